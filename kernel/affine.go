@@ -8,12 +8,12 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// This file maps rows of float64 and adds up what a gradient by the map's parameters needs. All matrices are packed: a row
-// starts where the one before it ends.
+// This file implements affine maps of float64 rows and the sums that gradients by their parameters need. All matrices are
+// packed: a row starts where the previous one ends.
 
-// AffineF64 writes x w + b: dst[i*out+c] = b[c] + sum over j of x[i*in+j] * w[j*out+c], for rows of in numbers that become out each,
-// as one chain of fused multiply-adds from b[c] on, j rising. So a row's bits do not depend on the other rows. w has a row for each
-// number that comes in, which is the transpose of how W z is mostly written.
+// AffineF64 writes x w + b: dst[i*out+c] = b[c] + sum over j of x[i*in+j] * w[j*out+c]. It maps rows of in numbers to rows
+// of out numbers, as one chain of fused multiply-adds from b[c] on with j rising. So a row's bits do not depend on the other
+// rows. w has a row for each input number, which is the transpose of W in the usual W z.
 func AffineF64(dst, x, w, b []float64, rows, in, out int) {
 	checkRows(len(x), rows, in, in)
 	checkRows(len(dst), rows, out, out)
@@ -34,9 +34,9 @@ func AffineF64(dst, x, w, b []float64, rows, in, out int) {
 	}
 }
 
-// AddOuterF64 adds the outer products of the rows of d and x to g, d^T x: g[c*in+j] += sum over i of d[i*out+c] * x[i*in+j], for
-// rows of out and of in numbers, as one chain of fused multiply-adds from what g[c*in+j] was, i rising. So rows may come in any
-// number of calls, in their order, without a change of a bit.
+// AddOuterF64 adds the outer products d^T x of rows to g: g[c*in+j] += sum over i of d[i*out+c] * x[i*in+j]. Rows of d have
+// out numbers, rows of x have in numbers. The sum is one chain of fused multiply-adds from the previous g[c*in+j] on with i
+// rising. So rows may be divided among any number of calls, in order, without changing a bit.
 func AddOuterF64(g, d, x []float64, rows, out, in int) {
 	checkRows(len(d), rows, out, out)
 	checkRows(len(x), rows, in, in)
@@ -55,7 +55,8 @@ func AddOuterF64(g, d, x []float64, rows, out, in int) {
 	}
 }
 
-// AddRowsF64 adds rows of k numbers to g: g[c] += sum over i of x[i*k+c], as one chain from what g[c] was, i rising.
+// AddRowsF64 adds rows of k numbers to g: g[c] += sum over i of x[i*k+c], as one chain from the previous g[c] on with i
+// rising.
 func AddRowsF64(g, x []float64, rows, k int) {
 	checkRows(len(x), rows, k, k)
 	checkRows(len(g), 1, k, k)
@@ -88,8 +89,8 @@ func ScaleShiftF64(dst, x, a, b []float64, rows, k int) {
 	}
 }
 
-// AddProductsF64 adds what a gradient by the parameters of ScaleShiftF64 is: ga[c] += sum over i of d[i*k+c] * x[i*k+c], as one chain
-// of fused multiply-adds, and gb[c] += sum over i of d[i*k+c], as AddRowsF64 does.
+// AddProductsF64 adds the gradient by the parameters of ScaleShiftF64: ga[c] += sum over i of d[i*k+c] * x[i*k+c], as one
+// chain of fused multiply-adds, and gb[c] += sum over i of d[i*k+c], as in AddRowsF64.
 func AddProductsF64(ga, gb, d, x []float64, rows, k int) {
 	checkRows(len(d), rows, k, k)
 	checkRows(len(x), rows, k, k)
@@ -108,15 +109,15 @@ func AddProductsF64(ga, gb, d, x []float64, rows, k int) {
 	}
 }
 
-// A product takes some rows and some steps at a time, whose elements of x, 256 KiB, stand in the second cache while the columns
-// of y pass, some of which stand packed in the first.
+// A product takes some rows and some steps at a time. Their elements of x, 256 KiB, stay in the second-level cache while the
+// columns of y stream past. Some of these columns are packed and stay in the first-level cache.
 const (
 	productRows  = 256
 	productSteps = 128
-	productMost  = 24 // columns
+	productMost  = 24 // columns at a time
 )
 
-// productColumns is how many columns of the result stand in registers at a time.
+// productColumns returns how many columns of the result are kept in registers at a time.
 func productColumns() int {
 	if isa.AVX512 {
 		return productMost
@@ -124,8 +125,8 @@ func productColumns() int {
 	return 8
 }
 
-// product writes c + x y to to, of rows x cols elements, as chains of n > 0 steps: element (i, s) of x is x[i*row+s*step], the
-// rows of y are packed, and so are those of to. The rows of c are cStride apart.
+// product writes c + x y to to, a matrix of rows x cols elements, as chains of n > 0 steps. Element (i, s) of x is
+// x[i*row+s*step]. The rows of y and of to are packed; the rows of c are cStride apart.
 func product(to, c *float64, cStride int, x *float64, row, step int, y *float64, rows, n, cols int) {
 	var room [productMost*productSteps + 7]float64
 	packed, width := aligned(&room[0]), productColumns()
@@ -149,7 +150,7 @@ func product(to, c *float64, cStride int, x *float64, row, step int, y *float64,
 	}
 }
 
-// aligned returns the first address from p on that is a multiple of 64, at most 7 elements on.
+// aligned returns the first address from p on that is a multiple of 64, at most 7 elements later.
 func aligned(p *float64) *float64 {
 	return (*float64)(unsafe.Add(unsafe.Pointer(p), -uintptr(unsafe.Pointer(p))&63))
 }

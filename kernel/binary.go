@@ -2,46 +2,47 @@ package kernel
 
 import "math"
 
-// The binary kernels take one score a row, of the event y = 1, and fill the columns that a row of the two classes 0 and 1
-// would have, with two differences: Rest is the other class's square (Tail squared), and Norm of a probability is 1. So ArgMax
-// is 1 iff p > 1/2, or iff a logit is above 0. Positive, if not nil, is p. labels are 0 or 1.
+// The binary kernels take one score per row, that of the event y = 1, and fill the columns that a row of the two classes 0
+// and 1 would have. There are two differences: Rest is the square of the other class's probability (Tail squared), and Norm
+// of a probability is 1. ArgMax is 1 iff p > 1/2, or iff the logit is above 0. Positive, if not nil, is p. labels are 0 or
+// 1.
 //
-// Of logits, Top, Tail, NLL and Norm have the bits that the row (0, x) has; Entropy and Label are nearer to the truth by a
+// For logits, Top, Tail, NLL and Norm have the bits that the row (0, x) has. Entropy and Label are more accurate by one
 // rounding (Label is Top or Tail itself).
 
 // BinaryLogitStatsF32 fills the columns of n logits of y = 1: x is ln(p / (1-p)). Unlike in a row of classes, -Inf (p = 0)
-// has columns; NaN and +Inf have not. Errors as LogitStatsF32.
+// is valid; NaN and +Inf are not. Errors are as for LogitStatsF32.
 func BinaryLogitStatsF32(c *Stats, x []float32, labels []int32) uint8 {
 	return (&scores{f32: x}).logitStats(c, len(x), labels)
 }
 
-// BinaryLogitStatsF16 is BinaryLogitStatsF32 of the widened IEEE binary16 logits.
+// BinaryLogitStatsF16 is BinaryLogitStatsF32 for IEEE binary16 logits, which are widened.
 func BinaryLogitStatsF16(c *Stats, x []uint16, labels []int32) uint8 {
 	return (&scores{f16: x}).logitStats(c, len(x), labels)
 }
 
-// BinaryLogitStatsBF16 is BinaryLogitStatsF32 of the widened bfloat16 logits.
+// BinaryLogitStatsBF16 is BinaryLogitStatsF32 for bfloat16 logits, which are widened.
 func BinaryLogitStatsBF16(c *Stats, x []uint16, labels []int32) uint8 {
 	return (&scores{bf16: x}).logitStats(c, len(x), labels)
 }
 
-// BinaryLogitStatsF64 is BinaryLogitStatsF32 for float64; errors as LogitStatsF64.
+// BinaryLogitStatsF64 is BinaryLogitStatsF32 for float64; errors are as for LogitStatsF64.
 func BinaryLogitStatsF64(c *Stats, x []float64, labels []int32) uint8 {
 	return (&scores{f64: x}).logitStats(c, len(x), labels)
 }
 
-// BinaryProbStatsF32 fills the columns of n probabilities of y = 1, in float64 throughout; an entry outside [0,1] has
+// BinaryProbStatsF32 fills the columns of n probabilities of y = 1, computed in float64. An entry outside [0,1] has
 // FlagOutside and the columns that the formulas give.
 func BinaryProbStatsF32(c *Stats, p []float32, labels []int32) uint8 {
 	return (&scores{f32: p}).probStats(c, len(p), labels)
 }
 
-// BinaryProbStatsF16 is BinaryProbStatsF32 of the widened IEEE binary16 probabilities.
+// BinaryProbStatsF16 is BinaryProbStatsF32 for IEEE binary16 probabilities, which are widened.
 func BinaryProbStatsF16(c *Stats, p []uint16, labels []int32) uint8 {
 	return (&scores{f16: p}).probStats(c, len(p), labels)
 }
 
-// BinaryProbStatsBF16 is BinaryProbStatsF32 of the widened bfloat16 probabilities.
+// BinaryProbStatsBF16 is BinaryProbStatsF32 for bfloat16 probabilities, which are widened.
 func BinaryProbStatsBF16(c *Stats, p []uint16, labels []int32) uint8 {
 	return (&scores{bf16: p}).probStats(c, len(p), labels)
 }
@@ -51,7 +52,7 @@ func BinaryProbStatsF64(c *Stats, p []float64, labels []int32) uint8 {
 	return (&scores{f64: p}).probStats(c, len(p), labels)
 }
 
-// scores are the scores of rows that have one each. One of the slices is set, unless there are none.
+// scores holds one score per row. One of the slices is set, unless there are no rows.
 type scores struct {
 	f32       []float32
 	f16, bf16 []uint16
@@ -111,8 +112,8 @@ func binaryFlags(v float64, y int32) (f uint8) {
 	return f
 }
 
-// binaryLogit writes the columns of the logit v, the row (0, v): the difference of the smaller to the larger is -|v|. Its
-// term is that of a row of float64, or of float32.
+// binaryLogit writes the columns of the logit v, as for the row (0, v): the smaller minus the larger is -|v|. If wide is set
+// the term is that of a float64 row, else that of a float32 row.
 func (c *Stats) binaryLogit(i int, v float64, y int32, wide bool) uint8 {
 	f := binaryFlags(v, y)
 	if f != 0 {
@@ -178,7 +179,7 @@ func (c *Stats) binaryProb(i int, p float64, y int32) uint8 {
 		pred, top, tail = 1, p, q
 	}
 	c.Top[i], c.Tail[i], c.Rest[i], c.Norm[i], c.ArgMax[i] = top, tail, tail*tail, 1, pred
-	// ln(1-p) by Log1p64, since 1 - p has no digits left of a small p.
+	// ln(1-p) by Log1p64, since 1 - p keeps no digits of a small p.
 	lp, lq, h := -inf64, -inf64, 0.0
 	if p > 0 {
 		lp = Log64(p)
@@ -202,7 +203,7 @@ func (c *Stats) binaryProb(i int, p float64, y int32) uint8 {
 	return f
 }
 
-// binaryRest writes the columns that may be absent.
+// binaryRest writes the optional columns.
 func (c *Stats) binaryRest(i int, rank int32) {
 	if c.Rank != nil {
 		c.Rank[i] = rank

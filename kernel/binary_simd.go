@@ -2,8 +2,8 @@ package kernel
 
 import "github.com/candor-go/candor/kernel/asm"
 
-// This file runs the binary columns by assembly, 16 rows at a time, of which the last are copied to a place of their own.
-// Rows with a fault or an entry outside are left to the definition.
+// This file runs the binary columns by assembly, 16 rows at a time; the last rows are copied to a buffer. Rows with a fault
+// or an entry outside [0,1] are left to the definition.
 
 const binaryRows = 16
 
@@ -31,7 +31,7 @@ func simdBinary(c *Stats, x *scores, n int, labels []int32, probs bool) uint8 {
 	return all
 }
 
-// lastBinary fills the rows [from, to), fewer than binaryRows.
+// lastBinary fills rows [from, to), fewer than binaryRows.
 func (c *Stats) lastBinary(x *scores, from, to int, labels []int32, probs bool) (odd bool) {
 	var room struct {
 		f32    [binaryRows]float32
@@ -67,7 +67,7 @@ func (c *Stats) lastBinary(x *scores, from, to int, labels []int32, probs bool) 
 	return odd
 }
 
-// binary fills the columns of the first n rows but for Flags; n is a multiple of binaryRows and not 0.
+// binary fills all columns except Flags for the first n rows; n is a positive multiple of binaryRows.
 func (c *Stats) binary(x *scores, n int, labels []int32, probs bool) (odd bool) {
 	y, top, tail, label, nll := &labels[0], &c.Top[0], &c.Tail[0], &c.Label[0], &c.NLL[0]
 	rest, entropy, norm, argMax := &c.Rest[0], &c.Entropy[0], &c.Norm[0], &c.ArgMax[0]

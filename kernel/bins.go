@@ -10,12 +10,12 @@ import (
 type Side uint8
 
 const (
-	LeftClosed  Side = iota // bins [a,b): to the upper one
-	RightClosed             // bins (a,b]: to the lower one
+	LeftClosed  Side = iota // bins [a,b): the upper one
+	RightClosed             // bins (a,b]: the lower one
 )
 
-// Edges returns the n+1 edges i*(1/n) of n equal-width bins of [0,1], computed as that product, the last one exactly 1:
-// the edges of numpy.linspace, so the third of ten is 0.30000000000000004.
+// Edges returns the n+1 edges i*(1/n) of n equal-width bins of [0,1], computed as this product; the last one is exactly 1.
+// They equal those of numpy.linspace, so the third of ten is 0.30000000000000004.
 func Edges(n int) []float64 {
 	if n < 1 {
 		panic(errBins)
@@ -29,9 +29,9 @@ func Edges(n int) []float64 {
 	return e
 }
 
-// BinEqual writes to dst the bin of each score among n equal-width bins of [0,1] whose edges are Edges(n): the number
-// of inner edges that are <= p (LeftClosed) or < p (RightClosed). So 0 and 1 are in the first and last bin, and so is
-// what lies below or above; NaN gets -1. edges is Edges(n), made by the caller once.
+// BinEqual writes to dst the bin of each score among n equal-width bins of [0,1]: the number of inner edges that are <= p
+// (LeftClosed) or < p (RightClosed). Scores below 0 fall into the first bin and scores above 1 into the last; NaN gets -1.
+// edges must be Edges(n), which the caller computes once.
 func BinEqual(dst []int32, p, edges []float64, side Side) {
 	checkEqual(len(dst), len(p))
 	checkEdges(edges)
@@ -39,7 +39,7 @@ func BinEqual(dst []int32, p, edges []float64, side Side) {
 		bins := float64(len(edges) - 1)
 		scale := [...]float64{bins, bins - 1, 1 / bins}
 		simdBinEqual(dst, p, &scale, side, n&^(columnStep-1))
-		if n&(columnStep-1) != 0 { // the last ones, some once more
+		if n&(columnStep-1) != 0 { // the last ones, some of them twice
 			simdBinEqual(dst[n-columnStep:], p[n-columnStep:], &scale, side, columnStep)
 		}
 		return
@@ -64,7 +64,7 @@ func binEqual(dst []int32, p, edges []float64, side Side) {
 			dst[i] = -1
 			continue
 		}
-		// A product finds the bin but for rounding, the edges beside it decide.
+		// The product gives the bin up to rounding; the edges next to it decide.
 		t := v * scale
 		b := 0
 		switch {
@@ -92,16 +92,16 @@ func binEqual(dst []int32, p, edges []float64, side Side) {
 	}
 }
 
-// BinEdges writes to dst the bin of each score among the len(edges)-1 bins between rising edges: the number of inner
-// edges that are <= p (LeftClosed) or < p (RightClosed). What lies below the first or above the last edge is in the
-// first or last bin; NaN gets -1. Equal neighbouring edges make an empty bin.
+// BinEdges writes to dst the bin of each score among the len(edges)-1 bins between rising edges: the number of inner edges
+// that are <= p (LeftClosed) or < p (RightClosed). Scores below the first edge fall into the first bin and scores above the
+// last edge into the last; NaN gets -1. Equal neighbouring edges make an empty bin.
 func BinEdges(dst []int32, p, edges []float64, side Side) {
 	checkEqual(len(dst), len(p))
 	checkEdges(edges)
 	inner := edges[1 : len(edges)-1]
 	if n := len(p); simd() && n >= columnStep && 0 < len(inner) && len(inner) <= mostCompared {
 		simdBinEdges(dst, p, inner, side, n&^(columnStep-1))
-		if n&(columnStep-1) != 0 { // the last ones, some once more
+		if n&(columnStep-1) != 0 { // the last ones, some of them twice
 			simdBinEdges(dst[n-columnStep:], p[n-columnStep:], inner, side, columnStep)
 		}
 		return
@@ -110,7 +110,7 @@ func BinEdges(dst []int32, p, edges []float64, side Side) {
 }
 
 // mostCompared is the number of inner edges up to which comparing a score with each is faster than a search, whose branches
-// no CPU foresees.
+// are unpredictable.
 const mostCompared = 256
 
 // simdBinEdges takes the first n scores.
@@ -152,10 +152,10 @@ func checkEdges(e []float64) {
 	}
 }
 
-// MaxSum is the most values that one call of BinSums, CellSum, FixedSums or Moments takes: so no int64 overflows.
+// MaxSum is the most values that one call of BinSums, CellSum, FixedSums or Moments accepts, so that no int64 overflows.
 const MaxSum = 2048
 
-// BinSum is what a bin keeps of its scores p and outcomes y: whole numbers all. P, PP and PY are in units of 2**-51.
+// BinSum holds the sums of a bin over its scores p and outcomes y, as integers. P, PP and PY are in units of 2**-51.
 type BinSum struct {
 	N  int64 // rows
 	Y  int64 // sum y
@@ -164,10 +164,9 @@ type BinSum struct {
 	PY int64 // sum p*y
 }
 
-// BinSums adds each score p[i], its square, and its outcome y[i] (0 or 1) to sums[bin[i]]; bin -1 is left out.
-// Each p and p*p is rounded once, to a multiple of 2**-51, by adding 3. Of the scores that have a bin, those outside
-// [0,1], NaN among them, are left out too, and out is their number. The caller sees to at most MaxSum rows between two
-// emptyings of sums.
+// BinSums adds each score p[i], its square, and its outcome y[i] (0 or 1) to sums[bin[i]]; rows with bin -1 are left out.
+// Each p and p*p is rounded once, to a multiple of 2**-51, by adding 3. Scores with a bin that are outside [0,1] or NaN are
+// also left out; out is their number. The caller must clear sums at least every MaxSum rows.
 func BinSums(sums []BinSum, bin []int32, p []float64, y []uint8) (out int) {
 	checkEqual(len(bin), len(p))
 	checkEqual(len(bin), len(y))
@@ -180,20 +179,20 @@ func BinSums(sums []BinSum, bin []int32, p []float64, y []uint8) (out int) {
 	}
 	out, ok := simdBinSums(sums, bin[:n], p, y)
 	if !ok {
-		return binSums(sums, bin, p, y) // which panics where a score in [0,1] has such a bin
+		return binSums(sums, bin, p, y) // panics where a score in [0,1] has an invalid bin
 	}
 	return out + binSums(sums, bin[n:], p[n:], y[n:])
 }
 
-// Fewer rows than leastBinned, or than 8 a bin where these are many, or more bins than mostTables, would not be worth their
-// work areas, which have to be cleared.
+// With fewer rows than leastBinned, or fewer than 8 per bin, or more bins than mostTables, clearing the work area costs more
+// than it saves.
 const leastBinned, fewTables, mostTables = 64, 20, 128
 
-// binWords is how many words a bin needs in a work area: its sums N and Y, P, PP, PY, and before they are added up eight
-// of them. roomWords is what the area needs besides, for rows without a bin too.
+// binWords is the number of words per bin in a work area: its sums N and Y, P, PP, PY, eight lanes of each before they are
+// added up. roomWords is the rest of the area, including that for rows without a bin.
 const binWords, roomWords = 4 + 8*4, 8*4 + 16
 
-// simdBinSums adds to sums, unless it returns false, which stands for a bin beyond them.
+// simdBinSums adds to sums. It returns false, and adds nothing, if a bin is out of range.
 func simdBinSums(sums []BinSum, bin []int32, p []float64, y []uint8) (out int, ok bool) {
 	if len(sums) <= fewTables {
 		var area [fewTables*binWords + roomWords]uint64
@@ -203,7 +202,7 @@ func simdBinSums(sums []BinSum, bin []int32, p []float64, y []uint8) (out int, o
 	return binSumsIn(area[:], sums, bin, p, y)
 }
 
-// binSumsIn is BinSums with its working memory, which has to be zero.
+// binSumsIn is BinSums with its work area, which must be zero.
 func binSumsIn(area []uint64, sums []BinSum, bin []int32, p []float64, y []uint8) (out int, ok bool) {
 	n := 4 * len(sums)
 	if n == 0 {
@@ -253,14 +252,14 @@ func fixed51(v float64) int64 {
 	return int64(math.Float64bits(v+3) - bits3)
 }
 
-const bits3 = 0x4008000000000000 // of 3
+const bits3 = 0x4008000000000000 // the bits of 3
 
-// Window says how FixedSums rounds a value v: adding Magic leaves its multiple of the quantum, the last place of Magic,
-// in the low bits. If Fine is not 0 the remainder, which is exact, is rounded in the same way to Fine's last place.
-// Values outside [-Max, Max] do not fit.
+// Window says how FixedSums rounds a value v. Adding Magic rounds v to a multiple of the quantum, which is Magic's last
+// place, and leaves it in the low bits. If Fine is not 0 the remainder, which is exact, is rounded in the same way to Fine's
+// last place. Values outside [-Max, Max] do not fit.
 type Window struct{ Magic, Fine, Max float64 }
 
-// The windows. A quantum of 2**-q stands for the value's bits below that being rounded, to even.
+// The windows. A quantum of 2**-q means that bits of the value below it are rounded, to even.
 var (
 	WindowUnit     = Window{Magic: 3, Max: 1}                                  // probabilities: 2**-51
 	WindowBrier    = Window{Magic: 6, Max: 2}                                  // 2**-50
@@ -271,9 +270,9 @@ var (
 	WindowNLL2     = Window{Magic: 0x1.8p23, Fine: 0x1.8p-25, Max: 0x1p22 - 1} // 2**-29 and then 2**-77
 )
 
-// FixedSums returns the sum of the values as whole numbers: hi in units of Magic's last place and lo in units of
-// Fine's. out counts the values that are outside the window, NaN and infinities among them; they are in neither sum.
-// At most MaxSum values.
+// FixedSums returns the sum of the values as integers: hi in units of Magic's last place and lo in units of Fine's. out
+// counts the values outside the window, including NaN and infinities, which are in neither sum. At most MaxSum values are
+// allowed.
 func FixedSums(v []float64, w *Window) (hi, lo int64, out int) {
 	if len(v) > MaxSum {
 		panic(errCount)

@@ -1,6 +1,6 @@
 package kernel
 
-// Shape faults are bugs of the caller: a kernel panics with one of these texts.
+// A wrong shape is a bug of the caller: a kernel panics with one of these texts.
 const (
 	errLength  = "kernel: slices differ in length"
 	errShape   = "kernel: rows, k and stride do not fit the slice"
@@ -18,7 +18,7 @@ func checkEqual(a, b int) {
 	}
 }
 
-// checkRows panics unless a row-major matrix of rows x k with the given stride lies within n elements.
+// checkRows panics unless a row-major matrix of rows x k with this stride lies within n elements.
 func checkRows(n, rows, k, stride int) {
 	if rows < 0 || k < 1 || stride < k || rows > 0 && (n < k || (n-k)/stride < rows-1) {
 		panic(errShape)

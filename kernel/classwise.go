@@ -11,8 +11,8 @@ const (
 	errList    = "kernel: the list has no room for a row"
 )
 
-// ClassSums are the sums, by class, of a matrix's entries p in the lowest bin: whole numbers all. P and PP are in units of
-// 2**-51, as in BinSum.
+// ClassSums holds, by class, sums over a matrix's entries p in the lowest bin, as integers. P and PP are in units of 2**-51,
+// as in BinSum.
 type ClassSums struct {
 	N  []int64 // entries
 	P  []int64 // sum p
@@ -26,18 +26,18 @@ func (s *ClassSums) Clear() {
 	clear(s.PP)
 }
 
-// A Lowest says which entries are in the lowest bin: see NewLowest.
+// A Lowest selects the entries in the lowest bin; see NewLowest.
 type Lowest struct {
 	f32, f64 bitRange
 }
 
-// bitRange are the bits of the floats from least on that are below beyond. As whole numbers those of a type that are not
-// negative have the order of their bits, and all others, NaN too, are above them.
+// bitRange is the range of floats whose bits are from least to below beyond. The bits of non-negative floats, as integers,
+// are in the order of the floats; all others, including NaN, are above them.
 type bitRange struct{ least, beyond uint64 }
 
 // NewLowest returns the lowest of bins of [0,1]: the entries p >= 0 that are below its upper edge (LeftClosed) or not above
-// it (RightClosed), but none above 1, and of those only p > threshold, which is below 0 where all are kept. The edge is
-// the first inner one of BinEqual's or BinEdges's edges, e[1], or +Inf if there is none.
+// it (RightClosed), but none above 1, and only those with p > threshold; a threshold below 0 keeps all. The upper edge is
+// the first inner edge of BinEqual or BinEdges, e[1], or +Inf if there is none.
 func NewLowest(edge float64, side Side, threshold float64) Lowest {
 	one32, one64 := uint64(math.Float32bits(1)), math.Float64bits(1)
 	l := Lowest{bitRange{beyond: one32 + 1}, bitRange{beyond: one64 + 1}}
@@ -45,7 +45,7 @@ func NewLowest(edge float64, side Side, threshold float64) Lowest {
 	case edge < 0:
 		l.f32.beyond, l.f64.beyond = 0, 0
 	case edge <= 1:
-		edge += 0 // -0 is 0
+		edge += 0 // turns -0 into 0
 		l.f32.beyond, l.f64.beyond = next32(edge, side), math.Float64bits(edge)
 		if side == RightClosed {
 			l.f64.beyond++
@@ -63,7 +63,7 @@ func NewLowest(edge float64, side Side, threshold float64) Lowest {
 	return l
 }
 
-// next32 returns the bits of the lowest float32 that is not below v in [0,1], or of the lowest above it.
+// next32 returns the bits of the smallest float32 that is at least v in [0,1], or above v for the other side.
 func next32(v float64, side Side) uint64 {
 	f := float32(v)
 	b := uint64(math.Float32bits(f))
@@ -73,21 +73,21 @@ func next32(v float64, side Side) uint64 {
 	return b
 }
 
-// ListSlack is how many elements of a list may be written beyond those that are listed.
+// ListSlack is the number of elements that may be written behind the used part of a list.
 const ListSlack = 16
 
-// ClassSumsF32 adds the entries of rows x k probabilities that are in the lowest bin to the sums of their classes, and
-// lists the places in x of those that are in another or in none: i*stride+j for the entry of row i and class j, in any
-// order. Left out are entries that are not above the threshold. Listed is also what is not in [0,1], NaN and -0 among
-// it; ClassEntriesF32 tells what is what. Each p and p*p is rounded once, to a multiple of 2**-51, by adding 3.
+// ClassSumsF32 adds the entries of rows x k probabilities that are in the lowest bin to the sums of their classes. It lists
+// the positions in x of the entries in another bin or in none, i*stride+j for row i and class j, in any order. Entries at or
+// below the threshold are left out. Entries outside [0,1], including NaN and -0, are listed too; ClassEntriesF32 sorts them
+// out. Each p and p*p is rounded once, to a multiple of 2**-51, by adding 3.
 //
-// It takes the first done rows, as many as the list surely has room for with ListSlack elements more: for 10 it is
-// 10*k+ListSlack long. Less than one is a panic, and so are sums for less than k classes. The caller sees to at most
-// MaxSum rows between two emptyings of the sums. Columns are read in groups of some rows, so a matrix of many classes may
-// as well be handed over by parts of its columns, whose sums stay in a cache.
+// It processes the first done rows, as many as the list is sure to have room for with ListSlack elements to spare: for 10
+// rows it needs 10*k+ListSlack elements. It panics if there is no room for one row, or if sums has fewer than k classes. The
+// caller must clear the sums at least every MaxSum rows. Columns are read in groups of some rows, so a matrix of many
+// classes may be passed in parts by columns, whose sums then stay in a cache.
 //
-// What stands ahead bytes beyond an entry is fetched to the second-level cache, where the level has such an instruction and what
-// lies there can be read: so memory that the caller wants next comes while sums are made. 0 fetches nothing.
+// ahead is a distance in bytes: where the level has such an instruction, memory that far beyond each entry is prefetched to
+// the second-level cache, so that data which the caller needs next arrive while sums are computed. 0 prefetches nothing.
 func ClassSumsF32(sums *ClassSums, list []uint32, x []float32, rows, k, stride int, lowest *Lowest, ahead int) (listed, done int) {
 	c := classes{sums: sums, list: list, f32: x, limits: lowest.f32, ahead: ahead}
 	return c.run(len(x), rows, k, stride)
@@ -99,9 +99,9 @@ func ClassSumsF64(sums *ClassSums, list []uint32, x []float64, rows, k, stride i
 	return c.run(len(x), rows, k, stride)
 }
 
-// ClassEntriesF32 gathers what ClassSumsF32 has listed and what is above the threshold: the entries in [0,1] as float64 in
-// p, with their columns in class, which both have room for the whole list. n is their number, and out that of entries
-// outside [0,1], NaN among them, whatever the threshold.
+// ClassEntriesF32 gathers the entries that ClassSumsF32 has listed and that are above the threshold. It writes the entries
+// in [0,1] as float64 to p and their columns to class, which both must have room for the whole list. n is their number. out
+// counts the entries outside [0,1], including NaN, whatever the threshold.
 func ClassEntriesF32(p []float64, class []int32, list []uint32, x []float32, stride int, threshold float64) (n, out int) {
 	return classEntries(p, class, list, x, stride, threshold)
 }
@@ -113,7 +113,7 @@ func ClassEntriesF64(p []float64, class []int32, list []uint32, x []float64, str
 
 func classEntries[T float32 | float64](p []float64, class []int32, list []uint32, x []T, stride int, threshold float64) (n, out int) {
 	p, class = p[:len(list)], class[:len(list)]
-	width := uint32(min(uint64(stride), math.MaxUint32)) // of one row it may be more
+	width := uint32(min(uint64(stride), math.MaxUint32)) // a single row may have a larger stride
 	for _, at := range list {
 		v := float64(x[at])
 		p[n], class[n] = v+0, int32(at%width)
@@ -127,12 +127,12 @@ func classEntries[T float32 | float64](p []float64, class []int32, list []uint32
 	return n, out
 }
 
-// classes is a call of ClassSums: one of the slices is set.
+// classes holds the arguments of a call of ClassSums; one of the slices is set.
 type classes struct {
 	sums   *ClassSums
 	list   []uint32
-	n      int  // listed
-	short  bool // few classes
+	n      int  // number of listed positions
+	short  bool // there are few classes
 	ahead  int
 	f32    []float32
 	f64    []float64
@@ -151,7 +151,7 @@ func (c *classes) run(n, rows, k, stride int) (listed, done int) {
 	if len(c.list) < k+ListSlack {
 		panic(errList)
 	}
-	// Places are below 2**32.
+	// Positions must be below 2**32.
 	most := max(1, (1<<32-uint64(k))/uint64(stride))
 	done = int(min(uint64(rows), uint64(len(c.list)-ListSlack)/uint64(k), most))
 	if c.short = k < shortClasses; simd() {
@@ -162,7 +162,7 @@ func (c *classes) run(n, rows, k, stride int) (listed, done int) {
 	return c.n, done
 }
 
-// rows is the definition: rows whose first element is from.
+// rows is the definition, for rows that start at element from.
 func (c *classes) rows(from, rows, k, stride int) {
 	for i := range rows {
 		at := from + i*stride
@@ -192,16 +192,16 @@ func (c *classes) entry(class, at int, bits uint64, p float64) {
 }
 
 const (
-	leastClasses = 16       // fewer fill no register
+	leastClasses = 16       // fewer do not fill a register
 	mostJoined   = 512      // columns of joined rows
-	classRows    = 8        // rows of a group at the least
-	classBytes   = 64 << 10 // of a group, if it has more rows
-	shortClasses = 256      // below, other entries than those of the lowest bin are no rare ones
-	classColumns = 4096     // of a group, whose sums are to stay in the second-level cache
+	classRows    = 8        // fewest rows of a group
+	classBytes   = 64 << 10 // size of a group with more rows
+	shortClasses = 256      // with fewer classes, entries outside the lowest bin are not rare
+	classColumns = 4096     // columns of a group, so that its sums stay in the second-level cache
 )
 
-// simd takes rows by assembly. Short rows that follow each other are joined to longer ones, so that no register is filled
-// in part: of 10 classes 8 rows to one of 80.
+// simd processes rows by assembly. Contiguous short rows are joined into longer ones, so that all registers are full: with
+// 10 classes, 8 rows become one of 80.
 func (c *classes) simd(rows, k, stride int) {
 	from := 0
 	if join := leastClasses / min(leastClasses, k&-k); stride == k && join > 1 && join*k <= mostJoined && rows >= join {
@@ -225,7 +225,7 @@ func (c *classes) simd(rows, k, stride int) {
 	}
 }
 
-// group cuts a matrix into calls.
+// group divides a matrix into calls.
 func (c *classes) group(s *ClassSums, from, rows, k, stride int) {
 	size := 4
 	if c.f64 != nil {
@@ -247,7 +247,7 @@ func (c *classes) call(s *ClassSums, from, class, rows, k, stride int, late bool
 	if late {
 		ahead = 0
 	}
-	// kernel/asm/_gen/classwise.go has the order.
+	// kernel/asm/_gen/classwise.go defines the order.
 	limits := [...]uint64{uint64(rows) * bits3, c.limits.beyond, c.limits.least, c.limits.beyond - c.limits.least, uint64(stride), uint64(ahead)}
 	n, p, pp, list := &s.N[class], &s.P[class], &s.PP[class], &c.list[c.n]
 	above, short := c.limits.least > 0, c.short

@@ -6,10 +6,10 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// ColumnKeysF32 writes to dst[c*rows+i] the key that HitKeysF32 gives element c of row i of a matrix of rows x cols with the
-// outcome 0: one column after another. To OR 1 to a key of a score in [0,1] gives it the outcome 1, and leaves the others as
-// they are. least is the smallest key, all ones if there is none, and out the number of scores outside [0,1]. dst has
-// rows*cols elements. Fewer than 16 rows or 4 columns are taken one by one.
+// ColumnKeysF32 writes to dst[c*rows+i] the key that HitKeysF32 gives to element c of row i with outcome 0, for a matrix of
+// rows x cols: one column after the other. ORing 1 into a key sets the outcome 1 for a score in [0,1] and leaves other keys
+// unchanged. least is the smallest key, or all ones if there is none; out is the number of scores outside [0,1]. dst has
+// rows*cols elements. With fewer than 16 rows or 4 columns elements are processed one by one.
 func ColumnKeysF32(dst []uint32, x []float32, rows, cols, stride int) (least uint32, out int) {
 	checkRows(len(x), rows, cols, stride)
 	checkEqual(len(dst), rows*cols)
@@ -30,7 +30,7 @@ func ColumnKeysF32(dst []uint32, x []float32, rows, cols, stride int) (least uin
 	return least, 0
 }
 
-// ColumnKeysF64 is ColumnKeysF32 for float64: fewer than 16 rows or 2 columns are taken one by one.
+// ColumnKeysF64 is ColumnKeysF32 for float64. With fewer than 16 rows or 2 columns elements are processed one by one.
 func ColumnKeysF64(dst []uint64, x []float64, rows, cols, stride int) (least uint64, out int) {
 	checkRows(len(x), rows, cols, stride)
 	checkEqual(len(dst), rows*cols)
@@ -51,11 +51,11 @@ func ColumnKeysF64(dst []uint64, x []float64, rows, cols, stride int) (least uin
 	return least, 0
 }
 
-// columnKeyRows is what the rows of a call of assembly are a multiple of.
+// columnKeyRows divides the number of rows in a call of the assembly.
 const columnKeyRows = 16
 
-// columnTiles calls f for tiles of n rows from i on and m columns from c on, of some 512 KiB at the most. n is a multiple of
-// columnKeyRows and m one of per, so the last ones are taken once more.
+// columnTiles calls f for tiles of n rows from i on and m columns from c on, of at most about 512 KiB. n is a multiple of
+// columnKeyRows and m a multiple of per, so the last ones may be processed twice.
 func columnTiles(rows, cols, per, size int, f func(i, n, c, m int)) {
 	const most = 256
 	for c := 0; c < cols; c += most {
@@ -80,7 +80,7 @@ func columnTiles(rows, cols, per, size int, f func(i, n, c, m int)) {
 	}
 }
 
-// leastAndOnes returns the smallest key, and how many are all ones.
+// leastAndOnes returns the smallest key, and how many keys are all ones.
 func leastAndOnes[K Key](keys []K) (least K, ones int) {
 	least = ^K(0)
 	for _, k := range keys {

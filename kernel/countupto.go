@@ -9,8 +9,8 @@ import (
 
 const errRising = "kernel: edges to count up to are not rising"
 
-// CountUpTo adds to counts[j], for each j, how many of the values are at most edges[j]. The edges rise, or stay, and are no NaN;
-// infinities are allowed. A value that is NaN is at most no edge. There are as many counts as edges.
+// CountUpTo adds to counts[j] the number of values that are at most edges[j]. The edges must not decrease and not be NaN;
+// infinities are allowed. NaN values are not counted. There are as many counts as edges.
 func CountUpTo(counts []int64, v []float64, edges []float64) {
 	checkEqual(len(counts), len(edges))
 	for j, e := range edges {
@@ -40,16 +40,16 @@ func countUpTo(counts []int64, v []float64, edges []float64) {
 	}
 }
 
-// countEdges is how many edges the assembly takes: three of them are the default levels of calibration.
+// countEdges is the number of edges that the assembly takes, enough for the default levels of calibration in three calls.
 const countEdges = 7
 
-// countRows is how many values go together.
+// countRows is the number of values processed together.
 const countRows = 2048
 
-// simdCountUpTo takes values that all are float32 numbers as such: they are at most an edge where they are at most the largest
-// float32 that is.
+// simdCountUpTo processes values that are all representable as float32 in float32. Such a value is at most an edge iff it is
+// at most the largest float32 not above the edge.
 func simdCountUpTo(counts []int64, v []float64, edges []float64) {
-	const line = 64 / 4 // elements: a register that lies across two lines of the cache takes twice the time
+	const line = 64 / 4 // elements; a register that spans two cache lines takes twice the time
 	var room [countRows + line - 1]float32
 	narrow := &room[-(uintptr(unsafe.Pointer(&room))/4)%line]
 	short := asm.NarrowExactly(narrow, &v[0], len(v)) == 0
@@ -81,7 +81,7 @@ func below32(x float64) float32 {
 	case float64(f) <= x:
 	case f > 0:
 		u--
-	default: // -0 is what a number below 0 was rounded to
+	default: // -0 is the result of rounding a number below 0
 		u++
 	}
 	return math.Float32frombits(u)

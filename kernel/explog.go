@@ -6,19 +6,19 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// The functions of this file take only + - * / and fused multiply-adds on float64 and float32, and integer
-// operations on their bits, each of which AVX2, AVX-512 and NEON have: so a result is the same on every CPU.
-// The polynomials are minimax fits (Remez exchange, 200 bits) of our own; each comment gives the fit's error.
+// The functions of this file use only + - * / and fused multiply-adds on float64 and float32, and integer operations on
+// their bits. AVX2, AVX-512 and NEON have all of these, so results are the same on every CPU. The polynomials are our own
+// minimax fits (Remez exchange, 200 bits); each comment gives the error of the fit.
 
 const (
 	log2e   = 1.4426950408889634074
 	ln2hi   = 0x1.62e42fefa39efp-1  // ln 2 rounded to float64
 	ln2lo   = 0x1.abc9e3b39803fp-56 // ln 2 - ln2hi
-	magic64 = 0x1.8p52              // adding it rounds to an integer, which then stands in the low bits
+	magic64 = 0x1.8p52              // adding it rounds to an integer, which is then in the low bits
 	magic32 = 0x1.8p23
 )
 
-// Exp64 returns e**x to 1 ulp. Results below the normal range are rounded once more, to the subnormal grid.
+// Exp64 returns e**x to 1 ulp. Results below the normal range are rounded a second time, to the subnormal grid.
 //
 // Special cases: Exp64(+Inf) = +Inf, Exp64(-Inf) = 0, Exp64(NaN) = NaN, Exp64(x) = +Inf for x > 709.7827...
 func Exp64(x float64) float64 {
@@ -35,14 +35,14 @@ func Exp64(x float64) float64 {
 	r := math.FMA(n, -ln2hi, x)
 	r = math.FMA(n, -ln2lo, r)
 	y := 1 + expm1Poly(r)
-	// Two factors, because 2**n alone can leave the range although y * 2**n does not.
+	// Two factors, because 2**n alone can leave the range where y * 2**n does not.
 	t := math.FMA(n, 0.5, magic64)
 	a := t - magic64
 	b := n - a + magic64
 	return y * pow2bits(t) * pow2bits(b)
 }
 
-// expm1Poly returns e**r - 1 for |r| <= ln(2)/2. Error of the fit 2**-64 relative to e**r.
+// expm1Poly returns e**r - 1 for |r| <= ln(2)/2. Error of the fit: 2**-64 relative to e**r.
 func expm1Poly(r float64) float64 {
 	q := math.FMA(r, 0x1.1e3d33c408befp-29, 0x1.af6bda85bfb07p-26)
 	q = math.FMA(r, q, 0x1.27e5b43506fa6p-22)
@@ -57,7 +57,7 @@ func expm1Poly(r float64) float64 {
 	return math.FMA(r*r, q, r)
 }
 
-// pow2bits returns 2**n where t = magic64 + n and -1022 <= n <= 1023.
+// pow2bits returns 2**n for t = magic64 + n and -1022 <= n <= 1023.
 func pow2bits(t float64) float64 {
 	return math.Float64frombits((math.Float64bits(t) + 1023) << 52)
 }
@@ -84,10 +84,9 @@ func Log64(x float64) float64 {
 	return logSplit(k+k0, f)
 }
 
-// Log1p64 returns ln(1 + x) to 1.5 ulp, also where x is far below the last place of 1.
+// Log1p64 returns ln(1 + x) to 1.5 ulp, also for x far below the last place of 1.
 //
-// Special cases: Log1p64(+Inf) = +Inf, Log1p64(-1) = -Inf, Log1p64(x < -1) = NaN, Log1p64(NaN) = NaN,
-// Log1p64(+-0) = +-0.
+// Special cases: Log1p64(+Inf) = +Inf, Log1p64(-1) = -Inf, Log1p64(x < -1) = NaN, Log1p64(NaN) = NaN, Log1p64(+-0) = +-0.
 func Log1p64(x float64) float64 {
 	switch {
 	case !(x > -1):
@@ -106,7 +105,7 @@ func Log1p64(x float64) float64 {
 	u := 1 + x
 	b := u - 1
 	c := (1 - (u - b)) + (x - b) // TwoSum: 1 + x == u + c exactly
-	// With u = 2**k * (1+f) the argument is 2**k * (1 + f + c/2**k), and scaling c needs no division, as c/u would.
+	// With u = 2**k * (1+f) the argument is 2**k * (1 + f + c/2**k). Scaling c needs no division, unlike c/u.
 	k, f := splitLog(u)
 	return logSplit(k, f+float64(c*pow2bits(magic64-k)))
 }
@@ -115,14 +114,14 @@ func Log1p64(x float64) float64 {
 func splitLog(x float64) (k, f float64) {
 	const bias = 0x3ff0000000000000 - 0x3fe6a09e00000000
 	u := math.Float64bits(x) + bias
-	// The exponent as the low bits of 2**52 + exponent: no level needs a 64-bit integer conversion.
+	// The exponent as the low bits of 2**52 + exponent, which needs no 64-bit integer conversion.
 	k = math.Float64frombits(u>>52|0x4330000000000000) - (0x1p52 + 1023)
 	m := math.Float64frombits(u&0x000fffffffffffff + 0x3fe6a09e00000000)
 	return k, m - 1
 }
 
-// logSplit returns k*ln(2) + ln(1+f).
-// With s = f/(2+f), ln(1+f) = 2s + s*R(s*s) = f - (f*f/2 - s*(f*f/2 + R)). Error of the fit of R 2**-58.
+// logSplit returns k*ln(2) + ln(1+f). With s = f/(2+f), ln(1+f) = 2s + s*R(s*s) = f - (f*f/2 - s*(f*f/2 + R)). Error of the
+// fit of R: 2**-58.
 func logSplit(k, f float64) float64 {
 	s := f / (2 + f)
 	z := s * s
@@ -183,7 +182,7 @@ func log32(x float32) float32 {
 	return log32Normal(x, 0)
 }
 
-// log32Normal returns ln(x) + k*ln(2) for a positive normal x. Error of the fit 2**-27.
+// log32Normal returns ln(x) + k*ln(2) for a positive normal x. Error of the fit: 2**-27.
 func log32Normal(x, k float32) float32 {
 	u := math.Float32bits(x)
 	e := int32(u-0x3f3504f3) >> 23
@@ -203,13 +202,13 @@ func log32Normal(x, k float32) float32 {
 	return fma32(k, 0.693359375, f+y)
 }
 
-// elements64 is the number of float64 elements from which on the assembly is faster, as it waits for one vector whatever is
-// in it: 11 ns against 8 for one element, 11 against 13 for two, 11 against 18 for three. For float32, of which one takes
-// the definition 25 ns, it always is.
+// elements64 is the number of float64 elements from which on the assembly is faster. It always waits for a full vector: 11
+// ns against 8 for one element, 11 against 13 for two, 11 against 18 for three. For float32, where the definition takes 25
+// ns per element, it is always faster.
 const elements64 = 2
 
-// ExpSliceF32 writes e**x[i] to dst[i], to 1 ulp; results below the normal range are rounded once more.
-// The slices have equal lengths and may be the same. exp(NaN) is NaN, exp(-Inf) is 0.
+// ExpSliceF32 writes e**x[i] to dst[i], to 1 ulp; results below the normal range are rounded a second time. The slices have
+// equal lengths and may be the same. exp(NaN) is NaN, exp(-Inf) is 0.
 func ExpSliceF32(dst, x []float32) {
 	checkEqual(len(dst), len(x))
 	if simd() && len(x) > 0 {

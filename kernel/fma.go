@@ -4,10 +4,10 @@ import "math"
 
 // fma32 returns a*b + c rounded once to float32, as VFMADD and FMLA do.
 //
-// The product of two float32 is exact in float64, so only the addition rounds before the conversion rounds again.
-// The two roundings differ from one only where the float64 sum lies exactly halfway between two float32, or where
-// the float32 result is subnormal and has fewer bits: there the sum is rounded to odd first (Boldo and Melquiond 2008).
-// float32(math.FMA(...)) would be wrong in just those cases.
+// The product of two float32 is exact in float64, so only two roundings occur, that of the addition and that of the
+// conversion. They differ from a single one only where the float64 sum lies exactly halfway between two float32, or where
+// the float32 result is subnormal and has fewer bits. There the sum is rounded to odd first (Boldo and Melquiond 2008).
+// float32(math.FMA(...)) would be wrong in exactly these cases.
 func fma32(a, b, c float32) float32 {
 	p := float64(float64(a) * float64(b))
 	s := p + float64(c)
@@ -42,7 +42,7 @@ func fma32Odd(p, z float64) float32 {
 	return float32(s)
 }
 
-// sum32 is fma32 of an exact product p, for a result that is not subnormal. It is small enough to stand in a loop.
+// sum32 is fma32 for an exact product p and a result that is not subnormal. It is small enough to be inlined in a loop.
 func sum32(p, c float64) float32 {
 	if math.Float64bits(p+c)&0x1fffffff == 0x10000000 {
 		return fma32Odd(p, c)
@@ -50,18 +50,18 @@ func sum32(p, c float64) float32 {
 	return float32(p + c)
 }
 
-// subnormal32 says that s, not 0, is below the normal numbers of float32, or is 0.
+// subnormal32 reports whether s is 0 or its magnitude is below the normal range of float32.
 func subnormal32(s float64) bool { return math.Float64bits(s)<<1 < 0x381<<53 }
 
 // A step is an addend of fmaGrid: sum is the addend + grid.
 type step struct{ sum, grid float64 }
 
-// fmaGrid is fma32 of float32 that are held as float64, where the addend c and the result are known to lie between
-// 2**(e-1) and 2**(e+1) and s.grid is 2**(e+29) - 2**e; for negative ones the grid is negative.
+// fmaGrid is fma32 for float32 numbers held as float64, where the addend c and the result are known to lie between 2**(e-1)
+// and 2**(e+1). s.grid is 2**(e+29) - 2**e; for negative numbers the grid is negative.
 //
-// The product is exact in float64. c + grid is exact too, and the last place of the sum is that of the float32 result:
-// 2**(e-24) below 2**(e+29), which is where the result is below 2**e, and twice that above. So the one addition of the
-// product rounds as a fused one of float32 does, ties included, and taking the grid away again is exact.
+// The product is exact in float64. c + grid is exact too. The last place of the sum is that of the float32 result: 2**(e-24)
+// below 2**(e+29), which is where the result is below 2**e, and twice that above. So adding the product rounds exactly as a
+// fused operation in float32 would, ties included, and subtracting the grid is exact.
 func fmaGrid(a, b float64, s step) float64 { return float64(a*b) + s.sum - s.grid }
 
 // The grids of fmaGrid, by e.

@@ -1,4 +1,4 @@
 package kernel
 
-// The generator is a module of its own: nobody who uses the kernels fetches what writes them.
+// The generator is a separate module, so users of the kernels do not download its dependencies.
 //go:generate go -C asm/_gen run .

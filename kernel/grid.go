@@ -9,49 +9,49 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// The grid divides scores into cells that do not depend on the data: narrow ones towards 0 and towards 1, where confident models'
-// scores crowd, and such that bins of equal width of the usual numbers are unions of cells.
+// The grid divides scores into cells that do not depend on the data. They are narrow towards 0 and 1, where scores of
+// confident models crowd, and equal-width bins of the usual numbers are unions of cells.
 //
-// A score p is placed by which half it is in and by its distance q from the near end: p itself below 1/2, otherwise the tail
-// 1 - p, which keeps its digits where p is near 1. Both halves are divided at the same places of q, so the cells of 1 - p are
-// those of p in the other half. A place is the first q of its cell; they are
+// A score p is placed by the half of [0,1] that it is in and by its distance q from the nearer end: p itself below 1/2,
+// otherwise the tail 1 - p, which keeps its digits where p is near 1. Both halves are divided at the same places of q, so
+// the cells of 1 - p are those of p in the other half. A place is the smallest q of a cell. The places are
 //
 //	0; up to 1/100 every 32nd part of each power of 2 from 33/32 * 2**-64 on; from there on every i/1200;
-//	where i*(1/B) is, seen from either end, for every B up to 100 that divides 1200.
+//	i*(1/B), seen from either end, for every B up to 100 that divides 1200.
 //
-// The last kind are units in the last place from each other and from i/1200, which is none where one of them is. So the cells
-// between such neighbours, though there have to be some, are hardly ever used.
+// Places of the last kind differ by units in the last place from each other and from i/1200, which is not a place itself
+// where one of them is near. The cells between such neighbours must exist, but are hardly ever used.
 
-// GridCell sums what one cell of the grid has seen of one half and outcome: the number of scores, and sums of their q and q*q in
-// the form that GridTotals reads.
+// GridCell holds sums for one cell of the grid, one half and one outcome: the number of scores, and sums of their q and q*q
+// in the form that GridTotals reads.
 type GridCell struct{ N, Q, QQ, _ uint64 }
 
-// GridSlack is how many units in the last place a tail may be above 1/2 and still count as 1/2: that of a probability of 1/2 may be
-// rounded to one.
+// GridSlack is the number of units in the last place by which a tail may exceed 1/2 and still count as 1/2. The tail of a
+// probability of 1/2 may be rounded that much.
 const GridSlack = 4
 
-// MaxGrid is how many scores GridCells may sum before they have to be read and emptied.
+// MaxGrid is the number of scores that GridSums may add before the cells must be read and cleared.
 const MaxGrid = 1 << 22
 
 var gridBins = [...]int{1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 25, 30, 40, 48, 50, 60, 75, 80, 100}
 
-// GridBins tells whether so many bins of equal width, left-closed with the edges Edges(n), are unions of cells.
+// GridBins reports whether n bins of equal width, left-closed with the edges Edges(n), are unions of cells.
 func GridBins(n int) bool { return slices.Contains(gridBins[:], n) }
 
 const (
-	gridSteps = 1200     // steps of the even part, in a unit of p
-	gridFrom  = 12       // and how many are taken up by the other
+	gridSteps = 1200     // steps per unit of p in the even part
+	gridFrom  = 12       // number of these that the other part replaces
 	gridShift = 52 - 5   // 32 parts of a power of 2
-	gridLeast = 0x1p-64  // the start of the first part
+	gridLeast = 0x1p-64  // start of the first part
 	gridMost  = 0.0099   // inside the last part
-	gridNear  = 0x1p-43  // no edge is as far from the step beside it
-	gridPoint = 21       // bits of what is behind the point of a number of steps
-	gridFixed = 0x1.8p31 // added to such a number moves the point there
-	gridDoubt = 0x1p-20  // also added, so that scores beside an edge have
-	gridClose = 4        // less than so much behind the point: more than gridNear to either side
+	gridNear  = 0x1p-43  // no edge is this far from the step next to it
+	gridPoint = 21       // bits of the fraction of a number of steps
+	gridFixed = 0x1.8p31 // adding this to such a number moves its point there
+	gridDoubt = 0x1p-20  // also added, so that scores next to an edge have
+	gridClose = 4        // a fraction less than this: more than gridNear to either side
 )
 
-// The number of the first part as it stands in bits, and how many parts there are.
+// The number of the first part in the bits, and the number of parts.
 const (
 	gridBase = (1023 - 64) << (52 - gridShift)
 	gridLogs = 1833
@@ -59,8 +59,8 @@ const (
 
 var gridMade struct {
 	sync.Once
-	places []float64 // by cell: those of parts and steps, then those between neighbours
-	rising []int32   // cells by place
+	places []float64 // by cell: first those of parts and steps, then those between neighbours
+	rising []int32   // cells in order of place
 	steps  []gridStep
 }
 
@@ -87,7 +87,7 @@ func gridMake() {
 		const evenEnd = gridLogs + gridSteps/2 - gridFrom + 1
 		for i := gridFrom; i <= gridSteps/2; i++ {
 			x := float64(i) / gridSteps
-			// The step's cell begins at the last of the edges there.
+			// The step's cell begins at the last of the edges here.
 			var here []float64
 			for _, e := range edges {
 				if math.Abs(e-x) < gridNear {
@@ -120,13 +120,13 @@ func gridMake() {
 	})
 }
 
-// gridStep has the cells beside a step: those that begin above the scores whose bits are below, and first the one before.
+// gridStep lists the cells near a step: cells[n] is that of a score whose bits exceed n elements of below.
 type gridStep struct {
 	below [3]uint64
 	cells [4]int32
 }
 
-// GridPlaces returns the first q of each cell: of those in rising, one after another, they rise. Neither is to be changed.
+// GridPlaces returns the smallest q of each cell, and the cells in rising order of it. The slices must not be changed.
 func GridPlaces() (places []float64, rising []int32) {
 	gridMake()
 	return gridMade.places, gridMade.rising
@@ -145,7 +145,7 @@ func firstBeyond(e float64) float64 {
 	return math.Float64frombits(hi)
 }
 
-// GridRank returns how many places are below the one of the cell of q, which is in [0, 1/2]: the cell is element GridRank(q) of
+// GridRank returns the number of places below that of the cell of q, for q in [0, 1/2]: the cell is element GridRank(q) of
 // rising.
 func GridRank(q float64) int {
 	places, rising := GridPlaces()
@@ -156,16 +156,17 @@ func GridRank(q float64) int {
 	return i
 }
 
-// GridSize returns the number of GridCells: four for each cell of the grid, for the halves p < 1/2 and p >= 1/2 and in each for the
-// outcomes 0 and 1.
+// GridSize returns the number of GridCells: four for each cell of the grid, for the halves p < 1/2 and p >= 1/2 and in each
+// for the outcomes 0 and 1.
 func GridSize() int {
 	gridMake()
 	return 4 * len(gridMade.places)
 }
 
-// GridSums adds scores to cells, of which there are GridSize: to element 4*g + 2*half + y of the cell g of q, which is p[i], or where
-// that is at least 1/2 tail[i]. Scores whose q is not in [0, 1/2], but for GridSlack, are left out, and counted in out. y is 0 or 1.
-// Scores beside an edge of bins, as those of two digits are, take several times as long as others.
+// GridSums adds scores to cells, of which there must be GridSize. The score p[i] goes to element 4*g + 2*half + y, where g
+// is the cell of its q: p[i], or tail[i] if p[i] is at least 1/2. Scores with q outside [0, 1/2], up to GridSlack, are left
+// out and counted in out. y is 0 or 1. Scores next to an edge of bins, such as those with two decimals, take several times
+// as long as others.
 func GridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 	checkEqual(len(p), len(tail))
 	checkEqual(len(p), len(y))
@@ -181,7 +182,7 @@ func GridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 
 const errGrid = "kernel: number of grid cells is not GridSize"
 
-// gridChunk is how many scores a call of assembly takes, which lists those that are to be looked up.
+// gridChunk is the number of scores in a call of the assembly, which lists those that need a lookup.
 const gridChunk = 512
 
 func simdGridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
@@ -203,7 +204,7 @@ func simdGridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 func gridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 	tail, y = tail[:len(p)], y[:len(p)]
 	for i, v := range p {
-		// Branches on the half and on the kind of cell would be such as no CPU foresees: masks choose.
+		// Branches on the half and on the kind of cell would be unpredictable, so masks are used.
 		b, t, low := math.Float64bits(v), math.Float64bits(tail[i]), gridLow(v)
 		bits := t ^ (t^b)&low
 		q := math.Float64frombits(bits)
@@ -227,7 +228,7 @@ func gridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 	return out
 }
 
-// gridAdd looks up the cell of a score that is near a step, or outside, and adds it there; it tells whether q is in [0, 1/2].
+// gridAdd looks up the cell of a score near a step, or outside, and adds it there. It reports whether q is in [0, 1/2].
 func gridAdd(cells []GridCell, p, tail float64, y uint8) bool {
 	low := gridLow(p)
 	if p != p {
@@ -252,12 +253,12 @@ func gridAdd(cells []GridCell, p, tail float64, y uint8) bool {
 	return true
 }
 
-// gridLow returns ones where p < 1/2 and zeros where it is not, either for NaN.
+// gridLow returns all ones if p < 1/2, else 0; the result for NaN is arbitrary.
 func gridLow(p float64) uint64 {
 	return uint64((int64(math.Float64bits(p))>>1 - int64(math.Float64bits(0.5)>>1)) >> 63)
 }
 
-// gridBeside is the cell of 0 and of what is near a step.
+// gridBeside returns the cell of q, for 0 and for q near a step.
 func gridBeside(q float64) int {
 	step := int(float64(q*gridSteps)+0.5) - gridFrom
 	if step < 0 {
@@ -268,9 +269,9 @@ func gridBeside(q float64) int {
 	return int(s.cells[n&3])
 }
 
-// GridTotals returns what element i of GridSums' cells has summed: the number of scores n, and how much more than n times the place
-// of the cell the sum of q is, and than n times the place's square that of q*q. Every term and place is rounded once to a multiple
-// of 2**-51, which is the unit. The sums are exact up to MaxGrid scores in the cell.
+// GridTotals returns the sums in element i of the cells of GridSums: the number n of scores, the sum of q minus n times the
+// place of the cell, and the sum of q*q minus n times the square of the place. Every term and place is rounded once to a
+// multiple of 2**-51, which is the unit. The sums are exact for up to MaxGrid scores in the cell.
 func GridTotals(c *GridCell, i int) (n, q, qq uint64) {
 	gridMake()
 	x := gridMade.places[i>>2]

@@ -6,13 +6,12 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// widenAll is the number of elements from which on the assembly is faster at every level. Up to 16 elements take it 4 ns; the
-// loops take 7 for 8 of binary16, and 4 for 8 of bfloat16.
+// widenAll is the number of elements from which on the assembly is faster at every level. It takes 4 ns for up to 16
+// elements; the loops take 7 ns for 8 of binary16, and 4 for 8 of bfloat16.
 const widenAll = 8
 
-// WidenF16 writes the float32 value of each IEEE binary16 to dst; it is exact. A NaN keeps its sign and payload and
-// becomes quiet, as the CPUs' own conversions make it.
-// The slices have equal lengths.
+// WidenF16 writes the float32 value of each IEEE binary16 to dst; it is exact. A NaN keeps its sign and payload and becomes
+// quiet, as in the CPUs' own conversions. The slices have equal lengths.
 func WidenF16(dst []float32, src []uint16) {
 	checkEqual(len(dst), len(src))
 	if simd() && len(src) >= widenAll {
@@ -38,8 +37,8 @@ func WidenBF16(dst []float32, src []uint16) {
 }
 
 func widenF16(h uint16) float32 {
-	// The magnitude's bits, moved to float32's exponent field, are short of the true exponent by 127 - 15;
-	// one exact product by 2**112 mends that for normal and subnormal numbers alike.
+	// The bits of the magnitude, moved to the exponent field of float32, give an exponent that is too small by 127 - 15. One
+	// exact product with 2**112 corrects it for normal and subnormal numbers alike.
 	m := math.Float32frombits(uint32(h&0x7fff)<<13) * 0x1p112
 	if h&0x7c00 == 0x7c00 {
 		b := 0x7f800000 | uint32(h&0x3ff)<<13

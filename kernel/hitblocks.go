@@ -6,29 +6,29 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// HitBlock is what HitBlocksF32 takes from up to 64 sorted keys.
+// HitBlock holds what HitBlocksF32 computes from up to 64 sorted keys.
 type HitBlock struct {
 	Hits   uint64 // bit i: key i has the outcome 1
-	Ends   uint64 // bit i: the key after key i has another score, or there is none
-	Gap    int64  // sum of p - hit, every p rounded once to a multiple of 2^-51, which is the unit
-	Square int64  // sum of (p - hit)^2 in float64, every term rounded to a multiple of 2^-50, which is the unit
+	Ends   uint64 // bit i: the key after key i has a different score, or key i is the last
+	Gap    int64  // sum of p - hit, with every p rounded once to a multiple of 2^-51, which is the unit
+	Square int64  // sum of (p - hit)^2 in float64, with every term rounded to a multiple of 2^-50, which is the unit
 }
 
 const (
 	errHitBlocks = "kernel: the blocks of sorted keys are not one for each 64 keys"
 
-	hitUnit    = 3 // added to a score, the last place is 2^-51
-	squareUnit = 6 // added to a square, it is 2^-50
+	hitUnit    = 3 // added to a score, its last place is 2^-51
+	squareUnit = 6 // added to a square, its last place is 2^-50
 
-	hitBlocksLeast = 16 // keys from which on assembly is the faster
+	hitBlocksLeast = 16 // keys from which on assembly is faster
 )
 
-// HitBlocksF32 writes to dst, for each 64 keys that HitKeysF32 has made of scores in [0,1], and for the rest of them, what a walk
-// through them in rising order needs: the outcomes, where scores end, and sums. The keys are sorted; dst has (len(keys)+63)/64
-// elements. Bits beyond the last key are 0.
+// HitBlocksF32 writes to dst, for each block of 64 keys from HitKeysF32 and for the rest, what a walk through them in rising
+// order needs: the outcomes, the ends of runs of equal scores, and sums. The keys must be sorted and stand for scores in
+// [0,1]; dst has (len(keys)+63)/64 elements. Bits beyond the last key are 0.
 //
-// Whoever takes keys in several calls gives each but the last a multiple of 64, and sees by himself whether the score of the last key
-// of one call goes on in the next: its bit of Ends is set.
+// If keys are divided among several calls, all calls but the last must get a multiple of 64. The caller must check whether
+// the score of the last key of a call continues in the next, since its bit in Ends is set.
 func HitBlocksF32(dst []HitBlock, keys []uint32) {
 	if len(dst) != (len(keys)+63)/64 {
 		panic(errHitBlocks)
@@ -37,8 +37,8 @@ func HitBlocksF32(dst []HitBlock, keys []uint32) {
 		hitBlocksGeneric(dst, keys)
 		return
 	}
-	// The assembly takes whole blocks that have a key behind them. The last block gets keys of the score 0 and the outcome 0,
-	// which add nothing to its sums, and of which none ends.
+	// The assembly takes whole blocks that are followed by a key. The last block is padded with keys of score 0 and outcome
+	// 0, which add nothing to its sums and end no run.
 	b := (len(keys) - 1) / 64
 	if b > 0 {
 		asm.HitBlocksF32(&dst[0].Hits, &keys[0], b*64)

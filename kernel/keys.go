@@ -7,12 +7,12 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// Key is an unsigned integer that stands for a score: its order is that of the scores. Equal keys cannot be told apart,
-// so whatever way they are sorted gives the same bits.
+// Key is an unsigned integer that represents a score; keys are ordered as scores. Equal keys are indistinguishable, so every
+// way of sorting gives the same bits.
 type Key interface{ uint32 | uint64 }
 
-// KeysF32 writes to dst the key of each value: its bits, turned so that the keys rise with the values. -0 is 0. A NaN
-// without the sign bit is above +Inf, one with it below -Inf.
+// KeysF32 writes the key of each value to dst: its bits, transformed so that keys rise with the values. -0 counts as 0. A
+// NaN without the sign bit is above +Inf, one with it below -Inf.
 func KeysF32(dst []uint32, x []float32) {
 	checkEqual(len(dst), len(x))
 	n := whole(len(x))
@@ -32,7 +32,7 @@ func whole(n int) int {
 	return n &^ (columnStep - 1)
 }
 
-// ValuesF32 writes to dst the values that the keys stand for: KeysF32 the other way round.
+// ValuesF32 writes the values of keys to dst; it is the inverse of KeysF32.
 func ValuesF32(dst []float32, keys []uint32) {
 	checkEqual(len(dst), len(keys))
 	n := whole(len(keys))
@@ -70,7 +70,7 @@ func ValuesF64(dst []float64, keys []uint64) {
 
 const sign32, sign64 = 1 << 31, 1 << 63
 
-// keyF32 flips all bits where the sign is set, else the sign.
+// keyF32 flips all bits if the sign is set, else only the sign.
 func keyF32(v float32) uint32 {
 	b := math.Float32bits(v)
 	if b == sign32 {
@@ -91,9 +91,9 @@ func keyF64(v float64) uint64 {
 
 func bitsOf64(k uint64) uint64 { return k ^ (uint64(^int64(k)>>63) | sign64) }
 
-// HitKeysF32 writes to dst the key of each score in [0,1] with its outcome hit (0 or 1): the score's bits, and the
-// outcome as the last one. So keys rise with the scores, and among equal scores with the outcome. A score outside [0,1],
-// NaN among them, gets the largest key there is, which no other score has; out is their number.
+// HitKeysF32 writes to dst the key of each score in [0,1] with its outcome hit (0 or 1): the score's bits, followed by the
+// outcome as the last bit. So keys rise with the scores, and for equal scores with the outcome. A score outside [0,1] or NaN
+// gets the largest key, which no other score has; out is the number of these.
 func HitKeysF32(dst []uint32, p []float32, hit []uint8) (out int) {
 	checkEqual(len(dst), len(p))
 	checkEqual(len(dst), len(hit))
@@ -135,7 +135,7 @@ func HitKeysF64(dst []uint64, p []float64, hit []uint8) (out int) {
 	return out
 }
 
-// HitScore returns the score and the outcome of a key that HitKeysF32 or HitKeysF64 has made; NaN for one outside [0,1].
+// HitScore returns the score and the outcome of a key made by HitKeysF32 or HitKeysF64; NaN for a score outside [0,1].
 func HitScore[K Key](key K) (score float64, hit uint8) {
 	if key == ^K(0) {
 		return math.NaN(), 0
@@ -146,11 +146,11 @@ func HitScore[K Key](key K) (score float64, hit uint8) {
 	return math.Float64frombits(uint64(key >> 1)), uint8(key & 1)
 }
 
-// narrow tells whether keys have 32 bits.
+// narrow reports whether keys have 32 bits.
 func narrow[K Key]() bool { return unsafe.Sizeof(K(0)) == 4 }
 
-// HitSum returns the sums of the scores of keys that HitKeysF32 or HitKeysF64 has made, rounded as BinSums rounds them,
-// and how many of the keys stand for scores outside [0,1]: those are in no sum, nor in N. At most MaxSum keys.
+// HitSum returns the sums of the scores of keys made by HitKeysF32 or HitKeysF64, rounded as by BinSums. out is the number
+// of keys for scores outside [0,1], which are in no sum, nor in N. At most MaxSum keys are allowed.
 func HitSum[K Key](keys []K) (s BinSum, out int) {
 	if len(keys) > MaxSum {
 		panic(errCount)

@@ -1,16 +1,16 @@
 package kernel
 
-// LogitSoftmaxF32 is LogitStatsF32 and SoftmaxF32 of the same logits, bit for bit, for little more than the cost of the
-// second: the sums of a row are made once. dst and x do not overlap.
+// LogitSoftmaxF32 computes LogitStatsF32 and SoftmaxF32 of the same logits, with the same bits, for little more than the
+// cost of the latter: the sums of a row are computed once. dst and x must not overlap.
 func LogitSoftmaxF32(c *Stats, dst []float32, dstStride int, x []float32, rows, k, stride int, labels []int32) uint8 {
 	checkRows(len(dst), rows, k, dstStride)
 	checkStats(c, len(x), rows, k, stride, labels, false)
 	return logitSoftmax32(c, dst, dstStride, &rows32{f32: x}, rows, k, stride, labels)
 }
 
-// LogitTermsF32 is LogitSoftmaxF32 without its last step, which MeanScaledF32 makes: entry j of row i of the probabilities is
-// dst[i*dstStride+j] * scale[i], rounded to float32. But what is below 0x1p-124 in dst may stand for a probability of 0. scale has an
-// element for each row.
+// LogitTermsF32 is LogitSoftmaxF32 without its last multiplication, which MeanScaledF32 performs: the probability j of row i
+// is dst[i*dstStride+j] * scale[i], rounded to float32. An element of dst below 0x1p-124 may stand for a probability of 0.
+// scale has one element per row.
 func LogitTermsF32(c *Stats, dst []float32, dstStride int, scale, x []float32, rows, k, stride int, labels []int32) uint8 {
 	checkRows(len(dst), rows, k, dstStride)
 	checkStats(c, len(x), rows, k, stride, labels, false)
@@ -27,26 +27,26 @@ func LogitTermsF32(c *Stats, dst []float32, dstStride int, scale, x []float32, r
 	return logitSoftmax32(c, dst, dstStride, r, rows, k, stride, labels)
 }
 
-// minTerm is the least element of LogitTermsF32 that is what it says: the assembly clamps what is smaller.
+// minTerm is the smallest reliable element of LogitTermsF32; the assembly clamps smaller ones.
 const minTerm = 0x1p-124
 
-// HasTerms tells whether LogitTermsF32 of rows of k elements that follow each other saves the step: by assembly, of 33 to 1,024
-// elements. What it stores of others has been multiplied, and their scales are 1.
+// HasTerms reports whether LogitTermsF32 saves the multiplication for contiguous rows of k elements: with assembly, for 33
+// to 1,024 elements. For other rows it stores products, with scales of 1.
 func HasTerms(k int) bool { return simd() && k > shortMax && k <= blockLen }
 
-// termRows tells whether the assembly stores terms of rows beside their sums.
+// termRows reports whether the assembly stores terms of rows beside their sums.
 func termRows(x *rows32, k, stride, dstStride int) bool {
 	return x.f32 != nil && k > shortMax && k <= blockLen && stride == dstStride
 }
 
-// LogitSoftmaxF16 is LogitSoftmaxF32 of the widened IEEE binary16 logits.
+// LogitSoftmaxF16 is LogitSoftmaxF32 for IEEE binary16 logits, which are widened.
 func LogitSoftmaxF16(c *Stats, dst []float32, dstStride int, x []uint16, rows, k, stride int, labels []int32) uint8 {
 	checkRows(len(dst), rows, k, dstStride)
 	checkStats(c, len(x), rows, k, stride, labels, false)
 	return logitSoftmax32(c, dst, dstStride, &rows32{f16: x}, rows, k, stride, labels)
 }
 
-// LogitSoftmaxBF16 is LogitSoftmaxF32 of the widened bfloat16 logits.
+// LogitSoftmaxBF16 is LogitSoftmaxF32 for bfloat16 logits, which are widened.
 func LogitSoftmaxBF16(c *Stats, dst []float32, dstStride int, x []uint16, rows, k, stride int, labels []int32) uint8 {
 	checkRows(len(dst), rows, k, dstStride)
 	checkStats(c, len(x), rows, k, stride, labels, false)

@@ -2,33 +2,33 @@ package kernel
 
 import "github.com/candor-go/candor/kernel/asm"
 
-// WidenLogF32 writes Log64(x[i]) to dst[i]: natural logarithms as float64, -Inf of 0, NaN of a negative number. The slices have equal lengths.
-// LogSliceF64 is its like for float64.
+// WidenLogF32 writes Log64(x[i]) to dst[i]: natural logarithms as float64, -Inf for 0, NaN for a negative number. The slices
+// have equal lengths. LogSliceF64 is the counterpart for float64.
 func WidenLogF32(dst []float64, x []float32) {
 	checkEqual(len(dst), len(x))
 	logs(dst, &rows32{f32: x})
 }
 
-// WidenLogF16 is WidenLogF32 of the widened IEEE binary16 numbers.
+// WidenLogF16 is WidenLogF32 for IEEE binary16 numbers, which are widened.
 func WidenLogF16(dst []float64, x []uint16) {
 	checkEqual(len(dst), len(x))
 	logs(dst, &rows32{f16: x})
 }
 
-// WidenLogBF16 is WidenLogF32 of the widened bfloat16 numbers.
+// WidenLogBF16 is WidenLogF32 for bfloat16 numbers, which are widened.
 func WidenLogBF16(dst []float64, x []uint16) {
 	checkEqual(len(dst), len(x))
 	logs(dst, &rows32{bf16: x})
 }
 
-// logsStep is how many elements the assembly takes at a time.
+// logsStep is the number of elements that the assembly takes at a time.
 const logsStep = 16
 
 func logs(dst []float64, x *rows32) {
 	if simd() && len(dst) >= logsStep {
 		n := len(dst) &^ (logsStep - 1)
 		simdLogs(dst, x, 0, n)
-		if n < len(dst) { // some once more
+		if n < len(dst) { // some of them twice
 			simdLogs(dst[len(dst)-logsStep:], x, len(dst)-logsStep, logsStep)
 		}
 		return

@@ -6,14 +6,15 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// This file takes the same rows, or the same values of them, of several members of an ensemble. Member m has the n elements
+// This file combines the values that several members of an ensemble have for the same rows. Member m has the n elements
 // x[m*stride : m*stride+n].
 
 const errMembers = "kernel: number of members is not positive"
 
-// MeanF32 writes the mean of the members to the first n elements of dst: the sum in the order of the members, each sum rounded
-// to float32, divided by their number. Of finite elements whose sum is none the mean is not finite; NaN and infinities go
-// through. So probabilities in [0,1] have a mean in [0,1], within 6e-8 times the number of members of the exact one.
+// MeanF32 writes the mean of the members to the first n elements of dst: the sum in the order of the members, with each
+// partial sum rounded to float32, divided by their number. If the sum of finite elements overflows, the mean is infinite;
+// NaN and infinities propagate. So probabilities in [0,1] have a mean in [0,1], within 6e-8 times the number of members of
+// the exact one.
 func MeanF32(dst, x []float32, members, n, stride int) {
 	checkMembers(len(dst), len(x), members, n, stride)
 	if simd() && n > 0 {
@@ -30,9 +31,10 @@ func MeanF32(dst, x []float32, members, n, stride int) {
 	}
 }
 
-// MeanScaledF32 is MeanF32 of what LogitTermsF32 left: of rows x k elements of each member, packed, row i of member m times
-// scale[m*rows+i], each product rounded to float32. It is the mean of the probabilities, bit for bit, if it returns true. If it
-// returns false an element is below 0x1p-124 and dst is of no use; with NaN among them, which go through, it may.
+// MeanScaledF32 is MeanF32 for the results of LogitTermsF32: packed matrices of rows x k elements, one per member, where row
+// i of member m is multiplied by scale[m*rows+i] and each product is rounded to float32. If it returns true, dst is the mean
+// of the probabilities, bit for bit. If it returns false, an element is below 0x1p-124 and dst is undefined; with NaN among
+// the elements, which propagate, it may return either.
 func MeanScaledF32(dst, x, scale []float32, members, rows, k, stride int) bool {
 	if rows < 0 || k < 1 || rows > len(dst)/k {
 		panic(errShape)
@@ -79,14 +81,15 @@ func MeanF64(dst, x []float64, members, n, stride int) {
 	}
 }
 
-// LogMeanExpF64 writes ln of the mean over the members of e**x to the first n elements of dst: with the members' logarithms of
-// probabilities, that of the mean probability. With the largest element as top it is, where the mean of e**(x-top) is above 1/2,
+// LogMeanExpF64 writes to the first n elements of dst the logarithm of the mean over the members of e**x: for
+// log-probabilities, the logarithm of the mean probability. With the largest element as top, and the mean of e**(x-top)
+// above 1/2, it is
 //
 //	top + ln(1 + (sum over the members of e**(x-top) - 1) / members)
 //
-// so that what is near 0 keeps its digits, and elsewhere top + ln((sum of e**(x-top)) / members). Neither overflows. |error| is at
-// most 1.2e-16 * (8 + members) * max(|result|, |top|). -Inf is a legal element; if all are, so is the result. It is +Inf if
-// one is, NaN if one is NaN.
+// which keeps the digits of results near 0. Otherwise it is top + ln((sum of e**(x-top)) / members). Neither overflows.
+// |error| is at most 1.2e-16 * (8 + members) * max(|result|, |top|). -Inf is a valid element; if all are -Inf, so is the
+// result. The result is +Inf if an element is, and NaN if one is NaN.
 func LogMeanExpF64(dst, x []float64, members, n, stride int) {
 	checkMembers(len(dst), len(x), members, n, stride)
 	done := 0
@@ -127,7 +130,7 @@ func logMeanExp(x []float64, members, stride int) float64 {
 	return top + Log64(sum/float64(members))
 }
 
-// checkMembers panics unless n elements of each member lie within x, and in dst.
+// checkMembers panics unless n elements of each member lie within x, and within dst.
 func checkMembers(dst, x, members, n, stride int) {
 	if members < 1 {
 		panic(errMembers)

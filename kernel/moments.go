@@ -8,17 +8,16 @@ import (
 
 const errWindows = "kernel: one of two windows has a Fine, the other has not"
 
-// Moment is what Moments returns: whole numbers, in units of the last places of the windows' Magic and Fine.
+// Moment is the result of Moments: integers, in units of the last places of the windows' Magic and Fine.
 type Moment struct {
 	Hi, Lo   int64 // sum v
 	Hi2, Lo2 int64 // sum v*v
-	Out      int64 // values outside the first window, which are in none of the sums
+	Out      int64 // values outside the first window, which are in no sum
 }
 
-// Moments returns the sums of the values and of their squares: of each value inside the first window what FixedSums
-// makes of it there, and of its square, a product rounded to float64, what FixedSums makes of that in the second. The
-// caller sees to windows of which the second holds the squares of the first; both have a Fine or neither. At most
-// MaxSum values.
+// Moments returns the sums of the values and of their squares. A value inside the first window is rounded as by FixedSums
+// there; its square, a product rounded to float64, is rounded as by FixedSums in the second window. The second window must
+// hold the squares of the first; both must have a Fine, or neither. At most MaxSum values are allowed.
 func Moments(v []float64, first, second *Window) Moment {
 	if len(v) > MaxSum {
 		panic(errCount)
@@ -33,7 +32,7 @@ func Moments(v []float64, first, second *Window) Moment {
 	return moments(v, first, second)
 }
 
-// The assembly of columns takes rows by so many, or by byteStep where a column of bytes comes of int32.
+// Numbers of rows that the assembly of columns takes at a time; byteStep applies where it produces bytes from int32.
 const columnStep, byteStep = 32, 64
 
 func moments(v []float64, first, second *Window) Moment {
@@ -43,7 +42,7 @@ func moments(v []float64, first, second *Window) Moment {
 	return fineMoments(v, first, second)
 }
 
-// simdMoments takes one magic off the sums for every row, also for those outside.
+// simdMoments subtracts Magic once for every row, including those outside.
 func simdMoments(v []float64, first, second *Window) Moment {
 	var s [5]uint64
 	n := uint64(len(v))
@@ -61,8 +60,7 @@ func simdMoments(v []float64, first, second *Window) Moment {
 	}
 }
 
-// coarseMoments sums the bits of what adding the magic gives, and takes off the magic's own at the end: what wraps on the
-// way comes back.
+// coarseMoments sums the bits after adding Magic, and subtracts the bits of Magic at the end; overflows in between cancel.
 func coarseMoments(v []float64, first, second *Window) Moment {
 	var hi, hi2, in uint64
 	for _, x := range v {
@@ -105,8 +103,8 @@ func fineMoments(v []float64, first, second *Window) Moment {
 	}
 }
 
-// CellSum returns the sums of all scores p[i], their squares, and their outcomes y[i] (0 or 1), rounded as BinSums rounds
-// them, and how many scores are outside [0,1], NaN among them: those are in no sum, nor in N. At most MaxSum scores.
+// CellSum returns the sums of all scores p[i], of their squares, and of their outcomes y[i] (0 or 1), rounded as by BinSums.
+// out counts the scores outside [0,1], including NaN, which are in no sum, nor in N. At most MaxSum scores are allowed.
 func CellSum(p []float64, y []uint8) (s BinSum, out int) {
 	checkEqual(len(p), len(y))
 	if len(p) > MaxSum {
@@ -143,7 +141,7 @@ func cellSum(p []float64, y []uint8) (s BinSum, out int) {
 	return s, out
 }
 
-// Hits writes to dst[i] whether a[i] and b[i] are equal: 1 or 0. Of arg maxes and labels those are the hits.
+// Hits writes 1 to dst[i] if a[i] equals b[i], else 0. With arg maxes and labels, 1 marks a hit.
 func Hits(dst []uint8, a, b []int32) {
 	checkEqual(len(dst), len(a))
 	checkEqual(len(dst), len(b))
@@ -152,7 +150,7 @@ func Hits(dst []uint8, a, b []int32) {
 		if n&(byteStep-1) == 0 {
 			return
 		}
-		n -= byteStep // the last ones, some once more
+		n -= byteStep // the last ones, some of them twice
 		asm.Hits(&dst[n], &a[n], &b[n], byteStep)
 		return
 	}
@@ -165,7 +163,7 @@ func Hits(dst []uint8, a, b []int32) {
 	}
 }
 
-// Counts adds to dst[r], for each r, how many of the values are r. Values below 0 or not below len(dst) are not counted.
+// Counts adds to dst[r] the number of values equal to r. Values below 0 or not below len(dst) are not counted.
 func Counts(dst []int64, v []int32) {
 	if len(dst) > 5 {
 		for _, r := range v {
@@ -175,7 +173,7 @@ func Counts(dst []int64, v []int32) {
 		}
 		return
 	}
-	const call = 4032 // what the assembly takes at most
+	const call = 4032 // most values of a call of the assembly
 	for simd() && len(v) >= byteStep {
 		var c [5]uint64
 		n := min(len(v), call) &^ (byteStep - 1)
@@ -185,7 +183,7 @@ func Counts(dst []int64, v []int32) {
 		}
 		v = v[n:]
 	}
-	// Up to five counts stand in one word, 13 bits apart. The shift of another value is beyond the word and adds 0.
+	// Up to five counts share one word, in fields of 13 bits. The shift of any other value is beyond the word and adds 0.
 	const field, most = 13, 1<<12 - 1
 	for len(v) > 0 {
 		n, packed := min(len(v), most), uint64(0)
@@ -199,16 +197,16 @@ func Counts(dst []int64, v []int32) {
 	}
 }
 
-// SquaredErrors writes to dst[i] the squared distance of row i's probabilities from its label, sum over the classes of
-// (p - [it is the label])^2, from the columns Top, Tail, Label and Rest. hit is 1 where the label is the arg max, else 0;
-// k is the number of classes.
+// SquaredErrors writes to dst[i] the squared distance of row i's probabilities from its label: the sum over the classes of
+// (p - [class is the label])^2, computed from the columns Top, Tail, Label and Rest. hit is 1 where the label is the arg
+// max, else 0; k is the number of classes.
 //
 //	hit           Tail^2 + Rest
 //	no hit        (1 - Label)^2 + ((Top^2 + Rest) - Label^2)
 //	k = 1, hit    Tail^2: the event's (p - y)^2 alone
 //	k = 1, no     Top^2
 //
-// Every product is rounded. The form of a hit has no cancellation: 1 - 2p + sum p^2 has lost 43% of the score at a tail
+// Every product is rounded. The form for a hit has no cancellation; 1 - 2p + sum p^2 would lose 43% of the score at a tail
 // of 1e-4 in float32.
 func SquaredErrors(dst []float64, c *Stats, hit []uint8, k int) {
 	n := len(dst)
@@ -218,7 +216,7 @@ func SquaredErrors(dst []float64, c *Stats, hit []uint8, k int) {
 	}
 	if simd() && n >= columnStep {
 		simdSquaredErrors(dst, c, hit, 0, n&^(columnStep-1), k)
-		if n&(columnStep-1) != 0 { // the last ones, some once more
+		if n&(columnStep-1) != 0 { // the last ones, some of them twice
 			simdSquaredErrors(dst, c, hit, n-columnStep, columnStep, k)
 		}
 		return
@@ -252,7 +250,7 @@ func squaredErrors(dst []float64, c *Stats, hit []uint8, k int) {
 	}
 }
 
-// pick returns a if h is 1 and b if it is 0, without a branch: hits come in no order that a CPU could foresee.
+// pick returns a if h is 1 and b if it is 0. It uses no branch, since hits are unpredictable.
 func pick(h uint8, a, b float64) float64 {
 	m := -uint64(h)
 	return math.Float64frombits(math.Float64bits(a)&m | math.Float64bits(b)&^m)

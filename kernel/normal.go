@@ -6,7 +6,7 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// NormalColumns are what is known of each row of a normal forecast, one element a row.
+// NormalColumns holds the columns of normal forecasts, one element per row.
 type NormalColumns struct {
 	Error []float64 // observed - mean
 	SD    []float64 // the standard deviation
@@ -16,11 +16,10 @@ type NormalColumns struct {
 	Flags []uint8
 }
 
-// NormalF64 writes the columns of rows of a normal forecast: k = 3 numbers, which are the mean, the standard deviation and what was
-// observed, or k = 2, which are observed - mean and the standard deviation. A row with a number that is not finite, or whose
-// observed - mean is beyond float64 (FlagNotFinite), has NaN in every column, and so has one whose standard deviation is not above 0
-// (FlagOutside). Of other rows Z, NLL and CRPS are infinite where they are beyond float64; Error and Z keep the sign of a 0. It returns
-// the union of the rows' flags.
+// NormalF64 writes the columns of normal forecasts and returns the union of the rows' flags. Rows have k = 3 numbers (mean,
+// standard deviation, observed number) or k = 2 (observed - mean, standard deviation). A row has NaN in every column if a
+// number is not finite or observed - mean overflows float64 (FlagNotFinite), or if the standard deviation is not above 0
+// (FlagOutside). In other rows Z, NLL and CRPS are infinite where they overflow float64; Error and Z keep the sign of a 0.
 func NormalF64(c *NormalColumns, x []float64, rows, k, stride int) uint8 {
 	checkNormal(c, len(x), rows, k, stride)
 	var all uint8
@@ -35,8 +34,9 @@ func NormalF64(c *NormalColumns, x []float64, rows, k, stride int) uint8 {
 	return all
 }
 
-// NormalF32 is NormalF64 for float32. The columns are float32 numbers, also the difference in Error, where SD is from 2^-100 to 2^100
-// and |Z| at most 2^20: sixteen rows stand in a register. Other rows are those that NormalF64 makes of the same numbers.
+// NormalF32 is NormalF64 for float32. Where SD is from 2^-100 to 2^100 and |Z| is at most 2^20, the columns are computed in
+// float32, including the difference in Error, so that a register holds sixteen rows. Other rows have the results of
+// NormalF64 for the same numbers.
 func NormalF32(c *NormalColumns, x []float32, rows, k, stride int) uint8 {
 	checkNormal(c, len(x), rows, k, stride)
 	clear(c.Flags[:rows])
@@ -51,7 +51,7 @@ func NormalF32(c *NormalColumns, x []float32, rows, k, stride int) uint8 {
 	if k == 3 && stride == 3 {
 		for rows-i >= normalStep {
 			i += asm.NormalF32(&c.Error[i], &c.SD[i], &c.Z[i], &c.NLL[i], &c.CRPS[i], &x[3*i], (rows-i)&^(normalStep-1))
-			if rows-i >= normalStep { // a step with a row that is none for the assembly
+			if rows-i >= normalStep { // a step with a row that the assembly cannot handle
 				for end := i + normalStep; i < end; i++ {
 					all |= c.row32(i, x[3*i:3*i+3])
 				}
@@ -64,10 +64,10 @@ func NormalF32(c *NormalColumns, x []float32, rows, k, stride int) uint8 {
 	return all
 }
 
-// normalStep is how many rows a step of the assembly takes.
+// normalStep is the number of rows in a step of the assembly.
 const normalStep = 64
 
-// packed writes the columns of n rows, at most a step, by way of what the assembly takes.
+// packed writes the columns of n rows, at most a step, by copying them to the form that the assembly takes.
 func (c *NormalColumns) packed(at int, x []float32, n, k, stride int) uint8 {
 	var r [3 * normalStep]float32
 	var out [5][normalStep]float64
@@ -114,7 +114,7 @@ func (c *NormalColumns) row(i int, mean, sd, observed float64) uint8 {
 	flag := uint8(0)
 	e := observed - mean
 	switch {
-	case (e-e)+(sd-sd) != 0: // also where one of the two is not finite
+	case (e-e)+(sd-sd) != 0: // also if one of the two is not finite
 		flag = FlagNotFinite
 	case sd <= 0:
 		flag = FlagOutside
@@ -129,15 +129,15 @@ func (c *NormalColumns) row(i int, mean, sd, observed float64) uint8 {
 	c.Error[i], c.SD[i], c.Z[i] = e, sd, z
 	c.NLL[i] = Log64(sd) + (h + halfLog2Pi)
 	if a := math.Abs(z); a > 0x1p60 {
-		c.CRPS[i] = math.Abs(e) // of which sd/sqrt(pi) is no last place
+		c.CRPS[i] = math.Abs(e) // sd/sqrt(pi) is below its last place
 	} else {
 		c.CRPS[i] = sd * normalCRPS(a, h)
 	}
 	return flag
 }
 
-// normalCRPS returns a (2 Phi(a) - 1) + 2 phi(a) - 1/sqrt(pi) for h = a^2/2: the distance to a - 1/sqrt(pi) is e**-h times a polynomial
-// in (a-4)/(a+4), and nothing to speak of beyond 8. Error of the fit 1e-16 of the result.
+// normalCRPS returns a (2 Phi(a) - 1) + 2 phi(a) - 1/sqrt(pi) for h = a^2/2. Its difference from a - 1/sqrt(pi) is e**-h
+// times a polynomial in (a-4)/(a+4), and negligible beyond 8. Error of the fit: 1e-16 of the result.
 func normalCRPS(a, h float64) float64 {
 	b := a
 	if b > 8 {
@@ -181,7 +181,7 @@ func (c *NormalColumns) row32(i int, r []float32) uint8 {
 	return 0
 }
 
-// normalNLL32 returns ln sd + u/2 + ln(2 pi)/2. Error of the fit 4e-8.
+// normalNLL32 returns ln sd + u/2 + ln(2 pi)/2. Error of the fit: 4e-8.
 func normalNLL32(sd, u float32) float32 {
 	b := math.Float32bits(sd)
 	k := int32(b-root32) >> 23
@@ -201,8 +201,8 @@ func normalNLL32(sd, u float32) float32 {
 // root32 is the bits of the square root of 1/2.
 const root32 = 0x3f3504f3
 
-// normalCRPS32 returns what normalCRPS does, of u = a^2: u times a polynomial in u, plus the value at 0, up to a = 4.6, and
-// a - 1/sqrt(pi) beyond. Error of both 2e-7 of the result.
+// normalCRPS32 is normalCRPS for u = a^2: up to a = 4.6, u times a polynomial in u, plus the value at 0; beyond, a -
+// 1/sqrt(pi). Error of both: 2e-7 of the result.
 func normalCRPS32(a, u float32) float32 {
 	if u > normalFar {
 		u = normalFar

@@ -2,7 +2,7 @@ package kernel
 
 import "math"
 
-// Polynomials in this file are minimax fits (Remez exchange, 150 bits) of our own.
+// The polynomials in this file are our own minimax fits (Remez exchange, 150 bits).
 
 const (
 	halfLog2Pi = 0.91893853320467274178 // ln(2 pi)/2
@@ -11,8 +11,8 @@ const (
 )
 
 // NormCDF64 returns the standard normal distribution function, the probability that a standard normal number is at most z.
-// Its relative error is below 1e-15 where it is a normal number, which is down to z = -37.5; below, down to -38.5, it is rounded
-// once more, to the subnormal grid. That above z is NormCDF64(-z), to the same relative error.
+// Its relative error is below 1e-15 where the result is a normal number, which is down to z = -37.5; below, down to -38.5,
+// it is rounded a second time, to the subnormal grid. The upper tail is NormCDF64(-z), with the same relative error.
 //
 // Special cases: NormCDF64(0) = 1/2, NormCDF64(+Inf) = 1, NormCDF64(-Inf) = 0, NormCDF64(NaN) = NaN.
 func NormCDF64(z float64) float64 {
@@ -28,7 +28,7 @@ func NormCDF64(z float64) float64 {
 	return 1 - normalTail(a)
 }
 
-// phiCentre returns (Phi(z) - 1/2) / z of u = z^2 <= 1. Error of the fit 2**-62.
+// phiCentre returns (Phi(z) - 1/2) / z for u = z^2 <= 1. Error of the fit: 2**-62.
 func phiCentre(u float64) float64 {
 	q := math.FMA(u, 0x1.1e87d89f3fe9ap-38, -0x1.e68f42a02caedp-34)
 	q = math.FMA(u, q, 0x1.380a267bc7f2ep-29)
@@ -42,7 +42,7 @@ func phiCentre(u float64) float64 {
 	return math.FMA(u, q, 0x1.9884533d43651p-2)
 }
 
-// normalTail returns 1 - Phi(a) for a >= 1. What a^2/2 loses when it is rounded is made good to first order.
+// normalTail returns 1 - Phi(a) for a >= 1. The rounding error of a^2/2 is corrected to first order.
 func normalTail(a float64) float64 {
 	if a > 39 {
 		return 0
@@ -53,7 +53,8 @@ func normalTail(a float64) float64 {
 	return math.FMA(-e, lost, e) * tailRatio(a)
 }
 
-// tailRatio returns (1 - Phi(a)) * e**(a^2/2) for 1 <= a <= 39: a polynomial in (a-4)/(a+4), over a+4. Error of the fit 2**-60.
+// tailRatio returns (1 - Phi(a)) * e**(a^2/2) for 1 <= a <= 39: a polynomial in (a-4)/(a+4), divided by a+4. Error of the
+// fit: 2**-60.
 func tailRatio(a float64) float64 {
 	r := 1 / (a + 4)
 	t := (a - 4) * r
@@ -81,12 +82,14 @@ func tailRatio(a float64) float64 {
 	return q * r
 }
 
-// NormQuantile64 returns the quantile of the standard normal distribution: the z for which Phi(z) = p, to a relative error below 1e-15.
+// NormQuantile64 returns the quantile of the standard normal distribution: the z for which Phi(z) = p, to a relative error
+// below 1e-15.
 //
-// Near 1/2 it is Newton's iteration on Phi(z) - 1/2, in the tails on the logarithm of the smaller of p and 1-p, from Hastings'
-// approximation (Abramowitz and Stegun 26.2.23).
+// Near 1/2 it uses Newton's iteration on Phi(z) - 1/2. In the tails it uses Newton's iteration on the logarithm of the
+// smaller of p and 1-p, starting from Hastings' approximation (Abramowitz and Stegun 26.2.23).
 //
-// Special cases: NormQuantile64(1/2) = 0, NormQuantile64(0) = -Inf, NormQuantile64(1) = +Inf, NormQuantile64(p) = NaN for p below 0, above 1 and NaN.
+// Special cases: NormQuantile64(1/2) = 0, NormQuantile64(0) = -Inf, NormQuantile64(1) = +Inf, NormQuantile64(p) = NaN for p
+// below 0, above 1 and NaN.
 func NormQuantile64(p float64) float64 {
 	switch {
 	case !(p >= 0 && p <= 1):
@@ -101,7 +104,7 @@ func NormQuantile64(p float64) float64 {
 		q := math.FMA(u, 0x1.2ae27a012b1cap+7, 0x1.33db732fdba8ap+1)
 		q = math.FMA(u, q, 0x1.99836870961b4p+2)
 		q = math.FMA(u, q, 0x1.4eb91e6d57034p+1)
-		z := d * math.FMA(u, q, 0x1.40da00536d7e1p+1) // 1e-5 of it
+		z := d * math.FMA(u, q, 0x1.40da00536d7e1p+1) // to a relative 1e-5
 		for range 2 {
 			s := z * z
 			z -= math.FMA(z, phiCentre(s), -d) / (invSqrt2Pi * Exp64(-0.5*s))

@@ -2,8 +2,8 @@ package kernel
 
 import "math/bits"
 
-// OrderF32 writes to index the numbers of the values in rising order of their keys (KeysF32), equal ones in rising order of
-// number: a stable sort of the numbers. index is as long as x, at most 2^31-1; scratch has OrderScratch(len(x)) elements.
+// OrderF32 writes to index the indices of the values in rising order of their keys (KeysF32), and for equal keys in rising
+// order of index: a stable argsort. index is as long as x, at most 2^31-1; scratch has OrderScratch(len(x)) elements.
 func OrderF32(index []int32, x []float32, scratch []uint64) {
 	keys, rest := orderRoom(len(index), len(x), scratch)
 	for i, v := range x {
@@ -15,8 +15,8 @@ func OrderF32(index []int32, x []float32, scratch []uint64) {
 	}
 }
 
-// OrderF64 is OrderF32 for float64. Numbers are sorted with the highest 32 bits of the keys in which they differ at all,
-// and then again, with the other bits, where those are equal.
+// OrderF64 is OrderF32 for float64. Indices are sorted together with the highest 32 bits of the keys that differ at all, and
+// where these are equal, again with the other bits.
 func OrderF64(index []int32, x []float64, scratch []uint64) {
 	keys, rest := orderRoom(len(index), len(x), scratch)
 	lo, hi := ^uint64(0), uint64(0)
@@ -51,8 +51,8 @@ func OrderF64(index []int32, x []float64, scratch []uint64) {
 	}
 }
 
-// OrderScratch returns the length of the scratch that OrderF32 and OrderF64 need for n values: n for the keys, and what
-// Sort needs for them.
+// OrderScratch returns the length of scratch that OrderF32 and OrderF64 need for n values: n for the keys, plus what Sort
+// needs.
 func OrderScratch(n int) int { return n + SortScratch(n) }
 
 func orderRoom(index, n int, scratch []uint64) (keys, rest []uint64) {

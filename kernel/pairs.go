@@ -6,16 +6,16 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// This file compares the rows of two matrices of one shape, such as the probabilities of two members of an ensemble. Rows of any
-// length are taken in blocks of 1,024 and lanes, short ones too: see the order of operations of long rows.
+// This file compares the rows of two matrices of the same shape, such as the probabilities of two members of an ensemble.
+// Rows of any length, short ones too, are processed in blocks of 1,024 and lanes, in the order of operations of long rows.
 
-// PairKLF32 writes sum p*ln(p/q) of each row to kl: lp and lq are the logarithms of p and q as LogSliceF32 has them, taken once for all
-// pairs that a matrix is part of. 0 ln 0 is 0, and where q is 0 and p is not the sum is +Inf. A row with a p that is NaN
-// or below 0 gives NaN, and so does a q that is where p is not 0.
+// PairKLF32 writes sum p*ln(p/q) of each row to kl. lp and lq are the logarithms of p and q from LogSliceF32, which the
+// caller computes once for all pairs that a matrix is part of. 0 ln 0 is 0. The sum is +Inf if q is 0 where p is not. A row
+// gives NaN if it has a p that is NaN or below 0, or such a q where p is not 0.
 //
-// Each term is p*(lp-lq), with the difference rounded, and the product fused into the sum. |error| is at most
-// 1e-6 * (sum of p * max(1, |ln p|, |ln q|)): an absolute one, so of rows that are nearly equal nothing more is known, and the
-// result may be below 0 by as much.
+// Each term is p*(lp-lq), with the difference rounded and the product fused into the sum. |error| is at most 1e-6 * (sum of
+// p * max(1, |ln p|, |ln q|)). This is an absolute error: for rows that are nearly equal the result can be below 0 by as
+// much.
 func PairKLF32(kl []float64, p, lp, lq []float32, rows, k, stride int) {
 	checkPair(len(kl), len(p), len(lp), rows, k, stride)
 	checkRows(len(lq), rows, k, stride)
@@ -45,9 +45,10 @@ func PairKLF64(kl, p, lp, lq []float64, rows, k, stride int) {
 	}
 }
 
-// PairSumsF32 writes the sums of p*q, |p-q| and (p-q)**2 of each row to dot, abs and squares. The difference is rounded, the
-// products are fused into their sums. |error| is at most 2e-6 * (sum of |p*q|) + 2**-110, and 2e-6 of the other two + 2**-110,
-// unless a sum leaves the range of float32. A row with a NaN has NaN in all three; infinities go through.
+// PairSumsF32 writes the sums of p*q, |p-q| and (p-q)**2 of each row to dot, abs and squares. The difference is rounded, and
+// the products are fused into their sums. |error| is at most 2e-6 * (sum of |p*q|) + 2**-110 for dot, and 2e-6 of the value
+// + 2**-110 for the other two, unless a sum leaves the range of float32. A row with a NaN has NaN in all three; infinities
+// propagate.
 func PairSumsF32(dot, abs, squares []float64, p, q []float32, rows, k, stride int) {
 	checkPair(min(len(dot), len(abs), len(squares)), len(p), len(q), rows, k, stride)
 	if simd() && rows > 0 {
@@ -167,7 +168,7 @@ func pairSums64(p, q []float64) (dot, abs, squares float64) {
 	return pairColumn(&acc[0]), pairColumn(&acc[1]), pairColumn(&acc[2])
 }
 
-// pairColumn is the fold of all rows' lanes; there is no -0, and one NaN.
+// pairColumn folds the lanes of a row; the result is never -0, and NaN is canonical.
 func pairColumn(lanes *[16]float64) float64 {
 	if s := fold16(lanes); s == s {
 		return s + 0

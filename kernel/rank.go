@@ -2,17 +2,17 @@ package kernel
 
 import "github.com/candor-go/candor/kernel/asm"
 
-// This file runs arg max and ranks by assembly. Short rows are taken a row a lane, in whole groups; the rows that are left
-// are taken as long ones are, each by itself.
+// This file runs arg max and ranks by assembly. Short rows are processed one row per lane, in whole groups; the remaining
+// rows are processed one by one, as long rows are.
 
-// simdArgMaxes is the number of elements, of all rows, from which on assembly finds the largest faster: 32 take it 12 ns in
-// one row and 25 in four, the definition 23 and 24; half as many in four rows take it longer.
+// simdArgMaxes is the total number of elements from which on assembly finds the largest faster. For 32 elements it takes 12
+// ns in one row and 25 in four, the definition 23 and 24; for 16 elements in four rows it is slower.
 const simdArgMaxes = 32
 
-// shortRows is the number of elements in short rows that are worth the work area of groups, 100 ns.
+// shortRows is the number of elements in short rows from which on groups are worth their work area, which costs 100 ns.
 const shortRows = 256
 
-// inGroups tells whether rows are taken a row a lane.
+// inGroups reports whether rows are processed one row per lane.
 func inGroups(rows, k, size int) bool {
 	return k <= shortMax && rows >= groupRows(size) && rows*k >= shortRows
 }
@@ -59,7 +59,7 @@ func simdArgMax64(dst []int32, x []float64, rows, k, stride int) {
 	}
 }
 
-// shortBatch returns how many of the next short rows are taken together: as many as there is room for as float32.
+// shortBatch returns how many of the next short rows are processed together: as many as fit as float32.
 func (w *work) shortBatch(x *rows32, rows, k int) int {
 	if x.f32 != nil {
 		return rows
@@ -67,7 +67,7 @@ func (w *work) shortBatch(x *rows32, rows, k int) int {
 	return min(rows, len(w.short)/k)
 }
 
-// short32 returns n short rows as float32: where they are, or a copy.
+// short32 returns n short rows as float32: in place, or as a copy.
 func (w *work) short32(x *rows32, at, n, k, stride int) (f []float32, from, s int) {
 	if x.f32 != nil {
 		return x.f32, at, stride
@@ -76,7 +76,7 @@ func (w *work) short32(x *rows32, at, n, k, stride int) (f []float32, from, s in
 	return w.short[:], 0, k
 }
 
-// copyShort copies n short rows as float32, without what lies between them.
+// copyShort copies n short rows as float32, without gaps.
 func (w *work) copyShort(x *rows32, at, n, k, stride int) {
 	if stride == k {
 		n, k = 1, n*k
@@ -93,8 +93,7 @@ func (w *work) copyShort(x *rows32, at, n, k, stride int) {
 	}
 }
 
-// ranks32 fills the ranks of rows [i, i+n), of which the first is at the element at of x and labels are the labels. Rows
-// that have no columns get -1.
+// ranks32 fills the ranks of rows [i, i+n), which start at element at of x. Rows without columns get -1.
 func (c *Stats) ranks32(x *rows32, i, n, at, k, stride int, labels []int32) {
 	if c.Rank == nil || n == 0 {
 		return
@@ -128,7 +127,7 @@ func (c *Stats) ranks32(x *rows32, i, n, at, k, stride int, labels []int32) {
 	c.unranked(i, n)
 }
 
-// ranks64 is ranks32 of float64 rows.
+// ranks64 is ranks32 for float64 rows.
 func (c *Stats) ranks64(x []float64, i, n, at, k, stride int, labels []int32) {
 	if c.Rank == nil || n == 0 {
 		return
@@ -149,7 +148,7 @@ func (c *Stats) ranks64(x []float64, i, n, at, k, stride int, labels []int32) {
 	c.unranked(i, n)
 }
 
-// unranked takes the rank from the rows that have no columns.
+// unranked removes the ranks of rows without columns.
 func (c *Stats) unranked(i, n int) {
 	for j, f := range c.Flags[i : i+n] {
 		if f&flagsNoColumns != 0 {

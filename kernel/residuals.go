@@ -2,20 +2,22 @@ package kernel
 
 import "github.com/candor-go/candor/kernel/asm"
 
-// SoftmaxResidualsF64 replaces rows of k logits by the gradient of weight * NLL, which is weight * (softmax - one-hot of the label),
-// and writes the NLL of each row, -ln of the label's probability, without the weight, to nll. weights may be nil: all are 1. The rows
-// are packed: row i is u[i*k : (i+1)*k].
+// SoftmaxResidualsF64 replaces rows of k logits with the gradient of weight * NLL, which is weight * (softmax - one-hot of
+// the label). It writes the NLL of each row, -ln of the label's probability, without the weight, to nll. If weights is nil
+// all are 1. Rows are packed: row i is u[i*k : (i+1)*k].
 //
-// A term is e**(u_j - m), m the largest of the row, and 0 where that is below e**-708. With s the sum of all terms but the label's, e,
+// A term is e**(u_j - m), with m the largest logit of the row; terms below e**-708 are 0. With e the term of the label and s
+// the sum of all others,
 //
 //	residual of j      term * (weight / (s+e))
 //	residual of label  -(s * (weight / (s+e)))
 //	NLL                (m - u_y) + ln(1 + (s + (e-1)))
 //
-// so neither has to cancel where the label's probability is near 1. For k to 1,024 the relative error is at most 1e-15 + 2e-16*d of a
-// residual whose logit is d below the largest, of the label's and of the NLL where the other logits are d below the label's, and 1e-15
-// of these where the label's is not the largest. A row with NaN or +Inf, or all -Inf, or with a label < 0 or >= k, or a weight that is
-// NaN, has NaN in nll and in all its residuals. -Inf is a legal logit; where it is the label's, the NLL is +Inf.
+// so nothing cancels where the label's probability is near 1. For k up to 1,024 the relative error is at most 1e-15 +
+// 2e-16*d: for a residual whose logit is d below the largest, and for the label's residual and the NLL if the other logits
+// are d below the label's. If the label's logit is not the largest, the error of these two is at most 1e-15. A row with NaN
+// or +Inf, or all -Inf, or a label < 0 or >= k, or a weight that is NaN, has NaN in nll and in all its residuals. -Inf is a
+// valid logit; if it is the label's, the NLL is +Inf.
 func SoftmaxResidualsF64(nll, u []float64, rows, k int, labels []int32, weights []float64) {
 	checkRows(len(u), rows, k, k)
 	if len(nll) < rows || weights != nil && len(weights) < rows {
@@ -37,10 +39,10 @@ func SoftmaxResidualsF64(nll, u []float64, rows, k int, labels []int32, weights 
 	}
 }
 
-// leastTerm is the logarithm of the least term that is not taken as 0: it and what it is made of are normal numbers.
+// leastTerm is the logarithm of the smallest term that is not replaced by 0; such a term and its factors are normal numbers.
 const leastTerm = -708
 
-// residuals is the definition for a row, and returns its NLL. A fault makes the sum NaN.
+// residuals is the definition for a row; it returns the NLL. A fault makes the sum NaN.
 func residuals(row []float64, y int, weight float64) float64 {
 	if y < 0 || y >= len(row) {
 		y, weight = 0, nan64
@@ -86,15 +88,15 @@ func residuals(row []float64, y int, weight float64) float64 {
 	return (m - uy) + Log1p64(s+(e-1))
 }
 
-// residualRoom is where the assembly keeps what it knows of rows; kernel/asm/_gen/residuals.go has its layout.
+// residualRoom is the work area of the assembly for rows; kernel/asm/_gen/residuals.go defines its layout.
 type residualRoom struct {
 	max, label  [workRows]float64
-	_           [workRows]float64 // the sum of the terms
+	_           [workRows]float64 // sums of the terms
 	weight, nll [workRows]float64
 }
 
-// termsRoom is how many terms of short rows stand beside these until their sum is known: what is stored in part, as the end of a row
-// is, is not at hand for the loads of the next row.
+// termsRoom is how many terms of short rows are buffered until their sum is known. Written in place, the partial store at
+// the end of a row would stall the loads of the next row.
 const termsRoom = 2048
 
 func simdResiduals(nll, u []float64, rows, k int, labels []int32, weights []float64) {
@@ -104,7 +106,7 @@ func simdResiduals(nll, u []float64, rows, k int, labels []int32, weights []floa
 	stride := (k + 7) &^ 7
 	most := min(workRows, termsRoom/stride&^7)
 	beside := most > 0
-	if !beside { // the terms of some rows stay in the first cache
+	if !beside { // the terms of some rows stay in the first-level cache
 		stride, most = k, max(8, 4096/k&^7)
 	}
 	for i, n := 0, 0; i < rows; i += n {
@@ -115,7 +117,7 @@ func simdResiduals(nll, u []float64, rows, k int, labels []int32, weights []floa
 				weight = weights[i+j]
 			}
 			if uint(label) >= uint(k) {
-				label, weight = 0, nan64 // which makes all NaN
+				label, weight = 0, nan64 // makes everything NaN
 			}
 			at := &u[(i+j)*k+int(label)]
 			y[j], room.weight[j], room.label[j], *at = label, weight, *at, -inf64

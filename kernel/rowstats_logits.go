@@ -7,11 +7,11 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// This file runs the logit columns by assembly: sums of up to 64 rows at a time, and then their ends. Rows that the
-// assembly calls odd, for a fault or a reference out of its range, are left to the definition.
+// This file computes the logit columns by assembly: sums of up to 64 rows at a time, then the row ends. Rows that the
+// assembly marks as odd, for a fault or a reference out of its range, are left to the definition.
 
-// simdLogits32 also writes the probabilities to dst, if that is not nil; if scale is not nil either, which is for termRows, terms and
-// their scales.
+// simdLogits32 also writes the probabilities to dst, if that is not nil. If scale is not nil either, which requires
+// termRows, it writes terms and their scales.
 func simdLogits32(c *Stats, dst []float32, dstStride int, scale []float32, x *rows32, rows, k, stride int, labels []int32) uint8 {
 	var w work
 	var all uint8
@@ -82,7 +82,8 @@ func simdLogits64(c *Stats, dst []float64, dstStride int, x []float64, rows, k, 
 	return all
 }
 
-// shortRanks returns where the assembly of n short rows from i on stores their ranks too: whole groups. Nil if it does not.
+// shortRanks returns where the assembly can store the ranks of n short rows from i on, which requires whole groups;
+// otherwise nil.
 func (c *Stats) shortRanks(i, n, k, size int) *int32 {
 	if c.Rank == nil || k > shortMax || n%groupRows(size) != 0 {
 		return nil
@@ -90,8 +91,8 @@ func (c *Stats) shortRanks(i, n, k, size int) *int32 {
 	return &c.Rank[i]
 }
 
-// batch returns how many of the next rows are taken together: short ones in whole groups, of which the last rows are
-// copied to one of their own, and those of half precision always are.
+// batch returns how many of the next rows are processed together. Short rows are taken in whole groups; the last ones, and
+// half-precision rows always, are copied to a group of their own.
 func (w *work) batch(direct bool, size, rows, k int) int {
 	n := min(workRows, rows)
 	if k > shortMax {
@@ -106,12 +107,12 @@ func (w *work) batch(direct bool, size, rows, k int) int {
 	return n
 }
 
-// end tells how columns are made of sums.
+// end selects how columns are computed from sums.
 type end uint8
 
 const (
-	endShort end = iota // of differences to the top, whose term is 1
-	end32               // of long rows of float32, F16 and BF16
+	endShort end = iota // for exponents relative to the top, whose term is 1
+	end32               // for long rows of float32, F16 and BF16
 	end64
 	endProbs
 )
@@ -126,7 +127,7 @@ func endsOf(k int, unit float64) end {
 	return end32
 }
 
-// finish writes the columns of rows [i, i+n) from their sums; those of odd rows mean nothing.
+// finish computes the columns of rows [i, i+n) from their sums; those of odd rows are undefined.
 func (w *work) finish(c *Stats, i, n int, e end) {
 	if n&7 == 0 && c.Rest != nil {
 		w.ends(e, n, &c.Top[i], &c.Tail[i], &c.Label[i], &c.NLL[i], &c.Rest[i], &c.Entropy[i], &c.Norm[i])
@@ -156,7 +157,7 @@ func (w *work) ends(e end, n int, top, tail, label, nll, rest, entropy, norm *fl
 	}
 }
 
-// logits32 fills the sums of n rows, and returns whether some are odd.
+// logits32 computes the sums of n rows, and reports whether some are odd.
 func (w *work) logits32(x *rows32, at, n, k, stride int, labels []int32) (odd bool) {
 	switch {
 	case k <= shortMax:
@@ -182,13 +183,14 @@ func (w *work) logits32(x *rows32, at, n, k, stride int, labels []int32) (odd bo
 	return odd
 }
 
-// logitTerms is logits32 of float32 rows of 33 to 1,024 elements and stores the terms of elements in dst, whose stride is theirs.
+// logitTerms is logits32 for float32 rows of 33 to 1,024 elements. It also stores the terms in dst, which has the stride of
+// the rows.
 func (w *work) logitTerms(dst []float32, x *rows32, at, n, k, stride int, labels []int32) (odd bool) {
 	odd = asm.LogitTermRowsF32(&w.max[0], &x.f32[at], n, k, stride, &labels[0], &dst[0]) != 0
 	for j := 0; odd && j < n; j++ {
 		if w.odd[j] == tied {
 			w.longLogits32(j, x, at+j*stride, k, labels[j])
-			top := float32(w.max[j]) // the assembly stores a term of those that equal it, or 0
+			top := float32(w.max[j]) // the assembly stores a term for elements equal to it, or 0
 			for i, v := range x.f32[at+j*stride:][:k] {
 				if v == top && w.odd[j] == 0 {
 					dst[j*stride+i] = float32(w.eTop[j])
@@ -199,7 +201,8 @@ func (w *work) logitTerms(dst []float32, x *rows32, at, n, k, stride int, labels
 	return odd
 }
 
-// scaleTerms makes probabilities of the terms in dst, or of the logits if one is so low that the probability may be 0.
+// scaleTerms turns the terms in dst into probabilities. Where a term is so low that the probability may be 0, it uses the
+// logits instead.
 func (w *work) scaleTerms(dst []float32, x *rows32, at, n, k, stride int, odd bool) {
 	w.topTerms(dst, n, stride)
 	if asm.ScaleRowsF32(&w.max[0], &dst[0], n, k, stride) != 0 {
@@ -208,7 +211,7 @@ func (w *work) scaleTerms(dst []float32, x *rows32, at, n, k, stride int, odd bo
 	w.oddSoftmax32(dst, stride, x, at, n, k, stride, odd)
 }
 
-// scales writes what the terms in dst are to be multiplied by. Odd rows have their probabilities instead.
+// scales writes the factors of the terms in dst. Odd rows have their probabilities instead.
 func (w *work) scales(scale, dst []float32, x *rows32, at, k, stride int, odd bool) {
 	n := len(scale)
 	w.topTerms(dst, n, stride)
@@ -220,7 +223,7 @@ func (w *work) scales(scale, dst []float32, x *rows32, at, k, stride int, odd bo
 	w.oddSoftmax32(dst, stride, x, at, n, k, stride, odd)
 }
 
-// topTerms completes the terms of n rows and makes the operands that they are multiplied by.
+// topTerms completes the terms of n rows and prepares the factors.
 func (w *work) topTerms(dst []float32, n, stride int) {
 	for j := range n {
 		if w.odd[j] == 0 {
@@ -230,8 +233,8 @@ func (w *work) topTerms(dst []float32, n, stride int) {
 	asm.SoftmaxEndsF32(&w.max[0], (n+7)&^7)
 }
 
-// group32 returns n short rows for a kernel that takes whole groups, and their number and stride: as they are, or a copy as
-// float32 that is filled up with rows of no matter.
+// group32 returns n short rows for a kernel that takes whole groups, with their number and stride: in place, or as a float32
+// copy padded with dummy rows.
 func (w *work) group32(x *rows32, at, n, k, stride int, labels []int32) (f *float32, y *int32, rows, s int) {
 	g := groupRows(4)
 	if x.f32 != nil && n%g == 0 {
@@ -261,7 +264,7 @@ func (w *work) logits64(x []float64, at, n, k, stride int, labels []int32) (odd 
 	return odd
 }
 
-// short64 moves what is integer between its columns and those that the assembly has it in beside float64.
+// short64 copies the integer columns between their place in c and that of the assembly, which has them beside float64.
 func (w *work) short64(x []float64, at, n, k, stride int, labels []int32, probs bool) (odd bool) {
 	for j, y := range labels[:n] {
 		w.eTop[j] = math.Float64frombits(uint64(int64(y)))
@@ -289,7 +292,7 @@ func (w *work) shortGroups64(x *float64, n, k, stride int, probs bool) (odd bool
 	return asm.ShortLogitsF64(&w.max[0], x, n, k, stride, nil, w.ranks) != 0
 }
 
-// longLogits32 fills the sums of row j, which is longer than a block.
+// longLogits32 computes the sums of row j, which is longer than a block.
 func (w *work) longLogits32(j int, x *rows32, at, k int, y int32) (odd bool) {
 	w.odd[j] = 1
 	if y < 0 || int(y) >= k {
@@ -320,8 +323,8 @@ func (w *work) longLogits32(j int, x *rows32, at, k int, y int32) (odd bool) {
 	return w.take(j, l.sums32(), float64(x.at(at+int(y))))
 }
 
-// nextBlock returns how many bytes it is from a block to the next, left elements being left from its start, if the assembly
-// finds the largest element of the next one too; otherwise 0.
+// nextBlock returns the distance in bytes to the next block, with left elements remaining from the start of the current one,
+// if the assembly can search its largest element too; otherwise 0.
 func nextBlock(size, left int) int {
 	if isa.AVX2 && left >= 2*blockLen {
 		return blockLen * size
@@ -329,7 +332,7 @@ func nextBlock(size, left int) int {
 	return 0
 }
 
-// take stores the sums of row j and its label's element. A NaN anywhere in a row has made one of h.
+// take stores the sums of row j and its label's element. A NaN in the row has made h NaN.
 func (w *work) take(j int, r logitSums, y float64) (odd bool) {
 	w.max[j], w.eTop[j], w.zTop[j], w.s[j], w.q[j], w.h[j] = r.max, r.eTop, r.zTop, r.s, r.q, r.h
 	w.y[j], w.top[j] = y, int32(r.top)
@@ -351,7 +354,7 @@ func (w *work) max32(x *rows32, at, n int) {
 	}
 }
 
-// index32 returns the index of the first of n elements that equals w.largest, 0 if that has come about by a NaN.
+// index32 returns the index of the first of n elements that equals w.largest, or 0 if a NaN made that.
 func (w *work) index32(x *rows32, at, n int) (i int) {
 	switch {
 	case x.f32 != nil:

@@ -2,12 +2,12 @@ package kernel
 
 import "math"
 
-// This file is the definition of the logit columns. NaN is never compared away: a row with one has no columns.
+// This file is the definition of the logit columns. A NaN never gets lost in comparisons: a row with one has no columns.
 
-// term32 returns e = 2**z and z = x*log2(e) - ref, the sum of the integer and the fraction that e is made of, for x up to
-// about ref*ln(2), with ref an integer, |ref| <= 2**21. lo is lowest32(ref), below which x is clamped, so e is never
-// subnormal. The same code makes the top's term and the others', so what the constant's rounding does to them (it acts as a
-// temperature of 1 + 1.3e-8) cancels in their ratio.
+// term32 returns e = 2**z and z = x*log2(e) - ref, the sum of the integer and the fraction from which e is computed. x may
+// be up to about ref*ln(2), and ref is an integer with |ref| <= 2**21. lo is lowest32(ref), below which x is clamped, so e
+// is never subnormal. The top's term and the others are computed by the same code, so the rounding of the constant (which
+// acts as a temperature of 1 + 1.3e-8) cancels in their ratio.
 func term32(x, ref, lo float32) (e, z float32) {
 	if x < lo {
 		x = lo
@@ -24,7 +24,7 @@ func pow2Term32(x, c float32) float32 {
 	return math.Float32frombits(math.Float32bits(p) + math.Float32bits(t)<<23)
 }
 
-// exp2Poly32 returns 2**f for |f| <= 1/2, and 1 for 0. Error of the fit 2**-28.5.
+// exp2Poly32 returns 2**f for |f| <= 1/2, and exactly 1 for 0. Error of the fit: 2**-28.5.
 func exp2Poly32(f float32) float32 {
 	p := fma32(f, 0x1.470b4ap-13, 0x1.5f7278p-10)
 	p = fma32(f, p, 0x1.3b270ep-7)
@@ -34,15 +34,14 @@ func exp2Poly32(f float32) float32 {
 	return fma32(f, p, 1)
 }
 
-// terms32 is room for the terms of a part of a row, float32 all of them, but held in float64: there the product of two is
-// exact, which takes most of the work out of fma32.
+// terms32 holds the terms of a part of a row. They are float32 numbers in float64 variables: there the product of two is
+// exact, which makes fma32 much cheaper.
 type terms32 struct{ e, z, t [chunk]float64 }
 
-// set makes e[j], z[j] = term32(x[j], ref, lo), with the same bits, for up to chunk elements.
+// set computes e[j], z[j] = term32(x[j], ref, lo), with the same bits, for up to chunk elements.
 //
-// The product with log2(e) is exact, and magic64 rounds it to the integer that magic32 rounds it to, ties too, both being
-// even. What that leaves of it is exact as well: an integer that is not 0 means |x| > 1/3, and then the product is a
-// multiple of 2**-48.
+// The product with log2(e) is exact. magic64 rounds it to the same integer as magic32, including ties, since both are even.
+// The remainder is exact as well: if the integer is not 0, then |x| > 1/3, and the product is a multiple of 2**-48.
 func (w *terms32) set(x []float32, ref, lo float32) {
 	c := magic64 - float64(ref)
 	for j, v := range x {
@@ -62,8 +61,8 @@ func (w *terms32) set(x []float32, ref, lo float32) {
 	}
 }
 
-// exp2Four32 replaces four f by exp2Poly32(f) * 2**t, where t stands in the low bits of a magic64 + t. It takes four
-// since each step waits for the one before.
+// exp2Four32 replaces four f with exp2Poly32(f) * 2**t, where t is in the low bits of magic64 + t. It handles four at a time
+// since each step waits for the previous one.
 func exp2Four32(f, t *[4]float64) {
 	const c = 0x1.470b4ap-13
 	k := &exp2Steps
@@ -77,12 +76,12 @@ func exp2Four32(f, t *[4]float64) {
 	f[0], f[1], f[2], f[3] = shift64(y0, t[0]), shift64(y1, t[1]), shift64(y2, t[2]), shift64(y3, t[3])
 }
 
-// shift64 returns y * 2**n where t = magic64 + n.
+// shift64 returns y * 2**n for t = magic64 + n.
 func shift64(y, t float64) float64 {
 	return math.Float64frombits(math.Float64bits(y) + math.Float64bits(t)<<52)
 }
 
-// exp2Steps are the other coefficients of exp2Poly32. Each stands with the range of the sum that it is added to.
+// exp2Steps are the other coefficients of exp2Poly32, each with the range of the sum that it is added to.
 var exp2Steps = [6]step{
 	{0x1.5f7278p-10 + gridM10, gridM10},
 	{0x1.3b270ep-7 + gridM7, gridM7},
@@ -95,7 +94,7 @@ var exp2Steps = [6]step{
 // log2e32 is float32(log2(e)).
 const log2e32 = 0x1.715476p0
 
-// lanes32 are the lanes of a block: float32 all, of which q and h are held in float64.
+// lanes32 are the lanes of a block. They are float32 numbers; q and h are held in float64.
 type lanes32 struct {
 	s    [16]float32
 	q, h [16]float64
@@ -119,8 +118,8 @@ func (a *lanes32) add(w *terms32, n int) {
 // lowest32 returns the x whose term is about 2**-125 at the reference ref.
 func lowest32(ref float32) float32 { return (ref - 125) * float32(math.Ln2) }
 
-// reference32 returns the ceiling of x*log2(e), clamped to what the magic constant can hold. far says it was not
-// within: then the row's terms are no use if x is its largest element.
+// reference32 returns the ceiling of x*log2(e), clamped to what the magic constant can hold. far reports clamping, after
+// which the terms of a row with x as its largest element are useless.
 func reference32(x float32) (ref float32, far bool) {
 	const limit = 0x1p21
 	r := float32(math.Ceil(float64(x * float32(log2e))))
@@ -133,11 +132,11 @@ func reference32(x float32) (ref float32, far bool) {
 	return r, false
 }
 
-// unit32 is 1/float32(log2(e)): a base-2 exponent of term32 in nats.
+// unit32 is 1/float32(log2(e)): one unit of term32's base-2 exponents in nats.
 const unit32 = 0x1.62e4303f1ff27p-1
 
-// under32 is what the lanes of squares start from and lose again when they are folded: so a sum of squares of terms
-// below 2**-63 never is a subnormal number, which some CPUs add in microcode.
+// under32 is added to the lanes of squares at the start and subtracted when they are folded. Thus a sum of squares of terms
+// below 2**-63 is never subnormal, which some CPUs add in microcode.
 const under32 = 0x1p-120
 
 func logitStats32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8 {
@@ -151,7 +150,7 @@ func logitStats32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint
 	return all
 }
 
-// logitRow32 writes the columns of row i, which starts at the element at.
+// logitRow32 writes the columns of row i, which starts at element at.
 func logitRow32(c *Stats, i int, x *rows32, at, k int, y int32) uint8 {
 	flags := uint8(0)
 	if y < 0 || int(y) >= k {
@@ -174,7 +173,7 @@ func logitRow32(c *Stats, i int, x *rows32, at, k int, y int32) uint8 {
 	return 0
 }
 
-// logitPositive writes the column of class 1 where there are two.
+// logitPositive writes the column of class 1 if there are two classes.
 func (c *Stats) logitPositive(i, k int) {
 	if c.Positive == nil || k != 2 {
 		return
@@ -185,8 +184,8 @@ func (c *Stats) logitPositive(i, k int) {
 	}
 }
 
-// shortLogits32 takes a row of at most shortMax elements: one chain in index order, the top left out. The reference
-// is the largest element itself, so exponents are differences, in nats, and the top's term is 1.
+// shortLogits32 sums a row of at most shortMax elements as one chain in index order, without the top. The reference is the
+// largest element itself, so exponents are differences in nats, and the top's term is 1.
 func shortLogits32(r *logitSums, src *rows32, at, k int) bool {
 	x := src.part(at, k)
 	m, top, ok := max32(x)
@@ -203,7 +202,7 @@ func shortLogits32(r *logitSums, src *rows32, at, k int) bool {
 		d[j&(shortMax-1)] = v
 	}
 	w.set(d[:k], 0, lo)
-	w.e[top] = 0 // a term of 0 leaves the sums as they are
+	w.e[top] = 0 // a term of 0 does not change the sums
 	s, q, h := float32(0), float32(under32), float32(0)
 	for j, e := range w.e[:k] {
 		s += float32(e)
@@ -219,10 +218,10 @@ func shortLogits32(r *logitSums, src *rows32, at, k int) bool {
 	return true
 }
 
-// longLogits32 takes a longer row in blocks of blockLen. In a block element j belongs to lane j mod 16; the lanes are
-// float32, and at the block's end each is added into its float64 lane. The reference is that of the largest element
-// so far. Where a block raises it, what stands in the float64 lanes is scaled by a power of two; the block's first
-// largest element is left out of the lanes, and the term of the one that it replaces joins the side sums.
+// longLogits32 sums a longer row in blocks of blockLen. In a block element j belongs to lane j mod 16. Lanes are float32; at
+// the end of a block each is added to its float64 lane. The reference is that of the largest element so far. If a block
+// raises it, the float64 lanes are scaled by a power of two. The first largest element of the block is left out of the
+// lanes, and the term of the one that it replaces is added to side sums.
 func longLogits32(r *logitSums, src *rows32, at, k int) bool {
 	l := newLongRow()
 	for b := 0; b < k; b += blockLen {
@@ -237,7 +236,7 @@ func longLogits32(r *logitSums, src *rows32, at, k int) bool {
 			l.raise32(bm, b+bi)
 		}
 		if l.max < -math.MaxFloat32 {
-			continue // nothing but -Inf so far
+			continue // only -Inf so far
 		}
 		block32(&l.acc, &src.terms, x, held, float32(l.ref))
 	}
@@ -252,19 +251,19 @@ func longLogits32(r *logitSums, src *rows32, at, k int) bool {
 	return true
 }
 
-// longRow is what is known of a long row after some of its blocks. Numbers of float32 rows are float32.
+// longRow holds the sums of a long row after some of its blocks. For float32 rows the numbers are float32 numbers.
 type longRow struct {
 	acc      lanes
 	side     [3]float64
 	max, ref float64
 	top      int
-	far      bool // the reference is clamped
+	far      bool // the reference was clamped
 }
 
 func newLongRow() longRow { return longRow{max: math.Inf(-1), top: -1} }
 
-// raise32 makes m, the element with the index top, the largest: what stands in the lanes is scaled to its reference,
-// and the term of the old one joins the side sums.
+// raise32 makes m, the element with index top, the largest: the lanes are scaled to its reference, and the term of the old
+// one is added to the side sums.
 func (l *longRow) raise32(m float32, top int) {
 	old := float32(l.max)
 	ref, far := reference32(m)
@@ -293,7 +292,7 @@ func (l *longRow) sums32() logitSums {
 		s: s + l.side[0], q: q + l.side[1], h: h + l.side[2], unit: unit32}
 }
 
-// block32 adds the terms of one block, the element held left out, to the float64 lanes.
+// block32 adds the terms of one block, except for element held, to the float64 lanes.
 func block32(acc *lanes, w *terms32, x []float32, held int, ref float32) {
 	var a lanes32
 	for l := range a.q {
@@ -304,7 +303,7 @@ func block32(acc *lanes, w *terms32, x []float32, held int, ref float32) {
 		part := x[b:min(b+chunk, len(x))]
 		w.set(part, ref, lo)
 		if h := held - b; 0 <= h && h < len(part) {
-			w.e[h] = 0 // a term of 0 leaves the lanes as they are
+			w.e[h] = 0 // a term of 0 does not change the lanes
 		}
 		a.add(w, len(part))
 	}
@@ -315,7 +314,7 @@ func block32(acc *lanes, w *terms32, x []float32, held int, ref float32) {
 	}
 }
 
-// lanes are the float64 lanes of a long row: 16, of which float64 rows use the first 8.
+// lanes are the float64 lanes of a long row: 16, or the first 8 for float64 rows.
 type lanes struct{ s, q, h [16]float64 }
 
 // scale moves the lanes to a reference that is larger by d.
@@ -325,8 +324,8 @@ func (a *lanes) scale(d float64) {
 	}
 }
 
-// scaleSums moves sums of e, e*e and e*z to a reference larger by d, a positive integer: each e becomes e * 2**-d and
-// each z becomes z - d. What falls below the range is 0.
+// scaleSums moves sums of e, e*e and e*z to a reference that is larger by d, a positive integer: each e becomes e * 2**-d
+// and each z becomes z - d. Underflow gives 0.
 func scaleSums(s, q, h *float64, d float64) {
 	f := 0.0
 	if d <= 1000 {
@@ -337,14 +336,14 @@ func scaleSums(s, q, h *float64, d float64) {
 	*q = *q * f * f
 }
 
-// addTerm adds one term to side sums.
+// addTerm adds one term to the side sums.
 func addTerm(side *[3]float64, e, z float64) {
 	side[0] += e
 	side[1] += float64(e * e)
 	side[2] += float64(e * z)
 }
 
-// fold adds the lanes: l and l+8, then l and l+4, l and l+2, l and l+1.
+// fold adds lanes l and l+8, then l and l+4, l and l+2, l and l+1.
 func (a *lanes) fold() (s, q, h float64) { return fold16(&a.s), fold16(&a.q), fold16(&a.h) }
 
 func fold16(v *[16]float64) float64 {
@@ -355,8 +354,8 @@ func fold16(v *[16]float64) float64 {
 	return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]))
 }
 
-// farLogits takes a row whose largest element, at top, is so large that a float of its size has no room for a fraction
-// of an exponent: one chain of float64 in index order, exponents as differences in nats.
+// farLogits handles a row whose largest element, at top, is so large that a float of its size has no fraction: one chain of
+// float64 in index order, with exponents as differences in nats.
 func farLogits(r *logitSums, top, k int, x func(j int) float64) {
 	m := x(top)
 	var s, q, h float64
@@ -419,7 +418,7 @@ func pow2Term64(x, c float64) float64 {
 	return math.Float64frombits(math.Float64bits(p) + math.Float64bits(t)<<52)
 }
 
-// exp2Poly64 returns 2**f for |f| <= 1/2, and 1 for 0. Error of the fit 2**-55.7.
+// exp2Poly64 returns 2**f for |f| <= 1/2, and exactly 1 for 0. Error of the fit: 2**-55.7.
 func exp2Poly64(f float64) float64 {
 	p := math.FMA(f, 0x1.c0638429c697cp-32, 0x1.e605f98b8e096p-28)
 	p = math.FMA(f, p, 0x1.b54167a53a801p-24)
@@ -451,7 +450,7 @@ func reference64(x float64) (ref float64, far bool) {
 // unit64 is 1/float64(log2(e)).
 const unit64 = ln2hi
 
-// under64 does for float64 lanes what under32 does for float32 ones.
+// under64 is under32 for float64 lanes.
 const under64 = 0x1p-960
 
 func logitStats64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {

@@ -6,8 +6,8 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// This file runs the columns of probabilities by assembly, like those of logits. Odd rows, for a fault or an entry
-// outside, are left to the definition.
+// This file computes the columns of probabilities by assembly, like those of logits. Odd rows, for a fault or an entry
+// outside [0,1], are left to the definition.
 
 func simdProbs32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8 {
 	var w work
@@ -53,10 +53,10 @@ func simdProbs64(c *Stats, x []float64, rows, k, stride int, labels []int32) uin
 	return all
 }
 
-// tied is how the assembly marks a row of which several entries are the largest.
+// tied is the assembly's mark for a row with several largest entries.
 const tied = 2
 
-// probs32 fills the sums of n rows, and returns whether some are odd.
+// probs32 computes the sums of n rows, and reports whether some are odd.
 func (w *work) probs32(x *rows32, at, n, k, stride int, labels []int32) (odd bool) {
 	switch {
 	case k <= shortMax:
@@ -111,7 +111,7 @@ func (w *work) probs64(x []float64, at, n, k, stride int, labels []int32) (odd b
 	return odd
 }
 
-// longProbs32 fills the sums of row j by blocks.
+// longProbs32 computes the sums of row j by blocks.
 func (w *work) longProbs32(j int, x *rows32, at, k int, y int32) (odd bool) {
 	w.odd[j] = 1
 	if y < 0 || int(y) >= k {
@@ -183,7 +183,7 @@ func (w *work) longProbs64(j int, x []float64, y int32) (odd bool) {
 	return w.takeProbs(j, &l, x[y])
 }
 
-// takeProbs stores the sums of row j and its label's entry. A NaN anywhere in a row has made one of h.
+// takeProbs stores the sums of row j and its label's entry. A NaN in the row has made h NaN.
 func (w *work) takeProbs(j int, l *longProbRow, y float64) (odd bool) {
 	var r probSums
 	l.sums(&r)

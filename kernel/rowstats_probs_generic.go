@@ -2,18 +2,18 @@ package kernel
 
 import "math"
 
-// This file is the definition of the probability columns: the arrangement of the logit columns without a reference.
+// This file is the definition of the probability columns. The arrangement is that of the logit columns, without a reference.
 
-// probSums is what the entries of one row leave behind; top and its index as for logits.
+// probSums holds the sums over the entries of a row; the top and its index are as for logits.
 type probSums struct {
 	max       float64
 	top       int
-	s, q, h   float64 // sums of p, p*p and p*ln(p) over all entries but the top
+	s, q, h   float64 // sums of p, p*p and p*ln(p) over all entries except the top
 	outside   bool    // some entry is below 0 or above 1
 	notFinite bool
 }
 
-// underLog32 does for a sum of p*ln(p), which is negative, what under32 does for squares.
+// underLog32 is the counterpart of under32 for sums of p*ln(p), which are negative.
 const underLog32 = -0x1p-100
 
 func (r *probSums) finish(c *Stats, i int, py float64, y int32) {
@@ -29,7 +29,7 @@ func (r *probSums) finish(c *Stats, i int, py float64, y int32) {
 	}
 	norm := top + r.s
 	if norm != norm {
-		norm = nan64 // entries of both signs, outside by so much that their sums are infinite
+		norm = nan64 // entries of both signs, so large that their sums are infinite
 	}
 	c.Norm[i] = norm
 	c.ArgMax[i] = int32(r.top)
@@ -64,7 +64,7 @@ func probStats32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8
 	return all
 }
 
-// probRow32 writes the columns of row i, which starts at the element at.
+// probRow32 writes the columns of row i, which starts at element at.
 func probRow32(c *Stats, i int, x *rows32, at, k int, y int32) uint8 {
 	var r probSums
 	if k <= shortMax {
@@ -89,7 +89,7 @@ func probRow32(c *Stats, i int, x *rows32, at, k int, y int32) uint8 {
 	return f
 }
 
-// entropyTerm32 adds p*ln(p) to h; an entry too small for a normal logarithm, 0 among them, takes that of 2**-126.
+// entropyTerm32 adds p*ln(p) to h. An entry too small for a normal logarithm, including 0, uses the logarithm of 2**-126.
 func entropyTerm32(p, h float32) float32 {
 	l := p
 	if l < 0x1p-126 {
@@ -98,7 +98,7 @@ func entropyTerm32(p, h float32) float32 {
 	return fma32(p, log32Normal(l, 0), h)
 }
 
-// look32 sets outside where an entry is, and says whether one is -Inf.
+// look32 sets outside if an entry is outside [0,1], and reports whether one is -Inf.
 func (r *probSums) look32(x []float32) (infinite bool) {
 	for _, v := range x {
 		if !(v >= 0 && v <= 1) {
@@ -111,10 +111,10 @@ func (r *probSums) look32(x []float32) (infinite bool) {
 	return infinite
 }
 
-// setEntropy makes e[j] = x[j] and z[j] what entropyTerm32 multiplies it with, with the same bits, for up to chunk elements.
+// setEntropy sets e[j] = x[j], and z[j] to the factor of entropyTerm32, with the same bits, for up to chunk elements.
 //
-// The polynomial's values are all in a known range. A product with a power of two, and one of the exponent with a short
-// constant, are exact in float32, so that what is fused there is a sum.
+// All values of the polynomial are in known ranges. Products with a power of two, and of the exponent with a short constant,
+// are exact in float32, so a fused operation with them is just a sum.
 func (w *terms32) setEntropy(x []float32) {
 	for j, v := range x {
 		j &= chunk - 1
@@ -132,7 +132,7 @@ func (w *terms32) setEntropy(x []float32) {
 	}
 }
 
-// logFour32 replaces four f by ln(1+f) + k*ln(2), as log32Normal has them.
+// logFour32 replaces four f with ln(1+f) + k*ln(2), as in log32Normal.
 func logFour32(f, k *[4]float64) {
 	const c = -0x1.38b590p-4
 	s := &logSteps
@@ -148,7 +148,7 @@ func logFour32(f, k *[4]float64) {
 	f[2], f[3] = logEnd32(float32(f2), float32(q2), k[2]), logEnd32(float32(f3), float32(q3), k[3])
 }
 
-// logEnd32 is what log32Normal does after the polynomial q.
+// logEnd32 is the part of log32Normal after the polynomial q.
 func logEnd32(f, q float32, k float64) float64 {
 	z := f * f
 	y := float32(z*f) * q
@@ -157,7 +157,7 @@ func logEnd32(f, q float32, k float64) float64 {
 	return float64(float32(float32(k)*0.693359375) + (f + y))
 }
 
-// logSteps are the other coefficients of log32Normal's polynomial. Each stands with the range of the sum that it is added to.
+// logSteps are the other coefficients of log32Normal's polynomial, each with the range of the sum that it is added to.
 var logSteps = [7]step{
 	{0x1.055b6cp-3 + gridM3, gridM3},
 	{-0x1.0d8540p-3 - gridM3, -gridM3},
@@ -177,7 +177,7 @@ func shortProbs32(r *probSums, src *rows32, at, k int) {
 	}
 	w := &src.terms
 	w.setEntropy(x)
-	w.e[top] = 0 // an entry of 0 leaves the sums as they are
+	w.e[top] = 0 // an entry of 0 does not change the sums
 	s, q, h := float32(0), float32(under32), float32(underLog32)
 	for j, v := range w.e[:k] {
 		s += float32(v)
@@ -219,7 +219,7 @@ func longProbs32(r *probSums, src *rows32, at, k int) {
 			part := x[c:min(c+chunk, len(x))]
 			src.terms.setEntropy(part)
 			if h := held - c; 0 <= h && h < len(part) {
-				src.terms.e[h] = 0 // an entry of 0 leaves the lanes as they are
+				src.terms.e[h] = 0 // an entry of 0 does not change the lanes
 			}
 			a.add(&src.terms, len(part))
 		}
@@ -232,7 +232,7 @@ func longProbs32(r *probSums, src *rows32, at, k int) {
 	l.sums(r)
 }
 
-// longProbRow is what is known of a long row after some of its blocks. Numbers of float32 rows are float32.
+// longProbRow holds the sums of a long row after some of its blocks. For float32 rows the numbers are float32 numbers.
 type longProbRow struct {
 	acc  lanes
 	side [3]float64
@@ -242,7 +242,7 @@ type longProbRow struct {
 
 func newLongProbs() longProbRow { return longProbRow{max: math.Inf(-1), top: -1} }
 
-// raise32 makes m, the entry with the index top, the largest: the old one joins the side sums.
+// raise32 makes m, the entry with index top, the largest: the old one is added to the side sums.
 func (l *longProbRow) raise32(m float32, top int) {
 	if l.top >= 0 {
 		l.leave(float64(entropyTerm32(float32(l.max), 0)))
@@ -250,7 +250,7 @@ func (l *longProbRow) raise32(m float32, top int) {
 	l.max, l.top = float64(m), top
 }
 
-// leave adds the largest entry, of which p*ln(p) is h, to the side sums.
+// leave adds the largest entry, with p*ln(p) = h, to the side sums.
 func (l *longProbRow) leave(h float64) {
 	l.side[0] += l.max
 	l.side[1] += float64(l.max * l.max)
@@ -266,7 +266,7 @@ func (l *longProbRow) sums(r *probSums) {
 
 // The float64 definitions: the same arrangement with 8 lanes.
 
-// underLog64 does for float64 lanes what underLog32 does for float32 ones.
+// underLog64 is underLog32 for float64 lanes.
 const underLog64 = -0x1p-900
 
 func probStats64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {

@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// simdSpread sorts and sums rows by assembly and tells whether there is some that is the faster.
+// simdSpread sorts and sums rows by assembly, and reports whether it did: it does where that is faster.
 func simdSpread[T float32 | float64](abs, spread []float64, x []T, rows, m, stride int, y []float64, scratch []T) bool {
 	if !simd() || m < sortMin || m > sortMax || rows < 1 || rows*m < simdSorts {
 		return false
@@ -33,7 +33,7 @@ func simdSpread[T float32 | float64](abs, spread []float64, x []T, rows, m, stri
 	return true
 }
 
-// asmSpread calls the assembly: y, abs and spread have room for whole registers of rows.
+// asmSpread calls the assembly. y, abs and spread have room for whole registers of rows.
 func asmSpread[T float32 | float64](w, x *T, rows, m, stride int, p *sortPlan, y, abs, spread *float64) {
 	v, u, steps, top := unsafe.Pointer(w), unsafe.Pointer(x), &p.steps[0].op, math.Float64bits(float64(m-1))
 	if unsafe.Sizeof(T(0)) == 4 {

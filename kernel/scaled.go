@@ -6,31 +6,31 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// ScaledSoftmaxF32 writes softmax(beta*x) of rows x k float32 logits: dst[i*dstStride+j] belongs to x[i*stride+j]. beta is positive and
-// finite. It keeps the arg max, and which elements are the largest of their row: what is below the largest has a probability below its,
-// if only by a last place or two, also where beta is so small that all are equal. One whose beta*x lies d below the row's largest has a
-// relative error of at most 7e-7 + 2e-7*d, and one last place more where it is subnormal; what is below 2**-124 of the row's largest may
-// be 0. A row with NaN or +Inf, or all -Inf, gives NaN in all its places. dst may be x itself where the strides are equal; otherwise they
-// do not overlap.
+// ScaledSoftmaxF32 writes softmax(beta*x) of rows x k float32 logits: dst[i*dstStride+j] belongs to x[i*stride+j]. beta is
+// positive and finite. It preserves which elements are the largest of their row: an element below the largest has a smaller
+// probability, if only by a last place or two, even where beta is so small that all would be equal. A probability whose
+// beta*x lies d below the row's largest has a relative error of at most 7e-7 + 2e-7*d, and one last place more where it is
+// subnormal; those below 2**-124 of the row's largest may be 0. A row with NaN or +Inf, or all -Inf, gives NaN everywhere.
+// dst may be x itself if the strides are equal; otherwise they must not overlap.
 func ScaledSoftmaxF32(dst []float32, dstStride int, x []float32, rows, k, stride int, beta float64) {
 	checkScaled(len(dst), dstStride, len(x), rows, k, stride, beta)
 	scaled32(dst, dstStride, &rows32{f32: x}, rows, k, stride, beta)
 }
 
-// ScaledSoftmaxF16 is ScaledSoftmaxF32 of the widened IEEE binary16 logits.
+// ScaledSoftmaxF16 is ScaledSoftmaxF32 for IEEE binary16 logits, which are widened.
 func ScaledSoftmaxF16(dst []float32, dstStride int, x []uint16, rows, k, stride int, beta float64) {
 	checkScaled(len(dst), dstStride, len(x), rows, k, stride, beta)
 	scaled32(dst, dstStride, &rows32{f16: x}, rows, k, stride, beta)
 }
 
-// ScaledSoftmaxBF16 is ScaledSoftmaxF32 of the widened bfloat16 logits.
+// ScaledSoftmaxBF16 is ScaledSoftmaxF32 for bfloat16 logits, which are widened.
 func ScaledSoftmaxBF16(dst []float32, dstStride int, x []uint16, rows, k, stride int, beta float64) {
 	checkScaled(len(dst), dstStride, len(x), rows, k, stride, beta)
 	scaled32(dst, dstStride, &rows32{bf16: x}, rows, k, stride, beta)
 }
 
-// ScaledSoftmaxF64 is ScaledSoftmaxF32 for float64: the relative error is at most 2e-15 + 4e-16*d; what is below 2**-1019 of the row's
-// largest may be 0.
+// ScaledSoftmaxF64 is ScaledSoftmaxF32 for float64: the relative error is at most 2e-15 + 4e-16*d, and probabilities below
+// 2**-1019 of the row's largest may be 0.
 func ScaledSoftmaxF64(dst []float64, dstStride int, x []float64, rows, k, stride int, beta float64) {
 	checkScaled(len(dst), dstStride, len(x), rows, k, stride, beta)
 	scaled64(dst, dstStride, x, rows, k, stride, beta)
@@ -42,18 +42,18 @@ func checkScaled(dst, dstStride, x, rows, k, stride int, beta float64) {
 	checkBeta(beta)
 }
 
-// below1 is the most that the term of an element below the largest is, whose own is 1: what 1 less two units in its last place is times
-// any number lies below that.
+// below1 limits the terms of elements below the largest, whose own term is 1. For any factor, the product with 1 minus two
+// units in the last place is below the factor itself.
 const (
 	below1   = 1 - 0x1p-23
 	below164 = 1 - 0x1p-52
 )
 
-// scaling32 is what the terms of all rows have in common: one is 2**(d*c) where d is how far an element lies above the largest, and 0
-// where that is below low.
+// scaling32 is what the terms of all rows have in common: a term is 2**(d*c), with d the element minus the largest, and 0
+// for d below low.
 type scaling32 struct {
 	c, low float32
-	far    bool // beta is so far from 1 that c is no use
+	far    bool // beta is so far from 1 that c is useless
 	beta   float64
 }
 
@@ -76,8 +76,9 @@ func scaled32(dst []float32, dstStride int, x *rows32, rows, k, stride int, beta
 	}
 }
 
-// scaledRow32 is the definition: the terms are stored, and multiplied by float32(1 / their sum). Those of a row of at most 32 are added as
-// one chain, others in 16 lanes of float32, of which those of each 1,024 elements are added to lanes of float64.
+// scaledRow32 is the definition: terms are stored, then multiplied by float32(1 / their sum). The terms of a row of at most
+// 32 are added as one chain. Others are added in 16 float32 lanes, which are added to float64 lanes after each 1,024
+// elements.
 func scaledRow32(out []float32, x *rows32, at int, s *scaling32) {
 	k := len(out)
 	m := float32(math.Inf(-1))
@@ -117,8 +118,8 @@ func scaledRow32(out []float32, x *rows32, at int, s *scaling32) {
 	}
 }
 
-// terms makes w.e[j] the term of x[j], where m is the row's largest, for up to chunk elements. The products are exact in float64, and so
-// what the integer leaves of them, as in set. The constant is odd, as 1.5*2**23 with the exponent's bias is in the assembly.
+// terms sets w.e[j] to the term of x[j], with m the row's largest, for up to chunk elements. Products are exact in float64,
+// and so is their fractional part, as in set. The constant is odd, as 1.5*2**23 with the exponent's bias is in the assembly.
 func (s *scaling32) terms(w *terms32, x []float32, m float32) {
 	const c = magic64 + 127
 	for j, v := range x {
@@ -164,7 +165,7 @@ func scaled64(dst []float64, dstStride int, x []float64, rows, k, stride int, be
 	}
 }
 
-// scaledRow64 is scaledRow32 with 8 lanes, of float64 both.
+// scaledRow64 is scaledRow32 with 8 lanes, all of them float64.
 func scaledRow64(out, row []float64, c, low float64) {
 	m := math.Inf(-1)
 	for _, v := range row {
@@ -199,8 +200,8 @@ func scaledRow64(out, row []float64, c, low float64) {
 	}
 }
 
-// scaledRows is how many rows of k elements go together: few that are long, so that their terms are in the first cache when they are
-// multiplied.
+// scaledRows returns how many rows of k elements are processed together: few if they are long, so that their terms are still
+// in the first-level cache when they are multiplied.
 func scaledRows(k int) int { return max(8, min(workRows, 4096/k&^7)) }
 
 func simdScaled32(dst []float32, dstStride int, x *rows32, rows, k, stride int, s *scaling32) {
@@ -242,7 +243,7 @@ func simdScaled64(dst []float64, dstStride int, x []float64, rows, k, stride int
 	}
 }
 
-// shortScaled32 takes short rows of half precision from where their sums have had them.
+// shortScaled32 processes short half-precision rows from the copy that their sums used.
 func (w *work) shortScaled32(dst []float32, dstStride int, x *rows32, at, n, k, stride int, s *scaling32) {
 	f, _, rows, st := w.group32(x, at, n, k, stride, classZero[:n])
 	asm.ScaledShortF32(&w.max[0], f, rows, k, st, &classZero[0], &s.c)

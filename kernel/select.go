@@ -1,8 +1,8 @@
 package kernel
 
-// Select reorders x so that each of the given ranks has the key that it would have in sorted order, with none above it
-// before and none below it behind. ranks are rising, from 0 to len(x)-1; scratch is as long as x. Few ranks cost about
-// two looks at each key and log2(len(ranks)) more.
+// Select reorders x so that each of the given ranks holds the key that it would have in sorted order, with no larger key
+// before it and no smaller key behind it. ranks are rising, from 0 to len(x)-1; scratch is as long as x. With few ranks each
+// key is read about twice, plus log2(len(ranks)) times.
 func Select[K Key](x []K, ranks []int, scratch []K) {
 	checkScratch(len(scratch), len(x))
 	for i, r := range ranks {
@@ -15,8 +15,8 @@ func Select[K Key](x []K, ranks []int, scratch []K) {
 
 const errRanks = "kernel: ranks are not rising indices of the keys"
 
-// selectRange puts keys at the ranks in place, as Select does, where all keys are in [lo, hi] and the first of them has rank before.
-// bad is how many of the last splits were bad, as in sortRange.
+// selectRange is Select for keys that are all in [lo, hi], the first of which has rank before. bad is the number of
+// consecutive bad splits, as in sortRange.
 func selectRange[K Key](x keyRange[K], before int, ranks []int, lo, hi K, bad int) {
 	for len(ranks) > 0 && lo < hi {
 		n := len(x.home)

@@ -2,54 +2,54 @@ package kernel
 
 import "math"
 
-// SoftmaxF32 writes the probabilities of rows x k float32 logits: dst[i*dstStride+j] belongs to x[i*stride+j]. One whose
-// logit lies d below the row's largest has a relative error of at most 5e-7 + 8e-8*d, and one last place more where it is
-// subnormal; what is below 2**-124 of the row's largest may be 0. A row with NaN or +Inf, or all -Inf, gives NaN in all its
-// places. dst may be x itself where the strides are equal; otherwise they do not overlap.
+// SoftmaxF32 writes the probabilities of rows x k float32 logits: dst[i*dstStride+j] belongs to x[i*stride+j]. A probability
+// whose logit lies d below the row's largest has a relative error of at most 5e-7 + 8e-8*d, and one last place more where it
+// is subnormal; those below 2**-124 of the row's largest may be 0. A row with NaN or +Inf, or all -Inf, gives NaN
+// everywhere. dst may be x itself if the strides are equal; otherwise they must not overlap.
 func SoftmaxF32(dst []float32, dstStride int, x []float32, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, k, dstStride)
 	softmax32(dst, dstStride, &rows32{f32: x}, rows, k, stride)
 }
 
-// SoftmaxF16 is SoftmaxF32 of the widened IEEE binary16 logits.
+// SoftmaxF16 is SoftmaxF32 for IEEE binary16 logits, which are widened.
 func SoftmaxF16(dst []float32, dstStride int, x []uint16, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, k, dstStride)
 	softmax32(dst, dstStride, &rows32{f16: x}, rows, k, stride)
 }
 
-// SoftmaxBF16 is SoftmaxF32 of the widened bfloat16 logits.
+// SoftmaxBF16 is SoftmaxF32 for bfloat16 logits, which are widened.
 func SoftmaxBF16(dst []float32, dstStride int, x []uint16, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, k, dstStride)
 	softmax32(dst, dstStride, &rows32{bf16: x}, rows, k, stride)
 }
 
-// SoftmaxF64 is SoftmaxF32 for float64: the relative error is at most 1e-15 + 2e-16*d; what is below 2**-1019 of the
-// row's largest may be 0.
+// SoftmaxF64 is SoftmaxF32 for float64: the relative error is at most 1e-15 + 2e-16*d, and probabilities below 2**-1019 of
+// the row's largest may be 0.
 func SoftmaxF64(dst []float64, dstStride int, x []float64, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, k, dstStride)
 	softmax64(dst, dstStride, x, rows, k, stride)
 }
 
-// LogSoftmaxF32 writes x - log-sum-exp of its row, computed in float64 and rounded once to float32; -Inf stays -Inf.
-// Rows with a fault and aliasing as for SoftmaxF32.
+// LogSoftmaxF32 writes x minus the log-sum-exp of its row, computed in float64 and rounded once to float32; -Inf stays -Inf.
+// Faulty rows and aliasing are as for SoftmaxF32.
 func LogSoftmaxF32(dst []float32, dstStride int, x []float32, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, k, dstStride)
 	logSoftmax32(dst, dstStride, &rows32{f32: x}, rows, k, stride)
 }
 
-// LogSoftmaxF16 is LogSoftmaxF32 of the widened IEEE binary16 logits.
+// LogSoftmaxF16 is LogSoftmaxF32 for IEEE binary16 logits, which are widened.
 func LogSoftmaxF16(dst []float32, dstStride int, x []uint16, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, k, dstStride)
 	logSoftmax32(dst, dstStride, &rows32{f16: x}, rows, k, stride)
 }
 
-// LogSoftmaxBF16 is LogSoftmaxF32 of the widened bfloat16 logits.
+// LogSoftmaxBF16 is LogSoftmaxF32 for bfloat16 logits, which are widened.
 func LogSoftmaxBF16(dst []float32, dstStride int, x []uint16, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, k, dstStride)
@@ -63,21 +63,21 @@ func LogSoftmaxF64(dst []float64, dstStride int, x []float64, rows, k, stride in
 	logSoftmax64(dst, dstStride, x, rows, k, stride)
 }
 
-// LogSumExpF32 writes the log-sum-exp of each row, the Norm column of LogitStatsF32; NaN for a row with a fault.
+// LogSumExpF32 writes the log-sum-exp of each row, which is the Norm column of LogitStatsF32; NaN for a row with a fault.
 func LogSumExpF32(dst []float64, x []float32, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, 1, 1)
 	logSumExp32(dst, &rows32{f32: x}, rows, k, stride)
 }
 
-// LogSumExpF16 is LogSumExpF32 of the widened IEEE binary16 logits.
+// LogSumExpF16 is LogSumExpF32 for IEEE binary16 logits, which are widened.
 func LogSumExpF16(dst []float64, x []uint16, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, 1, 1)
 	logSumExp32(dst, &rows32{f16: x}, rows, k, stride)
 }
 
-// LogSumExpBF16 is LogSumExpF32 of the widened bfloat16 logits.
+// LogSumExpBF16 is LogSumExpF32 for bfloat16 logits, which are widened.
 func LogSumExpBF16(dst []float64, x []uint16, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, 1, 1)
@@ -112,8 +112,8 @@ func softmax32(dst []float32, dstStride int, x *rows32, rows, k, stride int) {
 	}
 }
 
-// softmaxRow32 makes each probability as term * float32(1 / (top's term + sum of the others)), with the terms and the sum
-// that logitStats32 has.
+// softmaxRow32 computes each probability as term * float32(1 / (top's term + sum of the others)), with the terms and the sum
+// of logitSums32.
 func softmaxRow32(out []float32, x *rows32, at int) {
 	k := len(out)
 	r, ok := logitSums32(x, at, k)
@@ -295,21 +295,21 @@ func logitSums64(row []float64) (r logitSums, ok bool) {
 	return r, ok
 }
 
-// ArgMaxF32 writes the first index of each row's largest element, -1 for a row with a NaN. +-Inf take part.
+// ArgMaxF32 writes the first index of each row's largest element, -1 for a row with a NaN. Infinities count as elements.
 func ArgMaxF32(dst []int32, x []float32, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, 1, 1)
 	argMax32(dst, &rows32{f32: x}, rows, k, stride)
 }
 
-// ArgMaxF16 is ArgMaxF32 of the widened IEEE binary16 elements.
+// ArgMaxF16 is ArgMaxF32 for IEEE binary16 elements, which are widened.
 func ArgMaxF16(dst []int32, x []uint16, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, 1, 1)
 	argMax32(dst, &rows32{f16: x}, rows, k, stride)
 }
 
-// ArgMaxBF16 is ArgMaxF32 of the widened bfloat16 elements.
+// ArgMaxBF16 is ArgMaxF32 for bfloat16 elements, which are widened.
 func ArgMaxBF16(dst []int32, x []uint16, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, 1, 1)

@@ -2,14 +2,14 @@ package kernel
 
 import "github.com/candor-go/candor/kernel/asm"
 
-// This file runs softmax and what belongs to it by assembly: the sums of LogitStats, 64 rows at a time, then what they
-// make of each element. Rows that the assembly calls odd are left to the definition.
+// This file computes softmax and related functions by assembly: the sums of LogitStats, 64 rows at a time, then the
+// elements. Rows that the assembly marks as odd are left to the definition.
 
-// classZero are the labels of rows of which no label is asked for.
+// classZero holds labels for calls that need none.
 var classZero [workRows]int32
 
-// simdRows tells whether a matrix is worth a work area and, of short rows, a group. With one row of 2 to 32 classes that
-// takes 160 to 480 ns, the definition 50 to 400; with four 150 to 500 against 200 to 2,400.
+// simdRows reports whether a matrix is worth a work area and, for short rows, a group. With one row of 2 to 32 classes that
+// takes 160 to 480 ns, the definition 50 to 400; with four rows 150 to 500 against 200 to 2,400.
 func simdRows(rows, k int) bool { return simd() && (rows >= 4 || k > shortMax && rows > 0) }
 
 func simdSoftmax32(dst []float32, dstStride int, x *rows32, rows, k, stride int, log bool) {
@@ -32,7 +32,7 @@ func simdSoftmax32(dst []float32, dstStride int, x *rows32, rows, k, stride int,
 	}
 }
 
-// softmax32 writes the probabilities of n rows of their sums, which it uses up.
+// softmax32 writes the probabilities of n rows from their sums, which it destroys.
 func (w *work) softmax32(dst []float32, dstStride int, x *rows32, at, n, k, stride int, odd bool) {
 	if k <= shortMax {
 		asm.SoftmaxEndsShortF32(&w.max[0], (n+7)&^7)
@@ -43,7 +43,7 @@ func (w *work) softmax32(dst []float32, dstStride int, x *rows32, at, n, k, stri
 	w.oddSoftmax32(dst, dstStride, x, at, n, k, stride, odd)
 }
 
-// oddSoftmax32 writes those of odd rows.
+// oddSoftmax32 writes the probabilities of odd rows.
 func (w *work) oddSoftmax32(dst []float32, dstStride int, x *rows32, at, n, k, stride int, odd bool) {
 	for j := 0; odd && j < n; j++ {
 		if w.odd[j] != 0 {
@@ -52,7 +52,7 @@ func (w *work) oddSoftmax32(dst []float32, dstStride int, x *rows32, at, n, k, s
 	}
 }
 
-// softmaxRows32 takes short rows of half precision from where their sums have had them.
+// softmaxRows32 processes short half-precision rows from the copy that their sums used.
 func (w *work) softmaxRows32(dst *float32, dstStride int, x *rows32, at, n, k, stride int) {
 	switch {
 	case x.f32 != nil:
@@ -144,7 +144,7 @@ func simdLogSumExp64(dst []float64, x []float64, rows, k, stride int) {
 	}
 }
 
-// norms writes the log-sum-exp of n rows from their sums, and of more up to a multiple of eight.
+// norms writes the log-sum-exp of n rows from their sums, and fills up to a multiple of eight.
 func (w *work) norms(n, k int, dst *float64) {
 	if k <= shortMax {
 		asm.LogitNormsShort(&w.max[0], (n+7)&^7, dst)

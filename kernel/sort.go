@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// Sort sorts keys in rising order. scratch has SortScratch(len(x)) elements. The time grows
-// as n log n for keys in any order and with any number of equal ones.
+// Sort sorts keys in rising order. scratch has SortScratch(len(x)) elements. Time grows as n log n for any order of keys and
+// any number of equal ones.
 func Sort[K Key](x, scratch []K) {
 	checkScratch(len(scratch), SortScratch(len(x)))
 	if !simd() {
@@ -19,10 +19,11 @@ func Sort[K Key](x, scratch []K) {
 	sortRange(keyRange[K]{home: x, spare: scratch}, 0, ^K(0), 0)
 }
 
-// SortFrom writes to dst, in rising order, the keys that read makes: read(x, first) fills x with key number first and those
-// behind it. Of many keys 64 KiB are made at a time, where the sort reads them first, and some are made one by one for a sample
-// before. Nothing is in dst before all of them are made, so read may make them of what is there. done, unless it is nil, is told of
-// keys that are in their places: of each once, part by part in no promised order, while they are in a cache. scratch is as for Sort.
+// SortFrom writes to dst, in rising order, the keys that read produces: read(x, first) fills x with the keys from number
+// first on. For many keys it reads a sample one by one first, then 64 KiB at a time, just before they are sorted. It writes
+// to dst only after all keys have been read, so read may use what dst holds. done, unless nil, is called with ranges of keys
+// that are in their final place: once for each key, in any order of ranges, while they are in a cache. scratch is as for
+// Sort.
 func SortFrom[K Key](dst, scratch []K, read func(dst []K, first int), done func(first, end int)) {
 	checkScratch(len(scratch), SortScratch(len(dst)))
 	if simd() && len(dst) > spread && spreadOut(dst, scratch, 0, ^K(0), read, done) {
@@ -42,8 +43,8 @@ func SortFrom[K Key](dst, scratch []K, read func(dst []K, first int), done func(
 	}
 }
 
-// SortScratch returns the length of the scratch that Sort, SortFrom, SortF32 and SortF64 need for n elements: n, and where n is
-// beyond 2^18 some 2^18 and a 126th of n more.
+// SortScratch returns the length of scratch that Sort, SortFrom, SortF32 and SortF64 need for n elements: n, or beyond 2^18
+// elements about 2^18 plus n/126.
 func SortScratch(n int) int {
 	if n <= spread {
 		return n
@@ -52,7 +53,7 @@ func SortScratch(n int) int {
 	return n + spread + (n+least-1)/least*(mostParts+1)
 }
 
-// SortF32 sorts values by their keys (KeysF32): in rising order, -0 made +0, NaN at the ends by sign.
+// SortF32 sorts values by their keys (KeysF32): in rising order, with -0 turned into +0, and NaN at the ends by sign.
 func SortF32(x []float32, scratch []uint32) {
 	keys := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 	SortFrom(keys, scratch,
@@ -68,8 +69,8 @@ func SortF64(x []float64, scratch []uint64) {
 		func(first, end int) { ValuesF64(x[first:end], keys[first:end]) })
 }
 
-// sortBits is the definition, for CPUs that do not sift: by digits of eight bits, the last one first, of which those that
-// are the same in all keys are passed over.
+// sortBits is the definition, for CPUs without sift: a radix sort by digits of eight bits, least significant first, which
+// skips digits that are the same in all keys.
 func sortBits[K Key](x, scratch []K) {
 	n := len(x)
 	if n < 512 {
@@ -107,7 +108,8 @@ func sortBits[K Key](x, scratch []K) {
 	}
 }
 
-// sortRange sorts keys that are all in [lo, hi], which the last so many splits have hardly made fewer.
+// sortRange sorts keys that are all in [lo, hi]. bad is the number of consecutive splits before that hardly reduced the
+// range.
 func sortRange[K Key](x keyRange[K], lo, hi K, bad int) {
 	for lo < hi {
 		n := len(x.home)
@@ -129,7 +131,8 @@ func sortRange[K Key](x keyRange[K], lo, hi K, bad int) {
 	x.come()
 }
 
-// sortFew is sortRange of keys that are not spread out. It calls nothing that could keep them, so samples stay on the stack.
+// sortFew is sortRange for keys that are not spread out. It calls nothing that could retain them, so samples stay on the
+// stack.
 func sortFew[K Key](x keyRange[K], lo, hi K, bad int) {
 	for lo < hi {
 		n := len(x.home)
@@ -146,9 +149,10 @@ func sortFew[K Key](x keyRange[K], lo, hi K, bad int) {
 	x.come()
 }
 
-// splitAfter returns the key in [lo, hi) to split after: the pivot, and also after a bad split, for where most keys are the
-// same they are hi after the first and taken off by the second. Of further splits every other one is in the middle of what the
-// keys may be. That halves the range: no more than twice as many bad splits follow one another as a key has bits.
+// splitAfter returns the key in [lo, hi) to split after. Usually it is the pivot, also after the first bad split: if most
+// keys are equal, they are hi after that one, and the next removes them. After further bad splits it is, every other time,
+// the middle of the range of possible keys. That halves the range, so at most twice as many bad splits follow each other as
+// a key has bits.
 func splitAfter[K Key](pivot, lo, hi K, bad int) K {
 	if bad == 0 || bad%2 == 1 {
 		return min(pivot, hi-1)
@@ -156,7 +160,7 @@ func splitAfter[K Key](pivot, lo, hi K, bad int) K {
 	return lo + (hi-lo)/2
 }
 
-// badSplits counts bad splits in a row: those that leave more than 15/16 of n keys together.
+// badSplits counts consecutive bad splits, which leave more than 15/16 of n keys together.
 func badSplits(bad, together, n int) int {
 	if n-together < n/16 {
 		return bad + 1
@@ -164,7 +168,7 @@ func badSplits(bad, together, n int) int {
 	return 0
 }
 
-// pivot returns a key with about num/den of the keys below it: that one of a sample.
+// pivot returns a key with about num/den of the keys below it, from a sample.
 func pivot[K Key](x []K, num, den int) K {
 	var sample [64]K
 	s := sample[:16]
@@ -175,7 +179,7 @@ func pivot[K Key](x []K, num, den int) K {
 	return s[min(int(uint64(len(s))*uint64(num)/uint64(den)), len(s)-1)]
 }
 
-// takeSample fills s, which is no longer than a leaf, with keys from all over x, sorted.
+// takeSample fills s, which is no longer than a leaf, with sorted keys from all over x.
 func takeSample[K Key](s, x []K) {
 	step := uint64(len(x)) << 16 / uint64(len(s))
 	at := step / 2
@@ -186,7 +190,7 @@ func takeSample[K Key](s, x []K) {
 	sortLeaf(s, s)
 }
 
-// leaf is how many keys the assembly sorts in registers at the most.
+// leaf returns the largest number of keys that the assembly sorts in registers.
 func leaf[K Key]() int {
 	registers := 256
 	if isa.AVX512 {
@@ -209,7 +213,7 @@ func sortLeaf[K Key](dst, x []K) {
 	}
 }
 
-// Fewer keys than leastLeaf are put into place one by one.
+// Fewer keys than leastLeaf are sorted by insertion.
 const leastLeaf = 6
 
 func insert[K Key](dst, x []K) {
@@ -223,9 +227,9 @@ func insert[K Key](dst, x []K) {
 	}
 }
 
-// More keys than spread are first dealt out, by chunks, to parts that stay in the second-level cache and are sorted there at
-// once. Smaller chunks would stay in the first-level cache, but leave pieces of parts so short that putting them together costs
-// more: ten million keys are sorted at 153, 194 and 224 million a second with 16, 32 and 64 KiB.
+// More keys than spread are first distributed, chunk by chunk, to parts that stay in the second-level cache and are sorted
+// there at once. Smaller chunks would stay in the first-level cache, but the pieces of parts become so short that joining
+// them costs more: ten million keys are sorted at 153, 194 and 224 million a second with chunks of 16, 32 and 64 KiB.
 const (
 	spread     = 1 << 18
 	chunkBytes = 1 << 16
@@ -233,11 +237,11 @@ const (
 	mostParts  = 64
 )
 
-// chunkKeys is how many keys a chunk has.
+// chunkKeys returns the number of keys in a chunk.
 func chunkKeys[K Key]() int { return chunkBytes / int(unsafe.Sizeof(K(0))) }
 
-// spreadOut sorts by parts, unless it returns false, where the keys of a sample are all the same. The keys are in x, or else read
-// makes them, chunk by chunk; done, if there is one, is called part by part.
+// spreadOut sorts by parts. It returns false, without sorting, if all keys of a sample are equal. The keys are in x, or read
+// produces them, chunk by chunk; done, if not nil, is called part by part.
 func spreadOut[K Key](x, scratch []K, lo, hi K, read func(dst []K, first int), done func(first, end int)) bool {
 	n, size := len(x), chunkKeys[K]()
 	var room [mostParts - 1]K
@@ -251,7 +255,7 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, read func(dst []K, first int), d
 		return false
 	}
 	s := spreading[K]{x: x, size: size, parts: len(lasts) + 1, moved: scratch[:n], own: scratch[n : n+spread], table: scratch[n+spread:]}
-	// Each chunk is split on its way to the scratch. The table has the ends of its parts, after a 0.
+	// Each chunk is split on its way to the scratch. The table holds the ends of its parts, after a 0.
 	var ends, total [mostParts]int
 	for c := 0; c*size < n; c++ {
 		from := x[c*size : min((c+1)*size, n)]
@@ -298,7 +302,7 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, read func(dst []K, first int), d
 			done(at-m, at)
 		}
 	}
-	// The others need all of the scratch, which is free now.
+	// The other parts need all of the scratch, which is free now.
 	at = 0
 	for i, m := range total[:s.parts] {
 		if part := x[at : at+m]; m > spread {
@@ -317,7 +321,7 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, read func(dst []K, first int), d
 	return true
 }
 
-// bounds returns what the keys of a part may be.
+// bounds returns the range of the keys in a part.
 func bounds[K Key](lasts []K, i int, lo, hi K) (from, to K) {
 	if i > 0 {
 		lo = lasts[i-1] + 1
@@ -328,19 +332,19 @@ func bounds[K Key](lasts []K, i int, lo, hi K) (from, to K) {
 	return lo, hi
 }
 
-// spreading is what spreadOut knows of the chunks.
+// spreading is the state of spreadOut.
 type spreading[K Key] struct {
 	x, moved, own, table []K
 	size, parts          int
 }
 
-// segment returns the keys of a part that a chunk has.
+// segment returns the keys of a part in a chunk.
 func (s *spreading[K]) segment(c, i int) []K {
 	row := s.table[c*(s.parts+1)+i:]
 	return s.moved[c*s.size+int(row[0]) : c*s.size+int(row[1])]
 }
 
-// gather puts a part together.
+// gather joins the segments of a part.
 func (s *spreading[K]) gather(part []K, i int) {
 	at := 0
 	for c := 0; c*s.size < len(s.x); c++ {
@@ -348,7 +352,8 @@ func (s *spreading[K]) gather(part []K, i int) {
 	}
 }
 
-// siftPart sifts the segments of a part, to the part and to own. They lie far apart: each fetches the next but one.
+// siftPart sifts the segments of a part, into the part and own. They lie far apart, so each call prefetches the segment
+// after the next.
 func (s *spreading[K]) siftPart(part []K, i int, last K) int {
 	lows, highs := 0, 0
 	chunks := (len(s.x) + s.size - 1) / s.size
@@ -366,14 +371,14 @@ func (s *spreading[K]) siftPart(part []K, i int, last K) int {
 	return lows
 }
 
-// distance returns how many bytes lie between the starts of two segments of a part.
+// distance returns the number of bytes between the starts of two segments of a part.
 func (s *spreading[K]) distance(c, d, i int) int {
 	keys := (d-c)*s.size + int(s.table[d*(s.parts+1)+i]) - int(s.table[c*(s.parts+1)+i])
 	return keys * int(unsafe.Sizeof(K(0)))
 }
 
-// Splitters picks from a sample of x keys that split it into len(room)+1 parts of about the same size, none of them empty,
-// and returns them, rising: fewer than there is room for where keys are many times the same. room is at most 63 long.
+// Splitters picks keys from a sample of x that split it into len(room)+1 nonempty parts of about equal size, and returns
+// them in rising order. There are fewer if many keys are equal. room is at most 63 long.
 func Splitters[K Key](room []K, x []K) []K {
 	if len(room) >= mostParts {
 		panic(errRoom)
@@ -390,10 +395,10 @@ func Splitters[K Key](room []K, x []K) []K {
 
 const errRoom = "kernel: room for more than 63 keys to split at"
 
-// perPart is how many keys of a sample tell where a part ends.
+// perPart is the number of sampled keys per part.
 const perPart = 16
 
-// pickSample fills s with keys from all over x, which read makes, in the scratch, unless it is nil.
+// pickSample fills s with keys from all over x, or from all over what read produces, using the scratch.
 func pickSample[K Key](s, x, scratch []K, read func(dst []K, first int)) {
 	step := uint64(len(x)) << 16 / uint64(len(s))
 	for i := range s {
@@ -407,7 +412,7 @@ func pickSample[K Key](s, x, scratch []K, read func(dst []K, first int)) {
 	}
 }
 
-// sortSample sorts what pickSample has taken.
+// sortSample sorts the keys of pickSample.
 func sortSample[K Key](s []K) {
 	var scratch [perPart * mostParts]K
 	if simd() {
@@ -417,7 +422,7 @@ func sortSample[K Key](s []K) {
 	}
 }
 
-// splitters returns how many keys it has put into the room, by a sorted sample.
+// splitters writes splitters from a sorted sample to room, and returns their number.
 func splitters[K Key](room, s []K) (n int) {
 	for i := perPart; i < len(s); i += perPart {
 		if v := s[i-1]; v < s[len(s)-1] && (n == 0 || v > room[n-1]) {

@@ -6,43 +6,44 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// This file makes the network by which assembly sorts rows. The rows of a tile, one a lane, stand as columns: element j of
-// all of them is a register. Sixteen columns at a time are sorted in registers, and runs of sorted columns are merged two and
-// two. The first comparison of a merge is between those that stand as far from the middle, so that all comparisons of the
-// network put the smaller number first: what lies behind the last column would be the largest of all, and stays there, so
-// that its comparisons are left out.
+// This file builds the network by which assembly sorts rows. The rows of a tile, one per lane, are stored as columns:
+// element j of all of them is a register. Sixteen columns at a time are sorted in registers, and runs of sorted columns are
+// merged in pairs. The first comparisons of a merge are between columns at equal distance from the middle, so that every
+// comparison of the network puts the smaller number first. Missing columns behind the last one then act as the largest
+// numbers, which stay there, so comparisons with them are left out.
 
-// simdSorts is the number of elements, of all rows, from which on assembly sorts faster: 16 take it 70 to 110 ns in one row or
+// simdSorts is the total number of elements from which on assembly sorts faster: for 16 it takes 70 to 110 ns in one row or
 // in four, the definition 80 to 180.
 const simdSorts = 16
 
-// The operations of a step; kernel/asm/_gen/sort.go has the same numbers.
+// The operations of a step; kernel/asm/_gen/sort.go uses the same numbers.
 const (
 	opSort   = 0  // + n: sorts n columns side by side, 2 to 16
-	opHalve  = 15 // + n: sorts n columns that rise and then fall, or the other way round: 2 to 16
+	opHalve  = 15 // + n: sorts n columns that rise and then fall, or the reverse: 2 to 16
 	opFlip8  = 31 // + n: the first comparisons of a merge of runs, on 4 columns of the first run and n of the second
 	opFlip16 = 35 // + n: on 8 columns of the first and n
 
-	// With 32 registers, the last two where memory can stand in for one.
+	// With 32 registers; the last two also where memory can replace one.
 	opMerge32 = 44 // merges two runs of 16
 	opHalve32 = 45 // halves 32 columns side by side
 	opSort32  = 46 // sorts 32 columns side by side
 )
 
-// A sortStep is an operation on columns that stand stride bytes apart, from low on and in a second half from high on. It is
-// repeated count times, next bytes on (the high ones of a flip: back), and all of that blocks times.
+// A sortStep is an operation on columns that are stride bytes apart, from low on and for a second half from high on. It is
+// repeated count times, next bytes further each time (backward for the high ones of a flip), and all of that for each of
+// blocks blocks.
 type sortStep struct {
 	op, count, low, high, stride, next, blocks, nextLow, nextHigh int32
 }
 
-// A sortPlan is the steps for rows of one length, with an operation of 0 behind the last.
+// A sortPlan lists the steps for rows of one length, terminated by an operation 0.
 type sortPlan struct {
 	steps [96]sortStep
 	n     int
 	bytes int // of a column
 }
 
-// add adds a step, of which the offsets are in columns, unless it does nothing.
+// add appends a step, with offsets in columns, unless it does nothing.
 func (p *sortPlan) add(op, low, high, stride, next, count, block, blocks int) {
 	if count == 0 || blocks == 0 {
 		return
@@ -57,17 +58,17 @@ func (p *sortPlan) add(op, low, high, stride, next, count, block, blocks int) {
 	p.n++
 }
 
-// wide tells whether there are registers for 32 columns.
+// wide reports whether there are registers for 32 columns.
 func (p *sortPlan) wide() bool { return p.bytes == 64 }
 
-// make plans rows of k elements with columns of so many bytes.
+// make plans rows of k elements with columns of this many bytes.
 func (p *sortPlan) make(k, bytes int) {
 	p.n, p.bytes = 0, bytes
 	p.sort(0, k)
 	p.steps[p.n].op = 0
 }
 
-// sortNear is how many columns are sorted by themselves, in the first cache, before they are merged with others.
+// sortNear is the number of columns that are sorted in the first-level cache before they are merged with others.
 const sortNear = 512
 
 // sort sorts n columns.
@@ -97,12 +98,11 @@ func (p *sortPlan) sort(low, n int) {
 	}
 }
 
-// mergeStages are how many comparisons of a merge, one after the other for each column, an operation does: those of runs of
-// 16, 32 and so on.
+// mergeStages lists how many consecutive comparisons of a merge each operation performs, for runs of 16, 32 and so on.
 var mergeStages, wideStages = [...][]int{{3, 2}, {3, 3}, {3, 4}, {4, 4}, {3, 3, 3}, {4, 3, 3}},
 	[...][]int{{3, 2}, {3, 3}, {3, 4}, {4, 4}, {4, 5}, {4, 3, 3}}
 
-// merge merges runs of n columns two and two. The second run of the last pair may lack columns at its end.
+// merge merges runs of n columns in pairs. The second run of the last pair may lack columns at its end.
 func (p *sortPlan) merge(low, n, run int) {
 	stages := mergeStages[bits.Len(uint(run))-5]
 	if p.wide() {
@@ -113,7 +113,7 @@ func (p *sortPlan) merge(low, n, run int) {
 		low, n = low+n/32*32, n%32
 	}
 	pairs := n / (2 * run)
-	end, rest := pairs*2*run, n-pairs*2*run-run // rest is what the second run of the last pair has
+	end, rest := pairs*2*run, n-pairs*2*run-run // rest is the length of the second run in the last pair
 	flip, half := opFlip8, 4
 	if stages[0] == 4 {
 		flip, half = opFlip16, 8
@@ -121,7 +121,7 @@ func (p *sortPlan) merge(low, n, run int) {
 	s := run / half
 	p.add(flip+half, low, low+run+s-1, s, 1, s, 2*run, pairs)
 	if rest > 0 {
-		// Of the columns that are a stride apart from each other, the last are missing.
+		// Of the columns that are a stride apart, the last ones are missing.
 		q, more, at := rest/s, rest%s, low+end
 		if q > 0 {
 			p.add(flip+q, at, at+run+s-1, s, 1, s-more, 0, 1)
@@ -134,8 +134,8 @@ func (p *sortPlan) merge(low, n, run int) {
 	}
 }
 
-// halves sorts n columns that are blocks of s bitonic sequences, of which the last may lack columns. An operation makes them
-// blocks of a 2**stages-th.
+// halves sorts n columns that consist of bitonic sequences of s; the last may lack columns. Each operation reduces their
+// length by a factor of 2**stages.
 func (p *sortPlan) halves(low, n, s int, stages []int) {
 	for _, stage := range stages {
 		blocks, rest := n/s, n%s
@@ -155,7 +155,7 @@ func (p *sortPlan) halves(low, n, s int, stages []int) {
 	}
 }
 
-// halve adds the operation that halves t columns, if that is something to do.
+// halve adds the operation that halves t columns, if there is anything to do.
 func (p *sortPlan) halve(t, low, stride, next, count, block, blocks int) {
 	if t < 2 {
 		return

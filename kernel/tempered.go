@@ -6,37 +6,38 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// Tempered are what a fit of a temperature asks of each row, one element a row, where b = beta stands for 1/T and d is how far a logit
-// lies above the row's largest, which is never more than 0.
+// Tempered holds what the fit of a temperature needs from each row, one element per row. b = beta is 1/T, and d is a logit
+// minus the row's largest, which is never above 0.
 type Tempered struct {
-	NLL       []float64 // ln S0 - b*d_y, S0 being the sum of e**(b*d)
-	Slope     []float64 // S1/S0 - d_y, S1 being the sum of e**(b*d) * d: the derivative of NLL by b
-	Curvature []float64 // S2/S0 - (S1/S0)^2, S2 being the sum of e**(b*d) * d^2: the second one, at least 0
-	Label     []float64 // d_y, of the row's label
+	NLL       []float64 // ln S0 - b*d_y, with S0 the sum of e**(b*d)
+	Slope     []float64 // S1/S0 - d_y, with S1 the sum of e**(b*d) * d: the derivative of NLL by b
+	Curvature []float64 // S2/S0 - (S1/S0)^2, with S2 the sum of e**(b*d) * d^2: the second derivative, at least 0
+	Label     []float64 // d_y, for the row's label
 }
 
 const errBeta = "kernel: beta is not a positive number"
 
-// TemperedF32 writes the columns of rows x k float32 logits, row i being x[i*stride : i*stride+k], for softmax(beta*x). labels has a
-// class for each row.
+// TemperedF32 writes the columns of rows x k float32 logits for softmax(beta*x), where row i is x[i*stride : i*stride+k].
+// labels has a class for each row.
 //
-// -Inf is a class of probability 0: where it is the true one NLL and Slope are +Inf and Label is -Inf. A row with NaN or +Inf, or all
-// -Inf, or a label that is no class, has NaN, 0x7FF8000000000000, in every column. beta is positive and finite; from 1e-300 to 1e300 no
-// other row has a NaN. What is beyond float64 is infinite.
+// -Inf is a class of probability 0: if it is the true class, NLL and Slope are +Inf and Label is -Inf. A row with NaN or
+// +Inf, or all -Inf, or an invalid label, has NaN, 0x7FF8000000000000, in every column. beta is positive and finite; with
+// beta from 1e-300 to 1e300 no other row has a NaN. Overflow gives infinity.
 //
-// All is float64: a term is exact to 7e-15 and 2e-16*|beta*d| of it, and those below 2**-1000 are left out.
+// All is computed in float64. The relative error of a term is 7e-15 plus 2e-16*|beta*d|, and terms below 2**-1000 are left
+// out.
 func TemperedF32(c *Tempered, x []float32, rows, k, stride int, labels []int32, beta float64) {
 	checkTempered(c, len(x), rows, k, stride, labels, beta)
 	tempered32(c, &rows32{f32: x}, rows, k, stride, labels, beta)
 }
 
-// TemperedF16 is TemperedF32 of the widened IEEE binary16 logits.
+// TemperedF16 is TemperedF32 for IEEE binary16 logits, which are widened.
 func TemperedF16(c *Tempered, x []uint16, rows, k, stride int, labels []int32, beta float64) {
 	checkTempered(c, len(x), rows, k, stride, labels, beta)
 	tempered32(c, &rows32{f16: x}, rows, k, stride, labels, beta)
 }
 
-// TemperedBF16 is TemperedF32 of the widened bfloat16 logits.
+// TemperedBF16 is TemperedF32 for bfloat16 logits, which are widened.
 func TemperedBF16(c *Tempered, x []uint16, rows, k, stride int, labels []int32, beta float64) {
 	checkTempered(c, len(x), rows, k, stride, labels, beta)
 	tempered32(c, &rows32{bf16: x}, rows, k, stride, labels, beta)
@@ -73,8 +74,8 @@ func newTempering(beta float64) tempering {
 	return tempering{beta, c, max(-16000/c, -maxFinite)}
 }
 
-// term returns 2**(d*c/16), with d of at least low: the nearest sixteenth comes from a table, what is left from a polynomial, which is 1
-// at 0. Error of the fit 5.6e-15.
+// term returns 2**(d*c/16) for d of at least low. The nearest sixteenth comes from a table, the remainder from a polynomial
+// that is 1 at 0. Error of the fit: 5.6e-15.
 func (t *tempering) term(d float64) float64 {
 	u := math.FMA(d, t.c, magic64)
 	f := math.FMA(d, t.c, magic64-u)
@@ -87,7 +88,7 @@ func (t *tempering) term(d float64) float64 {
 	return float64(s * math.FMA(f, p, 1))
 }
 
-// sixteenths are the bits of 2**(i/16), less those that an exponent of i sixteenths has shifted to their place.
+// sixteenths are the bits of 2**(i/16), minus those that an exponent of i sixteenths has shifted to their place.
 var sixteenths = func() (t [16]uint64) {
 	for i, v := range [16]float64{1, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0, 0x1.306fe0a31b715p+0,
 		0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0, 0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0,
@@ -98,10 +99,10 @@ var sixteenths = func() (t [16]uint64) {
 	return t
 }()
 
-// temperedSums are the sums of a row: in the first lane of short ones, else in eight.
+// temperedSums holds the sums of a row: in the first lane for short rows, else in eight.
 type temperedSums struct{ s0, s1, s2 [8]float64 }
 
-// add adds the term of d to a lane.
+// add adds the term of d to lane l.
 func (s *temperedSums) add(l int, d float64, t *tempering) {
 	if d < t.low {
 		return
@@ -161,7 +162,8 @@ func tempered64(c *Tempered, x []float64, rows, k, stride int, labels []int32, b
 	}
 }
 
-// temperedRow32 is the definition: a row of at most 32 is one chain, in a longer one element j belongs to lane j mod 8.
+// temperedRow32 is the definition: a row of at most 32 elements is one chain; in a longer one element j belongs to lane j
+// mod 8.
 func temperedRow32(c *Tempered, i int, x *rows32, at, k int, y int32, t *tempering) {
 	top := float32(math.Inf(-1))
 	for b := 0; b < k; b += blockLen {
@@ -185,7 +187,7 @@ func temperedRow32(c *Tempered, i int, x *rows32, at, k int, y int32, t *temperi
 	s.columns(c, i, dy, t)
 }
 
-// temperedLanes returns what makes a lane of an index.
+// temperedLanes returns the mask that turns an index into a lane.
 func temperedLanes(k int) int {
 	if k <= shortMax {
 		return 0

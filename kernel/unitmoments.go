@@ -6,7 +6,7 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// UnitMoment is what UnitMoments returns: whole numbers and the units that they count.
+// UnitMoment is the result of UnitMoments: integers and their units.
 type UnitMoment struct {
 	Hi, Lo       int64 // the sum of v is Hi*Unit + Lo*Fine
 	Hi2, Lo2     int64 // the sum of v*v is Hi2*Unit2 + Lo2*Fine2
@@ -14,14 +14,15 @@ type UnitMoment struct {
 	Unit2, Fine2 float64
 }
 
-// unitBits is how many bits of a value one window takes: what is left of it, half a unit at the most, has its first bit at the next
-// window's end.
+// unitBits is the number of bits of a value that one window takes. The remainder, at most half a unit, has its first bit at
+// the end of the next window.
 const unitBits = 51
 
-// UnitMoments returns the sums of values of which no window is known, and of their squares, products rounded to float64, without a
-// further rounding: in units that go by the largest value, each sum in one of 51 bits and one of the 51 below. It returns false, and no
-// sums, where a value or a square has bits beyond these, where one is not finite, and where the largest is not from 2^-400 to 2^400:
-// where all values are within a factor of 2^24 of each other, or are 0, there are none. At most MaxSum values.
+// UnitMoments returns the sums of values without a known window and of their squares, which are products rounded to float64,
+// without further rounding. The units depend on the largest value; each sum is divided into one of 51 bits and one of the 51
+// bits below. It returns false, and no sums, if a value or a square has bits below these, if one is not finite, or if the
+// largest value is not from 2^-400 to 2^400. There are no such bits if all nonzero values are within a factor of 2^24 of
+// each other. At most MaxSum values are allowed.
 func UnitMoments(v []float64) (m UnitMoment, ok bool) {
 	if len(v) > MaxSum {
 		panic(errCount)
@@ -39,7 +40,7 @@ func UnitMoments(v []float64) (m UnitMoment, ok bool) {
 		return UnitMoment{}, true
 	}
 	e := int(math.Float64bits(top)>>52&0x7ff) - 1023
-	if e < -400 || e > 400 { // NaN too
+	if e < -400 || e > 400 { // or NaN
 		return UnitMoment{}, false
 	}
 	at := func(e int) float64 { return math.Float64frombits(uint64(e+1023) << 52) }
@@ -47,7 +48,7 @@ func UnitMoments(v []float64) (m UnitMoment, ok bool) {
 	m.Fine, m.Fine2 = at(e+1-2*unitBits), at(2*e+2-2*unitBits)
 	first := Window{Magic: 0x1.8p52 * m.Unit, Fine: 0x1.8p52 * m.Fine}
 	second := Window{Magic: 0x1.8p52 * m.Unit2, Fine: 0x1.8p52 * m.Fine2}
-	// What float32 has needs no second window, unless it is far below the largest.
+	// float32 numbers need no second window, unless they are far below the largest.
 	if short(v[0]) && short(v[len(v)/2]) && short(v[len(v)-1]) && m.add(v, n, &first, &second, false) {
 		return m, true
 	}
@@ -59,7 +60,7 @@ func UnitMoments(v []float64) (m UnitMoment, ok bool) {
 
 func short(x float64) bool { return float64(float32(x)) == x }
 
-// largest returns the largest magnitude, or top if that is more, and NaN if a number is not finite.
+// largest returns the largest magnitude, at least top, or NaN if a number is not finite.
 func largest(top float64, v []float64) float64 {
 	probe := 0.0
 	for _, x := range v {
@@ -71,7 +72,7 @@ func largest(top float64, v []float64) float64 {
 	return top + probe
 }
 
-// add sets the sums, of n values by assembly, and tells whether nothing is left of any.
+// add sets the sums, computed by assembly for n values, and reports whether nothing remains of any.
 func (m *UnitMoment) add(v []float64, n int, first, second *Window, fine bool) bool {
 	var s [5]uint64
 	switch {
@@ -100,7 +101,7 @@ func (m *UnitMoment) add(v []float64, n int, first, second *Window, fine bool) b
 		s[4] += math.Float64bits(t)
 		s[0] |= math.Float64bits(r) ^ math.Float64bits(t-second.Fine)
 	}
-	if s[0]<<1 != 0 { // 0 may differ in its sign
+	if s[0]<<1 != 0 { // 0 may have either sign
 		return false
 	}
 	all := uint64(len(v))

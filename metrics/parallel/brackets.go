@@ -10,30 +10,32 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// A plan cuts the line of keys so that edges lie where keys are collected, as good as always. What is between is summed and
-// forgotten. The counts tell in the end whether an edge lies there after all; then all keys are looked at once more.
+// A plan divides the line of keys into segments such that, almost always, edges lie in segments whose keys are collected.
+// Keys between them are only summed. The counts show in the end whether an edge lies elsewhere after all; then all keys are
+// read once more.
 type plan[K kernel.Key] struct {
-	lasts   []K     // segment i ends with lasts[i], the last one with the largest key
-	does    []uint8 // of each segment
-	expects []int   // how many keys of each will be collected
+	lasts   []K     // segment i ends with lasts[i]; the last one ends with the largest key
+	does    []uint8 // action for each segment
+	expects []int   // expected number of collected keys
 }
 
 // What is done with the keys of a segment.
 const (
-	sums     = iota // all keys are of one bin
+	sums     = iota // sum them: all keys are in one bin
 	one             // all keys have the same score
 	collects        // edges may lie in it
 	drops           // not above the threshold
-	outside         // of [0,1]
+	outside         // outside [0,1]
 )
 
-// Fewer keys than fewForPlan are selected from at once: a sample of them says too little.
+// With fewer keys than fewForPlan edges are selected at once, since a sample says too little.
 const fewForPlan = 1 << 19
 
-// deviations is how far from its place in the sample an edge is looked for: the odds of one beyond are 1 in 2,000.
+// deviations is the largest distance, in standard deviations, at which an edge is sought from its place in the sample. The
+// probability of a larger one is 1 in 2,000.
 const deviations = 3.5
 
-// planOf returns nil where no plan is better than to select among all keys.
+// planOf returns nil if no plan is better than a selection among all keys.
 func planOf[K kernel.Key](keys source[K], bins int, low below[K], w *worker[K]) *plan[K] {
 	n := keys.size()
 	if n < fewForPlan || bins < 2 || quarter(bins) > n/8 {
@@ -50,7 +52,7 @@ func planOf[K kernel.Key](keys source[K], bins int, low below[K], w *worker[K]) 
 		c.cover(low.last, drops, 0)
 	}
 	for j := 1; j < bins; {
-		// Where the ranges of edges overlap they are one.
+		// Overlapping ranges of edges are joined.
 		from, to, edges := len(sample), 0, 0
 		for ; j < bins; j++ {
 			q := float64(j) / float64(bins)
@@ -62,7 +64,7 @@ func planOf[K kernel.Key](keys source[K], bins int, low below[K], w *worker[K]) 
 			}
 			from, to, edges = min(from, a), max(to, b), edges+1
 		}
-		// A score that takes much of the range has a segment of its own: it may be any share of all keys.
+		// A score that takes up much of the range has a segment of its own, since it may be any share of all keys.
 		if from > 0 {
 			c.cover(sample[from]&^1-1, sums, 0)
 		}
@@ -96,17 +98,17 @@ func planOf[K kernel.Key](keys source[K], bins int, low below[K], w *worker[K]) 
 	return p
 }
 
-// firstOf returns the number of keys in a sorted sample whose scores are below the key's.
+// firstOf returns the number of keys in a sorted sample with scores below that of key.
 func firstOf[K kernel.Key](sample []K, key K) int {
 	i, _ := slices.BinarySearch(sample, key&^1)
 	return i
 }
 
-// quarter is the size of a sample with which a quarter of all keys is collected.
+// quarter returns the size of a sample that leads to collecting a quarter of all keys.
 func quarter(bins int) int { return 121 * bins * bins }
 
-// sample takes some keys, and returns those of them that are above the threshold, sorted. More make less to collect: both costs
-// together are about the least where (keys*bins)^(2/3) / 3 are taken.
+// sample takes some keys, and returns those above the threshold, sorted. A larger sample leaves fewer keys to collect. The
+// total cost is about minimal for (keys*bins)^(2/3) / 3 keys.
 func (w *worker[K]) sample(keys source[K], bins int, low below[K]) (sample []K, taken int) {
 	n := keys.size()
 	both := math.Cbrt(float64(n) * float64(bins))
@@ -117,8 +119,8 @@ func (w *worker[K]) sample(keys source[K], bins int, low below[K]) (sample []K, 
 	if low.any {
 		first = low.last + 1
 	}
-	// From each of so many equal stretches two neighbours, somewhere: they lie in one line of the cache, and to fetch it is the
-	// cost. Where neighbours resemble one another the sample says less than its size, and an edge is missed more often.
+	// Take two neighbours at a random place in each of equal stretches; they share a cache line, whose loading is the cost.
+	// If neighbours are alike, the sample says less than its size suggests, and an edge is missed more often.
 	step, r, i := uint64(n)<<16/uint64(taken/2), uint64(1), uint64(0)
 	keys.pick(sample, func() int {
 		r = r*6364136223846793005 + 1442695040888963407
@@ -135,11 +137,12 @@ func (w *worker[K]) sample(keys source[K], bins int, low below[K]) (sample []K, 
 type cutter[K kernel.Key] struct {
 	*plan[K]
 	next      K
-	each      float64 // how many keys one that was taken stands for
+	each      float64 // number of keys that each sampled key stands for
 	collected int
 }
 
-// cover makes a segment of all keys not yet covered up to last, unless there are none. So many of the sample are in it.
+// cover makes a segment of the keys not yet covered up to last, unless there are none; sampled is the number of sampled keys
+// in it.
 func (c *cutter[K]) cover(last K, does uint8, sampled int) {
 	if last < c.next {
 		return
@@ -150,16 +153,17 @@ func (c *cutter[K]) cover(last K, does uint8, sampled int) {
 	c.collected += sampled
 }
 
-// found is what a thread finds.
+// found holds the results of a thread.
 type found[K kernel.Key] struct {
-	cells     []tally.Cell // of each segment that is summed; of the others the number of keys alone
-	collected [][]K        // of each segment
+	cells     []tally.Cell // sums of each summed segment; of the others only the number of keys
+	collected [][]K        // keys of each collected segment
 }
 
-// passBytes is the size of a chunk of keys that is split and summed. In the second-level cache, it makes pieces long enough.
+// passBytes is the size of a chunk of keys that is split and summed. It fits into the second-level cache and gives pieces of
+// sufficient length.
 const passBytes = 1 << 17
 
-// run returns false where too many keys would have to be collected, and leaves b undone.
+// run fills b. It returns false, with b incomplete, if too many keys would have to be collected.
 func (p *plan[K]) run(b *Bins, keys source[K], threads int, w *worker[K]) bool {
 	for {
 		f := p.pass(keys, threads)
@@ -172,7 +176,7 @@ func (p *plan[K]) run(b *Bins, keys source[K], threads int, w *worker[K]) bool {
 	}
 }
 
-// pass looks at all keys once; nil where it collects more than half of them.
+// pass reads all keys once. It returns nil if more than half of them are collected.
 func (p *plan[K]) pass(keys source[K], threads int) *found[K] {
 	n, size := keys.size(), passBytes/int(unsafe.Sizeof(K(0)))
 	chunks := (n + size - 1) / size
@@ -184,7 +188,7 @@ func (p *plan[K]) pass(keys source[K], threads int) *found[K] {
 		f := &all[t]
 		f.cells, f.collected = make([]tally.Cell, len(p.does)), make([][]K, len(p.does))
 		for s, n := range p.expects {
-			if t > 0 { // the first one's room is for all that the others collect, too
+			if t > 0 { // the first thread has room for what all others collect, too
 				n /= threads
 			}
 			f.collected[s] = make([]K, 0, n+n/8)
@@ -213,7 +217,7 @@ func (p *plan[K]) pass(keys source[K], threads int) *found[K] {
 	return f
 }
 
-// add takes a chunk and returns how many of its keys it has collected.
+// add processes a chunk and returns how many of its keys it has collected.
 func (p *plan[K]) add(f *found[K], x, dst, scratch []K, ends []int) (collected int) {
 	kernel.Split(dst, x, p.lasts, ends, scratch)
 	start := 0
@@ -238,8 +242,8 @@ func (p *plan[K]) add(f *found[K], x, dst, scratch []K, ends []int) (collected i
 	return collected
 }
 
-// finish finds the edges and gives all that was summed to its bin. Where an edge lies in a segment that was summed it
-// returns false: that segment will be collected as well.
+// finish finds the edges and adds all sums to their bins. If an edge lies in a segment that was summed, it marks the segment
+// for collection and returns false.
 func (p *plan[K]) finish(b *Bins, f *found[K], threads int, w *worker[K]) bool {
 	b.N, b.Below, b.Out = 0, 0, 0
 	for s := range f.cells {

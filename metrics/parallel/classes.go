@@ -7,13 +7,13 @@ import (
 )
 
 // ClassEqualMassF32 writes to dst[c], for each class c, the bins of equal mass of column c of a row-major matrix of rows x
-// classes probabilities, row i of which is x[i*stride : i*stride+classes]: as EqualMass does for the scores of a column
-// with the outcomes labels[i] == c. A label that is no class is the outcome of none. The slices of dst are used again where
+// classes probabilities, where row i is x[i*stride : i*stride+classes]. They are those of EqualMass for the scores of the
+// column with the outcomes labels[i] == c. A label that is no class is no column's outcome. The slices of dst are reused if
 // they are large enough.
 //
-// A tile of columns at a time is transposed: as many as 4 MiB hold, up to 64, but no fewer than two cache lines do (32 of
-// float32, 16 of float64) unless those take more than 64 MiB, and no fewer than 4. A thread has memory for a tile and for a
-// column more: 6.6 MB for 50,000 rows of float32, 200 MB for ten million.
+// A tile of columns at a time is transposed. It has as many columns as fit into 4 MiB, up to 64, but at least two cache
+// lines of them (32 for float32, 16 for float64) unless these take more than 64 MiB, and at least 4. Each thread has memory
+// for a tile and one more column: 6.6 MB for 50,000 rows of float32, 200 MB for ten million.
 func ClassEqualMassF32(dst []Bins, x []float32, rows, classes, stride int, labels []int32, bins int, above float64,
 	threads int) {
 	classEqualMass(dst, x, rows, classes, stride, labels, bins, above, threads, kernel.ColumnKeysF32)
@@ -44,7 +44,7 @@ func classEqualMass[K kernel.Key, F any](dst []Bins, x []F, rows, classes, strid
 		panic(errBins)
 	}
 	threads = threadsOf(threads, (classes+3)/4)
-	width := min(tileColumns[K](rows, classes), (classes/threads+3)&^3) // so that each thread has one
+	width := min(tileColumns[K](rows, classes), (classes/threads+3)&^3) // so that each thread has a tile
 	tiles := (classes + width - 1) / width
 	low := lastBelow[K](above)
 	share(min(threads, tiles), tiles, func(int) func(int) {
@@ -75,8 +75,8 @@ func classEqualMass[K kernel.Key, F any](dst []Bins, x []F, rows, classes, strid
 	})
 }
 
-// tileColumns returns how many columns a tile has. Rows lie far apart, and each costs a look-up of its page: a line alone of
-// each would not be worth it.
+// tileColumns returns the number of columns in a tile. Rows are far apart, and each costs a TLB lookup, so a single cache
+// line of each would not be worth it.
 func tileColumns[K kernel.Key](rows, classes int) int {
 	const usual, most, lines, columns = 4 << 20, 64 << 20, 2 * 64, 64
 	size := int(unsafe.Sizeof(K(0)))

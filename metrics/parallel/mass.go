@@ -9,20 +9,20 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Bins are bins of equal mass of scores with outcomes: each has about as many scores as the others, as far as equal scores
-// allow, which are never divided. The sums are exact.
+// Bins holds bins of equal mass of scores with outcomes: each has about as many scores as the others, but equal scores are
+// never divided. The sums are exact.
 type Bins struct {
-	// Edges are the scores with the ranks that Ranks(N, len(Cells)) gives, among those kept; none if N is 0. A score p is in
-	// the bin whose number is that of edges <= p: bins are left-closed, and of equal edges all but the last bin are empty.
+	// Edges are the scores at the ranks that Ranks(N, len(Cells)) gives, among those kept; there are none if N is 0. The bin
+	// of a score p is the number of edges <= p: bins are left-closed, and with equal edges all but the last bin are empty.
 	Edges []float64
-	Cells []tally.Cell // the sums of each bin
-	N     int64        // scores kept, which are those in the bins
-	Below int64        // scores in [0,1] that were left out, because they are not above the threshold
-	Out   int64        // scores outside [0,1], or NaN, left out as well
+	Cells []tally.Cell // sums of each bin
+	N     int64        // scores kept, which are in the bins
+	Below int64        // scores in [0,1] left out because they are not above the threshold
+	Out   int64        // scores outside [0,1], or NaN, also left out
 }
 
-// ECE returns the expected calibration error over the bins, (1/N) * sum over bins of |sum (p - y)|: the sum is exact and
-// rounded once. 0 if there are no scores.
+// ECE returns the expected calibration error over the bins, (1/N) * sum over bins of |sum (p - y)|. The sum is exact and
+// rounded once. It is 0 without scores.
 func (b *Bins) ECE() float64 {
 	if b.N == 0 {
 		return 0
@@ -40,8 +40,8 @@ func (b *Bins) ECE() float64 {
 	return exact.Ratio(&s, &n)
 }
 
-// Ranks returns the ranks, from 0, that the edges of so many bins of n sorted scores have: min(round(j*(n/bins)), n-1) for
-// j = 1 .. bins-1, in float64, halves rounded to even. None if n is 0.
+// Ranks returns the ranks, from 0, of the edges of this many bins of n sorted scores: min(round(j*(n/bins)), n-1) for j = 1
+// .. bins-1, in float64, with halves rounded to even. There are none if n is 0.
 func Ranks(n, bins int) []int { return appendRanks(nil, n, bins) }
 
 func appendRanks(dst []int, n, bins int) []int {
@@ -60,8 +60,8 @@ func appendRanks(dst []int, n, bins int) []int {
 
 const errBins = "parallel: number of bins is not positive"
 
-// EdgesF32 returns the edges of so many bins of equal mass: the values with the Ranks. -0 is 0, and a NaN is above all or
-// below all, by its sign. x stays as it is: memory is that of two copies of it.
+// EdgesF32 returns the edges of this many bins of equal mass: the values at the Ranks. -0 counts as 0, and a NaN is above
+// all or below all, by its sign. x is not changed; the memory is that of two copies of it.
 func EdgesF32(x []float32, bins, threads int) []float32 {
 	return edges(x, bins, threads, kernel.KeysF32, kernel.ValuesF32)
 }
@@ -86,14 +86,14 @@ func edges[F any, K kernel.Key](x []F, bins, threads int, to func([]K, []F), bac
 	return values
 }
 
-// EqualMass returns so many bins of equal mass of keys that kernel.HitKeysF32 or HitKeysF64 has made: of those whose scores
-// are above the threshold, 0 for all but zeros, a negative number for all.
+// EqualMass returns bins of equal mass of keys made by kernel.HitKeysF32 or HitKeysF64, for scores above a threshold: with 0
+// all except zeros, with a negative number all.
 //
-// Many keys are read once, by all threads, and not moved: the edges are looked for in a part of them that a sample shows, and
-// what is between is summed. That takes the memory of a fifth of the keys with 15 bins, of half of them with 100, and with
-// several threads half as much again. Fewer than 2^19 keys, or bins so many that the part would be most keys, are selected
-// from by one thread, or sorted by all: that reorders them, and takes as much memory again. No order of the keys, and no number
-// of equal ones, costs much more than another.
+// Many keys are read once, by all threads, and not moved. The edges are sought in a part of the keys that a sample
+// indicates, and what lies between is summed. That takes the memory of a fifth of the keys with 15 bins, or of half of them
+// with 100, and half as much again with several threads. Fewer than 2^19 keys, or keys with so many bins that the part would
+// be most of them, are reordered: one thread selects the edges, or all threads sort. This takes the memory of the keys once
+// more. Neither the order of the keys nor equal keys affect the cost much.
 func EqualMass[K kernel.Key](keys []K, bins int, above float64, threads int) *Bins {
 	var w worker[K]
 	b := new(Bins)
@@ -101,8 +101,8 @@ func EqualMass[K kernel.Key](keys []K, bins int, above float64, threads int) *Bi
 	return b
 }
 
-// EqualMassF32 is EqualMass of scores p with outcomes hit (0 or 1), which stay as they are. Their keys are made chunk by chunk
-// on the way; where scores have to be selected from, all at once.
+// EqualMassF32 is EqualMass for scores p with outcomes hit (0 or 1), which are not changed. Their keys are made chunk by
+// chunk, or all at once if edges are selected.
 func EqualMassF32(p []float32, hit []uint8, bins int, above float64, threads int) *Bins {
 	return equalMassOf(p, hit, bins, above, threads, kernel.HitKeysF32)
 }
@@ -125,13 +125,13 @@ func equalMassOf[K kernel.Key, F any](p []F, hit []uint8, bins int, above float6
 
 const errHits = "parallel: scores and outcomes differ in number"
 
-// below is the largest key whose score is not above a threshold, if there is any.
+// below holds the largest key whose score is not above a threshold, if there is one.
 type below[K kernel.Key] struct {
 	last K
 	any  bool
 }
 
-// lastBelow returns it.
+// lastBelow returns the below of a threshold.
 func lastBelow[K kernel.Key](above float64) below[K] {
 	switch {
 	case above < 0:
@@ -139,7 +139,7 @@ func lastBelow[K kernel.Key](above float64) below[K] {
 	case !(above < 1):
 		return below[K]{lastInside[K](), true}
 	}
-	above = math.Abs(above) // -0
+	above = math.Abs(above) // turns -0 into 0
 	k := above32(above)
 	if narrow[K]() {
 		return below[K]{K(k), true}
@@ -148,7 +148,7 @@ func lastBelow[K kernel.Key](above float64) below[K] {
 	return below[K]{K(wide), true}
 }
 
-// above32 is the key of the largest float32 that is not above v.
+// above32 returns the key of the largest float32 that is not above v.
 func above32(v float64) uint32 {
 	f := float32(v)
 	if float64(f) > v {
@@ -159,7 +159,7 @@ func above32(v float64) uint32 {
 
 func narrow[K kernel.Key]() bool { return ^K(0)>>31>>1 == 0 }
 
-// lastInside is the largest key of a score in [0,1]: that of 1.
+// lastInside returns the largest key of a score in [0,1]: that of 1.
 func lastInside[K kernel.Key]() K {
 	if narrow[K]() {
 		return K(uint32(math.Float32bits(1)<<1 | 1))
@@ -168,12 +168,12 @@ func lastInside[K kernel.Key]() K {
 	return K(one)
 }
 
-// A worker has the memory that the bins of one column after another take.
+// A worker holds the memory for the bins of one column after another.
 type worker[K kernel.Key] struct {
 	scratch []K
 	ranks   []int
 	both    []int
-	edges   []K // the keys of the edges' scores, without outcomes
+	edges   []K // keys of the edges' scores, without outcomes
 	lasts   [2]K
 	ends    [2]int
 }
@@ -185,7 +185,7 @@ func (w *worker[K]) room(n int) []K {
 	return w.scratch[:n]
 }
 
-// reset empties b for so many bins.
+// reset empties b for this many bins.
 func (b *Bins) reset(bins int) {
 	if bins < 1 {
 		panic(errBins)
@@ -199,11 +199,11 @@ func (b *Bins) reset(bins int) {
 	clear(b.Cells)
 }
 
-// What is known of all scores.
+// What is known about all scores.
 const (
 	anywhere = iota
-	inside   // of [0,1]
-	kept     // as well as above the threshold
+	inside   // in [0,1]
+	kept     // also above the threshold
 )
 
 // equalMass finds the bins.
@@ -242,10 +242,10 @@ func (w *worker[K]) direct(b *Bins, keys []K, low below[K], all, threads int) {
 	w.setEdges(b)
 }
 
-// manyRanks are so many that sorting many keys costs less than selecting.
+// manyRanks is the number of ranks from which on sorting many keys is cheaper than selection.
 const manyRanks = 100
 
-// selectRanks is kernel.Select of the ranks and of those before them: so the largest key before each is known.
+// selectRanks is kernel.Select for the ranks and those just before them, so that the largest key before each rank is known.
 func (w *worker[K]) selectRanks(keys []K, ranks []int, threads int) {
 	if len(ranks) >= manyRanks && len(keys) >= fewKeys {
 		Sort(keys, nil, threads)
@@ -281,14 +281,14 @@ func (w *worker[K]) bin(key K) int {
 	return n
 }
 
-// sumBetween adds keys to the cells of their bins, where selectRanks has seen to the ranks.
+// sumBetween adds keys to the cells of their bins, after selectRanks.
 func (w *worker[K]) sumBetween(cells []tally.Cell, keys []K, ranks []int) {
 	start := 0
 	for _, r := range ranks {
 		if r == start {
 			continue
 		}
-		// What stands before the edge may have its score.
+		// Keys before the edge may have the same score.
 		piece, edge, n := keys[start:r], keys[r]&^1, r-start
 		if piece[n-1] >= edge {
 			if n = 0; edge > 0 {

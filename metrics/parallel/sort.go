@@ -6,15 +6,15 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// A chunk of keys to sort stays in the first-level cache while it is split; a part in the second while it is sorted. Fewer
-// keys than fewKeys are one thread's.
+// A chunk of keys stays in the first-level cache while it is split; a part stays in the second while it is sorted. Fewer
+// keys than fewKeys are sorted by one thread.
 const (
 	chunkBytes = 1 << 16
 	mostParts  = 64
 	fewKeys    = 1 << 18
 )
 
-// chunks are slices of an equal number of keys, but for the last one.
+// chunks are slices with equal numbers of keys, except the last one.
 type chunks[K kernel.Key] struct {
 	x    []K
 	size int
@@ -27,18 +27,18 @@ func chunksOf[K kernel.Key](x []K, bytes int) chunks[K] {
 func (c chunks[K]) number() int  { return (len(c.x) + c.size - 1) / c.size }
 func (c chunks[K]) at(i int) []K { return c.x[i*c.size : min((i+1)*c.size, len(c.x))] }
 
-// Sort sorts keys in rising order. scratch is what kernel.Sort needs, kernel.SortScratch(len(x)) keys; where it is shorter, or
-// nil, as much is allocated. Each thread allocates some four times as many keys as a 64th of them besides.
+// Sort sorts keys in rising order. scratch has kernel.SortScratch(len(x)) keys; if it is shorter, or nil, the memory is
+// allocated. Each thread also allocates about four times a 64th of the keys.
 func Sort[K kernel.Key](x, scratch []K, threads int) { sortOf(x, scratch, threads, nil, nil) }
 
-// SortFrom sorts into dst the keys that read makes, as kernel.SortFrom does, which says when read and done are called. By more
-// than one thread goroutines call them at the same time, and the calls of read come in no order. Memory is that of Sort.
+// SortFrom sorts into dst the keys that read produces; see kernel.SortFrom for read and done. With several threads,
+// goroutines call them concurrently, and read in any order. Memory is that of Sort.
 func SortFrom[K kernel.Key](dst, scratch []K, threads int, read func(dst []K, first int), done func(first, end int)) {
 	sortOf(dst, scratch, threads, read, done)
 }
 
-// SortF32 sorts values in rising order, as kernel.SortF32 does: -0 is made +0, NaN is at the ends by sign. Memory is that
-// of Sort.
+// SortF32 sorts values in rising order, as kernel.SortF32 does: -0 becomes +0, and NaN is at the ends by sign. Memory is
+// that of Sort.
 func SortF32(x []float32, scratch []uint32, threads int) {
 	keys := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 	sortOf(keys, scratch, threads,
@@ -54,7 +54,7 @@ func SortF64(x []float64, scratch []uint64, threads int) {
 		func(first, end int) { kernel.ValuesF64(x[first:end], keys[first:end]) })
 }
 
-// sortOf sorts x, or what read makes if it is not nil. done may be nil.
+// sortOf sorts x, or what read produces if it is not nil. done may be nil.
 func sortOf[K kernel.Key](x, scratch []K, threads int, read func(dst []K, first int), done func(first, end int)) {
 	n := len(x)
 	if need := kernel.SortScratch(n); len(scratch) < need {
@@ -74,7 +74,7 @@ func sortOf[K kernel.Key](x, scratch []K, threads int, read func(dst []K, first 
 		}
 		return
 	}
-	// Each chunk is split in other memory. The table has for each chunk where its parts end.
+	// Each chunk is split into other memory. The table holds the ends of the parts of each chunk.
 	parts := len(lasts) + 1
 	moved := chunksOf(scratch[:n], chunkBytes)
 	table := make([]int, from.number()*parts)
@@ -106,8 +106,8 @@ func sortOf[K kernel.Key](x, scratch []K, threads int, read func(dst []K, first 
 			starts[p+1] += len(segment(c, p))
 		}
 	}
-	// Where keys are many times the same a part may have any size. One that is more than four times as long as usual waits for
-	// the memory between, unless all its keys are equal.
+	// With many equal keys a part may have any size. A part more than four times the usual size is sorted later, when the
+	// other memory is free, unless all its keys are equal.
 	usual := 4 * (n/mostParts + 1)
 	late := make([]bool, parts)
 	share(threads, parts, func(int) func(int) {
@@ -141,7 +141,7 @@ func sortOf[K kernel.Key](x, scratch []K, threads int, read func(dst []K, first 
 	}
 }
 
-// splitters returns keys that split x, or what read makes, into about equal parts.
+// splitters returns keys that split x, or what read produces, into about equal parts.
 func splitters[K kernel.Key](x []K, read func(dst []K, first int)) []K {
 	sample := make([]K, 16*mostParts)
 	step := len(x) / len(sample)

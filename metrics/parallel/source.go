@@ -2,14 +2,14 @@ package parallel
 
 import "github.com/candor-go/candor/kernel"
 
-// A source has keys, or scores with outcomes of which they are made.
+// A source yields keys, stored or made from scores with outcomes.
 type source[K kernel.Key] interface {
 	size() int
-	// pick writes to dst, for each number that next gives, the key with it and the one behind; of any outcome.
+	// pick writes to dst, for each number that next returns, the key at that number and the following one, with any outcome.
 	pick(dst []K, next func() int)
-	// read returns len(dst) keys from number first on: where they are, or else in dst.
+	// read returns len(dst) keys from number first on: in place, or else in dst.
 	read(dst []K, first int) []K
-	// all returns all keys, which may be moved about.
+	// all returns all keys, which may be reordered.
 	all() []K
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// threadsOf returns how many goroutines there will be for so many tasks.
+// threadsOf returns the number of goroutines for this many tasks.
 func threadsOf(threads, tasks int) int {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -14,8 +14,8 @@ func threadsOf(threads, tasks int) int {
 	return max(1, min(threads, tasks))
 }
 
-// share hands out the tasks 0..tasks-1 in rising order to so many goroutines, each of which calls newWorker once, with its
-// number, and what that returned for each of its tasks.
+// share runs the tasks 0..tasks-1 in rising order on several goroutines. Each calls newWorker once, with its number, and
+// calls the result for each of its tasks.
 func share(threads, tasks int, newWorker func(thread int) (do func(task int))) {
 	if threads == 1 {
 		do := newWorker(0)

@@ -13,7 +13,7 @@ import (
 // Source is a stream of random numbers.
 type Source struct{ pcg rand.PCG }
 
-// New returns the stream of that number of a seed.
+// New returns the stream with this number, for a seed.
 func New(seed, stream uint64) *Source {
 	s := &Source{}
 	s.pcg.Seed(seed, stream)
@@ -23,7 +23,7 @@ func New(seed, stream uint64) *Source {
 // Uint64 returns 64 random bits.
 func (s *Source) Uint64() uint64 { return s.pcg.Uint64() }
 
-// Below returns a whole number from 0 to below n, all equally likely: n is above 0.
+// Below returns an integer from 0 to n-1, all equally likely; n must be above 0.
 func (s *Source) Below(n uint64) uint64 {
 	hi, lo := bits.Mul64(s.Uint64(), n)
 	if lo < n {
@@ -35,7 +35,7 @@ func (s *Source) Below(n uint64) uint64 {
 }
 
 // Uniform returns a number in (0,1), never an end: an odd multiple of 2^-53. (With one bit more, halves would be rounded,
-// and the largest number to 1.)
+// and the largest number would become 1.)
 func (s *Source) Uniform() float64 { return (float64(s.Uint64()>>12) + 0.5) * 0x1p-52 }
 
 // Normal returns a standard normal number, by Marsaglia's polar method.
@@ -48,8 +48,8 @@ func (s *Source) Normal() float64 {
 	}
 }
 
-// Gamma returns a number of the gamma distribution of that shape, which is above 0, and scale 1. For small shapes it may
-// be 0 by underflow, half the time at 0.001; LogGamma then says how small it is.
+// Gamma returns a gamma-distributed number with the given shape, which must be above 0, and scale 1. For small shapes it may
+// be 0 by underflow, half the time for 0.001; use LogGamma for these.
 //
 // Source: Marsaglia and Tsang 2000.
 func (s *Source) Gamma(shape float64) float64 {
@@ -59,7 +59,7 @@ func (s *Source) Gamma(shape float64) float64 {
 	return kernel.Exp64(s.boost(shape)) * s.gamma(shape+1)
 }
 
-// LogGamma returns the natural logarithm of a number of the gamma distribution of that shape, from 1e-300 on, and scale 1.
+// LogGamma returns the natural logarithm of a gamma-distributed number with the given shape, at least 1e-300, and scale 1.
 func (s *Source) LogGamma(shape float64) float64 {
 	if !(shape < 1) {
 		return kernel.Log64(s.gamma(shape))
@@ -67,7 +67,7 @@ func (s *Source) LogGamma(shape float64) float64 {
 	return s.boost(shape) + kernel.Log64(s.gamma(shape+1))
 }
 
-// boost returns the logarithm of the factor that makes a gamma number of shape+1 one of the shape.
+// boost returns the logarithm of the factor that turns a gamma number of shape+1 into one of shape.
 func (s *Source) boost(shape float64) float64 {
 	if !(shape > 0) {
 		panic(errShape)
@@ -77,7 +77,7 @@ func (s *Source) boost(shape float64) float64 {
 
 const errShape = "draw: the shape of a gamma distribution is above 0"
 
-// gamma returns one of a shape of 1 or more.
+// gamma is Gamma for a shape of at least 1.
 func (s *Source) gamma(shape float64) float64 {
 	if !(shape >= 1) {
 		panic(errShape)
@@ -98,20 +98,20 @@ func (s *Source) gamma(shape float64) float64 {
 	}
 }
 
-// limit returns the logarithm of the probability with which the gamma number d*v of the normal one whose square is x2 is
-// taken.
+// limit returns the logarithm of the acceptance probability of the gamma number d*v, made from a normal number whose square
+// is x2.
 func limit(d, x2, v float64) float64 {
 	if d > 1e6 {
-		return -x2 * x2 / (108 * d) // the first term of the same, of which rounding would leave little
+		return -x2 * x2 / (108 * d) // the first term of the series; the direct form would lose its digits
 	}
 	return float64(x2/2) + float64(d*(1-v+kernel.Log64(v)))
 }
 
-// surely returns what is below that probability, and needs no logarithm.
+// surely returns a lower bound of the acceptance probability that needs no logarithm.
 func surely(x2 float64) float64 { return 1 - float64(0.0331*x2*x2) }
 
-// Dirichlet fills dst with shares that sum to 1, of the Dirichlet distribution with these parameters, from 1e-300 on and
-// as many. A share may be 0 by underflow, but never all of them, however small the parameters are.
+// Dirichlet fills dst with shares that sum to 1, from the Dirichlet distribution with parameters alpha, each at least
+// 1e-300. Shares may be 0 by underflow, but never all of them.
 func (s *Source) Dirichlet(dst, alpha []float64) {
 	if len(dst) != len(alpha) {
 		panic("draw: a Dirichlet distribution has as many shares as parameters")
@@ -131,9 +131,9 @@ func (s *Source) Dirichlet(dst, alpha []float64) {
 	}
 }
 
-// TruncatedNormal returns a number of the normal distribution of that mean and standard deviation, above 0, given that it
-// lies in [low, high], a closed interval of positive length. Either end may be infinite, and the interval as far in a
-// tail as can be.
+// TruncatedNormal returns a number from the normal distribution with this mean and standard deviation (above 0), truncated
+// to [low, high], an interval of positive length. Either end may be infinite, and the interval may be arbitrarily far in a
+// tail.
 //
 // Source: Robert 1995.
 func (s *Source) TruncatedNormal(mean, sd, low, high float64) float64 {
@@ -164,10 +164,10 @@ func (s *Source) TruncatedNormal(mean, sd, low, high float64) float64 {
 
 const rootTwoPi = 2.5066282746310005024
 
-// tail returns how far beyond a, which is not below 0, a standard normal number is that lies in [a, a+width].
+// tail returns the distance beyond a >= 0 of a standard normal number truncated to [a, a+width].
 func (s *Source) tail(a, width float64) float64 {
-	// Beyond a the density falls like that of an exponential distribution, whose best rate is this. In a narrow interval
-	// it hardly falls. No difference of large numbers is taken, which would cancel.
+	// Beyond a the density falls like that of an exponential distribution, for which this rate is best. In a narrow interval
+	// it hardly falls. The formulas avoid differences of large numbers, which would cancel.
 	a = math.Min(a, 1e150)
 	rate := (a + math.Sqrt(float64(a*a)+4)) / 2
 	if width > kernel.Exp64(0.5-float64(a/rate/2))/rate {
@@ -186,9 +186,9 @@ func (s *Source) tail(a, width float64) float64 {
 	}
 }
 
-// Binomial returns how many of n trials, at most 2^53, succeed with probability p, in [0,1].
+// Binomial returns the number of successes in n trials, at most 2^53, with probability p in [0,1].
 //
-// Source: Hoermann 1993 (BTRS); by inversion where fewer than ten are expected.
+// Source: Hoermann 1993 (BTRS); inversion if fewer than ten are expected.
 func (s *Source) Binomial(n int64, p float64) int64 {
 	switch {
 	case p != p:
@@ -211,13 +211,13 @@ func (s *Source) Binomial(n int64, p float64) int64 {
 	return s.rejected(n, p)
 }
 
-// inverted counts the probabilities of 0, 1, 2... down from a uniform number.
+// inverted subtracts the probabilities of 0, 1, 2... from a uniform number.
 func (s *Source) inverted(n int64, p float64) int64 {
 	ratio := p / (1 - p)
 	none := kernel.Exp64(float64(n) * kernel.Log1p64(-p))
 	for {
 		u, f := s.Uniform(), none
-		// What rounding leaves of u beyond all probabilities is drawn anew.
+		// If rounding leaves u beyond all probabilities, a new u is drawn.
 		for k := int64(0); k <= n && f > 0; k++ {
 			if u < f {
 				return k
@@ -228,7 +228,7 @@ func (s *Source) inverted(n int64, p float64) int64 {
 	}
 }
 
-// rejected draws from a hat over the probabilities, of which most of the inner part needs no logarithm.
+// rejected draws by rejection from a hat over the probabilities; most of its inner part needs no logarithm.
 func (s *Source) rejected(trials int64, p float64) int64 {
 	n := float64(trials)
 	sd := math.Sqrt(float64(n*p) * (1 - p))
@@ -256,8 +256,8 @@ func (s *Source) rejected(trials int64, p float64) int64 {
 	}
 }
 
-// overMode returns the logarithm of the probability of k over that of the mode, by Stirling's formula: so arranged that
-// each term is small where k is near the mode, however many trials there are.
+// overMode returns the logarithm of the probability of k relative to that of the mode, by Stirling's formula. It is arranged
+// such that each term is small for k near the mode, however many trials there are.
 func overMode(k, mode, n, odds float64) float64 {
 	off := k - mode
 	return float64(off*kernel.Log64(float64(odds*(n-k+1))/(k+1))) -
@@ -275,7 +275,7 @@ func stirling(k float64) float64 {
 	return (1.0/12 - float64(r*(1.0/360-float64(r/1260)))) / (k + 1)
 }
 
-// small is stirling of the first numbers.
+// small holds stirling of the first numbers.
 var small = func() (t [10]float64) {
 	ln := 0.0
 	for k := range t {
@@ -286,7 +286,7 @@ var small = func() (t [10]float64) {
 	return t
 }()
 
-// Quantile returns the quantile of level q of numbers in rising order, linear between neighbours.
+// Quantile returns the quantile of level q of sorted numbers, interpolated linearly.
 func Quantile(sorted []float64, q float64) float64 {
 	at := float64(q * float64(len(sorted)-1))
 	i := int(at)

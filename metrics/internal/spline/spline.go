@@ -15,32 +15,32 @@ import (
 const (
 	degree = 3
 	order  = degree + 1
-	// tolerance is how near the residual sum has to come to s, relative to s.
+	// tolerance is the accepted distance of the residual sum from s, relative to s.
 	tolerance = 0.001
 	// mostTries bounds the search for the smoothing parameter.
 	mostTries = 20
 )
 
-// MinPoints is the number of points that a fit needs.
+// MinPoints is the smallest number of points for a fit.
 const MinPoints = order
 
-// ErrClose is the error of a fit whose numbers would leave the range of float64.
+// ErrClose is the error of a fit that would leave the range of float64.
 var ErrClose = errors.New("spline: points are too close together for a fit in float64")
 
-// Points are what a curve is fitted to: a point is all observations of one x.
+// Points is the data of a fit; a point holds all observations at one x.
 type Points struct {
-	X      []float64 // rising strictly
-	W      []float64 // roots of the sums of squared weights, above 0
-	Y      []float64 // means by squared weight
+	X      []float64 // strictly rising
+	W      []float64 // square roots of the sums of squared weights, above 0
+	Y      []float64 // means, weighted by squared weights
 	Within []float64 // sums of squared weighted deviations from the means, which no curve can reduce; nil if they are 0
 }
 
-// Curve is a cubic spline. Beyond the outermost points it continues with its outermost cubics.
+// Curve is a cubic spline. Beyond the outermost points its outermost cubics are extrapolated.
 type Curve struct {
 	knots, coefs []float64
 }
 
-// At writes the curve's values at x, which does not fall, to dst. It panics if their lengths differ.
+// At writes the values of the curve at x, which must not decrease, to dst. It panics if their lengths differ.
 func (c *Curve) At(dst, x []float64) {
 	if len(dst) != len(x) {
 		panic("spline: dst and x have different lengths")
@@ -75,16 +75,17 @@ func basis(b *[order]float64, t []float64, x float64, l int) {
 	}
 }
 
-// Smooth fits a curve for each s, the residual sum of squared weighted deviations to come to, which is above 0, and calls f with it and
-// the indices in s that it is for; in no order, but each once. The curve is f's only during the call. It panics on fewer than MinPoints
-// points and on lengths that differ.
+// Smooth fits a curve for each s, the target for the residual sum of squared weighted deviations, which must be above 0. It
+// calls f with each curve and the indices in s that it is for: in any order, but once for each index. f must not keep the
+// curve. It panics on fewer than MinPoints points and if lengths differ.
 //
-// Where no cubic is within s there are knots at points: first one, then at most twice as many more each time, as the progress of the
-// residual sum demands, always in the middle of the interval with the largest part of it. Once half the points are knots that starts
-// again from one. If the residual sum is not s to a thousandth when it is below, a spline over the same knots is between it and the
-// cubic. An s below what no curve can lessen gets the interpolating spline.
+// If no cubic reaches s, knots are placed at points: first one, then at most twice as many in each step, depending on the
+// progress of the residual sum, always in the middle of the interval that contributes most. Once half the points are knots,
+// the additions restart with one. If the residual sum is below s, but not within a thousandth of it, the result is a spline
+// over the same knots between the fit and the cubic. An s below the irreducible part of the sum gets the interpolating
+// spline.
 //
-// Time is of the order of points times fits: some twenty fits for many knots, which all s have in common but for the last few.
+// Time is proportional to points times fits: about twenty fits for many knots, which all s share except for the last few.
 func Smooth(p *Points, s []float64, f func(indices []int, c *Curve)) error {
 	if len(p.X) < MinPoints {
 		panic("spline: fewer than four points")
@@ -111,36 +112,36 @@ type smoother struct {
 	within float64
 	cubic  float64 // residual sum without knots
 
-	// Of the last least-squares fit:
+	// From the last least-squares fit:
 	t    []float64
-	q    [][order]float64 // the B-splines at each point
-	r    [][order]float64 // its triangle, by rows from the diagonal on
+	q    [][order]float64 // B-splines at each point
+	r    [][order]float64 // its triangular factor, by rows from the diagonal on
 	z, c []float64
 	sum  float64 // residual sum
 
-	// Of the last smoothed one:
+	// From the last smoothed fit:
 	jumps [][order + 1]float64
 	g     [][order + 1]float64
 	h     []float64
 }
 
-// progress is how the knots came about.
+// progress describes how the knots were added.
 type progress struct {
-	before  float64 // residual sum of the fit before
-	added   int     // knots since then
+	before  float64 // residual sum of the previous fit
+	added   int     // knots added since then
 	full    bool    // no more knots are possible
-	resumed bool    // half the points were knots once
+	resumed bool    // at some time half the points were knots
 }
 
-// interval is what is between two knots.
+// interval describes the points between two knots.
 type interval struct {
-	sum   float64 // part of the residual sum
-	begin int     // the point at its left end
-	count int     // points inside
+	sum   float64 // its part of the residual sum
+	begin int     // point at its left end
+	count int     // number of points inside
 }
 
-// grow fits a curve with those interior knots, given as points, hands it out for those indices whose s it is good for, and adds knots
-// for the others.
+// grow fits a curve with these interior knots, given as indices of points. It passes the curve to f for the indices whose s
+// it satisfies, and adds knots for the others.
 func (m *smoother) grow(knots, indices []int, by progress) error {
 	if err := m.fit(knots); err != nil {
 		return err
@@ -151,7 +152,7 @@ func (m *smoother) grow(knots, indices []int, by progress) error {
 	n := len(knots) + 2*order
 	half := max(len(m.X)/2, 2*order)
 	var done []int
-	left := map[int][]int{} // by how many knots are added
+	left := map[int][]int{} // by number of added knots
 	for _, i := range indices {
 		s := m.s[i]
 		excess := m.sum - s
@@ -201,7 +202,7 @@ func (m *smoother) grow(knots, indices []int, by progress) error {
 	return nil
 }
 
-// fit is the least-squares fit with those knots: rows of B-splines are turned into a triangle by Givens' rotations.
+// fit computes the least-squares fit with these knots: Givens rotations reduce rows of B-splines to a triangle.
 func (m *smoother) fit(knots []int) error {
 	n := len(m.X)
 	t := m.t[:0]
@@ -258,7 +259,7 @@ func (m *smoother) fit(knots []int) error {
 	return finite(m.c)
 }
 
-// givens returns the rotation that takes a, beside the diagonal element d, which is not below 0, to 0, and the new d.
+// givens returns the rotation that reduces a, next to the diagonal element d >= 0, to 0, and the new d.
 func givens(a, d float64) (cos, sin, length float64) {
 	if b := math.Abs(a); b >= d {
 		q := d / b
@@ -285,7 +286,8 @@ func finite(c []float64) error {
 
 func resized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
-// intervals parts the residual sum of the last fit by intervals between knots: a point that is a knot counts half in either.
+// intervals divides the residual sum of the last fit among the intervals between knots. A point that is a knot counts half
+// in each.
 func (m *smoother) intervals(knots []int) []interval {
 	parts := make([]interval, len(knots)+1)
 	last := len(m.X) - 1
@@ -312,7 +314,7 @@ func (m *smoother) intervals(knots []int) []interval {
 	return parts
 }
 
-// worst is a heap of intervals, that with the largest sum first and of equal ones the leftmost.
+// worst is a heap of intervals, largest sum first, leftmost first for equal sums.
 type worst []interval
 
 func (h worst) Len() int { return len(h) }
@@ -331,10 +333,10 @@ func (h *worst) Pop() any {
 	return x
 }
 
-// add returns the knots with so many new ones, n being the length of the old knots with those at the ends; full if there can be none
-// beyond these. The parts are add's.
+// add returns the knots with count new ones; n is the length of the old knots with those at the ends. full means that no
+// further knots are possible. It consumes parts.
 func (m *smoother) add(parts []interval, n, count, half int, resumed bool) (knots []int, full bool) {
-	var still []interval // without points inside
+	var still []interval // intervals without points inside
 	open := worst(parts[:0])
 	for _, p := range parts {
 		if p.count == 0 {
@@ -366,7 +368,7 @@ func (m *smoother) add(parts []interval, n, count, half int, resumed bool) (knot
 			still = append(still, right)
 		}
 		if n++; n == len(m.X)+order {
-			// As many coefficients as points: the interpolating spline, whose outermost points but one are no knots.
+			// As many coefficients as points: the interpolating spline, for which the outermost points but one are no knots.
 			for i := 2; i < len(m.X)-2; i++ {
 				knots = append(knots, i)
 			}
@@ -385,8 +387,9 @@ func (m *smoother) add(parts []interval, n, count, half int, resumed bool) (knot
 	return knots, full
 }
 
-// between hands out, for an s between the last fit's residual sum and the cubic's, a spline over the fit's knots which minimises
-// the sum of its squared jumps over p plus the residual sum; p is found by rational interpolation.
+// between handles an s between the residual sums of the last fit and of the cubic. It passes on the spline over the fit's
+// knots that minimises the sum of its squared jumps divided by p, plus the residual sum; p is found by rational
+// interpolation.
 func (m *smoother) between(index int) error {
 	s := m.s[index]
 	near := tolerance * s
@@ -399,7 +402,7 @@ func (m *smoother) between(index int) error {
 		p += m.r[i][0]
 	}
 	p = float64(len(m.r)) / p
-	rises, falls := false, false // whether low and high have been taken from the function
+	rises, falls := false, false // whether low and high are values of the function
 	for tries := 1; ; tries++ {
 		mid = try{p, m.smooth(p) - s}
 		if err := finite(m.h); err != nil || !(p > 0) {
@@ -429,7 +432,7 @@ func (m *smoother) between(index int) error {
 			rises = mid.f > 0
 		}
 		if mid.f >= low.f || mid.f <= high.f {
-			break // not as it should be: rounding is all that is left
+			break // not monotonic: only rounding is left
 		}
 		p = rational(low, mid, high)
 		if mid.f < 0 {
@@ -442,10 +445,10 @@ func (m *smoother) between(index int) error {
 	return nil
 }
 
-// try is a smoothing parameter and how far its residual sum is above s.
+// try is a smoothing parameter, with its residual sum minus s.
 type try struct{ p, f float64 }
 
-// rational returns the zero of (u p + v) / (p + w) through three tries.
+// rational returns the zero of (u p + v) / (p + w), fitted to three tries.
 func rational(a, b, c try) float64 {
 	if math.IsInf(c.p, 1) {
 		return (float64(float64(a.p*(a.f-c.f))*b.f) - float64(float64(b.p*(b.f-c.f))*a.f)) / float64((a.f-b.f)*c.f)
@@ -455,7 +458,7 @@ func rational(a, b, c try) float64 {
 		(float64(a.p*h1) + float64(b.p*h2) + float64(c.p*h3))
 }
 
-// findJumps sets the jumps of the B-splines' third derivatives at the interior knots, in units of the mean interval.
+// findJumps computes the jumps of the B-splines' third derivatives at the interior knots, in units of the mean interval.
 func (m *smoother) findJumps() {
 	t, coefs := m.t, len(m.c)
 	interior := coefs - order
@@ -464,7 +467,8 @@ func (m *smoother) findJumps() {
 	for i := range m.jumps {
 		at := t[i+order]
 		for j := range m.jumps[i] {
-			// Of the B-spline over t[i+j] to t[i+j+4], up to a constant: its length over the product of the distances of the others.
+			// For the B-spline over t[i+j] to t[i+j+4], up to a constant: its length divided by the product of the distances
+			// to the other knots.
 			product := 1.0
 			for k := i + j; k <= i+j+order; k++ {
 				if k != i+order {
@@ -476,8 +480,8 @@ func (m *smoother) findJumps() {
 	}
 }
 
-// smooth sets m.h to the coefficients for p and returns the residual sum. The rows of the fit's triangle and of the jumps, by the
-// column of their first element, are turned into a new triangle: each meets no more than the few rows before it.
+// smooth sets m.h to the coefficients for p and returns the residual sum. It reduces the rows of the fit's triangle and of
+// the jumps, ordered by the column of their first element, to a new triangle; each row meets only the few rows before it.
 func (m *smoother) smooth(p float64) float64 {
 	coefs := len(m.c)
 	m.g, m.h = resized(m.g, coefs), resized(m.h, coefs)

@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Same returns an accumulator as a T, or an error that names both types.
+// Same returns an accumulator as a T. If it is of another type the error names both.
 func Same[T any](format exact.Format, a any) (T, error) {
 	o, ok := a.(T)
 	if !ok {
@@ -17,22 +17,23 @@ func Same[T any](format exact.Format, a any) (T, error) {
 	return o, nil
 }
 
-// Mismatch returns the error of a merge: how two accumulators of a type differ.
+// Mismatch returns the error for merging two accumulators of a type that differ.
 func Mismatch(format exact.Format, how string, args ...any) error {
 	return fmt.Errorf("%w: %s "+how, append([]any{metrics.ErrMismatch, format.Name}, args...)...)
 }
 
-// Rows says what the rows of a state are like. The zero value says that there has been none.
+// Rows describes the rows of a state. The zero value stands for no rows.
 type Rows struct {
-	Classes  int // or samples of a row; 0 before the first
+	Classes  int // or samples per row; 0 before the first row
 	Weighted bool
-	Decided  bool // right and wrong are of the caller's decisions; false where an accumulator does not set it
+	Decided  bool // right and wrong refer to the caller's decisions; false if the accumulator does not set it
 }
 
-// Begin sets what a block's rows are like.
+// Begin sets r from a block.
 func (r *Rows) Begin(b *metrics.Block) { r.Classes, r.Weighted = b.Classes, b.Weights != nil }
 
-// Merge sets r to what rows of both are like. It is an error if they differ; unit says what Classes counts, such as "classes".
+// Merge sets r to the description of both sets of rows, or returns an error if they differ. unit says what Classes counts,
+// such as "classes".
 func (r *Rows) Merge(o Rows, format exact.Format, unit string) error {
 	switch {
 	case o.Classes == 0 || *r == o:
@@ -48,7 +49,7 @@ func (r *Rows) Merge(o Rows, format exact.Format, unit string) error {
 	return Mismatch(format, "of decisions and of arg maxes")
 }
 
-// Fields lists Classes and Weighted. Without rows there are no weights.
+// Fields lists Classes and Weighted. Without rows Weighted must be false.
 func (r *Rows) Fields(f *exact.Fields) {
 	f.Int(&r.Classes)
 	f.Flags(&r.Weighted)

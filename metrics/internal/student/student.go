@@ -17,7 +17,8 @@ func GammaRatio(x float64) float64 {
 	return float64(p * math.Sqrt(x) * kernel.Exp64(gammaTail(1/x)))
 }
 
-// GammaTails are the coefficients of 1/x, 1/x^3, 1/x^5 ... in ln(R(x)/sqrt(x)). The next is below 2^-58 from x = 16 on.
+// GammaTails are the coefficients of 1/x, 1/x^3, 1/x^5 ... in ln(R(x)/sqrt(x)). For x from 16 on the next term is below
+// 2^-58.
 var GammaTails = [...]float64{-1. / 8, 1. / 192, -1. / 640, 17. / 14336, -31. / 18432, 691. / 180224}
 
 func gammaTail(u float64) float64 {
@@ -28,12 +29,12 @@ func gammaTail(u float64) float64 {
 	return float64(s * u)
 }
 
-// Density returns the density of n degrees of freedom at 0, gamma((n+1)/2) / (sqrt(n pi) gamma(n/2)).
+// Density returns the density at 0 for n degrees of freedom, gamma((n+1)/2) / (sqrt(n pi) gamma(n/2)).
 func Density(n float64) float64 { return float64(GammaRatio(n/2) / math.Sqrt(n) * invRootPi) }
 
 const invRootPi = 0.56418958354775628694807945156077258584 // 1/sqrt(pi)
 
-// LogKernel returns ln(1 + t^2/n), n+1 halves of which the logarithm of the density is below that at 0.
+// LogKernel returns ln(1 + t^2/n). (n+1)/2 times this is how far the log density at t is below that at 0.
 func LogKernel(t, n float64) float64 {
 	if t = math.Abs(t); t > 1e100 {
 		return 2*kernel.Log64(t) - kernel.Log64(n)
@@ -41,14 +42,14 @@ func LogKernel(t, n float64) float64 {
 	return kernel.Log1p64(float64(t*t) / n)
 }
 
-// Deficit returns the CRPS of t >= 0 less t, for a standard Student's t with n > 1/2 degrees of freedom.
+// Deficit returns the CRPS at t >= 0 minus t, for a standard Student's t with n > 1/2 degrees of freedom.
 func Deficit(t, n float64) float64 {
 	// The derivative of the score is 2*F - 1, so with c = f(0), Q = 1 - F and L = ln(1 + t^2/n)
 	//
 	//	score(0) = 2*c*n/(n-1) * (1 - R(n/2)/R(n-1/2)),  R(x) = gamma(x+1/2)/gamma(x)
 	//	score(t) = score(0) + t - 2*t*Q(t) - 2*c*n/(n-1) * (1 - exp(-(n-1)/2*L))
 	//
-	// in which both differences from 1 are of the size of n-1 near n = 1 and are taken there by expm1.
+	// Near n = 1 both differences from 1 are of the order of n-1, so they are computed by expm1.
 	if n == 1 {
 		n = 1 + 0x1p-52 // the limit, to rounding
 	}
@@ -68,8 +69,7 @@ func Deficit(t, n float64) float64 {
 	return float64(c*n/less*(start-grown)) - float64(t*tails(t, n, q, l, r, c))
 }
 
-// tails returns P(|T| > t), given q = t^2/n, l = ln(1+q), r = R(n/2) and c = f(0). Both series have terms above 0
-// alone.
+// tails returns P(|T| > t), given q = t^2/n, l = ln(1+q), r = R(n/2) and c = f(0). Both series have only positive terms.
 func tails(t, n, q, l, r, c float64) float64 {
 	if q >= 1 {
 		// I_x(n/2, 1/2), x = 1/(1+q) <= 1/2.
@@ -96,15 +96,15 @@ func tails(t, n, q, l, r, c float64) float64 {
 
 // logGammaRatios returns ln(R(x+d)/R(x)), for x > 0 and x + d > 0, to a relative error that does not grow as d goes to 0.
 func logGammaRatios(x, d float64) float64 {
-	p := 0.0 // the product of the steps' quotients, less 1
+	p := 0.0 // product of the quotients of the steps, minus 1
 	for ; x < 16; x++ {
 		e := float64(d/2) / float64(x*(x+d+0.5))
 		p += e + float64(p*e)
 	}
-	// 1/x and 1/(x+d) differ by w; powers of them by w times a sum of products.
+	// 1/x and 1/(x+d) differ by w, and their powers by w times a sum of products.
 	u, v := 1/x, 1/(x+d)
 	w := -float64(d*u) * v
-	s, sum, power := 0.0, 1.0, v // of the k-th power, k odd: the sum of u^i*v^j over i+j = k-1, and v^k
+	s, sum, power := 0.0, 1.0, v // for the k-th power, k odd: the sum of u^i*v^j over i+j = k-1, and v^k
 	for _, c := range GammaTails {
 		s += float64(c * sum)
 		sum = float64(u*u*sum) + float64(power*(u+v))

@@ -10,7 +10,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// ChiSquare returns the probability that a chi-square number of k >= 1 degrees of freedom is at least x.
+// ChiSquare returns the probability that a chi-square variable with k >= 1 degrees of freedom is at least x.
 func ChiSquare(x float64, k int) float64 {
 	switch {
 	case x <= 0:
@@ -44,15 +44,15 @@ func ChiSquare(x float64, k int) float64 {
 	return sum
 }
 
-// Student returns the probability that a number of Student's law of nu degrees of freedom is at least as far from 0 as t.
+// Student returns the probability that |T| is at least |t| for Student's distribution with nu degrees of freedom.
 func Student(t, nu float64) float64 {
 	p, _ := student(t, nu)
 	return p
 }
 
-// StudentQuantile returns the t > 0 for which Student(t, nu) = p, 0 < p < 1.
+// StudentQuantile returns the t > 0 with Student(t, nu) = p, for 0 < p < 1.
 func StudentQuantile(p, nu float64) float64 {
-	// From the normal quantile on, which is below, Newton's steps only go up, as the tail is convex.
+	// The normal quantile is a lower bound. From there Newton's steps only go up, since the tail is convex.
 	t := -kernel.NormQuantile64(p / 2)
 	for {
 		tail, slope := student(t, nu)
@@ -86,7 +86,7 @@ func student(t, nu float64) (tail, slope float64) {
 	return tail, -2 * w / t
 }
 
-// Binomial returns the probability of k or more successes in n trials, each of probability f: 0 < k <= n and 0 < f <= k/n.
+// Binomial returns the probability of at least k successes in n trials with probability f, for 0 < k <= n and 0 < f <= k/n.
 func Binomial(k, n, f float64) float64 {
 	if f == 1 {
 		return 1
@@ -95,7 +95,7 @@ func Binomial(k, n, f float64) float64 {
 	return p
 }
 
-// tiny is a part of a sum that a term does not add.
+// tiny is the relative size below which a term does not change a sum.
 const tiny = 0x1p-56
 
 // beta returns I_x(a, b), the regularized incomplete beta function, and x^a y^b / B(a, b), for y = 1 - x. It is fast for
@@ -106,7 +106,7 @@ func beta(a, b, x, y float64) (lower, weight float64) {
 	if y < x {
 		d = math.FMA(n, y, -b)
 	}
-	// The weight in Loader's form of the binomial law.
+	// The weight in Loader's form of the binomial distribution.
 	log := stirling(n) - stirling(a) - stirling(b) - deviance(a, float64(n*x), d) - deviance(b, float64(n*y), -d)
 	weight = math.Sqrt(float64(a*b)/(2*math.Pi*n)) * kernel.Exp64(log)
 
@@ -121,7 +121,7 @@ func beta(a, b, x, y float64) (lower, weight float64) {
 		c, e = down+up/c, 1/(down+float64(up*e))
 		step := float64(c * e)
 		f *= step
-		// The steps come nearer to 1 until they are rounding.
+		// The steps approach 1 until only rounding is left.
 		off := math.Abs(step - 1)
 		if !(off >= 0x1p-48 || off > 0 && off < last) {
 			return f * weight / a, weight
@@ -150,7 +150,7 @@ func stirling(x float64) float64 {
 	return s + float64(i*q)
 }
 
-// deviance returns x ln(x/m) - d for d = x - m, x and m above 0, without the cancellation where they are near each other.
+// deviance returns x ln(x/m) - d for d = x - m and x, m above 0, without cancellation for x near m.
 func deviance(x, m, d float64) float64 {
 	if math.Abs(d) > 0.1*(x+m) {
 		return float64(x*kernel.Log64(x/m)) - d

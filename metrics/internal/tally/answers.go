@@ -7,7 +7,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 )
 
-// Mean returns a sum over the total weight; nil without rows.
+// Mean returns a sum divided by the total weight, or nil without rows.
 func (w *Weight) Mean(sum *big.Rat, weighted bool) *big.Rat {
 	t := w.Total(weighted)
 	if t.Sign() <= 0 {
@@ -16,12 +16,12 @@ func (w *Weight) Mean(sum *big.Rat, weighted bool) *big.Rat {
 	return new(big.Rat).Quo(sum, exact.Rat(&t))
 }
 
-// MeanVariance returns the square of the standard error of the mean of terms with the sum s1 and the sum of squares s2, both weighted
-// if there are weights: with w the sum of these and w2 that of their squares
+// MeanVariance returns the square of the standard error of a mean. The terms have the sum s1 and the sum of squares s2, both
+// weighted if there are weights. With w the sum of the weights and w2 the sum of their squares, it is
 //
 //	(w*s2 - s1^2) / (w^2 - w2) * w2/w^2
 //
-// It is nil for fewer than two rows or effective rows, and 0 where the roundings of s2 would make it negative.
+// It is nil for fewer than two rows or effective rows, and 0 if the rounding of s2 would make it negative.
 func (w *Weight) MeanVariance(s1, s2 *big.Rat, weighted bool) *big.Rat {
 	t, q := w.Total(weighted), Count(w.N)
 	if weighted {
@@ -44,8 +44,8 @@ func (w *Weight) MeanVariance(s1, s2 *big.Rat, weighted bool) *big.Rat {
 	return above.Mul(above.Quo(above, below), squares.Quo(squares, total))
 }
 
-// OfMean returns the variance of the mean of independent rows whose variances have a mean v: v times the sum of the squares of the
-// weights over the square of their sum. nil for nil, and without rows.
+// OfMean returns the variance of the mean of independent rows with mean variance v: v times the sum of squared weights
+// divided by the square of their sum. It is nil for a nil v, and without rows.
 func (w *Weight) OfMean(v *big.Rat, weighted bool) *big.Rat {
 	t, q := w.Total(weighted), Count(w.N)
 	if weighted {
@@ -59,7 +59,7 @@ func (w *Weight) OfMean(v *big.Rat, weighted bool) *big.Rat {
 	return r.Quo(r, total.Mul(total, total))
 }
 
-// Float returns the float64 nearest to r, +-Inf beyond them; NaN for nil.
+// Float returns the float64 nearest to r, +-Inf on overflow, or NaN for nil.
 func Float(r *big.Rat) float64 {
 	if r == nil {
 		return math.NaN()
@@ -68,7 +68,7 @@ func Float(r *big.Rat) float64 {
 	return v
 }
 
-// Root returns the square root of r, whatever its size; NaN for nil, and 0 below 0.
+// Root returns the square root of r, whatever its size; NaN for nil, and 0 for a negative r.
 func Root(r *big.Rat) float64 {
 	if r == nil {
 		return math.NaN()
@@ -77,8 +77,8 @@ func Root(r *big.Rat) float64 {
 	return math.Ldexp(math.Sqrt(max(0, Float(scale(new(big.Rat).Set(r), -2*k)))), k)
 }
 
-// RootEnds returns the square roots of mean - z*sqrt(variance), or of 0 if that is below it, and of mean + z*sqrt(variance). Both are
-// NaN if one of the two is nil.
+// RootEnds returns the square roots of mean - z*sqrt(variance), or 0 if that is negative, and of mean + z*sqrt(variance).
+// Both are NaN if mean or variance is nil.
 func RootEnds(mean, variance *big.Rat, z float64) (low, high float64) {
 	if mean == nil || variance == nil {
 		return math.NaN(), math.NaN()
@@ -92,7 +92,7 @@ func RootEnds(mean, variance *big.Rat, z float64) (low, high float64) {
 // halfExponent returns about half the binary exponent of r.
 func halfExponent(r *big.Rat) int { return (r.Num().BitLen() - r.Denom().BitLen()) / 2 }
 
-// scale returns r times 2^e; r is lost.
+// scale returns r times 2^e; r is overwritten.
 func scale(r *big.Rat, e int) *big.Rat {
 	p := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(max(e, -e))))
 	if e < 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// A window made for the largest of some numbers holds all bits of numbers down to windowSpan powers of two below it. A window for their
-// squares spans half as many. Sums in a window are exact, so numbers may be summed in different windows.
+// A window made for the largest of some numbers holds all bits of numbers down to windowSpan powers of two below it. A
+// window for their squares spans half as many. Sums in a window are exact, so numbers may be summed in different windows.
 const windowSpan = 46
 
 // leastWindow is the smallest count of numbers for which windows are faster.
@@ -37,13 +37,13 @@ func addWindow(s *exact.Sum, hi, lo int64, w *kernel.Window) {
 type extent struct{ least, most uint64 }
 
 func extentOf(x []float64) extent {
-	// As integers, which saves a way through the floating-point registers.
+	// Integers avoid a detour through floating-point registers.
 	u := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 	const sign = 1 << 63
 	a, b, c, d := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(0), uint64(0)
 	for ; len(u) >= 4; u = u[4:] {
 		p, q, r, s := u[0]&^sign, u[1]&^sign, u[2]&^sign, u[3]&^sign
-		a, b = min(a, p-1), min(b, q-1) // 0 is above all
+		a, b = min(a, p-1), min(b, q-1) // wraps around, so that 0 is above all
 		c, d = max(c, p), max(d, q)
 		a, b = min(a, r-1), min(b, s-1)
 		c, d = max(c, r), max(d, s)
@@ -59,7 +59,7 @@ func (e extent) middling() bool {
 	return (e.least == 0 || e.least >= (1023-squareStep/2)<<52) && e.most < (1023+squareStep/2)<<52
 }
 
-// squared returns the extent of their squares.
+// squared returns the extent of the squares.
 func (e extent) squared() extent {
 	of := func(u uint64) uint64 {
 		v := math.Float64frombits(u)
@@ -68,10 +68,10 @@ func (e extent) squared() extent {
 	return extent{of(e.least), of(e.most)}
 }
 
-// exponent returns that of the largest.
+// exponent returns the binary exponent of the largest number.
 func (e extent) exponent() int { return int(e.most>>52) - 1023 }
 
-// addAll adds finite numbers, exactly and whatever their size. If they are spare, they may be overwritten.
+// addAll adds finite numbers of any size, exactly. If spare is set it may overwrite them.
 func addAll(s *exact.Sum, x []float64, spare bool) {
 	for len(x) > 0 {
 		v := x[:min(len(x), kernel.MaxSum)]
@@ -89,8 +89,9 @@ func addAll(s *exact.Sum, x []float64, spare bool) {
 	}
 }
 
-// addMoments adds numbers and their squares, exactly but for the rounding of these, and of products with weights if there are some: at
-// most kernel.MaxSum numbers of this extent, whose squares have to be from 2^-960 to 2^960. If they are spare, they may be overwritten.
+// addMoments adds numbers and their squares. The sums are exact, but squares, and products with weights if there are any,
+// are rounded. It accepts at most kernel.MaxSum numbers of this extent, whose squares must be from 2^-960 to 2^960. If spare
+// is set it may overwrite them.
 func addMoments(first, second *exact.Sum, v, weights []float64, size extent, spare bool) {
 	if weights != nil {
 		p, q := make([]float64, len(v)), make([]float64, len(v))
@@ -119,7 +120,7 @@ func addMoments(first, second *exact.Sum, v, weights []float64, size extent, spa
 	addWindow(second, m.Hi2, m.Lo2, &w2)
 }
 
-// within returns the numbers that are not below 2^exponent, in their own place if that is spare, and hands those below it to f.
+// within returns the numbers that are at least 2^exponent, in place if spare is set, and passes the others to f.
 func (e extent) within(v []float64, exponent int, spare bool, f func(float64)) []float64 {
 	bound := uint64(1023+exponent) << 52
 	if e.least >= bound || e.least == 0 {

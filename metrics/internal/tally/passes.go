@@ -6,7 +6,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 )
 
-// Passes tells whether sum > total*r/n, exactly; mean is total/n, rounded.
+// Passes reports whether sum > total*r/n, exactly; mean is total/n, rounded.
 func Passes(sum, total *exact.Sum, r, n int, mean float64) bool {
 	s, t := sum.Float64(), float64(mean*float64(r))
 	if math.Abs(s-t) > 1e-9*t {

@@ -8,20 +8,21 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// Numbers that carry the user's unit have squares beyond float64 and below it. A class of them spans squareStep powers of two, so
-// that the square of a product of two, each in units of its class and with a weight, is a normal float64.
+// Numbers in the user's unit may have squares outside the range of float64. A class of numbers spans squareStep powers of
+// two. It is so narrow that the square of a product of two numbers, each in units of its class, times a weight is a normal
+// float64.
 const (
 	squareStep = 480
-	squareMid  = 4 // the index of the class from 2^-240 to 2^240; products of two are four further at most
+	squareMid  = 4 // index of the class from 2^-240 to 2^240; products of two are at most four classes away
 )
 
-// Squares keeps a sum of squares of any finite numbers. A square is rounded once, relative to its size, and the sum is exact: what is
-// kept depends on the numbers alone, not on their order. The zero value is an empty sum.
+// Squares is a sum of squares of any finite numbers. A square is rounded once, relative to its size, and the sum is exact,
+// so it does not depend on the order of the numbers. The zero value is an empty sum.
 type Squares struct {
-	sums [2*squareMid + 1]exact.Sum // of squares in units of 2^(2*squareStep*(i-squareMid))
+	sums [2*squareMid + 1]exact.Sum // of squares, in units of 2^(2*squareStep*(i-squareMid))
 }
 
-// AddProducts adds the squares of the finite products x[i]*y[i], times their weights if there are some.
+// AddProducts adds the squares of the finite products x[i]*y[i], times weights if there are any.
 func (s *Squares) AddProducts(x, y, weights []float64) {
 	var room [kernel.MaxSum]float64
 	for len(x) > 0 {
@@ -42,7 +43,7 @@ func (s *Squares) AddProducts(x, y, weights []float64) {
 	}
 }
 
-// addProduct adds one.
+// addProduct adds a single product.
 func (s *Squares) addProduct(x, y, w float64) {
 	x, c := squareClass(x)
 	y, d := squareClass(y)
@@ -56,7 +57,7 @@ func (s *Squares) add(x, w float64) {
 	s.sums[squareMid+c].AddExact(float64(w * float64(x*x)))
 }
 
-// squareClass returns a number in units of its class, and the class, from -2 to 2: that of 0 is 0.
+// squareClass returns a number in units of its class, and the class, from -2 to 2; 0 has class 0.
 func squareClass(v float64) (in float64, class int) {
 	if v == 0 {
 		return 0, 0
@@ -66,7 +67,7 @@ func squareClass(v float64) (in float64, class int) {
 	return math.Ldexp(v, -squareStep*class), class
 }
 
-// weigh multiplies numbers by their weights, if there are some.
+// weigh multiplies numbers by their weights, if there are any.
 func weigh(q, weights []float64) []float64 {
 	if weights != nil {
 		for i, w := range weights[:len(q)] {
@@ -76,7 +77,7 @@ func weigh(q, weights []float64) []float64 {
 	return q
 }
 
-// from returns the weights from element i on; nil stays.
+// from returns the weights from element i on; nil stays nil.
 func from(weights []float64, i int) []float64 {
 	if weights == nil {
 		return nil
@@ -92,7 +93,7 @@ func weightOf(weights []float64, i int) float64 {
 	return weights[i]
 }
 
-// Merge adds what another has seen.
+// Merge adds the squares of another sum.
 func (s *Squares) Merge(o *Squares) {
 	for i := range s.sums {
 		s.sums[i].Merge(&o.sums[i])
@@ -110,7 +111,7 @@ func (s *Squares) Rat() *big.Rat {
 	return r
 }
 
-// Fields lists the fields of the state: which classes have a sum, and these.
+// Fields lists the fields of the state: which classes are not empty, and their sums.
 func (s *Squares) Fields(f *exact.Fields) {
 	has := uint16(0)
 	for i := range s.sums {
@@ -130,14 +131,15 @@ func (s *Squares) Fields(f *exact.Fields) {
 	}
 }
 
-// UnitMean keeps what the mean of numbers in the user's unit and its interval take, at any size. The zero value is empty.
+// UnitMean holds the sums for the mean of numbers in the user's unit, of any size, and for its interval. The zero value is
+// empty.
 type UnitMean struct {
 	Sum      exact.Sum
 	Squares  Squares
-	Infinite int64 // numbers that are, and in neither sum
+	Infinite int64 // infinite numbers, which are in neither sum
 }
 
-// Add adds numbers, none of them NaN, with their weights if there are some: products with these are rounded.
+// Add adds numbers, none of them NaN, times weights if there are any; products are rounded.
 func (m *UnitMean) Add(v, weights []float64) {
 	for len(v) > 0 {
 		n := min(len(v), kernel.MaxSum)
@@ -159,10 +161,10 @@ func (m *UnitMean) Add(v, weights []float64) {
 	}
 }
 
-// addTogether adds numbers of like size, or none and returns false.
+// addTogether adds numbers of similar size. It returns false, and adds nothing, if they are not.
 func (m *UnitMean) addTogether(v []float64) bool {
 	s, ok := kernel.UnitMoments(v)
-	// The squares have no bits below Fine2, so where that is not small no number is of the small class.
+	// The squares have no bits below Fine2, so unless that is small no number is of the small class.
 	if !ok || !(s.Fine2 >= 0x1p-400 && s.Unit <= 0x1p100) {
 		return false
 	}
@@ -182,7 +184,7 @@ func addProduct(s *exact.Sum, w, x float64) {
 	}
 }
 
-// AddUnits adds finite numbers to a sum, times their weights, rounded, if there are some.
+// AddUnits adds finite numbers to a sum, times weights if there are any; products are rounded.
 func AddUnits(s *exact.Sum, v, weights []float64) {
 	if weights == nil {
 		addAll(s, v, false)
@@ -193,8 +195,8 @@ func AddUnits(s *exact.Sum, v, weights []float64) {
 	}
 }
 
-// Finite returns the numbers that are neither infinite nor NaN with their weights, the slices themselves where all are, and how many
-// are not.
+// Finite returns the finite numbers with their weights, and the number of others. It returns the slices themselves if all
+// are finite.
 func Finite(v, weights []float64) (fv, fw []float64, out int64) {
 	bad := 0.0
 	for _, x := range v {
@@ -216,14 +218,14 @@ func Finite(v, weights []float64) (fv, fw []float64, out int64) {
 	return fv, fw, out
 }
 
-// Merge adds what another has seen.
+// Merge adds the numbers of another UnitMean.
 func (m *UnitMean) Merge(o *UnitMean) {
 	m.Sum.Merge(&o.Sum)
 	m.Squares.Merge(&o.Squares)
 	m.Infinite += o.Infinite
 }
 
-// Fields lists the fields of the state of at most n numbers.
+// Fields lists the fields of the state for at most n numbers.
 func (m *UnitMean) Fields(f *exact.Fields, n int64) {
 	f.Sum(&m.Sum)
 	m.Squares.Fields(f)
@@ -231,7 +233,7 @@ func (m *UnitMean) Fields(f *exact.Fields, n int64) {
 	f.Must(m.Infinite <= n, exact.OutOfRange)
 }
 
-// Value returns the mean over the rows of w; NaN if there are none, or one is infinite.
+// Value returns the mean over the rows of w. It is NaN if there are none, or if a number is infinite.
 func (m *UnitMean) Value(w *Weight, weighted bool) float64 {
 	if m.Infinite > 0 {
 		return math.NaN()
@@ -240,7 +242,7 @@ func (m *UnitMean) Value(w *Weight, weighted bool) float64 {
 	return exact.Ratio(&m.Sum, &t)
 }
 
-// StdErr returns the standard error of the mean; NaN for fewer than two rows, or where one is infinite.
+// StdErr returns the standard error of the mean. It is NaN for fewer than two rows, or if a number is infinite.
 func (m *UnitMean) StdErr(w *Weight, weighted bool) float64 {
 	if m.Infinite > 0 {
 		return math.NaN()
@@ -248,14 +250,14 @@ func (m *UnitMean) StdErr(w *Weight, weighted bool) float64 {
 	return Root(w.MeanVariance(exact.Rat(&m.Sum), m.Squares.Rat(), weighted))
 }
 
-// MeanSquare keeps what the mean of the squares of numbers in the user's unit and its interval take, at any size. The zero value is
-// empty.
+// MeanSquare holds the sums for the mean of squares of numbers in the user's unit, of any size, and for its interval. The
+// zero value is empty.
 type MeanSquare struct {
-	Squares, Fourth Squares // the second is of the squares of the squares
-	Infinite        int64   // numbers that are, and in neither sum
+	Squares, Fourth Squares // Fourth: of the squares of the squares
+	Infinite        int64   // infinite numbers, which are in neither sum
 }
 
-// Add adds numbers, none of them NaN, with their weights if there are some.
+// Add adds numbers, none of them NaN, with weights if there are any.
 func (m *MeanSquare) Add(v, weights []float64) {
 	var room [kernel.MaxSum]float64
 	for len(v) > 0 {
@@ -281,14 +283,14 @@ func (m *MeanSquare) Add(v, weights []float64) {
 	}
 }
 
-// Merge adds what another has seen.
+// Merge adds the numbers of another MeanSquare.
 func (m *MeanSquare) Merge(o *MeanSquare) {
 	m.Squares.Merge(&o.Squares)
 	m.Fourth.Merge(&o.Fourth)
 	m.Infinite += o.Infinite
 }
 
-// Fields lists the fields of the state of at most n numbers.
+// Fields lists the fields of the state for at most n numbers.
 func (m *MeanSquare) Fields(f *exact.Fields, n int64) {
 	m.Squares.Fields(f)
 	m.Fourth.Fields(f)
@@ -296,7 +298,7 @@ func (m *MeanSquare) Fields(f *exact.Fields, n int64) {
 	f.Must(m.Infinite <= n, exact.OutOfRange)
 }
 
-// Mean returns the mean of the squares over the rows of w; nil if there are none, or one is infinite.
+// Mean returns the mean of the squares over the rows of w. It is nil if there are none, or if a number is infinite.
 func (m *MeanSquare) Mean(w *Weight, weighted bool) *big.Rat {
 	if m.Infinite > 0 {
 		return nil
@@ -304,7 +306,7 @@ func (m *MeanSquare) Mean(w *Weight, weighted bool) *big.Rat {
 	return w.Mean(m.Squares.Rat(), weighted)
 }
 
-// Variance returns the square of the standard error of Mean; nil for fewer than two rows, or where one is infinite.
+// Variance returns the square of the standard error of Mean. It is nil for fewer than two rows, or if a number is infinite.
 func (m *MeanSquare) Variance(w *Weight, weighted bool) *big.Rat {
 	if m.Infinite > 0 {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// Weight is the sum of the weights of the rows seen: their number, where there are none.
+// Weight is the sum of the weights of rows, or without weights their number.
 type Weight struct {
-	N     int64     // rows
+	N     int64     // number of rows
 	W, W2 exact.Sum // sum of the weights and of their squares; zero without weights
 }
 
@@ -24,14 +24,14 @@ func (w *Weight) Add(n int, weights []float64) {
 	}
 }
 
-// Merge adds what another Weight has counted.
+// Merge adds the rows of another Weight.
 func (w *Weight) Merge(o *Weight) {
 	w.N += o.N
 	w.W.Merge(&o.W)
 	w.W2.Merge(&o.W2)
 }
 
-// Total returns the sum of the weights as an exact sum: the number of rows where there are none.
+// Total returns the exact sum of the weights, or without weights the number of rows.
 func (w *Weight) Total(weighted bool) exact.Sum {
 	if weighted {
 		return w.W.Clone()
@@ -39,7 +39,7 @@ func (w *Weight) Total(weighted bool) exact.Sum {
 	return Count(w.N)
 }
 
-// Effective returns the effective number of rows, (sum w)^2 / sum w^2; the number of rows without weights.
+// Effective returns the effective number of rows, (sum w)^2 / sum w^2, or without weights their number.
 func (w *Weight) Effective(weighted bool) float64 {
 	if !weighted {
 		return float64(w.N)
@@ -74,18 +74,18 @@ func Count(n int64) (s exact.Sum) {
 	return s
 }
 
-// Mean keeps the sum and the sum of squares of a score, so that its mean has an interval. Infinite values are the
-// caller's to count: they are left out.
+// Mean holds the sum and the sum of squares of a score, for a mean with an interval. Infinite values are left out; the
+// caller must count them.
 type Mean struct {
 	S1, S2 exact.Sum
-	Over   int64 // values that are infinite or whose squares are
+	Over   int64 // values that are infinite or have an infinite square
 }
 
-// shift is the number of quanta of an exact.Int, as a power of two, in the last place of m.
+// shift returns the last place of m in quanta of an exact.Int, as a power of two.
 func shift(m float64) uint { return uint(88 - 52 + int(math.Float64bits(m)>>52&0x7ff) - 1023) }
 
-// Add adds values, each rounded once to the first window's quantum, and their squares to that of the second. With
-// weights, one a value, the products are rounded.
+// Add adds values, each rounded once to the first window's quantum, and their squares, rounded to that of the second. With
+// weights, one per value, the products are rounded.
 func (m *Mean) Add(v []float64, first, second *kernel.Window, weights []float64) {
 	if weights != nil {
 		m.addWeighted(v, weights)
@@ -103,7 +103,7 @@ func (m *Mean) Add(v []float64, first, second *kernel.Window, weights []float64)
 	}
 }
 
-// addFixed adds what a kernel summed in a window.
+// addFixed adds the sums of a kernel in a window.
 func addFixed(s *exact.Sum, hi, lo int64, w *kernel.Window) {
 	s.AddShifted(hi, shift(w.Magic))
 	if w.Fine != 0 {
@@ -111,8 +111,8 @@ func addFixed(s *exact.Sum, hi, lo int64, w *kernel.Window) {
 	}
 }
 
-// addOutside adds the values that are outside the first window, without rounding. The square of one is rounded where the
-// second window holds it.
+// addOutside adds the values outside the first window, without rounding. The square is rounded if the second window holds
+// it.
 func (m *Mean) addOutside(v []float64, first, second *kernel.Window) {
 	for _, x := range v {
 		if math.Abs(x) <= first.Max {
@@ -153,7 +153,8 @@ func (m *Mean) addWeighted(v, weights []float64) {
 	}
 }
 
-// addLarge adds w*x, which is beyond float64 but not beyond a Sum, for a weight w <= 2^32: its 2^-32th, doubled 32 times.
+// addLarge adds w*x, which overflows float64 but not a Sum, for a weight w <= 2^32: it adds 2^-32 of it and doubles that 32
+// times.
 func addLarge(s *exact.Sum, w, x float64) {
 	var t exact.Sum
 	t.AddExact(w * 0x1p-32 * x)
@@ -163,7 +164,7 @@ func addLarge(s *exact.Sum, w, x float64) {
 	s.Merge(&t)
 }
 
-// Merge adds what another Mean has seen.
+// Merge adds the values of another Mean.
 func (m *Mean) Merge(o *Mean) {
 	m.S1.Merge(&o.S1)
 	m.S2.Merge(&o.S2)
@@ -177,14 +178,14 @@ func (m *Mean) Fields(f *exact.Fields) {
 	f.N(&m.Over)
 }
 
-// Value returns the mean over the rows of w; NaN if there are none.
+// Value returns the mean over the rows of w, or NaN if there are none.
 func (m *Mean) Value(w *Weight, weighted bool) float64 {
 	t := w.Total(weighted)
 	return exact.Ratio(&m.S1, &t)
 }
 
-// StdErr returns the standard error of the mean, s/sqrt(n) with the effective n for weights; NaN for fewer than two
-// rows or where a square overflowed.
+// StdErr returns the standard error of the mean, s/sqrt(n), with the effective n for weights. It is NaN for fewer than two
+// rows or if a square overflowed.
 func (m *Mean) StdErr(w *Weight, weighted bool) float64 {
 	if m.Over > 0 {
 		return math.NaN()
@@ -205,14 +206,14 @@ func stdErr(s1, s2 *exact.Sum, w *Weight, weighted bool) float64 {
 	return math.Sqrt(v / n)
 }
 
-// Cell keeps the five sums of scores p and outcomes y in {0,1} that 8.2 of the definitions names, weighted if there
-// are weights: n, sum y, sum p, sum p^2, sum p*y.
+// Cell holds the five sums of scores p and outcomes y in {0,1} from 8.2 of the definitions: n, sum y, sum p, sum p^2, sum
+// p*y, weighted if there are weights.
 type Cell struct {
 	Weight
 	Y, P, PP, PY exact.Sum
 }
 
-// AddBins adds the whole-number sums of a block without weights.
+// AddBins adds the integer sums of a block without weights.
 func (c *Cell) AddBins(b *kernel.BinSum) {
 	const unit = 88 - 51
 	c.N += b.N
@@ -222,7 +223,7 @@ func (c *Cell) AddBins(b *kernel.BinSum) {
 	c.PY.AddShifted(b.PY, unit)
 }
 
-// AddScore adds one score outside [0,1], without weight and without rounding of p.
+// AddScore adds one score outside [0,1], without weight and without rounding p.
 func (c *Cell) AddScore(p float64, y uint8) {
 	c.N++
 	c.P.AddExact(p)
@@ -269,10 +270,10 @@ func (c *Cell) AddAll(p []float64, y []uint8, weights []float64) {
 	}
 }
 
-// InUnit tells whether a score lies in [0,1]: the kernels' sums leave out the others.
+// InUnit reports whether a score lies in [0,1]. The sums of kernels leave out other scores.
 func InUnit(p float64) bool { return p >= 0 && p <= 1 }
 
-// Merge adds what another Cell has seen.
+// Merge adds the sums of another Cell.
 func (c *Cell) Merge(o *Cell) {
 	c.Weight.Merge(&o.Weight)
 	c.Y.Merge(&o.Y)
@@ -281,7 +282,7 @@ func (c *Cell) Merge(o *Cell) {
 	c.PY.Merge(&o.PY)
 }
 
-// Turned returns the cell of the scores 1 - p and the outcomes 1 - y.
+// Turned returns the cell of the scores 1 - p with the outcomes 1 - y.
 func (c *Cell) Turned(weighted bool) (t Cell) {
 	t.Weight = Weight{N: c.N, W: c.W.Clone(), W2: c.W2.Clone()}
 	w := c.Total(weighted)
@@ -321,7 +322,7 @@ func (c *Cell) Decode(d *exact.Dec) {
 	c.Y, c.P, c.PP, c.PY = d.Sum(), d.Sum(), d.Sum(), d.Sum()
 }
 
-// Frequency returns sum y over the sum of weights; NaN for an empty cell.
+// Frequency returns sum y divided by the sum of weights; NaN for an empty cell.
 func (c *Cell) Frequency(weighted bool) float64 { return c.over(&c.Y, weighted) }
 
 // Score returns the mean of p; NaN for an empty cell.

@@ -5,10 +5,10 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// AddUnits adds finite or infinite values that carry the user's unit, so that no window is known to hold them: neither
-// they nor their squares, or with weights the products, are rounded but to float64.
+// AddUnits adds finite or infinite values in the user's unit, which fit no known window. Values are not rounded; their
+// squares, and products with weights, are rounded only to float64.
 func (m *Mean) AddUnits(v, weights []float64) {
-	const most, few = 1024, 16 // values that go together: at once, or not at all
+	const most, few = 1024, 16 // values that are tried together: most first, then few
 	for weights == nil && len(v) >= few {
 		n := min(len(v), most)
 		if s, ok := kernel.UnitMoments(v[:n]); ok {
@@ -26,7 +26,7 @@ func (m *Mean) AddUnits(v, weights []float64) {
 	}
 }
 
-// addWhole adds n units, a power of two that is far from the ends of the range.
+// addWhole adds n units; a unit is a power of two far from the ends of the range.
 func addWhole(s *exact.Sum, n int64, unit float64) {
 	if n != 0 {
 		s.AddExact(float64(n>>32) * (0x1p32 * unit))
@@ -34,7 +34,7 @@ func addWhole(s *exact.Sum, n int64, unit float64) {
 	}
 }
 
-// addAnyUnits is AddUnits for values of any sizes.
+// addAnyUnits is AddUnits for values of any size.
 func (m *Mean) addAnyUnits(v, weights []float64) {
 	if len(v) == 1 {
 		var first, second [1]float64

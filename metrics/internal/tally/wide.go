@@ -7,7 +7,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 )
 
-// Wide is a whole number of 128 bits, not below 0: of units of 2**-51 where it sums scores.
+// Wide is a non-negative 128-bit integer; as a sum of scores it is in units of 2**-51.
 type Wide struct{ Hi, Lo uint64 }
 
 // Add adds v.
@@ -30,7 +30,7 @@ func (w *Wide) Merge(v Wide) {
 	w.Hi, _ = bits.Add64(w.Hi, v.Hi, carry)
 }
 
-// AddTo adds it, in units of 2**-51, to an exact sum.
+// AddTo adds w, in units of 2**-51, to an exact sum.
 func (w Wide) AddTo(s *exact.Sum) {
 	const unit = 88 - 51
 	s.AddShifted(int64(w.Lo&math.MaxUint32), unit)
@@ -40,12 +40,12 @@ func (w Wide) AddTo(s *exact.Sum) {
 	}
 }
 
-// Float64 returns it, in units of 2**-51, rounded.
+// Float64 returns w, in units of 2**-51, rounded.
 func (w Wide) Float64() float64 {
 	var s exact.Sum
 	w.AddTo(&s)
 	return s.Float64()
 }
 
-// Units returns v in [0,1] in units of 2**-51, rounded to even, as the kernels do.
+// Units returns v in [0,1] in units of 2**-51, rounded to even, as in the kernels.
 func Units(v float64) uint64 { return math.Float64bits(v+3) - 0x4008000000000000 }
