@@ -62,7 +62,7 @@ var rooms = []room{
 	{name: "metrics/eval", allow: []string{"metrics/...", "kernel", "internal/exact", "internal/setting"}, tests: []string{gonum}},
 	{name: "metrics/internal/state", allow: []string{"metrics", "internal/exact"}},
 	{name: "metrics/internal/*", allow: []string{"kernel", "internal/exact"}, tests: []string{gonum}},
-	{name: "metrics/parallel", allow: []string{"kernel", "internal/exact", "metrics/internal/tally"}},
+	{name: "metrics/parallel", allow: []string{"kernel", "internal/exact", "metrics/internal/pool", "metrics/internal/tally"}},
 	{name: "metrics/cells", allow: []string{"metrics", "metrics/parallel", "metrics/internal/*", "kernel", "internal/exact", "internal/pav"}},
 	{name: "metrics/*", allow: []string{"metrics", "metrics/parallel", "metrics/cells", "metrics/internal/*", "kernel", "internal/exact", "internal/pav"}, tests: []string{gonum}},
 	{name: "metrics", allow: []string{"kernel", "internal/exact", "internal/setting", matrix}, tests: []string{gonum}},

@@ -96,57 +96,63 @@ func (s *checked) Next() (*Chunk, error) {
 }
 
 // Feed hands each chunk of src to one of the functions and recycles it afterwards. Each function runs on a goroutine of its
-// own and gets another chunk whenever it returns; it must not keep what a chunk holds. Feed returns nil after the last
-// chunk, or else the error of the source. A panic in a function is passed on to the caller.
-func Feed(src Source, visits ...func(*Chunk)) error {
+// own and gets another chunk whenever it returns; it must not keep what a chunk holds. After an error of a function no more
+// chunks are read. Feed returns nil after the last chunk, or else the error of the source, or that of the first function that
+// has one. A panic in a function is passed on to the caller.
+func Feed(src Source, visits ...func(*Chunk) error) error {
 	chunks := make(chan *Chunk)
+	errs := make([]error, len(visits))
 	var wg sync.WaitGroup
-	var fault atomic.Value
-	for _, visit := range visits {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+	var over atomic.Bool // no more chunks are wanted
+	var fault atomic.Pointer[any]
+	for i, visit := range visits {
+		wg.Go(func() {
 			for c := range chunks {
 				func() {
 					// The caller cannot recover a panic on another goroutine, so the panic is passed on.
 					defer func() {
 						if r := recover(); r != nil {
-							fault.CompareAndSwap(nil, panicked{r})
+							fault.CompareAndSwap(nil, &r)
+							over.Store(true)
 						}
 					}()
 					if c.Recycle != nil {
 						defer c.Recycle()
 					}
-					if fault.Load() == nil {
-						visit(c)
+					if errs[i] != nil || fault.Load() != nil {
+						return
+					}
+					if errs[i] = visit(c); errs[i] != nil {
+						over.Store(true)
 					}
 				}()
 			}
-		}()
+		})
 	}
 	err := func() error {
 		// Deferred, so that a panicking source leaves no goroutines behind.
 		defer wg.Wait()
 		defer close(chunks)
-		for {
+		for !over.Load() {
 			c, err := src.Next()
 			if err != nil {
 				return err
 			}
 			chunks <- c
-			if fault.Load() != nil {
-				return nil
-			}
 		}
+		return io.EOF
 	}()
-	if f := fault.Load(); f != nil {
-		panic(f.(panicked).value)
+	if r := fault.Load(); r != nil {
+		panic(*r)
 	}
 	// Only io.EOF itself marks the end. An error that wraps it reports truncated input.
 	if err != io.EOF {
 		return err
 	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
-
-type panicked struct{ value any }

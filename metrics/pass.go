@@ -100,9 +100,12 @@ func (p *Pass) read(src Source, fill bool) error {
 			workers[0].add(c)
 		}
 	} else {
-		visits := make([]func(*Chunk), len(workers))
+		visits := make([]func(*Chunk) error, len(workers))
 		for i, w := range workers {
-			visits[i] = w.add
+			visits[i] = func(c *Chunk) error {
+				w.add(c)
+				return nil
+			}
 		}
 		if err := Feed(src, visits...); err != nil {
 			return err

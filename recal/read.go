@@ -12,9 +12,13 @@ func each(d Data, o *Options, newVisit func() (visit func(*metrics.Chunk))) erro
 		return err
 	}
 	defer src.Close()
-	visits := make([]func(*metrics.Chunk), o.workers())
+	visits := make([]func(*metrics.Chunk) error, o.workers())
 	for i := range visits {
-		visits[i] = newVisit() // before any goroutine starts, so that a panic leaves none behind
+		visit := newVisit() // before any goroutine starts, so that a panic leaves none behind
+		visits[i] = func(c *metrics.Chunk) error {
+			visit(c)
+			return nil
+		}
 	}
 	return metrics.Feed(src, visits...)
 }

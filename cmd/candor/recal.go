@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -19,6 +17,7 @@ import (
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/recal"
 	"github.com/candor-go/candor/report"
+	"github.com/spf13/cobra"
 )
 
 func recalCommand() *cobra.Command {
@@ -777,7 +776,7 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kin
 // fill writes what the map makes of each chunk, which is checked while it is in a cache.
 func (w *mapped) fill(r metrics.Source) error {
 	workers := make([]*mapper, max(1, w.threads))
-	visits := make([]func(*metrics.Chunk), len(workers))
+	visits := make([]func(*metrics.Chunk) error, len(workers))
 	for i := range workers {
 		workers[i] = &mapper{mapped: w, check: metrics.NewWalker(nil, 0, func(*metrics.Block) {})}
 		visits[i] = workers[i].chunk
@@ -829,15 +828,15 @@ type mapper struct {
 	nothing  []float64      // in its place
 }
 
-func (m *mapper) chunk(given *metrics.Chunk) {
+func (m *mapper) chunk(given *metrics.Chunk) error {
 	c := m.unobserved(given)
 	m.check.Add(c)
-	if m.check.Err() != nil || m.failure() != nil {
-		return
+	if m.check.Err() != nil { // other chunks may have more bad rows
+		return m.failure()
 	}
 	if m.binary {
 		m.events(c)
-		return
+		return m.failure()
 	}
 	n, at := c.Rows*m.wide, c.First*int64(m.width)
 	m.into.Rows, m.into.Classes = c.Rows, m.wide
@@ -849,11 +848,12 @@ func (m *mapper) chunk(given *metrics.Chunk) {
 		m.into.F64 = slices.Grow(m.into.F64[:0], n)[:n]
 		apply(&m.into, &c.Scores, c.Kind)
 		m.put(predictions.NPYData(observedAgain(m, m.into.F64)), int64(len(m.head))+8*at)
-		return
+		return m.failure()
 	}
 	m.into.F32 = slices.Grow(m.into.F32[:0], n)[:n]
 	apply(&m.into, &c.Scores, c.Kind)
 	m.put(predictions.NPYData(observedAgain(m, m.into.F32)), int64(len(m.head))+4*at)
+	return m.failure()
 }
 
 func (m *mapped) applyAs(dst, src *metrics.Scores, k metrics.Kind) {

@@ -7,9 +7,9 @@ import (
 	"io"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
 // Options say how members are read. The zero value checks everything and refuses bad rows.
@@ -188,46 +188,14 @@ func (f *Folded) work(c *metrics.MemberChunk, mean *metrics.Chunk) {
 	rows := c.Each[0].Rows
 	n := blockRows(&c.Members)
 	tasks := (rows + n - 1) / n
-	if len(f.workers) == 1 || tasks == 1 {
-		w := f.workers[0]
-		for at := 0; at < rows; at += n {
-			w.add(c, mean, at, min(n, rows-at))
-		}
-		f.failed = f.failed || w.failed
-		return
-	}
-	var wg sync.WaitGroup
-	var next atomic.Int64
-	var fault atomic.Value
-	for _, w := range f.workers[:min(tasks, len(f.workers))] {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			// A panic on a goroutine of ours could not be recovered by the caller: it is carried over.
-			defer func() {
-				if r := recover(); r != nil {
-					fault.CompareAndSwap(nil, panicked{r})
-				}
-			}()
-			for fault.Load() == nil {
-				at := int(next.Add(1)-1) * n
-				if at >= rows {
-					return
-				}
-				w.add(c, mean, at, min(n, rows-at))
-			}
-		}()
-	}
-	wg.Wait()
-	if p := fault.Load(); p != nil {
-		panic(p.(panicked).value)
-	}
+	pool.Do(len(f.workers), tasks, func(t, i int) {
+		at := i * n
+		f.workers[t].add(c, mean, at, min(n, rows-at))
+	})
 	for _, w := range f.workers {
 		f.failed = f.failed || w.failed
 	}
 }
-
-type panicked struct{ value any }
 
 // finish merges what the workers have, all or nothing, and returns io.EOF or what is wrong.
 func (f *Folded) finish() error {

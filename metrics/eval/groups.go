@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
@@ -113,12 +111,13 @@ func (g *Groups) AddSource(src metrics.Source, values func(group int32) []string
 		threads = runtime.GOMAXPROCS(0)
 	}
 	room := &groupRoom{Room: g.Room, threads: threads, whole: g.whole}
-	workers := make([]*grouper, threads)
+	workers, visits := make([]*grouper, threads), make([]func(*metrics.Chunk) error, threads)
 	for i := range workers {
 		workers[i] = newGrouper(g, &opt)
 		workers[i].room = room
+		visits[i] = workers[i].add
 	}
-	err := deal(&ofSpec{src, &g.Spec}, workers)
+	err := metrics.Feed(&ofSpec{src, &g.Spec}, visits...)
 	if err == errNoRoom {
 		return room.err(g.Columns)
 	} else if err != nil {
@@ -242,7 +241,6 @@ type grouper struct {
 	accs   [][]metrics.Accumulator
 	now    []metrics.Accumulator
 	seen   int64
-	err    error
 	room   *groupRoom
 	sizes  []groupSize
 	more   int64 // memory of the rows of a chunk
@@ -268,12 +266,12 @@ func newGrouper(g *Groups, o *metrics.Options) *grouper {
 }
 
 // add processes the rows of a chunk group by group.
-func (w *grouper) add(c *metrics.Chunk) {
+func (w *grouper) add(c *metrics.Chunk) error {
 	if len(c.Groups) != c.Rows {
 		panic("eval: the rows of a chunk have no groups")
 	}
-	if c.Rows == 0 || w.err != nil {
-		return
+	if c.Rows == 0 {
+		return nil
 	}
 	w.seen += int64(c.Rows)
 	most := slices.Max(c.Groups)
@@ -281,14 +279,19 @@ func (w *grouper) add(c *metrics.Chunk) {
 		w.each, w.accs, w.sizes = append(w.each, nil), append(w.accs, nil), append(w.sizes, groupSize{})
 	}
 	w.more = 0
-	defer func() {
-		if w.err == nil && !w.room.take(int64(c.Rows), w.more, int(most)+1) {
-			w.err = errNoRoom
-		}
-	}()
+	if err := w.parts(c, most); err != nil {
+		return err
+	}
+	if !w.room.take(int64(c.Rows), w.more, int(most)+1) {
+		return errNoRoom
+	}
+	return nil
+}
+
+// parts processes the rows of each group of a chunk, whose largest group is most.
+func (w *grouper) parts(c *metrics.Chunk, most int32) error {
 	if slices.Min(c.Groups) == most {
-		w.group(most, c)
-		return
+		return w.group(most, c)
 	}
 	w.count = resized(w.count, int(most)+2)
 	clear(w.count)
@@ -308,19 +311,21 @@ func (w *grouper) add(c *metrics.Chunk) {
 	for g := range most + 1 {
 		if to := w.at[g]; to > from {
 			w.pick(c, w.order[from:to])
-			w.group(g, &w.part)
+			if err := w.group(g, &w.part); err != nil {
+				return err
+			}
 			from = to
 		}
 	}
+	return nil
 }
 
 // group passes on the rows of one group.
-func (w *grouper) group(g int32, c *metrics.Chunk) {
+func (w *grouper) group(g int32, c *metrics.Chunk) error {
 	if w.each[g] == nil {
 		e, err := New(w.spec)
 		if err != nil {
-			w.err = err
-			return
+			return err
 		}
 		w.each[g], w.accs[g] = e, e.accumulators()
 	}
@@ -328,9 +333,7 @@ func (w *grouper) group(g int32, c *metrics.Chunk) {
 	w.more += w.sizes[g].add(int64(c.Rows), w.each[g], w.room.Extent)
 	w.walker.Add(c)
 	a := w.walker.Take()
-	if err := w.each[g].Audit.Merge(&a); err != nil {
-		w.err = err
-	}
+	return w.each[g].Audit.Merge(&a)
 }
 
 // pick sets w.part to the given rows of a chunk.
@@ -378,68 +381,6 @@ func resized[T any](s []T, n int) []T {
 		return make([]T, n)
 	}
 	return s[:n]
-}
-
-// deal distributes the chunks of a source to the workers until the source ends.
-func deal(src metrics.Source, workers []*grouper) error {
-	chunks := make(chan *metrics.Chunk)
-	faults := make(chan any, len(workers))
-	var wg sync.WaitGroup
-	var over atomic.Bool // a worker accepts no more rows
-	for _, w := range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			failed := false
-			for c := range chunks {
-				func() {
-					// The caller cannot recover a panic on another goroutine, so the panic is passed on.
-					defer func() {
-						if r := recover(); r != nil {
-							failed = true
-							faults <- r
-						}
-					}()
-					if c.Recycle != nil {
-						defer c.Recycle()
-					}
-					if !failed {
-						w.add(c)
-						if w.err != nil {
-							over.Store(true)
-						}
-					}
-				}()
-			}
-		}()
-	}
-	err := func() error {
-		// Deferred, so that a panicking source leaves no goroutines behind.
-		defer wg.Wait()
-		defer close(chunks)
-		for !over.Load() {
-			c, err := src.Next()
-			if err != nil {
-				return err
-			}
-			chunks <- c
-		}
-		return io.EOF
-	}()
-	select {
-	case r := <-faults:
-		panic(r)
-	default:
-	}
-	if err != io.EOF {
-		return err
-	}
-	for _, w := range workers {
-		if w.err != nil {
-			return w.err
-		}
-	}
-	return nil
 }
 
 const (

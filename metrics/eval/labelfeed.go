@@ -10,6 +10,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
 // A wrong shape of a LabelChunk is a bug of its source and panics with one of these texts.
@@ -67,7 +68,7 @@ func newFeed(m *Multilabel, o *metrics.Options) *feed {
 	if o != nil {
 		f.opt = *o
 	}
-	f.threads = threadsOf(f.opt.Threads)
+	f.threads = pool.Threads(f.opt.Threads, math.MaxInt)
 	f.block = max(64, min(kernel.MaxSum, blockLabels/m.Labels)&^63)
 	return f
 }
@@ -192,7 +193,7 @@ func (f *feed) add(c *metrics.LabelChunk) error {
 	// As many groups as threads can share evenly, with at most one cache line of labels each.
 	groups := min(f.threads, c.Classes)
 	groups *= (c.Classes + groups*labelLine - 1) / (groups * labelLine)
-	together(f.threads, groups, func(t, g int) {
+	pool.Do(f.threads, groups, func(t, g int) {
 		f.columns[t].add(f, c, keep, n, g*c.Classes/groups, (g+1)*c.Classes/groups)
 	})
 	return nil
@@ -321,7 +322,7 @@ func (f *feed) examine(c *metrics.LabelChunk) (out []int32) {
 	if len(f.parts) < parts {
 		f.parts = make([]faulty, parts)
 	}
-	together(f.threads, parts, func(_, i int) {
+	pool.Do(f.threads, parts, func(_, i int) {
 		p := &f.parts[i]
 		*p = faulty{out: p.out[:0]}
 		for r := i * c.Rows / parts; r < (i+1)*c.Rows/parts; r++ {

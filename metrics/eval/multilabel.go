@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/pool"
 	"github.com/candor-go/candor/metrics/rank"
 	"github.com/candor-go/candor/metrics/score"
 )
@@ -149,8 +147,8 @@ func (m *Multilabel) Label(j int) *Evaluation {
 
 // Each calls f with every label and its evaluation, on Threads goroutines and in any order. f must not keep the evaluation.
 func (m *Multilabel) Each(f func(label int, e *Evaluation)) {
-	threads := threadsOf(m.Threads)
-	together(threads, m.Labels, func(_, j int) {
+	threads := pool.Threads(m.Threads, math.MaxInt)
+	pool.Do(threads, m.Labels, func(_, j int) {
 		e := m.Label(j)
 		e.Threads = max(1, threads/m.Labels)
 		f(j, e)
@@ -387,44 +385,4 @@ func (m *Multilabel) SHA256Of(labels []string) string {
 		h.Write([]byte(s))
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-func threadsOf(n int) int {
-	if n <= 0 {
-		return runtime.GOMAXPROCS(0)
-	}
-	return n
-}
-
-// together calls f for 0 to n-1 on several numbered goroutines. It passes on a panic of f.
-func together(threads, n int, f func(thread, i int)) {
-	if threads = min(threads, n); threads <= 1 {
-		for i := range n {
-			f(0, i)
-		}
-		return
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	var fault atomic.Pointer[any]
-	for t := range threads {
-		wg.Go(func() {
-			defer func() {
-				if r := recover(); r != nil {
-					fault.CompareAndSwap(nil, &r)
-				}
-			}()
-			for fault.Load() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				f(t, i)
-			}
-		})
-	}
-	wg.Wait()
-	if r := fault.Load(); r != nil {
-		panic(*r)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/internal/pool"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -180,11 +181,11 @@ func (p *plan[K]) run(b *Bins, keys source[K], threads int, w *worker[K]) bool {
 func (p *plan[K]) pass(keys source[K], threads int) *found[K] {
 	n, size := keys.size(), passBytes/int(unsafe.Sizeof(K(0)))
 	chunks := (n + size - 1) / size
-	threads = threadsOf(threads, chunks)
+	threads = pool.Threads(threads, chunks)
 	var collected atomic.Int64
 	most := int64(n / 2)
 	all := make([]found[K], threads)
-	share(threads, chunks, func(t int) func(int) {
+	pool.Share(threads, chunks, func(t int) func(int) {
 		f := &all[t]
 		f.cells, f.collected = make([]tally.Cell, len(p.does)), make([][]K, len(p.does))
 		for s, n := range p.expects {
@@ -277,10 +278,10 @@ func (p *plan[K]) finish(b *Bins, f *found[K], threads int, w *worker[K]) bool {
 	if missed {
 		return false
 	}
-	threads = threadsOf(threads, len(b.Cells))
+	threads = pool.Threads(threads, len(b.Cells))
 	workers := make([]worker[K], threads)
 	workers[0].scratch = w.scratch
-	share(threads, len(ranks), func(t int) func(int) {
+	pool.Share(threads, len(ranks), func(t int) func(int) {
 		return func(s int) {
 			if p.does[s] == collects {
 				workers[t].selectRanks(f.collected[s], ranks[s], 1)
@@ -298,7 +299,7 @@ func (p *plan[K]) finish(b *Bins, f *found[K], threads int, w *worker[K]) bool {
 		}
 	}
 	parts := make([][]tally.Cell, threads)
-	share(threads, len(ranks), func(t int) func(int) {
+	pool.Share(threads, len(ranks), func(t int) func(int) {
 		workers[t].edges, parts[t] = w.edges, make([]tally.Cell, len(b.Cells))
 		return func(s int) {
 			switch p.does[s] {

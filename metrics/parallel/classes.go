@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
 // ClassEqualMassF32 writes to dst[c], for each class c, the bins of equal mass of column c of a row-major matrix of rows x
@@ -43,11 +44,11 @@ func classEqualMass[K kernel.Key, F any](dst []Bins, x []F, rows, classes, strid
 	case bins < 1:
 		panic(errBins)
 	}
-	threads = threadsOf(threads, (classes+3)/4)
+	threads = pool.Threads(threads, (classes+3)/4)
 	width := min(tileColumns[K](rows, classes), (classes/threads+3)&^3) // so that each thread has a tile
 	tiles := (classes + width - 1) / width
 	low := lastBelow[K](above)
-	share(min(threads, tiles), tiles, func(int) func(int) {
+	pool.Share(min(threads, tiles), tiles, func(int) func(int) {
 		var w worker[K]
 		tile := make([]K, rows*width)
 		return func(t int) {

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
 // A chunk of keys stays in the first-level cache while it is split; a part stays in the second while it is sorted. Fewer
@@ -61,7 +62,7 @@ func sortOf[K kernel.Key](x, scratch []K, threads int, read func(dst []K, first 
 		scratch = make([]K, need)
 	}
 	from := chunksOf(x, chunkBytes)
-	threads = threadsOf(threads, from.number())
+	threads = pool.Threads(threads, from.number())
 	var lasts []K
 	if threads > 1 && n >= fewKeys {
 		lasts = splitters(x, read)
@@ -78,7 +79,7 @@ func sortOf[K kernel.Key](x, scratch []K, threads int, read func(dst []K, first 
 	parts := len(lasts) + 1
 	moved := chunksOf(scratch[:n], chunkBytes)
 	table := make([]int, from.number()*parts)
-	share(threads, from.number(), func(int) func(int) {
+	pool.Share(threads, from.number(), func(int) func(int) {
 		room := make([]K, from.size)
 		return func(c int) {
 			chunk, keys := moved.at(c), from.at(c)
@@ -110,7 +111,7 @@ func sortOf[K kernel.Key](x, scratch []K, threads int, read func(dst []K, first 
 	// other memory is free, unless all its keys are equal.
 	usual := 4 * (n/mostParts + 1)
 	late := make([]bool, parts)
-	share(threads, parts, func(int) func(int) {
+	pool.Share(threads, parts, func(int) func(int) {
 		var room []K
 		return func(p int) {
 			part := x[starts[p]:starts[p+1]]

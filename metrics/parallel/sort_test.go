@@ -8,6 +8,7 @@ import (
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
 func TestSortIsASort(t *testing.T) {
@@ -125,7 +126,7 @@ func TestPanicsAreCarriedOver(t *testing.T) {
 					t.Errorf("%d threads: %v", threads, r)
 				}
 			}()
-			share(threads, 100, func(int) func(int) {
+			pool.Share(threads, 100, func(int) func(int) {
 				return func(i int) {
 					if i == 7 {
 						panic("seven")
