@@ -7,6 +7,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/state"
 )
 
 // Entries accumulates every entry of every row as a score of its own; the event is that its class is the label of the row.
@@ -85,12 +86,12 @@ func (e *Entries) AddBlock(b *metrics.Block) {
 
 // Merge adds what another *Entries has seen.
 func (e *Entries) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Entries)
+	o, err := state.Same[*Entries](entriesFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: rank.Entries and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case e.classes != 0 && o.classes != 0 && e.classes != o.classes:
-		return fmt.Errorf("%w: rank.Entries of %d classes and of %d", metrics.ErrMismatch, e.classes, o.classes)
+		return state.Mismatch(entriesFormat, "of %d classes and of %d", e.classes, o.classes)
 	}
 	if err := e.cells.Merge(o.cells); err != nil {
 		return fmt.Errorf("rank.Entries: %w", err)
@@ -102,44 +103,36 @@ func (e *Entries) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-const (
-	entriesMagic   = "cREN"
-	entriesVersion = 1
-)
+var entriesFormat = exact.Format{Name: "rank.Entries", Magic: "cREN", Version: 1}
+
+func (e *Entries) fields(f *exact.Fields) {
+	var b []byte
+	if !f.Reading() {
+		var err error
+		b, err = e.cells.AppendBinary(nil)
+		f.Fail(err)
+	}
+	f.Int(&e.classes)
+	f.N(&e.rows)
+	f.Bytes(&b)
+	if !f.Reading() || !f.OK() {
+		return
+	}
+	e.cells = newEntries()
+	if err := e.cells.UnmarshalBinary(b); err != nil {
+		f.Fail(fmt.Errorf("%w: %w", exact.ErrDamaged, err))
+	}
+	width := int64(max(2, e.classes))
+	f.Must(e.cells.Event() == metrics.Positive && (e.classes == 0) == (e.rows == 0) && (e.classes == 0) == (e.cells.Classes() == 0) &&
+		e.cells.Classes() <= 1 && e.cells.Len()%width == 0 && e.cells.Len()/width == e.rows, "its entries are not those of its rows")
+}
 
 // AppendBinary appends the state.
 func (e *Entries) AppendBinary(dst []byte) ([]byte, error) {
-	from := len(dst)
-	enc := exact.Enc{B: exact.BeginSeal(dst, entriesMagic, entriesVersion)}
-	enc.U32(uint32(e.classes))
-	enc.I64(e.rows)
-	b, err := e.cells.AppendBinary(nil)
-	if err != nil {
-		return dst, err
-	}
-	enc.Bytes(b)
-	return exact.EndSeal(enc.B, from), nil
+	return entriesFormat.Append(dst, e.fields)
 }
 
 // UnmarshalBinary replaces e with a state that AppendBinary wrote.
 func (e *Entries) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(entriesMagic, entriesVersion, data)
-	if err != nil {
-		return fmt.Errorf("rank.Entries: %w", err)
-	}
-	n := Entries{classes: int(d.U32()), rows: d.I64(), cells: newEntries()}
-	b := d.Bytes()
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("rank.Entries: %w", err)
-	}
-	if err := n.cells.UnmarshalBinary(b); err != nil {
-		return fmt.Errorf("rank.Entries: %w: %w", exact.ErrDamaged, err)
-	}
-	width := int64(max(2, n.classes))
-	if n.cells.Event() != metrics.Positive || n.rows < 0 || (n.classes == 0) != (n.rows == 0) || (n.classes == 0) != (n.cells.Classes() == 0) ||
-		n.cells.Classes() > 1 || n.cells.Len()%width != 0 || n.cells.Len()/width != n.rows {
-		return fmt.Errorf("rank.Entries: %w: its entries are not those of its rows", exact.ErrDamaged)
-	}
-	*e = n
-	return nil
+	return exact.Replace(entriesFormat, data, e, (*Entries).fields)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/state"
 )
 
 // Detector is an out-of-distribution score: the higher, the further a row is from what the model knows.
@@ -209,20 +210,20 @@ func (s *Scores) score(key uint64) float64 {
 
 // Merge adds what another *Scores has seen.
 func (s *Scores) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Scores)
+	o, err := state.Same[*Scores](scoresFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: rank.Scores and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case s.detector != o.detector:
-		return fmt.Errorf("%w: rank.Scores of %v and of %v", metrics.ErrMismatch, s.detector, o.detector)
+		return state.Mismatch(scoresFormat, "of %v and of %v", s.detector, o.detector)
 	case o.classes == 0:
 		return nil
-	case s.classes != 0 && s.classes != o.classes:
-		return fmt.Errorf("%w: rank.Scores of %d classes and of %d", metrics.ErrMismatch, s.classes, o.classes)
-	case s.classes != 0 && s.weighted != o.weighted:
-		return fmt.Errorf("%w: rank.Scores with and without weights", metrics.ErrMismatch)
-	case s.classes != 0 && s.logits != o.logits:
-		return fmt.Errorf("%w: rank.Scores of logits of another type, or of probabilities", metrics.ErrMismatch)
+	case s.classes != 0 && s.logits != o.logits && s.classes == o.classes && s.weighted == o.weighted:
+		return state.Mismatch(scoresFormat, "of logits of another type, or of probabilities")
+	}
+	seen := state.Rows{Classes: s.classes, Weighted: s.weighted}
+	if err := seen.Merge(state.Rows{Classes: o.classes, Weighted: o.weighted}, scoresFormat, "classes"); err != nil {
+		return err
 	}
 	s.classes, s.weighted, s.logits = o.classes, o.weighted, o.logits
 	s.none += o.none
@@ -230,106 +231,67 @@ func (s *Scores) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-const (
-	scoresMagic   = "cOOD"
-	scoresVersion = 2
-)
+var scoresFormat = exact.Format{Name: "rank.Scores", Magic: "cOOD", Version: 2}
+
+func (s *Scores) fields(f *exact.Fields) {
+	coarse, count := uint8(s.table.coarse), len(s.table.keys)
+	exact.Byte(f, &s.detector)
+	f.Flags(&s.weighted)
+	exact.Byte(f, &s.logits)
+	exact.Byte(f, &coarse)
+	f.Int(&s.classes)
+	f.N(&s.none)
+	f.Count(&count, 2)
+	if f.Must(s.detector < detectors && s.none <= mostRows && count <= MaxExact && s.logits <= logits64 &&
+		(s.classes > 0 || count == 0 && s.none == 0 && !s.weighted) &&
+		(s.logits == noLogits || s.classes == 1 && !s.detector.logits()), badOptions); !f.OK() {
+		return
+	}
+	if f.Reading() {
+		s.table.prepare(uint(coarse), count)
+	}
+	rows, last := s.none, uint64(0)
+	for i := range count {
+		var step, n uint64
+		var c tallied
+		if !f.Reading() {
+			c = s.table.sums[i]
+			step, n = s.table.keys[i]-last, uint64(c.n)
+		}
+		f.Uvarint(&step)
+		f.Uvarint(&n)
+		if s.weighted {
+			f.Sum(&c.w)
+		}
+		if f.Must(n > 0 && n <= mostRows && rows <= mostRows-int64(n) && last+step >= last && (i == 0 || step > 0) &&
+			(!s.weighted || c.w.Sign() > 0), badTable); !f.OK() {
+			return
+		}
+		rows += int64(n)
+		if last += step; f.Reading() {
+			c.n = int64(n)
+			s.table.put(last, c)
+		}
+	}
+	least, most := realKey(math.Inf(-1)), realKey(math.Inf(1))
+	switch {
+	case s.logits != noLogits:
+		most = realKey(0)
+	case s.detector == MaxSoftmax:
+		least, most = 0, 2*half
+	}
+	s.table.within(f, least, most)
+}
 
 // AppendBinary appends the state.
 func (s *Scores) AppendBinary(dst []byte) ([]byte, error) {
 	s.table.settle()
-	from := len(dst)
-	e := exact.Enc{B: exact.BeginSeal(dst, scoresMagic, scoresVersion)}
-	e.U8(uint8(s.detector))
-	flags := uint8(0)
-	if s.weighted {
-		flags = flagWeighted
-	}
-	e.U8(flags)
-	e.U8(uint8(s.logits))
-	e.U8(uint8(s.table.coarse))
-	e.U32(uint32(s.classes))
-	e.I64(s.none)
-	e.U64(uint64(len(s.table.keys)))
-	last := uint64(0)
-	for i, k := range s.table.keys {
-		e.Uvarint(k - last)
-		e.Uvarint(uint64(s.table.sums[i].n))
-		if s.weighted {
-			e.Sum(&s.table.sums[i].w)
-		}
-		last = k
-	}
-	return exact.EndSeal(e.B, from), nil
+	return scoresFormat.Append(dst, s.fields)
 }
 
 // UnmarshalBinary replaces s, including its detector, with a state that AppendBinary wrote.
 func (s *Scores) UnmarshalBinary(data []byte) error {
-	n, err := decodeScores(data)
-	if err != nil {
-		return fmt.Errorf("rank.Scores: %w", err)
-	}
-	*s = *n
-	return nil
-}
-
-func decodeScores(data []byte) (*Scores, error) {
-	d, err := exact.OpenFields(scoresMagic, scoresVersion, data)
-	if err != nil {
-		return nil, err
-	}
-	detector, flags := Detector(d.U8()), d.U8()
-	of := logits(d.U8())
-	coarse := d.U8()
-	classes, none := int(d.U32()), d.I64()
-	count := d.Count(2)
-	if err := d.Err(); err != nil {
-		return nil, err
-	}
-	if detector >= detectors || flags > flagWeighted || none < 0 || none > mostRows || count > MaxExact ||
-		classes == 0 && (count > 0 || none > 0 || flags != 0) || of > logits64 || of != noLogits && (classes != 1 || detector.logits()) {
-		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
-	}
-	s := NewScores(detector)
-	s.logits = of
-	s.classes, s.none, s.weighted = classes, none, flags == flagWeighted
-	rows, last := none, uint64(0)
-	bad := fmt.Errorf("%w: %w", exact.ErrDamaged, errTable)
-	s.table.prepare(uint(coarse), count)
-	for i := range count {
-		step, n := d.Uvarint(), d.Uvarint()
-		c := tallied{n: int64(n)}
-		if s.weighted {
-			c.w = d.Sum()
-		}
-		if d.Err() != nil {
-			return nil, d.Err()
-		}
-		if n == 0 || n > mostRows || rows > mostRows-int64(n) || last+step < last || i > 0 && step == 0 ||
-			s.weighted && c.w.Sign() <= 0 {
-			return nil, bad
-		}
-		rows += int64(n)
-		last += step
-		s.table.put(last, c)
-	}
-	if s.table.check() != nil {
-		return nil, bad
-	}
-	if count > 0 {
-		least, most := realKey(math.Inf(-1)), realKey(math.Inf(1))
-		switch {
-		case of != noLogits:
-			most = realKey(0)
-		case detector == MaxSoftmax:
-			least, most = 0, 2*half
-		}
-		_, first := s.table.span(0)
-		if last, _ := s.table.span(count - 1); first < least || last > most {
-			return nil, bad
-		}
-	}
-	return s, d.Done()
+	return exact.Replace(scoresFormat, data, s, (*Scores).fields)
 }
 
 // OOD measures how well a detector's scores separate out-of-distribution rows, which should score high, from in-distribution

@@ -2,13 +2,13 @@ package rank
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 )
 
 // Loss is the loss per row of a retention curve.
@@ -202,22 +202,21 @@ func (t *Retention) Ranking() *Ranking {
 
 // Merge adds what another *Retention has seen.
 func (t *Retention) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Retention)
+	o, err := state.Same[*Retention](retentionFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: rank.Retention and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case t.opt != o.opt:
-		return fmt.Errorf("%w: rank.Retention of different losses or orders", metrics.ErrMismatch)
+		return state.Mismatch(retentionFormat, "of different losses or orders")
 	case o.classes == 0:
 		return nil
-	case t.classes != 0 && t.classes != o.classes:
-		return fmt.Errorf("%w: rank.Retention of %d classes and of %d", metrics.ErrMismatch, t.classes, o.classes)
-	case t.classes != 0 && t.weighted != o.weighted:
-		return fmt.Errorf("%w: rank.Retention with and without weights", metrics.ErrMismatch)
-	case t.classes != 0 && t.decided != o.decided:
-		return fmt.Errorf("%w: rank.Retention of decisions and of arg maxes", metrics.ErrMismatch)
-	case t.classes != 0 && t.logits != o.logits:
-		return fmt.Errorf("%w: rank.Retention of logits of another type, or of probabilities", metrics.ErrMismatch)
+	}
+	seen, other := state.Rows{Classes: t.classes, Weighted: t.weighted, Decided: t.decided}, state.Rows{Classes: o.classes, Weighted: o.weighted, Decided: o.decided}
+	if err := seen.Merge(other, retentionFormat, "classes"); err != nil {
+		return err
+	}
+	if t.classes != 0 && t.logits != o.logits {
+		return state.Mismatch(retentionFormat, "of logits of another type, or of probabilities")
 	}
 	t.classes, t.weighted, t.decided, t.logits = o.classes, o.weighted, o.decided, o.logits
 	t.outside += o.outside
@@ -225,127 +224,74 @@ func (t *Retention) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-const (
-	retentionMagic   = "cRET"
-	retentionVersion = 2
-)
+// mostRows is an upper bound on any number of rows.
+const mostRows = 1 << 62
 
-// Flags in states.
-const (
-	flagWeighted = 1 << iota
-	flagDecided
-	flagByScore
-)
+const badOptions = "its options are not valid"
+
+var retentionFormat = exact.Format{Name: "rank.Retention", Magic: "cRET", Version: 2}
+
+func (t *Retention) fields(f *exact.Fields) {
+	coarse, count := uint8(t.table.coarse), len(t.table.keys)
+	exact.Byte(f, &t.opt.Loss)
+	f.Flags(&t.weighted, &t.decided, &t.opt.ByScore)
+	exact.Byte(f, &t.logits)
+	exact.Byte(f, &coarse)
+	f.Int(&t.classes)
+	f.N(&t.outside)
+	f.Count(&count, 4)
+	if f.Must(t.opt.Loss <= Brier && t.outside <= mostRows && count <= MaxExact && t.logits <= logits64 &&
+		(t.classes > 0 || count == 0 && t.outside == 0 && !t.weighted && !t.decided) &&
+		(t.logits == noLogits || t.classes == 1 && !t.decided && !t.opt.ByScore), badOptions); !f.OK() {
+		return
+	}
+	if f.Reading() {
+		t.table.prepare(uint(coarse), count)
+	}
+	rows, last := t.outside, uint64(0)
+	for i := range count {
+		var step, n, infinite uint64
+		var c losses
+		if !f.Reading() {
+			c = t.table.sums[i]
+			step, n, infinite = t.table.keys[i]-last, uint64(c.n), uint64(c.infinite)
+		}
+		f.Uvarint(&step)
+		f.Uvarint(&n)
+		f.Uvarint(&infinite)
+		if t.weighted {
+			f.Sum(&c.weight)
+		}
+		f.Sum(&c.loss)
+		if f.Must(n > 0 && n <= mostRows && rows <= mostRows-int64(n) && infinite <= n && last+step >= last && (i == 0 || step > 0) &&
+			(!t.weighted || c.weight.Sign() > 0), badTable); !f.OK() {
+			return
+		}
+		rows += int64(n)
+		if last += step; f.Reading() {
+			c.n, c.infinite = int64(n), int64(infinite)
+			t.table.put(last, c)
+		}
+	}
+	least, most := uint64(0), uint64(2*half)
+	switch {
+	case t.opt.ByScore:
+		least, most = realKey(-math.MaxFloat64), realKey(math.MaxFloat64)
+	case t.logits != noLogits:
+		least, most = realKey(0), realKey(math.Inf(1))
+	}
+	t.table.within(f, least, most)
+}
 
 // AppendBinary appends the state.
 func (t *Retention) AppendBinary(dst []byte) ([]byte, error) {
 	t.table.settle()
-	from := len(dst)
-	e := exact.Enc{B: exact.BeginSeal(dst, retentionMagic, retentionVersion)}
-	e.U8(uint8(t.opt.Loss))
-	flags := uint8(0)
-	if t.weighted {
-		flags |= flagWeighted
-	}
-	if t.decided {
-		flags |= flagDecided
-	}
-	if t.opt.ByScore {
-		flags |= flagByScore
-	}
-	e.U8(flags)
-	e.U8(uint8(t.logits))
-	e.U8(uint8(t.table.coarse))
-	e.U32(uint32(t.classes))
-	e.I64(t.outside)
-	e.U64(uint64(len(t.table.keys)))
-	last := uint64(0)
-	for i, k := range t.table.keys {
-		c := &t.table.sums[i]
-		e.Uvarint(k - last)
-		e.Uvarint(uint64(c.n))
-		e.Uvarint(uint64(c.infinite))
-		if t.weighted {
-			e.Sum(&c.weight)
-		}
-		e.Sum(&c.loss)
-		last = k
-	}
-	return exact.EndSeal(e.B, from), nil
+	return retentionFormat.Append(dst, t.fields)
 }
 
 // UnmarshalBinary replaces t, including its options, with a state that AppendBinary wrote.
 func (t *Retention) UnmarshalBinary(data []byte) error {
-	n, err := decodeRetention(data)
-	if err != nil {
-		return fmt.Errorf("rank.Retention: %w", err)
-	}
-	*t = *n
-	return nil
-}
-
-// mostRows is an upper bound on any number of rows.
-const mostRows = 1 << 62
-
-func decodeRetention(data []byte) (*Retention, error) {
-	d, err := exact.OpenFields(retentionMagic, retentionVersion, data)
-	if err != nil {
-		return nil, err
-	}
-	loss, flags := Loss(d.U8()), d.U8()
-	of := logits(d.U8())
-	coarse := d.U8()
-	classes, outside := int(d.U32()), d.I64()
-	count := d.Count(4)
-	if err := d.Err(); err != nil {
-		return nil, err
-	}
-	if loss > Brier || flags > flagWeighted|flagDecided|flagByScore || outside < 0 || outside > mostRows || count > MaxExact ||
-		classes == 0 && (count > 0 || outside > 0 || flags&^flagByScore != 0) || of > logits64 ||
-		of != noLogits && (classes != 1 || flags&(flagDecided|flagByScore) != 0) {
-		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
-	}
-	t := metrics.Must(NewRetention(&RetentionOptions{Loss: loss, ByScore: flags&flagByScore != 0}))
-	t.logits = of
-	t.classes, t.outside, t.weighted, t.decided = classes, outside, flags&flagWeighted != 0, flags&flagDecided != 0
-	rows, last := outside, uint64(0)
-	bad := fmt.Errorf("%w: %w", exact.ErrDamaged, errTable)
-	t.table.prepare(uint(coarse), count)
-	for i := range count {
-		step, n, infinite := d.Uvarint(), d.Uvarint(), d.Uvarint()
-		c := losses{n: int64(n), infinite: int64(infinite)}
-		if t.weighted {
-			c.weight = d.Sum()
-		}
-		c.loss = d.Sum()
-		if d.Err() != nil {
-			return nil, d.Err()
-		}
-		if n == 0 || n > mostRows || rows > mostRows-int64(n) || infinite > n || last+step < last || i > 0 && step == 0 ||
-			t.weighted && c.weight.Sign() <= 0 {
-			return nil, bad
-		}
-		rows += int64(n)
-		last += step
-		t.table.put(last, c)
-	}
-	if t.table.check() != nil {
-		return nil, bad
-	}
-	if count > 0 {
-		least, most := uint64(0), uint64(2*half)
-		switch {
-		case t.opt.ByScore:
-			least, most = realKey(-math.MaxFloat64), realKey(math.MaxFloat64)
-		case of != noLogits:
-			least, most = realKey(0), realKey(math.Inf(1))
-		}
-		_, first := t.table.span(0)
-		if last, _ := t.table.span(count - 1); first < least || last > most {
-			return nil, bad
-		}
-	}
-	return t, d.Done()
+	return exact.Replace(retentionFormat, data, t, (*Retention).fields)
 }
 
 // AreaOptions select how a retention curve is drawn and summed. Nil means the defaults.

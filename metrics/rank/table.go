@@ -2,12 +2,12 @@ package rank
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"math/bits"
 	"slices"
 	"unsafe"
 
+	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
@@ -235,24 +235,26 @@ func (t *table[C, P]) span(i int) (low, high uint64) {
 	return low, low | (1<<t.coarse - 1)
 }
 
-// check returns an error if no set of rows leads to such a table.
-func (t *table[C, P]) check() error {
-	if t.coarse > 63 || len(t.keys) > MaxExact || !slices.IsSorted(t.keys) {
-		return errTable
+const badTable = "its cells are none"
+
+// within refuses a table that was read, unless some set of rows with keys from least to most leads to it.
+func (t *table[C, P]) within(f *exact.Fields, least, most uint64) {
+	if !f.Reading() || !f.OK() {
+		return
+	}
+	n := len(t.keys)
+	// One bit more splits each key into at most two, and that must have been too many.
+	f.Must(t.coarse <= 63 && n <= MaxExact && slices.IsSorted(t.keys) && (t.coarse == 0 || n > MaxExact/2), badTable)
+	if n == 0 || !f.OK() {
+		return
 	}
 	for i, k := range t.keys {
-		if k > math.MaxUint64>>t.coarse || i > 0 && k == t.keys[i-1] {
-			return errTable
-		}
+		f.Must(k <= math.MaxUint64>>t.coarse && (i == 0 || k != t.keys[i-1]), badTable)
 	}
-	// One bit more splits each key into at most two, and that must have been too many.
-	if t.coarse > 0 && len(t.keys) <= MaxExact/2 {
-		return errTable
-	}
-	return nil
+	_, first := t.span(0)
+	last, _ := t.span(n - 1)
+	f.Must(first >= least && last <= most, badTable)
 }
-
-var errTable = errors.New("its cells are none")
 
 // half is the bits of 1/2. Keys of scores in [0,1] are their float64 bits below 1/2. Above 1/2 they are 2 half minus the
 // bits of 1 - score, so that scores near 1 keep the digits of that difference.
