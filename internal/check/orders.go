@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// An Order writes the numbers of a slice in some order of size.
+// An Order fills a slice with numbers in some order.
 type Order struct {
 	Name string
 	Fill func(r *rand.Rand, x []uint64)
 }
 
-// Orders returns the orders and the numbers of equal values on which sorting breaks or becomes slow. The numbers have as
-// many bits as it is told.
+// Orders returns orders, and patterns of equal values, on which sorting breaks or becomes slow. size is the number of bits
+// of the numbers.
 func Orders(size int) []Order {
 	most := ^uint64(0) >> (64 - size)
 	random := func(r *rand.Rand, x []uint64) {
@@ -21,13 +21,13 @@ func Orders(size int) []Order {
 			x[i] = r.Uint64() & most
 		}
 	}
-	sorted := func(r *rand.Rand, x []uint64) { // without a sort
+	sorted := func(r *rand.Rand, x []uint64) { // makes sorted numbers without sorting
 		step := most / uint64(max(1, len(x)))
 		for i := range x {
 			x[i] = uint64(i)*step + r.Uint64N(step)
 		}
 	}
-	// few draws from n values that are all over the range.
+	// few draws from n values spread over the whole range.
 	few := func(n int) func(r *rand.Rand, x []uint64) {
 		return func(r *rand.Rand, x []uint64) {
 			values := make([]uint64, n)
