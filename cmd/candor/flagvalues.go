@@ -43,7 +43,7 @@ func (v filled) Set(s string) error {
 func fillFlags(c *cobra.Command) {
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if _, ok := f.Value.(pflag.SliceValue); ok {
-			f.DefValue = "" // which help takes for nothing whatever the type is
+			f.DefValue = "" // the help treats it as unset for every type
 		}
 		f.Value = filled{f.Value}
 	})

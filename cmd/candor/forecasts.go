@@ -171,7 +171,7 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 	if r.ScoreColumns() != nil {
 		return f.inClassTable(r, said, b, at)
 	}
-	_, what, _ := strings.Cut(said, ": ") // behind "row N, column C"
+	_, what, _ := strings.Cut(said, ": ") // after "row N, column C"
 	where := fmt.Sprintf("line %d", line)
 	at.Row, at.Line = nil, line
 	column := func(name string) {

@@ -104,14 +104,14 @@ type stateInfo struct {
 	Rows    int64    `json:"rows"`
 	Dropped int64    `json:"dropped"`
 	Classes int      `json:"classes"`
-	Labels  int      `json:"labels,omitempty"` // of several independent ones
+	Labels  int      `json:"labels,omitempty"` // of a multi-label task
 	Binary  bool     `json:"binary"`
 	Task    string   `json:"task"`
 	DType   string   `json:"dtype"`
 	Kind    string   `json:"kind"`
 	Metrics []string `json:"metrics"`
 	SHA256  string   `json:"sha256"`
-	Groups  []string `json:"groups,omitempty"` // columns by which rows are grouped
+	Groups  []string `json:"groups,omitempty"` // grouping columns
 	Each    int      `json:"number_of_groups,omitempty"`
 }
 

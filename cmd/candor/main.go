@@ -140,7 +140,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	}
 	var f *failure
 	if !errors.As(err, &f) {
-		f = &failure{exitUsage, "usage", place{}, err} // cobra's own: an unknown flag or command
+		f = &failure{exitUsage, "usage", place{}, err} // from cobra: an unknown flag or command
 	}
 	if asJSON {
 		writeError(stderr, f)

@@ -95,7 +95,7 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	shape := spec.Shape()
 	wanted := f.metrics
 	if f.plot.file != "" {
-		wanted += ",ece_positive" // whose bins the picture has
+		wanted += ",ece_positive" // its bins are in the picture
 	}
 	list, unasked, err := labelMetrics(wanted, shape)
 	if err != nil {

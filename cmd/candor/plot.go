@@ -62,7 +62,7 @@ var plotKinds = []plotKind{
 	{"roc", "calibration_auc", false},                        // of class 1 of two, or of being right
 	{"ood-roc", "ood_auroc", false},                          // of out-of-distribution rows
 	{"calibration", "miscalibration_area", true},             // how often what was observed is below the quantiles
-	{"coverage", "miscalibration_area(form=interval)", true}, // how often central intervals hold it
+	{"coverage", "miscalibration_area(form=interval)", true}, // coverage of central intervals
 	{"pit", "pit_p", true},                                   // histogram of the probability integral transform
 	{"rank", "rank_p", true},                                 // histogram of ranks among samples
 	{"spread", "ence", true},                                 // errors by stated spread

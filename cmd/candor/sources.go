@@ -30,7 +30,7 @@ func (s *sources) check(known ...string) error {
 		// Both parts may contain an equals sign.
 		source, text := "", ""
 		for _, k := range known {
-			for ; k != ""; k = k[:max(0, strings.LastIndexByte(k, ':'))] { // an .npz too, of which an array is read
+			for ; k != ""; k = k[:max(0, strings.LastIndexByte(k, ':'))] { // including an .npz with the name of an array
 				if t, ok := strings.CutPrefix(g, k+"="); ok && len(k) >= len(source) {
 					source, text = k, t
 				}

@@ -60,7 +60,7 @@ func Orders(size int) []Order {
 				x[i] = uint64(i % 1000)
 			}
 		}},
-		{"nearly-sorted", func(r *rand.Rand, x []uint64) { // one in a hundred is elsewhere
+		{"nearly-sorted", func(r *rand.Rand, x []uint64) { // one in a hundred is out of place
 			sorted(r, x)
 			for range len(x) / 100 {
 				x[r.IntN(len(x))] = r.Uint64() & most
@@ -90,14 +90,14 @@ func Orders(size int) []Order {
 				}
 			}
 		}},
-		{"saturated", func(r *rand.Rand, x []uint64) { // three of four are the largest that there is, half of what could be
+		{"saturated", func(r *rand.Rand, x []uint64) { // three of four equal the maximum, which is half of the range
 			for i := range x {
 				if x[i] = most/2 + 1; r.IntN(4) == 0 {
 					x[i] = r.Uint64() & (most / 2)
 				}
 			}
 		}},
-		{"quantised", func(r *rand.Rand, x []uint64) { // 1024 values, as float16 has between two powers of two
+		{"quantised", func(r *rand.Rand, x []uint64) { // 1024 values, the number of float16 between two powers of two
 			for i := range x {
 				x[i] = r.Uint64N(1024) << (size - 13)
 			}
@@ -107,7 +107,7 @@ func Orders(size int) []Order {
 				x[i] = r.Uint64() & most >> (bits.LeadingZeros64(r.Uint64()|1) % size)
 			}
 		}},
-		{"one-bit", func(r *rand.Rand, x []uint64) { // as many in each half of a half as there are bits
+		{"one-bit", func(r *rand.Rand, x []uint64) { // equally many numbers in each power of two
 			for i := range x {
 				x[i] = 1 << r.IntN(size)
 			}

@@ -10,7 +10,7 @@ const (
 	Labels           Setting = "Labels"
 	LabelsFile       Setting = "a file as Labels"
 	Observations     Setting = "Observations"     // files of a ForecastOptions
-	ObservedFiles    Setting = "Options.Observed" // the same of an Options
+	ObservedFiles    Setting = "Options.Observed" // in an Options
 	Weights          Setting = "Weights"
 	Decisions        Setting = "Decisions"
 	ConfidenceScores Setting = "ConfidenceScores"
@@ -29,7 +29,7 @@ const (
 	LabelColumn  Setting = "Columns.Label"
 	ClassNames   Setting = "Columns.Classes"
 	EventLabel   Setting = "Event"
-	Inspect      Setting = "InspectTable" // which proposes roles
+	Inspect      Setting = "InspectTable" // suggests roles
 )
 
 // How scores are read.

@@ -16,7 +16,7 @@ const lifeTime = 100 * time.Millisecond
 // runInit is process 1 of the emulated machine. It does not return.
 func runInit() {
 	if err := rawTerminal(os.Stdout); err != nil {
-		fmt.Println("init:", err) // the output has \r\n then
+		fmt.Println("init:", err) // the output then has \r\n
 	}
 	mark, said := "", ""
 	j, err := prepare()

@@ -11,7 +11,7 @@ import (
 
 // Paths in the emulated machine.
 const (
-	initPath    = "/init" // this program; the kernel starts what has this name
+	initPath    = "/init" // this program; the kernel starts the file with this name
 	jobPath     = "/job"
 	programPath = "/program"
 	workPath    = "/work" // the program's working folder
@@ -56,7 +56,7 @@ const alive = 0
 const (
 	wordStart  = "start"   // the program's output begins
 	wordExit   = "exit "   // the program ended, with this status
-	wordNotRun = "not run" // the program was not started: the reason follows
+	wordNotRun = "not run" // the program was not started; the reason follows
 )
 
 // An ending says how a program ended.
