@@ -1,14 +1,14 @@
-// Package ensemble measures what several models, or several draws of one, say of the same rows: how uncertain they are
-// together, how much of that is their disagreement, and how diverse they are.
+// Package ensemble measures several models, or several draws of one model, on the same rows: their joint uncertainty, how much of it is
+// disagreement, and how diverse they are.
 //
-// The members are read once. Fold takes the rows of all of them, gives each block to the accumulators of this package while
-// it is in cache, and is itself a metrics.Source of the mean of their probabilities, so that a metrics.Pass evaluates the
-// ensemble as one model in the same read. Options.Member evaluates each member beside it.
+// Start with UncertaintyOf and DiversityOf. Fold reads the rows of all members once: it gives each block to the accumulators of this package
+// while it is in cache, and is itself a metrics.Source of the mean probabilities, so a metrics.Pass evaluates the ensemble as one model
+// in the same read. Options.Member evaluates each member too.
 //
-// The mean is taken of probabilities, never of logits: in the members' order, in float32 where the scores are float32 or
-// narrower, in float64 otherwise (and for a binary task, and where rows are renormalised). What is computed of a row does
-// not depend on the rows around it, and all sums over rows are exact, so an answer has the same bits for any number of
-// threads and any order of rows. The order of the members matters to the last bits alone.
+// The mean is that of probabilities, never of logits. It is taken in the order of the members: in float32 if the scores are float32 or narrower,
+// otherwise, and for a binary task or renormalised rows, in float64. The result for a row does not depend on other rows, and all sums over rows
+// are exact, so answers have the same bits for any number of threads and any order of rows. The order of the members affects only the last
+// bits.
 //
 // Formulas, with p_m the probabilities of member m of M, H the entropy in nats, y the label:
 //
@@ -26,9 +26,9 @@
 //	bregman_kl_variance  mean_m KL(q || p_m), q = softmax(mean_m ln p_m) = -ln sum_k prod_m p_m^(1/M), rows divided by their sums
 //	variance_bound       mean_m ((p_m(y) - mean_m p_m(y)) / max_m p_m(y))^2 / 2 (Masegosa 2020)
 //
-// They are those of uncertainty_metrics and robustness_metrics; where these differ from each other or from the textbook,
+// These are the formulas of uncertainty_metrics and robustness_metrics. Where the two differ from each other or from the textbook,
 // DiversityOptions has the choice.
 //
-// Two kinds of predictions are an ensemble in one array, and have accumulators for a metrics.Pass: Information is of the
-// log-likelihoods that draws of a model's parameters give each row, Knowledge of Dirichlet distributions.
+// Two kinds of predictions hold an ensemble in one array, and have accumulators for a metrics.Pass: Information takes the log-likelihood of
+// each row under draws of a model's parameters, and Knowledge takes Dirichlet distributions.
 package ensemble

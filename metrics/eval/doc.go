@@ -1,10 +1,9 @@
-// Package eval puts accumulators together to an evaluation: a list of metrics by name and option in, one state that
-// merges, and their values out. Its table of descriptors is what the command, the documents and the help texts are
-// made of.
+// Package eval evaluates metrics by name: a list of names and options in, one state that merges, values out. The command, the
+// documents and the help texts use its table of descriptors.
 //
-// An Evaluation is of one set of rows, Groups are those of rows by the values of columns and of all of them, and a Multilabel is one
-// of each of several independent labels. All merge to the byte, whatever the order.
+// Start with ParseMetrics and New. An Evaluation is for one set of rows. Groups has one for each group of rows, by the values of columns,
+// and one for all rows. A Multilabel has one for each of several independent labels. All merge to the byte, in any order.
 //
-// Some names mean something else of other predictions, such as nll of classes and of normal forecasts: Descriptor.Also has those,
-// Descriptor.In the one of a Shape.
+// Some names have another meaning for other predictions: nll of classes is not nll of normal forecasts. Descriptor.Also lists these
+// meanings, and Descriptor.In returns the one for a Shape.
 package eval

@@ -1,4 +1,4 @@
-// Package parallel has the kernels of ranking and equal mass on all cores: a sort, and bins of equal mass without one. Their
-// results have the same bits for any number of threads, which is the number of goroutines; 0 or less means GOMAXPROCS. What
-// they allocate is said at each, and nothing of it is kept.
+// Package parallel sorts and bins on all cores: a sort, and bins of equal mass that need no sort. Results have the same bits for any number
+// of threads. The number of threads is the number of goroutines; 0 or less means GOMAXPROCS. Each function documents what it
+// allocates, and keeps nothing.
 package parallel

@@ -1,8 +1,8 @@
-// Package rank measures how well scores put rows in order, and what that order is good for: areas under curves, answers that
-// are withheld where confidence is low, and the detection of rows from elsewhere.
+// Package rank measures how well scores order rows, and what the order is good for: areas under curves, abstention where confidence is
+// low, and detection of out-of-distribution rows.
 //
-// A Ranking is made of cells of scores and outcomes, from memory or from a state, and answers all that they determine: areas
-// under the receiver operating characteristic, the precision-recall and the risk-coverage curve, abstention and work shared
-// with an oracle. Retention and Scores are accumulators for what cells do not have: losses by confidence, and scores that
-// are no probabilities, of which OOD compares two sets.
+// Start with RankingOf, which takes cells of scores and outcomes, from memory or from a state. A Ranking has the areas under the receiver
+// operating characteristic, precision-recall and risk-coverage curves, abstention, and collaboration with an oracle. Two
+// accumulators keep what cells lack: Retention has losses by confidence, and Scores has scores that are not probabilities, which OOD
+// compares between two sets.
 package rank

@@ -1,21 +1,21 @@
-// Package regress has the metrics of regression forecasts: normal ones (metrics.Normals), quantiles (metrics.Quantiles) and samples
-// (metrics.Samples). Which type answers what:
+// Package regress measures regression forecasts: normal ones (metrics.Normals), quantiles (metrics.Quantiles) and samples
+// (metrics.Samples). Its accumulators:
 //
-//	Errors       how far they are off: RMSE, MAE, bias, the error of the median                     all; of quantiles the last
-//	Normal       NLL and CRPS; sharpness, and whether the stated spread is right: ZMS, RCE          Normals
-//	Spread       whether it is right where it is small and where it is large: ENCE, UCE             Normals
-//	Intervals    coverage, width and score of central intervals                                     all
-//	Quantiles    pinball loss, weighted interval score with its parts, CRPS by quantiles            all
-//	Calibration  how often what was observed is below the quantile of each level, a Curve           all
-//	PIT          the histogram of the probability of what was observed or less, and its p-value     all
-//	Ranks        the histogram of its rank among the samples, and its p-value                       Samples
+//	Errors       RMSE, MAE, bias, absolute error of the median                                all; of quantiles only the last
+//	Normal       NLL and CRPS; sharpness; ZMS and RCE, which check the stated spread          Normals
+//	Spread       ENCE and UCE, which check it where it is small and where it is large         Normals
+//	Intervals    coverage, width and score of central intervals                               all
+//	Quantiles    pinball loss, weighted interval score with its parts, CRPS by quantiles      all
+//	Calibration  share of observed values below the quantile of each level, as a Curve        all
+//	PIT          histogram of the forecast probability below the observed value, with p-value all
+//	Ranks        histogram of the observed value's rank among the samples, with p-value       Samples
 //
-// All of them are metrics.Accumulators: one metrics.Pass feeds many, and NormalPredictions makes what it reads of columns. A Curve has
-// areas between it and the diagonal, what chance would show of them, and intervals. The CRPS of samples is in metrics/score, and so are
-// closed forms of other distributions; Frequency and PIT.AddValues take any distribution.
+// NormalPredictions makes predictions of columns, and one metrics.Pass feeds many accumulators. A Curve has areas between it and the
+// diagonal, with intervals and with the areas that chance produces. The CRPS of samples, and closed forms for other distributions, are in
+// metrics/score. Frequency and PIT.AddValues take any distribution.
 //
-// ParseRowMetric has the value of each row, and DieboldMariano tells by such losses which of two forecasts is the better one.
+// ParseRowMetric has the value of each row. DieboldMariano tests by such losses which of two forecasts is better.
 //
-// Sums carry the unit of what was observed, so they are exact whatever that is: states merge to the byte, in any order. What draws
-// random numbers (PIT, Ranks where there are ties) keys them by a seed and the number of the row.
+// Sums keep the unit of the observed values and are exact at any size, so states merge to the byte in any order. Random numbers (PIT, and
+// Ranks with ties) are keyed by a seed and the number of the row.
 package regress
