@@ -20,7 +20,7 @@ func normals64(seed uint64, n int) []float64 {
 	return x
 }
 
-// TestAffineSums: the matrices are what math/big makes of their formulas, within what so many roundings may take.
+// TestAffineSums: the matrices agree with their formulas in math/big, within the bound of their roundings.
 func TestAffineSums(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		for _, s := range [][3]int{{1, 1, 1}, {5, 3, 4}, {9, 130, 11}, {sized(40, 140, 140), 7, 26}, {30, sized(10, 40, 40), sized(20, 50, 50)}} {
@@ -176,7 +176,7 @@ func TestResiduals(t *testing.T) {
 	})
 }
 
-// TestResidualFaults: what a row with a fault gets, and what is none.
+// TestResidualFaults: the results of rows with a fault, and of special values that are no fault.
 func TestResidualFaults(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	isatest.Each(t, func(t *testing.T) {

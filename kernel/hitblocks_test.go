@@ -136,7 +136,7 @@ func TestHitBlocksOne(t *testing.T) {
 func TestHitBlocksEnds(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		for n := 1; n <= 3*64; n++ {
-			for change := range n + 1 { // so many keys have the lower score
+			for change := range n + 1 { // number of keys with the lower score
 				keys, want := make([]uint32, n), make([]uint64, (n+63)/64)
 				for i := range keys {
 					keys[i] = hitKey(0.25, uint32(i/50&1))

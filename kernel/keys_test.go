@@ -96,7 +96,7 @@ func testKey[T any, K Key](t *testing.T, x []T, keys []K, i int, compare func(a,
 	}
 }
 
-// hitScores are scores of which some are outside [0,1], with outcomes.
+// hitScores returns scores, some of them outside [0,1], with outcomes.
 func hitScores[T float32 | float64](r *rand.Rand, n int, any func(r *rand.Rand) T) (p []T, hit []uint8) {
 	p, hit = make([]T, n), make([]uint8, n)
 	for i := range p {

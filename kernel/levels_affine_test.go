@@ -14,7 +14,7 @@ type affineRooms struct {
 	r    *rand.Rand
 	x    [3]*levelRoom[float64]
 	out  [2]*levelRoom[float64]
-	odds int // one in so many elements is special, none if 0
+	odds int // one element in this many is special; 0 means none
 	// How many are is dealt to the matrices of a round in turn.
 	round, turn int
 }

@@ -33,7 +33,7 @@ func lowests() map[string]Lowest {
 	}
 }
 
-// classValue returns an entry: small as most are, or any, or one in so many that breaks code.
+// classValue returns an entry: usually small, sometimes any, rarely one on which code tends to break.
 func classValue(r *rand.Rand, awkward []float64, odds int) float64 {
 	switch r.IntN(odds) {
 	case 0:

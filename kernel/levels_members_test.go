@@ -34,7 +34,7 @@ func testMembers[T check.Element](t *testing.T, f memberKernel[T]) {
 	xs, ds := newRoom[T](t, (most+20)*mostMembers), newRoom[T](t, most)
 	t.Run(f.name, func(t *testing.T) {
 		r := check.Rand(71)
-		// odds: one in so many elements is special, none if 0.
+		// odds: one element in this many is special; 0 means none.
 		run := func(in, out place, members, n, stride, odds int) {
 			t.Helper()
 			size := 0

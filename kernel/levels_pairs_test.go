@@ -92,7 +92,7 @@ func testPairs[T check.Element](t *testing.T, f pairKernel[T]) {
 		}
 		anywhere := func() place { return place{off: r.IntN(32)} }
 		side := func(s side) func() place { return func() place { return place{side: s} } }
-		// mixed are numbers of several sizes, of which one in odds is special, none if 0.
+		// mixed returns numbers of several sizes; one in odds is special, none if odds is 0.
 		mixed := func(odds int) func(int, int) T {
 			scale := math.Ldexp(1, -r.IntN(40))
 			return func(matrix, i int) T {

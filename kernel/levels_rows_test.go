@@ -298,7 +298,7 @@ func (s *levelStage[T, D]) anyCase(rows, k int) *rowCase[T] {
 	return c
 }
 
-// anyLabel draws from all classes, the first, the last, and what is none.
+// anyLabel draws from all classes, the first, the last, and invalid labels.
 func anyLabel(r *rand.Rand, k int) int32 {
 	switch r.IntN(16) {
 	case 0:

@@ -33,7 +33,7 @@ func sized[T any](short, usual, full T) T {
 	return usual
 }
 
-// full tells whether a test leaves nothing out.
+// full reports whether a test leaves nothing out.
 func full() bool { return sized(false, false, true) }
 
 // all are as many hands as there are combinations.
@@ -147,7 +147,7 @@ const (
 	margin         = 64
 	maxOff         = 64
 	bytesAround    = 0xFF // the bytes beside inputs and between their rows: NaN as floats, no class as labels
-	bytesUnwritten = 0xA5 // the bytes of outputs before a call, and beside them: not NaN, which would equal another NaN
+	bytesUnwritten = 0xA5 // the bytes in and around outputs before a call; not NaN, which would equal another NaN
 )
 
 // A levelRoom is memory that slices of one type are cut from, one at a time.
@@ -267,7 +267,7 @@ func (s *sheet[T]) after(first bool) error {
 	return nil
 }
 
-// inside tells whether all[i] may be written, and which element of which row it is.
+// inside reports whether all[i] may be written, and which element of which row it is.
 func (s *sheet[T]) inside(i int) (row, j int, ok bool) {
 	i -= s.lo
 	if i < 0 || i >= len(s.s) {

@@ -81,7 +81,7 @@ func cellOracle(p []float64, y []uint8) (s BinSum, out int) {
 	return s, out
 }
 
-// awkward are n scores of which some are at the ends of [0,1] and some outside.
+// awkward returns n scores, some of them at the ends of [0,1] and some outside.
 func awkward(n int) []float64 {
 	r := check.Rand(uint64(5000 + n))
 	ends := []float64{0, 1, math.Copysign(0, -1), math.Nextafter(1, 2), -5e-324, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, 0x1p-52, 3 * 0x1p-52, 5e-324}

@@ -98,7 +98,7 @@ func TestNormal(t *testing.T) {
 	})
 }
 
-// TestNormalFaults: rows with a fault, and those of which a column leaves the range, alone and among others.
+// TestNormalFaults: rows with a fault, and rows with a column that overflows, alone and among others.
 func TestNormalFaults(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	isatest.Each(t, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestNormalFaults(t *testing.T) {
 	})
 }
 
-// normalRows returns rows of k numbers, stride apart, of which one in odds has something awkward.
+// normalRows returns rows of k numbers, stride apart, one in odds with something awkward.
 func normalRows[T check.Element](r *rand.Rand, x []T, rows, k, stride, odds int, awkward []T) {
 	for i := range rows {
 		row := x[i*stride:][:k]

@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/internal/check"
 )
 
-const phiPrec = 2400 // tails of 2^-1022 are what is left of 1/2, and the terms of the sum reach 2^1000
+const phiPrec = 2400 // tails of 2^-1022 remain after cancellation from 1/2, and the terms of the sum reach 2^1000
 
 func phiFloat(v float64) *big.Float { return new(big.Float).SetPrec(phiPrec).SetFloat64(v) }
 

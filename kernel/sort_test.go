@@ -65,7 +65,7 @@ func longest() int {
 	return sized(10_000, 600_001, 600_001)
 }
 
-// takesLong tells whether the order numbered i is tried with the length numbered j, which is a long one: a few are.
+// takesLong reports whether the order numbered i is tried with the length numbered j, which is a long one: a few are.
 func takesLong(i, j int) bool { return (i+j)%sized(5, 17, 5) == 0 }
 
 func TestSort(t *testing.T) {

@@ -325,7 +325,7 @@ func TestSums(t *testing.T) {
 			switch other {
 			case "weights":
 				p.Weights = []float64{1, 1, 1, 1, 1, 1, 1, 0}
-				put(p, 7, 0, 1/float64(c.k)+0x1p-6) // the sum of an absent row is nobody's business
+				put(p, 7, 0, 1/float64(c.k)+0x1p-6) // the sum of an absent row does not matter
 			case "bad rows":
 				p.Labels[0] = -1
 				put(p, 0, 0, 1/float64(c.k)+0x1p-6)

@@ -14,7 +14,7 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// claims returns n rows of one class of confidence c, of which every tenth is wrong.
+// claims returns n rows that give one class the confidence c; every tenth is wrong.
 func claims(n, classes int, c float64, t metrics.DType) *metrics.Predictions {
 	v := make([]float64, 0, n*classes)
 	p := &metrics.Predictions{Labels: make([]int32, n)}

@@ -90,7 +90,7 @@ func wantTile(p *metrics.Predictions, i int, renormalize bool) []float64 {
 	return n64
 }
 
-// uneven are rows of which no two neighbours are alike, but of log-probabilities; probabilities are multiples of 1/128.
+// uneven returns rows whose neighbours differ, except log-probabilities; probabilities are multiples of 1/128.
 func uneven(n, k int, kind metrics.Kind, t metrics.DType) *metrics.Predictions {
 	p := even(n, k, kind, t)
 	for i := range n {

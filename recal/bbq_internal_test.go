@@ -147,7 +147,7 @@ func bbqPredictions(p, y []float64) *metrics.Predictions {
 	return &metrics.Predictions{Scores: metrics.Scores{F64: p, Rows: len(p), Classes: 1}, Labels: l}
 }
 
-// bbqDraws returns scores, of so many values, and outcomes of probability p*p.
+// bbqDraws returns scores with this many values, and outcomes with probability p*p.
 func bbqDraws(seed uint64, n int, distinct int64) (p, y []float64) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	p, y = make([]float64, n), make([]float64, n)
@@ -332,7 +332,7 @@ func TestBBQSame(t *testing.T) {
 	}
 }
 
-// bbqChunks yields predictions by so many rows.
+// bbqChunks yields predictions in chunks of this many rows.
 type bbqChunks struct {
 	p        *metrics.Predictions
 	rows, at int

@@ -238,7 +238,7 @@ func TestStreamBinary(t *testing.T) {
 	}
 }
 
-// TestCurveFiles: what is no curve is not read, whoever wrote it.
+// TestCurveFiles: invalid curves are rejected, whoever wrote them.
 func TestCurveFiles(t *testing.T) {
 	fit := Fit{Rows: 1, Classes: 1, Kind: "probs", FirstLeftOut: -1}
 	for _, c := range []struct {
@@ -288,7 +288,7 @@ func TestBinBytes(t *testing.T) {
 	}
 }
 
-// TestTopLabelTiny: what is left of 1 is shared by others that are the least numbers there are.
+// TestTopLabelTiny: the rest of 1 is shared by others that are the smallest numbers.
 func TestTopLabelTiny(t *testing.T) {
 	p := &metrics.Predictions{Kind: metrics.Probs, Labels: []int32{0, 1, 0}}
 	p.Rows, p.Classes, p.F64 = 3, 3, []float64{1, 1e-310, 0, 1, 5e-324, 5e-324, 0.9, 0.1, 0}

@@ -96,7 +96,7 @@ func curvePick(p *metrics.Predictions, rows []int) *metrics.Predictions {
 	return q
 }
 
-// curveChunks yields predictions in chunks of so many rows.
+// curveChunks yields predictions in chunks of this many rows.
 type curveChunks struct {
 	p        *metrics.Predictions
 	at, size int

@@ -237,7 +237,7 @@ func (a *foldsRows) Merge(o metrics.Accumulator) error {
 	return nil
 }
 
-// foldsDistinct returns rows of which no two have the same score.
+// foldsDistinct returns rows with distinct scores.
 func foldsDistinct(n int) *metrics.Predictions {
 	p := dataRows(n, 1, 1, metrics.Float64)
 	p.Decisions, p.ConfidenceScores = nil, nil

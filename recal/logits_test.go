@@ -26,7 +26,7 @@ func TestLogitDigits(t *testing.T) {
 			t.Fatalf("the logit of %v is %v, and %v in a column", p, z, all[i])
 		}
 		if p > 0.25 && p < 0.75 {
-			// p/(1-p) - 1 = (2p-1)/(1-p), of which the logarithm is that of 1 plus it.
+			// p/(1-p) - 1 = (2p-1)/(1-p), and the logarithm is that of 1 plus this.
 			one, b := big.NewFloat(1).SetPrec(200), new(big.Float).SetPrec(200).SetFloat64(p)
 			u := new(big.Float).SetPrec(200).Sub(new(big.Float).SetPrec(200).Add(b, b), one)
 			u.Quo(u, new(big.Float).SetPrec(200).Sub(one, b))
@@ -59,7 +59,7 @@ func TestLogit(t *testing.T) {
 	}
 	worst := 0.0
 	check := func(p float64) {
-		// Near 1/2 by the area hyperbolic tangent, elsewhere by logarithms of which neither is near 0.
+		// Near 1/2 by the inverse hyperbolic tangent, elsewhere by logarithms that are not near 0.
 		want := 2 * math.Atanh(2*p-1)
 		switch {
 		case p < 0.25:

@@ -15,7 +15,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// mapGoesTogether tells whether a method's options do.
+// mapGoesTogether reports whether a method's options do.
 func mapGoesTogether(m Method) bool {
 	_, err := m.Fit(InMemory(mapData(20)[0]), nil)
 	return err == nil || !strings.Contains(err.Error(), "do not go together")
@@ -96,7 +96,7 @@ func mapsOf(t *testing.T, n int) []mapFitted {
 	return l
 }
 
-// mapsMade are the maps of so many rows, which no test changes.
+// mapsMade caches maps by number of rows; tests must not change them.
 var mapsMade = map[int][]mapFitted{}
 
 // mapApply returns what a map makes of rows.
@@ -164,7 +164,7 @@ func mapSpaced(t *testing.T, b []byte) []byte {
 	return append(c.Bytes(), "\r\n \t"...)
 }
 
-// TestMapDamage: a file of which any byte is another one, or that ends anywhere, is an error or the same map.
+// TestMapDamage: a file with any byte changed, or truncated anywhere, is an error or the same map.
 func TestMapDamage(t *testing.T) {
 	done, step := map[string]bool{}, check.Size(17, 5, 1)
 	for _, f := range mapsOf(t, 40) {

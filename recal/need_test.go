@@ -36,7 +36,7 @@ func TestNeedOf(t *testing.T) {
 	}
 }
 
-// TestNeedOfReads: that many reads a fit takes that sorts, and about so many another.
+// TestNeedOfReads: the number of reads is exact for fits that sort, and approximate for others.
 func TestNeedOfReads(t *testing.T) {
 	p := dataRows(4000, 12, 12, metrics.Float32)
 	p.Weights = nil

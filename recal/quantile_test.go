@@ -46,7 +46,7 @@ func (s *quantileSource) Next() (*metrics.Chunk, error) {
 	return c, nil
 }
 
-// quantileChunks returns predictions as data in chunks of so many rows.
+// quantileChunks returns predictions as data in chunks of this many rows.
 func quantileChunks(p *metrics.Predictions, size int) recal.Data {
 	return recal.OpenFunc(func() (recal.Source, error) { return &quantileSource{p: p, size: size}, nil })
 }
@@ -86,7 +86,7 @@ func quantileApplied(t *testing.T, m recal.Map, p *metrics.Predictions) *metrics
 	return &c.Predictions
 }
 
-// TestQuantileNarrow: quantiles of float32 are those of float64, and of a row that is none they are NaN.
+// TestQuantileNarrow: quantiles of float32 equal those of float64, and are NaN for an invalid row.
 func TestQuantileNarrow(t *testing.T) {
 	levels := []float64{0.1, 0.5, 0.9}
 	wide := quantileOf(sigmaForecasts(300, 3, 1), levels)
@@ -116,7 +116,7 @@ func TestQuantileNarrow(t *testing.T) {
 				t.Fatalf("%v: %v became %v", kind, v, small.F32[j])
 			}
 		}
-		// In place, as rows lie apart, and with a row that is none.
+		// In place, with strided rows, and with an invalid row.
 		odd := metrics.Scores{Rows: 3, Classes: 3, Stride: 4}
 		odd.F64 = append(append(append(odd.F64, wide.F64[:3]...), -7, 1, math.NaN(), 2, -7), wide.F64[6:9]...)
 		f.Apply(&odd, &odd, kind)

@@ -183,7 +183,7 @@ func realRows(t *testing.T, name string, d recal.Data, methods []string, shape e
 		}
 		after := realValues(t, other, fit, out, given, columns)
 		realPrint(name, text, after)
-		// One number cannot fit so many rows too well.
+		// One number cannot overfit this many rows.
 		if text == "temperature" && fit.Fit().Rows > 3000 && !(after[0] <= before[0]+0.002) {
 			t.Errorf("%s, %s: the NLL of rows that were not seen goes from %v to %v", name, text, before[0], after[0])
 		}

@@ -11,18 +11,20 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Vector is vector scaling: softmax(w*z + b), with a factor and a bias for each class, of the least mean NLL. The arg max may change.
+// Vector is vector scaling: softmax(w*z + b), with a factor and a bias for each class that minimise the mean NLL. The arg
+// max may change.
 //
-// The logits z of probabilities are their logarithms. Logits are used as they are given: adding a number to all logits of a row changes the
-// result, unless all factors are equal. A class of probability 0, or of logit -Inf, keeps probability 0. Rows whose label is such a class
-// are left out (see Fit).
+// The logits z of probabilities are their logarithms. Logits are used as they are given: adding a number to all logits of a
+// row changes the result, unless all factors are equal. A class of probability 0, or of logit -Inf, keeps probability 0.
+// Rows whose label is such a class are left out (see Fit).
 //
-// The fit uses L-BFGS and starts from the best temperature. It ends when no element of the gradient is above 1e-9, with logits in units of
-// their standard deviations, or when rounding lets no step improve and none is above 1e-6. After 2000 passes the error wraps ErrNoMinimum.
+// The fit uses L-BFGS and starts from the best temperature. It ends when no element of the gradient is above 1e-9 in
+// absolute value, with logits in units of their standard deviations, or when rounding prevents further progress and none is
+// above 1e-6. After 2000 passes the error wraps ErrNoMinimum.
 //
-// The error wraps ErrUnreachable if there is no best map: no row counts; all labels are one class; a class that has probability is no row's
-// label; or scores separate some labels from the others so well that factors or biases grow without end. One score a row is an error: a
-// factor and a bias of one score are Platt.
+// The error wraps ErrUnreachable if there is no best map: no row counts; all labels are one class; a class with positive
+// probabilities is no row's label; or scores separate some labels from the others so well that factors or biases grow
+// without bound. One score per row is an error; Platt fits a factor and a bias to one score.
 //
 // A file has the parameters factors, biases, passes and gradient (see VectorMap.Passes).
 //

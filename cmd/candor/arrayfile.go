@@ -15,14 +15,14 @@ import (
 	"github.com/candor-go/candor/predictions"
 )
 
-// arrayFile is an .npy file under way: rows are written at places that are known before any row is, so that they may come in any order.
+// arrayFile is an .npy file being written. The place of every row is known in advance, so rows may arrive in any order.
 type arrayFile struct {
 	file   *os.File
 	head   []byte
 	failed atomic.Pointer[error]
 }
 
-// newArrayFile creates the file beside the one that it is to become, or, where that is no regular file, in the folder for such.
+// newArrayFile creates the file next to its final path or, if that is not a regular file, in the folder for temporary files.
 func newArrayFile(path string, shape []int64, t metrics.DType) (*arrayFile, error) {
 	a := &arrayFile{head: predictions.NPYHeader(shape, t)}
 	var err error
@@ -38,7 +38,7 @@ func newArrayFile(path string, shape []int64, t metrics.DType) (*arrayFile, erro
 	return a, nil
 }
 
-// target follows a link, which stays.
+// target follows a link, so that the link itself stays.
 func target(path string) string {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		return to
@@ -46,7 +46,7 @@ func target(path string) string {
 	return path
 }
 
-// replaced tells whether a file is made anew; what is no regular file is written to.
+// replaced reports whether writing replaces the file; anything that is not a regular file is written to directly.
 func replaced(path string) bool {
 	if path == "-" {
 		return false
@@ -61,7 +61,7 @@ func (a *arrayFile) put(b []byte, at int64) {
 	}
 }
 
-// failure returns what went wrong in writing.
+// failure returns the error of writing, if any.
 func (a *arrayFile) failure() error {
 	if e := a.failed.Load(); e != nil {
 		return *e
@@ -69,10 +69,10 @@ func (a *arrayFile) failure() error {
 	return nil
 }
 
-// remove takes the file away, if it is still there.
+// remove removes the file if it still exists.
 func (a *arrayFile) remove() { temporary.Remove(a.file) }
 
-// finish makes of the file what is wanted: what write writes, or, if that is nil, the array as it is.
+// finish completes the file with what write writes or, if write is nil, with the array as it is.
 func (a *arrayFile) finish(c *cobra.Command, path string, write func(io.Writer) error) error {
 	if write == nil {
 		if replaced(path) {
@@ -114,7 +114,7 @@ func (a *arrayFile) finish(c *cobra.Command, path string, write func(io.Writer) 
 	return replace(f, target(path))
 }
 
-// replace closes a file and gives it its name.
+// replace closes a file and gives it its final name.
 func replace(f *os.File, path string) error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err

@@ -14,11 +14,11 @@ import (
 	"github.com/candor-go/candor/predictions/roles"
 )
 
-// scoreFlags say which columns of a table are the scores of which classes.
+// scoreFlags says which columns of a table hold the scores of which classes.
 type scoreFlags struct {
 	probs       []string
 	prefix      string // of the columns of probabilities
-	logitPrefix string // of those of logits
+	logitPrefix string // of the columns of logits
 	classes     []string
 	noHeader    bool
 }
@@ -32,10 +32,10 @@ func (s *scoreFlags) flags(c *cobra.Command) {
 	fl.StringSliceVar(&s.classes, "classes", nil, "`NAMES` of the classes, in the order of the columns, where these do not name them")
 }
 
-// given tells whether columns of scores are named.
+// given reports whether columns of scores are named.
 func (s *scoreFlags) given() bool { return len(s.probs) > 0 || s.prefix != "" || s.logitPrefix != "" }
 
-// check tells what does not go together, and sets what --logit-prefix says of the input.
+// checkTables returns an error for flags that exclude each other, and applies what --logit-prefix implies for the input.
 func (f *evalFlags) checkTables(c *cobra.Command) error {
 	s := &f.table
 	count := 0
@@ -65,7 +65,7 @@ func (f *evalFlags) checkTables(c *cobra.Command) error {
 	return nil
 }
 
-// rowColumn is a flag that names a column of a table with one value a row.
+// rowColumn is a flag that names a column of a table with one value per row.
 type rowColumn struct {
 	flag  string
 	names *[]string
@@ -81,7 +81,7 @@ func (f *evalFlags) rowColumns() []rowColumn {
 	}
 }
 
-// tables tells whether the files are tables with the scores of classes.
+// tables reports whether the files are tables with the scores of classes.
 func (f *evalFlags) tables(paths []string) bool {
 	return f.table.given() || slices.Contains([]string{"", "binary", "classification"}, f.task) && slices.ContainsFunc(paths, predictions.IsTable)
 }
@@ -124,7 +124,7 @@ func (j *job) openTable(f *evalFlags, paths []string) (*predictions.ForecastRead
 	return r, nil
 }
 
-// inClassTable returns what is said of a bad row with its line and column.
+// inClassTable returns the message about a bad row, extended by its line and column.
 func (f *evalFlags) inClassTable(r *predictions.ForecastReader, said string, b metrics.Fault, at *place) string {
 	_, what, _ := strings.Cut(said, ": ")
 	where := fmt.Sprintf("line %d", r.Line(b.Row))

@@ -19,11 +19,11 @@ import (
 	"github.com/candor-go/candor/report"
 )
 
-// compareRun are the flags of candor compare.
+// compareRun holds the flags of candor compare.
 type compareRun struct {
 	evalFlags
 	output
-	horizon int // of forecasts, for the test of Diebold and Mariano
+	horizon int // horizon of forecasts, for the test of Diebold and Mariano
 }
 
 func compareCommand() *cobra.Command {
@@ -106,7 +106,7 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	if err := f.plot.checkFile("", "", append(append(slices.Clone(paths), f.labels...), f.weights...)...); err != nil {
 		return err
 	}
-	defer stayWithin(j.memory)() // what sets answer together, too
+	defer stayWithin(j.memory)() // also limits the memory of joint answers
 	var first predictions.Info
 	sets := make([]*eval.Evaluation, len(paths))
 	for i, path := range paths {
@@ -139,7 +139,7 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	return f.show(c, names, sets, tests)
 }
 
-// alike tells what keeps two sets from being compared.
+// alike returns an error if two sets cannot be compared.
 func alike(a, b string, first, other predictions.Info) error {
 	if first.Classes == other.Classes && first.Rows == other.Rows {
 		return nil
@@ -151,8 +151,8 @@ func alike(a, b string, first, other predictions.Info) error {
 	return badAt(place{File: b, Remedy: remedy}, "%s is %s and %s is %s, so they differ in %s", a, first.Shape, b, other.Shape, what)
 }
 
-// setNames makes names of paths: the file's, without extension, and as many of its folders as keep names apart. A file
-// that is named again gets a number.
+// setNames derives names from paths: the file name without extension, with as many folders as needed to make names distinct.
+// A repeated file gets a number.
 func (s *sources) setNames(paths []string) []string {
 	var files []string
 	for _, p := range paths {
@@ -270,7 +270,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 	return nil
 }
 
-// percent writes a level with the digits that it has.
+// percent formats a level with as many digits as it has.
 func percent(level float64) string {
 	return strconv.FormatFloat(math.Round(1e8*level)/1e6, 'f', -1, 64) + "%"
 }

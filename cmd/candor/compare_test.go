@@ -144,7 +144,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareWidth: intervals stand below the values where there is no room beside them, and sets in several tables.
+// TestCompareWidth: without room beside the values, intervals are below them, and sets are divided among several tables.
 func TestCompareWidth(t *testing.T) {
 	d := newDir(t)
 	a, b, y := pair(t, d, 3)
@@ -264,7 +264,7 @@ func TestSeed(t *testing.T) {
 	if code, _, errs := candor(t, "merge", d.at("1.state"), d.at("2.state")); code == 0 || !strings.Contains(errs, "seeds 1 and 2") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	// Where nothing is drawn the seed is none of the state.
+	// If nothing is drawn, the seed is not part of the state.
 	a, _ := run("default", "1", "1")
 	if b, _ := run("default", "2", "1"); a != b {
 		t.Error("a seed that nobody takes makes a difference")

@@ -9,11 +9,11 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
-// completing tells whether a command line is the shell's question what it may complete.
+// completing reports whether the command line is a shell's request for completions.
 func completing(c *cobra.Command) bool { return strings.HasPrefix(c.Name(), cobra.ShellCompRequestCmd) }
 
-// completeFlags says what the flags of all commands below c take. It is for a shell that asks, and done for no other command line: cobra
-// keeps it, with all commands, as long as the process runs.
+// completeFlags registers the completions of all flags below c. It runs only for completion requests, since cobra keeps
+// them, with all commands, as long as the process runs.
 func completeFlags(c *cobra.Command) {
 	fixed := func(words ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
@@ -44,7 +44,7 @@ func completeFlags(c *cobra.Command) {
 	}
 }
 
-// completeMetrics completes the last name of a list; the shell replaces all of it.
+// completeMetrics completes the last name of a list; the shell replaces the whole list.
 func completeMetrics(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	before := typed[:strings.LastIndexByte(typed, ',')+1]
 	if strings.Count(before, "(") > strings.Count(before, ")") {

@@ -311,7 +311,7 @@ func exactSamples(seed uint64, rows, draws int) (samples, observed []float64) {
 	return samples, observed
 }
 
-// exactLogLiks returns rows of log-likelihoods, in some of which one draw outweighs the others.
+// exactLogLiks returns rows of log-likelihoods; in some rows one draw outweighs the others.
 func exactLogLiks(seed uint64, rows, draws int) (l []float64) {
 	d := newDice(seed)
 	for i := range rows {

@@ -11,10 +11,10 @@ import (
 	"github.com/candor-go/candor/report/picture"
 )
 
-// mostPoints is how many points of a curve are drawn: more than a picture can show.
+// mostPoints is the largest number of points drawn for a curve: more than a picture can show.
 const mostPoints = 2000
 
-// curvePicture is one of the pictures over ranks.
+// curvePicture returns one of the pictures over ranks.
 func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.Drawing {
 	c := &picture.Curves{Subtitle: d.Verdict()}
 	switch kind {
@@ -36,7 +36,7 @@ func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.D
 	case "ood-roc":
 		o := e.Foreign()
 		if o == nil {
-			break // scores that cannot be compared: the metrics say why
+			break // scores that cannot be compared; the metrics give the reason
 		}
 		area, _ := o.AUROC()
 		fpr, _ := o.FPRAt(0.95)
@@ -49,7 +49,7 @@ func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.D
 	return c
 }
 
-// roc adds a receiver operating characteristic and chance.
+// roc adds a receiver operating characteristic and the line of chance.
 func roc(c *picture.Curves, points []rank.Point) {
 	x, y := coordinates(points)
 	c.Curves = []picture.Curve{{Name: "by score", X: x, Y: y}, {Name: "chance", X: []float64{0, 1}, Y: []float64{0, 1}, Bound: true}}
@@ -91,7 +91,7 @@ func riskCoverage(c *picture.Curves, e *eval.Evaluation) {
 		picture.Curve{Name: "chance", X: []float64{0, 1}, Y: []float64{wrong, wrong}, Bound: true})
 }
 
-// rejection draws the accuracy of what is kept, by the share of rows rejected, of which out-of-distribution ones are always wrong.
+// rejection draws the accuracy of the rows kept, by the share of rows rejected. Out-of-distribution rows are always wrong.
 func rejection(c *picture.Curves, e *eval.Evaluation) {
 	c.Title = "Accuracy when the least confident rows are rejected"
 	c.X, c.Y, c.Fit = "share of rows rejected, least confident first", "accuracy of the others", true
@@ -99,7 +99,7 @@ func rejection(c *picture.Curves, e *eval.Evaluation) {
 	if len(points) == 0 {
 		return
 	}
-	// What is left cannot be better than the rows that may be right.
+	// The best possible curve depends on the share of rows that can be right.
 	right, of := e.Loss.Accuracy(), "best: all errors rejected first"
 	if e.Spec.Out {
 		c.Subtitle += fmt.Sprintf("\nWith %s out-of-distribution rows, all of them errors", report.Count(e.Out.Rows))

@@ -17,20 +17,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// lossOfRows are the losses of rows that metrics of forecasts are means of, where the names differ.
+// lossOfRows maps metrics of forecasts to the loss per row whose mean they are based on, if its name differs.
 var lossOfRows = map[string]string{"rmse": "squared_error", "mae": "abs_error", "ae_median": "abs_error"}
 
-// rowLosses are the losses of each row of a set, loss by loss, NaN for rows that were left out. It is an accumulator that has no state.
+// rowLosses holds the losses of each row of a set, loss by loss, with NaN for rows that were left out. It is an accumulator
+// without a state.
 type rowLosses struct {
 	losses []metrics.RowMetric
 	values [][]float64
-	seen   []float64                         // what was observed; none where rows have errors alone
-	grown  *atomic.Bool                      // there are more rows than there were
-	of     []func([]float64, *metrics.Block) // one of each loss
+	seen   []float64                         // observed values; none if rows hold only errors
+	grown  *atomic.Bool                      // there are more rows than in the first read
+	of     []func([]float64, *metrics.Block) // one per loss
 	v      []float64
 }
 
-// lossesOf returns the losses of rows of which metrics of an evaluation are made.
+// lossesOf returns the losses per row on which an evaluation's metrics are based.
 func lossesOf(e *eval.Evaluation) (l []metrics.RowMetric) {
 	if !eval.Forecasts(e.Spec.Kind) {
 		return nil
@@ -62,7 +63,7 @@ func lossesOf(e *eval.Evaluation) (l []metrics.RowMetric) {
 	return l
 }
 
-// rowLosses reads the rows of a set again for the losses of each.
+// rowLosses reads the rows of a set again to compute the losses of each.
 func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, path string, losses []metrics.RowMetric) (*rowLosses, error) {
 	r, err := j.source(&f.evalFlags, []string{path})
 	if err != nil {
@@ -98,7 +99,7 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, pat
 	return l, nil
 }
 
-// allRowsOf returns how many rows a set's files have, those that were left out among them.
+// allRowsOf returns the number of rows in a set's files, including those that were left out.
 func allRowsOf(e *eval.Evaluation) int64 { return e.Audit.Rows + e.Audit.Dropped + e.Audit.Absent }
 
 func (l *rowLosses) begin() {
@@ -152,8 +153,8 @@ func (l *rowLosses) Merge(metrics.Accumulator) error     { return nil }
 func (l *rowLosses) AppendBinary([]byte) ([]byte, error) { return nil, errNoRowState }
 func (l *rowLosses) UnmarshalBinary([]byte) error        { return errNoRowState }
 
-// dieboldMariano compares the first set with each of the others, by the losses of rows that metrics are means of. It needs the rows in
-// order, and all their losses at once.
+// dieboldMariano compares the first set with each of the others, by the losses per row on which metrics are based. It needs
+// the rows in order, and all their losses in memory.
 func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []string, sets []*eval.Evaluation) (tests []report.DieboldMariano, note string, err error) {
 	losses := lossesOf(sets[0])
 	if len(losses) == 0 {
@@ -209,7 +210,7 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 	return tests, note, nil
 }
 
-// dmLines says what the tests found.
+// dmLines describes the results of the tests.
 func dmLines(tests []report.DieboldMariano) (lines []string) {
 	var few []string
 	for _, t := range tests {
@@ -219,7 +220,7 @@ func dmLines(tests []report.DieboldMariano) (lines []string) {
 			continue
 		}
 		verdict := "no difference seen"
-		if t.P < 1-t.Level { // where the interval leaves out 0
+		if t.P < 1-t.Level { // the interval excludes 0
 			verdict = t.A + " is better"
 			if t.Mean > 0 {
 				verdict = t.B + " is better"
@@ -237,7 +238,7 @@ func dmLines(tests []report.DieboldMariano) (lines []string) {
 	return lines
 }
 
-// pText writes a p-value.
+// pText formats a p-value.
 func pText(p float64) string {
 	if p < 1e-4 {
 		return "< 0.0001"

@@ -73,7 +73,7 @@ func TestInspectDroppedForecasts(t *testing.T) {
 	}
 }
 
-// TestDieboldMarianoOfOtherObservations: rows of which different numbers were observed are not of the same data.
+// TestDieboldMarianoOfOtherObservations: rows with different observed numbers are not the same data.
 func TestDieboldMarianoOfOtherObservations(t *testing.T) {
 	d := newDir(t)
 	a := d.put("a.csv", []byte("mean,sd,observed\n1,2,3\n1,1,3\n2,1,2\n"))

@@ -303,7 +303,7 @@ func checkMetrics(t *testing.T, l map[string]map[string]any, one, decided bool) 
 			if (lo == nil) != (hi == nil) || lo == nil && m["reason"] == nil || lo != nil && (m["level"] == nil || m["method"] == nil) {
 				t.Errorf("%s: low %v, high %v, level %v, method %v, reason %v", key, lo, hi, m["level"], m["method"], m["reason"])
 			}
-			if lo == "-Inf" { // of rce, of which few rows say little
+			if lo == "-Inf" { // rce is vague for few rows
 				lo = math.Inf(-1)
 			}
 			if lo != nil && !(lo.(float64) <= v && v <= hi.(float64)) {
@@ -330,7 +330,7 @@ func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 		return
 	}
 	defer spelledOut(t, key, s)
-	if s["event"] == nil && !strings.Contains(d.Options, "bins=N") { // it has options of its own, of which the text says those that it has
+	if s["event"] == nil && !strings.Contains(d.Options, "bins=N") { // it has its own options, and the text names those that are set
 		of := regexp.MustCompile("^(aurc|eaurc|augrc|oracle_accuracy|abstain_.*|retention_.*)$").MatchString(name)
 		if strings.Contains(text, "; of the caller's decisions in place of the arg max") != (decided && of) || strings.Contains(text, "top label; ") {
 			t.Errorf("%s: decisions %v: %s", key, decided, text)
@@ -519,7 +519,7 @@ func TestPages(t *testing.T) {
 			}
 			command, shown, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(block, "```\n$ "), "```"), "\n")
 			blocks++
-			// A last line in parentheses tells what is left out.
+			// A last line in parentheses says what is left out.
 			shown, rest, cut := strings.Cut(shown, "\n(")
 			out := shownBy(t, command)
 			if !cut {

@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
-// spelled has each metric that takes options with some of them, for predictions of so many classes.
+// spelled lists each metric that takes options, with some of them, for predictions of this many classes.
 func spelled(classes int) string {
 	l := []string{quick(classes), "topk_accuracy(k=2)", "topk_accuracy(k=2,ties=last)", "topk_accuracy(k=2,ties=all)", "nll(clip=1e-7)", "nll(clip=0.1,rescale=after)", "brier(form=per_class)", "ece(bins=30,adaptive,norm=l2)", "ece(adaptive,norm=max)", "ece(norm=l2)", "ece(norm=max,bins=3)",
 		"ece(bins=7,closed=right,norm=l2)", "ece(zero=dropped)", "ece_floor(bins=4,closed=right)", "ece_floor_q95(bins=5)", "ece_p(bins=2)", "mce(adaptive,bins=3)", "mce(closed=right)",
@@ -61,7 +61,7 @@ func TestSpelled(t *testing.T) {
 	}
 }
 
-// edges are sets of which some answers are not defined.
+// edges are data sets for which some answers are undefined.
 func edges() []law {
 	s, b := newSet(31, 40, 4), newSet(32, 40, 1)
 	sure := func(s *set, right bool) *set {
@@ -180,7 +180,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// asCoded tells whether a metric is as another program has it, whose figures may be beyond what they are to be.
+// asCoded reports whether a metric is as another program has it, whose figures may be beyond what they are to be.
 func asCoded(key string) bool {
 	return strings.Contains(key, "as_coded") || (strings.HasPrefix(key, "oracle_") || strings.HasPrefix(key, "abstain_")) && (strings.Contains(key, "bins=") || strings.Contains(key, "thresholds="))
 }

@@ -20,13 +20,13 @@ import (
 	"github.com/candor-go/candor/testdata/sample"
 )
 
-// evalFlags say how predictions are evaluated, for the commands that do.
+// evalFlags holds the flags for evaluating predictions, for all commands that do so.
 type evalFlags struct {
 	labels, weights []string
 	decisions       []string
-	scores          []string // by which rows are binned
+	scores          []string // confidence scores, by which rows are binned
 	input, task     string
-	event           string   // the class of two columns whose probability is judged, or the label of a table that is 1
+	event           string   // the class whose probability is judged, of two columns, or the label that counts as 1 in a table
 	ood             []string // files of out-of-distribution rows
 	memberAxis      int
 	firstRow        int64
@@ -37,18 +37,18 @@ type evalFlags struct {
 	onInvalid       string
 	renormalize     bool
 	bfloat16        bool
-	scaled          bool // evaluate after temperature scaling too
+	scaled          bool // also evaluate after temperature scaling
 	strict          bool // the command has neither --on-invalid nor --renormalize
-	unobserved      bool // forecasts are not judged, and what was observed may be missing
+	unobserved      bool // forecasts are not judged, so observed values may be missing
 	columns         columnFlags
 	table           scoreFlags
 	files           sources
 	threads         int
 	maxMemory       string
-	gated           []report.Gate // whose metrics are evaluated too
+	gated           []report.Gate // conditions whose metrics are also evaluated
 }
 
-// evalRun are the flags of candor eval.
+// evalRun holds the flags of candor eval.
 type evalRun struct {
 	evalFlags
 	output
@@ -151,7 +151,7 @@ and counts them.
 	return c
 }
 
-// likeHelp says what --like changes.
+// likeHelp describes --like.
 const likeHelp = `--like SYSTEM computes metrics as another system does. Metrics over bins are ece, ece_positive,
 ece_top_label, ece_floor, ece_floor_q95, ece_p, detectable_gap, mce, rmsce, rmsce_debiased,
 ece_unweighted and ece_bayes_*. What is not listed stays the same, and a metric's own options
@@ -202,23 +202,23 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
 }
 
-// limits are the flags of what may be used up.
+// limits adds the flags that limit resources.
 func (f *evalFlags) limits(c *cobra.Command) {
 	c.Flags().IntVar(&f.threads, "threads", 0, "`NUMBER` of threads; 0 is one per core")
 	memoryFlag(c, &f.maxMemory)
 }
 
-// job is what the flags ask for, as far as it is known before a file is opened.
+// job is what the flags request, as far as it is known before a file is opened.
 type job struct {
-	spec   eval.Spec // but for classes and metrics
+	spec   eval.Spec // except classes and metrics
 	pass   metrics.Options
 	read   predictions.Options
 	memory int64
-	also   func(of eval.Shape) string // metrics that are wanted besides those that --metrics lists
-	groups *eval.Groups               // what --group made of the last files
-	extent eval.Extent                // of the last files
-	more   int                        // sets like the next that are kept beside it
-	// Bytes of the buffers of the last files, and of the sets that were evaluated before.
+	also   func(of eval.Shape) string // metrics wanted in addition to those of --metrics
+	groups *eval.Groups               // groups of the last files, for --group
+	extent eval.Extent                // extent of the last files
+	more   int                        // further sets of the same size that are kept at the same time
+	// Bytes of the buffers of the last files, and of sets evaluated earlier.
 	buffers, held int64
 	passes        *passes // of files that are read several times
 }
@@ -298,8 +298,8 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	return &j, err
 }
 
-// evaluate reads the files of one set of predictions. ready is called when their headers have been read, with the
-// evaluation without rows; its error ends it.
+// evaluate reads the files of one set of predictions. ready is called after their headers have been read, with the
+// evaluation before any rows; an error from it stops the evaluation.
 func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready func(e *eval.Evaluation, i predictions.Info) error) (*eval.Evaluation, error) {
 	if err := f.checkScaled(paths); err != nil {
 		return nil, err
@@ -375,7 +375,8 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	return e, nil
 }
 
-// eventOf returns what two columns are read as: the scores of class 1, or of --event's, unless they are to be classes.
+// eventOf returns how two columns are read: as the scores of class 1, or of the class of --event, unless they are to be two
+// classes.
 func (f *evalFlags) eventOf() (predictions.Event, error) {
 	said := f.event != ""
 	_, ofNumbers := numbers[f.task]
@@ -392,7 +393,7 @@ func (f *evalFlags) eventOf() (predictions.Event, error) {
 	return predictions.Class1, nil
 }
 
-// checkShape tells whether scores are of a shape that the task can have.
+// checkShape returns an error if the shape of the scores does not fit the task.
 func (f *evalFlags) checkShape(c *cobra.Command, info predictions.Info, table bool) error {
 	switch {
 	case f.input == metrics.Dirichlet.String() && info.Classes == 1:
@@ -409,7 +410,7 @@ func (f *evalFlags) checkShape(c *cobra.Command, info predictions.Info, table bo
 
 const nothingLeft = "look at what --on-invalid error says, and at the weights"
 
-// reader is what the readers of files have in common.
+// reader is the common interface of the readers of files.
 type reader interface {
 	Info() predictions.Info
 	BytesRead() int64
@@ -417,7 +418,7 @@ type reader interface {
 	Close() error
 }
 
-// open opens the files, and returns besides how an evaluation is fed with them.
+// open opens the files. It also returns a function that feeds them to an evaluation.
 func (j *job) open(f *evalFlags, paths []string) (reader, func(*eval.Evaluation, *metrics.Options) error, error) {
 	if f.task == "ensemble" {
 		r, err := predictions.OpenMembers(paths, &j.read)
@@ -451,7 +452,8 @@ type groupedReader interface {
 	Group(i int32) []string
 }
 
-// feed returns how an evaluation is fed with rows, and with --group those of their groups, which become the job's.
+// feed returns a function that feeds rows to an evaluation. With --group it evaluates the groups too, and sets the job's
+// groups.
 func (j *job) feed(f *evalFlags, r groupedReader) func(*eval.Evaluation, *metrics.Options) error {
 	src := &numbered{r, f.firstRow}
 	return func(e *eval.Evaluation, o *metrics.Options) error {
@@ -474,7 +476,7 @@ func (j *job) feed(f *evalFlags, r groupedReader) func(*eval.Evaluation, *metric
 	}
 }
 
-// numbered is rows of a set that has others before them: the first has a number of its own.
+// numbered is a source whose first row has a given number, since other rows precede it.
 type numbered struct {
 	metrics.Source
 	first int64
@@ -488,7 +490,7 @@ func (n *numbered) Next() (*metrics.Chunk, error) {
 	return c, err
 }
 
-// within returns an error with the numbers that bad rows have in the source.
+// within returns the error with the row numbers of the source.
 func (n *numbered) within(err error) error {
 	var d *metrics.DataError
 	if errors.As(err, &d) {
@@ -528,7 +530,8 @@ func (f *evalFlags) addOut(c *cobra.Command, j *job, e *eval.Evaluation, pass *m
 	return nil
 }
 
-// withGated adds the metrics that gates look at. What is no metric, or none of these predictions, is an error.
+// withGated adds the metrics that gates refer to. An unknown metric, or one that does not apply to these predictions, is an
+// error.
 func withGated(l []eval.Metric, gates []report.Gate, of eval.Shape) ([]eval.Metric, error) {
 	for _, g := range gates {
 		m, err := g.Metric(of)
@@ -542,7 +545,7 @@ func withGated(l []eval.Metric, gates []report.Gate, of eval.Shape) ([]eval.Metr
 	return l, nil
 }
 
-// warnISA says that the level which the environment asks for is none.
+// warnISA warns if the level requested by the environment does not exist.
 func warnISA(c *cobra.Command) {
 	if e := isa.Info().EnvError; e != "" {
 		warn(c, "%s", e)
@@ -587,7 +590,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err := f.plot.checkFile("--state", f.state, reads...); err != nil {
 		return err
 	}
-	defer stayWithin(j.memory)() // of what answers and states take too
+	defer stayWithin(j.memory)() // also limits the memory of answers and states
 	twoColumns := false
 	e, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error {
 		twoColumns = i.Pairs
@@ -631,10 +634,10 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	return f.output.write(c, e, j.groups, next)
 }
 
-// sampleFiles has the predictions that are evaluated where none are named.
+// sampleFiles holds the predictions that are evaluated if none are named.
 var sampleFiles fs.FS = sample.Files
 
-// spec makes what is wanted of the flags, but for classes and metrics. bins is whether --bins was given.
+// spec returns the spec that the flags describe, without classes and metrics. bins says whether --bins was given.
 func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
 	if f.like != "" {
 		if s.Base, err = calib.Like(f.like); err != nil {
@@ -664,10 +667,10 @@ func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
 	return s, nil
 }
 
-// maxFirstRow leaves room for the numbers of the rows behind.
+// maxFirstRow leaves room for the numbers of the rows that follow.
 const maxFirstRow = 1 << 62
 
-// maxThreads bounds what is made before the first row is read.
+// maxThreads limits what is allocated before the first row is read.
 const maxThreads = 1024
 
 func (f *evalFlags) passOptions() (o metrics.Options, err error) {
@@ -685,13 +688,13 @@ func (f *evalFlags) passOptions() (o metrics.Options, err error) {
 	return o, nil
 }
 
-// tasks are the words of --task. The first two only say what the shape of the scores tells.
+// tasks are the values of --task. The first two only confirm what the shape of the scores shows.
 var tasks = []string{"classification", "binary", "multilabel", "ensemble", "regression", "quantiles", "samples", "loglik"}
 
-// numbers are the tasks whose scores are of no classes, with their kind.
+// numbers maps tasks whose scores do not belong to classes to their kind.
 var numbers = map[string]metrics.Kind{"regression": metrics.Normals, "quantiles": metrics.Quantiles, "samples": metrics.Samples, "loglik": metrics.LogLiks}
 
-// kind returns that of the scores; said tells whether --input is given.
+// kind returns the kind of the scores; said says whether --input is given.
 func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
 	if k, ok := numbers[f.task]; ok {
 		if said {
@@ -711,7 +714,7 @@ func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
 	return 0, usage("--input is %q; it is probs, logits, logprobs or dirichlet", f.input)
 }
 
-// locate says in which file, and in which row of that, the bad rows are.
+// locate adds the file, and the row within it, of the bad rows.
 func (f *evalFlags) locate(err error, r reader, paths []string) error {
 	var d *metrics.DataError
 	if !errors.As(err, &d) {
@@ -722,7 +725,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 	inTable := false
 	var m *ensemble.MemberError
 	team, many := r.(*predictions.MembersReader)
-	shared := len(d.Faults) // those of no single member, which stand first
+	shared := len(d.Faults) // faults of no single member, which come first
 	if errors.As(err, &m) {
 		if m.Err == d {
 			shared = 0
@@ -762,7 +765,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 			at.Column = b.Column
 		}
 		if t, ok := r.(*predictions.ForecastReader); ok && t.Line(d.Faults[i].Row) >= 0 {
-			// All of a row is in the table, and lines are told from 1.
+			// The table holds the whole row, and lines count from 1.
 			file, _ = r.Locate(d.Faults[i].Row)
 			said, inTable = f.inTable(t, said, d.Faults[i], &at), true
 		}
@@ -780,15 +783,15 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 	return &placed{strings.Join(lines, nextLine), first, err}
 }
 
-// beside returns the file of labels, weights or the like that belongs to a row of a file of scores, and the row's number in it:
-// one file for all rows, one for each file of scores, or none, where they are in the same .npz.
+// beside returns the file of labels, weights or the like for a row of a file of scores, and the row's number in it. There is
+// one file for all rows, or one for each file of scores, or none if they are in the same .npz.
 func (s *sources) beside(files, paths []string, scores string, row, all int64) (string, int64) {
 	switch {
 	case len(files) == 1:
 		return s.call(files[0]), all
 	case len(files) == len(paths):
 		for i, p := range paths {
-			// The name of an array may follow that of an .npz.
+			// The name of an .npz may be followed by the name of an array.
 			if n := s.call(p); n == scores || strings.HasPrefix(scores, n+":") {
 				return s.call(files[i]), row
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/candor-go/candor/report"
 )
 
-// certain counts the rows of a binary task of which one column says that the event is certain, where the map does not, or as a logit
-// that nobody reads.
+// certain counts the rows of a binary task for which one column states a certain event although the map does not, or as a
+// logit that readers do not accept.
 type certain struct {
 	mu    sync.Mutex
 	rows  int64
@@ -29,8 +29,8 @@ func (c *certain) add(row int64) {
 	c.rows++
 }
 
-// events writes what the map makes of a chunk of a binary task. Whether one column will do is known when all rows are: until then what
-// class 0 has of two stands behind it.
+// events writes the results of the map for a chunk of a binary task. Whether one column suffices is known only after all
+// rows. Until then the scores of class 0 for two columns are stored behind the first.
 func (m *mapper) events(c *metrics.Chunk) {
 	one := metrics.Scores{Rows: c.Rows, Classes: 1}
 	two := metrics.Scores{Rows: c.Rows, Classes: 2}
@@ -80,7 +80,7 @@ func putEvents[T float32 | float64](m *mapper, first int64, one, two []T) {
 	m.put(predictions.NPYData(zeros), int64(len(m.head))+size*(m.rows+first))
 }
 
-// saysCertain tells whether one column says of a row what two do not: the event is certain, and class 0 has something left.
+// saysCertain reports whether one column states a certain event although with two columns class 0 keeps something.
 func (m *mapped) saysCertain(one, zero float64) bool {
 	switch m.as {
 	case metrics.Logits:
@@ -91,7 +91,7 @@ func (m *mapped) saysCertain(one, zero float64) bool {
 	return one == 1 && zero > 0
 }
 
-// settle makes one column or two of what events has written.
+// settle turns what events has written into one column or two.
 func (m *mapped) settle(c *cobra.Command, path string) error {
 	if m.certain.rows > 0 && (m.width == 1 || m.as == metrics.Probs) {
 		m.tell(c, path)
@@ -105,7 +105,7 @@ func (m *mapped) settle(c *cobra.Command, path string) error {
 	return m.widen(path)
 }
 
-// tell notes which rows one column cannot tell.
+// tell reports the rows that one column cannot represent.
 func (m *mapped) tell(c *cobra.Command, path string) {
 	rows := fmt.Sprintf("%s rows, the first is row %d", report.Count(m.certain.rows), m.certain.first)
 	if m.certain.rows == 1 {
@@ -127,7 +127,7 @@ func (m *mapped) tell(c *cobra.Command, path string) {
 	warn(c, "%s", what)
 }
 
-// eventColumn is that of two columns.
+// eventColumn returns the column of the event among two.
 func (m *mapped) eventColumn() int {
 	if m.width == 2 {
 		return m.event
@@ -135,7 +135,7 @@ func (m *mapped) eventColumn() int {
 	return 1
 }
 
-// widen makes an array of two columns of the event's scores and of what class 0 has of two, which stands behind them.
+// widen builds an array of two columns from the event's scores and those of class 0, which are stored behind them.
 func (m *mapped) widen(path string) error {
 	a, err := newArrayFile(path, []int64{m.rows, 2}, m.dtype)
 	if err != nil {
@@ -167,7 +167,7 @@ func (m *mapped) widen(path string) error {
 	return a.failure()
 }
 
-// infinite tells whether the bytes of a number in an .npy are those of +Inf.
+// infinite reports whether the bytes of a number in an .npy are those of +Inf.
 func infinite(b []byte) bool {
 	if len(b) == 4 {
 		return math.IsInf(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), 1)

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// filled is the value of a flag, which may not be empty: a script whose variable is not set would otherwise evaluate something else.
+// filled is the value of a flag that may not be empty. Otherwise a script with an unset variable would evaluate something
+// else.
 type filled struct{ pflag.Value }
 
 var (
@@ -38,11 +39,11 @@ func (v filled) Set(s string) error {
 	return nil
 }
 
-// fillFlags makes it an error, for a command and all below it, to give a flag an empty value.
+// fillFlags makes empty values of flags an error, for a command and all below it.
 func fillFlags(c *cobra.Command) {
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if _, ok := f.Value.(pflag.SliceValue); ok {
-			f.DefValue = "" // which help takes for nothing whatever the type is
+			f.DefValue = "" // the help treats it as unset for every type
 		}
 		f.Value = filled{f.Value}
 	})
@@ -51,7 +52,7 @@ func fillFlags(c *cobra.Command) {
 	}
 }
 
-// flagFault says what is wrong with the value of a flag, in the words of the help.
+// flagFault describes an invalid flag value in the words of the help.
 func flagFault(_ *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {

@@ -17,7 +17,7 @@ import (
 	"github.com/candor-go/candor/report/picture"
 )
 
-// columnFlags say which columns of a table, or which arrays, are what.
+// columnFlags says which columns of a table, or which arrays, hold what.
 type columnFlags struct {
 	mean, std, observed, error string
 	scale, distribution        string
@@ -38,7 +38,7 @@ func (l *columnFlags) flags(c *cobra.Command) {
 	fl.StringSliceVar(&l.groups, "group", nil, "`COLUMN` of a table, array of each .npz, or file of numbers or text, or several: also give all metrics for each group of equal values")
 }
 
-// check tells what does not go together.
+// check returns an error for flags that exclude each other.
 func (l *columnFlags) check(f *evalFlags) error {
 	regression, quantiles := f.task == "regression", f.task == "quantiles"
 	for _, o := range []struct {
@@ -83,7 +83,7 @@ func (l *columnFlags) check(f *evalFlags) error {
 // spread returns the column of standard deviations or of scale parameters.
 func (l *columnFlags) spread() string { return cmp.Or(l.std, l.scale) }
 
-// law reads --distribution.
+// law parses --distribution.
 func (l *columnFlags) law() (regress.Law, error) {
 	law, err := regress.ParseLaw(l.distribution)
 	if err != nil {
@@ -92,7 +92,7 @@ func (l *columnFlags) law() (regress.Law, error) {
 	return law, nil
 }
 
-// named returns the columns of numbers, which are files where no predictions are named.
+// named returns the columns of numbers. These are files if no predictions are named.
 func (l *columnFlags) named() (names []string) {
 	for _, n := range []string{l.mean, l.spread(), l.observed, l.error} {
 		if n != "" {
@@ -102,10 +102,10 @@ func (l *columnFlags) named() (names []string) {
 	return names
 }
 
-// files tells whether the columns may be files by themselves.
+// files reports whether the columns may be separate files.
 func (l *columnFlags) files() bool { return l.spread() != "" && (l.mean != "" || l.error != "") }
 
-// readLevels reads --levels.
+// readLevels parses --levels.
 func (l *columnFlags) readLevels() (levels []float64, err error) {
 	if l.levels == "" {
 		return nil, nil
@@ -120,7 +120,7 @@ func (l *columnFlags) readLevels() (levels []float64, err error) {
 	return levels, nil
 }
 
-// forecast returns how the files of a forecast of numbers are read.
+// forecast returns how the files of regression forecasts are read.
 func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptions, error) {
 	l := &f.columns
 	levels, err := l.readLevels()
@@ -139,7 +139,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 	return o, nil
 }
 
-// forecasts tells whether the files are read as forecasts of numbers, which tables are.
+// forecasts reports whether the files are read as regression forecasts, as tables are.
 func (f *evalFlags) forecasts(paths []string) bool {
 	switch f.task {
 	case "regression", "quantiles":
@@ -150,7 +150,7 @@ func (f *evalFlags) forecasts(paths []string) bool {
 	return false
 }
 
-// weightColumn tells whether --weights names a column of a table, which has no files of weights beside it.
+// weightColumn reports whether --weights names a column of a table; tables have no separate files of weights.
 func (f *evalFlags) weightColumn(paths []string) bool {
 	if len(f.weights) != 1 || len(paths) == 0 {
 		return false
@@ -161,8 +161,8 @@ func (f *evalFlags) weightColumn(paths []string) bool {
 	return slices.ContainsFunc(paths, predictions.IsTable)
 }
 
-// inTable returns what is said of a bad row with its place in a table, where it is in one: the line, and the column's name or level. It
-// puts them into at, too.
+// inTable returns the message about a bad row, extended by its place if it is in a table: the line, and the column's name or
+// level. It also adds the place to at.
 func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metrics.Fault, at *place) string {
 	line := r.Line(b.Row)
 	if line < 0 {
@@ -171,7 +171,7 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 	if r.ScoreColumns() != nil {
 		return f.inClassTable(r, said, b, at)
 	}
-	_, what, _ := strings.Cut(said, ": ") // behind "row N, column C"
+	_, what, _ := strings.Cut(said, ": ") // after "row N, column C"
 	where := fmt.Sprintf("line %d", line)
 	at.Row, at.Line = nil, line
 	column := func(name string) {
@@ -199,7 +199,7 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 	return where + ": " + what
 }
 
-// openForecast opens such files, and returns besides how an evaluation is fed with them.
+// openForecast opens files of regression forecasts. It also returns a function that feeds them to an evaluation.
 func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Evaluation, *metrics.Options) error, error) {
 	o, err := f.forecast(j, paths)
 	if err != nil {
@@ -213,7 +213,7 @@ func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Eva
 	return r, j.feed(f, r), nil
 }
 
-// readyNumbers tells, before rows are read, why a picture of regression forecasts could not be drawn.
+// readyNumbers returns, before rows are read, the reason why a picture of regression forecasts could not be drawn.
 func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
 	there := false
 	switch k.name {
@@ -238,7 +238,7 @@ func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
 	return nil
 }
 
-// forecastPicture is one of the pictures of regression forecasts.
+// forecastPicture returns one of the pictures of regression forecasts.
 func forecastPicture(k plotKind, e *eval.Evaluation, d *report.Document) picture.Drawing {
 	level, rows := e.Spec.Level, e.Audit.Rows
 	switch k.name {
@@ -286,7 +286,7 @@ func forecastPicture(k plotKind, e *eval.Evaluation, d *report.Document) picture
 	return p
 }
 
-// calibrationCurves draws those of several forecasts.
+// calibrationCurves draws the calibration curves of several forecasts.
 func calibrationCurves(names []string, es []*eval.Evaluation) picture.Drawing {
 	c := &picture.Curves{Title: "How often what was observed is below a quantile", X: "level of the quantile", Y: "share of rows at or below the quantile"}
 	c.Subtitle = report.Count(es[0].Audit.Rows) + " rows each"

@@ -198,7 +198,7 @@ func TestForecastLayoutsAreOneDocument(t *testing.T) {
 			t.Errorf("of errors: %+v\nand of means: %+v", b.Metrics, a.Metrics)
 		}
 	}
-	// Weights are a column: a row of weight 0 is none.
+	// Weights are a column: a row of weight 0 is absent.
 	g := newFrame("mu", "sigma", "y", "w")
 	for i, row := range f.rows {
 		g.row(append(slices.Clone(row), float64(i%2))...)
@@ -545,7 +545,7 @@ func TestBadForecasts(t *testing.T) {
 			t.Errorf("%q: exit code %d: %s", s, code, errs)
 		}
 	}
-	// A row number is that of its file, of which the second one is bad.
+	// Row numbers refer to the file; the second file is bad.
 	good := d.put("good-1.csv", n.csv())
 	code, _, errs := candor(t, append([]string{"eval", with(n, "0,1,-2,1,a"), good}, normal...)...)
 	if code != exitData || !strings.Contains(errs, `bad.csv: line 7, column "sigma"`) {
@@ -726,7 +726,7 @@ func TestRealForecasts(t *testing.T) {
 		doc := evaluate(t, read(set, &meta), "--task", "regression", "--error", "error", "--std", "std", "--metrics", "all,coverage(level=0.8),coverage(level=0.95)")
 		compared := 0
 		for key, want := range meta.Computed {
-			// Its bins divide rows of one standard deviation, of which this set has 135: see the tests of regress.Spread.
+			// Its bins divide rows of equal standard deviation; this set has 135 of them: see the tests of regress.Spread.
 			if m, ok := mine[key]; ok && !(key == "ence15" && set == "pernot_qm9_e_test_cal") {
 				near(set, m, doc.value(t, m), want)
 				compared++

@@ -104,19 +104,19 @@ type stateInfo struct {
 	Rows    int64    `json:"rows"`
 	Dropped int64    `json:"dropped"`
 	Classes int      `json:"classes"`
-	Labels  int      `json:"labels,omitempty"` // of several independent ones
+	Labels  int      `json:"labels,omitempty"` // of a multi-label task
 	Binary  bool     `json:"binary"`
 	Task    string   `json:"task"`
 	DType   string   `json:"dtype"`
 	Kind    string   `json:"kind"`
 	Metrics []string `json:"metrics"`
 	SHA256  string   `json:"sha256"`
-	Groups  []string `json:"groups,omitempty"` // columns by which rows are grouped
+	Groups  []string `json:"groups,omitempty"` // grouping columns
 	Each    int      `json:"number_of_groups,omitempty"`
 }
 
 func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, error) {
-	// What is read once is not opened again.
+	// What can be read only once is not opened again.
 	head, rest, size, err := files.open(stdin, path)
 	if err == nil {
 		defer rest.Close()
@@ -219,7 +219,7 @@ func describe(w io.Writer, arrays []predictions.Array, path string) any {
 	return in
 }
 
-// describeTable describes a table of text, and proposes the command line that evaluates it.
+// describeTable describes a table of text, and suggests the command line that evaluates it.
 func describeTable(w io.Writer, t *predictions.Table, path string) any {
 	info := &tableInfo{Separator: string(t.Separator), Comma: t.Comma}
 	how := map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", ' ': "spaces"}[t.Separator] + " between cells"
@@ -251,7 +251,7 @@ func describeTable(w io.Writer, t *predictions.Table, path string) any {
 	return inspected{File: path, Format: "table", Table: info}
 }
 
-// commandFor returns the command that likely evaluates a table; "" if no columns look like scores.
+// commandFor returns the likely command to evaluate a table, or "" if no columns look like scores.
 func commandFor(t *predictions.Table, path string) string {
 	p := t.Propose()
 	args := []string{"candor", "eval", path}

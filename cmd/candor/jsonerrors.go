@@ -16,7 +16,8 @@ import (
 	"github.com/candor-go/candor/predictions"
 )
 
-// wantsJSON tells whether a command line asks for JSON, in which its errors are then too. It need not be one that can be read.
+// wantsJSON reports whether the command line asks for JSON, in which case errors are JSON too. The command line need not be
+// valid.
 func wantsJSON(args []string) (yes bool) {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]
@@ -39,7 +40,7 @@ func wantsJSON(args []string) (yes bool) {
 	return yes
 }
 
-// place says where in the predictions something is wrong. Fields that say nothing are left out.
+// place locates a fault in the predictions. Empty fields are left out.
 type place struct {
 	File   string `json:"file,omitempty"`
 	Row    *int64 `json:"row,omitempty"`    // from 0
@@ -49,9 +50,9 @@ type place struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// placed is an error about places of the predictions, the first of which programs are told.
+// placed is an error about places in the predictions, with the first of them for programs.
 type placed struct {
-	text  string // of several lines, apart by nextLine
+	text  string // may have several lines, separated by nextLine
 	first place
 	err   error
 }
@@ -59,7 +60,7 @@ type placed struct {
 func (p *placed) Error() string { return p.text }
 func (p *placed) Unwrap() error { return p.err }
 
-// placeOf returns what is known of where an error is.
+// placeOf returns what is known about the place of an error.
 func placeOf(err error) place {
 	var p *placed
 	if errors.As(err, &p) {
@@ -85,7 +86,7 @@ func placeOf(err error) place {
 	return at
 }
 
-// numberOf is a number of JSON, or the name of what JSON has no number for.
+// numberOf returns v as a number in JSON, or as a name if JSON cannot represent it.
 func numberOf(v float64) any {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprintf("%v", v)
@@ -111,7 +112,7 @@ func writeError(w io.Writer, f *failure) {
 	if err := e.Encode(map[string]object{"error": o}); err != nil {
 		panic(err)
 	}
-	// Programs read it, but it may be a terminal that has it.
+	// It is meant for programs, but may be written to a terminal.
 	var out strings.Builder
 	for _, r := range b.String() {
 		switch {
@@ -127,7 +128,7 @@ func writeError(w io.Writer, f *failure) {
 	io.WriteString(w, out.String())
 }
 
-// fault is an error about a file, with what to do about it.
+// fault returns an error about a file, with advice.
 func fault(file, remedy, format string, a ...any) error {
 	return badData(&predictions.Error{File: file, Row: -1, Column: -1, Reason: fmt.Sprintf(format, a...), Remedy: remedy})
 }

@@ -23,46 +23,46 @@ const (
 	exitGate  = 1  // a condition of --fail-if holds
 	exitUsage = 2  // the command line is wrong, or an output cannot be written
 	exitData  = 3  // the predictions or a state cannot be used
-	exitFault = 70 // a fault of ours
+	exitFault = 70 // an internal error
 )
 
 func main() {
 	catchSignals()
 	code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	temporary.RemoveAll() // what a fault of ours has left
+	temporary.RemoveAll() // left over by an internal error
 	os.Exit(code)
 }
 
-// failure is an error with the exit code that it ends in.
+// failure is an error with its exit code.
 type failure struct {
 	code int
-	kind string // that a JSON error has
-	at   place  // that it has, if err knows none
+	kind string // for a JSON error
+	at   place  // place for a JSON error, if err has none
 	err  error
 }
 
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// usage is an error of the command line. What stands behind the last "; " says what to do about it, to programs too.
+// usage returns an error of the command line. The part after the last "; " is the advice, also for programs.
 func usage(format string, a ...any) error {
 	return &failure{exitUsage, "usage", place{Remedy: remedyIn(format, a)}, fmt.Errorf(format, a...)}
 }
 
-// badOutput is an error of what is written, with what to do likewise.
+// badOutput returns an error in writing output, with advice as in usage.
 func badOutput(format string, a ...any) error {
 	return &failure{exitUsage, "output", place{Remedy: remedyIn(format, a)}, fmt.Errorf(format, a...)}
 }
 
 func badData(err error) error { return &failure{exitData, "data", place{}, err} }
 
-// badAt is bad data at a place. The remedy is put behind the text.
+// badAt returns an error for bad data at a place. The remedy is appended to the text.
 func badAt(at place, format string, a ...any) error {
 	err := fmt.Errorf(format+"; %s", append(a, at.Remedy)...)
 	return badData(&placed{err.Error(), at, errors.Unwrap(err)})
 }
 
-// about adds the file that an error is about, for programs.
+// about adds the file that an error concerns, for programs.
 func about(err error, file string) error {
 	var f *failure
 	if errors.As(err, &f) {
@@ -71,8 +71,8 @@ func about(err error, file string) error {
 	return err
 }
 
-// remedyIn returns what stands behind the last "; " of a format, which no text of a user's can hold, or of the error that the format
-// ends in.
+// remedyIn returns the part after the last "; " of a format, or of the error at the end of the format. Searching the format
+// ensures that text from the user is not taken for advice.
 func remedyIn(format string, a []any) string {
 	const mark = "; "
 	if i := strings.LastIndex(format, mark); i >= 0 {
@@ -90,7 +90,7 @@ func remedyIn(format string, a []any) string {
 	return ""
 }
 
-// cutLast cuts a text at the last mark in it.
+// cutLast splits a text at the last mark.
 func cutLast(s, mark string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, mark); i >= 0 {
 		return s[:i], s[i+len(mark):], true
@@ -98,12 +98,12 @@ func cutLast(s, mark string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// gates are the conditions of --fail-if that hold.
+// gates holds the conditions of --fail-if that are met.
 type gates []string
 
 func (g gates) Error() string { return "gate failed: " + strings.Join(g, "; gate failed: ") }
 
-// failed ends the command if there are any.
+// failed returns an error if any condition is met.
 func (g gates) failed() error {
 	if len(g) == 0 {
 		return nil
@@ -126,13 +126,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		}
 	}()
 	root := rootCommand()
-	root.SetArgs(append([]string{}, args...)) // never nil, for which cobra would take the process's own
+	root.SetArgs(append([]string{}, args...)) // never nil, since cobra would use the process's own arguments
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	n := &noted{json: asJSON}
 	if asJSON {
-		root.SetErr(io.Discard) // where there is nothing but an error
+		root.SetErr(io.Discard) // if there is only an error
 	}
 	err := root.ExecuteContext(context.WithValue(context.Background(), noteKey{}, n))
 	if err == nil {
@@ -140,7 +140,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	}
 	var f *failure
 	if !errors.As(err, &f) {
-		f = &failure{exitUsage, "usage", place{}, err} // cobra's own: an unknown flag or command
+		f = &failure{exitUsage, "usage", place{}, err} // from cobra: an unknown flag or command
 	}
 	if asJSON {
 		writeError(stderr, f)
@@ -178,7 +178,7 @@ With --json an error is one JSON object on standard error, and nothing else is t
 		Version:       versionText(),
 	}
 	c.SetVersionTemplate(versionLine())
-	// Without RunE a word that is no command would print the help and end well.
+	// Without RunE an unknown command would print the help and succeed.
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return c.Help()

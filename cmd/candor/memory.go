@@ -18,26 +18,26 @@ func memoryFlag(c *cobra.Command, size *string) {
 	c.Flags().StringVar(size, "max-memory", "256MiB", "`SIZE` of memory to stay within, such as 256MiB or 1GB")
 }
 
-// fixedMemory is what the program itself takes, accumulators, and columns.
+// fixedMemory is the memory of the program itself, accumulators, and columns.
 const fixedMemory = 48 << 20
 
-// leastMemory is the least --max-memory.
+// leastMemory is the smallest --max-memory.
 const leastMemory = fixedMemory + 8<<20
 
 const littleMemory = "--max-memory is less than 56 MiB, which candor needs at least; pass --max-memory 56MiB"
 
-// programMemory is what the program takes by itself: its pages, and the runtime's.
+// programMemory is the memory of the program alone: its pages and the runtime.
 const programMemory = 22 << 20
 
-// stayWithin makes garbage be collected before more than the memory is in use, until its result is called.
+// stayWithin makes the garbage collector keep memory below the limit until the returned function is called.
 func stayWithin(memory int64) func() {
-	const pages = 14 << 20 // of the program, which the limit does not count
+	const pages = 14 << 20 // pages of the program, which the limit does not count
 	was := debug.SetMemoryLimit(min(memory-memory/8, memory-pages))
 	return func() { debug.SetMemoryLimit(was) }
 }
 
-// plan divides the memory among threads: each takes a buffer, and two more are filled or wait. more says that there are
-// decisions or confidence scores.
+// plan divides the memory among threads. Each thread takes a buffer; two more are being filled or waiting. more says that
+// there are decisions or confidence scores.
 func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err error) {
 	if memory < leastMemory {
 		return 0, 0, 0, usage(littleMemory)
@@ -46,20 +46,20 @@ func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err erro
 		threads = runtime.GOMAXPROCS(0)
 	}
 	bytes = 2 << 20
-	// Labels and weights come beside the scores, and narrow rows make columns as large again: three times the buffer. What
-	// else there may be beside them takes as much as labels and weights.
+	// Labels and weights accompany the scores, and for narrow rows columns take as much again: three times the buffer.
+	// Decisions and confidence scores take as much as labels and weights.
 	times := int64(3)
 	if more {
 		times = 5
 	}
-	const cells = 16 << 20 // of distinct scores, which a thread keeps until they are merged
+	const cells = 16 << 20 // distinct scores that a thread keeps until the merge
 	for threads > 1 && int64(threads+2)*times*int64(bytes)+int64(threads)*cells > memory-fixedMemory {
 		threads--
 	}
 	return threads, threads + 2, bytes, nil
 }
 
-// parseSize reads a number of bytes: 256MiB, 1GB, 500000000.
+// parseSize parses a number of bytes: 256MiB, 1GB, 500000000.
 func parseSize(s string) (int64, error) {
 	t := strings.TrimSpace(s)
 	unit := int64(1)
@@ -80,11 +80,11 @@ func parseSize(s string) (int64, error) {
 	return int64(v * float64(unit)), nil
 }
 
-// entryMemory is what the entries of all classes may take of the memory: two fifths of what there is beside the program. Another two are
-// for a state, which is about as long, and for two threads that sort a class each.
+// entryMemory returns how much of the memory the entries of all classes may take: two fifths of what remains besides the
+// program. Another two are for a state, which is about as large, and for two threads that sort a class each.
 func entryMemory(memory int64) int64 { return (memory - fixedMemory) / 5 * 2 }
 
-// memoryOf writes the --max-memory with which entries may take so much.
+// memoryOf formats the --max-memory that allows entries this much.
 func memoryOf(entries int64) string {
 	n := fixedMemory + (entries*5+1)/2
 	for _, u := range []struct {
@@ -99,17 +99,17 @@ func memoryOf(entries int64) string {
 	return fmt.Sprint(n)
 }
 
-// memoryForEntries is the memory of which entries have so much.
+// memoryForEntries returns the memory that allows entries this much.
 func memoryForEntries(size int64) int64 {
 	const most = 1 << 58
 	return fixedMemory + 5*(min(size, most)/2+1)
 }
 
-// bufferBytes returns what buffers take, of scores and of what stands beside them; where rows are longer than a buffer, each has one row
-// and each thread a tile of one in float64.
+// bufferBytes returns the memory of buffers for scores and what accompanies them. If rows are longer than a buffer, each
+// buffer holds one row and each thread a float64 tile of one row.
 func (j *job) bufferBytes(threads int, i predictions.Info) int64 {
 	row := int64(i.Classes) * int64(i.DType.Size()) * int64(max(1, i.Members))
-	beside := int64(8 + 4) // labels, as they are and as they are read
+	beside := int64(8 + 4) // labels, as stored and as converted
 	for _, there := range []bool{i.Weighted, i.Decided, i.Scored, i.Pairs, len(j.read.Groups) > 0} {
 		if there {
 			beside += 16
@@ -126,8 +126,8 @@ func (j *job) bufferBytes(threads int, i predictions.Info) int64 {
 	return n
 }
 
-// within returns with how many threads the rows are read and answered from within the memory, beside the sets that were evaluated
-// before and are to come, or says how much that takes.
+// within returns the number of threads with which the rows fit into the memory, besides earlier and later sets, or an error
+// that says how much they need.
 func (f *evalFlags) within(j *job, e *eval.Evaluation, i predictions.Info) (threads int, err error) {
 	j.extent = eval.Extent{Rows: i.Rows, Out: f.outRows(j), DType: i.DType, Weighted: i.Weighted}
 	if f.renormalize || e.Spec.Members > 0 {
@@ -136,7 +136,7 @@ func (f *evalFlags) within(j *job, e *eval.Evaluation, i predictions.Info) (thre
 	need := func(e *eval.Evaluation, threads int) int64 {
 		return programMemory + j.bufferBytes(threads, i) + j.held + int64(j.more)*e.Size(j.extent) + e.Need(j.extent, threads)
 	}
-	// Of no less than so much memory the least that is enough: entries may take more of it where there is more.
+	// The smallest sufficient memory from this one on; with more memory, entries may take more.
 	enough := func(memory int64) int64 {
 		for {
 			spec := e.Spec
@@ -170,7 +170,7 @@ func (f *evalFlags) within(j *job, e *eval.Evaluation, i predictions.Info) (thre
 	return threads, nil
 }
 
-// outRows returns how many rows the files of --ood have; below 0 where nobody knows without reading them.
+// outRows returns the number of rows in the files of --ood, negative if unknown without reading them.
 func (f *evalFlags) outRows(j *job) int64 {
 	if len(f.ood) == 0 {
 		return 0
@@ -180,13 +180,13 @@ func (f *evalFlags) outRows(j *job) int64 {
 	}
 	r, err := predictions.Open(f.ood, f.outOptions(j))
 	if err != nil {
-		return -1 // which is said when they are read
+		return -1 // reported when they are read
 	}
 	defer r.Close()
 	return r.Info().Rows
 }
 
-// groupRoom is what the memory has for groups.
+// groupRoom returns the memory that groups may take.
 func (j *job) groupRoom() eval.Room {
 	fixed := programMemory + j.buffers
 	return eval.Room{Bytes: max(1, j.memory-fixed), Extent: j.extent, Remedy: func(bytes int64) string {

@@ -118,21 +118,21 @@ state to a new file, which cannot be one of those that are merged.`,
 	return c
 }
 
-// maxState bounds what is read as a state.
+// maxState limits the size of a state that is read.
 const maxState = 1 << 30
 
 // The memory of a merge.
 const (
 	mergeFixed = 24 << 20 // the program itself
-	stateTimes = 6        // of a state's bytes: these, what is made of them, and that written again, which is compared with them
+	stateTimes = 6        // per byte of a state: the bytes, the decoded state, and its encoding again for comparison
 )
 
-// stateFiles are the files of a merge, which stay within --max-memory beside what is merged of them.
+// stateFiles reads the files of a merge, and keeps within --max-memory together with what has been merged.
 type stateFiles struct {
 	*sources
 	stdin  io.Reader
 	memory int64
-	ahead  int64 // bytes of those that were not read, as far as they are known
+	ahead  int64 // bytes of the files not yet read, as far as known
 }
 
 func openStates(files *sources, maxMemory string, stdin io.Reader, paths []string) (*stateFiles, error) {
@@ -150,7 +150,7 @@ func openStates(files *sources, maxMemory string, stdin io.Reader, paths []strin
 	return r, nil
 }
 
-// sizeOf returns the bytes of a regular file, 0 of anything else.
+// sizeOf returns the size of a regular file, 0 for anything else.
 func sizeOf(path string) int64 {
 	if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() {
 		return fi.Size()
@@ -172,25 +172,25 @@ func (r *stateFiles) read(path string) ([]byte, error) {
 	return b, r.room(path, int64(len(b)))
 }
 
-// room tells whether there is memory for a state of so many bytes.
+// room returns an error if there is no memory for a state of this size.
 func (r *stateFiles) room(path string, size int64) error {
 	if size > maxState {
-		return nil // which is another error
+		return nil // another error follows
 	}
 	var m runtime.MemStats
 	for range 2 {
 		if runtime.ReadMemStats(&m); mergeFixed+int64(m.HeapAlloc)+stateTimes*size <= r.memory {
 			return nil
 		}
-		runtime.GC() // perhaps it is garbage
+		runtime.GC() // it may be garbage
 	}
-	// What is merged is there twice while it grows, and while it is answered from.
+	// The merged state exists twice while it grows, and while answers are computed.
 	need := mergeFixed + 2*int64(m.HeapAlloc) + stateTimes*max(size, r.ahead)
 	return about(usage("%s: there is no room for this state of %s bytes beside what is merged; pass --max-memory %dMiB, which has room for all",
 		r.call(path), report.Count(size), need>>20+1), r.call(path))
 }
 
-// stateOf returns the state of an evaluation, or of its groups where there are any.
+// stateOf returns the state of an evaluation, or of its groups if there are any.
 func stateOf(e *eval.Evaluation, groups *eval.Groups) io.WriterTo {
 	if groups != nil {
 		return groups
@@ -198,7 +198,7 @@ func stateOf(e *eval.Evaluation, groups *eval.Groups) io.WriterTo {
 	return e
 }
 
-// decodeGroups reads the state of an evaluation, or of one by groups.
+// decodeGroups reads the state of an evaluation, or of a grouped one.
 func decodeGroups(b []byte, path string) (*eval.Evaluation, *eval.Groups, error) {
 	e := new(eval.Evaluation)
 	if !bytes.HasPrefix(b, []byte(groupsMagic)) {
@@ -208,7 +208,7 @@ func decodeGroups(b []byte, path string) (*eval.Evaluation, *eval.Groups, error)
 	if err := decodeState(g, groupsMagic, b, path); err != nil {
 		return nil, nil, err
 	}
-	// A copy, which is merged by itself.
+	// A copy, which is merged separately.
 	whole, err := g.Whole().AppendBinary(nil)
 	if err != nil {
 		return nil, nil, err
@@ -216,7 +216,7 @@ func decodeGroups(b []byte, path string) (*eval.Evaluation, *eval.Groups, error)
 	return e, g, e.UnmarshalBinary(whole)
 }
 
-// unlike says why two states are not merged.
+// unlike returns the error for two states that cannot be merged.
 func unlike(first, other string, err error) error {
 	var m *eval.MemoryError
 	if errors.As(err, &m) {
@@ -243,7 +243,7 @@ func decodeState(e encoding.BinaryUnmarshaler, magic string, b []byte, path stri
 	return nil
 }
 
-// readFile reads a state of up to most bytes. Of what does not begin as one it reads the beginning.
+// readFile reads a state of up to most bytes. If the file does not begin as a state, it reads only the beginning.
 func (s *sources) readFile(stdin io.Reader, path string, most int64) ([]byte, error) {
 	head, rest, size, err := s.open(stdin, path)
 	if err != nil {
@@ -256,7 +256,7 @@ func (s *sources) readFile(stdin io.Reader, path string, most int64) ([]byte, er
 	return s.readRest(head, rest, path, size, most)
 }
 
-// open opens a file that may be a state, and reads its beginning. size is the file's, 0 of a pipe.
+// open opens a file that may be a state, and reads its beginning. size is 0 for a pipe.
 func (s *sources) open(stdin io.Reader, path string) (head []byte, rest io.ReadCloser, size int64, err error) {
 	rest = io.NopCloser(stdin)
 	if path != "-" {
@@ -283,10 +283,10 @@ func (s *sources) open(stdin io.Reader, path string) (head []byte, rest io.ReadC
 	return head[:n], rest, size, nil
 }
 
-// readRest reads what is behind the beginning of a state.
+// readRest reads the rest of a state.
 func (s *sources) readRest(head []byte, rest io.Reader, path string, size, most int64) ([]byte, error) {
 	var b bytes.Buffer
-	b.Grow(int(min(size, most)) + bytes.MinRead) // so that it need not grow
+	b.Grow(int(min(size, most)) + bytes.MinRead) // avoids growing
 	b.Write(head)
 	if _, err := b.ReadFrom(io.LimitReader(rest, most+1-int64(len(head)))); err != nil {
 		return nil, s.cannotRead(path, err)
@@ -301,15 +301,15 @@ func (s *sources) cannotRead(path string, err error) error {
 	return fault(s.call(path), "check the name and the permissions", "%v", unwrapPath(err))
 }
 
-// How states begin, of an evaluation and of one by groups.
+// The first bytes of states, of an evaluation and of a grouped one.
 const stateMagic, groupsMagic = "cSTA", "cGRP"
 
-// isMagic tells whether a file begins as a state does.
+// isMagic reports whether a file begins as a state does.
 func isMagic(b []byte) bool {
 	return strings.HasPrefix(string(b), stateMagic) || strings.HasPrefix(string(b), groupsMagic) || strings.HasPrefix(string(b), eval.MultilabelMagic)
 }
 
-// unwrapPath takes the path off an error that would name it twice.
+// unwrapPath removes the path from an error whose message would name it twice.
 func unwrapPath(err error) error {
 	var p *os.PathError
 	var l *os.LinkError

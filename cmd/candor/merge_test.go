@@ -74,7 +74,7 @@ func laws() []law {
 // quickAll stands for all metrics, with fewer random numbers for those that draw some: see quick.
 const quickAll = "quick-all"
 
-// quick returns a list of all metrics for predictions of so many classes.
+// quick returns a list of all metrics for predictions of this many classes.
 func quick(classes int) string {
 	l, err := eval.ParseMetrics("all", eval.Shape{Classes: classes})
 	if err != nil {
@@ -299,7 +299,7 @@ func TestMergeGrid(t *testing.T) {
 			t.Errorf("merged in the order %v the state differs", order)
 		}
 	}
-	// What goes by the order of scores says how far it may be off. Equal bins of so many rows are exact all the same.
+	// Metrics over ordered scores have a bound. Bins of equal width are exact for any number of rows.
 	byOrder := []string{"ece_equal_mass", "ece_sweep", "calibration_auc", "aurc", "ece(adaptive,bins=30,norm=l2)", "auroc", "auprc", "eaurc(replicates=20)",
 		"augrc(replicates=20)", "oracle_accuracy", "oracle_auc", "abstain_precision", "abstain_recall", "retention_accuracy", "retention_nll"}
 	for key, m := range whole.Metrics {

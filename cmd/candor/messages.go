@@ -11,15 +11,15 @@ import (
 	"github.com/candor-go/candor/report"
 )
 
-// nextLine stands between the lines of an error that has several.
+// nextLine separates the lines of an error.
 const nextLine = "\n        "
 
-// message is text for standard error, which may have names of files and columns in it: a terminal obeys none of it.
+// message escapes text for standard error. It may contain names of files and columns, which must not control the terminal.
 func message(s string) string {
 	return strings.Join(visible.Texts(strings.Split(s, nextLine)), nextLine)
 }
 
-// warnOf tells what the reader of files has noted.
+// warnOf passes on the notes of a reader.
 func warnOf(c *cobra.Command, r reader) {
 	if t, ok := r.(*predictions.ForecastReader); ok {
 		for _, n := range t.Notes() {
@@ -28,16 +28,16 @@ func warnOf(c *cobra.Command, r reader) {
 	}
 }
 
-// noted are the notes of a command whose errors are JSON: they go to its document.
+// noted collects the notes of a command whose errors are JSON; they are part of its document.
 type noted struct {
 	json bool
 	list []string
 }
 
-// noteKey is where a command's context has them.
+// noteKey is the key of noted in a command's context.
 type noteKey struct{}
 
-// notedBy returns the notes that the command's document is to have.
+// notedBy returns the notes for the command's document.
 func notedBy(c *cobra.Command) []string {
 	if n, ok := c.Context().Value(noteKey{}).(*noted); ok {
 		return n.list
@@ -45,10 +45,10 @@ func notedBy(c *cobra.Command) []string {
 	return nil
 }
 
-// warn tells what a user should know beside the result.
+// warn tells the user something that accompanies the result.
 func warn(c *cobra.Command, format string, a ...any) { tell(c, "candor: warning: ", format, a...) }
 
-// tell writes a line behind a prefix to standard error, or notes it without that for the document.
+// tell writes a line with a prefix to standard error, or adds it without the prefix to the notes of the document.
 func tell(c *cobra.Command, prefix, format string, a ...any) {
 	text := fmt.Sprintf(format, a...)
 	if n, ok := c.Context().Value(noteKey{}).(*noted); ok && n.json {
@@ -62,7 +62,7 @@ func tell(c *cobra.Command, prefix, format string, a ...any) {
 	fmt.Fprintln(c.ErrOrStderr(), text)
 }
 
-// notesAreJSON tells whether what a command notes goes to its document.
+// notesAreJSON reports whether notes are part of the command's document.
 func notesAreJSON(c *cobra.Command) bool {
 	n, ok := c.Context().Value(noteKey{}).(*noted)
 	return ok && n.json

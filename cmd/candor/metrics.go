@@ -74,7 +74,7 @@ func list(w io.Writer, l []eval.Descriptor, width int) {
 	fmt.Fprintf(w, "\n%s\n", report.Wrap("* in the default set. 'candor metrics NAME' gives formula, options and source; --metrics takes them with options, as 'ece(bins=30,closed=right)'.", width))
 }
 
-// explain writes all there is to say of a metric.
+// explain writes the full description of a metric.
 func explain(w io.Writer, d *eval.Descriptor, width int) {
 	var unsaid []string
 	if strings.Contains(d.Options, "bins=N") {
@@ -98,11 +98,11 @@ func explain(w io.Writer, d *eval.Descriptor, width int) {
 	}
 }
 
-// hang writes text beside a head, its lines below each other.
+// hang writes text next to a head, with its lines aligned.
 func hang(w io.Writer, head, text string, width int) {
 	width = max(20, width-len(head))
 	for _, w := range strings.Fields(text) {
-		if len(w) > width { // an option of many values, which may end a line
+		if len(w) > width { // an option with many values, which may end a line
 			text = strings.ReplaceAll(text, w, strings.ReplaceAll(w, "|", "|\x00 "))
 		}
 	}

@@ -19,17 +19,17 @@ import (
 	"github.com/candor-go/candor/report/picture"
 )
 
-// The memory of an evaluation of several labels.
+// The memory of a multi-label evaluation.
 const (
 	labelsFixed  = 48 << 20 // the program itself
 	labelState   = 16 << 10 // sums and bins of a label
-	labelRow     = 28       // columns of a row of a label
-	labelRows    = 2048     // rows that are taken together, at most, and
-	allRows      = 2 << 20  // those of all labels
-	labelBuffers = 3        // chunks: one is read, one waits, one is taken
+	labelRow     = 28       // columns, per row and label
+	labelRows    = 2048     // largest number of rows processed together, and
+	allRows      = 2 << 20  // the same summed over labels
+	labelBuffers = 3        // chunks: one being read, one waiting, one being processed
 )
 
-// runLabels evaluates several independent labels.
+// runLabels runs a multi-label evaluation.
 func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	switch {
 	case len(paths) == 0:
@@ -80,7 +80,7 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	return f.output.writeLabels(c, m, "Next: --json for each label's document, --format csv for a table of all; 'candor metrics NAME' explains a number")
 }
 
-// labelsOf makes the evaluation of the labels of a file, with the metrics that the memory has room for.
+// labelsOf makes the evaluation of the labels in a file, with the metrics that fit into the memory.
 func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*eval.Multilabel, error) {
 	spec := j.spec
 	spec.Classes, spec.Kind = 1, metrics.Probs
@@ -90,12 +90,12 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	if used > j.memory {
 		return nil, usage("%s labels take about %d MiB; pass --max-memory %dMiB", report.Count(labels), used>>20+1, used>>20+1)
 	}
-	spec.Memory = max(1, j.memory-used) // 0 would be no limit
+	spec.Memory = max(1, j.memory-used) // 0 would set no limit
 
 	shape := spec.Shape()
 	wanted := f.metrics
 	if f.plot.file != "" {
-		wanted += ",ece_positive" // whose bins the picture has
+		wanted += ",ece_positive" // its bins are in the picture
 	}
 	list, unasked, err := labelMetrics(wanted, shape)
 	if err != nil {
@@ -113,7 +113,7 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	}
 	need := spec.LabelBytes() * labels
 	if need > spec.Memory {
-		// Those that nobody named give way where the scores of all labels would not fit.
+		// Metrics that were not named are dropped if the scores of all labels would not fit.
 		var left []string
 		spec.Metrics = slices.DeleteFunc(spec.Metrics, func(m eval.Metric) bool {
 			if !unasked[m.String()] || !spec.KeepsScores(m) {
@@ -138,11 +138,11 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	return m, nil
 }
 
-// labelMetrics reads a list of metrics; unasked are those that the word default alone stands for.
+// labelMetrics parses a list of metrics; unasked are those that come only from the word "default".
 func labelMetrics(list string, of eval.Shape) (l []eval.Metric, unasked map[string]bool, err error) {
 	const word = "default"
 	unasked = map[string]bool{}
-	var named []string // parts of names with options too, which stand beside each other as they did
+	var named []string // parts of names including options, which contain commas too
 	for _, p := range strings.Split(list, ",") {
 		switch p = strings.TrimSpace(p); p {
 		case "":
@@ -168,7 +168,7 @@ func labelMetrics(list string, of eval.Shape) (l []eval.Metric, unasked map[stri
 	return l, unasked, err
 }
 
-// checkLabels tells why the picture that is asked for is not one of several labels.
+// checkLabels returns an error if the requested picture does not exist for several labels.
 func (p *plot) checkLabels(c *cobra.Command) error {
 	if p.file != "" && c.Flags().Changed("plot-kind") && p.kind != "classes" {
 		return usage("--plot-kind %s is of one label; --task multilabel draws a reliability diagram of each, --plot-kind classes", p.kind)
@@ -176,7 +176,7 @@ func (p *plot) checkLabels(c *cobra.Command) error {
 	return nil
 }
 
-// readyLabels tells why the picture could not be drawn.
+// readyLabels returns the reason why the picture could not be drawn.
 func (p *plot) readyLabels(m *eval.Multilabel) error {
 	if p.file == "" {
 		return nil
@@ -200,7 +200,7 @@ func (p *plot) writeLabels(m *eval.Multilabel, d *report.Multilabel) error {
 	return p.save(r)
 }
 
-// writeLabels shows an evaluation of several labels on standard output, and then lets the gates speak on standard error.
+// writeLabels writes a multi-label evaluation to standard output, then the met conditions of --fail-if to standard error.
 func (o *output) writeLabels(c *cobra.Command, m *eval.Multilabel, next string) error {
 	d := report.NewMultilabel(m)
 	for _, g := range o.gates {
@@ -264,7 +264,7 @@ func (o *output) labelTables(b *bytes.Buffer, d *report.Multilabel, s screen, ne
 	return nil
 }
 
-// mergeLabels merges states of several labels; first is the one of args[0].
+// mergeLabels merges multi-label states; first is the content of args[0].
 func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []byte, r *stateFiles) error {
 	if err := o.plot.checkLabels(c); err != nil {
 		return err
@@ -306,7 +306,7 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 	return o.writeLabels(c, sum, "")
 }
 
-// inspectLabels tells what a state of several labels was made of.
+// inspectLabels describes a multi-label state.
 func inspectLabels(w io.Writer, b []byte, path string) (any, error) {
 	m := new(eval.Multilabel)
 	if err := decodeState(m, eval.MultilabelMagic, b, path); err != nil {

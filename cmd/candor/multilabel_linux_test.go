@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/internal/check"
 )
 
-// TestLabelMemory: 1,000 labels, of which bins and sums are kept, stay within 256 MiB, and within what their files take if that is less.
+// TestLabelMemory: 1,000 labels with bins and sums stay within 256 MiB, or within the size of their files if that is less.
 func TestLabelMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it evaluates 200 MB")

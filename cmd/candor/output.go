@@ -18,7 +18,7 @@ import (
 	"github.com/candor-go/candor/report"
 )
 
-// output is how results are shown, for the commands that show them.
+// output holds the flags for showing results.
 type output struct {
 	json   bool
 	format string
@@ -34,7 +34,7 @@ func (o *output) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&o.failIf, "fail-if", nil, "exit with code 1 if `EXPR` holds: 'ece>0.05', 'ece.low>0.02'; may be given several times")
 }
 
-// forms are the flags without gates.
+// forms adds the flags except those of gates.
 func (o *output) forms(c *cobra.Command) {
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document, the same as --format json; docs/json.md and docs/candor-1.schema.json describe it")
 	c.Flags().StringVar(&o.format, "format", "table", "`FORMAT`: table, markdown, csv or json")
@@ -68,7 +68,8 @@ func (o *output) check(c *cobra.Command) error {
 	return nil
 }
 
-// write shows an evaluation on standard output, with its groups if there are any, and then lets the gates speak on standard error.
+// write writes an evaluation to standard output, with its groups if there are any, then the met conditions of --fail-if to
+// standard error.
 func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *eval.Groups, next string) error {
 	var d *report.Document
 	if groups != nil {
@@ -159,10 +160,10 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *eval.Groups
 	return failed.failed()
 }
 
-// notes are what a reader of a table should know beside it.
+// notes returns what a reader of a table should know beside it.
 func notes(d *report.Document) []string { return slices.Concat(d.Undefined(), d.Warnings) }
 
-// screen is what is known of where text goes.
+// screen describes where text goes.
 type screen struct {
 	terminal bool
 	color    bool
@@ -183,11 +184,11 @@ func screenOf(w io.Writer) screen {
 	return s
 }
 
-// dumb tells whether the terminal takes no control sequences.
+// dumb reports whether the terminal takes no control sequences.
 func dumb() bool { t := os.Getenv("TERM"); return t == "dumb" || t == "" }
 
-// checkFile tells, before any work is done, why writeFile could not write to path, where that can be told. Files that
-// are read may not be written.
+// checkFile returns, before any work is done, the reason why writeFile could not write to path, as far as that is known in
+// advance. Files that are read must not be written.
 func checkFile(flag, path string, reads ...string) error {
 	if path == "" {
 		return nil
@@ -215,21 +216,21 @@ func checkFile(flag, path string, reads ...string) error {
 	return nil
 }
 
-// besideFile creates an empty file in the folder of path, with the permissions that a new file gets.
+// besideFile creates an empty file in the folder of path, with the usual permissions of a new file.
 func besideFile(path string) (*os.File, error) { return temporary.Create(filepath.Dir(path), 0o666) }
 
 func cannotWrite(path string, err error) error {
 	return about(badOutput("cannot write %s: %v; name a file in a folder that exists, with room, and that may be written", path, unwrapPath(err)), path)
 }
 
-// writeFile writes a file whole or not at all: to another name beside it, which is then renamed. What is no regular
-// file, such as a pipe, is written to.
+// writeFile writes a file completely or not at all: under another name next to it, which is then renamed. Anything that is
+// not a regular file, such as a pipe, is written to directly.
 func writeFile(path string, data []byte) error { return writeTo(path, bytes.NewReader(data)) }
 
 // writeTo is writeFile for data that writes itself piece by piece.
 func writeTo(path string, from io.WriterTo) error {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
-		path = to // the link stays
+		path = to // keep the link
 	}
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)

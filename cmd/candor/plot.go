@@ -18,17 +18,17 @@ import (
 	"github.com/candor-go/candor/report/picture"
 )
 
-// plot is the picture that is wanted beside the result, if any.
+// plot is the picture that is requested beside the result, if any.
 type plot struct {
 	file string
 	up   string
 
 	kind string // one of plotKinds
-	said bool   // that it is
+	said bool   // kind was given
 
 	format string
 	y      picture.Y
-	asked  bool // for y
+	asked  bool // y was given
 }
 
 func (p *plot) flags(c *cobra.Command) {
@@ -36,7 +36,7 @@ func (p *plot) flags(c *cobra.Command) {
 	c.Flags().StringVar(&p.up, "plot-y", "", "`WHAT` --plot has upwards: accuracy, frequency, or gap, which is frequency - confidence")
 }
 
-// otherFlags adds those of the pictures that other metrics than ece have.
+// otherFlags adds the flags of pictures for metrics other than ece.
 func (p *plot) otherFlags(c *cobra.Command) {
 	names := make([]string, len(plotKinds))
 	for i, k := range plotKinds {
@@ -45,13 +45,13 @@ func (p *plot) otherFlags(c *cobra.Command) {
 	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: "+strings.Join(names, ", "))
 }
 
-// plotKind is a picture: what --plot-kind calls it, the metric that it is of, and whether it is of regression forecasts.
+// plotKind is a kind of picture: its name for --plot-kind, its metric, and whether it is for regression forecasts.
 type plotKind struct {
 	name, of string
 	numbers  bool
 }
 
-// plotKinds are the pictures. The first of either sort is drawn unasked.
+// plotKinds lists the pictures. The first of either sort is the default.
 var plotKinds = []plotKind{
 	{"reliability", "ece", false},                            // by bins
 	{"classes", "sce", false},                                // a diagram of each class
@@ -62,13 +62,13 @@ var plotKinds = []plotKind{
 	{"roc", "calibration_auc", false},                        // of class 1 of two, or of being right
 	{"ood-roc", "ood_auroc", false},                          // of out-of-distribution rows
 	{"calibration", "miscalibration_area", true},             // how often what was observed is below the quantiles
-	{"coverage", "miscalibration_area(form=interval)", true}, // how often central intervals hold it
+	{"coverage", "miscalibration_area(form=interval)", true}, // coverage of central intervals
 	{"pit", "pit_p", true},                                   // histogram of the probability integral transform
 	{"rank", "rank_p", true},                                 // histogram of ranks among samples
 	{"spread", "ence", true},                                 // errors by stated spread
 }
 
-// kindOf returns the picture that is drawn of such predictions, and whether there is one of them by that name.
+// kindOf returns the kind of picture for such predictions, and whether one with the given name exists for them.
 func (p *plot) kindOf(of eval.Shape) (plotKind, bool) {
 	numbers := !of.HasClasses()
 	for _, k := range plotKinds {
@@ -79,7 +79,7 @@ func (p *plot) kindOf(of eval.Shape) (plotKind, bool) {
 	return plotKind{}, false
 }
 
-// also returns the metrics that the picture needs, "" if it needs none that is not always there.
+// also returns the metrics that the picture needs besides those that are always there, or "".
 func (p *plot) also(of eval.Shape) string {
 	if p.file == "" || of.Kind == metrics.LogLiks {
 		return ""
@@ -89,7 +89,7 @@ func (p *plot) also(of eval.Shape) string {
 	case !ok:
 		return ""
 	case k.name == "reliability":
-		// Bins of the other event than ece's, which a task of one or two classes may have.
+		// Bins of the event that ece does not use, for tasks with one or two classes.
 		switch {
 		case of.Classes <= 2 && p.asked && p.y == picture.Frequency:
 			return "ece_positive"
@@ -146,8 +146,8 @@ func (p *plot) check(c *cobra.Command) error {
 	return nil
 }
 
-// checkFile tells, before any work is done, why the picture could not be written. Neither files that are read nor the
-// one that another flag writes may be it.
+// checkFile returns, before any work is done, the reason why the picture could not be written. Its path must differ from
+// files that are read and from the one that another flag writes.
 func (p *plot) checkFile(other, written string, reads ...string) error {
 	if p.file != "" && written != "" && filepath.Clean(p.file) == filepath.Clean(written) {
 		return usage("--plot and %s both name %s; name another one", other, written)
@@ -160,7 +160,7 @@ func (p *plot) checkFile(other, written string, reads ...string) error {
 	return checkFile("--plot", p.file, reads...)
 }
 
-// bins returns those of an evaluation that the picture draws, and what is upwards.
+// bins returns the bins that the picture draws, and what its vertical axis shows.
 func (p *plot) bins(e *eval.Evaluation) (eval.Diagram, picture.Y, error) {
 	d := e.Diagram()
 	y := p.y
@@ -185,7 +185,7 @@ func (p *plot) bins(e *eval.Evaluation) (eval.Diagram, picture.Y, error) {
 		"evaluate with --metrics default,%s", p.up, name, name)
 }
 
-// ready tells, before rows are read, why the picture could not be drawn.
+// ready returns, before rows are read, the reason why the picture could not be drawn.
 func (p *plot) ready(e *eval.Evaluation) error {
 	if p.file == "" {
 		return nil
@@ -235,7 +235,7 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	return usage("--plot-kind %s draws what is not among the metrics; evaluate with --metrics default,%s", p.kind, p.also(of))
 }
 
-// rocEvent is that of the picture roc: class 1 of two, or being right.
+// rocEvent returns the event of the picture roc: class 1 of two, or a right top label.
 func rocEvent(e *eval.Evaluation) calib.Event {
 	if e.Spec.Classes <= 2 {
 		return calib.Positive
@@ -282,7 +282,7 @@ func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 	return p.save(r)
 }
 
-// classPicture is the diagrams of the classes.
+// classPicture returns the diagrams of the classes.
 func (p *plot) classPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
 	b := e.Classes()
 	r := &picture.Classes{Title: "Reliability of each class", Y: p.y, Level: e.Spec.Level}
@@ -293,7 +293,7 @@ func (p *plot) classPicture(e *eval.Evaluation, d *report.Document) picture.Draw
 	return r
 }
 
-// corpPicture is the recalibrated frequencies, with the band in which chance would keep those of calibrated scores.
+// corpPicture returns the recalibrated frequencies, with the consistency band for calibrated scores.
 func corpPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
 	const level = 0.9
 	r := &picture.CORP{Title: "Recalibrated frequency by score", Subtitle: d.Verdict(), Level: level}
@@ -328,7 +328,7 @@ func (p *plot) overlay(names []string, es []*eval.Evaluation) error {
 	return p.save(r)
 }
 
-// save writes a picture whole or not at all.
+// save writes a picture completely or not at all.
 func (p *plot) save(d picture.Drawing) error {
 	var b bytes.Buffer
 	if err := picture.Write(&b, p.format, d); err != nil {
@@ -337,12 +337,12 @@ func (p *plot) save(d picture.Drawing) error {
 	return writeFile(p.file, b.Bytes())
 }
 
-// line is a line of the histogram whose name says where it is.
+// line returns a line of the histogram, named with its position.
 func line(name string, at float64) picture.Line {
 	return picture.Line{Name: name + " " + value(at), At: at}
 }
 
-// value is a number of a text; "-" where it is not defined, as in tables.
+// value formats a number in a text; "-" if it is undefined, as in tables.
 func value(v float64) string {
 	if math.IsNaN(v) {
 		return "-"
@@ -350,7 +350,7 @@ func value(v float64) string {
 	return fmt.Sprintf("%.4g", v)
 }
 
-// meanScore returns the mean of the scores in bins, NaN if there are none.
+// meanScore returns the mean of the scores in bins, or NaN if there are none.
 func meanScore(bins []calib.Bin) float64 {
 	sum, weight := 0.0, 0.0
 	for _, b := range bins {

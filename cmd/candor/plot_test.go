@@ -84,7 +84,7 @@ func TestPlot(t *testing.T) {
 			t.Errorf("%s: the picture of a merge differs", up)
 		}
 	}
-	// So it does of the picture without bins, of which the metrics are evaluated unasked.
+	// The same holds for pictures without bins, whose metrics are evaluated without being asked for.
 	for _, n := range []string{"first-", "second-"} {
 		candor(t, "eval", d.at(n+"x.npy"), "--labels", d.at(n+"y.npy"), "--metrics", "corp_mcb", "--state", d.at(n+".state"))
 	}
@@ -194,7 +194,7 @@ func TestCurvePictures(t *testing.T) {
 			}
 			kind, title := say[0], say[1]
 			args := append(append(append([]string{"eval"}, paths...), flags...), "--metrics", "accuracy", "--plot-kind", kind)
-			if weights { // of which foreign rows have none
+			if weights { // out-of-distribution rows have none
 				if code, _, errs := candor(t, append(args, "--plot", d.at("p.svg"))...); code != exitUsage || !strings.Contains(errs, "leave --weights out") {
 					t.Errorf("%s: %s: exit code %d: %s", l.name, kind, code, errs)
 				}

@@ -12,7 +12,7 @@ import (
 // passes counts the reads of files that are read several times.
 type passes struct{ done, about int }
 
-// next returns what the next read is called: "read 3 of about 9". Of files that are read once, of which nil counts nothing, it is "reading".
+// next returns the name of the next read: "read 3 of about 9", or "reading" for a nil passes, for files that are read once.
 func (p *passes) next() string {
 	if p == nil {
 		return "reading"
@@ -21,8 +21,8 @@ func (p *passes) next() string {
 	return fmt.Sprintf("read %d of about %d", p.done, max(p.done, p.about))
 }
 
-// progress shows how much of the scores has been read, behind what the read is called, on a terminal and if it takes longer than a moment.
-// The function that it returns takes the line away.
+// progress shows on a terminal how much of the scores has been read, if it takes longer than a moment; what names the read.
+// The returned function removes the line.
 func progress(w io.Writer, r reader, total int64, what string) (stop func()) {
 	if !screenOf(w).terminal || dumb() || total <= 0 {
 		return func() {}

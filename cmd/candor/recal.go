@@ -42,7 +42,7 @@ func recalCommand() *cobra.Command {
 	return c
 }
 
-// recalFit are the flags of candor recal fit.
+// recalFit holds the flags of candor recal fit.
 type recalFit struct {
 	evalFlags
 	output
@@ -86,7 +86,7 @@ and matrix need. Everything is read several times, so nothing may be standard in
 	}
 	fl := c.Flags()
 	fl.SortFlags = false
-	like := &cobra.Command{} // the flags of candor eval, of which some are taken
+	like := &cobra.Command{} // the flags of candor eval, some of which are used
 	f.evalFlags.flags(like)
 	f.evalFlags.limits(like)
 	take := func(names ...string) {
@@ -106,7 +106,7 @@ and matrix need. Everything is read several times, so nothing may be standard in
 	return c
 }
 
-// nearMethod returns a hint at the method whose name is likest, where there is none of that name.
+// nearMethod returns a hint at the most similar method name, for an unknown name.
 func nearMethod(s string) string {
 	name, _, _ := strings.Cut(s, "(")
 	if slices.Contains(recal.Names(), strings.TrimSpace(name)) {
@@ -122,7 +122,7 @@ func nearMethod(s string) string {
 	return ""
 }
 
-// completeMethod completes METHOD; what follows are files.
+// completeMethod completes METHOD; the other arguments are files.
 func completeMethod(_ *cobra.Command, args []string, _ string) (l []string, _ cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -133,7 +133,7 @@ func completeMethod(_ *cobra.Command, args []string, _ string) (l []string, _ co
 	return l, cobra.ShellCompDirectiveNoFileComp
 }
 
-// methodList has a line for each method.
+// methodList returns a line for each method.
 func methodList() string {
 	var b strings.Builder
 	for _, m := range recal.Descriptors() {
@@ -198,7 +198,7 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 	return f.show(c, r)
 }
 
-// taskOf says what the method's predictions are, where --task does not.
+// taskOf sets the task that the method implies, if --task is not given.
 func (f *recalFit) taskOf(m recal.Method) error {
 	ofNumbers := false
 	switch m.(type) {
@@ -254,7 +254,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 	})
 	bad := func(err error) error { return f.cannotFit(err, last, paths) }
 	var o *recal.Options
-	j.more = 1 // after
+	j.more = 1 // the evaluation after
 	before, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error {
 		if err := f.checkMany(m, i, paths); err != nil {
 			return err
@@ -293,7 +293,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 			return nil, bad(err)
 		}
 		r.After, sets = report.New(after), append(sets, after)
-		// The map's own are logits whatever they look like.
+		// The map's own results are logits whatever they look like.
 		r.After.Warnings = slices.DeleteFunc(r.After.Warnings, report.DoubtsLogits)
 	}
 	if t, ok := whole.(*recal.TemperatureMap); ok {
@@ -305,7 +305,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 	return r, f.plot.overlay(names, sets)
 }
 
-// checkMany tells whether a method of several classes has these.
+// checkMany returns an error unless a method for several classes has them.
 func (f *recalFit) checkMany(m recal.Method, i predictions.Info, paths []string) error {
 	switch m.(type) {
 	case recal.Vector, recal.Matrix:
@@ -322,7 +322,7 @@ func (f *recalFit) checkMany(m recal.Method, i predictions.Info, paths []string)
 	return nil
 }
 
-// checkMemory returns how the fit goes about its work within --max-memory, or says how much it needs.
+// checkMemory returns options with which the fit stays within --max-memory, or an error that says how much it needs.
 func (f *recalFit) checkMemory(j *job, m recal.Method, i predictions.Info) (*recal.Options, error) {
 	o := &recal.Options{Threads: j.pass.Threads, Memory: (j.memory - fixedMemory) / 2}
 	if i.Rows < 0 {
@@ -341,7 +341,7 @@ func (f *recalFit) checkMemory(j *job, m recal.Method, i predictions.Info) (*rec
 			break
 		}
 	}
-	// With more memory there are more buffers.
+	// More memory also means more buffers.
 	all := held + need.Fit
 	for {
 		_, buffers, bytes, err := plan(f.threads, all, false)
@@ -366,8 +366,8 @@ func fitSize(j *job, i predictions.Info) recal.Size {
 	return recal.Size{Rows: max(i.Rows, 0), Classes: i.Classes, Kind: j.read.Kind, DType: i.DType, Weighted: i.Weighted}
 }
 
-// readsBehind returns about how many reads there are behind a fit to all rows that takes so many: those of the folds, of the rows after, and
-// of the temperatures.
+// readsBehind estimates the number of reads after a fit to all rows that takes each reads: those of the folds, of the
+// recalibrated rows, and of the temperatures.
 func (f *recalFit) readsBehind(m recal.Method, each int) int {
 	n := f.folds*each + 1
 	if _, ok := m.(recal.Temperature); ok {
@@ -376,15 +376,16 @@ func (f *recalFit) readsBehind(m recal.Method, each int) int {
 	return n
 }
 
-// held is about how much memory is taken beside a fit.
+// held estimates the memory that is in use besides a fit.
 func (f *recalFit) held(need recal.Need, i predictions.Info, buffers, bytes int) int64 {
 	const program = 40 << 20
-	// Each buffer is read into, and what maps make of its rows is as large four times over: by folds and together, in float64.
+	// Each buffer is read into, and the results of maps for its rows take four times as much: by folds and together, in
+	// float64.
 	chunk := min(max(int64(bytes), int64(i.Classes)*int64(i.DType.Size())), i.Bytes)
 	return program + 5*int64(buffers)*chunk + int64(f.folds+1)*need.Map + need.File
 }
 
-// method returns the method for what the files turned out to be.
+// method returns the method, adapted to what the files contain.
 func (f *recalFit) method(m recal.Method, levels []float64) recal.Method {
 	if q, ok := m.(recal.Quantile); ok && levels != nil {
 		q.Levels = levels
@@ -393,7 +394,7 @@ func (f *recalFit) method(m recal.Method, levels []float64) recal.Method {
 	return m
 }
 
-// evaluateApplied evaluates what a map makes of data, by the metrics that the rows had before.
+// evaluateApplied evaluates the recalibrated data by the metrics of the original rows.
 func (f *recalFit) evaluateApplied(j *job, before *eval.Evaluation, m recal.Map, d recal.Data) (*eval.Evaluation, error) {
 	spec := eval.Spec{Base: before.Spec.Base, Brier: before.Spec.Brier, Level: before.Spec.Level}
 	kind, classes, err := m.Out(before.Audit.Kind, before.Audit.Classes)
@@ -405,7 +406,7 @@ func (f *recalFit) evaluateApplied(j *job, before *eval.Evaluation, m recal.Map,
 		spec.Levels = q.Levels()
 	}
 	for _, l := range before.Spec.Metrics {
-		// What means something else of such predictions is checked again.
+		// Metrics that mean something else for such predictions are checked again.
 		p, err := eval.ParseMetrics(l.String(), spec.Shape())
 		if err != nil {
 			return nil, usage("--metrics: of what %s makes of the rows, which are %s: %v", m.Method(), kind, err)
@@ -424,7 +425,7 @@ func (f *recalFit) evaluateApplied(j *job, before *eval.Evaluation, m recal.Map,
 	return e, e.AddSource(src, &j.pass)
 }
 
-// nearTemperatures are by how much the temperature is multiplied at which all rows are evaluated besides.
+// nearTemperatures are factors of the fitted temperature at which all rows are evaluated too.
 var nearTemperatures = []float64{0.5, 0.7071, 0.8409, 1.1892, 1.4142, 2}
 
 // temperatures evaluates all rows at several temperatures.
@@ -474,7 +475,7 @@ type appliedSource struct {
 
 func (a *appliedSource) Close() error { return a.of.Close() }
 
-// show prints what was fitted.
+// show prints the result of the fit.
 func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 	var b bytes.Buffer
 	var err error
@@ -537,7 +538,7 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 	return nil
 }
 
-// recalApply are the flags of candor recal apply.
+// recalApply holds the flags of candor recal apply.
 type recalApply struct {
 	evalFlags
 	out, as string
@@ -625,7 +626,7 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 		f.task = "quantiles"
 	}
 	like := &cobra.Command{}
-	(&evalFlags{}).flags(like) // no flag of those counts as given
+	(&evalFlags{}).flags(like) // none of these flags counts as given
 	for _, flag := range []string{"input", "event", "as"} {
 		if c.Flags().Changed(flag) && f.task != "" {
 			return usage("--%s is for classes, and the map is for regression forecasts; leave it out", flag)
@@ -655,7 +656,7 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	return f.apply(c, j, m, as, paths)
 }
 
-// written returns the kind of scores that are written.
+// written returns the kind of scores to write.
 func (f *recalApply) written() (metrics.Kind, error) {
 	for _, k := range []metrics.Kind{metrics.Probs, metrics.Logits, metrics.LogProbs} {
 		if k.String() == f.as {
@@ -665,7 +666,7 @@ func (f *recalApply) written() (metrics.Kind, error) {
 	return 0, usage("--as is %q; it is probs, logits or logprobs", f.as)
 }
 
-// readMap reads the file of a map. What does not begin as one is not read to its end, for it may be the predictions.
+// readMap reads the file of a map. It stops reading if the file does not begin as one, since it may be the predictions.
 func readMap(name string) (recal.Map, error) {
 	r, err := os.Open(name)
 	switch {
@@ -773,7 +774,7 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kin
 	return nil
 }
 
-// fill writes what the map makes of each chunk, which is checked while it is in a cache.
+// fill writes the results of the map for each chunk, which is checked while it is in a cache.
 func (w *mapped) fill(r metrics.Source) error {
 	workers := make([]*mapper, max(1, w.threads))
 	visits := make([]func(*metrics.Chunk) error, len(workers))
@@ -801,31 +802,31 @@ func (w *mapped) fill(r metrics.Source) error {
 	return nil
 }
 
-// mapped is the file of what a map makes of predictions.
+// mapped is the file with the results of a map.
 type mapped struct {
 	*arrayFile
 	m           recal.Map
-	as          metrics.Kind // of classes: what is written
+	as          metrics.Kind // for classes: kind to write
 	rows        int64
 	dtype       metrics.DType
-	wide, width int // of a row that the map makes, and of what is written of it
+	wide, width int // width of the map's rows, and of what is written of them
 	threads     int
-	means       bool // rows are a mean and a standard deviation, and perhaps what was observed
-	normals     bool // and so are the results
-	classes     bool // rows are of classes
-	binary      bool // of a binary task
-	event       int  // the column of two that is the event's
+	means       bool // rows hold a mean and a standard deviation, and possibly the observed value
+	normals     bool // so do the results
+	classes     bool // rows belong to classes
+	binary      bool // rows belong to a binary task
+	event       int  // column of the event among two
 	certain     certain
 }
 
-// mapper is what one goroutine has.
+// mapper is the state of one goroutine.
 type mapper struct {
 	*mapped
 	check    *metrics.Walker
 	into     metrics.Scores
-	three    metrics.Scores // means and standard deviations with 0 in place of what was observed
-	observed []float64      // what was, where it is known
-	nothing  []float64      // in its place
+	three    metrics.Scores // means and standard deviations, with 0 in place of the observed value
+	observed []float64      // observed values, where known
+	nothing  []float64      // used in their place
 }
 
 func (m *mapper) chunk(given *metrics.Chunk) error {
@@ -860,7 +861,7 @@ func (m *mapped) applyAs(dst, src *metrics.Scores, k metrics.Kind) {
 	recal.ApplyAs(m.m, m.as, dst, src, k)
 }
 
-// unobserved returns the chunk with 0 in place of what was observed, which may be missing: maps do not depend on it.
+// unobserved returns the chunk with 0 in place of the observed values, which may be missing: maps do not depend on them.
 func (m *mapper) unobserved(c *metrics.Chunk) *metrics.Chunk {
 	d := *c
 	switch {
@@ -890,8 +891,8 @@ func (m *mapper) unobserved(c *metrics.Chunk) *metrics.Chunk {
 	return &d
 }
 
-// threes returns rows x of two or three numbers as three, the last of which is 0, in a buffer if it is large enough, and takes note of
-// what was observed.
+// threes converts rows x of two or three numbers to three, the last of which is 0, in the buffer to if it is large enough.
+// It stores the observed values.
 func threes[T float32 | float64](m *mapper, s *metrics.Scores, to, x []T) []T {
 	stride := max(s.Stride, s.Classes)
 	to = slices.Grow(to[:0], 3*s.Rows)[:3*s.Rows]
@@ -907,7 +908,7 @@ func threes[T float32 | float64](m *mapper, s *metrics.Scores, to, x []T) []T {
 	return to
 }
 
-// observedAgain returns what is written of the map's rows: normal forecasts with what was observed, where it is known, or without.
+// observedAgain returns what is written for the map's rows: normal forecasts, with the observed value if it is known.
 func observedAgain[T float32 | float64](m *mapper, x []T) []T {
 	switch {
 	case !m.normals:
@@ -925,7 +926,7 @@ func observedAgain[T float32 | float64](m *mapper, x []T) []T {
 	return x[:2*rows]
 }
 
-// says tells in a few words what a map does.
+// says describes in a few words what a map does.
 func says(m recal.Map, level float64) string {
 	fit := m.Fit()
 	s := fmt.Sprintf("%s of %s", m.Method(), count(fit.Rows, "row"))
@@ -983,7 +984,7 @@ func says(m recal.Map, level float64) string {
 	return s
 }
 
-// count returns a number of things.
+// count formats a number with its noun.
 func count(n int64, what string) string {
 	if n != 1 {
 		what += "s"

@@ -221,7 +221,7 @@ func TestRecalFullPrecision(t *testing.T) {
 	if l := d.list(); slices.ContainsFunc(l, func(s string) bool { return strings.HasPrefix(s, ".candor-") }) {
 		t.Errorf("the folder has %v", l)
 	}
-	// Of three classes a small probability is none of float32.
+	// With three classes, a small probability underflows in float32.
 	doc := fitted(t, "temperature", three, "--labels", y3, "--input", "logits", "-o", d.at("m.json"))
 	if v := doc.After.value(t, "nll"); !(v < 1) {
 		t.Errorf("nll after is %v", v)

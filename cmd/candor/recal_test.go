@@ -860,7 +860,7 @@ func TestRecalApplyUnobserved(t *testing.T) {
 		if shape != "(300, 3)" {
 			t.Fatal(shape)
 		}
-		if method == "sigma" { // what was observed is not written where nobody says it
+		if method == "sigma" { // observed values are written only if given
 			var two []float64
 			for i := 0; i < len(want); i += 3 {
 				two = append(two, want[i], want[i+1])

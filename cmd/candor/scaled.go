@@ -16,14 +16,14 @@ import (
 	"github.com/candor-go/candor/report"
 )
 
-// again is files that are read several times, each time with its own progress.
+// again is a source of files that are read several times, with progress for each read.
 type again struct {
 	rowReader
 	start func() (stop func())
 	stop  func()
 }
 
-// Next begins to show progress: not all that is opened is read.
+// Next starts to show progress only now, since not everything that is opened is read.
 func (a *again) Next() (*metrics.Chunk, error) {
 	if a.stop == nil {
 		a.stop = a.start()
@@ -39,7 +39,7 @@ func (a *again) Close() error {
 	return a.rowReader.Close()
 }
 
-// reread returns data that open reads, again and again.
+// reread returns data that calls open for each read.
 func reread(c *cobra.Command, p *passes, open func() (rowReader, error)) recal.Data {
 	return recal.OpenFunc(func() (recal.Source, error) {
 		r, err := open()
@@ -50,7 +50,7 @@ func reread(c *cobra.Command, p *passes, open func() (rowReader, error)) recal.D
 	})
 }
 
-// checkScaled says what --temperature-scaled does not go with.
+// checkScaled returns an error for flags that exclude --temperature-scaled.
 func (f *evalFlags) checkScaled(paths []string) error {
 	if !f.scaled {
 		return nil
@@ -121,7 +121,7 @@ func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Eval
 	return nil
 }
 
-// noMap returns why a fit to some of the rows has no map, although there is nothing wrong with them: "" of any other error.
+// noMap returns the reason why a fit to some of the rows has no map although the rows are valid, or "" for any other error.
 func noMap(err error) string {
 	for _, e := range []error{recal.ErrUnreachable, recal.ErrNoMinimum, recal.ErrNoRows} {
 		if errors.Is(err, e) {
@@ -133,7 +133,7 @@ func noMap(err error) string {
 
 const temperatureMethod = "sandwich standard error of ln T; rows taken as independent"
 
-// leftOut says how many rows a fit left out, and why; what changes nothing for them is a map or a temperature.
+// leftOut says how many rows a fit left out, and why; what is "map" or "temperature".
 func leftOut(f recal.Fit, what string) string {
 	if f.LeftOut == 1 {
 		return fmt.Sprintf("1 row was left out of the fit: its true class got probability 0, which no %s changes; it is row %d", what, f.FirstLeftOut)
@@ -142,10 +142,10 @@ func leftOut(f recal.Fit, what string) string {
 		report.Count(f.LeftOut), what, f.FirstLeftOut)
 }
 
-// plain returns what an error says, without the name of the package, which may stand within it too.
+// plain returns the text of an error without the name of the package, which may occur inside it too.
 func plain(err error) string { return strings.ReplaceAll(err.Error(), "recal: ", "") }
 
-// cannotFit is the error of a fit, which bad data end if nothing else is said: some row of the reader's, or all of them.
+// cannotFit returns the error of a fit. By default that is bad data: in some row of the reader, or in all of them.
 func (f *evalFlags) cannotFit(err error, r reader, paths []string) error {
 	if r != nil {
 		err = f.locate(err, r, paths)

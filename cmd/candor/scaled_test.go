@@ -170,7 +170,7 @@ func TestTemperatureScaledGates(t *testing.T) {
 	}
 }
 
-// TestTemperatureScaledUndefined: rows that have no temperature are evaluated all the same, and why there is none is said.
+// TestTemperatureScaledUndefined: rows without a best temperature are still evaluated, and the reason is given.
 func TestTemperatureScaledUndefined(t *testing.T) {
 	d := newDir(t)
 	s := newSet(24, 60, 3)

@@ -23,7 +23,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// scoreRun are the flags of candor score.
+// scoreRun holds the flags of candor score.
 type scoreRun struct {
 	evalFlags
 	out string
@@ -52,7 +52,7 @@ there are. If there is an error, nothing is written.`,
 	}
 	fl := c.Flags()
 	fl.SortFlags = false
-	like := &cobra.Command{} // the flags of candor eval, of which some are taken
+	like := &cobra.Command{} // the flags of candor eval, some of which are used
 	f.evalFlags.flags(like)
 	f.evalFlags.limits(like)
 	take := func(names ...string) {
@@ -68,12 +68,12 @@ there are. If there is an error, nothing is written.`,
 	return c
 }
 
-// rowMetrics reads --metrics.
+// rowMetrics parses --metrics.
 func rowMetrics(list string, k metrics.Kind, classes int, levels []float64, law regress.Law) ([]metrics.RowMetric, error) {
 	var l []metrics.RowMetric
 	add := func(m metrics.RowMetric) {
 		if law != regress.NormalLaw {
-			m, _ = regress.LawRowMetric(m.Name, law) // it is one of RowsOf's
+			m, _ = regress.LawRowMetric(m.Name, law) // it is among those of RowsOf
 		}
 		if !slices.ContainsFunc(l, func(o metrics.RowMetric) bool { return o.Name == m.Name }) {
 			l = append(l, m)
@@ -92,7 +92,7 @@ func rowMetrics(list string, k metrics.Kind, classes int, levels []float64, law 
 				m, err = regress.ParseRowMetric(s, k, levels)
 			}
 			if errors.Is(err, metrics.ErrNoRows) {
-				// It may be a metric of another kind, or none at all.
+				// The name may be a metric of another kind, or unknown.
 				if _, unknown := eval.ParseMetric(s); unknown != nil && !ofAnother(s, k) {
 					err = unknown
 				} else {
@@ -111,10 +111,10 @@ func rowMetrics(list string, k metrics.Kind, classes int, levels []float64, law 
 	return l, nil
 }
 
-// rowNames returns the metrics that have a value for each row of a kind.
+// rowNames returns the metrics with a value for each row of a kind.
 func rowNames(k metrics.Kind) []string { return slices.Concat(score.RowNames(k), regress.RowNames(k)) }
 
-// ofAnother tells whether a name is that of a metric of rows of another kind.
+// ofAnother reports whether name is a row metric of another kind.
 func ofAnother(name string, k metrics.Kind) bool {
 	for _, o := range []metrics.Kind{metrics.Probs, metrics.Samples, metrics.Normals, metrics.Quantiles} {
 		if o != k && slices.Contains(rowNames(o), name) {
@@ -236,7 +236,7 @@ func (j *job) source(f *evalFlags, paths []string) (rowReader, error) {
 	return r, nil
 }
 
-// count reads tables once for the number of their rows, which has to be known before one is written.
+// count reads tables once to count their rows, since the number must be known before the first row is written.
 func (f *evalFlags) count(c *cobra.Command, j *job, paths []string) (rows int64, err error) {
 	if once := f.files.once(paths...); once != "" {
 		return 0, usage("a table on %s cannot be read twice, as the number of its rows is needed first; name a file", once)
@@ -262,7 +262,7 @@ func (f *evalFlags) count(c *cobra.Command, j *job, paths []string) (rows int64,
 	}
 }
 
-// form returns what the name of -o says is written.
+// form returns the format that the name in -o implies.
 func (f *scoreRun) form(c *cobra.Command) (string, error) {
 	switch ext := strings.ToLower(filepath.Ext(f.out)); {
 	case f.out == "":
@@ -278,7 +278,7 @@ func (f *scoreRun) form(c *cobra.Command) (string, error) {
 	return "", usage("-o %s: its name does not say what is written; end it in .npy, .npz or .csv", f.out)
 }
 
-// rowTable is the file under way: the values of all rows, row by row, or metric by metric.
+// rowTable is the file being written: the values of all rows, row by row or metric by metric.
 type rowTable struct {
 	*arrayFile
 	metrics []metrics.RowMetric
@@ -305,7 +305,7 @@ func newRowTable(path string, l []metrics.RowMetric, rows int64, apart bool) (*r
 // size returns the bytes of all values.
 func (t *rowTable) size() int64 { return t.rows * int64(len(t.metrics)) * 8 }
 
-// blank makes every value NaN.
+// blank sets every value to NaN.
 func (t *rowTable) blank() {
 	b := make([]byte, 1<<20)
 	for i := 0; i < len(b); i += 8 {
@@ -316,7 +316,7 @@ func (t *rowTable) blank() {
 	}
 }
 
-// finish makes of the file what is wanted.
+// finish converts the file to its final form.
 func (t *rowTable) finish(c *cobra.Command, path, form string) error {
 	if form == "npy" {
 		return t.arrayFile.finish(c, path, nil)
@@ -378,7 +378,7 @@ func (t *rowTable) writeCSV(w io.Writer, r io.Reader) error {
 	return nil
 }
 
-// stopping ends a source once nothing more can be written, and counts the rows that are still to come.
+// stopping ends a source once nothing more can be written, and counts the remaining rows.
 type stopping struct {
 	metrics.Source
 	t    *arrayFile
@@ -398,15 +398,15 @@ func (s *stopping) Next() (*metrics.Chunk, error) {
 
 const changedWhile, changedRemedy = "the file changed while it was read", "wait until whoever writes it is done"
 
-// errChanged is the error of tables that have other rows than when these were counted.
+// errChanged is the error for tables whose rows have changed since they were counted.
 func (f *evalFlags) errChanged(paths []string) error {
 	return fault(f.files.calls(paths), changedRemedy, changedWhile)
 }
 
-// rowWriter is an accumulator that keeps nothing: it writes each row's values to the file.
+// rowWriter is an accumulator without a state: it writes each row's values to the file.
 type rowWriter struct {
 	t      *rowTable
-	values []func([]float64, *metrics.Block) // one of each metric
+	values []func([]float64, *metrics.Block) // one per metric
 	v      []float64                         // metric by metric
 	b      []byte
 }
@@ -442,7 +442,7 @@ func (w *rowWriter) AddBlock(b *metrics.Block) {
 	for j, f := range w.values {
 		f(w.v[j*n:(j+1)*n], b)
 	}
-	// Rows that follow each other in the block may not do so in the whole set.
+	// Rows that are consecutive in the block need not be consecutive in the data set.
 	for lo := 0; lo < n; {
 		hi := lo + 1
 		for hi < n && b.Number(hi) == b.Number(lo)+int64(hi-lo) {
@@ -453,7 +453,7 @@ func (w *rowWriter) AddBlock(b *metrics.Block) {
 	}
 }
 
-// write writes rows [lo, hi) of a block of n, which are those from row first on.
+// write writes rows [lo, hi) of a block of n rows; the first of them has the number first.
 func (w *rowWriter) write(first int64, n, lo, hi int) {
 	width := len(w.values) / w.t.planes
 	for p := range w.t.planes {

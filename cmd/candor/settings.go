@@ -2,7 +2,7 @@ package main
 
 import "github.com/candor-go/candor/internal/setting"
 
-// flagsOf is what the command line has for the settings that messages of the library name.
+// flagsOf maps the settings in messages of the library to flags.
 var flagsOf = map[setting.Setting]string{
 	setting.Labels:           "--labels",
 	setting.LabelsFile:       "--labels FILE",

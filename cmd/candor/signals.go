@@ -9,17 +9,17 @@ import (
 	"github.com/candor-go/candor/internal/temporary"
 )
 
-// catchSignals has the signals that ask a process to end remove its temporary files first. The process then ends by the signal, as its
+// catchSignals removes temporary files when a signal asks the process to end. The process then ends by this signal, as its
 // parent expects.
 func catchSignals() {
 	var l []os.Signal
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // as nohup has it
+		if !signal.Ignored(s) { // as under nohup
 			l = append(l, s)
 		}
 	}
 	if len(l) == 0 {
-		return // for Notify would take all signals
+		return // without arguments Notify would take all signals
 	}
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, l...)
@@ -28,8 +28,8 @@ func catchSignals() {
 		temporary.RemoveAll()
 		signal.Reset()
 		if p, err := os.FindProcess(os.Getpid()); err == nil && p.Signal(s) == nil {
-			time.Sleep(time.Second) // it comes within that
+			time.Sleep(time.Second) // the signal arrives within this time
 		}
-		os.Exit(128 + int(s.(syscall.Signal))) // where a process cannot send itself a signal
+		os.Exit(128 + int(s.(syscall.Signal))) // for systems where a process cannot send itself a signal
 	}()
 }

@@ -22,7 +22,7 @@ func TestSignals(t *testing.T) {
 	s := newSet(1, 50, 3)
 	for _, c := range []struct {
 		signal syscall.Signal
-		args   string // words, of which labels come from a pipe
+		args   string // words; labels come from a pipe
 		nohup  bool
 	}{
 		{syscall.SIGINT, "score x.npy --labels pipe --metrics nll -o out.npy", false},

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sources are the files that a command line names, with what messages call them.
+// sources holds the files on a command line, with their names in messages.
 type sources struct {
-	given []string          // of --name
+	given []string          // from --name
 	names map[string]string // by path
 }
 
@@ -20,17 +20,17 @@ func (s *sources) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&s.given, "name", nil, "`SOURCE=TEXT`: messages and documents call the file SOURCE, such as /dev/fd/63, TEXT; may be given several times")
 }
 
-// check reads --name. known are the files that are read.
+// check parses --name. known are the files that are read.
 func (s *sources) check(known ...string) error {
 	s.names = nil
 	for _, g := range s.given {
 		if !strings.Contains(g, "=") {
 			return usage("--name is %q; it is SOURCE=TEXT, as /dev/fd/63=monday.npy", g)
 		}
-		// Either may have an equals sign in it.
+		// Both parts may contain an equals sign.
 		source, text := "", ""
 		for _, k := range known {
-			for ; k != ""; k = k[:max(0, strings.LastIndexByte(k, ':'))] { // an .npz too, of which an array is read
+			for ; k != ""; k = k[:max(0, strings.LastIndexByte(k, ':'))] { // including an .npz with the name of an array
 				if t, ok := strings.CutPrefix(g, k+"="); ok && len(k) >= len(source) {
 					source, text = k, t
 				}
@@ -52,7 +52,7 @@ func (s *sources) check(known ...string) error {
 	return nil
 }
 
-// call returns what messages call a file.
+// call returns the name of a file in messages.
 func (s *sources) call(path string) string {
 	if path == "-" {
 		return cmp.Or(s.names[path], "standard input")
@@ -60,7 +60,7 @@ func (s *sources) call(path string) string {
 	return cmp.Or(s.names[path], path)
 }
 
-// calls names several files.
+// calls returns the names of several files in messages.
 func (s *sources) calls(paths []string) string {
 	l := make([]string, len(paths))
 	for i, p := range paths {
@@ -69,7 +69,7 @@ func (s *sources) calls(paths []string) string {
 	return strings.Join(l, ", ")
 }
 
-// once returns what messages call the first of the files that can be read once; "" if there is none.
+// once returns the name of the first file that can be read only once, or "" if there is none.
 func (s *sources) once(paths ...string) string {
 	if i := slices.IndexFunc(paths, readOnce); i >= 0 {
 		return s.call(paths[i])
@@ -77,7 +77,8 @@ func (s *sources) once(paths ...string) string {
 	return ""
 }
 
-// twice returns the first file that can be read once and is named again, perhaps otherwise, and how often it is named; "" if none is.
+// twice returns the first file that can be read only once but is named again, possibly by another path, and how often; "" if
+// there is none.
 func (s *sources) twice(paths []string) (name string, times int) {
 	for i, p := range paths {
 		for _, q := range paths[i:] {
@@ -93,7 +94,8 @@ func (s *sources) twice(paths []string) (name string, times int) {
 	return "", 0
 }
 
-// readOnce tells whether a file can be read once: standard input, or what is neither a file on a disk nor a folder, such as a pipe.
+// readOnce reports whether a file can be read only once: standard input, or anything that is neither a regular file nor a
+// folder, such as a pipe.
 func readOnce(path string) bool {
 	if path == "-" {
 		return true
@@ -102,7 +104,7 @@ func readOnce(path string) bool {
 	return err == nil && !fi.IsDir() && !fi.Mode().IsRegular()
 }
 
-// sameFile tells whether two paths are of one file.
+// sameFile reports whether two paths refer to the same file.
 func sameFile(p, q string) bool {
 	if p == q {
 		return true
@@ -118,7 +120,7 @@ func sameFile(p, q string) bool {
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-// unnamed is what is said where no predictions are named. Something may be waiting on standard input.
+// unnamed returns the error for missing predictions. It mentions standard input if something may be waiting there.
 func unnamed(c *cobra.Command, said string) error {
 	if waits(c.InOrStdin()) {
 		return usage("%s; to read standard input, name it: -", said)
@@ -126,7 +128,7 @@ func unnamed(c *cobra.Command, said string) error {
 	return usage("%s; name a file, or - for standard input", said)
 }
 
-// waits tells whether standard input is a pipe or a file, and so not a terminal nor nothing.
+// waits reports whether standard input is a pipe or a file, not a terminal or empty.
 func waits(stdin io.Reader) bool {
 	f, ok := stdin.(*os.File)
 	if !ok {

@@ -175,7 +175,7 @@ func TestNames(t *testing.T) {
 	const called = "monday=1.npy"
 	for _, c := range []struct {
 		from []byte
-		args []string // of which PIPE is the pipe
+		args []string // PIPE stands for the pipe
 		code int
 		want string
 	}{

@@ -34,7 +34,7 @@ func versionCommand() *cobra.Command {
 	return c
 }
 
-// describeCPU writes what of the CPU is used, and why no more.
+// describeCPU writes which features of the CPU are used, and why no more.
 func describeCPU(w io.Writer) {
 	i := isa.Info()
 	fmt.Fprintf(w, "level     %v", i.Current)
@@ -63,7 +63,7 @@ func versionLine() string {
 	return fmt.Sprintf("candor %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// versionText is the version that Go took from the module, or from git where it was built in a checkout.
+// versionText returns the version that Go recorded from the module, or from git for a build in a checkout.
 func versionText() string {
 	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
 		return b.Main.Version

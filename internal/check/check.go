@@ -13,16 +13,16 @@ type Element interface {
 	float32 | float64 | uint8 | uint16 | uint32 | uint64 | int32 | int64
 }
 
-// Guarded returns a slice of n zeros that ends where a page starts that cannot be read or written (tail), or that
-// starts where such a page ends (!tail). One element too far is a fault there and then. The bytes between the slice's
-// other end and the next such page are all ones, which is NaN in every floating-point format, so that reading them
-// shows in a result; if they were written, the test fails when it ends. The memory lasts until the test ends.
+// Guarded returns a slice of n zeros that ends at an inaccessible page (tail), or starts right after one (!tail). An access
+// one element too far faults immediately. The bytes between the other end of the slice and the next such page are all ones,
+// which is NaN in every floating-point format, so reading them shows in a result; if they were written, the test fails when
+// it ends. The memory lasts until the test ends.
 //
-// Every suffix of a tail slice, and every prefix of the other, is as well guarded: take one slice of the greatest length
-// and cut it, since a slice costs three system calls and the system bounds the number of mappings.
+// Every suffix of a tail slice, and every prefix of the other kind, is equally well guarded. Take one slice of the greatest
+// length and reslice it, since a slice costs three system calls and the system limits the number of mappings.
 //
-// Other systems than Linux and macOS have no such pages here: there the slice stands between 4 KiB of ones on both sides,
-// checked when the test ends.
+// On systems other than Linux and macOS there are no such pages: there the slice lies between 4 KiB of ones on both sides,
+// which are checked when the test ends.
 func Guarded[T Element](t testing.TB, n int, tail bool) []T {
 	t.Helper()
 	if n < 0 {
@@ -33,16 +33,16 @@ func Guarded[T Element](t testing.TB, n int, tail bool) []T {
 	return unsafe.Slice((*T)(p), n)
 }
 
-// Offset returns a slice of n zeros that starts off elements after an address divisible by 64. The elements around it
-// have all bits set, which is NaN in every floating-point format.
+// Offset returns a slice of n zeros that starts off elements after an address divisible by 64. The elements around it have
+// all bits set, which is NaN in every floating-point format.
 //
 //go:noinline
 func Offset[T Element](n, off int) []T {
 	const line = 64
 	var zero T
 	size := int(unsafe.Sizeof(zero))
-	// A line to find the aligned address in, and one to stand behind the slice. The memory escapes, since this function is
-	// not inlined: so it is the heap's and never moves.
+	// One cache line to align in, and one behind the slice. Since this function is not inlined the memory escapes to the
+	// heap, so it never moves.
 	buf := make([]T, line/size+off+n+line/size)
 	first := 0
 	if over := int(uintptr(unsafe.Pointer(&buf[0])) % line); over != 0 {
@@ -63,7 +63,7 @@ func ones(b []byte) {
 	}
 }
 
-// intact fails the test if a byte of b, which lies on the named side of a guarded slice, was written.
+// intact fails the test if a byte of b, on the named side of a guarded slice, was written.
 func intact(t testing.TB, side string, b []byte) {
 	t.Helper()
 	for i, v := range b {
@@ -86,7 +86,7 @@ func heapRegion(t testing.TB, size int, tail bool) unsafe.Pointer {
 	buf := make([]byte, line+pad+size+pad)
 	base := uintptr(unsafe.Pointer(&buf[0]))
 	start := pad
-	if tail { // the end divisible by 64, as at a page's start
+	if tail { // end divisible by 64, as at the start of a page
 		start += int(-(base + pad + uintptr(size)) % line)
 	} else {
 		start += int(-(base + pad) % line)

@@ -5,13 +5,12 @@ import (
 	"testing"
 )
 
-// Full reports whether tests should leave nothing out: CANDOR_FULL is set to anything but the empty string. Without it
-// a test takes every length, offset and kind of value once; with it, it takes their product and the large inputs too.
-// -short asks for less than either.
+// Full reports whether tests should leave nothing out: the environment variable CANDOR_FULL is set and not empty. Without it
+// a test tries every length, offset and kind of value once; with it, their product and the large inputs too. -short asks for
+// less than either.
 func Full() bool { return os.Getenv("CANDOR_FULL") != "" }
 
-// Size returns how many of something a test takes: the first number with -short, the last where nothing is left out, and else the
-// one between them.
+// Size returns the size of a test: short with -short, full if nothing is left out, else usual.
 func Size(short, usual, full int) int {
 	switch {
 	case Full():

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Golden decodes a file of reference results into v. dir is where the file is, as the test's package sees it; see testdata/golden/README.md.
+// Golden decodes a file of reference results into v. dir is the file's folder relative to the test's package; see
+// testdata/golden/README.md.
 func Golden(t testing.TB, dir, name string, v any) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, name))

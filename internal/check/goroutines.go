@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Gone waits until no goroutine runs that code of this module has started, and fails the test if one still does after a minute: it
-// waits for something that will not come. Only the slowest machine takes more than an instant. Parallel tests are not for it.
+// Gone waits until no goroutine started by code of this module is running. It fails the test if one still is after a minute,
+// since that waits for something that will not come. Usually it takes an instant. It is not for parallel tests.
 func Gone(t testing.TB) {
 	t.Helper()
 	gone(t, time.Minute)
@@ -32,7 +32,7 @@ func gone(t testing.TB, limit time.Duration) {
 func started() (stacks []string) {
 	buf := make([]byte, 1<<16)
 	n := runtime.Stack(buf, true)
-	for n == len(buf) { // which may be cut off
+	for n == len(buf) { // may be truncated
 		buf = make([]byte, 2*len(buf))
 		n = runtime.Stack(buf, true)
 	}

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// guardPages tells whether a Guarded slice stands against memory that faults.
+// guardPages reports whether a Guarded slice borders memory that faults.
 const guardPages = false
 
 func region(t testing.TB, size int, tail bool) unsafe.Pointer {

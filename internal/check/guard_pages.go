@@ -9,10 +9,10 @@ import (
 	"unsafe"
 )
 
-// guardPages tells whether a Guarded slice stands against memory that faults.
+// guardPages reports whether a Guarded slice borders memory that faults.
 const guardPages = true
 
-// region returns the address of size zero bytes that end (tail) or start (!tail) at a page without any access.
+// region returns the address of size zero bytes that end (tail) or start (!tail) at an inaccessible page.
 func region(t testing.TB, size int, tail bool) unsafe.Pointer {
 	t.Helper()
 	page := os.Getpagesize()
@@ -37,6 +37,6 @@ func region(t testing.TB, size int, tail bool) unsafe.Pointer {
 		rest, side = mem[page:start], "in front of"
 	}
 	ones(rest)
-	t.Cleanup(func() { intact(t, side, rest) }) // runs before the memory goes
+	t.Cleanup(func() { intact(t, side, rest) }) // runs before the memory is unmapped
 	return unsafe.Pointer(&mem[start])
 }

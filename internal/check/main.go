@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Main runs a package's tests, as its TestMain, with a fourth of the garbage collection: what tests make is large and soon gone, and
-// little of it lives at a time. Their temporary files lie in memory where the system has a folder for such.
+// Main is a TestMain that runs the garbage collector a quarter as often: tests allocate large values that live briefly.
+// Temporary files are kept in memory if the system has a folder for that.
 func Main(m *testing.M) {
 	debug.SetGCPercent(400)
 	FilesInMemory()

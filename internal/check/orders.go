@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// An Order writes the numbers of a slice in some order of size.
+// An Order fills a slice with numbers in some order.
 type Order struct {
 	Name string
 	Fill func(r *rand.Rand, x []uint64)
 }
 
-// Orders returns the orders and the numbers of equal values on which sorting breaks or becomes slow. The numbers have as
-// many bits as it is told.
+// Orders returns orders, and patterns of equal values, on which sorting breaks or becomes slow. size is the number of bits
+// of the numbers.
 func Orders(size int) []Order {
 	most := ^uint64(0) >> (64 - size)
 	random := func(r *rand.Rand, x []uint64) {
@@ -21,13 +21,13 @@ func Orders(size int) []Order {
 			x[i] = r.Uint64() & most
 		}
 	}
-	sorted := func(r *rand.Rand, x []uint64) { // without a sort
+	sorted := func(r *rand.Rand, x []uint64) { // makes sorted numbers without sorting
 		step := most / uint64(max(1, len(x)))
 		for i := range x {
 			x[i] = uint64(i)*step + r.Uint64N(step)
 		}
 	}
-	// few draws from n values that are all over the range.
+	// few draws from n values spread over the whole range.
 	few := func(n int) func(r *rand.Rand, x []uint64) {
 		return func(r *rand.Rand, x []uint64) {
 			values := make([]uint64, n)
@@ -60,7 +60,7 @@ func Orders(size int) []Order {
 				x[i] = uint64(i % 1000)
 			}
 		}},
-		{"nearly-sorted", func(r *rand.Rand, x []uint64) { // one in a hundred is elsewhere
+		{"nearly-sorted", func(r *rand.Rand, x []uint64) { // one in a hundred is out of place
 			sorted(r, x)
 			for range len(x) / 100 {
 				x[r.IntN(len(x))] = r.Uint64() & most
@@ -90,14 +90,14 @@ func Orders(size int) []Order {
 				}
 			}
 		}},
-		{"saturated", func(r *rand.Rand, x []uint64) { // three of four are the largest that there is, half of what could be
+		{"saturated", func(r *rand.Rand, x []uint64) { // three of four equal the maximum, which is half of the range
 			for i := range x {
 				if x[i] = most/2 + 1; r.IntN(4) == 0 {
 					x[i] = r.Uint64() & (most / 2)
 				}
 			}
 		}},
-		{"quantised", func(r *rand.Rand, x []uint64) { // 1024 values, as float16 has between two powers of two
+		{"quantised", func(r *rand.Rand, x []uint64) { // 1024 values, the number of float16 between two powers of two
 			for i := range x {
 				x[i] = r.Uint64N(1024) << (size - 13)
 			}
@@ -107,7 +107,7 @@ func Orders(size int) []Order {
 				x[i] = r.Uint64() & most >> (bits.LeadingZeros64(r.Uint64()|1) % size)
 			}
 		}},
-		{"one-bit", func(r *rand.Rand, x []uint64) { // as many in each half of a half as there are bits
+		{"one-bit", func(r *rand.Rand, x []uint64) { // equally many numbers in each power of two
 			for i := range x {
 				x[i] = 1 << r.IntN(size)
 			}

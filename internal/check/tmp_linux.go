@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// FilesInMemory has temporary files made in memory from now on if there is room: thousands of small ones take as long on a disk as what
-// is tested. It leaves TMPDIR alone where that is set.
+// FilesInMemory makes temporary files in memory from now on, if there is room: thousands of small files on a disk take as
+// long as what is tested. It does nothing if TMPDIR is set.
 func FilesInMemory() {
 	const dir, room, noexec = "/dev/shm", 4 << 30, 8 // some tests build programs to run
 	var s syscall.Statfs_t

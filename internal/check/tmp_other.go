@@ -2,5 +2,5 @@
 
 package check
 
-// FilesInMemory does nothing: only on Linux it is known where such files would lie.
+// FilesInMemory does nothing, since only Linux has a known place for such files.
 func FilesInMemory() {}

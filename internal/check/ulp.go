@@ -15,9 +15,9 @@ func Same64(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
 }
 
-// ULP32 returns how many steps from one float32 to the next lie between a and b: 0 for equal values (-0 equals +0, NaN
-// equals NaN), 1 for neighbours. An infinity, or a NaN, is math.MaxUint64 away from everything else: a result that
-// overflowed is wrong, however near the limit.
+// ULP32 returns the number of float32 steps between a and b: 0 for equal values (-0 equals +0, NaN equals NaN), 1 for
+// neighbours. An infinity or a NaN is math.MaxUint64 away from everything else: a result that overflowed is wrong, however
+// near the limit.
 func ULP32(a, b float32) uint64 {
 	if a == b || a != a && b != b {
 		return 0
@@ -33,9 +33,9 @@ func ULP32(a, b float32) uint64 {
 	return uint64(max(x, y) - min(x, y))
 }
 
-// ULP64 returns how many steps from one float64 to the next lie between a and b: 0 for equal values (-0 equals +0, NaN
-// equals NaN), 1 for neighbours. An infinity, or a NaN, is math.MaxUint64 away from everything else: a result that
-// overflowed is wrong, however near the limit.
+// ULP64 returns the number of float64 steps between a and b: 0 for equal values (-0 equals +0, NaN equals NaN), 1 for
+// neighbours. An infinity or a NaN is math.MaxUint64 away from everything else: a result that overflowed is wrong, however
+// near the limit.
 func ULP64(a, b float64) uint64 {
 	if a == b || a != a && b != b {
 		return 0
@@ -51,15 +51,15 @@ func ULP64(a, b float64) uint64 {
 	return max(x, y) - min(x, y)
 }
 
-// ULPBig returns the error of got in units of the last place that a float64 has at want, taken as a real number: at most
-// 0.5 for a correctly rounded result. The unit is that of want's binade, at least 2^-1074 and at most 2^971. Got may be
-// infinite if want rounds to that infinity, or is it; otherwise an infinite got or want, or a NaN, is an error of +Inf.
+// ULPBig returns the error of got in units of the last place of a float64 at want, which is taken as a real number: at most
+// 0.5 for a correctly rounded result. The unit is that of want's binade, at least 2^-1074 and at most 2^971. got may be an
+// infinity that want rounds to or is; otherwise an infinite got or want, or a NaN, is an error of +Inf.
 func ULPBig(got float64, want *big.Float) float64 {
 	rounded, _ := want.Float64()
 	return ulpBig(got, rounded, want, 53, -1074, 971)
 }
 
-// ULPBig32 returns what ULPBig does, in the units of float32: at least 2^-149 and at most 2^104.
+// ULPBig32 is ULPBig in units of float32: at least 2^-149 and at most 2^104.
 func ULPBig32(got float32, want *big.Float) float64 {
 	rounded, _ := want.Float32()
 	return ulpBig(float64(got), float64(rounded), want, 24, -149, 104)
@@ -83,7 +83,7 @@ func ulpBig(got, rounded float64, want *big.Float, prec, low, high int) float64 
 		// want = m * 2^exp with m in [1/2, 1), so its leading bit is worth 2^(exp-1).
 		unit = min(max(want.MantExp(nil)-prec, low), high)
 	}
-	// Sub rounds once, whatever cancels, so 64 bits are more than the answer shows.
+	// Sub rounds only once, after any cancellation, so 64 bits suffice.
 	diff := new(big.Float).SetPrec(64).Sub(big.NewFloat(got), want)
 	diff.SetMantExp(diff, -unit)
 	err, _ := diff.Abs(diff).Float64()

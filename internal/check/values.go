@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Specials32 returns the float32 values on which code breaks: all kinds of NaN, infinities, zeros of both signs, the
+// Specials32 returns the float32 values on which code tends to break: all kinds of NaN, infinities, zeros of both signs, the
 // ends of the subnormal and of the normal range, the neighbours of 1/2, 1 and 2, and the arguments where exp overflows,
-// becomes subnormal and vanishes. The slice is the caller's own.
+// becomes subnormal and vanishes. The slice is a new copy.
 func Specials32() []float32 {
 	bits := []uint32{
 		0x7FC00000, 0xFFC00000, // quiet NaN, as arm64 and as amd64 make it
@@ -39,7 +39,7 @@ func Specials32() []float32 {
 	return out
 }
 
-// Specials64 returns the float64 values on which code breaks: those that Specials32 names, for float64.
+// Specials64 returns the float64 counterparts of Specials32.
 func Specials64() []float64 {
 	bits := []uint64{
 		0x7FF8000000000000, 0xFFF8000000000000, // quiet NaN, as arm64 and as amd64 make it
@@ -73,7 +73,7 @@ func Specials64() []float64 {
 	return out
 }
 
-// SpecialHalf returns the bits of the float16 (IEEE binary16) values on which code breaks.
+// SpecialHalf returns the bits of the float16 (IEEE binary16) values on which code tends to break.
 func SpecialHalf() []uint16 {
 	return []uint16{
 		0x7E00, 0xFE00, 0x7E55, 0xFFFF, // quiet NaN, with payload
@@ -90,7 +90,7 @@ func SpecialHalf() []uint16 {
 	}
 }
 
-// SpecialBF16 returns the bits of the bfloat16 values on which code breaks.
+// SpecialBF16 returns the bits of the bfloat16 values on which code tends to break.
 func SpecialBF16() []uint16 {
 	return []uint16{
 		0x7FC0, 0xFFC0, 0x7FD5, 0xFFFF, // quiet NaN, with payload
@@ -107,13 +107,13 @@ func SpecialBF16() []uint16 {
 	}
 }
 
-// Rand returns a generator whose numbers depend on seed alone.
+// Rand returns a generator whose numbers depend only on the seed.
 func Rand(seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15))
 }
 
-// Logits32 returns n scores with mean 0 and standard deviation scale, bell-shaped and within 6 deviations. They are
-// made without a logarithm, hence the same bits on every CPU.
+// Logits32 returns n scores with mean 0 and standard deviation scale, bell-shaped and within 6 deviations. No logarithm is
+// involved, so the bits are the same on every CPU.
 func Logits32(r *rand.Rand, n int, scale float64) []float32 {
 	out := make([]float32, n)
 	for i := range out {
@@ -127,14 +127,14 @@ func Logits32(r *rand.Rand, n int, scale float64) []float32 {
 	return out
 }
 
-// SimplexRow returns k probabilities whose sum is 1 up to float32 rounding. A row is, with equal odds, uniform on the
-// simplex (Dirichlet with all parameters 1), or its square, fourth or eighth power made to sum to 1 again: from flat to
-// one class that takes nearly all, with probabilities down to subnormal ones and 0. The bits are the same on every CPU.
+// SimplexRow returns k probabilities whose sum is 1 up to float32 rounding. A row is, with equal probability, uniform on the
+// simplex (Dirichlet with all parameters 1), or its square, fourth or eighth power, normalized. So rows range from flat to
+// one dominating class, with probabilities down to subnormal ones and 0. The bits are the same on every CPU.
 func SimplexRow(r *rand.Rand, k int) []float32 {
 	if k == 0 {
 		return []float32{}
 	}
-	// The gaps between sorted uniform numbers are a Dirichlet row, and take no logarithm.
+	// The gaps between sorted uniform numbers are a Dirichlet row, and need no logarithm.
 	cuts := make([]float64, k)
 	for i := range cuts[:k-1] {
 		cuts[i] = r.Float64()

@@ -13,10 +13,11 @@ import (
 	"github.com/candor-go/candor/report"
 )
 
-// forecastNames are the metrics of normal forecasts whose intervals are looked at.
+// forecastNames are the metrics of normal forecasts whose intervals are simulated.
 var forecastNames = []string{"rmse", "rce", "zms", "coverage_90"}
 
-// spreads are the laws of stated standard deviations, which the errors follow: the logarithms are normal and have these standard deviations.
+// spreads are the distributions of the stated standard deviations, which the errors follow: lognormal, with these standard
+// deviations of the logarithm.
 var spreads = []float64{0, 0.5, 1, 1.5}
 
 // forecasts draws calibrated normal forecasts.
@@ -45,7 +46,7 @@ func printForecasts(w io.Writer, runs, threads int) error {
 	}
 	rows = append(rows, "| `rmse`, of the stated ones |", "| verdict finds fault |")
 	for _, spread := range spreads {
-		// The root of the mean variance: of a lognormal it has a closed form.
+		// The root of the mean variance, which has a closed form for a lognormal distribution.
 		want := []float64{math.Exp(spread * spread), 0, 1, 0.9}
 		for _, n := range []int{100, 1000} {
 			head += fmt.Sprintf(" %v, N = %d |", spread, n)

@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// law draws rows of a model of so many classes.
+// law draws rows for a model with this many classes.
 type law struct {
 	name, text string
 	classes    int
@@ -63,7 +63,7 @@ func pick(r *rand.Rand, p []float64) int32 {
 	return int32(len(p) - 1)
 }
 
-// network draws logits, of which the first class's stand out by so much on average; what happens has their softmax at temperature t.
+// network draws logits in which the first class is higher by out on average; outcomes follow their softmax at temperature t.
 func network(out, t float64) func(r *rand.Rand, p []float64) int32 {
 	return func(r *rand.Rand, p []float64) int32 {
 		var z, q [10]float64
@@ -120,7 +120,7 @@ func evaluate(p *metrics.Predictions, list []eval.Metric) (*eval.Evaluation, err
 	return e, e.AddSource(&once{p}, &metrics.Options{Threads: 1})
 }
 
-// names are the metrics whose intervals are looked at; those that a law does not have are left out.
+// names are the metrics whose intervals are simulated; those that do not apply to a law are left out.
 var names = []string{"accuracy", "nll", "brier", "brier_skill", "overconfidence", "bias", "calibration_auc", "auroc", "aurc(replicates=200)", "eaurc", "augrc"}
 
 // Print writes the tables as Markdown.
@@ -178,7 +178,7 @@ func Print(w io.Writer, runs, truth, threads int) error {
 	return printForecasts(w, runs, threads)
 }
 
-// each calls f for every run, on so many goroutines, and returns an error of one of them.
+// each calls f for every run, on this many goroutines, and returns one of their errors.
 func each(runs, threads int, f func(run int) error) error {
 	var mu sync.Mutex
 	var failed error
@@ -194,7 +194,7 @@ func each(runs, threads int, f func(run int) error) error {
 	return failed
 }
 
-// cover returns the share of sets whose interval holds what the metric is of very many rows.
+// cover returns the share of data sets whose interval contains the metric's value for very many rows.
 func cover(l *law, n, runs, truth, threads int) (map[string]float64, error) {
 	shape := eval.Shape{Classes: l.classes}
 	var list []eval.Metric
@@ -227,7 +227,7 @@ func cover(l *law, n, runs, truth, threads int) (map[string]float64, error) {
 		for k, m := range list {
 			v := e.Value(m)
 			if math.IsNaN(v.Value) || v.Value == 0 && math.IsNaN(v.Interval.Low) {
-				continue // of rows without an error there is nothing to rank
+				continue // without errors there is nothing to rank
 			}
 			mu.Lock()
 			known[k]++
@@ -245,7 +245,7 @@ func cover(l *law, n, runs, truth, threads int) (map[string]float64, error) {
 	return share, err
 }
 
-// adverse returns the share of sets of a calibrated model that the verdict finds fault with.
+// adverse returns the share of data sets from a calibrated model that the verdict criticizes.
 func adverse(classes int, confidence float64, n, runs, threads int) (float64, error) {
 	l := &law{classes: classes, row: func(r *rand.Rand, p []float64) int32 {
 		q, y := min(0.5, (1-confidence)*math.Exp(1.2*r.NormFloat64()-0.72)), int32(0)

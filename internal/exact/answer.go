@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// parts returns the integer n and the exponent of which s is n / 2^exp.
+// parts returns the integer n and the exponent exp with s = n / 2^exp.
 func parts(s *Sum) (n *big.Int, exp int) {
 	if s.x == nil {
 		return s.i.BigInt(), -quantum
@@ -20,13 +20,13 @@ func Rat(s *Sum) *big.Rat {
 	return new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), uint(exp)))
 }
 
-// quotient returns the float64 nearest to num / den * 2^exp, ties to even, for den other than 0. It does not find common
-// divisors, which is where big.Rat spends its time. It overwrites its arguments.
+// quotient returns the float64 nearest to num / den * 2^exp, ties to even, for a nonzero den. It does not search for common
+// divisors, on which big.Rat spends its time. It overwrites its arguments.
 func quotient(num, den *big.Int, exp int) float64 {
 	if num.Sign() == 0 {
 		return 0
 	}
-	const enough = 64 // bits of a quotient: those of a float64, and more to round by
+	const enough = 64 // bits of a quotient: those of a float64, and more for rounding
 	if up := enough + den.BitLen() - num.BitLen(); up >= 0 {
 		num.Lsh(num, uint(up))
 		exp -= up
@@ -38,7 +38,7 @@ func quotient(num, den *big.Int, exp int) float64 {
 	negative := q.Sign() < 0
 	q.Abs(q)
 	if rest.Sign() != 0 {
-		q.SetBit(q, 0, 1) // no tie, where it looks like one
+		q.SetBit(q, 0, 1) // mark an inexact quotient, so that it is not taken for a tie
 	}
 	if q.BitLen()+exp < -1021 { // a subnormal number has fewer bits
 		n := new(big.Rat).SetFrac(q, new(big.Int).Lsh(big.NewInt(1), uint(-exp)))
@@ -54,14 +54,14 @@ func quotient(num, den *big.Int, exp int) float64 {
 	return math.Ldexp(v, exp)
 }
 
-// float returns the float64 nearest to r, ties to even; ±Inf where that is the rounding.
+// float returns the float64 nearest to r, ties to even; ±Inf on overflow.
 func float(r *big.Rat) float64 {
 	f, _ := r.Float64()
 	return f
 }
 
 // Ratio returns the float64 nearest to num / den, rounded once, ties to even. As in IEEE 754 it is NaN for 0 / 0 and an
-// infinity of num's sign for anything else over 0; a quotient of 0 is +0. It allocates: use it once an answer.
+// infinity with num's sign for anything else over 0; a zero quotient is +0. It allocates, so use it once per answer.
 func Ratio(num, den *Sum) float64 {
 	if den.IsZero() {
 		if num.IsZero() {
@@ -87,8 +87,8 @@ func Mean(s *Sum, n int64) float64 {
 //
 //	(n·s2 - s1²) / (n·(n-1))
 //
-// It is NaN for n < 2. Nothing cancels in it, but s2 holds squares that were rounded on entry: where those roundings
-// would make it negative, it is 0.
+// It is NaN for n < 2. Nothing cancels in the computation, but the squares in s2 were rounded on entry; if this rounding
+// would make the variance negative, it is 0.
 func Variance(n int64, s1, s2 *Sum) float64 {
 	if n < 2 {
 		return math.NaN()
@@ -102,16 +102,16 @@ func Variance(n int64, s1, s2 *Sum) float64 {
 	return float(num.Quo(num, den.Mul(den, rn)))
 }
 
-// WeightedVariance returns the variance of weighted terms and the effective number of them, each rounded once. With w
-// the sum of the weights, w2 that of their squares, s1 that of weight times term and s2 that of weight times square:
+// WeightedVariance returns the variance of weighted terms and their effective number, each rounded once. With w the sum of
+// the weights, w2 the sum of their squares, s1 the sum of weight times term and s2 the sum of weight times square:
 //
 //	m = s1/w,  v = s2/w - m²,  neff = w²/w2,  variance = v·neff/(neff-1) = (w·s2 - s1²) / (w² - w2)
 //
-// Equal weights give [Variance]. Both are NaN for w <= 0 or w2 <= 0, and the variance is NaN for neff <= 1; where the
-// roundings of s2 would make it negative, it is 0.
+// Equal weights give [Variance]. Both are NaN for w <= 0 or w2 <= 0, and the variance is NaN for neff <= 1. If the rounding
+// of s2 would make the variance negative, it is 0.
 //
-// With a single row neff is 1 only as far as w2 is exact, so a caller who knows the number of rows asks for two. To have
-// w2 exact, add h = c·c and math.FMA(c, c, -h) for each weight c by AddExact.
+// For a single row neff is 1 only as far as w2 is exact, so a caller that knows the number of rows should require two. To
+// keep w2 exact, add h = c·c and math.FMA(c, c, -h) for each weight c by AddExact.
 func WeightedVariance(w, w2, s1, s2 *Sum) (variance, neff float64) {
 	if w.Sign() <= 0 || w2.Sign() <= 0 {
 		return math.NaN(), math.NaN()

@@ -2,11 +2,11 @@ package exact
 
 import "math"
 
-// batchLen bounds the values of a batch: sums of as many of 42 bits are exact in float64.
+// batchLen is the number of values in a batch: sums of this many 42-bit numbers are exact in float64.
 const batchLen = 1024
 
-// AddExactAll adds each value as AddExact does, without rounding: the sum is the same, in a fraction of the time where most values are
-// within a factor of 2^30 of each other. It panics if one is an infinity or not a number.
+// AddExactAll adds each value as AddExact does, without rounding. The result is the same, in a fraction of the time if most
+// values are within a factor of 2^30 of each other. It panics if a value is an infinity or NaN.
 func (s *Sum) AddExactAll(v []float64) {
 	for len(v) > 0 {
 		n := min(len(v), batchLen)
@@ -15,7 +15,8 @@ func (s *Sum) AddExactAll(v []float64) {
 	}
 }
 
-// addBatch cuts each value in two of 42 bits, multiples of what the largest one needs, and what is left, mostly nothing.
+// addBatch splits each value into two 42-bit parts, in units that depend on the largest value, and a remainder, which is
+// usually 0.
 func (s *Sum) addBatch(v []float64) {
 	var even, odd uint64
 	for i := 0; i+1 < len(v); i += 2 {
@@ -30,8 +31,8 @@ func (s *Sum) addBatch(v []float64) {
 		}
 		return
 	}
-	// A number whose last place is 2^-40 of the largest power of two, and one where it is 2^-82: added and taken away again they
-	// round to that.
+	// Numbers whose last place is 2^-40 and 2^-82 of the largest power of two. Adding and subtracting them rounds a value to
+	// that place.
 	first := math.Float64frombits((top+12)<<52 | 1<<51)
 	second := math.Float64frombits((top-30)<<52 | 1<<51)
 	var high, low [2]float64

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Enc writes the fields of a payload to B, one after the other, little-endian. The zero value is ready for use, and a B
-// that has bytes is appended to. [Dec] reads the same fields in the same order.
+// Enc writes the fields of a payload to B, one after the other, little-endian. The zero value is ready for use; if B is not
+// empty, bytes are appended to it. [Dec] reads the same fields in the same order.
 type Enc struct{ B []byte }
 
 // U8 writes one byte.
@@ -22,16 +22,16 @@ func (e *Enc) U32(v uint32) { e.B = binary.LittleEndian.AppendUint32(e.B, v) }
 // U64 writes eight bytes.
 func (e *Enc) U64(v uint64) { e.B = binary.LittleEndian.AppendUint64(e.B, v) }
 
-// Uvarint writes as few bytes as v takes, 7 bits each.
+// Uvarint writes v in as few bytes as possible, 7 bits each.
 func (e *Enc) Uvarint(v uint64) { e.B = binary.AppendUvarint(e.B, v) }
 
 // I64 writes eight bytes, two's complement.
 func (e *Enc) I64(v int64) { e.U64(uint64(v)) }
 
-// nanBits is the one NaN that a payload holds: CPUs differ in the NaNs that they make.
+// nanBits is the only NaN in payloads, since CPUs generate different NaNs.
 const nanBits = 0x7ff8 << 48
 
-// F64 writes the eight bytes of v. -0 stays apart from 0; every NaN becomes 0x7FF8000000000000.
+// F64 writes the eight bytes of v. -0 is preserved; every NaN becomes 0x7FF8000000000000.
 func (e *Enc) F64(v float64) {
 	b := math.Float64bits(v)
 	if v != v {
@@ -55,8 +55,8 @@ func (e *Enc) Bytes(v []byte) {
 // Sum writes the binary form of v.
 func (e *Enc) Sum(v *Sum) { e.B = v.AppendBinary(e.B) }
 
-// Dec reads the fields that [Enc] wrote. The first error sticks: every read after it returns a zero value, so a caller
-// reads all fields and asks once, by Err or Done. No length is believed beyond the bytes that are there.
+// Dec reads the fields that [Enc] wrote. The first error sticks: every later read returns a zero value, so a caller can read
+// all fields and then check once, by Err or Done. A length that exceeds the remaining bytes is an error.
 type Dec struct {
 	b   []byte
 	err error
@@ -66,10 +66,10 @@ type Dec struct {
 // NewDec returns a Dec of the payload b.
 func NewDec(b []byte) *Dec { return &Dec{b: b} }
 
-// Err returns the first error, an [ErrShort] or [ErrDamaged] by errors.Is.
+// Err returns the first error, which is [ErrShort] or [ErrDamaged] by errors.Is.
 func (d *Dec) Err() error { return d.err }
 
-// Done returns the first error; if there was none and bytes are left, that is one.
+// Done returns the first error, or an error if bytes are left.
 func (d *Dec) Done() error {
 	if d.err == nil && len(d.b) > 0 {
 		d.err = fmt.Errorf("%w: %d bytes left over after byte %d", ErrDamaged, len(d.b), d.at)
@@ -123,7 +123,7 @@ func (d *Dec) U64() uint64 {
 	return 0
 }
 
-// Uvarint reads what [Enc.Uvarint] wrote, in as few bytes as the number takes: more are an error.
+// Uvarint reads what [Enc.Uvarint] wrote. An encoding in more bytes than necessary is an error.
 func (d *Dec) Uvarint() uint64 {
 	if d.err != nil {
 		return 0
@@ -158,11 +158,11 @@ func (d *Dec) F64() float64 {
 // Str reads a string.
 func (d *Dec) Str() string { return string(d.Bytes()) }
 
-// Bytes reads bytes with their length. They are a part of the payload, not a copy.
+// Bytes reads bytes with their length. The result is part of the payload, not a copy.
 func (d *Dec) Bytes() []byte { return d.take(d.U64()) }
 
-// Count reads a uint64 that says how many items follow, each of at least size bytes (size >= 1), and returns it. It is
-// an error if so many cannot follow: what a caller allocates by it is bounded by the payload.
+// Count reads a uint64 that gives the number of following items, each of at least size bytes (size >= 1). It is an error if
+// not that many can follow, so what a caller allocates is bounded by the payload.
 func (d *Dec) Count(size int) int {
 	at, n := d.at, d.U64()
 	if d.err == nil && n > uint64(len(d.b)/size) {

@@ -2,14 +2,15 @@ package exact
 
 import "fmt"
 
-// Format is a kind of state. Name is that of its type, which begins every error; Magic and Version begin its bytes.
+// Format identifies a kind of state. Name is the name of its type, which begins every error; Magic and Version begin its
+// bytes.
 type Format struct {
 	Name, Magic string
 	Version     uint16
 }
 
-// Append appends a state to dst, sealed. The function lists its fields, in their order; Read calls the same one. An error of the
-// list, by [Fields.Fail], leaves dst as it was.
+// Append appends a sealed state to dst. The function lists its fields in order; Read calls the same function. After an error
+// of the list, by [Fields.Fail], dst is unchanged.
 func (f Format) Append(dst []byte, list func(*Fields)) ([]byte, error) {
 	from := len(dst)
 	l := Fields{enc: Enc{B: BeginSeal(dst, f.Magic, f.Version)}}
@@ -20,8 +21,8 @@ func (f Format) Append(dst []byte, list func(*Fields)) ([]byte, error) {
 	return EndSeal(l.enc.B, from), nil
 }
 
-// Read reads the fields of the one state in data, which has to be of this magic and version and to be all of data. What the list
-// has set is to be used only where the error is nil.
+// Read reads the fields of the state in data, which must have this magic and version and span all of data. Fields that the
+// list has set are valid only if the error is nil.
 func (f Format) Read(data []byte, list func(*Fields)) error {
 	d, err := OpenFields(f.Magic, f.Version, data)
 	if err == nil {
@@ -35,7 +36,7 @@ func (f Format) Read(data []byte, list func(*Fields)) error {
 	return nil
 }
 
-// Replace sets *v to the state that is all of data, whose fields the method lists. An error leaves *v as it was.
+// Replace sets *v to the state in data, whose fields the method lists. After an error *v is unchanged.
 func Replace[T any](f Format, data []byte, v *T, list func(*T, *Fields)) error {
 	var n T
 	if err := f.Read(data, func(l *Fields) { list(&n, l) }); err != nil {
@@ -45,8 +46,7 @@ func Replace[T any](f Format, data []byte, v *T, list func(*T, *Fields)) error {
 	return nil
 }
 
-// OpenFields returns a reader of the fields of the one state in b, which has to be of this magic and version and to be
-// all of b.
+// OpenFields returns a reader of the fields of the state in b, which must have this magic and version and span all of b.
 func OpenFields(magic string, version uint16, b []byte) (*Dec, error) {
 	v, payload, rest, err := Open(magic, b)
 	switch {
@@ -60,24 +60,24 @@ func OpenFields(magic string, version uint16, b []byte) (*Dec, error) {
 	return NewDec(payload), nil
 }
 
-// Fields writes the fields of a state, or reads them: one list of calls serves both ways, so that they cannot differ. Each method
-// writes what its pointer points to, or sets it.
+// Fields writes or reads the fields of a state. The same list of calls serves both directions, so that they cannot differ.
+// Each method writes what its pointer points to, or sets it.
 //
-// While reading, the first error sticks: fields after it are set to zero values. A list that makes room by what it has read asks
-// OK first.
+// While reading, the first error sticks: later fields are set to zero values. A list that allocates by what it has read must
+// check OK first.
 type Fields struct {
 	enc Enc
 	dec *Dec  // nil while writing
 	err error // of writing
 }
 
-// Reading tells whether fields are read.
+// Reading reports whether fields are being read.
 func (f *Fields) Reading() bool { return f.dec != nil }
 
-// OK tells whether there has been no error.
+// OK reports whether there has been no error.
 func (f *Fields) OK() bool { return f.err == nil && (f.dec == nil || f.dec.err == nil) }
 
-// Fail ends the writing or reading with an error, unless there is one already.
+// Fail stops writing or reading with an error, unless there is one already.
 func (f *Fields) Fail(err error) {
 	switch {
 	case !f.OK():
@@ -88,17 +88,17 @@ func (f *Fields) Fail(err error) {
 	}
 }
 
-// Must refuses what is read as damaged unless it can be so. It does nothing while writing.
+// Must reports what was read as damaged unless can is true. It does nothing while writing.
 func (f *Fields) Must(can bool, what string) {
 	if !can && f.Reading() {
 		f.Fail(fmt.Errorf("%w: %s", ErrDamaged, what))
 	}
 }
 
-// OutOfRange is what Must says of most fields.
+// OutOfRange is the usual message for Must.
 const OutOfRange = "a field is out of range"
 
-// Byte is one byte.
+// Byte lists one byte.
 func Byte[T ~uint8](f *Fields, v *T) {
 	if f.Reading() {
 		*v = T(f.dec.U8())
@@ -107,7 +107,7 @@ func Byte[T ~uint8](f *Fields, v *T) {
 	}
 }
 
-// Flags is one byte, whose lowest bits are the flags, the first one lowest.
+// Flags lists one byte with the flags in its lowest bits, the first one lowest.
 func (f *Fields) Flags(flags ...*bool) {
 	b := uint8(0)
 	for i, v := range flags {
@@ -125,7 +125,7 @@ func (f *Fields) Flags(flags ...*bool) {
 	f.Must(b>>len(flags) == 0, OutOfRange)
 }
 
-// U16 is two bytes.
+// U16 lists two bytes.
 func (f *Fields) U16(v *uint16) {
 	if f.Reading() {
 		*v = f.dec.U16()
@@ -134,7 +134,7 @@ func (f *Fields) U16(v *uint16) {
 	}
 }
 
-// Int is four bytes: a number of 0 to 2^31-1.
+// Int lists four bytes: a number from 0 to 2^31-1.
 func (f *Fields) Int(v *int) {
 	if !f.Reading() {
 		f.enc.U32(uint32(*v))
@@ -145,7 +145,7 @@ func (f *Fields) Int(v *int) {
 	*v = int(n & (1<<31 - 1))
 }
 
-// U64 is eight bytes.
+// U64 lists eight bytes.
 func (f *Fields) U64(v *uint64) {
 	if f.Reading() {
 		*v = f.dec.U64()
@@ -154,7 +154,7 @@ func (f *Fields) U64(v *uint64) {
 	}
 }
 
-// Uvarint is as few bytes as the number takes, 7 bits each.
+// Uvarint lists a number in as few bytes as possible, 7 bits each.
 func (f *Fields) Uvarint(v *uint64) {
 	if f.Reading() {
 		*v = f.dec.Uvarint()
@@ -163,7 +163,7 @@ func (f *Fields) Uvarint(v *uint64) {
 	}
 }
 
-// I64 is eight bytes, two's complement.
+// I64 lists eight bytes, two's complement.
 func (f *Fields) I64(v *int64) {
 	if f.Reading() {
 		*v = f.dec.I64()
@@ -172,13 +172,13 @@ func (f *Fields) I64(v *int64) {
 	}
 }
 
-// N is eight bytes: a number of rows, which is not below 0.
+// N lists eight bytes: a number of rows, which must not be negative.
 func (f *Fields) N(v *int64) {
 	f.I64(v)
 	f.Must(*v >= 0, "a count is below 0")
 }
 
-// F64 is the eight bytes of a float64.
+// F64 lists the eight bytes of a float64.
 func (f *Fields) F64(v *float64) {
 	if f.Reading() {
 		*v = f.dec.F64()
@@ -187,7 +187,7 @@ func (f *Fields) F64(v *float64) {
 	}
 }
 
-// Str is a string with its length before it, a uint64.
+// Str lists a string, preceded by its length as a uint64.
 func (f *Fields) Str(v *string) {
 	if f.Reading() {
 		*v = f.dec.Str()
@@ -196,7 +196,7 @@ func (f *Fields) Str(v *string) {
 	}
 }
 
-// Bytes is bytes with their length before them, a uint64. Those read are a part of what is read, not a copy.
+// Bytes lists bytes, preceded by their length as a uint64. Bytes that are read are part of the input, not a copy.
 func (f *Fields) Bytes(v *[]byte) {
 	if f.Reading() {
 		*v = f.dec.Bytes()
@@ -205,7 +205,7 @@ func (f *Fields) Bytes(v *[]byte) {
 	}
 }
 
-// Sum is a sum.
+// Sum lists a sum.
 func (f *Fields) Sum(v *Sum) {
 	if f.Reading() {
 		*v = f.dec.Sum()
@@ -214,8 +214,8 @@ func (f *Fields) Sum(v *Sum) {
 	}
 }
 
-// Count is a uint64 that says how many items follow, each of at least size bytes (size >= 1). Those that cannot follow are an error
-// and 0: what a list makes by it is bounded by the bytes that are there.
+// Count lists a uint64 that gives the number of following items, each of at least size bytes (size >= 1). If not that many
+// can follow, it is an error and 0, so what a list allocates is bounded by the input.
 func (f *Fields) Count(n *int, size int) {
 	if f.Reading() {
 		*n = f.dec.Count(size)
@@ -224,8 +224,8 @@ func (f *Fields) Count(n *int, size int) {
 	}
 }
 
-// Slice is the number of items, a uint64, and each item, which takes at least size bytes. While reading it makes the slice, and
-// ends at the first error.
+// Slice lists the number of items, as a uint64, and each item, which takes at least size bytes. While reading it allocates
+// the slice, and stops at the first error.
 func Slice[T any](f *Fields, v *[]T, size int, item func(*T)) {
 	n := len(*v)
 	f.Count(&n, size)

@@ -69,10 +69,10 @@ func superOf(q *big.Int) Super {
 	return x
 }
 
-// inInt tells whether an Int can hold q quanta.
+// inInt reports whether an Int can hold q quanta.
 func inInt(q *big.Int) bool { return inRange(q, 191) }
 
-// inRange tells whether -2^bits <= q < 2^bits.
+// inRange reports whether -2^bits <= q < 2^bits.
 func inRange(q *big.Int, bits uint) bool {
 	end := new(big.Int).Lsh(one, bits)
 	return q.Cmp(end) < 0 && q.Cmp(new(big.Int).Neg(end)) >= 0

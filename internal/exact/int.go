@@ -9,17 +9,17 @@ import (
 // quantum is the exponent of an Int's last bit.
 const quantum = -88
 
-// Int is a whole number of quanta of 2^-88 in 192 bits, two's complement: -2^103 <= x <= 2^103 - 2^-88.
+// Int is a multiple of 2^-88 in 192 bits, two's complement: -2^103 <= x <= 2^103 - 2^-88.
 //
-// 2^63 rows of a score below 2^11 reach 2^74, so the ends of the range lie beyond any evaluation; they are guarded all
-// the same. Every method that could pass them returns a bool: true means done, false means that the result would not
-// fit and that x is as it was. No method allocates, but for BigInt.
+// 2^63 rows with scores below 2^11 reach 2^74, so no evaluation reaches the ends of the range; they are checked
+// nevertheless. Every method that could exceed them returns a bool: false means that the result would not fit and that x is
+// unchanged. No method allocates, except BigInt.
 type Int struct{ lo, mi, hi uint64 }
 
 // shifted returns v·2^shift in 192 bits, for shift <= 127.
 func shifted(v int64, shift uint) (a, b, c uint64) {
 	s := shift & 63
-	// A shift by 64 - 0 fills with the sign, which is what the next word holds.
+	// A shift by 64 - 0 fills with the sign, which is the content of the next word.
 	a, b, c = uint64(v)<<s, uint64(v>>(64-s)), uint64(v>>63)
 	if shift >= 64 {
 		return 0, a, b
@@ -27,8 +27,8 @@ func shifted(v int64, shift uint) (a, b, c uint64) {
 	return a, b, c
 }
 
-// AddShifted adds v·2^shift quanta, that is v·2^(shift-88): x.AddShifted(1, 88) counts one. It returns false, and x
-// stays, where the sum leaves the range. It panics for a shift over 127; no shorter shift loses a bit.
+// AddShifted adds v·2^shift quanta, which is v·2^(shift-88): x.AddShifted(1, 88) adds one. It returns false, with x
+// unchanged, if the sum leaves the range. It panics for a shift over 127; no shorter shift loses a bit.
 func (x *Int) AddShifted(v int64, shift uint) bool {
 	if shift > 127 {
 		panic("exact: shift over 127")
@@ -48,11 +48,11 @@ func (x *Int) add(a, b, c uint64) bool {
 	return true
 }
 
-// exactField is the least exponent field of a v whose last bit is a quantum or more: |v| >= 2^-36.
+// exactField is the smallest exponent field of a v whose last bit is a quantum or more: |v| >= 2^-36.
 const exactField = 1075 + quantum
 
-// quanta returns v to the nearest multiple of 2^-88, ties to even, as m·2^shift quanta, for a v whose exponent field is
-// e <= 1085.
+// quanta returns v rounded to the nearest multiple of 2^-88, ties to even, as m·2^shift quanta, for a v whose exponent field
+// e is at most 1085.
 func quanta(v float64, e int) (m int64, shift uint) {
 	if e < exactField {
 		return roundQuanta(v, uint(exactField-e)), 0
@@ -70,7 +70,7 @@ func significand(v float64) int64 {
 // roundQuanta returns the significand of v divided by 2^r, rounded to nearest, ties to even, with the sign of v.
 func roundQuanta(v float64, r uint) int64 {
 	if r > 53 {
-		// Below half a quantum. Zero and the subnormals, which have no leading bit, end here too.
+		// Below half a quantum, including zero and the subnormals, which have no leading bit.
 		return 0
 	}
 	b := math.Float64bits(v)
@@ -89,8 +89,8 @@ func roundQuanta(v float64, r uint) int64 {
 // exponent returns the exponent field of v.
 func exponent(v float64) int { return int(math.Float64bits(v) >> 52 & 0x7ff) }
 
-// AddFloat adds v to the nearest multiple of 2^-88, ties to even; so every v that is 0 or at least 2^-36 in size is added
-// without loss. It returns false, and x stays, where |v| >= 2^63, v is not a number, or the sum leaves the range.
+// AddFloat adds v rounded to the nearest multiple of 2^-88, ties to even; so any v that is 0 or at least 2^-36 in size is
+// added exactly. It returns false, with x unchanged, if |v| >= 2^63, v is NaN, or the sum leaves the range.
 func (x *Int) AddFloat(v float64) bool {
 	e := exponent(v)
 	if e >= 1023+63 {
@@ -102,7 +102,7 @@ func (x *Int) AddFloat(v float64) bool {
 	return x.add(shifted(significand(v), uint(e-exactField)))
 }
 
-// wrapAdd adds y modulo 2^192 and returns what was lost in units of 2^192 quanta, that is of 2^104: -1, 0 or 1.
+// wrapAdd adds y modulo 2^192 and returns the carry in units of 2^192 quanta, which is 2^104: -1, 0 or 1.
 func (x *Int) wrapAdd(y *Int) int {
 	lo, k := bits.Add64(x.lo, y.lo, 0)
 	mi, k := bits.Add64(x.mi, y.mi, k)
@@ -112,7 +112,7 @@ func (x *Int) wrapAdd(y *Int) int {
 	return lost(over, hi)
 }
 
-// wrapSub subtracts y modulo 2^192 and returns what was lost, like wrapAdd.
+// wrapSub subtracts y modulo 2^192 and returns the carry, like wrapAdd.
 func (x *Int) wrapSub(y *Int) int {
 	lo, k := bits.Sub64(x.lo, y.lo, 0)
 	mi, k := bits.Sub64(x.mi, y.mi, k)
@@ -122,7 +122,7 @@ func (x *Int) wrapSub(y *Int) int {
 	return lost(over, hi)
 }
 
-// lost returns the sign of what passed the end of the range: a result that wrapped to below 0 came from above.
+// lost returns the sign of the overflow: a result that wrapped to negative overflowed upward.
 func lost(over bool, hi uint64) int {
 	switch {
 	case !over:
@@ -133,7 +133,7 @@ func lost(over bool, hi uint64) int {
 	return -1
 }
 
-// Add adds y, which may be x. It returns false, and x stays, where the sum leaves the range.
+// Add adds y, which may be x. It returns false, with x unchanged, if the sum leaves the range.
 func (x *Int) Add(y *Int) bool {
 	r := *x
 	if r.wrapAdd(y) != 0 {
@@ -143,7 +143,7 @@ func (x *Int) Add(y *Int) bool {
 	return true
 }
 
-// Sub subtracts y, which may be x. It returns false, and x stays, where the difference leaves the range.
+// Sub subtracts y, which may be x. It returns false, with x unchanged, if the difference leaves the range.
 func (x *Int) Sub(y *Int) bool {
 	r := *x
 	if r.wrapSub(y) != 0 {
@@ -153,7 +153,7 @@ func (x *Int) Sub(y *Int) bool {
 	return true
 }
 
-// Neg makes x its negative. It returns false, and x stays, for -2^103 alone, whose negative is outside the range.
+// Neg negates x. It returns false, with x unchanged, only for -2^103, whose negative is outside the range.
 func (x *Int) Neg() bool {
 	var r Int
 	if r.wrapSub(x) != 0 {
@@ -163,7 +163,7 @@ func (x *Int) Neg() bool {
 	return true
 }
 
-// Abs makes x its absolute value. It returns false, and x stays, for -2^103 alone.
+// Abs makes x its absolute value. It returns false, with x unchanged, only for -2^103.
 func (x *Int) Abs() bool { return int64(x.hi) >= 0 || x.Neg() }
 
 // Sign returns -1, 0 or 1.
@@ -177,12 +177,12 @@ func (x *Int) Sign() int {
 	return 1
 }
 
-// IsZero tells whether x is 0.
+// IsZero reports whether x is 0.
 func (x *Int) IsZero() bool { return x.lo|x.mi|x.hi == 0 }
 
 // Cmp returns -1 if x < y, 0 if x = y, 1 if x > y.
 func (x *Int) Cmp(y *Int) int {
-	// The sign bit is flipped, so that the order of the unsigned words is the order of the numbers.
+	// With the sign bit flipped, the order of the unsigned words is that of the numbers.
 	const sign = 1 << 63
 	switch {
 	case x.hi != y.hi:
@@ -203,12 +203,12 @@ func order(a, b uint64) int {
 	return 0
 }
 
-// mag returns |x| as words, lowest first, and whether x is below 0.
+// mag returns |x| as words, lowest first, and whether x is negative.
 func (x *Int) mag() ([3]uint64, bool) {
 	m := [3]uint64{x.lo, x.mi, x.hi}
 	neg := int64(x.hi) < 0
 	if neg {
-		negate(m[:]) // -2^191 maps to 2^191, which is right when it is read without a sign
+		negate(m[:]) // -2^191 maps to 2^191, which is right for an unsigned number
 	}
 	return m, neg
 }

@@ -6,9 +6,8 @@ import (
 	"math/bits"
 )
 
-// round returns the float64 nearest to ±mag·2^exp, ties to even, where mag is a little-endian magnitude: +0 for an
-// empty or zero mag, ±Inf from 2^1024-2^970 on. exp is at least -1074, so no bit of mag lies below the last one of a
-// subnormal.
+// round returns the float64 nearest to ±mag·2^exp, ties to even, where mag is a little-endian magnitude: +0 for an empty or
+// zero mag, ±Inf from 2^1024-2^970 on. exp is at least -1074, so no bit of mag lies below the last one of a subnormal.
 func round(mag []uint64, exp int, neg bool) float64 {
 	n := len(mag)
 	for n > 0 && mag[n-1] == 0 {
@@ -22,7 +21,7 @@ func round(mag []uint64, exp int, neg bool) float64 {
 	if top+exp > 1023 {
 		b = 0x7ff << 52
 	} else {
-		// last is the index in mag of the result's last bit. It is below 0 where mag is shorter than 53 bits.
+		// last is the index in mag of the result's last bit. It is negative if mag is shorter than 53 bits.
 		last := max(top-52, -1074-exp)
 		var m uint64
 		if last <= 0 {
@@ -37,8 +36,8 @@ func round(mag []uint64, exp int, neg bool) float64 {
 				m++
 			}
 		}
-		// m still has its leading bit, which counts one in the exponent's field; a subnormal has none and gets field
-		// 0. A carry out of m moves into the exponent, and from the largest exponent to infinity, by itself.
+		// m still has its leading bit, which adds one to the exponent field; a subnormal has none and gets field 0. A carry
+		// out of m moves into the exponent, and from the largest exponent to infinity, as required.
 		b = uint64(last+exp+1074)<<52 + m
 	}
 	if neg {
@@ -47,10 +46,10 @@ func round(mag []uint64, exp int, neg bool) float64 {
 	return math.Float64frombits(b)
 }
 
-// bit tells whether bit i of mag is set.
+// bit reports whether bit i of mag is set.
 func bit(mag []uint64, i int) bool { return mag[i>>6]>>uint(i&63)&1 == 1 }
 
-// anyBelow tells whether any of the bits 0..i-1 of mag is set.
+// anyBelow reports whether any of the bits 0..i-1 of mag is set.
 func anyBelow(mag []uint64, i int) bool {
 	k := i >> 6
 	for _, w := range mag[:k] {
@@ -61,7 +60,7 @@ func anyBelow(mag []uint64, i int) bool {
 	return mag[k]&(1<<uint(i&63)-1) != 0
 }
 
-// bigInt returns ±mag, mag little-endian.
+// bigInt returns ±mag for a little-endian mag.
 func bigInt(mag []uint64, neg bool) *big.Int {
 	b := make([]byte, 8*len(mag))
 	for i, w := range mag {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// What is wrong with bytes that cannot be read, for errors.Is. The errors that are returned say more.
+// Reasons why bytes cannot be read, for errors.Is. Returned errors give details.
 var (
-	// ErrShort means that the data end before what they announce.
+	// ErrShort means that the data are incomplete.
 	ErrShort = errors.New("too short")
 	// ErrMagic means that the data are of another kind.
 	ErrMagic = errors.New("not of this kind")
@@ -22,16 +22,16 @@ const (
 	sealTail = 8
 )
 
-// Seal returns the payload in a frame that [Open] accepts and that any change breaks: the magic (4 bytes), the version
-// (uint16), the length of the payload (uint64), the payload, and the first 8 bytes of the SHA-256 of all that precedes.
+// Seal returns the payload in a frame that [Open] accepts and that detects any change: the magic (4 bytes), the version
+// (uint16), the length of the payload (uint64), the payload, and the first 8 bytes of the SHA-256 of everything before.
 // Numbers are little-endian. It panics if the magic is not 4 bytes long.
 func Seal(magic string, version uint16, payload []byte) []byte {
 	b := BeginSeal(make([]byte, 0, sealHead+len(payload)+sealTail), magic, version)
 	return EndSeal(append(b, payload...), 0)
 }
 
-// BeginSeal appends the head of a frame to dst. After it the payload is appended, and then [EndSeal] ends the frame: it is the
-// one of [Seal], without a second copy of the payload. It panics if the magic is not 4 bytes long.
+// BeginSeal appends the head of a frame to dst. The caller then appends the payload, and [EndSeal] ends the frame. The
+// result is that of [Seal], without a second copy of the payload. It panics if the magic is not 4 bytes long.
 func BeginSeal(dst []byte, magic string, version uint16) []byte {
 	if len(magic) != 4 {
 		panic("exact: a magic has 4 bytes")
@@ -41,7 +41,7 @@ func BeginSeal(dst []byte, magic string, version uint16) []byte {
 	return binary.LittleEndian.AppendUint64(dst, 0)
 }
 
-// EndSeal ends the frame that begins at b[at] and goes to the end of b. It panics if no frame has room there.
+// EndSeal ends the frame that begins at b[at] and extends to the end of b. It panics if there is no room for a frame.
 func EndSeal(b []byte, at int) []byte {
 	frame := b[at:]
 	binary.LittleEndian.PutUint64(frame[sealHead-8:sealHead], uint64(len(frame)-sealHead))
@@ -49,10 +49,10 @@ func EndSeal(b []byte, at int) []byte {
 	return append(b, sum[:sealTail]...)
 }
 
-// Open returns the version and the payload of the frame at the beginning of b, and the bytes after it. Both are parts of
-// b, not copies. An error wraps [ErrMagic] if b begins otherwise, [ErrShort] if it ends before the frame does, and
-// [ErrDamaged] if the checksum differs; rest is then b. The version is the caller's to judge. It panics if the magic is
-// not 4 bytes long.
+// Open returns the version and the payload of the frame at the beginning of b, and the bytes after it; both are parts of b,
+// not copies. The error wraps [ErrMagic] if b begins otherwise, [ErrShort] if it ends before the frame does, and
+// [ErrDamaged] if the checksum differs; rest is then b. The caller must check the version. It panics if the magic is not 4
+// bytes long.
 func Open(magic string, b []byte) (version uint16, payload, rest []byte, err error) {
 	if len(magic) != 4 {
 		panic("exact: a magic has 4 bytes")

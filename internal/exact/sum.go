@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// Sum is an exact sum as an accumulator keeps it: an [Int], and a [Super] from the first term on that the Int cannot
-// take. Which terms those are depends on the terms alone, so a Sum is the same for any order, any split and any tree of
-// merges, and its methods see nothing but its exact value: Equal, IsZero and the binary form are those of the value.
+// Sum is the exact sum in an accumulator: an [Int], plus a [Super] from the first term on that the Int cannot take. Which
+// terms these are depends only on the terms, so a Sum is the same for any order, any split and any tree of merges. Methods
+// depend only on its exact value: so do Equal, IsZero and the binary form.
 //
-// Terms are rounded on entry by AddFloat, to 2^-88, and by nothing else. What would pass the range of the Int (±2^103)
-// moves into the Super, so no addition can fail.
+// Only AddFloat rounds terms, on entry, to 2^-88. What would exceed the range of the Int (±2^103) moves into the Super, so
+// no addition can fail.
 //
-// A Sum is 32 bytes, and 280 more once it has a Super; only then is anything allocated, and only once. A copy made by
+// A Sum takes 32 bytes, and 280 more once it has a Super; only then is anything allocated, and only once. A copy made by
 // assignment shares the Super: use Clone.
 type Sum struct {
 	i Int
 	x *Super
 }
 
-// wide returns the Super of s.
+// wide returns the Super of s, which it makes if needed.
 func (s *Sum) wide() *Super {
 	if s.x == nil {
 		s.x = new(Super)
@@ -27,8 +27,8 @@ func (s *Sum) wide() *Super {
 	return s.x
 }
 
-// carry gives to the Super what the Int lost when it wrapped n times. The Int is thereby the sum of its terms modulo
-// 2^192 quanta, and the Super the rest, whatever the order in which the wraps occurred.
+// carry adds to the Super what the Int lost when it wrapped n times. So the Int is the sum of its terms modulo 2^192 quanta,
+// and the Super the rest, whatever the order of the wraps.
 func (s *Sum) carry(n int) {
 	switch n {
 	case 1:
@@ -38,7 +38,7 @@ func (s *Sum) carry(n int) {
 	}
 }
 
-// AddShifted adds v·2^(shift-88): s.AddShifted(1, 88) counts one. It panics for a shift over 127.
+// AddShifted adds v·2^(shift-88): s.AddShifted(1, 88) adds one. It panics for a shift over 127.
 func (s *Sum) AddShifted(v int64, shift uint) {
 	if !s.i.AddShifted(v, shift) {
 		s.addShiftedWide(v, shift)
@@ -50,8 +50,8 @@ func (s *Sum) addShiftedWide(v int64, shift uint) {
 	s.carry(s.i.wrapAdd(&Int{a, b, c}))
 }
 
-// AddFloat adds v: to the nearest multiple of 2^-88, ties to even, where |v| < 2^62, and without loss beyond. It panics
-// if v is an infinity or not a number.
+// AddFloat adds v, rounded to the nearest multiple of 2^-88, ties to even, if |v| < 2^62, and exactly beyond. It panics if v
+// is an infinity or NaN.
 func (s *Sum) AddFloat(v float64) {
 	if e := exponent(v); e >= 1023+62 || !s.i.AddFloat(v) {
 		s.addFloatWide(v, e)
@@ -66,18 +66,18 @@ func (s *Sum) addFloatWide(v float64, e int) {
 	s.addShiftedWide(quanta(v, e))
 }
 
-// AddExact adds v without loss, whatever its size. It panics if v is an infinity or not a number. The first call
-// allocates the Super; a call costs about as much as AddFloat, and more where the sum changes its sign.
+// AddExact adds v exactly, whatever its size. It panics if v is an infinity or NaN. The first call allocates the Super; a
+// call costs about as much as AddFloat, and more if the sum changes its sign.
 func (s *Sum) AddExact(v float64) {
 	if v-v != 0 {
-		// Before a Super exists, so that a Sum is not changed by a term that it refused.
+		// Checked before a Super is made, so that a rejected term does not change the Sum.
 		panic("exact: infinity or NaN in a sum")
 	}
 	s.wide().Add(v)
 }
 
-// Merge adds o, which may be s and stays as it is. It returns false, and s stays, where the sum is beyond ±2^1164; that
-// takes more than 2^140 terms, or a state that no evaluation made.
+// Merge adds o, which may be s and is not changed. It returns false, with s unchanged, if the sum is beyond ±2^1164; that
+// takes more than 2^140 terms, or a state that no evaluation wrote.
 func (s *Sum) Merge(o *Sum) bool {
 	if o.x != nil && !o.x.IsZero() && !s.wide().AddSuper(o.x) {
 		return false
@@ -86,8 +86,8 @@ func (s *Sum) Merge(o *Sum) bool {
 	return true
 }
 
-// Sub subtracts o, which may be s and stays as it is: after s.Merge(o) it restores s. It returns false, and s stays,
-// where the difference is beyond ±2^1164.
+// Sub subtracts o, which may be s and is not changed: after s.Merge(o) it restores s. It returns false, with s unchanged, if
+// the difference is beyond ±2^1164.
 func (s *Sum) Sub(o *Sum) bool {
 	if o.x != nil && !o.x.IsZero() {
 		n := *o.x
@@ -100,7 +100,7 @@ func (s *Sum) Sub(o *Sum) bool {
 	return true
 }
 
-// Clone returns a Sum of the same value that shares nothing with s.
+// Clone returns a Sum of the same value that shares no memory with s.
 func (s *Sum) Clone() Sum {
 	c := Sum{i: s.i}
 	if s.x != nil {
@@ -120,8 +120,8 @@ func (s *Sum) total() Super {
 	return t
 }
 
-// Float64 returns the float64 nearest to the exact value, ties to even: rounded once, over both parts. It is +0 for 0,
-// and ±Inf where IEEE 754 rounds to that.
+// Float64 returns the float64 nearest to the exact value, ties to even, rounded once over both parts. It is +0 for 0, and
+// ±Inf on overflow as in IEEE 754.
 func (s *Sum) Float64() float64 {
 	if s.x == nil {
 		return s.i.Float64()
@@ -130,7 +130,7 @@ func (s *Sum) Float64() float64 {
 	return t.Float64()
 }
 
-// IsZero tells whether the exact value is 0.
+// IsZero reports whether the exact value is 0.
 func (s *Sum) IsZero() bool {
 	if s.x == nil {
 		return s.i.IsZero()
@@ -154,7 +154,7 @@ func (s *Sum) Sign() int {
 	return 1
 }
 
-// Equal tells whether s and o have the same exact value, and so the same bytes.
+// Equal reports whether s and o have the same exact value, and thus the same bytes.
 func (s *Sum) Equal(o *Sum) bool {
 	if s.x == nil && o.x == nil {
 		return s.i == o.i
@@ -168,11 +168,11 @@ const (
 	narrowLen  = 1 + 24
 )
 
-// AppendBinary appends the binary form of s to b: the same bytes for the same exact value, however it was reached. They
-// are a flag, the 24 bytes of the Int, lowest first, and, if the flag is 1, the binary form of a Super that is not 0.
+// AppendBinary appends the binary form of s to b: the same bytes for the same exact value, however it was reached. They are
+// a flag, the 24 bytes of the Int, lowest first, and, if the flag is 1, the binary form of a nonzero Super.
 //
-// The value is divided anew for this, by its bits: those from 2^-88 to 2^103 are the Int, whichever part held them, and
-// the Super is what lies below and above. So a sum of exact terms whose bits are within that window takes 25 bytes.
+// For this form the value is divided by its bits: those from 2^-88 to 2^103 are the Int, whichever part held them, and the
+// Super is what lies below and above. So a sum of exact terms whose bits are within that window takes 25 bytes.
 func (s *Sum) AppendBinary(b []byte) []byte {
 	if s.x == nil {
 		return s.i.append(append(b, flagNarrow))
@@ -191,9 +191,9 @@ func (x *Int) append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, x.hi)
 }
 
-// DecodeSum reads what [Sum.AppendBinary] wrote at the beginning of b and returns the bytes after it. It accepts exactly
-// the bytes that AppendBinary writes: whatever is short, has an unknown flag, or is another form of its value is an
-// error, which is [ErrShort] or [ErrDamaged] by errors.Is; rest is then b.
+// DecodeSum reads what [Sum.AppendBinary] wrote at the beginning of b and returns the bytes after it. It accepts exactly the
+// bytes that AppendBinary writes. Input that is short, has an unknown flag, or is another form of its value is an error,
+// which is [ErrShort] or [ErrDamaged] by errors.Is; rest is then b.
 func DecodeSum(b []byte) (s Sum, rest []byte, err error) {
 	if len(b) < narrowLen {
 		return Sum{}, b, fmt.Errorf("exact: sum: %w: %d bytes expected, %d left", ErrShort, narrowLen, len(b))

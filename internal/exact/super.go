@@ -11,7 +11,7 @@ import (
 const (
 	superWords = 35
 	superBytes = 8 * superWords
-	// tiny is the exponent of a Super's last bit, that of the smallest subnormal.
+	// tiny is the exponent of a Super's last bit, which is that of the smallest subnormal.
 	tiny = -1074
 	// intBit is the index in a Super of the last bit of an Int.
 	intBit  = quantum - tiny
@@ -19,16 +19,16 @@ const (
 	intSkew = intBit % 64
 )
 
-// Super is the exact sum of any finite float64s: a whole number of quanta of 2^-1074 in 2,240 bits, two's complement.
+// Super is the exact sum of any finite float64s: a multiple of 2^-1074 in 2,240 bits, two's complement.
 //
-// 2^64 additions of the largest float64 reach 2^1088. Sums up to ±2^1164 are mergeable and have a binary form, and the
-// words end at ±2^1165, 2^140 additions further: so Add and AddInt cannot fail, and AddSuper, which alone can double a
-// value, reports it. No method allocates, but for AppendBinary and BigInt.
+// 2^64 additions of the largest float64 reach 2^1088. Sums up to ±2^1164 can be merged and have a binary form. The words end
+// at ±2^1165, 2^140 additions further, so Add and AddInt cannot fail; AddSuper, the only method that can double a value,
+// reports it. No method allocates, except AppendBinary and BigInt.
 //
-// Addition costs two words and the run of its carry, which is long only when the sum changes its sign.
+// An addition touches two words and the run of its carry, which is long only if the sum changes its sign.
 type Super struct{ w [superWords]uint64 }
 
-// Add adds v without loss. It panics if v is an infinity or not a number: the caller counts those apart.
+// Add adds v exactly. It panics if v is an infinity or NaN; the caller must count these separately.
 func (x *Super) Add(v float64) {
 	b := math.Float64bits(v)
 	e := uint(b >> 52 & 0x7ff)
@@ -80,13 +80,13 @@ func (x *Super) dec(k uint) {
 	}
 }
 
-// fits tells whether -2^1164 <= x < 2^1164: the two highest bits are the same.
+// fits reports whether -2^1164 <= x < 2^1164, which is if the two highest bits are equal.
 func (x *Super) fits() bool {
 	h := int64(x.w[superWords-1])
 	return h>>63 == h>>62
 }
 
-// AddSuper adds y, which may be x. It returns false, and x stays, where the sum is not in -2^1164 <= x < 2^1164.
+// AddSuper adds y, which may be x. It returns false, with x unchanged, unless -2^1164 <= sum < 2^1164.
 func (x *Super) AddSuper(y *Super) bool {
 	var r Super
 	var c uint64
@@ -100,7 +100,7 @@ func (x *Super) AddSuper(y *Super) bool {
 	return true
 }
 
-// AddInt adds y without loss.
+// AddInt adds y exactly.
 func (x *Super) AddInt(y *Int) {
 	const s = intSkew
 	sign := uint64(int64(y.hi) >> 63)
@@ -109,7 +109,7 @@ func (x *Super) AddInt(y *Int) {
 	x.w[intWord+1], c = bits.Add64(x.w[intWord+1], y.mi<<s|y.lo>>(64-s), c)
 	x.w[intWord+2], c = bits.Add64(x.w[intWord+2], y.hi<<s|y.mi>>(64-s), c)
 	x.w[intWord+3], c = bits.Add64(x.w[intWord+3], sign<<s|y.hi>>(64-s), c)
-	// Further words of y are 0 or all ones. Ones and a carry leave a word as it is, and pass the carry on.
+	// Further words of y are 0 or all ones. Ones plus a carry leave a word as it is, and pass on the carry.
 	switch {
 	case sign == 0 && c == 1:
 		x.inc(intWord + 4)
@@ -118,13 +118,13 @@ func (x *Super) AddInt(y *Int) {
 	}
 }
 
-// Neg makes x its negative.
+// Neg negates x.
 func (x *Super) Neg() { negate(x.w[:]) }
 
-// IsZero tells whether x is 0.
+// IsZero reports whether x is 0.
 func (x *Super) IsZero() bool { return x.w == [superWords]uint64{} }
 
-// window returns the bits of x that an Int's bits lie over, read as an Int: x minus it has zeros there.
+// window returns the bits of x in the range of an Int as an Int; x minus it has zeros there.
 func (x *Super) window() Int {
 	const s = intSkew
 	return Int{
@@ -134,16 +134,16 @@ func (x *Super) window() Int {
 	}
 }
 
-// split returns the Int and the rest whose sum is x, and which depend on x alone. The Int is the whole of x where that
-// is a multiple of 2^-88 within an Int's range.
+// split returns an Int and a rest with sum x that depend only on x. The Int is all of x if x is a multiple of 2^-88 within
+// the range of an Int.
 func (x *Super) split() (Int, Super) {
 	i, r := x.window(), *x
-	r.AddInt(&Int{^i.lo, ^i.mi, ^i.hi}) // -i - 1 quantum, which has no exception
+	r.AddInt(&Int{^i.lo, ^i.mi, ^i.hi}) // -i - 1 quantum, which always exists
 	r.AddInt(&Int{1, 0, 0})
 	return i, r
 }
 
-// mag returns |x| as words, lowest first, and whether x is below 0.
+// mag returns |x| as words, lowest first, and whether x is negative.
 func (x *Super) mag() ([superWords]uint64, bool) {
 	m := x.w
 	neg := int64(m[superWords-1]) < 0
@@ -153,8 +153,8 @@ func (x *Super) mag() ([superWords]uint64, bool) {
 	return m, neg
 }
 
-// Float64 returns the float64 nearest to x, ties to even: +0 for 0, subnormals without loss, and ±Inf from 2^1024-2^970
-// on, as IEEE 754 rounds.
+// Float64 returns the float64 nearest to x, ties to even: +0 for 0, exact for subnormals, and ±Inf from 2^1024-2^970 on, as
+// IEEE 754 rounds.
 func (x *Super) Float64() float64 {
 	m, neg := x.mag()
 	return round(m[:], tiny, neg)
@@ -166,9 +166,9 @@ func (x *Super) BigInt() *big.Int {
 	return bigInt(m[:], neg)
 }
 
-// AppendBinary appends the binary form of x to b: the same bytes for the same value, however it was reached. They are
-// the number of zero bytes below, the number of bytes kept (uint16 each, little-endian), and the bytes of the two's
-// complement, lowest first, without zeros below and without copies of the sign above. 0 has nothing kept, nothing below.
+// AppendBinary appends the binary form of x to b: the same bytes for the same value, however it was reached. They are the
+// number of zero bytes below, the number of bytes kept (uint16 each, little-endian), and the bytes of the two's complement,
+// lowest first, without zeros below and without copies of the sign above. For 0 both numbers are 0.
 func (x *Super) AppendBinary(b []byte) []byte {
 	var raw [superBytes]byte
 	for i, w := range x.w {
@@ -189,11 +189,11 @@ func (x *Super) AppendBinary(b []byte) []byte {
 	return append(b, raw[lo:hi]...)
 }
 
-// isSignCopy tells whether the byte hi says no more than the sign of the byte below it.
+// isSignCopy reports whether the byte hi only repeats the sign of the byte below it.
 func isSignCopy(hi, below byte) bool { return hi == byte(int8(below)>>7) }
 
-// DecodeSuper reads what [Super.AppendBinary] wrote at the beginning of b and returns the bytes after it. Whatever is
-// short, beyond ±2^1164, or not the one form of its value is an error.
+// DecodeSuper reads what [Super.AppendBinary] wrote at the beginning of b and returns the bytes after it. Input that is
+// short, beyond ±2^1164, or not the canonical form of its value is an error.
 func DecodeSuper(b []byte) (x Super, rest []byte, err error) {
 	x, rest, err = decodeSuper(b)
 	if err == nil && !x.fits() {
@@ -202,8 +202,8 @@ func DecodeSuper(b []byte) (x Super, rest []byte, err error) {
 	return x, rest, err
 }
 
-// decodeSuper is DecodeSuper over the whole length of the words. The wide part of a Sum needs that: it is 2^1164 where
-// the value is a little below and the narrow part negative.
+// decodeSuper is DecodeSuper for the whole range of the words. The wide part of a Sum needs it: that is 2^1164 if the value
+// is slightly below and the narrow part negative.
 func decodeSuper(b []byte) (x Super, rest []byte, err error) {
 	if len(b) < 4 {
 		return Super{}, b, fmt.Errorf("exact: wide sum: %w: 4 bytes expected, %d left", ErrShort, len(b))

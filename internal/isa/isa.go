@@ -53,8 +53,8 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// Level is a set of instructions that kernels are written for. Levels of one architecture are ordered: a higher one has
-// everything that a lower one has.
+// Level is a set of instructions that kernels are written for. Levels of one architecture are ordered: a higher one includes
+// every lower one.
 type Level uint8
 
 // The levels. LevelGeneric is below all others; LevelNEON and the two of amd64 are not comparable.
@@ -80,7 +80,7 @@ func (l Level) String() string {
 	return "Level(" + strconv.Itoa(int(l)) + ")"
 }
 
-// ParseLevel returns the level of a name, in capital or small letters, with or without spaces around it.
+// ParseLevel returns the level with this name. Case and surrounding spaces are ignored.
 func ParseLevel(name string) (Level, error) {
 	i := slices.Index(levelNames[:], strings.ToLower(strings.TrimSpace(name)))
 	if i < 0 {
@@ -95,9 +95,9 @@ const envName = "CANDOR_ISA"
 
 var (
 	detected Level  // what the CPU, the operating system and the build can run
-	limit    Level  // detected, capped by the environment: what the program started with
-	envValue string // the environment variable as it was at the start
-	envError string // why envValue was not heeded
+	limit    Level  // detected, capped by the environment: the initial level
+	envValue string // the environment variable at the start
+	envError string // why envValue was ignored
 )
 
 func init() {
@@ -118,8 +118,8 @@ func levelsOf(goarch string) []Level {
 	return []Level{LevelGeneric}
 }
 
-// choose returns the level to start with on a CPU that has the level have, where the environment says env, and the
-// reason why env was not heeded, or "".
+// choose returns the initial level for a CPU with level have and the environment variable env, and the reason why env was
+// ignored, or "".
 func choose(goarch string, have Level, env string) (Level, string) {
 	if strings.TrimSpace(env) == "" {
 		return have, ""
@@ -134,11 +134,11 @@ func choose(goarch string, have Level, env string) (Level, string) {
 	return min(want, have), ""
 }
 
-// Detected returns the highest level that the CPU, the operating system and this build can run, whatever CANDOR_ISA
-// says. Under the build tag noasm it is LevelGeneric.
+// Detected returns the highest level that the CPU, the operating system and this build can run, regardless of CANDOR_ISA.
+// Under the build tag noasm it is LevelGeneric.
 func Detected() Level { return detected }
 
-// Current returns the level that dispatch follows now.
+// Current returns the level that dispatch currently uses.
 func Current() Level {
 	if AVX512 {
 		return LevelAVX512
@@ -159,11 +159,11 @@ func Levels() []Level {
 	return all[:slices.Index(all, limit)+1]
 }
 
-// Set makes dispatch follow a level and returns the function that puts all booleans back as they were. It is for tests
-// and benchmarks. Other goroutines must neither run kernels nor call Set meanwhile: the booleans are plain variables,
-// because a kernel of a few nanoseconds reads them on every call.
+// Set makes dispatch use a level and returns a function that restores the previous state. It is for tests and benchmarks.
+// Other goroutines must neither run kernels nor call Set meanwhile: the booleans are plain variables, because a kernel of a
+// few nanoseconds reads them on every call.
 //
-// It panics if level is not one of Levels, for the next kernel would end in an illegal instruction.
+// It panics if level is not one of Levels, since the next kernel would execute an illegal instruction.
 func Set(level Level) (restore func()) {
 	if !slices.Contains(Levels(), level) {
 		panic("isa: Set of a level that cannot run here")
@@ -173,20 +173,20 @@ func Set(level Level) (restore func()) {
 	return func() { before.restore() }
 }
 
-// CPU says what was found and what was chosen.
+// CPU describes what was detected and chosen.
 type CPU struct {
-	GOARCH   string   // the architecture of the build
+	GOARCH   string   // architecture of the build
 	NoAsm    bool     // built with the tag noasm: no assembly and no detection
-	Brand    string   // the CPU's own name, or "" where it tells none
-	Detected Level    // what Detected returns
-	Current  Level    // what Current returns
-	Env      string   // CANDOR_ISA as it was when the program started
-	EnvError string   // why Env was not heeded, or ""
-	Features []string // names of all features found, sorted
-	Missing  []string // names of the features that the level above Detected lacks
+	Brand    string   // the CPU's own name, or "" if it reports none
+	Detected Level    // result of Detected
+	Current  Level    // result of Current
+	Env      string   // CANDOR_ISA at the start of the program
+	EnvError string   // why Env was ignored, or ""
+	Features []string // names of all detected features, sorted
+	Missing  []string // names of the features that are missing for the level above Detected
 }
 
-// Info returns what was found and what was chosen, for a person who asks why a level was taken.
+// Info returns what was detected and chosen, to explain why a level is used.
 func Info() CPU {
 	features := cpuid.CPU.FeatureSet()
 	slices.Sort(features)

@@ -14,8 +14,8 @@ var AVX2, AVX512 bool
 // NEON is false on amd64.
 const NEON = false
 
-// The features that each level adds to the one below. cpuid reports a vector feature only where the operating system
-// saves the registers it needs (XGETBV), so nothing of that is asked again here.
+// The features that each level adds to the one below. cpuid reports a vector feature only if the operating system saves its
+// registers (XGETBV), so this is not checked again here.
 var (
 	featuresAVX2   = []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.F16C, cpuid.BMI1, cpuid.BMI2, cpuid.LZCNT, cpuid.MOVBE}
 	featuresAVX512 = []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512CD, cpuid.AVX512DQ, cpuid.AVX512VL}
@@ -25,15 +25,15 @@ func detect() Level {
 	if !cpuid.CPU.Supports(featuresAVX2...) {
 		return LevelGeneric
 	}
-	// macOS before 12.2 loses mask registers on a context switch while the upper halves of the ZMM registers are
-	// zero (golang.org/issue/49233). No Mac is made with AVX-512 any more, so all of them stay at AVX2.
+	// macOS before 12.2 loses mask registers on a context switch while the upper halves of the ZMM registers are zero
+	// (golang.org/issue/49233). No new Mac has AVX-512, so all Macs use AVX2.
 	if runtime.GOOS == "darwin" || !cpuid.CPU.Supports(featuresAVX512...) {
 		return LevelAVX2
 	}
 	return LevelAVX512
 }
 
-// missing returns the features that keep the CPU from the next level.
+// missing returns the features that the CPU lacks for the next level.
 func missing() []string {
 	var need []cpuid.FeatureID
 	switch detected {

@@ -11,8 +11,8 @@ const (
 	AVX512 = false
 )
 
-// detect asks nobody: Go's own arm64 code needs ASIMD, so a CPU without it never came this far, while some operating
-// systems do not tell a user program which features there are.
+// detect performs no detection: Go's own arm64 code needs ASIMD, so every CPU that runs this has it, and some operating
+// systems do not report features to user programs.
 func detect() Level { return LevelNEON }
 
 func missing() []string { return nil }

@@ -2,7 +2,7 @@
 
 package isa
 
-// AVX2, AVX512 and NEON are false: this build has no assembly.
+// AVX2, AVX512 and NEON are false, since this build has no assembly.
 const (
 	AVX2   = false
 	AVX512 = false
@@ -15,7 +15,7 @@ func missing() []string { return nil }
 
 func apply(Level) {}
 
-// state is empty: there is no variable to put back.
+// state is empty, since there are no variables to restore.
 type state struct{}
 
 func snapshot() state { return state{} }

@@ -2,7 +2,7 @@
 // own names, as Renormalize. The command reads its flags: it alone knows them, and gives them to Spell.
 package setting
 
-// Setting is one choice of the caller's. Its value is the library's name for it, and no two have the same.
+// Setting is a choice of the caller. Its value is the library's name for it, which is unique.
 type Setting string
 
 // Files, columns and arrays to read.
@@ -10,7 +10,7 @@ const (
 	Labels           Setting = "Labels"
 	LabelsFile       Setting = "a file as Labels"
 	Observations     Setting = "Observations"     // files of a ForecastOptions
-	ObservedFiles    Setting = "Options.Observed" // the same of an Options
+	ObservedFiles    Setting = "Options.Observed" // in an Options
 	Weights          Setting = "Weights"
 	Decisions        Setting = "Decisions"
 	ConfidenceScores Setting = "ConfidenceScores"
@@ -29,7 +29,7 @@ const (
 	LabelColumn  Setting = "Columns.Label"
 	ClassNames   Setting = "Columns.Classes"
 	EventLabel   Setting = "Event"
-	Inspect      Setting = "InspectTable" // which proposes roles
+	Inspect      Setting = "InspectTable" // suggests roles
 )
 
 // How scores are read.
@@ -42,7 +42,7 @@ const (
 	Renormalize Setting = "Options.Renormalize"
 )
 
-// Functions that read what others do not.
+// Functions for other kinds of input.
 const (
 	Members     Setting = "OpenMembers"
 	LabelScores Setting = "OpenLabels"
@@ -54,7 +54,7 @@ const (
 	ReadState   Setting = "eval.Evaluation.UnmarshalBinary"
 )
 
-// What metrics are of, or need.
+// What metrics refer to or need.
 const (
 	OfClasses   Setting = "metrics.Probs, Logits or LogProbs"
 	OfDirichlet Setting = "metrics.Dirichlet"
@@ -72,7 +72,7 @@ const (
 	Described   Setting = "eval.Descriptors"
 )
 
-// How maps of recalibration are fitted.
+// How recalibration maps are fitted.
 const (
 	FitMemory   Setting = "Options.Memory"
 	OffDiagonal Setting = "OffDiagonal"
@@ -89,7 +89,7 @@ const (
 
 var spelled map[Setting]string
 
-// Spell gives settings the names that messages have for them from now on. A program calls it before anything else, if at all.
+// Spell sets the names of settings in messages. A program must call it before anything else, if at all.
 func Spell(names map[Setting]string) { spelled = names }
 
 // String returns the name of a setting.

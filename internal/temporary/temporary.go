@@ -12,13 +12,14 @@ import (
 	"sync"
 )
 
-// There are files, by their names as Create made them. The lock is held while one appears or goes, so that RemoveAll knows them all.
+// The existing files, by their names from Create. The lock is held while a file is made or removed, so that RemoveAll knows
+// all of them.
 var (
 	mu    sync.Mutex
 	files = map[string]*os.File{}
 )
 
-// Create makes an empty file of a new name in a folder, to be read and written, with the permissions perm, of which the umask takes some.
+// Create makes an empty file with a new name in a folder, open for reading and writing. The umask applies to perm.
 func Create(dir string, perm fs.FileMode) (*os.File, error) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -34,7 +35,7 @@ func Create(dir string, perm fs.FileMode) (*os.File, error) {
 	}
 }
 
-// Rename gives a file its lasting name, in place of what has that. Close it first.
+// Rename gives a file its final name, replacing any file of that name. Close the file first.
 func Rename(f *os.File, path string) error {
 	mu.Lock()
 	defer mu.Unlock()
@@ -45,7 +46,7 @@ func Rename(f *os.File, path string) error {
 	return err
 }
 
-// Remove closes and removes a file; one that was renamed or removed stays as it is.
+// Remove closes and removes a file; it does not remove one that was renamed or removed already.
 func Remove(f *os.File) {
 	f.Close()
 	mu.Lock()
@@ -56,8 +57,8 @@ func Remove(f *os.File) {
 	}
 }
 
-// Hide removes the name of a file, which lives on until it is closed. It returns false where the system keeps names of open files: then
-// Remove takes the file away.
+// Hide removes the name of a file, which exists until it is closed. It returns false if the system does not allow that for
+// open files; then Remove removes the file.
 func Hide(f *os.File) bool {
 	mu.Lock()
 	defer mu.Unlock()
@@ -68,11 +69,12 @@ func Hide(f *os.File) bool {
 	return true
 }
 
-// RemoveAll removes all files, for a process that is about to end: whoever makes, renames or removes one afterwards waits for that end.
+// RemoveAll removes all files, for a process that is about to end. Later calls that make, rename or remove a file block
+// until then.
 func RemoveAll() {
-	mu.Lock() // and never unlocked
+	mu.Lock() // never unlocked
 	for name, f := range files {
-		if os.Remove(name) != nil { // where open files cannot be removed
+		if os.Remove(name) != nil { // open files cannot be removed here
 			f.Close()
 			os.Remove(name)
 		}

@@ -22,7 +22,7 @@ var Laws = map[string]func(r *rand.Rand) float64{
 	"float32":   func(r *rand.Rand) float64 { return float64(r.Float32()) },
 }
 
-// Lawful returns n binary predictions by a law of Laws. Their outcomes are a little rarer than the scores say.
+// Lawful returns n binary predictions with scores from one of Laws. Their events are slightly rarer than the scores say.
 func Lawful(law string, n int) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(uint64(n), uint64(len(law))))
 	p := Binary(make([]float64, n), make([]int32, n))
@@ -35,7 +35,7 @@ func Lawful(law string, n int) *metrics.Predictions {
 	return p
 }
 
-// Ten returns ten scores of one event, with whether it happened.
+// Ten returns ten scores of an event, with outcomes.
 func Ten() *metrics.Predictions {
 	return Binary([]float64{0.1, 0.1, 0.3, 0.35, 0.6, 0.6, 0.65, 0.9, 0.95, 1}, []int32{0, 0, 1, 0, 1, 0, 1, 1, 1, 1})
 }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s with escapes, as \n, \x1b and \u202e, in place of what is not printable: control characters, line ends, marks of
-// direction and of format, spaces but the plain one, and bytes that are not UTF-8. All else is as it was.
+// Text returns s with everything that is not printable escaped, as \n, \x1b and \u202e: control characters, line ends,
+// direction and format marks, spaces other than the plain one, and bytes that are not UTF-8. Everything else is unchanged.
 func Text(s string) string {
 	i := 0
 	for i < len(s) {
@@ -38,10 +38,10 @@ func Text(s string) string {
 	return b.String()
 }
 
-// shown tells whether a rune of n bytes is seen as it is.
+// shown reports whether a rune of n bytes is printed unchanged.
 func shown(r rune, n int) bool { return unicode.IsPrint(r) && (r != utf8.RuneError || n > 1) }
 
-// Texts is Text of each.
+// Texts applies Text to each string.
 func Texts(s []string) []string {
 	out := make([]string, len(s))
 	for i := range s {

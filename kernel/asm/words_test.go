@@ -49,7 +49,7 @@ var (
 // arrangements has the names of registers by size and Q.
 var arrangements = [4][2]string{{"8b", "16b"}, {"4h", "8h"}, {"2s", "4s"}, {"", "2d"}}
 
-// decode returns the text of an instruction, or "" if it is none of those.
+// decode returns the text of an instruction, or "" if it is another one.
 func decode(w uint32) string {
 	field := func(at, bits int) uint32 { return w >> at & (1<<bits - 1) }
 	d, n, m := field(0, 5), field(5, 5), field(16, 5)

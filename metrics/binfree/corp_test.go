@@ -96,7 +96,7 @@ func terms(c *binfree.CORP) (v, bound corp) {
 	return v, bound
 }
 
-// within tells whether a term of the rows is where the one of the cells and its bound say.
+// within reports whether a term of the rows is where the one of the cells and its bound say.
 func within(rows, value, bound float64) bool {
 	const rounding = 1e-12
 	return rows >= value-rounding && rows <= value+bound+rounding

@@ -75,7 +75,7 @@ func (l listed) Each(f func(*cells.Cell)) {
 }
 
 // Of few scores from 1e-300 to 1 - 1e-300, of those close together, and of rows in numbers from one to billions, the fit is found, and
-// what is left of the gradient is nothing.
+// the gradient vanishes.
 func TestCoxWild(t *testing.T) {
 	sets := 4000
 	if testing.Short() {

@@ -198,7 +198,7 @@ func TestCoxDigits(t *testing.T) {
 	}
 }
 
-// Ten billion rows have the fit that one in so many has, and a standard error so much smaller.
+// Ten billion rows have the same fit as a small fraction of them, with a correspondingly smaller standard error.
 func TestCoxManyRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	c := seen(t, simulated(r, 5000, func(r *rand.Rand) float64 { return r.Float64() }, extreme))

@@ -24,7 +24,7 @@ func indices(t *testing.T, p *metrics.Predictions, o *binfree.ICIOptions) (v [5]
 	return v, bound
 }
 
-// TestICI computes the index of the rising fit row by row, with numpy's quantiles; a whole weight is so many rows.
+// TestICI computes the index of the rising fit row by row, with numpy's quantiles; an integer weight counts as that many rows.
 func TestICI(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 90))
 	for _, n := range []int{1, 2, 3, 10, 101, 400} {

@@ -66,7 +66,7 @@ func TestCalibratedPValues(t *testing.T) {
 	// Of 1,000 sets 0.0515 is exceeded by chance in 1% of cases; that S is seen at the rows only adds up to 0.02.
 	sets := check.Size(100, 200, 1000)
 	limit := 1.63/math.Sqrt(float64(sets)) + 0.0185
-	const rows, each = 2000, 3 // Cox's fit is of one set in so many
+	const rows, each = 2000, 3 // every each-th set is fitted by Cox
 	r := rand.New(rand.NewPCG(11, 12))
 	p := map[string][]float64{}
 	var slopes, intercepts, large float64

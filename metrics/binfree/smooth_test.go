@@ -225,7 +225,7 @@ func TestSmoothDefinition(t *testing.T) {
 	t.Logf("largest relative errors: %.1e, and of At %.1e", worst, at)
 }
 
-// Of tiny bandwidths too: rows at an end of which few, of hardly any weight, have the event there.
+// Tiny bandwidths too: rows at an end, where few rows of little weight have the event.
 func TestSmoothTiny(t *testing.T) {
 	for _, scale := range []float64{1e-3, 1e-5, 1e-7, 1e-9, 1e-11} {
 		r := rand.New(rand.NewPCG(5, 6))

@@ -67,7 +67,7 @@ func listOf(t testing.TB, s string, of Shape) []Metric {
 
 const outMetrics = "default,ood_auroc(score=entropy),ood_auprc_in,ood_auprc_out(area=trapezoid),ood_fpr95(found=0.8),ood_auroc(score=energy)"
 
-// unlike are evaluations of each shape that is not one model's of classes, and of what is beside them.
+// unlike returns evaluations of each shape other than the classes of one model, and of additional inputs.
 func unlike(t testing.TB) []struct {
 	name string
 	spec Spec
@@ -162,7 +162,7 @@ func read(t testing.TB, b []byte) *Evaluation {
 	return e
 }
 
-// same tells whether two answers are equal.
+// same reports whether two answers are equal.
 func same(a, b Value) bool {
 	for _, p := range [][2]float64{{a.Value, b.Value}, {a.Interval.Low, b.Interval.Low}, {a.Interval.High, b.Interval.High}} {
 		if math.Float64bits(p[0]) != math.Float64bits(p[1]) && !(math.IsNaN(p[0]) && math.IsNaN(p[1])) {

@@ -195,7 +195,7 @@ func (e *Evaluation) outside(m Metric) int64 {
 	return 0
 }
 
-const noRows = "no rows" // as calib says it
+const noRows = "no rows" // as in calib
 
 // Diagram holds the bins of a reliability diagram.
 type Diagram struct {

@@ -338,7 +338,7 @@ func bayesOK(m Metric) error {
 				return err
 			}
 		} else if n := a.name; !strings.Contains(" "+fixedOptions+",", " "+n+"=") && !strings.Contains(" "+fixedOptions+",", " "+n+",") &&
-			n != "adaptive" && n != "norm" { // of which more is said
+			n != "adaptive" && n != "norm" { // evenOnly says more about these
 			return fmt.Errorf("there is no option %q; there are %s, %s", n, fixedOptions, bayesOwn)
 		}
 	}

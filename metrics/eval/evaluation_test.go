@@ -218,7 +218,7 @@ func TestTable(t *testing.T) {
 				s.Classes = classes
 				applies := d.applies(s)
 				all, none = all && applies == s.HasClasses(), none && !applies
-				// What is answered from a loss or from cells, of which others have none, is for classes.
+				// Metrics over a loss or cells are for classes, since other kinds have none.
 				if applies && !s.HasClasses() && (d.event != nil || d.classes != nil || d.ofTwo || d.keeps == nil) {
 					t.Errorf("%s applies to %+v", d.Name, s)
 				}
@@ -881,7 +881,7 @@ func reseal(b []byte) []byte {
 	return c
 }
 
-// Scores outside [0,1], which unchecked predictions have, are in no cell: what would be an answer over the other rows is none.
+// Scores outside [0,1], which unchecked predictions have, are in no cell: an answer over the other rows would be wrong, so there is none.
 func TestOutside(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 0, 0, 0}}
 	p.Rows, p.Classes, p.F64 = 5, 1, []float64{-0.2, 1.3, 0.4, 0.6, 0.7}

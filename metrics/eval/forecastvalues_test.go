@@ -96,7 +96,7 @@ func everyForecast(t testing.TB) (l []forecasts) {
 // plainForecast is a row as the formulas below take it: the quantile of any level and, where it has them, mean and deviation.
 type plainForecast struct {
 	y, w, mean, sd float64
-	quantile       func(p float64) float64 // NaN where there is none of the level
+	quantile       func(p float64) float64 // NaN if there is none at this level
 	below          func(p float64) float64 // what the row counts at a level of the calibration curve
 }
 
@@ -565,7 +565,7 @@ func TestLyingLevels(t *testing.T) {
 	}
 }
 
-// TestLawOfSpec: a state has the law, and refuses one that there is not; of other kinds there is none.
+// TestLawOfSpec: a state holds the law, and an unknown law is rejected; other kinds have none.
 func TestLawOfSpec(t *testing.T) {
 	p := normals(4, 30, false)
 	for _, l := range []regress.Law{{}, regress.LaplaceLaw, regress.StudentLaw(2.5)} {

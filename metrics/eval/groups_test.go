@@ -15,7 +15,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// groupedSource hands out predictions in chunks of so many rows, of which each is in the group that group tells.
+// groupedSource yields predictions in chunks of this many rows; group gives the group of each row.
 type groupedSource struct {
 	p     *metrics.Predictions
 	size  int

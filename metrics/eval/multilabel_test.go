@@ -16,7 +16,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
-// tagged is rows of several labels in memory, as a LabelSource of chunks of so many rows.
+// tagged holds rows of several labels in memory, as a LabelSource with chunks of this many rows.
 type tagged struct {
 	rows, labels int
 	kind         metrics.Kind
@@ -145,7 +145,7 @@ func ofTagged(t testing.TB, spec eval.Spec, labels int, o *metrics.Options, part
 	return m
 }
 
-// same tells whether two answers are, NaN for NaN.
+// same reports whether two answers are, NaN for NaN.
 func same(a, b eval.Value) bool {
 	eq := func(x, y float64) bool { return x == y || x != x && y != y }
 	return eq(a.Value, b.Value) && eq(a.Interval.Low, b.Interval.Low) && eq(a.Interval.High, b.Interval.High) && a.Reason == b.Reason && eq(a.Bound, b.Bound)
@@ -234,7 +234,7 @@ func TestMultilabelIsBinary(t *testing.T) {
 	}
 }
 
-// TestMultilabelMerges: however rows are divided, and in whatever order parts are merged, the state is one.
+// TestMultilabelMerges: however rows are divided, and in any order parts are merged, the state is one.
 func TestMultilabelMerges(t *testing.T) {
 	for _, list := range []string{"default,auroc", "nll,ece"} {
 		spec := tagSpec(t, list, metrics.Probs)

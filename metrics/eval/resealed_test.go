@@ -29,7 +29,7 @@ func (s *twoLabels) Next() (*metrics.LabelChunk, error) {
 }
 
 // TestResealedStates: a state whose checksums are right, though a byte is not what was written, is refused, or it answers: it never
-// panics. Cells of so many classes that they have no positive one are refused.
+// panics. Cells with too many classes for a positive one are rejected.
 func TestResealedStates(t *testing.T) {
 	list, err := ParseMetrics("accuracy,nll,ece,auroc,ks,aurc", Shape{Classes: 1})
 	if err != nil {

@@ -70,7 +70,7 @@ func (s *Spec) plan() (p plan, err error) {
 		p.cells = add(p.cells, s.from(calib.ByShape.Resolve(s.Classes))) // needed by Judge in any case
 	}
 	if s.Shape().HasClasses() {
-		list = append([]Metric{{Name: "ece"}}, list...) // its bins are the diagram's
+		list = append([]Metric{{Name: "ece"}}, list...) // the diagram uses its bins
 	}
 	for i, m := range list {
 		d := s.describe(m)

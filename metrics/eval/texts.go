@@ -27,7 +27,7 @@ func (e *Evaluation) Fields(m Metric) (f []Field) {
 				}
 			case ofEvent.name:
 				f[i].Value = ofEvent.words[e.event(m)]
-			case "span", "delta": // which are of a loess
+			case "span", "delta": // only for a loess
 				if d.own.of(m, "smoother") == 0 {
 					f[i].Value = nil
 				}

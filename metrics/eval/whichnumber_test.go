@@ -137,7 +137,7 @@ func evaluateNumbers(t *testing.T, src metrics.Source, s eval.Spec, names []stri
 	return values
 }
 
-// simulateNumbers fills the columns of so many rows of calibrated forecasts, whose standard deviations are between 1/2 and 2.
+// simulateNumbers fills the columns of this many calibrated forecasts with standard deviations between 1/2 and 2.
 func simulateNumbers(t *testing.T, out table, n int) {
 	const sets = 500
 	plain := []string{"ence", "miscalibration_area"}
@@ -195,7 +195,7 @@ func TestWhichNumber(t *testing.T) {
 	hold(t, map[string]table{"numbers": simulated, "blind numbers": blindNumbersTable(t)})
 }
 
-// TestWhichNumberRealSets recomputes those of real sets, of which the first two are here.
+// TestWhichNumberRealSets recomputes the numbers of real data sets; the first two are available here.
 func TestWhichNumberRealSets(t *testing.T) {
 	const data = "../../testdata/"
 	dir := os.Getenv("CANDOR_REAL")

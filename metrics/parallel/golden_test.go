@@ -24,7 +24,7 @@ type matrix struct {
 	labels        []int32
 }
 
-// outside tells whether a score is none of [0,1]: the reference takes it, the bins leave it out.
+// outside reports whether a score is outside [0,1]: the reference accepts it, the bins leave it out.
 func (m *matrix) outside() bool {
 	return slices.ContainsFunc(m.f64, func(p float64) bool { return !(p >= 0 && p <= 1) })
 }

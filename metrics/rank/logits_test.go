@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/rank"
 )
 
-// TestFarLogits: logits of which all have one probability in float64 are ranked as they are, by every accumulator that ranks rows.
+// TestFarLogits: logits with the same probability in float64 are ranked by the logits, by every accumulator that ranks rows.
 func TestFarLogits(t *testing.T) {
 	rows := func(labels []int32, z ...float64) *metrics.Predictions {
 		p := &metrics.Predictions{Labels: labels}

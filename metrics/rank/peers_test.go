@@ -56,7 +56,7 @@ func peers(t *testing.T) (g peersFigures) {
 	return g
 }
 
-// inParts feeds an accumulator with rows in parts, one of which goes by way of its state.
+// inParts feeds an accumulator with rows in parts; one part goes through a state.
 func inParts[A metrics.Accumulator](t *testing.T, p *metrics.Predictions, empty, other A) A {
 	t.Helper()
 	cut := p.Rows / 3

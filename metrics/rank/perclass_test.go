@@ -86,7 +86,7 @@ func TestOneVsRestOracle(t *testing.T) {
 	}
 }
 
-// manyClasses draws rows whose entries have few or many values, and of which the last class has none.
+// manyClasses draws rows whose entries have few or many values; no row has the last class.
 func manyClasses(seed uint64, n, k, values int, weighted bool) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(seed, 7))
 	p := &metrics.Predictions{Labels: make([]int32, n)}

@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// Types of files, as the mode of an entry has them.
+// Types of files, as in the mode of an entry.
 const (
 	modeDir    = 0o040000
-	modeDevice = 0o020000 // of characters
+	modeDevice = 0o020000 // character device
 	modeFile   = 0o100000
 )
 
-// A cpioWriter writes an archive in cpio's format "newc", in which Linux takes its first files. The first error of the
-// writer below stays, and close returns it.
+// A cpioWriter writes an archive in cpio's "newc" format, which Linux uses for its initial files. The first error of the
+// underlying writer is kept, and close returns it.
 type cpioWriter struct {
 	w   io.Writer
 	n   int // bytes written
@@ -21,7 +21,7 @@ type cpioWriter struct {
 	err error
 }
 
-// dir adds a folder; those above it have to come before.
+// dir adds a folder, after the folders that contain it.
 func (c *cpioWriter) dir(name string) { c.entry(name, modeDir|0o755, 0, 0, nil) }
 
 // file adds a file with these permissions.
@@ -29,20 +29,19 @@ func (c *cpioWriter) file(name string, perm uint32, data []byte) {
 	c.entry(name, modeFile|perm&0o777, 0, 0, data)
 }
 
-// device adds a device of characters.
+// device adds a character device.
 func (c *cpioWriter) device(name string, perm, major, minor uint32) {
 	c.entry(name, modeDevice|perm&0o777, major, minor, nil)
 }
 
-// close writes the archive's end.
+// close writes the end of the archive.
 func (c *cpioWriter) close() error {
 	c.ino = -1 // the end has number 0
 	c.entry("TRAILER!!!", 0, 0, 0, nil)
 	return c.err
 }
 
-// entry writes a header, the name and the data, each part up to a multiple of 4 bytes. Owner and group are 0, and so is
-// the time.
+// entry writes a header, the name and the data, each padded to a multiple of 4 bytes. Owner, group and time are 0.
 func (c *cpioWriter) entry(name string, mode, major, minor uint32, data []byte) {
 	c.ino++
 	links := 1

@@ -18,15 +18,15 @@ const (
 	bootLoaderModule = "/usr/lib/syslinux/modules/bios/ldlinux.c32"
 )
 
-// kernelArguments are what the kernel starts with. Without clearcpuid (XSAVEC, XSAVES) it finds Bochs's XSAVE at odds with
-// itself and turns all of it off, and with it AVX. Most others save time: no search for other CPUs, no measuring of clocks,
-// no tests of ciphers, no defences.
+// kernelArguments are the arguments of the kernel. Without clearcpuid (XSAVEC, XSAVES) it finds Bochs's XSAVE inconsistent
+// and turns off all of it, including AVX. Most others save time: no search for other CPUs, no clock calibration, no cipher
+// tests, no mitigations.
 const kernelArguments = "console=ttyS0,115200 quiet panic=-1 clearcpuid=321,323 nosmp lpj=400000 tsc=reliable no_timer_check " +
 	"nokaslr mitigations=off random.trust_cpu=on cryptomgr.notests"
 
 const bootMenu = "DEFAULT linux\nPROMPT 0\nTIMEOUT 1\nLABEL linux\n  KERNEL linux\n  INITRD initrd\n  APPEND " + kernelArguments + "\n"
 
-// writeImage writes the image of a CD that boots and does the job. It leaves files in the folder dir.
+// writeImage writes the image of a CD that boots and runs the job. It leaves files in dir.
 func writeImage(ctx context.Context, image, dir, kernel, program string, j *job) error {
 	for _, err := range []error{
 		copyFile(filepath.Join(dir, "linux"), kernel),
@@ -55,7 +55,7 @@ func copyFile(to, from string) error {
 	return os.WriteFile(to, data, 0o666)
 }
 
-// writeInitramfs writes the first files of the emulated machine: this program, the job, the job's program and ./testdata.
+// writeInitramfs writes the initial files of the emulated machine: this program, the job, the job's program and ./testdata.
 func writeInitramfs(name, program string, j *job) error {
 	words, err := j.encode()
 	if err != nil {
@@ -95,7 +95,7 @@ func writeInitramfs(name, program string, j *job) error {
 	return f.Close()
 }
 
-// staticProgram returns the bytes of a program that needs no library.
+// staticProgram returns the bytes of a statically linked program.
 func staticProgram(name string) ([]byte, error) {
 	f, err := elf.Open(name)
 	if err != nil {
@@ -126,7 +126,7 @@ func addTestdata(c *cpioWriter) error {
 			c.dir(to)
 			return nil
 		}
-		data, err := os.ReadFile(name) // of what a link leads to
+		data, err := os.ReadFile(name) // follows links
 		if err != nil {
 			return err
 		}

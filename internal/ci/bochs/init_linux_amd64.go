@@ -10,14 +10,13 @@ import (
 	"unsafe"
 )
 
-// lifeTime is the time between two signs of life. The emulated machine's clock goes by the instructions: its second is a
-// minute or two.
+// lifeTime is the time between two signs of life. The emulated clock counts instructions: its second takes a minute or two.
 const lifeTime = 100 * time.Millisecond
 
 // runInit is process 1 of the emulated machine. It does not return.
 func runInit() {
 	if err := rawTerminal(os.Stdout); err != nil {
-		fmt.Println("init:", err) // the output has \r\n then
+		fmt.Println("init:", err) // the output then has \r\n
 	}
 	mark, said := "", ""
 	j, err := prepare()
@@ -32,7 +31,7 @@ func runInit() {
 	powerOff()
 }
 
-// prepare mounts what a Go program may want to read, and reads the job.
+// prepare mounts what a Go program may read, and reads the job.
 func prepare() (*job, error) {
 	for _, m := range [][2]string{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/tmp"}} {
 		if err := syscall.Mount(m[0], m[1], m[0], 0, ""); err != nil {
@@ -46,7 +45,7 @@ func prepare() (*job, error) {
 	return decodeJob(data)
 }
 
-// run runs the program and returns what to say of its end. An error is that it was not started.
+// run runs the program and returns the message about its end. An error means that it was not started.
 func (j *job) run() (string, error) {
 	fmt.Printf("%s%s\n", j.Mark, wordStart)
 	go func() {
@@ -68,15 +67,15 @@ func (j *job) run() (string, error) {
 	return fmt.Sprint(wordExit, status), nil
 }
 
-// powerOff turns the machine off when all that was written is out.
+// powerOff turns the machine off after all output has been sent.
 func powerOff() {
-	const tcsbrk = 0x5409 // with 1, as tcdrain does
+	const tcsbrk = 0x5409 // with argument 1, as in tcdrain
 	syscall.Syscall(syscall.SYS_IOCTL, os.Stdout.Fd(), tcsbrk, 1)
 	syscall.Reboot(syscall.LINUX_REBOOT_CMD_POWER_OFF)
 	select {} // process 1 must not end
 }
 
-// rawTerminal makes a terminal pass on all bytes as they are, wait for none and send none back.
+// rawTerminal sets a terminal to raw mode: it passes on all bytes unchanged and at once, without echo.
 func rawTerminal(f *os.File) error {
 	var t syscall.Termios
 	if _, _, e := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(&t))); e != 0 {

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Where things are in the emulated machine.
+// Paths in the emulated machine.
 const (
-	initPath    = "/init" // this program; the kernel starts what has this name
+	initPath    = "/init" // this program; the kernel starts the file with this name
 	jobPath     = "/job"
 	programPath = "/program"
 	workPath    = "/work" // the program's working folder
 )
 
-// A job is what process 1 of the emulated machine has to do.
+// A job is the task of process 1 in the emulated machine.
 type job struct {
-	Mark string   // stands in front of what process 1 says on the serial line, and is nowhere else
-	Args []string // for the program
-	Env  []string // the program's environment
+	Mark string   // prefix of what process 1 itself writes to the serial line; it occurs nowhere else
+	Args []string // arguments of the program
+	Env  []string // environment of the program
 }
 
 func (j *job) encode() ([]byte, error) { return json.Marshal(j) }
@@ -37,7 +37,7 @@ func decodeJob(data []byte) (*job, error) {
 // runtimeVariables are the variables that the Go runtime of the program reads.
 var runtimeVariables = []string{"GODEBUG", "GOGC", "GOMEMLIMIT", "GOTRACEBACK"}
 
-// jobEnv returns the program's environment, of the command's.
+// jobEnv returns the environment of the program, taken from that of the command.
 func jobEnv(environ []string) []string {
 	env := []string{"HOME=/tmp", "PATH=/", "TMPDIR=/tmp"}
 	for _, kv := range environ {
@@ -49,33 +49,33 @@ func jobEnv(environ []string) []string {
 	return env
 }
 
-// alive is the byte that process 1 writes now and then, so that a long test differs from a machine that stands still.
+// alive is the byte that process 1 writes regularly, to distinguish a long test from a machine that hangs.
 const alive = 0
 
-// What process 1 says, each on a line behind the mark.
+// Messages of process 1, each on a line after the mark.
 const (
 	wordStart  = "start"   // the program's output begins
 	wordExit   = "exit "   // the program ended, with this status
-	wordNotRun = "not run" // the program was not started: the reason follows
+	wordNotRun = "not run" // the program was not started; the reason follows
 )
 
-// An ending is how a program ended.
+// An ending says how a program ended.
 type ending struct {
 	status int
 	reason string // why it was not started, or ""
 }
 
-// A serialLine takes what comes over the serial line of the emulated machine. It passes on what the program writes, line
-// by line, and keeps what process 1 says for itself.
+// A serialLine processes the output on the serial line of the emulated machine. It passes on the output of the program, line
+// by line, and interprets the messages of process 1.
 type serialLine struct {
 	mark   string
-	start  func()            // is called before the first line
-	line   func(line []byte) // takes a line of the program, with its newline if it had one
-	began  bool              // the program's output has begun
-	ended  *ending           // nil until process 1 said it
+	start  func()            // called before the first line
+	line   func(line []byte) // receives a line of the program, including its newline if it had one
+	began  bool              // the output of the program has begun
+	ended  *ending           // nil until process 1 reports it
 	failed bool              // a test failed, or the program panicked
-	before bytes.Buffer      // what came before the program's output: the kernel's words
-	part   []byte            // a line whose end is still to come
+	before bytes.Buffer      // kernel messages before the program's output
+	part   []byte            // an incomplete line
 }
 
 // Write never fails.
@@ -92,20 +92,20 @@ func (s *serialLine) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// close takes what has no newline.
+// close processes a last line without newline.
 func (s *serialLine) close() {
 	if len(s.part) > 0 {
 		s.take()
 	}
 }
 
-// take takes a line. The mark may stand behind words of the program, whose last line need not have an end.
+// take processes a line. The mark may follow output of the program whose last line has no newline.
 func (s *serialLine) take() {
 	line := s.part
 	s.part = s.part[:0]
 	words, said, marked := bytes.Cut(line, []byte(s.mark))
 	switch {
-	case s.ended != nil: // the kernel says good-bye
+	case s.ended != nil: // shutdown messages of the kernel
 	case !s.began:
 		s.before.Write(words)
 	case len(words) > 0:
@@ -119,7 +119,7 @@ func (s *serialLine) take() {
 	}
 }
 
-// hear takes what process 1 says. What it does not know is no ending.
+// hear processes a message of process 1. An unknown message is no ending.
 func (s *serialLine) hear(said string) {
 	if said == wordStart && !s.began {
 		s.began = true
@@ -135,8 +135,8 @@ func (s *serialLine) hear(said string) {
 	}
 }
 
-// failing reports whether a line of a test binary says that something is wrong. With -test.v=test2json a byte stands in
-// front of some lines.
+// failing reports whether a line from a test binary indicates a failure. With -test.v=test2json some lines have a byte in
+// front.
 func failing(line []byte) bool {
 	line = bytes.TrimLeft(line, " \x16")
 	for _, start := range []string{"--- FAIL", "FAIL", "panic:", "fatal error:", "SIG"} {

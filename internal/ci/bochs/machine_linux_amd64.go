@@ -19,9 +19,9 @@ import (
 // bochsProgram is Bochs itself: /usr/bin/bochs is a script that starts it.
 const bochsProgram = "/usr/bin/bochs-bin"
 
-// configuration is Bochs's, with the image of a CD and the log to fill in. The CPU is the one of its models that has
-// AVX512F, BW, CD, DQ and VL and nothing newer. The serial line ends in a pipe that Bochs inherits. The clock begins at the
-// same time always and goes by the instructions, so that runs repeat themselves.
+// configuration is the configuration of Bochs, with placeholders for the CD image and the log. The CPU model is the one that
+// has AVX512F, BW, CD, DQ and VL and nothing newer. The serial line ends in a pipe that Bochs inherits. The clock always
+// starts at the same time and counts instructions, so that runs are reproducible.
 const configuration = `config_interface: textconfig
 display_library: term
 memory: guest=512, host=512
@@ -42,26 +42,26 @@ sound: driver=dummy
 speaker: enabled=0
 `
 
-// debuggerCommands let Debian's build, which begins in its debugger, run and then end.
+// debuggerCommands make Debian's build, which starts in its debugger, run and then quit.
 const debuggerCommands = "continue\nquit\n"
 
-// A machine is what an attempt needs.
+// A machine holds what an attempt needs.
 type machine struct {
 	dir   string // for Bochs's files
-	image string // of the CD that it boots from
+	image string // CD image that it boots from
 	still time.Duration
 }
 
-// A failure is that of a machine that did not say how the program ended.
+// A failure is the error of a machine that did not report how the program ended.
 type failure struct {
 	what    string
-	details string // what may tell why
+	details string // output that may explain it
 }
 
 func (f *failure) Error() string { return "the emulated machine " + f.what }
 
-// boot runs the machine until it has said how the program ended, or until ctx is done, and passes what comes over the
-// serial line to s. It returns a failure, or an error of this side. The clock is that of Bochs.
+// boot runs the machine until it reports how the program ended, or until ctx is done, and passes the serial output to s. It
+// returns a failure, or another error of the host. clock measures Bochs.
 func (m *machine) boot(ctx context.Context, s *serialLine, clock *cpuClock) error {
 	config, commands, log := filepath.Join(m.dir, "bochsrc"), filepath.Join(m.dir, "commands"), filepath.Join(m.dir, "log")
 	if err := os.WriteFile(config, fmt.Appendf(nil, configuration, m.image, log), 0o666); err != nil {
@@ -79,7 +79,7 @@ func (m *machine) boot(ctx context.Context, s *serialLine, clock *cpuClock) erro
 	cmd := exec.Command(bochsProgram, "-q", "-f", config, "-rc", commands)
 	cmd.Env = append(os.Environ(), "TERM=dumb")
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = screen, screen, []*os.File{to}
-	// Bochs gets the signals of no terminal, and ends if this process does.
+	// Bochs is detached from the terminal's signals, and is killed if this process ends.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	err = cmd.Start()
 	to.Close()
@@ -88,9 +88,9 @@ func (m *machine) boot(ctx context.Context, s *serialLine, clock *cpuClock) erro
 	}
 	clock.start(cmd.Process.Pid)
 
-	var life atomic.Int64 // when the last sign of it came
+	var life atomic.Int64 // time of the last sign of life
 	life.Store(time.Now().UnixNano())
-	heard := make(chan bool) // closed when the serial line has nothing more to say
+	heard := make(chan bool) // closed at the end of the serial output
 	go func() {
 		defer close(heard)
 		buf := make([]byte, 4096)
@@ -116,7 +116,7 @@ func (m *machine) boot(ctx context.Context, s *serialLine, clock *cpuClock) erro
 			over = still
 		}
 	}
-	cmd.Process.Kill() // it has nothing more to do, even where the emulated machine is about to turn itself off
+	cmd.Process.Kill() // nothing is left to do, even if the emulated machine is about to turn itself off
 	<-heard
 	clock.stop()
 	err = cmd.Wait()
@@ -146,8 +146,8 @@ func lastLinesOf(file string) string {
 	return lastLines(text)
 }
 
-// A screen takes the words of Bochs. Debian's build draws what the emulated screen shows on a terminal of its own, and
-// names it; once what nobody reads fills that, Bochs stands still. So the screen reads it.
+// A screen reads the output of Bochs. Debian's build draws the emulated screen on a terminal of its own, whose name it
+// prints. If nobody reads that terminal its buffer fills up and Bochs hangs, so the screen reads it.
 type screen struct {
 	text []byte
 	read bool
@@ -171,14 +171,14 @@ func (s *screen) Write(b []byte) (int, error) {
 		}
 		go func() {
 			defer f.Close()
-			io.Copy(io.Discard, f) // until Bochs is gone
+			io.Copy(io.Discard, f) // until Bochs ends
 		}()
 	}
 	return len(b), nil
 }
 
-// A cpuClock tells how much time of a CPU a process took: what does not depend on what else the machine does. It is 0
-// before the start and keeps its time after the stop.
+// A cpuClock measures the CPU time of a process, which does not depend on the load of the machine. It is 0 before the start
+// and keeps its value after the stop.
 type cpuClock struct {
 	stat string
 	last time.Duration
@@ -196,7 +196,8 @@ func (c *cpuClock) now() time.Duration {
 	if err != nil {
 		return c.last
 	}
-	// The second field is a name in parentheses, with any character. The 14th and the 15th are user and system, in ticks.
+	// The second field is a name in parentheses with arbitrary characters. The 14th and the 15th are user and system time in
+	// ticks.
 	const tick = time.Second / 100
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	user, _ := strconv.Atoi(fields[11])

@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// Exit statuses of the command's own.
+// Exit statuses of the command itself.
 const (
 	statusUsage    = 2
 	statusLimit    = 124
@@ -36,20 +36,19 @@ const (
 	statusSignaled = 128 // plus the signal
 )
 
-// options are what the command line says.
+// options holds the command line.
 type options struct {
-	json    string        // file for the events of test2json
-	pkg     string        // the package these name
-	times   string        // file for the seconds that tests took
+	json    string        // output file for the events of test2json
+	pkg     string        // package named in the events
+	times   string        // output file for the seconds that tests took
 	limit   time.Duration // for all attempts together
-	still   time.Duration // without a sign of life
-	tmp     string        // folder for the folder of temporary files
+	still   time.Duration // longest time without a sign of life
+	tmp     string        // parent of the folder for temporary files
 	kernel  string        // file of the Linux kernel
-	command []string      // the program and its arguments
+	command []string      // program and arguments
 }
 
-// parse returns the options of a command line without its first word. It does not return flags that stand behind the
-// program: those are the program's.
+// parse parses a command line without its first word. Flags behind the program belong to the program.
 func parse(args []string) (*options, error) {
 	o := &options{}
 	f := flag.NewFlagSet("bochs", flag.ContinueOnError)

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// The system sends the signals for the death of a parent when the thread that started the child ends. The first thread
-// lasts as long as the process.
+// The system sends the parent-death signal when the thread that started the child ends. The main thread lasts as long as the
+// process.
 func init() { runtime.LockOSThread() }
 
 var errLimit = errors.New("the time limit ran out")
 
-// A stopSignal is one that ended the command.
+// A stopSignal is a signal that ended the command.
 type stopSignal struct{ syscall.Signal }
 
 func (s stopSignal) Error() string { return "ended by a signal: " + s.String() }
 
-// run runs the program of the command line on the emulated machine, and returns the status to exit with.
+// run runs the program of the command line on the emulated machine, and returns the exit status.
 func run(o *options) (int, error) {
 	if err := dieWithParent(); err != nil {
 		return statusMachine, err
@@ -56,7 +56,7 @@ func run(o *options) (int, error) {
 	}
 }
 
-// dieWithParent has this process end, by a signal that it can clean up after, when the one that started it does.
+// dieWithParent makes this process receive a signal, after which it can clean up, when its parent ends.
 func dieWithParent() error {
 	const setParentDeathSignal = 1
 	parent := os.Getppid()
@@ -110,8 +110,8 @@ func runIn(ctx context.Context, dir string, o *options) (int, error) {
 	}
 }
 
-// attempt boots the machine once. What the program writes goes to standard output and, if that is asked for, through
-// test2json; what an attempt before this one left is overwritten.
+// attempt boots the machine once. The output of the program goes to standard output and, if requested, through test2json;
+// files of an earlier attempt are overwritten.
 func (m *machine) attempt(ctx context.Context, o *options, j *job) (s *serialLine, err error) {
 	out := io.Writer(os.Stdout)
 	if o.json != "" {
@@ -156,7 +156,7 @@ func (m *machine) attempt(ctx context.Context, o *options, j *job) (s *serialLin
 	return s, f.Close()
 }
 
-// A test2json is a process that writes a file of events, of the lines it gets.
+// A test2json is a process that turns the lines it receives into a file of events.
 type test2json struct {
 	io.WriteCloser
 	cmd  *exec.Cmd
@@ -181,7 +181,7 @@ func startTest2json(file, pkg string) (*test2json, error) {
 	return &test2json{in, cmd, f}, nil
 }
 
-// Close waits until all is written.
+// Close waits until everything is written.
 func (t *test2json) Close() error {
 	t.WriteCloser.Close()
 	if err := errors.Join(t.cmd.Wait(), t.file.Close()); err != nil {

@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// A stopwatch tells how long each test of a test binary took, by its output under -test.v and by a clock. A test's time
-// has that of its subtests in it. Tests that run at the same time are beyond it.
+// A stopwatch measures the time of each test from the output of a test binary under -test.v and a clock. The time of a test
+// includes its subtests. It does not support parallel tests.
 type stopwatch struct {
 	clock func() time.Duration
-	names []string // in the order they began
+	names []string // in the order of their start
 	took  map[string]time.Duration
-	now   string // the test that runs
+	now   string // the running test
 	since time.Duration
 }
 
-// line takes a line of the output.
+// line processes a line of the output.
 func (s *stopwatch) line(line []byte) {
 	text := strings.TrimLeft(string(line), "\x16")
 	if name, ok := strings.CutPrefix(text, "=== RUN "); ok {
 		s.next(strings.TrimSpace(name))
 	} else if result, ok := strings.CutPrefix(text, "--- "); ok {
-		// Under -test.v=test2json each test has such a line when it ends; under -test.v only those that are no subtests, and
-		// the lines of theirs follow, indented.
+		// Under -test.v=test2json each test has such a line when it ends. Under -test.v only top-level tests do, and those
+		// of their subtests follow, indented.
 		if words := strings.Fields(result); len(words) > 1 {
 			s.next(above(words[1]))
 		}
 	}
 }
 
-// next says which test runs from now on, or "".
+// next sets the test that runs from now on; "" for none.
 func (s *stopwatch) next(name string) {
 	t := s.clock()
 	for of := s.now; of != ""; of = above(of) {
@@ -47,10 +47,10 @@ func (s *stopwatch) next(name string) {
 	}
 }
 
-// above returns the name of the test that a subtest is part of, or "".
+// above returns the name of the test that contains a subtest, or "".
 func above(name string) string { return name[:max(0, strings.LastIndexByte(name, '/'))] }
 
-// report writes a line for each test: its seconds, its name.
+// report writes a line for each test, with its seconds and its name.
 func (s *stopwatch) report(w io.Writer) error {
 	for _, name := range s.names {
 		if _, err := fmt.Fprintf(w, "%.1f %s\n", s.took[name].Seconds(), name); err != nil {

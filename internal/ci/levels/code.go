@@ -14,12 +14,12 @@ import (
 	"strings"
 )
 
-// A level is a folder of assembly and the architecture that it is for.
+// A level is a folder of assembly and its architecture.
 type level struct{ name, arch string }
 
 var levels = []level{{"avx2", "amd64"}, {"avx512", "amd64"}, {"neon", "arm64"}}
 
-// digest hashes strings that cannot run into each other.
+// digest hashes strings with separators, so that they cannot run into each other.
 type digest struct{ hash.Hash }
 
 func newHash() digest { return digest{sha256.New()} }
@@ -28,9 +28,9 @@ func (d digest) add(s string) { fmt.Fprintf(d, "%d:%s", len(s), s) }
 
 func (d digest) sum() string { return hex.EncodeToString(d.Sum(nil))[:12] }
 
-// assemble returns a hash of each function of a level: of its machine code, in which jumps are relative and the places
-// of constants are still 0, and of the constants' own bytes in the order in which it refers to them. So a new name, a
-// comment or another place in the file leaves the hash as it is.
+// assemble returns a hash of each function of a level. It covers the machine code, in which jumps are relative and addresses
+// of constants are still 0, and the bytes of the constants in the order of reference. So renaming, comments and moves within
+// the file do not change the hash.
 func assemble(root string, l level) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(root, "kernel", "asm", "internal", l.name, "*_"+l.arch+".s"))
 	if err != nil {
@@ -92,7 +92,7 @@ func machineCode(name, object, arch, include string) (map[string]string, error) 
 	return instructions(listing), nil
 }
 
-// instructions reads what go tool objdump prints.
+// instructions parses the output of go tool objdump.
 func instructions(listing []byte) map[string]string {
 	code := map[string]string{}
 	function := ""
@@ -113,7 +113,7 @@ var (
 	mention  = regexp.MustCompile(`\b(\w+)<>`)
 )
 
-// constants returns, for each function of an assembly file, the contents of the constants it refers to, one an operand.
+// constants returns, for each function of an assembly file, the contents of the constants it refers to, one per operand.
 func constants(src []byte) (map[string][]string, error) {
 	refers := map[string][]string{}
 	contents := map[string]string{}

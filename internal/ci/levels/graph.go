@@ -26,21 +26,21 @@ const (
 	asmPath    = kernelPath + "/asm"
 )
 
-// graph is the package of kernels with its tests: each declaration of the package with its words and what it mentions.
+// graph is the package of kernels with its tests: each declaration with its tokens and what it mentions.
 type graph struct {
 	pkg     *types.Package
 	decls   map[types.Object]*decl
-	methods map[string][]types.Object // by name: whom a call through an interface may reach
+	methods map[string][]types.Object // by name, for calls through an interface
 }
 
 type decl struct {
-	test     bool // it stands in a test file
+	test     bool // declared in a test file
 	words    []word
-	mentions []types.Object // of the package, in order
-	asm      []string       // functions of the assembly that it calls
+	mentions []types.Object // objects of the package, in order
+	asm      []string       // assembly functions that it calls
 }
 
-// A word is a token: its text or, for what the package or the function names itself, the object.
+// A word is a token: its text or, for names of the package or the function, the object.
 type word struct {
 	text string
 	obj  types.Object
@@ -84,7 +84,7 @@ func loadKernels(root string) (*graph, error) {
 }
 
 // newGraph type-checks the package of kernels from the contents of its files, by name. lookup opens the export data of
-// what they import.
+// imported packages.
 func newGraph(sources map[string][]byte, lookup importer.Lookup) (*graph, error) {
 	fset := token.NewFileSet()
 	names := slices.Sorted(maps.Keys(sources))
@@ -110,7 +110,7 @@ func newGraph(sources map[string][]byte, lookup importer.Lookup) (*graph, error)
 	return g, nil
 }
 
-// reader takes the declarations of one file.
+// reader collects the declarations of one file.
 type reader struct {
 	*graph
 	info   *types.Info
@@ -154,7 +154,7 @@ func (r *reader) read(f *ast.File) {
 	}
 }
 
-// decl returns the words of a declaration, comments left out.
+// decl returns the words of a declaration without comments.
 func (r *reader) decl(n ast.Node) *decl {
 	d := &decl{test: r.test}
 	from, to := r.file.Offset(n.Pos()), r.file.Offset(n.End())
@@ -184,12 +184,12 @@ func (r *reader) decl(n ast.Node) *decl {
 	}
 }
 
-// word is what stands for an identifier. Constants are their values, what the package names itself is left to closure,
-// and what others name keeps its name.
+// word returns the word of an identifier. Constants are replaced by their values, names of the package are left to closure,
+// and names of other packages are kept.
 func (r *reader) word(d *decl, text string, obj types.Object, defined bool) word {
 	switch o := obj.(type) {
 	case nil:
-		if defined { // the variable of a type switch, whose clauses have objects of their own
+		if defined { // variable of a type switch, whose clauses have objects of their own
 			return word{text: "switch"}
 		}
 		return word{text: text}
@@ -212,7 +212,7 @@ func (r *reader) word(d *decl, text string, obj types.Object, defined bool) word
 	return word{obj: obj}
 }
 
-// follow returns the declarations that a mention of an object leads to.
+// follow returns the declarations to which a mention of an object leads.
 func (g *graph) follow(obj types.Object) []types.Object {
 	if f, ok := obj.(*types.Func); ok {
 		if recv := f.Signature().Recv(); recv != nil && types.IsInterface(recv.Type()) {
@@ -220,12 +220,12 @@ func (g *graph) follow(obj types.Object) []types.Object {
 		}
 	}
 	if g.decls[obj] == nil {
-		return nil // a local name, a field
+		return nil // a local name or a field
 	}
 	return []types.Object{obj}
 }
 
-// walk visits the declaration of start and all that it leads to, each once, as long as within says so.
+// walk visits the declaration of start and all declarations reachable from it, each once, as far as within allows.
 func (g *graph) walk(start types.Object, within func(*decl) bool, visit func(*decl)) {
 	seen := map[*decl]bool{}
 	for queue := g.follow(start); len(queue) > 0; queue = queue[1:] {
@@ -241,8 +241,8 @@ func (g *graph) walk(start types.Object, within func(*decl) bool, visit func(*de
 	}
 }
 
-// hash returns a hash of the words of a declaration and all that it leads to. Names of the package's own are numbered in
-// the order in which they come, so that renaming changes nothing.
+// hash returns a hash of the words of a declaration and of all that is reachable from it. Names of the package are numbered
+// in the order of occurrence, so renaming changes nothing.
 func (g *graph) hash(start types.Object, within func(*decl) bool) string {
 	h := newHash()
 	numbers := map[types.Object]int{}
@@ -264,13 +264,13 @@ func (g *graph) hash(start types.Object, within func(*decl) bool) string {
 	return h.sum()
 }
 
-// reach is what is known of an assembly function from the Go code above it.
+// reach describes how Go code reaches an assembly function.
 type reach struct {
-	definitions []string // hashes of the exported functions that lead to it; its definition is in what they lead to
-	tests       []test   // those named TestLevels... that do
+	definitions []string // hashes of the exported functions that lead to it, whose code includes its definition
+	tests       []test   // tests named TestLevels... that lead to it
 }
 
-// reaches returns what leads to each function of the assembly.
+// reaches returns the reach of each assembly function.
 func (g *graph) reaches() map[string]*reach {
 	all := map[string]*reach{}
 	for obj, d := range g.decls {

@@ -94,17 +94,18 @@ func run(update, table bool, passed string, logs []string) error {
 	return fmt.Errorf("%d lines of %s are not what was proven: .ci/levels -update runs their tests and records them", len(stale), recordName)
 }
 
-// A kernel is one assembly function at one level, by what has to hold still for an old pass to mean something.
+// A kernel is one assembly function at one level, with the hashes of everything that must be unchanged for an earlier pass
+// to count.
 type kernel struct {
 	level, name string
 	code        string // of its instructions and constants
-	definition  string // of the Go code that reaches it, which has the definition in it
-	tests       []test // those that compare the two, by name
+	definition  string // of the Go code that reaches it, including the definition
+	tests       []test // tests that compare the two, by name
 }
 
 type test struct{ name, hash string }
 
-// line is the kernel's line in the record.
+// line returns the kernel's line in the record.
 func (k kernel) line() string {
 	return strings.Join([]string{k.level, k.name, k.code, k.definition, k.testsHash()}, " ")
 }
@@ -117,7 +118,7 @@ func (k kernel) testsHash() string {
 	return h.sum()
 }
 
-// change says in words how the kernel differs from its line in the record.
+// change describes how the kernel differs from its line in the record.
 func (k kernel) change(recorded map[string]string) string {
 	f := strings.Fields(recorded[k.level+" "+k.name])
 	if len(f) == 0 {
@@ -132,7 +133,7 @@ func (k kernel) change(recorded map[string]string) string {
 	return "other " + strings.Join(what, ", ")
 }
 
-// differing returns the kernels whose line in the record is another, or is missing.
+// differing returns the kernels whose line in the record differs or is missing.
 func differing(now []kernel, recorded map[string]string) (stale []kernel) {
 	for _, k := range now {
 		if recorded[k.level+" "+k.name] != k.line() {
@@ -142,7 +143,7 @@ func differing(now []kernel, recorded map[string]string) (stale []kernel) {
 	return stale
 }
 
-// testsOf returns the names of the tests that compare any of the kernels, sorted.
+// testsOf returns the sorted names of the tests that compare any of the kernels.
 func testsOf(kernels []kernel) (names []string) {
 	for _, k := range kernels {
 		for _, t := range k.tests {
@@ -153,7 +154,7 @@ func testsOf(kernels []kernel) (names []string) {
 	return slices.Compact(names)
 }
 
-// present returns the kernels of the source as it is now, by level and name.
+// present returns the kernels of the current source, by level and name.
 func present(root string) ([]kernel, error) {
 	g, err := loadKernels(root)
 	if err != nil {

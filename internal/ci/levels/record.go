@@ -29,7 +29,7 @@ func moduleRoot() (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
-// readRecord returns the lines of the record by level and name. Without the file there is none.
+// readRecord returns the lines of the record by level and name; none if there is no file.
 func readRecord(root string) (map[string]string, error) {
 	lines := map[string]string{}
 	b, err := os.ReadFile(filepath.Join(root, recordName))
@@ -65,14 +65,14 @@ func writeRecord(root string, now []kernel) error {
 	return os.Rename(name+".new", name)
 }
 
-// A proof says that a test passed which compares a kernel's code with its definition, all three by their hashes.
+// A proof states that a test passed which compares a kernel's code with its definition; all three are given by their hashes.
 type proof struct{ level, test, kernel, code, definition, testHash string }
 
 func (p proof) String() string {
 	return strings.Join([]string{p.level, p.test, p.kernel, p.code, p.definition, p.testHash}, " ")
 }
 
-// readTable reads what -table has printed.
+// readTable reads the output of -table.
 func readTable(name string) (lines []proof, err error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -110,7 +110,7 @@ func openStore() (*store, error) {
 	return s, nil
 }
 
-// proves reports whether every comparison test of the kernel has passed with the code as it is.
+// proves reports whether every comparison test of the kernel has passed with its current code.
 func (s *store) proves(k kernel) bool {
 	return !slices.ContainsFunc(k.tests, func(t test) bool {
 		return !s.proofs[proof{k.level, t.name, k.name, k.code, k.definition, t.hash}.String()]
@@ -149,7 +149,8 @@ func (s *store) remember(table []proof, logs []string) error {
 
 var ranLevels = regexp.MustCompile(`levels compared: \[([a-z0-9 ]*)\]`)
 
-// readLog reads what go test -json printed for the kernels: at which levels the tests compared, and which passed whole.
+// readLog reads the output of go test -json for the kernels: the levels that were compared, and the tests that passed
+// completely.
 func readLog(name string) (ran, passed map[string]bool, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -175,7 +176,7 @@ func readLog(name string) (ran, passed map[string]bool, err error) {
 			passed[top] = true
 		}
 	}
-	// A part that failed or was passed over leaves its test unproven, whatever the test as a whole says.
+	// A subtest that failed or was skipped leaves its test unproven, whatever the result of the test.
 	f.Seek(0, 0)
 	s = bufio.NewScanner(f)
 	s.Buffer(nil, 1<<20)
@@ -192,7 +193,7 @@ func readLog(name string) (ran, passed map[string]bool, err error) {
 	return ran, passed, s.Err()
 }
 
-// prove runs the tests of kernels whose level can run here, natively or by qemu, and remembers what passed.
+// prove runs the tests of kernels whose level can run here, natively or by qemu, and stores what passed.
 func prove(root string, s *store, stale []kernel) error {
 	native := []string{"generic"}
 	for _, l := range levels {
@@ -251,7 +252,7 @@ func (s *store) runTests(root string, todo []kernel, args, env []string) error {
 	return nil
 }
 
-// cpuHas reports whether this machine's CPU has a level.
+// cpuHas reports whether this machine's CPU supports a level.
 func cpuHas(level string) bool {
 	if level == "neon" {
 		return true // every arm64 CPU has it

@@ -18,30 +18,30 @@ type event struct {
 	Elapsed                                   float64
 }
 
-// report gathers what a log says.
+// report collects the contents of a log.
 type report struct {
 	out      io.Writer
 	skips    []skip // tests that may skip
 	where    []string
-	whole    bool // all tests have run, so that each of the skips has to be there
+	whole    bool // all tests have run, so each of the skips must occur
 	packages map[string]*outcome
 	failures int
-	found    []bool              // which of the skips is in the log
-	builds   map[string][]string // what the compiler printed, by package
-	levels   []string            // what the kernels' tests said they compared
+	found    []bool              // skips that occur in the log
+	builds   map[string][]string // output of the compiler by package
+	levels   []string            // levels that the kernels' tests reported
 }
 
-// outcome is what came of a package's tests.
+// outcome is the result of a package's tests.
 type outcome struct {
 	passed, skipped int
-	output          map[string][]string // by test, "" for the package's own, until the test has passed
+	output          map[string][]string // by test, "" for the package itself, until the test passes
 }
 
 func newReport(out io.Writer, skips []skip, where []string) *report {
 	return &report{out: out, skips: skips, where: where, found: make([]bool, len(skips)), packages: map[string]*outcome{}, builds: map[string][]string{}}
 }
 
-// read takes a log. A line that is not JSON, such as one of a program that go test starts, is passed on.
+// read reads a log. A line that is not JSON, such as one of a program that go test starts, is passed on.
 func (r *report) read(in io.Reader) error {
 	b := bufio.NewReader(in)
 	for {
@@ -104,7 +104,7 @@ func (r *report) add(e event) {
 	}
 }
 
-// ended takes the event that closes a package.
+// ended processes the event that closes a package.
 func (r *report) ended(e event, o *outcome) {
 	switch e.Action {
 	case "pass":
@@ -114,7 +114,7 @@ func (r *report) ended(e event, o *outcome) {
 		}
 		fmt.Fprintln(r.out)
 	case "fail":
-		// A program that ends in the middle of a test leaves that test's output, and the reason stands in it.
+		// A program that ends in the middle of a test leaves the output of that test, which contains the reason.
 		var left []string
 		for _, test := range slices.Sorted(maps.Keys(o.output)) {
 			left = append(left, o.output[test]...)
@@ -133,11 +133,11 @@ func (r *report) fail(what, why string, output []string) {
 	}
 }
 
-// compared is in the output of the kernels' tests.
+// compared matches a line in the output of the kernels' tests.
 var compared = regexp.MustCompile(`levels compared: \[([a-z0-9 ]*)\]`)
 
-// end returns an error unless each of the packages ran some test, nothing failed, and the kernels, if they are one of the
-// packages, were compared at just the levels.
+// end returns an error unless each of the packages ran a test, nothing failed, and the kernels, if they are one of the
+// packages, were compared at exactly these levels.
 func (r *report) end(levels string, packages []string) error {
 	if levels != "" && slices.ContainsFunc(packages, func(p string) bool { return strings.HasSuffix(p, "/kernel") }) {
 		if len(r.levels) == 0 || slices.ContainsFunc(r.levels, func(l string) bool { return l != levels }) {

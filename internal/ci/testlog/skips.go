@@ -10,8 +10,8 @@ import (
 // A skip is a line of the list of tests that may skip.
 type skip struct{ where, pkg, test string }
 
-// readSkips reads the list: a line has where a test may skip, its package's folder, its name and the reason. An asterisk
-// at the end of a name stands for what follows.
+// readSkips reads the list. A line holds the condition under which a test may skip, the folder of its package, its name and
+// the reason. A trailing asterisk in a name matches any suffix.
 func readSkips(name string) (skips []skip, err error) {
 	if name == "" {
 		return nil, nil
@@ -39,7 +39,7 @@ func (s skip) is(pkg, test string) bool {
 	return strings.HasSuffix(pkg, "/"+s.pkg) && (test == s.test || any && strings.HasPrefix(test, prefix))
 }
 
-// may reports whether a test may skip where the words hold.
+// may reports whether a test may skip under these conditions.
 func may(skips []skip, where []string, pkg, test string) bool {
 	return slices.ContainsFunc(skips, func(s skip) bool {
 		return (s.where == "anywhere" || slices.Contains(where, s.where)) && s.is(pkg, test)

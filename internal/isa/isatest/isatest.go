@@ -8,12 +8,12 @@ import (
 	"github.com/candor-go/candor/internal/isa"
 )
 
-// Each runs f as a subtest "isa=LEVEL" once for every one of isa.Levels, from generic up, with dispatch set to that
-// level, and puts dispatch back as it was afterwards, however f ends. CANDOR_ISA holds the level's name meanwhile, so
-// that a program started by f follows it too.
+// Each runs f as a subtest "isa=LEVEL" at every one of isa.Levels, from generic up, with dispatch set to that level. It
+// restores dispatch afterwards, however f ends. Meanwhile CANDOR_ISA holds the level's name, so that programs started by f
+// use it too.
 //
-// Neither t nor the test that f gets may be parallel, since the level is the whole program's; both panic. Subtests of f
-// may be: they end before the level changes.
+// Neither t nor the test that f receives may be parallel, since the level is global; both panic. Subtests of f may be
+// parallel: they end before the level changes.
 func Each(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	for _, level := range isa.Levels() {
@@ -25,15 +25,15 @@ func each(t *testing.T, level isa.Level, f func(t *testing.T)) {
 	t.Helper()
 	defer isa.Set(level)()
 	t.Run("isa="+level.String(), func(t *testing.T) {
-		// Setenv also is what forbids this test, and those it stands in, to be parallel.
+		// Setenv also prevents this test and its parents from being parallel.
 		t.Setenv("CANDOR_ISA", level.String())
 		f(t)
 	})
 }
 
-// EachB runs f as a sub-benchmark "isa=LEVEL" once for every one of isa.Levels, from generic up, with dispatch set to
-// that level, and puts dispatch back as it was afterwards. The name is one that benchstat can split: -col /isa. With
-// -short it runs f at the highest level alone.
+// EachB runs f as a sub-benchmark "isa=LEVEL" at every one of isa.Levels, from generic up, with dispatch set to that level,
+// and restores dispatch afterwards. benchstat can split the names: -col /isa. With -short it runs f only at the highest
+// level.
 func EachB(b *testing.B, f func(b *testing.B)) {
 	b.Helper()
 	for _, level := range benchmarked() {
@@ -41,7 +41,7 @@ func EachB(b *testing.B, f func(b *testing.B)) {
 	}
 }
 
-// benchmarked returns the levels that EachB runs: all of them, with -short the highest alone.
+// benchmarked returns the levels that EachB runs: all of them, or with -short only the highest.
 func benchmarked() []isa.Level {
 	levels := isa.Levels()
 	if testing.Short() {

@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 )
 
-// anySize returns numbers whose exponents are spread over so many powers of two around a middle; some are 0.
+// anySize returns numbers whose exponents spread over this many powers of two around a middle; some are 0.
 func anySize(r *rand.Rand, n, middle, spread int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
