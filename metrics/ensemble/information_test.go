@@ -1,7 +1,6 @@
 package ensemble_test
 
 import (
-	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -369,111 +368,6 @@ func TestOneRow(t *testing.T) {
 	}
 	if b := information(t, p, nil); b.Value(ensemble.LPPD) != -3 || b.StdErr(ensemble.LPPD) == b.StdErr(ensemble.LPPD) {
 		t.Error("one row has an error")
-	}
-}
-
-// TestInformationMerge: any split, order and storage give the state of all rows at once, and the state reads back.
-func TestInformationMerge(t *testing.T) {
-	for _, weighted := range []bool{false, true} {
-		for _, opt := range []ensemble.InformationOptions{{}, {AsCoded: true}, {PSIS: true}, {PSIS: true, REff: 0.3}} {
-			p := exponentials(300, 40, 0.9)
-			p.F32, p.F64 = make([]float32, len(p.F64)), nil
-			r := rand.New(rand.NewPCG(5, 6))
-			for i := range p.F32 {
-				p.F32[i] = float32(3 * r.NormFloat64())
-			}
-			if weighted {
-				p.Weights = make([]float64, p.Rows)
-				for i := range p.Weights {
-					p.Weights[i] = float64(i % 4)
-				}
-			}
-			state := func(a *ensemble.Information) []byte {
-				b, err := a.AppendBinary(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return b
-			}
-			want := state(information(t, p, &opt))
-			a, parts := metrics.Must(ensemble.NewInformation(&opt)), []*ensemble.Information{}
-			for at := 0; at < p.Rows; at += 77 {
-				// The same rows, widened and with a stride.
-				n := min(77, p.Rows-at)
-				q := &metrics.Predictions{Kind: metrics.LogLiks}
-				q.Rows, q.Classes, q.Stride, q.F64 = n, 40, 43, make([]float64, n*43)
-				for i := range n {
-					for j := range 40 {
-						q.F64[i*43+j] = float64(p.F32[(at+i)*40+j])
-					}
-				}
-				if weighted {
-					q.Weights = p.Weights[at : at+n]
-				}
-				parts = append(parts, information(t, q, &opt))
-			}
-			for i := range parts {
-				if err := a.Merge(parts[len(parts)-1-i]); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if !bytes.Equal(state(a), want) {
-				t.Errorf("%+v, weighted %v: merged parts differ", opt, weighted)
-			}
-			var b ensemble.Information
-			if err := b.UnmarshalBinary(want); err != nil || !bytes.Equal(state(&b), want) || b.Len() != a.Len() {
-				t.Errorf("%+v: read back %v", opt, err)
-			}
-			for i := range want {
-				bad := bytes.Clone(want)
-				bad[i] ^= 0x40
-				if err := b.UnmarshalBinary(bad); err == nil {
-					t.Fatalf("byte %d may change", i)
-				}
-			}
-			if weighted {
-				// Weights of 2 are no weights, in value and in error.
-				for i := range p.Weights {
-					p.Weights[i] = 2
-				}
-				q := *p
-				q.Weights = nil
-				two, none := information(t, p, &opt), information(t, &q, &opt)
-				if !closeTo(two.Value(ensemble.WAIC1), none.Value(ensemble.WAIC1), 1e-14) ||
-					!closeTo(two.StdErr(ensemble.WAIC1), none.StdErr(ensemble.WAIC1), 1e-12) {
-					t.Errorf("%+v: weights of 2 change %v to %v", opt, none.StdErr(ensemble.WAIC1), two.StdErr(ensemble.WAIC1))
-				}
-			}
-		}
-	}
-}
-
-func TestInformationMismatch(t *testing.T) {
-	p := exponentials(5, 30, 0.5)
-	q := exponentials(5, 31, 0.5)
-	w := *p
-	w.Weights = []float64{1, 1, 1, 1, 1}
-	for _, c := range []struct {
-		other metrics.Accumulator
-		want  string
-	}{
-		{ensemble.NewKnowledge(), "ensemble.Information and *ensemble.Knowledge"},
-		{information(t, p, &ensemble.InformationOptions{AsCoded: true}), "as coded"},
-		{information(t, p, &ensemble.InformationOptions{PSIS: true}), "PSIS"},
-		{information(t, p, &ensemble.InformationOptions{REff: 0.5}), "relative efficiency 1 and 0.5"},
-		{information(t, q, nil), "30 draws and of 31"},
-		{information(t, &w, nil), "weights"},
-	} {
-		a := information(t, p, nil)
-		before, _ := a.AppendBinary(nil)
-		err := a.Merge(c.other)
-		after, _ := a.AppendBinary(nil)
-		if !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(err.Error(), c.want) || !bytes.Equal(before, after) {
-			t.Errorf("%v, want %s", err, c.want)
-		}
-	}
-	if a := information(t, p, nil); a.Merge(a.Empty()) != nil || a.Len() != 5 {
-		t.Error("nothing cannot be merged")
 	}
 }
 

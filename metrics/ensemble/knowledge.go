@@ -135,7 +135,7 @@ func (a *Knowledge) AppendBinary(dst []byte) ([]byte, error) {
 	return knowledgeFormat.Append(dst, a.fields)
 }
 
-// UnmarshalBinary replaces a, by what AppendBinary wrote.
+// UnmarshalBinary replaces a by what AppendBinary wrote.
 func (a *Knowledge) UnmarshalBinary(data []byte) error {
 	return exact.Replace(knowledgeFormat, data, a, (*Knowledge).fields)
 }

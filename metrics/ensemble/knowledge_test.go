@@ -1,11 +1,9 @@
 package ensemble_test
 
 import (
-	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -204,77 +202,8 @@ func TestKnowledgeRows(t *testing.T) {
 	}
 }
 
-func TestKnowledgeMerge(t *testing.T) {
-	for _, weighted := range []bool{false, true} {
-		p := gammas(500, 4, 1e-1)
-		if weighted {
-			p.Weights = make([]float64, p.Rows)
-			for i := range p.Weights {
-				p.Weights[i] = float64(i % 3)
-			}
-		}
-		state := func(a *ensemble.Knowledge) []byte {
-			b, err := a.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return b
-		}
-		whole := knowledge(t, p)
-		want := state(whole)
-		a := ensemble.NewKnowledge()
-		for _, part := range [][2]int{{300, 500}, {0, 1}, {1, 300}} {
-			q := *p
-			lo, hi := part[0], part[1]
-			q.Rows, q.F32, q.Labels = hi-lo, p.F32[lo*4:hi*4], p.Labels[lo:hi]
-			if weighted {
-				q.Weights = p.Weights[lo:hi]
-			}
-			if err := a.Merge(knowledge(t, &q)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !bytes.Equal(state(a), want) || a.Len() != whole.Len() {
-			t.Errorf("weighted %v: merged parts differ", weighted)
-		}
-		var b ensemble.Knowledge
-		if err := b.UnmarshalBinary(want); err != nil || !bytes.Equal(state(&b), want) {
-			t.Errorf("weighted %v: read back %v", weighted, err)
-		}
-		for i := range want {
-			bad := bytes.Clone(want)
-			bad[i] ^= 0x10
-			if b.UnmarshalBinary(bad) == nil {
-				t.Fatalf("byte %d may change", i)
-			}
-		}
-	}
-}
-
 func TestKnowledgeFaults(t *testing.T) {
 	p := gammas(5, 3, 1)
-	w := *p
-	w.Weights = []float64{1, 1, 1, 1, 1}
-	for _, c := range []struct {
-		other metrics.Accumulator
-		want  string
-	}{
-		{metrics.Must(ensemble.NewInformation(nil)), "ensemble.Knowledge and *ensemble.Information"},
-		{knowledge(t, gammas(5, 4, 1)), "3 classes and of 4"},
-		{knowledge(t, &w), "weights"},
-	} {
-		a := knowledge(t, p)
-		before, _ := a.AppendBinary(nil)
-		err := a.Merge(c.other)
-		after, _ := a.AppendBinary(nil)
-		if !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(err.Error(), c.want) || !bytes.Equal(before, after) {
-			t.Errorf("%v, want %s", err, c.want)
-		}
-	}
-	a := knowledge(t, p)
-	if a.Merge(a.Empty()) != nil || a.Len() != 5 {
-		t.Error("nothing cannot be merged")
-	}
 	if none := ensemble.NewKnowledge(); none.Total() == none.Total() || none.KnowledgeInterval(0.9).Low == none.KnowledgeInterval(0.9).Low {
 		t.Error("no rows have a value")
 	}

@@ -222,7 +222,7 @@ func (u *Uncertainty) AppendBinary(dst []byte) ([]byte, error) {
 	return uncertaintyFormat.Append(dst, u.fields)
 }
 
-// UnmarshalBinary replaces u, by what AppendBinary wrote.
+// UnmarshalBinary replaces u by what AppendBinary wrote.
 func (u *Uncertainty) UnmarshalBinary(data []byte) error {
 	return exact.Replace(uncertaintyFormat, data, u, (*Uncertainty).fields)
 }

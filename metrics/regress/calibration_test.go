@@ -416,36 +416,6 @@ func TestCalibrationMerge(t *testing.T) {
 	}
 }
 
-// TestCalibrationWeights: rows that count twice give the same estimates, whole weights are repeated rows, and 0 is an absent one.
-func TestCalibrationWeights(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 5))
-	for name, k := range calibrationKinds(r, 500) {
-		plain := calibrationOf(t, k.p, k.o)
-		k.p.Weights = slices.Repeat([]float64{2}, 500)
-		twice := calibrationOf(t, k.p, k.o)
-		for i, c := range []func(*regress.Calibration) regress.Curve{(*regress.Calibration).Curve, (*regress.Calibration).Central} {
-			a, b := c(plain), c(twice)
-			if !slices.Equal(a.Levels, b.Levels) || !slices.Equal(a.Frequencies, b.Frequencies) || a.N != b.N {
-				t.Errorf("%s: curve %d with weights of 2 is %v, want %v", name, i, b, a)
-			}
-		}
-		var rows []int
-		for i := range k.p.Weights {
-			k.p.Weights[i] = float64(r.IntN(4))
-			rows = append(rows, slices.Repeat([]int{i}, int(k.p.Weights[i]))...)
-		}
-		weighted := calibrationOf(t, k.p, k.o)
-		k.p.Weights = nil
-		repeated := calibrationOf(t, calibrationPick(k.p, rows), k.o)
-		if a, b := weighted.Curve(), repeated.Curve(); !slices.Equal(a.Frequencies, b.Frequencies) || a.N >= b.N {
-			t.Errorf("%s: weighted %v, repeated %v", name, a, b)
-		}
-		if a, b := weighted.Central(), repeated.Central(); !slices.Equal(a.Frequencies, b.Frequencies) {
-			t.Errorf("%s: weighted %v, repeated %v", name, a, b)
-		}
-	}
-}
-
 func TestCalibrationMismatch(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 5))
 	levels := []float64{0.25, 0.5, 0.75}

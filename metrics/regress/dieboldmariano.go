@@ -28,11 +28,6 @@ type DMResult struct {
 	Reason    string           // why there is no statistic; "" if there is one
 }
 
-const (
-	errDMRows    = "regress: the losses of two forecasts differ in number"
-	errDMHorizon = "regress: a horizon is below 1"
-)
-
 // DieboldMariano tells whether two forecasts of the same observations are equally good: a and b are the losses of each row,
 // in the order of time, such as the rows of crps. With d = a - b, n rows and horizon h
 //

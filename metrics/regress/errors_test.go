@@ -235,34 +235,6 @@ func TestErrorsState(t *testing.T) {
 	}
 }
 
-// TestErrorsWeights: a weight of 2 is the row twice, one of 0 no row, and equal ones change nothing.
-func TestErrorsWeights(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 3))
-	p := errorsForecasts(r, metrics.Samples, 500, 6, 0)
-	twice := &metrics.Predictions{Kind: metrics.Samples}
-	for i := range p.Rows {
-		p.Weights = append(p.Weights, float64(r.IntN(3)))
-		for range int(p.Weights[i]) {
-			twice.F64, twice.Observed = append(twice.F64, p.F64[6*i:6*i+6]...), append(twice.Observed, p.Observed[i])
-		}
-	}
-	twice.Rows, twice.Classes = len(twice.Observed), 6
-	a, b := errorsOf(t, p, nil), errorsOf(t, twice, nil)
-	p.Weights = slices.Repeat([]float64{2}, p.Rows)
-	same := errorsOf(t, p, nil)
-	p.Weights = nil
-	none := errorsOf(t, p, nil)
-	for _, s := range errorStats {
-		if !errorsNear(a.Value(s), b.Value(s), 1e-14) {
-			t.Errorf("%v: %v by weights, %v by rows", s, a.Value(s), b.Value(s))
-		}
-		i, j := same.Interval(s, 0.9), none.Interval(s, 0.9)
-		if same.Value(s) != none.Value(s) || !errorsNear(i.Low, j.Low, 1e-12) || !errorsNear(i.High, j.High, 1e-12) {
-			t.Errorf("%v: %v %v of weights of 2, %v %v of none", s, same.Value(s), i, none.Value(s), j)
-		}
-	}
-}
-
 // TestErrorsUnits: answers have the unit of the numbers, at any size.
 func TestErrorsUnits(t *testing.T) {
 	for kind, k := range map[metrics.Kind]int{metrics.Normals: 3, metrics.Samples: 4, metrics.Quantiles: 4} {

@@ -177,34 +177,6 @@ func TestNormalState(t *testing.T) {
 	}
 }
 
-// TestNormalWeights: a weight of 2 is the row twice, one of 0 no row, and equal ones change nothing.
-func TestNormalWeights(t *testing.T) {
-	r := rand.New(rand.NewPCG(13, 1))
-	p := errorsForecasts(r, metrics.Normals, 500, 2, 0)
-	twice := &metrics.Predictions{Kind: metrics.Normals}
-	for i := range p.Rows {
-		p.Weights = append(p.Weights, float64(r.IntN(3)))
-		for range int(p.Weights[i]) {
-			twice.F64 = append(twice.F64, p.F64[2*i:2*i+2]...)
-		}
-	}
-	twice.Rows, twice.Classes = len(twice.F64)/2, 2
-	a, b := normalOf(t, p, nil), normalOf(t, twice, nil)
-	p.Weights = slices.Repeat([]float64{2}, p.Rows)
-	same := normalOf(t, p, nil)
-	p.Weights = nil
-	none := normalOf(t, p, nil)
-	for _, s := range normalStats {
-		if !errorsNear(a.Value(s), b.Value(s), 1e-13) {
-			t.Errorf("%v: %v by weights, %v by rows", s, a.Value(s), b.Value(s))
-		}
-		i, j := same.Interval(s, 0.9), none.Interval(s, 0.9)
-		if same.Value(s) != none.Value(s) || !errorsNear(i.Low, j.Low, 1e-12) || !errorsNear(i.High, j.High, 1e-12) {
-			t.Errorf("%v: %v %v of weights of 2, %v %v of none", s, same.Value(s), i, none.Value(s), j)
-		}
-	}
-}
-
 // TestNormalUnits: answers have the unit of the numbers, or none, at any size.
 func TestNormalUnits(t *testing.T) {
 	in := func(exponent int) *regress.Normal {

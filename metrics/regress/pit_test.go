@@ -410,51 +410,26 @@ func TestPITCalibrated(t *testing.T) {
 	}
 }
 
-// Weights that are all 2 change no estimate, and no p-value, for the effective number of rows stays.
-func TestPITWeights(t *testing.T) {
+// TestPITValuesWeights: values with weights of 0 and 1 are those of the rows that have 1, of either kind of input.
+func TestPITValuesWeights(t *testing.T) {
 	p := pitNormals(rand.New(rand.NewPCG(7, 7)), 500, 2, 0.2, 1.1)
-	plain, twice, some, kept := metrics.Must(regress.NewPIT(nil)), metrics.Must(regress.NewPIT(nil)), metrics.Must(regress.NewPIT(nil)), metrics.Must(regress.NewPIT(nil))
-	pitPass(t, p, nil, plain)
-	p.Weights = slices.Repeat([]float64{2}, p.Rows)
-	pitPass(t, p, nil, twice)
-	a, b := plain.Histogram(0.9), twice.Histogram(0.9)
-	for i := range a {
-		b[i].Weight /= 2
-		if a[i] != b[i] {
-			t.Errorf("%+v, with weights of 2 %+v", a[i], b[i])
+	var all, some []float64
+	for i := range p.Rows {
+		u := kernel.NormCDF64(p.F64[2*i] / p.F64[2*i+1])
+		p.Weights, all = append(p.Weights, float64(i%2)), append(all, u)
+		if i%2 == 1 {
+			some = append(some, u)
 		}
 	}
-	if plain.P() != twice.P() || plain.Mean() != twice.Mean() || plain.Variance() != twice.Variance() {
-		t.Error(plain.P(), twice.P())
-	}
-	// Half of the rows absent is as if they were not there; the other kind of input agrees.
-	var u []float64
-	for i := range p.Weights {
-		if p.Weights[i] = float64(i % 2); i%2 == 1 {
-			u = append(u, kernel.NormCDF64(p.F64[2*i]/p.F64[2*i+1]))
-		}
-	}
-	pitPass(t, p, nil, some)
-	if err := kept.AddValues(u, nil); err != nil {
+	rows, values, kept := metrics.Must(regress.NewPIT(nil)), metrics.Must(regress.NewPIT(nil)), metrics.Must(regress.NewPIT(nil))
+	pitPass(t, p, nil, rows)
+	if err := errors.Join(values.AddValues(all, p.Weights), kept.AddValues(some, nil)); err != nil {
 		t.Fatal(err)
 	}
-	if some.P() != kept.P() || some.Len() != 250 {
-		t.Error(some.P(), kept.P(), some.Len())
-	}
-	all := make([]float64, p.Rows)
-	for i := range all {
-		all[i] = kernel.NormCDF64(p.F64[2*i] / p.F64[2*i+1])
-	}
-	again := metrics.Must(regress.NewPIT(nil))
-	if err := again.AddValues(all, p.Weights); err != nil || again.P() != some.P() || again.Len() != 250 {
-		t.Error(err, again.P(), again.Len())
-	}
-	// With unlike weights the test takes fewer rows.
-	p.Weights[0], p.Weights[2] = 1000, 1000
-	few := metrics.Must(regress.NewPIT(nil))
-	pitPass(t, p, nil, few)
-	if v := few.P(); v == v || !strings.Contains(few.Reason(), "fewer than 5") {
-		t.Error(v, few.Reason())
+	for _, a := range []*regress.PIT{rows, values} {
+		if a.P() != kept.P() || a.Len() != 250 {
+			t.Error(a.P(), kept.P(), a.Len())
+		}
 	}
 }
 

@@ -395,50 +395,6 @@ func TestQuantilesOfManySamples(t *testing.T) {
 	}
 }
 
-// TestQuantilesWeights: equal weights change neither a mean nor a share, and one of 2 is the row twice.
-func TestQuantilesWeights(t *testing.T) {
-	for _, kind := range quantileKinds {
-		r := rand.New(rand.NewPCG(3, 3))
-		p := quantileRows(r, kind, 500, quantileHub)
-		same, some, twice := *p, *p, quantilePart(p, 0, 0)
-		twice.F64, twice.Observed = nil, nil
-		for i := range p.Rows {
-			same.Weights = append(same.Weights, 2)
-			w := r.IntN(3)
-			some.Weights = append(some.Weights, float64(w))
-			for range w {
-				twice.Rows++
-				twice.F64 = append(twice.F64, p.F64[i*p.Classes:(i+1)*p.Classes]...)
-				if p.Observed != nil {
-					twice.Observed = append(twice.Observed, p.Observed[i])
-				}
-			}
-		}
-		values := func(q *metrics.Predictions) (v, ends []float64) {
-			a := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true}))
-			b := metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Quantiles: quantileHub}))
-			quantilePass(t, q, nil, a, b)
-			i, j, k := a.WISInterval(0.9), b.CoverageInterval(0.5, 0.9), b.ScoreInterval(0.9, 0.9)
-			return []float64{a.Pinball(), a.PinballAt(0.95), a.CRPS(), a.WIS(), a.Dispersion(), a.Underprediction(), a.Overprediction(),
-				b.Coverage(0.5), b.Coverage(0.9), b.Below(0.5), b.Above(0.9), b.Width(0.5), b.Score(0.9)}, []float64{i.Low, i.High, j.Low, j.High, k.Low, k.High}
-		}
-		v, ends := values(p)
-		w, wends := values(&same)
-		x, _ := values(&some)
-		y, _ := values(twice)
-		for i := range v {
-			if v[i] != w[i] || !quantileNear(x[i], y[i], 1e-14) {
-				t.Errorf("%s: value %d is %v, of weights 2 %v; of weights %v, by rows %v", kind, i, v[i], w[i], x[i], y[i])
-			}
-		}
-		for i := range ends {
-			if !quantileNear(ends[i], wends[i], 1e-13) {
-				t.Errorf("%s: end %d is %v, of weights 2 %v", kind, i, ends[i], wends[i])
-			}
-		}
-	}
-}
-
 // TestQuantilesUnits: the unit of the numbers is the scores', at any size, until one is beyond float64; and a row of 1e300 does not
 // take from one of 1e-300.
 func TestQuantilesUnits(t *testing.T) {

@@ -167,30 +167,6 @@ func TestRanksCalibrated(t *testing.T) {
 	}
 }
 
-func TestRanksWeights(t *testing.T) {
-	p := pitSamples(rand.New(rand.NewPCG(4, 4)), 500, 9, 0.2, 1.1, true)
-	plain, twice := metrics.Must(regress.NewRanks(nil)), metrics.Must(regress.NewRanks(nil))
-	pitPass(t, p, nil, plain)
-	p.Weights = slices.Repeat([]float64{2}, p.Rows)
-	pitPass(t, p, nil, twice)
-	a, b := plain.Histogram(0.9), twice.Histogram(0.9)
-	for i := range a {
-		b[i].Weight /= 2
-		if a[i] != b[i] {
-			t.Errorf("%+v, with weights of 2 %+v", a[i], b[i])
-		}
-	}
-	if plain.P() != twice.P() || plain.Shape() != twice.Shape() {
-		t.Error(plain.P(), twice.P(), plain.Shape(), twice.Shape())
-	}
-	p.Weights[0] = 1000
-	few := metrics.Must(regress.NewRanks(nil))
-	pitPass(t, p, nil, few)
-	if few.P() == few.P() || few.Reason() == "" {
-		t.Error(few.P(), few.Reason())
-	}
-}
-
 // A row that is left out takes no draw from another: rows keep their numbers.
 func TestRanksDropped(t *testing.T) {
 	p := pitSamples(rand.New(rand.NewPCG(5, 4)), 3000, 4, 0, 1, true)

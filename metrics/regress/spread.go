@@ -1,7 +1,6 @@
 package regress
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
@@ -10,6 +9,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/state"
 )
 
 // SpreadBins is the number of bins where none is asked for.
@@ -121,14 +121,14 @@ func (s *Spread) settle() {
 
 // Merge adds what another *Spread has seen.
 func (s *Spread) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Spread)
+	o, err := state.Same[*Spread](spreadFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: regress.Spread and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case !o.seen:
 		return nil
 	case s.seen && s.weighted != o.weighted:
-		return fmt.Errorf("%w: regress.Spread with and without weights", metrics.ErrMismatch)
+		return state.Mismatch(spreadFormat, "with and without weights")
 	}
 	s.seen, s.weighted = true, o.weighted
 	s.settle()
@@ -402,52 +402,23 @@ func spreadRoot(sum, w *big.Rat) float64 {
 	return v
 }
 
-const (
-	spreadMagic   = "cSPR"
-	spreadVersion = 1
-)
+var spreadFormat = exact.Format{Name: "regress.Spread", Magic: "cSPR", Version: 1}
 
-// Flags of states.
-const (
-	spreadSeen = 1 << iota
-	spreadWeighted
-)
+func (s *Spread) fields(f *exact.Fields) {
+	f.Flags(&s.seen, &s.weighted)
+	s.kept = s.table.fields(f, s.weighted)
+	f.Must(s.seen == (s.kept > 0) && (s.seen || !s.weighted), exact.OutOfRange)
+}
 
 // AppendBinary appends the state.
 func (s *Spread) AppendBinary(dst []byte) ([]byte, error) {
 	s.settle()
-	from := len(dst)
-	e := exact.Enc{B: exact.BeginSeal(dst, spreadMagic, spreadVersion)}
-	flags := uint8(0)
-	if s.seen {
-		flags |= spreadSeen
-	}
-	if s.weighted {
-		flags |= spreadWeighted
-	}
-	e.U8(flags)
-	s.table.encode(&e)
-	return exact.EndSeal(e.B, from), nil
+	return spreadFormat.Append(dst, s.fields)
 }
 
 // UnmarshalBinary replaces s by what AppendBinary wrote.
 func (s *Spread) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(spreadMagic, spreadVersion, data)
-	if err != nil {
-		return fmt.Errorf("regress.Spread: %w", err)
-	}
-	f := d.U8()
-	n := &Spread{seen: f&spreadSeen != 0, weighted: f&spreadWeighted != 0}
-	rows, ok := n.table.decode(d, n.weighted)
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("regress.Spread: %w", err)
-	}
-	if !ok || f > spreadSeen|spreadWeighted || n.seen != (rows > 0) || n.weighted && !n.seen {
-		return fmt.Errorf("regress.Spread: %w: a field is out of range", exact.ErrDamaged)
-	}
-	n.kept = rows
-	*s = *n
-	return nil
+	return exact.Replace(spreadFormat, data, s, (*Spread).fields)
 }
 
 // spreadKey returns a number that rises with a standard deviation: its binary form, in which those below the normal numbers

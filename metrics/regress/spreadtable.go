@@ -2,6 +2,7 @@ package regress
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -298,98 +299,66 @@ func spreadGrow[T any](x []T, n int) []T {
 	return append(make([]T, 0, max(n, min(2*cap(x), MaxExactSpreads))), x...)[:n]
 }
 
-// encode writes the table.
-func (t *spreadTable) encode(e *exact.Enc) {
-	e.U8(uint8(t.coarse))
-	e.U64(uint64(len(t.keys)))
-	last := uint64(0)
-	for i, k := range t.keys {
-		c := &t.cells[i]
-		e.Uvarint(k - last)
-		e.Uvarint(uint64(c.n))
-		if t.heavy == nil {
-			e.Uvarint(c.sd2.hi)
-			e.Uvarint(c.sd2.lo)
-			e.Uvarint(c.e4.hi)
-			e.Uvarint(c.e4.lo)
-		} else {
-			e.Sum(&t.heavy[i].w)
-			e.Sum(&t.heavy[i].sd2)
-		}
-		e.Sum(&c.e2)
-		last = k
-	}
-	for _, far := range t.far {
-		e.U64(uint64(len(far)))
-		for _, k := range slices.Sorted(func(yield func(uint64) bool) {
-			for k := range far {
-				if !yield(k) {
-					return
-				}
-			}
-		}) {
-			e.U64(k)
-			e.Sum(far[k])
-		}
-	}
-}
-
-// decode reads what encode wrote into an empty table, and returns the number of rows. It is false if no rows make such a
-// table.
-func (t *spreadTable) decode(d *exact.Dec, weighted bool) (rows int64, ok bool) {
+// fields lists the fields of a table, which is empty while they are read, and returns the number of rows.
+func (t *spreadTable) fields(f *exact.Fields, weighted bool) (rows int64) {
 	const mostRows = 1 << 62
-	coarse := uint(d.U8())
-	count := d.Count(4)
-	if d.Err() != nil || coarse > 51 || count > MaxExactSpreads || coarse > 0 && count <= MaxExactSpreads/2 {
-		return 0, false // with a bit more a cell is two at most, and those were too many
+	coarse, count := uint8(t.coarse), len(t.keys)
+	exact.Byte(f, &coarse)
+	f.Count(&count, 4)
+	// The last bit that was left out halved the cells at most, and there were too many of them before.
+	f.Must(coarse <= 51 && count <= MaxExactSpreads && (coarse == 0 || count > MaxExactSpreads/2), exact.OutOfRange)
+	if !f.OK() {
+		return 0
 	}
-	t.coarse = coarse
-	t.keys, t.cells = make([]uint64, count), make([]spreadCell, count)
-	if weighted {
-		t.heavy = make([]spreadHeavy, count)
+	if f.Reading() {
+		t.coarse, t.keys, t.cells = uint(coarse), make([]uint64, count), make([]spreadCell, count)
+		if weighted {
+			t.heavy = make([]spreadHeavy, count)
+		}
 	}
 	last := uint64(0)
-	for i := range count {
-		step, n := d.Uvarint(), d.Uvarint()
-		if d.Err() != nil || n == 0 || n > mostRows || rows > mostRows-int64(n) || step == 0 || last+step < last {
-			return 0, false
+	for i := range t.keys {
+		c := &t.cells[i]
+		step, n := t.keys[i]-last, uint64(c.n)
+		f.Uvarint(&step)
+		f.Uvarint(&n)
+		f.Must(n > 0 && n <= mostRows && rows <= mostRows-int64(n) && last+step > last, exact.OutOfRange)
+		if !f.OK() {
+			return 0
 		}
 		last += step
 		rows += int64(n)
-		c := &t.cells[i]
 		t.keys[i], c.n = last, int64(n)
-		if last > spreadKey(math.MaxFloat64)>>coarse || last<<coarse|(1<<coarse-1) < 1<<52 {
-			return 0, false
-		}
-		if low, high := t.span(i); weighted {
-			t.heavy[i] = spreadHeavy{d.Sum(), d.Sum()}
-			if t.heavy[i].w.Sign() <= 0 || t.heavy[i].sd2.Sign() <= 0 {
-				return 0, false
-			}
+		low, high := t.span(i)
+		f.Must(last <= spreadKey(math.MaxFloat64)>>t.coarse && high >= 1<<52, exact.OutOfRange)
+		if weighted {
+			h := &t.heavy[i]
+			f.Sum(&h.w)
+			f.Sum(&h.sd2)
+			f.Must(h.w.Sign() > 0 && h.sd2.Sign() > 0, exact.OutOfRange)
 		} else {
-			c.sd2 = spreadUnits{d.Uvarint(), d.Uvarint()}
-			c.e4 = spreadFourth{d.Uvarint(), d.Uvarint()}
-			if c.e4.over() && c.e4.lo != math.MaxUint64 || c.sd2.less(spreadTimes(c.n, spreadVariance(low))) ||
-				spreadTimes(c.n, spreadVariance(high)).less(c.sd2) {
-				return 0, false
+			for _, v := range [...]*uint64{&c.sd2.hi, &c.sd2.lo, &c.e4.hi, &c.e4.lo} {
+				f.Uvarint(v)
 			}
+			f.Must((!c.e4.over() || c.e4.lo == math.MaxUint64) && !c.sd2.less(spreadTimes(c.n, spreadVariance(low))) &&
+				!spreadTimes(c.n, spreadVariance(high)).less(c.sd2), exact.OutOfRange)
 		}
-		if c.e2 = d.Sum(); c.e2.Sign() < 0 {
-			return 0, false
-		}
+		f.Sum(&c.e2)
+		f.Must(c.e2.Sign() >= 0, exact.OutOfRange)
 	}
-	for c := range t.far {
-		last := uint64(0)
-		for range d.Count(9) {
-			k, s := d.U64(), d.Sum()
-			if _, found := slices.BinarySearch(t.keys, k); !found || k <= last || s.Sign() <= 0 {
-				return 0, false
-			}
-			spreadFarSum(&t.far[c], k).Merge(&s)
-			last = k
-		}
+	for class := range t.far {
+		far, last := &t.far[class], uint64(0)
+		keys := slices.Sorted(maps.Keys(*far))
+		exact.Slice(f, &keys, 9, func(k *uint64) {
+			f.U64(k)
+			_, found := slices.BinarySearch(t.keys, *k)
+			sum := spreadFarSum(far, *k)
+			f.Sum(sum)
+			f.Must(found && *k > last && sum.Sign() > 0, exact.OutOfRange)
+			last = *k
+		})
 	}
-	return rows, true
+	return rows
 }
 
 // spreadRow is the key of a row's standard deviation and the square of its error, divided as in its cell; 0 of a far one.
