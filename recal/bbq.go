@@ -80,7 +80,7 @@ func (m BBQ) Fit(d Data, o *Options) (Map, error) {
 	if m.AsCoded {
 		curves, err = m.inOrder(d, o, s)
 	} else {
-		curves, err = s.gather(d, o, reading{top: m.TopLabel}, func(_ int, c *column) (curve, error) {
+		curves, err = s.gather(d, o, reading{top: m.TopLabel}, func(_ int, c *sortedScores) (curve, error) {
 			r := &bbqRows{}
 			c.each(func(p, n, y float64) { r.add(p, int64(n), int64(y)) })
 			return m.steps(r), nil

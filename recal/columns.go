@@ -225,8 +225,8 @@ func (s *survey) stream(d Data, o *Options, r reading, newVisit func() func(clas
 	})
 }
 
-// A column holds the probabilities of one curve's event in rising order, with outcomes and weights, in one of several forms.
-type column struct {
+// A sortedScores holds the probabilities of one curve's event in rising order, with outcomes and weights, in one of several forms.
+type sortedScores struct {
 	rows   int
 	narrow []uint32  // keys of kernel.HitKeysF32, in rising order, or
 	long   []uint64  // keys of HitKeysF64; or, with weights,
@@ -237,7 +237,7 @@ type column struct {
 
 // each calls f for each distinct probability in rising order, with the weight of its rows and of those with the event.
 // Without weights these are numbers of rows, else exact sums rounded once.
-func (c *column) each(f func(p, n, y float64)) {
+func (c *sortedScores) each(f func(p, n, y float64)) {
 	switch {
 	case c.narrow != nil:
 		eachOf(c.narrow, func(k uint32) float64 { return float64(math.Float32frombits(k)) }, f)
@@ -258,7 +258,7 @@ func eachOf[K kernel.Key](keys []K, score func(K) float64, f func(p, n, y float6
 	}
 }
 
-func (c *column) eachWeighted(f func(p, n, y float64)) {
+func (c *sortedScores) eachWeighted(f func(p, n, y float64)) {
 	for i := 0; i < len(c.order); {
 		first := math.Float64bits(c.coded[c.order[i]])
 		k := first >> 1
@@ -286,7 +286,7 @@ func (c *column) eachWeighted(f func(p, n, y float64)) {
 
 // gather calls fit with the column of each curve and returns the curves. The column must not be kept. The data are read
 // repeatedly, with as many columns at a time as Options.Memory allows. Several goroutines call fit at the same time.
-func (s *survey) gather(d Data, o *Options, r reading, fit func(class int, c *column) (curve, error)) ([]curve, error) {
+func (s *survey) gather(d Data, o *Options, r reading, fit func(class int, c *sortedScores) (curve, error)) ([]curve, error) {
 	g := gatherer{survey: s, reading: r, rows: int(s.fit.Rows), curves: make([]curve, r.curves(s.fit.Classes))}
 	if err := g.plan(o); err != nil {
 		return nil, err
@@ -368,7 +368,7 @@ func sortBytes(rows int64, narrow, weighted bool) (size, scratch, shared int64) 
 }
 
 // fitGroup reads columns [from, to) and fits their curves.
-func (g *gatherer) fitGroup(d Data, o *Options, from, to int, fit func(class int, c *column) (curve, error)) error {
+func (g *gatherer) fitGroup(d Data, o *Options, from, to int, fit func(class int, c *sortedScores) (curve, error)) error {
 	if err := g.readGroup(d, o, from, to); err != nil {
 		return err
 	}
@@ -433,13 +433,13 @@ func (g *gatherer) readGroup(d Data, o *Options, from, to int) error {
 
 // A sorter is the memory of one goroutine for sorting columns.
 type sorter struct {
-	column
+	sortedScores
 	scratch32 []uint32
 	scratch64 []uint64
 }
 
 // sort returns column i of the group.
-func (s *sorter) sort(g *gatherer, i int) *column {
+func (s *sorter) sort(g *gatherer, i int) *sortedScores {
 	from, to := i*g.rows, (i+1)*g.rows
 	threads := max(1, g.threads/g.workers)
 	s.rows = g.rows
@@ -463,7 +463,7 @@ func (s *sorter) sort(g *gatherer, i int) *column {
 		s.long = g.keys64[from:to]
 		parallel.Sort(s.long, s.scratch64, threads)
 	}
-	return &s.column
+	return &s.sortedScores
 }
 
 // lookBinary is look for methods with curves. Unless likely is set, no rows are left out of the fit.

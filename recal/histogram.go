@@ -134,7 +134,7 @@ func (m Histogram) Fit(d Data, o *Options) (Map, error) {
 	}
 	var curves []curve
 	if m.EqualMass {
-		curves, err = s.gather(d, o, reading{top: m.TopLabel}, func(_ int, c *column) (curve, error) { return m.massOf(c), nil })
+		curves, err = s.gather(d, o, reading{top: m.TopLabel}, func(_ int, c *sortedScores) (curve, error) { return m.massOf(c), nil })
 	} else {
 		curves, err = m.widths(d, o, s)
 	}
@@ -258,7 +258,7 @@ func addAsCoded(counts []binCounts, edges []float64, width float64, x []float64,
 }
 
 // massOf fits bins of equal mass.
-func (m Histogram) massOf(c *column) curve {
+func (m Histogram) massOf(c *sortedScores) curve {
 	starts := c.quantiles(m.bins())
 	f := &bins{side: m.side(), Cuts: []float64{}}
 	var in binCounts
@@ -351,7 +351,7 @@ func (c *bins) apply(x []float64) {
 }
 
 // quantiles returns the distinct scores at which bins of equal mass begin, without the first bin.
-func (c *column) quantiles(bins int) []float64 {
+func (c *sortedScores) quantiles(bins int) []float64 {
 	var total, below weight
 	c.each(func(_, n, _ float64) { total.add(n) })
 	all, rows := total.value(), float64(c.rows)

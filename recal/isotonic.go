@@ -58,7 +58,7 @@ func (m Isotonic) Fit(d Data, o *Options) (Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	curves, err := s.gather(d, o, reading{top: m.TopLabel}, func(_ int, c *column) (curve, error) {
+	curves, err := s.gather(d, o, reading{top: m.TopLabel}, func(_ int, c *sortedScores) (curve, error) {
 		var pool pav.Pool
 		c.each(func(p, n, y float64) { pool.Add(pav.Block{Low: p, High: p, N: n, Y: y}) })
 		return m.curve(&pool), nil

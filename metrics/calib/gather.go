@@ -44,7 +44,7 @@ func (g *General) columns(p *metrics.Predictions, o *GeneralOptions) error {
 		return errors.New("calib: the caller's confidence scores are for bins of equal width; leave them out, or give them as the scores")
 	}
 	// Wrong shapes are the Pass's to find.
-	c := &column{event: o.Event, rows: make([]columnRow, max(0, p.Rows))}
+	c := &rowOrder{event: o.Event, rows: make([]orderedRow, max(0, p.Rows))}
 	if p.Weights != nil {
 		c.w = make([]float64, len(c.rows))
 	}
@@ -57,7 +57,7 @@ func (g *General) columns(p *metrics.Predictions, o *GeneralOptions) error {
 		classes = max(2, p.Classes)
 	}
 	starts := make([]int, classes+1)
-	group := func(r *columnRow) int {
+	group := func(r *orderedRow) int {
 		if o.ClassConditional {
 			return int(r.class)
 		}
@@ -106,27 +106,27 @@ func (g *General) columns(p *metrics.Predictions, o *GeneralOptions) error {
 	return nil
 }
 
-type columnRow struct {
+type orderedRow struct {
 	score float64
 	class int32
 	hit   uint8
 	kept  bool
 }
 
-// column takes one score of each row, to the place that the row's number gives it: threads do not change their order. It is
+// rowOrder takes one score of each row, to the place that the row's number gives it: threads do not change their order. It is
 // no state.
-type column struct {
+type rowOrder struct {
 	event Event
-	rows  []columnRow
+	rows  []orderedRow
 	w     []float64
 }
 
-func (c *column) Needs() metrics.Need        { return 0 }
-func (c *column) Empty() metrics.Accumulator { return c }
+func (c *rowOrder) Needs() metrics.Need        { return 0 }
+func (c *rowOrder) Empty() metrics.Accumulator { return c }
 
-func (c *column) AddBlock(k *metrics.Block) {
+func (c *rowOrder) AddBlock(k *metrics.Block) {
 	for i := range k.Rows {
-		r := columnRow{score: k.Score[i], class: k.Stats.ArgMax[i], hit: k.Right[i], kept: true}
+		r := orderedRow{score: k.Score[i], class: k.Stats.ArgMax[i], hit: k.Right[i], kept: true}
 		switch {
 		case c.event == Positive:
 			r.score, r.hit = k.Stats.Positive[i], uint8(k.Labels[i])
@@ -141,10 +141,10 @@ func (c *column) AddBlock(k *metrics.Block) {
 	}
 }
 
-func (c *column) Merge(metrics.Accumulator) error         { return nil }
-func (c *column) Len() int64                              { return int64(len(c.rows)) }
-func (c *column) AppendBinary(dst []byte) ([]byte, error) { return dst, errNoState }
-func (c *column) UnmarshalBinary([]byte) error            { return errNoState }
+func (c *rowOrder) Merge(metrics.Accumulator) error         { return nil }
+func (c *rowOrder) Len() int64                              { return int64(len(c.rows)) }
+func (c *rowOrder) AppendBinary(dst []byte) ([]byte, error) { return dst, errNoState }
+func (c *rowOrder) UnmarshalBinary([]byte) error            { return errNoState }
 
 var errNoState = errors.New("calib: rows on their way to an answer are no state")
 

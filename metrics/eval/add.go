@@ -22,9 +22,9 @@ func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options) er
 		opt.Options = *o
 	}
 	var accs []ensemble.Accumulator
-	for i, k := range n.plan.more {
+	for i, k := range n.plan.statistics {
 		if k.fed == joint {
-			accs = append(accs, n.more[i].(ensemble.Accumulator))
+			accs = append(accs, n.statistics[i].(ensemble.Accumulator))
 		}
 	}
 	opt.Member = func(m int) []metrics.Accumulator { return n.each[m].accumulators() }
@@ -78,9 +78,9 @@ func (e *Evaluation) AddOut(src metrics.Source, o *metrics.Options) error {
 		return err
 	}
 	var accs []metrics.Accumulator
-	for i, k := range n.plan.more {
+	for i, k := range n.plan.statistics {
 		if k.fed == out {
-			accs = append(accs, n.more[i].(metrics.Accumulator))
+			accs = append(accs, n.statistics[i].(metrics.Accumulator))
 		}
 	}
 	p := metrics.NewPass(o, accs...)

@@ -66,7 +66,7 @@ func (e *Evaluation) classBins(m Metric) *calib.ClassBins {
 }
 
 func (e *Evaluation) classScores(m Metric) *calib.ClassScores {
-	return e.kept[e.plan.scoresOf(e.byClass(m))]
+	return e.classEntries[e.plan.scoresOf(e.byClass(m))]
 }
 
 // partition returns the bins of a metric over bins, and the most by which its ECE can differ from that of the rows
@@ -236,6 +236,6 @@ func (e *Evaluation) Classes() *calib.ClassBins {
 
 // statisticOf returns the accumulator of a statistic in the plan, converted to its type.
 func statisticOf[T any](e *Evaluation, from fed, key string) T {
-	i := slices.IndexFunc(e.plan.more, func(k statistic) bool { return k.key == key && k.fed == from })
-	return e.more[i].(T)
+	i := slices.IndexFunc(e.plan.statistics, func(k statistic) bool { return k.key == key && k.fed == from })
+	return e.statistics[i].(T)
 }

@@ -27,16 +27,16 @@ type Evaluation struct {
 	// unknown.
 	Remedy func(memory int64) string
 
-	plan     plan
-	more     []any         // in the order of plan.more
-	each     []*Evaluation // evaluations of the single members
-	cell     []*cells.Cells
-	bins     []*calib.Bins
-	classBin []*calib.ClassBins
-	kept     []*calib.ClassScores
-	pairs    *calib.LabelScores // nil unless the plan has pairs
-	rows     []*cells.Kept
-	sorted   map[calib.Event]*cells.Sorted // for exactRows
+	plan         plan
+	statistics   []any         // accumulators, in the order of plan.statistics
+	each         []*Evaluation // evaluations of the single members
+	cell         []*cells.Cells
+	bins         []*calib.Bins
+	classBin     []*calib.ClassBins
+	classEntries []*calib.ClassScores
+	pairs        *calib.LabelScores // nil unless the plan has pairs
+	rows         []*cells.Kept
+	sorted       map[calib.Event]*cells.Sorted // for exactRows
 
 	// Answers since rows were last added.
 	memo map[any]any  // by question
@@ -91,8 +91,8 @@ func New(s Spec) (*Evaluation, error) {
 		s.Seed = 0
 	}
 	e := &Evaluation{Spec: s, plan: p, Loss: metrics.Must(score.NewLoss(&score.Options{TopK: p.top}))}
-	for _, k := range p.more {
-		e.more = append(e.more, k.make())
+	for _, k := range p.statistics {
+		e.statistics = append(e.statistics, k.make())
 	}
 	for range s.Members {
 		m := Spec{Classes: s.Classes, Base: s.Base, Brier: s.Brier, Level: s.Level, binned: true}
@@ -115,7 +115,7 @@ func New(s Spec) (*Evaluation, error) {
 		e.classBin = append(e.classBin, metrics.Must(calib.NewClassBins(&p.classes[i])))
 	}
 	for i := range p.scores {
-		e.kept = append(e.kept, metrics.Must(calib.NewClassScores(&p.scores[i])))
+		e.classEntries = append(e.classEntries, metrics.Must(calib.NewClassScores(&p.scores[i])))
 	}
 	if p.pairs {
 		e.pairs = metrics.Must(calib.NewLabelScores(p.most))
@@ -138,9 +138,9 @@ const MemberMetrics = "accuracy,nll,brier,ece"
 
 // accumulators returns the accumulators that read the rows.
 func (e *Evaluation) accumulators() (a []metrics.Accumulator) {
-	for i, k := range e.plan.more {
+	for i, k := range e.plan.statistics {
 		if k.fed == rows {
-			a = append(a, e.more[i].(metrics.Accumulator))
+			a = append(a, e.statistics[i].(metrics.Accumulator))
 		}
 	}
 	if !e.Spec.Shape().HasClasses() {
@@ -156,7 +156,7 @@ func (e *Evaluation) accumulators() (a []metrics.Accumulator) {
 	for _, b := range e.classBin {
 		a = append(a, b)
 	}
-	for _, k := range e.kept {
+	for _, k := range e.classEntries {
 		a = append(a, k)
 	}
 	if e.pairs != nil {

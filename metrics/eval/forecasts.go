@@ -625,7 +625,7 @@ func (e *Evaluation) Spread() *regress.Spread { return found[*regress.Spread](e,
 
 // Central returns the central intervals of the spec's metrics, by rising level.
 func (e *Evaluation) Central() (l []regress.CentralInterval) {
-	for _, a := range e.more {
+	for _, a := range e.statistics {
 		if a, ok := a.(*regress.Intervals); ok {
 			l = append(l, a.Table(e.Spec.Level)...)
 		}
@@ -636,9 +636,9 @@ func (e *Evaluation) Central() (l []regress.CentralInterval) {
 
 // found returns the accumulator with this key, or nil if the plan has none.
 func found[T any](e *Evaluation, key string) (none T) {
-	for i, k := range e.plan.more {
+	for i, k := range e.plan.statistics {
 		if k.key == key && k.fed == rows {
-			return e.more[i].(T)
+			return e.statistics[i].(T)
 		}
 	}
 	return none

@@ -243,7 +243,7 @@ type grouper struct {
 	seen   int64
 	room   *groupRoom
 	sizes  []groupSize
-	more   int64 // memory of the rows of a chunk
+	grown  int64 // memory of the rows of a chunk
 
 	at, count []int32 // for each group, its range among the rows sorted by group
 	order     []int32
@@ -278,11 +278,11 @@ func (w *grouper) add(c *metrics.Chunk) error {
 	for len(w.each) <= int(most) {
 		w.each, w.accs, w.sizes = append(w.each, nil), append(w.accs, nil), append(w.sizes, groupSize{})
 	}
-	w.more = 0
+	w.grown = 0
 	if err := w.parts(c, most); err != nil {
 		return err
 	}
-	if !w.room.take(int64(c.Rows), w.more, int(most)+1) {
+	if !w.room.take(int64(c.Rows), w.grown, int(most)+1) {
 		return errNoRoom
 	}
 	return nil
@@ -330,7 +330,7 @@ func (w *grouper) group(g int32, c *metrics.Chunk) error {
 		w.each[g], w.accs[g] = e, e.accumulators()
 	}
 	w.now = w.accs[g]
-	w.more += w.sizes[g].add(int64(c.Rows), w.each[g], w.room.Extent)
+	w.grown += w.sizes[g].add(int64(c.Rows), w.each[g], w.room.Extent)
 	w.walker.Add(c)
 	a := w.walker.Take()
 	return w.each[g].Audit.Merge(&a)

@@ -61,12 +61,12 @@ func (e *Evaluation) account(x Extent, parts int64) (a account) {
 	for _, acc := range e.accumulators() {
 		a.add(acc, in)
 	}
-	for i, k := range e.plan.more {
+	for i, k := range e.plan.statistics {
 		switch k.fed {
 		case out:
-			a.add(e.more[i], away)
+			a.add(e.statistics[i], away)
 		case joint:
-			a.add(e.more[i], in)
+			a.add(e.statistics[i], in)
 		}
 	}
 	for _, m := range e.each {

@@ -95,7 +95,7 @@ func (s *Spec) kept(list ...Metric) (n, limited int) {
 		return 0, 0 // New reports the error
 	}
 	n = len(p.cells)
-	for _, k := range p.more {
+	for _, k := range p.statistics {
 		switch k.make().(type) {
 		case *rank.Retention, *rank.Scores, *score.Decomposition:
 			n++

@@ -453,7 +453,7 @@ func perClass(l choices, area func(r *rank.Ranking, m Metric) (area, bound float
 			}
 			return v
 		}
-		s := e.kept[e.plan.scoresOf(&byClass{})]
+		s := e.classEntries[e.plan.scoresOf(&byClass{})]
 		if s.Err() != nil {
 			return e.beyondMemory(s.Bytes(), s.Options().MaxBytes, "")
 		}
@@ -474,7 +474,7 @@ func perClass(l choices, area func(r *rank.Ranking, m Metric) (area, bound float
 // there are any. ok reports whether a metric uses its cells.
 func (e *Evaluation) Ranking(event calib.Event) (r *rank.Ranking, ok bool) {
 	if e.Spec.Scored && event == calib.TopLabel {
-		if !slices.ContainsFunc(e.plan.more, func(k statistic) bool { return k.key == retentionOf(rank.ZeroOne, true).key }) {
+		if !slices.ContainsFunc(e.plan.statistics, func(k statistic) bool { return k.key == retentionOf(rank.ZeroOne, true).key }) {
 			return nil, false
 		}
 		return e.ranking(), true
@@ -491,7 +491,7 @@ func (e *Evaluation) Ranking(event calib.Event) (r *rank.Ranking, ok bool) {
 // scores returns the scores of the out-of-distribution rows by the top probability, or nil if no metric uses them.
 func (e *Evaluation) scores() *rank.Scores {
 	key := fmt.Sprintf("scores %d", rank.MaxSoftmax)
-	if !slices.ContainsFunc(e.plan.more, func(k statistic) bool { return k.key == key && k.fed == out }) {
+	if !slices.ContainsFunc(e.plan.statistics, func(k statistic) bool { return k.key == key && k.fed == out }) {
 		return nil
 	}
 	return statisticOf[*rank.Scores](e, out, key)

@@ -36,17 +36,17 @@ type Spec struct {
 
 // plan lists the accumulators that the metrics of a spec need, without duplicates.
 type plan struct {
-	top     int // largest k of the accuracies
-	diagram binning
-	judged  calib.Options // bins for Judge if no cells are kept
-	cells   []calib.Event
-	bins    []calib.Options
-	classes []calib.ClassOptions
-	scores  []calib.ClassScoresOptions
-	rows    []calib.Event // events for which every row is kept
-	pairs   bool          // a metric compares pairs of classes
-	most    int64         // bytes for each of the statistics of entries
-	more    []statistic
+	top        int // largest k of the accuracies
+	diagram    binning
+	judged     calib.Options // bins for Judge if no cells are kept
+	cells      []calib.Event
+	bins       []calib.Options
+	classes    []calib.ClassOptions
+	scores     []calib.ClassScoresOptions
+	rows       []calib.Event // events for which every row is kept
+	pairs      bool          // a metric compares pairs of classes
+	most       int64         // bytes for each of the statistics of entries
+	statistics []statistic
 }
 
 // keep returns how many accumulators keep entries of all classes.
@@ -111,8 +111,8 @@ func (s *Spec) plan() (p plan, err error) {
 			statistics = append(statistics, retentionOf(rank.ZeroOne, true))
 		}
 		for _, k := range statistics {
-			if !slices.ContainsFunc(p.more, func(o statistic) bool { return o.key == k.key && o.fed == k.fed }) {
-				p.more = append(p.more, k)
+			if !slices.ContainsFunc(p.statistics, func(o statistic) bool { return o.key == k.key && o.fed == k.fed }) {
+				p.statistics = append(p.statistics, k)
 			}
 		}
 		if d.event != nil {

@@ -270,12 +270,12 @@ func (e *Evaluation) states() (l []held) {
 	for _, a := range e.accumulators() {
 		l = append(l, held{a, e.Audit.Rows, e.Audit.Classes})
 	}
-	for i, k := range e.plan.more {
+	for i, k := range e.plan.statistics {
 		switch k.fed {
 		case out:
-			l = append(l, held{e.more[i].(stored), e.Out.Rows, e.Out.Classes})
+			l = append(l, held{e.statistics[i].(stored), e.Out.Rows, e.Out.Classes})
 		case joint:
-			l = append(l, held{e.more[i].(stored), e.Audit.Rows, e.Audit.Classes})
+			l = append(l, held{e.statistics[i].(stored), e.Audit.Rows, e.Audit.Classes})
 		}
 	}
 	for _, m := range e.each {

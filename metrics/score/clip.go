@@ -94,7 +94,7 @@ func minusLog(v float64) float64 {
 type Clipped struct {
 	opt      NLLOptions
 	infinite int64
-	column
+	scoreMean
 }
 
 var _ metrics.Accumulator = (*Clipped)(nil)
@@ -174,7 +174,7 @@ func (c *Clipped) Merge(a metrics.Accumulator) error {
 	if c.opt != o.opt {
 		return state.Mismatch(clippedFormat, "of %+v and of %+v", c.opt, o.opt)
 	}
-	if err := c.merge(&o.column, clippedFormat); err != nil {
+	if err := c.merge(&o.scoreMean, clippedFormat); err != nil {
 		return err
 	}
 	c.infinite += o.infinite
@@ -188,7 +188,7 @@ func (c *Clipped) fields(f *exact.Fields) {
 	exact.Byte(f, &c.opt.Rescale)
 	f.Flags(&c.opt.Sum)
 	f.Must(c.opt.valid() && !math.Signbit(c.opt.Clip) && c.opt.Rescale <= RescaleLast, exact.OutOfRange)
-	c.column.fields(f)
+	c.scoreMean.fields(f)
 	f.N(&c.infinite)
 	f.Must(c.infinite <= c.mean.Over && c.infinite <= c.weight.N, exact.OutOfRange)
 }

@@ -85,8 +85,8 @@ func ranked[T float32 | float64](dst []float64, x []T, t *metrics.Tile, labels [
 	}
 }
 
-// column keeps the sums of a score of rows.
-type column struct {
+// scoreMean keeps the sums of a score of rows.
+type scoreMean struct {
 	seen   state.Rows
 	weight tally.Weight
 	mean   tally.Mean
@@ -94,7 +94,7 @@ type column struct {
 }
 
 // add adds a block's scores, which row writes, and returns them.
-func (c *column) add(b *metrics.Block, row rowFunc) []float64 {
+func (c *scoreMean) add(b *metrics.Block, row rowFunc) []float64 {
 	if len(c.v) < b.Rows {
 		c.v = make([]float64, b.Rows)
 	}
@@ -106,7 +106,7 @@ func (c *column) add(b *metrics.Block, row rowFunc) []float64 {
 	return v
 }
 
-func (c *column) merge(o *column, format exact.Format) error {
+func (c *scoreMean) merge(o *scoreMean, format exact.Format) error {
 	if err := c.seen.Merge(o.seen, format, "classes"); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (c *column) merge(o *column, format exact.Format) error {
 	return nil
 }
 
-func (c *column) fields(f *exact.Fields) {
+func (c *scoreMean) fields(f *exact.Fields) {
 	c.seen.Fields(f)
 	c.weight.Fields(f)
 	c.mean.Fields(f)
@@ -125,7 +125,7 @@ func (c *column) fields(f *exact.Fields) {
 // Mean accumulates the mean score of a Rule. It is a metrics.Accumulator; its state takes about 150 bytes.
 type Mean struct {
 	rule Rule
-	column
+	scoreMean
 }
 
 var _ metrics.Accumulator = (*Mean)(nil)
@@ -172,7 +172,7 @@ func (m *Mean) Merge(a metrics.Accumulator) error {
 	if m.rule != o.rule {
 		return state.Mismatch(meanFormat, "of rule %d and of rule %d", m.rule, o.rule)
 	}
-	return m.merge(&o.column, meanFormat)
+	return m.merge(&o.scoreMean, meanFormat)
 }
 
 var meanFormat = exact.Format{Name: "score.Mean", Magic: "cMEA", Version: 1}
@@ -180,7 +180,7 @@ var meanFormat = exact.Format{Name: "score.Mean", Magic: "cMEA", Version: 1}
 func (m *Mean) fields(f *exact.Fields) {
 	exact.Byte(f, &m.rule)
 	f.Must(m.rule <= RankedRule, exact.OutOfRange)
-	m.column.fields(f)
+	m.scoreMean.fields(f)
 }
 
 // AppendBinary appends the state.
