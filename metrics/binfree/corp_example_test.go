@@ -58,7 +58,7 @@ func ExampleCORP_Intervals() {
 	if reason := c.IntervalReason(); reason != "" {
 		log.Fatal(reason)
 	}
-	var i binfree.CORPIntervals = c.Intervals(metrics.DefaultLevel, &binfree.Resampling{Seed: 1, Replicates: 500})
+	var i binfree.CORPIntervals = c.Intervals(metrics.DefaultLevel, &metrics.Resampling{Seed: 1, Replicates: 500})
 	fmt.Printf("MCB %.2f to %.2f, %.2f by chance\n", i.MCB.Low, i.MCB.High, i.Floor)
 	fmt.Printf("DSC %.2f to %.2f, UNC %.2f to %.2f\n", i.DSC.Low, i.DSC.High, i.UNC.Low, i.UNC.High)
 	// Output:
@@ -68,7 +68,7 @@ func ExampleCORP_Intervals() {
 
 // Where the fitted curve would be if the scores were calibrated.
 func ExampleCORP_Band() {
-	for _, b := range metrics.Must(binfree.CORPOf(rain(), nil)).Band(0.9, &binfree.Resampling{Seed: 1, Replicates: 1000}) {
+	for _, b := range metrics.Must(binfree.CORPOf(rain(), nil)).Band(0.9, &metrics.Resampling{Seed: 1, Replicates: 1000}) {
 		fmt.Printf("at %.1f from %.2f to %.2f\n", b.Score, b.Low, b.High)
 	}
 	// Output:

@@ -12,15 +12,6 @@ import (
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
-// Resampling controls the bootstrap. A nil *Resampling means the defaults.
-type Resampling struct {
-	Seed       uint64 // the same seed gives the same results on every CPU
-	Replicates int    // number of bootstrap samples; 0 means 200
-	Threads    int    // 0 means GOMAXPROCS; results do not depend on it
-}
-
-const defaultReplicates = 200
-
 // The first random stream of each kind of replicates.
 const (
 	bootstrapStream = iota << 32
@@ -28,41 +19,13 @@ const (
 	bandStream
 )
 
-// each runs the replicates; replicate i uses stream first + i. newWorker is called once per thread.
-func (o *Resampling) each(first uint64, newWorker func() func(i int, s *draw.Source)) {
-	parallel.Each(o.threads(), o.replicates(), func() func(int) {
+// replicate runs the replicates; number i uses stream first + i. newWorker is called once per thread.
+func replicate(o *metrics.Resampling, first uint64, newWorker func() func(i int, s *draw.Source)) {
+	opt := o.OrDefault()
+	parallel.Each(opt.Threads, opt.Replicates, func() func(int) {
 		do := newWorker()
-		return func(i int) { do(i, draw.New(o.seed(), first+uint64(i))) }
+		return func(i int) { do(i, draw.New(opt.Seed, first+uint64(i))) }
 	})
-}
-
-func (o *Resampling) seed() uint64 {
-	if o == nil {
-		return 0
-	}
-	return o.Seed
-}
-
-func (o *Resampling) threads() int {
-	if o == nil {
-		return 0
-	}
-	return o.Threads
-}
-
-func (o *Resampling) replicates() int {
-	if o == nil || o.Replicates <= 0 {
-		return defaultReplicates
-	}
-	return o.Replicates
-}
-
-// urn holds the rows to draw from, with replacement.
-type urn struct {
-	kinds []kind
-	rows  int64
-	heavy []int // kinds with more than lightRows rows
-	light int   // number of all other rows
 }
 
 // kind is a group of equal rows. In a cell, those with the event come first, so that the fit pools them with the others.
@@ -72,11 +35,9 @@ type kind struct {
 	hit  float64 // 1 for rows with the event
 }
 
-// lightRows is the number of rows up to which drawing the rows of a kind one by one is faster than drawing their count.
-const lightRows = 16
-
-func newUrn(c *CORP) *urn {
-	u := &urn{}
+// kinds returns the groups of equal rows, with an urn to draw from.
+func (c *CORP) kinds() (kinds []kind, u *draw.Urn) {
+	var sizes []int64
 	c.rows.Each(func(x *cells.Cell) {
 		sides, n := sidesOf(x, c.rows)
 		for _, s := range sides[:n] {
@@ -84,82 +45,37 @@ func newUrn(c *CORP) *urn {
 			if s.hit {
 				k.hit = 1
 			}
-			if u.rows += k.n; k.n > lightRows {
-				u.heavy = append(u.heavy, len(u.kinds))
-			} else {
-				u.light += int(k.n)
-			}
-			u.kinds = append(u.kinds, k)
+			kinds, sizes = append(kinds, k), append(sizes, k.n)
 		}
 	})
-	return u
-}
-
-// hand holds the rows drawn from an urn.
-type hand struct {
-	heavy []int64 // count for each heavy kind
-	// light counts each light row, kind by kind. No row is drawn 256 times: the chance is below 1/256!.
-	light []uint8
-}
-
-func newHand(u *urn) *hand { return &hand{make([]int64, len(u.heavy)), make([]uint8, u.light)} }
-
-// draw draws as many rows as the urn holds.
-func (h *hand) draw(u *urn, s *draw.Source) {
-	left, of := u.rows, u.rows
-	for j, i := range u.heavy {
-		n := u.kinds[i].n
-		h.heavy[j] = s.Binomial(left, float64(n)/float64(of))
-		left -= h.heavy[j]
-		of -= n
-	}
-	clear(h.light)
-	for n := uint64(u.light); left > 0; left-- {
-		h.light[s.Below(n)]++
-	}
-}
-
-// each calls f for the kinds that were drawn, with their counts.
-func (h *hand) each(u *urn, f func(k *kind, times float64)) {
-	heavy, light := h.heavy, h.light
-	for i := range u.kinds {
-		k := &u.kinds[i]
-		times := int64(0)
-		if k.n > lightRows {
-			times, heavy = heavy[0], heavy[1:]
-		} else {
-			for _, m := range light[:k.n] {
-				times += int64(m)
-			}
-			light = light[k.n:]
-		}
-		if times > 0 {
-			f(k, float64(times))
-		}
-	}
+	return kinds, draw.NewUrn(sizes)
 }
 
 // replicates holds the terms of the bootstrap samples.
 type replicates struct{ mcb, dsc, unc []float64 }
 
 // bootstrap returns the terms of bootstrap samples.
-func (c *CORP) bootstrap(o *Resampling) replicates {
-	u := newUrn(c)
+func (c *CORP) bootstrap(o *metrics.Resampling) replicates {
+	kinds, u := c.kinds()
 	whole := 0.0
-	for i := range u.kinds {
-		whole += float64(float64(u.kinds[i].n) * u.kinds[i].loss)
+	for i := range kinds {
+		whole += float64(float64(kinds[i].n) * kinds[i].loss)
 	}
 	spread := c.score - whole/c.total // what the scores within grid cells add; 0 for exact cells
-	n := o.replicates()
+	n := o.OrDefault().Replicates
 	r := replicates{make([]float64, n), make([]float64, n), make([]float64, n)}
-	o.each(bootstrapStream, func() func(int, *draw.Source) {
-		h := newHand(u)
+	replicate(o, bootstrapStream, func() func(int, *draw.Source) {
+		h := u.Sample()
 		var fit pav.Pool
 		return func(i int, s *draw.Source) {
-			h.draw(u, s)
+			h.Draw(s)
 			fit.Reset()
 			score, events := 0.0, 0.0
-			h.each(u, func(k *kind, times float64) {
+			h.Each(func(i int, n int64) {
+				if n == 0 {
+					return
+				}
+				k, times := &kinds[i], float64(n)
 				y := float64(times * k.hit)
 				events += y
 				score += float64(times * k.loss)
@@ -209,10 +125,10 @@ func throw(coins []coin, fit *pav.Pool, s *draw.Source) (score float64) {
 }
 
 // floor returns the mean MCB for outcomes drawn from the scores.
-func (c *CORP) floor(o *Resampling) float64 {
+func (c *CORP) floor(o *metrics.Resampling) float64 {
 	coins := c.coins()
-	mcb := make([]float64, o.replicates())
-	o.each(floorStream, func() func(int, *draw.Source) {
+	mcb := make([]float64, o.OrDefault().Replicates)
+	replicate(o, floorStream, func() func(int, *draw.Source) {
 		var fit pav.Pool
 		return func(i int, s *draw.Source) {
 			score := throw(coins, &fit, s)
@@ -260,7 +176,7 @@ type CORPIntervals struct {
 //
 // MCB has no interval if the logarithmic score is infinite. There are no intervals with fewer than two replicates, or where
 // IntervalReason gives a reason. Intervals panics unless 0 < level < 1.
-func (c *CORP) Intervals(level float64, o *Resampling) CORPIntervals {
+func (c *CORP) Intervals(level float64, o *metrics.Resampling) CORPIntervals {
 	none := metrics.NoInterval()
 	z := metrics.Z(level)
 	if c.IntervalReason() != "" {
@@ -331,7 +247,7 @@ const bandPoints = 256
 // fitted curve, drawn in the same way, contained the truth at only 0.6 of the points where scores crowd at 1.
 //
 // Source: Dimitriadis, Gneiting and Jordan 2021, who also redraw the scores.
-func (c *CORP) Band(level float64, o *Resampling) []BandPoint {
+func (c *CORP) Band(level float64, o *metrics.Resampling) []BandPoint {
 	if !(level > 0 && level < 1) {
 		panic("calib: the level of a band lies between 0 and 1")
 	}
@@ -344,9 +260,9 @@ func (c *CORP) Band(level float64, o *Resampling) []BandPoint {
 	for i, cell := range at {
 		points[i].Score = coins[cell].p
 	}
-	n := o.replicates()
+	n := o.OrDefault().Replicates
 	fits := make([]float64, n*len(at)) // for each point, its values in all replicates
-	o.each(bandStream, func() func(int, *draw.Source) {
+	replicate(o, bandStream, func() func(int, *draw.Source) {
 		var fit pav.Pool
 		return func(i int, s *draw.Source) {
 			throw(coins, &fit, s)

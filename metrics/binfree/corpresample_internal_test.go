@@ -7,53 +7,6 @@ import (
 	"github.com/candor-go/candor/metrics/internal/draw"
 )
 
-// As many rows are drawn as there are, and of each kind as often as a multinomial law says.
-func TestUrn(t *testing.T) {
-	u := &urn{}
-	for i, n := range []int64{1, 1, 2, 30, lightRows, lightRows + 1, 1, 200, 3} {
-		u.kinds = append(u.kinds, kind{n: n})
-		if u.rows += n; n > lightRows {
-			u.heavy = append(u.heavy, i)
-		} else {
-			u.light += int(n)
-		}
-	}
-	for _, u := range []*urn{u, {kinds: []kind{{n: 1e12}, {n: 1e12}}, heavy: []int{0, 1}, rows: 2e12}} {
-		const runs = 20000
-		sum, squares := make([]float64, len(u.kinds)), make([]float64, len(u.kinds))
-		h := newHand(u)
-		for i := range runs {
-			h.draw(u, draw.New(1, uint64(i)))
-			total := 0.0
-			h.each(u, func(k *kind, times float64) {
-				for j := range u.kinds {
-					if k == &u.kinds[j] {
-						d := times - float64(k.n)
-						sum[j] += d
-						squares[j] += d * d
-					}
-				}
-				total += times
-			})
-			if total != float64(u.rows) {
-				t.Fatalf("%v rows of %d", total, u.rows)
-			}
-		}
-		for j, k := range u.kinds {
-			// A kind that is not drawn is not seen: it is n below its mean.
-			want := float64(k.n) * (1 - float64(k.n)/float64(u.rows))
-			if k.n < 20 {
-				want -= float64(k.n*k.n) * math.Pow(1-float64(k.n)/float64(u.rows), float64(u.rows))
-			} else if z := sum[j] / runs / math.Sqrt(want/runs); math.Abs(z) > 4.5 {
-				t.Errorf("kind %d: its mean is off by %.1f standard errors", j, z)
-			}
-			if v := squares[j] / runs; math.Abs(v/want-1) > 0.07 {
-				t.Errorf("kind %d of %d rows: variance %v, want %v", j, k.n, v, want)
-			}
-		}
-	}
-}
-
 func TestSpaced(t *testing.T) {
 	var coins []coin
 	for i := range 1000 {

@@ -78,7 +78,7 @@ func testCORPCoverage(t *testing.T, proper binfree.ProperScore, convex func(floa
 			in, floor, value := [3]int{}, 0.0, 0.0
 			for run := range runs {
 				c := metrics.Must(binfree.CORPOf(followed(t, rand.New(rand.NewPCG(uint64(li), uint64(run))), 300, law.score, law.truth), &binfree.CORPOptions{Score: proper}))
-				i := c.Intervals(0.95, &binfree.Resampling{Seed: uint64(run), Threads: 1})
+				i := c.Intervals(0.95, &metrics.Resampling{Seed: uint64(run), Threads: 1})
 				for k, x := range []metrics.Interval{i.MCB, i.DSC, i.UNC} {
 					if x.Low <= want[k]+1e-12 && x.High >= want[k]-1e-12 {
 						in[k]++
@@ -109,7 +109,7 @@ func TestCORPBandCoverage(t *testing.T) {
 			in, points := 0.0, 0.0
 			for run := range runs {
 				c := metrics.Must(binfree.CORPOf(followed(t, rand.New(rand.NewPCG(uint64(li), uint64(run))), 300, law.score, law.truth), nil))
-				o := &binfree.Resampling{Seed: uint64(run), Threads: 1}
+				o := &metrics.Resampling{Seed: uint64(run), Threads: 1}
 				steps, at := c.Steps(), 0
 				for _, b := range c.Band(0.9, o) {
 					for steps[at].High < b.Score {
@@ -132,24 +132,24 @@ func TestCORPBandCoverage(t *testing.T) {
 func TestCORPThreads(t *testing.T) {
 	for _, n := range []int{700, 300000} {
 		c := metrics.Must(binfree.CORPOf(followed(t, rand.New(rand.NewPCG(1, 1)), n, truths[0].score, truths[0].truth), nil))
-		answers := func(o *binfree.Resampling) string {
+		answers := func(o *metrics.Resampling) string {
 			return fmt.Sprint(c.Intervals(0.9, o), c.Band(0.9, o))
 		}
-		want := answers(&binfree.Resampling{Seed: 3, Replicates: 20, Threads: 1})
+		want := answers(&metrics.Resampling{Seed: 3, Replicates: 20, Threads: 1})
 		for _, threads := range []int{0, 2, 7} {
-			if got := answers(&binfree.Resampling{Seed: 3, Replicates: 20, Threads: threads}); got != want {
+			if got := answers(&metrics.Resampling{Seed: 3, Replicates: 20, Threads: threads}); got != want {
 				t.Errorf("%d rows: %d threads give\n%s, one\n%s", n, threads, got, want)
 			}
 		}
-		if other := answers(&binfree.Resampling{Seed: 4, Replicates: 20}); other == want {
+		if other := answers(&metrics.Resampling{Seed: 4, Replicates: 20}); other == want {
 			t.Error("the seed is of no effect")
 		}
 	}
 	c := metrics.Must(binfree.CORPOf(followed(t, rand.New(rand.NewPCG(1, 1)), 100, truths[0].score, truths[0].truth), nil))
-	if i := c.Intervals(0.95, nil); !reflect.DeepEqual(i, c.Intervals(0.95, &binfree.Resampling{Replicates: 200})) {
+	if i := c.Intervals(0.95, nil); !reflect.DeepEqual(i, c.Intervals(0.95, &metrics.Resampling{Replicates: 200})) {
 		t.Error("the default is not 200 replicates of seed 0")
 	}
-	if i := c.Intervals(0.95, &binfree.Resampling{Replicates: 1}); !math.IsNaN(i.MCB.Low) || !math.IsNaN(i.UNC.High) {
+	if i := c.Intervals(0.95, &metrics.Resampling{Replicates: 1}); !math.IsNaN(i.MCB.Low) || !math.IsNaN(i.UNC.High) {
 		t.Errorf("intervals of one replicate: %+v", i)
 	}
 	if b := c.Band(0.9, nil); len(b) != 100 {
@@ -173,7 +173,7 @@ func BenchmarkCORPReplicate(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			c := metrics.Must(binfree.CORPOf(followed(b, rand.New(rand.NewPCG(1, 1)), n, truths[0].score, truths[0].truth), nil))
 			b.ResetTimer()
-			c.Intervals(0.95, &binfree.Resampling{Replicates: b.N, Threads: 1})
+			c.Intervals(0.95, &metrics.Resampling{Replicates: b.N, Threads: 1})
 		})
 	}
 }

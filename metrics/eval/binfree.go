@@ -120,7 +120,7 @@ type Fit struct {
 	Event      calib.Event // event whose probability the scores state
 	Text       string      // the whole definition
 	Histogram  []calib.Bin // fifty bins of the scores
-	Resampling binfree.Resampling
+	Resampling metrics.Resampling
 }
 
 // Fit returns the fit. It is nil if the spec has no such metric, or if there is no fit.
@@ -129,7 +129,7 @@ func (e *Evaluation) Fit() *Fit {
 		if strings.HasPrefix(m.Name, "corp_") && !m.exact() && corpOwn.of(m, "score") == 0 && !math.IsNaN(e.Value(m).Value) {
 			bins, _ := calib.EvenOf(e.cells(e.event(m)), 50)
 			return &Fit{e.corp(m), e.event(m), e.eventText(m) + "; isotonic regression, equal scores pooled", bins.Bins(e.Spec.Level),
-				binfree.Resampling{Seed: e.Spec.Seed, Threads: e.Threads}}
+				metrics.Resampling{Seed: e.Spec.Seed, Threads: e.Threads}}
 		}
 	}
 	return nil
@@ -489,7 +489,7 @@ func boundOf(_, bound float64) float64 { return bound }
 func (e *Evaluation) corpIntervals(m Metric) *binfree.CORPIntervals {
 	k := corpInterval{corpOf{e.event(m), binfree.CORPOptions{Score: binfree.ProperScore(corpOwn.of(m, "score"))}}, int(corpOwn.of(m, "replicates"))}
 	return remember(e, k, func() *binfree.CORPIntervals {
-		i := e.corp(m).Intervals(e.Spec.Level, &binfree.Resampling{Seed: e.Spec.Seed, Replicates: k.replicates, Threads: e.Threads})
+		i := e.corp(m).Intervals(e.Spec.Level, &metrics.Resampling{Seed: e.Spec.Seed, Replicates: k.replicates, Threads: e.Threads})
 		return &i
 	})
 }

@@ -169,7 +169,7 @@ func risk(area func(r *rank.Ranking) (a, bound float64), of func(i *rank.Interva
 			n = int(riskOwn.of(m, "replicates"))
 		}
 		i := remember(e, risksOf(n), func() rank.Intervals {
-			return r.Intervals(e.Spec.Level, &rank.Resampling{Seed: e.Spec.Seed, Replicates: n, Threads: e.Threads})
+			return r.Intervals(e.Spec.Level, &metrics.Resampling{Seed: e.Spec.Seed, Replicates: n, Threads: e.Threads})
 		})
 		if v.Interval = of(&i); math.IsNaN(v.Interval.Low) {
 			v.Reason = r.IntervalReason()

@@ -27,7 +27,7 @@ func BenchmarkRows(b *testing.B) {
 		"curve":       func() { r.ROC(200) },
 		"oracle":      func() { r.OracleAccuracy(rank.Budget{Fraction: 0.01}) },
 		"oracle area": func() { r.OracleAUC(nil) },
-		"replicate":   func() { r.Intervals(0.95, &rank.Resampling{Replicates: 2, Threads: 1}) },
+		"replicate":   func() { r.Intervals(0.95, &metrics.Resampling{Replicates: 2, Threads: 1}) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(n)

@@ -96,7 +96,7 @@ func ExampleRanking_Intervals() {
 	augrc, _ := r.AUGRC()
 	var i rank.Intervals
 	if r.IntervalReason() == "" {
-		i = r.Intervals(metrics.DefaultLevel, &rank.Resampling{Seed: 1, Replicates: 500})
+		i = r.Intervals(metrics.DefaultLevel, &metrics.Resampling{Seed: 1, Replicates: 500})
 	}
 	fmt.Printf("%.4f: %.1f to %.1f\n", aurc, i.AURC.Low, i.AURC.High)
 	fmt.Printf("%.4f: %.1f to %.1f\n", eaurc, i.EAURC.Low, i.EAURC.High)

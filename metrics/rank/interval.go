@@ -11,90 +11,31 @@ import (
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
-// Resampling controls the bootstrap. A nil *Resampling means the defaults.
-type Resampling struct {
-	Seed       uint64 // the same seed gives the same results on every CPU
-	Replicates int    // number of bootstrap samples; 0 means 200
-	Threads    int    // 0 means GOMAXPROCS; results do not depend on it
-}
-
-// fill returns the settings with defaults filled in.
-func (o *Resampling) fill() (r Resampling) {
-	if o != nil {
-		r = *o
-	}
-	if r.Replicates <= 0 {
-		r.Replicates = 200
-	}
-	return r
-}
-
 // kind is a group of equal rows: those of one cell with one outcome.
 type kind struct {
-	n     int64
 	wrong bool
 	first bool // first of its cell
 }
 
-// urn holds the rows to draw from, with replacement.
-type urn struct {
-	kinds []kind // highest score first
-	rows  int64
-	heavy []int // kinds with more than lightRows rows
-	light int   // number of all other rows
-}
-
-// hand holds the rows drawn from an urn.
-type hand struct {
-	heavy []int64 // count for each heavy kind
-	light []uint8 // count for each light row. No row is drawn 256 times: the chance is below 1/256!.
-}
-
-// lightRows is the number of rows up to which drawing the rows of a kind one by one is faster than drawing their count.
-const lightRows = 16
-
-func (r *Ranking) urn() *urn {
-	u := &urn{}
+// kinds returns the groups of equal rows, highest score first, and their sizes.
+func (r *Ranking) kinds() (kinds []kind, sizes []int64) {
 	// Within a cell the right rows come last here, so they come first after the reversal.
 	r.rows.Each(func(x *cells.Cell) {
 		wrong, right := int64(x.Weight-x.Events), int64(x.Events)
 		if wrong > 0 {
-			u.kinds = append(u.kinds, kind{n: wrong, wrong: true, first: right == 0})
+			kinds, sizes = append(kinds, kind{wrong: true, first: right == 0}), append(sizes, wrong)
 		}
 		if right > 0 {
-			u.kinds = append(u.kinds, kind{n: right, first: true})
+			kinds, sizes = append(kinds, kind{first: true}), append(sizes, right)
 		}
-		u.rows += wrong + right
 	})
-	slices.Reverse(u.kinds)
-	for i, k := range u.kinds {
-		if k.n > lightRows {
-			u.heavy = append(u.heavy, i)
-		} else {
-			u.light += int(k.n)
-		}
-	}
-	return u
+	slices.Reverse(kinds)
+	slices.Reverse(sizes)
+	return kinds, sizes
 }
 
-// draw draws as many rows as the urn holds.
-func (h *hand) draw(u *urn, s *draw.Source) {
-	left, of := u.rows, u.rows
-	for j, i := range u.heavy {
-		n := u.kinds[i].n
-		h.heavy[j] = s.Binomial(left, float64(n)/float64(of))
-		left -= h.heavy[j]
-		of -= n
-	}
-	clear(h.light)
-	for n := uint64(u.light); left > 0; left-- {
-		h.light[s.Below(n)]++
-	}
-}
-
-// areas returns the areas of the drawn sample.
-func (h *hand) areas(u *urn) (aurc, eaurc, augrc float64) {
-	n := float64(u.rows)
+// areasOf returns the areas of a sample of n rows; each says how often each kind was drawn.
+func areasOf(each func(f func(kind int, times int64)), kinds []kind, n float64) (aurc, eaurc, augrc float64) {
 	var a, g sum
 	before, errors, m, e := 0.0, 0.0, 0.0, 0.0
 	cell := func() {
@@ -109,25 +50,14 @@ func (h *hand) areas(u *urn) (aurc, eaurc, augrc float64) {
 		errors += e
 		m, e = 0, 0
 	}
-	heavy, light := h.heavy, h.light
-	for i := range u.kinds {
-		k := &u.kinds[i]
-		times := int64(0)
-		if k.n > lightRows {
-			times, heavy = heavy[0], heavy[1:]
-		} else {
-			for _, t := range light[:k.n] {
-				times += int64(t)
-			}
-			light = light[k.n:]
-		}
-		if k.first {
+	each(func(i int, times int64) {
+		if kinds[i].first {
 			cell()
 		}
-		if m += float64(times); k.wrong {
+		if m += float64(times); kinds[i].wrong {
 			e += float64(times)
 		}
-	}
+	})
 	cell()
 	aurc = a.value() / n
 	return aurc, math.Max(0, aurc-least(errors, n-errors, false)), g.value() / n / n
@@ -145,7 +75,7 @@ type Intervals struct{ AURC, EAURC, AUGRC metrics.Interval }
 //
 // The random numbers depend on the seed, not on threads. There are no intervals where IntervalReason gives a reason, or with
 // fewer than two replicates. Each replicate walks through all distinct scores. It panics unless 0 < level < 1.
-func (r *Ranking) Intervals(level float64, o *Resampling) Intervals {
+func (r *Ranking) Intervals(level float64, o *metrics.Resampling) Intervals {
 	z := metrics.Z(level)
 	none := metrics.NoInterval()
 	if r.IntervalReason() != "" {
@@ -213,17 +143,19 @@ func deviation(x []float64) float64 {
 }
 
 // replicates returns the areas of the bootstrap samples.
-func (r *Ranking) replicates(o *Resampling) (v [3][]float64) {
-	opt := o.fill()
-	u := r.urn()
+func (r *Ranking) replicates(o *metrics.Resampling) (v [3][]float64) {
+	opt := o.OrDefault()
+	kinds, sizes := r.kinds()
+	u := draw.NewUrn(sizes)
+	n := float64(u.Rows())
 	for k := range v {
 		v[k] = make([]float64, opt.Replicates)
 	}
 	parallel.Each(opt.Threads, opt.Replicates, func() func(int) {
-		h := &hand{make([]int64, len(u.heavy)), make([]uint8, u.light)}
+		h := u.Sample()
 		return func(i int) {
-			h.draw(u, draw.New(opt.Seed, uint64(i)))
-			v[0][i], v[1][i], v[2][i] = h.areas(u)
+			h.Draw(draw.New(opt.Seed, uint64(i)))
+			v[0][i], v[1][i], v[2][i] = areasOf(h.Each, kinds, n)
 		}
 	})
 	return v

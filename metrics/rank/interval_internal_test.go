@@ -7,11 +7,10 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
-	"github.com/candor-go/candor/metrics/internal/draw"
 )
 
-// A hand with each row once has the areas of the rows, and any hand as many rows as the urn.
-func TestHands(t *testing.T) {
+// A sample with each row once has the areas of the rows.
+func TestSampledAreas(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	for _, values := range []int{1, 6, 200, 1 << 30} {
 		const n = 700
@@ -28,16 +27,17 @@ func TestHands(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := RankingOf(c)
-		u := x.urn()
-		h := &hand{make([]int64, len(u.heavy)), make([]uint8, u.light)}
-		for j, i := range u.heavy {
-			h.heavy[j] = u.kinds[i].n
-		}
-		for i := range h.light {
-			h.light[i] = 1
+		kinds, sizes := x.kinds()
+		rows := int64(0)
+		for _, n := range sizes {
+			rows += n
 		}
 		var got, want [3]float64
-		got[0], got[1], got[2] = h.areas(u)
+		got[0], got[1], got[2] = areasOf(func(f func(int, int64)) {
+			for i, n := range sizes {
+				f(i, n)
+			}
+		}, kinds, float64(rows))
 		want[0], _ = x.AURC()
 		want[1], _ = x.EAURC()
 		want[2], _ = x.AUGRC()
@@ -46,16 +46,8 @@ func TestHands(t *testing.T) {
 				t.Errorf("%d values, area %d: %v, want %v", values, i, got[i], want[i])
 			}
 		}
-		h.draw(u, draw.New(1, 2))
-		rows := int64(0)
-		for _, k := range h.heavy {
-			rows += k
-		}
-		for _, k := range h.light {
-			rows += int64(k)
-		}
-		if rows != n || u.rows != n {
-			t.Errorf("%d values: %d of %d rows are drawn", values, rows, u.rows)
+		if rows != n {
+			t.Errorf("%d values: the kinds have %d rows of %d", values, rows, n)
 		}
 	}
 }

@@ -456,7 +456,7 @@ func TestSortedAnswers(t *testing.T) {
 				t.Errorf("%d values, %s: %v, bound %v, want %v", values, name, got, bound, want)
 			}
 		}
-		if a.Intervals(0.9, &rank.Resampling{Replicates: 20, Threads: 1}) != b.Intervals(0.9, &rank.Resampling{Replicates: 20, Threads: 3}) {
+		if a.Intervals(0.9, &metrics.Resampling{Replicates: 20, Threads: 1}) != b.Intervals(0.9, &metrics.Resampling{Replicates: 20, Threads: 3}) {
 			t.Error("intervals differ")
 		}
 		for _, most := range []int{0, 2, 17} {
@@ -563,15 +563,15 @@ func TestIntervals(t *testing.T) {
 	held := [3]int{}
 	for k := range runs {
 		x := rank.RankingOf(of(t, drawn(uint64(k)+2000, 400, 0)))
-		i := x.Intervals(0.95, &rank.Resampling{Seed: uint64(k), Replicates: 100})
+		i := x.Intervals(0.95, &metrics.Resampling{Seed: uint64(k), Replicates: 100})
 		for j, v := range []metrics.Interval{i.AURC, i.EAURC, i.AUGRC} {
 			if v.Low <= want[j] && want[j] <= v.High {
 				held[j]++
 			}
 		}
 		if k == 0 {
-			again := x.Intervals(0.95, &rank.Resampling{Replicates: 100, Threads: 1})
-			other := x.Intervals(0.95, &rank.Resampling{Seed: 77, Replicates: 100})
+			again := x.Intervals(0.95, &metrics.Resampling{Replicates: 100, Threads: 1})
+			other := x.Intervals(0.95, &metrics.Resampling{Seed: 77, Replicates: 100})
 			if i != again || i == other {
 				t.Errorf("%v, again %v, other %v", i, again, other)
 			}

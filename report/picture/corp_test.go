@@ -23,7 +23,7 @@ func corpOf(t testing.TB, score binfree.ProperScore, p []float64, y []int32) *CO
 	}
 	fit := metrics.Must(binfree.CORPOf(c, &binfree.CORPOptions{Score: score}))
 	bins, _ := calib.EvenOf(c, 50)
-	band := fit.Band(0.9, &binfree.Resampling{Replicates: 20})
+	band := fit.Band(0.9, &metrics.Resampling{Replicates: 20})
 	return &CORP{Title: "t", Fit: fit, Band: band, Bins: bins.Bins(0.95), Event: calib.Positive}
 }
 
