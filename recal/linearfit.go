@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/parallel"
 )
 
 // coordinates are a parametrization of the fit in which the curvature of the NLL at the start is about equal in all
@@ -190,32 +188,9 @@ func (c *coordinates) solve(v []float64) {
 	}
 }
 
-// rows processes every row of W in parallel. It passes a panic on to the caller, who could not recover it from another
-// goroutine.
+// rows processes every row of W in parallel.
 func (c *coordinates) rows(newWorker func() func(j int)) {
-	threads := c.o.threads()
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
-	var wg sync.WaitGroup
-	var fault atomic.Pointer[any]
-	for i := range min(threads, c.k) {
-		wg.Go(func() {
-			defer func() {
-				if r := recover(); r != nil {
-					fault.CompareAndSwap(nil, &r)
-				}
-			}()
-			do := newWorker()
-			for j := i; j < c.k && fault.Load() == nil; j += threads {
-				do(j)
-			}
-		})
-	}
-	wg.Wait()
-	if f := fault.Load(); f != nil {
-		panic(*f)
-	}
+	parallel.Each(c.o.threads(), c.k, newWorker)
 }
 
 // parameters writes the parameters at the coordinates x.
