@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 		{"below 0", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 3, -0.25) },
 			metrics.Fault{Reason: metrics.OutsideUnit, Column: 3, Value: -0.25}, []string{"probability is -0.25"}},
 		{"a little below 0", metrics.Probs, 1, every, func(p *metrics.Predictions, i int) { put(p, i, 0, -0x1p-14) },
-			metrics.Fault{Reason: metrics.OutsideUnit, Column: 0, Value: -0x1p-14}, []string{"-6.103516e-05", "clip them"}},
+			metrics.Fault{Reason: metrics.OutsideUnit, Column: 0, Value: -0x1p-14}, []string{"-6.103516e-05", "clip the probabilities"}},
 		{"percentages", metrics.Probs, 1, every, func(p *metrics.Predictions, i int) { put(p, i, 0, 97) },
 			metrics.Fault{Reason: metrics.OutsideUnit, Column: 0, Value: 97}, []string{"percentages? divide by 100"}},
 		{"percentages of classes", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 2, 97) },
@@ -205,7 +205,7 @@ func TestFaultsTogether(t *testing.T) {
 	err := metrics.NewPass(nil, metrics.Must(score.NewLoss(nil))).Add(p)
 	want := "row 3, column 0: probability is -1, outside [0, 1]: logits? pass Kind metrics.Logits; " +
 		"row 7: weight is NaN; it must be 0, or lie between 2^-32 and 2^32: scale the weights; " +
-		"row 2000, column 1: score is +Inf: look for a division by 0 or an overflow where the scores were made; Options.Drop leaves such rows out; " +
+		"row 2000, column 1: score is +Inf: look for a division by 0 or an overflow in the code that computed the scores; Options.Drop leaves such rows out; " +
 		"row 2500: label is 9, not one of the 4 classes 0 to 3 (2 of 3,000 rows like it): do labels and predictions belong together?; " +
 		"row 2999: probabilities sum to 0.75, not 1: logits? pass Kind metrics.Logits; unnormalised? pass Options.Renormalize; independent labels are not one distribution"
 	if err == nil || err.Error() != want {
@@ -717,7 +717,7 @@ func TestRemedyOfRounding(t *testing.T) {
 	}{{3, 1.00001, true}, {3, -1e-5, false}, {1, 1.00001, false}, {1, -1e-5, false}} {
 		e := &metrics.DataError{Rows: 1, Kind: metrics.Probs, Classes: c.classes}
 		said := e.Remedy(metrics.Fault{Reason: metrics.OutsideUnit, Value: c.value})
-		if !strings.Contains(said, "clip them to [0, 1] there") || strings.Contains(said, "Options.Renormalize") != c.divides {
+		if !strings.Contains(said, "clip the probabilities to [0, 1]") || strings.Contains(said, "Options.Renormalize") != c.divides {
 			t.Errorf("%v of %d classes: %q", c.value, c.classes, said)
 		}
 	}

@@ -135,7 +135,7 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 		}
 	case BadConfidence:
 		what = "confidence score is " + v
-		remedy = "it must be finite: look at how it was made" + e.leftOut()
+		remedy = "it must be finite; check the code that computed it" + e.leftOut()
 	case BadWeight:
 		what = fmt.Sprintf("weight is %s; it must be 0, or lie between 2^-32 and 2^32", v)
 		remedy = "scale the weights"
@@ -144,15 +144,15 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 		remedy = "it must be finite" + e.leftOut()
 	case Crossing:
 		what = fmt.Sprintf("quantile is %s, below the one before it", v)
-		remedy = "quantiles rise with their levels: sort each row's, or look at how they were made" + e.leftOut()
+		remedy = "quantiles must rise with their levels: sort each row, or check the code that computed them" + e.leftOut()
 	case NotPositive:
 		if e.Kind == Normals {
-			what = fmt.Sprintf("standard deviation is %s; it has to be above 0", v)
+			what = fmt.Sprintf("standard deviation is %s; it must be above 0", v)
 			remedy = "a variance or its logarithm? take the root or the exponential" + e.leftOut()
 			break
 		}
-		what = fmt.Sprintf("parameter is %s; those of a Dirichlet distribution are above 0", v)
-		remedy = "logits or evidence? make parameters of them, as exp(logit) or evidence + 1"
+		what = fmt.Sprintf("parameter is %s; parameters of a Dirichlet distribution must be above 0", v)
+		remedy = "logits or evidence? convert them to parameters: exp(logit) or evidence + 1"
 	case NotFinite:
 		switch {
 		case e.Kind == Samples:
@@ -168,9 +168,9 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 		default:
 			what = "score is " + v
 		}
-		remedy = "look for a division by 0 or an overflow where the scores were made" + e.leftOut()
+		remedy = "look for a division by 0 or an overflow in the code that computed the scores" + e.leftOut()
 		if (e.Kind == Normals || e.Kind == Quantiles) && f.Value != f.Value {
-			remedy = "is a number missing? look at where it was made" + e.leftOut()
+			remedy = "a missing value? check the code that computed it" + e.leftOut()
 		}
 	case OutsideUnit:
 		what = fmt.Sprintf("probability is %s, outside [0, 1]", v)
@@ -179,7 +179,7 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 			remedy = "logits? pass " + setting.Logits.String() + "; percentages? divide by 100"
 		}
 		if f.Value < 0 && f.Value > -1e-3 || f.Value > 1 && f.Value < 1.001 {
-			remedy = "rounding where they were made? clip them to [0, 1] there"
+			remedy = "rounding error? clip the probabilities to [0, 1]"
 			if e.Classes > 1 && f.Value > 0 && !e.Strict {
 				remedy += ", or pass " + setting.Renormalize.String() + ", which divides each row by its sum"
 			}

@@ -140,5 +140,5 @@ func ExamplePredictions_confidenceScores() {
 	// Output:
 	// sure of 0.0 to 0.5: 2 rows, says 0.550, right 0.500
 	// sure of 0.5 to 1.0: 3 rows, says 0.767, right 1.000
-	// row 4: confidence score is NaN: it must be finite: look at how it was made; Options.Drop leaves such rows out
+	// row 4: confidence score is NaN: it must be finite; check the code that computed it; Options.Drop leaves such rows out
 }

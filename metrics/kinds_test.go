@@ -68,7 +68,7 @@ func TestSamplesAreHandedOnAsTheyAre(t *testing.T) {
 	}
 	_, w = walk(t, nil, p)
 	want := "row 102: observed value is +Inf: it must be finite; Options.Drop leaves such rows out; " +
-		"row 104, column 0: sample is NaN: look for a division by 0 or an overflow where the scores were made; Options.Drop leaves such rows out"
+		"row 104, column 0: sample is NaN: look for a division by 0 or an overflow in the code that computed the scores; Options.Drop leaves such rows out"
 	if err := w.Err(); err == nil || err.Error() != want {
 		t.Errorf("error\n%v, want\n%v", err, want)
 	}

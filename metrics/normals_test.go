@@ -30,7 +30,7 @@ func TestNormals(t *testing.T) {
 	if !errors.As(err, &d) || len(d.Faults) != 2 {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"row 2, column 1: standard deviation is -1; it has to be above 0", "row 3, column 1: standard deviation is NaN"} {
+	for _, want := range []string{"row 2, column 1: standard deviation is -1; it must be above 0", "row 3, column 1: standard deviation is NaN"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %s", err, want)
 		}

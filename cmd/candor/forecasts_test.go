@@ -490,8 +490,8 @@ func TestBadForecasts(t *testing.T) {
 		want  string
 		drops bool // --on-invalid drop leaves the row out
 	}{
-		{"0,1,0,1,a", normal, `bad.csv: line 7, column "sigma": standard deviation is 0; it has to be above 0`, true},
-		{"0,1,-2,1,a", normal, `bad.csv: line 7, column "sigma": standard deviation is -2; it has to be above 0: a variance or its logarithm?`, true},
+		{"0,1,0,1,a", normal, `bad.csv: line 7, column "sigma": standard deviation is 0; it must be above 0`, true},
+		{"0,1,-2,1,a", normal, `bad.csv: line 7, column "sigma": standard deviation is -2; it must be above 0: a variance or its logarithm?`, true},
 		{"0,1,NaN,1,a", normal, `bad.csv: line 7, column "sigma": standard deviation is NaN`, true},
 		{"0,1,+inf,1,a", normal, `bad.csv: line 7, column "sigma": standard deviation is +Inf`, true},
 		{"0,-Inf,1,1,a", normal, `bad.csv: line 7, column "mu": mean is -Inf`, true},

@@ -50,7 +50,7 @@ func TestJSONErrors(t *testing.T) {
 		}
 	}
 	regression := []string{"--task", "regression"}
-	const remedyNaN = "look for a division by 0 or an overflow where the scores were made; --on-invalid drop leaves such rows out"
+	const remedyNaN = "look for a division by 0 or an overflow in the code that computed the scores; --on-invalid drop leaves such rows out"
 	for _, c := range []struct {
 		code int
 		args []string
@@ -70,7 +70,7 @@ func TestJSONErrors(t *testing.T) {
 		{exitData, append([]string{"eval", table("1,x,2")}, regression...), map[string]any{"kind": "data", "file": d.at("t.csv"), "line": 3., "column": "sd", "value": "x", "remedy": "write a decimal number, as in 0.25 or 1e-3; a missing one is an empty cell"}, `line 3: column "sd": "x" is not a number`},
 		{exitData, append([]string{"eval", d.put("u.csv", []byte("mean,sd,observed\n0,1,0.5\n1,0,2\n"))}, regression...), map[string]any{"kind": "data", "file": d.at("u.csv"), "line": 3., "column": "sd", "value": 0., "remedy": "a variance or its logarithm? take the root or the exponential; --on-invalid drop leaves such rows out"}, "standard deviation is 0"},
 		{exitData, []string{"recal", "fit", "temperature", large, "--labels", y}, map[string]any{"kind": "data", "file": large, "row": 7., "column": 1., "value": 4., "remedy": "logits? pass --input logits; percentages? divide by 100"}, "probability is 4"},
-		{exitData, []string{"recal", "fit", "isotonic", nan, "--labels", y}, map[string]any{"kind": "data", "file": nan, "row": 7., "column": 1., "value": "NaN", "remedy": "look for a division by 0 or an overflow where the scores were made"}, "score is NaN"},
+		{exitData, []string{"recal", "fit", "isotonic", nan, "--labels", y}, map[string]any{"kind": "data", "file": nan, "row": 7., "column": 1., "value": "NaN", "remedy": "look for a division by 0 or an overflow in the code that computed the scores"}, "score is NaN"},
 		{exitData, []string{"recal", "fit", "isotonic", x, "--labels", labels}, map[string]any{"kind": "data", "file": labels, "row": 4., "value": 9., "remedy": "do labels and predictions belong together?"}, "label is 9"},
 		{exitData, []string{"recal", "fit", "sigma", table("1,x,2")}, map[string]any{"kind": "data", "file": d.at("t.csv"), "line": 3., "column": "sd", "value": "x", "remedy": "write a decimal number, as in 0.25 or 1e-3; a missing one is an empty cell"}, `line 3: column "sd": "x" is not a number`},
 		{exitData, []string{"recal", "fit", "bbq", x, "--labels", y, "--weights", weights}, map[string]any{"kind": "data", "file": x, "remedy": "take histogram or isotonic, or leave the weights away"}, "bbq weighs its histograms by counts"},
