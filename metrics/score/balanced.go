@@ -10,9 +10,9 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Balanced accumulates the share of each class's rows that are right, whose mean over the classes that have rows is the
-// balanced accuracy: every class counts the same, however rare it is. A row is right if its arg max, or the caller's decision, is
-// its label. It is a metrics.Accumulator; it takes about 110 bytes a class up to the largest label seen.
+// Balanced accumulates balanced accuracy: the mean, over the classes that have rows, of the share of their rows that are right. Every class
+// counts the same, however rare it is. A row is right if its arg max, or the caller's decision, is its label. Balanced is a
+// metrics.Accumulator and takes about 110 bytes per class, up to the largest label seen.
 //
 // Source: Brodersen et al. 2010; scikit-learn's balanced_accuracy_score with adjusted=False.
 type Balanced struct {
@@ -32,13 +32,13 @@ var _ metrics.Accumulator = (*Balanced)(nil)
 // NewBalanced returns an empty accumulator.
 func NewBalanced() *Balanced { return &Balanced{} }
 
-// Needs says that the columns that every block has are enough.
+// Needs asks for nothing besides the columns that every block has.
 func (a *Balanced) Needs() metrics.Need { return 0 }
 
 // Empty returns an accumulator without rows.
 func (a *Balanced) Empty() metrics.Accumulator { return NewBalanced() }
 
-// Size returns about how many bytes it takes.
+// Size returns an estimate of its bytes.
 func (a *Balanced) Size(x metrics.Extent) int64 {
 	return int64(x.Classes) * int64(unsafe.Sizeof(recall{}))
 }

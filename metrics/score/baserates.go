@@ -12,9 +12,8 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Skill returns 1 - score/reference, the share of the reference's score that a forecast saves: 1 is best, 0 as good as the
-// reference, below 0 worse. It is for scores of which 0 is the best, so not for BrierMinusOne. NaN where the reference is 0:
-// all rows have one class, and there is nothing to save.
+// Skill returns 1 - score/reference: 1 is best, 0 is as good as the reference, and below 0 is worse. The best score must be 0, so it is not
+// for BrierMinusOne. NaN if the reference is 0, which means that all rows have one class.
 func Skill(score, reference float64) float64 {
 	if reference == 0 {
 		return math.NaN()
@@ -22,11 +21,10 @@ func Skill(score, reference float64) float64 {
 	return 1 - score/reference
 }
 
-// BaseRates accumulates the weight of each class, and answers what a forecast scores that gives every row the shares of the
-// classes in the evaluated set itself: the reference of a Skill, and the best forecast that knows nothing of a row. It is a
-// metrics.Accumulator; it takes 8 bytes a class up to the largest label seen, with weights 32.
+// BaseRates accumulates the weight of each class. Its answers are the scores of the forecast that gives every row the shares of the classes
+// in the evaluated set: the best forecast without knowledge of the row, and the reference of Skill. Without rows they are NaN.
 //
-// Answers without rows are NaN.
+// It is a metrics.Accumulator. It takes 8 bytes per class up to the largest label seen, or 32 with weights.
 type BaseRates struct {
 	seen    state.Rows
 	weight  tally.Weight
@@ -39,13 +37,13 @@ var _ metrics.Accumulator = (*BaseRates)(nil)
 // NewBaseRates returns an empty accumulator.
 func NewBaseRates() *BaseRates { return &BaseRates{} }
 
-// Needs says that labels are enough.
+// Needs asks for nothing besides the labels.
 func (r *BaseRates) Needs() metrics.Need { return 0 }
 
 // Empty returns an accumulator without rows.
 func (r *BaseRates) Empty() metrics.Accumulator { return NewBaseRates() }
 
-// Size returns about how many bytes it takes.
+// Size returns an estimate of its bytes.
 func (r *BaseRates) Size(x metrics.Extent) int64 {
 	if x.Weighted {
 		return int64(x.Classes) * int64(unsafe.Sizeof(exact.Sum{}))
@@ -137,7 +135,7 @@ func (r *BaseRates) Rate(class int) float64 {
 	return rate
 }
 
-// Present returns how many classes have rows.
+// Present returns the number of classes that have rows.
 func (r *BaseRates) Present() (n int) {
 	r.each(func(int, *exact.Sum) { n++ })
 	return n

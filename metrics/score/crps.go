@@ -17,7 +17,7 @@ import (
 // nothing cancels: the error is below 1e-13 of the result wherever y lies. A scale of 0 is a point mass, whose score is
 // |y - location|. A negative scale, and any argument that is NaN or infinite, gives NaN.
 
-// NormalCRPS returns that of a normal distribution. With z = (y - mean)/sd it is
+// NormalCRPS returns the CRPS of a normal distribution. With z = (y - mean)/sd it is
 //
 //	sd * (2*phi(z) + z*(2*Phi(z) - 1) - 1/sqrt(pi))
 func NormalCRPS(y, mean, sd float64) float64 {
@@ -25,7 +25,7 @@ func NormalCRPS(y, mean, sd float64) float64 {
 	return d - float64(sd*(invRootPi-float64(2*normalExcess(t))))
 }
 
-// LogisticCRPS returns that of a logistic distribution, 1/(1 + exp(-z)) with z = (y - location)/scale:
+// LogisticCRPS returns the CRPS of a logistic distribution, 1/(1 + exp(-z)) with z = (y - location)/scale:
 //
 //	scale * (|z| + 2*ln(1 + exp(-|z|)) - 1)
 func LogisticCRPS(y, location, scale float64) float64 {
@@ -33,7 +33,7 @@ func LogisticCRPS(y, location, scale float64) float64 {
 	return d - float64(scale*(1-float64(2*kernel.Log1p64(kernel.Exp64(-t)))))
 }
 
-// LaplaceCRPS returns that of a Laplace distribution, whose density is exp(-|z|)/(2*scale) with z = (y - location)/scale:
+// LaplaceCRPS returns the CRPS of a Laplace distribution, whose density is exp(-|z|)/(2*scale) with z = (y - location)/scale:
 //
 //	scale * (|z| + exp(-|z|) - 3/4)
 func LaplaceCRPS(y, location, scale float64) float64 {
@@ -41,7 +41,7 @@ func LaplaceCRPS(y, location, scale float64) float64 {
 	return d - float64(scale*(0.75-kernel.Exp64(-t)))
 }
 
-// StudentTCRPS returns that of Student's t distribution with df degrees of freedom, moved and stretched. With f and F of
+// StudentTCRPS returns the CRPS of Student's t distribution with df degrees of freedom, moved and stretched. With f and F of
 // the standard one and z = (y - location)/scale it is
 //
 //	scale * (z*(2*F(z) - 1) + 2*f(z)*(df + z^2)/(df - 1) - 2*sqrt(df)/(df - 1) * B(1/2, df - 1/2)/B(1/2, df/2)^2)
@@ -65,7 +65,7 @@ func StudentTCRPS(y, df, location, scale float64) float64 {
 	return d + float64(scale*student.Deficit(t, df))
 }
 
-// NormalMixtureCRPS returns that of a mixture of normal distributions (Grimit, Gneiting, Berrocal and Johnson 2006): with
+// NormalMixtureCRPS returns the CRPS of a mixture of normal distributions (Grimit, Gneiting, Berrocal and Johnson 2006): with
 // A(m, s) = E|X| of a normal X with mean m and standard deviation s, and weights w that are divided by their sum,
 //
 //	sum_i w_i A(y - m_i, s_i) - 1/2 sum_ij w_i w_j A(m_i - m_j, sqrt(s_i^2 + s_j^2))

@@ -135,8 +135,8 @@ func RowNames(k metrics.Kind) []string {
 	return l
 }
 
-// RowMetrics returns the metrics that have a value for each row of predictions of a kind and number of classes (or samples): all but
-// those that say what another does, or, if usual is set, a default set. They have no options.
+// RowMetrics returns the metrics that have a value for each row of predictions of a kind and number of classes (or samples), without
+// options: the default set if usual is set, otherwise all except those that repeat another.
 func RowMetrics(k metrics.Kind, classes int, usual bool) []metrics.RowMetric {
 	var l []metrics.RowMetric
 	for i := range rowTable {
@@ -152,7 +152,7 @@ func RowMetrics(k metrics.Kind, classes int, usual bool) []metrics.RowMetric {
 }
 
 // ParseRowMetric returns the metric of a spelling, such as "nll" or "brier(form=sum)", for predictions of a kind and number of classes (or
-// samples). Where there is none of that name for the kind the error wraps metrics.ErrNoRows; otherwise it says what is wrong with
+// samples). If the kind has no metric of that name, the error wraps metrics.ErrNoRows; otherwise it says what is wrong with
 // the options, or with the classes.
 //
 // A row's values are the terms of the mean that Loss or SampleCRPS gives: 1 or 0 for a hit; overconfidence is the confidence

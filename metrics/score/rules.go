@@ -130,7 +130,7 @@ type Mean struct {
 
 var _ metrics.Accumulator = (*Mean)(nil)
 
-// NewMean returns an empty accumulator. It panics for a rule that is none.
+// NewMean returns an empty accumulator. It panics if the rule is unknown.
 func NewMean(r Rule) *Mean {
 	if r > RankedRule {
 		panic("score: there is no such rule")

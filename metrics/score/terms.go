@@ -41,9 +41,9 @@ func (t BrierTerms) in(f BrierForm, classes int) BrierTerms {
 	}
 }
 
-// BrierOfBins takes the Brier score of an event apart by bins of its score, of which each has sums over its rows; those of a
-// calib.Partition are BrierOfBins(partition.Cells()). BrierDefault is the form mean (p - y)^2, and BrierSum, the sum over the
-// event and its opposite, twice that. Bins without rows change nothing; rows in no bin are missing. NaN without rows.
+// BrierOfBins decomposes the Brier score of an event by bins of its score. Each bin has sums over its rows; for a calib.Partition call
+// BrierOfBins(partition.Cells()). BrierDefault is mean (p - y)^2. BrierSum, the sum over the event and its opposite, is twice that. Empty
+// bins change nothing, and rows in no bin are missing. NaN without rows.
 //
 // Sums are exact, and a bin's share of a term is rounded once.
 func BrierOfBins(bins []tally.Cell, weighted bool, f BrierForm) BrierTerms {
