@@ -153,6 +153,9 @@ func (t *table) open(r *ForecastReader, paths []string, in io.ReadCloser) *Error
 			return e
 		}
 		t.files = append(t.files, f)
+		if i == 0 || f.text == nil { // pipes but the first are read when their turn comes
+			t.layout.comma = t.layout.comma || f.begins.comma
+		}
 		if i == 0 {
 			if e = t.find(r, f); e != nil {
 				return e.in(f.file)
@@ -228,9 +231,6 @@ func (t *table) probe(path string, in io.ReadCloser, keep bool) (*tableFile, *Er
 	f.begins = begin(f.text.pending, t.layout.separator)
 	if !t.options.NoHeader && len(f.begins.first) == len(f.header)+1 && f.begins.named {
 		f.header = append([]string{""}, f.header...) // as R writes the names of rows
-	}
-	if keep || regular {
-		t.layout.comma = t.layout.comma || f.begins.comma
 	}
 	if regular {
 		fi, err := f.text.file.Stat()
