@@ -1,6 +1,9 @@
 package exact
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // Format identifies a kind of state. Name is the name of its type, which begins every error; Magic and Version begin its
 // bytes.
@@ -196,13 +199,30 @@ func (f *Fields) Str(v *string) {
 	}
 }
 
-// Bytes lists bytes, preceded by their length as a uint64. Bytes that are read are part of the input, not a copy.
-func (f *Fields) Bytes(v *[]byte) {
-	if f.Reading() {
-		*v = f.dec.Bytes()
-	} else {
-		f.enc.Bytes(*v)
+// Part lists bytes, preceded by their length as a uint64, such as those of another state. While writing, put appends them in
+// place, so that a large part is in memory once. While reading, take gets them, unless there has been an error: a part of the
+// input, not a copy. If take returns an error, the part is damaged.
+func (f *Fields) Part(put func(dst []byte) ([]byte, error), take func(part []byte) error) {
+	if !f.OK() {
+		return
 	}
+	if f.Reading() {
+		if part := f.dec.Bytes(); f.OK() {
+			if err := take(part); err != nil {
+				f.Fail(fmt.Errorf("%w: %w", ErrDamaged, err))
+			}
+		}
+		return
+	}
+	f.enc.U64(0)
+	at := len(f.enc.B)
+	b, err := put(f.enc.B)
+	if err != nil {
+		f.Fail(err)
+		return
+	}
+	binary.LittleEndian.PutUint64(b[at-8:], uint64(len(b)-at))
+	f.enc.B = b
 }
 
 // Sum lists a sum.

@@ -63,7 +63,7 @@ func TestFields(t *testing.T) {
 			f.N(&s.n)
 			f.F64(&s.f)
 			f.Str(&s.str)
-			f.Bytes(&s.bytes)
+			f.Part(func(dst []byte) ([]byte, error) { return append(dst, s.bytes...), nil }, func(b []byte) error { s.bytes = b; return nil })
 			f.Sum(&s.sum)
 			Slice(f, &s.items, 8, func(v *int64) { f.I64(v); s.listed++ })
 			f.Must(!s.wrongAfter, "what is wrong")
@@ -142,6 +142,38 @@ func TestFields(t *testing.T) {
 	out, err := format.Append([]byte("before"), func(f *Fields) { f.I64(&a.i64); f.Fail(full); f.Fail(errors.New("later")) })
 	if !errors.Is(err, full) || string(out) != "before" {
 		t.Errorf("Fail: %q, %v", out, err)
+	}
+}
+
+// TestPartFails: a part that cannot be written ends the state, and one that cannot be read is damaged; neither is asked after an error.
+func TestPartFails(t *testing.T) {
+	format, fail := Format{Name: "exact.state", Magic: "tEST", Version: 3}, errors.New("fail")
+	never := func([]byte) error { t.Error("a part is read"); return nil }
+	part := func(f *Fields) {
+		f.Part(func(dst []byte) ([]byte, error) { return append(dst, 1), fail }, never)
+		f.Part(func(dst []byte) ([]byte, error) { t.Error("a part is written"); return dst, nil }, never)
+	}
+	if out, err := format.Append([]byte("before"), part); !errors.Is(err, fail) || string(out) != "before" {
+		t.Errorf("written: %q, %v", out, err)
+	}
+	var e Enc
+	e.Bytes([]byte{7, 8})
+	e.U64(3) // bytes that do not follow
+	err := format.Read(Seal("tEST", 3, e.B), func(f *Fields) {
+		f.Part(nil, func(b []byte) error {
+			if string(b) != "\x07\x08" {
+				t.Errorf("read: %x", b)
+			}
+			return nil
+		})
+		f.Part(nil, never)
+	})
+	if !errors.Is(err, ErrShort) {
+		t.Errorf("a short part: %v", err)
+	}
+	err = format.Read(Seal("tEST", 3, e.B), func(f *Fields) { f.Part(nil, func([]byte) error { return fail }) })
+	if !errors.Is(err, ErrDamaged) || !errors.Is(err, fail) {
+		t.Errorf("a damaged part: %v", err)
 	}
 }
 

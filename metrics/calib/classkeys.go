@@ -64,7 +64,7 @@ type keyList[K kernel.Key] struct {
 }
 
 func newKeptKeys[K kernel.Key](s *ClassScores) *keptKeys[K] {
-	k := &keptKeys[K]{width: s.width, weighted: s.weighted, above: -1, last: scoreKey[K](1) | 1}
+	k := &keptKeys[K]{width: s.width, weighted: s.seen.Weighted, above: -1, last: scoreKey[K](1) | 1}
 	if s.opt.Above == nil {
 		return k
 	}

@@ -41,7 +41,7 @@ func (s *ClassScores) mean(bins int, of func(p *Partition) float64) float64 {
 	each := make([]float64, s.width)
 	s.kept.each(bins, func(class int, b *parallel.Bins) {
 		if b.N > 0 {
-			each[class] = of(&Partition{cells: b.Cells, weighted: s.weighted})
+			each[class] = of(&Partition{cells: b.Cells, weighted: s.seen.Weighted})
 		}
 	})
 	var sum exact.Sum
@@ -80,7 +80,7 @@ func (s *ClassScores) Class(class, bins int) *Partition {
 	if !s.over() {
 		b = s.kept.class(class, bins)
 	}
-	p := &Partition{cells: b.Cells, weighted: s.weighted, chosen: true}
+	p := &Partition{cells: b.Cells, weighted: s.seen.Weighted, chosen: true}
 	p.lower, p.upper = make([]float64, bins), make([]float64, bins)
 	for i := range bins {
 		p.upper[i] = 1

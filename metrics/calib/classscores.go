@@ -1,7 +1,6 @@
 package calib
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +11,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 )
 
 // ClassScoresOptions say what ClassScores keeps. The zero value keeps every entry, whatever memory that takes.
@@ -65,15 +65,14 @@ func (o ClassScoresOptions) equal(p ClassScoresOptions) bool {
 // may keep as much until they are merged. An answer takes for each thread 1 MiB, or as much as the entries of four classes
 // if that is more, of one if that has more than 4 MiB, and one class's once more; with a threshold also a copy of all entries.
 type ClassScores struct {
-	opt      ClassScoresOptions
-	classes  int // of the predictions seen; 0 before the first
-	width    int // of a row of probabilities
-	wide     bool
-	weighted bool
-	rows     int64
-	keys     int64 // entries above the threshold: of all where there is none, also of those outside [0,1]
-	out      int64
-	kept     keeper // nil before the first; without entries once the limit is passed
+	opt   ClassScoresOptions
+	seen  state.Rows
+	width int // of a row of probabilities
+	wide  bool
+	rows  int64
+	keys  int64 // entries above the threshold: of all where there is none, also of those outside [0,1]
+	out   int64
+	kept  keeper // nil before the first; without entries once the limit is passed
 }
 
 var _ metrics.Accumulator = (*ClassScores)(nil)
@@ -182,15 +181,15 @@ func (s *ClassScores) entryBytes() int {
 	if s.opt.Above != nil {
 		n += 4 // its class
 	}
-	if s.weighted {
+	if s.seen.Weighted {
 		n += 8
 	}
 	return n
 }
 
 // start gets ready for the first predictions.
-func (s *ClassScores) start(classes int, weighted, wide bool) {
-	s.classes, s.width, s.weighted, s.wide = classes, max(2, classes), weighted, wide
+func (s *ClassScores) start(seen state.Rows, wide bool) {
+	s.seen, s.width, s.wide = seen, max(2, seen.Classes), wide
 	if s.wide {
 		s.kept = newKeptKeys[uint64](s)
 	} else {
@@ -200,8 +199,8 @@ func (s *ClassScores) start(classes int, weighted, wide bool) {
 
 // AddBlock adds a block's rows.
 func (s *ClassScores) AddBlock(k *metrics.Block) {
-	if s.classes == 0 {
-		s.start(k.Classes, k.Weights != nil, k.Probs.F32 == nil)
+	if s.seen.Classes == 0 {
+		s.start(state.Rows{Classes: k.Classes, Weighted: k.Weights != nil}, k.Probs.F32 == nil)
 	}
 	for at := 0; at < k.Rows; at += kernel.MaxSum {
 		r := rowsOf{labels: k.Labels[at:min(at+kernel.MaxSum, k.Rows)]}
@@ -230,24 +229,21 @@ func (s *ClassScores) limit() {
 
 // Merge adds what another *ClassScores has seen. The entries are not copied: the two share them.
 func (s *ClassScores) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*ClassScores)
-	mismatch := func(what string) error { return fmt.Errorf("%w: calib.ClassScores %s", metrics.ErrMismatch, what) }
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: calib.ClassScores and %T", metrics.ErrMismatch, a)
-	case !s.opt.equal(o.opt):
-		return mismatch(fmt.Sprintf("with (%v) and with (%v)", s.opt, o.opt))
-	case o.classes == 0:
-		return nil
-	case s.classes != 0 && s.classes != o.classes:
-		return mismatch(fmt.Sprintf("of %d classes and of %d", s.classes, o.classes))
-	case s.classes != 0 && s.weighted != o.weighted:
-		return mismatch("with and without weights")
-	case s.classes != 0 && s.wide != o.wide:
-		return mismatch("of scores that are kept as float32 and as float64")
+	o, err := state.Same[*ClassScores](scoresFormat, a)
+	if err != nil {
+		return err
 	}
-	if s.classes == 0 {
-		s.start(o.classes, o.weighted, o.wide)
+	if !s.opt.equal(o.opt) {
+		return state.Mismatch(scoresFormat, "with (%v) and with (%v)", s.opt, o.opt)
+	}
+	seen := s.seen
+	if err := seen.Merge(o.seen, scoresFormat, "classes"); err != nil || o.seen.Classes == 0 {
+		return err
+	}
+	if s.seen.Classes == 0 {
+		s.start(seen, o.wide)
+	} else if s.wide != o.wide {
+		return state.Mismatch(scoresFormat, "of scores that are kept as float32 and as float64")
 	}
 	s.rows += o.rows
 	s.keys += o.keys
@@ -257,88 +253,60 @@ func (s *ClassScores) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-const (
-	scoresMagic   = "cCSC"
-	scoresVersion = 1
-)
+var scoresFormat = exact.Format{Name: "calib.ClassScores", Magic: "cCSC", Version: 1}
 
-// AppendBinary appends the state. Of each class it has the entries in rising order, as differences: most take two or three
-// bytes.
-func (s *ClassScores) AppendBinary(dst []byte) ([]byte, error) {
-	from := len(dst)
-	e := exact.Enc{B: exact.BeginSeal(dst, scoresMagic, scoresVersion)}
-	var f uint8
-	for i, v := range []bool{s.opt.Above != nil, s.weighted, s.wide} {
-		if v {
-			f |= 1 << i
-		}
-	}
-	e.U8(f)
-	above := 0.0
-	if s.opt.Above != nil {
+func (s *ClassScores) fields(f *exact.Fields) {
+	bounded, above := s.opt.Above != nil, 0.0
+	if bounded {
 		above = *s.opt.Above
 	}
-	e.F64(above)
-	e.I64(s.opt.MaxBytes)
-	e.U32(uint32(s.classes))
-	e.I64(s.rows)
-	e.I64(s.keys)
-	e.I64(s.out)
-	at := len(e.B)
-	e.U64(0)
-	if s.kept != nil && !s.over() {
-		e.B = s.kept.encode(e.B)
+	f.Flags(&bounded, &s.seen.Weighted, &s.wide)
+	f.F64(&above)
+	f.I64(&s.opt.MaxBytes)
+	f.Int(&s.seen.Classes)
+	f.N(&s.rows)
+	f.N(&s.keys)
+	f.N(&s.out)
+	if f.Reading() && bounded {
+		s.opt.Above = &above
 	}
-	binary.LittleEndian.PutUint64(e.B[at:], uint64(len(e.B)-at-8))
-	return exact.EndSeal(e.B, from), nil
+	f.Must(s.opt.Validate() == nil && (bounded || above == 0) && !math.Signbit(above), "its options are not valid")
+	f.Part(s.appendEntries, s.readEntries)
+}
+
+// AppendBinary appends the state. It has the entries of each class in rising order, as differences: most take two or three
+// bytes.
+func (s *ClassScores) AppendBinary(dst []byte) ([]byte, error) {
+	return scoresFormat.Append(dst, s.fields)
 }
 
 // UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
 func (s *ClassScores) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(scoresMagic, scoresVersion, data)
-	if err != nil {
-		return fmt.Errorf("calib.ClassScores: %w", err)
-	}
-	f, above := d.U8(), d.F64()
-	n := &ClassScores{weighted: f&2 != 0, wide: f&4 != 0}
-	if f&1 != 0 {
-		n.opt.Above = &above
-	}
-	n.opt.MaxBytes = d.I64()
-	classes := d.U32()
-	n.rows, n.keys, n.out = d.I64(), d.I64(), d.I64()
-	entries := d.Bytes()
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("calib.ClassScores: %w", err)
-	}
-	if err := n.read(entries, f, above, classes); err != nil {
-		return fmt.Errorf("calib.ClassScores: %w: %w", exact.ErrDamaged, err)
-	}
-	*s = *n
-	return nil
+	return exact.Replace(scoresFormat, data, s, (*ClassScores).fields)
 }
 
-// read checks what was read, and reads the entries.
-func (s *ClassScores) read(entries []byte, f uint8, above float64, classes uint32) error {
-	if s.opt.Validate() != nil || f > 7 || f&1 == 0 && above != 0 || math.Signbit(above) {
-		return errors.New("its options are not valid")
+func (s *ClassScores) appendEntries(dst []byte) ([]byte, error) {
+	if s.kept != nil && !s.over() {
+		dst = s.kept.encode(dst)
 	}
-	if classes == 0 {
-		if f > 1 || s.rows != 0 || s.keys != 0 || s.out != 0 || len(entries) > 0 {
+	return dst, nil
+}
+
+// readEntries checks the counts, and reads the entries.
+func (s *ClassScores) readEntries(entries []byte) error {
+	if s.seen.Classes == 0 {
+		if s.seen.Weighted || s.wide || s.rows != 0 || s.keys != 0 || s.out != 0 || len(entries) > 0 {
 			return errors.New("it has rows without classes")
 		}
 		return nil
 	}
-	if classes > math.MaxInt32 || s.rows < 1 || s.keys < 0 || s.out < 0 {
-		return errors.New("its counts are not valid")
-	}
-	s.start(int(classes), s.weighted, s.wide)
+	s.start(s.seen, s.wide)
 	hi, all := bits.Mul64(uint64(s.rows), uint64(s.width))
 	counted := uint64(s.keys) + uint64(s.out)
 	if s.opt.Above == nil {
 		counted = uint64(s.keys)
 	}
-	if hi > 0 || counted > all || s.opt.Above == nil && (counted < all || s.out > s.keys) {
+	if s.rows == 0 || hi > 0 || counted > all || s.opt.Above == nil && (counted < all || s.out > s.keys) {
 		return errors.New("its counts are not those of its rows")
 	}
 	if s.over() {

@@ -1,14 +1,13 @@
 package calib
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
@@ -16,11 +15,10 @@ import (
 // by the probability of one of them takes, as in areas of one class against one other. It is a metrics.Accumulator; entries take the
 // memory that those of ClassScores do. Rows with weights are counted, and not kept.
 type LabelScores struct {
-	limit    int64 // of bytes; 0 for none
-	classes  int   // of the predictions seen; 0 before the first
-	weighted bool
-	rows     int64
-	of       map[int]*ClassScores // by label
+	limit int64 // of bytes; 0 for none
+	seen  state.Rows
+	rows  int64
+	of    map[int]*ClassScores // by label
 
 	// Room for the rows of a label among those of a block.
 	order  []int32
@@ -53,7 +51,7 @@ func (s *LabelScores) Empty() metrics.Accumulator { return metrics.Must(NewLabel
 func (s *LabelScores) Len() int64 { return s.rows }
 
 // Weighted tells whether the rows have weights, so that none is kept.
-func (s *LabelScores) Weighted() bool { return s.weighted }
+func (s *LabelScores) Weighted() bool { return s.seen.Weighted }
 
 // Bytes returns what all entries take, or would take if the limit were not passed.
 func (s *LabelScores) Bytes() (n int64) {
@@ -92,9 +90,9 @@ func (s *LabelScores) present() []int { return slices.Sorted(maps.Keys(s.of)) }
 
 // AddBlock adds a block's rows.
 func (s *LabelScores) AddBlock(b *metrics.Block) {
-	s.classes, s.weighted = b.Classes, b.Weights != nil
+	s.seen.Begin(b)
 	s.rows += int64(b.Rows)
-	if s.weighted {
+	if s.seen.Weighted {
 		return
 	}
 	s.order = s.order[:0]
@@ -143,26 +141,21 @@ func (s *LabelScores) drop() {
 
 // Merge adds what another *LabelScores has seen. The entries are not copied: the two share them.
 func (s *LabelScores) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*LabelScores)
-	mismatch := func(what string, v ...any) error {
-		return fmt.Errorf("%w: calib.LabelScores %s", metrics.ErrMismatch, fmt.Sprintf(what, v...))
+	o, err := state.Same[*LabelScores](labelsFormat, a)
+	if err != nil {
+		return err
 	}
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: calib.LabelScores and %T", metrics.ErrMismatch, a)
-	case s.limit != o.limit:
-		return mismatch("within %d bytes and within %d", s.limit, o.limit)
-	case o.classes == 0:
-		return nil
-	case s.classes != 0 && s.classes != o.classes:
-		return mismatch("of %d classes and of %d", s.classes, o.classes)
-	case s.classes != 0 && s.weighted != o.weighted:
-		return mismatch("with and without weights")
+	if s.limit != o.limit {
+		return state.Mismatch(labelsFormat, "within %d bytes and within %d", s.limit, o.limit)
+	}
+	seen := s.seen
+	if err := seen.Merge(o.seen, labelsFormat, "classes"); err != nil {
+		return err
 	}
 	if wide, other := s.wide(), o.wide(); wide != nil && other != nil && *wide != *other {
-		return mismatch("of scores that are kept as float32 and as float64")
+		return state.Mismatch(labelsFormat, "of scores that are kept as float32 and as float64")
 	}
-	s.classes, s.weighted = o.classes, o.weighted
+	s.seen = seen
 	s.rows += o.rows
 	for _, y := range o.present() {
 		if err := s.label(y).Merge(o.of[y]); err != nil {
@@ -228,14 +221,49 @@ func eachPair[K uint32 | uint64](s *LabelScores, use func(class, other int, o ce
 	})
 }
 
-const (
-	labelsMagic   = "cLSC"
-	labelsVersion = 1
-)
+var labelsFormat = exact.Format{Name: "calib.LabelScores", Magic: "cLSC", Version: 1}
+
+// fields lists the state of a ClassScores for each label that has rows. Its limit is 1 if the entries are not kept.
+func (s *LabelScores) fields(f *exact.Fields) {
+	const badLabels = "its labels are not those of its rows"
+	labels, present := len(s.of), s.present()
+	f.I64(&s.limit)
+	s.seen.Fields(f)
+	f.N(&s.rows)
+	f.Int(&labels)
+	f.Must(s.limit >= 0 && (s.seen.Classes > 0) == (s.rows > 0) && (labels == 0 || s.rows > 0 && !s.seen.Weighted), badLabels)
+	rows, limit, before := int64(0), int64(0), -1
+	if s.Over() {
+		limit = 1
+	}
+	for i := 0; i < labels && f.OK(); i++ {
+		y, c := 0, new(ClassScores)
+		if !f.Reading() {
+			y = present[i]
+			*c = *s.of[y]
+			c.opt.MaxBytes = limit
+		}
+		f.Int(&y)
+		f.Part(c.AppendBinary, c.UnmarshalBinary)
+		if !f.Reading() {
+			continue
+		}
+		if i == 0 {
+			limit = c.opt.MaxBytes
+		}
+		f.Must(y > before && y < max(2, s.seen.Classes) && c.seen == s.seen && c.opt.Above == nil && c.opt.MaxBytes == limit && limit <= 1 &&
+			(i == 0 || c.wide == *s.wide()) && c.rows <= s.rows-rows, badLabels)
+		if f.OK() {
+			c.opt.MaxBytes = 0
+			s.label(y)
+			s.of[y], before, rows = c, y, rows+c.rows
+		}
+	}
+	f.Must((s.seen.Weighted || rows == s.rows) && s.Over() == (limit == 1), badLabels)
+}
 
 // AppendBinary appends the state: that of a ClassScores for each label that has rows.
 func (s *LabelScores) AppendBinary(dst []byte) ([]byte, error) {
-	from := len(dst)
 	if !s.Over() {
 		n := 0
 		for _, c := range s.of {
@@ -243,77 +271,10 @@ func (s *LabelScores) AppendBinary(dst []byte) ([]byte, error) {
 		}
 		dst = slices.Grow(dst, n+1<<10)
 	}
-	e := exact.Enc{B: exact.BeginSeal(dst, labelsMagic, labelsVersion)}
-	e.I64(s.limit)
-	e.U32(uint32(s.classes))
-	weighted := uint8(0)
-	if s.weighted {
-		weighted = 1
-	}
-	e.U8(weighted)
-	e.I64(s.rows)
-	e.U32(uint32(len(s.of)))
-	for _, y := range s.present() {
-		e.U32(uint32(y))
-		one := *s.of[y]
-		if s.Over() {
-			one.opt.MaxBytes = 1 // which has no entries
-		}
-		b, err := one.AppendBinary(nil)
-		if err != nil {
-			return dst, err
-		}
-		e.Bytes(b)
-	}
-	return exact.EndSeal(e.B, from), nil
+	return labelsFormat.Append(dst, s.fields)
 }
-
-var errLabels = errors.New("its labels are not those of its rows")
 
 // UnmarshalBinary replaces s, limit and all, by what AppendBinary wrote.
 func (s *LabelScores) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(labelsMagic, labelsVersion, data)
-	if err != nil {
-		return fmt.Errorf("calib.LabelScores: %w", err)
-	}
-	n := &LabelScores{limit: d.I64()}
-	n.classes = int(d.U32())
-	weighted := d.U8()
-	n.weighted = weighted == 1
-	n.rows = d.I64()
-	damaged := func(err error) error { return fmt.Errorf("calib.LabelScores: %w: %w", exact.ErrDamaged, err) }
-	labels, rows, before := d.U32(), int64(0), -1
-	empty := n.classes == 0 && n.rows == 0 && labels == 0 && weighted == 0
-	if n.limit < 0 || weighted > 1 || !empty && (n.classes < 1 || n.classes > maxLabels || n.rows < 1 || n.weighted && labels > 0) {
-		return damaged(errLabels)
-	}
-	bound := int64(0) // what the parts say of their limits
-	for range labels {
-		y, b := int(d.U32()), d.Bytes()
-		if err := d.Err(); err != nil {
-			return fmt.Errorf("calib.LabelScores: %w", err)
-		}
-		c := new(ClassScores)
-		if err := c.UnmarshalBinary(b); err != nil {
-			return damaged(err)
-		}
-		if y <= before || y >= max(2, n.classes) || c.classes != n.classes || c.weighted || c.opt.Above != nil ||
-			before >= 0 && (c.wide != *n.wide() || c.opt.MaxBytes != bound) || c.opt.MaxBytes > 1 || c.rows > n.rows-rows {
-			return damaged(errLabels)
-		}
-		bound, c.opt.MaxBytes = c.opt.MaxBytes, 0
-		n.label(y)
-		n.of[y], before, rows = c, y, rows+c.rows
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("calib.LabelScores: %w", err)
-	}
-	if !n.weighted && rows != n.rows || n.Over() != (bound == 1) {
-		return damaged(errLabels)
-	}
-	*s = *n
-	return nil
+	return exact.Replace(labelsFormat, data, s, (*LabelScores).fields)
 }
-
-// maxLabels bounds the classes that a state may name.
-const maxLabels = 1<<31 - 1

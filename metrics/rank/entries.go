@@ -106,21 +106,14 @@ func (e *Entries) Merge(a metrics.Accumulator) error {
 var entriesFormat = exact.Format{Name: "rank.Entries", Magic: "cREN", Version: 1}
 
 func (e *Entries) fields(f *exact.Fields) {
-	var b []byte
-	if !f.Reading() {
-		var err error
-		b, err = e.cells.AppendBinary(nil)
-		f.Fail(err)
+	if f.Reading() {
+		e.cells = newEntries()
 	}
 	f.Int(&e.classes)
 	f.N(&e.rows)
-	f.Bytes(&b)
+	f.Part(e.cells.AppendBinary, e.cells.UnmarshalBinary)
 	if !f.Reading() || !f.OK() {
 		return
-	}
-	e.cells = newEntries()
-	if err := e.cells.UnmarshalBinary(b); err != nil {
-		f.Fail(fmt.Errorf("%w: %w", exact.ErrDamaged, err))
 	}
 	width := int64(max(2, e.classes))
 	f.Must(e.cells.Event() == metrics.Positive && (e.classes == 0) == (e.rows == 0) && (e.classes == 0) == (e.cells.Classes() == 0) &&
