@@ -2,7 +2,6 @@ package cells
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -32,13 +32,11 @@ type Options struct {
 // Its state takes 8 bytes a row, at most 2 MiB, besides 24 for each distinct score of many rows, at most 6 MiB; as a grid 1 MiB. To
 // sort takes 3 MiB besides. With weights a cell takes some 250 bytes.
 type Cells struct {
-	opt      Options
-	classes  int // of the predictions seen; 0 before the first
-	weighted bool
-	decided  bool  // scores are of the caller's decisions
-	digits   uint8 // binary digits of 1 - p that a probability near 1 has in its type, see fold; 0 if scores are no plain probabilities
-	origin   origin
-	outside  int64 // scores outside [0,1]
+	opt     Options
+	seen    state.Rows
+	digits  uint8 // binary digits of 1 - p that a probability near 1 has in its type, see fold; 0 if scores are no plain probabilities
+	origin  origin
+	outside int64 // scores outside [0,1]
 
 	log     []uint64 // of rows that have not been counted: key<<1 | outcome
 	sorted  bool     // it is
@@ -138,18 +136,18 @@ func (c *Cells) Exact() bool {
 }
 
 // Weighted tells whether the rows have weights.
-func (c *Cells) Weighted() bool { return c.weighted }
+func (c *Cells) Weighted() bool { return c.seen.Weighted }
 
 // Event returns whose probability the scores are: never ByShape, once rows were seen.
 func (c *Cells) Event() metrics.Event {
-	if c.classes == 0 {
+	if c.seen.Classes == 0 {
 		return c.opt.Event
 	}
-	return c.opt.Event.Resolve(c.classes)
+	return c.opt.Event.Resolve(c.seen.Classes)
 }
 
 // Classes returns the number of classes of the rows, 1 of a binary task; 0 as long as there are none.
-func (c *Cells) Classes() int { return c.classes }
+func (c *Cells) Classes() int { return c.seen.Classes }
 
 const (
 	errEvent    = "cells: the event is none of a row"
@@ -188,8 +186,8 @@ func distance(key uint64) (q float64, upper bool) {
 
 // AddBlock adds a block's rows.
 func (c *Cells) AddBlock(b *metrics.Block) {
-	c.classes, c.weighted = b.Classes, b.Weights != nil
-	c.decided = b.Decisions != nil && c.opt.Event.Resolve(b.Classes) != metrics.Positive
+	c.seen.Begin(b)
+	c.seen.Decided = b.Decisions != nil && c.opt.Event.Resolve(b.Classes) != metrics.Positive
 	c.digits, c.origin, c.byScore = digitsOf(b), originOf(b, c.opt.Event), nil
 	p, tail, hit := c.cols.of(b, c.opt.Event)
 	if b.Weights != nil {
@@ -646,27 +644,23 @@ func (c *Cells) toWeightedGrid() {
 
 // Merge adds what another *Cells has seen. The two may share memory afterwards, as what they say does not show.
 func (c *Cells) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Cells)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: cells.Cells and %T", metrics.ErrMismatch, a)
-	case c.opt != o.opt:
-		return fmt.Errorf("%w: cells.Cells of different events", metrics.ErrMismatch)
-	case o.classes == 0:
-		return nil
-	case c.classes != 0 && c.classes != o.classes:
-		return fmt.Errorf("%w: cells.Cells of %d classes and of %d", metrics.ErrMismatch, c.classes, o.classes)
-	case c.classes != 0 && c.weighted != o.weighted:
-		return fmt.Errorf("%w: cells.Cells with and without weights", metrics.ErrMismatch)
-	case c.classes != 0 && c.decided != o.decided:
-		return fmt.Errorf("%w: cells.Cells of decisions and of arg maxes", metrics.ErrMismatch)
-	case c.classes != 0 && (c.digits != o.digits || c.origin != o.origin):
-		return fmt.Errorf("%w: cells.Cells of scores of unlike types", metrics.ErrMismatch)
+	o, err := state.Same[*Cells](cellsFormat, a)
+	if err != nil {
+		return err
 	}
-	c.classes, c.weighted, c.decided, c.digits = o.classes, o.weighted, o.decided, o.digits
-	c.origin, c.byScore = o.origin, nil
+	if c.opt != o.opt {
+		return state.Mismatch(cellsFormat, "of different events")
+	}
+	seen := c.seen
+	if err := seen.Merge(o.seen, cellsFormat, "classes"); err != nil || o.seen.Classes == 0 {
+		return err
+	}
+	if c.seen.Classes != 0 && (c.digits != o.digits || c.origin != o.origin) {
+		return state.Mismatch(cellsFormat, "of scores of different types")
+	}
+	c.seen, c.digits, c.origin, c.byScore = seen, o.digits, o.origin, nil
 	c.outside += o.outside
-	if c.weighted {
+	if c.seen.Weighted {
 		c.mergeWeighted(o)
 		return nil
 	}

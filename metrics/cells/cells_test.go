@@ -397,12 +397,16 @@ func TestNoSuchCells(t *testing.T) {
 	turned := one
 	turned.P, turned.PY = turned.PY.Clone(), exact.Sum{}
 	turned.P.Sub(&one.W) // below 0
-	cell := func(h *tally.Cell) func(e *exact.Enc) {
+	numbered := func(number uint64, h *tally.Cell) func(e *exact.Enc) {
 		return func(e *exact.Enc) {
-			e.U64(math.Float64bits(0.25))
-			h.Encode(e)
+			e.U64(number)
+			e.I64(h.N)
+			for _, s := range []*exact.Sum{&h.W, &h.W2, &h.Y, &h.P, &h.PP, &h.PY} {
+				e.Sum(s)
+			}
 		}
 	}
+	cell := func(h *tally.Cell) func(e *exact.Enc) { return numbered(math.Float64bits(0.25), h) }
 	numbers := func(v ...uint64) func(e *exact.Enc) {
 		return func(e *exact.Enc) {
 			for _, v := range v {
@@ -427,6 +431,7 @@ func TestNoSuchCells(t *testing.T) {
 		{"digits of no type", 0, 0, 1, 3, 1, numbers(0, 5, 5), false, 30, 0},
 		{"digits of three classes", 0, 0, 3, 3, 1, numbers(0, 5, 5), false, 53, 0},
 		{"rows of no classes", 0, 0, 0, 3, 0, numbers(), false, 0, 0},
+		{"more classes than labels can name", 0, 0, 1 << 31, 0, 0, numbers(), false, 0, 0},
 		{"a grid of no classes", 0, 1, 0, 0, 0, numbers(), false, 0, 0},
 		{"decisions for the positive class", 0, 0x80, 1, 0, 1, numbers(0, 5, 5), false, 0, 0},
 		{"the positive of three classes", 2, 0, 3, 0, 1, numbers(0, 5, 5), false, 0, 0},
@@ -437,7 +442,7 @@ func TestNoSuchCells(t *testing.T) {
 		{"a grid's sum below 0", 0, 1, 1, 0, 1, numbers(0, 1<<20, 0, 1<<63, 0, 0), false, 0, 0},
 		{"a weight", 0, 2, 1, 0, 1, cell(&one), true, 0, 0},
 		{"a sum below 0", 0, 2, 1, 0, 1, cell(&turned), false, 0, 0},
-		{"a grid of one weight", 0, 3, 1, 0, 1, func(e *exact.Enc) { e.U64(7); one.Encode(e) }, false, 0, 0},
+		{"a grid of one weight", 0, 3, 1, 0, 1, numbered(7, &one), false, 0, 0},
 		{"a logit of 0", 2, 0, 1, 0, 1, numbers(1<<62, 5, 5), true, 0, 1},
 		{"a logit no float64 has", 2, 0, 1, 0, 1, numbers(1<<63-1, 5, 5), false, 0, 2},
 		{"a top label's logit below 0", 1, 0, 1, 0, 1, numbers(1<<62-1, 5, 5), false, 0, 2},

@@ -112,7 +112,7 @@ func (c *Cell) Tally() tally.Cell {
 func (c *Cells) Count() int {
 	c.settle()
 	switch {
-	case c.weighted:
+	case c.seen.Weighted:
 		keys, _ := c.weightedScores()
 		return len(keys)
 	case c.grid == nil:
@@ -133,7 +133,7 @@ func (c *Cells) Count() int {
 func (c *Cells) Each(f func(*Cell)) {
 	c.settle()
 	switch {
-	case c.weighted:
+	case c.seen.Weighted:
 		c.eachWeighted(f)
 	case c.grid != nil:
 		c.grid.each(f)
@@ -247,13 +247,13 @@ func (c *Cells) eachWeighted(f func(*Cell)) {
 // binary task: a score of exactly 1/2 predicts class 0, and the caller's decisions are not known. It panics if the cells are of
 // something else.
 func (c *Cells) TopLabel() *Cells {
-	if c.classes > 1 || c.classes == 1 && c.Event() != metrics.Positive {
+	if c.seen.Classes > 1 || c.seen.Classes == 1 && c.Event() != metrics.Positive {
 		panic("cells: not those of the positive class of a binary task")
 	}
 	c.settle()
 	t := metrics.Must(New(&Options{Event: metrics.TopLabel}))
-	t.classes, t.weighted, t.outside, t.digits = c.classes, c.weighted, c.outside, c.digits
-	if c.weighted {
+	t.seen, t.outside, t.digits = c.seen, c.outside, c.digits
+	if c.seen.Weighted {
 		c.turnWeighted(t)
 		return t
 	}

@@ -5,21 +5,22 @@ import (
 	"math"
 	"slices"
 
+	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 )
 
 // Kept accumulates the scores and outcomes of all rows, for Sorted: what Sort is of rows that are in memory. It is a
 // metrics.Accumulator without a state. Rows with weights are counted, and not kept.
 type Kept struct {
-	event    metrics.Event
-	most     int64 // rows; 0 for no limit
-	classes  int   // of the predictions seen; 0 before the first
-	weighted bool
-	audit    metrics.Audit // the rows alone
-	origin   origin
-	parts    []keptPart
-	cols     columns
+	event  metrics.Event
+	most   int64 // rows; 0 for no limit
+	seen   state.Rows
+	audit  metrics.Audit // the rows alone
+	origin origin
+	parts  []keptPart
+	cols   columns
 }
 
 // keptPart is the keys of some rows, and unless these are scores' own those of what the scores were made of.
@@ -67,8 +68,8 @@ func (k *Kept) Size(x metrics.Extent) int64 {
 
 // AddBlock adds a block's rows.
 func (k *Kept) AddBlock(b *metrics.Block) {
-	k.classes, k.weighted = b.Classes, b.Weights != nil
-	if k.audit.Rows += int64(b.Rows); k.weighted || k.over() {
+	k.seen.Begin(b)
+	if k.audit.Rows += int64(b.Rows); k.seen.Weighted || k.over() {
 		k.parts = nil
 		return
 	}
@@ -94,25 +95,25 @@ func (k *Kept) AddBlock(b *metrics.Block) {
 	}
 }
 
+var keptFormat = exact.Format{Name: "cells.Kept"} // which has no bytes
+
 // Merge adds what another *Kept has seen. What is in a part is never changed, so both have it.
 func (k *Kept) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Kept)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: cells.Kept and %T", metrics.ErrMismatch, a)
-	case k.event != o.event || k.most != o.most:
-		return fmt.Errorf("%w: cells.Kept of different events or limits", metrics.ErrMismatch)
-	case o.classes == 0:
-		return nil
-	case k.classes != 0 && k.classes != o.classes:
-		return fmt.Errorf("%w: cells.Kept of %d classes and of %d", metrics.ErrMismatch, k.classes, o.classes)
-	case k.classes != 0 && k.weighted != o.weighted:
-		return fmt.Errorf("%w: cells.Kept with and without weights", metrics.ErrMismatch)
+	o, err := state.Same[*Kept](keptFormat, a)
+	if err != nil {
+		return err
 	}
-	if k.classes != 0 && k.origin != o.origin {
-		return fmt.Errorf("%w: cells.Kept of scores of unlike types", metrics.ErrMismatch)
+	if k.event != o.event || k.most != o.most {
+		return state.Mismatch(keptFormat, "of different events or limits")
 	}
-	k.classes, k.weighted, k.origin = o.classes, o.weighted, o.origin
+	seen := k.seen
+	if err := seen.Merge(o.seen, keptFormat, "classes"); err != nil || o.seen.Classes == 0 {
+		return err
+	}
+	if k.seen.Classes != 0 && k.origin != o.origin {
+		return state.Mismatch(keptFormat, "of scores of different types")
+	}
+	k.seen, k.origin = seen, o.origin
 	if k.audit.Rows += o.audit.Rows; k.over() {
 		k.parts = nil
 		return nil
@@ -125,10 +126,10 @@ func (k *Kept) Merge(a metrics.Accumulator) error {
 
 // Sorted returns the rows in rising order, each distinct score a cell of its own; nil of rows with weights or beyond the limit.
 func (k *Kept) Sorted(threads int) *Sorted {
-	if k.weighted || k.over() {
+	if k.seen.Weighted || k.over() {
 		return nil
 	}
-	s := &Sorted{event: k.event.Resolve(k.classes), audit: k.audit, threads: threads, origin: k.origin}
+	s := &Sorted{event: k.event.Resolve(k.seen.Classes), audit: k.audit, threads: threads, origin: k.origin}
 	n := 0
 	for _, p := range k.parts {
 		n += len(p.long)

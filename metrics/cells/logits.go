@@ -230,7 +230,7 @@ func (c *Cells) Ranked() Ordered {
 		return c
 	}
 	r := &rankedCells{Cells: c}
-	if c.weighted {
+	if c.seen.Weighted {
 		r.keys = c.keys()
 	} else {
 		r.keys = make([]uint64, 0, c.cells())

@@ -112,7 +112,7 @@ func of(w tally.Wide) wide { return wide{w.Hi, w.Lo} }
 
 // Gaps returns the least and the largest partial sum.
 func (c *Cells) Gaps() Gaps {
-	if c.weighted {
+	if c.seen.Weighted {
 		return c.gapsWeighted()
 	}
 	var p path
@@ -192,7 +192,7 @@ func (c *Cells) Pairs() Pairs {
 	if r := c.Ranked(); r != Ordered(c) {
 		return r.Pairs()
 	}
-	return pairsOf(c, c.weighted)
+	return pairsOf(c, c.seen.Weighted)
 }
 
 func pairsOf(o interface{ Each(func(*Cell)) }, weighted bool) (r Pairs) {
@@ -207,7 +207,7 @@ func pairsOf(o interface{ Each(func(*Cell)) }, weighted bool) (r Pairs) {
 
 // Squares returns the sum of w (p - y)^2. Of exact cells without weights each square is rounded to a whole number of units of 2^-50.
 func (c *Cells) Squares() float64 {
-	if c.Exact() && !c.weighted {
+	if c.Exact() && !c.seen.Weighted {
 		var s wide
 		c.Each(func(x *Cell) {
 			near, far := squares(x.q)

@@ -1,8 +1,6 @@
 package cells
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -11,10 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-const (
-	cellsMagic   = "cCEL"
-	cellsVersion = 3
-)
+var cellsFormat = exact.Format{Name: "cells.Cells", Magic: "cCEL", Version: 3}
 
 // The kinds of cells in a state.
 const (
@@ -30,7 +25,7 @@ func (c *Cells) kind() uint8 {
 	switch {
 	case c.weightedGrid:
 		return gridWeighted
-	case c.weighted:
+	case c.seen.Weighted:
 		return exactWeighted
 	case c.grid != nil:
 		return gridCells
@@ -41,61 +36,168 @@ func (c *Cells) kind() uint8 {
 // AppendBinary appends the state.
 func (c *Cells) AppendBinary(dst []byte) ([]byte, error) {
 	c.settle()
-	from := len(dst)
-	e := exact.Enc{B: exact.BeginSeal(dst, cellsMagic, cellsVersion)}
-	e.U8(uint8(c.opt.Event))
-	kind := c.kind()
-	if c.decided {
-		kind |= decided
-	}
-	e.U8(kind)
-	e.U32(uint32(c.classes))
-	e.U8(c.digits)
-	e.U8(uint8(c.origin))
-	e.I64(c.outside)
-	switch c.kind() {
-	case exactCells:
-		e.U64(uint64(c.cells()))
-		last := uint64(0)
-		c.eachExact(func(x exactCell) {
-			for _, v := range [...]uint64{x.key - last, uint64(x.n), uint64(x.y)} {
-				e.Uvarint(v)
-			}
-			last = x.key
-		})
-	case gridCells:
-		n := 0
-		for i := range c.grid.sums {
-			if c.grid.sums[i].n > 0 {
-				n++
-			}
-		}
-		e.U64(uint64(n))
-		for i := range c.grid.sums {
-			if s := &c.grid.sums[i]; s.n > 0 {
-				for _, v := range [...]uint64{uint64(i), s.n, s.q.Lo, s.q.Hi, s.qq.Lo, s.qq.Hi} {
-					e.Uvarint(v)
-				}
-			}
-		}
-	default:
-		e.U64(uint64(len(c.heavy)))
-		for _, k := range c.keys() {
-			e.U64(k)
-			c.heavy[k].Encode(&e)
-		}
-	}
-	return exact.EndSeal(e.B, from), nil
+	return cellsFormat.Append(dst, c.fields)
 }
 
 // UnmarshalBinary replaces c, options and all, by what AppendBinary wrote.
 func (c *Cells) UnmarshalBinary(data []byte) error {
-	n, err := decode(data)
-	if err != nil {
-		return fmt.Errorf("cells.Cells: %w", err)
+	return exact.Replace(cellsFormat, data, c, (*Cells).fields)
+}
+
+const badCell = "a cell is not valid"
+
+func (c *Cells) fields(f *exact.Fields) {
+	kind, count, numbers := c.kind(), c.cells(), c.keys()
+	if c.grid != nil {
+		for i := range c.grid.sums {
+			if c.grid.sums[i].n > 0 {
+				numbers = append(numbers, uint64(i))
+			}
+		}
 	}
-	*c = *n
-	return nil
+	if kind != exactCells {
+		count = len(numbers)
+	}
+	if c.seen.Decided {
+		kind |= decided
+	}
+	exact.Byte(f, &c.opt.Event)
+	exact.Byte(f, &kind)
+	f.Int(&c.seen.Classes)
+	exact.Byte(f, &c.digits)
+	exact.Byte(f, &c.origin)
+	f.N(&c.outside)
+	f.Count(&count, 3)
+	own := kind&decided != 0
+	kind &^= decided
+	if f.Reading() {
+		classes := c.seen.Classes
+		positive := c.opt.Event.Resolve(classes) == metrics.Positive
+		f.Must(c.opt.Event <= metrics.Positive && kind <= gridWeighted && c.outside <= mostRows &&
+			(classes > 0 || count == 0 && c.outside == 0 && !own && kind == exactCells) && (!positive || classes <= 2 && !own) &&
+			(c.digits == 0 || classes == 1 && (c.digits == 24 || c.digits == 53)) && c.origin < origins &&
+			(c.origin == ofScores || classes == 1 && c.digits == 0 && !own) && (c.origin != ofLogProbs || positive), "its options are not valid")
+		c.seen.Decided, c.seen.Weighted, c.weightedGrid = own, kind >= exactWeighted, kind == gridWeighted
+	}
+	if !f.OK() {
+		return
+	}
+	rows := rowCount(c.outside)
+	switch kind {
+	case exactCells:
+		c.exactFields(f, count, &rows)
+	case gridCells:
+		c.gridFields(f, numbers, count, &rows)
+	default:
+		c.weightedFields(f, numbers, count, &rows)
+	}
+	if f.Reading() && f.OK() {
+		f.Must(c.possible(), badCell)
+	}
+}
+
+// rowCount counts the rows of cells that are read.
+type rowCount int64
+
+// add adds n rows, and tells whether there can be as many.
+func (r *rowCount) add(n uint64) bool {
+	if n == 0 || n > mostRows || *r > mostRows-rowCount(n) {
+		return false
+	}
+	*r += rowCount(n)
+	return true
+}
+
+// keyRange returns the least and the largest number of a cell that is not of the grid without weights.
+func (c *Cells) keyRange() (least, last uint64) {
+	switch {
+	case c.weightedGrid:
+		_, rising := kernel.GridPlaces()
+		return 0, 2*uint64(len(rising)) - 1
+	case c.origin == ofScores:
+		return 0, 2 * half
+	case c.Event() == metrics.Positive:
+		return zeroKey - farRaw, lastRaw
+	}
+	return zeroKey, lastRaw
+}
+
+// exactFields lists cells without weights, by the differences of their keys.
+func (c *Cells) exactFields(f *exact.Fields, count int, rows *rowCount) {
+	before := uint64(0)
+	cell := func(x *exactCell) {
+		step, n, y := x.key-before, uint64(x.n), uint64(x.y)
+		f.Uvarint(&step)
+		f.Uvarint(&n)
+		f.Uvarint(&y)
+		before += step
+		*x = exactCell{before, int64(n), int64(y)}
+	}
+	if !f.Reading() {
+		c.eachExact(func(x exactCell) { cell(&x) })
+		return
+	}
+	if f.Must(count <= MaxExact, badCell); !f.OK() {
+		return
+	}
+	c.exact = make([]exactCell, count)
+	least, last := c.keyRange()
+	for i := 0; i < count && f.OK(); i++ {
+		x := &c.exact[i]
+		cell(x)
+		f.Must(x.key >= least && x.key <= last && rows.add(uint64(x.n)) && uint64(x.y) <= uint64(x.n), badCell)
+		least = x.key + 1
+	}
+}
+
+// gridFields lists the numbered cells of the grid.
+func (c *Cells) gridFields(f *exact.Fields, numbers []uint64, count int, rows *rowCount) {
+	if f.Reading() {
+		c.grid = newGrid()
+	}
+	least := uint64(0)
+	for at := 0; at < count && f.OK(); at++ {
+		var i uint64
+		var s gridSum
+		if !f.Reading() {
+			i = numbers[at]
+			s = c.grid.sums[i]
+		}
+		for _, v := range [...]*uint64{&i, &s.n, &s.q.Lo, &s.q.Hi, &s.qq.Lo, &s.qq.Hi} {
+			f.Uvarint(v)
+		}
+		if !f.Reading() {
+			continue
+		}
+		if f.Must(i >= least && i < uint64(len(c.grid.sums)) && rows.add(s.n) && s.fits(int(i)>>2), badCell); f.OK() {
+			c.grid.sums[i], least = s, i+1
+		}
+	}
+	f.Must(int64(*rows)-c.outside > MaxExact, badCell)
+}
+
+// weightedFields lists the numbered cells with weights.
+func (c *Cells) weightedFields(f *exact.Fields, numbers []uint64, count int, rows *rowCount) {
+	if f.Must(c.weightedGrid || count <= MaxExactWeighted, badCell); f.Reading() {
+		c.heavy = map[uint64]*tally.Cell{}
+	}
+	least, last := c.keyRange()
+	for at := 0; at < count && f.OK(); at++ {
+		k, h := uint64(0), new(tally.Cell)
+		if !f.Reading() {
+			k = numbers[at]
+			h = c.heavy[k]
+		}
+		f.U64(&k)
+		h.Fields(f)
+		if !f.Reading() || !f.OK() {
+			continue
+		}
+		if f.Must(k >= least && k <= last && rows.add(uint64(h.N)) && weighs(h), badCell); f.OK() {
+			c.heavy[k], least = h, k+1
+		}
+	}
+	f.Must(!c.weightedGrid || int64(*rows)-c.outside > MaxExactWeighted, badCell)
 }
 
 // mostRows is more than there ever are, and little enough that such numbers can be subtracted.
@@ -138,8 +240,6 @@ func weighs(h *tally.Cell) bool {
 		most(&h.PY, &h.Y)
 }
 
-var errCell = errors.New("a cell is none")
-
 // possible tells whether raw keys are of scores in [0,1]: log-probabilities may be above 0.
 func (c *Cells) possible() bool {
 	if c.origin != ofLogProbs || c.grid != nil || c.weightedGrid {
@@ -152,110 +252,4 @@ func (c *Cells) possible() bool {
 	ok := true
 	c.decoder().scores(len(raw), func(i int) uint64 { return raw[i] }, func(_ int, key uint64) { ok = ok && key <= 2*half })
 	return ok
-}
-
-func decode(data []byte) (*Cells, error) {
-	d, err := exact.OpenFields(cellsMagic, cellsVersion, data)
-	if err != nil {
-		return nil, err
-	}
-	event, kind := metrics.Event(d.U8()), d.U8()
-	own := kind&decided != 0
-	kind &^= decided
-	classes := int(d.U32())
-	digits := d.U8()
-	from := origin(d.U8())
-	outside := d.I64()
-	count := d.Count(3)
-	if err := d.Err(); err != nil {
-		return nil, err
-	}
-	positive := event.Resolve(classes) == metrics.Positive
-	if event > metrics.Positive || kind > gridWeighted || classes < 0 || outside < 0 || outside > mostRows ||
-		classes == 0 && (count > 0 || outside > 0 || own || kind != exactCells) || positive && (classes > 2 || own) ||
-		digits > 0 && classes != 1 || digits != 0 && digits != 24 && digits != 53 ||
-		from >= origins || from != ofScores && (classes != 1 || digits > 0 || own) || from == ofLogProbs && !positive {
-		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
-	}
-	c := metrics.Must(New(&Options{Event: event}))
-	c.classes, c.outside, c.decided, c.weighted, c.weightedGrid, c.digits = classes, outside, own, kind >= exactWeighted, kind == gridWeighted, digits
-	c.origin = from
-	least, last := uint64(0), uint64(2*half)
-	switch {
-	case from != ofScores && positive:
-		least, last = zeroKey-farRaw, lastRaw
-	case from != ofScores:
-		least, last = zeroKey, lastRaw
-	}
-	bad := fmt.Errorf("%w: %w", exact.ErrDamaged, errCell)
-	rows := outside
-	holds := func(n uint64) bool { // so many more rows
-		if n == 0 || n > mostRows || rows > mostRows-int64(n) {
-			return false
-		}
-		rows += int64(n)
-		return true
-	}
-	switch kind {
-	case exactCells:
-		if count > MaxExact {
-			return nil, bad
-		}
-		c.exact = make([]exactCell, count)
-		before := uint64(0)
-		for i := range c.exact {
-			step, n, y := d.Uvarint(), d.Uvarint(), d.Uvarint()
-			key := before + step
-			if i > 0 && step == 0 || key < before || key < least || key > last || !holds(n) || y > n {
-				return nil, bad
-			}
-			c.exact[i] = exactCell{key, int64(n), int64(y)}
-			before = key
-		}
-	case gridCells:
-		c.grid = newGrid()
-		before := -1
-		for range count {
-			i := d.Uvarint()
-			s := gridSum{n: d.Uvarint(), q: tally.Wide{Lo: d.Uvarint(), Hi: d.Uvarint()}, qq: tally.Wide{Lo: d.Uvarint(), Hi: d.Uvarint()}}
-			if i >= uint64(len(c.grid.sums)) || int(i) <= before || !holds(s.n) || !s.fits(int(i)>>2) {
-				return nil, bad
-			}
-			c.grid.sums[i] = s
-			before = int(i)
-		}
-		if d.Err() == nil && rows-outside <= MaxExact {
-			return nil, bad
-		}
-	default:
-		_, rising := kernel.GridPlaces()
-		limit := MaxExactWeighted
-		if c.weightedGrid {
-			least, last, limit = 0, 2*uint64(len(rising))-1, 2*len(rising)
-		}
-		if count > limit {
-			return nil, bad
-		}
-		c.heavy = make(map[uint64]*tally.Cell, count)
-		before := uint64(0)
-		for i := range count {
-			k := d.U64()
-			h := new(tally.Cell)
-			h.Decode(d)
-			if d.Err() == nil && (k < least || k > last || i > 0 && k <= before || !holds(uint64(h.N)) || !weighs(h)) {
-				return nil, bad
-			}
-			c.heavy[k], before = h, k
-		}
-		if d.Err() == nil && c.weightedGrid && rows-outside <= MaxExactWeighted {
-			return nil, bad
-		}
-	}
-	if err := d.Done(); err != nil {
-		return nil, err
-	}
-	if !c.possible() {
-		return nil, bad
-	}
-	return c, nil
 }

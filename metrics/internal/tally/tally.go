@@ -58,16 +58,6 @@ func (w *Weight) Fields(f *exact.Fields) {
 	f.Sum(&w.W2)
 }
 
-// Encode writes the state.
-func (w *Weight) Encode(e *exact.Enc) {
-	e.I64(w.N)
-	e.Sum(&w.W)
-	e.Sum(&w.W2)
-}
-
-// Decode reads what Encode wrote.
-func (w *Weight) Decode(d *exact.Dec) { w.N, w.W, w.W2 = d.I64(), d.Sum(), d.Sum() }
-
 // Count returns n as an exact sum.
 func Count(n int64) (s exact.Sum) {
 	s.AddShifted(n, 88)
@@ -306,20 +296,6 @@ func (c *Cell) Fields(f *exact.Fields) {
 	f.Sum(&c.P)
 	f.Sum(&c.PP)
 	f.Sum(&c.PY)
-}
-
-// Encode writes the state.
-func (c *Cell) Encode(e *exact.Enc) {
-	c.Weight.Encode(e)
-	for _, s := range []*exact.Sum{&c.Y, &c.P, &c.PP, &c.PY} {
-		e.Sum(s)
-	}
-}
-
-// Decode reads what Encode wrote.
-func (c *Cell) Decode(d *exact.Dec) {
-	c.Weight.Decode(d)
-	c.Y, c.P, c.PP, c.PY = d.Sum(), d.Sum(), d.Sum(), d.Sum()
 }
 
 // Frequency returns sum y divided by the sum of weights; NaN for an empty cell.
