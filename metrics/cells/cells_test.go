@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
@@ -276,15 +277,55 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// TestMismatch: accumulators of different types, options or rows do not merge, and neither changes.
 func TestMismatch(t *testing.T) {
-	a, b := of(t, binary(1, 10, 0), nil), of(t, binary(1, 10, 0), &cells.Options{Event: metrics.TopLabel})
-	if err := a.Merge(b); !errors.Is(err, metrics.ErrMismatch) {
-		t.Error(err)
+	rows := func(classes int, change func(p *metrics.Predictions)) *metrics.Predictions {
+		p := binary(1, 10, 0)
+		if p.Classes = classes; classes > 1 {
+			p.Kind, p.F64 = metrics.Logits, make([]float64, 10*classes)
+		}
+		if change != nil {
+			change(p)
+		}
+		return p
 	}
-	w := binary(1, 10, 0)
-	w.Weights = slices.Repeat([]float64{1}, 10)
-	if err := a.Merge(of(t, w, nil)); !errors.Is(err, metrics.ErrMismatch) {
-		t.Error(err)
+	weighted := func(p *metrics.Predictions) { p.Weights = slices.Repeat([]float64{1}, 10) }
+	decided := func(p *metrics.Predictions) { p.Decisions = make([]int32, 10) }
+	logits := func(p *metrics.Predictions) { p.Kind = metrics.Logits }
+	top := func() metrics.Accumulator { return metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel})) }
+	positive := func() metrics.Accumulator { return metrics.Must(cells.New(&cells.Options{Event: metrics.Positive})) }
+	kept := func() metrics.Accumulator { return cells.NewKept(metrics.TopLabel, 0) }
+	short := func() metrics.Accumulator { return cells.NewKept(metrics.TopLabel, 100) }
+	plain := rows(1, nil)
+	for _, c := range []struct {
+		what string
+		a    func() metrics.Accumulator
+		p    *metrics.Predictions
+		b    func() metrics.Accumulator
+		q    *metrics.Predictions
+	}{
+		{"cells.Cells and *cells.Kept", top, plain, kept, plain},
+		{"cells.Cells of different events", top, plain, positive, plain},
+		{"cells.Cells of 1 classes and of 3", top, plain, top, rows(3, nil)},
+		{"cells.Cells with and without weights", top, plain, top, rows(1, weighted)},
+		{"cells.Cells of decisions and of arg maxes", top, plain, top, rows(1, decided)},
+		{"cells.Cells of scores of different types", top, plain, top, rows(1, logits)},
+		{"cells.Kept and *cells.Cells", kept, plain, top, plain},
+		{"cells.Kept of different events or limits", kept, plain, short, plain},
+		{"cells.Kept of 1 classes and of 3", kept, plain, kept, rows(3, nil)},
+		{"cells.Kept with and without weights", kept, plain, kept, rows(1, weighted)},
+		{"cells.Kept of scores of different types", kept, plain, kept, rows(1, logits)},
+	} {
+		a, b := c.a(), c.b()
+		for acc, p := range map[metrics.Accumulator]*metrics.Predictions{a: c.p, b: c.q} {
+			if err := metrics.NewPass(nil, acc).Add(p); err != nil {
+				t.Fatal(c.what, err)
+			}
+		}
+		before := a.Len()
+		if err := a.Merge(b); !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(err.Error(), c.what) || a.Len() != before {
+			t.Errorf("%s: %v, %d rows", c.what, err, a.Len())
+		}
 	}
 }
 

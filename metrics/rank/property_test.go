@@ -468,42 +468,43 @@ func TestSortedAnswers(t *testing.T) {
 	}
 }
 
-// Weights of 2 answer as rows that count once, save where weights have an integral in the place of a sum.
-func TestWeightsOfTwo(t *testing.T) {
+// TestEqualWeights: equal weights give the answers of rows without weights, except where weights turn a sum into an integral.
+func TestEqualWeights(t *testing.T) {
+	exact := answers()
+	rough := map[string]func(*rank.Ranking) (float64, float64){} // of weights, the integral over many rows of little weight
+	for _, sum := range []string{"AURC", "EAURC", "AUGRC"} {
+		rough[sum] = exact[sum]
+		delete(exact, sum)
+	}
+	delete(exact, "retention")
+	exact["oracle area"] = func(r *rank.Ranking) (float64, float64) { return r.OracleAUC(nil) }
+	exact["grid"] = func(r *rank.Ranking) (float64, float64) { return r.GridAUC(nil) }
+	exact["PR grid"] = func(r *rank.Ranking) (float64, float64) { return r.GridAUC(&rank.GridOptions{Curve: rank.CurvePR}) }
 	p := drawn(32, 2000, 60)
-	one := rank.RankingOf(of(t, p))
-	p.Weights = slices.Repeat([]float64{2}, p.Rows)
-	two := rank.RankingOf(of(t, p))
-	all := answers()
-	for _, sum := range []string{"AURC", "EAURC", "AUGRC", "retention"} {
-		delete(all, sum)
-	}
-	all["oracle area"] = func(r *rank.Ranking) (float64, float64) { return r.OracleAUC(nil) }
-	all["grid"] = func(r *rank.Ranking) (float64, float64) { return r.GridAUC(nil) }
-	all["PR grid"] = func(r *rank.Ranking) (float64, float64) { return r.GridAUC(&rank.GridOptions{Curve: rank.CurvePR}) }
-	for name, f := range all {
-		got, bound := f(two)
-		want, _ := f(one)
-		if !near(got, want, 1e-13) || bound != 0 {
-			t.Errorf("%s: %v, bound %v, want %v", name, got, bound, want)
+	none := rank.RankingOf(of(t, p))
+	for _, w := range []float64{1, 2} {
+		p.Weights = slices.Repeat([]float64{w}, p.Rows)
+		equal := rank.RankingOf(of(t, p))
+		for name, f := range exact {
+			got, bound := f(equal)
+			if want, _ := f(none); !near(got, want, 1e-13) || bound != 0 {
+				t.Errorf("weights of %v: %s: %v, bound %v, want %v", w, name, got, bound, want)
+			}
 		}
-	}
-	for name, f := range map[string]func(*rank.Ranking) (float64, float64){
-		"EAURC": (*rank.Ranking).EAURC, "AUGRC": (*rank.Ranking).AUGRC, "AURC": (*rank.Ranking).AURC,
-	} {
-		got, _ := f(two)
-		want, _ := f(one)
-		if !near(got, want, 0.004) {
-			t.Errorf("%s: %v, want about %v", name, got, want)
+		for name, f := range rough {
+			got, _ := f(equal)
+			if want, _ := f(none); !near(got, want, 0.004) {
+				t.Errorf("weights of %v: %s: %v, want about %v", w, name, got, want)
+			}
 		}
-	}
-	for i, x := range one.ROC(0) {
-		if y := two.ROC(0)[i]; !near(x.X, y.X, 1e-13) || !near(x.Y, y.Y, 1e-13) || x.Threshold != y.Threshold {
-			t.Errorf("point %d: %v and %v", i, x, y)
+		for i, x := range none.ROC(0) {
+			if y := equal.ROC(0)[i]; !near(x.X, y.X, 1e-13) || !near(x.Y, y.Y, 1e-13) || x.Threshold != y.Threshold {
+				t.Errorf("weights of %v: point %d: %v and %v", w, i, x, y)
+			}
 		}
-	}
-	if two.IntervalReason() == "" || !math.IsNaN(two.Intervals(0.95, nil).AURC.Low) {
-		t.Error("weights have intervals")
+		if equal.IntervalReason() == "" || !math.IsNaN(equal.Intervals(0.95, nil).AURC.Low) || !math.IsNaN(equal.AUROCInterval(0.95).Low) {
+			t.Errorf("weights of %v have intervals", w)
+		}
 	}
 }
 

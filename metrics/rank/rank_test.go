@@ -145,24 +145,6 @@ func (p pair) want(w float64) struct{ got, bound, want float64 } {
 	return struct{ got, bound, want float64 }{p.got, p.bound, w}
 }
 
-func TestWeightsOfOne(t *testing.T) {
-	p := drawn(4, 3000, 100)
-	a, _ := rank.RankingOf(of(t, p)).AUROC()
-	p.Weights = slices.Repeat([]float64{2}, p.Rows)
-	b, _ := rank.RankingOf(of(t, p)).AUROC()
-	if !near(a, b, 1e-14) || !math.IsNaN(rank.RankingOf(of(t, p)).AUROCInterval(0.95).Low) {
-		t.Errorf("%v and %v", a, b)
-	}
-	// The integral is that of many rows of little weight.
-	p.Weights = nil
-	c, _ := rank.RankingOf(of(t, p)).AURC()
-	p.Weights = slices.Repeat([]float64{1}, p.Rows)
-	d, _ := rank.RankingOf(of(t, p)).AURC()
-	if !near(c, d, 0.003) {
-		t.Errorf("%v and %v", c, d)
-	}
-}
-
 func TestCoverageOfAUROC(t *testing.T) {
 	// Of these scores and outcomes the area is E[F] known by integration: P(y=1|s) = 0.2 + s/2.
 	const runs, n = 400, 500
