@@ -1,7 +1,6 @@
-// Package recal recalibrates predictions. It fits a map from what a model says to what it should have said, on labelled predictions
-// that were held out, and applies the map to others.
+// Package recal recalibrates predictions: it fits a map to labelled, held-out predictions and applies the map to others.
 //
-// A Method is a value with options. Its Fit reads Data as often as it needs and returns a Map. A Map never changes.
+// Start with a Method, such as Temperature. Its Fit reads Data as often as it needs and returns a Map, which never changes.
 //
 //	m, err := recal.Temperature{}.Fit(recal.InMemory(held), nil)
 //	...
@@ -30,10 +29,9 @@
 // Parse reads a method with its options from text. Descriptors lists what each method takes, what it preserves and how many rows it
 // needs. Marshal writes a map's file, and Unmarshal restores it to the bit.
 //
-// A fit does not depend on the number of threads, or on how rows are divided into chunks and files. Rows are checked as a
-// metrics.Pass checks them. Rows of weight 0 are absent. Rows whose true class has probability 0 are left out, since no likelihood
-// counts them, and Fit reports their number. Where the likelihood has no maximum, because the classes are perfectly separable or all
-// labels are equal, the fit is an error that wraps ErrUnreachable.
+// A fit does not depend on threads, chunks or files. Rows whose true class has probability 0 are left out, and Fit reports their number.
+// If the likelihood has no maximum, the error wraps ErrUnreachable.
 //
-// To see how much a method helps, fit on some rows and evaluate on others. CrossFit does this for all rows.
+// To see how much a method helps, fit on some rows and evaluate on others. CrossFit does this for all rows. docs/recalibration.md says
+// which method to use.
 package recal

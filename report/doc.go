@@ -1,4 +1,7 @@
-// Package report presents an evaluation. A Document has a verdict in plain words, tables for the terminal, Markdown and CSV, JSON, and
-// a reliability diagram in characters. A Gate checks it against a limit. Comparison, Multilabel and Recalibration are the results of
-// several sets, of several labels, and of a recalibration. Pictures are in report/picture.
+// Package report presents an evaluation: as a verdict in plain words, as tables for the terminal, Markdown and CSV, as JSON, and as a
+// reliability diagram in characters.
+//
+// Start with New, which makes a Document from an evaluation. A Gate checks it against a limit. Comparison is the result of several sets,
+// Multilabel that of several labels, and Recalibration that of a recalibration. Package picture draws diagrams. docs/json.md describes
+// the JSON.
 package report

@@ -1,6 +1,7 @@
 // Package binfree measures calibration without bins, from scores and outcomes in order.
 //
-// Each function takes cells.Rising: either cells.Cells, the state that merges, or rows that are in memory and sorted (cells.Sort).
+// Start with SmoothOf or CORPOf. Its functions take cells.Rising: either cells.Cells, the state that merges, or rows that are in memory
+// and sorted (cells.Sort).
 //
 //   - SmoothOf: smooth ECE, a kernel-smoothed calibration error whose bandwidth the data choose (Błasiok and Nakkiran 2023).
 //   - PartialSumsOf: the statistics of Kolmogorov-Smirnov and of Kuiper over cumulative differences, with p-values.
@@ -11,4 +12,6 @@
 //   - ICIOf: the integrated calibration index, how far scores are from the rising fit or from a loess; with its quantiles E50 and E90.
 //   - SemiparametricOf: the semiparametric calibration error of uncertainty_metrics.
 //   - SharpnessOf: how sharp the scores of each outcome are.
+//
+// Scores are probabilities of one event. Intervals and p-values assume independent rows. docs/which-one.md says what each metric detects.
 package binfree

@@ -1,8 +1,11 @@
-// Package roles decides what the columns of a table are for: which are the scores of which class, which is the label, the weight, the
-// group. It reads nothing. Every format of tables asks it, so that the same names mean the same in all of them.
+// Package roles decides what each column of a table is for: scores, label, weight, decision, confidence or group. It reads no files. All
+// table formats use it, so the same names mean the same in each of them.
 //
-// Nothing is guessed. What could be meant in two ways is an *Ambiguity or a *Missing that lists the columns; what was decided is said by
-// Binding.String.
+// Start with Bind, which finds the columns that a Want asks for and returns a Binding. Columns are numbered from 0, and -1 is none.
+// NewLabels turns the cells of the label's column into classes.
+//
+// Bind never guesses. A column that is not there is a *Missing, and columns that could be meant in two ways are a *Doubt. Binding.String
+// says what was decided. Propose suggests a Want for a user to confirm.
 package roles
 
 import (

@@ -1,9 +1,12 @@
-// Package picture draws reliability diagrams as PNG, SVG or PDF: of one set of predictions, with gap bars, intervals, the consistency
-// band and a histogram of scores; of several sets in one diagram; and of each class in a small panel. For regression forecasts it
-// draws calibration curves, histograms of probability integral transforms and of ranks, the coverage of intervals, and errors against
-// stated standard deviations.
+// Package picture draws reliability diagrams and other plots of evaluations as PNG, SVG or PDF.
 //
-// A picture is a value with exported fields that Write draws. On one kind of CPU, equal values give equal bytes: files contain no time
-// and no machine name. Colours are from the Okabe-Ito palette, which is safe for colour blindness. A shape, hatching or dash repeats
-// whatever a colour says.
+// Start with Reliability, which has the bars of one set of predictions, and pass it to Write. Overlay draws several sets in one diagram,
+// Classes each class in a small panel, and Curves risk-coverage and ROC curves. For regression forecasts there are CalibrationCurve,
+// Coverage, Histogram (of probability integral transforms or ranks) and Spread.
+//
+// A picture is a value with exported fields. Equal values give equal bytes on one kind of CPU, because files contain no time and no
+// machine name. Colours are from the Okabe-Ito palette, which is safe for colour blindness. Whatever a colour says, a shape, hatching or
+// dash repeats.
+//
+// docs/pictures.md shows the pictures.
 package picture

@@ -27,6 +27,17 @@ func bins() []calib.Bin {
 	return b.Bins(0.95)
 }
 
+// The reliability diagram of three rows, as SVG.
+func Example() {
+	var b bytes.Buffer
+	d := &picture.Reliability{Title: "Three rows", Bins: bins(), Event: calib.TopLabel, Y: picture.Accuracy}
+	if err := picture.Write(&b, "svg", d); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(bytes.Contains(b.Bytes(), []byte("Three rows")))
+	// Output: true
+}
+
 func ExampleWrite() {
 	d := &picture.Reliability{
 		Title: "Three rows", Bins: bins(), Event: calib.TopLabel, Y: picture.Accuracy,
