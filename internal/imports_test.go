@@ -26,7 +26,7 @@ const (
 	plot    = "gonum.org/v1/plot/..."
 	pretty  = "github.com/jedib0t/go-pretty/v6/..."
 	deflate = "github.com/klauspost/compress/..."
-	parquet = "github.com/parquet-go/parquet-go/..."
+	arrow   = "github.com/apache/arrow-go/v18/..."
 	rapid   = "pgregory.net/rapid"
 	goCmp   = "github.com/google/go-cmp/..."
 	goArch  = "golang.org/x/arch/..."
@@ -52,7 +52,12 @@ var rooms = []room{
 
 	// What turns results into pages, and what reads files, know the metrics and not each other.
 	{name: "report/...", allow: []string{"report/...", "metrics/...", "internal/setting", "internal/visible", pretty, plot}},
-	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/setting", "internal/temporary", "internal/visible", deflate, parquet}},
+	{name: "predictions/internal/columns"},
+	{name: "predictions/internal/parquet", allow: []string{"predictions/internal/columns", deflate, arrow}},
+	{name: "predictions/internal/arrowipc", allow: []string{"predictions/internal/columns", deflate, arrow}},
+	{name: "predictions/internal/safetensors", allow: []string{"predictions/internal/columns"}},
+	{name: "predictions/internal/jsonlines", allow: []string{"predictions/internal/columns"}},
+	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/setting", "internal/temporary", "internal/visible", deflate}},
 	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/regress", "kernel", "internal/exact", "internal/pav",
 		"internal/setting"},
 		tests: []string{gonum}},
@@ -411,10 +416,11 @@ func TestRule(t *testing.T) {
 		{"recal", module + "/metrics", false, true},
 		{"recal", module + "/predictions", false, false},
 		{"predictions", "github.com/klauspost/compress/zstd", false, true},
-		{"predictions", "github.com/parquet-go/parquet-go", false, true},
+		{"predictions/internal/parquet", "github.com/apache/arrow-go/v18/parquet/file", false, true},
+		{"predictions", "github.com/apache/arrow-go/v18/parquet/file", false, false},
 		{"predictions", module + "/report", false, false},
 		{"predictions/npy", module + "/predictions", false, true},
-		{"recal", "github.com/parquet-go/parquet-go", false, false},
+		{"recal", "github.com/apache/arrow-go/v18/parquet/file", false, false},
 		{"report", module + "/metrics/calib", false, true},
 		{"report", module + "/predictions", false, false},
 		{"report", "github.com/jedib0t/go-pretty/v6/table", false, true},
