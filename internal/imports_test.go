@@ -64,7 +64,7 @@ var rooms = []room{
 
 	// A family of metrics does not know the other families; eval is where they meet. Gonum's sums and functions differ in last bits
 	// between architectures, so only tests compare with them.
-	{name: "metrics/eval", allow: []string{"metrics/...", "kernel", "internal/exact", "internal/setting"}, tests: []string{gonum}},
+	{name: "metrics/eval/...", allow: []string{"metrics/...", "kernel", "internal/exact", "internal/setting"}, tests: []string{gonum}},
 	{name: "metrics/internal/state", allow: []string{"metrics", "internal/exact"}},
 	{name: "metrics/internal/*", allow: []string{"kernel", "internal/exact"}, tests: []string{gonum}},
 	{name: "metrics/parallel", allow: []string{"kernel", "internal/exact", "metrics/internal/pool", "metrics/internal/tally"}},

@@ -120,7 +120,7 @@ func New(e *eval.Evaluation) *Document {
 	d := &Document{
 		Input: InputOf(e), State: e.SHA256(), Warnings: a.Warnings(), level: e.Spec.Level, shape: e.Spec.Shape(), weighted: a.Weighted,
 	}
-	if names := e.KeepsRows(); names != "" {
+	if names := e.Spec.KeepsRows(); names != "" {
 		d.Warnings = append(d.Warnings, "there is no state: "+names+" keep every row")
 	}
 	for _, w := range e.Out.Warnings() {

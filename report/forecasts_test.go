@@ -13,6 +13,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/grouped"
 )
 
 // normalsOf returns n forecasts with errors of size off and alternating sign, and with standard deviation says.
@@ -160,10 +161,10 @@ func (s *inGroups) Next() (*metrics.Chunk, error) {
 	return c, err
 }
 
-// grouped returns the document of rows in n groups, named by name.
-func grouped(t *testing.T, p *metrics.Predictions, list string, n int, columns []string, name func(i int) []string) *Document {
+// documentOf returns the document of rows in n groups, named by name.
+func documentOf(t *testing.T, p *metrics.Predictions, list string, n int, columns []string, name func(i int) []string) *Document {
 	t.Helper()
-	g, err := eval.NewGroups(specOf(t, p.Kind, list), columns)
+	g, err := grouped.New(specOf(t, p.Kind, list), columns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func TestForecastDocumentShape(t *testing.T) {
 		{quantilesOf(60, 7), `{"rows":60,"levels":[0.05,0.5,0.95],"dtype":"float64","kind":"quantiles","dropped":0,"binary":false,"weighted":false,"task":"quantiles"}`},
 	} {
 		columns := []string{"model", "a \"quoted\" column"}
-		d := grouped(t, c.p, "all", 4, columns, func(i int) []string { return []string{fmt.Sprintf("m%d", i/2), []string{"x,y", "<ü>"}[i%2]} })
+		d := documentOf(t, c.p, "all", 4, columns, func(i int) []string { return []string{fmt.Sprintf("m%d", i/2), []string{"x,y", "<ü>"}[i%2]} })
 		b, err := d.JSON()
 		if err != nil {
 			t.Fatal(err)
@@ -262,7 +263,7 @@ func TestGroupsTable(t *testing.T) {
 		{"wide", 3, func(i int) []string { return []string{[]string{"日本語", "ünï", "e\u0301"}[i]} }},
 		{"bars", 2, func(i int) []string { return []string{fmt.Sprintf("a|b%d", i)} }},
 	} {
-		d := grouped(t, normalsOf(200, 1, 1), "all", c.groups, []string{"model"}, c.of)
+		d := documentOf(t, normalsOf(200, 1, 1), "all", c.groups, []string{"model"}, c.of)
 		var before int
 		for _, width := range []int{60, 100, 200, 0} {
 			var b bytes.Buffer
@@ -315,7 +316,7 @@ func TestGroupsTable(t *testing.T) {
 	}
 	// If everything fits, there is no note.
 	var b bytes.Buffer
-	if err := grouped(t, normalsOf(20, 1, 1), "rmse", 2, []string{"k"}, func(i int) []string { return []string{fmt.Sprint(i)} }).GroupsTable(&b, Plain, 80); err != nil {
+	if err := documentOf(t, normalsOf(20, 1, 1), "rmse", 2, []string{"k"}, func(i int) []string { return []string{fmt.Sprint(i)} }).GroupsTable(&b, Plain, 80); err != nil {
 		t.Fatal(err)
 	}
 	if want := " k  rows     rmse\n 0    10  1.00000\n 1    10  1.00000\n"; b.String() != want {

@@ -7,12 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/internal/visible"
-	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/grouped"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // Group is the document of the rows with the same values in the columns that group rows.
@@ -22,12 +21,12 @@ type Group struct {
 }
 
 // OfGroups returns the document of all rows, with the documents of their groups.
-func OfGroups(g *eval.Groups) *Document {
+func OfGroups(g *grouped.Evaluation) *Document {
 	d := New(g.Whole())
 	each := g.Each()
 	for i, e := range each {
 		d.Groups = append(d.Groups, Group{g.Columns, e.Values, New(e.Evaluation)})
-		each[i] = eval.Group{} // frees what it cached
+		each[i] = grouped.Group{} // frees what it cached
 	}
 	return d
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/grouped"
 )
 
 // oneChunk is a source of one chunk.
@@ -32,7 +33,7 @@ func TestGroupsTableCut(t *testing.T) {
 	if spec.Metrics, err = eval.ParseMetrics("default", spec.Shape()); err != nil {
 		t.Fatal(err)
 	}
-	g, err := eval.NewGroups(spec, []string{"site"})
+	g, err := grouped.New(spec, []string{"site"})
 	if err != nil {
 		t.Fatal(err)
 	}

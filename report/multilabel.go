@@ -14,6 +14,7 @@ import (
 
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -26,7 +27,7 @@ type Multilabel struct {
 	State    string   // SHA-256 of the state
 	Warnings []string
 
-	e         *eval.Multilabel
+	e         *multilabel.Evaluation
 	macro     *Document // holds the averages, for gates
 	each      []label
 	documents []*Document // of the labels if there are few; otherwise they are made on demand
@@ -46,7 +47,7 @@ type label struct {
 const fewLabels = 256
 
 // NewMultilabel returns the result of an evaluation of several labels.
-func NewMultilabel(e *eval.Multilabel) *Multilabel {
+func NewMultilabel(e *multilabel.Evaluation) *Multilabel {
 	a := &e.Audit
 	m := &Multilabel{e: e, Labels: e.Labels, Warnings: a.Warnings(), each: make([]label, e.Labels),
 		Input: Input{Task: "multilabel", Rows: a.Rows, Dropped: a.Dropped, DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted}}
@@ -83,7 +84,7 @@ func NewMultilabel(e *eval.Multilabel) *Multilabel {
 	}
 	for i, v := range of {
 		r := first.Metrics[i]
-		r.Value = eval.MacroOf(v)
+		r.Value = multilabel.MacroOf(v)
 		r.Text, r.Whole = "mean over the labels: "+r.Text, false
 		m.Metrics = append(m.Metrics, r)
 		infinite := int64(0)

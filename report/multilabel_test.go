@@ -15,6 +15,7 @@ import (
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/candor-go/candor/report"
 )
 
@@ -47,13 +48,13 @@ func tagged(rows, labels int, weights []float64) *metrics.LabelChunk {
 	return c
 }
 
-func ofLabels(t testing.TB, list string, c *metrics.LabelChunk) (*eval.Multilabel, []eval.Metric) {
+func ofLabels(t testing.TB, list string, c *metrics.LabelChunk) (*multilabel.Evaluation, []eval.Metric) {
 	t.Helper()
 	l, err := eval.ParseMetrics(list, eval.Shape{Classes: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := eval.NewMultilabel(eval.Spec{Metrics: l}, c.Classes)
+	m, err := multilabel.New(eval.Spec{Metrics: l}, c.Classes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestInfiniteLabels(t *testing.T) {
 
 func TestNoLabelRows(t *testing.T) {
 	list, _ := eval.ParseMetrics("default", eval.Shape{Classes: 1})
-	m, err := eval.NewMultilabel(eval.Spec{Metrics: list}, 2)
+	m, err := multilabel.New(eval.Spec{Metrics: list}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func ExampleMultilabel() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := eval.NewMultilabel(eval.Spec{Metrics: list}, 2)
+	m, err := multilabel.New(eval.Spec{Metrics: list}, 2)
 	if err != nil {
 		log.Fatal(err)
 	}

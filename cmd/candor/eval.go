@@ -7,17 +7,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/ensemble"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/testdata/sample"
+	"github.com/spf13/cobra"
 )
 
 // evalFlags holds the flags for evaluating predictions, for all commands that do so.
@@ -215,7 +215,7 @@ type job struct {
 	read   predictions.Options
 	memory int64
 	also   func(of eval.Shape) string // metrics wanted in addition to those of --metrics
-	groups *eval.Groups               // groups of the last files, for --group
+	groups *grouped.Evaluation        // groups of the last files, for --group
 	extent eval.Extent                // extent of the last files
 	more   int                        // further sets of the same size that are kept at the same time
 	// Bytes of the buffers of the last files, and of sets evaluated earlier.
@@ -333,7 +333,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 		return nil, usage("%v", err)
 	}
 	e.Threads = f.threads
-	if names := e.KeepsRows(); names != "" && len(f.columns.groups) > 0 {
+	if names := e.Spec.KeepsRows(); names != "" && len(f.columns.groups) > 0 {
 		return nil, usage("--group: metrics %s keep every row, which is not done by groups; leave exact or --group out", names)
 	}
 	if err := ready(e, info); err != nil {
@@ -460,7 +460,7 @@ func (j *job) feed(f *evalFlags, r groupedReader) func(*eval.Evaluation, *metric
 		if len(f.columns.groups) == 0 {
 			return src.within(e.AddSource(src, o))
 		}
-		g, err := eval.NewGroups(e.Spec, r.GroupColumns())
+		g, err := grouped.New(e.Spec, r.GroupColumns())
 		if err != nil {
 			return err
 		}
@@ -594,7 +594,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	twoColumns := false
 	e, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error {
 		twoColumns = i.Pairs
-		if names := e.KeepsRows(); names != "" && f.state != "" {
+		if names := e.Spec.KeepsRows(); names != "" && f.state != "" {
 			return usage("--state: metrics %s keep every row and are in no state; leave exact or --state out", names)
 		}
 		if err := f.plot.ready(e); err != nil {

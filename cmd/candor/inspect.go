@@ -9,12 +9,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/candor-go/candor/internal/visible"
-	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
+	"github.com/spf13/cobra"
 )
 
 func inspectCommand() *cobra.Command {
@@ -154,7 +153,7 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 
 // inspectState describes a state.
 func inspectState(w io.Writer, b []byte, path string) (any, error) {
-	if bytes.HasPrefix(b, []byte(eval.MultilabelMagic)) {
+	if bytes.HasPrefix(b, []byte(multilabel.Magic)) {
 		return inspectLabels(w, b, path)
 	}
 	e, groups, err := decodeGroups(b, path)

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/candor-go/candor/predictions"
+	"github.com/spf13/cobra"
 )
 
 func memoryFlag(c *cobra.Command, size *string) {
@@ -187,9 +187,9 @@ func (f *evalFlags) outRows(j *job) int64 {
 }
 
 // groupRoom returns the memory that groups may take.
-func (j *job) groupRoom() eval.Room {
+func (j *job) groupRoom() grouped.Room {
 	fixed := programMemory + j.buffers
-	return eval.Room{Bytes: max(1, j.memory-fixed), Extent: j.extent, Remedy: func(bytes int64) string {
+	return grouped.Room{Bytes: max(1, j.memory-fixed), Extent: j.extent, Remedy: func(bytes int64) string {
 		return fmt.Sprintf("pass --max-memory %dMiB, or name fewer metrics", (fixed+bytes)>>20+1)
 	}}
 }

@@ -9,10 +9,11 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/grouped"
+	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/candor-go/candor/report"
+	"github.com/spf13/cobra"
 )
 
 func mergeCommand() *cobra.Command {
@@ -60,11 +61,11 @@ state to a new file, which cannot be one of those that are merged.`,
 			if err != nil {
 				return err
 			}
-			if strings.HasPrefix(string(b), eval.MultilabelMagic) {
+			if strings.HasPrefix(string(b), multilabel.Magic) {
 				return mergeLabels(c, &o, to, args, b, r)
 			}
 			var sum *eval.Evaluation
-			var groups *eval.Groups
+			var groups *grouped.Evaluation
 			seen := map[string]string{}
 			for i, path := range args {
 				if i > 0 {
@@ -191,7 +192,7 @@ func (r *stateFiles) room(path string, size int64) error {
 }
 
 // stateOf returns the state of an evaluation, or of its groups if there are any.
-func stateOf(e *eval.Evaluation, groups *eval.Groups) io.WriterTo {
+func stateOf(e *eval.Evaluation, groups *grouped.Evaluation) io.WriterTo {
 	if groups != nil {
 		return groups
 	}
@@ -199,12 +200,12 @@ func stateOf(e *eval.Evaluation, groups *eval.Groups) io.WriterTo {
 }
 
 // decodeGroups reads the state of an evaluation, or of a grouped one.
-func decodeGroups(b []byte, path string) (*eval.Evaluation, *eval.Groups, error) {
+func decodeGroups(b []byte, path string) (*eval.Evaluation, *grouped.Evaluation, error) {
 	e := new(eval.Evaluation)
 	if !bytes.HasPrefix(b, []byte(groupsMagic)) {
 		return e, nil, decodeState(e, stateMagic, b, path)
 	}
-	g := new(eval.Groups)
+	g := new(grouped.Evaluation)
 	if err := decodeState(g, groupsMagic, b, path); err != nil {
 		return nil, nil, err
 	}
@@ -306,7 +307,7 @@ const stateMagic, groupsMagic = "cSTA", "cGRP"
 
 // isMagic reports whether a file begins as a state does.
 func isMagic(b []byte) bool {
-	return strings.HasPrefix(string(b), stateMagic) || strings.HasPrefix(string(b), groupsMagic) || strings.HasPrefix(string(b), eval.MultilabelMagic)
+	return strings.HasPrefix(string(b), stateMagic) || strings.HasPrefix(string(b), groupsMagic) || strings.HasPrefix(string(b), multilabel.Magic)
 }
 
 // unwrapPath removes the path from an error whose message would name it twice.

@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/picture"
+	"github.com/spf13/cobra"
 )
 
 // The memory of a multi-label evaluation.
@@ -81,7 +81,7 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 }
 
 // labelsOf makes the evaluation of the labels in a file, with the metrics that fit into the memory.
-func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*eval.Multilabel, error) {
+func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*multilabel.Evaluation, error) {
 	spec := j.spec
 	spec.Classes, spec.Kind = 1, metrics.Probs
 	labels, size := int64(info.Classes), int64(info.DType.Size())
@@ -111,7 +111,8 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	if spec.Metrics, err = withGated(list, f.gates, shape); err != nil {
 		return nil, err
 	}
-	need := spec.LabelBytes() * labels
+	each, _ := spec.LabelBytes()
+	need := each * labels
 	if need > spec.Memory {
 		// Metrics that were not named are dropped if the scores of all labels would not fit.
 		var left []string
@@ -127,9 +128,10 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 				strings.Join(left, ", "), report.Count(labels), (used+need)>>20+1)
 		}
 	}
-	m, err := eval.NewMultilabel(spec, info.Classes)
+	m, err := multilabel.New(spec, info.Classes)
 	if err != nil {
-		if need = spec.LabelBytes() * labels; need > spec.Memory {
+		each, _ = spec.LabelBytes()
+		if need = each * labels; need > spec.Memory {
 			return nil, usage("%v; pass --max-memory %dMiB, or name other metrics", err, (used+need)>>20+1)
 		}
 		return nil, usage("%v", err)
@@ -177,7 +179,7 @@ func (p *plot) checkLabels(c *cobra.Command) error {
 }
 
 // readyLabels returns the reason why the picture could not be drawn.
-func (p *plot) readyLabels(m *eval.Multilabel) error {
+func (p *plot) readyLabels(m *multilabel.Evaluation) error {
 	if p.file == "" {
 		return nil
 	}
@@ -188,7 +190,7 @@ func (p *plot) readyLabels(m *eval.Multilabel) error {
 }
 
 // writeLabels draws the labels' diagrams.
-func (p *plot) writeLabels(m *eval.Multilabel, d *report.Multilabel) error {
+func (p *plot) writeLabels(m *multilabel.Evaluation, d *report.Multilabel) error {
 	if p.file == "" {
 		return nil
 	}
@@ -201,7 +203,7 @@ func (p *plot) writeLabels(m *eval.Multilabel, d *report.Multilabel) error {
 }
 
 // writeLabels writes a multi-label evaluation to standard output, then the met conditions of --fail-if to standard error.
-func (o *output) writeLabels(c *cobra.Command, m *eval.Multilabel, next string) error {
+func (o *output) writeLabels(c *cobra.Command, m *multilabel.Evaluation, next string) error {
 	d := report.NewMultilabel(m)
 	for _, g := range o.gates {
 		if why := g.MissingLabels(d); why != "" {
@@ -269,7 +271,7 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 	if err := o.plot.checkLabels(c); err != nil {
 		return err
 	}
-	var sum *eval.Multilabel
+	var sum *multilabel.Evaluation
 	seen := map[string]string{}
 	for i, path := range args {
 		b := first
@@ -279,9 +281,9 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 				return err
 			}
 		}
-		m := new(eval.Multilabel)
+		m := new(multilabel.Evaluation)
 		name := r.call(path)
-		if err := decodeState(m, eval.MultilabelMagic, b, name); err != nil {
+		if err := decodeState(m, multilabel.Magic, b, name); err != nil {
 			return err
 		}
 		id := m.SHA256()
@@ -308,8 +310,8 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 
 // inspectLabels describes a multi-label state.
 func inspectLabels(w io.Writer, b []byte, path string) (any, error) {
-	m := new(eval.Multilabel)
-	if err := decodeState(m, eval.MultilabelMagic, b, path); err != nil {
+	m := new(multilabel.Evaluation)
+	if err := decodeState(m, multilabel.Magic, b, path); err != nil {
 		return nil, err
 	}
 	a := &m.Audit

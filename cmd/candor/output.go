@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"golang.org/x/term"
-
 	"github.com/candor-go/candor/internal/temporary"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/candor-go/candor/report"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // output holds the flags for showing results.
@@ -70,7 +70,7 @@ func (o *output) check(c *cobra.Command) error {
 
 // write writes an evaluation to standard output, with its groups if there are any, then the met conditions of --fail-if to
 // standard error.
-func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *eval.Groups, next string) error {
+func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Evaluation, next string) error {
 	var d *report.Document
 	if groups != nil {
 		d = report.OfGroups(groups)

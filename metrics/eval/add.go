@@ -27,10 +27,10 @@ func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options) er
 			accs = append(accs, n.statistics[i].(ensemble.Accumulator))
 		}
 	}
-	opt.Member = func(m int) []metrics.Accumulator { return n.each[m].accumulators() }
+	opt.Member = func(m int) []metrics.Accumulator { return n.each[m].Accumulators() }
 	f := ensemble.Fold(&ofMembers{src, &e.Spec, n}, &opt, accs...)
 	// The members have been checked, and their mean may have whatever they were admitted with.
-	p := metrics.NewPass(&metrics.Options{Threads: opt.Threads, Drop: opt.Drop, Unchecked: true}, n.accumulators()...)
+	p := metrics.NewPass(&metrics.Options{Threads: opt.Threads, Drop: opt.Drop, Unchecked: true}, n.Accumulators()...)
 	if err := p.Fill(&ofSpec{f, &e.Spec}); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (e *Evaluation) AddOut(src metrics.Source, o *metrics.Options) error {
 		}
 	}
 	p := metrics.NewPass(o, accs...)
-	if err := p.Fill(&ofSpec{src, &e.Spec}); err != nil {
+	if err := p.Fill(e.Spec.Only(src)); err != nil {
 		return err
 	}
 	n.Out = p.Audit()
@@ -116,8 +116,8 @@ func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 	if err != nil {
 		return err
 	}
-	p := metrics.NewPass(o, n.accumulators()...)
-	if err := p.Fill(&ofSpec{src, &e.Spec}); err != nil {
+	p := metrics.NewPass(o, n.Accumulators()...)
+	if err := p.Fill(e.Spec.Only(src)); err != nil {
 		return err
 	}
 	n.Audit = p.Audit()
@@ -138,9 +138,12 @@ func (e *Evaluation) take(n *Evaluation) error {
 	return nil
 }
 
-// ofSpec wraps a source. It stops with an error at rows that do not match the spec: another number of classes, which some
+// Only returns src as a source that ends with an error at rows that do not match the spec: another number of classes, which some
 // metrics could not handle, or decisions or confidence scores that the spec does not declare, so that some metrics would
 // ignore them.
+func (s *Spec) Only(src metrics.Source) metrics.Source { return &ofSpec{src, s} }
+
+// ofSpec is what Only returns.
 type ofSpec struct {
 	metrics.Source
 	spec *Spec

@@ -462,7 +462,7 @@ func TestUnlikeDamage(t *testing.T) {
 			return err
 		}
 		for n := 0; n < len(good); n += 1 + len(good)/check.Size(8, 25, 50) {
-			if try(good[:n]) == nil || try(reseal(good[:n])) == nil {
+			if try(good[:n]) == nil || try(check.Reseal(good[:n])) == nil {
 				t.Errorf("%s: the first %d bytes were read", c.name, n)
 			}
 		}
@@ -473,7 +473,7 @@ func TestUnlikeDamage(t *testing.T) {
 			if try(bad) == nil {
 				t.Errorf("%s: byte %d changed was read", c.name, i)
 			}
-			_ = try(reseal(bad)) // another number is one
+			_ = try(check.Reseal(bad)) // another number is one
 		}
 	}
 }

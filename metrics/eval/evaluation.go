@@ -46,6 +46,12 @@ type Evaluation struct {
 
 // New returns an evaluation that has seen no rows.
 func New(s Spec) (*Evaluation, error) {
+	s.binned = s.Labels > 0 && s.Classes == 1 && !slices.ContainsFunc(s.Metrics, s.KeepsScores)
+	return create(s)
+}
+
+// create is New for a spec whose binned is set.
+func create(s Spec) (*Evaluation, error) {
 	if s.Level == 0 {
 		s.Level = metrics.DefaultLevel
 	}
@@ -99,7 +105,7 @@ func New(s Spec) (*Evaluation, error) {
 		if m.Metrics, err = ParseMetrics(MemberMetrics, m.Shape()); err != nil {
 			return nil, err
 		}
-		one, err := New(m)
+		one, err := create(m)
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +142,8 @@ func (e *Evaluation) Members() []*Evaluation { return e.each }
 // MemberMetrics are the metrics for each member of an ensemble.
 const MemberMetrics = "accuracy,nll,brier,ece"
 
-// accumulators returns the accumulators that read the rows.
-func (e *Evaluation) accumulators() (a []metrics.Accumulator) {
+// Accumulators returns what reads the rows, for callers that make a metrics.Pass or metrics.Walker of their own. These set Audit too.
+func (e *Evaluation) Accumulators() (a []metrics.Accumulator) {
 	for i, k := range e.plan.statistics {
 		if k.fed == rows {
 			a = append(a, e.statistics[i].(metrics.Accumulator))

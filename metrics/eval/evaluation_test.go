@@ -2,18 +2,17 @@ package eval
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
@@ -270,26 +269,11 @@ func TestTable(t *testing.T) {
 
 // predictions returns probabilities of n rows, as one score for classes 1.
 func predictions(seed uint64, n, classes int, weighted bool) *metrics.Predictions {
-	r := rand.New(rand.NewPCG(seed, 9))
-	p := &metrics.Predictions{Scores: metrics.Scores{Rows: n, Classes: classes}}
-	for range n {
-		row, sum := make([]float64, classes), 0.0
-		for j := range row {
-			row[j] = math.Exp(2 * r.NormFloat64())
-			sum += row[j]
-		}
-		if classes == 1 {
-			row[0], sum = r.Float64(), 1
-		}
-		for _, v := range row {
-			p.F64 = append(p.F64, v/sum)
-		}
-		p.Labels = append(p.Labels, int32(r.IntN(max(2, classes))))
-		if weighted {
-			p.Weights = append(p.Weights, r.Float64()+0.1)
-		}
-	}
-	return p
+	return testrows.Random(seed, n, classes, weighted)
+}
+
+func normals(seed uint64, n int, weighted bool) *metrics.Predictions {
+	return testrows.Normals(seed, n, weighted)
 }
 
 // source hands out predictions in one chunk.
@@ -372,7 +356,7 @@ func TestRoundTrip(t *testing.T) {
 				if !bytes.Equal(state(t, r), b) || r.SHA256() != e.SHA256() {
 					t.Errorf("%d: the state differs after a round trip", i)
 				}
-				if err := e.Spec.equal(&r.Spec); err != nil {
+				if err := e.Spec.Match(&r.Spec); err != nil {
 					t.Errorf("%d: %v", i, err)
 				}
 				for _, m := range s.Metrics {
@@ -850,35 +834,8 @@ func FuzzEvaluationUnmarshal(f *testing.F) {
 			}
 		}
 		try(b)
-		try(reseal(b))
+		try(check.Reseal(b))
 	})
-}
-
-// reseal puts the checksums of a state right, from the inside out.
-func reseal(b []byte) []byte {
-	const head, tail = 14, 8
-	c := slices.Clone(b)
-	for _, magic := range []string{"cAUD", "cLOS", "cBIN", "cCEL", "cCLS", "cCSC", "cRAT", "cMEA", "cDEC", "cRET", "cOOD", "cUNC", "cDVY", "cKNO", "cINF", "cCRP", "cERR", "cNRM", "cPIT", "cRKH", "cSPR", "rCAL", "rINT", "rQUA", stateMagic, MultilabelMagic} {
-		for at := 0; at+head+tail <= len(c); {
-			i := bytes.Index(c[at:], []byte(magic))
-			if i < 0 || at+i+head+tail > len(c) {
-				break
-			}
-			at += i
-			n := binary.LittleEndian.Uint64(c[at+6:])
-			if at == 0 {
-				n = uint64(len(c) - head - tail)
-				binary.LittleEndian.PutUint64(c[6:], n)
-			}
-			if n <= uint64(len(c)-at-head-tail) {
-				end := at + head + int(n)
-				sum := sha256.Sum256(c[at:end])
-				copy(c[end:], sum[:tail])
-			}
-			at += len(magic)
-		}
-	}
-	return c
 }
 
 // Scores outside [0,1], which unchecked predictions have, are in no cell: an answer over the other rows would be wrong, so there is none.

@@ -49,14 +49,14 @@ func (m Metric) exact() bool {
 }
 
 // RoomError reports that the rows of metrics with the option exact need more memory than Spec.Memory allows.
-type RoomError struct{ says string }
+type RoomError struct{ Reason string }
 
-func (e *RoomError) Error() string { return e.says }
+func (e *RoomError) Error() string { return e.Reason }
 
 // KeepsRows returns the metrics that keep every row and therefore have no state, or "" if there are none.
-func (e *Evaluation) KeepsRows() string { return e.Spec.keepsRows() }
+func (e *Evaluation) KeepsRows() string { return e.Spec.KeepsRows() }
 
-func (s *Spec) keepsRows() string {
+func (s *Spec) KeepsRows() string {
 	var names []string
 	for _, m := range s.Metrics {
 		if s.describe(m).own.index(exactly.name) >= 0 && m.exact() {
@@ -76,7 +76,7 @@ func (e *Evaluation) CheckRows(rows int64) error {
 	if n := e.plan.keep(); e.Remedy != nil && rows <= 1<<58/each/n {
 		remedy = e.Remedy(rows * each * n)
 	}
-	return &RoomError{fmt.Sprintf("%s: %d rows take %d bytes and there is room for %d: %s, or leave exact out", e.KeepsRows(), rows, rows*each, e.plan.most, remedy)}
+	return &RoomError{Reason: fmt.Sprintf("%s: %d rows take %d bytes and there is room for %d: %s, or leave exact out", e.Spec.KeepsRows(), rows, rows*each, e.plan.most, remedy)}
 }
 
 // exactRows returns an evaluation that uses every row in place of cells.

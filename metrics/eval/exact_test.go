@@ -112,7 +112,7 @@ func TestExactRefusals(t *testing.T) {
 	p := predictions(2, 100, 3, false)
 	l := list(t, "calibration_auc(exact),ks,aurc(exact)", 3)
 	e := fill(t, Spec{Classes: 3, Metrics: l}, p)
-	if names := e.KeepsRows(); names != "calibration_auc(exact), aurc(exact)" {
+	if names := e.Spec.KeepsRows(); names != "calibration_auc(exact), aurc(exact)" {
 		t.Error(names)
 	}
 	if _, err := e.AppendBinary(nil); err == nil || !strings.Contains(err.Error(), "are in no state: leave exact out") || e.SHA256() != "" {
@@ -134,12 +134,6 @@ func TestExactRefusals(t *testing.T) {
 		if _, err := ParseMetric(s); err == nil {
 			t.Errorf("%s is no error", s)
 		}
-	}
-	if _, err := NewMultilabel(Spec{Classes: 1, Metrics: list(t, "auroc(exact)", 1)}, 3); err == nil {
-		t.Error("several labels keep rows")
-	}
-	if _, err := NewGroups(Spec{Classes: 1, Metrics: list(t, "auroc(exact)", 1)}, []string{"g"}); err == nil {
-		t.Error("groups keep rows")
 	}
 	// Weights and the caller's scores: it says why not.
 	w := predictions(2, 100, 3, true)

@@ -11,7 +11,7 @@ import (
 // Merge adds the rows of another evaluation with the same spec. Otherwise it returns an error that names the first
 // difference, and changes nothing.
 func (e *Evaluation) Merge(o *Evaluation) error {
-	if err := e.Spec.equal(&o.Spec); err != nil {
+	if err := e.Spec.Match(&o.Spec); err != nil {
 		return err
 	}
 	audit := e.Audit
@@ -58,7 +58,7 @@ func alike(rows, out *metrics.Audit) error {
 	return fmt.Errorf("%w: the out-of-distribution rows have weights, the others have none", metrics.ErrMismatch)
 }
 
-func (s *Spec) equal(o *Spec) error {
+func (s *Spec) Match(o *Spec) error {
 	names := func(l []Metric) string {
 		n := make([]string, len(l))
 		for i, m := range l {

@@ -1,6 +1,8 @@
 package eval
 
-import "github.com/candor-go/candor/metrics"
+import (
+	"github.com/candor-go/candor/metrics"
+)
 
 // Shape holds what must be known about predictions to select metrics.
 type Shape struct {

@@ -29,9 +29,9 @@ type Spec struct {
 	Decided bool            // the predictions have the caller's decisions
 	Scored  bool            // the predictions have confidence scores
 	Seed    uint64          // for random numbers; 0 if no metric draws any
-	labels  int             // number of labels that share Memory; 0 for a single task
-	binned  bool            // bins keep their own sums even where cells could provide them; used for members, which may be many
 	Memory  int64           // bytes shared by the entries of the adaptive class-wise metrics; 0 for no limit, and if there are no such metrics
+	Labels  int             // number of labels that share Memory, as package multilabel sets it; 0 for a single task
+	binned  bool            // bins keep their own sums even where cells could provide them; for members and labels, which may be many
 }
 
 // plan lists the accumulators that the metrics of a spec need, without duplicates.

@@ -12,6 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/ensemble"
+	"github.com/candor-go/candor/metrics/internal/frame"
 	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/metrics/score"
 )
@@ -42,7 +43,7 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
 	if err := e.noState(); err != nil {
 		return dst, err
 	}
-	return e.framed().append(dst)
+	return e.framed().Append(dst)
 }
 
 // WriteTo writes the bytes that AppendBinary appends, with only a part of them in memory at a time.
@@ -50,22 +51,22 @@ func (e *Evaluation) WriteTo(w io.Writer) (int64, error) {
 	if err := e.noState(); err != nil {
 		return 0, err
 	}
-	return e.framed().writeTo(w)
+	return e.framed().WriteTo(w)
 }
 
 // noState returns an error if the evaluation has no state.
 func (e *Evaluation) noState() error {
-	if names := e.KeepsRows(); names != "" {
+	if names := e.Spec.KeepsRows(); names != "" {
 		return fmt.Errorf("metrics %s keep every row and are in no state: leave exact out", names)
 	}
 	return nil
 }
 
 // framed returns the state in pieces: the head, and each accumulator.
-func (e *Evaluation) framed() *framed {
-	f := &framed{magic: stateMagic, version: stateVersion, pieces: []piece{e.appendHead}}
+func (e *Evaluation) framed() *frame.State {
+	f := &frame.State{Magic: stateMagic, Version: stateVersion, Pieces: []frame.Piece{e.appendHead}}
 	for _, acc := range e.states() {
-		f.pieces = append(f.pieces, sized(acc.AppendBinary))
+		f.Pieces = append(f.Pieces, frame.Sized(acc.AppendBinary))
 	}
 	return f
 }
@@ -177,14 +178,11 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 	}
-	if s.keepsRows() != "" {
+	if s.KeepsRows() != "" {
 		return fmt.Errorf("%w: metrics that keep every row are in no state", exact.ErrDamaged)
 	}
 	// Check before allocating, since each bin takes memory, also for the members, which have the bins of the base.
-	most, bins := int64(len(data)/leastCell), int64(0)
-	for _, o := range p.bins {
-		bins += int64(o.Bins)
-	}
+	most, bins := int64(len(data)/leastCell), p.mostBins()
 	if members := int64(s.Members); members > most || bins+members*(1+int64(s.Base.Bins)) > most {
 		return fmt.Errorf("%w: %d members and %d bins in %d bytes", exact.ErrDamaged, members, bins, len(data))
 	}
@@ -210,22 +208,12 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if n.Audit.Decided && !s.Decided || n.Audit.Scored && !s.Scored {
 		return fmt.Errorf("%w: rows with decisions or scores of which the evaluation has none", exact.ErrDamaged)
 	}
-	// Merge what was read into the accumulators of the spec, which reject those with other options.
-	for _, a := range n.states() {
-		if err := a.read(d.Bytes()); err != nil {
-			return err
-		}
-		// Some rules of bins leave rows out.
-		if _, some := a.stored.(*calib.Bins); a.Len() > a.rows || a.Len() < a.rows && !some {
-			return fmt.Errorf("%w: it has %d rows and %d", exact.ErrDamaged, a.Len(), a.rows)
-		}
-	}
-	n.inform()
-	if err := d.Done(); err != nil {
+	if err := n.readStates(d); err != nil {
 		return err
 	}
+	n.inform()
 	// A state has exactly one encoding, since another one with the same meaning would have another checksum.
-	if same, err := n.framed().is(data); err != nil {
+	if same, err := n.framed().Is(data); err != nil {
 		return err
 	} else if !same {
 		return fmt.Errorf("%w: its fields are not spelled as they are written", exact.ErrDamaged)
@@ -237,13 +225,53 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 // leastCell is a lower bound on the bytes of a bin in a state: a count and six sums.
 const leastCell = 128
 
+// mostBins returns the number of bins that have sums of their own.
+func (p *plan) mostBins() (n int64) {
+	for _, o := range p.bins {
+		n += int64(o.Bins)
+	}
+	return n
+}
+
+// LeastState returns a lower bound on the length of what AppendStates appends for these rows, to hold against a length before memory is
+// taken.
+func (e *Evaluation) LeastState() int64 { return leastCell * max(1, e.plan.mostBins()) }
+
+// AppendStates appends the states of the accumulators alone, for a state of several evaluations that share a spec and an audit.
+func (e *Evaluation) AppendStates(dst []byte) (_ []byte, err error) {
+	for _, a := range e.states() {
+		if dst, err = frame.Sized(a.AppendBinary)(dst); err != nil {
+			break
+		}
+	}
+	return dst, err
+}
+
+// ReadStates adds what AppendStates appended to an evaluation without rows, whose Audit the caller has set. After an error the evaluation
+// must not be used.
+func (e *Evaluation) ReadStates(data []byte) error { return e.readStates(exact.NewDec(data)) }
+
+// readStates merges the rest of d into the accumulators of the spec, which reject states with other options.
+func (e *Evaluation) readStates(d *exact.Dec) error {
+	for _, a := range e.states() {
+		if err := a.read(d.Bytes()); err != nil {
+			return err
+		}
+		// Some rules of bins leave rows out.
+		if _, some := a.stored.(*calib.Bins); a.Len() > a.rows || a.Len() < a.rows && !some {
+			return fmt.Errorf("%w: it has %d rows and %d", exact.ErrDamaged, a.Len(), a.rows)
+		}
+	}
+	return d.Done()
+}
+
 // SHA256 returns the checksum of the state, in hexadecimal. It is equal for equal specs and rows. It is "" if there is no
 // state, see KeepsRows.
 func (e *Evaluation) SHA256() string {
-	if e.KeepsRows() != "" {
+	if e.Spec.KeepsRows() != "" {
 		return ""
 	}
-	h, err := e.framed().sha256()
+	h, err := e.framed().SHA256()
 	if err != nil {
 		panic(err)
 	}
@@ -267,7 +295,7 @@ type held struct {
 
 // states returns all accumulators in the order of a state.
 func (e *Evaluation) states() (l []held) {
-	for _, a := range e.accumulators() {
+	for _, a := range e.Accumulators() {
 		l = append(l, held{a, e.Audit.Rows, e.Audit.Classes})
 	}
 	for i, k := range e.plan.statistics {
@@ -279,7 +307,7 @@ func (e *Evaluation) states() (l []held) {
 		}
 	}
 	for _, m := range e.each {
-		for _, a := range m.accumulators() {
+		for _, a := range m.Accumulators() {
 			l = append(l, held{a, e.Audit.Rows, e.Audit.Classes})
 		}
 	}

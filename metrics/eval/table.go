@@ -600,7 +600,7 @@ func classwise(e *Evaluation, m Metric) Value {
 // beyondMemory returns the Value for entries of all classes that were not kept: it gives the bytes they need, the room there
 // is, and what to do: allow more memory, or what besides suggests.
 func (e *Evaluation) beyondMemory(need, room int64, besides string) Value {
-	n, remedy, l := e.plan.keep(), "raise "+setting.Memory.String(), int64(e.Spec.labels)
+	n, remedy, l := e.plan.keep(), "raise "+setting.Memory.String(), int64(e.Spec.Labels)
 	switch {
 	case need > math.MaxInt64/n:
 	case e.Remedy != nil:

@@ -1,4 +1,5 @@
-package eval
+// Package frame writes states that are larger than memory should hold twice: in pieces, with the bytes that exact.Seal gives.
+package frame
 
 import (
 	"bytes"
@@ -11,22 +12,22 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 )
 
-// piece appends a part of a state to dst. Every call appends the same bytes.
-type piece func(dst []byte) ([]byte, error)
+// Piece appends a part of a state to dst. Every call appends the same bytes.
+type Piece func(dst []byte) ([]byte, error)
 
-// framed is a state in pieces; together they form what exact.BeginSeal and EndSeal produce. While it is written, only one
-// piece is in memory at a time, besides small ones that are kept.
-type framed struct {
-	magic   string
-	version uint16
-	pieces  []piece
+// State is a state in pieces. Together they form what exact.BeginSeal and EndSeal produce. While it is written, only one piece is in
+// memory at a time, besides small ones that are kept.
+type State struct {
+	Magic   string
+	Version uint16
+	Pieces  []Piece
 }
 
 // keptPieces limits the bytes of the pieces that are kept. Other pieces are made twice, since all lengths come first.
 const keptPieces = 8 << 20
 
-// sized prefixes a piece with its length.
-func sized(p piece) piece {
+// Sized prefixes a piece with its length.
+func Sized(p Piece) Piece {
 	return func(dst []byte) ([]byte, error) {
 		from := len(dst)
 		dst, err := p(append(dst, make([]byte, 8)...)) // room for the length
@@ -37,10 +38,10 @@ func sized(p piece) piece {
 	}
 }
 
-// append appends the state to dst.
-func (f *framed) append(dst []byte) ([]byte, error) {
-	from, b := len(dst), exact.BeginSeal(dst, f.magic, f.version)
-	for _, p := range f.pieces {
+// Append appends the state to dst.
+func (f *State) Append(dst []byte) ([]byte, error) {
+	from, b := len(dst), exact.BeginSeal(dst, f.Magic, f.Version)
+	for _, p := range f.Pieces {
 		var err error
 		if b, err = p(b); err != nil {
 			return dst, err
@@ -49,10 +50,10 @@ func (f *framed) append(dst []byte) ([]byte, error) {
 	return exact.EndSeal(b, from), nil
 }
 
-// writeTo writes the state to w and returns the number of bytes.
-func (f *framed) writeTo(w io.Writer) (n int64, err error) {
-	kept, all, room := make([][]byte, len(f.pieces)), uint64(0), keptPieces
-	for i, p := range f.pieces {
+// WriteTo writes the state to w and returns the number of bytes.
+func (f *State) WriteTo(w io.Writer) (n int64, err error) {
+	kept, all, room := make([][]byte, len(f.Pieces)), uint64(0), keptPieces
+	for i, p := range f.Pieces {
 		b, err := p(nil)
 		if err != nil {
 			return 0, err
@@ -71,10 +72,10 @@ func (f *framed) writeTo(w io.Writer) (n int64, err error) {
 			n += int64(m)
 		}
 	}
-	head := exact.BeginSeal(nil, f.magic, f.version)
+	head := exact.BeginSeal(nil, f.Magic, f.Version)
 	binary.LittleEndian.PutUint64(head[len(head)-8:], all)
 	write(head)
-	for i, p := range f.pieces {
+	for i, p := range f.Pieces {
 		if kept[i] == nil && err == nil {
 			kept[i], err = p(nil)
 		}
@@ -85,17 +86,17 @@ func (f *framed) writeTo(w io.Writer) (n int64, err error) {
 	return n, err
 }
 
-// sha256 returns the checksum of the state.
-func (f *framed) sha256() (hash.Hash, error) {
+// SHA256 returns the checksum of the state.
+func (f *State) SHA256() (hash.Hash, error) {
 	h := sha256.New()
-	_, err := f.writeTo(h)
+	_, err := f.WriteTo(h)
 	return h, err
 }
 
-// is reports whether the state equals data.
-func (f *framed) is(data []byte) (bool, error) {
+// Is reports whether the state equals data.
+func (f *State) Is(data []byte) (bool, error) {
 	c := comparer(data)
-	_, err := f.writeTo(&c)
+	_, err := f.WriteTo(&c)
 	if err == errUnlike {
 		return false, nil
 	}

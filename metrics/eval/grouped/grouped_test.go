@@ -1,29 +1,32 @@
-package eval
+package grouped_test
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/grouped"
 )
 
-// groupedSource yields predictions in chunks of this many rows; group gives the group of each row.
-type groupedSource struct {
+// source yields predictions in chunks of this many rows; group gives the group of each row.
+type source struct {
 	p     *metrics.Predictions
 	size  int
 	group func(i int) int32
 	at    int
 }
 
-func (s *groupedSource) Next() (*metrics.Chunk, error) {
+func (s *source) Next() (*metrics.Chunk, error) {
 	p := s.p
 	if s.at >= p.Rows {
 		return nil, io.EOF
@@ -53,21 +56,20 @@ func (s *groupedSource) Next() (*metrics.Chunk, error) {
 	return c, nil
 }
 
-// normals are rows of mean, standard deviation and observed number.
-func normals(seed uint64, n int, weighted bool) *metrics.Predictions {
-	r := rand.New(rand.NewPCG(seed, 4))
-	p := &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{Rows: n, Classes: 3}}
-	for range n {
-		m, sd := 10*r.NormFloat64(), math.Exp(r.NormFloat64())
-		p.F64 = append(p.F64, m, sd, m+1.3*sd*r.NormFloat64())
-		if weighted {
-			p.Weights = append(p.Weights, float64(r.IntN(3)))
-		}
+// alone returns the evaluation of rows without groups.
+func alone(t testing.TB, s eval.Spec, p *metrics.Predictions) *eval.Evaluation {
+	t.Helper()
+	e, err := eval.New(s)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return p
+	if err := e.Add(p, nil); err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
-func groupState(t testing.TB, g *Groups) []byte {
+func stateOf(t testing.TB, g encoding.BinaryAppender) []byte {
 	t.Helper()
 	b, err := g.AppendBinary(nil)
 	if err != nil {
@@ -76,20 +78,20 @@ func groupState(t testing.TB, g *Groups) []byte {
 	return b
 }
 
-// TestGroups: the whole is, to the byte, the evaluation without groups, and each group that of its rows alone, whatever the chunks, the
+// TestWhole: the whole is, to the byte, the evaluation without groups, and each group that of its rows alone, whatever the chunks, the
 // threads and the order in which groups come.
-func TestGroups(t *testing.T) {
+func TestWhole(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		spec    Spec
+		spec    eval.Spec
 		p       *metrics.Predictions
 		metrics string
 	}{
-		{"binary", Spec{Classes: 1}, predictions(1, 900, 1, false), "all"},
-		{"classes", Spec{Classes: 4}, predictions(2, 700, 4, true), "all"},
-		{"normals", Spec{Classes: 3, Kind: metrics.Normals, Seed: 3}, normals(3, 1000, true), "all"},
+		{"binary", eval.Spec{Classes: 1}, testrows.Random(1, 900, 1, false), "all"},
+		{"classes", eval.Spec{Classes: 4}, testrows.Random(2, 700, 4, true), "all"},
+		{"normals", eval.Spec{Classes: 3, Kind: metrics.Normals, Seed: 3}, testrows.Normals(3, 1000, true), "all"},
 	} {
-		list, err := ParseMetrics(c.metrics, c.spec.Shape())
+		list, err := eval.ParseMetrics(c.metrics, c.spec.Shape())
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
@@ -97,37 +99,37 @@ func TestGroups(t *testing.T) {
 		const groups = 7
 		of := func(i int) int32 { return int32(i * i % 11 % groups) }
 		values := func(g int32) []string { return []string{strconv.Itoa(int(g) * 5), "all"} }
-		want := state(t, fill(t, c.spec, c.p))
+		want := stateOf(t, alone(t, c.spec, c.p))
 		var first []byte
 		for _, size := range []int{1, 64, 333, 5000} {
 			for _, threads := range []int{1, 3} {
 				if !check.Full() && threads != 1+size%2*2 {
 					continue
 				}
-				g, err := NewGroups(c.spec, []string{"site", "what"})
+				g, err := grouped.New(c.spec, []string{"site", "what"})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := g.AddSource(&groupedSource{p: c.p, size: size, group: of}, values, &metrics.Options{Threads: threads}); err != nil {
+				if err := g.AddSource(&source{p: c.p, size: size, group: of}, values, &metrics.Options{Threads: threads}); err != nil {
 					t.Fatal(c.name, err)
 				}
-				if !bytes.Equal(state(t, g.Whole()), want) {
+				if !bytes.Equal(stateOf(t, g.Whole()), want) {
 					t.Errorf("%s: the whole is not the evaluation of all rows (chunks of %d, %d threads)", c.name, size, threads)
 				}
-				b := groupState(t, g)
+				b := stateOf(t, g)
 				if first == nil {
 					first = b
 				}
 				if !bytes.Equal(first, b) {
 					t.Errorf("%s: the groups depend on chunks (%d) or threads (%d)", c.name, size, threads)
 				}
-				var again Groups
-				if err := again.UnmarshalBinary(b); err != nil || !bytes.Equal(groupState(t, &again), b) {
+				var again grouped.Evaluation
+				if err := again.UnmarshalBinary(b); err != nil || !bytes.Equal(stateOf(t, &again), b) {
 					t.Errorf("%s: a state read is another: %v", c.name, err)
 				}
 			}
 		}
-		var g Groups
+		var g grouped.Evaluation
 		if err := g.UnmarshalBinary(first); err != nil {
 			t.Fatal(err)
 		}
@@ -148,15 +150,15 @@ func TestGroups(t *testing.T) {
 					}
 				}
 			}
-			alone := fill(t, c.spec, &q)
-			if alone.Audit.Rows != e.Audit.Rows {
-				t.Errorf("%s: group %v has %d rows, want %d", c.name, e.Values, e.Audit.Rows, alone.Audit.Rows)
+			want := alone(t, c.spec, &q)
+			if want.Audit.Rows != e.Audit.Rows {
+				t.Errorf("%s: group %v has %d rows, want %d", c.name, e.Values, e.Audit.Rows, want.Audit.Rows)
 			}
 			if c.p.Weights == nil {
 				continue
 			}
-			alone.Audit.Absent = e.Audit.Absent
-			if !bytes.Equal(state(t, alone), state(t, e.Evaluation)) {
+			want.Audit.Absent = e.Audit.Absent
+			if !bytes.Equal(stateOf(t, want), stateOf(t, e.Evaluation)) {
 				t.Errorf("%s: group %v is not the evaluation of its rows", c.name, e.Values)
 			}
 		}
@@ -164,8 +166,8 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%s: groups %v", c.name, seen)
 		}
 		// Halves merge to the whole.
-		half := func(from, to int) *Groups {
-			h, err := NewGroups(c.spec, []string{"site", "what"})
+		half := func(from, to int) *grouped.Evaluation {
+			h, err := grouped.New(c.spec, []string{"site", "what"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +180,7 @@ func TestGroups(t *testing.T) {
 					}
 				}
 			}
-			if err := h.AddSource(&groupedSource{p: &q, size: 100, group: of}, values, nil); err != nil {
+			if err := h.AddSource(&source{p: &q, size: 100, group: of}, values, nil); err != nil {
 				t.Fatal(err)
 			}
 			return h
@@ -189,34 +191,34 @@ func TestGroups(t *testing.T) {
 		}
 		if c.p.Weights != nil {
 			h := a.Whole()
-			all := fill(t, c.spec, c.p)
+			all := alone(t, c.spec, c.p)
 			h.Audit.Absent = all.Audit.Absent
-			if !bytes.Equal(state(t, h), state(t, all)) {
+			if !bytes.Equal(stateOf(t, h), stateOf(t, all)) {
 				t.Errorf("%s: halves do not merge to the whole", c.name)
 			}
 		}
 	}
 }
 
-func lastOf(l []Group, i int) int {
+func lastOf(l []grouped.Group, i int) int {
 	n, _ := strconv.Atoi(l[i-1].Values[0])
 	return n
 }
 
-func TestGroupsRefuse(t *testing.T) {
-	spec := Spec{Classes: 3, Kind: metrics.Normals}
-	spec.Metrics, _ = ParseMetrics("default", spec.Shape())
-	p := normals(1, 1200, false)
+func TestRefuse(t *testing.T) {
+	spec := eval.Spec{Classes: 3, Kind: metrics.Normals}
+	spec.Metrics, _ = eval.ParseMetrics("default", spec.Shape())
+	p := testrows.Normals(1, 1200, false)
 	p.F64[3*700+1] = -1
 	p.F64[3*30+2] = math.NaN()
 	p.F64[3*31+2] = math.Inf(1)
 	one := func(g int32) []string { return []string{fmt.Sprint(g)} }
-	g, err := NewGroups(spec, []string{"site"})
+	g, err := grouped.New(spec, []string{"site"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := groupState(t, g)
-	err = g.AddSource(&groupedSource{p: p, size: 50, group: func(i int) int32 { return int32(i % 3) }}, one, &metrics.Options{Threads: 2})
+	before := stateOf(t, g)
+	err = g.AddSource(&source{p: p, size: 50, group: func(i int) int32 { return int32(i % 3) }}, one, &metrics.Options{Threads: 2})
 	var d *metrics.DataError
 	if !errors.As(err, &d) || d.Rows != 1200 || len(d.Faults) != 2 || d.Faults[0].Row != 30 || d.Faults[0].Count != 2 || d.Faults[1].Row != 700 {
 		t.Errorf("%v", err)
@@ -224,33 +226,40 @@ func TestGroupsRefuse(t *testing.T) {
 	if s := fmt.Sprint(err); !strings.Contains(s, "row 30, column 2: observed value is NaN") || !strings.Contains(s, "row 700, column 1: standard deviation is -1") {
 		t.Errorf("the error does not say of what the rows are: %v", err)
 	}
-	if !bytes.Equal(groupState(t, g), before) {
+	if !bytes.Equal(stateOf(t, g), before) {
 		t.Error("an error changed the groups")
 	}
-	if err := g.AddSource(&groupedSource{p: p, size: 50, group: func(i int) int32 { return int32(i % 3) }}, one, &metrics.Options{Drop: true}); err != nil {
+	if err := g.AddSource(&source{p: p, size: 50, group: func(i int) int32 { return int32(i % 3) }}, one, &metrics.Options{Drop: true}); err != nil {
 		t.Fatal(err)
 	}
 	if a := g.Whole().Audit; a.Rows != 1197 || a.Dropped != 3 {
 		t.Error(a)
 	}
-	err = g.AddSource(&groupedSource{p: normals(1, 1200, false), size: 5000, group: func(i int) int32 { return int32(i) }}, one, nil)
+	err = g.AddSource(&source{p: testrows.Normals(1, 1200, false), size: 5000, group: func(i int) int32 { return int32(i) }}, one, nil)
 	if err == nil || !strings.Contains(err.Error(), "by site rows are in more than 1000 groups") {
 		t.Error(err)
 	}
-	other, err := NewGroups(spec, []string{"place"})
+	other, err := grouped.New(spec, []string{"place"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := g.Merge(other); !errors.Is(err, metrics.ErrMismatch) {
 		t.Error(err)
 	}
-	if _, err := NewGroups(spec, nil); err == nil {
+	exact, err := eval.ParseMetrics("auroc(exact)", eval.Shape{Classes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := grouped.New(eval.Spec{Classes: 1, Metrics: exact}, []string{"g"}); err == nil {
+		t.Error("groups keep rows")
+	}
+	if _, err := grouped.New(spec, nil); err == nil {
 		t.Error("groups by no column")
 	}
 	for i := range before {
 		b := bytes.Clone(before)
 		b[i] ^= 1
-		if err := new(Groups).UnmarshalBinary(b); err == nil {
+		if err := new(grouped.Evaluation).UnmarshalBinary(b); err == nil {
 			t.Fatalf("byte %d changed, and read", i)
 		}
 	}

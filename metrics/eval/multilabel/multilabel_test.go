@@ -1,4 +1,4 @@
-package eval_test
+package multilabel_test
 
 import (
 	"bytes"
@@ -11,9 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/multilabel"
 )
 
 // tagged holds rows of several labels in memory, as a LabelSource with chunks of this many rows.
@@ -130,9 +132,9 @@ func tagSpec(t testing.TB, list string, kind metrics.Kind) eval.Spec {
 	return eval.Spec{Classes: 1, Kind: kind, Metrics: l}
 }
 
-func ofTagged(t testing.TB, spec eval.Spec, labels int, o *metrics.Options, parts ...*tagged) *eval.Multilabel {
+func ofTagged(t testing.TB, spec eval.Spec, labels int, o *metrics.Options, parts ...*tagged) *multilabel.Evaluation {
 	t.Helper()
-	m, err := eval.NewMultilabel(spec, labels)
+	m, err := multilabel.New(spec, labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +153,8 @@ func same(a, b eval.Value) bool {
 	return eq(a.Value, b.Value) && eq(a.Interval.Low, b.Interval.Low) && eq(a.Interval.High, b.Interval.High) && a.Reason == b.Reason && eq(a.Bound, b.Bound)
 }
 
-// TestMultilabelIsBinary: every label is what an evaluation of its column alone is, of any type, kind and layout, for any threads.
-func TestMultilabelIsBinary(t *testing.T) {
+// TestIsBinary: every label is what an evaluation of its column alone is, of any type, kind and layout, for any threads.
+func TestIsBinary(t *testing.T) {
 	for _, c := range []struct {
 		rows, labels int
 		kind         metrics.Kind
@@ -224,7 +226,7 @@ func TestMultilabelIsBinary(t *testing.T) {
 				}
 			}
 		}
-		var back eval.Multilabel
+		var back multilabel.Evaluation
 		if err := back.UnmarshalBinary(first); err != nil {
 			t.Fatal(err)
 		}
@@ -234,8 +236,8 @@ func TestMultilabelIsBinary(t *testing.T) {
 	}
 }
 
-// TestMultilabelMerges: however rows are divided, and in any order parts are merged, the state is one.
-func TestMultilabelMerges(t *testing.T) {
+// TestMerges: however rows are divided, and in any order parts are merged, the state is one.
+func TestMerges(t *testing.T) {
 	for _, list := range []string{"default,auroc", "nll,ece"} {
 		spec := tagSpec(t, list, metrics.Probs)
 		s := newTagged(3, 500, 6)
@@ -256,7 +258,7 @@ func TestMultilabelMerges(t *testing.T) {
 				t.Fatal("what is merged has changed")
 			}
 		}
-		for _, m := range []*eval.Multilabel{all, merged} {
+		for _, m := range []*multilabel.Evaluation{all, merged} {
 			got, err := m.AppendBinary(nil)
 			if err != nil {
 				t.Fatal(err)
@@ -275,7 +277,7 @@ func TestMultilabelMerges(t *testing.T) {
 	}
 	m := ofTagged(t, tagSpec(t, "nll", metrics.Probs), 6, nil, newTagged(3, 50, 6))
 	sha := m.SHA256()
-	for _, o := range []*eval.Multilabel{
+	for _, o := range []*multilabel.Evaluation{
 		ofTagged(t, tagSpec(t, "nll", metrics.Probs), 5, nil, newTagged(3, 50, 5)),
 		ofTagged(t, tagSpec(t, "brier", metrics.Probs), 6, nil),
 		ofTagged(t, tagSpec(t, "nll", metrics.Logits), 6, nil, &tagged{rows: 1, labels: 6, kind: metrics.Logits, scores: make([]float64, 6),
@@ -287,8 +289,8 @@ func TestMultilabelMerges(t *testing.T) {
 	}
 }
 
-// TestMultilabelBadRows: a row that is bad in one label is used in none.
-func TestMultilabelBadRows(t *testing.T) {
+// TestBadRows: a row that is bad in one label is used in none.
+func TestBadRows(t *testing.T) {
 	s := newTagged(9, 300, 20)
 	s.weights = nil
 	good := *s
@@ -381,20 +383,20 @@ func TestMacro(t *testing.T) {
 		{[]eval.Value{inf, {Value: 1}}, math.Inf(1), 2, "labels share rows"},
 		{[]eval.Value{inf, {Value: math.Inf(-1)}}, math.NaN(), 2, "labels have infinite values of both signs"},
 	} {
-		got := eval.MacroOf(c.l)
+		got := multilabel.MacroOf(c.l)
 		if !same(got, eval.Value{Value: c.v, Interval: metrics.NoInterval(), Reason: got.Reason, Bound: got.Bound}) || got.Count != c.count || !strings.HasPrefix(got.Reason, c.why) {
 			t.Errorf("%+v of %+v", got, c)
 		}
 	}
 }
 
-func TestMultilabelRefuses(t *testing.T) {
+func TestRefuses(t *testing.T) {
 	spec := tagSpec(t, "default,auroc", metrics.Probs)
 	spec.Memory = 5 * 3 << 20
-	if _, err := eval.NewMultilabel(spec, 5); err != nil {
+	if _, err := multilabel.New(spec, 5); err != nil {
 		t.Error(err)
 	}
-	if _, err := eval.NewMultilabel(spec, 6); err == nil || !strings.Contains(err.Error(), "auroc keep the distinct scores of each of 6 labels") || strings.Contains(err.Error(), "nll") {
+	if _, err := multilabel.New(spec, 6); err == nil || !strings.Contains(err.Error(), "auroc keep the distinct scores of each of 6 labels") || strings.Contains(err.Error(), "nll") {
 		t.Error(err)
 	}
 	for _, change := range []func(s *eval.Spec) int{
@@ -406,7 +408,7 @@ func TestMultilabelRefuses(t *testing.T) {
 		func(s *eval.Spec) int { s.Level = 2; return 3 },
 	} {
 		s := tagSpec(t, "nll", metrics.Probs)
-		if _, err := eval.NewMultilabel(s, change(&s)); err == nil {
+		if _, err := multilabel.New(s, change(&s)); err == nil {
 			t.Errorf("%+v is taken", s)
 		}
 	}
@@ -429,7 +431,7 @@ func TestMultilabelRefuses(t *testing.T) {
 	}
 }
 
-func TestMultilabelStateRefusesDamage(t *testing.T) {
+func TestStateRefusesDamage(t *testing.T) {
 	state, err := ofTagged(t, tagSpec(t, "nll,ece,auroc", metrics.Probs), 3, nil, newTagged(2, 40, 3)).AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -437,20 +439,20 @@ func TestMultilabelStateRefusesDamage(t *testing.T) {
 	for i := 0; i < len(state); i += 1 + len(state)/500 {
 		b := bytes.Clone(state)
 		b[i] ^= 1
-		if new(eval.Multilabel).UnmarshalBinary(b) == nil || new(eval.Multilabel).UnmarshalBinary(state[:i]) == nil {
+		if new(multilabel.Evaluation).UnmarshalBinary(b) == nil || new(multilabel.Evaluation).UnmarshalBinary(state[:i]) == nil {
 			t.Fatalf("byte %d may be damaged", i)
 		}
 	}
 	// With the checksum right: no panic, and what is read is written so again.
-	_, payload, _, err := exact.Open(eval.MultilabelMagic, state)
+	_, payload, _, err := exact.Open(multilabel.Magic, state)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := 0; i < len(payload); i += 1 + len(payload)/500 {
 		b := bytes.Clone(payload)
 		b[i] ^= 4
-		b = exact.Seal(eval.MultilabelMagic, 1, b)
-		var m eval.Multilabel
+		b = exact.Seal(multilabel.Magic, 1, b)
+		var m multilabel.Evaluation
 		if m.UnmarshalBinary(b) == nil {
 			if again, err := m.AppendBinary(nil); err != nil || !bytes.Equal(again, b) {
 				t.Fatalf("byte %d: read, and written otherwise", i)
@@ -459,5 +461,45 @@ func TestMultilabelStateRefusesDamage(t *testing.T) {
 	}
 	if err := new(eval.Evaluation).UnmarshalBinary(state); !errors.Is(err, exact.ErrMagic) {
 		t.Error(err)
+	}
+}
+
+// TestResealedStates: a state whose checksums are right, though a bit is not what was written, is refused, or it answers.
+func TestResealedStates(t *testing.T) {
+	c := &metrics.LabelChunk{}
+	c.Rows, c.Classes = 12, 2
+	for i := range 24 {
+		c.F64 = append(c.F64, float64(i*37%64)/64)
+		c.Labels = append(c.Labels, int32(i*i%5%2))
+	}
+	m, err := multilabel.New(tagSpec(t, "accuracy,nll,ece,auroc,ks,aurc", metrics.Probs), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.AddSource(&tags{c}, nil); err != nil {
+		t.Fatal(err)
+	}
+	b, err := m.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.ResealedCells(t, b, func(b []byte) error {
+		m := new(multilabel.Evaluation)
+		if err := m.UnmarshalBinary(b); err != nil {
+			return err
+		}
+		for j := range m.Labels {
+			e := m.Label(j)
+			for _, of := range e.Spec.Metrics {
+				e.Value(of)
+			}
+		}
+		return nil
+	})
+}
+
+func TestKeepsRows(t *testing.T) {
+	if _, err := multilabel.New(tagSpec(t, "auroc(exact)", metrics.Probs), 3); err == nil {
+		t.Error("several labels keep rows")
 	}
 }
