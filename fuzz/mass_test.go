@@ -86,33 +86,35 @@ func FuzzEqualMass(f *testing.F) {
 		slices.Sort(kept)
 		sameBits(t, "EqualMass", func() []uint64 {
 			b := parallel.EqualMass(slices.Clone(keys), bins, threshold, 2)
-			if b.N != int64(len(kept)) || b.Out != int64(out) || b.N+b.Below+b.Out != int64(len(x)) {
-				t.Fatalf("%d kept, %d below, %d outside: of %d", b.N, b.Below, b.Out, len(x))
+			if b.Count() != int64(len(kept)) || b.Outside() != int64(out) || b.Count()+b.Below()+b.Outside() != int64(len(x)) {
+				t.Fatalf("%d kept, %d below, %d outside: of %d", b.Count(), b.Below(), b.Outside(), len(x))
 			}
-			for i, r := range parallel.Ranks(len(kept), bins) {
-				if p, _ := kernel.HitScore(kept[r]); b.Edges[i] != p {
-					t.Fatalf("edge %d of %d bins is %v, want %v", i, bins, b.Edges[i], p)
+			edges := b.Edges()
+			for j, e := range edges {
+				rank := min(int(math.RoundToEven(float64(j+1)*(float64(len(kept))/float64(bins)))), len(kept)-1)
+				if p, _ := kernel.HitScore(kept[rank]); e != p {
+					t.Fatalf("edge %d of %d bins is %v, want %v", j, bins, e, p)
 				}
 			}
-			bits := appendBits(nil, math.Float64bits, b.Edges...)
+			bits := appendBits(nil, math.Float64bits, edges...)
 			at := 0
-			for i := range b.Cells {
+			for i := range b.Len() {
 				from, p, y := at, 0.0, int64(0)
 				for ; at < len(kept); at++ {
 					score, h := kernel.HitScore(kept[at])
-					if i < len(b.Edges) && score >= b.Edges[i] {
+					if i < len(edges) && score >= edges[i] {
 						break
 					}
 					p, y = p+score, y+int64(h)
 				}
-				c := &b.Cells[i]
-				if c.N != int64(at-from) || c.Y.Float64() != float64(y) || math.Abs(c.P.Float64()-p) > 1e-9 {
-					t.Fatalf("bin %d of %d: %d scores, %v hits, sum %v; want %d, %d, %v",
-						i, bins, c.N, c.Y.Float64(), c.P.Float64(), at-from, y, p)
+				c := b.Bin(i)
+				if c.Count != int64(at-from) || c.Events != y || math.Abs(c.Scores-p) > 1e-9 {
+					t.Fatalf("bin %d of %d: %d scores, %d hits, sum %v; want %d, %d, %v",
+						i, bins, c.Count, c.Events, c.Scores, at-from, y, p)
 				}
-				bits = append(bits, uint64(c.N), math.Float64bits(c.PP.Float64()), math.Float64bits(c.PY.Float64()))
+				bits = append(bits, uint64(c.Count), uint64(c.Events), math.Float64bits(c.Scores))
 			}
-			return bits
+			return append(bits, math.Float64bits(b.ECE()))
 		})
 	})
 }

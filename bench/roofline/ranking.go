@@ -64,7 +64,7 @@ func sortScores(d *desk, threads int) {
 
 // equalMass makes 15 bins of equal mass of scores with outcomes.
 func equalMass(d *desk, threads int) {
-	if b := parallel.EqualMassF32(d.x, d.hit, 15, -1, threads); int(b.N) != len(d.x) {
+	if b := parallel.EqualMassF32(d.x, d.hit, 15, -1, threads); int(b.Count()) != len(d.x) {
 		panic("roofline: some of its own scores are in no bin")
 	}
 }

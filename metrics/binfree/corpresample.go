@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/draw"
+	"github.com/candor-go/candor/metrics/internal/pool"
 	"github.com/candor-go/candor/metrics/internal/reason"
-	"github.com/candor-go/candor/metrics/parallel"
 )
 
 // The first random stream of each kind of replicates.
@@ -22,7 +22,7 @@ const (
 // replicate runs the replicates; number i uses stream first + i. newWorker is called once per thread.
 func replicate(o *metrics.Resampling, first uint64, newWorker func() func(i int, s *draw.Source)) {
 	opt := o.OrDefault()
-	parallel.Each(opt.Threads, opt.Replicates, func() func(int) {
+	pool.Each(opt.Threads, opt.Replicates, func() func(int) {
 		do := newWorker()
 		return func(i int) { do(i, draw.New(opt.Seed, first+uint64(i))) }
 	})

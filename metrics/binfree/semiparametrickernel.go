@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/kernel"
-	"github.com/candor-go/candor/metrics/parallel"
+	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
 // kernelSmoother gives each score p the frequency p plus the mean of y - q over the rows of the other folds, weighted by
@@ -107,7 +107,7 @@ func (k *kernelSmoother) fit(h float64, c []float64) {
 		k.rows = append(k.rows, rows)
 	}
 	n := len(k.place)
-	parallel.Each(k.o.Threads, (n+boxesAtOnce-1)/boxesAtOnce, func() func(int) {
+	pool.Each(k.o.Threads, (n+boxesAtOnce-1)/boxesAtOnce, func() func(int) {
 		w := newKernelWorker(k)
 		return func(task int) { w.fit(task*boxesAtOnce, min(n, (task+1)*boxesAtOnce), c) }
 	})

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/candor-go/candor/metrics/internal/pool"
 	"github.com/candor-go/candor/metrics/internal/spline"
-	"github.com/candor-go/candor/metrics/parallel"
 )
 
 // splines fits splines to y - p on all folds but one, for each s, and returns the sums of squared errors on the held-out
@@ -13,7 +13,7 @@ import (
 func (d *folded) splines(o *SemiparametricOptions, s []float64, c []float64) ([]float64, error) {
 	errs := make([][]float64, d.folds)
 	failed := make([]error, d.folds)
-	parallel.Each(o.Threads, d.folds, func() func(int) {
+	pool.Each(o.Threads, d.folds, func() func(int) {
 		var at, value []float64
 		var test []int32
 		return func(fold int) {

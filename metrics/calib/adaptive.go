@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/order"
 	"github.com/candor-go/candor/metrics/internal/tally"
-	"github.com/candor-go/candor/metrics/parallel"
 )
 
 var (
@@ -89,7 +89,7 @@ func (o *GeneralOptions) partition(s scores, rows int, t metrics.DType) (*Partit
 	}
 	// Where scores are selected and not sorted, nothing else is different.
 	if !weighted && o.Binning < SweepMass && o.EdgeRule == OrderStatistic && o.Side == kernel.LeftClosed {
-		if b := parallel.EqualMassF64(s.p, s.y, count, -1, o.Data.Threads); b.Out == 0 {
+		if b := order.EqualMassF64(s.p, s.y, count, -1, o.Data.Threads); b.Out == 0 {
 			p := o.adopt(b)
 			p.lost = lost
 			return p, nil
@@ -224,7 +224,7 @@ func (c *cutter) mass(bins int) {
 // weight as there would be without.
 func (c *cutter) ranks(bins int) []int {
 	n := len(c.p)
-	ranks := parallel.Ranks(n, bins)
+	ranks := order.Ranks(n, bins)
 	if c.w == nil {
 		return ranks
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
-	"github.com/candor-go/candor/metrics/parallel"
+	"github.com/candor-go/candor/metrics/internal/order"
+	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
 // keeper is what ClassScores keeps of entries, as keys of either size.
@@ -19,8 +20,8 @@ type keeper interface {
 	merge(o keeper)
 	drop()
 	// each calls use with the bins of each class, on any number of goroutines, and each of them with bins of its own.
-	each(bins int, use func(class int, b *parallel.Bins))
-	class(class, bins int) *parallel.Bins
+	each(bins int, use func(class int, b *order.Bins))
+	class(class, bins int) *order.Bins
 	// eachSorted calls use with the sorted entries of each class in the same way.
 	eachSorted(use func(class int, o cells.Ordered))
 	encode(dst []byte) []byte
@@ -469,10 +470,10 @@ func (c *keyColumns[K]) together() int {
 	return min(max(usual/size, 4), most, c.k.width)
 }
 
-func (k *keptKeys[K]) each(bins int, use func(class int, b *parallel.Bins)) {
+func (k *keptKeys[K]) each(bins int, use func(class int, b *order.Bins)) {
 	lists := k.byClass()
 	n := k.columns().together()
-	parallel.Each(0, (k.width+n-1)/n, func() func(int) {
+	pool.Each(0, (k.width+n-1)/n, func() func(int) {
 		c := k.columns()
 		var m massBinner[K]
 		return func(task int) {
@@ -484,7 +485,7 @@ func (k *keptKeys[K]) each(bins int, use func(class int, b *parallel.Bins)) {
 	})
 }
 
-func (k *keptKeys[K]) class(class, bins int) *parallel.Bins {
+func (k *keptKeys[K]) class(class, bins int) *order.Bins {
 	var m massBinner[K]
 	return m.bins(&k.columns().of(class, 1, k.only(class))[0], bins)
 }

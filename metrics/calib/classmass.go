@@ -8,8 +8,8 @@ import (
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/internal/order"
 	"github.com/candor-go/candor/metrics/internal/tally"
-	"github.com/candor-go/candor/metrics/parallel"
 )
 
 // ACE returns the adaptive calibration error, in [0,1], 0 is best: the mean over all classes of each one's ECE over so
@@ -39,7 +39,7 @@ func (s *ClassScores) mean(bins int, of func(p *Partition) float64) float64 {
 		return math.NaN()
 	}
 	each := make([]float64, s.width)
-	s.kept.each(bins, func(class int, b *parallel.Bins) {
+	s.kept.each(bins, func(class int, b *order.Bins) {
 		if b.N > 0 {
 			each[class] = of(&Partition{cells: b.Cells, weighted: s.seen.Weighted})
 		}
@@ -76,7 +76,7 @@ func (s *ClassScores) Class(class, bins int) *Partition {
 	case bins < 1:
 		panic(errMassBins)
 	}
-	b := &parallel.Bins{Cells: make([]tally.Cell, bins)}
+	b := &order.Bins{Cells: make([]tally.Cell, bins)}
 	if !s.over() {
 		b = s.kept.class(class, bins)
 	}
@@ -96,19 +96,19 @@ func (s *ClassScores) Class(class, bins int) *Partition {
 
 // massBinner makes bins of equal mass of one column after another.
 type massBinner[K kernel.Key] struct {
-	b     parallel.Bins
-	keys  parallel.Binner[K]
+	b     order.Bins
+	keys  order.Binner[K]
 	order ordering[K]
 }
 
 // bins returns the bins of a column, which are there until it is called again.
-func (m *massBinner[K]) bins(c *keyColumn[K], bins int) *parallel.Bins {
+func (m *massBinner[K]) bins(c *keyColumn[K], bins int) *order.Bins {
 	if c.weights == nil {
 		m.keys.EqualMass(&m.b, c.keys, bins)
 		return &m.b
 	}
 	m.order.sort(c)
-	m.b = parallel.Bins{Edges: edgesOfWeight(c, bins), Cells: make([]tally.Cell, bins), N: int64(len(c.keys))}
+	m.b = order.Bins{Edges: edgesOfWeight(c, bins), Cells: make([]tally.Cell, bins), N: int64(len(c.keys))}
 	bin := 0
 	for i, key := range c.keys {
 		score, hit := kernel.HitScore(key)
@@ -134,7 +134,7 @@ func edgesOfWeight[K kernel.Key](c *keyColumn[K], bins int) []float64 {
 	each.Quo(each, new(big.Rat).SetInt64(int64(n)))
 	edges := make([]float64, 0, bins-1)
 	at := 0 // sum has the weights before it
-	for _, rank := range parallel.Ranks(n, bins) {
+	for _, rank := range order.Ranks(n, bins) {
 		share := new(big.Rat).Mul(each, new(big.Rat).SetInt64(int64(rank)))
 		near, _ := share.Float64()
 		// Rounding keeps the order, so only where both round alike the numbers themselves are compared.

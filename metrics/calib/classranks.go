@@ -2,7 +2,7 @@ package calib
 
 import (
 	"github.com/candor-go/candor/metrics/cells"
-	"github.com/candor-go/candor/metrics/parallel"
+	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
 // EachClass calls use for each class, on any number of goroutines and in any order, with its entries against all others': over the
@@ -21,7 +21,7 @@ func (s *ClassScores) EachClass(use func(class int, o cells.Ordered)) {
 func (k *keptKeys[K]) eachSorted(use func(class int, o cells.Ordered)) {
 	lists := k.byClass()
 	n := k.columns().together()
-	parallel.Each(0, (k.width+n-1)/n, func() func(int) {
+	pool.Each(0, (k.width+n-1)/n, func() func(int) {
 		c := k.columns()
 		var order ordering[K]
 		return func(task int) {

@@ -15,7 +15,7 @@ import (
 	"github.com/candor-go/candor/internal/isa/isatest"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
-	"github.com/candor-go/candor/metrics/parallel"
+	"github.com/candor-go/candor/metrics/internal/order"
 )
 
 func classScores(t testing.TB, p *metrics.Predictions, o calib.ClassScoresOptions, threads int) *calib.ClassScores {
@@ -206,7 +206,7 @@ func plainEdges(x, w []float64, bins int) []float64 {
 	for _, v := range w {
 		all += v
 	}
-	for _, r := range parallel.Ranks(n, bins) {
+	for _, r := range order.Ranks(n, bins) {
 		sum := 0.0
 		for i, v := range w {
 			if sum += v; sum*float64(n) > float64(r)*all {

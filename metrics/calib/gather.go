@@ -6,8 +6,8 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/order"
 	"github.com/candor-go/candor/metrics/internal/tally"
-	"github.com/candor-go/candor/metrics/parallel"
 )
 
 // scores are those of one group of bins, with their outcomes and weights, which may be nil.
@@ -349,7 +349,7 @@ func (g *General) selected(m *matrix, o *GeneralOptions) bool {
 	if o.Above != nil {
 		above = *o.Above
 	}
-	var bins []parallel.Bins
+	var bins []order.Bins
 	n := m.rows
 	if !o.ClassConditional {
 		n *= m.width
@@ -357,17 +357,17 @@ func (g *General) selected(m *matrix, o *GeneralOptions) bool {
 	count := o.count(n, m.rows)
 	switch {
 	case o.ClassConditional && m.f32 != nil:
-		bins = make([]parallel.Bins, m.width)
-		parallel.ClassEqualMassF32(bins, m.f32, m.rows, m.width, m.stride, m.labels, count, above, o.Data.Threads)
+		bins = make([]order.Bins, m.width)
+		order.ClassEqualMassF32(bins, m.f32, m.rows, m.width, m.stride, m.labels, count, above, o.Data.Threads)
 	case o.ClassConditional:
-		bins = make([]parallel.Bins, m.width)
-		parallel.ClassEqualMassF64(bins, m.f64, m.rows, m.width, m.stride, m.labels, count, above, o.Data.Threads)
+		bins = make([]order.Bins, m.width)
+		order.ClassEqualMassF64(bins, m.f64, m.rows, m.width, m.stride, m.labels, count, above, o.Data.Threads)
 	case m.stride != m.width:
 		return false
 	case m.f32 != nil:
-		bins = []parallel.Bins{*parallel.EqualMassF32(m.f32[:n], m.hits(0, m.rows), count, above, o.Data.Threads)}
+		bins = []order.Bins{*order.EqualMassF32(m.f32[:n], m.hits(0, m.rows), count, above, o.Data.Threads)}
 	default:
-		bins = []parallel.Bins{*parallel.EqualMassF64(m.f64[:n], m.hits(0, m.rows), count, above, o.Data.Threads)}
+		bins = []order.Bins{*order.EqualMassF64(m.f64[:n], m.hits(0, m.rows), count, above, o.Data.Threads)}
 	}
 	for i := range bins {
 		if bins[i].Out > 0 {
@@ -381,7 +381,7 @@ func (g *General) selected(m *matrix, o *GeneralOptions) bool {
 }
 
 // adopt returns the partition that bins of equal mass are.
-func (o *GeneralOptions) adopt(b *parallel.Bins) *Partition {
+func (o *GeneralOptions) adopt(b *order.Bins) *Partition {
 	p := &Partition{cells: b.Cells, chosen: true, together: o.Event == AllClasses && !o.ClassConditional}
 	if o.TotalDenominator {
 		p.lost.N = b.Below

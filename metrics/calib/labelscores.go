@@ -7,8 +7,8 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/pool"
 	"github.com/candor-go/candor/metrics/internal/state"
-	"github.com/candor-go/candor/metrics/parallel"
 )
 
 // LabelScores accumulates the probabilities themselves, by the row's label and by class: what a comparison of the rows of two classes
@@ -189,7 +189,7 @@ func (s *LabelScores) EachPair(use func(class, other int, o cells.Ordered)) {
 
 func eachPair[K uint32 | uint64](s *LabelScores, use func(class, other int, o cells.Ordered)) {
 	present := s.present()
-	parallel.Each(0, len(present), func() func(int) {
+	pool.Each(0, len(present), func() func(int) {
 		var order ordering[K]
 		var both []K
 		return func(task int) {

@@ -9,8 +9,8 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/order"
 	"github.com/candor-go/candor/metrics/internal/tally"
-	"github.com/candor-go/candor/metrics/parallel"
 )
 
 // EvenOf returns so many bins of equal width, left-closed with the edges i*(1/bins) and the last one closed, of the rows that c has
@@ -77,7 +77,7 @@ func EqualMassOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 	sums := make([]cells.Sum, bins)
 	p = &Partition{lower: make([]float64, bins), upper: make([]float64, bins),
 		weighted: c.Weighted(), chosen: true}
-	ranks := parallel.Ranks(n, bins)
+	ranks := order.Ranks(n, bins)
 	passed := ranksOfCounts(ranks)
 	if c.Weighted() {
 		passed = ranksOfWeights(ranks, n, &total)

@@ -13,7 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
-	"github.com/candor-go/candor/metrics/parallel"
+	"github.com/candor-go/candor/metrics/internal/order"
 )
 
 func both(t *testing.T, p *metrics.Predictions, bins ...int) (*cells.Cells, []*calib.Bins) {
@@ -85,7 +85,7 @@ func TestEqualMassOfCells(t *testing.T) {
 			}
 			c, _ := both(t, p)
 			for _, bins := range []int{1, 2, 15, 30, 100} {
-				want := parallel.EqualMassF64(p.F64, hit, bins, -1, 1)
+				want := order.EqualMassF64(p.F64, hit, bins, -1, 1)
 				got, bound := calib.EqualMassOf(c, bins)
 				if c.Exact() {
 					if bound != 0 || got.ECE() != want.ECE() {

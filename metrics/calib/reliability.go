@@ -173,13 +173,13 @@ func (c *collector) curve() []Point {
 		}
 		return slide(all, width, n-width)
 	}
-	pool(all)
+	meanOfTies(all)
 	width = max(1, min(width, n))
 	return slide(all, width, n-width+1)
 }
 
-// pool gives the members of each run of equal scores the run's means.
-func pool(all []scored) {
+// meanOfTies gives the members of each run of equal scores the run's means.
+func meanOfTies(all []scored) {
 	for len(all) > 0 {
 		n := 1
 		for n < len(all) && all[n].by == all[0].by {

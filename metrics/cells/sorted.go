@@ -11,8 +11,9 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/order"
+	"github.com/candor-go/candor/metrics/internal/pool"
 	"github.com/candor-go/candor/metrics/internal/tally"
-	"github.com/candor-go/candor/metrics/parallel"
 )
 
 // SortOptions say which scores are sorted and how the rows are read. The zero value is the event by shape, all checks and all threads.
@@ -32,7 +33,7 @@ type SortOptions struct {
 //	one logit or log-probability a row           16.5               24.1
 //	all others, and those of which a row is bad   8.5               16.1
 //
-// besides some 2 MiB and, by more than one thread, what parallel.Sort takes for each. What Into keeps is held too. Pairs, Gaps, Squares
+// besides some 2 MiB and, by more than one thread, what order.Sort takes for each. What Into keeps is held too. Pairs, Gaps, Squares
 // and Each take nothing, and Fit 32 bytes for each pool and for each of every 64th row.
 //
 // A walk takes 64 rows together, by the bits of their outcomes and of the ends of cells. Gaps and the fit look at single rows only
@@ -143,7 +144,7 @@ func (s *Sorted) sortPlain(p *metrics.Predictions, o *metrics.Options) bool {
 		borders = append(borders, border)
 		merge.Unlock()
 	}
-	parallel.SortFrom(s.narrow, s.scratch, s.threads, read, done)
+	order.SortFrom(s.narrow, s.scratch, s.threads, read, done)
 	if !s.keeps {
 		s.scratch = nil
 	}
@@ -211,11 +212,11 @@ func (s *Sorted) sortAny(p *metrics.Predictions, o *SortOptions) error {
 
 // sortLong sorts the keys, of which those of rows that are left out are the largest, and makes their blocks.
 func (s *Sorted) sortLong() {
-	parallel.Sort(s.long, s.longScratch, s.threads)
+	order.Sort(s.long, s.longScratch, s.threads)
 	n, _ := slices.BinarySearch(s.long, math.MaxUint64)
 	s.long = s.long[:n]
 	if s.origin != ofScores {
-		parallel.Sort(s.raw, s.longScratch, s.threads)
+		order.Sort(s.raw, s.longScratch, s.threads)
 		s.raw = s.raw[:n]
 	}
 	if !s.keeps {
@@ -223,7 +224,7 @@ func (s *Sorted) sortLong() {
 	}
 	s.blocks = room(s.blocks, (n+63)/64)
 	var merge sync.Mutex
-	parallel.Each(s.threads, (n+chunkRows-1)/chunkRows, func() func(int) {
+	pool.Each(s.threads, (n+chunkRows-1)/chunkRows, func() func(int) {
 		return func(c int) {
 			variance := uint64(0) // up to 2^49 a row
 			from, to := c*chunkRows, min((c+1)*chunkRows, n)

@@ -40,11 +40,12 @@ func ExampleEqualMass() {
 	keys := make([]uint32, len(scores))
 	kernel.HitKeysF32(keys, scores, hits)
 	b := parallel.EqualMass(keys, 3, 0, 0)
-	for i := range b.Cells {
-		c := &b.Cells[i]
-		fmt.Printf("%d scores, mean %.3f, %.3f of them hits\n", c.N, c.Score(false), c.Frequency(false))
+	for i := range b.Len() {
+		c := b.Bin(i)
+		n := float64(c.Count)
+		fmt.Printf("%d scores, mean %.3f, %.3f of them hits\n", c.Count, c.Scores/n, float64(c.Events)/n)
 	}
-	fmt.Printf("edges %v, ECE %.4f\n", b.Edges, b.ECE())
+	fmt.Printf("edges %v, ECE %.4f\n", b.Edges(), b.ECE())
 	// Output:
 	// 2 scores, mean 0.188, 0.000 of them hits
 	// 3 scores, mean 0.583, 0.667 of them hits
@@ -70,23 +71,4 @@ func ExampleClassEqualMassF32() {
 	}
 	fmt.Printf("%.4f\n", ace)
 	// Output: 0.2167
-}
-
-// The bins of many sets of scores, here one of each class, by goroutines that use their memory again.
-func ExampleBinner() {
-	classes := [][]float64{{0.25, 0.5, 0.75, 1}, {0.125, 0.5, 0.5, 0.875}}
-	hits := [][]uint8{{0, 1, 1, 1}, {0, 0, 1, 1}}
-	ece := make([]float64, len(classes))
-	parallel.Each(0, len(classes), func() func(int) {
-		var binner parallel.Binner[uint64]
-		var b parallel.Bins
-		return func(class int) {
-			keys := make([]uint64, len(classes[class]))
-			kernel.HitKeysF64(keys, classes[class], hits[class])
-			binner.EqualMass(&b, keys, 2)
-			ece[class] = b.ECE()
-		}
-	})
-	fmt.Println(ece)
-	// Output: [0.125 0.0625]
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/draw"
-	"github.com/candor-go/candor/metrics/parallel"
+	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
 // kind is a group of equal rows: those of one cell with one outcome.
@@ -151,7 +151,7 @@ func (r *Ranking) replicates(o *metrics.Resampling) (v [3][]float64) {
 	for k := range v {
 		v[k] = make([]float64, opt.Replicates)
 	}
-	parallel.Each(opt.Threads, opt.Replicates, func() func(int) {
+	pool.Each(opt.Threads, opt.Replicates, func() func(int) {
 		h := u.Sample()
 		return func(i int) {
 			h.Draw(draw.New(opt.Seed, uint64(i)))

@@ -56,3 +56,11 @@ func Share(threads, tasks int, newWorker func(thread int) (do func(task int))) {
 		panic(*r)
 	}
 }
+
+// Each runs the tasks 0..tasks-1 in rising order on this many goroutines, at most one per task; 0 means GOMAXPROCS. Each
+// goroutine calls newWorker once, and calls the result for each of its tasks. A panic of a task is passed on by Each.
+func Each(threads, tasks int, newWorker func() (do func(task int))) {
+	if tasks > 0 {
+		Share(Threads(threads, tasks), tasks, func(int) func(int) { return newWorker() })
+	}
+}

@@ -1,4 +1,4 @@
-package parallel_test
+package order_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/internal/isa/isatest"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
-	"github.com/candor-go/candor/metrics/parallel"
+	"github.com/candor-go/candor/metrics/internal/order"
 	"github.com/candor-go/candor/predictions"
 )
 
@@ -37,7 +37,7 @@ func smallInputs(t *testing.T) map[string]*matrix {
 			Labels []int32
 		}
 	}
-	check.Golden(t, "../../testdata/golden", "gce_small.json.gz", &g)
+	check.Golden(t, "../../../testdata/golden", "gce_small.json.gz", &g)
 	out := map[string]*matrix{}
 	for name, in := range g.Inputs {
 		var two [][]float64
@@ -72,17 +72,17 @@ type rule struct {
 }
 
 // columns returns the bins that a rule makes: those of each class, or of all scores.
-func (m *matrix) columns(r rule) []parallel.Bins {
+func (m *matrix) columns(r rule) []order.Bins {
 	above := r.threshold
 	if m.f32 != nil {
 		above = float64(float32(above)) // what the reference compares with
 	}
 	if r.classwise && !r.maxProb {
-		dst := make([]parallel.Bins, m.classes)
+		dst := make([]order.Bins, m.classes)
 		if m.f32 != nil {
-			parallel.ClassEqualMassF32(dst, m.f32, m.rows, m.classes, m.classes, m.labels, r.bins, above, 2)
+			order.ClassEqualMassF32(dst, m.f32, m.rows, m.classes, m.classes, m.labels, r.bins, above, 2)
 		} else {
-			parallel.ClassEqualMassF64(dst, m.f64, m.rows, m.classes, m.classes, m.labels, r.bins, above, 2)
+			order.ClassEqualMassF64(dst, m.f64, m.rows, m.classes, m.classes, m.labels, r.bins, above, 2)
 		}
 		return dst
 	}
@@ -116,7 +116,7 @@ func (m *matrix) columns(r rule) []parallel.Bins {
 			scores[c], hits[c] = append(scores[c], p), append(hits[c], hit)
 		}
 	}
-	dst := make([]parallel.Bins, n)
+	dst := make([]order.Bins, n)
 	for c := range dst {
 		if m.f32 != nil {
 			narrow, keys := make([]float32, len(scores[c])), make([]uint32, len(scores[c]))
@@ -124,11 +124,11 @@ func (m *matrix) columns(r rule) []parallel.Bins {
 				narrow[i] = float32(p)
 			}
 			kernel.HitKeysF32(keys, narrow, hits[c])
-			dst[c] = *parallel.EqualMass(keys, r.bins, above, 2)
+			dst[c] = *order.EqualMass(keys, r.bins, above, 2)
 		} else {
 			keys := make([]uint64, len(scores[c]))
 			kernel.HitKeysF64(keys, scores[c], hits[c])
-			dst[c] = *parallel.EqualMass(keys, r.bins, above, 2)
+			dst[c] = *order.EqualMass(keys, r.bins, above, 2)
 		}
 	}
 	return dst
@@ -167,7 +167,7 @@ func near(got, want float64) bool {
 func TestGoldenSmall(t *testing.T) {
 	inputs := smallInputs(t)
 	var g struct{ Cases [][]any }
-	check.Golden(t, "../../testdata/golden", "gce_small.json.gz", &g)
+	check.Golden(t, "../../../testdata/golden", "gce_small.json.gz", &g)
 	isatest.Each(t, func(t *testing.T) {
 		n := 0
 		for _, c := range g.Cases {
@@ -202,7 +202,7 @@ func TestGoldenSmall(t *testing.T) {
 func TestGoldenAliases(t *testing.T) {
 	inputs := smallInputs(t)
 	var g struct{ Aliases []map[string]any }
-	check.Golden(t, "../../testdata/golden", "gce_adaptive.json.gz", &g)
+	check.Golden(t, "../../../testdata/golden", "gce_adaptive.json.gz", &g)
 	ace := func(threshold float64, bins int) rule {
 		return rule{classwise: true, threshold: threshold, norm: "l1", bins: bins}
 	}
@@ -242,19 +242,19 @@ func TestGoldenEdges(t *testing.T) {
 			Counts []int64   `json:"counts_um"`
 		} `json:"adaptive_bins"`
 	}
-	check.Golden(t, "../../testdata/golden", "gce_adaptive.json.gz", &g)
+	check.Golden(t, "../../../testdata/golden", "gce_adaptive.json.gz", &g)
 	if len(g.Cases) < 20 {
 		t.Fatalf("only %d cases", len(g.Cases))
 	}
 	isatest.Each(t, func(t *testing.T) {
 		for _, c := range g.Cases {
 			x := g.Predictions[c.Name]
-			if got := parallel.EdgesF64(x, c.Bins, 1); !slices.Equal(got, c.Edges) {
+			if got := order.EdgesF64(x, c.Bins, 1); !slices.Equal(got, c.Edges) {
 				t.Errorf("%s, %d bins: %v, want %v", c.Name, c.Bins, got, c.Edges)
 			}
 			keys := make([]uint64, len(x))
 			kernel.HitKeysF64(keys, x, make([]uint8, len(x)))
-			b := parallel.EqualMass(keys, c.Bins, -1, 1)
+			b := order.EqualMass(keys, c.Bins, -1, 1)
 			if !slices.Equal(b.Edges, c.Edges) {
 				t.Errorf("%s, %d bins: %v, want %v", c.Name, c.Bins, b.Edges, c.Edges)
 			}
@@ -281,7 +281,7 @@ func TestGoldenBig(t *testing.T) {
 			Result              float64
 		}
 	}
-	check.Golden(t, "../../testdata/golden", "gce_big.json", &g)
+	check.Golden(t, "../../../testdata/golden", "gce_big.json", &g)
 	sets := map[string]*matrix{}
 	isatest.Each(t, func(t *testing.T) {
 		n := 0
@@ -302,7 +302,7 @@ func TestGoldenBig(t *testing.T) {
 			}
 			key := c.Input + c.Mode
 			if sets[key] == nil {
-				sets[key] = loadNPY(t, "../../testdata/golden/"+c.Input, c.Mode == "f64")
+				sets[key] = loadNPY(t, "../../../testdata/golden/"+c.Input, c.Mode == "f64")
 			}
 			if got := sets[key].value(r); !near(got, c.Result) {
 				t.Errorf("%+v: %v", c, got)

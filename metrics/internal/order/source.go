@@ -1,4 +1,4 @@
-package parallel
+package order
 
 import "github.com/candor-go/candor/kernel"
 

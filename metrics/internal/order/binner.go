@@ -1,16 +1,6 @@
-package parallel
-
-import "github.com/candor-go/candor/metrics/internal/pool"
+package order
 
 import "github.com/candor-go/candor/kernel"
-
-// Each runs the tasks 0..tasks-1 in rising order on this many goroutines, at most one per task; 0 means GOMAXPROCS. Each
-// goroutine calls newWorker once, and calls the result for each of its tasks. A panic of a task is passed on by Each.
-func Each(threads, tasks int, newWorker func() (do func(task int))) {
-	if tasks > 0 {
-		pool.Share(pool.Threads(threads, tasks), tasks, func(int) func(int) { return newWorker() })
-	}
-}
 
 // A Binner finds the bins of equal mass of one set of keys after another, reusing its memory, which grows with the largest
 // set. The zero value is ready for use.

@@ -1,4 +1,4 @@
-package parallel
+package order
 
 import (
 	"unsafe"
@@ -27,9 +27,9 @@ func ClassEqualMassF64(dst []Bins, x []float64, rows, classes, stride int, label
 }
 
 const (
-	errShape  = "parallel: rows, classes and stride do not fit the slice"
-	errLabels = "parallel: labels and rows differ in number"
-	errDst    = "parallel: results and classes differ in number"
+	errShape  = "order: rows, classes and stride do not fit the slice"
+	errLabels = "order: labels and rows differ in number"
+	errDst    = "order: results and classes differ in number"
 )
 
 func classEqualMass[K kernel.Key, F any](dst []Bins, x []F, rows, classes, stride int, labels []int32, bins int, above float64,

@@ -1,7 +1,6 @@
-package parallel
+package order
 
 import (
-	"sync/atomic"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
@@ -28,25 +27,4 @@ func TestBinner(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestEach(t *testing.T) {
-	for _, threads := range []int{0, 1, 3, 50} {
-		for _, tasks := range []int{0, 1, 2, 20} {
-			done := make([]int, tasks)
-			var workers atomic.Int64
-			Each(threads, tasks, func() func(int) {
-				workers.Add(1)
-				return func(i int) { done[i]++ }
-			})
-			for i, n := range done {
-				if n != 1 {
-					t.Errorf("task %d of %d was done %d times", i, tasks, n)
-				}
-			}
-			if n := int(workers.Load()); n > tasks {
-				t.Errorf("%d goroutines for %d tasks", n, tasks)
-			}
-		}
-	}
 }

@@ -1,0 +1,9 @@
+package order_test
+
+import (
+	"testing"
+
+	"github.com/candor-go/candor/internal/check"
+)
+
+func TestMain(m *testing.M) { check.Main(m) }
