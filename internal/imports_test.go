@@ -58,7 +58,7 @@ var rooms = []room{
 	{name: "predictions/internal/safetensors", allow: []string{"predictions/internal/columns"}},
 	{name: "predictions/internal/jsonlines", allow: []string{"predictions/internal/columns"}},
 	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/setting", "internal/temporary", "internal/visible", deflate}},
-	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/regress", "kernel", "internal/exact", "internal/pav",
+	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/regress", "kernel", "internal/exact",
 		"internal/setting"},
 		tests: []string{gonum}},
 
@@ -69,8 +69,8 @@ var rooms = []room{
 	{name: "metrics/internal/state", allow: []string{"metrics", "internal/exact"}},
 	{name: "metrics/internal/*", allow: []string{"kernel", "internal/exact"}, tests: []string{gonum}},
 	{name: "metrics/parallel", allow: []string{"kernel", "metrics/internal/order", "metrics/internal/pool"}},
-	{name: "metrics/cells", allow: []string{"metrics", "metrics/internal/*", "kernel", "internal/exact", "internal/pav"}},
-	{name: "metrics/*", allow: []string{"metrics", "metrics/cells", "metrics/internal/*", "kernel", "internal/exact", "internal/pav"}, tests: []string{gonum}},
+	{name: "metrics/cells", allow: []string{"metrics", "metrics/internal/*", "kernel", "internal/exact"}},
+	{name: "metrics/*", allow: []string{"metrics", "metrics/cells", "metrics/internal/*", "kernel", "internal/exact"}, tests: []string{gonum}},
 	{name: "metrics", allow: []string{"kernel", "internal/exact", "internal/setting", matrix}, tests: []string{gonum}},
 
 	// Stubs and assembly: no policy, so nothing of the module; what chooses among them knows the level. Then the kernels:
@@ -81,7 +81,6 @@ var rooms = []room{
 	{name: "kernel", allow: []string{"internal/isa", "kernel/asm/..."}, forbid: []string{"fmt", "math/rand", "math/rand/v2"}},
 
 	{name: "internal/exact"},
-	{name: "internal/pav"},
 	{name: "internal/setting"},
 	{name: "internal/temporary"},
 	{name: "internal/visible"},
@@ -205,7 +204,7 @@ var inexact = strings.Fields(`Acos Acosh Asin Asinh Atan Atan2 Atanh Cbrt Cos Co
 	J0 J1 Jn Lgamma Log Log10 Log1p Log2 Pow Sin Sincos Sinh Tan Tanh Y0 Y1 Yn`)
 
 // computes are the packages whose numbers reach documents, states, maps and arrays.
-var computes = []string{"kernel/...", "metrics/...", "predictions/...", "recal/...", "report/...", "cmd/...", "internal/exact", "internal/pav"}
+var computes = []string{"kernel/...", "metrics/...", "predictions/...", "recal/...", "report/...", "cmd/...", "internal/exact"}
 
 // unseen are the mentions of inexact functions that no number in those can show.
 var unseen = []struct{ dir, name, why string }{

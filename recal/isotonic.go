@@ -3,7 +3,6 @@ package recal
 import (
 	"encoding/json"
 
-	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 )
@@ -59,8 +58,8 @@ func (m Isotonic) Fit(d Data, o *Options) (Map, error) {
 		return nil, err
 	}
 	curves, err := s.gather(d, o, reading{top: m.TopLabel}, func(_ int, c *sortedScores) (curve, error) {
-		var pool pav.Pool
-		c.each(func(p, n, y float64) { pool.Add(pav.Block{Low: p, High: p, N: n, Y: y}) })
+		var pool cells.Pool
+		c.each(func(p, n, y float64) { pool.Add(cells.Block{Low: p, High: p, N: n, Y: y}) })
 		return m.curve(&pool), nil
 	})
 	if err != nil {
@@ -92,7 +91,7 @@ func (m Isotonic) sorted(d Data, o *Options) (*survey, curve, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var pool pav.Pool
+	var pool cells.Pool
 	sorted.Fit(&pool)
 	a := sorted.Audit()
 	fit := Fit{Rows: a.Rows, Classes: 1, Kind: p.Kind.String(), FirstLeftOut: -1, Reads: 1}
@@ -100,7 +99,7 @@ func (m Isotonic) sorted(d Data, o *Options) (*survey, curve, error) {
 }
 
 // curve returns the curve of the fitted blocks.
-func (m Isotonic) curve(pool *pav.Pool) curve {
+func (m Isotonic) curve(pool *cells.Pool) curve {
 	c := &isotone{linear: m.Interpolate}
 	for _, b := range pool.Blocks() {
 		y := b.Y / b.N

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
-	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/cells"
 )
@@ -50,7 +49,7 @@ func (s ProperScore) entropy(n, y float64) float64 {
 }
 
 // left returns the total score of the fitted frequencies.
-func (s ProperScore) left(p *pav.Pool) float64 {
+func (s ProperScore) left(p *cells.Pool) float64 {
 	sum := 0.0
 	for _, b := range p.Blocks() {
 		sum += s.entropy(b.N, b.Y)
@@ -108,7 +107,7 @@ func CORPOf(r cells.Rising, o *CORPOptions) (*CORP, error) {
 	if c.proper > Spherical {
 		return nil, errors.New("binfree: there is no such score")
 	}
-	var fit pav.Pool
+	var fit cells.Pool
 	r.Fit(&fit)
 	events := 0.0
 	for _, b := range fit.Blocks() {
@@ -146,14 +145,14 @@ func (c *CORP) Options() CORPOptions { return CORPOptions{c.proper} }
 // The first term is constant, and the second falls as g rises at these rows. The assigned values rise through the rows in
 // the order used here, so the best fit in this order leaves no more. The fit of whole cells, in turn, is one of the
 // candidates among which g is the best, so it leaves at least as much as g. Hence what g leaves lies between the two.
-func parted(r cells.Rising) *pav.Pool {
-	var p pav.Pool
+func parted(r cells.Rising) *cells.Pool {
+	var p cells.Pool
 	r.Each(func(x *cells.Cell) {
 		if rest := x.Weight - x.Events; rest > 0 {
-			p.Add(pav.Block{N: rest})
+			p.Add(cells.Block{N: rest})
 		}
 		if x.Events > 0 {
-			p.Add(pav.Block{N: x.Events, Y: x.Events})
+			p.Add(cells.Block{N: x.Events, Y: x.Events})
 		}
 	})
 	return &p

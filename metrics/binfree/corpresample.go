@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/draw"
@@ -66,7 +65,7 @@ func (c *CORP) bootstrap(o *metrics.Resampling) replicates {
 	r := replicates{make([]float64, n), make([]float64, n), make([]float64, n)}
 	replicate(o, bootstrapStream, func() func(int, *draw.Source) {
 		h := u.Sample()
-		var fit pav.Pool
+		var fit cells.Pool
 		return func(i int, s *draw.Source) {
 			h.Draw(s)
 			fit.Reset()
@@ -79,7 +78,7 @@ func (c *CORP) bootstrap(o *metrics.Resampling) replicates {
 				y := float64(times * k.hit)
 				events += y
 				score += float64(times * k.loss)
-				fit.Add(pav.Block{N: times, Y: y})
+				fit.Add(cells.Block{N: times, Y: y})
 			})
 			left := c.proper.left(&fit) / c.total
 			base := c.proper.entropy(c.total, events) / c.total
@@ -113,13 +112,13 @@ func (c *CORP) coins() []coin {
 }
 
 // throw draws new outcomes, fits them, and returns the sum of their scores.
-func throw(coins []coin, fit *pav.Pool, s *draw.Source) (score float64) {
+func throw(coins []coin, fit *cells.Pool, s *draw.Source) (score float64) {
 	fit.Reset()
 	for i := range coins {
 		k := &coins[i]
 		n, y := float64(k.n), float64(s.Binomial(k.n, k.p))
 		score += float64(y*k.hit) + float64((n-y)*k.rest)
-		fit.Add(pav.Block{Low: float64(i), High: float64(i), N: n, Y: y})
+		fit.Add(cells.Block{Low: float64(i), High: float64(i), N: n, Y: y})
 	}
 	return score
 }
@@ -129,7 +128,7 @@ func (c *CORP) floor(o *metrics.Resampling) float64 {
 	coins := c.coins()
 	mcb := make([]float64, o.OrDefault().Replicates)
 	replicate(o, floorStream, func() func(int, *draw.Source) {
-		var fit pav.Pool
+		var fit cells.Pool
 		return func(i int, s *draw.Source) {
 			score := throw(coins, &fit, s)
 			mcb[i] = (score - c.proper.left(&fit)) / c.total
@@ -263,7 +262,7 @@ func (c *CORP) Band(level float64, o *metrics.Resampling) []BandPoint {
 	n := o.OrDefault().Replicates
 	fits := make([]float64, n*len(at)) // for each point, its values in all replicates
 	replicate(o, bandStream, func() func(int, *draw.Source) {
-		var fit pav.Pool
+		var fit cells.Pool
 		return func(i int, s *draw.Source) {
 			throw(coins, &fit, s)
 			blocks := fit.Blocks()

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
-	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/reason"
 	"github.com/candor-go/candor/metrics/internal/tally"
@@ -101,7 +100,7 @@ func ICIOf(r cells.Rising, o *ICIOptions) *ICI {
 
 // rising returns a function that gives the fitted frequency of a cell. Cells must be passed in order.
 func rising(r cells.Rising) func(*cells.Cell) float64 {
-	var fit pav.Pool
+	var fit cells.Pool
 	r.Fit(&fit)
 	steps := fit.Blocks()
 	return func(x *cells.Cell) float64 {

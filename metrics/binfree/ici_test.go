@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/binfree"
+	"github.com/candor-go/candor/metrics/cells"
 )
 
 // indices returns the index and the quantiles of 0, 50, 90 and 100%.
@@ -41,9 +41,9 @@ func TestICI(t *testing.T) {
 				order[i] = i
 			}
 			slices.SortFunc(order, func(a, b int) int { return int(math.Copysign(1, p[a]-p[b])) })
-			var fit pav.Pool
+			var fit cells.Pool
 			for at := 0; at < n; {
-				b := pav.Block{Low: p[order[at]], High: p[order[at]]}
+				b := cells.Block{Low: p[order[at]], High: p[order[at]]}
 				for ; at < n && p[order[at]] == b.Low; at++ {
 					b.N++
 					b.Y += float64(y[order[at]])

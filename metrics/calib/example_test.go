@@ -50,14 +50,13 @@ func ExampleBins_Bins() {
 	// 0.75 to 1.00: 3 rows, says 0.950, happened 1.000 [0.44, 1.00]
 }
 
-// The sums of the bins take the Brier score apart.
-func ExamplePartition_Cells() {
+// The bins take the Brier score apart.
+func ExamplePartition_Murphy() {
 	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Event: calib.Positive, Bins: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
-	bins, weighted := b.Cells()
-	t := score.BrierOfBins(bins, weighted, score.BrierDefault)
+	t := score.BrierTerms(b.Murphy())
 	fmt.Printf("brier %.3f, of which reliability %.4f\n", t.Brier(), t.Reliability)
 	// Output: brier 0.129, of which reliability 0.0104
 }

@@ -49,10 +49,6 @@ func (b *Partition) each(f func(i int, c *tally.Cell)) {
 	}
 }
 
-// Cells returns the sums over the rows of each bin, for what takes them: score.BrierOfBins. The bins that some options set apart
-// are behind the others; what is in no bin is missing. They are the Partition's own.
-func (b *Partition) Cells() (bins []tally.Cell, weighted bool) { return b.cells, b.weighted }
-
 // Len returns the number of scores seen, those in no bin included: rows, or for AllClasses entries.
 func (b *Partition) Len() int64 {
 	n := b.lost.N

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
@@ -152,7 +151,7 @@ func ExampleSorted_Fit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var p pav.Pool
+	var p cells.Pool
 	s.Fit(&p)
 	for _, b := range p.Blocks() {
 		fmt.Printf("from %v to %v: %v of %v rows\n", b.Low, b.High, b.Y, b.N)

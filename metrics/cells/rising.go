@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
-	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -35,7 +34,7 @@ type Rising interface {
 	Event() metrics.Event
 
 	Gaps() Gaps       // of the partial sums
-	Fit(p *pav.Pool)  // adds each cell to a pool
+	Fit(p *Pool)  // adds each cell to a pool
 	Squares() float64 // sum of w (p - y)^2
 }
 
@@ -155,9 +154,9 @@ func (c *Cells) gapsWeighted() Gaps {
 }
 
 // Fit adds the cells to a pool.
-func (c *Cells) Fit(p *pav.Pool) {
+func (c *Cells) Fit(p *Pool) {
 	c.Each(func(x *Cell) {
-		p.Add(pav.Block{Low: x.Low, High: x.High, N: x.Weight, Y: x.Events})
+		p.Add(Block{Low: x.Low, High: x.High, N: x.Weight, Y: x.Events})
 	})
 }
 

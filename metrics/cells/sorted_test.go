@@ -12,7 +12,6 @@ import (
 
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/isa/isatest"
-	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 )
@@ -64,16 +63,16 @@ func all(c cells.Rising) (x []cells.Cell) {
 	return x
 }
 
-func fit(c cells.Rising) []pav.Block {
-	var p pav.Pool
+func fit(c cells.Rising) []cells.Block {
+	var p cells.Pool
 	c.Fit(&p)
 	return p.Blocks()
 }
 
 // plainFit is the pool of every cell.
-func plainFit(c cells.Rising) []pav.Block {
-	var p pav.Pool
-	c.Each(func(x *cells.Cell) { p.Add(pav.Block{Low: x.Low, High: x.High, N: x.Weight, Y: x.Events}) })
+func plainFit(c cells.Rising) []cells.Block {
+	var p cells.Pool
+	c.Each(func(x *cells.Cell) { p.Add(cells.Block{Low: x.Low, High: x.High, N: x.Weight, Y: x.Events}) })
 	return p.Blocks()
 }
 

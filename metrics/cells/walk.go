@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -158,14 +157,14 @@ func (s *Sorted) segments(f func(*segment)) {
 }
 
 // Fit adds the cells to a pool, those together that are in one pool whatever comes before and after.
-func (s *Sorted) Fit(p *pav.Pool) {
+func (s *Sorted) Fit(p *Pool) {
 	// Of the points (rows, events), counted from the lowest score to each end of a cell, the pools are the edges of the lower convex
 	// hull. Its corners are strict, as pools of equal frequency are one. Counts are whole numbers, in which a pool is exact: cells
 	// that leave the same corners end in the same bits.
 	//
 	// First comes the outer hull, of those points alone where segments end.
-	var outer pav.Pool
-	s.segments(func(g *segment) { outer.Add(pav.Block{N: float64(g.to - g.from), Y: float64(g.events)}) })
+	var outer Pool
+	s.segments(func(g *segment) { outer.Add(Block{N: float64(g.to - g.from), Y: float64(g.events)}) })
 	// A corner of the true hull is a corner of the outer one or strictly below it. For else it is on or above an edge from A to B,
 	// which are points too: the true hull is not above A and B, so not above the edge, and at a strict corner between them, where
 	// it bends, it is strictly below.
@@ -178,10 +177,10 @@ func (s *Sorted) Fit(p *pav.Pool) {
 	below := func(to, had int) bool {
 		return product(uint64(had-events), uint64(edges[0].N)).less(product(uint64(to-rows), uint64(edges[0].Y)))
 	}
-	var inner pav.Pool   // whose scores are numbers of rows
+	var inner Pool   // whose scores are numbers of rows
 	from, before := 0, 0 // the last cut
 	cut := func(to, had int) {
-		inner.Add(pav.Block{Low: float64(from), High: float64(to - 1), N: float64(to - from), Y: float64(had - before)})
+		inner.Add(Block{Low: float64(from), High: float64(to - 1), N: float64(to - from), Y: float64(had - before)})
 		from, before = to, had
 	}
 	s.segments(func(g *segment) {

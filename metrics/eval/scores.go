@@ -162,8 +162,7 @@ func (e *Evaluation) terms(m Metric) (t score.BrierTerms, bound float64, why str
 		if f == score.BrierDefault && e.Spec.Classes == 2 {
 			f = score.BrierSum
 		}
-		bins, weighted := p.Cells()
-		a.BrierTerms = score.BrierOfBins(bins, weighted, f)
+		a.BrierTerms = score.BrierTerms(p.Murphy()).In(f, 1)
 		if bound != 0 {
 			a.bound = math.NaN() // some rows may belong to the neighbouring bin
 		}

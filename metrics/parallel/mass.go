@@ -75,12 +75,16 @@ func EqualMassF64(p []float64, hit []uint8, bins int, above float64, threads int
 // lines of them (32 for float32, 16 for float64) unless these take more than 64 MiB, and at least 4. Each thread has memory
 // for a tile and one more column: 6.6 MB for 50,000 rows of float32, 200 MB for ten million.
 func ClassEqualMassF32(dst []Bins, x []float32, rows, classes, stride int, labels []int32, bins int, above float64, threads int) {
-	of(dst, func(to []order.Bins) { order.ClassEqualMassF32(to, x, rows, classes, stride, labels, bins, above, threads) })
+	of(dst, func(to []order.Bins) {
+		order.ClassEqualMassF32(to, x, rows, classes, stride, labels, bins, above, threads)
+	})
 }
 
 // ClassEqualMassF64 is ClassEqualMassF32 for float64.
 func ClassEqualMassF64(dst []Bins, x []float64, rows, classes, stride int, labels []int32, bins int, above float64, threads int) {
-	of(dst, func(to []order.Bins) { order.ClassEqualMassF64(to, x, rows, classes, stride, labels, bins, above, threads) })
+	of(dst, func(to []order.Bins) {
+		order.ClassEqualMassF64(to, x, rows, classes, stride, labels, bins, above, threads)
+	})
 }
 
 // of calls f with what dst holds.

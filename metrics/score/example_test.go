@@ -6,7 +6,6 @@ import (
 	"log"
 
 	"github.com/candor-go/candor/metrics"
-	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -200,22 +199,6 @@ func ExampleDecomposition() {
 	// 0.4100 = 0.6250 - 0.3750 + 0.2100 + -0.0500, up to 4096 classes
 	// as uncertainty_metrics has it -0.3750, 0.4531, 0.2100
 	// as tfp has it -0.3750, 0.4531, 0.2100
-}
-
-// The Brier score of an event by the bins of its score.
-func ExampleBrierOfBins() {
-	p := &metrics.Predictions{
-		Scores: metrics.Scores{F64: []float64{0.1, 0.2, 0.2, 0.4, 0.6, 0.8, 0.8, 0.9}, Rows: 8, Classes: 1},
-		Labels: []int32{0, 0, 1, 0, 1, 0, 1, 1},
-	}
-	bins := metrics.Must(calib.NewBins(&calib.Options{Bins: 2, Event: calib.Positive}))
-	if err := metrics.NewPass(nil, bins).Add(p); err != nil {
-		log.Fatal(err)
-	}
-	sums, weighted := bins.Cells()
-	var t score.BrierTerms = score.BrierOfBins(sums, weighted, score.BrierDefault)
-	fmt.Printf("%.4f = %.4f - %.4f + %.4f + %.4f\n", t.Brier(), t.Uncertainty, t.Resolution, t.Reliability, t.WithinBin)
-	// Output: 0.2125 = 0.2500 - 0.0625 + 0.0125 + 0.0125
 }
 
 // What one metric is of each row, in the order in which a walk comes to them.

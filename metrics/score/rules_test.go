@@ -562,8 +562,8 @@ func TestTooManyClasses(t *testing.T) {
 	}
 }
 
-// TestBrierOfBins: the terms of bins are those of the definition and add up to the score.
-func TestBrierOfBins(t *testing.T) {
+// TestMurphy: the terms of bins are those of the definition and add up to the score.
+func TestMurphy(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range check.Size(60, 200, 200) {
 		n := 1 + r.IntN(200)
@@ -585,9 +585,8 @@ func TestBrierOfBins(t *testing.T) {
 		if err := metrics.NewPass(nil, b, l).Add(p); err != nil {
 			t.Fatal(err)
 		}
-		bins, weighted := b.Cells()
 		for _, f := range forms {
-			if got := score.BrierOfBins(bins, weighted, f); !(math.Abs(got.Brier()-l.Brier(f)) < 1e-12) {
+			if got := score.BrierTerms(b.Murphy()).In(f, 1); !(math.Abs(got.Brier()-l.Brier(f)) < 1e-12) {
 				t.Fatalf("form %d: %+v add up to %v, want %v", f, got, got.Brier(), l.Brier(f))
 			}
 		}
@@ -611,11 +610,11 @@ func TestBrierOfBins(t *testing.T) {
 			}
 		}
 		want.Uncertainty = l.BaseRate() * (1 - l.BaseRate())
-		if got := score.BrierOfBins(bins, weighted, score.BrierDefault); !same(got, want, 1e-12) {
+		if got := score.BrierTerms(b.Murphy()); !same(got, want, 1e-12) {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
 	}
-	if got := score.BrierOfBins(nil, false, score.BrierDefault); got.Brier() == got.Brier() {
+	if got := score.BrierTerms(new(calib.Partition).Murphy()); got.Brier() == got.Brier() {
 		t.Errorf("%+v of no bins", got)
 	}
 }

@@ -2,10 +2,8 @@ package score
 
 import (
 	"math"
-	"math/big"
 
 	"github.com/candor-go/candor/internal/exact"
-	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
 // BrierTerms is a mean Brier score taken apart by groups of rows: Uncertainty - Resolution + Reliability + WithinBin. With
@@ -21,6 +19,9 @@ import (
 // last term is 0 where the forecasts of a group are equal; that Murphy's three terms add up without it holds for those alone.
 //
 // Source: Murphy 1973; Bröcker 2009 for classes; Stephenson, Coelho and Jolliffe 2008 for what is left within bins.
+//
+// Decomposition groups rows by the predicted class. Groups by bins of the score of an event are those of calib.Partition.Murphy:
+// BrierTerms(partition.Murphy()).In(form, 1).
 type BrierTerms struct {
 	Uncertainty, Resolution, Reliability, WithinBin float64
 }
@@ -30,8 +31,9 @@ func (t BrierTerms) Brier() float64 {
 	return t.Uncertainty - t.Resolution + t.Reliability + t.WithinBin
 }
 
-// in returns the terms in a form of the score. They add up to that form: what it adds to the score is in Uncertainty.
-func (t BrierTerms) in(f BrierForm, classes int) BrierTerms {
+// In returns the terms of BrierDefault of a binary task, or of the multiclass score, in another form. They add up to that form: what it
+// adds to the score is in Uncertainty. A binary task has 1 class.
+func (t BrierTerms) In(f BrierForm, classes int) BrierTerms {
 	scale, shift := f.of(classes)
 	return BrierTerms{
 		Uncertainty: float64(scale*t.Uncertainty) + shift,
@@ -39,52 +41,6 @@ func (t BrierTerms) in(f BrierForm, classes int) BrierTerms {
 		Reliability: float64(scale * t.Reliability),
 		WithinBin:   float64(scale * t.WithinBin),
 	}
-}
-
-// BrierOfBins decomposes the Brier score of an event by bins of its score. Each bin has sums over its rows; for a calib.Partition call
-// BrierOfBins(partition.Cells()). BrierDefault is mean (p - y)^2. BrierSum, the sum over the event and its opposite, is twice that. Empty
-// bins change nothing, and rows in no bin are missing. NaN without rows.
-//
-// Sums are exact, and a bin's share of a term is rounded once.
-func BrierOfBins(bins []tally.Cell, weighted bool, f BrierForm) BrierTerms {
-	var all tally.Cell
-	for i := range bins {
-		all.Merge(&bins[i])
-	}
-	total := all.Total(weighted)
-	q := all.Frequency(weighted)
-	rest := total.Clone()
-	rest.Sub(&all.Y)
-	var resolution, reliability, within exact.Sum
-	for i := range bins {
-		b := &bins[i]
-		if b.N == 0 {
-			continue
-		}
-		w := b.Total(weighted)
-		// Of the frequency y/w: w (y/w - q)^2, y^2/w - 2 y/w sum p + sum p^2, and sum py - y/w sum p.
-		y, p := exact.Rat(&b.Y), exact.Rat(&b.P)
-		d := new(big.Rat).Quo(y, exact.Rat(&w))
-		freq, _ := d.Float64()
-		gap := freq - q
-		resolution.AddFloat(float64(w.Float64() * float64(gap*gap)))
-		twice := new(big.Rat).Add(p, p)
-		r := twice.Sub(y, twice)
-		reliability.AddFloat(nearest(r.Mul(r, d).Add(r, exact.Rat(&b.PP))))
-		p.Mul(p, d)
-		within.AddFloat(nearest(p.Sub(exact.Rat(&b.PY), p)))
-	}
-	return BrierTerms{
-		Uncertainty: float64(q * exact.Ratio(&rest, &total)),
-		Resolution:  exact.Ratio(&resolution, &total),
-		Reliability: atLeast0(exact.Ratio(&reliability, &total)),
-		WithinBin:   0 - float64(2*exact.Ratio(&within, &total)),
-	}.in(f, 1)
-}
-
-func nearest(r *big.Rat) float64 {
-	v, _ := r.Float64()
-	return v
 }
 
 // atLeast0 returns v, or 0 where rounding has led below it.
@@ -125,7 +81,7 @@ func (d *Decomposition) Terms(f BrierForm) BrierTerms {
 	if d.seen.Classes == 1 { // the tile has both classes
 		t = BrierTerms{t.Uncertainty / 2, t.Resolution / 2, t.Reliability / 2, t.WithinBin / 2}
 	}
-	return t.in(f, d.seen.Classes)
+	return t.In(f, d.seen.Classes)
 }
 
 // terms returns those of the sum over all classes. small is added to what counts are divided by.

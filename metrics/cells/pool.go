@@ -1,5 +1,4 @@
-// Package pav fits frequencies that rise with the score, by pooling adjacent violators.
-package pav
+package cells
 
 import "math"
 
@@ -9,7 +8,8 @@ type Block struct {
 	N, Y      float64 // weight of its rows, and of its rows with the event
 }
 
-// Pool is the fit of the cells added so far. The zero value is empty.
+// Pool is the isotonic fit of the cells added so far: frequencies that rise with the score, by pooling adjacent violators. The zero value
+// is empty.
 type Pool struct {
 	blocks []Block // with spare room behind them
 	n      int

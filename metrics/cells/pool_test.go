@@ -1,4 +1,4 @@
-package pav
+package cells
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/candor-go/candor/internal/check"
 )
 
-// The fit at each cell is the max-min formula's: max over starts at or before it of the min over ends at or after it of the mean.
-func TestAgainstMaxMin(t *testing.T) {
+// TestPoolIsMaxMin: the fit at each cell is the max-min formula's: max over starts at or before it of the min over ends at or after it of the mean.
+func TestPoolIsMaxMin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range check.Size(80, 300, 300) {
 		n, y := make([]int64, 1+r.IntN(30)), make([]int64, 30)
@@ -53,7 +53,7 @@ func TestAgainstMaxMin(t *testing.T) {
 }
 
 // Cells of one row, or of up to a hundred, whose frequency rises.
-func BenchmarkAdd(b *testing.B) {
+func BenchmarkPool(b *testing.B) {
 	const n = 10_000_000
 	for _, most := range []int{1, 100} {
 		r := rand.New(rand.NewPCG(2, 2))
