@@ -54,9 +54,7 @@ type columnFeed struct {
 	walker  *metrics.Walker
 	accs    []metrics.Accumulator // of the label whose column is being read
 	pitch   int
-	f64     []float64
-	f32     []float32
-	u16     []uint16
+	columns metrics.Scores // a row for each label
 	labels  []int32
 	weights []float64
 }
@@ -223,7 +221,7 @@ func (w *columnFeed) add(f *feed, c *metrics.LabelChunk, keep []int32, n, from, 
 		if keep != nil {
 			column.First, column.Numbers = c.First, rows
 		}
-		column.Rows, column.Classes, column.Kind = m, 1, c.Kind
+		column.Kind = c.Kind
 		if c.Weights != nil {
 			column.Weights = c.Weights[at : at+m]
 			if keep != nil {
@@ -233,33 +231,27 @@ func (w *columnFeed) add(f *feed, c *metrics.LabelChunk, keep []int32, n, from, 
 		}
 		k := to - from
 		w.labels = gather(w.labels, c.Labels[from:], k, lst, rows, at, m, w.pitch)
-		switch {
-		case c.F64 != nil:
-			w.f64 = gather(w.f64, c.F64[from:], k, st, rows, at, m, w.pitch)
-		case c.F32 != nil:
-			w.f32 = gather(w.f32, c.F32[from:], k, st, rows, at, m, w.pitch)
-		case c.F16 != nil:
-			w.u16 = gather(w.u16, c.F16[from:], k, st, rows, at, m, w.pitch)
-		default:
-			w.u16 = gather(w.u16, c.BF16[from:], k, st, rows, at, m, w.pitch)
-		}
+		w.columns.F64 = gather(w.columns.F64, behind(c.F64, from), k, st, rows, at, m, w.pitch)
+		w.columns.F32 = gather(w.columns.F32, behind(c.F32, from), k, st, rows, at, m, w.pitch)
+		w.columns.F16 = gather(w.columns.F16, behind(c.F16, from), k, st, rows, at, m, w.pitch)
+		w.columns.BF16 = gather(w.columns.BF16, behind(c.BF16, from), k, st, rows, at, m, w.pitch)
+		w.columns.Classes = w.pitch
 		for j := range k {
-			lo, hi := j*w.pitch, j*w.pitch+m
-			column.Labels = w.labels[lo:hi]
-			switch {
-			case c.F64 != nil:
-				column.F64 = w.f64[lo:hi]
-			case c.F32 != nil:
-				column.F32 = w.f32[lo:hi]
-			case c.F16 != nil:
-				column.F16 = w.u16[lo:hi]
-			default:
-				column.BF16 = w.u16[lo:hi]
-			}
+			column.Scores = w.columns.Slice(j, j+1)
+			column.Rows, column.Classes = m, 1
+			column.Labels = w.labels[j*w.pitch:][:m]
 			w.accs = f.accs[from+j]
 			w.walker.Add(&column)
 		}
 	}
+}
+
+// behind returns the elements of a row-major matrix from a column on; nil stays nil.
+func behind[T any](x []T, column int) []T {
+	if x == nil {
+		return nil
+	}
+	return x[column:]
 }
 
 func head32(keep []int32, at, n int) []int32 {
@@ -269,10 +261,14 @@ func head32(keep []int32, at, n int) []int32 {
 	return keep[at : at+n]
 }
 
-// gather writes k columns of n rows to dst, pitch apart. The rows are those of keep, or if that is nil those from at on.
+// gather writes k columns of n rows to dst, pitch apart, and returns it. The rows are those of keep, or if that is nil those from at on. It
+// returns nil if src is nil.
 func gather[T float64 | float32 | uint16 | int32](dst, src []T, k, stride int, keep []int32, at, n, pitch int) []T {
-	if need := (k-1)*pitch + n; len(dst) < need {
-		dst = make([]T, max(need, labelLine*pitch))
+	if src == nil {
+		return nil
+	}
+	if len(dst) < k*pitch {
+		dst = make([]T, max(k, labelLine)*pitch)
 	}
 	for i := range n {
 		r := at + i
