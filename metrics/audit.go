@@ -119,54 +119,27 @@ func counted(n int64, one, more string) string {
 	return group(n) + " " + more
 }
 
-const (
-	auditMagic   = "cAUD"
-	auditVersion = 1
-)
+var auditFormat = exact.Format{Name: "audit", Magic: "cAUD", Version: 1}
+
+// fields lists the fields of the state.
+func (a *Audit) fields(f *exact.Fields) {
+	f.N(&a.Rows)
+	f.N(&a.Dropped)
+	f.N(&a.Absent)
+	f.Int(&a.Classes)
+	exact.Byte(f, &a.DType)
+	exact.Byte(f, &a.Kind)
+	f.Flags(&a.Weighted, &a.Renormalized, &a.Unchecked, &a.Decided, &a.Scored)
+	f.N(&a.SumsOff)
+	f.F64(&a.SumMin)
+	f.F64(&a.SumMax)
+	f.Must(a.DType <= BFloat16 && a.Kind.Valid(), exact.OutOfRange)
+}
 
 // AppendBinary appends the audit's state.
-func (a *Audit) AppendBinary(b []byte) ([]byte, error) {
-	var e exact.Enc
-	e.I64(a.Rows)
-	e.I64(a.Dropped)
-	e.I64(a.Absent)
-	e.U32(uint32(a.Classes))
-	e.U8(uint8(a.DType))
-	e.U8(uint8(a.Kind))
-	e.U8(bit(a.Weighted) | bit(a.Renormalized)<<1 | bit(a.Unchecked)<<2 | bit(a.Decided)<<3 | bit(a.Scored)<<4)
-	e.I64(a.SumsOff)
-	e.F64(a.SumMin)
-	e.F64(a.SumMax)
-	return append(b, exact.Seal(auditMagic, auditVersion, e.B)...), nil
-}
+func (a *Audit) AppendBinary(dst []byte) ([]byte, error) { return auditFormat.Append(dst, a.fields) }
 
 // UnmarshalBinary replaces the audit with one that AppendBinary wrote.
-func (a *Audit) UnmarshalBinary(b []byte) error {
-	d, err := exact.OpenFields(auditMagic, auditVersion, b)
-	if err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	var n Audit
-	n.Rows, n.Dropped, n.Absent = d.I64(), d.I64(), d.I64()
-	n.Classes = int(d.U32())
-	n.DType, n.Kind = DType(d.U8()), Kind(d.U8())
-	f := d.U8()
-	n.Weighted, n.Renormalized, n.Unchecked = f&1 != 0, f&2 != 0, f&4 != 0
-	n.Decided, n.Scored = f&8 != 0, f&16 != 0
-	n.SumsOff, n.SumMin, n.SumMax = d.I64(), d.F64(), d.F64()
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	if n.Rows < 0 || n.Dropped < 0 || n.Absent < 0 || n.SumsOff < 0 || n.DType > BFloat16 || !n.Kind.Valid() || f > 31 {
-		return fmt.Errorf("audit: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*a = n
-	return nil
-}
-
-func bit(b bool) uint8 {
-	if b {
-		return 1
-	}
-	return 0
+func (a *Audit) UnmarshalBinary(data []byte) error {
+	return exact.Replace(auditFormat, data, a, (*Audit).fields)
 }

@@ -10,6 +10,21 @@ import (
 // logits writes the logits of rows [lo, hi) of a chunk to dst as float64, without gaps. Logits and log-probabilities are
 // copied; for probabilities they are the logarithms, -Inf for 0. For one score per row it is ln(p/(1-p)).
 func logits(dst []float64, s *metrics.Scores, k metrics.Kind, lo, hi int) {
+	if s.Classes > 1 && k == metrics.Probs && s.RowStride() == s.Classes {
+		// The same numbers by one kernel.
+		dst, from, to := dst[:(hi-lo)*s.Classes], lo*s.Classes, hi*s.Classes
+		switch s.DType() {
+		case metrics.Float64:
+			kernel.LogSliceF64(dst, s.F64[from:to])
+		case metrics.Float32:
+			kernel.WidenLogF32(dst, s.F32[from:to])
+		case metrics.Float16:
+			kernel.WidenLogF16(dst, s.F16[from:to])
+		default:
+			kernel.WidenLogBF16(dst, s.BF16[from:to])
+		}
+		return
+	}
 	s.Widen(dst, lo, hi)
 	switch {
 	case s.Classes == 1 && k == metrics.LogProbs:

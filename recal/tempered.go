@@ -50,23 +50,7 @@ func (t *temperedRows) fill() {
 	if n := t.n * c.Classes; len(t.tile) < n {
 		t.tile = make([]float64, n)
 	}
-	k, stride := c.Classes, max(c.Classes, c.Stride)
-	if k == 1 || c.Kind != metrics.Probs || stride > k {
-		logits(t.tile, &c.Scores, c.Kind, t.at, t.at+t.n)
-		return
-	}
-	// Compute the same numbers with one kernel.
-	dst, from, to := t.tile[:t.n*k], t.at*k, (t.at+t.n)*k
-	switch {
-	case c.F32 != nil:
-		kernel.WidenLogF32(dst, c.F32[from:to])
-	case c.F64 != nil:
-		kernel.LogSliceF64(dst, c.F64[from:to])
-	case c.F16 != nil:
-		kernel.WidenLogF16(dst, c.F16[from:to])
-	default:
-		kernel.WidenLogBF16(dst, c.BF16[from:to])
-	}
+	logits(t.tile, &c.Scores, c.Kind, t.at, t.at+t.n)
 }
 
 // columns computes the columns of the rows at beta > 0.

@@ -34,7 +34,7 @@ type Rising interface {
 	Event() metrics.Event
 
 	Gaps() Gaps       // of the partial sums
-	Fit(p *Pool)  // adds each cell to a pool
+	Fit(p *Pool)      // adds each cell to a pool
 	Squares() float64 // sum of w (p - y)^2
 }
 

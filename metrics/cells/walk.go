@@ -177,7 +177,7 @@ func (s *Sorted) Fit(p *Pool) {
 	below := func(to, had int) bool {
 		return product(uint64(had-events), uint64(edges[0].N)).less(product(uint64(to-rows), uint64(edges[0].Y)))
 	}
-	var inner Pool   // whose scores are numbers of rows
+	var inner Pool       // whose scores are numbers of rows
 	from, before := 0, 0 // the last cut
 	cut := func(to, had int) {
 		inner.Add(Block{Low: float64(from), High: float64(to - 1), N: float64(to - from), Y: float64(had - before)})
