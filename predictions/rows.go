@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions/internal/decimal"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 // block is a run of whole lines of a table, and the rows in it. It is in the free list, being parsed, or in use by a chunk.
 type block struct {
 	file     int
-	text     []byte // with decimalPad spare bytes after it
+	text     []byte // with decimal.Pad spare bytes after it
 	line     int64  // number of its first line
 	newlines int
 	last     bool   // of its file
@@ -98,7 +99,7 @@ func (l *layout) parse(b *block) {
 	if n == 0 {
 		return
 	}
-	t := b.text[: n+decimalPad : n+decimalPad]
+	t := b.text[: n+decimal.Pad : n+decimal.Pad]
 	b.values = sized(b.values, b.newlines*l.classes)
 	if l.observed {
 		b.observed = sized(b.observed, b.newlines)
@@ -151,7 +152,7 @@ func (l *layout) parse(b *block) {
 // row reads the row at t[p] and returns the position of its line end. ok is false if the row is invalid. t is the block's text with
 // its spare bytes.
 func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
-	text, separator := t[:len(t)-decimalPad], l.separator
+	text, separator := t[:len(t)-decimal.Pad], l.separator
 	wide := 0x0101010101010101 * uint64(separator)
 	values := b.values[b.rows*l.classes:][:l.classes]
 	b.key = b.key[:0]
@@ -165,7 +166,7 @@ func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
 		}
 		v, end, ok := 0.0, 0, false
 		if s.group < 0 && !s.named() && s.slot != listSlot && !l.comma {
-			v, end, ok = decimal(t, p)
+			v, end, ok = decimal.Parse(t, p)
 			if ok && t[end] == '\r' && t[end+1] == '\n' {
 				end++
 			}
@@ -345,7 +346,7 @@ func skipCell(t []byte, p int, wide uint64, separator byte) int {
 	if p > start {
 		return -1
 	}
-	_, end, why := readCell(t[:len(t)-decimalPad], p, separator, nil)
+	_, end, why := readCell(t[:len(t)-decimal.Pad], p, separator, nil)
 	if why != "" {
 		return -1
 	}
@@ -424,8 +425,8 @@ func cellNumber(c []byte) (float64, bool) {
 		return nan, true
 	}
 	var short [64]byte
-	t := append(append(short[:0], c...), make([]byte, decimalPad)...)
-	if v, end, ok := decimal(t, 0); ok && end == len(c) {
+	t := append(append(short[:0], c...), make([]byte, decimal.Pad)...)
+	if v, end, ok := decimal.Parse(t, 0); ok && end == len(c) {
 		return v, true
 	}
 	switch c[len(c)-1] | 0x20 {

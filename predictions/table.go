@@ -18,6 +18,7 @@ import (
 
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions/internal/decimal"
 	"github.com/candor-go/candor/predictions/roles"
 )
 
@@ -521,8 +522,8 @@ func (l *layout) levelOf(name, prefix string) (float64, bool) {
 	if !ok || s == "" || s[0] == '-' || s[0] == '+' {
 		return 0, false
 	}
-	b := append([]byte(s+"\n"), make([]byte, decimalPad)...)
-	v, end, ok := decimal(b, 0)
+	b := append([]byte(s+"\n"), make([]byte, decimal.Pad)...)
+	v, end, ok := decimal.Parse(b, 0)
 	return v, ok && end == len(s)
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+
+	"github.com/candor-go/candor/predictions/internal/decimal"
 )
 
 // text is the text of a file, which is read line by line.
@@ -159,7 +161,7 @@ func grow(b *[]byte, n int) []byte {
 }
 
 // lines reads whole lines into b: as many as fit in size bytes, but at least one; none only at the end or before an error. If the last
-// line of a file has no line end, it adds one. decimalPad spare bytes follow the lines.
+// line of a file has no line end, it adds one. decimal.Pad spare bytes follow the lines.
 func (t *text) lines(b []byte, size int, separator byte) (out []byte, last bool, e *Error) {
 	var q quoting
 	for n := size; ; n = len(b) {
@@ -184,7 +186,7 @@ func (t *text) lines(b []byte, size int, separator byte) (out []byte, last bool,
 		}
 		b = b[:end]
 		t.line += int64(bytes.Count(b, []byte{'\n'}))
-		grow(&b, decimalPad)
+		grow(&b, decimal.Pad)
 		return b[:end], last, e
 	}
 }

@@ -1,4 +1,4 @@
-package predictions
+package decimal
 
 import (
 	"math"
@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// decimalOf parses a whole text.
-func decimalOf(s string) (float64, bool) {
-	t := append([]byte(s+"\n"), make([]byte, decimalPad)...)
-	v, end, ok := decimal(t, 0)
+// parse parses a whole text.
+func parse(s string) (float64, bool) {
+	t := append([]byte(s+"\n"), make([]byte, Pad)...)
+	v, end, ok := Parse(t, 0)
 	return v, ok && end == len(s)
 }
 
 // Numbers are rounded as in strconv.
-func TestDecimal(t *testing.T) {
+func TestParse(t *testing.T) {
 	check := func(s string) {
 		t.Helper()
 		want, err := strconv.ParseFloat(s, 64)
-		got, ok := decimalOf(s)
+		got, ok := parse(s)
 		if ok != (err == nil) || ok && math.Float64bits(got) != math.Float64bits(want) {
 			t.Fatalf("%q is %v %v, want %v %v", s, got, ok, want, err)
 		}
@@ -41,7 +41,7 @@ func TestDecimal(t *testing.T) {
 		check(s)
 	}
 	for _, s := range []string{"0x10", "0x1p-2", "inf", "NaN", "1_000", " 1"} {
-		if _, ok := decimalOf(s); ok {
+		if _, ok := parse(s); ok {
 			t.Errorf("%q is a number", s)
 		}
 	}
@@ -69,18 +69,18 @@ func TestDecimal(t *testing.T) {
 	}
 }
 
-func BenchmarkDecimal(b *testing.B) {
+func BenchmarkParse(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var t []byte
 	for range 1000 {
 		t = append(strconv.AppendFloat(t, r.NormFloat64(), 'g', -1, 64), '\n')
 	}
 	n := len(t)
-	t = append(t, make([]byte, decimalPad)...)
+	t = append(t, make([]byte, Pad)...)
 	b.SetBytes(int64(n))
 	for b.Loop() {
 		for p := 0; p < n; p++ {
-			_, p, _ = decimal(t, p)
+			_, p, _ = Parse(t, p)
 		}
 	}
 }

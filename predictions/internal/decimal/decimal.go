@@ -1,4 +1,5 @@
-package predictions
+// Package decimal reads numbers from text, fast and correctly rounded.
+package decimal
 
 import (
 	"encoding/binary"
@@ -10,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// decimalPad is how many bytes past the line end decimal and skipCell may read.
-const decimalPad = 16
+// Pad is how many bytes past a number, or past what is none, Parse may read.
+const Pad = 16
 
 // tens holds the powers of ten that float64 represents exactly.
 var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
@@ -31,8 +32,8 @@ func eightDecimal(v uint64) uint64 {
 	return (v&low*(100+1000000<<32) + v>>16&low*(1+10000<<32)) >> 32 & math.MaxUint32
 }
 
-// digitsAt appends the digits at t[p:] to a number. It returns the number modulo 2^64 and the position after the digits.
-func digitsAt(t []byte, p int, m uint64) (uint64, int) {
+// Digits appends the digits at t[p:] to a number. It returns the number modulo 2^64 and the position after the digits.
+func Digits(t []byte, p int, m uint64) (uint64, int) {
 	for {
 		v := binary.LittleEndian.Uint64(t[p:])
 		if !eightDigits(v) {
@@ -46,21 +47,21 @@ func digitsAt(t []byte, p int, m uint64) (uint64, int) {
 	return m, p
 }
 
-// decimal reads the number at t[p]. It returns the value as strconv.ParseFloat rounds it, and the position after it. ok is false if
-// there is no plain decimal number, or one beyond float64. At least decimalPad bytes must follow the number, or the text that is no
+// Parse reads the number at t[p]. It returns the value as strconv.ParseFloat rounds it, and the position after it. ok is false if
+// there is no plain decimal number, or one beyond float64. At least Pad bytes must follow the number, or the text that is no
 // number, and one of the first of them must not be a digit.
-func decimal(t []byte, p int) (v float64, end int, ok bool) {
+func Parse(t []byte, p int) (v float64, end int, ok bool) {
 	start := p
 	negative := t[p] == '-'
 	if negative || t[p] == '+' {
 		p++
 	}
 	first := p
-	m, p := digitsAt(t, p, 0)
+	m, p := Digits(t, p, 0)
 	count, exponent := p-first, 0
 	if t[p] == '.' {
 		point := p + 1
-		m, p = digitsAt(t, point, m)
+		m, p = Digits(t, point, m)
 		exponent = point - p
 		count -= exponent
 	}
