@@ -66,6 +66,11 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 	var in io.ReadCloser
 	if len(paths) == 1 && (paths[0] == "-" || o.FS == nil && streamed(paths[0]) != nil) {
 		s, npy, e := sniff(paths[0])
+		if e == nil && !npy {
+			if format, ok := begunBy(s.start); ok {
+				return openColumnar(sorted, s, o, format)
+			}
+		}
 		if e == nil && npy {
 			s.Close()
 			e = fault("leave the names of columns out", "it is an .npy, which has no columns with names")
@@ -74,6 +79,17 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 			return nil, e.in(names(o.Names).of(paths[0]))
 		}
 		in = s
+	}
+	if format, ok := formatOf(sorted[0]); ok {
+		for _, p := range sorted {
+			if other, _ := formatOf(p); other.name != format.name {
+				if in != nil {
+					in.Close()
+				}
+				return nil, fault("shards are all of one format", "it is no %s by its name, as %s is", format.name, names(o.Names).of(sorted[0])).in(names(o.Names).of(p))
+			}
+		}
+		return openColumnar(sorted, in, o, format)
 	}
 	c := &classTable{o}
 	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, Names: o.Names, FS: o.FS, Buffers: o.Buffers,
@@ -102,41 +118,24 @@ func (c *classTable) lay(t *table, r *ForecastReader, f *tableFile) *Error {
 			columns[i].Kind, columns[i].Width = roles.List, n
 		}
 	}
-	want := o.Columns
-	want.Unnamed = o.NoHeader
-	b, err := roles.Bind(columns, &want)
-	if err != nil {
-		return c.unbound(l, err)
+	found, e := o.bind(columns, l)
+	if e != nil {
+		return e
 	}
-	if b.Label < 0 && !o.Unlabelled {
-		return fault("name it by "+setting.LabelColumn.String(), "no column of labels is named: %s", l.list())
+	classes := len(found.Scores)
+	if found.list {
+		classes = columns[found.Scores[0]].Width
 	}
-	scores, names, event := b.Scores, b.Classes, o.Event
-	switch {
-	case len(scores) == 2 && !o.Classification:
-		if names == nil {
-			names = []string{"0", "1"}
-		}
-		if l.event = 1; event != "" {
-			if l.event = slices.Index(names, event); l.event < 0 {
-				return fault("name one of them by "+setting.EventLabel.String(), "event %q is neither of the classes %q and %q", cut(event), cut(names[0]), cut(names[1]))
-			}
-			event = ""
-		}
-		l.pairs = true
-	case len(scores) > 1 && event != "":
-		return fault("leave "+setting.EventLabel.String()+" out", "event %q is for a binary task, and there are %d columns of scores", cut(event), len(scores))
+	if e := found.settle(o, classes); e != nil {
+		return e
 	}
+	l.classes, l.labels, l.pairs, l.event = found.classes, found.labels, found.pairs, found.event
+	b, scores := found.Binding, found.Scores
 	var uses []use
-	if l.classes = len(scores); l.classes == 1 && columns[scores[0]].Kind == roles.List {
-		l.classes = columns[scores[0]].Width
+	if found.list {
 		uses = append(uses, use{scores[0], listSlot, -1, ""})
 		scores = nil
 	}
-	if l.classes == 1 && len(names) == 2 {
-		event = ""
-	}
-	l.labels = roles.NewLabels(l.classes, names, event)
 	for slot, at := range scores {
 		uses = append(uses, use{at, slot, -1, ""})
 		r.scoreColumns = append(r.scoreColumns, l.names[at])
@@ -157,8 +156,63 @@ func (c *classTable) lay(t *table, r *ForecastReader, f *tableFile) *Error {
 	return nil
 }
 
+// scored is a Binding with what follows from it.
+type scored struct {
+	*roles.Binding
+	names   []string // of the classes; nil if they have none
+	list    bool     // one column has all scores of a row
+	classes int      // of a row; 0 until settle is told
+	labels  *roles.Labels
+	pairs   bool // rows have two scores, of which the event's is read
+	event   int  // of pairs, that class
+}
+
+// bind finds the columns of the scores, the label and what else is wanted. l has the names for messages.
+func (o *TableOptions) bind(columns []roles.Column, l *layout) (*scored, *Error) {
+	want := o.Columns
+	want.Unnamed = o.NoHeader
+	b, err := roles.Bind(columns, &want)
+	if err != nil {
+		return nil, o.unbound(l, err)
+	}
+	if b.Label < 0 && !o.Unlabelled {
+		return nil, fault("name it by "+setting.LabelColumn.String(), "no column of labels is named: %s", l.list())
+	}
+	s := &scored{Binding: b, names: b.Classes}
+	s.list = len(b.Scores) == 1 && columns[b.Scores[0]].Kind != roles.Number
+	return s, nil
+}
+
+// settle decides what labels mean for rows of this many scores.
+func (s *scored) settle(o *TableOptions, classes int) *Error {
+	s.classes = classes
+	event := o.Event
+	switch {
+	case classes > 1 && s.names != nil && len(s.names) != classes:
+		return fault("name each class once, in the order of the scores", "%d classes are named, and the scores are of %d", len(s.names), classes)
+	case !s.list && classes == 2 && !o.Classification, s.list && classes == 2 && event != "":
+		if s.names == nil {
+			s.names = []string{"0", "1"}
+		}
+		if s.event = 1; event != "" {
+			if s.event = slices.Index(s.names, event); s.event < 0 {
+				return fault("name one of them by "+setting.EventLabel.String(), "event %q is neither of the classes %q and %q", cut(event), cut(s.names[0]), cut(s.names[1]))
+			}
+			event = ""
+		}
+		s.pairs = true
+	case classes > 1 && event != "":
+		return fault("leave "+setting.EventLabel.String()+" out", "event %q is for a binary task, and rows have %d scores", cut(event), classes)
+	}
+	if classes == 1 && len(s.names) == 2 {
+		event = ""
+	}
+	s.labels = roles.NewLabels(classes, s.names, event)
+	return nil
+}
+
 // unbound explains why the columns of a table do not have the roles that they should have.
-func (c *classTable) unbound(l *layout, err error) *Error {
+func (o *TableOptions) unbound(l *layout, err error) *Error {
 	var missing *roles.Missing
 	var doubt *roles.Doubt
 	switch {
@@ -171,7 +225,7 @@ func (c *classTable) unbound(l *layout, err error) *Error {
 	case errors.As(err, &doubt) && doubt.Propose != nil:
 		return fault(fmt.Sprintf("name those that are by %v: %s", setting.ScoreColumns, strings.Join(doubt.Propose, ",")), "%v", err)
 	}
-	if len(c.o.Columns.Scores) == 0 && c.o.Columns.Prefix == nil {
+	if len(o.Columns.Scores) == 0 && o.Columns.Prefix == nil {
 		return fault(fmt.Sprintf("name it by %v; %v proposes how", setting.ScoreColumns, setting.Inspect), "%v", err)
 	}
 	if s, ok := settingOf[doubt.Role]; ok {

@@ -577,6 +577,9 @@ func (l *layout) list() string {
 	}
 	word := "columns"
 	if len(l.names) == 1 {
+		if l.separator == 0 {
+			return "the only column is " + s[0]
+		}
 		return "the only column is " + s[0] + ", with " + separatorName(l.separator) + "s between columns"
 	}
 	return "its " + word + " are " + strings.Join(s, ", ")

@@ -41,10 +41,11 @@ func (c counted) Read(p []byte) (int, error) {
 type unread struct {
 	io.Reader
 	io.Closer
+	start []byte // those bytes
 }
 
 // sniff opens a path that can be read only once, and reports whether it starts like an .npy.
-func sniff(path string) (io.ReadCloser, bool, *Error) {
+func sniff(path string) (*unread, bool, *Error) {
 	f, closer := os.Stdin, io.NopCloser(nil)
 	if path != "-" {
 		var err error
@@ -59,7 +60,7 @@ func sniff(path string) (io.ReadCloser, bool, *Error) {
 		closer.Close()
 		return nil, false, cannotRead(err)
 	}
-	return unread{io.MultiReader(bytes.NewReader(b[:n]), f), closer}, string(b[:n]) == npyMagic, nil
+	return &unread{io.MultiReader(bytes.NewReader(b[:n]), f), closer, b[:n]}, string(b[:n]) == npyMagic, nil
 }
 
 // statText describes a file, and reports whether it can be opened again.

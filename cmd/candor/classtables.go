@@ -83,7 +83,7 @@ func (f *evalFlags) rowColumns() []rowColumn {
 
 // tables reports whether the files are tables with the scores of classes.
 func (f *evalFlags) tables(paths []string) bool {
-	return f.table.given() || slices.Contains([]string{"", "binary", "classification"}, f.task) && slices.ContainsFunc(paths, predictions.IsTable)
+	return f.table.given() || slices.Contains([]string{"", "binary", "classification"}, f.task) && slices.ContainsFunc(paths, func(p string) bool { return predictions.IsTable(p) || predictions.HasColumns(p) })
 }
 
 // tableOptions returns how tables of classes are read.
@@ -127,9 +127,14 @@ func (j *job) openTable(f *evalFlags, paths []string) (*predictions.ForecastRead
 // inClassTable returns the message about a bad row, extended by its line and column.
 func (f *evalFlags) inClassTable(r *predictions.ForecastReader, said string, b metrics.Fault, at *place) string {
 	_, what, _ := strings.Cut(said, ": ")
-	where := fmt.Sprintf("line %d", r.Line(b.Row))
-	at.Row, at.Line = nil, r.Line(b.Row)
-	name := ""
+	where := said[:len(said)-len(what)-len(": ")]
+	if line := r.Line(b.Row); line > 0 {
+		where = fmt.Sprintf("line %d", line)
+		at.Row, at.Line = nil, line
+	} else if cut := strings.Index(where, ", column"); cut > 0 {
+		where = where[:cut]
+	}
+	name, element := "", ""
 	switch columns := r.ScoreColumns(); {
 	case b.Reason == metrics.BadLabel:
 		name, what = f.labels[0], "the label is missing; "+setting.Drop.String()+" leaves such rows out"
@@ -137,11 +142,13 @@ func (f *evalFlags) inClassTable(r *predictions.ForecastReader, said string, b m
 		name = f.weights[0]
 	case b.Reason == metrics.BadConfidence:
 		name = f.scores[0]
+	case b.Column >= 0 && len(columns) == 1 && r.Info().Classes > 1: // a list of scores
+		name, element = columns[0], fmt.Sprintf(", class %d", b.Column)
 	case b.Column >= 0 && int(b.Column) < len(columns):
 		name = columns[b.Column]
 	}
 	if name != "" {
-		where += fmt.Sprintf(", column %q", name)
+		where += fmt.Sprintf(", column %q", name) + element
 		at.Column = name
 	}
 	return where + ": " + what

@@ -127,7 +127,7 @@ func TestClassTableFlags(t *testing.T) {
 		{exitData, []string{table, "--prob-prefix", "p_"}, "t.csv: no column of labels is named"},
 		{exitData, []string{table, "--prob-prefix", "p_", "--labels", "lable"}, `t.csv: no column "lable" for the label`},
 		{exitData, []string{table, "--prob-prefix", "p_", "--labels", "label", "--classes", "a,b,c"}, `t.csv: line 2: column "label": label "`},
-		{exitData, []string{table, "--prob-prefix", "p_", "--labels", "label", "--event", "cat"}, "is for a binary task, and there are 3 columns of scores; leave --event out"},
+		{exitData, []string{table, "--prob-prefix", "p_", "--labels", "label", "--event", "cat"}, "is for a binary task, and rows have 3 scores; leave --event out"},
 	} {
 		if code, _, errs := candor(t, append([]string{"eval"}, c.args...)...); code != c.code || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: exit code %d: %s", c.args, code, errs)

@@ -165,11 +165,11 @@ func (f *evalFlags) weightColumn(paths []string) bool {
 // level. It also adds the place to at.
 func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metrics.Fault, at *place) string {
 	line := r.Line(b.Row)
-	if line < 0 {
-		return said
-	}
-	if r.ScoreColumns() != nil {
+	switch {
+	case r.Binding() != "":
 		return f.inClassTable(r, said, b, at)
+	case line < 0:
+		return said
 	}
 	_, what, _ := strings.Cut(said, ": ") // after "row N, column C"
 	where := fmt.Sprintf("line %d", line)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/candor-go/candor/internal/temporary"
 )
@@ -178,6 +179,12 @@ With --json an error is one JSON object on standard error, and nothing else is t
 		Version:       versionText(),
 	}
 	c.SetVersionTemplate(versionLine())
+	c.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "label" {
+			name = "labels"
+		}
+		return pflag.NormalizedName(name)
+	})
 	// Without RunE an unknown command would print the help and succeed.
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {

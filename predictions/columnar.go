@@ -1,0 +1,576 @@
+package predictions
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions/internal/columns"
+)
+
+// columnFile is what the reader of a format returns. Want is called once, before Next.
+type columnFile interface {
+	columns.File
+	Want(columns.Want) error
+}
+
+// columnar reads files with named columns, as JSON Lines, whose readers know nothing of scores. One goroutine goes from part to part, several
+// read parts and assemble chunks of their rows, and Next returns these in order.
+type columnar struct {
+	options *TableOptions
+	format  columnFormat
+	layout  columnLayout
+	groups  *groups
+	files   []columnShard
+	first   *openColumns // the first file, until it is read
+	begun   *columnRun   // its first part, of which a block was looked at
+	started bool
+
+	runs, work chan *columnRun // in the order of rows
+	done       chan struct{}   // closed by Close and by errors
+	stop       sync.Once
+	read       atomic.Int64
+
+	next sync.Mutex // held by Next
+	run  *columnRun // that chunks are taken from
+	err  error      // the error that ended the stream
+	rows int64
+	fell any // value of a panic in scan, valid once runs is closed
+
+	mu     sync.Mutex // guards what Locate and line read
+	starts []int64    // number of the first row of each file reached so far
+	total  int64
+	lines  []lineMark
+}
+
+// columnShard is one file.
+type columnShard struct {
+	path, name string
+	stamp      stamp
+	size       int64 // as stored; -1 for a pipe
+}
+
+// openColumns is an open file.
+type openColumns struct {
+	columnFile
+	text    *text   // nil if it is read at random
+	file    fs.File // nil if it cannot be opened again
+	columns []columns.Column
+}
+
+func (o *openColumns) close() {
+	o.columnFile.Close()
+	if o.text != nil {
+		o.text.close()
+	} else if o.file != nil {
+		o.file.Close()
+	}
+}
+
+// lineMark says that a row is the first of a part, which begins on a line.
+type lineMark struct{ row, line int64 }
+
+// columnRun is a part of a file and the chunks of its rows.
+type columnRun struct {
+	file   int
+	part   columns.Part
+	line   int64 // of its first row; -1 in formats without lines
+	block  *columns.Block
+	chunks chan *columnChunk
+	over   *openColumns // to close at its end; nil if other parts follow
+	failed error        // why there is no part
+	last   bool         // of the file
+}
+
+func openColumnar(paths []string, in io.ReadCloser, o *TableOptions, format columnFormat) (*ForecastReader, *Error) {
+	t := &columnar{options: o, format: format, groups: newGroups(o.Columns.Groups), done: make(chan struct{})}
+	r := &ForecastReader{from: t, groups: t.groups}
+	if e := t.open(r, paths, in); e != nil {
+		if t.first != nil {
+			t.first.close()
+		}
+		return nil, e
+	}
+	return r, nil
+}
+
+func (t *columnar) open(r *ForecastReader, paths []string, in io.ReadCloser) *Error {
+	size := int64(0)
+	var seen streams
+	for _, p := range paths {
+		f := columnShard{path: p, name: names(t.options.Names).of(p), size: -1}
+		if t.options.FS == nil && seen.twice(p) {
+			return fault("name each once", "it is named twice, and can be read once").in(f.name)
+		}
+		if in == nil {
+			fi, regular, e := statText(t.options.FS, p)
+			if e != nil {
+				return e.in(f.name)
+			}
+			if regular {
+				f.size, f.stamp = fi.Size(), stampOf(fi)
+			}
+		}
+		if f.size < 0 || size < 0 {
+			size = -1
+		} else {
+			size += f.size
+		}
+		t.files = append(t.files, f)
+	}
+	first, e := t.openFile(0, in)
+	if e != nil {
+		return e.in(t.files[0].name)
+	}
+	t.first = first
+	e = t.layout.lay(t.options, first)
+	if e == nil {
+		e = t.begin()
+	}
+	if e != nil {
+		return e.in(t.files[0].name)
+	}
+	l := &t.layout
+	r.binding, r.scoreColumns = l.scored.String(), l.scoreColumns
+	r.info = Info{Rows: -1, Classes: l.classes, DType: l.dtype, Bytes: size, Files: len(paths), Weighted: l.weight >= 0, Decided: l.decision >= 0,
+		Scored: l.confidence >= 0, Shape: l.shape()}
+	if l.scored.pairs {
+		r.info.Classes, r.info.Pairs, r.info.Event = 1, true, l.scored.event
+	}
+	n := t.options.Buffers
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0) + 1
+	}
+	t.runs, t.work = make(chan *columnRun, n), make(chan *columnRun, n)
+	return nil
+}
+
+// openFile opens a file and says which columns to read of it, if that is known.
+func (t *columnar) openFile(i int, in io.ReadCloser) (*openColumns, *Error) {
+	o, e := t.format.open(t.options.FS, t.files[i].path, in, &t.read)
+	if e != nil {
+		return nil, e
+	}
+	o.columns = o.Columns()
+	if i > 0 {
+		if e := t.layout.again(t.options, o, t.files[0].name); e != nil {
+			o.close()
+			return nil, e
+		}
+	}
+	return o, nil
+}
+
+// begin reads the first rows, which tell what the types of columns do not: how long a list is, and the names in a map.
+func (t *columnar) begin() *Error {
+	run, e := t.partOf(t.first, 0)
+	if e != nil {
+		return e
+	}
+	if run == nil {
+		return noRows()
+	}
+	run.block = &columns.Block{Most: t.layout.blockRows()}
+	if err := run.part.Next(run.block); err != nil && err != io.EOF {
+		return asError(err, run.line, 0)
+	}
+	t.begun = run
+	return t.layout.settle(t.options, run.block)
+}
+
+func noRows() *Error {
+	return fault("was the program that wrote it given any data?", "no rows")
+}
+
+// partOf returns the next part of a file; nil at its end.
+func (t *columnar) partOf(o *openColumns, file int) (*columnRun, *Error) {
+	p, err := o.Next()
+	if err == io.EOF {
+		return nil, nil
+	} else if err != nil {
+		return nil, asError(err, 0, 0)
+	}
+	run := &columnRun{file: file, part: p, line: -1, chunks: make(chan *columnChunk, 2)}
+	if p, ok := p.(interface{ Line() int64 }); ok {
+		run.line = p.Line()
+	}
+	return run, nil
+}
+
+// asError makes an Error of one of a reader, whose rows count from row and whose lines from line, -1 if there are none.
+func asError(err error, line, row int64) *Error {
+	var f *columns.Fault
+	if !errors.As(err, &f) {
+		return cannotRead(err)
+	}
+	e := fault(f.Remedy, "%s", f.Reason).because(f.Err)
+	e.Name, e.Value = f.Column, f.Value
+	switch {
+	case f.Line >= 0 && line >= 0:
+		e.Line = line + f.Line + 1
+	case f.Row >= 0:
+		e.Row = row + f.Row
+	}
+	return e
+}
+
+// start starts the goroutines.
+func (t *columnar) start() {
+	t.started = true
+	go t.scan()
+	for range max(1, cap(t.work)-1) {
+		go t.assemble()
+	}
+}
+
+// scan goes from part to part.
+func (t *columnar) scan() {
+	defer close(t.work)
+	defer close(t.runs)
+	defer func() { t.fell = recover() }() // raised again by Next
+	give := func(r *columnRun) bool {
+		select {
+		case t.runs <- r:
+		case <-t.done:
+			return false
+		}
+		if r.part != nil {
+			select {
+			case t.work <- r:
+			case <-t.done:
+				return false
+			}
+		}
+		return true
+	}
+	for i := range t.files {
+		o := t.first
+		run := t.begun
+		if i == 0 {
+			t.first, t.begun = nil, nil
+		} else {
+			var e *Error
+			if o, e = t.openFile(i, nil); e != nil {
+				give(&columnRun{file: i, failed: e})
+				return
+			}
+			run = nil
+		}
+		for {
+			var e *Error
+			if run == nil {
+				run, e = t.partOf(o, i)
+			}
+			if e != nil {
+				o.close()
+				give(&columnRun{file: i, failed: e})
+				return
+			}
+			if run == nil {
+				break
+			}
+			if !give(run) {
+				o.close()
+				return
+			}
+			run = nil
+		}
+		if !give(&columnRun{file: i, over: o, last: true}) {
+			o.close()
+			return
+		}
+	}
+}
+
+// assemble reads parts and assembles the chunks of their rows.
+func (t *columnar) assemble() {
+	free := make(chan *columnChunk, 3)
+	for range cap(free) {
+		free <- &columnChunk{free: free}
+	}
+	a := &assembler{layout: &t.layout}
+	for run := range t.work {
+		t.chunksOf(run, a, free)
+		close(run.chunks)
+	}
+}
+
+func (t *columnar) chunksOf(run *columnRun, a *assembler, free chan *columnChunk) {
+	block := run.block
+	for {
+		var c *columnChunk
+		select {
+		case c = <-free:
+		case <-t.done:
+			return
+		}
+		c.rows, c.failed, c.fell = 0, nil, nil
+		var err error
+		func() {
+			// The caller could not recover a panic in this goroutine, so Next raises it again.
+			defer func() { c.fell = recover() }()
+			if block == nil {
+				block = &columns.Block{}
+			}
+			if block.Rows == 0 {
+				block.Most = t.layout.blockRows()
+				err = run.part.Next(block)
+			}
+			if err == nil {
+				a.fill(c, block)
+				block.Rows = 0
+			} else if err != io.EOF {
+				c.failed = err
+			}
+		}()
+		if err == io.EOF && c.fell == nil {
+			if err = run.part.Close(); err == nil {
+				free <- c
+				return
+			}
+			c.failed = err
+		}
+		select {
+		case run.chunks <- c:
+		case <-t.done:
+			return
+		}
+		if c.failed != nil || c.fell != nil {
+			return
+		}
+	}
+}
+
+// Next returns the next chunk of rows, all of one file.
+func (t *columnar) Next() (*metrics.Chunk, error) {
+	t.next.Lock()
+	defer t.next.Unlock()
+	select {
+	case <-t.done:
+		if t.err == nil {
+			t.err = os.ErrClosed
+		}
+	default:
+	}
+	if t.err != nil {
+		return nil, t.err
+	}
+	if !t.started {
+		t.start()
+	}
+	for {
+		if t.run == nil {
+			run, ok := <-t.runs
+			select {
+			case <-t.done:
+				return nil, t.ended(os.ErrClosed)
+			default:
+			}
+			if !ok {
+				if t.fell != nil {
+					t.ended(os.ErrClosed)
+					panic(t.fell)
+				}
+				return nil, t.ended(t.overall())
+			}
+			if err := t.begins(run); err != nil {
+				return nil, t.ended(err)
+			}
+			if run.part == nil {
+				continue
+			}
+			t.run = run
+		}
+		var c *columnChunk
+		ok := false
+		select {
+		case c, ok = <-t.run.chunks:
+		case <-t.done:
+			return nil, t.ended(os.ErrClosed)
+		}
+		if !ok {
+			t.run = nil
+			continue
+		}
+		if c.fell != nil {
+			t.ended(os.ErrClosed)
+			panic(c.fell)
+		}
+		if c.failed == nil && c.rows > 0 && t.layout.grouped() {
+			c.failed = c.renumber(t.groups)
+		}
+		if c.failed != nil {
+			e := asFound(c.failed, t.run.line, t.rows-t.starts[t.run.file])
+			if f := &t.files[t.run.file]; f.size >= 0 {
+				if fi, _, err := statText(t.options.FS, f.path); err == nil && stampOf(fi) != f.stamp {
+					e = changed()
+				}
+			}
+			return nil, t.ended(e.in(t.files[t.run.file].name))
+		}
+		if c.rows == 0 {
+			c.free <- c
+			continue
+		}
+		out := c.chunk(&t.layout, t.rows, t.options.Kind)
+		t.mu.Lock()
+		t.rows += int64(c.rows)
+		t.total = t.rows
+		t.mu.Unlock()
+		return out, nil
+	}
+}
+
+// asFound is asError for what the assembler found, which has its own Error.
+func asFound(err error, line, row int64) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		if e.Row >= 0 {
+			e.Row += row
+		}
+		return e
+	}
+	return asError(err, line, row)
+}
+
+// begins notes where a run begins, and finishes a file at its end.
+func (t *columnar) begins(run *columnRun) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.starts) <= run.file {
+		t.starts = append(t.starts, t.rows)
+	}
+	f := &t.files[run.file]
+	switch {
+	case run.failed != nil:
+		return asFound(run.failed, 0, 0).in(f.name)
+	case run.over != nil:
+		defer run.over.close()
+		if run.over.file != nil && f.size >= 0 {
+			if e := f.stamp.compare(run.over.file); e != nil {
+				return e.in(f.name)
+			}
+		}
+	case run.line >= 0 && len(t.lines) < maxJumps:
+		t.lines = append(t.lines, lineMark{t.rows, run.line})
+	}
+	return nil
+}
+
+// overall is what Next returns at the end.
+func (t *columnar) overall() error {
+	if t.rows == 0 {
+		return noRows().in(t.files[0].name)
+	}
+	return io.EOF
+}
+
+// ended ends the stream with an error.
+func (t *columnar) ended(err error) error {
+	t.err = err
+	t.end()
+	return err
+}
+
+// end stops the goroutines.
+func (t *columnar) end() { t.stop.Do(func() { close(t.done) }) }
+
+func (t *columnar) Close() error {
+	t.end()
+	t.next.Lock()
+	defer t.next.Unlock()
+	if !t.started {
+		t.started = true
+		if t.first != nil {
+			t.first.close()
+		}
+	}
+	return nil
+}
+
+func (t *columnar) said() []string { return nil }
+
+func (t *columnar) BytesRead() int64 { return t.read.Load() }
+
+func (t *columnar) Locate(row int64) (file string, rowInFile int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if row < 0 || row >= t.total {
+		return "", -1
+	}
+	i := sort.Search(len(t.starts), func(i int) bool { return t.starts[i] > row }) - 1
+	return t.files[i].name, row - t.starts[i]
+}
+
+// line returns the line of a row, or -1 if it is not certain: a part may have lines without rows.
+func (t *columnar) line(row int64) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := sort.Search(len(t.lines), func(i int) bool { return t.lines[i].row > row }) - 1
+	if i < 0 || row >= t.total || i+1 == len(t.lines) && len(t.lines) == maxJumps {
+		return -1
+	}
+	if i+1 < len(t.lines) {
+		if m, n := t.lines[i], t.lines[i+1]; n.line > m.line && n.line-m.line != n.row-m.row {
+			return -1
+		}
+	}
+	return t.lines[i].line + 1 + row - t.lines[i].row
+}
+
+// columnFormat is a format with named columns.
+type columnFormat struct {
+	name       string
+	extensions []string
+	packed     bool // it may be compressed as a whole
+	begins     func(start []byte) bool
+	open       func(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*openColumns, *Error)
+}
+
+// columnFormats are the formats that are read, by the names of their files.
+var columnFormats = []columnFormat{
+	{"JSON Lines", []string{".jsonl", ".ndjson", ".json"}, true, func(start []byte) bool {
+		start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\ufeff")), " \t\r\n")
+		return len(start) > 0 && (start[0] == '{' || start[0] == '[')
+	}, openJSONLines},
+}
+
+// formatOf returns the format of a file, judging by its name.
+func formatOf(path string) (columnFormat, bool) {
+	path = strings.ToLower(path)
+	for _, f := range columnFormats {
+		name := path
+		if f.packed {
+			name = unpackedName(path)
+		}
+		if slices.ContainsFunc(f.extensions, func(e string) bool { return strings.HasSuffix(name, e) }) {
+			return f, true
+		}
+	}
+	return columnFormat{}, false
+}
+
+// begunBy returns the format of a stream that begins so.
+func begunBy(start []byte) (columnFormat, bool) {
+	for _, f := range columnFormats {
+		if f.begins(start) {
+			return f, true
+		}
+	}
+	return columnFormat{}, false
+}
+
+// HasColumns reports whether OpenTable reads a path as a file with named columns, as JSON Lines, judging by its name.
+func HasColumns(path string) bool {
+	_, ok := formatOf(path)
+	return ok
+}

@@ -1,0 +1,764 @@
+package predictions
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/candor-go/candor/internal/setting"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions/internal/columns"
+	"github.com/candor-go/candor/predictions/internal/jsonlines"
+	"github.com/candor-go/candor/predictions/roles"
+)
+
+func openJSONLines(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*openColumns, *Error) {
+	t, e := openText(from, path, in, read)
+	if e != nil {
+		return nil, e
+	}
+	f, err := jsonlines.Open(t.r)
+	if err != nil {
+		t.close()
+		return nil, asError(err, 0, 0)
+	}
+	return &openColumns{columnFile: f, text: t, file: t.file}, nil
+}
+
+// columnLayout says what the columns of a block are for.
+type columnLayout struct {
+	want         []int            // of the file, in the order of the block
+	types        []columns.Column // of these
+	scored       *scored
+	scoreColumns []string
+
+	// Indices in want; -1 is none.
+	scores                              []int
+	label, weight, decision, confidence int
+	groups                              []int
+
+	classes int
+	dtype   metrics.DType
+	shapeOf scoreShape
+	number  map[string]int // of a map's keys
+}
+
+// scoreShape says where the scores of a row are.
+type scoreShape uint8
+
+const (
+	inColumns scoreShape = iota // one column for each
+	inList
+	inFields // of a struct
+	inMap
+	inVector // of Spark: a struct of a type, a size, indices and values
+)
+
+// chunkScores is about how many bytes of scores a chunk has.
+const chunkScores = 1 << 20
+
+// blockRows returns how many rows to ask for.
+func (l *columnLayout) blockRows() int {
+	return min(max(1, chunkScores/(max(1, l.classes)*8)), 1<<16)
+}
+
+func (l *columnLayout) grouped() bool { return len(l.groups) > 0 }
+
+func (l *columnLayout) shape() string {
+	if l.classes == 1 && l.shapeOf == inColumns {
+		return "(N,)"
+	}
+	return fmt.Sprintf("(N, %d)", l.classes)
+}
+
+// pathed is a file that finds fields of nested objects.
+type pathed interface {
+	Path(path string) (column int, ok bool)
+	Float(column int)
+}
+
+// lay finds the columns to read.
+func (l *columnLayout) lay(o *TableOptions, f *openColumns) *Error {
+	if p, ok := f.columnFile.(pathed); ok {
+		w := &o.Columns
+		for _, name := range append(append([]string{w.Label, w.Weight, w.Decision, w.Confidence}, w.Scores...), w.Groups...) {
+			if name != "" {
+				p.Path(name)
+			}
+		}
+		f.columns = f.Columns()
+	}
+	list := make([]roles.Column, len(f.columns))
+	header := &layout{}
+	for i := range f.columns {
+		c := &f.columns[i]
+		list[i] = roleOf(c)
+		if c.Kind == columns.Map && slices.Contains(o.Columns.Scores, c.Name) {
+			list[i].Kind = roles.List // its names come with the rows
+		}
+		header.names = append(header.names, c.Name)
+	}
+	s, e := o.bind(list, header)
+	if e != nil {
+		return e
+	}
+	l.scored = s
+	take := func(i int) int {
+		if i < 0 {
+			return -1
+		}
+		if at := slices.Index(l.want, i); at >= 0 {
+			return at
+		}
+		l.want = append(l.want, i)
+		return len(l.want) - 1
+	}
+	for _, i := range s.Scores {
+		l.scores, l.scoreColumns = append(l.scores, take(i)), append(l.scoreColumns, f.columns[i].Name)
+	}
+	l.label, l.weight, l.decision, l.confidence = take(s.Label), take(s.Weight), take(s.Decision), take(s.Confidence)
+	for _, i := range s.Groups {
+		l.groups = append(l.groups, take(i))
+	}
+	if p, ok := f.columnFile.(pathed); ok {
+		for _, i := range append(slices.Clone(s.Scores), s.Weight, s.Confidence) {
+			if i >= 0 {
+				p.Float(i)
+			}
+		}
+		f.columns = f.Columns()
+	}
+	for _, i := range l.want {
+		l.types = append(l.types, f.columns[i])
+	}
+	if s.list {
+		switch c := &l.types[l.scores[0]]; {
+		case isVector(c):
+			l.shapeOf = inVector
+		case c.Kind == columns.List:
+			l.shapeOf = inList
+		case c.Kind == columns.Struct:
+			l.shapeOf = inFields
+		case c.Kind == columns.Map:
+			l.shapeOf = inMap
+			if o.Columns.Classes == nil {
+				s.names = nil
+			}
+		}
+	}
+	l.dtype = l.typeOf()
+	if e := l.check(); e != nil {
+		return e
+	}
+	return wanted(f, l.want)
+}
+
+// wanted tells a file which columns to read.
+func wanted(f *openColumns, want []int) *Error {
+	if err := f.Want(columns.Want{Columns: want, Bytes: 64 << 20}); err != nil {
+		return asError(err, 0, 0)
+	}
+	return nil
+}
+
+// roleOf describes a column to package roles.
+func roleOf(c *columns.Column) roles.Column {
+	r := roles.Column{Name: c.Name, Kind: roles.Other}
+	switch c.Kind {
+	case columns.Float64, columns.Float32, columns.Float16, columns.Int64:
+		r.Kind = roles.Number
+	case columns.Text, columns.Bool:
+		r.Kind = roles.Text
+	case columns.List:
+		if isNumber(c.Elem) {
+			r.Kind, r.Width = roles.List, c.Width
+		}
+	case columns.Map:
+		if isNumber(c.Elem) {
+			r.Kind = roles.Fields
+		}
+	case columns.Struct:
+		if isVector(c) {
+			r.Kind = roles.List
+			break
+		}
+		if len(c.Fields) > 0 && !slices.ContainsFunc(c.Fields, func(f columns.Column) bool { return !isNumber(&f.Type) }) {
+			r.Kind = roles.Fields
+			for _, f := range c.Fields {
+				r.Names = append(r.Names, f.Name)
+			}
+		}
+	}
+	return r
+}
+
+func isNumber(t *columns.Type) bool { return t.Kind <= columns.Int64 }
+
+// isVector reports whether a column is Spark's vector.
+func isVector(c *columns.Column) bool {
+	return c.Kind == columns.Struct && len(c.Fields) == 4 && c.Fields[0].Name == "type" && c.Fields[1].Name == "size" && c.Fields[2].Name == "indices" &&
+		c.Fields[3].Name == "values" && c.Fields[2].Kind == columns.List && c.Fields[3].Kind == columns.List
+}
+
+// typeOf returns the narrowest type that holds all scores.
+func (l *columnLayout) typeOf() metrics.DType {
+	d := metrics.Float16
+	widen := func(t *columns.Type) {
+		switch t.Kind {
+		case columns.Float16:
+		case columns.Float32:
+			if d == metrics.Float16 {
+				d = metrics.Float32
+			}
+		default:
+			d = metrics.Float64
+		}
+	}
+	for _, at := range l.scores {
+		c := &l.types[at]
+		switch {
+		case l.shapeOf == inVector:
+			widen(c.Fields[3].Elem)
+		case l.shapeOf == inFields:
+			for i := range c.Fields {
+				widen(&c.Fields[i].Type)
+			}
+		case c.Elem != nil:
+			widen(c.Elem)
+		default:
+			widen(&c.Type)
+		}
+	}
+	return d
+}
+
+// check returns an Error for columns of types that their role cannot have.
+func (l *columnLayout) check() *Error {
+	if l.label >= 0 && l.types[l.label].Kind > columns.Text {
+		return fault("name another column by "+setting.LabelColumn.String(), "column %q has no labels: it is %s", cut(l.types[l.label].Name), l.types[l.label].Kind)
+	}
+	for _, g := range l.groups {
+		if c := &l.types[g]; c.Kind > columns.Text {
+			return fault("group by a column of texts or numbers", "column %q has no value that groups: it is %s", cut(c.Name), c.Kind)
+		}
+	}
+	return nil
+}
+
+// again checks that another file has the wanted columns, with the same types, and says to read them.
+func (l *columnLayout) again(o *TableOptions, f *openColumns, first string) *Error {
+	p, paths := f.columnFile.(pathed)
+	want := make([]int, len(l.want))
+	for i := range l.types {
+		t := &l.types[i]
+		at := slices.IndexFunc(f.columns, func(c columns.Column) bool { return c.Name == t.Name })
+		if at < 0 && paths {
+			if n, ok := p.Path(t.Name); ok {
+				f.columns, at = f.Columns(), n
+			}
+		}
+		if at < 0 {
+			return fault("shards of a table have the same columns", "no column %q, which %s has", cut(t.Name), first)
+		}
+		if paths && t.Kind == columns.Float64 {
+			p.Float(at)
+			f.columns = f.Columns()
+		}
+		if c := &f.columns[at]; !alike(&c.Type, &t.Type) {
+			return fault("shards of a table have the same columns", "column %q is %s, and %s in %s", cut(t.Name), c.Kind, t.Kind, first)
+		}
+		want[i] = at
+	}
+	return wanted(f, want)
+}
+
+// alike reports whether vectors of two types have the same fields.
+func alike(a, b *columns.Type) bool {
+	if a.Kind != b.Kind || (a.Elem == nil) != (b.Elem == nil) || a.Elem != nil && !alike(a.Elem, b.Elem) {
+		return false
+	}
+	return slices.EqualFunc(a.Fields, b.Fields, func(x, y columns.Column) bool { return x.Name == y.Name && alike(&x.Type, &y.Type) })
+}
+
+// settle learns from the first rows how many scores a row has.
+func (l *columnLayout) settle(o *TableOptions, b *columns.Block) *Error {
+	c := &l.types[l.scores[0]]
+	n := len(l.scores)
+	switch l.shapeOf {
+	case inFields:
+		n = len(c.Fields)
+	case inList:
+		n = c.Width
+		for i := 0; i < b.Rows && n == 0; i++ {
+			v := &b.Columns[l.scores[0]]
+			n = v.Offsets[i+1] - v.Offsets[i]
+		}
+	case inVector:
+		v := &b.Columns[l.scores[0]]
+		for i := 0; i < b.Rows && n <= 1; i++ {
+			n = vectorSize(v, i)
+		}
+	case inMap:
+		if l.scored.names == nil {
+			v := &b.Columns[l.scores[0]]
+			var keys []string
+			for i := range v.Offsets[min(1, b.Rows)] {
+				keys = append(keys, string(v.Keys.Text(v.Offsets[0]+i)))
+			}
+			slices.Sort(keys)
+			return fault(fmt.Sprintf("name the classes, in their order, by %v: %s", setting.ClassNames, strings.Join(keys, ",")),
+				"column %q has a score for each name, in an order that says nothing", cut(c.Name))
+		}
+		n = len(l.scored.names)
+		l.number = map[string]int{}
+		for i, name := range l.scored.names {
+			l.number[name] = i
+		}
+	}
+	if n == 0 {
+		return fault("rows have as many scores as there are classes", "column %q has empty lists", cut(c.Name))
+	}
+	l.classes = n
+	return l.scored.settle(o, n)
+}
+
+// vectorSize returns the number of scores of a row of Spark's vectors.
+func vectorSize(v *columns.Vector, i int) int {
+	if v.Null != nil && v.Null[i] {
+		return 0
+	}
+	if v.Fields[0].Int64[i] == 0 { // sparse
+		return int(v.Fields[1].Int64[i])
+	}
+	return v.Fields[3].Offsets[i+1] - v.Fields[3].Offsets[i]
+}
+
+// columnChunk is the memory of a chunk.
+type columnChunk struct {
+	free   chan *columnChunk
+	rows   int
+	failed error
+	fell   any // value of a panic
+
+	f64                 []float64
+	f32                 []float32
+	f16                 []uint16
+	labels, decisions   []int32
+	weights, confidence []float64
+	groups              []int32 // numbers of keys, until renumber
+	keys                []string
+	index               map[string]int32
+}
+
+// chunk returns the rows as a chunk.
+func (b *columnChunk) chunk(l *columnLayout, first int64, k metrics.Kind) *metrics.Chunk {
+	n := b.rows
+	c := &metrics.Chunk{First: first, Recycle: recycler(b, b.free)}
+	c.Rows, c.Classes, c.Kind = n, l.classes, k
+	switch l.dtype {
+	case metrics.Float64:
+		c.F64 = b.f64[:n*l.classes]
+	case metrics.Float32:
+		c.F32 = b.f32[:n*l.classes]
+	default:
+		c.F16 = b.f16[:n*l.classes]
+	}
+	c.Labels = b.labels[:n]
+	if l.weight >= 0 {
+		c.Weights = b.weights[:n]
+	}
+	if l.decision >= 0 {
+		c.Decisions = b.decisions[:n]
+	}
+	if l.confidence >= 0 {
+		c.ConfidenceScores = b.confidence[:n]
+	}
+	switch s := l.scored; {
+	case !s.pairs:
+	case l.label < 0:
+		c.Scores.OfEvent(k, s.event)
+		if k != metrics.Probs {
+			c.Kind = metrics.Logits
+		}
+	default:
+		c.OfEvent(s.event)
+	}
+	if l.grouped() {
+		c.Groups = b.groups[:n]
+	}
+	return c
+}
+
+// renumber replaces numbers of groups in the chunk by numbers over all chunks.
+func (b *columnChunk) renumber(g *groups) error {
+	numbers := make([]int32, len(b.keys))
+	for i, k := range b.keys {
+		n, ok := g.number(k)
+		if !ok {
+			return g.tooMany(g.distinct())
+		}
+		for c, v := range g.of(k) {
+			if !utf8.ValidString(v) {
+				return fault("write the file as UTF-8", "column %q: %q is not UTF-8", cut(g.columns[c]), cut(v))
+			}
+		}
+		numbers[i] = n
+	}
+	for i, n := range b.groups[:b.rows] {
+		b.groups[i] = numbers[n]
+	}
+	return nil
+}
+
+// assembler makes chunks of blocks, for one goroutine.
+type assembler struct {
+	layout *columnLayout
+	cell   []byte
+	key    []byte
+	ints   map[int64]int32 // classes that integers name
+	codes  []int32         // classes of a dictionary's texts
+	wide   []float64
+	narrow []float32
+	seen   []bool
+}
+
+// fill assembles the rows of a block. A fault is that of the first bad row of a column.
+func (a *assembler) fill(c *columnChunk, b *columns.Block) {
+	l, n := a.layout, b.Rows
+	c.rows = n
+	var e *Error
+	switch l.dtype {
+	case metrics.Float64:
+		c.f64 = sized(c.f64, n*l.classes)
+		e = scoresOf(a, c.f64, b, a.float64s, nan)
+	case metrics.Float32:
+		c.f32 = sized(c.f32, n*l.classes)
+		e = scoresOf(a, c.f32, b, a.float32s, float32(nan))
+	default:
+		c.f16 = sized(c.f16, n*l.classes)
+		e = scoresOf(a, c.f16, b, func(v *columns.Vector, _ *columns.Type) []uint16 { return v.Float16 }, 0x7e00)
+	}
+	c.labels = sized(c.labels, n)
+	if l.label < 0 {
+		clear(c.labels)
+	} else {
+		e = earlier(e, a.classesOf(c.labels, b, l.label))
+	}
+	if l.decision >= 0 {
+		c.decisions = sized(c.decisions, n)
+		e = earlier(e, a.classesOf(c.decisions, b, l.decision))
+	}
+	if l.weight >= 0 {
+		c.weights = a.numbers(sized(c.weights, n), b, l.weight)
+	}
+	if l.confidence >= 0 {
+		c.confidence = a.numbers(sized(c.confidence, n), b, l.confidence)
+	}
+	if l.grouped() {
+		a.group(c, b)
+	}
+	if e != nil {
+		c.failed = e
+	}
+}
+
+// earlier returns the Error of the earlier row.
+func earlier(a, b *Error) *Error {
+	if a == nil || b != nil && b.Row < a.Row {
+		return b
+	}
+	return a
+}
+
+// float64s returns the elements of a vector of numbers.
+func (a *assembler) float64s(v *columns.Vector, t *columns.Type) []float64 {
+	switch t.Kind {
+	case columns.Float64:
+		return v.Float64
+	case columns.Int64:
+		a.wide = sized(a.wide, len(v.Int64))
+		for i, x := range v.Int64 {
+			a.wide[i] = float64(x)
+		}
+		return a.wide
+	}
+	x := a.float32s(v, t)
+	a.wide = sized(a.wide, len(x))
+	for i, x := range x {
+		a.wide[i] = float64(x)
+	}
+	return a.wide
+}
+
+func (a *assembler) float32s(v *columns.Vector, t *columns.Type) []float32 {
+	if t.Kind == columns.Float32 {
+		return v.Float32
+	}
+	a.narrow = sized(a.narrow, len(v.Float16))
+	kernel.WidenF16(a.narrow, v.Float16)
+	return a.narrow
+}
+
+// scoresOf writes the scores of the rows to dst; elements returns those of a vector as a T.
+func scoresOf[T any](a *assembler, dst []T, b *columns.Block, elements func(*columns.Vector, *columns.Type) []T, missing T) *Error {
+	l := a.layout
+	k := l.classes
+	column := func(j int, v *columns.Vector, t *columns.Type) {
+		x := elements(v, t)[:b.Rows]
+		if k == 1 {
+			copy(dst, x)
+		} else {
+			for i, s := range x {
+				dst[i*k+j] = s
+			}
+		}
+		blank(dst[j:], v.Null, k, missing)
+	}
+	c := &l.types[l.scores[0]]
+	v := &b.Columns[l.scores[0]]
+	switch l.shapeOf {
+	case inColumns:
+		for j, at := range l.scores {
+			column(j, &b.Columns[at], &l.types[at].Type)
+		}
+		return nil
+	case inFields:
+		for j := range v.Fields {
+			column(j, &v.Fields[j], &c.Fields[j].Type)
+			blank(dst[j:], v.Null, k, missing)
+		}
+		return nil
+	case inVector:
+		return sparseScores(dst, k, v, b.Rows, elements(v.Fields[3].Elem, c.Fields[3].Elem), missing, c.Name)
+	}
+	x := elements(v.Elem, c.Elem)
+	if v.Elem.Null != nil {
+		x = slices.Clone(x)
+		blank(x, v.Elem.Null, 1, missing)
+	}
+	if l.shapeOf == inMap {
+		return a.keyed(b.Rows, v, c.Name, func(i int) {
+			for j := range k {
+				dst[i*k+j] = missing
+			}
+		}, func(i, j, from int) { dst[i*k+j] = x[from] })
+	}
+	for i := range b.Rows {
+		row := dst[i*k : (i+1)*k]
+		from, to := v.Offsets[i], v.Offsets[i+1]
+		switch {
+		case v.Null != nil && v.Null[i]:
+			for j := range row {
+				row[j] = missing
+			}
+		case to-from != k:
+			return ragged(c.Name, i, to-from, k)
+		default:
+			copy(row, x[from:to])
+		}
+	}
+	return nil
+}
+
+func ragged(name string, row, have, want int) *Error {
+	e := fault("rows have as many scores as there are classes", "column %q: %d scores, and the first row has %d", cut(name), have, want)
+	e.Row, e.Name = int64(row), name
+	return e
+}
+
+// blank writes what stands for a missing value.
+func blank[T any](dst []T, null []bool, stride int, missing T) {
+	for i, n := range null {
+		if n {
+			dst[i*stride] = missing
+		}
+	}
+}
+
+// sparseScores writes the scores of Spark's vectors, whose values are x.
+func sparseScores[T any](dst []T, k int, v *columns.Vector, rows int, x []T, missing T, name string) *Error {
+	indices, values := &v.Fields[2], &v.Fields[3]
+	for i := range rows {
+		row := dst[i*k : (i+1)*k]
+		if v.Null != nil && v.Null[i] {
+			for j := range row {
+				row[j] = missing
+			}
+			continue
+		}
+		if n := vectorSize(v, i); n != k {
+			return ragged(name, i, n, k)
+		}
+		at := x[values.Offsets[i]:values.Offsets[i+1]]
+		if v.Fields[0].Int64[i] != 0 {
+			copy(row, at)
+			continue
+		}
+		clear(row)
+		places := indices.Elem.Int64[indices.Offsets[i]:indices.Offsets[i+1]]
+		if len(places) != len(at) {
+			e := fault("", "column %q: a sparse vector of %d indices and %d values", cut(name), len(places), len(at))
+			e.Row, e.Name = int64(i), name
+			return e
+		}
+		for j, p := range places {
+			if p < 0 || p >= int64(k) {
+				e := fault("", "column %q: index %d of a vector of %d", cut(name), p, k)
+				e.Row, e.Name = int64(i), name
+				return e
+			}
+			row[p] = at[j]
+		}
+	}
+	return nil
+}
+
+// keyed calls set for each score of a map, by the number of the row, of the class and of the element.
+func (a *assembler) keyed(rows int, v *columns.Vector, name string, clear func(row int), set func(row, class, element int)) *Error {
+	l := a.layout
+	for i := range rows {
+		if v.Null != nil && v.Null[i] {
+			clear(i)
+			continue
+		}
+		a.seen = append(a.seen[:0], make([]bool, l.classes)...)
+		from, to := v.Offsets[i], v.Offsets[i+1]
+		bad := func(key []byte, reason string, args ...any) *Error {
+			e := fault("name all classes by "+setting.ClassNames.String(), "column %q: "+reason, append([]any{cut(name)}, args...)...)
+			e.Row, e.Name, e.Value = int64(i), name, string(key)
+			return e
+		}
+		for j := from; j < to; j++ {
+			key := v.Keys.Text(j)
+			class, ok := l.number[string(key)]
+			if !ok {
+				return bad(key, "%q is none of the classes %s", cut(string(key)), strings.Join(l.scored.names, ", "))
+			}
+			if a.seen[class] {
+				return bad(key, "%q is there twice", cut(string(key)))
+			}
+			a.seen[class] = true
+			set(i, class, j)
+		}
+		if class := slices.Index(a.seen, false); class >= 0 {
+			return bad(nil, "no score of class %q", cut(l.scored.names[class]))
+		}
+	}
+	return nil
+}
+
+// classesOf writes the classes that a column of labels names.
+func (a *assembler) classesOf(dst []int32, b *columns.Block, at int) *Error {
+	l := a.layout
+	c, v, labels := &l.types[at], &b.Columns[at], l.scored.labels
+	class := func(i int, cell []byte) (int32, *Error) {
+		n, err := labels.Class(cell)
+		if err != nil {
+			e := badLabel(c.Name, cell, err)
+			e.Row = int64(i)
+			return 0, e
+		}
+		return n, nil
+	}
+	if v.Codes != nil {
+		a.codes = append(a.codes[:0], slices.Repeat([]int32{unknown}, len(v.Ends))...)
+	}
+	for i := range dst {
+		var e *Error
+		switch {
+		case v.Null != nil && v.Null[i]:
+			dst[i] = roles.Missed
+		case v.Codes != nil:
+			n := &a.codes[v.Codes[i]]
+			if *n == unknown {
+				*n, e = class(i, v.Text(i))
+			}
+			dst[i] = *n
+		case c.Kind == columns.Text:
+			dst[i], e = class(i, v.Text(i))
+		case c.Kind == columns.Int64:
+			n, ok := a.ints[v.Int64[i]]
+			if !ok {
+				if n, e = class(i, a.text(c.Kind, v, i)); e == nil {
+					if a.ints == nil {
+						a.ints = map[int64]int32{}
+					}
+					a.ints[v.Int64[i]] = n
+				}
+			}
+			dst[i] = n
+		default:
+			dst[i], e = class(i, a.text(c.Kind, v, i))
+		}
+		if e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// unknown is none of the classes, and not Missed.
+const unknown = math.MinInt32
+
+// text returns a cell as a text, which is valid until the next call.
+func (a *assembler) text(k columns.Kind, v *columns.Vector, i int) []byte {
+	a.cell = a.cell[:0]
+	switch k {
+	case columns.Text:
+		return v.Text(i)
+	case columns.Int64:
+		a.cell = strconv.AppendInt(a.cell, v.Int64[i], 10)
+	case columns.Bool:
+		a.cell = strconv.AppendBool(a.cell, v.Bool[i])
+	case columns.Float64:
+		a.cell = strconv.AppendFloat(a.cell, v.Float64[i], 'g', -1, 64)
+	case columns.Float32:
+		a.cell = strconv.AppendFloat(a.cell, float64(v.Float32[i]), 'g', -1, 32)
+	case columns.Float16:
+		var one [1]float32
+		kernel.WidenF16(one[:], v.Float16[i:i+1])
+		a.cell = strconv.AppendFloat(a.cell, float64(one[0]), 'g', -1, 32)
+	}
+	return a.cell
+}
+
+// numbers writes a column of numbers, NaN where they are missing.
+func (a *assembler) numbers(dst []float64, b *columns.Block, at int) []float64 {
+	copy(dst, a.float64s(&b.Columns[at], &a.layout.types[at].Type))
+	blank(dst, b.Columns[at].Null, 1, nan)
+	return dst
+}
+
+// group numbers the groups of the rows in the order in which they come in the chunk.
+func (a *assembler) group(c *columnChunk, b *columns.Block) {
+	if c.index == nil {
+		c.index = map[string]int32{}
+	}
+	clear(c.index)
+	c.keys, c.groups = c.keys[:0], sized(c.groups, b.Rows)
+	for i := range b.Rows {
+		a.key = a.key[:0]
+		for _, at := range a.layout.groups {
+			v := &b.Columns[at]
+			var cell []byte
+			if v.Null == nil || !v.Null[i] {
+				cell = a.text(a.layout.types[at].Kind, v, i)
+			}
+			a.key = appendKey(a.key, cell)
+		}
+		n, ok := c.index[string(a.key)]
+		if !ok {
+			n = int32(len(c.keys))
+			c.keys = append(c.keys, string(a.key))
+			c.index[c.keys[n]] = n
+		}
+		c.groups[i] = n
+	}
+}
