@@ -69,7 +69,7 @@ func errorsStateOf(t *testing.T, a metrics.Accumulator) []byte {
 	return b
 }
 
-// errorsNear tells whether got is want to so much of it; NaN is only near to NaN.
+// errorsNear reports whether got is want to so much of it; NaN is only near to NaN.
 func errorsNear(got, want, off float64) bool {
 	return got == want || math.Abs(got-want) <= off*math.Abs(want) || got != got && want != want
 }

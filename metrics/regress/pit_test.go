@@ -328,7 +328,7 @@ func TestPITDraws(t *testing.T) {
 	}
 }
 
-// pitFlat tells whether p-values look uniform: by the distance of their distribution function from the diagonal, at a level
+// pitFlat reports whether p-values look uniform: by the distance of their distribution function from the diagonal, at a level
 // of 1e-4.
 func pitFlat(t *testing.T, name string, p []float64) {
 	t.Helper()

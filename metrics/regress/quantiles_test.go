@@ -100,7 +100,7 @@ func quantileState(t *testing.T, a metrics.Accumulator) []byte {
 	return b
 }
 
-// quantileNear tells whether a is b to a relative error.
+// quantileNear reports whether a is b to a relative error.
 func quantileNear(a, b, tol float64) bool { return a == b || math.Abs(a-b) <= tol*math.Abs(b) }
 
 // quantilePart returns rows [from, to) of predictions.

@@ -89,7 +89,7 @@ func readSpreadOracle(t *testing.T) (o spreadOracle) {
 	return o
 }
 
-// spreadNear tells whether a is b to a relative tolerance.
+// spreadNear reports whether a is b to a relative tolerance.
 func spreadNear(a, b, tol float64) bool { return math.Abs(a-b) <= tol*math.Abs(b) }
 
 // spreadRows returns predictions of errors and standard deviations.
