@@ -54,7 +54,7 @@ func information(t *testing.T, p *metrics.Predictions, o *ensemble.InformationOp
 	return a
 }
 
-// closeTo tells whether two numbers differ by less than tol, relatively where they are above 1, or are both NaN.
+// closeTo reports whether two numbers differ by less than tol, relatively where they are above 1, or are both NaN.
 func closeTo(got, want, tol float64) bool {
 	return math.Abs(got-want) <= tol*math.Max(1, math.Abs(want)) || got != got && want != want
 }
