@@ -7,18 +7,18 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// diverse makes the columns of a block.
+// diverse computes the columns of a block.
 type diverse struct {
 	opt  *DiversityOptions
 	v    [8][]float64 // in the order of the constants
 	errs []float64
 
-	votes []int // of a row: how many members have each class on top; 0 between rows
+	votes []int // for one row: how many members have each class on top; 0 between rows
 	f32   vectors[float32]
 	f64   vectors[float64]
 
-	z, p []float64 // of one row: all members' scores, and their softmax
-	lse  []float64 // of each member
+	z, p []float64 // for one row: all members' scores, and their softmax
+	lse  []float64 // for each member
 }
 
 func (d *diverse) wants(m Measure) bool { return d.opt.Measures&m != 0 }
@@ -61,7 +61,7 @@ func (d *diverse) of(b *Block) {
 	}
 }
 
-// decisions measures what follows from the members' arg maxes.
+// decisions computes the measures that depend only on the members' arg maxes.
 func (d *diverse) decisions(b *Block, i int) {
 	n := len(b.Members)
 	wrong, unlike := 0, 0
@@ -87,7 +87,7 @@ func (d *diverse) decisions(b *Block, i int) {
 	}
 }
 
-// bound returns a row's variance bound: 0 where no member gives the label a probability above 0.
+// bound returns a row's variance bound. It is 0 if all members give the label probability 0.
 func bound(b *Block, i int) float64 {
 	mean, most := 0.0, 0.0
 	for _, m := range b.Members {
@@ -111,15 +111,15 @@ func bound(b *Block, i int) float64 {
 // vectors are the probabilities of a block's rows, all of one width and without gaps.
 type vectors[T float32 | float64] struct {
 	rows, width int
-	p, l        [][]T // of each member, and their logarithms
+	p, l        [][]T // each member's probabilities, and their logarithms
 	own, logs   []T
 
-	squares, totals []float64 // of each member's rows: sums of squares, and of the probabilities
-	a, b, c         []float64 // a number of each row
-	g               []float64 // one of each class
+	squares, totals []float64 // for each row of each member: sum of squares, and of the probabilities
+	a, b, c         []float64 // one number per row
+	g               []float64 // one number per class
 }
 
-// take takes the tiles of a block, as they are if their rows follow each other.
+// take takes the tiles of a block, without a copy if their rows are contiguous.
 func (v *vectors[T]) take(b *Block, entries func(*metrics.Tile) []T) {
 	n, width, members := b.Rows, b.Mean.Width, len(b.Members)
 	v.rows, v.width = n, width
@@ -155,7 +155,7 @@ func (v *vectors[T]) logarithms(log func(dst, x []T)) {
 	}
 }
 
-// clip copies the rows with what is below least, or above 1, put there.
+// clip copies the rows, with entries limited to [least, 1].
 func (v *vectors[T]) clip(least T) {
 	for m, p := range v.p {
 		q := v.copyOf(m, len(v.p))
@@ -166,14 +166,14 @@ func (v *vectors[T]) clip(least T) {
 	}
 }
 
-// sum writes the sums of member m's rows.
+// sum writes the sum of each of member m's rows to dst.
 func (v *vectors[T]) sum(dst []float64, m int) {
 	for i := range dst {
 		dst[i] = total(v.p[m][i*v.width:][:v.width])
 	}
 }
 
-// probabilities measures what takes all of them.
+// probabilities computes the measures that need all probabilities.
 func probabilities[T float32 | float64](d *diverse, v *vectors[T], log func(dst, x []T),
 	sums func(dot, abs, squares []float64, p, q []T, rows, k, stride int), kl func(kl []float64, p, lp, lq []T, rows, k, stride int)) {
 	members, n, width := len(v.p), v.rows, v.width
@@ -210,7 +210,7 @@ func probabilities[T float32 | float64](d *diverse, v *vectors[T], log func(dst,
 	if d.wants(BregmanKLVariance) {
 		v.logarithms(log)
 		dst := d.start(BregmanKLVariance, n)
-		if members > 1 { // of one member it is 0
+		if members > 1 { // with one member it is 0
 			bregman(dst, v)
 		}
 	}
@@ -248,7 +248,7 @@ func probabilities[T float32 | float64](d *diverse, v *vectors[T], log func(dst,
 	d.finish(dst, members, false, 0)
 }
 
-// start returns a measure's column with zeros, without elements if it is not wanted.
+// start returns a measure's column filled with zeros, or nil if the measure is not wanted.
 func (d *diverse) start(m Measure, n int) []float64 {
 	if !d.wants(m) {
 		return nil
@@ -258,8 +258,8 @@ func (d *diverse) start(m Measure, n int) []float64 {
 	return v
 }
 
-// finish turns sums over pairs into means. Those of a symmetric measure are over the pairs m < m' alone; same is its value
-// of a member with itself.
+// finish turns sums over pairs into means. The sum of a symmetric measure has only the pairs m < m'; same is the measure of
+// a member with itself.
 func (d *diverse) finish(v []float64, members int, symmetric bool, same float64) {
 	for i, s := range v {
 		switch {
@@ -282,19 +282,19 @@ func total[T float32 | float64](p []T) float64 {
 	return s
 }
 
-// cosine returns the similarity of two vectors of a product and of squares; of a vector that is all 0 it is 0.
+// cosine returns the cosine similarity of two vectors from their product and their squares. It is 0 if one vector is all 0.
 func cosine(product, a, b float64) float64 {
 	if product == 0 {
 		return 0
 	}
 	n := math.Sqrt(float64(a * b))
-	if !(n > 0) || math.IsInf(n, 1) { // beyond float64, of scores that were not checked
+	if !(n > 0) || math.IsInf(n, 1) { // overflow, from unchecked scores
 		n = float64(math.Sqrt(a) * math.Sqrt(b))
 	}
 	return max(-1, min(1, product/n))
 }
 
-// distance returns (sum |a-b|^p)^(1/p), the largest |a-b| for p = +Inf.
+// distance returns (sum |a-b|^p)^(1/p), or the largest |a-b| for p = +Inf.
 func distance[T float32 | float64](a, b []T, p float64) float64 {
 	b = b[:len(a)]
 	s, most := 0.0, 0.0
@@ -310,9 +310,9 @@ func distance[T float32 | float64](a, b []T, p float64) float64 {
 	return float64(most * kernel.Exp64(kernel.Log64(s)/p))
 }
 
-// bregman writes -ln sum_k prod_m p_m(k)^(1/M) of rows of probabilities divided by their sums.
+// bregman writes -ln sum_k prod_m p_m(k)^(1/M) for each row, after dividing its probabilities by their sums.
 func bregman[T float32 | float64](dst []float64, v *vectors[T]) {
-	n, scale := float64(len(v.p)), v.a[:len(dst)] // the mean of the logarithms of the sums
+	n, scale := float64(len(v.p)), v.a[:len(dst)] // scale is the mean of the logarithms of the sums
 	clear(scale)
 	for m := range v.p {
 		v.sum(v.b[:len(dst)], m)
@@ -345,7 +345,7 @@ func bregman[T float32 | float64](dst []float64, v *vectors[T]) {
 	}
 }
 
-// scores writes a row's scores, as they were given, to d.z: of one score z, 0 and z.
+// scores writes a row's original scores to d.z. One score z becomes the two scores 0 and z.
 func (d *diverse) scores(b *Block, i int) {
 	at, width, members := int(b.Number(i)-b.First), max(2, b.Classes), len(b.Members)
 	d.z, d.p, d.lse = room(d.z, members*width), room(d.p, members*width), room(d.lse, members)
@@ -356,7 +356,7 @@ func (d *diverse) scores(b *Block, i int) {
 		}
 		b.Scores[m].Widen(dst, at, at+1)
 		if b.Classes == 1 && math.IsInf(dst[0], 1) {
-			d.z[m*width], dst[0] = math.Inf(-1), 0 // the same, of finite differences
+			d.z[m*width], dst[0] = math.Inf(-1), 0 // equivalent, with finite differences
 		}
 	}
 }
@@ -378,7 +378,8 @@ func (d *diverse) logitKL(members, width int) float64 {
 	return mean[0]
 }
 
-// logitDivergence returns sum p (a - b), p the softmax of a, plus what the norms of both differ.
+// logitDivergence returns sum p (a - b) plus norms, where p is the softmax of a, and norms is the difference of the log
+// normalizers of b and a.
 func logitDivergence(a, b, p []float64, norms float64) float64 {
 	b, p = b[:len(a)], p[:len(a)]
 	s := norms

@@ -12,34 +12,34 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// DiversityOptions say what diversity is. The zero value measures everything, over the pairs m < m'.
+// DiversityOptions define diversity. The zero value measures everything, over the pairs m < m'.
 type DiversityOptions struct {
-	// Measures are what is measured; 0 means all of Diversity's. AverageKL, CosineSimilarity, LpDistance and LogitKL cost a
-	// look at all classes for each pair of members.
+	// Measures are the measures to compute; 0 means all of Diversity's. AverageKL, CosineSimilarity, LpDistance and LogitKL
+	// read all classes for each pair of members.
 	Measures Measure
 
-	// AllPairs takes the mean over all M^2 pairs, those of a member with itself too, in place of m < m': what the text of
-	// robustness_metrics says, where its code does not.
+	// AllPairs takes the mean over all M^2 pairs, including those of a member with itself, instead of m < m'. The text of
+	// robustness_metrics says so, but its code does not.
 	AllPairs bool
-	// Generalized adds sum_k (p'_k - p_k) to a KL divergence, as edward2 and uncertainty_metrics before August 2020.
+	// Generalized adds sum_k (p'_k - p_k) to a KL divergence, as in edward2, and in uncertainty_metrics before August 2020.
 	Generalized bool
-	// Clip, if above 0, puts the probabilities of AverageKL into [Clip, 1] first: 1e-7 in uncertainty_metrics.
+	// Clip, if above 0, limits the probabilities of AverageKL to [Clip, 1] first: 1e-7 in uncertainty_metrics.
 	Clip float64
-	// P is the p of LpDistance, at least 1 and maybe +Inf; 0 means 1.
+	// P is the p of LpDistance, at least 1, possibly +Inf; 0 means 1.
 	P float64
-	// Conditional makes DoubleFault the mean over pairs of P(m' is wrong | m is wrong), as uncertainty_metrics, in place of
-	// Kuncheva's P(both are wrong). It keeps the sums of each pair.
+	// Conditional makes DoubleFault the mean over pairs of P(m' is wrong | m is wrong), as in uncertainty_metrics, instead
+	// of Kuncheva's P(both are wrong). It keeps the sums of each pair.
 	Conditional bool
 }
 
 // Diversity accumulates how much the members of an ensemble differ: the measures from Disagreement to VarianceBound. It is
-// an Accumulator, its state takes 1 KB, or, with Conditional, some 60 bytes a pair.
+// an Accumulator. Its state takes 1 KB or, with Conditional, some 60 bytes per pair.
 //
-// Of scores of float32 or narrower a row's AverageKL is good to about 1e-6 times the logarithms in it, so that it may lie as
-// much below 0 where members are nearly alike, and the others to 2e-6; LogitKL is computed in float64.
+// With scores of float32 or narrower, a row's AverageKL has an error of about 1e-6 times the logarithms in it, so it may be
+// slightly negative if members nearly agree. Other measures have an error of 2e-6; LogitKL is computed in float64.
 //
-// With one member there are no pairs, and what is a mean over pairs is NaN (with AllPairs it is that of the member with
-// itself).
+// With one member there are no pairs, and means over pairs are NaN. With AllPairs, they are the value of the member with
+// itself.
 type Diversity struct {
 	opt DiversityOptions
 	kin
@@ -47,16 +47,17 @@ type Diversity struct {
 	mean [8]mean // in the order of the constants
 	errs mean    // share of the members that are wrong
 
-	// Of DiversityOptions.Conditional, for each m and each m' the weight of the rows where m is wrong (m = m') or both are.
+	// For DiversityOptions.Conditional: for each m and m', the weight of the rows where both are wrong, or where m is wrong
+	// if m = m'.
 	wrong []exact.Sum
 
 	row    diverse
-	counts []int64 // of a block without weights, in the order of wrong
+	counts []int64 // for a block without weights, in the order of wrong
 }
 
 var _ Accumulator = (*Diversity)(nil)
 
-// NewDiversity returns an empty accumulator; o may be nil. An option out of range is an error.
+// NewDiversity returns an empty accumulator; o may be nil. It returns an error for options out of range.
 func NewDiversity(o *DiversityOptions) (*Diversity, error) {
 	d := &Diversity{}
 	if o != nil {
@@ -80,7 +81,7 @@ func NewDiversity(o *DiversityOptions) (*Diversity, error) {
 	return d, nil
 }
 
-// DiversityOf returns the diversity of an ensemble. o and d may be nil. The error is that of Fold or of NewDiversity.
+// DiversityOf returns the diversity of an ensemble. o and d may be nil. Errors are those of Fold and NewDiversity.
 func DiversityOf(src metrics.MemberSource, o *Options, d *DiversityOptions) (*Diversity, error) {
 	a, err := NewDiversity(d)
 	if err != nil {
@@ -92,16 +93,16 @@ func DiversityOf(src metrics.MemberSource, o *Options, d *DiversityOptions) (*Di
 	return a, nil
 }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (d *Diversity) Empty() Accumulator { return metrics.Must(NewDiversity(&d.opt)) }
 
 // Len returns the number of rows seen.
 func (d *Diversity) Len() int64 { return d.rows.N }
 
-// Measures returns what is measured.
+// Measures returns the measures that are computed.
 func (d *Diversity) Measures() Measure { return d.opt.Measures }
 
-// Members returns the number of members seen, 0 before the first row.
+// Members returns the number of members, or 0 before the first row.
 func (d *Diversity) Members() int { return d.members }
 
 // AddBlock adds a block's rows.
@@ -122,7 +123,7 @@ func (d *Diversity) AddBlock(b *Block) {
 
 func (d *Diversity) conditional() bool { return d.opt.Conditional && d.opt.Measures&DoubleFault != 0 }
 
-// addWrong adds to the sums of pairs, of which those with m <= m' are used.
+// addWrong adds to the sums of pairs; only those with m <= m' are used.
 func (d *Diversity) addWrong(b *Block) {
 	n := len(b.Members)
 	if d.wrong == nil {
@@ -153,11 +154,11 @@ func (d *Diversity) addWrong(b *Block) {
 	}
 }
 
-// Value returns the mean over the rows of one of the accumulator's measures. It is NaN without rows, of pairs where there is
-// one member, of a conditional DoubleFault where some member is never wrong, and where scores that were not checked have no
-// such value (a logarithm of a number below 0). AverageKL, LogitKL and BregmanKLVariance are +Inf where a class got
-// probability 0 from one member and another one's, or for the last every class from some member: see InfiniteRows. It panics
-// if m is not kept.
+// Value returns the mean over the rows of one of the accumulator's measures. It is NaN without rows, for means over pairs
+// with one member, for a conditional DoubleFault if some member is never wrong, and if unchecked scores have no value (the
+// logarithm of a negative number). AverageKL and LogitKL are +Inf if a class has probability 0 from one member and not from
+// another; BregmanKLVariance is +Inf if every class has probability 0 from some member. See InfiniteRows. It panics if m is
+// not computed.
 func (d *Diversity) Value(m Measure) float64 {
 	s := slot(m, d.opt.Measures) - slot(Disagreement, ofDiversity)
 	if m == DoubleFault && d.opt.Conditional {
@@ -166,7 +167,7 @@ func (d *Diversity) Value(m Measure) float64 {
 	return d.mean[s].value(&d.rows, d.weighted)
 }
 
-// givenWrong is the mean over pairs of P(m' is wrong | m is wrong).
+// givenWrong returns the mean over pairs of P(m' is wrong | m is wrong).
 func (d *Diversity) givenWrong() float64 {
 	n := d.members
 	if d.wrong == nil || n == 1 && !d.opt.AllPairs {
@@ -184,8 +185,8 @@ func (d *Diversity) givenWrong() float64 {
 	return s / float64(pairs)
 }
 
-// DisagreementOver returns Disagreement divided by an error rate as uncertainty_metrics does it, by error + 1e-7; Error is
-// one.
+// DisagreementOver returns Disagreement divided by an error rate, for example Error. Like uncertainty_metrics, it divides by
+// rate + 1e-7.
 func (d *Diversity) DisagreementOver(rate float64) float64 {
 	return d.Value(Disagreement) / (rate + 1e-7)
 }
@@ -193,8 +194,8 @@ func (d *Diversity) DisagreementOver(rate float64) float64 {
 // Error returns the mean of the members' error rates.
 func (d *Diversity) Error() float64 { return d.errs.value(&d.rows, d.weighted) }
 
-// Interval is mean +- z*s/sqrt(n) over the rows; there is none of a mean that is not finite, nor of a conditional
-// DoubleFault.
+// Interval returns mean +- z*s/sqrt(n) over the rows. There is no interval for a mean that is not finite, or for a
+// conditional DoubleFault.
 func (d *Diversity) Interval(m Measure, level float64) metrics.Interval {
 	s := slot(m, d.opt.Measures) - slot(Disagreement, ofDiversity)
 	if m == DoubleFault && d.opt.Conditional {
@@ -203,7 +204,7 @@ func (d *Diversity) Interval(m Measure, level float64) metrics.Interval {
 	return d.mean[s].interval(&d.rows, d.weighted, level)
 }
 
-// InfiniteRows returns in how many rows a measure is +Inf.
+// InfiniteRows returns the number of rows where a measure is +Inf.
 func (d *Diversity) InfiniteRows(m Measure) int64 {
 	return d.mean[slot(m, d.opt.Measures)-slot(Disagreement, ofDiversity)].infinite.N
 }
@@ -274,7 +275,7 @@ func (d *Diversity) AppendBinary(dst []byte) ([]byte, error) {
 	return diversityFormat.Append(dst, d.fields)
 }
 
-// UnmarshalBinary replaces d, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces d, including its options, with a state that AppendBinary wrote.
 func (d *Diversity) UnmarshalBinary(data []byte) error {
 	err := exact.Replace(diversityFormat, data, d, (*Diversity).fields)
 	d.row.opt = &d.opt

@@ -17,7 +17,7 @@ func near(a, b float64) bool {
 	return a == b || a != a && b != b || math.Abs(a-b) <= 1e-12*max(1, math.Abs(b))
 }
 
-// TestAllPairs: the mean over all M^2 pairs is made of those of two members and of a member with itself.
+// TestAllPairs checks that the mean over all M^2 pairs consists of the means of two members and of a member with itself.
 func TestAllPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for _, n := range []int{1, 2, 4} {
@@ -61,7 +61,7 @@ func TestAllPairs(t *testing.T) {
 	}
 }
 
-// TestOneMember: what is no matter of pairs is that of the one.
+// TestOneMember checks that measures without pairs are those of the one member.
 func TestOneMember(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits} {
@@ -94,7 +94,7 @@ func TestOneMember(t *testing.T) {
 	}
 }
 
-// TestIdentical: members that say the same differ in nothing.
+// TestIdentical checks that identical members have no diversity.
 func TestIdentical(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	e, _ := generate(r, settings{members: 1, rows: 200, k: 7, kind: metrics.Probs})
@@ -120,7 +120,7 @@ func TestIdentical(t *testing.T) {
 	}
 }
 
-// TestInfinite: rows without a finite value are counted, and none of them is lost.
+// TestInfinite checks that rows without a finite value are counted, and none is lost.
 func TestInfinite(t *testing.T) {
 	e := &metrics.Members{Labels: []int32{0, 1, 0, 1}, Weights: []float64{1, 2, 4, 8}, Each: []metrics.Scores{
 		{Rows: 4, Classes: 2, F64: []float64{0.5, 0.5, 0.5, 0.5, 1, 0, 1, 0}},
@@ -140,7 +140,8 @@ func TestInfinite(t *testing.T) {
 		rows   int64
 		finite float64
 	}{
-		// In row 1 the first member gives 1/2 to what the others give nothing; in row 3 nothing is possible for all.
+		// In row 1 the first member gives 1/2 to a class to which the others give 0; in row 3 every class has 0 from some
+		// member.
 		{ensemble.AverageKL, d, 2, (0*1 + 2*math.Ln2/3*4) / 5},
 		{ensemble.BregmanKLVariance, d, 1, (0*1 + (math.Ln2/3)*2 + (2*math.Ln2/3)*4) / 7},
 		{ensemble.EnsembleNLL, u, 0, (math.Ln2*1 + math.Log(6)*2 + math.Log(1.5)*4 + math.Log(3)*8) / 15},
@@ -158,7 +159,7 @@ func TestInfinite(t *testing.T) {
 			t.Errorf("%v: %v", c.m, i)
 		}
 	}
-	// Of a label that all rule out.
+	// A label to which all members give 0.
 	e.Labels[2], e.Each[1].F64[4], e.Each[1].F64[5], e.Each[2].F64[4], e.Each[2].F64[5] = 1, 1, 0, 1, 0
 	u, d = ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(nil))
 	run(t, ensemble.InMemory(e), nil, u, d)
@@ -168,7 +169,7 @@ func TestInfinite(t *testing.T) {
 	if v := d.Value(ensemble.VarianceBound); v-v != 0 {
 		t.Errorf("variance bound %v", v)
 	}
-	// A class that is possible for one member alone, by logits.
+	// A class that only one member considers possible, with logits.
 	e = &metrics.Members{Kind: metrics.Logits, Labels: []int32{0}, Each: []metrics.Scores{
 		{Rows: 1, Classes: 3, F64: []float64{0, -800, math.Inf(-1)}}, {Rows: 1, Classes: 3, F64: []float64{0, math.Inf(-1), math.Inf(-1)}}}}
 	if v := diversity(t, e, nil).Value(ensemble.LogitKL); !math.IsInf(v, 1) {
@@ -178,7 +179,7 @@ func TestInfinite(t *testing.T) {
 	if v := diversity(t, e, nil).Value(ensemble.LogitKL); v != 0 {
 		t.Errorf("logit_kl %v", v)
 	}
-	// Logits so far apart that probabilities underflow have their divergence all the same.
+	// Logits so far apart that probabilities underflow still have their divergence.
 	e.Each = []metrics.Scores{{Rows: 1, Classes: 2, F64: []float64{1000, 0}}, {Rows: 1, Classes: 2, F64: []float64{0, 1000}}}
 	if v := diversity(t, e, nil).Value(ensemble.LogitKL); v != 1000 {
 		t.Errorf("logit_kl %v", v)
@@ -190,7 +191,7 @@ func TestInfinite(t *testing.T) {
 	}
 }
 
-// TestUndefined: scores that were not checked may have no logarithm; that is said and not left out.
+// TestUndefined checks that unchecked scores without a logarithm give NaN, and are not left out.
 func TestUndefined(t *testing.T) {
 	e := &metrics.Members{Labels: []int32{0, 1}, Each: []metrics.Scores{
 		{Rows: 2, Classes: 2, F64: []float64{0.5, 0.5, -0.5, 1.5}}, {Rows: 2, Classes: 2, F64: []float64{0, 0, 1e140, 1}}}}
@@ -208,13 +209,13 @@ func TestUndefined(t *testing.T) {
 	}
 }
 
-// TestIntervals: they are those of a mean of the rows.
+// TestIntervals checks that intervals are those of a mean over the rows.
 func TestIntervals(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	e, _ := generate(r, settings{members: 3, rows: 400, k: 6, kind: metrics.Logits})
 	for i := range e.Each {
 		for j, v := range e.Each[i].F64 {
-			e.Each[i].F64[j] = max(v, -20) // none is masked
+			e.Each[i].F64[j] = max(v, -20) // no logit is -Inf
 		}
 	}
 	u, d := ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(nil))
@@ -249,7 +250,7 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// TestWide: long rows of many members, side by side, are one block of each of them all the same.
+// TestWide checks that long rows of many members, side by side, are still one block of each member.
 func TestWide(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))
 	for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits} {
@@ -268,7 +269,7 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// TestEachAlone: nobody need take the rows.
+// TestEachAlone checks a Fold without accumulators.
 func TestEachAlone(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
 	e, _ := generate(r, settings{members: 2, rows: 300, k: 3, kind: metrics.Probs})
@@ -292,7 +293,7 @@ func TestEachAlone(t *testing.T) {
 	}
 }
 
-// TestPairsOfNobody holds that a state with pairs of no members is refused.
+// TestPairsOfNobody checks that a state with pairs but without members is rejected.
 func TestPairsOfNobody(t *testing.T) {
 	b := state(t, metrics.Must(ensemble.NewDiversity(&ensemble.DiversityOptions{Conditional: true})))
 	e := exact.Enc{B: slices.Clone(b[14 : len(b)-16])}
@@ -313,7 +314,7 @@ func TestMeasureString(t *testing.T) {
 	}
 }
 
-// TestWeights: whole weights are so many rows, and a weight of 0 is none.
+// TestWeights checks that a whole weight equals as many rows, and that a weight of 0 equals none.
 func TestWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	e, v := generate(r, settings{members: 4, rows: 120, k: 3, kind: metrics.Probs})
@@ -332,7 +333,7 @@ func TestWeights(t *testing.T) {
 	for i, a := range weighted {
 		for _, m := range measures {
 			of := func(a ensemble.Accumulator) (v float64) {
-				defer func() { recover() }() // one that is not kept
+				defer func() { recover() }() // the measure may not be kept
 				return a.(interface {
 					Value(ensemble.Measure) float64
 				}).Value(m)
@@ -344,7 +345,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestRenormalize: rows are divided by their sums, whatever these are.
+// TestRenormalize checks that rows are divided by their sums, whatever these are.
 func TestRenormalize(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
 	for _, dtype := range []metrics.DType{metrics.Float64, metrics.Float32} {
@@ -371,7 +372,7 @@ func TestRenormalize(t *testing.T) {
 			got, want := 0.0, 0.0
 			switch {
 			case m == ensemble.LogitKL:
-				continue // of the scores as they were given
+				continue // it uses the original scores
 			case i < 5:
 				got, want = b.Value(m), a.Value(m)
 			default:

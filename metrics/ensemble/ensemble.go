@@ -12,57 +12,58 @@ import (
 	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
-// Options say how members are read. The zero value checks everything and refuses bad rows.
+// Options select how members are read. The zero value checks everything and rejects bad rows.
 type Options struct {
 	metrics.Options
 
-	// Member returns the accumulators of member m, which are fed with that member's rows alone; nil: there are none. It is
-	// called once for each member, in order, before the first row.
+	// Member returns the accumulators for the rows of member m, or nil. It is called once for each member, in order, before
+	// the first row.
 	Member func(m int) []metrics.Accumulator
 }
 
-// Accumulator is what Fold feeds with the rows of all members: a sufficient statistic, kept in integers.
+// Accumulator receives the rows of all members from Fold. It is a sufficient statistic, kept in integers.
 type Accumulator interface {
-	// Empty returns an accumulator of the same options that has seen no rows.
+	// Empty returns an accumulator without rows, with the same options.
 	Empty() Accumulator
-	// AddBlock adds the rows of a block. Nothing of the block is kept.
+	// AddBlock adds the rows of a block. It keeps no reference to the block.
 	AddBlock(b *Block)
-	// Merge adds the rows that another accumulator has seen. It is an error, which names the difference and changes nothing, if
-	// the two differ in type, in options, in the number of members or in the kind of predictions.
+	// Merge adds the rows that another accumulator has seen. If the two differ in type, options, number of members or kind
+	// of predictions, it returns an error that names the difference, and changes nothing.
 	Merge(Accumulator) error
 	// Len returns the number of rows seen.
 	Len() int64
-	// AppendBinary appends the state: equal rows and options give equal bytes, in whatever order the rows came.
+	// AppendBinary appends the state. Equal rows and options give equal bytes, in any order of the rows.
 	encoding.BinaryAppender
-	// UnmarshalBinary replaces the receiver, options and all. It refuses damaged and newer states.
+	// UnmarshalBinary replaces the receiver, including its options. It rejects damaged states and those of newer versions.
 	encoding.BinaryUnmarshaler
 }
 
-// Block is a run of checked rows of all members on its way to the accumulators.
+// Block is a run of checked rows of all members.
 type Block struct {
 	Rows    int
 	Classes int              // 1 for a binary task
-	Members []*metrics.Block // one a member, of the same rows, with their probabilities and with Rest and Entropy
-	Mean    metrics.Tile     // the mean of the members' probabilities, of their tiles' type and width
+	Members []*metrics.Block // one per member, for the same rows, with probabilities, Rest and Entropy
+	Mean    metrics.Tile     // mean of the members' probabilities, with the type and width of their tiles
 	Labels  []int32
-	Weights []float64 // nil, or one weight > 0 a row
+	Weights []float64 // nil, or one weight > 0 per row
 
-	// Scores are the members' scores as they were given, and First the number of their row 0: the block's row i is row
-	// Number(i) - First of them.
+	// Scores are the members' original scores, and First is the number of their first row: row i of the block is row
+	// Number(i) - First of Scores.
 	Scores []metrics.Scores
 	First  int64
 }
 
-// Number returns the number, in the whole set, of the block's row i.
+// Number returns the number of the block's row i in the whole set.
 func (b *Block) Number(i int) int64 { return b.Members[0].Number(i) }
 
-// Scores that are not of their shape and sources that change it are bugs of the caller, and panic with one of these texts.
+// Scores that do not match their shape, and sources that change their shape, are bugs of the caller, and panic with one of
+// these texts.
 const (
 	errShape  = "ensemble: rows, classes and stride do not fit the scores of a member"
 	errChunks = "ensemble: the chunks of a source differ in members, shape or kind"
 )
 
-// Errors of members that are no ensemble.
+// Errors for members that do not form an ensemble.
 var (
 	errNone  = errors.New("ensemble: an ensemble has one member or more")
 	errKind  = errors.New("ensemble: members are probabilities, logits or log-probabilities")
@@ -74,8 +75,8 @@ type Folded struct {
 	src     metrics.MemberSource
 	opt     Options
 	accs    []Accumulator
-	each    [][]metrics.Accumulator // of the members
-	alone   bool                    // nobody takes the means
+	each    [][]metrics.Accumulator // for each member
+	alone   bool                    // nobody reads the means
 	workers []*worker
 	shape   shape
 	failed  bool
@@ -84,13 +85,14 @@ type Folded struct {
 	pool    sync.Pool
 }
 
-// Fold returns a Source of the mean probabilities of an ensemble, which feeds the accumulators on the way. Its chunks are
-// Probs with the members' labels, weights and row numbers, of float32 or float64 as the package's text says. A row that was
-// left out (Options.Drop) is NaN in them: a Pass with Drop leaves it out too, and counts it. o may be nil.
+// Fold returns a Source of the mean probabilities of an ensemble, and adds the rows to the accumulators as they are read.
+// Chunks are Probs with the members' labels, weights and row numbers, in float32 or float64 as the package comment says.
+// Dropped rows (Options.Drop) are NaN; a Pass with Drop drops and counts them too. o may be nil.
 //
-// With Next's io.EOF the accumulators have all rows; before that, and with any other error, they have none. Bad rows are an
-// error that wraps the *MemberError of the member with the first of them, "member 3: row 17: ...", and a *metrics.DataError of
-// the labels and weights, which all members share. With Drop a row that is bad in one member is left out of all.
+// When Next returns io.EOF, the accumulators have all rows. Before that, and after any other error, they have none. For bad
+// scores, the error wraps the *MemberError of the member with the first bad row, "member 3: row 17: ..."; for bad labels and
+// weights, which all members share, it wraps a *metrics.DataError. With Drop, a row that is bad in one member is dropped
+// from all.
 func Fold(src metrics.MemberSource, o *Options, accs ...Accumulator) *Folded {
 	f := &Folded{src: src, accs: accs}
 	if o != nil {
@@ -99,8 +101,7 @@ func Fold(src metrics.MemberSource, o *Options, accs ...Accumulator) *Folded {
 	return f
 }
 
-// Run feeds the accumulators with all the rows of an ensemble, where nobody wants the mean as a model of its own. See Fold.
-// o may be nil.
+// Run adds all rows of an ensemble to the accumulators, without a model of the means. See Fold. o may be nil.
 func Run(src metrics.MemberSource, o *Options, accs ...Accumulator) (metrics.Audit, error) {
 	f := Fold(src, o, accs...)
 	f.alone = true
@@ -113,8 +114,8 @@ func Run(src metrics.MemberSource, o *Options, accs ...Accumulator) (metrics.Aud
 	}
 }
 
-// Audit returns what is known of the members' rows once Next has returned an error: a row counts once, however many members
-// there are, but SumsOff counts those of each member.
+// Audit returns the audit of the members' rows after Next has returned an error. A row counts once for any number of
+// members, except in SumsOff, which counts the rows of each member.
 func (f *Folded) Audit() metrics.Audit { return f.audit }
 
 // Next returns the mean of the next chunk of the members.
@@ -139,7 +140,7 @@ func (f *Folded) Next() (*metrics.Chunk, error) {
 	return nil, f.end
 }
 
-// take works on a chunk and returns its mean, nil if nobody takes it.
+// take processes a chunk and returns its mean, or nil if nobody reads it.
 func (f *Folded) take(c *metrics.MemberChunk) (*metrics.Chunk, error) {
 	if c.Recycle != nil {
 		defer c.Recycle()
@@ -164,7 +165,7 @@ func (f *Folded) take(c *metrics.MemberChunk) (*metrics.Chunk, error) {
 	return m, nil
 }
 
-// begin makes the workers, when the number of members is known.
+// begin makes the workers, once the number of members is known.
 func (f *Folded) begin(s shape) {
 	f.shape = s
 	f.each = make([][]metrics.Accumulator, s.members)
@@ -183,7 +184,7 @@ func (f *Folded) begin(s shape) {
 	}
 }
 
-// work hands out the rows of a chunk to the workers, and writes their mean to mean.
+// work distributes the rows of a chunk among the workers, and writes their means to mean.
 func (f *Folded) work(c *metrics.MemberChunk, mean *metrics.Chunk) {
 	rows := c.Each[0].Rows
 	n := blockRows(&c.Members)
@@ -197,7 +198,7 @@ func (f *Folded) work(c *metrics.MemberChunk, mean *metrics.Chunk) {
 	}
 }
 
-// finish merges what the workers have, all or nothing, and returns io.EOF or what is wrong.
+// finish merges the workers' accumulators, all or none, and returns io.EOF or the error.
 func (f *Folded) finish() error {
 	f.audit.Renormalized, f.audit.Unchecked = f.opt.Renormalize, f.opt.Unchecked
 	if f.workers == nil {
@@ -231,7 +232,7 @@ func (f *Folded) finish() error {
 			}
 		}
 	}
-	// An accumulator refuses a merge if it has seen unlike members elsewhere: that is tried on copies before anything changes.
+	// An accumulator rejects a merge if it has seen other members before. Try on copies before anything changes.
 	if err := tryAll(f.accs, first.accs, Accumulator.Empty); err != nil {
 		return err
 	}
@@ -251,7 +252,7 @@ func (f *Folded) finish() error {
 	return io.EOF
 }
 
-// merger is what the accumulators of both kinds have.
+// merger is the common part of both kinds of accumulators.
 type merger[A any] interface{ Merge(A) error }
 
 func mergeAll[A merger[A]](to, from []A) error {
@@ -263,7 +264,7 @@ func mergeAll[A merger[A]](to, from []A) error {
 	return nil
 }
 
-// tryAll tells whether mergeAll would succeed.
+// tryAll reports whether mergeAll would succeed.
 func tryAll[A merger[A]](to, from []A, empty func(A) A) error {
 	for i, a := range to {
 		t := empty(a)

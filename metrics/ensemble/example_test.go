@@ -10,8 +10,8 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// three returns what three models say of four rows: they agree on the first, each is undecided on the second, and on the
-// third each is sure of something else.
+// three returns the probabilities of three models for four rows. The models agree on the first row, each is undecided on the
+// second, and on the third each is sure of another class.
 func three() *metrics.Members {
 	model := func(v ...float64) metrics.Scores { return metrics.Scores{F64: v, Rows: 4, Classes: 3} }
 	return &metrics.Members{
@@ -24,7 +24,7 @@ func three() *metrics.Members {
 	}
 }
 
-// One read evaluates the ensemble as one model, each of its members, and what is between them.
+// One read evaluates the ensemble as one model, each of its members, and their disagreement.
 func Example() {
 	var members []*score.Loss
 	o := &ensemble.Options{Member: func(int) []metrics.Accumulator {
@@ -50,7 +50,7 @@ func Example() {
 	// mutual information 0.221 [-0.102, 0.544] of 3 members
 }
 
-// What the members disagree about is apart from what each is undecided about.
+// The disagreement of the members is separate from the uncertainty of each.
 func ExampleUncertaintyOf() {
 	u, err := ensemble.UncertaintyOf(ensemble.InMemory(three()), nil)
 	if err != nil {
@@ -70,7 +70,7 @@ func ExampleUncertaintyOf() {
 	// gibbs_nll 0.975, infinite in 0 rows
 }
 
-// Each row's mutual information tells which of them to look at.
+// The mutual information of each row shows which rows to examine.
 func ExampleEach() {
 	e := three()
 	rows := make([]float64, len(e.Labels))
@@ -83,7 +83,7 @@ func ExampleEach() {
 	// 0.221: [0.000 0.024 0.704 0.155]
 }
 
-// Several measures of the rows, in one read.
+// Several measures of each row, in one read.
 func ExampleNewRows() {
 	e := three()
 	kl, bound := make([]float64, len(e.Labels)), make([]float64, len(e.Labels))
@@ -120,7 +120,7 @@ func ExampleDiversityOf() {
 	// error of a member 0.417, disagreement over it 1.600
 }
 
-// Double fault has two definitions: that both are wrong, and that one is wrong given that the other is.
+// Double fault has two definitions: the probability that both are wrong, and that one is wrong given that the other is.
 func ExampleDiversityOptions() {
 	for _, o := range []ensemble.DiversityOptions{{}, {Conditional: true}, {AllPairs: true}} {
 		o.Measures = ensemble.Disagreement | ensemble.DoubleFault
@@ -151,7 +151,7 @@ func ExamplePair() {
 	// 0.646: [0.000 0.089 2.457 0.038]
 }
 
-// Two processes see a part of the rows each. Their states, sent as bytes, merge into the one that all the rows give.
+// Each of two processes reads a part of the rows. Their states, sent as bytes, merge into the state of all rows.
 func ExampleUncertainty_Merge() {
 	e := three()
 	part := func(lo, hi int) []byte {
@@ -190,7 +190,7 @@ func ExampleUncertainty_Merge() {
 	// Output: 4 true
 }
 
-// sure is an Accumulator of one's own: it counts the rows of which all members are sure.
+// sure is a custom Accumulator: it counts the rows where all members are sure.
 type sure struct{ n, rows int64 }
 
 func (s *sure) Empty() ensemble.Accumulator           { return &sure{} }
@@ -230,7 +230,7 @@ func ExampleAccumulator() {
 	// all are sure of 2 rows of 4
 }
 
-// A row that is bad in one member is left out of all.
+// A row that is bad in one member is dropped from all.
 func ExampleFolded() {
 	e := three()
 	e.Each[2].F64[4] = -0.3
@@ -255,8 +255,8 @@ func ExampleFolded() {
 	// 3 [1 bad row was left out]
 }
 
-// A divergence is infinite where one member rules out what another holds possible. The rows where it is are counted, and the others
-// have their mean.
+// A divergence is infinite if one member gives 0 to a class that another considers possible. These rows are counted, and
+// Finite is the mean of the others.
 func ExampleDiversity() {
 	e := three()
 	copy(e.Each[1].F64[9:], []float64{0.25, 0.75, 0})

@@ -43,7 +43,7 @@ func each(t *testing.T, m ensemble.Measure, e *metrics.Members, o *ensemble.Opti
 	return v, dst
 }
 
-// compare counts what was compared with the reference.
+// compare counts the comparisons with the reference.
 type compare struct {
 	t *testing.T
 	n int
@@ -54,7 +54,7 @@ func (c *compare) number(what string, got float64, want number) {
 	c.value(what, got, float64(want))
 }
 
-// numbers compares with the reference, or with other where that is NaN: 0 ln 0 is 0 here.
+// numbers compares with the reference, or with other if that is NaN, because 0 ln 0 is 0 here.
 func (c *compare) numbers(what string, got []float64, want []number, other func(i int) float64) {
 	c.t.Helper()
 	if len(got) != len(want) {
@@ -136,7 +136,7 @@ func (u *uncertainties) logits(t *testing.T) [][][]float64 {
 	return v
 }
 
-// TestUncertaintyGolden: cross entropies and uncertainties are those of uncertainty_metrics.
+// TestUncertaintyGolden compares cross entropies and uncertainties with those of uncertainty_metrics.
 func TestUncertaintyGolden(t *testing.T) {
 	var g struct {
 		Ensemble []uncertainties
@@ -202,7 +202,7 @@ type diversities struct {
 	Cosine       number `json:"cosine_similarity"`
 }
 
-// number is one that JSON may have as the text "NaN".
+// number is a number that JSON may have as the text "NaN".
 type number float64
 
 func (n *number) UnmarshalJSON(b []byte) error {
@@ -211,7 +211,7 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// TestDiversityGolden: diversity is that of uncertainty_metrics and robustness_metrics, in their modes.
+// TestDiversityGolden compares diversity with uncertainty_metrics and robustness_metrics, in their modes.
 func TestDiversityGolden(t *testing.T) {
 	var g struct {
 		Cases []struct {
@@ -301,7 +301,7 @@ func TestDiversityGolden(t *testing.T) {
 		bound, rows := each(t, ensemble.VarianceBound, e, nil, nil)
 		if v := float64(in.Bound); v == v {
 			c.value("variance_bound", bound, v)
-		} else { // a label that no member gives anything
+		} else { // all members give the label 0
 			c.value("variance_bound", bound, average(rows))
 			for i, v := range rows {
 				if zero := in.Labels[i] == 0; zero != (v == 0) {
@@ -330,7 +330,7 @@ func TestDiversityGolden(t *testing.T) {
 		})
 		c.value("bregman_kl_variance", mean, average(rows))
 	}
-	e := members(g.Test.Probs, metrics.Probs, g.Test.Labels) // of rows that do not sum to 1
+	e := members(g.Test.Probs, metrics.Probs, g.Test.Labels) // rows do not sum to 1
 	v, _ := each(t, ensemble.VarianceBound, e, &ensemble.Options{Options: metrics.Options{Unchecked: true}}, nil)
 	c.value("variance_bound", v, g.Test.Value)
 	if c.n < 600 {

@@ -11,17 +11,17 @@ import (
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
-// settings are those of an ensemble made at random.
+// settings are the settings of a random ensemble.
 type settings struct {
 	members, rows, k int
 	dtype            metrics.DType
 	kind             metrics.Kind
 	weighted         bool
-	interleaved      bool // row by row, as (rows, members, classes)
-	bad              bool // some rows cannot be used
+	interleaved      bool // stored row by row, as (rows, members, classes)
+	bad              bool // some rows are bad
 }
 
-// generate makes an ensemble, and returns its scores as they are stored, members x rows x classes.
+// generate makes an ensemble, and returns its scores as stored, members x rows x classes.
 func generate(r *rand.Rand, s settings) (*metrics.Members, [][][]float64) {
 	e := &metrics.Members{Kind: s.kind, Labels: make([]int32, s.rows)}
 	v := make([][][]float64, s.members)
@@ -43,7 +43,7 @@ func generate(r *rand.Rand, s settings) (*metrics.Members, [][][]float64) {
 				}
 			}
 			if s.k > 2 {
-				row[r.IntN(s.k)] = 1 // one class is possible
+				row[r.IntN(s.k)] = 1 // only one class is possible
 			}
 			switch {
 			case s.kind == metrics.Logits:
@@ -88,7 +88,7 @@ func softmax(row []float64) {
 	}
 }
 
-// store sets the scores of e and returns what they are when read.
+// store sets the scores of e and returns the values that will be read.
 func store(e *metrics.Members, v [][][]float64, s settings) [][][]float64 {
 	stride, gap := s.k, s.k*s.rows
 	if s.interleaved {
@@ -140,7 +140,7 @@ func store(e *metrics.Members, v [][][]float64, s settings) [][][]float64 {
 	return back
 }
 
-// float16 cuts x to binary16, numbers below the normal ones to 0.
+// float16 truncates x to binary16, and subnormal numbers to 0.
 func float16(x float64) (uint16, float64) {
 	b := math.Float32bits(float32(x))
 	sign, exp := uint16(b>>16&0x8000), int(b>>23&0xff)-112
@@ -155,12 +155,12 @@ func float16(x float64) (uint16, float64) {
 	return sign | uint16(exp<<10) | uint16(b>>13&0x3ff), float64(math.Float32frombits(b &^ (1<<13 - 1)))
 }
 
-// pieces is a MemberSource of an ensemble in chunks of random sizes, some of no rows.
+// pieces is a MemberSource of an ensemble in chunks of random sizes, some without rows.
 type pieces struct {
 	e        *metrics.Members
 	r        *rand.Rand
 	at       int
-	end      error // io.EOF if nil
+	end      error // nil means io.EOF
 	chunks   int
 	recycled int
 }
@@ -214,7 +214,7 @@ func slice(e *metrics.Members, lo, hi int) *metrics.Members {
 	return &q
 }
 
-// permuted returns the rows in another order, of float64.
+// permuted returns the rows in another order, in float64.
 func permuted(e *metrics.Members, v [][][]float64, order []int) *metrics.Members {
 	q := &metrics.Members{Kind: e.Kind}
 	for _, m := range v {
@@ -233,7 +233,7 @@ func permuted(e *metrics.Members, v [][][]float64, order []int) *metrics.Members
 	return q
 }
 
-// all returns accumulators of all kinds, empty.
+// all returns empty accumulators of all kinds.
 func all() []ensemble.Accumulator {
 	return []ensemble.Accumulator{ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(nil)),
 		metrics.Must(ensemble.NewDiversity(&ensemble.DiversityOptions{AllPairs: true, Generalized: true, P: 3, Conditional: true})),
@@ -277,7 +277,7 @@ func threads(n int, drop bool) *ensemble.Options {
 	return &ensemble.Options{Options: metrics.Options{Threads: n, Drop: drop}}
 }
 
-// panics returns what f panics with, nil if it does not.
+// panics returns the value that f panics with, or nil.
 func panics(f func()) (r any) {
 	defer func() { r = recover() }()
 	f()

@@ -12,34 +12,34 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Criterion is an estimate of how well a Bayesian model predicts rows that it has not seen, made from the log-likelihoods of the
-// rows that it has seen under M draws of its parameters. Those up to PSISLOO are mean log predictive densities of a row, in nats: higher
-// is better. The others are what these are below LPPD, whose totals are called effective numbers of parameters.
+// Criterion is an estimate of how well a Bayesian model predicts new rows. It is computed from the log-likelihoods of the
+// rows used to fit the model, under M draws of its parameters. Criteria up to PSISLOO are mean log predictive densities of a
+// row, in nats: higher is better. The others are the differences to LPPD, whose totals are called effective numbers of
+// parameters.
 //
-// Of a row's log-likelihoods l_1 ... l_M, with V their variance:
+// Below, l_1 ... l_M are a row's log-likelihoods, and V is their variance.
 type Criterion uint8
 
 const (
-	// LPPD is ln((1/M) sum exp l_m), the log predictive density itself: of rows that the model was fitted to it is too high.
+	// LPPD is ln((1/M) sum exp l_m), the log predictive density. It is too high for rows that the model was fitted to.
 	LPPD Criterion = iota
 	// WAIC1 is LPPD - V: Watanabe's criterion, as a log density (Watanabe 2010; Gelman, Hwang and Vehtari 2014).
 	WAIC1
-	// WAIC2 is 2 mean l_m - LPPD, that is LPPD - 2 (LPPD - mean l_m): the other penalty of Gelman, Hwang and Vehtari.
+	// WAIC2 is 2 mean l_m - LPPD, that is LPPD - 2 (LPPD - mean l_m), with the other penalty of Gelman, Hwang and Vehtari.
 	WAIC2
-	// ISCV is -ln((1/M) sum exp -l_m): leave-one-out by raw importance weights 1/exp l_m (Gelfand, Dey and Chang 1992).
+	// ISCV is -ln((1/M) sum exp -l_m): leave-one-out with raw importance weights 1/exp l_m (Gelfand, Dey and Chang 1992).
 	ISCV
-	// PSISLOO is leave-one-out by the same weights with their largest smoothed by a generalised Pareto distribution (Vehtari,
-	// Simpson, Gelman, Yao and Gabry 2024). It takes InformationOptions.PSIS.
+	// PSISLOO is leave-one-out with the same weights, after smoothing the largest ones by a generalized Pareto distribution
+	// (Vehtari, Simpson, Gelman, Yao and Gabry 2024). It requires InformationOptions.PSIS.
 	PSISLOO
 	// PWAIC is V, that is LPPD - WAIC1.
 	PWAIC
-	// PLOO is LPPD - PSISLOO. It takes InformationOptions.PSIS.
+	// PLOO is LPPD - PSISLOO. It requires InformationOptions.PSIS.
 	PLOO
 	criteria
 )
 
-// String returns the criterion's name as it stands in documents: "lppd", "nwaic1", "nwaic2", "iscv", "psis_loo", "p_waic",
-// "p_loo".
+// String returns the criterion's name in documents: "lppd", "nwaic1", "nwaic2", "iscv", "psis_loo", "p_waic", "p_loo".
 func (c Criterion) String() string {
 	if c < criteria {
 		return [...]string{"lppd", "nwaic1", "nwaic2", "iscv", "psis_loo", "p_waic", "p_loo"}[c]
@@ -47,35 +47,35 @@ func (c Criterion) String() string {
 	return fmt.Sprintf("Criterion(%d)", uint8(c))
 }
 
-// InformationOptions are those of Information. The zero value is the textbook's, without PSISLOO.
+// InformationOptions are options of Information. The zero value follows the textbook, without PSISLOO.
 type InformationOptions struct {
-	// AsCoded takes what google/uncertainty-metrics computes: V with 1/M where the textbook has 1/(M-1), and as standard error
-	// sqrt(v/M), v the variance over rows with 1/n, which divides by draws what is a mean of rows. A single draw then has every
-	// criterion.
+	// AsCoded computes what google/uncertainty-metrics computes. V has 1/M instead of the textbook's 1/(M-1). The standard
+	// error is sqrt(v/M), with v the variance over rows with 1/n; it divides a variance over rows by the number of draws. A
+	// single draw then has every criterion.
 	AsCoded bool
-	// PSIS adds PSISLOO, PLOO and the diagnostics. A row of 1,000 draws takes about four times as long with it.
+	// PSIS adds PSISLOO, PLOO and the diagnostics. Rows of 1,000 draws then take about four times as long.
 	PSIS bool
-	// REff is the relative efficiency of the draws, the effective number of them over M, as loo and ArviZ have it: of PSIS the tail
-	// has ceil(min(M/5, 3 sqrt(M/REff))) weights. 0 means 1, which independent draws have; chains mostly have less.
+	// REff is the relative efficiency of the draws: their effective number divided by M, as in loo and ArviZ. The tail of
+	// PSIS has ceil(min(M/5, 3 sqrt(M/REff))) weights. 0 means 1, for independent draws; Markov chains mostly have less.
 	REff float64
 }
 
-// Information accumulates the criteria of rows of log-likelihoods (metrics.LogLiks). It is a metrics.Accumulator; its state takes
-// some 500 bytes. Sums are exact; a row's values have the same bits on every CPU.
+// Information accumulates the criteria for rows of log-likelihoods (metrics.LogLiks). It is a metrics.Accumulator. Its state
+// takes some 500 bytes. Sums are exact. A row's values have the same bits on every CPU.
 //
-// With one draw there is nothing to tell what is known from what was learned from the row itself: but for LPPD every criterion is
-// NaN, unless AsCoded.
+// One draw cannot separate what the model knew from what it learned from the row itself. All criteria but LPPD are then NaN,
+// unless AsCoded is set.
 type Information struct {
 	opt    InformationOptions
-	seen   state.Rows // Classes are the draws of a row
+	seen   state.Rows // Classes is the number of draws per row
 	rows   tally.Weight
 	means  [criteria]tally.Mean
-	lowest [criteria]int64 // rows of which the criterion is -Inf
+	lowest [criteria]int64 // rows where the criterion is -Inf
 
 	highVariance int64
 	highPareto   int64
 	unsmoothed   int64
-	paretoMax    float64 // NaN before the first
+	paretoMax    float64 // NaN before the first row
 
 	of informationRow
 }
@@ -89,7 +89,7 @@ const (
 	errRowsOut     = "ensemble: dst and rows differ in number"
 )
 
-// NewInformation returns an empty accumulator; o may be nil. A relative efficiency that is none is an error.
+// NewInformation returns an empty accumulator; o may be nil. It returns an error for an invalid relative efficiency.
 func NewInformation(o *InformationOptions) (*Information, error) {
 	a := &Information{paretoMax: math.NaN()}
 	if o != nil {
@@ -106,26 +106,26 @@ func NewInformation(o *InformationOptions) (*Information, error) {
 
 func soundREff(r float64) bool { return r > 0 && r <= math.MaxFloat64 }
 
-// psis tells whether the criterion is of smoothed weights.
+// psis reports whether the criterion uses smoothed weights.
 func (c Criterion) psis() bool { return c == PSISLOO || c == PLOO }
 
-// Needs says that the rows themselves are wanted.
+// Needs returns NeedRows.
 func (a *Information) Needs() metrics.Need { return metrics.NeedRows }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (a *Information) Empty() metrics.Accumulator { return metrics.Must(NewInformation(&a.opt)) }
 
 // Len returns the number of rows seen.
 func (a *Information) Len() int64 { return a.rows.N }
 
-// highVariance is the V from which on WAIC is not to be trusted (Vehtari, Gelman and Gabry 2017), and highPareto the shape from
-// which on importance sampling is not.
+// highVariance is the V above which WAIC is unreliable (Vehtari, Gelman and Gabry 2017), and highPareto the shape above
+// which importance sampling is.
 const (
 	highVariance = 0.4
 	highPareto   = 0.7
 )
 
-// AddBlock adds a block's rows. It panics if they are no log-likelihoods.
+// AddBlock adds a block's rows. It panics unless they are log-likelihoods.
 func (a *Information) AddBlock(b *metrics.Block) {
 	if b.Kind != metrics.LogLiks {
 		panic(errLogLiks)
@@ -162,7 +162,7 @@ func (a *Information) AddBlock(b *metrics.Block) {
 	}
 }
 
-// greater returns the larger one; one that is NaN does not count.
+// greater returns the larger of two numbers, ignoring NaN.
 func greater(x, y float64) float64 {
 	if y > x || x != x {
 		return y
@@ -170,8 +170,9 @@ func greater(x, y float64) float64 {
 	return x
 }
 
-// addExact adds x with its weight, without the rounding to a fixed quantum: log densities carry the user's units. It is false, and
-// the sums are as before, where x times w is not finite. A square that is not leaves the mean without a standard error.
+// addExact adds x with its weight. It does not round to a fixed quantum, because log densities depend on the user's units.
+// If x times w is not finite, it returns false and leaves the sums unchanged. If a square is not finite, the mean has no
+// standard error.
 func addExact(m *tally.Mean, x, w float64) bool {
 	p := float64(w * x)
 	if p-p != 0 {
@@ -186,7 +187,7 @@ func addExact(m *tally.Mean, x, w float64) bool {
 	return true
 }
 
-// has tells whether the rows have the criterion.
+// has reports whether the rows have the criterion.
 func (a *Information) has(c Criterion) bool {
 	if c >= criteria {
 		panic(errCriterion)
@@ -197,9 +198,9 @@ func (a *Information) has(c Criterion) bool {
 	return a.rows.N > 0 && (a.seen.Classes > 1 || c == LPPD || a.opt.AsCoded)
 }
 
-// Value returns the mean over the rows: NaN without rows, and for all but LPPD where there is one draw, unless AsCoded. It is -Inf
-// where a row's is, PWAIC and PLOO +Inf, which takes log-likelihoods of 1e154 in size. It panics for PSISLOO and PLOO without
-// InformationOptions.PSIS.
+// Value returns the mean over the rows. It is NaN without rows, and for all but LPPD with one draw, unless AsCoded is set.
+// If a row's value is -Inf, it is -Inf (PWAIC and PLOO: +Inf); this takes log-likelihoods of magnitude 1e154. It panics for
+// PSISLOO and PLOO without InformationOptions.PSIS.
 func (a *Information) Value(c Criterion) float64 {
 	switch {
 	case !a.has(c):
@@ -212,8 +213,8 @@ func (a *Information) Value(c Criterion) float64 {
 	return a.means[c].Value(&a.rows, a.seen.Weighted)
 }
 
-// Total returns the sum over the rows, each times its weight: of PWAIC and PLOO the effective number of parameters. It is what Value
-// is where that is not finite.
+// Total returns the sum over the rows, each times its weight. For PWAIC and PLOO it is the effective number of parameters.
+// If Value is not finite, it equals Value.
 func (a *Information) Total(c Criterion) float64 {
 	if v := a.Value(c); v-v != 0 {
 		return v
@@ -221,14 +222,15 @@ func (a *Information) Total(c Criterion) float64 {
 	return a.means[c].S1.Float64()
 }
 
-// TotalInterval returns Total +- z W StdErr, W the number of rows or the sum of their weights.
+// TotalInterval returns Total +- z W StdErr, where W is the number of rows or the sum of their weights.
 func (a *Information) TotalInterval(c Criterion, level float64) metrics.Interval {
 	w := a.rows.Total(a.seen.Weighted)
 	return metrics.Normal(a.Total(c), float64(w.Float64()*a.StdErr(c)), level)
 }
 
-// StdErr returns the standard error of Value: s/sqrt(n), s the standard deviation over rows with 1/(n-1) and n effective where
-// there are weights; NaN for fewer than two rows. AsCoded it is sqrt(v/M), v the variance with 1/n.
+// StdErr returns the standard error of Value: s/sqrt(n), with s the standard deviation over rows with 1/(n-1), and n the
+// effective number of rows if there are weights. With AsCoded it is sqrt(v/M), with v the variance with 1/n. It is NaN for
+// fewer than two rows.
 func (a *Information) StdErr(c Criterion) float64 {
 	if !a.has(c) || a.lowest[c] > 0 || a.means[c].Over > 0 {
 		return math.NaN()
@@ -250,23 +252,23 @@ func (a *Information) Interval(c Criterion, level float64) metrics.Interval {
 	return metrics.Normal(a.Value(c), a.StdErr(c), level)
 }
 
-// Draws returns M, 0 before the first rows.
+// Draws returns M, or 0 before the first row.
 func (a *Information) Draws() int { return a.seen.Classes }
 
-// HighVarianceRows returns of how many rows V is above 0.4: where there are such, WAIC1 and WAIC2 are not to be trusted (Vehtari,
+// HighVarianceRows returns the number of rows with V above 0.4. If there are any, WAIC1 and WAIC2 are unreliable (Vehtari,
 // Gelman and Gabry 2017).
 func (a *Information) HighVarianceRows() int64 { return a.highVariance }
 
-// ParetoKMax returns the largest shape k of a row's importance weights: up to 0.5 they have a variance, from 0.7 on PSISLOO is not
-// to be trusted. It is +Inf where the weights differ too much for a fit in float64, whose row has its ISCV. NaN if no row has a
-// shape, as without InformationOptions.PSIS.
+// ParetoKMax returns the largest shape k of a row's importance weights. Up to 0.5 the weights have a finite variance; from
+// 0.7 on, PSISLOO is unreliable. It is +Inf if the weights differ too much for a fit in float64; the row then has its ISCV.
+// It is NaN if no row has a shape, as without InformationOptions.PSIS.
 func (a *Information) ParetoKMax() float64 { return a.paretoMax }
 
-// HighParetoRows returns of how many rows the shape k is above 0.7.
+// HighParetoRows returns the number of rows with a shape k above 0.7.
 func (a *Information) HighParetoRows() int64 { return a.highPareto }
 
-// UnsmoothedRows returns how many rows have no shape k, and as PSISLOO their ISCV: there are fewer than five weights above those
-// that are not smoothed, as of 20 draws or fewer, and of draws that agree.
+// UnsmoothedRows returns the number of rows without a shape k, whose PSISLOO is their ISCV. They have fewer than five
+// weights above the ones that are not smoothed, as with 20 draws or fewer, or with draws that agree.
 func (a *Information) UnsmoothedRows() int64 { return a.unsmoothed }
 
 // Merge adds what another *Information has seen.
@@ -320,12 +322,12 @@ func (a *Information) AppendBinary(dst []byte) ([]byte, error) {
 	return informationFormat.Append(dst, a.fields)
 }
 
-// UnmarshalBinary replaces a, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces a, including its options, with a state that AppendBinary wrote.
 func (a *Information) UnmarshalBinary(data []byte) error {
 	return exact.Replace(informationFormat, data, a, (*Information).fields)
 }
 
-// informationRow is what is known of one row, and the memory for it.
+// informationRow has the values of one row, and scratch.
 type informationRow struct {
 	value    [criteria]float64
 	variance float64
@@ -352,8 +354,8 @@ func (r *informationRow) take(b *metrics.Block, i int, o *InformationOptions) {
 	}
 }
 
-// criteria computes all of the row's values but PSISLOO. The largest term of each sum of exponentials is held out of it, so that
-// what the others add to it keeps its digits.
+// criteria computes all of the row's values but PSISLOO. It keeps the largest term out of each sum of exponentials, so that
+// the sum of the others keeps its digits.
 func (r *informationRow) criteria(asCoded bool) {
 	x, n := r.x, float64(len(r.x))
 	low, high := 0, 0
@@ -393,7 +395,7 @@ func (r *informationRow) criteria(asCoded bool) {
 	r.value[ISCV] = lo - (kernel.Log1p64(r.others(low)) - logN)
 }
 
-// others returns the sum of the exponentials of r.e but for the element at held.
+// others returns the sum of the exponentials of r.e except the element at held.
 func (r *informationRow) others(held int) float64 {
 	r.e[held] = math.Inf(-1)
 	kernel.ExpSliceF64(r.e, r.e)
@@ -404,10 +406,10 @@ func (r *informationRow) others(held int) float64 {
 	return s
 }
 
-// InformationRows returns the criterion's mean over log-likelihoods in memory, which is Information.Value to the bit, and, if dst is
-// not nil, writes each row's value to dst[i]: NaN for a row that was left out, and for every row where there is no Value. dst is as
-// long as there are rows, or the function panics. o and opt may be nil; PSISLOO and PLOO need no option here. The error is a
-// *metrics.DataError, and dst is then of no use.
+// InformationRows returns the criterion's mean over log-likelihoods in memory, equal to Information.Value to the bit. If dst
+// is not nil, it writes each row's value to dst[i], or NaN for a row that was dropped, and for all rows if Value is NaN. It
+// panics unless dst is as long as there are rows. o and opt may be nil; PSISLOO and PLOO need no option here. The error is a
+// *metrics.DataError; the content of dst is then undefined.
 func InformationRows(dst []float64, p *metrics.Predictions, c Criterion, o *InformationOptions, opt *metrics.Options) (float64, error) {
 	var own InformationOptions
 	if o != nil {
@@ -441,9 +443,9 @@ func InformationRows(dst []float64, p *metrics.Predictions, c Criterion, o *Info
 	return a.Value(c), nil
 }
 
-// ParetoKs writes the shape k of each row's importance weights, of a relative efficiency of 1, to dst[i], NaN for a row without (see Information.UnsmoothedRows) or
-// one that was left out. dst is as long as there are rows, or the function panics. opt may be nil; the error is a
-// *metrics.DataError, and dst is then of no use.
+// ParetoKs writes the shape k of each row's importance weights to dst[i], for a relative efficiency of 1. It writes NaN for
+// a row without a shape (see Information.UnsmoothedRows) and for a row that was dropped. It panics unless dst is as long as
+// there are rows. opt may be nil. The error is a *metrics.DataError; the content of dst is then undefined.
 func ParetoKs(dst []float64, p *metrics.Predictions, opt *metrics.Options) error {
 	w := newRowWriter(dst, p.Rows, metrics.NeedRows, func() func([]float64, *metrics.Block) {
 		var r informationRow
@@ -460,11 +462,11 @@ func ParetoKs(dst []float64, p *metrics.Predictions, opt *metrics.Options) error
 	return metrics.NewPass(opt, w).Add(p)
 }
 
-// rowWriter is an accumulator that keeps nothing: it writes each row's value where the caller wants it.
+// rowWriter is an accumulator that keeps nothing: it writes each row's value to a destination.
 type rowWriter struct {
 	dst, v []float64
 	need   metrics.Need
-	fresh  func() func(v []float64, b *metrics.Block) // for each goroutine its own
+	fresh  func() func(v []float64, b *metrics.Block) // called once for each goroutine
 	row    func(v []float64, b *metrics.Block)
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
-// posterior is the log-likelihood of six observations under 500 draws of a normal mean: quantiles of its posterior, which is
-// normal with their mean and the variance 1/6.
+// posterior returns the log-likelihood of six observations under 500 draws of a normal mean. The draws are quantiles of its
+// posterior, which is normal with the observations' mean and variance 1/6.
 func posterior() *metrics.Predictions {
 	y := []float64{-1, -0.5, 0, 0.5, 1, 3}
 	p := &metrics.Predictions{Kind: metrics.LogLiks}

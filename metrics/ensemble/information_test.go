@@ -54,12 +54,12 @@ func information(t *testing.T, p *metrics.Predictions, o *ensemble.InformationOp
 	return a
 }
 
-// closeTo tells whether two numbers differ by less than tol, relatively where they are above 1, or are both NaN.
+// closeTo reports whether two numbers differ by less than tol, relatively if they are above 1, or are both NaN.
 func closeTo(got, want, tol float64) bool {
 	return math.Abs(got-want) <= tol*math.Max(1, math.Abs(want)) || got != got && want != want
 }
 
-// TestGoldenInformation compares with uncertainty_metrics as coded, and with the textbook's formulas of the same tables.
+// TestGoldenInformation compares with uncertainty_metrics as coded, and with the textbook's formulas for the same tables.
 func TestGoldenInformation(t *testing.T) {
 	type result struct{ got, want float64 }
 	cases := 0
@@ -111,7 +111,7 @@ func TestGoldenInformation(t *testing.T) {
 			check("one draw", result{b.Value(ensemble.LPPD), c.ISCV})
 			continue
 		}
-		// The golden's errors over n have a variance with 1/n, but for that of the textbook's waic1.
+		// The golden's errors over n use the variance with 1/n, except for the textbook's waic1.
 		n := float64(p.Rows)
 		f := math.Sqrt(n / (n - 1))
 		check("textbook", result{b.Value(ensemble.WAIC1), *c.Textbook}, result{b.StdErr(ensemble.WAIC1), c.SEM},
@@ -135,7 +135,7 @@ func TestGoldenInformation(t *testing.T) {
 	}
 }
 
-// TestPSIS compares rows with another's arithmetic; see testdata/oracle/make_information.py.
+// TestPSIS compares rows with an independent implementation; see testdata/oracle/make_information.py.
 func TestPSIS(t *testing.T) {
 	var g struct {
 		PSIS []struct {
@@ -182,7 +182,7 @@ func TestPSIS(t *testing.T) {
 	}
 }
 
-// exponentials returns rows whose importance weights have a Pareto tail of the shape k: w = u^-k.
+// exponentials returns rows whose importance weights have a Pareto tail of shape k: w = u^-k.
 func exponentials(rows, draws int, k float64) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(7, uint64(1000*k)))
 	p := &metrics.Predictions{Kind: metrics.LogLiks}
@@ -193,8 +193,8 @@ func exponentials(rows, draws int, k float64) *metrics.Predictions {
 	return p
 }
 
-// TestParetoShape finds the shapes of known tails. 3,000 draws have a tail of 165, of which k is known to (1+k)/sqrt(165), and is
-// drawn towards 1/2 by ten parts of 175.
+// TestParetoShape estimates the shapes of known tails. 3,000 draws have a tail of 165, whose k has the standard error
+// (1+k)/sqrt(165) and is shrunk towards 1/2 with weight 10/175.
 func TestParetoShape(t *testing.T) {
 	for _, k := range []float64{0.1, 0.3, 0.5, 0.8, 1.2} {
 		p := exponentials(200, 3000, k)
@@ -212,8 +212,9 @@ func TestParetoShape(t *testing.T) {
 	}
 }
 
-// TestPSISOfConjugateNormal meets the exact leave-one-out density of a model that has one: a mean with a flat prior and
-// observations of variance 1. Left out, the other n-1 give y_i a normal density with their mean and variance 1 + 1/(n-1).
+// TestPSISOfConjugateNormal compares with an exact leave-one-out density: the model is a mean with a flat prior and
+// observations of variance 1. Without y_i, the other n-1 observations give y_i a normal density with their mean and variance
+// 1 + 1/(n-1).
 func TestPSISOfConjugateNormal(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const n, m = 20, 4000
@@ -246,7 +247,7 @@ func TestPSISOfConjugateNormal(t *testing.T) {
 	}
 }
 
-// TestPSISOrder: draws in another order are the same posterior, and smooth weights change little.
+// TestPSISOrder checks that the order of the draws has no effect, and that smoothing changes smooth weights little.
 func TestPSISOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	p := exponentials(10, 500, 0.3)
@@ -274,7 +275,7 @@ func TestPSISOrder(t *testing.T) {
 	}
 }
 
-// TestCriteriaOfBig compares rows with their formulas in 200 bits, also where the log-likelihoods are far from 0 or far apart.
+// TestCriteriaOfBig compares rows with their formulas in 200 bits, also for log-likelihoods far from 0 or far apart.
 func TestCriteriaOfBig(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, s := range []struct{ at, scale float64 }{{0, 1}, {-700, 1}, {5000, 0.01}, {-1e6, 1e3}, {0, 1e-6}, {-40, 30}} {
@@ -315,7 +316,7 @@ func TestCriteriaOfBig(t *testing.T) {
 	}
 }
 
-// TestExtremeRows: log-likelihoods whose squares leave float64 are said to be without bound, and nothing fails.
+// TestExtremeRows checks that log-likelihoods whose squares overflow float64 give infinite values, and nothing fails.
 func TestExtremeRows(t *testing.T) {
 	const h = math.MaxFloat64
 	for name, x := range map[string][]float64{"ends": {h, -h, h, -h, 0, 1}, "low": {-h, -h, -h, -h}, "one low": {0, 0, -1e200, 0}} {
@@ -337,7 +338,8 @@ func TestExtremeRows(t *testing.T) {
 			}
 		}
 	}
-	// One weight is e^705 times the others, which hardly differ: a shape beyond all fits, and the raw weights' value.
+	// One weight is e^705 times the others, which are nearly equal: the shape is too large for a fit, and the value is that
+	// of the raw weights.
 	x := make([]float64, 100)
 	for j := range 19 {
 		x[j] = -2.3e-13 * float64(j+1)
@@ -347,7 +349,7 @@ func TestExtremeRows(t *testing.T) {
 	if !math.IsInf(a.ParetoKMax(), 1) || a.HighParetoRows() != 1 || a.UnsmoothedRows() != 0 || a.Value(ensemble.PSISLOO) != a.Value(ensemble.ISCV) {
 		t.Errorf("k %v, %d rows, %v", a.ParetoKMax(), a.HighParetoRows(), a.Value(ensemble.PSISLOO))
 	}
-	// Draws that agree, but for less than rounding, have no tail.
+	// Draws that agree except for rounding have no tail.
 	for j := range x {
 		x[j] = 1e-320 * float64(j)
 	}
@@ -357,7 +359,7 @@ func TestExtremeRows(t *testing.T) {
 	}
 }
 
-// TestOneRow has a single row and a single draw, also of importance sampling.
+// TestOneRow has a single row and a single draw, also for importance sampling.
 func TestOneRow(t *testing.T) {
 	p := logLiks([][]float64{{-3}})
 	a := information(t, p, &ensemble.InformationOptions{AsCoded: true, PSIS: true})
@@ -371,7 +373,8 @@ func TestOneRow(t *testing.T) {
 	}
 }
 
-// TestInformationRows: the mean is the accumulator's, rows are their own, and what was left out is NaN.
+// TestInformationRows checks that the mean is the accumulator's, that rows do not depend on others, and that dropped rows
+// are NaN.
 func TestInformationRows(t *testing.T) {
 	p := exponentials(1000, 30, 0.5)
 	bad := map[int]bool{0: true, 500: true, 999: true}
@@ -460,7 +463,7 @@ func TestInformationFaults(t *testing.T) {
 	}
 }
 
-// FuzzInformationUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be asked.
+// FuzzInformationUnmarshal checks that a state that is read is written as the same bytes, and gives values.
 func FuzzInformationUnmarshal(f *testing.F) {
 	p := exponentials(7, 30, 0.5)
 	for _, o := range []ensemble.InformationOptions{{}, {AsCoded: true}, {PSIS: true}, {PSIS: true, REff: 0.3}} {
@@ -517,7 +520,7 @@ func BenchmarkInformation(b *testing.B) {
 	}
 }
 
-// TestInformationIsArviz compares criteria, effective numbers of parameters and shapes with ArviZ's, by relative efficiency.
+// TestInformationIsArviz compares criteria, effective numbers of parameters and shapes with ArviZ, by relative efficiency.
 func TestInformationIsArviz(t *testing.T) {
 	var g struct {
 		Cases []struct {
@@ -541,7 +544,7 @@ func TestInformationIsArviz(t *testing.T) {
 	for _, c := range g.Cases {
 		p := logLiks(c.Rows)
 		n := float64(p.Rows)
-		a := information(t, p, &ensemble.InformationOptions{AsCoded: true}) // variances of 1/M
+		a := information(t, p, &ensemble.InformationOptions{AsCoded: true}) // variances with 1/M
 		compare("waic", a.Total(ensemble.WAIC1), c.WAIC, 1e-13)
 		compare("p_waic", a.Total(ensemble.PWAIC), c.PWAIC, 1e-13)
 		for _, l := range c.LOO {
@@ -549,7 +552,7 @@ func TestInformationIsArviz(t *testing.T) {
 			a := information(t, p, &o)
 			compare("elpd_loo", a.Total(ensemble.PSISLOO), l.ELPD, 1e-10)
 			compare("p_loo", a.Total(ensemble.PLOO), l.P, 1e-9)
-			// Its standard error is of the sum, with the variance of 1/n.
+			// ArviZ's standard error is that of the sum, from the variance with 1/n.
 			compare("se", a.StdErr(ensemble.PSISLOO)*math.Sqrt(n*(n-1)), l.SE, 1e-10)
 			i := a.TotalInterval(ensemble.PSISLOO, 0.95)
 			compare("interval", (i.High-i.Low)/2, metrics.Z(0.95)*l.SE*math.Sqrt(n/(n-1)), 1e-10)

@@ -10,22 +10,22 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Knowledge accumulates what Dirichlet distributions over the classes (metrics.Dirichlet) say of their own uncertainty, as the mean
-// over rows, in nats (Malinin and Gales 2018). Of a row's parameters a_1 ... a_K with the sum a_0, and psi the digamma function:
+// Knowledge accumulates the mean uncertainties of Dirichlet distributions over the classes (metrics.Dirichlet), in nats
+// (Malinin and Gales 2018). With a row's parameters a_1 ... a_K, their sum a_0, and the digamma function psi:
 //
 //	total uncertainty     T = H(a/a_0) = -sum_k a_k/a_0 ln(a_k/a_0)
 //	data uncertainty      D = E H(p) = sum_k a_k/a_0 (psi(a_0 + 1) - psi(a_k + 1)),  p drawn from the distribution
 //	knowledge uncertainty T - D >= 0, the mutual information of the class and p
 //
-// T and D are those of a forecast; T - D falls as the distribution gets narrower, as (K-1)/(2 a_0) where every a_k is large, and is
-// high where the model says that it has seen nothing alike.
+// T - D falls as the distribution gets narrower, as (K-1)/(2 a_0) if every a_k is large. It is high if the model states that
+// it has seen nothing similar.
 //
-// Of the means and the sum that the Pass makes of a row, T, D and T - D are off by less than 1e-15 (1 + T). T - D keeps its digits
-// where it is small: for a_0 >= 1 it is sum_k a_k/a_0 (g(a_k) - g(a_0)) with g(x) = psi(x+1) - ln x, which is above 0 and falls as
-// 1/(2x), and is off by less than 1e-14 (T - D + 1/(2 a_0)); D is then T minus that. For smaller a_0, where T - D is the larger
-// part, D is summed.
+// Given the row's means and sum from the Pass, T, D and T - D have errors below 1e-15 (1 + T). T - D is also accurate if it
+// is small. For a_0 >= 1 it is sum_k a_k/a_0 (g(a_k) - g(a_0)) with g(x) = psi(x+1) - ln x, which is positive and falls as
+// 1/(2x); its error is below 1e-14 (T - D + 1/(2 a_0)), and D is T minus it. For smaller a_0, T - D is the larger part, and
+// D is summed.
 //
-// It is a metrics.Accumulator; its state takes some 300 bytes. A row's values have the same bits on every CPU.
+// It is a metrics.Accumulator. Its state takes some 300 bytes. A row's values have the same bits on every CPU.
 type Knowledge struct {
 	seen  state.Rows
 	rows  tally.Weight
@@ -44,7 +44,7 @@ const errDirichlet = "ensemble: Knowledge takes the parameters of Dirichlet dist
 // NewKnowledge returns an empty accumulator.
 func NewKnowledge() *Knowledge { return &Knowledge{} }
 
-// Needs says that the means of the distributions are wanted.
+// Needs returns NeedRows, for the means of the distributions.
 func (a *Knowledge) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator without rows.
@@ -53,7 +53,7 @@ func (a *Knowledge) Empty() metrics.Accumulator { return NewKnowledge() }
 // Len returns the number of rows seen.
 func (a *Knowledge) Len() int64 { return a.rows.N }
 
-// AddBlock adds a block's rows. It panics if they are no Dirichlet distributions.
+// AddBlock adds a block's rows. It panics unless they are Dirichlet distributions.
 func (a *Knowledge) AddBlock(b *metrics.Block) {
 	a.seen.Begin(b)
 	a.rows.Add(b.Rows, b.Weights)
@@ -68,7 +68,7 @@ func (a *Knowledge) AddBlock(b *metrics.Block) {
 	}
 	a.total.Add(total, &kernel.WindowNLL, &kernel.WindowNLL2, b.Weights)
 	a.data.Add(data, &kernel.WindowNLL, &kernel.WindowNLL2, b.Weights)
-	// Knowledge uncertainty has no least size, of which the window's quantum could be a small part.
+	// Knowledge uncertainty has no least size, so the quantum of a window could be large compared with it.
 	for i, v := range know {
 		w := 1.0
 		if a.seen.Weighted {
@@ -78,26 +78,26 @@ func (a *Knowledge) AddBlock(b *metrics.Block) {
 	}
 }
 
-// Total returns the mean total uncertainty: the entropy of the mean probabilities. NaN without rows, as all of them.
+// Total returns the mean total uncertainty: the entropy of the mean probabilities. Like the others, it is NaN without rows.
 func (a *Knowledge) Total() float64 { return a.total.Value(&a.rows, a.seen.Weighted) }
 
-// TotalInterval is mean +- z*s/sqrt(n).
+// TotalInterval returns mean +- z*s/sqrt(n).
 func (a *Knowledge) TotalInterval(level float64) metrics.Interval {
 	return metrics.Normal(a.Total(), a.total.StdErr(&a.rows, a.seen.Weighted), level)
 }
 
-// Data returns the mean expected data uncertainty: the entropy that would be left if the probabilities were known.
+// Data returns the mean data uncertainty: the expected entropy if the probabilities were known.
 func (a *Knowledge) Data() float64 { return a.data.Value(&a.rows, a.seen.Weighted) }
 
-// DataInterval is mean +- z*s/sqrt(n).
+// DataInterval returns mean +- z*s/sqrt(n).
 func (a *Knowledge) DataInterval(level float64) metrics.Interval {
 	return metrics.Normal(a.Data(), a.data.StdErr(&a.rows, a.seen.Weighted), level)
 }
 
-// Knowledge returns the mean knowledge uncertainty: what is not known of the probabilities, Total - Data.
+// Knowledge returns the mean knowledge uncertainty, Total - Data: the uncertainty about the probabilities themselves.
 func (a *Knowledge) Knowledge() float64 { return a.know.Value(&a.rows, a.seen.Weighted) }
 
-// KnowledgeInterval is mean +- z*s/sqrt(n).
+// KnowledgeInterval returns mean +- z*s/sqrt(n).
 func (a *Knowledge) KnowledgeInterval(level float64) metrics.Interval {
 	return metrics.Normal(a.Knowledge(), a.know.StdErr(&a.rows, a.seen.Weighted), level)
 }
@@ -135,12 +135,12 @@ func (a *Knowledge) AppendBinary(dst []byte) ([]byte, error) {
 	return knowledgeFormat.Append(dst, a.fields)
 }
 
-// UnmarshalBinary replaces a by what AppendBinary wrote.
+// UnmarshalBinary replaces a with a state that AppendBinary wrote.
 func (a *Knowledge) UnmarshalBinary(data []byte) error {
 	return exact.Replace(knowledgeFormat, data, a, (*Knowledge).fields)
 }
 
-// DirichletTotal returns the mean total uncertainty as DirichletKnowledge does the other; see Knowledge.
+// DirichletTotal returns the mean total uncertainty, with arguments and errors as for DirichletKnowledge; see Knowledge.
 func DirichletTotal(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
 	return eachDirichlet(dst, p, o, (*Knowledge).Total, func(k *knowledgeRow, b *metrics.Block, i int) float64 {
 		t, _, _ := k.take(b, i)
@@ -148,7 +148,7 @@ func DirichletTotal(dst []float64, p *metrics.Predictions, o *metrics.Options) (
 	})
 }
 
-// DirichletData returns the mean expected data uncertainty as DirichletKnowledge does the other; see Knowledge.
+// DirichletData returns the mean data uncertainty, with arguments and errors as for DirichletKnowledge; see Knowledge.
 func DirichletData(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
 	return eachDirichlet(dst, p, o, (*Knowledge).Data, func(k *knowledgeRow, b *metrics.Block, i int) float64 {
 		_, d, _ := k.take(b, i)
@@ -156,9 +156,9 @@ func DirichletData(dst []float64, p *metrics.Predictions, o *metrics.Options) (f
 	})
 }
 
-// DirichletKnowledge returns the mean knowledge uncertainty of Dirichlet parameters in memory, Knowledge.Knowledge to the bit, and,
-// if dst is not nil, writes each row's to dst[i]: NaN for a row that was left out. dst is as long as there are rows, or the function
-// panics. o may be nil; the error is a *metrics.DataError, and dst is then of no use.
+// DirichletKnowledge returns the mean knowledge uncertainty of Dirichlet parameters in memory, equal to Knowledge.Knowledge
+// to the bit. If dst is not nil, it writes each row's value to dst[i], or NaN for a row that was dropped. It panics unless
+// dst is as long as there are rows. o may be nil. The error is a *metrics.DataError; the content of dst is then undefined.
 func DirichletKnowledge(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
 	return eachDirichlet(dst, p, o, (*Knowledge).Knowledge, func(k *knowledgeRow, b *metrics.Block, i int) float64 {
 		_, _, u := k.take(b, i)
@@ -186,7 +186,7 @@ func eachDirichlet(dst []float64, p *metrics.Predictions, o *metrics.Options, me
 	return mean(a), nil
 }
 
-// knowledgeRow is the memory for one row: the logarithms of its means.
+// knowledgeRow is scratch for one row: the logarithms of its means.
 type knowledgeRow struct{ log []float64 }
 
 // take returns the three uncertainties of the block's row i.
@@ -198,7 +198,7 @@ func (k *knowledgeRow) take(b *metrics.Block, i int) (total, data, know float64)
 	return k.of(b.Probs.F64[at:at+b.Probs.Width], b.Stats.Norm[i])
 }
 
-// of returns them for means p, whose sum is 1 but for rounding, and the parameters' sum.
+// of returns the uncertainties for means p, whose sum is 1 except for rounding, and the parameters' sum.
 func (k *knowledgeRow) of(p []float64, sum float64) (total, data, know float64) {
 	if len(k.log) != len(p) {
 		k.log = make([]float64, len(p))
@@ -230,7 +230,7 @@ func (k *knowledgeRow) of(p []float64, sum float64) (total, data, know float64) 
 	return total, total - know, know
 }
 
-// longSum is a sum that carries the roundings of its additions along (Knuth's two-sum): rows may have 100,000 entries.
+// longSum is a sum that keeps the rounding errors of its additions (Knuth's two-sum), since rows may have 100,000 entries.
 type longSum struct{ high, low float64 }
 
 func (s *longSum) add(x float64) {
@@ -242,17 +242,17 @@ func (s *longSum) add(x float64) {
 
 func (s *longSum) value() float64 { return s.high + s.low }
 
-// fromTen is the argument from which on the asymptotic series of the digamma function is used. Its first term left out is then
-// below 2^-57.
+// fromTen is the least argument for the asymptotic series of the digamma function. The first omitted term is then below
+// 2^-57.
 const fromTen = 10
 
-// digamma1 returns psi(x+1), for x >= 0, to 1e-15 in size or relatively, whichever is more.
+// digamma1 returns psi(x+1) for x >= 0, with an absolute or relative error of 1e-15, whichever is larger.
 func digamma1(x float64) float64 {
 	y, sum := risen(x)
 	return kernel.Log64(y) + (asymptotic(y) - sum)
 }
 
-// digammaLog returns psi(x+1) - ln x, for x > 0: relatively to 1e-14.
+// digammaLog returns psi(x+1) - ln x for x > 0, with a relative error of 1e-14.
 func digammaLog(x float64) float64 {
 	if x >= fromTen {
 		return asymptotic(x)
@@ -264,8 +264,8 @@ func digammaLog(x float64) float64 {
 	return kernel.Log64(y/x) + (asymptotic(y) - sum)
 }
 
-// risen returns y = x + n >= fromTen, for the least n >= 0, and sum_{j=1}^{n} 1/(x+j): psi(x+1) = psi(y+1) - that. The sum is one of
-// fractions, divided once.
+// risen returns y = x + n >= fromTen for the least n >= 0, and sum_{j=1}^{n} 1/(x+j), so that psi(x+1) = psi(y+1) - sum. The
+// sum is one fraction, with one division.
 func risen(x float64) (y, sum float64) {
 	num, den := 0.0, 1.0
 	for x < fromTen {
@@ -276,7 +276,7 @@ func risen(x float64) (y, sum float64) {
 	return x, num / den
 }
 
-// asymptotic returns psi(x+1) - ln x = 1/(2x) - sum_n B_2n/(2n x^2n) for x >= fromTen, B the Bernoulli numbers.
+// asymptotic returns psi(x+1) - ln x = 1/(2x) - sum_n B_2n/(2n x^2n) for x >= fromTen, where B are the Bernoulli numbers.
 func asymptotic(x float64) float64 {
 	r := 1 / x
 	z := float64(r * r)

@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
-// evidence is three forecasts: two of the same mean, of much and of little evidence, and a confident one.
+// evidence returns three forecasts: two with the same mean, from much and from little evidence, and a confident one.
 func evidence() *metrics.Predictions {
 	return &metrics.Predictions{
 		Scores: metrics.Scores{

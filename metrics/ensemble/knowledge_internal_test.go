@@ -34,14 +34,14 @@ func TestDigamma(t *testing.T) {
 	if got, want := digammaLog(1e-310), 310*math.Ln10-gamma; math.Abs(got-want) > 1e-14*want {
 		t.Errorf("near 0: %v, want %v", got, want)
 	}
-	// The recurrence, also over the joint of the two ways.
+	// The recurrence, also across the joint of the two methods.
 	for i := range 4000 {
 		x := float64(i+1) / 200
 		if d := digamma1(x) - digamma1(x-1) - 1/x; math.Abs(d) > 4e-15 && x >= 1 {
 			t.Errorf("psi(%v + 1) is off by %v", x, d)
 		}
 	}
-	// It falls, and no rounding at the joint makes it rise.
+	// It falls, and rounding at the joint does not make it rise.
 	for x := 9.99; x < 10.01; x += 1e-5 {
 		if !(digammaLog(x) > digammaLog(x+1e-5)) {
 			t.Errorf("psi(%v + 1) - ln rises", x)

@@ -29,7 +29,7 @@ func knowledge(t *testing.T, p *metrics.Predictions) *ensemble.Knowledge {
 	return a
 }
 
-// TestKnowledge holds the stated accuracies against 150 digits; see testdata/oracle/make_information.py.
+// TestKnowledge checks the documented accuracies against values with 150 digits; see testdata/oracle/make_information.py.
 func TestKnowledge(t *testing.T) {
 	var g struct {
 		Dirichlet []struct {
@@ -48,7 +48,8 @@ func TestKnowledge(t *testing.T) {
 		if math.Abs(a.Total()-r.Total) > tol || math.Abs(a.Data()-r.Data) > tol || math.Abs(a.Knowledge()-r.Knowledge) > tol {
 			t.Errorf("%v: %v, %v, %v, want %v, %v, %v", name, a.Total(), a.Data(), a.Knowledge(), r.Total, r.Data, r.Knowledge)
 		}
-		// sum_k p_k g(a_k) is the knowledge and g(a_0), which is below 1/(2 a_0) and its reciprocal's logarithm.
+		// sum_k p_k g(a_k) is the knowledge uncertainty plus g(a_0), where g(a_0) is below 1/(2 a_0) and the logarithm of
+		// 1/a_0.
 		sum := 0.0
 		for _, v := range r.Alpha {
 			sum += v
@@ -59,7 +60,7 @@ func TestKnowledge(t *testing.T) {
 	}
 }
 
-// TestKnowledgeLimits: a wide distribution knows nothing, and a narrow one everything but (K-1)/(2 a_0).
+// TestKnowledgeLimits checks that a wide distribution has only knowledge uncertainty, and a narrow one only (K-1)/(2 a_0).
 func TestKnowledgeLimits(t *testing.T) {
 	for _, k := range []int{2, 10, 1000} {
 		row := make([]float64, k)
@@ -74,7 +75,7 @@ func TestKnowledgeLimits(t *testing.T) {
 		}
 		for _, sum := range []float64{1e8, 1e12, 1e100} {
 			a := knowledge(t, fill(sum/float64(k)))
-			// The next term is of (K^2-1)/(12 a_0^2).
+			// The next term is (K^2-1)/(12 a_0^2).
 			want, next := float64(k-1)/(2*sum), float64(k*k-1)/(12*sum*sum)
 			if got := a.Knowledge(); math.Abs(got-want+next) > 1e-13*want {
 				t.Errorf("%d classes of %v: %v, want %v", k, sum, got, want-next)
@@ -90,7 +91,7 @@ func TestKnowledgeOfDraws(t *testing.T) {
 		sum, h := 0.0, 0.0
 		const draws = 40000
 		for range draws {
-			// A gamma variate of whole shape is a sum of exponentials.
+			// A gamma variate with a whole shape is a sum of exponentials.
 			p, s := make([]float64, len(alpha)), 0.0
 			for k, a := range alpha {
 				for range int(a) {
@@ -111,7 +112,7 @@ func TestKnowledgeOfDraws(t *testing.T) {
 	}
 }
 
-// TestKnowledgeOfManyClasses holds the accuracies for long rows, by counting equal parameters.
+// TestKnowledgeOfManyClasses checks the accuracies for long rows, by counting equal parameters.
 func TestKnowledgeOfManyClasses(t *testing.T) {
 	for _, scale := range []float64{0x1p-20, 0.25, 40} {
 		const n, values = 9000, 9
@@ -217,7 +218,7 @@ func TestKnowledgeFaults(t *testing.T) {
 	}
 }
 
-// FuzzKnowledgeUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be asked.
+// FuzzKnowledgeUnmarshal checks that a state that is read is written as the same bytes, and gives values.
 func FuzzKnowledgeUnmarshal(f *testing.F) {
 	p := gammas(4, 3, 1)
 	for _, w := range [][]float64{nil, {1, 0x1p32, 0x1p-32, 0}} {

@@ -20,14 +20,14 @@ import (
 
 var dtypes = []metrics.DType{metrics.Float64, metrics.Float32, metrics.Float16, metrics.BFloat16}
 
-// eachSettings runs a test on ensembles of all sorts.
+// eachSettings runs a test on ensembles with all settings.
 func eachSettings(t *testing.T, f func(t *testing.T, r *rand.Rand, s settings)) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, k := range []int{1, 2, 3, 10, 300} {
 		for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits, metrics.LogProbs} {
 			for _, d := range dtypes {
 				if kind == metrics.LogProbs && (d == metrics.BFloat16 || d == metrics.Float16) {
-					continue // sums are off by more than is admitted
+					continue // sums are off by more than is allowed
 				}
 				if kind == metrics.Probs && d == metrics.BFloat16 {
 					continue
@@ -43,8 +43,8 @@ func eachSettings(t *testing.T, f func(t *testing.T, r *rand.Rand, s settings)) 
 	}
 }
 
-// TestLaws: states have the same bytes for any threads, chunks, orders of rows and trees of merges, with rows left out or
-// not.
+// TestLaws checks that states have the same bytes for any threads, chunks, orders of rows and trees of merges, with and
+// without dropped rows.
 func TestLaws(t *testing.T) {
 	eachSettings(t, func(t *testing.T, r *rand.Rand, s settings) {
 		for _, bad := range []bool{false, true} {
@@ -97,7 +97,7 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// probabilities returns those of a row of scores, in float64; a binary task has two.
+// probabilities returns the probabilities of a row of scores, in float64; a binary task has two.
 func probabilities(row []float64, kind metrics.Kind) []float64 {
 	p := slices.Clone(row)
 	if len(p) == 1 {
@@ -125,7 +125,7 @@ func entropy(p []float64) float64 {
 	return h
 }
 
-// plain is the textbook's formula of a measure, for one row.
+// plain is the textbook formula of a measure, for one row.
 func plain(m ensemble.Measure, p [][]float64, y int32, z [][]float64) float64 {
 	n := float64(len(p))
 	pairs := func(f func(a, b int) float64) float64 {
@@ -222,7 +222,7 @@ func plain(m ensemble.Measure, p [][]float64, y int32, z [][]float64) float64 {
 	return s
 }
 
-// logits returns the softmax of scores, whatever they are.
+// logits returns the softmax of scores of any size.
 func logits(z []float64) []float64 {
 	if len(z) == 1 {
 		z = []float64{0, z[0]}
@@ -236,8 +236,8 @@ var measures = []ensemble.Measure{ensemble.MutualInformation, ensemble.TotalUnce
 	ensemble.EnsembleNLL, ensemble.GibbsNLL, ensemble.Disagreement, ensemble.DoubleFault, ensemble.AverageKL,
 	ensemble.CosineSimilarity, ensemble.LpDistance, ensemble.LogitKL, ensemble.BregmanKLVariance, ensemble.VarianceBound}
 
-// TestFormulas: every measure of every row is the textbook's; the mean of the rows is the answer; mutual information is not
-// below 0 and the ensemble's NLL not above the members'.
+// TestFormulas checks that every measure of every row follows the textbook, that the mean over the rows is the value, that
+// mutual information is not below 0, and that the ensemble's NLL is not above the members'.
 func TestFormulas(t *testing.T) {
 	eachSettings(t, func(t *testing.T, r *rand.Rand, s settings) {
 		s.rows = min(s.rows, 60)
@@ -268,7 +268,7 @@ func TestFormulas(t *testing.T) {
 				if s.dtype != metrics.Float64 {
 					tol = 5e-6
 				}
-				// Of probabilities that do not sum to 1 the Bregman variance is that of the divided ones.
+				// If probabilities do not sum to 1, the Bregman variance is that of the normalized ones.
 				if m == ensemble.BregmanKLVariance && s.kind == metrics.Probs {
 					for _, q := range p {
 						sum := 0.0
@@ -300,8 +300,8 @@ func TestFormulas(t *testing.T) {
 	})
 }
 
-// TestMean: the Source's chunks are the mean probabilities, row by row, whatever the threads and chunks; rows left out are
-// NaN.
+// TestMean checks that the Source's chunks are the mean probabilities, row by row, for any threads and chunks, and that
+// dropped rows are NaN.
 func TestMean(t *testing.T) {
 	eachSettings(t, func(t *testing.T, r *rand.Rand, s settings) {
 		s.bad = r.IntN(2) == 0
@@ -369,7 +369,7 @@ func TestMean(t *testing.T) {
 	})
 }
 
-// TestOneRead: one read evaluates the ensemble and its members, each as if it were alone.
+// TestOneRead checks that one read evaluates the ensemble and its members, each as if alone.
 func TestOneRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, k := range []int{1, 2, 40} {
@@ -419,7 +419,7 @@ func TestOneRead(t *testing.T) {
 	}
 }
 
-// TestErrors: bad rows name the member and the row, whatever the threads, and nothing has changed.
+// TestErrors checks that errors name the member and the bad row, for any threads, and that nothing has changed.
 func TestErrors(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	s := settings{members: 4, rows: 900, k: 3, dtype: metrics.Float64, kind: metrics.Probs}
@@ -478,7 +478,7 @@ func TestErrors(t *testing.T) {
 	if accs[0].Len() != 0 {
 		t.Error("rows were added")
 	}
-	// What an accumulator has seen elsewhere may not fit.
+	// An accumulator that has seen other members may not match.
 	other, _ := generate(r, settings{members: 2, rows: 5, k: 3, kind: metrics.Probs})
 	u, d := ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(nil))
 	run(t, ensemble.InMemory(other), nil, d)
@@ -489,7 +489,7 @@ func TestErrors(t *testing.T) {
 	sameState(t, "after a mismatch", was, state(t, d))
 }
 
-// TestShapes: a wrong shape is a panic with a text of the package.
+// TestShapes checks that a wrong shape panics with a text of the package.
 func TestShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for name, c := range map[string]struct {
@@ -551,7 +551,7 @@ func (b *both) Next() (*metrics.MemberChunk, error) {
 	return c, err
 }
 
-// TestStates: a state that was damaged, is of other options or of another ensemble is refused.
+// TestStates checks that damaged states, and those of other options or of another ensemble, are rejected.
 func TestStates(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	e, _ := generate(r, settings{members: 3, rows: 50, k: 3, kind: metrics.Probs})
@@ -569,7 +569,7 @@ func TestStates(t *testing.T) {
 				t.Fatalf("%T: %d bytes", a, i)
 			}
 		}
-		// A checksum that fits does not make sense of what is damaged.
+		// A correct checksum does not make a damaged state valid.
 		for i := 14; i < len(b)-8; i++ {
 			payload := slices.Clone(b[14 : len(b)-8])
 			payload[i-14] = byte(r.Uint32())
@@ -603,7 +603,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// asked is what both accumulators can be asked.
+// asked has the methods of both accumulators.
 type asked interface {
 	ensemble.Accumulator
 	Value(ensemble.Measure) float64
@@ -611,8 +611,8 @@ type asked interface {
 	Interval(ensemble.Measure, float64) metrics.Interval
 }
 
-// fuzzUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be asked. The data
-// are sealed, or the checksum would keep the fuzzer out.
+// fuzzUnmarshal checks that a state that is read is written as the same bytes, and gives values. It seals the data, because
+// the fuzzer would hardly find a correct checksum.
 func fuzzUnmarshal(f *testing.F, magic string, seeds []ensemble.Accumulator, fresh func() asked, kept func(a asked) []ensemble.Measure) {
 	r := rand.New(rand.NewPCG(27, 28))
 	for _, weighted := range []bool{false, true} {

@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
-// TestPinnedMembers: states have the same bytes on every CPU, at every level.
+// TestPinnedMembers checks that states have the same bytes on every CPU, at every instruction level.
 func TestPinnedMembers(t *testing.T) {
 	const members, rows, k = 3, 90, 70
 	s := uint64(1)
@@ -35,7 +35,7 @@ func TestPinnedMembers(t *testing.T) {
 				p.F64 = append(p.F64, v*v)
 				sum += v * v
 			}
-			if m == 1 && i%7 == 0 { // a class that cannot be
+			if m == 1 && i%7 == 0 { // an impossible class
 				z.F32[i*k+i%k] = float32(math.Inf(-1))
 			}
 			for j := range k {

@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Measure is what can be measured of an ensemble's row; a union of them is a set. The package's text has the formulas.
+// Measure is a measure of an ensemble's row. A union of measures is a set. docs/ensembles.md lists the formulas.
 type Measure uint16
 
 // The measures of Uncertainty, and those of Diversity.
@@ -42,8 +42,7 @@ var measureNames = [measures]string{"mutual_information", "total_uncertainty", "
 	"disagreement", "double_fault", "average_kl", "cosine_similarity", "lp_distance", "logit_kl", "bregman_kl_variance",
 	"variance_bound"}
 
-// String returns the measure's name as it stands in documents: "mutual_information", "average_kl"; of a set the names with +
-// between.
+// String returns the measure's name in documents: "mutual_information", "average_kl". For a set, it joins the names with +.
 func (m Measure) String() string {
 	s := ""
 	for i, n := range measureNames {
@@ -108,7 +107,7 @@ func (m *mean) value(w *tally.Weight, weighted bool) float64 {
 	return m.sum.Value(w, weighted)
 }
 
-// finite returns the mean over the rows where it is finite.
+// finite returns the mean over the rows where the measure is finite.
 func (m *mean) finite(w *tally.Weight, weighted bool) float64 {
 	t, i, u := w.Total(weighted), m.infinite.Total(weighted), m.undefined.Total(weighted)
 	t.Sub(&i)
@@ -116,7 +115,7 @@ func (m *mean) finite(w *tally.Weight, weighted bool) float64 {
 	return exact.Ratio(&m.sum.S1, &t)
 }
 
-// interval is mean +- z*s/sqrt(n); there is none of a mean that is not finite.
+// interval returns mean +- z*s/sqrt(n). There is no interval for a mean that is not finite.
 func (m *mean) interval(w *tally.Weight, weighted bool, level float64) metrics.Interval {
 	if m.undefined.N+m.infinite.N > 0 {
 		return metrics.NoInterval()
@@ -130,7 +129,7 @@ func (m *mean) fields(f *exact.Fields) {
 	m.undefined.Fields(f)
 }
 
-// kin is what must be equal of two accumulators with rows.
+// kin has what must be equal in two accumulators with rows.
 type kin struct {
 	members, classes int // 0 before the first row
 	weighted         bool
@@ -138,7 +137,7 @@ type kin struct {
 
 func kinOf(b *Block) kin { return kin{len(b.Members), b.Classes, b.Weights != nil} }
 
-// merge takes over o's where there are rows; the error says what differs.
+// merge takes the values of o if k has no rows yet. The error says what differs.
 func (k *kin) merge(o kin, format exact.Format) error {
 	switch {
 	case o.members == 0:

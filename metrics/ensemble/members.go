@@ -10,10 +10,10 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// InMemory returns the source of members that are in memory.
+// InMemory returns a source of members that are in memory.
 func InMemory(m *metrics.Members) metrics.MemberSource { return &inMemory{m: m} }
 
-// inMemory hands out views of some rows.
+// inMemory returns views of some rows at a time.
 type inMemory struct {
 	m  *metrics.Members
 	at int
@@ -43,7 +43,7 @@ func (s *inMemory) Next() (*metrics.MemberChunk, error) {
 	return c, nil
 }
 
-// shape is what all chunks of an ensemble have in common.
+// shape is what all chunks of an ensemble share.
 type shape struct {
 	members, classes int
 	dtype            metrics.DType
@@ -51,7 +51,7 @@ type shape struct {
 	weighted         bool
 }
 
-// shapeOf returns the shape of members, or how they do not fit each other. It panics where scores are not those of their shape.
+// shapeOf returns the shape of members, or an error if they do not match. It panics if scores do not match their shape.
 func shapeOf(m *metrics.Members) (shape, error) {
 	if len(m.Each) == 0 {
 		return shape{}, errNone
@@ -80,20 +80,19 @@ func shapeOf(m *metrics.Members) (shape, error) {
 	return shape{members: len(m.Each), classes: one.Classes, dtype: one.DType(), kind: m.Kind, weighted: m.Weights != nil}, nil
 }
 
-// The rows that go to the accumulators together have, with all members' probabilities and columns, a size that a
-// second-level cache holds.
+// The rows of a block, with all members' probabilities and columns, fit in a second-level cache.
 const (
 	workBytes = 1 << 19
-	colBytes  = 128 // of a row's columns
+	colBytes  = 128 // a row's columns
 )
 
-// No block of a Walker is cut shorter than by these.
+// No block of a Walker is shorter than these.
 const (
 	tileBytes  = 256 << 10
 	blockBytes = 1 << 20
 )
 
-// blockRows returns how many rows are worked on together. They are one block of each Walker.
+// blockRows returns the number of rows to process together. They are one block of each Walker.
 func blockRows(m *metrics.Members) int {
 	one := &m.Each[0]
 	entry, apart := 8, 0
@@ -111,7 +110,7 @@ func blockRows(m *metrics.Members) int {
 	return max(1, n)
 }
 
-// means is the memory of a chunk of means.
+// means holds the memory of a chunk of means.
 type means struct {
 	f32     []float32
 	f64     []float64
@@ -119,7 +118,7 @@ type means struct {
 	weights []float64
 }
 
-// chunk returns a chunk for the means of c's rows. Where nobody takes them it has no scores.
+// chunk returns a chunk for the means of c's rows. It has no scores if nobody reads them.
 func (f *Folded) chunk(c *metrics.MemberChunk) *metrics.Chunk {
 	rows, k := c.Each[0].Rows, f.shape.classes
 	m := &metrics.Chunk{First: c.First}
@@ -148,13 +147,13 @@ func (f *Folded) chunk(c *metrics.MemberChunk) *metrics.Chunk {
 	return m
 }
 
-// narrow tells whether tiles are of float32.
+// narrow reports whether tiles are of float32.
 func (f *Folded) narrow() bool {
 	s := f.shape
 	return s.classes > 1 && s.dtype != metrics.Float64 && !(f.opt.Renormalize && s.kind == metrics.Probs)
 }
 
-// meansAlone tells whether nobody reads the probabilities of a member by itself.
+// meansAlone reports whether only the means are read, not the probabilities of single members.
 func (f *Folded) meansAlone() bool {
 	for _, a := range f.accs {
 		if r, ok := a.(*rows); ok {
@@ -174,7 +173,7 @@ func (f *Folded) meansAlone() bool {
 	return true
 }
 
-// room returns a slice of at least n elements, s if that is one.
+// room returns a slice of at least n elements, s itself if it is long enough.
 func room[T any](s []T, n int) []T {
 	if len(s) < n {
 		return make([]T, n)
@@ -182,7 +181,7 @@ func room[T any](s []T, n int) []T {
 	return s
 }
 
-// meanRows writes the means of a block's rows to dst, by a kernel's function of members that lie in one array.
+// meanRows writes the means of a block's rows to dst, with a kernel function for members that are in one array.
 func meanRows[T float32 | float64](dst []T, members [][]T, b *Block, mean func(dst, x []T, members, n, stride int)) {
 	width, packed := b.Mean.Width, true
 	for _, o := range b.Members {
@@ -212,8 +211,8 @@ func meanRows[T float32 | float64](dst []T, members [][]T, b *Block, mean func(d
 	}
 }
 
-// oneArray tells whether members lie in one array, the same distance apart, and returns it from the first member on and the
-// distance.
+// oneArray reports whether members are in one array at equal distances. It returns the array from the first member on, and
+// the distance.
 func oneArray[T float32 | float64](members [][]T, n int) (all []T, apart int, ok bool) {
 	one := members[0]
 	if len(members) == 1 {
@@ -236,7 +235,7 @@ func oneArray[T float32 | float64](members [][]T, n int) (all []T, apart int, ok
 	return all, apart, true
 }
 
-// fillNaN marks rows [lo, hi) of a chunk of means as left out.
+// fillNaN marks rows [lo, hi) of a chunk of means as dropped.
 func fillNaN(c *metrics.Chunk, lo, hi int) {
 	for i := lo * c.Classes; i < hi*c.Classes; i++ {
 		if c.F32 != nil {

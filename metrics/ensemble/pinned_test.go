@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
-// TestPinnedInformation: states have the same bytes on every CPU, at every level.
+// TestPinnedInformation checks that states have the same bytes on every CPU, at every instruction level.
 func TestPinnedInformation(t *testing.T) {
 	p := &metrics.Predictions{Kind: metrics.LogLiks}
 	p.Rows, p.Classes, p.F64 = 50, 100, make([]float64, 5000)

@@ -6,25 +6,28 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// paretoTail smooths importance weights by a generalised Pareto distribution: its memory.
+// paretoTail smooths importance weights by a generalized Pareto distribution. It holds the scratch.
 type paretoTail struct {
-	r       []float64 // logarithms of the raw weights, rising, the largest 0
+	r       []float64 // logarithms of the raw weights, rising; the largest is 0
 	scratch []uint64
-	excess  []float64 // of the tail's weights over the cut, in units of the cut
+	excess  []float64 // excesses of the tail's weights over the cut, in units of the cut
 	b, l    []float64 // the fit's grid and its log-likelihoods
 }
 
-// leastTail is the number of weights from which on a tail is fitted.
+// leastTail is the fewest weights for which a tail is fitted.
 const leastTail = 5
 
-// leaveOneOut returns ln(sum w_j exp x_j / sum w_j), w the weights 1/exp x_j with the largest smoothed, and the shape k of those.
-// Where too few are to be smoothed both are NaN, and where the fit leaves float64 NaN and +Inf. Vehtari et al. 2024:
+// leaveOneOut returns ln(sum w_j exp x_j / sum w_j) and the shape k of the weights w, which are 1/exp x_j with the largest
+// smoothed. If too few weights would be smoothed, both are NaN. If the fit overflows float64, they are NaN and +Inf.
 //
-// The tail are the M' = ceil(min(M/5, 3 sqrt(M/r))) largest weights, r the relative efficiency of the draws, but those that equal the next one, the cut u. A generalised Pareto
-// distribution is fitted to their excesses over u; the j-th smallest weight of the tail, of n, becomes u plus the distribution's
-// quantile of (j-1/2)/n, but no more than the largest raw weight.
+// The tail is the M' = ceil(min(M/5, 3 sqrt(M/r))) largest weights, where r is the relative efficiency of the draws, without
+// those equal to the next weight, the cut u. A generalized Pareto distribution is fitted to their excesses over u. The j-th
+// smallest of the n weights of the tail becomes u plus the distribution's quantile of (j-1/2)/n, but at most the largest raw
+// weight.
 //
-// Weights are taken by size, so the result does not depend on the order of the draws.
+// Weights are sorted, so the order of the draws has no effect.
+//
+// Source: Vehtari et al. 2024.
 func (t *paretoTail) leaveOneOut(x []float64, r float64) (elpd, k float64) {
 	m := len(x)
 	if len(t.r) != m {
@@ -58,8 +61,8 @@ func (t *paretoTail) leaveOneOut(x []float64, r float64) (elpd, k float64) {
 	if k-k != 0 || !(sigma > 0) || sigma-sigma != 0 {
 		return math.NaN(), math.Inf(1)
 	}
-	// In units of the largest raw weight and of exp lo, a raw weight w_j has the product w_j exp x_j = 1 and a smoothed one
-	// exp(s_j - r_j).
+	// In units of the largest raw weight and of exp lo, the product w_j exp x_j is 1 for a raw weight, and exp(s_j - r_j)
+	// for a smoothed one.
 	highS, highT := math.Inf(-1), 0.0
 	s := t.excess
 	for j := range s {
@@ -83,15 +86,15 @@ func (t *paretoTail) leaveOneOut(x []float64, r float64) (elpd, k float64) {
 	return lo + (highT - highS) + kernel.Log64(products/weights), k
 }
 
-// sameWeight is the difference of logarithms below which weights are equal: rounding is larger where they are not near 1.
+// sameWeight is the difference of logarithms below which weights count as equal. Rounding is larger unless they are near 1.
 const sameWeight = 0x1p-60
 
-// logLeast is ln 2^-1022: no cut is below the least normal float64.
+// logLeast is ln 2^-1022: no cut is below the smallest normal float64.
 const logLeast = -708.3964185322641
 
-// fit returns the shape and the scale of the generalised Pareto distribution of the excesses, which rise and are above 0: the
-// posterior mean of b = k/sigma over a grid (Zhang and Stephens 2009, in whose terms k has the other sign), and the shape drawn
-// towards 1/2 as by ten more observations (Vehtari et al. 2024, appendix C).
+// fit returns the shape and the scale of the generalized Pareto distribution of the excesses, which rise and are above 0. It
+// takes the posterior mean of b = k/sigma over a grid (Zhang and Stephens 2009, whose k has the opposite sign), and shrinks
+// the shape towards 1/2 as ten more observations would (Vehtari et al. 2024, appendix C).
 //
 //	b_i = 1/x_n + (1 - sqrt(m/(i-1/2))) / (3 x_q),  i = 1 ... m,  m = 30 + floor(sqrt n),  q = floor(n/4 + 1/2)
 //	k(b) = (1/n) sum ln(1 - b x_j),  l(b) = n (ln(-b/k(b)) - k(b) - 1)
@@ -120,7 +123,7 @@ func (t *paretoTail) fit() (k, sigma float64) {
 	return (float64(float64(n)*k) + prior*mean) / (float64(n) + prior), sigma
 }
 
-// paretoShape returns the shape and the scale that are the most likely for a given b; x rises.
+// paretoShape returns the maximum-likelihood shape and scale for a given b; x rises.
 func paretoShape(x []float64, b float64) (k, sigma float64) {
 	s := 0.0
 	switch far := math.Abs(float64(b * x[len(x)-1])); {
@@ -140,8 +143,8 @@ func paretoShape(x []float64, b float64) (k, sigma float64) {
 	return k, -k / b
 }
 
-// logProduct returns ln prod (1 - b x_j), by few logarithms: each factor adds no more than some 2^-53 to the error, which is of no
-// account where the sum is not near 0.
+// logProduct returns ln prod (1 - b x_j) with few logarithms. Each factor adds at most some 2^-53 to the error, which is
+// negligible unless the sum is near 0.
 func logProduct(x []float64, b float64) float64 {
 	const most, least = 0x1p400, 0x1p-400
 	s, p := 0.0, 1.0
@@ -159,7 +162,7 @@ func logProduct(x []float64, b float64) float64 {
 	return s + kernel.Log64(p)
 }
 
-// paretoQuantile returns the quantile of p of the generalised Pareto distribution: sigma ((1-p)^-k - 1) / k.
+// paretoQuantile returns the quantile at p of the generalized Pareto distribution: sigma ((1-p)^-k - 1) / k.
 func paretoQuantile(p, k, sigma float64) float64 {
 	y := -kernel.Log1p64(-p)
 	if k != 0 {
@@ -168,7 +171,7 @@ func paretoQuantile(p, k, sigma float64) float64 {
 	return float64(sigma * y)
 }
 
-// expm1 returns e**x - 1 to some ulps, also for x near 0 (Kahan): the rounding of e**x is in its logarithm too.
+// expm1 returns e**x - 1 to some ulps, also for x near 0 (Kahan): the rounding error of e**x is in its logarithm too.
 func expm1(x float64) float64 {
 	u := kernel.Exp64(x)
 	switch d := u - 1; {

@@ -17,7 +17,7 @@ func TestExpm1(t *testing.T) {
 	}
 }
 
-// TestParetoFit finds shape and scale of samples of generalised Pareto distributions, in any unit.
+// TestParetoFit estimates shape and scale from samples of generalized Pareto distributions, in any unit.
 func TestParetoFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for _, k := range []float64{-0.4, 0, 0.3, 0.7, 1.5} {

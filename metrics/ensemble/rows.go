@@ -8,9 +8,9 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Each returns a measure's mean and, if dst is not nil, writes that of each row to dst[i], i being the row's number; a row
-// that was left out gets NaN. DoubleFault is of Kuncheva's form here. o and d may be nil; the error is that of Fold, and dst
-// is then of no use. It panics if dst is shorter than there are rows, or if m is not one measure.
+// Each returns a measure's mean. If dst is not nil, it also writes the value of row i to dst[i], or NaN for a row that was
+// dropped. DoubleFault has Kuncheva's form. o and d may be nil. The error is that of Fold; the content of dst is then
+// undefined. It panics if dst is shorter than the number of rows, or if m is not one measure.
 func Each(dst []float64, m Measure, src metrics.MemberSource, o *Options, d *DiversityOptions) (float64, error) {
 	r := newRows(dst, m, d)
 	if _, err := Run(src, o, r); err != nil {
@@ -19,8 +19,8 @@ func Each(dst []float64, m Measure, src metrics.MemberSource, o *Options, d *Div
 	return r.keep.Value(m), nil
 }
 
-// Pair returns the measure of two models, KL(a || b) for AverageKL, and writes that of each row to dst unless dst is nil:
-// Each of an ensemble of the two. The labels and weights are those of a.
+// Pair returns the measure of two models, and writes the value of each row to dst unless dst is nil. AverageKL is KL(a ||
+// b). Pair equals Each of an ensemble of the two, with the labels and weights of a.
 func Pair(dst []float64, m Measure, a, b *metrics.Predictions, d *DiversityOptions) (float64, error) {
 	if a.Kind != b.Kind {
 		return math.NaN(), errKinds
@@ -29,9 +29,9 @@ func Pair(dst []float64, m Measure, a, b *metrics.Predictions, d *DiversityOptio
 	return Each(dst, m, InMemory(two), nil, d)
 }
 
-// NewRows returns an Accumulator that writes a measure of each row to dst[i], i being the row's number in the whole set, and
-// NaN to all others; DoubleFault is of Kuncheva's form. It has no state to save. It panics if m is not one measure, and
-// AddBlock if dst is too short. d may be nil.
+// NewRows returns an Accumulator that writes a measure of each row to dst[i], where i is the row's number in the whole set,
+// and NaN to all other elements. DoubleFault has Kuncheva's form. It has no state to save. It panics if m is not one
+// measure, and AddBlock panics if dst is too short. d may be nil.
 func NewRows(dst []float64, m Measure, d *DiversityOptions) Accumulator {
 	if dst == nil {
 		dst = []float64{}
@@ -39,18 +39,18 @@ func NewRows(dst []float64, m Measure, d *DiversityOptions) Accumulator {
 	return newRows(dst, m, d)
 }
 
-// rows writes the columns of an accumulator where the caller wants them.
+// rows writes the columns of an accumulator to a destination.
 type rows struct {
-	dst  []float64 // nil: nowhere
+	dst  []float64 // may be nil
 	m    Measure
 	keep measured
 }
 
-// measured is what both accumulators are.
+// measured is the common part of both accumulators.
 type measured interface {
 	Accumulator
 	Value(m Measure) float64
-	column(m Measure) []float64 // of the last block
+	column(m Measure) []float64 // for the last block
 }
 
 func (u *Uncertainty) column(m Measure) []float64 { return u.row.v[slot(m, ofUncertainty)] }

@@ -13,8 +13,8 @@ import (
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
-// TestMerge: any split, order and storage give the state of all rows at once, with and without weights. The state reads back, and a
-// damaged one does not.
+// TestMerge checks that any split, order and storage give the state of all rows at once, with and without weights, that the
+// state can be read, and that a damaged one is rejected.
 func TestMerge(t *testing.T) {
 	densities := exponentials(300, 40, 0.9)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -88,7 +88,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMismatch: a merge with another type, other options or other rows names the difference and changes nothing.
+// TestMismatch checks that a merge with another type, other options or other rows names the difference and changes nothing.
 func TestMismatch(t *testing.T) {
 	p, d := exponentials(5, 30, 0.5), gammas(5, 3, 1)
 	pw, dw := *p, *d
@@ -118,7 +118,7 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// TestInformationWeights: weights of 2 are no weights, in value and in error.
+// TestInformationWeights checks that weights of 2 give the same value and error as no weights.
 func TestInformationWeights(t *testing.T) {
 	p := exponentials(300, 40, 0.9)
 	two := *p

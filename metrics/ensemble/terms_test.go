@@ -14,8 +14,8 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// TestTerms: what needs the members' mean alone is made of their terms, and has the bits that it has where somebody reads each
-// member's probabilities.
+// TestTerms checks that measures that need only the members' mean use their terms, with the same bits as if each member's
+// probabilities were read.
 func TestTerms(t *testing.T) {
 	rows, classes := check.Size(40, 70, 150), []int{32, 33, 100, 1000, 1025}
 	if testing.Short() {
@@ -24,17 +24,17 @@ func TestTerms(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := check.Rand(5)
 		for _, k := range classes {
-			for i, low := range []int{0, 1, 40} { // one row in so many has a class that is far below
+			for i, low := range []int{0, 1, 40} { // one row in so many has a class with a very low score; 0: none
 				for j, s := range []settings{{}, {weighted: true}, {bad: true}, {interleaved: true}} {
 					if !check.Full() && (k+i+j)%2 != 0 {
-						continue // by turns
+						continue // alternate
 					}
 					const members = 3
 					e := &metrics.Members{Kind: metrics.Logits, Labels: make([]int32, rows)}
 					for range members {
 						e.Each = append(e.Each, metrics.Scores{Rows: rows, Classes: k, F32: check.Logits32(r, rows*k, 3)})
 					}
-					if s.interleaved { // one member's rows do not follow each other
+					if s.interleaved { // one member's rows are not contiguous
 						p := &e.Each[1]
 						p.F32, p.Stride = check.Logits32(r, rows*(k+3), 3), k+3
 					}

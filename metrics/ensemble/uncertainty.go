@@ -12,10 +12,10 @@ import (
 )
 
 // Uncertainty accumulates how uncertain an ensemble is: MutualInformation, TotalUncertainty, DataUncertainty, EnsembleNLL
-// and GibbsNLL. It is an Accumulator, its state takes about 1 KB.
+// and GibbsNLL. It is an Accumulator. Its state takes about 1 KB.
 //
-// Mutual information is never below 0, and the ensemble's NLL never above the members': what rounding leaves beyond is cut
-// off. With scores of float32 or narrower, entropies are good to about 2e-6 and so is their difference.
+// Mutual information is never below 0, and the ensemble's NLL never above the members' mean: rounding errors beyond that are
+// cut off. With scores of float32 or narrower, entropies and their difference have errors of about 2e-6.
 type Uncertainty struct {
 	kin
 	rows tally.Weight
@@ -43,7 +43,7 @@ func (u *Uncertainty) Empty() Accumulator { return NewUncertainty() }
 // Len returns the number of rows seen.
 func (u *Uncertainty) Len() int64 { return u.rows.N }
 
-// Members returns the number of members seen, 0 before the first row.
+// Members returns the number of members, or 0 before the first row.
 func (u *Uncertainty) Members() int { return u.members }
 
 // AddBlock adds a block's rows.
@@ -60,7 +60,7 @@ func (u *Uncertainty) AddBlock(b *Block) {
 	}
 }
 
-// uncertain makes the columns of a block.
+// uncertain computes the columns of a block.
 type uncertain struct {
 	v     [5][]float64 // in the order of the constants
 	stats kernel.Stats
@@ -87,10 +87,10 @@ func (u *uncertain) of(b *Block) {
 	u.ensembleNLL(nll, gibbs, b.Members)
 }
 
-// small is the NLL below which -ln of a sum near 1 would have lost too many digits.
+// small is the NLL below which -ln of a sum near 1 loses too many digits.
 const small = 0x1p-10
 
-// ensembleNLL writes -ln mean p = least - ln mean exp(least - NLL), of which nothing underflows.
+// ensembleNLL writes -ln mean p = least - ln mean exp(least - NLL), which cannot underflow.
 func (u *uncertain) ensembleNLL(nll, gibbs []float64, members []*metrics.Block) {
 	n := len(nll)
 	u.logs, u.sums = room(u.logs, n*len(members)), room(u.sums, n)
@@ -130,7 +130,7 @@ func (u *uncertain) ensembleNLL(nll, gibbs []float64, members []*metrics.Block) 
 	}
 }
 
-// average writes the mean over the members of a column.
+// average writes the mean of a column over the members.
 func average(dst []float64, members []*metrics.Block, column func(*kernel.Stats) []float64) {
 	copy(dst, column(members[0].Stats)[:len(dst)])
 	for _, m := range members[1:] {
@@ -145,7 +145,7 @@ func average(dst []float64, members []*metrics.Block, column func(*kernel.Stats)
 	}
 }
 
-// entropies writes those of the mean.
+// entropies writes the entropies of the mean.
 func (u *uncertain) entropies(dst []float64, b *Block) {
 	n, s, t := b.Rows, &u.stats, &b.Mean
 	if len(s.Flags) < n {
@@ -161,7 +161,7 @@ func (u *uncertain) entropies(dst []float64, b *Block) {
 	copy(dst, s.Entropy)
 }
 
-// slot returns the place of a measure among those of the state; it panics if it is none of them.
+// slot returns the index of a measure in the state. It panics unless m is one of them.
 func slot(m, of Measure) int {
 	if m&of == 0 || bits.OnesCount16(uint16(m)) != 1 {
 		panic(errMeasure)
@@ -169,18 +169,18 @@ func slot(m, of Measure) int {
 	return bits.TrailingZeros16(uint16(m))
 }
 
-// Value returns the mean over the rows of one of the accumulator's measures; NaN without rows, +Inf of an NLL where a label
-// got probability 0 from all members (EnsembleNLL) or from one (GibbsNLL). It panics if m is not one of the five.
+// Value returns the mean over the rows of one of the accumulator's measures. It is NaN without rows. An NLL is +Inf if a
+// label has probability 0 from all members (EnsembleNLL) or from one (GibbsNLL). It panics if m is not one of the five.
 func (u *Uncertainty) Value(m Measure) float64 {
 	return u.mean[slot(m, ofUncertainty)].value(&u.rows, u.weighted)
 }
 
-// Interval is mean +- z*s/sqrt(n); there is none of a mean that is not finite.
+// Interval returns mean +- z*s/sqrt(n). There is no interval for a mean that is not finite.
 func (u *Uncertainty) Interval(m Measure, level float64) metrics.Interval {
 	return u.mean[slot(m, ofUncertainty)].interval(&u.rows, u.weighted, level)
 }
 
-// InfiniteRows returns in how many rows a measure is +Inf.
+// InfiniteRows returns the number of rows where a measure is +Inf.
 func (u *Uncertainty) InfiniteRows(m Measure) int64 {
 	return u.mean[slot(m, ofUncertainty)].infinite.N
 }
@@ -222,7 +222,7 @@ func (u *Uncertainty) AppendBinary(dst []byte) ([]byte, error) {
 	return uncertaintyFormat.Append(dst, u.fields)
 }
 
-// UnmarshalBinary replaces u by what AppendBinary wrote.
+// UnmarshalBinary replaces u with a state that AppendBinary wrote.
 func (u *Uncertainty) UnmarshalBinary(data []byte) error {
 	return exact.Replace(uncertaintyFormat, data, u, (*Uncertainty).fields)
 }

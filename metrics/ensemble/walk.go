@@ -9,45 +9,45 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// worker is what one goroutine of a Fold owns.
+// worker is the state of one goroutine of a Fold.
 type worker struct {
 	f     *Folded
 	accs  []Accumulator
 	each  [][]metrics.Accumulator
-	walks []walk // of all rows: they find what is bad
-	again []walk // of rows that are good in all members, where some are not; nil before there were any
+	walks []walk // for all rows, to find bad ones
+	again []walk // for the rows that are good in all members; nil until a row is bad in some of them
 
 	seen, rows, dropped, absent int64
 	failed                      bool
 
-	// Of the rows that are worked on.
+	// The rows that are being processed.
 	c     *metrics.MemberChunk
 	mean  *metrics.Chunk
 	at, n int
 	now   []walk
 	block Block
-	good  []int // members in which a row is good
-	low   bool  // terms had to be made probabilities
+	good  []int // for each row, the number of members in which it is good
+	low   bool  // terms were too small, and became probabilities
 	split bool  // some rows are bad in some members
 	tiles tiles
 }
 
-// walk is one member's Walker. Its block is good until the walk ends, and the walks of the members after it take place in
-// it: so the blocks of all are there at once.
+// walk is one member's Walker. Its block is valid until the walk ends. The walks of the later members run inside it, so the
+// blocks of all members are there at once.
 type walk struct {
 	walker *metrics.Walker
 	chunk  metrics.Chunk
-	block  *metrics.Block // nil: no row is good
+	block  *metrics.Block // nil if no row is good
 }
 
-// tiles are what a mean is taken of, and the mean where it has no place yet.
+// tiles are the members' tiles, and a mean that has no other place.
 type tiles struct {
-	size   int // entries of a member's rows in all32 or all64
+	size   int // entries per member in all32 or all64
 	all32  []float32
 	all64  []float64
 	f32    [][]float32
 	f64    [][]float64
-	scale  []float32 // of terms: the members' scales, one after another
+	scale  []float32 // for terms: the members' scales, one after another
 	mean32 []float32
 	mean64 []float64
 }
@@ -90,7 +90,7 @@ func (w *worker) newWalks() []walk {
 	return l
 }
 
-// add takes rows [at, at+n) of a chunk and writes their mean.
+// add processes rows [at, at+n) of a chunk and writes their mean.
 func (w *worker) add(c *metrics.MemberChunk, mean *metrics.Chunk, at, n int) {
 	w.c, w.mean, w.at, w.n, w.now, w.split = c, mean, at, n, w.walks, false
 	w.seen += int64(n)
@@ -106,14 +106,14 @@ func (w *worker) add(c *metrics.MemberChunk, mean *metrics.Chunk, at, n int) {
 	}
 }
 
-// beside sees to it that the tiles of all members, of so many entries, lie beside each other: so the kernels want them. The
-// walks over good rows come when the others are done with the memory.
+// beside makes room for the tiles of all members, each with this many entries, in one array, as the kernels require. The
+// walks over good rows use the same memory, since they run after the others.
 func (w *worker) beside(entries int) {
 	t := &w.tiles
 	if entries <= t.size {
 		return
 	}
-	const apart = 80 // members' rows do not lie a power of two apart, which caches do not like
+	const apart = 80 // keeps members' rows from being a power of two apart, which is slow in caches
 	t.size = entries + apart
 	if n := t.size * len(w.walks); w.f.narrow() {
 		t.all32 = make([]float32, n)
@@ -135,7 +135,7 @@ func (w *worker) place(l []walk) {
 	}
 }
 
-// walk takes the rows of member m and those after it, and then, when the blocks of all are there, hands them on.
+// walk walks the rows of member m and, inside it, those of the members after it. Then ready gets the blocks of all.
 func (w *worker) walk(m int) {
 	if m == len(w.now) {
 		w.ready()
@@ -150,12 +150,12 @@ func (w *worker) walk(m int) {
 		c.Weights = w.c.Weights[w.at : w.at+w.n]
 	}
 	w.block.Scores[m] = c.Scores
-	if o.walker.Add(c); o.block == nil { // nothing is good in it, but the others are to be looked at
+	if o.walker.Add(c); o.block == nil { // it has no good rows, but the other members must be checked
 		w.walk(m + 1)
 	}
 }
 
-// ready has the blocks of all members.
+// ready processes the blocks of all members.
 func (w *worker) ready() {
 	w.good = slices.Grow(w.good[:0], w.n)[:w.n]
 	clear(w.good)
@@ -205,10 +205,10 @@ func (w *worker) ready() {
 	w.split = true
 }
 
-// scored tells whether somebody takes the means.
+// scored reports whether the means are read.
 func (w *worker) scored() bool { return w.mean.F32 != nil || w.mean.F64 != nil }
 
-// runs takes the rows that are good in all members, run by run.
+// runs processes the rows that are good in all members, in runs.
 func (w *worker) runs(c *metrics.MemberChunk, at, n int) {
 	if w.again == nil {
 		w.again = w.newWalks()
@@ -229,7 +229,7 @@ func (w *worker) runs(c *metrics.MemberChunk, at, n int) {
 	}
 }
 
-// hand gives the blocks to the accumulators: all members have the same rows.
+// hand gives the blocks to the accumulators. All members have the same rows.
 func (w *worker) hand() {
 	one := w.now[0].block
 	b := &w.block
@@ -249,7 +249,7 @@ func (w *worker) hand() {
 	}
 }
 
-// average makes the block's mean: where it is wanted, or else in the worker's memory.
+// average computes the block's mean, in its destination if possible, otherwise in the worker's memory.
 func (w *worker) average() {
 	b, t, k := &w.block, &w.tiles, w.f.shape.classes
 	width := b.Members[0].Probs.Width
@@ -285,7 +285,7 @@ func (w *worker) average() {
 		meanRows(b.Mean.F64, t.f64, b, kernel.MeanF64)
 	}
 	for _, o := range b.Members {
-		if o.Probs.Scale != nil { // which nobody reads
+		if o.Probs.Scale != nil { // nobody reads them
 			o.Probs = metrics.Tile{}
 		}
 	}
@@ -294,7 +294,7 @@ func (w *worker) average() {
 	}
 }
 
-// meanTerms makes the mean of members whose tiles are terms beside each other, and tells whether it can.
+// meanTerms computes the mean if the members' tiles are terms at equal distances, and reports whether it has done so.
 func (w *worker) meanTerms() bool {
 	b, t := &w.block, &w.tiles
 	t.scale = t.scale[:0]
@@ -309,8 +309,8 @@ func (w *worker) meanTerms() bool {
 	return ok && kernel.MeanScaledF32(b.Mean.F32, all, t.scale, len(b.Members), b.Rows, b.Mean.Width, apart)
 }
 
-// softmax makes probabilities of the tiles that are terms: where one is too small, or the members' strides differ. Where it is so once
-// it is likely to be so again, and no more terms are asked for.
+// softmax turns tiles of terms into probabilities: a term is too small, or the members' strides differ. This is likely to
+// happen again, so it stops asking for terms.
 func (w *worker) softmax() {
 	b := &w.block
 	for m, o := range b.Members {
@@ -338,7 +338,7 @@ func (w *worker) scatter() {
 	b, k := &w.block, w.f.shape.classes
 	for i := range b.Rows {
 		to := (w.at + int(b.Number(i)-b.First)) * k
-		end := (i + 1) * b.Mean.Width // of a binary task the last of two is taken
+		end := (i + 1) * b.Mean.Width // a binary task takes the second of two columns
 		if b.Mean.F32 != nil {
 			copy(w.mean.F32[to:to+k], b.Mean.F32[end-k:end])
 		} else {
@@ -347,8 +347,8 @@ func (w *worker) scatter() {
 	}
 }
 
-// bad returns what is wrong with rows: their labels and weights, and the scores of the member with the first row of which
-// these are. It is nil if all rows are good or left out.
+// bad returns the error of bad rows: their labels and weights, and the scores of the member with the first bad row. It is
+// nil if all rows are good or dropped.
 func (f *Folded) bad() error {
 	var labels, worst *metrics.DataError
 	member, more := 0, -1
@@ -373,7 +373,7 @@ func (f *Folded) bad() error {
 		}
 		scores := *all
 		scores.Faults = slices.DeleteFunc(slices.Clone(all.Faults), ofLabel)
-		if labels == nil && len(scores.Faults) < len(all.Faults) { // which are the same in all members
+		if labels == nil && len(scores.Faults) < len(all.Faults) { // labels are the same in all members
 			labels = all
 			labels.Faults = slices.DeleteFunc(all.Faults, func(f metrics.Fault) bool { return !ofLabel(f) })
 		}
@@ -395,14 +395,14 @@ func (f *Folded) bad() error {
 	return fmt.Errorf("%w; %w", labels, &MemberError{Member: member, Others: more, Err: worst})
 }
 
-// MemberError says which rows of a member's scores cannot be used.
+// MemberError describes the rows of a member whose scores are invalid.
 type MemberError struct {
-	Member int // the one with the first such row
-	Others int // how many other members have such rows
+	Member int // the member with the first such row
+	Others int // number of other members with such rows
 	Err    *metrics.DataError
 }
 
-// Error names the member, what is wrong with its rows, and how many members are like it.
+// Error names the member, its bad rows, and the number of other members with bad rows.
 func (e *MemberError) Error() string {
 	s := fmt.Sprintf("member %d: %v", e.Member, e.Err)
 	switch {
@@ -417,7 +417,7 @@ func (e *MemberError) Error() string {
 // Unwrap returns the *metrics.DataError.
 func (e *MemberError) Unwrap() error { return e.Err }
 
-// ofLabel tells whether a fault is of what all members share.
+// ofLabel reports whether a fault is in the labels or weights, which all members share.
 func ofLabel(f metrics.Fault) bool {
 	return f.Reason == metrics.BadLabel || f.Reason == metrics.BadWeight
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// DefaultCalibrationBins is the number of steps of the levels where none is asked for: levels 0, 0.05, ..., 1.
+// DefaultCalibrationBins is the default number of steps between levels: levels 0, 0.05, ..., 1.
 const DefaultCalibrationBins = 20
 
 const maxCalibrationBins = 10_000
@@ -22,49 +22,52 @@ func errCalibrationBins(bins int) error {
 
 // CalibrationOptions are options of a Calibration.
 type CalibrationOptions struct {
-	// Bins is the number B of steps of the levels j/B of Normals and Samples, 1 to 10,000; 0 means DefaultCalibrationBins.
+	// Bins is the number B of steps for the levels j/B of Normals and Samples, 1 to 10,000; 0 means DefaultCalibrationBins.
 	Bins int
-	// Levels are those of Quantiles, one a quantile: above 0, below 1, rising; not used for other kinds.
+	// Levels are the levels of Quantiles, one per quantile: rising, each between 0 and 1. Other kinds ignore them.
 	Levels []float64
-	// CurveOnly leaves out what Central needs: normal forecasts take half the time.
+	// CurveOnly leaves out what Central needs. Normal forecasts then take half the time.
 	CurveOnly bool
-	// Law is that of Normals; the zero value is the normal one.
+	// Law is the distribution of Normals; the zero value is the normal one.
 	Law Law
 }
 
-// Calibration accumulates how often what was observed, y, was at or below the forecast's quantile of each level, and how often
-// within the central interval of each: average calibration. It is a metrics.Accumulator of the kinds
-//   - metrics.Normals: y <= the quantile at j/B, decided as (y - mean)/sd <= that of CalibrationOptions.Law. At level 0 none
-//     is, and at level 1 all are;
-//   - metrics.Quantiles: y <= the quantile, at the levels of the options;
-//   - metrics.Samples: with r of a row's m samples below y, the row counts as p*(m+1) - r at level p, but as no less than 0 and no
-//     more than 1. So where p*(m+1) is a whole number it counts if y <= the sample of that rank, and between such levels
-//     frequencies are interpolated: where y is drawn as the samples are, the frequency at any p is p on average, for any m.
+// Calibration accumulates average calibration: how often the observed value y is at or below the forecast's quantile of each
+// level, and how often it is within the central interval of each level. It is a metrics.Accumulator for these kinds, and
+// panics for others:
+//   - metrics.Normals: y <= the quantile at j/B, tested as (y - mean)/sd <= the quantile of CalibrationOptions.Law. At level
+//     0 no row counts, and at level 1 all rows do.
+//   - metrics.Quantiles: y <= the quantile, at the levels of the options.
+//   - metrics.Samples: with r of the row's m samples below y, the row counts as p*(m+1) - r at level p, limited to [0,1]. If
+//     p*(m+1) is a whole number, the row counts if y <= the sample of that rank. Between such levels, frequencies are
+//     interpolated. If y is drawn from the same distribution as the samples, the expected frequency at any p is p, for any
+//     m.
 //
-// It panics if it is fed other kinds. Frequencies are numbers of rows, or with weights exact sums of weights, over all of them.
-// What is observed at a quantile counts as at or below it: forecasts of small whole numbers, which tie, have frequencies above
-// the levels. A state takes 16 bytes a bin, or a quantile or sample of a row; with weights about 50.
+// Frequencies are the share of the rows; with weights, of the total weight, from exact sums. A value equal to a quantile
+// counts as at or below it. Forecasts of small whole numbers have such ties, so their frequencies exceed the levels. A state
+// takes 16 bytes per bin, or per quantile or sample of a row; with weights about 50.
 //
 // Source: Kuleshov, Fenner and Ermon 2018; LaplaceRedux's empirical_frequency_regression.
 type Calibration struct {
 	opt      CalibrationOptions // Bins is never 0
 	kind     metrics.Kind
-	width    int // numbers a row; 0 before the first row
+	width    int // numbers per row; 0 before the first row
 	weighted bool
 	count    tally.Weight
 
-	// Of Quantiles and Samples, rows by how many of these are below y, and by how many are not above it. Of Normals, by how many of
-	// the quantiles between 0 and 1 are below z = (y - mean)/sd, and by how many of the central intervals' ends are below |z|.
+	// For Quantiles and Samples, upTo groups rows by how many of them are below y, and within by how many are at or below y.
+	// For Normals, upTo groups rows by how many of the quantiles between 0 and 1 are below z = (y - mean)/sd, and within by
+	// how many of the central intervals' ends are below |z|.
 	upTo, within calibrationSteps
 
-	edges, central []float64 // of Normals
-	counts         []int64   // memory to use
+	edges, central []float64 // for Normals
+	counts         []int64   // scratch
 	sizes          []float64
 }
 
 var _ metrics.Accumulator = (*Calibration)(nil)
 
-// NewCalibration returns an empty accumulator; o may be nil. An option out of range is an error.
+// NewCalibration returns an empty accumulator; o may be nil. It returns an error for options out of range.
 func NewCalibration(o *CalibrationOptions) (*Calibration, error) {
 	c := &Calibration{}
 	if o != nil {
@@ -82,23 +85,23 @@ func NewCalibration(o *CalibrationOptions) (*Calibration, error) {
 	return c, nil
 }
 
-// Needs says that the rows themselves are wanted.
+// Needs returns NeedRows.
 func (c *Calibration) Needs() metrics.Need { return metrics.NeedRows }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (c *Calibration) Empty() metrics.Accumulator { return metrics.Must(NewCalibration(&c.opt)) }
 
 // Len returns the number of rows seen.
 func (c *Calibration) Len() int64 { return c.count.N }
 
-// begin takes over the shape of the rows.
+// begin takes the shape of the rows.
 func (c *Calibration) begin(kind metrics.Kind, width int, weighted bool) {
 	c.kind, c.width, c.weighted = kind, width, weighted
 	upTo, within := c.sizesOf()
 	c.upTo, c.within = newCalibrationSteps(upTo, weighted), newCalibrationSteps(within, weighted)
 }
 
-// sizesOf returns how many groups the rows are in.
+// sizesOf returns the numbers of groups of rows.
 func (c *Calibration) sizesOf() (upTo, within int) {
 	if c.kind == metrics.Normals {
 		if c.opt.CurveOnly {
@@ -134,7 +137,7 @@ func (c *Calibration) AddBlock(b *metrics.Block) {
 	}
 }
 
-// addNormals adds rows of Normals.
+// addNormals adds the rows of a block of Normals.
 func (c *Calibration) addNormals(b *metrics.Block) {
 	if c.edges == nil {
 		c.edges, c.central = calibrationEdges(c.opt.Bins, c.opt.Law)
@@ -167,8 +170,8 @@ func (c *Calibration) addNormals(b *metrics.Block) {
 	c.within.countUpTo(sizes, c.central, &c.counts)
 }
 
-// calibrationEdges returns a law's quantiles at the levels j/bins between 0 and 1, which are
-// symmetrical to the bit, and half the widths of its central intervals of the levels j/bins below 1.
+// calibrationEdges returns the law's quantiles at the levels j/bins between 0 and 1, symmetric to the bit, and the half
+// widths of its central intervals at the levels j/bins below 1.
 func calibrationEdges(bins int, law Law) (edges, central []float64) {
 	edges, central = make([]float64, bins-1), make([]float64, bins)
 	for j := range bins / 2 {
@@ -181,7 +184,7 @@ func calibrationEdges(bins int, law Law) (edges, central []float64) {
 	return edges, central
 }
 
-// addCalibrationRows adds rows of Quantiles or Samples.
+// addCalibrationRows adds the rows of a block of Quantiles or Samples.
 func addCalibrationRows[T float32 | float64](c *Calibration, b *metrics.Block, x []T) {
 	for i, y := range b.Observed {
 		row := x[i*b.Probs.Stride:][:b.Classes]
@@ -203,8 +206,8 @@ func addCalibrationRows[T float32 | float64](c *Calibration, b *metrics.Block, x
 	}
 }
 
-// calibrationRank returns how many numbers are below v, and how many are not above it. Nothing could predict branches here, so
-// it has none.
+// calibrationRank returns how many numbers are below v, and how many are at or below it. It has no branches, because they
+// would be unpredictable here.
 func calibrationRank[T float32 | float64](row []T, v float64) (below, upTo int) {
 	for _, x := range row {
 		var a, b int
@@ -220,7 +223,7 @@ func calibrationRank[T float32 | float64](row []T, v float64) (below, upTo int) 
 	return below, upTo
 }
 
-// calibrationBelow returns how many of the numbers, which do not fall, are below v, by halves and without branches.
+// calibrationBelow returns how many of the sorted numbers are below v, by a binary search without branches.
 func calibrationBelow[T float32 | float64](rising []T, v float64) int {
 	base := 0
 	for n := len(rising); n > 0; {
@@ -266,8 +269,8 @@ func (c *Calibration) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-// Curve returns the frequencies with which y was at or below the quantile of each level: those of Levels(Bins), or of Quantiles the
-// levels of the options. Without rows there are no frequencies but NaN.
+// Curve returns the frequencies with which y was at or below the quantile of each level. Levels are Levels(Bins), or for
+// Quantiles the levels of the options. Frequencies are NaN without rows.
 func (c *Calibration) Curve() Curve {
 	l := c.levels()
 	k := Curve{Levels: l, Frequencies: make([]float64, len(l)), N: c.count.Effective(c.weighted)}
@@ -298,10 +301,11 @@ func (c *Calibration) levels() []float64 {
 	return Levels(c.opt.Bins)
 }
 
-// Central returns the frequencies with which y was within the central interval of each level p, from the quantile at
-// (1-p)/2 to that at (1+p)/2, ends included: coverages. Levels are those of Levels(Bins), of Quantiles the differences of two
-// levels that sum to 1; there are none if no two do. Its area is uncertainty-toolbox's miscalibration_area as that is by default,
-// its RootMeanSquare that library's root mean squared calibration error. It panics for normal forecasts if CalibrationOptions.CurveOnly is set.
+// Central returns coverages: the frequencies with which y was within the central interval of each level p, from the quantile
+// at (1-p)/2 to that at (1+p)/2, ends included. Levels are Levels(Bins); for Quantiles they are the differences of two
+// levels that sum to 1, or none if there are no such pairs. Its area equals the default of uncertainty-toolbox's
+// miscalibration_area, and its RootMeanSquare that library's root mean squared calibration error. Central panics for normal
+// forecasts if CalibrationOptions.CurveOnly is set.
 func (c *Calibration) Central() Curve {
 	if c.opt.CurveOnly && c.kind == metrics.Normals {
 		panic("regress: a Calibration with CurveOnly has no central intervals of normal forecasts")
@@ -330,12 +334,13 @@ func (c *Calibration) Central() Curve {
 	}
 	upTo, b := c.upTo.frequencies(&c.count), c.opt.Bins
 	for j := range k.Frequencies {
-		k.Frequencies[j] = max(0, calibrationBetween(upTo, b+j, 2*b)-calibrationBetween(within, b-j, 2*b)) // below it by rounding
+		k.Frequencies[j] = max(0, calibrationBetween(upTo, b+j, 2*b)-calibrationBetween(within, b-j, 2*b)) // rounding may give less
 	}
 	return k
 }
 
-// calibrationBetween returns the frequency at the level j/bins of rows of samples, of which f[k] have fewer than k below.
+// calibrationBetween returns the frequency at the level j/bins for rows of samples; f[k] is the share of the rows with fewer
+// than k samples below y.
 func calibrationBetween(f []float64, j, bins int) float64 {
 	at := j * (len(f) - 1)
 	k, rest := at/bins, at%bins
@@ -345,13 +350,13 @@ func calibrationBetween(f []float64, j, bins int) float64 {
 	return f[k] + float64(float64(rest)/float64(bins)*(f[k+1]-f[k]))
 }
 
-// calibrationPair are two levels that sum to 1, by their places, and how far they are apart.
+// calibrationPair is the positions of two levels that sum to 1, and the distance between these levels.
 type calibrationPair struct {
 	low, high int
 	level     float64
 }
 
-// calibrationPairs returns the pairs of levels which sum to 1 but for 1e-9, the narrowest first.
+// calibrationPairs returns the pairs of levels that sum to 1 within 1e-9, the narrowest first.
 func calibrationPairs(levels []float64) (pairs []calibrationPair) {
 	for i, j := 0, len(levels)-1; i <= j; {
 		switch s := levels[i] + levels[j]; {
@@ -393,12 +398,12 @@ func (c *Calibration) AppendBinary(dst []byte) ([]byte, error) {
 	return calibrationFormat.Append(dst, c.fields)
 }
 
-// UnmarshalBinary replaces c, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces c, including its options, with a state that AppendBinary wrote.
 func (c *Calibration) UnmarshalBinary(data []byte) error {
 	return exact.Replace(calibrationFormat, data, c, (*Calibration).fields)
 }
 
-// sound tells whether the fields of a state fit each other.
+// sound reports whether the fields of a state are consistent.
 func (c *Calibration) sound() bool {
 	if c.opt.Bins < 1 || c.opt.Bins > maxCalibrationBins || !ValidLevels(c.opt.Levels) {
 		return false
@@ -426,5 +431,5 @@ func (c *Calibration) sound() bool {
 	upTo, within := c.sizesOf()
 	total := c.count.Total(c.weighted)
 	return c.count.N > 0 && c.upTo.len() == upTo && c.within.len() == within && c.upTo.sums(&total) && (within == 0 || c.within.sums(&total)) &&
-		(c.kind == metrics.Normals || c.upTo.leads(&c.within)) // more are not above y than are below it
+		(c.kind == metrics.Normals || c.upTo.leads(&c.within)) // at least as many samples are at or below y as below it
 }

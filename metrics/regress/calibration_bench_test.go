@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// BenchmarkCalibration is the time a row of a pass, beside that of a pass that counts nothing.
+// BenchmarkCalibration measures the time per row of a pass, next to that of a pass without accumulators.
 func BenchmarkCalibration(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 9))
 	const n = 20000

@@ -16,7 +16,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// calibrationReal returns a file of a real set, and reads into figures what was computed beside it.
+// calibrationReal returns a file of a real set, and reads the figures that come with the set into figures.
 func calibrationReal(t *testing.T, name, file string, figures any) []byte {
 	t.Helper()
 	dir := realSets(t)
@@ -55,7 +55,8 @@ func calibrationNumber(t *testing.T, s string) float64 {
 	return v
 }
 
-// TestCalibrationRealNormals holds the coverages and the mean |frequency - level| over 99 levels of two models of molecules.
+// TestCalibrationRealNormals checks the coverages and the mean |frequency - level| over 99 levels of two models of
+// molecules.
 func TestCalibrationRealNormals(t *testing.T) {
 	for _, name := range []string{"pernot_qm9_e_test_cal", "pernot_logp_10k_a_ls_gcn_test_cal"} {
 		var want struct {
@@ -81,7 +82,7 @@ func TestCalibrationRealNormals(t *testing.T) {
 	}
 }
 
-// TestCalibrationRealQuantiles holds the coverages of forecasts of COVID-19 by four models.
+// TestCalibrationRealQuantiles checks the coverages of COVID-19 forecasts by four models.
 func TestCalibrationRealQuantiles(t *testing.T) {
 	var want struct {
 		Models []struct {
@@ -140,7 +141,7 @@ func TestCalibrationRealQuantiles(t *testing.T) {
 	}
 }
 
-// TestCalibrationRealSamples holds how often the rain was below all members of an ensemble, and above.
+// TestCalibrationRealSamples checks how often the rain was below, and how often above, all members of an ensemble.
 func TestCalibrationRealSamples(t *testing.T) {
 	var want struct {
 		Below float64 `json:"frac_below"`
@@ -158,7 +159,7 @@ func TestCalibrationRealSamples(t *testing.T) {
 	p.Rows, p.Classes = len(p.Observed), 51
 	columns := numbers("members.npy")
 	p.F64 = make([]float64, len(columns))
-	for i, v := range columns { // the file is in Fortran's order
+	for i, v := range columns { // the file is in Fortran order
 		p.F64[i%p.Rows*51+i/p.Rows] = v
 	}
 	k := calibrationOf(t, p, &regress.CalibrationOptions{Bins: 52}).Curve()

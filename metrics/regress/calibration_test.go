@@ -19,7 +19,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// calibrationOf returns the accumulator of predictions.
+// calibrationOf returns an accumulator that has seen the predictions.
 func calibrationOf(t testing.TB, p *metrics.Predictions, o *regress.CalibrationOptions) *regress.Calibration {
 	t.Helper()
 	c := metrics.Must(regress.NewCalibration(o))
@@ -38,8 +38,8 @@ func calibrationState(t testing.TB, c *regress.Calibration) []byte {
 	return b
 }
 
-// calibrationNormals returns normal forecasts: means are off by bias standard deviations, and the stated ones are the true ones times
-// stated.
+// calibrationNormals returns normal forecasts. Means are off by bias standard deviations, and the stated standard deviations
+// are the true ones times stated.
 func calibrationNormals(r *rand.Rand, n int, bias, stated float64) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: metrics.Normals}
 	p.Rows, p.Classes = n, 3
@@ -50,8 +50,8 @@ func calibrationNormals(r *rand.Rand, n int, bias, stated float64) *metrics.Pred
 	return p
 }
 
-// calibrationNumbers returns rows of m samples or, sorted, of quantiles, and of what was observed, drawn alike; every so many rows are of
-// whole numbers and tie.
+// calibrationNumbers returns rows of m samples or of m sorted quantiles, with observed values from the same distribution.
+// Every ties-th row has whole numbers, with ties.
 func calibrationNumbers(r *rand.Rand, kind metrics.Kind, n, m, ties int) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: kind}
 	p.Rows, p.Classes = n, m
@@ -79,7 +79,8 @@ func calibrationWeights(r *rand.Rand, n int) []float64 {
 	return w
 }
 
-// TestCalibrationGolden compares with LaplaceRedux's counts and areas, and uncertainty-toolbox's; see testdata/golden/README.md.
+// TestCalibrationGolden compares with counts and areas of LaplaceRedux and uncertainty-toolbox; see
+// testdata/golden/README.md.
 func TestCalibrationGolden(t *testing.T) {
 	f, err := os.Open("../../testdata/golden/regression_laplace.json.gz")
 	if err != nil {
@@ -147,13 +148,13 @@ func TestCalibrationGolden(t *testing.T) {
 	}
 }
 
-// TestCalibrationNormals compares with quantiles, row by row, and holds that a file of mean, standard deviation and observation and one
-// of errors, of either precision, say the same.
+// TestCalibrationNormals compares with quantiles, row by row. It also checks that a file of means, standard deviations and
+// observations gives the same as a file of errors, in either precision.
 func TestCalibrationNormals(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 5))
 	for _, bins := range []int{1, 2, 3, 10, 20, 127, 128, 130, 300} {
 		p := calibrationNormals(r, 500, 0.3, 0.7)
-		for i := range 20 { // what was foreseen to the bit
+		for i := range 20 { // the observed value equals the mean
 			p.F64[3*i] = p.F64[3*i+2]
 		}
 		c := calibrationOf(t, p, &regress.CalibrationOptions{Bins: bins})
@@ -189,7 +190,7 @@ func TestCalibrationNormals(t *testing.T) {
 	}
 }
 
-// TestCalibrationMirror: turned about the mean, rows have the turned curve, and the same intervals.
+// TestCalibrationMirror checks that rows mirrored about the mean give the mirrored curve and the same intervals.
 func TestCalibrationMirror(t *testing.T) {
 	p := calibrationNormals(rand.New(rand.NewPCG(2, 5)), 2000, 0.5, 0.8)
 	a := calibrationOf(t, p, nil)
@@ -211,7 +212,7 @@ func TestCalibrationMirror(t *testing.T) {
 	}
 }
 
-// TestCalibrationQuantiles compares with counts of each level, ties and all.
+// TestCalibrationQuantiles compares with the counts of each level, including ties.
 func TestCalibrationQuantiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for _, q := range []int{1, 2, 3, 4, 7, 23, 24, 101} {
@@ -258,7 +259,7 @@ func TestCalibrationQuantiles(t *testing.T) {
 			t.Error("float32 differs")
 		}
 	}
-	// Only the levels that have a counterpart have an interval.
+	// Only levels with a counterpart have an interval.
 	p := calibrationNumbers(r, metrics.Quantiles, 30, 4, 0)
 	c := calibrationOf(t, p, &regress.CalibrationOptions{Levels: []float64{0.1, 0.3, 0.6, 0.9}})
 	if m := c.Central(); len(m.Levels) != 1 || m.Levels[0] != 0.9-0.1 {
@@ -272,8 +273,8 @@ func TestCalibrationQuantiles(t *testing.T) {
 	}
 }
 
-// TestCalibrationSamples compares with the definition, and holds that samples drawn as what was observed have the level as frequency,
-// whatever their number.
+// TestCalibrationSamples compares with the definition. It also checks that samples from the distribution of the observed
+// values have frequencies equal to the levels, for any number of samples.
 func TestCalibrationSamples(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 5))
 	for _, m := range []int{1, 2, 3, 19, 20, 50} {
@@ -327,13 +328,13 @@ func TestCalibrationSamples(t *testing.T) {
 	}
 }
 
-// calibrationKinds are predictions of each kind, with the options that they take.
+// calibrationKinds returns predictions of each kind, with their options.
 func calibrationKinds(r *rand.Rand, n int) map[string]struct {
 	p *metrics.Predictions
 	o *regress.CalibrationOptions
 } {
 	normals := calibrationNormals(r, n, 0.2, 0.9)
-	for i := range n { // of very different units
+	for i := range n { // in very different units
 		u := [...]float64{1, 1e-300, 1e300}[i%3]
 		for j := range 3 {
 			normals.F64[3*i+j] *= u
@@ -378,7 +379,8 @@ func calibrationPick(p *metrics.Predictions, rows []int) *metrics.Predictions {
 	return s
 }
 
-// TestCalibrationMerge holds that a state depends on the rows alone: not on their order, threads or shards, with weights or without.
+// TestCalibrationMerge checks that a state depends only on the rows, not on their order, threads or shards, with or without
+// weights.
 func TestCalibrationMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 5))
 	const n = 6000
@@ -445,7 +447,7 @@ func TestCalibrationMismatch(t *testing.T) {
 	}
 }
 
-// TestCalibrationDamage: states that no evaluation wrote are refused.
+// TestCalibrationDamage checks that damaged states are rejected.
 func TestCalibrationDamage(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 5))
 	for name, k := range calibrationKinds(r, 50) {
@@ -466,7 +468,7 @@ func TestCalibrationDamage(t *testing.T) {
 					t.Errorf("%s: %d bytes of %d were enough", name, i, len(good))
 				}
 			}
-			// The same with the checksum made good: what is accepted is a state all the same.
+			// The same with a correct checksum: what is accepted must be a valid state.
 			_, payload, _, err := exact.Open("rCAL", good)
 			if err != nil {
 				t.Fatal(err)
@@ -495,7 +497,7 @@ func TestCalibrationDamage(t *testing.T) {
 			if accepted > len(payload)*4 {
 				t.Errorf("%s: %d changes of %d bits were accepted", name, accepted, 8*len(payload))
 			}
-			// A group more than the rows fill.
+			// One group more than the rows fill.
 			if weights == nil {
 				bad := slices.Clone(payload)
 				last := bad[len(bad)-8:]
@@ -511,7 +513,7 @@ func TestCalibrationDamage(t *testing.T) {
 	}
 }
 
-// TestCalibrationRefuses: what no rows give is refused, each for one lie.
+// TestCalibrationRefuses checks that states that no rows can produce are rejected, each with one wrong field.
 func TestCalibrationRefuses(t *testing.T) {
 	type fields struct {
 		flags, kind uint8
@@ -619,7 +621,7 @@ func TestCalibrationRefuses(t *testing.T) {
 	}
 }
 
-// FuzzCalibrationUnmarshal: what is read is written again as the same bytes, merges, and answers.
+// FuzzCalibrationUnmarshal checks that a state that is read is written as the same bytes, merges, and gives values.
 func FuzzCalibrationUnmarshal(f *testing.F) {
 	r := rand.New(rand.NewPCG(10, 5))
 	for _, k := range calibrationKinds(r, 20) {
@@ -661,7 +663,7 @@ func FuzzCalibrationUnmarshal(f *testing.F) {
 func TestCalibrationEmpty(t *testing.T) {
 	levels := []float64{0.5}
 	c := metrics.Must(regress.NewCalibration(&regress.CalibrationOptions{Bins: 4, Levels: levels}))
-	levels[0] = 7 // is the caller's
+	levels[0] = 7 // the caller's slice, not the accumulator's
 	k := c.Curve()
 	if c.Len() != 0 || len(k.Levels) != 5 || k.N != 0 {
 		t.Error(k)

@@ -6,7 +6,7 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// calibrationSteps are numbers of rows, or sums of their weights, in groups that follow each other.
+// calibrationSteps are numbers of rows, or sums of their weights, in consecutive groups.
 type calibrationSteps struct {
 	n []int64
 	w []exact.Sum
@@ -23,8 +23,8 @@ func newCalibrationSteps(groups int, weighted bool) (s calibrationSteps) {
 
 func (s *calibrationSteps) len() int { return len(s.n) + len(s.w) }
 
-// countUpTo adds numbers to the groups between rising edges; counts is memory to use. Of many edges a search takes less time than
-// comparing with all.
+// countUpTo adds numbers to the groups between rising edges; counts is scratch. With many edges, a search takes less time
+// than comparing with all of them.
 func (s *calibrationSteps) countUpTo(v, edges []float64, counts *[]int64) {
 	if len(edges) > 128 {
 		for _, x := range v {
@@ -55,7 +55,7 @@ func (s *calibrationSteps) merge(o *calibrationSteps) {
 	}
 }
 
-// frequencies returns, for each k from 0 to the number of groups, which share of the rows is in the first k.
+// frequencies returns, for each k from 0 to the number of groups, the share of the rows in the first k groups.
 func (s *calibrationSteps) frequencies(all *tally.Weight) []float64 {
 	f := make([]float64, s.len()+1)
 	upTo := int64(0)
@@ -71,7 +71,7 @@ func (s *calibrationSteps) frequencies(all *tally.Weight) []float64 {
 	return f
 }
 
-// sums tells whether no group is below 0 and all are the total.
+// sums reports whether no group is negative and their sum is the total.
 func (s *calibrationSteps) sums(total *exact.Sum) bool {
 	var sum exact.Sum
 	for _, n := range s.n {
@@ -89,7 +89,7 @@ func (s *calibrationSteps) sums(total *exact.Sum) bool {
 	return sum.Equal(total)
 }
 
-// leads tells whether the first k groups hold no less than those of o, for each k.
+// leads reports whether, for each k, the first k groups hold at least as much as those of o.
 func (s *calibrationSteps) leads(o *calibrationSteps) bool {
 	ahead := int64(0)
 	for j, n := range s.n {

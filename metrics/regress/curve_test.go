@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// TestCurveArea compares with sums over a fine grid of levels, and holds the inequality between the forms.
+// TestCurveArea compares with sums over a fine grid of levels, and checks the inequality between the forms.
 func TestCurveArea(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 6))
 	crossed := 0
@@ -87,7 +87,7 @@ func TestCurveArea(t *testing.T) {
 	}
 }
 
-// TestCurveFloor compares with the integral, by a fine grid.
+// TestCurveFloor compares with the integral over a fine grid.
 func TestCurveFloor(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 6))
 	for i := range 60 {
@@ -121,7 +121,7 @@ func TestCurveFloor(t *testing.T) {
 			t.Errorf("%v: plain floor %v, want %v", c.Levels, got, plain*f)
 		}
 	}
-	// Many levels: sqrt(2/pi) times the area under half a circle of radius 1/2.
+	// With many levels: sqrt(2/pi) times the area under a half circle of radius 1/2.
 	c := regress.Curve{Levels: regress.Levels(10000), Frequencies: regress.Levels(10000), N: 400}
 	for _, f := range []regress.AreaForm{regress.AreaCrossing, regress.AreaPlain} {
 		if got, want := c.Floor(f), math.Sqrt(2/math.Pi)*math.Pi/8/20; !(math.Abs(got-want) < 1e-4*want) {
@@ -130,7 +130,8 @@ func TestCurveFloor(t *testing.T) {
 	}
 }
 
-// TestCurveCalibrated: the areas of calibrated forecasts are the floor on average, and with LaplaceRedux's numbers below its 0.1.
+// TestCurveCalibrated checks that the mean area of calibrated forecasts is the floor, and with LaplaceRedux's numbers below
+// its 0.1.
 func TestCurveCalibrated(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 6))
 	runs := check.Size(200, 500, 1500)
@@ -153,7 +154,7 @@ func TestCurveCalibrated(t *testing.T) {
 			for i, s := range sum {
 				mean := s / float64(runs)
 				se := math.Sqrt((squares[i]/float64(runs) - mean*mean) / float64(runs))
-				// The limit for many rows is a little off for few.
+				// The limit for many rows is slightly off for few.
 				if !(math.Abs(mean-floor[i]) < 4.5*se+0.02*floor[i]) {
 					t.Errorf("%d rows, %d bins: form %d has %v +- %v on average, the floor is %v", n, bins, i, mean, se, floor[i])
 				}
@@ -166,7 +167,7 @@ func TestCurveCalibrated(t *testing.T) {
 	}
 }
 
-// TestCurveInterval: of calibrated forecasts the interval of a frequency covers the level.
+// TestCurveInterval checks that the interval of a frequency covers the level if forecasts are calibrated.
 func TestCurveInterval(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	runs := 3000
@@ -196,8 +197,8 @@ func TestCurveInterval(t *testing.T) {
 	}
 }
 
-// TestCurveShapes: too small a spread has too many rows in the tails, so an S about the middle, too large a one the reverse; a mean that
-// is too low has all frequencies below their levels.
+// TestCurveShapes checks shapes of the curve. Too small a spread has too many rows in the tails, which gives an S about the
+// middle; too large a spread gives the reverse. If means are too low, all frequencies are below their levels.
 func TestCurveShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 6))
 	const n = 20000
@@ -213,7 +214,7 @@ func TestCurveShapes(t *testing.T) {
 				t.Errorf("stated %v: off by %v and %v at %v", stated, d, e, k.Levels[j])
 			}
 		}
-		// Off on both sides, the area of quantiles is half that of intervals.
+		// If forecasts are off on both sides, the area for quantiles is half that for intervals.
 		a, b := k.Area(regress.AreaCrossing), m.Area(regress.AreaCrossing)
 		if !(a > 20*k.Floor(regress.AreaCrossing)) || !(math.Abs(b/a-2) < 0.1) {
 			t.Errorf("stated %v: areas %v and %v", stated, a, b)

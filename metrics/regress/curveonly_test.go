@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// TestCurveOnly: without central intervals the curve is the same, and states of either sort are not merged.
+// TestCurveOnly checks that the curve is the same without central intervals, and that states of the two sorts do not merge.
 func TestCurveOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	p := &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{Rows: 3000, Classes: 2}}

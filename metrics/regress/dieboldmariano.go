@@ -10,42 +10,41 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
-// DMOptions are options of DieboldMariano. The zero value is what is usual for forecasts of the next value.
+// DMOptions are options of DieboldMariano. The zero value suits one-step-ahead forecasts.
 type DMOptions struct {
-	Horizon    int     // steps ahead that forecasts look: losses up to Horizon-1 rows apart depend on each other; 0 is 1
-	Asymptotic bool    // the normal distribution, without the correction of Harvey, Leybourne and Newbold
-	Level      float64 // of the interval; 0 is metrics.DefaultLevel
+	Horizon    int     // steps ahead of the forecasts; losses up to Horizon-1 rows apart depend on each other; 0 means 1
+	Asymptotic bool    // use the normal distribution, without the correction of Harvey, Leybourne and Newbold
+	Level      float64 // of the interval; 0 means metrics.DefaultLevel
 }
 
-// DMResult is what DieboldMariano finds of the differences d of the losses of a and of b.
+// DMResult is the result of DieboldMariano, where d are the losses of a minus those of b.
 type DMResult struct {
 	Rows      int
-	Mean      float64          // the mean of d: above 0 where b is the better one
+	Mean      float64          // mean of d; above 0 if b is better
 	Interval  metrics.Interval // of Mean
-	Statistic float64          // Mean over its standard error, corrected: above 0 where b is the better one
-	P         float64          // two-sided: of a statistic so far from 0 where the mean is 0
-	Bartlett  bool             // autocovariances are weighted, for without weights their sum is not above 0
+	Statistic float64          // Mean divided by its standard error, corrected; above 0 if b is better
+	P         float64          // two-sided p-value of the hypothesis that the mean is 0
+	Bartlett  bool             // autocovariances are weighted, because their plain sum is not above 0
 	Reason    string           // why there is no statistic; "" if there is one
 }
 
-// DieboldMariano tells whether two forecasts of the same observations are equally good: a and b are the losses of each row,
-// in the order of time, such as the rows of crps. With d = a - b, n rows and horizon h
+// DieboldMariano tests whether two forecasts of the same observations are equally good. a and b are the losses of each row,
+// in the order of time, for example the rows of crps. With d = a - b, n rows and horizon h,
 //
 //	gamma_k   = (1/n) sum_{t>k} (d_t - mean d)(d_{t-k} - mean d)
 //	V         = gamma_0 + 2 sum_{k=1}^{h-1} gamma_k
 //	Statistic = mean d / sqrt(V/n) * sqrt((n + 1 - 2h + h(h-1)/n) / n)
 //
-// compared with Student's t of n-1 degrees of freedom; if Asymptotic is set without the second root, and compared with the
-// normal distribution. Interval is the set of means that the same test does not reject.
+// and P follows from Student's t with n-1 degrees of freedom. With Asymptotic, the second square root is left out, and P
+// follows from the normal distribution. Interval is the set of means that the same test does not reject.
 //
-// V may come out at 0 or below if h > 1. Then gamma_k is weighted by 1 - k/h (Bartlett), with which it is above 0 unless all
-// differences are equal. Where they are all 0, the statistic is 0, P is 1 and the interval is the point 0. There is no
-// statistic, and it, P and the interval are NaN, for the Reason given: with fewer than two rows; where a difference is not
-// finite, as of two losses of +Inf; where all differences are equal and not 0, of which no error can be told; and where h is
-// not below n.
+// If h > 1, V may be 0 or negative. Then gamma_k is weighted by 1 - k/h (Bartlett), which makes V positive unless all
+// differences are equal. If all differences are 0, the statistic is 0, P is 1 and the interval is the point 0. Statistic, P
+// and Interval are NaN, and Reason says why, in these cases: there are fewer than two rows; a difference is not finite, as
+// with two losses of +Inf; all differences are equal and not 0, so that no error can be estimated; h is not below n.
 //
-// It depends on the order of rows. It takes n h. The error is a *metrics.LengthError if a and b differ in length, or that of a horizon
-// below 0 or a level that is not between 0 and 1.
+// The order of rows matters. The time is proportional to n h. The error is a *metrics.LengthError if a and b differ in
+// length. A negative horizon and a level outside (0,1) are also errors.
 //
 // Source: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997.
 func DieboldMariano(a, b []float64, o *DMOptions) (DMResult, error) {
@@ -84,7 +83,7 @@ func DieboldMariano(a, b []float64, o *DMOptions) (DMResult, error) {
 		}
 		largest = max(largest, math.Abs(d[i]))
 	}
-	// All is divided by a power of two, so that squares and sums are in range, whatever the unit.
+	// Divide by a power of two, so that squares and sums are in range for any unit.
 	_, exp := math.Frexp(largest)
 	for i := range d {
 		d[i] = math.Ldexp(d[i], -exp)
@@ -145,7 +144,7 @@ func DieboldMariano(a, b []float64, o *DMOptions) (DMResult, error) {
 	return r, nil
 }
 
-// dmCovariance returns the autocovariance at a lag of numbers whose mean is 0.
+// dmCovariance returns the autocovariance of d at a lag, where d has mean 0.
 func dmCovariance(d []float64, lag int) float64 {
 	products := make([]float64, len(d)-lag)
 	for i := range products {

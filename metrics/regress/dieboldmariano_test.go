@@ -32,7 +32,7 @@ func TestDieboldMarianoOracle(t *testing.T) {
 			if !spreadNear(r.Statistic, w.Asymptotic, 1e-10) || !spreadNear(r.P, w.AsymptoticP, 1e-9) {
 				t.Errorf("set %d, horizon %d: %+v, want %+v", i, w.Horizon, r, w)
 			}
-			// The other way round all changes its sign, and nothing else.
+			// Swapping the two forecasts changes the signs, and nothing else.
 			q := metrics.Must(regress.DieboldMariano(c.B, c.A, &regress.DMOptions{Horizon: w.Horizon, Asymptotic: true}))
 			if q.Statistic != -r.Statistic || q.P != r.P || q.Mean != -r.Mean || q.Interval.Low != -r.Interval.High {
 				t.Errorf("set %d, horizon %d: %+v and %+v", i, w.Horizon, r, q)
@@ -45,7 +45,7 @@ func TestDieboldMarianoOracle(t *testing.T) {
 	}
 }
 
-// TestDieboldMarianoPublished has what two other implementations print.
+// TestDieboldMarianoPublished compares with the output of two other implementations.
 func TestDieboldMarianoPublished(t *testing.T) {
 	published := readSpreadOracle(t).Published
 	for i, c := range published {
@@ -57,21 +57,21 @@ func TestDieboldMarianoPublished(t *testing.T) {
 	if len(published) != 3 {
 		t.Error(len(published), "cases")
 	}
-	// Forecasts 0 1 2 3 4 5 and 0 2 3 3 5 6 of zeros, by squared error: tests of the package dieboldmariano.
+	// Forecasts 0 1 2 3 4 5 and 0 2 3 3 5 6 of zeros, with squared errors: from the tests of the package dieboldmariano.
 	a, b := []float64{0, 1, 4, 9, 16, 25}, []float64{0, 4, 9, 9, 25, 36}
 	if r := metrics.Must(regress.DieboldMariano(a, b, nil)); math.Abs(r.Statistic+2.4905) > 5e-5 || math.Abs(r.P-0.05513) > 5e-6 {
 		t.Error(r)
 	}
 }
 
-// TestDieboldMarianoSize holds that a test at 5% rejects about as often where forecasts are equally good, and that the
-// interval covers the mean as often as it says.
+// TestDieboldMarianoSize checks that a test at 5% rejects about that often if forecasts are equally good, and that the
+// interval covers the mean at its level.
 func TestDieboldMarianoSize(t *testing.T) {
 	runs := check.Size(400, 2000, 4000)
 	r := rand.New(rand.NewPCG(5, 1))
 	for _, c := range []struct {
 		rows, horizon int
-		most          float64 // the correction leaves some of the size where rows are few and lags many
+		most          float64 // the correction is not complete for few rows and many lags
 	}{{10, 1, 0.06}, {60, 1, 0.06}, {60, 3, 0.09}, {300, 4, 0.07}} {
 		a, b := make([]float64, c.rows), make([]float64, c.rows)
 		rejected, covered := 0, 0
@@ -131,7 +131,7 @@ func TestDieboldMarianoEdges(t *testing.T) {
 	if r := metrics.Must(regress.DieboldMariano(same, same, nil)); r.Reason != "" || r.Statistic != 0 || r.P != 1 || r.Interval.High != 0 {
 		t.Error(r)
 	}
-	// The unit has no say but in the mean and its interval.
+	// The unit changes only the mean and its interval.
 	a, b := []float64{1, 3, 2, 5, 4, 4}, []float64{2, 3, 1, 2, 5, 3}
 	want := metrics.Must(regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: 2}))
 	for _, e := range []int{-1000, -500, 500, 1000} {

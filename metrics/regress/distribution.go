@@ -10,19 +10,19 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Distribution is a forecast of a number, whatever its form; the univariate distributions of gonum's distuv are such.
+// Distribution is a forecast distribution of any form. The univariate distributions of gonum's distuv implement it.
 type Distribution interface {
-	CDF(x float64) float64      // the probability of what is at or below x
+	CDF(x float64) float64      // the probability of values at or below x
 	Quantile(p float64) float64 // the inverse of CDF, for p in [0,1]
 }
 
-// Frequency returns the calibration curve of any forecasts, one a row: the share of the rows with
-// observed[i] <= dists[i].Quantile(p), for each of the levels p. These rise and are in [0,1]; nil means
-// Levels(DefaultCalibrationBins). weights may be nil; a row of weight 0 is left out. At levels 0 and 1 the quantiles are the
-// ends of a forecast's support: what was observed beyond the upper one shows as a frequency below 1.
+// Frequency returns the calibration curve of forecasts of any form, one per row: for each level p, the share of the rows
+// with observed[i] <= dists[i].Quantile(p). Levels rise and are in [0,1]; nil means Levels(DefaultCalibrationBins). weights
+// may be nil; a row of weight 0 is left out. At levels 0 and 1 the quantiles are the ends of a forecast's support, so an
+// observed value above the support makes the frequency at level 1 less than 1.
 //
-// An observed number that is not finite, a weight that metrics.Predictions do not take, a quantile that is NaN and levels out of order are
-// errors. So are slices that differ in length, with a *metrics.LengthError.
+// It returns an error for an observed value that is not finite, a weight that metrics.Predictions do not accept, a quantile
+// that is NaN, and levels out of order. If slices differ in length, the error is a *metrics.LengthError.
 func Frequency[D Distribution](observed []float64, dists []D, levels, weights []float64) (Curve, error) {
 	switch n := len(observed); {
 	case len(dists) != n:
@@ -75,8 +75,8 @@ func Frequency[D Distribution](observed []float64, dists []D, levels, weights []
 }
 
 // EmpiricalFrequency returns the calibration curve of normal forecasts at the levels j/bins, LaplaceRedux's
-// empirical_frequency_regression: that of a Calibration, to the bit. The error is a *metrics.DataError, a *metrics.LengthError if the
-// slices differ in length, or says that bins is not from 1 to 10,000.
+// empirical_frequency_regression. It equals that of a Calibration to the bit. The error is a *metrics.DataError, a
+// *metrics.LengthError if the slices differ in length, or says that bins is not from 1 to 10,000.
 func EmpiricalFrequency(observed, mean, sd []float64, bins int) (Curve, error) {
 	p, err := NormalPredictions(observed, mean, sd)
 	if err != nil {
@@ -84,7 +84,7 @@ func EmpiricalFrequency(observed, mean, sd []float64, bins int) (Curve, error) {
 	}
 	c, err := NewCalibration(&CalibrationOptions{Bins: bins})
 	if bins == 0 {
-		err = errCalibrationBins(bins) // NewCalibration takes it for the default
+		err = errCalibrationBins(bins) // NewCalibration takes 0 for the default
 	}
 	if err == nil {
 		err = metrics.NewPass(nil, c).Add(p)

@@ -20,7 +20,7 @@ var (
 	_ regress.Distribution = distuv.Gamma{}
 )
 
-// distributionSeen returns forecasts, and numbers that were drawn from them.
+// distributionSeen returns forecasts, and numbers drawn from them.
 func distributionSeen[D interface {
 	regress.Distribution
 	Rand() float64
@@ -56,7 +56,7 @@ func distributionCalibrated[D interface {
 	}
 }
 
-// TestFrequency: what is drawn from distributions of gonum is calibrated.
+// TestFrequency checks that numbers drawn from gonum's distributions are calibrated.
 func TestFrequency(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
 	distributionCalibrated(t, "normal", func() distuv.Normal {
@@ -73,7 +73,7 @@ func TestFrequency(t *testing.T) {
 	})
 }
 
-// TestFrequencyNormal: a Calibration of normal forecasts and Frequency of the same as distributions agree.
+// TestFrequencyNormal checks that Calibration for normal forecasts and Frequency for the same distributions agree.
 func TestFrequencyNormal(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 7))
 	p := calibrationNormals(r, 800, 0.4, 0.8)
@@ -101,7 +101,7 @@ func TestFrequencyNormal(t *testing.T) {
 	}
 }
 
-// pointForecast is a distribution of one number.
+// pointForecast is a distribution with one possible value.
 type pointForecast float64
 
 func (d pointForecast) CDF(x float64) float64 {
@@ -114,7 +114,7 @@ func (d pointForecast) CDF(x float64) float64 {
 func (d pointForecast) Quantile(float64) float64 { return float64(d) }
 
 func TestFrequencyEdges(t *testing.T) {
-	// At or below the one number, at every level; beyond it, at none.
+	// A value at or below the point counts at every level, a value above it at none.
 	c, err := regress.Frequency([]float64{1, 2, 3, 4}, []pointForecast{1, 1, 3, 5}, []float64{0, 0.5, 1}, []float64{1, 0, 2, 5})
 	if err != nil || !slices.Equal(c.Frequencies, []float64{1, 1, 1}) || c.N != 64.0/30 {
 		t.Error(c, err)

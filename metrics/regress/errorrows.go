@@ -7,7 +7,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// errorRows has room for the errors of a block's rows.
+// errorRows is scratch for the errors of a block's rows.
 type errorRows struct {
 	mean, median, size []float64
 	row                []float64
@@ -24,7 +24,7 @@ func (r *errorRows) sizes(v []float64) []float64 {
 	return r.size
 }
 
-// column returns how far what was observed is from column j of each row.
+// column returns the distances between the observed values and column j.
 func (r *errorRows) column(b *metrics.Block, j int) []float64 {
 	r.median = room(r.median, b.Rows)
 	t := &b.Probs
@@ -34,7 +34,7 @@ func (r *errorRows) column(b *metrics.Block, j int) []float64 {
 	return r.median
 }
 
-// samples returns observed - mean and |observed - median| of rows of samples.
+// samples returns observed - mean and |observed - median| for rows of samples.
 func (r *errorRows) samples(b *metrics.Block) (mean, median []float64) {
 	r.mean, r.median = room(r.mean, b.Rows), room(r.median, b.Rows)
 	t, m := &b.Probs, b.Classes
@@ -62,13 +62,13 @@ func (r *errorRows) samples(b *metrics.Block) (mean, median []float64) {
 	return r.mean, r.median
 }
 
-// sampleErrors returns y - mean and |y - median| of sorted samples. The first is the mean of y - x, which is far less than the
-// samples where they agree.
+// sampleErrors returns y - mean and |y - median| for sorted samples. The first is computed as the mean of y - x, which loses
+// fewer digits if the samples are close to y.
 func sampleErrors(row []float64, y float64) (mean, median float64) {
 	last := len(row) - 1
 	mid := row[len(row)/2]
 	m := float64(len(row))
-	if mean = sumOff(row, y, 1) / m; mean-mean != 0 { // a sum, or a difference, beyond float64
+	if mean = sumOff(row, y, 1) / m; mean-mean != 0 { // a sum, or a difference, overflows float64
 		const down = 0x1p-40
 		mean = sumOff(row, y, down) / m / down
 	}
@@ -78,7 +78,7 @@ func sampleErrors(row []float64, y float64) (mean, median float64) {
 	return mean, math.Abs(y - mid)
 }
 
-// sumOff returns the sum of y - x, all times scale: what stands as far from the ends goes together.
+// sumOff returns the sum of y - x, all times scale. It pairs the samples that are equally far from the two ends.
 func sumOff(row []float64, y, scale float64) (sum float64) {
 	y = float64(y * scale)
 	last := len(row) - 1

@@ -12,26 +12,26 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// ErrorStat is one of the statistics of Errors. With e = observed - predicted of a row, the prediction being the forecast's mean:
+// ErrorStat is a statistic of Errors. Below, e = observed - predicted for a row, where predicted is the forecast's mean.
 type ErrorStat uint8
 
 const (
-	// RMSE is the root of the mean of e^2.
+	// RMSE is the square root of the mean of e^2.
 	RMSE ErrorStat = iota
 	// MAE is the mean of |e|.
 	MAE
-	// Bias is the mean of predicted - observed: above 0 the forecasts are too high.
+	// Bias is the mean of predicted - observed. It is above 0 if the forecasts are too high.
 	Bias
-	// AEMedian is the mean of |observed - median|, the score that the median is best in. Of normal forecasts it is MAE, of
-	// quantiles it takes that of the level 0.5, of samples their quantile of type 7, which is the middle one or the mean of the
-	// middle two.
+	// AEMedian is the mean of |observed - median|, the score that the median minimizes. For normal forecasts it is MAE. For
+	// quantiles, the median is the quantile of level 0.5. For samples, it is their type 7 quantile: the middle sample, or
+	// the mean of the middle two.
 	AEMedian
 	errorStats
 )
 
 var errorNames = [errorStats]string{"rmse", "mae", "bias", "ae_median"}
 
-// String returns rmse, mae, bias or ae_median.
+// String returns the statistic's name: "rmse", "mae", "bias", "ae_median".
 func (s ErrorStat) String() string {
 	if s >= errorStats {
 		return fmt.Sprintf("ErrorStat(%d)", uint8(s))
@@ -41,16 +41,16 @@ func (s ErrorStat) String() string {
 
 // ErrorOptions are options of Errors.
 type ErrorOptions struct {
-	// Levels are those of predictions of the kind metrics.Quantiles, one a column and rising.
+	// Levels are the levels of metrics.Quantiles, one per column, rising.
 	Levels []float64
 }
 
-// Errors accumulates how far regression forecasts are off: predictions of the kinds metrics.Normals, metrics.Samples, of which the
-// mean is that of a row's samples, and metrics.Quantiles, which have no mean. It is a metrics.Accumulator, and panics if it is
-// fed another kind, or quantiles in another number than there are levels.
+// Errors accumulates the errors of regression forecasts. It takes metrics.Normals, metrics.Samples, whose mean is that of
+// the row's samples, and metrics.Quantiles, which have no mean. It is a metrics.Accumulator. It panics for another kind, or
+// if the number of quantiles differs from the number of levels.
 //
-// Sums are exact whatever the unit of what was observed: the answers are right for errors of 1e-300 and 1e300 in one set, although
-// the squares of neither are numbers of float64. They do not depend on the order of samples within a row either.
+// Sums are exact in any unit. Values are correct for errors of 1e-300 and 1e300 in one set, although the squares of both are
+// out of the range of float64. The order of samples within a row has no effect either.
 type Errors struct {
 	levels   []float64
 	kind     metrics.Kind // 0 before the first row
@@ -60,15 +60,15 @@ type Errors struct {
 	mean   tally.MeanSquare // e
 	sum    exact.Sum        // e
 	size   exact.Sum        // |e|
-	median tally.UnitMean   // |observed - median|; of Normals empty
-	stated tally.Squares    // sd^4, as squares of sd^2; of Normals alone
+	median tally.UnitMean   // |observed - median|; empty for Normals
+	stated tally.Squares    // sd^4, as squares of sd^2; only for Normals
 
 	rows errorRows
 }
 
 var _ metrics.Accumulator = (*Errors)(nil)
 
-// NewErrors returns an empty accumulator; o may be nil. Levels that do not rise from 0 or above to 1 or below are an error.
+// NewErrors returns an empty accumulator; o may be nil. It returns an error unless levels rise within [0,1].
 func NewErrors(o *ErrorOptions) (*Errors, error) {
 	e := &Errors{}
 	if o != nil {
@@ -80,7 +80,7 @@ func NewErrors(o *ErrorOptions) (*Errors, error) {
 	return e, nil
 }
 
-// errorLevels tells whether levels can be some.
+// errorLevels reports whether levels are valid.
 func errorLevels(levels []float64) bool {
 	for i, l := range levels {
 		if !(l >= 0 && l <= 1) || i > 0 && l <= levels[i-1] {
@@ -90,10 +90,10 @@ func errorLevels(levels []float64) bool {
 	return true
 }
 
-// Needs says that the rows themselves are wanted.
+// Needs returns NeedRows.
 func (e *Errors) Needs() metrics.Need { return metrics.NeedRows }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (e *Errors) Empty() metrics.Accumulator { return &Errors{levels: e.levels} }
 
 // Len returns the number of rows seen.
@@ -126,7 +126,7 @@ func (e *Errors) AddBlock(b *metrics.Block) {
 	e.count.Add(b.Rows, b.Weights)
 }
 
-// addMeans adds finite errors of means.
+// addMeans adds errors of means, which are finite.
 func (e *Errors) addMeans(v, weights []float64) {
 	e.mean.Add(v, weights)
 	tally.AddUnits(&e.sum, v, weights)
@@ -158,7 +158,7 @@ func (e *Errors) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-// Reason says why a statistic is NaN; it is "" where it is not.
+// Reason returns the reason why a statistic is NaN, or "" if it is not.
 func (e *Errors) Reason(s ErrorStat) string {
 	switch {
 	case s >= errorStats:
@@ -177,8 +177,9 @@ func (e *Errors) Reason(s ErrorStat) string {
 
 const errErrorStat = "regress: no such statistic of errors"
 
-// Value returns a statistic, in the unit of what was observed; of all but Bias lower is better, and 0 is best. NaN without rows, for
-// quantiles as Reason says, and of Bias where the error of a row of samples is beyond float64; the others are +Inf then.
+// Value returns a statistic, in the unit of the observed values. For all but Bias, lower is better and 0 is best. It is NaN
+// without rows, and for quantiles as Reason says. If an error of a row of samples overflows float64, Bias is NaN and the
+// others are +Inf.
 func (e *Errors) Value(s ErrorStat) float64 {
 	switch {
 	case e.Reason(s) != "":
@@ -200,10 +201,10 @@ func (e *Errors) Value(s ErrorStat) float64 {
 	return v
 }
 
-// ofMedian tells whether a statistic is of medians that are no means.
+// ofMedian reports whether a statistic uses medians that differ from means.
 func (e *Errors) ofMedian(s ErrorStat) bool { return s == AEMedian && e.kind != metrics.Normals }
 
-// first returns the sum of what a statistic of means is the mean of.
+// first returns the sum for a statistic that is a mean of first powers.
 func (e *Errors) first(s ErrorStat) *exact.Sum {
 	if s == Bias {
 		return &e.sum
@@ -211,10 +212,10 @@ func (e *Errors) first(s ErrorStat) *exact.Sum {
 	return &e.size
 }
 
-// Interval is mean +- z*s/sqrt(n), for RMSE the roots of that of the mean of e^2, whose lower end is 0 at least. Of normal forecasts the
-// variance of the mean of e^2 is taken to be at least what they say it is, 2 sum sd^4 / N^2: rare large errors own it, and a set that has
-// none of them does not show it. There is none
-// for fewer than two rows, or where Value is NaN or +Inf.
+// Interval returns mean +- z*s/sqrt(n). For RMSE, it returns the square roots of the ends of the interval for the mean of
+// e^2, whose lower end is at least 0. For normal forecasts, the variance of the mean of e^2 is at least the one that the
+// forecasts state, 2 sum sd^4 / N^2: rare large errors dominate this variance, and a sample without them underestimates it.
+// There is no interval for fewer than two rows, or if Value is NaN or +Inf.
 func (e *Errors) Interval(s ErrorStat, level float64) metrics.Interval {
 	v := e.Value(s)
 	switch {
@@ -234,7 +235,7 @@ func (e *Errors) Interval(s ErrorStat, level float64) metrics.Interval {
 	return metrics.Normal(v, se, level)
 }
 
-// atLeast returns the larger of a variance and its floor; nil if the variance is.
+// atLeast returns the larger of a variance and its floor, or nil if the variance is nil.
 func atLeast(v, floor *big.Rat) *big.Rat {
 	if v != nil && floor != nil && v.Cmp(floor) < 0 {
 		return floor
@@ -276,7 +277,7 @@ func (e *Errors) AppendBinary(dst []byte) ([]byte, error) {
 	return errorsFormat.Append(dst, e.fields)
 }
 
-// UnmarshalBinary replaces e, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces e, including its options, with a state that AppendBinary wrote.
 func (e *Errors) UnmarshalBinary(data []byte) error {
 	return exact.Replace(errorsFormat, data, e, (*Errors).fields)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// errorsFile returns the contents of a file of a real set, which are not part of the repository.
+// errorsFile returns the contents of a file of a real set, which is not part of the repository.
 func errorsFile(t *testing.T, set, name string) []byte {
 	t.Helper()
 	dir := realSets(t)
@@ -27,7 +27,7 @@ func errorsFile(t *testing.T, set, name string) []byte {
 	return b
 }
 
-// errorsFloats returns the numbers of a .npy file of version 1 that holds float64.
+// errorsFloats returns the numbers of a .npy file of version 1 with float64 values.
 func errorsFloats(t *testing.T, b []byte) []float64 {
 	t.Helper()
 	head := 10 + int(binary.LittleEndian.Uint16(b[8:]))
@@ -41,14 +41,14 @@ func errorsFloats(t *testing.T, b []byte) []float64 {
 	return v
 }
 
-// TestErrorsRealSamples holds the figures of 5,170 forecasts of rain by 51 members each, made with NumPy beside the set.
+// TestErrorsRealSamples compares with figures computed by NumPy for 5,170 forecasts of rain with 51 members each.
 func TestErrorsRealSamples(t *testing.T) {
 	const set = "monsoon_precip_ens51"
 	p := &metrics.Predictions{Kind: metrics.Samples, Observed: errorsFloats(t, errorsFile(t, set, "obs.npy"))}
 	columns := errorsFloats(t, errorsFile(t, set, "members.npy"))
 	p.Rows, p.Classes = len(p.Observed), 51
 	p.F64 = make([]float64, len(columns))
-	for i, v := range columns { // the file is in Fortran's order
+	for i, v := range columns { // the file is in Fortran order
 		p.F64[i%p.Rows*51+i/p.Rows] = v
 	}
 	var meta struct {
@@ -69,8 +69,8 @@ func TestErrorsRealSamples(t *testing.T) {
 	}
 }
 
-// TestErrorsRealQuantiles holds the figures of the European COVID-19 Forecast Hub by model and target, made beside the set; those
-// that scoringutils publishes are the same in three digits.
+// TestErrorsRealQuantiles compares with figures that come with the set of the European COVID-19 Forecast Hub, by model and
+// target. They agree with those that scoringutils publishes in three digits.
 func TestErrorsRealQuantiles(t *testing.T) {
 	const set = "covid_eu_quantiles23"
 	rows, err := csv.NewReader(bytes.NewReader(errorsFile(t, set, "table.csv"))).ReadAll()

@@ -15,10 +15,10 @@ import (
 
 var errorStats = []regress.ErrorStat{regress.RMSE, regress.MAE, regress.Bias, regress.AEMedian}
 
-// errorLevels are the levels of errorsForecasts's quantiles.
+// errorLevels are the levels of the quantiles of errorsForecasts.
 var errorLevels = []float64{0.1, 0.3, 0.5, 0.9}
 
-// errorsForecasts returns n forecasts of a kind with numbers in units of 2^exponent, of k columns.
+// errorsForecasts returns n forecasts of a kind with k columns, with numbers in units of 2^exponent.
 func errorsForecasts(r *rand.Rand, kind metrics.Kind, n, k, exponent int) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: kind}
 	p.F64, p.Rows, p.Classes = make([]float64, n*k), n, k
@@ -69,19 +69,19 @@ func errorsStateOf(t *testing.T, a metrics.Accumulator) []byte {
 	return b
 }
 
-// errorsNear tells whether got is want to so much of it; NaN is only near to NaN.
+// errorsNear reports whether got equals want to within off. NaN is near only to NaN.
 func errorsNear(got, want, off float64) bool {
 	return got == want || math.Abs(got-want) <= off*math.Abs(want) || got != got && want != want
 }
 
-// errorsPanic returns what f panics with.
+// errorsPanic returns the value that f panics with.
 func errorsPanic(f func()) (text any) {
 	defer func() { text = recover() }()
 	f()
 	return nil
 }
 
-// rowErrors returns observed - mean and |observed - median| of each row by the definitions; NaN where there is none.
+// rowErrors returns observed - mean and |observed - median| of each row by the definitions, or NaN if there is none.
 func rowErrors(p *metrics.Predictions) (mean, median []float64) {
 	for i := range p.Rows {
 		row := slices.Clone(p.F64[i*p.Classes : (i+1)*p.Classes])
@@ -142,7 +142,7 @@ func TestErrors(t *testing.T) {
 		} {
 			m, se := moments(f)
 			if s == regress.RMSE && c.kind == metrics.Normals {
-				// At least what the forecasts say of it.
+				// At least the variance that the forecasts state.
 				f := 0.0
 				for i := range p.Rows {
 					f += 2 * math.Pow(p.F64[i*c.k+1], 4)
@@ -164,8 +164,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestErrorsState holds that a state depends on the rows alone: not on their order, that of their samples, threads, shards, or the
-// type that holds them.
+// TestErrorsState checks that a state depends only on the rows, not on their order, the order of their samples, threads,
+// shards, or their number type.
 func TestErrorsState(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, c := range []struct {
@@ -189,7 +189,7 @@ func TestErrorsState(t *testing.T) {
 			}
 			want := errorsStateOf(t, errorsOf(t, p, nil))
 			other := &narrow
-			if c.kind == metrics.Normals { // of which float32 has arithmetic of its own
+			if c.kind == metrics.Normals { // float32 has its own arithmetic for these
 				other = p
 			}
 			if !bytes.Equal(want, errorsStateOf(t, errorsOf(t, other, &metrics.Options{Threads: 5}))) {
@@ -235,7 +235,7 @@ func TestErrorsState(t *testing.T) {
 	}
 }
 
-// TestErrorsUnits: answers have the unit of the numbers, at any size.
+// TestErrorsUnits checks that values have the unit of the numbers, at any size.
 func TestErrorsUnits(t *testing.T) {
 	for kind, k := range map[metrics.Kind]int{metrics.Normals: 3, metrics.Samples: 4, metrics.Quantiles: 4} {
 		in := func(exponent int) *regress.Errors {
@@ -254,7 +254,7 @@ func TestErrorsUnits(t *testing.T) {
 			}
 		}
 	}
-	// In one set.
+	// Both in one set.
 	p := &metrics.Predictions{Kind: metrics.Normals}
 	p.F64, p.Rows, p.Classes = []float64{1e300, 1, -1e300, 1, 1e-300, 1, 1e-300, 1}, 4, 2
 	e := errorsOf(t, p, nil)
@@ -267,7 +267,7 @@ func TestErrorsUnits(t *testing.T) {
 	if v := e.Value(regress.Bias); v != -5e-301 {
 		t.Error("bias:", v)
 	}
-	se := math.Sqrt(4.0/3) / 2 * 0.5e300 // of 1, 1, 0 and 0 in units of 1e300
+	se := math.Sqrt(4.0/3) / 2 * 0.5e300 // for 1, 1, 0 and 0 in units of 1e300
 	if i := e.Interval(regress.MAE, 0.95); !errorsNear(i.High, 5e299+1.959963984540*se, 1e-14) {
 		t.Error("mae:", i)
 	}
@@ -276,7 +276,8 @@ func TestErrorsUnits(t *testing.T) {
 	}
 }
 
-// TestErrorsBeyond: means of samples whose sum is beyond float64 are as good as others, and an error that is itself is +Inf.
+// TestErrorsBeyond checks that means of samples are accurate even if their sum overflows float64, and that an error that
+// overflows is +Inf.
 func TestErrorsBeyond(t *testing.T) {
 	const most = 0x1p1023
 	p := &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{0, most / 2, 0}}
@@ -371,7 +372,7 @@ func TestErrorsFaults(t *testing.T) {
 	}
 }
 
-// FuzzErrorsUnmarshal holds that whatever is read is written again as the same bytes, and that every answer can be asked.
+// FuzzErrorsUnmarshal checks that a state that is read is written as the same bytes, and gives values.
 func FuzzErrorsUnmarshal(f *testing.F) {
 	r := rand.New(rand.NewPCG(6, 6))
 	for kind, k := range map[metrics.Kind]int{metrics.Normals: 3, metrics.Samples: 4, metrics.Quantiles: 4} {
@@ -395,7 +396,7 @@ func FuzzErrorsUnmarshal(f *testing.F) {
 				f.Fatal(err)
 			}
 			f.Add(payload)
-			f.Add(append([]byte{payload[0], 0}, payload[2:]...)) // rows of no kind
+			f.Add(append([]byte{payload[0], 0}, payload[2:]...)) // rows without a kind
 		}
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Eight normal forecasts of standard deviation 1 around 0: too narrow for what came.
+// narrowForecasts returns eight normal forecasts with mean 0 and standard deviation 1, too narrow for the observed values.
 func narrowForecasts() *metrics.Predictions {
 	p := &metrics.Predictions{Kind: metrics.Normals}
 	for _, y := range []float64{-2.5, -1.9, -1.4, -0.3, 0.2, 1.6, 2.1, 2.8} {
@@ -48,7 +48,7 @@ func ExampleCalibration() {
 	// root mean square 0.0791, by chance 0.1250
 }
 
-// Quantiles have the levels that they were made for.
+// Quantiles use their own levels.
 func ExampleCalibration_quantiles() {
 	p := &metrics.Predictions{Kind: metrics.Quantiles, Observed: []float64{11, 9, 30, 3}}
 	p.F64 = []float64{
@@ -70,7 +70,7 @@ func ExampleCalibration_quantiles() {
 	// within the central 80%: 75%
 }
 
-// Forecasts of any form, and not all of the same.
+// Forecasts of any form, which may differ between rows.
 func ExampleFrequency() {
 	observed := []float64{0.2, 1.7, 3.5, -0.9, 6}
 	dists := []regress.Distribution{
@@ -107,7 +107,7 @@ func ExampleEmpiricalFrequency() {
 	// 0.27 of 5 rows
 }
 
-// The levels that a curve has where no others are asked for, and weights that leave the tails out.
+// Levels are the default levels of a curve. Weights can leave the tails out.
 func ExampleLevels() {
 	p := regress.Levels(regress.DefaultCalibrationBins)
 	fmt.Println(len(p), p[:4])

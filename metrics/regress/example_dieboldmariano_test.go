@@ -7,7 +7,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// The losses of two forecasts of the same ten days, in their order. They look two days ahead, so that those of neighbouring
+// The losses of two forecasts of the same ten days, in order. Forecasts look two days ahead, so the losses of neighboring
 // days depend on each other.
 func ExampleDieboldMariano() {
 	a := []float64{1.2, 0.8, 2.1, 1.9, 0.7, 1.4, 2.2, 1.8, 1.1, 1.6}

@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Normal forecasts: the mean, the standard deviation and what was observed in each row.
+// Normal forecasts: the mean, the standard deviation and the observed value of each row.
 func ExampleErrors() {
 	p := &metrics.Predictions{Kind: metrics.Normals}
 	p.F64 = []float64{
@@ -32,7 +32,7 @@ func ExampleErrors() {
 	// bias  0.000, 95% interval from -3.099 to 3.099
 }
 
-// Quantiles have a median, if 0.5 is one of their levels, but no mean.
+// Quantiles have a median if 0.5 is one of their levels, but no mean.
 func ExampleErrorOptions() {
 	p := &metrics.Predictions{Kind: metrics.Quantiles, Observed: []float64{21, 18}}
 	p.F64 = []float64{

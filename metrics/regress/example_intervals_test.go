@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Normal forecasts whose standard deviations are too small: the interval of 0.5 should hold half of what is observed, that of 0.9 nine
-// tenths.
+// Normal forecasts whose standard deviations are too small. The interval of 0.5 should contain half of the observed values,
+// and that of 0.9 nine tenths.
 func ExampleIntervals() {
 	p := &metrics.Predictions{
 		Kind: metrics.Normals,
@@ -74,7 +74,7 @@ func ExampleIntervals_Table() {
 	// 0.9 0.67 [0.21, 0.94] 6.67 20.00 0.00 0.33
 }
 
-// States of parts of the rows add up to that of all of them.
+// States of parts of the rows merge into the state of all rows.
 func ExampleIntervals_Merge() {
 	state := func(x []float64) []byte {
 		s := metrics.Must(regress.NewIntervals(nil))

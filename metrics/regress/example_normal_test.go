@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Whether the spread that forecasts state is the one that they have, from columns in memory.
+// Check whether the spread of forecasts is right, from columns in memory.
 func ExampleNormalsOf() {
 	observed := []float64{23, 17, 21, 24, 19}
 	mean, sd := []float64{20, 18, 25, 22, 19}, []float64{2, 1, 3, 2, 1}
@@ -32,7 +32,7 @@ func ExampleNormalsOf() {
 	// sigma_scale 1.098 in [0.672, 1.400]
 }
 
-// Only what is asked for is kept, which is quicker.
+// Only the requested statistics are kept, which is faster.
 func ExampleNormalOptions() {
 	n := metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL, regress.CRPS, regress.SigmaScaleAsCoded}}))
 	if n.Reason(regress.NLL) != "" {

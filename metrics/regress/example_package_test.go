@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Scores and calibration of forecasts that are means and standard deviations.
+// Scores and calibration of forecasts that state means and standard deviations.
 func Example() {
 	observed := []float64{1.2, 0.4, 2.9, 3.1, 5.5}
 	mean, sd := []float64{1, 1, 2, 3, 4}, []float64{0.5, 0.5, 1, 1, 1}

@@ -8,7 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Three forecasts by five quantiles each. What was observed was above what the last one held for likely.
+// Three forecasts with five quantiles each. The last observed value is far above the range that its forecast considers
+// likely.
 func ExampleQuantiles() {
 	p := &metrics.Predictions{
 		Kind:     metrics.Quantiles,
@@ -42,7 +43,7 @@ func ExampleQuantiles() {
 	// 0.95: 7.100
 }
 
-// Each mean has an interval, which of so few rows is wide.
+// Each mean has an interval, which is wide for so few rows.
 func ExampleQuantiles_WISInterval() {
 	p := &metrics.Predictions{ // observed - mean, standard deviation
 		Kind:   metrics.Normals,
@@ -72,7 +73,7 @@ func ExampleQuantiles_WISInterval() {
 	// pinball at 0.9  0.463 [0.073, 0.854]
 }
 
-// Samples have quantiles too. Without a pair for each there is no weighted interval score.
+// Samples have quantiles too. Unless levels form pairs, there is no weighted interval score.
 func ExampleQuantiles_WISReason() {
 	p := &metrics.Predictions{
 		Kind:     metrics.Samples,
@@ -96,7 +97,7 @@ func ExampleQuantiles_WISReason() {
 	// 0.125 NaN "the weighted interval score takes pairs of quantiles, and there is one of level 0.75 but none of 0.25"
 }
 
-// States of parts of the rows add up to that of all of them.
+// States of parts of the rows merge into the state of all rows.
 func ExampleQuantiles_Merge() {
 	var all regress.Quantiles
 	for i, x := range [][]float64{{0.1, 1, -2, 1}, {0.5, 1, 0.2, 2}} { // observed - mean, standard deviation

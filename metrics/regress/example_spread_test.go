@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Twelve forecasts, each an error and the standard deviation that was stated. Where a large one was stated, errors are as
-// large as it says; where a small one was, they are twice that.
+// Twelve forecasts, each with an error and the stated standard deviation. For large standard deviations, errors have the
+// stated size; for small ones, they are twice as large.
 func ExampleSpread() {
 	var rows []float64
 	for _, sd := range []float64{0.5, 0.5, 1, 1, 4, 4} {
@@ -40,7 +40,7 @@ func ExampleSpread() {
 	// 15 bins unless asked otherwise, 262144 standard deviations apart
 }
 
-// States of shards are merged as those of any accumulator.
+// States of shards merge like those of any accumulator.
 func ExampleSpread_Merge() {
 	shard := func(rows ...float64) *regress.Spread {
 		s := regress.NewSpread()

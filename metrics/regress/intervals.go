@@ -11,48 +11,49 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// IntervalOptions are options of an Intervals.
+// IntervalOptions are options of Intervals.
 type IntervalOptions struct {
-	// Levels of the central intervals, rising, each between 0 and 1 and farther than 2e-9 from either and from the next.
-	// None: 0.5 and 0.9.
+	// Levels are the levels of the central intervals, rising. Each is more than 2e-9 away from 0, from 1 and from the next.
+	// None means 0.5 and 0.9.
 	Levels []float64
-	// Quantiles are the levels of the quantiles that rows of metrics.Quantiles have, rising in the same way. Other kinds have none.
+	// Quantiles are the levels of metrics.Quantiles, one per quantile, with the same rules. Leave it empty for other kinds.
 	Quantiles []float64
-	// Law is that of Normals; the zero value is the normal one.
+	// Law is the distribution of Normals; the zero value is the normal one.
 	Law Law
 }
 
-// Intervals accumulates how good forecasts' central intervals are: the one of level L, 0.9 say, goes from the quantile of level
-// (1-L)/2 to that of level (1+L)/2, its ends included. It should hold what is observed L of the time, and be narrow. It is a
-// metrics.Accumulator for three kinds of predictions, and panics if it is fed another kind:
+// Intervals accumulates the coverage, width and score of central intervals. The interval of level L, for example 0.9, goes
+// from the quantile of level (1-L)/2 to that of level (1+L)/2, ends included. It should contain the observed value in a
+// share L of the rows, and be narrow. It is a metrics.Accumulator for three kinds of predictions, and panics for others:
 //
-//	metrics.Quantiles  the two quantiles have to be among the given ones, to 1e-9; a level whose are not has no values, and Reason
-//	                   says so. It panics unless a row has as many as IntervalOptions.Quantiles
-//	metrics.Normals    mean -+ z*sd, z the quantile of level (1+L)/2 of IntervalOptions.Law; y is within if |y - mean|/sd <= z
-//	metrics.Samples    the samples' own quantiles, as Quantiles has them. Of m samples drawn from the distribution that y has, they
-//	                   hold y in L*(m-1)/(m+1) of the rows, not in L
+//	metrics.Quantiles  both quantiles must be among the given ones, to 1e-9. Otherwise the level has no values, and Reason says so.
+//	                   Panics unless a row has as many quantiles as IntervalOptions.Quantiles.
+//	metrics.Normals    mean -+ z*sd, with z the quantile of level (1+L)/2 of IntervalOptions.Law; y is within if |y - mean|/sd <= z
+//	metrics.Samples    quantiles of the samples, as in Quantiles. For m samples from the same distribution as y, the expected
+//	                   coverage is L*(m-1)/(m+1), not L.
 //
-// Sums are exact whatever the unit. Values so large that a row's width or score is beyond float64 make the mean +Inf.
+// Sums are exact in any unit. If a row's width or score overflows float64, the mean is +Inf.
 type Intervals struct {
 	opt    IntervalOptions
 	shape  quantileShape
 	levels []intervalSums
 
-	rows           quantileRows // of the lower end and the upper of each level
-	given          []bool       // whether rows of Quantiles have both
-	z              []float64    // half the widths of the intervals of the law
-	widths, scores []float64    // of a batch
+	rows           quantileRows // the lower and upper end of each level
+	given          []bool       // whether rows of Quantiles have both ends
+	z              []float64    // half widths of the law's intervals
+	widths, scores []float64    // for a batch
 }
 
-// intervalSums are those of the intervals of one level.
+// intervalSums are the sums for one level.
 type intervalSums struct {
-	below, above tally.Weight // rows observed below and above
+	below, above tally.Weight // rows observed below and above the interval
 	width, score quantileMean
 }
 
 var _ metrics.Accumulator = (*Intervals)(nil)
 
-// NewIntervals returns an empty accumulator; o may be nil. Levels of either kind that do not rise between 0 and 1 are an error.
+// NewIntervals returns an empty accumulator; o may be nil. It returns an error if levels or quantiles do not rise between 0
+// and 1.
 func NewIntervals(o *IntervalOptions) (*Intervals, error) {
 	s := &Intervals{}
 	if o != nil {
@@ -76,10 +77,10 @@ func NewIntervals(o *IntervalOptions) (*Intervals, error) {
 	return s, nil
 }
 
-// Needs says that the rows are wanted.
+// Needs returns NeedRows.
 func (s *Intervals) Needs() metrics.Need { return metrics.NeedRows }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (s *Intervals) Empty() metrics.Accumulator { return metrics.Must(NewIntervals(&s.opt)) }
 
 // Len returns the number of rows seen.
@@ -104,7 +105,7 @@ func (s *Intervals) AddBlock(b *metrics.Block) {
 	})
 }
 
-// addEnds adds rows whose level k has its lower end at x[i*stride] and its upper after it.
+// addEnds adds rows for level k. The lower end of row i is at x[i*stride], the upper one after it.
 func (s *Intervals) addEnds(k int, x []float64, stride int, y, w []float64) {
 	sums, dear := &s.levels[k], 2/(1-s.opt.Levels[k])
 	for i, at := range y {
@@ -152,7 +153,7 @@ func (s *Intervals) addNormals(b *metrics.Block) {
 	}
 }
 
-// intervalWeight returns the weight of row i, if there are any.
+// intervalWeight returns the weight of row i, or nil without weights.
 func intervalWeight(w []float64, i int) []float64 {
 	if w == nil {
 		return nil
@@ -187,10 +188,10 @@ func (s *Intervals) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-// has tells whether the rows that were seen have the interval of level k.
+// has reports whether the rows have the interval of level k.
 func (s *Intervals) has(k int) bool { return s.shape.kind != metrics.Quantiles || s.given[k] }
 
-// find returns the number of a level, and panics if there is none.
+// find returns the index of a level, and panics if there is none.
 func (s *Intervals) find(level float64) int {
 	k := findLevel(s.opt.Levels, level)
 	if k < 0 {
@@ -199,8 +200,9 @@ func (s *Intervals) find(level float64) int {
 	return k
 }
 
-// Reason says why the values of a level are NaN: there are no rows, or these are quantiles of which the level's two are not among
-// the given ones. It is "" where they are not. Like all that take a level it panics if that is not in the options, to 1e-9.
+// Reason returns the reason why the values of a level are NaN, or "" if they are not: there are no rows, or the level's two
+// quantiles are not among the given ones. Like all methods that take a level, it panics if the level is not in the options,
+// to 1e-9.
 func (s *Intervals) Reason(level float64) string {
 	k := s.find(level)
 	switch {
@@ -213,7 +215,7 @@ func (s *Intervals) Reason(level float64) string {
 	return ""
 }
 
-// share returns what share of the rows w has.
+// share returns w as a share of all rows.
 func (s *Intervals) share(k int, w *tally.Weight) float64 {
 	if !s.has(k) {
 		return math.NaN()
@@ -222,8 +224,8 @@ func (s *Intervals) share(k int, w *tally.Weight) float64 {
 	return exact.Ratio(&part, &all)
 }
 
-// Coverage returns the share of the rows that were observed within the interval of a level; the level itself is best. NaN without
-// rows, and where Reason says so, as are the values below.
+// Coverage returns the share of the rows whose observed value is within the interval of a level. The level itself is best.
+// Like the values below, it is NaN without rows, and if there is a Reason.
 func (s *Intervals) Coverage(level float64) float64 {
 	k := s.find(level)
 	if !s.has(k) {
@@ -238,7 +240,7 @@ func (s *Intervals) Coverage(level float64) float64 {
 	return exact.Ratio(&in, &all)
 }
 
-// CoverageInterval is Wilson's, with the effective number of rows where they have weights.
+// CoverageInterval returns Wilson's interval. With weights, it uses the effective number of rows.
 func (s *Intervals) CoverageInterval(level, confidence float64) metrics.Interval {
 	f := s.Coverage(level)
 	if f != f {
@@ -247,13 +249,13 @@ func (s *Intervals) CoverageInterval(level, confidence float64) metrics.Interval
 	return metrics.Wilson(f, s.shape.count.Effective(s.shape.weighted), confidence)
 }
 
-// Below returns the share of the rows that were observed below the interval of a level; (1 - level)/2 is best.
+// Below returns the share of the rows whose observed value is below the interval of a level; (1 - level)/2 is best.
 func (s *Intervals) Below(level float64) float64 {
 	k := s.find(level)
 	return s.share(k, &s.levels[k].below)
 }
 
-// Above returns the share of the rows that were observed above it; (1 - level)/2 is best.
+// Above returns the share of the rows whose observed value is above the interval of a level; (1 - level)/2 is best.
 func (s *Intervals) Above(level float64) float64 {
 	k := s.find(level)
 	return s.share(k, &s.levels[k].above)
@@ -265,18 +267,17 @@ func (s *Intervals) Width(level float64) float64 {
 	return s.mean(k, &s.levels[k].width)
 }
 
-// WidthInterval is mean +- z*s/sqrt(n); there is none of fewer than two rows, or of an infinite mean.
+// WidthInterval returns mean +- z*s/sqrt(n). There is no interval for fewer than two rows, or if the mean is infinite.
 func (s *Intervals) WidthInterval(level, confidence float64) metrics.Interval {
 	k := s.find(level)
 	return s.meanInterval(k, &s.levels[k].width, confidence)
 }
 
-// Score returns the mean interval score of a level, also called Winkler's: with a = 1 - level, the width and 2/a times how far
-// outside the observation is,
+// Score returns the mean interval score (Winkler score) of a level, in the unit of the observed values. Lower is better, and
+// 0 is best. It is proper: stating the quantiles that one believes in minimizes its expectation. For the interval [l,u],
+// with a = 1 - level, the score of a row is
 //
 //	IS_a = (u - l) + (2/a)*(l - y) if y < l, + (2/a)*(y - u) if y > u
-//
-// in the unit of what was observed. Lower is better, and 0 is best; stating the quantiles that one believes in makes it least.
 //
 // Source: Winkler 1972; Gneiting and Raftery 2007.
 func (s *Intervals) Score(level float64) float64 {
@@ -284,7 +285,7 @@ func (s *Intervals) Score(level float64) float64 {
 	return s.mean(k, &s.levels[k].score)
 }
 
-// ScoreInterval is as WidthInterval.
+// ScoreInterval returns the interval of Score, under the same conditions as WidthInterval.
 func (s *Intervals) ScoreInterval(level, confidence float64) metrics.Interval {
 	k := s.find(level)
 	return s.meanInterval(k, &s.levels[k].score, confidence)
@@ -304,17 +305,17 @@ func (s *Intervals) meanInterval(k int, m *quantileMean, confidence float64) met
 	return m.interval(&s.shape, confidence)
 }
 
-// CentralInterval is what an Intervals knows of one level.
+// CentralInterval has the values of Intervals for one level.
 type CentralInterval struct {
 	Level        float64
 	Coverage     float64
 	Low, High    float64 // ends of CoverageInterval
 	Width, Score float64
 	Below, Above float64
-	Reason       string // why they are NaN
+	Reason       string // why values are NaN
 }
 
-// Table returns all levels, in rising order, with the coverage's interval of the given confidence.
+// Table returns all levels, in rising order, with intervals of the coverage at the given confidence.
 func (s *Intervals) Table(confidence float64) []CentralInterval {
 	t := make([]CentralInterval, len(s.levels))
 	for k, l := range s.opt.Levels {
@@ -355,7 +356,7 @@ func (s *Intervals) AppendBinary(dst []byte) ([]byte, error) {
 	return intervalsFormat.Append(dst, s.fields)
 }
 
-// UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces s, including its options, with a state that AppendBinary wrote.
 func (s *Intervals) UnmarshalBinary(data []byte) error {
 	return exact.Replace(intervalsFormat, data, s, (*Intervals).fields)
 }

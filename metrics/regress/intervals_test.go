@@ -87,7 +87,7 @@ func TestIntervalsDefinition(t *testing.T) {
 	}
 }
 
-// TestIntervalsReason: quantiles have no interval whose ends are not among them, and no rows have none.
+// TestIntervalsReason checks the reasons: without rows, and for quantiles that do not include both ends of an interval.
 func TestIntervalsReason(t *testing.T) {
 	levels := []float64{0.05 + 5e-10, 0.25, 0.5, 0.75 - 5e-9, 0.95}
 	s := metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5, 0.8, 0.9}, Quantiles: levels}))
@@ -117,7 +117,7 @@ func TestIntervalsReason(t *testing.T) {
 	if s.Reason(0.9) != "" || !(s.Coverage(0.9) > 0) || s.Table(0.9)[1].Reason != s.Reason(0.8) {
 		t.Error(s.Table(0.9))
 	}
-	// Other kinds have all levels, whatever is said of quantiles.
+	// Other kinds have all levels, with any option Quantiles.
 	o := s.Empty().(*regress.Intervals)
 	quantilePass(t, quantileRows(rand.New(rand.NewPCG(11, 3)), metrics.Normals, 20, nil), nil, o)
 	if o.Reason(0.8) != "" || !(o.Width(0.8) > 0) {
@@ -125,7 +125,7 @@ func TestIntervalsReason(t *testing.T) {
 	}
 }
 
-// TestIntervalsEnds: an interval has its ends.
+// TestIntervalsEnds checks that an interval includes its ends.
 func TestIntervalsEnds(t *testing.T) {
 	z := kernel.NormQuantile64(0.75)
 	up := func(v float64) float64 { return math.Nextafter(v, 9) }
@@ -137,7 +137,7 @@ func TestIntervalsEnds(t *testing.T) {
 		{&metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: []float64{z, 1, -z, 1, up(z), 1, -up(z), 1, -2, 1}, Rows: 5, Classes: 2}}, 0.4, 0.4, 0.2},
 		{&metrics.Predictions{Kind: metrics.Quantiles, Observed: []float64{1, 2, up(2), up(1)},
 			Scores: metrics.Scores{F64: []float64{1, 2, 1, 2, 1, 2, 1, 2}, Rows: 4, Classes: 2}}, 0.75, 0, 0.25},
-		// Of five samples the second and the fourth, which rounding does not move.
+		// With five samples, the ends are the second and the fourth, unmoved by rounding.
 		{&metrics.Predictions{Kind: metrics.Samples, Observed: []float64{3, 7, 2.9, 7.1, 7.1},
 			Scores: metrics.Scores{F64: slices.Repeat([]float64{9, 7, 1, 3, 4}, 5), Rows: 5, Classes: 5}}, 0.4, 0.2, 0.4},
 	} {
@@ -147,8 +147,8 @@ func TestIntervalsEnds(t *testing.T) {
 			t.Errorf("%s: %+v", c.p.Kind, s.Table(0.95))
 		}
 	}
-	// Of 101 samples the ends of the interval of 0.82 are the tenth from below and from above, of whose places rounding makes
-	// 9.000000000000002 and 90.99999999999999.
+	// With 101 samples, the ends of the interval of 0.82 are the tenth from below and from above. Rounding turns their
+	// places into 9.000000000000002 and 90.99999999999999.
 	row := make([]float64, 101)
 	for j := range row {
 		row[j] = float64(j)
@@ -161,7 +161,8 @@ func TestIntervalsEnds(t *testing.T) {
 	}
 }
 
-// TestIntervalsHold: forecasts that are right hold as much as they say, samples of them less by the share that is documented.
+// TestIntervalsHold checks that calibrated forecasts have the stated coverage, and samples the smaller one that is
+// documented.
 func TestIntervalsHold(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 4))
 	const n = 40000
@@ -196,7 +197,7 @@ func TestIntervalsHold(t *testing.T) {
 	}
 }
 
-// TestIntervalsMakeWIS: the weighted interval score is what its definition makes of the scores of intervals.
+// TestIntervalsMakeWIS checks that the weighted interval score equals the weighted sum of interval scores.
 func TestIntervalsMakeWIS(t *testing.T) {
 	for _, kind := range quantileKinds {
 		p := quantileRows(rand.New(rand.NewPCG(11, 5)), kind, 400, quantileHub)

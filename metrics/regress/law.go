@@ -13,12 +13,12 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
-// Law is the form of the distributions that forecasts of means and standard deviations state. The zero value is the normal one. Its
-// methods are of the law with the mean 0 and the standard deviation 1, or of an error e and a standard deviation sd; they have the same
-// bits on every CPU. Laws are compared by ==.
+// Law is the type of distribution that forecasts of means and standard deviations state. The zero value is the normal one.
+// Methods use the law with mean 0 and standard deviation 1, or take an error e and a standard deviation sd. They give the
+// same bits on every CPU. Laws are compared by ==.
 type Law struct {
 	family family
-	df     float64 // of Student's t; 0 of others
+	df     float64 // for Student's t; 0 for others
 }
 
 type family uint8
@@ -33,15 +33,15 @@ const (
 
 var familyNames = [families]string{"normal", "laplace", "logistic", "t"}
 
-// The laws that have no parameter.
+// The laws without parameters.
 var (
 	NormalLaw   = Law{}
 	LaplaceLaw  = Law{family: laplaceFamily}
 	LogisticLaw = Law{family: logisticFamily}
 )
 
-// StudentLaw returns Student's t with df degrees of freedom, stretched to the standard deviation 1. It panics unless 2 < df <= 1000: with
-// 2 and fewer there is no standard deviation, and with more it is the normal one to three digits.
+// StudentLaw returns Student's t with df degrees of freedom, scaled to standard deviation 1. It panics unless 2 < df <=
+// 1000. With 2 or fewer there is no standard deviation; with more than 1000 it equals the normal law to three digits.
 func StudentLaw(df float64) Law {
 	if !soundDF(df) {
 		panic("regress: Student's t has a standard deviation above 2 degrees of freedom, and there are 1,000 at most")
@@ -94,7 +94,7 @@ func (l *Law) fields(f *exact.Fields) {
 	}
 }
 
-// alikeLaws is an error that says in what laws states differ, if they do.
+// alikeLaws returns an error if the laws of two states differ.
 func alikeLaws(a, b Law, format exact.Format) error {
 	if a != b {
 		return state.Mismatch(format, "of %v and of %v distributions", a, b)
@@ -102,7 +102,7 @@ func alikeLaws(a, b Law, format exact.Format) error {
 	return nil
 }
 
-// String returns what ParseLaw reads.
+// String returns the name that ParseLaw reads.
 func (l Law) String() string {
 	if l.family == studentFamily {
 		return "t(df=" + strconv.FormatFloat(l.df, 'g', -1, 64) + ")"
@@ -110,7 +110,7 @@ func (l Law) String() string {
 	return familyNames[l.family]
 }
 
-// Name returns what people call it: "Laplace", "Student's t (df = 5)".
+// Name returns the name for display: "Laplace", "Student's t (df = 5)".
 func (l Law) Name() string {
 	if l.family == studentFamily {
 		return "Student's t (df = " + strconv.FormatFloat(l.df, 'g', -1, 64) + ")"
@@ -118,8 +118,8 @@ func (l Law) Name() string {
 	return [...]string{"normal", "Laplace", "logistic"}[l.family]
 }
 
-// ScaleSD returns the standard deviation of the law with the scale parameter 1: sqrt(2) for Laplace, pi/sqrt(3) for the logistic
-// distribution, sqrt(df/(df-2)) for Student's t, 1 for the normal one.
+// ScaleSD returns the standard deviation of the law with scale parameter 1: sqrt(2) for Laplace, pi/sqrt(3) for logistic,
+// sqrt(df/(df-2)) for Student's t, 1 for normal.
 func (l Law) ScaleSD() float64 {
 	switch l.family {
 	case laplaceFamily:
@@ -132,8 +132,8 @@ func (l Law) ScaleSD() float64 {
 	return 1
 }
 
-// Quantile returns the quantile of p of the law with the standard deviation 1: -Inf at 0, +Inf at 1, symmetric about 1/2, NaN outside
-// [0,1].
+// Quantile returns the quantile at p of the law with standard deviation 1: -Inf at 0, +Inf at 1, symmetric about 1/2, and
+// NaN outside [0,1].
 func (l Law) Quantile(p float64) float64 {
 	switch {
 	case l.family == normalFamily:
@@ -152,7 +152,7 @@ func (l Law) Quantile(p float64) float64 {
 	return -tails.StudentQuantile(2*p, l.df) / l.ScaleSD()
 }
 
-// CDF returns the probability of what is at or below z in the law with the standard deviation 1. Near 0 it keeps its digits.
+// CDF returns the probability of values at or below z in the law with standard deviation 1. It stays accurate near 0.
 func (l Law) CDF(z float64) float64 {
 	if l.family == normalFamily {
 		return kernel.NormCDF64(z)
@@ -167,9 +167,9 @@ func (l Law) CDF(z float64) float64 {
 	return tail
 }
 
-// tail returns the probability above z >= 0.
+// tail returns the probability of values above z, for z >= 0.
 func (l Law) tail(z float64) float64 {
-	t := float64(z * l.ScaleSD()) // in units of the scale
+	t := float64(z * l.ScaleSD()) // in units of the scale parameter
 	switch l.family {
 	case laplaceFamily:
 		return kernel.Exp64(-t) / 2
@@ -180,7 +180,7 @@ func (l Law) tail(z float64) float64 {
 	return tails.Student(t, l.df) / 2
 }
 
-// NLL returns the negative logarithm of the density of an error e where the standard deviation is sd, in nats; for sd > 0 and finite e.
+// NLL returns the negative log density of an error e with standard deviation sd, in nats. It requires sd > 0 and finite e.
 func (l Law) NLL(e, sd float64) float64 {
 	s := sd / l.ScaleSD()
 	t := math.Abs(e) / s
@@ -195,8 +195,8 @@ func (l Law) NLL(e, sd float64) float64 {
 	return NormalNLL(e, 0, sd)
 }
 
-// CRPS returns the continuous ranked probability score of an error e where the standard deviation is sd, in the closed forms of package
-// score; for sd > 0 and finite e.
+// CRPS returns the continuous ranked probability score of an error e with standard deviation sd, by the closed forms of
+// package score. It requires sd > 0 and finite e.
 func (l Law) CRPS(e, sd float64) float64 {
 	s, d := sd/l.ScaleSD(), math.Abs(e)
 	t := d / s
@@ -206,13 +206,13 @@ func (l Law) CRPS(e, sd float64) float64 {
 	case logisticFamily:
 		return d - float64(s*(1-float64(2*kernel.Log1p64(kernel.Exp64(-t)))))
 	case studentFamily:
-		if t > 1e150 { // what follows is less than the last place of d, and t^2 might overflow
+		if t > 1e150 { // the rest is less than the last digit of d, and t^2 might overflow
 			return d
 		}
 		return d + float64(s*student.Deficit(t, l.df))
 	}
 	const invRootPi, invRootTwoPi = 0.56418958354775628695, 0.39894228040143267794
-	excess := 0.0 // E max(0, Z - t), nothing beyond where its terms cancel
+	excess := 0.0 // E max(0, Z - t); 0 once its terms cancel
 	if t < 38 {
 		excess = max(0, float64(invRootTwoPi*kernel.Exp64(-float64(t*t/2)))-float64(t*kernel.NormCDF64(-t)))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// TestLaws compares distribution functions, quantiles, densities and scores with scipy's and scoringrules'.
+// TestLaws compares distribution functions, quantiles, densities and scores with those of scipy and scoringrules.
 func TestLaws(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/oracle/laws.json")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestLaws(t *testing.T) {
 			t.Helper()
 			tol := 2e-13
 			if what == "CRPS" {
-				tol = 2e-12 // scoringrules has digits of its own
+				tol = 2e-12 // scoringrules is less accurate here
 			}
 			if !(math.Abs(got-want) <= tol*max(math.Abs(want), 0x1p-1000)) {
 				t.Errorf("%s: %s of %v is %.17g, want %.17g", c.Law, what, x, got, want)
@@ -59,7 +59,8 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// TestLawsHold: quantiles are the inverse, symmetric to the bit; ends; and the standard deviation is 1.
+// TestLawsHold checks that quantiles are the inverse of the CDF and symmetric to the bit, the values at the ends, and that
+// the standard deviation is 1.
 func TestLawsHold(t *testing.T) {
 	for _, l := range []regress.Law{{}, regress.LaplaceLaw, regress.LogisticLaw, regress.StudentLaw(2.1), regress.StudentLaw(5), regress.StudentLaw(1000)} {
 		last := math.Inf(-1)
@@ -93,8 +94,8 @@ func TestLawsHold(t *testing.T) {
 	}
 }
 
-// TestLawsInAccumulators: all that is answered of forecasts of means and standard deviations is of their law, by its definition; states
-// merge, and those of another law do not.
+// TestLawsInAccumulators checks that all accumulators of means and standard deviations follow the definition for their law,
+// that their states merge, and that states of another law do not.
 func TestLawsInAccumulators(t *testing.T) {
 	r := check.Rand(6)
 	const rows = 150

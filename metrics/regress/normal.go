@@ -13,37 +13,40 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// NormalStat is one of the statistics of Normal. With e = observed - mean of a row and its standard deviation sd:
+// NormalStat is a statistic of Normal. Below, e = observed - mean for a row, and sd is its standard deviation.
 type NormalStat uint8
 
 const (
-	// NLL is the mean negative log-likelihood in nats, the mean of ln sd + (e/sd)^2/2 + ln(2*pi)/2; lower is better. It depends on
-	// the unit of what was observed: of another one it differs by the logarithm of their ratio.
+	// NLL is the mean negative log-likelihood in nats, the mean of ln sd + (e/sd)^2/2 + ln(2*pi)/2. Lower is better.
+	// Changing the unit of the observed values shifts it by the logarithm of the ratio of the units.
 	NLL NormalStat = iota
-	// CRPS is the mean continuous ranked probability score, of sd * (z*(2*Phi(z) - 1) + 2*phi(z) - 1/sqrt(pi)) with z = e/sd; lower
-	// is better, 0 is best, and its unit is that of what was observed.
+	// CRPS is the mean continuous ranked probability score, the mean of sd * (z*(2*Phi(z) - 1) + 2*phi(z) - 1/sqrt(pi)) with
+	// z = e/sd, in the unit of the observed values. Lower is better, and 0 is best.
 	CRPS
-	// Sharpness is the mean variance, of sd^2, as in LaplaceRedux: how narrow the forecasts are, whether or not they are right.
+	// Sharpness is the mean variance, the mean of sd^2, as in LaplaceRedux. It tells how narrow the forecasts are, right or
+	// wrong.
 	Sharpness
-	// SharpnessRoot is the root of Sharpness, which uncertainty-toolbox calls sharpness, and RMV below.
+	// SharpnessRoot is the square root of Sharpness. It is the sharpness of uncertainty-toolbox, and RMV below.
 	SharpnessRoot
-	// ZMS is the mean of (e/sd)^2: 1 where the spread is right on average, above it the forecasts are overconfident (Pernot 2024).
+	// ZMS is the mean of (e/sd)^2. It is 1 if the spread is right on average, and above 1 if forecasts are overconfident
+	// (Pernot 2024).
 	ZMS
-	// RCE is the relative calibration error, (RMV - RMSE)/RMV with RMV the root of the mean of sd^2 and RMSE that of e^2: 0 where
-	// the spread is right on average, below it the forecasts are overconfident (Pernot 2024).
+	// RCE is the relative calibration error (RMV - RMSE)/RMV, with RMV the square root of the mean of sd^2, and RMSE that of
+	// e^2. It is 0 if the spread is right on average, and below 0 if forecasts are overconfident (Pernot 2024).
 	RCE
-	// SigmaScale is the root of ZMS, the factor of all standard deviations that makes the likelihood greatest: sigma scaling. 1 is best,
-	// above it the forecasts are overconfident (Laves, Ihler, Fast, Kahrs and Ortmaier 2020).
+	// SigmaScale is the square root of ZMS: the factor for all standard deviations that maximizes the likelihood (sigma
+	// scaling). 1 is best; above 1, forecasts are overconfident (Laves, Ihler, Fast, Kahrs and Ortmaier 2020).
 	SigmaScale
-	// SigmaScaleAsCoded is the root of the mean of |e|/sd^2, which LaplaceRedux's code has in place of SigmaScale: its unit is that
-	// of 1/sqrt(sd).
+	// SigmaScaleAsCoded is the square root of the mean of |e|/sd^2, which LaplaceRedux's code computes instead of
+	// SigmaScale. Its unit is that of 1/sqrt(sd).
 	SigmaScaleAsCoded
 	normalStats
 )
 
 var normalNames = [normalStats]string{"nll", "crps", "sharpness", "sharpness_root", "zms", "rce", "sigma_scale", "sigma_scale_as_coded"}
 
-// String returns nll, crps, sharpness, sharpness_root, zms, rce, sigma_scale or sigma_scale_as_coded.
+// String returns the statistic's name: "nll", "crps", "sharpness", "sharpness_root", "zms", "rce", "sigma_scale",
+// "sigma_scale_as_coded".
 func (s NormalStat) String() string {
 	if s >= normalStats {
 		return fmt.Sprintf("NormalStat(%d)", uint8(s))
@@ -51,39 +54,40 @@ func (s NormalStat) String() string {
 	return normalNames[s]
 }
 
-// NormalOptions are options of a Normal.
+// NormalOptions are options of Normal.
 type NormalOptions struct {
-	// Stats are the statistics that are kept; nil means all but SigmaScaleAsCoded. Sharpness and SharpnessRoot are one thing, and RCE has
-	// them too; so are ZMS and SigmaScale.
+	// Stats are the statistics to keep; nil means all but SigmaScaleAsCoded. Sharpness and SharpnessRoot come together, and
+	// with RCE; so do ZMS and SigmaScale.
 	Stats []NormalStat
-	// Law is what NLL and CRPS are of; the zero value is the normal one. The other statistics take means and standard deviations alone.
+	// Law is the distribution for NLL and CRPS; the zero value is the normal one. The other statistics use only means and
+	// standard deviations.
 	Law Law
 }
 
-// Normal accumulates how good normal forecasts are, predictions of the kind metrics.Normals, and whether the spread that they state is
-// the one that they have. It is a metrics.Accumulator, and panics if it is fed another kind.
+// Normal accumulates scores of normal forecasts (metrics.Normals), and statistics that check whether their stated spread is
+// right. It is a metrics.Accumulator, and panics for another kind.
 //
-// Sums are exact whatever the unit of what was observed: the answers are right for standard deviations and errors of 1e-300 and
-// 1e300 in one set, although the squares of neither are numbers of float64.
+// Sums are exact in any unit. Values are correct for standard deviations and errors of 1e-300 and 1e300 in one set, although
+// the squares of both are out of the range of float64.
 type Normal struct {
 	law      Law
-	keep     uint8 // the sums that are kept, a bit a statistic: Sharpness for its root and for RCE too, ZMS for its root
+	keep     uint8 // the sums that are kept, one bit per statistic: Sharpness also for its root and RCE, ZMS also for its root
 	weighted bool
 
 	count    tally.Weight
 	nll      tally.Mean
-	infinite int64 // rows whose nll is
+	infinite int64 // rows whose NLL is infinite
 	crps     tally.UnitMean
 	sd, e, z tally.MeanSquare // z is e/sd
 	cross    tally.Squares    // sd*e
 	coded    tally.UnitMean   // |e|/sd^2
 
-	v []float64 // memory to use
+	v []float64 // scratch
 }
 
 var _ metrics.Accumulator = (*Normal)(nil)
 
-// NewNormal returns an empty accumulator; o may be nil. A statistic that is none is an error.
+// NewNormal returns an empty accumulator; o may be nil. It returns an error for an unknown statistic.
 func NewNormal(o *NormalOptions) (*Normal, error) {
 	n := &Normal{}
 	if o == nil {
@@ -107,7 +111,7 @@ func NewNormal(o *NormalOptions) (*Normal, error) {
 
 const errNormalStat = "regress: no such statistic of normal forecasts"
 
-// summed returns the statistic whose sums another one is of.
+// summed returns the statistic whose sums s uses.
 func (s NormalStat) summed() NormalStat {
 	switch s {
 	case SharpnessRoot:
@@ -118,13 +122,13 @@ func (s NormalStat) summed() NormalStat {
 	return s
 }
 
-// keeps tells whether what a statistic takes is kept.
+// keeps reports whether the sums of a statistic are kept.
 func (n *Normal) keeps(s NormalStat) bool { return n.keep>>s&1 != 0 }
 
-// Needs says that nothing but the columns is wanted.
+// Needs returns 0: the columns of Normals suffice.
 func (n *Normal) Needs() metrics.Need { return 0 }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (n *Normal) Empty() metrics.Accumulator { return &Normal{law: n.law, keep: n.keep} }
 
 // Len returns the number of rows seen.
@@ -172,7 +176,7 @@ func (n *Normal) AddBlock(b *metrics.Block) {
 	}
 }
 
-// column returns what f makes of the rows of a block.
+// column returns f for each row of a block.
 func (n *Normal) column(b *metrics.Block, f func(l Law, e, sd float64) float64) []float64 {
 	if len(n.v) < b.Rows {
 		n.v = make([]float64, b.Rows)
@@ -200,7 +204,7 @@ func (n *Normal) addCoded(z, sd, weights []float64) {
 	}
 }
 
-// addNLL adds negative log-likelihoods. They are nats, whatever the unit, so that a window is known to hold them.
+// addNLL adds negative log-likelihoods. They are in nats for any unit of the observed values, so a fixed window holds them.
 func (n *Normal) addNLL(v, weights []float64) {
 	over := n.nll.Over
 	n.nll.Add(v, &kernel.WindowNLL, &kernel.WindowNLL2, weights)
@@ -214,7 +218,7 @@ func (n *Normal) addNLL(v, weights []float64) {
 	}
 }
 
-// addFar adds the CRPS of those rows of a block that are so far off that e/sd is beyond float64, or nearly so: |e| - sd/sqrt(pi).
+// addFar adds |e| - sd/sqrt(pi), the CRPS of the rows where e/sd overflows float64 or nearly does.
 func (n *Normal) addFar(b *metrics.Block) {
 	c := b.Normal
 	for i, v := range c.CRPS[:b.Rows] {
@@ -269,7 +273,7 @@ func (n *Normal) check(s NormalStat) {
 	}
 }
 
-// Reason says why a statistic is NaN; it is "" where it is not.
+// Reason returns the reason why a statistic is NaN, or "" if it is not.
 func (n *Normal) Reason(s NormalStat) string {
 	n.check(s)
 	if n.count.N == 0 {
@@ -278,16 +282,16 @@ func (n *Normal) Reason(s NormalStat) string {
 	return ""
 }
 
-// mean returns the mean of squares, and variance the square of its standard error.
+// mean returns a mean of squares, and variance the square of its standard error.
 func (n *Normal) mean(s *tally.MeanSquare) *big.Rat     { return s.Mean(&n.count, n.weighted) }
 func (n *Normal) variance(s *tally.MeanSquare) *big.Rat { return s.Variance(&n.count, n.weighted) }
 
 // codedMean returns the mean of |e|/sd^2.
 func (n *Normal) codedMean() *big.Rat { return n.count.Mean(exact.Rat(&n.coded.Sum), n.weighted) }
 
-// Value returns a statistic; NaN without rows. NLL is +Inf where a row's is beyond float64, so far off is it, ZMS and SigmaScale where
-// a row's e/sd is, SigmaScaleAsCoded where its |e|/sd^2 is, and Sharpness and ZMS where they are themselves. It panics if the statistic
-// is not in the options.
+// Value returns a statistic, or NaN without rows. It is +Inf if a value of a row overflows float64: for NLL the row's NLL,
+// for ZMS and SigmaScale its e/sd, for SigmaScaleAsCoded its |e|/sd^2. Sharpness and ZMS are also +Inf if they overflow
+// themselves. It panics if the statistic is not in the options.
 func (n *Normal) Value(s NormalStat) float64 {
 	if n.Reason(s) != "" {
 		return math.NaN()
@@ -322,18 +326,19 @@ func (n *Normal) Value(s NormalStat) float64 {
 	return 1 - tally.Root(mse.Quo(mse, mv))
 }
 
-// Interval is mean +- z*s/sqrt(n); for SharpnessRoot, SigmaScale and SigmaScaleAsCoded the roots of that of the mean below the root,
-// whose lower end is 0 at least. There is none for fewer than two rows, where Value is NaN or infinite, and of NLL where that of a row
-// is beyond 1e154, whose square is beyond float64.
+// Interval returns mean +- z*s/sqrt(n). For SharpnessRoot, SigmaScale and SigmaScaleAsCoded, it returns the square roots of
+// the ends for the mean below the root; the lower end is at least 0. There is no interval for fewer than two rows, if Value
+// is NaN or infinite, or for NLL if a row's NLL exceeds 1e154, because its square overflows float64.
 //
-// For RCE it is that of h = RMV/RMSE = 1/(1 - RCE) by the delta method on the means of sd^2 and e^2, with the standard error
+// For RCE, the interval is computed for h = RMV/RMSE = 1/(1 - RCE), and its ends are transformed back. The delta method on
+// the means of sd^2 and e^2 gives the standard error
 //
 //	h/2 * s(sd^2/RMV^2 - e^2/RMSE^2)/sqrt(n)
 //
-// which is at least what the forecasts' own law says of the second term, from 2 sum sd^4 / (N MSE)^2,
-// and its ends are turned back; where the lower one of h is not above 0, that of RCE is -Inf, and there is none where RMSE is 0. Squared
-// errors have long tails, which lie on one side of RMSE and so of RCE; h has them in the denominator and is about symmetric. Of the
-// forms that take sums alone it is next to the bootstrap intervals (BCa) that Pernot publishes.
+// This is at least the standard error of the second term that the forecasts' own law states, from 2 sum sd^4 / (N MSE)^2. If
+// the lower end of h is not above 0, that of RCE is -Inf. There is no interval if RMSE is 0. Squared errors have long tails,
+// which lie on one side of RMSE and hence of RCE; h has them in the denominator and is nearly symmetric. Of the intervals
+// that need only sums, this one is the closest to the bootstrap intervals (BCa) that Pernot publishes.
 func (n *Normal) Interval(s NormalStat, level float64) metrics.Interval {
 	v := n.Value(s)
 	if v-v != 0 {
@@ -362,7 +367,8 @@ func (n *Normal) Interval(s NormalStat, level float64) metrics.Interval {
 	return n.rceInterval(level)
 }
 
-// rceInterval is that of RCE. The terms whose standard error is wanted are sd^2/MV - e^2/MSE, whose sum is 0.
+// rceInterval returns the interval of RCE. It needs the standard error of the mean of sd^2/MV - e^2/MSE, terms whose sum is
+// 0.
 func (n *Normal) rceInterval(level float64) metrics.Interval {
 	mv, mse := n.mean(&n.sd), n.mean(&n.e)
 	if mse.Sign() <= 0 {
@@ -377,7 +383,7 @@ func (n *Normal) rceInterval(level float64) metrics.Interval {
 	squares.Add(squares, over(&n.e.Fourth, mse, mse))
 	squares.Sub(squares, cross.Add(cross, cross))
 	v := n.count.MeanVariance(new(big.Rat), squares, n.weighted)
-	// What the forecasts say of the second term alone: 2 sum sd^4 / (N MSE)^2.
+	// The variance of the second term that the forecasts state: 2 sum sd^4 / (N MSE)^2.
 	stated := n.count.Mean(over(&n.sd.Fourth, mse, mse), n.weighted)
 	v = atLeast(v, n.count.OfMean(twice(stated), n.weighted))
 	half := float64(metrics.Z(level) / 2 * tally.Root(v))
@@ -416,7 +422,7 @@ func (n *Normal) fields(f *exact.Fields) {
 	f.Must(n.infinite <= n.nll.Over && n.nll.Over <= rows, exact.OutOfRange)
 	if f.Reading() && f.OK() && rows > 0 {
 		weight := n.count.Total(n.weighted)
-		f.Must(weight.Sign() > 0 && (!n.keeps(Sharpness) || n.sd.Squares.Rat().Sign() > 0), exact.OutOfRange) // a forecast has a spread
+		f.Must(weight.Sign() > 0 && (!n.keeps(Sharpness) || n.sd.Squares.Rat().Sign() > 0), exact.OutOfRange) // a forecast has a spread above 0
 	}
 }
 
@@ -425,7 +431,7 @@ func (n *Normal) AppendBinary(dst []byte) ([]byte, error) {
 	return normalFormat.Append(dst, n.fields)
 }
 
-// UnmarshalBinary replaces n, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces n, including its options, with a state that AppendBinary wrote.
 func (n *Normal) UnmarshalBinary(data []byte) error {
 	return exact.Replace(normalFormat, data, n, (*Normal).fields)
 }

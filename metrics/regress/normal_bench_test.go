@@ -10,7 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// BenchmarkNormal is of the accumulators alone: the columns of a block are made before. A byte stands for a row.
+// BenchmarkNormal measures the accumulators alone: the columns of a block are computed before. One byte stands for one row.
 func BenchmarkNormal(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const n = 2048
@@ -43,7 +43,7 @@ func BenchmarkNormal(b *testing.B) {
 	}
 }
 
-// BenchmarkErrorsSamples is of samples, beside their CRPS. A byte stands for a row.
+// BenchmarkErrorsSamples measures samples, next to their CRPS. One byte stands for one row.
 func BenchmarkErrorsSamples(b *testing.B) {
 	for _, m := range []int{11, 51} {
 		p := errorsForecasts(rand.New(rand.NewPCG(1, 1)), metrics.Samples, 4000, m, 0)

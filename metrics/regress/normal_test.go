@@ -131,7 +131,7 @@ func TestNormal(t *testing.T) {
 	check(regress.RCE, 1-1/h, 1-1/(h-z*h*se/2), 1-1/(h+z*h*se/2))
 }
 
-// TestNormalState holds that a state depends on the rows alone, not on their order, threads or shards.
+// TestNormalState checks that a state depends only on the rows, not on their order, threads or shards.
 func TestNormalState(t *testing.T) {
 	for _, weighted := range []bool{false, true} {
 		const n = 6000
@@ -177,7 +177,7 @@ func TestNormalState(t *testing.T) {
 	}
 }
 
-// TestNormalUnits: answers have the unit of the numbers, or none, at any size.
+// TestNormalUnits checks that values have the unit of the numbers, or none, at any size.
 func TestNormalUnits(t *testing.T) {
 	in := func(exponent int) *regress.Normal {
 		return normalOf(t, errorsForecasts(rand.New(rand.NewPCG(14, 1)), metrics.Normals, 300, 3, exponent), nil)
@@ -211,7 +211,7 @@ func TestNormalUnits(t *testing.T) {
 	}
 }
 
-// TestNormalFarApart: numbers of 1e-300 and 1e300 in one set.
+// TestNormalFarApart checks numbers of 1e-300 and 1e300 in one set.
 func TestNormalFarApart(t *testing.T) {
 	p := &metrics.Predictions{Kind: metrics.Normals}
 	p.F64, p.Rows, p.Classes = []float64{1e300, 2e300, 1e-300, 3e-300, 1e-300, 2e300, -1e300, 1e300}, 4, 2
@@ -231,7 +231,7 @@ func TestNormalFarApart(t *testing.T) {
 			t.Errorf("%v: %v", s, i)
 		}
 	}
-	// So far off that e/sd is beyond float64: the CRPS is the error, and NLL and ZMS are beyond float64 themselves.
+	// e/sd overflows float64: the CRPS is the error, and NLL and ZMS overflow too.
 	p.F64[0], p.F64[1] = -1e300, 1e-300
 	n = normalOf(t, p, nil)
 	for s, want := range map[regress.NormalStat]float64{regress.NLL: math.Inf(1), regress.ZMS: math.Inf(1),
@@ -245,7 +245,7 @@ func TestNormalFarApart(t *testing.T) {
 			t.Error(s, i)
 		}
 	}
-	// Each e/sd is 1e200, whose square is not a number of float64: its root is.
+	// Each e/sd is 1e200. Its square overflows float64, but the square root of the mean does not.
 	far := &metrics.Predictions{Kind: metrics.Normals}
 	far.F64, far.Rows, far.Classes = []float64{1e100, 1e-100, 1e100, 1e-100}, 2, 2
 	if v := normalOf(t, far, nil); !errorsNear(v.Value(regress.SigmaScale), 1e200, 1e-15) || !math.IsInf(v.Value(regress.ZMS), 1) {
@@ -257,7 +257,7 @@ func TestNormalFarApart(t *testing.T) {
 	}
 }
 
-// TestNormalOptions: what is not asked for is not kept, and has no answer.
+// TestNormalOptions checks that statistics that are not requested are not kept, and have no value.
 func TestNormalOptions(t *testing.T) {
 	p := errorsForecasts(rand.New(rand.NewPCG(15, 1)), metrics.Normals, 400, 3, 0)
 	all := normalOf(t, p, nil)
@@ -318,7 +318,7 @@ func TestNormalFaults(t *testing.T) {
 			t.Error(s, v, i, empty.Reason(s))
 		}
 	}
-	// Of one row there are values, but no intervals; of errors of 0 no interval of RCE, which is 1.
+	// With one row there are values, but no intervals. With errors of 0, RCE is 1 and has no interval.
 	one := *p
 	one.Rows, one.F64 = 1, p.F64[:3]
 	lonely := normalOf(t, &one, nil)
@@ -331,7 +331,7 @@ func TestNormalFaults(t *testing.T) {
 	if v, i := right.Value(regress.RCE), right.Interval(regress.RCE, 0.9); v != 1 || i.Low == i.Low {
 		t.Error(v, i)
 	}
-	// One error among many is all of RMSE, so that RCE has no lower bound.
+	// One error among many makes up all of RMSE, so RCE has no lower bound.
 	y := make([]float64, 50)
 	y[7] = 100
 	lone := normalOf(t, metrics.Must(regress.NormalPredictions(y, make([]float64, 50), slices.Repeat([]float64{1}, 50))), nil)
@@ -371,7 +371,8 @@ func TestNormalFaults(t *testing.T) {
 	}
 }
 
-// TestRCECoverage: the interval of RCE has the truth, which is 0, about as often as it says, and misses it on either side.
+// TestRCECoverage checks that the interval of RCE covers the true value 0 about as often as its level, and misses it on both
+// sides.
 func TestRCECoverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 1))
 	runs := 1500
@@ -403,7 +404,7 @@ func TestRCECoverage(t *testing.T) {
 	}
 }
 
-// FuzzNormalUnmarshal holds that whatever is read is written again as the same bytes, and that every answer can be asked.
+// FuzzNormalUnmarshal checks that a state that is read is written as the same bytes, and gives values.
 func FuzzNormalUnmarshal(f *testing.F) {
 	r := rand.New(rand.NewPCG(18, 1))
 	for _, stats := range [][]regress.NormalStat{nil, {regress.NLL}, {regress.RCE, regress.ZMS}, {regress.SigmaScaleAsCoded}} {
@@ -447,7 +448,7 @@ func FuzzNormalUnmarshal(f *testing.F) {
 	})
 }
 
-// normalSet returns a real set of errors and standard deviations and the figures that were computed beside it.
+// normalSet returns a real set of errors and standard deviations, and the figures that come with it.
 func normalSet(t *testing.T, name string) (*metrics.Predictions, map[string]float64) {
 	t.Helper()
 	dir := realSets(t)
@@ -484,8 +485,8 @@ func normalSet(t *testing.T, name string) (*metrics.Predictions, map[string]floa
 	return p, meta.Computed
 }
 
-// TestNormalReal holds the figures of errors of two models of molecules: those that Pernot 2024 published, and those made with NumPy
-// beside the sets. The intervals are near his, which are of a bootstrap.
+// TestNormalReal compares errors of two models of molecules with figures that Pernot 2024 published, and with figures from
+// NumPy. The intervals are close to his bootstrap intervals.
 func TestNormalReal(t *testing.T) {
 	for _, c := range []struct {
 		name     string

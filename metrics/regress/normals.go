@@ -8,12 +8,13 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// NormalNLL returns the negative log-likelihood, in nats, of a normal forecast when y was observed: with z = (y - mean)/sd
+// NormalNLL returns the negative log-likelihood of a normal forecast, in nats. Lower is better, and there is no best value.
+// With z = (y - mean)/sd it is
 //
 //	ln sd + z^2/2 + ln(2*pi)/2
 //
-// Lower is better; there is no best. It is +Inf where it is beyond float64, and NaN for sd <= 0 and where sd or y - mean is NaN or
-// infinite. score.NormalCRPS is the CRPS of the same.
+// It is +Inf if it overflows float64, and NaN for sd <= 0, and if sd or y - mean is NaN or infinite. score.NormalCRPS is the
+// CRPS of the same forecast.
 func NormalNLL(y, mean, sd float64) float64 {
 	e := y - mean
 	if !(sd > 0 && sd <= math.MaxFloat64) || e-e != 0 {
@@ -23,9 +24,9 @@ func NormalNLL(y, mean, sd float64) float64 {
 	return kernel.Log64(sd) + float64(float64(z*z)/2) + 0.91893853320467274178
 }
 
-// NormalsOf returns what Errors and Normal, with all of its statistics, say of normal forecasts in memory: what was observed, the
-// forecasts' means and their standard deviations, one a row. o may be nil. The error is a *metrics.DataError, or a *metrics.LengthError if
-// the slices differ in length.
+// NormalsOf returns Errors and Normal, with their default statistics, for normal forecasts in memory: the observed values,
+// the forecasts' means and their standard deviations, one per row. o may be nil. The error is a *metrics.DataError, or a
+// *metrics.LengthError if the slices differ in length.
 func NormalsOf(observed, mean, sd []float64, o *metrics.Options) (*Errors, *Normal, error) {
 	p, err := NormalPredictions(observed, mean, sd)
 	if err != nil {
@@ -38,7 +39,7 @@ func NormalsOf(observed, mean, sd []float64, o *metrics.Options) (*Errors, *Norm
 	return e, n, nil
 }
 
-// NormalPredictions returns predictions of the kind metrics.Normals, a copy of the columns as rows, for any accumulators. The error is a
+// NormalPredictions copies columns into predictions of the kind metrics.Normals, for any accumulators. The error is a
 // *metrics.LengthError if the slices differ in length.
 func NormalPredictions(observed, mean, sd []float64) (*metrics.Predictions, error) {
 	switch n := len(observed); {
@@ -56,9 +57,9 @@ func NormalPredictions(observed, mean, sd []float64) (*metrics.Predictions, erro
 	return p, nil
 }
 
-// SharpnessOf returns the mean of the squares of standard deviations, as LaplaceRedux has it, and its root, as uncertainty-toolbox
-// has it: how narrow forecasts are, of any distribution. Both are NaN without a row and where an sd is negative, NaN or infinite; the
-// first is +Inf where it is beyond float64.
+// SharpnessOf returns the mean of the squared standard deviations, as LaplaceRedux does, and its square root, as
+// uncertainty-toolbox does. They tell how narrow the forecasts are, for any distribution. Both are NaN without rows, and if
+// an sd is negative, NaN or infinite. The first is +Inf if it overflows float64.
 func SharpnessOf(sd []float64) (variance, root float64) {
 	var s tally.MeanSquare
 	var count tally.Weight

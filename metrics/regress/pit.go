@@ -14,11 +14,11 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
-// PITOptions are options of a PIT.
+// PITOptions are options of PIT.
 type PITOptions struct {
-	Bins   int       // equal ones, 1 to 1000; 0 means 20
-	Seed   uint64    // of the random numbers
-	Levels []float64 // of the columns of metrics.Quantiles: above 0, below 1, rising; not used for other kinds
+	Bins   int       // number of equal bins, 1 to 1000; 0 means 20
+	Seed   uint64    // for the random numbers
+	Levels []float64 // of metrics.Quantiles, one per column: rising, each between 0 and 1; other kinds ignore them
 	Law    Law       // of metrics.Normals; the zero value is the normal one
 }
 
@@ -27,27 +27,26 @@ const (
 	pitMostBins = 1000
 )
 
-// PIT accumulates the histogram of the probability integral transform: u = F(y), the probability that the forecast gave to
-// what was observed or less. If forecasts are calibrated, u is uniform and every bin's density 1. Densities that are high at
-// both ends (U) say that forecasts are too narrow (overconfident), high in the middle that they are too wide, high at the
-// upper end that they are too low, at the lower end too high. Bin j of B holds (j/B, (j+1)/B]; 0 is in the first.
+// PIT accumulates the histogram of the probability integral transform u = F(y), the forecast probability of values at or
+// below the observed one. For calibrated forecasts, u is uniform and every bin has density 1. High densities at both ends (a
+// U shape) mean that forecasts are too narrow (overconfident); in the middle, that they are too wide; at the upper end, that
+// they are too low; at the lower end, that they are too high. Bin j of B contains (j/B, (j+1)/B]; 0 is in the first.
 //
-// It is a metrics.Accumulator of the kinds
-//   - metrics.Normals: u = F(z), z = (y - mean)/sd, F that of PITOptions.Law;
-//   - metrics.Samples: m samples cut the line into m+1 parts, in each of which a calibrated forecast's y is as likely as in
-//     any other: with a of them below y and c above, u is drawn uniformly from (a/(m+1), (m+1-c)/(m+1));
+// It is a metrics.Accumulator for these kinds, and panics for others:
+//   - metrics.Normals: u = F(z), with z = (y - mean)/sd and F the CDF of PITOptions.Law.
+//   - metrics.Samples: m samples cut the line into m+1 parts, and a calibrated forecast's y is equally likely in each. With
+//     a samples below y and c above, u is drawn uniformly from (a/(m+1), (m+1-c)/(m+1)).
 //   - metrics.Quantiles: u is drawn uniformly between the level of the highest quantile below y, or 0, and that of the
-//     lowest above y, or 1. The row's length is that of PITOptions.Levels.
+//     lowest above y, or 1. A row has as many quantiles as PITOptions.Levels.
 //
-// It panics if it is fed other kinds. AddValues takes the u of any other forecast. The draws are keyed by the seed and the
-// row's number in the whole set, so neither threads nor shards change them. Counts are exact; a state takes 8 bytes a bin,
-// with weights about 60.
+// AddValues takes the u of any other forecasts. The random numbers are keyed by the seed and the row number in the whole
+// set, so neither threads nor shards change them. Counts are exact. A state takes 8 bytes per bin, with weights about 60.
 //
-// Sources: Dawid 1984; Gneiting, Balabdaoui and Raftery 2007; randomised where F jumps: Czado, Gneiting and Held 2009.
+// Sources: Dawid 1984; Gneiting, Balabdaoui and Raftery 2007; randomization if F jumps: Czado, Gneiting and Held 2009.
 type PIT struct {
 	opt  PITOptions
-	kind uint8     // of what it was fed: pitNothing, pitValues, or pitKinds and the metrics.Kind
-	ends []float64 // the law's quantiles at the inner ends of bins
+	kind uint8     // what was added: pitNothing, pitValues, or pitKinds + the metrics.Kind
+	ends []float64 // the law's quantiles at the inner edges of bins
 	h    pitHistogram
 }
 
@@ -59,8 +58,7 @@ const (
 
 var _ metrics.Accumulator = (*PIT)(nil)
 
-// NewPIT returns an empty accumulator; o may be nil. A number of bins and levels that PITOptions does not allow are
-// errors.
+// NewPIT returns an empty accumulator; o may be nil. It returns an error for invalid bins or levels.
 func NewPIT(o *PITOptions) (*PIT, error) {
 	p := &PIT{}
 	if o != nil {
@@ -88,10 +86,10 @@ func (o *PITOptions) valid() bool {
 	return o.Bins >= 1 && o.Bins <= pitMostBins
 }
 
-// Needs says that the rows are wanted.
+// Needs returns NeedRows.
 func (p *PIT) Needs() metrics.Need { return metrics.NeedRows }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (p *PIT) Empty() metrics.Accumulator { return metrics.Must(NewPIT(&p.opt)) }
 
 // Len returns the number of rows seen.
@@ -131,7 +129,7 @@ func (p *PIT) AddBlock(b *metrics.Block) {
 	p.h.total.Add(b.Rows, b.Weights)
 }
 
-// addNormal counts standardised errors, of which none needs the normal distribution's function.
+// addNormal counts standardized errors. It compares them with quantiles, so the CDF is not needed.
 func (p *PIT) addNormal(z, weights []float64) {
 	if p.ends == nil {
 		p.ends = make([]float64, p.opt.Bins-1)
@@ -139,7 +137,7 @@ func (p *PIT) addNormal(z, weights []float64) {
 			p.ends[i] = p.opt.Law.Quantile(float64(i+1) / float64(p.opt.Bins))
 		}
 	}
-	// The kernel compares with each end, of which a search among many leaves out more than it costs.
+	// The kernel compares with every edge. With more edges than this, a binary search is faster.
 	const many = 100
 	if weights != nil || len(p.ends) > many {
 		for i, v := range z {
@@ -158,7 +156,7 @@ func (p *PIT) addNormal(z, weights []float64) {
 	p.h.n[len(p.ends)] += int64(len(z)) - last
 }
 
-// bin returns the bin that u in [0,1] is in.
+// bin returns the bin of u, which is in [0,1].
 func (p *PIT) bin(u float64) int {
 	b := p.opt.Bins
 	return min(max(int(math.Ceil(float64(u*float64(b))))-1, 0), b-1)
@@ -166,18 +164,19 @@ func (p *PIT) bin(u float64) int {
 
 func (p *PIT) draw(lo, hi float64, row int64) float64 { return RandomizedPIT(lo, hi, p.opt.Seed, row) }
 
-// RandomizedPIT returns the transform where a distribution function jumps at what was observed: a number drawn uniformly
-// between below, the probability of less than it, and at, of it or less. It is uniform if the forecast is calibrated. The
-// draw depends on the seed and the row's number alone.
+// RandomizedPIT returns the transform for a distribution function that jumps at the observed value: a number drawn uniformly
+// between below, the probability of smaller values, and at, the probability of values at or below the observed one. It is
+// uniform if the forecast is calibrated. It depends only on the arguments, including seed and row number.
 //
 // Source: Czado, Gneiting and Held 2009.
 func RandomizedPIT(below, at float64, seed uint64, row int64) float64 {
 	return below + float64((at-below)*draw.New(seed, uint64(row)).Uniform())
 }
 
-// AddValues adds rows of any forecasts by their u = F(y), with weights as metrics.Predictions has them, or nil: an absent
-// row has weight 0. It is an error, and nothing is added, if a u is not in [0,1], a weight not 0 or from 2^-32 to 2^32, or
-// if rows of a metrics.Kind, or with weights and without, were added before. It panics if weights and u differ in number.
+// AddValues adds rows of any forecasts by their u = F(y). weights may be nil; otherwise a weight is 0 for an absent row, or
+// from 2^-32 to 2^32. It returns an error and adds nothing if a u is outside [0,1], if a weight is invalid, if rows of a
+// metrics.Kind were added before, or if the earlier rows differ in having weights. It panics if weights and u differ in
+// length.
 func (p *PIT) AddValues(u, weights []float64) error {
 	if weights != nil && len(weights) != len(u) {
 		panic("regress: weights and values differ in number")
@@ -248,20 +247,20 @@ func pitKindName(k uint8) string {
 	return metrics.Kind(k - pitKinds).String()
 }
 
-// PITBin is a bin of the histogram of a PIT.
+// PITBin is a bin of the histogram of PIT.
 type PITBin struct {
 	Lower, Upper float64 // Lower < u <= Upper
 	Count        int64   // of rows
-	Weight       float64 // of rows: Count without weights
-	Density      float64 // the share of the weight, divided by Upper - Lower: 1 where forecasts are calibrated
+	Weight       float64 // of rows; Count without weights
+	Density      float64 // share of the weight, divided by Upper - Lower; 1 if forecasts are calibrated
 
 	Low, High         float64 // Wilson's interval of the density
-	BandLow, BandHigh float64 // what holds the density of one bin of a calibrated forecast, so many rows given
+	BandLow, BandHigh float64 // contains the density of one bin if forecasts are calibrated, for this number of rows
 }
 
-// Histogram returns the bins, with intervals and bands of a level between 0 and 1; of weighted rows these take the effective
-// number (sum w)^2/sum w^2. Densities, intervals and bands are NaN without rows. The bands are 1 +- z sqrt((B-1)/n), for
-// each bin on its own.
+// Histogram returns the bins, with intervals and bands of a level between 0 and 1. Bands are 1 +- z sqrt((B-1)/n), for each
+// bin on its own. With weights, intervals and bands use the effective number of rows (sum w)^2/sum w^2. Densities, intervals
+// and bands are NaN without rows.
 func (p *PIT) Histogram(level float64) []PITBin {
 	n := float64(p.opt.Bins)
 	bins := make([]PITBin, p.opt.Bins)
@@ -280,10 +279,10 @@ func (p *PIT) Histogram(level float64) []PITBin {
 //
 //	X^2 = n B sum_j (f_j - 1/B)^2, with B-1 degrees of freedom
 //
-// where f_j is a bin's share of the weight and n the number of rows; for weighted rows the effective number (sum w)^2/sum
-// w^2, which makes the law an approximation. A small value says that forecasts are not calibrated; a large one that these
-// rows do not show it. NaN where Reason says why. Rows that depend on each other, such as of a time series, make it too
-// small.
+// where f_j is a bin's share of the weight and n the number of rows. With weights, n is the effective number (sum w)^2/sum
+// w^2, and the distribution is approximate. A small value is evidence that forecasts are not calibrated. A large value only
+// means that these rows do not show it. Dependent rows, as in a time series, make it too small. It is NaN if there is a
+// Reason.
 func (p *PIT) P() float64 {
 	if p.Reason() != "" {
 		return math.NaN()
@@ -292,11 +291,11 @@ func (p *PIT) P() float64 {
 	return tails.ChiSquare(p.h.chiSquare(func(int) float64 { return e }), p.opt.Bins-1)
 }
 
-// Reason says why P is NaN: no rows, one bin, or fewer than 5 rows a bin. It is "" where there is a P.
+// Reason returns the reason why P is NaN, or "" if it is not: no rows, one bin, or fewer than 5 rows per bin.
 func (p *PIT) Reason() string { return p.h.reason(1 / float64(p.opt.Bins)) }
 
-// Mean returns the mean of u as the histogram has it, each row at the middle of its bin: 1/2 if forecasts are calibrated,
-// above it if they are too low. NaN without rows.
+// Mean returns the mean of u from the histogram, with each row at the middle of its bin. It is 1/2 if forecasts are
+// calibrated, and above 1/2 if they are too low. It returns NaN without rows.
 func (p *PIT) Mean() float64 {
 	m, n := 0.0, float64(p.opt.Bins)
 	for i := range p.h.n {
@@ -306,8 +305,8 @@ func (p *PIT) Mean() float64 {
 	return m
 }
 
-// Variance returns the mean squared distance of u from its mean as the histogram has it, rows spread evenly over their bins:
-// 1/12 if forecasts are calibrated, below it if they are too wide, above it if they are too narrow. NaN without rows.
+// Variance returns the variance of u from the histogram, with rows spread evenly over their bins. It is 1/12 if forecasts
+// are calibrated, below that if they are too wide, and above it if they are too narrow. It returns NaN without rows.
 func (p *PIT) Variance() float64 {
 	m, n := p.Mean(), float64(p.opt.Bins)
 	v := 1 / float64(12*n*n)
@@ -346,7 +345,7 @@ func (p *PIT) AppendBinary(dst []byte) ([]byte, error) {
 	return pitFormat.Append(dst, p.fields)
 }
 
-// UnmarshalBinary replaces p, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces p, including its options, with a state that AppendBinary wrote.
 func (p *PIT) UnmarshalBinary(data []byte) error {
 	return exact.Replace(pitFormat, data, p, (*PIT).fields)
 }

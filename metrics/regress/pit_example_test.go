@@ -8,7 +8,7 @@ import (
 )
 
 func ExamplePIT() {
-	// Rows are mean, standard deviation and what was observed: the forecasts are too narrow.
+	// Rows are mean, standard deviation and observed value. The forecasts are too narrow.
 	p := &metrics.Predictions{Kind: metrics.Normals}
 	p.F64, p.Rows, p.Classes = []float64{
 		10, 1, 12.5,
@@ -38,7 +38,7 @@ func ExamplePIT() {
 }
 
 func ExampleRandomizedPIT() {
-	// A forecast of a count says: 0 with probability 0.5, 1 with 0.3, 2 with 0.2.
+	// A forecast of a count: 0 with probability 0.5, 1 with 0.3, 2 with 0.2.
 	at := []float64{0.5, 0.8, 1}
 	pit := metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: 2}))
 	for row, y := range []int{0, 1, 0, 2, 1, 0, 0, 1, 2, 0} {
@@ -56,7 +56,7 @@ func ExampleRandomizedPIT() {
 }
 
 func ExampleRanks() {
-	// Three samples a row.
+	// Three samples per row.
 	p := &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{2.5, 9, 3, 0, 7, 4.5, 1, 8}}
 	p.F64, p.Rows, p.Classes = []float64{
 		1, 2, 3,

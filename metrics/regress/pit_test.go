@@ -23,7 +23,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// pitNormals returns n normal forecasts whose errors are off + stretch times what they say; with k = 2 the errors.
+// pitNormals returns n normal forecasts whose standardized errors have mean off and standard deviation stretch; with k = 2,
+// rows hold errors.
 func pitNormals(r *rand.Rand, n, k int, off, stretch float64) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: metrics.Normals}
 	p.F64, p.Rows, p.Classes = make([]float64, 0, n*k), n, k
@@ -39,8 +40,8 @@ func pitNormals(r *rand.Rand, n, k int, off, stretch float64) *metrics.Predictio
 	return p
 }
 
-// pitSamples returns n rows of m draws, and observations of the same law or another. With coarse they are whole numbers, of
-// which many are equal.
+// pitSamples returns n rows of m draws, with observations from the same distribution or another. With coarse, all are whole
+// numbers with many ties.
 func pitSamples(r *rand.Rand, n, m int, off, stretch float64, coarse bool) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: metrics.Samples, Observed: make([]float64, n)}
 	p.F64, p.Rows, p.Classes = make([]float64, n*m), n, m
@@ -97,7 +98,7 @@ func pitState(t testing.TB, a metrics.Accumulator) []byte {
 	return b
 }
 
-// pitCaught returns what f panics with.
+// pitCaught returns the value that f panics with.
 func pitCaught(f func()) (r any) {
 	defer func() { r = recover() }()
 	f()
@@ -108,7 +109,7 @@ func pitNear(a, b, tol float64) bool {
 	return a == b || math.Abs(a-b) <= tol*math.Max(math.Abs(a), math.Abs(b)) || a != a && b != b
 }
 
-// pitParts hands out the rows [from, to) of predictions in chunks of some rows, under their numbers in the whole.
+// pitParts returns the rows [from, to) of predictions in chunks, with their row numbers in the whole.
 type pitParts struct {
 	p               *metrics.Predictions
 	from, to, chunk int
@@ -131,7 +132,7 @@ func (s *pitParts) Next() (*metrics.Chunk, error) {
 	return c, nil
 }
 
-// pitLaws holds that states do not depend on threads, chunks, splits and their order, and survive being written.
+// pitLaws checks that states do not depend on threads, chunks, or splits and their order, and can be saved and read.
 func pitLaws(t *testing.T, p *metrics.Predictions, a metrics.Accumulator) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, uint64(p.Rows)))
@@ -193,7 +194,7 @@ func TestPITLaws(t *testing.T) {
 	pitLaws(t, pitQuantiles(r, 1000, true), metrics.Must(regress.NewPIT(&regress.PITOptions{Levels: pitLevels, Seed: 1})))
 }
 
-// pitOracle is testdata/oracle/pit_ranks.json.gz.
+// pitOracle is the content of testdata/oracle/pit_ranks.json.gz.
 type pitOracle struct {
 	Normals struct {
 		Mean, SD, Observed []float64
@@ -268,7 +269,7 @@ func TestPITOracle(t *testing.T) {
 	}
 }
 
-// TestPITDraws holds each draw to the ends that the samples or quantiles have around what was observed.
+// TestPITDraws checks that each draw is between the ends that the samples or quantiles around the observed value give.
 func TestPITDraws(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range check.Size(40, 100, 300) {
@@ -281,7 +282,7 @@ func TestPITDraws(t *testing.T) {
 			o.Levels = pitLevels
 		}
 		var c, d *metrics.Predictions
-		if r.IntN(2) == 0 { // of a narrower type as well: what was observed stays float64
+		if r.IntN(2) == 0 { // in a narrower type as well; observed values stay float64
 			c = &metrics.Predictions{Kind: p.Kind, Observed: p.Observed}
 			c.Rows, c.Classes = 1, p.Classes
 			d = &metrics.Predictions{Kind: p.Kind, Observed: p.Observed}
@@ -328,8 +329,8 @@ func TestPITDraws(t *testing.T) {
 	}
 }
 
-// pitFlat tells whether p-values look uniform: by the distance of their distribution function from the diagonal, at a level
-// of 1e-4.
+// pitFlat reports whether p-values look uniform, by the distance of their distribution function from the diagonal, at a
+// level of 1e-4.
 func pitFlat(t *testing.T, name string, p []float64) {
 	t.Helper()
 	slices.Sort(p)
@@ -345,17 +346,17 @@ func pitFlat(t *testing.T, name string, p []float64) {
 	}
 }
 
-// TestPITCalibrated holds that p-values of calibrated forecasts are uniform, and what shape other forecasts give.
+// TestPITCalibrated checks that p-values of calibrated forecasts are uniform, and the shapes for other forecasts.
 func TestPITCalibrated(t *testing.T) {
 	sets := check.Size(60, 150, 400)
-	count := distuv.Binomial{N: 1000, P: 0.05} // of the rows of one of 20 bins
+	count := distuv.Binomial{N: 1000, P: 0.05} // rows in one of 20 bins
 	for name, draw := range map[string]func(r *rand.Rand) *metrics.Predictions{
 		"normals":           func(r *rand.Rand) *metrics.Predictions { return pitNormals(r, 1000, 3, 0, 1) },
 		"samples":           func(r *rand.Rand) *metrics.Predictions { return pitSamples(r, 1000, 7, 0, 1, false) },
 		"samples with ties": func(r *rand.Rand) *metrics.Predictions { return pitSamples(r, 1000, 7, 0, 1, true) },
 		"quantiles":         func(r *rand.Rand) *metrics.Predictions { return pitQuantiles(r, 1000, false) },
 	} {
-		r := rand.New(rand.NewPCG(6, 6)) // of each its own: maps are walked in any order
+		r := rand.New(rand.NewPCG(6, 6)) // separate for each, since the order of maps is random
 		p, mean, variance, outside, chance := make([]float64, sets), 0.0, 0.0, 0.0, 0.0
 		for i := range p {
 			pit := metrics.Must(regress.NewPIT(&regress.PITOptions{Seed: uint64(i), Levels: pitLevels}))
@@ -369,7 +370,7 @@ func TestPITCalibrated(t *testing.T) {
 					outside += 1 / float64(sets*20)
 				}
 			}
-			// Counts are whole, so that the band of 90% does not hold 90%.
+			// Counts are whole numbers, so the band of 90% does not contain exactly 90%.
 			chance = count.CDF(math.Ceil(50*bins[0].BandLow)-1) + 1 - count.CDF(math.Floor(50*bins[0].BandHigh))
 		}
 		if sd := math.Sqrt(chance * (1 - chance) / float64(sets*20)); math.Abs(outside-chance) > 4*sd || math.Abs(chance-0.1) > 0.02 {
@@ -410,7 +411,7 @@ func TestPITCalibrated(t *testing.T) {
 	}
 }
 
-// TestPITValuesWeights: values with weights of 0 and 1 are those of the rows that have 1, of either kind of input.
+// TestPITValuesWeights checks that weights of 0 and 1 give the same as only the rows with weight 1, for both kinds of input.
 func TestPITValuesWeights(t *testing.T) {
 	p := pitNormals(rand.New(rand.NewPCG(7, 7)), 500, 2, 0.2, 1.1)
 	var all, some []float64
@@ -456,7 +457,7 @@ func TestPITExtremes(t *testing.T) {
 	for _, b := range ranks.Histogram(0.95) {
 		got = append(got, b.Count)
 	}
-	for row := range low { // each alone, for its rank is drawn by its number
+	for row := range low { // each row alone, since its draw depends on its number
 		one := metrics.Must(regress.NewRanks(nil))
 		if err := metrics.NewPass(nil, one).AddSource(&pitParts{s, row, row + 1, 1}); err != nil {
 			t.Fatal(err)
@@ -553,7 +554,7 @@ func TestPITFaults(t *testing.T) {
 	}
 }
 
-// pitFuzz holds that whatever is read is written again as the same bytes, and that every answer can be asked.
+// pitFuzz checks that a state that is read is written as the same bytes, and gives values.
 func pitFuzz(f *testing.F, magic string, fresh func() metrics.Accumulator, ask func(metrics.Accumulator),
 	seeds ...metrics.Accumulator) {
 	var version uint16
@@ -620,7 +621,7 @@ func FuzzPITUnmarshal(f *testing.F) {
 	}, append(s, values)...)
 }
 
-// pitReal returns the table of numbers of a real set, in the order of rows; the test ends where there is none.
+// pitReal returns the table of numbers of a real set, in the order of rows. It skips the test if there is none.
 func pitReal(t *testing.T, name, file string) []float64 {
 	t.Helper()
 	dir := realSets(t)

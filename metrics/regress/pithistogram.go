@@ -8,15 +8,15 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// pitHistogram counts rows in bins of which a calibrated forecast fills each by its share.
+// pitHistogram counts rows in bins, and compares each bin's share with its share under calibration.
 type pitHistogram struct {
 	total    tally.Weight
 	weighted bool
 	n        []int64
-	w        []exact.Sum // of the weights; nil without
+	w        []exact.Sum // sums of weights; nil without weights
 }
 
-// begin makes a histogram without rows ready for rows with weights, or without.
+// begin prepares the histogram for rows with or without weights.
 func (h *pitHistogram) begin(weighted bool) {
 	if h.weighted = weighted; weighted && h.w == nil {
 		h.w = make([]exact.Sum, len(h.n))
@@ -31,7 +31,7 @@ func (h *pitHistogram) put(bin, i int, weights []float64) {
 	}
 }
 
-// merge adds another of as many bins, which has rows, and weights if h has rows with weights.
+// merge adds a histogram that has rows, as many bins, and weights if h has rows with weights.
 func (h *pitHistogram) merge(o *pitHistogram) {
 	h.begin(o.weighted)
 	h.total.Merge(&o.total)
@@ -43,7 +43,7 @@ func (h *pitHistogram) merge(o *pitHistogram) {
 	}
 }
 
-// fields lists the fields of so many bins.
+// fields lists the fields of a histogram with this number of bins.
 func (h *pitHistogram) fields(f *exact.Fields, bins int, weighted bool) {
 	h.total.Fields(f)
 	if f.Reading() {
@@ -62,14 +62,14 @@ func (h *pitHistogram) fields(f *exact.Fields, bins int, weighted bool) {
 		rest.Sub(&h.w[i])
 		f.Must(h.w[i].Sign() == min(1, int(h.n[i])), exact.OutOfRange)
 	}
-	// Without weights their sums are zero, and so is what is left of them.
+	// Without weights, the sums of weights and their remainder are zero.
 	f.Must(left == 0 && rest.IsZero() && h.total.W2.Sign() == h.total.W.Sign() && (weighted || h.total.W.IsZero()), exact.OutOfRange)
 }
 
 // rows returns the effective number of rows.
 func (h *pitHistogram) rows() float64 { return h.total.Effective(h.weighted) }
 
-// weight returns the weight of a bin's rows, and their share of all; NaN of no rows.
+// weight returns the weight of a bin's rows, and their share of the total, which is NaN without rows.
 func (h *pitHistogram) weight(bin int) (weight, share float64) {
 	s := tally.Count(h.n[bin])
 	if h.weighted {
@@ -79,7 +79,7 @@ func (h *pitHistogram) weight(bin int) (weight, share float64) {
 	return s.Float64(), exact.Ratio(&s, &t)
 }
 
-// density returns what PITBin has of a bin's share, expected being that of a calibrated forecast.
+// density returns the values of PITBin for a bin's share; expected is its share under calibration.
 func (h *pitHistogram) density(share, expected, level float64) (density float64, interval, band metrics.Interval) {
 	n := h.rows()
 	if !(n > 0) {
@@ -91,7 +91,7 @@ func (h *pitHistogram) density(share, expected, level float64) (density float64,
 	return share / expected, interval, metrics.Interval{Low: math.Max(0, 1-half), High: math.Min(1/expected, 1+half)}
 }
 
-// The least number of rows that a bin has to have on average for the chi-square law to be near.
+// pitLeast is the least mean number of rows per bin for which the chi-square approximation is good.
 const pitLeast = 5
 
 const (
@@ -101,7 +101,7 @@ const (
 	errPITKind = "regress: a PIT takes normal forecasts, samples or quantiles"
 )
 
-// reason says why there is no test, expected being the smallest share of a bin.
+// reason returns the reason why there is no test; expected is the smallest expected share of a bin.
 func (h *pitHistogram) reason(expected float64) string {
 	switch {
 	case h.total.N == 0:
@@ -126,10 +126,10 @@ func (h *pitHistogram) chiSquare(expected func(bin int) float64) float64 {
 	return h.rows() * sum
 }
 
-// pitCounts returns how many of a row's numbers are below y, and how many above. No branch depends on the data.
+// pitCounts returns how many of a row's numbers are below y, and how many are above it. No branch depends on the data.
 func pitCounts(t *metrics.Tile, i int, y float64) (below, above int) {
-	// The sign of a difference tells, and a difference is 0 for equal numbers alone. Of zeros it depends on their own signs,
-	// and is that of +0 for these.
+	// The sign bit of a difference decides; a difference is 0 only for equal numbers. For zeros, the sign of the difference
+	// depends on the signs of the zeros; with these values it is always +0.
 	up, down := y, y
 	if y == 0 {
 		up, down = 0, math.Copysign(0, -1)

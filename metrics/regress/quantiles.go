@@ -8,57 +8,57 @@ import (
 	"github.com/candor-go/candor/metrics/internal/state"
 )
 
-// QuantileOptions are options of a Quantiles.
+// QuantileOptions are options of Quantiles.
 type QuantileOptions struct {
-	// Levels of the quantiles, rising, each between 0 and 1 and farther than 2e-9 from either and from the next. Rows of
-	// metrics.Quantiles have one quantile for each. None: 0.01, 0.025, 0.05, 0.1, ..., 0.9, 0.95, 0.975, 0.99, the 23 levels of the
-	// forecast hubs.
+	// Levels are the levels of the quantiles, rising. Each is more than 2e-9 away from 0, from 1 and from the next. Rows of
+	// metrics.Quantiles have one quantile per level. None means 0.01, 0.025, 0.05, 0.1, ..., 0.9, 0.95, 0.975, 0.99, the 23
+	// levels of the forecast hubs.
 	Levels []float64
-	// ByLevel keeps the pinball loss of each level too, for PinballAt. Adding rows then takes a few times as long.
+	// ByLevel also keeps the pinball loss of each level, for PinballAt. Adding rows then takes a few times as long.
 	ByLevel bool
-	// CountMedianTwice gives the median the share of a pair of quantiles in WIS and its parts, in place of half of that.
+	// CountMedianTwice gives the median the weight of a pair of quantiles in WIS and its parts, instead of half of it.
 	CountMedianTwice bool
-	// Law is that of Normals; the zero value is the normal one.
+	// Law is the distribution of Normals; the zero value is the normal one.
 	Law Law
 }
 
-// Quantiles accumulates the scores of forecasts as their quantiles have them: the pinball loss, the weighted interval score with its
-// parts, and an estimate of the CRPS. All are in the unit of what was observed; lower is better, and 0 is best. It is a
-// metrics.Accumulator for three kinds of predictions, and panics if it is fed another kind:
+// Quantiles accumulates scores of quantile forecasts: the pinball loss, the weighted interval score with its parts, and an
+// estimate of the CRPS. All are in the unit of the observed values; lower is better, and 0 is best. It is a
+// metrics.Accumulator for three kinds of predictions, and panics for others:
 //
-//	metrics.Quantiles  the quantiles are given; it panics unless a row has as many as there are levels
-//	metrics.Normals    mean + sd*z, z the quantile of QuantileOptions.Law
-//	metrics.Samples    the samples' own quantiles: that of level p of m sorted samples lies at (m-1)*p, counted from 0, in a straight
-//	                   line between two of them (type 7 of Hyndman and Fan 1996, the default of R and NumPy)
+//	metrics.Quantiles  the quantiles are given; panics unless a row has one per level
+//	metrics.Normals    mean + sd*z, with z the quantile of QuantileOptions.Law
+//	metrics.Samples    quantiles of the samples: the one of level p of m sorted samples is at position (m-1)*p, counted from 0,
+//	                   interpolated linearly (type 7 of Hyndman and Fan 1996, the default of R and NumPy)
 //
-// Sums are exact whatever the unit. Values so large that a row's score is beyond float64 make the mean +Inf.
+// Sums are exact in any unit. If a row's score overflows float64, the mean is +Inf.
 type Quantiles struct {
 	opt   QuantileOptions
 	shape quantileShape
 	rule  wisRule
 
 	means   [quantileScores]quantileMean
-	byLevel []quantileMean // of each level's pinball loss
+	byLevel []quantileMean // pinball loss of each level
 
 	rows    quantileRows
 	columns [quantileScores][]float64
-	losses  []float64 // of a batch at one level
+	losses  []float64 // for a batch at one level
 }
 
-// The scores that a row of quantiles has.
+// The scores of a row of quantiles.
 const (
-	scorePinball = iota // over all levels; half the weighted interval score, unless the median counts twice
+	scorePinball = iota // mean over all levels; half the weighted interval score, unless the median counts twice
 	scoreCRPS
-	scoreDispersion // and these two are parts of the weighted interval score
+	scoreDispersion // this and the next two are parts of the weighted interval score
 	scoreUnder
 	scoreOver
-	scoreTwice // the weighted interval score where the median counts twice; kept only there
+	scoreTwice // the weighted interval score if the median counts twice; only kept then
 	quantileScores
 )
 
 var _ metrics.Accumulator = (*Quantiles)(nil)
 
-// NewQuantiles returns an empty accumulator; o may be nil. Levels that do not rise between 0 and 1 are an error.
+// NewQuantiles returns an empty accumulator; o may be nil. It returns an error if levels do not rise between 0 and 1.
 func NewQuantiles(o *QuantileOptions) (*Quantiles, error) {
 	s := &Quantiles{}
 	if o != nil {
@@ -78,7 +78,7 @@ func NewQuantiles(o *QuantileOptions) (*Quantiles, error) {
 	return s, nil
 }
 
-// hubLevels returns the levels that the forecast hubs for influenza and COVID-19 ask for.
+// hubLevels returns the levels that the forecast hubs for influenza and COVID-19 require.
 func hubLevels() []float64 {
 	l := []float64{0.01, 0.025}
 	for i := 1; i < 20; i++ {
@@ -87,13 +87,13 @@ func hubLevels() []float64 {
 	return append(l, 0.975, 0.99)
 }
 
-// Needs says that the rows are wanted.
+// Needs returns NeedRows.
 func (s *Quantiles) Needs() metrics.Need { return metrics.NeedRows }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (s *Quantiles) Empty() metrics.Accumulator { return metrics.Must(NewQuantiles(&s.opt)) }
 
-// Size returns about how many bytes it takes.
+// Size estimates the memory in bytes.
 func (s *Quantiles) Size(x metrics.Extent) int64 {
 	n := 8 * quantileBatch * int64(len(s.opt.Levels)+quantileScores+2)
 	if x.Kind == metrics.Samples {
@@ -138,7 +138,7 @@ func (s *Quantiles) AddBlock(b *metrics.Block) {
 	})
 }
 
-// kept returns how many scores are kept.
+// kept returns the number of scores that are kept.
 func (s *Quantiles) kept() int {
 	if s.opt.CountMedianTwice {
 		return quantileScores
@@ -146,7 +146,7 @@ func (s *Quantiles) kept() int {
 	return scoreTwice
 }
 
-// pinball sets the columns of the pinball loss and of the CRPS.
+// pinball fills the columns of the pinball loss and of the CRPS.
 func (s *Quantiles) pinball(x []float64, stride int, y []float64) {
 	levels, weights := s.opt.Levels, s.rule.weights
 	for i, at := range y {
@@ -161,7 +161,7 @@ func (s *Quantiles) pinball(x []float64, stride int, y []float64) {
 	}
 }
 
-// addLevels adds a batch's losses at each level.
+// addLevels adds a batch's losses for each level.
 func (s *Quantiles) addLevels(x []float64, stride int, y, w []float64) {
 	losses := s.losses[:len(y)]
 	for j, p := range s.opt.Levels {
@@ -172,7 +172,7 @@ func (s *Quantiles) addLevels(x []float64, stride int, y, w []float64) {
 	}
 }
 
-// pinball returns the loss of the quantile x of level p.
+// pinball returns the pinball loss of the quantile x of level p.
 func pinball(p, x, y float64) float64 { return float64(p*max(0, y-x)) + float64((1-p)*max(0, x-y)) }
 
 // Merge adds what another *Quantiles has seen.
@@ -203,7 +203,7 @@ func (s *Quantiles) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-// Reason says why Pinball, PinballAt and CRPS are NaN, which they are without rows; "" where they are not.
+// Reason returns the reason why Pinball, PinballAt and CRPS are NaN: there are no rows. It is "" if they are not NaN.
 func (s *Quantiles) Reason() string {
 	if s.Len() == 0 {
 		return reasonNoForecasts
@@ -213,24 +213,26 @@ func (s *Quantiles) Reason() string {
 
 const reasonNoForecasts = "there are no rows"
 
-// Pinball returns the mean over rows and levels of the pinball loss, also called quantile loss: for the quantile x of level p
+// Pinball returns the mean over rows and levels of the pinball loss (quantile loss). For the quantile x of level p it is
 //
 //	(1[y < x] - p)*(x - y) = p*(y - x) above it, (1-p)*(x - y) below
 //
-// Every level counts the same. NaN without rows. Source: Koenker and Bassett 1978.
+// All levels have equal weight. It returns NaN without rows.
+//
+// Source: Koenker and Bassett 1978.
 func (s *Quantiles) Pinball() float64 { return s.means[scorePinball].value(&s.shape) }
 
-// PinballInterval is mean +- z*s/sqrt(n); there is none of fewer than two rows, or of an infinite mean. All the intervals below
-// are so.
+// PinballInterval returns mean +- z*s/sqrt(n). There is no interval for fewer than two rows, or if the mean is infinite. The
+// same holds for all intervals below.
 func (s *Quantiles) PinballInterval(confidence float64) metrics.Interval {
 	return s.means[scorePinball].interval(&s.shape, confidence)
 }
 
-// PinballAt returns the mean pinball loss of the quantiles of one level. It panics unless QuantileOptions.ByLevel is set and the
-// level is one of the options, to 1e-9. NaN without rows.
+// PinballAt returns the mean pinball loss of one level. It panics unless QuantileOptions.ByLevel is set and the level is in
+// the options, to 1e-9. It returns NaN without rows.
 func (s *Quantiles) PinballAt(level float64) float64 { return s.at(level).value(&s.shape) }
 
-// PinballAtInterval is PinballAt's.
+// PinballAtInterval returns the interval of PinballAt.
 func (s *Quantiles) PinballAtInterval(level, confidence float64) metrics.Interval {
 	return s.at(level).interval(&s.shape, confidence)
 }
@@ -246,18 +248,18 @@ func (s *Quantiles) at(level float64) *quantileMean {
 	return &s.byLevel[j]
 }
 
-// CRPS returns an estimate of the continuous ranked probability score, which is twice the pinball loss integrated over the levels
-// from 0 to 1:
+// CRPS returns an estimate of the continuous ranked probability score, which is twice the integral of the pinball loss over
+// the levels from 0 to 1:
 //
 //	2 * sum_j w_j * pinball_j
 //
-// where w_j is the share of the levels nearer to level j than to another: the trapezoid rule between the levels, and beyond the
-// first and the last their loss. The shares sum to 1. At the levels (j - 1/2)/Q it is the CRPS of the Q quantiles taken for samples
-// (score.CRPSV), of one quantile |y - x| if it is the median. Twice Pinball is the estimate that takes every level for an equal
-// share. NaN without rows.
+// Here w_j is the share of the levels that are closer to level j than to any other: the trapezoid rule between the levels;
+// beyond the first and last level, their loss. The shares sum to 1. At the levels (j - 1/2)/Q it is the CRPS of the Q
+// quantiles as samples (score.CRPSV); for the median alone it is |y - x|. Twice Pinball is the estimate with equal weights.
+// It returns NaN without rows.
 func (s *Quantiles) CRPS() float64 { return s.means[scoreCRPS].value(&s.shape) }
 
-// CRPSInterval is CRPS's.
+// CRPSInterval returns the interval of CRPS.
 func (s *Quantiles) CRPSInterval(confidence float64) metrics.Interval {
 	return s.means[scoreCRPS].interval(&s.shape, confidence)
 }
@@ -290,7 +292,7 @@ func (s *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 	return quantilesFormat.Append(dst, s.fields)
 }
 
-// UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces s, including its options, with a state that AppendBinary wrote.
 func (s *Quantiles) UnmarshalBinary(data []byte) error {
 	return exact.Replace(quantilesFormat, data, s, (*Quantiles).fields)
 }

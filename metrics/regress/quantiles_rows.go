@@ -12,10 +12,10 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// levelTolerance is how far levels may be apart that are the same one: 0.95 and (1+0.9)/2 differ in the last place.
+// levelTolerance is the largest difference between levels that count as equal: 0.95 and (1+0.9)/2 differ in the last digit.
 const levelTolerance = 1e-9
 
-// levelsApart is how far two levels have to be apart for no third to be the same as both.
+// levelsApart is the distance between two levels beyond which no third level equals both.
 const levelsApart = 2 * levelTolerance
 
 const (
@@ -26,8 +26,8 @@ const (
 
 var errLevels = errors.New("regress: levels of quantiles have to rise, and to lie between 0 and 1")
 
-// ValidLevels tells whether levels of quantiles rise between 0 and 1, each more than 2e-9 from these and from the next: nearer ones are
-// taken for one.
+// ValidLevels reports whether levels of quantiles rise between 0 and 1, each more than 2e-9 away from 0, from 1 and from the
+// next. Closer levels could not be told apart.
 func ValidLevels(levels []float64) bool {
 	last := 0.0
 	for _, p := range levels {
@@ -39,20 +39,20 @@ func ValidLevels(levels []float64) bool {
 	return true
 }
 
-// findLevel returns where a level is, -1 if it is not.
+// findLevel returns the index of a level, or -1.
 func findLevel(levels []float64, p float64) int {
 	return slices.IndexFunc(levels, func(q float64) bool { return math.Abs(float64(p)-q) <= levelTolerance })
 }
 
-// quantileShape is which forecasts were seen, and how many.
+// quantileShape is the kind and the number of the forecasts that were added.
 type quantileShape struct {
 	kind     metrics.Kind // 0 before the first row
-	columns  int          // of a row of Samples or Quantiles; of Normals, whose two forms are one, 0
+	columns  int          // of a row of Samples or Quantiles; 0 for Normals, which have two forms
 	weighted bool
 	count    tally.Weight
 }
 
-// add counts the rows of a block. levels is how many levels the options have for rows of Quantiles.
+// add counts the rows of a block. levels is the number of levels in the options for rows of Quantiles.
 func (s *quantileShape) add(b *metrics.Block, levels int) {
 	switch b.Kind {
 	case metrics.Normals:
@@ -70,7 +70,7 @@ func (s *quantileShape) add(b *metrics.Block, levels int) {
 	s.count.Add(b.Rows, b.Weights)
 }
 
-// merge adds another's rows; the error says in what they differ.
+// merge adds another's rows. The error says how the two differ.
 func (s *quantileShape) merge(o *quantileShape, format exact.Format) error {
 	switch {
 	case o.kind == 0:
@@ -111,7 +111,7 @@ func (s *quantileShape) fields(f *exact.Fields, levels int) {
 
 const levelsFall = "the levels do not rise between 0 and 1"
 
-// levelFields lists levels, of which there may be none.
+// levelFields lists levels, possibly none.
 func levelFields(f *exact.Fields, levels *[]float64) {
 	exact.Slice(f, levels, 8, f.F64)
 	if f.Reading() && len(*levels) == 0 {
@@ -119,7 +119,7 @@ func levelFields(f *exact.Fields, levels *[]float64) {
 	}
 }
 
-// quantileMean is a mean of numbers not below 0 that have the unit of what was observed: +Inf where one of them is.
+// quantileMean is a mean of nonnegative numbers in the unit of the observed values. It is +Inf if one of them is.
 type quantileMean struct{ tally.UnitMean }
 
 func (m *quantileMean) value(s *quantileShape) float64 {
@@ -133,34 +133,34 @@ func (m *quantileMean) interval(s *quantileShape, confidence float64) metrics.In
 	return metrics.Normal(m.value(s), m.StdErr(&s.count, s.weighted), confidence)
 }
 
-// quantileRows makes the quantiles of rows at given levels, whatever kind of forecast they are.
+// quantileRows computes the quantiles of rows at given levels, for any kind of forecast.
 type quantileRows struct {
 	levels  []float64
-	columns []int // where rows of Quantiles have them; nil: they are the levels
+	columns []int // the levels' columns in rows of Quantiles; nil means in order
 
 	law      Law       // of Normals
-	z        []float64 // its quantiles
-	samples  int       // of which at are the places
+	z        []float64 // quantiles of the law
+	samples  int       // number of samples for which at is set
 	at       []samplePlace
 	x        []float64
 	sorted32 []float32
 	sorted64 []float64
-	network  []float32 // scratch of sorts
+	network  []float32 // scratch for sorting
 	keys32   []uint32
 	keys64   []uint64
 }
 
-// samplePlace is where a quantile lies among sorted samples: a share by of the way from sample j to the next.
+// samplePlace is the place of a quantile among sorted samples: a fraction by of the way from sample j to the next.
 type samplePlace struct {
 	j  int
 	by float64
 }
 
-// quantileBatch is how many rows are worked on at a time, so that what is made of them stays in the cache.
+// quantileBatch is the number of rows per batch, small enough for the cache.
 const quantileBatch = 512
 
-// batches calls f for the rows of a block, some at a time: row i has its quantiles from x[i*stride] on, y[i] was observed, and w[i] is
-// its weight, if there are any. Of Normals x and y are less the row's mean.
+// batches calls f for batches of a block's rows: row i has its quantiles from x[i*stride] on, the observed value y[i], and
+// the weight w[i]; w is nil without weights. For Normals, the row's mean is subtracted from x and y.
 func (q *quantileRows) batches(b *metrics.Block, f func(x []float64, stride int, y, w []float64)) {
 	n, y := quantileBatch, b.Observed
 	switch b.Kind {
@@ -176,10 +176,10 @@ func (q *quantileRows) batches(b *metrics.Block, f func(x []float64, stride int,
 	}
 }
 
-// sampleBatch is how many rows of so many samples are worked on at a time.
+// sampleBatch is the number of rows per batch, for this number of samples.
 func sampleBatch(samples int) int { return max(16, min(quantileBatch, (1<<16)/samples)) }
 
-// batchWeights returns the weights of rows [from, to) of a block, nil if it has none.
+// batchWeights returns the weights of rows [from, to) of a block, or nil without weights.
 func batchWeights(b *metrics.Block, from, to int) []float64 {
 	if b.Weights == nil {
 		return nil
@@ -217,7 +217,7 @@ func (q *quantileRows) rows(b *metrics.Block, from, to int) (x []float64, stride
 	return x, k
 }
 
-// ofNormals sets the quantiles, less the mean, of forecasts of the given standard deviations.
+// ofNormals fills x with the quantiles minus the mean, for forecasts of the given standard deviations.
 func (q *quantileRows) ofNormals(x, sd []float64) {
 	if q.z == nil {
 		for _, p := range q.levels {
@@ -232,7 +232,7 @@ func (q *quantileRows) ofNormals(x, sd []float64) {
 	}
 }
 
-// gatherRows returns rows [from, to) of a tile's entries in dst, one after the other.
+// gatherRows copies rows [from, to) of a tile's entries to dst, one after another.
 func gatherRows[T float32 | float64](dst, src []T, t *metrics.Tile, from, to int) []T {
 	dst = dst[:0]
 	for i := from; i < to; i++ {
@@ -241,7 +241,7 @@ func gatherRows[T float32 | float64](dst, src []T, t *metrics.Tile, from, to int
 	return dst
 }
 
-// sort32 sorts rows of m samples: by a network where they are short enough for one.
+// sort32 sorts rows of m samples, by a sorting network if they are short enough.
 func (q *quantileRows) sort32(m int) {
 	if n := kernel.SortRowsScratch(m); n > 0 {
 		q.network = room(q.network, n)
@@ -261,7 +261,7 @@ func (q *quantileRows) sort64(m int) {
 	}
 }
 
-// room returns a slice of n elements, of s's memory if there is enough.
+// room returns a slice of n elements, in the memory of s if that is large enough.
 func room[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -269,8 +269,8 @@ func room[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// place sets where the quantiles of m samples are: that of level p at (m-1)*p, counted from 0. What rounding has kept from a
-// whole number is taken for it.
+// place sets the places of the quantiles of m samples: level p is at (m-1)*p, counted from 0. A place that is a whole number
+// except for rounding counts as that number.
 func (q *quantileRows) place(m int) {
 	if q.samples == m {
 		return
@@ -286,7 +286,7 @@ func (q *quantileRows) place(m int) {
 	}
 }
 
-// ofSamples sets the quantiles of rows of m sorted samples.
+// ofSamples fills x with the quantiles of rows of m sorted samples.
 func ofSamples[T float32 | float64](x []float64, sorted []T, m int, at []samplePlace) {
 	for i := range len(x) / len(at) {
 		row := sorted[i*m : (i+1)*m]
@@ -305,7 +305,7 @@ func ofSamples[T float32 | float64](x []float64, sorted []T, m int, at []sampleP
 	}
 }
 
-// ofQuantiles sets the quantiles of rows that have them, in the columns given or, if that is nil, in order.
+// ofQuantiles fills x with the quantiles of rows, from the given columns; nil means in order.
 func ofQuantiles[T float32 | float64](x []float64, rows []T, t *metrics.Tile, columns []int) {
 	k := t.Width
 	if columns != nil {

@@ -22,15 +22,15 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// quantileHub are the levels that are taken where none are given.
+// quantileHub are the default levels.
 var quantileHub = []float64{0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9,
 	0.95, 0.975, 0.99}
 
-// quantileKinds are those that the accumulators of quantiles take.
+// quantileKinds are the kinds that the accumulators of quantiles take.
 var quantileKinds = []metrics.Kind{metrics.Normals, metrics.Quantiles, metrics.Samples}
 
-// quantileRows returns n forecasts of a kind and what was observed, which they are mostly right about: normal ones, their quantiles
-// at k levels, or k samples of them. Some rows have ties with what was observed.
+// quantileRows returns n forecasts of a kind with observed values, which mostly fit: normal forecasts, their quantiles at k
+// levels, or k samples from them. Some rows have ties with the observed value.
 func quantileRows(r *rand.Rand, kind metrics.Kind, n int, levels []float64) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: kind, Scores: metrics.Scores{Rows: n, Classes: len(levels)}}
 	if kind == metrics.Normals {
@@ -63,7 +63,7 @@ func quantileRows(r *rand.Rand, kind metrics.Kind, n int, levels []float64) *met
 	return p
 }
 
-// quantileNarrow makes predictions, and a copy of them, of numbers that float32 holds.
+// quantileNarrow rounds predictions to float32, and returns a copy in float32.
 func quantileNarrow(p *metrics.Predictions) *metrics.Predictions {
 	q := *p
 	q.F64, q.F32 = nil, make([]float32, len(p.F64))
@@ -74,7 +74,7 @@ func quantileNarrow(p *metrics.Predictions) *metrics.Predictions {
 	return &q
 }
 
-// quantileAccumulators returns empty ones of each kind and option, for quantiles at the given levels.
+// quantileAccumulators returns empty accumulators of each kind and option, for quantiles at the given levels.
 func quantileAccumulators(levels []float64) []metrics.Accumulator {
 	return []metrics.Accumulator{
 		metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})),
@@ -100,7 +100,7 @@ func quantileState(t *testing.T, a metrics.Accumulator) []byte {
 	return b
 }
 
-// quantileNear tells whether a is b to a relative error.
+// quantileNear reports whether a is b to a relative error.
 func quantileNear(a, b, tol float64) bool { return a == b || math.Abs(a-b) <= tol*math.Abs(b) }
 
 // quantilePart returns rows [from, to) of predictions.
@@ -117,8 +117,8 @@ func quantilePart(p *metrics.Predictions, from, to int) *metrics.Predictions {
 	return &q
 }
 
-// quantileTable returns quantiles and what was observed as the definitions take them: the samples' by the rule of type 7, those of
-// normal forecasts by the inverse of the distribution function.
+// quantileTable returns quantiles and observed values as the definitions take them. Samples have quantiles of type 7, and
+// normal forecasts the inverse of the CDF.
 func quantileTable(p *metrics.Predictions, levels []float64) (x [][]float64, y []float64) {
 	for i := range p.Rows {
 		row := slices.Clone(p.F64[i*p.Classes : (i+1)*p.Classes])
@@ -147,7 +147,7 @@ func quantileTable(p *metrics.Predictions, levels []float64) (x [][]float64, y [
 	return x, y
 }
 
-// quantileMean returns the weighted mean of v and half of its interval at 0.95.
+// quantileMean returns the weighted mean of v and half the width of its interval at 0.95.
 func quantileMean(v, w []float64) (mean, half float64) {
 	sw, s, sw2 := 0.0, 0.0, 0.0
 	weight := func(i int) float64 {
@@ -170,7 +170,7 @@ func quantileMean(v, w []float64) (mean, half float64) {
 	return mean, 1.959963984540 * math.Sqrt(ss/sw*n/(n-1)/n)
 }
 
-// quantileSame compares a value and its interval with those of rows.
+// quantileSame compares a value and its interval with those computed from rows.
 func quantileSame(t *testing.T, name string, got float64, in metrics.Interval, rows, w []float64) {
 	t.Helper()
 	mean, half := quantileMean(rows, w)
@@ -179,7 +179,7 @@ func quantileSame(t *testing.T, name string, got float64, in metrics.Interval, r
 	}
 }
 
-// TestQuantilesDefinition compares with the formulas, row by row, for all kinds and for levels that pair up or do not.
+// TestQuantilesDefinition compares with the formulas, row by row, for all kinds, and for levels with and without pairs.
 func TestQuantilesDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, levels := range [][]float64{quantileHub, {0.5}, {0.25, 0.75}, {0.1, 0.5, 0.9}, {0.1, 0.5, 0.8}, {0.2, 0.3, 0.5, 0.7, 0.9}, {0.9},
@@ -219,7 +219,7 @@ func TestQuantilesDefinition(t *testing.T) {
 						byLevel[j] = append(byLevel[j], loss)
 					}
 					pinball, crps = append(pinball, sum/float64(k)), append(crps, integral)
-					m, n, counts := row[k/2], float64(k)/2, 0.0 // the median, pairs and a half for it, how many halves there are
+					m, n, counts := row[k/2], float64(k)/2, 0.0 // the median; the number of pairs and a half for the median; the median's weight
 					if k%2 == 1 {
 						counts = 1
 					}
@@ -275,7 +275,7 @@ func TestQuantilesDefinition(t *testing.T) {
 	}
 }
 
-// TestQuantilesReasons holds which levels have a weighted interval score.
+// TestQuantilesReasons checks which levels have a weighted interval score.
 func TestQuantilesReasons(t *testing.T) {
 	for _, c := range []struct {
 		levels []float64
@@ -307,8 +307,7 @@ func TestQuantilesReasons(t *testing.T) {
 	}
 }
 
-// TestQuantilesState holds that a state depends on the rows alone: not on their order, threads, shards, or the type that holds
-// them.
+// TestQuantilesState checks that a state depends only on the rows, not on their order, threads, shards, or number type.
 func TestQuantilesState(t *testing.T) {
 	levels := quantileHub[4:19]
 	for _, kind := range quantileKinds {
@@ -343,7 +342,7 @@ func TestQuantilesState(t *testing.T) {
 				want := quantileState(t, s)
 				for name, q := range map[string]*metrics.Predictions{"float32": narrow, "a stride": &spaced} {
 					if kind == metrics.Normals && q == narrow {
-						continue // whose columns are of float32 arithmetic
+						continue // their columns use float32 arithmetic
 					}
 					o := s.Empty()
 					quantilePass(t, q, &metrics.Options{Threads: 3}, o)
@@ -373,7 +372,7 @@ func TestQuantilesState(t *testing.T) {
 	}
 }
 
-// TestQuantilesOfManySamples holds that samples are sorted, however many they are, in both types.
+// TestQuantilesOfManySamples checks that samples are sorted for any number of them, in both types.
 func TestQuantilesOfManySamples(t *testing.T) {
 	for _, m := range []int{1, 2, 3, 4, 33, 1024, 1025, 3000} {
 		p := quantileRows(rand.New(rand.NewPCG(2, 3)), metrics.Samples, 20, make([]float64, m))
@@ -395,8 +394,8 @@ func TestQuantilesOfManySamples(t *testing.T) {
 	}
 }
 
-// TestQuantilesUnits: the unit of the numbers is the scores', at any size, until one is beyond float64; and a row of 1e300 does not
-// take from one of 1e-300.
+// TestQuantilesUnits checks that scores have the unit of the numbers, at any size, until one overflows float64, and that a
+// row of 1e300 does not affect the digits of one of 1e-300.
 func TestQuantilesUnits(t *testing.T) {
 	for _, kind := range quantileKinds {
 		p := quantileRows(rand.New(rand.NewPCG(4, 4)), kind, 300, quantileHub)
@@ -450,7 +449,7 @@ func TestQuantilesUnits(t *testing.T) {
 		!math.IsInf(central.Score(0.5), 1) || central.Coverage(0.5) != 1 || math.IsInf(over.Underprediction(), 0) {
 		t.Error("a width beyond float64:", over.WIS(), central.Table(0.95))
 	}
-	// Samples between which there is no distance that float64 holds have a median all the same.
+	// Samples whose distance overflows float64 still have a median.
 	s := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}}))
 	quantilePass(t, &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{1}, Scores: metrics.Scores{Rows: 1, Classes: 2,
 		F64: []float64{math.MaxFloat64, -math.MaxFloat64}}}, nil, s)
@@ -459,7 +458,7 @@ func TestQuantilesUnits(t *testing.T) {
 	}
 }
 
-// TestQuantilesDamage: no state that was cut or changed is read, and no two that differ are merged.
+// TestQuantilesDamage checks that damaged states are rejected, and that states that differ do not merge.
 func TestQuantilesDamage(t *testing.T) {
 	for _, kind := range quantileKinds {
 		p := quantileRows(rand.New(rand.NewPCG(5, 5)), kind, 40, quantileHub[9:14])
@@ -484,7 +483,7 @@ func TestQuantilesDamage(t *testing.T) {
 	}
 }
 
-// TestQuantilesFields: sealed states whose fields no rows can have are refused.
+// TestQuantilesFields checks that states with a correct checksum are rejected if no rows can have their fields.
 func TestQuantilesFields(t *testing.T) {
 	for at, magic := range []string{"rQUA", "rQUA", "rQUA", "rINT"} {
 		s := quantileAccumulators([]float64{0.25, 0.5, 0.75})[at]
@@ -506,7 +505,7 @@ func TestQuantilesFields(t *testing.T) {
 				bad[i] = v
 				o := s.Empty()
 				switch err := o.UnmarshalBinary(exact.Seal(magic, version, bad)); {
-				case err == nil: // another state that some rows may have: it is kept as it is
+				case err == nil: // a valid state of other rows; it must be kept as it is
 					if !bytes.Equal(quantileState(t, o), exact.Seal(magic, version, bad)) {
 						t.Fatalf("%s: byte %d as %d is read as another state", magic, i, v)
 					}
@@ -572,7 +571,7 @@ func TestQuantilesMismatch(t *testing.T) {
 			t.Error("a refused merge changed a state")
 		}
 	}
-	// Errors and standard deviations are the same normal forecasts.
+	// Errors with standard deviations are the same normal forecasts.
 	a, b := q(), q()
 	quantilePass(t, &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: []float64{1, 2, 4}, Rows: 1, Classes: 3}}, nil, a)
 	quantilePass(t, &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: []float64{3, 2}, Rows: 1, Classes: 2}}, nil, b)
@@ -615,8 +614,8 @@ func TestQuantilesPanics(t *testing.T) {
 	}
 }
 
-// TestQuantilesCRPS holds what the estimate of the CRPS is: at even levels that of samples, at one the distance of the median, and
-// at the usual ones close to the closed form.
+// TestQuantilesCRPS checks the estimate of the CRPS: at even levels it is that of samples, at one level the distance of the
+// median, and at the usual levels close to the closed form.
 func TestQuantilesCRPS(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, k := range []int{1, 2, 5, 20, 99} {
@@ -646,7 +645,7 @@ func TestQuantilesCRPS(t *testing.T) {
 	}
 }
 
-// TestQuantilesProper: on average the scores are lowest for the distribution that observations have.
+// TestQuantilesProper checks that scores are lowest on average for the true distribution.
 func TestQuantilesProper(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	const n = 20000
@@ -677,7 +676,8 @@ func TestQuantilesProper(t *testing.T) {
 	}
 }
 
-// TestQuantilesReal holds the figures that were computed apart for 887 forecasts of COVID-19 by four models, 23 quantiles each.
+// TestQuantilesReal compares with figures computed separately for 887 COVID-19 forecasts by four models, with 23 quantiles
+// each.
 func TestQuantilesReal(t *testing.T) {
 	dir := filepath.Join(realSets(t), "covid_eu_quantiles23")
 	f, err := os.Open(filepath.Join(dir, "table.csv"))
@@ -745,7 +745,7 @@ func TestQuantilesReal(t *testing.T) {
 	}
 }
 
-// TestQuantilesSamples holds the figures of 5,170 forecasts of rain by 51 members each, made with numpy.quantile.
+// TestQuantilesSamples compares with figures from numpy.quantile for 5,170 forecasts of rain with 51 members each.
 func TestQuantilesSamples(t *testing.T) {
 	dir := filepath.Join(realSets(t), "monsoon_precip_ens51")
 	load := func(name string) []float64 {
@@ -763,7 +763,7 @@ func TestQuantilesSamples(t *testing.T) {
 	p := &metrics.Predictions{Kind: metrics.Samples, Observed: load("obs.npy")}
 	p.Rows, p.Classes = len(p.Observed), 51
 	p.F64 = make([]float64, p.Rows*51)
-	for i, v := range load("members.npy") { // the file is in Fortran's order
+	for i, v := range load("members.npy") { // the file is in Fortran order
 		p.F64[i%p.Rows*51+i/p.Rows] = v
 	}
 	q, s := metrics.Must(regress.NewQuantiles(nil)), metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5, 0.9, 0.95}}))
@@ -788,14 +788,14 @@ func TestQuantilesSamples(t *testing.T) {
 	}
 }
 
-// TestWISIsScoringutils has the forecasts of scoringutils' own tests (tests/testthat/test-metrics-quantile.R @ 060eaee6) and the scores
-// that these expect: of intervals alone, of the median, and of both with count_median_twice and without; of a pair and the median
-// without it they have none.
+// TestWISIsScoringutils uses the forecasts of scoringutils' own tests (tests/testthat/test-metrics-quantile.R @ 060eaee6)
+// and the scores that they expect: for intervals alone, for the median, and for both, with and without count_median_twice.
+// For a pair and the median without it, they have none.
 func TestWISIsScoringutils(t *testing.T) {
 	levels := []float64{0.1, 0.25, 0.5, 0.75, 0.9}
 	y, rows := []float64{1, -15, 22}, [][]float64{{-1, 0, 1, 2, 3}, {-2, 1, 2, 2, 4}, {-2, 0, 3, 3, 4}}
 	for _, c := range []struct {
-		use         []int // of the levels
+		use         []int // indexes of levels
 		once, twice [3]float64
 	}{
 		{[]int{2}, [3]float64{0, 17, 19}, [3]float64{0, 17, 19}},

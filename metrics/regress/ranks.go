@@ -14,30 +14,31 @@ import (
 
 // RankOptions are options of Ranks.
 type RankOptions struct {
-	Bins int    // the most that there are, 1 to 1000; 0 means 1000
-	Seed uint64 // of the random numbers
+	Bins int    // the most bins, 1 to 1000; 0 means 1000
+	Seed uint64 // for the random numbers
 }
 
 const rankMostBins = 1000
 
-// Ranks accumulates the rank histogram of samples (Talagrand diagram): the rank of the observed number among the M samples
-// of its row, from 0, below all, to M, above all. If the observed number is a draw from the same distribution as the
-// samples, all M+1 ranks are equally likely and every density 1. Ranks high at both ends (U) say that samples are too close
-// together, high in the middle that they are too far apart, high at the upper end that they are too low, at the lower end
-// too high. Among samples equal to it, the observed number's place is drawn, each equally likely; the draw is keyed by the
-// seed and the row's number in the whole set, so neither threads nor shards change it.
+// Ranks accumulates the rank histogram of samples (Talagrand diagram). The rank of the observed value among the M samples of
+// its row goes from 0, below all of them, to M, above all of them. If the observed value is a draw from the same
+// distribution as the samples, all M+1 ranks are equally likely and every density is 1. High densities at both ends (a U
+// shape) mean that samples are too close together; in the middle, that they are too far apart; at the upper end, that they
+// are too low; at the lower end, that they are too high. If samples equal the observed value, its rank is drawn uniformly
+// from the possible ones. The draw is keyed by the seed and the row number in the whole set, so neither threads nor shards
+// change it.
 //
-// Each rank has a bin if M+1 is not above RankOptions.Bins. Otherwise there are as many bins as the largest divisor of M+1
-// between half of RankOptions.Bins and it, or, if there is none, RankOptions.Bins: bin g has the ranks r with
-// floor(r*bins/(M+1)) = g, of which some have one more than others.
+// If M+1 is at most RankOptions.Bins, each rank has its own bin. Otherwise the number of bins is the largest divisor of M+1
+// that is above half of RankOptions.Bins and at most RankOptions.Bins, or RankOptions.Bins itself if there is no such
+// divisor. Bin g has the ranks r with floor(r*bins/(M+1)) = g, so some bins may have one rank more than others.
 //
-// It is a metrics.Accumulator of the kind metrics.Samples, and panics if it is fed another. The time for a row grows as M.
-// Counts are exact; a state takes 8 bytes a bin, with weights about 60.
+// It is a metrics.Accumulator of metrics.Samples, and panics for another kind. The time for a row is proportional to M.
+// Counts are exact. A state takes 8 bytes per bin, with weights about 60.
 //
 // Sources: Talagrand, Vautard and Strauss 1997; Hamill 2001.
 type Ranks struct {
 	opt     RankOptions
-	samples int // of a row; 0 before the first
+	samples int // per row; 0 before the first row
 	h       pitHistogram
 }
 
@@ -45,7 +46,7 @@ var _ metrics.Accumulator = (*Ranks)(nil)
 
 const errRankKind = "regress: ranks are those of samples"
 
-// NewRanks returns an empty accumulator; o may be nil. A number of bins that RankOptions does not allow is an error.
+// NewRanks returns an empty accumulator; o may be nil. It returns an error for an invalid number of bins.
 func NewRanks(o *RankOptions) (*Ranks, error) {
 	r := &Ranks{}
 	if o != nil {
@@ -60,19 +61,19 @@ func NewRanks(o *RankOptions) (*Ranks, error) {
 	return r, nil
 }
 
-// Needs says that the samples themselves are wanted.
+// Needs returns NeedRows.
 func (r *Ranks) Needs() metrics.Need { return metrics.NeedRows }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (r *Ranks) Empty() metrics.Accumulator { return metrics.Must(NewRanks(&r.opt)) }
 
 // Len returns the number of rows seen.
 func (r *Ranks) Len() int64 { return r.h.total.N }
 
-// Samples returns how many samples a row has, 0 before the first.
+// Samples returns the number of samples per row, or 0 before the first row.
 func (r *Ranks) Samples() int { return r.samples }
 
-// rankBins returns how many bins there are of ranks, of which there are so many.
+// rankBins returns the number of bins for a number of ranks.
 func rankBins(ranks, most int) int {
 	if ranks <= most {
 		return ranks
@@ -85,13 +86,13 @@ func rankBins(ranks, most int) int {
 	return most
 }
 
-// first returns the lowest rank of a bin: of the one after the last, M+1.
+// first returns the lowest rank of a bin, or M+1 for the bin after the last.
 func (r *Ranks) first(bin int) int {
 	n := len(r.h.n)
 	return int((int64(bin)*int64(r.samples+1) + int64(n) - 1) / int64(n))
 }
 
-// share returns the part of all ranks that is in a bin.
+// share returns the bin's share of all ranks.
 func (r *Ranks) share(bin int) float64 {
 	return float64(r.first(bin+1)-r.first(bin)) / float64(r.samples+1)
 }
@@ -144,18 +145,18 @@ func (r *Ranks) Merge(a metrics.Accumulator) error {
 
 // RankBin is a bin of the histogram of Ranks.
 type RankBin struct {
-	First, Last int     // ranks, both of them in it
+	First, Last int     // ranks, both included
 	Count       int64   // of rows
-	Weight      float64 // of rows: Count without weights
-	Density     float64 // the share of the weight, divided by the bin's share of the ranks: 1 where forecasts are calibrated
+	Weight      float64 // of rows; Count without weights
+	Density     float64 // share of the weight, divided by the bin's share of the ranks; 1 if forecasts are calibrated
 
 	Low, High         float64 // Wilson's interval of the density
-	BandLow, BandHigh float64 // what holds the density of one bin of a calibrated forecast, so many rows given
+	BandLow, BandHigh float64 // contains the density of one bin if forecasts are calibrated, for this number of rows
 }
 
-// Histogram returns the bins, none without rows, with intervals and bands of a level between 0 and 1; of weighted rows these
-// take the effective number (sum w)^2/sum w^2. The bands are 1 +- z sqrt((1-q)/(n q)), q being the bin's share of the ranks,
-// for each bin on its own.
+// Histogram returns the bins, with intervals and bands of a level between 0 and 1. Bands are 1 +- z sqrt((1-q)/(n q)), where
+// q is the bin's share of the ranks, for each bin on its own. With weights, intervals and bands use the effective number of
+// rows (sum w)^2/sum w^2. It returns no bins without rows.
 func (r *Ranks) Histogram(level float64) []RankBin {
 	bins := make([]RankBin, len(r.h.n))
 	for i := range bins {
@@ -173,10 +174,10 @@ func (r *Ranks) Histogram(level float64) []RankBin {
 //
 //	X^2 = n sum_g (f_g - q_g)^2/q_g, with one degree of freedom less than there are bins
 //
-// where f_g is a bin's share of the weight, q_g of the ranks, and n the number of rows; for weighted rows the effective
-// number (sum w)^2/sum w^2, which makes the law an approximation. A small value says that samples are not calibrated; a
-// large one that these rows do not show it. NaN where Reason says why. Rows that depend on each other, such as of a time
-// series, make it too small.
+// where f_g is a bin's share of the weight, q_g its share of the ranks, and n the number of rows. With weights, n is the
+// effective number (sum w)^2/sum w^2, and the distribution is approximate. A small value is evidence that samples are not
+// calibrated. A large value only means that these rows do not show it. Dependent rows, as in a time series, make it too
+// small. It is NaN if there is a Reason.
 func (r *Ranks) P() float64 {
 	if r.Reason() != "" {
 		return math.NaN()
@@ -184,7 +185,7 @@ func (r *Ranks) P() float64 {
 	return tails.ChiSquare(r.h.chiSquare(r.share), len(r.h.n)-1)
 }
 
-// Reason says why P is NaN: no rows, one bin, or fewer than 5 rows a bin. It is "" where there is a P.
+// Reason returns the reason why P is NaN, or "" if it is not: no rows, one bin, or fewer than 5 rows per bin.
 func (r *Ranks) Reason() string {
 	least := 1.0
 	for i := range r.h.n {
@@ -193,16 +194,16 @@ func (r *Ranks) Reason() string {
 	return r.h.reason(least)
 }
 
-// RankShape is what of a rank histogram's distance from a flat one is a slope, and what a bend: two parts of P's X^2, each
-// the square of a number that is standard normal if forecasts are calibrated. They find either fault in far fewer rows than
-// P.
+// RankShape measures the slope and the bend of a rank histogram. They are two components of P's X^2, each the square of a
+// number that is standard normal if forecasts are calibrated. They detect either fault with far fewer rows than P.
 type RankShape struct {
-	Slope, SlopeP float64 // above 0: samples are too low, below 0: too high; and the two-sided p-value
-	Bend, BendP   float64 // above 0 (U-shaped): samples are too close together, below 0: too far apart; and the two-sided p-value
+	Slope, SlopeP float64 // above 0: samples are too low; below 0: too high; with a two-sided p-value
+	Bend, BendP   float64 // above 0 (U-shaped): samples are too close together; below 0: too far apart; with a two-sided p-value
 }
 
-// Shape returns the parts: with s_g the mean rank of bin g, that in the direction of s, and that in the direction of |s -
-// M/2| less its projection on s. NaN without rows; of one bin both, of two the bend.
+// Shape returns slope and bend. With s_g the mean rank of bin g, the slope is the component in the direction of s, and the
+// bend that in the direction of |s - M/2| minus its projection on s. Both are NaN without rows and with one bin; with two
+// bins, the bend is NaN.
 //
 // Source: Jolliffe and Primo 2008.
 func (r *Ranks) Shape() RankShape {
@@ -278,7 +279,7 @@ func (r *Ranks) AppendBinary(dst []byte) ([]byte, error) {
 	return ranksFormat.Append(dst, r.fields)
 }
 
-// UnmarshalBinary replaces r, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces r, including its options, with a state that AppendBinary wrote.
 func (r *Ranks) UnmarshalBinary(data []byte) error {
 	return exact.Replace(ranksFormat, data, r, (*Ranks).fields)
 }

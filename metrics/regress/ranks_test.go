@@ -21,7 +21,7 @@ func TestRanksLaws(t *testing.T) {
 	}
 }
 
-// TestRanksOracle compares with counts made with NumPy. Where ties are broken at random it takes the mean over many seeds.
+// TestRanksOracle compares with counts from NumPy. For ties broken at random, it takes the mean over many seeds.
 func TestRanksOracle(t *testing.T) {
 	compared := 0
 	for i, c := range pitReadOracle(t).Samples {
@@ -61,7 +61,7 @@ func TestRanksOracle(t *testing.T) {
 	}
 }
 
-// Bins of several ranks divide them evenly where they can, and otherwise differ by one at most.
+// TestRanksBins checks that bins of several ranks divide them evenly if possible, and otherwise differ by at most one rank.
 func TestRanksBins(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
 	for _, c := range []struct{ samples, most, bins int }{
@@ -91,7 +91,7 @@ func TestRanksBins(t *testing.T) {
 		if most-least > 1 || (c.samples+1)%c.bins == 0 && most != least || rows != 60 {
 			t.Errorf("%+v: %d to %d ranks a bin, %d rows", c, least, most, rows)
 		}
-		// Each row is in the bin that has its rank.
+		// Each row is in the bin of its rank.
 		for i := range 20 {
 			one := metrics.Must(regress.NewRanks(&regress.RankOptions{Bins: c.most}))
 			if err := metrics.NewPass(nil, one).AddSource(&pitParts{p, i, i + 1, 1}); err != nil {
@@ -112,7 +112,8 @@ func TestRanksBins(t *testing.T) {
 	}
 }
 
-// TestRanksCalibrated holds that p-values of calibrated samples are uniform, those of the parts too, and what other samples give.
+// TestRanksCalibrated checks that p-values of calibrated samples are uniform, also those of slope and bend, and the values
+// for other samples.
 func TestRanksCalibrated(t *testing.T) {
 	sets := check.Size(100, 250, 400)
 	r := rand.New(rand.NewPCG(3, 3))
@@ -130,7 +131,7 @@ func TestRanksCalibrated(t *testing.T) {
 			p, slope, bend = append(p, a.P()), append(slope, s.SlopeP), append(bend, s.BendP)
 			z += s.Slope * s.Bend / float64(sets)
 		}
-		if c.bin == 2 { // of whole counts, whose steps are seen
+		if c.bin == 2 { // counts are so few that their steps show
 			if bend[0] == bend[0] || !pitNear(p[0], slope[0], 1e-9) {
 				t.Errorf("two bins have a bend of %v, and p %v of a slope %v", bend[0], p[0], slope[0])
 			}
@@ -167,7 +168,7 @@ func TestRanksCalibrated(t *testing.T) {
 	}
 }
 
-// A row that is left out takes no draw from another: rows keep their numbers.
+// TestRanksDropped checks that a dropped row does not change the draws of others: rows keep their numbers.
 func TestRanksDropped(t *testing.T) {
 	p := pitSamples(rand.New(rand.NewPCG(5, 4)), 3000, 4, 0, 1, true)
 	q := *p
@@ -229,14 +230,14 @@ func FuzzRanksUnmarshal(f *testing.F) {
 	}, s...)
 }
 
-// TestRanksReal holds the counts of 5,170 forecasts of rain by 51 members each, made with NumPy: there are no ties.
+// TestRanksReal compares with counts from NumPy for 5,170 forecasts of rain with 51 members each, without ties.
 func TestRanksReal(t *testing.T) {
 	p := &metrics.Predictions{Kind: metrics.Samples}
 	p.Observed = pitReal(t, "monsoon_precip_ens51", "obs.npy")
 	p.Rows, p.Classes = len(p.Observed), 51
 	columns := pitReal(t, "monsoon_precip_ens51", "members.npy")
 	p.F64 = make([]float64, len(columns))
-	for i, v := range columns { // the file is in Fortran's order
+	for i, v := range columns { // the file is in Fortran order
 		p.F64[i%p.Rows*51+i/p.Rows] = v
 	}
 	ranks := metrics.Must(regress.NewRanks(nil))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// realSets returns the folder of real predictions, which are too large for the repository or not free to be in it; where there is none
-// the test skips.
+// realSets returns the folder of real predictions, which are too large for the repository or not free to be in it. It skips
+// the test if there is none.
 func realSets(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("CANDOR_REAL")

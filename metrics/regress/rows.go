@@ -12,16 +12,16 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// rowsFunc writes the values of a block's rows.
+// rowsFunc writes the values of a block's rows to dst.
 type rowsFunc = func(dst []float64, b *metrics.Block)
 
-// rowsMetric is a line of the table of metrics that have a value for each row.
+// rowsMetric is an entry of the table of metrics with a value for each row.
 type rowsMetric struct {
 	kind  metrics.Kind
 	name  string
 	need  metrics.Need
 	usual bool // in the default set
-	// of returns the metric. Where it takes an option level, that is 0 if none is given; levels are those of quantiles.
+	// of returns the metric. level is the option level, or 0 if none is given; levels are those of the quantiles.
 	of    func(level float64, levels []float64) (func() rowsFunc, error)
 	level bool
 }
@@ -31,7 +31,7 @@ func rowsPlain(f rowsFunc) func(float64, []float64) (func() rowsFunc, error) {
 	return func(float64, []float64) (func() rowsFunc, error) { return func() rowsFunc { return f }, nil }
 }
 
-// rowsColumn is a metric that is a column of normal forecasts.
+// rowsColumn is a metric that equals a column of normal forecasts.
 func rowsColumn(column func(*kernel.NormalColumns) []float64) func(float64, []float64) (func() rowsFunc, error) {
 	return rowsPlain(func(dst []float64, b *metrics.Block) { copy(dst, column(b.Normal)) })
 }
@@ -42,7 +42,7 @@ func rowsSquare(e float64) float64 { return float64(e * e) }
 // rowsSame returns e.
 func rowsSame(e float64) float64 { return e }
 
-// rowsTable has the metrics in the order in which they are listed.
+// rowsTable has the metrics in the order of listings.
 var rowsTable = []rowsMetric{
 	{kind: metrics.Normals, name: "error", usual: true, of: rowsColumn(func(c *kernel.NormalColumns) []float64 { return c.Error })},
 	{kind: metrics.Normals, name: "abs_error", of: rowsPlain(func(dst []float64, b *metrics.Block) {
@@ -77,15 +77,15 @@ var rowsTable = []rowsMetric{
 	{kind: metrics.Samples, name: "pit", need: metrics.NeedRows, usual: true, of: rowsPlain(rowsSamplePIT)},
 }
 
-// rowsDefaultLevel is that of an interval where none is asked for.
+// rowsDefaultLevel is the default level of an interval.
 const rowsDefaultLevel = 0.9
 
-// rowsTolerance is how far levels may be apart that are the same one: 0.95 and (1+0.9)/2 differ in the last place.
+// rowsTolerance is the largest difference between levels that count as equal: 0.95 and (1+0.9)/2 differ in the last digit.
 const rowsTolerance = 1e-9
 
 const errRowsLevels = "regress: rows of quantiles have as many numbers as there are levels"
 
-// rowsFind returns where a level is among those of quantiles.
+// rowsFind returns the index of a level among those of the quantiles.
 func rowsFind(levels []float64, level float64) (int, error) {
 	at := slices.IndexFunc(levels, func(p float64) bool { return math.Abs(p-level) <= rowsTolerance })
 	if at < 0 {
@@ -94,7 +94,7 @@ func rowsFind(levels []float64, level float64) (int, error) {
 	return at, nil
 }
 
-// rowsOfQuantiles is a metric whose value is f of a row's number in a tile and of what was observed.
+// rowsOfQuantiles is a metric whose value is f of a tile, the row's index in it, and the observed value.
 func rowsOfQuantiles(levels []float64, f func(t *metrics.Tile, i int, y float64) float64) (func() rowsFunc, error) {
 	return func() rowsFunc {
 		return func(dst []float64, b *metrics.Block) {
@@ -108,7 +108,8 @@ func rowsOfQuantiles(levels []float64, f func(t *metrics.Tile, i int, y float64)
 	}, nil
 }
 
-// rowsScore returns the interval score: the width, and 2/(1-level) times what the observed number is outside.
+// rowsScore returns the interval score: the width plus 2/(1-level) times the distance of the observed value from the
+// interval.
 func rowsScore(low, high, y, level float64) float64 {
 	return high - low + float64(2/(1-level)*(max(0, low-y)+max(0, y-high)))
 }
@@ -204,7 +205,7 @@ func rowsWIS(_ float64, levels []float64) (func() rowsFunc, error) {
 	})
 }
 
-// rowsSampleMean is a metric of the observed number minus the samples' mean.
+// rowsSampleMean is a metric of the observed value minus the samples' mean.
 func rowsSampleMean(f func(e float64) float64) func(float64, []float64) (func() rowsFunc, error) {
 	return func(float64, []float64) (func() rowsFunc, error) {
 		return func() rowsFunc {
@@ -252,8 +253,8 @@ func rowsSamplePIT(dst []float64, b *metrics.Block) {
 	}
 }
 
-// RowNames returns the names of all metrics of this package that have a value for each row of predictions of a kind, in the
-// order of a table; nil where there are none.
+// RowNames returns the names of this package's metrics with a value for each row of predictions of a kind, in the order of
+// listings. It returns nil if there are none.
 func RowNames(k metrics.Kind) []string {
 	var l []string
 	for i := range rowsTable {
@@ -264,9 +265,9 @@ func RowNames(k metrics.Kind) []string {
 	return l
 }
 
-// RowMetrics returns the metrics of this package that have a value for each row of predictions of a kind: all of them or, if
-// usual is set, a default set; without options. levels are those of the quantiles, and for other kinds nil. What takes
-// levels that are not there is left out.
+// RowMetrics returns this package's metrics with a value for each row of predictions of a kind, without options: all of them
+// or, if usual is set, a default set. levels are those of the quantiles, and nil for other kinds. Metrics that need missing
+// levels are left out.
 func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetric {
 	var l []metrics.RowMetric
 	for _, m := range rowsTable {
@@ -280,8 +281,8 @@ func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetri
 	return l
 }
 
-// ParseRowMetric returns the metric of a spelling, such as "crps" or "interval_score(level=0.5)", for predictions of a kind: the
-// terms of a mean, row by row. levels are those of the quantiles, and for other kinds nil.
+// ParseRowMetric returns the metric with a given name, for example "crps" or "interval_score(level=0.5)", for predictions of
+// a kind. Its values are the terms of a mean, row by row. levels are those of the quantiles, and nil for other kinds.
 //
 //	Normals    error           e = observed - mean
 //	           abs_error       |e|
@@ -289,23 +290,23 @@ func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetri
 //	           nll             ln sd + z^2/2 + ln(2 pi)/2
 //	           crps            sd (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi))
 //	           z               e / sd
-//	           pit             Phi(z): 0 where the observed number is far below the mean, 1 where it is far above
-//	           interval_score  of the central interval (l, u) of an option level, 0.9 if there is none:
+//	           pit             Phi(z): 0 if the observed value is far below the mean, 1 if it is far above
+//	           interval_score  of the central interval (l, u) of an option level, by default 0.9:
 //	                           u - l + (2/(1-level)) (max(0, l-y) + max(0, y-u))
 //	Quantiles  wis             (|y - median|/2 + sum over the pairs (a/2) interval_score(level=1-a)) / (pairs + 1/2);
 //	                           without a median the sum over the pairs / pairs
-//	           pinball         (1[y < x] - q)(x - y), of the level q of an option level, the mean over all if there is none
+//	           pinball         (1[y < x] - q)(x - y), for the level q of an option level; by default the mean over all levels
 //	           interval_score  as above
 //	           ae_median       |y - median|
-//	Samples    error           e = observed - mean, as for Normals, and so are
-//	           abs_error, squared_error
-//	           ae_median       |observed - median|, of an even number that between the two in the middle
-//	           pit             (a + b + 1) / (2 (m + 1)), a of m samples being below the observed number and b not above it: the
-//	                           middle of the interval in which a randomised one is drawn
+//	Samples    error, abs_error, squared_error
+//	                           as for Normals, with the samples' mean
+//	           ae_median       |observed - median|; for an even number of samples, the median is the mean of the middle two
+//	           pit             (a + b + 1) / (2 (m + 1)), with a of m samples below the observed value and b at or below it: the
+//	                           middle of the interval from which a randomized one is drawn
 //
-// Where there is none of that name for the kind the error wraps metrics.ErrNoRows; otherwise it says what is wrong with the
-// option, or which quantile is missing. Levels are the same if they differ by 1e-9 at most. The CRPS of samples is package
-// score's. A metric of quantiles panics where rows have not as many as there are levels. A value beyond float64 is +Inf.
+// The error wraps metrics.ErrNoRows if the kind has no metric of that name. Otherwise it says what is wrong with the option,
+// or which quantile is missing. Levels are equal if they differ by at most 1e-9. The CRPS of samples is in package score. A
+// metric of quantiles panics unless rows have one quantile per level. A value that overflows float64 is +Inf.
 func ParseRowMetric(name string, k metrics.Kind, levels []float64) (metrics.RowMetric, error) {
 	spelling := name
 	name, inner, open := strings.Cut(strings.TrimSpace(name), "(")
@@ -352,8 +353,8 @@ func ParseRowMetric(name string, k metrics.Kind, levels []float64) (metrics.RowM
 	return metrics.RowMetric{Name: name, Need: m.need, New: fresh}, nil
 }
 
-// LawRowMetric is ParseRowMetric of means and standard deviations (metrics.Normals) that are those of a law: nll, crps, pit and interval_score are the
-// law's.
+// LawRowMetric is ParseRowMetric for metrics.Normals that state means and standard deviations of a law: nll, crps, pit and
+// interval_score use that law.
 func LawRowMetric(name string, l Law) (metrics.RowMetric, error) {
 	m, err := ParseRowMetric(name, metrics.Normals, nil)
 	if err != nil || l == NormalLaw {
@@ -370,7 +371,7 @@ func LawRowMetric(name string, l Law) (metrics.RowMetric, error) {
 	case "interval_score":
 		level := rowsDefaultLevel
 		if _, v, ok := strings.Cut(strings.TrimSuffix(option, ")"), "="); ok {
-			level, _ = strconv.ParseFloat(v, 64) // ParseRowMetric wrote it
+			level, _ = strconv.ParseFloat(v, 64) // ParseRowMetric has formatted it
 		}
 		q := l.Quantile((1 + level) / 2)
 		of = func(e, sd, _ float64) float64 { half := float64(q * sd); return rowsScore(-half, half, e, level) }
@@ -387,7 +388,7 @@ func LawRowMetric(name string, l Law) (metrics.RowMetric, error) {
 	return m, nil
 }
 
-// rowsCheck returns an error unless the levels are those of quantiles.
+// rowsCheck returns an error unless levels are valid for quantiles.
 func rowsCheck(levels []float64) error {
 	last := 0.0
 	for _, p := range levels {

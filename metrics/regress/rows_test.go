@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// rowValues returns a metric's values of predictions.
+// rowValues returns the values of a metric for predictions.
 func rowValues(t *testing.T, name string, p *metrics.Predictions, levels []float64) []float64 {
 	t.Helper()
 	m, err := regress.ParseRowMetric(name, p.Kind, levels)
@@ -92,7 +92,7 @@ func TestRowsOracle(t *testing.T) {
 			scale := 1.0
 			if narrow {
 				for _, v := range r.Row {
-					p.F32 = append(p.F32, float32(math.Round(10*v))) // tenths are whole numbers
+					p.F32 = append(p.F32, float32(math.Round(10*v))) // makes tenths whole numbers
 				}
 				p.Observed[0], scale = math.Round(10*r.Observed), 10
 			} else {
@@ -126,7 +126,7 @@ func TestRowsNames(t *testing.T) {
 	if len(regress.RowNames(metrics.Probs)) > 0 || len(regress.RowMetrics(metrics.Quantiles, nil, false)) > 0 {
 		t.Error("metrics of probabilities, or of quantiles of no level")
 	}
-	// What takes levels that are not there is left out.
+	// Metrics that need missing levels are left out.
 	var names []string
 	for _, m := range regress.RowMetrics(metrics.Quantiles, []float64{0.1, 0.5}, false) {
 		names = append(names, m.Name)

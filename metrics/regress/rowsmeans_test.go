@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// TestRowsMeans holds that the means of rows are what the accumulators answer.
+// TestRowsMeans checks that the means of row values equal the accumulators' values.
 func TestRowsMeans(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	const n = 5000

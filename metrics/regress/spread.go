@@ -12,24 +12,25 @@ import (
 	"github.com/candor-go/candor/metrics/internal/state"
 )
 
-// SpreadBins is the number of bins where none is asked for.
+// SpreadBins is the default number of bins.
 const SpreadBins = 15
 
-// MaxExactSpreads is the number of distinct standard deviations up to which a Spread keeps each for itself.
+// MaxExactSpreads is the number of distinct standard deviations up to which Spread keeps separate sums for each.
 const MaxExactSpreads = cells.MaxExact
 
-// Spread accumulates the errors of normal forecasts by their standard deviations: predictions of the kind metrics.Normals.
-// From one state it answers, for any number of bins, whether the errors are as large as the standard deviations say: Bins,
-// ENCE and UCE. It is a metrics.Accumulator, and panics if it is fed another kind.
+// Spread accumulates the errors of normal forecasts (metrics.Normals) by their standard deviations. Bins, ENCE and UCE then
+// tell, for any number of bins, whether errors are as large as the standard deviations state. It is a metrics.Accumulator,
+// and panics for another kind.
 //
-// Each distinct standard deviation has sums of its own while there are at most MaxExactSpreads of them. Beyond that as many
-// of the last bits of their binary forms are left out as it takes to have no more, which depends on the set of rows alone:
-// not on their order, on threads or on shards. Then bins end where such cells do, which are GridStep wide at most, and all
-// else stays as it was. Squares are summed without a rounding but their own: to float64, and that of an error, times its
-// weight, to 2^-88 of the square of the power of two below its standard deviation. They may be of numbers of any size.
+// Each distinct standard deviation has its own sums up to MaxExactSpreads of them. Beyond that, standard deviations that
+// differ only in the last bits of their binary forms share a cell; the number of these bits depends only on the set of rows,
+// not on their order, threads or shards. Bins then end at the ends of cells, whose relative width is at most GridStep. Sums
+// of squares have no rounding error of their own: only the square is rounded to float64, and that of an error, times its
+// weight, to 2^-88 of the square of the power of two below its standard deviation. Squares of numbers of any size are in
+// range.
 //
-// It takes 80 bytes for each cell, 144 with weights, thus at most 20 MiB or 36 MiB, and some 6 MiB besides where rows are
-// many; its state takes some 50 bytes for each, with weights 80.
+// It takes 80 bytes per cell, 144 with weights: at most 20 MiB or 36 MiB, and some 6 MiB more for many rows. Its state takes
+// some 50 bytes per cell, 80 with weights.
 type Spread struct {
 	kept     int64 // rows in the table
 	seen     bool
@@ -43,10 +44,10 @@ var _ metrics.Accumulator = (*Spread)(nil)
 // NewSpread returns an empty accumulator.
 func NewSpread() *Spread { return &Spread{} }
 
-// Needs says that the columns of every block are enough.
+// Needs returns 0: the columns of Normals suffice.
 func (s *Spread) Needs() metrics.Need { return 0 }
 
-// Size returns about how many bytes it takes.
+// Size estimates the memory in bytes.
 func (s *Spread) Size(x metrics.Extent) int64 {
 	log, cell := int64(spreadShortLog), int64(8+unsafe.Sizeof(spreadCell{}))
 	for log < x.Distinct(1<<spreadLogBits) {
@@ -66,13 +67,13 @@ func (s *Spread) Empty() metrics.Accumulator { return NewSpread() }
 // Len returns the number of rows seen.
 func (s *Spread) Len() int64 { return s.kept + int64(len(s.log.rows)) }
 
-// Exact tells whether each distinct standard deviation has sums of its own.
+// Exact reports whether each distinct standard deviation has its own sums.
 func (s *Spread) Exact() bool {
 	s.settle()
 	return s.table.coarse == 0
 }
 
-// GridStep returns how wide a cell is, as a share of the standard deviations in it, at most: 0 where Exact.
+// GridStep returns the largest relative width of a cell, or 0 if s is Exact.
 func (s *Spread) GridStep() float64 {
 	if s.Exact() {
 		return 0
@@ -80,7 +81,7 @@ func (s *Spread) GridStep() float64 {
 	return math.Ldexp(1, int(s.table.coarse)-52)
 }
 
-// Cells returns the number of cells that have rows: where Exact, of distinct standard deviations.
+// Cells returns the number of cells with rows. If s is Exact, it is the number of distinct standard deviations.
 func (s *Spread) Cells() int {
 	s.settle()
 	return len(s.table.keys)
@@ -133,36 +134,37 @@ func (s *Spread) Merge(a metrics.Accumulator) error {
 	s.seen, s.weighted = true, o.weighted
 	s.settle()
 	o.settle()
-	s.log, o.log = spreadLog{}, spreadLog{} // they are empty, and their memory is better used for the merge
+	s.log, o.log = spreadLog{}, spreadLog{} // both are empty, and the merge needs the memory
 	s.kept += o.kept
 	s.table.merge(&o.table)
 	return nil
 }
 
-// SpreadBin is a bin of rows with standard deviations that are next to each other: a point of the picture of RMSE against
-// RMV, which lies on the diagonal where the spread that is stated is the one that errors have.
+// SpreadBin is a bin of rows with neighboring standard deviations. It is a point in the plot of RMSE against RMV, which is
+// on the diagonal if errors have the stated spread.
 type SpreadBin struct {
-	Lower, Upper float64 // the least standard deviation and the largest; where not Exact the ends of their cells
+	Lower, Upper float64 // smallest and largest standard deviation; unless Exact, the ends of their cells
 	Count        int64   // rows
-	Weight       float64 // the sum of their weights, without weights Count
-	RMV          float64 // root of the mean variance, sqrt(mean sd^2)
-	RMSE         float64 // root of the mean squared error, sqrt(mean e^2)
-	noise        float64 // standard error of mean e^2, as a share of it; NaN if not known
+	Weight       float64 // sum of their weights; Count without weights
+	RMV          float64 // square root of the mean variance, sqrt(mean sd^2)
+	RMSE         float64 // square root of the mean squared error, sqrt(mean e^2)
+	noise        float64 // relative standard error of mean e^2; NaN if unknown
 }
 
-// Interval returns that of RMSE: with s the standard deviation of e^2 in the bin, the roots of mean e^2 +- z*s/sqrt(Count),
-// of 0 if that is below it. There is none for fewer than two rows, for rows with weights, and where the sum of fourth powers
-// is not known, which takes errors of some 10,000 times the standard deviation, or all of them below its 10,000th.
+// Interval returns the interval of RMSE: the square roots of mean e^2 +- z*s/sqrt(Count), or 0 for a negative lower end,
+// where s is the standard deviation of e^2 in the bin. There is no interval for fewer than two rows, for rows with weights,
+// and if the sum of fourth powers is unknown. It is unknown if an error is some 10,000 times the standard deviation, or if
+// all errors are below a 10,000th of it.
 func (b SpreadBin) Interval(level float64) metrics.Interval {
 	i := metrics.Normal(1, b.noise, level)
 	return metrics.Interval{Low: float64(b.RMSE * math.Sqrt(math.Max(0, i.Low))), High: float64(b.RMSE * math.Sqrt(i.High))}
 }
 
-// Bins returns the bins of as equal numbers of rows as can be, in rising order of the standard deviation: of N rows, sorted,
-// the first N mod n bins have one row more than the others, as numpy's array_split has it, and equal standard deviations are
-// never divided: a bin begins with the first row of the standard deviation that the row it would begin with has (ties go
-// right). Bins that have no rows thereby are left out. With weights the ranks are those of the sum of weights, in units of
-// their mean. n is 15 if it is 0; it panics if n is below 0. nil without rows.
+// Bins returns n bins of nearly equal numbers of rows, in rising order of the standard deviation; n = 0 means 15. As in
+// numpy's array_split, the first N mod n bins of N sorted rows have one row more than the others. Equal standard deviations
+// stay together: a bin begins with the first row that has the standard deviation at its nominal start. Bins that are left
+// without rows are dropped. With weights, ranks are partial sums of the weights, in units of the mean weight. It panics for
+// n < 0, and returns nil without rows.
 func (s *Spread) Bins(n int) []SpreadBin {
 	s.settle()
 	var bins []SpreadBin
@@ -173,12 +175,12 @@ func (s *Spread) Bins(n int) []SpreadBin {
 	return bins
 }
 
-// ENCE returns the expected normalised calibration error over Bins(n), 0 is best: the mean over the bins that have rows of
+// ENCE returns the expected normalized calibration error over Bins(n): the mean over the bins of
 //
 //	|RMV - RMSE| / RMV
 //
-// Each bin counts as much as any other. NaN without rows. It has no interval: an absolute value is above 0 by chance alone,
-// by an amount that depends on the tails of the errors, and resampling the rows adds to that what it should measure.
+// with equal weight for each bin. 0 is best. It returns NaN without rows. It has no interval: chance alone makes an absolute
+// value positive, by an amount that depends on the tails of the errors, and resampling the rows would add to this bias.
 //
 // Source: Levi, Gispan, Giladi and Fetaya 2022.
 func (s *Spread) ENCE(n int) float64 {
@@ -190,12 +192,12 @@ func (s *Spread) ENCE(n int) float64 {
 	return sum / float64(len(bins))
 }
 
-// UCE returns the uncertainty calibration error over Bins(n), 0 is best, in the unit of the variance: with W_b the number of
-// a bin's rows, or the sum of their weights,
+// UCE returns the uncertainty calibration error over Bins(n), in the unit of the variance. 0 is best. With W_b the number of
+// a bin's rows, or the sum of their weights, it is
 //
 //	sum (W_b/W) |mean sd^2 - mean e^2|
 //
-// NaN without rows; +Inf where it is beyond float64. It has no interval, for the reason that ENCE has none.
+// It returns NaN without rows, and +Inf if it overflows float64. It has no interval, for the same reason as ENCE.
 //
 // Source: Laves, Ihler, Fast, Kahrs and Ortmaier 2020.
 func (s *Spread) UCE(n int) float64 {
@@ -213,7 +215,7 @@ func (s *Spread) UCE(n int) float64 {
 	return v
 }
 
-// total returns the sum of the weights: the number of rows where there are none.
+// total returns the sum of the weights, or the number of rows without weights.
 func (s *Spread) total() (t exact.Sum) {
 	if !s.weighted {
 		t.AddShifted(s.kept, 88)
@@ -227,7 +229,7 @@ func (s *Spread) total() (t exact.Sum) {
 
 const errSpreadBins = "regress: a number of bins is below 0"
 
-// cut returns the sums of the bins that have rows.
+// cut returns the sums of the bins with rows.
 func (s *Spread) cut(n int) []spreadSums {
 	if n < 0 {
 		panic(errSpreadBins)
@@ -247,7 +249,7 @@ func (s *Spread) cut(n int) []spreadSums {
 	return all
 }
 
-// starts returns a function that tells, of one cell after another, whether the first row of a bin is in it.
+// starts returns a function that reports, for cells in rising order, whether a cell contains the first row of a bin.
 func (s *Spread) starts(n int) func(i int) bool {
 	each, more := s.kept/int64(n), s.kept%int64(n)
 	rank := func(j int64) int64 { return j*each + min(j, more) }
@@ -279,7 +281,7 @@ func (s *Spread) starts(n int) func(i int) bool {
 	}
 }
 
-// spreadPasses tells whether sum > total*r/n, mean being total/n: exactly, so that equal weights cut as none do.
+// spreadPasses reports whether sum > total*r/n, where mean is total/n. It is exact, so equal weights cut as no weights do.
 func spreadPasses(sum, total *exact.Sum, r, n int64, mean float64) bool {
 	s, t := sum.Float64(), float64(mean*float64(r))
 	if math.Abs(s-t) > 1e-9*t {
@@ -289,13 +291,13 @@ func spreadPasses(sum, total *exact.Sum, r, n int64, mean float64) bool {
 	return left.Mul(left, new(big.Rat).SetInt64(n)).Cmp(right.Mul(right, new(big.Rat).SetInt64(r))) > 0
 }
 
-// spreadSums is the sums of a bin's cells, by the powers of two that their squares are divided by.
+// spreadSums is the sums of a bin's cells, grouped by the powers of two that divide their squares.
 type spreadSums struct {
-	first, last int // cells
+	first, last int // indexes of cells
 	n           int64
 	w           exact.Sum // with weights
 	sd2, e2, e4 []spreadScaled
-	over        bool // e4 is not known
+	over        bool // e4 is unknown
 }
 
 // spreadScaled is a sum in units of 2^scale.
@@ -304,7 +306,7 @@ type spreadScaled struct {
 	sum   exact.Sum
 }
 
-// spreadAt returns the sum of a scale.
+// spreadAt returns the sum for a scale.
 func spreadAt(l *[]spreadScaled, scale int) *exact.Sum {
 	for i := len(*l) - 1; i >= 0; i-- {
 		if (*l)[i].scale == scale {
@@ -353,14 +355,14 @@ func spreadTotal(l []spreadScaled) *big.Rat {
 	return sum
 }
 
-// gap returns |sum sd^2 - sum e^2|, with weights of the products.
+// gap returns |sum sd^2 - sum e^2|, where weights multiply the squares.
 func (b *spreadSums) gap() *big.Rat {
 	g := spreadTotal(b.sd2)
 	g.Sub(g, spreadTotal(b.e2))
 	return g.Abs(g)
 }
 
-// bin returns what is known of the bin.
+// bin returns the SpreadBin of the sums.
 func (b *spreadSums) bin(s *Spread) SpreadBin {
 	low, _ := s.table.span(b.first)
 	_, high := s.table.span(b.last)
@@ -374,7 +376,7 @@ func (b *spreadSums) bin(s *Spread) SpreadBin {
 	return r
 }
 
-// noise returns the standard error of the mean of e^2, as a share of it: sqrt((n sum e^4 - (sum e^2)^2) / (n-1)) / sum e^2.
+// noise returns the relative standard error of the mean of e^2: sqrt((n sum e^4 - (sum e^2)^2) / (n-1)) / sum e^2.
 func (b *spreadSums) noise() float64 {
 	square := spreadTotal(b.e2)
 	if b.e4 == nil || b.over || b.n < 2 || square.Sign() == 0 {
@@ -384,8 +386,8 @@ func (b *spreadSums) noise() float64 {
 	v := spreadTotal(b.e4)
 	v.Mul(v, new(big.Rat).SetInt64(b.n))
 	if v.Sub(v, square).Sign() < 0 {
-		// By Cauchy and Schwarz it is by rounding alone: that of equal errors, or of such small ones that it is all there
-		// is.
+		// By the Cauchy-Schwarz inequality, only rounding makes this negative: the errors are equal, or so small that only
+		// rounding is left.
 		if r, _ := new(big.Rat).Quo(v, square).Float64(); r < -1e-6 {
 			return math.NaN()
 		}
@@ -416,13 +418,13 @@ func (s *Spread) AppendBinary(dst []byte) ([]byte, error) {
 	return spreadFormat.Append(dst, s.fields)
 }
 
-// UnmarshalBinary replaces s by what AppendBinary wrote.
+// UnmarshalBinary replaces s with a state that AppendBinary wrote.
 func (s *Spread) UnmarshalBinary(data []byte) error {
 	return exact.Replace(spreadFormat, data, s, (*Spread).fields)
 }
 
-// spreadKey returns a number that rises with a standard deviation: its binary form, in which those below the normal numbers
-// have an exponent too. What it has without its last 52 bits tells the power of two below it.
+// spreadKey returns a number that rises with the standard deviation: its binary form, with exponents for subnormal numbers
+// too. The bits above the last 52 give the power of two at or below the standard deviation.
 func spreadKey(sd float64) uint64 {
 	b := math.Float64bits(sd)
 	if b>>52 != 0 {
@@ -432,7 +434,7 @@ func spreadKey(sd float64) uint64 {
 	return uint64(n)<<52 | b<<(53-n)&(1<<52-1)
 }
 
-// spreadExponent returns the exponent of the power of two that is not above a key's standard deviation.
+// spreadExponent returns the exponent of the largest power of two that is not above a key's standard deviation.
 func spreadExponent(key uint64) int { return int(key>>52) - 52 - 1023 }
 
 // spreadValue returns the standard deviation of a key, or the next one below.

@@ -22,7 +22,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// spreadOracle is testdata/oracle/spread.json.gz.
+// spreadOracle is the content of testdata/oracle/spread.json.gz.
 type spreadOracle struct {
 	Spread []struct {
 		Name               string
@@ -89,7 +89,7 @@ func readSpreadOracle(t *testing.T) (o spreadOracle) {
 	return o
 }
 
-// spreadNear tells whether a is b to a relative tolerance.
+// spreadNear reports whether a is b to a relative tolerance.
 func spreadNear(a, b, tol float64) bool { return math.Abs(a-b) <= tol*math.Abs(b) }
 
 // spreadRows returns predictions of errors and standard deviations.
@@ -153,9 +153,9 @@ func TestSpreadOracle(t *testing.T) {
 	}
 }
 
-// TestSpreadReal holds the figures of two sets of molecular properties. In one no standard deviations are equal, and the
-// figure beside the set is met. The other has 135 distinct ones in 13,885 rows, which the figure beside the set (0.0641) divides in
-// the order of the file.
+// TestSpreadReal compares with figures of two sets of molecular properties. In one, all standard deviations are distinct,
+// and the figure that comes with the set is reproduced. The other has 135 distinct ones in 13,885 rows; its figure (0.0641)
+// splits equal ones in the order of the file.
 func TestSpreadReal(t *testing.T) {
 	dir := realSets(t)
 	for name, want := range map[string]float64{"pernot_logp_10k_a_ls_gcn_test_cal": 0.09716088234887543,
@@ -181,7 +181,7 @@ func TestSpreadReal(t *testing.T) {
 	}
 }
 
-// spreadSets are rows that differ in how many standard deviations they have, and in their size.
+// spreadSets returns rows with different numbers and sizes of standard deviations.
 func spreadSets(r *rand.Rand, n int) map[string][2][]float64 {
 	sets := map[string][2][]float64{}
 	add := func(name string, sd func(i int) float64, e func(i int, sd float64) float64) {
@@ -209,7 +209,7 @@ func spreadSets(r *rand.Rand, n int) map[string][2][]float64 {
 	return sets
 }
 
-// TestSpreadMerge holds that a state depends on the rows alone: not on their order, threads, shards or the tree of merges.
+// TestSpreadMerge checks that a state depends only on the rows, not on their order, threads, shards or the tree of merges.
 func TestSpreadMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	n := check.Size(3_000, 10_000, 20_000)
@@ -257,7 +257,7 @@ func TestSpreadMerge(t *testing.T) {
 			if !bytes.Equal(spreadState(t, parts[0]), want) {
 				t.Errorf("%s, weighted %v: parts make another state", name, weighted)
 			}
-			// A merge with itself counts every row twice, and the estimates stay.
+			// A merge with itself counts every row twice, and keeps the estimates.
 			before, u := one.ENCE(8), one.UCE(8)
 			if err := one.Merge(one); err != nil {
 				t.Fatal(err)
@@ -311,7 +311,8 @@ func TestSpreadSizes(t *testing.T) {
 	}
 }
 
-// TestSpreadWeights holds that equal weights give what none give, and that a weight of 3 is three rows where no bin begins.
+// TestSpreadWeights checks that equal weights give the same as none, and that a weight of 3 equals three rows unless a bin
+// begins there.
 func TestSpreadWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for name, set := range spreadSets(r, 1000) {
@@ -341,8 +342,8 @@ func TestSpreadWeights(t *testing.T) {
 	}
 }
 
-// TestSpreadGrid has more standard deviations than cells: the cells, and the state, are those of the whole set, whatever the
-// order and the parts, and sums stay exact.
+// TestSpreadGrid has more standard deviations than cells. It checks that the cells, and the state, depend only on the whole
+// set, not on order and parts, and that sums stay exact.
 func TestSpreadGrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it has more rows than cells")
@@ -398,7 +399,7 @@ func testSpreadGrid(t *testing.T, weighted bool) {
 	if !bytes.Equal(spreadState(t, total), want) {
 		t.Error("parts make another state")
 	}
-	// A bin has rows that follow each other, and its sums are theirs.
+	// A bin has consecutive rows, and their sums.
 	index := make([]int, n)
 	for i := range index {
 		index[i] = i
@@ -432,7 +433,7 @@ func testSpreadGrid(t *testing.T, weighted bool) {
 	}
 }
 
-// TestSpreadInterval compares the intervals of RMSE with those of the rows, and holds that they cover as often as they say.
+// TestSpreadInterval compares the intervals of RMSE with those computed from the rows, and checks their coverage.
 func TestSpreadInterval(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	const n, size = 40_000, 100
@@ -518,7 +519,7 @@ func TestSpreadEmpty(t *testing.T) {
 	}
 }
 
-// TestSpreadDamage writes states that no rows make.
+// TestSpreadDamage checks states that no rows can produce.
 func TestSpreadDamage(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for name, set := range spreadSets(r, 20) {
@@ -538,7 +539,7 @@ func TestSpreadDamage(t *testing.T) {
 					t.Fatalf("%s: %d bytes: no error", name, i)
 				}
 			}
-			// Behind a checksum that is right nothing panics, and what is accepted is written back as it was.
+			// With a correct checksum nothing panics, and a state that is accepted is written as the same bytes.
 			for range check.Size(60, 150, 500) {
 				bad := slices.Clone(payload)
 				for range 1 + r.IntN(2) {

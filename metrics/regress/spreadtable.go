@@ -11,38 +11,39 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// spreadTable is the sums of the rows of each standard deviation, by keys that rise with these: of all distinct keys while
-// there are at most MaxExactSpreads, and beyond that of the keys without so many of their last bits that no more are left.
-// How many bits that takes is decided by the set of keys alone: of part of a set it is never more than of the whole. It is
-// less than 52, for there are 2,098 exponents, so all rows of a cell have the same one.
+// spreadTable has the sums of the rows of each standard deviation, by keys that rise with it. Up to MaxExactSpreads, it has
+// all distinct keys. Beyond that, it drops as many last bits of the keys as needed to have no more. The number of dropped
+// bits depends only on the set of keys, and a part of a set never drops more than the whole set. It is less than 52, because
+// there are 2,098 exponents, so all rows of a cell have the same exponent.
 type spreadTable struct {
 	keys   []uint64 // rising, without their last bits
 	cells  []spreadCell
 	heavy  []spreadHeavy // nil without weights
-	coarse uint          // bits that are left out
+	coarse uint          // number of dropped bits
 
-	// far has the sums of the squares that are beyond the cells', by their keys: element c those of errors that, divided as
-	// they are there, are in [2^(spreadFar (c+1)), 2^(spreadFar (c+2))), and that are divided by the lower end besides.
+	// far has, by key, the sums of squares of errors that are too large for the cells. An error is divided as in its cell.
+	// If the result is in [2^(spreadFar (c+1)), 2^(spreadFar (c+2))), it is also divided by the lower end, and its square is
+	// in element c.
 	far [5]map[uint64]*exact.Sum
 }
 
-// spreadCell is the sums of the rows of a key. Numbers whose squares are summed are divided by the power of two that is not
+// spreadCell has the sums of the rows of a key. Before squaring, numbers are divided by the largest power of two that is not
 // above the standard deviation.
 type spreadCell struct {
 	n   int64
-	sd2 spreadUnits  // without weights
-	e2  exact.Sum    // with weights of the products
-	e4  spreadFourth // without weights
+	sd2 spreadUnits  // unweighted
+	e2  exact.Sum    // of the products with the weights
+	e4  spreadFourth // unweighted
 }
 
-// spreadHeavy is the sums of the weights, and of those times the squares of standard deviations.
+// spreadHeavy has the sum of the weights, and the sum of their products with the squared standard deviations.
 type spreadHeavy struct{ w, sd2 exact.Sum }
 
-// spreadFar is the exponent of the power of two beyond which errors are not a cell's own: with the largest weight, no
-// product of such a square is beyond float64.
+// spreadFar is the exponent of the power of two from which on errors are kept outside the cells. With the largest weight,
+// the product with such a square does not overflow float64.
 const spreadFar = 400
 
-// spreadUnits is a whole number of 2^-52.
+// spreadUnits is a whole number of units of 2^-52.
 type spreadUnits struct{ hi, lo uint64 }
 
 func (u *spreadUnits) add(o spreadUnits) {
@@ -58,7 +59,8 @@ func (u spreadUnits) addTo(s *exact.Sum) {
 	s.AddShifted(int64(u.hi), unit+64)
 }
 
-// spreadFourth is a sum of fourth powers, each rounded to a whole number of 2^-64; all ones where it is 2^64 or more.
+// spreadFourth is a sum of fourth powers, each rounded to a whole number of units of 2^-64. All bits are set if it is 2^64
+// or more.
 type spreadFourth struct{ hi, lo uint64 }
 
 func (f *spreadFourth) add(o spreadFourth) {
@@ -69,7 +71,7 @@ func (f *spreadFourth) add(o spreadFourth) {
 	}
 }
 
-// over tells whether the sum is not known.
+// over reports whether the sum is unknown.
 func (f *spreadFourth) over() bool { return f.hi == math.MaxUint64 }
 
 func (f spreadFourth) addTo(s *exact.Sum) {
@@ -91,7 +93,7 @@ func spreadFourthOf(square float64) spreadFourth {
 
 func (u spreadUnits) less(o spreadUnits) bool { return u.hi < o.hi || u.hi == o.hi && u.lo < o.lo }
 
-// spreadVariance returns the square of a key's standard deviation, divided as it is in its cell: from 1 to 4.
+// spreadVariance returns the square of a key's standard deviation, divided as in its cell: from 1 to 4.
 func spreadVariance(key uint64) float64 {
 	v := math.Float64frombits(key&(1<<52-1) | 1023<<52)
 	return float64(v * v)
@@ -115,13 +117,13 @@ func (t *spreadTable) mergeCell(i int, o *spreadTable, j int) {
 	}
 }
 
-// span returns the least and the largest key of a cell.
+// span returns the smallest and the largest key of a cell.
 func (t *spreadTable) span(i int) (low, high uint64) {
 	low = t.keys[i] << t.coarse
 	return low, low | (1<<t.coarse - 1)
 }
 
-// leaveOut leaves out so many more bits of the keys.
+// leaveOut drops this many more bits of the keys.
 func (t *spreadTable) leaveOut(more uint) {
 	if more == 0 {
 		return
@@ -151,14 +153,14 @@ func (t *spreadTable) leaveOut(more uint) {
 	}
 }
 
-// mergeFar adds sums of a class of far errors by keys that have so many bits more.
+// mergeFar adds far sums of a class, whose keys have shift more bits.
 func (t *spreadTable) mergeFar(class int, far map[uint64]*exact.Sum, shift uint) {
 	for k, s := range far {
 		spreadFarSum(&t.far[class], k>>shift).Merge(s)
 	}
 }
 
-// spreadFarSum returns the sum of a key.
+// spreadFarSum returns the sum for a key.
 func spreadFarSum(far *map[uint64]*exact.Sum, key uint64) *exact.Sum {
 	if *far == nil {
 		*far = map[uint64]*exact.Sum{}
@@ -171,7 +173,7 @@ func spreadFarSum(far *map[uint64]*exact.Sum, key uint64) *exact.Sum {
 	return s
 }
 
-// spreadFind returns the place of the first key from place i on that is not below k.
+// spreadFind returns the index, from i on, of the first key that is not below k.
 func spreadFind(keys []uint64, i int, k uint64) int {
 	step := 1
 	for i+step <= len(keys) && keys[i+step-1] < k {
@@ -182,7 +184,7 @@ func spreadFind(keys []uint64, i int, k uint64) int {
 	return i + n
 }
 
-// missing returns how many of the keys of o, without so many of their bits, are not in t.
+// missing returns how many keys of o, shifted right by shift bits, are not in t.
 func (t *spreadTable) missing(o *spreadTable, shift uint) (n int) {
 	i, last := 0, uint64(math.MaxUint64)
 	for _, k := range o.keys {
@@ -197,10 +199,10 @@ func (t *spreadTable) missing(o *spreadTable, shift uint) (n int) {
 	return n
 }
 
-// surplus returns how many bits more have to be left out of the keys that are in t or, without so many of theirs, in o,
-// until no more are left than there may be.
+// surplus returns how many more bits must be dropped so that the keys of t, together with those of o shifted right by shift
+// bits, are not too many.
 func (t *spreadTable) surplus(o *spreadTable, shift uint) (more uint) {
-	var differ [65]int // neighbours whose keys differ in the last so many bits, and no further up
+	var differ [65]int // for each number of last bits, the neighboring keys whose highest different bit is the highest of these
 	n, last := 0, uint64(0)
 	for i, j := 0, 0; i < len(t.keys) || j < len(o.keys); {
 		var k uint64
@@ -224,7 +226,7 @@ func (t *spreadTable) surplus(o *spreadTable, shift uint) (more uint) {
 	return more
 }
 
-// merge adds what another table has, which may be the same one.
+// merge adds another table, which may be t itself.
 func (t *spreadTable) merge(o *spreadTable) {
 	if t == o {
 		for i := range t.cells {
@@ -262,14 +264,14 @@ func (t *spreadTable) merge(o *spreadTable) {
 	}
 }
 
-// insert makes empty cells for the keys of o that are not in t, after a right shift of o's keys by shift bits. added is their number.
+// insert makes empty cells for the keys of o, shifted right by shift bits, that are not in t. added is their number.
 func (t *spreadTable) insert(o *spreadTable, shift uint, added int) {
 	old := len(t.keys)
 	t.keys, t.cells = spreadGrow(t.keys, old+added), spreadGrow(t.cells, old+added)
 	if t.heavy != nil {
 		t.heavy = spreadGrow(t.heavy, old+added)
 	}
-	// From the end, so that what is there can move up in place.
+	// Go backward, so that existing cells can move up in place.
 	for j := len(o.keys) - 1; added > 0; j-- {
 		k := o.keys[j] >> shift
 		at, found := slices.BinarySearch(t.keys[:old], k)
@@ -290,8 +292,7 @@ func (t *spreadTable) insert(o *spreadTable, shift uint, added int) {
 	}
 }
 
-// spreadGrow returns x with n elements, in twice its memory where it has to be another one, but in no more than all cells
-// take.
+// spreadGrow returns x with n elements. If it needs new memory, it doubles the capacity, up to the most cells there can be.
 func spreadGrow[T any](x []T, n int) []T {
 	if cap(x) >= n {
 		return x[:n]
@@ -299,13 +300,13 @@ func spreadGrow[T any](x []T, n int) []T {
 	return append(make([]T, 0, max(n, min(2*cap(x), MaxExactSpreads))), x...)[:n]
 }
 
-// fields lists the fields of a table, which is empty while they are read, and returns the number of rows.
+// fields lists the fields of a table and returns the number of rows. The table is empty when reading begins.
 func (t *spreadTable) fields(f *exact.Fields, weighted bool) (rows int64) {
 	const mostRows = 1 << 62
 	coarse, count := uint8(t.coarse), len(t.keys)
 	exact.Byte(f, &coarse)
 	f.Count(&count, 4)
-	// The last bit that was left out halved the cells at most, and there were too many of them before.
+	// The last dropped bit at most halved the cells, and before that there were too many.
 	f.Must(coarse <= 51 && count <= MaxExactSpreads && (coarse == 0 || count > MaxExactSpreads/2), exact.OutOfRange)
 	if !f.OK() {
 		return 0
@@ -361,24 +362,25 @@ func (t *spreadTable) fields(f *exact.Fields, weighted bool) (rows int64) {
 	return rows
 }
 
-// spreadRow is the key of a row's standard deviation and the square of its error, divided as in its cell; 0 of a far one.
+// spreadRow is the key of a row's standard deviation and the square of its error, divided as in its cell. The square is 0
+// for a far error.
 type spreadRow struct {
 	key    uint64
 	square float64
 }
 
-// spreadLog is rows that are in no sum of a table.
+// spreadLog has rows that are not yet in a table.
 type spreadLog struct {
 	rows    []spreadRow
 	weights []float64
-	far     [5]map[uint64]*exact.Sum // as in a table, by whole keys
+	far     [5]map[uint64]*exact.Sum // as in a table, by full keys
 
 	order, scratch []uint64
-	others         spreadTable // of rows whose keys are not in the table
+	others         spreadTable // rows whose keys are not in the table
 }
 
-// Rows are sorted together, as many as the last bits of a word can number. New keys are put into the table some at a time,
-// which bounds the memory that they take until then.
+// Rows are sorted together, as many as the last bits of a word can number. New keys are put into the table in batches, to
+// limit the memory of the rows that wait.
 const (
 	spreadOthers   = 1 << 14
 	spreadLogBits  = 17
@@ -386,7 +388,7 @@ const (
 	spreadPlace    = 1<<spreadLogBits - 1
 )
 
-// room returns for how many more rows there is room, and makes more where so many are to come.
+// room returns how many more rows fit, after making room for n more as far as the limit allows.
 func (l *spreadLog) room(n int) int {
 	if have := cap(l.rows); len(l.rows)+n > have && have < 1<<spreadLogBits {
 		want := spreadShortLog
@@ -398,7 +400,7 @@ func (l *spreadLog) room(n int) int {
 	return cap(l.rows) - len(l.rows)
 }
 
-// add adds rows, for which there is room.
+// add adds rows, which must fit.
 func (l *spreadLog) add(e, sd, weights []float64) {
 	for i, v := range e {
 		key := spreadKey(sd[i])
@@ -416,7 +418,8 @@ func (l *spreadLog) add(e, sd, weights []float64) {
 	l.weights = append(l.weights, weights...)
 }
 
-// large returns what counts in its cell of an error that divided is v, and adds a far one to the far ones.
+// large returns the part of a divided error v that belongs into its cell. It adds a far error to the far sums, and returns
+// 0.
 func (l *spreadLog) large(key uint64, e, v float64, down int, weights []float64, i int) float64 {
 	if math.Abs(v) < math.Ldexp(1, spreadFar) {
 		return v
@@ -432,13 +435,13 @@ func (l *spreadLog) large(key uint64, e, v float64, down int, weights []float64,
 	return 0
 }
 
-// addLog adds the rows of a log, which forgets them.
+// addLog adds the rows of a log and empties the log.
 func (t *spreadTable) addLog(l *spreadLog) {
 	order := l.sort(t.coarse)
 	weighted := len(l.weights) > 0
 	others := &l.others
 	others.clear(t.coarse, weighted)
-	// Rows are fetched some at a time, so that the memory is asked for many of them at once.
+	// Rows are fetched in batches, so that many memory accesses overlap.
 	var ahead [64]spreadRow
 	i := 0
 	for n, o := range order {
@@ -489,7 +492,7 @@ func (t *spreadTable) addLog(l *spreadLog) {
 	l.rows, l.weights, l.far = l.rows[:0], l.weights[:0], [5]map[uint64]*exact.Sum{}
 }
 
-// clear makes it an empty table, of keys without so many bits, in the same memory.
+// clear empties the table, sets the number of dropped bits, and keeps the memory.
 func (t *spreadTable) clear(coarse uint, weighted bool) {
 	*t = spreadTable{keys: t.keys[:0], cells: t.cells[:0], heavy: t.heavy[:0], coarse: coarse}
 	if weighted && t.heavy == nil {
@@ -499,7 +502,8 @@ func (t *spreadTable) clear(coarse uint, weighted bool) {
 	}
 }
 
-// sort returns the numbers of the rows, in the last bits, in rising order of their keys without the last bits.
+// sort returns the indexes of the rows in rising order of their keys without the last bits. The index is in the last bits of
+// each number.
 func (l *spreadLog) sort(coarse uint) []uint64 {
 	n := len(l.rows)
 	if len(l.order) < n {
@@ -511,7 +515,7 @@ func (l *spreadLog) sort(coarse uint) []uint64 {
 		order[i] = l.rows[i].key&^spreadPlace | uint64(i)
 	}
 	kernel.Sort(order, l.scratch[:kernel.SortScratch(n)])
-	// What the numbers took from the keys counts among those that are alike without it.
+	// The index has replaced the last bits of the keys. Sort by these bits where the rest is equal.
 	for i := 0; i < n && coarse < spreadLogBits; {
 		k, rising := i+1, true
 		for ; k < n && order[k]>>spreadLogBits == order[i]>>spreadLogBits; k++ {

@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// TestRootMeanSquareIsUncertaintyToolboxes compares calibration errors with what uncertainty-toolbox says of the same rows.
+// TestRootMeanSquareIsUncertaintyToolboxes compares calibration errors with those of uncertainty-toolbox for the same rows.
 func TestRootMeanSquareIsUncertaintyToolboxes(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/oracle/uct.json")
 	if err != nil {
@@ -21,7 +21,7 @@ func TestRootMeanSquareIsUncertaintyToolboxes(t *testing.T) {
 		Cases []struct {
 			Y, Mean, SD []float64
 			Values      []struct {
-				Bins      int    `json:"num_bins"` // levels, one more than steps
+				Bins      int    `json:"num_bins"` // number of levels, one more than steps
 				Type      string `json:"prop_type"`
 				RMS, Area float64
 			}
@@ -33,7 +33,8 @@ func TestRootMeanSquareIsUncertaintyToolboxes(t *testing.T) {
 	compared := 0
 	for i, c := range g.Cases {
 		p := metrics.Must(regress.NormalPredictions(c.Y, c.Mean, c.SD))
-		// The library's errors are mean - y: of quantiles it counts a y at one, as some are at the median, on the other side.
+		// The library's errors are mean - y. For quantiles, a y equal to one, as for some at the median, counts on the other
+		// side.
 		turned := metrics.Must(regress.NormalPredictions(c.Mean, c.Y, c.SD))
 		for _, v := range c.Values {
 			o := &regress.CalibrationOptions{Bins: v.Bins - 1}
@@ -53,7 +54,7 @@ func TestRootMeanSquareIsUncertaintyToolboxes(t *testing.T) {
 	}
 }
 
-// TestRootMeanSquare: edges, and that calibrated forecasts show what RootMeanSquareFloor says.
+// TestRootMeanSquare checks edge cases, and that calibrated forecasts agree with RootMeanSquareFloor.
 func TestRootMeanSquare(t *testing.T) {
 	c := regress.Curve{Levels: []float64{0.25, 0.5, 1}, Frequencies: []float64{0.5, 0.5, 1}, N: 4}
 	if v := c.RootMeanSquare(); math.Abs(v-math.Sqrt(0.0625/3)) > 1e-16 {

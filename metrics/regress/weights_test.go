@@ -12,13 +12,13 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// TestWeights: weights of 2 change nothing, and whole weights are so many rows, 0 none. The values take a row for its weight; the ends
-// are of intervals and tests, which take the effective number of rows.
+// TestWeights checks that weights of 2 change nothing, that a whole weight equals as many rows, and that a weight of 0
+// equals none. Values use the weights; ends of intervals and tests use the effective number of rows.
 func TestWeights(t *testing.T) {
 	type weighed struct {
 		name      string
 		p         *metrics.Predictions
-		off, ends float64 // relative tolerances
+		off, ends float64 // relative tolerances of values, and of ends of intervals
 		of        func(*metrics.Predictions) (values, ends []float64)
 	}
 	r := rand.New(rand.NewPCG(3, 3))
@@ -101,7 +101,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestUnlikeWeights: one large weight leaves few effective rows, too few for a test.
+// TestUnlikeWeights checks that one large weight leaves few effective rows, too few for a test.
 func TestUnlikeWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	weights := slices.Repeat([]float64{1}, 500)

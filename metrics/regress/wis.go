@@ -7,7 +7,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// wisRule is how the quantiles of a row make its scores.
+// wisRule computes the scores of a row from its quantiles.
 type wisRule struct {
 	levels  []float64
 	weights []float64 // of each level in the estimate of the CRPS
@@ -15,7 +15,7 @@ type wisRule struct {
 	reason  string    // why there is no weighted interval score
 }
 
-// newWISRule pairs levels that rise.
+// newWISRule pairs rising levels.
 func newWISRule(levels []float64, twice bool) wisRule {
 	r := wisRule{levels: levels, weights: levelWeights(levels), twice: twice}
 	for _, p := range levels {
@@ -27,7 +27,7 @@ func newWISRule(levels []float64, twice bool) wisRule {
 	return r
 }
 
-// levelWeights returns what share of the levels from 0 to 1 each level stands for: those nearer to it than to another.
+// levelWeights returns the share of the levels from 0 to 1 that are closer to each level than to any other.
 func levelWeights(levels []float64) []float64 {
 	w := make([]float64, len(levels))
 	from := 0.0
@@ -41,13 +41,13 @@ func levelWeights(levels []float64) []float64 {
 	return w
 }
 
-// scores sets the columns of a batch, where there is a weighted interval score. Each pair's pinball loss is
-// p*(u - l) + (l - y)+ + (y - u)+, p the lower one's level.
+// scores fills the columns of a batch, if there is a weighted interval score. The pinball loss of a pair is p*(u - l) + (l -
+// y)+ + (y - u)+, where p is the lower level.
 func (r *wisRule) scores(columns *[quantileScores][]float64, x []float64, stride int, y []float64) {
 	k := len(r.levels)
 	half, median := k/2, k%2 == 1
 	lower, weights := r.levels[:half], r.weights[:half]
-	share, middle := float64(float64(k)/2), 0.0 // a pair each, and a half for the median
+	share, middle := float64(float64(k)/2), 0.0 // one for each pair, and a half for the median
 	if median {
 		middle = r.weights[half]
 	}
@@ -61,7 +61,7 @@ func (r *wisRule) scores(columns *[quantileScores][]float64, x []float64, stride
 			m := row[half]
 			under, over = float64(max(0, at-m)/2), float64(max(0, m-at)/2)
 		}
-		low, high := over, under // the median's half
+		low, high := over, under // half the median's error
 		sum := float64(middle * (under + over))
 		for j, p := range lower {
 			l, u := row[j], row[k-1-j]
@@ -85,20 +85,22 @@ func (r *wisRule) scores(columns *[quantileScores][]float64, x []float64, stride
 	}
 }
 
-// WIS returns the mean weighted interval score. With the median m and the pairs of quantiles l and u of the levels a/2 and 1 - a/2, K
-// of them, a row's is
+// WIS returns the mean weighted interval score. With the median m and K pairs of quantiles l and u of the levels a/2 and 1 -
+// a/2, the score of a row is
 //
 //	(|y - m|/2 + sum over the pairs (a/2)*IS_a) / (K + 1/2)
 //
-// where IS_a = (u - l) + (2/a)*(l - y) if y < l, + (2/a)*(y - u) if y > u, is the interval score of Intervals. It is twice the mean
-// pinball loss, and with many levels close to the CRPS. It is Dispersion + Underprediction + Overprediction. Without a median it is
+// where IS_a = (u - l) + (2/a)*(l - y) if y < l, + (2/a)*(y - u) if y > u, is the interval score of Intervals. It is twice
+// the mean pinball loss, and with many levels close to the CRPS. It equals Dispersion + Underprediction + Overprediction.
+// Without a median it is
 //
 //	sum over the pairs (a/2)*IS_a / K
 //
-// and with QuantileOptions.CountMedianTwice (|y - m| + sum over the pairs (a/2)*IS_a) / (K + 1), the median being a pair of its own, as
-// scoringutils has it with count_median_twice; without a median that is no different. Of the median alone it is |y - m|.
+// With QuantileOptions.CountMedianTwice, the median counts as a pair, as in scoringutils with count_median_twice: the score
+// is (|y - m| + sum over the pairs (a/2)*IS_a) / (K + 1). This changes nothing without a median. For the median alone it is
+// |y - m|.
 //
-// NaN without rows, and if the levels are not symmetric about 1/2 (to 1e-9): WISReason says so.
+// It is NaN without rows, and if the levels are not symmetric about 1/2 (to 1e-9). WISReason says so.
 //
 // Source: Bracher, Ray, Gneiting and Reich 2021; Bosse et al. 2022 (scoringutils).
 func (s *Quantiles) WIS() float64 {
@@ -108,7 +110,7 @@ func (s *Quantiles) WIS() float64 {
 	return 2 * s.part(scorePinball)
 }
 
-// WISInterval is WIS's.
+// WISInterval returns the interval of WIS.
 func (s *Quantiles) WISInterval(confidence float64) metrics.Interval {
 	if s.opt.CountMedianTwice {
 		return s.partInterval(scoreTwice, confidence)
@@ -117,7 +119,7 @@ func (s *Quantiles) WISInterval(confidence float64) metrics.Interval {
 	return metrics.Interval{Low: 2 * i.Low, High: 2 * i.High}
 }
 
-// WISReason says why WIS and its parts are NaN; "" where they are not.
+// WISReason returns the reason why WIS and its parts are NaN, or "" if they are not.
 func (s *Quantiles) WISReason() string {
 	if s.rule.reason != "" {
 		return s.rule.reason
@@ -125,29 +127,29 @@ func (s *Quantiles) WISReason() string {
 	return s.Reason()
 }
 
-// Dispersion returns the part of WIS that the widths of the intervals are: the mean of sum (a/2)*(u - l) / (K + 1/2), the
-// divisor being WIS's.
+// Dispersion returns the part of WIS from the widths of the intervals: the mean of sum (a/2)*(u - l) / (K + 1/2), with the
+// divisor of WIS.
 func (s *Quantiles) Dispersion() float64 { return s.part(scoreDispersion) }
 
-// DispersionInterval is Dispersion's.
+// DispersionInterval returns the interval of Dispersion.
 func (s *Quantiles) DispersionInterval(confidence float64) metrics.Interval {
 	return s.partInterval(scoreDispersion, confidence)
 }
 
-// Underprediction returns the part of WIS that is due to forecasts that were too low: the mean of
-// ((y - m)+/2 + sum (y - u)+) / (K + 1/2).
+// Underprediction returns the part of WIS from forecasts that were too low: the mean of ((y - m)+/2 + sum (y - u)+) / (K +
+// 1/2).
 func (s *Quantiles) Underprediction() float64 { return s.part(scoreUnder) }
 
-// UnderpredictionInterval is Underprediction's.
+// UnderpredictionInterval returns the interval of Underprediction.
 func (s *Quantiles) UnderpredictionInterval(confidence float64) metrics.Interval {
 	return s.partInterval(scoreUnder, confidence)
 }
 
-// Overprediction returns the part of WIS that is due to forecasts that were too high: the mean of
-// ((m - y)+/2 + sum (l - y)+) / (K + 1/2).
+// Overprediction returns the part of WIS from forecasts that were too high: the mean of ((m - y)+/2 + sum (l - y)+) / (K +
+// 1/2).
 func (s *Quantiles) Overprediction() float64 { return s.part(scoreOver) }
 
-// OverpredictionInterval is Overprediction's.
+// OverpredictionInterval returns the interval of Overprediction.
 func (s *Quantiles) OverpredictionInterval(confidence float64) metrics.Interval {
 	return s.partInterval(scoreOver, confidence)
 }

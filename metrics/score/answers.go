@@ -9,20 +9,20 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// An answer without rows is NaN, and so is every end of an interval that does not exist.
+// Values are NaN without rows, and so are both ends of an interval that does not exist.
 
 // Accuracy returns the share of rows whose arg max, or the caller's decision, is the label; higher is better.
 func (l *Loss) Accuracy() float64 { return l.top.Frequency(l.seen.Weighted) }
 
-// AccuracyInterval is Wilson's.
+// AccuracyInterval returns Wilson's interval.
 func (l *Loss) AccuracyInterval(level float64) metrics.Interval {
 	return metrics.Wilson(l.Accuracy(), l.effective(), level)
 }
 
 func (l *Loss) effective() float64 { return l.top.Effective(l.seen.Weighted) }
 
-// TopK returns the share of rows whose label is among the k largest scores, hit iff
-// #{s_j > s_y} + #{j < y: s_j = s_y} < k. It panics unless 1 <= k <= Options.TopK.
+// TopK returns the share of rows whose label is among the k largest scores: #{s_j > s_y} + #{j < y: s_j = s_y} < k. It
+// panics unless 1 <= k <= Options.TopK.
 func (l *Loss) TopK(k int) float64 {
 	if k < 1 || k > len(l.ranks) {
 		panic("score: k lies between 1 and the TopK of the options")
@@ -34,7 +34,7 @@ func (l *Loss) TopK(k int) float64 {
 	return l.over(&s)
 }
 
-// TopKInterval is Wilson's.
+// TopKInterval returns Wilson's interval.
 func (l *Loss) TopKInterval(k int, level float64) metrics.Interval {
 	return metrics.Wilson(l.TopK(k), l.effective(), level)
 }
@@ -47,7 +47,7 @@ func (l *Loss) over(s *exact.Sum) float64 {
 // BaseRate returns the share of rows of class 1.
 func (l *Loss) BaseRate() float64 { return l.event.Frequency(l.seen.Weighted) }
 
-// BaseRateInterval is Wilson's.
+// BaseRateInterval returns Wilson's interval.
 func (l *Loss) BaseRateInterval(level float64) metrics.Interval {
 	return metrics.Wilson(l.BaseRate(), l.effective(), level)
 }
@@ -55,20 +55,21 @@ func (l *Loss) BaseRateInterval(level float64) metrics.Interval {
 // Confidence returns the mean of the largest probability, or of the probability of the caller's decision.
 func (l *Loss) Confidence() float64 { return l.top.Score(l.seen.Weighted) }
 
-// ConfidenceInterval is mean +- z*s/sqrt(n).
+// ConfidenceInterval returns mean +- z*s/sqrt(n).
 func (l *Loss) ConfidenceInterval(level float64) metrics.Interval {
 	m := tally.Mean{S1: l.top.P, S2: l.top.PP}
 	return metrics.Normal(l.Confidence(), m.StdErr(&l.top.Weight, l.seen.Weighted), level)
 }
 
-// Overconfidence returns mean confidence minus accuracy: 0 is best, above 0 the model claims more than it keeps.
+// Overconfidence returns mean confidence minus accuracy. 0 is best; above 0, the model is more confident than accurate.
 func (l *Loss) Overconfidence() float64 {
 	m, _ := l.top.MeanGap(l.seen.Weighted)
 	return m
 }
 
-// OverconfidenceInterval is that of a mean, of the rows' confidence minus hit, whose variance is at least what it would be if the
-// confidences were right, the mean of c(1-c): few errors, or none, say little of how often there are some.
+// OverconfidenceInterval returns the normal interval of the mean of confidence minus hit. Its variance is at least the mean
+// of c(1-c), the variance if the confidences are right, because few or no errors in the sample say little about the rate of
+// errors.
 func (l *Loss) OverconfidenceInterval(level float64) metrics.Interval {
 	m, se := l.top.MeanGap(l.seen.Weighted)
 	return metrics.Normal(m, l.atLeast(se, l.impliedBy(&l.top)), level)
@@ -80,7 +81,7 @@ func (l *Loss) impliedBy(c *tally.Cell) float64 {
 	return l.over(&s)
 }
 
-// atLeast returns a standard error of a mean that is not below that of rows with the variance v.
+// atLeast returns the standard error of a mean, but at least that of rows with the variance v.
 func (l *Loss) atLeast(se, v float64) float64 { return atLeast(se, v, l.effective()) }
 
 func atLeast(se, v, n float64) float64 {
@@ -90,7 +91,7 @@ func atLeast(se, v, n float64) float64 {
 	return se
 }
 
-// MeanP returns the mean probability of class 1, of one or two classes; NaN of more.
+// MeanP returns the mean probability of class 1. It is NaN for more than two classes.
 func (l *Loss) MeanP() float64 {
 	if l.seen.Classes > 2 {
 		return math.NaN()
@@ -98,13 +99,14 @@ func (l *Loss) MeanP() float64 {
 	return l.event.Score(l.seen.Weighted)
 }
 
-// MeanPInterval is mean +- z*s/sqrt(n).
+// MeanPInterval returns mean +- z*s/sqrt(n).
 func (l *Loss) MeanPInterval(level float64) metrics.Interval {
 	m := tally.Mean{S1: l.event.P, S2: l.event.PP}
 	return metrics.Normal(l.MeanP(), m.StdErr(&l.event.Weight, l.seen.Weighted), level)
 }
 
-// Bias returns MeanP minus BaseRate: 0 is best, above 0 class 1 is announced more often than it comes. NaN of more than two classes.
+// Bias returns MeanP minus BaseRate. 0 is best; above 0, class 1 is predicted more often than it occurs. It is NaN for more
+// than two classes.
 func (l *Loss) Bias() float64 {
 	if l.seen.Classes > 2 {
 		return math.NaN()
@@ -113,8 +115,8 @@ func (l *Loss) Bias() float64 {
 	return m
 }
 
-// BiasInterval is that of a mean, of the rows' p - y, whose variance is at least what it would be if the probabilities were right, the
-// mean of p(1-p); with weights sum w^2 p(1-p) / (sum w)^2 is that of the mean.
+// BiasInterval returns the normal interval of the mean of p - y. Its variance is at least the mean of p(1-p), the variance
+// if the probabilities are right. With weights, the variance of the mean is at least sum w^2 p(1-p) / (sum w)^2.
 func (l *Loss) BiasInterval(level float64) metrics.Interval {
 	if l.seen.Classes > 2 {
 		return metrics.NoInterval()
@@ -129,8 +131,8 @@ func (l *Loss) BiasInterval(level float64) metrics.Interval {
 	return metrics.Normal(m, l.atLeast(se, l.impliedBy(&l.event)), level)
 }
 
-// OERatio returns the rows of class 1 observed over those expected, BaseRate over MeanP: 1 is best, below it class 1 is announced more
-// often than it comes. NaN if none is expected.
+// OERatio returns the observed over the expected number of rows of class 1, BaseRate / MeanP. 1 is best; below 1, class 1 is
+// predicted more often than it occurs. It is NaN if none is expected.
 func (l *Loss) OERatio() float64 {
 	if l.event.P.IsZero() {
 		return math.NaN()
@@ -138,14 +140,15 @@ func (l *Loss) OERatio() float64 {
 	return exact.Ratio(&l.event.Y, &l.event.P)
 }
 
-// OERatioInterval is 1 - BiasInterval / MeanP, from 0 on: MeanP is taken as it is, and the outcomes as random.
+// OERatioInterval returns 1 - BiasInterval / MeanP, with a lower end of at least 0. It treats MeanP as fixed and the
+// outcomes as random.
 func (l *Loss) OERatioInterval(level float64) metrics.Interval {
 	b, p := l.BiasInterval(level), l.MeanP()
 	return metrics.Interval{Low: math.Max(0, 1-b.High/p), High: 1 - b.Low/p}
 }
 
-// BiasZ returns how far outcomes are above what was said, in standard deviations if that is right: sum w (y-p) / sqrt(sum w^2 p(1-p)).
-// It is +-Inf if all probabilities are 0 or 1 and some are wrong, and 0 if none is; NaN without rows.
+// BiasZ returns sum w (y-p) / sqrt(sum w^2 p(1-p)): by how many standard deviations outcomes exceed the forecast, if the
+// forecast is right. If all probabilities are 0 or 1, it is 0 if all are right, and +-Inf otherwise. It is NaN without rows.
 func (l *Loss) BiasZ() float64 {
 	g, v := l.event.Gap(), l.event.Spread()
 	if l.seen.Weighted {
@@ -163,8 +166,9 @@ func (l *Loss) BiasZ() float64 {
 	return math.Copysign(math.Inf(1), gap)
 }
 
-// OverconfidenceZ returns how far hits are above the confidences, in standard deviations if these are right: minus Overconfidence over
-// the root of its variance then. It is +-Inf if all confidences are 0 or 1 and some are wrong, and 0 if none is; NaN without rows.
+// OverconfidenceZ returns by how many standard deviations hits exceed the confidences, if these are right: minus
+// Overconfidence, divided by the square root of its variance in that case. If all confidences are 0 or 1, it is 0 if all are
+// right, and +-Inf otherwise. It is NaN without rows.
 func (l *Loss) OverconfidenceZ() float64 {
 	gap, v := l.Overconfidence(), l.impliedBy(&l.top)
 	switch {
@@ -176,8 +180,8 @@ func (l *Loss) OverconfidenceZ() float64 {
 	return math.Copysign(math.Inf(1), 0-gap)
 }
 
-// NLL returns the mean negative log-likelihood in nats, -ln p_y without clipping: +Inf if a label got probability 0,
-// see InfiniteRows. Lower is better.
+// NLL returns the mean negative log-likelihood -ln p_y in nats, without clipping. Lower is better. It is +Inf if a label has
+// probability 0; see InfiniteRows.
 func (l *Loss) NLL() float64 {
 	if l.infinite.N > 0 {
 		return math.Inf(1)
@@ -185,11 +189,11 @@ func (l *Loss) NLL() float64 {
 	return l.nll.Value(&l.top.Weight, l.seen.Weighted)
 }
 
-// NLLInterval is mean +- z*s/sqrt(n); there is none of an infinite mean.
+// NLLInterval returns mean +- z*s/sqrt(n). There is no interval if the mean is infinite.
 func (l *Loss) NLLInterval(level float64) metrics.Interval { return l.NLLIntervalAtLeast(level, 0) }
 
-// NLLIntervalAtLeast is NLLInterval where s^2, the variance of a row's NLL, is taken to be at least v0: what the model's own
-// probabilities say it is. A few rows without an error would otherwise have a narrow interval that misses the mean.
+// NLLIntervalAtLeast is NLLInterval with a variance s^2 of a row's NLL of at least v0, the variance that the model's own
+// probabilities imply. Otherwise a few rows without an error would have a narrow interval that misses the mean.
 func (l *Loss) NLLIntervalAtLeast(level, v0 float64) metrics.Interval {
 	if l.infinite.N > 0 {
 		return metrics.NoInterval()
@@ -197,9 +201,9 @@ func (l *Loss) NLLIntervalAtLeast(level, v0 float64) metrics.Interval {
 	return ofLosses(l.NLL(), l.nll.StdErr(&l.top.Weight, l.seen.Weighted), l.effective(), level, v0)
 }
 
-// ofLosses returns the interval of a mean of losses, which are not below 0, with a standard error that is not below that of n rows with
-// the variance v0. With a v0 above 0 the upper end is that of a variance in proportion to the mean, where few rows have nearly all of
-// it: the m with (m - mean)^2 = z^2 se^2 m/mean.
+// ofLosses returns the interval of a mean of nonnegative losses. Its standard error is at least that of n rows with the
+// variance v0. If v0 is above 0, the upper end assumes a variance in proportion to the mean, because few rows hold nearly
+// all of it: it is the m with (m - mean)^2 = z^2 se^2 m/mean.
 func ofLosses(mean, se, n, level, v0 float64) metrics.Interval {
 	se = atLeast(se, v0, n)
 	i := metrics.Normal(mean, se, level)
@@ -211,31 +215,31 @@ func ofLosses(mean, se, n, level, v0 float64) metrics.Interval {
 	return i
 }
 
-// FiniteNLL returns the mean over the rows whose label got a probability above 0.
+// FiniteNLL returns the mean NLL over the rows whose label has a probability above 0.
 func (l *Loss) FiniteNLL() float64 {
 	t, i := l.top.Total(l.seen.Weighted), l.infinite.Total(l.seen.Weighted)
 	t.Sub(&i)
 	return exact.Ratio(&l.nll.S1, &t)
 }
 
-// InfiniteRows returns how many labels got probability 0.
+// InfiniteRows returns the number of rows whose label has probability 0.
 func (l *Loss) InfiniteRows() int64 { return l.infinite.N }
 
 // Perplexity returns exp(NLL).
 func (l *Loss) Perplexity() float64 { return kernel.Exp64(l.NLL()) }
 
-// PerplexityInterval has the exponentials of NLLInterval's ends.
+// PerplexityInterval returns the exponentials of the ends of NLLInterval.
 func (l *Loss) PerplexityInterval(level float64) metrics.Interval {
 	return l.PerplexityIntervalAtLeast(level, 0)
 }
 
-// PerplexityIntervalAtLeast has those of NLLIntervalAtLeast's.
+// PerplexityIntervalAtLeast returns the exponentials of the ends of NLLIntervalAtLeast.
 func (l *Loss) PerplexityIntervalAtLeast(level, v0 float64) metrics.Interval {
 	i := l.NLLIntervalAtLeast(level, v0)
 	return metrics.Interval{Low: kernel.Exp64(i.Low), High: kernel.Exp64(i.High)}
 }
 
-// BrierForm says which of the scores that go by the name of Brier is meant.
+// BrierForm selects one of the scores that are called Brier score.
 type BrierForm uint8
 
 const (
@@ -244,10 +248,10 @@ const (
 	BrierDefault BrierForm = iota
 	// BrierSum is the sum over both classes for a binary task too, in [0,2].
 	BrierSum
-	// BrierMinusOne is BrierSum - 1, in [-1,1]: uncertainty_metrics and tfp.
+	// BrierMinusOne is BrierSum - 1, in [-1,1], as in uncertainty_metrics and tfp.
 	BrierMinusOne
-	// BrierBinary is mean (p1 - y)^2 of two classes, in [0,1]: half of BrierSum, exactly so where rows sum to 1. NaN for
-	// more than two classes.
+	// BrierBinary is mean (p1 - y)^2 for two classes, in [0,1]. It is half of BrierSum, exactly so if rows sum to 1. It is
+	// NaN for more than two classes.
 	BrierBinary
 	// BrierPerClass is BrierSum / K.
 	BrierPerClass
@@ -259,12 +263,12 @@ func (l *Loss) Brier(f BrierForm) float64 {
 	return float64(scale*l.brier.Value(&l.top.Weight, l.seen.Weighted)) + shift
 }
 
-// BrierInterval is mean +- z*s/sqrt(n) of the same form.
+// BrierInterval returns mean +- z*s/sqrt(n) in the same form.
 func (l *Loss) BrierInterval(f BrierForm, level float64) metrics.Interval {
 	return l.BrierIntervalAtLeast(f, level, 0)
 }
 
-// BrierIntervalAtLeast is BrierInterval where the variance of a row's score, in the form BrierDefault, is taken to be at least v0, as by
+// BrierIntervalAtLeast is BrierInterval with a variance of a row's score, in the form BrierDefault, of at least v0, as in
 // NLLIntervalAtLeast.
 func (l *Loss) BrierIntervalAtLeast(f BrierForm, level, v0 float64) metrics.Interval {
 	scale, shift := f.of(l.seen.Classes)
@@ -272,7 +276,7 @@ func (l *Loss) BrierIntervalAtLeast(f BrierForm, level, v0 float64) metrics.Inte
 	return metrics.Interval{Low: float64(scale*i.Low) + shift, High: float64(scale*i.High) + shift}
 }
 
-// of returns what the score that is kept of rows of so many classes, BrierDefault, is multiplied by and what is added.
+// of returns the factor and the summand that turn BrierDefault, the form that is kept, into f.
 func (f BrierForm) of(classes int) (scale, shift float64) {
 	k := float64(classes)
 	scale = 1
@@ -298,10 +302,10 @@ func (f BrierForm) of(classes int) (scale, shift float64) {
 	return scale, shift
 }
 
-// Entropy returns the mean entropy of the rows' probabilities, in nats: how undecided the model is.
+// Entropy returns the mean entropy of the rows' probabilities, in nats. It is high if the model is undecided.
 func (l *Loss) Entropy() float64 { return l.entropy.Value(&l.top.Weight, l.seen.Weighted) }
 
-// EntropyInterval is mean +- z*s/sqrt(n).
+// EntropyInterval returns mean +- z*s/sqrt(n).
 func (l *Loss) EntropyInterval(level float64) metrics.Interval {
 	return metrics.Normal(l.Entropy(), l.entropy.StdErr(&l.top.Weight, l.seen.Weighted), level)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Balanced accumulates balanced accuracy: the mean, over the classes that have rows, of the share of their rows that are right. Every class
-// counts the same, however rare it is. A row is right if its arg max, or the caller's decision, is its label. Balanced is a
-// metrics.Accumulator and takes about 110 bytes per class, up to the largest label seen.
+// Balanced accumulates balanced accuracy: the mean over the classes with rows of the share of their rows that are right. All
+// classes have equal weight, also rare ones. A row is right if its arg max, or the caller's decision, is its label. Balanced
+// is a metrics.Accumulator. It takes about 110 bytes per class, up to the largest label seen.
 //
 // Source: Brodersen et al. 2010; scikit-learn's balanced_accuracy_score with adjusted=False.
 type Balanced struct {
@@ -21,10 +21,10 @@ type Balanced struct {
 	of   []recall // by class
 }
 
-// recall is what is known of a class's rows.
+// recall has the rows of a class and how many are right.
 type recall struct {
 	tally.Weight
-	right exact.Sum // the weight of those that are right
+	right exact.Sum // weight of the rows that are right
 }
 
 var _ metrics.Accumulator = (*Balanced)(nil)
@@ -32,13 +32,13 @@ var _ metrics.Accumulator = (*Balanced)(nil)
 // NewBalanced returns an empty accumulator.
 func NewBalanced() *Balanced { return &Balanced{} }
 
-// Needs asks for nothing besides the columns that every block has.
+// Needs returns 0: the columns that every block has suffice.
 func (a *Balanced) Needs() metrics.Need { return 0 }
 
 // Empty returns an accumulator without rows.
 func (a *Balanced) Empty() metrics.Accumulator { return NewBalanced() }
 
-// Size returns an estimate of its bytes.
+// Size estimates the memory in bytes.
 func (a *Balanced) Size(x metrics.Extent) int64 {
 	return int64(x.Classes) * int64(unsafe.Sizeof(recall{}))
 }
@@ -73,18 +73,18 @@ func (a *Balanced) grow(n int) {
 	}
 }
 
-// Value returns the balanced accuracy, the mean over the classes that have rows of the share of their rows that are right; higher
-// is better. NaN without rows.
+// Value returns the balanced accuracy: the mean over the classes with rows of the share of their rows that are right. Higher
+// is better. It returns NaN without rows.
 func (a *Balanced) Value() float64 {
 	var s exact.Sum
 	n := a.each(func(share, _ float64) { s.AddFloat(share) })
 	return exact.Mean(&s, n)
 }
 
-// Interval is mean +- z*s by the delta method, s^2 = (1/C^2) sum_c r_c (1 - r_c) / n_c over the C classes with rows, r_c being the
-// share of right ones and n_c the number, or for weights the effective number, of their rows; cut to [0,1]. It is too narrow where
-// classes have few rows: one whose rows are all right or all wrong, as a single row is, adds nothing to s. There is none where
-// all classes are so.
+// Interval returns mean +- z*s by the delta method, cut to [0,1], with s^2 = (1/C^2) sum_c r_c (1 - r_c) / n_c over the C
+// classes with rows. r_c is the share of a class's rows that are right, and n_c their number, or with weights their
+// effective number. It is too narrow if classes have few rows: a class whose rows are all right or all wrong, for example a
+// single row, adds nothing to s. There is no interval if this is so for all classes.
 func (a *Balanced) Interval(level float64) metrics.Interval {
 	var s exact.Sum
 	n := a.each(func(share, rows float64) { s.AddFloat(share * (1 - share) / rows) })
@@ -95,7 +95,7 @@ func (a *Balanced) Interval(level float64) metrics.Interval {
 	return metrics.Interval{Low: math.Max(0, i.Low), High: math.Min(1, i.High)}
 }
 
-// each calls f for the classes that have rows and returns how many they are.
+// each calls f for the classes with rows, and returns their number.
 func (a *Balanced) each(f func(share, rows float64)) (classes int64) {
 	for j := range a.of {
 		if c := &a.of[j]; c.N > 0 {
@@ -166,12 +166,12 @@ func (a *Balanced) fields(f *exact.Fields) {
 	f.Must((a.rows == 0) == (a.seen.Classes == 0), damaged)
 }
 
-// AppendBinary appends the state: the classes that have rows. It is an error if there is a label of 2^20 or more.
+// AppendBinary appends the state: the classes with rows. It is an error if there is a label of 2^20 or more.
 func (a *Balanced) AppendBinary(dst []byte) ([]byte, error) {
 	return balancedFormat.Append(dst, a.fields)
 }
 
-// UnmarshalBinary replaces a by what AppendBinary wrote.
+// UnmarshalBinary replaces a with a state that AppendBinary wrote.
 func (a *Balanced) UnmarshalBinary(data []byte) error {
 	return exact.Replace(balancedFormat, data, a, (*Balanced).fields)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// TestBalancedIsScikitLearns compares the arg maxes and the decisions of predictions with what scikit-learn says.
+// TestBalancedIsScikitLearns compares with scikit-learn, by the arg maxes and by the decisions of predictions.
 func TestBalancedIsScikitLearns(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/oracle/balanced.json")
 	if err != nil {
@@ -80,7 +80,7 @@ func TestBalancedIsScikitLearns(t *testing.T) {
 	}
 }
 
-// TestBalancedEdges: no rows, one class, classes that are all right or all wrong.
+// TestBalancedEdges checks no rows, one class, and classes whose rows are all right or all wrong.
 func TestBalancedEdges(t *testing.T) {
 	a := score.NewBalanced()
 	if i := a.Interval(0.95); a.Value() == a.Value() || i.Low == i.Low || i.High == i.High {
@@ -91,7 +91,7 @@ func TestBalancedEdges(t *testing.T) {
 		value    float64
 		interval bool
 	}{
-		{[]int32{0, 0, 0, 0}, 0.25, true}, // three of one class are wrong
+		{[]int32{0, 0, 0, 0}, 0.25, true}, // the three rows of one class are wrong
 		{[]int32{0, 1, 2, 3}, 1, false},
 		{[]int32{1, 2, 3, 0}, 0, false},
 		{[]int32{0, 0, 2, 2}, 0.5, true},
@@ -111,7 +111,7 @@ func TestBalancedEdges(t *testing.T) {
 	}
 }
 
-// TestBalancedCovers holds that as many intervals as they promise hold the law's value, where classes have rows enough.
+// TestBalancedCovers checks that intervals cover the true value as often as they should, if classes have enough rows.
 func TestBalancedCovers(t *testing.T) {
 	n, sets := 0, 400
 	if testing.Short() {
@@ -145,7 +145,7 @@ func TestBalancedCovers(t *testing.T) {
 	}
 }
 
-// FuzzBalancedUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be asked.
+// FuzzBalancedUnmarshal checks that a state that is read is written as the same bytes, and gives values.
 func FuzzBalancedUnmarshal(f *testing.F) {
 	p := sample(7, 3, metrics.Probs)
 	for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
@@ -183,7 +183,7 @@ func FuzzBalancedUnmarshal(f *testing.F) {
 	})
 }
 
-// TestBalancedRefuses has states that no rows give.
+// TestBalancedRefuses checks that states that no rows can produce are rejected.
 func TestBalancedRefuses(t *testing.T) {
 	p := sample(9, 3, metrics.Probs)
 	a := score.NewBalanced()
@@ -265,7 +265,7 @@ func TestBalancedRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A newer version and the state of another.
+	// A newer version, the state of another type, and a state cut short.
 	for _, s := range [][]byte{exact.Seal("cBAL", 2, payload), exact.Seal("cRAT", 1, payload), s[:len(s)-1]} {
 		if err := new(score.Balanced).UnmarshalBinary(s); err == nil {
 			t.Error("it was read")

@@ -12,8 +12,8 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Skill returns 1 - score/reference: 1 is best, 0 is as good as the reference, and below 0 is worse. The best score must be 0, so it is not
-// for BrierMinusOne. NaN if the reference is 0, which means that all rows have one class.
+// Skill returns 1 - score/reference. 1 is best, 0 is as good as the reference, and below 0 is worse. The best possible score
+// must be 0, so Skill is not for BrierMinusOne. It returns NaN if the reference is 0, because all rows have one class.
 func Skill(score, reference float64) float64 {
 	if reference == 0 {
 		return math.NaN()
@@ -21,15 +21,16 @@ func Skill(score, reference float64) float64 {
 	return 1 - score/reference
 }
 
-// BaseRates accumulates the weight of each class. Its answers are the scores of the forecast that gives every row the shares of the classes
-// in the evaluated set: the best forecast without knowledge of the row, and the reference of Skill. Without rows they are NaN.
+// BaseRates accumulates the weight of each class. Its values are the scores of the forecast that gives every row the shares
+// of the classes in the evaluated set. This is the best forecast that knows nothing about a row, and the reference of Skill.
+// Values are NaN without rows.
 //
 // It is a metrics.Accumulator. It takes 8 bytes per class up to the largest label seen, or 32 with weights.
 type BaseRates struct {
 	seen    state.Rows
 	weight  tally.Weight
-	counts  []int64     // of rows of each class, without weights
-	weights []exact.Sum // of each class
+	counts  []int64     // rows of each class, without weights
+	weights []exact.Sum // weight of each class
 }
 
 var _ metrics.Accumulator = (*BaseRates)(nil)
@@ -37,13 +38,13 @@ var _ metrics.Accumulator = (*BaseRates)(nil)
 // NewBaseRates returns an empty accumulator.
 func NewBaseRates() *BaseRates { return &BaseRates{} }
 
-// Needs asks for nothing besides the labels.
+// Needs returns 0: the labels suffice.
 func (r *BaseRates) Needs() metrics.Need { return 0 }
 
 // Empty returns an accumulator without rows.
 func (r *BaseRates) Empty() metrics.Accumulator { return NewBaseRates() }
 
-// Size returns an estimate of its bytes.
+// Size estimates the memory in bytes.
 func (r *BaseRates) Size(x metrics.Extent) int64 {
 	if x.Weighted {
 		return int64(x.Classes) * int64(unsafe.Sizeof(exact.Sum{}))
@@ -81,7 +82,7 @@ func (r *BaseRates) grow(n int) {
 	}
 }
 
-// each calls f for the classes that have rows, with their weight.
+// each calls f for the classes with rows, with their weight.
 func (r *BaseRates) each(f func(class int, w *exact.Sum)) {
 	for j, n := range r.counts {
 		if n > 0 {
@@ -96,7 +97,7 @@ func (r *BaseRates) each(f func(class int, w *exact.Sum)) {
 	}
 }
 
-// shares calls f for the classes that have rows, with their share and with what it is less than 1.
+// shares calls f for the classes with rows, with their share and 1 - share.
 func (r *BaseRates) shares(f func(class int, share, rest float64)) {
 	t := r.weight.Total(r.seen.Weighted)
 	total := t.Float64()
@@ -107,7 +108,7 @@ func (r *BaseRates) shares(f func(class int, share, rest float64)) {
 	})
 }
 
-// mean returns the sum over the classes of their share times f of it; NaN without rows.
+// mean returns the mean over the classes of f, weighted by their shares. It returns NaN without rows.
 func (r *BaseRates) mean(f func(share, rest float64) float64) float64 {
 	if r.weight.N == 0 {
 		return math.NaN()
@@ -117,8 +118,8 @@ func (r *BaseRates) mean(f func(share, rest float64) float64) float64 {
 	return s.Float64()
 }
 
-// Rate returns the share of a class among the rows; for a binary task class 1 is the event. It panics unless the class is
-// one of those of the predictions.
+// Rate returns the share of a class among the rows. For a binary task, class 1 is the event. It panics if the predictions
+// have no such class.
 func (r *BaseRates) Rate(class int) float64 {
 	if r.weight.N == 0 {
 		return math.NaN()
@@ -135,14 +136,14 @@ func (r *BaseRates) Rate(class int) float64 {
 	return rate
 }
 
-// Present returns the number of classes that have rows.
+// Present returns the number of classes with rows.
 func (r *BaseRates) Present() (n int) {
 	r.each(func(int, *exact.Sum) { n++ })
 	return n
 }
 
-// Brier returns the reference's mean Brier score in the given form: 1 - sum_k q_k^2 of the shares q_k for BrierDefault of
-// rows of classes, q_1 (1 - q_1) for that of a binary task. It is the uncertainty of the decomposition.
+// Brier returns the reference's mean Brier score in the given form. With shares q_k, BrierDefault is 1 - sum_k q_k^2 for
+// rows of classes, and q_1 (1 - q_1) for a binary task. It is the uncertainty of the decomposition.
 func (r *BaseRates) Brier(f BrierForm) float64 {
 	v := r.mean(func(_, rest float64) float64 { return rest })
 	if r.seen.Classes == 1 {
@@ -162,8 +163,8 @@ func (r *BaseRates) NLL() float64 {
 	})
 }
 
-// Score returns the reference's mean score of a rule: 1 - ||q|| for SphericalRule, sum_{k<K} Q_k (1 - Q_k) of the cumulative
-// shares Q_k for RankedRule. It panics for a rule that is none.
+// Score returns the reference's mean score of a rule. With shares q_k and cumulative shares Q_k, it is 1 - ||q|| for
+// SphericalRule, and sum_{k<K} Q_k (1 - Q_k) for RankedRule. It panics for an unknown rule.
 func (r *BaseRates) Score(rule Rule) float64 {
 	switch rule {
 	case SphericalRule:
@@ -185,7 +186,7 @@ func (r *BaseRates) ranked() float64 {
 	var sum, below exact.Sum
 	last, each := -1, 0.0
 	r.each(func(class int, w *exact.Sum) {
-		// The classes without rows have the cumulative share of the last one with rows.
+		// Later classes have no rows, and hence the cumulative share of the last class with rows.
 		if last >= 0 {
 			sum.AddFloat(float64(float64(class-last) * each))
 		}
@@ -219,10 +220,10 @@ func (r *BaseRates) Merge(a metrics.Accumulator) error {
 
 var ratesFormat = exact.Format{Name: "score.BaseRates", Magic: "cRAT", Version: 1}
 
-// mostRates bounds what a state that is not one of ours makes its reader allocate.
+// mostRates limits how much memory a damaged state makes its reader allocate.
 const mostRates = 1 << 20
 
-// beyondRates is the error of writing the state of so many classes.
+// beyondRates returns the error for a state with too many classes, n.
 func beyondRates(n int) error {
 	if n > mostRates {
 		return fmt.Errorf("there is no state of a label of %d: the largest is %d", n-1, mostRates-1)
@@ -280,15 +281,15 @@ func (r *BaseRates) fields(f *exact.Fields) {
 	f.Must((r.weight.N == 0) == (r.seen.Classes == 0) && all.Equal(&t), damaged)
 }
 
-// AppendBinary appends the state: the classes that have rows. It is an error if there is a label of 2^20 or more.
+// AppendBinary appends the state: the classes with rows. It is an error if there is a label of 2^20 or more.
 func (r *BaseRates) AppendBinary(dst []byte) ([]byte, error) {
 	return ratesFormat.Append(dst, r.fields)
 }
 
-// UnmarshalBinary replaces r by what AppendBinary wrote.
+// UnmarshalBinary replaces r with a state that AppendBinary wrote.
 func (r *BaseRates) UnmarshalBinary(data []byte) error {
 	return exact.Replace(ratesFormat, data, r, (*BaseRates).fields)
 }
 
-// bounded tells whether a sum can be one of rows: far from where products of two overflow.
+// bounded reports whether a sum can come from rows: it is far below the range where products of two overflow.
 func bounded(s *exact.Sum) bool { return math.Abs(s.Float64()) < 0x1p600 }

@@ -11,29 +11,30 @@ import (
 	"github.com/candor-go/candor/metrics/internal/state"
 )
 
-// Rescale says whether and when ClippedNLL divides a row of probabilities by its sum.
+// Rescale selects whether and when ClippedNLL divides a row of probabilities by its sum.
 type Rescale uint8
 
 const (
 	RescaleNone  Rescale = iota
-	RescaleFirst         // before probabilities are clipped: Keras' categorical cross-entropy
-	RescaleLast          // afterwards: Keras' sparse categorical cross-entropy
+	RescaleFirst         // before clipping: Keras' categorical cross-entropy
+	RescaleLast          // after clipping: Keras' sparse categorical cross-entropy
 )
 
-// NLLOptions say how ClippedNLL differs from NLL, for parity with what other systems report. The zero value does not differ.
+// NLLOptions make ClippedNLL differ from NLL, for parity with other systems. The zero value gives NLL.
 type NLLOptions struct {
-	// Clip is the least probability and what the largest is less than 1: Keras has 1e-7, uncertainty-baselines 1e-15. 0 clips
-	// nothing, and a label of probability 0 makes the mean +Inf.
+	// Clip limits probabilities to [Clip, 1-Clip]: 1e-7 in Keras, 1e-15 in uncertainty-baselines. With 0 there is no limit,
+	// and a label of probability 0 makes the mean +Inf.
 	Clip    float64
 	Rescale Rescale
-	Sum     bool // the sum over the rows, each times its weight, in place of their mean
+	Sum     bool // return the sum over the rows, each times its weight, instead of the mean
 }
 
-// ClippedNLL returns the mean of -ln p_y, or the sum, of probabilities that were clipped to [Clip, 1-Clip] and rescaled as n says. It
-// hides how wrong a confident model is, and its value for one depends on Clip: NLL is the honest one. Without rows a mean is NaN and a
-// sum 0. With RescaleFirst and RescaleLast a row whose sum is not above 0, which only Options.Unchecked admits, gives its label 0.
+// ClippedNLL returns the mean or sum of -ln p_y, after clipping probabilities to [Clip, 1-Clip] and rescaling as in n.
+// Clipping hides how wrong a confident model is, and the value for such a model depends on Clip; NLL is the honest score.
+// Without rows, the mean is NaN and the sum 0. With RescaleFirst and RescaleLast, a row whose sum is not above 0, which only
+// Options.Unchecked allows, gives its label 0.
 //
-// o may be nil. Options n that are wrong are an error, as of NewClipped; others are as of NLL.
+// o may be nil. Invalid n is an error, as in NewClipped; other errors are those of NLL.
 func ClippedNLL(p *metrics.Predictions, n NLLOptions, o *metrics.Options) (float64, error) {
 	a, err := NewClipped(n)
 	return meanOf(a, err, p, o, (*Clipped).Value)
@@ -46,7 +47,7 @@ func (n NLLOptions) rows(dst []float64, b *metrics.Block) {
 	switch t := &b.Probs; {
 	case n.Rescale == RescaleNone:
 		for i := range dst {
-			// Where nothing is cut the column has more digits than the probability.
+			// If nothing is clipped, the column has more digits than the probability.
 			if dst[i] = b.Stats.NLL[i]; n.Clip > 0 && n.clip(b.Stats.Label[i]) != b.Stats.Label[i] {
 				dst[i] = minusLog(n.clip(b.Stats.Label[i]))
 			}
@@ -82,7 +83,7 @@ func rescaled[T float32 | float64](dst []float64, n NLLOptions, x []T, t *metric
 	}
 }
 
-// minusLog returns -ln v, +Inf of what is not above 0.
+// minusLog returns -ln v, or +Inf if v is not above 0.
 func minusLog(v float64) float64 {
 	if !(v > 0) {
 		return math.Inf(1)
@@ -90,7 +91,7 @@ func minusLog(v float64) float64 {
 	return 0 - kernel.Log64(v)
 }
 
-// Clipped accumulates what ClippedNLL returns. It is a metrics.Accumulator; its state takes about 150 bytes.
+// Clipped accumulates ClippedNLL. It is a metrics.Accumulator; its state takes about 150 bytes.
 type Clipped struct {
 	opt      NLLOptions
 	infinite int64
@@ -99,7 +100,7 @@ type Clipped struct {
 
 var _ metrics.Accumulator = (*Clipped)(nil)
 
-// NewClipped returns an empty accumulator. A Clip that is not at least 0 and below 1/2, and a Rescale that is none, are errors.
+// NewClipped returns an empty accumulator. It returns an error unless 0 <= Clip < 1/2, and for an unknown Rescale.
 func NewClipped(n NLLOptions) (*Clipped, error) {
 	switch {
 	case !n.valid():
@@ -107,16 +108,16 @@ func NewClipped(n NLLOptions) (*Clipped, error) {
 	case n.Rescale > RescaleLast:
 		return nil, errors.New("score: there is no such rescaling")
 	}
-	n.Clip = math.Abs(n.Clip) // of 0 there is one
+	n.Clip = math.Abs(n.Clip) // turns -0 into 0
 	return &Clipped{opt: n}, nil
 }
 
 func (n NLLOptions) valid() bool { return n.Clip >= 0 && n.Clip < 0.5 }
 
-// Options returns how it differs from NLL.
+// Options returns the options.
 func (c *Clipped) Options() NLLOptions { return c.opt }
 
-// Needs says that all probabilities are wanted where rows are rescaled.
+// Needs returns NeedRows if rows are rescaled.
 func (c *Clipped) Needs() metrics.Need {
 	if c.opt.Rescale == RescaleNone {
 		return metrics.NeedSpread
@@ -124,7 +125,7 @@ func (c *Clipped) Needs() metrics.Need {
 	return metrics.NeedSpread | metrics.NeedRows
 }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (c *Clipped) Empty() metrics.Accumulator { return metrics.Must(NewClipped(c.opt)) }
 
 // Len returns the number of rows seen.
@@ -139,10 +140,10 @@ func (c *Clipped) AddBlock(b *metrics.Block) {
 	}
 }
 
-// InfiniteRows returns how many rows have no finite score, as a label of probability 0 that nothing clips.
+// InfiniteRows returns the number of rows without a finite score, for example with a label of probability 0 and no clipping.
 func (c *Clipped) InfiniteRows() int64 { return c.infinite }
 
-// Value returns the mean, or the sum; lower is better. Without rows a mean is NaN.
+// Value returns the mean, or the sum; lower is better. The mean is NaN without rows.
 func (c *Clipped) Value() float64 {
 	switch {
 	case c.infinite > 0:
@@ -153,11 +154,11 @@ func (c *Clipped) Value() float64 {
 	return c.mean.Value(&c.weight, c.seen.Weighted)
 }
 
-// Interval is mean +- z*s/sqrt(n); there is none of a sum, of an infinite mean, and of fewer than two rows.
+// Interval returns mean +- z*s/sqrt(n). There is no interval for a sum, for an infinite mean, or for fewer than two rows.
 func (c *Clipped) Interval(level float64) metrics.Interval { return c.IntervalAtLeast(level, 0) }
 
-// IntervalAtLeast is Interval where the variance of a row's score is taken to be at least v0, as by Loss.NLLIntervalAtLeast. That of
-// NLL does for a score without rescaling: what is clipped varies less.
+// IntervalAtLeast is Interval with a variance of a row's score of at least v0, as in Loss.NLLIntervalAtLeast. Without
+// rescaling, the v0 of NLL will do, because clipped scores vary less.
 func (c *Clipped) IntervalAtLeast(level, v0 float64) metrics.Interval {
 	if c.opt.Sum || c.infinite > 0 {
 		return metrics.NoInterval()
@@ -198,7 +199,7 @@ func (c *Clipped) AppendBinary(dst []byte) ([]byte, error) {
 	return clippedFormat.Append(dst, c.fields)
 }
 
-// UnmarshalBinary replaces c, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces c, including its options, with a state that AppendBinary wrote.
 func (c *Clipped) UnmarshalBinary(data []byte) error {
 	return exact.Replace(clippedFormat, data, c, (*Clipped).fields)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// TestClippedIsScikitLearns compares clipped losses with those of scikit-learn: as it is, and as it was until 1.4, where rows were
-// divided by their sums.
+// TestClippedIsScikitLearns compares clipped losses with scikit-learn: the current version, and versions before 1.4, which
+// divided rows by their sums.
 func TestClippedIsScikitLearns(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/oracle/logloss.json")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestClippedIsScikitLearns(t *testing.T) {
 		p.Rows, p.Classes, p.F64 = len(c.Labels), c.Classes, c.Probs
 		eps, tol := 0x1p-52, 1e-15
 		if c.DType == "float32" {
-			// They round the logarithms to float32 too.
+			// scikit-learn rounds the logarithms to float32 too.
 			p.F64, eps, tol = nil, 0x1p-23, 1e-6
 			for _, v := range c.Probs {
 				p.F32 = append(p.F32, float32(v))
@@ -68,7 +68,8 @@ func TestClippedIsScikitLearns(t *testing.T) {
 	}
 }
 
-// TestClippedInterval: where nothing is clipped it is nll's, whatever the least variance; of a sum there is none.
+// TestClippedInterval checks that the interval is that of nll if nothing is clipped, for any least variance, and that a sum
+// has none.
 func TestClippedInterval(t *testing.T) {
 	p := sample(50, 3, metrics.Logits)
 	for _, weighted := range []bool{false, true} {
@@ -92,7 +93,7 @@ func TestClippedInterval(t *testing.T) {
 	}
 }
 
-// FuzzClippedUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be asked.
+// FuzzClippedUnmarshal checks that a state that is read is written as the same bytes, and gives values.
 func FuzzClippedUnmarshal(f *testing.F) {
 	for i, o := range []score.NLLOptions{{Clip: 1e-7}, {}, {Clip: 0.25, Rescale: score.RescaleLast}, {Rescale: score.RescaleFirst, Sum: true}} {
 		p := sample(7, 1+2*(i%2), metrics.Probs)
@@ -136,7 +137,7 @@ func clippedPayload(t testing.TB, a *score.Clipped) []byte {
 	return payload
 }
 
-// TestClippedRefuses has states that no rows give.
+// TestClippedRefuses checks that states that no rows can produce are rejected.
 func TestClippedRefuses(t *testing.T) {
 	a := metrics.Must(score.NewClipped(score.NLLOptions{Clip: 0.125}))
 	if err := metrics.NewPass(nil, a).Add(sample(9, 3, metrics.Probs)); err != nil {

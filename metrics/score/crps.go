@@ -7,15 +7,15 @@ import (
 	"github.com/candor-go/candor/metrics/internal/student"
 )
 
-// The functions of this file return the continuous ranked probability score of one forecast, a distribution F of a number,
-// when y was observed:
+// The functions of this file return the continuous ranked probability score of one forecast, a distribution F, when y was
+// observed:
 //
 //	CRPS(F, y) = integral of (F(x) - 1[x >= y])^2 dx = E|X - y| - E|X - X'|/2
 //
-// It is at least 0, has the unit of y, and lower is better; of a point forecast it is the absolute error (Matheson and
-// Winkler 1976; Gneiting and Raftery 2007). The closed forms are those of Jordan, Krueger and Lerch 2019, written so that
-// nothing cancels: the error is below 1e-13 of the result wherever y lies. A scale of 0 is a point mass, whose score is
-// |y - location|. A negative scale, and any argument that is NaN or infinite, gives NaN.
+// It is at least 0 and has the unit of y; lower is better. For a point forecast it is the absolute error (Matheson and
+// Winkler 1976; Gneiting and Raftery 2007). The closed forms are those of Jordan, Krueger and Lerch 2019, written without
+// cancellation: the relative error is below 1e-13 for any y. A scale of 0 is a point mass, whose score is |y - location|. A
+// negative scale, and any argument that is NaN or infinite, gives NaN.
 
 // NormalCRPS returns the CRPS of a normal distribution. With z = (y - mean)/sd it is
 //
@@ -41,13 +41,13 @@ func LaplaceCRPS(y, location, scale float64) float64 {
 	return d - float64(scale*(0.75-kernel.Exp64(-t)))
 }
 
-// StudentTCRPS returns the CRPS of Student's t distribution with df degrees of freedom, moved and stretched. With f and F of
-// the standard one and z = (y - location)/scale it is
+// StudentTCRPS returns the CRPS of Student's t distribution with df degrees of freedom, with location and scale. With f and
+// F of the standard distribution and z = (y - location)/scale it is
 //
 //	scale * (z*(2*F(z) - 1) + 2*f(z)*(df + z^2)/(df - 1) - 2*sqrt(df)/(df - 1) * B(1/2, df - 1/2)/B(1/2, df/2)^2)
 //
-// for df > 1. The integral is finite, and is what is returned, down to df = 1/2, where the mean does not exist; at 1/2 and
-// below it is +Inf. An infinite df is the normal distribution. NaN for df <= 0.
+// for df > 1. The integral is finite down to df = 1/2, although the mean does not exist for df <= 1, and the function
+// returns it. For df <= 1/2 it is +Inf. An infinite df is the normal distribution. It is NaN for df <= 0.
 func StudentTCRPS(y, df, location, scale float64) float64 {
 	d, t := deviation(y, location, scale)
 	switch {
@@ -59,21 +59,21 @@ func StudentTCRPS(y, df, location, scale float64) float64 {
 		return NormalCRPS(y, location, scale)
 	case df <= 0.5:
 		return math.Inf(1)
-	case t > 1e150: // what follows is less than the last place of d, and t^2 might overflow
+	case t > 1e150: // the rest is less than the last digit of d, and t^2 might overflow
 		return d
 	}
 	return d + float64(scale*student.Deficit(t, df))
 }
 
-// NormalMixtureCRPS returns the CRPS of a mixture of normal distributions (Grimit, Gneiting, Berrocal and Johnson 2006): with
-// A(m, s) = E|X| of a normal X with mean m and standard deviation s, and weights w that are divided by their sum,
+// NormalMixtureCRPS returns the CRPS of a mixture of normal distributions (Grimit, Gneiting, Berrocal and Johnson 2006).
+// With A(m, s) = E|X| for a normal X with mean m and standard deviation s, and weights w divided by their sum, it is
 //
 //	sum_i w_i A(y - m_i, s_i) - 1/2 sum_ij w_i w_j A(m_i - m_j, sqrt(s_i^2 + s_j^2))
 //
-// A component whose sd is 0 is a point mass, so that equal weights and sds of 0 give SampleCRPS's CRPSV. weights may be
-// nil for equal ones. The error is below 1e-13 of the first sum. NaN for a weight that is negative, where their sum is 0
-// or not finite, and without components; it panics if the slices differ in length. The time grows with the square of the
-// number of components.
+// A component with sd 0 is a point mass, so equal weights and sds of 0 give SampleCRPS's CRPSV. weights may be nil for equal
+// ones. The error is below 1e-13 of the first sum. It is NaN for a negative weight, for weights whose sum is 0 or not
+// finite, and without components. It panics if the slices differ in length. The time grows with the square of the number of
+// components.
 func NormalMixtureCRPS(y float64, weights, means, sds []float64) float64 {
 	if len(sds) != len(means) || weights != nil && len(weights) != len(means) {
 		panic("score: the components' weights, means and sds differ in number")
@@ -108,7 +108,7 @@ func NormalMixtureCRPS(y float64, weights, means, sds []float64) float64 {
 		}
 		second += float64(w * others)
 	}
-	// Below 0 by rounding alone; a NaN stays.
+	// Only rounding makes it negative; a NaN stays.
 	return max(0, first-second)
 }
 
@@ -117,8 +117,8 @@ const (
 	invRootTwoPi = 0.39894228040143267793994605993438186848 // 1/sqrt(2*pi)
 )
 
-// deviation returns |y - location| and that in units of the scale, 0 of which every form is multiplied with where the
-// scale is 0. Both are NaN where an argument is of no use.
+// deviation returns |y - location|, and the same in units of the scale, or 0 if the scale is 0; every form then multiplies
+// it by the scale. Both are NaN for invalid arguments.
 func deviation(y, location, scale float64) (d, t float64) {
 	if !(scale >= 0) || float64(y*0)+float64(location*0)+float64(scale*0) != 0 {
 		return math.NaN(), math.NaN()
@@ -129,7 +129,7 @@ func deviation(y, location, scale float64) (d, t float64) {
 	return d, t
 }
 
-// hypot returns sqrt(a^2 + b^2) of sizes whose squares may be beyond float64.
+// hypot returns sqrt(a^2 + b^2) without overflow of the squares, for a and b not below 0.
 func hypot(a, b float64) float64 {
 	if a < b {
 		a, b = b, a
@@ -141,8 +141,8 @@ func hypot(a, b float64) float64 {
 	return a * math.Sqrt(1+float64(b*b))
 }
 
-// normalExcess returns E max(0, Z - t) = phi(t) - t*(1 - Phi(t)) of a standard normal Z for t >= 0, to 1e-16: twice that is
-// E|Z - t| - t.
+// normalExcess returns E max(0, Z - t) = phi(t) - t*(1 - Phi(t)) for a standard normal Z and t >= 0, with an error of 1e-16.
+// Twice that is E|Z - t| - t.
 func normalExcess(t float64) float64 {
 	// The quotient by phi(t) is a Chebyshev series in (t-4)/(t+4).
 	u := float64(2 * (1 - 8/(t+4)))
@@ -154,7 +154,7 @@ func normalExcess(t float64) float64 {
 	return float64(invRootTwoPi * kernel.Exp64(-float64(t*t/2)) * m)
 }
 
-// excess are coefficients of the series of 1 - t*(1 - Phi(t))/phi(t). What is left out sums to less than 1e-17.
+// excess has the coefficients of the series of 1 - t*(1 - Phi(t))/phi(t). The omitted terms sum to less than 1e-17.
 var excess = [...]float64{
 	0.25478342938735058117, -0.41339208924187396685, 0.22298931213273118268, -0.082771353237925069152,
 	0.021924544264369748689, -0.0038753577018656012221, 0.00031507683776756377063, 0.000038683726781918538138,

@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// Distributions about 0 of much the same spread, when 1.5 came.
+// Distributions around 0 with similar spread, and the observed value 1.5.
 func ExampleNormalCRPS() {
 	fmt.Printf("normal    %.4f\n", score.NormalCRPS(1.5, 0, 1))
 	fmt.Printf("logistic  %.4f\n", score.LogisticCRPS(1.5, 0, 0.55))
@@ -25,7 +25,7 @@ func ExampleNormalCRPS() {
 	// a point   1.5000
 }
 
-// The mean of many forecasts, and each one's score where the caller wants it.
+// The mean of many forecasts, and the score of each.
 func ExampleNormals() {
 	y := []float64{0.3, -1, 5}
 	location, scale := []float64{0, -1, 2}, []float64{1, 0.5, 1}
@@ -47,7 +47,7 @@ func ExampleNormals() {
 	// mixtures  0.5454
 }
 
-// Four forecasts of three samples each.
+// samples returns four forecasts with three samples each.
 func samples() *metrics.Predictions {
 	return &metrics.Predictions{
 		Kind: metrics.Samples,

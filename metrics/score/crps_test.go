@@ -39,7 +39,7 @@ func near(got, want, tolerance float64) bool {
 	return got == want || math.Abs(got-want) <= tolerance*math.Abs(want)
 }
 
-// TestClosedForms compares with integrals of (F(x) - 1[x >= y])^2 of another's arithmetic; see
+// TestClosedForms compares with integrals of (F(x) - 1[x >= y])^2 from an independent implementation; see
 // testdata/oracle/make_crps.py.
 func TestClosedForms(t *testing.T) {
 	text, err := os.ReadFile("../../testdata/oracle/crps.json")
@@ -90,8 +90,8 @@ func TestClosedForms(t *testing.T) {
 	t.Log("relative errors at most:", worst)
 }
 
-// TestFormsLimits holds what the forms say of each other: many degrees of freedom are the normal, one component is that
-// component, a scale of 0 is a point, and what is no distribution is NaN.
+// TestFormsLimits checks relations between the forms: many degrees of freedom give the normal form, a mixture of one
+// component is that component, a scale of 0 is a point, and invalid distributions give NaN.
 func TestFormsLimits(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -164,7 +164,7 @@ func TestFormsLimits(t *testing.T) {
 	}
 }
 
-// TestMeans holds that the functions of many forecasts are those of one, row by row, and their mean exact.
+// TestMeans checks that the functions of many forecasts equal those of one, row by row, and that their mean is exact.
 func TestMeans(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	const n, k = 1000, 3
@@ -246,7 +246,7 @@ func TestMeans(t *testing.T) {
 	if got := score.Normals(nil, nil, nil, nil, nil); got == got {
 		t.Error(got)
 	}
-	// Order has no say, whatever the units.
+	// The order has no effect, in any units.
 	y = []float64{1e300, 1, -1e-300, -1e300, 3e8, 1e-17}
 	zero := make([]float64, 6)
 	want := score.Normals(nil, y, zero, zero, nil)

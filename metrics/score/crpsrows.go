@@ -6,35 +6,35 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// The functions of this file return the mean of the scores of many forecasts, one for each element of y, and, if dst is
-// not nil, write each forecast's score to dst. weights are nil or as in metrics.Predictions; one of 0 leaves a row out of
-// the mean, not out of dst. The sum is exact, so the mean does not depend on the order of the rows. It is NaN without
-// rows, and where the score of a row that counts is NaN or a weight is not from 2^-32 to 2^32; +Inf where a score is.
-// Slices that differ in length panic.
+// The functions of this file return the mean score of many forecasts, one for each element of y. If dst is not nil, they
+// also write each forecast's score to dst. weights are nil or as in metrics.Predictions; a weight of 0 leaves a row out of
+// the mean, but not out of dst. The sum is exact, so the order of the rows has no effect. The mean is NaN without rows, if
+// the score of a row with a weight above 0 is NaN, and if a weight is neither 0 nor from 2^-32 to 2^32. It is +Inf if a
+// score is. They panic if slices differ in length.
 
-// Normals is the mean of NormalCRPS.
+// Normals returns the mean of NormalCRPS.
 func Normals(dst, y, mean, sd, weights []float64) float64 {
 	return meanScore(dst, y, weights, func(i int) float64 { return NormalCRPS(y[i], mean[i], sd[i]) }, mean, sd)
 }
 
-// Logistics is the mean of LogisticCRPS.
+// Logistics returns the mean of LogisticCRPS.
 func Logistics(dst, y, location, scale, weights []float64) float64 {
 	return meanScore(dst, y, weights, func(i int) float64 { return LogisticCRPS(y[i], location[i], scale[i]) }, location, scale)
 }
 
-// Laplaces is the mean of LaplaceCRPS.
+// Laplaces returns the mean of LaplaceCRPS.
 func Laplaces(dst, y, location, scale, weights []float64) float64 {
 	return meanScore(dst, y, weights, func(i int) float64 { return LaplaceCRPS(y[i], location[i], scale[i]) }, location, scale)
 }
 
-// StudentTs is the mean of StudentTCRPS.
+// StudentTs returns the mean of StudentTCRPS.
 func StudentTs(dst, y, df, location, scale, weights []float64) float64 {
 	f := func(i int) float64 { return StudentTCRPS(y[i], df[i], location[i], scale[i]) }
 	return meanScore(dst, y, weights, f, df, location, scale)
 }
 
-// NormalMixtures is the mean of NormalMixtureCRPS over mixtures of k components each: those of row i are elements i*k to
-// (i+1)*k of means, sds and, if not nil, of shares, which are the components' weights.
+// NormalMixtures returns the mean of NormalMixtureCRPS over mixtures of k components each. The components of row i are
+// elements i*k to (i+1)*k of means, sds and, if not nil, of shares, which are the components' weights.
 func NormalMixtures(dst, y []float64, k int, shares, means, sds, weights []float64) float64 {
 	if k < 1 || len(means) != k*len(y) || len(sds) != len(means) || shares != nil && len(shares) != len(means) {
 		panic("score: components and rows do not fit each other")
@@ -48,7 +48,7 @@ func NormalMixtures(dst, y []float64, k int, shares, means, sds, weights []float
 	})
 }
 
-// meanScore returns the mean of the scores that f gives the rows of y. columns have to be as long as y.
+// meanScore returns the mean of f over the rows of y. columns must be as long as y.
 func meanScore(dst, y, weights []float64, f func(i int) float64, columns ...[]float64) float64 {
 	for _, c := range columns {
 		if len(c) != len(y) {
@@ -63,7 +63,7 @@ func meanScore(dst, y, weights []float64, f func(i int) float64, columns ...[]fl
 	}
 	var m tally.Mean
 	var count tally.Weight
-	worst := 0.0 // an infinity or a NaN, if there are some
+	worst := 0.0 // an infinite or NaN score, if there is one
 	for i := range y {
 		v := f(i)
 		if dst != nil {

@@ -9,45 +9,46 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// CRPSForm says how samples x_1 ... x_m stand for the distribution that they were drawn from. With
+// CRPSForm selects how samples x_1 ... x_m represent the distribution that they were drawn from. Below,
 //
 //	A = sum_j |x_j - y|,  B = sum_{j<k} |x_j - x_k|
 type CRPSForm uint8
 
 const (
-	// CRPSV is A/m - B/m^2, the score of the samples' own distribution function: the integral of (F_m(x) - 1[x >= y])^2. As a
-	// score of the distribution that they were drawn from it is too high by E|X - X'|/(2m). For m = 1 it is |x - y|.
+	// CRPSV is A/m - B/m^2, the score of the samples' empirical distribution function: the integral of (F_m(x) - 1[x >=
+	// y])^2. As a score of the distribution that they were drawn from, it is too high by E|X - X'|/(2m). For m = 1 it is |x
+	// - y|.
 	CRPSV CRPSForm = iota
-	// CRPSFair is A/m - B/(m*(m-1)), unbiased for samples drawn independently: its mean does not depend on m (Ferro 2014). NaN
-	// for m = 1, of which no spread can be told.
+	// CRPSFair is A/m - B/(m*(m-1)). It is unbiased for independent samples: its expectation does not depend on m (Ferro
+	// 2014). It is NaN for m = 1, because one sample has no spread.
 	CRPSFair
-	// CRPSRolled is A/m - sum_j |x_j - x_{j-1}|/(2m), with x_m before x_1: unbiased as well, but it takes only m of the pairs,
-	// depends on the order of the samples, and is badly off if they are sorted: uncertainty_metrics. For m = 1 it is |x - y|.
+	// CRPSRolled is A/m - sum_j |x_j - x_{j-1}|/(2m), with x_m before x_1, as in uncertainty_metrics. It is unbiased too,
+	// but takes only m of the pairs, depends on the order of the samples, and is far too high if they are sorted. For m = 1
+	// it is |x - y|.
 	CRPSRolled
 	crpsForms
 )
 
-// CRPSPWM is the form by probability-weighted moments, A/m + b0 - 2*b1 with b0 the samples' mean and
-// b1 = sum_j (j-1)*x_(j)/(m*(m-1)) of the sorted ones. It is equal to the fair one (Zamo and Naveau 2018).
+// CRPSPWM is the form with probability-weighted moments, A/m + b0 - 2*b1, with b0 the samples' mean and b1 = sum_j
+// (j-1)*x_(j)/(m*(m-1)) of the sorted samples. It equals the fair form (Zamo and Naveau 2018).
 const CRPSPWM = CRPSFair
 
-// CRPSOptions are options of a SampleCRPS.
+// CRPSOptions are options of SampleCRPS.
 type CRPSOptions struct {
-	Rolled bool // CRPSRolled is kept too
+	Rolled bool // also keep CRPSRolled
 }
 
-// SampleCRPS accumulates the continuous ranked probability score of samples, of which every row has equally many:
-// predictions of the kind metrics.Samples. It is a metrics.Accumulator, and panics if it is fed another kind. The time
-// for a row of m samples grows as m*ln(m).
+// SampleCRPS accumulates the continuous ranked probability score of samples (metrics.Samples), with the same number of
+// samples in each row. It is a metrics.Accumulator, and panics for another kind. The time for a row of m samples grows as
+// m*ln(m).
 //
-// Sums of scores are exact whatever their unit; a state takes about 300 bytes. Values so large that a row's sums are beyond
-// float64 make the mean +Inf.
+// Sums of scores are exact in any unit. A state takes about 300 bytes. If a row's sums overflow float64, the mean is +Inf.
 type SampleCRPS struct {
 	opt  CRPSOptions
-	seen state.Rows // Classes are the samples of a row
+	seen state.Rows // Classes is the number of samples per row
 
 	count    tally.Weight
-	infinite int64 // rows whose score is
+	infinite int64 // rows with an infinite score
 	forms    [crpsForms]tally.Mean
 
 	rows sampleRows
@@ -64,7 +65,7 @@ func NewSampleCRPS(o *CRPSOptions) (*SampleCRPS, error) {
 	return s, nil
 }
 
-// Needs says that the samples' distances are wanted, and the samples themselves for the rolled form.
+// Needs returns the columns of the samples' distances, and NeedRows for the rolled form.
 func (s *SampleCRPS) Needs() metrics.Need {
 	if s.opt.Rolled {
 		return metrics.NeedSpread | metrics.NeedRows
@@ -72,16 +73,16 @@ func (s *SampleCRPS) Needs() metrics.Need {
 	return metrics.NeedSpread
 }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (s *SampleCRPS) Empty() metrics.Accumulator { return metrics.Must(NewSampleCRPS(&s.opt)) }
 
 // Len returns the number of rows seen.
 func (s *SampleCRPS) Len() int64 { return s.count.N }
 
-// Samples returns how many samples a row has, 0 before the first.
+// Samples returns the number of samples per row, or 0 before the first row.
 func (s *SampleCRPS) Samples() int { return s.seen.Classes }
 
-// keeps tells whether a form is kept and has a value.
+// keeps reports whether a form is kept and has a value.
 func (s *SampleCRPS) keeps(f CRPSForm) bool {
 	return (f != CRPSFair || s.seen.Classes > 1) && (f != CRPSRolled || s.opt.Rolled)
 }
@@ -123,8 +124,8 @@ func (s *SampleCRPS) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-// Value returns the mean score in the given form; lower is better, and 0 is best. NaN without rows, and for CRPSFair of
-// one sample a row. It panics if CRPSRolled is asked for and not in the options.
+// Value returns the mean score in the given form; lower is better, and 0 is best. It is NaN without rows, and for CRPSFair
+// with one sample per row. It panics for CRPSRolled if that is not in the options.
 func (s *SampleCRPS) Value(f CRPSForm) float64 {
 	s.check(f)
 	switch {
@@ -136,7 +137,8 @@ func (s *SampleCRPS) Value(f CRPSForm) float64 {
 	return s.forms[f].Value(&s.count, s.seen.Weighted)
 }
 
-// Interval is mean +- z*s/sqrt(n) of the same form; there is none of an infinite mean, or where a square is beyond float64.
+// Interval returns mean +- z*s/sqrt(n) for the same form. There is no interval if the mean is infinite, or if a square
+// overflows float64.
 func (s *SampleCRPS) Interval(f CRPSForm, level float64) metrics.Interval {
 	v := s.Value(f)
 	return metrics.Normal(v, s.forms[f].StdErr(&s.count, s.seen.Weighted), level)
@@ -169,13 +171,13 @@ func (s *SampleCRPS) AppendBinary(dst []byte) ([]byte, error) {
 	return sampleFormat.Append(dst, s.fields)
 }
 
-// UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces s, including its options, with a state that AppendBinary wrote.
 func (s *SampleCRPS) UnmarshalBinary(data []byte) error {
 	return exact.Replace(sampleFormat, data, s, (*SampleCRPS).fields)
 }
 
-// CRPS returns the mean score of samples in memory (p.Kind is metrics.Samples, or it panics). The mean is SampleCRPS's, to the bit; see
-// CRPSForm for what each form is. o may be nil. Errors are as of NLL.
+// CRPS returns the mean score of samples in memory, equal to SampleCRPS's to the bit. It panics unless p.Kind is
+// metrics.Samples. o may be nil. Errors are those of NLL.
 func CRPS(p *metrics.Predictions, form CRPSForm, o *metrics.Options) (float64, error) {
 	s, err := NewSampleCRPS(&CRPSOptions{Rolled: form == CRPSRolled})
 	if err != nil {
@@ -190,14 +192,14 @@ func CRPS(p *metrics.Predictions, form CRPSForm, o *metrics.Options) (float64, e
 
 const errNoSamples = "score: the CRPS of samples takes predictions of the kind samples"
 
-// sampleRows holds the sums of a block's rows of m samples, one an element: far is A/m of CRPSForm, spread is B/m and rolled the
-// sum of CRPSRolled.
+// sampleRows holds sums for a block's rows of m samples, one element per row: far is A/m of CRPSForm, spread is B/m and
+// rolled the sum of CRPSRolled.
 type sampleRows struct {
 	far, spread, rolled []float64
 	v, row              []float64
 }
 
-// sums sets the sums of a block; rolled only where it is wanted. far is +Inf where any of them is beyond float64.
+// sums computes the sums of a block; rolled only if wanted. far is +Inf if any of them overflows float64.
 func (r *sampleRows) sums(b *metrics.Block, rolled bool) {
 	if b.Kind != metrics.Samples {
 		panic(errNoSamples)
@@ -243,7 +245,7 @@ func (r *sampleRows) widen(t *metrics.Tile, i int) []float64 {
 	return r.row
 }
 
-// scores returns the rows' scores of m samples in a form, which the next call overwrites.
+// scores returns the rows' scores in a form, for the given number of samples. The next call overwrites the result.
 func (r *sampleRows) scores(f CRPSForm, samples int) []float64 {
 	r.v = room(r.v, len(r.far))
 	m := float64(samples)
@@ -260,7 +262,7 @@ func (r *sampleRows) scores(f CRPSForm, samples int) []float64 {
 		if f == CRPSFair {
 			m--
 		}
-		for i, a := range r.far { // neither of these is below 0 but by rounding
+		for i, a := range r.far { // both are below 0 only by rounding
 			r.v[i] = max(0, a-r.spread[i]/m)
 		}
 	}

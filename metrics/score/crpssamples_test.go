@@ -18,7 +18,8 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// ensemble returns n rows of m draws from normal distributions, and observations from the same or, off > 0, from others.
+// ensemble returns n rows of m draws from normal distributions. Observations are from the same distributions or, if off > 0,
+// from others.
 func ensemble(r *rand.Rand, n, m int, off float64) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: metrics.Samples, Observed: make([]float64, n)}
 	p.F64, p.Rows, p.Classes = make([]float64, n*m), n, m
@@ -32,7 +33,7 @@ func ensemble(r *rand.Rand, n, m int, off float64) *metrics.Predictions {
 	return p
 }
 
-// crpsOf returns the accumulator of predictions, the rolled form kept.
+// crpsOf returns an accumulator that has seen the predictions, with the rolled form.
 func crpsOf(t *testing.T, p *metrics.Predictions, o *metrics.Options) *score.SampleCRPS {
 	t.Helper()
 	s := metrics.Must(score.NewSampleCRPS(&score.CRPSOptions{Rolled: true}))
@@ -53,7 +54,7 @@ func state(t *testing.T, a metrics.Accumulator) []byte {
 
 var crpsForms = []score.CRPSForm{score.CRPSV, score.CRPSFair, score.CRPSRolled}
 
-// TestCRPSGolden compares with results of other systems; see testdata/golden/README.md.
+// TestCRPSGolden compares with the results of other systems; see testdata/golden/README.md.
 func TestCRPSGolden(t *testing.T) {
 	f, err := os.Open("../../testdata/golden/crps.json.gz")
 	if err != nil {
@@ -144,7 +145,7 @@ func TestCRPSPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, m := range []int{1, 2, 3, 4, 7, 31, 64, 101} {
 		p := ensemble(r, 50, m, 0.5)
-		for i := range 10 { // ties, among the samples and with what was observed
+		for i := range 10 { // ties, among the samples and with the observed value
 			for j := range m {
 				p.F64[i*m+j] = math.Round(p.F64[i*m+j])
 			}
@@ -195,8 +196,8 @@ func TestCRPSPairs(t *testing.T) {
 	}
 }
 
-// TestCRPSState holds that a state depends on the rows alone: not on their order, that of their samples, threads, shards,
-// or the type that holds them.
+// TestCRPSState checks that a state depends only on the rows, not on their order, the order of their samples, threads,
+// shards, or number type.
 func TestCRPSState(t *testing.T) {
 	for _, weighted := range []bool{false, true} {
 		r := rand.New(rand.NewPCG(2, 2))
@@ -267,7 +268,7 @@ func TestCRPSState(t *testing.T) {
 		if len(want) > 600 {
 			t.Errorf("a state takes %d bytes", len(want))
 		}
-		// The order of samples is the rolled form's business alone.
+		// The order of samples affects only the rolled form.
 		shuffled := *p
 		shuffled.F64 = slices.Clone(p.F64)
 		for i := range n {
@@ -284,7 +285,8 @@ func TestCRPSState(t *testing.T) {
 	}
 }
 
-// TestCRPSWeights: a weight of 2 is the row twice, one of 0 no row, and equal ones change nothing.
+// TestCRPSWeights checks that a weight of 2 equals the row twice, a weight of 0 equals no row, and equal weights change
+// nothing.
 func TestCRPSWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	p := ensemble(r, 500, 6, 1)
@@ -336,7 +338,7 @@ func TestCRPSInterval(t *testing.T) {
 	}
 }
 
-// TestCRPSUnits: the unit of the numbers is the score's, at any size, until a sum is beyond float64.
+// TestCRPSUnits checks that scores have the unit of the numbers, at any size, until a sum overflows float64.
 func TestCRPSUnits(t *testing.T) {
 	p := ensemble(rand.New(rand.NewPCG(5, 5)), 300, 8, 0)
 	in := func(exponent int) *score.SampleCRPS {
@@ -370,8 +372,8 @@ func TestCRPSUnits(t *testing.T) {
 	}
 }
 
-// TestCRPSConverges: samples of a normal distribution approach its closed form, the fair form without bias, the V form from
-// above by E|X - X'|/(2m).
+// TestCRPSConverges checks that samples of a normal distribution approach its closed form: the fair form without bias, the V
+// form from above by E|X - X'|/(2m).
 func TestCRPSConverges(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	for _, m := range []int{2, 5, 20} {
@@ -408,8 +410,7 @@ func TestCRPSConverges(t *testing.T) {
 	}
 }
 
-// TestCRPSProper: on average the fair form of samples, as the closed forms, is lowest for the distribution that
-// observations have.
+// TestCRPSProper checks that the fair form of samples and the closed forms are lowest on average for the true distribution.
 func TestCRPSProper(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	const n, m = 20000, 3
@@ -454,7 +455,7 @@ func TestCRPSProper(t *testing.T) {
 	}
 }
 
-// loadF64 returns the numbers of a .npy file of version 1 that holds float64.
+// loadF64 returns the numbers of a .npy file of version 1 with float64 values.
 func loadF64(t *testing.T, name string) []float64 {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -472,7 +473,7 @@ func loadF64(t *testing.T, name string) []float64 {
 	return v
 }
 
-// TestCRPSReal holds the figures of 5,170 forecasts of rain by 51 members each, made with NumPy beside the set.
+// TestCRPSReal compares with figures from NumPy for 5,170 forecasts of rain with 51 members each.
 func TestCRPSReal(t *testing.T) {
 	dir := os.Getenv("CANDOR_REAL")
 	if dir == "" {
@@ -483,7 +484,7 @@ func TestCRPSReal(t *testing.T) {
 	p.Rows, p.Classes = len(p.Observed), 51
 	columns := loadF64(t, filepath.Join(dir, "monsoon_precip_ens51", "members.npy"))
 	p.F64 = make([]float64, len(columns))
-	for i, v := range columns { // the file is in Fortran's order
+	for i, v := range columns { // the file is in Fortran order
 		p.F64[i%p.Rows*51+i/p.Rows] = v
 	}
 	s := crpsOf(t, p, nil)
@@ -570,8 +571,7 @@ func TestCRPSFaults(t *testing.T) {
 	}
 }
 
-// FuzzSampleCRPSUnmarshal holds that whatever is read is written again as the same bytes, and that every answer can be
-// asked.
+// FuzzSampleCRPSUnmarshal checks that a state that is read is written as the same bytes, and gives values.
 func FuzzSampleCRPSUnmarshal(f *testing.F) {
 	for _, m := range []int{1, 5} {
 		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {

@@ -14,30 +14,30 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// MaxDecomposed is the largest number of classes that a Decomposition has answers for.
+// MaxDecomposed is the largest number of classes for which Decomposition has values.
 const MaxDecomposed = 4096
 
-// Decomposition accumulates what takes the Brier score apart by the predicted class, the first arg max: how often each class
-// was the label among the rows of each predicted class, and the sum of the probabilities that it got there. It is a
-// metrics.Accumulator. It takes 24 bytes for each class and each class that was predicted, with weights 64: up to 24 MB, or
-// 64, for 1,000 classes.
+// Decomposition accumulates the parts of the Brier score by the predicted class, the first arg max: for each predicted
+// class, how often each class was the label among its rows, and the sum of the probabilities of each class. It is a
+// metrics.Accumulator. It takes 24 bytes for each pair of a class and a predicted class, or 64 with weights: up to 24 MB or
+// 64 MB for 1,000 classes.
 //
 // Probabilities are rounded once, to 2^-51.
 type Decomposition struct {
 	seen    state.Rows
-	width   int // of a row of the tile: classes, or 2
+	width   int // of a tile's row: number of classes, or 2 for a binary task
 	weight  tally.Weight
-	brier   tally.Mean // as Loss has it
-	label   exact.Sum  // of the labels' probabilities
+	brier   tally.Mean // as in Loss
+	label   exact.Sum  // sum of the labels' probabilities
 	groups  []*group   // by predicted class; nil before its first row
 	outside map[int]*exact.Sum
 	v       []float64
 }
 
-// group is the rows of one predicted class, one element for each class. Rows are of one kind: with weights or without.
+// group has the rows of one predicted class, with one element for each class. Rows are all with or all without weights.
 type group struct {
-	// Without weights: labels, and sums of probabilities, whole + units * 2^-51. Of the units up to mostPending rows are added
-	// before what is whole is taken out of them.
+	// For rows without weights: labels, and sums of probabilities whole + units * 2^-51. Up to mostPending rows are added to
+	// units before the integer part moves to whole.
 	labels  []int64
 	units   []uint64
 	whole   []uint64
@@ -49,11 +49,11 @@ type group struct {
 type heavyCell struct{ y, p exact.Sum }
 
 const (
-	one         = 1 << 51 // a probability of 1 in units
+	one         = 1 << 51 // probability 1 in units
 	mostPending = 4096
 )
 
-// carry takes what is whole out of the units.
+// carry moves the integer part of units to whole.
 func (g *group) carry() {
 	for j, u := range g.units {
 		g.whole[j] += u / one
@@ -74,13 +74,13 @@ var _ metrics.Accumulator = (*Decomposition)(nil)
 // NewDecomposition returns an empty accumulator.
 func NewDecomposition() *Decomposition { return &Decomposition{} }
 
-// Needs says that all probabilities are wanted, and squares.
+// Needs returns the columns of all probabilities and of squares.
 func (d *Decomposition) Needs() metrics.Need { return metrics.NeedRows | metrics.NeedSpread }
 
 // Empty returns an accumulator without rows.
 func (d *Decomposition) Empty() metrics.Accumulator { return NewDecomposition() }
 
-// Size returns about how many bytes it takes: nothing where there are too many classes.
+// Size estimates the memory in bytes: 0 if there are too many classes.
 func (d *Decomposition) Size(x metrics.Extent) int64 {
 	if x.Classes > MaxDecomposed {
 		return 0
@@ -95,7 +95,7 @@ func (d *Decomposition) Size(x metrics.Extent) int64 {
 // Len returns the number of rows seen.
 func (d *Decomposition) Len() int64 { return d.weight.N }
 
-// Err returns nil, or why the terms are NaN: there are more than MaxDecomposed classes.
+// Err returns the reason why the terms are NaN, that there are more than MaxDecomposed classes, or nil.
 func (d *Decomposition) Err() error {
 	if !d.over() {
 		return nil
@@ -106,7 +106,7 @@ func (d *Decomposition) Err() error {
 
 func (d *Decomposition) over() bool { return d.seen.Classes > MaxDecomposed }
 
-// start makes room for rows such as were seen.
+// start makes room for rows of the shape seen.
 func (d *Decomposition) start() {
 	d.width = max(2, d.seen.Classes)
 	if d.groups == nil && !d.over() {
@@ -114,7 +114,7 @@ func (d *Decomposition) start() {
 	}
 }
 
-// group returns the rows of a predicted class.
+// group returns the group of a predicted class.
 func (d *Decomposition) group(k int) *group {
 	g := d.groups[k]
 	if g == nil {
@@ -218,7 +218,7 @@ func decompose[T float32 | float64](d *Decomposition, b *metrics.Block, x []T) {
 	}
 }
 
-// beyond returns the sum of the probabilities outside [0,1] of a cell, which only a Pass that does not check admits.
+// beyond returns the sum of a cell's probabilities outside [0,1], which only a Pass without checks allows.
 func (d *Decomposition) beyond(cell int) *exact.Sum {
 	s := d.outside[cell]
 	if s == nil {
@@ -277,7 +277,7 @@ func (d *Decomposition) fields(f *exact.Fields) {
 	f.Sum(&d.label)
 	count, all, last := 0, exact.Sum{}, -1
 	d.each(func(int, *group) { count++ })
-	// A group has three bytes or more for each class: what is made here is bounded by what is there.
+	// A group has at least three bytes for each class, so the data limit the memory that is allocated here.
 	f.Count(&count, 4+3*min(max(2, d.width), MaxDecomposed))
 	next := func(k int) {
 		f.Int(&k)
@@ -351,7 +351,7 @@ func (d *Decomposition) AppendBinary(dst []byte) ([]byte, error) {
 	return decompositionFormat.Append(dst, d.fields)
 }
 
-// UnmarshalBinary replaces d by what AppendBinary wrote.
+// UnmarshalBinary replaces d with a state that AppendBinary wrote.
 func (d *Decomposition) UnmarshalBinary(data []byte) error {
 	return exact.Replace(decompositionFormat, data, d, (*Decomposition).fields)
 }

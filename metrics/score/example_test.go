@@ -65,7 +65,7 @@ func ExampleLoss() {
 	// says 0.675, overconfident by 0.175
 }
 
-// grades are forecasts of an ordered result, worst to best, and what it was.
+// grades returns forecasts of an ordered result, worst to best, and the results.
 func grades() *metrics.Predictions {
 	return &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{
@@ -106,7 +106,7 @@ func ExampleBrierForm() {
 	// 0.1367: [0.09 0.09 0.33 0.05]
 }
 
-// What Keras reports of a label that got probability 0.
+// The loss that Keras reports for a label with probability 0.
 func ExampleClippedNLL() {
 	p := forecast()
 	for _, o := range []score.NLLOptions{
@@ -130,7 +130,7 @@ func ExampleClippedNLL() {
 	// 18.4206807
 }
 
-// scikit-learn's log loss of float64 scores, by an accumulator that merges.
+// scikit-learn's log loss for float64 scores, with an accumulator that merges.
 func ExampleNewClipped() {
 	var clipped *score.Clipped = metrics.Must(score.NewClipped(score.NLLOptions{Clip: 0x1p-52}))
 	if err := metrics.NewPass(nil, clipped).Add(forecast()); err != nil {
@@ -138,7 +138,7 @@ func ExampleNewClipped() {
 	}
 	i := clipped.Interval(metrics.DefaultLevel)
 	fmt.Printf("clip %.3g: %.4f [%.4f, %.4f] of %d rows, %d infinite\n", clipped.Options().Clip, clipped.Value(), i.Low, i.High, clipped.Len(), clipped.InfiniteRows())
-	// A variance of 100 at least, as the model's probabilities may imply.
+	// With a variance of at least 100, which the model's probabilities may imply.
 	i = clipped.IntervalAtLeast(metrics.DefaultLevel, 100)
 	fmt.Printf("[%.4f, %.4f]\n", i.Low, i.High)
 	// Output:
@@ -146,7 +146,7 @@ func ExampleNewClipped() {
 	// [-7.7048, 48.4653]
 }
 
-// The ranked probability score knows that the worst grade is further from the best than from the middle one.
+// The ranked probability score takes into account that the worst grade is further from the best than from the middle one.
 func ExampleNewMean() {
 	spherical, ranked := score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
 	if err := metrics.NewPass(nil, spherical, ranked).Add(grades()); err != nil {
@@ -162,7 +162,7 @@ func ExampleNewMean() {
 	// rule 1: 0.2750 [-0.0240, 0.5740]
 }
 
-// How much of the score of the base rates a forecast saves.
+// How much a forecast reduces the score of the base rates.
 func ExampleBaseRates() {
 	loss, ranked, base := metrics.Must(score.NewLoss(nil)), score.NewMean(score.RankedRule), score.NewBaseRates()
 	if err := metrics.NewPass(nil, loss, ranked, base).Add(grades()); err != nil {
@@ -201,7 +201,7 @@ func ExampleDecomposition() {
 	// as tfp has it -0.3750, 0.4531, 0.2100
 }
 
-// What one metric is of each row, in the order in which a walk comes to them.
+// The values of one metric for each row, in the order of a walk.
 func ExampleParseRowMetric_options() {
 	m, err := score.ParseRowMetric("brier(form=per_class)", metrics.Probs, 2)
 	if err != nil {
@@ -225,7 +225,7 @@ func ExampleParseRowMetric_options() {
 	// [crps crps_fair crps_pwm crps_rolled] 1
 }
 
-// A rare class counts as much as a common one.
+// A rare class has the same weight as a common one.
 func ExampleNewBalanced() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0.1, 0.2, 0.2, 0.3, 0.3, 0.4, 0.4, 0.6, 0.3, 0.8}, Rows: 10, Classes: 1},

@@ -7,7 +7,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// These return a mean and, if dst is not nil, write the value of each row to dst.
+// These functions return a mean and, if dst is not nil, write the value of each row to dst.
 
 func NLLRows(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
 	v, err := NLL(p, o)
@@ -71,7 +71,7 @@ func rowsTo(dst []float64, p *metrics.Predictions, o *metrics.Options, need metr
 	if dst == nil {
 		return nil
 	}
-	// A function that keeps memory is that of one goroutine.
+	// A function that keeps memory belongs to one goroutine.
 	var one metrics.Options
 	if o != nil {
 		one = *o

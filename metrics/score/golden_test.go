@@ -74,7 +74,7 @@ type golden struct {
 	} `json:"brier_logits"`
 }
 
-// agree tells whether a result is the reference's within 1e-12, relatively where it is above 1.
+// agree reports whether a result agrees with the reference within 1e-12, relatively if it is above 1.
 func agree(got float64, want number) bool {
 	w := float64(want)
 	return got == w || math.Abs(got-w) <= 1e-12*math.Max(1, math.Abs(w))

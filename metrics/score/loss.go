@@ -13,43 +13,42 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Options of a Loss. The zero value keeps ranks up to 5.
+// Options are options of Loss. The zero value keeps ranks up to 5.
 type Options struct {
-	// TopK is the largest k that Loss.TopK can be asked for; 0 means 5, at most 1,000. Above 1 it costs another look at
-	// every score of a row.
+	// TopK is the largest k for Loss.TopK, at most 1,000; 0 means 5. If it is above 1, every score of a row is read once
+	// more.
 	TopK int
 }
 
 const maxTopK = 1000
 
-// Loss accumulates what is known of each row's label: whether it was the arg max and which rank it had, the
-// probabilities that it and the arg max were given, the Brier score and the entropy. It is a metrics.Accumulator; its
-// state takes about 1 KB.
+// Loss accumulates scores of each row's label: whether it was the arg max, its rank, its probability and the largest one,
+// the Brier score and the entropy. It is a metrics.Accumulator; its state takes about 1 KB.
 //
-// Where the predictions have the caller's decisions, accuracy, confidence and overconfidence are those of the decisions and
-// of their probabilities; all else, TopK(1) too, is of the probabilities alone.
+// If the predictions have the caller's decisions, accuracy, confidence and overconfidence are those of the decisions and
+// their probabilities. All else, including TopK(1), depends on the probabilities alone.
 type Loss struct {
 	opt  Options
-	seen state.Rows // of Decided rows top is of the caller's decisions
+	seen state.Rows // if Decided, top has the caller's decisions
 
 	top      tally.Cell // score: the largest probability, or the decision's; outcome: it is the label's
-	event    tally.Cell // outcome: the label is class 1; score: its probability, of one or two classes, and 0 of more
-	spread   exact.Sum  // with weights: sum w^2 p(1-p) over those
+	event    tally.Cell // outcome: the label is class 1; score: its probability, for one or two classes, and 0 for more
+	spread   exact.Sum  // with weights: sum w^2 p(1-p) for event
 	ranks    []exact.Sum
 	nll      tally.Mean
-	infinite tally.Weight // rows whose label got probability 0
+	infinite tally.Weight // rows whose label has probability 0
 	brier    tally.Mean
 	entropy  tally.Mean
 
 	v      []float64
-	counts []int64 // of a block's ranks
+	counts []int64 // for a block's ranks
 	hit    []uint8 // rows of class 1
 	ones   []int32
 }
 
 var _ metrics.Accumulator = (*Loss)(nil)
 
-// NewLoss returns an empty accumulator; o may be nil. A TopK below 0 or above 1,000 is an error.
+// NewLoss returns an empty accumulator; o may be nil. It returns an error for a TopK below 0 or above 1,000.
 func NewLoss(o *Options) (*Loss, error) {
 	l := &Loss{}
 	if o != nil {
@@ -67,7 +66,7 @@ func NewLoss(o *Options) (*Loss, error) {
 
 func errTopK(k int) error { return fmt.Errorf("score: TopK is %d; it is from 1 to %d", k, maxTopK) }
 
-// Needs says that entropies and squares are wanted, and ranks where more of them than the first are told apart: that is a hit.
+// Needs returns the columns of entropies and squares, and of ranks if TopK is above 1.
 func (l *Loss) Needs() metrics.Need {
 	if l.opt.TopK == 1 {
 		return metrics.NeedSpread
@@ -75,7 +74,7 @@ func (l *Loss) Needs() metrics.Need {
 	return metrics.NeedSpread | metrics.NeedRank
 }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (l *Loss) Empty() metrics.Accumulator { return metrics.Must(NewLoss(&l.opt)) }
 
 // Len returns the number of rows seen.
@@ -106,7 +105,7 @@ func (l *Loss) AddBlock(b *metrics.Block) {
 	}
 }
 
-// addEvent adds a block's labels of class 1, and of one or two classes their probabilities.
+// addEvent adds a block's labels of class 1 and, for one or two classes, their probabilities.
 func (l *Loss) addEvent(b *metrics.Block) {
 	n, labels, weights := b.Rows, b.Labels[:b.Rows], b.Weights
 	if b.Classes > 2 {
@@ -134,7 +133,7 @@ func (l *Loss) addEvent(b *metrics.Block) {
 	}
 }
 
-// addNLL adds a block's NLLs. The mean finds the infinite ones: only where it found some are they looked for.
+// addNLL adds a block's NLLs. It searches for infinite ones only if the mean has found some.
 func (l *Loss) addNLL(v, weights []float64) {
 	over := l.nll.Over
 	l.nll.Add(v, &kernel.WindowNLL, &kernel.WindowNLL2, weights)
@@ -167,7 +166,7 @@ func (l *Loss) count(b *metrics.Block) {
 	}
 }
 
-// rank returns the rank of row i's label; where ranks are not kept 0 for a hit and 1 for all else.
+// rank returns the rank of row i's label. If ranks are not kept, it returns 0 for a hit and 1 otherwise.
 func rank(b *metrics.Block, i int) int {
 	if b.Stats.Rank == nil {
 		return 1 - int(b.Hit[i])
@@ -175,7 +174,7 @@ func rank(b *metrics.Block, i int) int {
 	return int(b.Stats.Rank[i])
 }
 
-// squared writes each row's Brier score: sum over classes of (p - y)^2, for a binary task (p - y)^2.
+// squared writes each row's Brier score: sum over classes of (p - y)^2, or (p - y)^2 for a binary task.
 func squared(dst []float64, b *metrics.Block) {
 	kernel.SquaredErrors(dst, b.Stats, b.Hit[:len(dst)], b.Classes)
 }
@@ -229,7 +228,7 @@ func (l *Loss) fields(f *exact.Fields) {
 // AppendBinary appends the state.
 func (l *Loss) AppendBinary(dst []byte) ([]byte, error) { return lossFormat.Append(dst, l.fields) }
 
-// UnmarshalBinary replaces l, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces l, including its options, with a state that AppendBinary wrote.
 func (l *Loss) UnmarshalBinary(data []byte) error {
 	return exact.Replace(lossFormat, data, l, (*Loss).fields)
 }

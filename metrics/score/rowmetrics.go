@@ -12,15 +12,15 @@ import (
 // rowFunc writes the values of a block's rows.
 type rowFunc = func(dst []float64, b *metrics.Block)
 
-// rowMetric is a line of the table of metrics that have a value for each row.
+// rowMetric is an entry of the table of metrics with a value for each row.
 type rowMetric struct {
 	name    string
 	need    metrics.Need
 	usual   bool   // in the default set
-	named   bool   // left out where all are wanted: it says what another does
-	samples bool   // of samples, where the others are of classes
-	option  string // the one that it takes, "" if none
-	// of returns the metric for an option's value, "" where none is given, and so many classes.
+	named   bool   // left out of lists of all metrics, because it repeats another
+	samples bool   // for samples; the others are for classes
+	option  string // its option, or ""
+	// of returns the metric for an option's value, or "" if none is given, and a number of classes.
 	of func(value string, classes int) (fresh func() rowFunc, err error)
 }
 
@@ -29,7 +29,7 @@ func plain(f rowFunc) func(string, int) (func() rowFunc, error) {
 	return func(string, int) (func() rowFunc, error) { return func() rowFunc { return f }, nil }
 }
 
-// rowTable has the metrics in the order in which they are listed.
+// rowTable has the metrics in the order of listings.
 var rowTable = []rowMetric{
 	{name: "accuracy", usual: true, of: plain(hits)},
 	{name: "top5_accuracy", need: metrics.NeedRank, of: func(_ string, classes int) (func() rowFunc, error) {
@@ -67,9 +67,9 @@ func topKRows(value string, classes int) (func() rowFunc, error) {
 	return plain(topHits(k))("", classes)
 }
 
-const mostClip = 0.1 // ClippedNLL takes more, but nobody does
+const mostClip = 0.1 // ClippedNLL allows more, but nobody uses it
 
-// nllRows needs no more than nll: rows are not rescaled.
+// nllRows needs only what nll needs, because rows are not rescaled.
 func nllRows(value string, classes int) (func() rowFunc, error) {
 	if value == "" {
 		return plain(nlls)(value, classes)
@@ -119,12 +119,12 @@ func crpsRows(f CRPSForm) func(string, int) (func() rowFunc, error) {
 	}
 }
 
-// is tells whether the metric is one of predictions of a kind.
+// is reports whether the metric is for predictions of a kind.
 func (m *rowMetric) is(k metrics.Kind) bool {
 	return k <= metrics.Samples && m.samples == (k == metrics.Samples)
 }
 
-// RowNames returns the names of all metrics that have a value for each row of predictions of a kind.
+// RowNames returns the names of all metrics with a value for each row of predictions of a kind.
 func RowNames(k metrics.Kind) []string {
 	var l []string
 	for i := range rowTable {
@@ -135,8 +135,8 @@ func RowNames(k metrics.Kind) []string {
 	return l
 }
 
-// RowMetrics returns the metrics that have a value for each row of predictions of a kind and number of classes (or samples), without
-// options: the default set if usual is set, otherwise all except those that repeat another.
+// RowMetrics returns the metrics with a value for each row of predictions of a kind and number of classes (or samples),
+// without options: the default set if usual is set, otherwise all except those that repeat another.
 func RowMetrics(k metrics.Kind, classes int, usual bool) []metrics.RowMetric {
 	var l []metrics.RowMetric
 	for i := range rowTable {
@@ -151,12 +151,12 @@ func RowMetrics(k metrics.Kind, classes int, usual bool) []metrics.RowMetric {
 	return l
 }
 
-// ParseRowMetric returns the metric of a spelling, such as "nll" or "brier(form=sum)", for predictions of a kind and number of classes (or
-// samples). If the kind has no metric of that name, the error wraps metrics.ErrNoRows; otherwise it says what is wrong with
-// the options, or with the classes.
+// ParseRowMetric returns the metric with a given spelling, for example "nll" or "brier(form=sum)", for predictions of a kind
+// and number of classes (or samples). If the kind has no metric of that name, the error wraps metrics.ErrNoRows; otherwise
+// it says what is wrong with the options or the classes.
 //
-// A row's values are the terms of the mean that Loss or SampleCRPS gives: 1 or 0 for a hit; overconfidence is the confidence
-// minus that.
+// A row's values are the terms of the mean of Loss or SampleCRPS: 1 for a hit and 0 otherwise; overconfidence is the
+// confidence minus that.
 func ParseRowMetric(spelling string, k metrics.Kind, classes int) (metrics.RowMetric, error) {
 	name, inner, open := strings.Cut(strings.TrimSpace(spelling), "(")
 	name = strings.TrimSpace(name)

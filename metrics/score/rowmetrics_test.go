@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// drawn returns predictions of n rows, of k classes or samples.
+// drawn returns random predictions of n rows, with k classes or samples.
 func drawn(kind metrics.Kind, n, k int) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(4, uint64(k)))
 	p := &metrics.Predictions{Kind: kind, Scores: metrics.Scores{Rows: n, Classes: k}}
@@ -20,7 +20,7 @@ func drawn(kind metrics.Kind, n, k int) *metrics.Predictions {
 		for range k {
 			v := r.NormFloat64()
 			if kind == metrics.Probs {
-				v = r.Float64() // of a binary task
+				v = r.Float64() // a binary task
 			}
 			p.F64 = append(p.F64, v)
 		}
@@ -33,7 +33,7 @@ func drawn(kind metrics.Kind, n, k int) *metrics.Predictions {
 	return p
 }
 
-// rowsOf returns the rows of a metric.
+// rowsOf returns the values of a metric for each row.
 func rowsOf(t *testing.T, m metrics.RowMetric, p *metrics.Predictions) []float64 {
 	t.Helper()
 	dst := make([]float64, p.Rows)

@@ -6,10 +6,11 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// The functions of this file return a mean over predictions in memory: the accumulator's, to the bit. o may be nil. The error is a
-// *metrics.DataError or a *metrics.LengthError; the mean is then NaN. For the value of each row see ParseRowMetric.
+// The functions of this file return the mean over predictions in memory, equal to the accumulator's to the bit. o may be
+// nil. The error is a *metrics.DataError or a *metrics.LengthError; the mean is then NaN. For the value of each row see
+// ParseRowMetric.
 
-// NLL returns the mean of -ln p_y in nats; +Inf where a label got probability 0. See Loss.NLL.
+// NLL returns the mean of -ln p_y in nats, or +Inf if a label has probability 0. See Loss.NLL.
 func NLL(p *metrics.Predictions, o *metrics.Options) (float64, error) {
 	return lossOf(p, o, (*Loss).NLL)
 }
@@ -34,11 +35,12 @@ func Accuracy(p *metrics.Predictions, o *metrics.Options) (float64, error) {
 	return lossOf(p, o, (*Loss).Accuracy)
 }
 
-// TopK returns the share of rows whose label is among the k largest scores; see Loss.TopK. A k that is not from 1 to 1,000 is an error.
+// TopK returns the share of rows whose label is among the k largest scores; see Loss.TopK. It returns an error unless 1 <= k
+// <= 1,000.
 func TopK(p *metrics.Predictions, k int, o *metrics.Options) (float64, error) {
 	l, err := NewLoss(&Options{TopK: k})
 	if k == 0 {
-		err = errTopK(k) // NewLoss takes it for the default
+		err = errTopK(k) // NewLoss takes 0 for the default
 	}
 	return meanOf(l, err, p, o, func(l *Loss) float64 { return l.TopK(k) })
 }
@@ -70,7 +72,7 @@ func lossOf(p *metrics.Predictions, o *metrics.Options, mean func(*Loss) float64
 	return meanOf(l, err, p, o, mean)
 }
 
-// meanOf returns the mean of an accumulator, which may come with an error, once it has seen the rows.
+// meanOf returns the mean of an accumulator after it has seen the rows. err is the error of making the accumulator.
 func meanOf[A metrics.Accumulator](a A, err error, p *metrics.Predictions, o *metrics.Options, mean func(A) float64) (float64, error) {
 	if err == nil {
 		err = metrics.NewPass(o, a).Add(p)

@@ -10,25 +10,25 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Rule is a proper score of rows of classes: no forecast has a lower one on average than the true probabilities.
+// Rule is a proper score for rows of classes: the true probabilities minimize its expectation.
 type Rule uint8
 
 const (
-	// SphericalRule is the spherical loss 1 - p_y/||p||, ||p|| = sqrt(sum_k p_k^2), in [0,1]: 0 if all is given to the label, 1
-	// if nothing is. The event of a binary task counts as two classes. A row that is all 0, which only Options.Unchecked
-	// admits, has 1.
+	// SphericalRule is the spherical loss 1 - p_y/||p|| with ||p|| = sqrt(sum_k p_k^2), in [0,1]. It is 0 if the label has
+	// probability 1, and 1 if it has probability 0. A binary task counts as two classes. A row of zeros, which only
+	// Options.Unchecked allows, has 1.
 	//
-	// Source: Gneiting and Raftery 2007, whose spherical score it is taken from 1.
+	// Source: Gneiting and Raftery 2007; 1 minus their spherical score.
 	SphericalRule Rule = iota
-	// RankedRule is the ranked probability score sum_{k<K} (F_k - [y <= k])^2 of classes whose order means something, F_k being
-	// the probability of the classes up to k: in [0, K-1], what is given to a class costs more the further it is from the label.
-	// For two classes and for a binary task it is the Brier score (p - y)^2.
+	// RankedRule is the ranked probability score sum_{k<K} (F_k - [y <= k])^2 for ordered classes, in [0, K-1], where F_k is
+	// the probability of the classes up to k. Probability far from the label costs more. For two classes and for a binary
+	// task it is the Brier score (p - y)^2.
 	//
-	// Source: Epstein 1969; without his division by K - 1.
+	// Source: Epstein 1969, without his division by K - 1.
 	RankedRule
 )
 
-// needs says what the rule takes from a block.
+// needs returns the columns that the rule reads.
 func (r Rule) needs() metrics.Need {
 	if r == RankedRule {
 		return metrics.NeedRows | metrics.NeedSpread
@@ -58,7 +58,7 @@ func spherical(dst []float64, b *metrics.Block) {
 		case !(q > 0):
 			dst[i] = 1
 		case b.Hit[i] != 0 && s.Top[i] > 0 && s.Rest[i] <= square:
-			// 1 - 1/h without what cancels in it.
+			// 1 - 1/h without cancellation.
 			r := s.Rest[i] / square
 			h := math.Sqrt(1 + r)
 			dst[i] = r / (h * (1 + h))
@@ -85,7 +85,7 @@ func ranked[T float32 | float64](dst []float64, x []T, t *metrics.Tile, labels [
 	}
 }
 
-// scoreMean keeps the sums of a score of rows.
+// scoreMean keeps the sums of the rows' scores.
 type scoreMean struct {
 	seen   state.Rows
 	weight tally.Weight
@@ -93,7 +93,7 @@ type scoreMean struct {
 	v      []float64
 }
 
-// add adds a block's scores, which row writes, and returns them.
+// add adds a block's scores, as written by row, and returns them.
 func (c *scoreMean) add(b *metrics.Block, row rowFunc) []float64 {
 	if len(c.v) < b.Rows {
 		c.v = make([]float64, b.Rows)
@@ -138,13 +138,13 @@ func NewMean(r Rule) *Mean {
 	return &Mean{rule: r}
 }
 
-// Rule returns whose mean it is.
+// Rule returns the rule.
 func (m *Mean) Rule() Rule { return m.rule }
 
-// Needs says that squares are wanted, and for RankedRule all probabilities.
+// Needs returns the columns of squares, and NeedRows for RankedRule.
 func (m *Mean) Needs() metrics.Need { return m.rule.needs() }
 
-// Empty returns an accumulator of the same rule without rows.
+// Empty returns an accumulator without rows, for the same rule.
 func (m *Mean) Empty() metrics.Accumulator { return NewMean(m.rule) }
 
 // Len returns the number of rows seen.
@@ -155,10 +155,10 @@ func (m *Mean) AddBlock(b *metrics.Block) {
 	m.add(b, m.rule.rows)
 }
 
-// Value returns the mean score; lower is better. NaN without rows.
+// Value returns the mean score; lower is better. It returns NaN without rows.
 func (m *Mean) Value() float64 { return m.mean.Value(&m.weight, m.seen.Weighted) }
 
-// Interval is mean +- z*s/sqrt(n). There is none for fewer than two rows.
+// Interval returns mean +- z*s/sqrt(n). There is no interval for fewer than two rows.
 func (m *Mean) Interval(level float64) metrics.Interval {
 	return metrics.Normal(m.Value(), m.mean.StdErr(&m.weight, m.seen.Weighted), level)
 }
@@ -186,7 +186,7 @@ func (m *Mean) fields(f *exact.Fields) {
 // AppendBinary appends the state.
 func (m *Mean) AppendBinary(dst []byte) ([]byte, error) { return meanFormat.Append(dst, m.fields) }
 
-// UnmarshalBinary replaces m, rule and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces m, including its rule, with a state that AppendBinary wrote.
 func (m *Mean) UnmarshalBinary(data []byte) error {
 	return exact.Replace(meanFormat, data, m, (*Mean).fields)
 }

@@ -28,7 +28,7 @@ func law(r *rand.Rand, k int) []float64 {
 	return p
 }
 
-// expected returns every score that a forecast q has on average where labels follow p.
+// expected returns the expectation of every score for a forecast q if labels follow p.
 func expected(t *testing.T, q, p []float64) map[string]float64 {
 	t.Helper()
 	k := len(p)
@@ -57,20 +57,20 @@ func expected(t *testing.T, q, p []float64) map[string]float64 {
 	e["event's spherical"], e["event's rps"] = s.Value(), r.Value()
 	for a, b := range map[string]string{"event's nll": "nll", "event's brier": "brier, binary",
 		"event's spherical": "spherical", "event's rps": "rps"} {
-		if math.Abs(e[a]-e[b]) > 1e-9 { // 1 - q has not all digits of a small probability
+		if math.Abs(e[a]-e[b]) > 1e-9 { // 1 - q loses digits of a small probability
 			t.Errorf("%s is %v, of two classes %v", a, e[a], e[b])
 		}
 	}
 	return e
 }
 
-// TestProper: no forecast has a lower score on average than the true probabilities, and only those have that one.
+// TestProper checks that the true probabilities minimize every expected score, and that nothing else does.
 func TestProper(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1500 {
 		k := 2 + r.IntN(6)
 		p, q := law(r, k), law(r, k)
-		if r.IntN(2) == 0 { // near the truth, where a score that is not proper shows it
+		if r.IntN(2) == 0 { // near the truth, where an improper score shows
 			for j := range q {
 				q[j] = p[j] + 0.1*(q[j]-p[j])
 			}
@@ -88,7 +88,7 @@ func TestProper(t *testing.T) {
 	}
 }
 
-// TestRulesByDefinition compares rows with the formulas as they stand.
+// TestRulesByDefinition compares rows with the formulas as written.
 func TestRulesByDefinition(t *testing.T) {
 	for _, k := range []int{1, 2, 3, 11} {
 		p := sample(300, k, metrics.Probs)
@@ -119,7 +119,7 @@ func TestRulesByDefinition(t *testing.T) {
 				t.Fatalf("row %v of label %d has %v and %v, want %v and %v", row, y, spherical[i], ranked[i], s, want)
 			}
 		}
-		// Narrow scores take the other way, and the same values.
+		// Narrow scores take another path to the same values.
 		n := *p
 		n.F64, n.F32 = nil, make([]float32, len(p.F64))
 		w := *p
@@ -136,7 +136,7 @@ func TestRulesByDefinition(t *testing.T) {
 	}
 }
 
-// TestSphericalTails holds the digits of what is nearly certain.
+// TestSphericalTails checks the accuracy for nearly certain labels.
 func TestSphericalTails(t *testing.T) {
 	for _, q := range []float64{1e-3, 1e-8, 1e-100} {
 		for _, k := range []int{1, 2} {
@@ -161,7 +161,7 @@ func TestSphericalTails(t *testing.T) {
 	}
 }
 
-// TestMean: the interval is that of a mean, and equal weights change nothing.
+// TestMean checks that the interval is that of a mean, and that equal weights change nothing.
 func TestMean(t *testing.T) {
 	for rule, f := range map[score.Rule]func([]float64, *metrics.Predictions, *metrics.Options) (float64, error){
 		score.SphericalRule: score.SphericalRows, score.RankedRule: score.RPSRows} {
@@ -200,7 +200,7 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// TestClippedNLL looks at what is cut where.
+// TestClippedNLL checks which probabilities are clipped.
 func TestClippedNLL(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 0, 0}, Weights: []float64{1, 2, 4}}
 	p.Rows, p.Classes, p.F64 = 3, 2, []float64{1, 0, 0, 1, 0.25, 0.75}
@@ -263,7 +263,7 @@ func TestClippedNLL(t *testing.T) {
 	}
 }
 
-// TestBaseRates: the answers are the scores of the reference forecast itself, which has no skill.
+// TestBaseRates checks that values are the scores of the reference forecast itself, which has no skill.
 func TestBaseRates(t *testing.T) {
 	for _, k := range []int{1, 2, 3, 50} {
 		for _, weighted := range []bool{false, true} {
@@ -320,7 +320,7 @@ func TestBaseRates(t *testing.T) {
 			}
 		}
 	}
-	// One class: nothing to save.
+	// One class: the reference has score 0.
 	one := &metrics.Predictions{Labels: []int32{2, 2}}
 	one.Rows, one.Classes, one.F64 = 2, 3, []float64{0.2, 0.3, 0.5, 0, 0, 1}
 	r := score.NewBaseRates()
@@ -337,7 +337,7 @@ func TestBaseRates(t *testing.T) {
 			t.Errorf("reference %v of one class, skill %v", ref, s)
 		}
 	}
-	// What a share of nearly 1 lacks is not lost. Sums are kept to 2^-88.
+	// The difference of a share near 1 to 1 keeps its digits. Sums are kept to 2^-88.
 	one.Labels, one.Weights = []int32{0, 1}, []float64{0x1p32, 0x1p-32}
 	r = score.NewBaseRates()
 	if err := metrics.NewPass(nil, r).Add(one); err != nil {
@@ -350,7 +350,7 @@ func TestBaseRates(t *testing.T) {
 	if s := score.Skill(0.1, 0.4); s != 0.75 {
 		t.Error(s)
 	}
-	// Many classes, of which few have rows.
+	// Many classes, and few of them with rows.
 	many := &metrics.Predictions{Kind: metrics.Logits, Labels: []int32{262143, 7, 7}}
 	many.Rows, many.Classes, many.F32 = 3, 262144, make([]float32, 3*262144)
 	r = score.NewBaseRates()
@@ -363,7 +363,7 @@ func TestBaseRates(t *testing.T) {
 	}
 }
 
-// decomposed takes the score of predictions of two and more classes apart by definition.
+// decomposed decomposes the score of predictions of two or more classes by definition.
 func decomposed(p *metrics.Predictions) (t score.BrierTerms) {
 	k := p.Classes
 	type group struct {
@@ -428,8 +428,8 @@ func same(a, b score.BrierTerms, tolerance float64) bool {
 
 var forms = []score.BrierForm{score.BrierDefault, score.BrierSum, score.BrierMinusOne, score.BrierBinary, score.BrierPerClass}
 
-// TestDecomposition: the terms are those of the definition, in every form they add up to the score, and the uncertainty is
-// the score of the base rates.
+// TestDecomposition checks that the terms follow the definition, that they add up to the score in every form, and that the
+// uncertainty is the score of the base rates.
 func TestDecomposition(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 250 {
@@ -470,7 +470,7 @@ func TestDecomposition(t *testing.T) {
 			t.Fatalf("%d classes: %+v, want %+v", k, d.Terms(score.BrierSum), want)
 		}
 	}
-	// So many rows that sums are carried, at once and in parts.
+	// Enough rows for carries in the sums, at once and in parts.
 	p := sample(30000, 3, metrics.Probs)
 	whole, parts := score.NewDecomposition(), score.NewDecomposition()
 	if err := metrics.NewPass(&metrics.Options{Threads: 1}, whole).Add(p); err != nil {
@@ -505,7 +505,7 @@ func TestDecomposition(t *testing.T) {
 	if got := sure.Terms(0); got != (score.BrierTerms{}) {
 		t.Errorf("%+v of certain rows that are right", got)
 	}
-	// Forecasts that are the frequencies of their group: nothing but the base rates' score less what they know.
+	// Forecasts that equal the frequencies of their group: the score is that of the base rates minus the resolution.
 	p = &metrics.Predictions{Labels: []int32{0, 0, 1, 1, 1, 2}}
 	p.Rows, p.Classes = 6, 3
 	const third, thirds = 1.0 / 3, 2.0 / 3
@@ -519,7 +519,7 @@ func TestDecomposition(t *testing.T) {
 	}
 }
 
-// TestDecompositionKinds: of logits and narrow scores the terms add up to the score too.
+// TestDecompositionKinds checks that the terms add up to the score for logits and narrow scores too.
 func TestDecompositionKinds(t *testing.T) {
 	for _, k := range []int{1, 2, 7} {
 		for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits} {
@@ -540,7 +540,7 @@ func TestDecompositionKinds(t *testing.T) {
 	}
 }
 
-// TestTooManyClasses: above the limit there are no terms, and it is said why.
+// TestTooManyClasses checks that above the limit there are no terms, but a reason.
 func TestTooManyClasses(t *testing.T) {
 	p := &metrics.Predictions{Kind: metrics.Logits, Labels: []int32{0, 4096}}
 	p.Rows, p.Classes, p.F32 = 2, 4097, make([]float32, 2*4097)
@@ -562,7 +562,7 @@ func TestTooManyClasses(t *testing.T) {
 	}
 }
 
-// TestMurphy: the terms of bins are those of the definition and add up to the score.
+// TestMurphy checks that the terms of bins follow the definition and add up to the score.
 func TestMurphy(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range check.Size(60, 200, 200) {
@@ -619,7 +619,7 @@ func TestMurphy(t *testing.T) {
 	}
 }
 
-// TestMergeKeeps: a refused merge changes nothing; the answers' own merges are those of the metrics package.
+// TestMergeKeeps checks that a merge that is rejected, or adds no rows, changes nothing.
 func TestMergeKeeps(t *testing.T) {
 	p := sample(20, 3, metrics.Probs)
 	for _, a := range []metrics.Accumulator{score.NewMean(score.RankedRule), score.NewBaseRates(), score.NewDecomposition()} {
@@ -643,7 +643,7 @@ func TestMergeKeeps(t *testing.T) {
 	}
 }
 
-// FuzzRulesUnmarshal holds of the states of the rules, of base rates and of decompositions what FuzzLossUnmarshal does.
+// FuzzRulesUnmarshal checks the states of rules, base rates and decompositions as FuzzLossUnmarshal does.
 func FuzzRulesUnmarshal(f *testing.F) {
 	magics := []string{"cMEA", "cRAT", "cDEC"}
 	empty := func(kind int) metrics.Accumulator {
@@ -668,7 +668,7 @@ func FuzzRulesUnmarshal(f *testing.F) {
 					f.Fatal(err)
 				}
 				f.Add(uint8(kind), payload)
-				wide := slices.Clone(payload) // so many classes that the least size of a group overflows 32 bits
+				wide := slices.Clone(payload) // so many classes that the smallest size of a group overflows 32 bits
 				if binary.LittleEndian.PutUint32(wide, (1<<32-4)/3); kind == len(magics)-1 {
 					f.Add(uint8(kind), wide)
 				}

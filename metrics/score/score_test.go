@@ -40,7 +40,8 @@ func sample(n, k int, kind metrics.Kind) *metrics.Predictions {
 	return p
 }
 
-// TestRows holds that the mean of each function is the accumulator's, to the bit, and that what it writes is the rows'.
+// TestRows checks that the mean of each function equals the accumulator's, to the bit, and the mean of the values that it
+// writes.
 func TestRows(t *testing.T) {
 	type function func(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error)
 	topK := func(k int) function {
@@ -81,11 +82,11 @@ func TestRows(t *testing.T) {
 				if err := metrics.NewPass(o, l, spherical, ranked).Add(p); err != nil {
 					t.Fatal(err)
 				}
-				binary := score.BrierBinary // which more than two classes do not have
+				binary := score.BrierBinary // more than two classes do not have it
 				if k > 2 {
 					binary = score.BrierDefault
 				}
-				// Of these the mean is that of the rows, looked at below.
+				// For these, the expected mean comes from the function itself; its rows are checked below.
 				mean := func(f function) float64 {
 					v, err := f(nil, p, o)
 					if err != nil {
@@ -164,7 +165,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestTopOneNeedsNoRanks: the state of a Loss of top-1 is the same beside one that has the pass count ranks and alone.
+// TestTopOneNeedsNoRanks checks that a top-1 Loss has the same state alone and next to one that makes the pass count ranks.
 func TestTopOneNeedsNoRanks(t *testing.T) {
 	for _, k := range []int{1, 2, 9} {
 		for _, weighted := range []bool{false, true} {
@@ -235,7 +236,7 @@ func TestCallersFaults(t *testing.T) {
 	}
 }
 
-// TestTopKTies gives a label that shares its score with others the place that its index has among them.
+// TestTopKTies checks that among equal scores, the label is placed by its index.
 func TestTopKTies(t *testing.T) {
 	p := &metrics.Predictions{Kind: metrics.Logits, Labels: []int32{0, 1, 2, 3, 3}}
 	p.F32 = []float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 0, 3, 2}
@@ -297,7 +298,7 @@ func TestInfinite(t *testing.T) {
 	}
 }
 
-// TestSmallTails holds the digits of what is nearly certain.
+// TestSmallTails checks the accuracy for nearly certain labels.
 func TestSmallTails(t *testing.T) {
 	for _, d := range []float64{5, 20, 40, 60} {
 		p := &metrics.Predictions{Kind: metrics.Logits, Labels: []int32{0}}
@@ -319,8 +320,8 @@ func TestSmallTails(t *testing.T) {
 	}
 }
 
-// FuzzLossUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be
-// asked. The data are sealed, or the checksum would keep the fuzzer out.
+// FuzzLossUnmarshal checks that a state that is read is written as the same bytes, and gives values. It seals the data,
+// because the fuzzer would hardly find a correct checksum.
 func FuzzLossUnmarshal(f *testing.F) {
 	p := sample(7, 3, metrics.Probs)
 	for _, k := range []int{1, 5} {

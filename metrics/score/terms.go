@@ -6,33 +6,33 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 )
 
-// BrierTerms is a mean Brier score taken apart by groups of rows: Uncertainty - Resolution + Reliability + WithinBin. With
-// D_g the frequencies of the outcomes in group g, q those over all rows, and m_g the mean of the forecasts p_i of the group,
-// all of them vectors over the classes and y_i that of row i,
+// BrierTerms decomposes a mean Brier score by groups of rows: Uncertainty - Resolution + Reliability + WithinBin. Let D_g be
+// the frequencies of the outcomes in group g, q those over all rows, and m_g the mean of the forecasts p_i of the group. All
+// of them are vectors over the classes, and so is the outcome y_i of row i.
 //
-//	Uncertainty  1 - |q|^2                            what the base rates score: see BaseRates
-//	Resolution   mean_i |D_g - q|^2                   how far the groups part the outcomes; higher is better
+//	Uncertainty  1 - |q|^2                            score of the base rates: see BaseRates
+//	Resolution   mean_i |D_g - q|^2                   how far the groups separate the outcomes; higher is better
 //	Reliability  mean_i |D_g - p_i|^2                 how far forecasts are from the frequencies of their group; 0 is best
-//	WithinBin    -2 mean_i (p_i - m_g)(y_i - D_g)     what forecasts know inside of the groups; below 0 is better
+//	WithinBin    -2 mean_i (p_i - m_g)(y_i - D_g)     information of the forecasts inside the groups; below 0 is better
 //
-// Reliability holds the spread of the forecasts in a group, so it is 0 only where they are all the group's frequencies. The
-// last term is 0 where the forecasts of a group are equal; that Murphy's three terms add up without it holds for those alone.
+// Reliability includes the spread of the forecasts in a group, so it is 0 only if they all equal the group's frequencies.
+// WithinBin is 0 if the forecasts of each group are equal; only then do Murphy's three terms add up to the score.
 //
-// Source: Murphy 1973; Bröcker 2009 for classes; Stephenson, Coelho and Jolliffe 2008 for what is left within bins.
+// Source: Murphy 1973; Bröcker 2009 for classes; Stephenson, Coelho and Jolliffe 2008 for the terms within bins.
 //
-// Decomposition groups rows by the predicted class. Groups by bins of the score of an event are those of calib.Partition.Murphy:
+// Decomposition groups rows by the predicted class. For groups by bins of an event's score, use calib.Partition.Murphy:
 // BrierTerms(partition.Murphy()).In(form, 1).
 type BrierTerms struct {
 	Uncertainty, Resolution, Reliability, WithinBin float64
 }
 
-// Brier returns the score that the terms add up to.
+// Brier returns the score, the sum of the terms.
 func (t BrierTerms) Brier() float64 {
 	return t.Uncertainty - t.Resolution + t.Reliability + t.WithinBin
 }
 
-// In returns the terms of BrierDefault of a binary task, or of the multiclass score, in another form. They add up to that form: what it
-// adds to the score is in Uncertainty. A binary task has 1 class.
+// In returns the terms in another form of the score, from those of BrierDefault of a binary task (1 class) or of several
+// classes. They add up to that form: the form's shift is part of Uncertainty.
 func (t BrierTerms) In(f BrierForm, classes int) BrierTerms {
 	scale, shift := f.of(classes)
 	return BrierTerms{
@@ -43,7 +43,7 @@ func (t BrierTerms) In(f BrierForm, classes int) BrierTerms {
 	}
 }
 
-// atLeast0 returns v, or 0 where rounding has led below it.
+// atLeast0 returns v, or 0 if rounding has made it negative.
 func atLeast0(v float64) float64 {
 	if v < 0 {
 		return 0
@@ -51,19 +51,19 @@ func atLeast0(v float64) float64 {
 	return v
 }
 
-// Coded is whose code Decomposition.AsCoded follows.
+// Coded selects whose code Decomposition.AsCoded follows.
 type Coded uint8
 
 const (
-	CodedUM  Coded = iota // uncertainty_metrics; robustness_metrics has the same
+	CodedUM  Coded = iota // uncertainty_metrics, and robustness_metrics, which is the same
 	CodedTFP              // tfp.stats, in double precision
 )
 
-// AsCoded returns the terms that the Brier decomposition of uncertainty_metrics or tfp.stats returns, for parity: they do not
-// add up to the score. Their uncertainty is -sum q^2; they divide counts by the size of the group and a small number more,
-// 1e-7 or 2^-52; their resolution compares the frequencies D_g of the group of predicted class g with the one share q_g in
-// place of the shares of all classes, which is right only where all classes are equally frequent; and there is no WithinBin,
-// which is 0 here. A binary task counts as two classes. It panics for a code that is none.
+// AsCoded returns the terms that the Brier decomposition of uncertainty_metrics or tfp.stats returns, for parity. They do
+// not add up to the score. Uncertainty is -sum q^2. Counts are divided by the size of the group plus a small number, 1e-7 or
+// 2^-52. Resolution compares the frequencies D_g of the group of predicted class g with the single share q_g instead of the
+// shares of all classes, which is right only if all classes are equally frequent. WithinBin is 0, because these libraries do
+// not have it. A binary task counts as two classes. It panics for an unknown code.
 func (d *Decomposition) AsCoded(c Coded) BrierTerms {
 	switch c {
 	case CodedUM:
@@ -74,8 +74,8 @@ func (d *Decomposition) AsCoded(c Coded) BrierTerms {
 	panic("score: there is no such code")
 }
 
-// Terms returns the terms of the score in the given form; they add up to Loss.Brier of it. NaN without rows, and where Err
-// says why.
+// Terms returns the terms of the score in the given form; they add up to Loss.Brier. They are NaN without rows, and if there
+// is an Err.
 func (d *Decomposition) Terms(f BrierForm) BrierTerms {
 	t := d.terms(0, false)
 	if d.seen.Classes == 1 { // the tile has both classes
@@ -84,7 +84,7 @@ func (d *Decomposition) Terms(f BrierForm) BrierTerms {
 	return t.In(f, d.seen.Classes)
 }
 
-// terms returns those of the sum over all classes. small is added to what counts are divided by.
+// terms returns the terms of the sum over all classes. small is added to the divisors of counts.
 func (d *Decomposition) terms(small float64, coded bool) BrierTerms {
 	if d.weight.N == 0 || d.over() {
 		return BrierTerms{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
@@ -106,7 +106,8 @@ func (d *Decomposition) terms(small float64, coded bool) BrierTerms {
 			}
 			far += float64(gap * gap)
 			if freq > 0 {
-				// n freq^2 - 2 freq sum p, beside the squares of all p, and what the term within the group takes from p y
+				// Reliability gets n freq^2 - 2 freq sum p, without the squares of p. known is what the term within the group
+				// subtracts from p y.
 				reliability.AddFloat(float64(freq * (float64(n*freq) - float64(2*p))))
 				known.AddFloat(float64(freq * p))
 			}
@@ -114,7 +115,7 @@ func (d *Decomposition) terms(small float64, coded bool) BrierTerms {
 		resolution.AddFloat(float64(n * far))
 	})
 
-	// The squares of all probabilities are what the score has beside 1 - 2 p_y: so the terms add up to it.
+	// The squares of all probabilities are the score minus its part 1 - 2 p_y, so the terms add up to the score.
 	score := d.brier.S1.Clone()
 	if d.seen.Classes == 1 {
 		score.Merge(&d.brier.S1)

@@ -10,31 +10,31 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// TieRule says which of equal scores are among the k largest of a row.
+// TieRule selects which of equal scores are among the k largest of a row.
 type TieRule uint8
 
 // The rules.
 const (
-	FirstOfTies TieRule = iota // those of the classes of lower number: #{s_j > s_y} + #{j < y: s_j = s_y} < k, as in Loss.TopK
-	LastOfTies                 // those of the classes of higher number, scikit-learn's: #{s_j > s_y} + #{j > y: s_j = s_y} < k
-	AllOfTies                  // all that are equal to the k-th, Keras's and TensorFlow's in_top_k: #{s_j > s_y} < k
+	FirstOfTies TieRule = iota // the classes with lower numbers: #{s_j > s_y} + #{j < y: s_j = s_y} < k, as in Loss.TopK
+	LastOfTies                 // the classes with higher numbers, as in scikit-learn: #{s_j > s_y} + #{j > y: s_j = s_y} < k
+	AllOfTies                  // all that equal the k-th, as in Keras and TensorFlow's in_top_k: #{s_j > s_y} < k
 )
 
-// TopHits accumulates the share of rows whose label is among the k largest scores, by a rule for equal ones. Scores are compared as they
-// were given: logits that differ are not tied where their probabilities are. It is a metrics.Accumulator.
+// TopHits accumulates the share of rows whose label is among the k largest scores, with a rule for equal scores. It compares
+// the scores as given: different logits are not ties, even if their probabilities are equal. It is a metrics.Accumulator.
 //
-// Source: scikit-learn's top_k_accuracy_score of more than two classes; tf.math.in_top_k.
+// Source: scikit-learn's top_k_accuracy_score for more than two classes; tf.math.in_top_k.
 type TopHits struct {
 	k    int
 	rule TieRule
 	seen state.Rows
 	all  tally.Weight
-	hits exact.Sum // weight of those that are
+	hits exact.Sum // weight of the rows with a hit
 }
 
 var _ metrics.Accumulator = (*TopHits)(nil)
 
-// NewTopHits returns an empty accumulator. A k that is not from 1 to 1,000, and a rule that is none, are errors.
+// NewTopHits returns an empty accumulator. It returns an error unless 1 <= k <= 1,000, and for an unknown rule.
 func NewTopHits(k int, rule TieRule) (*TopHits, error) {
 	switch {
 	case k < 1 || k > maxTopK:
@@ -45,10 +45,10 @@ func NewTopHits(k int, rule TieRule) (*TopHits, error) {
 	return &TopHits{k: k, rule: rule}, nil
 }
 
-// Needs says that places are wanted.
+// Needs returns NeedTies.
 func (t *TopHits) Needs() metrics.Need { return metrics.NeedTies }
 
-// Empty returns an accumulator of the same k and rule without rows.
+// Empty returns an accumulator without rows, with the same k and rule.
 func (t *TopHits) Empty() metrics.Accumulator { return metrics.Must(NewTopHits(t.k, t.rule)) }
 
 // Len returns the number of rows seen.
@@ -78,7 +78,7 @@ func (t *TopHits) AddBlock(b *metrics.Block) {
 	t.hits.AddShifted(n, 88) // in units of 2^-88
 }
 
-// Value returns the share, in [0,1], 1 is best; NaN without rows.
+// Value returns the share, in [0,1]. 1 is best. It returns NaN without rows.
 func (t *TopHits) Value() float64 {
 	all := t.all.Total(t.seen.Weighted)
 	return exact.Ratio(&t.hits, &all)
@@ -130,12 +130,12 @@ func (t *TopHits) AppendBinary(dst []byte) ([]byte, error) {
 	return topHitsFormat.Append(dst, t.fields)
 }
 
-// UnmarshalBinary replaces t, k and rule and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces t, including its k and rule, with a state that AppendBinary wrote.
 func (t *TopHits) UnmarshalBinary(data []byte) error {
 	return exact.Replace(topHitsFormat, data, t, (*TopHits).fields)
 }
 
-// whole tells whether a sum is a number of rows.
+// whole reports whether a sum is a whole number of rows.
 func whole(s *exact.Sum) bool {
 	n := tally.Count(int64(s.Float64()))
 	n.Sub(s)

@@ -28,7 +28,7 @@ func topHits(t *testing.T, p *metrics.Predictions, k int, r score.TieRule) float
 	return a.Value()
 }
 
-// TestTopHitsAreScikitLearns: of the last of equal scores it is top_k_accuracy_score; see testdata/oracle/make_ranks.py.
+// TestTopHitsAreScikitLearns checks that LastOfTies gives top_k_accuracy_score; see testdata/oracle/make_ranks.py.
 func TestTopHitsAreScikitLearns(t *testing.T) {
 	f, err := os.Open("../../testdata/oracle/ranks.json.gz")
 	if err != nil {
@@ -78,16 +78,17 @@ func TestTopHitsAreScikitLearns(t *testing.T) {
 	}
 }
 
-// TestTopHitsByHand: the example that TensorFlow's page has of in_top_k, by all rules; logits that differ only as such; and 1/2 of two.
+// TestTopHitsByHand checks the in_top_k example of TensorFlow's documentation with all rules, different logits with equal
+// probabilities, and 1/2 for two classes.
 func TestTopHitsByHand(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 3}}
 	p.Rows, p.Classes, p.Kind, p.F32 = 3, 4, metrics.Logits, []float32{1.2, -0.3, 2.8, 5.2, 0.1, 0, 0, 0, 0, 0.5, 0.3, 0.3}
-	for i, want := range []float64{1.0 / 3, 1.0 / 3, 2.0 / 3} { // row 1 is a hit of the first, row 2 of the last
+	for i, want := range []float64{1.0 / 3, 1.0 / 3, 2.0 / 3} { // row 1 is a hit with FirstOfTies, row 2 with LastOfTies
 		if got := topHits(t, p, 2, tieRules[i]); got != want {
 			t.Errorf("rule %d: %v, want %v", i, got, want)
 		}
 	}
-	far := &metrics.Predictions{Labels: []int32{2}} // whose probability is 0 as that of class 1 is
+	far := &metrics.Predictions{Labels: []int32{2}} // its probability is 0, like that of class 1
 	far.Rows, far.Classes, far.Kind, far.F64 = 1, 3, metrics.Logits, []float64{0, -2000, -1000}
 	for _, r := range tieRules {
 		if got := topHits(t, far, 2, r); got != 1 {
@@ -111,7 +112,7 @@ func TestTopHitsByHand(t *testing.T) {
 	}
 }
 
-// TestTopHitsState: parts and states make the same bytes, and what no rows make is refused.
+// TestTopHitsState checks that parts and states give the same bytes, and that states that no rows can produce are rejected.
 func TestTopHitsState(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	for _, weighted := range []bool{false, true} {
