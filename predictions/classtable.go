@@ -190,7 +190,7 @@ func (s *scored) settle(o *TableOptions, classes int) *Error {
 	switch {
 	case classes > 1 && s.names != nil && len(s.names) != classes:
 		return fault("name each class once, in the order of the scores", "%d classes are named, and the scores are of %d", len(s.names), classes)
-	case !s.list && classes == 2 && !o.Classification, s.list && classes == 2 && event != "":
+	case classes == 2 && !o.Classification:
 		if s.names == nil {
 			s.names = []string{"0", "1"}
 		}

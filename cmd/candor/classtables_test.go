@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -37,15 +38,93 @@ func (s *set) table(prefix string, classes []string) []byte {
 
 var animals = []string{"cat", "dog", "owl", "emu", "elk", "gnu", "yak", "fox", "ape", "ant"}
 
+// tableForm is a form in which a set's columns are written.
+type tableForm struct {
+	name    string // of the file
+	put     func(s *set) []byte
+	of      []string // flags
+	members bool     // a score for each class has a column or a field of its own
+}
+
+var tableForms = []tableForm{
+	{"t.csv", func(s *set) []byte { return s.table("p_", animals) }, []string{"--prob-prefix", "p_", "--label", "label"}, true},
+	{"columns.jsonl", func(s *set) []byte {
+		return s.lines(func(row []float64, field func(name string, v any)) {
+			for j, p := range row {
+				field("p_"+animals[j], p)
+			}
+		})
+	}, []string{"--label", "label"}, true},
+	{"lists.ndjson", func(s *set) []byte {
+		return s.lines(func(row []float64, field func(name string, v any)) { field("p", map[string]any{"scores": row}) })
+	}, []string{"--prob", "p.scores", "--label", "label"}, false},
+	{"maps.jsonl", func(s *set) []byte {
+		return s.lines(func(row []float64, field func(name string, v any)) {
+			m := map[string]float64{}
+			for j, p := range row {
+				m[animals[j]] = p
+			}
+			field("p", m)
+		})
+	}, []string{"--prob", "p", "--label", "label"}, false},
+	{"pairs.json", func(s *set) []byte {
+		b := s.lines(func(row []float64, field func(name string, v any)) {
+			var l []map[string]any
+			for j := range row {
+				j = (j + len(row)/2) % len(row)
+				l = append(l, map[string]any{"score": row[j], "label": animals[j]})
+			}
+			field("p", l)
+		})
+		return append(append([]byte{'['}, bytes.Join(bytes.Split(bytes.TrimSpace(b), []byte{'\n'}), []byte{','})...), ']')
+	}, []string{"--prob", "p", "--label", "label"}, false},
+}
+
+// lines returns the set as JSON Lines; scores adds the fields of a row's scores.
+func (s *set) lines(scores func(row []float64, field func(name string, v any))) []byte {
+	var b bytes.Buffer
+	for i := range s.rows {
+		row := map[string]any{"id": i, "weight": s.weights[i], "by": s.by[i], "site": []string{"east", "south, west"}[i%2]}
+		row["label"], row["decision"] = s.labels[i], s.decisions[i]
+		if s.classes > 1 {
+			row["label"], row["decision"] = animals[s.labels[i]], animals[s.decisions[i]]
+		}
+		scores(s.probs[i*s.classes:(i+1)*s.classes], func(name string, v any) { row[name] = v })
+		line, err := json.Marshal(row)
+		if err != nil {
+			panic(err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	return b.Bytes()
+}
+
 // TestClassTables: what a table gives is what the same numbers in arrays give.
 func TestClassTables(t *testing.T) {
+	for _, form := range tableForms {
+		t.Run(form.name, func(t *testing.T) { testClassTable(t, form) })
+	}
+}
+
+func testClassTable(t *testing.T, form tableForm) {
 	d := newDir(t)
 	for _, k := range []int{1, 2, 3, 10} {
+		if k == 1 && !form.members {
+			continue
+		}
 		s := exactProbs(21, 307, k)
 		x := d.put("x.npy", npy(t, s.shape(), s.probs))
 		y := []string{"--labels", d.put("y.npy", s.labelFile(t))}
-		table := d.put("t.csv", s.table("p_", animals))
-		of := []string{"--prob-prefix", "p_", "--labels", "label"}
+		table := d.put(form.name, form.put(s))
+		of := form.of
+		switch {
+		case !form.members:
+			of = append(slices.Clone(of), "--classes", strings.Join(animals[:k], ","))
+		case form.name == "columns.jsonl": // whose fields are in another order
+			of = append(slices.Clone(of), "--prob", "p_"+strings.Join(animals[:k], ",p_"))
+		}
+		scores := of[:len(of):len(of)]
+		scores = slices.Delete(slices.Clone(scores), slices.Index(scores, "--label"), slices.Index(scores, "--label")+2)
 		arrays := []string{"--weights", d.put("w.npy", s.weightFile(t)), "--decisions", d.put("d.npy", s.decisionFile(t)), "--confidence-scores", d.put("by.npy", s.byFile(t))}
 		columns := []string{"--weights", "weight", "--decisions", "decision", "--confidence-scores", "by"}
 		for i, more := range [][2][]string{{{}, {}}, {arrays, columns}, {{"--metrics", "all"}, {"--metrics", "all"}}} {
@@ -77,7 +156,7 @@ func TestClassTables(t *testing.T) {
 			t.Errorf("%d classes: candor recal fit writes another map", k)
 		}
 		printed(t, "recal", "apply", d.at("a.json"), x, "-o", d.at("a.npy"))
-		printed(t, "recal", "apply", d.at("a.json"), table, "--prob-prefix", "p_", "-o", d.at("b.npy"))
+		printed(t, slices.Concat([]string{"recal", "apply", d.at("a.json"), table, "-o", d.at("b.npy")}, scores)...)
 		if !bytes.Equal(d.read(d.at("a.npy")), d.read(d.at("b.npy"))) {
 			t.Errorf("%d classes: candor recal apply writes other rows", k)
 		}

@@ -586,7 +586,7 @@ Rows that cannot be used are an error, and nothing is written unless all is well
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("input", "event", "prob", "prob-prefix", "logit-prefix", "no-header")
+	take("input", "event", "prob", "prob-prefix", "logit-prefix", "classes", "no-header")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write, .npy")
 	fl.StringVar(&f.as, "as", "probs", "`KIND` to write: probs, logits or logprobs")
