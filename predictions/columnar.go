@@ -339,12 +339,13 @@ func (t *columnar) chunksOf(run *columnRun, a *assembler, free chan *columnChunk
 			}
 			c.failed = err
 		}
+		over := c.failed != nil || c.fell != nil
 		select {
-		case run.chunks <- c:
+		case run.chunks <- c: // and not looked at any more
 		case <-t.done:
 			return
 		}
-		if c.failed != nil || c.fell != nil {
+		if over {
 			return
 		}
 	}
@@ -529,7 +530,7 @@ func (t *columnar) line(row int64) int64 {
 
 // columnFormat is a format with named columns.
 type columnFormat struct {
-	name       string
+	key, name  string // in documents, in messages
 	extensions []string
 	packed     bool // it may be compressed as a whole
 	begins     func(start []byte) bool
@@ -538,7 +539,7 @@ type columnFormat struct {
 
 // columnFormats are the formats that are read, by the names of their files.
 var columnFormats = []columnFormat{
-	{"JSON Lines", []string{".jsonl", ".ndjson", ".json"}, true, func(start []byte) bool {
+	{"jsonl", "JSON Lines", []string{".jsonl", ".ndjson", ".json"}, true, func(start []byte) bool {
 		start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\ufeff")), " \t\r\n")
 		return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 	}, openJSONLines},

@@ -160,9 +160,12 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns) *Error {
 	return wanted(f, l.want)
 }
 
+// partBytes is how much memory a part may take. Usual parts take far less.
+const partBytes = 128 << 20
+
 // wanted tells a file which columns to read.
 func wanted(f *openColumns, want []int) *Error {
-	if err := f.Want(columns.Want{Columns: want, Bytes: 64 << 20}); err != nil {
+	if err := f.Want(columns.Want{Columns: want, Bytes: partBytes}); err != nil {
 		return asError(err, 0, 0)
 	}
 	return nil

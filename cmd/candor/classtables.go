@@ -25,11 +25,11 @@ type scoreFlags struct {
 
 func (s *scoreFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringSliceVar(&s.probs, "prob", nil, "`COLUMNS` of a table with the probability of each class, in their order, or of the event")
+	fl.StringSliceVar(&s.probs, "prob", nil, "`COLUMNS` of a table with the probability of each class, in their order, or of the event; or one with all of a row")
 	fl.StringVar(&s.prefix, "prob-prefix", "", "`PREFIX` of the columns of probabilities of a table; the class's name follows it: .pred_ for .pred_cat")
 	fl.StringVar(&s.logitPrefix, "logit-prefix", "", "`PREFIX` of the columns of logits, in place of --prob-prefix and --input logits")
 	fl.BoolVar(&s.noHeader, "no-header", false, "the first line of a table is a row; columns are named by their numbers, from 0")
-	fl.StringSliceVar(&s.classes, "classes", nil, "`NAMES` of the classes, in the order of the columns, where these do not name them")
+	fl.StringSliceVar(&s.classes, "classes", nil, "`NAMES` of the classes, in the order of the scores, where the columns do not name them")
 }
 
 // given reports whether columns of scores are named.

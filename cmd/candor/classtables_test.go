@@ -235,6 +235,12 @@ func TestInspectTable(t *testing.T) {
 		{"c d.csv", "y;p\n1;0,5\n0;0,25\n", "PATH: table, semicolons between cells, decimal commas\n  y       numbers  1\n  p       numbers  0,5\nLikely: candor eval 'PATH' --prob p --labels y\n"},
 		{"d.csv", "label,probs\n1,\"[.5, .25, .25]\"\n0,\"[1, 0, 0]\"\n", "Likely: candor eval PATH --prob probs --labels label\n"},
 		{"e.csv", "predict,p0,p1,p2,truth\n0,.5,.25,.25,1\n", "Likely: candor eval PATH --prob p0,p1,p2 --labels truth\n"},
+		{"g.jsonl", `{"id": "a", "pred": {"label": "x", "probs": {"cat": 0.25, "dog": 0.75}}, "truth": "dog"}`,
+			"PATH: JSON Lines\n  id          text           a\n  pred.label  text           x\n  pred.probs  named numbers  {\"cat\": 0.25, \"dog\": 0.75}\n  truth       text           dog\n" +
+				"Likely: candor eval PATH --prob pred.probs --labels truth --classes cat,dog\n"},
+		{"h.ndjson", `{"y": 1, "probs": [0.25, 0.5, 0.25], "other": [[1], [2]], "none": null}`,
+			"PATH: JSON Lines\n  y       numbers           1\n  probs   lists of numbers  [0.25, 0.5, 0.25]\n  other   other             [[1], [2]]\n  none    other             \n" +
+				"Likely: candor eval PATH --prob probs --labels y\n"},
 		{"f.csv", "a,b\n1,2\n", "PATH: table, commas between cells\n  a       numbers  1\n  b       numbers  2\n"},
 	} {
 		path := d.put(c.name, []byte(c.text))

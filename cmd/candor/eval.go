@@ -61,8 +61,8 @@ func evalCommand() *cobra.Command {
 		Use:   "eval [PREDICTIONS...]",
 		Short: "Evaluate predictions",
 		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,)
-for P(y = 1), as float16, float32, float64 or bfloat16; or tables (.csv, .tsv) of classes; or tables
-and arrays of regression forecasts. Two columns, (N, 2), are a binary task as (N,) is: P(y = 1) is column 1, or what --event
+for P(y = 1), as float16, float32, float64 or bfloat16; or tables (.csv, .tsv) and JSON Lines
+(.jsonl) of classes; or tables and arrays of regression forecasts. Two columns, (N, 2), are a binary task as (N,) is: P(y = 1) is column 1, or what --event
 says; --task classification keeps two classes. Several files are shards, taken in natural order.
 "-" is standard input. A pipe, such as a shell's /dev/fd/63, is read once, like standard input;
 --name says what messages call it. Without a file a small real sample is evaluated.
@@ -71,8 +71,9 @@ Labels are whole numbers from 0 to K-1, one per row, from --labels or from an ar
 .npz. An array of an .npz can be named: preds.npz:logits. Messages number rows and columns from 0.
 
 In a table --prob names the columns of probabilities, or --prob-prefix what their names begin with,
-and --labels the column of true classes: names of classes, or numbers from 0. candor prints which
-column has which role. --event says which label, or which of two classes, is the event.
+and --label the column of true classes: names of classes, or numbers from 0. In JSON Lines the
+columns are fields, also nested ones (target.idx), and one field may have all scores of a row: a
+list, or a score for each name in --classes. candor prints which column has which role. --event says which label, or which of two classes, is the event.
 
 With --task ensemble the files are the members, each (N, K) or (N,), or one array of all members,
 (M, N, K). Metrics are computed on the mean of their probabilities, and on how much they disagree.
@@ -119,8 +120,9 @@ and counts them.
   candor eval probs.npy --labels labels.npy --metrics 'default,ece(bins=30),mce'
   candor eval part-1.npy part-2.npy --labels labels.npy --on-invalid drop
   candor eval probs.npy --labels labels.npy --like torchmetrics
-  candor eval predictions.csv --prob-prefix prob_ --labels label
-  candor eval binary.csv --prob p --labels verdict --event spam
+  candor eval predictions.csv --prob-prefix prob_ --label label
+  candor eval predictions.jsonl --prob probs --label label
+  candor eval binary.csv --prob p --label verdict --event spam
   candor eval probs.npy --labels labels.npy --plot reliability.png
   candor eval probs.npy --labels labels.npy --plot corp.png --plot-kind corp
   candor eval probs.npy --labels labels.npy --plot risk.svg --plot-kind risk-coverage
@@ -180,7 +182,7 @@ tace have the system's number of bins. --bins N replaces it everywhere`
 
 func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed values: one for all rows, or one per shard, in the same order")
+	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed values: one for all rows, or one per shard, in the same order; or the column of a table that has them; --label is the same")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
 	fl.StringVar(&f.task, "task", "", "`TASK`: binary (the default for one or two columns), classification (for three or more), multilabel, ensemble, regression, quantiles, samples, loglik")
 	fl.StringVar(&f.event, "event", "", "`CLASS` that is the event of a binary task: 0 or 1, the column of arrays (N, 2); in a table the label that is 1, or the class")

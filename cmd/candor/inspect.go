@@ -23,7 +23,7 @@ func inspectCommand() *cobra.Command {
 		Use:   "inspect FILE...",
 		Short: "Tell what a file holds, without reading it whole",
 		Long: `Tell what files hold: the arrays of .npy and .npz files with type, shape and order, from their headers; the columns of a table
-(.csv, .tsv, .txt) with the command that likely evaluates it; and what a state of candor eval --state was made of. "-" is
+(.csv, .tsv, .txt) or of JSON Lines with the command that likely evaluates it; and what a state of candor eval --state was made of. "-" is
 standard input.`,
 		Example: `  candor inspect preds.npz
   candor inspect predictions.csv
@@ -77,7 +77,8 @@ type inspected struct {
 
 type tableInfo struct {
 	Columns   []columnInfo `json:"columns"`
-	Separator string       `json:"separator"`
+	Separator string       `json:"separator,omitempty"`
+	Rows      int64        `json:"rows"`
 	Comma     bool         `json:"decimal_comma"`
 	Command   string       `json:"command,omitempty"`
 }
@@ -128,7 +129,7 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 		}
 		return inspectState(w, b, name)
 	}
-	if err == nil && !readOnce(path) && predictions.IsTable(path) {
+	if err == nil && !readOnce(path) && (predictions.IsTable(path) || predictions.HasColumns(path)) {
 		t, err := predictions.InspectTable(path)
 		if err != nil {
 			return nil, badData(err)
@@ -218,28 +219,26 @@ func describe(w io.Writer, arrays []predictions.Array, path string) any {
 	return in
 }
 
-// describeTable describes a table of text, and suggests the command line that evaluates it.
+// describeTable describes a table, and suggests the command line that evaluates it.
 func describeTable(w io.Writer, t *predictions.Table, path string) any {
-	info := &tableInfo{Separator: string(t.Separator), Comma: t.Comma}
-	how := map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", ' ': "spaces"}[t.Separator] + " between cells"
-	if t.Comma {
-		how += ", decimal commas"
+	info := &tableInfo{Comma: t.Comma, Rows: t.Rows}
+	format := t.Format
+	if format == "text" {
+		format, info.Separator = "table", string(t.Separator)
 	}
-	fmt.Fprintf(w, "%s: table, %s\n", visible.Text(path), how)
+	fmt.Fprintf(w, "%s: %v\n", visible.Text(path), t)
 	const most = 30
-	width := 6
+	width, kinds := 6, len("numbers")
 	for _, c := range t.Columns[:min(len(t.Columns), most)] {
+		kinds = max(kinds, len(c.Kind.String()))
 		width = max(width, min(30, len(visible.Text(c.Name))))
 	}
 	for i, c := range t.Columns {
-		kind := "numbers"
-		if c.Text {
-			kind = "text"
-		}
+		kind := c.Kind.String()
 		info.Columns = append(info.Columns, columnInfo{c.Name, kind, c.First})
 		switch {
 		case i < most:
-			fmt.Fprintf(w, "  %-*s  %-7s  %s\n", width, visible.Text(shortened(c.Name, 30)), kind, visible.Text(shortened(c.First, 40)))
+			fmt.Fprintf(w, "  %-*s  %-*s  %s\n", width, visible.Text(shortened(c.Name, 30)), kinds, kind, visible.Text(shortened(c.First, 40)))
 		case i == most:
 			fmt.Fprintf(w, "  and %d more columns\n", len(t.Columns)-most)
 		}
@@ -247,7 +246,7 @@ func describeTable(w io.Writer, t *predictions.Table, path string) any {
 	if info.Command = commandFor(t, path); info.Command != "" {
 		fmt.Fprintf(w, "Likely: %s\n", visible.Text(info.Command))
 	}
-	return inspected{File: path, Format: "table", Table: info}
+	return inspected{File: path, Format: format, Table: info}
 }
 
 // commandFor returns the likely command to evaluate a table, or "" if no columns look like scores.
@@ -267,6 +266,9 @@ func commandFor(t *predictions.Table, path string) string {
 		label = "COLUMN"
 	}
 	args = append(args, "--labels", label)
+	if len(p.Classes) > 0 {
+		args = append(args, "--classes", strings.Join(p.Classes, ","))
+	}
 	if p.Weight != "" {
 		args = append(args, "--weights", p.Weight)
 	}

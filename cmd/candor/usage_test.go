@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -387,6 +388,11 @@ func TestExamples(t *testing.T) {
 	normal, quantiles := normalRows(1, 300), quantileRows(1, 300)
 	d.put("forecast.npz", npz(t, "mean.npy", normal.matrix(t, 0), "sd.npy", normal.matrix(t, 1), "observed.npy", normal.matrix(t, 2)))
 	d.put("predictions.csv", s.table("prob_", animals))
+	lines := s.lines(func(row []float64, field func(name string, v any)) { field("probs", row) })
+	for i, name := range animals {
+		lines = bytes.ReplaceAll(lines, []byte(strconv.Quote(name)), []byte(strconv.Itoa(i)))
+	}
+	d.put("predictions.jsonl", lines)
 	d.put("binary.csv", []byte("verdict,p\nspam,0.75\nham,0.25\nham,0.5\n"))
 	d.put("quantiles.csv", quantiles.csv())
 	d.put("quantiles.npy", quantiles.matrix(t, 0, 2, 4))
