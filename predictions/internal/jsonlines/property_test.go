@@ -55,7 +55,7 @@ func (d *document) text(v string) {
 }
 
 func (d *document) number() {
-	x := rapid.OneOf(rapid.Float64Range(0, 1), rapid.Float64(), rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.Int32().Draw(t, "i")) })).Draw(d.T, "x")
+	x := rapid.OneOf(rapid.Float64Range(0, 1), rapid.Float64Range(-1e307, 1e307), rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.Int32().Draw(t, "i")) })).Draw(d.T, "x")
 	d.b.WriteString(strconv.FormatFloat(x, rapid.SampledFrom([]byte("gefE")).Draw(d.T, "form"), rapid.SampledFrom([]int{-1, -1, 3, 17, 25}).Draw(d.T, "digits"), 64))
 }
 

@@ -343,6 +343,18 @@ func integral(t []byte, p int) int {
 	return q
 }
 
+// digits returns the position after digits.
+func digits(t []byte, p int) int {
+	for {
+		v := binary.LittleEndian.Uint64(t[p:]) ^ '0'*ones
+		other := (v + 0x76*ones | v) & highs // the first byte that is no digit has its highest bit set
+		p += bits.TrailingZeros64(other) / 8
+		if other != 0 {
+			return p
+		}
+	}
+}
+
 // number skips a number.
 func (s *scanner) number(p int) int {
 	q := integral(s.t, p)
@@ -351,7 +363,7 @@ func (s *scanner) number(p int) int {
 		return end
 	}
 	if s.t[q] == '.' {
-		_, q = decimal.Digits(s.t, q+1, 0)
+		q = digits(s.t, q+1)
 	}
 	if s.t[q]|0x20 == 'e' {
 		from := q
@@ -361,13 +373,18 @@ func (s *scanner) number(p int) int {
 		if !digit(s.t[q]) {
 			return s.unexpected(from, "the end of a number")
 		}
-		_, q = decimal.Digits(s.t, q, 0)
+		q = digits(s.t, q)
 	}
 	return q
 }
 
 // float reads a number.
 func (s *scanner) float(p int) (float64, int) {
+	if s.t[p] == '0' && s.t[p+1] == '.' {
+		if v, end := decimal.Fraction(s.t, p+2); end > p+2 {
+			return v, end
+		}
+	}
 	if integral(s.t, p) == p {
 		return s.special(p)
 	}
@@ -419,12 +436,12 @@ func (s *scanner) integer(p int) (int64, int) {
 }
 
 // inInt64 returns the integer of some digits.
-func inInt64(digits []byte, negative bool) (int64, bool) {
-	if len(digits) > 19 {
+func inInt64(t []byte, negative bool) (int64, bool) {
+	if len(t) > 19 {
 		return 0, false
 	}
 	m := uint64(0)
-	for _, c := range digits {
+	for _, c := range t {
 		m = m*10 + uint64(c-'0')
 	}
 	if negative {
@@ -472,7 +489,9 @@ func (s *scanner) skip(p int) int {
 	case '[':
 		p, last := s.open(p, ']')
 		for p >= 0 && !last {
-			if p = s.skip(p); p >= 0 {
+			if p = s.skip(p); p >= 0 && s.t[p] == ',' {
+				p = s.after(p + 1)
+			} else if p >= 0 {
 				p, last = s.comma(p, ']')
 			}
 		}
