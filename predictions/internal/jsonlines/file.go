@@ -139,11 +139,11 @@ func (f *File) visible() (byte, error) {
 	}
 }
 
-// fill reads until the text has n bytes, or r ends.
+// fill reads until the text has n bytes, or r ends. It allocates no more than it needs for what there is.
 func (f *File) fill(n int) error {
-	f.text = slices.Grow(f.text, max(n-len(f.text), 0)+decimal.Pad)
 	for idle := 0; len(f.text) < n && !f.ended; {
-		k, err := f.r.Read(f.text[len(f.text):n])
+		f.text = slices.Grow(f.text, min(n-len(f.text), max(len(f.text), 64<<10))+decimal.Pad)
+		k, err := f.r.Read(f.text[len(f.text):min(n, cap(f.text)-decimal.Pad)])
 		f.text = f.text[:len(f.text)+k]
 		idle++
 		switch {
@@ -157,6 +157,7 @@ func (f *File) fill(n int) error {
 			return io.ErrNoProgress
 		}
 	}
+	f.text = slices.Grow(f.text, decimal.Pad)
 	return nil
 }
 

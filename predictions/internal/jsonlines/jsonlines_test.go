@@ -457,7 +457,7 @@ func (stuck) Read([]byte) (int, error) { return 0, nil }
 
 // Parts are read at the same time, and in any order.
 func TestParts(t *testing.T) {
-	const rows = 60_000
+	const rows = 30_000
 	var b bytes.Buffer
 	for i := range rows {
 		fmt.Fprintf(&b, `{"id": "row-%d", "probs": [%d, 0.5, %g], "m": {"k%d": %d}}`+"\n", i, i, float64(i)/7, i%1000, i)
@@ -500,7 +500,7 @@ func TestParts(t *testing.T) {
 				}
 			}
 			group.Wait()
-			if len(parts) < 4 {
+			if len(parts) < 2 {
 				t.Errorf("%s: %d parts", name, len(parts))
 			}
 			i := 0
@@ -547,9 +547,9 @@ func TestLongLines(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// A million columns.
+	// Very many columns.
 	var b strings.Builder
-	for i := range 1_000_000 {
+	for i := range 400_000 {
 		fmt.Fprintf(&b, `%c"%d": 1`, "{,"[min(i, 1)], i)
 	}
 	if err := read(0, b.String()+"}\n"); err == nil || !strings.Contains(err.Error(), "more than 300000 fields") {
@@ -587,8 +587,10 @@ func TestFloat(t *testing.T) {
 	if err := p.Next(&b); err != nil || b.Rows != 101 || b.Columns[0].Float64[100] != 0.5 || f.Columns()[0].Kind != columns.Float64 {
 		t.Error(err, b.Rows)
 	}
-	if p.Close() != nil || p.Close() != nil || p.Next(&b) == nil || f.Close() != nil {
-		t.Error("closed twice")
+	for range 2 {
+		if p.Close() != nil || p.Next(&b) == nil || f.Close() != nil {
+			t.Error("closed")
+		}
 	}
 	if _, err := f.Next(); err == nil {
 		t.Error("Next of a closed file")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -352,7 +353,13 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		rows, err := readable(t, b)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20+1000*uint64(len(b)) {
+			t.Errorf("%d bytes allocated for a file of %d", n, len(b))
+		}
 		if err == nil {
 			agrees(t, b, len(rows))
 		}
