@@ -93,7 +93,7 @@ type field struct {
 func (f *field) wanted() bool { return f.sinks != nil || f.inner != nil }
 
 func newObject(l *level) *object {
-	return &object{level: level{l.path, l.keys.copied()}, fields: make([]field, len(l.keys.names))}
+	return &object{level: level{l.outer, l.name, l.keys.copied()}, fields: make([]field, len(l.keys.names))}
 }
 
 // want returns the field at a path below the object, which has the shape h.
