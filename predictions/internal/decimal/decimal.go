@@ -11,40 +11,45 @@ import (
 	"unsafe"
 )
 
-// Pad is how many bytes past a number, or past what is none, Parse may read.
+// Pad is how many bytes the functions may read past a number.
 const Pad = 16
 
 // tens holds the powers of ten that float64 represents exactly.
 var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
 	1e20, 1e21, 1e22}
 
-// eightDigits reports whether all bytes of v are ASCII digits. The first byte is the lowest.
-func eightDigits(v uint64) bool {
-	// The upper half of a digit's byte is 3, and stays 3 if 6 is added.
-	return v&0xF0F0F0F0F0F0F0F0|(v+0x0606060606060606)&0xF0F0F0F0F0F0F0F0>>4 == 0x3333333333333333
-}
-
-// eightDecimal returns the number written by eight digits. It combines pairs, then fours, then all.
-func eightDecimal(v uint64) uint64 {
-	v -= 0x3030303030303030
-	v = v*10 + v>>8
-	const low = 0x000000FF000000FF
-	return (v&low*(100+1000000<<32) + v>>16&low*(1+10000<<32)) >> 32 & math.MaxUint32
+// digitBytes turns eight bytes into the values of digits. The lowest bit of other is the highest one of the first byte that is not a digit;
+// other is 0 if all are digits.
+func digitBytes(t []byte, p int) (v, other uint64) {
+	v = binary.LittleEndian.Uint64(t[p:]) ^ 0x3030303030303030
+	return v, (v + 0x7676767676767676 | v) & 0x8080808080808080
 }
 
 // Digits appends the digits at t[p:] to a number. It returns the number modulo 2^64 and the position after the digits.
 func Digits(t []byte, p int, m uint64) (uint64, int) {
-	for {
-		v := binary.LittleEndian.Uint64(t[p:])
-		if !eightDigits(v) {
-			break
-		}
+	v, other := digitBytes(t, p)
+	for other == 0 {
 		m, p = m*100000000+eightDecimal(v), p+8
+		v, other = digitBytes(t, p)
 	}
-	for c := t[p] - '0'; c <= 9; c = t[p] - '0' {
-		m, p = m*10+uint64(c), p+1
-	}
-	return m, p
+	m, n := lastDigits(m, v, other)
+	return m, p + n
+}
+
+// lastDigits appends the digits in front of the first other byte to a number.
+func lastDigits(m, v, other uint64) (uint64, int) {
+	n := uint(bits.TrailingZeros64(other)) / 8 & 7
+	return m*whole[n] + eightDecimal(v<<(64-8*n)), int(n)
+}
+
+// whole holds powers of ten.
+var whole = [8]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7}
+
+// eightDecimal returns the number of eight digits from 0 to 9, the first in the lowest byte. It combines pairs, then fours, then all.
+func eightDecimal(v uint64) uint64 {
+	v = v*10 + v>>8
+	const low = 0x000000FF000000FF
+	return (v&low*(100+1000000<<32) + v>>16&low*(1+10000<<32)) >> 32 & math.MaxUint32
 }
 
 // Parse reads the number at t[p]. It returns the value as strconv.ParseFloat rounds it, and the position after it. ok is false if
@@ -57,7 +62,12 @@ func Parse(t []byte, p int) (v float64, end int, ok bool) {
 		p++
 	}
 	first := p
-	m, p := Digits(t, p, 0)
+	m := uint64(t[p] - '0')
+	if m <= 9 && t[p+1] == '.' {
+		p++
+	} else {
+		m, p = Digits(t, p, 0)
+	}
 	count, exponent := p-first, 0
 	if t[p] == '.' {
 		point := p + 1
@@ -102,8 +112,9 @@ func Parse(t []byte, p int) (v float64, end int, ok bool) {
 		switch {
 		case m == 0:
 			v, ok = 0, true
-		case m>>53 == 0 && -22 <= exponent && exponent <= 22:
-			// Both are exact, so one operation rounds correctly.
+		case m>>50 == 0 && -22 <= exponent && exponent <= 22:
+			// Both are exact, so one operation rounds correctly. That holds up to 2^53. The lower limit keeps most numbers of 16 and 17 digits
+			// on the same branch, which is then predicted.
 			if v = float64(m); exponent < 0 {
 				v /= tens[-exponent]
 			} else {
@@ -124,13 +135,43 @@ func Parse(t []byte, p int) (v float64, end int, ok bool) {
 	return v, p, err == nil
 }
 
+// Fraction reads the digits at t[p], behind "0.". It returns the value as Parse does, and the position after it; p if Parse has to read the
+// number.
+func Fraction(t []byte, p int) (float64, int) {
+	var m uint64
+	n, least := 0, 0
+	v, other := digitBytes(t, p)
+	if other == 0 {
+		m, least = eightDecimal(v), 8
+		if v, other = digitBytes(t, p+8); other == 0 {
+			m, least = m*100000000+eightDecimal(v), 16
+			v, other = digitBytes(t, p+16)
+		}
+	}
+	m, n = lastDigits(m, v, other)
+	n += least
+	if n == 0 || n > 19 || other == 0 || t[p+n]|0x20 == 'e' {
+		return 0, p
+	}
+	if m>>50 == 0 {
+		return float64(m) / tens[n], p + n
+	}
+	if x, ok := eiselLemire(m, -n); ok {
+		return x, p + n
+	}
+	return 0, p
+}
+
 // mostTen bounds the decimal exponents that eiselLemire knows. Ordinary data has no others.
 const mostTen = 64
 
 // powers holds 10^e from e = -mostTen on, each as two halves of 128 bits. The highest bit is set; lower bits are truncated.
-var powers = sync.OnceValue(func() *[2*mostTen + 1][2]uint64 {
-	t := new([2*mostTen + 1][2]uint64)
-	for i := range t {
+var powers [2*mostTen + 1][2]uint64
+
+var powersOnce sync.Once
+
+func setPowers() {
+	for i := range powers {
 		e := i - mostTen
 		v := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(e, -e))), nil)
 		if e < 0 {
@@ -141,10 +182,9 @@ var powers = sync.OnceValue(func() *[2*mostTen + 1][2]uint64 {
 		} else {
 			v.Rsh(v, uint(n-128))
 		}
-		t[i] = [2]uint64{new(big.Int).Rsh(v, 64).Uint64(), v.Uint64()}
+		powers[i] = [2]uint64{new(big.Int).Rsh(v, 64).Uint64(), v.Uint64()}
 	}
-	return t
-})
+}
 
 // eiselLemire returns m * 10^exponent, correctly rounded, for m > 0. ok is false if the first 128 bits of the product do not decide
 // the rounding. See D. Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and Experience 51 (2021).
@@ -152,7 +192,8 @@ func eiselLemire(m uint64, exponent int) (float64, bool) {
 	if exponent < -mostTen || exponent > mostTen {
 		return 0, false
 	}
-	power := &powers()[exponent+mostTen]
+	powersOnce.Do(setPowers)
+	power := &powers[exponent+mostTen]
 	shift := bits.LeadingZeros64(m)
 	m <<= shift
 	const beyond = 1<<9 - 1 // bits of the upper half below those of a float64; one fewer if the highest bit is 0

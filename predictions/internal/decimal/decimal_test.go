@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -18,6 +19,13 @@ func parse(s string) (float64, bool) {
 func TestParse(t *testing.T) {
 	check := func(s string) {
 		t.Helper()
+		if digits, ok := strings.CutPrefix(s, "0."); ok {
+			want, err := strconv.ParseFloat(s, 64)
+			v, end := Fraction(append([]byte(digits+"\n"), make([]byte, Pad)...), 0)
+			if end > 0 && (err != nil || end != len(digits) || math.Float64bits(v) != math.Float64bits(want)) {
+				t.Fatalf("%q is %v up to %d, want %v %v", s, v, end, want, err)
+			}
+		}
 		want, err := strconv.ParseFloat(s, 64)
 		got, ok := parse(s)
 		if ok != (err == nil) || ok && math.Float64bits(got) != math.Float64bits(want) {
@@ -51,6 +59,9 @@ func TestParse(t *testing.T) {
 		n = 10_000
 	}
 	for range n {
+		check("0." + strconv.FormatUint(r.Uint64()>>r.IntN(64), 10))
+		check("0.0000" + strconv.FormatUint(r.Uint64()>>r.IntN(64), 10))
+		check("0." + strconv.FormatUint(1<<52+r.Uint64N(1<<52), 10) + "5")
 		v := math.Float64frombits(r.Uint64())
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
@@ -81,6 +92,22 @@ func BenchmarkParse(b *testing.B) {
 	for b.Loop() {
 		for p := 0; p < n; p++ {
 			_, p, _ = Parse(t, p)
+		}
+	}
+}
+
+func BenchmarkFraction(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var t []byte
+	for range 1000 {
+		t = append(strconv.AppendFloat(t, 0.1+0.9*r.Float64(), 'g', -1, 64), '\n')
+	}
+	n := len(t)
+	t = append(t, make([]byte, Pad)...)
+	b.SetBytes(int64(n))
+	for b.Loop() {
+		for p := 0; p < n; p++ {
+			_, p = Fraction(t, p+2)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package jsonlines
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"strconv"
@@ -11,8 +12,8 @@ import (
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
 
-// arrays returns lines with arrays of k probabilities and a label, as json.dumps writes them.
-func arrays(rows, k int) []byte {
+// arrays returns lines with arrays of k probabilities and a label, as json.dumps writes them, of numbers with so many bits.
+func arrays(rows, k, size int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b []byte
 	for range rows {
@@ -26,7 +27,7 @@ func arrays(rows, k int) []byte {
 			if j > 0 {
 				b = append(b, ", "...)
 			}
-			b = strconv.AppendFloat(b, p[j]/sum, 'g', -1, 64)
+			b = strconv.AppendFloat(b, p[j]/sum, 'g', -1, size)
 		}
 		b = append(b, `], "label": `...)
 		b = strconv.AppendInt(b, r.Int64N(int64(k)), 10)
@@ -73,9 +74,49 @@ func benchmark(b *testing.B, text []byte, names ...string) {
 	}
 }
 
-func BenchmarkArrays(b *testing.B) { benchmark(b, arrays(70_000, 10), "probs", "label") }
-func BenchmarkLabel(b *testing.B)  { benchmark(b, arrays(70_000, 10), "label") }
+// BenchmarkArrays reads lines of 143 and of 235 bytes.
+func BenchmarkArrays(b *testing.B) {
+	for _, size := range []int{32, 64} {
+		b.Run(strconv.Itoa(size), func(b *testing.B) { benchmark(b, arrays(70_000, 10, size), "probs", "label") })
+	}
+}
+
+// BenchmarkLabel skips the array.
+func BenchmarkLabel(b *testing.B) { benchmark(b, arrays(70_000, 10, 64), "label") }
+
+// BenchmarkWhole reads one array of rows.
 func BenchmarkWhole(b *testing.B) {
-	t := bytes.ReplaceAll(bytes.TrimSpace(arrays(70_000, 10)), []byte("\n"), []byte(",\n"))
+	t := bytes.ReplaceAll(bytes.TrimSpace(arrays(70_000, 10, 32)), []byte("\n"), []byte(",\n"))
 	benchmark(b, append(append([]byte("["), t...), ']'), "probs", "label")
+}
+
+// BenchmarkPairs reads what Hugging Face's pipelines return.
+func BenchmarkPairs(b *testing.B) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var t []byte
+	for range 50_000 {
+		t = append(t, `{"scores": [`...)
+		for i, j := range r.Perm(5) {
+			if i > 0 {
+				t = append(t, ", "...)
+			}
+			t = append(t, `{"label": "`...)
+			t = append(t, []string{"cat", "dog", "fox", "owl", "rat"}[j]...)
+			t = append(t, `", "score": `...)
+			t = append(strconv.AppendFloat(t, r.Float64(), 'g', -1, 64), '}')
+		}
+		t = append(t, "]}\n"...)
+	}
+	benchmark(b, t, "scores")
+}
+
+// BenchmarkFields reads a field a class, and skips others.
+func BenchmarkFields(b *testing.B) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var t []byte
+	for i := range 50_000 {
+		t = fmt.Appendf(t, `{"id":"row-%d","text":"The quick brown fox jumps over the lazy dog, again and again.","a":%g,"b":%g,"c":%g,"label":"b"}`+"\n",
+			i, r.Float64(), r.Float64(), r.Float64())
+	}
+	benchmark(b, t, "a", "b", "c", "label")
 }

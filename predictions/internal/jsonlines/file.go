@@ -1,17 +1,19 @@
 // Package jsonlines reads JSON Lines: a row is an object on a line of its own. It reads a file that is one array of such objects too.
 //
-// The columns are the fields of the first rows, at most 100 within 1 MiB, and File.Path adds fields of nested objects. A column of
+// The columns are the fields of the first rows, up to 100 within 1 MiB. File.Path adds fields of nested objects. A column of
 //
 //   - numbers is Float64, or Int64 if all of the first rows are integers. NaN, Infinity and -Infinity, as Python writes them, are numbers;
 //     numbers in quotes are texts. Later integers may be written 3.0 or 3e2.
 //   - texts is Text, of true and false Bool.
 //   - arrays is List. Numbers of arrays are Float64. Width is the length that all of the first rows have, or 0.
-//   - objects of numbers is Map, by key. So is one of arrays of {"label": text, "score": number}, in any order.
+//   - objects of numbers is Map. So is one of arrays of {"label": text, "score": number}, which Hugging Face pipelines write.
 //   - other objects is Struct.
-//   - anything else is Other, and cannot be read: nulls only, or values of several types.
+//   - only nulls, or values of several types, is Other, which cannot be read.
 //
-// A missing field is null. The syntax of all of a row is checked, including what is not read, except that there may be duplicate keys, and
-// invalid UTF-8, in objects and texts of which nothing is read. Such ones, and half a surrogate pair, in what is read are errors.
+// A missing field is null. A line must hold one object; blank lines are skipped. Lines may end in CRLF, and the last needs no line end.
+//
+// The syntax of each row is checked in full, including the values that are not read. Duplicate keys are errors in rows and in objects that are
+// read. So are invalid UTF-8 and unpaired surrogates in keys and texts that are read. Elsewhere they are ignored.
 package jsonlines
 
 import (
@@ -31,6 +33,11 @@ const (
 	mostText  = 1 << 20 // bytes of a part with rows of usual size
 	leastText = 128 << 10
 	mostLine  = 32 << 20 // bytes of a row
+)
+
+var (
+	_ columns.File = (*File)(nil)
+	_ columns.Part = (*Part)(nil)
 )
 
 // File is an open file of JSON Lines.
@@ -69,7 +76,7 @@ func Open(r io.Reader) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &first{scanner: scanner{t: append(slices.Clip(f.text[:end]), make([]byte, decimal.Pad)...), n: end, lines: !f.array}}
+	s := &survey{scanner: scanner{t: append(slices.Clip(f.text[:end]), make([]byte, decimal.Pad)...), n: end, lines: !f.array}}
 	for p := 0; s.rows < firstRows; s.rows++ {
 		var more bool
 		if p, more = s.row(p, s.rows == 0); more {
@@ -117,7 +124,7 @@ func (f *File) begin() error {
 	f.array = true
 	f.text = f.text[1:]
 	if c, err = f.visible(); err == nil && c != '{' && c != ']' && len(f.text) > 0 {
-		err = columns.Wrong(`write each row as an object, as in {"scores": [0.2, 0.8], "label": 1}`, "its rows are no objects")
+		err = columns.Wrong(`write each row as an object, as in {"scores": [0.2, 0.8], "label": 1}`, "its rows are not objects")
 	}
 	return err
 }
@@ -139,11 +146,11 @@ func (f *File) visible() (byte, error) {
 	}
 }
 
-// fill reads until the text has n bytes, or r ends.
+// fill reads until the text has n bytes, or r ends. It allocates no more than it needs for what there is.
 func (f *File) fill(n int) error {
-	f.text = slices.Grow(f.text, max(n-len(f.text), 0)+decimal.Pad)
 	for idle := 0; len(f.text) < n && !f.ended; {
-		k, err := f.r.Read(f.text[len(f.text):n])
+		f.text = slices.Grow(f.text, min(n-len(f.text), max(len(f.text), 64<<10))+decimal.Pad)
+		k, err := f.r.Read(f.text[len(f.text):min(n, cap(f.text)-decimal.Pad)])
 		f.text = f.text[:len(f.text)+k]
 		idle++
 		switch {
@@ -157,6 +164,7 @@ func (f *File) fill(n int) error {
 			return io.ErrNoProgress
 		}
 	}
+	f.text = slices.Grow(f.text, decimal.Pad)
 	return nil
 }
 
@@ -181,7 +189,8 @@ func (f *File) cut() (end int, err error) {
 			return end, nil
 		case len(f.text) <= f.longest:
 		case f.longest < mostLine:
-			return 0, columns.Wrong("allow more memory", "the row on line %d is longer than %d KiB, and needs at least %d KiB of memory", f.line+1, f.longest>>10, f.longest>>8)
+			return 0, columns.Wrong("allow more memory", "the row on line %d is longer than %d KiB, and needs at least %d KiB of memory",
+				f.line+1, f.longest>>10, f.longest>>8)
 		default:
 			return 0, columns.Wrong("is it JSON Lines, with a row on each line?", "line %d is longer than 32 MiB", f.line+1)
 		}
@@ -282,16 +291,18 @@ func (f *File) Path(path string) (column int, ok bool) {
 	return len(f.columns) - 1, true
 }
 
-// Float makes a column of integers one of Float64, for a role that is read from both. It comes before Want.
+// Float makes an integer column Float64. Call it before Want for a column whose later numbers need not be integers although the first ones
+// are, such as scores that begin with 0 and 1.
 func (f *File) Float(column int) {
 	if c := &f.columns[column]; c.Kind == columns.Int64 {
 		c.Type = columns.Type{Kind: columns.Float64, Name: "number"}
 	}
 }
 
-// Want says what to read. It comes before Next; without it, rows are checked and counted. Bytes may be 0.
+// Want says what to read. Call it before Next; without it, rows are checked and counted. If Bytes is 0, memory has no limit but that of a
+// row, 32 MiB.
 func (f *File) Want(w columns.Want) error {
-	leaves := 1
+	leaves := 0
 	for _, i := range w.Columns {
 		if i < 0 || i >= len(f.columns) {
 			return columns.Wrong("", "there is no column %d", i)
@@ -302,7 +313,8 @@ func (f *File) Want(w columns.Want) error {
 			t = t.Elem
 		}
 		if t.Kind == columns.Other {
-			e := columns.Wrong("write values of one type, and null for a missing one", "column %q has %s in its first rows", clean([]byte(c.Name)), plural(c.Type.Name))
+			e := columns.Wrong("write values of one type, and null for a missing one", "column %q has %s in its first rows",
+				clean([]byte(c.Name)), plural(c.Type.Name))
 			e.Column = c.Name
 			return e
 		}
@@ -312,9 +324,13 @@ func (f *File) Want(w columns.Want) error {
 	f.size, f.longest, f.most = mostText, mostLine, 1<<16
 	if w.Bytes > 0 {
 		b := max(w.Bytes, 1<<20)
+		const each = 900 // bytes of a sink and a vector
+		if least := 2 * each * int64(leaves); least > b {
+			return columns.Wrong("read fewer columns, or allow more memory", "reading %d columns needs at least %d MiB of memory", len(w.Columns), least>>20+1)
+		}
 		f.size = int(min(max(b/8, leastText), mostText))
 		f.longest = int(min(b/4, mostLine))
-		f.most = int(min(max(b/4/int64(9*leaves), 1), 1<<16))
+		f.most = int(min(max(b/4/int64(9*leaves+1), 1), 1<<16))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -20,16 +21,16 @@ const deepest = 200
 
 // scanner reads JSON. Its methods take a position and return the one after what they read, or -1 after fail.
 type scanner struct {
-	t     []byte // the text, and decimal.Pad zero bytes, which are nowhere valid and so end every loop
-	n     int    // length of the text
-	lines bool   // a line feed ends a row; otherwise it is white space
-	depth int    // of open objects and arrays
-	where *level // the object that is read
-	rows  int64  // read so far
-	bad   *columns.Fault
+	t     []byte         // the text, and decimal.Pad zero bytes, which are nowhere valid and so end every loop
+	n     int            // length of the text
+	lines bool           // a line feed ends a row; otherwise it is white space
+	depth int            // of open objects and arrays
+	where *level         // the object being read
+	rows  int64          // read so far
+	bad   *columns.Fault // why a method returned -1
 }
 
-// fail notes what is wrong at p, and returns -1.
+// fail sets s.bad to what is wrong at p, and returns -1.
 func (s *scanner) fail(p int, value, remedy, format string, args ...any) int {
 	s.bad = &columns.Fault{
 		Row: s.rows, Line: int64(bytes.Count(s.t[:min(p, s.n)], []byte{'\n'})), Column: s.column(), Value: value,
@@ -38,12 +39,17 @@ func (s *scanner) fail(p int, value, remedy, format string, args ...any) int {
 	return -1
 }
 
-// column returns the path of the field that is read.
+// column returns the path of the field being read.
 func (s *scanner) column() string {
-	if s.where == nil || s.where.keys.at < 0 {
-		return ""
+	var names []string
+	if l := s.where; l != nil && l.keys.at >= 0 {
+		names = append(names, l.keys.names[l.keys.at])
 	}
-	return s.where.path + s.where.keys.names[s.where.keys.at]
+	for l := s.where; l != nil && l.outer != nil; l = l.outer {
+		names = append(names, l.name)
+	}
+	slices.Reverse(names)
+	return strings.Join(names, ".")
 }
 
 // unexpected fails at a character that cannot stand where it does.
@@ -129,7 +135,7 @@ func (s *scanner) space(p int) int {
 	}
 }
 
-// after returns the position of the next token after a comma, a colon or an opening bracket, which is mostly at p or behind one space.
+// after returns the position of the next token after a comma, a colon or an opening bracket. Mostly there is one space or none.
 func (s *scanner) after(p int) int {
 	if s.t[p] == ' ' {
 		p++
@@ -249,11 +255,11 @@ func (s *scanner) quoted(p int) (end int, escaped bool) {
 				length = 6
 			}
 			value := clean(t[p:min(p+length, s.n)])
-			return s.fail(p, value, `write valid JSON: a backslash is \\`, "%s is no escape of JSON", value), false
+			return s.fail(p, value, `write a backslash as \\`, "%s is not a JSON escape", value), false
 		case p >= s.n || c == '\n' && s.lines:
 			return s.unexpected(p, "a closing quote"), false
 		default:
-			return s.fail(p, "", `escape it, as in \n or \u0001`, "a string has the control character %q", c), false
+			return s.fail(p, "", `escape it, as in \n or \u0001`, "a string contains the control character %q", c), false
 		}
 	}
 }
@@ -343,6 +349,18 @@ func integral(t []byte, p int) int {
 	return q
 }
 
+// digits returns the position after digits.
+func digits(t []byte, p int) int {
+	for {
+		v := binary.LittleEndian.Uint64(t[p:]) ^ '0'*ones
+		other := (v + 0x76*ones | v) & highs // the first byte that is no digit has its highest bit set
+		p += bits.TrailingZeros64(other) / 8
+		if other != 0 {
+			return p
+		}
+	}
+}
+
 // number skips a number.
 func (s *scanner) number(p int) int {
 	q := integral(s.t, p)
@@ -351,7 +369,7 @@ func (s *scanner) number(p int) int {
 		return end
 	}
 	if s.t[q] == '.' {
-		_, q = decimal.Digits(s.t, q+1, 0)
+		q = digits(s.t, q+1)
 	}
 	if s.t[q]|0x20 == 'e' {
 		from := q
@@ -361,13 +379,18 @@ func (s *scanner) number(p int) int {
 		if !digit(s.t[q]) {
 			return s.unexpected(from, "the end of a number")
 		}
-		_, q = decimal.Digits(s.t, q, 0)
+		q = digits(s.t, q)
 	}
 	return q
 }
 
 // float reads a number.
 func (s *scanner) float(p int) (float64, int) {
+	if s.t[p] == '0' && s.t[p+1] == '.' {
+		if v, end := decimal.Fraction(s.t, p+2); end > p+2 {
+			return v, end
+		}
+	}
 	if integral(s.t, p) == p {
 		return s.special(p)
 	}
@@ -381,7 +404,7 @@ func (s *scanner) float(p int) (float64, int) {
 	return v, end
 }
 
-// special reads the numbers that Python writes and JSON does not know.
+// special reads NaN and infinities, which Python writes although JSON has no such numbers.
 func (s *scanner) special(p int) (float64, int) {
 	switch t := s.t; {
 	case has(t, p, "NaN"):
@@ -409,8 +432,8 @@ func (s *scanner) integer(p int) (int64, int) {
 		if v >= -1<<63 && v < 1<<63 && v == float64(int64(v)) {
 			return int64(v), end
 		}
-		return 0, s.fail(p, s.sample(p), "write the numbers of the first rows with decimal points, as in 1.0, if they are not integers",
-			"%s is no integer, and the column has integers in its first rows", s.sample(p))
+		return 0, s.fail(p, s.sample(p), "if the column is not one of integers, write all its numbers with decimal points, as in 1.0",
+			"%s is not an integer, but the first rows of the column are", s.sample(p))
 	}
 	if v, ok := inInt64(s.t[first:end], first > p); ok {
 		return v, end
@@ -419,12 +442,12 @@ func (s *scanner) integer(p int) (int64, int) {
 }
 
 // inInt64 returns the integer of some digits.
-func inInt64(digits []byte, negative bool) (int64, bool) {
-	if len(digits) > 19 {
+func inInt64(t []byte, negative bool) (int64, bool) {
+	if len(t) > 19 {
 		return 0, false
 	}
 	m := uint64(0)
-	for _, c := range digits {
+	for _, c := range t {
 		m = m*10 + uint64(c-'0')
 	}
 	if negative {
@@ -444,7 +467,7 @@ func (s *scanner) word(p int, word string) int {
 	return p + len(word)
 }
 
-// skip reads a value that nobody wants.
+// skip reads a value without keeping it. It checks the syntax.
 func (s *scanner) skip(p int) int {
 	switch s.t[p] {
 	case '"':
@@ -472,7 +495,9 @@ func (s *scanner) skip(p int) int {
 	case '[':
 		p, last := s.open(p, ']')
 		for p >= 0 && !last {
-			if p = s.skip(p); p >= 0 {
+			if p = s.skip(p); p >= 0 && s.t[p] == ',' {
+				p = s.after(p + 1)
+			} else if p >= 0 {
 				p, last = s.comma(p, ']')
 			}
 		}
@@ -491,8 +516,9 @@ func (s *scanner) skip(p int) int {
 
 // level is an object and where it is.
 type level struct {
-	path string // in front of the names of its fields, for messages: "" or "target."
-	keys keys
+	outer *level // that it is in; nil for a row
+	name  string // its key there
+	keys  keys
 }
 
 // keys are the keys of an object, in the order in which they mostly come.
@@ -526,7 +552,7 @@ func (k *keys) copied() keys {
 	return keys{names: k.names[:n:n], raw: k.raw[:n:n], turns: make([]uint64, n), at: -1, base: n}
 }
 
-// shrink forgets keys that came with a part, if they are many.
+// shrink removes the keys that parts added, if there are many.
 func (k *keys) shrink() bool {
 	if len(k.names) <= 2*k.base+1000 {
 		return false
@@ -535,7 +561,7 @@ func (k *keys) shrink() bool {
 	return true
 }
 
-// key reads a string that comes once in an object: a key, or a label. It sets k.at. what is the word for it.
+// key reads a string that may come once in an object: a key, or a label, as what calls it. It sets k.at to its number.
 func (s *scanner) key(k *keys, p int, what string) int {
 	i := k.at + 1
 	if s.t[p] != '"' {
@@ -548,7 +574,7 @@ func (s *scanner) key(k *keys, p int, what string) int {
 		return p
 	}
 	if k.turns[i] == k.turn {
-		return s.fail(p, k.names[i], "leave each "+what+" once", "the %s %q comes twice in one row", what, clean([]byte(k.names[i])))
+		return s.fail(p, k.names[i], "write each "+what+" once", "the %s %q comes twice in one row", what, clean([]byte(k.names[i])))
 	}
 	k.turns[i], k.at = k.turn, i
 	return p
@@ -587,5 +613,6 @@ func (s *scanner) find(k *keys, p int, what string) (int, int) {
 }
 
 func (s *scanner) invalid(p int, what string) int {
-	return s.fail(p, s.sample(p-1), "write the file in UTF-8; iconv -f latin1 -t utf-8 FILE converts it from Latin-1", "the %s %s is not valid UTF-8", what, s.sample(p-1))
+	return s.fail(p, s.sample(p-1), "write the file in UTF-8, as iconv -f latin1 -t utf-8 FILE does for a file in Latin-1",
+		"the %s %s is not valid UTF-8", what, s.sample(p-1))
 }

@@ -35,14 +35,14 @@ type shape struct {
 	pairs bool         // by settle: an array of {label, score}
 }
 
-// first scans first rows.
-type first struct {
+// survey scans the first rows.
+type survey struct {
 	scanner
 	fields int
 }
 
 // value adds the value at p to a shape.
-func (s *first) value(h *shape, p int) int {
+func (s *survey) value(h *shape, p int) int {
 	h.times++
 	switch c := s.t[p]; c {
 	case '{':
@@ -91,12 +91,12 @@ func (s *first) value(h *shape, p int) int {
 }
 
 // members adds an object to a shape.
-func (s *first) members(h *shape, p int) int {
+func (s *survey) members(h *shape, p int) int {
 	h.seen |= dict
 	if h.level == nil {
-		h.level = &level{}
-		if column := s.column(); column != "" {
-			h.level.path = column + "."
+		h.level = &level{outer: s.where}
+		if s.where != nil {
+			h.level.name = s.where.keys.names[s.where.keys.at]
 		}
 	}
 	keys := &h.level.keys
