@@ -86,7 +86,6 @@ const (
 	errLogLiks     = "ensemble: Information takes log-likelihoods (metrics.LogLiks)"
 	errCriterion   = "ensemble: no such criterion"
 	errWithoutPSIS = "ensemble: PSISLOO and PLOO take InformationOptions.PSIS"
-	errRowsOut     = "ensemble: dst and rows differ in number"
 )
 
 // NewInformation returns an empty accumulator; o may be nil. It returns an error for an invalid relative efficiency.
@@ -406,11 +405,9 @@ func (r *informationRow) others(held int) float64 {
 	return s
 }
 
-// InformationRows returns the criterion's mean over log-likelihoods in memory, equal to Information.Value to the bit. If dst
-// is not nil, it writes each row's value to dst[i], or NaN for a row that was dropped, and for all rows if Value is NaN. It
-// panics unless dst is as long as there are rows. o and opt may be nil; PSISLOO and PLOO need no option here. The error is a
-// *metrics.DataError; the content of dst is then undefined.
-func InformationRows(dst []float64, p *metrics.Predictions, c Criterion, o *InformationOptions, opt *metrics.Options) (float64, error) {
+// InformationRows returns a criterion's value of each row of log-likelihoods in memory: NaN for a row that was dropped, and for all rows
+// if Information.Value is NaN. o and opt may be nil; PSISLOO and PLOO need no option here. The error is a *metrics.DataError.
+func InformationRows(p *metrics.Predictions, c Criterion, o *InformationOptions, opt *metrics.Options) ([]float64, error) {
 	var own InformationOptions
 	if o != nil {
 		own = *o
@@ -418,86 +415,71 @@ func InformationRows(dst []float64, p *metrics.Predictions, c Criterion, o *Info
 	own.PSIS = c.psis()
 	a, err := NewInformation(&own)
 	if err != nil {
-		return math.NaN(), err
+		return nil, err
 	}
 	own = a.opt
 	a.has(c)
-	accs := []metrics.Accumulator{a}
-	if dst != nil {
-		accs = append(accs, newRowWriter(dst, p.Rows, metrics.NeedRows, func() func([]float64, *metrics.Block) {
-			var r informationRow
-			return func(v []float64, b *metrics.Block) {
-				for i := range v {
-					r.take(b, i, &own)
-					v[i] = r.value[c]
-					if b.Classes == 1 && c != LPPD && !own.AsCoded {
-						v[i] = math.NaN()
-					}
-				}
+	return eachRow(p, opt, func() func(b *metrics.Block, i int) float64 {
+		var r informationRow
+		return func(b *metrics.Block, i int) float64 {
+			r.take(b, i, &own)
+			if b.Classes == 1 && c != LPPD && !own.AsCoded {
+				return math.NaN()
 			}
-		}))
-	}
-	if err := metrics.NewPass(opt, accs...).Add(p); err != nil {
-		return math.NaN(), err
-	}
-	return a.Value(c), nil
+			return r.value[c]
+		}
+	})
 }
 
-// ParetoKs writes the shape k of each row's importance weights to dst[i], for a relative efficiency of 1. It writes NaN for
-// a row without a shape (see Information.UnsmoothedRows) and for a row that was dropped. It panics unless dst is as long as
-// there are rows. opt may be nil. The error is a *metrics.DataError; the content of dst is then undefined.
-func ParetoKs(dst []float64, p *metrics.Predictions, opt *metrics.Options) error {
-	w := newRowWriter(dst, p.Rows, metrics.NeedRows, func() func([]float64, *metrics.Block) {
+// ParetoKs returns the shape k of each row's importance weights, for a relative efficiency of 1: NaN for a row without a shape (see
+// Information.UnsmoothedRows) and for a row that was dropped. opt may be nil. The error is a *metrics.DataError.
+func ParetoKs(p *metrics.Predictions, opt *metrics.Options) ([]float64, error) {
+	return eachRow(p, opt, func() func(b *metrics.Block, i int) float64 {
 		var r informationRow
-		return func(v []float64, b *metrics.Block) {
+		return func(b *metrics.Block, i int) float64 {
 			if b.Kind != metrics.LogLiks {
 				panic(errLogLiks)
 			}
-			for i := range v {
-				r.take(b, i, &InformationOptions{PSIS: true, REff: 1})
-				v[i] = r.pareto
+			r.take(b, i, &InformationOptions{PSIS: true, REff: 1})
+			return r.pareto
+		}
+	})
+}
+
+// eachRow returns the value of each row, NaN for one that was dropped. fresh is called once for each goroutine.
+func eachRow(p *metrics.Predictions, o *metrics.Options, fresh func() func(b *metrics.Block, i int) float64) ([]float64, error) {
+	values := make([]float64, p.Rows)
+	for i := range values {
+		values[i] = math.NaN()
+	}
+	w := newRowWriter(func() func(*metrics.Block) {
+		of := fresh()
+		return func(b *metrics.Block) {
+			for i := range b.Rows {
+				values[b.Number(i)] = of(b, i)
 			}
 		}
 	})
-	return metrics.NewPass(opt, w).Add(p)
+	if err := metrics.NewPass(o, w).Add(p); err != nil {
+		return nil, err
+	}
+	return values, nil
 }
 
-// rowWriter is an accumulator that keeps nothing: it writes each row's value to a destination.
+// rowWriter is an accumulator that keeps nothing: it hands each block to a function.
 type rowWriter struct {
-	dst, v []float64
-	need   metrics.Need
-	fresh  func() func(v []float64, b *metrics.Block) // called once for each goroutine
-	row    func(v []float64, b *metrics.Block)
+	fresh func() func(b *metrics.Block) // called once for each goroutine
+	add   func(b *metrics.Block)
 }
 
-func newRowWriter(dst []float64, rows int, need metrics.Need, fresh func() func([]float64, *metrics.Block)) *rowWriter {
-	if len(dst) != rows {
-		panic(errRowsOut)
-	}
-	for i := range dst {
-		dst[i] = math.NaN()
-	}
-	return &rowWriter{dst: dst, need: need, fresh: fresh, row: fresh()}
-}
+func newRowWriter(fresh func() func(b *metrics.Block)) *rowWriter { return &rowWriter{fresh, fresh()} }
 
 var errRowState = errors.New("ensemble: rows have no state")
 
-func (r *rowWriter) Needs() metrics.Need                 { return r.need }
+func (r *rowWriter) Needs() metrics.Need                 { return metrics.NeedRows }
 func (r *rowWriter) Len() int64                          { return 0 }
 func (r *rowWriter) Merge(metrics.Accumulator) error     { return nil }
 func (r *rowWriter) AppendBinary([]byte) ([]byte, error) { return nil, errRowState }
 func (r *rowWriter) UnmarshalBinary([]byte) error        { return errRowState }
-func (r *rowWriter) Empty() metrics.Accumulator {
-	return &rowWriter{dst: r.dst, need: r.need, fresh: r.fresh, row: r.fresh()}
-}
-
-func (r *rowWriter) AddBlock(b *metrics.Block) {
-	if len(r.v) < b.Rows {
-		r.v = make([]float64, b.Rows)
-	}
-	v := r.v[:b.Rows]
-	r.row(v, b)
-	for i, x := range v {
-		r.dst[b.Number(i)] = x
-	}
-}
+func (r *rowWriter) Empty() metrics.Accumulator          { return newRowWriter(r.fresh) }
+func (r *rowWriter) AddBlock(b *metrics.Block)           { r.add(b) }

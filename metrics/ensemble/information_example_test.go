@@ -47,16 +47,16 @@ func ExampleInformation() {
 
 func ExampleInformationRows() {
 	p := posterior()
-	rows, ks := make([]float64, p.Rows), make([]float64, p.Rows)
-	mean, err := ensemble.InformationRows(rows, p, ensemble.PSISLOO, nil, nil)
-	if err == nil {
-		err = ensemble.ParetoKs(ks, p, nil)
-	}
+	rows, err := ensemble.InformationRows(p, ensemble.PSISLOO, nil, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.3f: %.2f\nk %.2f\n", mean, rows, ks)
+	ks, err := ensemble.ParetoKs(p, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.2f\nk %.2f\n", rows, ks)
 	// Output:
-	// -2.007: [-2.36 -1.61 -1.16 -1.01 -1.16 -4.74]
+	// [-2.36 -1.61 -1.16 -1.01 -1.16 -4.74]
 	// k [0.34 0.29 0.25 0.21 0.25 0.48]
 }

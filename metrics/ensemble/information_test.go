@@ -151,17 +151,7 @@ func TestPSIS(t *testing.T) {
 	}
 	for i, c := range g.PSIS {
 		p := logLiks([][]float64{c.LogP})
-		var elpd, iscv, k [1]float64
-		mean, err := ensemble.InformationRows(elpd[:], p, ensemble.PSISLOO, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ensemble.InformationRows(iscv[:], p, ensemble.ISCV, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := ensemble.ParetoKs(k[:], p, nil); err != nil {
-			t.Fatal(err)
-		}
+		elpd, iscv, k := valuesOf(t, p, ensemble.PSISLOO, nil), valuesOf(t, p, ensemble.ISCV, nil), shapesOf(t, p)
 		want, high, none := math.NaN(), int64(0), int64(0)
 		if c.K == nil {
 			none = 1
@@ -176,8 +166,8 @@ func TestPSIS(t *testing.T) {
 		}
 		a := information(t, p, &ensemble.InformationOptions{PSIS: true})
 		if a.HighParetoRows() != high || a.UnsmoothedRows() != none || math.Float64bits(a.ParetoKMax()) != math.Float64bits(k[0]) ||
-			math.Float64bits(a.Value(ensemble.PSISLOO)) != math.Float64bits(mean) || mean != elpd[0] || a.Draws() != p.Classes {
-			t.Errorf("%s, row %d: %d high, %d unsmoothed, k %v, %v", c.Name, i, a.HighParetoRows(), a.UnsmoothedRows(), a.ParetoKMax(), mean)
+			math.Float64bits(a.Value(ensemble.PSISLOO)) != math.Float64bits(elpd[0]) || a.Draws() != p.Classes {
+			t.Errorf("%s, row %d: %d high, %d unsmoothed, k %v, %v", c.Name, i, a.HighParetoRows(), a.UnsmoothedRows(), a.ParetoKMax(), elpd[0])
 		}
 	}
 }
@@ -198,10 +188,7 @@ func exponentials(rows, draws int, k float64) *metrics.Predictions {
 func TestParetoShape(t *testing.T) {
 	for _, k := range []float64{0.1, 0.3, 0.5, 0.8, 1.2} {
 		p := exponentials(200, 3000, k)
-		ks := make([]float64, p.Rows)
-		if err := ensemble.ParetoKs(ks, p, nil); err != nil {
-			t.Fatal(err)
-		}
+		ks := shapesOf(t, p)
 		mean := 0.0
 		for _, v := range ks {
 			mean += v / float64(len(ks))
@@ -251,20 +238,12 @@ func TestPSISOfConjugateNormal(t *testing.T) {
 func TestPSISOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	p := exponentials(10, 500, 0.3)
-	one, other, raw := make([]float64, 10), make([]float64, 10), make([]float64, 10)
-	if _, err := ensemble.InformationRows(one, p, ensemble.PSISLOO, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ensemble.InformationRows(raw, p, ensemble.ISCV, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	one, raw := valuesOf(t, p, ensemble.PSISLOO, nil), valuesOf(t, p, ensemble.ISCV, nil)
 	for i := range p.Rows {
 		row := p.F64[i*500 : (i+1)*500]
 		r.Shuffle(500, func(a, b int) { row[a], row[b] = row[b], row[a] })
 	}
-	if _, err := ensemble.InformationRows(other, p, ensemble.PSISLOO, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	other := valuesOf(t, p, ensemble.PSISLOO, nil)
 	for i := range one {
 		if math.Float64bits(one[i]) != math.Float64bits(other[i]) {
 			t.Errorf("row %d: %v and, shuffled, %v", i, one[i], other[i])
@@ -373,7 +352,7 @@ func TestOneRow(t *testing.T) {
 	}
 }
 
-// TestInformationRows checks that the mean is the accumulator's, that rows do not depend on others, and that dropped rows
+// TestInformationRows checks that the mean of the rows is the accumulator's, that rows do not depend on others, and that dropped rows
 // are NaN.
 func TestInformationRows(t *testing.T) {
 	p := exponentials(1000, 30, 0.5)
@@ -387,11 +366,11 @@ func TestInformationRows(t *testing.T) {
 		if err := metrics.NewPass(o, a).Add(p); err != nil {
 			t.Fatal(err)
 		}
-		dst := make([]float64, p.Rows)
-		got, err := ensemble.InformationRows(dst, p, c, nil, o)
-		if err != nil || math.Float64bits(got) != math.Float64bits(a.Value(c)) {
-			t.Errorf("%v: %v, want %v, %v", c, got, a.Value(c), err)
+		dst, err := ensemble.InformationRows(p, c, nil, o)
+		if err != nil {
+			t.Fatal(err)
 		}
+		got := a.Value(c)
 		sum := 0.0
 		for i, v := range dst {
 			if bad[i] != (v != v) {
@@ -405,18 +384,35 @@ func TestInformationRows(t *testing.T) {
 			t.Errorf("%v: the rows' mean is %v, not %v", c, sum/997, got)
 		}
 		var e *metrics.DataError
-		if v, err := ensemble.InformationRows(nil, p, c, nil, nil); !errors.As(err, &e) || v == v {
+		if _, err := ensemble.InformationRows(p, c, nil, nil); !errors.As(err, &e) {
 			t.Errorf("%v: %v of bad rows", c, err)
 		}
 	}
 	one := logLiks([][]float64{{-1}, {-2}})
-	dst := []float64{1, 1}
-	if v, err := ensemble.InformationRows(dst, one, ensemble.ISCV, nil, nil); err != nil || v == v || dst[0] == dst[0] {
-		t.Errorf("one draw: %v, %v", v, dst)
+	if v := valuesOf(t, one, ensemble.ISCV, nil); v[0] == v[0] || v[1] == v[1] {
+		t.Errorf("one draw: %v", v)
 	}
-	if v, err := ensemble.InformationRows(dst, one, ensemble.ISCV, &ensemble.InformationOptions{AsCoded: true}, nil); err != nil || v != -1.5 || dst[1] != -2 {
-		t.Errorf("one draw as coded: %v, %v", v, dst)
+	if v := valuesOf(t, one, ensemble.ISCV, &ensemble.InformationOptions{AsCoded: true}); v[0] != -1 || v[1] != -2 {
+		t.Errorf("one draw as coded: %v", v)
 	}
+}
+
+func valuesOf(t testing.TB, p *metrics.Predictions, c ensemble.Criterion, o *ensemble.InformationOptions) []float64 {
+	t.Helper()
+	v, err := ensemble.InformationRows(p, c, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func shapesOf(t testing.TB, p *metrics.Predictions) []float64 {
+	t.Helper()
+	v, err := ensemble.ParetoKs(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func informationPanic(f func()) (v any) {
@@ -432,14 +428,12 @@ func TestInformationFaults(t *testing.T) {
 		want string
 		f    func()
 	}{
-		{"ensemble: dst and rows differ in number", func() { _ = ensemble.ParetoKs(nil, p, nil) }},
-		{"ensemble: dst and rows differ in number", func() { _, _ = ensemble.InformationRows(make([]float64, 3), p, 0, nil, nil) }},
 		{"ensemble: no such criterion", func() { metrics.Must(ensemble.NewInformation(nil)).Value(9) }},
-		{"ensemble: no such criterion", func() { _, _ = ensemble.InformationRows(nil, p, 9, nil, nil) }},
+		{"ensemble: no such criterion", func() { _, _ = ensemble.InformationRows(p, 9, nil, nil) }},
 		{"ensemble: PSISLOO and PLOO take InformationOptions.PSIS", func() { metrics.Must(ensemble.NewInformation(nil)).StdErr(ensemble.PSISLOO) }},
 		{"ensemble: PSISLOO and PLOO take InformationOptions.PSIS", func() { metrics.Must(ensemble.NewInformation(nil)).Total(ensemble.PLOO) }},
 		{"ensemble: Information takes log-likelihoods (metrics.LogLiks)", func() { _ = metrics.NewPass(nil, metrics.Must(ensemble.NewInformation(nil))).Add(probs) }},
-		{"ensemble: Information takes log-likelihoods (metrics.LogLiks)", func() { _ = ensemble.ParetoKs(make([]float64, 1), probs, nil) }},
+		{"ensemble: Information takes log-likelihoods (metrics.LogLiks)", func() { _, _ = ensemble.ParetoKs(probs, nil) }},
 	} {
 		if got := informationPanic(c.f); got != c.want {
 			t.Errorf("%v, want %s", got, c.want)
@@ -556,10 +550,7 @@ func TestInformationIsArviz(t *testing.T) {
 			compare("se", a.StdErr(ensemble.PSISLOO)*math.Sqrt(n*(n-1)), l.SE, 1e-10)
 			i := a.TotalInterval(ensemble.PSISLOO, 0.95)
 			compare("interval", (i.High-i.Low)/2, metrics.Z(0.95)*l.SE*math.Sqrt(n/(n-1)), 1e-10)
-			rows, most := make([]float64, p.Rows), math.Inf(-1)
-			if _, err := ensemble.InformationRows(rows, p, ensemble.PSISLOO, &o, nil); err != nil {
-				t.Fatal(err)
-			}
+			rows, most := valuesOf(t, p, ensemble.PSISLOO, &o), math.Inf(-1)
 			for j, v := range rows {
 				compare("a row's elpd", v, l.ELPDs[j], 1e-10)
 				most = max(most, l.K[j])

@@ -140,50 +140,34 @@ func (a *Knowledge) UnmarshalBinary(data []byte) error {
 	return exact.Replace(knowledgeFormat, data, a, (*Knowledge).fields)
 }
 
-// DirichletTotal returns the mean total uncertainty, with arguments and errors as for DirichletKnowledge; see Knowledge.
-func DirichletTotal(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-	return eachDirichlet(dst, p, o, (*Knowledge).Total, func(k *knowledgeRow, b *metrics.Block, i int) float64 {
-		t, _, _ := k.take(b, i)
-		return t
-	})
-}
-
-// DirichletData returns the mean data uncertainty, with arguments and errors as for DirichletKnowledge; see Knowledge.
-func DirichletData(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-	return eachDirichlet(dst, p, o, (*Knowledge).Data, func(k *knowledgeRow, b *metrics.Block, i int) float64 {
-		_, d, _ := k.take(b, i)
-		return d
-	})
-}
-
-// DirichletKnowledge returns the mean knowledge uncertainty of Dirichlet parameters in memory, equal to Knowledge.Knowledge
-// to the bit. If dst is not nil, it writes each row's value to dst[i], or NaN for a row that was dropped. It panics unless
-// dst is as long as there are rows. o may be nil. The error is a *metrics.DataError; the content of dst is then undefined.
-func DirichletKnowledge(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-	return eachDirichlet(dst, p, o, (*Knowledge).Knowledge, func(k *knowledgeRow, b *metrics.Block, i int) float64 {
-		_, _, u := k.take(b, i)
-		return u
-	})
-}
-
-func eachDirichlet(dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(*Knowledge) float64,
-	row func(k *knowledgeRow, b *metrics.Block, i int) float64) (float64, error) {
+// KnowledgeOf returns the uncertainties of Dirichlet parameters in memory. o may be nil. The error is a *metrics.DataError.
+func KnowledgeOf(p *metrics.Predictions, o *metrics.Options) (*Knowledge, error) {
 	a := NewKnowledge()
-	accs := []metrics.Accumulator{a}
-	if dst != nil {
-		accs = append(accs, newRowWriter(dst, p.Rows, metrics.NeedRows, func() func([]float64, *metrics.Block) {
-			var k knowledgeRow
-			return func(v []float64, b *metrics.Block) {
-				for i := range v {
-					v[i] = row(&k, b, i)
-				}
-			}
-		}))
+	if err := metrics.NewPass(o, a).Add(p); err != nil {
+		return nil, err
 	}
-	if err := metrics.NewPass(o, accs...).Add(p); err != nil {
-		return math.NaN(), err
+	return a, nil
+}
+
+// KnowledgeRows returns the three uncertainties of each row of Dirichlet parameters in memory, whose means are those of KnowledgeOf: NaN for
+// a row that was dropped. o may be nil. The error is a *metrics.DataError.
+func KnowledgeRows(p *metrics.Predictions, o *metrics.Options) (total, data, knowledge []float64, err error) {
+	data, knowledge = make([]float64, p.Rows), make([]float64, p.Rows)
+	for i := range data {
+		data[i], knowledge[i] = math.NaN(), math.NaN()
 	}
-	return mean(a), nil
+	total, err = eachRow(p, o, func() func(b *metrics.Block, i int) float64 {
+		var k knowledgeRow
+		return func(b *metrics.Block, i int) (t float64) {
+			at := b.Number(i)
+			t, data[at], knowledge[at] = k.take(b, i)
+			return t
+		}
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return total, data, knowledge, nil
 }
 
 // knowledgeRow is scratch for one row: the logarithms of its means.

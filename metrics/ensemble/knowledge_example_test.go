@@ -41,16 +41,8 @@ func ExampleKnowledge() {
 	// 3 rows
 }
 
-func ExampleDirichletKnowledge() {
-	p := evidence()
-	total, data, knowledge := make([]float64, p.Rows), make([]float64, p.Rows), make([]float64, p.Rows)
-	_, err := ensemble.DirichletTotal(total, p, nil)
-	if err == nil {
-		_, err = ensemble.DirichletData(data, p, nil)
-	}
-	if err == nil {
-		_, err = ensemble.DirichletKnowledge(knowledge, p, nil)
-	}
+func ExampleKnowledgeRows() {
+	total, data, knowledge, err := ensemble.KnowledgeRows(evidence(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
