@@ -38,7 +38,7 @@ func (o *GeneralOptions) fill(b *Bins, s scores, t metrics.DType) {
 	b.add(o.Event, kept.p, kept.p, kept.y, kept.w, t)
 }
 
-// count returns the number of bins of equal mass of n scores out of so many rows.
+// count returns the number of equal-mass bins for n scores from the given number of rows.
 func (o *GeneralOptions) count(n, rows int) int {
 	switch {
 	case o.Binning == CubeRoot:
@@ -50,7 +50,7 @@ func (o *GeneralOptions) count(n, rows int) int {
 	return opt.bins()
 }
 
-// cubeRoot returns the smallest number whose cube is not below n, at least 1.
+// cubeRoot returns the smallest positive integer whose cube is at least n.
 func cubeRoot(n int) int {
 	b := max(1, int(math.Cbrt(float64(n))))
 	for b > 1 && (b-1)*(b-1)*(b-1) >= n {
@@ -62,7 +62,7 @@ func cubeRoot(n int) int {
 	return b
 }
 
-// partition returns the bins of one group of scores, of a set of so many rows.
+// partition returns the bins of one group of scores. rows is the number of rows of the whole set.
 func (o *GeneralOptions) partition(s scores, rows int, t metrics.DType) (*Partition, error) {
 	if o.Binning == Even {
 		b := o.newBins()
@@ -87,7 +87,7 @@ func (o *GeneralOptions) partition(s scores, rows int, t metrics.DType) (*Partit
 		return &Partition{cells: make([]tally.Cell, count), lower: e[:count], upper: e[1:], lost: lost, weighted: weighted,
 			together: o.Event == AllClasses && !o.ClassConditional, chosen: true}, nil
 	}
-	// Where scores are selected and not sorted, nothing else is different.
+	// A selection of the edges gives the same bins as sorting.
 	if !weighted && o.Binning < SweepMass && o.EdgeRule == OrderStatistic && o.Side == kernel.LeftClosed {
 		if b := order.EqualMassF64(s.p, s.y, count, -1, o.Data.Threads); b.Out == 0 {
 			p := o.adopt(b)
@@ -107,7 +107,7 @@ func (o *GeneralOptions) partition(s scores, rows int, t metrics.DType) (*Partit
 	return p, nil
 }
 
-// sorted returns scores in rising order, equal ones in that of their rows.
+// sorted returns the scores in ascending order. Equal scores stay in row order.
 func sorted(s scores) scores {
 	n := len(s.p)
 	index := make([]int32, n)
@@ -125,18 +125,18 @@ func sorted(s scores) scores {
 	return r
 }
 
-// A cutter cuts sorted scores into bins.
+// cutter divides sorted scores into bins.
 type cutter struct {
 	scores
 	o     *GeneralOptions
-	ends  []int     // where each bin ends
-	edges []float64 // its upper edge
-	apart int       // of the last bins, how many are set apart
+	ends  []int     // end of each bin
+	edges []float64 // upper edge of each bin
+	apart int       // number of bins at the end that are set apart
 	first float64   // lower edge of the first bin
-	lost  [2]int    // scores before the first of these and from the second on are in no bin; 0, 0 if all are
+	lost  [2]int    // scores before lost[0] and from lost[1] on are in no bin; 0, 0 if every score has a bin
 }
 
-// from returns how many scores are below v, and through how many are not above it.
+// from returns the number of scores below v; through returns the number of scores at or below v.
 func (c *cutter) from(v float64) int { return sort.SearchFloat64s(c.p, v) }
 func (c *cutter) through(v float64) int {
 	return sort.Search(len(c.p), func(i int) bool { return c.p[i] > v })
@@ -147,7 +147,7 @@ func (c *cutter) cut(end int, edge float64) {
 	c.ends, c.edges = append(c.ends, end), append(c.edges, edge)
 }
 
-// mass cuts bins of equal mass.
+// mass divides the scores into bins of equal mass.
 func (c *cutter) mass(bins int) {
 	n := len(c.p)
 	c.first = math.Min(0, c.p[0])
@@ -205,7 +205,7 @@ func (c *cutter) mass(bins int) {
 				c.cut(c.through(e), e)
 			}
 		}
-		// The last edge is the largest score.
+		// The last edge is the largest score; the cut below ends its bin.
 		c.ends, c.edges = c.ends[:len(c.ends)-1], c.edges[:len(c.edges)-1]
 		top = last
 	case QuantileNearest:
@@ -220,8 +220,8 @@ func (c *cutter) mass(bins int) {
 	c.cut(n, top)
 }
 
-// ranks returns those of the edges. With weights that is where the cumulative weight passes that of as many rows of the mean
-// weight as there would be without.
+// ranks returns the ranks of the scores that are edges. With weights, the rank r becomes the score at which the cumulative
+// weight passes r times the mean weight.
 func (c *cutter) ranks(bins int) []int {
 	n := len(c.p)
 	ranks := order.Ranks(n, bins)
@@ -248,7 +248,7 @@ func (c *cutter) ranks(bins int) []int {
 	return ranks
 }
 
-// rankEnds returns where the bins but the last end that have the rank r in bin min(floor(r/n*B), B-1).
+// rankEnds returns the ends of all bins but the last, where rank r belongs to bin min(floor(r/n*B), B-1).
 func rankEnds(n, bins int) []int {
 	ends := make([]int, bins-1)
 	for b := range ends {
@@ -257,7 +257,7 @@ func rankEnds(n, bins int) []int {
 	return ends
 }
 
-// rankEnd returns where bin b of them ends.
+// rankEnd returns the end of bin b.
 func rankEnd(n, bins, b int) int {
 	in := func(r int) bool { return float64(r)/float64(n)*float64(bins) < float64(b+1) }
 	r := min(n, int(float64(b+1)*float64(n)/float64(bins)))
@@ -270,7 +270,7 @@ func rankEnd(n, bins, b int) int {
 	return r
 }
 
-// quantile returns the linear quantile j/bins as numpy computes it.
+// quantile returns the quantile j/bins with linear interpolation, with numpy's rounding.
 func (c *cutter) quantile(j, bins int) float64 {
 	q := float64(j) * (1 / float64(bins))
 	if j == bins {
@@ -288,11 +288,11 @@ func (c *cutter) quantile(j, bins int) float64 {
 	return a + float64((b-a)*t)
 }
 
-// strides cuts the bins that uncertainty_metrics had before August 2020.
+// strides divides the scores into the bins of uncertainty_metrics before August 2020.
 func (c *cutter) strides(bins int) {
 	n := len(c.p)
 	each := float64(n) / float64(bins)
-	// As that code computes it, rounding included.
+	// Same rounding as in that code.
 	switching := int(math.Floor(math.Mod(each, 1) * float64(bins)))
 	c.first = c.p[0]
 	c.lost[0], c.lost[1] = c.through(c.p[0]), n
@@ -311,7 +311,7 @@ func (c *cutter) strides(bins int) {
 	c.lost[1] = c.ends[len(c.ends)-1]
 }
 
-// partition sums what was cut.
+// partition sums the scores of each bin.
 func (c *cutter) partition() *Partition {
 	p := &Partition{cells: make([]tally.Cell, len(c.ends)), lower: make([]float64, len(c.ends)), upper: c.edges, apart: c.apart,
 		weighted: c.w != nil, together: c.o.Event == AllClasses && !c.o.ClassConditional, chosen: true}
@@ -331,7 +331,7 @@ func (c *cutter) partition() *Partition {
 		p.lower[i] = edge
 		start, edge = max(start, end), c.edges[i]
 	}
-	if c.apart > 0 { // the bin of what is beyond the last edge
+	if c.apart > 0 { // bin of the scores at or beyond the last edge
 		i := len(c.ends) - 1
 		p.upper[i] = p.lower[i]
 	}

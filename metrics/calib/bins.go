@@ -12,23 +12,22 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Bins accumulates scores and outcomes by equal-width bins: from one state come ECE, MCE, RMSCE, the reliability
-// diagram and their intervals. It is a metrics.Accumulator; its state takes about 250 bytes a bin.
+// Bins accumulates scores and outcomes in equal-width bins. Its state gives ECE, MCE, RMSCE, the reliability diagram and their
+// intervals. It is a metrics.Accumulator and takes about 250 bytes per bin.
 //
-// Where the predictions have the caller's decisions, the top label is the decision and its score the decision's
-// probability. Where they have confidence scores, these find the bins, by all the rules of the
-// options, and the probabilities are summed in them. The positive class knows no decisions, and AllClasses takes every
-// entry as it is: it knows neither.
+// If the predictions have the caller's decisions, the top label is the decision and its score is the decision's probability. If
+// they have confidence scores, these determine the bin by the rules of the options, and the probabilities are summed within it.
+// The event Positive ignores decisions. AllClasses ignores both decisions and confidence scores.
 type Bins struct {
-	Partition // its set-apart cells are the overflow bin and the bin of zeros
+	Partition // its bins set apart are the overflow bin and the bin of zeros
 
 	opt     Options
 	edges   []float64
-	wide    []float64 // those of EdgeTorch in float64; nil until there were scores that they are for
-	given   bool      // edges of any width
-	classes int       // of the predictions seen; 0 before the first
-	decided bool      // scores are of the caller's decisions
-	scored  bool      // bins are those of the caller's scores
+	wide    []float64 // float64 edges of EdgeTorch; nil until float64 scores need them
+	given   bool      // the edges were given and may have any distance
+	classes int       // number of classes of the predictions; 0 before the first block
+	decided bool      // scores belong to the caller's decisions
+	scored  bool      // bins are chosen by the caller's confidence scores
 
 	idx  []int32
 	ones []int32
@@ -41,7 +40,7 @@ type Bins struct {
 
 var _ metrics.Accumulator = (*Bins)(nil)
 
-// NewBins returns an empty accumulator; o may be nil. Options that are not valid are an error.
+// NewBins returns an empty accumulator. o may be nil. Invalid options are an error.
 func NewBins(o *Options) (*Bins, error) {
 	var opt Options
 	if o != nil {
@@ -55,7 +54,7 @@ func NewBins(o *Options) (*Bins, error) {
 	return newBins(opt, opt.edges()), nil
 }
 
-// newBins returns one with these edges, which may be others than those of the options.
+// newBins returns empty bins with the given edges, which may differ from those of the options.
 func newBins(opt Options, edges []float64) *Bins {
 	n := len(edges) - 1
 	b := &Bins{opt: opt, edges: edges, sums: make([]kernel.BinSum, n+2)}
@@ -64,16 +63,16 @@ func newBins(opt Options, edges []float64) *Bins {
 	return b
 }
 
-// Options returns what the accumulator was made with, defaults filled in.
+// Options returns the accumulator's options, with defaults filled in.
 func (b *Bins) Options() Options { return b.opt }
 
-// Size returns about how many bytes it takes.
+// Size estimates the memory in bytes.
 func (b *Bins) Size(metrics.Extent) int64 {
 	const sums = int64(unsafe.Sizeof(tally.Cell{}) + unsafe.Sizeof(kernel.BinSum{}) + 3*8)
 	return int64(len(b.cells)) * sums
 }
 
-// Needs says that only the event of all classes needs whole rows.
+// Needs returns NeedRows for AllClasses. Other events need no whole rows.
 func (b *Bins) Needs() metrics.Need {
 	if b.opt.Event == AllClasses {
 		return metrics.NeedRows
@@ -81,7 +80,7 @@ func (b *Bins) Needs() metrics.Need {
 	return 0
 }
 
-// Text says the whole definition in words: that of the options, and what of the rows is the caller's.
+// Text describes the full definition in words: the options, and whether decisions or confidence scores are the caller's.
 func (b *Bins) Text() string {
 	t := b.opt.Text()
 	if b.decided {
@@ -93,7 +92,7 @@ func (b *Bins) Text() string {
 	return t
 }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows with the same options.
 func (b *Bins) Empty() metrics.Accumulator { return metrics.Must(NewBins(&b.opt)) }
 
 const errPositive = "calib: there is no positive class among more than two"
@@ -146,7 +145,7 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 	}
 }
 
-// entries returns those of n rows, one row after another.
+// entries returns the entries of n rows, in row-major order.
 func (b *Bins) entries(t *metrics.Tile, n int) []float64 {
 	if t.F64 != nil && t.Stride == t.Width {
 		return t.F64[:n*t.Width]
@@ -175,7 +174,8 @@ func (b *Bins) hits(n int) []uint8 {
 	return b.hit[:n]
 }
 
-// add adds scores p of an event with their outcomes and weights to the bins of by, which is p or as long. t is the type of the rows.
+// add adds scores p of an event, with outcomes y and weights w, to the bins of by. by has the length of p or is p itself. t is
+// the type of the rows.
 func (b *Bins) add(event Event, by, p []float64, y []uint8, w []float64, t metrics.DType) {
 	edges, round := b.edges, false
 	if b.opt.Index == EdgeTorch && t == metrics.Float64 {
@@ -208,7 +208,7 @@ func (b *Bins) add(event Event, by, p []float64, y []uint8, w []float64, t metri
 	}
 }
 
-// widen returns the edges of EdgeTorch in float64, which the bins have from now on.
+// widen switches the bins to the float64 edges of EdgeTorch, and returns these edges.
 func (b *Bins) widen() []float64 {
 	if b.wide == nil {
 		b.wide = b.opt.wideEdges()
@@ -218,7 +218,7 @@ func (b *Bins) widen() []float64 {
 	return b.wide
 }
 
-// rounded returns scores in float32.
+// rounded returns the scores rounded to float32.
 func (b *Bins) rounded(p []float64) []float64 {
 	if b.near == nil {
 		b.near = make([]float64, kernel.MaxSum)
@@ -229,7 +229,7 @@ func (b *Bins) rounded(p []float64) []float64 {
 	return b.near[:len(p)]
 }
 
-// assign finds the bins.
+// assign writes the bin of each score to idx.
 func (b *Bins) assign(idx []int32, p, edges []float64, t metrics.DType) {
 	if b.given {
 		kernel.BinEdges(idx, p, edges, b.opt.Side)
@@ -252,7 +252,7 @@ func (b *Bins) assign(idx []int32, p, edges []float64, t metrics.DType) {
 	}
 }
 
-// place moves scores of 0 and 1 to where the options want them; -1 is in no cell.
+// place moves scores of 0 and 1 to the bins that the options give them, -1 for none.
 func (b *Bins) place(idx []int32, p, w []float64) {
 	n := int32(len(b.edges) - 1)
 	switch b.opt.One {
@@ -295,7 +295,7 @@ func (b *Bins) lose(i int, w []float64) {
 	b.lost.Add(1, w)
 }
 
-// sum adds scores without weights.
+// sum adds scores without weights to their bins.
 func (b *Bins) sum(idx []int32, p []float64, y []uint8) {
 	clear(b.sums)
 	out := kernel.BinSums(b.sums, idx, p, y)
@@ -382,7 +382,7 @@ func (b *Bins) fields(f *exact.Fields) {
 // AppendBinary appends the state.
 func (b *Bins) AppendBinary(dst []byte) ([]byte, error) { return binsFormat.Append(dst, b.fields) }
 
-// UnmarshalBinary replaces b, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces b, including its options, with a state that AppendBinary wrote.
 func (b *Bins) UnmarshalBinary(data []byte) error {
 	return exact.Replace(binsFormat, data, b, (*Bins).fields)
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// ClassOptions say how ClassBins bins the entries of a class. The zero value is candor's default: 15 equal-width bins,
-// left-closed, the last one closed, every entry counted.
+// ClassOptions select the bins of ClassBins. The zero value is candor's default: 15 equal-width bins, left-closed with the last
+// one closed, and every entry counted.
 type ClassOptions struct {
-	Bins  int         // number of equal-width bins; 0 means 15 where there are no Edges
-	Edges []float64   // rising edges of bins of any width, the outer bins taking what is beyond; nil for equal widths
-	Side  kernel.Side // where an entry on an edge goes: LeftClosed [a,b) or RightClosed (a,b]
-	Above *float64    // only entries p > *Above count, so a threshold of 0 drops p = 0; nil counts all
-	// Data says how SCE reads rows; see Options.
+	Bins  int         // number of equal-width bins; 0 means 15 unless Edges is set
+	Edges []float64   // ascending edges of bins of any width, or nil for equal widths; entries beyond them count in the outer bins
+	Side  kernel.Side // side on which bins are closed: LeftClosed [a,b) or RightClosed (a,b]
+	Above *float64    // only entries p > *Above count, so a threshold of 0 excludes p = 0; nil counts all
+	// Data selects how SCE reads rows; see Options.
 	Data metrics.Options
 }
 
@@ -39,7 +39,7 @@ func (o ClassOptions) normal() ClassOptions {
 	return o
 }
 
-// Validate tells what is wrong with the options, nil if nothing is.
+// Validate returns an error that describes invalid options, or nil.
 func (o ClassOptions) Validate() error {
 	o = o.normal()
 	switch {
@@ -60,7 +60,8 @@ func (o ClassOptions) Validate() error {
 	return nil
 }
 
-// String returns the options that differ from the default as "bins=30,closed=right,above=0.01"; "" for the default.
+// String returns the options that differ from the default, in the form "bins=30,closed=right,above=0.01". It is "" for the
+// default.
 func (o ClassOptions) String() string {
 	o = o.normal()
 	var s []string
@@ -88,29 +89,28 @@ func (o ClassOptions) equal(p ClassOptions) bool {
 		(o.Above == nil) == (p.Above == nil) && (o.Above == nil || *o.Above == *p.Above)
 }
 
-// ClassBins accumulates every probability of every row by its class and bin, with whether the class is the row's label:
-// from one state come the static calibration error, with a threshold or not, and the reliability diagram of each class.
-// It is a metrics.Accumulator. Entries are taken as they are: the caller's decisions and confidence scores, which are of rows,
-// change nothing.
+// ClassBins accumulates every probability of every row by class and bin, together with whether the class is the row's label.
+// Its state gives the static calibration error, with or without a threshold, and the reliability diagram of each class. It is a
+// metrics.Accumulator. The caller's decisions and confidence scores belong to rows and have no effect on entries.
 //
-// Its state takes 88 bytes a class and 64 for each of the class's bins but the lowest: all of these where they take at most
-// 64 MiB, otherwise, at about 100 bytes, those that some entry fell in. With weights it takes some 250 bytes a class and
-// 300 for each other bin in use. Work areas take 300 KB.
+// The state takes 88 bytes per class and 64 bytes for each of its bins except the lowest. If that would exceed 64 MiB for all
+// bins, only bins that contain entries are kept, at about 100 bytes each. With weights it takes about 250 bytes per class and
+// 300 bytes for each other bin in use. Work areas take 300 KB.
 type ClassBins struct {
 	opt      ClassOptions
 	edges    []float64
-	above    float64 // below 0 where all count
+	above    float64 // threshold; below 0 if there is none
 	lowest   kernel.Lowest
-	classes  int // of the predictions seen; 0 before the first
-	width    int // of a row of probabilities
+	classes  int // number of classes of the predictions; 0 before the first block
+	width    int // length of a row of probabilities
 	weighted bool
 	rows     int64
 
-	sums    kernel.ClassSums      // of the lowest bins, from rows that low has not
-	pending int                   // those rows
-	low     []classCell           // by class; of entries in [0,1] without weights
-	high    highCells             // of the other bins
-	full    map[int64]*tally.Cell // of weighted entries and of those outside [0,1], by class*bins+bin
+	sums    kernel.ClassSums      // sums of the lowest bins over rows that are not in low yet
+	pending int                   // number of those rows
+	low     []classCell           // lowest bin of each class: unweighted entries in [0,1]
+	high    highCells             // unweighted entries in [0,1] of the other bins
+	full    map[int64]*tally.Cell // weighted entries and entries outside [0,1], by class*bins+bin
 
 	list  []uint32
 	p     []float64
@@ -120,20 +120,20 @@ type ClassBins struct {
 
 var _ metrics.Accumulator = (*ClassBins)(nil)
 
-// classCell keeps what kernel.BinSum does, in 128 bits.
+// classCell holds the sums of a kernel.BinSum in 128 bits.
 type classCell struct {
 	n, y      int64
 	p, pp, py tally.Wide
 }
 
-// highCells are the cells of the bins beyond the lowest: all of them, or those in use.
+// highCells holds the cells of all bins except the lowest, or only of those in use.
 type highCells struct {
-	per   int // bins of a class
+	per   int // bins per class
 	all   []classCell
 	place map[int64]int32
 }
 
-// denseCells is how many cells a state has at most where it has room for all: 64 MiB.
+// denseCells is the largest number of cells for which memory is allocated at once: 64 MiB.
 const denseCells = 64 << 20 / 64
 
 func (h *highCells) make(classes, per int) {
@@ -145,7 +145,7 @@ func (h *highCells) make(classes, per int) {
 	}
 }
 
-// at returns the cell of a class and a bin that is not the lowest.
+// at returns the cell of a class and a bin other than the lowest.
 func (h *highCells) at(class, bin int) *classCell {
 	i := class*h.per + bin - 1
 	if h.place == nil {
@@ -160,7 +160,7 @@ func (h *highCells) at(class, bin int) *classCell {
 	return &h.all[j]
 }
 
-// each calls f for the cells in use, in rising order.
+// each calls f for the cells in use, in ascending order.
 func (h *highCells) each(f func(class, bin int, c *classCell)) {
 	call := func(i int, c *classCell) {
 		if c.n > 0 {
@@ -178,7 +178,7 @@ func (h *highCells) each(f func(class, bin int, c *classCell)) {
 	}
 }
 
-// NewClassBins returns an empty accumulator; o may be nil. Options that are not valid are an error.
+// NewClassBins returns an empty accumulator. o may be nil. Invalid options are an error.
 func NewClassBins(o *ClassOptions) (*ClassBins, error) {
 	var opt ClassOptions
 	if o != nil {
@@ -204,21 +204,21 @@ func NewClassBins(o *ClassOptions) (*ClassBins, error) {
 	return b, nil
 }
 
-// Options returns what the accumulator was made with, defaults filled in.
+// Options returns the accumulator's options, with defaults filled in.
 func (b *ClassBins) Options() ClassOptions { return b.opt.normal() }
 
-// Needs says that whole rows are needed.
+// Needs returns NeedRows.
 func (b *ClassBins) Needs() metrics.Need { return metrics.NeedRows }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows with the same options.
 func (b *ClassBins) Empty() metrics.Accumulator { return metrics.Must(NewClassBins(&b.opt)) }
 
 // Len returns the number of rows seen.
 func (b *ClassBins) Len() int64 { return b.rows }
 
-// Size returns about how many bytes it takes: of many classes, whose probabilities mostly lie in the lowest bin, a row has few beyond.
+// Size estimates the memory in bytes. It assumes that few probabilities of a row lie beyond the lowest bin.
 func (b *ClassBins) Size(x metrics.Extent) int64 {
-	const mapped = 40 // bytes of an entry of a map, beside its value
+	const mapped = 40 // bytes of a map entry besides its value
 	lists := 16*listPart + 4*x.Distinct(listLen)*int64(min(listLen, max(2, x.Classes)))
 	lists = min(lists, 4*(listLen+kernel.ListSlack)+16*listPart)
 	width, beyond := int64(max(2, x.Classes)), int64(b.bins()-1)
@@ -236,7 +236,7 @@ func (b *ClassBins) Size(x metrics.Extent) int64 {
 	case width*beyond <= denseCells:
 		cells = width * beyond
 	default:
-		cells *= 2 // room to grow, and a map
+		cells *= 2 // spare capacity and a map
 	}
 	return lists + width*24 + (width+cells)*int64(unsafe.Sizeof(classCell{}))
 }
@@ -244,7 +244,7 @@ func (b *ClassBins) Size(x metrics.Extent) int64 {
 // bins returns the number of bins.
 func (b *ClassBins) bins() int { return len(b.edges) - 1 }
 
-// start makes room for the first predictions.
+// start allocates memory for the first predictions.
 func (b *ClassBins) start(classes int, weighted bool) {
 	b.classes, b.width, b.weighted = classes, max(2, classes), weighted
 	b.full = map[int64]*tally.Cell{}
@@ -259,8 +259,8 @@ func (b *ClassBins) start(classes int, weighted bool) {
 
 const (
 	listLen   = 1 << 16 // entries of a list
-	listPart  = 2048    // entries that are binned together
-	listWidth = 4096    // classes whose sums are made together
+	listPart  = 2048    // entries that are binned at once
+	listWidth = 4096    // classes that are summed at once
 )
 
 // AddBlock adds a block's rows.
@@ -323,10 +323,10 @@ func addClasses[T float32 | float64](b *ClassBins, x []T, stride, ahead int, lab
 	addLabels(b, x, stride, labels)
 }
 
-// counts tells whether an entry is above the threshold.
+// counts reports whether an entry is above the threshold.
 func (b *ClassBins) counts(v float64) bool { return v > b.above || b.opt.Above == nil }
 
-// assign finds the bins of the first n scores.
+// assign returns the bins of the first n scores.
 func (b *ClassBins) assign(n int) []int32 {
 	idx := b.idx[:n]
 	if b.opt.Edges != nil {
@@ -344,7 +344,7 @@ func (b *ClassBins) cell(class, bin int) *classCell {
 	return b.high.at(class, bin)
 }
 
-// addEntries adds n entries in [0,1] of the classes from first on.
+// addEntries adds n entries in [0,1], with classes counted from first.
 func (b *ClassBins) addEntries(n, first int) {
 	class := b.class[:n]
 	for i, bin := range b.assign(n) {
@@ -356,7 +356,7 @@ func (b *ClassBins) addEntries(n, first int) {
 	}
 }
 
-// addLabels adds the outcomes 1 of rows.
+// addLabels adds the entries of the rows' labels as events.
 func addLabels[T float32 | float64](b *ClassBins, x []T, stride int, labels []int32) {
 	for i, y := range labels {
 		b.p[i] = float64(x[i*stride+int(y)])
@@ -370,7 +370,7 @@ func addLabels[T float32 | float64](b *ClassBins, x []T, stride int, labels []in
 	}
 }
 
-// addOutside adds those of a list that are outside [0,1].
+// addOutside adds the listed entries that are outside [0,1].
 func addOutside[T float32 | float64](b *ClassBins, list []uint32, x []T, stride, first int, labels []int32) {
 	for _, at := range list {
 		v, row, class := float64(x[at]), int(at)/stride, first+int(at)%stride
@@ -474,7 +474,7 @@ func (c *classCell) merge(o *classCell) {
 
 var classFormat = exact.Format{Name: "calib.ClassBins", Magic: "cCLS", Version: 1}
 
-// fields lists the fields of a state of so many bytes, 0 while writing.
+// fields lists the fields of a state. size is the number of bytes to read, 0 for writing.
 func (b *ClassBins) fields(f *exact.Fields, size int) {
 	const badCell = "a cell is not valid"
 	o, has, above := b.opt, b.opt.Above != nil, max(0, b.above)
@@ -500,7 +500,8 @@ func (b *ClassBins) fields(f *exact.Fields, size int) {
 		}
 		*b = *n
 	}
-	// A state holds a cell for some entry of each class or a threshold: what is made here is bounded by what is there.
+	// Without a threshold, a state has a cell for at least one entry of each class. The check below therefore bounds the memory
+	// by the size of the state.
 	cells := 0
 	if !f.Reading() {
 		b.each(func(int, int, *classCell) { cells++ })
@@ -560,7 +561,7 @@ func (b *ClassBins) fields(f *exact.Fields, size int) {
 	}
 }
 
-// each calls f for the cells without weights that are in use: the lowest bins and then the others.
+// each calls f for the unweighted cells in use: the lowest bins first, then the others.
 func (b *ClassBins) each(f func(class, bin int, c *classCell)) {
 	for j := range b.low {
 		if c := b.lowCell(j); c.n > 0 {
@@ -575,7 +576,7 @@ func (b *ClassBins) AppendBinary(dst []byte) ([]byte, error) {
 	return classFormat.Append(dst, func(f *exact.Fields) { b.fields(f, 0) })
 }
 
-// UnmarshalBinary replaces b, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces b, including its options, with a state that AppendBinary wrote.
 func (b *ClassBins) UnmarshalBinary(data []byte) error {
 	return exact.Replace(classFormat, data, b, func(n *ClassBins, f *exact.Fields) { n.fields(f, len(data)) })
 }

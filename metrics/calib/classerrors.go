@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Classes returns the number of classes, 2 for a binary task, and 0 if nothing was seen.
+// Classes returns the number of classes: 2 for a binary task, 0 before the first block.
 func (b *ClassBins) Classes() int { return b.width }
 
 // tallies returns the cells of a class.
@@ -30,7 +30,7 @@ func (b *ClassBins) tallies(class int) []tally.Cell {
 	return cells
 }
 
-// seen returns the cell of entries without weights, if some fell there.
+// seen returns the cell of unweighted entries, and whether it exists.
 func (b *ClassBins) seen(class, bin int) (classCell, bool) {
 	switch {
 	case b.weighted:
@@ -47,8 +47,8 @@ func (b *ClassBins) seen(class, bin int) (classCell, bool) {
 	return *b.high.at(class, bin), true
 }
 
-// Class returns the bins of a class, in rising order: over the rows, its probability and whether it is the label. A last bin of
-// no width, between given edges, is there only if it has rows. It panics unless class is below Classes.
+// Class returns the bins of a class in ascending order: the probability of the class over all rows, with the rows of that label
+// as events. A last bin of zero width between given edges is included only if it has rows. It panics if there is no such class.
 func (b *ClassBins) Class(class int) *Partition {
 	if class < 0 || class >= b.width {
 		panic(errClass)
@@ -63,21 +63,27 @@ func (b *ClassBins) Class(class int) *Partition {
 
 const errClass = "calib: there is no such class"
 
-// SCE returns the static calibration error, in [0,1], 0 is best: the mean over all classes of each one's ECE,
-// (1/N_j) * sum over bins of |sum (p - y)|, where N_j is the number of the class's entries that count, or the sum of
-// their rows' weights. A class without any adds 0. NaN if no entry counts.
+// SCE returns the static calibration error, in [0,1], 0 is best: the mean over all classes of the class's ECE,
 //
-// With a threshold and these bins it is what stands for TACE where bins have equal widths.
+//	(1/N_j) * sum over bins of |sum (p - y)|
+//
+// N_j is the number of entries of class j that count, or the sum of the weights of their rows. A class without such entries
+// adds 0. It returns NaN if no entry counts.
+//
+// With a threshold it is TACE over equal-width bins.
 //
 // Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019.
 func (b *ClassBins) SCE() float64 { return b.mean(meanGap) }
 
-// RMS returns the root-mean-square form of SCE: the root of the mean over all classes of sum over bins of
-// (n_b/N_j) * gap_b^2. It is at least SCE. A class without entries adds 0. NaN if no entry counts.
+// RMS returns the root-mean-square form of SCE: the square root of the mean over all classes of
+//
+//	sum over bins of (n_b/N_j) * gap_b^2
+//
+// It is at least SCE. A class without entries adds 0. It returns NaN if no entry counts.
 func (b *ClassBins) RMS() float64 { return math.Sqrt(b.mean(squaredError)) }
 
-// Max returns the largest of the classes' ECE, whose mean is SCE, and the class that has it, the first of them. NaN and -1
-// if no entry counts.
+// Max returns the largest ECE of a class, and the first class that has it. SCE is the mean of these errors. It returns NaN and
+// -1 if no entry counts.
 func (b *ClassBins) Max() (ece float64, class int) {
 	ece, class = math.NaN(), -1
 	for j := range b.width {
@@ -88,7 +94,7 @@ func (b *ClassBins) Max() (ece float64, class int) {
 	return ece, class
 }
 
-// mean returns the mean over the classes of an error.
+// mean returns the mean of an error over the classes.
 func (b *ClassBins) mean(of func(p *Partition) float64) float64 {
 	var sum exact.Sum
 	some := false
@@ -103,7 +109,7 @@ func (b *ClassBins) mean(of func(p *Partition) float64) float64 {
 	return exact.Mean(&sum, int64(b.width))
 }
 
-// error returns an error of a class, 0 and false if it has no entries.
+// error returns the error of a class, or 0 and false if it has no entries.
 func (b *ClassBins) error(class int, of func(p *Partition) float64) (e float64, ok bool) {
 	p := Partition{cells: b.tallies(class), weighted: b.weighted}
 	if p.Len() == 0 {
@@ -112,7 +118,8 @@ func (b *ClassBins) error(class int, of func(p *Partition) float64) (e float64, 
 	return of(&p), true
 }
 
-// meanGap returns sum |sum (p - y)| / N, of which both are rounded: where there are many classes, exact.Ratio takes long.
+// meanGap returns sum |sum (p - y)| / N. Both sums are rounded before the division, because exact.Ratio is slow for many
+// classes.
 func meanGap(p *Partition) float64 {
 	var gaps exact.Sum
 	p.each(func(_ int, c *tally.Cell) {
@@ -126,8 +133,8 @@ func meanGap(p *Partition) float64 {
 	return gaps.Float64() / n.Float64()
 }
 
-// SCE returns the static calibration error of predictions in memory, which o.Data says how to read; see ClassBins.SCE. o may be nil. The
-// error is that of the options, a *metrics.DataError or a *metrics.LengthError.
+// SCE returns the static calibration error of predictions in memory; see ClassBins.SCE. o may be nil; o.Data selects how rows
+// are read. The error describes invalid options, or is a *metrics.DataError or a *metrics.LengthError.
 func SCE(p *metrics.Predictions, o *ClassOptions) (float64, error) {
 	b, err := NewClassBins(o)
 	if err != nil {

@@ -15,53 +15,52 @@ import (
 	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
-// keeper is what ClassScores keeps of entries, as keys of either size.
+// keeper holds the entries of ClassScores, as keys of either size.
 type keeper interface {
 	merge(o keeper)
 	drop()
-	// each calls use with the bins of each class, on any number of goroutines, and each of them with bins of its own.
+	// each calls use with the bins of each class. It runs on several goroutines, each with its own bins.
 	each(bins int, use func(class int, b *order.Bins))
 	class(class, bins int) *order.Bins
-	// eachSorted calls use with the sorted entries of each class in the same way.
+	// eachSorted calls use with the sorted entries of each class, also on several goroutines.
 	eachSorted(use func(class int, o cells.Ordered))
 	encode(dst []byte) []byte
 	mostBytes() int
 	decode(b []byte, s *ClassScores) error
 }
 
-// keptKeys are the keys (kernel.HitKeysF32, HitKeysF64) of entries, by class. What is in a part is never changed, so those
-// that were merged share parts.
+// keptKeys holds the keys of entries (kernel.HitKeysF32, HitKeysF64) by class. Parts never change, so merged values share them.
 type keptKeys[K kernel.Key] struct {
 	width    int
 	weighted bool
 	bounded  bool    // there is a threshold
-	above    float64 // below 0 if there is none
-	least    K       // keys of entries above the threshold are from least to last
+	above    float64 // threshold; below 0 if there is none
+	least    K       // entries above the threshold have keys from least to last
 	last     K
 
 	blocks []keyBlock[K]
 	lists  []keyList[K]
 
-	listing bool // the last block was kept as a list
+	listing bool // the last block was stored as a list
 	lowest  kernel.Lowest
-	sums    kernel.ClassSums // of no use; the kernel makes them beside its list
+	sums    kernel.ClassSums // unused; the kernel computes them along with its list
 	places  []uint32
-	found   keyList[K] // of a block
+	found   keyList[K] // entries found in a block
 }
 
-// keyBlock has a key for each entry of some rows: the one of row i and class c is keys[c*rows+i].
+// keyBlock holds a key for each entry of some rows: that of row i and class c is keys[c*rows+i].
 type keyBlock[K kernel.Key] struct {
 	rows    int
 	keys    []K
-	weights []float64 // nil, one a row, or one a key
-	kept    bool      // all the keys are of entries that answers are made of
+	weights []float64 // nil, one per row, or one per key
+	kept    bool      // all keys belong to entries that count
 }
 
-// keyList has entries in any order.
+// keyList holds entries in any order.
 type keyList[K kernel.Key] struct {
 	class   []int32
 	keys    []K
-	weights []float64 // nil, or one an entry
+	weights []float64 // nil, or one per entry
 }
 
 func newKeptKeys[K kernel.Key](s *ClassScores) *keptKeys[K] {
@@ -78,7 +77,7 @@ func newKeptKeys[K kernel.Key](s *ClassScores) *keptKeys[K] {
 
 func narrowKeys[K kernel.Key]() bool { return unsafe.Sizeof(K(0)) == 4 }
 
-// scoreKey returns the key of a score, which is one of the keys' type, with the outcome 0.
+// scoreKey returns the key of a score with outcome 0. The score is representable in the keys' type.
 func scoreKey[K kernel.Key](v float64) K {
 	if narrowKeys[K]() {
 		return K(math.Float32bits(float32(v))) << 1
@@ -87,7 +86,7 @@ func scoreKey[K kernel.Key](v float64) K {
 	return K(b) << 1
 }
 
-// keyAbove returns the least key of a score above v in [0,1).
+// keyAbove returns the smallest key of a score above v, for v in [0,1).
 func keyAbove[K kernel.Key](v float64) K {
 	if f := float32(v); narrowKeys[K]() && float64(f) > v {
 		return scoreKey[K](float64(f))
@@ -95,16 +94,16 @@ func keyAbove[K kernel.Key](v float64) K {
 	return scoreKey[K](v) + 2
 }
 
-// inside tells whether answers are made of an entry.
+// inside reports whether an entry counts.
 func (k *keptKeys[K]) inside(key K) bool { return key-k.least <= k.last-k.least }
 
-// rowsOf are at most kernel.MaxSum rows of a block.
+// rowsOf holds at most kernel.MaxSum rows of a block.
 type rowsOf struct {
 	labels  []int32
 	weights []float64
 }
 
-// blockBytes returns what rows take as a block, and listBytes what entries take in a list.
+// blockBytes returns the memory of rows stored as a block; listBytes returns that of entries stored as a list.
 func (k *keptKeys[K]) blockBytes(rows int) int {
 	n := rows * k.width * int(unsafe.Sizeof(K(0)))
 	if k.weighted {
@@ -121,7 +120,7 @@ func (k *keptKeys[K]) listBytes(entries int) int {
 	return n
 }
 
-// addRows keeps rows in the form that takes less memory. It returns the number of keys that count, and that of entries
+// addRows stores rows in the form that takes less memory. It returns the number of keys that count and the number of entries
 // outside [0,1].
 func addRows[K kernel.Key, F float32 | float64](k *keptKeys[K], r *rowsOf, x []F, t *metrics.Tile,
 	columnKeys func(dst []K, x []F, rows, cols, stride int) (least K, out int),
@@ -158,7 +157,7 @@ func addRows[K kernel.Key, F float32 | float64](k *keptKeys[K], r *rowsOf, x []F
 	return keys, out
 }
 
-// find lists the entries of rows above the threshold; not ok if they would take less memory as a block.
+// find lists the entries above the threshold. ok is false if they would take less memory as a block.
 func find[K kernel.Key, F float32 | float64](k *keptKeys[K], r *rowsOf, x []F, t *metrics.Tile,
 	sums func(s *kernel.ClassSums, list []uint32, x []F, rows, k, stride int, l *kernel.Lowest, ahead int) (listed, done int),
 ) (out int, ok bool) {
@@ -169,7 +168,7 @@ func find[K kernel.Key, F float32 | float64](k *keptKeys[K], r *rowsOf, x []F, t
 	}
 	f, rows := &k.found, len(r.labels)
 	f.class, f.keys, f.weights = f.class[:0], f.keys[:0], f.weights[:0]
-	width := uint32(min(uint64(t.Stride), math.MaxUint32)) // of one row it may be more
+	width := uint32(min(uint64(t.Stride), math.MaxUint32)) // a single row may have a larger stride
 	k.sums.Clear()
 	for from, n := 0, 0; from < k.width; from += n {
 		n = min(k.width-from, listWidth)
@@ -203,11 +202,11 @@ func find[K kernel.Key, F float32 | float64](k *keptKeys[K], r *rowsOf, x []F, t
 	return out, true
 }
 
-// fewKeys bounds what is copied so that parts become fewer: blocks that are joined, and a list.
+// fewKeys is the size up to which parts are copied to reduce their number: the sum of two blocks to join, or one list.
 const fewKeys = 8192
 
-// addBlock adds a block. Small ones are joined to the one before unless that is much larger, so each key is moved a few
-// times.
+// addBlock adds a block. It joins a small block with the one before, unless that one is much larger, so each key moves only a
+// few times.
 func (k *keptKeys[K]) addBlock(b keyBlock[K]) {
 	for n := len(k.blocks); n > 0; n = len(k.blocks) {
 		a := &k.blocks[n-1]
@@ -220,7 +219,7 @@ func (k *keptKeys[K]) addBlock(b keyBlock[K]) {
 	k.blocks = append(k.blocks, b)
 }
 
-// join returns the rows of two blocks as one.
+// join returns a block with the rows of both blocks.
 func (k *keptKeys[K]) join(a, b *keyBlock[K]) keyBlock[K] {
 	c := keyBlock[K]{rows: a.rows + b.rows, kept: a.kept && b.kept}
 	c.keys = make([]K, 0, c.rows*k.width)
@@ -244,7 +243,7 @@ func (k *keptKeys[K]) join(a, b *keyBlock[K]) keyBlock[K] {
 	return c
 }
 
-// of returns the weights of a class's keys.
+// of returns the weights of the keys of a class.
 func (b *keyBlock[K]) of(weights []float64, class int) []float64 {
 	if len(weights) == b.rows {
 		return weights
@@ -252,7 +251,7 @@ func (b *keyBlock[K]) of(weights []float64, class int) []float64 {
 	return weights[class*b.rows:][:b.rows]
 }
 
-// appendBlock lists the entries of a block that are above the threshold.
+// appendBlock appends the entries of a block above the threshold to the lists.
 func (k *keptKeys[K]) appendBlock(b *keyBlock[K]) {
 	for i, key := range b.keys {
 		if k.inside(key) {
@@ -278,7 +277,7 @@ func (k *keptKeys[K]) appendList(a *keyList[K]) {
 	}
 }
 
-// tail returns a list that has room, for some of n entries at least.
+// tail returns a list with capacity for at least one of n entries.
 func (k *keptKeys[K]) tail(n int) *keyList[K] {
 	last := len(k.lists) - 1
 	if last >= 0 && len(k.lists[last].keys) < cap(k.lists[last].keys) {
@@ -296,7 +295,7 @@ func (k *keptKeys[K]) tail(n int) *keyList[K] {
 	return &k.lists[last+1]
 }
 
-// merge adds what another has. Large parts become parts of both.
+// merge adds the entries of another keeper. Large parts are shared by both.
 func (k *keptKeys[K]) merge(a keeper) {
 	o := a.(*keptKeys[K])
 	for _, b := range slices.Clone(o.blocks) {
@@ -307,16 +306,16 @@ func (k *keptKeys[K]) merge(a keeper) {
 			k.appendList(&l)
 			continue
 		}
-		// Without room, so that what is appended here or there is not in the other's.
+		// Clipped, so that an append to one of the two copies does not reach the other.
 		shared := keyList[K]{slices.Clip(l.class), slices.Clip(l.keys), slices.Clip(l.weights)}
 		k.lists = slices.Insert(k.lists, max(0, len(k.lists)-1), shared)
 	}
 }
 
-// drop forgets all entries.
+// drop removes all entries.
 func (k *keptKeys[K]) drop() { k.blocks, k.lists = nil, nil }
 
-// keysByClass are the entries of lists by class: those of class c are from starts[c] to starts[c+1].
+// keysByClass holds the entries of the lists by class: those of class c are at starts[c] to starts[c+1].
 type keysByClass[K kernel.Key] struct {
 	starts  []int
 	keys    []K
@@ -342,7 +341,7 @@ func (k *keptKeys[K]) byClass() *keysByClass[K] {
 	for i := range k.lists {
 		l := &k.lists[i]
 		for j, c := range l.class {
-			at := &s.starts[c+1] // which ends as the start of the next class
+			at := &s.starts[c+1] // at the end it is the start of the next class
 			s.keys[*at] = l.keys[j]
 			if k.weighted {
 				s.weights[*at] = l.weights[j]
@@ -353,7 +352,7 @@ func (k *keptKeys[K]) byClass() *keysByClass[K] {
 	return s
 }
 
-// only are the entries of lists of one class.
+// only returns the entries of one class in the lists.
 func (k *keptKeys[K]) only(class int) *keysByClass[K] {
 	s := new(keysByClass[K])
 	for i := range k.lists {
@@ -370,17 +369,17 @@ func (k *keptKeys[K]) only(class int) *keysByClass[K] {
 	return s
 }
 
-// keyColumn is what is kept of a class, in any order.
+// keyColumn holds the entries of one class, in any order.
 type keyColumn[K kernel.Key] struct {
 	keys    []K
 	weights []float64
 }
 
-// keyColumns gathers the entries of some classes, with their weights if there are some: of all rows where there is no
-// threshold, otherwise of those above it.
+// keyColumns gathers the entries of several classes, with their weights if there are any. Without a threshold these are the
+// entries of all rows, otherwise those above it.
 type keyColumns[K kernel.Key] struct {
 	k       *keptKeys[K]
-	rows    int // of all blocks
+	rows    int // rows of all blocks
 	outside bool
 	keys    []K
 	weights []float64
@@ -395,8 +394,8 @@ func (k *keptKeys[K]) columns() *keyColumns[K] {
 	return c
 }
 
-// of returns the classes from first on, n of them, until it is called again. lists has their entries in lists: of those
-// from number start on.
+// of returns n classes from first on; they are valid until the next call. lists holds the entries of the lists for classes from
+// number start on.
 func (c *keyColumns[K]) of(first, n int, lists *keysByClass[K]) []keyColumn[K] {
 	c.found = slices.Grow(c.found[:0], n)[:n]
 	starts := lists.starts
@@ -459,8 +458,8 @@ func (c *keyColumns[K]) of(first, n int, lists *keysByClass[K]) []keyColumn[K] {
 
 func (c *keyColumn[K]) add(keys []K) { c.keys = append(c.keys, keys...) }
 
-// together is how many classes are gathered at a time: what follows each other in a block is read best together. Large ones
-// are gathered one by one, for the sake of memory.
+// together returns the number of classes to gather at once. Adjacent classes of a block are read faster together. Large classes
+// are gathered one by one to save memory.
 func (c *keyColumns[K]) together() int {
 	const usual, large, most = 1 << 20, 4 << 20, 64
 	size := max(1, c.rows) * int(unsafe.Sizeof(K(0)))
@@ -490,8 +489,8 @@ func (k *keptKeys[K]) class(class, bins int) *order.Bins {
 	return m.bins(&k.columns().of(class, 1, k.only(class))[0], bins)
 }
 
-// encode appends the entries: for each class their number where there is a threshold, then their keys in rising order as
-// differences, then the weights, which of equal keys rise.
+// encode appends the entries of each class: their number if there is a threshold, then the differences of their sorted keys,
+// then their weights. The weights of equal keys are in ascending order.
 func (k *keptKeys[K]) encode(dst []byte) []byte {
 	lists, c := k.byClass(), k.columns()
 	c.outside = true
@@ -520,8 +519,9 @@ func (k *keptKeys[K]) encode(dst []byte) []byte {
 
 func (k *keptKeys[K]) mostBytes() int { return k.mostOf(k.byClass()) }
 
-// mostOf returns what encode appends at most, but for weights: a large state that grew would be in memory twice. A difference of d
-// takes (log2(d) + 7)/7 bytes at most, of which the mean is largest where all differences of a class are alike.
+// mostOf returns an upper bound on the bytes that encode appends, without weights. Growing a large state would hold it in
+// memory twice. A difference d takes at most (log2(d) + 7)/7 bytes; the mean of this is largest if all differences of a class
+// are equal.
 func (k *keptKeys[K]) mostOf(lists *keysByClass[K]) (n int) {
 	for class := range k.width {
 		least, last, entries := k.last, k.least, 0
@@ -538,14 +538,14 @@ func (k *keptKeys[K]) mostOf(lists *keysByClass[K]) (n int) {
 			b := &k.blocks[i]
 			look(b.keys[class*b.rows:][:b.rows])
 		}
-		if n += 3 * binary.MaxVarintLen64; entries > 0 && least <= last { // its number, the first key and one outside
+		if n += 3 * binary.MaxVarintLen64; entries > 0 && least <= last { // number of entries, first key, one key outside
 			n += (entries*(bits.Len64(uint64(last-least)/uint64(entries))+7) + 6) / 7
 		}
 	}
-	return n + 1<<10 // what is written after it
+	return n + 1<<10 // fields that follow the entries
 }
 
-// lengthOf returns the bytes of sorted keys as differences, so that a large state is not moved again and again as it grows.
+// lengthOf returns the bytes of sorted keys written as differences, so that a large state does not move repeatedly as it grows.
 func lengthOf[K kernel.Key](keys []K, before K) int {
 	n := 0
 	for _, key := range keys {
@@ -560,7 +560,7 @@ var (
 	errFewer   = errors.New("its entries are fewer than it says")
 )
 
-// decode reads what encode wrote. b has at least a byte for each key.
+// decode reads what encode wrote. b has at least one byte per key.
 func (k *keptKeys[K]) decode(b []byte, s *ClassScores) error {
 	n := int(s.keys)
 	if k.weighted && n > len(b)/9 {

@@ -12,25 +12,31 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// ACE returns the adaptive calibration error, in [0,1], 0 is best: the mean over all classes of each one's ECE over so
-// many bins of equal mass, (1/N_j) * sum over bins of |sum (p - y)|, where N_j is the number of the class's entries that
-// are kept, or the sum of their rows' weights. A class without any adds 0. With a threshold it is TACE. NaN if no
-// entry is kept, or where Err is not nil. It panics for less than one bin.
+// ACE returns the adaptive calibration error, in [0,1], 0 is best: the mean over all classes of the class's ECE over the given
+// number of equal-mass bins,
 //
-// Of the n sorted entries of a class bin b begins with the one whose rank is r_b = min(round(b*n/bins), n-1), halves
-// rounded to even; equal ones are never divided, and belong to the bin on their right. With weights it begins with the
-// first score with which the sum of weights passes the share r_b/n of all: for equal weights that is the same.
+//	(1/N_j) * sum over bins of |sum (p - y)|
+//
+// N_j is the number of kept entries of class j, or the sum of the weights of their rows. A class without entries adds 0. With a
+// threshold it is TACE. It returns NaN if no entry is kept or Err is not nil. It panics if bins is below 1.
+//
+// Bin b of the n sorted entries of a class begins at rank r_b = min(round(b*n/bins), n-1), with halves rounded to even. Equal
+// entries are never split; they belong to the bin on their right. With weights, bin b begins at the first score at which the
+// cumulative weight exceeds the fraction r_b/n of the total. Equal weights give the same bins as no weights.
 //
 // Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019.
 func (s *ClassScores) ACE(bins int) float64 {
 	return s.mean(bins, (*Partition).ECE)
 }
 
-// RMS returns the root-mean-square form of ACE over the same bins: the root of the mean over all classes of
-// sum over bins of (n_b/N_j) * gap_b^2. It is at least ACE, and NaN where that is.
+// RMS returns the root-mean-square form of ACE over the same bins: the square root of the mean over all classes of
+//
+//	sum over bins of (n_b/N_j) * gap_b^2
+//
+// It is at least ACE, and NaN if ACE is.
 func (s *ClassScores) RMS(bins int) float64 { return math.Sqrt(s.mean(bins, squaredError)) }
 
-// mean returns the mean over the classes of an error, in [0,1], 0 for those without entries.
+// mean returns the mean of an error over the classes, in [0,1]. Classes without entries add 0.
 func (s *ClassScores) mean(bins int, of func(p *Partition) float64) float64 {
 	if bins < 1 {
 		panic(errMassBins)
@@ -53,7 +59,7 @@ func (s *ClassScores) mean(bins int, of func(p *Partition) float64) float64 {
 
 const errMassBins = "calib: number of bins is not positive"
 
-// squaredError returns sum (n_b/N) * gap_b^2; NaN if nothing was seen.
+// squaredError returns sum (n_b/N) * gap_b^2, or NaN without rows.
 func squaredError(b *Partition) float64 {
 	s := 0.0
 	b.each(func(_ int, c *tally.Cell) {
@@ -65,10 +71,10 @@ func squaredError(b *Partition) float64 {
 	return s / n.Float64()
 }
 
-// Class returns so many bins of equal mass of a class, in rising order: over the rows, its probability and whether it is
-// the label. Bins are left-closed. The first begins at 0 and the last ends at 1, the edges between are scores. There are
-// no rows in them where Err is not nil. It panics unless class is below Classes, and for less than one bin. With a
-// threshold it looks at the entries of all classes.
+// Class returns equal-mass bins of a class in ascending order: the probability of the class over all rows, with the rows of
+// that label as events. Bins are left-closed. The first begins at 0, the last ends at 1, and the edges between them are scores.
+// The bins are empty if Err is not nil. It panics if there is no such class or bins is below 1. With a threshold, each call
+// scans the entries of all classes.
 func (s *ClassScores) Class(class, bins int) *Partition {
 	switch {
 	case class < 0 || class >= s.width:
@@ -94,14 +100,14 @@ func (s *ClassScores) Class(class, bins int) *Partition {
 	return p
 }
 
-// massBinner makes bins of equal mass of one column after another.
+// massBinner computes equal-mass bins for one column after another.
 type massBinner[K kernel.Key] struct {
 	b     order.Bins
 	keys  order.Binner[K]
 	order ordering[K]
 }
 
-// bins returns the bins of a column, which are there until it is called again.
+// bins returns the bins of a column. They are valid until the next call.
 func (m *massBinner[K]) bins(c *keyColumn[K], bins int) *order.Bins {
 	if c.weights == nil {
 		m.keys.EqualMass(&m.b, c.keys, bins)
@@ -120,7 +126,7 @@ func (m *massBinner[K]) bins(c *keyColumn[K], bins int) *order.Bins {
 	return &m.b
 }
 
-// edgesOfWeight returns the edges of so many bins of equal weight of a sorted column.
+// edgesOfWeight returns the edges of equal-weight bins of a sorted column.
 func edgesOfWeight[K kernel.Key](c *keyColumn[K], bins int) []float64 {
 	n := len(c.keys)
 	if n == 0 {
@@ -133,11 +139,11 @@ func edgesOfWeight[K kernel.Key](c *keyColumn[K], bins int) []float64 {
 	each := exact.Rat(&all)
 	each.Quo(each, new(big.Rat).SetInt64(int64(n)))
 	edges := make([]float64, 0, bins-1)
-	at := 0 // sum has the weights before it
+	at := 0 // sum holds the weights before it
 	for _, rank := range order.Ranks(n, bins) {
 		share := new(big.Rat).Mul(each, new(big.Rat).SetInt64(int64(rank)))
 		near, _ := share.Float64()
-		// Rounding keeps the order, so only where both round alike the numbers themselves are compared.
+		// Rounding is monotonic, so the exact numbers are compared only if they round to the same value.
 		for {
 			next := sum.Clone()
 			next.AddFloat(c.weights[at])
@@ -153,7 +159,7 @@ func edgesOfWeight[K kernel.Key](c *keyColumn[K], bins int) []float64 {
 	return edges
 }
 
-// An ordering sorts columns.
+// ordering sorts columns.
 type ordering[K kernel.Key] struct {
 	index   []int32
 	scores  []float64
@@ -168,7 +174,7 @@ type weightedKey[K kernel.Key] struct {
 	weight float64
 }
 
-// sort sorts a column by keys, and where they are equal by weights.
+// sort sorts a column by key, and equal keys by weight.
 func (o *ordering[K]) sort(c *keyColumn[K]) {
 	n := len(c.keys)
 	if c.weights == nil {
@@ -184,7 +190,7 @@ func (o *ordering[K]) sort(c *keyColumn[K]) {
 	}
 	for i, key := range c.keys {
 		if o.scores[i], _ = kernel.HitScore(key); key == ^K(0) {
-			o.scores[i] = 2 // beyond all others
+			o.scores[i] = 2 // after all other scores
 		}
 	}
 	kernel.OrderF64(o.index, o.scores, o.scratch)

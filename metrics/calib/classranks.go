@@ -5,10 +5,10 @@ import (
 	"github.com/candor-go/candor/metrics/internal/pool"
 )
 
-// EachClass calls use for each class, on any number of goroutines and in any order, with its entries against all others': over the
-// rows in rising order of its probability, each score for itself, with the rows whose label it is as the event. They are there
-// until use returns. It is not called if there are no rows, or where Err is not nil. It panics with a threshold: rows below it have
-// no place in an order.
+// EachClass calls use for each class with its entries against the rest: all rows in ascending order of the probability of the
+// class, each score in its own cell, with the rows of that label as events. Calls run on several goroutines, in any order. The
+// entries are valid until use returns. There are no calls without rows or if Err is not nil. It panics if there is a threshold,
+// because rows below it have no rank.
 func (s *ClassScores) EachClass(use func(class int, o cells.Ordered)) {
 	if s.opt.Above != nil {
 		panic("calib: entries above a threshold are no order of the rows")

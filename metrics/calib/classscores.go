@@ -14,10 +14,10 @@ import (
 	"github.com/candor-go/candor/metrics/internal/state"
 )
 
-// ClassScoresOptions say what ClassScores keeps. The zero value keeps every entry, whatever memory that takes.
+// ClassScoresOptions select what ClassScores keeps. The zero value keeps every entry without a memory limit.
 type ClassScoresOptions struct {
-	Above    *float64 // only entries p > *Above are kept, so a threshold of 0 drops p = 0; nil keeps all
-	MaxBytes int64    // what entries may take, as ClassScores counts it; 0 for no limit
+	Above    *float64 // only entries p > *Above are kept, so a threshold of 0 excludes p = 0; nil keeps all
+	MaxBytes int64    // limit of the memory for entries, as counted by Bytes; 0 for no limit
 }
 
 func (o ClassScoresOptions) normal() ClassScoresOptions {
@@ -27,7 +27,7 @@ func (o ClassScoresOptions) normal() ClassScoresOptions {
 	return o
 }
 
-// Validate tells what is wrong with the options, nil if nothing is.
+// Validate returns an error that describes invalid options, or nil.
 func (o ClassScoresOptions) Validate() error {
 	switch {
 	case o.Above != nil && !(*o.Above >= 0 && *o.Above < 1):
@@ -38,7 +38,8 @@ func (o ClassScoresOptions) Validate() error {
 	return nil
 }
 
-// String returns the options that differ from the default as "above=0.01,max_bytes=1000000"; "" for the default.
+// String returns the options that differ from the default, in the form "above=0.01,max_bytes=1000000". It is "" for the
+// default.
 func (o ClassScoresOptions) String() string {
 	var s []string
 	if o = o.normal(); o.Above != nil {
@@ -54,30 +55,31 @@ func (o ClassScoresOptions) equal(p ClassScoresOptions) bool {
 	return o.MaxBytes == p.MaxBytes && (o.Above == nil) == (p.Above == nil) && (o.Above == nil || *o.Above == *p.Above)
 }
 
-// ClassScores accumulates the probabilities themselves, by class and with whether the class is the row's label: so the
-// bins of equal mass of each class, and the adaptive calibration errors over them, are exact whatever was merged. It is a
-// metrics.Accumulator.
+// ClassScores accumulates the probabilities themselves, by class and by whether the class is the row's label. The equal-mass
+// bins of each class and the adaptive calibration errors are therefore exact, whatever was merged. It is a metrics.Accumulator.
 //
-// Memory grows with the rows: N rows of K classes (2 for a binary task) take 4*N*K bytes where a Pass hands out float32,
-// as it does for scores of that type or narrower that it does not renormalize, and 8*N*K otherwise. With a threshold it is
-// at most 8 or 12 bytes an entry that is kept. Weights take at most 8 more bytes an entry, and without a threshold 8 a row
-// until a state is read back. MaxBytes limits the sum of these by entry, over all rows of a set; each goroutine of a Pass
-// may keep as much until they are merged. An answer takes for each thread 1 MiB, or as much as the entries of four classes
-// if that is more, of one if that has more than 4 MiB, and one class's once more; with a threshold also a copy of all entries.
+// Memory grows with the rows. N rows of K classes (2 for a binary task) take 4*N*K bytes if a Pass provides float32, which it
+// does for scores of that type or narrower without renormalization. Otherwise they take 8*N*K bytes. With a threshold, each
+// kept entry takes at most 8 or 12 bytes. Weights take at most 8 more bytes per entry; without a threshold they take 8 bytes
+// per row until a state is read back.
+//
+// MaxBytes limits the sum of the bytes per entry over all rows of a set. Each goroutine of a Pass may keep this much until its
+// part is merged. For each thread, an answer takes 1 MiB, or the memory of the entries of four classes if that is more, or of
+// one class if that is more than 4 MiB, and the memory of one more class. With a threshold it also takes a copy of all entries.
 type ClassScores struct {
 	opt   ClassScoresOptions
 	seen  state.Rows
-	width int // of a row of probabilities
+	width int // length of a row of probabilities
 	wide  bool
 	rows  int64
-	keys  int64 // entries above the threshold: of all where there is none, also of those outside [0,1]
+	keys  int64 // number of entries above the threshold; without one, of all entries, including those outside [0,1]
 	out   int64
-	kept  keeper // nil before the first; without entries once the limit is passed
+	kept  keeper // nil before the first block; without entries once the limit is exceeded
 }
 
 var _ metrics.Accumulator = (*ClassScores)(nil)
 
-// NewClassScores returns an empty accumulator; o may be nil. Options that are not valid are an error.
+// NewClassScores returns an empty accumulator. o may be nil. Invalid options are an error.
 func NewClassScores(o *ClassScoresOptions) (*ClassScores, error) {
 	var opt ClassScoresOptions
 	if o != nil {
@@ -89,22 +91,22 @@ func NewClassScores(o *ClassScoresOptions) (*ClassScores, error) {
 	return &ClassScores{opt: opt.normal()}, nil
 }
 
-// Options returns what the accumulator was made with.
+// Options returns the accumulator's options.
 func (s *ClassScores) Options() ClassScoresOptions { return s.opt.normal() }
 
-// Needs says that whole rows are needed.
+// Needs returns NeedRows.
 func (s *ClassScores) Needs() metrics.Need { return metrics.NeedRows }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows with the same options.
 func (s *ClassScores) Empty() metrics.Accumulator { return metrics.Must(NewClassScores(&s.opt)) }
 
 // Len returns the number of rows seen.
 func (s *ClassScores) Len() int64 { return s.rows }
 
-// Classes returns the number of classes, 2 for a binary task, and 0 if nothing was seen.
+// Classes returns the number of classes: 2 for a binary task, 0 before the first block.
 func (s *ClassScores) Classes() int { return s.width }
 
-// Kept returns how many entries answers are made of, or would be if the limit were not passed.
+// Kept returns the number of entries that answers use, or would use if the limit were not exceeded.
 func (s *ClassScores) Kept() int64 {
 	if s.opt.Above == nil {
 		return s.keys - s.out
@@ -112,11 +114,11 @@ func (s *ClassScores) Kept() int64 {
 	return s.keys
 }
 
-// Out returns how many entries are outside [0,1], which only a Pass that does not check admits: answers leave them out.
+// Out returns the number of entries outside [0,1], which answers leave out. Only an unchecked Pass admits such entries.
 func (s *ClassScores) Out() int64 { return s.out }
 
-// Err returns nil, or why answers are NaN: the entries would take more than MaxBytes. That depends on the rows alone, not
-// on what was merged when.
+// Err returns the error that makes answers NaN, or nil: the entries would take more than MaxBytes. It depends only on the rows,
+// not on the order of merges.
 func (s *ClassScores) Err() error {
 	if !s.over() {
 		return nil
@@ -131,7 +133,8 @@ func (s *ClassScores) Err() error {
 
 func (s *ClassScores) over() bool { return s.opt.MaxBytes > 0 && s.Bytes() > s.opt.MaxBytes }
 
-// Bytes returns what all entries take, as MaxBytes counts them, or would take if the limit were not passed; at most 2**63-1.
+// Bytes returns the memory of all entries as counted for MaxBytes, or what they would take if the limit were not exceeded. It
+// is at most 2**63-1.
 func (s *ClassScores) Bytes() int64 {
 	hi, lo := bits.Mul64(uint64(s.keys), uint64(s.entryBytes()))
 	if hi > 0 || lo > math.MaxInt64 {
@@ -140,7 +143,7 @@ func (s *ClassScores) Bytes() int64 {
 	return int64(lo)
 }
 
-// Size returns about how many bytes it takes: no more than its limit, if it has one.
+// Size estimates the memory in bytes. It is at most the limit, if there is one.
 func (s *ClassScores) Size(x metrics.Extent) int64 {
 	each := entrySize(x)
 	if s.opt.Above != nil {
@@ -152,10 +155,10 @@ func (s *ClassScores) Size(x metrics.Extent) int64 {
 	return limited(x, each, s.opt.MaxBytes) + min(s.opt.MaxBytes, scoresScratch)
 }
 
-// scoresScratch is what sorts the entries of a block.
+// scoresScratch is the memory in bytes for sorting the entries of a block.
 const scoresScratch = 1 << 18
 
-// entrySize returns how many bytes the probability of an entry takes.
+// entrySize returns the bytes per probability.
 func entrySize(x metrics.Extent) int64 {
 	if x.DType == metrics.Float64 {
 		return 8
@@ -163,7 +166,7 @@ func entrySize(x metrics.Extent) int64 {
 	return 4
 }
 
-// limited returns what all entries of rows take, at most as much as the limit says unless that is 0.
+// limited returns the memory of all entries, at most the limit unless that is 0.
 func limited(x metrics.Extent, each, limit int64) int64 {
 	if limit == 0 {
 		limit = math.MaxInt64 / 64
@@ -172,7 +175,7 @@ func limited(x metrics.Extent, each, limit int64) int64 {
 	return min(limit, each*x.Distinct(limit/each+1))
 }
 
-// entryBytes returns what an entry takes at most.
+// entryBytes returns the most bytes that an entry takes.
 func (s *ClassScores) entryBytes() int {
 	n := 4
 	if s.wide {
@@ -187,7 +190,7 @@ func (s *ClassScores) entryBytes() int {
 	return n
 }
 
-// start gets ready for the first predictions.
+// start prepares for the first predictions.
 func (s *ClassScores) start(seen state.Rows, wide bool) {
 	s.seen, s.width, s.wide = seen, max(2, seen.Classes), wide
 	if s.wide {
@@ -220,14 +223,14 @@ func (s *ClassScores) AddBlock(k *metrics.Block) {
 	s.limit()
 }
 
-// limit drops the entries if they are too many: from then on they are only counted.
+// limit drops the entries if there are too many. From then on they are only counted.
 func (s *ClassScores) limit() {
 	if s.over() {
 		s.kept.drop()
 	}
 }
 
-// Merge adds what another *ClassScores has seen. The entries are not copied: the two share them.
+// Merge adds what another *ClassScores has seen. Both share the entries; nothing is copied.
 func (s *ClassScores) Merge(a metrics.Accumulator) error {
 	o, err := state.Same[*ClassScores](scoresFormat, a)
 	if err != nil {
@@ -274,13 +277,13 @@ func (s *ClassScores) fields(f *exact.Fields) {
 	f.Part(s.appendEntries, s.readEntries)
 }
 
-// AppendBinary appends the state. It has the entries of each class in rising order, as differences: most take two or three
+// AppendBinary appends the state. It holds the entries of each class in ascending order as differences, mostly of two or three
 // bytes.
 func (s *ClassScores) AppendBinary(dst []byte) ([]byte, error) {
 	return scoresFormat.Append(dst, s.fields)
 }
 
-// UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces s, including its options, with a state that AppendBinary wrote.
 func (s *ClassScores) UnmarshalBinary(data []byte) error {
 	return exact.Replace(scoresFormat, data, s, (*ClassScores).fields)
 }
@@ -292,7 +295,7 @@ func (s *ClassScores) appendEntries(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// readEntries checks the counts, and reads the entries.
+// readEntries checks the counts and reads the entries.
 func (s *ClassScores) readEntries(entries []byte) error {
 	if s.seen.Classes == 0 {
 		if s.seen.Weighted || s.wide || s.rows != 0 || s.keys != 0 || s.out != 0 || len(entries) > 0 {
@@ -315,7 +318,7 @@ func (s *ClassScores) readEntries(entries []byte) error {
 		}
 		return nil
 	}
-	// Each entry has a byte at least, and each class does.
+	// Each entry takes at least one byte, and so does each class.
 	if s.keys > int64(len(entries)) || s.width > len(entries) {
 		return errFewer
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// Complex arithmetic that has the same bits on every CPU: compilers fuse what the language's own products and quotients add.
+// Complex arithmetic that gives the same bits on every CPU. Compilers may fuse additions in the language's own complex products
+// and quotients.
 
 // mul returns a*b.
 func mul(a, b complex128) complex128 {
@@ -34,10 +35,11 @@ func exp(z complex128) complex128 {
 	return scale(complex(cos, sin), r)
 }
 
-// sincos returns sine and cosine of |x| < 2^30, each to within 1.2e-16: their Taylor series at the distance from the next multiple of pi/2.
+// sincos returns the sine and cosine of x for |x| < 2^30, each to within 1.2e-16: their Taylor series at the distance from the
+// nearest multiple of pi/2.
 func sincos(x float64) (sin, cos float64) {
 	const (
-		shift = 0x1.8p52 // adding it rounds to an integer, which then stands in the low bits
+		shift = 0x1.8p52 // adding it rounds to an integer, which is then in the low bits
 		hi    = 0x1.921fb54442d18p+0
 		lo    = math.Pi/2 - hi
 	)

@@ -8,8 +8,11 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// ECE returns the expected calibration error, in [0,1], 0 is best: (1/N) * sum over bins of |sum (p - y)|. The sum is
-// exact and rounded once. NaN if nothing was seen.
+// ECE returns the expected calibration error, in [0,1], 0 is best:
+//
+//	(1/N) * sum over bins of |sum (p - y)|
+//
+// The sum is exact and rounded once. It returns NaN without rows.
 //
 // Source: Naeini, Cooper and Hauskrecht 2015; for the top label Guo, Pleiss, Sun and Weinberger 2017.
 func (b *Partition) ECE() float64 {
@@ -26,12 +29,12 @@ func (b *Partition) ECE() float64 {
 	return exact.Ratio(&s, &n)
 }
 
-// RMSCE returns the root-mean-square calibration error over the same bins, sqrt(sum (n_b/N) * gap_b^2), so
-// ECE <= RMSCE <= MCE. NaN if nothing was seen.
+// RMSCE returns the root-mean-square calibration error over the same bins, sqrt(sum (n_b/N) * gap_b^2), so ECE <= RMSCE <= MCE.
+// It returns NaN without rows.
 func (b *Partition) RMSCE() float64 { return math.Sqrt(squaredError(b)) }
 
-// MCE returns the maximum calibration error, the largest |confidence - frequency| of a bin that is not empty, with the
-// number of rows in that bin: with few rows it says little. NaN and 0 if nothing was seen.
+// MCE returns the maximum calibration error, the largest |confidence - frequency| of a nonempty bin, and the number of rows in
+// that bin. With few rows it says little. It returns NaN and 0 without rows.
 func (b *Partition) MCE() (mce float64, count int64) {
 	mce = math.NaN()
 	b.each(func(_ int, c *tally.Cell) {
@@ -43,18 +46,21 @@ func (b *Partition) MCE() (mce float64, count int64) {
 	return mce, count
 }
 
-// Debiased returns an estimate of the root-mean-square calibration error over these bins from which the bias is taken
-// off, sqrt(max(0, sum over bins of (n_b/N) * (gap_b^2 - v_b/n_b))), v_b the sample variance of p - y in bin b: under
-// calibration the square under the root has mean 0, where that of RMSCE is positive. It is never above RMSCE, and not an
-// ECE. A bin of one row has no v_b: it adds nothing, but its row counts in N. With weights v_b/n_b becomes the square
-// of the standard error with n_b effective rows. NaN, for DebiasedReason, for AllClasses and where no bin has two rows.
+// Debiased returns a bias-corrected estimate of the root-mean-square calibration error over these bins:
+//
+//	sqrt(max(0, sum over bins of (n_b/N) * (gap_b^2 - v_b/n_b)))
+//
+// v_b is the sample variance of p - y in bin b. Under calibration the sum has mean 0, whereas the square of RMSCE has a
+// positive mean. The result is at most RMSCE. It is not an ECE. A bin with one row has no v_b and adds nothing, but its row
+// counts in N. With weights, v_b/n_b is the squared standard error with n_b effective rows. It returns NaN if DebiasedReason
+// gives a reason: for AllClasses, or if no bin has two rows.
 //
 // Source: Kumar, Liang and Ma 2019.
 func (b *Partition) Debiased() float64 { return b.debiased((*tally.Cell).MeanGap) }
 
-// DebiasedKumar returns Debiased with the variance that Kumar's library uncertainty-calibration has: v_b is that of the
-// outcomes y, ybar (1 - ybar) n_b/(n_b - 1), as if all scores of a bin were the same. Where outcomes follow the scores within
-// bins that is too much, and so the estimate too low.
+// DebiasedKumar returns Debiased with the variance of Kumar's library uncertainty-calibration: v_b is the sample variance of
+// the outcomes y, ybar (1 - ybar) n_b/(n_b - 1), as if all scores of a bin were equal. If outcomes follow the scores within
+// bins, this variance is too large and the estimate too low.
 //
 // Source: Kumar, Liang and Ma 2019.
 func (b *Partition) DebiasedKumar() float64 {
@@ -64,7 +70,7 @@ func (b *Partition) DebiasedKumar() float64 {
 	})
 }
 
-// debiased takes off the squares of the standard errors that are given with the mean gaps.
+// debiased subtracts the squared standard errors. gap returns the mean gap of a bin and its standard error.
 func (b *Partition) debiased(gap func(c *tally.Cell, weighted bool) (mean, se float64)) float64 {
 	if b.DebiasedReason() != "" {
 		return math.NaN()
@@ -82,7 +88,7 @@ func (b *Partition) debiased(gap func(c *tally.Cell, weighted bool) (mean, se fl
 	return math.Sqrt(math.Max(0, s/n.Float64()))
 }
 
-// DebiasedReason says why Debiased is NaN; "" where it is not.
+// DebiasedReason returns the reason why Debiased is NaN, or "" if it is not.
 func (b *Partition) DebiasedReason() string {
 	if b.together {
 		return reasonTogether
@@ -95,9 +101,12 @@ func (b *Partition) DebiasedReason() string {
 	return ""
 }
 
-// ConfidenceWeighted returns the ECE in which each row counts as much as its score, (1/N) * sum over bins of
-// |sum (p - y)*p|, so that what the model is sure of weighs most; it lies in [0,1] and 0 is best. NaN if nothing was
-// seen. With the options of Like("tfp") it is the ECE of robustness_metrics with weighted=True.
+// ConfidenceWeighted returns the ECE with each row weighted by its score, in [0,1], 0 is best:
+//
+//	(1/N) * sum over bins of |sum (p - y)*p|
+//
+// Rows of high confidence weigh most. It returns NaN without rows. With the options of Like("tfp") it is the ECE of
+// robustness_metrics with weighted=True.
 //
 // Source: Kumar and Sarawagi 2019.
 func (b *Partition) ConfidenceWeighted() float64 {
@@ -115,8 +124,8 @@ func (b *Partition) ConfidenceWeighted() float64 {
 	return exact.Ratio(&s, &n)
 }
 
-// EqualWeight returns the mean of |confidence - frequency| over the bins that are not empty, each of which counts once,
-// however few rows it has: the average calibration error, which netcal calls ACE. It is at most MCE. NaN if nothing was seen.
+// EqualWeight returns the mean of |confidence - frequency| over the nonempty bins, where each bin counts once, however few rows
+// it has. This is the average calibration error, which netcal calls ACE. It is at most MCE. It returns NaN without rows.
 //
 // Source: Neumann, Zisserman and Vedaldi 2018.
 func (b *Partition) EqualWeight() float64 {
@@ -138,8 +147,8 @@ func ECE(p *metrics.Predictions, o *Options) (float64, error) {
 	return b.ECE(), nil
 }
 
-// MCE returns the maximum calibration error of predictions in memory; see Bins.MCE, which says how many rows are in its bin too. o may be
-// nil.
+// MCE returns the maximum calibration error of predictions in memory; see Bins.MCE, which also returns the number of rows in
+// that bin. o may be nil.
 func MCE(p *metrics.Predictions, o *Options) (float64, error) {
 	b, err := BinsOf(p, o)
 	if err != nil {
@@ -149,7 +158,7 @@ func MCE(p *metrics.Predictions, o *Options) (float64, error) {
 	return mce, nil
 }
 
-// RMSCE returns the root-mean-square calibration error of predictions in memory; see Bins.RMSCE.
+// RMSCE returns the root-mean-square calibration error of predictions in memory; see Bins.RMSCE. o may be nil.
 func RMSCE(p *metrics.Predictions, o *Options) (float64, error) {
 	b, err := BinsOf(p, o)
 	if err != nil {
@@ -158,8 +167,8 @@ func RMSCE(p *metrics.Predictions, o *Options) (float64, error) {
 	return b.RMSCE(), nil
 }
 
-// BinsOf returns the bins of predictions in memory, which o.Data says how to read. o may be nil. The error is that of the options, a
-// *metrics.DataError or a *metrics.LengthError.
+// BinsOf returns the bins of predictions in memory. o may be nil; o.Data selects how rows are read. The error describes invalid
+// options, or is a *metrics.DataError or a *metrics.LengthError.
 func BinsOf(p *metrics.Predictions, o *Options) (*Bins, error) {
 	b, err := NewBins(o)
 	if err != nil {

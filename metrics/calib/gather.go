@@ -10,14 +10,14 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// scores are those of one group of bins, with their outcomes and weights, which may be nil.
+// scores holds the scores of one group of bins, with outcomes and weights. w may be nil.
 type scores struct {
 	p []float64
 	y []uint8
 	w []float64
 }
 
-// above returns the scores above the threshold, and what is to be counted though it is not.
+// above returns the scores above the threshold, and the weight of the others if they count as well.
 func (o *GeneralOptions) above(s scores) (kept scores, lost tally.Weight) {
 	if o.Above == nil {
 		return s, lost
@@ -38,12 +38,12 @@ func (o *GeneralOptions) above(s scores) (kept scores, lost tally.Weight) {
 	return kept, lost
 }
 
-// columns measures what is one score a row: that of the top label or of the positive class.
+// columns computes an error of one score per row: that of the top label or of the positive class.
 func (g *General) columns(p *metrics.Predictions, o *GeneralOptions) error {
 	if p.ConfidenceScores != nil {
 		return errors.New("calib: the caller's confidence scores are for bins of equal width; leave them out, or give them as the scores")
 	}
-	// Wrong shapes are the Pass's to find.
+	// The Pass reports wrong shapes.
 	c := &rowOrder{event: o.Event, rows: make([]orderedRow, max(0, p.Rows))}
 	if p.Weights != nil {
 		c.w = make([]float64, len(c.rows))
@@ -51,7 +51,7 @@ func (g *General) columns(p *metrics.Predictions, o *GeneralOptions) error {
 	if err := g.read(p, o, c); err != nil {
 		return err
 	}
-	// The rows of a class follow each other.
+	// The rows of each class become contiguous.
 	classes := 1
 	if o.ClassConditional {
 		classes = max(2, p.Classes)
@@ -113,8 +113,8 @@ type orderedRow struct {
 	kept  bool
 }
 
-// rowOrder takes one score of each row, to the place that the row's number gives it: threads do not change their order. It is
-// no state.
+// rowOrder collects one score per row, at the index given by the row's number, so the order does not depend on threads. It
+// cannot be saved as a state.
 type rowOrder struct {
 	event Event
 	rows  []orderedRow
@@ -148,15 +148,15 @@ func (c *rowOrder) UnmarshalBinary([]byte) error            { return errNoState 
 
 var errNoState = errors.New("calib: rows on their way to an answer are no state")
 
-// matrix is probabilities of rows and classes: those given, where they can be used as they are, or gathered. While it is
-// gathered it is an accumulator in the way of column.
+// matrix holds the probabilities of rows and classes, either the caller's memory if it is usable as it is, or a copy. While it
+// collects a copy, it is an accumulator like rowOrder.
 type matrix struct {
 	f32                 []float32
 	f64                 []float64
 	rows, width, stride int
 	labels              []int32
 	w                   []float64
-	kept                []bool // of rows that are gathered
+	kept                []bool // rows that were collected
 }
 
 func (m *matrix) Needs() metrics.Need                     { return metrics.NeedRows }
@@ -182,7 +182,7 @@ func (m *matrix) AddBlock(k *metrics.Block) {
 	}
 }
 
-// compact moves the rows that were kept to the front.
+// compact moves the kept rows to the front.
 func (m *matrix) compact() {
 	to := 0
 	for i, kept := range m.kept {
@@ -205,7 +205,7 @@ func (m *matrix) compact() {
 	m.rows, m.labels = to, m.labels[:to]
 }
 
-// load checks predictions, and gathers them if they cannot be used as they are.
+// load checks the predictions, and copies them if they are not usable as they are.
 func (g *General) load(p *metrics.Predictions, o *GeneralOptions) (*matrix, error) {
 	wide := p.F64 != nil
 	if (wide || p.F32 != nil) && p.Kind == metrics.Probs && p.Classes > 1 && !o.Data.Renormalize {
@@ -238,8 +238,8 @@ func (g *General) load(p *metrics.Predictions, o *GeneralOptions) (*matrix, erro
 	return m, nil
 }
 
-// columns returns the entries of some classes from first on, in the memory of those given. They are taken together, for the
-// entries of a row lie side by side.
+// columns writes the entries of len(to) classes from first on, reusing the memory of to. It reads several classes at once
+// because the entries of a row are adjacent.
 func (m *matrix) columns(first int, to []scores) {
 	for j := range to {
 		to[j].p, to[j].y = room(to[j].p, m.rows), room(to[j].y, m.rows)
@@ -301,7 +301,7 @@ func room[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// entries measures every entry of every row.
+// entries computes an error of every entry of every row.
 func (g *General) entries(p *metrics.Predictions, o *GeneralOptions) error {
 	m, err := g.load(p, o)
 	if err != nil {
@@ -338,9 +338,9 @@ func (g *General) entries(p *metrics.Predictions, o *GeneralOptions) error {
 	return err
 }
 
-// selected makes bins of equal mass without a copy of the entries, and tells whether it could.
+// selected computes equal-mass bins without copying the entries, and reports whether it could.
 func (g *General) selected(m *matrix, o *GeneralOptions) bool {
-	// With a threshold the cube root is another one for each class.
+	// With a threshold, the cube root differs from class to class.
 	mass := o.Binning == Adaptive || o.Binning == CubeRoot && o.Above == nil
 	if !mass || m.w != nil || o.EdgeRule != OrderStatistic || o.Side != kernel.LeftClosed {
 		return false
@@ -371,7 +371,7 @@ func (g *General) selected(m *matrix, o *GeneralOptions) bool {
 	}
 	for i := range bins {
 		if bins[i].Out > 0 {
-			return false // unchecked scores outside [0,1], which these bins leave out
+			return false // unchecked scores outside [0,1], which these bins exclude
 		}
 	}
 	for i := range bins {
@@ -380,7 +380,7 @@ func (g *General) selected(m *matrix, o *GeneralOptions) bool {
 	return true
 }
 
-// adopt returns the partition that bins of equal mass are.
+// adopt returns equal-mass bins as a Partition.
 func (o *GeneralOptions) adopt(b *order.Bins) *Partition {
 	p := &Partition{cells: b.Cells, chosen: true, together: o.Event == AllClasses && !o.ClassConditional}
 	if o.TotalDenominator {

@@ -11,104 +11,108 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Binning says what is equal of the bins, and who chooses their number.
+// Binning selects what bins have in common, and how their number is chosen.
 type Binning uint8
 
 const (
-	Even     Binning = iota // width: Bins equal-width bins of [0,1], or those between the given Edges
-	Adaptive                // mass: Bins bins of equally many scores, or those of PointsPerBin
-	// CubeRoot is mass too: ceil(n^(1/3)) bins of the n scores that count, of each class if they are binned by class. That is the
-	// order of growth with the least mean squared error of a histogram (Freedman and Diaconis 1981).
+	Even     Binning = iota // equal width: Options.Bins bins of [0,1], or the bins between the given Edges
+	Adaptive                // equal mass: Options.Bins bins, or the number given by PointsPerBin
+	// CubeRoot has equal mass: ceil(n^(1/3)) bins for the n scores that count, per class if bins are per class. A histogram
+	// whose number of bins grows at this rate has the least mean squared error (Freedman and Diaconis 1981).
 	CubeRoot
-	SweepMass // mass: as many as can be while the frequency does not fall from bin to bin (ECE-sweep)
-	SweepEven // width: the same with equal widths
+	SweepMass // equal mass: the largest number of bins before the frequency falls from one bin to the next (ECE sweep)
+	SweepEven // equal width: the same rule
 )
 
-// EdgeRule says where one of n sorted scores ends a bin of equal mass and the next begins. The default never divides equal
-// scores; the others are those of other systems. Those from Rank on, and a sweep by any of them, take no weights; those by rank
-// divide equal scores.
+// EdgeRule selects where one of n sorted scores ends an equal-mass bin. The default never splits equal scores; the other rules
+// are those of other systems. Rank and the rules after it do not support weights, nor does a sweep with any rule but the
+// default. Rank and RankOutcome split equal scores.
 type EdgeRule uint8
 
 const (
-	// OrderStatistic puts edge j of B at the score of rank round(j*n/B), halves to even (uncertainty_metrics): bins are
-	// left-closed, so the scores that equal an edge are above it.
+	// OrderStatistic puts edge j of B at the score of rank round(j*n/B), halves to even (uncertainty_metrics). Bins are
+	// left-closed, so scores equal to an edge are in the bin above it.
 	OrderStatistic EdgeRule = iota
-	// OrderStatisticClosed has an edge at 1 besides, so scores of 1 get a bin of their own (robustness_metrics). Of a sweep it
-	// is that system's whole way: bins by Rank are turned into edges in the middle between them and a last one at the largest
-	// score, which then has a bin of its own.
+	// OrderStatisticClosed adds an edge at 1, so scores of 1 are in a bin of their own (robustness_metrics). In a sweep it
+	// follows that system further: the sweep uses bins by Rank; the final edges are the midpoints between these bins, and the
+	// largest score, which has a bin of its own.
 	OrderStatisticClosed
-	// Rank gives the score of rank r the bin floor(r/n*B). Equal scores are in the order of their rows.
+	// Rank puts the score of rank r in bin floor(r/n*B). Equal scores stay in row order.
 	Rank
-	// RankOutcome makes min(n, B) groups, of which the first n mod B have one score more (Naeini et al.'s getECE.m). Of equal
-	// scores those whose event did not happen come first.
+	// RankOutcome makes min(n, B) groups; the first n mod B of them have one more score (Naeini et al.'s getECE.m). Equal
+	// scores are ordered by outcome, those without the event first.
 	RankOutcome
-	// QuantileLinear has the distinct linear quantiles j/B as edges of right-closed bins, and one more bin for the lowest score
-	// alone (the blog post "Metrics for uncertainty estimation").
+	// QuantileLinear uses the distinct linear quantiles j/B as edges of right-closed bins, with a separate bin for the lowest
+	// score (the blog post "Metrics for uncertainty estimation").
 	QuantileLinear
-	// QuantileNearest has the scores nearest to the quantiles j/B as edges of left-closed bins, the last closed (tfp).
+	// QuantileNearest uses the scores nearest to the quantiles j/B as edges of left-closed bins, with the last one closed
+	// (tfp).
 	QuantileNearest
-	// Strides is uncertainty_metrics before August 2020: right-closed bins that begin at every ceil(n/B)-th sorted score up to
-	// rank n mod B, from there on at every floor(n/B)-th. The lowest score is in no bin, nor is what is beyond B bins, but both
-	// count as scores.
+	// Strides is the rule of uncertainty_metrics before August 2020. Right-closed bins begin at every ceil(n/B)-th sorted score
+	// up to rank n mod B, and then at every floor(n/B)-th. The lowest score and scores beyond B bins are in no bin, but count
+	// as scores.
 	Strides
 )
 
-// Norm says how the gaps between confidence and frequency become one error.
+// Norm selects how the gaps between confidence and frequency are combined.
 type Norm uint8
 
 const (
-	L1  Norm = iota // mean of |gap|, weighted by the bins' scores
-	L2              // root of the mean of gap^2
+	L1  Norm = iota // mean of |gap|, weighted by the number of scores in each bin
+	L2              // square root of the mean of gap^2
 	Max             // largest |gap|
 )
 
-// GeneralOptions say which general calibration error is meant. The zero value is candor's ECE: 15 equal-width bins of the top
-// label's score, for a binary task of the positive class's, every score counted, L1.
+// GeneralOptions select a general calibration error. The zero value is candor's ECE: the L1 norm over 15 equal-width bins of
+// the top label's score, or of the positive class's score in a binary task, with every score counted.
 type GeneralOptions struct {
-	// Options has the number of bins, 0 meaning 15 where nothing else gives it; the Event, ByShape meaning AllClasses where ClassConditional
-	// is set; and the rules of edges. Side is of Even, and of Adaptive and CubeRoot with OrderStatistic; One of Even; Zero of Even, but
-	// DropZero of all; Index of Even and SweepEven.
+	// Options holds the number of bins, the event and the rules of edges. Bins = 0 means 15 unless something else determines
+	// the number. ByShape means AllClasses if ClassConditional is set. Side applies to Even, and to Adaptive and CubeRoot with
+	// OrderStatistic. One applies to Even. Zero applies to Even, except that DropZero applies to every binning. Index applies
+	// to Even and SweepEven.
 	Options
 
 	Binning      Binning
-	PointsPerBin int       // instead of Bins, for Adaptive: rows / PointsPerBin bins, at least one, before any threshold
-	Edges        []float64 // instead of Bins, for Even: rising edges; the outer bins take what is beyond
-	EdgeRule     EdgeRule  // of all but Even
+	PointsPerBin int       // for Adaptive, in place of Bins: rows / PointsPerBin bins, at least one, counted before any threshold
+	Edges        []float64 // for Even, in place of Bins: ascending edges; scores beyond them count in the outer bins
+	EdgeRule     EdgeRule  // for every binning but Even
 
-	ClassConditional bool // bins for each class: of its entries, or with TopLabel of the rows that it is predicted for
+	ClassConditional bool // bins per class: of the class's entries, or with TopLabel of the rows predicted as the class
 	Norm             Norm
-	Above            *float64 // only scores p > *Above count, so 0 drops p = 0; nil counts all
+	Above            *float64 // only scores p > *Above count, so 0 excludes p = 0; nil counts all
 
-	// EqualWeight lets every bin with scores weigh the same, as Nixon et al. write the adaptive error, not by its scores.
+	// EqualWeight gives every nonempty bin the same weight, as in the adaptive error of Nixon et al.'s paper. By default bins
+	// are weighted by their scores.
 	EqualWeight bool
-	// TotalDenominator counts what is not above the threshold too, in no bin: the error is divided by the number of all scores.
+	// TotalDenominator divides by the number of all scores, including those that are not above the threshold.
 	TotalDenominator bool
-	// ConfidenceWeighted weighs each row by its score within the gap, sum (p*p - y*p), over the number of rows
-	// (robustness_metrics' weighted ECE, after Kumar and Sarawagi).
+	// ConfidenceWeighted weights each row by its score: a bin's gap is sum (p*p - y*p), divided by the number of rows (weighted
+	// ECE of robustness_metrics, after Kumar and Sarawagi).
 	ConfidenceWeighted bool
 
-	// Over the classes of a class-conditional error: its mean is over all of them, of squares and then the root for L2.
-	MeanOfRoots    bool // L2: mean of the classes' roots
-	PresentClasses bool // mean over the classes that have scores that count; others add 0 otherwise
-	ByFrequency    bool // classes weigh by their scores that count
+	// A class-conditional error is the mean over all classes; for L2, the square root of the mean of squares. These options
+	// change the mean.
+	MeanOfRoots    bool // L2: mean of the classes' square roots
+	PresentClasses bool // mean over the classes that have scores that count; by default other classes add 0
+	ByFrequency    bool // classes are weighted by their scores that count
 }
 
-// General is a general calibration error with the bins that it is made of.
+// General is a general calibration error with its bins.
 type General struct {
-	// Value is the error. With the gap g_b = sum (p - y) / n_b of a bin, of M scores that count:
+	// Value is the error. For M scores that count, with the gap g_b = sum (p - y) / n_b of bin b, it is
 	//
 	//	L1   sum (n_b/M) |g_b|
 	//	L2   sqrt(sum (n_b/M) g_b^2)
 	//	Max  max |g_b|
 	//
-	// A class-conditional one is the mean over the K classes of this, for L2 the root of the mean of squares, for Max the
-	// largest; a class without scores that count adds 0. NaN where no score counts at all: no rows, or none above the
-	// threshold, of which uncertainty_metrics says 0. Kept tells.
+	// A class-conditional error is the mean of this over the K classes, for L2 the square root of the mean of squares, and for
+	// Max the largest. A class without scores that count adds 0. Value is NaN if Kept is 0: no rows, or no scores above the
+	// threshold. uncertainty_metrics returns 0 in this case.
 	Value float64
-	// Partitions has the bins of each class if the error is class-conditional, otherwise those of all scores.
+	// Partitions holds the bins of each class for a class-conditional error, otherwise one Partition of all scores.
 	Partitions []*Partition
-	Kept       int64         // scores that count: rows, or entries of them, above the threshold
-	Audit      metrics.Audit // of the rows read, those dropped among them
+	Kept       int64         // number of scores that count: rows or entries above the threshold
+	Audit      metrics.Audit // audit of the rows read, including dropped ones
 }
 
 // normal returns the options with defaults filled in.
@@ -138,7 +142,7 @@ func (o *GeneralOptions) even() Options {
 	return e
 }
 
-// Validate tells what is wrong with the options, nil if nothing is.
+// Validate returns an error that describes invalid options, or nil.
 func (o GeneralOptions) Validate() error {
 	given := o
 	o = o.normal()
@@ -176,7 +180,7 @@ func (o GeneralOptions) Validate() error {
 	return o.even().Validate()
 }
 
-// GCE returns the general calibration error of predictions in memory: the Value of GeneralOf, NaN with an error.
+// GCE returns the general calibration error of predictions in memory: the Value of GeneralOf, or NaN with an error.
 func GCE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
 	g, err := GeneralOf(p, o)
 	if err != nil {
@@ -185,17 +189,17 @@ func GCE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
 	return g.Value, nil
 }
 
-// GeneralOf returns the general calibration error of predictions in memory with its bins. ECE, ACE, TACE and the other named errors are
-// points of it. o may be nil. The error is that of the options, a *metrics.DataError, a *metrics.LengthError, or says that a rule of
-// edges knows no weights, or that the event is not one of these classes.
+// GeneralOf returns the general calibration error of predictions in memory, with its bins. ECE, ACE, TACE and the other named
+// errors are special cases. o may be nil. The error describes invalid options, is a *metrics.DataError or a
+// *metrics.LengthError, or says that a rule of edges does not support weights or that there are too many classes for the event.
 //
-// Bins of equal width take time and memory like Bins or ClassBins. Others sort or select: of probabilities of float32 and
-// float64 without weights, by the default rule of edges, no entry is copied but a tile of columns at a time.
+// Equal-width bins take the time and memory of Bins or ClassBins. Other bins sort or select the scores. For float32 and float64
+// probabilities without weights, the default rule of edges copies only a tile of columns at a time.
 //
-// With weights equal mass is equal weight: edge j of B is the score at which the cumulative weight passes that of
-// round(j*n/B) rows of the mean weight, so equal weights give the edges that there are without. Rows of weight 0 are absent.
+// With weights, equal mass means equal weight: edge j of B is the score at which the cumulative weight passes round(j*n/B)
+// times the mean weight. Equal weights therefore give the same edges as no weights. Rows of weight 0 are ignored.
 //
-// Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019, whose uncertainty_metrics has the name.
+// Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019; the name is that of their uncertainty_metrics.
 func GeneralOf(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 	var opt GeneralOptions
 	if o != nil {
@@ -237,7 +241,7 @@ func errBinaryOnly(classes int) error {
 	return fmt.Errorf("%w: the positive class is that of a binary task, and there are %d classes", metrics.ErrMismatch, classes)
 }
 
-// streams tells whether the bins can be those of an accumulator.
+// streams reports whether an accumulator can compute the bins.
 func (o *GeneralOptions) streams() bool {
 	switch {
 	case o.Binning != Even:
@@ -279,7 +283,7 @@ func (g *General) read(p *metrics.Predictions, o *GeneralOptions, accs ...metric
 	return err
 }
 
-// value returns the error over partitions.
+// value returns the error over all partitions.
 func (o *GeneralOptions) value(parts []*Partition) float64 {
 	var sum, weight exact.Sum
 	largest, present := 0.0, int64(0)
@@ -321,10 +325,10 @@ func (o *GeneralOptions) value(parts []*Partition) float64 {
 	return v
 }
 
-// power returns the error of one partition, for L2 its square.
+// power returns the error of one partition, squared for L2.
 func (o *GeneralOptions) power(b *Partition) float64 {
 	var gaps exact.Sum
-	each := o.EqualWeight || o.Norm == Max // of the bins' means
+	each := o.EqualWeight || o.Norm == Max // the norm is over the means of bins
 	squares, means, most, bins := 0.0, 0.0, 0.0, 0
 	b.each(func(_ int, c *tally.Cell) {
 		g := c.Gap()

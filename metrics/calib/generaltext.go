@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The options' names in String, Set and documents.
+// Names of the options in String, Set and documents.
 var (
 	binningNames = []string{"even", "adaptive", "cube_root", "sweep", "sweep_even"}
 	ruleNames    = []string{"order", "order_closed", "rank", "rank_outcome", "quantile_linear", "quantile_nearest", "strides"}
@@ -26,8 +26,8 @@ func (o *GeneralOptions) flags() []struct {
 		{"by_frequency", &o.ByFrequency}}
 }
 
-// String returns the options that differ from the default as "binning=adaptive,norm=l2,bins=30", in a fixed order, without
-// how rows are read; "" for the default. Set reads each.
+// String returns the options that differ from the default, in a fixed order and the form "binning=adaptive,norm=l2,bins=30". It
+// is "" for the default. It omits Data. Set reads each option.
 func (o GeneralOptions) String() string {
 	var s []string
 	name := func(key string, names []string, v int) {
@@ -46,7 +46,7 @@ func (o GeneralOptions) String() string {
 	if o.PointsPerBin != 0 {
 		s = append(s, "points="+strconv.Itoa(o.PointsPerBin))
 	}
-	// Those that other options have too.
+	// Options shared with other types.
 	c := ClassOptions{Edges: o.Edges, Above: o.Above}.String()
 	e := o.even()
 	e.Bins = o.Bins
@@ -58,8 +58,8 @@ func (o GeneralOptions) String() string {
 	return strings.Join(s, ",")
 }
 
-// Set changes one option by its name in String: binning, rule, norm, points, edges, above, a switch of classes or weights, or
-// one of Options. After an error the options are as they were.
+// Set changes one option by its name in String: binning, rule, norm, points, edges, above, a switch, or one of Options. After
+// an error the options are unchanged.
 func (o *GeneralOptions) Set(name, value string) error {
 	pick := func(names []string, set func(i int)) error {
 		for i, n := range names {
@@ -118,7 +118,7 @@ func (o *GeneralOptions) Set(name, value string) error {
 	return nil
 }
 
-// Text says the whole definition in words.
+// Text describes the full definition in words.
 func (o GeneralOptions) Text() string {
 	o = o.normal()
 	event := []string{"top label, or of a binary task the positive class", "top label", "positive class",
@@ -150,7 +150,7 @@ func (o GeneralOptions) Text() string {
 		t = append(t, "equal-width bins, as many as keep the frequency rising")
 	}
 	if o.Binning == Even {
-		// The rules of equal-width bins, which Options.Text names after the event and the number of bins.
+		// The rules of equal-width bins follow the event and the number of bins in Options.Text.
 		t = append(t, strings.Split(e.Text(), "; ")[2:]...)
 	} else if sweeps := o.Binning >= SweepMass; sweeps && o.EdgeRule == OrderStatisticClosed {
 		t = append(t, "edges between them, equal scores divided to find them, the largest score in a bin of its own")

@@ -9,31 +9,31 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// halfNormals is the law of S = sum of s_b |Z_b| for independent standard normal Z_b, in units of sqrt(sum s_b^2).
+// halfNormals is the distribution of S = sum of s_b |Z_b| for independent standard normal Z_b, in units of sqrt(sum s_b^2).
 //
-// Its upper tail is an integral of the moment generating function M over a line Re s = c > 0 of the complex plane,
+// Its upper tail is an integral of the moment generating function M over a line Re s = c > 0 of the complex plane:
 //
 //	P(S >= x) = 1/(2 pi i) * integral of M(s) exp(-s x) / s ds
 //	M(s) = product over b of exp(z^2/2) erfc(-z/sqrt 2), z = s_b s
 //
-// The line passes near the saddle point, so that small tails keep their digits, and is bent to the right, to a hyperbola
-// along which both exp(-s x) and exp(z^2/2) fade, so that a trapezoidal sum converges geometrically: no error is seen
-// beyond that of rounding.
+// The line passes near the saddle point, so small tails keep their digits. It is bent to the right into a hyperbola, along
+// which both exp(-s x) and exp(z^2/2) decay. A trapezoidal sum then converges geometrically, and its error is below that of
+// rounding.
 type halfNormals struct {
 	unit    float64 // sqrt(sum s_b^2)
-	mean    float64 // of S, in units
-	count   int     // of the s_b above 0
+	mean    float64 // mean of S, in units
+	count   int     // number of s_b above 0
 	octaves []octave
 }
 
-// octave holds the s_b of one power of two. Where |s_b s| <= 1 for them all, the logarithm of their product is a power
-// series in the sums of their powers, so that a million small bins cost what one does.
+// octave holds the s_b with the same power of two. If |s_b s| <= 1 for all of them, the logarithm of their product is a power
+// series in the sums of their powers. A million small bins then cost as much as one.
 type octave struct {
 	max    float64
 	sum    float64
 	each   []float64
 	powers [seriesTerms]float64 // sum of (s_b/max)^(n+1)
-	series bool                 // powers are filled in
+	series bool                 // powers are computed
 }
 
 const (
@@ -41,7 +41,7 @@ const (
 	rootHalf    = math.Sqrt2 / 2
 )
 
-// newHalfNormals takes the squares of the s_b.
+// newHalfNormals returns the distribution for the given squares of the s_b.
 func newHalfNormals(variances []float64) *halfNormals {
 	var h halfNormals
 	total, most := 0.0, 0.0
@@ -84,7 +84,7 @@ func (o *octave) fill() {
 	o.series = true
 }
 
-// upper returns P(S >= x), to about 1e-12; where it is small, to 1e-11 of itself.
+// upper returns P(S >= x), with an error of about 1e-12, or 1e-11 relative for small values.
 func (h *halfNormals) upper(x float64) float64 {
 	switch {
 	case !(x > 0):
@@ -95,14 +95,14 @@ func (h *halfNormals) upper(x float64) float64 {
 		return 2 * kernel.NormCDF64(-(x / h.unit))
 	}
 	x /= h.unit
-	// S is a function of the Z_b with Lipschitz constant 1 and so lies more than t below its mean, or above it, with a
+	// S is a function of the Z_b with Lipschitz constant 1. It lies more than t below its mean, or more than t above it, with a
 	// probability of at most exp(-t^2/2).
 	switch {
 	case x < h.mean-8:
 		return 1
 	case x > h.mean+39:
 		return 0
-	case x < h.mean: // to the left of 0 the same integral is -P(S < x)
+	case x < h.mean: // left of 0 the same integral is -P(S < x)
 		return math.Min(1, math.Max(0, 1+h.integral(x, h.saddle(x, -10, -1))))
 	}
 	return math.Min(1, math.Max(0, h.integral(x, h.saddle(x, 1, math.Max(1, x)))))
@@ -134,8 +134,8 @@ func (h *halfNormals) integral(x, c float64) float64 {
 	return sum * (step / math.Pi)
 }
 
-// saddle returns about where M(s) exp(-s x) is least between two real numbers, each s_b taken as the mean of its octave.
-// It is kept away from 0, where 1/s has its pole.
+// saddle returns approximately where M(s) exp(-s x) is smallest between two real numbers, with each s_b replaced by the mean of
+// its octave. Callers choose the range away from the pole of 1/s at 0.
 func (h *halfNormals) saddle(x, lo, hi float64) float64 {
 	for range 20 {
 		c := (lo + hi) / 2
@@ -179,8 +179,8 @@ func (h *halfNormals) integrand(s complex128, x float64) complex128 {
 			continue
 		}
 		for _, b := range o.each {
-			// The factor is exp(q) erfc(-z), z = s b / sqrt 2; exp(q) stands in log already, and goes where it would
-			// overflow.
+			// The factor is exp(q) erfc(-z), with z = s b / sqrt 2. log already includes exp(q), which is removed where it
+			// would overflow.
 			z := scale(s, b*rootHalf)
 			q := scale(half, b*b)
 			switch {
@@ -204,7 +204,7 @@ func (h *halfNormals) integrand(s complex128, x float64) complex128 {
 	return mul(mul(product, exp(log)), inverse(s))
 }
 
-// quantile returns the x that S exceeds with probability p <= 1/2.
+// quantile returns the x that S exceeds with probability p, for p <= 1/2.
 func (h *halfNormals) quantile(p float64) float64 {
 	switch h.count {
 	case 0:
@@ -212,15 +212,15 @@ func (h *halfNormals) quantile(p float64) float64 {
 	case 1:
 		return h.unit * metrics.Z(1-p)
 	}
-	// Above 1/2 the law is concentrated: see upper.
+	// S is concentrated around its mean: see upper.
 	lo, hi := math.Max(0, h.mean-1.2), h.mean+math.Sqrt(-2*kernel.Log64(p))
 	return h.unit * root(func(x float64) float64 { return p - h.upper(x*h.unit) }, lo, hi, 1e-13)
 }
 
-// logSeries returns the coefficients of z, z^2, ... in log(erfc(-z/sqrt 2)), which converges for |z| < 3.4.
+// logSeries returns the coefficients of z, z^2, ... in log(erfc(-z/sqrt 2)). The series converges for |z| < 3.4.
 var logSeries = sync.OnceValue(func() *[seriesTerms]float64 {
 	var l [seriesTerms]float64
-	var a [seriesTerms + 1]float64 // of erfc(-z/sqrt 2)
+	var a [seriesTerms + 1]float64 // coefficients of erfc(-z/sqrt 2)
 	for k, c := 0, rootTwoOverPi; 2*k+1 <= seriesTerms; k++ {
 		a[2*k+1] = c / float64(2*k+1)
 		c /= -2 * float64(k+1)
@@ -235,7 +235,8 @@ var logSeries = sync.OnceValue(func() *[seriesTerms]float64 {
 	return &l
 })
 
-// Weideman's rational series for exp(z^2) erfc(z) (SIAM J. Numer. Anal. 31, 1994), to about 1e-13 for Re z >= 0.
+// weidemanSeries is Weideman's rational series for exp(z^2) erfc(z) (SIAM J. Numer. Anal. 31, 1994), accurate to about 1e-13
+// for Re z >= 0.
 type weidemanSeries struct {
 	l float64
 	a [weidemanTerms]float64

@@ -9,46 +9,51 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// DefaultGroups is the number of groups of Hosmer and Lemeshow's test: deciles of risk.
+// DefaultGroups is the default number of groups of the Hosmer-Lemeshow test: deciles of risk.
 const DefaultGroups = 10
 
-// HosmerLemeshowOptions say which test is meant. The zero value is deciles of risk of held-out rows.
+// HosmerLemeshowOptions select the test. The zero value is deciles of risk of held-out rows.
 type HosmerLemeshowOptions struct {
-	Groups int  // 0 means DefaultGroups
-	Even   bool // groups of equal width, [a,b) and the last closed, in place of deciles
-	Fitted bool // the rows are those that a logistic regression was fitted on: two degrees of freedom less
+	Groups int  // number of groups; 0 means DefaultGroups
+	Even   bool // groups of equal width in place of deciles: [a,b), with the last one closed
+	Fitted bool // the rows are those that a logistic regression was fitted on: two degrees of freedom fewer
 }
 
-// HosmerLemeshow is a test of calibration by groups of rows: how far the numbers of events are from what the scores announce,
+// HosmerLemeshow is a test of calibration by groups of rows. It compares the observed number of events in each group with the
+// number that the scores predict:
 //
 //	sum_g (O_g - E_g)^2 / (n_g p_g (1 - p_g)),  O_g = sum y,  E_g = sum p = n_g p_g
 //
-// Groups are deciles of risk, equally many rows each as far as ties go: group j of G ends with all rows of the score of rank
-// floor((N-1) j/G) of the N sorted ones, from 0. So linear quantiles are edges of groups that are closed on the right, and equal
-// scores are never divided.
+// Groups are deciles of risk with equal numbers of rows, up to ties. Group j of G ends after all rows with the score of rank
+// floor((N-1) j/G) among the N sorted rows, counted from 0. The groups are therefore right-closed between linear quantiles, and
+// equal scores are never split.
 //
-// Under calibration it is, for many rows, chi-squared with as many degrees of freedom as there are groups; with two less on the
-// rows that a logistic regression was fitted on. A group without rows does not count, nor one whose scores are all 0 or all 1,
-// within 2^-52, and right: nothing is left to chance there. It sees no gaps of opposite signs within a group.
+// For many calibrated rows, the statistic is chi-squared with as many degrees of freedom as groups, or two fewer on the rows
+// that a logistic regression was fitted on. Groups without rows do not count. Groups whose scores are all 0 or all 1, within
+// 2^-52, do not count either if the outcomes agree, since nothing in them is random. Gaps of opposite sign within a group
+// cancel.
 //
 // Source: Hosmer and Lemeshow 1980.
 type HosmerLemeshow struct {
-	Statistic float64 // NaN where there is a reason; +Inf where a score of 0 or 1 is wrong in a group of such scores alone
-	P         float64 // NaN where there are no degrees of freedom too
-	Groups    int     // that count
-	Degrees   int     // of freedom, which may be none or below 0
-	// Few is how many of the groups expect fewer than 5 events, or fewer than 5 rows without: with any the law is rough.
+	Statistic float64 // NaN if there is a reason; +Inf if a group has only scores of 0, or only scores of 1, and one of them is wrong
+	P         float64 // p-value; NaN as for Statistic, or without degrees of freedom
+	Groups    int     // number of groups that count
+	Degrees   int     // degrees of freedom, which may be 0 or negative
+	// Few is the number of groups that expect fewer than 5 events or fewer than 5 rows without the event. If there are any, the
+	// chi-squared distribution is a rough approximation.
 	Few int
 
-	// Bound is how far Statistic and P may be from those of the rows: 0 where cells are exact, or groups are unions of them; else NaN.
+	// Bound is the most by which Statistic and P can differ from those of the rows themselves: 0 if cells are exact or groups
+	// are unions of cells, otherwise NaN (unknown).
 	Bound  float64
-	Reason string // why there is no statistic: no rows, weights, or scores outside [0,1]; "" where there is one
+	Reason string // why there is no statistic: no rows, weights, or scores outside [0,1]; "" if there is one
 }
 
-// leastExpected is how many events a group has to expect, and rows without, for the law to be near.
+// leastExpected is the smallest expected number of either outcome in a group for which the chi-squared distribution is a good
+// approximation.
 const leastExpected = 5
 
-// HosmerLemeshowOf returns the test over the rows that c has seen; o may be nil.
+// HosmerLemeshowOf returns the test for the rows in c; o may be nil.
 func HosmerLemeshowOf(c *cells.Cells, o *HosmerLemeshowOptions) HosmerLemeshow {
 	var opt HosmerLemeshowOptions
 	if o != nil {
@@ -111,8 +116,9 @@ func HosmerLemeshowOf(c *cells.Cells, o *HosmerLemeshowOptions) HosmerLemeshow {
 
 const reasonWeights = "with weights the law of the statistic is not known"
 
-// deciles returns sums of so many groups of equal mass of the rows that c has seen, without weights: group j = 1 .. groups-1 ends with
-// all rows of the score of rank floor((N-1) j/groups), from 0. torn tells that a group ends inside a cell, and so with it.
+// deciles returns the sums of equal-mass groups of the unweighted rows in c. Group j = 1 .. groups-1 ends after all rows with
+// the score of rank floor((N-1) j/groups), counted from 0. torn reports whether a group would end inside a cell; it then ends
+// after the cell.
 func deciles(c *cells.Cells, groups int) (sums []tally.Cell, torn bool) {
 	n := 0
 	c.Each(func(x *cells.Cell) { n += int(x.N) })

@@ -10,15 +10,15 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Interval returns a confidence interval of ECE for independent rows and fixed edges, without random numbers. With
-// d_b = sum (y-p) / N in bin b and s_b its standard error, taken as the larger of the one under calibration and the
-// empirical one, a bin is clear if |d_b| > sqrt(ln N) s_b, and
+// Interval returns a confidence interval of ECE, within [0,1], for independent rows and fixed edges. It uses no random numbers.
+// Let d_b = sum (y-p) / N in bin b, and s_b its standard error, the larger of that under calibration and the empirical one. A
+// bin is clear if |d_b| > sqrt(ln N) s_b. The interval is
 //
 //	low  = ECE - sqrt(2/pi) * sum over unclear bins of s_b - z * sqrt((1-2/pi) * sum unclear s_b^2 + sum clear s_b^2)
 //	high = ECE + z * sqrt(sum s_b^2)
 //
-// cut to [0,1]. An unclear bin's |d_b| is biased upward by about sqrt(2/pi) s_b, which the lower end takes off; a
-// percentile bootstrap would add that bias once more. Where there is none IntervalReason says why.
+// truncated to [0,1]. In an unclear bin |d_b| is biased upward by about sqrt(2/pi) s_b, which the lower end subtracts. A
+// percentile bootstrap would add this bias a second time. If there is no interval, IntervalReason gives the reason.
 func (b *Partition) Interval(level float64) metrics.Interval {
 	if b.IntervalReason() != "" {
 		return metrics.NoInterval()
@@ -49,12 +49,14 @@ func (b *Partition) Interval(level float64) metrics.Interval {
 	return metrics.Interval{Low: math.Max(0, low), High: math.Min(1, high)}
 }
 
-// MCEInterval returns a confidence interval of the largest |mean score - frequency| among the bins that have rows, for
-// independent rows and fixed edges. It is simultaneous over bins: with m of them each gap gets an interval of level
-// 1 - (1-level)/m, and the ends are the largest of the lower and of the upper bounds of |gap|. A bin's interval is the
-// wider, at either end, of Clopper and Pearson's of its frequency, less its mean score, and of the mean of p - y with its
-// standard error. (Wilson's misses too often at such levels where events are rare.) One bin of few rows makes it wide,
-// as it makes MCE of little worth. Where there is none IntervalReason says why.
+// MCEInterval returns a confidence interval of the largest |mean score - frequency| among nonempty bins, for independent rows
+// and fixed edges. It is simultaneous over the bins: with m nonempty bins, each gap has an interval of level 1 - (1-level)/m,
+// and the ends are the largest lower and the largest upper bound of |gap|.
+//
+// At either end, a bin's interval is the wider of two: that of Clopper and Pearson for its frequency, subtracted from the mean
+// score, and that of the mean of p - y with its standard error. (Wilson's interval misses too often at such levels if events
+// are rare.) A single bin with few rows makes the interval wide, as it makes MCE uninformative. If there is no interval,
+// IntervalReason gives the reason.
 func (b *Partition) MCEInterval(level float64) metrics.Interval {
 	if b.IntervalReason() != "" {
 		return metrics.NoInterval()
@@ -79,26 +81,26 @@ func (b *Partition) MCEInterval(level float64) metrics.Interval {
 	return i
 }
 
-// clopperPearson returns the interval of a frequency seen k times in n that misses it with a probability of at most miss,
-// half of it at either end.
+// clopperPearson returns the interval of a frequency with k events in n rows. It misses the true frequency with probability at
+// most miss, half of it at either end.
 func clopperPearson(k, n, miss float64) metrics.Interval {
 	return metrics.Interval{Low: lowerLimit(k, n, miss/2), High: 1 - lowerLimit(n-k, n, miss/2)}
 }
 
-// lowerLimit returns the frequency at which k of n or more are seen with probability tail.
+// lowerLimit returns the frequency for which the probability of k or more events in n rows is tail.
 func lowerLimit(k, n, tail float64) float64 {
 	if k == 0 {
 		return 0
 	}
-	// That probability is at most exp(-n (f-h)^2 / (2 f)) by Chernoff's bound, and at most (e n h / k)^k.
+	// At frequency h this probability is at most exp(-n (f-h)^2 / (2 f)), by Chernoff's bound, and at most (e n h / k)^k.
 	f, log := k/n, kernel.Log64(tail)
 	lo, hi := math.Max(f-math.Sqrt(-2*f*log/n), f*kernel.Exp64(log/k-1)), f
 	above := func(h float64) float64 { return kernel.Log64(tails.Binomial(k, n, h)) - log }
 	return root(above, lo, hi, 1e-15)
 }
 
-// root returns where a rising function crosses 0 between lo and hi, to the relative precision given. It is the Illinois
-// form of false position: the value at an end that stays twice is halved, or it would stay for good.
+// root returns the zero of an increasing function between lo and hi, to a relative precision. It uses the Illinois variant of
+// false position: the value at an end that is retained twice is halved, or that end would never move.
 func root(f func(float64) float64, lo, hi, precision float64) float64 {
 	flo, fhi := f(lo), f(hi)
 	for side := 0; hi-lo > precision*hi; {
@@ -128,14 +130,14 @@ func root(f func(float64) float64, lo, hi, precision float64) float64 {
 	return (lo + hi) / 2
 }
 
-// The reasons for which an answer has no interval or is none.
+// Reasons why there is no answer or no interval.
 const (
 	reasonTogether = "the entries of a row hang together, so the scores are not independent"
 	reasonChosen   = "the edges were chosen by the scores; the interval is known for fixed edges only"
 )
 
-// IntervalReason says why Interval and MCEInterval have none: no rows or one, weights, scores that hang together
-// (AllClasses), or edges that the scores chose. It is "" where they have one.
+// IntervalReason returns the reason why Interval and MCEInterval have no interval, or "" if they have one. Possible reasons are
+// fewer than two rows, weights, dependent scores (AllClasses), and edges chosen from the scores.
 func (b *Partition) IntervalReason() string {
 	switch r := b.FloorReason(); {
 	case r != "":

@@ -11,16 +11,16 @@ import (
 	"github.com/candor-go/candor/metrics/internal/state"
 )
 
-// LabelScores accumulates the probabilities themselves, by the row's label and by class: what a comparison of the rows of two classes
-// by the probability of one of them takes, as in areas of one class against one other. It is a metrics.Accumulator; entries take the
-// memory that those of ClassScores do. Rows with weights are counted, and not kept.
+// LabelScores accumulates the probabilities themselves, by the row's label and by class. They are needed to compare the rows of
+// two classes by the probability of one of them, as in one-vs-one areas. It is a metrics.Accumulator. Entries take as much
+// memory as in ClassScores. Rows with weights are counted but not kept.
 type LabelScores struct {
-	limit int64 // of bytes; 0 for none
+	limit int64 // limit in bytes; 0 for none
 	seen  state.Rows
 	rows  int64
 	of    map[int]*ClassScores // by label
 
-	// Room for the rows of a label among those of a block.
+	// Copies of the rows of one label in a block.
 	order  []int32
 	labels []int32
 	f32    []float32
@@ -29,8 +29,8 @@ type LabelScores struct {
 
 var _ metrics.Accumulator = (*LabelScores)(nil)
 
-// NewLabelScores returns an empty accumulator, whose entries may take so many bytes, as ClassScores counts them; 0 is no limit. A
-// negative limit is an error.
+// NewLabelScores returns an empty accumulator. maxBytes limits the memory of entries, as counted by ClassScores; 0 means no
+// limit. A negative limit is an error.
 func NewLabelScores(maxBytes int64) (*LabelScores, error) {
 	if err := (ClassScoresOptions{MaxBytes: maxBytes}).Validate(); err != nil {
 		return nil, err
@@ -38,22 +38,22 @@ func NewLabelScores(maxBytes int64) (*LabelScores, error) {
 	return &LabelScores{limit: maxBytes}, nil
 }
 
-// MaxBytes returns the limit that the accumulator was made with.
+// MaxBytes returns the accumulator's limit.
 func (s *LabelScores) MaxBytes() int64 { return s.limit }
 
-// Needs says that whole rows are needed.
+// Needs returns NeedRows.
 func (s *LabelScores) Needs() metrics.Need { return metrics.NeedRows }
 
-// Empty returns an accumulator of the same limit without rows.
+// Empty returns an accumulator without rows with the same limit.
 func (s *LabelScores) Empty() metrics.Accumulator { return metrics.Must(NewLabelScores(s.limit)) }
 
 // Len returns the number of rows seen.
 func (s *LabelScores) Len() int64 { return s.rows }
 
-// Weighted tells whether the rows have weights, so that none is kept.
+// Weighted reports whether the rows have weights. Such rows are not kept.
 func (s *LabelScores) Weighted() bool { return s.seen.Weighted }
 
-// Bytes returns what all entries take, or would take if the limit were not passed.
+// Bytes returns the memory of all entries, or what they would take if the limit were not exceeded.
 func (s *LabelScores) Bytes() (n int64) {
 	for _, c := range s.of {
 		n += c.Bytes()
@@ -61,13 +61,13 @@ func (s *LabelScores) Bytes() (n int64) {
 	return n
 }
 
-// Over tells whether the entries would take more than the limit, and are not kept. That depends on the rows alone.
+// Over reports whether the entries would take more than the limit. They are then not kept. It depends only on the rows.
 func (s *LabelScores) Over() bool { return s.limit > 0 && s.Bytes() > s.limit }
 
-// Size returns about how many bytes it takes: no more than its limit, if it has one.
+// Size estimates the memory in bytes. It is at most the limit, if there is one.
 func (s *LabelScores) Size(x metrics.Extent) int64 { return limited(x, entrySize(x), s.limit) }
 
-// Outside returns how many entries are outside [0,1], which only a Pass that does not check admits: comparisons leave them out.
+// Outside returns the number of entries outside [0,1], which comparisons leave out. Only an unchecked Pass admits such entries.
 func (s *LabelScores) Outside() (n int64) {
 	for _, c := range s.of {
 		n += c.out
@@ -85,7 +85,7 @@ func (s *LabelScores) label(y int) *ClassScores {
 	return s.of[y]
 }
 
-// present returns the labels that have rows, rising.
+// present returns the labels that have rows, in ascending order.
 func (s *LabelScores) present() []int { return slices.Sorted(maps.Keys(s.of)) }
 
 // AddBlock adds a block's rows.
@@ -129,7 +129,7 @@ func gatherRows[F float32 | float64](dst, x []F, rows []int32, t *metrics.Tile) 
 	return dst
 }
 
-// drop forgets the entries if they are too many: from then on they are only counted.
+// drop drops the entries if there are too many. From then on they are only counted.
 func (s *LabelScores) drop() {
 	if !s.Over() {
 		return
@@ -139,7 +139,7 @@ func (s *LabelScores) drop() {
 	}
 }
 
-// Merge adds what another *LabelScores has seen. The entries are not copied: the two share them.
+// Merge adds what another *LabelScores has seen. Both share the entries; nothing is copied.
 func (s *LabelScores) Merge(a metrics.Accumulator) error {
 	o, err := state.Same[*LabelScores](labelsFormat, a)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *LabelScores) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-// wide tells how scores are kept; nil if there are none.
+// wide reports whether scores are kept as float64, or returns nil if there are none.
 func (s *LabelScores) wide() *bool {
 	for _, c := range s.of {
 		return &c.wide
@@ -174,9 +174,9 @@ func (s *LabelScores) wide() *bool {
 	return nil
 }
 
-// EachPair calls use for each two classes that have rows, in both orders, with the rows of the two labels in rising order of the
-// probability of class, those of class being the event: on any number of goroutines and in any order, and what use is given is there
-// until it returns. It is not called for rows with weights, or where Over.
+// EachPair calls use for each ordered pair of classes that have rows. o holds the rows with either label in ascending order of
+// the probability of class, with the rows labeled class as events. Calls run on several goroutines, in any order, and o is
+// valid until use returns. There are no calls for rows with weights, or if Over.
 func (s *LabelScores) EachPair(use func(class, other int, o cells.Ordered)) {
 	if wide := s.wide(); wide == nil || s.Over() {
 		return
@@ -194,7 +194,7 @@ func eachPair[K uint32 | uint64](s *LabelScores, use func(class, other int, o ce
 		var both []K
 		return func(task int) {
 			class := present[task]
-			// column returns the class's entries among the rows of a label, in rising order.
+			// column returns the class's entries in the rows of a label, in ascending order.
 			column := func(label int) []K {
 				k := s.of[label].kept.(*keptKeys[K])
 				c := k.columns().of(class, 1, k.only(class))[0]
@@ -223,7 +223,7 @@ func eachPair[K uint32 | uint64](s *LabelScores, use func(class, other int, o ce
 
 var labelsFormat = exact.Format{Name: "calib.LabelScores", Magic: "cLSC", Version: 1}
 
-// fields lists the state of a ClassScores for each label that has rows. Its limit is 1 if the entries are not kept.
+// fields lists the state of a ClassScores for each label that has rows. These states have a limit of 1 if entries are not kept.
 func (s *LabelScores) fields(f *exact.Fields) {
 	const badLabels = "its labels are not those of its rows"
 	labels, present := len(s.of), s.present()
@@ -274,7 +274,7 @@ func (s *LabelScores) AppendBinary(dst []byte) ([]byte, error) {
 	return labelsFormat.Append(dst, s.fields)
 }
 
-// UnmarshalBinary replaces s, limit and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces s, including its limit, with a state that AppendBinary wrote.
 func (s *LabelScores) UnmarshalBinary(data []byte) error {
 	return exact.Replace(labelsFormat, data, s, (*LabelScores).fields)
 }

@@ -8,13 +8,15 @@ import (
 )
 
 // BinaryFrequency returns the reliability diagram of the positive class as LaplaceRedux computes it
-// (empirical_frequency_binary_classification), for comparison with plots that were made by it. Each interval is (a, b] with the edges
-// i/bins; a score of 0 is in none. Its faults are kept: an interval without rows has a frequency of 0, and what stands for the
-// predicted average is the interval's centre. Its default is 20 bins. A bins that is not 1 to 2^18, and more than two classes, are errors.
+// (empirical_frequency_binary_classification), for comparison with plots made by it. It preserves that code's defects: an
+// interval without rows has frequency 0, and the predicted average is the midpoint of the interval. Intervals are (a, b] with
+// edges i/bins; a score of 0 is in none. That code's default is 20 bins. It is an error if bins is not between 1 and 2^18, or
+// if there are more than two classes.
 //
-// candor's own is Bins, which says Frequency with its interval, the mean score as Confidence, and NaN of a bin without rows.
+// candor's own diagram is that of Bins: it has Frequency with an interval, the mean score as Confidence, and NaN for a bin
+// without rows.
 //
-// o, which may be nil, says how the rows are checked; an error is a *metrics.DataError. Weights make frequency a weighted one.
+// o selects how rows are checked and may be nil; the error may be a *metrics.DataError. With weights, frequency is weighted.
 func BinaryFrequency(p *metrics.Predictions, bins int, o *metrics.Options) (count []int64, frequency, centre []float64, err error) {
 	if bins < 1 || bins > maxBins/4 {
 		return nil, nil, nil, errParityBins(bins)

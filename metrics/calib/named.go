@@ -7,7 +7,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// with returns a copy of options to change; o may be nil.
+// with returns a copy of the options for changes; o may be nil.
 func with(o *GeneralOptions) GeneralOptions {
 	if o == nil {
 		return GeneralOptions{}
@@ -15,12 +15,11 @@ func with(o *GeneralOptions) GeneralOptions {
 	return *o
 }
 
-// ACE returns the adaptive calibration error, in [0,1], 0 is best: the mean over the classes of the ECE of each one's
-// probabilities in bins of equal mass, 15 if o does not say otherwise. It is GCE with Adaptive and ClassConditional; o may be
-// nil.
+// ACE returns the adaptive calibration error, in [0,1], 0 is best: the mean over classes of the ECE of the class's
+// probabilities in equal-mass bins, by default 15. It is GCE with Adaptive and ClassConditional. o may be nil.
 //
-// Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019; their bins all weigh the same, which EqualWeight chooses, while
-// uncertainty_metrics, and so this, weighs them by their scores.
+// Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019. Their formula gives every bin the same weight; EqualWeight selects
+// this. Their uncertainty_metrics weights bins by their scores, as does this function by default.
 func ACE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
 	opt := aceOptions(o)
 	return GCE(p, &opt)
@@ -32,11 +31,11 @@ func aceOptions(o *GeneralOptions) GeneralOptions {
 	return opt
 }
 
-// DefaultThreshold is what a probability has to be above to count in TACE.
+// DefaultThreshold is the default threshold of TACE; probabilities count if they are above it.
 const DefaultThreshold = 0.01
 
-// TACE returns the thresholded adaptive calibration error: ACE of the probabilities above a threshold, DefaultThreshold if o
-// has none. A class without any adds 0; NaN if no class has any. o may be nil.
+// TACE returns the thresholded adaptive calibration error: ACE of the probabilities above a threshold, by default
+// DefaultThreshold. A class without such probabilities adds 0. It returns NaN if no class has any. o may be nil.
 //
 // Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019.
 func TACE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
@@ -52,8 +51,8 @@ func taceOptions(o *GeneralOptions) GeneralOptions {
 	return aceOptions(&opt)
 }
 
-// EqualMassECE returns the ECE over bins of equal mass, 15 if o does not say otherwise: of the top label's score, for a binary
-// task of the positive class's. It is GCE with Adaptive; o may be nil.
+// EqualMassECE returns the ECE over equal-mass bins, by default 15, of the top label's score, or of the positive class's score
+// in a binary task. It is GCE with Adaptive. o may be nil.
 //
 // Source: Nguyen and O'Connor 2015.
 func EqualMassECE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
@@ -67,9 +66,9 @@ func equalMassOptions(o *GeneralOptions) GeneralOptions {
 	return opt
 }
 
-// SweepECE returns the ECE with as many bins as there can be before the frequency falls from one bin to the next: of equal
-// mass, or of equal width if o has SweepEven. Equal scores are never divided; GeneralOptions.EdgeRule has the ways that do. At
-// most 2^20 bins. It is GCE with SweepMass; o may be nil.
+// SweepECE returns the ECE with the largest number of bins before the frequency falls from one bin to the next, at most 2^20.
+// Bins have equal mass, or equal width if o.Binning is SweepEven. Equal scores are never split; see EdgeRule for rules that
+// split them. It is GCE with SweepMass. o may be nil.
 //
 // Source: Roelofs, Cain, Shlens and Mozer 2022.
 func SweepECE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
@@ -85,9 +84,12 @@ func sweepOptions(o *GeneralOptions) GeneralOptions {
 	return opt
 }
 
-// TopLabelConditional returns the top-label conditional calibration error: the ECE of the top label's score with bins for each
-// predicted class, sum over classes and bins of (n_kb/N) |gap_kb|. It is GCE with TopLabel, ClassConditional and ByFrequency;
-// o may be nil. A class that is never predicted has no bins with rows and no part in it.
+// TopLabelConditional returns the top-label conditional calibration error: the ECE of the top label's score with separate bins
+// for each predicted class,
+//
+//	sum over classes and bins of (n_kb/N) |gap_kb|
+//
+// It is GCE with TopLabel, ClassConditional and ByFrequency. o may be nil. A class that is never predicted has no effect.
 //
 // Source: Gupta and Ramdas 2022.
 func TopLabelConditional(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
@@ -101,9 +103,10 @@ func topLabelOptions(o *GeneralOptions) GeneralOptions {
 	return opt
 }
 
-// EqualCount returns the ECE of a binary task's positive class as Naeini et al.'s code computes it: rows are sorted by score
-// and outcome and divided into groups of equally many, at most 10 if o does not say otherwise, so equal scores may be
-// divided. Partitions[0].MCE is the maximum calibration error that goes with it. Weights are an error. o may be nil.
+// EqualCount returns the ECE of a binary task's positive class as Naeini et al.'s code computes it. Rows are sorted by score
+// and outcome and divided into groups of equal size, by default at most 10, so equal scores may be split. The corresponding
+// maximum calibration error is the MCE of Partitions[0] from GeneralOf with Adaptive, RankOutcome, Positive and 10 bins.
+// Weights are an error. o may be nil.
 //
 // Source: Naeini, Cooper and Hauskrecht 2015, getECE.m and getMCE.m.
 func EqualCount(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
@@ -121,7 +124,7 @@ func equalCountOptions(o *GeneralOptions) GeneralOptions {
 }
 
 // QuantileECE returns tfp.stats.expected_calibration_error_quantiles: the ECE of the top label over bins between the scores
-// nearest to quantiles, 15 if o does not say otherwise. Weights are an error. o may be nil.
+// nearest to quantiles, by default 15 bins. Weights are an error. o may be nil.
 func QuantileECE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
 	opt := quantileOptions(o)
 	return GCE(p, &opt)
@@ -139,8 +142,9 @@ func quantileOptions(o *GeneralOptions) GeneralOptions {
 //	rm    robustness_metrics: rmsce, sce, ace, tace, with 30 bins, and msce, a sweep; its tace has no threshold
 //	blog  "Metrics for uncertainty estimation": ace, of the top label, and sce, with 15 edges
 //
-// Reproduced are their bins, thresholds and means. What they do to bad input is not: where nothing is above a threshold they say
-// 0, GCE NaN; um's labels that wrap around, its scores of NaN that vanish and those below 0 are errors of the data here.
+// The options reproduce bins, thresholds and means, but not the treatment of bad input. If nothing is above a threshold, the
+// other systems return 0 and GCE returns NaN. um accepts labels that wrap around, omits NaN scores and accepts negative scores;
+// these are data errors here.
 func GeneralLike(system, metric string) (GeneralOptions, error) {
 	even := GeneralOptions{Options: Options{Bins: 30, Event: AllClasses}, ClassConditional: true, Above: new(0.0)}
 	adaptive := even
@@ -179,9 +183,9 @@ func GeneralLike(system, metric string) (GeneralOptions, error) {
 		"rm's rmsce, sce, ace, tace, msce, and blog's ace, sce", metric, system)
 }
 
-// UMAll returns the 32 values of uncertainty_metrics' compute_all_metrics, with 30 bins, in its order: bins of even widths,
-// then adaptive; of these the top label, then all entries; of these by class, then together; above 0, then above 0.01; L1, then
-// L2. A value of nothing is 0, as there. data may be nil.
+// UMAll returns the 32 values of uncertainty_metrics' compute_all_metrics, with 30 bins and in its order. From the outermost to
+// the innermost choice: even then adaptive bins; top label then all entries; by class then pooled; threshold 0 then 0.01; L1
+// then L2. As in that code, a value without scores is 0. data may be nil.
 func UMAll(p *metrics.Predictions, data *metrics.Options) ([]float64, error) {
 	var values []float64
 	for i := range 32 {

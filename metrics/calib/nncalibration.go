@@ -11,25 +11,24 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// NNCalibration returns the ECE and the MCE of the top label as markus93/NN_calibration computes them, for comparison
-// with numbers that were published by it. Its faults are kept: bins are (upper - 1/n, upper] for the floating-point
-// values upper of numpy.arange(1/n, 1 + 1/n, 1/n), so that a bin's lower end is not always the upper end of the one
-// before. Some scores on an edge are in two bins (2/100 and 6/100), others in none (6/15 and 12/15), while all rows
-// count in N; a score of 0 is in none either. The MCE is 0 where no row is in a bin. A bins that is not 1 to 2^18 is an error.
+// NNCalibration returns the ECE and the MCE of the top label as markus93/NN_calibration computes them, for comparison with
+// numbers published by it. It preserves that code's defects. Bins are (upper - 1/n, upper] for the floating-point values upper
+// of numpy.arange(1/n, 1 + 1/n, 1/n), so the lower end of a bin is not always the upper end of the previous one. Some scores on
+// an edge are therefore in two bins (2/100 and 6/100), others in none (6/15 and 12/15), but all rows count in N. A score of 0
+// is in no bin either. The MCE is 0 if no row is in a bin. It is an error if bins is not between 1 and 2^18.
 //
-// o, which may be nil, says how the rows are checked; an error is a *metrics.DataError. The results are NaN without
-// rows.
+// o selects how rows are checked and may be nil; the error may be a *metrics.DataError. The results are NaN without rows.
 func NNCalibration(p *metrics.Predictions, bins int, o *metrics.Options) (ece, mce float64, err error) {
 	if bins < 1 || bins > maxBins/4 {
 		return math.NaN(), math.NaN(), errParityBins(bins)
 	}
 	width := 1 / float64(bins)
 	lower, upper := make([]float64, 0, bins+1), make([]float64, 0, bins+1)
-	for i := range int(math.Ceil((1 + width - width) / width)) { // as many as arange has
+	for i := range int(math.Ceil((1 + width - width) / width)) { // the length of numpy's arange
 		u := width + float64(float64(i)*width)
 		lower, upper = append(lower, u-width), append(upper, u)
 	}
-	// Between neighbouring ends of bins lie cells of which each bin is made.
+	// Adjacent ends of bins delimit cells, and each bin is a union of these.
 	ends := slices.Concat(lower, upper)
 	slices.Sort(ends)
 	ends = slices.Compact(ends)
@@ -67,8 +66,8 @@ func errParityBins(bins int) error {
 	return fmt.Errorf("calib: %d bins; there are 1 to %d here", bins, maxBins/4)
 }
 
-// cut is Bins with right-closed cells between any rising values, one more than there are values: the first cell has
-// what is not above the first of them, the last what is above the last.
+// cut is a Bins with right-closed cells between any ascending values. There is one more cell than values: the first cell has
+// the scores up to the first value, the last cell those above the last value.
 type cut struct {
 	Bins
 	at []float64

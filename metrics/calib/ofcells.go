@@ -13,11 +13,10 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// EvenOf returns so many bins of equal width, left-closed with the edges i*(1/bins) and the last one closed, of the rows that c has
-// seen, and how far the ECE over them may be from that over the rows. bound is 0 where cells are exact and where kernel.GridBins
-// says that bins are unions of cells: then the two are equal. Otherwise a cell on both sides of an edge is in the bin of its mean
-// score; had its rows been parted, no more than twice sum |p - y| / N of these would have changed. It is NaN where scores outside
-// [0,1] are missing.
+// EvenOf returns equal-width bins of the rows in c: left-closed with edges i*(1/bins), the last one closed. bound is the most
+// by which the ECE over them can differ from that of the rows themselves. It is 0 if cells are exact, or if bins are unions of
+// cells; see kernel.GridBins. Otherwise, a cell that an edge divides counts in the bin of its mean score. Splitting its rows
+// would change the ECE by at most twice sum |p - y| / N over these rows. bound is NaN if c lacks scores outside [0,1].
 func EvenOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 	edges := kernel.Edges(bins)
 	sums := make([]cells.Sum, bins)
@@ -60,10 +59,10 @@ func (b *Partition) bound(c *cells.Cells, torn float64) float64 {
 	return 2 * torn / n.Float64()
 }
 
-// EqualMassOf returns bins of equal mass of the rows that c has seen: bin j = 1 .. bins-1 begins at the score of rank
-// min(round(j*(N/bins)), N-1) among the N sorted ones, and equal scores are never divided, so that some bins may be empty. With
-// weights the ranks are those of the sum of weights, in units of their mean. bound is as for EvenOf: 0 where cells are exact;
-// otherwise a bin that begins inside a cell begins with it.
+// EqualMassOf returns equal-mass bins of the rows in c. Bin j = 1 .. bins-1 begins at the score of rank min(round(j*(N/bins)),
+// N-1) among the N sorted rows. Equal scores are never split, so some bins may be empty. With weights, ranks are cumulative
+// weights in units of the mean weight. bound is as for EvenOf: 0 if cells are exact; otherwise a bin that would begin inside a
+// cell begins at the start of the cell.
 func EqualMassOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 	n := 0
 	var total exact.Sum
@@ -110,7 +109,7 @@ func EqualMassOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 	return p, p.bound(c, torn)
 }
 
-// ranksOfCounts returns a function that tells, of one cell after another, how many of the ranks are in it.
+// ranksOfCounts returns a function that gives the number of ranks in a cell. Cells must be passed in order.
 func ranksOfCounts(ranks []int) func(*cells.Cell) int {
 	seen, j := 0, 0
 	return func(x *cells.Cell) (starts int) {
@@ -121,8 +120,8 @@ func ranksOfCounts(ranks []int) func(*cells.Cell) int {
 	}
 }
 
-// ranksOfWeights does the same where a row counts by its weight: a rank r is in the cell at which the sum of weights passes r times
-// their mean. Equal weights are as none, for the comparison is exact.
+// ranksOfWeights is ranksOfCounts with weights: rank r is in the cell at which the cumulative weight passes r times the mean
+// weight. The comparison is exact, so equal weights give the same result as no weights.
 func ranksOfWeights(ranks []int, n int, total *exact.Sum) func(*cells.Cell) int {
 	var seen exact.Sum
 	mean, j := total.Float64()/float64(n), 0
@@ -136,10 +135,10 @@ func ranksOfWeights(ranks []int, n int, total *exact.Sum) func(*cells.Cell) int 
 	}
 }
 
-// SweepOf returns the bins of equal mass of an ECE-sweep over the rows that c has seen, as SweepECE does: as many as there can be,
-// from 2 on and below the number of rows, before the frequency falls from one bin to the next; those without rows are left out. Equal
-// scores are never divided. bound is 0 where cells are exact; otherwise the number of bins may be another than the rows', and as no
-// bound is known it is NaN.
+// SweepOf returns the equal-mass bins of an ECE sweep over the rows in c, as SweepECE does: the largest number of bins, from 2
+// on and below the number of rows, before the frequency falls from one bin to the next. Empty bins are omitted, and equal
+// scores are never split. bound is 0 if cells are exact. Otherwise it is NaN (unknown), because the number of bins may differ
+// from that of the rows themselves.
 //
 // Source: Roelofs, Cain, Shlens and Mozer 2022.
 func SweepOf(c *cells.Cells) (p *Partition, bound float64) {
@@ -173,7 +172,8 @@ func SweepOf(c *cells.Cells) (p *Partition, bound float64) {
 	return p, bound
 }
 
-// cellSweep is the numbers of rows, and of those with the event, before each cell and in all; with weights also their sums.
+// cellSweep holds the numbers of rows and of events before each cell, and in total. With weights it also holds the cumulative
+// weights of both.
 type cellSweep struct {
 	cells      int
 	rows, ones []int64
@@ -203,11 +203,11 @@ func newCellSweep(c *cells.Cells) *cellSweep {
 	return s
 }
 
-// bins returns the largest number of bins such that no smaller one from 2 on has a frequency that falls.
+// bins returns the largest number of bins such that the frequency does not fall for it or for any smaller number from 2 on.
 func (s *cellSweep) bins() int {
 	m := s.cells
 	most := int(max(1, min(s.rows[m]-1, maxBins)))
-	// Outcomes are all 0 before cell lo and all 1 from hi on: only bins between can fall.
+	// Outcomes are all 0 before cell lo and all 1 from cell hi on, so the frequency can only fall in between.
 	none := func(i int) bool { return s.ones[i+1] == s.ones[i] }
 	all := func(i int) bool { return s.ones[i+1]-s.ones[i] == s.rows[i+1]-s.rows[i] }
 	if s.sums != nil {
@@ -226,7 +226,7 @@ func (s *cellSweep) bins() int {
 		rises++
 	}
 	if rises+2 > hi {
-		return most // whatever cells are put together
+		return most // no union of cells can fall
 	}
 	bins := 1
 	for ; bins < most; bins++ {
@@ -243,17 +243,17 @@ func (s *cellSweep) bins() int {
 	return bins
 }
 
-// falls tells whether the frequency of the cells [b, c) is below that of [a, b).
+// falls reports whether the frequency of the cells [b, c) is below that of [a, b).
 func (s *cellSweep) falls(a, b, c int) bool {
 	if s.sums == nil {
 		return productBelow(s.ones[c]-s.ones[b], s.rows[b]-s.rows[a], s.ones[b]-s.ones[a], s.rows[c]-s.rows[b])
 	}
 	lower := float64((s.event[b] - s.event[a]) * (s.before[c] - s.before[b]))
 	upper := float64((s.event[c] - s.event[b]) * (s.before[b] - s.before[a]))
-	return lower-upper > float64(1e-13*lower) // more than rounding
+	return lower-upper > float64(1e-13*lower) // exceeds rounding errors
 }
 
-// each calls f for the bins that have rows, as ranges of cells, from one on that begins before cell lo; until f is false.
+// each calls f for the nonempty bins, as ranges of cells, until f returns false. The first of them begins before cell lo.
 func (s *cellSweep) each(bins, lo int, f func(from, to int) bool) {
 	n := s.rows[s.cells]
 	step := float64(n) / float64(bins)
@@ -276,7 +276,7 @@ func (s *cellSweep) each(bins, lo int, f func(from, to int) bool) {
 			if !f(from, to) {
 				return
 			}
-			// Bins that end in the same cell have no rows, and there may be a great many of them.
+			// Bins that end in the same cell are empty, and there may be very many of them.
 			if from = to; to < s.cells {
 				j = max(j, s.least(to, step)-1)
 			}
@@ -284,7 +284,7 @@ func (s *cellSweep) each(bins, lo int, f func(from, to int) bool) {
 	}
 }
 
-// least returns a bin, counted from 1, before which none that is not before cell i ends behind it.
+// least returns a lower bound on the bins, counted from 1, that end after cell i.
 func (s *cellSweep) least(i int, step float64) int {
 	rank := float64(s.rows[i+1])
 	if s.sums != nil {
@@ -293,7 +293,7 @@ func (s *cellSweep) least(i int, step float64) int {
 	return int((rank-0.5)/step) - 1
 }
 
-// withRank returns the cell with a rank.
+// withRank returns the cell that contains a rank.
 func (s *cellSweep) withRank(rank int) int {
 	if s.sums == nil {
 		at, found := slices.BinarySearch(s.rows, int64(rank))
@@ -307,7 +307,7 @@ func (s *cellSweep) withRank(rank int) int {
 	return sort.Search(s.cells-1, func(i int) bool { return tally.Passes(&s.sums[i+1], total, rank, n, total.Float64()/float64(n)) })
 }
 
-// productBelow tells whether a*b < c*d, of numbers that are not below 0.
+// productBelow reports whether a*b < c*d, for nonnegative numbers.
 func productBelow(a, b, c, d int64) bool {
 	h1, l1 := bits.Mul64(uint64(a), uint64(b))
 	h2, l2 := bits.Mul64(uint64(c), uint64(d))

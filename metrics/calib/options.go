@@ -11,10 +11,10 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Event is what the binned score is the probability of.
+// Event is the event whose probability is binned.
 type Event = metrics.Event
 
-// The events; see metrics.Event. ByShape is the default.
+// Events; see metrics.Event. ByShape is the default.
 const (
 	ByShape    = metrics.ByShape
 	TopLabel   = metrics.TopLabel
@@ -22,68 +22,69 @@ const (
 	AllClasses = metrics.AllClasses
 )
 
-// OneRule says where a score of 1, or above, goes.
+// OneRule selects the bin of scores of 1 or above.
 type OneRule uint8
 
 const (
-	LastBin     OneRule = iota // in the last bin
-	OverflowBin                // in a bin of its own beyond the last, as uncertainty_metrics and torchmetrics do
-	LastBinOnly                // 1 in the last bin; what is above, which only unchecked scores are, in no bin
+	LastBin     OneRule = iota // the last bin
+	OverflowBin                // a separate bin after the last (uncertainty_metrics, torchmetrics)
+	LastBinOnly                // 1 in the last bin, scores above 1 in no bin; only unchecked scores are above 1
 )
 
-// ZeroRule says where a score of 0, or below, goes.
+// ZeroRule selects the bin of scores of 0 or below.
 type ZeroRule uint8
 
 const (
-	FirstBin ZeroRule = iota // in the first bin
-	DropZero                 // nowhere: it does not count as a row either (uncertainty_metrics: p > 0)
-	NoBin                    // in no bin, but it counts as a row (right-closed bins of Guo et al.'s code)
-	OwnBin                   // in a bin of its own before the first (numpy.digitize with right=True)
+	FirstBin ZeroRule = iota // the first bin
+	DropZero                 // no bin, and the row does not count (uncertainty_metrics: p > 0)
+	NoBin                    // no bin, but the row counts (right-closed bins of Guo et al.'s code)
+	OwnBin                   // a separate bin before the first (numpy.digitize with right=True)
 )
 
-// Index says how a score finds its bin.
+// Index selects how the bin of a score is computed.
 type Index uint8
 
 const (
-	EdgeMul   Index = iota // compared to the edges i*(1/B), as numpy.linspace has them
-	EdgeDiv                // compared to the edges i/B
-	FloorMul               // floor(B*p), in the type of the scores, as TensorFlow does
-	EdgeMul32              // compared to the float32 edges of torch.linspace
-	// EdgeTorch is torchmetrics' way: scores of the positive class are compared to the edges of torch.linspace in their own type,
-	// float64 or else float32; those of other events are rounded to float32 and compared to the float32 edges.
+	EdgeMul   Index = iota // comparison with the edges i*(1/B), those of numpy.linspace
+	EdgeDiv                // comparison with the edges i/B
+	FloorMul               // floor(B*p), in the type of the scores (TensorFlow)
+	EdgeMul32              // comparison with the float32 edges of torch.linspace
+	// EdgeTorch is the rule of torchmetrics. Scores of the positive class are compared with the edges of torch.linspace in
+	// their own type, float64 or otherwise float32. Scores of other events are rounded to float32 and compared with the float32
+	// edges.
 	EdgeTorch
 )
 
-// Options say which calibration error is meant. The zero value is candor's default: 15 equal-width bins of the top
-// label's score, for a binary task of the positive class's, left-closed, the last one closed, 0 counted.
+// Options select a calibration error. The zero value is candor's default: 15 equal-width bins of the top label's score, or of
+// the positive class's score in a binary task. Bins are left-closed, with the last one closed, and scores of 0 count.
 type Options struct {
-	Bins  int         // number of bins; 0 means 15
+	Bins  int         // number of bins; 0 means DefaultBins
 	Event Event       // whose probability is binned
-	Side  kernel.Side // where a score on an edge goes: LeftClosed [a,b) or RightClosed (a,b]
+	Side  kernel.Side // side on which bins are closed: LeftClosed [a,b) or RightClosed (a,b]
 	One   OneRule
 	Zero  ZeroRule
 	Index Index
-	// BlogEdges makes Bins the number of edges, so that there is one bin fewer, as in the blog post "Metrics for
-	// uncertainty estimation".
+	// BlogEdges makes Bins the number of edges, so there is one bin fewer, as in the blog post "Metrics for uncertainty
+	// estimation".
 	BlogEdges bool
-	// Data says how ECE and the other functions of predictions in memory read rows: threads, bad rows, renormalisation. An accumulator
-	// gets rows from a Pass, and takes no notice of it.
+	// Data selects how ECE and the other functions of predictions in memory read rows: threads, bad rows, renormalization. An
+	// accumulator ignores it, because a Pass gives it rows.
 	Data metrics.Options
 }
 
-// DefaultBins is the number of bins where none is given.
+// DefaultBins is the default number of bins.
 const DefaultBins = 15
 
-// maxBins bounds the memory of a state: about 250 bytes a bin.
+// maxBins limits the memory of a state, which takes about 250 bytes per bin.
 const maxBins = 1 << 20
 
-// Like returns the choices of another system, for what is here of it, with its default number of bins. Reproduced are
-// its bins, not the rounding of its sums. All but torchmetrics judge a binary task by its top label. The systems:
+// Like returns the options of another system, with its default number of bins. They reproduce its bins, but not the rounding of
+// its sums. All systems except torchmetrics use the top label of a binary task:
 //
 //	um            google/uncertainty_metrics, numpy: 30 bins, p = 0 dropped, p = 1 in an overflow bin
 //	tfp           tfp.stats and Keras metrics: floor(B*p), 15 bins
-//	torchmetrics  edges of torch.linspace: of a binary task in the scores' type, of others in float32, to which the scores are
-//	              rounded; p = 1 in an overflow bin, 15 bins
+//	torchmetrics  edges of torch.linspace: for a binary task in the type of the scores, otherwise float32 edges and scores
+//	              rounded to float32; p = 1 in an overflow bin, 15 bins
 //	guo           temperature_scaling by an author of Guo et al. 2017: (a,b], float32 edges, p = 0 in no bin, 15 bins
 //	blog          "Metrics for uncertainty estimation": (a,b], 15 edges, so 14 bins, p = 0 in a bin of its own
 func Like(system string) (Options, error) {
@@ -102,7 +103,7 @@ func Like(system string) (Options, error) {
 	return Options{}, fmt.Errorf("calib: %q is none of um, tfp, torchmetrics, guo, blog", system)
 }
 
-// normal returns the options with defaults filled in, so that equal meanings compare equal.
+// normal returns the options with defaults filled in, so that equivalent options are equal.
 func (o Options) normal() Options {
 	if o.Bins == 0 {
 		o.Bins = DefaultBins
@@ -110,7 +111,7 @@ func (o Options) normal() Options {
 	return o
 }
 
-// Validate tells what is wrong with the options, nil if nothing is.
+// Validate returns an error that describes invalid options, or nil.
 func (o Options) Validate() error {
 	o = o.normal()
 	switch {
@@ -124,7 +125,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// bins returns the number of intervals.
+// bins returns the number of bins.
 func (o Options) bins() int {
 	if o.BlogEdges {
 		return o.Bins - 1
@@ -132,7 +133,7 @@ func (o Options) bins() int {
 	return o.Bins
 }
 
-// The options' names in String, Set and documents.
+// Names of the options in String, Set and documents.
 var (
 	eventNames = []string{"shape", "top", "positive", "all"}
 	sideNames  = []string{"left", "right"}
@@ -141,8 +142,8 @@ var (
 	indexNames = []string{"edges", "divided", "floor", "edges32", "torch"}
 )
 
-// String returns the options that differ from the default as "bins=30,zero=dropped,one=overflow", in a fixed order;
-// "" for the default. Set reads each.
+// String returns the options that differ from the default, in a fixed order and the form "bins=30,zero=dropped,one=overflow".
+// It is "" for the default. It omits Data. Set reads each option.
 func (o Options) String() string {
 	o = o.normal()
 	var s []string
@@ -165,8 +166,8 @@ func (o Options) String() string {
 	return strings.Join(s, ",")
 }
 
-// Set changes one option by its name in String: bins, event, closed, one, zero, index, blog_edges. A switch is set by an empty
-// value. After an error the options are as they were.
+// Set changes one option by its name in String: bins, event, closed, one, zero, index, blog_edges. An empty value sets a
+// switch. After an error the options are unchanged.
 func (o *Options) Set(name, value string) error {
 	pick := func(names []string, set func(i int)) error {
 		for i, n := range names {
@@ -213,7 +214,7 @@ func (o *Options) Set(name, value string) error {
 	return nil
 }
 
-// Text says the whole definition in words.
+// Text describes the full definition in words.
 func (o Options) Text() string {
 	o = o.normal()
 	t := []string{[]string{"top label, or of a binary task the positive class", "top label", "positive class", "every class of every row"}[o.Event],
@@ -230,7 +231,7 @@ func (o Options) Text() string {
 	return strings.Join(t, "; ")
 }
 
-// torchText says by event which edges EdgeTorch has.
+// torchText describes the edges of EdgeTorch for each event.
 var torchText = []string{
 	ByShape:    "edges of torch.linspace, of the positive class in the type of the scores, of the top label in float32",
 	TopLabel:   torchNarrow,
@@ -240,7 +241,7 @@ var torchText = []string{
 
 const torchNarrow = "scores rounded to float32; float32 edges of torch.linspace"
 
-// edges returns the edges between bins; of EdgeTorch those in float32.
+// edges returns the edges between bins; for EdgeTorch the float32 edges.
 func (o Options) edges() []float64 {
 	n := o.bins()
 	e := kernel.Edges(n)
@@ -250,7 +251,7 @@ func (o Options) edges() []float64 {
 			e[i] = float64(i) / float64(n)
 		}
 	case EdgeMul32, EdgeTorch:
-		// Nothing is rounded before float32: a product has at most 45 digits, and so has its difference from 1.
+		// Only the conversion to float32 rounds: a product has at most 45 digits, and so does its difference from 1.
 		step := float64(1 / float32(n))
 		for i := range e {
 			e[i] = float64(float32(linspace(step, i, n)))
@@ -259,8 +260,8 @@ func (o Options) edges() []float64 {
 	return e
 }
 
-// linspace returns an edge of torch.linspace(0, 1, n+1), which counts up from 0 by steps in its lower half and down from 1 in its
-// upper. Product and difference are rounded once, for compilers fuse them.
+// linspace returns an edge of torch.linspace(0, 1, n+1), which steps up from 0 in its lower half and down from 1 in its upper
+// half. Product and difference are rounded once, because compilers fuse them.
 func linspace(step float64, i, n int) float64 {
 	if i < (n+1)/2 {
 		return step * float64(i)
@@ -278,7 +279,7 @@ func (o Options) wideEdges() []float64 {
 	return e
 }
 
-// Fields returns every option but the number of bins with its value, as pairs of names, in a fixed order.
+// Fields returns the names and values of all options except the number of bins, in a fixed order.
 func (o Options) Fields() [][2]string {
 	b := func(v bool) string {
 		if v {

@@ -10,27 +10,27 @@ import (
 
 // Bin is one bar of a reliability diagram.
 type Bin struct {
-	Lower, Upper float64 // the bin's edges; equal for the bins that hold only p = 0 or p >= 1
+	Lower, Upper float64 // edges of the bin; equal for the separate bins of p = 0 and p >= 1
 	Count        int64
-	Weight       float64          // sum of the weights; Count where there are none
+	Weight       float64          // sum of weights; Count without weights
 	Confidence   float64          // mean score; NaN if the bin is empty
-	Frequency    float64          // weighted share of rows with the event: the accuracy, for the top label; NaN if empty
-	Interval     metrics.Interval // Wilson's, of Frequency
-	Band         metrics.Interval // where Frequency would lie if the scores were calibrated: Confidence +- z sqrt(sum p(1-p))/n
+	Frequency    float64          // weighted share of rows with the event, for the top label the accuracy; NaN if the bin is empty
+	Interval     metrics.Interval // Wilson's interval of Frequency
+	Band         metrics.Interval // range of Frequency for calibrated scores: Confidence +- z sqrt(sum p(1-p))/n
 }
 
-// Partition is scores and outcomes summed by bins, from which every calibration error over these bins is answered.
+// Partition holds sums of scores and outcomes by bin. They give every calibration error over these bins.
 type Partition struct {
-	cells        []tally.Cell // the bins in rising order, then those set apart
-	lower, upper []float64    // edges, one pair a cell
-	apart        int          // cells at the end that some rules set apart; where they stand is in lower and upper
-	lost         tally.Weight // scores in no bin that count as rows
+	cells        []tally.Cell // bins in ascending order, followed by bins set apart
+	lower, upper []float64    // edges of each cell
+	apart        int          // number of bins at the end of cells that some rules set apart; their place is given by lower and upper
+	lost         tally.Weight // scores that are in no bin but count as rows
 	weighted     bool
-	together     bool // scores are entries of rows, which hang together
-	chosen       bool // the edges were chosen by these scores
+	together     bool // scores are the dependent entries of rows
+	chosen       bool // the edges were chosen from these scores
 }
 
-// total returns the sum of the weights of all rows, also of those in no bin.
+// total returns the sum of weights of all rows, including those in no bin.
 func (b *Partition) total() exact.Sum {
 	t := b.lost.Total(b.weighted)
 	for i := range b.cells {
@@ -40,7 +40,7 @@ func (b *Partition) total() exact.Sum {
 	return t
 }
 
-// each calls f for the cells that have rows.
+// each calls f for the nonempty cells.
 func (b *Partition) each(f func(i int, c *tally.Cell)) {
 	for i := range b.cells {
 		if b.cells[i].N > 0 {
@@ -49,7 +49,7 @@ func (b *Partition) each(f func(i int, c *tally.Cell)) {
 	}
 }
 
-// Len returns the number of scores seen, those in no bin included: rows, or for AllClasses entries.
+// Len returns the number of scores, including those in no bin: rows, or for AllClasses entries.
 func (b *Partition) Len() int64 {
 	n := b.lost.N
 	for i := range b.cells {
@@ -58,8 +58,8 @@ func (b *Partition) Len() int64 {
 	return n
 }
 
-// Bins returns the bars of the reliability diagram in rising order. The bins of p = 0 and p >= 1, which some options
-// set apart, are there only if they have rows.
+// Bins returns the bars of the reliability diagram in ascending order. The separate bins of p = 0 and p >= 1 that some options
+// define are included only if they have rows.
 func (b *Partition) Bins(level float64) []Bin {
 	n := len(b.cells) - b.apart
 	out := make([]Bin, 0, len(b.cells))
@@ -86,7 +86,7 @@ func (b *Partition) bar(i int, level float64) Bin {
 	bar := Bin{Lower: b.lower[i], Upper: b.upper[i], Count: c.N, Weight: w.Float64(), Confidence: c.Score(b.weighted),
 		Frequency: f, Interval: metrics.Wilson(f, c.Effective(b.weighted), level), Band: metrics.NoInterval()}
 	if c.N > 0 {
-		// The sum of p(1-p) is that of variances; with weights it is one of effective rows.
+		// With weights, the sum of the variances p(1-p) is scaled to effective rows.
 		v := c.Spread()
 		se := math.Sqrt(math.Max(0, v.Float64()/bar.Weight) / c.Effective(b.weighted))
 		band := metrics.Normal(bar.Confidence, se, level)

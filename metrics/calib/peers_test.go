@@ -60,7 +60,8 @@ func readPeers(t *testing.T) []peerSet {
 func (s *peerSet) make() {
 	s.Scores, s.Labels = make([]float64, s.Rows), make([]int32, s.Rows)
 	for i := range s.Rows {
-		p, v := float64(i*2654435761%(1<<32))/(1<<32), float64((i*48271+11)%65537)/65537
+		n := uint64(i)
+		p, v := float64(n*2654435761%(1<<32))/(1<<32), float64((n*48271+11)%65537)/65537
 		s.Scores[i] = p
 		if v < float64(p*p)*(3-float64(2*p)) {
 			s.Labels[i] = 1

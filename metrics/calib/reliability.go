@@ -10,52 +10,52 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Centre returns the middle of the bin: what some reliability diagrams have on the x axis in place of Confidence.
+// Centre returns the midpoint of the bin, which some reliability diagrams show on the x axis in place of Confidence.
 func (b Bin) Centre() float64 { return b.Lower + float64((b.Upper-b.Lower)/2) }
 
-// Gap returns Confidence - Frequency: above 0 the bin's scores claim more than they keep. NaN if the bin is empty.
+// Gap returns Confidence - Frequency. It is positive if scores are overconfident, and NaN if the bin is empty.
 func (b Bin) Gap() float64 { return b.Confidence - b.Frequency }
 
-// GapInterval returns what Interval says of Gap: Confidence, which is known, minus the ends of Frequency's interval.
+// GapInterval returns the interval of Gap: Confidence, which is known, minus the ends of Frequency's interval.
 func (b Bin) GapInterval() metrics.Interval {
 	return metrics.Interval{Low: b.Confidence - b.Interval.High, High: b.Confidence - b.Interval.Low}
 }
 
-// Point is a point of a reliability curve: means over some scores that lie beside each other.
+// Point is a point of a reliability curve: the means over a range of neighboring scores.
 type Point struct {
 	Confidence float64 // mean score
-	Frequency  float64 // share with the event
+	Frequency  float64 // share of rows with the event
 }
 
 // Gap returns Confidence - Frequency. The y axis "error" of uncertainty_metrics is its negative.
 func (p Point) Gap() float64 { return p.Confidence - p.Frequency }
 
-// WindowOptions say what Window slides over. The zero value is candor's default: the event that Bins has by default, a
-// hundredth of the scores at a time.
+// WindowOptions select the scores of Window. The zero value is candor's default: the default event of Bins, and a window of 1%
+// of the scores.
 type WindowOptions struct {
-	Event Event // whose scores and outcomes
-	Class *int  // if not nil, those of this class against the rest, and Event has no say
-	Width int   // scores in a window; 0 means a hundredth of them, at least 1
-	// Parity makes what uncertainty_metrics.reliability_diagram does, for Event AllClasses or, with its class_conditional, for
-	// Class 0: equal scores stay in the order of the rows, on which the curve then depends; the last window is left out; and a
-	// hundredth of fewer than 100 scores is a window of none, all of whose points are 0.
+	Event Event // event whose scores and outcomes are used
+	Class *int  // if not nil, this class against the rest, and Event is ignored
+	Width int   // number of scores in a window; 0 means 1% of them, at least 1
+	// Parity reproduces uncertainty_metrics.reliability_diagram, for Event AllClasses or, for its class_conditional, for Class
+	// 0. Equal scores stay in row order, so the curve depends on that order. The last window is omitted. With fewer than 100
+	// scores, a window of 1% of them is empty, and all points are 0.
 	Parity bool
 
-	Data metrics.Options // how the rows are read: threads, bad rows, renormalisation
+	Data metrics.Options // how rows are read: threads, bad rows, renormalization
 }
 
-// Window returns the reliability curve of predictions in memory without bins: the scores in rising order, and for each
-// window of Width neighbours, n - Width + 1 of them, the mean score and the share of them with the event. Both are
-// weighted means where there are weights; a window then still holds so many scores. A calibrated curve is the diagonal.
-// There are no points without rows.
+// Window returns the reliability curve of predictions in memory, without bins. The scores are sorted in ascending order. For
+// each of the n - Width + 1 windows of Width adjacent scores, the curve has the mean score and the share with the event. With
+// weights both are weighted means; a window still has Width scores. A calibrated curve is the diagonal. There are no points
+// without rows.
 //
-// Within a run of equal scores each counts with the run's mean outcome (and weight), so the curve does not depend on the
-// order of the rows; its sums are exact, so it does not drift. Where the predictions have the caller's decisions, the top
-// label is the decision; where they have confidence scores, rows are in the order of these, and what is averaged stays
-// the probability. As in Bins the events of classes take the entries as they are.
+// Each score in a run of equal scores counts with the run's mean outcome and mean weight, so the curve does not depend on the
+// order of rows. Its sums are exact, so it does not drift. If the predictions have the caller's decisions, the top label is the
+// decision. If they have confidence scores, these determine the order, but the averages are still those of the probabilities.
+// As in Bins, AllClasses and Class ignore both.
 //
-// It takes n log n steps and 40 bytes a score, and 16 a point. o may be nil. The error is that of the options, a *metrics.DataError
-// or a *metrics.LengthError.
+// It takes O(n log n) time, 40 bytes per score and 16 bytes per point. o may be nil. The error describes invalid options, or is
+// a *metrics.DataError or a *metrics.LengthError.
 //
 // Source: uncertainty_metrics, reliability_diagram.
 func Window(p *metrics.Predictions, o *WindowOptions) ([]Point, error) {
@@ -83,17 +83,17 @@ func Window(p *metrics.Predictions, o *WindowOptions) ([]Point, error) {
 	return c.curve(), nil
 }
 
-// scored is a score with its outcome.
+// scored is a score with its outcome and weight.
 type scored struct {
-	by      float64 // by which it is sorted
+	by      float64 // sort key
 	p, y, w float64
-	at      int // 1 + its number; 0 of a row that was left out
+	at      int // 1 + index of the score; 0 for a row that was left out
 }
 
-// collector is an accumulator that keeps the scores, each where its row has it. All those of a Pass share the memory.
+// collector is an accumulator that keeps the scores at the index of their row. The collectors of a Pass share this memory.
 type collector struct {
 	win   WindowOptions
-	width int // scores of a row
+	width int // scores per row
 	all   []scored
 }
 
@@ -154,7 +154,7 @@ func (c *collector) AddBlock(b *metrics.Block) {
 	}
 }
 
-// curve returns the points of what was collected.
+// curve returns the points of the curve.
 func (c *collector) curve() []Point {
 	all := slices.DeleteFunc(c.all, func(s scored) bool { return s.at == 0 })
 	slices.SortFunc(all, func(a, b scored) int {
@@ -178,7 +178,7 @@ func (c *collector) curve() []Point {
 	return slide(all, width, n-width+1)
 }
 
-// meanOfTies gives the members of each run of equal scores the run's means.
+// meanOfTies replaces each run of equal scores by its means.
 func meanOfTies(all []scored) {
 	for len(all) > 0 {
 		n := 1
@@ -218,10 +218,10 @@ func slide(all []scored, width, points int) []Point {
 	return out
 }
 
-// window holds exact sums, so that what leaves it leaves nothing behind.
+// window holds exact sums, so that a score that leaves it leaves no rounding error.
 type window struct{ w, p, y exact.Sum }
 
-// add adds a score, or with a sign of -1 takes it off.
+// add adds a score, or removes it if sign is -1.
 func (t *window) add(s *scored, sign float64) {
 	w := sign * s.w
 	t.w.AddFloat(w)

@@ -7,10 +7,13 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Floor returns what ECE would show on average over perfectly calibrated predictions with these scores,
-// sqrt(2/pi) * sum over bins of sqrt(sum p(1-p)) / N: an ECE near it is no evidence of miscalibration. Edges that the
-// scores chose are as good as fixed ones: the outcomes had no say. NaN, for FloorReason, with weights and for
-// AllClasses, where the entries of a row hang together.
+// Floor returns the mean ECE of perfectly calibrated predictions with these scores:
+//
+//	sqrt(2/pi) * sum over bins of sqrt(sum p(1-p)) / N
+//
+// An ECE near it is no evidence of miscalibration. Edges chosen from the scores are as valid as fixed ones, because they do not
+// depend on the outcomes. It returns NaN if FloorReason gives a reason: with weights, and for AllClasses, where the entries of
+// a row are dependent.
 func (b *Partition) Floor() float64 {
 	v, n := b.spreads()
 	if v == nil {
@@ -25,8 +28,8 @@ func (b *Partition) Floor() float64 {
 
 const rootTwoOverPi = 0.79788456080286535588
 
-// FloorQ95 returns the ECE below which 95% of perfectly calibrated predictions with these scores stay, by the law of
-// P. It is never below Floor. NaN where Floor is.
+// FloorQ95 returns the 0.95-quantile of the ECE of perfectly calibrated predictions with these scores, by the distribution that
+// P uses. It is at least Floor, and NaN if Floor is.
 func (b *Partition) FloorQ95() float64 {
 	v, n := b.spreads()
 	if v == nil {
@@ -35,11 +38,11 @@ func (b *Partition) FloorQ95() float64 {
 	return newHalfNormals(v).quantile(0.05) / n
 }
 
-// P returns the probability that perfectly calibrated predictions with these scores show an ECE at least as large as
-// this one, in [0,1]: the p-value of calibration in these bins. The gap of a bin is taken as normal with the variance
-// sum p(1-p) / N^2, independently of the others; for that law it is computed to about 1e-12, and small values, down to
-// 1e-300, to 1e-11 of themselves. With enough rows every model gets one near 0: it says that there is miscalibration,
-// not that it matters. NaN where Floor is.
+// P returns the p-value of calibration in these bins, in [0,1]: the probability that perfectly calibrated predictions with
+// these scores have an ECE of at least this one. The gaps of bins are taken as independent and normal with variance sum p(1-p)
+// / N^2. For this distribution P is accurate to about 1e-12, and small values down to 1e-300 are accurate to a relative 1e-11.
+// With enough rows it is near 0 for every model: it shows that there is miscalibration, not that it matters. It is NaN if Floor
+// is.
 func (b *Partition) P() float64 {
 	v, n := b.spreads()
 	if v == nil {
@@ -48,9 +51,9 @@ func (b *Partition) P() float64 {
 	return newHalfNormals(v).upper(b.ECE() * n)
 }
 
-// DetectableGap returns the constant one-signed gap between scores and frequencies that a two-sided 5% test of the mean
-// of p - y would find with power 0.8 in rows like these, 2.80 * sqrt(sum p(1-p)) / N. There is no smallest ECE that rows
-// can show: miscalibration finer than a bin is invisible. NaN where Floor is.
+// DetectableGap returns the constant gap between scores and frequencies that a two-sided 5% test of the mean of p - y would
+// detect with power 0.8 in rows like these: 2.80 * sqrt(sum p(1-p)) / N. There is no smallest detectable ECE, since
+// miscalibration finer than a bin is invisible. It is NaN if Floor is.
 func (b *Partition) DetectableGap() float64 {
 	v, n := b.spreads()
 	if v == nil {
@@ -63,11 +66,11 @@ func (b *Partition) DetectableGap() float64 {
 	return detectable * math.Sqrt(s) / n
 }
 
-// detectable is the sum of the normal quantiles of 0.975 and 0.8.
+// detectable is the sum of the 0.975- and 0.8-quantiles of the normal distribution.
 const detectable = 2.80
 
-// FloorReason says why Floor, FloorQ95, P and DetectableGap are NaN: no rows, weights, or scores that hang together
-// (AllClasses). It is "" where they are not.
+// FloorReason returns the reason why Floor, FloorQ95, P and DetectableGap are NaN, or "" if they are not. Possible reasons are
+// no rows, weights, and dependent scores (AllClasses).
 func (b *Partition) FloorReason() string {
 	switch {
 	case b.Len() == 0:
@@ -80,8 +83,8 @@ func (b *Partition) FloorReason() string {
 	return ""
 }
 
-// spreads returns each bin's sum p(1-p), the variance of its sum of outcomes under calibration, and the number of rows;
-// nil where FloorReason has a reason.
+// spreads returns the number of rows and sum p(1-p) of each bin, the variance of its number of events under calibration. v is
+// nil if FloorReason gives a reason.
 func (b *Partition) spreads() (v []float64, n float64) {
 	if b.FloorReason() != "" {
 		return nil, 0

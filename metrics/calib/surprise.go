@@ -8,36 +8,37 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Surprise holds the outcomes of rows against the law that their scores state: each is 1 with the probability of its score, whatever the
-// others are.
+// Surprise compares the outcomes of rows with the distribution that their scores state: independent outcomes, each with the
+// probability of its score.
 type Surprise struct {
 	Rows    int64
-	Weight  float64 // of the rows; their number without weights
+	Weight  float64 // sum of weights; number of rows without weights
 	Says    float64 // mean score
 	Happens float64 // share of rows with the event
 
-	// Z is sum w (y - p) / sqrt(sum w^2 p(1-p)): how far the outcomes are above what was said, in standard deviations. It is +-Inf if
-	// all scores are 0 or 1 and some are wrong, and 0 if none is.
+	// Z is sum w (y - p) / sqrt(sum w^2 p(1-p)), the excess of events over the stated number in standard deviations. If all
+	// scores are 0 or 1, it is 0 if none is wrong and otherwise +-Inf.
 	Z float64
-	// P is the probability of outcomes at least so far from what was said, on either side: twice the smaller tail, at most 1. Where fewer
-	// than 20 outcomes of the less likely kind are expected it is exact, from the law of a sum of unequal Bernoulli trials; beyond, that
-	// law's expansion about the normal one by its third and fourth cumulants. With weights it is the normal tail of Z, or, where few are
-	// expected, that of Poisson's law for as many rows of equal weight, which is not smaller.
+	// P is the probability of outcomes at least this far from the stated ones, on either side: twice the smaller tail, at most
+	// 1. If fewer than 20 outcomes of the less likely kind are expected, it is exact, from the distribution of a sum of unequal
+	// Bernoulli trials. Otherwise it is the Edgeworth expansion of this distribution with its third and fourth cumulants. With
+	// weights it is the normal tail of Z, or, if few such outcomes are expected, the Poisson tail for the same number of rows
+	// of equal weight, which is not smaller.
 	P float64
 }
 
-// Gap returns how much more is said than happens.
+// Gap returns Says - Happens. It is positive if scores are too high.
 func (s *Surprise) Gap() float64 { return s.Says - s.Happens }
 
-// fewSurprises is below how many expected surprises their law is computed exactly, and mostSurprises up to how many of them: with less
-// than 20 expected, more have a probability of 1e-24.
+// Below fewSurprises expected surprises, their distribution is computed exactly, up to mostSurprises of them. With fewer than
+// 20 expected, more have a probability of 1e-24.
 const (
 	fewSurprises  = 20
 	mostSurprises = 100
 )
 
-// SurprisesOf returns the Surprise of all rows that r has seen, and those of so many left-closed bins of equal width, the last one
-// closed; a cell of the grid is in the bin of its mean score. Scores outside [0,1] are in none.
+// SurprisesOf returns the Surprise of all rows in r and those of equal-width bins, left-closed with the last one closed. A grid
+// cell is in the bin of its mean score. Scores outside [0,1] are ignored.
 func SurprisesOf(r cells.Ordered, bins int) (all Surprise, in []Surprise) {
 	weighted := r.Weighted()
 	return surprises(bins, weighted, func(f func(o *alike)) {
@@ -52,8 +53,8 @@ func SurprisesOf(r cells.Ordered, bins int) (all Surprise, in []Surprise) {
 	})
 }
 
-// SurprisesOfBins is SurprisesOf for bins alone, none of them set apart. Each row counts as the mean score of its bin. The variance of that is
-// not smaller, so P is seldom too small. The bins of the answer are unions of the partition's, by their means.
+// SurprisesOfBins is SurprisesOf for a Partition without bins set apart. Each row counts with the mean score of its bin. Its
+// variance is then not smaller, so P is seldom too small. Each bin of the partition counts in the bin of its mean score.
 func SurprisesOfBins(b *Partition, bins int) (all Surprise, in []Surprise) {
 	return surprises(bins, b.weighted, func(f func(o *alike)) {
 		b.each(func(i int, c *tally.Cell) {
@@ -70,7 +71,7 @@ func SurprisesOfBins(b *Partition, bins int) (all Surprise, in []Surprise) {
 	})
 }
 
-// alike are rows of one score p, or of scores that are taken as such.
+// alike holds rows with the same score p, or whose scores are taken as equal.
 type alike struct {
 	n              int64
 	weight, square float64 // sums of weights and of their squares
@@ -78,7 +79,7 @@ type alike struct {
 	p, q           float64 // q is 1 - p
 }
 
-// surprises answers from what each calls its argument with, in rising order of the scores.
+// surprises returns the answers. rows calls its argument for rows in ascending order of scores.
 func surprises(bins int, weighted bool, rows func(f func(o *alike))) (all Surprise, in []Surprise) {
 	edges := kernel.Edges(bins)
 	sums := make([]trials, bins)
@@ -97,7 +98,7 @@ func surprises(bins int, weighted bool, rows func(f func(o *alike))) (all Surpri
 		total.merge(&sums[i])
 	}
 	if !weighted {
-		// The law of all rows is that of the bins' together.
+		// The distribution for all rows is the convolution of those of the bins.
 		each(func(t *trials, o *alike) {
 			if t.expected < fewSurprises {
 				t.count(o)
@@ -118,20 +119,21 @@ func surprises(bins int, weighted bool, rows func(f func(o *alike))) (all Surpri
 	return total.answer(weighted), in
 }
 
-// trials is what is kept of rows: of each the less likely outcome is its surprise, which counts upward if it is the event.
+// trials holds sums over rows. The surprise of a row is its less likely outcome. It counts upward if it is the event, otherwise
+// downward.
 type trials struct {
 	rows           int64
 	weight, square float64 // sums of weights and of their squares
 	p, y           float64
-	gap            float64 // sum w (y - p), by the smaller of p and 1 - p
+	gap            float64 // sum w (y - p), computed from the smaller of p and 1 - p
 	variance       float64 // sum w^2 p(1-p)
-	third, fourth  float64 // cumulants of rows without weights
-	expected       float64 // surprises, by weight
-	seen           float64 // surprises with the event, less those without
+	third, fourth  float64 // cumulants, without weights
+	expected       float64 // expected surprises, weighted
+	seen           float64 // surprises with the event minus surprises without it
 	law            *trialLaw
 }
 
-// trialLaw has the probabilities of up to mostSurprises surprises: with the event, and without.
+// trialLaw holds the probabilities of up to mostSurprises surprises with the event (up) and without it (down).
 type trialLaw struct{ up, down [mostSurprises + 1]float64 }
 
 func (t *trials) moments(o *alike) {
@@ -168,7 +170,7 @@ func (t *trials) merge(o *trials) {
 	t.seen += o.seen
 }
 
-// count adds rows to the law.
+// count adds rows to the distribution.
 func (t *trials) count(o *alike) {
 	if t.law == nil {
 		t.law = new(trialLaw)
@@ -181,7 +183,7 @@ func (t *trials) count(o *alike) {
 	}
 }
 
-// addTrials adds n trials of probability q to the law of a sum.
+// addTrials adds n trials of probability q to the distribution of a sum.
 func addTrials(a *[mostSurprises + 1]float64, n int64, q float64) {
 	if q == 0 {
 		return
@@ -195,7 +197,7 @@ func addTrials(a *[mostSurprises + 1]float64, n int64, q float64) {
 		}
 		return
 	}
-	// The binomial law, as far as it is anything.
+	// The binomial distribution, except for negligible terms.
 	var b [mostSurprises + 1]float64
 	b[0] = kernel.Exp64(float64(float64(n) * kernel.Log1p64(-q)))
 	last := 0
@@ -209,7 +211,7 @@ func addTrials(a *[mostSurprises + 1]float64, n int64, q float64) {
 	convolved(a, &b, last)
 }
 
-// convolved makes a the law of the sum of two, the second of at most last.
+// convolved replaces a by the distribution of the sum of both. The second is at most last.
 func convolved(a, b *[mostSurprises + 1]float64, last int) {
 	for k := len(a) - 1; k >= 0; k-- {
 		s := 0.0
@@ -268,7 +270,7 @@ func (t *trials) answer(weighted bool) Surprise {
 	return s
 }
 
-// tails returns the probabilities of a difference of d or more, and of d or less.
+// tails returns the probabilities of a difference of at least d and of at most d.
 func (l *trialLaw) tails(d int) (above, below float64) {
 	for i, a := range l.up {
 		for j, b := range l.down {
@@ -283,13 +285,13 @@ func (l *trialLaw) tails(d int) (above, below float64) {
 	return above, below
 }
 
-// expansion returns the probability that the outcomes are further above what was said than by gap: Edgeworth's, to the second order.
+// expansion returns the probability that the excess of events is above gap, by the second-order Edgeworth expansion.
 func (t *trials) expansion(gap float64) float64 {
 	sd := math.Sqrt(t.variance)
 	x := gap / sd
 	skew, excess := t.third/(t.variance*sd), t.fourth/(t.variance*t.variance)
 	if math.Abs(x) > 8 {
-		return kernel.NormCDF64(-x) // where an expansion says nothing
+		return kernel.NormCDF64(-x) // the expansion is not valid this far out
 	}
 	x2 := float64(x * x)
 	p := float64(skew/6*(x2-1)) + float64(excess/24*float64(x*(x2-3))) + float64(float64(skew*skew)/72*float64(x*(float64(x2*(x2-10))+15)))
@@ -297,7 +299,7 @@ func (t *trials) expansion(gap float64) float64 {
 	return math.Max(0, math.Min(1, kernel.NormCDF64(-x)+float64(density*p)))
 }
 
-// poissonTail returns the probability that a number of Poisson's law is as far from its mean as d, on the side where that is likelier.
+// poissonTail returns the larger of the probabilities that a Poisson number is at least d above or at least d below its mean.
 func poissonTail(mean, d float64) float64 {
 	if d <= 0 {
 		return 1

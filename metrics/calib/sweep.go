@@ -10,17 +10,17 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// A sweeper tries numbers of bins over sorted scores. Outcomes are all 0 before lo and all 1 from hi on, so that only bins
-// between can fall: data that rise throughout cost one step a number of bins.
+// sweeper tries numbers of bins over sorted scores. Outcomes are all 0 before lo and all 1 from hi on, so the frequency can
+// only fall in between. Data that rise throughout cost one step for each number of bins.
 type sweeper struct {
 	*cutter
-	ones   []int32 // before each score and in all
-	start  []int32 // of the scores equal to each: where a bin begins that has its rank as an edge; nil where they are divided
+	ones   []int32 // number of events before each score, and in total
+	start  []int32 // first of the scores equal to each, where a bin begins whose edge has this rank; nil if equal scores are split
 	lo, hi int
 	narrow bool // floor(B*p) is computed in float32
 
-	// With weights that differ, their sum before each score, for those that are equal before the first, and that of the weights
-	// whose outcome is 1; nil otherwise. marks are the exact sums before every so many scores.
+	// If weights differ: the sums of all weights and of the events' weights before each score, where equal scores have the sums
+	// before the first of them. Otherwise nil. marks are the exact sums of all weights at every markEvery scores.
 	before, event []float64
 	marks         []exact.Sum
 	total         exact.Sum
@@ -28,8 +28,8 @@ type sweeper struct {
 
 const markEvery = 1024
 
-// sweep cuts as many bins as there can be, from 2 on and below the number of scores, before the frequency falls from one bin
-// to the next, and leaves out those without scores. Frequencies and masses are weighted if there are weights.
+// sweep cuts the largest number of bins, from 2 on and below the number of scores, before the frequency falls from one bin to
+// the next, and omits empty bins. With weights, frequencies and masses are weighted.
 //
 // Source: Roelofs, Cain, Shlens and Mozer 2022.
 func (c *cutter) sweep(t metrics.DType) {
@@ -82,8 +82,8 @@ func (c *cutter) sweep(t metrics.DType) {
 	c.edges[len(c.edges)-1] = math.Max(1, c.p[n-1])
 }
 
-// weigh makes the sums of weights. They are rounded from exact ones where scores differ, so the order of equal scores is none
-// of theirs.
+// weigh computes the sums of weights. They are rounded from exact sums between distinct scores, so they do not depend on the
+// order of equal scores.
 func (s *sweeper) weigh() {
 	n := len(s.p)
 	s.before, s.event = make([]float64, n+1), make([]float64, n+1)
@@ -106,7 +106,7 @@ func (s *sweeper) weigh() {
 	s.total = all
 }
 
-// withRank returns a score at which the sum of weights passes that of so many rows of the mean weight, as cutter.ranks does.
+// withRank returns a score at which the cumulative weight passes r times the mean weight, as in cutter.ranks.
 func (s *sweeper) withRank(r int) int {
 	n := len(s.p)
 	mean := s.before[n] / float64(n)
@@ -124,18 +124,18 @@ func (s *sweeper) withRank(r int) int {
 	})-1)
 }
 
-// falls tells whether the frequency of the bin [b, c) is below that of [a, b).
+// falls reports whether the frequency of the bin [b, c) is below that of [a, b).
 func (s *sweeper) falls(a, b, c int) bool {
 	if s.before == nil {
 		return int64(s.ones[c]-s.ones[b])*int64(b-a) < int64(s.ones[b]-s.ones[a])*int64(c-b)
 	}
 	lower := float64((s.event[b] - s.event[a]) * (s.before[c] - s.before[b]))
 	upper := float64((s.event[c] - s.event[b]) * (s.before[b] - s.before[a]))
-	return lower-upper > float64(1e-13*lower) // more than rounding
+	return lower-upper > float64(1e-13*lower) // exceeds rounding errors
 }
 
-// risesThroughout tells whether the frequency never falls from one score to the next: then it falls over no bins that do not divide
-// scores.
+// risesThroughout reports whether the frequency never falls from one distinct score to the next. Then it never falls between
+// bins that do not split equal scores.
 func (s *sweeper) risesThroughout() bool {
 	n := len(s.p)
 	last := -1
@@ -152,7 +152,7 @@ func (s *sweeper) risesThroughout() bool {
 	return true
 }
 
-// rises tells whether the frequency never falls from one of so many bins to the next.
+// rises reports whether the frequency never falls from one bin to the next.
 func (s *sweeper) rises(bins int) bool {
 	last, falls := -1, false
 	s.each(bins, s.lo, func(from, to int, _ float64) bool {
@@ -163,7 +163,7 @@ func (s *sweeper) rises(bins int) bool {
 	return !falls
 }
 
-// each calls f for the bins that have scores, with the upper edge, from one on that begins before score lo; until f is false.
+// each calls f for the nonempty bins, with their upper edges, until f returns false. The first of them begins before score lo.
 func (s *sweeper) each(bins, lo int, f func(from, to int, edge float64) bool) {
 	n := len(s.p)
 	if s.o.Binning == SweepEven {
@@ -182,7 +182,7 @@ func (s *sweeper) each(bins, lo int, f func(from, to int, edge float64) bool) {
 		return
 	}
 	step := float64(n) / float64(bins)
-	end := func(j int) int { // of bin j, counted from 1
+	end := func(j int) int { // end of bin j, counted from 1
 		switch {
 		case j == bins:
 			return n
@@ -216,7 +216,7 @@ func (s *sweeper) each(bins, lo int, f func(from, to int, edge float64) bool) {
 	}
 }
 
-// bin returns the bin of a score among so many equal-width ones.
+// bin returns the equal-width bin of a score.
 func (s *sweeper) bin(v float64, bins int) int {
 	if s.o.Index == FloorMul {
 		f := v * float64(bins)
@@ -242,7 +242,7 @@ func (s *sweeper) edge(i, bins int) float64 {
 	return float64(i) * (1 / float64(bins))
 }
 
-// end returns where an equal-width bin ends.
+// end returns the end of an equal-width bin.
 func (s *sweeper) end(b, bins int) int {
 	if b < 0 {
 		return 0
@@ -258,7 +258,7 @@ func (s *sweeper) end(b, bins int) int {
 	return lo
 }
 
-// between cuts in the middle between so many bins, and at the largest score, as robustness_metrics does.
+// between cuts at the midpoints between bins and at the largest score, as robustness_metrics does.
 func (s *sweeper) between(bins int) {
 	c, n := s.cutter, len(s.p)
 	c.first = math.Min(0, c.p[0])

@@ -10,14 +10,13 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// UQBenchmark returns the ECE of the top label as google-research's uq_benchmark_2019 computes it, for comparison with
-// numbers that were published by it. Its fault is kept: rows are counted in left-closed bins, but a bin's confidence and
-// accuracy are means over right-closed ones. So scores on an edge are weighed by a neighbour's rows, and where a bin has
-// rows in the first way and none in the second the result is NaN. A bins that is not 1 to 2^18 is an error.
+// UQBenchmark returns the ECE of the top label as google-research's uq_benchmark_2019 computes it, for comparison with numbers
+// published by it. It preserves that code's defect: rows are counted in left-closed bins, but a bin's confidence and accuracy
+// are means over right-closed bins. Scores on an edge are therefore weighted by the rows of a neighboring bin. If a bin has
+// rows when left-closed but none when right-closed, the result is NaN. It is an error if bins is not between 1 and 2^18.
 //
-// o, which may be nil, says how the rows are checked. The error is a *metrics.DataError, or says that there are fewer
-// than two rows, that a probability is above 1, or that a row's sum is off 1 by more than 2e-5; o.Unchecked admits any
-// sum.
+// o selects how rows are checked and may be nil. The error may be a *metrics.DataError, or say that there are fewer than two
+// rows, that a probability is above 1, or that the sum of a row differs from 1 by more than 2e-5. o.Unchecked accepts any sum.
 func UQBenchmark(p *metrics.Predictions, bins int, o *metrics.Options) (float64, error) {
 	if bins < 1 || bins > maxBins/4 {
 		return math.NaN(), errParityBins(bins)
@@ -50,5 +49,5 @@ func UQBenchmark(p *metrics.Predictions, bins int, o *metrics.Options) (float64,
 	return ece, nil
 }
 
-// sumsClose is the tolerance of numpy.allclose(1, sum, atol=1e-5), whose relative tolerance is 1e-5 besides.
+// sumsClose is the tolerance of numpy.allclose(1, sum, atol=1e-5), which adds a relative tolerance of 1e-5.
 const sumsClose = 2e-5
