@@ -292,4 +292,3 @@ func fault(err error) bool {
 	f := (*columns.Fault)(nil)
 	return errors.As(err, &f) && f.Reason != "" && f.Row >= -1 && f.Line == -1
 }
-

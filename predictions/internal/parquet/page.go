@@ -476,7 +476,7 @@ func (c *chunk) prepare(n int) error {
 	case encodingDeltaLength, encodingDeltaBytes:
 		return c.prepareBytes(n)
 	}
-	return c.fault("a page has the encoding %s, which is not read for the type %v", encodingName(c.encoding), c.physical)
+	return c.fault("a page has the encoding %s, which is not read for the type %s", encodingName(c.encoding), physicalName(c.physical))
 }
 
 // encodingName returns the format's name of an encoding.

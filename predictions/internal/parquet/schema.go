@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	parq "github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/schema"
-
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
 
@@ -29,7 +26,7 @@ type leaf struct {
 	number         int // among the leaves of the file
 	path           string
 	kind           columns.Kind
-	physical       parq.Type
+	physical       int64
 	size           int // bytes of a value: of FIXED_LEN_BYTE_ARRAY, and of numbers
 	maxRep, maxDef int
 	base           int  // a cell exists from this definition level on
@@ -40,16 +37,16 @@ type leaf struct {
 }
 
 // sizeOf returns how many bytes a value of a type takes; 0 if that varies.
-func sizeOf(physical parq.Type, length int) int {
+func sizeOf(physical, length int64) int {
 	switch physical {
-	case parq.Types.Int32, parq.Types.Float:
+	case physicalInt32, physicalFloat:
 		return 4
-	case parq.Types.Int64, parq.Types.Double:
+	case physicalInt64, physicalDouble:
 		return 8
-	case parq.Types.Int96:
+	case physicalInt96:
 		return 12
-	case parq.Types.FixedLenByteArray:
-		return length
+	case physicalFixed:
+		return int(length)
 	}
 	return 0
 }
@@ -65,15 +62,15 @@ type place struct {
 }
 
 // field returns the node of a field, and of all below.
-func (t *tree) field(f schema.Node, at place) *node {
-	at.path = join(at.path, f.Name())
-	if f.RepetitionType() == parq.Repetitions.Repeated {
+func (t *tree) field(f *element, at place) *node {
+	at.path = join(at.path, f.name)
+	if f.repetition == repeatedField {
 		// A repeated field outside of LIST and MAP is a list that is never missing.
 		n := &node{rep: at.rep, base: at.base, def: at.def, elemDef: at.def + 1}
-		n.list(f.Name(), t.content(f, at.element()))
+		n.list(f.name, t.content(f, at.element()))
 		return n
 	}
-	if f.RepetitionType() == parq.Repetitions.Optional {
+	if f.repetition == optionalField {
 		at.def++
 	}
 	return t.content(f, at)
@@ -98,26 +95,25 @@ func (n *node) list(name string, elem *node) {
 }
 
 // content returns the node of a field at the place in which its own repetition is counted.
-func (t *tree) content(f schema.Node, at place) *node {
+func (t *tree) content(f *element, at place) *node {
 	n := &node{rep: at.rep, base: at.base, def: at.def}
-	n.Column.Name = f.Name()
-	switch f := f.(type) {
-	case *schema.PrimitiveNode:
+	n.Column.Name = f.name
+	if f.physical >= 0 {
 		n.leaf = t.primitive(f, at, n)
 		n.leaves = []*leaf{n.leaf}
-	case *schema.GroupNode:
+	} else {
 		if at.def > at.base {
 			at.nested = true // whether the group or its field is missing is told by levels
 		}
 		switch {
-		case f.NumFields() == 1 && isList(f):
+		case len(f.children) == 1 && isList(f):
 			t.listOf(n, f, at)
-		case f.NumFields() == 1 && isMap(f) && t.mapOf(n, f, at):
+		case len(f.children) == 1 && isMap(f) && t.mapOf(n, f, at):
 		default:
 			n.Kind = columns.Struct
 			var names []string
-			for i := range f.NumFields() {
-				c := t.field(f.Field(i), at)
+			for _, child := range f.children {
+				c := t.field(child, at)
 				n.children, n.leaves = append(n.children, c), append(n.leaves, c.leaves...)
 				n.Fields = append(n.Fields, c.Column)
 				names = append(names, c.Column.Name+": "+c.Type.Name)
@@ -128,46 +124,37 @@ func (t *tree) content(f schema.Node, at place) *node {
 	return n
 }
 
-func repeated(f schema.Node) bool { return f.RepetitionType() == parq.Repetitions.Repeated }
+func repeated(f *element) bool { return f.repetition == repeatedField }
 
-func isList(f *schema.GroupNode) bool {
-	_, is := f.LogicalType().(schema.ListLogicalType)
-	return (is || f.ConvertedType() == schema.ConvertedTypes.List) && repeated(f.Field(0))
-}
+func isList(f *element) bool { return f.logical == logicalList && repeated(f.children[0]) }
 
-func isMap(f *schema.GroupNode) bool {
-	_, is := f.LogicalType().(schema.MapLogicalType)
-	c := f.ConvertedType()
-	if !is && c != schema.ConvertedTypes.Map && c != schema.ConvertedTypes.MapKeyValue {
-		return false
-	}
-	entry, ok := f.Field(0).(*schema.GroupNode)
-	return ok && repeated(entry) && entry.NumFields() == 2 && !repeated(entry.Field(0))
+func isMap(f *element) bool {
+	entry := f.children[0]
+	return f.logical == logicalMap && repeated(entry) && len(entry.children) == 2 && !repeated(entry.children[0])
 }
 
 // listOf makes a node of a group that is annotated as a list. Its repeated field is a group around the element, in files of today, or the
 // element itself, by the rules for backward compatibility of the format's LogicalTypes.md.
-func (t *tree) listOf(n *node, f *schema.GroupNode, at place) {
-	inner := f.Field(0)
+func (t *tree) listOf(n *node, f *element, at place) {
+	inner := f.children[0]
 	n.elemDef = at.def + 1
 	below := at.element()
-	below.path = join(at.path, inner.Name())
-	group, ok := inner.(*schema.GroupNode)
-	if ok && group.NumFields() == 1 && !repeated(group.Field(0)) && group.Name() != "array" && group.Name() != f.Name()+"_tuple" {
-		n.list(f.Name(), t.field(group.Field(0), below))
+	below.path = join(at.path, inner.name)
+	if len(inner.children) == 1 && !repeated(inner.children[0]) && inner.name != "array" && inner.name != f.name+"_tuple" {
+		n.list(f.name, t.field(inner.children[0], below))
 		return
 	}
-	n.list(f.Name(), t.content(inner, below))
+	n.list(f.name, t.content(inner, below))
 }
 
 // mapOf makes a node of a group that is annotated as a map, and reports whether its keys are texts. Otherwise it is a column that no role
 // reads.
-func (t *tree) mapOf(n *node, f *schema.GroupNode, at place) bool {
-	entry := f.Field(0).(*schema.GroupNode)
+func (t *tree) mapOf(n *node, f *element, at place) bool {
+	entry := f.children[0]
 	below := at.element()
-	below.path = join(at.path, entry.Name())
+	below.path = join(at.path, entry.name)
 	before := len(t.leaves)
-	key, value := t.field(entry.Field(0), below), t.field(entry.Field(1), below)
+	key, value := t.field(entry.children[0], below), t.field(entry.children[1], below)
 	n.elemDef = at.def + 1
 	n.children = []*node{key, value}
 	n.leaves = append(append(n.leaves, key.leaves...), value.leaves...)
@@ -181,62 +168,69 @@ func (t *tree) mapOf(n *node, f *schema.GroupNode, at place) bool {
 }
 
 // primitive adds a leaf and names its type.
-func (t *tree) primitive(f *schema.PrimitiveNode, at place, n *node) *leaf {
-	l := &leaf{number: len(t.leaves), path: at.path, physical: f.PhysicalType(), size: sizeOf(f.PhysicalType(), f.TypeLength()),
-		maxRep: at.rep, maxDef: at.def, base: at.base, nested: at.nested}
+func (t *tree) primitive(f *element, at place, n *node) *leaf {
+	l := &leaf{number: len(t.leaves), path: at.path, physical: f.physical, size: sizeOf(f.physical, f.length), maxRep: at.rep, maxDef: at.def,
+		base: at.base, nested: at.nested}
 	t.leaves = append(t.leaves, l)
 	kind, name := columns.Other, ""
-	switch f.PhysicalType() {
-	case parq.Types.Boolean:
+	switch f.physical {
+	case physicalBoolean:
 		kind, name = columns.Bool, "boolean"
-	case parq.Types.Int32:
+	case physicalInt32:
 		kind, name = columns.Int64, "int32"
-	case parq.Types.Int64:
+	case physicalInt64:
 		kind, name = columns.Int64, "int64"
-	case parq.Types.Float:
+	case physicalFloat:
 		kind, name = columns.Float32, "float"
-	case parq.Types.Double:
+	case physicalDouble:
 		kind, name = columns.Float64, "double"
-	case parq.Types.ByteArray:
+	case physicalBytes:
 		kind, name = columns.Text, "binary"
-	case parq.Types.Int96:
+	case physicalInt96:
 		name = "timestamp"
-	case parq.Types.FixedLenByteArray:
-		name = fmt.Sprintf("fixed_len_byte_array(%d)", f.TypeLength())
+	case physicalFixed:
+		name = fmt.Sprintf("fixed_len_byte_array(%d)", f.length)
 	}
-	switch logical := f.LogicalType().(type) {
-	case schema.StringLogicalType:
-		name = "string"
-	case schema.EnumLogicalType:
-		name = "enum"
-	case schema.JSONLogicalType:
-		name = "json"
-	case schema.Float16LogicalType:
-		kind, name = columns.Float16, "float16"
-	case schema.IntLogicalType:
-		name = fmt.Sprintf("int%d", logical.BitWidth())
-		if !logical.IsSigned() {
-			name, l.unsigned = "u"+name, int(logical.BitWidth())
+	number := f.physical == physicalInt32 || f.physical == physicalInt64
+	bytes := f.physical == physicalBytes || f.physical == physicalFixed
+	switch f.logical {
+	case 0:
+	case logicalString, logicalEnum, logicalJSON:
+		if f.physical == physicalBytes {
+			name = map[int64]string{logicalString: "string", logicalEnum: "enum", logicalJSON: "json"}[f.logical]
 		}
-	case schema.DecimalLogicalType:
-		kind, name = columns.Float64, fmt.Sprintf("decimal(%d, %d)", logical.Precision(), logical.Scale())
-		l.decimal, l.scale = true, int(logical.Scale())
-	case schema.NullLogicalType:
+	case logicalNull:
 		name = "null"
-	case schema.DateLogicalType:
+	case logicalFloat16:
+		if f.physical == physicalFixed && f.length == 2 {
+			kind, name = columns.Float16, "float16"
+		}
+	case logicalInteger:
+		if number && (f.bits == 64) == (f.physical == physicalInt64) && f.bits > 0 && f.bits <= 64 {
+			name = fmt.Sprintf("int%d", f.bits)
+			if f.unsigned {
+				name, l.unsigned = "u"+name, int(f.bits)
+			}
+		}
+	case logicalDecimal:
+		if number || bytes {
+			kind, name = columns.Float64, fmt.Sprintf("decimal(%d, %d)", f.precision, f.scale)
+			l.decimal, l.scale = true, int(f.scale)
+		}
+	case logicalDate:
 		kind, name = columns.Other, "date"
-	case schema.TimeLogicalType:
+	case logicalTime:
 		kind, name = columns.Other, "time"
-	case schema.TimestampLogicalType:
+	case logicalTimestamp:
 		kind, name = columns.Other, "timestamp"
-	case schema.BSONLogicalType:
+	case logicalBSON:
 		kind, name = columns.Other, "bson"
-	case schema.UUIDLogicalType:
+	case logicalUUID:
 		kind, name = columns.Other, "uuid"
-	case schema.IntervalLogicalType:
+	case logicalInterval:
 		kind, name = columns.Other, "interval"
-	case schema.GeometryLogicalType, schema.GeographyLogicalType:
-		kind, name = columns.Other, "geometry"
+	default:
+		kind, name = columns.Other, fmt.Sprintf("logical type %d", f.logical)
 	}
 	n.Kind, n.Type.Name, l.kind = kind, name, kind
 	return l

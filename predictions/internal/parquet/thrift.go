@@ -71,6 +71,42 @@ func (t *thrift) bytes(n uint64) error {
 	return nil
 }
 
+// text returns a string.
+func (t *thrift) text() (string, error) {
+	n, err := t.uvarint()
+	if err != nil {
+		return "", err
+	}
+	from := t.pos
+	err = t.bytes(n)
+	return string(t.b[from:t.pos]), err
+}
+
+// number reads a field that should be an integer of 16 bits or more.
+func (t *thrift) number(to *int64, kind byte) (bool, error) {
+	if kind < thriftI16 || kind > thriftI64 {
+		return true, errGarbled
+	}
+	v, err := t.int()
+	*to = v
+	return true, err
+}
+
+// structs calls read for each structure of a list.
+func (t *thrift) structs(kind byte, read func() error) error {
+	if kind != thriftList {
+		return errGarbled
+	}
+	n, elem, err := t.list()
+	if err == nil && n > 0 && elem != thriftStruct {
+		err = errGarbled
+	}
+	for ; n > 0 && err == nil; n-- {
+		err = read()
+	}
+	return err
+}
+
 // fields calls visit for each field of a structure. What visit reports as false is skipped; otherwise it has read the value.
 func (t *thrift) fields(depth int, visit func(id int64, kind byte) (bool, error)) error {
 	if depth > mostNested {
@@ -172,59 +208,6 @@ func (t *thrift) element(depth int, kind byte) error {
 	return t.skip(depth, kind, true)
 }
 
-// checkFooter reports whether a footer can be given to the library, which takes the lengths of lists and the nesting of the schema as they
-// are written.
-func checkFooter(b []byte) error {
-	t := &thrift{b: b}
-	return t.fields(0, func(id int64, kind byte) (bool, error) {
-		if id != 2 || kind != thriftList {
-			return false, nil
-		}
-		n, elem, err := t.list()
-		if err != nil || elem != thriftStruct {
-			return true, errGarbled
-		}
-		return true, t.checkSchema(n)
-	})
-}
-
-// checkSchema passes over the n elements of a schema, each of which has its children after it.
-func (t *thrift) checkSchema(n int) error {
-	var open []int64 // children that are still to come, of each group around
-	for i := range n {
-		children := int64(0)
-		err := t.fields(1, func(id int64, kind byte) (bool, error) {
-			if id != 5 || kind != thriftI32 {
-				return false, nil
-			}
-			var err error
-			children, err = t.int()
-			return true, err
-		})
-		if err != nil {
-			return err
-		}
-		if children < 0 || i > 0 && len(open) == 0 {
-			return errGarbled
-		}
-		if i > 0 {
-			open[len(open)-1]--
-		}
-		if children > 0 {
-			if open = append(open, children); len(open) > mostNested {
-				return columns.Wrong("", "its columns are nested more than %d deep", mostNested)
-			}
-		}
-		for len(open) > 0 && open[len(open)-1] == 0 {
-			open = open[:len(open)-1]
-		}
-	}
-	if len(open) > 0 {
-		return errGarbled
-	}
-	return nil
-}
-
 // Types of pages.
 const (
 	pageData   = 0
@@ -267,26 +250,18 @@ type header struct {
 func readHeader(b []byte) (h header, err error) {
 	t := &thrift{b: b}
 	h.kind, h.values = -1, -1
-	set := func(to *int64, kind byte) (bool, error) {
-		if kind != thriftI32 {
-			return true, errGarbled
-		}
-		v, err := t.int()
-		*to = v
-		return true, err
-	}
 	err = t.fields(0, func(id int64, kind byte) (bool, error) {
 		switch {
 		case id == 1:
-			return set(&h.kind, kind)
+			return t.number(&h.kind, kind)
 		case id == 2:
-			return set(&h.uncompressed, kind)
+			return t.number(&h.uncompressed, kind)
 		case id == 3:
-			return set(&h.compressed, kind)
+			return t.number(&h.compressed, kind)
 		case id == 4:
 			var crc int64
 			h.hasCRC = true
-			done, err := set(&crc, kind)
+			done, err := t.number(&crc, kind)
 			h.crc = uint32(crc)
 			return done, err
 		case kind != thriftStruct:
@@ -294,13 +269,13 @@ func readHeader(b []byte) (h header, err error) {
 			return true, t.fields(1, func(id int64, kind byte) (bool, error) {
 				switch id {
 				case 1:
-					return set(&h.values, kind)
+					return t.number(&h.values, kind)
 				case 2:
-					return set(&h.encoding, kind)
+					return t.number(&h.encoding, kind)
 				case 3:
-					return set(&h.defEncoding, kind)
+					return t.number(&h.defEncoding, kind)
 				case 4:
-					return set(&h.repEncoding, kind)
+					return t.number(&h.repEncoding, kind)
 				}
 				return false, nil
 			})
@@ -308,9 +283,9 @@ func readHeader(b []byte) (h header, err error) {
 			return true, t.fields(1, func(id int64, kind byte) (bool, error) {
 				switch id {
 				case 1:
-					return set(&h.values, kind)
+					return t.number(&h.values, kind)
 				case 2:
-					return set(&h.encoding, kind)
+					return t.number(&h.encoding, kind)
 				}
 				return false, nil
 			})
@@ -318,13 +293,13 @@ func readHeader(b []byte) (h header, err error) {
 			return true, t.fields(1, func(id int64, kind byte) (bool, error) {
 				switch id {
 				case 1:
-					return set(&h.values, kind)
+					return t.number(&h.values, kind)
 				case 4:
-					return set(&h.encoding, kind)
+					return t.number(&h.encoding, kind)
 				case 5:
-					return set(&h.defBytes, kind)
+					return t.number(&h.defBytes, kind)
 				case 6:
-					return set(&h.repBytes, kind)
+					return t.number(&h.repBytes, kind)
 				case 7:
 					h.plainBody = kind == thriftFalse
 					return true, nil

@@ -6,8 +6,6 @@ import (
 	"math/big"
 	"strconv"
 
-	parq "github.com/apache/arrow-go/v18/parquet"
-
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
 
@@ -267,7 +265,7 @@ func (c *chunk) decimals(g *gathered, n int) error {
 	if c.encoding == encodingRLEDict {
 		return lookUp(c, g, &g.v.Float64, c.dict.v.Float64, n)
 	}
-	if c.physical == parq.Types.ByteArray || c.physical == parq.Types.FixedLenByteArray {
+	if c.physical == physicalBytes || c.physical == physicalFixed {
 		return each(c, g, &g.v.Float64, n, func(b []byte) (float64, bool) { return scaledBytes(b, c.scale) })
 	}
 	if err := c.most(n); err != nil {
