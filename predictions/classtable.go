@@ -217,11 +217,7 @@ func (o *TableOptions) unbound(l *layout, err error) *Error {
 	var doubt *roles.Doubt
 	switch {
 	case errors.As(err, &missing):
-		remedy, has := l.meant(missing.Role)
-		if missing.Similar != "" {
-			return fault("name the column by "+settingOf[missing.Role].String(), "%v", err)
-		}
-		return fault(remedy, "no column %q for the %s: %s", cut(missing.Name), missing.Role, has)
+		return fault("name the column by "+settingOf[missing.Role].String(), "%v", err)
 	case errors.As(err, &doubt) && doubt.Propose != nil:
 		return fault(fmt.Sprintf("name those that are by %v: %s", setting.ScoreColumns, strings.Join(doubt.Propose, ",")), "%v", err)
 	}

@@ -62,17 +62,17 @@ type columnShard struct {
 // openColumns is an open file.
 type openColumns struct {
 	columnFile
-	text    *text   // nil if it is read at random
-	file    fs.File // nil if it cannot be opened again
+	file    fs.File // nil of a pipe
 	columns []columns.Column
+	closers []func()
 }
 
 func (o *openColumns) close() {
-	o.columnFile.Close()
-	if o.text != nil {
-		o.text.close()
-	} else if o.file != nil {
-		o.file.Close()
+	if o.columnFile != nil {
+		o.columnFile.Close()
+	}
+	for i := len(o.closers) - 1; i >= 0; i-- {
+		o.closers[i]()
 	}
 }
 
@@ -120,7 +120,7 @@ func (t *columnar) open(r *ForecastReader, paths []string, in io.ReadCloser) *Er
 				f.size, f.stamp = fi.Size(), stampOf(fi)
 			}
 		}
-		if f.size < 0 || size < 0 {
+		if f.size < 0 || size < 0 || !t.format.packed { // not all columns are read
 			size = -1
 		} else {
 			size += f.size
@@ -141,7 +141,11 @@ func (t *columnar) open(r *ForecastReader, paths []string, in io.ReadCloser) *Er
 	}
 	l := &t.layout
 	r.binding, r.scoreColumns = l.scored.String(), l.scoreColumns
-	r.info = Info{Rows: -1, Classes: l.classes, DType: l.dtype, Bytes: size, Files: len(paths), Weighted: l.weight >= 0, Decided: l.decision >= 0,
+	rows := int64(-1)
+	if len(paths) == 1 {
+		rows = first.Rows()
+	}
+	r.info = Info{Rows: rows, Classes: l.classes, DType: l.dtype, Bytes: size, Files: len(paths), Weighted: l.weight >= 0, Decided: l.decision >= 0,
 		Scored: l.confidence >= 0, Shape: l.shape()}
 	if l.scored.pairs {
 		r.info.Classes, r.info.Pairs, r.info.Event = 1, true, l.scored.event
@@ -543,6 +547,7 @@ var columnFormats = []columnFormat{
 		start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\ufeff")), " \t\r\n")
 		return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 	}, openJSONLines},
+	{"parquet", "Parquet", []string{".parquet", ".pq"}, false, func(start []byte) bool { return bytes.HasPrefix(start, []byte("PAR1")) }, openParquet},
 }
 
 // formatOf returns the format of a file, judging by its name.

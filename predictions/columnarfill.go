@@ -2,35 +2,18 @@ package predictions
 
 import (
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/predictions/internal/columns"
-	"github.com/candor-go/candor/predictions/internal/jsonlines"
 	"github.com/candor-go/candor/predictions/roles"
 )
-
-func openJSONLines(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*openColumns, *Error) {
-	t, e := openText(from, path, in, read)
-	if e != nil {
-		return nil, e
-	}
-	f, err := jsonlines.Open(t.r)
-	if err != nil {
-		t.close()
-		return nil, asError(err, 0, 0)
-	}
-	return &openColumns{columnFile: f, text: t, file: t.file}, nil
-}
 
 // columnLayout says what the columns of a block are for.
 type columnLayout struct {

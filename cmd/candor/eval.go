@@ -756,6 +756,10 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		case metrics.BadConfidence:
 			file, row = f.files.beside(f.scores, paths, file, row, b.Row)
 		}
+		table, ok := r.(*predictions.ForecastReader)
+		if ok = ok && (table.Line(d.Faults[i].Row) >= 0 || table.Binding() != ""); ok { // which holds the whole row
+			file, row = r.Locate(d.Faults[i].Row)
+		}
 		b.Row = row
 		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}, Strict: f.strict}
 		said := one.Error()
@@ -766,10 +770,8 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		if b.Column >= 0 {
 			at.Column = b.Column
 		}
-		if t, ok := r.(*predictions.ForecastReader); ok && t.Line(d.Faults[i].Row) >= 0 {
-			// The table holds the whole row, and lines count from 1.
-			file, _ = r.Locate(d.Faults[i].Row)
-			said, inTable = f.inTable(t, said, d.Faults[i], &at), true
+		if ok {
+			said, inTable = f.inTable(table, said, d.Faults[i], &at), true
 		}
 		if at.File = file; i == 0 {
 			first = at
