@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -256,5 +257,64 @@ func TestInspectTable(t *testing.T) {
 	}
 	if out := printed(t, "inspect", "--json", d.at("b.csv")); !strings.Contains(out, `"command": "candor eval `+d.at("b.csv")+` --prob p --labels y"`) {
 		t.Error(out)
+	}
+}
+
+// TestWrittenTables: files that pyarrow, Polars and DuckDB wrote give what the same numbers in arrays give, and groups those of JSON Lines.
+func TestWrittenTables(t *testing.T) {
+	dir := filepath.Join("..", "..", "testdata", "tables")
+	d := newDir(t)
+	var s set
+	s.classes = 3
+	for line := range strings.Lines(string(d.read(filepath.Join(dir, "rows.jsonl")))) {
+		var r struct {
+			PCat     float64 `json:"p_cat"`
+			PDog     float64 `json:"p_dog"`
+			POwl     float64 `json:"p_owl"`
+			Number   int32
+			Weight   float64
+			Decision string
+			By       float64
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		s.rows++
+		s.probs, s.labels = append(s.probs, r.PCat, r.PDog, r.POwl), append(s.labels, r.Number)
+		s.weights, s.by, s.decisions = append(s.weights, r.Weight), append(s.by, r.By), append(s.decisions, int32(slices.Index(animals, r.Decision)))
+	}
+	arrays := []string{"--labels", d.put("y.npy", s.labelFile(t)), "--weights", d.put("w.npy", s.weightFile(t)), "--decisions", d.put("d.npy", s.decisionFile(t)),
+		"--confidence-scores", d.put("by.npy", s.byFile(t))}
+	columns := []string{"--label", "label", "--weights", "weight", "--decisions", "decision", "--confidence-scores", "by"}
+	want := map[string]string{}
+	for _, dtype := range dtypes[:3] {
+		want[dtype] = printed(t, slices.Concat([]string{"eval", "--json", "--metrics", "default,sce", d.put(dtype+".npy", stored(t, dtype, s.shape(), s.probs))}, arrays)...)
+	}
+	grouped := []string{"--label", "label", "--group", "site,year", "--format", "csv"}
+	ofGroups := printed(t, slices.Concat([]string{"eval", filepath.Join(dir, "rows.jsonl"), "--prob-prefix", "p_"}, grouped)...)
+	wide, one := []string{"--prob-prefix", "p_"}, []string{"--prob", "probs", "--classes", "cat,dog,owl"}
+	for _, c := range []struct {
+		file, dtype string
+		of          []string
+	}{
+		{"rows.jsonl", "float64", wide},
+		{"pyarrow.parquet", "float64", wide}, {"pages.parquet", "float64", wide}, {"split.parquet", "float64", wide}, {"polars.parquet", "float64", wide},
+		{"duckdb.parquet", "float64", wide}, {"list.parquet", "float64", one}, {"array.parquet", "float32", one}, {"half.parquet", "float16", one},
+		{"struct.parquet", "float64", one[:2]}, {"map.parquet", "float64", one}, {"vector.parquet", "float64", one},
+	} {
+		path := filepath.Join(dir, c.file)
+		if got := printed(t, slices.Concat([]string{"eval", "--json", "--metrics", "default,sce", path}, c.of, columns)...); got != want[c.dtype] {
+			t.Errorf("%s: %s", c.file, differing(got, want[c.dtype]))
+		}
+		if got := printed(t, slices.Concat([]string{"eval", path}, c.of, grouped)...); c.dtype == "float64" && got != ofGroups {
+			t.Errorf("%s: %s", c.file, differing(got, ofGroups))
+		}
+		// What inspect proposes runs.
+		_, command, ok := strings.Cut(printed(t, "inspect", path), "Likely: candor ")
+		if !ok {
+			t.Errorf("%s: nothing is proposed", c.file)
+			continue
+		}
+		printed(t, strings.Fields(strings.Replace(command, "NAMES", "cat,dog,owl", 1))...)
 	}
 }

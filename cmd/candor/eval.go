@@ -61,8 +61,8 @@ func evalCommand() *cobra.Command {
 		Use:   "eval [PREDICTIONS...]",
 		Short: "Evaluate predictions",
 		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,)
-for P(y = 1), as float16, float32, float64 or bfloat16; or tables (.csv, .tsv) and JSON Lines
-(.jsonl) of classes; or tables and arrays of regression forecasts. Two columns, (N, 2), are a binary task as (N,) is: P(y = 1) is column 1, or what --event
+for P(y = 1), as float16, float32, float64 or bfloat16; or tables (.csv, .tsv, .jsonl, .parquet) of
+classes; or tables and arrays of regression forecasts. Two columns, (N, 2), are a binary task as (N,) is: P(y = 1) is column 1, or what --event
 says; --task classification keeps two classes. Several files are shards, taken in natural order.
 "-" is standard input. A pipe, such as a shell's /dev/fd/63, is read once, like standard input;
 --name says what messages call it. Without a file a small real sample is evaluated.
@@ -72,8 +72,8 @@ Labels are whole numbers from 0 to K-1, one per row, from --labels or from an ar
 
 In a table --prob names the columns of probabilities, or --prob-prefix what their names begin with,
 and --label the column of true classes: names of classes, or numbers from 0. In JSON Lines the
-columns are fields, also nested ones (target.idx), and one field may have all scores of a row: a
-list, or a score for each name in --classes. candor prints which column has which role. --event says which label, or which of two classes, is the event.
+columns are fields, also nested ones (target.idx). One column may have all scores of a row: a list,
+or a score for each name in --classes. candor prints which column has which role. --event says which label, or which of two classes, is the event.
 
 With --task ensemble the files are the members, each (N, K) or (N,), or one array of all members,
 (M, N, K). Metrics are computed on the mean of their probabilities, and on how much they disagree.

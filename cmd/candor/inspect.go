@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/predictions/roles"
 	"github.com/candor-go/candor/report"
 	"github.com/spf13/cobra"
 )
@@ -23,7 +25,7 @@ func inspectCommand() *cobra.Command {
 		Use:   "inspect FILE...",
 		Short: "Tell what a file holds, without reading it whole",
 		Long: `Tell what files hold: the arrays of .npy and .npz files with type, shape and order, from their headers; the columns of a table
-(.csv, .tsv, .txt) or of JSON Lines with the command that likely evaluates it; and what a state of candor eval --state was made of. "-" is
+(.csv, .tsv, .txt, .jsonl, .parquet) with the command that likely evaluates it; and what a state of candor eval --state was made of. "-" is
 standard input.`,
 		Example: `  candor inspect preds.npz
   candor inspect predictions.csv
@@ -266,8 +268,17 @@ func commandFor(t *predictions.Table, path string) string {
 		label = "COLUMN"
 	}
 	args = append(args, "--labels", label)
-	if len(p.Classes) > 0 {
+	of := func(name string) (k roles.Kind) {
+		if i := slices.IndexFunc(t.Columns, func(c predictions.TableColumn) bool { return c.Name == name }); i >= 0 {
+			k = t.Columns[i].Kind
+		}
+		return k
+	}
+	switch {
+	case len(p.Classes) > 0:
 		args = append(args, "--classes", strings.Join(p.Classes, ","))
+	case len(p.Scores) == 1 && of(p.Scores[0]) == roles.List && of(label) == roles.Text:
+		args = append(args, "--classes", "NAMES")
 	}
 	if p.Weight != "" {
 		args = append(args, "--weights", p.Weight)
