@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The values are of both series to 60 digits, which agree there; the range's also of the integral of Feller's density.
+// TestBrownianTails compares with the values of both series to 60 digits, which agree there. The value of the range also agrees
+// with the integral of Feller's density.
 func TestBrownianTails(t *testing.T) {
 	for _, c := range []struct{ x, sup, width float64 }{
 		{0.3, 0.9999985819380111679660596, 0.999999999999999999999862},
@@ -26,7 +27,7 @@ func TestBrownianTails(t *testing.T) {
 			name      string
 			got, want float64
 		}{{"sup", supTail(c.x), c.sup}, {"range", rangeTail(c.x), c.width}} {
-			// Each value is right to 1e-13, and small ones to 1e-12 of themselves.
+			// Each value is accurate to 1e-13, and small ones to a relative 1e-12.
 			if d := math.Abs(v.got - v.want); d > 1e-13 || d > 1e-12*v.want {
 				t.Errorf("%s of %v: %v, want %v", v.name, c.x, v.got, v.want)
 			}
@@ -41,7 +42,7 @@ func TestBrownianTails(t *testing.T) {
 	}
 }
 
-// Where both series converge they say the same, and the tails never rise.
+// TestBrownianSeries checks that both series agree where both converge, and that the tails never rise.
 func TestBrownianSeries(t *testing.T) {
 	last := [2]float64{1, 1}
 	for i := 5; i < 600; i++ {
@@ -66,7 +67,7 @@ func TestBrownianSeries(t *testing.T) {
 	}
 }
 
-// The means of the two laws are known: sqrt(pi/2), and sqrt(8/pi) of Feller's.
+// TestBrownianMeans compares with the known means of the two distributions: sqrt(pi/2), and sqrt(8/pi) for Feller's.
 func TestBrownianMeans(t *testing.T) {
 	const step = 1e-3
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// rain is forecasts of rain, and whether it fell.
+// rain returns forecasts of rain, and whether it rained.
 func rain() *cells.Cells {
 	p := &metrics.Predictions{Labels: []int32{0, 0, 1, 0, 1, 0, 1, 1}}
 	p.Rows, p.Classes, p.F64 = 8, 1, []float64{0.1, 0.2, 0.2, 0.4, 0.6, 0.8, 0.8, 0.9}
@@ -20,7 +20,7 @@ func rain() *cells.Cells {
 	return c
 }
 
-// The mean score is miscalibration less discrimination plus uncertainty. The bounds are 0 where cells are exact.
+// The mean score is miscalibration minus discrimination plus uncertainty. The bounds are 0 if cells are exact.
 func ExampleCORPOf() {
 	c := metrics.Must(binfree.CORPOf(rain(), nil))
 	score, bound := c.Score()
@@ -39,7 +39,7 @@ func ExampleCORPOf() {
 	// from 0.9 to 0.9: 1.000 of 1 rows
 }
 
-// Any proper score is taken apart by the same fit.
+// The same fit decomposes any proper score.
 func ExampleCORPOptions() {
 	for _, s := range []binfree.ProperScore{binfree.Squared, binfree.Logarithmic, binfree.Spherical} {
 		c := metrics.Must(binfree.CORPOf(rain(), &binfree.CORPOptions{Score: s}))
@@ -52,7 +52,7 @@ func ExampleCORPOptions() {
 	// 2: 0.0494, 0 rows make it infinite
 }
 
-// Of so few rows all miscalibration may be chance: calibrated scores would show more on average.
+// With so few rows, all miscalibration may be chance: calibrated scores would have more on average.
 func ExampleCORP_Intervals() {
 	c := metrics.Must(binfree.CORPOf(rain(), nil))
 	if reason := c.IntervalReason(); reason != "" {
@@ -66,7 +66,7 @@ func ExampleCORP_Intervals() {
 	// DSC 0.00 to 0.19, UNC 0.20 to 0.25
 }
 
-// Where the fitted curve would be if the scores were calibrated.
+// Where the fitted curve of calibrated scores would be.
 func ExampleCORP_Band() {
 	for _, b := range metrics.Must(binfree.CORPOf(rain(), nil)).Band(0.9, &metrics.Resampling{Seed: 1, Replicates: 1000}) {
 		fmt.Printf("at %.1f from %.2f to %.2f\n", b.Score, b.Low, b.High)

@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics/binfree"
 )
 
-// TestCORPGolden: the terms are scikit-learn's, and where they were published as they were.
+// TestCORPGolden compares the terms with scikit-learn's and, where available, with published ones.
 func TestCORPGolden(t *testing.T) {
 	var golden struct {
 		Inputs map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// cellsOf returns the cells of predictions that are not checked.
+// cellsOf returns the cells of unchecked predictions.
 func cellsOf(t testing.TB, p *metrics.Predictions) *cells.Cells {
 	t.Helper()
 	c := metrics.Must(cells.New(nil))
@@ -24,10 +24,10 @@ func cellsOf(t testing.TB, p *metrics.Predictions) *cells.Cells {
 	return c
 }
 
-// corp is a decomposition, and how far what is said of the rows may be from it.
+// corp holds the terms of a decomposition, or their bounds.
 type corp struct{ score, mcb, dsc, unc float64 }
 
-// corpOfRows decomposes by definition: PAV over the sorted rows, equal scores pooled.
+// corpOfRows decomposes by definition: PAV over the sorted rows, with equal scores pooled.
 func corpOfRows(p *metrics.Predictions, of binfree.ProperScore) corp {
 	type group struct{ w, y float64 }
 	at := make([]int, p.Rows)
@@ -96,7 +96,7 @@ func terms(c *binfree.CORP) (v, bound corp) {
 	return v, bound
 }
 
-// within reports whether a term of the rows is where the one of the cells and its bound say.
+// within reports whether a term of the rows is within the bound of the cells' value.
 func within(rows, value, bound float64) bool {
 	const rounding = 1e-12
 	return rows >= value-rounding && rows <= value+bound+rounding
@@ -104,7 +104,7 @@ func within(rows, value, bound float64) bool {
 
 var scores = map[string]binfree.ProperScore{"squared": binfree.Squared, "logarithmic": binfree.Logarithmic, "spherical": binfree.Spherical}
 
-// From exact cells come the terms of the rows; from a grid, terms and bounds that hold those of the rows.
+// TestCORPOfRows checks that exact cells give the terms of the rows, and that those of a grid are within their bounds of them.
 func TestCORPOfRows(t *testing.T) {
 	for law := range testrows.Laws {
 		for _, n := range []int{1, 2, 30, 5000, 300000} {
@@ -140,8 +140,8 @@ func TestCORPOfRows(t *testing.T) {
 	}
 }
 
-// DSC sees only the order of scores: transformations that keep it, ties and all, change neither it nor the frequencies of steps.
-// The recalibrated scores have no miscalibration, and the same discrimination.
+// TestCORPOrder checks that DSC depends only on the order of scores: increasing transformations, with ties preserved, change
+// neither it nor the frequencies of steps. Recalibrated scores have no miscalibration and the same discrimination.
 func TestCORPOrder(t *testing.T) {
 	p := testrows.Lawful("float32", 3000)
 	for i := range p.F64 {
@@ -193,7 +193,8 @@ func TestCORPOrder(t *testing.T) {
 	}
 }
 
-// The fit is the best rising one for every score: no other rising function of the scores has a lower mean.
+// TestCORPBest checks that the fit is the best increasing one for every score: no other increasing function of the scores has a
+// lower mean score.
 func TestCORPBest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range check.Size(15, 50, 50) {
@@ -220,7 +221,7 @@ func TestCORPBest(t *testing.T) {
 				slices.Sort(rising)
 				q := *p
 				q.F64 = nil
-				near := r.IntN(2) == 0 // the fit itself, pulled a little that way
+				near := r.IntN(2) == 0 // a small step from the fit towards the other function
 				for _, v := range p.F64 {
 					to := rising[int(math.Round(v*40))]
 					for _, step := range c.Steps() {
@@ -238,7 +239,7 @@ func TestCORPBest(t *testing.T) {
 	}
 }
 
-// No term is below 0, whatever the scores and outcomes.
+// TestCORPNotNegative checks that no term is negative, for any scores and outcomes.
 func TestCORPNotNegative(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -267,12 +268,13 @@ func TestCORPNotNegative(t *testing.T) {
 	}
 }
 
-// Weights that are all equal to a power of 2 give the bits that none give; others those of rows that come so often.
+// TestCORPWeights checks that equal weights of a power of 2 give bit-identical results to no weights, and that other integer
+// weights act like repeated rows.
 func TestCORPWeights(t *testing.T) {
 	for _, law := range []string{"cents", "uniform"} {
 		p := testrows.Lawful(law, 3000)
 		if law == "cents" {
-			for i, v := range p.F64 { // without scores of 0 and 1, which make the logarithmic score infinite
+			for i, v := range p.F64 { // excludes scores of 0 and 1, which make the logarithmic score infinite
 				p.F64[i] = 0.01 + 0.98*v
 			}
 		}
@@ -343,7 +345,7 @@ func TestCORPEdges(t *testing.T) {
 	if v, bound := terms(c); v != (corp{0.5625, 0.5625, 0, 0}) || bound != (corp{}) || c.IntervalReason() == "" {
 		t.Errorf("%+v, %+v of one row", v, bound)
 	}
-	// What gave 0 to what happened is counted.
+	// Rows whose outcome had a score of 0 are counted.
 	zero := &metrics.Predictions{Labels: []int32{1, 0, 1, 0}}
 	zero.Rows, zero.Classes, zero.F64 = 4, 1, []float64{0, 1, 1, 0.5}
 	c = metrics.Must(binfree.CORPOf(cellsOf(t, zero), &binfree.CORPOptions{Score: binfree.Logarithmic}))
@@ -356,7 +358,7 @@ func TestCORPEdges(t *testing.T) {
 	if n := metrics.Must(binfree.CORPOf(cellsOf(t, zero), nil)).Infinite(); n != 0 {
 		t.Errorf("%v rows make the squared score infinite", n)
 	}
-	// Of more scores than cells can be told apart, in the outermost cell of the grid.
+	// More scores than cells can distinguish, in the outermost grid cell.
 	p := testrows.Lawful("uniform", 300000)
 	p.F64[0], p.Labels[0] = 0, 1
 	c = metrics.Must(binfree.CORPOf(cellsOf(t, p), &binfree.CORPOptions{Score: binfree.Logarithmic}))

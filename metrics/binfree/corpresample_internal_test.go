@@ -21,7 +21,7 @@ func TestSpaced(t *testing.T) {
 			t.Errorf("cell %d comes after %d", at[i], at[i-1])
 		}
 	}
-	// Nearly all rows in one cell leave those spread by value, and nearly equal values those by rank.
+	// Nearly all rows in one cell: the other cells are spread by value. Nearly equal values are spread by rank.
 	coins[500].n = 1e9
 	if at = spaced(coins, 256); len(at) < 128 || len(at) > 130 {
 		t.Errorf("%d cells beside one with nearly all rows", len(at))

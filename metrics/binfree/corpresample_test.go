@@ -13,10 +13,10 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// truths are laws of scores whose frequencies are known.
+// truths are distributions of scores with known frequencies.
 var truths = []struct {
 	name  string
-	score func(u float64) float64 // of uniform u
+	score func(u float64) float64 // score of a uniform u
 	truth func(p float64) float64 // frequency of the event at score p
 }{
 	{"calibrated", func(u float64) float64 { return u }, func(p float64) float64 { return p }},
@@ -40,7 +40,8 @@ func followed(t testing.TB, r *rand.Rand, n int, score, truth func(float64) floa
 	return cellsOf(t, p)
 }
 
-// Intervals hold the law's terms about as often as their level says, whatever is the matter with the scores.
+// TestCORPIntervalsCoverage checks that intervals contain the true terms about as often as their level says, for calibrated and
+// miscalibrated scores.
 func TestCORPIntervalsCoverage(t *testing.T) {
 	t.Run("squared", func(t *testing.T) { testCORPCoverage(t, binfree.Squared, func(p float64) float64 { return p * p }) })
 	t.Run("spherical", func(t *testing.T) {
@@ -51,10 +52,10 @@ func TestCORPIntervalsCoverage(t *testing.T) {
 	})
 }
 
-// testCORPCoverage counts for the proper score of a convex function: where the frequency is c a forecast p has, on average,
-// the chord of that function at c less its tangent in p at c.
+// testCORPCoverage counts coverage for the proper score of a convex function. If the frequency is c, the mean score of a
+// forecast p is the chord of that function at c minus its tangent in p at c.
 func testCORPCoverage(t *testing.T, proper binfree.ProperScore, convex func(float64) float64) {
-	runs := check.Size(30, 60, 60) // of 20 as many as three miss by chance
+	runs := check.Size(30, 60, 60) // with 20 runs, up to three misses would be chance
 	slope := func(p float64) float64 { return (convex(p+1e-6) - convex(p-1e-6)) / 2e-6 }
 	for li, law := range truths {
 		if testing.Short() && li%2 > 0 {
@@ -100,7 +101,8 @@ func testCORPCoverage(t *testing.T, proper binfree.ProperScore, convex func(floa
 	}
 }
 
-// At each score the band holds the curves of calibrated scores about as often as its level says.
+// TestCORPBandCoverage checks that at each score the band contains the curves of calibrated scores about as often as its level
+// says.
 func TestCORPBandCoverage(t *testing.T) {
 	runs := check.Size(8, 12, 60)
 	for li, law := range truths[:3] {
@@ -128,7 +130,7 @@ func TestCORPBandCoverage(t *testing.T) {
 	}
 }
 
-// A seed makes the answer, and no number of threads another one.
+// TestCORPThreads checks that the answer depends on the seed, not on the number of threads.
 func TestCORPThreads(t *testing.T) {
 	for _, n := range []int{700, 300000} {
 		c := metrics.Must(binfree.CORPOf(followed(t, rand.New(rand.NewPCG(1, 1)), n, truths[0].score, truths[0].truth), nil))
@@ -167,7 +169,7 @@ func TestCORPThreads(t *testing.T) {
 	}
 }
 
-// BenchmarkCORPReplicate takes one replicate of Intervals: rows drawn anew, and outcomes thrown anew.
+// BenchmarkCORPReplicate measures one replicate of Intervals, with resampled rows and redrawn outcomes.
 func BenchmarkCORPReplicate(b *testing.B) {
 	for _, n := range []int{1 << 18, 1e7} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -12,14 +12,15 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// The points that stand for a cell of the grid are where its rows are on average, as logitMoments says.
+// TestLogitMoments checks that the points that represent a grid cell are at the means of its rows, to the accuracy of
+// logitMoments.
 func TestLogitMoments(t *testing.T) {
 	places, rising := kernel.GridPlaces()
 	for at := 1; at+1 < len(rising); at += 7 {
 		low, high := places[rising[at]], math.Nextafter(places[rising[at+1]], 0)
 		c := gridCell{low: low, high: high}
 		for _, share := range []float64{0, 0.1, 0.5, 0.9} {
-			// Rows at both ends, which is the worst there is.
+			// The worst case: rows at both ends.
 			m := low + share*(high-low)
 			first, second, most := c.logitMoments(m)
 			x := func(q float64) float64 { return odds{q, 1 - q}.from(odds{m, 1 - m}) }
@@ -36,7 +37,7 @@ func TestLogitMoments(t *testing.T) {
 	}
 }
 
-// Points that are too many to be kept are found anew, and are the same.
+// TestCoxPointsNotKept checks that points that are too many to keep are recomputed identically.
 func TestCoxPointsNotKept(t *testing.T) {
 	c := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
 	p := &metrics.Predictions{Labels: make([]int32, 3000)}
@@ -61,7 +62,7 @@ func TestCoxPointsNotKept(t *testing.T) {
 	}
 }
 
-// listed is cells as they are listed.
+// listed is a list of cells.
 type listed struct {
 	*cells.Cells
 	cells []cells.Cell
@@ -74,8 +75,8 @@ func (l listed) Each(f func(*cells.Cell)) {
 	}
 }
 
-// Of few scores from 1e-300 to 1 - 1e-300, of those close together, and of rows in numbers from one to billions, the fit is found, and
-// the gradient vanishes.
+// TestCoxWild checks that the fit is found and the gradient vanishes for few scores from 1e-300 to 1 - 1e-300, for close
+// scores, and for one to billions of rows.
 func TestCoxWild(t *testing.T) {
 	sets := 4000
 	if testing.Short() {

@@ -25,7 +25,7 @@ func seen(t testing.TB, p *metrics.Predictions) *cells.Cells {
 	return c
 }
 
-// bisected solves the two score equations by bisection of the slope's, with the intercept bisected for each slope.
+// bisected solves the two score equations by bisection for the slope, with a bisection for the intercept at each slope.
 func bisected(x, y, w []float64, unit bool) (a, b float64) {
 	score := func(a, b float64) (s0, s1 float64) {
 		for i := range x {
@@ -100,7 +100,7 @@ func TestCoxBisected(t *testing.T) {
 	}
 }
 
-// given is cells as they are given.
+// given presents cells with a given list.
 type given struct {
 	*cells.Cells
 	cells []cells.Cell
@@ -113,7 +113,8 @@ func (g given) Each(f func(*cells.Cell)) {
 	}
 }
 
-// Coefficients and standard errors by Newton's method with 60 digits; those of the first case are also what statsmodels 0.13.5 finds.
+// TestCoxDigits compares coefficients and standard errors with Newton's method in 60 digits. Those of the first case also agree
+// with statsmodels 0.13.5.
 func TestCoxDigits(t *testing.T) {
 	even := func(n int) (p []float64) {
 		for i := range n {
@@ -152,7 +153,7 @@ func TestCoxDigits(t *testing.T) {
 	for _, x := range []struct {
 		name               string
 		in                 cells.Rising
-		a, b, seA, seB     float64 // se 0: none
+		a, b, seA, seB     float64 // se 0: not compared
 		large, seL, digits float64
 	}{
 		{"even", seen(t, testrows.Binary(even(40), mixed)), 1.246356223754680351, 1.6176242116920857871, 0.54805614191346734631, 0.54272070765680598523,
@@ -161,7 +162,7 @@ func TestCoxDigits(t *testing.T) {
 		{"nearly parted", seen(t, testrows.Binary(even(60), parted)), 1.9620615100728428377, 20.874075669967612569, 1.6853595156263649734,
 			13.210892481079535918, 0.13300636985417707915, 0.30765027482746658499, 1e-13},
 		{"far", far, -0.16901654322937152286, 0.0046600710088865238119, 0.41285487242702666131, 0.001404767500394349905,
-			-19.525428079279997779, 4069.9791030397916067, 1e-9}, // of the last one the likelihood is flat to 1e-7
+			-19.525428079279997779, 4069.9791030397916067, 1e-9}, // here the likelihood is flat to 1e-7
 	} {
 		f, l := binfree.CoxOf(x.in, nil), binfree.CoxOf(x.in, &binfree.CoxOptions{UnitSlope: true})
 		close := func(what string, got, want, digits float64) {
@@ -198,7 +199,8 @@ func TestCoxDigits(t *testing.T) {
 	}
 }
 
-// Ten billion rows have the same fit as a small fraction of them, with a correspondingly smaller standard error.
+// TestCoxManyRows checks that ten billion rows have the same fit as a small fraction of them, with a correspondingly smaller
+// standard error.
 func TestCoxManyRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	c := seen(t, simulated(r, 5000, func(r *rand.Rand) float64 { return r.Float64() }, extreme))
@@ -231,7 +233,7 @@ func TestCoxManyRows(t *testing.T) {
 	}
 }
 
-// Fits that a bare Newton would miss: the score equations hold there as well as they can.
+// TestCoxHard checks fits on which a plain Newton method fails: the score equations hold as accurately as possible.
 func TestCoxHard(t *testing.T) {
 	var r *rand.Rand
 	n := 2000
@@ -247,7 +249,7 @@ func TestCoxHard(t *testing.T) {
 		"a single event":     func(i int) (float64, bool) { return float64(i+1) / 2048, i == 300 },
 		"very small or even": func(i int) (float64, bool) { return []float64{1e-300, 0.5}[i%2], i%3 == 0 },
 	} {
-		r = rand.New(rand.NewPCG(23, 24)) // whichever comes first
+		r = rand.New(rand.NewPCG(23, 24)) // the same numbers for each case, whatever the order of the map
 		p, y := make([]float64, n), make([]int32, n)
 		for i := range p {
 			var v bool
@@ -262,7 +264,7 @@ func TestCoxHard(t *testing.T) {
 		}
 		a, _ := f.Intercept()
 		b, _ := f.Slope()
-		// About the mean, with the logits' differences from a score, which have all their digits.
+		// Relative to the mean, with the differences of logits from that of one score, which keep all their digits.
 		var at float64
 		for _, v := range p {
 			at = max(at, v)
@@ -274,7 +276,7 @@ func TestCoxHard(t *testing.T) {
 			return math.Log(v) - math.Log1p(-v) - math.Log(at) + math.Log1p(-at)
 		}
 		if b*b > 1e12 {
-			a += b * math.Log(at/(1-at)) // too much is lost of their sum to look at more than the slope
+			a += b * math.Log(at/(1-at)) // their sum loses too many digits to compare more than the slope
 		} else {
 			a += b * (math.Log(at) - math.Log1p(-at))
 		}
@@ -296,7 +298,7 @@ func TestCoxHard(t *testing.T) {
 	}
 }
 
-// Scores of exactly 0 and 1 are left out and counted, and the fit is that of the others.
+// TestCoxLeftOut checks that scores of exactly 0 and 1 are left out and counted, and that the fit is that of the other rows.
 func TestCoxLeftOut(t *testing.T) {
 	p := testrows.Binary([]float64{0, 0.2, 0.3, 0.6, 0.7, 1, 1, 0.8}, []int32{1, 0, 1, 0, 1, 1, 0, 1})
 	q := testrows.Binary([]float64{0.2, 0.3, 0.6, 0.7, 0.8}, []int32{0, 1, 0, 1, 1})
@@ -306,7 +308,7 @@ func TestCoxLeftOut(t *testing.T) {
 	if f.LeftOut() != 3 || g.LeftOut() != 0 || a != b || a != a {
 		t.Errorf("%d and %d left out, slopes %v and %v", f.LeftOut(), g.LeftOut(), a, b)
 	}
-	// On the grid what is next to 0 cannot be told from it.
+	// On the grid, scores next to 0 cannot be distinguished from 0.
 	n := 270000
 	many := testrows.Binary(make([]float64, n), make([]int32, n))
 	for i := range n {

@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Calibration of a binary classifier without bins: all from one state.
+// Calibration of a binary classifier without bins, all from one state.
 func Example() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0.1, 0.2, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9}, Rows: 8, Classes: 1}, // P(y = 1)

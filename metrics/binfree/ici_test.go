@@ -13,7 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// indices returns the index and the quantiles of 0, 50, 90 and 100%.
+// indices returns the mean and the quantiles at 0, 50, 90 and 100%.
 func indices(t *testing.T, p *metrics.Predictions, o *binfree.ICIOptions) (v [5]float64, bound float64) {
 	t.Helper()
 	c := binfree.ICIOf(seen(t, p), o)
@@ -24,7 +24,8 @@ func indices(t *testing.T, p *metrics.Predictions, o *binfree.ICIOptions) (v [5]
 	return v, bound
 }
 
-// TestICI computes the index of the rising fit row by row, with numpy's quantiles; an integer weight counts as that many rows.
+// TestICI computes the index of the increasing fit row by row, with numpy's quantiles. An integer weight counts as that many
+// rows.
 func TestICI(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 90))
 	for _, n := range []int{1, 2, 3, 10, 101, 400} {
@@ -73,7 +74,7 @@ func TestICI(t *testing.T) {
 					t.Errorf("%d rows of %d scores: %v +- %v, want %v", n, distinct, got, bound, want)
 				}
 			}
-			// Equal weights are none.
+			// Equal weights have no effect.
 			weighted := testrows.Binary(p, y)
 			weighted.Weights = slices.Repeat([]float64{0.3}, n)
 			same, _ := indices(t, weighted, nil)
@@ -86,13 +87,15 @@ func TestICI(t *testing.T) {
 	}
 }
 
-// TestICIOfWeights: a weight of 3 is three rows in the mean and in the fit; ranks are of weight, in units of the mean one.
+// TestICIOfWeights checks that a weight of 3 counts as three rows in the mean and in the fit, and that ranks are cumulative
+// weights in units of the mean weight.
 func TestICIOfWeights(t *testing.T) {
 	p := testrows.Binary([]float64{0.1, 0.3, 0.6, 0.9}, []int32{0, 1, 1, 1})
 	p.Weights = []float64{1, 3, 1, 1}
 	// The fit is 0, 1, 1, 1, and the distances are 0.1, 0.7, 0.4 and 0.1.
 	got, _ := indices(t, p, nil)
-	// By distance the weights run up to 1, 2, 3, 6. Rank r is where that passes 1.5 r: 0.1, 0.1, 0.7 and 0.7 for 0 to 3.
+	// In order of distance the cumulative weights are 1, 2, 3, 6. Rank r is where they pass 1.5 r: 0.1, 0.1, 0.7 and 0.7 for 0
+	// to 3.
 	want := [5]float64{(0.1 + 3*0.7 + 0.4 + 0.1) / 6, 0.1, 0.4, 0.7, 0.7}
 	for i := range want {
 		if !(math.Abs(got[i]-want[i]) < 1e-15) {
@@ -101,14 +104,14 @@ func TestICIOfWeights(t *testing.T) {
 	}
 }
 
-// TestLoess: straight lines are what they are, one score has its frequency, and the outcome of a row does not depend on its place among
-// those of the same score.
+// TestLoess checks that straight lines are reproduced, that a single score has its frequency, and that the order of rows with
+// the same score has no effect.
 func TestLoess(t *testing.T) {
 	o := &binfree.ICIOptions{Curve: binfree.LoessCurve, Delta: -1}
 	if got, _ := indices(t, testrows.Binary([]float64{0.25, 0.25, 0.25, 0.25}, []int32{0, 1, 1, 1}), o); got[0] != 0.5 || got[4] != 0.5 {
 		t.Errorf("one score: %v", got)
 	}
-	// Two rows are joined by a line, whatever the span.
+	// A line joins two rows, whatever the span.
 	if got, _ := indices(t, testrows.Binary([]float64{0.25, 0.75}, []int32{1, 0}), o); got[0] != 0.75 {
 		t.Errorf("two rows: %v", got)
 	}
@@ -132,7 +135,7 @@ func TestLoess(t *testing.T) {
 	}
 }
 
-// TestICIReasons: what there is no index of says why.
+// TestICIReasons checks the reasons for which there is no index.
 func TestICIReasons(t *testing.T) {
 	many := func(n int) *metrics.Predictions {
 		return testrows.Binary(slices.Repeat([]float64{0.5}, n), slices.Repeat([]int32{1}, n))

@@ -20,7 +20,7 @@ func cellsOfEvents() *cells.Cells {
 	return c
 }
 
-// How far outcomes run ahead of scores, without bins, and how often calibrated scores would show as much.
+// How far outcomes run ahead of scores, without bins, and how often calibrated scores would deviate as much.
 func ExamplePartialSumsOf() {
 	s := binfree.PartialSumsOf(cellsOfEvents())
 	if s.Reason() != "" {
@@ -35,7 +35,7 @@ func ExamplePartialSumsOf() {
 	// Kuiper 0.070, p = 1.00, of exact cells (0, 0)
 }
 
-// Whether the Brier score is what calibrated scores would have.
+// Whether the Brier score is that of calibrated scores.
 func ExampleSpiegelhalterOf() {
 	z := binfree.SpiegelhalterOf(cellsOfEvents())
 	fmt.Printf("Z %.2f (bound %v), p = %.2f (bound %v) %q\n", z.Z, z.Bound, z.P, z.PBound, z.Reason)
@@ -43,7 +43,7 @@ func ExampleSpiegelhalterOf() {
 	// Z -0.32 (bound 0), p = 0.75 (bound 0) ""
 }
 
-// By which straight line the logits of the scores become those of the outcomes.
+// The straight line that maps the logits of the scores to those of the outcomes.
 func ExampleCoxOf() {
 	c := cellsOfEvents()
 	f := binfree.CoxOf(c, nil)
@@ -66,14 +66,15 @@ func ExampleCoxOf() {
 	// in the large: 0.31 [-1.32, 1.93] ""
 }
 
-// Whether ten groups of rows, by their scores, have as many events as the scores announce: here two groups, of six rows and of four, for equal scores stay together.
+// Whether ten groups of rows, ordered by score, have as many events as the scores predict. Here there are two groups, of six
+// and of four rows, because equal scores stay together.
 func ExampleHosmerLemeshowOf() {
 	h := calib.HosmerLemeshowOf(cellsOfEvents(), &calib.HosmerLemeshowOptions{Groups: 2})
 	fmt.Printf("%.3f, p = %.2f of %d degrees of freedom (bound %v); rough in %d of %d groups\n", h.Statistic, h.P, h.Degrees, h.Bound, h.Few, h.Groups)
 	// Output: 0.573, p = 0.75 of 2 degrees of freedom (bound 0); rough in 2 of 2 groups
 }
 
-// How far scores are from the frequencies of a rising fit, and from those of a loess.
+// The distance of scores from the frequencies of an increasing fit, and from those of a loess fit.
 func ExampleICIOf() {
 	for _, o := range []*binfree.ICIOptions{nil, {Curve: binfree.LoessCurve, Span: 0.8}} {
 		i := binfree.ICIOf(cellsOfEvents(), o)

@@ -15,7 +15,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// simulated returns n rows with scores of a law whose events come with the probability truth(p).
+// simulated returns n rows with scores from a distribution and events of probability truth(p).
 func simulated(r *rand.Rand, n int, score func(*rand.Rand) float64, truth func(p float64) float64) *metrics.Predictions {
 	p, y := make([]float64, n), make([]int32, n)
 	for i := range p {
@@ -29,12 +29,12 @@ func simulated(r *rand.Rand, n int, score func(*rand.Rand) float64, truth func(p
 
 func calibrated(p float64) float64 { return p }
 
-// extreme is the truth under scores that are too extreme: its logit is 0.7 times theirs.
+// extreme is the true probability for scores that are too extreme: its logit is 0.7 times that of the score.
 func extreme(p float64) float64 {
 	return 1 / (1 + kernel.Exp64(-0.7*(kernel.Log64(p)-kernel.Log64(1-p))))
 }
 
-// fromUniform returns the largest distance of a distribution from the uniform one.
+// fromUniform returns the largest distance of a sample's distribution from the uniform distribution.
 func fromUniform(p []float64) (d float64) {
 	slices.Sort(p)
 	n := float64(len(p))
@@ -44,7 +44,7 @@ func fromUniform(p []float64) (d float64) {
 	return d
 }
 
-// The laws of a Brownian bridge, which are not those of the partial sums: nothing ties the last one to 0.
+// The distributions of a Brownian bridge. Those of the partial sums differ, because the last sum is not tied to 0.
 func bridgeSup(x float64) float64 {
 	s := 0.0
 	for k := 1.0; k < 50; k++ {
@@ -61,12 +61,13 @@ func bridgeRange(x float64) float64 {
 	return min(1, s)
 }
 
-// If scores are calibrated p-values are uniform, and Wald's intervals hold 1 and 0 as often as they say.
+// TestCalibratedPValues checks that for calibrated scores p-values are uniform, and that Wald's intervals contain 1 and 0 with
+// their nominal coverage.
 func TestCalibratedPValues(t *testing.T) {
-	// Of 1,000 sets 0.0515 is exceeded by chance in 1% of cases; that S is seen at the rows only adds up to 0.02.
+	// With 1,000 sets, 0.0515 is exceeded by chance in 1% of cases. S is only observed at rows, which adds up to 0.02.
 	sets := check.Size(100, 200, 1000)
 	limit := 1.63/math.Sqrt(float64(sets)) + 0.0185
-	const rows, each = 2000, 3 // every each-th set is fitted by Cox
+	const rows, each = 2000, 3 // Cox is fitted to one set in every `each`
 	r := rand.New(rand.NewPCG(11, 12))
 	p := map[string][]float64{}
 	var slopes, intercepts, large float64
@@ -116,14 +117,15 @@ func TestCalibratedPValues(t *testing.T) {
 	}
 }
 
-// Miscalibration is found: that of one sign by the partial sums, scores too extreme by all.
+// TestPower checks that miscalibration is detected: that of one sign by the partial sums, and scores that are too extreme by
+// all tests.
 func TestPower(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	uniform := func(r *rand.Rand) float64 { return r.Float64() }
 	for _, c := range []struct {
 		name                string
 		truth               func(float64) float64
-		ks, kuiper, spiegel float64 // shares that are found at least
+		ks, kuiper, spiegel float64 // smallest shares to be detected
 	}{
 		{"too extreme", extreme, 0.7, 0.9, 0.95},
 		{"too high", func(p float64) float64 { return 0.92 * p }, 0.95, 0.9, 0},
@@ -149,10 +151,10 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// everyRow is all rows as cells of their own.
+// everyRow presents each row as a cell of its own.
 type everyRow struct {
 	*cells.Cells
-	p []float64 // rising
+	p []float64 // ascending
 	y []int32
 }
 
@@ -166,7 +168,7 @@ func (e everyRow) Each(f func(*cells.Cell)) {
 	}
 }
 
-// rowsOf returns the rows of predictions in rising order.
+// rowsOf returns the rows of predictions in ascending order.
 func rowsOf(p *metrics.Predictions) everyRow {
 	at := make([]int, p.Rows)
 	for i := range at {
@@ -185,7 +187,7 @@ func rowsOf(p *metrics.Predictions) everyRow {
 	return e
 }
 
-// turned returns the same of the other event.
+// turned returns the rows for the opposite event.
 func (e everyRow) turned() everyRow {
 	t := everyRow{e.Cells, make([]float64, len(e.p)), make([]int32, len(e.p))}
 	for i, p := range e.p {
@@ -195,7 +197,7 @@ func (e everyRow) turned() everyRow {
 	return t
 }
 
-// sums returns the two numbers of the partial sums, Z, and the variance.
+// sums returns KS, Kuiper, Z and the variance.
 func (e everyRow) sums() (ks, kuiper, z, variance float64) {
 	var s, low, high, over, under float64
 	for i, p := range e.p {
@@ -210,12 +212,12 @@ func (e everyRow) sums() (ks, kuiper, z, variance float64) {
 	return max(high, -low) / n, (high - low) / n, over / math.Sqrt(under), variance
 }
 
-// What the cells say is what the rows say, or on the grid no farther from it than the bounds.
+// TestAnswersOfCells checks that the answers of cells are those of the rows or, on a grid, within the bounds of them.
 func TestAnswersOfCells(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it sorts hundreds of thousands of rows")
 	}
-	// At the ends of the grid's cells, with more events at the upper ones: as bad as it gets.
+	// The worst case: scores at the ends of grid cells, with more events at the upper ends.
 	places, rising := kernel.GridPlaces()
 	first := kernel.GridRank(0.003)
 	atEnds := func(r *rand.Rand) float64 {
@@ -272,7 +274,7 @@ func TestAnswersOfCells(t *testing.T) {
 			close("ks", v, b, ks, 3e-3)
 			v, b = s.Kuiper()
 			close("kuiper", v, b, kuiper, 6e-3)
-			// The p-values of the rows, by the laws of cells that have nothing but their partial sums.
+			// The p-values of the rows, from cells that have only their partial sums.
 			exact := binfree.PartialSumsOf(gaps{c, cells.Gaps{High: ks * float64(n), Total: float64(n), Variance: variance}})
 			close("ks p", s.KSP(), s.KSPBound(), exact.KSP(), 1)
 			exact = binfree.PartialSumsOf(gaps{c, cells.Gaps{High: kuiper * float64(n), Total: float64(n), Variance: variance}})
@@ -294,7 +296,7 @@ func TestAnswersOfCells(t *testing.T) {
 	}
 }
 
-// gaps is cells with given partial sums.
+// gaps presents cells with given partial sums.
 type gaps struct {
 	*cells.Cells
 	g cells.Gaps
@@ -302,8 +304,8 @@ type gaps struct {
 
 func (g gaps) Gaps() cells.Gaps { return g.g }
 
-// The order of the rows changes no bit; scores of the other event, with its outcomes, only signs, and KS, which is of sums from the
-// other end.
+// TestOrderAndMirror checks that the order of rows changes no bit. Scores and outcomes of the opposite event change only signs,
+// and KS, whose sums then start from the other end.
 func TestOrderAndMirror(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	p := simulated(r, 20000, func(r *rand.Rand) float64 { return float64(1+r.IntN(1<<20-1)) / (1 << 20) }, extreme)
@@ -347,7 +349,7 @@ func TestOrderAndMirror(t *testing.T) {
 	}
 }
 
-// Cases by hand.
+// TestPartialSumsByHand checks cases computed by hand.
 func TestPartialSumsByHand(t *testing.T) {
 	p := testrows.Binary([]float64{0.25, 0.25, 0.5, 0.75, 0.75}, []int32{1, 0, 0, 1, 1})
 	s := binfree.PartialSumsOf(seen(t, p)) // 0, 0.5/5, 0, 0.5/5
@@ -357,7 +359,7 @@ func TestPartialSumsByHand(t *testing.T) {
 		t.Errorf("%v %v %v", ks, kuiper, bound)
 	}
 	z := binfree.SpiegelhalterOf(seen(t, p))
-	// Above: 0.5*(0.75-0.25) + 0 - 0.5*0.5 = 0.25 - 0.25; under: 4 * 0.25 * 0.1875.
+	// Numerator: 0.5*(0.75-0.25) + 0 - 0.5*0.5 = 0.25 - 0.25. Variance: 4 * 0.25 * 0.1875.
 	if want := (0.5*0.75 - 0.5*0.25 - 0.5*0.5) / math.Sqrt(0.1875); math.Abs(z.Z-want) > 1e-15 || z.P != 1 {
 		t.Errorf("%+v, want %v", z, want)
 	}
@@ -373,7 +375,8 @@ func TestPartialSumsByHand(t *testing.T) {
 	}
 }
 
-// Scores next to 1/2 announce next to nothing of the Brier score, and Z is still in units of that.
+// TestSpiegelhalterNextToHalf checks scores next to 1/2, which predict almost nothing of the Brier score. Z is still in units
+// of that.
 func TestSpiegelhalterNextToHalf(t *testing.T) {
 	for _, away := range []float64{-0x1p-54, 0x1p-53, -0x1p-40, 0x1p-20} {
 		p, y := make([]float64, 1000), make([]int32, 1000)
@@ -389,7 +392,7 @@ func TestSpiegelhalterNextToHalf(t *testing.T) {
 			t.Errorf("%v from 1/2: %v, want %v", away, z.Z, want)
 		}
 	}
-	// The sums of a grid have no digits of scores next to 0: the bound is what they lost.
+	// The sums of a grid have no digits of scores next to 0. The bound is the loss.
 	n := cells.MaxExact + 1000
 	p, y := make([]float64, n), make([]int32, n)
 	for i := range p {
@@ -405,7 +408,7 @@ func TestSpiegelhalterNextToHalf(t *testing.T) {
 	}
 }
 
-// Weights count rows; what has no answer says why.
+// TestCurveReasons checks that weights count as rows, and the reasons for missing answers.
 func TestCurveReasons(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))
 	p := simulated(r, 500, func(r *rand.Rand) float64 { return float64(1+r.IntN(99)) / 100 }, extreme)
@@ -476,7 +479,7 @@ func TestCurveReasons(t *testing.T) {
 			t.Errorf("%v %v: ks %v, kuiper %v, %q", c.p, c.y, s.KSP(), s.KuiperP(), s.Reason())
 		}
 		if slices.Contains(c.p, 1e-20) {
-			continue // whose Z is a number
+			continue // its Z is a number
 		}
 		if z.P != want || z.PBound != 0 || c.wrong != math.IsInf(z.Z, 1) || c.wrong == math.IsNaN(z.Z) || c.wrong == strings.Contains(z.Reason, "none is wrong") {
 			t.Errorf("%v %v: %+v", c.p, c.y, z)

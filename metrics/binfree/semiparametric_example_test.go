@@ -10,7 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// overstated returns 2000 rows whose event has the frequency 0.7 p^2 + 0.3 p: the root-mean-square error of that is 0.128.
+// overstated returns 2000 rows whose event has frequency 0.7 p^2 + 0.3 p. The root-mean-square error is 0.128.
 func overstated() (p []float64, y []int32) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -23,7 +23,7 @@ func overstated() (p []float64, y []int32) {
 	return p, y
 }
 
-// Without bins the estimate has neither their bias upwards by chance nor what they blur.
+// An estimate without bins has neither their upward bias nor their blur.
 func ExampleSemiparametricOf() {
 	scores, labels := overstated()
 	p := &metrics.Predictions{Scores: metrics.Scores{F64: scores, Rows: len(scores), Classes: 1}, Labels: labels}
@@ -43,7 +43,7 @@ func ExampleSemiparametricOf() {
 	// squared 0.015 +- 0.002; less smooth than chosen: true
 }
 
-// Rows can have folds of their own, and labels that are frequencies.
+// Rows can have given folds, and labels that are frequencies.
 func ExampleSemiparametricOfRows() {
 	scores := []float64{0.2, 0.2, 0.4, 0.4, 0.6, 0.6, 0.8, 0.8}
 	labels := []float64{0, 0.5, 0.5, 0, 0.5, 1, 1, 1}

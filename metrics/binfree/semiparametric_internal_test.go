@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// TestDeal: over many seeds the rows of a cell go to each fold as often, and independently of their outcome: those of few rows as
-// cards are dealt, those of many multinomially. Folds have equally many of the former.
+// TestDeal checks over many seeds that the rows of a cell go to each fold equally often and independently of their outcome.
+// Cells of few rows are dealt like cards, cells of many rows are multinomial. Folds have equally many rows of small cells.
 func TestDeal(t *testing.T) {
 	p := &metrics.Predictions{}
 	add := func(score float64, rows, ones int) {
@@ -84,7 +84,7 @@ func TestDeal(t *testing.T) {
 	}
 }
 
-// TestNodes: where sums are interpolated they are what they are without.
+// TestNodes checks that interpolated sums equal direct sums.
 func TestNodes(t *testing.T) {
 	d := &folded{}
 	for i := range 5000 {
@@ -105,7 +105,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestDealEqualScores: cells whose scores are told apart by their tails only are one score.
+// TestDealEqualScores checks that cells whose scores differ only in their tails count as one score.
 func TestDealEqualScores(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 0, 1, 0, 0, 1}}
 	p.Kind = metrics.Logits

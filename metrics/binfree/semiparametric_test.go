@@ -15,7 +15,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// semiparametricCase is what uncertainty_metrics says of rows in given folds.
+// semiparametricCase holds the results of uncertainty_metrics for rows in given folds.
 type semiparametricCase struct {
 	Seed, N int
 	Params  struct {
@@ -51,7 +51,8 @@ func (c *semiparametricCase) options() *binfree.SemiparametricOptions {
 	return o
 }
 
-// TestSemiparametricGolden: the numbers of uncertainty_metrics, as coded. Without its faults only splines with weights differ.
+// TestSemiparametricGolden compares with the numbers of uncertainty_metrics, as coded. Without its defects, only splines with
+// weights differ.
 func TestSemiparametricGolden(t *testing.T) {
 	var g struct{ Cases []semiparametricCase }
 	check.Golden(t, "../../testdata/golden", "semiparametric.json.gz", &g)
@@ -86,7 +87,7 @@ func TestSemiparametricGolden(t *testing.T) {
 			t.Errorf("case %d, %+v: off by %v, frequencies by %v: %v, want %v; h %v, want %v",
 				i, c.Params, e, off, s.Squared, c.Squared, s.Chosen, c.Best)
 		}
-		// The standard error of a bootstrap with 500 samples is itself off by 1/sqrt(1000).
+		// The standard error from a bootstrap with 500 samples has itself an error of 1/sqrt(1000).
 		if z := (c.SE/s.SE - 1) * math.Sqrt(1000); math.Abs(z) > 4 {
 			t.Errorf("case %d: se %v, bootstrapped %v: off by %.1f standard deviations", i, s.SE, c.SE, z)
 		}
@@ -97,7 +98,7 @@ func TestSemiparametricGolden(t *testing.T) {
 			}
 		}
 		same := plain.Squared == s.Squared && plain.Chosen == s.Chosen
-		if c.Params.Smoothing != "spline" { // which is tried at other widths
+		if c.Params.Smoothing != "spline" { // which is compared at other widths
 			if d := math.Abs(plain.Squared - s.Squared); d > s.SE/5 {
 				t.Errorf("case %d: %v, as coded %v", i, plain.Squared, s.Squared)
 			}
@@ -116,7 +117,7 @@ func TestSemiparametricGolden(t *testing.T) {
 	}
 }
 
-// bent returns rows of a law whose event has the frequency 0.7 p^2 + 0.3 p, and folds.
+// bent returns rows of a distribution whose event has frequency 0.7 p^2 + 0.3 p, with folds.
 func bent(law string, n int, seed uint64) (p, y []float64, folds []int) {
 	r := rand.New(rand.NewPCG(seed, uint64(n)))
 	for i := range n {
@@ -143,9 +144,9 @@ func rowsCells(t testing.TB, p, y []float64) *cells.Cells {
 	return c
 }
 
-// TestSemiparametricKernel: what boxes and moments give is what sums over all rows give, to 1e-8.
+// TestSemiparametricKernel compares boxes and moments with sums over all rows, to 1e-8.
 func TestSemiparametricKernel(t *testing.T) {
-	n := check.Size(800, 1500, 3000) // the definition takes their square
+	n := check.Size(800, 1500, 3000) // the definition is quadratic in n
 	for law := range testrows.Laws {
 		for i, h := range []float64{0.3, 40, 3e3, 1e6, 1e10, 1e16} {
 			if testing.Short() && i%2 == 1 {
@@ -186,8 +187,8 @@ func TestSemiparametricKernel(t *testing.T) {
 	}
 }
 
-// TestSemiparametricOf: from cells come the numbers of the rows in the same folds; neither the order of rows nor the threads matter;
-// and the folds are even.
+// TestSemiparametricOf checks that cells give the numbers of the rows in the same folds, that neither the order of rows nor the
+// number of threads matters, and that folds are even.
 func TestSemiparametricOf(t *testing.T) {
 	for law := range testrows.Laws {
 		for i, smoother := range []binfree.Smoother{binfree.KernelSmoother, binfree.SplineSmoother} {
@@ -246,7 +247,7 @@ func TestSemiparametricOf(t *testing.T) {
 	}
 }
 
-// TestSemiparametricOfGrid: cells of a grid, and scores of very many rows, give nearly what the rows do.
+// TestSemiparametricOfGrid checks that grid cells, and scores with very many rows, give nearly the numbers of the rows.
 func TestSemiparametricOfGrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes 400,000 rows")
@@ -275,8 +276,8 @@ func TestSemiparametricOfGrid(t *testing.T) {
 	}
 }
 
-// TestSemiparametricCoverage: the estimate is that of the error that there is, and its interval holds it as often as it says. Where
-// there is none the estimate is around 0.
+// TestSemiparametricCoverage checks that the estimate is centered at the true error, and that its interval has its nominal
+// coverage. Without an error the estimate is around 0.
 func TestSemiparametricCoverage(t *testing.T) {
 	repeats := check.Size(8, 14, 40)
 	for _, smoother := range []binfree.Smoother{binfree.KernelSmoother, binfree.SplineSmoother} {
@@ -303,7 +304,7 @@ func TestSemiparametricCoverage(t *testing.T) {
 			sd := math.Sqrt(squares/k - mean*mean)
 			t.Logf("smoother %d, N = %d: held %d of %d; squared %.5f +- %.5f, want %.5f; mean se %.5f", smoother, n, held, repeats,
 				mean, sd, 0.49/30, ses/k)
-			// Of few rows it holds the error somewhat more rarely.
+			// With few rows the coverage is somewhat lower.
 			if c := 0.91; float64(held) < k*c-4*math.Sqrt(k*c*(1-c)) {
 				t.Errorf("smoother %d, N = %d: the interval held the error in %d of %d", smoother, n, held, repeats)
 			}
@@ -337,8 +338,8 @@ func TestSemiparametricCoverage(t *testing.T) {
 	}
 }
 
-// TestSemiparametricEdges: a score far from all others has the frequency of the nearest, and as coded none; equal scores need no
-// kernel; labels may be any number in [0,1].
+// TestSemiparametricEdges checks that a score far from all others has the frequency of the nearest one, or none as coded; that
+// equal scores need no kernel; and that labels may be any number in [0,1].
 func TestSemiparametricEdges(t *testing.T) {
 	p := []float64{0.1, 0.1, 0.2, 0.2, 0.9}
 	y := []float64{0, 1, 0, 1, 1}
@@ -361,7 +362,7 @@ func TestSemiparametricEdges(t *testing.T) {
 	if s, err = binfree.SemiparametricOfRows(equal, y, folds, nil); err != nil || !math.IsNaN(s.Used) || s.Squared != s.Squared {
 		t.Error(s, err)
 	}
-	// Outside fold 0 both labels are 1, outside fold 1 their mean is 1/3.
+	// Outside fold 0 both labels are 1; outside fold 1 their mean is 1/3.
 	want := (3*0.3*(0.3-1) - 1*(0.3-1) + 2*0.3*(0.3-1.0/3) - 2*(0.3-1.0/3)) / 5
 	if math.Abs(s.Squared-want) > 1e-15 {
 		t.Errorf("equal scores: %v, want %v", s.Squared, want)
@@ -431,7 +432,7 @@ func TestSemiparametricErrors(t *testing.T) {
 	}
 }
 
-// TestSemiparametricOptions: each option is read from what String says of it.
+// TestSemiparametricOptions checks that each option can be read from String.
 func TestSemiparametricOptions(t *testing.T) {
 	o := binfree.SemiparametricOptions{Folds: 3, Truncation: 0.1, Weights: binfree.ChiWeights, Smoother: binfree.SplineSmoother,
 		Orthogonal: true, Normalize: true, Attempts: 10, AsCoded: true, Seed: 7}

@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// exactly is scores of rows in rising order, each with its own cell however many there are.
+// exactly presents sorted scores of rows with a cell for each score, whatever their number.
 type exactly struct {
 	cells.Rising
 	scores []float32
@@ -40,7 +40,7 @@ func (e *exactly) Each(f func(*cells.Cell)) {
 	}
 }
 
-// both ways of having many rows: each score by itself, and the cells of a grid.
+// bothRisings returns many rows in both forms: a cell for each score, and the cells of a grid.
 func bothRisings(t testing.TB, n int, draw func(r *rand.Rand) (score, chance float64)) (sorted, grid cells.Rising) {
 	t.Helper()
 	type row struct {
@@ -75,7 +75,7 @@ func bothRisings(t testing.TB, n int, draw func(r *rand.Rand) (score, chance flo
 	return e, c
 }
 
-// The smooth calibration error once rows are read: from sorted rows and from a grid.
+// BenchmarkSmooth measures the smooth calibration error once rows are read, from sorted rows and from a grid.
 func BenchmarkSmooth(b *testing.B) {
 	for _, law := range []int{0, 1, 2} {
 		const n = 1e7

@@ -10,7 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// The smooth calibration error needs no bins: it is the bandwidth at which the error is the bandwidth.
+// The smooth calibration error needs no bins: its bandwidth is the one at which the error equals the bandwidth.
 func ExampleSmoothOf() {
 	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(testrows.Ten()); err != nil {
@@ -30,7 +30,7 @@ func ExampleSmoothOf() {
 	// 0.0450 at 1
 }
 
-// The smoothed residual makes a reliability diagram, whose line may be beyond 0 and 1 at its ends.
+// The smoothed residual gives a reliability diagram. Its curve may leave [0,1] near the ends.
 func ExampleSmooth_Curve() {
 	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(testrows.Ten()); err != nil {

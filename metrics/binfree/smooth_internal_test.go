@@ -20,8 +20,8 @@ func (s *walkCounter) Each(f func(*cells.Cell)) {
 	s.Rising.Each(f)
 }
 
-// Without bins in memory every sweep walks the cells, to the same answer; and with them the rows are walked once, unless the bandwidth
-// is tiny.
+// TestSmoothWithoutBins checks that without bins in memory every sweep walks through the cells and gives the same answer. With
+// bins the rows are walked once, unless the bandwidth is tiny.
 func TestSmoothWithoutBins(t *testing.T) {
 	for _, scale := range []float64{1, 0.1, 1e-3, 1e-6} {
 		r := rand.New(rand.NewPCG(8, 9))
@@ -62,11 +62,11 @@ func TestSmoothWithoutBins(t *testing.T) {
 	}
 }
 
-// The integral of the modulus of a polynomial with several roots, against a sum of many terms.
+// TestSmoothModulus compares the integral of the absolute value of a polynomial with several roots with a sum of many terms.
 func TestSmoothModulus(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
-		// (x - a) (x - b) (x - c) (x^2 + d x + e), by its values and derivatives.
+		// (x - a) (x - b) (x - c) (x^2 + d x + e), from its values and derivatives.
 		var k [6]float64
 		k[0] = 1
 		for _, n := range []int{1, 1, 1, 2} {
@@ -104,7 +104,7 @@ func TestSmoothModulus(t *testing.T) {
 	}
 }
 
-// The shares of a residual keep its moments.
+// TestSmoothSharing checks that the shares of a residual preserve its moments.
 func TestSmoothSharing(t *testing.T) {
 	for _, d := range []float64{-0.5, -0.3, 0, 0.123, 0.5} {
 		for power := range smoothNodes {

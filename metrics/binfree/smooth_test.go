@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// direct is the smooth calibration error by its definition, of scores that are no nearer to 1 than float64 shows.
+// direct computes the smooth calibration error by definition, for scores that are no closer to 1 than float64 can represent.
 type direct struct{ p, r []float64 }
 
 // directly sums residuals by score; weights may be nil.
@@ -52,7 +52,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// residual is r(t), by images.
+// residual returns r(t), by the method of images.
 func (d *direct) residual(t, sigma float64) float64 {
 	s, images := 0.0, int(math.Ceil(5*sigma))+1
 	for i, p := range d.p {
@@ -71,7 +71,7 @@ func (d *direct) residual(t, sigma float64) float64 {
 	return s / (sigma * math.Sqrt(2*math.Pi))
 }
 
-// primitive is the integral of r from 0 to t.
+// primitive returns the integral of r from 0 to t.
 func (d *direct) primitive(t, sigma float64) float64 {
 	s, images := 0.0, int(math.Ceil(5*sigma))+1
 	phi := func(x float64) float64 { return math.Erf(x/sigma/math.Sqrt2) / 2 }
@@ -86,7 +86,7 @@ func (d *direct) primitive(t, sigma float64) float64 {
 	return s
 }
 
-// error integrates |r|, by its primitive at changes of sign, which a scan and halvings find.
+// error integrates |r| from the primitive at the changes of sign, which a scan and bisection find.
 func (d *direct) error(sigma float64) float64 {
 	const step = 1. / 12
 	total, last := 0.0, 0.0
@@ -100,7 +100,7 @@ func (d *direct) error(sigma float64) float64 {
 		to := math.Min(1, from+step*sigma)
 		for ; i < len(d.p) && d.p[i] < from-9*sigma; i++ {
 		}
-		if i < len(d.p) && d.p[i] > to+9*sigma { // nothing here
+		if i < len(d.p) && d.p[i] > to+9*sigma { // no scores here
 			to = math.Min(1, d.p[i]-9*sigma)
 			cut(to)
 		} else if i == len(d.p) {
@@ -127,7 +127,7 @@ func (d *direct) error(sigma float64) float64 {
 	return total
 }
 
-// root halves for the bandwidth at which the error is itself.
+// root returns the bandwidth that equals its error, by bisection.
 func (d *direct) root() float64 {
 	low, high := 0.0, 1.0
 	for range 44 {
@@ -152,7 +152,7 @@ func smoothOf(t testing.TB, p, weights []float64, y []int32) *binfree.Smooth {
 	return binfree.SmoothOf(c)
 }
 
-// smoothLaws make a score and the probability of the event.
+// smoothLaws return a score and the probability of the event.
 var smoothLaws = []struct {
 	name string
 	draw func(r *rand.Rand) (score, chance float64)
@@ -186,7 +186,7 @@ func drawSmooth(law int, n int, seed uint64) (p []float64, y []int32) {
 	return p, y
 }
 
-// The error is that of its definition, at its own bandwidth and at others.
+// TestSmoothDefinition compares the error with its definition, at its own bandwidth and at others.
 func TestSmoothDefinition(t *testing.T) {
 	worst, at := 0.0, 0.0
 	for law := range smoothLaws {
@@ -194,7 +194,7 @@ func TestSmoothDefinition(t *testing.T) {
 			if n > 7 && testing.Short() && law%3 != 2 {
 				continue
 			}
-			if n > 60 && (testing.Short() || !check.Full() && law%6 != 2) { // the definition takes the square of the rows, twice
+			if n > 60 && (testing.Short() || !check.Full() && law%6 != 2) { // the definition is quadratic in the rows, twice
 				continue
 			}
 			p, y := drawSmooth(law, n, uint64(n))
@@ -225,7 +225,7 @@ func TestSmoothDefinition(t *testing.T) {
 	t.Logf("largest relative errors: %.1e, and of At %.1e", worst, at)
 }
 
-// Tiny bandwidths too: rows at an end, where few rows of little weight have the event.
+// TestSmoothTiny checks tiny bandwidths: rows at one end, where few rows of small weight have the event.
 func TestSmoothTiny(t *testing.T) {
 	for _, scale := range []float64{1e-3, 1e-5, 1e-7, 1e-9, 1e-11} {
 		r := rand.New(rand.NewPCG(5, 6))
@@ -249,7 +249,7 @@ func TestSmoothTiny(t *testing.T) {
 		if e := math.Abs(d.error(got)-got) / got; !(e < 1e-9) {
 			t.Errorf("scale %v: %v where the error is %v: %.1e", scale, got, d.error(got), e)
 		}
-		// 1 - p and the other outcomes have the same error, with the digits of p.
+		// 1 - p with the opposite outcomes has the same error, with the digits of p.
 		var both [2]float64
 		for k := range both {
 			d := &metrics.Predictions{Scores: metrics.Scores{Rows: len(p), Classes: 2}, Kind: metrics.Logits, Weights: w}
@@ -274,7 +274,8 @@ func TestSmoothTiny(t *testing.T) {
 	}
 }
 
-// The error neither rises with the bandwidth nor depends on which end is which or on the order of rows.
+// TestSmoothLaws checks that the error does not rise with the bandwidth, and depends neither on which end is which nor on the
+// order of rows.
 func TestSmoothLaws(t *testing.T) {
 	for law := range smoothLaws {
 		if testing.Short() && law%3 != 0 {
@@ -325,7 +326,7 @@ func TestSmoothLaws(t *testing.T) {
 	}
 }
 
-// Sets whose error is known.
+// TestSmoothKnown checks sets whose error is known.
 func TestSmoothKnown(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -346,7 +347,7 @@ func TestSmoothKnown(t *testing.T) {
 		{"weights", []float64{0.25, 0.25}, []float64{1, 3}, []int32{1, 0}, 0, true},
 		{"halves", []float64{0.5, 0.5}, []float64{1, 3}, []int32{1, 0}, 0.25, true},
 		{"tiny", []float64{1e-300, 1e-300}, nil, []int32{0, 0}, 1e-300, true},
-		// The bandwidth is below the least there is: the error is in [2^-60 - 2^-64, 2^-60 + 2^-64].
+		// The bandwidth is below the smallest allowed one: the error is in [2^-60 - 2^-64, 2^-60 + 2^-64].
 		{"tiny, of two signs", []float64{0, 0x1p-60}, []float64{0x1p-32, 0x1p32}, []int32{1, 0}, 0x1p-60, false},
 	} {
 		s := smoothOf(t, c.p, c.w, c.y)
@@ -385,7 +386,8 @@ func TestSmoothKnown(t *testing.T) {
 	}
 }
 
-// From a grid the error is within the bound, whatever the outcomes inside its cells; with outcomes by chance it is much nearer.
+// TestSmoothGrid checks that the error from a grid is within the bound for any outcomes inside its cells, and much closer for
+// random outcomes.
 func TestSmoothGrid(t *testing.T) {
 	steps := func(of, ahead float64) func(r *rand.Rand) (float64, float64) {
 		return func(r *rand.Rand) (float64, float64) {
@@ -427,14 +429,14 @@ func TestSmoothGrid(t *testing.T) {
 	}
 }
 
-// The bound is one that can be reached: in a cell the events are at both ends and the other rows between, so that the sum of residuals
-// and their first moment are 0, and all there is to see is missed.
+// TestSmoothGridWorst checks that the bound can be reached. The events of a cell are at both ends and the other rows in
+// between, so the sum of residuals and their first moment are 0, and the whole error is missed.
 func TestSmoothGridWorst(t *testing.T) {
 	p, y := []float64{0.40001, 0.400415, 0.40082}, []int32{1, 0, 1}
 	const heavy = 1 << 20
 	w := []float64{heavy * 0.400415 / (1 - 0.40001), heavy * 2, heavy * 0.400415 / (1 - 0.40082)}
 	want, zero := smoothOf(t, p, w, y).ECE()
-	// Rows of hardly any weight make a grid.
+	// Rows of negligible weight force a grid.
 	for i := range cells.MaxExactWeighted {
 		p, y, w = append(p, float64(i)/cells.MaxExactWeighted), append(y, int32(i&1)), append(w, 0x1p-32)
 	}
@@ -442,7 +444,7 @@ func TestSmoothGridWorst(t *testing.T) {
 	if zero != 0 || got > want/10 || !(math.Abs(got-want) <= bound && bound < 1.1*want) {
 		t.Errorf("%v +- %v, want %v", got, bound, want)
 	}
-	// In the middle of other rows too.
+	// The same between other rows.
 	for i := range 200 {
 		p, y, w = append(p, float64(i)/199), append(y, int32(i&1)), append(w, heavy/100)
 	}
@@ -453,7 +455,7 @@ func TestSmoothGridWorst(t *testing.T) {
 	}
 }
 
-// A grid's halves are alike.
+// TestSmoothGridMirrored checks that the halves of a grid behave alike.
 func TestSmoothGridMirrored(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	var p, w, turned []float64
@@ -478,7 +480,7 @@ func TestSmoothGridMirrored(t *testing.T) {
 	}
 }
 
-// The area between curve and diagonal, by density, is the error.
+// TestSmoothCurve checks that the area between curve and diagonal, weighted by density, is the error.
 func TestSmoothCurve(t *testing.T) {
 	for law := range smoothLaws {
 		p, y := drawSmooth(law, 500, 3)

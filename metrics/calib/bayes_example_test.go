@@ -10,8 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// forecast makes rows whose event happens with a probability nearer to a half than their scores are, or as near where
-// share is 1.
+// forecast returns rows whose event has a probability closer to 1/2 than their score, or equal to it if share is 1.
 func forecast(seed uint64, rows int, share float64) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(seed, seed))
 	p := &metrics.Predictions{Scores: metrics.Scores{Rows: rows, Classes: 1}}
@@ -25,7 +24,7 @@ func forecast(seed uint64, rows int, share float64) *metrics.Predictions {
 	return p
 }
 
-// What two models' rows say of their ECE.
+// The posterior ECE of two models.
 func ExampleBayesianOf() {
 	for i, share := range []float64{0.7, 0.5} {
 		b, err := calib.BinsOf(forecast(uint64(i), 500, share), nil)
@@ -41,7 +40,7 @@ func ExampleBayesianOf() {
 	// ece 0.149; posterior mean 0.16, 10% below 0.13, 90% below 0.18
 }
 
-// The parameters of the posterior, here that of uncertainty_metrics: what may be drawn elsewhere, too.
+// The parameters of the posterior, here that of uncertainty_metrics. They allow draws by other means.
 func ExampleBayesian_Posterior() {
 	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Bins: 4})
 	if err != nil {
@@ -61,7 +60,7 @@ func ExampleBayesian_Posterior() {
 	// 500 draws, by default 10000
 }
 
-// Where there is no posterior it says why.
+// If there is no posterior, Reason tells why.
 func ExampleBayesian_Reason() {
 	p := testrows.Ten()
 	p.Weights = []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 2}

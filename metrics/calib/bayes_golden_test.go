@@ -15,8 +15,8 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// The posterior is that of the reference: its parameters to rounding, its mean and quantiles to four standard errors of
-// the draws of both.
+// TestGoldenBayesian compares the posterior with the reference: its parameters up to rounding, and its mean and quantiles
+// within four standard errors of both sets of draws.
 func TestGoldenBayesian(t *testing.T) {
 	inputs := smallInputs(t)
 	var g struct {
@@ -84,8 +84,8 @@ func TestGoldenBayesian(t *testing.T) {
 	}
 }
 
-// logits returns the probabilities of n rows of k classes whose logits are normal with deviation 2, and labels that these
-// are the probabilities of, or that have nothing to do with them.
+// logits returns the probabilities of n rows of k classes, with normal logits of standard deviation 2. Labels are drawn from
+// these probabilities if calibrated, otherwise independently of them.
 func logits(seed uint64, n, k int, calibrated bool) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(seed, 1))
 	p := &metrics.Predictions{Scores: metrics.Scores{Rows: n, Classes: k}}
@@ -118,8 +118,8 @@ func logits(seed uint64, n, k int, calibrated bool) *metrics.Predictions {
 	return p
 }
 
-// What the reference's own tests asked of it, before they were taken out, holds in both modes: the ECE of calibrated
-// predictions lies among the draws, which are small for calibrated predictions and not for others.
+// TestBayesianOfLogits checks, in both modes, what the reference's former tests checked: the ECE of calibrated predictions is
+// within the range of the draws, and draws are small for calibrated predictions only.
 func TestBayesianOfLogits(t *testing.T) {
 	for _, asCoded := range []bool{false, true} {
 		of := func(p *metrics.Predictions, bins int) (*calib.Bins, *calib.Bayesian) {
@@ -157,7 +157,7 @@ func TestBayesianOfLogits(t *testing.T) {
 	}
 }
 
-// The draws depend on the seed and nothing else, on no CPU either, and fewer are the first of more.
+// TestBayesianSeed checks that draws depend only on the seed, not on the CPU, and that fewer draws are a prefix of more.
 func TestBayesianSeed(t *testing.T) {
 	p := bins(t, logits(3, 200, 4, true), calib.Options{Bins: 7})
 	of := func(seed uint64, n int) []float64 {
@@ -182,7 +182,7 @@ func TestBayesianSeed(t *testing.T) {
 	}
 }
 
-// The bins of equal width that a state of cells has make the same posterior as those of the rows.
+// TestBayesianOfCells checks that equal-width bins from a state of cells have the same posterior as those of the rows.
 func TestBayesianOfCells(t *testing.T) {
 	c, all := both(t, testrows.Lawful("cents", 2000), 10)
 	p, bound := calib.EvenOf(c, 10)
@@ -199,7 +199,7 @@ func TestBayesianOfCells(t *testing.T) {
 	}
 }
 
-// Bins between given edges, which need not be of one width, have a posterior.
+// TestBayesianOfEdges checks the posterior of bins between given edges of unequal widths.
 func TestBayesianOfEdges(t *testing.T) {
 	g, err := calib.GeneralOf(testrows.Lawful("uniform", 2000), &calib.GeneralOptions{Edges: []float64{0.1, 0.5, 0.6, 1}})
 	if err != nil {
@@ -215,7 +215,8 @@ func TestBayesianOfEdges(t *testing.T) {
 	}
 }
 
-// Bins may be without width, or so narrow that the square of that is 0: there is nothing to draw of their mean scores.
+// TestBayesianNarrow checks bins of zero width, and bins so narrow that the square of their width is 0. Their mean scores are
+// fixed.
 func TestBayesianNarrow(t *testing.T) {
 	for _, edges := range [][]float64{{0, 0.5, 0.5, 1}, {0, 1e-200, 1}, {0, 5e-324, 1}} {
 		for _, asCoded := range []bool{false, true} {

@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// The error of given draws is the reference's.
+// TestGoldenBayesianGiven compares the error of given draws with the reference.
 func TestGoldenBayesianGiven(t *testing.T) {
 	var g struct {
 		Cases []struct {
@@ -38,7 +38,7 @@ func TestGoldenBayesianGiven(t *testing.T) {
 			if e := givenTheEvent(d.Prob[0], d.Prob[1], d.Mean); math.Abs(e-d.ECE) > 1e-12*d.ECE {
 				t.Errorf("%s: %v, want %v", c.Input, e, d.ECE)
 			}
-			// With its own weights it is the same sum.
+			// The reference's weights give the same sum.
 			want, all := 0.0, 0.0
 			for i, m := range d.Mean {
 				q := d.Prob[0][i] + d.Prob[1][i]
@@ -55,7 +55,7 @@ func TestGoldenBayesianGiven(t *testing.T) {
 	}
 }
 
-// A bin that no probability is left for has no say.
+// TestBayesianUnderflow checks that a bin with probability 0 has no effect.
 func TestBayesianUnderflow(t *testing.T) {
 	q0, q1, mu := []float64{0, 0.25}, []float64{0, 0.75}, []float64{0.1, 0.5}
 	if e := eceOf(q0, q1, mu); e != 0.25 {
@@ -64,7 +64,7 @@ func TestBayesianUnderflow(t *testing.T) {
 	if e := givenTheEvent(q0, q1, mu); e != 0.25 {
 		t.Error(e)
 	}
-	// So it is with thousands of bins and one row.
+	// The same with thousands of bins and one row.
 	b := metrics.Must(NewBins(&Options{Bins: 1 << 12}))
 	b.cells[3].N = 1
 	for _, asCoded := range []bool{false, true} {
@@ -76,8 +76,8 @@ func TestBayesianUnderflow(t *testing.T) {
 	}
 }
 
-// The mean of ECE over draws of the posterior is near that by quadrature where there is one bin: q is a beta, mu a cut
-// normal.
+// TestBayesianOneBin compares the mean of ECE over draws with quadrature for a single bin, in which q has a beta and mu a
+// truncated normal distribution.
 func TestBayesianOneBin(t *testing.T) {
 	b := &Partition{cells: make([]tally.Cell, 1), lower: []float64{0}, upper: []float64{1}}
 	c := &b.cells[0]
@@ -144,7 +144,7 @@ func mustPanic(t *testing.T, f func()) {
 	f()
 }
 
-// Bins without a posterior say why, and all of their answers are NaN.
+// TestBayesianReason checks that bins without a posterior give a reason, and that all their answers are NaN.
 func TestBayesianReason(t *testing.T) {
 	filled := func(change func(b *Bins)) *Partition {
 		b := metrics.Must(NewBins(&Options{Bins: 4, One: OverflowBin}))
@@ -173,8 +173,8 @@ func TestBayesianReason(t *testing.T) {
 	}
 }
 
-// Edges of any width that are given make a posterior: each bin's prior is as wide as it, and the outer bins reach to the
-// ends.
+// TestBayesianEdges checks the posterior for given edges of any width: the prior of each bin has the bin's width, and the outer
+// bins extend to 0 and 1.
 func TestBayesianEdges(t *testing.T) {
 	b := &Partition{cells: make([]tally.Cell, 3), lower: []float64{0.1, 0.5, 0.9}, upper: []float64{0.5, 0.9, 0.95}}
 	b.cells[0].N = 2
@@ -196,10 +196,9 @@ func TestBayesianEdges(t *testing.T) {
 	}
 }
 
-// TestBayesianCovers counts how often the true ECE over the bins lies between the 0.05- and the 0.95-quantile. It is a
-// fault of the posterior, which the documentation names, that it lies too high near calibration: there it never does.
-// Where the error is many times what a calibrated model shows, it does nearly as often as it should. With 400 runs of
-// 1,000 draws the shares were
+// TestBayesianCovers counts how often the true ECE over the bins lies between the 0.05- and the 0.95-quantile. As documented,
+// the posterior is too high near calibration, where these quantiles never contain the true ECE. If the error is many times that
+// of a calibrated model, coverage is almost nominal. With 400 runs of 1,000 draws the shares were
 //
 //	ECE / Floor        0    0.4 to 0.8   1.1 to 1.7   2.5 to 3.5   5 to 8       11 to 28
 //	held, of 0.9       0    0 to 0.26    0.32 to 0.87 0.66 to 0.91 0.80 to 0.91 0.80 to 0.90

@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// TestSparseCells: cells that are kept one by one give the bytes and the answers of those that are all there.
+// TestSparseCells checks that cells kept one by one give the same bytes and answers as cells allocated at once.
 func TestSparseCells(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	const rows, k = 30, 7
@@ -27,7 +27,7 @@ func TestSparseCells(t *testing.T) {
 	sparse.high = highCells{per: sparse.bins() - 1, place: map[int64]int32{}}
 	for _, b := range []*ClassBins{dense, sparse} {
 		w := metrics.NewPass(nil, b)
-		if err := w.Add(p); err != nil { // of whose worker the cells are all there
+		if err := w.Add(p); err != nil { // its worker has cells allocated at once
 			t.Fatal(err)
 		}
 		block := metrics.Block{Rows: rows, Classes: k, Labels: p.Labels, Probs: metrics.Tile{F32: p.F32, Width: k, Stride: k}}

@@ -15,7 +15,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// umClasses are the class-wise bins of uncertainty_metrics: p >= 1 has a bin of its own, p = 0 is dropped.
+// umClasses returns the class-wise bins of uncertainty_metrics: p >= 1 has a separate bin, and p = 0 is dropped.
 func umClasses(n int, threshold float64) calib.ClassOptions {
 	return calib.ClassOptions{Edges: append(kernel.Edges(n), 2), Above: &threshold}
 }
@@ -29,7 +29,7 @@ func classBins(t *testing.T, p *metrics.Predictions, o calib.ClassOptions) *cali
 	return b
 }
 
-// TestGoldenClasses holds SCE to the reference's class-conditional errors, with its thresholds.
+// TestGoldenClasses compares SCE with the reference's class-conditional errors, with its thresholds.
 func TestGoldenClasses(t *testing.T) {
 	inputs := smallInputs(t)
 	n := 0
@@ -101,7 +101,7 @@ func TestGoldenClassesBig(t *testing.T) {
 	}
 }
 
-// classData returns rows of a softmax of whole numbers, with a 0 or a 1 in some.
+// classData returns rows from a softmax of integers; some rows contain a 0 or a 1.
 func classData(rows, k int, dtype metrics.DType, weights bool) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(uint64(rows), uint64(k)))
 	p := &metrics.Predictions{}
@@ -143,7 +143,7 @@ func classData(rows, k int, dtype metrics.DType, weights bool) *metrics.Predicti
 	return p
 }
 
-// entry returns a probability of predictions, whose entries of one type are exact in all.
+// entry returns a probability of the predictions. Entries of one type are exact in all types.
 func entry(p *metrics.Predictions, i, j int) float64 {
 	st := max(p.Stride, p.Classes)
 	at := func(j int) float64 {
@@ -174,13 +174,13 @@ var classCases = map[string]calib.ClassOptions{
 	"edges from 0": {Edges: []float64{-1, 0, 0.5, 2}, Above: new(0.0)},
 }
 
-// TestClassBinsDefinition holds each class's bins to sums made entry by entry; these are exact.
+// TestClassBinsDefinition compares each class's bins with exact sums over entries.
 func TestClassBinsDefinition(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		for name, o := range classCases {
 			for _, k := range []int{1, 2, 3, 16, 40, 130} {
 				for i, dtype := range []metrics.DType{metrics.Float32, metrics.Float64, metrics.BFloat16} {
-					if k > 40 && dtype == metrics.BFloat16 { // eighths of a row would not be exact
+					if k > 40 && dtype == metrics.BFloat16 { // eighths would not be exact
 						continue
 					}
 					if !check.Full() && (k+i)%3 != 0 && (testing.Short() || (k+i)%3 != 1) {
@@ -252,7 +252,7 @@ func holdClasses(t *testing.T, name string, b *calib.ClassBins, p *metrics.Predi
 	}
 }
 
-// TestClassBinsOutside: entries below 0 and above 1 are in the outer bins, and not rounded.
+// TestClassBinsOutside checks that entries below 0 and above 1 are in the outer bins, without rounding.
 func TestClassBinsOutside(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 1}}
 	p.F64, p.Rows, p.Classes = []float64{1 + 0x1p-52, -0x1p-52, -0.5, 1.5, -1.5, 2.5}, 3, 2
@@ -269,7 +269,7 @@ func TestClassBinsOutside(t *testing.T) {
 	}
 }
 
-// TestClassBinsMany: sums are right beyond what a kernel adds up between two emptyings, and beyond 64 bits.
+// TestClassBinsMany checks the sums beyond what a kernel adds before its sums are moved, and beyond 64 bits.
 func TestClassBinsMany(t *testing.T) {
 	const rows = 20000
 	p := &metrics.Predictions{Labels: make([]int32, rows)}
@@ -295,7 +295,7 @@ func classState(t *testing.T, b *calib.ClassBins) []byte {
 	return s
 }
 
-// TestClassBinsMerge: parts in any order, threads and levels give the same bytes, and so does reading them back.
+// TestClassBinsMerge checks that parts in any order, threads and CPU levels give the same bytes, also after reading them back.
 func TestClassBinsMerge(t *testing.T) {
 	for name, o := range classCases {
 		for _, weights := range []bool{false, true} {
@@ -365,7 +365,8 @@ func TestClassBinsMismatch(t *testing.T) {
 	}
 }
 
-// TestClassBinsDamaged: no byte of a state can change unnoticed, whole states that no rows made are refused.
+// TestClassBinsDamaged checks that any changed byte of a state is detected, and that well-formed states that no rows can
+// produce are refused.
 func TestClassBinsDamaged(t *testing.T) {
 	s := classState(t, classBins(t, classData(50, 3, metrics.Float32, false), calib.ClassOptions{Bins: 4, Above: new(0.0)}))
 	_, payload, _, err := exact.Open("cCLS", s)
@@ -378,7 +379,7 @@ func TestClassBinsDamaged(t *testing.T) {
 			t.Errorf("%d bytes are enough", n)
 		}
 	}
-	// Options take 4, 1, 1, 8 and 8 bytes, classes 4 and rows 8; then come the number of cells and the first.
+	// The options take 4, 1, 1, 8 and 8 bytes, the classes 4 and the rows 8. Then come the number of cells and the first cell.
 	for at, v := range map[int]byte{4: 2, 5: 4, 13: 0xFF, 22 + 3: 0x80, 26 + 7: 0x80, 42: 9, 46: 9, 50 + 7: 0x80, 58 + 7: 0x80} {
 		bad := append([]byte{}, payload...)
 		bad[at] |= v

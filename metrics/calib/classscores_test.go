@@ -27,12 +27,12 @@ func classScores(t testing.TB, p *metrics.Predictions, o calib.ClassScoresOption
 	return s
 }
 
-// outside tells whether a probability is none of [0,1]: the reference takes it, ClassScores leaves it out.
+// outside reports whether a probability is outside [0,1]. The reference uses it, ClassScores leaves it out.
 func outside(p *metrics.Predictions) bool {
 	return slices.ContainsFunc(p.F64, func(v float64) bool { return !(v >= 0 && v <= 1) })
 }
 
-// TestGoldenScores holds every result of the reference over equal-mass bins of each class.
+// TestGoldenScores compares all results over equal-mass bins of each class with the reference.
 func TestGoldenScores(t *testing.T) {
 	inputs := smallInputs(t)
 	loaded := map[string]*metrics.Predictions{}
@@ -98,7 +98,7 @@ func TestGoldenScores(t *testing.T) {
 	}
 }
 
-// TestGoldenScoresBig: a thousand classes, and twenty thousand rows, in float32 and in float64.
+// TestGoldenScoresBig does the same for a thousand classes and for twenty thousand rows, in float32 and float64.
 func TestGoldenScoresBig(t *testing.T) {
 	var g struct {
 		Cases []struct {
@@ -133,7 +133,7 @@ func TestGoldenScoresBig(t *testing.T) {
 		}
 		above := c.Threshold
 		if sets[key].F32 != nil {
-			above = float64(float32(above)) // what the reference compares with
+			above = float64(float32(above)) // the threshold of the reference
 		}
 		key += fmt.Sprint(above)
 		if states[key] == nil {
@@ -152,7 +152,7 @@ func TestGoldenScoresBig(t *testing.T) {
 	}
 }
 
-// TestGoldenClassesRMS holds ClassBins to the reference's class-conditional errors of the second power.
+// TestGoldenClassesRMS compares ClassBins with the reference's class-conditional L2 errors.
 func TestGoldenClassesRMS(t *testing.T) {
 	inputs := smallInputs(t)
 	n := 0
@@ -175,7 +175,7 @@ func TestGoldenClassesRMS(t *testing.T) {
 
 var scoreCases = []calib.ClassScoresOptions{{}, {Above: new(0.0)}, {Above: new(0.1)}, {Above: new(0.25)}, {Above: new(0.9999)}}
 
-// nastyData returns rows of few values, of values outside [0,1] and of -0, as well as any.
+// nastyData returns rows with few distinct values, with values outside [0,1], with -0, and with any values.
 func nastyData(rows, k int, dtype metrics.DType, weights bool) *metrics.Predictions {
 	p := classData(rows, k, metrics.Float64, weights)
 	r := rand.New(rand.NewPCG(5, uint64(rows*k)))
@@ -198,8 +198,8 @@ func nastyData(rows, k int, dtype metrics.DType, weights bool) *metrics.Predicti
 	return p
 }
 
-// plainEdges are the edges of bins of equal mass of sorted scores by the definition: with weights the first score with which
-// the sum of weights, in units of a quarter, passes its share.
+// plainEdges returns the edges of equal-mass bins of sorted scores by definition. With weights an edge is the first score at
+// which the cumulative weight, in units of a quarter, exceeds its share.
 func plainEdges(x, w []float64, bins int) []float64 {
 	var e []float64
 	all, n := 0.0, len(x)
@@ -218,7 +218,7 @@ func plainEdges(x, w []float64, bins int) []float64 {
 	return e
 }
 
-// holdScores compares with the definition what is answered.
+// holdScores compares the answers with the definition.
 func holdScores(t *testing.T, name string, s *calib.ClassScores, p *metrics.Predictions, o calib.ClassScoresOptions, bins int) {
 	t.Helper()
 	width := max(2, p.Classes)
@@ -312,7 +312,7 @@ func holdScores(t *testing.T, name string, s *calib.ClassScores, p *metrics.Pred
 	}
 }
 
-// TestClassScoresDefinition holds bins and errors to those made entry by entry.
+// TestClassScoresDefinition compares bins and errors with those computed entry by entry.
 func TestClassScoresDefinition(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		for i, k := range []int{1, 2, 3, 16, 70} {
@@ -333,7 +333,7 @@ func TestClassScoresDefinition(t *testing.T) {
 	})
 }
 
-// TestEqualWeights: weights that are all the same change nothing, whatever they are.
+// TestEqualWeights checks that equal weights of any value have no effect.
 func TestEqualWeights(t *testing.T) {
 	for _, o := range scoreCases {
 		p := classData(333, 5, metrics.Float32, false)
@@ -367,7 +367,7 @@ func scoresState(t testing.TB, s *calib.ClassScores) []byte {
 	return b[len("before"):]
 }
 
-// someRows returns rows [from, to) of predictions.
+// someRows returns rows [from, to) of the predictions.
 func someRows(p *metrics.Predictions, from, to int) *metrics.Predictions {
 	q := *p
 	st := p.Stride
@@ -386,7 +386,7 @@ func someRows(p *metrics.Predictions, from, to int) *metrics.Predictions {
 	return &q
 }
 
-// takeRows returns rows in an order in which one may come more than once, with the columns in another.
+// takeRows returns the given rows and columns in the given order. Rows may repeat.
 func takeRows(p *metrics.Predictions, rows, columns []int) *metrics.Predictions {
 	q := &metrics.Predictions{}
 	q.Rows, q.Classes = len(rows), p.Classes
@@ -414,7 +414,7 @@ func takeRows(p *metrics.Predictions, rows, columns []int) *metrics.Predictions 
 	return q
 }
 
-// TestClassScoresMerge: rows in any order and in any parts, merged in any way, give the same bytes and the same answers.
+// TestClassScoresMerge checks that rows in any order and in any parts, merged in any way, give the same bytes and answers.
 func TestClassScoresMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	data := []*metrics.Predictions{}
@@ -489,7 +489,7 @@ func TestClassScoresMerge(t *testing.T) {
 	}
 }
 
-// TestClassScoresShared: accumulators that have merged go on by themselves.
+// TestClassScoresShared checks that accumulators stay independent after a merge.
 func TestClassScoresShared(t *testing.T) {
 	for _, o := range scoreCases[:3] {
 		p := classData(9000, 6, metrics.Float32, true)
@@ -530,7 +530,7 @@ func TestClassScoresShared(t *testing.T) {
 	}
 }
 
-// TestClassLaws: the order of the classes and how often all rows come change neither ClassBins' errors nor ClassScores'.
+// TestClassLaws checks that reordering the classes and repeating all rows change no error of ClassBins or ClassScores.
 func TestClassLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	for i, k := range []int{2, 3, 11, 64} {
@@ -571,7 +571,7 @@ func TestClassLaws(t *testing.T) {
 				if b.RMS() < b.SCE() || s.RMS(10) < s.ACE(10) || most < b.SCE() {
 					t.Errorf("%d classes: sce %v, rms %v, max %v; ace %v, rms %v", k, b.SCE(), b.RMS(), most, s.ACE(10), s.RMS(10))
 				}
-				// Three times the rows have the same bins of equal widths; those of equal mass, where no rank is rounded.
+				// Three copies of each row have the same equal-width bins, and the same equal-mass bins if no rank is rounded.
 				all := takeRows(p, thrice, columns)
 				if x := classBins(t, all, bo); !near(x.SCE(), b.SCE(), 1e-14) || !near(x.RMS(), b.RMS(), 1e-14) {
 					t.Errorf("%d classes, %v: three times the rows have sce %v, want %v", k, bo, x.SCE(), b.SCE())
@@ -584,7 +584,7 @@ func TestClassLaws(t *testing.T) {
 	}
 }
 
-// TestClassScoresThreads: answers have the same bits for any number of threads.
+// TestClassScoresThreads checks that answers are bit-identical for any number of threads.
 func TestClassScoresThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, weights := range []bool{false, true} {
@@ -605,7 +605,7 @@ func TestClassScoresThreads(t *testing.T) {
 	}
 }
 
-// TestClassScoresLimit: whether the limit is passed depends on the rows alone, and so does the state.
+// TestClassScoresLimit checks that exceeding the limit, and the state, depend only on the rows.
 func TestClassScoresLimit(t *testing.T) {
 	for _, c := range []struct {
 		dtype   metrics.DType
@@ -686,8 +686,8 @@ func TestClassScoresMismatch(t *testing.T) {
 	}
 }
 
-// TestClassScoresDamaged: no byte of a state can change unnoticed; whole states that no rows made are refused, or have a state
-// of their own that is the same.
+// TestClassScoresDamaged checks that any changed byte of a state is detected. Well-formed states that no rows can produce must
+// be refused, or be written back as the same bytes.
 func TestClassScoresDamaged(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for i, o := range []calib.ClassScoresOptions{{}, {Above: new(0.125)}, {Above: new(0.0), MaxBytes: 50}} {
@@ -738,7 +738,7 @@ func TestClassScoresDamaged(t *testing.T) {
 	}
 }
 
-// TestClassScoresMemory: entries take what is declared.
+// TestClassScoresMemory checks the documented memory of entries.
 func TestClassScoresMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it keeps millions of scores")
@@ -801,7 +801,7 @@ func TestClassScoresMemory(t *testing.T) {
 	}
 }
 
-// TestClassScoresHuge: states that announce more than they have take no memory.
+// TestClassScoresHuge checks that states that announce more than they contain allocate no memory for it.
 func TestClassScoresHuge(t *testing.T) {
 	for _, n := range []int64{1 << 30, 1 << 40, math.MaxInt64} {
 		for _, f := range []uint8{0, 1, 7} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// slowSincos is by the series at x less a multiple of 2 pi, in 300 bits.
+// slowSincos sums the series at x minus a multiple of 2 pi, in 300 bits.
 func slowSincos(x float64) (sin, cos float64) {
 	const precision = 300
 	turn, _, _ := big.ParseFloat("6.28318530717958647692528676655900576839433879875021164194988918461563281257241799725606965068423413596429617303", 10, precision, 0)

@@ -14,11 +14,11 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// A law has finitely many scores, each with its share of the rows and the frequency of the event there.
+// law is a distribution with finitely many scores, each with a share of the rows and a frequency of the event.
 type law struct {
 	name string
 	p, c []float64
-	w    []float64 // nil: equal shares
+	w    []float64 // nil for equal shares
 }
 
 // smooth returns a law of 90 scores at the quantiles of a distribution.
@@ -48,7 +48,7 @@ var few, fewShares = []float64{0.1, 0.3, 0.5, 0.7, 0.9}, []float64{0.3, 0.1, 0.2
 
 const lawBins = 15
 
-// draw returns bins of n independent rows: the rows of each score are multinomial, their events binomial.
+// draw returns the bins of n independent rows: the numbers of rows per score are multinomial, the numbers of events binomial.
 func (l *law) draw(n int64, r rand.Source) *Partition {
 	edges := kernel.Edges(lawBins)
 	b := &Partition{cells: make([]tally.Cell, lawBins), lower: edges[:lawBins], upper: edges[1:]}
@@ -99,8 +99,8 @@ func (l *law) gaps() (gap, share [lawBins]float64) {
 	return gap, share
 }
 
-// TestIntervalsCover counts how often the intervals of ECE and MCE hold the truth, which for MCE is that of the bins
-// that have rows.
+// TestIntervalsCover counts how often the intervals of ECE and MCE contain the true value. For MCE that is the value over
+// nonempty bins.
 func TestIntervalsCover(t *testing.T) {
 	const level = 0.95
 	runs := check.Size(60, 150, 1500)
@@ -155,8 +155,8 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// TestCalibratedLaw holds that calibrated predictions show an ECE of Floor on average, above FloorQ95 in one of twenty,
-// and with an even P.
+// TestCalibratedLaw checks that for calibrated predictions the mean ECE is Floor, ECE exceeds FloorQ95 once in twenty runs, and
+// P is uniform.
 func TestCalibratedLaw(t *testing.T) {
 	runs := check.Size(60, 150, 1500)
 	for li, l := range []law{laws[0], laws[5], {"few scores", few, few, fewShares}} {
@@ -188,10 +188,10 @@ func TestCalibratedLaw(t *testing.T) {
 				if math.Abs(over/runs-0.05) > 3*math.Sqrt(0.05*0.95/runs) {
 					t.Errorf("%v of %v are above the quantile", over, runs)
 				}
-				if math.Abs(ece/floor-1) > 4*0.4/math.Sqrt(runs) { // the deviation of ECE is at most 0.4 of its mean
+				if math.Abs(ece/floor-1) > 4*0.4/math.Sqrt(runs) { // the standard deviation of ECE is at most 0.4 of its mean
 					t.Errorf("mean ece %v, floor %v", ece/runs, floor/runs)
 				}
-				if ks > 1.95/math.Sqrt(runs) { // Kolmogorov's limit of 1 in 1,000
+				if ks > 1.95/math.Sqrt(runs) { // Kolmogorov's critical value for 1 in 1,000
 					t.Errorf("P is not even: %v", ks)
 				}
 			})
@@ -199,7 +199,7 @@ func TestCalibratedLaw(t *testing.T) {
 	}
 }
 
-// TestDetectableGap holds that a constant gap of its size is found with power 0.8 by the test that it names.
+// TestDetectableGap checks that the documented test detects a constant gap of this size with power 0.8.
 func TestDetectableGap(t *testing.T) {
 	runs := check.Size(100, 200, 2500)
 	scores := smooth("", func(u float64) float64 { return 0.2 + 0.6*u }, func(p float64) float64 { return p })
@@ -229,8 +229,8 @@ func TestDetectableGap(t *testing.T) {
 	}
 }
 
-// TestGapsAgainstScores holds the interval of MCE in a bin so wide that scores and outcomes vary together: there the
-// interval of the frequency alone would be too narrow, for here they go against each other.
+// TestGapsAgainstScores checks the interval of MCE for a bin so wide that scores and outcomes vary together. They have opposite
+// trends here, so the interval of the frequency alone would be too narrow.
 func TestGapsAgainstScores(t *testing.T) {
 	runs := check.Size(60, 100, 1500)
 	l := smooth("", func(u float64) float64 { return u }, func(p float64) float64 { return 1 - p })
@@ -243,7 +243,7 @@ func TestGapsAgainstScores(t *testing.T) {
 				b.cells[0].Merge(&b.cells[1+i])
 			}
 			b.cells = b.cells[:1]
-			if i := b.MCEInterval(0.95); i.Low == 0 { // the mean score and the frequency are both 1/2
+			if i := b.MCEInterval(0.95); i.Low == 0 { // both the mean score and the frequency are 1/2
 				held++
 			}
 		}
@@ -254,7 +254,7 @@ func TestGapsAgainstScores(t *testing.T) {
 	}
 }
 
-// TestChosenEdges holds that edges which the scores chose leave the floor and take the intervals.
+// TestChosenEdges checks that with edges chosen from the scores, the floor is available and intervals are not.
 func TestChosenEdges(t *testing.T) {
 	b := laws[0].draw(1000, rand.NewPCG(1, 2))
 	p, floor := b.P(), b.FloorQ95()

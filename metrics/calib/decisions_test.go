@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// eight are the rows of the unit test of uncertainty_metrics' Keras metric.
+// eight returns the rows of the unit test of uncertainty_metrics' Keras metric.
 func eight() *metrics.Predictions {
 	return &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0.51, 0.45, 0.39, 0.66, 0.68, 0.29, 0.81, 0.85}, Rows: 8, Classes: 1},
@@ -17,7 +17,7 @@ func eight() *metrics.Predictions {
 	}
 }
 
-// TestGoldenCustomBinningScore has the numbers of that test, for all rows at once and for two updates.
+// TestGoldenCustomBinningScore compares with the numbers of that test, for all rows at once and for two updates.
 func TestGoldenCustomBinningScore(t *testing.T) {
 	custom := []float64{0.05, 0.11, 0.37, 0.52, 0.26, 0.47, 0.73, 0.23}
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestGoldenCustomBinningScore(t *testing.T) {
 	}
 }
 
-// TestDecisionEvents says which events take the caller's decisions and scores, and what the bins say of it.
+// TestDecisionEvents checks which events use the caller's decisions and scores, and how Text describes this.
 func TestDecisionEvents(t *testing.T) {
 	for _, c := range []struct {
 		event           calib.Event
@@ -104,7 +104,7 @@ func TestDecisionEvents(t *testing.T) {
 			}
 		}
 	}
-	// Class-wise bins take entries as they are.
+	// Class-wise bins use the entries as they are.
 	p := eight()
 	plain := metrics.Must(calib.NewClassBins(nil))
 	if err := metrics.NewPass(nil, plain).Add(p); err != nil {
@@ -122,7 +122,7 @@ func TestDecisionEvents(t *testing.T) {
 	}
 }
 
-// TestDecisionsAtHalf: a decision at a score of 1/2 is what the caller says.
+// TestDecisionsAtHalf checks that the caller's decision applies at a score of 1/2.
 func TestDecisionsAtHalf(t *testing.T) {
 	p := &metrics.Predictions{Scores: metrics.Scores{F32: []float32{0.5, 0.5}, Rows: 2, Classes: 1}, Labels: []int32{1, 0}, Decisions: []int32{1, 1}}
 	b, err := calib.BinsOf(p, &calib.Options{Bins: 1, Event: calib.TopLabel})
@@ -138,7 +138,7 @@ func TestDecisionsAtHalf(t *testing.T) {
 	}
 }
 
-// TestConfidenceScoresAtTheEnds holds that the rules for scores of 0 and 1 are asked of the scores that find the bins.
+// TestConfidenceScoresAtTheEnds checks that the rules for scores of 0 and 1 apply to the scores that choose the bins.
 func TestConfidenceScoresAtTheEnds(t *testing.T) {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0, 1, 0.5, 0.25}, Rows: 4, Classes: 1}, Labels: []int32{0, 1, 1, 0},

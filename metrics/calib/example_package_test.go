@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// The calibration error of a binary classifier, and the bins that it is made of.
+// The calibration error of a binary classifier, and its bins.
 func Example() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0.1, 0.2, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9}, Rows: 8, Classes: 1}, // P(y = 1)

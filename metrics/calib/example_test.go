@@ -50,7 +50,7 @@ func ExampleBins_Bins() {
 	// 0.75 to 1.00: 3 rows, says 0.950, happened 1.000 [0.44, 1.00]
 }
 
-// The bins take the Brier score apart.
+// The bins give the decomposition of the Brier score.
 func ExamplePartition_Murphy() {
 	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Event: calib.Positive, Bins: 4})
 	if err != nil {
@@ -61,7 +61,7 @@ func ExamplePartition_Murphy() {
 	// Output: brier 0.129, of which reliability 0.0104
 }
 
-// An ECE comes with an interval, and with what a calibrated model would show by chance.
+// ECE with its interval, and the mean ECE of a calibrated model.
 func ExampleBins_Interval() {
 	b := metrics.Must(calib.NewBins(&calib.Options{Event: calib.Positive}))
 	if err := metrics.NewPass(nil, b).Add(testrows.Ten()); err != nil {
@@ -72,8 +72,8 @@ func ExampleBins_Interval() {
 	// Output: ece 0.155 [0.000, 0.410], by chance 0.217
 }
 
-// Whether an ECE is more than chance: a calibrated model shows the floor on average, and more than its 95% quantile in
-// one case of twenty.
+// A test of whether an ECE exceeds chance. A calibrated model has Floor on average, and more than its 95% quantile in one case
+// of twenty.
 func ExamplePartition_P() {
 	b, err := calib.BinsOf(testrows.Ten(), nil)
 	if err != nil {
@@ -86,7 +86,7 @@ func ExamplePartition_P() {
 	// ten rows like these show a gap of 0.34 or more
 }
 
-// The largest gap says little where its bin has few rows, as its interval shows.
+// The largest gap says little if its bin has few rows, as the interval shows.
 func ExamplePartition_MCEInterval() {
 	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Bins: 2})
 	if err != nil {
@@ -98,7 +98,7 @@ func ExamplePartition_MCEInterval() {
 	// Output: mce 0.050 in 6 rows [0.000, 0.635]
 }
 
-// What has no answer says why.
+// If there is no answer, there is a reason.
 func ExamplePartition_IntervalReason() {
 	p := testrows.Ten()
 	p.Weights = []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 2}
@@ -115,7 +115,7 @@ func ExamplePartition_IntervalReason() {
 	// debiased: 0.000 ""
 }
 
-// The same bins answer for other errors than ECE. Debiased, nothing is left of gaps that ten rows show by chance.
+// The same bins give other errors than ECE. The debiased error is 0: gaps of ten rows are no more than chance.
 func ExamplePartition_Debiased() {
 	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Bins: 4})
 	if err != nil {
@@ -128,7 +128,7 @@ func ExamplePartition_Debiased() {
 	// ece 0.0850, bins alike 0.0938, rows by their confidence 0.0353
 }
 
-// NN_calibration loses scores on some edges: both rows are wrong, and both in no bin.
+// NN_calibration loses scores on some edges. Both rows are wrong, and neither is in a bin.
 func ExampleNNCalibration() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0.8, 0.8}, Rows: 2, Classes: 1},
@@ -142,7 +142,7 @@ func ExampleNNCalibration() {
 	// Output: 0 0
 }
 
-// uq_benchmark_2019 counts rows in other bins than it averages them in.
+// uq_benchmark_2019 counts rows and averages them in different bins.
 func ExampleUQBenchmark() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0.7, 0.75, 1, 1}, Rows: 4, Classes: 1},
@@ -160,7 +160,7 @@ func ExampleUQBenchmark() {
 	// Output: 0.0563 0.2625
 }
 
-// The same rows have another ECE in other systems.
+// The ECE of the same rows in other systems.
 func ExampleLike() {
 	for _, system := range []string{"um", "tfp", "torchmetrics", "guo", "blog"} {
 		o, err := calib.Like(system)
@@ -182,7 +182,7 @@ func ExampleLike() {
 	// blog         0.155  bins=10,event=positive,closed=right,one=last_only,zero=own,blog_edges
 }
 
-// Each class has bins of its own; the static calibration error is the mean over the classes.
+// Each class has its own bins. The static calibration error is the mean over the classes.
 func ExampleClassBins() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{
@@ -210,7 +210,7 @@ func ExampleClassBins() {
 	// class 0, 0.5 to 1.0: 2 rows, says 0.65, happened 1.00
 }
 
-// A reliability curve without bins: windows of four scores. Points of a calibrated model lie on the diagonal.
+// A reliability curve without bins, with windows of four scores. A calibrated model's points are on the diagonal.
 func ExampleWindow() {
 	points, err := calib.Window(testrows.Ten(), &calib.WindowOptions{Event: calib.Positive, Width: 4})
 	if err != nil {
@@ -229,8 +229,8 @@ func ExampleWindow() {
 	// says 0.8750, happened 1.0000, gap -0.1250
 }
 
-// One class against the rest, by a window of every score and as uncertainty_metrics draws it: it leaves out the last one,
-// and with a window of its own choice fewer than 100 scores make a curve of zeros.
+// One class against the rest: with a window of one score, and as uncertainty_metrics draws it. That system omits the last
+// window, and its default window gives a curve of zeros for fewer than 100 scores.
 func ExampleWindowOptions() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0.5, 0.3, 0.2, 0.25, 0.25, 0.5, 0.7, 0.1, 0.2}, Rows: 3, Classes: 3},
@@ -253,7 +253,7 @@ func ExampleWindowOptions() {
 	// [{0 0} {0 0} {0 0}]
 }
 
-// A diagram of gaps has an interval of each.
+// A diagram of gaps, with an interval of each gap.
 func ExampleBin() {
 	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Bins: 2})
 	if err != nil {
@@ -293,7 +293,7 @@ func ExampleClassBins_Class() {
 	// class 2, about 0.25: 4 rows, gap +0.175
 }
 
-// The text says what of the rows was the caller's.
+// The text tells whether decisions and scores are the caller's.
 func ExampleBins_Text() {
 	p := &metrics.Predictions{
 		Scores:    metrics.Scores{F32: []float32{0.7, 0.3, 0.4, 0.6}, Rows: 2, Classes: 2},
@@ -308,7 +308,7 @@ func ExampleBins_Text() {
 	// Output: 0.45: top label; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); the caller's decisions; binned by the caller's scores
 }
 
-// Beside the mean of the classes' errors there are the root mean square and the largest one.
+// Besides the mean of the classes' errors, there are their root mean square and the largest of them.
 func ExampleClassBins_Max() {
 	b := metrics.Must(calib.NewClassBins(&calib.ClassOptions{Bins: 2}))
 	if err := metrics.NewPass(nil, b).Add(fourRows()); err != nil {
@@ -334,7 +334,7 @@ func fourRows() *metrics.Predictions {
 	}
 }
 
-// The adaptive calibration error over two files, whose scores are kept apart until they are merged.
+// The adaptive calibration error over two files, accumulated separately and merged.
 func ExampleClassScores() {
 	var files [2]*calib.ClassScores
 	for i := range files {
@@ -357,7 +357,7 @@ func ExampleClassScores() {
 	// class 0, 0.6 to 1.0: 4 rows, says 0.65, happened 1.00
 }
 
-// The order of the rows by each class's probability; package rank makes areas of it.
+// The rows in order of each class's probability. Package rank computes areas from them.
 func ExampleClassScores_EachClass() {
 	s := metrics.Must(calib.NewClassScores(nil))
 	if err := metrics.NewPass(nil, s).Add(fourRows()); err != nil {
@@ -376,7 +376,7 @@ func ExampleClassScores_EachClass() {
 	// class 2 0.1: 0/3 0.4: 0/1
 }
 
-// With a threshold few entries are kept: the thresholded adaptive calibration error (TACE). A limit bounds what they take.
+// A threshold keeps few entries: the thresholded adaptive calibration error (TACE). MaxBytes limits their memory.
 func ExampleClassScoresOptions() {
 	for _, o := range []calib.ClassScoresOptions{{Above: new(0.25)}, {Above: new(0.25), MaxBytes: 40}} {
 		s := metrics.Must(calib.NewClassScores(&o))

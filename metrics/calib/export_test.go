@@ -2,7 +2,7 @@ package calib
 
 import "github.com/candor-go/candor/metrics"
 
-// Named are the named errors with their bins.
+// Named maps names to functions that return the named errors with their bins.
 var Named = map[string]func(*metrics.Predictions, *GeneralOptions) (*General, error){
 	"ACE": of(aceOptions), "TACE": of(taceOptions), "EqualMassECE": of(equalMassOptions), "SweepECE": of(sweepOptions),
 	"TopLabelConditional": of(topLabelOptions), "EqualCount": of(equalCountOptions), "QuantileECE": of(quantileOptions),

@@ -30,7 +30,7 @@ func softmaxes(rows, classes int) *metrics.Predictions {
 	return p
 }
 
-// chances returns scores of an event with outcomes drawn from their powers.
+// chances returns scores of an event with outcomes drawn from powers of the scores.
 func chances(rows int) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(3, 4))
 	p := &metrics.Predictions{Scores: metrics.Scores{F64: make([]float64, rows), Rows: rows, Classes: 1}, Labels: make([]int32, rows)}

@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// animals are rows of three classes.
+// animals returns rows of three classes.
 func animals() *metrics.Predictions {
 	return &metrics.Predictions{
 		Scores: metrics.Scores{
@@ -27,7 +27,7 @@ func animals() *metrics.Predictions {
 	}
 }
 
-// Each option is one choice; the bins of every class are there to look at.
+// Each option is an independent choice. The bins of every class are available.
 func ExampleGeneralOf() {
 	o := calib.GeneralOptions{Options: calib.Options{Bins: 2}, Binning: calib.Adaptive, ClassConditional: true, Norm: calib.L2}
 	g, err := calib.GeneralOf(animals(), &o)
@@ -50,7 +50,7 @@ func ExampleGeneralOf() {
 	// class 2: 3 rows, says 0.53, happened 0.67
 }
 
-// The same rows by all binnings and norms.
+// The same rows with all binnings and norms.
 func ExampleNorm() {
 	for _, binning := range []calib.Binning{calib.Even, calib.Adaptive, calib.CubeRoot, calib.SweepMass, calib.SweepEven} {
 		fmt.Printf("%-19q", calib.GeneralOptions{Binning: binning}.String())
@@ -71,7 +71,7 @@ func ExampleNorm() {
 	// "binning=sweep_even" 0.125 0.152 0.350
 }
 
-// Where equal scores stand near an edge, every system does something else.
+// Systems differ in their treatment of equal scores near an edge.
 func ExampleEdgeRule() {
 	for _, rule := range []calib.EdgeRule{calib.OrderStatistic, calib.OrderStatisticClosed, calib.Rank, calib.RankOutcome,
 		calib.QuantileLinear, calib.QuantileNearest, calib.Strides} {
@@ -106,7 +106,7 @@ func ExampleACE() {
 	// 0.2000
 }
 
-// A threshold that leaves nothing leaves no answer.
+// If nothing is above the threshold, the answer is NaN.
 func ExampleTACE() {
 	for _, above := range []float64{calib.DefaultThreshold, 0.3, 0.95} {
 		tace, err := calib.TACE(animals(), &calib.GeneralOptions{Options: calib.Options{Bins: 2}, Above: &above})
@@ -131,7 +131,7 @@ func ExampleEqualMassECE() {
 	// 0.085
 }
 
-// A sweep chooses the number of bins, by which equal scores are not divided.
+// A sweep chooses the number of bins without splitting equal scores.
 func ExampleSweepECE() {
 	for _, binning := range []calib.Binning{calib.SweepMass, calib.SweepEven} {
 		ece, err := calib.SweepECE(testrows.Ten(), &calib.GeneralOptions{Binning: binning})
@@ -175,7 +175,7 @@ func ExampleQuantileECE() {
 	// 0.3167
 }
 
-// What other systems mean by a name, in words.
+// Metrics of other systems, described in words.
 func ExampleGeneralLike() {
 	for _, m := range [][2]string{{"um", "tace"}, {"rm", "tace"}, {"blog", "ace"}, {"rm", "msce"}} {
 		o, err := calib.GeneralLike(m[0], m[1])
@@ -195,7 +195,7 @@ func ExampleGeneralLike() {
 	// rm's msce is 0.3167: top label; equal-mass bins, as many as keep the frequency rising; edges between them, equal scores divided to find them, the largest score in a bin of its own; p > 0; mean of |gap|
 }
 
-// Options come from text, too.
+// Options can be set from text.
 func ExampleGeneralOptions_Set() {
 	var o calib.GeneralOptions
 	for _, s := range [][2]string{{"binning", "adaptive"}, {"points", "5"}, {"norm", "max"}} {

@@ -12,7 +12,8 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// gce measures reference cases, whose scores may lie outside [0,1] or not sum to 1. Where nothing counts the references say 0.
+// gce measures reference cases, in which scores may be outside [0,1] or not sum to 1. If no score counts, it returns 0 like the
+// references.
 func gce(t *testing.T, p *metrics.Predictions, o calib.GeneralOptions) (*calib.General, float64) {
 	t.Helper()
 	o.Data.Unchecked = true
@@ -35,7 +36,7 @@ func general(t *testing.T, system, metric string) calib.GeneralOptions {
 	return o
 }
 
-// umOptions are the options of a call of the reference; num_bins or datapoints_per_bin may be nil.
+// umOptions returns the options for a call of the reference; num_bins or datapoints_per_bin may be nil.
 func umOptions(t *testing.T, system, scheme string, maxProb, classwise bool, threshold float64, norm string,
 	bins, points any) calib.GeneralOptions {
 	t.Helper()
@@ -65,7 +66,7 @@ func TestGoldenGeneral(t *testing.T) {
 		loaded[name] = in.load(t)
 	}
 	for i, c := range smallCases(t) {
-		if i%check.Size(23, 5, 1) != 0 { // no choice has so many options: each meets all others
+		if i%check.Size(23, 5, 1) != 0 { // each choice meets all others, because none has this many values
 			continue
 		}
 		o := umOptions(t, "um", c[1].(string), c[2].(bool), c[3].(bool), c[4].(float64), c[5].(string), c[6], c[7])
@@ -75,7 +76,7 @@ func TestGoldenGeneral(t *testing.T) {
 	}
 }
 
-// Counts, accuracies and confidences of every bin.
+// TestGoldenGeneralBins compares count, accuracy and confidence of every bin.
 func TestGoldenGeneralBins(t *testing.T) {
 	inputs := smallInputs(t)
 	var g struct {
@@ -102,7 +103,7 @@ func TestGoldenGeneralBins(t *testing.T) {
 		}
 		bars := m.Partitions[0].Bins(0.95)
 		for i := range max(len(bars), len(c.Counts)) {
-			// The reference may leave out empty bins at the end, or have one.
+			// The reference may omit empty bins at the end, or may have an additional one.
 			var bar calib.Bin
 			var count int64
 			if i < len(bars) {
@@ -122,7 +123,8 @@ func TestGoldenGeneralBins(t *testing.T) {
 	}
 }
 
-// The edges themselves, and how many scores are between them; robustness_metrics has the same ones and a last one of 1.
+// TestGoldenAdaptiveEdges compares the edges and the numbers of scores between them. robustness_metrics has the same edges and
+// a last one of 1.
 func TestGoldenAdaptiveEdges(t *testing.T) {
 	var g struct {
 		Predictions map[string][]float64
@@ -271,7 +273,7 @@ func TestGoldenGeneralBig(t *testing.T) {
 			o.Bins = c.NumBins
 		}
 		if c.Mode == "f32" {
-			o.Above = new(float64(float32(*o.Above))) // what the reference compares with
+			o.Above = new(float64(float32(*o.Above))) // the threshold of the reference
 		}
 		if _, got := gce(t, sets[key], o); !near(got, c.Result, 1e-12) {
 			t.Errorf("%+v: %v", c, got)
@@ -282,13 +284,13 @@ func TestGoldenGeneralBig(t *testing.T) {
 	}
 }
 
-// otherOrder are the results that depend on where numpy's default sort, which is not stable, leaves equal scores. The reference
-// divides them as they come; here they are in the order of rows.
+// otherOrder lists results that depend on where numpy's default sort, which is not stable, leaves equal scores. The reference
+// splits them in that order, candor in row order.
 var otherOrder = map[string]bool{
 	"edges_tenths_1d adaptive false false": true, // N*K entries
 	"ties_tenths_50x4 adaptive false true": true,
-	"ties_500x10_thousandths":              true, // record of the sweep
-	"uniform_k10":                          true, // the same; its bins only
+	"ties_500x10_thousandths":              true, // only the sweep
+	"uniform_k10":                          true, // only its bins
 }
 
 func TestGoldenSweep(t *testing.T) {
@@ -322,7 +324,7 @@ func TestGoldenSweep(t *testing.T) {
 			sweeps++
 		}
 		want, ok := c[7].(float64)
-		if !ok { // a row alone in a sweep; edges beyond 1 before the last one of 1
+		if !ok { // a sweep with a bin of one row; edges beyond 1 before the last edge of 1
 			if _, got := gce(t, inputs[c[0].(string)].load(t), o); !(got >= 0 && got <= 1) {
 				t.Errorf("%v: %v", c, got)
 			}
@@ -390,7 +392,7 @@ func TestGoldenSweep(t *testing.T) {
 	}
 }
 
-// TestGoldenGeneralOld holds the other errors that uncertainty_metrics had before August 2020.
+// TestGoldenGeneralOld compares the other errors of uncertainty_metrics before August 2020.
 func TestGoldenGeneralOld(t *testing.T) {
 	inputs := smallInputs(t)
 	var g struct {
@@ -460,7 +462,7 @@ func TestGoldenBlog(t *testing.T) {
 		}{{"ace", ace, r.ACE}, {"sce", sce, r.SCE}, {"thresholded", thresholded, r.Above}, {"weighted", weighted, r.Weighted},
 			{"equal weight", alike, r.Edges.Alike}, {"mce", most, r.Edges.MCE}} {
 			if r.Input == "over_one_k2" && (c.what == "equal weight" || c.what == "mce") {
-				continue // clipped there
+				continue // the reference clips it
 			}
 			if _, got := gce(t, p, c.o); !near(got, c.want, 1e-12) {
 				t.Errorf("%s, %d bins: %s %v, want %v", r.Input, r.NumBins, c.what, got, c.want)
@@ -469,8 +471,8 @@ func TestGoldenBlog(t *testing.T) {
 	}
 }
 
-// TestGoldenQuantiles: the reference compares logarithms, and that of an edge went through exp and log once more: where it came
-// out larger, the score that is the edge was left below it. It is moved up for the comparison.
+// TestGoldenQuantiles compares with a reference that compares logarithms. The logarithm of an edge is the result of another exp
+// and log. If it came out larger, the score equal to the edge was placed below it; the test moves this score up.
 func TestGoldenQuantiles(t *testing.T) {
 	inputs := smallInputs(t)
 	var g struct {
@@ -561,7 +563,7 @@ func TestGoldenEqualCount(t *testing.T) {
 	}
 }
 
-// TestGoldenErrors holds what odd calls do here, beside what they do in uncertainty_metrics.
+// TestGoldenErrors checks unusual calls, listed with their results in uncertainty_metrics.
 func TestGoldenErrors(t *testing.T) {
 	var g struct {
 		Cases []struct {
@@ -589,11 +591,11 @@ func TestGoldenErrors(t *testing.T) {
 		return o
 	}
 	const (
-		nan     = "NaN" // nothing was measured, and Kept says so
+		nan     = "NaN" // nothing was measured; Kept is 0
 		data    = "data"
 		invalid = "options"
 		length  = "length"
-		typed   = "typed" // the type of Predictions rules it out
+		typed   = "typed" // excluded by the type of Predictions
 	)
 	of := func(p *metrics.Predictions, o calib.GeneralOptions) func() (float64, error) {
 		return func() (float64, error) { return value(p, o) }

@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Selecting and sorting give the same bins, to the bit.
+// TestSelectedIsSorted checks that selecting and sorting give bit-identical bins.
 func TestSelectedIsSorted(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for trial := range 60 {
@@ -79,7 +79,7 @@ func TestSelectedIsSorted(t *testing.T) {
 	}
 }
 
-// TestSweeps holds the sweep to its definition: every number of bins is made, and all their frequencies compared.
+// TestSweeps compares the sweep with its definition, which tries every number of bins and compares all frequencies.
 func TestSweeps(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	trials := check.Size(20, 50, 200)
@@ -153,7 +153,8 @@ func TestCubeRoot(t *testing.T) {
 	}
 }
 
-// With weights an edge is where the cumulative weight passes that of as many rows of the mean weight.
+// TestWeightedRanks checks that with weights an edge is at the score where the cumulative weight passes rank times the mean
+// weight.
 func TestWeightedRanks(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 200 {

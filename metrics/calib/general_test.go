@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// measure is GCE of predictions that need not sum to 1.
+// measure returns the general calibration error of predictions that need not sum to 1.
 func measure(t interface{ Fatal(...any) }, p *metrics.Predictions, o calib.GeneralOptions) *calib.General {
 	o.Data.Unchecked = true
 	g, err := calib.GeneralOf(p, &o)
@@ -25,7 +25,7 @@ func measure(t interface{ Fatal(...any) }, p *metrics.Predictions, o calib.Gener
 	return g
 }
 
-// drawn are rows of dyadic scores, whose sums and products are exact with weights and without.
+// drawn draws rows with dyadic scores, whose sums and products are exact with and without weights.
 func drawn(t *rapid.T, classes int) *metrics.Predictions {
 	rows := rapid.IntRange(1, 60).Draw(t, "rows")
 	steps := rapid.SampledFrom([]int{4, 16, 1 << 20}).Draw(t, "steps")
@@ -39,7 +39,7 @@ func drawn(t *rapid.T, classes int) *metrics.Predictions {
 	return p
 }
 
-// drawnOptions are any that are valid, and give weights a meaning if they have to.
+// drawnOptions draws valid options; if weights is true, only those that support weights.
 func drawnOptions(t *rapid.T, weights bool) calib.GeneralOptions {
 	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }
 	for {
@@ -66,7 +66,7 @@ func drawnOptions(t *rapid.T, weights bool) calib.GeneralOptions {
 
 func same(a, b float64) bool { return a == b || a != a && b != b }
 
-// change returns the rows in another order, by number.
+// change returns the rows with the given numbers, in this order.
 func change(p *metrics.Predictions, order []int) *metrics.Predictions {
 	q := &metrics.Predictions{Scores: metrics.Scores{Rows: len(order), Classes: p.Classes}}
 	for _, i := range order {
@@ -79,7 +79,7 @@ func change(p *metrics.Predictions, order []int) *metrics.Predictions {
 	return q
 }
 
-// Rows may come in any order, unless equal scores are divided by that order.
+// TestGeneralPermuted checks that the order of rows has no effect unless equal scores are split by it.
 func TestGeneralPermuted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawn(t, rapid.IntRange(1, 4).Draw(t, "classes"))
@@ -104,8 +104,8 @@ func TestGeneralPermuted(t *testing.T) {
 	})
 }
 
-// Every row twice changes no error with fixed edges. Bins of equal mass stay too if their number divides that of the scores:
-// otherwise round(j*2n/B) need not be twice round(j*n/B).
+// TestGeneralDuplicated checks that duplicating all rows changes no error with fixed edges. Equal-mass bins do not change
+// either if their number divides that of the scores; otherwise round(j*2n/B) may differ from twice round(j*n/B).
 func TestGeneralDuplicated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawn(t, rapid.IntRange(1, 4).Draw(t, "classes"))
@@ -130,7 +130,7 @@ func TestGeneralDuplicated(t *testing.T) {
 	})
 }
 
-// The classes' names do not matter to an error over all of them.
+// TestGeneralRelabelled checks that renaming the classes does not change an error over all of them.
 func TestGeneralRelabelled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		classes := rapid.IntRange(2, 5).Draw(t, "classes")
@@ -154,7 +154,8 @@ func TestGeneralRelabelled(t *testing.T) {
 	})
 }
 
-// A rising map of the scores leaves every one in its bin of equal mass, and in its bin of the sweep.
+// TestGeneralMonotone checks that an increasing function of the scores leaves every score in its equal-mass bin and in its bin
+// of the sweep.
 func TestGeneralMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawn(t, 1)
@@ -163,7 +164,7 @@ func TestGeneralMonotone(t *testing.T) {
 		o.Above, o.Zero = nil, calib.FirstBin
 		switch {
 		case o.Binning == calib.Even || o.Binning == calib.SweepEven, o.EdgeRule == calib.QuantileLinear,
-			o.EdgeRule == calib.OrderStatisticClosed: // these look at more than the order
+			o.EdgeRule == calib.OrderStatisticClosed: // these depend on more than the order
 			return
 		}
 		q := *p
@@ -183,7 +184,8 @@ func TestGeneralMonotone(t *testing.T) {
 	})
 }
 
-// Weights that are all equal give what no weights give, to the bit where products are exact, and weight 0 is no row.
+// TestGeneralWeights checks that equal weights give the same result as no weights, bit-identical if products are exact, and
+// that rows of weight 0 are ignored.
 func TestGeneralWeights(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawn(t, rapid.IntRange(1, 4).Draw(t, "classes"))
@@ -194,7 +196,7 @@ func TestGeneralWeights(t *testing.T) {
 		if exact := o.Norm == calib.L1 && !o.ByFrequency; !same(a, b) && (exact || !near(a, b, 1e-14)) {
 			t.Fatalf("%+v: %v without weights, %v with equal ones", o, a, b)
 		}
-		// Rows of weight 0 are as good as none. Points per bin are those of the rows that are there.
+		// Rows of weight 0 are removed here. Points per bin count the remaining rows.
 		var there []int
 		for i := range q.Weights {
 			if q.Weights[i] = float64(rapid.IntRange(0, 3).Draw(t, "w")); q.Weights[i] > 0 {
@@ -210,7 +212,7 @@ func TestGeneralWeights(t *testing.T) {
 	})
 }
 
-// ECE <= RMSCE <= MCE over the same bins, and none is beyond 1.
+// TestGeneralNorms checks ECE <= RMSCE <= MCE <= 1 over the same bins.
 func TestGeneralNorms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawn(t, rapid.IntRange(1, 4).Draw(t, "classes"))
@@ -231,8 +233,8 @@ func TestGeneralNorms(t *testing.T) {
 	})
 }
 
-// The same scores have the same error however they are stored and read: as a view, gathered, strided, by several threads, with
-// bad rows between, as logits.
+// TestGeneralStored checks that the error does not depend on how scores are stored and read: as a view, gathered, strided, with
+// several threads, between bad rows, or as logits.
 func TestGeneralStored(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	const rows, classes = 9000, 10
@@ -277,7 +279,7 @@ func TestGeneralStored(t *testing.T) {
 		for _, threads := range []int{1, 2, 5} {
 			for name, p := range map[string]*metrics.Predictions{
 				"plain": plain, "wide": wide, "strided": strided, "logits": logits, "bad": bad} {
-				if !check.Full() && (i+int(name[0])+threads)%3 != 0 { // by turns
+				if !check.Full() && (i+int(name[0])+threads)%3 != 0 { // a part of the combinations
 					continue
 				}
 				o.Data = metrics.Options{Threads: threads, Drop: name == "bad"}
@@ -286,7 +288,7 @@ func TestGeneralStored(t *testing.T) {
 					t.Fatal(err)
 				}
 				if name == "logits" && near(g.Value, want.Value, 1e-4) {
-					continue // the softmax is rounded elsewhere
+					continue // the softmax rounds differently
 				}
 				if g.Value != want.Value || g.Kept != want.Kept || name == "bad" && g.Audit.Dropped != 9 {
 					t.Errorf("%+v: %s by %d threads: %v of %d, want %v of %d", o, name, threads, g.Value, g.Kept,
@@ -295,7 +297,7 @@ func TestGeneralStored(t *testing.T) {
 			}
 		}
 	}
-	// Weights, and half precision, are gathered with their rows.
+	// Weights and half-precision rows are gathered as well.
 	truncated := &metrics.Predictions{Scores: metrics.Scores{Rows: rows, Classes: classes}, Labels: labels}
 	widened := &metrics.Predictions{Scores: metrics.Scores{Rows: rows, Classes: classes}, Labels: labels}
 	for _, v := range probs {
@@ -328,7 +330,7 @@ func TestGeneralStored(t *testing.T) {
 	}
 }
 
-// What is degenerate has a defined answer.
+// TestGeneralEdges checks that degenerate input has a defined answer.
 func TestGeneralEdges(t *testing.T) {
 	event := func(p []float64, y ...int32) *metrics.Predictions {
 		return &metrics.Predictions{Scores: metrics.Scores{F64: p, Rows: len(p), Classes: 1}, Labels: y}
@@ -360,7 +362,7 @@ func TestGeneralEdges(t *testing.T) {
 			}
 		}
 	}
-	// A class that is never predicted, and one that is never true.
+	// One class is never predicted, and one is never the label.
 	p := &metrics.Predictions{Labels: []int32{0, 1},
 		Scores: metrics.Scores{F64: []float64{0.5, 0.25, 0.25, 0.75, 0.25, 0}, Rows: 2, Classes: 3}}
 	all := measure(t, p, calib.GeneralOptions{Options: calib.Options{Event: calib.TopLabel}, ClassConditional: true})
@@ -371,7 +373,7 @@ func TestGeneralEdges(t *testing.T) {
 	if g := measure(t, p, calib.GeneralOptions{Options: calib.Options{Bins: 1}, ClassConditional: true, Binning: calib.Adaptive}); g.Value != (0.125+0.25+0.125)/3 {
 		t.Errorf("a class never true: %v", g.Value)
 	}
-	// The bins of every class are there, also where there are more bins than rows.
+	// Every class has its bins, even if there are more bins than rows.
 	g := measure(t, p, calib.GeneralOptions{Options: calib.Options{Bins: 7}, ClassConditional: true, Binning: calib.Adaptive})
 	for j, b := range g.Partitions {
 		n := int64(0)
@@ -437,7 +439,7 @@ func TestGeneralInvalid(t *testing.T) {
 	}
 }
 
-// The general error's points are the errors that there are by themselves.
+// TestGeneralPoints checks that special cases of the general error equal the separate functions for them.
 func TestGeneralPoints(t *testing.T) {
 	p := softmaxes(500, 7)
 	ece, err := calib.ECE(p, nil)
@@ -480,7 +482,7 @@ func TestGeneralPoints(t *testing.T) {
 	if g := measure(t, p, calib.GeneralOptions{Binning: calib.Adaptive, ClassConditional: true, Above: new(0.01)}); g.Value != tace.Value {
 		t.Errorf("tace: %v, want %v", tace.Value, g.Value)
 	}
-	// Each class has 500 rows, the cube root of which is 7.9.
+	// Each class has 500 rows; the cube root is 7.9.
 	for _, o := range []calib.GeneralOptions{{}, {ClassConditional: true}} {
 		var v []float64
 		for _, rule := range []calib.GeneralOptions{{Options: calib.Options{Bins: 8}, Binning: calib.Adaptive}, {Binning: calib.CubeRoot},
@@ -492,7 +494,7 @@ func TestGeneralPoints(t *testing.T) {
 			t.Errorf("8 bins, the cube root, 60 points: %v", v)
 		}
 	}
-	// Classes weigh by their rows: with one bin each that is what can be added up by hand.
+	// Classes are weighted by their rows. With one bin each, the error is easily computed by hand.
 	g, err := calib.Named["TopLabelConditional"](p, &calib.GeneralOptions{Options: calib.Options{Bins: 1}})
 	if err != nil {
 		t.Fatal(err)
@@ -506,7 +508,7 @@ func TestGeneralPoints(t *testing.T) {
 	}
 }
 
-// What String writes Set reads, and equal meanings have equal words.
+// TestGeneralString checks that Set reads what String writes, and that equivalent options have the same text.
 func TestGeneralString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawnOptions(t, false)

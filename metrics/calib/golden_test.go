@@ -19,10 +19,10 @@ import (
 type input struct {
 	Probs  json.RawMessage
 	Labels []int32
-	rows   *metrics.Predictions // once they have been made
+	rows   *metrics.Predictions // set by load
 }
 
-// load returns the rows of an input; one-dimensional ones are widened to [1-p, p], as the reference does.
+// load returns the rows of an input. One-dimensional inputs are widened to [1-p, p], as in the reference.
 func (in input) load(t *testing.T) *metrics.Predictions {
 	t.Helper()
 	if in.rows != nil {
@@ -53,7 +53,7 @@ func (in input) load(t *testing.T) *metrics.Predictions {
 	return p
 }
 
-// small is gce_small, once it has been read.
+// small holds gce_small once it has been read.
 var small struct {
 	Inputs map[string]input
 	Cases  [][]any
@@ -79,13 +79,14 @@ func smallInputs(t *testing.T) map[string]input {
 	return small.Inputs
 }
 
-// smallCases returns input, scheme, whether of the top class, whether by class, threshold, norm, bins, points a bin, and result of each case.
+// smallCases returns for each case: input, scheme, whether of the top class, whether by class, threshold, norm, bins, points
+// per bin, and result.
 func smallCases(t *testing.T) [][]any {
 	readSmall(t)
 	return small.Cases
 }
 
-// bins feeds reference cases, some of which hold probabilities above 1 or rows that do not sum to 1.
+// bins feeds reference cases; some of them have probabilities above 1 or rows that do not sum to 1.
 func bins(t *testing.T, p *metrics.Predictions, o calib.Options) *calib.Bins {
 	t.Helper()
 	b := metrics.Must(calib.NewBins(&o))
@@ -104,7 +105,7 @@ func like(t *testing.T, system string, n int) calib.Options {
 	return o
 }
 
-// orZero returns an error as uncertainty_metrics gives it, who calls that of nothing 0.
+// orZero returns 0 for NaN: uncertainty_metrics returns 0 if there are no scores.
 func orZero(e float64) float64 {
 	if math.IsNaN(e) {
 		return 0
@@ -135,7 +136,7 @@ func TestGoldenSmall(t *testing.T) {
 			got = b.RMSCE()
 		}
 		if b.Len() == 0 {
-			got = 0 // the reference calls the error of nothing 0
+			got = 0 // the reference returns 0 if there are no scores
 		}
 		if !near(got, c[8].(float64), 1e-12) {
 			t.Errorf("%v: %v", c, got)
@@ -168,7 +169,7 @@ func TestGoldenSideBySide(t *testing.T) {
 			BlogCounts []int64   `json:"blog_ece_effective_counts"`
 			NN         float64   `json:"nn_calibration_ece"`
 			NNMCE      float64   `json:"nn_calibration_mce"`
-			UQ         any       `json:"uq_benchmark_ece"` // a number, "NaN", or nil where it is an error
+			UQ         any       `json:"uq_benchmark_ece"` // a number, "NaN", or nil for an error
 			Left       closure   `json:"left_closed_clip"`
 			Right      closure   `json:"right_closed_clip"`
 			LeftEdges  closure   `json:"left_closed_edges_clip"`
@@ -186,7 +187,7 @@ func TestGoldenSideBySide(t *testing.T) {
 		clipped := *p
 		clipped.F64 = append([]float64(nil), p.F64...)
 		for i, v := range clipped.F64 {
-			clipped.F64[i] = math.Min(v, 1) // the plain closures clip scores to 1
+			clipped.F64[i] = math.Min(v, 1) // the reference clips scores to 1 here
 		}
 		name := fmt.Sprintf("%s, %d bins", r.Input, r.NumBins)
 		check := func(what string, got, want, tol float64) {
@@ -212,7 +213,7 @@ func TestGoldenSideBySide(t *testing.T) {
 		check("rm weighted", tf.ConfidenceWeighted(), r.Weighted, 1e-12)
 		blog := bins(t, p, like(t, "blog", r.NumBins))
 		check("blog", blog.ECE(), r.Blog, 1e-12)
-		var counts []int64 // by numpy.digitize: p = 0 first, p > 1 last
+		var counts []int64 // from numpy.digitize: p = 0 first, p > 1 last
 		bars := blog.Bins(0.95)
 		if len(bars) < r.NumBins {
 			counts = append(counts, 0)
@@ -282,7 +283,7 @@ func TestGoldenSideBySide(t *testing.T) {
 	}
 }
 
-// TestGoldenOld holds the bins that uncertainty_metrics had before August 2020.
+// TestGoldenOld compares with the bins of uncertainty_metrics before August 2020.
 func TestGoldenOld(t *testing.T) {
 	inputs := smallInputs(t)
 	var g struct {
@@ -349,7 +350,7 @@ func TestGoldenBig(t *testing.T) {
 	}
 }
 
-// loadNPY reads NAME_probs.npy and NAME_labels.npy whole, and widens the scores if asked to.
+// loadNPY reads NAME_probs.npy and NAME_labels.npy, and widens the scores if widen is true.
 func loadNPY(t *testing.T, name string, widen bool) *metrics.Predictions {
 	t.Helper()
 	r, err := predictions.Open([]string{name + "_probs.npy"}, &predictions.Options{Labels: []string{name + "_labels.npy"}})

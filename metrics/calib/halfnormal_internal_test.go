@@ -24,7 +24,8 @@ func owen(h, a float64) float64 {
 	return s * top / (3 * n) / (2 * math.Pi)
 }
 
-// TestHalfNormalsClosed compares with the laws of one bin and of two, over what is a rhombus in the plane of (Z_1, Z_2).
+// TestHalfNormalsClosed compares with the distributions for one bin and for two bins. For two bins it is an integral over a
+// rhombus in the plane of (Z_1, Z_2).
 func TestHalfNormalsClosed(t *testing.T) {
 	for _, s := range []float64{1e-150, 1, 3e5} {
 		h := newHalfNormals([]float64{s * s, 0})
@@ -61,7 +62,7 @@ func TestHalfNormalsClosed(t *testing.T) {
 // TestHalfNormalsConvolved compares with densities convolved on a grid.
 func TestHalfNormalsConvolved(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	const n, width = 1200, 1.0 / 120 // steps of the grid, which reaches to 10
+	const n, width = 1200, 1.0 / 120 // number of steps and their width; the grid extends to 10
 	for i, s := range [][]float64{
 		{1, 1, 1}, {1, 0.5, 0.25, 0.125}, {0.1, 1, 0.1, 0.1}, {0.5, 0.4, 0.5, 0.3, 0.2, 0.4, 0.4, 0.3},
 		{r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()},
@@ -70,7 +71,7 @@ func TestHalfNormalsConvolved(t *testing.T) {
 			continue
 		}
 		var v []float64
-		// p[i] is P(S <= i*width): each bin in turn by Simpson's rule over the values of |Z_b|.
+		// p[i] is P(S <= i*width). Each bin is added by Simpson's rule over the values of |Z_b|.
 		p := make([]float64, n+1)
 		for i := range p {
 			p[i] = 1
@@ -83,7 +84,7 @@ func TestHalfNormalsConvolved(t *testing.T) {
 					q[i] = math.Erf(float64(i) * width / (b * math.Sqrt2))
 					continue
 				}
-				// Simpson's rule, with the 3/8 rule at the end where the number of steps is odd.
+				// Simpson's rule, with the 3/8 rule at the end if the number of steps is odd.
 				f := func(j int) float64 {
 					z := float64(j) * width / b
 					return p[i-j] * math.Exp(-z*z/2)
@@ -118,13 +119,13 @@ func TestHalfNormalsConvolved(t *testing.T) {
 			worst = math.Max(worst, math.Abs(1-p[i]-h.upper(float64(i)*width)))
 		}
 		t.Logf("%.3v: off by at most %.2g", s, worst)
-		if worst > 1e-7 { // the grid's error
+		if worst > 1e-7 { // error of the grid
 			t.Errorf("%v is off", s)
 		}
 	}
 }
 
-// TestHalfNormalsDrawn compares with draws.
+// TestHalfNormalsDrawn compares with random draws.
 func TestHalfNormalsDrawn(t *testing.T) {
 	n := 200_000
 	if testing.Short() {
@@ -148,13 +149,13 @@ func TestHalfNormalsDrawn(t *testing.T) {
 		for i := 0; i < len(draws); i += len(draws) / 100 {
 			worst = math.Max(worst, math.Abs(1-float64(i)/float64(len(draws))-h.upper(draws[i])))
 		}
-		if worst > 1.95/math.Sqrt(float64(len(draws))) { // Kolmogorov's limit of 1 in 1,000
+		if worst > 1.95/math.Sqrt(float64(len(draws))) { // Kolmogorov's critical value for 1 in 1,000
 			t.Errorf("%d bins: off by %v", bins, worst)
 		}
 	}
 }
 
-// TestHalfNormalsMany compares sums of very many bins with their Edgeworth series and holds that they cost little.
+// TestHalfNormalsMany compares sums of very many bins with their Edgeworth series, and checks that they are fast.
 func TestHalfNormalsMany(t *testing.T) {
 	for _, bins := range []int{20_000, 1 << 20} {
 		v := make([]float64, bins)
@@ -188,7 +189,7 @@ func TestHalfNormalsMany(t *testing.T) {
 	}
 }
 
-// TestHalfNormalsOdd holds what is at the ends.
+// TestHalfNormalsOdd checks extreme arguments.
 func TestHalfNormalsOdd(t *testing.T) {
 	for _, v := range [][]float64{{1}, {1, 1}, {1, 1e-300}, {5e-324, 1e300}, {1, 2, 3, 1e-40},
 		slices.Repeat([]float64{1e-9}, 5000)} {
@@ -213,7 +214,7 @@ func TestHalfNormalsOdd(t *testing.T) {
 	if h.upper(0) != 1 || h.upper(1e-300) != 0 || h.quantile(0.05) != 0 {
 		t.Error("no variance:", h.upper(0), h.upper(1e-300), h.quantile(0.05))
 	}
-	// The far tail keeps its digits: of 15 equal bins P(S >= x) is at most 2^15 times that of one normal of their sum.
+	// The far tail keeps its digits: for 15 equal bins P(S >= x) is at most 2^15 times the tail of their normal sum.
 	h = newHalfNormals(slices.Repeat([]float64{1}, 15))
 	for _, x := range []float64{60, 100, 140} {
 		if got, want := h.upper(x), 0x1p14*math.Erfc(x/math.Sqrt(30)); math.Abs(got/want-1) > 1e-3 {

@@ -13,7 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// positiveCells returns cells of class 1 of binary predictions.
+// positiveCells returns the cells of class 1 of binary predictions.
 func positiveCells(t *testing.T, p *metrics.Predictions) *cells.Cells {
 	t.Helper()
 	c := metrics.Must(cells.New(&cells.Options{Event: calib.Positive}))
@@ -23,7 +23,8 @@ func positiveCells(t *testing.T, p *metrics.Predictions) *cells.Cells {
 	return c
 }
 
-// TestDeciles: groups are those that numpy's linear quantiles cut, with ties at an edge below it, whatever the order of the rows.
+// TestDeciles checks that groups are those between numpy's linear quantiles, with scores equal to an edge below it, whatever
+// the order of rows.
 func TestDeciles(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 3))
 	for _, n := range []int{1, 2, 9, 10, 11, 57, 300} {
@@ -37,7 +38,7 @@ func TestDeciles(t *testing.T) {
 			sorted := slices.Clone(p)
 			slices.Sort(sorted)
 			for _, g := range []int{1, 2, 3, 10, 50} {
-				// A score is in the group of the first edge that is not below it.
+				// A score is in the group of the first edge at or above it.
 				edges := make([]float64, g-1)
 				for j := range edges {
 					at := float64(n-1) * float64(j+1) / float64(g)
@@ -102,8 +103,8 @@ func TestHosmerLemeshowEnds(t *testing.T) {
 	}
 }
 
-// TestHosmerLemeshowKeepsItsLevel: of calibrated sets 5% are rejected, as held-out rows; with two degrees less far more are, which
-// is why that is no default.
+// TestHosmerLemeshowKeepsItsLevel checks that 5% of calibrated sets are rejected with the degrees of freedom for held-out rows.
+// With two fewer, far more are rejected, so this is not the default.
 func TestHosmerLemeshowKeepsItsLevel(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	const sets, n = 600, 500

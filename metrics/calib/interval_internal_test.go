@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
-// TestClopperPearson holds that the ends are where they should be, by the binomial law and, for k = 0 and
-// k = n, by closed forms.
+// TestClopperPearson checks the ends of the interval with the binomial distribution and, for k = 0 and k = n, with closed
+// forms.
 func TestClopperPearson(t *testing.T) {
 	cases, start := 0, time.Now()
 	for _, n := range []float64{1, 2, 3, 10, 37, 1e3, 1e4, 1e5, 1e6, 1e7, 1e9, 1e12} {
@@ -25,7 +25,7 @@ func TestClopperPearson(t *testing.T) {
 				if k < n {
 					high = tails.Binomial(n-k, n, 1-i.High)
 				}
-				// A unit in the last place of a frequency near 1 is not so small a part of 1/n, or of the distance to 1.
+				// A unit in the last place of a frequency near 1 is not negligible relative to 1/n or to the distance from 1.
 				tol := 1e-9 + n*1e-15
 				if i.High < 1 {
 					tol += 0x1p-50 / (1 - i.High)

@@ -10,7 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// How much probability the rows of each class got for their class.
+// The probability that rows of each class give to their class.
 func ExampleSharpnessOf() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0.7, 0.7, 0.3, 0.5, 0.9}, Rows: 5, Classes: 1},
@@ -30,7 +30,7 @@ func ExampleSharpnessOf() {
 	// y = 1: 0.70 in {0.47 0.93}
 }
 
-// The diagram of LaplaceRedux beside candor's, which shows the mean score and has no frequency where there are no rows.
+// The diagram of LaplaceRedux next to candor's, which has the mean score, and no frequency in bins without rows.
 func ExampleBinaryFrequency() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0, 0.2, 0.25, 0.7, 0.9}, Rows: 5, Classes: 1},

@@ -14,7 +14,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// laplaceCase is a case of binary scores of the golden file.
+// laplaceCase is a case with binary scores in the golden file.
 type laplaceCase struct {
 	Input     string
 	P         []float64
@@ -85,7 +85,7 @@ func TestLaplaceReduxGolden(t *testing.T) {
 	}
 }
 
-// TestClassSharpness compares with sums over the rows, on cells of all kinds.
+// TestClassSharpness compares with sums over the rows, for cells of all kinds.
 func TestClassSharpness(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, distinct := range []int{9, 1000, 400_000} {
@@ -148,7 +148,7 @@ func TestClassSharpnessReasons(t *testing.T) {
 	if i := s.Interval1(0.9); i.Low == i.Low || i.High == i.High {
 		t.Error(i)
 	}
-	// Of one row there is a mean and no interval; ends stay within [0,1].
+	// One row has a mean but no interval. The ends of intervals are within [0,1].
 	s = of([]float64{0.25, 0, 1}, []int32{0, 1, 1}, nil)
 	if i := s.Interval0(0.9); s.Class0 != 0.75 || i.Low == i.Low {
 		t.Error(s, i)

@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// TestClassBinsMemory: the state of 262,144 classes takes the memory that is declared, and so do its bytes.
+// TestClassBinsMemory checks the documented memory of the state for 262,144 classes, and the number of its bytes.
 func TestClassBinsMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes 262,144 classes")

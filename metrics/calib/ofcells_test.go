@@ -30,8 +30,8 @@ func both(t *testing.T, p *metrics.Predictions, bins ...int) (*cells.Cells, []*c
 	return c, all
 }
 
-// From cells come the bins of equal width that the rows have: the same bits where a bin is a union of cells, and otherwise an ECE
-// that is not farther off than the bound says.
+// TestEvenOfCells compares equal-width bins from cells with those of the rows. If bins are unions of cells, they are
+// bit-identical; otherwise the ECE differs by at most the bound.
 func TestEvenOfCells(t *testing.T) {
 	widest := 0.0
 	for law := range testrows.Laws {
@@ -107,7 +107,8 @@ func TestEqualMassOfCells(t *testing.T) {
 	}
 }
 
-// Weights that are all equal make the same bins as none; whole ones those of rows that come so often.
+// TestEqualMassOfWeights checks that equal weights give the same bins as no weights, and integer weights those of repeated
+// rows.
 func TestEqualMassOfWeights(t *testing.T) {
 	p := testrows.Lawful("cents", 3000)
 	q := testrows.Lawful("uniform", 1500)
@@ -167,7 +168,7 @@ func ExampleEqualMassOf() {
 	// 0.067 (off by 0 at most), 0.133
 }
 
-// A sweep over exact cells is the one over the rows.
+// TestSweepOfCells checks that a sweep over exact cells equals that over the rows.
 func TestSweepOfCells(t *testing.T) {
 	for law := range testrows.Laws {
 		for i, n := range []int{1, 2, 3, 10, 100, 1000, 30000, 100, 1000, 10000} {
@@ -201,7 +202,7 @@ func TestSweepOfCells(t *testing.T) {
 	}
 }
 
-// Where scores are few most of many bins are without rows, and those are passed over.
+// TestSweepOfFewScores checks that many bins over few scores, which are mostly empty, are skipped efficiently.
 func TestSweepOfFewScores(t *testing.T) {
 	few := func(seed uint64, n int, weighted bool) *metrics.Predictions {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -239,13 +240,13 @@ func TestSweepOfFewScores(t *testing.T) {
 	for i, v := range p.F64 {
 		p.F64[i] = math.Round(v*10) / 10
 	}
-	// The one fall is between scores of single rows.
+	// The only fall is between scores of single rows.
 	p.F64[0], p.F64[1], p.Labels[0], p.Labels[1] = 0.31, 0.32, 1, 0
 	c, _ := both(t, p)
 	if got, _ := calib.SweepOf(c); got.Len() != 400000 {
 		t.Errorf("%d rows", got.Len())
 	}
-	// What rises throughout is not tried with every number of bins.
+	// Data that rise throughout do not require trying every number of bins.
 	for i := range p.F64 {
 		p.F64[i], p.Labels[i] = float64(1+2*(i%5))/10, 0
 		if i/5%10 < 1+2*(i%5) {

@@ -14,7 +14,7 @@ import (
 
 var systems = []string{"um", "tfp", "torchmetrics", "guo", "blog"}
 
-// every returns the valid options of all values, with a few numbers of bins.
+// every returns all valid combinations of option values, with a few numbers of bins.
 func every() (l []calib.Options) {
 	for _, bins := range []int{0, 1, 2, 15, 30, 1 << 20} {
 		for _, edges := range []bool{false, true} {
@@ -38,7 +38,7 @@ func every() (l []calib.Options) {
 	return l
 }
 
-// parse reads what String wrote.
+// parse reads the result of String.
 func parse(t interface{ Fatal(...any) }, s string) (o calib.Options) {
 	if s == "" {
 		return o
@@ -74,7 +74,7 @@ func TestStringAndSet(t *testing.T) {
 			t.Fatalf("%+v and %+v are both %q", o, q, s)
 		}
 		strs[s] = o
-		// Edges that are not bins are fewer bins; otherwise no two meanings have one text.
+		// BlogEdges only lowers the number of bins. Otherwise different options have different texts.
 		same := o
 		if same.BlogEdges {
 			same.BlogEdges = false
@@ -85,7 +85,7 @@ func TestStringAndSet(t *testing.T) {
 		}
 		texts[o.Text()] = same
 	}
-	for _, o := range l { // Fields say all but the number of bins
+	for _, o := range l { // Fields omits only the number of bins.
 		q := calib.Options{Bins: o.Bins}
 		for _, f := range o.Fields() {
 			if err := q.Set(f[0], f[1]); err != nil {
@@ -201,7 +201,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestEdgesRise holds that the edges of every kind rise, for many numbers of bins.
+// TestEdgesRise checks that edges of every kind are ascending, for many numbers of bins.
 func TestEdgesRise(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{1, 0, 1, 1}}
 	p.F64, p.Rows, p.Classes = []float64{0, 0.3, 0.5, 1}, 4, 1
@@ -227,7 +227,7 @@ func TestEdgesRise(t *testing.T) {
 	}
 }
 
-// TestZeroAndOne follows scores of 0 and 1 through every rule.
+// TestZeroAndOne checks scores of 0 and 1 under every rule.
 func TestZeroAndOne(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{1, 0, 1, 0, 1}}
 	p.F64, p.Rows, p.Classes = []float64{0, 0, 0.5, 1, 1}, 5, 1
@@ -273,7 +273,7 @@ func TestZeroAndOne(t *testing.T) {
 						t.Errorf("zero %d, one %d: bars of %v, want %v", zero, one, counts, want)
 					}
 				}
-				// |sum (p-y)|: of the zeros 1, of 0.5 and the ones 0.5 together, 0.5 and 1 apart.
+				// |sum (p-y)| is 1 for the zeros. For 0.5 and the ones it is 0.5 together, and 0.5 and 1 separately.
 				gap := 0.5
 				if one == calib.OverflowBin {
 					gap = 1.5
@@ -289,7 +289,7 @@ func TestZeroAndOne(t *testing.T) {
 	}
 }
 
-// TestHalf: a score of 1/2 predicts class 0, as the arg max of [1/2, 1/2] does.
+// TestHalf checks that a score of 1/2 predicts class 0, as does the arg max of [1/2, 1/2].
 func TestHalf(t *testing.T) {
 	for _, label := range []int32{0, 1} {
 		p := &metrics.Predictions{Labels: []int32{label, label}}
@@ -309,7 +309,7 @@ func TestHalf(t *testing.T) {
 	}
 }
 
-// TestByShape holds that a vector is judged by the positive class, a matrix by the top label, unless it is said.
+// TestByShape checks that by default a vector is judged by the positive class and a matrix by the top label.
 func TestByShape(t *testing.T) {
 	vector := &metrics.Predictions{Labels: []int32{0, 1, 0}}
 	vector.F64, vector.Rows, vector.Classes = []float64{0.1, 0.3, 0.8}, 3, 1
@@ -330,7 +330,7 @@ func TestByShape(t *testing.T) {
 		if got := b.ECE(); math.Abs(got-c.want) > 1e-15 {
 			t.Errorf("%d classes, event %d: %v, want %v", c.p.Classes, c.e, got, c.want)
 		}
-		// The scores tell the events apart: the first row's is 0.1 for the positive class and 0.9 for the top label.
+		// The scores distinguish the events: that of the first row is 0.1 for the positive class and 0.9 for the top label.
 		positive := c.e == calib.Positive || c.e == calib.ByShape && c.p.Classes == 1
 		if first := b.Bins(0.95)[1].Count == 1; first != positive {
 			t.Errorf("%d classes, event %d: a score of 0.1 is there: %v", c.p.Classes, c.e, first)
@@ -338,8 +338,8 @@ func TestByShape(t *testing.T) {
 	}
 }
 
-// FuzzBinsUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be
-// asked. The data are sealed, or the checksum would keep the fuzzer out.
+// FuzzBinsUnmarshal checks that any state that can be read is written back as the same bytes, and that all its answers can be
+// computed. The data are sealed, or the checksum would stop the fuzzer.
 func FuzzBinsUnmarshal(f *testing.F) {
 	p := &metrics.Predictions{Labels: []int32{1, 0, 1}}
 	p.F64, p.Rows, p.Classes = []float64{0, 0.3, 1e30}, 3, 1

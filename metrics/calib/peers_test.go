@@ -23,8 +23,8 @@ type peerSet struct {
 	Kumar  [][2]float64 // bins, value
 	ACE    [][2]float64
 
-	Deciles [][3]json.RawMessage // groups, and the test as of held-out rows and of fitted ones
-	Width   [][2]json.RawMessage // groups, and the test as of fitted rows
+	Deciles [][3]json.RawMessage // groups, the test for held-out rows, and the test for fitted rows
+	Width   [][2]json.RawMessage // groups, and the test for fitted rows
 
 	Calzone float64
 	Lowess  []struct{ Span, Delta, ICI, E50, E90 float64 }
@@ -56,7 +56,7 @@ func readPeers(t *testing.T) []peerSet {
 	return d.Sets
 }
 
-// make is the rule `made` of the script.
+// make follows the rule `made` of the script.
 func (s *peerSet) make() {
 	s.Scores, s.Labels = make([]float64, s.Rows), make([]int32, s.Rows)
 	for i := range s.Rows {
@@ -73,7 +73,7 @@ func (s *peerSet) predictions() *metrics.Predictions {
 	return &metrics.Predictions{Scores: metrics.Scores{F64: s.Scores, Rows: s.Rows, Classes: 1}, Labels: s.Labels}
 }
 
-// TestKumarsLibrary holds what uncertainty-calibration prints.
+// TestKumarsLibrary compares with uncertainty-calibration.
 func TestKumarsLibrary(t *testing.T) {
 	n := 0
 	for _, s := range readPeers(t) {
@@ -92,7 +92,7 @@ func TestKumarsLibrary(t *testing.T) {
 	}
 }
 
-// TestNetcalsACE holds what netcal prints, which moves scores of 0 and 1 by an ulp.
+// TestNetcalsACE compares with netcal, which moves scores of 0 and 1 by an ulp.
 func TestNetcalsACE(t *testing.T) {
 	for _, s := range readPeers(t) {
 		for _, c := range s.ACE {
@@ -104,7 +104,7 @@ func TestNetcalsACE(t *testing.T) {
 	}
 }
 
-// hosmerLemeshow is a statistic, its p-value, which may be none, and degrees of freedom.
+// hosmerLemeshow holds a statistic, its p-value, which may be missing, and its degrees of freedom.
 type hosmerLemeshow struct {
 	statistic float64
 	p         *float64
@@ -123,7 +123,7 @@ func unmarshal[T any](t *testing.T, b []byte) (v T) {
 	return v
 }
 
-// TestHosmerLemeshowIsPeers holds pycaleva, of held-out rows and of fitted ones, and calzone.
+// TestHosmerLemeshowIsPeers compares with pycaleva, for held-out rows and for fitted rows, and with calzone.
 func TestHosmerLemeshowIsPeers(t *testing.T) {
 	n := 0
 	for _, s := range readPeers(t) {
@@ -161,7 +161,7 @@ func TestHosmerLemeshowIsPeers(t *testing.T) {
 	}
 }
 
-// TestICIIsCalzones holds calzone's index, and that with quantiles by statsmodels' lowess with other spans.
+// TestICIIsCalzones compares with calzone's index, and for quantiles and other spans with statsmodels' lowess.
 func TestICIIsCalzones(t *testing.T) {
 	for _, s := range readPeers(t) {
 		c := positiveCells(t, s.predictions())
@@ -181,7 +181,8 @@ func TestICIIsCalzones(t *testing.T) {
 	}
 }
 
-// TestKumarOfWeights: weights that are all the same change nothing, and whole ones are rows as far as the frequency goes.
+// TestKumarOfWeights checks that equal weights have no effect, and that for the frequency integer weights act like repeated
+// rows.
 func TestKumarOfWeights(t *testing.T) {
 	s := readPeers(t)[1]
 	p, o := s.predictions(), &calib.Options{Bins: 5, Event: calib.Positive}
@@ -193,14 +194,14 @@ func TestKumarOfWeights(t *testing.T) {
 	if got := of(t, p, o).DebiasedKumar(); math.Abs(got-want) > 1e-14 {
 		t.Errorf("equal weights: %v, without %v", got, want)
 	}
-	// Of one bin: gap^2 - ybar(1-ybar)/(neff-1).
+	// With one bin: gap^2 - ybar(1-ybar)/(neff-1).
 	var w, w2, wp, wy float64
 	for i := range p.Weights {
 		x := float64(1 + i%3)
 		p.Weights[i] = x
 		w, w2, wp, wy = w+x, w2+x*x, wp+x*s.Scores[i], wy+x*float64(s.Labels[i])
 	}
-	for i := range s.Scores { // so that there is a gap
+	for i := range s.Scores { // creates a gap
 		s.Scores[i] *= 0.5
 	}
 	g, y := wp/2/w-wy/w, wy/w

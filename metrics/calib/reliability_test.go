@@ -22,7 +22,7 @@ func TestGoldenReliability(t *testing.T) {
 			YAxis     string `json:"y_axis"`
 			Classwise bool   `json:"class_conditional"`
 			X, Y      []float64
-			Stride    int // every so many points are kept
+			Stride    int // distance between the points that are kept
 		}
 	}
 	check.Golden(t, "../../testdata/golden", "reliability.json.gz", &g)
@@ -33,7 +33,7 @@ func TestGoldenReliability(t *testing.T) {
 	for _, c := range g.Reliability {
 		o := &calib.WindowOptions{Event: calib.AllClasses, Parity: true, Data: metrics.Options{Unchecked: true}}
 		if c.Classwise {
-			o.Class = new(0) // the first class is the only one that the reference draws
+			o.Class = new(0) // the reference draws only the first class
 		}
 		got, err := calib.Window(inputs[c.Input].load(t), o)
 		if err != nil {
@@ -60,7 +60,7 @@ func TestGoldenReliability(t *testing.T) {
 	t.Logf("%d curves, %d points", len(g.Reliability), points)
 }
 
-// curve is the definition: means over every window, of scores whose ties count with their means.
+// curve computes the definition: the means over every window, in which tied scores count with the means of the tie.
 func curve(by, p, y, w []float64, width int) (out []calib.Point) {
 	order := make([]int, len(p))
 	for i := range order {
@@ -90,8 +90,8 @@ func curve(by, p, y, w []float64, width int) (out []calib.Point) {
 	return out
 }
 
-// TestWindow compares every event, with weights, decisions and confidence scores or without, with the definition, and
-// holds that the order of the rows and the threads change no bit.
+// TestWindow compares every event with the definition, with and without weights, decisions and confidence scores. It checks
+// that results are bit-identical for any order of rows and any number of threads.
 func TestWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	for _, k := range []int{1, 2, 4} {
@@ -101,7 +101,7 @@ func TestWindow(t *testing.T) {
 				p := &metrics.Predictions{Scores: metrics.Scores{Rows: n, Classes: k}}
 				for range n {
 					row := make([]float64, max(2, k))
-					for left := 20; left > 0; left-- { // twentieths, so with ties
+					for left := 20; left > 0; left-- { // twentieths, so there are ties
 						row[r.IntN(len(row))]++
 					}
 					if k == 1 {
@@ -233,7 +233,7 @@ func shuffle(r *rand.Rand, p *metrics.Predictions) *metrics.Predictions {
 	return q
 }
 
-// TestWindowDoesNotDrift slides over many scores of which a few are large.
+// TestWindowDoesNotDrift slides over many scores, a few of them large.
 func TestWindowDoesNotDrift(t *testing.T) {
 	n := check.Size(60_000, 300_000, 300_000)
 	r := rand.New(rand.NewPCG(33, 34))

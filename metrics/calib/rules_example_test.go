@@ -10,7 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Each rule by its own: what becomes of scores of 0, of 1 and on an edge.
+// Each rule separately: the bins of scores of 0, of 1 and on an edge.
 func ExampleOptions() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0, 0.3, 0.6, 0.9, 1}, Rows: 5, Classes: 1},
@@ -18,7 +18,7 @@ func ExampleOptions() {
 	}
 	for _, o := range []calib.Options{
 		{},
-		{Zero: calib.FirstBin, One: calib.LastBin, Index: calib.EdgeMul, Event: calib.ByShape}, // the same, spelled out
+		{Zero: calib.FirstBin, One: calib.LastBin, Index: calib.EdgeMul, Event: calib.ByShape}, // the same, written out
 		{Zero: calib.DropZero},
 		{Zero: calib.NoBin},
 		{Zero: calib.OwnBin},
@@ -61,7 +61,7 @@ func ExampleOptions() {
 	// true true true 6
 }
 
-// One state answers for any bins: of equal width, of equal mass, and as many as rise.
+// One state gives any bins: equal width, equal mass, and those of a sweep.
 func ExampleSweepOf() {
 	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(testrows.Ten()); err != nil {

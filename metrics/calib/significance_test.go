@@ -14,7 +14,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// drawnPartition returns rows of one score whose frequencies are off by bias.
+// drawnPartition returns rows with one score each, whose frequencies differ from the scores by bias.
 func drawnPartition(r *rand.Rand, rows int, bias float64) *metrics.Predictions {
 	p := &metrics.Predictions{Labels: make([]int32, rows)}
 	p.F64, p.Rows, p.Classes = make([]float64, rows), rows, 1
@@ -36,7 +36,7 @@ func of(t *testing.T, p *metrics.Predictions, o *calib.Options) *calib.Bins {
 	return b
 }
 
-// answers returns everything that a partition says in numbers.
+// answers returns all numbers that a partition gives.
 func answers(b *calib.Partition) []float64 {
 	mce, n := b.MCE()
 	i, m := b.Interval(0.9), b.MCEInterval(0.9)
@@ -44,7 +44,7 @@ func answers(b *calib.Partition) []float64 {
 		b.Floor(), b.FloorQ95(), b.P(), b.DetectableGap(), i.Low, i.High, m.Low, m.High}
 }
 
-// TestOrderOfAnswers holds what is never above what.
+// TestOrderOfAnswers checks which answers are at most others.
 func TestOrderOfAnswers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range check.Size(30, 75, 150) {
@@ -96,7 +96,7 @@ func TestOrderOfAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswersMerge holds that neither the order of rows nor the way they are split changes a bit of an answer.
+// TestAnswersMerge checks that neither the order of rows nor their split changes a bit of an answer.
 func TestAnswersMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, weighted := range []bool{false, true} {
@@ -144,7 +144,7 @@ func TestAnswersMerge(t *testing.T) {
 	}
 }
 
-// TestReasons holds where there is no answer, and that the reason says so.
+// TestReasons checks which answers are missing, and their reasons.
 func TestReasons(t *testing.T) {
 	weighted := testrows.Ten()
 	weighted.Weights = slices.Repeat([]float64{2}, weighted.Rows)
@@ -153,7 +153,7 @@ func TestReasons(t *testing.T) {
 	for _, c := range []struct {
 		name                      string
 		b                         *calib.Bins
-		floor, interval, debiased string // what the reasons hold
+		floor, interval, debiased string // substrings of the reasons
 	}{
 		{"whole", of(t, testrows.Ten(), nil), "", "", ""},
 		{"weights", of(t, weighted, nil), "weights", "weights", ""},
@@ -185,7 +185,7 @@ func TestReasons(t *testing.T) {
 	if b := metrics.Must(calib.NewBins(nil)); b.EqualWeight() == b.EqualWeight() || b.ConfidenceWeighted() == b.ConfidenceWeighted() {
 		t.Error("nothing:", b.EqualWeight(), b.ConfidenceWeighted())
 	}
-	// Weights of 2 say no more than those of 1.
+	// Weights of 2 carry no more information than weights of 1.
 	b, w := of(t, testrows.Ten(), nil), of(t, weighted, nil)
 	for _, c := range [][2]float64{{b.Debiased(), w.Debiased()}, {b.EqualWeight(), w.EqualWeight()},
 		{b.ConfidenceWeighted(), w.ConfidenceWeighted()}} {
@@ -195,7 +195,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestByHand computes the answers of four bins from their definitions.
+// TestByHand computes the answers for four bins from the definitions.
 func TestByHand(t *testing.T) {
 	b := of(t, testrows.Ten(), &calib.Options{Bins: 4, Event: calib.Positive})
 	p, y := testrows.Ten().F64, testrows.Ten().Labels
@@ -223,7 +223,7 @@ func TestByHand(t *testing.T) {
 			t.Error(c)
 		}
 	}
-	// One bin: the gap of all rows, as normal.
+	// One bin: the gap of all rows is normal.
 	b = of(t, testrows.Ten(), &calib.Options{Bins: 1, Event: calib.Positive})
 	s := math.Sqrt(spread) / 10
 	if got, want := b.P(), math.Erfc(b.ECE()/s/math.Sqrt2); math.Abs(got-want) > 1e-14 {
@@ -232,19 +232,19 @@ func TestByHand(t *testing.T) {
 	if got, want := b.FloorQ95(), 1.959963984540*s; math.Abs(got-want) > 1e-12 {
 		t.Error("FloorQ95 of one bin:", got, want)
 	}
-	// Two bins, of two rows far off and of one row, which counts in N only: sqrt(2/3 * (0.9^2 - 0)).
+	// Two bins, one with two rows that are far off and one with a single row, which only counts in N: sqrt(2/3 * (0.9^2 - 0)).
 	off := &metrics.Predictions{Labels: []int32{0, 0, 1}}
 	off.F64, off.Rows, off.Classes = []float64{0.9, 0.9, 0.1}, 3, 1
 	if got, want := of(t, off, nil).Debiased(), math.Sqrt(2./3*0.81); math.Abs(got-want) > 1e-15 {
 		t.Error("Debiased:", got, want)
 	}
-	// MCE of two rows that never happen, at p = 0: Clopper and Pearson's limit is 1 - (miss/2)^(1/2).
+	// MCE of two rows without the event at p = 0: Clopper and Pearson's limit is 1 - (miss/2)^(1/2).
 	zero := &metrics.Predictions{Labels: []int32{0, 0}}
 	zero.F64, zero.Rows, zero.Classes = []float64{0, 0}, 2, 1
 	if i := of(t, zero, nil).MCEInterval(0.95); i.Low != 0 || math.Abs(i.High-(1-math.Sqrt(0.025))) > 1e-12 {
 		t.Error("MCEInterval:", i)
 	}
-	// Scores of 0 and 1 leave nothing to chance.
+	// Scores of 0 and 1 are not random.
 	if z := of(t, zero, nil); z.P() != 1 || z.Floor() != 0 || z.FloorQ95() != 0 || z.DetectableGap() != 0 {
 		t.Error("no chance:", z.P(), z.Floor(), z.FloorQ95(), z.DetectableGap())
 	}
@@ -254,7 +254,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// six are the rows of a test of uncertainty_metrics and robustness_metrics; the first sums to 0.9.
+// six returns the rows of a test of uncertainty_metrics and robustness_metrics; the first row sums to 0.9.
 func six() *metrics.Predictions {
 	return &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{
@@ -270,7 +270,7 @@ func TestWeightedSix(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Bins = 10
-	// Sums of hits times p of .69 and .91, of squares of .3914, .7946 and .8281, in bins 3, 6 and 9.
+	// Bins 3, 6 and 9: the sums of hits times p are .69 and .91, those of squares .3914, .7946 and .8281.
 	want := (0.69 - 0.3914 + 0.7946 + 0.91 - 0.8281) / 6
 	if got := bins(t, six(), o).ConfidenceWeighted(); math.Abs(got-want) > 1e-15 {
 		t.Error(got, want)
@@ -291,14 +291,14 @@ func TestNNCalibration(t *testing.T) {
 	if ece, mce := nn(p, 15); ece != 0 || mce != 0 {
 		t.Error("12/15:", ece, mce)
 	}
-	// One of 6/100 is in two of 100, so the ECE of a certain hit is above 1.
+	// A score of 6/100 is in two of 100 bins, so the ECE of a certain hit is above 1.
 	p = &metrics.Predictions{Labels: []int32{0}}
 	p.F64 = append(slices.Repeat([]float64{0.06}, 16), 0.04)
 	p.Rows, p.Classes = 1, 17
 	if ece, mce := nn(p, 100); math.Abs(ece-1.88) > 1e-15 || math.Abs(mce-0.94) > 1e-15 {
 		t.Error("6/100:", ece, mce)
 	}
-	// The same for any threads and order.
+	// The result is the same for any number of threads and order of rows.
 	r := rand.New(rand.NewPCG(5, 6))
 	p = drawnPartition(r, 100_000, -0.1)
 	ece, mce := nn(p, 15)
@@ -319,14 +319,15 @@ func TestNNCalibration(t *testing.T) {
 }
 
 func TestUQBenchmark(t *testing.T) {
-	// Scores of 0.75 and 1: the first is counted in the upper of four bins, but averaged in the lower, where it is alone.
+	// Scores of 0.75 and 1: the first is counted in the upper of four bins but averaged in the lower, where it is the only
+	// score.
 	p := &metrics.Predictions{Labels: []int32{1, 0, 1, 1}}
 	p.F64, p.Rows, p.Classes = []float64{0.7, 0.75, 1, 1}, 4, 1
 	want := 0.25*math.Abs(1.45/2-0.5) + 0.75*0
 	if got, err := calib.UQBenchmark(p, 4, nil); err != nil || math.Abs(got-want) > 1e-15 {
 		t.Error(got, want, err)
 	}
-	p.F64 = []float64{0.6, 0.75, 0.75, 0.75} // counted where none is averaged
+	p.F64 = []float64{0.6, 0.75, 0.75, 0.75} // counted in a bin where none is averaged
 	if got, err := calib.UQBenchmark(p, 4, nil); err != nil || got == got {
 		t.Error(got, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// TestOneShot holds that the functions over predictions in memory are the accumulator's answers.
+// TestOneShot checks that the functions of predictions in memory equal the accumulator's answers.
 func TestOneShot(t *testing.T) {
 	o := &calib.Options{Bins: 4, Event: calib.Positive}
 	b, err := calib.BinsOf(testrows.Ten(), o)
@@ -28,7 +28,7 @@ func TestOneShot(t *testing.T) {
 	if ece != b.ECE() || rmsce != b.RMSCE() || mce != wantM {
 		t.Error(ece, rmsce, mce)
 	}
-	// Four bins: sums of p - y of 0.2, -0.35, -0.15 and -0.15 over 2, 2, 3 and 3 rows.
+	// Four bins with sums of p - y of 0.2, -0.35, -0.15 and -0.15 over 2, 2, 3 and 3 rows.
 	for _, c := range [][2]float64{{ece, 0.085}, {rmsce, math.Sqrt((0.02 + 0.06125 + 0.0075 + 0.0075) / 10)}, {mce, 0.175}, {float64(wantN), 2}} {
 		if math.Abs(c[0]-c[1]) > 1e-15 {
 			t.Error(c)
@@ -60,7 +60,7 @@ func TestOneShot(t *testing.T) {
 	}
 }
 
-// TestNegativeCounts refuses states that are whole but that no rows made.
+// TestNegativeCounts checks that well-formed states that no rows can produce are refused.
 func TestNegativeCounts(t *testing.T) {
 	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Bins: 1})
 	if err != nil {
@@ -74,7 +74,7 @@ func TestNegativeCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The options take 10 bytes, the classes 4; then come the rows in no bin: 8 bytes and two sums of 25.
+	// The options take 10 bytes and the classes 4. Then come the rows in no bin: 8 bytes and two sums of 25.
 	for _, at := range []int{14 + 7, 14 + 8 + 50 + 8 + 7} {
 		bad := append([]byte{}, payload...)
 		bad[at] |= 0x80
@@ -85,7 +85,7 @@ func TestNegativeCounts(t *testing.T) {
 	}
 }
 
-// TestNoInterval holds where no interval and no floor is known.
+// TestNoInterval checks when neither interval nor floor is known.
 func TestNoInterval(t *testing.T) {
 	p := testrows.Ten()
 	p.Weights = make([]float64, p.Rows)

@@ -10,7 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// surprised returns what SurprisesOf says of rows of a binary task.
+// surprised returns SurprisesOf for rows of a binary task.
 func surprised(t testing.TB, p []float64, y []int32, w []float64, bins int) (calib.Surprise, []calib.Surprise) {
 	t.Helper()
 	c := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
@@ -21,7 +21,7 @@ func surprised(t testing.TB, p []float64, y []int32, w []float64, bins int) (cal
 	return calib.SurprisesOf(c, bins)
 }
 
-// trialsP returns the two-sided p-value of a number of events by the law of independent trials.
+// trialsP returns the two-sided p-value of a number of events, from the distribution of independent trials.
 func trialsP(p []float64, events int) float64 {
 	law := make([]float64, len(p)+1)
 	law[0] = 1
@@ -43,7 +43,7 @@ func trialsP(p []float64, events int) float64 {
 	return math.Min(1, 2*math.Min(above, below))
 }
 
-// TestSurprisesOf holds p-values to the whole law: exactly where few surprises are expected, and nearly beyond.
+// TestSurprisesOf compares p-values with the full distribution: exactly if few surprises are expected, otherwise approximately.
 func TestSurprisesOf(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	for run := range 300 {
@@ -98,7 +98,7 @@ func TestSurprisesOf(t *testing.T) {
 	}
 }
 
-// TestSurprisesOfSure: scores of 0 and 1 that are wrong are infinitely surprising, and right ones not at all.
+// TestSurprisesOfSure checks that wrong scores of 0 and 1 are infinitely surprising, and right ones not at all.
 func TestSurprisesOfSure(t *testing.T) {
 	for _, c := range []struct {
 		p    []float64
@@ -117,7 +117,7 @@ func TestSurprisesOfSure(t *testing.T) {
 	}
 }
 
-// TestSurprisesOfWeights: equal weights are as none, but for the law, which is not exact then.
+// TestSurprisesOfWeights checks that equal weights act like no weights, except that the distribution is not exact with them.
 func TestSurprisesOfWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 9))
 	for range 200 {

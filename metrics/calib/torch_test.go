@@ -15,7 +15,7 @@ import (
 
 // torchData is testdata/oracle/torch_edges.json.gz; see make_torch_edges.py there.
 type torchData struct {
-	Float32, Float64 [][]int // by bins-1 and edge, units in the last place above i/B
+	Float32, Float64 [][]int // differences from i/B in units in the last place, by bins-1 and edge
 	Cases            []torchCase
 }
 
@@ -60,7 +60,7 @@ func (c *torchCase) predictions() *metrics.Predictions {
 	return p
 }
 
-// TestTorchEdges holds every edge of 1 to 200 bins against torch.linspace, in both types.
+// TestTorchEdges compares every edge of 1 to 200 bins with torch.linspace, in both types.
 func TestTorchEdges(t *testing.T) {
 	d := readTorch(t)
 	one := func(wide bool) *metrics.Predictions {
@@ -82,7 +82,7 @@ func TestTorchEdges(t *testing.T) {
 		for _, c := range []struct {
 			index calib.Index
 			event calib.Event
-			wide  bool // scores
+			wide  bool // float64 scores
 			want  []float64
 		}{
 			{calib.EdgeMul32, calib.Positive, false, want32}, {calib.EdgeMul32, calib.Positive, true, want32}, {calib.EdgeMul32, calib.TopLabel, true, want32},
@@ -103,7 +103,7 @@ func TestTorchEdges(t *testing.T) {
 	}
 }
 
-// TestTorchmetrics holds its values, whose sums it has in the type of the scores. Most scores lie on an edge or beside it.
+// TestTorchmetrics compares with torchmetrics, which sums in the type of the scores. Most scores are on or next to an edge.
 func TestTorchmetrics(t *testing.T) {
 	for i, c := range readTorch(t).Cases {
 		o := like(t, "torchmetrics", c.Bins)
@@ -122,14 +122,14 @@ func TestTorchmetrics(t *testing.T) {
 		if o.Zero = calib.NoBin; err != nil {
 			t.Fatal(err)
 		}
-		// GCE takes another way where there is a threshold: it gathers the scores.
+		// With a threshold, GCE takes another path: it gathers the scores.
 		if want, err := calib.ECE(c.predictions(), &o); err != nil || g.Value != want {
 			t.Errorf("case %d, gathered: %v, want %v %v", i, g.Value, want, err)
 		}
 	}
 }
 
-// TestGuoEdge: a score of 0.8 is on the edge of 15 bins, and temperature_scaling's are closed on the right.
+// TestGuoEdge checks a score of 0.8, which is on an edge of 15 bins. The bins of temperature_scaling are right-closed.
 func TestGuoEdge(t *testing.T) {
 	o := like(t, "guo", 15)
 	for _, name := range []string{"float32", "float64"} {
@@ -140,7 +140,8 @@ func TestGuoEdge(t *testing.T) {
 	}
 }
 
-// TestTorchMerge: states of both types merge, in any order, to one state; each row is in the bin that its own type gives it.
+// TestTorchMerge checks that states of both types merge to the same state in any order, with each row in the bin of its own
+// type.
 func TestTorchMerge(t *testing.T) {
 	o := like(t, "torchmetrics", 5)
 	var states []string

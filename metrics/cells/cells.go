@@ -13,60 +13,60 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// The numbers of distinct scores up to which each has its own cell.
+// The largest numbers of distinct scores that have a cell each, without and with weights.
 const (
 	MaxExact         = 1 << 18
 	MaxExactWeighted = 1 << 15
 )
 
-// Options say which scores are kept.
+// Options select the scores.
 type Options struct {
-	Event metrics.Event // whose probability the score is; AllClasses is not one of these
+	Event metrics.Event // event whose probability is the score; AllClasses is not allowed
 }
 
-// Cells accumulates scores and outcomes: a cell for each distinct score while those are at most MaxExact (MaxExactWeighted with
-// weights), and beyond that one for each cell of kernel's grid in use. Which of the two it is depends on the set of rows alone. It
-// is a metrics.Accumulator. Where the predictions have the caller's decisions, the top label is the decision; confidence scores have
-// no say.
+// Cells accumulates scores and outcomes. It has a cell for each distinct score up to MaxExact distinct scores (MaxExactWeighted
+// with weights). Beyond that, it has a cell for each cell of kernel's grid in use. The choice depends only on the set of rows.
+// It is a metrics.Accumulator. If the predictions have the caller's decisions, the top label is the decision. Confidence scores
+// are ignored.
 //
-// Its state takes 8 bytes a row, at most 2 MiB, besides 24 for each distinct score of many rows, at most 6 MiB; as a grid 1 MiB. To
-// sort takes 3 MiB besides. With weights a cell takes some 250 bytes.
+// The state takes 8 bytes per row, up to 2 MiB. With many rows it takes a further 24 bytes per distinct score, up to 6 MiB. A
+// grid takes 1 MiB. Sorting takes another 3 MiB. With weights a cell takes about 250 bytes.
 type Cells struct {
 	opt     Options
 	seen    state.Rows
-	digits  uint8 // binary digits of 1 - p that a probability near 1 has in its type, see fold; 0 if scores are no plain probabilities
+	digits  uint8 // binary digits of 1 - p in the scores' type, for p near 1, see fold; 0 unless scores are plain binary probabilities
 	origin  origin
-	outside int64 // scores outside [0,1]
+	outside int64 // number of scores outside [0,1]
 
-	log     []uint64 // of rows that have not been counted: key<<1 | outcome
-	sorted  bool     // it is
-	shared  bool     // another accumulator has it too: it may be sorted, not appended to or written anew
+	log     []uint64 // rows that are not counted yet: key<<1 | outcome
+	sorted  bool     // log is sorted
+	shared  bool     // log is shared with another accumulator: it may be sorted, but not appended to or overwritten
 	scratch []uint64
-	exact   []exactCell // by rising key
-	byScore []exactCell // the same by score, where keys are of raw ones and somebody asked
-	grid    *grid       // nil as long as cells are exact
+	exact   []exactCell // in ascending order of keys
+	byScore []exactCell // exact in order of scores; computed on demand if keys are of raw scores
+	grid    *grid       // nil while cells are exact
 
-	heavy        map[uint64]*tally.Cell // with weights: by key, or by place in the grid, in rising order of scores
-	weightedGrid bool                   // heavy is by place in the grid
+	heavy        map[uint64]*tally.Cell // weighted cells, by key or by grid place; both rise with the score
+	weightedGrid bool                   // heavy is indexed by grid place
 
 	cols columns
 }
 
-// exactCell is a score and its outcomes.
+// exactCell holds the outcomes of one score.
 type exactCell struct {
 	key  uint64
 	n, y int64
 }
 
-// grid is the sums of the cells of kernel's grid, by 4*cell + 2*half + outcome.
+// grid holds the sums of the cells of kernel's grid, indexed by 4*cell + 2*half + outcome.
 type grid struct {
-	fresh   []kernel.GridCell // of pending scores; nil until there are some
+	fresh   []kernel.GridCell // sums of pending scores; nil before the first
 	pending int
 	sums    []gridSum
 }
 
-// gridSum is how many scores there are, and how much more than their number times the cell's place, or its square, the sums of
-// their q, or of its square, are.
+// gridSum holds the number of scores of a cell, and the sums of their q and q*q, each minus the value that the cell's place
+// would have for all of them.
 type gridSum struct {
 	n     uint64
 	q, qq tally.Wide
@@ -74,7 +74,7 @@ type gridSum struct {
 
 var _ metrics.Accumulator = (*Cells)(nil)
 
-// New returns an empty accumulator; o may be nil. The event AllClasses is an error.
+// New returns an empty accumulator. o may be nil. The event AllClasses is an error.
 func New(o *Options) (*Cells, error) {
 	c := &Cells{}
 	if o != nil {
@@ -86,13 +86,13 @@ func New(o *Options) (*Cells, error) {
 	return c, nil
 }
 
-// Options returns what the accumulator was made with.
+// Options returns the accumulator's options.
 func (c *Cells) Options() Options { return c.opt }
 
-// Needs says that columns are enough, and of a binary task's logits these.
+// Needs returns NeedLogit: columns only, with the logits of a binary task.
 func (c *Cells) Needs() metrics.Need { return metrics.NeedLogit }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows with the same options.
 func (c *Cells) Empty() metrics.Accumulator { return metrics.Must(New(&c.opt)) }
 
 // Len returns the number of rows seen.
@@ -113,10 +113,10 @@ func (c *Cells) Len() int64 {
 	return n
 }
 
-// Size returns about how many bytes it takes.
+// Size estimates the memory in bytes.
 func (c *Cells) Size(x metrics.Extent) int64 {
 	if x.Weighted {
-		// A cell of the map, of which a part is empty.
+		// A map entry includes unused capacity.
 		return x.Distinct(2*MaxExactWeighted) * (int64(unsafe.Sizeof(tally.Cell{})) + 64)
 	}
 	log := int64(shortLog)
@@ -126,19 +126,19 @@ func (c *Cells) Size(x metrics.Extent) int64 {
 	return 8*log + 24*x.Distinct(MaxExact)
 }
 
-// Outside returns the number of scores outside [0,1], which only unchecked predictions have: they are in no cell.
+// Outside returns the number of scores outside [0,1], which are in no cell. Only unchecked predictions have such scores.
 func (c *Cells) Outside() int64 { return c.outside }
 
-// Exact tells whether each distinct score has its own cell.
+// Exact reports whether each distinct score has its own cell.
 func (c *Cells) Exact() bool {
 	c.settle()
 	return c.grid == nil && !c.weightedGrid
 }
 
-// Weighted tells whether the rows have weights.
+// Weighted reports whether the rows have weights.
 func (c *Cells) Weighted() bool { return c.seen.Weighted }
 
-// Event returns whose probability the scores are: never ByShape, once rows were seen.
+// Event returns the event of the scores. Once there are rows, it is never ByShape.
 func (c *Cells) Event() metrics.Event {
 	if c.seen.Classes == 0 {
 		return c.opt.Event
@@ -146,7 +146,7 @@ func (c *Cells) Event() metrics.Event {
 	return c.opt.Event.Resolve(c.seen.Classes)
 }
 
-// Classes returns the number of classes of the rows, 1 of a binary task; 0 as long as there are none.
+// Classes returns the number of classes of the rows: 1 for a binary task, 0 before the first block.
 func (c *Cells) Classes() int { return c.seen.Classes }
 
 const (
@@ -154,18 +154,19 @@ const (
 	errPositive = "cells: there is no positive class among more than two"
 )
 
-// logLen is how many scores are counted together: some more than MaxExact, so that a full log shows without a sort whether they
-// are nearly all different.
+// logLen is the number of scores that are counted at once. It exceeds MaxExact, so that a full log with almost only distinct
+// scores is recognized without sorting.
 const logLen = MaxExact + MaxExact/16
 
-// shortLog is how many scores the first log holds.
+// shortLog is the capacity of the first log.
 const shortLog = 512
 
-// half is the bits of 1/2.
+// half holds the bits of 1/2.
 const half = 0x3fe0000000000000
 
-// key returns a number that rises with the score and from which it can be had back: below 1/2 its bits, above it is the tail,
-// whose digits count there; rounded, it may be some units above 1/2. It is above 2*half if the score is outside [0,1].
+// key returns a number that rises with the score and determines it. Below 1/2 it consists of the score's bits, above 1/2 of
+// those of the tail, which is more precise there. A rounded tail may be a few units above 1/2. The key exceeds 2*half if the
+// score is outside [0,1].
 func key(p, tail float64) uint64 {
 	if p < 0.5 {
 		return math.Float64bits(p + 0) // -0 is 0
@@ -176,7 +177,7 @@ func key(p, tail float64) uint64 {
 	return math.MaxUint64
 }
 
-// distance returns a score's distance q from the end near to it, and whether that is the upper one.
+// distance returns the distance q of a score from the nearer of 0 and 1, and whether that is 1.
 func distance(key uint64) (q float64, upper bool) {
 	if key < half {
 		return math.Float64frombits(key), false
@@ -216,7 +217,7 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 	}
 }
 
-// makeRoom makes room in the log; false if the scores are a grid's now.
+// makeRoom makes room in the log. It returns false if the scores have moved to a grid.
 func (c *Cells) makeRoom() bool {
 	if n := cap(c.log); n < logLen {
 		log := make([]uint64, len(c.log), min(max(shortLog, 8*n), logLen))
@@ -232,8 +233,8 @@ func (c *Cells) makeRoom() bool {
 	return c.grid == nil
 }
 
-// manyDistinct tells that a log certainly has more than MaxExact different scores: so many places of a table they take. It is no
-// more than a guess that there are not.
+// manyDistinct returns true only if the log has more than MaxExact distinct scores, judged by the places that they take in a
+// hash table. It may return false in this case too.
 func manyDistinct(log []uint64) bool {
 	const bits = 22
 	var taken [1 << bits / 64]uint64
@@ -249,14 +250,14 @@ func manyDistinct(log []uint64) bool {
 	return n > MaxExact
 }
 
-// columns is room for what a block's columns do not have.
+// columns holds memory for columns that a block lacks.
 type columns struct {
 	tail []float64
 	hit  []uint8
 	ones []int32
 }
 
-// of returns the scores of a block's rows, what they are less than 1, and the outcomes.
+// of returns the scores of a block's rows, their differences from 1, and the outcomes.
 func (c *columns) of(b *metrics.Block, e metrics.Event) (p, tail []float64, hit []uint8) {
 	n := b.Rows
 	p, tail, hit = b.Score[:n], b.Stats.Tail[:n], b.Right[:n]
@@ -282,7 +283,7 @@ func (c *columns) of(b *metrics.Block, e metrics.Event) (p, tail []float64, hit 
 	return p, tail, hit
 }
 
-// digitsOf returns the digits of a block of plain probabilities of a binary task.
+// digitsOf returns the digits for a block of plain binary probabilities, otherwise 0.
 func digitsOf(b *metrics.Block) uint8 {
 	if b.Classes != 1 || b.Kind != metrics.Probs {
 		return 0
@@ -293,12 +294,13 @@ func digitsOf(b *metrics.Block) uint8 {
 	case metrics.Float32:
 		return 24
 	}
-	return 0 // 1 - p of the others is rounded nowhere
+	return 0 // 1 - p of the other types is never rounded
 }
 
-// fold returns what the probability q < 1/2 leaves to the more probable class, as that class's own probability in the type would have
-// it: to so many binary digits, for 0.3 says of class 0 what 0.7 says of class 1, and 1 - 0.7 is not 0.3 in float64. Below 2^10 units of
-// the last digit it stays as it is: a probability of 1e-20 is not one of 0, and those next to 0 keep their order.
+// fold returns the complement of the more probable class's probability 1 - q, for q < 1/2, as if that probability had been
+// given in the type itself: rounded to the given number of binary digits. A score of 0.3 then says the same about class 0 as
+// 0.7 says about class 1, although 1 - 0.7 is not 0.3 in float64. Below 2^10 units of the last digit q is unchanged, so a
+// probability of 1e-20 does not become 0 and scores near 0 keep their order.
 func fold(q float64, digits uint8) float64 {
 	units := math.Ldexp(q, int(digits))
 	if digits == 0 || units < 1<<10 {
@@ -307,7 +309,7 @@ func fold(q float64, digits uint8) float64 {
 	return math.Ldexp(math.RoundToEven(units), -int(digits))
 }
 
-// positive returns the columns of the event that the class is 1.
+// positive returns the columns for the positive class.
 func (c *columns) positive(b *metrics.Block) (p, tail []float64, hit []uint8) {
 	if b.Classes > 2 {
 		panic(errPositive)
@@ -317,7 +319,7 @@ func (c *columns) positive(b *metrics.Block) (p, tail []float64, hit []uint8) {
 	p, tail, hit = b.Stats.Positive[:n], b.Stats.Tail[:n], c.hit[:n]
 	kernel.Hits(hit, b.Labels[:n], c.ones[:n])
 	if b.Classes == 2 {
-		// The tail is that of class 1 where it is the arg max.
+		// The tail is that of class 1 if class 1 is the arg max.
 		tail = c.tail[:n]
 		for i, v := range p {
 			if tail[i] = 1 - v; b.Stats.ArgMax[i] == 1 {
@@ -346,7 +348,7 @@ func (c *Cells) sortLog() {
 	c.sorted = true
 }
 
-// count counts what is in the log, or makes a grid of all there is.
+// count counts the scores in the log, or moves all scores to a grid.
 func (c *Cells) count() {
 	c.sortLog()
 	log := c.log
@@ -357,7 +359,7 @@ func (c *Cells) count() {
 	c.sorted = false
 }
 
-// distinct returns the number of different scores in a sorted log.
+// distinct returns the number of distinct scores in a sorted log.
 func distinct(log []uint64) (n int) {
 	last := uint64(math.MaxUint64)
 	for _, v := range log {
@@ -368,7 +370,7 @@ func distinct(log []uint64) (n int) {
 	return n
 }
 
-// runs calls f for the different scores of a sorted log.
+// runs calls f for each distinct score in a sorted log.
 func runs(log []uint64, f func(exactCell)) {
 	for len(log) > 0 {
 		e := exactCell{key: log[0] >> 1}
@@ -381,14 +383,14 @@ func runs(log []uint64, f func(exactCell)) {
 	}
 }
 
-// cellsOf makes cells of a sorted log.
+// cellsOf returns the cells of a sorted log.
 func cellsOf(log []uint64) []exactCell {
 	cells := make([]exactCell, 0, distinct(log))
 	runs(log, func(e exactCell) { cells = append(cells, e) })
 	return cells
 }
 
-// merge adds exact cells, in rising order; they may become the receiver's.
+// merge adds exact cells in ascending order. The receiver may take over their memory.
 func (c *Cells) merge(o []exactCell) {
 	if c.grid != nil {
 		c.toGrid(o)
@@ -415,7 +417,7 @@ func (c *Cells) merge(o []exactCell) {
 		c.exact = o
 		return
 	}
-	// From the end, so that what is there can move up in place.
+	// From the end, so that existing cells move up in place.
 	i, j := len(c.exact)-1, len(o)-1
 	c.exact = slices.Grow(c.exact, union-len(c.exact))[:union]
 	for to := union - 1; j >= 0; to-- {
@@ -435,7 +437,7 @@ func (c *Cells) merge(o []exactCell) {
 	}
 }
 
-// collapse makes a grid of the exact cells and of the log.
+// collapse moves the exact cells and the log to a grid.
 func (c *Cells) collapse() {
 	c.grid = newGrid()
 	c.toGrid(c.exact)
@@ -443,7 +445,7 @@ func (c *Cells) collapse() {
 	c.exact, c.log, c.scratch, c.byScore = nil, nil, nil, nil
 }
 
-// toGrid adds exact cells in rising order to the grid.
+// toGrid adds exact cells in ascending order to the grid.
 func (c *Cells) toGrid(cells []exactCell) {
 	if c.origin != ofScores {
 		cells = c.scored(cells)
@@ -472,7 +474,7 @@ func (c *Cells) logToGrid(log []uint64) {
 
 func newGrid() *grid { return &grid{sums: make([]gridSum, kernel.GridSize())} }
 
-// add adds scores, and returns how many are outside [0,1].
+// add adds scores, and returns the number of those outside [0,1].
 func (g *grid) add(p, tail []float64, y []uint8) (outside int) {
 	if g.fresh == nil {
 		g.fresh = make([]kernel.GridCell, len(g.sums))
@@ -500,7 +502,7 @@ func (g *grid) addLog(log []uint64) {
 			q, upper := distance(v >> 1)
 			p[i], tail[i], y[i] = q, q, uint8(v&1)
 			if upper {
-				p[i] = 1 // any that is in the upper half
+				p[i] = 1 // any value in the upper half
 			}
 		}
 		g.add(p[:n], tail[:n], y[:n])
@@ -508,10 +510,10 @@ func (g *grid) addLog(log []uint64) {
 	}
 }
 
-// addCells adds exact cells in rising order.
+// addCells adds exact cells in ascending order.
 func (g *grid) addCells(cells []exactCell) {
 	places, rising := kernel.GridPlaces()
-	at := 0 // in rising; it moves with q, which rises in the lower half and falls in the upper
+	at := 0 // index into rising; it follows q, which rises in the lower half and falls in the upper half
 	for _, e := range cells {
 		q, upper := distance(e.key)
 		for at+1 < len(rising) && places[rising[at+1]] <= q {
@@ -532,7 +534,7 @@ func (g *grid) addCells(cells []exactCell) {
 	}
 }
 
-// drain moves the kernel's sums to those that are wide enough for any number of scores.
+// drain moves the kernel's sums to sums that are wide enough for any number of scores.
 func (g *grid) drain() {
 	if g.pending == 0 {
 		return
@@ -550,7 +552,7 @@ func (g *grid) drain() {
 	g.pending = 0
 }
 
-// settle brings all that was seen into one form: a sorted log, exact cells or the grid.
+// settle brings all scores into one form: a sorted log, exact cells or the grid.
 func (c *Cells) settle() {
 	switch {
 	case c.grid != nil:
@@ -567,7 +569,7 @@ func (c *Cells) settle() {
 	}
 }
 
-// eachExact calls f for the exact cells, in rising order, once they are settled.
+// eachExact calls f for the exact cells in ascending order. The cells must be settled.
 func (c *Cells) eachExact(f func(exactCell)) {
 	runs(c.log, f)
 	for _, e := range c.exact {
@@ -575,7 +577,7 @@ func (c *Cells) eachExact(f func(exactCell)) {
 	}
 }
 
-// cells returns the number of exact cells, once they are settled.
+// cells returns the number of exact cells. They must be settled.
 func (c *Cells) cells() int { return distinct(c.log) + len(c.exact) }
 
 // addWeighted adds rows with weights.
@@ -612,7 +614,7 @@ func score(key uint64) float64 {
 	return q
 }
 
-// numbered returns the cell of a number: a key, or a place in the grid.
+// numbered returns the cell of a key or grid place.
 func (c *Cells) numbered(k uint64) *tally.Cell {
 	h := c.heavy[k]
 	if h == nil {
@@ -622,7 +624,7 @@ func (c *Cells) numbered(k uint64) *tally.Cell {
 	return h
 }
 
-// place returns the number that the grid cell of a key has, with weights: they rise with the score.
+// place returns the number of a key's grid cell, for rows with weights. It rises with the score.
 func place(k uint64) uint64 {
 	q, upper := distance(k)
 	_, rising := kernel.GridPlaces()
@@ -633,7 +635,7 @@ func place(k uint64) uint64 {
 	return at
 }
 
-// toWeightedGrid puts exact cells with weights into those of the grid.
+// toWeightedGrid moves exact weighted cells to the grid.
 func (c *Cells) toWeightedGrid() {
 	_, fine := c.weightedScores()
 	c.heavy, c.weightedGrid = map[uint64]*tally.Cell{}, true
@@ -642,7 +644,7 @@ func (c *Cells) toWeightedGrid() {
 	}
 }
 
-// Merge adds what another *Cells has seen. The two may share memory afterwards, as what they say does not show.
+// Merge adds what another *Cells has seen. The two may share memory afterwards, but their answers are independent.
 func (c *Cells) Merge(a metrics.Accumulator) error {
 	o, err := state.Same[*Cells](cellsFormat, a)
 	if err != nil {
@@ -675,8 +677,8 @@ func (c *Cells) Merge(a metrics.Accumulator) error {
 		return nil
 	}
 	if c.grid == nil && c.exact == nil && len(c.log) == 0 {
-		// Parts are mostly merged into nothing, and then seen no more.
-		// Neither appends to what both have, for it would be sorted in among it.
+		// Most merges are into an empty accumulator, and the other one is not used again. Neither may append to shared memory,
+		// because the other one may sort it.
 		o.log = o.log[:len(o.log):len(o.log)]
 		c.log, c.sorted = o.log, o.sorted
 		c.shared, o.shared = true, true
@@ -687,7 +689,7 @@ func (c *Cells) Merge(a metrics.Accumulator) error {
 	c.sorted = false
 	log := o.log
 	if o == c {
-		log = slices.Clone(log) // the receiver's may be sorted meanwhile
+		log = slices.Clone(log) // the receiver's log may be sorted in the loop
 	}
 	for len(log) > 0 {
 		if c.grid != nil {
@@ -725,5 +727,5 @@ func (c *Cells) mergeWeighted(o *Cells) {
 	}
 }
 
-// keys returns the numbers of the cells with weights, rising.
+// keys returns the numbers of the weighted cells, in ascending order.
 func (c *Cells) keys() []uint64 { return slices.Sorted(maps.Keys(c.heavy)) }

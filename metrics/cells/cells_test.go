@@ -18,7 +18,7 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// binary returns n scores of P(y = 1), of so many distinct values, with outcomes.
+// binary returns n rows with outcomes and scores P(y = 1) of the given number of distinct values.
 func binary(seed uint64, n, values int) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(seed, 1))
 	p := &metrics.Predictions{Labels: make([]int32, n)}
@@ -67,7 +67,7 @@ func part(p *metrics.Predictions, from, to int) *metrics.Predictions {
 	return &q
 }
 
-// Exact cells are the distinct scores with what they saw.
+// TestExact checks that exact cells are the distinct scores with their counts.
 func TestExact(t *testing.T) {
 	p := binary(1, 50000, 700)
 	type count struct{ n, y int64 }
@@ -97,7 +97,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// The sums of cells are those of the rows, exactly, whether they are exact or of the grid: what a bin of the rows has.
+// TestSums checks that the sums of cells, exact or on a grid, are exactly those of the rows.
 func TestSums(t *testing.T) {
 	for _, values := range []int{900, 0} {
 		p := binary(2, 600000, values)
@@ -132,7 +132,7 @@ func TestSums(t *testing.T) {
 			if g.N != w.N || !g.Y.Equal(&w.Y) || !g.P.Equal(&w.P) || !g.PY.Equal(&w.PY) {
 				t.Errorf("bin %d: %v %v, want %v %v", b, g.N, g.P.Float64(), w.N, w.P.Float64())
 			}
-			// The squares are those of 1 - p in the upper half, each rounded at another place.
+			// In the upper half the squares are those of 1 - p, which round differently.
 			if d := g.PP.Float64() - w.PP.Float64(); math.Abs(d) > float64(w.N)*0x1p-49 {
 				t.Errorf("bin %d: squares %v off", b, d)
 			}
@@ -140,7 +140,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// Any division of the rows, also where some parts have collapsed and others not, gives the same bytes.
+// TestMerge checks that any division of the rows gives the same bytes, also if only some parts have a grid.
 func TestMerge(t *testing.T) {
 	for _, tc := range []struct{ n, values int }{{300000, 0}, {700000, 0}, {200000, 5000}} {
 		if tc.n == 700000 && !check.Full() || tc.n == 200000 && testing.Short() {
@@ -187,7 +187,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Cells collapse when there is one distinct score more than there may be, however often each comes.
+// TestLimit checks that cells collapse to a grid at one distinct score more than the limit, however often each score occurs.
 func TestLimit(t *testing.T) {
 	n := cells.MaxExact
 	p := &metrics.Predictions{Labels: make([]int32, 2*n+2)}
@@ -206,7 +206,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// The cells of the top label, made of those of class 1, are those that the rows give.
+// TestTopLabel checks that the cells of the top label computed from those of class 1 equal those of the rows.
 func TestTopLabel(t *testing.T) {
 	for _, tc := range []struct {
 		n, values int
@@ -214,7 +214,7 @@ func TestTopLabel(t *testing.T) {
 	}{{40000, 300, false}, {400000, 0, false}, {40000, 301, true}, {60000, 0, true}} {
 		p := binary(5, tc.n, tc.values)
 		for i := 0; i < tc.n; i += 97 {
-			p.F64[i] = 0.5 // which predicts class 0
+			p.F64[i] = 0.5 // predicts class 0
 		}
 		if tc.weighted {
 			p.Weights = make([]float64, tc.n)
@@ -245,7 +245,7 @@ func TestTopLabel(t *testing.T) {
 	}
 }
 
-// What is merged into nothing shares memory: neither sees what the other gets later.
+// TestShared checks an accumulator that shares memory after a merge into an empty one: neither sees later rows of the other.
 func TestShared(t *testing.T) {
 	for _, n := range []int{100, 5000, 278528, 300000} {
 		if testing.Short() && n == 278528 {
@@ -277,7 +277,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestMismatch: accumulators of different types, options or rows do not merge, and neither changes.
+// TestMismatch checks that accumulators of different types, options or rows do not merge, and that neither changes.
 func TestMismatch(t *testing.T) {
 	rows := func(classes int, change func(p *metrics.Predictions)) *metrics.Predictions {
 		p := binary(1, 10, 0)
@@ -329,7 +329,7 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// Damage is an error, not a state.
+// TestDamage checks that damaged states are an error.
 func TestDamage(t *testing.T) {
 	p := binary(6, 3000, 0)
 	w := part(p, 0, 300)
@@ -373,11 +373,11 @@ func BenchmarkCells(b *testing.B) {
 	}
 }
 
-// What two accumulators share after a Merge shows in neither, whatever is added to the other.
+// TestMergeShares checks that memory shared after a Merge does not show in either accumulator, whatever is added to the other.
 func TestMergeShares(t *testing.T) {
 	p := binary(21, 3000, 700)
 	b := of(t, part(p, 0, 500), nil)
-	if err := metrics.NewPass(nil, b).Add(part(p, 500, 1000)); err != nil { // so that there is room in its log
+	if err := metrics.NewPass(nil, b).Add(part(p, 500, 1000)); err != nil { // leaves room in its log
 		t.Fatal(err)
 	}
 	a := metrics.Must(cells.New(nil))
@@ -392,7 +392,7 @@ func TestMergeShares(t *testing.T) {
 	}
 }
 
-// An accumulator merged with itself has all rows twice, also where its log is counted on the way.
+// TestMergeSelf checks that an accumulator merged with itself has all rows twice, also if its log is counted during the merge.
 func TestMergeSelf(t *testing.T) {
 	for _, n := range []int{1000, 200000} {
 		for _, values := range []int{0, 900} {
@@ -415,7 +415,7 @@ func TestMergeSelf(t *testing.T) {
 	}
 }
 
-// A top probability of 1/2 is in [0,1], though the others' sum may be rounded to more than 1/2.
+// TestHalf checks that a top probability of 1/2 counts as in [0,1], even if the sum of the others rounds to more than 1/2.
 func TestHalf(t *testing.T) {
 	const n = 20000
 	r := rand.New(rand.NewPCG(23, 1))
@@ -431,7 +431,7 @@ func TestHalf(t *testing.T) {
 	}
 }
 
-// Cells that no rows make are refused, though their checksum is right.
+// TestNoSuchCells checks that cells that no rows can produce are refused, even with the right checksum.
 func TestNoSuchCells(t *testing.T) {
 	var one tally.Cell
 	one.AddWeighted(0.25, 1, 2)
@@ -510,7 +510,8 @@ func TestNoSuchCells(t *testing.T) {
 	}
 }
 
-// States that are merged again and again have more rows than float64 counts one by one: their whole numbers stay whole.
+// TestMoreRowsThanFloatsCount checks repeated merges of states: row counts stay exact beyond the integers that float64 can
+// count.
 func TestMoreRowsThanFloatsCount(t *testing.T) {
 	row := func(p float64, y int32) *cells.Cells {
 		c := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
@@ -557,7 +558,7 @@ func merge(t *testing.T, to, from *cells.Cells) {
 	}
 }
 
-// TestOfKeys: the sorted keys of scores have the cells that the scores have.
+// TestOfKeys checks that the sorted keys of scores have the same cells as the scores.
 func TestOfKeys(t *testing.T) {
 	for _, values := range []int{0, 2, 50} {
 		for _, weighted := range []bool{false, true} {

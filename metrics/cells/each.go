@@ -9,23 +9,23 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Cell is the rows of one score, or of one cell of the grid.
+// Cell holds the rows of one score, or of one grid cell.
 type Cell struct {
-	P, Q      float64 // the score and what it is less than 1, which has its digits near 1 too; of a grid cell their means
-	Low, High float64 // no row's score is beyond these: P twice, where cells are exact
-	N         int64   // rows
-	Weight    float64 // sum of their weights; N without any
-	Events    float64 // that of the rows with the event
+	P, Q      float64 // score and 1 - score, both precise near 0; means for a grid cell
+	Low, High float64 // bounds of the rows' scores; both are P if cells are exact
+	N         int64   // number of rows
+	Weight    float64 // sum of weights; N without weights
+	Events    float64 // sum of the weights of rows with the event
 
-	q     float64 // P or Q, whichever is nearer to its end
-	upper bool    // it is Q
+	q     float64 // P or Q, whichever is smaller
+	upper bool    // q is Q
 	exact bool
-	rest  gridSum // without weights: of outcome 0, their number, and unless it is exact whole sums of q and of q*q
-	hits  gridSum // of outcome 1
+	rest  gridSum // outcome 0, without weights: number of rows; if not exact, also sums of q and q*q
+	hits  gridSum // the same for outcome 1
 	heavy *tally.Cell
 }
 
-// count makes it an exact cell of n rows, hits of them with the event.
+// count makes c an exact cell with n rows and the given number of events.
 func (c *Cell) count(n, hits int64) {
 	c.N, c.Weight, c.Events = n, float64(n), float64(hits)
 	c.rest.n, c.hits.n = uint64(n-hits), uint64(hits)
@@ -33,7 +33,7 @@ func (c *Cell) count(n, hits int64) {
 	c.Low, c.High = c.P, c.P
 }
 
-// Sum is the sums of cells' rows.
+// Sum holds the sums of several cells' rows.
 type Sum struct {
 	halves [2]struct{ rest, hits gridSum }
 	heavy  *tally.Cell
@@ -68,19 +68,19 @@ func (s *gridSum) merge(o *gridSum) {
 	s.qq.Merge(o.qq)
 }
 
-// addRows adds n rows of equal scores.
+// addRows adds n rows of the same score.
 func (s *gridSum) addRows(n, u, uu uint64) {
 	s.n += n
 	s.q.AddProduct(n, u)
 	s.qq.AddProduct(n, uu)
 }
 
-// Tally returns the sums of the scores themselves.
+// Tally returns the sums over the scores.
 func (s *Sum) Tally() tally.Cell {
 	if s.heavy != nil {
 		return *s.heavy
 	}
-	// In the upper half q is 1 - p, and the sums are those of the other outcome.
+	// In the upper half q is 1 - p, so the sums are those of the opposite outcome.
 	t := tallyOf(&s.halves[0].rest, &s.halves[0].hits)
 	upper := tallyOf(&s.halves[1].hits, &s.halves[1].rest)
 	upper = upper.Turned(false)
@@ -88,7 +88,7 @@ func (s *Sum) Tally() tally.Cell {
 	return t
 }
 
-// tallyOf returns the sums over q of what has outcome 0, rest, and 1.
+// tallyOf returns the sums over q, for rows with outcome 0 (rest) and 1 (hits).
 func tallyOf(rest, hits *gridSum) (t tally.Cell) {
 	t.N = int64(rest.n + hits.n)
 	t.Y = tally.Count(int64(hits.n))
@@ -108,7 +108,7 @@ func (c *Cell) Tally() tally.Cell {
 	return s.Tally()
 }
 
-// Count returns the number of cells that have rows.
+// Count returns the number of nonempty cells.
 func (c *Cells) Count() int {
 	c.settle()
 	switch {
@@ -129,7 +129,7 @@ func (c *Cells) Count() int {
 	return n
 }
 
-// Each calls f for the cells that have rows, in rising order of their scores. The cell is the same one each time.
+// Each calls f for the nonempty cells in ascending order of scores. f receives the same Cell each time, updated.
 func (c *Cells) Each(f func(*Cell)) {
 	c.settle()
 	switch {
@@ -147,14 +147,14 @@ func (c *Cells) Each(f func(*Cell)) {
 	}
 }
 
-// turn sets P and Q by q.
+// turn sets P and Q from q.
 func (c *Cell) turn() {
 	if c.P, c.Q = c.q, 1-c.q; c.upper {
 		c.P, c.Q = c.Q, c.P
 	}
 }
 
-// extent returns the least and the largest distance from the near end that is in the i-th cell of the grid, by rising distance.
+// extent returns the smallest and the largest distance from 0 or 1 in the i-th grid cell, counted by ascending distance.
 func extent(i int) (x, end float64) {
 	places, rising := kernel.GridPlaces()
 	x, end = places[rising[i]], 0.5
@@ -184,7 +184,7 @@ func (g *grid) each(f func(*Cell)) {
 		one.rest, one.hits = rest.on(u, uu), hits.on(u, uu)
 		q := one.rest.q
 		q.Merge(one.hits.q)
-		// Below the sums' unit the cell's place says more than they do.
+		// Below the unit of the sums, the cell's limits are more precise.
 		one.q = math.Min(math.Max(q.Float64()/float64(n), x), end)
 		one.turn()
 		if one.Low, one.High = x, end; upper {
@@ -200,7 +200,7 @@ func (g *grid) each(f func(*Cell)) {
 	}
 }
 
-// on returns the whole sums of a cell whose place and its square are u and uu.
+// on returns the full sums of a cell. u and uu are its place and the square of its place.
 func (s *gridSum) on(u, uu uint64) gridSum {
 	t := *s
 	t.q.AddProduct(s.n, u)
@@ -208,7 +208,7 @@ func (s *gridSum) on(u, uu uint64) gridSum {
 	return t
 }
 
-// heavyCell returns an exact cell with weights.
+// heavyCell returns an exact weighted cell.
 func heavyCell(h *tally.Cell, key uint64) Cell {
 	w := h.Total(true)
 	one := Cell{N: h.N, Weight: w.Float64(), Events: h.Y.Float64(), heavy: h}
@@ -243,9 +243,9 @@ func (c *Cells) eachWeighted(f func(*Cell)) {
 	}
 }
 
-// TopLabel returns the cells of the event that the more probable class is the true one, made of those of the positive class of a
-// binary task: a score of exactly 1/2 predicts class 0, and the caller's decisions are not known. It panics if the cells are of
-// something else.
+// TopLabel converts the cells of the positive class of a binary task to those of the top label: the event is that the more
+// probable class is the true one. A score of exactly 1/2 predicts class 0. The caller's decisions are not known. It panics if
+// the cells are of another kind.
 func (c *Cells) TopLabel() *Cells {
 	if c.seen.Classes > 1 || c.seen.Classes == 1 && c.Event() != metrics.Positive {
 		panic("cells: not those of the positive class of a binary task")
@@ -261,11 +261,11 @@ func (c *Cells) TopLabel() *Cells {
 		c.turning(t)
 		t.grid = newGrid()
 		_, rising := kernel.GridPlaces()
-		middle := int(rising[len(rising)-1]) // of 1/2 alone
+		middle := int(rising[len(rising)-1]) // cell of 1/2 alone
 		for i := range c.grid.sums {
 			k := i | 2
 			if i&2 == 0 || i>>2 == middle {
-				k ^= 1 // class 0 is the more probable one, and the event its outcome
+				k ^= 1 // class 0 is more probable, and the event is outcome 0
 			}
 			s, f := &t.grid.sums[k], &c.grid.sums[i]
 			s.n += f.n
@@ -279,7 +279,7 @@ func (c *Cells) TopLabel() *Cells {
 	if t.origin != ofScores {
 		each = c.eachExact
 	}
-	var turned []exactCell // falling
+	var turned []exactCell // in descending order
 	each(func(e exactCell) {
 		if e.key <= middle {
 			k := turn(e.key)
@@ -297,8 +297,8 @@ func (c *Cells) TopLabel() *Cells {
 	return t
 }
 
-// turning returns how the key of the top label's cells is made of one of the positive class, up to the one in the middle, which predicts
-// class 0; and sets what keys of t are made of.
+// turning returns the function from a key of the positive class to the key of the top label, for keys up to middle, which
+// predict class 0. It also sets the origin of t.
 func (c *Cells) turning(t *Cells) (turn func(uint64) uint64, middle uint64) {
 	if t.origin = ofScores; c.origin.logits() {
 		t.origin = c.origin
@@ -323,7 +323,7 @@ func (c *Cells) turnWeighted(t *Cells) {
 			k = turn(k)
 		case c.weightedGrid && k < uint64(len(rising)):
 			k = 2*uint64(len(rising)) - 1 - k
-		case c.weightedGrid && k == uint64(len(rising)): // of 1/2 alone
+		case c.weightedGrid && k == uint64(len(rising)): // cell of 1/2 alone
 		default:
 			t.numbered(k).Merge(h)
 			continue
@@ -333,10 +333,10 @@ func (c *Cells) turnWeighted(t *Cells) {
 	}
 }
 
-// Apart returns the sum of |p - y| of the rows, rounded up.
+// Apart returns the sum of |p - y| over the rows, rounded up.
 func (x *Cell) Apart() float64 {
 	t := x.Tally()
-	// Of outcome 0 it is p, and of outcome 1 it is 1 - p.
+	// It is p for outcome 0 and 1 - p for outcome 1.
 	s := t.P
 	s.Sub(&t.PY)
 	s.Sub(&t.PY)

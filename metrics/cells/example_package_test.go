@@ -10,7 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/rank"
 )
 
-// One read keeps what many metrics need.
+// One pass keeps the data of several metrics.
 func Example() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0.1, 0.2, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9}, Rows: 8, Classes: 1}, // P(y = 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// What is left of rows: each score with how many rows had it, and how many of them the event.
+// For each score, the cells keep the number of rows and the number of events.
 func ExampleCells() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0.2, 0.9, 0.2, 0.5, 0.9, 0.2}, Rows: 6, Classes: 1},
@@ -49,7 +49,7 @@ func ExampleCells_TopLabel() {
 	// 0.75: 1 of 2 right
 }
 
-// More distinct scores than MaxExact, or MaxExactWeighted with weights, are kept by the cells of a grid.
+// With more distinct scores than MaxExact, or MaxExactWeighted with weights, cells are those of a grid.
 func ExampleCells_Exact() {
 	p := &metrics.Predictions{Labels: make([]int32, cells.MaxExact+1)}
 	p.Rows, p.Classes = len(p.Labels), 1
@@ -64,7 +64,7 @@ func ExampleCells_Exact() {
 	// Output: false true 32768
 }
 
-// Rows that are in memory are sorted: each distinct score has its own cell, however many there are.
+// Rows in memory are sorted. Each distinct score has its own cell, whatever their number.
 func ExampleSort() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{F32: []float32{0.25, 0.875, 0.25, 0.5, 0.875, 0.75}, Rows: 6, Classes: 1},
@@ -87,7 +87,7 @@ func ExampleSort() {
 	// true true false
 }
 
-// One set after another is sorted in the same memory.
+// Several sets are sorted in the same memory.
 func ExampleSortOptions() {
 	var s cells.Sorted
 	for _, scores := range [][]float32{{0.25, 0.75, 0.5}, {0.5, 0.5, 0.5}} {
@@ -102,7 +102,8 @@ func ExampleSortOptions() {
 	// 1 distinct scores
 }
 
-// How far outcomes run ahead of scores: the largest distance, as a share of the rows, is the Kolmogorov-Smirnov calibration error.
+// How far outcomes run ahead of scores. The largest distance, as a share of the rows, is the Kolmogorov-Smirnov calibration
+// error.
 func ExampleSorted_Gaps() {
 	s, err := cells.Sort(four(), nil)
 	if err != nil {
@@ -127,7 +128,7 @@ func ExampleSorted_Pairs() {
 	// Output: 1 of 3 pairs are in order, 1 are ties
 }
 
-// The Brier score of a binary task, of sorted rows and of an accumulator's cells.
+// The Brier score of a binary task, from sorted rows and from an accumulator's cells.
 func ExampleRising() {
 	s, err := cells.Sort(four(), nil)
 	if err != nil {
@@ -168,7 +169,7 @@ func four() *metrics.Predictions {
 	}
 }
 
-// Keys of scores and outcomes, once they are sorted, are cells without more memory.
+// Sorted keys of scores and outcomes serve as cells without further memory.
 func ExampleOrderedOf() {
 	keys := make([]uint64, 4)
 	kernel.HitKeysF64(keys, []float64{0.5, 0.25, 0.5, 0.75}, []uint8{1, 0, 0, 1})

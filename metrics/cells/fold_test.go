@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// TestFold: .3 and .7 say as much of their classes, in float64 too, whether cells are made of class 1 or of the top label; scores next
-// to 0 are not tied, nor are those that differ.
+// TestFold checks that scores of .3 and .7 say the same about their classes in float64 too, for cells of class 1 and of the top
+// label. Scores near 0 and scores that differ are not tied.
 func TestFold(t *testing.T) {
 	for _, c := range []struct {
 		p     []float64
@@ -24,7 +24,7 @@ func TestFold(t *testing.T) {
 				p.Rows, p.Classes = len(c.p), 1
 				if p.F64 = c.p; narrow {
 					if c.count > 3 || c.p[0] == c.p[1]-0x1p-52 || c.p[1] == 0.5 {
-						continue // of float64
+						continue // a case for float64 only
 					}
 					p.F64, p.F32 = nil, make([]float32, len(c.p))
 					for i, v := range c.p {

@@ -11,25 +11,26 @@ import (
 	"github.com/candor-go/candor/metrics/internal/state"
 )
 
-// Kept accumulates the scores and outcomes of all rows, for Sorted: what Sort is of rows that are in memory. It is a
-// metrics.Accumulator without a state. Rows with weights are counted, and not kept.
+// Kept accumulates the scores and outcomes of all rows for Sorted. It does for a Pass what Sort does for rows in memory. It is
+// a metrics.Accumulator without a state. Rows with weights are counted but not kept.
 type Kept struct {
 	event  metrics.Event
-	most   int64 // rows; 0 for no limit
+	most   int64 // limit of rows; 0 for none
 	seen   state.Rows
-	audit  metrics.Audit // the rows alone
+	audit  metrics.Audit // only Rows is set
 	origin origin
 	parts  []keptPart
 	cols   columns
 }
 
-// keptPart is the keys of some rows, and unless these are scores' own those of what the scores were made of.
+// keptPart holds the keys of some rows. raw holds the keys of what the scores were computed from, and is empty if that is the
+// scores.
 type keptPart struct{ long, raw []uint64 }
 
 var _ metrics.Accumulator = (*Kept)(nil)
 
-// KeptBytes returns what a row takes at most: its key, its part of a block, and of a binary task, whose scores may be logits, the key of
-// these. To sort takes as much again.
+// KeptBytes returns the most memory that a row takes: its key and its part of a block, and for a binary task, whose scores may
+// be logits, the key of the logit. Sorting takes the same amount again.
 func KeptBytes(classes int) int64 {
 	if classes == 1 {
 		return 17
@@ -37,8 +38,8 @@ func KeptBytes(classes int) int64 {
 	return 9
 }
 
-// NewKept returns an empty accumulator of an event. Beyond so many rows, 0 for any number, they are counted and not kept. It panics if the
-// event is AllClasses.
+// NewKept returns an empty accumulator for an event. Rows beyond most are counted but not kept; 0 means no limit. It panics if
+// the event is AllClasses.
 func NewKept(e metrics.Event, most int64) *Kept {
 	if e > metrics.Positive {
 		panic(errEvent)
@@ -46,10 +47,10 @@ func NewKept(e metrics.Event, most int64) *Kept {
 	return &Kept{event: e, most: most}
 }
 
-// Needs says that columns are enough, and a logit where there is one a row.
+// Needs returns NeedLogit: columns only, with one logit per row if there is one.
 func (k *Kept) Needs() metrics.Need { return metrics.NeedLogit }
 
-// Empty returns an accumulator of the same event and limit without rows.
+// Empty returns an accumulator without rows with the same event and limit.
 func (k *Kept) Empty() metrics.Accumulator { return NewKept(k.event, k.most) }
 
 // Len returns the number of rows seen.
@@ -57,7 +58,7 @@ func (k *Kept) Len() int64 { return k.audit.Rows }
 
 func (k *Kept) over() bool { return k.most > 0 && k.audit.Rows > k.most }
 
-// Size returns about how many bytes it takes, and as many to sort them.
+// Size estimates the memory in bytes, including that for sorting.
 func (k *Kept) Size(x metrics.Extent) int64 {
 	most := k.most
 	if most == 0 {
@@ -95,9 +96,9 @@ func (k *Kept) AddBlock(b *metrics.Block) {
 	}
 }
 
-var keptFormat = exact.Format{Name: "cells.Kept"} // which has no bytes
+var keptFormat = exact.Format{Name: "cells.Kept"} // there is no binary format
 
-// Merge adds what another *Kept has seen. What is in a part is never changed, so both have it.
+// Merge adds what another *Kept has seen. Parts never change, so both share them.
 func (k *Kept) Merge(a metrics.Accumulator) error {
 	o, err := state.Same[*Kept](keptFormat, a)
 	if err != nil {
@@ -124,7 +125,8 @@ func (k *Kept) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-// Sorted returns the rows in rising order, each distinct score a cell of its own; nil of rows with weights or beyond the limit.
+// Sorted returns the rows in ascending order, with a cell for each distinct score. It returns nil for rows with weights or
+// beyond the limit.
 func (k *Kept) Sorted(threads int) *Sorted {
 	if k.seen.Weighted || k.over() {
 		return nil
@@ -146,10 +148,10 @@ func (k *Kept) Sorted(threads int) *Sorted {
 	return s
 }
 
-// AppendBinary fails: rows are in no state.
+// AppendBinary returns an error: rows have no state.
 func (k *Kept) AppendBinary(dst []byte) ([]byte, error) { return dst, errKept }
 
-// UnmarshalBinary fails.
+// UnmarshalBinary returns an error.
 func (k *Kept) UnmarshalBinary([]byte) error { return errKept }
 
 var errKept = fmt.Errorf("cells: rows that are kept one by one are in no state")

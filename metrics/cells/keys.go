@@ -6,9 +6,9 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// OrderedOf returns the scores and outcomes of keys that kernel.HitKeysF32 or HitKeysF64 has made of scores in [0,1], each score for
-// itself: keys are sorted, and stay as they are as long as the answer is in use, which has no copy of them. weights are those of the
-// keys, or nil; the order of those of equal keys has no say. outside is the number of other scores, which have no key here.
+// OrderedOf returns the scores and outcomes of sorted keys, with a cell for each score. kernel.HitKeysF32 or HitKeysF64 makes
+// such keys from scores in [0,1]. The result refers to keys, which must not change while it is in use. weights are those of the
+// keys, or nil; their order within equal keys does not matter. outside is the number of other scores, which have no key.
 func OrderedOf[K kernel.Key](keys []K, weights []float64, outside int64) Ordered {
 	if weights != nil && len(weights) != len(keys) {
 		panic("cells: keys and weights differ in number")
@@ -26,7 +26,7 @@ func (o *keyed[K]) Exact() bool    { return true }
 func (o *keyed[K]) Weighted() bool { return o.weights != nil }
 func (o *keyed[K]) Outside() int64 { return o.outside }
 
-// runs calls f for the keys of each score: those from number from on, up to end, the last ones from number hits on with the event.
+// runs calls f for each score: its keys are at from to end, and those with the event start at hits.
 func (o *keyed[K]) runs(f func(from, hits, end int)) {
 	for from, hits, end := 0, 0, 0; from < len(o.keys); from = end {
 		last := o.keys[from] | 1
@@ -38,7 +38,7 @@ func (o *keyed[K]) runs(f func(from, hits, end int)) {
 	}
 }
 
-// total returns the sum of some keys' weights.
+// total returns the sum of the weights of keys at from to end.
 func (o *keyed[K]) total(from, end int) float64 {
 	switch end - from {
 	case 0:

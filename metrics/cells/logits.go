@@ -9,20 +9,20 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// origin is what keys are made of. Different logits have the same probability in float64 where that is near 0, 1/2 or 1, and in its last
-// digit the order of probabilities need not be that of their logits. So the keys of a binary task's logits and log-probabilities are
-// made of these: ranks follow them, and what is about scores takes together those of one score.
+// origin is what keys are computed from. Near 0, 1/2 and 1, different logits may have the same float64 probability, and the
+// last digit of probabilities need not follow the order of their logits. Keys of a binary task's logits and log-probabilities
+// are therefore computed from these. Ranks follow them, and answers about scores combine the keys of one score.
 type origin uint8
 
 const (
-	ofScores   origin = iota // of probabilities, and of all that has more classes
-	ofLogits32               // float32 or narrower
+	ofScores   origin = iota // probabilities, and anything with more classes
+	ofLogits32               // logits in float32 or a narrower type
 	ofLogits64
-	ofLogProbs // of the positive class alone: the top label's come from both ends
+	ofLogProbs // log-probabilities, only for the positive class: top-label ones come from both ends
 	origins
 )
 
-// originOf returns what the keys of a block's rows are made of.
+// originOf returns the origin of the keys of a block's rows.
 func originOf(b *metrics.Block, e metrics.Event) origin {
 	positive := e.Resolve(b.Classes) == metrics.Positive
 	switch {
@@ -38,20 +38,20 @@ func originOf(b *metrics.Block, e metrics.Event) origin {
 	return ofLogits32
 }
 
-// logits tells whether keys are symmetric: the other class's is the key of -z.
+// logits reports whether keys are symmetric: the key of the other class is that of -z.
 func (o origin) logits() bool { return o == ofLogits32 || o == ofLogits64 }
 
-// The keys of raw scores: that of 0 is in the middle, and between 2^-511 and 2^512 in magnitude each number has its own. Those nearer to
-// 0 have its key, and those farther away one for each sign. So one bit is left for the outcome.
+// Keys of raw scores. The key of 0 is in the middle. Each number of magnitude 2^-511 to 2^512 has its own key. Smaller
+// magnitudes have the key of 0, and larger ones have one key per sign. This leaves one bit for the outcome.
 const (
 	zeroKey  = 1 << 62
 	leastRaw = (1023 - 511) << 52 // bits of 2^-511
-	mostRaw  = (1023 + 512) << 52 // of 2^512
+	mostRaw  = (1023 + 512) << 52 // bits of 2^512
 	farRaw   = mostRaw - leastRaw + 1
 	lastRaw  = zeroKey + farRaw
 )
 
-// rawKey returns a number that rises with a raw score.
+// rawKey returns a number that rises with the raw score.
 func rawKey(v float64) uint64 {
 	b := math.Float64bits(v) &^ (1 << 63)
 	switch {
@@ -68,7 +68,7 @@ func rawKey(v float64) uint64 {
 	return zeroKey + b
 }
 
-// rawEventKey returns the key of a row's raw score: of the top label that of its magnitude.
+// rawEventKey returns the key of a row's raw score; for the top label, that of its magnitude.
 func rawEventKey(v float64, event metrics.Event) uint64 {
 	k := rawKey(v)
 	if k < zeroKey && event != metrics.Positive {
@@ -88,10 +88,10 @@ func rawOf(key uint64) float64 {
 	return math.Float64frombits(key - zeroKey + leastRaw - 1)
 }
 
-// mirrored returns the key of -z.
+// mirrored returns the key of -z for the key of z.
 func mirrored(key uint64) uint64 { return 2*zeroKey - key }
 
-// decoder makes scores of raw keys, as a Pass made them of raw scores: by the same kernels.
+// decoder computes scores from raw keys with the same kernels as a Pass uses for raw scores.
 type decoder struct {
 	from  origin
 	event metrics.Event
@@ -101,7 +101,7 @@ type decoder struct {
 	label []int32
 }
 
-// decodeRows is how many are made together.
+// decodeRows is the number of scores computed at once.
 const decodeRows = 1024
 
 func newDecoder(from origin, event metrics.Event) *decoder {
@@ -113,7 +113,7 @@ func newDecoder(from origin, event metrics.Event) *decoder {
 	}
 }
 
-// columns returns the scores of at most decodeRows raw keys and what they are less than 1, which are good until the next call.
+// columns returns the scores of at most decodeRows raw keys, and their differences from 1. They are valid until the next call.
 func (d *decoder) columns(n int, key func(i int) uint64) (p, tail []float64) {
 	s := &d.stats
 	for i := range n {
@@ -137,7 +137,7 @@ func (d *decoder) columns(n int, key func(i int) uint64) (p, tail []float64) {
 	return p, s.Tail[:n]
 }
 
-// scores calls f with the key of the score of each of n raw keys, in their order.
+// scores calls f with the key of the score of each of n raw keys, in order.
 func (d *decoder) scores(n int, raw func(i int) uint64, f func(i int, key uint64)) {
 	for from := 0; from < n; from += decodeRows {
 		m := min(decodeRows, n-from)
@@ -148,17 +148,17 @@ func (d *decoder) scores(n int, raw func(i int) uint64, f func(i int, key uint64
 	}
 }
 
-// decoder returns one of the receiver's keys.
+// decoder returns a decoder for the receiver's keys.
 func (c *Cells) decoder() *decoder { return newDecoder(c.origin, c.Event()) }
 
-// scored returns the cells of the scores that raw cells have, rising.
+// scored returns the cells of the scores of raw cells, in ascending order.
 func (c *Cells) scored(raw []exactCell) []exactCell {
 	l := slices.Clone(raw)
 	c.decoder().scores(len(raw), func(i int) uint64 { return raw[i].key }, func(i int, key uint64) { l[i].key = key })
 	return pooled(l)
 }
 
-// pooled puts cells into order, and those of one key together.
+// pooled sorts cells and combines those with the same key.
 func pooled(l []exactCell) []exactCell {
 	byKey := func(a, b exactCell) int {
 		switch {
@@ -169,7 +169,7 @@ func pooled(l []exactCell) []exactCell {
 		}
 		return 0
 	}
-	// The order of scores is that of the raw ones up to a last digit.
+	// Scores are in the order of raw scores except for their last digit.
 	if !slices.IsSortedFunc(l, byKey) {
 		slices.SortFunc(l, byKey)
 	}
@@ -185,7 +185,7 @@ func pooled(l []exactCell) []exactCell {
 	return l[:n]
 }
 
-// eachScore calls f for the exact cells of scores, in rising order, once they are settled.
+// eachScore calls f for the exact cells of scores in ascending order. The cells must be settled.
 func (c *Cells) eachScore(f func(exactCell)) {
 	if c.origin == ofScores {
 		c.eachExact(f)
@@ -201,7 +201,7 @@ func (c *Cells) eachScore(f func(exactCell)) {
 	}
 }
 
-// weightedScores returns the cells with weights by score, or by place in the grid, and their numbers, rising.
+// weightedScores returns the weighted cells by score or by grid place, and their numbers in ascending order.
 func (c *Cells) weightedScores() (keys []uint64, cells map[uint64]*tally.Cell) {
 	keys, cells = c.keys(), c.heavy
 	if c.origin == ofScores || c.weightedGrid {
@@ -222,9 +222,9 @@ func (c *Cells) weightedScores() (keys []uint64, cells map[uint64]*tally.Cell) {
 	return keys, cells
 }
 
-// Ranked returns the rows in the order of what their scores were made of: of a binary task's logits and log-probabilities, while cells
-// are exact, each distinct one is a cell, though several may have one score, and a score may be a last digit out of order. Otherwise it
-// returns c itself. It holds for the rows seen so far.
+// Ranked returns the rows in the order of what their scores were computed from. While cells are exact, each distinct logit or
+// log-probability of a binary task is a cell. Several cells may then have the same score, and scores may be out of order in the
+// last digit. Otherwise it returns c itself. The result is valid for the rows seen so far.
 func (c *Cells) Ranked() Ordered {
 	if c.origin == ofScores || !c.Exact() {
 		return c
@@ -242,11 +242,11 @@ func (c *Cells) Ranked() Ordered {
 	return r
 }
 
-// rankedCells is the exact cells of raw scores.
+// rankedCells holds the exact cells of raw scores.
 type rankedCells struct {
 	*Cells
 	keys   []uint64
-	counts [][2]int64 // rows and those with the event; nil with weights
+	counts [][2]int64 // numbers of rows and of events; nil with weights
 }
 
 func (r *rankedCells) Count() int { return len(r.keys) }

@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// logitRows returns rows of a binary task whose logits differ where their probabilities do not: near 0, near 1 and near 1/2.
+// logitRows returns rows of a binary task whose logits differ but whose probabilities do not: near 0, near 1 and near 1/2.
 func logitRows(r *rand.Rand, n int, narrow, weighted bool) *metrics.Predictions {
 	p := &metrics.Predictions{Labels: make([]int32, n)}
 	p.Rows, p.Classes, p.Kind = n, 1, metrics.Logits
@@ -23,7 +23,7 @@ func logitRows(r *rand.Rand, n int, narrow, weighted bool) *metrics.Predictions 
 		case 1:
 			z *= 1e-20
 		case 2:
-			z = float64(r.IntN(9)-4) * 20 // many alike, 0 among them
+			z = float64(r.IntN(9)-4) * 20 // many equal ones, including 0
 		}
 		if i == 0 {
 			z = math.Inf(-1)
@@ -48,7 +48,7 @@ func logitOf(p *metrics.Predictions, i int) float64 {
 	return p.F64[i]
 }
 
-// rowsOf returns some rows.
+// rowsOf returns rows [from, to).
 func rowsOf(p *metrics.Predictions, from, to int) *metrics.Predictions {
 	q := *p
 	q.Rows, q.Labels = to-from, p.Labels[from:to]
@@ -64,7 +64,7 @@ func rowsOf(p *metrics.Predictions, from, to int) *metrics.Predictions {
 	return &q
 }
 
-// again returns the cells of a state.
+// again returns the cells after writing and reading their state.
 func again(t *testing.T, c *cells.Cells) *cells.Cells {
 	t.Helper()
 	var d cells.Cells
@@ -74,7 +74,7 @@ func again(t *testing.T, c *cells.Cells) *cells.Cells {
 	return &d
 }
 
-// scaled returns the same rows, all logits times 2^by.
+// scaled returns the same rows with all logits multiplied by 2^by.
 func scaled(p *metrics.Predictions, by int) *metrics.Predictions {
 	q := *p
 	q.F32, q.F64 = slices.Clone(p.F32), slices.Clone(p.F64)
@@ -87,8 +87,8 @@ func scaled(p *metrics.Predictions, by int) *metrics.Predictions {
 	return &q
 }
 
-// TestLogitRanks: two rows of a binary task tie in ranks only where their logits do, whatever the logits are multiplied by; and what is
-// about scores takes those of one score together.
+// TestLogitRanks checks that two rows of a binary task tie in ranks only if their logits are equal, whatever the scale of the
+// logits, and that answers about scores combine equal scores.
 func TestLogitRanks(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 3))
 	for _, narrow := range []bool{false, true} {
@@ -149,7 +149,7 @@ func TestLogitRanks(t *testing.T) {
 						t.Errorf("%d scores, count %d, of %d logits", scores, c.Count(), n)
 					}
 				}
-				// In parts, through states, and turned.
+				// In parts, through states, and as top label.
 				whole := of(t, p, o)
 				parts := of(t, rowsOf(p, 0, 300), o)
 				if err := parts.Merge(again(t, of(t, rowsOf(p, 300, p.Rows), o))); err != nil {
@@ -189,7 +189,7 @@ func TestLogitRanks(t *testing.T) {
 	}
 }
 
-// TestLogProbRanks: log-probabilities of one event tie only where they are equal.
+// TestLogProbRanks checks that log-probabilities of one event tie only if they are equal.
 func TestLogProbRanks(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 1, 0}}
 	p.Rows, p.Classes, p.Kind, p.F64 = 4, 1, metrics.LogProbs, []float64{-2e-20, -1e-20, -800, -900}
@@ -205,7 +205,8 @@ func TestLogProbRanks(t *testing.T) {
 	}
 }
 
-// TestLogitGrid: beyond the limit the grid is that of the scores, whether logits came one by one or from exact cells.
+// TestLogitGrid checks that beyond the limit the grid is that of the scores, for logits added one by one and for logits from
+// exact cells.
 func TestLogitGrid(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 4))
 	p := logitRows(r, cells.MaxExact*5/4+9000, false, false)

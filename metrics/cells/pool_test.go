@@ -9,7 +9,8 @@ import (
 	"github.com/candor-go/candor/internal/check"
 )
 
-// TestPoolIsMaxMin: the fit at each cell is the max-min formula's: max over starts at or before it of the min over ends at or after it of the mean.
+// TestPoolIsMaxMin compares the fit at each cell with the max-min formula: the maximum over starts at or before the cell of the
+// minimum over ends at or after it of the mean.
 func TestPoolIsMaxMin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range check.Size(80, 300, 300) {
@@ -52,7 +53,7 @@ func TestPoolIsMaxMin(t *testing.T) {
 	}
 }
 
-// Cells of one row, or of up to a hundred, whose frequency rises.
+// Cells of one row, or of up to a hundred rows, whose frequency rises.
 func BenchmarkPool(b *testing.B) {
 	const n = 10_000_000
 	for _, most := range []int{1, 100} {

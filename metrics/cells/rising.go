@@ -8,17 +8,17 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Ordered is scores and outcomes in rising order of the scores, as far as ranks go.
+// Ordered gives scores and outcomes in the order of ranks.
 type Ordered interface {
-	Each(f func(*Cell)) // calls f for the cells that have rows, in rising order; the cell is the same one each time
-	Count() int         // cells that have rows
-	Exact() bool        // each distinct score has its own cell
-	Weighted() bool     // rows have weights
-	Outside() int64     // scores outside [0,1], which are in no cell
-	Pairs() Pairs       // of rows with the event and rows without
+	Each(f func(*Cell)) // calls f for the nonempty cells in ascending order, with the same Cell each time, updated
+	Count() int         // number of nonempty cells
+	Exact() bool        // whether each distinct score has its own cell
+	Weighted() bool     // whether rows have weights
+	Outside() int64     // number of scores outside [0,1], which are in no cell
+	Pairs() Pairs       // comparison of rows with and without the event
 }
 
-// Ranked returns what o says of ranks: of *Cells and *Sorted their Ranked, and else o itself.
+// Ranked returns o.Ranked() for *Cells and *Sorted, otherwise o itself.
 func Ranked(o Ordered) Ordered {
 	if r, ok := o.(interface{ Ranked() Ordered }); ok {
 		return r.Ranked()
@@ -26,36 +26,37 @@ func Ranked(o Ordered) Ordered {
 	return o
 }
 
-// Rising is scores and outcomes in rising order of the scores: *Cells has them for any number of rows, on a grid where the distinct
-// scores are many, and *Sorted for rows that are in memory, each score for itself. Where cells are exact the two answer with the
-// same bits. Sums are exact and rounded once, unless something else is said.
+// Rising gives scores and outcomes in ascending order of scores. *Cells has them for any number of rows, on a grid if there are
+// many distinct scores. *Sorted has them for rows in memory, with a cell for each score. If cells are exact, both give
+// bit-identical answers. Sums are exact and rounded once, except where noted.
 type Rising interface {
 	Ordered
 	Event() metrics.Event
 
-	Gaps() Gaps       // of the partial sums
+	Gaps() Gaps       // extremes of the partial sums
 	Fit(p *Pool)      // adds each cell to a pool
 	Squares() float64 // sum of w (p - y)^2
 }
 
-// Gaps is how far outcomes run ahead of scores: of the sums S_j = sum w (y - p) over the cells up to the j-th, from the lowest score,
-// S_0 = 0 among them. Scores count in whole units of 2^-51; of rows with weights the products do, in units of 2^-88.
+// Gaps describes the partial sums S_j = sum w (y - p) over the cells up to the j-th, from the lowest score on, with S_0 = 0.
+// They show how far outcomes run ahead of scores. Scores count in integer units of 2^-51. With weights, the products count in
+// units of 2^-88.
 type Gaps struct {
-	Low, High float64 // the least and the largest of them
-	Last      float64 // over all cells
-	// Inside is how far a sum that ends inside a cell of the grid may be beyond Low and High: 0 where cells are exact.
+	Low, High float64 // smallest and largest S_j
+	Last      float64 // sum over all cells
+	// Inside is the most by which a partial sum that ends inside a grid cell can exceed Low or High: 0 if cells are exact.
 	Inside float64
 	Total  float64 // sum w
-	// Variance is sum p(1-p): that of Last if the scores are calibrated. NaN with weights.
+	// Variance is sum p(1-p), the variance of Last if the scores are calibrated. It is NaN with weights.
 	Variance float64
 }
 
-// Pairs is how the rows with the event compare with those without, by weight. The pairs of rows without weights are counted exactly,
-// in 128 bits; those of weights are sums in float64.
+// Pairs compares rows with the event to rows without it, by weight. Without weights, pairs are counted exactly in 128 bits.
+// With weights, they are float64 sums.
 type Pairs struct {
-	Above        float64 // pairs whose row with the event has the higher score
-	Tied         float64 // pairs in one cell
-	Events, Rest float64 // weights of the rows with the event and without
+	Above        float64 // pairs in which the row with the event has the higher score
+	Tied         float64 // pairs within one cell
+	Events, Rest float64 // weights of the rows with and without the event
 }
 
 var _, _ Rising = (*Cells)(nil), (*Sorted)(nil)
@@ -63,13 +64,13 @@ var _, _ Rising = (*Cells)(nil), (*Sorted)(nil)
 // one is 1 in units of 2^-51.
 const one = 1 << 51
 
-// path is a walk along partial sums, in units of 2^-51.
+// path holds the extremes of partial sums, in units of 2^-51.
 type path struct {
 	sum, low, high wide
-	under, over    wide // what sums that end inside a cell may come to
+	under, over    wide // extremes of sums that end inside a cell
 }
 
-// step goes on by what the events of a cell add, and its other rows take away.
+// step adds a cell: up is the contribution of its events, down that of its other rows.
 func (p *path) step(up, down wide, exact bool) {
 	if !exact {
 		p.over = most(p.over, p.sum.plus(up))
@@ -87,8 +88,7 @@ func (p *path) gaps(exact bool) Gaps {
 	return g
 }
 
-// sums returns the sum of what the events of a cell add to a partial sum, that of what its other rows take away, and the sum
-// of p(1-p).
+// sums returns the increase of the partial sum by the events of a cell, its decrease by the other rows, and the sum of p(1-p).
 func (c *Cell) sums() (up, down, variance wide) {
 	rest, hits := &c.rest, &c.hits
 	if c.exact {
@@ -98,7 +98,7 @@ func (c *Cell) sums() (up, down, variance wide) {
 		up, down = of(hits.q), of(rest.q)
 		variance = up.plus(down).minus(of(hits.qq)).minus(of(rest.qq))
 	}
-	// They are sums of q. In the upper half that is 1 - p, and in the lower one it is p.
+	// So far these are sums of q, which is 1 - p in the upper half and p in the lower half.
 	if c.upper {
 		down = product(rest.n, one).minus(down)
 	} else {
@@ -109,7 +109,7 @@ func (c *Cell) sums() (up, down, variance wide) {
 
 func of(w tally.Wide) wide { return wide{w.Hi, w.Lo} }
 
-// Gaps returns the least and the largest partial sum.
+// Gaps returns the extremes of the partial sums.
 func (c *Cells) Gaps() Gaps {
 	if c.seen.Weighted {
 		return c.gapsWeighted()
@@ -160,13 +160,13 @@ func (c *Cells) Fit(p *Pool) {
 	})
 }
 
-// duels counts pairs of rows without weights.
+// duels counts pairs of unweighted rows.
 type duels struct {
 	above, tied  wide
 	events, rest uint64
 }
 
-// add goes on to a cell of so many rows without the event, and with it.
+// add adds a cell with the given numbers of rows without and with the event.
 func (d *duels) add(rest, events uint64) {
 	d.above = d.above.plus(product(events, d.rest))
 	d.tied = d.tied.plus(product(events, rest))
@@ -174,7 +174,7 @@ func (d *duels) add(rest, events uint64) {
 	d.events += events
 }
 
-// add adds a cell with these weights of rows without the event, and with it.
+// add adds a cell with the given weights of rows without and with the event.
 func (p *Pairs) add(rest, events float64) {
 	p.Above += float64(events * p.Rest)
 	p.Tied += float64(events * rest)
@@ -186,7 +186,7 @@ func (d *duels) pairs() Pairs {
 	return Pairs{Above: d.above.float(), Tied: d.tied.float(), Events: float64(d.events), Rest: float64(d.rest)}
 }
 
-// Pairs compares the rows with the event with those without, in the order of Ranked.
+// Pairs compares rows with the event to rows without it, in the order of Ranked.
 func (c *Cells) Pairs() Pairs {
 	if r := c.Ranked(); r != Ordered(c) {
 		return r.Pairs()
@@ -204,7 +204,8 @@ func pairsOf(o interface{ Each(func(*Cell)) }, weighted bool) (r Pairs) {
 	return d.pairs()
 }
 
-// Squares returns the sum of w (p - y)^2. Of exact cells without weights each square is rounded to a whole number of units of 2^-50.
+// Squares returns the sum of w (p - y)^2. For exact cells without weights, each square is rounded to an integer multiple of
+// 2^-50.
 func (c *Cells) Squares() float64 {
 	if c.Exact() && !c.seen.Weighted {
 		var s wide
@@ -227,9 +228,9 @@ func (c *Cells) Squares() float64 {
 	return math.Max(0, sum.Float64())
 }
 
-// squares returns, in units of 2^-50, the squares of what a score is off the near end and off the other.
+// squares returns the squares of a score's distances from the nearer and the farther of 0 and 1, in units of 2^-50.
 func squares(q float64) (near, far uint64) {
-	const magic = 6 // the last place of numbers from 4 to 8 is 2^-50
+	const magic = 6 // numbers from 4 to 8 have a last place of 2^-50
 	unit := func(v float64) uint64 { return math.Float64bits(v+magic) - math.Float64bits(magic) }
 	d := 1 - q
 	return unit(float64(q * q)), unit(float64(d * d))

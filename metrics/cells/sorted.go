@@ -16,32 +16,32 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// SortOptions say which scores are sorted and how the rows are read. The zero value is the event by shape, all checks and all threads.
+// SortOptions select the scores and how rows are read. The zero value is the event ByShape, all checks and all threads.
 type SortOptions struct {
-	Event metrics.Event   // whose probability the score is; AllClasses is not one of these
-	Data  metrics.Options // threads, bad rows, renormalisation
-	// Into, unless it is nil, becomes the answer: what it was is gone, also after an error, and its memory is used again. It keeps
-	// what a sort needs besides, so that a next one of as many rows allocates next to nothing.
+	Event metrics.Event   // event whose probability is the score; AllClasses is not allowed
+	Data  metrics.Options // threads, bad rows, renormalization
+	// Into, if not nil, receives the result. Its former contents are lost, also after an error, and its memory is reused. It
+	// also keeps the memory for sorting, so that a further sort of as many rows allocates almost nothing.
 	Into *Sorted
 }
 
-// Sorted is the scores and outcomes of rows that are in memory, in rising order, each distinct score a cell of its own however many
-// there are. It is no state: it does not merge and takes no weights. Many goroutines may ask it.
+// Sorted holds the scores and outcomes of rows in memory, in ascending order, with a cell for each distinct score, whatever
+// their number. It has no state, does not merge and does not support weights. It is safe for concurrent use.
 //
-//	bytes a row                                  held   while it is made
-//	binary float32 probabilities of Positive      4.5                8.6
-//	one logit or log-probability a row           16.5               24.1
-//	all others, and those of which a row is bad   8.5               16.1
+//	bytes per row                                held   while sorting
+//	binary float32 probabilities of Positive      4.5             8.6
+//	one logit or log-probability per row         16.5            24.1
+//	all others, and any with a bad row            8.5            16.1
 //
-// besides some 2 MiB and, by more than one thread, what order.Sort takes for each. What Into keeps is held too. Pairs, Gaps, Squares
-// and Each take nothing, and Fit 32 bytes for each pool and for each of every 64th row.
+// In addition it takes about 2 MiB, and with several threads the memory of order.Sort for each. Memory kept by Into is held
+// too. Pairs, Gaps, Squares and Each need no memory. Fit needs 32 bytes for each pool and for every 64th row.
 //
-// A walk takes 64 rows together, by the bits of their outcomes and of the ends of cells. Gaps and the fit look at single rows only
-// where these may count.
+// Walks process 64 rows at once, using the bits of their outcomes and of the ends of cells. Gaps and Fit look at single rows
+// only where these can matter.
 type Sorted struct {
-	narrow   []uint32 // what kernel.HitKeysF32 makes, of float32 probabilities of the positive class; or
-	long     []uint64 // key<<1 | outcome
-	raw      []uint64 // the same of what scores were made of, see origin; empty if they are it
+	narrow   []uint32 // keys of kernel.HitKeysF32, for float32 probabilities of the positive class
+	long     []uint64 // keys of all other scores: key<<1 | outcome
+	raw      []uint64 // the same for what the scores were computed from, see origin; empty if that is the scores
 	origin   origin
 	blocks   []kernel.HitBlock
 	variance wide // sum p(1-p), in units of 2^-51
@@ -49,19 +49,19 @@ type Sorted struct {
 	audit    metrics.Audit
 	threads  int
 
-	keeps       bool     // what the next sort may use:
-	scratch     []uint32 // of narrow keys
+	keeps       bool     // keep the memory below for the next sort
+	scratch     []uint32 // for narrow keys
 	longScratch []uint64
 }
 
 var errSortWeights = errors.New("cells: rows with weights are not sorted: " +
 	"give them to an accumulator that New returns, or leave the weights out")
 
-// Sort sorts predictions by their scores. The rows are checked as a Pass does it, and its error is theirs; rows with weights are an
-// error. Of the caller's decisions and confidence scores what Cells says is true here too. The event AllClasses, and
-// Positive of more than two classes, are errors. o may be nil.
+// Sort sorts predictions by score. Rows are checked as in a Pass, with the same errors. Weights are an error. The caller's
+// decisions and confidence scores are treated as in Cells. The event AllClasses is an error, and so is Positive with more than
+// two classes. o may be nil.
 //
-// Binary float32 probabilities are sorted by 32 bits, without the columns of a Pass; all others by 64.
+// Binary float32 probabilities are sorted as 32-bit keys without the columns of a Pass, all others as 64-bit keys.
 func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
 	var opt SortOptions
 	if o != nil {
@@ -82,7 +82,7 @@ func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
 	}
 	s.variance = wide{}
 	s.event, s.threads, s.keeps = opt.Event.Resolve(p.Classes), opt.Data.Threads, opt.Into != nil
-	// Wrong shapes are the Pass's to find, and so is what is wrong with a row.
+	// The Pass reports wrong shapes and bad rows.
 	if s.plain(p) && s.sortPlain(p, &opt.Data) {
 		return s, nil
 	}
@@ -93,18 +93,18 @@ func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
 	return s, nil
 }
 
-// plain tells whether predictions are binary float32 probabilities, side by side, of the event asked for.
+// plain reports whether the predictions are contiguous binary float32 probabilities of the selected event.
 func (s *Sorted) plain(p *metrics.Predictions) bool {
 	return p.Rows > 0 && p.Classes == 1 && p.Stride <= 1 && len(p.F32) >= p.Rows && p.F64 == nil && p.F16 == nil && p.BF16 == nil &&
 		p.Kind == metrics.Probs && len(p.Labels) == p.Rows && p.Decisions == nil && p.ConfidenceScores == nil &&
 		s.event == metrics.Positive
 }
 
-// ones tells kernel.Hits which label is a hit.
+// ones makes label 1 the hit of kernel.Hits.
 var ones = slices.Repeat([]int32{1}, kernel.MaxSum)
 
-// sortPlain sorts such predictions; false where some row is bad. Keys are made where the sort reads them, and blocks where it
-// has put them into place, while they are in a cache.
+// sortPlain sorts such predictions. It returns false if a row is bad. Keys are computed as the sort reads them, and blocks as
+// it puts keys into place, while they are in a cache.
 func (s *Sorted) sortPlain(p *metrics.Predictions, o *metrics.Options) bool {
 	const step = kernel.MaxSum
 	n := p.Rows
@@ -124,14 +124,14 @@ func (s *Sorted) sortPlain(p *metrics.Predictions, o *metrics.Options) bool {
 		}
 	}
 	var merge sync.Mutex
-	var borders []int // first keys of the blocks that parts end in
+	var borders []int // first keys of the blocks in which parts end
 	done := func(first, end int) {
 		if bad.Load() {
 			return
 		}
 		variance := wide{}
 		for i := first; i < end; i += step {
-			// From 1/2 on p - p*p is q - q*q, which float64 holds exactly: it is that of the cells.
+			// From 1/2 on p - p*p equals q - q*q, which float64 holds exactly, so this is the variance of the cells.
 			t, _ := kernel.HitSum(s.narrow[i:min(i+step, end)])
 			variance = variance.plus(wide{0, uint64(t.P - t.PP)})
 		}
@@ -161,16 +161,16 @@ func (s *Sorted) sortPlain(p *metrics.Predictions, o *metrics.Options) bool {
 	return true
 }
 
-// hitBlocks makes the blocks of narrow keys, of whole blocks or up to the last one.
+// hitBlocks computes the blocks of narrow keys, for whole blocks or up to the last one.
 func (s *Sorted) hitBlocks(from, to int) {
 	blocks := s.blocks[from/64 : (to+63)/64]
 	kernel.HitBlocksF32(blocks, s.narrow[from:to])
 	if to < len(s.narrow) && s.narrow[to]>>1 == s.narrow[to-1]>>1 {
-		blocks[len(blocks)-1].Ends &^= 1 << 63 // the cell goes on in the next block
+		blocks[len(blocks)-1].Ends &^= 1 << 63 // the cell continues in the next block
 	}
 }
 
-// binary tells whether all labels are 0 or 1.
+// binary reports whether all labels are 0 or 1.
 func binary(labels []int32) bool {
 	var a, b, c, d int32
 	for ; len(labels) >= 4; labels = labels[4:] {
@@ -190,7 +190,7 @@ func (s *Sorted) sortAny(p *metrics.Predictions, o *SortOptions) error {
 	n := max(0, p.Rows)
 	s.narrow, s.long = s.narrow[:0], room(s.long, n)
 	for i := range s.long {
-		s.long[i] = math.MaxUint64 // of a row that is left out
+		s.long[i] = math.MaxUint64 // for rows that are left out
 	}
 	g := &gather{event: o.Event, keys: s.long}
 	if s.raw, s.origin = s.raw[:0], s.originOf(p); s.origin != ofScores {
@@ -210,7 +210,7 @@ func (s *Sorted) sortAny(p *metrics.Predictions, o *SortOptions) error {
 	return nil
 }
 
-// sortLong sorts the keys, of which those of rows that are left out are the largest, and makes their blocks.
+// sortLong sorts the keys and computes their blocks. Rows that are left out have the largest key.
 func (s *Sorted) sortLong() {
 	order.Sort(s.long, s.longScratch, s.threads)
 	n, _ := slices.BinarySearch(s.long, math.MaxUint64)
@@ -226,7 +226,7 @@ func (s *Sorted) sortLong() {
 	var merge sync.Mutex
 	pool.Each(s.threads, (n+chunkRows-1)/chunkRows, func() func(int) {
 		return func(c int) {
-			variance := uint64(0) // up to 2^49 a row
+			variance := uint64(0) // at most 2^49 per row
 			from, to := c*chunkRows, min((c+1)*chunkRows, n)
 			for _, k := range s.long[from:to] {
 				q, _ := distance(k >> 1)
@@ -242,10 +242,10 @@ func (s *Sorted) sortLong() {
 	})
 }
 
-// chunkRows is how many rows are made blocks together.
+// chunkRows is the number of rows whose blocks are computed at once.
 const chunkRows = 1 << 14
 
-// hitBlock is what kernel.HitBlocksF32 makes, of the first n keys.
+// hitBlock computes the block of the first n keys, as kernel.HitBlocksF32 does for narrow keys.
 func hitBlock(keys []uint64, n int) (h kernel.HitBlock) {
 	for i, k := range keys[:n] {
 		q, upper := distance(k >> 1)
@@ -264,11 +264,11 @@ func hitBlock(keys []uint64, n int) (h kernel.HitBlock) {
 	return h
 }
 
-// gather takes the keys of rows to the places that their numbers give them. It is no state.
+// gather stores the keys of rows at the index given by the rows' numbers. It cannot be saved as a state.
 type gather struct {
 	event metrics.Event
 	keys  []uint64
-	raw   []uint64 // nil unless they are wanted
+	raw   []uint64 // nil if not needed
 	cols  columns
 }
 
@@ -296,7 +296,7 @@ func (g *gather) UnmarshalBinary([]byte) error            { return errNoState }
 
 var errNoState = errors.New("cells: rows on their way to a sort are no state")
 
-// room returns a slice of n elements, in the memory of x where that has so many.
+// room returns a slice of n elements, in the memory of x if that is large enough.
 func room[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n)
@@ -304,10 +304,10 @@ func room[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// rows returns how many rows are in cells.
+// rows returns the number of rows in cells.
 func (s *Sorted) rows() int { return len(s.narrow) + len(s.long) }
 
-// distance returns the distance of a row's score from the end near to it, and whether that is the upper one.
+// distance returns the distance q of a row's score from the nearer of 0 and 1, and whether that is 1.
 func (s *Sorted) distance(row int) (q float64, upper bool) {
 	if len(s.long) > 0 {
 		return distance(s.long[row] >> 1)
@@ -328,22 +328,22 @@ func (s *Sorted) score(row int) float64 {
 	return q
 }
 
-// Len returns the number of rows seen, with those outside.
+// Len returns the number of rows seen, including those with scores outside [0,1].
 func (s *Sorted) Len() int64 { return s.audit.Rows }
 
-// Audit returns what was seen of the rows.
+// Audit returns the audit of the rows.
 func (s *Sorted) Audit() metrics.Audit { return s.audit }
 
-// Outside returns the number of scores outside [0,1], which only unchecked predictions have: they are in no cell.
+// Outside returns the number of scores outside [0,1], which are in no cell. Only unchecked predictions have such scores.
 func (s *Sorted) Outside() int64 { return s.audit.Rows - int64(s.rows()) }
 
-// Exact is true: each distinct score has its own cell.
+// Exact returns true: each distinct score has its own cell.
 func (s *Sorted) Exact() bool { return true }
 
-// Weighted is false.
+// Weighted returns false.
 func (s *Sorted) Weighted() bool { return false }
 
-// Event returns whose probability the scores are: never ByShape.
+// Event returns the event of the scores. It is never ByShape.
 func (s *Sorted) Event() metrics.Event { return s.event }
 
 // Count returns the number of distinct scores.
@@ -354,7 +354,7 @@ func (s *Sorted) Count() (n int) {
 	return n
 }
 
-// Each calls f for the cells in rising order of their scores. The cell is the same one each time.
+// Each calls f for the cells in ascending order of scores. f receives the same Cell each time, updated.
 func (s *Sorted) Each(f func(*Cell)) {
 	one := Cell{exact: true}
 	from, events := 0, 0
@@ -374,13 +374,13 @@ func (s *Sorted) Each(f func(*Cell)) {
 	}
 }
 
-// originOf returns what the ranks of predictions follow.
+// originOf returns the origin of the ranks of predictions.
 func (s *Sorted) originOf(p *metrics.Predictions) origin {
 	b := metrics.Block{Classes: p.Classes, Kind: p.Kind, DType: p.DType(), Peak: []float64{}, Decisions: p.Decisions}
 	return originOf(&b, s.event)
 }
 
-// Ranked is as that of Cells.
+// Ranked is Cells.Ranked for sorted rows.
 func (s *Sorted) Ranked() Ordered {
 	if len(s.raw) == 0 {
 		return s
@@ -388,7 +388,7 @@ func (s *Sorted) Ranked() Ordered {
 	return &rankedRows{s}
 }
 
-// rankedRows is rows by what their scores were made of.
+// rankedRows presents rows by what their scores were computed from.
 type rankedRows struct{ *Sorted }
 
 func (r *rankedRows) Count() int { return distinct(r.raw) }
@@ -419,8 +419,8 @@ func (r *rankedRows) Pairs() Pairs {
 	return d.pairs()
 }
 
-// throughLowest returns the bits up to the lowest one that is set.
+// throughLowest returns a mask of the bits up to the lowest bit set.
 func throughLowest(x uint64) uint64 { return x ^ (x - 1) }
 
-// throughHighest returns the bits up to the highest one that is set.
+// throughHighest returns a mask of the bits up to the highest bit set.
 func throughHighest(x uint64) uint64 { return ^uint64(0) >> bits.LeadingZeros64(x) }

@@ -25,7 +25,7 @@ func sorted(t testing.TB, p *metrics.Predictions, o *cells.SortOptions) *cells.S
 	return s
 }
 
-// narrow returns predictions of float32, of the same rows.
+// narrow returns the same rows as float32.
 func narrow(p *metrics.Predictions) *metrics.Predictions {
 	q := *p
 	q.F64, q.F32 = nil, make([]float32, len(p.F64))
@@ -35,7 +35,7 @@ func narrow(p *metrics.Predictions) *metrics.Predictions {
 	return &q
 }
 
-// matrix returns rows of classes of all kinds.
+// matrix returns rows of several classes, of any kind.
 func matrix(seed uint64, n, classes int, kind metrics.Kind) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(seed, 2))
 	p := &metrics.Predictions{Kind: kind, Labels: make([]int32, n)}
@@ -57,7 +57,7 @@ func matrix(seed uint64, n, classes int, kind metrics.Kind) *metrics.Predictions
 	return p
 }
 
-// all is what Each says.
+// all returns the cells of Each.
 func all(c cells.Rising) (x []cells.Cell) {
 	c.Each(func(k *cells.Cell) { x = append(x, *k) })
 	return x
@@ -69,14 +69,14 @@ func fit(c cells.Rising) []cells.Block {
 	return p.Blocks()
 }
 
-// plainFit is the pool of every cell.
+// plainFit returns a pool of every cell.
 func plainFit(c cells.Rising) []cells.Block {
 	var p cells.Pool
 	c.Each(func(x *cells.Cell) { p.Add(cells.Block{Low: x.Low, High: x.High, N: x.Weight, Y: x.Events}) })
 	return p.Blocks()
 }
 
-// same tells how two differ in what they answer.
+// same returns an error that describes the first difference of two answers.
 func same(a, b cells.Rising) error {
 	switch {
 	case a.Count() != b.Count():
@@ -103,7 +103,7 @@ func same(a, b cells.Rising) error {
 	return nil
 }
 
-// Sorted rows answer as exact cells do, to the bit, whatever they are and for any number of threads.
+// TestSortedIsCells checks that sorted rows and exact cells give bit-identical answers, for any rows and any number of threads.
 func TestSortedIsCells(t *testing.T) {
 	sets := map[string]*metrics.Predictions{}
 	for i, n := range []int{1, 2, 63, 64, 65, 129, 1000, 16384, 40000} {
@@ -137,7 +137,7 @@ func TestSortedIsCells(t *testing.T) {
 	}
 	sets["binary logits"] = logits
 	sets["binary logits float32"] = narrow(logits)
-	wide := narrow(binary(7, 3000, 0)) // a column of a matrix
+	wide := narrow(binary(7, 3000, 0)) // one column of a matrix
 	column := *wide
 	column.F32, column.Stride = make([]float32, 3*wide.Rows), 3
 	for i, v := range wide.F32 {
@@ -178,7 +178,7 @@ func TestSortedIsCells(t *testing.T) {
 	}
 }
 
-// walks are outcomes by which a fit or a gap may be missed; p is the score, x where in [0,1] its row is.
+// walks are outcomes that are difficult for Fit and Gaps. p is the score, x the position of its row in [0,1].
 var walks = map[string]func(r *rand.Rand, i int, x float64) bool{
 	"calibrated":  func(r *rand.Rand, _ int, x float64) bool { return r.Float64() < x },
 	"even":        func(r *rand.Rand, _ int, _ float64) bool { return r.IntN(2) == 0 },
@@ -202,7 +202,8 @@ var walks = map[string]func(r *rand.Rand, i int, x float64) bool{
 	"half":  func(_ *rand.Rand, i int, x float64) bool { return x > 0.3 && i%2 == 0 },
 }
 
-// The fit is the plain pool's, and sums and pairs are those of the rows, for many outcomes and cells of all sizes.
+// TestWalks compares the fit with the plain pool, and sums and pairs with those of the rows, for various outcomes and cells of
+// all sizes.
 func TestWalks(t *testing.T) {
 	sizes := []int{3, 64, 200, 1000, 20000}
 	if check.Full() {
@@ -241,7 +242,7 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-// The fit of small sets of any steps and ties is the plain pool's.
+// TestFitOfAny compares the fit of small random sets with the plain pool.
 func TestFitOfAny(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 10))
 	var into cells.Sorted
@@ -276,7 +277,7 @@ func TestFitOfAny(t *testing.T) {
 	}
 }
 
-// bySums compares gaps and pairs with sums of whole numbers over all cells.
+// bySums compares gaps and pairs with integer sums over all cells.
 func bySums(s *cells.Sorted) error {
 	var sum, low, high, above, tied, rest, d big.Int
 	events := int64(0)
@@ -315,7 +316,7 @@ func bySums(s *cells.Sorted) error {
 	return nil
 }
 
-// Squares and variance are those of the rows, as far as float64 goes, of cells of any kind.
+// TestSquares compares Squares and Variance with sums over the rows, within float64 precision, for all kinds of cells.
 func TestSquares(t *testing.T) {
 	for _, values := range []int{0, 200} {
 		p := binary(31, 300000, values)
@@ -349,7 +350,7 @@ func TestSquares(t *testing.T) {
 	}
 }
 
-// Sums inside the cells of a grid are as far beyond as it says at most.
+// TestGapsOfGrid checks that sums inside grid cells exceed the extremes by at most Inside.
 func TestGapsOfGrid(t *testing.T) {
 	for seed := range uint64(4) {
 		p := binary(40+seed, 300000, 0)
@@ -373,8 +374,8 @@ func TestGapsOfGrid(t *testing.T) {
 	}
 }
 
-// Rows so many that they are sorted by parts, of which blocks are made one by one, are what they are as float64. With few scores
-// parts are long, and most of them end within a block.
+// TestSortedMany sorts so many rows that they are sorted in parts, some of whose blocks are computed separately, and compares
+// with float64. With few distinct scores, parts are long and mostly end within a block.
 func TestSortedMany(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it sorts hundreds of thousands of scores at every level; TestSortedIsCells sorts fewer")
@@ -406,7 +407,7 @@ func TestSortedMany(t *testing.T) {
 	}
 }
 
-// Bad rows are an error, or left out; what is outside [0,1] is counted.
+// TestSortedBadRows checks that bad rows are an error or left out, and that scores outside [0,1] are counted.
 func TestSortedBadRows(t *testing.T) {
 	for _, p := range []*metrics.Predictions{narrow(binary(50, 40000, 900)), binary(50, 40000, 900)} {
 		good := *p
@@ -459,7 +460,7 @@ func TestSortedBadRows(t *testing.T) {
 	}
 }
 
-// No rows are no cells.
+// TestSortedEmpty checks that no rows give no cells.
 func TestSortedEmpty(t *testing.T) {
 	p := &metrics.Predictions{}
 	p.Classes = 1
@@ -469,7 +470,7 @@ func TestSortedEmpty(t *testing.T) {
 	}
 }
 
-// What a sort is put into it becomes, in the memory of the one before.
+// TestSortInto checks that Into receives the result and reuses its memory.
 func TestSortInto(t *testing.T) {
 	var into cells.Sorted
 	for _, n := range []int{5000, 300, 7000, 40} {

@@ -11,14 +11,14 @@ import (
 
 var cellsFormat = exact.Format{Name: "cells.Cells", Magic: "cCEL", Version: 3}
 
-// The kinds of cells in a state.
+// Kinds of cells in a state.
 const (
 	exactCells = iota
 	gridCells
 	exactWeighted
 	gridWeighted
 
-	decided = 1 << 7 // a flag beside the kind
+	decided = 1 << 7 // flag next to the kind
 )
 
 func (c *Cells) kind() uint8 {
@@ -39,7 +39,7 @@ func (c *Cells) AppendBinary(dst []byte) ([]byte, error) {
 	return cellsFormat.Append(dst, c.fields)
 }
 
-// UnmarshalBinary replaces c, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces c, including its options, with a state that AppendBinary wrote.
 func (c *Cells) UnmarshalBinary(data []byte) error {
 	return exact.Replace(cellsFormat, data, c, (*Cells).fields)
 }
@@ -96,10 +96,10 @@ func (c *Cells) fields(f *exact.Fields) {
 	}
 }
 
-// rowCount counts the rows of cells that are read.
+// rowCount counts the rows of cells while they are read.
 type rowCount int64
 
-// add adds n rows, and tells whether there can be as many.
+// add adds n rows, and reports whether so many are possible.
 func (r *rowCount) add(n uint64) bool {
 	if n == 0 || n > mostRows || *r > mostRows-rowCount(n) {
 		return false
@@ -108,7 +108,7 @@ func (r *rowCount) add(n uint64) bool {
 	return true
 }
 
-// keyRange returns the least and the largest number of a cell that is not of the grid without weights.
+// keyRange returns the smallest and the largest number of a cell, except for the unweighted grid.
 func (c *Cells) keyRange() (least, last uint64) {
 	switch {
 	case c.weightedGrid:
@@ -122,7 +122,7 @@ func (c *Cells) keyRange() (least, last uint64) {
 	return zeroKey, lastRaw
 }
 
-// exactFields lists cells without weights, by the differences of their keys.
+// exactFields lists unweighted cells with the differences of their keys.
 func (c *Cells) exactFields(f *exact.Fields, count int, rows *rowCount) {
 	before := uint64(0)
 	cell := func(x *exactCell) {
@@ -176,7 +176,7 @@ func (c *Cells) gridFields(f *exact.Fields, numbers []uint64, count int, rows *r
 	f.Must(int64(*rows)-c.outside > MaxExact, badCell)
 }
 
-// weightedFields lists the numbered cells with weights.
+// weightedFields lists the numbered weighted cells.
 func (c *Cells) weightedFields(f *exact.Fields, numbers []uint64, count int, rows *rowCount) {
 	if f.Must(c.weightedGrid || count <= MaxExactWeighted, badCell); f.Reading() {
 		c.heavy = map[uint64]*tally.Cell{}
@@ -200,10 +200,10 @@ func (c *Cells) weightedFields(f *exact.Fields, numbers []uint64, count int, row
 	f.Must(!c.weightedGrid || int64(*rows)-c.outside > MaxExactWeighted, badCell)
 }
 
-// mostRows is more than there ever are, and little enough that such numbers can be subtracted.
+// mostRows exceeds any possible number of rows, and is small enough to subtract such numbers.
 const mostRows = 1 << 62
 
-// fits tells whether the sums of a cell of the grid are such as scores there have.
+// fits reports whether the sums are possible for a grid cell.
 func (s *gridSum) fits(cell int) bool {
 	x, end := gridEnds(cell)
 	for _, v := range [...]struct {
@@ -219,7 +219,7 @@ func (s *gridSum) fits(cell int) bool {
 	return true
 }
 
-// gridEnds returns the least and the largest q of a cell of the grid.
+// gridEnds returns the smallest and the largest q of a grid cell.
 func gridEnds(cell int) (x, end float64) {
 	places, rising := kernel.GridPlaces()
 	x, end = places[cell], 0.5
@@ -229,9 +229,9 @@ func gridEnds(cell int) (x, end float64) {
 	return x, end
 }
 
-// weighs tells whether the sums of a cell with weights are such as scores in [0,1] have.
+// weighs reports whether the sums of a weighted cell are possible for scores in [0,1].
 func weighs(h *tally.Cell) bool {
-	most := func(a, b *exact.Sum) bool { // a is from 0 to b
+	most := func(a, b *exact.Sum) bool { // 0 <= a <= b
 		d := b.Clone()
 		d.Sub(a)
 		return a.Sign() >= 0 && d.Sign() >= 0
@@ -240,7 +240,7 @@ func weighs(h *tally.Cell) bool {
 		most(&h.PY, &h.Y)
 }
 
-// possible tells whether raw keys are of scores in [0,1]: log-probabilities may be above 0.
+// possible reports whether raw keys belong to scores in [0,1]: log-probabilities may be above 0.
 func (c *Cells) possible() bool {
 	if c.origin != ofLogProbs || c.grid != nil || c.weightedGrid {
 		return true

@@ -8,12 +8,12 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// places have the bits of a word whose numbers have the bit 0, 1, ... set.
+// places[k] selects the positions in a word that have bit k set.
 var places = [6]uint64{
 	0xaaaaaaaaaaaaaaaa, 0xcccccccccccccccc, 0xf0f0f0f0f0f0f0f0, 0xff00ff00ff00ff00, 0xffff0000ffff0000, 0xffffffff00000000,
 }
 
-// positions returns the sum of the numbers of the bits that are set.
+// positions returns the sum of the positions of the bits set.
 func positions(x uint64) (n int) {
 	for k, mask := range &places {
 		n += bits.OnesCount64(x&mask) << k
@@ -21,27 +21,27 @@ func positions(x uint64) (n int) {
 	return n
 }
 
-// Pairs compares the rows with the event with those without.
+// Pairs compares rows with the event to rows without it.
 //
-// Of equal scores the rows without the event stand first. So all pairs in that order are those above and the tied ones.
+// Rows of equal score are sorted with events last. All pairs in sorted order are therefore the pairs above and the tied pairs.
 func (s *Sorted) Pairs() Pairs {
 	if len(s.raw) > 0 {
 		return s.Ranked().Pairs()
 	}
 	var d duels
 	var ordered wide
-	var open struct{ rest, events uint64 } // of a cell that goes on in the next block
+	var open struct{ rest, events uint64 } // cell that continues in the next block
 	n := s.rows()
 	for b := range s.blocks {
 		h := &s.blocks[b]
 		size := uint64(min(64, n-b*64))
 		events := uint64(bits.OnesCount64(h.Hits))
-		// A row at position i with j events before it in its block has i - j rows of the others before it there.
+		// An event at position i with j events before it in its block has i - j other rows before it there.
 		inside := uint64(positions(h.Hits)) - events*(events-1)/2
 		ordered = ordered.plus(product(events, d.rest)).plus(wide{0, inside})
 		d.events += events
 		d.rest += size - events
-		// The pairs of a cell, whose last row without the event has one with the event behind it.
+		// Last rows without the event in cells where an event follows.
 		mixed := h.Hits >> 1 &^ (h.Hits | h.Ends)
 		if open.rest|open.events > 0 {
 			cell := ^uint64(0)
@@ -49,7 +49,7 @@ func (s *Sorted) Pairs() Pairs {
 				cell = throughLowest(h.Ends)
 			}
 			open.events += uint64(bits.OnesCount64(h.Hits & cell))
-			open.rest += uint64(bits.OnesCount64(cell &^ h.Hits)) // of the last block all ends are known
+			open.rest += uint64(bits.OnesCount64(cell &^ h.Hits)) // the last block has no unknown ends
 			if h.Ends == 0 {
 				continue
 			}
@@ -63,7 +63,7 @@ func (s *Sorted) Pairs() Pairs {
 			open.rest = uint64(bits.OnesCount64(cell &^ h.Hits))
 			mixed &^= cell
 		}
-		// Most are cells of two rows.
+		// Most of these cells have two rows.
 		two := mixed & (h.Ends<<1 | 1) & (h.Ends >> 1)
 		tied := uint64(bits.OnesCount64(two))
 		for mixed &^= two; mixed != 0; mixed &= mixed - 1 {
@@ -86,10 +86,10 @@ func scoreUnits(q float64, upper bool) uint64 {
 	return u
 }
 
-// Gaps returns the least and the largest partial sum.
+// Gaps returns the extremes of the partial sums.
 func (s *Sorted) Gaps() Gaps {
-	// The sums at the ends of blocks, as far as they are those of cells, come first: inside a block there are as many steps up, by
-	// at most 1, as events, and as many down as other rows, and mostly so few that no sum can be beyond what is known.
+	// First the sums at the ends of blocks that are ends of cells. Inside a block, the sum rises by at most 1 for each event
+	// and falls by at most 1 for each other row. There are mostly too few of them for a sum beyond the known extremes.
 	var p path
 	for b := range s.blocks {
 		h := &s.blocks[b]
@@ -116,7 +116,7 @@ func (s *Sorted) Gaps() Gaps {
 	return g
 }
 
-// inside returns the least and the largest sum that ends with a cell of a block, from the block's first row on.
+// inside returns the smallest and the largest sum at the end of a cell in a block, starting from the block's first row.
 func (s *Sorted) inside(h *kernel.HitBlock, first, size int) (low, high int64) {
 	low, high = math.MaxInt64, math.MinInt64
 	sum := int64(0)
@@ -129,12 +129,13 @@ func (s *Sorted) inside(h *kernel.HitBlock, first, size int) (low, high int64) {
 	return low, high
 }
 
-// segment is the rows between two ends of cells. Each of these is the last one in its block, and no block between has any.
+// segment holds the rows between two ends of cells. Each of these is the last end in its block, and blocks in between have
+// none.
 type segment struct {
-	from, to       int // rows
-	before, events int // rows with the event in front of it, and in it
+	from, to       int // range of rows
+	before, events int // events before the segment, and in it
 	block          *kernel.HitBlock
-	first          int // row of the block
+	first          int // first row of the block
 }
 
 // segments calls f for all segments.
@@ -156,29 +157,30 @@ func (s *Sorted) segments(f func(*segment)) {
 	}
 }
 
-// Fit adds the cells to a pool, those together that are in one pool whatever comes before and after.
+// Fit adds the cells to a pool. It combines cells that are in the same pool whatever comes before and after.
 func (s *Sorted) Fit(p *Pool) {
-	// Of the points (rows, events), counted from the lowest score to each end of a cell, the pools are the edges of the lower convex
-	// hull. Its corners are strict, as pools of equal frequency are one. Counts are whole numbers, in which a pool is exact: cells
-	// that leave the same corners end in the same bits.
+	// Take the points (rows, events), counted from the lowest score to each end of a cell. The pools are the edges of their
+	// lower convex hull. Its corners are strict, because pools of equal frequency are one. Counts are integers, for which pools
+	// are exact, so all cells with the same corners give the same bits.
 	//
-	// First comes the outer hull, of those points alone where segments end.
+	// First comes the outer hull, that of the points at the ends of segments.
 	var outer Pool
 	s.segments(func(g *segment) { outer.Add(Block{N: float64(g.to - g.from), Y: float64(g.events)}) })
-	// A corner of the true hull is a corner of the outer one or strictly below it. For else it is on or above an edge from A to B,
-	// which are points too: the true hull is not above A and B, so not above the edge, and at a strict corner between them, where
-	// it bends, it is strictly below.
+	// A corner of the true hull is a corner of the outer hull or strictly below it. Otherwise it would be on or above an edge
+	// of the outer hull from A to B. A and B are points too, so the true hull is not above them, nor above the edge. At a
+	// strict corner between A and B the true hull bends, so it is strictly below the edge.
 	//
-	// All these points are cuts, and what is between two cuts is added as one cell. They are looked for in a segment only if there
-	// may be some: of m rows, e with the event, no point is below the line that stays level for m - e rows and then rises by 1 a row,
-	// and as an edge rises by 0 to 1 a row, it is nowhere above that line unless it is so at the bend.
+	// All these points are cuts, and the rows between two cuts are added as one cell. A segment is searched for them only if it
+	// can have some. In a segment of m rows with e events, no point is below the line that is level for m - e rows and then
+	// rises by 1 per row. An edge rises by 0 to 1 per row, so it is above that line somewhere only if it is above it at the
+	// bend.
 	edges := outer.Blocks()
-	rows, events := 0, 0 // where the edge begins
+	rows, events := 0, 0 // start of the edge
 	below := func(to, had int) bool {
 		return product(uint64(had-events), uint64(edges[0].N)).less(product(uint64(to-rows), uint64(edges[0].Y)))
 	}
-	var inner Pool       // whose scores are numbers of rows
-	from, before := 0, 0 // the last cut
+	var inner Pool       // its scores are row numbers
+	from, before := 0, 0 // last cut
 	cut := func(to, had int) {
 		inner.Add(Block{Low: float64(from), High: float64(to - 1), N: float64(to - from), Y: float64(had - before)})
 		from, before = to, had
@@ -186,7 +188,7 @@ func (s *Sorted) Fit(p *Pool) {
 	s.segments(func(g *segment) {
 		if inside := g.inside(); inside != 0 && below(g.to-g.events, g.before) {
 			hits := g.block.Hits
-			had := g.before + g.events - bits.OnesCount64(hits&throughHighest(g.block.Ends)) // with the events in blocks before
+			had := g.before + g.events - bits.OnesCount64(hits&throughHighest(g.block.Ends)) // including the events of earlier blocks
 			for ; inside != 0; inside &= inside - 1 {
 				to, events := g.first+bits.TrailingZeros64(inside)+1, had+bits.OnesCount64(hits&throughLowest(inside))
 				if below(to, events) {
@@ -205,16 +207,16 @@ func (s *Sorted) Fit(p *Pool) {
 	}
 }
 
-// inside returns the ends of cells inside a segment where there may be a corner: not behind one row with the event, nor in front of
-// one without, for frequencies rise at a corner.
+// inside returns the ends of cells inside a segment that can be corners. Frequencies rise at a corner, so it does not follow a
+// cell of one row with the event and does not precede a cell of one row without it.
 func (g *segment) inside() uint64 {
 	hits, ends := g.block.Hits, g.block.Ends
-	behind := hits & (ends << 1) // the first cell of the block may have more rows
+	behind := hits & (ends << 1) // the first cell of the block may have more rows, before the block
 	ahead := (ends &^ hits) >> 1
 	return ends &^ (behind | ahead) & (throughHighest(ends) >> 1)
 }
 
-// Squares returns the sum of (p - y)^2, each rounded to a whole number of units of 2^-50.
+// Squares returns the sum of (p - y)^2, with each square rounded to an integer multiple of 2^-50.
 func (s *Sorted) Squares() float64 {
 	var sum wide
 	for i := range s.blocks {

@@ -6,10 +6,10 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// wide is a whole number of 128 bits in two's complement.
+// wide is a 128-bit integer in two's complement.
 type wide struct{ hi, lo uint64 }
 
-// number returns v.
+// number returns v as a wide.
 func number(v int64) wide { return wide{uint64(v >> 63), uint64(v)} }
 
 // product returns a * b.
@@ -48,7 +48,7 @@ func most(a, b wide) wide {
 	return a
 }
 
-// units returns it, in units of 2^-51, rounded once.
+// units returns a, taken in units of 2^-51, rounded once.
 func (a wide) units() float64 {
 	if int64(a.hi) < 0 {
 		a = wide{}.minus(a)
@@ -57,5 +57,5 @@ func (a wide) units() float64 {
 	return tally.Wide{Hi: a.hi, Lo: a.lo}.Float64()
 }
 
-// float returns it, rounded once.
+// float returns a, rounded once.
 func (a wide) float() float64 { return a.units() * 0x1p51 }

@@ -16,7 +16,7 @@ import (
 	"github.com/candor-go/candor/metrics/rank"
 )
 
-// softmax returns rows of three classes, whose labels mostly follow them.
+// softmax returns rows of three classes, mostly with the label of the largest probability.
 func softmax(seed uint64, n int) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(seed, 6))
 	p := &metrics.Predictions{Labels: make([]int32, n), Kind: metrics.Logits}
@@ -59,7 +59,7 @@ func state(t *testing.T, a metrics.Accumulator) []byte {
 	return b
 }
 
-// row is what a retention curve takes of a row.
+// row holds what a retention curve uses of a row.
 type row struct{ confidence, loss, weight float64 }
 
 func rowsOf(p *metrics.Predictions, loss rank.Loss) []row {
@@ -97,7 +97,7 @@ func rowsOf(p *metrics.Predictions, loss rank.Loss) []row {
 	return rows
 }
 
-// area is the mean of the curve's n+1 points, or with an oracle; of weights the integral.
+// area returns the mean of the curve's n+1 points, optionally with an oracle; with weights it returns the integral.
 func area(rows []row, oracle, weighted bool) float64 {
 	total := 0.0
 	for _, x := range rows {
@@ -110,7 +110,7 @@ func area(rows []row, oracle, weighted bool) float64 {
 			a += x.weight * (lost + x.weight*x.loss/2) / total
 		case weighted && before == 0:
 			a += x.weight * x.loss
-		case weighted: // of (lost + x.loss (t - before))/t
+		case weighted: // integral of (lost + x.loss (t - before))/t
 			a += x.weight*x.loss + (lost-x.loss*before)*math.Log((before+x.weight)/before)
 		case oracle:
 			a += (lost + x.loss) / total
@@ -164,7 +164,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// A retention curve of errors and the cells of the same rows have the same area.
+// TestRetentionOfCells checks that a retention curve of errors and the cells of the same rows have the same area.
 func TestRetentionOfCells(t *testing.T) {
 	for _, values := range []int{0, 9} {
 		p := drawn(41, 1500, values)
@@ -196,7 +196,7 @@ func TestInfiniteLoss(t *testing.T) {
 	}
 }
 
-// The caller's decisions have the confidences that count.
+// TestRetentionOfDecisions checks that the confidences are those of the caller's decisions.
 func TestRetentionOfDecisions(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 1}, Decisions: []int32{1, 1, 0}}
 	p.Rows, p.Classes, p.F64 = 3, 2, []float64{0.9, 0.1, 0.3, 0.7, 0.5, 0.5}
@@ -215,7 +215,8 @@ func TestRetentionOfDecisions(t *testing.T) {
 	}
 }
 
-// A state depends on the set of rows alone, whatever the order, the parts and the merges, below and above MaxExact.
+// TestStatesOfParts checks that a state depends only on the set of rows, for any order, parts and merges, below and above
+// MaxExact.
 func TestStatesOfParts(t *testing.T) {
 	sizes := []int{2000, 300000}
 	if testing.Short() {
@@ -223,7 +224,7 @@ func TestStatesOfParts(t *testing.T) {
 	}
 	for _, n := range sizes {
 		p := drawn(51, n, 0)
-		// Crowds near both ends, and ties.
+		// Many scores near both ends, and ties.
 		for i := range p.F64 {
 			switch i % 3 {
 			case 0:
@@ -262,7 +263,7 @@ func TestStatesOfParts(t *testing.T) {
 				add(t, part(p, n/2, n), parts[0])
 				add(t, part(p, n/10, n/2), parts[1])
 				add(t, part(p, 0, n/10), parts[2])
-				state(t, parts[1]) // which sorts it
+				state(t, parts[1]) // sorts it
 				for _, a := range parts[1:] {
 					if err := parts[0].Merge(a); err != nil {
 						t.Fatal(err)
@@ -278,7 +279,7 @@ func TestStatesOfParts(t *testing.T) {
 				if !bytes.Equal(state(t, read), want) || read.Len() != int64(n) {
 					t.Errorf("%s, %d rows: what is read differs", name, n)
 				}
-				// Twice itself.
+				// A merge with itself.
 				if err := read.Merge(read); err != nil || read.Len() != int64(2*n) {
 					t.Errorf("%s: %v, %d rows", name, err, read.Len())
 				}
@@ -308,7 +309,7 @@ func TestDamagedStates(t *testing.T) {
 	}
 }
 
-// States that are whole but that no rows make are refused.
+// TestImpossibleStates checks that well-formed states that no rows can produce are refused.
 func TestImpossibleStates(t *testing.T) {
 	type cell struct{ step, n, infinite uint64 }
 	for name, c := range map[string]struct {
@@ -357,7 +358,7 @@ func TestImpossibleStates(t *testing.T) {
 			}
 		}
 	}
-	// The largest number is no score, and a confidence of 1 is the last.
+	// The largest number is not a score, and a confidence of 1 is the last score.
 	for d, most := range map[rank.Detector]uint64{rank.MaxSoftmax: 0x7fc0000000000000, rank.Energy: 0xfff0000000000000} {
 		for more, good := range map[uint64]bool{0: true, 1: false} {
 			var e exact.Enc
@@ -403,7 +404,7 @@ func TestUnlikeStates(t *testing.T) {
 	}
 }
 
-// Of many distinct scores areas are within small bounds of those of the rows.
+// TestBoundsOfTables checks that for many distinct scores areas are within small bounds of those of the rows.
 func TestBoundsOfTables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes 350,000 rows")
@@ -430,7 +431,7 @@ func TestBoundsOfTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	outside := rowsOf(q, rank.ZeroOne)
-	// Of exact rows: all pairs by a walk.
+	// For exact rows: all pairs in one pass.
 	type scored struct {
 		confidence float64
 		out        float64
@@ -475,7 +476,7 @@ func TestBoundsOfTables(t *testing.T) {
 	}
 }
 
-// Every detector puts rows in the order of its formula.
+// TestDetectors checks that every detector orders rows by its formula.
 func TestDetectors(t *testing.T) {
 	const n = 400
 	in, out := softmax(61, n), softmax(62, n)
@@ -540,7 +541,7 @@ func logSum(x []float64) float64 {
 	return math.Log(s)
 }
 
-// logits returns a block of rows of logits with the columns that detectors take.
+// logits returns a block of rows with logits and the columns that detectors need.
 func logits(p *metrics.Predictions) *metrics.Block {
 	s := &kernel.Stats{}
 	b := &metrics.Block{Rows: p.Rows, Classes: p.Classes, Kind: metrics.Logits, Stats: s, Labels: p.Labels}
@@ -588,7 +589,7 @@ func TestNoDetection(t *testing.T) {
 	if _, err := rank.NewOOD(in, heavy); !errors.Is(err, metrics.ErrMismatch) {
 		t.Error(err)
 	}
-	// Weights of 2 on both sides change nothing.
+	// Weights of 2 on both sides have no effect.
 	two, err := rank.NewOOD(heavy, heavy)
 	if err != nil {
 		t.Fatal(err)
@@ -615,7 +616,7 @@ func topLabel(t *testing.T, p *metrics.Predictions) *cells.Cells {
 	return c
 }
 
-// The curves of both sets at all distinct confidences, by counting.
+// TestMixedCurves compares the curves of both sets with counts at all distinct confidences.
 func TestMixedCurves(t *testing.T) {
 	in, out := softmax(71, 300), softmax(72, 200)
 	c, s := topLabel(t, in), rank.NewScores(rank.MaxSoftmax)

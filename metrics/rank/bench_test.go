@@ -8,7 +8,7 @@ import (
 	"github.com/candor-go/candor/metrics/rank"
 )
 
-// Walks over sorted rows, and accumulators beside a Pass that has none.
+// BenchmarkRows measures walks over sorted rows, and accumulators relative to a Pass without any.
 func BenchmarkRows(b *testing.B) {
 	const n = 1 << 20
 	p := drawn(1, n, 0)

@@ -26,7 +26,7 @@ func ExampleRanking_AUPRC() {
 		area, bound := r.AUPRC(a)
 		fmt.Printf("%.4f within %v\n", area, bound)
 	}
-	// Of the errors, by doubt.
+	// For errors, by doubt.
 	area, _ := r.Turned().AUPRC(rank.AveragePrecision)
 	fmt.Printf("%.4f\n", area)
 	// Output:
@@ -122,10 +122,10 @@ func ExampleRanking_OracleAUC() {
 	r := ranked()
 	quarter := rank.Budget{Fraction: 0.25}
 	area, _ := r.OracleAUC(&rank.OracleOptions{Budget: quarter})
-	// Those that are nearest to 1/2, whatever the threshold.
+	// The rows nearest to 1/2, whatever the threshold.
 	doubt := func(p float64) float64 { return math.Abs(p - 0.5) }
 	doubtful, _ := r.OracleAUC(&rank.OracleOptions{Budget: quarter, Doubt: doubt, Curve: rank.CurvePR})
-	// As the reference does it.
+	// As in the reference.
 	even, _ := r.OracleAUC(&rank.OracleOptions{Budget: quarter, Thresholds: 200})
 	fmt.Printf("%.4f %.4f %.4f\n", area, doubtful, even)
 	// Output: 0.8750 1.0000 0.8750
@@ -166,7 +166,7 @@ func ExampleRetention() {
 	// 0.6: 1.00 retained, 0.33 of them wrong
 }
 
-// sets returns rows in distribution and others, whose labels say nothing.
+// sets returns in-distribution and out-of-distribution rows. The labels of the latter have no meaning.
 func sets() (in, out *metrics.Predictions) {
 	in, out = &metrics.Predictions{Labels: []int32{0, 1, 1, 0}}, &metrics.Predictions{Labels: make([]int32, 3)}
 	in.Rows, in.Classes, in.F64 = 4, 2, []float64{0.9, 0.1, 0.05, 0.95, 0.4, 0.6, 0.3, 0.7}

@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/rank"
 )
 
-// Whatever is read is written as it was, and answers.
+// FuzzStates checks that any state that can be read is written back as the same bytes, and that its answers can be computed.
 func FuzzStates(f *testing.F) {
 	p := drawn(81, 12, 4)
 	for _, weights := range [][]float64{nil, {1, 2, 3, 1, 2, 3, 1, 2, 3, 0.5, 0.25, 7}} {

@@ -19,7 +19,7 @@ type input struct {
 	Labels []int32
 }
 
-// load returns the rows of an input; one-dimensional ones are widened to [1-p, p], as the references do.
+// load returns the rows of an input. One-dimensional inputs are widened to [1-p, p], as in the references.
 func (in input) load(t *testing.T) *metrics.Predictions {
 	t.Helper()
 	var rows [][]float64
@@ -51,7 +51,7 @@ func classes(rows [][]float64, labels []int32) *metrics.Predictions {
 func inputs(t *testing.T) map[string]input {
 	var g struct{ Inputs map[string]input }
 	check.Golden(t, "../../testdata/golden", "gce_small.json.gz", &g)
-	// Two of the references' own tests, which have but these numbers.
+	// Two of the references' own tests, with only these numbers.
 	g.Inputs["keras_test_binary8"] = input{json.RawMessage(`[0.51,0.45,0.39,0.66,0.68,0.29,0.81,0.85]`), []int32{0, 0, 0, 1, 0, 1, 1, 1}}
 	g.Inputs["um_test_6x3"] = input{json.RawMessage(`[[0.31,0.32,0.27],[0.37,0.33,0.3],[0.3,0.31,0.39],[0.61,0.38,0.01],[0.1,0.65,0.25],[0.91,0.05,0.04]]`),
 		[]int32{1, 0, 0, 1, 0, 0}}
@@ -108,7 +108,8 @@ type ranking struct {
 	}
 }
 
-// um's accuracy with an oracle: with histograms, the fault at a fraction of 1 among them.
+// TestGoldenOracleAccuracy compares with um's accuracy with an oracle, which uses histograms and has a defect at a fraction of
+// 1.
 func TestGoldenOracleAccuracy(t *testing.T) {
 	var g ranking
 	check.Golden(t, "../../testdata/golden", "ranking_rejection.json.gz", &g)
@@ -131,7 +132,7 @@ func TestGoldenOracleAccuracy(t *testing.T) {
 	}
 }
 
-// Keras's areas, and those of scikit-learn.
+// TestGoldenAUC compares with the areas of Keras and of scikit-learn.
 func TestGoldenAUC(t *testing.T) {
 	var g ranking
 	check.Golden(t, "../../testdata/golden", "ranking_rejection.json.gz", &g)
@@ -173,7 +174,7 @@ func TestGoldenAUC(t *testing.T) {
 		a, bound = r.FPRAt(0.95)
 		check("fpr95_rm", a, bound)
 
-		// The same by two sets of scores.
+		// The same with two sets of scores.
 		in, out := rank.NewScores(rank.MaxSoftmax), rank.NewScores(rank.MaxSoftmax)
 		for i, s := range scores {
 			to := in
@@ -289,8 +290,8 @@ func TestGoldenOracleAUC(t *testing.T) {
 	}
 }
 
-// Where uncertainties are equal the reference's order is that of a sort that is not stable: rows get confidences by their
-// places.
+// TestGoldenRetention compares with a reference whose sort is not stable for equal uncertainties. Rows receive confidences by
+// their positions.
 func TestGoldenRetention(t *testing.T) {
 	var g ranking
 	check.Golden(t, "../../testdata/golden", "ranking_rejection.json.gz", &g)
@@ -352,7 +353,7 @@ type pairWant struct {
 	want float64
 }
 
-// um's curves of rows in distribution and out of it.
+// TestGoldenMixedCurves compares with um's curves of in-distribution and out-of-distribution rows.
 func TestGoldenMixedCurves(t *testing.T) {
 	type curve struct {
 		Input      string

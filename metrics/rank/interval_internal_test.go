@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// A sample with each row once has the areas of the rows.
+// TestSampledAreas checks that a sample with each row once has the areas of the rows.
 func TestSampledAreas(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	for _, values := range []int{1, 6, 200, 1 << 30} {
@@ -52,7 +52,7 @@ func TestSampledAreas(t *testing.T) {
 	}
 }
 
-// Keys rise with scores, and give them back.
+// TestKeys checks that keys rise with scores and determine them.
 func TestKeys(t *testing.T) {
 	last := uint64(0)
 	for i, p := range []float64{0, 5e-324, 1e-300, 0.25, math.Nextafter(0.5, 0), 0.5, 0.75, math.Nextafter(1, 0), 1} {

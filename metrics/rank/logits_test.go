@@ -11,7 +11,8 @@ import (
 	"github.com/candor-go/candor/metrics/rank"
 )
 
-// TestFarLogits: logits with the same probability in float64 are ranked by the logits, by every accumulator that ranks rows.
+// TestFarLogits checks that logits with the same float64 probability are ranked by the logits, in every accumulator that ranks
+// rows.
 func TestFarLogits(t *testing.T) {
 	rows := func(labels []int32, z ...float64) *metrics.Predictions {
 		p := &metrics.Predictions{Labels: labels}
@@ -26,7 +27,7 @@ func TestFarLogits(t *testing.T) {
 	}
 	top := metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel}))
 	add(t, p, top)
-	// The surer row is the right one: risks of 0 and 1/2.
+	// The more confident row is right: risks of 0 and 1/2.
 	if aurc, _ := rank.RankingOf(top).AURC(); aurc != 0.25 {
 		t.Errorf("AURC is %v, want 0.25", aurc)
 	}
@@ -59,7 +60,7 @@ func TestFarLogits(t *testing.T) {
 	}
 }
 
-// TestScaledLogits: a power of two changes no rank.
+// TestScaledLogits checks that scaling by a power of two changes no rank.
 func TestScaledLogits(t *testing.T) {
 	r := rand.New(rand.NewPCG(62, 4))
 	p := &metrics.Predictions{Labels: make([]int32, 500)}

@@ -35,7 +35,7 @@ type peersFigures struct {
 	}
 }
 
-// peers reads scikit-learn's figures; see testdata/oracle/make_ranks.py.
+// peers reads the results of scikit-learn; see testdata/oracle/make_ranks.py.
 func peers(t *testing.T) (g peersFigures) {
 	t.Helper()
 	f, err := os.Open("../../testdata/oracle/ranks.json.gz")
@@ -56,7 +56,7 @@ func peers(t *testing.T) (g peersFigures) {
 	return g
 }
 
-// inParts feeds an accumulator with rows in parts; one part goes through a state.
+// inParts feeds an accumulator with rows in parts; one part passes through a state.
 func inParts[A metrics.Accumulator](t *testing.T, p *metrics.Predictions, empty, other A) A {
 	t.Helper()
 	cut := p.Rows / 3
@@ -96,7 +96,8 @@ func cutOf(p *metrics.Predictions, from, to int) *metrics.Predictions {
 	return q
 }
 
-// TestAveragesAreScikitLearns: one against one, with each pair alike and by its rows, and all entries together.
+// TestAveragesAreScikitLearns compares one-vs-one averages, with pairs weighted equally and by their rows, and averages over
+// all entries together.
 func TestAveragesAreScikitLearns(t *testing.T) {
 	for i, c := range peers(t).Classes {
 		for _, wide := range []bool{false, true} {
@@ -131,7 +132,7 @@ func TestAveragesAreScikitLearns(t *testing.T) {
 	}
 }
 
-// TestPartialIsScikitLearns: areas up to a false positive rate.
+// TestPartialIsScikitLearns compares areas up to a false positive rate.
 func TestPartialIsScikitLearns(t *testing.T) {
 	for i, c := range peers(t).Binary {
 		p := &metrics.Predictions{Labels: c.Labels, Weights: c.Weights}
@@ -170,7 +171,8 @@ func TestPartialIsScikitLearns(t *testing.T) {
 	}
 }
 
-// TestPartialBound: beyond the distinct scores that are kept, the area of the rows is within the bound, which is small.
+// TestPartialBound checks that beyond the number of distinct scores that are kept, the area of the rows is within the bound,
+// and that the bound is small.
 func TestPartialBound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it sorts hundreds of thousands of scores")
@@ -204,7 +206,7 @@ func TestPartialBound(t *testing.T) {
 	}
 }
 
-// TestPairsRefuse: what no rows make is no state, and unlike accumulators do not merge.
+// TestPairsRefuse checks that states that no rows can produce are refused, and that different accumulators do not merge.
 func TestPairsRefuse(t *testing.T) {
 	fed := func(a metrics.Accumulator, k int, weighted bool) metrics.Accumulator {
 		t.Helper()
@@ -230,7 +232,7 @@ func TestPairsRefuse(t *testing.T) {
 			t.Errorf("a refused merge changed the %T", c[0])
 		}
 	}
-	// Beyond the limit rows are counted alone, whatever was merged, and its state says so.
+	// Beyond the limit rows are only counted, whatever was merged, and the state says so.
 	p := manyClasses(9, 40, 3, 0, false)
 	for i := range p.Rows {
 		row := p.F64[3*i : 3*i+3]

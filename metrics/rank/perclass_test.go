@@ -32,7 +32,7 @@ func areaOf(a rank.PRArea) func(r *rank.Ranking) (float64, float64) {
 	return func(r *rank.Ranking) (float64, float64) { return r.AUPRC(a) }
 }
 
-// TestOneVsRestOracle holds scikit-learn's figures; see testdata/oracle/make_ovr.py.
+// TestOneVsRestOracle compares with scikit-learn; see testdata/oracle/make_ovr.py.
 func TestOneVsRestOracle(t *testing.T) {
 	f, err := os.Open("../../testdata/oracle/ovr.json.gz")
 	if err != nil {
@@ -86,7 +86,7 @@ func TestOneVsRestOracle(t *testing.T) {
 	}
 }
 
-// manyClasses draws rows whose entries have few or many values; no row has the last class.
+// manyClasses draws rows whose entries have few or many distinct values. No row has the last class as its label.
 func manyClasses(seed uint64, n, k, values int, weighted bool) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(seed, 7))
 	p := &metrics.Predictions{Labels: make([]int32, n)}
@@ -105,8 +105,8 @@ func manyClasses(seed uint64, n, k, values int, weighted bool) *metrics.Predicti
 	return p
 }
 
-// TestPerClassColumns: each class's areas are those of its column as a binary task, to the bit; whatever the threads, the order of
-// rows, and what was merged or read back.
+// TestPerClassColumns checks that each class's areas are bit-identical to those of its column as a binary task, for any number
+// of threads and order of rows, after merges and after reading a state.
 func TestPerClassColumns(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	areas := []func(r *rank.Ranking) (float64, float64){(*rank.Ranking).AUROC, (*rank.Ranking).AURC,
@@ -136,7 +136,7 @@ func TestPerClassColumns(t *testing.T) {
 					for j, area := range areas {
 						x, _ := area(r)
 						if c == k-1 {
-							x = math.NaN() // not present
+							x = math.NaN() // no area
 						}
 						if y := want[j].Areas[c]; x != y && (x == x || y == y) {
 							t.Fatalf("%d classes, %d values, area %d of class %d: %v, want %v", k, values, j, c, y, x)
@@ -197,7 +197,7 @@ func TestPerClassColumns(t *testing.T) {
 	}
 }
 
-// TestPerClassNone: what has no answer, and why.
+// TestPerClassNone checks which answers are missing, and why.
 func TestPerClassNone(t *testing.T) {
 	nan := func(what string, mean func() (float64, float64)) {
 		t.Helper()
@@ -218,7 +218,7 @@ func TestPerClassNone(t *testing.T) {
 		t.Errorf("one class: auprc %v, bound %v", v, bound)
 	}
 
-	// An entry outside [0,1] is in no place of the order.
+	// An entry outside [0,1] has no rank.
 	p = manyClasses(2, 40, 4, 5, true)
 	p.F64[5] = 1.5
 	out := rank.PerClass(classScores(t, p, &metrics.Options{Unchecked: true}), (*rank.Ranking).AUROC)
@@ -240,7 +240,7 @@ func TestPerClassNone(t *testing.T) {
 	metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.1)})).EachClass(func(int, cells.Ordered) {})
 }
 
-// Of more than two classes each has an area, against all others, and their mean is that of the model.
+// With more than two classes, each class has an area against the rest. Their mean is the area of the model.
 func ExamplePerClass() {
 	p := &metrics.Predictions{
 		Scores: metrics.Scores{

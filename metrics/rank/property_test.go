@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/rank"
 )
 
-// orders calls f for all orders of rows, from the highest score down, in which equal scores stand in any order.
+// orders calls f for all orders of rows by descending score, with equal scores in any order.
 func orders(p *metrics.Predictions, f func(order []int)) {
 	var rec func(order []int, left []int)
 	rec = func(order, left []int) {
@@ -36,7 +36,7 @@ func orders(p *metrics.Predictions, f func(order []int)) {
 	rec(nil, all)
 }
 
-// Rows of equal scores count as on average over all their orders.
+// TestTiesAreMeansOverOrders checks that rows of equal scores count with the mean over all their orders.
 func TestTiesAreMeansOverOrders(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -104,7 +104,8 @@ func TestTiesAreMeansOverOrders(t *testing.T) {
 	}
 }
 
-// A perfect ranking has no excess, a worse one more of each area, and all stay within their ranges.
+// TestOrderings checks that a perfect ranking has no excess area, that a worse ranking has larger areas, and that all areas are
+// within their ranges.
 func TestOrderings(t *testing.T) {
 	const n = 2000
 	r := rand.New(rand.NewPCG(4, 4))
@@ -135,7 +136,7 @@ func TestOrderings(t *testing.T) {
 		}
 		last = v
 		for range 150 {
-			// An error goes up, and a right row down.
+			// An error moves up, and a right row down.
 			i, j := r.IntN(n), r.IntN(n)
 			if i < j && p.Labels[i] < p.Labels[j] {
 				p.Labels[i], p.Labels[j] = p.Labels[j], p.Labels[i]
@@ -144,7 +145,7 @@ func TestOrderings(t *testing.T) {
 	}
 }
 
-// The area of Davis and Goadrich is that of the curve through rows that come in proportion, drawn finely.
+// TestDavisGoadrich compares the area with a finely drawn curve through rows that arrive in proportion.
 func TestDavisGoadrich(t *testing.T) {
 	p := drawn(8, 200, 12)
 	got, _ := rank.RankingOf(of(t, p)).AUPRC(rank.DavisGoadrich)
@@ -182,7 +183,7 @@ func TestDavisGoadrich(t *testing.T) {
 	}
 }
 
-// With an oracle, by a plain search for the rows nearest to each threshold.
+// TestOracleAUCAgainstSearch compares with a plain search for the rows nearest to each threshold.
 func TestOracleAUCAgainstSearch(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -288,7 +289,7 @@ func searched(p *metrics.Predictions, o *rank.OracleOptions) float64 {
 	return area
 }
 
-// The references' own tests.
+// TestPublishedNumbers repeats the references' own tests.
 func TestPublishedNumbers(t *testing.T) {
 	check := func(name string, got, want, tol float64) {
 		t.Helper()
@@ -296,7 +297,7 @@ func TestPublishedNumbers(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	y := []int32{1, 0, 0, 0, 1} // 0,0,0,1,1 predicted as 0,1,1,0,1 is right there
+	y := []int32{1, 0, 0, 0, 1} // labels 0,0,0,1,1 predicted as 0,1,1,0,1: 1 if right
 	ten := func(conf []float64, c rank.Curve) float64 {
 		a, _ := rank.RankingOf(of(t, binary(conf, y))).GridAUC(&rank.GridOptions{Thresholds: 10, Curve: c})
 		return a
@@ -330,7 +331,7 @@ func TestPublishedNumbers(t *testing.T) {
 		check("oracle AUC of nobody", a, plain, 1e-12)
 	}
 
-	// Retrieval, and detection.
+	// Retrieval and detection.
 	scores := rank.RankingOf(of(t, binary([]float64{.2, .4, .35, .1}, []int32{0, 0, 1, 1})))
 	a, _ = scores.AUROC()
 	check("AUROC", a, .25, 1e-15)
@@ -339,7 +340,7 @@ func TestPublishedNumbers(t *testing.T) {
 	a, _ = scores.FPRAt(0.95)
 	check("FPR95", a, 1, 1e-15)
 
-	// An oracle's accuracy on eight rows, with a threshold of .655 among them.
+	// Accuracy with an oracle on eight rows, also at a threshold of .655.
 	p := []float64{.51, .45, .39, .76, .68, .29, .81, .85}
 	conf, hit := make([]float64, 8), make([]int32, 8)
 	for i, y := range []int32{0, 0, 1, 1, 0, 1, 1, 1} {
@@ -352,7 +353,7 @@ func TestPublishedNumbers(t *testing.T) {
 	check("oracle accuracy", a, .75, 1e-12)
 }
 
-// On a grid what is answered is within its bound of what exact cells answer.
+// TestBoundsOfGrid checks that answers on a grid are within their bounds of those of exact cells.
 func TestBoundsOfGrid(t *testing.T) {
 	for seed, values := range []int{0, 1 << 20} {
 		if testing.Short() && values == 0 {
@@ -402,8 +403,8 @@ func answers() map[string]func(*rank.Ranking) (float64, float64) {
 	}
 }
 
-// The bound of an average precision is kept, and nearly reached, by rows that stand in the worst and in the best order
-// within cells.
+// TestBoundOfAveragePrecision checks that rows in the worst and in the best order within cells keep to the bound of the average
+// precision, and almost reach it.
 func TestBoundOfAveragePrecision(t *testing.T) {
 	const n = 300000
 	p := binary(make([]float64, n), make([]int32, n))
@@ -437,7 +438,7 @@ func TestBoundOfAveragePrecision(t *testing.T) {
 	}
 }
 
-// Sorted rows and exact cells answer with the same bits.
+// TestSortedAnswers checks that sorted rows and exact cells give bit-identical answers.
 func TestSortedAnswers(t *testing.T) {
 	for _, values := range []int{0, 50} {
 		p := drawn(31, 20000, values)
@@ -471,7 +472,7 @@ func TestSortedAnswers(t *testing.T) {
 // TestEqualWeights: equal weights give the answers of rows without weights, except where weights turn a sum into an integral.
 func TestEqualWeights(t *testing.T) {
 	exact := answers()
-	rough := map[string]func(*rank.Ranking) (float64, float64){} // of weights, the integral over many rows of little weight
+	rough := map[string]func(*rank.Ranking) (float64, float64){} // with weights, the integral, which needs many rows of small weight
 	for _, sum := range []string{"AURC", "EAURC", "AUGRC"} {
 		rough[sum] = exact[sum]
 		delete(exact, sum)
@@ -508,7 +509,8 @@ func TestEqualWeights(t *testing.T) {
 	}
 }
 
-// The areas of the curves that are returned are those that are answered, and thinned curves are parts of them.
+// TestCurves checks that the areas of the returned curves equal the areas that are returned, and that thinned curves are parts
+// of full ones.
 func TestCurves(t *testing.T) {
 	for _, values := range []int{0, 30} {
 		x := rank.RankingOf(of(t, drawn(33, 3000, values)))
@@ -550,7 +552,7 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// Intervals depend on the seed alone, and hold the law's areas as often as they say.
+// TestIntervals checks that intervals depend only on the seed, and have their nominal coverage of the true areas.
 func TestIntervals(t *testing.T) {
 	runs := 200
 	if testing.Short() {

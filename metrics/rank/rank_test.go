@@ -62,7 +62,7 @@ func TestAUROCAgainstPairs(t *testing.T) {
 	}
 }
 
-// The area is the mean over many random orders of tied rows.
+// TestAURCAgainstOrders checks that the area is the mean over many random orders of tied rows.
 func TestAURCAgainstOrders(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, values := range []int{0, 3, 30} {
@@ -102,7 +102,7 @@ func TestAURCAgainstOrders(t *testing.T) {
 	}
 }
 
-// On a grid both areas are within their bounds, and those are small.
+// TestGridBounds checks that on a grid both areas are within their bounds, and that the bounds are small.
 func TestGridBounds(t *testing.T) {
 	p := drawn(3, 400000, 0)
 	c := of(t, p)
@@ -146,9 +146,9 @@ func (p pair) want(w float64) struct{ got, bound, want float64 } {
 }
 
 func TestCoverageOfAUROC(t *testing.T) {
-	// Of these scores and outcomes the area is E[F] known by integration: P(y=1|s) = 0.2 + s/2.
+	// For these scores and outcomes the expected area is known by integration: P(y=1|s) = 0.2 + s/2.
 	const runs, n = 400, 500
-	// W+ density (0.2+s/2)/0.45, W- (0.8-s/2)/0.55.
+	// The densities of W+ and W- are (0.2+s/2)/0.45 and (0.8-s/2)/0.55.
 	truth, steps := 0.0, 20000
 	below := 0.0
 	for i := range steps {
@@ -201,7 +201,8 @@ func ExampleRankingOf() {
 	// Output: 0.75 [0.23, 0.97], 0.3333
 }
 
-// Sorted rows are ranked as exact cells are, to the bit, and many distinct scores within the bounds of the grid.
+// TestSorted checks that sorted rows have bit-identical ranks to exact cells, and that many distinct scores are within the
+// bounds of the grid.
 func TestSorted(t *testing.T) {
 	for _, tc := range []struct{ n, values int }{{30000, 0}, {30000, 40}, {400000, 0}} {
 		p := drawn(7, tc.n, tc.values)
@@ -224,9 +225,10 @@ func TestSorted(t *testing.T) {
 	}
 }
 
-// The first cell of a grid of weighted rows, where the share of errors is not known at all, has its part of the bound.
+// TestBoundOfFirstCell checks the contribution to the bound of the first cell of a grid with weights, where the share of errors
+// is not known at all.
 func TestBoundOfFirstCell(t *testing.T) {
-	const n = 40000 // beyond exact cells, in one of the grid
+	const n = 40000 // too many for exact cells, all in one grid cell
 	for _, errorsFirst := range []bool{true, false} {
 		p := &metrics.Predictions{Labels: make([]int32, n), Weights: slices.Repeat([]float64{1}, n)}
 		p.Rows, p.Classes, p.F64 = n, 1, make([]float64, n)
@@ -236,7 +238,7 @@ func TestBoundOfFirstCell(t *testing.T) {
 				p.Labels[i] = 1
 			}
 		}
-		// The integral of the share of errors among those of the highest scores.
+		// The integral of the share of errors among the highest scores.
 		e := 0.25
 		want := e + (1-e)*math.Log(1-e)
 		if errorsFirst {
@@ -250,7 +252,7 @@ func TestBoundOfFirstCell(t *testing.T) {
 	}
 }
 
-// TestAUGRC holds the identity with AUROC and the accuracy, the published range, and that of a single row.
+// TestAUGRC checks the identity with AUROC and accuracy, the published range, and the value for a single row.
 func TestAUGRC(t *testing.T) {
 	for _, c := range []struct {
 		labels []int32

@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/rank"
 )
 
-// uncertainty-baselines' areas among the rows that are retained.
+// TestGoldenRetainedAreas compares with uncertainty-baselines' areas among retained rows.
 func TestGoldenRetainedAreas(t *testing.T) {
 	var g struct {
 		Retention []struct {
@@ -44,7 +44,8 @@ func TestGoldenRetainedAreas(t *testing.T) {
 	}
 }
 
-// With all rows retained the areas are those of the ranking, ties and all; of one class there are none.
+// TestRetainedAreasOfAll checks that with all rows retained the areas are those of the ranking, including ties, and that rows
+// of a single class have none.
 func TestRetainedAreasOfAll(t *testing.T) {
 	p := []float64{0.1, 0.4, 0.4, 0.4, 0.7, 0.7, 0.9, 0.9}
 	y := []int32{0, 1, 0, 0, 1, 0, 1, 1}
@@ -68,7 +69,7 @@ func TestRetainedAreasOfAll(t *testing.T) {
 	rank.RetainedAreas(p, y, u, rank.CurvePR, 0)
 }
 
-// How well the scores of the most certain rows tell the classes apart.
+// How well the scores of the most confident rows separate the classes.
 func ExampleRetainedAreas() {
 	scores := []float64{0.9, 0.8, 0.6, 0.4, 0.3, 0.1}
 	labels := []int32{1, 1, 0, 1, 0, 0}
