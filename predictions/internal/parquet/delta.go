@@ -13,6 +13,9 @@ var errDelta = columns.Wrong("", "a page of the encoding DELTA_BINARY_PACKED is 
 // took. At most most values are expected.
 func deltas(data []byte, most int, room func(n int) ([]int64, error)) (values []int64, used int, err error) {
 	t := &thrift{b: data}
+	if len(data) == 0 {
+		return nil, 0, nil // a page without values may have nothing at all
+	}
 	var head [3]uint64 // block size, miniblocks of a block, values
 	for i := range head {
 		if head[i], err = t.uvarint(); err != nil {
@@ -20,6 +23,9 @@ func deltas(data []byte, most int, room func(n int) ([]int64, error)) (values []
 		}
 	}
 	first, err := t.int()
+	if err == nil && head[2] == 0 {
+		return nil, t.pos, nil
+	}
 	if err != nil || head[0] == 0 || head[0] > math.MaxInt32 || head[1] == 0 || head[0]%head[1] != 0 || head[2] > uint64(most) {
 		return nil, 0, errDelta
 	}
@@ -27,8 +33,8 @@ func deltas(data []byte, most int, room func(n int) ([]int64, error)) (values []
 	if per%8 != 0 {
 		return nil, 0, errDelta
 	}
-	if values, err = room(n); err != nil || n == 0 {
-		return nil, t.pos, err
+	if values, err = room(n); err != nil {
+		return nil, 0, err
 	}
 	values[0] = first
 	last, at := first, 1

@@ -168,7 +168,7 @@ func theirs(b []byte, l *leaf) (out []entry, err error) {
 		n := chunk.NumValues()
 		defs, reps := make([]int16, n), make([]int16, n)
 		var values []any
-		total := int64(0)
+		total, empty := int64(0), 0
 		for total < n {
 			var k int64
 			var err error
@@ -194,8 +194,10 @@ func theirs(b []byte, l *leaf) (out []entry, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if k == 0 {
-				return nil, errors.New("it ends too early")
+			if empty++; k > 0 {
+				empty = 0
+			} else if empty > 3 {
+				return nil, fmt.Errorf("it ends after %d of %d levels: %v", total, n, c.Err())
 			}
 			total += k
 		}
