@@ -408,7 +408,8 @@ type assembler struct {
 	layout *columnLayout
 	cell   []byte
 	key    []byte
-	ints   map[int64]int32 // classes that integers name
+	small  []int32         // classes that small integers name, unknown until one is seen
+	ints   map[int64]int32 // classes that other integers name
 	codes  []int32         // classes of a dictionary's texts
 	wide   []float64
 	narrow []float32
@@ -496,28 +497,25 @@ func (a *assembler) float32s(v *columns.Vector, t *columns.Type) []float32 {
 func scoresOf[T any](a *assembler, dst []T, b *columns.Block, elements func(*columns.Vector, *columns.Type) []T, missing T) *Error {
 	l := a.layout
 	k := l.classes
-	column := func(j int, v *columns.Vector, t *columns.Type) {
-		x := elements(v, t)[:b.Rows]
-		if k == 1 {
-			copy(dst, x)
-		} else {
-			for i, s := range x {
-				dst[i*k+j] = s
-			}
-		}
-		blank(dst[j:], v.Null, k, missing)
-	}
 	c := &l.types[l.scores[0]]
 	v := &b.Columns[l.scores[0]]
 	switch l.shapeOf {
 	case inColumns:
+		interleave(dst, b.Rows, k, l.asStored(), func(j, from, to int) []T {
+			v := stretch(&b.Columns[l.scores[j]], from, to)
+			return elements(&v, &l.types[l.scores[j]].Type)
+		})
 		for j, at := range l.scores {
-			column(j, &b.Columns[at], &l.types[at].Type)
+			blank(dst[j:], b.Columns[at].Null, k, missing)
 		}
 		return nil
 	case inFields:
+		interleave(dst, b.Rows, k, l.asStored(), func(j, from, to int) []T {
+			f := stretch(&v.Fields[j], from, to)
+			return elements(&f, &c.Fields[j].Type)
+		})
 		for j := range v.Fields {
-			column(j, &v.Fields[j], &c.Fields[j].Type)
+			blank(dst[j:], v.Fields[j].Null, k, missing)
 			blank(dst[j:], v.Null, k, missing)
 		}
 		return nil
@@ -551,6 +549,62 @@ func scoresOf[T any](a *assembler, dst []T, b *columns.Block, elements func(*col
 		}
 	}
 	return nil
+}
+
+// asStored reports whether all scores have the type of the chunk, so that none are converted.
+func (l *columnLayout) asStored() bool {
+	kind := map[metrics.DType]columns.Kind{metrics.Float64: columns.Float64, metrics.Float32: columns.Float32, metrics.Float16: columns.Float16}[l.dtype]
+	other := func(c columns.Column) bool { return c.Kind != kind }
+	if l.shapeOf == inFields {
+		return !slices.ContainsFunc(l.types[l.scores[0]].Fields, other)
+	}
+	return !slices.ContainsFunc(l.scores, func(at int) bool { return other(l.types[at]) })
+}
+
+// stretch returns elements [from, to) of a vector of numbers.
+func stretch(v *columns.Vector, from, to int) (p columns.Vector) {
+	switch {
+	case v.Float64 != nil:
+		p.Float64 = v.Float64[from:to]
+	case v.Float32 != nil:
+		p.Float32 = v.Float32[from:to]
+	case v.Float16 != nil:
+		p.Float16 = v.Float16[from:to]
+	case v.Int64 != nil:
+		p.Int64 = v.Int64[from:to]
+	}
+	return p
+}
+
+// interleave writes k columns of n rows to dst, row by row; column returns elements [from, to) of one. So few rows are written at a time that
+// they stay in the first-level cache from column to column. quick says that what column returns is valid after its next call.
+func interleave[T any](dst []T, n, k int, quick bool, column func(j, from, to int) []T) {
+	rows := max(8, 4096/k)
+	for from := 0; from < n; from += rows {
+		to := min(from+rows, n)
+		d := dst[from*k : to*k]
+		j := 0
+		for ; j+4 <= k && quick; j += 4 {
+			n := to - from
+			x0, x1, x2, x3 := column(j, from, to)[:n], column(j+1, from, to)[:n], column(j+2, from, to)[:n], column(j+3, from, to)[:n]
+			for i, at := 0, j; i < n; i, at = i+1, at+k {
+				row := d[at : at+4 : at+4]
+				row[0], row[1], row[2], row[3] = x0[i], x1[i], x2[i], x3[i]
+			}
+		}
+		for ; j < k; j++ {
+			x := column(j, from, to)
+			if k == 1 {
+				copy(d, x)
+				continue
+			}
+			at := j
+			for _, s := range x {
+				d[at] = s
+				at += k
+			}
+		}
+	}
 }
 
 func ragged(name string, row, have, want int) *Error {
@@ -670,16 +724,11 @@ func (a *assembler) classesOf(dst []int32, b *columns.Block, at int) *Error {
 		case c.Kind == columns.Text:
 			dst[i], e = class(i, v.Text(i))
 		case c.Kind == columns.Int64:
-			n, ok := a.ints[v.Int64[i]]
-			if !ok {
-				if n, e = class(i, a.text(c.Kind, v, i)); e == nil {
-					if a.ints == nil {
-						a.ints = map[int64]int32{}
-					}
-					a.ints[v.Int64[i]] = n
-				}
+			if y := v.Int64[i]; uint64(y) < uint64(len(a.small)) && a.small[y] != unknown {
+				dst[i] = a.small[y]
+				continue
 			}
-			dst[i] = n
+			dst[i], e = a.classOf(v.Int64[i], func() (int32, *Error) { return class(i, a.text(c.Kind, v, i)) })
 		default:
 			dst[i], e = class(i, a.text(c.Kind, v, i))
 		}
@@ -688,6 +737,25 @@ func (a *assembler) classesOf(dst []int32, b *columns.Block, at int) *Error {
 		}
 	}
 	return nil
+}
+
+// classOf returns the class that an integer names, which read finds out.
+func (a *assembler) classOf(y int64, read func() (int32, *Error)) (int32, *Error) {
+	if a.small == nil {
+		a.small, a.ints = slices.Repeat([]int32{unknown}, 1024), map[int64]int32{}
+	}
+	if n, ok := a.ints[y]; ok {
+		return n, nil
+	}
+	n, e := read()
+	switch {
+	case e != nil:
+	case uint64(y) < uint64(len(a.small)):
+		a.small[y] = n
+	default:
+		a.ints[y] = n
+	}
+	return n, e
 }
 
 // unknown is none of the classes, and not Missed.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"unsafe"
 
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
@@ -60,8 +61,15 @@ func floats16(dst []uint16, src []byte) {
 	}
 }
 
+// little reports whether the machine has the byte order of Parquet.
+var little = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
 func floats32(dst []float32, src []byte) {
 	src = src[:4*len(dst)]
+	if little {
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(dst))), len(src)), src)
+		return
+	}
 	for i := range dst {
 		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
 	}
@@ -69,6 +77,10 @@ func floats32(dst []float32, src []byte) {
 
 func floats64(dst []float64, src []byte) {
 	src = src[:8*len(dst)]
+	if little {
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(dst))), len(src)), src)
+		return
+	}
 	for i := range dst {
 		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:]))
 	}
