@@ -59,16 +59,20 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 	if o.Kind > metrics.LogProbs {
 		return nil, fault("read other kinds by OpenForecast or from arrays", "the scores of classes in a table cannot be %s", o.Kind)
 	}
-	sorted := make([]string, len(paths))
+	paths, roots, e := expand(o.FS, paths)
+	if e != nil {
+		return nil, e.in(names(o.Names).of(e.File))
+	}
+	sorted, under := make([]string, len(paths)), make([]string, len(paths))
 	for i, j := range naturalOrder(paths) {
-		sorted[i] = paths[j]
+		sorted[i], under[i] = paths[j], roots[j]
 	}
 	var in io.ReadCloser
 	if len(paths) == 1 && (paths[0] == "-" || o.FS == nil && streamed(paths[0]) != nil) {
 		s, npy, e := sniff(paths[0])
 		if e == nil && !npy {
 			if format, ok := begunBy(s.start); ok {
-				return openColumnar(sorted, s, o, format)
+				return openColumnar(sorted, under, s, o, format)
 			}
 		}
 		if e == nil && npy {
@@ -89,7 +93,7 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 				return nil, fault("shards are all of one format", "it is no %s by its name, as %s is", format.name, names(o.Names).of(sorted[0])).in(names(o.Names).of(p))
 			}
 		}
-		return openColumnar(sorted, in, o, format)
+		return openColumnar(sorted, under, in, o, format)
 	}
 	c := &classTable{o}
 	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, Names: o.Names, FS: o.FS, Buffers: o.Buffers,

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sort"
@@ -57,6 +58,7 @@ type columnShard struct {
 	path, name string
 	stamp      stamp
 	size       int64 // as stored; -1 for a pipe
+	partitions []partition
 }
 
 // openColumns is an open file.
@@ -91,10 +93,10 @@ type columnRun struct {
 	last   bool         // of the file
 }
 
-func openColumnar(paths []string, in io.ReadCloser, o *TableOptions, format columnFormat) (*ForecastReader, *Error) {
+func openColumnar(paths, roots []string, in io.ReadCloser, o *TableOptions, format columnFormat) (*ForecastReader, *Error) {
 	t := &columnar{options: o, format: format, groups: newGroups(o.Columns.Groups), done: make(chan struct{})}
 	r := &ForecastReader{from: t, groups: t.groups}
-	if e := t.open(r, paths, in); e != nil {
+	if e := t.open(r, paths, roots, in); e != nil {
 		if t.first != nil {
 			t.first.close()
 		}
@@ -103,11 +105,14 @@ func openColumnar(paths []string, in io.ReadCloser, o *TableOptions, format colu
 	return r, nil
 }
 
-func (t *columnar) open(r *ForecastReader, paths []string, in io.ReadCloser) *Error {
+func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadCloser) *Error {
 	size := int64(0)
 	var seen streams
-	for _, p := range paths {
+	for i, p := range paths {
 		f := columnShard{path: p, name: names(t.options.Names).of(p), size: -1}
+		if roots[i] != "" {
+			f.partitions = partitions(roots[i], p)
+		}
 		if t.options.FS == nil && seen.twice(p) {
 			return fault("name each once", "it is named twice, and can be read once").in(f.name)
 		}
@@ -132,7 +137,7 @@ func (t *columnar) open(r *ForecastReader, paths []string, in io.ReadCloser) *Er
 		return e.in(t.files[0].name)
 	}
 	t.first = first
-	e = t.layout.lay(t.options, first)
+	e = t.layout.lay(t.options, first, t.files[0].partitions)
 	if e == nil {
 		e = t.begin()
 	}
@@ -166,7 +171,11 @@ func (t *columnar) openFile(i int, in io.ReadCloser) (*openColumns, *Error) {
 	}
 	o.columns = o.Columns()
 	if i > 0 {
-		if e := t.layout.again(t.options, o, t.files[0].name); e != nil {
+		e := t.layout.again(t.options, o, t.files[0].name)
+		if e == nil && !slices.EqualFunc(t.files[i].partitions, t.files[0].partitions, func(a, b partition) bool { return a.key == b.key }) {
+			e = fault("files of a folder are under the same keys", "its folders have other keys than those of %s", t.files[0].name)
+		}
+		if e != nil {
 			o.close()
 			return nil, e
 		}
@@ -330,7 +339,7 @@ func (t *columnar) chunksOf(run *columnRun, a *assembler, free chan *columnChunk
 				err = run.part.Next(block)
 			}
 			if err == nil {
-				a.fill(c, block)
+				a.fill(c, block, t.files[run.file].partitions)
 				block.Rows = 0
 			} else if err != io.EOF {
 				c.failed = err
@@ -575,8 +584,22 @@ func begunBy(start []byte) (columnFormat, bool) {
 	return columnFormat{}, false
 }
 
-// HasColumns reports whether OpenTable reads a path as a file with named columns, as JSON Lines, judging by its name.
+// HasColumns reports whether OpenTable reads a path as a file with named columns, as JSON Lines and Parquet, judging by its name, or as a
+// folder of such files or of tables.
 func HasColumns(path string) bool {
-	_, ok := formatOf(path)
-	return ok
+	if _, ok := formatOf(path); ok {
+		return true
+	}
+	if fi, err := os.Stat(path); err != nil || !fi.IsDir() {
+		return false
+	}
+	found := false
+	_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		if _, ok := formatOf(name); err == nil && !d.IsDir() && (ok || IsTable(name)) {
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
 }

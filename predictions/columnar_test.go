@@ -191,3 +191,51 @@ func TestLinesRefused(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// TestFolders: the files of a folder are shards, and the keys of Hive's folders are columns that group rows.
+func TestFolders(t *testing.T) {
+	rows := func(p string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(`{"p": ` + p + `, "y": 1}`)} }
+	files := func(more ...string) fstest.MapFS {
+		f := fstest.MapFS{"d/date=1/part-10.jsonl": rows("0.25"), "d/date=1/part-9.jsonl": rows("0.5"), "d/date=2%2F3/part-0.jsonl": rows("0.75"),
+			"d/date=__HIVE_DEFAULT_PARTITION__/part-0.jsonl": rows("1"), "d/_SUCCESS": {}, "d/date=1/.part-9.jsonl.crc": {}, "d/_metadata": {}, "d/_spark/x.txt": {}}
+		for _, m := range more {
+			f[m] = &fstest.MapFile{}
+		}
+		return f
+	}
+	open := func(f fstest.MapFS, groups ...string) (*predictions.ForecastReader, error) {
+		return predictions.OpenTable([]string{"d"}, &predictions.TableOptions{FS: f, Columns: roles.Want{Scores: []string{"p"}, Label: "y", Groups: groups}})
+	}
+	r, err := open(files(), "date")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := drained(r)
+	if err != nil || !slices.Equal(got.scores, []float64{0.5, 0.25, 0.75, 1}) || !slices.Equal(got.groups, []int32{0, 0, 1, 2}) ||
+		!slices.Equal(r.Group(1), []string{"2/3"}) || !slices.Equal(r.Group(2), []string{""}) {
+		t.Errorf("%+v, %v: %v, %v", got, err, r.Group(1), r.Group(2))
+	}
+	if f, _ := r.Locate(2); f != "d/date=2%2F3/part-0.jsonl" {
+		t.Error(f)
+	}
+	for what, c := range map[string]struct {
+		more   string
+		groups []string
+		want   string
+	}{
+		"Delta":   {"d/_delta_log/0.json", nil, "d: a table of Delta Lake; write its current rows as Parquet"},
+		"Iceberg": {"d/metadata/v1.metadata.json", nil, "d: a table of Iceberg; write its current rows as Parquet"},
+		"others":  {"d/readme.md", nil, "d: a folder with readme.md, which is no file with columns by its name; name the files"},
+		"formats": {"d/e.parquet", nil, "d: a folder with files of JSON Lines and of Parquet; name the files"},
+		"keys":    {"d/other=1/part-0.jsonl", []string{"date"}, "d/other=1/part-0.jsonl: "},
+		"group":   {"d/_", []string{"day"}, `d/date=1/part-9.jsonl: no column "day" for the group: the columns are "p", "y", "date"`},
+	} {
+		r, err := open(files(c.more), c.groups...)
+		if err == nil {
+			_, err = drained(r)
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v\nwant %s", what, err, c.want)
+		}
+	}
+}

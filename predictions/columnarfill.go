@@ -25,7 +25,7 @@ type columnLayout struct {
 	// Indices in want; -1 is none.
 	scores                              []int
 	label, weight, decision, confidence int
-	groups                              []int
+	groups                              []int // below 0 for a key of folders, of which -1 is the first
 
 	classes int
 	dtype   metrics.DType
@@ -68,7 +68,7 @@ type pathed interface {
 }
 
 // lay finds the columns to read.
-func (l *columnLayout) lay(o *TableOptions, f *openColumns) *Error {
+func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *Error {
 	if p, ok := f.columnFile.(pathed); ok {
 		w := &o.Columns
 		for _, name := range append(append([]string{w.Label, w.Weight, w.Decision, w.Confidence}, w.Scores...), w.Groups...) {
@@ -88,11 +88,21 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns) *Error {
 		}
 		header.names = append(header.names, c.Name)
 	}
+	for _, p := range parts { // which stand behind the file's columns
+		if !slices.Contains(header.names, p.key) {
+			list, header.names = append(list, roles.Column{Name: p.key, Kind: roles.Text}), append(header.names, p.key)
+		}
+	}
 	s, e := o.bind(list, header)
 	if e != nil {
 		return e
 	}
 	l.scored = s
+	for _, i := range []int{s.Label, s.Decision} {
+		if i >= len(f.columns) {
+			return fault("name a column of the files", "%q is the key of a folder, which can only group rows", cut(header.names[i]))
+		}
+	}
 	take := func(i int) int {
 		if i < 0 {
 			return -1
@@ -108,6 +118,10 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns) *Error {
 	}
 	l.label, l.weight, l.decision, l.confidence = take(s.Label), take(s.Weight), take(s.Decision), take(s.Confidence)
 	for _, i := range s.Groups {
+		if i >= len(f.columns) {
+			l.groups = append(l.groups, -1-slices.IndexFunc(parts, func(p partition) bool { return p.key == header.names[i] }))
+			continue
+		}
 		l.groups = append(l.groups, take(i))
 	}
 	if p, ok := f.columnFile.(pathed); ok {
@@ -231,6 +245,9 @@ func (l *columnLayout) check() *Error {
 		return fault("name another column by "+setting.LabelColumn.String(), "column %q has no labels: it is %s", cut(l.types[l.label].Name), l.types[l.label].Kind)
 	}
 	for _, g := range l.groups {
+		if g < 0 {
+			continue
+		}
 		if c := &l.types[g]; c.Kind > columns.Text {
 			return fault("group by a column of texts or numbers", "column %q has no value that groups: it is %s", cut(c.Name), c.Kind)
 		}
@@ -417,7 +434,7 @@ type assembler struct {
 }
 
 // fill assembles the rows of a block. A fault is that of the first bad row of a column.
-func (a *assembler) fill(c *columnChunk, b *columns.Block) {
+func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	l, n := a.layout, b.Rows
 	c.rows = n
 	var e *Error
@@ -449,7 +466,7 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block) {
 		c.confidence = a.numbers(sized(c.confidence, n), b, l.confidence)
 	}
 	if l.grouped() {
-		a.group(c, b)
+		a.group(c, b, parts)
 	}
 	if e != nil {
 		c.failed = e
@@ -791,7 +808,7 @@ func (a *assembler) numbers(dst []float64, b *columns.Block, at int) []float64 {
 }
 
 // group numbers the groups of the rows in the order in which they come in the chunk.
-func (a *assembler) group(c *columnChunk, b *columns.Block) {
+func (a *assembler) group(c *columnChunk, b *columns.Block, parts []partition) {
 	if c.index == nil {
 		c.index = map[string]int32{}
 	}
@@ -800,6 +817,10 @@ func (a *assembler) group(c *columnChunk, b *columns.Block) {
 	for i := range b.Rows {
 		a.key = a.key[:0]
 		for _, at := range a.layout.groups {
+			if at < 0 {
+				a.key = appendKey(a.key, []byte(parts[-1-at].value))
+				continue
+			}
 			v := &b.Columns[at]
 			var cell []byte
 			if v.Null == nil || !v.Null[i] {

@@ -28,19 +28,33 @@ type TableColumn struct {
 	First string // its cell in the first row
 }
 
-// InspectTable describes the table at a path. It reads the header and the first rows.
+// InspectTable describes the table at a path, or the first file of a folder. It reads the header and the first rows.
 func InspectTable(path string) (Table, error) {
 	var t Table
-	var e *Error
+	files, roots, e := expand(nil, []string{path})
+	if e != nil {
+		return Table{}, e
+	}
+	t, e = inspectTable(files[0])
+	if e != nil {
+		return Table{}, e.in(files[0])
+	}
+	if roots[0] != "" {
+		t.Rows, t.Bytes = -1, -1
+		for _, p := range partitions(roots[0], files[0]) {
+			t.Columns = append(t.Columns, TableColumn{Column: roles.Column{Name: p.key, Kind: roles.Text}, First: p.value})
+		}
+	}
+	return t, nil
+}
+
+func inspectTable(path string) (t Table, e *Error) {
 	if f, ok := formatOf(path); ok {
 		t, e = inspectColumns(path, f)
 	} else {
 		t, e = inspectText(path)
 	}
-	if e != nil {
-		return Table{}, e.in(path)
-	}
-	return t, nil
+	return t, e
 }
 
 func inspectText(path string) (Table, *Error) {

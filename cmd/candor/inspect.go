@@ -118,6 +118,9 @@ type stateInfo struct {
 }
 
 func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, error) {
+	if !readOnce(path) && predictions.HasColumns(path) {
+		return inspectTable(w, path, cmp.Or(files.names[path], path))
+	}
 	// What can be read only once is not opened again.
 	head, rest, size, err := files.open(stdin, path)
 	if err == nil {
@@ -131,12 +134,8 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 		}
 		return inspectState(w, b, name)
 	}
-	if err == nil && !readOnce(path) && (predictions.IsTable(path) || predictions.HasColumns(path)) {
-		t, err := predictions.InspectTable(path)
-		if err != nil {
-			return nil, badData(err)
-		}
-		return describeTable(w, &t, name), nil
+	if err == nil && !readOnce(path) && predictions.IsTable(path) {
+		return inspectTable(w, path, name)
 	}
 	var arrays []predictions.Array
 	if err == nil && readOnce(path) {
@@ -152,6 +151,14 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 		return nil, badData(err)
 	}
 	return describe(w, arrays, name), nil
+}
+
+func inspectTable(w io.Writer, path, name string) (any, error) {
+	t, err := predictions.InspectTable(path)
+	if err != nil {
+		return nil, badData(err)
+	}
+	return describeTable(w, &t, name), nil
 }
 
 // inspectState describes a state.
