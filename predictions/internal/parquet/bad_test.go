@@ -307,7 +307,7 @@ func TestMemory(t *testing.T) {
 
 // held returns the memory of buffers.
 func (p *part) held() (n int64) {
-	n = int64(cap(p.scratch))
+	n = int64(cap(p.scratch) + cap(p.dict))
 	for _, c := range p.chunks {
 		n += int64(cap(c.body)) + int64(cap(c.changed)) + int64(8*cap(c.ints)) + int64(8*cap(c.ends))
 		for _, g := range []*gathered{&c.dict, &c.out} {
