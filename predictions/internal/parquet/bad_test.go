@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -320,9 +321,9 @@ func TestMemory(t *testing.T) {
 func (p *part) held() (n int64) {
 	n = int64(cap(p.scratch) + cap(p.dict))
 	for _, c := range p.chunks {
-		n += int64(cap(c.body)) + int64(cap(c.changed)) + int64(8*cap(c.ints)) + int64(8*cap(c.ends))
+		n += int64(cap(c.body)) + int64(cap(c.changed)) + int64(8*cap(c.ints)) + int64(strconv.IntSize/8*cap(c.ends))
 		for _, g := range []*gathered{&c.dict, &c.out} {
-			n += int64(cap(g.reps) + cap(g.defs) + 4*cap(g.codes) + cap(g.bytes) + 8*cap(g.ends))
+			n += int64(cap(g.reps) + cap(g.defs) + 4*cap(g.codes) + cap(g.bytes) + strconv.IntSize/8*cap(g.ends))
 			n += int64(8*cap(g.v.Float64) + 4*cap(g.v.Float32) + 2*cap(g.v.Float16) + 8*cap(g.v.Int64) + cap(g.v.Bool) + cap(g.v.Null))
 		}
 	}

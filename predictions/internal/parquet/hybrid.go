@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/candor-go/candor/predictions/internal/columns"
@@ -16,6 +17,9 @@ type hybrid struct {
 	bit    int // where the next number of a packed run starts
 	value  uint32
 }
+
+// mostRun is how many numbers a run may have: no page has more.
+const mostRun = math.MaxInt32
 
 var errNumbers = columns.Wrong("", "a page has fewer levels or dictionary numbers than it says")
 
@@ -34,14 +38,15 @@ func (h *hybrid) next(data []byte, width int) error {
 			// The last run may be cut off behind the last number.
 			h.left, h.pos = rest*8/width, len(data)
 		} else {
-			h.left, h.pos = int(min(groups, 1<<40))*8, h.pos+int(groups)*width
+			h.left = int(min(groups, mostRun/8)) * 8
+			h.pos += h.left / 8 * width
 		}
 	} else {
 		size := (width + 7) / 8
 		if size > rest {
 			return errNumbers
 		}
-		h.left, h.value = int(min(head>>1, 1<<40)), 0
+		h.left, h.value = int(min(head>>1, mostRun)), 0
 		for i := range size {
 			h.value |= uint32(data[h.pos+i]) << (8 * i)
 		}
