@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/candor-go/candor/predictions/internal/columns"
@@ -16,6 +17,9 @@ type hybrid struct {
 	bit    int // where the next number of a packed run starts
 	value  uint32
 }
+
+// mostRun is how many numbers a run may have: no page has more.
+const mostRun = math.MaxInt32
 
 var errNumbers = columns.Wrong("", "a page has fewer levels or dictionary numbers than it says")
 
@@ -34,14 +38,15 @@ func (h *hybrid) next(data []byte, width int) error {
 			// The last run may be cut off behind the last number.
 			h.left, h.pos = rest*8/width, len(data)
 		} else {
-			h.left, h.pos = int(min(groups, 1<<40))*8, h.pos+int(groups)*width
+			h.left = int(min(groups, mostRun/8)) * 8
+			h.pos += h.left / 8 * width
 		}
 	} else {
 		size := (width + 7) / 8
 		if size > rest {
 			return errNumbers
 		}
-		h.left, h.value = int(min(head>>1, 1<<40)), 0
+		h.left, h.value = int(min(head>>1, mostRun)), 0
 		for i := range size {
 			h.value |= uint32(data[h.pos+i]) << (8 * i)
 		}
@@ -101,6 +106,10 @@ func read[T uint8 | uint32](h *hybrid, dst []T, data []byte, width int) error {
 func unpack[T uint8 | uint32](dst []T, data []byte, bit, width int) {
 	mask := uint64(1)<<width - 1
 	i := 0
+	if levels, ok := any(dst).([]uint8); ok && width == 1 {
+		i = unpackBits(levels, data, bit)
+		bit += i
+	}
 	for ; i < len(dst) && bit>>3+8 <= len(data); i++ {
 		dst[i] = T(binary.LittleEndian.Uint64(data[bit>>3:]) >> (bit & 7) & mask)
 		bit += width
@@ -111,6 +120,18 @@ func unpack[T uint8 | uint32](dst []T, data []byte, bit, width int) {
 		dst[i] = T(binary.LittleEndian.Uint64(last[:]) >> (bit & 7) & mask)
 		bit += width
 	}
+}
+
+// unpackBits fills as many of dst as come in eights, from a bit on, and returns how many.
+func unpackBits(dst []uint8, data []byte, bit int) int {
+	i := 0
+	for ; i+8 <= len(dst) && bit>>3+2 <= len(data); i += 8 {
+		b := uint64(binary.LittleEndian.Uint16(data[bit>>3:]) >> (bit & 7) & 0xff)
+		// Each byte gets a copy of the low seven bits, of which one stands at its lowest place; the eighth has a byte of its own.
+		binary.LittleEndian.PutUint64(dst[i:], b&0x7f*0x0002040810204081&0x0101010101010101|b>>7<<56)
+		bit += 8
+	}
+	return i
 }
 
 // levels are the repetition or definition levels of a page.

@@ -152,7 +152,10 @@ func written(t testing.TB, root *schema.GroupNode, f *File, groups []map[*leaf][
 		t.Fatal(err)
 	}
 	for _, g := range groups {
-		rg := w.AppendRowGroup()
+		rg, err := w.AppendRowGroupChecked()
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, l := range f.allLeaves() {
 			c, err := rg.NextColumn()
 			if err != nil {

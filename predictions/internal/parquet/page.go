@@ -46,10 +46,11 @@ type chunk struct {
 
 // position is a place between two levels of a chunk. A copy of it returns there, though the page may have to be loaded again.
 type position struct {
-	next int64 // where the next page's header is
-	page int64 // where the current page's header is
-	seen int64 // levels of the pages up to the current one
-	left int   // levels of the current page that were not taken
+	next  int64 // where the next page's header is
+	page  int64 // where the current page's header is
+	seen  int64 // levels of the pages up to the current one
+	left  int   // levels of the current page that were not taken
+	coded bool  // the current page has dictionary numbers
 	// Within the levels and values of the page:
 	reps, defs, nums hybrid
 	at, index        int // the next byte of data, the next of ints and ends
@@ -164,11 +165,11 @@ func (c *chunk) advance() (bool, error) {
 		if c.seen >= c.values {
 			return false, nil
 		}
-		h, body, err := c.read(c.next)
+		at := c.next
+		h, body, err := c.readPage(at)
 		if err != nil {
 			return false, err
 		}
-		at := c.next
 		switch h.kind {
 		case pageDict:
 			if c.dictAt >= 0 && c.dictAt != at {
@@ -185,7 +186,7 @@ func (c *chunk) advance() (bool, error) {
 			if err := c.readData(h, body, at); err != nil {
 				return false, err
 			}
-			c.position = position{page: at, seen: c.seen + h.values, left: int(h.values)}
+			c.position = position{page: at, seen: c.seen + h.values, left: int(h.values), coded: h.coded()}
 		}
 		c.next = at + int64(h.size) + h.compressed
 	}
@@ -197,20 +198,39 @@ func (c *chunk) reload() error {
 	if c.loaded == c.page {
 		return nil
 	}
-	if c.dictAt >= 0 && !c.hasDict {
-		h, body, err := c.read(c.dictAt)
-		if err == nil {
-			err = c.readDict(h, body)
-		}
-		if err != nil {
+	if c.coded {
+		if err := c.needDict(); err != nil {
 			return err
 		}
 	}
-	h, body, err := c.read(c.page)
+	h, body, err := c.readPage(c.page)
 	if err != nil {
 		return err
 	}
 	return c.readData(h, body, c.page)
+}
+
+// needDict reads the dictionary again if it was dropped.
+func (c *chunk) needDict() error {
+	if c.hasDict || c.dictAt < 0 {
+		return nil
+	}
+	h, body, err := c.read(c.dictAt)
+	if err != nil {
+		return err
+	}
+	return c.readDict(h, body)
+}
+
+// readPage reads a page, and before it the dictionary that it needs.
+func (c *chunk) readPage(at int64) (h header, body []byte, err error) {
+	h, body, err = c.read(at)
+	if err == nil && h.coded() && !c.hasDict && c.dictAt >= 0 {
+		if err = c.needDict(); err == nil {
+			h, body, err = c.read(at) // the dictionary took its place
+		}
+	}
+	return h, body, err
 }
 
 // read returns the header and the body, as it is in the file, of the page at a byte. It is valid until the next call with the same part.
@@ -308,14 +328,14 @@ func (c *chunk) decompress(dst, src []byte) error {
 	return nil
 }
 
-// unpacked returns a page with levels bytes of levels that are not compressed.
-func (c *chunk) unpacked(h header, raw []byte, levels int64, compressed bool) ([]byte, error) {
+// unpacked returns a page, of which the first levels bytes are never compressed, in a buffer.
+func (c *chunk) unpacked(h header, raw []byte, levels int64, compressed bool, buffer *[]byte) ([]byte, error) {
 	if c.plain || !compressed {
 		if h.uncompressed != h.compressed {
 			return nil, c.fault("a page that is not compressed has %d bytes and says %d", h.compressed, h.uncompressed)
 		}
 		if c.plain {
-			return raw, nil // it lies in c.body
+			return raw, nil // it was read to c.body
 		}
 	}
 	if levels > int64(len(raw)) || levels > h.uncompressed {
@@ -324,9 +344,8 @@ func (c *chunk) unpacked(h header, raw []byte, levels int64, compressed bool) ([
 	if h.uncompressed > c.p.bytes {
 		return nil, &shortage{h.uncompressed, c.path}
 	}
-	c.loaded = -1
-	c.body = c.body[:0]
-	body, err := grow(c, &c.body, int(h.uncompressed), 0)
+	*buffer = (*buffer)[:0]
+	body, err := grow(c, buffer, int(h.uncompressed), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -346,11 +365,10 @@ func (c *chunk) readDict(h header, raw []byte) error {
 	if h.values < 0 || h.values > math.MaxInt32 {
 		return c.fault("its dictionary says that it has %d values", h.values)
 	}
-	body, err := c.unpacked(h, raw, 0, true)
+	body, err := c.unpacked(h, raw, 0, true, &c.p.dict)
 	if err != nil {
 		return err
 	}
-	c.loaded = -1
 	c.dict.reset()
 	c.hasDict = true
 	if c.kind == columns.Other {
@@ -359,7 +377,11 @@ func (c *chunk) readDict(h header, raw []byte) error {
 	saved := c.position
 	c.data, c.encoding, c.at = body, encodingPlain, 0
 	err = c.append(&c.dict, int(h.values))
-	c.position = saved
+	c.position, c.data = saved, nil
+	c.loaded = -1
+	if c.plain {
+		free(c, &c.body) // it may be much larger than other pages
+	}
 	if bad := (*badValue)(nil); errors.As(err, &bad) {
 		return c.badFault(bad, -1)
 	}
@@ -372,7 +394,8 @@ func (c *chunk) readData(h header, raw []byte, at int64) error {
 	if h.kind == pageDataV2 {
 		levels, compressed = h.repBytes+h.defBytes, !h.plainBody
 	}
-	body, err := c.unpacked(h, raw, levels, compressed)
+	c.loaded = -1
+	body, err := c.unpacked(h, raw, levels, compressed, &c.body)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
 
@@ -22,6 +23,7 @@ const (
 	magicEncrypted = "PARE"
 
 	mostFooter = 256 << 20
+	mostRows   = math.MaxInt32 // of a row group; those of writers have 10 million at most
 	leastBytes = 1 << 20
 )
 
@@ -94,8 +96,8 @@ func Open(src columns.Source) (f *File, err error) {
 			return nil, columns.Wrong("", "the metadata of the Parquet file is damaged: row group %d has %d columns, and the schema has %d", i, g.columns,
 				len(t.leaves))
 		}
-		if g.rows < 0 || rows+g.rows < rows {
-			return nil, columns.Wrong("", "the metadata of the Parquet file is damaged: row group %d has %d rows", i, g.rows)
+		if g.rows > mostRows || rows > math.MaxInt64-mostRows {
+			return nil, columns.Wrong("", "row group %d of the Parquet file says that it has %d rows", i, g.rows)
 		}
 		rows += g.rows
 	}
@@ -123,8 +125,11 @@ func (f *File) Columns() []columns.Column { return f.cols }
 // Rows returns the number of rows that the metadata has.
 func (f *File) Rows() int64 { return f.rows }
 
-// Want sets what Next reads. It must be called before. A column of kind Other may be wanted: only its missing cells are told.
+// Want sets what Next reads. It must be called before, with one column at least. A column of kind Other may be wanted: only its missing cells are told.
 func (f *File) Want(w columns.Want) error {
+	if len(w.Columns) == 0 {
+		return columns.Wrong("", "no column is wanted")
+	}
 	for _, i := range w.Columns {
 		if i < 0 || i >= len(f.nodes) {
 			return columns.Wrong("", "there is no column %d", i)

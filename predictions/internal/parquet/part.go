@@ -22,12 +22,13 @@ type part struct {
 	chunks  []*chunk
 	cols    []*builder
 	scratch []byte // a page as it is in the file
+	dict    []byte // a dictionary that is being decoded
 	numbers [batch]uint32
 	saved   []position
 }
 
 func (p *part) Close() error {
-	p.chunks, p.cols, p.scratch, p.done = nil, nil, nil, p.rows
+	p.chunks, p.cols, p.scratch, p.dict, p.done = nil, nil, nil, nil, p.rows
 	return nil
 }
 
@@ -79,7 +80,7 @@ func (p *part) fill(n int) error {
 		for _, b := range p.cols {
 			b.free()
 		}
-		p.scratch = nil
+		p.scratch, p.dict = nil, nil
 		p.used = 0
 		switch {
 		case !p.lean:
@@ -158,6 +159,10 @@ func (c *chunk) gather(n int) error {
 			return c.fault("%v", err)
 		}
 		cut := k
+		highest := uint8(0)
+		if started == 0 && reps[0] != 0 {
+			highest = math.MaxUint8
+		}
 		for i, r := range reps {
 			if r == 0 {
 				if started == n {
@@ -165,9 +170,11 @@ func (c *chunk) gather(n int) error {
 					break
 				}
 				started++
-			} else if started == 0 || int(r) > c.maxRep {
-				return c.fault("its repetition levels are damaged")
 			}
+			highest = max(highest, r)
+		}
+		if int(highest) > c.maxRep {
+			return c.fault("its repetition levels are damaged")
 		}
 		if cut < k {
 			g.reps, c.reps = g.reps[:from+cut], before
@@ -194,21 +201,30 @@ func (c *chunk) cells(k int) error {
 	n, cells := k, k // values and cells among the levels
 	var defs []uint8
 	if c.maxDef > 0 {
-		all := false
-		if !c.nested {
-			// Most columns have no missing cell, and tell so by one run.
-			run, err := c.defs.run(c.def.data, c.def.width)
-			if err != nil {
-				return c.fault("%v", err)
-			}
-			if all = run >= k && !c.defs.packed && c.defs.value == uint32(c.maxDef); all {
-				c.defs.left -= k
-			} else {
-				g.defs = g.defs[:0]
-			}
+		// Most columns have no missing cell, and tell so by one run. Levels are kept from the first that is lower than the highest on.
+		run, err := c.defs.run(c.def.data, c.def.width)
+		if err != nil {
+			return c.fault("%v", err)
 		}
-		if !all {
-			var err error
+		if !c.nested {
+			g.defs = g.defs[:0]
+		}
+		if len(g.defs) == 0 && run >= k && !c.defs.packed && c.defs.value == uint32(c.maxDef) {
+			c.defs.left -= k
+		} else {
+			if c.nested && len(g.defs) == 0 {
+				before := g.cells
+				if c.maxRep > 0 {
+					before = len(g.reps) - k
+				}
+				full, err := grow(c, &g.defs, before, 0)
+				if err != nil {
+					return err
+				}
+				for i := range full {
+					full[i] = uint8(c.maxDef)
+				}
+			}
 			if defs, err = grow(c, &g.defs, k, 0); err != nil {
 				return err
 			}
@@ -323,6 +339,7 @@ type builder struct {
 	offsets  []int
 	others   []int
 	missing  []bool
+	found    int              // cells
 	vectors  []columns.Vector // of a Struct's fields, of a List's element, of a Map's value and key
 }
 
@@ -365,7 +382,7 @@ func (b *builder) build(n int) error {
 		if slices.Contains(b.missing, true) {
 			b.v.Null = b.missing
 		}
-		if len(b.missing) != n {
+		if b.found != n {
 			return c.fault("it has other cells than its neighbours, or its levels are damaged")
 		}
 	}
@@ -415,6 +432,21 @@ func (b *builder) scan(c *chunk, offsets *[]int) error {
 	}
 	isList := b.Kind == columns.List || b.Kind == columns.Map
 	elements := 0
+	if isList && len(g.defs) == 0 && c.maxRep == 1 {
+		// Nothing is missing or empty, so that each level has an element.
+		if _, err := grow(c, offsets, c.p.n+1, 0); err != nil {
+			return err
+		}
+		b.found = 0
+		for i, r := range g.reps {
+			if r == 0 && b.found < c.p.n {
+				(*offsets)[b.found] = i
+				b.found++
+			}
+		}
+		*offsets = append((*offsets)[:b.found], levels)
+		return nil
+	}
 	for i := range levels {
 		r, d := 0, math.MaxInt
 		if len(g.reps) > 0 {
@@ -439,6 +471,7 @@ func (b *builder) scan(c *chunk, offsets *[]int) error {
 		}
 	}
 	*offsets = append(*offsets, elements)
+	b.found = len(b.missing)
 	return nil
 }
 

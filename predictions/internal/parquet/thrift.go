@@ -246,6 +246,11 @@ type header struct {
 	plainBody                bool
 }
 
+// coded reports whether it is of data that are dictionary numbers.
+func (h *header) coded() bool {
+	return h.kind != pageDict && (h.encoding == encodingPlainDict || h.encoding == encodingRLEDict)
+}
+
 // readHeader reads the header at the start of b.
 func readHeader(b []byte) (h header, err error) {
 	t := &thrift{b: b}
