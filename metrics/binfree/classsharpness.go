@@ -7,6 +7,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/reason"
+	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
 // ClassSharpness is the mean probability that the rows of each class of a binary task gave to their own class. Both values
@@ -48,7 +49,7 @@ func SharpnessOf(r cells.Rising) ClassSharpness {
 		one.add(x.Events, x.P)
 		zero.add(x.Weight-x.Events, x.Q)
 	})
-	t := sum.Tally()
+	t := tally.Of(&sum)
 	turned := t.Turned(r.Weighted())
 	s.Class0, s.Class1 = exact.Ratio(&turned.PY, &turned.Y), exact.Ratio(&t.PY, &t.Y)
 	if s.Class0 != s.Class0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
 // ProperScore is a strictly proper score: only the true probability of the event minimizes its mean.
@@ -171,7 +172,7 @@ func sidesOf(x *cells.Cell, r cells.Rising) (s [2]side, n int) {
 	rest := side{false, x.Weight - x.Events, x.Q, x.P}
 	if !r.Exact() {
 		// Sums of distances from the near end are sums of the probability of the outcome that is less likely in this half.
-		t, unlikely, likely := x.Tally(), &hits, &rest
+		t, unlikely, likely := tally.Of(x), &hits, &rest
 		if x.Low >= 0.5 {
 			t, unlikely, likely = t.Turned(r.Weighted()), likely, unlikely
 		}

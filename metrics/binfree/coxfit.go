@@ -6,6 +6,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/reason"
+	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
 // coxFit minimizes the negative log-likelihood sum n ln(1 + exp(a + b x)) - y (a + b x) over points. The x of a point is its
@@ -90,7 +91,7 @@ func (f *coxFit) each(visit func(o odds, rest, hits float64)) {
 		case x.P == 0 || x.Q == 0 || x.Low != x.High && x.Low == 0:
 			f.leftOut += x.N
 		case weighted:
-			t := x.Tally()
+			t := tally.Of(x)
 			t.W.Sub(&t.Y)
 			visit(odds{x.P, x.Q}, t.W.Float64(), x.Events)
 		case exact:

@@ -19,7 +19,7 @@ type gridCell struct {
 }
 
 func newGridCell(x *cells.Cell) gridCell {
-	c := gridCell{upper: x.Q < x.P, sums: x.Tally()}
+	c := gridCell{upper: x.Q < x.P, sums: tally.Of(x)}
 	c.low, c.high = extremes(x)
 	if c.upper {
 		c.sums = c.sums.Turned(false)

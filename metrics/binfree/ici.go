@@ -88,7 +88,7 @@ func ICIOf(r cells.Rising, o *ICIOptions) *ICI {
 	r.Each(func(x *cells.Cell) {
 		f := off{by: math.Abs(x.P - at(x)), n: x.N}
 		if c.weighted {
-			t := x.Tally()
+			t := tally.Of(x)
 			f.weight = &t.W
 			c.total.Merge(&t.W)
 		}

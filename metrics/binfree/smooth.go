@@ -7,6 +7,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
 // Smooth is the smooth calibration error of scores and outcomes, with its bandwidth.
@@ -403,7 +404,7 @@ func (s *Smooth) stand() {
 		}
 		s.weight += c.Weight
 		a := atomOf(c)
-		t := c.Tally()
+		t := tally.Of(c)
 		p, pp, py := t.P.Float64(), t.PP.Float64(), t.PY.Float64()
 		mean := p / c.Weight
 		rounded := float64(c.Weight * 0x1p-50)

@@ -7,6 +7,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/reason"
+	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
 // Spiegelhalter is a test of calibration based on the Brier score. Z is the difference of the score from its mean for
@@ -62,7 +63,7 @@ func SpiegelhalterOf(r cells.Rising) Spiegelhalter {
 			return
 		}
 		// (y-p)(1-2p) = y - 2py - p + 2pp
-		s := x.Tally()
+		s := tally.Of(x)
 		a := s.Squares()
 		a.Merge(&s.PP)
 		a.Sub(&s.P)

@@ -43,7 +43,7 @@ func EvenOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 func tallies(sums []cells.Sum) []tally.Cell {
 	t := make([]tally.Cell, len(sums))
 	for i := range sums {
-		t[i] = sums[i].Tally()
+		t[i] = tally.Of(&sums[i])
 	}
 	return t
 }
@@ -69,7 +69,7 @@ func EqualMassOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 	c.Each(func(x *cells.Cell) {
 		n += int(x.N)
 		if c.Weighted() {
-			t := x.Tally()
+			t := tally.Of(x)
 			total.Merge(&t.W)
 		}
 	})
@@ -126,7 +126,7 @@ func ranksOfWeights(ranks []int, n int, total *exact.Sum) func(*cells.Cell) int 
 	var seen exact.Sum
 	mean, j := total.Float64()/float64(n), 0
 	return func(x *cells.Cell) (starts int) {
-		t := x.Tally()
+		t := tally.Of(x)
 		seen.Merge(&t.W)
 		for ; j < len(ranks) && tally.Passes(&seen, total, ranks[j], n, mean); j++ {
 			starts++
@@ -192,7 +192,7 @@ func newCellSweep(c *cells.Cells) *cellSweep {
 		s.rows = append(s.rows, s.rows[s.cells]+x.N)
 		s.ones = append(s.ones, s.ones[s.cells]+int64(x.Events))
 		if c.Weighted() {
-			t := x.Tally()
+			t := tally.Of(x)
 			w.Merge(&t.W)
 			y.Merge(&t.Y)
 			s.sums = append(s.sums, w.Clone())

@@ -45,7 +45,7 @@ func SurprisesOf(r cells.Ordered, bins int) (all Surprise, in []Surprise) {
 		r.Each(func(x *cells.Cell) {
 			o := alike{x.N, x.Weight, x.Weight, x.Events, x.P, x.Q}
 			if weighted {
-				t := x.Tally()
+				t := tally.Of(x)
 				o.square = t.W2.Float64()
 			}
 			f(&o)

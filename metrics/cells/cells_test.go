@@ -113,7 +113,7 @@ func TestSums(t *testing.T) {
 		rows, n := 0, int64(0)
 		c.Each(func(x *cells.Cell) {
 			b := min(int(x.P*bins), bins-1)
-			sums := x.Tally()
+			sums := tally.Of(x)
 			got[b].Merge(&sums)
 			if lo, hi := min(int(x.Low*bins), bins-1), min(int(x.High*bins), bins-1); lo != hi {
 				t.Errorf("cell [%v, %v] is in two bins", x.Low, x.High)
@@ -230,7 +230,7 @@ func TestTopLabel(t *testing.T) {
 		var g, w [20]tally.Cell
 		fill := func(c *cells.Cells, to *[20]tally.Cell) {
 			c.Each(func(x *cells.Cell) {
-				t := x.Tally()
+				t := tally.Of(x)
 				to[min(int(x.P*20), 19)].Merge(&t)
 			})
 		}
@@ -544,7 +544,7 @@ func TestMoreRowsThanFloatsCount(t *testing.T) {
 		t.Errorf("gaps are %+v", got)
 	}
 	all.Each(func(c *cells.Cell) {
-		s := c.Tally()
+		s := tally.Of(c)
 		if got, want := s.P.Float64(), float64(c.N)*c.P; math.Abs(got/want-1) > 1e-15 {
 			t.Errorf("the sum of %d scores %v is %v, want %v", c.N, c.P, got, want)
 		}
@@ -592,7 +592,7 @@ func TestOfKeys(t *testing.T) {
 			}
 			list := func(o cells.Ordered) (l []cell) {
 				o.Each(func(x *cells.Cell) {
-					s := x.Tally()
+					s := tally.Of(x)
 					l = append(l, cell{x.P, x.Q, x.Low, x.High, x.Weight, x.Events, x.N, fmt.Sprint(s.P.Float64(), s.PP.Float64(), s.PY.Float64())})
 				})
 				return l

@@ -33,6 +33,15 @@ func (c *Cell) count(n, hits int64) {
 	c.Low, c.High = c.P, c.P
 }
 
+func init() {
+	tally.Of = func(x any) tally.Cell {
+		if c, ok := x.(*Cell); ok {
+			return c.tally()
+		}
+		return x.(*Sum).tally()
+	}
+}
+
 // Sum holds the sums of several cells' rows.
 type Sum struct {
 	halves [2]struct{ rest, hits gridSum }
@@ -75,8 +84,8 @@ func (s *gridSum) addRows(n, u, uu uint64) {
 	s.qq.AddProduct(n, uu)
 }
 
-// Tally returns the sums over the scores.
-func (s *Sum) Tally() tally.Cell {
+// tally returns the sums over the scores.
+func (s *Sum) tally() tally.Cell {
 	if s.heavy != nil {
 		return *s.heavy
 	}
@@ -101,11 +110,11 @@ func tallyOf(rest, hits *gridSum) (t tally.Cell) {
 	return t
 }
 
-// Tally returns the sums of the cell's rows.
-func (c *Cell) Tally() tally.Cell {
+// tally returns the sums of the cell's rows.
+func (c *Cell) tally() tally.Cell {
 	var s Sum
 	s.Add(c)
-	return s.Tally()
+	return s.tally()
 }
 
 // Count returns the number of nonempty cells.
@@ -335,7 +344,7 @@ func (c *Cells) turnWeighted(t *Cells) {
 
 // Apart returns the sum of |p - y| over the rows, rounded up.
 func (x *Cell) Apart() float64 {
-	t := x.Tally()
+	t := x.tally()
 	// It is p for outcome 0 and 1 - p for outcome 1.
 	s := t.P
 	s.Sub(&t.PY)

@@ -19,13 +19,12 @@ func ExampleCells() {
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		log.Fatal(err)
 	}
-	var all cells.Sum
+	rows := int64(0)
 	c.Each(func(x *cells.Cell) {
 		fmt.Printf("p = %.1f: %d rows, %v with the event\n", x.P, x.N, x.Events)
-		all.Add(x)
+		rows += x.N
 	})
-	sums := all.Tally()
-	fmt.Println(c.Count(), "cells of", sums.N, "rows; exact:", c.Exact(), "weighted:", c.Weighted(), "outside [0,1]:", c.Outside())
+	fmt.Println(c.Count(), "cells of", rows, "rows; exact:", c.Exact(), "weighted:", c.Weighted(), "outside [0,1]:", c.Outside())
 	// Output:
 	// p = 0.2: 3 rows, 1 with the event
 	// p = 0.5: 1 rows, 1 with the event

@@ -220,7 +220,7 @@ func (c *Cells) Squares() float64 {
 	}
 	var all Sum
 	c.Each(func(x *Cell) { all.Add(x) })
-	t := all.Tally()
+	t := all.tally()
 	sum := t.PP.Clone()
 	sum.Sub(&t.PY)
 	sum.Sub(&t.PY)
