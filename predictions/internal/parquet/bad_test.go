@@ -394,6 +394,12 @@ func TestOnlyWanted(t *testing.T) {
 	if _, err := f.Next(); err == nil || !fault(err) {
 		t.Error(err)
 	}
+	if err := f.Want(columns.Want{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.Next(); err != io.EOF {
+		t.Errorf("without columns: %v", err)
+	}
 	if err := f.Want(columns.Want{Columns: []int{3, 0, 3}}); err != nil {
 		t.Fatal(err)
 	}

@@ -125,11 +125,8 @@ func (f *File) Columns() []columns.Column { return f.cols }
 // Rows returns the number of rows that the metadata has.
 func (f *File) Rows() int64 { return f.rows }
 
-// Want sets what Next reads. It must be called before, with one column at least. A column of kind Other may be wanted: only its missing cells are told.
+// Want sets what Next reads. It must be called before; without columns there are no parts. A column of kind Other may be wanted: only its missing cells are told.
 func (f *File) Want(w columns.Want) error {
-	if len(w.Columns) == 0 {
-		return columns.Wrong("", "no column is wanted")
-	}
 	for _, i := range w.Columns {
 		if i < 0 || i >= len(f.nodes) {
 			return columns.Wrong("", "there is no column %d", i)
@@ -146,7 +143,7 @@ func (f *File) Next() (p columns.Part, err error) {
 	if !f.wanted {
 		return nil, columns.Wrong("", "Want was not called")
 	}
-	for f.group < len(f.groups) {
+	for f.group < len(f.groups) && len(f.want.Columns) > 0 {
 		g := &f.groups[f.group]
 		f.group++
 		if g.rows > 0 {

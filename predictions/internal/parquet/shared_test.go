@@ -14,13 +14,13 @@ import (
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
 
-// formats returns the folder of files that other software wrote, which CANDOR_FORMATS names.
+// formats returns the folder of files that other software wrote, which stands beside the real sets.
 func formats(t *testing.T) string {
-	dir := os.Getenv("CANDOR_FORMATS")
+	dir := os.Getenv("CANDOR_REAL")
 	if dir == "" {
-		t.Skip("CANDOR_FORMATS is not set: the files of other software are not part of the repository")
+		t.Skip("CANDOR_REAL is not set: the files are not part of the repository")
 	}
-	return dir
+	return filepath.Join(dir, "..", "formats")
 }
 
 // TestFormats reads files that other software wrote, and compares them with the library's reading.
