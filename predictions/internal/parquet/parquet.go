@@ -247,7 +247,7 @@ func (c *chunk) perRow() float64 {
 		bytes++
 	}
 	if c.maxRep > 0 {
-		bytes = (bytes + 2) * max(1, float64(c.values)/float64(c.p.rows))
+		bytes = float64((bytes + 2) * max(1, float64(c.values)/float64(c.p.rows)))
 		bytes += 16
 	}
 	return bytes
