@@ -25,7 +25,7 @@ type Pair struct {
 // It panics unless there are two classes and the kind is Probs, Logits or LogProbs.
 func (p *Predictions) OfEvent(event int) {
 	if p.Classes != 2 || event != 0 && event != 1 || !p.Kind.logs() && p.Kind != Probs {
-		panic("metrics: an event is one of two classes, of which the scores are probabilities or logits")
+		panic("metrics: an event is one of two classes with probabilities or logits as scores")
 	}
 	p.Scores.OfEvent(p.Kind, event)
 	if p.Kind.logs() {

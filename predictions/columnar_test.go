@@ -158,7 +158,7 @@ func TestLinesRefused(t *testing.T) {
 		"no column":      {p, []string{`{"q": 1, "y": 0}`}, `t0.jsonl: no column "p" for the scores (did you mean "q"?): the columns are "q", "y"; name the column by Columns.Scores`},
 		"ragged":         {p, []string{"{\"p\": [1, 0], \"y\": 0}\n{\"p\": [1, 0, 0], \"y\": 0}"}, `t0.jsonl: row 1: column "p": 3 scores, and the first row has 2`},
 		"keys":           {p, []string{`{"p": {"b": 1, "a": 0}, "y": "a"}`}, `t0.jsonl: column "p" has a score for each name, in an order that says nothing; name the classes, in their order, by Columns.Classes: a,b`},
-		"other key":      {named, []string{"{\"p\": {\"a\": 1, \"b\": 0}, \"y\": \"a\"}\n{\"p\": {\"a\": 1, \"c\": 0}, \"y\": \"a\"}"}, `t0.jsonl: row 1: column "p": "c" is none of the classes a, b`},
+		"other key":      {named, []string{"{\"p\": {\"a\": 1, \"b\": 0}, \"y\": \"a\"}\n{\"p\": {\"a\": 1, \"c\": 0}, \"y\": \"a\"}"}, `t0.jsonl: row 1: column "p": "c" is not one of the classes a, b`},
 		"key absent":     {named, []string{`{"p": {"a": 1}, "y": "a"}`}, `t0.jsonl: row 0: column "p": no score of class "b"`},
 		"class":          {named, []string{`{"p": {"a": 1, "b": 0}, "y": "c"}`}, `t0.jsonl: row 0: column "y": label "c" is no class: the classes are "a", "b"`},
 		"syntax":         {p, []string{"{\"p\": 1, \"y\": 0}\n{\"p\": 1, \"y\": }"}, `t0.jsonl: line 2: `},

@@ -696,7 +696,7 @@ func (a *assembler) keyed(rows int, v *columns.Vector, name string, clear func(r
 			key := v.Keys.Text(j)
 			class, ok := l.number[string(key)]
 			if !ok {
-				return bad(key, "%q is none of the classes %s", cut(string(key)), strings.Join(l.scored.names, ", "))
+				return bad(key, "%q is not one of the classes %s", cut(string(key)), strings.Join(l.scored.names, ", "))
 			}
 			if a.seen[class] {
 				return bad(key, "%q is there twice", cut(string(key)))

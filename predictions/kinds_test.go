@@ -136,7 +136,7 @@ func TestKindErrors(t *testing.T) {
 		{whole, Options{Kind: metrics.LogLiks}, []string{"log-likelihoods are int32", "save log_likelihoods.astype"}},
 		{x, Options{Observed: name(nine)}, []string{"observed values are for samples and quantiles, and the scores are probs"}},
 		{nine, Options{Kind: metrics.Dirichlet, NoLabels: true}, []string{"nine.npy: parameters of a Dirichlet distribution are one for each class, and these have shape (9,)"}},
-		{x, Options{NoLabels: true, Labels: name(nine)}, []string{"labels are named, and NoLabels says that there are none"}},
+		{x, Options{NoLabels: true, Labels: name(nine)}, []string{"labels are named, but NoLabels says that there are none"}},
 	} {
 		_, err := Open([]string{c.path}, &c.o)
 		wantError(t, err, c.want...)

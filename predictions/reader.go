@@ -318,7 +318,7 @@ func (b *opening) prepare() *Error {
 	case drawn && len(o.Decisions)+len(o.ConfidenceScores) > 0:
 		return fault("leave "+setting.Decisions.String()+" and "+setting.ConfidenceScores.String()+" out", "%s have no classes to decide for", what)
 	case o.NoLabels && len(o.Labels) > 0:
-		return fault("", "labels are named, and NoLabels says that there are none")
+		return fault("", "labels are named, but NoLabels says that there are none")
 	}
 	switch {
 	case observed && len(o.Observed) == 0 && b.forecast != nil && b.forecast.Unobserved:

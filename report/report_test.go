@@ -302,7 +302,7 @@ func TestUndefined(t *testing.T) {
 	want := []string{"there is no rmsce_debiased: no bin has two rows, so no variance can be estimated",
 		"there is no calibration_slope, calibration_intercept: all outcomes are the same: the intercept has no end",
 		"there is no corp_mcb_floor: a single row has no spread", "there is no calibration_auc: all rows are right, or all are wrong",
-		"there is no brier_skill, nll_skill: all rows are of one class, of which the base rates are sure",
+		"there is no brier_skill, nll_skill: all rows are of one class, so the base rates are certain of it",
 		"there is no sharpness_class0: no rows of this class",
 		"there is no auroc, oracle_auc: all rows are of class 1, or none is",
 		"there is no abstain_precision: no row is withheld: the fraction is less than a row", "there is no abstain_recall: no row is wrong",

@@ -75,7 +75,7 @@ func TestDecisionDocument(t *testing.T) {
 			continue
 		}
 		if ofOrder {
-			if got := scored.Metrics[key]; got.Value != nil || got.Low != nil || got.Text != m.Text || !strings.Contains(got.Reason, "it judges the probabilities themselves, and the caller's confidence scores are none") {
+			if got := scored.Metrics[key]; got.Value != nil || got.Low != nil || got.Text != m.Text || !strings.Contains(got.Reason, "it judges the probabilities themselves, not the caller's confidence scores") {
 				t.Errorf("with confidence scores %s is %+v", key, got)
 			}
 			continue

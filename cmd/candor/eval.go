@@ -265,7 +265,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		j.read.Labels, j.read.Observed = nil, f.labels
 	case "loglik":
 		if len(f.labels) > 0 {
-			return nil, usage("--labels: a table of log-likelihoods has none, for each is that of the row's own observation; leave it out")
+			return nil, usage("--labels: log-likelihoods need no labels, since each is that of the row's own observation; leave it out")
 		}
 	case "ensemble":
 		if f.memberAxis != 0 && f.memberAxis != 1 {
@@ -336,7 +336,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	}
 	e.Threads = f.threads
 	if names := e.Spec.KeepsRows(); names != "" && len(f.columns.groups) > 0 {
-		return nil, usage("--group: metrics %s keep every row, which is not done by groups; leave exact or --group out", names)
+		return nil, usage("--group: metrics %s keep every row, which --group does not support; leave exact or --group out", names)
 	}
 	if err := ready(e, info); err != nil {
 		return nil, err
@@ -405,7 +405,7 @@ func (f *evalFlags) checkShape(c *cobra.Command, info predictions.Info, table bo
 	case f.task == "classification" && info.Classes == 1:
 		return usage("--task classification takes a score for each class, (N, K), and these are %s; leave it out", info.Shape)
 	case c.Flags().Changed("event") && !info.Pairs && !table:
-		return usage("--event is for scores of two columns, (N, 2), of which it names one, and these are %s; leave it out", info.Shape)
+		return usage("--event names one of two columns of scores, (N, 2), and these are %s; leave it out", info.Shape)
 	}
 	return nil
 }

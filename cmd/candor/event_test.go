@@ -114,7 +114,7 @@ func TestTwoColumns(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{one, "--labels", y, "--event", "0"}, "--event is for scores of two columns, (N, 2), of which it names one, and these are (400,)"},
+		{[]string{one, "--labels", y, "--event", "0"}, "--event names one of two columns of scores, (N, 2), and these are (400,)"},
 		{[]string{two, "--labels", y, "--event", "2"}, "--event is 2; it is 0 or 1"},
 		{[]string{two, "--labels", y, "--event", "0", "--task", "classification"}, "--event is for binary tasks"},
 		{[]string{d.put("three.npy", npy(t, []int64{1, 3}, []float64{0.2, 0.3, 0.5})), "--labels", d.put("y3.npy", npy(t, []int64{1}, []int32{1})), "--task", "binary"}, "(N,) or (N, 1), or two, (N, 2), and these are (1, 3)"},

@@ -17,7 +17,7 @@ type filled struct{ pflag.Value }
 var (
 	errEmpty   = errors.New("empty")
 	errItem    = errors.New("an item of the list is empty")
-	errLineEnd = errors.New("a line end in the list, of which what follows would not be read")
+	errLineEnd = errors.New("a line end in the list; what follows it would not be read")
 )
 
 func (v filled) Set(s string) error {

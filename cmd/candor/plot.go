@@ -192,7 +192,7 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	}
 	of := e.Spec.Shape()
 	if of.Kind == metrics.LogLiks {
-		return usage("--plot draws forecasts, of which --task loglik has none; leave it out")
+		return usage("--plot draws forecasts, and --task loglik has none; leave it out")
 	}
 	k, ok := p.kindOf(of)
 	switch {
@@ -208,7 +208,7 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		return err
 	}
 	if e.Spec.Scored && !slices.Contains([]string{"classes", "risk-coverage", "roc"}, p.kind) {
-		return usage("--plot-kind %s draws rows by their probabilities, and --confidence-scores are none: leave them out, or draw risk-coverage or roc", p.kind)
+		return usage("--plot-kind %s draws rows by their probabilities, not by --confidence-scores: leave these out, or draw risk-coverage or roc", p.kind)
 	}
 	there := false
 	switch p.kind {
@@ -220,7 +220,7 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		})
 	case "ood-roc":
 		if !e.Spec.Out {
-			return usage("--plot-kind ood-roc draws out-of-distribution rows, of which there are none; give --ood FILE")
+			return usage("--plot-kind ood-roc draws out-of-distribution rows; give --ood FILE")
 		}
 		there = e.Foreign() != nil
 	case "roc":

@@ -701,7 +701,7 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kin
 	defer r.Close()
 	info := r.Info()
 	if c.Flags().Changed("event") && !info.Pairs && !f.tables(paths) {
-		return usage("--event is for scores of two columns, (N, 2), of which it names one, and these are %s; leave it out", info.Shape)
+		return usage("--event names one of two columns of scores, (N, 2), and these are %s; leave it out", info.Shape)
 	}
 	if info.Rows < 0 {
 		if info.Rows, err = f.count(c, j, paths); err != nil {

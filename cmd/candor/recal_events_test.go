@@ -92,10 +92,10 @@ func TestRecalTwoColumns(t *testing.T) {
 	}{
 		{exitData, []string{"fit", "vector", z2, "--labels", y, "--input", "logits"}, []string{"z2.npy: vector is for two classes or more, and the two columns are read as a binary task; pass --task classification"}},
 		{exitData, []string{"fit", "matrix(bias=1)", z1, "--labels", y, "--input", "logits"}, []string{"z1.npy: matrix(bias=1) is for two classes or more, and these rows have one score; a factor and a bias of one logit are platt"}},
-		{exitUsage, []string{"fit", "platt", one, "--labels", y, "--event", "0"}, []string{"--event is for scores of two columns, (N, 2), of which it names one, and these are (400,)"}},
+		{exitUsage, []string{"fit", "platt", one, "--labels", y, "--event", "0"}, []string{"--event names one of two columns of scores, (N, 2), and these are (400,)"}},
 		{exitUsage, []string{"fit", "platt", two, "--labels", y, "--event", "2"}, []string{"--event is 2; it is 0 or 1"}},
 		{exitUsage, []string{"fit", "platt", two, "--labels", y, "--event", "0", "--task", "classification"}, []string{"--event is for binary tasks"}},
-		{exitUsage, []string{"apply", d.at("one.json"), one, "--event", "0", "-o", d.at("none.npy")}, []string{"--event is for scores of two columns"}},
+		{exitUsage, []string{"apply", d.at("one.json"), one, "--event", "0", "-o", d.at("none.npy")}, []string{"--event names one of two columns of scores"}},
 		{exitUsage, []string{"apply", d.at("m.json"), two, "--event", "0", "-o", d.at("none.npy")}, []string{"--event is for binary tasks, and the map was fitted to two classes"}},
 		{exitUsage, []string{"apply", d.at("one.json"), two, "--event", "2", "-o", d.at("none.npy")}, []string{"--event is 2; it is 0 or 1"}},
 		{exitUsage, []string{"apply", d.at("one.json"), two, "--as", "odds", "-o", d.at("none.npy")}, []string{`--as is "odds"; it is probs, logits or logprobs`}},

@@ -29,8 +29,8 @@ type Spiegelhalter struct {
 	// this may be all of the variance.
 	Bound, PBound float64
 
-	// Reason says why there is no Z: no rows, weights, scores outside [0,1], or only scores of 0, 1/2 and 1 of which none is
-	// wrong. In the last case the Brier score equals its mean by necessity. Reason is "" if there is a Z.
+	// Reason says why there is no Z: no rows, weights, scores outside [0,1], or only scores of 0, 1/2 and 1 that are all
+	// right. In the last case the Brier score equals its mean by necessity. Reason is "" if there is a Z.
 	Reason string
 }
 

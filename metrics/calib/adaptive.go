@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	errWeightless = errors.New("calib: this rule of edges knows no weights; OrderStatistic does")
+	errWeightless = errors.New("calib: this rule of edges does not support weights; OrderStatistic does")
 	errTooMany    = errors.New("calib: more than 2^31-1 scores to sort")
 )
 

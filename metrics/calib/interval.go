@@ -132,7 +132,7 @@ func root(f func(float64) float64, lo, hi, precision float64) float64 {
 
 // Reasons why there is no answer or no interval.
 const (
-	reasonTogether = "the entries of a row hang together, so the scores are not independent"
+	reasonTogether = "the entries of a row depend on each other, so the scores are not independent"
 	reasonChosen   = "the edges were chosen by the scores; the interval is known for fixed edges only"
 )
 

@@ -100,7 +100,7 @@ func Like(system string) (Options, error) {
 	case "blog":
 		return Options{Bins: 15, Event: TopLabel, Side: kernel.RightClosed, BlogEdges: true, Zero: OwnBin, One: LastBinOnly}, nil
 	}
-	return Options{}, fmt.Errorf("calib: %q is none of um, tfp, torchmetrics, guo, blog", system)
+	return Options{}, fmt.Errorf("calib: %q is not one of um, tfp, torchmetrics, guo, blog", system)
 }
 
 // normal returns the options with defaults filled in, so that equivalent options are equal.

@@ -157,7 +157,7 @@ func TestReasons(t *testing.T) {
 	}{
 		{"whole", of(t, testrows.Ten(), nil), "", "", ""},
 		{"weights", of(t, weighted, nil), "weights", "weights", ""},
-		{"all classes", of(t, testrows.Ten(), &calib.Options{Event: calib.AllClasses}), "hang", "hang", "hang together"},
+		{"all classes", of(t, testrows.Ten(), &calib.Options{Event: calib.AllClasses}), "depend", "depend", "depend on each other"},
 		{"one row", of(t, one, nil), "", "single row", "two rows"},
 		{"many bins", of(t, testrows.Ten(), &calib.Options{Bins: 1000}), "", "", ""},
 		{"nothing", metrics.Must(calib.NewBins(nil)), "no rows", "no rows", "two rows"},

@@ -150,7 +150,7 @@ func (c *Cells) Event() metrics.Event {
 func (c *Cells) Classes() int { return c.seen.Classes }
 
 const (
-	errEvent    = "cells: the event is none of a row"
+	errEvent    = "cells: the event is not one of a row"
 	errPositive = "cells: there is no positive class among more than two"
 )
 

@@ -71,7 +71,7 @@ func NewDiversity(o *DiversityOptions) (*Diversity, error) {
 	}
 	switch {
 	case d.opt.Measures&^ofDiversity != 0:
-		return nil, errors.New("ensemble: a measure is none of pairs of members")
+		return nil, errors.New("ensemble: a measure is not one of pairs of members")
 	case !(d.opt.P >= 1):
 		return nil, fmt.Errorf("ensemble: the p of a distance is %v; it is at least 1", d.opt.P)
 	case !(d.opt.Clip >= 0 && d.opt.Clip < 1):

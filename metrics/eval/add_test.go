@@ -535,7 +535,7 @@ func TestMoreReasons(t *testing.T) {
 	sure := binary(false, mixed.Labels, 0.125, 0.25, 0.75, 0.5)
 	decided := binary(false, mixed.Labels, sure.F64...)
 	decided.Decisions = []int32{0, 1, 1, 1}
-	const caller = "the caller's confidence scores are none: evaluate without ConfidenceScores"
+	const caller = "not the caller's confidence scores: evaluate without ConfidenceScores"
 	for _, c := range []struct {
 		p      *metrics.Predictions
 		metric string
@@ -546,8 +546,8 @@ func TestMoreReasons(t *testing.T) {
 		{mixed, "retention_nll", inf, "1 row gave its true class probability 0"},
 		{mixed, "brier_skill", 1 - (1+0.0625+0.0625+0.25)/4/0.25, ""},
 		{mixed, "spherical", nan, ""}, // a number, with an interval
-		{ones, "nll_skill", nan, "all rows are of one class, of which the base rates are sure"},
-		{ones, "brier_skill", nan, "all rows are of one class, of which the base rates are sure"},
+		{ones, "nll_skill", nan, "all rows are of one class, so the base rates are certain of it"},
+		{ones, "brier_skill", nan, "all rows are of one class, so the base rates are certain of it"},
 		{ones, "auroc", nan, "all rows are of class 1, or none is"},
 		{ones, "auprc", 1, "no interval is computed"},
 		{ones, "oracle_auc", nan, "all rows are of class 1, or none is"},

@@ -157,7 +157,7 @@ func (e *Evaluation) unscored(m Metric) string {
 			return "its bins are of confidences from 0 to 1, and the order is that of the caller's confidence scores: leave bins= out"
 		}
 	case e.Spec.ofPositive(m) && d.own.index(gridOwn.name) < 0, d.event != nil && (d.uncut || e.binning(m).adaptive):
-		return "it judges the probabilities themselves, and the caller's confidence scores are none: evaluate without " + setting.ConfidenceScores.String()
+		return "it judges the probabilities themselves, not the caller's confidence scores: evaluate without " + setting.ConfidenceScores.String()
 	}
 	return ""
 }

@@ -93,7 +93,7 @@ func TestParseMetrics(t *testing.T) {
 	}{
 		{"auroc(summation=minoring)", 2, "summation is for a grid of thresholds; give that too"},
 		{"oracle_auc(bins=7)", 2, "bins are of a grid of thresholds; give that too"},
-		{"auroc(thresholds=2)", 2, "thresholds is less than 3, of which two are the ends; 0 is for no grid"},
+		{"auroc(thresholds=2)", 2, "thresholds must be at least 3, including both ends, or 0 for no grid"},
 		{"auprc(area=trapezoid,thresholds=200)", 2, "a grid of thresholds has a summation in place of area"},
 		{"auprc(average=macro,thresholds=200)", 3, "a grid of thresholds is of two classes; it goes without average"},
 		{"auroc(area=trapezoid)", 2, `there is no option "area"; there are average=none|macro|weighted|micro|ovo|ovo_weighted, max_fpr=0, thresholds=0`},

@@ -83,7 +83,7 @@ func gridOK(l choices) func(m Metric) error {
 		}
 		switch t := l.of(m, "thresholds"); {
 		case t == 1 || t == 2:
-			return errors.New("thresholds is less than 3, of which two are the ends; 0 is for no grid")
+			return errors.New("thresholds must be at least 3, including both ends, or 0 for no grid")
 		case t == 0 && l.of(m, "summation") != 0:
 			return errors.New("summation is for a grid of thresholds; give that too")
 		case t == 0 && l.index("bins") >= 0 && l.of(m, "bins") != 0:

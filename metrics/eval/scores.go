@@ -104,7 +104,7 @@ func skill(of func(e *Evaluation, m Metric, r *score.BaseRates) (score, referenc
 		s, ref := of(e, m, statisticOf[*score.BaseRates](e, rows, baseRates.key))
 		switch v.Value = score.Skill(s, ref); {
 		case math.IsNaN(v.Value):
-			v.Reason = "all rows are of one class, of which the base rates are sure"
+			v.Reason = "all rows are of one class, so the base rates are certain of it"
 		case math.IsInf(v.Value, -1):
 			v.Count, v.Reason = e.Loss.InfiniteRows(), e.infiniteText()
 		default:

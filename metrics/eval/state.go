@@ -197,7 +197,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if n.Given = metrics.Kind(given); n.Given > metrics.LogProbs || n.Given != 0 && (s.Members == 0 || n.Audit.Classes == 0) || n.Out.Classes != 0 && !s.Out {
-		return fmt.Errorf("%w: members or out-of-distribution rows of which the evaluation has none", exact.ErrDamaged)
+		return fmt.Errorf("%w: members or out-of-distribution rows that the evaluation does not have", exact.ErrDamaged)
 	}
 	if n.Audit.Classes != 0 && (n.Audit.Classes != s.Classes || simple(n.Audit.Kind) != s.Kind) {
 		return fmt.Errorf("%w: %d classes, and rows of %d", exact.ErrDamaged, s.Classes, n.Audit.Classes)
@@ -206,7 +206,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 	}
 	if n.Audit.Decided && !s.Decided || n.Audit.Scored && !s.Scored {
-		return fmt.Errorf("%w: rows with decisions or scores of which the evaluation has none", exact.ErrDamaged)
+		return fmt.Errorf("%w: rows with decisions or scores that the evaluation does not have", exact.ErrDamaged)
 	}
 	if err := n.readStates(d); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// logits says whether rows are ordered by the magnitude of a single logit, and of which type it is. The top label's
+// logits says whether rows are ordered by the magnitude of a single logit, and which type it has. The top label's
 // probability and entropy give the same order, but round different logits to equal values near 1, 0 or ln 2.
 type logits uint8
 

@@ -457,8 +457,7 @@ func (h *handover) nearest(o *OracleOptions) func(j int) (misses, alarms float64
 			}
 			break
 		}
-		// All cells except the furthest, of which there is at most one on each side, are handed over whole; the furthest in
-		// part.
+		// All cells are handed over whole, except the furthest on each side, which is handed over in part.
 		d := math.Max(away(lo), away(hi-1))
 		from, to, ring := lo, hi, 0.0
 		if away(lo) == d {

@@ -62,7 +62,7 @@ func DieboldMariano(a, b []float64, o *DMOptions) (DMResult, error) {
 	case len(a) != len(b):
 		return DMResult{}, &metrics.LengthError{Column: "losses of the second model", Len: len(b), Rows: len(a)}
 	case opt.Horizon < 1:
-		return DMResult{}, fmt.Errorf("regress: the horizon is %d; it is 1 or more", opt.Horizon)
+		return DMResult{}, fmt.Errorf("regress: the horizon is %d; it must be at least 1", opt.Horizon)
 	case !(opt.Level > 0 && opt.Level < 1):
 		return DMResult{}, fmt.Errorf("regress: the level is %v; it lies between 0 and 1", opt.Level)
 	}

@@ -398,7 +398,7 @@ func rowsCheck(levels []float64) error {
 		last = p
 	}
 	if len(levels) == 0 {
-		return fmt.Errorf("it takes the levels of the quantiles, and there are none")
+		return fmt.Errorf("it needs the levels of the quantiles")
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func TestRowsNames(t *testing.T) {
 		{"interval_score(level=1)", metrics.Normals, nil, `level is "1"; it is a number between 0 and 1`},
 		{"interval_score(level=)", metrics.Normals, nil, `level is ""`},
 		{"interval_score(level=0.5", metrics.Normals, nil, "it is NAME or NAME(level=VALUE)"},
-		{"wis", metrics.Quantiles, nil, "it takes the levels of the quantiles, and there are none"},
+		{"wis", metrics.Quantiles, nil, "it needs the levels of the quantiles"},
 		{"wis", metrics.Quantiles, []float64{0.5, 0.4}, "there is 0.4 after 0.5"},
 		{"ae_median", metrics.Quantiles, []float64{0.1, 0.9}, "it takes the quantile of level 0.5, and there is none"},
 		{"wis", metrics.Quantiles, []float64{0.1, 0.5, 0.8}, "it takes the quantile of level 0.9, and there is none"},

@@ -36,7 +36,7 @@ func New(s eval.Spec, labels int) (*Evaluation, error) {
 		return nil, errors.New("multilabel: several labels have no members, decisions, confidence scores or out-of-distribution rows")
 	}
 	if names := s.KeepsRows(); names != "" {
-		return nil, fmt.Errorf("metrics %s keep every row, which is not done for several labels: leave exact out", names)
+		return nil, fmt.Errorf("metrics %s keep every row, which several labels do not support: leave exact out", names)
 	}
 	if s.Classes = 1; s.Shape().Kind != metrics.Probs {
 		return nil, fmt.Errorf("multilabel: the scores of several labels cannot be %v", s.Kind)
@@ -51,7 +51,7 @@ func New(s eval.Spec, labels int) (*Evaluation, error) {
 				}
 			}
 			const mib = 1 << 20
-			return nil, fmt.Errorf("metrics %s keep the distinct scores of each of %d labels, up to %d MiB, and %d MiB are there for them",
+			return nil, fmt.Errorf("metrics %s keep the distinct scores of each of %d labels, up to %d MiB; %d MiB are left for them",
 				strings.Join(names, ", "), labels, need/mib, memory/mib)
 		}
 		s.Memory = max(1, (memory-each*int64(labels))/int64(labels)+limited)
