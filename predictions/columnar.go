@@ -557,6 +557,7 @@ var columnFormats = []columnFormat{
 		return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 	}, openJSONLines},
 	{"parquet", "Parquet", []string{".parquet", ".pq"}, false, func(start []byte) bool { return bytes.HasPrefix(start, []byte("PAR1")) }, openParquet},
+	{"safetensors", "safetensors", []string{".safetensors"}, false, func([]byte) bool { return false }, openSafetensors}, // a few bytes do not tell
 }
 
 // formatOf returns the format of a file, judging by its name.

@@ -10,6 +10,7 @@ import (
 	"github.com/candor-go/candor/predictions/internal/columns"
 	"github.com/candor-go/candor/predictions/internal/jsonlines"
 	"github.com/candor-go/candor/predictions/internal/parquet"
+	"github.com/candor-go/candor/predictions/internal/safetensors"
 )
 
 func openJSONLines(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*openColumns, *Error) {
@@ -29,6 +30,13 @@ func openParquet(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) 
 	return openAt(from, path, in, read, func(s columns.Source) (columnFile, error) {
 		f, err := parquet.Open(s)
 		return f, err // nil of its type only with an error
+	})
+}
+
+func openSafetensors(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*openColumns, *Error) {
+	return openAt(from, path, in, read, func(s columns.Source) (columnFile, error) {
+		f, err := safetensors.Open(s)
+		return f, err
 	})
 }
 

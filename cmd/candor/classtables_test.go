@@ -242,6 +242,8 @@ func TestInspectTable(t *testing.T) {
 		{"h.ndjson", `{"y": 1, "probs": [0.25, 0.5, 0.25], "other": [[1], [2]], "none": null}`,
 			"PATH: JSON Lines\n  y       numbers           1\n  probs   lists of numbers  [0.25, 0.5, 0.25]\n  other   other             [[1], [2]]\n  none    other             \n" +
 				"Likely: candor eval PATH --prob probs --labels y\n"},
+		{"i.jsonl", `{"y": 1, "logits": [0.25, -0.5, 7]}`,
+			"PATH: JSON Lines\n  y       numbers           1\n  logits  lists of numbers  [0.25, -0.5, 7]\nLikely: candor eval PATH --prob logits --input logits --labels y\n"},
 		{"f.csv", "a,b\n1,2\n", "PATH: table, commas between cells\n  a       numbers  1\n  b       numbers  2\n"},
 	} {
 		path := d.put(c.name, []byte(c.text))
@@ -301,13 +303,16 @@ func TestWrittenTables(t *testing.T) {
 		{"pyarrow.parquet", "float64", wide}, {"pages.parquet", "float64", wide}, {"split.parquet", "float64", wide}, {"polars.parquet", "float64", wide},
 		{"duckdb.parquet", "float64", wide}, {"list.parquet", "float64", one}, {"array.parquet", "float32", one}, {"half.parquet", "float16", one},
 		{"struct.parquet", "float64", one[:2]}, {"map.parquet", "float64", one}, {"vector.parquet", "float64", one},
+		{"float32.safetensors", "float32", one[:2]}, {"float16.safetensors", "float16", one[:2]}, {"bfloat16.safetensors", "float32", one[:2]},
 	} {
 		path := filepath.Join(dir, c.file)
 		if got := printed(t, slices.Concat([]string{"eval", "--json", "--metrics", "default,sce", path}, c.of, columns)...); got != want[c.dtype] {
 			t.Errorf("%s: %s", c.file, differing(got, want[c.dtype]))
 		}
-		if got := printed(t, slices.Concat([]string{"eval", path}, c.of, grouped)...); c.dtype == "float64" && got != ofGroups {
-			t.Errorf("%s: %s", c.file, differing(got, ofGroups))
+		if c.dtype == "float64" {
+			if got := printed(t, slices.Concat([]string{"eval", path}, c.of, grouped)...); got != ofGroups {
+				t.Errorf("%s: %s", c.file, differing(got, ofGroups))
+			}
 		}
 		// What inspect proposes runs.
 		_, command, ok := strings.Cut(printed(t, "inspect", path), "Likely: candor ")

@@ -270,6 +270,9 @@ func commandFor(t *predictions.Table, path string) string {
 	default:
 		return ""
 	}
+	if strings.Contains(strings.ToLower(args[len(args)-1]), "logit") {
+		args = append(args, "--input", "logits")
+	}
 	label := p.Label
 	if label == "" {
 		label = "COLUMN"

@@ -1,16 +1,19 @@
 """Writes the tables of this folder: the same 120 rows of three classes in the forms in which other software writes them.
 
 The probabilities are multiples of 1/64, so that all types have them exactly. rows.jsonl has the rows as they are. Run with pyarrow 23.0.0,
-polars 2.1.0 and duckdb 2.0.0.
+polars 2.1.0, duckdb 2.0.0 and safetensors 0.8.0.
 """
 
 import json
 import random
 
 import duckdb
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+import safetensors
+from safetensors.numpy import save_file
 
 CLASSES = ["cat", "dog", "owl"]
 random.seed(7)
@@ -53,3 +56,12 @@ mixed = [sparse[i] if i % 3 == 0 else {**dense, "values": p} for i, p in enumera
 pq.write_table(pa.table({"probs": pa.array(mixed, vector), **rest}), "vector.parquet")
 pl.DataFrame(columns).write_parquet("polars.parquet")
 duckdb.sql("COPY (SELECT * FROM written) TO 'duckdb.parquet' (FORMAT parquet)")
+
+rest = {"weight": np.array(columns["weight"]), "by": np.array(columns["by"]), "label": np.array(columns["number"], "int64"),
+        "decision": np.array([CLASSES.index(d) for d in columns["decision"]], "int32")}
+for kind in "float32", "float16":
+    save_file({"probs": np.array(matrix, kind), **rest}, kind + ".safetensors")
+bits = {"probs": (np.array(matrix, "float32").view("uint32") >> 16).astype("uint16"), **rest}
+with open("bfloat16.safetensors", "wb") as f:
+    f.write(bytes(safetensors.serialize({k: safetensors.TensorSpec(dtype="bfloat16" if k == "probs" else v.dtype.name, shape=v.shape,
+                                                                   data_ptr=v.ctypes.data, data_len=v.nbytes) for k, v in bits.items()})))
