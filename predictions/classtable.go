@@ -156,7 +156,7 @@ func (c *classTable) lay(t *table, r *ForecastReader, f *tableFile) *Error {
 		uses = append(uses, use{at, -1, g, ""})
 	}
 	t.steps(uses)
-	r.binding = b.String()
+	r.binding, r.classNames = b.String(), found.classNames()
 	return nil
 }
 
@@ -169,6 +169,14 @@ type scored struct {
 	labels  *roles.Labels
 	pairs   bool // rows have two scores, of which the event's is read
 	event   int  // of pairs, that class
+}
+
+// classNames returns the names of the classes of what is read: of a binary task two, of which the second is the event's.
+func (s *scored) classNames() []string {
+	if s.pairs && s.event == 0 && s.names != nil {
+		return []string{s.names[1], s.names[0]}
+	}
+	return slices.Clone(s.names)
 }
 
 // bind finds the columns of the scores, the label and what else is wanted. l has the names for messages.
@@ -194,13 +202,19 @@ func (s *scored) settle(o *TableOptions, classes int) *Error {
 	switch {
 	case classes > 1 && s.names != nil && len(s.names) != classes:
 		return fault("name each class once, in the order of the scores", "%d classes are named, and the scores are of %d", len(s.names), classes)
+	case classes == 1 && s.names != nil && len(s.names) != 2:
+		return fault("name two, the event's last, or name a column of scores for each", "%d classes are named, and one probability a row is a binary task", len(s.names))
+	case classes == 1 && s.names != nil && event != "" && event != s.names[1]:
+		return fault("leave "+setting.EventLabel.String()+" out, or name the classes in another order",
+			"the event is %q, and the second of the classes, which is the event, is %q", cut(event), cut(s.names[1]))
 	case classes == 2 && !o.Classification:
-		if s.names == nil {
-			s.names = []string{"0", "1"}
+		between := s.names
+		if between == nil {
+			between = []string{"0", "1"}
 		}
 		if s.event = 1; event != "" {
-			if s.event = slices.Index(s.names, event); s.event < 0 {
-				return fault("name one of them by "+setting.EventLabel.String(), "event %q is neither of the classes %q and %q", cut(event), cut(s.names[0]), cut(s.names[1]))
+			if s.event = slices.Index(between, event); s.event < 0 {
+				return fault("name one of them by "+setting.EventLabel.String(), "event %q is neither of the classes %q and %q", cut(event), cut(between[0]), cut(between[1]))
 			}
 			event = ""
 		}

@@ -145,7 +145,7 @@ func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadClos
 		return e.in(t.files[0].name)
 	}
 	l := &t.layout
-	r.binding, r.scoreColumns = l.scored.String(), l.scoreColumns
+	r.binding, r.scoreColumns, r.classNames = l.scored.String(), l.scoreColumns, l.scored.classNames()
 	rows := int64(-1)
 	if len(paths) == 1 {
 		rows = first.Rows()

@@ -77,6 +77,7 @@ type ForecastReader struct {
 	groups *groups
 
 	scoreColumns []string // of classes
+	classNames   []string
 	binding      string   // which column has which role
 
 	judged bool       // rows are normal forecasts with observed values or errors
@@ -257,6 +258,9 @@ func (r *ForecastReader) Levels() []float64 { return slices.Clone(r.levels) }
 
 // ScoreColumns returns the names of the columns of scores of classes, for a reader from OpenTable; nil for others.
 func (r *ForecastReader) ScoreColumns() []string { return slices.Clone(r.scoreColumns) }
+
+// ClassNames returns the names of the classes, for a reader from OpenTable, of a binary task the event's last; nil if they have none.
+func (r *ForecastReader) ClassNames() []string { return slices.Clone(r.classNames) }
 
 // Binding says which columns of a table have which role, as "scores p_cat, p_dog; label y", for a reader from OpenTable.
 func (r *ForecastReader) Binding() string { return r.binding }

@@ -54,6 +54,7 @@ type Input struct {
 	Task          string // classification, binary, multilabel, ensemble, regression, quantiles, samples or loglik; "binary" also for two columns read as one event
 	Rows, Dropped int64
 	Classes       int         // 2 for a binary task; 0 without classes
+	ClassNames    []string    // in the order of the classes; nil if they have none
 	Draws         int         // per row, of samples and log-likelihoods
 	Levels        []float64   // of quantiles
 	Law           regress.Law // distribution family of normal forecasts
@@ -75,7 +76,7 @@ func InputOf(e *eval.Evaluation) Input {
 		i.Kind = e.Given.String()
 	}
 	if e.Spec.Shape().HasClasses() {
-		i.Classes, i.Binary = max(2, e.Spec.Classes), e.Spec.Classes == 1
+		i.Classes, i.Binary, i.ClassNames = max(2, e.Spec.Classes), e.Spec.Classes == 1, e.Spec.Names
 	} else if i.Levels = e.Spec.Levels; e.Spec.Kind != metrics.Normals && i.Levels == nil {
 		i.Draws = e.Spec.Classes
 	}
@@ -299,6 +300,9 @@ func (d *Document) object() object {
 	}
 	if d.shape.Kind == metrics.Normals {
 		in = append(in, field{"distribution", d.Input.Law.String()})
+	}
+	if d.Input.ClassNames != nil {
+		in = append(in, field{"class_names", d.Input.ClassNames})
 	}
 	if d.Input.Members > 0 {
 		in = append(in, field{"members", d.Input.Members})

@@ -207,6 +207,14 @@ const mostLabels = 20
 // them, the table has its first few metrics.
 var shownOfLabels = []string{"ece", "auroc", "nll", "brier"}
 
+// name returns what tables call a label: its name if it has one, or its number.
+func (m *Multilabel) name(label int, f Format) string {
+	if m.e.Names == nil {
+		return strconv.Itoa(label)
+	}
+	return valueName(m.e.Names[label], f)
+}
+
 // columns returns the indices of the metrics in the table of labels, and of the one that orders its rows; -1 if none does.
 func (m *Multilabel) columns() (at []int, by int) {
 	by = -1
@@ -254,7 +262,7 @@ func (m *Multilabel) LabelsTable(w io.Writer, f Format) error {
 	}
 	t.AppendHeader(head)
 	for _, l := range rows {
-		r := table.Row{l.number}
+		r := table.Row{m.name(l.number, f)}
 		if !m.Input.Weighted {
 			r = append(r, Count(int64(math.Round(l.rate*float64(m.Input.Rows)))))
 		}
@@ -267,7 +275,11 @@ func (m *Multilabel) LabelsTable(w io.Writer, f Format) error {
 	if _, err := io.WriteString(w, title); err != nil {
 		return err
 	}
-	return render(w, t, f, 1, len(head))
+	first := 1
+	if m.e.Names != nil {
+		first = 2
+	}
+	return render(w, t, f, first, len(head))
 }
 
 func (m *Multilabel) csv(w io.Writer) error {
@@ -288,7 +300,7 @@ func (m *Multilabel) csv(w io.Writer) error {
 		return err
 	}
 	for j := range m.Labels {
-		if err := write(strconv.Itoa(j), m.Document(j).Metrics); err != nil {
+		if err := write(m.name(j, CSV), m.Document(j).Metrics); err != nil {
 			return err
 		}
 	}
@@ -319,6 +331,9 @@ func (m *Multilabel) WriteJSON(w io.Writer) error {
 	}
 	in := object{{"rows", m.Input.Rows}, {"labels", m.Labels}, {"dtype", m.Input.DType}, {"kind", m.Input.Kind},
 		{"dropped", m.Input.Dropped}, {"weighted", m.Input.Weighted}, {"task", m.Input.Task}}
+	if m.e.Names != nil {
+		in = append(in, field{"label_names", m.e.Names})
+	}
 	head := object{{"schema", Schema}, {"input", in}, {"verdict", m.Verdict()}, {"metrics", m.averages()}}
 	tail := object{{"state", object{{"sha256", m.State}}}, {"warnings", warnings}}
 	b := bufio.NewWriter(w)

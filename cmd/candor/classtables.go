@@ -29,7 +29,34 @@ func (s *scoreFlags) flags(c *cobra.Command) {
 	fl.StringVar(&s.prefix, "prob-prefix", "", "`PREFIX` of the columns of probabilities of a table; the class's name follows it: .pred_ for .pred_cat")
 	fl.StringVar(&s.logitPrefix, "logit-prefix", "", "`PREFIX` of the columns of logits, in place of --prob-prefix and --input logits")
 	fl.BoolVar(&s.noHeader, "no-header", false, "the first line of a table is a row; columns are named by their numbers, from 0")
-	fl.StringSliceVar(&s.classes, "classes", nil, "`NAMES` of the classes, in the order of the scores, where the columns do not name them")
+	fl.StringSliceVar(&s.classes, "classes", nil, "`NAMES` of the classes, or of the labels of --task multilabel, in the order of the scores, where the columns do not name them")
+}
+
+// named returns the names of the classes of scores that r reads, or of the labels of a multilabel task.
+func (f *evalFlags) named(r reader, what string) ([]string, error) {
+	if t, ok := r.(*predictions.ForecastReader); ok && t.Binding() != "" {
+		return t.ClassNames(), nil
+	}
+	names, info := slices.Clone(f.table.classes), r.Info()
+	if len(names) == 0 {
+		return nil, nil
+	}
+	n := info.Classes
+	if what == "classes" {
+		n = max(2, n)
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, usage("--classes names %q twice; name each once", name)
+		}
+	}
+	if len(names) != n {
+		return nil, usage("--classes names %d %s, and the scores are of %d; name each once, in the order of the scores", len(names), what, n)
+	}
+	if info.Pairs && info.Event == 0 {
+		slices.Reverse(names)
+	}
+	return names, nil
 }
 
 // given reports whether columns of scores are named.
@@ -51,8 +78,9 @@ func (f *evalFlags) checkTables(c *cobra.Command) error {
 		return usage("--logit-prefix names columns of logits, and --input is %s; leave --input out, or pass --prob-prefix", f.input)
 	case s.given() && !slices.Contains([]string{"", "binary", "classification"}, f.task):
 		return usage("--prob, --prob-prefix and --logit-prefix are for --task binary and classification; leave them out, or leave --task out")
-	case len(s.classes) > 0 && !s.given():
-		return usage("--classes names the columns of a table; give --prob or --prob-prefix too")
+	}
+	if _, ofNumbers := numbers[f.task]; ofNumbers && len(s.classes) > 0 {
+		return usage("--classes names classes, and --task %s has none; leave it out", f.task)
 	}
 	for _, r := range f.rowColumns() {
 		if s.given() && len(*r.names) > 1 {

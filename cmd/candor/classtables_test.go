@@ -124,23 +124,27 @@ func testClassTable(t *testing.T, form tableForm) {
 		case form.name == "columns.jsonl": // whose fields are in another order
 			of = append(slices.Clone(of), "--prob", "p_"+strings.Join(animals[:k], ",p_"))
 		}
+		named := []string{"--classes", strings.Join(animals[:k], ",")}
+		if k == 1 {
+			named = nil
+		}
 		scores := of[:len(of):len(of)]
 		scores = slices.Delete(slices.Clone(scores), slices.Index(scores, "--label"), slices.Index(scores, "--label")+2)
 		arrays := []string{"--weights", d.put("w.npy", s.weightFile(t)), "--decisions", d.put("d.npy", s.decisionFile(t)), "--confidence-scores", d.put("by.npy", s.byFile(t))}
 		columns := []string{"--weights", "weight", "--decisions", "decision", "--confidence-scores", "by"}
 		for i, more := range [][2][]string{{{}, {}}, {arrays, columns}, {{"--metrics", "all"}, {"--metrics", "all"}}} {
-			want := printed(t, slices.Concat([]string{"eval", "--json", x}, y, more[0])...)
+			want := printed(t, slices.Concat([]string{"eval", "--json", x}, y, named, more[0])...)
 			got := printed(t, slices.Concat([]string{"eval", "--json", table}, of, more[1])...)
 			if got != want {
 				t.Errorf("%d classes, %d: %s", k, i, differing(got, want))
 			}
 		}
 		if k == 2 {
-			want := printed(t, slices.Concat([]string{"eval", "--json", x, "--event", "0"}, y)...)
+			want := printed(t, slices.Concat([]string{"eval", "--json", x, "--event", "0"}, y, named)...)
 			if got := printed(t, slices.Concat([]string{"eval", "--json", table, "--event", "cat"}, of)...); got != want {
 				t.Errorf("--event: %s", differing(got, want))
 			}
-			want = printed(t, slices.Concat([]string{"eval", "--json", x, "--task", "classification"}, y)...)
+			want = printed(t, slices.Concat([]string{"eval", "--json", x, "--task", "classification"}, y, named)...)
 			if got := printed(t, slices.Concat([]string{"eval", "--json", table, "--task", "classification"}, of)...); got != want {
 				t.Errorf("--task classification: %s", differing(got, want))
 			}
@@ -164,7 +168,7 @@ func testClassTable(t *testing.T, form tableForm) {
 	}
 	// Two columns of logits are the event's less the other's.
 	two := exactLogits(24, 307, 2, 0)
-	want := printed(t, "eval", "--json", d.put("x.npy", npy(t, two.shape(), two.probs)), "--labels", d.put("y.npy", two.labelFile(t)), "--input", "logits")
+	want := printed(t, "eval", "--json", d.put("x.npy", npy(t, two.shape(), two.probs)), "--labels", d.put("y.npy", two.labelFile(t)), "--input", "logits", "--classes", "cat,dog")
 	if got := printed(t, "eval", "--json", d.put("t.csv", two.table("z_", animals)), "--logit-prefix", "z_", "--labels", "label"); got != want {
 		t.Errorf("logits: %s", differing(got, want))
 	}
@@ -201,7 +205,11 @@ func TestClassTableFlags(t *testing.T) {
 		{exitUsage, []string{table, "--prob", "a", "--prob-prefix", "p_"}, "--prob, --prob-prefix and --logit-prefix name the same columns; give one of them"},
 		{exitUsage, []string{table, "--logit-prefix", "p_", "--input", "probs"}, "--logit-prefix names columns of logits, and --input is probs"},
 		{exitUsage, []string{table, "--prob", "p_cat", "--task", "regression"}, "--prob, --prob-prefix and --logit-prefix are for --task binary and classification"},
-		{exitUsage, []string{x, "--labels", y, "--classes", "a,b,c"}, "--classes names the columns of a table"},
+		{exitUsage, []string{x, "--labels", y, "--classes", "a,b"}, "--classes names 2 classes, and the scores are of 3"},
+		{exitUsage, []string{x, "--labels", y, "--classes", "a,b,a"}, `--classes names "a" twice`},
+		{exitUsage, []string{x, "--labels", y, "--classes", "a,b,c", "--task", "samples"}, "--classes names classes, and --task samples has none"},
+		{exitData, []string{table, "--prob", "p_cat", "--labels", "label", "--classes", "a,b,c"}, "3 classes are named, and one probability a row is a binary task"},
+		{exitData, []string{table, "--prob", "p_cat", "--labels", "label", "--classes", "dog,cat", "--event", "dog"}, `the event is "dog", and the second of the classes, which is the event, is "cat"`},
 		{exitUsage, []string{table, "--prob-prefix", "p_", "--labels", "label,weight"}, "--labels names 2 columns, and a row of a table has one"},
 		{exitData, []string{table, "--labels", "label"}, `t.csv: no column of scores is named: the columns are "id", "p_cat"`},
 		{exitData, []string{table, "--prob-prefix", "p_"}, "t.csv: no column of labels is named"},
@@ -290,7 +298,7 @@ func TestWrittenTables(t *testing.T) {
 	columns := []string{"--label", "label", "--weights", "weight", "--decisions", "decision", "--confidence-scores", "by"}
 	want := map[string]string{}
 	for _, dtype := range dtypes[:3] {
-		want[dtype] = printed(t, slices.Concat([]string{"eval", "--json", "--metrics", "default,sce", d.put(dtype+".npy", stored(t, dtype, s.shape(), s.probs))}, arrays)...)
+		want[dtype] = printed(t, slices.Concat([]string{"eval", "--json", "--classes", "cat,dog,owl", "--metrics", "default,sce", d.put(dtype+".npy", stored(t, dtype, s.shape(), s.probs))}, arrays)...)
 	}
 	grouped := []string{"--label", "label", "--group", "site,year", "--format", "csv"}
 	ofGroups := printed(t, slices.Concat([]string{"eval", filepath.Join(dir, "rows.jsonl"), "--prob-prefix", "p_"}, grouped)...)
@@ -303,7 +311,7 @@ func TestWrittenTables(t *testing.T) {
 		{"pyarrow.parquet", "float64", wide}, {"pages.parquet", "float64", wide}, {"split.parquet", "float64", wide}, {"polars.parquet", "float64", wide},
 		{"duckdb.parquet", "float64", wide}, {"list.parquet", "float64", one}, {"array.parquet", "float32", one}, {"half.parquet", "float16", one},
 		{"struct.parquet", "float64", one[:2]}, {"map.parquet", "float64", one}, {"vector.parquet", "float64", one},
-		{"float32.safetensors", "float32", one[:2]}, {"float16.safetensors", "float16", one[:2]}, {"bfloat16.safetensors", "float32", one[:2]},
+		{"float32.safetensors", "float32", one}, {"float16.safetensors", "float16", one}, {"bfloat16.safetensors", "float32", one},
 	} {
 		path := filepath.Join(dir, c.file)
 		if got := printed(t, slices.Concat([]string{"eval", "--json", "--metrics", "default,sce", path}, c.of, columns)...); got != want[c.dtype] {

@@ -315,6 +315,9 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	info := r.Info()
 	spec := j.spec
 	spec.Classes, spec.Members = info.Classes, info.Members
+	if spec.Names, err = f.named(r, "classes"); err != nil {
+		return nil, err
+	}
 	if err := f.checkShape(c, info, f.tables(paths)); err != nil {
 		return nil, err
 	}

@@ -106,7 +106,9 @@ type stateInfo struct {
 	Rows    int64    `json:"rows"`
 	Dropped int64    `json:"dropped"`
 	Classes int      `json:"classes"`
+	Names   []string `json:"class_names,omitempty"`
 	Labels  int      `json:"labels,omitempty"` // of a multi-label task
+	Called  []string `json:"label_names,omitempty"` // the labels
 	Binary  bool     `json:"binary"`
 	Task    string   `json:"task"`
 	DType   string   `json:"dtype"`
@@ -171,7 +173,7 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 		return nil, err
 	}
 	in := report.InputOf(e)
-	s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Binary: in.Binary, Task: in.Task, DType: in.DType, Kind: in.Kind, SHA256: e.SHA256()}
+	s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Names: in.ClassNames, Binary: in.Binary, Task: in.Task, DType: in.DType, Kind: in.Kind, SHA256: e.SHA256()}
 	for _, m := range e.Spec.Metrics {
 		s.Metrics = append(s.Metrics, m.String())
 	}
@@ -190,6 +192,9 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 		classes += fmt.Sprintf(", %d groups by %s", s.Each, strings.Join(visible.Texts(s.Groups), ", "))
 	}
 	fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", visible.Text(path), report.Count(s.Rows), classes, s.DType, s.Kind)
+	if s.Names != nil {
+		hang(w, "  classes ", strings.Join(visible.Texts(s.Names), ", "), screenOf(w).width)
+	}
 	hang(w, "  metrics ", strings.Join(s.Metrics, ", "), screenOf(w).width)
 	fmt.Fprintf(w, "  sha256  %s\n", s.SHA256)
 	return inspected{File: path, Format: "state", State: s}, nil

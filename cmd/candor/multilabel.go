@@ -54,6 +54,9 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 		return badData(err)
 	}
 	defer r.Close()
+	if j.spec.Names, err = f.named(r, "labels"); err != nil {
+		return err
+	}
 	m, err := f.labelsOf(c, j, r.Info())
 	if err != nil {
 		return err
@@ -197,7 +200,11 @@ func (p *plot) writeLabels(m *multilabel.Evaluation, d *report.Multilabel) error
 	r := &picture.Classes{Title: "Reliability of each label", Subtitle: d.Verdict(), Y: p.y, Level: m.Spec.Level}
 	for j := range m.Labels {
 		b, _ := m.Label(j).DiagramOf(calib.Positive)
-		r.Classes = append(r.Classes, picture.Class{Name: fmt.Sprintf("label %d", j), Bins: b.Bins(m.Spec.Level)})
+		name := fmt.Sprintf("label %d", j)
+		if m.Names != nil {
+			name = m.Names[j]
+		}
+		r.Classes = append(r.Classes, picture.Class{Name: name, Bins: b.Bins(m.Spec.Level)})
 	}
 	return p.save(r)
 }
@@ -315,7 +322,7 @@ func inspectLabels(w io.Writer, b []byte, path string) (any, error) {
 		return nil, err
 	}
 	a := &m.Audit
-	s := &stateInfo{Rows: a.Rows, Dropped: a.Dropped, Classes: 2, Labels: m.Labels, Binary: true, Task: "multilabel", DType: a.DType.String(), Kind: a.Kind.String(), SHA256: m.SHA256()}
+	s := &stateInfo{Rows: a.Rows, Dropped: a.Dropped, Classes: 2, Labels: m.Labels, Called: m.Names, Binary: true, Task: "multilabel", DType: a.DType.String(), Kind: a.Kind.String(), SHA256: m.SHA256()}
 	for _, of := range m.Spec.Metrics {
 		s.Metrics = append(s.Metrics, of.String())
 	}
@@ -324,6 +331,9 @@ func inspectLabels(w io.Writer, b []byte, path string) (any, error) {
 		labels += ", " + report.Count(s.Dropped) + " bad rows left out"
 	}
 	fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", visible.Text(path), report.Count(s.Rows), labels, s.DType, s.Kind)
+	if s.Called != nil {
+		hang(w, "  labels  ", strings.Join(visible.Texts(s.Called), ", "), screenOf(w).width)
+	}
 	hang(w, "  metrics ", strings.Join(s.Metrics, ", "), screenOf(w).width)
 	fmt.Fprintf(w, "  sha256  %s\n", s.SHA256)
 	return inspected{File: path, Format: "state", State: s}, nil

@@ -115,6 +115,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 		"--metrics", "default,corp_mcb(replicates=20)")...)
 	add("document", with(append([]string{"eval"}, b...), "--group", group, "--metrics", "default,corp_mcb(replicates=20)")...)
 	add("document", with(append([]string{"eval"}, b...), "--temperature-scaled")...)
+	add("document", with(append([]string{"eval"}, k...), "--classes", "cat,dog,owl", "--state", d.at("named.state"))...)
 	add("document", with(append([]string{"eval"}, k...), "--ood", k[0], "--metrics", "default,"+optionsOf("ood_auroc", eval.Spec{Classes: 3, Out: true}, false))...)
 	add("document", "eval", k[0], k[1], k[2], "--input", "dirichlet", "--metrics", allOf(eval.Shape{Classes: 3, Kind: metrics.Dirichlet}))
 	// Infinite and undefined values, and rows left out.
@@ -136,7 +137,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	team := newTeam(4, 60, 3, 3)
 	ensemble := eval.Spec{Classes: 3, Members: 3}
 	add("document", with(append([]string{"eval"}, team.files(t, d)[0]...), "--metrics", allOf(ensemble.Shape())+","+optionsOf("mutual_information", ensemble, false))...)
-	add("multilabel", with(append([]string{"eval"}, newTagged(5, 60, 3).args(t, d, "tags")...), "--state", d.at("tags.state"), "--metrics", allOf(eval.Shape{Classes: 1}))...)
+	add("multilabel", with(append([]string{"eval"}, newTagged(5, 60, 3).args(t, d, "tags")...), "--classes", "red,round,big", "--state", d.at("tags.state"), "--metrics", allOf(eval.Shape{Classes: 1}))...)
 	few := newTagged(6, 3, 2)
 	few.probs[0], few.truth[0] = 0, 1
 	add("multilabel", append([]string{"eval"}, few.args(t, d, "few")...)...)
@@ -193,7 +194,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	for _, m := range []string{"sigma", "quantile"} {
 		add("recalibration", with([]string{"recal", "fit", m, table, "--output", d.at(m + ".json")}, regression[2:]...)...)
 	}
-	add("inspection", "inspect", d.at("a.state"), d.at("tags.state"), d.at("groups.state"), samples,
+	add("inspection", "inspect", d.at("a.state"), d.at("named.state"), d.at("tags.state"), d.at("groups.state"), samples,
 		d.put("t.csv", classes.table("p_", animals)), d.put("rows.jsonl", []byte(`{"p": 0.25, "y": 0}`)), d.put("plain.csv", []byte("a,b\n1,x\n")), d.put("both.npz", npz(t, "a.npy", d.read(samples), "b.npy", d.read(k[0]))))
 	add("descriptors", "metrics")
 

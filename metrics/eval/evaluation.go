@@ -72,6 +72,10 @@ func create(s Spec) (*Evaluation, error) {
 		return nil, fmt.Errorf("eval: levels are for quantiles, and the rows are %v", s.Kind)
 	case s.Kind != metrics.Normals && s.Law != regress.NormalLaw:
 		return nil, fmt.Errorf("eval: distributions are of means and standard deviations, and the rows are %v", s.Kind)
+	case s.Names != nil && !s.Shape().HasClasses():
+		return nil, fmt.Errorf("eval: names are those of classes, and the rows are %v", s.Kind)
+	case s.Names != nil && (len(s.Names) == 0 || s.Classes > 1 && len(s.Names) != s.Classes):
+		return nil, fmt.Errorf("eval: %d names of %d classes", len(s.Names), s.Classes)
 	case !regress.ValidLevels(s.Levels):
 		return nil, fmt.Errorf("eval: levels of quantiles rise between 0 and 1, more than %v apart", 2*oneLevel)
 	case s.Kind == metrics.Normals && s.Classes != 2 && s.Classes != 3:

@@ -71,6 +71,8 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: scores are %v and %v", metrics.ErrMismatch, s.Kind, o.Kind)
 	case s.Classes != o.Classes:
 		return fmt.Errorf("%w: %d %s and %d %[3]s", metrics.ErrMismatch, s.Classes, s.columns(), o.Classes)
+	case !slices.Equal(s.Names, o.Names):
+		return fmt.Errorf("%w: %s and %s", metrics.ErrMismatch, named(s.Names), named(o.Names))
 	case s.Members != o.Members:
 		return fmt.Errorf("%w: ensembles of %d and of %d members", metrics.ErrMismatch, s.Members, o.Members)
 	case s.Out != o.Out:
@@ -99,6 +101,18 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: metrics %s and %s", metrics.ErrMismatch, names(s.Metrics), names(o.Metrics))
 	}
 	return nil
+}
+
+// named names classes in a message.
+func named(names []string) string {
+	const most = 20
+	switch {
+	case names == nil:
+		return "classes without names"
+	case len(names) > most:
+		return fmt.Sprintf("classes named %s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return "classes named " + strings.Join(names, ", ")
 }
 
 // MemoryError reports that two evaluations with entries of all classes have different limits on memory: one may have dropped

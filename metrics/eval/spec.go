@@ -16,6 +16,7 @@ import (
 type Spec struct {
 	Classes int          // of the predictions; 1 for a binary task; for samples and log-likelihoods, draws per row
 	Kind    metrics.Kind // of the scores; Probs, Logits and LogProbs are equivalent
+	Names   []string     // of the classes, in their order; nil if they have none. A binary task has two, the event's second
 	Members int          // members of an ensemble, see AddMembers; 0 for one model
 	Out     bool         // out-of-distribution rows are also given, see AddOut
 	Law     regress.Law  // distribution of forecasts by mean and standard deviation; zero, the normal one, for other kinds

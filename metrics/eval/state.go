@@ -30,6 +30,9 @@ func (s *Spec) flags() (f uint8) {
 	if s.UM {
 		f |= 8
 	}
+	if s.Names != nil {
+		f |= 16
+	}
 	return f
 }
 
@@ -105,6 +108,12 @@ func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
 		enc.Bytes(a)
 	}
 	enc.U8(uint8(e.Given))
+	if s.Names != nil {
+		enc.U64(uint64(len(s.Names)))
+		for _, n := range s.Names {
+			enc.Str(n)
+		}
+	}
 	return enc.B, nil
 }
 
@@ -144,10 +153,16 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		names[i] = d.Str()
 	}
 	audit, away, given := d.Bytes(), d.Bytes(), d.U8()
+	if f&16 != 0 {
+		s.Names = make([]string, d.Count(8))
+		for i := range s.Names {
+			s.Names[i] = d.Str()
+		}
+	}
 	if err := d.Err(); err != nil {
 		return err
 	}
-	if f > 15 {
+	if f > 31 {
 		return fmt.Errorf("%w: there is no such flag", exact.ErrDamaged)
 	}
 	if !s.Kind.Valid() || s.Kind != simple(s.Kind) {

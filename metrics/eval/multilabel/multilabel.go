@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/candor-go/candor/metrics"
@@ -16,6 +17,7 @@ import (
 type Evaluation struct {
 	Spec   eval.Spec     // for each label
 	Labels int           // number of labels
+	Names  []string      // of the labels, in their order; nil if they have none
 	Audit  metrics.Audit // of the rows, common to all labels
 	// Threads is the number of goroutines for Macro; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
@@ -25,7 +27,7 @@ type Evaluation struct {
 
 // New returns an evaluation of this many labels without rows. The spec must be that of a binary task. Its Memory
 // is shared by the scores of all labels: metrics that keep scores (see eval.Spec.KeepsScores) are rejected if they would need
-// more. 0 sets no limit.
+// more. 0 sets no limit. Its Names, if there are any, are those of the labels.
 func New(s eval.Spec, labels int) (*Evaluation, error) {
 	switch {
 	case labels < 1:
@@ -61,12 +63,16 @@ func New(s eval.Spec, labels int) (*Evaluation, error) {
 
 // checked is New for a spec that has been checked.
 func checked(s eval.Spec, labels int) (*Evaluation, error) {
-	s.Labels = labels
+	names := s.Names
+	if names != nil && len(names) != labels {
+		return nil, fmt.Errorf("multilabel: %d names of %d labels", len(names), labels)
+	}
+	s.Labels, s.Names = labels, nil
 	e, err := eval.New(s)
 	if err != nil {
 		return nil, err
 	}
-	return &Evaluation{Spec: e.Spec, Labels: labels}, nil
+	return &Evaluation{Spec: e.Spec, Labels: labels, Names: names}, nil
 }
 
 func (m *Evaluation) newLabel() *eval.Evaluation {
@@ -179,6 +185,9 @@ func (m *Evaluation) AddSource(src metrics.LabelSource, o *metrics.Options) erro
 func (m *Evaluation) Merge(o *Evaluation) error {
 	if m.Labels != o.Labels {
 		return fmt.Errorf("%w: %d labels and %d labels", metrics.ErrMismatch, m.Labels, o.Labels)
+	}
+	if !slices.Equal(m.Names, o.Names) {
+		return fmt.Errorf("%w: the labels have other names", metrics.ErrMismatch)
 	}
 	if err := m.Spec.Match(&o.Spec); err != nil {
 		return err

@@ -20,7 +20,7 @@ const version = 1
 // appendHead appends what all labels share.
 func (m *Evaluation) appendHead(dst []byte) ([]byte, error) {
 	s := m.Spec
-	s.Labels = 0 // stands beside the spec
+	s.Labels, s.Names = 0, m.Names // the number stands beside the spec
 	e, err := eval.New(s)
 	if err != nil {
 		return dst, err
