@@ -78,7 +78,7 @@ type ForecastReader struct {
 
 	scoreColumns []string // of classes
 	classNames   []string
-	binding      string   // which column has which role
+	binding      string // which column has which role
 
 	judged bool       // rows are normal forecasts with observed values or errors
 	mu     sync.Mutex // guards note

@@ -107,7 +107,7 @@ type stateInfo struct {
 	Dropped int64    `json:"dropped"`
 	Classes int      `json:"classes"`
 	Names   []string `json:"class_names,omitempty"`
-	Labels  int      `json:"labels,omitempty"` // of a multi-label task
+	Labels  int      `json:"labels,omitempty"`      // of a multi-label task
 	Called  []string `json:"label_names,omitempty"` // the labels
 	Binary  bool     `json:"binary"`
 	Task    string   `json:"task"`
