@@ -29,6 +29,14 @@ type TableOptions struct {
 	NoHeader bool
 	// Unlabelled is for rows without a label, such as those of another distribution. All labels are 0.
 	Unlabelled bool
+	// Rows selects rows by the column Columns.Only.
+	Rows Rows
+	// Truth, if set, has the labels, in place of a column.
+	Truth *Truth
+	// Pivot, if set, is the column with the class of a table that has a row for each class: the rows that agree in Columns.Keys, which need
+	// not follow one another, are one. Columns.Scores is one column, and Columns.Classes names the classes. Rows are in the order in which
+	// they become whole.
+	Pivot string
 
 	// Names are what messages and Locate call files, as those of Options.
 	Names map[string]string
@@ -52,6 +60,12 @@ func OpenTable(paths []string, o *TableOptions) (*ForecastReader, error) {
 	if e != nil {
 		return nil, e
 	}
+	if o.Truth != nil && o.Truth.Keys == nil {
+		if r.truth, e = openBeside(o.Truth, o.FS, o.Names, r.info, r.labels); e != nil {
+			r.Close()
+			return nil, e
+		}
+	}
 	return r, nil
 }
 
@@ -72,7 +86,7 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 		s, npy, e := sniff(paths[0])
 		if e == nil && !npy {
 			if format, ok := begunBy(s.start); ok {
-				return openColumnar(sorted, under, s, o, format)
+				return openColumnar(sorted, under, s, o, o.long(format))
 			}
 		}
 		if e == nil && npy {
@@ -84,7 +98,10 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 		}
 		in = s
 	}
-	if format, ok := formatOf(sorted[0]); ok {
+	format, ok := formatOf(sorted[0])
+	if !ok && o.columnar() {
+		format, ok = textFormat(o), true
+	} else if ok {
 		for _, p := range sorted {
 			if other, _ := formatOf(p); other.name != format.name {
 				if in != nil {
@@ -93,11 +110,19 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 				return nil, fault("shards are all of one format", "it is no %s by its name, as %s is", format.name, names(o.Names).of(sorted[0])).in(names(o.Names).of(p))
 			}
 		}
-		return openColumnar(sorted, under, in, o, format)
+	}
+	if ok {
+		return openColumnar(sorted, under, in, o, o.long(format))
 	}
 	c := &classTable{o}
 	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, Names: o.Names, FS: o.FS, Buffers: o.Buffers,
 		BufferBytes: o.BufferBytes, NoHeader: o.NoHeader}, c.lay)
+}
+
+// columnar reports whether what is wanted of a table of text is done by the reader of columns alone.
+func (o *TableOptions) columnar() bool {
+	w := &o.Columns
+	return o.Rows != AllRows || o.Truth != nil && o.Truth.Keys != nil || o.Pivot != "" || w.Tags || w.Members != nil || w.Correct != ""
 }
 
 type classTable struct{ o *TableOptions }
@@ -149,14 +174,14 @@ func (c *classTable) lay(t *table, r *ForecastReader, f *tableFile) *Error {
 			uses = append(uses, u)
 		}
 	}
-	l.unlabelled = o.Unlabelled
+	l.unlabelled = o.unlabelled()
 	l.weighted, l.decided, l.scored = b.Weight >= 0, b.Decision >= 0, b.Confidence >= 0
 	l.grouped = len(b.Groups)
 	for g, at := range b.Groups {
 		uses = append(uses, use{at, -1, g, ""})
 	}
 	t.steps(uses)
-	r.binding, r.classNames = b.String(), found.classNames()
+	r.binding, r.classNames, r.labels = b.String(), found.classNames(), found.labels
 	return nil
 }
 
@@ -187,11 +212,11 @@ func (o *TableOptions) bind(columns []roles.Column, l *layout) (*scored, *Error)
 	if err != nil {
 		return nil, o.unbound(l, err)
 	}
-	if b.Label < 0 && !o.Unlabelled {
+	if b.Label < 0 && !o.unlabelled() && b.Tags == nil {
 		return nil, fault("name it by "+setting.LabelColumn.String(), "no column of labels is named: %s", l.list())
 	}
 	s := &scored{Binding: b, names: b.Classes}
-	s.list = len(b.Scores) == 1 && columns[b.Scores[0]].Kind != roles.Number
+	s.list = len(b.Scores) == max(1, b.Members) && columns[b.Scores[0]].Kind != roles.Number
 	return s, nil
 }
 
@@ -200,6 +225,17 @@ func (s *scored) settle(o *TableOptions, classes int) *Error {
 	s.classes = classes
 	event := o.Event
 	switch {
+	case o.Columns.Tags:
+		if s.names != nil && len(s.names) != classes {
+			return fault("name each label once, in the order of the scores", "%d labels are named, and the scores are of %d", len(s.names), classes)
+		}
+		s.labels = roles.NewLabels(1, nil, "")
+		return nil
+	case o.Columns.Correct != "" && classes != 1:
+		return fault("name the one column of the top label's probability", "whether the top label was right goes with one probability a row, and rows have %d scores", classes)
+	case o.Columns.Correct != "":
+		s.labels, s.names = roles.NewLabels(1, nil, event), nil
+		return nil
 	case classes > 1 && s.names != nil && len(s.names) != classes:
 		return fault("name each class once, in the order of the scores", "%d classes are named, and the scores are of %d", len(s.names), classes)
 	case classes == 1 && s.names != nil && len(s.names) != 2:
@@ -229,6 +265,9 @@ func (s *scored) settle(o *TableOptions, classes int) *Error {
 	return nil
 }
 
+// unlabelled reports whether no column has the labels.
+func (o *TableOptions) unlabelled() bool { return o.Unlabelled || o.Truth != nil }
+
 // unbound explains why the columns of a table do not have the roles that they should have.
 func (o *TableOptions) unbound(l *layout, err error) *Error {
 	var missing *roles.Missing
@@ -250,7 +289,8 @@ func (o *TableOptions) unbound(l *layout, err error) *Error {
 
 // settingOf is what names the column of a role.
 var settingOf = map[string]setting.Setting{"scores": setting.ScoreColumns, "label": setting.LabelColumn, "weight": setting.Weight,
-	"decision": setting.Decisions, "confidence score": setting.ConfidenceScores, "group": setting.Groups, "classes": setting.ClassNames}
+	"decision": setting.Decisions, "confidence score": setting.ConfidenceScores, "group": setting.Groups, "classes": setting.ClassNames,
+	"correctness": setting.Correct, "key": setting.Keys, "filter": setting.OOD}
 
 // named tells whether a step's cell names a class.
 func (s *step) named() bool { return s.slot == labelSlot || s.slot == decisionSlot }

@@ -44,8 +44,9 @@ type columnar struct {
 	next sync.Mutex // held by Next
 	run  *columnRun // that chunks are taken from
 	err  error      // the error that ended the stream
-	rows int64
-	fell any // value of a panic in scan, valid once runs is closed
+	rows int64      // read
+	left int64      // and not left out
+	fell any        // value of a panic in scan, valid once runs is closed
 
 	mu     sync.Mutex // guards what Locate and line read
 	starts []int64    // number of the first row of each file reached so far
@@ -144,14 +145,20 @@ func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadClos
 	if e != nil {
 		return e.in(t.files[0].name)
 	}
+	if t.options.Truth != nil && t.options.Truth.Keys != nil {
+		if e := t.layout.join(t.options); e != nil {
+			return e
+		}
+	}
 	l := &t.layout
-	r.binding, r.scoreColumns, r.classNames = l.scored.String(), l.scoreColumns, l.scored.classNames()
+	r.binding, r.scoreColumns, r.classNames, r.labels = l.scored.String(), l.scoreColumns, l.scored.classNames(), l.scored.labels
 	rows := int64(-1)
 	if len(paths) == 1 {
 		rows = first.Rows()
 	}
-	r.info = Info{Rows: rows, Classes: l.classes, DType: l.dtype, Bytes: size, Files: len(paths), Weighted: l.weight >= 0, Decided: l.decision >= 0,
+	r.info = Info{Rows: rows, Classes: l.classes, DType: l.dtype, Bytes: size, Files: len(paths), Weighted: l.weight >= 0, Decided: l.decision >= 0 || l.correct,
 		Scored: l.confidence >= 0, Shape: l.shape()}
+	r.info.Members = l.members
 	if l.scored.pairs {
 		r.info.Classes, r.info.Pairs, r.info.Event = 1, true, l.scored.event
 	}
@@ -222,6 +229,10 @@ func (t *columnar) partOf(o *openColumns, file int) (*columnRun, *Error) {
 // asError makes an Error of one of a reader, whose rows count from row and whose lines from line, -1 if there are none.
 func asError(err error, line, row int64) *Error {
 	var f *columns.Fault
+	var found *Error
+	if errors.As(err, &found) {
+		return found
+	}
 	if !errors.As(err, &f) {
 		return cannotRead(err)
 	}
@@ -326,7 +337,7 @@ func (t *columnar) chunksOf(run *columnRun, a *assembler, free chan *columnChunk
 		case <-t.done:
 			return
 		}
-		c.rows, c.failed, c.fell = 0, nil, nil
+		c.rows, c.read, c.failed, c.fell = 0, 0, nil, nil
 		var err error
 		func() {
 			// The caller could not recover a panic in this goroutine, so Next raises it again.
@@ -431,16 +442,17 @@ func (t *columnar) Next() (*metrics.Chunk, error) {
 			}
 			return nil, t.ended(e.in(t.files[t.run.file].name))
 		}
+		first := t.rows
+		t.mu.Lock()
+		t.rows += int64(c.read)
+		t.total = t.rows
+		t.left += int64(c.rows)
+		t.mu.Unlock()
 		if c.rows == 0 {
 			c.free <- c
 			continue
 		}
-		out := c.chunk(&t.layout, t.rows, t.options.Kind)
-		t.mu.Lock()
-		t.rows += int64(c.rows)
-		t.total = t.rows
-		t.mu.Unlock()
-		return out, nil
+		return c.chunk(&t.layout, first, t.options.Kind), nil
 	}
 }
 
@@ -448,7 +460,7 @@ func (t *columnar) Next() (*metrics.Chunk, error) {
 func asFound(err error, line, row int64) *Error {
 	var e *Error
 	if errors.As(err, &e) {
-		if e.Row >= 0 {
+		if e.Row >= 0 && !e.fixed {
 			e.Row += row
 		}
 		return e
@@ -485,6 +497,12 @@ func (t *columnar) overall() error {
 	if t.rows == 0 {
 		return noRows().in(t.files[0].name)
 	}
+	if e := t.layout.unmatched(); e != nil {
+		return e
+	}
+	if t.left == 0 {
+		return t.layout.nothingLeft().in(t.files[0].name)
+	}
 	return io.EOF
 }
 
@@ -511,7 +529,7 @@ func (t *columnar) Close() error {
 	return nil
 }
 
-func (t *columnar) said() []string { return nil }
+func (t *columnar) said() []string { return t.layout.truth.said() }
 
 func (t *columnar) BytesRead() int64 { return t.read.Load() }
 

@@ -23,11 +23,17 @@ type columnLayout struct {
 	scoreColumns []string
 
 	// Indices in want; -1 is none.
-	scores                              []int
-	label, weight, decision, confidence int
-	groups                              []int // below 0 for a key of folders, of which -1 is the first
+	scores                                    []int
+	label, weight, decision, confidence, only int
+	groups                                    []int // below 0 for a key of folders, of which -1 is the first
+	keys, tags                                []int
+	correct                                   bool // the label says whether the decision, class 1, was right
+	several                                   bool // a row has a label for each class
+	rows                                      Rows // that are read, by the column only
+	truth                                     *truthTable
 
-	classes int
+	classes int // of a member
+	members int // 0 for one model
 	dtype   metrics.DType
 	shapeOf scoreShape
 	number  map[string]int // of a map's keys
@@ -49,10 +55,16 @@ const chunkScores = 1 << 20
 
 // blockRows returns how many rows to ask for.
 func (l *columnLayout) blockRows() int {
-	return min(max(1, chunkScores/(max(1, l.classes)*8)), 1<<16)
+	return min(max(1, chunkScores/(max(1, l.width())*8)), 1<<16)
 }
 
 func (l *columnLayout) grouped() bool { return len(l.groups) > 0 }
+
+// width returns how many scores a row has.
+func (l *columnLayout) width() int { return l.classes * max(1, l.members) }
+
+// picks reports whether rows may be left out.
+func (l *columnLayout) picks() bool { return l.only >= 0 || l.truth != nil && l.truth.drop }
 
 func (l *columnLayout) shape() string {
 	if l.classes == 1 && l.shapeOf == inColumns {
@@ -71,7 +83,7 @@ type pathed interface {
 func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *Error {
 	if p, ok := f.columnFile.(pathed); ok {
 		w := &o.Columns
-		for _, name := range append(append([]string{w.Label, w.Weight, w.Decision, w.Confidence}, w.Scores...), w.Groups...) {
+		for _, name := range slices.Concat([]string{w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Only}, w.Scores, w.Groups, w.Keys, w.Members) {
 			if name != "" {
 				p.Path(name)
 			}
@@ -83,7 +95,7 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 	for i := range f.columns {
 		c := &f.columns[i]
 		list[i] = roleOf(c)
-		if c.Kind == columns.Map && slices.Contains(o.Columns.Scores, c.Name) {
+		if c.Kind == columns.Map && slices.Contains(append(o.Columns.Scores, o.Columns.Members...), c.Name) {
 			list[i].Kind = roles.List // its names come with the rows
 		}
 		header.names = append(header.names, c.Name)
@@ -98,7 +110,7 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 		return e
 	}
 	l.scored = s
-	for _, i := range []int{s.Label, s.Decision} {
+	for _, i := range append([]int{s.Label, s.Decision, s.Only}, s.Keys...) {
 		if i >= len(f.columns) {
 			return fault("name a column of the files", "%q is the key of a folder, which can only group rows", cut(header.names[i]))
 		}
@@ -116,7 +128,14 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 	for _, i := range s.Scores {
 		l.scores, l.scoreColumns = append(l.scores, take(i)), append(l.scoreColumns, f.columns[i].Name)
 	}
-	l.label, l.weight, l.decision, l.confidence = take(s.Label), take(s.Weight), take(s.Decision), take(s.Confidence)
+	l.label, l.weight, l.decision, l.confidence, l.only = take(s.Label), take(s.Weight), take(s.Decision), take(s.Confidence), take(s.Only)
+	l.correct, l.several, l.members, l.rows = o.Columns.Correct != "", o.Columns.Tags, s.Members, o.Rows
+	for _, i := range s.Keys {
+		l.keys = append(l.keys, take(i))
+	}
+	for _, i := range s.Tags {
+		l.tags = append(l.tags, take(i))
+	}
 	for _, i := range s.Groups {
 		if i >= len(f.columns) {
 			l.groups = append(l.groups, -1-slices.IndexFunc(parts, func(p partition) bool { return p.key == header.names[i] }))
@@ -241,8 +260,13 @@ func (l *columnLayout) typeOf() metrics.DType {
 
 // check returns an Error for columns of types that their role cannot have.
 func (l *columnLayout) check() *Error {
-	if l.label >= 0 && l.types[l.label].Kind > columns.Text {
+	if l.label >= 0 && l.types[l.label].Kind > columns.Text && !l.several {
 		return fault("name another column by "+setting.LabelColumn.String(), "column %q has no labels: it is %s", cut(l.types[l.label].Name), l.types[l.label].Kind)
+	}
+	for _, k := range l.keys {
+		if c := &l.types[k]; c.Kind > columns.Text {
+			return fault("name a column of texts or numbers by "+setting.Keys.String(), "column %q cannot be a key: it is %s", cut(c.Name), c.Kind)
+		}
 	}
 	for _, g := range l.groups {
 		if g < 0 {
@@ -293,7 +317,7 @@ func alike(a, b *columns.Type) bool {
 // settle learns from the first rows how many scores a row has.
 func (l *columnLayout) settle(o *TableOptions, b *columns.Block) *Error {
 	c := &l.types[l.scores[0]]
-	n := len(l.scores)
+	n := len(l.scores) / max(1, l.members)
 	switch l.shapeOf {
 	case inFields:
 		n = len(c.Fields)
@@ -353,6 +377,8 @@ type columnChunk struct {
 	f64                 []float64
 	f32                 []float32
 	f16                 []uint16
+	read                int     // rows of the file, of which rows are left
+	numbers             []int32 // of the rows that are left, where some may be left out
 	labels, decisions   []int32
 	weights, confidence []float64
 	groups              []int32 // numbers of keys, until renumber
@@ -362,30 +388,33 @@ type columnChunk struct {
 
 // chunk returns the rows as a chunk.
 func (b *columnChunk) chunk(l *columnLayout, first int64, k metrics.Kind) *metrics.Chunk {
-	n := b.rows
+	n, width := b.rows, l.width()
 	c := &metrics.Chunk{First: first, Recycle: recycler(b, b.free)}
-	c.Rows, c.Classes, c.Kind = n, l.classes, k
+	c.Rows, c.Classes, c.Kind = n, width, k
 	switch l.dtype {
 	case metrics.Float64:
-		c.F64 = b.f64[:n*l.classes]
+		c.F64 = b.f64[:n*width]
 	case metrics.Float32:
-		c.F32 = b.f32[:n*l.classes]
+		c.F32 = b.f32[:n*width]
 	default:
-		c.F16 = b.f16[:n*l.classes]
+		c.F16 = b.f16[:n*width]
 	}
-	c.Labels = b.labels[:n]
+	if l.picks() {
+		c.Numbers = b.numbers[:n]
+	}
+	c.Labels = b.labels[:n*l.labelsOfRow()]
 	if l.weight >= 0 {
 		c.Weights = b.weights[:n]
 	}
-	if l.decision >= 0 {
+	if l.decision >= 0 || l.correct {
 		c.Decisions = b.decisions[:n]
 	}
 	if l.confidence >= 0 {
 		c.ConfidenceScores = b.confidence[:n]
 	}
 	switch s := l.scored; {
-	case !s.pairs:
-	case l.label < 0:
+	case !s.pairs || l.members > 0:
+	case l.label < 0 && l.truth == nil:
 		c.Scores.OfEvent(k, s.event)
 		if k != metrics.Probs {
 			c.Kind = metrics.Logits
@@ -431,31 +460,46 @@ type assembler struct {
 	wide   []float64
 	narrow []float32
 	seen   []bool
+	out    []bool // rows of the block that are left out
 }
 
 // fill assembles the rows of a block. A fault is that of the first bad row of a column.
 func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	l, n := a.layout, b.Rows
-	c.rows = n
+	c.rows, c.read = n, n
+	a.out = append(a.out[:0], make([]bool, n)...)
 	var e *Error
+	if l.only >= 0 {
+		e = a.filter(b)
+	}
 	switch l.dtype {
 	case metrics.Float64:
-		c.f64 = sized(c.f64, n*l.classes)
-		e = scoresOf(a, c.f64, b, a.float64s, nan)
+		c.f64 = sized(c.f64, n*l.width())
+		e = earlier(e, scoresOf(a, c.f64, b, a.float64s, nan))
 	case metrics.Float32:
-		c.f32 = sized(c.f32, n*l.classes)
-		e = scoresOf(a, c.f32, b, a.float32s, float32(nan))
+		c.f32 = sized(c.f32, n*l.width())
+		e = earlier(e, scoresOf(a, c.f32, b, a.float32s, float32(nan)))
 	default:
-		c.f16 = sized(c.f16, n*l.classes)
-		e = scoresOf(a, c.f16, b, func(v *columns.Vector, _ *columns.Type) []uint16 { return v.Float16 }, 0x7e00)
+		c.f16 = sized(c.f16, n*l.width())
+		e = earlier(e, scoresOf(a, c.f16, b, func(v *columns.Vector, _ *columns.Type) []uint16 { return v.Float16 }, 0x7e00))
 	}
-	c.labels = sized(c.labels, n)
-	if l.label < 0 {
+	c.labels = sized(c.labels, n*l.labelsOfRow())
+	switch {
+	case l.several:
+		e = earlier(e, a.tagsOf(c.labels, b))
+	case l.truth != nil:
+		e = earlier(e, a.match(c.labels, b))
+	case l.label < 0:
 		clear(c.labels)
-	} else {
+	default:
 		e = earlier(e, a.classesOf(c.labels, b, l.label))
 	}
-	if l.decision >= 0 {
+	if l.correct {
+		c.decisions = sized(c.decisions, n)
+		for i := range c.decisions {
+			c.decisions[i] = 1
+		}
+	} else if l.decision >= 0 {
 		c.decisions = sized(c.decisions, n)
 		e = earlier(e, a.classesOf(c.decisions, b, l.decision))
 	}
@@ -470,6 +514,8 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	}
 	if e != nil {
 		c.failed = e
+	} else if l.picks() {
+		c.leave(l, a.out)
 	}
 }
 
@@ -513,19 +559,39 @@ func (a *assembler) float32s(v *columns.Vector, t *columns.Type) []float32 {
 // scoresOf writes the scores of the rows to dst; elements returns those of a vector as a T.
 func scoresOf[T any](a *assembler, dst []T, b *columns.Block, elements func(*columns.Vector, *columns.Type) []T, missing T) *Error {
 	l := a.layout
-	k := l.classes
-	c := &l.types[l.scores[0]]
-	v := &b.Columns[l.scores[0]]
-	switch l.shapeOf {
-	case inColumns:
-		interleave(dst, b.Rows, k, l.asStored(), func(j, from, to int) []T {
+	if l.shapeOf == inColumns {
+		width := l.width()
+		interleave(dst, b.Rows, width, l.asStored(), func(j, from, to int) []T {
 			v := stretch(&b.Columns[l.scores[j]], from, to)
 			return elements(&v, &l.types[l.scores[j]].Type)
 		})
 		for j, at := range l.scores {
-			blank(dst[j:], b.Columns[at].Null, k, missing)
+			blank(dst[j:], b.Columns[at].Null, width, missing)
 		}
 		return nil
+	}
+	if l.members == 0 {
+		return memberScores(a, dst, b, l.scores[0], elements, missing)
+	}
+	// The members' scores stand beside one another in a row.
+	one := make([]T, b.Rows*l.classes)
+	for m, at := range l.scores {
+		if e := memberScores(a, one, b, at, elements, missing); e != nil {
+			return e
+		}
+		for i := range b.Rows {
+			copy(dst[i*l.width()+m*l.classes:], one[i*l.classes:(i+1)*l.classes])
+		}
+	}
+	return nil
+}
+
+// memberScores writes the scores that one column has for all classes.
+func memberScores[T any](a *assembler, dst []T, b *columns.Block, at int, elements func(*columns.Vector, *columns.Type) []T, missing T) *Error {
+	l := a.layout
+	k := l.classes
+	c, v := &l.types[at], &b.Columns[at]
+	switch l.shapeOf {
 	case inFields:
 		interleave(dst, b.Rows, k, l.asStored(), func(j, from, to int) []T {
 			f := stretch(&v.Fields[j], from, to)
@@ -719,6 +785,9 @@ func (a *assembler) classesOf(dst []int32, b *columns.Block, at int) *Error {
 		n, err := labels.Class(cell)
 		if err != nil {
 			e := badLabel(c.Name, cell, err)
+			if l.correct || l.several {
+				e.Reason, e.Remedy = fmt.Sprintf("column %q: label %q is neither 0 nor 1", cut(c.Name), cut(string(cell))), "write true or false, or 1 or 0"
+			}
 			e.Row = int64(i)
 			return 0, e
 		}
@@ -730,7 +799,7 @@ func (a *assembler) classesOf(dst []int32, b *columns.Block, at int) *Error {
 	for i := range dst {
 		var e *Error
 		switch {
-		case v.Null != nil && v.Null[i]:
+		case a.out[i] || v.Null != nil && v.Null[i]:
 			dst[i] = roles.Missed
 		case v.Codes != nil:
 			n := &a.codes[v.Codes[i]]
@@ -815,6 +884,9 @@ func (a *assembler) group(c *columnChunk, b *columns.Block, parts []partition) {
 	clear(c.index)
 	c.keys, c.groups = c.keys[:0], sized(c.groups, b.Rows)
 	for i := range b.Rows {
+		if a.out[i] {
+			continue
+		}
 		a.key = a.key[:0]
 		for _, at := range a.layout.groups {
 			if at < 0 {

@@ -19,7 +19,8 @@ type Error struct {
 	Reason string // what is wrong
 	Remedy string // what to do; "" if nothing is known
 
-	err error
+	err   error
+	fixed bool // Row is that of the file already
 }
 
 // Error returns one line: "file: row 3, column 4: reason; remedy", or "file: line 5: reason; remedy", without the parts that do not apply.

@@ -2,6 +2,7 @@ package predictions
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions/roles"
 )
 
 // maxGroups is the maximum number of groups. Each keeps an evaluation of its own.
@@ -78,7 +80,9 @@ type ForecastReader struct {
 
 	scoreColumns []string // of classes
 	classNames   []string
-	binding      string // which column has which role
+	labels       *roles.Labels // what they mean
+	truth        *besideLabels // labels by position in another file; nil if there are none
+	binding      string        // which column has which role
 
 	judged bool       // rows are normal forecasts with observed values or errors
 	mu     sync.Mutex // guards note
@@ -210,6 +214,11 @@ func (o *ForecastOptions) check() *Error {
 // If ForecastOptions.Buffers chunks are in use, Next waits until one is recycled.
 func (r *ForecastReader) Next() (*metrics.Chunk, error) {
 	c, err := r.from.Next()
+	if r.truth != nil && (err == nil || err == io.EOF) {
+		if bad := r.truth.label(c, "the predictions"); bad != nil {
+			return nil, bad
+		}
+	}
 	if err == nil && r.factor != 0 {
 		if c.F32 != nil {
 			multiply(c.F32, c, r.factor)
@@ -247,7 +256,12 @@ func (r *ForecastReader) Locate(row int64) (file string, rowInFile int64) { retu
 
 // Close closes the files. Chunks in use stay valid. A Next that waits for a chunk then returns os.ErrClosed. Closing again has no
 // effect.
-func (r *ForecastReader) Close() error { return r.from.Close() }
+func (r *ForecastReader) Close() error {
+	if r.truth != nil {
+		defer r.truth.close()
+	}
+	return r.from.Close()
+}
 
 // Info returns what is being read. The rows of tables are -1 until all have been read. So are Bytes if a file is a pipe; otherwise
 // they count the files as stored.

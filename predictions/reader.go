@@ -10,6 +10,7 @@ import (
 
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions/roles"
 )
 
 const (
@@ -29,6 +30,11 @@ type Options struct {
 	// NoLabels is for rows without classes, such as out-of-distribution rows: no labels are read, and all are 0. Rows of
 	// metrics.LogLiks and metrics.Normals never have labels.
 	NoLabels bool
+	// Truth, if set, is a table with the labels, in the order of the rows, in place of Labels. ClassNames are what its labels may be besides
+	// numbers, of a binary task the event's last, and EventLabel is the one that is 1, if there are no names.
+	Truth      *Truth
+	ClassNames []string
+	EventLabel string
 	// Decisions and ConfidenceScores are files of the caller's decisions and of the scores by which rows are binned (see
 	// metrics.Predictions), in the same way. They change what is evaluated, so arrays of an .npz are used only if it is named here.
 	Decisions, ConfidenceScores []string
@@ -115,6 +121,7 @@ type Reader struct {
 	beside    beside
 	pick      *pick // how rows are assembled; nil if they need no change
 	chunkRows int
+	truth     *besideLabels // labels in a table; nil if there are none
 
 	shard int     // index of the shard being read
 	src   *source // of the shard; nil if not open yet
@@ -143,8 +150,26 @@ func Open(paths []string, o *Options) (*Reader, error) {
 	if o == nil {
 		o = &Options{}
 	}
+	if o.Truth != nil {
+		if o.Truth.Keys != nil {
+			return nil, fault("leave "+setting.Keys.String()+" out; labels are then in the order of the rows", "arrays have no columns by which rows are matched")
+		}
+		own := *o
+		own.NoLabels, own.Labels, o = true, nil, &own
+	}
 	b := newOpening(paths, o)
 	r, e := b.open()
+	if e == nil && o.Truth != nil {
+		i := r.Info()
+		classes := i.Classes
+		if i.Pairs {
+			classes = 2
+		}
+		if r.truth, e = openBeside(o.Truth, o.FS, o.Names, i, roles.NewLabels(classes, o.ClassNames, o.EventLabel)); e != nil {
+			r.Close()
+			return nil, e
+		}
+	}
 	if e != nil {
 		closePipes(b.opened)
 		return nil, e
@@ -754,7 +779,15 @@ func (r *Reader) Group(i int32) []string { return r.beside.groups.names().values
 // rows of a chunk come from one file.
 //
 // If Options.Buffers chunks are in use, Next waits until one is recycled.
-func (r *Reader) Next() (*metrics.Chunk, error) { return next(&r.pool, r.ended, r.fill, r.release) }
+func (r *Reader) Next() (*metrics.Chunk, error) {
+	c, err := next(&r.pool, r.ended, r.fill, r.release)
+	if r.truth != nil && (err == nil || err == io.EOF) {
+		if bad := r.truth.label(c, "the predictions"); bad != nil {
+			return nil, bad
+		}
+	}
+	return c, err
+}
 
 // ended skips empty shards and returns the error that ended the stream, or nil if there are more rows.
 func (r *Reader) ended() error {
@@ -845,7 +878,12 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 
 // Close closes the files. Chunks in use stay valid. Close waits for a Next that is reading; a Next that waits for a chunk returns
 // os.ErrClosed. Closing again has no effect.
-func (r *Reader) Close() error { return r.close(r.release) }
+func (r *Reader) Close() error {
+	if r.truth != nil {
+		defer r.truth.close()
+	}
+	return r.close(r.release)
+}
 
 // release closes everything that is open, including pipes that were never read.
 func (r *Reader) release() error {

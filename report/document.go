@@ -64,6 +64,7 @@ type Input struct {
 	DType, Kind   string
 	Weighted      bool
 	Decided       bool // the caller gave decisions
+	Correct       bool // labels say whether the top label was right
 	Scored        bool // the caller gave the scores that rows are binned by
 }
 
@@ -71,7 +72,7 @@ type Input struct {
 func InputOf(e *eval.Evaluation) Input {
 	a := &e.Audit
 	i := Input{Law: e.Spec.Law, Rows: a.Rows, Dropped: a.Dropped, Members: e.Spec.Members, Out: e.Out.Rows, DType: a.DType.String(),
-		Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided, Scored: a.Scored}
+		Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided && !e.Spec.Correct, Correct: e.Spec.Correct, Scored: a.Scored}
 	if e.Spec.Members > 0 {
 		i.Kind = e.Given.String()
 	}
@@ -118,6 +119,10 @@ func DoubtsLogits(warning string) bool { return strings.HasSuffix(warning, dropL
 // New returns the document of an evaluation.
 func New(e *eval.Evaluation) *Document {
 	a := &e.Audit
+	if e.Spec.Correct { // whose decisions are no one's
+		own := *a
+		own.Decided, a = false, &own
+	}
 	d := &Document{
 		Input: InputOf(e), State: e.SHA256(), Warnings: a.Warnings(), level: e.Spec.Level, shape: e.Spec.Shape(), weighted: a.Weighted,
 	}
@@ -310,6 +315,9 @@ func (d *Document) object() object {
 	if d.Input.Out > 0 {
 		in = append(in, field{"out_of_distribution", d.Input.Out})
 	}
+	if d.Input.Correct {
+		in = append(in, field{"correct", true})
+	}
 	if d.Input.Decided {
 		in = append(in, field{"decisions", true})
 	}
@@ -435,6 +443,8 @@ func (d *Document) Verdict() string {
 	rows := countOf(d.Input.Rows, "row")
 	shape := fmt.Sprintf("%s x %s classes", rows, Count(int64(d.Input.Classes)))
 	switch {
+	case d.Input.Correct:
+		shape = rows
 	case d.Input.Binary:
 		shape = rows + ", binary"
 	case d.shape.Kind == metrics.Samples:
@@ -459,7 +469,7 @@ func (d *Document) Verdict() string {
 	}
 	j := d.judged
 	s, high, low := fmt.Sprintf("%s: %s correct %s at %s mean confidence: ", shape, percent(j.Happens.Value), ends(j.Happens.Interval), percent(j.Says.Value)), "overconfident", "underconfident"
-	if j.Event == calib.Positive {
+	if j.Event == calib.Positive && !d.Input.Correct {
 		s, high, low = fmt.Sprintf("%s: mean prediction %s, event rate %s %s: ", shape, percent(j.Says.Value), percent(j.Happens.Value), ends(j.Happens.Interval)), "too high", "too low"
 	}
 	side := func(gap float64) string {

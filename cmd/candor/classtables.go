@@ -20,6 +20,11 @@ type scoreFlags struct {
 	prefix      string // of the columns of probabilities
 	logitPrefix string // of the columns of logits
 	classes     []string
+	labelPrefix string   // of the columns of labels of --task multilabel
+	correct     string   // the column that says whether the top label was right
+	pivot       string   // the column with the class of a row that has one score
+	ids         []string // columns by which rows belong together
+	unmatched   string   // what becomes of rows without a partner
 	noHeader    bool
 }
 
@@ -28,13 +33,17 @@ func (s *scoreFlags) flags(c *cobra.Command) {
 	fl.StringSliceVar(&s.probs, "prob", nil, "`COLUMNS` of a table with the probability of each class, in their order, or of the event; or one with all of a row")
 	fl.StringVar(&s.prefix, "prob-prefix", "", "`PREFIX` of the columns of probabilities of a table; the class's name follows it: .pred_ for .pred_cat")
 	fl.StringVar(&s.logitPrefix, "logit-prefix", "", "`PREFIX` of the columns of logits, in place of --prob-prefix and --input logits")
+	fl.StringVar(&s.correct, "correct", "", "`COLUMN` that says whether the top label was right, in place of --label; --prob is then its probability")
+	fl.StringVar(&s.pivot, "pivot", "", "`COLUMN` with the class, of a table that has a row for each class; --id tells which rows belong together")
+	fl.StringSliceVar(&s.ids, "id", nil, "`COLUMNS` by which rows belong together: those of --labels TABLE:COLUMN and of the predictions, or those of --pivot")
+	fl.StringVar(&s.unmatched, "on-unmatched", "error", "`WHAT` to do with rows whose --id only one of two tables has: error, or drop (and count)")
 	fl.BoolVar(&s.noHeader, "no-header", false, "the first line of a table is a row; columns are named by their numbers, from 0")
 	fl.StringSliceVar(&s.classes, "classes", nil, "`NAMES` of the classes, or of the labels of --task multilabel, in the order of the scores, where the columns do not name them")
 }
 
 // named returns the names of the classes of scores that r reads, or of the labels of a multilabel task.
 func (f *evalFlags) named(r reader, what string) ([]string, error) {
-	if t, ok := r.(*predictions.ForecastReader); ok && t.Binding() != "" {
+	if t, ok := tableOf(r); ok && t.Binding() != "" {
 		return t.ClassNames(), nil
 	}
 	names, info := slices.Clone(f.table.classes), r.Info()
@@ -59,6 +68,19 @@ func (f *evalFlags) named(r reader, what string) ([]string, error) {
 	return names, nil
 }
 
+// tableOf returns the reader of tables that r is.
+func tableOf(r reader) (*predictions.ForecastReader, bool) {
+	switch r := r.(type) {
+	case *predictions.ForecastReader:
+		return r, true
+	case *predictions.LabelTable:
+		return r.ForecastReader, true
+	case *predictions.MemberTable:
+		return r.ForecastReader, true
+	}
+	return nil, false
+}
+
 // given reports whether columns of scores are named.
 func (s *scoreFlags) given() bool { return len(s.probs) > 0 || s.prefix != "" || s.logitPrefix != "" }
 
@@ -76,8 +98,26 @@ func (f *evalFlags) checkTables(c *cobra.Command) error {
 		return usage("--prob, --prob-prefix and --logit-prefix name the same columns; give one of them")
 	case s.logitPrefix != "" && c.Flags().Changed("input") && f.input != "logits":
 		return usage("--logit-prefix names columns of logits, and --input is %s; leave --input out, or pass --prob-prefix", f.input)
-	case s.given() && !slices.Contains([]string{"", "binary", "classification"}, f.task):
-		return usage("--prob, --prob-prefix and --logit-prefix are for --task binary and classification; leave them out, or leave --task out")
+	case s.given() && !slices.Contains(tableTasks, f.task):
+		return usage("--prob, --prob-prefix and --logit-prefix are for --task binary, classification, multilabel and ensemble; leave them out, or leave --task out")
+	case s.labelPrefix != "" && f.task != "multilabel":
+		return usage("--label-prefix names the columns of several labels; pass --task multilabel too, or name the one label by --label")
+	case s.labelPrefix != "" && len(f.labels) > 0:
+		return usage("--label-prefix and --label name the same columns; give one of them")
+	case s.correct != "" && (len(f.labels) > 0 || f.event != "" || len(s.classes) > 0 || len(f.decisions) > 0 || f.task != "" && f.task != "binary"):
+		return usage("--correct takes the place of a label: leave --label, --event, --classes, --decisions and --task out")
+	case s.correct != "" && len(s.probs) != 1:
+		return usage("--correct goes with --prob COLUMN, the probability of the top label; name it")
+	case s.unmatched != "error" && s.unmatched != "drop":
+		return usage("--on-unmatched is %q; it is error or drop", s.unmatched)
+	case s.unmatched == "drop" && (len(s.ids) == 0 || f.truth() == nil):
+		return usage("--on-unmatched drop is for labels in a table of their own that are matched by --id; pass --labels TABLE:COLUMN and --id, or leave it out")
+	case s.pivot != "" && len(s.ids) == 0:
+		return usage("--pivot needs --id COLUMN,..., which tells which rows belong together")
+	case s.pivot != "" && len(s.probs) != 1:
+		return usage("--pivot goes with --prob COLUMN, the one column of scores; name it")
+	case len(s.ids) > 0 && s.pivot == "" && f.truth() == nil:
+		return usage("--id tells which rows belong together, of --pivot or of --labels TABLE:COLUMN; give one of these, or leave it out")
 	}
 	if _, ofNumbers := numbers[f.task]; ofNumbers && len(s.classes) > 0 {
 		return usage("--classes names classes, and --task %s has none; leave it out", f.task)
@@ -109,24 +149,108 @@ func (f *evalFlags) rowColumns() []rowColumn {
 	}
 }
 
+// ofTopLabel returns a list of metrics in which the default ones are those of the top label.
+func ofTopLabel(list string) string {
+	words := strings.Split(list, ",")
+	for i, w := range words {
+		if strings.TrimSpace(w) == "default" {
+			words[i] = "accuracy,confidence,overconfidence,nll,brier,ece,calibration_slope,calibration_intercept,calibration_auc,aurc"
+		}
+	}
+	return strings.Join(words, ",")
+}
+
+// tableTasks are the tasks whose scores may be columns of tables.
+var tableTasks = []string{"", "binary", "classification", "multilabel", "ensemble"}
+
+// truth returns the table of labels that --labels names as TABLE:COLUMN, or an array of labels beside a table of scores; nil if it names
+// neither.
+func (f *evalFlags) truth() *predictions.Truth {
+	if len(f.labels) != 1 {
+		return nil
+	}
+	path, column := f.labels[0], ""
+	if i := strings.LastIndexByte(path, ':'); i > 0 && isColumns(path[:i]) {
+		path, column = path[:i], path[i+1:]
+	} else if !isColumns(path) && (!f.table.given() || !strings.HasSuffix(path, ".npy")) {
+		return nil
+	} else if _, err := os.Stat(path); err != nil {
+		return nil // a column of that name
+	}
+	return &predictions.Truth{Path: path, Label: column, Keys: f.table.ids, Drop: f.table.unmatched == "drop"}
+}
+
+// oodColumn returns the column that marks out-of-distribution rows; "" if --ood names files.
+func (f *evalFlags) oodColumn(paths []string) string {
+	if len(f.ood) != 1 || !f.tables(paths) {
+		return ""
+	}
+	if _, err := os.Stat(f.ood[0]); err == nil || isColumns(f.ood[0]) || strings.HasSuffix(f.ood[0], ".npy") || strings.HasSuffix(f.ood[0], ".npz") {
+		return ""
+	}
+	return f.ood[0]
+}
+
+// openOut opens the out-of-distribution rows: those that a column marks, or other files with the same columns of scores.
+func (f *evalFlags) openOut(j *job, paths []string) (groupedReader, error) {
+	column := f.oodColumn(paths)
+	if column == "" && !f.tables(f.ood) {
+		return predictions.Open(f.ood, f.outOptions(j))
+	}
+	o := f.tableOptions(j, paths)
+	w := &o.Columns
+	if o.Unlabelled, o.Truth = true, nil; o.Pivot == "" {
+		w.Keys = nil
+	}
+	w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Groups = "", "", "", "", "", nil
+	if column == "" {
+		return predictions.OpenTable(f.ood, o)
+	}
+	if p := f.files.once(paths...); p != "" {
+		return nil, usage("--ood %s: %s is read twice, for the rows that it marks and for the others, and it can be read once; write it to a file", column, p)
+	}
+	o.Rows = predictions.Marked
+	return predictions.OpenTable(paths, o)
+}
+
+func isColumns(path string) bool { return predictions.IsTable(path) || predictions.HasColumns(path) }
+
 // tables reports whether the files are tables with the scores of classes.
 func (f *evalFlags) tables(paths []string) bool {
-	return f.table.given() || slices.Contains([]string{"", "binary", "classification"}, f.task) && slices.ContainsFunc(paths, func(p string) bool { return predictions.IsTable(p) || predictions.HasColumns(p) })
+	return f.table.given() || slices.Contains(tableTasks, f.task) && slices.ContainsFunc(paths, func(p string) bool { return predictions.IsTable(p) || predictions.HasColumns(p) })
 }
 
 // tableOptions returns how tables of classes are read.
-func (f *evalFlags) tableOptions(j *job) *predictions.TableOptions {
+func (f *evalFlags) tableOptions(j *job, paths []string) *predictions.TableOptions {
 	s := &f.table
 	o := &predictions.TableOptions{Kind: j.read.Kind, Names: f.files.names, Event: f.event, Classification: f.task == "classification", NoHeader: s.noHeader, Unlabelled: j.read.NoLabels,
 		BufferBytes: j.read.BufferBytes}
-	w := roles.Want{Scores: s.probs, Classes: s.classes, Groups: f.columns.groups}
+	w := roles.Want{Scores: s.probs, Classes: s.classes, Groups: f.columns.groups, Correct: s.correct, Tags: f.task == "multilabel", TagPrefix: s.labelPrefix}
 	if p := s.prefix + s.logitPrefix; p != "" {
 		w.Prefix = &p
+	}
+	if f.task == "ensemble" {
+		if w.Prefix != nil && strings.Contains(*w.Prefix, ",") {
+			w.Members, w.Prefix = strings.Split(*w.Prefix, ","), nil
+		} else if len(s.probs) > 1 {
+			w.Members, w.Scores = s.probs, nil
+		}
 	}
 	for _, r := range f.rowColumns() {
 		if len(*r.names) == 1 {
 			*r.of(&w) = (*r.names)[0]
 		}
+	}
+	if o.Truth = f.truth(); o.Truth != nil {
+		w.Label = ""
+		o.Truth.Memory = j.memory / 2
+	}
+	if w.Only = f.oodColumn(paths); w.Only != "" {
+		o.Rows = predictions.Unmarked
+	}
+	o.Pivot = s.pivot
+	if o.Pivot != "" || o.Truth != nil {
+		w.Keys = s.ids
 	}
 	o.Columns = w
 	return o
@@ -134,22 +258,30 @@ func (f *evalFlags) tableOptions(j *job) *predictions.TableOptions {
 
 // openTable opens tables of classes.
 func (j *job) openTable(f *evalFlags, paths []string) (*predictions.ForecastReader, error) {
-	o := f.tableOptions(j)
+	o := f.tableOptions(j, paths)
 	r, err := predictions.OpenTable(paths, o)
 	if err != nil {
 		return nil, err
 	}
+	if err := f.ambiguous(o); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// ambiguous returns an error if a flag names a column and a file.
+func (f *evalFlags) ambiguous(o *predictions.TableOptions) error {
 	for _, u := range f.rowColumns() {
 		name := *u.of(&o.Columns)
 		if name == "" {
 			continue
 		}
 		if _, err := os.Stat(name); err == nil {
-			r.Close()
-			return nil, usage("%s %s: there is a column of that name and a file; rename the column, or go to another folder", u.flag, name)
+			return usage("%s %s: there is a column of that name and a file; rename the column, or go to another folder", u.flag, name)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // inClassTable returns the message about a bad row, extended by its line and column.

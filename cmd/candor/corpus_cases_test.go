@@ -682,5 +682,32 @@ func corpusTables(c *corpus) {
 	c.eval("numbers", with(byNumber, bare)...)
 	c.compared("compare/numbers", with(byNumber, bare, bare, "--metrics", "default")...)
 	c.scored("score/numbers", with(byNumber, bare)...)
+	var truth, long bytes.Buffer
+	truth.WriteString("y,id\n")
+	long.WriteString("id,class,p,label,right\n")
+	for i, y := range three.labels {
+		fmt.Fprintf(&truth, "%s,row %d\n", animals[y], i)
+		for j, p := range three.probs[3*i : 3*i+3] {
+			fmt.Fprintf(&long, "%d,%s,%v,%s,%v\n", i, animals[j], p, animals[y], int(y) == j)
+		}
+	}
+	fmt.Fprintln(&truth, "cat,none")
+	labels, rowsOf := c.d.put("truth.csv", truth.Bytes())+":y", c.d.put("long.csv", long.Bytes())
+	joined := []string{"--prob-prefix", "p_", "--labels", labels, "--id", "id", "--on-unmatched", "drop"}
+	c.stated("joined", with(joined, a)...)
+	c.compared("compare/joined", with(joined, a, b, "--metrics", "default")...)
+	pivoted := []string{"--pivot", "class", "--id", "id", "--prob", "p", "--label", "label", "--classes", "owl,cat,dog"}
+	c.stated("pivot", with(pivoted, rowsOf)...)
+	c.compared("compare/pivot", with(pivoted, rowsOf, rowsOf, "--metrics", "default")...)
+	right := []string{"--prob", "p", "--correct", "right"}
+	c.stated("correct", with(right, rowsOf)...)
+	c.compared("compare/correct", with(right, rowsOf, rowsOf, "--metrics", "default")...)
+	tags := newTagged(124, 60, 2)
+	var several bytes.Buffer
+	several.WriteString("p_a,p_b,y_a,y_b\n")
+	for i := range tags.rows {
+		fmt.Fprintf(&several, "%v,%v,%d,%d\n", tags.probs[2*i], tags.probs[2*i+1], tags.truth[2*i], tags.truth[2*i+1])
+	}
+	c.eval("tags", c.d.put("tags.csv", several.Bytes()), "--task", "multilabel", "--prob-prefix", "p_", "--label-prefix", "y_")
 	c.recalibrated("recal/numbers", "temperature", byNumber[3:5], with(slices.Concat(byNumber[:3], byNumber[5:]), bare)...)
 }

@@ -73,7 +73,9 @@ Labels are whole numbers from 0 to K-1, one per row, from --labels or from an ar
 In a table --prob names the columns of probabilities, or --prob-prefix what their names begin with,
 and --label the column of true classes: names of classes, or numbers from 0. In JSON Lines the
 columns are fields, also nested ones (target.idx). One column may have all scores of a row: a list,
-or a score for each name in --classes. candor prints which column has which role. --event says which label, or which of two classes, is the event.
+or a score for each name in --classes. candor prints which column has which role. --labels TABLE:COLUMN takes the labels from another
+table, by position or matched by --id. --pivot takes a table that has a row for each class.
+--event says which label, or which of two classes, is the event.
 
 With --task ensemble the files are the members, each (N, K) or (N,), or one array of all members,
 (M, N, K). Metrics are computed on the mean of their probabilities, and on how much they disagree.
@@ -123,6 +125,9 @@ and counts them.
   candor eval predictions.csv --prob-prefix prob_ --label label
   candor eval predictions.jsonl --prob probs --label label
   candor eval binary.csv --prob p --label verdict --event spam
+  candor eval predictions.csv --prob-prefix prob_ --labels truth.csv:label --id id
+  candor eval long.csv --pivot class --id id --prob p --label truth --classes cat,dog
+  candor eval answers.csv --prob confidence --correct right
   candor eval probs.npy --labels labels.npy --plot reliability.png
   candor eval probs.npy --labels labels.npy --plot corp.png --plot-kind corp
   candor eval probs.npy --labels labels.npy --plot risk.svg --plot-kind risk-coverage
@@ -145,7 +150,8 @@ and counts them.
 	}
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
-	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels")
+	c.Flags().StringVar(&f.table.labelPrefix, "label-prefix", "", "`PREFIX` of the columns of labels, 0 or 1, of --task multilabel; the name of the label follows it")
+	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels; or the column of a table that marks such rows")
 	f.output.flags(c)
 	c.Flags().Int64Var(&f.firstRow, "first-row", 0, "`NUMBER` of this shard's first row within the whole set; pit_p and rank_p draw random numbers by row number")
 	c.Flags().StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
@@ -255,10 +261,16 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	if j.memory, err = parseSize(f.maxMemory); err != nil {
 		return nil, err
 	}
-	j.read = predictions.Options{Labels: f.labels, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
+	if f.table.correct != "" {
+		j.spec.Correct, j.spec.Base.Event = true, calib.TopLabel
+	}
+	j.read = predictions.Options{Labels: f.labels, ClassNames: f.table.classes, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
 		Groups: f.columns.groups, Names: f.files.names, Kind: kind, BFloat16: f.bfloat16}
 	if j.read.Event, err = f.eventOf(); err != nil {
 		return nil, err
+	}
+	if t := f.truth(); t != nil {
+		j.read.Truth, j.read.Labels = t, nil
 	}
 	switch f.task {
 	case "samples":
@@ -294,7 +306,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 			}
 		}
 	}
-	j.spec.Decided, j.spec.Scored = len(f.decisions) > 0, len(f.scores) > 0
+	j.spec.Decided, j.spec.Scored = len(f.decisions) > 0 || j.spec.Correct, len(f.scores) > 0
 	j.spec.Memory = entryMemory(j.memory)
 	j.pass.Threads, j.read.Buffers, j.read.BufferBytes, err = plan(j.pass.Threads, j.memory, j.spec.Decided || j.spec.Scored)
 	return &j, err
@@ -322,6 +334,9 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 		return nil, err
 	}
 	list := f.metrics
+	if spec.Correct {
+		list = ofTopLabel(list)
+	}
 	if j.also != nil {
 		if also := j.also(spec.Shape()); also != "" {
 			list += "," + also
@@ -348,7 +363,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if pass.Threads, err = f.within(j, e, info); err != nil {
 		return nil, err
 	}
-	if t, ok := r.(*predictions.ForecastReader); ok && t.Binding() != "" && !notesAreJSON(c) {
+	if t, ok := tableOf(r); ok && t.Binding() != "" && !notesAreJSON(c) {
 		tell(c, "", "Columns: %s.", t.Binding())
 	}
 	err = func() error {
@@ -364,7 +379,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	}
 	warnOf(c, r)
 	if len(f.ood) > 0 {
-		if err := f.addOut(c, j, e, &pass); err != nil {
+		if err := f.addOut(c, j, paths, e, &pass); err != nil {
 			return nil, err
 		}
 	}
@@ -425,6 +440,18 @@ type reader interface {
 
 // open opens the files. It also returns a function that feeds them to an evaluation.
 func (j *job) open(f *evalFlags, paths []string) (reader, func(*eval.Evaluation, *metrics.Options) error, error) {
+	if f.task == "ensemble" && f.tables(paths) {
+		o := f.tableOptions(j, paths)
+		r, err := predictions.OpenMemberTable(paths, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := f.ambiguous(o); err != nil {
+			r.Close()
+			return nil, nil, err
+		}
+		return r, func(e *eval.Evaluation, p *metrics.Options) error { return e.AddMembers(r, p) }, nil
+	}
 	if f.task == "ensemble" {
 		r, err := predictions.OpenMembers(paths, &j.read)
 		if err != nil {
@@ -512,8 +539,8 @@ func (f *evalFlags) outOptions(j *job) *predictions.Options {
 }
 
 // addOut reads the out-of-distribution rows.
-func (f *evalFlags) addOut(c *cobra.Command, j *job, e *eval.Evaluation, pass *metrics.Options) error {
-	r, err := predictions.Open(f.ood, f.outOptions(j))
+func (f *evalFlags) addOut(c *cobra.Command, j *job, paths []string, e *eval.Evaluation, pass *metrics.Options) error {
+	r, err := f.openOut(j, paths)
 	if err != nil {
 		return badData(err)
 	}
@@ -729,7 +756,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 	var first place
 	inTable := false
 	var m *ensemble.MemberError
-	team, many := r.(*predictions.MembersReader)
+	team, many := r.(interface{ File(member int) string })
 	shared := len(d.Faults) // faults of no single member, which come first
 	if errors.As(err, &m) {
 		if m.Err == d {
@@ -759,7 +786,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		case metrics.BadConfidence:
 			file, row = f.files.beside(f.scores, paths, file, row, b.Row)
 		}
-		table, ok := r.(*predictions.ForecastReader)
+		table, ok := tableOf(r)
 		if ok = ok && (table.Line(d.Faults[i].Row) >= 0 || table.Binding() != ""); ok { // which holds the whole row
 			file, row = r.Locate(d.Faults[i].Row)
 		}

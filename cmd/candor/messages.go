@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/candor-go/candor/internal/visible"
-	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
+	"github.com/spf13/cobra"
 )
 
 // nextLine separates the lines of an error.
@@ -21,7 +19,7 @@ func message(s string) string {
 
 // warnOf passes on the notes of a reader.
 func warnOf(c *cobra.Command, r reader) {
-	if t, ok := r.(*predictions.ForecastReader); ok {
+	if t, ok := tableOf(r); ok {
 		for _, n := range t.Notes() {
 			warn(c, "%s", n)
 		}

@@ -49,7 +49,7 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	}
 	defer stayWithin(j.memory)()
 	j.read.Buffers = labelBuffers
-	r, err := predictions.OpenLabels(paths, &j.read)
+	r, err := f.openLabels(j, paths)
 	if err != nil {
 		return badData(err)
 	}
@@ -65,6 +65,9 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 		return err
 	}
 	warnISA(c)
+	if t, ok := tableOf(r); ok && !notesAreJSON(c) {
+		tell(c, "", "Columns: %s.", t.Binding())
+	}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, r.Info().Bytes, "reading")()
 		return m.AddSource(r, &j.pass)
@@ -81,6 +84,28 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 		}
 	}
 	return f.output.writeLabels(c, m, "Next: --json for each label's document, --format csv for a table of all; 'candor metrics NAME' explains a number")
+}
+
+// labelsReader is a reader of rows with several labels.
+type labelsReader interface {
+	reader
+	metrics.LabelSource
+}
+
+func (f *evalRun) openLabels(j *job, paths []string) (labelsReader, error) {
+	if !f.tables(paths) {
+		return predictions.OpenLabels(paths, &j.read)
+	}
+	o := f.tableOptions(j, paths)
+	r, err := predictions.OpenLabelTable(paths, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.ambiguous(o); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
 }
 
 // labelsOf makes the evaluation of the labels in a file, with the metrics that fit into the memory.

@@ -115,6 +115,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 		"--metrics", "default,corp_mcb(replicates=20)")...)
 	add("document", with(append([]string{"eval"}, b...), "--group", group, "--metrics", "default,corp_mcb(replicates=20)")...)
 	add("document", with(append([]string{"eval"}, b...), "--temperature-scaled")...)
+	add("document", "eval", d.put("right.csv", []byte("p,right\n.5,1\n.25,0\n.75,1\n")), "--prob", "p", "--correct", "right")
 	add("document", with(append([]string{"eval"}, k...), "--classes", "cat,dog,owl", "--state", d.at("named.state"))...)
 	add("document", with(append([]string{"eval"}, k...), "--ood", k[0], "--metrics", "default,"+optionsOf("ood_auroc", eval.Spec{Classes: 3, Out: true}, false))...)
 	add("document", "eval", k[0], k[1], k[2], "--input", "dirichlet", "--metrics", allOf(eval.Shape{Classes: 3, Kind: metrics.Dirichlet}))

@@ -22,6 +22,13 @@ var flagsOf = map[setting.Setting]string{
 	setting.ScoreColumns: "--prob",
 	setting.LabelColumn:  "--labels",
 	setting.ClassNames:   "--classes",
+	setting.Correct:      "--correct",
+	setting.Keys:         "--id",
+	setting.LabelPrefix:  "--label-prefix",
+	setting.Pivot:        "--pivot",
+	setting.OOD:          "--ood",
+	setting.Unmatched:    "--on-unmatched drop",
+	setting.JoinMemory:   "--max-memory",
 	setting.EventLabel:   "--event",
 	setting.Inspect:      "candor inspect",
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -393,6 +394,14 @@ func TestExamples(t *testing.T) {
 		lines = bytes.ReplaceAll(lines, []byte(strconv.Quote(name)), []byte(strconv.Itoa(i)))
 	}
 	d.put("predictions.jsonl", lines)
+	d.put("truth.csv", csvOf("id,label", func() (l [][]string) {
+		for i, y := range s.labels {
+			l = append(l, []string{fmt.Sprintf("row %d", i), animals[y]})
+		}
+		return l
+	}(), shuffled(s.rows)))
+	d.put("long.csv", []byte("id,class,p,truth\na,cat,0.25,dog\na,dog,0.75,dog\nb,dog,0.5,cat\nb,cat,0.5,cat\n"))
+	d.put("answers.csv", []byte("confidence,right\n0.75,true\n0.5,false\n0.875,true\n"))
 	d.put("binary.csv", []byte("verdict,p\nspam,0.75\nham,0.25\nham,0.5\n"))
 	d.put("quantiles.csv", quantiles.csv())
 	d.put("quantiles.npy", quantiles.matrix(t, 0, 2, 4))

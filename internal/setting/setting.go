@@ -28,6 +28,13 @@ const (
 	ScoreColumns Setting = "Columns.Scores"
 	LabelColumn  Setting = "Columns.Label"
 	ClassNames   Setting = "Columns.Classes"
+	Correct      Setting = "Columns.Correct"
+	Keys         Setting = "Columns.Keys"
+	LabelPrefix  Setting = "Columns.TagPrefix"
+	Pivot        Setting = "Pivot"
+	OOD          Setting = "Columns.Only"
+	Unmatched    Setting = "Truth.Drop"
+	JoinMemory   Setting = "Truth.Memory"
 	EventLabel   Setting = "Event"
 	Inspect      Setting = "InspectTable" // suggests roles
 )

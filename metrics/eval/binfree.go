@@ -603,7 +603,7 @@ func semiOK(m Metric) error {
 func (e *Evaluation) eventText(m Metric) string {
 	b := e.binning(m)
 	s, _, _ := strings.Cut(b.Options.Text(), ";")
-	if e.Audit.Decided && b.Event == calib.TopLabel {
+	if e.Audit.Decided && !e.Spec.Correct && b.Event == calib.TopLabel {
 		s += "; the caller's decisions"
 	}
 	return s

@@ -91,6 +91,8 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: confidence levels %v and %v", metrics.ErrMismatch, s.Level, o.Level)
 	case s.Decided != o.Decided:
 		return fmt.Errorf("%w: one has decisions, the other has none", metrics.ErrMismatch)
+	case s.Correct != o.Correct:
+		return fmt.Errorf("%w: one has labels, the other whether the top label was right", metrics.ErrMismatch)
 	case s.Scored != o.Scored:
 		return fmt.Errorf("%w: one has confidence scores, the other has none", metrics.ErrMismatch)
 	case s.Seed != o.Seed:

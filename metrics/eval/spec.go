@@ -29,6 +29,7 @@ type Spec struct {
 	Level   float64         // of intervals; 0 means 0.95
 	Decided bool            // the predictions have the caller's decisions
 	Scored  bool            // the predictions have confidence scores
+	Correct bool            // class 1 is that the top label was right, and its score the top label's: decisions are all 1
 	Seed    uint64          // for random numbers; 0 if no metric draws any
 	Memory  int64           // bytes shared by the entries of the adaptive class-wise metrics; 0 for no limit, and if there are no such metrics
 	Labels  int             // number of labels that share Memory, as package multilabel sets it; 0 for a single task

@@ -33,6 +33,9 @@ func (s *Spec) flags() (f uint8) {
 	if s.Names != nil {
 		f |= 16
 	}
+	if s.Correct {
+		f |= 32
+	}
 	return f
 }
 
@@ -143,7 +146,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	s.Level = d.F64()
 	s.Brier = score.BrierForm(d.U8())
 	f := d.U8()
-	s.Decided, s.Scored, s.Out, s.UM = f&1 != 0, f&2 != 0, f&4 != 0, f&8 != 0
+	s.Decided, s.Scored, s.Out, s.UM, s.Correct = f&1 != 0, f&2 != 0, f&4 != 0, f&8 != 0, f&32 != 0
 	s.Seed = d.U64()
 	s.Memory = d.I64()
 	s.Base.Bins = int(d.U32())
@@ -162,7 +165,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if err := d.Err(); err != nil {
 		return err
 	}
-	if f > 31 {
+	if f > 63 {
 		return fmt.Errorf("%w: there is no such flag", exact.ErrDamaged)
 	}
 	if !s.Kind.Valid() || s.Kind != simple(s.Kind) {

@@ -73,7 +73,7 @@ func (e *Evaluation) Text(m Metric) string {
 	if ofLaw(m) {
 		t += e.Spec.lawOf()
 	}
-	if e.Audit.Decided && e.ofDecisions(m) {
+	if e.Audit.Decided && !e.Spec.Correct && e.ofDecisions(m) {
 		t += "; of the caller's decisions in place of the arg max"
 	}
 	if e.Audit.Scored && (d.ranked || d.retained) {
@@ -116,7 +116,7 @@ func (e *Evaluation) ofDecisions(m Metric) bool {
 // text describes the bins, and what in the rows comes from the caller.
 func (e *Evaluation) text(b *binning) string {
 	t := b.Text()
-	if e.Audit.Decided && b.Event == calib.TopLabel {
+	if e.Audit.Decided && !e.Spec.Correct && b.Event == calib.TopLabel {
 		t += "; the caller's decisions"
 	}
 	if e.Audit.Scored && !b.adaptive {

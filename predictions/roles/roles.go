@@ -51,22 +51,38 @@ type Want struct {
 	// Unnamed says that the names of columns are their numbers, which name no class.
 	Unnamed bool
 
-	// Columns by name, each "" if there is none.
-	Label, Weight, Decision, Confidence string
+	// Members are the columns of scores of the members of an ensemble in one table, in place of Scores and Prefix: for each member its
+	// prefix, or its one column.
+	Members []string
+	// Tags says that a row has several labels, each 0 or 1: in the columns whose names begin with TagPrefix and end as those of the
+	// scores do, or all in the column Label, as lists.
+	Tags      bool
+	TagPrefix string
+
+	// Columns by name, each "" if there is none. Correct takes the place of Label: it says whether the top label of a row was right.
+	Label, Correct, Weight, Decision, Confidence string
 	// Groups are the columns that say which group a row is in.
 	Groups []string
+	// Keys are the columns by which rows of two tables are matched.
+	Keys []string
+	// Only is the column that says which rows are read.
+	Only string
 }
 
 // Binding says which columns have which role. Columns are numbered as in the list that Bind was given; -1 is none.
 type Binding struct {
 	Scores                              []int
 	Classes                             []string // nil where nothing names them
-	Label, Weight, Decision, Confidence int
-	Groups                              []int
+	Label, Weight, Decision, Confidence int      // Label is also that of Want.Correct
+	Groups, Keys                        []int
+	Only                                int
+	Tags                                []int    // the labels' columns, in the order of Scores; nil if they are lists in Label
+	Members                             int      // how many members' columns follow one another in Scores; 0 for one model
 	LeftOut                             []string // columns of text under the prefix
 
 	columns []Column
 	prefix  string
+	correct bool
 }
 
 // Missing is the error of a role whose column is not there.
@@ -94,7 +110,7 @@ func (e *Doubt) Error() string { return e.Reason }
 
 // Bind finds the columns of the roles. Its error is a *Missing or a *Doubt.
 func Bind(columns []Column, w *Want) (*Binding, error) {
-	b := &Binding{columns: columns, Label: -1, Weight: -1, Decision: -1, Confidence: -1}
+	b := &Binding{columns: columns, Label: -1, Weight: -1, Decision: -1, Confidence: -1, Only: -1, correct: w.Correct != ""}
 	taken := map[int]string{}
 	one := func(role, name string, kinds ...Kind) (int, error) {
 		i, err := find(columns, role, name)
@@ -110,12 +126,17 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 		taken[i] = role
 		return i, nil
 	}
+	labels := []Kind{Number, Text}
+	if w.Tags {
+		labels = []Kind{List}
+	}
 	for _, r := range []struct {
 		role, name string
 		to         *int
 		kinds      []Kind
 	}{
-		{"label", w.Label, &b.Label, []Kind{Number, Text}},
+		{"label", w.Label, &b.Label, labels},
+		{"correctness", w.Correct, &b.Label, []Kind{Number, Text}},
 		{"weight", w.Weight, &b.Weight, []Kind{Number}},
 		{"decision", w.Decision, &b.Decision, []Kind{Number, Text}},
 		{"confidence score", w.Confidence, &b.Confidence, []Kind{Number}},
@@ -138,10 +159,36 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 		}
 		b.Groups = append(b.Groups, i)
 	}
+	for _, name := range w.Keys {
+		i, err := find(columns, "key", name)
+		if err != nil {
+			return nil, err
+		}
+		b.Keys = append(b.Keys, i)
+	}
 	var err error
-	if w.Prefix != nil {
+	if w.Only != "" {
+		if b.Only, err = find(columns, "filter", w.Only); err != nil {
+			return nil, err
+		}
+		taken[b.Only] = "filter"
+	}
+	for _, i := range b.Keys {
+		taken[i] = "key"
+	}
+	if w.Tags && w.Prefix != nil && len(w.TagPrefix) > len(*w.Prefix) { // p_ and p_true_
+		for i, c := range columns {
+			if strings.HasPrefix(c.Name, w.TagPrefix) {
+				taken[i] = "label"
+			}
+		}
+	}
+	switch {
+	case w.Members != nil:
+		err = b.byMember(w.Members, taken, one)
+	case w.Prefix != nil:
 		err = b.byPrefix(*w.Prefix, taken)
-	} else {
+	default:
 		err = b.byName(w.Scores, one)
 	}
 	if err != nil {
@@ -150,14 +197,84 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 	if err := b.name(w.Classes); err != nil {
 		return nil, err
 	}
+	if w.Tags && w.Label == "" {
+		if err := b.tag(w.TagPrefix); err != nil {
+			return nil, err
+		}
+	}
 	if w.Unnamed && w.Classes == nil {
 		b.Classes = nil
 	}
 	return b, nil
 }
 
+// byMember takes the columns of scores of each member: those of its prefix, which are of the same classes in the same order, or its one column.
+func (b *Binding) byMember(members []string, taken map[int]string, one func(role, name string, kinds ...Kind) (int, error)) error {
+	var all []int
+	var first []string
+	for i, m := range members {
+		if slices.Contains(members[:i], m) {
+			return &Doubt{Role: "scores", Reason: fmt.Sprintf("member %q is named twice", m)}
+		}
+		b.Scores, b.prefix = nil, ""
+		if slices.ContainsFunc(b.columns, func(c Column) bool { return c.Name == m }) {
+			at, err := one("scores", m, Number, List, Fields)
+			if err != nil {
+				return err
+			}
+			b.Scores = []int{at}
+		} else if err := b.byPrefix(m, taken); err != nil {
+			return err
+		}
+		names := b.rests(len(b.prefix))
+		if b.prefix == "" {
+			names = nil
+		}
+		if i == 0 {
+			first = names
+		}
+		if !slices.Equal(names, first) || b.columns[b.Scores[0]].Kind != b.columns[slices.Concat(all, b.Scores)[0]].Kind {
+			return &Doubt{Role: "scores", Reason: fmt.Sprintf("members %q and %q have scores of unlike classes: %s and %s", members[0], m, quoted(first), quoted(names))}
+		}
+		all = append(all, b.Scores...)
+	}
+	if b.Members = len(members); first == nil {
+		b.prefix = ""
+	}
+	b.Scores = all
+	return nil
+}
+
+// member returns the columns of the first member, or of the one model.
+func (b *Binding) member() []int { return b.Scores[:len(b.Scores)/max(1, b.Members)] }
+
+// tag finds the column of each label.
+func (b *Binding) tag(prefix string) error {
+	var rest []string
+	for _, c := range b.columns {
+		if strings.HasPrefix(c.Name, prefix) && len(c.Name) > len(prefix) {
+			rest = append(rest, c.Name[len(prefix):])
+		}
+	}
+	for j, name := range b.Classes {
+		i := slices.IndexFunc(b.columns, func(c Column) bool { return c.Name == prefix+name })
+		if i < 0 {
+			return &Doubt{Role: "label", Reason: fmt.Sprintf("no column %q for the label of the scores %q: behind %q there are %s",
+				prefix+name, b.columns[b.Scores[j]].Name, prefix, quoted(rest))}
+		}
+		if slices.Contains(b.Scores, i) {
+			return &Doubt{Role: "label", Reason: fmt.Sprintf("column %q has scores and labels", b.columns[i].Name)}
+		}
+		b.Tags = append(b.Tags, i)
+	}
+	return nil
+}
+
 // single says what a cell is of columns of these kinds.
 func single(kinds []Kind) string {
+	if slices.Equal(kinds, []Kind{List}) {
+		return "a list"
+	}
 	if slices.Contains(kinds, Text) {
 		return "a number or a text"
 	}
@@ -285,7 +402,7 @@ func isInteger(s string) bool {
 // name sets the names of the classes.
 func (b *Binding) name(classes []string) error {
 	first := b.columns[b.Scores[0]]
-	width := len(b.Scores) // as far as it is known
+	width := len(b.member()) // as far as it is known
 	switch {
 	case width > 1 && b.prefix != "":
 		b.Classes = b.rests(len(b.prefix))
@@ -320,8 +437,8 @@ func (b *Binding) reorder(classes []string) error {
 }
 
 func (b *Binding) scoreNames() []string {
-	l := make([]string, len(b.Scores))
-	for i, c := range b.Scores {
+	l := make([]string, len(b.member()))
+	for i, c := range b.member() {
 		l[i] = b.columns[c].Name
 	}
 	return l
@@ -378,11 +495,24 @@ func (b *Binding) String() string {
 	if len(scores) > 6 {
 		said = fmt.Sprintf("%s, %s, ... %s (%d columns)", scores[0], scores[1], scores[len(scores)-1], len(scores))
 	}
+	if b.Members > 1 {
+		said += fmt.Sprintf(", and likewise those of %d more members", b.Members-1)
+	}
 	parts = append(parts, "scores "+said)
+	label := "label"
+	if b.correct {
+		label = "correctness"
+	}
+	if len(b.Tags) > 0 {
+		parts = append(parts, fmt.Sprintf("labels %s ... %s", b.columns[b.Tags[0]].Name, b.columns[b.Tags[len(b.Tags)-1]].Name))
+	}
+	for _, k := range b.Keys {
+		parts = append(parts, "key "+b.columns[k].Name)
+	}
 	for _, r := range []struct {
 		role string
 		at   int
-	}{{"label", b.Label}, {"weight", b.Weight}, {"decision", b.Decision}, {"confidence score", b.Confidence}} {
+	}{{label, b.Label}, {"weight", b.Weight}, {"decision", b.Decision}, {"confidence score", b.Confidence}, {"filter", b.Only}} {
 		if r.at >= 0 {
 			parts = append(parts, r.role+" "+b.columns[r.at].Name)
 		}
