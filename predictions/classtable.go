@@ -45,6 +45,9 @@ type TableOptions struct {
 
 	Buffers     int // chunks that may be out at a time; 0 means as many as keep all processors busy
 	BufferBytes int // of the text of a chunk, at least a line; 0 means 1 MiB
+	// PartBytes is about how much memory a run of rows may take that is read by itself, as a row group of Parquet, of which there are as many
+	// as Buffers; 0 means 128 MiB. Usual ones take far less. One that cannot do with it is an *Error.
+	PartBytes int64
 }
 
 // OpenTable returns a reader of the scores of classes in tables of text, which are shards in natural order (see NaturalSort). A table is

@@ -173,15 +173,18 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 	if e := l.check(); e != nil {
 		return e
 	}
-	return wanted(f, l.want)
+	return wanted(f, l.want, o.PartBytes)
 }
 
-// partBytes is how much memory a part may take. Usual parts take far less.
+// partBytes is how much memory a part may take by default. Usual parts take far less.
 const partBytes = 128 << 20
 
 // wanted tells a file which columns to read.
-func wanted(f *openColumns, want []int) *Error {
-	if err := f.Want(columns.Want{Columns: want, Bytes: partBytes}); err != nil {
+func wanted(f *openColumns, want []int, bytes int64) *Error {
+	if bytes <= 0 {
+		bytes = partBytes
+	}
+	if err := f.Want(columns.Want{Columns: want, Bytes: bytes}); err != nil {
 		return asError(err, 0, 0)
 	}
 	return nil
@@ -303,7 +306,7 @@ func (l *columnLayout) again(o *TableOptions, f *openColumns, first string) *Err
 		}
 		want[i] = at
 	}
-	return wanted(f, want)
+	return wanted(f, want, o.PartBytes)
 }
 
 // alike reports whether vectors of two types have the same fields.

@@ -32,6 +32,14 @@ type Truth struct {
 	Memory int64
 }
 
+// KeyBytes returns how much memory the keys of a Truth take.
+func (r *ForecastReader) KeyBytes() int64 {
+	if t, ok := r.from.(*columnar); ok && t.layout.truth != nil {
+		return t.layout.truth.bytes()
+	}
+	return 0
+}
+
 const defaultJoinMemory = 64 << 20
 
 // labelFile reads the labels, and the keys, of a Truth in order.
@@ -135,7 +143,7 @@ func (l *labelFile) lay(t *Truth) *Error {
 	}
 	l.a.layout = layout
 	l.block.Most = 1 << 12
-	return wanted(f, want)
+	return wanted(f, want, 0)
 }
 
 // more reads the next rows of a table. The Error is nil at the end, and there are none.
@@ -317,7 +325,7 @@ func (l *columnLayout) join(o *TableOptions) *Error {
 			t.slots[at] = int32(len(t.ends) - 1)
 		}
 		f.row += int64(n)
-		if int64(cap(t.keys)+8*cap(t.ends)+4*cap(t.class)+4*cap(t.slots)+4*len(t.ends)) > most || len(t.ends) > 1<<30 {
+		if t.bytes() > most || len(t.ends) > 1<<30 {
 			return fault(fmt.Sprintf("allow more by %v, or write both in the same order and leave %v out", setting.JoinMemory, setting.Keys),
 				"the keys of its rows take more than %d MiB", most>>20).in(f.name)
 		}
@@ -325,6 +333,10 @@ func (l *columnLayout) join(o *TableOptions) *Error {
 	t.met = make([]atomic.Bool, len(t.ends))
 	l.truth = t
 	return nil
+}
+
+func (t *truthTable) bytes() int64 {
+	return int64(cap(t.keys) + 8*cap(t.ends) + 4*cap(t.class) + 4*cap(t.slots) + 4*len(t.ends))
 }
 
 func (t *truthTable) key(i int) []byte {

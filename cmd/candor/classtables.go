@@ -224,7 +224,7 @@ func (f *evalFlags) tables(paths []string) bool {
 func (f *evalFlags) tableOptions(j *job, paths []string) *predictions.TableOptions {
 	s := &f.table
 	o := &predictions.TableOptions{Kind: j.read.Kind, Names: f.files.names, Event: f.event, Classification: f.task == "classification", NoHeader: s.noHeader, Unlabelled: j.read.NoLabels,
-		BufferBytes: j.read.BufferBytes}
+		BufferBytes: j.read.BufferBytes, PartBytes: max(leastMemory-fixedMemory, (j.memory-fixedMemory)/int64(j.pass.Threads+1))}
 	w := roles.Want{Scores: s.probs, Classes: s.classes, Groups: f.columns.groups, Correct: s.correct, Tags: f.task == "multilabel", TagPrefix: s.labelPrefix}
 	if p := s.prefix + s.logitPrefix; p != "" {
 		w.Prefix = &p

@@ -228,6 +228,7 @@ type job struct {
 	more   int                        // further sets of the same size that are kept at the same time
 	// Bytes of the buffers of the last files, and of sets evaluated earlier.
 	buffers, held int64
+	keys          int64   // bytes of the keys of labels in another table
 	passes        *passes // of files that are read several times
 }
 
@@ -360,6 +361,9 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 		return nil, err
 	}
 	pass := j.pass
+	if t, ok := tableOf(r); ok {
+		j.keys = t.KeyBytes()
+	}
 	if pass.Threads, err = f.within(j, e, info); err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func (f *evalFlags) within(j *job, e *eval.Evaluation, i predictions.Info) (thre
 		j.extent.DType = metrics.Float64
 	}
 	need := func(e *eval.Evaluation, threads int) int64 {
-		return programMemory + j.bufferBytes(threads, i) + j.held + int64(j.more)*e.Size(j.extent) + e.Need(j.extent, threads)
+		return programMemory + j.bufferBytes(threads, i) + j.held + j.keys + int64(j.more)*e.Size(j.extent) + e.Need(j.extent, threads)
 	}
 	// The smallest sufficient memory from this one on; with more memory, entries may take more.
 	enough := func(memory int64) int64 {
@@ -188,7 +188,7 @@ func (f *evalFlags) outRows(j *job) int64 {
 
 // groupRoom returns the memory that groups may take.
 func (j *job) groupRoom() grouped.Room {
-	fixed := programMemory + j.buffers
+	fixed := programMemory + j.buffers + j.keys
 	return grouped.Room{Bytes: max(1, j.memory-fixed), Extent: j.extent, Remedy: func(bytes int64) string {
 		return fmt.Sprintf("pass --max-memory %dMiB, or name fewer metrics", (fixed+bytes)>>20+1)
 	}}

@@ -19,6 +19,9 @@ type part struct {
 	n       int // rows of the block that is being filled
 	most    int // rows of a block, by the memory
 	lean    bool
+	block   []columns.Vector // rows that were read ahead, as lean parts do
+	ahead   int              // how many of these
+	given   int              // and how many of them were returned
 	chunks  []*chunk
 	cols    []*builder
 	scratch []byte // a page as it is in the file
@@ -29,6 +32,7 @@ type part struct {
 
 func (p *part) Close() error {
 	p.chunks, p.cols, p.scratch, p.dict, p.done = nil, nil, nil, nil, p.rows
+	p.block, p.ahead, p.given = nil, 0, 0
 	return nil
 }
 
@@ -36,6 +40,10 @@ func (p *part) Close() error {
 func (p *part) Next(b *columns.Block) (err error) {
 	defer recovered(&err)
 	b.Rows = 0
+	if b.Most > 0 && p.given < p.ahead {
+		p.take(b)
+		return nil
+	}
 	if p.done >= p.rows {
 		for _, c := range p.chunks {
 			if c.left > 0 || c.seen < c.values {
@@ -48,15 +56,84 @@ func (p *part) Next(b *columns.Block) (err error) {
 		return columns.Wrong("", "a block of %d rows was asked for", b.Most)
 	}
 	b.Columns = slices.Grow(b.Columns[:0], len(p.cols))[:len(p.cols)]
-	if err := p.fill(int(min(int64(b.Most), int64(p.most), p.rows-p.done))); err != nil {
+	most := b.Most
+	if p.lean {
+		most = max(most, readAhead)
+	}
+	if err := p.fill(int(min(int64(most), int64(p.most), p.rows-p.done))); err != nil {
 		return err
+	}
+	p.done += int64(p.n)
+	if p.n > b.Most {
+		p.block, p.ahead, p.given = p.block[:0], p.n, 0
+		for _, c := range p.cols {
+			p.block = append(p.block, c.v)
+		}
+		p.take(b)
+		return nil
 	}
 	for i, c := range p.cols {
 		b.Columns[i] = c.v
 	}
 	b.Rows = p.n
-	p.done += int64(p.n)
 	return nil
+}
+
+// readAhead is how many rows a lean part reads at a time, if they fit. Its pages are read again for each such run.
+const readAhead = 1 << 15
+
+// take fills b with rows that were read ahead.
+func (p *part) take(b *columns.Block) {
+	to := min(p.given+b.Most, p.ahead)
+	b.Columns = slices.Grow(b.Columns[:0], len(p.block))[:len(p.block)]
+	for i := range p.block {
+		b.Columns[i] = stretch(&p.block[i], p.given, to)
+	}
+	b.Rows, p.given = to-p.given, to
+}
+
+// stretch returns cells [from, to) of a vector.
+func stretch(v *columns.Vector, from, to int) (s columns.Vector) {
+	s.Float64, s.Float32, s.Float16 = cut(v.Float64, from, to), cut(v.Float32, from, to), cut(v.Float16, from, to)
+	s.Int64, s.Bool, s.Null = cut(v.Int64, from, to), cut(v.Bool, from, to), cut(v.Null, from, to)
+	switch {
+	case v.Codes != nil:
+		s.Bytes, s.Ends, s.Codes = v.Bytes, v.Ends, v.Codes[from:to]
+	case v.Ends != nil:
+		first := 0
+		if from > 0 {
+			first = v.Ends[from-1]
+		}
+		s.Bytes = v.Bytes[first:]
+		for _, end := range v.Ends[from:to] {
+			s.Ends = append(s.Ends, end-first)
+		}
+	}
+	if v.Offsets != nil {
+		first, last := v.Offsets[from], v.Offsets[to]
+		for _, o := range v.Offsets[from : to+1] {
+			s.Offsets = append(s.Offsets, o-first)
+		}
+		if v.Elem != nil {
+			e := stretch(v.Elem, first, last)
+			s.Elem = &e
+		}
+		if v.Keys != nil {
+			k := stretch(v.Keys, first, last)
+			s.Keys = &k
+		}
+	}
+	for i := range v.Fields {
+		s.Fields = append(s.Fields, stretch(&v.Fields[i], from, to))
+	}
+	return s
+}
+
+func cut[T any](v []T, from, to int) []T {
+	if v == nil {
+		return nil
+	}
+	return v[from:to]
 }
 
 // fill reads the next n rows, or fewer if n take too much memory.
