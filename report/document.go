@@ -53,13 +53,14 @@ type Curve struct {
 type Input struct {
 	Task          string // classification, binary, multilabel, ensemble, regression, quantiles, samples or loglik; "binary" also for two columns read as one event
 	Rows, Dropped int64
-	Classes       int         // 2 for a binary task; 0 without classes
-	ClassNames    []string    // in the order of the classes; nil if they have none
-	Draws         int         // per row, of samples and log-likelihoods
-	Levels        []float64   // of quantiles
-	Law           regress.Law // distribution family of normal forecasts
-	Members       int         // of an ensemble
-	Out           int64       // out-of-distribution rows
+	Classes       int          // 2 for a binary task; 0 without classes
+	ClassNames    []string     // in the order of the classes; nil if they have none
+	Choices       eval.Choices // the columns are choices of each row's own
+	Draws         int          // per row, of samples and log-likelihoods
+	Levels        []float64    // of quantiles
+	Law           regress.Law  // distribution family of normal forecasts
+	Members       int          // of an ensemble
+	Out           int64        // out-of-distribution rows
 	Binary        bool
 	DType, Kind   string
 	Weighted      bool
@@ -78,6 +79,7 @@ func InputOf(e *eval.Evaluation) Input {
 	}
 	if e.Spec.Shape().HasClasses() {
 		i.Classes, i.Binary, i.ClassNames = max(2, e.Spec.Classes), e.Spec.Classes == 1, e.Spec.Names
+		i.Choices = e.Spec.Choices
 	} else if i.Levels = e.Spec.Levels; e.Spec.Kind != metrics.Normals && i.Levels == nil {
 		i.Draws = e.Spec.Classes
 	}
@@ -306,6 +308,9 @@ func (d *Document) object() object {
 	if d.shape.Kind == metrics.Normals {
 		in = append(in, field{"distribution", d.Input.Law.String()})
 	}
+	if d.Input.Choices != eval.NoChoices {
+		in = append(in, field{"choices", d.Input.Choices.String()})
+	}
 	if d.Input.ClassNames != nil {
 		in = append(in, field{"class_names", d.Input.ClassNames})
 	}
@@ -447,6 +452,8 @@ func (d *Document) Verdict() string {
 		shape = rows
 	case d.Input.Binary:
 		shape = rows + ", binary"
+	case d.Input.Choices != eval.NoChoices:
+		shape = fmt.Sprintf("%s x up to %s choices", rows, Count(int64(d.Input.Classes)))
 	case d.shape.Kind == metrics.Samples:
 		shape = rows + " x " + countOf(int64(d.Input.Draws), "sample")
 	case d.shape.Kind == metrics.LogLiks:

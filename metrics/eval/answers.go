@@ -110,7 +110,11 @@ func remember[T any](e *Evaluation, asked any, answer func() T) T {
 // Value returns the value of a metric of the spec. An undefined value is NaN and has a reason.
 func (e *Evaluation) Value(m Metric) Value {
 	d := e.Spec.describe(m)
-	if why := e.unscored(m); why != "" {
+	why := e.Spec.classless(m)
+	if why == "" {
+		why = e.unscored(m)
+	}
+	if why != "" {
 		return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: why}
 	}
 	if d.own.index(exactly.name) >= 0 && m.exact() {

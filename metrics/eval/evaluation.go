@@ -78,6 +78,8 @@ func create(s Spec) (*Evaluation, error) {
 		return nil, fmt.Errorf("eval: %d names of %d classes", len(s.Names), s.Classes)
 	case s.Correct && (s.Classes != 1 || !s.Decided || s.Names != nil):
 		return nil, errors.New("eval: whether the top label was right is a binary task with decisions, and has no names of classes")
+	case s.Choices > ChoiceBytes, s.Choices != NoChoices && (!s.Shape().HasClasses() || s.Classes < 2 || s.Members > 0 || s.Names != nil):
+		return nil, errors.New("eval: choices are of one model, two or more a row, without names")
 	case !regress.ValidLevels(s.Levels):
 		return nil, fmt.Errorf("eval: levels of quantiles rise between 0 and 1, more than %v apart", 2*oneLevel)
 	case s.Kind == metrics.Normals && s.Classes != 2 && s.Classes != 3:

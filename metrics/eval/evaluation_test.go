@@ -335,6 +335,9 @@ func specs(t testing.TB) []Spec {
 			}
 			l = append(l, Spec{Classes: k, Metrics: list(t, "all", k), Base: o, Brier: score.BrierMinusOne, UM: like == "um", Level: 0.9})
 		}
+		if k > 1 {
+			l = append(l, Spec{Classes: k, Choices: Choices(1 + k%3), Metrics: list(t, "all", k)})
+		}
 		l = append(l, Spec{Classes: k, Names: []string{"no", "yes", "", "\x00", "a", "b", "c", "d", "e", "f"}[:max(2, k)], Metrics: list(t, "topk_accuracy(k=7),ece(bins=4),brier(form=per_class),mce(zero=own,one=overflow,blog_edges)", k), Base: calib.Options{Bins: 6}})
 	}
 	return l
@@ -601,6 +604,7 @@ func TestMergeMismatch(t *testing.T) {
 		{"type", fill(t, base, f32), "scores of type float64 and of type float32"},
 		{"kind", fill(t, base, &logits), "scores are probs and logits"},
 		{"names", fill(t, with(func(s *Spec) { s.Names = []string{"a", "b", "c"} }), p), "classes without names and classes named a, b, c"},
+		{"choices", fill(t, with(func(s *Spec) { s.Choices = ChoiceBytes }), p), "classes and choices with the norm byte"},
 		{"decisions", fill(t, with(func(s *Spec) { s.Decided = true }), nil), "one has decisions, the other has none"},
 		{"confidence scores", fill(t, with(func(s *Spec) { s.Scored = true }), nil), "one has confidence scores, the other has none"},
 	} {

@@ -71,6 +71,8 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: scores are %v and %v", metrics.ErrMismatch, s.Kind, o.Kind)
 	case s.Classes != o.Classes:
 		return fmt.Errorf("%w: %d %s and %d %[3]s", metrics.ErrMismatch, s.Classes, s.columns(), o.Classes)
+	case s.Choices != o.Choices:
+		return fmt.Errorf("%w: %s and %s", metrics.ErrMismatch, s.Choices.said(), o.Choices.said())
 	case !slices.Equal(s.Names, o.Names):
 		return fmt.Errorf("%w: %s and %s", metrics.ErrMismatch, named(s.Names), named(o.Names))
 	case s.Members != o.Members:

@@ -22,7 +22,7 @@ const ScaledMetrics = "temperature,nll_temperature_scaled,brier_temperature_scal
 
 // ScaledSpec returns the spec for evaluating the scaled rows.
 func (e *Evaluation) ScaledSpec() Spec {
-	s := Spec{Classes: e.Spec.Classes, Base: e.Spec.Base, Brier: e.Spec.Brier, Level: e.Spec.Level}
+	s := Spec{Classes: e.Spec.Classes, Choices: e.Spec.Choices, Base: e.Spec.Base, Brier: e.Spec.Brier, Level: e.Spec.Level}
 	m, err := ParseMetrics("nll,brier,ece", s.Shape())
 	if err != nil {
 		panic(err)

@@ -17,11 +17,13 @@ type Spec struct {
 	Classes int          // of the predictions; 1 for a binary task; for samples and log-likelihoods, draws per row
 	Kind    metrics.Kind // of the scores; Probs, Logits and LogProbs are equivalent
 	Names   []string     // of the classes, in their order; nil if they have none. A binary task has two, the event's second
-	Members int          // members of an ensemble, see AddMembers; 0 for one model
-	Out     bool         // out-of-distribution rows are also given, see AddOut
-	Law     regress.Law  // distribution of forecasts by mean and standard deviation; zero, the normal one, for other kinds
-	Levels  []float64    // of the quantiles in a row, rising between 0 and 1, one for each of Classes; nil for other kinds
-	Metrics []Metric     // see ParseMetrics
+	// Choices says that the columns are choices, not classes. Class-wise metrics, base rates and skill then have no value.
+	Choices Choices
+	Members int         // members of an ensemble, see AddMembers; 0 for one model
+	Out     bool        // out-of-distribution rows are also given, see AddOut
+	Law     regress.Law // distribution of forecasts by mean and standard deviation; zero, the normal one, for other kinds
+	Levels  []float64   // of the quantiles in a row, rising between 0 and 1, one for each of Classes; nil for other kinds
+	Metrics []Metric    // see ParseMetrics
 	// Base holds the defaults of metrics over bins. Its Event is ByShape, or TopLabel if ece uses the top label in a binary task too.
 	Base    calib.Options
 	Brier   score.BrierForm // default form of brier
@@ -81,6 +83,9 @@ func (s *Spec) plan() (p plan, err error) {
 		}
 		if !d.applies(s.Shape()) {
 			return p, fmt.Errorf("metric %v: %s", m, d.appliesTo())
+		}
+		if s.classless(m) != "" {
+			continue
 		}
 		switch m.Name {
 		case "top5_accuracy":
@@ -191,10 +196,17 @@ func (s *Spec) ofPositive(m Metric) bool {
 // binning returns the options of a metric over bins or cells.
 func (s *Spec) binning(m Metric) (binning, error) {
 	d := s.describe(m)
-	event := d.event(s.Base, s.Classes)
+	classes := s.Classes
+	if s.Choices != NoChoices {
+		classes = max(classes, 3) // none of two is positive
+	}
+	event := d.event(s.Base, classes)
 	if d.own.index("event") >= 0 {
 		if e := calib.Event(d.own.of(m, "event")); e != calib.ByShape {
 			event = e
+		}
+		if event == calib.Positive && s.Choices != NoChoices {
+			return binning{}, errors.New("there is no positive class: " + notClasses)
 		}
 		if event == calib.Positive && s.Classes > 2 {
 			return binning{}, errors.New("there is no positive class among more than two")

@@ -36,7 +36,7 @@ func (s *Spec) flags() (f uint8) {
 	if s.Correct {
 		f |= 32
 	}
-	return f
+	return f | uint8(s.Choices)<<6
 }
 
 const (
@@ -147,6 +147,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	s.Brier = score.BrierForm(d.U8())
 	f := d.U8()
 	s.Decided, s.Scored, s.Out, s.UM, s.Correct = f&1 != 0, f&2 != 0, f&4 != 0, f&8 != 0, f&32 != 0
+	s.Choices = Choices(f >> 6)
 	s.Seed = d.U64()
 	s.Memory = d.I64()
 	s.Base.Bins = int(d.U32())
@@ -164,9 +165,6 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	}
 	if err := d.Err(); err != nil {
 		return err
-	}
-	if f > 63 {
-		return fmt.Errorf("%w: there is no such flag", exact.ErrDamaged)
 	}
 	if !s.Kind.Valid() || s.Kind != simple(s.Kind) {
 		return fmt.Errorf("%w: there is no such kind of scores", exact.ErrDamaged)
