@@ -101,6 +101,11 @@ func openColumnar(paths, roots []string, in io.ReadCloser, o *TableOptions, form
 		if t.first != nil {
 			t.first.close()
 		}
+		if w := &o.Columns; t.first == nil || len(w.Scores) == 0 && w.Prefix == nil {
+			if l, ok := logAt(o.FS, paths[0]); ok {
+				return nil, l.fault().in(e.File)
+			}
+		}
 		return nil, e
 	}
 	return r, nil

@@ -170,6 +170,8 @@ func looksZipped(z *zip.Reader) kind {
 			return excelFile
 		case f.Name == "model.weights.h5":
 			return modelFile
+		case strings.HasPrefix(f.Name, "_journal/"):
+			return kind{"a log of Inspect (.eval)", "it holds answers and their marks, and no probabilities of choices"}
 		}
 	}
 	return kind{}

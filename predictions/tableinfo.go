@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/candor-go/candor/predictions/internal/columns"
@@ -50,7 +51,11 @@ func InspectTable(path string) (Table, error) {
 
 func inspectTable(path string) (t Table, e *Error) {
 	if f, ok := formatOf(path); ok {
-		t, e = inspectColumns(path, f)
+		if t, e = inspectColumns(path, f); e != nil {
+			if l, ok := logAt(nil, path); ok {
+				e = l.fault()
+			}
+		}
 	} else {
 		t, e = inspectText(path)
 	}
@@ -213,6 +218,18 @@ func (t *Table) Propose() roles.Want {
 		}
 	}
 	return w
+}
+
+// Log returns which log of what a language model answered the table is, judging by its columns, and why it has no probabilities. what is "" of other
+// tables, and why is "" of samples that OpenChoices reads.
+func (t *Table) Log() (what, why string) {
+	l, _ := logOf(func(key string) bool {
+		return slices.ContainsFunc(t.Columns, func(c TableColumn) bool { return c.Name == key || strings.HasPrefix(c.Name, key+".") })
+	})
+	if r := l.remedy(); r != "" {
+		return l.what, l.why + "; " + r
+	}
+	return l.what, l.why
 }
 
 // String says what is between the cells, or which format it is.

@@ -217,7 +217,7 @@ func isColumns(path string) bool { return predictions.IsTable(path) || predictio
 
 // tables reports whether the files are tables with the scores of classes.
 func (f *evalFlags) tables(paths []string) bool {
-	return f.table.given() || slices.Contains(tableTasks, f.task) && slices.ContainsFunc(paths, func(p string) bool { return predictions.IsTable(p) || predictions.HasColumns(p) })
+	return f.table.given() || f.choices.given() || slices.Contains(tableTasks, f.task) && slices.ContainsFunc(paths, func(p string) bool { return predictions.IsTable(p) || predictions.HasColumns(p) })
 }
 
 // tableOptions returns how tables of classes are read.
@@ -258,6 +258,9 @@ func (f *evalFlags) tableOptions(j *job, paths []string) *predictions.TableOptio
 
 // openTable opens tables of classes.
 func (j *job) openTable(f *evalFlags, paths []string) (*predictions.ForecastReader, error) {
+	if f.choices.given() {
+		return j.openChoices(f, paths)
+	}
 	o := f.tableOptions(j, paths)
 	r, err := predictions.OpenTable(paths, o)
 	if err != nil {

@@ -35,6 +35,9 @@ func compareCommand() *cobra.Command {
 column per set. Each argument is one file as candor eval takes it, with the same rows and classes; the flags apply to
 all of them.
 
+With --from lm-eval each argument is a file of samples, or the folder of a model. Documents may be in any order: they are
+the same if task and doc_hash are, and it is an error if one set has others.
+
 A star marks the best value of a metric for which lower or higher is better. Each interval is about one set alone: it
 says nothing about the difference of two sets, as their rows are the same. For regression forecasts (--task regression,
 quantiles, samples) the Diebold-Mariano test compares the first set with each other one. Rows must then be in time order,
@@ -43,6 +46,7 @@ and forecasts are --horizon steps ahead.`,
   candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
   candor compare before.npz after.npz --input logits --json
   candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
+  candor compare model-a model-b --from lm-eval
   candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {

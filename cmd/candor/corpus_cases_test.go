@@ -19,7 +19,7 @@ var corpusGroups = []struct {
 	{"binary", corpusBinary}, {"classes", corpusClasses}, {"wide", corpusWide}, {"flags", corpusFlags}, {"options", corpusOptions}, {"groups", corpusGroupsOfRows},
 	{"ood", corpusOOD}, {"ensemble", corpusEnsemble}, {"multilabel", corpusMultilabel}, {"forecasts", corpusForecasts}, {"samples", corpusSamples},
 	{"loglik", corpusLogLiks}, {"grid", corpusGrid}, {"merge", corpusMerge}, {"compare", corpusCompare}, {"score", corpusScore}, {"recal", corpusRecal},
-	{"tables", corpusTables},
+	{"tables", corpusTables}, {"choices", corpusChoices},
 }
 
 var (
@@ -710,4 +710,17 @@ func corpusTables(c *corpus) {
 	}
 	c.eval("tags", c.d.put("tags.csv", several.Bytes()), "--task", "multilabel", "--prob-prefix", "p_", "--label-prefix", "y_")
 	c.recalibrated("recal/numbers", "temperature", byNumber[3:5], with(slices.Concat(byNumber[:3], byNumber[5:]), bare)...)
+}
+
+// corpusChoices: samples of lm-evaluation-harness, as it wrote them.
+func corpusChoices(c *corpus) {
+	file := func(model, task string) string { return samples(c.t, model, task) }
+	from := []string{"--from", "lm-eval"}
+	all := []string{"--metrics", allOf(eval.Shape{Classes: 4}) + ",topk_accuracy(k=2)"}
+	for _, norm := range []string{"none", "char", "byte"} {
+		c.stated(norm, slices.Concat(from, all, []string{file("one", "full"), file("one", "ragged"), "--choice-norm", norm, "--group", "task"})...)
+	}
+	c.eval("two", with(from, file("one", "yes_no"), "--filter", "first", "--target-delimiter", " ", "--metrics", allOf(eval.Shape{Classes: 2}))...)
+	c.eval("several", with(from, file("one", "several"), "--on-invalid", "drop")...)
+	c.compared("compare", with(from, file("one", "full"), file("two", "full"), "--choice-norm", "char", "--target-delimiter", "\n", "--filter", "none")...)
 }

@@ -42,6 +42,7 @@ type evalFlags struct {
 	unobserved      bool // forecasts are not judged, so observed values may be missing
 	columns         columnFlags
 	table           scoreFlags
+	choices         choiceFlags
 	files           sources
 	threads         int
 	maxMemory       string
@@ -76,6 +77,11 @@ columns are fields, also nested ones (target.idx). One column may have all score
 or a score for each name in --classes. candor prints which column has which role. --labels TABLE:COLUMN takes the labels from another
 table, by position or matched by --id. --pivot takes a table that has a row for each class.
 --event says which label, or which of two classes, is the event.
+
+With --from lm-eval the files are what lm-evaluation-harness logs of multiple-choice tasks,
+samples_*.jsonl, or the folder of a model, whose tasks are read together. A row has the
+log-likelihoods of the choices of a question. Choices are not classes: metrics of classes, base rates
+and skill have no value. --group task, or a field as doc.subject, groups the rows.
 
 With --task ensemble the files are the members, each (N, K) or (N,), or one array of all members,
 (M, N, K). Metrics are computed on the mean of their probabilities, and on how much they disagree.
@@ -128,6 +134,7 @@ and counts them.
   candor eval predictions.csv --prob-prefix prob_ --labels truth.csv:label --id id
   candor eval long.csv --pivot class --id id --prob p --label truth --classes cat,dog
   candor eval answers.csv --prob confidence --correct right
+  candor eval samples_mc.jsonl --from lm-eval
   candor eval probs.npy --labels labels.npy --plot reliability.png
   candor eval probs.npy --labels labels.npy --plot corp.png --plot-kind corp
   candor eval probs.npy --labels labels.npy --plot risk.svg --plot-kind risk-coverage
@@ -205,6 +212,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
 	fl.BoolVar(&f.scaled, "temperature-scaled", false, "also evaluate after temperature scaling, cross-fitted: temperature, NLL, Brier score and ECE")
 	f.table.flags(c)
+	f.choices.flags(c)
 	f.columns.flags(c)
 	f.files.flags(c)
 	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
@@ -228,8 +236,9 @@ type job struct {
 	more   int                        // further sets of the same size that are kept at the same time
 	// Bytes of the buffers of the last files, and of sets evaluated earlier.
 	buffers, held int64
-	keys          int64   // bytes of the keys of labels in another table
-	passes        *passes // of files that are read several times
+	keys          int64                       // bytes of the keys of labels in another table
+	passes        *passes                     // of files that are read several times
+	choices       *predictions.ForecastReader // of the first set of samples, to which others must be equal
 }
 
 // job reads the flags; c is their command.
@@ -243,6 +252,9 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		return nil, err
 	}
 	if err := f.checkTables(c); err != nil {
+		return nil, err
+	}
+	if err := f.checkChoices(c, &j); err != nil {
 		return nil, err
 	}
 	kind, err := f.kind(c.Flags().Changed("input"))

@@ -39,13 +39,18 @@ func (v filled) Set(s string) error {
 	return nil
 }
 
+// mayBeEmpty annotates flags whose value may be empty.
+const mayBeEmpty = "may be empty"
+
 // fillFlags makes empty values of flags an error, for a command and all below it.
 func fillFlags(c *cobra.Command) {
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if _, ok := f.Value.(pflag.SliceValue); ok {
 			f.DefValue = "" // the help treats it as unset for every type
 		}
-		f.Value = filled{f.Value}
+		if f.Annotations[mayBeEmpty] == nil {
+			f.Value = filled{f.Value}
+		}
 	})
 	for _, sub := range c.Commands() {
 		fillFlags(sub)

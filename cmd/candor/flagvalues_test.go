@@ -9,12 +9,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestEmptyFlags: whatever flag of whatever command has an empty value is an error.
+// TestEmptyFlags: an empty value is an error, of whatever flag of whatever command but --target-delimiter, which may be nothing or a space.
 func TestEmptyFlags(t *testing.T) {
 	flags := 0
 	var each func(c *cobra.Command, path []string)
 	each = func(c *cobra.Command, path []string) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name == "target-delimiter" {
+				return
+			}
 			for _, empty := range []string{"", " "} {
 				flags++
 				code, out, errs := candor(t, append(slices.Clone(path), "--"+f.Name+"="+empty)...)

@@ -106,6 +106,7 @@ type stateInfo struct {
 	Rows    int64    `json:"rows"`
 	Dropped int64    `json:"dropped"`
 	Classes int      `json:"classes"`
+	Choices string   `json:"choices,omitempty"`
 	Names   []string `json:"class_names,omitempty"`
 	Labels  int      `json:"labels,omitempty"`      // of a multi-label task
 	Called  []string `json:"label_names,omitempty"` // the labels
@@ -173,13 +174,16 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 		return nil, err
 	}
 	in := report.InputOf(e)
-	s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Names: in.ClassNames, Binary: in.Binary, Task: in.Task, DType: in.DType, Kind: in.Kind, SHA256: e.SHA256()}
+	s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Choices: in.Choices.String(), Names: in.ClassNames, Binary: in.Binary, Task: in.Task, DType: in.DType, Kind: in.Kind, SHA256: e.SHA256()}
 	for _, m := range e.Spec.Metrics {
 		s.Metrics = append(s.Metrics, m.String())
 	}
 	classes := report.Count(int64(s.Classes)) + " classes"
-	if s.Binary {
+	switch {
+	case s.Binary:
 		classes = "binary"
+	case s.Choices != "":
+		classes = "up to " + report.Count(int64(s.Classes)) + " choices"
 	}
 	if in.Classes == 0 {
 		classes = "forecasts of numbers"
@@ -257,7 +261,9 @@ func describeTable(w io.Writer, t *predictions.Table, path string) any {
 			fmt.Fprintf(w, "  and %d more columns\n", len(t.Columns)-most)
 		}
 	}
-	if info.Command = commandFor(t, path); info.Command != "" {
+	if what, why := t.Log(); why != "" {
+		fmt.Fprintf(w, "It is %s: %s.\n", what, why)
+	} else if info.Command = commandFor(t, path); info.Command != "" {
 		fmt.Fprintf(w, "Likely: %s\n", visible.Text(info.Command))
 	}
 	return inspected{File: path, Format: format, Table: info}
@@ -267,6 +273,9 @@ func describeTable(w io.Writer, t *predictions.Table, path string) any {
 func commandFor(t *predictions.Table, path string) string {
 	p := t.Propose()
 	args := []string{"candor", "eval", path}
+	if what, _ := t.Log(); what != "" {
+		return quotedArgs(append(args, "--from", harness))
+	}
 	switch {
 	case p.Prefix != nil:
 		args = append(args, "--prob-prefix", *p.Prefix)
@@ -298,6 +307,11 @@ func commandFor(t *predictions.Table, path string) string {
 	if p.Weight != "" {
 		args = append(args, "--weights", p.Weight)
 	}
+	return quotedArgs(args)
+}
+
+// quotedArgs returns a command line, with quotes as a shell needs them.
+func quotedArgs(args []string) string {
 	for i, a := range args {
 		if strings.ContainsAny(a, " '\"$&;|*?()<>\\`!#") || a == "" {
 			args[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"

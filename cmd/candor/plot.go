@@ -171,7 +171,7 @@ func (p *plot) bins(e *eval.Evaluation) (eval.Diagram, picture.Y, error) {
 	switch {
 	case y == picture.Accuracy:
 		want = calib.TopLabel
-	case y == picture.Frequency && e.Spec.Classes <= 2:
+	case y == picture.Frequency && e.Spec.Classes <= 2 && e.Spec.Choices == eval.NoChoices:
 		want = calib.Positive
 	}
 	if want == d.Event {
@@ -213,6 +213,9 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	there := false
 	switch p.kind {
 	case "classes":
+		if e.Spec.Choices != eval.NoChoices {
+			return usage("--plot-kind classes draws classes, and choices are none; draw another kind")
+		}
 		there = e.Classes() != nil
 	case "corp":
 		there = slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool {
@@ -237,7 +240,7 @@ func (p *plot) ready(e *eval.Evaluation) error {
 
 // rocEvent returns the event of the picture roc: class 1 of two, or a right top label.
 func rocEvent(e *eval.Evaluation) calib.Event {
-	if e.Spec.Classes <= 2 {
+	if e.Spec.Classes <= 2 && e.Spec.Choices == eval.NoChoices {
 		return calib.Positive
 	}
 	return calib.TopLabel

@@ -117,6 +117,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	add("document", with(append([]string{"eval"}, b...), "--temperature-scaled")...)
 	add("document", "eval", d.put("right.csv", []byte("p,right\n.5,1\n.25,0\n.75,1\n")), "--prob", "p", "--correct", "right")
 	add("document", with(append([]string{"eval"}, k...), "--classes", "cat,dog,owl", "--state", d.at("named.state"))...)
+	add("document", "eval", samples(t, "one", "full"), samples(t, "one", "ragged"), "--from", "lm-eval", "--group", "task", "--state", d.at("choices.state"))
 	add("document", with(append([]string{"eval"}, k...), "--ood", k[0], "--metrics", "default,"+optionsOf("ood_auroc", eval.Spec{Classes: 3, Out: true}, false))...)
 	add("document", "eval", k[0], k[1], k[2], "--input", "dirichlet", "--metrics", allOf(eval.Shape{Classes: 3, Kind: metrics.Dirichlet}))
 	// Infinite and undefined values, and rows left out.
@@ -195,7 +196,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	for _, m := range []string{"sigma", "quantile"} {
 		add("recalibration", with([]string{"recal", "fit", m, table, "--output", d.at(m + ".json")}, regression[2:]...)...)
 	}
-	add("inspection", "inspect", d.at("a.state"), d.at("named.state"), d.at("tags.state"), d.at("groups.state"), samples,
+	add("inspection", "inspect", d.at("a.state"), d.at("named.state"), d.at("choices.state"), d.at("tags.state"), d.at("groups.state"), samples,
 		d.put("t.csv", classes.table("p_", animals)), d.put("rows.jsonl", []byte(`{"p": 0.25, "y": 0}`)), d.put("plain.csv", []byte("a,b\n1,x\n")), d.put("both.npz", npz(t, "a.npy", d.read(samples), "b.npy", d.read(k[0]))))
 	add("descriptors", "metrics")
 

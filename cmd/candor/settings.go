@@ -32,6 +32,12 @@ var flagsOf = map[setting.Setting]string{
 	setting.EventLabel:   "--event",
 	setting.Inspect:      "candor inspect",
 
+	setting.Samples:         "--from lm-eval",
+	setting.ChoiceNorm:      "--choice-norm",
+	setting.TargetDelimiter: "--target-delimiter",
+	setting.Filters:         "--filter",
+	setting.RightChoice:     "--label",
+
 	setting.Logits:      "--input logits",
 	setting.ClassKinds:  "--input probs, logits or logprobs",
 	setting.BFloat16:    "--bfloat16",

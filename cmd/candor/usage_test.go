@@ -359,6 +359,7 @@ func TestExamples(t *testing.T) {
 		t.Skip("-short: it runs every example of the help; the flags in them have tests of their own")
 	}
 	d := newDir(t)
+	putSamples(d)
 	t.Chdir(d.path)
 	s := newSet(1, 300, 4)
 	d.put("probs.npy", s.scores(t))

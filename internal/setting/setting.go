@@ -39,6 +39,15 @@ const (
 	Inspect      Setting = "InspectTable" // suggests roles
 )
 
+// Samples of lm-evaluation-harness.
+const (
+	Samples         Setting = "OpenChoices"
+	ChoiceNorm      Setting = "Norm"
+	TargetDelimiter Setting = "Delimiter"
+	Filters         Setting = "Filters"
+	RightChoice     Setting = "Label"
+)
+
 // How scores are read.
 const (
 	Logits      Setting = "Kind metrics.Logits"

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/predictions"
+)
+
+// harness is the value of --from for lm-evaluation-harness.
+const harness = "lm-eval"
+
+// choiceFlags say how samples of lm-evaluation-harness are read.
+type choiceFlags struct {
+	from      string // what wrote the files
+	norm      string
+	filters   []string
+	delimiter string
+	delimited bool // delimiter was given, perhaps empty
+}
+
+func (l *choiceFlags) flags(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringVar(&l.from, "from", "", "`SYSTEM` whose logs the files are: lm-eval, samples_*.jsonl of multiple-choice tasks of lm-evaluation-harness")
+	fl.StringVar(&l.norm, "choice-norm", "none", "by `WHAT` log-likelihoods of choices are divided, with --from: none, char or byte, their length as acc_norm and acc_bytes have it")
+	fl.StringVar(&l.delimiter, "target-delimiter", "", "`TEXT` before each choice, with --from; without the flag what results_*.json beside the file says")
+	_ = fl.SetAnnotation("target-delimiter", mayBeEmpty, []string{"true"}) // fails only if there is no such flag
+	fl.StringSliceVar(&l.filters, "filter", nil, "`NAMES` of the filters whose lines are read, with --from, one for each file that has several")
+}
+
+// given reports whether the files are samples.
+func (l *choiceFlags) given() bool { return l.from != "" }
+
+// choiceNorms are the values of --choice-norm.
+var choiceNorms = []struct {
+	name string
+	spec eval.Choices
+	read predictions.ChoiceNorm
+}{
+	{"none", eval.ChoiceSums, predictions.NormNone},
+	{"char", eval.ChoiceChars, predictions.NormChars},
+	{"byte", eval.ChoiceBytes, predictions.NormBytes},
+}
+
+// checkChoices returns an error for flags that do not go with --from, and applies what that implies.
+func (f *evalFlags) checkChoices(c *cobra.Command, j *job) error {
+	l := &f.choices
+	given := c.Flags().Changed
+	l.delimited = given("target-delimiter")
+	if !l.given() {
+		for _, name := range []string{"choice-norm", "target-delimiter", "filter"} {
+			if given(name) {
+				return usage("--%s is for samples of lm-evaluation-harness; leave it out, or pass --from lm-eval", name)
+			}
+		}
+		return nil
+	}
+	if l.from != harness {
+		return usage("--from is %q; it is lm-eval", l.from)
+	}
+	for _, name := range []string{"input", "prob", "prob-prefix", "logit-prefix", "label-prefix", "correct", "pivot", "id", "on-unmatched", "classes", "no-header", "event", "weights", "decisions", "confidence-scores", "ood", "renormalize",
+		"temperature-scaled", "member-axis", "bfloat16"} {
+		if c.Flags().Lookup(name) != nil && given(name) {
+			return usage("--%s does not go with --from lm-eval, whose rows are log-likelihoods of choices; leave it out", name)
+		}
+	}
+	if f.task != "" && f.task != "classification" {
+		return usage("--task %s does not go with --from lm-eval, whose rows are log-likelihoods of choices; leave it out", f.task)
+	}
+	if len(f.labels) > 1 {
+		return usage("--labels names %d columns, and one field has the right choice; name one", len(f.labels))
+	}
+	i := slices.IndexFunc(choiceNorms, func(n struct {
+		name string
+		spec eval.Choices
+		read predictions.ChoiceNorm
+	}) bool {
+		return n.name == l.norm
+	})
+	if i < 0 {
+		return usage("--choice-norm is %q; it is none, char or byte", l.norm)
+	}
+	f.input = metrics.Logits.String()
+	j.spec.Choices = choiceNorms[i].spec
+	return nil
+}
+
+// openChoices opens samples.
+func (j *job) openChoices(f *evalFlags, paths []string) (*predictions.ForecastReader, error) {
+	l := &f.choices
+	o := &predictions.ChoiceOptions{Filters: l.filters, Groups: f.columns.groups, Drop: j.pass.Drop, MaxBytes: (j.memory - fixedMemory) / 4, Names: f.files.names}
+	for _, n := range choiceNorms {
+		if n.spec == j.spec.Choices {
+			o.Norm = n.read
+		}
+	}
+	if l.delimited {
+		o.Delimiter = &l.delimiter
+	}
+	if len(f.labels) > 0 {
+		o.Label = f.labels[0]
+	}
+	r, err := predictions.OpenChoices(paths, o)
+	if err != nil {
+		return nil, err
+	}
+	if j.choices == nil {
+		j.choices = r
+	} else if err := predictions.SameChoices(j.choices, r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
