@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/predictions/internal/columns"
 	"github.com/candor-go/candor/predictions/roles"
@@ -149,9 +148,4 @@ func (a *assembler) tagsOf(dst []int32, b *columns.Block) *Error {
 		}
 	}
 	return nil
-}
-
-// badMembers explains options that several members in one table do not go with.
-func badMembers() *Error {
-	return fault("name the files of its members, or the prefixes of their columns", "an ensemble has several members, and %v names one", setting.ScoreColumns)
 }
