@@ -11,7 +11,6 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
-	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/recal"
 	"github.com/candor-go/candor/report"
 )
@@ -62,7 +61,8 @@ func (f *evalFlags) checkScaled(paths []string) error {
 		flag string
 		set  bool
 	}{{"--input dirichlet", f.input == metrics.Dirichlet.String()}, {"--on-invalid drop", f.onInvalid == "drop"}, {"--renormalize", f.renormalize},
-		{"--decisions", len(f.decisions) > 0}, {"--confidence-scores", len(f.scores) > 0}, {"--group", len(f.columns.groups) > 0}} {
+		{"--decisions", len(f.decisions) > 0}, {"--confidence-scores", len(f.scores) > 0}, {"--group", len(f.columns.groups) > 0},
+		{"--correct", f.table.correct != ""}} {
 		if l.set {
 			return usage("--temperature-scaled does not go with %s; leave one of them out", l.flag)
 		}
@@ -78,7 +78,7 @@ func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Eval
 	var last reader
 	need := recal.NeedOf(recal.Temperature{}, recal.Size{}, nil)
 	d := reread(c, &passes{about: need.Reads*(1+recal.Folds{}.Count()) + 1}, func() (rowReader, error) {
-		r, err := predictions.Open(paths, &j.read)
+		r, err := j.source(f, paths)
 		last = r
 		return r, err
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,6 +113,15 @@ func TestTruthTables(t *testing.T) {
 				slices.Concat([]string{table, "--labels", d.at("truth.csv") + ":y", "--event", "cat"}, scores),
 				slices.Concat([]string{mixed, "--labels", d.at("truth.csv") + ":y", "--id", "id", "--event", "cat"}, scores))
 			continue
+		}
+		scaled := []string{"--temperature-scaled"}
+		documents(t, slices.Concat([]string{x, "--labels", y}, byName, scaled),
+			slices.Concat([]string{x, "--labels", d.at("truth.csv") + ":y"}, byName, scaled),
+			slices.Concat([]string{table, "--labels", d.at("truth.csv") + ":y", "--id", "id"}, scores, scaled))
+		// The rows of one of these files are counted only as it is read.
+		if out := printed(t, "compare", filepath.Join("..", "..", "testdata", "tables", "pyarrow.parquet"), filepath.Join("..", "..", "testdata", "tables", "rows.jsonl"),
+			"--prob", "p_cat,p_dog,p_owl", "--label", "label"); !strings.Contains(out, "\nrows.jsonl: 120 rows") {
+			t.Error(out)
 		}
 		// Rows that only one table has.
 		few := s.part(0, 4000)
