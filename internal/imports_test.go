@@ -27,6 +27,7 @@ const (
 	pretty  = "github.com/jedib0t/go-pretty/v6/..."
 	deflate = "github.com/klauspost/compress/..."
 	arrow   = "github.com/apache/arrow-go/v18/..."
+	flat    = "github.com/google/flatbuffers/go"
 	rapid   = "pgregory.net/rapid"
 	goCmp   = "github.com/google/go-cmp/..."
 	goArch  = "golang.org/x/arch/..."
@@ -56,6 +57,7 @@ var rooms = []room{
 	{name: "predictions/internal/parquet", allow: []string{"predictions/internal/columns", deflate, arrow}},
 	{name: "predictions/internal/arrowipc", allow: []string{"predictions/internal/columns", deflate, arrow}},
 	{name: "predictions/internal/safetensors", allow: []string{"predictions/internal/columns"}},
+	{name: "predictions/internal/tablewrite", allow: []string{"predictions/internal/columns", deflate, flat}, tests: []string{arrow}},
 	{name: "predictions/internal/decimal"},
 	{name: "predictions/internal/jsonlines", allow: []string{"predictions/internal/columns", "predictions/internal/decimal"}},
 	{name: "predictions/internal/lmeval", allow: []string{"predictions/internal/columns", "predictions/internal/jsonlines", "kernel", "internal/setting"}},
