@@ -27,6 +27,8 @@ type TableOptions struct {
 	Classification bool
 	// NoHeader is for tables whose first line is a row: columns are then named by their numbers, from 0.
 	NoHeader bool
+	// Keep, if set, is told the cells of the columns Columns.Kept. See ForecastOptions.Keep.
+	Keep func(rows int, cells []Cells) error
 	// Unlabelled is for rows without a label, such as those of another distribution. All labels are 0.
 	Unlabelled bool
 	// Rows selects rows by the column Columns.Only.
@@ -118,7 +120,7 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 		return openColumnar(sorted, under, in, o, o.long(format))
 	}
 	c := &classTable{o}
-	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, Names: o.Names, FS: o.FS, Buffers: o.Buffers,
+	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, Kept: o.Columns.Kept, Keep: o.Keep, Names: o.Names, FS: o.FS, Buffers: o.Buffers,
 		BufferBytes: o.BufferBytes, NoHeader: o.NoHeader}, c.lay)
 }
 
@@ -165,24 +167,28 @@ func (c *classTable) lay(t *table, r *ForecastReader, f *tableFile) *Error {
 	b, scores := found.Binding, found.Scores
 	var uses []use
 	if found.list {
-		uses = append(uses, use{scores[0], listSlot, -1, ""})
+		uses = append(uses, use{column: scores[0], slot: listSlot, group: -1, kept: -1})
 		scores = nil
 	}
 	for slot, at := range scores {
-		uses = append(uses, use{at, slot, -1, ""})
+		uses = append(uses, use{column: at, slot: slot, group: -1, kept: -1})
 		r.scoreColumns = append(r.scoreColumns, l.names[at])
 	}
-	for _, u := range []use{{b.Label, labelSlot, -1, ""}, {b.Weight, weightSlot, -1, ""}, {b.Decision, decisionSlot, -1, ""}, {b.Confidence, scoreSlot, -1, ""}} {
+	for _, u := range []struct{ column, slot int }{{b.Label, labelSlot}, {b.Weight, weightSlot}, {b.Decision, decisionSlot}, {b.Confidence, scoreSlot}} {
 		if u.column >= 0 {
-			uses = append(uses, u)
+			uses = append(uses, use{column: u.column, slot: u.slot, group: -1, kept: -1})
 		}
 	}
 	l.unlabelled = o.unlabelled()
 	l.weighted, l.decided, l.scored = b.Weight >= 0, b.Decision >= 0, b.Confidence >= 0
 	l.grouped = len(b.Groups)
 	for g, at := range b.Groups {
-		uses = append(uses, use{at, -1, g, ""})
+		uses = append(uses, use{column: at, slot: -1, group: g, kept: -1})
 	}
+	for k, at := range b.Kept {
+		uses = append(uses, use{column: at, slot: -1, group: -1, kept: k})
+	}
+	l.kept, r.kept = len(b.Kept), untyped(o.Columns.Kept)
 	t.steps(uses)
 	r.binding, r.classNames, r.labels = b.String(), found.classNames(), found.labels
 	return nil
@@ -292,7 +298,7 @@ func (o *TableOptions) unbound(l *layout, err error) *Error {
 
 // settingOf is what names the column of a role.
 var settingOf = map[string]setting.Setting{"scores": setting.ScoreColumns, "label": setting.LabelColumn, "weight": setting.Weight,
-	"decision": setting.Decisions, "confidence score": setting.ConfidenceScores, "group": setting.Groups, "classes": setting.ClassNames,
+	"decision": setting.Decisions, "confidence score": setting.ConfidenceScores, "group": setting.Groups, "kept column": setting.Kept, "classes": setting.ClassNames,
 	"correctness": setting.Correct, "key": setting.Keys, "filter": setting.OOD}
 
 // named tells whether a step's cell names a class.

@@ -144,6 +144,15 @@ func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadClos
 	}
 	t.first = first
 	e = t.layout.lay(t.options, first, t.files[0].partitions)
+	l := &t.layout
+	if e == nil {
+		f, text := first.columnFile.(*textFile)
+		if text {
+			l.text = f.table
+		}
+		l.untyped = text || t.options.Pivot != ""
+		r.kept, e = l.keptTypes(t.options.Columns.Kept)
+	}
 	if e == nil {
 		e = t.begin()
 	}
@@ -155,7 +164,6 @@ func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadClos
 			return e
 		}
 	}
-	l := &t.layout
 	r.binding, r.scoreColumns, r.classNames, r.labels = l.scored.String(), l.scoreColumns, l.scored.classNames(), l.scored.labels
 	rows := int64(-1)
 	if len(paths) == 1 {
@@ -456,6 +464,9 @@ func (t *columnar) Next() (*metrics.Chunk, error) {
 		if c.rows == 0 {
 			c.free <- c
 			continue
+		}
+		if err := t.kept(c, first); err != nil {
+			return nil, t.ended(err)
 		}
 		return c.chunk(&t.layout, first, t.options.Kind), nil
 	}

@@ -25,12 +25,15 @@ type columnLayout struct {
 	// Indices in want; -1 is none.
 	scores                                    []int
 	label, weight, decision, confidence, only int
-	groups                                    []int // below 0 for a key of folders, of which -1 is the first
+	groups, kept                              []int // below 0 for a key of folders, of which -1 is the first
 	keys, tags                                []int
 	correct                                   bool // the label says whether the decision, class 1, was right
 	several                                   bool // a row has a label for each class
 	rows                                      Rows // that are read, by the column only
 	truth                                     *truthTable
+
+	untyped bool    // texts may be numbers: the file has no types
+	text    *layout // of a table of text
 
 	classes int // of a member
 	members int // 0 for one model
@@ -83,7 +86,7 @@ type pathed interface {
 func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *Error {
 	if p, ok := f.columnFile.(pathed); ok {
 		w := &o.Columns
-		for _, name := range slices.Concat([]string{w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Only}, w.Scores, w.Groups, w.Keys, w.Members) {
+		for _, name := range slices.Concat([]string{w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Only}, w.Scores, w.Groups, w.Keys, w.Members, w.Kept) {
 			if name != "" {
 				p.Path(name)
 			}
@@ -112,7 +115,7 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 	l.scored = s
 	for _, i := range append([]int{s.Label, s.Decision, s.Only}, s.Keys...) {
 		if i >= len(f.columns) {
-			return fault("name a column of the files", "%q is the key of a folder, which can only group rows", cut(header.names[i]))
+			return fault("name a column of the files", "%q is the key of a folder, which groups rows or is kept, and nothing else", cut(header.names[i]))
 		}
 	}
 	take := func(i int) int {
@@ -136,12 +139,17 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 	for _, i := range s.Tags {
 		l.tags = append(l.tags, take(i))
 	}
-	for _, i := range s.Groups {
+	takeOrKey := func(i int) int {
 		if i >= len(f.columns) {
-			l.groups = append(l.groups, -1-slices.IndexFunc(parts, func(p partition) bool { return p.key == header.names[i] }))
-			continue
+			return -1 - slices.IndexFunc(parts, func(p partition) bool { return p.key == header.names[i] })
 		}
-		l.groups = append(l.groups, take(i))
+		return take(i)
+	}
+	for _, i := range s.Groups {
+		l.groups = append(l.groups, takeOrKey(i))
+	}
+	for _, i := range s.Kept {
+		l.kept = append(l.kept, takeOrKey(i))
 	}
 	if p, ok := f.columnFile.(pathed); ok {
 		for _, i := range append(slices.Clone(s.Scores), s.Weight, s.Confidence) {
@@ -385,6 +393,7 @@ type columnChunk struct {
 	labels, decisions   []int32
 	weights, confidence []float64
 	groups              []int32 // numbers of keys, until renumber
+	kept                []Cells
 	keys                []string
 	index               map[string]int32
 }
@@ -514,6 +523,9 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	}
 	if l.grouped() {
 		a.group(c, b, parts)
+	}
+	if len(l.kept) > 0 {
+		a.keep(c, b, parts)
 	}
 	if e != nil {
 		c.failed = e

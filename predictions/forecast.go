@@ -43,6 +43,11 @@ type ForecastOptions struct {
 	// Groups are columns that group rows: rows with equal text in all of them form a group. For arrays see Options.Groups. More than
 	// 1,000 groups are an *Error.
 	Groups []string
+	// Kept are columns of a table whose cells Keep is told, in rows that follow one another: those of a chunk before Next returns it. cells[i]
+	// has those of Kept[i], with the type that ForecastReader.KeptColumns says: of tables of text all are texts as they stand there, an empty
+	// one missing. They are valid until Keep returns. Its error ends the reading, and Next returns it.
+	Kept []string
+	Keep func(rows int, cells []Cells) error
 	// Weight is a table's column of weights. If empty, every row has weight 1.
 	Weight string
 	// Observations and Weights are files of observed values and of weights for .npy forecasts, as in Options.
@@ -83,6 +88,7 @@ type ForecastReader struct {
 	labels       *roles.Labels // what they mean
 	truth        *besideLabels // labels by position in another file; nil if there are none
 	binding      string        // which column has which role
+	kept         []Column
 
 	judged bool       // rows are normal forecasts with observed values or errors
 	mu     sync.Mutex // guards note
@@ -278,6 +284,9 @@ func (r *ForecastReader) ClassNames() []string { return slices.Clone(r.className
 
 // Binding says which columns of a table have which role, as "scores p_cat, p_dog; label y", for a reader from OpenTable.
 func (r *ForecastReader) Binding() string { return r.binding }
+
+// KeptColumns returns the columns whose cells Keep is told.
+func (r *ForecastReader) KeptColumns() []Column { return slices.Clone(r.kept) }
 
 // GroupColumns returns the names of the columns that group rows: of a table, or of arrays as in Reader.GroupColumns.
 func (r *ForecastReader) GroupColumns() []string { return slices.Clone(r.groups.columns) }

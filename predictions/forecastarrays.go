@@ -51,6 +51,8 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 		return nil, fault("name a table, an .npy or an .npz file, or - for standard input", "no forecasts")
 	case o.Kind == metrics.Quantiles && len(o.Levels) == 0:
 		return nil, fault("name them, one for each column, as "+setting.Levels.String()+" 0.05,0.5,0.95", "an .npy matrix has no names, so the levels of its quantiles are not known")
+	case len(o.Kept) > 0:
+		return nil, fault("leave "+setting.Kept.String()+" out, or name a table", "columns are kept of tables, and arrays have none")
 	case o.Kind != metrics.Normals && o.Observed != "":
 		return nil, fault("name a file of observed values, as "+setting.Observations.String()+" obs.npy", "a column of observed values, %q, is for tables", cut(o.Observed))
 	}

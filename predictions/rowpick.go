@@ -82,6 +82,9 @@ func (b *columnChunk) leave(l *columnLayout, out []bool) {
 		}
 		n++
 	}
+	for i := range b.kept {
+		b.kept[i].pick(b.numbers[:n])
+	}
 	b.rows = n
 }
 

@@ -39,15 +39,20 @@ type block struct {
 	index             map[string]int32
 	key, before       []byte // of the current row and of the previous one
 	scratch           []byte
-	jumps             []jump // by rows of the block
-	blank             int64  // line of the first empty line; 0 if there is none
-	err               *Error // of the row after the last
+	kept              []Cells // of the kept columns, as texts
+	jumps             []jump  // by rows of the block
+	blank             int64   // line of the first empty line; 0 if there is none
+	err               *Error  // of the row after the last
 }
 
 func (b *block) reset(file int) {
 	b.file, b.text, b.failed, b.rows, b.blank, b.err = file, b.text[:0], nil, 0, 0, nil
 	b.keys, b.numbers, b.jumps, b.before = b.keys[:0], b.numbers[:0], b.jumps[:0], b.before[:0]
 	clear(b.index)
+	for i := range b.kept {
+		k := &b.kept[i]
+		k.Bytes, k.Ends, k.Missing = k.Bytes[:0], k.Ends[:0], k.Missing[:0]
+	}
 }
 
 // chunk returns the rows of the block as a chunk.
@@ -122,6 +127,9 @@ func (l *layout) parse(b *block) {
 			b.index = map[string]int32{}
 		}
 	}
+	if b.kept == nil {
+		b.kept = make([]Cells, l.kept)
+	}
 	quoted := bytes.IndexByte(b.text, '"') >= 0
 	for p := 0; p < n; {
 		if t[p] == '\n' || t[p] == '\r' && t[p+1] == '\n' {
@@ -165,7 +173,7 @@ func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
 			p++
 		}
 		v, end, ok := 0.0, 0, false
-		if s.group < 0 && !s.named() && s.slot != listSlot && !l.comma {
+		if s.group < 0 && s.kept < 0 && !s.named() && s.slot != listSlot && !l.comma {
 			v, end, ok = decimal.Parse(t, p)
 			if ok && t[end] == '\r' && t[end+1] == '\n' {
 				end++
@@ -180,6 +188,9 @@ func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
 			}
 			if s.group >= 0 {
 				b.key = appendKey(b.key, c)
+			}
+			if s.kept >= 0 {
+				b.kept[s.kept].addText(l.plain(c))
 			}
 			switch {
 			case s.named():

@@ -94,6 +94,7 @@ type layout struct {
 	observed   bool
 	weighted   bool
 	grouped    int // number of group columns
+	kept       int // number of kept columns
 }
 
 // step is a cell to read, after cells to skip.
@@ -101,6 +102,7 @@ type step struct {
 	skip  int // cells before it
 	slot  int // where its number goes: an index in the row, observedSlot or weightSlot; -1: nowhere
 	group int // index of its text among the group columns; -1: none
+	kept  int // index of its text among the kept columns; -1: none
 }
 
 const (
@@ -393,7 +395,7 @@ func (t *table) lay(r *ForecastReader, f *tableFile) (e *Error) {
 				return fault("name another", "column %q is the %s and the %s", name, u.what, what)
 			}
 		}
-		uses = append(uses, use{i, slot, -1, what})
+		uses = append(uses, use{i, slot, -1, -1, what})
 		return nil
 	}
 	switch {
@@ -428,7 +430,7 @@ func (t *table) lay(r *ForecastReader, f *tableFile) (e *Error) {
 		return e
 	}
 	l.grouped = len(o.Groups)
-	var grouping []use
+	var grouping, keeping []use
 	for g, name := range o.Groups {
 		i, e := l.column(name, "group")
 		if e != nil {
@@ -437,8 +439,19 @@ func (t *table) lay(r *ForecastReader, f *tableFile) (e *Error) {
 		if slices.Contains(o.Groups[:g], name) {
 			return fault("name it once", "column %q is named twice to group by", name)
 		}
-		grouping = append(grouping, use{i, -1, g, "group"})
+		grouping = append(grouping, use{i, -1, g, -1, "group"})
 	}
+	for k, name := range o.Kept {
+		i, e := l.column(name, "kept column")
+		if e != nil {
+			return e
+		}
+		if slices.Contains(o.Kept[:k], name) {
+			return fault("name it once", "column %q is to be kept twice", name)
+		}
+		keeping = append(keeping, use{i, -1, -1, k, "kept column"})
+	}
+	l.kept, r.kept = len(keeping), untyped(o.Kept)
 	if o.Kind != metrics.Normals {
 		taken := map[int]bool{}
 		for _, u := range append(slices.Clone(uses), grouping...) {
@@ -449,19 +462,19 @@ func (t *table) lay(r *ForecastReader, f *tableFile) (e *Error) {
 			return e
 		}
 		for slot, i := range columns {
-			uses = append(uses, use{i, slot, -1, ""})
+			uses = append(uses, use{i, slot, -1, -1, ""})
 		}
 		l.classes = len(columns)
 	}
 	r.levels = levels
-	t.steps(append(uses, grouping...))
+	t.steps(slices.Concat(uses, grouping, keeping))
 	return nil
 }
 
 // use is what a column is for.
 type use struct {
-	column, slot, group int
-	what                string
+	column, slot, group, kept int // slot, group and kept as in a step
+	what                      string
 }
 
 // steps makes the layout's steps of uses.
@@ -475,10 +488,12 @@ func (t *table) steps(uses []use) {
 			grouped++
 		}
 		if n := len(l.steps); n > 0 && u.column == next-1 {
-			l.steps[n-1].group = u.group // a number that also groups rows
+			// A number that also groups rows, or is also kept.
+			s := &l.steps[n-1]
+			s.slot, s.group, s.kept = max(s.slot, u.slot), max(s.group, u.group), max(s.kept, u.kept)
 			continue
 		}
-		l.steps = append(l.steps, step{u.column - next, u.slot, u.group})
+		l.steps = append(l.steps, step{u.column - next, u.slot, u.group, u.kept})
 		next = u.column + 1
 	}
 	l.behind = len(l.names) - next
@@ -546,7 +561,7 @@ func (l *layout) twice(name string) *Error {
 
 // columnSetting has the setting that names each column of a table.
 var columnSetting = map[string]setting.Setting{"mean": setting.Mean, "standard deviation": setting.SD, "observed value": setting.Observed,
-	"error": setting.Error, "weight": setting.Weight, "group": setting.Groups}
+	"error": setting.Error, "weight": setting.Weight, "group": setting.Groups, "kept column": setting.Kept}
 
 // meant returns a remedy for a column that is not there, and a list of the columns that are.
 func (l *layout) meant(what string) (remedy, has string) {
@@ -765,6 +780,11 @@ func (t *table) Next() (*metrics.Chunk, error) {
 		if b.rows == 0 {
 			t.free <- b
 			continue
+		}
+		if e := t.keep(b); e != nil {
+			t.err = e
+			t.end()
+			return nil, e
 		}
 		c := b.chunk(&t.layout, t.rows, t.options.Kind, t.free)
 		t.rows += int64(b.rows)

@@ -26,16 +26,19 @@ type arrayFile struct {
 func newArrayFile(path string, shape []int64, t metrics.DType) (*arrayFile, error) {
 	a := &arrayFile{head: predictions.NPYHeader(shape, t)}
 	var err error
-	if replaced(path) {
-		a.file, err = besideFile(target(path))
-	} else {
-		a.file, err = temporary.Create(os.TempDir(), 0o600)
-	}
-	if err != nil {
+	if a.file, err = scratchFile(path); err != nil {
 		return nil, err
 	}
 	a.put(a.head, 0)
 	return a, nil
+}
+
+// scratchFile creates a file next to a path or, if that is not a regular file, in the folder for temporary files.
+func scratchFile(path string) (*os.File, error) {
+	if replaced(path) {
+		return besideFile(target(path))
+	}
+	return temporary.Create(os.TempDir(), 0o600)
 }
 
 // target follows a link, so that the link itself stays.

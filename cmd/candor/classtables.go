@@ -253,6 +253,9 @@ func (f *evalFlags) tableOptions(j *job, paths []string) *predictions.TableOptio
 		w.Keys = s.ids
 	}
 	o.Columns = w
+	if f.kept != nil {
+		o.Columns.Kept, o.Keep = f.kept.names, f.kept.add
+	}
 	return o
 }
 

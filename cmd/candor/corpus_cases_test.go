@@ -654,6 +654,16 @@ func corpusRecal(c *corpus) {
 	}
 }
 
+// textLines returns some lines of a file of text.
+func textLines(b []byte) []corpusLine {
+	rows := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(b), " ", "_")), "\n")
+	l := []corpusLine{{"file", []string{fmt.Sprint("of=", len(rows)), digest(b)}}}
+	for i := 0; i < len(rows); i += 50 {
+		l = append(l, corpusLine{fmt.Sprintf("lines[%d]", i), []string{rows[i]}})
+	}
+	return l
+}
+
 // corpusTables are tables of the scores of classes.
 func corpusTables(c *corpus) {
 	three, other := exactProbs(120, 200, 3), exactProbs(121, 200, 3)
@@ -667,6 +677,14 @@ func corpusTables(c *corpus) {
 	c.scored("score/prefix", with(byPrefix, a)...)
 	c.scored("score/names", with(byName, a)...)
 	c.recalibrated("recal/prefix", "temperature", byPrefix[2:], with(byPrefix[:2], a)...)
+	c.run("score/kept", func() []corpusLine {
+		c.candor(with(slices.Concat([]string{"score"}, byPrefix), a, "--id", "id", "--keep", "site,label,by", "--output", c.d.at("kept.csv"))...)
+		return textLines(c.d.read(c.d.at("kept.csv")))
+	})
+	c.run("recal/kept", func() []corpusLine {
+		c.candor(with(slices.Concat([]string{"recal", "apply", c.d.at("map.json")}, byPrefix[:2]), a, "--id", "id", "--keep", "site,label,by", "--output", c.d.at("kept.csv"))...)
+		return textLines(c.d.read(c.d.at("kept.csv")))
+	})
 	logits := c.d.put("logits.csv", exactLogits(122, 200, 3, 0).table("z_", animals))
 	ofLogits := []string{"--logit-prefix", "z_", "--labels", "label"}
 	c.eval("logits", with(ofLogits, logits)...)

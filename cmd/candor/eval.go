@@ -44,6 +44,7 @@ type evalFlags struct {
 	table           scoreFlags
 	choices         choiceFlags
 	files           sources
+	kept            *keptRows // columns that are copied to what is written; nil if there are none
 	threads         int
 	maxMemory       string
 	gated           []report.Gate // conditions whose metrics are also evaluated

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -72,6 +73,13 @@ func putEvents[T float32 | float64](m *mapper, first int64, one, two []T) {
 		m.put(predictions.NPYData(two), int64(len(m.head))+2*size*first)
 		return
 	}
+	if m.out != nil { // the rows are not counted yet, so nothing can be behind them
+		for i, v := range one {
+			two[2*i+1] = v
+		}
+		m.put(predictions.NPYData(two), int64(len(m.head))+2*size*first)
+		return
+	}
 	m.put(predictions.NPYData(one), int64(len(m.head))+size*first)
 	zeros := one
 	for i := range zeros {
@@ -115,11 +123,19 @@ func (m *mapped) tell(c *cobra.Command, path string) {
 	if m.as == metrics.Logits {
 		what = "the map is certain of the event, whose logit is infinite, in " + rows
 	}
-	if m.width == 1 {
+	column := fmt.Sprintf("column %d", 1-m.eventColumn())
+	if m.out != nil {
+		column = "column " + strconv.Quote(m.pair[1-m.eventColumn()])
+	}
+	switch {
+	case m.width != 1:
+	case m.out != nil:
+		what += fmt.Sprintf(": two columns are written, %q and %q", m.pair[0], m.pair[1])
+	default:
 		what += ": two columns are written, (N, 2)"
 	}
 	if m.as == metrics.Probs {
-		what += fmt.Sprintf("; column %d has what is left of 1, which candor eval takes with --task classification alone; --as logits keeps it", 1-m.eventColumn())
+		what += fmt.Sprintf("; %s has what is left of 1, which candor eval takes with --task classification alone; --as logits keeps it", column)
 	}
 	if path != "-" {
 		what = visible.Text(path) + ": " + what

@@ -130,6 +130,9 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.spread(), Observed: l.observed, Error: l.error,
 		Prefix: l.prefix, Levels: levels, NoHeader: f.table.noHeader, Unobserved: f.unobserved, Groups: l.groups, Names: f.files.names, Observations: f.labels, Weights: f.weights,
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}
+	if f.kept != nil {
+		o.Kept, o.Keep = f.kept.names, f.kept.add
+	}
 	if l.scale != "" {
 		o.SDFactor = j.spec.Law.ScaleSD()
 	}

@@ -541,6 +541,7 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 // recalApply holds the flags of candor recal apply.
 type recalApply struct {
 	evalFlags
+	keepFlags
 	out, as string
 }
 
@@ -549,7 +550,7 @@ func recalApplyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply MAP PREDICTIONS...",
 		Short: "Write recalibrated predictions",
-		Long: `Apply a map of 'candor recal fit' to predictions and write the result as .npy. The result is probabilities whatever --input is, or
+		Long: `Apply a map of 'candor recal fit' to predictions and write the result as .npy or a table. The result is probabilities whatever --input is, or
 what --as says: float64 for float64 scores and float32 otherwise, in the shape of the input. For regression it is means and
 standard deviations (N, 2), or quantiles (N, levels). No labels or observed values are needed. Several files are shards, in
 natural order.
@@ -562,9 +563,15 @@ If there are observed values (--observed, --labels, a column observed of a table
 written beside means and standard deviations, (N, 3), and candor eval reads that file. Two columns of an array are means and
 standard deviations, unless --error names one of them; errors stay errors.
 
+-o writes an array, .npy, or a table: .csv or .tsv, also .gz and .zst of them, .parquet, .arrow or .feather (an Arrow file) and
+.arrows (an Arrow stream). Its columns are prob_ and the name or number of each class, or prob for a binary task in one column
+(logit or logprob with --as); mean, sd and observed; q and the level of each quantile. Of a table, --id and --keep copy columns
+in front of these, so that 'candor eval OUT.csv --prob-prefix prob_ --labels label' reads what --keep label wrote.
+
 Rows that cannot be used are an error, and nothing is written unless all is well. "-" is standard input or output.`,
 		Example: `  candor recal apply map.json logits.npy --input logits -o probs.npy
   candor recal apply map.json shard-*.npy --input logits -o probs.npy
+  candor recal apply map.json predictions.csv --prob-prefix prob_ --id id --keep label -o out.csv
   candor recal apply map.json logits.npy --input logits --as logits -o scaled.npy
   candor recal apply sigma.json forecast.csv --mean mu --std sigma -o scaled.npy
   candor recal apply sigma.json forecast.csv --mean mu --std sigma --observed y -o scaled.npy`,
@@ -588,7 +595,8 @@ Rows that cannot be used are an error, and nothing is written unless all is well
 	}
 	take("input", "event", "prob", "prob-prefix", "logit-prefix", "classes", "no-header")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
-	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write, .npy")
+	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .csv, .tsv, .parquet, .arrow, .feather or .arrows")
+	f.keepFlags.flags(c)
 	fl.StringVar(&f.as, "as", "probs", "`KIND` to write: probs, logits or logprobs")
 	take("mean", "std", "observed", "error", "quantile-prefix", "levels", "labels", "bfloat16", "name", "threads", "max-memory")
 	fl.Lookup("labels").Usage = "`FILE` of observed values, for arrays of regression forecasts"
@@ -598,11 +606,12 @@ Rows that cannot be used are an error, and nothing is written unless all is well
 func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	switch {
 	case f.out == "":
-		return usage("-o FILE is missing: the result is written to an .npy file")
+		return usage("-o FILE is missing: the result is written to a file, .npy, %s", anyOf(predictions.TableExtensions()))
 	case f.out == "-" && screenOf(c.OutOrStdout()).terminal:
 		return usage("-o -: standard output is a terminal, which shows no .npy; name a file, or give it to a program")
-	case f.out != "-" && !strings.HasSuffix(strings.ToLower(f.out), ".npy"):
-		return usage("-o %s: its name does not end in .npy, which is what is written", f.out)
+	}
+	if _, table := predictions.TableFormatOf(f.out); !table && f.out != "-" && !strings.HasSuffix(strings.ToLower(f.out), ".npy") {
+		return usage("-o %s: its name does not say what is written; end it in .npy, %s", f.out, anyOf(predictions.TableExtensions()))
 	}
 	if f.out != "-" {
 		if err := checkFile("-o", f.out, append(slices.Concat(paths, f.labels), file)...); err != nil {
@@ -651,9 +660,14 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 		return err
 	}
 	j.read.NoLabels, f.unobserved = true, true
+	out, err := f.newTableOut(f.out, &f.keepFlags, ".npy", paths)
+	if err != nil {
+		return err
+	}
+	defer out.remove()
 	defer stayWithin(j.memory)()
 	warnISA(c)
-	return f.apply(c, j, m, as, paths)
+	return f.apply(c, j, m, as, paths, out)
 }
 
 // written returns the kind of scores to write.
@@ -693,7 +707,7 @@ func readMap(name string) (recal.Map, error) {
 }
 
 // apply streams the predictions through the map.
-func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kind, paths []string) error {
+func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kind, paths []string, out *tableOut) error {
 	r, err := j.source(&f.evalFlags, paths)
 	if err != nil {
 		return badData(err)
@@ -703,12 +717,12 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kin
 	if c.Flags().Changed("event") && !info.Pairs && !f.tables(paths) {
 		return usage("--event names one of two columns of scores, (N, 2), and these are %s; leave it out", info.Shape)
 	}
-	if info.Rows < 0 {
+	if info.Rows < 0 && out == nil {
 		if info.Rows, err = f.count(c, j, paths); err != nil {
 			return err
 		}
 	}
-	w := &mapped{m: m, as: as, threads: j.pass.Threads, means: j.read.Kind == metrics.Normals && f.columns.error == ""}
+	w := &mapped{m: m, as: as, out: out, threads: j.pass.Threads, means: j.read.Kind == metrics.Normals && f.columns.error == ""}
 	classes := info.Classes
 	if w.means {
 		classes = 3
@@ -734,7 +748,7 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kin
 	if w.binary = w.classes && width == 1; w.binary && info.Pairs {
 		w.wide, w.width, w.event = 2, 2, info.Event
 	}
-	shape := []int64{info.Rows}
+	shape := []int64{max(info.Rows, 0)} // a table has no header, so it may be unknown
 	if w.width > 1 || strings.HasSuffix(info.Shape, ", 1)") {
 		shape = append(shape, int64(w.width))
 	}
@@ -742,27 +756,48 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kin
 	if info.DType == metrics.Float64 {
 		t = metrics.Float64
 	}
+	if out != nil {
+		if w.names, err = f.nameColumns(w, r, kind); err != nil {
+			return err
+		}
+		names := w.names
+		if w.binary && w.width == 1 { // two columns may be written
+			names = slices.Concat(names, w.pair)
+		}
+		if err := out.ready(r, names); err != nil {
+			return err
+		}
+	}
 	a, err := newArrayFile(f.out, shape, t)
 	if err != nil {
 		return cannotWrite(f.out, err)
 	}
 	defer func() { w.remove() }()
 	w.arrayFile, w.rows, w.dtype = a, info.Rows, t
-	source := &stopping{r, a, info.Rows}
+	source := &stopping{Source: r, t: a}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, info.Bytes, "reading")()
 		return w.fill(source)
 	}()
-	if failed := w.failure(); failed != nil {
-		return cannotWrite(f.out, failed)
+	for _, failed := range []error{w.failure(), out.failure()} {
+		if failed != nil {
+			return cannotWrite(f.out, failed)
+		}
 	}
 	if err != nil {
 		return badData(f.locate(err, r, paths))
 	}
-	if source.rows != 0 {
+	if info.Rows >= 0 && source.rows != info.Rows {
 		return f.errChanged(paths)
 	}
+	w.rows = source.rows
 	warnOf(c, r)
+	if out != nil {
+		if err := w.finishTable(c); err != nil {
+			return cannotWrite(f.out, err)
+		}
+		return nil
+	}
 	if w.binary {
 		if err := w.settle(c, f.out); err != nil {
 			return cannotWrite(f.out, err)
@@ -817,6 +852,10 @@ type mapped struct {
 	binary      bool // rows belong to a binary task
 	event       int  // column of the event among two
 	certain     certain
+
+	out   *tableOut // nil if an array is written
+	names []string  // of its columns
+	pair  []string  // those of a binary task where one does not suffice
 }
 
 // mapper is the state of one goroutine.

@@ -2,16 +2,13 @@ package main
 
 import (
 	"archive/zip"
-	"bufio"
 	"encoding/binary"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/candor-go/candor/metrics"
@@ -26,6 +23,7 @@ import (
 // scoreRun holds the flags of candor score.
 type scoreRun struct {
 	evalFlags
+	keepFlags
 	out string
 }
 
@@ -39,12 +37,16 @@ Files, labels and flags are those of candor eval. With --task samples each row h
 --labels names the observed values. Tables, --task regression and --task quantiles are read as by candor eval.
 
 The extension of -o FILE says what is written: .npy, a float64 array (N,) for one metric or (N, number) for several;
-.npz, an array (N,) for each metric; .csv, with a header line. "-" writes .npy to standard output.
+.npz, an array (N,) for each metric; or a table with a column for each metric: .csv or .tsv, also .gz and .zst of them,
+.parquet, .arrow or .feather (an Arrow file) and .arrows (an Arrow stream). "-" writes .npy to standard output.
+Of a table, --id and --keep copy columns in front of the metrics: those of --id, then those of --keep. By
+--id rows are also matched with those of --labels TABLE:COLUMN.
 
 Rows that were left out, by --on-invalid drop or because their weight is 0, are NaN, and standard error says how many
 there are. If there is an error, nothing is written.`,
 		Example: `  candor score probs.npy --labels labels.npy --metrics nll -o nll.npy
   candor score logits.npy --labels labels.npy --input logits --metrics 'accuracy,brier(form=sum)' -o rows.csv
+  candor score predictions.csv --prob-prefix prob_ --labels label --id id --keep label -o rows.parquet
   candor score shard-*.npz --input logits --metrics all --on-invalid drop -o rows.npz
   candor score draws.npy --labels obs.npy --task samples --metrics crps,crps_fair -o crps.npy
   candor score forecast.csv --task regression --mean mu --std sigma --observed y --metrics crps,pit -o rows.csv`,
@@ -63,7 +65,8 @@ there are. If there is an error, nothing is written.`,
 	take("labels", "input", "task", "event", "prob", "prob-prefix", "logit-prefix", "classes", "no-header")
 	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, regression, quantiles or samples"
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'nll,brier(form=sum)', default, all")
-	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz or .csv")
+	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .arrows")
+	f.keepFlags.flags(c)
 	take("weights", "mean", "std", "scale", "distribution", "observed", "error", "quantile-prefix", "levels", "decisions", "on-invalid", "renormalize", "bfloat16", "name", "threads", "max-memory")
 	return c
 }
@@ -147,10 +150,18 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	if f.task == "ensemble" || f.task == "loglik" || f.task == "multilabel" {
 		return usage("--task is %q; candor score takes classification, binary, regression, quantiles or samples", f.task)
 	}
+	if f.truth() != nil { // in a table of their own
+		f.table.ids = f.keepFlags.ids
+	}
 	j, err := f.job(c)
 	if err != nil {
 		return err
 	}
+	out, err := f.newTableOut(f.out, &f.keepFlags, ".npy and .npz", paths)
+	if err != nil {
+		return err
+	}
+	defer func() { out.remove() }()
 	defer stayWithin(j.memory)()
 	r, err := j.source(&f.evalFlags, paths)
 	if err != nil {
@@ -158,7 +169,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	}
 	defer r.Close()
 	info := r.Info()
-	if info.Rows < 0 {
+	if info.Rows < 0 && out == nil {
 		if info.Rows, err = f.count(c, j, paths); err != nil {
 			return err
 		}
@@ -171,41 +182,49 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	warnISA(c)
+	if out != nil {
+		if err := out.ready(r, namesOf(l)); err != nil {
+			return err
+		}
+	}
 	t, err := newRowTable(f.out, l, info.Rows, form == "npz")
 	if err != nil {
 		return cannotWrite(f.out, err)
 	}
 	defer t.remove()
+	pass, source := metrics.NewPass(&j.pass, newRowWriter(t)), &stopping{Source: r, t: t.arrayFile}
 	if j.pass.Drop || info.Weighted {
-		t.blank()
+		source.before = t.blank
 	}
-	pass, source := metrics.NewPass(&j.pass, newRowWriter(t)), &stopping{r, t.arrayFile, info.Rows}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, info.Bytes, "reading")()
 		return pass.AddSource(source)
 	}()
-	if failed := t.failure(); failed != nil {
-		return cannotWrite(f.out, failed)
+	for _, failed := range []error{t.failure(), out.failure()} {
+		if failed != nil {
+			return cannotWrite(f.out, failed)
+		}
 	}
 	if err != nil {
 		return badData(f.locate(err, r, paths))
 	}
-	if source.rows != 0 {
+	if info.Rows >= 0 && source.rows != info.Rows {
 		return f.errChanged(paths)
 	}
+	t.rows = source.rows
 	warnOf(c, r)
 	audit := pass.Audit()
 	if audit.Rows == 0 {
 		return fault(f.files.calls(paths), nothingLeft, "no row is left to score: %s", strings.Join(audit.Warnings(), "; "))
 	}
-	if err := t.finish(c, f.out, form); err != nil {
+	if err := t.finish(c, f.out, form, out); err != nil {
 		return cannotWrite(f.out, err)
 	}
 	for _, w := range audit.Warnings() {
 		warn(c, "%s", w)
 	}
 	if n := audit.Dropped + audit.Absent; n > 0 {
-		warn(c, "%s of %s rows are NaN", report.Count(n), report.Count(info.Rows))
+		warn(c, "%s of %s rows are NaN", report.Count(n), report.Count(t.rows))
 	}
 	return nil
 }
@@ -272,10 +291,13 @@ func (f *scoreRun) form(c *cobra.Command) (string, error) {
 			return "", usage("-o -: standard output is a terminal, which shows no .npy; name a file, or give it to a program")
 		}
 		return "npy", nil
-	case ext == ".npy" || ext == ".npz" || ext == ".csv":
+	case ext == ".npy" || ext == ".npz":
 		return ext[1:], nil
 	}
-	return "", usage("-o %s: its name does not say what is written; end it in .npy, .npz or .csv", f.out)
+	if _, ok := predictions.TableFormatOf(f.out); ok {
+		return "table", nil
+	}
+	return "", usage("-o %s: its name does not say what is written; end it in .npy, .npz, %s", f.out, anyOf(predictions.TableExtensions()))
 }
 
 // rowTable is the file being written: the values of all rows, row by row or metric by metric.
@@ -291,7 +313,7 @@ func newRowTable(path string, l []metrics.RowMetric, rows int64, apart bool) (*r
 	if apart {
 		t.planes = len(l)
 	}
-	shape := []int64{rows}
+	shape := []int64{max(rows, 0)} // a table has no header, so it may be unknown
 	if len(l) > 1 && !apart {
 		shape = append(shape, int64(len(l)))
 	}
@@ -302,34 +324,43 @@ func newRowTable(path string, l []metrics.RowMetric, rows int64, apart bool) (*r
 	return t, nil
 }
 
-// size returns the bytes of all values.
-func (t *rowTable) size() int64 { return t.rows * int64(len(t.metrics)) * 8 }
-
-// blank sets every value to NaN.
-func (t *rowTable) blank() {
-	b := make([]byte, 1<<20)
-	for i := 0; i < len(b); i += 8 {
-		binary.LittleEndian.PutUint64(b[i:], math.Float64bits(math.NaN()))
-	}
-	for at := int64(0); at < t.size() && t.failure() == nil; at += int64(len(b)) {
-		t.put(b[:min(int64(len(b)), t.size()-at)], int64(len(t.head))+at)
+// blank sets the values of rows to NaN.
+func (t *rowTable) blank(first int64, rows int) {
+	width := int64(len(t.metrics) / t.planes)
+	b := slices.Repeat(binary.LittleEndian.AppendUint64(nil, math.Float64bits(math.NaN())), rows*int(width))
+	for p := range t.planes {
+		t.put(b, int64(len(t.head))+(int64(p)*t.rows+first)*width*8)
 	}
 }
 
 // finish converts the file to its final form.
-func (t *rowTable) finish(c *cobra.Command, path, form string) error {
-	if form == "npy" {
+func (t *rowTable) finish(c *cobra.Command, path, form string, out *tableOut) error {
+	switch form {
+	case "npy":
 		return t.arrayFile.finish(c, path, nil)
+	case "npz":
+		return t.arrayFile.finish(c, path, t.writeNPZ)
 	}
-	return t.arrayFile.finish(c, path, func(w io.Writer) error { return t.write(w, form) })
+	return t.arrayFile.finish(c, path, func(w io.Writer) error {
+		var columns []valueColumn
+		for i, name := range namesOf(t.metrics) {
+			columns = append(columns, valueColumn{name: name, at: i})
+		}
+		return out.write(w, t.arrayFile, columns, metrics.Float64, len(columns), t.rows)
+	})
 }
 
-// write copies the values to w as .npz or .csv.
-func (t *rowTable) write(w io.Writer, form string) error {
-	part := func(at, n int64) io.Reader { return io.NewSectionReader(t.file, int64(len(t.head))+at, n) }
-	if form == "csv" {
-		return t.writeCSV(w, bufio.NewReaderSize(part(0, t.size()), 1<<20))
+// namesOf returns the names of metrics.
+func namesOf(l []metrics.RowMetric) (names []string) {
+	for _, m := range l {
+		names = append(names, m.Name)
 	}
+	return names
+}
+
+// writeNPZ copies the values to w as .npz.
+func (t *rowTable) writeNPZ(w io.Writer) error {
+	part := func(at, n int64) io.Reader { return io.NewSectionReader(t.file, int64(len(t.head))+at, n) }
 	z := zip.NewWriter(w)
 	each := t.rows * 8
 	for i, m := range t.metrics {
@@ -347,42 +378,12 @@ func (t *rowTable) write(w io.Writer, form string) error {
 	return z.Close()
 }
 
-func (t *rowTable) writeCSV(w io.Writer, r io.Reader) error {
-	var names []string
-	for _, m := range t.metrics {
-		names = append(names, m.Name)
-	}
-	head := csv.NewWriter(w)
-	if err := head.Write(names); err != nil {
-		return err
-	}
-	if head.Flush(); head.Error() != nil {
-		return head.Error()
-	}
-	row, line := make([]byte, 8*len(names)), []byte(nil)
-	for range t.rows {
-		if _, err := io.ReadFull(r, row); err != nil {
-			return err
-		}
-		line = line[:0]
-		for i := 0; i < len(row); i += 8 {
-			if i > 0 {
-				line = append(line, ',')
-			}
-			line = strconv.AppendFloat(line, math.Float64frombits(binary.LittleEndian.Uint64(row[i:])), 'g', -1, 64)
-		}
-		if _, err := w.Write(append(line, '\n')); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stopping ends a source once nothing more can be written, and counts the remaining rows.
+// stopping ends a source once nothing more can be written, and counts the rows.
 type stopping struct {
 	metrics.Source
-	t    *arrayFile
-	rows int64
+	t      *arrayFile
+	before func(first int64, rows int) // is called before rows are used; may be nil
+	rows   int64
 }
 
 func (s *stopping) Next() (*metrics.Chunk, error) {
@@ -391,7 +392,10 @@ func (s *stopping) Next() (*metrics.Chunk, error) {
 	}
 	c, err := s.Source.Next()
 	if err == nil {
-		s.rows -= int64(c.Rows)
+		if s.before != nil {
+			s.before(c.First, c.Rows)
+		}
+		s.rows += int64(c.Rows)
 	}
 	return c, err
 }

@@ -30,6 +30,7 @@ var flagsOf = map[setting.Setting]string{
 	setting.Unmatched:    "--on-unmatched drop",
 	setting.JoinMemory:   "--max-memory",
 	setting.EventLabel:   "--event",
+	setting.Kept:         "--keep",
 	setting.Inspect:      "candor inspect",
 
 	setting.Samples:         "--from lm-eval",

@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/internal/setting"
 )
 
-// TestSettings holds that every setting has the words of a command line, with flags that eval or compare has.
+// TestSettings holds that every setting has the words of a command line, with flags that eval or score has.
 func TestSettings(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../internal/setting/setting.go", nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -43,10 +43,14 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	score, _, err := rootCommand().Find([]string{"score"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for s, words := range flagsOf {
 		for _, m := range regexp.MustCompile(`--([a-z0-9-]+)`).FindAllStringSubmatch(words, -1) {
-			if eval.Flag(m[1]) == nil {
-				t.Errorf("%s: candor eval has no --%s", string(s), m[1])
+			if eval.Flag(m[1]) == nil && score.Flag(m[1]) == nil {
+				t.Errorf("%s: neither candor eval nor candor score has --%s", string(s), m[1])
 			}
 		}
 	}

@@ -36,6 +36,7 @@ const (
 	Unmatched    Setting = "Truth.Drop"
 	JoinMemory   Setting = "Truth.Memory"
 	EventLabel   Setting = "Event"
+	Kept         Setting = "Columns.Kept"
 	Inspect      Setting = "InspectTable" // suggests roles
 )
 

@@ -67,6 +67,8 @@ type Want struct {
 	Keys []string
 	// Only is the column that says which rows are read.
 	Only string
+	// Kept are columns that are copied to what is written. They may have other roles too.
+	Kept []string
 }
 
 // Binding says which columns have which role. Columns are numbered as in the list that Bind was given; -1 is none.
@@ -74,7 +76,7 @@ type Binding struct {
 	Scores                              []int
 	Classes                             []string // nil where nothing names them
 	Label, Weight, Decision, Confidence int      // Label is also that of Want.Correct
-	Groups, Keys                        []int
+	Groups, Keys, Kept                  []int
 	Only                                int
 	Tags                                []int    // the labels' columns, in the order of Scores; nil if they are lists in Label
 	Members                             int      // how many members' columns follow one another in Scores; 0 for one model
@@ -165,6 +167,16 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 			return nil, err
 		}
 		b.Keys = append(b.Keys, i)
+	}
+	for _, name := range w.Kept {
+		i, err := find(columns, "kept column", name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(b.Kept, i) {
+			return nil, &Doubt{Role: "kept column", Reason: fmt.Sprintf("column %q is to be kept twice", name)}
+		}
+		b.Kept = append(b.Kept, i)
 	}
 	var err error
 	if w.Only != "" {
@@ -519,6 +531,9 @@ func (b *Binding) String() string {
 	}
 	for _, g := range b.Groups {
 		parts = append(parts, "group "+b.columns[g].Name)
+	}
+	for _, k := range b.Kept {
+		parts = append(parts, "kept "+b.columns[k].Name)
 	}
 	if len(b.LeftOut) > 0 {
 		parts = append(parts, "not used, as they are text: "+strings.Join(b.LeftOut, ", "))
