@@ -380,3 +380,66 @@ func TestTablesOutRefuses(t *testing.T) {
 		refusedAs(t, d, c.code, c.args, c.want)
 	}
 }
+
+// TestTablesOutWritten: of files that other software wrote, tables have the values of arrays, and their columns.
+func TestTablesOutWritten(t *testing.T) {
+	real := os.Getenv("CANDOR_REAL")
+	if real == "" {
+		t.Skip("CANDOR_REAL is not set: the files are not part of the repository")
+	}
+	dir := filepath.Join(real, "..", "formats", "written")
+	d := newDir(t)
+	var groups []string
+	for _, c := range []struct{ file, ids, keep string }{
+		{"pandas.csv", "id", "group,label"}, {"pandas.tsv", "id", "group,label"}, {"pandas.csv.gz", "id", "group,label"}, {"polars.csv", "id", "group,label"},
+		{"pyarrow.csv", "id", "group,label"}, {"duckdb.csv", "id", "group,label"}, {"crlf.csv", "id", "group,label"}, {"bom.csv", "id", "group,label"},
+		{"utf16.csv", "id", "group,label"}, {"semicolon_decimalcomma.csv", "id", "group,label"}, {"pandas_index.csv", "id", "group,label"},
+		{"wide.jsonl", "id", "group,label"}, {"pandas.jsonl", "id", "group,label"}, {"polars.ndjson", "id", "group,label"},
+		{"pandas.parquet", "id", "group,label"}, {"pandas_index.parquet", "id", "group,label"}, {"polars_wide.parquet", "id", "group,label"},
+		{"duckdb_wide.parquet", "id", "group,label"}, {"pyarrow_zstd.parquet", "id", "group,label"},
+	} {
+		in := filepath.Join(dir, c.file)
+		if _, err := os.Stat(in); err != nil {
+			continue
+		}
+		head, err := predictions.InspectTable(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept []string
+		for _, n := range strings.Split(c.ids+","+c.keep, ",") {
+			if slices.ContainsFunc(head.Columns, func(c predictions.TableColumn) bool { return c.Name == n }) {
+				kept = append(kept, n)
+			}
+		}
+		if len(kept) == 0 || !slices.ContainsFunc(head.Columns, func(c predictions.TableColumn) bool { return strings.HasPrefix(c.Name, "prob_") }) {
+			t.Errorf("%s has none of the columns", c.file)
+			continue
+		}
+		args := []string{"score", in, "--prob-prefix", "prob_", "--label", "label", "--metrics", "nll,brier"}
+		printed(t, append(args, "-o", d.at("o.npy"))...)
+		want, _, _ := written(t, d.at("o.npy"))
+		for _, out := range []string{"o.csv", "o.parquet"} {
+			printed(t, append(args, "--keep", strings.Join(kept, ","), "-o", d.at(out))...)
+			got := readOut(t, d.at(out), []string{"nll", "brier"}, kept)
+			if !sameBits(got.values, want) {
+				t.Errorf("%s, %s: other values", c.file, out)
+			}
+			if kept[0] == "id" {
+				for i, id := range got.kept[0] {
+					if id != fmt.Sprintf("row-%05d", i) {
+						t.Fatalf("%s, %s: row %d is %q", c.file, out, i, id)
+					}
+				}
+			}
+			if g := slices.Index(kept, "group"); g >= 0 {
+				if groups == nil {
+					groups = got.kept[g]
+				}
+				if !slices.Equal(got.kept[g], groups) {
+					t.Errorf("%s, %s: other groups", c.file, out)
+				}
+			}
+		}
+	}
+}
