@@ -3,6 +3,7 @@ package predictions
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,5 +107,64 @@ func TestKept(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestKeptPicked: of rows that are left out, nothing is kept.
+func TestKeptPicked(t *testing.T) {
+	dir := t.TempDir()
+	var x, y strings.Builder
+	x.WriteString("id;p;note;n\n")
+	y.WriteString("id,y\n")
+	var want []string
+	const rows = 2000
+	for i := range rows {
+		note := strings.Repeat("é", i%3)
+		fmt.Fprintf(&x, "r%d;0,5;%s;%d,5\n", i, note, i)
+		if i%7 == 0 || i%5 == 3 {
+			continue
+		}
+		fmt.Fprintf(&y, "r%d,%d\n", i, i%2)
+		if note == "" {
+			note = "?"
+		}
+		want = append(want, fmt.Sprint(note, " r", i, " ", i, ".5"))
+	}
+	in, truth := filepath.Join(dir, "x.csv"), filepath.Join(dir, "y.csv")
+	for path, s := range map[string]string{in: x.String(), truth: y.String()} {
+		if err := os.WriteFile(path, []byte(s), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	r, err := OpenTable([]string{in}, &TableOptions{Columns: roles.Want{Scores: []string{"p"}, Keys: []string{"id"}, Kept: []string{"note", "id", "n"}},
+		Truth: &Truth{Path: truth, Label: "y", Keys: []string{"id"}, Drop: true, Memory: 1 << 20},
+		Keep: func(rows int, cells []Cells) error {
+			var l [3][]string
+			for i := range cells {
+				l[i] = cellTexts(Column{"", UntypedColumn}, &cells[i], rows)
+			}
+			for i := range rows {
+				got = append(got, l[0][i]+" "+l[1][i]+" "+l[2][i])
+			}
+			return nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	n := 0
+	for {
+		c, err := r.Next()
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		n += c.Rows
+		c.Recycle()
+	}
+	if n != len(want) || !slices.Equal(got, want) {
+		t.Errorf("%d rows and %d kept, want %d", n, len(got), len(want))
 	}
 }
