@@ -55,7 +55,7 @@ var rooms = []room{
 	{name: "report/...", allow: []string{"report/...", "metrics/...", "internal/setting", "internal/visible", pretty, plot}},
 	{name: "predictions/internal/columns"},
 	{name: "predictions/internal/parquet", allow: []string{"predictions/internal/columns", deflate, arrow}},
-	{name: "predictions/internal/arrowipc", allow: []string{"predictions/internal/columns", deflate, arrow}},
+	{name: "predictions/internal/arrowipc", allow: []string{"predictions/internal/columns", arrow, flat}},
 	{name: "predictions/internal/safetensors", allow: []string{"predictions/internal/columns"}},
 	{name: "predictions/internal/tablewrite", allow: []string{"predictions/internal/columns", deflate, flat}, tests: []string{arrow}},
 	{name: "predictions/internal/decimal"},

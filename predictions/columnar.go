@@ -41,12 +41,13 @@ type columnar struct {
 	stop       sync.Once
 	read       atomic.Int64
 
-	next sync.Mutex // held by Next
-	run  *columnRun // that chunks are taken from
-	err  error      // the error that ended the stream
-	rows int64      // read
-	left int64      // and not left out
-	fell any        // value of a panic in scan, valid once runs is closed
+	next    sync.Mutex                  // held by Next
+	run     *columnRun                  // that chunks are taken from
+	err     error                       // the error that ended the stream
+	rows    int64                       // read
+	left    int64                       // and not left out
+	fell    any                         // value of a panic in scan, valid once runs is closed
+	reading atomic.Pointer[openColumns] // by scan
 
 	mu     sync.Mutex // guards what Locate and line read
 	starts []int64    // number of the first row of each file reached so far
@@ -67,6 +68,7 @@ type openColumns struct {
 	columnFile
 	file    fs.File // nil of a pipe
 	columns []columns.Column
+	stop    func() // ends a wait of Next; nil if it never waits
 	closers []func()
 }
 
@@ -302,6 +304,12 @@ func (t *columnar) scan() {
 			}
 			run = nil
 		}
+		t.reading.Store(o)
+		select {
+		case <-t.done:
+			t.halt()
+		default:
+		}
 		for {
 			var e *Error
 			if run == nil {
@@ -530,7 +538,19 @@ func (t *columnar) ended(err error) error {
 }
 
 // end stops the goroutines.
-func (t *columnar) end() { t.stop.Do(func() { close(t.done) }) }
+func (t *columnar) end() {
+	t.stop.Do(func() {
+		close(t.done)
+		t.halt()
+	})
+}
+
+// halt ends a wait of scan for the memory of parts.
+func (t *columnar) halt() {
+	if o := t.reading.Load(); o != nil && o.stop != nil {
+		o.stop()
+	}
+}
 
 func (t *columnar) Close() error {
 	t.end()
@@ -591,6 +611,9 @@ var columnFormats = []columnFormat{
 		return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 	}, openJSONLines},
 	{"parquet", "Parquet", []string{".parquet", ".pq"}, false, func(start []byte) bool { return bytes.HasPrefix(start, []byte("PAR1")) }, openParquet},
+	{"arrow", "Arrow", []string{".arrow", ".arrows", ".feather", ".ipc"}, false, func(start []byte) bool {
+		return bytes.HasPrefix(start, []byte(arrowMagic)) || bytes.HasPrefix(start, []byte("\xff\xff\xff\xff"))
+	}, openArrow},
 	{"safetensors", "safetensors", []string{".safetensors"}, false, func([]byte) bool { return false }, openSafetensors}, // a few bytes do not tell
 }
 

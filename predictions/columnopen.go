@@ -1,12 +1,15 @@
 package predictions
 
 import (
+	"bufio"
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"github.com/candor-go/candor/internal/temporary"
+	"github.com/candor-go/candor/predictions/internal/arrowipc"
 	"github.com/candor-go/candor/predictions/internal/columns"
 	"github.com/candor-go/candor/predictions/internal/jsonlines"
 	"github.com/candor-go/candor/predictions/internal/parquet"
@@ -39,6 +42,52 @@ func openSafetensors(from fs.FS, path string, in io.ReadCloser, read *atomic.Int
 		return f, err
 	})
 }
+
+// openArrow opens a file or a stream, which only the first bytes tell apart.
+func openArrow(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*openColumns, *Error) {
+	o := &openColumns{}
+	if in == nil {
+		var err error
+		if from != nil {
+			o.file, err = from.Open(path)
+		} else {
+			o.file, err = os.Open(path)
+		}
+		if err != nil {
+			return nil, cannotOpen(err)
+		}
+		in = o.file
+	}
+	o.closers = append(o.closers, func() { in.Close() })
+	b := bufio.NewReader(counted{in, read})
+	var f *arrowipc.File
+	start, err := b.Peek(len(arrowMagic))
+	switch {
+	case string(start) == arrowMagic:
+		open := func(s columns.Source) (columnFile, error) { return arrowipc.OpenFile(s) }
+		if o.file == nil {
+			return openAt(from, path, &unread{b, in, nil}, read, open)
+		}
+		o.close()
+		read.Store(0)
+		return openAt(from, path, nil, read, open)
+	case err != nil && err != io.EOF:
+	case strings.HasPrefix(string(start), "FEA1"):
+		err = columns.Wrong(`pyarrow.feather.write_feather(pyarrow.feather.read_table("old.feather"), "new.feather") converts it`,
+			"it is Feather version 1, which Arrow files replaced")
+	default:
+		f, err = arrowipc.Open(b)
+	}
+	if err != nil {
+		o.close()
+		return nil, asError(err, 0, 0)
+	}
+	o.columnFile, o.stop = f, f.Stop
+	return o, nil
+}
+
+// arrowMagic begins Arrow's files.
+const arrowMagic = "ARROW1"
 
 // openAt opens a file that is read at any place. What can be read only once is copied to a temporary file.
 func openAt(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64, open func(columns.Source) (columnFile, error)) (*openColumns, *Error) {

@@ -311,6 +311,7 @@ func TestWrittenTables(t *testing.T) {
 		{"pyarrow.parquet", "float64", wide}, {"pages.parquet", "float64", wide}, {"split.parquet", "float64", wide}, {"polars.parquet", "float64", wide},
 		{"duckdb.parquet", "float64", wide}, {"list.parquet", "float64", one}, {"array.parquet", "float32", one}, {"half.parquet", "float16", one},
 		{"struct.parquet", "float64", one[:2]}, {"map.parquet", "float64", one}, {"vector.parquet", "float64", one},
+		{"polars.arrow", "float64", wide}, {"pyarrow.feather", "float64", wide}, {"stream.arrows", "float32", one},
 		{"float32.safetensors", "float32", one}, {"float16.safetensors", "float16", one}, {"bfloat16.safetensors", "float32", one},
 	} {
 		path := filepath.Join(dir, c.file)

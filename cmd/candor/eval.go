@@ -64,7 +64,7 @@ func evalCommand() *cobra.Command {
 		Short: "Evaluate predictions",
 		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,)
 for P(y = 1), as float16, float32, float64 or bfloat16; or tables (.csv, .tsv, .jsonl, .parquet,
-.safetensors) of classes; or tables and arrays of regression forecasts. Two columns, (N, 2), are a binary task as (N,) is: P(y = 1) is column 1, or what --event
+.arrow, .safetensors) of classes; or tables and arrays of regression forecasts. Two columns, (N, 2), are a binary task as (N,) is: P(y = 1) is column 1, or what --event
 says; --task classification keeps two classes. Several files are shards, taken in natural order.
 "-" is standard input. A pipe, such as a shell's /dev/fd/63, is read once, like standard input;
 --name says what messages call it. Without a file a small real sample is evaluated.

@@ -53,10 +53,12 @@ func Propose(columns []Column) (w Want) {
 			return w
 		}
 	}
-	for _, c := range columns {
-		if c.Kind == List || c.Kind == Fields {
-			w.Scores = []string{c.Name}
-			return w
+	for _, likely := range []string{"prob", ""} {
+		for _, c := range columns {
+			if (c.Kind == List || c.Kind == Fields) && strings.Contains(strings.ToLower(c.Name), likely) {
+				w.Scores = []string{c.Name}
+				return w
+			}
 		}
 	}
 	if p := named(columns, likelyEvents, Number); p != "" {

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import feather
 import safetensors
 from safetensors.numpy import save_file
 
@@ -55,6 +56,12 @@ sparse = [{"type": 0, "size": 3, "indices": [j for j, v in enumerate(p) if v], "
 mixed = [sparse[i] if i % 3 == 0 else {**dense, "values": p} for i, p in enumerate(matrix)]
 pq.write_table(pa.table({"probs": pa.array(mixed, vector), **rest}), "vector.parquet")
 pl.DataFrame(columns).write_parquet("polars.parquet")
+pl.DataFrame(columns).write_ipc("polars.arrow", compression="zstd")
+feather.write_feather(written, "pyarrow.feather", compression="lz4", chunksize=50)
+coded = lists(pa.list_(pa.float32(), 3)).to_batches(max_chunksize=40)
+with pa.ipc.new_stream("stream.arrows", coded[0].schema) as stream:
+    for batch in coded:
+        stream.write_batch(batch)
 duckdb.sql("COPY (SELECT * FROM written) TO 'duckdb.parquet' (FORMAT parquet)")
 
 rest = {"weight": np.array(columns["weight"]), "by": np.array(columns["by"]), "label": np.array(columns["number"], "int64"),
