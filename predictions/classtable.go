@@ -78,14 +78,11 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 	if o.Kind > metrics.LogProbs {
 		return nil, fault("read other kinds by OpenForecast or from arrays", "the scores of classes in a table cannot be %s", o.Kind)
 	}
-	paths, roots, e := expand(o.FS, paths)
+	sorted, under, e := sortedFiles(o.FS, paths)
 	if e != nil {
 		return nil, e.in(names(o.Names).of(e.File))
 	}
-	sorted, under := make([]string, len(paths)), make([]string, len(paths))
-	for i, j := range naturalOrder(paths) {
-		sorted[i], under[i] = paths[j], roots[j]
-	}
+	paths = sorted
 	var in io.ReadCloser
 	if len(paths) == 1 && (paths[0] == "-" || o.FS == nil && streamed(paths[0]) != nil) {
 		s, npy, e := sniff(paths[0])

@@ -28,6 +28,7 @@ type columnFile interface {
 // read parts and assemble chunks of their rows, and Next returns these in order.
 type columnar struct {
 	options *TableOptions
+	numbers *ForecastOptions // of regression forecasts; nil for the scores of classes
 	format  columnFormat
 	layout  columnLayout
 	groups  *groups
@@ -97,14 +98,18 @@ type columnRun struct {
 }
 
 func openColumnar(paths, roots []string, in io.ReadCloser, o *TableOptions, format columnFormat) (*ForecastReader, *Error) {
-	t := &columnar{options: o, format: format, groups: newGroups(o.Columns.Groups), done: make(chan struct{})}
+	return startColumnar(&columnar{options: o, format: format}, paths, roots, in)
+}
+
+func startColumnar(t *columnar, paths, roots []string, in io.ReadCloser) (*ForecastReader, *Error) {
+	t.groups, t.done = newGroups(t.options.Columns.Groups), make(chan struct{})
 	r := &ForecastReader{from: t, groups: t.groups}
 	if e := t.open(r, paths, roots, in); e != nil {
 		if t.first != nil {
 			t.first.close()
 		}
-		if w := &o.Columns; t.first == nil || len(w.Scores) == 0 && w.Prefix == nil {
-			if l, ok := logAt(o.FS, paths[0]); ok {
+		if w := &t.options.Columns; t.numbers == nil && (t.first == nil || len(w.Scores) == 0 && w.Prefix == nil) {
+			if l, ok := logAt(t.options.FS, paths[0]); ok {
 				return nil, l.fault().in(e.File)
 			}
 		}
@@ -145,7 +150,11 @@ func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadClos
 		return e.in(t.files[0].name)
 	}
 	t.first = first
-	e = t.layout.lay(t.options, first, t.files[0].partitions)
+	if t.numbers != nil {
+		r.levels, e = t.layout.layForecast(t.numbers, first, t.files[0].partitions)
+	} else {
+		e = t.layout.lay(t.options, first, t.files[0].partitions)
+	}
 	l := &t.layout
 	if e == nil {
 		f, text := first.columnFile.(*textFile)
@@ -166,7 +175,10 @@ func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadClos
 			return e
 		}
 	}
-	r.binding, r.scoreColumns, r.classNames, r.labels = l.scored.String(), l.scoreColumns, l.scored.classNames(), l.scored.labels
+	r.scoreColumns = l.scoreColumns
+	if l.scored != nil {
+		r.binding, r.classNames, r.labels = l.scored.String(), l.scored.classNames(), l.scored.labels
+	}
 	rows := int64(-1)
 	if len(paths) == 1 {
 		rows = first.Rows()
@@ -174,7 +186,7 @@ func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadClos
 	r.info = Info{Rows: rows, Classes: l.classes, DType: l.dtype, Bytes: size, Files: len(paths), Weighted: l.weight >= 0, Decided: l.decision >= 0 || l.correct,
 		Scored: l.confidence >= 0, Shape: l.shape()}
 	r.info.Members = l.members
-	if l.scored.pairs {
+	if l.scored != nil && l.scored.pairs {
 		r.info.Classes, r.info.Pairs, r.info.Event = 1, true, l.scored.event
 	}
 	n := t.options.Buffers
@@ -219,6 +231,9 @@ func (t *columnar) begin() *Error {
 		return asError(err, run.line, 0)
 	}
 	t.begun = run
+	if t.numbers != nil {
+		return nil
+	}
 	return t.layout.settle(t.options, run.block)
 }
 

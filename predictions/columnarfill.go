@@ -23,14 +23,14 @@ type columnLayout struct {
 	scoreColumns []string
 
 	// Indices in want; -1 is none.
-	scores                                    []int
-	label, weight, decision, confidence, only int
-	groups, kept                              []int // below 0 for a key of folders, of which -1 is the first
-	keys, tags                                []int
-	correct                                   bool // the label says whether the decision, class 1, was right
-	several                                   bool // a row has a label for each class
-	rows                                      Rows // that are read, by the column only
-	truth                                     *truthTable
+	scores                                              []int
+	label, weight, decision, confidence, only, observed int
+	groups, kept                                        []int // below 0 for a key of folders, of which -1 is the first
+	keys, tags                                          []int
+	correct                                             bool // the label says whether the decision, class 1, was right
+	several                                             bool // a row has a label for each class
+	rows                                                Rows // that are read, by the column only
+	truth                                               *truthTable
 
 	untyped bool    // texts may be numbers: the file has no types
 	text    *layout // of a table of text
@@ -118,38 +118,22 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 			return fault("name a column of the files", "%q is the key of a folder, which groups rows or is kept, and nothing else", cut(header.names[i]))
 		}
 	}
-	take := func(i int) int {
-		if i < 0 {
-			return -1
-		}
-		if at := slices.Index(l.want, i); at >= 0 {
-			return at
-		}
-		l.want = append(l.want, i)
-		return len(l.want) - 1
-	}
 	for _, i := range s.Scores {
-		l.scores, l.scoreColumns = append(l.scores, take(i)), append(l.scoreColumns, f.columns[i].Name)
+		l.scores, l.scoreColumns = append(l.scores, l.take(i)), append(l.scoreColumns, f.columns[i].Name)
 	}
-	l.label, l.weight, l.decision, l.confidence, l.only = take(s.Label), take(s.Weight), take(s.Decision), take(s.Confidence), take(s.Only)
+	l.label, l.weight, l.decision, l.confidence, l.only, l.observed = l.take(s.Label), l.take(s.Weight), l.take(s.Decision), l.take(s.Confidence), l.take(s.Only), -1
 	l.correct, l.several, l.members, l.rows = o.Columns.Correct != "", o.Columns.Tags, s.Members, o.Rows
 	for _, i := range s.Keys {
-		l.keys = append(l.keys, take(i))
+		l.keys = append(l.keys, l.take(i))
 	}
 	for _, i := range s.Tags {
-		l.tags = append(l.tags, take(i))
-	}
-	takeOrKey := func(i int) int {
-		if i >= len(f.columns) {
-			return -1 - slices.IndexFunc(parts, func(p partition) bool { return p.key == header.names[i] })
-		}
-		return take(i)
+		l.tags = append(l.tags, l.take(i))
 	}
 	for _, i := range s.Groups {
-		l.groups = append(l.groups, takeOrKey(i))
+		l.groups = append(l.groups, l.takeOrKey(i, f, header.names, parts))
 	}
 	for _, i := range s.Kept {
-		l.kept = append(l.kept, takeOrKey(i))
+		l.kept = append(l.kept, l.takeOrKey(i, f, header.names, parts))
 	}
 	if p, ok := f.columnFile.(pathed); ok {
 		for _, i := range append(slices.Clone(s.Scores), s.Weight, s.Confidence) {
@@ -184,6 +168,26 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 	return wanted(f, l.want, o.PartBytes)
 }
 
+// take returns the place in want of a column of the file; -1 of none.
+func (l *columnLayout) take(i int) int {
+	if i < 0 {
+		return -1
+	}
+	if at := slices.Index(l.want, i); at >= 0 {
+		return at
+	}
+	l.want = append(l.want, i)
+	return len(l.want) - 1
+}
+
+// takeOrKey is take for a column that groups rows or is kept, which may be the key of a folder. These stand behind the columns of the file.
+func (l *columnLayout) takeOrKey(i int, f *openColumns, names []string, parts []partition) int {
+	if i >= len(f.columns) {
+		return -1 - slices.IndexFunc(parts, func(p partition) bool { return p.key == names[i] })
+	}
+	return l.take(i)
+}
+
 // partBytes is how much memory a part may take by default. Usual parts take far less.
 const partBytes = 128 << 20
 
@@ -204,7 +208,7 @@ func roleOf(c *columns.Column) roles.Column {
 	switch c.Kind {
 	case columns.Float64, columns.Float32, columns.Float16, columns.Int64:
 		r.Kind = roles.Number
-	case columns.Text, columns.Bool:
+	case columns.Text, columns.Bool, columns.Time:
 		r.Kind = roles.Text
 	case columns.List:
 		if isNumber(c.Elem) {
@@ -283,7 +287,7 @@ func (l *columnLayout) check() *Error {
 		if g < 0 {
 			continue
 		}
-		if c := &l.types[g]; c.Kind > columns.Text {
+		if c := &l.types[g]; c.Kind > columns.Time {
 			return fault("group by a column of texts or numbers", "column %q has no value that groups: it is %s", cut(c.Name), c.Kind)
 		}
 	}
@@ -319,7 +323,7 @@ func (l *columnLayout) again(o *TableOptions, f *openColumns, first string) *Err
 
 // alike reports whether vectors of two types have the same fields.
 func alike(a, b *columns.Type) bool {
-	if a.Kind != b.Kind || (a.Elem == nil) != (b.Elem == nil) || a.Elem != nil && !alike(a.Elem, b.Elem) {
+	if a.Kind != b.Kind || a.Unit != b.Unit || a.UTC != b.UTC || (a.Elem == nil) != (b.Elem == nil) || a.Elem != nil && !alike(a.Elem, b.Elem) {
 		return false
 	}
 	return slices.EqualFunc(a.Fields, b.Fields, func(x, y columns.Column) bool { return x.Name == y.Name && alike(&x.Type, &y.Type) })
@@ -392,6 +396,7 @@ type columnChunk struct {
 	numbers             []int32 // of the rows that are left, where some may be left out
 	labels, decisions   []int32
 	weights, confidence []float64
+	observed            []float64
 	groups              []int32 // numbers of keys, until renumber
 	kept                []Cells
 	keys                []string
@@ -414,7 +419,12 @@ func (b *columnChunk) chunk(l *columnLayout, first int64, k metrics.Kind) *metri
 	if l.picks() {
 		c.Numbers = b.numbers[:n]
 	}
-	c.Labels = b.labels[:n*l.labelsOfRow()]
+	if l.scored != nil {
+		c.Labels = b.labels[:n*l.labelsOfRow()]
+	}
+	if l.observed >= 0 {
+		c.Observed = b.observed[:n]
+	}
 	if l.weight >= 0 {
 		c.Weights = b.weights[:n]
 	}
@@ -425,7 +435,7 @@ func (b *columnChunk) chunk(l *columnLayout, first int64, k metrics.Kind) *metri
 		c.ConfidenceScores = b.confidence[:n]
 	}
 	switch s := l.scored; {
-	case !s.pairs || l.members > 0:
+	case s == nil || !s.pairs || l.members > 0:
 	case l.label < 0 && l.truth == nil:
 		c.Scores.OfEvent(k, s.event)
 		if k != metrics.Probs {
@@ -496,6 +506,9 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 		e = earlier(e, scoresOf(a, c.f16, b, func(v *columns.Vector, _ *columns.Type) []uint16 { return v.Float16 }, 0x7e00))
 	}
 	c.labels = sized(c.labels, n*l.labelsOfRow())
+	if l.observed >= 0 {
+		c.observed = a.numbers(sized(c.observed, n), b, l.observed)
+	}
 	switch {
 	case l.several:
 		e = earlier(e, a.tagsOf(c.labels, b))
@@ -829,9 +842,9 @@ func (a *assembler) classesOf(dst []int32, b *columns.Block, at int) *Error {
 				dst[i] = a.small[y]
 				continue
 			}
-			dst[i], e = a.classOf(v.Int64[i], func() (int32, *Error) { return class(i, a.text(c.Kind, v, i)) })
+			dst[i], e = a.classOf(v.Int64[i], func() (int32, *Error) { return class(i, a.text(&c.Type, v, i)) })
 		default:
-			dst[i], e = class(i, a.text(c.Kind, v, i))
+			dst[i], e = class(i, a.text(&c.Type, v, i))
 		}
 		if e != nil {
 			return e
@@ -863,25 +876,35 @@ func (a *assembler) classOf(y int64, read func() (int32, *Error)) (int32, *Error
 const unknown = math.MinInt32
 
 // text returns a cell as a text, which is valid until the next call.
-func (a *assembler) text(k columns.Kind, v *columns.Vector, i int) []byte {
-	a.cell = a.cell[:0]
-	switch k {
-	case columns.Text:
+func (a *assembler) text(t *columns.Type, v *columns.Vector, i int) []byte {
+	if t.Kind == columns.Text {
 		return v.Text(i)
+	}
+	a.cell = appendText(a.cell[:0], t, v, i)
+	return a.cell
+}
+
+// appendText appends the text of a cell, which is that of CSV.
+func appendText(dst []byte, t *columns.Type, v *columns.Vector, i int) []byte {
+	switch t.Kind {
+	case columns.Text:
+		return append(dst, v.Text(i)...)
 	case columns.Int64:
-		a.cell = strconv.AppendInt(a.cell, v.Int64[i], 10)
+		return strconv.AppendInt(dst, v.Int64[i], 10)
+	case columns.Time:
+		return t.AppendTime(dst, v.Int64[i])
 	case columns.Bool:
-		a.cell = strconv.AppendBool(a.cell, v.Bool[i])
+		return strconv.AppendBool(dst, v.Bool[i])
 	case columns.Float64:
-		a.cell = strconv.AppendFloat(a.cell, v.Float64[i], 'g', -1, 64)
+		return strconv.AppendFloat(dst, v.Float64[i], 'g', -1, 64)
 	case columns.Float32:
-		a.cell = strconv.AppendFloat(a.cell, float64(v.Float32[i]), 'g', -1, 32)
+		return strconv.AppendFloat(dst, float64(v.Float32[i]), 'g', -1, 32)
 	case columns.Float16:
 		var one [1]float32
 		kernel.WidenF16(one[:], v.Float16[i:i+1])
-		a.cell = strconv.AppendFloat(a.cell, float64(one[0]), 'g', -1, 32)
+		return strconv.AppendFloat(dst, float64(one[0]), 'g', -1, 32)
 	}
-	return a.cell
+	return dst
 }
 
 // numbers writes a column of numbers, NaN where they are missing.
@@ -911,7 +934,7 @@ func (a *assembler) group(c *columnChunk, b *columns.Block, parts []partition) {
 			v := &b.Columns[at]
 			var cell []byte
 			if v.Null == nil || !v.Null[i] {
-				cell = a.text(a.layout.types[at].Kind, v, i)
+				cell = a.text(&a.layout.types[at].Type, v, i)
 			}
 			a.key = appendKey(a.key, cell)
 		}

@@ -64,6 +64,8 @@ type ForecastOptions struct {
 
 	Buffers     int // maximum number of chunks in use at a time; 0 means 4, or for text enough to keep all processors busy
 	BufferBytes int // size of a chunk: of its scores (at least a row), or of its text (at least a line); 0 means 2 MiB, or 1 MiB of text
+	// PartBytes is as in TableOptions.
+	PartBytes int64
 }
 
 // forecasts is the source of a ForecastReader: tables or arrays.
@@ -102,8 +104,11 @@ var _ metrics.Source = (*ForecastReader)(nil)
 // headers only. Errors are *Error.
 //
 // A path is a table if its name ends in .csv, .tsv or .txt, optionally followed by .gz or .zst. Standard input ("-") and pipes are
-// tables unless they start like an .npy. Tables compressed with gzip or zstd are decompressed, whatever their names. All other paths
-// are arrays, as in Open.
+// tables unless they start like another format. Tables compressed with gzip or zstd are decompressed, whatever their names. Paths for
+// which HasColumns is true have named columns, as tables have. All other paths are arrays, as in Open.
+//
+// Of files with named columns, rows are float32 if all columns of forecasts are float32 or float16. Missing values are NaN. A column
+// that groups may have text, numbers, dates or times, in the text that CSV has for them.
 //
 // Tables give float64 chunks. Rows of Normals are (mean, standard deviation, observed value), or (error, standard deviation) if Error
 // is set; rows of Quantiles are in ascending order of their levels. Inf and NaN are numbers; an empty cell, NA and null are NaN, which
@@ -132,6 +137,9 @@ func openForecast(paths []string, o *ForecastOptions) (*ForecastReader, *Error) 
 	if e := o.check(); e != nil {
 		return nil, e
 	}
+	if slices.ContainsFunc(paths, HasColumns) {
+		return openForecastColumns(paths, nil, o)
+	}
 	order := naturalOrder(paths)
 	sorted := make([]string, len(paths))
 	texts := 0
@@ -153,6 +161,9 @@ func openForecast(paths []string, o *ForecastOptions) (*ForecastReader, *Error) 
 		s, npy, e := sniff(paths[0])
 		if e != nil {
 			return nil, e.in(names(o.Names).of(paths[0]))
+		}
+		if _, ok := begunBy(s.start); ok && !npy {
+			return openForecastColumns(paths, s, o)
 		}
 		if !npy {
 			return openTable(sorted, s, o)

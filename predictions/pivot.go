@@ -272,7 +272,7 @@ func (p *longPart) take(b *columns.Block) error {
 		if v.Null != nil && v.Null[i] {
 			return nil
 		}
-		return p.a.text(f.types[column].Kind, v, i)
+		return p.a.text(&f.types[column].Type, v, i)
 	}
 	p.key = p.key[:0]
 	for j, at := range f.keyAt {
@@ -400,7 +400,7 @@ func (p *longPart) unnamed(first []byte) *Error {
 		if v.Null != nil && v.Null[i] {
 			continue
 		}
-		if name := string(bytes.TrimSpace(p.a.text(p.f.types[p.f.class].Kind, v, i))); !slices.Contains(names, name) && len(names) < 1000 {
+		if name := string(bytes.TrimSpace(p.a.text(&p.f.types[p.f.class].Type, v, i))); !slices.Contains(names, name) && len(names) < 1000 {
 			names = append(names, name)
 		}
 	}

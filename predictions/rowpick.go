@@ -26,7 +26,7 @@ func (a *assembler) filter(b *columns.Block) *Error {
 	for i := range b.Rows {
 		var cell []byte
 		if v.Null == nil || !v.Null[i] {
-			cell = bytes.TrimSpace(a.text(c.Kind, v, i))
+			cell = bytes.TrimSpace(a.text(&c.Type, v, i))
 		}
 		marked, ok := truthOf(cell)
 		if !ok {

@@ -116,16 +116,23 @@ const (
 
 // openTable opens tables in the order of paths. in, if not nil, is the only path, already open since it can be read only once.
 func openTable(paths []string, in io.ReadCloser, o *ForecastOptions) (*ForecastReader, *Error) {
-	if len(o.Observations) > 0 {
-		return nil, fault("name the column that has them", "files of observations are for .npy files, and a table has them in a column")
-	}
-	if len(o.Weights) > 0 {
-		return nil, fault("name the column that has them", "files of weights are for .npy files, and a table has them in a column")
-	}
-	if len(o.Levels) > 0 {
-		return nil, fault("leave "+setting.Levels.String()+" out", "levels are for .npy files, and a table has them in the names of its columns")
+	if e := o.inColumns(); e != nil {
+		return nil, e
 	}
 	return startTable(paths, in, o, (*table).lay)
+}
+
+// inColumns returns an Error for options that are not those of columns with names.
+func (o *ForecastOptions) inColumns() *Error {
+	switch {
+	case len(o.Observations) > 0:
+		return fault("name the column that has them", "files of observations are for .npy files, and a table has them in a column")
+	case len(o.Weights) > 0:
+		return fault("name the column that has them", "files of weights are for .npy files, and a table has them in a column")
+	case len(o.Levels) > 0:
+		return fault("leave "+setting.Levels.String()+" out", "levels are for .npy files, and a table has them in the names of its columns")
+	}
+	return nil
 }
 
 // startTable opens tables whose columns find lays out.
@@ -377,11 +384,19 @@ func cut(s string) string {
 }
 
 // lay finds the columns to read.
-func (t *table) lay(r *ForecastReader, f *tableFile) (e *Error) {
-	o, l := t.options, &t.layout
-	var levels []float64
-	l.names = f.header
-	var uses []use
+func (t *table) lay(r *ForecastReader, f *tableFile) *Error {
+	t.layout.names = f.header
+	uses, levels, e := t.layout.bind(t.options)
+	if e != nil {
+		return e
+	}
+	r.levels, r.kept = levels, untyped(t.options.Kept)
+	t.steps(uses)
+	return nil
+}
+
+// bind finds what columns of a forecast are for, by their names, and the levels of its quantiles.
+func (l *layout) bind(o *ForecastOptions) (uses []use, levels []float64, e *Error) {
 	want := func(name, byDefault, what string, slot int) *Error {
 		if name == "" {
 			name = byDefault
@@ -427,31 +442,31 @@ func (t *table) lay(r *ForecastReader, f *tableFile) (e *Error) {
 		e = want(o.Weight, "", "weight", weightSlot)
 	}
 	if e != nil {
-		return e
+		return nil, nil, e
 	}
 	l.grouped = len(o.Groups)
 	var grouping, keeping []use
 	for g, name := range o.Groups {
 		i, e := l.column(name, "group")
 		if e != nil {
-			return e
+			return nil, nil, e
 		}
 		if slices.Contains(o.Groups[:g], name) {
-			return fault("name it once", "column %q is named twice to group by", name)
+			return nil, nil, fault("name it once", "column %q is named twice to group by", name)
 		}
 		grouping = append(grouping, use{i, -1, g, -1, "group"})
 	}
 	for k, name := range o.Kept {
 		i, e := l.column(name, "kept column")
 		if e != nil {
-			return e
+			return nil, nil, e
 		}
 		if slices.Contains(o.Kept[:k], name) {
-			return fault("name it once", "column %q is to be kept twice", name)
+			return nil, nil, fault("name it once", "column %q is to be kept twice", name)
 		}
 		keeping = append(keeping, use{i, -1, -1, k, "kept column"})
 	}
-	l.kept, r.kept = len(keeping), untyped(o.Kept)
+	l.kept = len(keeping)
 	if o.Kind != metrics.Normals {
 		taken := map[int]bool{}
 		for _, u := range append(slices.Clone(uses), grouping...) {
@@ -459,16 +474,14 @@ func (t *table) lay(r *ForecastReader, f *tableFile) (e *Error) {
 		}
 		var columns []int
 		if columns, levels, e = l.forecast(o, taken); e != nil {
-			return e
+			return nil, nil, e
 		}
 		for slot, i := range columns {
 			uses = append(uses, use{i, slot, -1, -1, ""})
 		}
 		l.classes = len(columns)
 	}
-	r.levels = levels
-	t.steps(slices.Concat(uses, grouping, keeping))
-	return nil
+	return slices.Concat(uses, grouping, keeping), levels, nil
 }
 
 // use is what a column is for.

@@ -201,8 +201,7 @@ func appendCell(dst []byte, v *columns.Vector, t *columns.Type, i int) []byte {
 			dst = appendCell(dst, &v.Fields[j], &t.Fields[j].Type, i)
 		})
 	}
-	var a assembler
-	return append(dst, a.text(t.Kind, v, i)...)
+	return appendText(dst, t, v, i)
 }
 
 // Propose returns the roles that the columns likely have, for a user to look at. OpenTable reads nothing by it.

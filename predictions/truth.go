@@ -375,7 +375,7 @@ func (a *assembler) keyOf(dst []byte, b *columns.Block, i int) []byte {
 		v := &b.Columns[at]
 		var cell []byte
 		if v.Null == nil || !v.Null[i] {
-			cell = a.text(a.layout.types[at].Kind, v, i)
+			cell = a.text(&a.layout.types[at].Type, v, i)
 		}
 		dst = appendKey(dst, cell)
 	}

@@ -217,14 +217,19 @@ func isColumns(path string) bool { return predictions.IsTable(path) || predictio
 
 // tables reports whether the files are tables with the scores of classes.
 func (f *evalFlags) tables(paths []string) bool {
-	return f.table.given() || f.choices.given() || slices.Contains(tableTasks, f.task) && slices.ContainsFunc(paths, func(p string) bool { return predictions.IsTable(p) || predictions.HasColumns(p) })
+	return f.table.given() || f.choices.given() || slices.Contains(tableTasks, f.task) && slices.ContainsFunc(paths, isColumns)
+}
+
+// partBytes returns how much memory a run of rows may take that is read by itself.
+func (j *job) partBytes() int64 {
+	return max(leastMemory-fixedMemory, (j.memory-fixedMemory)/int64(j.pass.Threads+1))
 }
 
 // tableOptions returns how tables of classes are read.
 func (f *evalFlags) tableOptions(j *job, paths []string) *predictions.TableOptions {
 	s := &f.table
 	o := &predictions.TableOptions{Kind: j.read.Kind, Names: f.files.names, Event: f.event, Classification: f.task == "classification", NoHeader: s.noHeader, Unlabelled: j.read.NoLabels,
-		BufferBytes: j.read.BufferBytes, PartBytes: max(leastMemory-fixedMemory, (j.memory-fixedMemory)/int64(j.pass.Threads+1))}
+		BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes()}
 	w := roles.Want{Scores: s.probs, Classes: s.classes, Groups: f.columns.groups, Correct: s.correct, Tags: f.task == "multilabel", TagPrefix: s.labelPrefix}
 	if p := s.prefix + s.logitPrefix; p != "" {
 		w.Prefix = &p

@@ -804,7 +804,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 			file, row = f.files.beside(f.scores, paths, file, row, b.Row)
 		}
 		table, ok := tableOf(r)
-		if ok = ok && (table.Line(d.Faults[i].Row) >= 0 || table.Binding() != ""); ok { // which holds the whole row
+		if ok = ok && (table.Line(d.Faults[i].Row) >= 0 || table.Binding() != "" || table.ScoreColumns() != nil); ok { // which holds the whole row
 			file, row = r.Locate(d.Faults[i].Row)
 		}
 		b.Row = row

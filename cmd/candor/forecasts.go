@@ -129,7 +129,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 	}
 	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.spread(), Observed: l.observed, Error: l.error,
 		Prefix: l.prefix, Levels: levels, NoHeader: f.table.noHeader, Unobserved: f.unobserved, Groups: l.groups, Names: f.files.names, Observations: f.labels, Weights: f.weights,
-		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}
+		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes()}
 	if f.kept != nil {
 		o.Kept, o.Keep = f.kept.names, f.kept.add
 	}
@@ -148,7 +148,7 @@ func (f *evalFlags) forecasts(paths []string) bool {
 	case "regression", "quantiles":
 		return true
 	case "samples":
-		return f.columns.observed != "" || slices.ContainsFunc(paths, predictions.IsTable)
+		return f.columns.observed != "" || slices.ContainsFunc(paths, isColumns)
 	}
 	return false
 }
@@ -161,22 +161,22 @@ func (f *evalFlags) weightColumn(paths []string) bool {
 	if len(paths) == 1 && readOnce(paths[0]) && !predictions.IsTable(paths[0]) {
 		return !strings.HasSuffix(f.weights[0], ".npy") && !strings.Contains(f.weights[0], ".npz")
 	}
-	return slices.ContainsFunc(paths, predictions.IsTable)
+	return slices.ContainsFunc(paths, isColumns)
 }
 
 // inTable returns the message about a bad row, extended by its place if it is in a table: the line, and the column's name or
 // level. It also adds the place to at.
 func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metrics.Fault, at *place) string {
 	line := r.Line(b.Row)
-	switch {
-	case r.Binding() != "":
+	if r.Binding() != "" {
 		return f.inClassTable(r, said, b, at)
-	case line < 0:
-		return said
 	}
-	_, what, _ := strings.Cut(said, ": ") // after "row N, column C"
-	where := fmt.Sprintf("line %d", line)
-	at.Row, at.Line = nil, line
+	where, what, _ := strings.Cut(said, ": ") // "row N, column C"
+	where, _, _ = strings.Cut(where, ",")
+	if line >= 0 {
+		where = fmt.Sprintf("line %d", line)
+		at.Row, at.Line = nil, line
+	}
 	column := func(name string) {
 		where += fmt.Sprintf(", column %q", name)
 		at.Column = name

@@ -18,6 +18,7 @@ var flagsOf = map[setting.Setting]string{
 	setting.Error:            "--error",
 	setting.Weight:           "--weights",
 	setting.Levels:           "--levels",
+	setting.Prefix:           "--quantile-prefix",
 
 	setting.ScoreColumns: "--prob",
 	setting.LabelColumn:  "--labels",

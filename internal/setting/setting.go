@@ -21,6 +21,7 @@ const (
 	Error            Setting = "Error"
 	Weight           Setting = "Weight"
 	Levels           Setting = "Levels"
+	Prefix           Setting = "Prefix"
 )
 
 // Columns of a table with the scores of classes.

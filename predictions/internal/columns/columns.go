@@ -11,7 +11,7 @@ import (
 // Kind says what the cells of a column hold.
 type Kind uint8
 
-// The kinds of columns. Integers of all widths are Int64, and dates and times are Other.
+// The kinds of columns. Integers of all widths are Int64, and times of the day and durations are Other.
 const (
 	Float64 Kind = iota
 	Float32
@@ -19,6 +19,7 @@ const (
 	Int64
 	Bool
 	Text
+	Time   // a date or a timestamp: Type.Unit counts from 1970 as Int64
 	List   // of Type.Elem
 	Struct // of Type.Fields
 	Map    // of Text to Type.Elem
@@ -26,7 +27,7 @@ const (
 )
 
 func (k Kind) String() string {
-	return [...]string{"float64", "float32", "float16", "int64", "bool", "text", "list", "struct", "map", "other"}[min(k, Other)]
+	return [...]string{"float64", "float32", "float16", "int64", "bool", "text", "time", "list", "struct", "map", "other"}[min(k, Other)]
 }
 
 // Type is the type of a column or of what is nested in it.
@@ -36,6 +37,8 @@ type Type struct {
 	Width  int      // of a List: the number of elements of each cell; 0 if the schema does not say
 	Elem   *Type    // of a List or a Map
 	Fields []Column // of a Struct, in the file's order
+	Unit   Unit     // of a Time
+	UTC    bool     // a Time is an instant, which is told in UTC; otherwise it has no time zone
 }
 
 // Column is a column of a file, or a field of a Struct.

@@ -67,6 +67,8 @@ type element struct {
 	scale, precision int64
 	bits             int64
 	unsigned         bool
+	unit             int64 // of a timestamp: milliseconds, microseconds, nanoseconds from 1 on
+	utc              bool
 	children         []*element
 }
 
@@ -220,6 +222,9 @@ func readElement(t *thrift) (e *element, children int64, err error) {
 		if e.logical == logicalInteger {
 			e.bits, e.unsigned = 8<<((old-11)%4), old < 15
 		}
+		if e.logical == logicalTimestamp {
+			e.unit = old - 8
+		}
 	}
 	return e, children, err
 }
@@ -239,6 +244,19 @@ func (e *element) readLogical(t *thrift) error {
 					return t.number(&e.scale, kind)
 				case 2:
 					return t.number(&e.precision, kind)
+				}
+				return false, nil
+			})
+		case logicalTimestamp:
+			return true, t.fields(3, func(id int64, kind byte) (bool, error) {
+				switch {
+				case id == 1:
+					e.utc = kind == thriftTrue
+				case id == 2 && kind == thriftStruct:
+					return true, t.fields(4, func(id int64, _ byte) (bool, error) {
+						e.unit = id
+						return false, nil
+					})
 				}
 				return false, nil
 			})

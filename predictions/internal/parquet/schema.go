@@ -219,10 +219,16 @@ func (t *tree) primitive(f *element, at place, n *node) *leaf {
 		}
 	case logicalDate:
 		kind, name = columns.Other, "date"
+		if f.physical == physicalInt32 {
+			kind, n.Unit = columns.Time, columns.Days
+		}
 	case logicalTime:
 		kind, name = columns.Other, "time"
 	case logicalTimestamp:
 		kind, name = columns.Other, "timestamp"
+		if f.physical == physicalInt64 && f.unit >= 1 && f.unit <= 3 {
+			kind, n.Unit, n.UTC = columns.Time, columns.Seconds+columns.Unit(f.unit), f.utc
+		}
 	case logicalBSON:
 		kind, name = columns.Other, "bson"
 	case logicalUUID:
@@ -233,5 +239,8 @@ func (t *tree) primitive(f *element, at place, n *node) *leaf {
 		kind, name = columns.Other, fmt.Sprintf("logical type %d", f.logical)
 	}
 	n.Kind, n.Type.Name, l.kind = kind, name, kind
+	if kind == columns.Time {
+		l.kind = columns.Int64 // as it is stored
+	}
 	return l
 }
