@@ -59,6 +59,7 @@ var rooms = []room{
 	{name: "predictions/internal/safetensors", allow: []string{"predictions/internal/columns"}},
 	{name: "predictions/internal/tablewrite", allow: []string{"predictions/internal/columns", deflate, flat}, tests: []string{arrow}},
 	{name: "predictions/internal/decimal"},
+	{name: "predictions/internal/keyjoin"},
 	{name: "predictions/internal/jsonlines", allow: []string{"predictions/internal/columns", "predictions/internal/decimal"}},
 	{name: "predictions/internal/lmeval", allow: []string{"predictions/internal/columns", "predictions/internal/jsonlines", "kernel", "internal/setting"}},
 	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/setting", "internal/temporary", "internal/visible", deflate}},

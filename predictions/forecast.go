@@ -38,7 +38,9 @@ type ForecastOptions struct {
 	// Prefix selects columns of a table by the start of their names. In Quantiles a level between 0 and 1 follows, as in q0.025 for
 	// the prefix q; in Samples any number. It may be empty.
 	Prefix string
-	// Levels are the levels of the columns of an .npy matrix of Quantiles.
+	// Columns, if set, are the columns of Quantiles or Samples of a table, in place of Prefix. Quantiles have their Levels in the same order.
+	Columns []string
+	// Levels are the levels of the columns of an .npy matrix of Quantiles, or of Columns.
 	Levels []float64
 	// Groups are columns that group rows: rows with equal text in all of them form a group. For arrays see Options.Groups. More than
 	// 1,000 groups are an *Error.
@@ -52,6 +54,9 @@ type ForecastOptions struct {
 	Weight string
 	// Observations and Weights are files of observed values and of weights for .npy forecasts, as in Options.
 	Observations, Weights []string
+
+	// Transform is applied to quantiles, samples and observed values. A value that it has no result for is an *Error.
+	Transform metrics.Transform
 
 	// NoHeader is for tables whose first line is a row: columns are then named by their numbers, from 0.
 	NoHeader bool
@@ -91,11 +96,14 @@ type ForecastReader struct {
 	truth        *besideLabels // labels by position in another file; nil if there are none
 	binding      string        // which column has which role
 	kept         []Column
+	said         string // the same of forecasts
 
 	judged bool       // rows are normal forecasts with observed values or errors
 	mu     sync.Mutex // guards note
 	note   string     // on what the first rows look like
 	factor float64    // of standard deviations; 0 leaves them unchanged
+
+	transform metrics.Transform
 }
 
 var _ metrics.Source = (*ForecastReader)(nil)
@@ -129,7 +137,7 @@ func OpenForecast(paths []string, o *ForecastOptions) (*ForecastReader, error) {
 		return nil, e
 	}
 	r.judged = o.Kind == metrics.Normals && (!o.Unobserved || r.info.Classes == 3)
-	r.factor = o.SDFactor
+	r.factor, r.transform = o.SDFactor, o.Transform
 	return r, nil
 }
 
@@ -216,6 +224,9 @@ func (o *ForecastOptions) check() *Error {
 	default:
 		return fault("read other kinds by Open", "regression forecasts are normal, quantiles or samples, not %s", o.Kind)
 	}
+	if o.Transform != 0 && o.Kind == metrics.Normals {
+		return fault("transform quantiles or samples", "means and standard deviations of a transformed variable are not the transformed ones")
+	}
 	if !(o.SDFactor >= 0 && o.SDFactor <= math.MaxFloat64) {
 		return fault("give the standard deviation of the distribution of scale 1", "the factor of scale parameters is %v", o.SDFactor)
 	}
@@ -241,6 +252,11 @@ func (r *ForecastReader) Next() (*metrics.Chunk, error) {
 			multiply(c.F32, c, r.factor)
 		} else {
 			multiply(c.F64, c, r.factor)
+		}
+	}
+	if err == nil && r.transform == metrics.Log1p {
+		if e := r.log1p(c); e != nil {
+			return nil, e
 		}
 	}
 	if err == nil && c.First == 0 && r.judged {
@@ -298,6 +314,9 @@ func (r *ForecastReader) Binding() string { return r.binding }
 
 // KeptColumns returns the columns whose cells Keep is told.
 func (r *ForecastReader) KeptColumns() []Column { return slices.Clone(r.kept) }
+
+// Joined says what a reader from OpenModel puts together; "" for others.
+func (r *ForecastReader) Joined() string { return r.said }
 
 // GroupColumns returns the names of the columns that group rows: of a table, or of arrays as in Reader.GroupColumns.
 func (r *ForecastReader) GroupColumns() []string { return slices.Clone(r.groups.columns) }

@@ -129,7 +129,7 @@ func (o *ForecastOptions) inColumns() *Error {
 		return fault("name the column that has them", "files of observations are for .npy files, and a table has them in a column")
 	case len(o.Weights) > 0:
 		return fault("name the column that has them", "files of weights are for .npy files, and a table has them in a column")
-	case len(o.Levels) > 0:
+	case len(o.Levels) > 0 && o.Columns == nil:
 		return fault("leave "+setting.Levels.String()+" out", "levels are for .npy files, and a table has them in the names of its columns")
 	}
 	return nil
@@ -514,6 +514,19 @@ func (t *table) steps(uses []use) {
 
 // forecast finds the columns of quantiles (in ascending order of their levels) or samples among the unused columns.
 func (l *layout) forecast(o *ForecastOptions, taken map[int]bool) (columns []int, levels []float64, e *Error) {
+	for i, name := range o.Columns {
+		at, e := l.column(name, "forecast")
+		if e != nil {
+			return nil, nil, e
+		}
+		if o.Kind == metrics.Quantiles {
+			levels = append(levels, o.Levels[i])
+		}
+		columns = append(columns, at)
+	}
+	if o.Columns != nil {
+		return columns, levels, nil
+	}
 	seen := map[string]bool{}
 	for i, name := range l.names {
 		x, ok := l.levelOf(name, o.Prefix)

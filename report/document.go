@@ -53,14 +53,15 @@ type Curve struct {
 type Input struct {
 	Task          string // classification, binary, multilabel, ensemble, regression, quantiles, samples or loglik; "binary" also for two columns read as one event
 	Rows, Dropped int64
-	Classes       int          // 2 for a binary task; 0 without classes
-	ClassNames    []string     // in the order of the classes; nil if they have none
-	Choices       eval.Choices // the columns are choices of each row's own
-	Draws         int          // per row, of samples and log-likelihoods
-	Levels        []float64    // of quantiles
-	Law           regress.Law  // distribution family of normal forecasts
-	Members       int          // of an ensemble
-	Out           int64        // out-of-distribution rows
+	Classes       int               // 2 for a binary task; 0 without classes
+	ClassNames    []string          // in the order of the classes; nil if they have none
+	Choices       eval.Choices      // the columns are choices of each row's own
+	Draws         int               // per row, of samples and log-likelihoods
+	Levels        []float64         // of quantiles
+	Transform     metrics.Transform // of forecasts and observed values
+	Law           regress.Law       // distribution family of normal forecasts
+	Members       int               // of an ensemble
+	Out           int64             // out-of-distribution rows
 	Binary        bool
 	DType, Kind   string
 	Weighted      bool
@@ -72,7 +73,7 @@ type Input struct {
 // InputOf returns the Input of an evaluation.
 func InputOf(e *eval.Evaluation) Input {
 	a := &e.Audit
-	i := Input{Law: e.Spec.Law, Rows: a.Rows, Dropped: a.Dropped, Members: e.Spec.Members, Out: e.Out.Rows, DType: a.DType.String(),
+	i := Input{Law: e.Spec.Law, Transform: e.Spec.Transform, Rows: a.Rows, Dropped: a.Dropped, Members: e.Spec.Members, Out: e.Out.Rows, DType: a.DType.String(),
 		Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided && !e.Spec.Correct, Correct: e.Spec.Correct, Scored: a.Scored}
 	if e.Spec.Members > 0 {
 		i.Kind = e.Given.String()
@@ -310,6 +311,9 @@ func (d *Document) object() object {
 	}
 	if d.Input.Choices != eval.NoChoices {
 		in = append(in, field{"choices", d.Input.Choices.String()})
+	}
+	if d.Input.Transform != 0 {
+		in = append(in, field{"transform", d.Input.Transform.String()})
 	}
 	if d.Input.ClassNames != nil {
 		in = append(in, field{"class_names", d.Input.ClassNames})

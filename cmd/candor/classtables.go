@@ -36,7 +36,7 @@ func (s *scoreFlags) flags(c *cobra.Command) {
 	fl.StringVar(&s.correct, "correct", "", "`COLUMN` that says whether the top label was right, in place of --label; --prob is then its probability")
 	fl.StringVar(&s.pivot, "pivot", "", "`COLUMN` with the class, of a table that has a row for each class; --id tells which rows belong together")
 	fl.StringSliceVar(&s.ids, "id", nil, "`COLUMNS` by which rows belong together: those of --labels TABLE:COLUMN and of the predictions, or those of --pivot")
-	fl.StringVar(&s.unmatched, "on-unmatched", "error", "`WHAT` to do with rows whose --id only one of two tables has: error, or drop (and count)")
+	fl.StringVar(&s.unmatched, "on-unmatched", "error", "`WHAT` to do with rows whose --id only one of two tables has, and with forecasts of which nothing was observed: error, or drop (and count)")
 	fl.BoolVar(&s.noHeader, "no-header", false, "the first line of a table is a row; columns are named by their numbers, from 0")
 	fl.StringSliceVar(&s.classes, "classes", nil, "`NAMES` of the classes, or of the labels of --task multilabel, in the order of the scores, where the columns do not name them")
 }
@@ -110,7 +110,7 @@ func (f *evalFlags) checkTables(c *cobra.Command) error {
 		return usage("--correct goes with --prob COLUMN, the probability of the top label; name it")
 	case s.unmatched != "error" && s.unmatched != "drop":
 		return usage("--on-unmatched is %q; it is error or drop", s.unmatched)
-	case s.unmatched == "drop" && (len(s.ids) == 0 || f.truth() == nil):
+	case s.unmatched == "drop" && f.model.from == "" && (len(s.ids) == 0 || f.truth() == nil):
 		return usage("--on-unmatched drop is for labels in a table of their own that are matched by --id; pass --labels TABLE:COLUMN and --id, or leave it out")
 	case s.pivot != "" && len(s.ids) == 0:
 		return usage("--pivot needs --id COLUMN,..., which tells which rows belong together")

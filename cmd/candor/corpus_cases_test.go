@@ -19,7 +19,7 @@ var corpusGroups = []struct {
 	{"binary", corpusBinary}, {"classes", corpusClasses}, {"wide", corpusWide}, {"flags", corpusFlags}, {"options", corpusOptions}, {"groups", corpusGroupsOfRows},
 	{"ood", corpusOOD}, {"ensemble", corpusEnsemble}, {"multilabel", corpusMultilabel}, {"forecasts", corpusForecasts}, {"samples", corpusSamples},
 	{"loglik", corpusLogLiks}, {"grid", corpusGrid}, {"merge", corpusMerge}, {"compare", corpusCompare}, {"score", corpusScore}, {"recal", corpusRecal},
-	{"tables", corpusTables}, {"choices", corpusChoices},
+	{"tables", corpusTables}, {"choices", corpusChoices}, {"models", corpusModels},
 }
 
 var (
@@ -741,4 +741,41 @@ func corpusChoices(c *corpus) {
 	c.eval("two", with(from, file("one", "yes_no"), "--filter", "first", "--target-delimiter", " ", "--metrics", allOf(eval.Shape{Classes: 2}))...)
 	c.eval("several", with(from, file("one", "several"), "--on-invalid", "drop")...)
 	c.compared("compare", with(from, file("one", "full"), file("two", "full"), "--choice-norm", "char", "--target-delimiter", "\n", "--filter", "none")...)
+}
+
+// hubTable has quantiles, samples and a pmf of a model for 40 tasks, and hubOracle what was observed of these.
+func hubTable(seed uint64) (table, oracle []byte) {
+	var b, o bytes.Buffer
+	b.WriteString("location,horizon,target,output_type,output_type_id,value\n")
+	o.WriteString("location,target,output_type,output_type_id,oracle_value\n")
+	d, truth := newDice(seed), newDice(1)
+	for place := range 10 {
+		for horizon := range 4 {
+			task, at := fmt.Sprintf("%02d,%d,", place, horizon), float64(d.n(256))/64
+			for q := range 5 {
+				at += float64(d.n(256)) / 64
+				fmt.Fprintf(&b, "%scount,quantile,%v,%v\n%scount,sample,%d,%v\n", task, float64(2*q+1)/16, at, task, q, at)
+			}
+			p := float64(1+d.n(62)) / 64
+			fmt.Fprintf(&b, "%slevel,pmf,high,%v\n%slevel,pmf,low,%v\n", task, p, task, 1-p)
+		}
+		if seen := truth.n(512); place > 0 {
+			for _, output := range []string{"quantile", "sample"} {
+				fmt.Fprintf(&o, "%02d,count,%s,NA,%v\n", place, output, float64(seen)/64)
+			}
+			fmt.Fprintf(&o, "%02d,level,pmf,high,%d\n%02d,level,pmf,low,%d\n", place, seen%2, place, 1-seen%2)
+		}
+	}
+	return b.Bytes(), o.Bytes()
+}
+
+// corpusModels are files of several models.
+func corpusModels(c *corpus) {
+	table, oracle := hubTable(130)
+	hub := []string{c.d.put("2026-11-23-a.csv", table), "--from", "hubverse", "--oracle", c.d.put("oracle.csv", oracle), "--on-unmatched", "drop"}
+	tasks := c.d.put("tasks.json", []byte(`{"rounds": [{"model_tasks": [{"task_ids": {"target": {"optional": ["level"]}},
+		"output_type": {"pmf": {"output_type_id": {"required": ["low", "high"]}}}}]}]}`))
+	c.stated("quantile", with(hub, "--model", "a", "--target", "count", "--output-type", "quantile", "--group", "horizon", "--metrics", "wis,coverage(level=0.75),ae_median")...)
+	c.stated("log1p", with(hub, "--output-type", "sample", "--transform", "log1p", "--metrics", "crps,rmse")...)
+	c.eval("pmf", with(hub, "--target", "level", "--tasks-json", tasks, "--metrics", "brier,nll")...)
 }

@@ -43,6 +43,7 @@ type evalFlags struct {
 	columns         columnFlags
 	table           scoreFlags
 	choices         choiceFlags
+	model           modelFlags
 	files           sources
 	kept            *keptRows // columns that are copied to what is written; nil if there are none
 	threads         int
@@ -158,6 +159,7 @@ and counts them.
 	}
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
+	f.model.flags(c)
 	c.Flags().StringVar(&f.table.labelPrefix, "label-prefix", "", "`PREFIX` of the columns of labels, 0 or 1, of --task multilabel; the name of the label follows it")
 	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels; or the column of a table that marks such rows")
 	f.output.flags(c)
@@ -320,6 +322,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 			}
 		}
 	}
+	j.spec.Transform = f.transformed()
 	j.spec.Decided, j.spec.Scored = len(f.decisions) > 0 || j.spec.Correct, len(f.scores) > 0
 	j.spec.Memory = entryMemory(j.memory)
 	j.pass.Threads, j.read.Buffers, j.read.BufferBytes, err = plan(j.pass.Threads, j.memory, j.spec.Decided || j.spec.Scored)
@@ -380,7 +383,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if pass.Threads, err = f.within(j, e, info); err != nil {
 		return nil, err
 	}
-	if t, ok := tableOf(r); ok && t.Binding() != "" && !notesAreJSON(c) {
+	if t, ok := tableOf(r); ok && t.Binding() != "" && t.Joined() == "" && !notesAreJSON(c) {
 		tell(c, "", "Columns: %s.", t.Binding())
 	}
 	err = func() error {
@@ -393,6 +396,9 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	}
 	if err != nil {
 		return nil, badData(f.locate(err, r, paths))
+	}
+	if t, ok := r.(*predictions.ForecastReader); ok && t.Joined() != "" && !notesAreJSON(c) {
+		tell(c, "", "Forecasts: %s.", t.Joined())
 	}
 	warnOf(c, r)
 	if len(f.ood) > 0 {
@@ -457,6 +463,9 @@ type reader interface {
 
 // open opens the files. It also returns a function that feeds them to an evaluation.
 func (j *job) open(f *evalFlags, paths []string) (reader, func(*eval.Evaluation, *metrics.Options) error, error) {
+	if f.model.from != "" {
+		return j.feedModel(f, paths)
+	}
 	if f.task == "ensemble" && f.tables(paths) {
 		o := f.tableOptions(j, paths)
 		r, err := predictions.OpenMemberTable(paths, o)
@@ -606,11 +615,17 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	f.gated = f.gates
-	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups)
+	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups, f.model.oracle)
 	if len(paths) == 0 {
 		others = append(others, f.columns.named()...)
 	}
 	if err := f.files.check(append(slices.Clone(paths), others...)...); err != nil {
+		return err
+	}
+	if err := f.checkModels(c); err != nil {
+		return err
+	}
+	if err := f.chooseOne(paths); err != nil {
 		return err
 	}
 	j, err := f.job(c)
@@ -804,7 +819,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 			file, row = f.files.beside(f.scores, paths, file, row, b.Row)
 		}
 		table, ok := tableOf(r)
-		if ok = ok && (table.Line(d.Faults[i].Row) >= 0 || table.Binding() != "" || table.ScoreColumns() != nil); ok { // which holds the whole row
+		if ok = ok && (table.Line(d.Faults[i].Row) >= 0 || table.Binding() != "" || table.Joined() != "" || table.ScoreColumns() != nil); ok { // which holds the whole row
 			file, row = r.Locate(d.Faults[i].Row)
 		}
 		b.Row = row

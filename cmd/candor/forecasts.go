@@ -129,7 +129,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 	}
 	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.spread(), Observed: l.observed, Error: l.error,
 		Prefix: l.prefix, Levels: levels, NoHeader: f.table.noHeader, Unobserved: f.unobserved, Groups: l.groups, Names: f.files.names, Observations: f.labels, Weights: f.weights,
-		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes()}
+		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes(), Transform: f.transformed()}
 	if f.kept != nil {
 		o.Kept, o.Keep = f.kept.names, f.kept.add
 	}
@@ -168,7 +168,7 @@ func (f *evalFlags) weightColumn(paths []string) bool {
 // level. It also adds the place to at.
 func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metrics.Fault, at *place) string {
 	line := r.Line(b.Row)
-	if r.Binding() != "" {
+	if r.Binding() != "" && r.Joined() == "" {
 		return f.inClassTable(r, said, b, at)
 	}
 	where, what, _ := strings.Cut(said, ": ") // "row N, column C"
@@ -192,6 +192,8 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 	case b.Reason == metrics.BadWeight:
 		column(f.weights[0])
 	case c < 0:
+	case r.ClassNames() != nil:
+		where += fmt.Sprintf(", class %q", r.ClassNames()[c])
 	case levels != nil:
 		where += fmt.Sprintf(", level %v", levels[c])
 	case f.task == "regression":

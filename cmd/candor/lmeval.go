@@ -24,7 +24,7 @@ type choiceFlags struct {
 
 func (l *choiceFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&l.from, "from", "", "`SYSTEM` whose logs the files are: lm-eval, samples_*.jsonl of multiple-choice tasks of lm-evaluation-harness")
+	fl.StringVar(&l.from, "from", "", "`LAYOUT` of the files: lm-eval, samples_*.jsonl of multiple-choice tasks of lm-evaluation-harness; hubverse, long tables of forecasts; nixtla, tables of statsforecast and its relatives")
 	fl.StringVar(&l.norm, "choice-norm", "none", "by `WHAT` log-likelihoods of choices are divided, with --from: none, char or byte, their length as acc_norm and acc_bytes have it")
 	fl.StringVar(&l.delimiter, "target-delimiter", "", "`TEXT` before each choice, with --from; without the flag what results_*.json beside the file says")
 	_ = fl.SetAnnotation("target-delimiter", mayBeEmpty, []string{"true"}) // fails only if there is no such flag
@@ -32,7 +32,7 @@ func (l *choiceFlags) flags(c *cobra.Command) {
 }
 
 // given reports whether the files are samples.
-func (l *choiceFlags) given() bool { return l.from != "" }
+func (l *choiceFlags) given() bool { return l.from == harness }
 
 // choiceNorms are the values of --choice-norm.
 var choiceNorms = []struct {
@@ -50,6 +50,9 @@ func (f *evalFlags) checkChoices(c *cobra.Command, j *job) error {
 	l := &f.choices
 	given := c.Flags().Changed
 	l.delimited = given("target-delimiter")
+	if l.from != "" && !l.given() && f.model.from == "" {
+		return usage("--from is %q; here it is lm-eval: candor eval and candor compare take hubverse and nixtla too", l.from)
+	}
 	if !l.given() {
 		for _, name := range []string{"choice-norm", "target-delimiter", "filter"} {
 			if given(name) {
@@ -57,9 +60,6 @@ func (f *evalFlags) checkChoices(c *cobra.Command, j *job) error {
 			}
 		}
 		return nil
-	}
-	if l.from != harness {
-		return usage("--from is %q; it is lm-eval", l.from)
 	}
 	for _, name := range []string{"input", "prob", "prob-prefix", "logit-prefix", "label-prefix", "correct", "pivot", "id", "on-unmatched", "classes", "no-header", "event", "weights", "decisions", "confidence-scores", "ood", "renormalize",
 		"temperature-scaled", "member-axis", "bfloat16"} {

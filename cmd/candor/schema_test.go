@@ -149,6 +149,9 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	table := d.put("normals.csv", normals.csv())
 	regression := []string{"--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y"}
 	spec := eval.Spec{Classes: 3, Kind: metrics.Normals}
+	hub := hubArgs("--model", "PSI-DICE", "--group", "horizon")
+	add("document", with(append([]string{"eval"}, hub...), "--output-type", "quantile", "--transform", "log1p", "--metrics", "wis")...)
+	add("document", with(append([]string{"eval"}, hub...), "--output-type", "pmf", "--classes", "low,moderate,high,very high", "--metrics", "brier")...)
 	add("document", with(append([]string{"eval", table}, regression...), "--group", "site,kind", "--state", d.at("groups.state"),
 		"--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))...)
 	add("document", with(append([]string{"eval", table}, regression...), "--distribution", "laplace")...)

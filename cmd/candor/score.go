@@ -237,6 +237,9 @@ type rowReader interface {
 
 // source opens the files of one model, and keeps the levels of quantiles.
 func (j *job) source(f *evalFlags, paths []string) (rowReader, error) {
+	if f.model.from != "" {
+		return j.openModel(f, paths)
+	}
 	if f.tables(paths) {
 		return j.openTable(f, paths)
 	}

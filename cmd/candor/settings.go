@@ -71,6 +71,14 @@ var flagsOf = map[setting.Setting]string{
 	setting.Metrics:     "--metrics of candor eval",
 	setting.Described:   "'candor metrics'",
 
+	setting.Oracle:        "--oracle",
+	setting.Model:         "--model",
+	setting.Target:        "--target",
+	setting.Output:        "--output-type",
+	setting.DropUnmatched: "--on-unmatched drop",
+	setting.ModelMemory:   "--max-memory",
+	setting.Transform:     "--transform",
+
 	setting.FitMemory:   "what --max-memory leaves",
 	setting.OffDiagonal: "off_diagonal",
 	setting.Bias:        "bias",

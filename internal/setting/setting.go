@@ -117,3 +117,14 @@ func (s Setting) String() string {
 	}
 	return string(s)
 }
+
+// How forecasts of models are read and joined with what was observed.
+const (
+	Oracle        Setting = "ModelOptions.Oracle"
+	Model         Setting = "ModelOptions.Model"
+	Target        Setting = "ModelOptions.Target"
+	Output        Setting = "ModelOptions.Output"
+	DropUnmatched Setting = "ModelOptions.DropUnmatched"
+	ModelMemory   Setting = "ModelOptions.Memory"
+	Transform     Setting = "Transform"
+)

@@ -72,6 +72,10 @@ func create(s Spec) (*Evaluation, error) {
 		return nil, fmt.Errorf("eval: levels are for quantiles, and the rows are %v", s.Kind)
 	case s.Kind != metrics.Normals && s.Law != regress.NormalLaw:
 		return nil, fmt.Errorf("eval: distributions are of means and standard deviations, and the rows are %v", s.Kind)
+	case !s.Transform.Valid():
+		return nil, fmt.Errorf("eval: there is no transform %d", s.Transform)
+	case s.Transform != 0 && s.Kind != metrics.Quantiles && s.Kind != metrics.Samples:
+		return nil, fmt.Errorf("eval: transforms are of quantiles and samples, and the rows are %v", s.Kind)
 	case s.Names != nil && !s.Shape().HasClasses():
 		return nil, fmt.Errorf("eval: names are those of classes, and the rows are %v", s.Kind)
 	case s.Names != nil && (len(s.Names) == 0 || s.Classes > 1 && len(s.Names) != s.Classes):

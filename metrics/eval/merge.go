@@ -73,6 +73,8 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: %d %s and %d %[3]s", metrics.ErrMismatch, s.Classes, s.columns(), o.Classes)
 	case s.Choices != o.Choices:
 		return fmt.Errorf("%w: %s and %s", metrics.ErrMismatch, s.Choices.said(), o.Choices.said())
+	case s.Transform != o.Transform:
+		return fmt.Errorf("%w: forecasts were transformed by %v and by %v", metrics.ErrMismatch, s.Transform, o.Transform)
 	case !slices.Equal(s.Names, o.Names):
 		return fmt.Errorf("%w: %s and %s", metrics.ErrMismatch, named(s.Names), named(o.Names))
 	case s.Members != o.Members:

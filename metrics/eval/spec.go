@@ -22,8 +22,10 @@ type Spec struct {
 	Members int         // members of an ensemble, see AddMembers; 0 for one model
 	Out     bool        // out-of-distribution rows are also given, see AddOut
 	Law     regress.Law // distribution of forecasts by mean and standard deviation; zero, the normal one, for other kinds
-	Levels  []float64   // of the quantiles in a row, rising between 0 and 1, one for each of Classes; nil for other kinds
-	Metrics []Metric    // see ParseMetrics
+	// Transform is what forecasts and observed values of Quantiles and Samples went through; zero, none, for other kinds.
+	Transform metrics.Transform
+	Levels    []float64 // of the quantiles in a row, rising between 0 and 1, one for each of Classes; nil for other kinds
+	Metrics   []Metric  // see ParseMetrics
 	// Base holds the defaults of metrics over bins. Its Event is ByShape, or TopLabel if ece uses the top label in a binary task too.
 	Base    calib.Options
 	Brier   score.BrierForm // default form of brier

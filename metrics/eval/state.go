@@ -30,7 +30,7 @@ func (s *Spec) flags() (f uint8) {
 	if s.UM {
 		f |= 8
 	}
-	if s.Names != nil {
+	if s.Names != nil || s.Transform != 0 { // which forecasts have in place of names
 		f |= 16
 	}
 	if s.Correct {
@@ -117,6 +117,9 @@ func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
 			enc.Str(n)
 		}
 	}
+	if s.Transform != 0 {
+		enc.Str(s.Transform.String())
+	}
 	return enc.B, nil
 }
 
@@ -157,7 +160,13 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		names[i] = d.Str()
 	}
 	audit, away, given := d.Bytes(), d.Bytes(), d.U8()
-	if f&16 != 0 {
+	transform := metrics.Untransformed.String()
+	transformed := f&16 != 0 && (s.Kind == metrics.Quantiles || s.Kind == metrics.Samples)
+	switch {
+	case f&16 == 0:
+	case transformed:
+		transform = d.Str()
+	default:
 		s.Names = make([]string, d.Count(8))
 		for i := range s.Names {
 			s.Names[i] = d.Str()
@@ -165,6 +174,9 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	}
 	if err := d.Err(); err != nil {
 		return err
+	}
+	if s.Transform, err = metrics.ParseTransform(transform); err != nil || (s.Transform != 0) != transformed {
+		return fmt.Errorf("%w: there is no such transform", exact.ErrDamaged)
 	}
 	if !s.Kind.Valid() || s.Kind != simple(s.Kind) {
 		return fmt.Errorf("%w: there is no such kind of scores", exact.ErrDamaged)
