@@ -33,6 +33,34 @@ type Comparison []Named
 // JSON returns {"schema": "candor-compare/1", "sets": [...]}, indented, with a final newline. Each set is its document with its name
 // in front. If there are any, tests are in "tests", and warnings about the whole comparison in "warnings".
 func (c Comparison) JSON(warnings []string, tests ...DieboldMariano) ([]byte, error) {
+	return c.JSONWithSkill(warnings, nil, tests...)
+}
+
+// RelativeSkill is the relative skill of the sets by a loss, in the order of the sets.
+type RelativeSkill struct {
+	Loss     string
+	Baseline string // name of a set; "" if there is none
+	Names    []string
+	Skills   []regress.Skill
+}
+
+func (r *RelativeSkill) object() object {
+	o := object{{"loss", r.Loss}}
+	if r.Baseline != "" {
+		o = append(o, field{"baseline", r.Baseline})
+	}
+	sets := make([]object, len(r.Names))
+	for i, s := range r.Skills {
+		sets[i] = object{{"name", r.Names[i]}, {"rows", s.Rows}, {"relative_skill", number(s.Relative)}}
+		if r.Baseline != "" {
+			sets[i] = append(sets[i], field{"scaled_relative_skill", number(s.Scaled)}, field{"ratio", number(s.Ratio)})
+		}
+	}
+	return append(o, field{"sets", sets})
+}
+
+// JSONWithSkill is JSON with "relative_skill" after the sets, if there is any.
+func (c Comparison) JSONWithSkill(warnings []string, skills []RelativeSkill, tests ...DieboldMariano) ([]byte, error) {
 	sets := make([]json.RawMessage, len(c))
 	for i, s := range c {
 		name, err := marshal(s.Name)
@@ -46,6 +74,13 @@ func (c Comparison) JSON(warnings []string, tests ...DieboldMariano) ([]byte, er
 		sets[i] = fmt.Appendf(nil, `{"name":%s,%s`, name, doc[1:])
 	}
 	o := object{{"schema", ComparisonSchema}, {"sets", sets}}
+	if len(skills) > 0 {
+		l := make([]object, len(skills))
+		for i := range skills {
+			l[i] = skills[i].object()
+		}
+		o = append(o, field{"relative_skill", l})
+	}
 	if tests != nil {
 		l := make([]object, len(tests))
 		for i := range tests {

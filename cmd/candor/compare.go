@@ -23,7 +23,8 @@ import (
 type compareRun struct {
 	evalFlags
 	output
-	horizon int // horizon of forecasts, for the test of Diebold and Mariano
+	horizon  int    // horizon of forecasts, for the test of Diebold and Mariano
+	baseline string // set by whose relative skill others are scaled
 }
 
 func compareCommand() *cobra.Command {
@@ -41,15 +42,21 @@ the same if task and doc_hash are, and it is an error if one set has others.
 A star marks the best value of a metric for which lower or higher is better. Each interval is about one set alone: it
 says nothing about the difference of two sets, as their rows are the same. For regression forecasts (--task regression,
 quantiles, samples) the Diebold-Mariano test compares the first set with each other one. Rows must then be in time order,
-and forecasts are --horizon steps ahead.`,
+and forecasts are --horizon steps ahead.
+
+With --from hubverse or nixtla, the sets are the models of files that have several, or those of --model. Such forecasts
+have a relative skill, and others with --baseline: the geometric mean of the ratios of a set's mean wis, crps or absolute
+error to that of each set, over the rows that both have. --baseline NAME scales it to 1 for that set, and gives the plain
+ratio to it too.`,
 		Example: `  candor compare a.npy b.npy --labels labels.npy
   candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
   candor compare before.npz after.npz --input logits --json
   candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
   candor compare model-a model-b --from lm-eval
-  candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7`,
+  candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7
+  candor compare cv.csv --from nixtla --baseline SeasonalNaive`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
+			if len(args) < 2 && (f.choices.from == "" || f.choices.from == harness) {
 				return usage("candor compare takes two sets of predictions or more; candor eval takes one")
 			}
 			return nil
@@ -58,6 +65,8 @@ and forecasts are --horizon steps ahead.`,
 	}
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
+	f.model.flags(c)
+	c.Flags().StringVar(&f.baseline, "baseline", "", "`NAME` of the set of forecasts whose relative skill is 1")
 	f.output.forms(c)
 	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead, for the test of Diebold and Mariano: losses so near in time depend on each other; fewer than 25 rows a step are too few")
 	f.evalFlags.limits(c)
@@ -68,8 +77,18 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
-	if err := f.files.check(slices.Concat(paths, f.labels, f.weights, f.ood)...); err != nil {
+	if err := f.files.check(slices.Concat(paths, f.labels, f.weights, f.ood, f.model.oracle)...); err != nil {
 		return err
+	}
+	if err := f.checkModels(c); err != nil {
+		return err
+	}
+	list, names, err := f.setsOf(paths)
+	if err != nil {
+		return err
+	}
+	if f.baseline != "" && !slices.Contains(names, f.baseline) {
+		return usage("--baseline is %q, which is none of the sets; it is one of %s", f.baseline, strings.Join(names, ", "))
 	}
 	j, err := f.job(c)
 	if err != nil {
@@ -112,35 +131,51 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	}
 	defer stayWithin(j.memory)() // also limits the memory of joint answers
 	var first predictions.Info
-	sets := make([]*eval.Evaluation, len(paths))
-	for i, path := range paths {
-		j.more = len(paths) - 1 - i
-		sets[i], err = f.evaluate(c, j, paths[i:i+1], func(e *eval.Evaluation, info predictions.Info) error {
+	sets := make([]*eval.Evaluation, len(list))
+	called := func(i int) string {
+		if list[i].model != "" {
+			return list[i].model
+		}
+		return f.files.call(paths[i])
+	}
+	unequal := false
+	for i, s := range list {
+		j.more = len(list) - 1 - i
+		f.model.model = s.model
+		sets[i], err = f.evaluate(c, j, s.paths, func(e *eval.Evaluation, info predictions.Info) error {
 			if i == 0 {
 				warnISA(c)
 				first = info
 				return f.plot.ready(e)
 			}
-			return alike(f.files.call(paths[0]), f.files.call(path), first, info)
+			return alike(called(0), called(i), first, info)
 		})
 		if err != nil {
 			return err
 		}
-		if a, b := &sets[0].Audit, &sets[i].Audit; a.Rows != b.Rows {
-			return badAt(place{File: f.files.call(path), Remedy: "leave those that one cannot use out of all of them"},
+		if a, b := &sets[0].Audit, &sets[i].Audit; a.Rows != b.Rows && f.model.from == "" {
+			return badAt(place{File: called(i), Remedy: "leave those that one cannot use out of all of them"},
 				"%s has %s rows that can be used and %s has %s: sets are compared on the same rows",
-				f.files.call(paths[0]), report.Count(a.Rows), f.files.call(path), report.Count(b.Rows))
+				called(0), report.Count(a.Rows), called(i), report.Count(b.Rows))
+		} else if a.Rows != b.Rows {
+			unequal = true
 		}
 	}
-	names := f.files.setNames(paths)
-	tests, note, err := f.dieboldMariano(c, j, paths, names, sets)
+	if unequal {
+		warn(c, "models have other numbers of forecasts, and their metrics are over those that each has; relative skill is over those that both of a pair have")
+	}
+	skills, err := f.relativeSkill(c, j, list, names, sets)
+	if err != nil {
+		return err
+	}
+	tests, note, err := f.dieboldMariano(c, j, list, names, sets)
 	if err != nil {
 		return err
 	}
 	if note != "" {
 		warn(c, "%s", note)
 	}
-	return f.show(c, names, sets, tests)
+	return f.show(c, names, sets, skills, tests)
 }
 
 // alike returns an error if two sets cannot be compared.
@@ -209,7 +244,7 @@ func (s *sources) setName(p string, folders int) string {
 }
 
 // show draws the picture, and prints the result.
-func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluation, tests []report.DieboldMariano) error {
+func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluation, skills []report.RelativeSkill, tests []report.DieboldMariano) error {
 	if err := f.plot.overlay(names, sets); err != nil {
 		return err
 	}
@@ -222,7 +257,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 	switch f.format {
 	case "json":
 		var j []byte
-		if j, err = docs.JSON(notedBy(c), tests...); err == nil {
+		if j, err = docs.JSONWithSkill(notedBy(c), skills, tests...); err == nil {
 			b.Write(j)
 		}
 	case "csv":
@@ -233,7 +268,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		}
 		fmt.Fprintln(&b)
 		err = docs.Table(&b, report.Markdown, 0)
-		for _, l := range dmLines(tests) {
+		for _, l := range append(skillLines(skills), dmLines(tests)...) {
 			fmt.Fprintf(&b, "\n%s\n", l)
 		}
 		for _, d := range docs {
@@ -259,7 +294,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+visible.Text(d.Name)+": "+strings.TrimSuffix(w, ".")+".", s.width))
 			}
 		}
-		for _, l := range dmLines(tests) {
+		for _, l := range append(skillLines(skills), dmLines(tests)...) {
 			fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
 		}
 		stars := "* the best value. In brackets " + percent(f.level) + " intervals of each set, which do not test a difference."

@@ -754,7 +754,7 @@ func hubTable(seed uint64) (table, oracle []byte) {
 			task, at := fmt.Sprintf("%02d,%d,", place, horizon), float64(d.n(256))/64
 			for q := range 5 {
 				at += float64(d.n(256)) / 64
-				fmt.Fprintf(&b, "%scount,quantile,%v,%v\n%scount,sample,%d,%v\n", task, float64(2*q+1)/16, at, task, q, at)
+				fmt.Fprintf(&b, "%scount,quantile,%v,%v\n%scount,sample,%d,%v\n", task, float64(2*q+1)/10, at, task, q, at)
 			}
 			p := float64(1+d.n(62)) / 64
 			fmt.Fprintf(&b, "%slevel,pmf,high,%v\n%slevel,pmf,low,%v\n", task, p, task, 1-p)
@@ -775,7 +775,11 @@ func corpusModels(c *corpus) {
 	hub := []string{c.d.put("2026-11-23-a.csv", table), "--from", "hubverse", "--oracle", c.d.put("oracle.csv", oracle), "--on-unmatched", "drop"}
 	tasks := c.d.put("tasks.json", []byte(`{"rounds": [{"model_tasks": [{"task_ids": {"target": {"optional": ["level"]}},
 		"output_type": {"pmf": {"output_type_id": {"required": ["low", "high"]}}}}]}]}`))
-	c.stated("quantile", with(hub, "--model", "a", "--target", "count", "--output-type", "quantile", "--group", "horizon", "--metrics", "wis,coverage(level=0.75),ae_median")...)
+	c.stated("quantile", with(hub, "--model", "a", "--target", "count", "--output-type", "quantile", "--group", "horizon", "--metrics", "wis,coverage(level=0.8),ae_median")...)
 	c.stated("log1p", with(hub, "--output-type", "sample", "--transform", "log1p", "--metrics", "crps,rmse")...)
+	other, _ := hubTable(131)
+	both := with(hub, c.d.put("2026-11-23-b.csv", other))
+	c.compared("compare/quantile", with(both, "--model", "a,b", "--target", "count", "--output-type", "quantile", "--baseline", "a", "--transform", "log1p", "--metrics", "wis,ae_median")...)
+	c.compared("compare/pmf", with(both, "--target", "level", "--tasks-json", tasks, "--metrics", "brier,nll")...)
 	c.eval("pmf", with(hub, "--target", "level", "--tasks-json", tasks, "--metrics", "brier,nll")...)
 }

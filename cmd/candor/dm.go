@@ -13,6 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/metrics/score"
+	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
 	"github.com/spf13/cobra"
 )
@@ -29,6 +30,7 @@ type rowLosses struct {
 	grown  *atomic.Bool                      // there are more rows than in the first read
 	of     []func([]float64, *metrics.Block) // one per loss
 	v      []float64
+	key    func(row int64) string // of a row; "" where rows have none
 }
 
 // lossesOf returns the losses per row on which an evaluation's metrics are based.
@@ -64,13 +66,17 @@ func lossesOf(e *eval.Evaluation) (l []metrics.RowMetric) {
 }
 
 // rowLosses reads the rows of a set again to compute the losses of each.
-func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, path string, losses []metrics.RowMetric) (*rowLosses, error) {
-	r, err := j.source(&f.evalFlags, []string{path})
+func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, set comparedSet, losses []metrics.RowMetric) (*rowLosses, error) {
+	f.model.model = set.model
+	r, err := j.source(&f.evalFlags, set.paths)
 	if err != nil {
 		return nil, badData(err)
 	}
 	defer r.Close()
-	l := &rowLosses{losses: losses, grown: new(atomic.Bool)}
+	l := &rowLosses{losses: losses, grown: new(atomic.Bool), key: func(int64) string { return "" }}
+	if t, ok := r.(*predictions.ForecastReader); ok {
+		l.key = t.Key
+	}
 	none := func() []float64 {
 		v := make([]float64, allRowsOf(e))
 		for i := range v {
@@ -91,10 +97,10 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, pat
 		return pass.AddSource(r)
 	}()
 	if err != nil {
-		return nil, badData(f.locate(err, r, []string{path}))
+		return nil, badData(f.locate(err, r, set.paths))
 	}
 	if l.grown.Load() {
-		return nil, f.errChanged([]string{path})
+		return nil, f.errChanged(set.paths)
 	}
 	return l, nil
 }
@@ -155,10 +161,14 @@ func (l *rowLosses) UnmarshalBinary([]byte) error        { return errNoRowState 
 
 // dieboldMariano compares the first set with each of the others, by the losses per row on which metrics are based. It needs
 // the rows in order, and all their losses in memory.
-func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []string, sets []*eval.Evaluation) (tests []report.DieboldMariano, note string, err error) {
+func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, list []comparedSet, names []string, sets []*eval.Evaluation) (tests []report.DieboldMariano, note string, err error) {
 	losses := lossesOf(sets[0])
-	if len(losses) == 0 {
+	if len(losses) == 0 || f.model.from != "" { // rows of several series are in no order of time
 		return nil, "", nil
+	}
+	var paths []string
+	for _, s := range list {
+		paths = append(paths, s.paths...)
 	}
 	rows := allRowsOf(sets[0])
 	for i, e := range sets[1:] {
@@ -174,12 +184,12 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 	if once := f.files.once(paths...); once != "" {
 		return nil, fmt.Sprintf("there is no Diebold-Mariano test: rows are read once more for it, and %s is read once", once), nil
 	}
-	first, err := f.rowLosses(c, j, sets[0], paths[0], losses)
+	first, err := f.rowLosses(c, j, sets[0], list[0], losses)
 	if err != nil {
 		return nil, "", err
 	}
 	for i := 1; i < len(sets); i++ {
-		other, err := f.rowLosses(c, j, sets[i], paths[i], losses)
+		other, err := f.rowLosses(c, j, sets[i], list[i], losses)
 		if err != nil {
 			return nil, "", err
 		}

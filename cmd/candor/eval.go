@@ -100,6 +100,8 @@ tables (.csv, .tsv, .txt, also .gz and .zst) whose first line names the columns:
 observed, or what --mean, --std and --observed say; for quantiles named q0.05 and so on,
 --quantile-prefix q. Or they are arrays: an .npz with these names, (N, 3), (N, 2), (N, Q) with
 --levels, or (N, M), and --labels are the observed values.
+--from hubverse and nixtla read files of several models, --oracle has what was observed, and --transform
+log1p compares quantiles and samples on a log scale.
 --distribution says that a mean and a standard deviation are those of a Laplace, logistic or
 Student's t distribution instead of a normal one; nll, crps, coverage and everything else that takes
 quantiles follow it. --scale COLUMN is its scale parameter, instead of the standard deviation.
@@ -151,6 +153,8 @@ and counts them.
   candor eval quantiles.csv --task quantiles --quantile-prefix q --observed y --metrics default,crps
   candor eval quantiles.npy --labels obs.npy --task quantiles --levels 0.05,0.5,0.95
   candor eval draws.npy --labels obs.npy --task samples --fail-if 'crps_fair>2'
+  candor eval 2026-11-23-model.csv --from hubverse --oracle oracle.csv --output-type quantile --on-unmatched drop
+  candor eval cv.csv --from nixtla --model AutoARIMA
   candor eval loglik.npy --task loglik --metrics all
   candor eval probs.npy --labels tags.npy --task multilabel --fail-if 'ece>0.05'
   candor eval parameters.npy --labels labels.npy --input dirichlet

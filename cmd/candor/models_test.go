@@ -321,3 +321,80 @@ func TestTransform(t *testing.T) {
 	f.rows[7][1] = -1
 	refused(t, d, append([]string{"eval", d.put("bad.csv", f.csv()), "--transform", "log1p"}, flags...), "bad.csv: line 9: the quantile of level 0.25 is -1, and ln(1 + x) takes values above -1")
 }
+
+// TestRelativeSkillOfSets: relative skill is what a program finds by the definition of scoringutils, also of models that lack forecasts, and
+// of plain tables.
+func TestRelativeSkillOfSets(t *testing.T) {
+	hub := func(name ...string) string {
+		return forecastFiles(append([]string{"hub", "model-output"}, name...)...)
+	}
+	oracle := []string{"--from", "hubverse", "--oracle", forecastFiles("hub", "oracle.csv.gz"), "--output-type", "quantile", "--baseline", "Flusight-baseline"}
+	for _, c := range []struct {
+		figure string
+		args   []string
+		rows   []float64
+	}{
+		{"relative skill", append(oracle, hub()), []float64{16, 16, 16}},
+		{"relative skill log1p", append(oracle, hub(), "--transform", "log1p"), []float64{16, 16, 16}},
+		{"relative skill, one round of PSI-DICE", append(oracle, hub("Flusight-baseline"), hub("MOBS-GLEAM_FLUH"), hub("PSI-DICE", "2022-12-17-PSI-DICE.csv.gz")), []float64{16, 16, 8}},
+		{"relative skill nixtla", []string{"--from", "nixtla", "--baseline", "HistoricAverage", forecastFiles("nixtla.parquet")}, []float64{42, 42}},
+	} {
+		var doc struct {
+			Sets  []struct{ Name string }
+			Skill []struct {
+				Loss, Baseline string
+				Sets           []map[string]any
+			} `json:"relative_skill"`
+			Warnings []string
+		}
+		text := printed(t, append([]string{"compare", "--json"}, c.args...)...)
+		checkSchema(t, text)
+		if err := json.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if len(doc.Skill) == 0 || doc.Skill[len(doc.Skill)-1].Loss != "wis" || len(doc.Sets) != len(c.rows) {
+			t.Fatalf("%s: %s", c.figure, text)
+		}
+		if unequal := len(doc.Warnings) > 0 && strings.Contains(doc.Warnings[len(doc.Warnings)-1], "other numbers of forecasts"); unequal != slices.Contains(c.rows, 8) {
+			t.Errorf("%s: %q", c.figure, doc.Warnings)
+		}
+		for i, s := range doc.Skill[len(doc.Skill)-1].Sets {
+			want := figure(t, c.figure, s["name"].(string))
+			for name, key := range map[string]string{"relative_skill": "relative_skill", "scaled_relative_skill": "scaled", "ratio": "ratio"} {
+				if got := s[name].(float64); !near(got, want[key].(float64)) {
+					t.Errorf("%s, %s: %s is %v, not %v", c.figure, s["name"], name, got, want[key])
+				}
+			}
+			if s["rows"] != c.rows[i] {
+				t.Errorf("%s, %s: %v rows", c.figure, s["name"], s["rows"])
+			}
+		}
+	}
+	d := newDir(t)
+	f := normalRows(3, 100)
+	a := d.put("a.csv", f.csv())
+	for _, r := range f.rows {
+		r[0] = 2*r[0] - r[2] // twice the error
+	}
+	b := d.put("b.csv", f.csv())
+	flags := append([]string{"compare", a, b, "--metrics", "mae"}, forecastTasks[0].flags...)
+	if out := printed(t, append(flags, "--baseline", "b")...); !strings.Contains(out, "Relative skill by abs_error: a 0.7071 (scaled 0.5, ratio 0.5); b 1.414 (scaled 1, ratio 1).") {
+		t.Error(out)
+	}
+	if out := printed(t, flags...); strings.Contains(out, "Relative skill") {
+		t.Error(out)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{append(flags, "--baseline", "c"), `--baseline is "c", which is none of the sets; it is one of a, b`},
+		{append(with(flags, "--baseline", "a"), "--metrics", "nll"), "--baseline is for forecasts with wis, crps, mae or ae_median"},
+		{[]string{"compare", a, "--task", "regression"}, "takes two sets of predictions or more"},
+	} {
+		if code, _, errs := candor(t, c.args...); code != exitUsage || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: exit code %d: %s", c.args, code, errs)
+		}
+	}
+	refused(t, d, []string{"compare", forecastFiles("nixtla.csv"), "--from", "nixtla", "--model", "SeasonalNaive"}, "forecasts of one model: SeasonalNaive")
+}

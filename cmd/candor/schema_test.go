@@ -151,6 +151,9 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	spec := eval.Spec{Classes: 3, Kind: metrics.Normals}
 	hub := hubArgs("--model", "PSI-DICE", "--group", "horizon")
 	add("document", with(append([]string{"eval"}, hub...), "--output-type", "quantile", "--transform", "log1p", "--metrics", "wis")...)
+	for _, more := range [][]string{nil, {"--baseline", "PSI-DICE"}} {
+		add("comparison", with(append([]string{"compare", "--output-type", "quantile", "--metrics", "wis"}, hubArgs()...), more...)...)
+	}
 	add("document", with(append([]string{"eval"}, hub...), "--output-type", "pmf", "--classes", "low,moderate,high,very high", "--metrics", "brier")...)
 	add("document", with(append([]string{"eval", table}, regression...), "--group", "site,kind", "--state", d.at("groups.state"),
 		"--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))...)

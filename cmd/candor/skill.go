@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/internal/visible"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/regress"
+	"github.com/candor-go/candor/report"
+)
+
+// comparedSet is a set of predictions that is compared: a file, or a model of files of several.
+type comparedSet struct {
+	paths []string
+	model string
+}
+
+// skillLosses are the losses, none below 0, whose ratios say which forecast is better.
+var skillLosses = []string{"wis", "crps", "abs_error"}
+
+// setsOf returns the sets to compare, and their names.
+func (f *compareRun) setsOf(paths []string) (list []comparedSet, names []string, err error) {
+	if f.model.from == "" {
+		for _, p := range paths {
+			list = append(list, comparedSet{paths: []string{p}})
+		}
+		return list, f.files.setNames(paths), nil
+	}
+	if names, err = f.choose(paths); err != nil {
+		return nil, nil, err
+	}
+	if len(names) < 2 {
+		return nil, nil, badAt(place{File: f.files.calls(paths), Remedy: "name files of several, or evaluate it by candor eval"}, "forecasts of one model: %s", names[0])
+	}
+	for _, m := range names {
+		list = append(list, comparedSet{paths, m})
+	}
+	return list, names, nil
+}
+
+// relativeSkill compares the sets by their losses per row, which it reads again. Rows are those with equal keys, or numbers.
+func (f *compareRun) relativeSkill(c *cobra.Command, j *job, list []comparedSet, names []string, sets []*eval.Evaluation) ([]report.RelativeSkill, error) {
+	if f.baseline == "" && f.model.from == "" {
+		return nil, nil
+	}
+	baseline := slices.Index(names, f.baseline)
+	losses := slices.DeleteFunc(lossesOf(sets[0]), func(m metrics.RowMetric) bool { return !slices.Contains(skillLosses, m.Name) })
+	if len(losses) == 0 {
+		if f.baseline != "" {
+			return nil, usage("--baseline is for forecasts with wis, crps, mae or ae_median among --metrics; name one of these, or leave it out")
+		}
+		return nil, nil
+	}
+	need, rows := int64(0), int64(0)
+	for _, e := range sets {
+		need += 2 * 8 * allRowsOf(e) * int64(len(losses)+1)
+		rows += allRowsOf(e)
+	}
+	if f.model.from == "hubverse" {
+		need += 200 * rows
+	}
+	if need > j.memory/2 {
+		warn(c, "there is no relative skill: the losses of %s rows take %d MiB; pass --max-memory %dMiB, or name fewer metrics", report.Count(rows), need>>20+1, need>>19+1)
+		return nil, nil
+	}
+	for _, s := range list {
+		if once := f.files.once(s.paths...); once != "" {
+			warn(c, "there is no relative skill: rows are read once more for it, and %s is read once", once)
+			return nil, nil
+		}
+	}
+	f.model.keys = true
+	defer func() { f.model.keys = false }()
+	places := map[string]int{}
+	all := make([][][]float64, len(losses)) // by loss, set and place
+	for k := range all {
+		all[k] = make([][]float64, len(sets))
+	}
+	most := 0
+	for i, e := range sets {
+		l, err := f.rowLosses(c, j, e, list[i], losses)
+		if err != nil {
+			return nil, err
+		}
+		for row := range l.values[0] {
+			place := row
+			if key := l.key(int64(row)); key != "" {
+				var met bool
+				if place, met = places[key]; !met {
+					place = len(places)
+					places[key] = place
+				}
+			}
+			most = max(most, place+1)
+			for k := range losses {
+				for len(all[k][i]) <= place {
+					all[k][i] = append(all[k][i], math.NaN())
+				}
+				all[k][i][place] = l.values[k][row]
+			}
+		}
+	}
+	var skills []report.RelativeSkill
+	for k, m := range losses {
+		for i := range all[k] {
+			for len(all[k][i]) < most {
+				all[k][i] = append(all[k][i], math.NaN())
+			}
+		}
+		skills = append(skills, report.RelativeSkill{Loss: m.Name, Baseline: f.baseline, Names: names, Skills: regress.RelativeSkill(all[k], baseline)})
+	}
+	return skills, nil
+}
+
+// skillLines describes relative skill.
+func skillLines(skills []report.RelativeSkill) (lines []string) {
+	for _, s := range skills {
+		var l []string
+		for i, k := range s.Skills {
+			one := fmt.Sprintf("%s %s", visible.Text(s.Names[i]), value(k.Relative))
+			if s.Baseline != "" {
+				one += fmt.Sprintf(" (scaled %s, ratio %s)", value(k.Scaled), value(k.Ratio))
+			}
+			l = append(l, one)
+		}
+		line := fmt.Sprintf("Relative skill by %s: %s.", s.Loss, strings.Join(l, "; "))
+		if s.Baseline != "" {
+			line += fmt.Sprintf(" The baseline is %s.", visible.Text(s.Baseline))
+		}
+		lines = append(lines, line)
+	}
+	if lines != nil {
+		lines[len(lines)-1] += " Below 1 is better: the geometric mean of the ratios of mean losses to all sets, over rows that both have."
+	}
+	return lines
+}
