@@ -613,7 +613,7 @@ func (h *hub) put(t *hubTask) *Error {
 
 func (h *hub) putRow(t *hubTask) *Error {
 	m, b := h.m, &h.m.block
-	key := h.key0(t)
+	key := h.oracleKey(t)
 	seen, ok := h.seen.get(key)
 	if !ok {
 		if !h.o.DropUnmatched {
@@ -711,8 +711,8 @@ func (h *hub) without(t *hubTask, place int) *Error {
 	return fault("all tasks have the same", "the task %s has no %s %s, which others have", keyjoin.Describe(h.tasks, t.key), h.o.Output, h.ids[id].text)
 }
 
-// key0 is the part of a task's key that the oracle has.
-func (h *hub) key0(t *hubTask) (key []byte) {
+// oracleKey is the part of a task's key that the oracle has.
+func (h *hub) oracleKey(t *hubTask) (key []byte) {
 	for i, text := range keyjoin.Parts(t.key) {
 		if slices.Contains(h.seen.keys, h.tasks[i]) {
 			key = appendKey(key, []byte(text))

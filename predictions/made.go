@@ -86,7 +86,7 @@ func (m *made) Next() (*metrics.Chunk, error) {
 	return c, nil
 }
 
-// add numbers a row's group.
+// group numbers the group of a row.
 func (b *madeBlock) group(g *groups, key string) *Error {
 	n, ok := g.number(key)
 	if !ok {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/big"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,7 +124,7 @@ func OpenModel(paths []string, o *ModelOptions) (*ForecastReader, error) {
 	return r, nil
 }
 
-// newModel returns a reader of rows that are made.
+// reader returns a reader of rows that are made.
 func (m *made) reader(binding string, levels []float64, classes []string, files int) *ForecastReader {
 	if m.most = max(1, chunkScores/(8*m.k)); m.most > 1<<14 {
 		m.most = 1 << 14
@@ -435,10 +434,4 @@ func modelOf(path, root string) string {
 		return name[11:]
 	}
 	return name
-}
-
-// isFolder reports whether a path is a folder.
-func isFolder(path string) bool {
-	fi, err := os.Stat(path)
-	return err == nil && fi.IsDir()
 }

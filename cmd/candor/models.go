@@ -39,7 +39,7 @@ func (m *modelFlags) flags(c *cobra.Command) {
 	fl.StringVar(&m.transform, "transform", "none", "`NAME` of what quantiles, samples and observed values go through first: none, log1p")
 }
 
-// check returns an error for flags that exclude each other, and sets the layout.
+// checkModels returns an error for flags that exclude each other, and sets the layout.
 func (f *evalFlags) checkModels(c *cobra.Command) error {
 	m := &f.model
 	if t, err := metrics.ParseTransform(m.transform); m.transform != "" && err != nil {
@@ -89,7 +89,7 @@ func (f *evalFlags) checkModels(c *cobra.Command) error {
 	return nil
 }
 
-// options returns how a model is read.
+// modelOptions returns how a model is read.
 func (f *evalFlags) modelOptions(j *job) *predictions.ModelOptions {
 	m := &f.model
 	o := &predictions.ModelOptions{Layout: m.layout, Model: m.model, Target: m.target, Output: m.output, Oracle: m.oracle, Classes: f.table.classes,
