@@ -38,6 +38,13 @@ type Accumulator interface {
 	encoding.BinaryUnmarshaler
 }
 
+// Ender is an Accumulator for which rows of a source belong together, as those of a sequence do. End says that a source has ended: rows
+// that are added later belong to other sequences, whatever their numbers. Accumulators of goroutines that read one source are merged first.
+type Ender interface {
+	Accumulator
+	End()
+}
+
 // ErrMismatch is wrapped by the error of a Merge of accumulators that do not match.
 var ErrMismatch = errors.New("states do not match")
 
@@ -67,6 +74,12 @@ type Block struct {
 	Score     []float64 // probability of the decision
 	Right     []uint8   // 1 where the decision is the label
 	By        []float64 // nil, or the caller's confidence scores, by which rows are binned
+
+	Bytes     []float64 // nil, or the bytes that each row stands for
+	Sequences []int64   // nil, or the sequence of each row, never decreasing
+	// Cut has the sequences of the chunk's first and last row, of which other chunks may have rows too. Of any other sequence all rows that count
+	// are in blocks of this chunk, which follow one another.
+	Cut [2]int64
 
 	first   int64
 	numbers []int32 // row numbers relative to first, where rows are not consecutive

@@ -14,6 +14,7 @@ type Audit struct {
 	Rows    int64 // rows given to the accumulators
 	Dropped int64 // bad rows left out
 	Absent  int64 // rows of weight 0
+	Ignored int64 // rows whose label is Ignored; they count in none of the others
 
 	Classes  int // 1 for a binary task; 0 before the first row
 	DType    DType
@@ -63,6 +64,7 @@ func (a *Audit) Merge(o *Audit) error {
 	a.Rows += o.Rows
 	a.Dropped += o.Dropped
 	a.Absent += o.Absent
+	a.Ignored += o.Ignored
 	a.merges(o.SumsOff, o.SumMin, o.SumMax)
 	return nil
 }
@@ -129,7 +131,12 @@ func (a *Audit) fields(f *exact.Fields) {
 	f.Int(&a.Classes)
 	exact.Byte(f, &a.DType)
 	exact.Byte(f, &a.Kind)
-	f.Flags(&a.Weighted, &a.Renormalized, &a.Unchecked, &a.Decided, &a.Scored)
+	some := a.Ignored > 0
+	f.Flags(&a.Weighted, &a.Renormalized, &a.Unchecked, &a.Decided, &a.Scored, &some)
+	if some {
+		f.N(&a.Ignored)
+		f.Must(a.Ignored > 0, exact.OutOfRange)
+	}
 	f.N(&a.SumsOff)
 	f.F64(&a.SumMin)
 	f.F64(&a.SumMax)

@@ -21,6 +21,7 @@ const (
 	BadConfidence               // a confidence score that is NaN or infinite
 	BadObserved                 // an observed number that is NaN or infinite
 	BadWeight                   // negative, NaN, infinite, or not 0 and outside [2**-32, 2**32]
+	BadBytes                    // a number of bytes that is NaN or outside [0, 2**32]
 	NotFinite                   // NaN or +Inf; -Inf among probabilities; logits that are all -Inf
 	NotPositive                 // a parameter of a Dirichlet distribution, or a standard deviation, that is not above 0
 	Crossing                    // a quantile below the one before it
@@ -139,6 +140,9 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 	case BadWeight:
 		what = fmt.Sprintf("weight is %s; it must be 0, or lie between 2^-32 and 2^32", v)
 		remedy = "scale the weights"
+	case BadBytes:
+		what = fmt.Sprintf("number of bytes is %s; it must lie between 0 and 2^32", v)
+		remedy = "count the bytes of each token's text" + e.leftOut()
 	case BadObserved:
 		what = "observed value is " + v
 		remedy = "it must be finite" + e.leftOut()

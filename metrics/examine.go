@@ -8,9 +8,9 @@ import (
 
 // examine checks the rows of a block. It returns the indices of the rows that are good and have a nonzero weight, and
 // whether these are all rows; keep may then be nil.
-func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, whole bool) {
+func (w *worker) examine(c *Chunk, at, n, st int, flags uint8, ignored bool) (keep []int32, whole bool) {
 	s := &w.stats
-	reject := flags != 0 || c.Pair != nil || c.doubtful(at, n)
+	reject := ignored || flags != 0 || c.Pair != nil || c.doubtful(at, n)
 	off := false
 	w.pair = c.Pair.Slice(at, at+n)
 	// Only these rows must sum to a given value.
@@ -30,6 +30,10 @@ func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, wh
 	}
 	keep = w.keep[:0]
 	for i := range n {
+		if c.Labels[at+i] == Ignored {
+			w.audit.Ignored++
+			continue
+		}
 		if c.Weights != nil && c.Weights[at+i] == 0 {
 			w.audit.Absent++ // regardless of other faults: padding has neither valid scores nor a label
 			continue
@@ -74,8 +78,18 @@ func (c *Chunk) doubtful(at, n int) bool {
 			}
 		}
 	}
+	if c.Bytes != nil {
+		for _, v := range c.Bytes[at : at+n] {
+			if !goodBytes(v) {
+				return true
+			}
+		}
+	}
 	return false
 }
+
+// goodBytes reports whether v can be a number of bytes.
+func goodBytes(v float64) bool { return v >= 0 && v <= 0x1p32 }
 
 func (c *Chunk) badDecision(d int32) bool { return d < 0 || int(d) >= max(2, c.Classes) }
 
@@ -197,6 +211,9 @@ func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reas
 		if v := c.Weights[row]; v != 0 && !(v >= 0x1p-32 && v <= 0x1p32) {
 			return BadWeight, -1, v
 		}
+	}
+	if c.Bytes != nil && !goodBytes(c.Bytes[row]) {
+		return BadBytes, -1, c.Bytes[row]
 	}
 	if c.Kind == Dirichlet {
 		for j := range c.Classes {

@@ -76,6 +76,9 @@ func (c *Chunk) place(b *Block, at int) {
 type checked struct {
 	src  Source
 	seen Audit
+	last int64 // sequence of the last row
+
+	beside *[2]bool // whether rows have bytes and sequences
 }
 
 func (s *checked) Next() (*Chunk, error) {
@@ -91,6 +94,23 @@ func (s *checked) Next() (*Chunk, error) {
 		if s.seen.Merge(&a) != nil {
 			panic(errChunks)
 		}
+		if s.beside == nil {
+			s.beside = &[2]bool{c.Bytes != nil, c.Sequences != nil}
+			if c.Sequences != nil {
+				s.last = c.Sequences[0]
+			}
+		} else if *s.beside != [2]bool{c.Bytes != nil, c.Sequences != nil} {
+			panic(errChunks)
+		}
+	}
+	for i, n := range c.Sequences {
+		if n < s.last {
+			if c.Recycle != nil {
+				c.Recycle()
+			}
+			return nil, &SequenceError{Row: c.Number(i), Number: n, After: s.last}
+		}
+		s.last = n
 	}
 	return c, nil
 }

@@ -88,7 +88,7 @@ func TestLogLikelihoodsHaveNoLabels(t *testing.T) {
 		t.Errorf("rows %v, error %v", s.rows, w.Err())
 	}
 	p.Decisions = []int32{0}
-	mustPanic(t, "metrics: decisions and confidence scores are of classes, which these scores are not", func() { walk(t, nil, p) })
+	mustPanic(t, "metrics: decisions, confidence scores, bytes and sequences are of classes, which these scores are not", func() { walk(t, nil, p) })
 }
 
 func TestDirichletParametersHaveMeans(t *testing.T) {

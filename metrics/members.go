@@ -44,6 +44,7 @@ func NewWalker(opt *Options, need Need, f func(b *Block)) *Walker {
 	}
 	w := &Walker{}
 	w.w = newWorker(p, &w.failed)
+	w.w.whole = true
 	return w
 }
 

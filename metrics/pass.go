@@ -140,6 +140,9 @@ func (p *Pass) merge(workers []*worker, filled bool) error {
 			}
 			w.accs[i] = nil // releases memory that can be large
 		}
+		if e, ok := a.(Ender); ok {
+			e.End()
+		}
 	}
 	if filled {
 		p.audit = audit

@@ -1,6 +1,10 @@
 package metrics
 
-import "strconv"
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
 
 // Kind says what the scores are. The caller declares it; it is never guessed.
 type Kind uint8
@@ -67,11 +71,15 @@ func (k Kind) Valid() bool { return k < kinds }
 // classes reports whether scores belong to classes, and labels are class numbers.
 func (k Kind) classes() bool { return k < Samples }
 
+// Ignored is the label of a row that does not count, such as a prompt's token. A Pass leaves the row out, whatever else it has, and counts it
+// in Audit.Ignored. No other label means this: one that is no class is a fault.
+const Ignored = math.MinInt32
+
 // Predictions pairs rows of scores with the true classes. It is a view: its data are neither kept nor changed.
 type Predictions struct {
 	Scores
 	Kind   Kind
-	Labels []int32 // one per row, 0 <= label < Classes (0 or 1 if Classes is 1)
+	Labels []int32 // one per row, 0 <= label < Classes (0 or 1 if Classes is 1), or Ignored
 	// Observed holds the observed numbers for Samples and Quantiles, in place of Labels: one per row, finite. LogLiks and
 	// Normals have neither Labels nor Observed.
 	Observed []float64
@@ -85,6 +93,12 @@ type Predictions struct {
 	// place of the probabilities. Frequencies are still compared with the probabilities. A score below 0 falls into the
 	// first bin, a score above 1 into the last.
 	ConfidenceScores []float64
+
+	// Bytes, if set, holds the number of bytes of text that each row stands for, as of a token: one per row, from 0 to 2^32.
+	Bytes []float64
+	// Sequences, if set, holds the number of the sequence that each row belongs to, as a token to a document: one per row, never decreasing
+	// over the whole set.
+	Sequences []int64
 }
 
 // Chunk is a run of consecutive rows that a Source yields.
@@ -102,7 +116,7 @@ type Chunk struct {
 
 // Source yields the rows of a data set in order. Next is called from one goroutine at a time and returns io.EOF after the
 // last chunk; an error that wraps io.EOF is an error like any other. All chunks with rows must agree in type, kind, number
-// of classes, and presence of weights, decisions and confidence scores, or the Pass panics. Chunks may still be in use while
+// of classes, and presence of weights, decisions, confidence scores, bytes and sequences, or the Pass panics. Chunks may still be in use while
 // Next runs, and are recycled in any order.
 type Source interface {
 	Next() (*Chunk, error)
@@ -110,7 +124,7 @@ type Source interface {
 
 // LengthError is the error for predictions where labels, weights or another column do not have one element per row.
 type LengthError struct {
-	Column    string // "labels", "weights", "observations", "decisions" or "confidence scores"
+	Column    string // "labels", "weights", "observations", "decisions", "confidence scores", "bytes" or "sequences"
 	Len, Rows int
 }
 
@@ -124,7 +138,7 @@ const (
 	errShape     = "metrics: rows, classes and stride do not fit the scores"
 	errDirichlet = "metrics: a Dirichlet distribution has parameters of two classes or more"
 	errNormals   = "metrics: a normal forecast is two or three numbers a row"
-	errNoClasses = "metrics: decisions and confidence scores are of classes, which these scores are not"
+	errNoClasses = "metrics: decisions, confidence scores, bytes and sequences are of classes, which these scores are not"
 	errPair      = "metrics: a pair of scores is of a binary task, one for each row"
 	errNumbers   = "metrics: numbers of rows and rows differ in number"
 	errChunks    = "metrics: the chunks of a source differ in shape or kind"
@@ -134,7 +148,8 @@ const (
 // Slice returns a view of rows [from, to).
 func (p *Predictions) Slice(from, to int) Predictions {
 	return Predictions{Scores: p.Scores.Slice(from, to), Kind: p.Kind, Labels: part(p.Labels, from, to), Observed: part(p.Observed, from, to),
-		Weights: part(p.Weights, from, to), Decisions: part(p.Decisions, from, to), ConfidenceScores: part(p.ConfidenceScores, from, to)}
+		Weights: part(p.Weights, from, to), Decisions: part(p.Decisions, from, to), ConfidenceScores: part(p.ConfidenceScores, from, to),
+		Bytes: part(p.Bytes, from, to), Sequences: part(p.Sequences, from, to)}
 }
 
 func part[T any](v []T, from, to int) []T {
@@ -172,7 +187,7 @@ func (p *Predictions) check(complete bool) error {
 	if p.Kind == Dirichlet && p.Classes < 2 {
 		panic(errDirichlet)
 	}
-	if !p.Kind.classes() && (p.Decisions != nil || p.ConfidenceScores != nil) {
+	if !p.Kind.classes() && (p.Decisions != nil || p.ConfidenceScores != nil || p.Bytes != nil || p.Sequences != nil) {
 		panic(errNoClasses)
 	}
 	for _, c := range []struct {
@@ -185,6 +200,8 @@ func (p *Predictions) check(complete bool) error {
 		{"weights", p.Weights != nil, len(p.Weights)},
 		{"decisions", p.Decisions != nil, len(p.Decisions)},
 		{"confidence scores", p.ConfidenceScores != nil, len(p.ConfidenceScores)},
+		{"bytes", p.Bytes != nil, len(p.Bytes)},
+		{"sequences", p.Sequences != nil, len(p.Sequences)},
 	} {
 		if c.must && c.n != p.Rows {
 			return &LengthError{c.name, c.n, p.Rows}
@@ -197,4 +214,14 @@ func (p *Predictions) check(complete bool) error {
 func (p *Predictions) shape() Audit {
 	return Audit{Classes: p.Classes, DType: p.DType(), Kind: p.Kind, Weighted: p.Weights != nil,
 		Decided: p.Decisions != nil, Scored: p.ConfidenceScores != nil}
+}
+
+// SequenceError is the error for numbers of sequences that decrease.
+type SequenceError struct {
+	Row           int64 // the first row with a lower number than the row before it
+	Number, After int64
+}
+
+func (e *SequenceError) Error() string {
+	return fmt.Sprintf("row %d: sequence %d follows sequence %d: the rows of a sequence stand together, and numbers of sequences never decrease", e.Row, e.Number, e.After)
 }

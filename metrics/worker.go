@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/candor-go/candor/kernel"
@@ -23,6 +24,9 @@ const tileBytes = 256 << 10
 // then read and write these once for all rows. The kernels process such rows in parts.
 const longRows = 8
 
+// skippedBytes is the size of rows from which on blocks end where a row is ignored, so that it is not read. Shorter rows cost less than a block.
+const skippedBytes = 16 << 10
+
 // worker is the state of one goroutine of a Pass.
 type worker struct {
 	opt    Options
@@ -32,12 +36,14 @@ type worker struct {
 	bad    faults
 	failed *atomic.Bool
 	seen   int64
+	whole  bool // rows that are ignored stay in the blocks that are read, since a Walker's caller counts on these
 
 	stats   kernel.Stats
 	pair    *Pair // of the block's rows
 	block   Block
 	hit     []uint8
 	labels  []int32
+	masked  []int32 // labels for kernels
 	weights []float64
 	keep    []int32
 	scores  []float64 // scores of a binary block, gathered or exponentiated
@@ -45,6 +51,8 @@ type worker struct {
 	row     []float64 // rows divided by their sums
 	decided *decided  // nil before the first decision
 	by      []float64
+	bytes   []float64
+	numbers []int64 // of sequences
 	tile    []float64
 	tile32  []float32
 	terms   bool // tiles may hold terms, with the scales of rows in scale
@@ -112,9 +120,28 @@ func (w *worker) add(c *Chunk) {
 	}
 	n = wholeBatches(min(n, blockRows))
 	w.grow(min(n, c.Rows))
-	for at := 0; at < c.Rows; at += n {
-		w.addBlock(c, at, min(n, c.Rows-at), st)
+	for at := 0; at < c.Rows; {
+		m := min(n, c.Rows-at)
+		if st*c.DType().Size() >= skippedBytes && c.Kind.classes() && !w.whole {
+			if skip := run(c.Labels[at:], true); skip > 0 {
+				w.seen += int64(skip)
+				w.audit.Ignored += int64(skip)
+				at += skip
+				continue
+			}
+			m = run(c.Labels[at:at+m], false)
+		}
+		w.addBlock(c, at, m, st)
+		at += m
 	}
+}
+
+// run returns how many labels at the front are, or are not, Ignored.
+func run(labels []int32, ignored bool) (n int) {
+	for n < len(labels) && (labels[n] == Ignored) == ignored {
+		n++
+	}
+	return n
 }
 
 // entry returns the size in bytes of an entry of the chunk's tiles.
@@ -132,7 +159,7 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 		w.addRows(c, at, n, st)
 		return
 	}
-	labels := c.Labels[at : at+n]
+	labels, ignored := w.unignored(c.Labels[at : at+n])
 	b := &w.block
 	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Kind: c.Kind, Stats: &w.stats, Labels: labels, Hit: w.hit}
 	c.place(b, at)
@@ -146,10 +173,16 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	if c.ConfidenceScores != nil {
 		b.By = c.ConfidenceScores[at : at+n]
 	}
+	if c.Bytes != nil {
+		b.Bytes = c.Bytes[at : at+n]
+	}
+	if c.Sequences != nil {
+		b.Sequences, b.Cut = c.Sequences[at:at+n], [2]int64{c.Sequences[0], c.Sequences[c.Rows-1]}
+	}
 	if c.Kind == Dirichlet {
 		w.sumParameters(c, at, n, st)
 	}
-	keep, whole := w.examine(c, at, n, st, flags)
+	keep, whole := w.examine(c, at, n, st, flags, ignored)
 	if w.failed.Load() && !w.opt.Drop {
 		return
 	}
@@ -186,6 +219,22 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	for _, a := range w.accs {
 		a.AddBlock(b)
 	}
+}
+
+// unignored returns labels that a kernel takes, and whether there are ignored rows, for which they are 0: a kernel is slow where a label is no
+// class.
+func (w *worker) unignored(labels []int32) ([]int32, bool) {
+	if !slices.Contains(labels, Ignored) {
+		return labels, false
+	}
+	w.masked = room(w.masked, len(labels))
+	for i, y := range labels {
+		if y == Ignored {
+			y = 0
+		}
+		w.masked[i] = y
+	}
+	return w.masked[:len(labels)], true
 }
 
 // columns runs the kernel for the chunk's type and kind over rows [at, at+n). For logits it also makes the block's tile.
@@ -457,11 +506,27 @@ func (w *worker) compact(b *Block, keep []int32) {
 		}
 		b.By = w.by[:len(keep)]
 	}
+	if b.Bytes != nil {
+		w.bytes = room(w.bytes, len(w.hit))
+		b.Bytes = kept(w.bytes, b.Bytes, keep)
+	}
+	if b.Sequences != nil {
+		w.numbers = room(w.numbers, len(w.hit))
+		b.Sequences = kept(w.numbers, b.Sequences, keep)
+	}
 	w.compactRows(b, keep)
 	b.Rows, b.Labels, b.index = len(keep), w.labels[:len(keep)], keep
 	if b.Weights != nil {
 		b.Weights = w.weights[:len(keep)]
 	}
+}
+
+// kept copies the rows in keep to dst.
+func kept[T any](dst, src []T, keep []int32) []T {
+	for to, from := range keep {
+		dst[to] = src[from]
+	}
+	return dst[:len(keep)]
 }
 
 // compactRows keeps only the given rows of the tile.

@@ -98,6 +98,7 @@ func gathered(c *metrics.Chunk, rows []int32) *metrics.Chunk {
 	k.F16, k.BF16 = take(c.F16, rows, c.Classes, stride), take(c.BF16, rows, c.Classes, stride)
 	k.Labels, k.Observed, k.Weights = take(c.Labels, rows, 1, 1), take(c.Observed, rows, 1, 1), take(c.Weights, rows, 1, 1)
 	k.Decisions, k.ConfidenceScores = take(c.Decisions, rows, 1, 1), take(c.ConfidenceScores, rows, 1, 1)
+	k.Bytes, k.Sequences = take(c.Bytes, rows, 1, 1), take(c.Sequences, rows, 1, 1)
 	k.Groups = take(c.Groups, rows, 1, 1)
 	return k
 }

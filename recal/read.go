@@ -1,6 +1,8 @@
 package recal
 
 import (
+	"slices"
+
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -16,9 +18,23 @@ func each(d Data, o *Options, newVisit func() (visit func(*metrics.Chunk))) erro
 	for i := range visits {
 		visit := newVisit() // before any goroutine starts, so that a panic leaves none behind
 		visits[i] = func(c *metrics.Chunk) error {
-			visit(c)
+			visit(counted(c))
 			return nil
 		}
 	}
 	return metrics.Feed(src, visits...)
+}
+
+// counted returns the chunk without the rows whose label is metrics.Ignored, which a fit must not look at.
+func counted(c *metrics.Chunk) *metrics.Chunk {
+	if !slices.Contains(c.Labels, metrics.Ignored) {
+		return c
+	}
+	rows := make([]int32, 0, c.Rows)
+	for i, y := range c.Labels {
+		if y != metrics.Ignored {
+			rows = append(rows, int32(i))
+		}
+	}
+	return gathered(c, rows)
 }

@@ -212,11 +212,12 @@ func (f *Folded) finish() error {
 			}
 		}
 	}
-	f.audit.Rows, f.audit.Dropped, f.audit.Absent = 0, 0, 0
+	f.audit.Rows, f.audit.Dropped, f.audit.Absent, f.audit.Ignored = 0, 0, 0, 0
 	for _, w := range f.workers {
 		f.audit.Rows += w.rows
 		f.audit.Dropped += w.dropped
 		f.audit.Absent += w.absent
+		f.audit.Ignored += w.ignored
 	}
 	if err := f.bad(); err != nil {
 		return err

@@ -17,8 +17,8 @@ type worker struct {
 	walks []walk // for all rows, to find bad ones
 	again []walk // for the rows that are good in all members; nil until a row is bad in some of them
 
-	seen, rows, dropped, absent int64
-	failed                      bool
+	seen, rows, dropped, absent, ignored int64
+	failed                               bool
 
 	// The rows that are being processed.
 	c     *metrics.MemberChunk
@@ -189,6 +189,8 @@ func (w *worker) ready() {
 		switch {
 		case g == len(w.now):
 			continue
+		case w.c.Labels[w.at+i] == metrics.Ignored:
+			w.ignored++
 		case w.c.Weights != nil && w.c.Weights[w.at+i] == 0:
 			w.absent++
 		default:

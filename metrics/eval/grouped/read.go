@@ -124,6 +124,8 @@ func (w *reader) pick(c *metrics.Chunk, rows []int32) {
 	p.Weights = pickRows(p.Weights, c.Weights, rows, 1, 1)
 	p.Decisions = pickRows(p.Decisions, c.Decisions, rows, 1, 1)
 	p.ConfidenceScores = pickRows(p.ConfidenceScores, c.ConfidenceScores, rows, 1, 1)
+	p.Bytes = pickRows(p.Bytes, c.Bytes, rows, 1, 1)
+	p.Sequences = pickRows(p.Sequences, c.Sequences, rows, 1, 1)
 	p.Pair = c.Pair.Rows(rows)
 	p.Numbers = rows
 	if c.Numbers != nil {

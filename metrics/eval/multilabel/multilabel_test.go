@@ -310,7 +310,7 @@ func TestBadRows(t *testing.T) {
 		s.at = 0
 		var d *metrics.DataError
 		err := m.AddSource(s, &metrics.Options{Threads: threads})
-		if !errors.As(err, &d) || d.Rows != 300 || fmt.Sprint(d.Faults) != "[{0 1 7 3 -1} {8 1 120 19 1.5} {5 2 250 0 NaN}]" {
+		if !errors.As(err, &d) || d.Rows != 300 || fmt.Sprint(d.Faults) != "[{0 1 7 3 -1} {9 1 120 19 1.5} {6 2 250 0 NaN}]" {
 			t.Errorf("%v of %d rows: %+v", err, d.Rows, d.Faults)
 		}
 		if want := "row 7, column 3: label is -1"; err != nil && !strings.HasPrefix(err.Error(), want) {

@@ -180,7 +180,7 @@ func addProduct(s *exact.Sum, w, x float64) {
 	if p := float64(w * x); p-p == 0 {
 		s.AddExact(p)
 	} else {
-		addLarge(s, w, x)
+		AddLarge(s, w, x)
 	}
 }
 

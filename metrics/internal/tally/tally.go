@@ -133,7 +133,7 @@ func (m *Mean) addWeighted(v, weights []float64) {
 		if p := float64(w * x); p-p == 0 {
 			m.S1.AddFloat(p)
 		} else {
-			addLarge(&m.S1, w, x)
+			AddLarge(&m.S1, w, x)
 		}
 		if q := float64(w * x * x); q-q == 0 {
 			m.S2.AddFloat(q)
@@ -143,9 +143,9 @@ func (m *Mean) addWeighted(v, weights []float64) {
 	}
 }
 
-// addLarge adds w*x, which overflows float64 but not a Sum, for a weight w <= 2^32: it adds 2^-32 of it and doubles that 32
+// AddLarge adds w*x, which overflows float64 but not a Sum, for a weight w <= 2^32: it adds 2^-32 of it and doubles that 32
 // times.
-func addLarge(s *exact.Sum, w, x float64) {
+func AddLarge(s *exact.Sum, w, x float64) {
 	var t exact.Sum
 	t.AddExact(w * 0x1p-32 * x)
 	for range 32 {

@@ -71,7 +71,7 @@ func (m *Mean) addUnits(v, weights, first, second []float64) {
 				}
 				if p[i]-p[i] != 0 {
 					if p[i] = 0; x-x == 0 {
-						addLarge(&m.S1, w, x)
+						AddLarge(&m.S1, w, x)
 					}
 				}
 				if q[i]-q[i] != 0 {
