@@ -46,6 +46,7 @@ type DataError struct {
 	Kind    Kind    // declared kind of the scores
 	Classes int     // 1 for a binary task
 	Faults  []Fault // ordered by first row
+	Percent bool    // the caller divided percentages by 100, so messages have them
 	Strict  bool    // rows cannot be dropped or renormalised, so no remedy mentions Options.Drop or Options.Renormalize
 }
 
@@ -105,6 +106,8 @@ func (e *DataError) Remedy(f Fault) string {
 func (e *DataError) explain(f Fault) (what, remedy string) {
 	v := strconv.FormatFloat(f.Value, 'g', 7, 64)
 	switch {
+	case e.Percent && f.Reason == OutsideUnit:
+		v = strconv.FormatFloat(100*f.Value, 'g', 7, 64)
 	case f.Reason == BadLabel, f.Reason == BadDecision:
 		v = strconv.FormatInt(int64(f.Value), 10)
 	case f.Reason == BadWeight, v == "1":
@@ -120,7 +123,7 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 		case f.Value == -1 && k == 2:
 			remedy = "labels -1 and +1? save (labels > 0); rows to be ignored? leave them out, or give them weight 0"
 		case f.Value < 0:
-			remedy = "rows to be ignored? leave them out, or give them weight 0"
+			remedy = "rows to be ignored? pass " + setting.IgnoreLabel.String() + ", or give them weight 0"
 		default:
 			remedy = "do labels and predictions belong together?"
 		}
@@ -177,10 +180,15 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 			remedy = "a missing value? check the code that computed it" + e.leftOut()
 		}
 	case OutsideUnit:
+		if e.Percent {
+			what = fmt.Sprintf("percentage is %s, outside [0, 100]", v)
+			remedy = "probabilities or logits? leave " + setting.Percent.String() + " out; otherwise correct it" + e.leftOut()
+			break
+		}
 		what = fmt.Sprintf("probability is %s, outside [0, 1]", v)
 		remedy = "logits? pass " + setting.Logits.String()
 		if f.Value > 1 && f.Value <= 100 {
-			remedy = "logits? pass " + setting.Logits.String() + "; percentages? divide by 100"
+			remedy = "logits? pass " + setting.Logits.String() + "; percentages? pass " + setting.Percent.String()
 		}
 		if f.Value < 0 && f.Value > -1e-3 || f.Value > 1 && f.Value < 1.001 {
 			remedy = "rounding error? clip the probabilities to [0, 1]"

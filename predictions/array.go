@@ -397,9 +397,12 @@ var (
 
 // Roles of the vectors of normal forecasts.
 var (
-	meansRole  = role{"means", "", []string{"mean", "means", "mu"}, false}
-	sdsRole    = role{"standard deviations", "", []string{"sd", "sds", "std", "sigma"}, false}
-	errorsRole = role{"errors", "", []string{"error", "errors"}, false}
+	meansRole     = role{"means", "", []string{"mean", "means", "mu"}, false}
+	sdsRole       = role{"standard deviations", "", []string{"sd", "sds", "std", "sigma"}, false}
+	errorsRole    = role{"errors", "", []string{"error", "errors"}, false}
+	bytesRole     = role{"bytes", setting.Bytes, []string{"bytes", "n_bytes", "num_bytes"}, false}
+	sequencesRole = role{"sequences", setting.Sequences, []string{"sequences", "sequence", "sequence_id"}, false}
+
 	groupsRole = role{"groups", "", []string{"groups", "group"}, false}
 )
 

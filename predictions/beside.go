@@ -3,13 +3,18 @@ package predictions
 // beside holds the columns beside the scores, such as labels and weights. A column that does not exist is nil.
 type beside struct {
 	labels, observed, weight, decision, confidence *column
+	bytes                                          *column
+	sequences                                      *sequenceColumn
 	groups                                         *groupFiles
 	unlabelled                                     bool // every label is 0
 	width                                          int  // labels per row if they are a matrix; else 0
 }
 
 func (s *beside) all() []*column {
-	all := []*column{s.labels, s.observed, s.weight, s.decision, s.confidence}
+	all := []*column{s.labels, s.observed, s.weight, s.decision, s.confidence, s.bytes}
+	if s.sequences != nil {
+		all = append(all, &s.sequences.column)
+	}
 	if s.groups != nil {
 		for _, c := range s.groups.each {
 			all = append(all, &c.column)
@@ -34,7 +39,10 @@ func (s *beside) room(b *buffer, rows int) {
 	}
 	b.labels, b.decisions = integers(s.labels != nil || s.unlabelled, max(1, s.width)), integers(s.decision != nil, 1)
 	b.groups = integers(s.groups != nil, 1)
-	b.observed, b.weights, b.confidence = numbers(s.observed), numbers(s.weight), numbers(s.confidence)
+	b.observed, b.weights, b.confidence, b.bytes = numbers(s.observed), numbers(s.weight), numbers(s.confidence), numbers(s.bytes)
+	if s.sequences != nil {
+		b.sequences = make([]int64, rows)
+	}
 }
 
 // fill reads the next n values of each column into the buffer.
@@ -44,20 +52,30 @@ func (s *beside) fill(b *buffer, n int) *Error {
 		to   []int32
 		each int
 	}{{s.labels, b.labels, max(1, s.width)}, {s.decision, b.decisions, 1}} {
-		if c.from != nil {
-			if e := c.from.labels(c.to[:n*c.each]); e != nil {
-				return e
-			}
+		if c.from == nil {
+			continue
+		}
+		read := c.from.labels
+		if c.from == s.labels && s.width == 0 {
+			read = c.from.classes
+		}
+		if e := read(c.to[:n*c.each]); e != nil {
+			return e
 		}
 	}
 	for _, c := range []struct {
 		from *column
 		to   []float64
-	}{{s.observed, b.observed}, {s.weight, b.weights}, {s.confidence, b.confidence}} {
+	}{{s.observed, b.observed}, {s.weight, b.weights}, {s.confidence, b.confidence}, {s.bytes, b.bytes}} {
 		if c.from != nil {
 			if e := c.from.weights(c.to[:n]); e != nil {
 				return e
 			}
+		}
+	}
+	if s.sequences != nil {
+		if e := s.sequences.read(b.sequences[:n]); e != nil {
+			return e
 		}
 	}
 	if s.groups != nil {

@@ -22,6 +22,8 @@ type buffer struct {
 	decisions  []int32
 	confidence []float64
 	groups     []int32
+	bytes      []float64
+	sequences  []int64
 }
 
 // newBuffers returns n buffers, each for size bytes of scores.
@@ -75,6 +77,7 @@ func (b *buffer) chunk(first int64, rows, classes int, d metrics.DType, k metric
 	c.Rows, c.Classes, c.Kind = rows, classes, k
 	c.Labels, c.Observed, c.Weights = head(b.labels, rows), head(b.observed, rows), head(b.weights, rows)
 	c.Decisions, c.ConfidenceScores, c.Groups = head(b.decisions, rows), head(b.confidence, rows), head(b.groups, rows)
+	c.Bytes, c.Sequences = head(b.bytes, rows), head(b.sequences, rows)
 	return c
 }
 

@@ -25,6 +25,9 @@ type TableOptions struct {
 	Event string
 	// Classification leaves two columns of scores two classes; they are a binary task otherwise.
 	Classification bool
+	// Ignore and Percent are as in Options. Columns.Bytes and Columns.Sequence take the place of its Bytes and Sequences.
+	Ignore  []int32
+	Percent bool
 	// NoHeader is for tables whose first line is a row: columns are then named by their numbers, from 0.
 	NoHeader bool
 	// Keep, if set, is told the cells of the columns Columns.Kept. See ForecastOptions.Keep.
@@ -124,7 +127,7 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 // columnar reports whether what is wanted of a table of text is done by the reader of columns alone.
 func (o *TableOptions) columnar() bool {
 	w := &o.Columns
-	return o.Rows != AllRows || o.Truth != nil && o.Truth.Keys != nil || o.Pivot != "" || w.Tags || w.Members != nil || w.Correct != ""
+	return o.Rows != AllRows || o.Truth != nil && o.Truth.Keys != nil || o.Pivot != "" || w.Tags || w.Members != nil || w.Correct != "" || w.Bytes != "" || w.Sequence != ""
 }
 
 type classTable struct{ o *TableOptions }
@@ -177,6 +180,11 @@ func (c *classTable) lay(t *table, r *ForecastReader, f *tableFile) *Error {
 		}
 	}
 	l.unlabelled = o.unlabelled()
+	if l.percent = o.Percent; l.percent {
+		if e := checkPercent(o.Kind, metrics.Float64); e != nil {
+			return e
+		}
+	}
 	l.weighted, l.decided, l.scored = b.Weight >= 0, b.Decision >= 0, b.Confidence >= 0
 	l.grouped = len(b.Groups)
 	for g, at := range b.Groups {
@@ -240,7 +248,7 @@ func (s *scored) settle(o *TableOptions, classes int) *Error {
 	case o.Columns.Correct != "" && classes != 1:
 		return fault("name the one column of the top label's probability", "whether the top label was right goes with one probability a row, and rows have %d scores", classes)
 	case o.Columns.Correct != "":
-		s.labels, s.names = roles.NewLabels(1, nil, event), nil
+		s.labels, s.names = roles.NewLabels(1, nil, event).Ignore(o.Ignore), nil
 		return nil
 	case classes > 1 && s.names != nil && len(s.names) != classes:
 		return fault("name each class once, in the order of the scores", "%d classes are named, and the scores are of %d", len(s.names), classes)
@@ -267,7 +275,7 @@ func (s *scored) settle(o *TableOptions, classes int) *Error {
 	if classes == 1 && len(s.names) == 2 {
 		event = ""
 	}
-	s.labels = roles.NewLabels(classes, s.names, event)
+	s.labels = roles.NewLabels(classes, s.names, event).Ignore(o.Ignore)
 	return nil
 }
 
@@ -296,7 +304,7 @@ func (o *TableOptions) unbound(l *layout, err error) *Error {
 // settingOf is what names the column of a role.
 var settingOf = map[string]setting.Setting{"scores": setting.ScoreColumns, "label": setting.LabelColumn, "weight": setting.Weight,
 	"decision": setting.Decisions, "confidence score": setting.ConfidenceScores, "group": setting.Groups, "kept column": setting.Kept, "classes": setting.ClassNames,
-	"correctness": setting.Correct, "key": setting.Keys, "filter": setting.OOD}
+	"correctness": setting.Correct, "number of bytes": setting.Bytes, "sequence": setting.Sequences, "key": setting.Keys, "filter": setting.OOD}
 
 // named tells whether a step's cell names a class.
 func (s *step) named() bool { return s.slot == labelSlot || s.slot == decisionSlot }

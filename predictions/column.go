@@ -20,6 +20,9 @@ type column struct {
 	at     int64   // index of the next value in src
 	buf    []uint64
 	tile   *tiles // of src if it is column-major
+
+	ignore []int32 // labels that are turned into metrics.Ignored
+	seen   int64   // labels that mark has looked at
 }
 
 // fill reads the next len(dst) values. to converts n raw values in native byte order and returns the index of the first that does not
@@ -107,6 +110,18 @@ func (c *column) close() error {
 	err := c.src.close()
 	c.src, c.tile = nil, nil
 	return err
+}
+
+// classes is labels for one label a row, where those that are to be ignored become metrics.Ignored.
+func (c *column) classes(dst []int32) *Error {
+	if e := c.labels(dst); e != nil {
+		return e
+	}
+	if e := c.mark(dst); e != nil {
+		return e
+	}
+	c.seen += int64(len(dst))
+	return nil
 }
 
 // labels fills dst with the next labels. A label outside int32 is an Error that names its row.

@@ -42,13 +42,14 @@ type columnar struct {
 	stop       sync.Once
 	read       atomic.Int64
 
-	next    sync.Mutex                  // held by Next
-	run     *columnRun                  // that chunks are taken from
-	err     error                       // the error that ended the stream
-	rows    int64                       // read
-	left    int64                       // and not left out
-	fell    any                         // value of a panic in scan, valid once runs is closed
-	reading atomic.Pointer[openColumns] // by scan
+	next      sync.Mutex                  // held by Next
+	run       *columnRun                  // that chunks are taken from
+	err       error                       // the error that ended the stream
+	rows      int64                       // read
+	left      int64                       // and not left out
+	fell      any                         // value of a panic in scan, valid once runs is closed
+	reading   atomic.Pointer[openColumns] // by scan
+	sequences sequences
 
 	mu     sync.Mutex // guards what Locate and line read
 	starts []int64    // number of the first row of each file reached so far
@@ -102,7 +103,7 @@ func openColumnar(paths, roots []string, in io.ReadCloser, o *TableOptions, form
 }
 
 func startColumnar(t *columnar, paths, roots []string, in io.ReadCloser) (*ForecastReader, *Error) {
-	t.groups, t.done = newGroups(t.options.Columns.Groups), make(chan struct{})
+	t.groups, t.done, t.sequences = newGroups(t.options.Columns.Groups), make(chan struct{}), newSequences()
 	r := &ForecastReader{from: t, groups: t.groups}
 	if e := t.open(r, paths, roots, in); e != nil {
 		if t.first != nil {
@@ -469,6 +470,9 @@ func (t *columnar) Next() (*metrics.Chunk, error) {
 		if c.failed == nil && c.rows > 0 && t.layout.grouped() {
 			c.failed = c.renumber(t.groups)
 		}
+		if c.failed == nil && t.layout.sequence >= 0 {
+			c.failed = c.number(&t.sequences, t.layout.types[t.layout.sequence].Name)
+		}
 		if c.failed != nil {
 			e := asFound(c.failed, t.run.line, t.rows-t.starts[t.run.file])
 			if f := &t.files[t.run.file]; f.size >= 0 {
@@ -519,6 +523,7 @@ func (t *columnar) begins(run *columnRun) error {
 	case run.failed != nil:
 		return asFound(run.failed, 0, 0).in(f.name)
 	case run.over != nil:
+		t.sequences.cut()
 		defer run.over.close()
 		if run.over.file != nil && f.size >= 0 {
 			if e := f.stamp.compare(run.over.file); e != nil {

@@ -1,6 +1,7 @@
 package predictions
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -25,6 +26,7 @@ type columnLayout struct {
 	// Indices in want; -1 is none.
 	scores                                              []int
 	label, weight, decision, confidence, only, observed int
+	bytes, sequence                                     int
 	groups, kept                                        []int // below 0 for a key of folders, of which -1 is the first
 	keys, tags                                          []int
 	correct                                             bool // the label says whether the decision, class 1, was right
@@ -38,6 +40,7 @@ type columnLayout struct {
 	classes int // of a member
 	members int // 0 for one model
 	dtype   metrics.DType
+	percent bool // scores are percentages
 	shapeOf scoreShape
 	number  map[string]int // of a map's keys
 }
@@ -86,7 +89,7 @@ type pathed interface {
 func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *Error {
 	if p, ok := f.columnFile.(pathed); ok {
 		w := &o.Columns
-		for _, name := range slices.Concat([]string{w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Only}, w.Scores, w.Groups, w.Keys, w.Members, w.Kept) {
+		for _, name := range slices.Concat([]string{w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Bytes, w.Sequence, w.Only}, w.Scores, w.Groups, w.Keys, w.Members, w.Kept) {
 			if name != "" {
 				p.Path(name)
 			}
@@ -113,7 +116,7 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 		return e
 	}
 	l.scored = s
-	for _, i := range append([]int{s.Label, s.Decision, s.Only}, s.Keys...) {
+	for _, i := range append([]int{s.Label, s.Decision, s.Bytes, s.Sequence, s.Only}, s.Keys...) {
 		if i >= len(f.columns) {
 			return fault("name a column of the files", "%q is the key of a folder, which groups rows or is kept, and nothing else", cut(header.names[i]))
 		}
@@ -122,6 +125,7 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 		l.scores, l.scoreColumns = append(l.scores, l.take(i)), append(l.scoreColumns, f.columns[i].Name)
 	}
 	l.label, l.weight, l.decision, l.confidence, l.only, l.observed = l.take(s.Label), l.take(s.Weight), l.take(s.Decision), l.take(s.Confidence), l.take(s.Only), -1
+	l.bytes, l.sequence, l.percent = l.take(s.Bytes), l.take(s.Sequence), o.Percent
 	l.correct, l.several, l.members, l.rows = o.Columns.Correct != "", o.Columns.Tags, s.Members, o.Rows
 	for _, i := range s.Keys {
 		l.keys = append(l.keys, l.take(i))
@@ -136,7 +140,7 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 		l.kept = append(l.kept, l.takeOrKey(i, f, header.names, parts))
 	}
 	if p, ok := f.columnFile.(pathed); ok {
-		for _, i := range append(slices.Clone(s.Scores), s.Weight, s.Confidence) {
+		for _, i := range append(slices.Clone(s.Scores), s.Weight, s.Confidence, s.Bytes) {
 			if i >= 0 {
 				p.Float(i)
 			}
@@ -164,6 +168,11 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 	l.dtype = l.typeOf()
 	if e := l.check(); e != nil {
 		return e
+	}
+	if l.percent {
+		if e := checkPercent(o.Kind, l.dtype); e != nil {
+			return e
+		}
 	}
 	return wanted(f, l.want, o.PartBytes)
 }
@@ -401,6 +410,15 @@ type columnChunk struct {
 	kept                []Cells
 	keys                []string
 	index               map[string]int32
+	bytes               []float64
+	sequences           []int64 // numbers of runs of equal keys, until number
+	runs                []keyRun
+}
+
+// keyRun is a run of rows with the same key.
+type keyRun struct {
+	key string
+	row int // the first, of the block
 }
 
 // chunk returns the rows as a chunk.
@@ -433,6 +451,15 @@ func (b *columnChunk) chunk(l *columnLayout, first int64, k metrics.Kind) *metri
 	}
 	if l.confidence >= 0 {
 		c.ConfidenceScores = b.confidence[:n]
+	}
+	if l.bytes >= 0 {
+		c.Bytes = b.bytes[:n]
+	}
+	if l.sequence >= 0 {
+		c.Sequences = b.sequences[:n]
+	}
+	if l.percent {
+		hundredths(c)
 	}
 	switch s := l.scored; {
 	case s == nil || !s.pairs || l.members > 0:
@@ -533,6 +560,12 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	}
 	if l.confidence >= 0 {
 		c.confidence = a.numbers(sized(c.confidence, n), b, l.confidence)
+	}
+	if l.bytes >= 0 {
+		c.bytes = a.numbers(sized(c.bytes, n), b, l.bytes)
+	}
+	if l.sequence >= 0 {
+		e = earlier(e, a.sequence(c, b))
 	}
 	if l.grouped() {
 		a.group(c, b, parts)
@@ -872,8 +905,8 @@ func (a *assembler) classOf(y int64, read func() (int32, *Error)) (int32, *Error
 	return n, e
 }
 
-// unknown is none of the classes, and not Missed.
-const unknown = math.MinInt32
+// unknown is none of the classes, and neither Missed nor Ignored.
+const unknown = math.MinInt32 + 1
 
 // text returns a cell as a text, which is valid until the next call.
 func (a *assembler) text(t *columns.Type, v *columns.Vector, i int) []byte {
@@ -912,6 +945,47 @@ func (a *assembler) numbers(dst []float64, b *columns.Block, at int) []float64 {
 	copy(dst, a.float64s(&b.Columns[at], &a.layout.types[at].Type))
 	blank(dst, b.Columns[at].Null, 1, nan)
 	return dst
+}
+
+// sequence numbers the runs of rows of the same sequence.
+func (a *assembler) sequence(c *columnChunk, b *columns.Block) *Error {
+	at := a.layout.sequence
+	v, t := &b.Columns[at], &a.layout.types[at]
+	c.runs, c.sequences = c.runs[:0], sized(c.sequences, b.Rows)
+	for i := range b.Rows {
+		var cell []byte
+		if v.Null == nil || !v.Null[i] {
+			cell = bytes.TrimSpace(a.text(&t.Type, v, i))
+		}
+		if len(cell) == 0 {
+			e := fault("each row belongs to a sequence", "column %q: the sequence is missing", cut(t.Name))
+			e.Row, e.Name = int64(i), t.Name
+			return e
+		}
+		if n := len(c.runs); n == 0 || c.runs[n-1].key != string(cell) {
+			c.runs = append(c.runs, keyRun{string(cell), i})
+		}
+		c.sequences[i] = int64(len(c.runs) - 1)
+	}
+	return nil
+}
+
+// number replaces numbers of runs in the chunk by those of sequences.
+func (b *columnChunk) number(s *sequences, column string) error {
+	first := make([]int64, len(b.runs))
+	for i, r := range b.runs {
+		n, err := s.of([]byte(r.key), func() string { return r.key })
+		if err != nil {
+			e := err.(backError).fault()
+			e.Row, e.Name = int64(r.row), column
+			return e
+		}
+		first[i] = n
+	}
+	for i, n := range b.sequences[:b.rows] {
+		b.sequences[i] = first[n]
+	}
+	return nil
 }
 
 // group numbers the groups of the rows in the order in which they come in the chunk.

@@ -74,7 +74,7 @@ func (l *columnLayout) layForecast(o *ForecastOptions, f *openColumns, parts []p
 	if e != nil {
 		return nil, e
 	}
-	l.label, l.weight, l.decision, l.confidence, l.only, l.observed = -1, -1, -1, -1, -1, -1
+	l.label, l.weight, l.decision, l.confidence, l.only, l.observed, l.bytes, l.sequence = -1, -1, -1, -1, -1, -1, -1, -1
 	l.classes = header.classes
 	l.scores, l.scoreColumns = make([]int, l.classes), make([]string, l.classes)
 	for _, u := range uses {

@@ -13,11 +13,12 @@ import (
 // MembersReader streams the rows of an ensemble with all members side by side. It is a metrics.MemberSource.
 type MembersReader struct {
 	pool
-	info   Info // Classes is that of the files
-	kind   metrics.Kind
-	event  Event
-	beside beside
-	twins  []twin // labels and weights that several files repeat
+	info    Info // Classes is that of the files
+	kind    metrics.Kind
+	event   Event
+	beside  beside
+	percent bool
+	twins   []twin // labels and weights that several files repeat
 
 	parts     []part // one array, or one per member
 	chunkRows int
@@ -116,15 +117,23 @@ func (b *opening) openMembers() (*MembersReader, *Error) {
 	if w != nil {
 		r.beside.weight, r.info.Weighted = &column{arrays: w, what: "weight"}, true
 	}
+	if r.beside.labels != nil {
+		r.beside.labels.ignore = o.Ignore
+	}
 	// Several files may have them: the first is used, the others are compared with it.
 	for _, c := range []*column{r.beside.labels, r.beside.weight} {
 		if c == nil {
 			continue
 		}
 		for _, a := range c.arrays[1:] {
-			r.twins = append(r.twins, twin{c, &column{arrays: []*array{a}, what: c.what}})
+			r.twins = append(r.twins, twin{c, &column{arrays: []*array{a}, what: c.what, ignore: o.Ignore}})
 		}
 		c.arrays = c.arrays[:1]
+	}
+	if r.percent = o.Percent; r.percent {
+		if e := checkPercent(o.Kind, r.info.DType); e != nil {
+			return nil, e.in(b.scores[0].file)
+		}
 	}
 	r.allocate(o)
 	return r, nil
@@ -393,6 +402,14 @@ func (r *MembersReader) fill(b *buffer) (*metrics.MemberChunk, *Error) {
 	c.Kind, c.Labels, c.Weights = r.kind, head(b.labels, n), head(b.weights, n)
 	r.view(b, n)
 	c.Each = b.each
+	if r.percent && r.gap > 0 {
+		for m := range c.Each {
+			divide(&c.Each[m])
+		}
+	} else if r.percent { // the views of members overlap
+		all := scores(b.words, n*r.info.Classes*r.info.Members, r.info.DType)
+		divide(&all)
+	}
 	if class, ok := r.event.of(r.info.Classes, r.kind); ok {
 		for m := range c.Each {
 			c.Each[m].OfEvent(r.kind, class)
@@ -486,7 +503,7 @@ func (r *MembersReader) compare(b *buffer, n int) *Error {
 		}
 		if t.of == r.beside.labels {
 			got := r.same.labels[:n]
-			if e := t.again.labels(got); e != nil {
+			if e := t.again.classes(got); e != nil {
 				return e
 			}
 			for i, v := range got {

@@ -124,7 +124,7 @@ func (f *longFile) lay() *Error {
 			c.Type = columns.Type{Kind: columns.List, Width: len(w.Classes), Elem: &columns.Type{Kind: columns.Float64}}
 		case c.Kind > columns.Text:
 			continue
-		case c.Name != w.Weight && c.Name != w.Confidence:
+		case c.Name != w.Weight && c.Name != w.Confidence && c.Name != w.Bytes:
 			c.Type = columns.Type{Kind: columns.Text}
 		default:
 			c.Type = columns.Type{Kind: columns.Float64}

@@ -38,6 +38,14 @@ type Options struct {
 	// Decisions and ConfidenceScores are files of the caller's decisions and of the scores by which rows are binned (see
 	// metrics.Predictions), in the same way. They change what is evaluated, so arrays of an .npz are used only if it is named here.
 	Decisions, ConfidenceScores []string
+	// Ignore are labels of rows that do not count, as -100 of PyTorch: they become metrics.Ignored. They are whole numbers above -2^31.
+	Ignore []int32
+	// Percent says that probabilities and confidence scores are percentages, from 0 to 100. Each is divided by 100 in its type and rounded once.
+	Percent bool
+	// Bytes are files of the number of bytes that each row stands for, in the same way as Weights, and Sequences of the sequence that each row
+	// belongs to: whole numbers or text, where the rows of a sequence stand together. A sequence ends with its file of scores. One that comes
+	// back later is another sequence; only of whole numbers that rise by 1 is that found, and an *Error.
+	Bytes, Sequences []string
 	// Groups are columns that group rows: rows with equal text in all of them form a group. Each is either the name of an array in
 	// every .npz of scores, or a file for all rows: a vector of integers or text (NumPy's U and S). More than 1,000 groups are an
 	// *Error.
@@ -117,6 +125,7 @@ type Reader struct {
 	info      Info // Classes is that of the files
 	kind      metrics.Kind
 	event     Event
+	percent   bool
 	shards    []shard
 	beside    beside
 	pick      *pick // how rows are assembled; nil if they need no change
@@ -165,7 +174,7 @@ func Open(paths []string, o *Options) (*Reader, error) {
 		if i.Pairs {
 			classes = 2
 		}
-		if r.truth, e = openBeside(o.Truth, o.FS, o.Names, i, roles.NewLabels(classes, o.ClassNames, o.EventLabel)); e != nil {
+		if r.truth, e = openBeside(o.Truth, o.FS, o.Names, i, roles.NewLabels(classes, o.ClassNames, o.EventLabel).Ignore(o.Ignore)); e != nil {
 			r.Close()
 			return nil, e
 		}
@@ -306,6 +315,22 @@ func (b *opening) open() (*Reader, *Error) {
 	}
 	if r.beside.confidence, e = b.asked(confidenceRole, b.options.ConfidenceScores); e != nil {
 		return nil, e
+	}
+	if r.beside.labels != nil {
+		r.beside.labels.ignore = b.options.Ignore
+	}
+	if r.beside.bytes, e = b.asked(bytesRole, b.options.Bytes); e != nil {
+		return nil, e
+	}
+	if q, e := b.asked(sequencesRole, b.options.Sequences); e != nil {
+		return nil, e
+	} else if q != nil {
+		r.beside.sequences = &sequenceColumn{column: *q, sequences: newSequences()}
+	}
+	if r.percent = b.options.Percent; r.percent {
+		if e := checkPercent(b.options.Kind, r.info.DType); e != nil {
+			return nil, e.in(b.scores[0].file)
+		}
 	}
 	if r.beside.groups, e = b.groupFiles(r.info.Rows, r.Locate); e != nil {
 		return nil, e
@@ -623,6 +648,8 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 	for _, a := range out {
 		check := checkColumn
 		switch {
+		case ro.what == sequencesRole.what:
+			check = checkSequences
 		case ro.what != labelsRole.what:
 		case b.labels:
 			check = b.checkMatrix
@@ -812,6 +839,9 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 			return nil, e
 		}
 		r.src, r.row = src, 0
+		if q := r.beside.sequences; q != nil {
+			q.cut()
+		}
 		if s.columnMajor() {
 			var buf []uint64
 			if r.tile != nil {
@@ -864,6 +894,9 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	c := b.chunk(first, n, r.info.Classes, r.info.DType, r.kind, r.free)
 	if first == 0 && probable(c) {
 		return nil, &Error{File: s.file, Row: -1, Column: -1, Reason: "these are probabilities, not logits: each row lies in [0, 1] and sums to 1", Remedy: "drop " + setting.Logits.String()}
+	}
+	if r.percent {
+		hundredths(c)
 	}
 	if class, ok := r.event.of(c.Classes, c.Kind); ok {
 		if r.beside.unlabelled {

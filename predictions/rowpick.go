@@ -77,6 +77,12 @@ func (b *columnChunk) leave(l *columnLayout, out []bool) {
 		if l.confidence >= 0 {
 			b.confidence[n] = b.confidence[i]
 		}
+		if l.bytes >= 0 {
+			b.bytes[n] = b.bytes[i]
+		}
+		if l.sequence >= 0 {
+			b.sequences[n] = b.sequences[i]
+		}
 		if l.grouped() {
 			b.groups[n] = b.groups[i]
 		}

@@ -74,6 +74,9 @@ func (b *block) chunk(l *layout, first int64, k metrics.Kind, free chan<- *block
 	if l.scored {
 		c.ConfidenceScores = head(b.scores, b.rows)
 	}
+	if l.percent {
+		hundredths(c)
+	}
 	switch {
 	case !l.pairs:
 	case l.unlabelled:

@@ -88,6 +88,7 @@ type layout struct {
 	decided    bool
 	scored     bool
 	unlabelled bool // labels are all 0
+	percent    bool // scores are percentages
 	pairs      bool // rows have two scores, which chunks have as those of an event
 	event      int  // that class
 	comma      bool // decimal commas

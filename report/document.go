@@ -65,16 +65,18 @@ type Input struct {
 	Binary        bool
 	DType, Kind   string
 	Weighted      bool
-	Decided       bool // the caller gave decisions
-	Correct       bool // labels say whether the top label was right
-	Scored        bool // the caller gave the scores that rows are binned by
+	Decided       bool    // the caller gave decisions
+	Correct       bool    // labels say whether the top label was right
+	Scored        bool    // the caller gave the scores that rows are binned by
+	IgnoredLabels []int32 // labels of rows that do not count; nil if none are named
+	Ignored       int64   // rows with such a label, which are in neither Rows nor Dropped
 }
 
 // InputOf returns the Input of an evaluation.
 func InputOf(e *eval.Evaluation) Input {
 	a := &e.Audit
 	i := Input{Law: e.Spec.Law, Transform: e.Spec.Transform, Rows: a.Rows, Dropped: a.Dropped, Members: e.Spec.Members, Out: e.Out.Rows, DType: a.DType.String(),
-		Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided && !e.Spec.Correct, Correct: e.Spec.Correct, Scored: a.Scored}
+		Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided && !e.Spec.Correct, Correct: e.Spec.Correct, Scored: a.Scored, IgnoredLabels: e.Spec.Ignore, Ignored: a.Ignored}
 	if e.Spec.Members > 0 {
 		i.Kind = e.Given.String()
 	}
@@ -332,6 +334,9 @@ func (d *Document) object() object {
 	}
 	if d.Input.Scored {
 		in = append(in, field{"confidence_scores", true})
+	}
+	if len(d.Input.IgnoredLabels) > 0 {
+		in = append(in, field{"ignored", d.Input.Ignored}, field{"ignored_labels", d.Input.IgnoredLabels})
 	}
 	ms := objects(d.Metrics)
 	bins := make([]object, len(d.Bins))

@@ -190,7 +190,7 @@ func badSets() []bad {
 	like := func(n int) string { return fmt.Sprintf("(%d of 5,000 rows like it)", n) }
 	logit := []string{"--input", "logits"}
 	return []bad{
-		{"label below 0", s.label(-100, 4500, 7, 2500), nil, []string{"y.npy: row 7: label is -100, not one of the 4 classes 0 to 3", like(3), "leave them out, or give them weight 0"}},
+		{"label below 0", s.label(-100, 4500, 7, 2500), nil, []string{"y.npy: row 7: label is -100, not one of the 4 classes 0 to 3", like(3), "pass --ignore-label, or give them weight 0"}},
 		{"label above", s.label(17, 4500, 70), nil, []string{"y.npy: row 70: label is 17", like(2), "do labels and predictions belong together?"}},
 		{"label K", s.label(4, 4500, 70), nil, []string{"y.npy: row 70: label is 4", like(2), "labels that start at 1? subtract 1"}},
 		{"labels from 1", ones, nil, []string{fmt.Sprintf("y.npy: row %d: label is 4", first), fmt.Sprintf("(%s of 5,000 rows like it)", comma(above)), "labels that start at 1? subtract 1"}},
@@ -204,7 +204,7 @@ func badSets() []bad {
 		{"negative", s.with(2222, 0, -0.25).with(1111, 1, -0.25), nil, []string{"x.npy: row 1111, column 1: probability is -0.25, outside [0, 1]", like(2), "--input logits"}},
 		{"just below 0", s.with(2222, 0, -1e-6).with(1111, 1, -1e-6), nil, []string{"x.npy: row 1111, column 1: probability is -1e-06", like(2), "rounding", "clip"}},
 		{"above 1", s.with(2222, 0, 1.5).with(1111, 1, 1.5), nil, []string{"x.npy: row 1111, column 1: probability is 1.5", like(2), "--input logits"}},
-		{"binary above 1", b.with(2222, 0, 97.5).with(1111, 0, 97.5), nil, []string{"x.npy: row 1111, column 0: probability is 97.5", like(2), "percentages? divide by 100"}},
+		{"binary above 1", b.with(2222, 0, 97.5).with(1111, 0, 97.5), nil, []string{"x.npy: row 1111, column 0: probability is 97.5", like(2), "percentages? pass --percent"}},
 		{"sum 0.5", double(s, 600, 0.5), nil, []string{"x.npy: row 600: probabilities sum to 0.5, not 1", like(2), "--input logits", "--renormalize"}},
 		{"all sums 0.5", all, nil, []string{"x.npy: row 0: probabilities sum to 0.5, not 1", "(5,000 of 5,000 rows like it)", "--renormalize"}},
 		{"sum 12.4", s.each(func(p float64) float64 { return 0.25 }).with(600, 0, 1).with(600, 1, 1).with(600, 2, 1).with(600, 3, 0.5), nil, []string{"x.npy: row 600: probabilities sum to 3.5, not 1", "--input logits"}},

@@ -146,6 +146,8 @@ func (f *evalFlags) rowColumns() []rowColumn {
 		{"--weights", &f.weights, func(w *roles.Want) *string { return &w.Weight }},
 		{"--decisions", &f.decisions, func(w *roles.Want) *string { return &w.Decision }},
 		{"--confidence-scores", &f.scores, func(w *roles.Want) *string { return &w.Confidence }},
+		{"--bytes", &f.tokens.bytes, func(w *roles.Want) *string { return &w.Bytes }},
+		{"--sequence", &f.tokens.sequences, func(w *roles.Want) *string { return &w.Sequence }},
 	}
 }
 
@@ -202,7 +204,7 @@ func (f *evalFlags) openOut(j *job, paths []string) (groupedReader, error) {
 	if o.Unlabelled, o.Truth = true, nil; o.Pivot == "" {
 		w.Keys = nil
 	}
-	w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Groups = "", "", "", "", "", nil
+	w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Bytes, w.Sequence, w.Groups = "", "", "", "", "", "", "", nil
 	if column == "" {
 		return predictions.OpenTable(f.ood, o)
 	}
@@ -229,6 +231,7 @@ func (j *job) partBytes() int64 {
 func (f *evalFlags) tableOptions(j *job, paths []string) *predictions.TableOptions {
 	s := &f.table
 	o := &predictions.TableOptions{Kind: j.read.Kind, Names: f.files.names, Event: f.event, Classification: f.task == "classification", NoHeader: s.noHeader, Unlabelled: j.read.NoLabels,
+		Ignore: f.tokens.ignore, Percent: f.tokens.percent,
 		BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes()}
 	w := roles.Want{Scores: s.probs, Classes: s.classes, Groups: f.columns.groups, Correct: s.correct, Tags: f.task == "multilabel", TagPrefix: s.labelPrefix}
 	if p := s.prefix + s.logitPrefix; p != "" {
@@ -313,6 +316,8 @@ func (f *evalFlags) inClassTable(r *predictions.ForecastReader, said string, b m
 		name = f.weights[0]
 	case b.Reason == metrics.BadConfidence:
 		name = f.scores[0]
+	case b.Reason == metrics.BadBytes:
+		name = f.tokens.bytes[0]
 	case b.Column >= 0 && len(columns) == 1 && r.Info().Classes > 1: // a list of scores
 		name, element = columns[0], fmt.Sprintf(", class %d", b.Column)
 	case b.Column >= 0 && int(b.Column) < len(columns):

@@ -77,7 +77,7 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
-	if err := f.files.check(slices.Concat(paths, f.labels, f.weights, f.ood, f.model.oracle)...); err != nil {
+	if err := f.files.check(slices.Concat(paths, f.labels, f.weights, f.ood, f.model.oracle, f.tokens.bytes, f.tokens.sequences)...); err != nil {
 		return err
 	}
 	if err := f.checkModels(c); err != nil {
@@ -112,7 +112,7 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	for _, l := range []struct {
 		flag  string
 		files []string
-	}{{"--labels", f.labels}, {"--weights", f.weights}} {
+	}{{"--labels", f.labels}, {"--weights", f.weights}, {"--bytes", f.tokens.bytes}, {"--sequence", f.tokens.sequences}} {
 		switch {
 		case len(l.files) > 1:
 			return usage("%s names %d files, and all sets have the same; name one", l.flag, len(l.files))

@@ -19,7 +19,7 @@ var corpusGroups = []struct {
 	{"binary", corpusBinary}, {"classes", corpusClasses}, {"wide", corpusWide}, {"flags", corpusFlags}, {"options", corpusOptions}, {"groups", corpusGroupsOfRows},
 	{"ood", corpusOOD}, {"ensemble", corpusEnsemble}, {"multilabel", corpusMultilabel}, {"forecasts", corpusForecasts}, {"samples", corpusSamples},
 	{"loglik", corpusLogLiks}, {"grid", corpusGrid}, {"merge", corpusMerge}, {"compare", corpusCompare}, {"score", corpusScore}, {"recal", corpusRecal},
-	{"tables", corpusTables}, {"choices", corpusChoices}, {"models", corpusModels},
+	{"tables", corpusTables}, {"choices", corpusChoices}, {"models", corpusModels}, {"tokens", corpusTokens},
 }
 
 var (
@@ -782,4 +782,33 @@ func corpusModels(c *corpus) {
 	c.compared("compare/quantile", with(both, "--model", "a,b", "--target", "count", "--output-type", "quantile", "--baseline", "a", "--transform", "log1p", "--metrics", "wis,ae_median")...)
 	c.compared("compare/pmf", with(both, "--target", "level", "--tasks-json", tasks, "--metrics", "brier,nll")...)
 	c.eval("pmf", with(hub, "--target", "level", "--tasks-json", tasks, "--metrics", "brier,nll")...)
+}
+
+// corpusTokens: language models' tokens, some of which do not count, and percentages.
+func corpusTokens(c *corpus) {
+	tokens := func(name string, s *set) (args, more []string) {
+		var sizes []int32
+		var sequences []int64
+		for i := range s.rows {
+			sizes, sequences = append(sizes, int32(i%7)), append(sequences, int64(i/13))
+		}
+		n := []int64{int64(s.rows)}
+		return with(c.put(name, s, "logits", "bfloat16"), "--ignore-label", "-100,39"),
+			[]string{"--bytes", c.d.put(name+"-bytes.npy", npy(c.t, n, sizes)), "--sequence", c.d.put(name+"-sequences.npy", npy(c.t, n, sequences))}
+	}
+	s := exactLogits(140, 240, 40, 0).label(-100, 0, 1, 2, 77, 100, 101, 239)
+	args, more := tokens("a", s)
+	other, _ := tokens("b", exactLogits(141, 240, 40, 0))
+	c.stated("all", slices.Concat(args, more)...)
+	c.stated("bytes", with(args, more[:2]...)...)
+	c.stated("weights", slices.Concat(args, more, []string{"--weights", c.d.put("w.npy", s.weightFile(c.t))})...)
+	c.compared("compare", slices.Concat(other[:1], args, more, []string{"--metrics", "nll,perplexity"})...)
+	c.scored("score", args...)
+	c.recalibrated("recal", "temperature", slices.Concat(args[1:3], args[6:]), slices.Concat(args[:1], args[3:6])...)
+	p := exactProbs(142, 90, 3).each(func(p float64) float64 { return 100 * p })
+	percent := with(c.put("p", p, "probs", "float64"), "--percent", "--confidence-scores", c.d.put("by.npy", p.byFile(c.t)))
+	c.eval("percent", percent...)
+	c.compared("percent/compare", with(percent[:6], percent[0])...)
+	c.scored("percent/score", percent[:6]...)
+	c.recalibrated("percent/recal", "temperature", percent[1:3], slices.Concat(percent[:1], percent[3:6])...)
 }

@@ -106,7 +106,9 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, set
 }
 
 // allRowsOf returns the number of rows in a set's files, including those that were left out.
-func allRowsOf(e *eval.Evaluation) int64 { return e.Audit.Rows + e.Audit.Dropped + e.Audit.Absent }
+func allRowsOf(e *eval.Evaluation) int64 {
+	return e.Audit.Rows + e.Audit.Dropped + e.Audit.Absent + e.Audit.Ignored
+}
 
 func (l *rowLosses) begin() {
 	l.of = nil

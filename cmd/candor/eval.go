@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/candor-go/candor/internal/isa"
@@ -44,6 +45,7 @@ type evalFlags struct {
 	table           scoreFlags
 	choices         choiceFlags
 	model           modelFlags
+	tokens          tokenFlags
 	files           sources
 	kept            *keptRows // columns that are copied to what is written; nil if there are none
 	threads         int
@@ -79,6 +81,10 @@ columns are fields, also nested ones (target.idx). One column may have all score
 or a score for each name in --classes. candor prints which column has which role. --labels TABLE:COLUMN takes the labels from another
 table, by position or matched by --id. --pivot takes a table that has a row for each class.
 --event says which label, or which of two classes, is the event.
+
+--ignore-label names labels of rows that do not count, as the tokens of a prompt. --bytes gives bits per
+byte of a language model's tokens, --sequence the NLL of whole sequences. --percent takes
+probabilities from 0 to 100, such as the confidence that a model puts into words.
 
 With --from lm-eval the files are what lm-evaluation-harness logs of multiple-choice tasks,
 samples_*.jsonl, or the folder of a model, whose tasks are read together. A row has the
@@ -138,6 +144,9 @@ and counts them.
   candor eval predictions.csv --prob-prefix prob_ --labels truth.csv:label --id id
   candor eval long.csv --pivot class --id id --prob p --label truth --classes cat,dog
   candor eval answers.csv --prob confidence --correct right
+  candor eval logits.npy --labels labels.npy --input logits --ignore-label -100 --metrics nll,perplexity
+  candor eval logits.npy --labels labels.npy --input logits --bytes bytes.npy --sequence sequences.npy
+  candor eval verbal.csv --prob confidence --correct right --percent
   candor eval samples_mc.jsonl --from lm-eval
   candor eval probs.npy --labels labels.npy --plot reliability.png
   candor eval probs.npy --labels labels.npy --plot corp.png --plot-kind corp
@@ -218,6 +227,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.onInvalid, "on-invalid", "error", "`WHAT` to do with rows that cannot be used: error, or drop (and count)")
 	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
 	fl.BoolVar(&f.scaled, "temperature-scaled", false, "also evaluate after temperature scaling, cross-fitted: temperature, NLL, Brier score and ECE")
+	f.tokens.flags(c)
 	f.table.flags(c)
 	f.choices.flags(c)
 	f.columns.flags(c)
@@ -268,6 +278,10 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.checkTokens(kind); err != nil {
+		return nil, err
+	}
+	j.spec.Ignore = f.tokens.ignore
 	j.spec.Kind, j.spec.Out = kind, len(f.ood) > 0
 	if len(f.ood) > 0 && len(f.weights) > 0 {
 		return nil, usage("--ood: those rows have no weights, and scores of both are put in one order; leave --weights out")
@@ -285,7 +299,8 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		j.spec.Correct, j.spec.Base.Event = true, calib.TopLabel
 	}
 	j.read = predictions.Options{Labels: f.labels, ClassNames: f.table.classes, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
-		Groups: f.columns.groups, Names: f.files.names, Kind: kind, BFloat16: f.bfloat16}
+		Groups: f.columns.groups, Names: f.files.names, Kind: kind, BFloat16: f.bfloat16,
+		Ignore: f.tokens.ignore, Percent: f.tokens.percent, Bytes: f.tokens.bytes, Sequences: f.tokens.sequences}
 	if j.read.Event, err = f.eventOf(); err != nil {
 		return nil, err
 	}
@@ -354,7 +369,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if err := f.checkShape(c, info, f.tables(paths)); err != nil {
 		return nil, err
 	}
-	list := f.metrics
+	list := f.metrics + f.tokens.metrics()
 	if spec.Correct {
 		list = ofTopLabel(list)
 	}
@@ -405,13 +420,16 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 		tell(c, "", "Forecasts: %s.", t.Joined())
 	}
 	warnOf(c, r)
+	if said := f.tokens.said(e.Audit.Ignored); said != "" && !notesAreJSON(c) {
+		tell(c, "", "%s.", said)
+	}
 	if len(f.ood) > 0 {
 		if err := f.addOut(c, j, paths, e, &pass); err != nil {
 			return nil, err
 		}
 	}
 	if e.Audit.Rows == 0 {
-		return nil, fault(f.files.calls(paths), nothingLeft, "no row is left to evaluate: %s", strings.Join(e.Audit.Warnings(), "; "))
+		return nil, fault(f.files.calls(paths), nothingLeft, "no row is left to evaluate: %s", f.tokens.reasons(&e.Audit))
 	}
 	if f.scaled {
 		if err := f.scale(c, j, paths, e); err != nil {
@@ -564,7 +582,7 @@ func (n *numbered) within(err error) error {
 }
 
 func (f *evalFlags) outOptions(j *job) *predictions.Options {
-	return &predictions.Options{Names: f.files.names, Kind: j.read.Kind, Event: j.read.Event, BFloat16: f.bfloat16, NoLabels: true,
+	return &predictions.Options{Names: f.files.names, Kind: j.read.Kind, Event: j.read.Event, BFloat16: f.bfloat16, NoLabels: true, Percent: f.tokens.percent,
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}
 }
 
@@ -619,7 +637,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	f.gated = f.gates
-	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups, f.model.oracle)
+	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups, f.model.oracle, f.tokens.bytes, f.tokens.sequences)
 	if len(paths) == 0 {
 		others = append(others, f.columns.named()...)
 	}
@@ -821,15 +839,21 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 			file, row = f.files.beside(f.decisions, paths, file, row, b.Row)
 		case metrics.BadConfidence:
 			file, row = f.files.beside(f.scores, paths, file, row, b.Row)
+		case metrics.BadBytes:
+			file, row = f.files.beside(f.tokens.bytes, paths, file, row, b.Row)
 		}
 		table, ok := tableOf(r)
 		if ok = ok && (table.Line(d.Faults[i].Row) >= 0 || table.Binding() != "" || table.Joined() != "" || table.ScoreColumns() != nil); ok { // which holds the whole row
 			file, row = r.Locate(d.Faults[i].Row)
 		}
 		b.Row = row
-		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}, Strict: f.strict}
+		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}, Strict: f.strict, Percent: f.tokens.percent}
 		said := one.Error()
 		at := place{Value: numberOf(b.Value), Remedy: one.Remedy(b)}
+		if one.Percent && b.Reason == metrics.OutsideUnit {
+			said, _ := strconv.ParseFloat(strconv.FormatFloat(100*b.Value, 'g', 7, 64), 64) // as the message has it
+			at.Value = numberOf(said)
+		}
 		if row >= 0 {
 			at.Row = &row
 		}

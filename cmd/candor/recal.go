@@ -94,7 +94,7 @@ and matrix need. Everything is read several times, so nothing may be standard in
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("labels", "input", "task", "event", "weights", "prob", "prob-prefix", "logit-prefix", "classes", "no-header")
+	take("labels", "input", "task", "event", "weights", "prob", "prob-prefix", "logit-prefix", "classes", "no-header", "ignore-label", "percent")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.Lookup("task").Usage = "`TASK`: binary, of one or two columns, or classification, of three or more, unless it is said; regression, or quantiles; that of sigma is regression"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` of the map to write, JSON; without it the map is only told of")
@@ -593,7 +593,7 @@ Rows that cannot be used are an error, and nothing is written unless all is well
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("input", "event", "prob", "prob-prefix", "logit-prefix", "classes", "no-header")
+	take("input", "event", "prob", "prob-prefix", "logit-prefix", "classes", "no-header", "percent")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .csv, .tsv, .parquet, .arrow, .feather or .arrows")
 	f.keepFlags.flags(c)

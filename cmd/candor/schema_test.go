@@ -117,6 +117,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	add("document", with(append([]string{"eval"}, b...), "--temperature-scaled")...)
 	add("document", "eval", d.put("right.csv", []byte("p,right\n.5,1\n.25,0\n.75,1\n")), "--prob", "p", "--correct", "right")
 	add("document", with(append([]string{"eval"}, k...), "--classes", "cat,dog,owl", "--state", d.at("named.state"))...)
+	add("document", with(append([]string{"eval"}, k...), "--ignore-label", "1", "--bytes", w, "--sequence", group)...)
 	add("document", "eval", samples(t, "one", "full"), samples(t, "one", "ragged"), "--from", "lm-eval", "--group", "task", "--state", d.at("choices.state"))
 	add("document", with(append([]string{"eval"}, k...), "--ood", k[0], "--metrics", "default,"+optionsOf("ood_auroc", eval.Spec{Classes: 3, Out: true}, false))...)
 	add("document", "eval", k[0], k[1], k[2], "--input", "dirichlet", "--metrics", allOf(eval.Shape{Classes: 3, Kind: metrics.Dirichlet}))

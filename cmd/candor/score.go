@@ -42,12 +42,13 @@ The extension of -o FILE says what is written: .npy, a float64 array (N,) for on
 Of a table, --id and --keep copy columns in front of the metrics: those of --id, then those of --keep. By
 --id rows are also matched with those of --labels TABLE:COLUMN.
 
-Rows that were left out, by --on-invalid drop or because their weight is 0, are NaN, and standard error says how many
+Rows that were left out, by --on-invalid drop, by --ignore-label or because their weight is 0, are NaN, and standard error says how many
 there are. If there is an error, nothing is written.`,
 		Example: `  candor score probs.npy --labels labels.npy --metrics nll -o nll.npy
   candor score logits.npy --labels labels.npy --input logits --metrics 'accuracy,brier(form=sum)' -o rows.csv
   candor score predictions.csv --prob-prefix prob_ --labels label --id id --keep label -o rows.parquet
   candor score shard-*.npz --input logits --metrics all --on-invalid drop -o rows.npz
+  candor score logits.npy --labels labels.npy --input logits --ignore-label -100 --metrics nll -o nll.npy
   candor score draws.npy --labels obs.npy --task samples --metrics crps,crps_fair -o crps.npy
   candor score forecast.csv --task regression --mean mu --std sigma --observed y --metrics crps,pit -o rows.csv`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
@@ -62,7 +63,7 @@ there are. If there is an error, nothing is written.`,
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("labels", "input", "task", "event", "prob", "prob-prefix", "logit-prefix", "classes", "no-header")
+	take("labels", "input", "task", "event", "prob", "prob-prefix", "logit-prefix", "classes", "no-header", "ignore-label", "percent")
 	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, regression, quantiles or samples"
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'nll,brier(form=sum)', default, all")
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .arrows")
@@ -193,7 +194,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	}
 	defer t.remove()
 	pass, source := metrics.NewPass(&j.pass, newRowWriter(t)), &stopping{Source: r, t: t.arrayFile}
-	if j.pass.Drop || info.Weighted {
+	if j.pass.Drop || info.Weighted || len(f.tokens.ignore) > 0 {
 		source.before = t.blank
 	}
 	err = func() error {
@@ -215,7 +216,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	warnOf(c, r)
 	audit := pass.Audit()
 	if audit.Rows == 0 {
-		return fault(f.files.calls(paths), nothingLeft, "no row is left to score: %s", strings.Join(audit.Warnings(), "; "))
+		return fault(f.files.calls(paths), nothingLeft, "no row is left to score: %s", f.tokens.reasons(&audit))
 	}
 	if err := t.finish(c, f.out, form, out); err != nil {
 		return cannotWrite(f.out, err)
@@ -223,7 +224,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	for _, w := range audit.Warnings() {
 		warn(c, "%s", w)
 	}
-	if n := audit.Dropped + audit.Absent; n > 0 {
+	if n := audit.Dropped + audit.Absent + audit.Ignored; n > 0 {
 		warn(c, "%s of %s rows are NaN", report.Count(n), report.Count(t.rows))
 	}
 	return nil

@@ -45,6 +45,10 @@ var flagsOf = map[setting.Setting]string{
 	setting.BFloat16:    "--bfloat16",
 	setting.MemberAxis:  "--member-axis",
 	setting.Drop:        "--on-invalid drop",
+	setting.IgnoreLabel: "--ignore-label",
+	setting.Percent:     "--percent",
+	setting.Bytes:       "--bytes",
+	setting.Sequences:   "--sequence",
 	setting.Renormalize: "--renormalize",
 
 	setting.Members:     "--task ensemble",

@@ -57,6 +57,10 @@ const (
 	BFloat16    Setting = "BFloat16"
 	MemberAxis  Setting = "MemberAxis"
 	Drop        Setting = "Options.Drop"
+	IgnoreLabel Setting = "Ignore of package predictions"
+	Percent     Setting = "Percent of package predictions"
+	Bytes       Setting = "Bytes of package predictions"
+	Sequences   Setting = "Sequences of package predictions"
 	Renormalize Setting = "Options.Renormalize"
 )
 

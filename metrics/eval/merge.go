@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/score"
 )
 
 // Merge adds the rows of another evaluation with the same spec. Otherwise it returns an error that names the first
@@ -23,6 +24,9 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 		return fmt.Errorf("out-of-distribution rows: %w", err)
 	}
 	if err := alike(&audit, &away); err != nil {
+		return err
+	}
+	if err := e.matchTokens(o); err != nil {
 		return err
 	}
 	given := e.Given
@@ -101,10 +105,33 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: one has confidence scores, the other has none", metrics.ErrMismatch)
 	case s.Seed != o.Seed:
 		return fmt.Errorf("%w: seeds %d and %d", metrics.ErrMismatch, s.Seed, o.Seed)
+	case !slices.Equal(s.Ignore, o.Ignore):
+		return fmt.Errorf("%w: %s and %s", metrics.ErrMismatch, ignoring(s.Ignore), ignoring(o.Ignore))
 	case s.Memory != o.Memory:
 		return &MemoryError{s.Memory, o.Memory}
 	case names(s.Metrics) != names(o.Metrics):
 		return fmt.Errorf("%w: metrics %s and %s", metrics.ErrMismatch, names(s.Metrics), names(o.Metrics))
+	}
+	return nil
+}
+
+// ignoring names labels that are ignored in a message.
+func ignoring(labels []int32) string {
+	if len(labels) == 0 {
+		return "no label is ignored"
+	}
+	return "rows are ignored whose label is " + strings.Trim(strings.ReplaceAll(fmt.Sprint(labels), " ", ", "), "[]")
+}
+
+// matchTokens returns an error if the rows of one have bytes or sequences and those of the other have none.
+func (e *Evaluation) matchTokens(o *Evaluation) error {
+	for i, k := range e.plan.statistics {
+		if k.key != tokens.key {
+			continue
+		}
+		if err := e.statistics[i].(*score.Tokens).Match(o.statistics[i].(*score.Tokens)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

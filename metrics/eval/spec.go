@@ -34,6 +34,7 @@ type Spec struct {
 	Decided bool            // the predictions have the caller's decisions
 	Scored  bool            // the predictions have confidence scores
 	Correct bool            // class 1 is that the top label was right, and its score the top label's: decisions are all 1
+	Ignore  []int32         // labels that the reader turned into metrics.Ignored, rising; evaluations that differ in them do not merge
 	Seed    uint64          // for random numbers; 0 if no metric draws any
 	Memory  int64           // bytes shared by the entries of the adaptive class-wise metrics; 0 for no limit, and if there are no such metrics
 	Labels  int             // number of labels that share Memory, as package multilabel sets it; 0 for a single task
@@ -67,6 +68,11 @@ func (p *plan) keep() int64 {
 // plan returns what the metrics need. Ranks take another pass over every score, so with many classes they are kept only if a
 // metric needs them.
 func (s *Spec) plan() (p plan, err error) {
+	for i, l := range s.Ignore {
+		if l == metrics.Ignored || i > 0 && l <= s.Ignore[i-1] {
+			return p, fmt.Errorf("labels that are ignored rise, and %d is not one: %v", metrics.Ignored, s.Ignore)
+		}
+	}
 	p.top = 1
 	if !many(s.Shape()) && !s.binned {
 		p.top = 5

@@ -39,6 +39,16 @@ func (s *Spec) flags() (f uint8) {
 	return f | uint8(s.Choices)<<6
 }
 
+// ignoresLabels is a bit beside the Brier form that says that Ignore is not empty.
+const ignoresLabels = 128
+
+func (s *Spec) ignores() uint8 {
+	if len(s.Ignore) > 0 {
+		return ignoresLabels
+	}
+	return 0
+}
+
 const (
 	stateMagic   = "cSTA"
 	stateVersion = 7
@@ -93,7 +103,7 @@ func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
 		enc.Str(s.Law.String())
 	}
 	enc.F64(s.Level)
-	enc.U8(uint8(s.Brier))
+	enc.U8(uint8(s.Brier) | s.ignores())
 	enc.U8(s.flags())
 	enc.U64(s.Seed)
 	enc.I64(s.Memory)
@@ -119,6 +129,12 @@ func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
 	}
 	if s.Transform != 0 {
 		enc.Str(s.Transform.String())
+	}
+	if len(s.Ignore) > 0 {
+		enc.U64(uint64(len(s.Ignore)))
+		for _, l := range s.Ignore {
+			enc.I64(int64(l))
+		}
 	}
 	return enc.B, nil
 }
@@ -147,7 +163,8 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		law = d.Str()
 	}
 	s.Level = d.F64()
-	s.Brier = score.BrierForm(d.U8())
+	brier := d.U8()
+	s.Brier = score.BrierForm(brier &^ ignoresLabels)
 	f := d.U8()
 	s.Decided, s.Scored, s.Out, s.UM, s.Correct = f&1 != 0, f&2 != 0, f&4 != 0, f&8 != 0, f&32 != 0
 	s.Choices = Choices(f >> 6)
@@ -170,6 +187,15 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		s.Names = make([]string, d.Count(8))
 		for i := range s.Names {
 			s.Names[i] = d.Str()
+		}
+	}
+	if brier&ignoresLabels != 0 {
+		s.Ignore = make([]int32, d.Count(8))
+		for i := range s.Ignore {
+			l := d.I64()
+			if s.Ignore[i] = int32(l); int64(s.Ignore[i]) != l || l == metrics.Ignored || i > 0 && s.Ignore[i] <= s.Ignore[i-1] {
+				return fmt.Errorf("%w: labels that are ignored are out of range or order", exact.ErrDamaged)
+			}
 		}
 	}
 	if err := d.Err(); err != nil {

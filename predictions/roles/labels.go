@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -16,6 +17,16 @@ type Labels struct {
 	integers bool // all names are integers: labels that are integers are names
 	event    string
 	outcomes bool // labels are the event or not
+	ignore   []int32
+}
+
+// Ignored is the class of a label that is to be ignored: metrics.Ignored.
+const Ignored = math.MinInt32
+
+// Ignore makes labels that are one of these whole numbers Ignored, whatever else they name. It returns l.
+func (l *Labels) Ignore(labels []int32) *Labels {
+	l.ignore = labels
+	return l
 }
 
 // NewLabels returns the labels of scores of so many classes, 1 of a binary task, with these names, nil if they have none. The event, if it
@@ -38,12 +49,17 @@ var (
 // Missed is the class of a label that is missing. It is none, so that a metrics.Pass counts the row among those that cannot be used.
 const Missed = -1
 
-// Class returns the class that a cell names, Missed for one without a value. The error says why there is none.
+// Class returns the class that a cell names, Missed for one without a value, Ignored for one that Ignore named. The error says why there is none.
 //
 // A text is the class of that name. An integer is a name where all names are integers, and else a position, from 0. In a binary task
 // without names and without an event the labels are 0 and 1, or false and true.
 func (l *Labels) Class(cell []byte) (int32, error) {
 	cell = bytes.Trim(cell, " \t")
+	if len(l.ignore) > 0 {
+		if n, ok := integer(cell); ok && slices.Contains(l.ignore, int32(n)) && n == int64(int32(n)) {
+			return Ignored, nil
+		}
+	}
 	if l.outcomes {
 		switch {
 		case string(cell) == l.event:

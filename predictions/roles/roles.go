@@ -61,6 +61,8 @@ type Want struct {
 
 	// Columns by name, each "" if there is none. Correct takes the place of Label: it says whether the top label of a row was right.
 	Label, Correct, Weight, Decision, Confidence string
+	// Bytes has the number of bytes that a row stands for, and Sequence says which sequence it belongs to.
+	Bytes, Sequence string
 	// Groups are the columns that say which group a row is in.
 	Groups []string
 	// Keys are the columns by which rows of two tables are matched.
@@ -76,6 +78,7 @@ type Binding struct {
 	Scores                              []int
 	Classes                             []string // nil where nothing names them
 	Label, Weight, Decision, Confidence int      // Label is also that of Want.Correct
+	Bytes, Sequence                     int
 	Groups, Keys, Kept                  []int
 	Only                                int
 	Tags                                []int    // the labels' columns, in the order of Scores; nil if they are lists in Label
@@ -112,7 +115,7 @@ func (e *Doubt) Error() string { return e.Reason }
 
 // Bind finds the columns of the roles. Its error is a *Missing or a *Doubt.
 func Bind(columns []Column, w *Want) (*Binding, error) {
-	b := &Binding{columns: columns, Label: -1, Weight: -1, Decision: -1, Confidence: -1, Only: -1, correct: w.Correct != ""}
+	b := &Binding{columns: columns, Label: -1, Weight: -1, Decision: -1, Confidence: -1, Only: -1, Bytes: -1, Sequence: -1, correct: w.Correct != ""}
 	taken := map[int]string{}
 	one := func(role, name string, kinds ...Kind) (int, error) {
 		i, err := find(columns, role, name)
@@ -142,6 +145,8 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 		{"weight", w.Weight, &b.Weight, []Kind{Number}},
 		{"decision", w.Decision, &b.Decision, []Kind{Number, Text}},
 		{"confidence score", w.Confidence, &b.Confidence, []Kind{Number}},
+		{"number of bytes", w.Bytes, &b.Bytes, []Kind{Number}},
+		{"sequence", w.Sequence, &b.Sequence, []Kind{Number, Text}},
 	} {
 		if r.name == "" {
 			continue
@@ -524,7 +529,8 @@ func (b *Binding) String() string {
 	for _, r := range []struct {
 		role string
 		at   int
-	}{{label, b.Label}, {"weight", b.Weight}, {"decision", b.Decision}, {"confidence score", b.Confidence}, {"filter", b.Only}} {
+	}{{label, b.Label}, {"weight", b.Weight}, {"decision", b.Decision}, {"confidence score", b.Confidence},
+		{"number of bytes", b.Bytes}, {"sequence", b.Sequence}, {"filter", b.Only}} {
 		if r.at >= 0 {
 			parts = append(parts, r.role+" "+b.columns[r.at].Name)
 		}
