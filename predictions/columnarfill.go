@@ -288,7 +288,7 @@ func (l *columnLayout) check() *Error {
 		return fault("name another column by "+setting.LabelColumn.String(), "column %q has no labels: it is %s", cut(l.types[l.label].Name), l.types[l.label].Kind)
 	}
 	for _, k := range l.keys {
-		if c := &l.types[k]; c.Kind > columns.Text {
+		if c := &l.types[k]; c.Kind > columns.Time {
 			return fault("name a column of texts or numbers by "+setting.Keys.String(), "column %q cannot be a key: it is %s", cut(c.Name), c.Kind)
 		}
 	}

@@ -122,7 +122,7 @@ func (f *longFile) lay() *Error {
 			continue
 		case i == f.score:
 			c.Type = columns.Type{Kind: columns.List, Width: len(w.Classes), Elem: &columns.Type{Kind: columns.Float64}}
-		case c.Kind > columns.Text:
+		case c.Kind > columns.Time:
 			continue
 		case c.Name != w.Weight && c.Name != w.Confidence && c.Name != w.Bytes:
 			c.Type = columns.Type{Kind: columns.Text}
@@ -278,7 +278,7 @@ func (p *longPart) take(b *columns.Block) error {
 	for j, at := range f.keyAt {
 		p.key = appendKey(p.key, cell(f.keys[j], at))
 	}
-	name := bytes.TrimSpace(cell(f.class, f.classAt))
+	name := string(bytes.TrimSpace(cell(f.class, f.classAt))) // whose memory the next cell takes
 	bad := func(column string, remedy, format string, args ...any) *Error {
 		e := fault(remedy, format, args...)
 		e.Row, e.Name, e.fixed = p.rows, column, true
@@ -287,9 +287,9 @@ func (p *longPart) take(b *columns.Block) error {
 	if len(f.o.Columns.Classes) == 0 {
 		return p.unnamed(name)
 	}
-	class, ok := f.names[string(name)]
+	class, ok := f.names[name]
 	if !ok {
-		return bad(f.o.Pivot, "name all classes by "+setting.ClassNames.String(), "column %q: %q is not one of the classes %s", cut(f.o.Pivot), cut(string(name)),
+		return bad(f.o.Pivot, "name all classes by "+setting.ClassNames.String(), "column %q: %q is not one of the classes %s", cut(f.o.Pivot), cut(name),
 			strings.Join(f.o.Columns.Classes, ", "))
 	}
 	r := p.open[string(p.key)]
@@ -319,7 +319,7 @@ func (p *longPart) take(b *columns.Block) error {
 	}
 	if r.there[class] {
 		return bad(f.o.Pivot, "a key has each class once; name more columns by "+setting.Keys.String(), "column %q: key %s has the class %q twice",
-			cut(f.o.Pivot), keyText(p.key), cut(string(name)))
+			cut(f.o.Pivot), keyText(p.key), cut(name))
 	}
 	r.scores[class], r.there[class] = p.number(f.scoreAt, f.score), true
 	if r.left--; r.left > 0 {
@@ -393,8 +393,8 @@ func (p *longPart) number(at, column int) float64 {
 }
 
 // unnamed is the Error of classes without an order.
-func (p *longPart) unnamed(first []byte) *Error {
-	names := []string{string(first)}
+func (p *longPart) unnamed(first string) *Error {
+	names := []string{first}
 	v := &p.block.Columns[p.f.classAt]
 	for i := range p.block.Rows {
 		if v.Null != nil && v.Null[i] {

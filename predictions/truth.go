@@ -129,7 +129,7 @@ func (l *labelFile) lay(t *Truth) *Error {
 			}
 			return fault("", "no column %q for the %s%s: %s", cut(name), what, header.similar(name), header.list())
 		}
-		if list[at].Kind > columns.Text {
+		if list[at].Kind > columns.Text && (i == 0 || list[at].Kind != columns.Time) {
 			return fault("name a column of texts or numbers", "column %q is %s", cut(name), list[at].Kind)
 		}
 		if j := slices.Index(want, at); j >= 0 {

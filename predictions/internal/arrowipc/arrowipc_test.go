@@ -145,7 +145,12 @@ func sample(t testing.TB, rows, first int) (arrow.RecordBatch, [][]any) {
 		}
 	}
 	add("ree", ree.NewArray(), runs)
-	build("date", arrow.FixedWidthTypes.Date32, func(b array.Builder, i int) any { b.(*array.Date32Builder).Append(arrow.Date32(i)); return i })
+	build("date", arrow.FixedWidthTypes.Date32, func(b array.Builder, i int) any { b.(*array.Date32Builder).Append(arrow.Date32(i)); return int64(i) })
+	build("time", &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}, func(b array.Builder, i int) any {
+		b.(*array.TimestampBuilder).Append(arrow.Timestamp(i))
+		return int64(i)
+	})
+	build("clock", arrow.FixedWidthTypes.Time32s, func(b array.Builder, i int) any { b.(*array.Time32Builder).Append(arrow.Time32(i)); return nil })
 	return array.NewRecordBatch(arrow.NewSchema(fields, nil), arrays, int64(rows)), want
 }
 
@@ -161,7 +166,7 @@ func cellOf(v *columns.Vector, t *columns.Type, i int) any {
 		return v.Float32[i]
 	case columns.Float16:
 		return v.Float16[i]
-	case columns.Int64:
+	case columns.Int64, columns.Time:
 		return v.Int64[i]
 	case columns.Bool:
 		return v.Bool[i]
@@ -289,7 +294,7 @@ func TestTypes(t *testing.T) {
 					t.Fatalf("%s: %v", name, err)
 				}
 				for i, c := range f.Columns() {
-					if c.Name == "date" {
+					if c.Kind == columns.Other {
 						continue
 					}
 					if !reflect.DeepEqual(got[c.Name], want[i]) {

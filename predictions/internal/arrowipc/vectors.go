@@ -30,6 +30,13 @@ func typeOf(t arrow.DataType, depth int) columns.Type {
 		c.Kind = columns.Float16
 	case *arrow.Int8Type, *arrow.Int16Type, *arrow.Int32Type, *arrow.Int64Type, *arrow.Uint8Type, *arrow.Uint16Type, *arrow.Uint32Type, *arrow.Uint64Type:
 		c.Kind = columns.Int64
+	case *arrow.Date32Type:
+		c.Kind, c.Unit = columns.Time, columns.Days
+	case *arrow.Date64Type:
+		c.Kind, c.Unit = columns.Time, columns.Millis
+	case *arrow.TimestampType:
+		c.Kind, c.UTC = columns.Time, t.TimeZone != ""
+		c.Unit = map[arrow.TimeUnit]columns.Unit{arrow.Second: columns.Seconds, arrow.Millisecond: columns.Millis, arrow.Microsecond: columns.Micros, arrow.Nanosecond: columns.Nanos}[t.Unit]
 	case *arrow.BooleanType:
 		c.Kind = columns.Bool
 	case *arrow.StringType, *arrow.LargeStringType, *arrow.StringViewType:
@@ -155,6 +162,21 @@ func (c *converter) cells(from, to int) (v columns.Vector) {
 		v.Int64 = widened(a.Uint16Values()[from:to])
 	case *array.Uint8:
 		v.Int64 = widened(a.Uint8Values()[from:to])
+	case *array.Date32:
+		v.Int64 = make([]int64, n)
+		for i := range v.Int64 {
+			v.Int64[i] = int64(a.Value(from + i))
+		}
+	case *array.Date64:
+		v.Int64 = make([]int64, n)
+		for i := range v.Int64 {
+			v.Int64[i] = int64(a.Value(from + i))
+		}
+	case *array.Timestamp:
+		v.Int64 = make([]int64, n)
+		for i := range v.Int64 {
+			v.Int64[i] = int64(a.Value(from + i))
+		}
 	case *array.Decimal32:
 		v.Float64 = c.decimals(a.DataType().(arrow.DecimalType), from, to, func(i int) *big.Int { return big.NewInt(int64(a.Value(i))) })
 	case *array.Decimal64:
