@@ -2,6 +2,7 @@ package predictions
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -297,7 +298,7 @@ func (l *columnLayout) check() *Error {
 			continue
 		}
 		if c := &l.types[g]; c.Kind > columns.Time {
-			return fault("group by a column of texts or numbers", "column %q has no value that groups: it is %s", cut(c.Name), c.Kind)
+			return fault("group by a column of texts or numbers", "column %q has no value that groups: it is %s", cut(c.Name), cmp.Or(c.Type.Name, c.Kind.String()))
 		}
 	}
 	return nil

@@ -302,6 +302,7 @@ func (f *evalFlags) ambiguous(o *predictions.TableOptions) error {
 func (f *evalFlags) inClassTable(r *predictions.ForecastReader, said string, b metrics.Fault, at *place) string {
 	_, what, _ := strings.Cut(said, ": ")
 	where := said[:len(said)-len(what)-len(": ")]
+	what = strings.Replace(what, " is NaN", " is missing or NaN", 1)
 	if line := r.Line(b.Row); line > 0 {
 		where = fmt.Sprintf("line %d", line)
 		at.Row, at.Line = nil, line

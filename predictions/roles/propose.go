@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Names that columns of labels, weights and probabilities of an event often have, the likelier first.
+// Names that columns of labels, weights, lists of probabilities and probabilities of an event often have, the likelier first.
 var (
 	likelyLabels  = []string{"label", "labels", "y_true", "y", "target", "truth", "true_label", "true_class", "class", "outcome", "actual", "gold"}
 	likelyWeights = []string{"weight", "weights", "sample_weight", "w"}
+	likelyLists   = []string{"probs", "probabilities", "probability", "scores"}
 	likelyEvents  = []string{"p", "prob", "probability", "proba", "y_prob", "y_proba", "y_score", "score", "p1", "prediction", "y_pred_proba"}
 )
 
@@ -53,12 +54,14 @@ func Propose(columns []Column) (w Want) {
 			return w
 		}
 	}
-	for _, likely := range []string{"prob", ""} {
-		for _, c := range columns {
-			if (c.Kind == List || c.Kind == Fields) && strings.Contains(strings.ToLower(c.Name), likely) {
-				w.Scores = []string{c.Name}
-				return w
-			}
+	if p := named(columns, likelyLists, List, Fields); p != "" {
+		w.Scores = []string{p}
+		return w
+	}
+	for _, c := range columns {
+		if c.Kind == List || c.Kind == Fields {
+			w.Scores = []string{c.Name}
+			return w
 		}
 	}
 	if p := named(columns, likelyEvents, Number); p != "" {

@@ -123,7 +123,11 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 			return -1, err
 		}
 		if k := columns[i].Kind; !slices.Contains(kinds, k) {
-			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q has %s, and the %s of a row is %s", name, k, role, single(kinds))}
+			has := k.String()
+			if k == Other {
+				has = "neither numbers nor text"
+			}
+			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q has %s, and the %s of a row is %s", name, has, role, single(kinds))}
 		}
 		if other, ok := taken[i]; ok && other != role {
 			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q is the %s and the %s", name, other, role)}

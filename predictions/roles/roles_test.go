@@ -154,6 +154,7 @@ func TestProposal(t *testing.T) {
 		{columns("y_true", "y_prob"), "scores y_prob label y_true"},
 		{columns("a", "b"), ""},
 		{[]Column{{Name: "probs", Kind: List, Width: 3}, {Name: "target"}}, "scores probs label target"},
+		{[]Column{{Name: "label"}, {Name: "rawPrediction", Kind: List}, {Name: "probability", Kind: List}}, "scores probability label label"}, // Spark's
 	} {
 		w := Propose(c.columns)
 		var got []string
