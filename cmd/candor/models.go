@@ -67,7 +67,8 @@ func (f *evalFlags) checkModels(c *cobra.Command) error {
 		return usage("--from is %q; it is lm-eval, hubverse or nixtla", m.from)
 	}
 	for _, name := range []string{"task", "input", "labels", "weights", "decisions", "confidence-scores", "event", "ood", "member-axis", "mean", "std", "scale", "distribution",
-		"observed", "error", "quantile-prefix", "levels", "prob", "prob-prefix", "logit-prefix", "label-prefix", "no-header", "id", "pivot", "correct", "choice-norm", "target-delimiter", "filter", "renormalize", "temperature-scaled", "bfloat16"} {
+		"observed", "error", "quantile-prefix", "levels", "prob", "prob-prefix", "logit-prefix", "label-prefix", "no-header", "id", "pivot", "correct", "choice-norm", "target-delimiter", "filter", "renormalize", "temperature-scaled", "bfloat16",
+		"ignore-label", "percent", "bytes", "sequence"} {
 		if fl := c.Flags().Lookup(name); fl != nil && fl.Changed {
 			return usage("--%s does not go with --from %s, which says what the columns are; leave it out", name, m.from)
 		}

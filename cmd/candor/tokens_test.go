@@ -313,6 +313,7 @@ func TestPercentages(t *testing.T) {
 		{[]string{"eval", bad, "--labels", y, "--percent", "--json"}, []string{`"value":104.5,`, "leave --percent out"}},
 		{[]string{"eval", table, "--prob", "said", "--label", "right"}, []string{"percentages? pass --percent"}},
 		{[]string{"eval", bad, "--labels", y, "--percent", "--input", "logits"}, []string{"--percent is for --input probs"}},
+		{[]string{"eval", table, "--from", "hubverse", "--percent"}, []string{"--percent does not go with --from hubverse"}},
 		{[]string{"eval", bad, "--labels", y, "--ignore-label", "x"}, []string{`--ignore-label is "x"`}},
 		{[]string{"eval", bad, "--labels", y, "--sequence", y, "--group", y}, []string{"--sequence does not go with --group"}},
 		{[]string{"eval", bad, "--labels", y, "--bytes", y, "--task", "multilabel"}, []string{"--bytes does not go with --task multilabel"}},
