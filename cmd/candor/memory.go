@@ -31,7 +31,7 @@ const programMemory = 22 << 20
 
 // stayWithin makes the garbage collector keep memory below the limit until the returned function is called.
 func stayWithin(memory int64) func() {
-	const pages = 14 << 20 // pages of the program, which the limit does not count
+	const pages = 18 << 20 // pages of the program, which the limit does not count
 	was := debug.SetMemoryLimit(min(memory-memory/8, memory-pages))
 	return func() { debug.SetMemoryLimit(was) }
 }
