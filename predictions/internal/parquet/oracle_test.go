@@ -81,7 +81,7 @@ func value(kind columns.Kind, v *columns.Vector, i int) any {
 		return math.Float32bits(v.Float32[i])
 	case columns.Float16:
 		return v.Float16[i]
-	case columns.Int64:
+	case columns.Int64, columns.Time:
 		return v.Int64[i]
 	case columns.Bool:
 		return v.Bool[i]
