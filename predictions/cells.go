@@ -25,7 +25,6 @@ type cells struct {
 	text      *text
 	separator byte
 	comma     bool
-	noHeader  bool
 	block     []byte
 	at        int
 	last      bool
