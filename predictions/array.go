@@ -273,7 +273,7 @@ func (c *container) openZip(pick string) *Error {
 		return e
 	}
 	if k := looksZipped(c.zip); k.what != "" {
-		return fault(k.remedy, notArray+"%s", k.what)
+		return fault(remedyOf(k.remedy, c.path), notArray+"%s", k.what)
 	}
 	for i, f := range c.zip.File {
 		if name, ok := strings.CutSuffix(f.Name, ".npy"); ok && (pick == "" || pick == name || pick == f.Name) {

@@ -61,9 +61,9 @@ func openArrow(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*
 	o.closers = append(o.closers, func() { in.Close() })
 	b := bufio.NewReader(counted{in, read})
 	var f *arrowipc.File
-	start, err := b.Peek(len(arrowMagic))
+	start, err := b.Peek(sniffed)
 	switch {
-	case string(start) == arrowMagic:
+	case strings.HasPrefix(string(start), arrowMagic):
 		open := func(s columns.Source) (columnFile, error) { return arrowipc.OpenFile(s) }
 		if o.file == nil {
 			return openAt(from, path, &unread{b, in, nil}, read, open)
@@ -72,14 +72,14 @@ func openArrow(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*
 		read.Store(0)
 		return openAt(from, path, nil, read, open)
 	case err != nil && err != io.EOF:
-	case strings.HasPrefix(string(start), "FEA1"):
-		err = columns.Wrong(`pyarrow.feather.write_feather(pyarrow.feather.read_table("old.feather"), "new.feather") converts it`,
-			"it is Feather version 1, which Arrow files replaced")
 	default:
 		f, err = arrowipc.Open(b)
 	}
 	if err != nil {
 		o.close()
+		if e := notTable(start, path); e != nil {
+			return nil, e
+		}
 		return nil, asError(err, 0, 0)
 	}
 	o.columnFile, o.stop = f, f.Stop
@@ -124,7 +124,11 @@ func openAt(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64, open 
 			o.columnFile = f
 			return o, nil
 		}
-		e = asError(err, 0, 0)
+		var head [sniffed]byte
+		n, _ := s.ReadAt(head[:], 0)
+		if e = notTable(head[:n], path); e == nil || strings.HasPrefix(string(head[:n]), "PAR1") || strings.HasPrefix(string(head[:n]), arrowMagic) {
+			e = asError(err, 0, 0)
+		}
 	}
 	o.close()
 	return nil, e

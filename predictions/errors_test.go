@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -124,7 +125,7 @@ func TestBadScores(t *testing.T) {
 		{"CSV", []byte("p0,p1\n0.25,0.75\n"), []string{"it looks like text (CSV?)", "numpy.loadtxt"}},
 		{"JSON", []byte(`{"probs": [0.25, 0.75]}`), []string{"it looks like JSON text"}},
 		{"neither", []byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09"), []string{"it begins with 00 01 02 03 04 05 06 07;"}},
-		{"torch zip", torch, []string{"it looks like a PyTorch file", "torch.load(path, "}},
+		{"torch zip", torch, []string{"it looks like a PyTorch file", "torch.load(", "bad.npy"}},
 		{"zip of something", npz(false, entry{"a.txt", []byte("hello")}), []string{"a zip file without arrays"}},
 		{"npz truncated", boxed[:len(boxed)-100], []string{"truncated or damaged .npz: the zip directory"}},
 	} {
@@ -449,10 +450,18 @@ func TestForeignFiles(t *testing.T) {
 		{"m.mat", "MATLAB 7.3 MAT-file, Platform: GLNXA64", "a MATLAB 7.3 file", `h5py.File(path)["probs"][:].T`},
 		{"m.mat", "\x00\x00\x00\x00\x03\x00\x00\x00\x03\x00\x00\x00", "a MATLAB file", "scipy.io.loadmat(path)"},
 		{"m.feather", "ARROW1\x00\x00\xff\xff\xff\xff", "an Arrow file", "pandas.read_feather(path)"},
-		{"m.feather", "FEA1\x00\x00\x00\x00", "a Feather file", "pandas.read_feather(path)"},
+		{"m.feather", "FEA1\x00\x00\x00\x00", "a Feather file of version 1", "pyarrow.feather.read_feather(path)"},
 		{"m.arrow", "\xff\xff\xff\xff\x78\x00\x00\x00", "an Arrow stream", "pyarrow.ipc.open_stream(path)"},
 		{"m.orc", "ORC\x0a\x00\x00\x00\x00", "an ORC file", "pandas.read_orc(path)"},
 		{"m.xlsx", string(zipped("[Content_Types].xml", "xl/workbook.xml")), "an Excel file", "pandas.read_excel(path)"},
+		{"m.ods", string(zipped("mimetype", "content.xml")), "an OpenDocument spreadsheet", "pandas.read_excel(path)"},
+		{"m.xls", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel file", "pandas.read_excel(path)"},
+		{"m.avro", "Obj\x01\x04\x14avro.codec", "an Avro file", "polars.read_avro(path)"},
+		{"m.nc", "CDF\x01\x00\x00\x00\x00", "a NetCDF file", "xarray.open_dataset(path)"},
+		{"m.h5", "\x89HDF\r\n\x1a\n", "an HDF5 file", "h5py.File(path)"},
+		{"m.duckdb", "\x00\x00\x00\x00\x00\x00\x00\x00DUCK", "a DuckDB database", "duckdb.connect(path)"},
+		{"m.npy", "version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS, and not the file itself", "git lfs pull"},
+		{"m.npy", "<!DOCTYPE html>", "a web page", "did the download fail?"},
 		{"m.keras", string(zipped("config.json", "model.weights.h5")), "a model, and not what it predicts", "run it, and save what it gives"},
 		{"m.onnx", "\x08\x07\x12\x07pytorch", "a model, and not what it predicts", "run it, and save what it gives"},
 		{"m.sas7bdat", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xc2\xea", "a SAS file", "pandas.read_sas(path)"},
@@ -466,15 +475,16 @@ func TestForeignFiles(t *testing.T) {
 		{"m.tsv", "p0\tp1\n0.25\t0.75\n", "text (CSV?)", `numpy.loadtxt(path, delimiter="\t", skiprows=1)`},
 	} {
 		path := save(t, c.name, []byte(c.data))
+		named := strings.ReplaceAll(c.remedy, "(path", "("+strconv.Quote(filepath.ToSlash(path)))
 		_, err := Open([]string{path}, &Options{Labels: []string{labels}})
-		if e := wantError(t, err, "it looks like "+c.what+"; "); !strings.Contains(e.Remedy, c.remedy) {
-			t.Errorf("%s: remedy %q, not %q", c.name, e.Remedy, c.remedy)
+		if e := wantError(t, err, "it looks like "+c.what+"; "); !strings.Contains(e.Remedy, named) {
+			t.Errorf("%s: remedy %q, not %q", c.name, e.Remedy, named)
 		}
 		// For labels, the Python code names labels.
 		scores := save(t, "p.npy", npy(1, "<f4", false, []int{10, 5}, score))
 		_, err = Open([]string{scores}, &Options{Labels: []string{path}})
-		if e := wantError(t, err, "it looks like "+c.what+"; "); !strings.Contains(e.Remedy, strings.ReplaceAll(c.remedy, "probs", "labels")) {
-			t.Errorf("%s: remedy %q, not %q", c.name, e.Remedy, c.remedy)
+		if e := wantError(t, err, "it looks like "+c.what+"; "); !strings.Contains(e.Remedy, strings.ReplaceAll(named, "probs", "labels")) {
+			t.Errorf("%s: remedy %q, not %q for labels", c.name, e.Remedy, named)
 		}
 	}
 }

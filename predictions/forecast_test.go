@@ -343,7 +343,7 @@ func TestTableErrors(t *testing.T) {
 		{"no header", "1,2,3\n4,5,6\n", *normal(), "t.csv: no header: the first line has numbers only, and no names; put a line with the names of the columns first"},
 		{"binary", "\x00\x01\x02\n", *normal(), "t.csv: not a table: its first line is not UTF-8 text"},
 		{"latin 1", "mean,sd,observed,gr\xf6\xdfe\n", *normal(), "t.csv: not a table: its first line is not UTF-8 text"},
-		{"Parquet", "PAR1\x15\x00\n", *normal(), "t.csv: not a table: it looks like a Parquet file; write text"},
+		{"Parquet", "PAR1\x15\x00\n", *normal(), "t.csv: not a table: it looks like a Parquet file; give it a name that ends in .parquet"},
 		{"CR", "mean,sd,observed\r1,2,3\r", *normal(), "t.csv: a line ends in CR alone; end lines in LF or CRLF"},
 		{"missing column", "means,sigma,obs\n1,2,3\n", *normal(), `t.csv: no column "mean" for the mean (did you mean "means"?): its columns are "means", "sigma", "obs"`},
 		{"nothing like it", "a,b\n1,2\n", *normal(), `t.csv: no column "mean" for the mean: its columns are "a", "b"`},

@@ -312,11 +312,6 @@ func headerNames(h []byte, separator byte, none bool) ([]string, *Error) {
 		if strings.HasPrefix(line, "\xff\xfe") || strings.HasPrefix(line, "\xfe\xff") {
 			return nil, fault("write it as UTF-8", "not UTF-8: it looks like UTF-16")
 		}
-		for _, s := range signatures {
-			if strings.HasPrefix(line, s.prefix) {
-				return nil, fault(remedy, "not a table: it looks like %s", s.what)
-			}
-		}
 		return nil, fault(remedy, "not a table: its first line is not UTF-8 text")
 	}
 	if strings.TrimSpace(line) == "" {

@@ -108,7 +108,7 @@ func openText(from fs.FS, path string, in io.ReadCloser, n *atomic.Int64) (*text
 			size = fi.Size()
 		}
 	}
-	if e := t.decode(bufio.NewReaderSize(t.r, 64<<10), size); e != nil {
+	if e := t.decode(bufio.NewReaderSize(t.r, 64<<10), size, path); e != nil {
 		t.close()
 		return nil, e
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/bzip2"
 	"io"
 	"strings"
@@ -17,7 +18,7 @@ import (
 
 // decode makes a text of what a file begins with: it is decompressed, and UTF-16 becomes UTF-8. size is that of the file, which a zip
 // needs; it is below 0 of a pipe.
-func (t *text) decode(b *bufio.Reader, size int64) *Error {
+func (t *text) decode(b *bufio.Reader, size int64, path string) *Error {
 	start, err := b.Peek(6)
 	if err != nil && err != io.EOF {
 		return cannotRead(err)
@@ -39,21 +40,21 @@ func (t *text) decode(b *bufio.Reader, size int64) *Error {
 		}
 		t.r = z
 		t.closers = append(t.closers, z.Close)
-	case begins("BZh"):
+	case begins("BZh") && len(start) > 3 && '1' <= start[3] && start[3] <= '9':
 		t.r = bzip2.NewReader(b)
 	case begins("\xfd7zXZ\x00"):
 		return fault("decompress it on the way: xz -dc FILE | "+setting.Stream.String(), "it is compressed by xz, which is not read")
 	case begins("PK\x03\x04"):
-		return t.unzip(size)
+		return t.unzip(size, path)
 	default:
-		return t.decodeText(b)
+		return t.decodeText(b, path)
 	}
 	t.packed = true
-	return t.decodeText(bufio.NewReaderSize(t.r, 64<<10))
+	return t.decodeText(bufio.NewReaderSize(t.r, 64<<10), path)
 }
 
 // unzip reads the one file of a zip.
-func (t *text) unzip(size int64) *Error {
+func (t *text) unzip(size int64, path string) *Error {
 	at, ok := t.file.(io.ReaderAt)
 	if !ok || size < 0 {
 		return fault("write it to a file and name that, or unzip it on the way: unzip -p FILE | "+setting.Stream.String(), "a zip is read from its end")
@@ -61,6 +62,9 @@ func (t *text) unzip(size int64) *Error {
 	z, e := readZip(at, size)
 	if e != nil {
 		return e
+	}
+	if k := looksZipped(z); k.what != "" {
+		return fault(remedyOf(cmp.Or(k.table, k.remedy), path), "not a table: it looks like %s", k.what)
 	}
 	var one *zip.File
 	for _, f := range z.File {
@@ -72,9 +76,6 @@ func (t *text) unzip(size int64) *Error {
 			one = f
 		}
 	}
-	if k := looksZipped(z); k.what != "" {
-		return fault(k.remedy, "no table: it looks like %s", k.what)
-	}
 	if one == nil {
 		return fault("was it written to its end?", "a zip without a file")
 	}
@@ -84,13 +85,14 @@ func (t *text) unzip(size int64) *Error {
 	}
 	t.r, t.packed = r, true
 	t.closers = append(t.closers, func() { r.Close() })
-	return t.decodeText(bufio.NewReaderSize(r, 64<<10))
+	return t.decodeText(bufio.NewReaderSize(r, 64<<10), path)
 }
 
-// decodeText reads UTF-16 that begins with its mark as UTF-8.
-func (t *text) decodeText(b *bufio.Reader) *Error {
-	start, err := b.Peek(2)
-	if err != nil && err != io.EOF {
+// decodeText reads UTF-16 that begins with its mark as UTF-8. A file of another kind is an error.
+func (t *text) decodeText(b *bufio.Reader, path string) *Error {
+	head, err := b.Peek(sniffed)
+	start := head[:min(2, len(head))]
+	if err != nil && err != io.EOF && len(start) < 2 {
 		return t.failed(err)
 	}
 	if s := string(start); s == "\xff\xfe" || s == "\xfe\xff" {
@@ -99,7 +101,7 @@ func (t *text) decodeText(b *bufio.Reader) *Error {
 		return nil
 	}
 	t.r = b
-	return nil
+	return notTable(head, path)
 }
 
 // failed explains a read that failed.
