@@ -161,29 +161,8 @@ const logLen = MaxExact + MaxExact/16
 // shortLog is the capacity of the first log.
 const shortLog = 512
 
-// half holds the bits of 1/2.
-const half = 0x3fe0000000000000
-
-// key returns a number that rises with the score and determines it. Below 1/2 it consists of the score's bits, above 1/2 of
-// those of the tail, which is more precise there. A rounded tail may be a few units above 1/2. The key exceeds 2*half if the
-// score is outside [0,1].
-func key(p, tail float64) uint64 {
-	if p < 0.5 {
-		return math.Float64bits(p + 0) // -0 is 0
-	}
-	if b := math.Float64bits(tail + 0); b <= half+kernel.GridSlack {
-		return 2*half - min(b, half)
-	}
-	return math.MaxUint64
-}
-
-// distance returns the distance q of a score from the nearer of 0 and 1, and whether that is 1.
-func distance(key uint64) (q float64, upper bool) {
-	if key < half {
-		return math.Float64frombits(key), false
-	}
-	return math.Float64frombits(2*half - key), true
-}
+// half is the key of 1/2.
+const half = tally.HalfKey
 
 // AddBlock adds a block's rows.
 func (c *Cells) AddBlock(b *metrics.Block) {
@@ -201,7 +180,7 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 	}
 	c.sorted = false
 	for i, v := range p {
-		k := key(v, tail[i])
+		k := tally.Key(v, tail[i])
 		if k > 2*half {
 			c.outside++
 			continue
@@ -499,7 +478,7 @@ func (g *grid) addLog(log []uint64) {
 	for len(log) > 0 {
 		n := min(len(log), len(p))
 		for i, v := range log[:n] {
-			q, upper := distance(v >> 1)
+			q, upper := tally.Distance(v >> 1)
 			p[i], tail[i], y[i] = q, q, uint8(v&1)
 			if upper {
 				p[i] = 1 // any value in the upper half
@@ -515,7 +494,7 @@ func (g *grid) addCells(cells []exactCell) {
 	places, rising := kernel.GridPlaces()
 	at := 0 // index into rising; it follows q, which rises in the lower half and falls in the upper half
 	for _, e := range cells {
-		q, upper := distance(e.key)
+		q, upper := tally.Distance(e.key)
 		for at+1 < len(rising) && places[rising[at+1]] <= q {
 			at++
 		}
@@ -586,15 +565,15 @@ func (c *Cells) addWeighted(p, tail []float64, hit []uint8, b *metrics.Block) {
 		c.heavy = map[uint64]*tally.Cell{}
 	}
 	for i, w := range b.Weights {
-		k := key(p[i], tail[i])
+		k := tally.Key(p[i], tail[i])
 		if k > 2*half {
 			c.outside++
 			continue
 		}
-		v := score(k)
+		v := tally.Score(k)
 		switch {
 		case c.weightedGrid:
-			k = place(k)
+			k = tally.Place(k)
 		case c.origin != ofScores:
 			k = rawEventKey(b.Peak[i], c.Event())
 		}
@@ -603,15 +582,6 @@ func (c *Cells) addWeighted(p, tail []float64, hit []uint8, b *metrics.Block) {
 			c.toWeightedGrid()
 		}
 	}
-}
-
-// score returns the score of a key.
-func score(key uint64) float64 {
-	q, upper := distance(key)
-	if upper {
-		return 1 - q
-	}
-	return q
 }
 
 // numbered returns the cell of a key or grid place.
@@ -624,23 +594,12 @@ func (c *Cells) numbered(k uint64) *tally.Cell {
 	return h
 }
 
-// place returns the number of a key's grid cell, for rows with weights. It rises with the score.
-func place(k uint64) uint64 {
-	q, upper := distance(k)
-	_, rising := kernel.GridPlaces()
-	at := uint64(kernel.GridRank(q))
-	if upper {
-		return 2*uint64(len(rising)) - 1 - at
-	}
-	return at
-}
-
 // toWeightedGrid moves exact weighted cells to the grid.
 func (c *Cells) toWeightedGrid() {
 	_, fine := c.weightedScores()
 	c.heavy, c.weightedGrid = map[uint64]*tally.Cell{}, true
 	for k, h := range fine {
-		c.numbered(place(k)).Merge(h)
+		c.numbered(tally.Place(k)).Merge(h)
 	}
 }
 
@@ -718,7 +677,7 @@ func (c *Cells) mergeWeighted(o *Cells) {
 	}
 	for k, h := range other {
 		if c.weightedGrid && !o.weightedGrid {
-			k = place(k)
+			k = tally.Place(k)
 		}
 		c.numbered(k).Merge(h)
 	}

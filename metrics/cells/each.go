@@ -149,7 +149,7 @@ func (c *Cells) Each(f func(*Cell)) {
 	default:
 		one := Cell{exact: true}
 		c.eachScore(func(e exactCell) {
-			one.q, one.upper = distance(e.key)
+			one.q, one.upper = tally.Distance(e.key)
 			one.count(e.n, e.y)
 			f(&one)
 		})
@@ -221,7 +221,7 @@ func (s *gridSum) on(u, uu uint64) gridSum {
 func heavyCell(h *tally.Cell, key uint64) Cell {
 	w := h.Total(true)
 	one := Cell{N: h.N, Weight: w.Float64(), Events: h.Y.Float64(), heavy: h}
-	one.q, one.upper = distance(key)
+	one.q, one.upper = tally.Distance(key)
 	one.turn()
 	one.Low, one.High = one.P, one.P
 	return one

@@ -8,6 +8,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
 	"github.com/candor-go/candor/metrics/internal/state"
 )
 
@@ -78,7 +79,7 @@ func (k *Kept) AddBlock(b *metrics.Block) {
 	k.origin = originOf(b, k.event)
 	p, tail, hit := k.cols.of(b, k.event)
 	for i, v := range p {
-		key := key(v, tail[i])
+		key := tally.Key(v, tail[i])
 		if key > 2*half {
 			continue
 		}

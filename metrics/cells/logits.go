@@ -143,7 +143,7 @@ func (d *decoder) scores(n int, raw func(i int) uint64, f func(i int, key uint64
 		m := min(decodeRows, n-from)
 		p, tail := d.columns(m, func(i int) uint64 { return raw(from + i) })
 		for i, v := range p {
-			f(from+i, key(v, tail[i]))
+			f(from+i, tally.Key(v, tail[i]))
 		}
 	}
 }
@@ -258,7 +258,7 @@ func (r *rankedCells) Each(f func(*Cell)) {
 			h := r.heavy[r.keys[i]]
 			one = heavyCell(h, key)
 		} else {
-			one.q, one.upper = distance(key)
+			one.q, one.upper = tally.Distance(key)
 			one.count(r.counts[i][0], r.counts[i][1])
 		}
 		f(&one)

@@ -229,7 +229,7 @@ func (s *Sorted) sortLong() {
 			variance := uint64(0) // at most 2^49 per row
 			from, to := c*chunkRows, min((c+1)*chunkRows, n)
 			for _, k := range s.long[from:to] {
-				q, _ := distance(k >> 1)
+				q, _ := tally.Distance(k >> 1)
 				variance += tally.Units(q) - tally.Units(float64(q*q))
 			}
 			for ; from < to; from += 64 {
@@ -248,7 +248,7 @@ const chunkRows = 1 << 14
 // hitBlock computes the block of the first n keys, as kernel.HitBlocksF32 does for narrow keys.
 func hitBlock(keys []uint64, n int) (h kernel.HitBlock) {
 	for i, k := range keys[:n] {
-		q, upper := distance(k >> 1)
+		q, upper := tally.Distance(k >> 1)
 		hit := k & 1
 		near, far := squares(q)
 		if upper != (hit == 1) {
@@ -280,7 +280,7 @@ func (g *gather) Empty() metrics.Accumulator {
 func (g *gather) AddBlock(b *metrics.Block) {
 	p, tail, hit := g.cols.of(b, g.event)
 	for i, v := range p {
-		if k := key(v, tail[i]); k <= 2*half {
+		if k := tally.Key(v, tail[i]); k <= 2*half {
 			g.keys[b.Number(i)] = k<<1 | uint64(hit[i]&1)
 			if g.raw != nil {
 				g.raw[b.Number(i)] = rawEventKey(b.Peak[i], g.event.Resolve(b.Classes))<<1 | uint64(hit[i]&1)
@@ -310,7 +310,7 @@ func (s *Sorted) rows() int { return len(s.narrow) + len(s.long) }
 // distance returns the distance q of a row's score from the nearer of 0 and 1, and whether that is 1.
 func (s *Sorted) distance(row int) (q float64, upper bool) {
 	if len(s.long) > 0 {
-		return distance(s.long[row] >> 1)
+		return tally.Distance(s.long[row] >> 1)
 	}
 	p := float64(math.Float32frombits(s.narrow[row] >> 1))
 	if p < 0.5 {
@@ -399,7 +399,7 @@ func (r *rankedRows) Each(f func(*Cell)) {
 	var cells []exactCell
 	flush := func() {
 		d.scores(len(cells), func(i int) uint64 { return cells[i].key }, func(i int, key uint64) {
-			one.q, one.upper = distance(key)
+			one.q, one.upper = tally.Distance(key)
 			one.count(cells[i].n, cells[i].y)
 			f(&one)
 		})
