@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
-	"github.com/candor-go/candor/metrics/internal/tally"
 	"github.com/candor-go/candor/metrics/internal/state"
+	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
 // Kept accumulates the scores and outcomes of all rows for Sorted. It does for a Pass what Sort does for rows in memory. It is

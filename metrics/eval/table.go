@@ -170,9 +170,10 @@ func classesOK(def *byClass) func(m Metric) error {
 }
 
 const (
-	wilson    = "Wilson score interval; rows taken as independent"
-	normal    = "mean +- z*s/sqrt(n); rows taken as independent"
-	eceMethod = "bias-corrected normal interval over fixed bins; rows taken as independent"
+	wilson        = "Wilson score interval; rows taken as independent"
+	normal        = "mean +- z*s/sqrt(n); rows taken as independent"
+	squaredMethod = "normal interval by the influence of rows, at least as under calibration; rows taken as independent"
+	eceMethod     = "bias-corrected normal interval over fixed bins; rows taken as independent"
 )
 
 // table lists all metrics, in the order of documents.
@@ -414,6 +415,21 @@ func descriptors() []Descriptor {
 			},
 			text: func(e *Evaluation, m Metric) string {
 				return e.text(e.binning(m)) + "; " + debiasedOwn.formula(Describe(m.Name).Formula, m)
+			},
+		},
+		{
+			Name: "calibration_error_squared", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: l2,
+			Short:   "mean squared gap without what chance adds",
+			Meaning: "mean squared calibration error without what chance adds, below 0 if that is all there is: its differences are unbiased",
+			Formula: "sum_bins (n_b/N) (gap_b^2 - v_b/n_b), v_b the sample variance of y - p, n_b >= 2", Range: "[-1, 1]", Better: Lower,
+			Source: "Kumar et al. 2019; Lee et al. 2022",
+			value: func(e *Evaluation, m Metric) Value {
+				p, bound := e.partition(m)
+				v := Value{Method: squaredMethod, Bound: unknown(bound)}
+				if v.Value, v.Interval = p.Squared(e.Spec.Level); p.DebiasedReason() != "" {
+					v.Reason = p.DebiasedReason()
+				}
+				return v
 			},
 		},
 		{
