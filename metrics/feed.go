@@ -64,6 +64,52 @@ func (c *Chunk) Slice(from, to int) Chunk {
 	return v
 }
 
+// Pick sets p to the given rows of c, by their places in it, and reuses the memory of p's slices, which must be p's own. Groups
+// are left out, and Recycle is not set.
+func (p *Chunk) Pick(c *Chunk, rows []int32) {
+	p.Kind, p.First, p.Rows, p.Classes, p.Stride = c.Kind, c.First, len(rows), c.Classes, 0
+	stride := c.RowStride()
+	p.F64 = pickRows(p.F64, c.F64, rows, c.Classes, stride)
+	p.F32 = pickRows(p.F32, c.F32, rows, c.Classes, stride)
+	p.F16 = pickRows(p.F16, c.F16, rows, c.Classes, stride)
+	p.BF16 = pickRows(p.BF16, c.BF16, rows, c.Classes, stride)
+	p.Labels = pickRows(p.Labels, c.Labels, rows, 1, 1)
+	p.Observed = pickRows(p.Observed, c.Observed, rows, 1, 1)
+	p.Weights = pickRows(p.Weights, c.Weights, rows, 1, 1)
+	p.Decisions = pickRows(p.Decisions, c.Decisions, rows, 1, 1)
+	p.ConfidenceScores = pickRows(p.ConfidenceScores, c.ConfidenceScores, rows, 1, 1)
+	p.Bytes = pickRows(p.Bytes, c.Bytes, rows, 1, 1)
+	p.Sequences = pickRows(p.Sequences, c.Sequences, rows, 1, 1)
+	p.Pair = c.Pair.Rows(rows)
+	if c.Numbers != nil {
+		p.Numbers = pickRows(p.Numbers, c.Numbers, rows, 1, 1)
+	} else {
+		p.Numbers = append(p.Numbers[:0], rows...)
+	}
+}
+
+// pickRows copies rows to dst, reallocating it if needed; nil stays nil.
+func pickRows[T any](dst, src []T, rows []int32, width, stride int) []T {
+	if src == nil {
+		return nil
+	}
+	if n := len(rows) * width; cap(dst) < n {
+		dst = make([]T, n)
+	} else {
+		dst = dst[:n]
+	}
+	if width == 1 {
+		for to, from := range rows {
+			dst[to] = src[int(from)*stride]
+		}
+		return dst
+	}
+	for to, from := range rows {
+		copy(dst[to*width:(to+1)*width], src[int(from)*stride:int(from)*stride+width])
+	}
+	return dst
+}
+
 // place sets the row numbers of a block that starts at row at of the chunk.
 func (c *Chunk) place(b *Block, at int) {
 	if b.first = c.First + int64(at); c.Numbers != nil {
@@ -115,19 +161,28 @@ func (s *checked) Next() (*Chunk, error) {
 	return c, nil
 }
 
-// Feed hands each chunk of src to one of the functions and recycles it afterwards. Each function runs on a goroutine of its
-// own and gets another chunk whenever it returns; it must not keep what a chunk holds. After an error of a function no more
-// chunks are read. Feed returns nil after the last chunk, or else the error of the source, or that of the first function that
-// has one. A panic in a function is passed on to the caller.
+// Feed hands each chunk of src to one of the functions and recycles it afterwards; see Deal.
 func Feed(src Source, visits ...func(*Chunk) error) error {
-	chunks := make(chan *Chunk)
+	return Deal(src.Next, func(c *Chunk) {
+		if c.Recycle != nil {
+			c.Recycle()
+		}
+	}, visits...)
+}
+
+// Deal hands each item that next returns to one of the functions, and then to done. Each function runs on a goroutine of its
+// own and gets another item whenever it returns; it must not keep what an item holds. After an error of a function no more
+// items are asked for. Deal returns nil after next has returned io.EOF, or else the error of next, or that of the first function
+// that has one. A panic in a function is passed on to the caller.
+func Deal[T any](next func() (T, error), done func(T), visits ...func(T) error) error {
+	items := make(chan T)
 	errs := make([]error, len(visits))
 	var wg sync.WaitGroup
-	var over atomic.Bool // no more chunks are wanted
+	var over atomic.Bool // no more items are wanted
 	var fault atomic.Pointer[any]
 	for i, visit := range visits {
 		wg.Go(func() {
-			for c := range chunks {
+			for c := range items {
 				func() {
 					// The caller cannot recover a panic on another goroutine, so the panic is passed on.
 					defer func() {
@@ -136,9 +191,7 @@ func Feed(src Source, visits ...func(*Chunk) error) error {
 							over.Store(true)
 						}
 					}()
-					if c.Recycle != nil {
-						defer c.Recycle()
-					}
+					defer done(c)
 					if errs[i] != nil || fault.Load() != nil {
 						return
 					}
@@ -152,13 +205,13 @@ func Feed(src Source, visits ...func(*Chunk) error) error {
 	err := func() error {
 		// Deferred, so that a panicking source leaves no goroutines behind.
 		defer wg.Wait()
-		defer close(chunks)
+		defer close(items)
 		for !over.Load() {
-			c, err := src.Next()
+			c, err := next()
 			if err != nil {
 				return err
 			}
-			chunks <- c
+			items <- c
 		}
 		return io.EOF
 	}()

@@ -22,7 +22,6 @@ type reader struct {
 	at, count []int32 // for each group, its range among the rows sorted by group
 	order     []int32
 	part      metrics.Chunk
-	numbers   []int32
 }
 
 func newReader(g *Evaluation, o *metrics.Options) *reader {
@@ -84,7 +83,7 @@ func (w *reader) parts(c *metrics.Chunk, most int32) error {
 	from := int32(0)
 	for g := range most + 1 {
 		if to := w.at[g]; to > from {
-			w.pick(c, w.order[from:to])
+			w.part.Pick(c, w.order[from:to])
 			if err := w.group(g, &w.part); err != nil {
 				return err
 			}
@@ -108,48 +107,6 @@ func (w *reader) group(g int32, c *metrics.Chunk) error {
 	w.walker.Add(c)
 	a := w.walker.Take()
 	return w.each[g].Audit.Merge(&a)
-}
-
-// pick sets w.part to the given rows of a chunk.
-func (w *reader) pick(c *metrics.Chunk, rows []int32) {
-	p := &w.part
-	p.Kind, p.First, p.Rows, p.Classes, p.Stride = c.Kind, c.First, len(rows), c.Classes, 0
-	stride := c.RowStride()
-	p.F64 = pickRows(p.F64, c.F64, rows, c.Classes, stride)
-	p.F32 = pickRows(p.F32, c.F32, rows, c.Classes, stride)
-	p.F16 = pickRows(p.F16, c.F16, rows, c.Classes, stride)
-	p.BF16 = pickRows(p.BF16, c.BF16, rows, c.Classes, stride)
-	p.Labels = pickRows(p.Labels, c.Labels, rows, 1, 1)
-	p.Observed = pickRows(p.Observed, c.Observed, rows, 1, 1)
-	p.Weights = pickRows(p.Weights, c.Weights, rows, 1, 1)
-	p.Decisions = pickRows(p.Decisions, c.Decisions, rows, 1, 1)
-	p.ConfidenceScores = pickRows(p.ConfidenceScores, c.ConfidenceScores, rows, 1, 1)
-	p.Bytes = pickRows(p.Bytes, c.Bytes, rows, 1, 1)
-	p.Sequences = pickRows(p.Sequences, c.Sequences, rows, 1, 1)
-	p.Pair = c.Pair.Rows(rows)
-	p.Numbers = rows
-	if c.Numbers != nil {
-		w.numbers = pickRows(w.numbers, c.Numbers, rows, 1, 1)
-		p.Numbers = w.numbers
-	}
-}
-
-// pickRows copies rows to dst, reallocating it if needed; nil stays nil.
-func pickRows[T any](dst, src []T, rows []int32, width, stride int) []T {
-	if src == nil {
-		return nil
-	}
-	dst = resized(dst, len(rows)*width)
-	if width == 1 {
-		for to, from := range rows {
-			dst[to] = src[int(from)*stride]
-		}
-		return dst
-	}
-	for to, from := range rows {
-		copy(dst[to*width:(to+1)*width], src[int(from)*stride:int(from)*stride+width])
-	}
-	return dst
 }
 
 func resized[T any](s []T, n int) []T {
