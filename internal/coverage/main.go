@@ -1,7 +1,7 @@
 // Command coverage prints how often candor's intervals hold what they estimate, and how often a calibrated model is found fault with:
 // the tables of docs/coverage.md. Sets of rows are drawn from laws whose answers are known from a set of a million rows.
 //
-//	go run ./internal/coverage [-runs N] [-threads N]
+//	go run ./internal/coverage [-runs N] [-threads N] [-pairs]
 package main
 
 import (
@@ -25,7 +25,14 @@ func main() {
 	log.SetFlags(0)
 	runs := flag.Int("runs", 4000, "sets of each law and size")
 	threads := flag.Int("threads", runtime.GOMAXPROCS(0), "goroutines")
+	pairs := flag.Bool("pairs", false, "only the table of the differences of two models")
 	flag.Parse()
+	if *pairs {
+		if err := printPairs(os.Stdout, *runs, 1_000_000, *threads, []int{200, 1000, 10_000}); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if err := Print(os.Stdout, *runs, 1_000_000, *threads); err != nil {
 		log.Fatal(err)
 	}

@@ -1,0 +1,248 @@
+package compared
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/paired"
+)
+
+// Most is the largest number of models.
+const Most = 1000
+
+// MostPairs is the largest number of models that are compared each with each; beyond it a baseline is needed.
+const MostPairs = 20
+
+// Model is the evaluation of one of the models.
+type Model struct {
+	Name string
+	*eval.Evaluation
+}
+
+// Comparison evaluates models on the same rows, and keeps what their differences are found from.
+type Comparison struct {
+	Spec eval.Spec
+	// Baseline is the number of the model that all others are compared with; -1 compares each with each.
+	Baseline int
+	Threads  int // as in eval.Evaluation
+
+	models []Model
+	kept   kept
+	count  paired.Count
+	labels []exact.Sum // weights of the labels up to the largest one seen, for skills
+	losses [][]paired.Losses
+	pairs  []*pair
+}
+
+// pair is what is kept of two models.
+type pair struct {
+	a, b   int
+	means  []*paired.Means
+	joint  *paired.Joint // nil if no metric needs it
+	hits   paired.Discordance
+	flips  int64 // rows with other decisions
+	weight paired.Means
+}
+
+// New returns a Comparison without rows. Names of models are not empty and distinct. baseline is that of one of them, or "" to
+// compare each model with each. The error says what is wrong with the models, or that the spec cannot be compared in pairs.
+func New(s eval.Spec, names []string, baseline string) (*Comparison, error) {
+	switch {
+	case len(names) < 2:
+		return nil, errors.New("compared: a comparison is of two models or more")
+	case len(names) > Most:
+		return nil, fmt.Errorf("compared: %d models are more than %d", len(names), Most)
+	case s.Members > 0:
+		return nil, errors.New("compared: an ensemble is not compared row by row")
+	}
+	if names := s.KeepsRows(); names != "" {
+		return nil, fmt.Errorf("metrics %s keep every row, which a comparison does not support: leave exact out", names)
+	}
+	c := &Comparison{Baseline: -1}
+	for i, n := range names {
+		if n == "" || slices.Contains(names[:i], n) {
+			return nil, fmt.Errorf("compared: %q names no model, or two", n)
+		}
+		e, err := eval.New(s)
+		if err != nil {
+			return nil, err
+		}
+		c.models = append(c.models, Model{n, e})
+		if n == baseline {
+			c.Baseline = i
+		}
+	}
+	switch {
+	case baseline != "" && c.Baseline < 0:
+		return nil, fmt.Errorf("compared: the baseline %q is none of the models", baseline)
+	case baseline == "" && len(names) > MostPairs:
+		return nil, fmt.Errorf("%d models have %d pairs: name a baseline that all are compared with", len(names), len(names)*(len(names)-1)/2)
+	}
+	c.Spec = c.models[0].Spec
+	c.kept = keptFor(&c.Spec)
+	c.make()
+	return c, nil
+}
+
+// make makes what is kept of models and pairs, empty.
+func (c *Comparison) make() {
+	c.count, c.labels, c.losses, c.pairs = paired.Count{}, nil, nil, nil
+	for range c.models {
+		c.losses = append(c.losses, make([]paired.Losses, len(c.kept.losses)))
+	}
+	n := len(c.models)
+	all := n * (n - 1) / 2
+	if c.Baseline >= 0 {
+		all = n - 1
+	}
+	places := 512
+	for places > 64 && places*places*all > 4*paired.MostCells {
+		places /= 2
+	}
+	for a := range n {
+		for b := a + 1; b < n; b++ {
+			p := &pair{a: a, b: b}
+			switch c.Baseline {
+			case -1, a:
+			case b:
+				p.a, p.b = b, a
+			default:
+				continue
+			}
+			for _, l := range c.kept.losses {
+				p.means = append(p.means, paired.NewMeans(l.byLabel))
+			}
+			if c.kept.joint {
+				p.joint = paired.NewJoint(min(paired.MostCells, places*places), places)
+			}
+			c.pairs = append(c.pairs, p)
+		}
+	}
+}
+
+// Models returns the evaluations of the models, in the order of their names in New.
+func (c *Comparison) Models() []Model {
+	for _, m := range c.models {
+		m.Threads = c.Threads
+	}
+	return slices.Clone(c.models)
+}
+
+// Rows returns the number of rows.
+func (c *Comparison) Rows() int64 { return c.count.Rows() }
+
+// Size estimates the bytes of the comparison after rows of this extent.
+func (c *Comparison) Size(x eval.Extent) (n int64) {
+	for _, m := range c.models {
+		n += m.Size(x)
+	}
+	return n + c.pairBytes(x)
+}
+
+// pairBytes estimates the bytes of what is kept of the pairs.
+func (c *Comparison) pairBytes(x eval.Extent) (n int64) {
+	in := metrics.Extent{Rows: x.Rows, Classes: c.Spec.Classes, Kind: c.Spec.Kind, DType: x.DType, Weighted: x.Weighted}
+	labels := int64(max(2, c.Spec.Classes)) * int64(unsafe.Sizeof(exact.Sum{}))
+	for _, p := range c.pairs {
+		n += int64(len(c.kept.losses)) * 2048
+		for i := range c.kept.losses {
+			if c.kept.losses[i].byLabel {
+				n += labels
+			}
+		}
+		if p.joint != nil {
+			n += p.joint.Size(in)
+		}
+	}
+	return n
+}
+
+// Need estimates the most bytes needed to read rows of this extent with this many threads and to compute the answers.
+func (c *Comparison) Need(x eval.Extent, threads int) (n int64) {
+	part := x
+	if part.Rows >= 0 {
+		part.Rows = (x.Rows + int64(threads) - 1) / int64(threads)
+	}
+	for _, m := range c.models {
+		n += m.Need(x, threads)
+	}
+	// The parts of threads are merged one after another; answers sort a joint.
+	return n + int64(threads)*c.pairBytes(part) + c.pairBytes(x)
+}
+
+// Merge adds the rows of another Comparison of the same models by the same spec. Otherwise it returns an error that names the
+// first difference, and changes nothing.
+func (c *Comparison) Merge(o *Comparison) error {
+	if len(c.models) != len(o.models) {
+		return fmt.Errorf("%w: comparisons of %d models and of %d", metrics.ErrMismatch, len(c.models), len(o.models))
+	}
+	for i, m := range c.models {
+		if m.Name != o.models[i].Name {
+			return fmt.Errorf("%w: model %d is named %q and %q", metrics.ErrMismatch, i+1, m.Name, o.models[i].Name)
+		}
+	}
+	if c.Baseline != o.Baseline {
+		return fmt.Errorf("%w: the baselines differ", metrics.ErrMismatch)
+	}
+	// The evaluations may refuse what their specs and audits differ in; nothing has changed until all have been tried.
+	merged := make([]*eval.Evaluation, len(c.models))
+	for i, m := range c.models {
+		e, err := eval.New(m.Spec)
+		if err == nil {
+			err = e.Merge(m.Evaluation)
+		}
+		if err == nil {
+			err = e.Merge(o.models[i].Evaluation)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+		merged[i] = e
+	}
+	count := c.count
+	if err := count.Merge(&o.count); err != nil {
+		return err
+	}
+	for i := range c.models {
+		c.models[i].Evaluation = merged[i]
+	}
+	return c.take(o)
+}
+
+// take merges what is kept of the rows of o, but the evaluations.
+func (c *Comparison) take(o *Comparison) error {
+	if err := c.count.Merge(&o.count); err != nil {
+		return err
+	}
+	c.labels = paired.Grown(c.labels, len(o.labels))
+	for i := range o.labels {
+		c.labels[i].Merge(&o.labels[i])
+	}
+	for m := range c.losses {
+		for i := range c.losses[m] {
+			c.losses[m][i].Merge(&o.losses[m][i])
+		}
+	}
+	for i, p := range c.pairs {
+		q := o.pairs[i]
+		for k := range p.means {
+			p.means[k].Merge(q.means[k])
+		}
+		p.weight.Merge(&q.weight)
+		p.hits.N += q.hits.N
+		p.hits.OnlyA += q.hits.OnlyA
+		p.hits.OnlyB += q.hits.OnlyB
+		p.flips += q.flips
+		if p.joint != nil {
+			if err := p.joint.Merge(q.joint); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,367 @@
+package compared
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/candor-go/candor/internal/setting"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/paired"
+)
+
+// Outcome says how B compares with A by a metric.
+type Outcome string
+
+// The outcomes. Better and Worse are decided at the level of the intervals, after adjustment for the number of pairs. Equivalent
+// and NotWorse are those of a margin.
+const (
+	NoOutcome  Outcome = "" // the metric has no better direction, or no p-value
+	Better     Outcome = "better"
+	Worse      Outcome = "worse"
+	Undecided  Outcome = "undecided"
+	Equivalent Outcome = "equivalent"
+	NotWorse   Outcome = "not_worse"
+)
+
+// Difference is the value of a metric of model B minus that of model A, over the same rows.
+type Difference struct {
+	A, B   int // numbers of the models
+	Metric eval.Metric
+	Better eval.Direction
+
+	Value    float64          // NaN if undefined; +-Inf if only one of the values is infinite
+	Interval metrics.Interval // not adjusted for the number of pairs
+	Error    paired.Error     // by which margins and sizes of samples are judged
+	P        float64          // two-sided p-value of no difference; NaN if there is none
+	PExact   float64          // of accuracy, the exact p-value of McNemar's test beside the mid-p; else NaN
+	Adjusted float64          // P adjusted by Holm over the pairs of this metric
+	Method   string
+	Reason   string // why there is no value or no interval
+	Outcome  Outcome
+
+	Margin *Margin // nil if none was given for the metric
+
+	// RowsToDecide is how many rows would decide the difference 4 times of 5, if it is what it looks like; 0 if it is decided, or
+	// unknown.
+	RowsToDecide int64
+	// OnlyA, OnlyB and Both are numbers of rows with an infinite loss: of A alone, of B alone, of both.
+	OnlyA, OnlyB, Both int64
+}
+
+// Margin is a size of differences that do not matter, and what the difference says about it.
+type Margin struct {
+	Size    float64
+	P       float64 // of the two one-sided tests: the larger p-value
+	Outcome Outcome // Equivalent, NotWorse or Undecided
+}
+
+// Answers are options of Differences.
+type Answers struct {
+	Margins map[string]float64 // by metric, as written; each above 0, in the metric's units
+}
+
+// power is the quantile of the normal distribution that a test with power 4/5 takes.
+const power = 0.8416212335729143
+
+// Differences returns the differences of all pairs by all metrics of the spec, metric by metric.
+func (c *Comparison) Differences(o *Answers) []Difference {
+	var l []Difference
+	f := &finder{c: c, kept: map[paired.Event][]*paired.Sides{}}
+	for _, m := range c.Spec.Metrics {
+		from := len(l)
+		for i := range c.pairs {
+			l = append(l, f.difference(m, i))
+		}
+		adjust(l[from:])
+		for i := range l[from:] {
+			d := &l[from+i]
+			d.judge(c.Spec.Level)
+			if o != nil {
+				if size, ok := o.Margins[m.String()]; ok {
+					d.margin(size, c.Spec.Level)
+				}
+			}
+			if d.Outcome == Undecided && d.Value != 0 && d.Error.SE > 0 {
+				z := metrics.Z(c.Spec.Level) + power
+				r := float64(z * d.Error.SE / d.Value)
+				if n := math.Ceil(float64(c.count.Rows()) * float64(r*r)); n < 1<<53 {
+					d.RowsToDecide = int64(n)
+				}
+			}
+		}
+	}
+	return l
+}
+
+// adjust sets the adjusted p-values of the pairs of a metric, by Holm.
+func adjust(l []Difference) {
+	var order []int
+	for i := range l {
+		l[i].Adjusted = math.NaN()
+		if !math.IsNaN(l[i].P) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case l[a].P < l[b].P:
+			return -1
+		case l[a].P > l[b].P:
+			return 1
+		}
+		return 0
+	})
+	most := 0.0
+	for rank, i := range order {
+		most = math.Max(most, math.Min(1, float64(float64(len(order)-rank)*l[i].P)))
+		l[i].Adjusted = most
+	}
+}
+
+// judge sets the outcome.
+func (d *Difference) judge(level float64) {
+	sign := d.sign()
+	switch {
+	case sign == 0 || math.IsNaN(d.Adjusted):
+	case !(d.Adjusted < 1-level) || d.Value == 0:
+		d.Outcome = Undecided
+	case d.Value*sign > 0:
+		d.Outcome = Better
+	default:
+		d.Outcome = Worse
+	}
+}
+
+// sign returns 1 if higher values are better, -1 if lower ones are, 0 if neither.
+func (d *Difference) sign() float64 {
+	switch d.Better {
+	case eval.Lower:
+		return -1
+	case eval.Higher:
+		return 1
+	}
+	return 0
+}
+
+// margin judges the difference by a margin, with two one-sided tests at 1 - level.
+func (d *Difference) margin(size, level float64) {
+	m := &Margin{Size: size, P: math.NaN(), Outcome: NoOutcome}
+	d.Margin = m
+	if !(d.Error.SE >= 0) || math.IsNaN(d.Value) || d.sign() == 0 {
+		return
+	}
+	gain := d.Value * d.sign()
+	worse, better := d.Error.Beyond(size+gain), d.Error.Beyond(size-gain)
+	m.P = math.Max(worse, better)
+	switch alpha := 1 - level; {
+	case worse < alpha && better < alpha:
+		m.Outcome = Equivalent
+	case worse < alpha:
+		m.Outcome = NotWorse
+	default:
+		m.Outcome = Undecided
+	}
+}
+
+// finder finds differences, and keeps what several metrics need.
+type finder struct {
+	c    *Comparison
+	kept map[paired.Event][]*paired.Sides
+}
+
+// sides returns the joint rows of a pair.
+func (f *finder) sides(e paired.Event, pair int) *paired.Sides {
+	if f.kept[e] == nil {
+		f.kept[e] = make([]*paired.Sides, len(f.c.pairs))
+	}
+	if f.kept[e][pair] == nil {
+		f.kept[e][pair] = f.c.pairs[pair].joint.Sides(e)
+	}
+	return f.kept[e][pair]
+}
+
+const (
+	byRows      = "mean difference of rows +- t*s/sqrt(n); rows taken as independent"
+	byDelta     = "delta method on the means of rows; rows taken as independent"
+	byTango     = "Tango's score interval, McNemar's mid-p; rows taken as independent"
+	byDeLong    = "DeLong's paired covariance; rows taken as independent"
+	byInfluence = "influence of each row on both models' values; rows taken as independent"
+	bySandwich  = "influence of each row on both fits (sandwich); rows taken as independent"
+	bySquares   = "influence of rows, and products of residuals in the bins of both models; rows taken as independent"
+)
+
+// difference returns the difference of a pair by a metric.
+func (f *finder) difference(m eval.Metric, pair int) Difference {
+	c := f.c
+	p := c.pairs[pair]
+	a, b := c.models[p.a].Evaluation, c.models[p.b].Evaluation
+	nan := math.NaN()
+	d := Difference{A: p.a, B: p.b, Metric: m, Better: eval.Describe(m.Name).In(c.Spec.Shape()).Better,
+		Value: nan, Interval: metrics.NoInterval(), Error: paired.Error{SE: nan, DF: nan}, P: nan, PExact: nan, Adjusted: nan}
+	va, vb := a.Value(m), b.Value(m)
+	if math.IsNaN(va.Value) || math.IsNaN(vb.Value) {
+		d.Reason = va.Reason
+		if !math.IsNaN(va.Value) {
+			d.Reason = vb.Reason
+		}
+		return d
+	}
+	by, l := comparedBy(&c.Spec, m)
+	at := -1
+	if by == ofMean || by == ofExp || by == ofRoot || by == ofSkill {
+		at = c.kept.loss(l.Name)
+		d.OnlyA, d.OnlyB, d.Both = p.means[at].Infinite()
+	}
+	d.Value = vb.Value - va.Value // NaN if both are infinite
+	if math.IsInf(va.Value, 0) || math.IsInf(vb.Value, 0) {
+		d.Reason = f.infinite(&d, m)
+		return d
+	}
+	e := paired.Error{SE: nan, DF: nan}
+	var unseen [2]float64
+	switch by {
+	case none:
+		d.Reason = c.unpaired(m)
+		return d
+	case ofHits:
+		if !c.count.Weighted() {
+			d.Method, d.Error = byTango, p.hits.Error()
+			d.Interval = p.hits.Interval(c.Spec.Level)
+			d.P, d.PExact = p.hits.McNemar()
+			return d
+		}
+		d.Method, e = byRows, p.weight.Error(&c.count)
+	case ofMean:
+		d.Method, e = byRows, p.means[at].Error(&c.count)
+	case ofRoot:
+		d.Method = byDelta
+		if va.Value > 0 && vb.Value > 0 {
+			e = p.means[at].OfFunction(&c.losses[p.a][at], &c.losses[p.b][at], &c.count, 1/(2*va.Value), 1/(2*vb.Value))
+		}
+	case ofExp:
+		d.Method, e = byDelta, p.means[at].OfFunction(&c.losses[p.a][at], &c.losses[p.b][at], &c.count, va.Value, vb.Value)
+	case ofSkill:
+		d.Method, e = byDelta, c.skillError(p.means[at], l.Name)
+	case ofAUROC:
+		d.Method, e = byDeLong, f.sides(paired.Kept, pair).AUROC()
+	case ofTopAUROC:
+		d.Method, e = byInfluence, f.sides(paired.TopLabel, pair).AUROC()
+	case ofAURC, ofEAURC, ofAUGRC:
+		s := f.sides(paired.TopLabel, pair).Selective()
+		d.Method, e = byInfluence, map[method]paired.Error{ofAURC: s.AURC, ofEAURC: s.EAURC, ofAUGRC: s.AUGRC}[by]
+	case ofSlope, ofIntercept:
+		i, s := f.sides(paired.Kept, pair).Cox(lineOf(a), lineOf(b))
+		if d.Method, e = bySandwich, s; by == ofIntercept {
+			e = i
+		}
+	case ofSquares:
+		d.Method = bySquares
+		e, unseen = f.sides(paired.Kept, pair).ErrorSquared(c.Spec.Base.Bins)
+	}
+	if d.Error = e; e.SE-e.SE != 0 || e.SE == 0 && d.Value != 0 {
+		d.Error.SE, d.Method = nan, ""
+		if d.Reason = "there are too few rows, or too few of an outcome, for an interval"; e.SE == 0 {
+			d.Reason = "every row differs by the same, so there is no spread to judge it by"
+		}
+		return d
+	}
+	bound := va.Bound + vb.Bound
+	if bound != bound {
+		bound = 0
+	}
+	d.Interval, d.P = e.Interval(d.Value, bound, c.Spec.Level), e.P(d.Value, bound+math.Max(unseen[0], unseen[1]))
+	d.Interval.Low -= unseen[0]
+	d.Interval.High += unseen[1]
+	return d
+}
+
+// lineOf returns the calibration line of an evaluation.
+func lineOf(e *eval.Evaluation) paired.Line {
+	return paired.Line{Intercept: e.Value(eval.Metric{Name: "calibration_intercept"}).Value, Slope: e.Value(eval.Metric{Name: "calibration_slope"}).Value}
+}
+
+// infinite explains a difference of infinite values.
+func (f *finder) infinite(d *Difference, m eval.Metric) string {
+	a, b := f.c.models[d.A].Name, f.c.models[d.B].Name
+	var said []string
+	for _, r := range []struct {
+		n    int64
+		name string
+	}{{d.OnlyA + d.Both, a}, {d.OnlyB + d.Both, b}} {
+		if r.n > 0 {
+			rows := "rows"
+			if r.n == 1 {
+				rows = "row"
+			}
+			said = append(said, fmt.Sprintf("%s gives probability 0 to the true class of %d %s", r.name, r.n, rows))
+		}
+	}
+	if len(said) == 0 {
+		return "an infinite value has no interval"
+	}
+	s := strings.Join(said, ", ")
+	if m.Name == "nll" || m.Name == "perplexity" || m.Name == "nll_skill" {
+		s += "; " + setting.Metrics.String() + " nll(clip=1e-6) compares clipped probabilities"
+	}
+	return s
+}
+
+// unpaired says why a metric has no interval of its difference.
+func (c *Comparison) unpaired(m eval.Metric) string {
+	d := eval.Describe(m.Name).In(c.Spec.Shape())
+	switch {
+	case m.Name == "base_rate" || m.Name == "corp_unc" || m.Name == "brier_uncertainty":
+		return "it depends on the outcomes alone, which are the same for all models"
+	case d.Whole:
+		return "a count"
+	case slices.Contains([]string{"ece", "ece_positive", "ece_top_label", "ece_equal_mass", "ece_sweep", "ece_unweighted", "mce", "rmsce", "rmsce_debiased", "ace", "sce", "tace", "smooth_ece", "ks", "kuiper", "corp_mcb", "ici"}, m.Name):
+		return "chance adds to it, and more to the better calibrated model, so no interval of its difference holds: calibration_error_squared has one"
+	}
+	return "it has no paired interval"
+}
+
+// skillError returns the error of the difference of skills by a loss.
+func (c *Comparison) skillError(m *paired.Means, name string) paired.Error {
+	counts := make([]float64, len(c.labels))
+	total := 0.0
+	for k := range counts {
+		counts[k] = c.labels[k].Float64()
+		total += counts[k]
+	}
+	reference, influence := 0.0, make([]float64, len(counts))
+	square := 0.0
+	for _, n := range counts {
+		square += float64(n / total * (n / total))
+	}
+	for k, n := range counts {
+		p := n / total
+		switch {
+		case p == 0:
+		case name == "nll":
+			influence[k] = -kernel.Log64(p)
+			reference += float64(p * influence[k])
+		default:
+			influence[k] = -2 * (p - square)
+		}
+	}
+	if name == "nll" {
+		for k := range influence {
+			if counts[k] > 0 {
+				influence[k] -= reference
+			}
+		}
+	} else if reference = 1 - square; c.Spec.Classes == 1 {
+		reference /= 2
+		for k := range influence {
+			influence[k] /= 2
+		}
+	}
+	if !(reference > 0) {
+		return paired.Error{SE: math.NaN(), DF: math.NaN()}
+	}
+	return m.OfSkill(&c.count, reference, influence, counts)
+}

@@ -1,0 +1,401 @@
+package compared
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/paired"
+)
+
+// stepRows is the number of rows that all models' kernels go through before pairs are added: their columns stay in the
+// second-level cache.
+const stepRows = 2048
+
+// ModelError is the error of one model's rows or source.
+type ModelError struct {
+	Model int
+	Name  string
+	Err   error
+}
+
+func (e *ModelError) Error() string { return e.Name + ": " + e.Err.Error() }
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// reader is the state of one goroutine of AddSources.
+type reader struct {
+	c      *Comparison // its part of the rows
+	drop   bool
+	names  []string
+	view   []view
+	seen   int64
+	gone   int64           // rows left out because they are bad in some model
+	room   []metrics.Chunk // the rows at hand
+	picked []metrics.Chunk // memory for rows that are picked
+	rows   []int32
+	good   []bool
+}
+
+// view is what one model makes of the rows at hand.
+type view struct {
+	check  *metrics.Walker // finds bad rows; nil unless they are dropped
+	walker *metrics.Walker
+	accs   []metrics.Accumulator
+	losses []func(dst []float64, b *metrics.Block)
+
+	n       int
+	keys    []uint64
+	right   []uint8
+	decided []int32
+	values  [][]float64
+	labels  []int32
+	weights []float64
+	found   []int64 // numbers of the rows that check has found good
+}
+
+func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
+	part, err := c.empty()
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{c: part, drop: o.Drop, view: make([]view, len(c.models)), room: make([]metrics.Chunk, len(c.models)), picked: make([]metrics.Chunk, len(c.models))}
+	strict := *o
+	strict.Drop = false
+	for m := range r.view {
+		v := &r.view[m]
+		need := c.kept.needs()
+		v.accs = part.models[m].Accumulators()
+		for _, a := range v.accs {
+			need |= a.Needs()
+		}
+		for i := range c.kept.losses {
+			v.losses = append(v.losses, c.kept.losses[i].New())
+			v.values = append(v.values, make([]float64, stepRows))
+		}
+		v.keys, v.right, v.decided = make([]uint64, stepRows), make([]uint8, stepRows), make([]int32, stepRows)
+		v.labels, v.weights = make([]int32, stepRows), make([]float64, stepRows)
+		v.walker = metrics.NewWalker(&strict, need, func(b *metrics.Block) {
+			for _, a := range v.accs {
+				a.AddBlock(b)
+			}
+			v.add(&c.kept, b)
+		})
+		if o.Drop {
+			v.check = metrics.NewWalker(o, 0, func(b *metrics.Block) {
+				for i := range b.Rows {
+					v.found = append(v.found, b.Number(i))
+				}
+			})
+		}
+		r.names = append(r.names, c.models[m].Name)
+	}
+	return r, nil
+}
+
+// empty returns a Comparison of the same models without rows.
+func (c *Comparison) empty() (*Comparison, error) {
+	n := &Comparison{Spec: c.Spec, Baseline: c.Baseline, Threads: c.Threads, kept: c.kept}
+	for _, m := range c.models {
+		e, err := eval.New(m.Spec)
+		if err != nil {
+			return nil, err
+		}
+		n.models = append(n.models, Model{m.Name, e})
+	}
+	n.make()
+	return n, nil
+}
+
+// add copies the columns of a block that pairs need.
+func (v *view) add(k *kept, b *metrics.Block) {
+	from, to := v.n, v.n+b.Rows
+	v.n = to
+	if b.Weights != nil {
+		copy(v.weights[from:to], b.Weights)
+	}
+	if b.Labels != nil {
+		copy(v.labels[from:to], b.Labels)
+	}
+	for i, f := range v.losses {
+		f(v.values[i][from:to], b)
+	}
+	if k.joint {
+		paired.Scores(v.keys[from:to], b)
+	}
+	if k.hits {
+		copy(v.right[from:to], b.Right)
+		if b.Decisions != nil {
+			copy(v.decided[from:to], b.Decisions)
+		} else {
+			copy(v.decided[from:to], b.Stats.ArgMax[:b.Rows])
+		}
+	}
+}
+
+// AddSources reads all rows of the models' sources side by side; there is one for each model. Bad rows of any model are an error,
+// or with Options.Drop they are left out of all models, and counted once. It is a *RowError if the models' rows are not the same,
+// and a *ModelError if a model's rows or its source are at fault. After an error nothing has changed.
+func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error {
+	if len(srcs) != len(c.models) {
+		panic("compared: there is a source for each model")
+	}
+	var opt metrics.Options
+	if o != nil {
+		opt = *o
+	}
+	threads := opt.Threads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	l := &lockstep{now: make([]*held, len(srcs)), at: make([]int, len(srcs)), drop: opt.Drop}
+	for m, s := range srcs {
+		spec := &c.models[m].Spec
+		l.srcs = append(l.srcs, spec.Only(s))
+		l.names = append(l.names, c.models[m].Name)
+	}
+	readers, visits := make([]*reader, threads), make([]func(*run) error, threads)
+	for i := range readers {
+		r, err := c.newReader(&opt)
+		if err != nil {
+			return err
+		}
+		readers[i], visits[i] = r, r.add
+	}
+	if err := metrics.Deal(l.next, (*run).release, visits...); err != nil {
+		l.close()
+		return err
+	}
+	if err := bad(readers); err != nil {
+		return err
+	}
+	gone := l.gone
+	whole := readers[0].c
+	for i, r := range readers {
+		gone += r.gone
+		for m := range r.view {
+			r.c.models[m].Audit = r.view[m].walker.Audit()
+		}
+		if i == 0 {
+			continue
+		}
+		if err := whole.add(r.c); err != nil {
+			return err
+		}
+		r.c = nil
+	}
+	for m := range whole.models {
+		e := whole.models[m].Evaluation
+		e.Audit.Dropped += gone
+		for _, a := range e.Accumulators() {
+			if a, ok := a.(metrics.Ender); ok {
+				a.End()
+			}
+		}
+	}
+	if c.Rows() == 0 && c.models[0].Audit == (metrics.Audit{}) {
+		threads := c.Threads
+		*c = *whole
+		c.Threads = threads
+		return nil
+	}
+	return c.Merge(whole)
+}
+
+// add merges another part of the same rows, which is not used afterwards.
+func (c *Comparison) add(o *Comparison) error {
+	for i, m := range c.models {
+		if err := m.Evaluation.Merge(o.models[i].Evaluation); err != nil {
+			return err
+		}
+	}
+	return c.take(o)
+}
+
+// bad returns the error of the bad rows of all goroutines: that of the model with the first one.
+func bad(readers []*reader) error {
+	var worst *ModelError
+	for m := range readers[0].view {
+		var all *metrics.DataError
+		rows := int64(0)
+		for _, r := range readers {
+			rows += r.seen
+			var e *metrics.DataError
+			if errors.As(r.view[m].walker.Err(), &e) {
+				if all == nil {
+					all = e
+				} else {
+					all.Merge(e)
+				}
+			}
+		}
+		if all == nil {
+			continue
+		}
+		all.Rows = rows
+		var first *metrics.DataError
+		if worst != nil {
+			first = worst.Err.(*metrics.DataError)
+		}
+		if first == nil || all.Faults[0].Row < first.Faults[0].Row {
+			worst = &ModelError{m, readers[0].names[m], all}
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	return worst
+}
+
+// add processes a run of rows.
+func (r *reader) add(w *run) error {
+	if err := w.alike(r.names); err != nil {
+		return err
+	}
+	rows := w.chunks[0].Rows
+	r.seen += int64(rows)
+	for at := 0; at < rows; at += stepRows {
+		to := min(at+stepRows, rows)
+		for m := range w.chunks {
+			r.room[m] = w.chunks[m].Slice(at, to)
+		}
+		if r.drop {
+			if err := r.pick(); err != nil {
+				return err
+			}
+		}
+		if r.room[0].Rows > 0 {
+			r.step()
+		}
+	}
+	return nil
+}
+
+// pick leaves only the rows that are good in all models, and those that do not count.
+func (r *reader) pick() error {
+	first := &r.room[0]
+	n := first.Rows
+	r.good = slices.Grow(r.good[:0], n)[:n]
+	for i := range r.good {
+		r.good[i] = true
+	}
+	whole := true
+	for m := range r.view {
+		v := &r.view[m]
+		v.found = v.found[:0]
+		c := r.room[m]
+		v.check.Add(&c)
+		if len(v.found) == n {
+			continue
+		}
+		whole = false
+		at := 0
+		for i := range n {
+			if at < len(v.found) && v.found[at] == first.Number(i) {
+				at++
+			} else {
+				r.good[i] = false
+			}
+		}
+	}
+	if whole {
+		return nil
+	}
+	r.rows = r.rows[:0]
+	for i, good := range r.good {
+		switch {
+		case good, first.Weights != nil && first.Weights[i] == 0, first.Labels != nil && first.Labels[i] == metrics.Ignored:
+			r.rows = append(r.rows, int32(i))
+		default:
+			r.gone++
+		}
+	}
+	for m := range r.room {
+		r.picked[m].Pick(&r.room[m], r.rows)
+		r.room[m] = r.picked[m]
+	}
+	return nil
+}
+
+// step lets every model have the rows at hand, and then every pair.
+func (r *reader) step() {
+	classes := r.room[0].Classes
+	weighted := r.room[0].Weights != nil
+	failed := false
+	for m := range r.view {
+		v := &r.view[m]
+		v.n = 0
+		v.walker.Add(&r.room[m])
+		failed = failed || v.walker.Err() != nil
+	}
+	if failed {
+		return
+	}
+	one := &r.view[0]
+	n := one.n
+	for m := range r.view {
+		if r.view[m].n != n {
+			panic(fmt.Sprintf("compared: models have %d and %d good rows", n, r.view[m].n))
+		}
+	}
+	if n == 0 {
+		return
+	}
+	var weights []float64
+	if weighted {
+		weights = one.weights[:n]
+	}
+	labels := one.labels[:n]
+	c := r.c
+	c.count.Add(n, classes, weights)
+	for i, y := range labels {
+		if !c.kept.byLabel {
+			break
+		}
+		c.labels = paired.Grown(c.labels, int(y)+1)
+		if weighted {
+			c.labels[y].AddFloat(weights[i])
+		} else {
+			c.labels[y].AddShifted(1, 88)
+		}
+	}
+	for m := range r.view {
+		for k, v := range r.view[m].values {
+			c.losses[m][k].Add(v[:n], weights)
+		}
+	}
+	for _, p := range c.pairs {
+		p.add(&c.kept, &r.view[p.a], &r.view[p.b], n, classes, labels, weights)
+	}
+}
+
+// add adds n rows of both models.
+func (p *pair) add(k *kept, a, b *view, n, classes int, labels []int32, weights []float64) {
+	for i := range p.means {
+		p.means[i].Add(a.values[i][:n], b.values[i][:n], labels, weights)
+	}
+	if p.joint != nil {
+		p.joint.Add(a.keys[:n], b.keys[:n], classes, weights)
+	}
+	if !k.hits {
+		return
+	}
+	p.hits.N += int64(n)
+	for i, y := range a.right[:n] {
+		z := b.right[i]
+		p.hits.OnlyA += int64(y &^ z)
+		p.hits.OnlyB += int64(z &^ y)
+		if a.decided[i] != b.decided[i] {
+			p.flips++
+		}
+	}
+	if weights != nil {
+		x, y := make([]float64, n), make([]float64, n)
+		for i := range n {
+			x[i], y[i] = float64(a.right[i]), float64(b.right[i])
+		}
+		p.weight.Add(x, y, nil, weights)
+	}
+}

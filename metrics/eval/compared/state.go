@@ -1,0 +1,158 @@
+package compared
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/internal/frame"
+)
+
+// Magic is what the state of a Comparison begins with.
+const Magic = "cCMP"
+
+const version = 1
+
+// AppendBinary appends the state: equal specs, names and rows give equal bytes, however the rows were divided.
+func (c *Comparison) AppendBinary(dst []byte) ([]byte, error) { return c.framed().Append(dst) }
+
+// WriteTo writes the bytes that AppendBinary appends, with only a part of them in memory at a time.
+func (c *Comparison) WriteTo(w io.Writer) (int64, error) { return c.framed().WriteTo(w) }
+
+// framed returns the state in pieces: the names, the evaluation of each model, and what is kept of the pairs.
+func (c *Comparison) framed() *frame.State {
+	f := &frame.State{Magic: Magic, Version: version, Pieces: []frame.Piece{func(dst []byte) ([]byte, error) {
+		enc := exact.Enc{B: dst}
+		enc.U64(uint64(len(c.models)))
+		for _, m := range c.models {
+			enc.Str(m.Name)
+		}
+		enc.I64(int64(c.Baseline))
+		return enc.B, nil
+	}}}
+	for _, m := range c.models {
+		f.Pieces = append(f.Pieces, frame.Sized(m.Evaluation.AppendBinary))
+	}
+	for _, list := range c.fields() {
+		f.Pieces = append(f.Pieces, frame.Sized(func(dst []byte) ([]byte, error) { return partFormat.Append(dst, list) }))
+	}
+	return f
+}
+
+var partFormat = exact.Format{Name: "compared.Comparison", Magic: "cCMq", Version: version}
+
+// fields returns lists of the fields of what is kept beside the evaluations: first of the rows, then of each pair.
+func (c *Comparison) fields() []func(*exact.Fields) {
+	all := []func(*exact.Fields){func(f *exact.Fields) {
+		c.count.Fields(f)
+		if c.kept.byLabel {
+			exact.Slice(f, &c.labels, 1, f.Sum)
+		}
+		for m := range c.losses {
+			for i := range c.losses[m] {
+				c.losses[m][i].Fields(f, c.count.Rows())
+			}
+		}
+	}}
+	for _, p := range c.pairs {
+		all = append(all, func(f *exact.Fields) {
+			n := c.count.Rows()
+			for _, m := range p.means {
+				m.Fields(f, n)
+			}
+			p.weight.Fields(f, n)
+			f.N(&p.hits.N)
+			f.N(&p.hits.OnlyA)
+			f.N(&p.hits.OnlyB)
+			f.N(&p.flips)
+			if f.Must(p.hits.N <= n && p.hits.OnlyA <= n-p.hits.OnlyB && p.flips <= n, exact.OutOfRange); p.joint != nil {
+				f.Part(p.joint.AppendBinary, func(part []byte) error {
+					j := p.joint.Empty()
+					if err := j.UnmarshalBinary(part); err != nil {
+						return err
+					}
+					if err := p.joint.Merge(j); err != nil {
+						return err
+					}
+					if j.Len() != n {
+						return fmt.Errorf("%w: pairs of scores are of other rows", exact.ErrDamaged)
+					}
+					return nil
+				})
+			}
+		})
+	}
+	return all
+}
+
+// UnmarshalBinary replaces c with a state that AppendBinary wrote. It rejects damaged states and states of other versions.
+func (c *Comparison) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(Magic, version, data)
+	if err != nil {
+		return err
+	}
+	names := make([]string, d.Count(8))
+	for i := range names {
+		names[i] = d.Str()
+	}
+	baseline := d.I64()
+	if err := d.Err(); err != nil {
+		return err
+	}
+	if baseline < -1 || baseline >= int64(len(names)) {
+		return fmt.Errorf("%w: the baseline is none of the models", exact.ErrDamaged)
+	}
+	var n *Comparison
+	for i := range names {
+		part := d.Bytes()
+		if err := d.Err(); err != nil {
+			return err
+		}
+		e := new(eval.Evaluation)
+		if err := e.UnmarshalBinary(part); err != nil {
+			return err
+		}
+		if n == nil {
+			name := ""
+			if baseline >= 0 {
+				name = names[baseline]
+			}
+			if n, err = New(e.Spec, names, name); err != nil {
+				return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+			}
+		}
+		if err := n.Spec.Match(&e.Spec); err != nil {
+			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+		}
+		n.models[i].Evaluation = e
+	}
+	if n == nil {
+		return fmt.Errorf("%w: no model", exact.ErrDamaged)
+	}
+	for _, list := range n.fields() {
+		part := d.Bytes()
+		if err := d.Err(); err != nil {
+			return err
+		}
+		if err := partFormat.Read(part, list); err != nil {
+			return err
+		}
+	}
+	if err := d.Done(); err != nil {
+		return err
+	}
+	for _, m := range n.models {
+		if m.Audit.Rows != n.count.Rows() {
+			return fmt.Errorf("%w: models have other numbers of rows", exact.ErrDamaged)
+		}
+	}
+	// A state has exactly one encoding, since another one with the same meaning would have another checksum.
+	if same, err := n.framed().Is(data); err != nil {
+		return err
+	} else if !same {
+		return fmt.Errorf("%w: its fields are not spelled as they are written", exact.ErrDamaged)
+	}
+	*c = *n
+	return nil
+}

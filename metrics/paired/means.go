@@ -1,0 +1,236 @@
+package paired
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics/internal/state"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// Losses accumulates a loss of each row of one model, with its squares. It is what differences of functions of a mean need
+// beside Means: those of a root, an exponential or a ratio.
+type Losses struct{ mean tally.UnitMean }
+
+// Add adds the losses of rows, with weights if there are any. Infinite losses are counted; none is NaN.
+func (l *Losses) Add(v, weights []float64) { l.mean.Add(v, weights) }
+
+// Merge adds the rows of another Losses.
+func (l *Losses) Merge(o *Losses) { l.mean.Merge(&o.mean) }
+
+// Mean returns the mean over the rows of c; NaN if a loss is infinite.
+func (l *Losses) Mean(c *Count) float64 { return l.mean.Value(&c.weight, c.seen.Weighted) }
+
+// Count counts the rows that Losses and Means are of, with their weights.
+type Count struct {
+	seen   state.Rows
+	weight tally.Weight
+}
+
+// Add counts n rows of this many classes, with weights if there are any.
+func (c *Count) Add(n, classes int, weights []float64) {
+	if n == 0 {
+		return
+	}
+	c.seen.Classes, c.seen.Weighted = classes, weights != nil
+	c.weight.Add(n, weights)
+}
+
+// Rows returns the number of rows.
+func (c *Count) Rows() int64 { return c.weight.N }
+
+// Weighted reports whether rows have weights.
+func (c *Count) Weighted() bool { return c.seen.Weighted }
+
+// Effective returns the effective number of rows, (sum w)^2 / sum w^2; without weights it is their number.
+func (c *Count) Effective() float64 { return c.weight.Effective(c.seen.Weighted) }
+
+// Merge adds the rows of another Count. The error wraps metrics.ErrMismatch if rows differ in kind.
+func (c *Count) Merge(o *Count) error {
+	if err := c.seen.Merge(o.seen, countFormat, "classes"); err != nil {
+		return err
+	}
+	c.weight.Merge(&o.weight)
+	return nil
+}
+
+var countFormat = exact.Format{Name: "paired.Count", Magic: "cPCT", Version: 1}
+
+// Fields lists the fields of the state.
+func (c *Count) Fields(f *exact.Fields) {
+	c.seen.Fields(f)
+	c.weight.Fields(f)
+	f.Must((c.weight.N == 0) == (c.seen.Classes == 0), exact.OutOfRange)
+}
+
+// Means accumulates the differences of a loss of two models, row by row: B minus A.
+type Means struct {
+	mean         tally.UnitMean
+	fourth       tally.Squares // of the squares of the differences
+	onlyA, onlyB int64         // rows with an infinite loss of one model
+	both         int64         // and of both
+	labelled     bool
+	byLabel      []exact.Sum // sums of the differences of the rows of each label, up to the largest one seen; only if labelled
+	d, w         []float64
+}
+
+// NewMeans returns an empty Means. If it is labelled it also keeps the sum of differences for each label, which the difference of a
+// skill needs, since the base rates of the rows are its reference.
+func NewMeans(labelled bool) *Means { return &Means{labelled: labelled} }
+
+// Add adds the losses a and b of the same rows, none of them NaN or -Inf, with their labels, which may be nil if sums by label
+// are not kept, and weights if there are any.
+func (m *Means) Add(a, b []float64, labels []int32, weights []float64) {
+	if len(m.d) < len(a) {
+		m.d = make([]float64, len(a))
+	}
+	d, bad := m.d[:len(a)], 0.0
+	for i, v := range a {
+		d[i] = b[i] - v
+		bad += d[i] - d[i]
+	}
+	if bad != 0 {
+		d, weights, labels = m.finite(a, b, labels, weights)
+	}
+	m.mean.Add(d, weights)
+	m.fourth.AddProducts(d, d, weights)
+	if !m.labelled {
+		return
+	}
+	for i, v := range d {
+		if weights != nil {
+			v = float64(v * weights[i])
+		}
+		m.byLabel = Grown(m.byLabel, int(labels[i])+1)
+		m.byLabel[labels[i]].AddFloat(v)
+	}
+}
+
+// finite counts the rows of infinite losses and returns the others.
+func (m *Means) finite(a, b []float64, labels []int32, weights []float64) (d, w []float64, l []int32) {
+	d = m.d[:0]
+	for i, v := range a {
+		switch {
+		case math.IsInf(v, 1) && math.IsInf(b[i], 1):
+			m.both++
+		case math.IsInf(v, 1):
+			m.onlyA++
+		case math.IsInf(b[i], 1):
+			m.onlyB++
+		default:
+			d = append(d, b[i]-v)
+			if weights != nil {
+				w = append(w, weights[i])
+			}
+			if m.labelled {
+				l = append(l, labels[i])
+			}
+		}
+	}
+	return d, w, l
+}
+
+// Grown returns s with at least n elements.
+func Grown[T any](s []T, n int) []T {
+	if n <= len(s) {
+		return s
+	}
+	return append(s, make([]T, n-len(s))...)
+}
+
+// Infinite returns the numbers of rows where the loss of A alone, of B alone, and of both is infinite.
+func (m *Means) Infinite() (onlyA, onlyB, both int64) { return m.onlyA, m.onlyB, m.both }
+
+// Value returns the mean difference over the rows of c: +Inf or -Inf if one model alone has infinite losses, NaN if both have, or
+// without rows.
+func (m *Means) Value(c *Count) float64 {
+	switch a, b := m.onlyA+m.both > 0, m.onlyB+m.both > 0; {
+	case a && b:
+		return math.NaN()
+	case a:
+		return math.Inf(-1)
+	case b:
+		return math.Inf(1)
+	}
+	return m.mean.Value(&c.weight, c.seen.Weighted)
+}
+
+// Error returns the error of the mean difference. It is unknown for fewer than two rows, or if a loss is infinite.
+func (m *Means) Error(c *Count) Error {
+	if m.onlyA+m.onlyB+m.both > 0 {
+		return unknown
+	}
+	total := c.weight.Total(c.seen.Weighted)
+	w := total.Float64()
+	second, fourth := tally.Float(m.mean.Squares.Rat())/w, tally.Float(m.fourth.Rat())/w
+	return Error{m.mean.StdErr(&c.weight, c.seen.Weighted), freedom(c.Effective(), second, fourth)}
+}
+
+// OfFunction returns the error of the difference f(mean of B) - f(mean of A), where slopeA and slopeB are the derivatives of f at
+// the two means: the delta method. It is unknown for fewer than two rows, or if a loss is infinite.
+func (m *Means) OfFunction(a, b *Losses, c *Count, slopeA, slopeB float64) Error {
+	d := m.Error(c)
+	if math.IsNaN(d.SE) {
+		return unknown
+	}
+	se := func(u *tally.UnitMean) float64 { return u.StdErr(&c.weight, c.seen.Weighted) }
+	sa, sb := se(&a.mean), se(&b.mean)
+	// The covariance of A and B is half of va + vb - vd, so that nothing cancels where the models hardly differ.
+	v := float64(slopeA*slopeB)*float64(d.SE*d.SE) + float64(slopeA*(slopeA-slopeB))*float64(sa*sa) + float64(slopeB*(slopeB-slopeA))*float64(sb*sb)
+	return Error{math.Sqrt(math.Max(0, v)), d.DF}
+}
+
+// OfSkill returns the error of the difference of skills 1 - loss/reference, where the reference is a function of the shares of the
+// labels: its value, and its influence for each label, by which a row moves it, with mean 0 over the rows. Sums by label must be
+// kept. counts are the weights of the labels.
+func (m *Means) OfSkill(c *Count, reference float64, influence, counts []float64) Error {
+	d := m.Error(c)
+	total := 0.0
+	for _, n := range counts {
+		total += n
+	}
+	r := m.Value(c) / reference
+	square, cross := 0.0, 0.0 // of the influence; of the influence and the difference
+	for k, f := range influence {
+		square += float64(counts[k] / total * float64(f*f))
+		if k < len(m.byLabel) {
+			cross += float64(f * (m.byLabel[k].Float64() / total))
+		}
+	}
+	// A row moves the difference of skills by -(d - mean)/reference + r/reference times its influence.
+	n := c.Effective()
+	v := float64(d.SE*d.SE) + float64(float64(r*r)*square)/(n-1) - 2*float64(r*cross)/(n-1)
+	return Error{math.Sqrt(math.Max(0, v)) / reference, d.DF}
+}
+
+// Merge adds the rows of another Means. It panics if one is labelled and the other is not.
+func (m *Means) Merge(o *Means) {
+	if m.labelled != o.labelled {
+		panic("paired: means with and without sums by label")
+	}
+	m.mean.Merge(&o.mean)
+	m.fourth.Merge(&o.fourth)
+	m.onlyA += o.onlyA
+	m.onlyB += o.onlyB
+	m.both += o.both
+	m.byLabel = Grown(m.byLabel, len(o.byLabel))
+	for i := range o.byLabel {
+		m.byLabel[i].Merge(&o.byLabel[i])
+	}
+}
+
+// Fields lists the fields of the state, of at most n rows.
+func (m *Means) Fields(f *exact.Fields, n int64) {
+	m.mean.Fields(f, n)
+	m.fourth.Fields(f)
+	f.N(&m.onlyA)
+	f.N(&m.onlyB)
+	f.N(&m.both)
+	f.Must(m.mean.Infinite == 0 && m.onlyA <= n && m.onlyB <= n && m.both <= n, exact.OutOfRange)
+	if m.labelled {
+		exact.Slice(f, &m.byLabel, 1, f.Sum)
+	}
+}
+
+// Fields lists the fields of the state, of at most n rows.
+func (l *Losses) Fields(f *exact.Fields, n int64) { l.mean.Fields(f, n) }
