@@ -58,7 +58,7 @@ func openCells(path string, called names, read *atomic.Int64) (*cells, *Error) {
 		s, npy, e := sniff(path)
 		if e == nil && npy {
 			s.Close()
-			e = fault("name a table", "it is an .npy, which has no columns with names")
+			e = fault("name a table", "it is an .npy array, which has no named columns")
 		}
 		if e != nil {
 			return nil, e.in(c.name)

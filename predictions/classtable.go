@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/candor-go/candor/internal/setting"
@@ -96,7 +98,7 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 		}
 		if e == nil && npy {
 			s.Close()
-			e = fault("leave the names of columns out", "it is an .npy, which has no columns with names")
+			e = npyAsTable()
 		}
 		if e != nil {
 			return nil, e.in(names(o.Names).of(paths[0]))
@@ -287,24 +289,31 @@ func (o *TableOptions) unbound(l *layout, err error) *Error {
 	var missing *roles.Missing
 	var doubt *roles.Doubt
 	switch {
+	case errors.As(err, &missing) && !o.NoHeader && slices.ContainsFunc(l.names, isFraction):
+		return fault(fmt.Sprintf("is the first line a row? pass %v, and name columns by their numbers, from 0", setting.NoHeader), "%v", err)
 	case errors.As(err, &missing):
 		return fault("name the column by "+settingOf[missing.Role].String(), "%v", err)
 	case errors.As(err, &doubt) && doubt.Propose != nil:
-		return fault(fmt.Sprintf("name those that are by %v: %s", setting.ScoreColumns, strings.Join(doubt.Propose, ",")), "%v", err)
+		return fault(fmt.Sprintf("name the columns of scores by %v: %s", setting.ScoreColumns, strings.Join(doubt.Propose, ",")), "%v", err)
+	case doubt.Remedy != "":
+		return fault(doubt.Remedy, "%v", err)
 	}
-	if len(o.Columns.Scores) == 0 && o.Columns.Prefix == nil {
+	if w := &o.Columns; len(w.Scores) == 0 && w.Prefix == nil && w.Members == nil {
 		return fault(fmt.Sprintf("name it by %v; %v proposes how", setting.ScoreColumns, setting.Inspect), "%v", err)
 	}
-	if s, ok := settingOf[doubt.Role]; ok {
-		return fault("name it by "+s.String(), "%v", err)
-	}
-	return fault("name the columns", "%v", err)
+	return fault("name another by "+settingOf[doubt.Role].String(), "%v", err)
+}
+
+// isFraction reports whether the name of a column is a number that is not whole, as in a row.
+func isFraction(name string) bool {
+	v, err := strconv.ParseFloat(strings.TrimSpace(name), 64)
+	return err == nil && v != math.Trunc(v)
 }
 
 // settingOf is what names the column of a role.
 var settingOf = map[string]setting.Setting{"scores": setting.ScoreColumns, "label": setting.LabelColumn, "weight": setting.Weight,
 	"decision": setting.Decisions, "confidence score": setting.ConfidenceScores, "group": setting.Groups, "kept column": setting.Kept, "classes": setting.ClassNames,
-	"correctness": setting.Correct, "number of bytes": setting.Bytes, "sequence": setting.Sequences, "key": setting.Keys, "filter": setting.OOD}
+	"correctness": setting.Correct, "labels": setting.LabelPrefix, "number of bytes": setting.Bytes, "sequence": setting.Sequences, "key": setting.Keys, "filter": setting.OOD}
 
 // named tells whether a step's cell names a class.
 func (s *step) named() bool { return s.slot == labelSlot || s.slot == decisionSlot }
@@ -312,10 +321,15 @@ func (s *step) named() bool { return s.slot == labelSlot || s.slot == decisionSl
 // badLabel explains a cell that names no class.
 func badLabel(name string, c []byte, why error) *Error {
 	remedy := ""
-	if errors.Is(why, roles.ErrEvent) {
-		remedy = "name it by " + setting.EventLabel.String()
-	} else if errors.Is(why, roles.ErrUnnamed) {
-		remedy = "name the classes by " + setting.ClassNames.String()
+	switch {
+	case errors.Is(why, roles.ErrEvent):
+		remedy = "name the label that is the event by " + setting.EventLabel.String()
+	case errors.Is(why, roles.ErrUnnamed):
+		remedy = "name the classes, in the order of the scores, by " + setting.ClassNames.String()
+	case errors.Is(why, roles.ErrNoClass):
+		remedy = "name the classes as the labels do, in the order of the scores, by " + setting.ClassNames.String()
+	case errors.Is(why, roles.ErrFromOne):
+		remedy = "write the names of the classes, or numbers from 0"
 	}
 	e := fault(remedy, "column %q: %v", cut(name), why)
 	e.Name, e.Value = name, string(bytes.Trim(c, " \t"))
@@ -328,13 +342,23 @@ const sniffedRows = 100
 // beginning is what the first rows of a table are like.
 type beginning struct {
 	first []string // cells of the first row
-	texts []bool   // columns with cells that are no numbers
+	mixed []bool   // columns with cells that are no numbers
+	texts []bool   // of these, columns without cells that are numbers
 	comma bool     // numbers have decimal commas
 	named bool     // the first row begins with a text, in quotes or no number, and does not end in an empty cell
 }
 
 // begin looks at the first rows of a text, which may end anywhere. Columns beyond those of the first row are left out.
+//
+// A column of numbers with a cell that is none is not one of text: reading that cell is an error, which names it.
 func begin(text []byte, separator byte) (b beginning) {
+	var numbers []bool // columns with cells that are numbers, not only missing ones
+	defer func() {
+		b.texts = slices.Clone(b.mixed)
+		for i := range b.texts {
+			b.texts[i] = b.mixed[i] && !numbers[i]
+		}
+	}()
 	var q quoting
 	end := q.lastLine(text, separator)
 	for p, rows := 0, 0; p < end && rows < sniffedRows; rows++ {
@@ -344,25 +368,28 @@ func begin(text []byte, separator byte) (b beginning) {
 				return b
 			}
 			if rows == 0 {
-				b.first, b.texts = append(b.first, string(c)), append(b.texts, false)
+				b.first, b.mixed, numbers = append(b.first, string(c)), append(b.mixed, false), append(numbers, false)
 			}
-			if _, ok := cellNumber(c); !ok && i < len(b.texts) {
+			if _, ok := cellNumber(c); !ok && i < len(b.mixed) {
 				_, comma := cellNumber(bytes.Replace(c, []byte{','}, []byte{'.'}, 1))
-				b.comma = b.comma || comma && separator != ','
-				b.texts[i] = b.texts[i] || !comma || separator == ','
+				comma = comma && separator != ','
+				b.comma = b.comma || comma
+				b.mixed[i], numbers[i] = b.mixed[i] || !comma, numbers[i] || comma
+			} else if ok && i < len(b.mixed) && !absent(bytes.TrimSpace(c)) {
+				numbers[i] = true
 			}
 			if p = to + 1; text[to] == '\n' {
 				break
 			}
 		}
 		if rows == 0 {
-			b.named = (text[0] == '"' || b.texts[0]) && b.first[len(b.first)-1] != ""
+			b.named = (text[0] == '"' || b.mixed[0]) && b.first[len(b.first)-1] != ""
 		}
 	}
 	return b
 }
 
-// text tells whether a column has cells that are no numbers.
+// text tells whether a column has texts and no numbers.
 func (b *beginning) text(column int) bool { return column < len(b.texts) && b.texts[column] }
 
 // listNumbers reads a list of numbers in brackets, as [0.25, 0.75], to dst, as many as fit, and returns how many there are.
@@ -395,11 +422,11 @@ func listNumbers(dst []float64, c []byte) (n int, ok bool) {
 // badList explains a cell that is no list of so many numbers.
 func badList(name string, c []byte, n int, ok bool, want int) *Error {
 	if ok {
-		e := fault("rows have as many scores as there are classes", "column %q: a list of %d numbers, and that of the first row has %d", cut(name), n, want)
+		e := fault("each row must have a score for each class", "column %q: a list of %d numbers, and that of the first row has %d", cut(name), n, want)
 		e.Name = name
 		return e
 	}
-	e := fault(`write lists, as df["`+name+`"].map(list) makes them before to_csv`, "column %q: %q is no list of numbers with commas between them", cut(name), cut(string(c)))
+	e := fault(`write lists: df["`+name+`"] = df["`+name+`"].map(list), before to_csv`, "column %q: %q is not a list of numbers with commas between them", cut(name), cut(string(c)))
 	e.Name, e.Value = name, string(bytes.TrimSpace(c))
 	return e
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
@@ -108,6 +109,11 @@ func startColumnar(t *columnar, paths, roots []string, in io.ReadCloser) (*Forec
 	if e := t.open(r, paths, roots, in); e != nil {
 		if t.first != nil {
 			t.first.close()
+		}
+		if t.numbers == nil && slices.ContainsFunc(t.options.Columns.Scores, isResponse) {
+			if l, ok := logAt(t.options.FS, paths[0]); ok && l.why == "" {
+				return nil, l.fault().in(e.File)
+			}
 		}
 		if w := &t.options.Columns; t.numbers == nil && (t.first == nil || len(w.Scores) == 0 && w.Prefix == nil) {
 			if l, ok := logAt(t.options.FS, paths[0]); ok {
@@ -267,7 +273,7 @@ func asError(err error, line, row int64) *Error {
 	if !errors.As(err, &f) {
 		return cannotRead(err)
 	}
-	e := fault(f.Remedy, "%s", f.Reason).because(f.Err)
+	e := fault(strings.Replace(f.Remedy, columns.MoreMemory, "raise "+setting.PartBytes.String(), 1), "%s", f.Reason).because(f.Err)
 	e.Name, e.Value = f.Column, f.Value
 	switch {
 	case f.Line >= 0 && line >= 0:
@@ -388,6 +394,7 @@ func (t *columnar) chunksOf(run *columnRun, a *assembler, free chan *columnChunk
 			}
 			if err == nil {
 				a.fill(c, block, t.files[run.file].partitions)
+				c.failed = atLine(c.failed, run.part)
 				block.Rows = 0
 			} else if err != io.EOF {
 				c.failed = err
@@ -497,6 +504,18 @@ func (t *columnar) Next() (*metrics.Chunk, error) {
 		}
 		return c.chunk(&t.layout, first, t.options.Kind), nil
 	}
+}
+
+// lined is a part that knows the lines of the rows of its last block.
+type lined interface{ LineOf(row int) int64 }
+
+// atLine sets the line of an Error whose row counts from the beginning of the part's last block, in formats with lines.
+func atLine(err error, p columns.Part) error {
+	var e *Error
+	if l, ok := p.(lined); ok && errors.As(err, &e) && e.Row >= 0 && !e.fixed && e.Line <= 0 {
+		e.Line, e.Row = l.LineOf(int(e.Row)), -1
+	}
+	return err
 }
 
 // asFound is asError for what the assembler found, which has its own Error.

@@ -155,18 +155,18 @@ func TestLinesRefused(t *testing.T) {
 		shards []string
 		want   string
 	}{
-		"no column":      {p, []string{`{"q": 1, "y": 0}`}, `t0.jsonl: no column "p" for the scores (did you mean "q"?): the columns are "q", "y"; name the column by Columns.Scores`},
-		"ragged":         {p, []string{"{\"p\": [1, 0], \"y\": 0}\n{\"p\": [1, 0, 0], \"y\": 0}"}, `t0.jsonl: row 1: column "p": 3 scores, and the first row has 2`},
-		"keys":           {p, []string{`{"p": {"b": 1, "a": 0}, "y": "a"}`}, `t0.jsonl: column "p" has a score for each name, in an order that says nothing; name the classes, in their order, by Columns.Classes: a,b`},
-		"other key":      {named, []string{"{\"p\": {\"a\": 1, \"b\": 0}, \"y\": \"a\"}\n{\"p\": {\"a\": 1, \"c\": 0}, \"y\": \"a\"}"}, `t0.jsonl: row 1: column "p": "c" is not one of the classes a, b`},
-		"key absent":     {named, []string{`{"p": {"a": 1}, "y": "a"}`}, `t0.jsonl: row 0: column "p": no score of class "b"`},
-		"class":          {named, []string{`{"p": {"a": 1, "b": 0}, "y": "c"}`}, `t0.jsonl: row 0: column "y": label "c" is no class: the classes are "a", "b"`},
+		"no column":      {p, []string{`{"q": 1, "y": 0}`}, `t0.jsonl: no column "p" for the scores: the columns are "q", "y"; name the column by Columns.Scores`},
+		"ragged":         {p, []string{"{\"p\": [1, 0], \"y\": 0}\n{\"p\": [1, 0, 0], \"y\": 0}"}, `t0.jsonl: line 2: column "p": 3 scores, and the first row has 2`},
+		"keys":           {p, []string{`{"p": {"b": 1, "a": 0}, "y": "a"}`}, `t0.jsonl: column "p" has a score for each name, but their order does not tell the order of the classes; name the classes, in their order, by Columns.Classes: a,b`},
+		"other key":      {named, []string{"{\"p\": {\"a\": 1, \"b\": 0}, \"y\": \"a\"}\n{\"p\": {\"a\": 1, \"c\": 0}, \"y\": \"a\"}"}, `t0.jsonl: line 2: column "p": "c" is not one of the classes a, b`},
+		"key absent":     {named, []string{`{"p": {"a": 1}, "y": "a"}`}, `t0.jsonl: line 1: column "p": no score of class "b"`},
+		"class":          {named, []string{`{"p": {"a": 1, "b": 0}, "y": "c"}`}, `t0.jsonl: line 1: column "y": label "c" is not one of the classes: "a", "b"; name the classes as the labels do`},
 		"syntax":         {p, []string{"{\"p\": 1, \"y\": 0}\n{\"p\": 1, \"y\": }"}, `t0.jsonl: line 2: `},
-		"shard":          {p, []string{`{"p": 1, "y": 0}`, `{"p": [1], "y": 0}`}, `t1.jsonl: column "p" is list, and float64 in t0.jsonl; shards of a table have the same columns`},
+		"shard":          {p, []string{`{"p": 1, "y": 0}`, `{"p": [1], "y": 0}`}, `t1.jsonl: column "p" has the type list, and float64 in t0.jsonl; shards of a table have the same columns`},
 		"empty":          {p, []string{""}, `t0.jsonl: empty file`},
-		"lists of lists": {p, []string{`{"p": [[1]], "y": 0}`}, `t0.jsonl: column "p" has neither numbers nor text`},
-		"label of lists": {p, []string{`{"p": 1, "y": [1]}`}, `t0.jsonl: column "y" has lists of numbers, and the label of a row is a number or a text; name it by Columns.Label`},
-		"too few":        {of(roles.Want{Scores: []string{"p"}, Classes: []string{"a", "b", "c"}}), []string{`{"p": [0.5, 0.5], "y": "a"}`}, `t0.jsonl: 3 classes are named, and the scores are of 2`},
+		"lists of lists": {p, []string{`{"p": [[1]], "y": 0}`}, `t0.jsonl: column "p" holds neither numbers nor text, which cannot be the scores`},
+		"label of lists": {p, []string{`{"p": 1, "y": [1]}`}, `t0.jsonl: column "y" holds lists of numbers, which cannot be the label: it is a number or text in each row; name another by Columns.Label`},
+		"too few":        {of(roles.Want{Scores: []string{"p"}, Classes: []string{"a", "b", "c"}}), []string{`{"p": [0.5, 0.5], "y": "a"}`}, `t0.jsonl: 3 classes are named, but there are scores of 2; name each class once`},
 		"event":          {predictions.TableOptions{Event: "a", Columns: roles.Want{Scores: []string{"p"}, Label: "y"}}, []string{`{"p": [0.5, 0.25, 0.25], "y": 1}`}, `t0.jsonl: event "a" is for a binary task, and rows have 3 scores`},
 	} {
 		r, err := openLines(c.o, c.shards...)
@@ -189,6 +189,26 @@ func TestLinesRefused(t *testing.T) {
 	got, err := drained(r)
 	if err != nil || got.scores[1] == got.scores[1] || !slices.Equal(got.labels, []int32{0, 1, -1}) {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestFoldersOfTables: a folder within a table of Delta Lake or Iceberg is refused as the table is; another folder of that name is not.
+func TestFoldersOfTables(t *testing.T) {
+	for _, c := range []struct{ folder, metadata, want string }{
+		{"t/data", "t/metadata/v1.metadata.json", "t/data: files of a table of Iceberg; write its current rows as Parquet: the folder still has those of older versions"},
+		{"t/data/day=1", "t/metadata/v1.metadata.json", "t/data/day=1: files of a table of Iceberg; "},
+		{"t/day=1", "t/_delta_log/0.json", "t/day=1: files of a table of Delta Lake; "},
+		{"t/day=1", "_delta_log/0.json", ""},
+		{"t/data", "t/metadata/notes.json", ""},
+	} {
+		r, err := predictions.OpenTable([]string{c.folder}, &predictions.TableOptions{Columns: roles.Want{Scores: []string{"p"}, Label: "y"},
+			FS: fstest.MapFS{c.folder + "/a.jsonl": &fstest.MapFile{Data: []byte(`{"p": 0.5, "y": 1}`)}, c.metadata: {}}})
+		if err == nil {
+			r.Close()
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
+			t.Errorf("%s beside %s: %v\nwant %s", c.folder, c.metadata, err, c.want)
+		}
 	}
 }
 
@@ -225,8 +245,8 @@ func TestFolders(t *testing.T) {
 	}{
 		"Delta":   {"d/_delta_log/0.json", nil, "d: a table of Delta Lake; write its current rows as Parquet"},
 		"Iceberg": {"d/metadata/v1.metadata.json", nil, "d: a table of Iceberg; write its current rows as Parquet"},
-		"others":  {"d/readme.md", nil, "d: a folder with readme.md, which is no file with columns by its name; name the files"},
-		"formats": {"d/e.parquet", nil, "d: a folder with files of JSON Lines and of Parquet; name the files"},
+		"others":  {"d/readme.md", nil, "d: a folder with readme.md, which is not a file of predictions by its name; move it elsewhere, or name the files"},
+		"formats": {"d/e.parquet", nil, "d: a folder with files of several formats, JSON Lines and Parquet; name the files"},
 		"keys":    {"d/other=1/part-0.jsonl", []string{"date"}, "d/other=1/part-0.jsonl: "},
 		"group":   {"d/_", []string{"day"}, `d/date=1/part-9.jsonl: no column "day" for the group: the columns are "p", "y", "date"`},
 	} {

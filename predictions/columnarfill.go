@@ -71,7 +71,9 @@ func (l *columnLayout) grouped() bool { return len(l.groups) > 0 }
 func (l *columnLayout) width() int { return l.classes * max(1, l.members) }
 
 // picks reports whether rows may be left out.
-func (l *columnLayout) picks() bool { return l.only >= 0 || l.truth != nil && l.truth.drop }
+func (l *columnLayout) picks() bool {
+	return l.only >= 0 || l.truth != nil && l.truth.drop && !l.truth.stay
+}
 
 func (l *columnLayout) shape() string {
 	if l.classes == 1 && l.shapeOf == inColumns {
@@ -119,7 +121,7 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 	l.scored = s
 	for _, i := range append([]int{s.Label, s.Decision, s.Bytes, s.Sequence, s.Only}, s.Keys...) {
 		if i >= len(f.columns) {
-			return fault("name a column of the files", "%q is the key of a folder, which groups rows or is kept, and nothing else", cut(header.names[i]))
+			return fault("name a column of the files", "%q is the key of folders: it can only group rows, or be kept", cut(header.names[i]))
 		}
 	}
 	for _, i := range s.Scores {
@@ -286,11 +288,11 @@ func (l *columnLayout) typeOf() metrics.DType {
 // check returns an Error for columns of types that their role cannot have.
 func (l *columnLayout) check() *Error {
 	if l.label >= 0 && l.types[l.label].Kind > columns.Text && !l.several {
-		return fault("name another column by "+setting.LabelColumn.String(), "column %q has no labels: it is %s", cut(l.types[l.label].Name), l.types[l.label].Kind)
+		return fault("name another column by "+setting.LabelColumn.String(), "column %q cannot be the label: its type is %s", cut(l.types[l.label].Name), l.types[l.label].Kind)
 	}
 	for _, k := range l.keys {
 		if c := &l.types[k]; c.Kind > columns.Time {
-			return fault("name a column of texts or numbers by "+setting.Keys.String(), "column %q cannot be a key: it is %s", cut(c.Name), c.Kind)
+			return fault("name a column of texts or numbers by "+setting.Keys.String(), "column %q cannot be a key: its type is %s", cut(c.Name), c.Kind)
 		}
 	}
 	for _, g := range l.groups {
@@ -298,7 +300,7 @@ func (l *columnLayout) check() *Error {
 			continue
 		}
 		if c := &l.types[g]; c.Kind > columns.Time {
-			return fault("group by a column of texts or numbers", "column %q has no value that groups: it is %s", cut(c.Name), cmp.Or(c.Type.Name, c.Kind.String()))
+			return fault("group by a column of texts or numbers", "column %q cannot form groups: its type is %s", cut(c.Name), cmp.Or(c.Type.Name, c.Kind.String()))
 		}
 	}
 	return nil
@@ -324,7 +326,7 @@ func (l *columnLayout) again(o *TableOptions, f *openColumns, first string) *Err
 			f.columns = f.Columns()
 		}
 		if c := &f.columns[at]; !alike(&c.Type, &t.Type) {
-			return fault("shards of a table have the same columns", "column %q is %s, and %s in %s", cut(t.Name), c.Kind, t.Kind, first)
+			return fault("shards of a table have the same columns", "column %q has the type %s, and %s in %s", cut(t.Name), c.Kind, t.Kind, first)
 		}
 		want[i] = at
 	}
@@ -366,7 +368,7 @@ func (l *columnLayout) settle(o *TableOptions, b *columns.Block) *Error {
 			}
 			slices.Sort(keys)
 			return fault(fmt.Sprintf("name the classes, in their order, by %v: %s", setting.ClassNames, strings.Join(keys, ",")),
-				"column %q has a score for each name, in an order that says nothing", cut(c.Name))
+				"column %q has a score for each name, but their order does not tell the order of the classes", cut(c.Name))
 		}
 		n = len(l.scored.names)
 		l.number = map[string]int{}
@@ -375,7 +377,7 @@ func (l *columnLayout) settle(o *TableOptions, b *columns.Block) *Error {
 		}
 	}
 	if n == 0 {
-		return fault("rows have as many scores as there are classes", "column %q has empty lists", cut(c.Name))
+		return fault("each row must have a score for each class", "column %q has empty lists", cut(c.Name))
 	}
 	l.classes = n
 	return l.scored.settle(o, n)
@@ -753,7 +755,7 @@ func interleave[T any](dst []T, n, k int, quick bool, column func(j, from, to in
 }
 
 func ragged(name string, row, have, want int) *Error {
-	e := fault("rows have as many scores as there are classes", "column %q: %d scores, and the first row has %d", cut(name), have, want)
+	e := fault("each row must have a score for each class", "column %q: %d scores, and the first row has %d", cut(name), have, want)
 	e.Row, e.Name = int64(row), name
 	return e
 }

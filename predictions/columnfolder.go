@@ -41,9 +41,9 @@ func filesIn(from fs.FS, folder string) ([]string, columnFormat, *Error) {
 		case name == ".":
 			return nil
 		case d.IsDir() && base == "_delta_log":
-			e = fault("write its current rows as Parquet: those of older versions are still in the folder", "a table of Delta Lake")
+			e = staleFiles("a table of Delta Lake")
 		case d.IsDir() && base == "metadata" && hasIceberg(tree, name):
-			e = fault("write its current rows as Parquet: those of older versions are still in the folder", "a table of Iceberg")
+			e = staleFiles("a table of Iceberg")
 		case strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_"):
 			if d.IsDir() {
 				return fs.SkipDir
@@ -57,11 +57,11 @@ func filesIn(from fs.FS, folder string) ([]string, columnFormat, *Error) {
 				f.name, ok = "text", true
 			}
 			if !ok {
-				e = fault("name the files", "a folder with %s, which is no file with columns by its name", name)
+				e = fault("move it elsewhere, or name the files", "a folder with %s, which is not a file of predictions by its name", name)
 				break
 			}
 			if format.name != "" && f.name != format.name {
-				e = fault("name the files", "a folder with files of %s and of %s", format.name, f.name)
+				e = fault("name the files", "a folder with files of several formats, %s and %s", format.name, f.name)
 				break
 			}
 			format, files = f, append(files, name)
@@ -77,13 +77,50 @@ func filesIn(from fs.FS, folder string) ([]string, columnFormat, *Error) {
 	case err != nil:
 		return nil, format, cannotOpen(err)
 	case len(files) == 0:
-		return nil, format, fault("name a file", "a folder without a file of predictions").because(errNoColumns)
+		return nil, format, fault("name a folder that has some", "a folder without files of predictions").because(errNoColumns)
 	}
 	sorted := make([]string, len(files))
 	for i, j := range naturalOrder(files) {
 		sorted[i] = filepath.Join(folder, filepath.FromSlash(files[j]))
 	}
 	return sorted, format, nil
+}
+
+// within returns an Error for a folder of the files of a table of Delta Lake or Iceberg, whose metadata is in a folder above it.
+func within(from fs.FS, folder string) *Error {
+	at := path.Clean(filepath.ToSlash(folder))
+	if from == nil {
+		whole, err := filepath.Abs(folder)
+		if err != nil {
+			return nil
+		}
+		at = filepath.ToSlash(whole)
+	}
+	for base := path.Base(at); strings.Contains(base, "=") || base == "data"; base = path.Base(at) {
+		up := path.Dir(at)
+		if up == at {
+			break
+		}
+		at = up
+		tree := from
+		if tree == nil {
+			tree = os.DirFS(filepath.FromSlash(at))
+		} else if sub, err := fs.Sub(tree, at); err == nil {
+			tree = sub
+		}
+		if fi, err := fs.Stat(tree, "_delta_log"); err == nil && fi.IsDir() {
+			return staleFiles("files of a table of Delta Lake")
+		}
+		if hasIceberg(tree, "metadata") {
+			return staleFiles("files of a table of Iceberg")
+		}
+	}
+	return nil
+}
+
+// staleFiles is the Error of tables whose folders have files of older versions.
+func staleFiles(what string) *Error {
+	return fault("write its current rows as Parquet: the folder still has those of older versions", "%s", what)
 }
 
 // hasIceberg reports whether a folder has metadata of Iceberg.
@@ -127,6 +164,9 @@ func expand(from fs.FS, paths []string) (files, roots []string, e *Error) {
 		if err != nil || !fi.IsDir() {
 			files, roots = append(files, p), append(roots, "")
 			continue
+		}
+		if e := within(from, p); e != nil {
+			return nil, nil, e.in(p)
 		}
 		in, _, e := filesIn(from, p)
 		if e != nil {

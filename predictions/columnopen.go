@@ -30,14 +30,14 @@ func openJSONLines(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64
 }
 
 func openParquet(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*openColumns, *Error) {
-	return openAt(from, path, in, read, func(s columns.Source) (columnFile, error) {
+	return openAt(from, path, in, read, parquetMagic, func(s columns.Source) (columnFile, error) {
 		f, err := parquet.Open(s)
 		return f, err // nil of its type only with an error
 	})
 }
 
 func openSafetensors(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*openColumns, *Error) {
-	return openAt(from, path, in, read, func(s columns.Source) (columnFile, error) {
+	return openAt(from, path, in, read, "", func(s columns.Source) (columnFile, error) {
 		f, err := safetensors.Open(s)
 		return f, err
 	})
@@ -66,11 +66,11 @@ func openArrow(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*
 	case strings.HasPrefix(string(start), arrowMagic):
 		open := func(s columns.Source) (columnFile, error) { return arrowipc.OpenFile(s) }
 		if o.file == nil {
-			return openAt(from, path, &unread{b, in, nil}, read, open)
+			return openAt(from, path, &unread{b, in, nil}, read, arrowMagic, open)
 		}
 		o.close()
 		read.Store(0)
-		return openAt(from, path, nil, read, open)
+		return openAt(from, path, nil, read, arrowMagic, open)
 	case err != nil && err != io.EOF:
 	default:
 		f, err = arrowipc.Open(b)
@@ -86,11 +86,14 @@ func openArrow(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*
 	return o, nil
 }
 
-// arrowMagic begins Arrow's files.
-const arrowMagic = "ARROW1"
+// What files of Arrow and Parquet begin with.
+const (
+	arrowMagic   = "ARROW1"
+	parquetMagic = "PAR1"
+)
 
-// openAt opens a file that is read at any place. What can be read only once is copied to a temporary file.
-func openAt(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64, open func(columns.Source) (columnFile, error)) (*openColumns, *Error) {
+// openAt opens a file that is read at any place, and begins with magic. What can be read only once is copied to a temporary file.
+func openAt(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64, magic string, open func(columns.Source) (columnFile, error)) (*openColumns, *Error) {
 	o := &openColumns{}
 	s := &atSource{read: read}
 	e := func() *Error {
@@ -126,7 +129,7 @@ func openAt(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64, open 
 		}
 		var head [sniffed]byte
 		n, _ := s.ReadAt(head[:], 0)
-		if e = notTable(head[:n], path); e == nil || strings.HasPrefix(string(head[:n]), "PAR1") || strings.HasPrefix(string(head[:n]), arrowMagic) {
+		if e = notTable(head[:n], path); e == nil || magic != "" && strings.HasPrefix(string(head[:n]), magic) {
 			e = asError(err, 0, 0)
 		}
 	}

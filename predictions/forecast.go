@@ -243,7 +243,7 @@ func (o *ForecastOptions) check() *Error {
 func (r *ForecastReader) Next() (*metrics.Chunk, error) {
 	c, err := r.from.Next()
 	if r.truth != nil && (err == nil || err == io.EOF) {
-		if bad := r.truth.label(c, "the predictions"); bad != nil {
+		if bad := r.truth.label(c); bad != nil {
 			return nil, bad
 		}
 	}
@@ -330,14 +330,20 @@ func (r *ForecastReader) Group(i int32) []string { return r.groups.values(i) }
 func (r *ForecastReader) Line(row int64) int64 { return r.from.line(row) }
 
 // Notes returns remarks on the files: tables whose last line has no line end, so that it may be truncated, and standard deviations
-// that look like variances. They are complete after the last row.
+// that look like variances; an event that no label is. They are complete after the last row.
 func (r *ForecastReader) Notes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.note == "" {
-		return r.from.said()
+	var l []string
+	if r.note != "" {
+		l = append(l, r.note)
 	}
-	return append([]string{r.note}, r.from.said()...)
+	if r.labels != nil {
+		if event, other := r.labels.Unseen(); event != "" {
+			l = append(l, fmt.Sprintf("no label is the event, %q; another label is %q", cut(event), cut(other)))
+		}
+	}
+	return append(l, r.from.said()...)
 }
 
 // nan is the value of missing numbers.

@@ -33,6 +33,9 @@ var evalLogs = []evalLog{
 	{what: "a log of every_eval_ever", why: "it holds results of whole data sets, and no rows", keys: []string{"schema_version", "evaluation_id", "evaluation_results"}},
 }
 
+// isResponse reports whether a field of samples of lm-evaluation-harness has the log-likelihoods of choices.
+func isResponse(name string) bool { return name == "resps" || name == "filtered_resps" }
+
 // logOf returns the log that has these keys.
 func logOf(has func(key string) bool) (evalLog, bool) {
 	for _, l := range evalLogs {

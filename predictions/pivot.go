@@ -85,28 +85,31 @@ func (f *longFile) lay() *Error {
 	for _, c := range f.types {
 		header.names = append(header.names, c.Name)
 	}
-	find := func(name, what string) (int, *Error) {
+	find := func(name, what string, by setting.Setting) (int, *Error) {
 		i := slices.Index(header.names, name)
 		if i < 0 {
-			return -1, fault("", "no column %q for the %s%s: %s", cut(name), what, header.similar(name), header.list())
+			return -1, fault("name the column by "+by.String(), "no column %q for the %s%s: %s", cut(name), what, header.similar(name), header.list())
 		}
 		return i, nil
 	}
 	var e *Error
-	if f.class, e = find(f.o.Pivot, "class"); e != nil {
+	if f.class, e = find(f.o.Pivot, "class", setting.Pivot); e != nil {
 		return e
 	}
 	if f.types[f.class].Kind > columns.Text {
-		return fault("name another by "+setting.Pivot.String(), "column %q has no class: it is %s", cut(f.o.Pivot), f.types[f.class].Kind)
+		return fault("name another by "+setting.Pivot.String(), "column %q cannot name classes: its type is %s", cut(f.o.Pivot), f.types[f.class].Kind)
 	}
-	if f.score, e = find(w.Scores[0], "scores"); e != nil {
+	if f.score, e = find(w.Scores[0], "scores", setting.ScoreColumns); e != nil {
 		return e
 	}
+	if w.Scores[0] == w.Label {
+		return fault("name another by "+setting.ScoreColumns.String(), "column %q cannot be both the label and the scores", cut(w.Label))
+	}
 	if !isNumber(&f.types[f.score].Type) {
-		return fault("name the column that has it by "+setting.ScoreColumns.String(), "column %q is %s, and the score of a class is a number", cut(w.Scores[0]), f.types[f.score].Kind)
+		return fault("name the column that has it by "+setting.ScoreColumns.String(), "column %q cannot be the scores: its type is %s", cut(w.Scores[0]), f.types[f.score].Kind)
 	}
 	for _, k := range w.Keys {
-		i, e := find(k, "key")
+		i, e := find(k, "key", setting.Keys)
 		if e != nil {
 			return e
 		}
@@ -281,8 +284,18 @@ func (p *longPart) take(b *columns.Block) error {
 	name := string(bytes.TrimSpace(cell(f.class, f.classAt))) // whose memory the next cell takes
 	bad := func(column string, remedy, format string, args ...any) *Error {
 		e := fault(remedy, format, args...)
-		e.Row, e.Name, e.fixed = p.rows, column, true
+		e.Row, e.Name = int64(i), column
+		if _ = atLine(e, p.part); e.Row >= 0 {
+			e.Row = p.rows
+		}
+		e.fixed = true
 		return e
+	}
+	if noKey(p.key) {
+		return bad(f.o.Columns.Keys[0], "give each row a key", "column %q: the key is missing", cut(f.o.Columns.Keys[0]))
+	}
+	if name == "" {
+		return bad(f.o.Pivot, "name the class in each row", "column %q: the class is missing", cut(f.o.Pivot))
 	}
 	if len(f.o.Columns.Classes) == 0 {
 		return p.unnamed(name)
@@ -315,10 +328,10 @@ func (p *longPart) take(b *columns.Block) error {
 			return fault("sort the file by its key, so that the rows of a key follow one another", "the rows whose classes are not all there yet take more than %d MiB", mostOpen>>20)
 		}
 	} else if column, ok := p.same(r, cell); !ok {
-		return bad(column, "the rows of a key agree in everything but the class and its score", "column %q: key %s has another value in row %d", cut(column), keyText(p.key), r.row)
+		return bad(column, "the rows of a key must agree in everything but the class and its score", "column %q: key %s has another value in an earlier row", cut(column), keyText(p.key))
 	}
 	if r.there[class] {
-		return bad(f.o.Pivot, "a key has each class once; name more columns by "+setting.Keys.String(), "column %q: key %s has the class %q twice",
+		return bad(f.o.Pivot, "a key must have each class once: name more columns by "+setting.Keys.String(), "column %q: key %s has the class %q twice",
 			cut(f.o.Pivot), keyText(p.key), cut(name))
 	}
 	r.scores[class], r.there[class] = p.number(f.scoreAt, f.score), true
@@ -406,7 +419,7 @@ func (p *longPart) unnamed(first string) *Error {
 	}
 	slices.Sort(names)
 	return fault(fmt.Sprintf("name the classes, in their order, by %v: %s", setting.ClassNames, strings.Join(names, ",")),
-		"column %q has the class of each score, in an order that says nothing", cut(p.f.o.Pivot))
+		"column %q names the class of each score, but the order of its rows does not tell the order of the classes", cut(p.f.o.Pivot))
 }
 
 // short is the Error of a key without a score for each class.
@@ -418,7 +431,7 @@ func (p *longPart) short() *Error {
 			key, r = k, o
 		}
 	}
-	e := fault("a key has a row for each class", "key %s has no class %q", keyText([]byte(key)), cut(p.f.o.Columns.Classes[slices.Index(r.there, false)]))
+	e := fault("a key must have a row for each class", "key %s has no class %q", keyText([]byte(key)), cut(p.f.o.Columns.Classes[slices.Index(r.there, false)]))
 	e.Row, e.Name, e.fixed = r.row, p.f.o.Pivot, true
 	return e
 }

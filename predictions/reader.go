@@ -809,7 +809,7 @@ func (r *Reader) Group(i int32) []string { return r.beside.groups.names().values
 func (r *Reader) Next() (*metrics.Chunk, error) {
 	c, err := next(&r.pool, r.ended, r.fill, r.release)
 	if r.truth != nil && (err == nil || err == io.EOF) {
-		if bad := r.truth.label(c, "the predictions"); bad != nil {
+		if bad := r.truth.label(c); bad != nil {
 			return nil, bad
 		}
 	}

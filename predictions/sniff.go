@@ -158,7 +158,15 @@ func notTable(b []byte, path string) *Error {
 	if k.what == "" {
 		return nil
 	}
+	if bytes.HasPrefix(b, []byte(npyMagic)) {
+		return npyAsTable()
+	}
 	return fault(remedyOf(cmp.Or(k.table, k.remedy), path), "not a table: it looks like %s", k.what)
+}
+
+// npyAsTable returns the Error of an array where a table is read.
+func npyAsTable() *Error {
+	return fault("leave the names of columns out, or name tables only", "it is an .npy array, which has no named columns")
 }
 
 // Text of the Error of a file that is not an array.
@@ -239,7 +247,7 @@ var decimalComma = regexp.MustCompile(`(^|[;\t\n])\s*-?\d+,\d+\s*([;\t\r\n]|$)`)
 // loadText returns Python code that reads the numbers of a table that starts with b.
 func loadText(b []byte) string {
 	header, _, _ := bytes.Cut(b, []byte{'\n'})
-	separator := map[byte]string{',': ",", ';': ";", '\t': `\t`}[separatorOf("", header)]
+	separator := map[byte]string{',': ",", ';': ";", '\t': `\t`, '|': "|"}[separatorOf("", header)]
 	if decimalComma.Match(b) && separator != "," {
 		return `pandas.read_csv(path, sep="` + separator + `", decimal=",").to_numpy()`
 	}

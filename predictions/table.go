@@ -261,12 +261,12 @@ func (t *table) probe(path string, in io.ReadCloser, keep bool) (*tableFile, *Er
 // separatorOf returns the separator of the cells of a table, from its name or its header.
 func separatorOf(path string, header []byte) byte {
 	path = unpackedName(strings.ToLower(path))
-	order := []byte{'\t', ',', ';', ' '}
+	order := []byte{'\t', ',', ';', '|', ' '}
 	switch filepath.Ext(path) {
 	case ".csv":
-		order = []byte{',', ';', '\t'}
+		order = []byte{',', ';', '\t', '|'}
 	case ".tsv":
-		order = []byte{'\t', ',', ';'}
+		order = []byte{'\t', ',', ';', '|'}
 	}
 	bare := unquoted(header)
 	for _, c := range order {
@@ -300,6 +300,8 @@ func separatorName(c byte) string {
 		return "semicolon"
 	case ' ':
 		return "space"
+	case '|':
+		return "vertical bar"
 	}
 	return "comma"
 }

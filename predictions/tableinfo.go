@@ -75,7 +75,7 @@ func inspectText(path string) (Table, *Error) {
 		if i < len(f.begins.first) {
 			c.First = f.begins.first[i]
 		}
-		if f.begins.text(i) {
+		if i < len(f.begins.mixed) && f.begins.mixed[i] {
 			c.Kind = roles.Text
 			if n, ok := listNumbers(nil, []byte(c.First)); ok && n > 0 {
 				c.Kind, c.Width = roles.List, n

@@ -310,4 +310,6 @@ func (l *firstLine) end(b []byte) int {
 	return 0
 }
 
-func opens(c byte) bool { return c == '\n' || c == ',' || c == '\t' || c == ';' || c == ' ' }
+func opens(c byte) bool {
+	return c == '\n' || c == ',' || c == '\t' || c == ';' || c == '|' || c == ' '
+}

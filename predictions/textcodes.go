@@ -43,7 +43,7 @@ func (t *text) decode(b *bufio.Reader, size int64, path string) *Error {
 	case begins("BZh") && len(start) > 3 && '1' <= start[3] && start[3] <= '9':
 		t.r = bzip2.NewReader(b)
 	case begins("\xfd7zXZ\x00"):
-		return fault("decompress it on the way: xz -dc FILE | "+setting.Stream.String(), "it is compressed by xz, which is not read")
+		return fault("decompress it on the way: xz -dc FILE | "+setting.Stream.String(), "xz compression is not supported")
 	case begins("PK\x03\x04"):
 		return t.unzip(size, path)
 	default:

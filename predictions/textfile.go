@@ -149,10 +149,14 @@ type textPart struct {
 	line    int64 // lines before it
 	after   *Error
 	scratch []byte
+	rows    []int // where the rows of the last block begin
 }
 
 // Line returns the number of lines before the part.
 func (p *textPart) Line() int64 { return p.line }
+
+// LineOf returns the line of a row of the last block, from 1.
+func (p *textPart) LineOf(row int) int64 { return p.lineAt(p.rows[row]) }
 
 // Close implements columns.Part.
 func (p *textPart) Close() error {
@@ -166,7 +170,7 @@ func (p *textPart) Close() error {
 // Next implements columns.Part. Its errors are *Error.
 func (p *textPart) Next(b *columns.Block) error {
 	f := p.f
-	b.Rows = 0
+	b.Rows, p.rows = 0, p.rows[:0]
 	b.Columns = sized(b.Columns, len(f.steps))
 	for _, s := range f.steps {
 		v := &b.Columns[s.to]
@@ -192,7 +196,7 @@ func (p *textPart) Next(b *columns.Block) error {
 		if e != nil {
 			return e
 		}
-		b.Rows++
+		b.Rows, p.rows = b.Rows+1, append(p.rows, p.at)
 		p.at = end + 1
 	}
 	if b.Rows == 0 {

@@ -219,7 +219,7 @@ func TestTokensOfTables(t *testing.T) {
 		{"t.jsonl", "{\"p\":1,\"y\":0,\"b\":1,\"s\":7}\n{\"p\":1,\"y\":0,\"b\":1,\"s\":null}\n", `column "s": the sequence is missing`},
 		{"t.csv", "p,y,b,t\n1,0,1,1\n", `no column "s" for the sequence`},
 		{"t.csv", "p,y,c,s\n1,0,1,1\n", `no column "b" for the number of bytes`},
-		{"t.csv", "p,y,b,s\n1,-5,1,1\n", "label -5 is no class"},
+		{"t.csv", "p,y,b,s\n1,-5,1,1\n", "label -5 is neither 0 nor 1"},
 	} {
 		r, err := OpenTable([]string{c.name}, &TableOptions{FS: fstest.MapFS{c.name: {Data: []byte(c.text)}}, Ignore: []int32{-100},
 			Columns: roles.Want{Scores: []string{"p"}, Label: "y", Bytes: "b", Sequence: "s"}})

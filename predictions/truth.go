@@ -28,6 +28,8 @@ type Truth struct {
 	Keys []string
 	// Drop leaves out rows whose key only one of the tables has. Notes say how many.
 	Drop bool
+	// Stay keeps the rows of the scores that Drop would leave out, with the label metrics.Ignored, so that all rows keep their numbers.
+	Stay bool
 	// Memory limits the bytes of all keys; 0 means 64 MiB. More are an *Error.
 	Memory int64
 }
@@ -85,7 +87,7 @@ func openLabels(t *Truth, from fs.FS, called names, labels *roles.Labels) (*labe
 
 func (l *labelFile) openArray(t *Truth, from fs.FS, called names) *Error {
 	if t.Label != "" || t.Keys != nil {
-		return fault("name a table", "an array has no columns with names").in(l.name)
+		return fault("put the labels into a table", "an array has no named columns").in(l.name)
 	}
 	b := newOpening(nil, &Options{FS: from, Names: called})
 	arrays, e := b.take(labelsRole, []string{t.Path})
@@ -116,7 +118,7 @@ func (l *labelFile) lay(t *Truth) *Error {
 		header.names = append(header.names, c.Name)
 	}
 	if t.Label == "" {
-		return fault("name the column that has them, as "+setting.LabelsFile.String()+" and its column", "it is a table: %s", header.list())
+		return fault(fmt.Sprintf("name the column of the labels, as in %v %s:%s", setting.Labels, t.Path, l.likely()), "it is a table: %s", header.list())
 	}
 	var want []int
 	layout := &columnLayout{scored: &scored{labels: l.labels}}
@@ -127,10 +129,14 @@ func (l *labelFile) lay(t *Truth) *Error {
 			if i > 0 {
 				what = "key"
 			}
-			return fault("", "no column %q for the %s%s: %s", cut(name), what, header.similar(name), header.list())
+			remedy := fmt.Sprintf("name it as in %v %s:%s", setting.Labels, t.Path, l.likely())
+			if i > 0 {
+				remedy = "name columns that both tables have by " + setting.Keys.String()
+			}
+			return fault(remedy, "no column %q for the %s%s: %s", cut(name), what, header.similar(name), header.list())
 		}
 		if list[at].Kind > columns.Text && (i == 0 || list[at].Kind != columns.Time) {
-			return fault("name a column of texts or numbers", "column %q is %s", cut(name), list[at].Kind)
+			return fault("name a column of texts or numbers", "column %q has the type %s", cut(name), list[at].Kind)
 		}
 		if j := slices.Index(want, at); j >= 0 {
 			layout.keys = append(layout.keys, j)
@@ -144,6 +150,18 @@ func (l *labelFile) lay(t *Truth) *Error {
 	l.a.layout = layout
 	l.block.Most = 1 << 12
 	return wanted(f, want, 0)
+}
+
+// likely returns the column that has the labels by its name.
+func (l *labelFile) likely() string {
+	list := make([]roles.Column, 0, len(l.file.columns))
+	for _, c := range l.file.Columns() {
+		list = append(list, roleOf(&c))
+	}
+	if w := roles.Propose(list); w.Label != "" {
+		return w.Label
+	}
+	return "COLUMN"
 }
 
 // more reads the next rows of a table. The Error is nil at the end, and there are none.
@@ -178,7 +196,10 @@ func (l *labelFile) more() (int, *Error) {
 		l.a.out = append(l.a.out[:0], make([]bool, n)...)
 		e := l.a.classesOf(l.class, &l.block, 0)
 		if e != nil {
-			e.Row += l.row
+			_ = atLine(e, l.part)
+			if e.Row >= 0 {
+				e.Row += l.row
+			}
 			return 0, e.in(l.name)
 		}
 		return n, nil
@@ -239,7 +260,7 @@ func openBeside(t *Truth, from fs.FS, called names, i Info, labels *roles.Labels
 }
 
 // label sets the labels of a chunk. After the last chunk, c is nil.
-func (b *besideLabels) label(c *metrics.Chunk, whose string) error {
+func (b *besideLabels) label(c *metrics.Chunk) error {
 	if b.err != nil {
 		return b.err
 	}
@@ -249,13 +270,13 @@ func (b *besideLabels) label(c *metrics.Chunk, whose string) error {
 			if n, e := b.next(one[:]); e != nil || n == 0 {
 				return e
 			}
-			return fault("are they of the same data, and all of it?", "more labels than the %d rows of %s", b.rows, whose).in(b.name)
+			return fault("are they of the same data, and all of it?", "it has more labels than there are rows of predictions, %s", thousands(int(b.rows))).in(b.name)
 		}
 		c.Labels = make([]int32, c.Rows)
 		b.rows += int64(c.Rows)
 		n, e := b.next(c.Labels)
 		if e == nil && n < c.Rows {
-			e = fault("are they of the same data, and all of it?", "%d labels, and %s has more rows", b.row, whose).in(b.name)
+			e = fault("are they of the same data, and all of it?", "it has %s, and there are more rows of predictions", count(int(b.row), "label")).in(b.name)
 		}
 		if e == nil && b.event >= 0 {
 			for i, y := range c.Labels {
@@ -280,12 +301,14 @@ func (b *besideLabels) label(c *metrics.Chunk, whose string) error {
 type truthTable struct {
 	name  string
 	drop  bool
+	stay  bool
 	seed  maphash.Seed
 	keys  []byte
 	ends  []int
 	class []int32
 	slots []int32 // numbers of keys, by their hash; below 0 none
 	met   []atomic.Bool
+	blank int          // rows without a key
 	none  atomic.Int64 // rows of the predictions whose key is not there
 }
 
@@ -296,7 +319,7 @@ func (l *columnLayout) join(o *TableOptions) *Error {
 		return e
 	}
 	defer f.close()
-	t := &truthTable{name: f.name, drop: o.Truth.Drop, seed: maphash.MakeSeed()}
+	t := &truthTable{name: f.name, drop: o.Truth.Drop, stay: o.Truth.Stay, seed: maphash.MakeSeed()}
 	most := o.Truth.Memory
 	if most == 0 {
 		most = defaultJoinMemory
@@ -312,22 +335,35 @@ func (l *columnLayout) join(o *TableOptions) *Error {
 		for i := range n {
 			before := len(t.keys)
 			t.keys = f.a.keyOf(t.keys, &f.block, i)
+			bad := func(remedy, format string, args ...any) *Error {
+				e := fault(remedy, format, args...)
+				e.Row, e.Name = int64(i), o.Truth.Keys[0]
+				if _ = atLine(e, f.part); e.Row >= 0 {
+					e.Row += f.row
+				}
+				return e.in(f.name)
+			}
+			if noKey(t.keys[before:]) {
+				if t.drop {
+					t.keys, t.blank = t.keys[:before], t.blank+1
+					continue
+				}
+				return bad(missingKey(), "the key is missing")
+			}
 			t.ends, t.class = append(t.ends, len(t.keys)), append(t.class, f.class[i])
 			if 2*len(t.ends) > len(t.slots) {
 				t.grow()
 			}
 			at, other := t.slot(t.keys[before:], len(t.ends)-1)
 			if other >= 0 {
-				e := fault("each row has a key of its own; name more columns by "+setting.Keys.String(), "key %s is also that of row %d", keyText(t.key(other)), other)
-				e.Row = f.row + int64(i)
-				return e.in(f.name)
+				return bad(ownKey(), "key %s is there twice", keyText(t.key(other)))
 			}
 			t.slots[at] = int32(len(t.ends) - 1)
 		}
 		f.row += int64(n)
 		if t.bytes() > most || len(t.ends) > 1<<30 {
-			return fault(fmt.Sprintf("allow more by %v, or write both in the same order and leave %v out", setting.JoinMemory, setting.Keys),
-				"the keys of its rows take more than %d MiB", most>>20).in(f.name)
+			return fault(fmt.Sprintf("raise %v, or sort both files by the key and leave %v out: labels are then matched by position", setting.JoinMemory, setting.Keys),
+				"the keys of its rows take more than %d MiB of memory", most>>20).in(f.name)
 		}
 	}
 	t.met = make([]atomic.Bool, len(t.ends))
@@ -382,6 +418,17 @@ func (a *assembler) keyOf(dst []byte, b *columns.Block, i int) []byte {
 	return dst
 }
 
+// noKey reports whether all cells of a key are missing.
+func noKey(key []byte) bool { return len(bytes.Trim(key, "\x00")) == 0 }
+
+func missingKey() string {
+	return fmt.Sprintf("give each row a key; %v leaves such rows out", setting.Unmatched)
+}
+
+func ownKey() string {
+	return "each row needs a key of its own: name more columns by " + setting.Keys.String()
+}
+
 // keyText returns a key as messages show it.
 func keyText(key []byte) string {
 	var l []string
@@ -411,13 +458,18 @@ func (a *assembler) match(dst []int32, b *columns.Block) *Error {
 			return e
 		}
 		switch {
+		case noKey(a.key) && !t.drop:
+			return bad(missingKey(), "the key is missing")
 		case at < 0 && t.drop:
-			a.out[i] = true
-			t.none.Add(1)
+			if t.none.Add(1); t.stay {
+				dst[i] = roles.Ignored
+			} else {
+				a.out[i] = true
+			}
 		case at < 0:
 			return bad(fmt.Sprintf("%v leaves such rows out", setting.Unmatched), "key %s is in no row of %s", keyText(a.key), t.name)
 		case t.met[at].Swap(true):
-			return bad("each row has a key of its own; name more columns by "+setting.Keys.String(), "key %s is also that of another row", keyText(a.key))
+			return bad(ownKey(), "key %s is there twice", keyText(a.key))
 		default:
 			dst[i] = t.class[at]
 		}
@@ -438,6 +490,14 @@ func (l *columnLayout) unmatched() error {
 	return nil
 }
 
+// count says how many of a thing are.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return thousands(n) + " " + what + "s"
+}
+
 // unmet returns the first key that no row has; -1 if there is none.
 func (t *truthTable) unmet() int {
 	for i := range t.met {
@@ -453,14 +513,14 @@ func (t *truthTable) said() []string {
 	if t == nil || !t.drop {
 		return nil
 	}
-	spare := 0
+	spare := t.blank
 	for i := range t.met {
 		if !t.met[i].Load() {
 			spare++
 		}
 	}
 	if n := t.none.Load(); n > 0 || spare > 0 {
-		return []string{fmt.Sprintf("%s: %s rows of the predictions have no label, and %s labels no row: they are left out", t.name, thousands(int(n)), thousands(spare))}
+		return []string{fmt.Sprintf("%s: left out, as their keys are in one file only: %s of the predictions, and %s", t.name, count(int(n), "row"), count(spare, "label"))}
 	}
 	return nil
 }

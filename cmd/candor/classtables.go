@@ -25,6 +25,7 @@ type scoreFlags struct {
 	pivot       string   // the column with the class of a row that has one score
 	ids         []string // columns by which rows belong together
 	unmatched   string   // what becomes of rows without a partner
+	stay        bool     // rows keep their numbers
 	noHeader    bool
 }
 
@@ -179,7 +180,7 @@ func (f *evalFlags) truth() *predictions.Truth {
 	} else if _, err := os.Stat(path); err != nil {
 		return nil // a column of that name
 	}
-	return &predictions.Truth{Path: path, Label: column, Keys: f.table.ids, Drop: f.table.unmatched == "drop"}
+	return &predictions.Truth{Path: path, Label: column, Keys: f.table.ids, Drop: f.table.unmatched == "drop", Stay: f.table.stay}
 }
 
 // oodColumn returns the column that marks out-of-distribution rows; "" if --ood names files.
@@ -187,7 +188,7 @@ func (f *evalFlags) oodColumn(paths []string) string {
 	if len(f.ood) != 1 || !f.tables(paths) {
 		return ""
 	}
-	if _, err := os.Stat(f.ood[0]); err == nil || isColumns(f.ood[0]) || strings.HasSuffix(f.ood[0], ".npy") || strings.HasSuffix(f.ood[0], ".npz") {
+	if _, err := os.Stat(f.ood[0]); err == nil || isColumns(f.ood[0]) || isArray(f.ood[0]) {
 		return ""
 	}
 	return f.ood[0]
@@ -196,6 +197,12 @@ func (f *evalFlags) oodColumn(paths []string) string {
 // openOut opens the out-of-distribution rows: those that a column marks, or other files with the same columns of scores.
 func (f *evalFlags) openOut(j *job, paths []string) (groupedReader, error) {
 	column := f.oodColumn(paths)
+	if i := slices.IndexFunc(f.ood, isArray); i >= 0 && f.tables(paths) {
+		return nil, usage("--ood %s is an array, and the predictions are tables; write those rows as a table with the same columns of scores", f.ood[i])
+	}
+	if i := slices.IndexFunc(f.ood, isColumns); i >= 0 && slices.ContainsFunc(paths, isArray) {
+		return nil, usage("--ood %s is a table, and the predictions are arrays; save those rows as an array", f.ood[i])
+	}
 	if column == "" && !f.tables(f.ood) {
 		return predictions.Open(f.ood, f.outOptions(j))
 	}
@@ -213,6 +220,11 @@ func (f *evalFlags) openOut(j *job, paths []string) (groupedReader, error) {
 	}
 	o.Rows = predictions.Marked
 	return predictions.OpenTable(paths, o)
+}
+
+// isArray reports whether a path is one of arrays by its name, maybe followed by that of an array.
+func isArray(path string) bool {
+	return strings.HasSuffix(path, ".npy") || strings.HasSuffix(path, ".npz") || strings.Contains(path, ".npz:")
 }
 
 func isColumns(path string) bool { return predictions.IsTable(path) || predictions.HasColumns(path) }
@@ -286,13 +298,20 @@ func (j *job) openTable(f *evalFlags, paths []string) (*predictions.ForecastRead
 
 // ambiguous returns an error if a flag names a column and a file.
 func (f *evalFlags) ambiguous(o *predictions.TableOptions) error {
-	for _, u := range f.rowColumns() {
-		name := *u.of(&o.Columns)
-		if name == "" {
-			continue
+	both := func(flag, name string) error {
+		if _, err := os.Stat(name); name == "" || err != nil {
+			return nil
 		}
-		if _, err := os.Stat(name); err == nil {
-			return usage("%s %s: there is a column of that name and a file; rename the column, or go to another folder", u.flag, name)
+		return usage("%s %s: there is a column of that name and a file; rename the column, or go to another folder", flag, name)
+	}
+	for _, u := range f.rowColumns() {
+		if err := both(u.flag, *u.of(&o.Columns)); err != nil {
+			return err
+		}
+	}
+	for _, g := range o.Columns.Groups {
+		if err := both("--group", g); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -303,6 +322,9 @@ func (f *evalFlags) inClassTable(r *predictions.ForecastReader, said string, b m
 	_, what, _ := strings.Cut(said, ": ")
 	where := said[:len(said)-len(what)-len(": ")]
 	what = strings.Replace(what, " is NaN", " is missing or NaN", 1)
+	if f.table.pivot != "" {
+		where = strings.Replace(where, "row ", "example ", 1) // the file has several rows of each
+	}
 	if line := r.Line(b.Row); line > 0 {
 		where = fmt.Sprintf("line %d", line)
 		at.Row, at.Line = nil, line
@@ -319,7 +341,7 @@ func (f *evalFlags) inClassTable(r *predictions.ForecastReader, said string, b m
 		name = f.scores[0]
 	case b.Reason == metrics.BadBytes:
 		name = f.tokens.bytes[0]
-	case b.Column >= 0 && len(columns) == 1 && r.Info().Classes > 1: // a list of scores
+	case b.Column >= 0 && len(columns) == 1 && (r.Info().Classes > 1 || r.Info().Pairs): // a list of scores
 		name, element = columns[0], fmt.Sprintf(", class %d", b.Column)
 	case b.Column >= 0 && int(b.Column) < len(columns):
 		name = columns[b.Column]

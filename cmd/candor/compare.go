@@ -61,7 +61,7 @@ ratio to it too.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, matched(args)) },
 	}
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)

@@ -717,6 +717,10 @@ func corpusTables(c *corpus) {
 	pivoted := []string{"--pivot", "class", "--id", "id", "--prob", "p", "--label", "label", "--classes", "owl,cat,dog"}
 	c.stated("pivot", with(pivoted, rowsOf)...)
 	c.compared("compare/pivot", with(pivoted, rowsOf, rowsOf, "--metrics", "default")...)
+	c.scored("score/joined", with(joined, a)...)
+	c.scored("score/pivot", with(pivoted, rowsOf)...)
+	c.recalibrated("recal/joined", "temperature", joined[2:], with(joined[:2], a)...)
+	c.recalibrated("recal/pivot", "temperature", pivoted[6:8], with(slices.Concat(pivoted[:6], pivoted[8:]), rowsOf)...)
 	right := []string{"--prob", "p", "--correct", "right"}
 	c.stated("correct", with(right, rowsOf)...)
 	c.compared("compare/correct", with(right, rowsOf, rowsOf, "--metrics", "default")...)

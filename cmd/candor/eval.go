@@ -168,7 +168,7 @@ and counts them.
   candor eval probs.npy --labels tags.npy --task multilabel --fail-if 'ece>0.05'
   candor eval parameters.npy --labels labels.npy --input dirichlet
   candor eval probs.npy --labels labels.npy --group sites.npy`,
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, matched(args)) },
 	}
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
@@ -305,6 +305,10 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		return nil, err
 	}
 	if t := f.truth(); t != nil {
+		if (f.task == "ensemble" || f.task == "multilabel") && !f.table.given() {
+			return nil, usage("--labels %s: labels of %s in arrays are an array; save them as labels.npy", f.labels[0],
+				map[string]string{"ensemble": "an ensemble", "multilabel": "several tags"}[f.task])
+		}
 		j.read.Truth, j.read.Labels = t, nil
 	}
 	switch f.task {

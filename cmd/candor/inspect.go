@@ -37,6 +37,7 @@ standard input.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			args = matched(args)
 			if err := files.check(args...); err != nil {
 				return err
 			}

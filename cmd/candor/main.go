@@ -55,7 +55,12 @@ func badOutput(format string, a ...any) error {
 	return &failure{exitUsage, "output", place{Remedy: remedyIn(format, a)}, fmt.Errorf(format, a...)}
 }
 
-func badData(err error) error { return &failure{exitData, "data", place{}, err} }
+func badData(err error) error {
+	if f := (*failure)(nil); errors.As(err, &f) {
+		return err // it says what kind of error it is
+	}
+	return &failure{exitData, "data", place{}, err}
+}
 
 // badAt returns an error for bad data at a place. The remedy is appended to the text.
 func badAt(at place, format string, a ...any) error {

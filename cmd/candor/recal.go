@@ -82,7 +82,7 @@ and matrix need. Everything is read several times, so nothing may be standard in
 			return nil
 		},
 		ValidArgsFunction: completeMethod,
-		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0], args[1:]) },
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0], matched(args[1:])) },
 	}
 	fl := c.Flags()
 	fl.SortFlags = false
@@ -94,7 +94,7 @@ and matrix need. Everything is read several times, so nothing may be standard in
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("labels", "input", "task", "event", "weights", "prob", "prob-prefix", "logit-prefix", "classes", "no-header", "ignore-label", "percent")
+	take("labels", "input", "task", "event", "weights", "prob", "prob-prefix", "logit-prefix", "pivot", "id", "on-unmatched", "classes", "no-header", "ignore-label", "percent")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.Lookup("task").Usage = "`TASK`: binary, of one or two columns, or classification, of three or more, unless it is said; regression, or quantiles; that of sigma is regression"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` of the map to write, JSON; without it the map is only told of")
@@ -581,7 +581,7 @@ Rows that cannot be used are an error, and nothing is written unless all is well
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0], args[1:]) },
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0], matched(args[1:])) },
 	}
 	fl := c.Flags()
 	fl.SortFlags = false
@@ -593,7 +593,7 @@ Rows that cannot be used are an error, and nothing is written unless all is well
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("input", "event", "prob", "prob-prefix", "logit-prefix", "classes", "no-header", "percent")
+	take("input", "event", "prob", "prob-prefix", "logit-prefix", "pivot", "classes", "no-header", "percent")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .csv, .tsv, .parquet, .arrow, .feather or .arrows")
 	f.keepFlags.flags(c)
@@ -654,6 +654,10 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	if _, ofNumbers := numbers[f.task]; len(f.labels) > 0 && !ofNumbers {
 		return usage("--labels names observed values for regression forecasts, and a map of classes needs none; leave it out")
 	}
+	if f.table.pivot != "" {
+		f.table.ids = f.keepFlags.ids
+	}
+	f.table.unmatched = "error"
 	f.metrics, f.level, f.bins, f.onInvalid, f.strict = "default", metrics.DefaultLevel, 1, "error", true
 	j, err := f.job(like)
 	if err != nil {

@@ -40,10 +40,10 @@ The extension of -o FILE says what is written: .npy, a float64 array (N,) for on
 .npz, an array (N,) for each metric; or a table with a column for each metric: .csv or .tsv, also .gz and .zst of them,
 .parquet, .arrow or .feather (an Arrow file) and .arrows (an Arrow stream). "-" writes .npy to standard output.
 Of a table, --id and --keep copy columns in front of the metrics: those of --id, then those of --keep. By
---id rows are also matched with those of --labels TABLE:COLUMN.
+--id rows are also matched with those of --labels TABLE:COLUMN, and with --pivot those of an example are told.
 
-Rows that were left out, by --on-invalid drop, by --ignore-label or because their weight is 0, are NaN, and standard error says how many
-there are. If there is an error, nothing is written.`,
+Rows that were left out, by --on-invalid drop, by --on-unmatched drop, by --ignore-label or because their weight is 0, are NaN, and
+standard error says how many there are. If there is an error, nothing is written.`,
 		Example: `  candor score probs.npy --labels labels.npy --metrics nll -o nll.npy
   candor score logits.npy --labels labels.npy --input logits --metrics 'accuracy,brier(form=sum)' -o rows.csv
   candor score predictions.csv --prob-prefix prob_ --labels label --id id --keep label -o rows.parquet
@@ -51,7 +51,7 @@ there are. If there is an error, nothing is written.`,
   candor score logits.npy --labels labels.npy --input logits --ignore-label -100 --metrics nll -o nll.npy
   candor score draws.npy --labels obs.npy --task samples --metrics crps,crps_fair -o crps.npy
   candor score forecast.csv --task regression --mean mu --std sigma --observed y --metrics crps,pit -o rows.csv`,
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, matched(args)) },
 	}
 	fl := c.Flags()
 	fl.SortFlags = false
@@ -63,7 +63,7 @@ there are. If there is an error, nothing is written.`,
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("labels", "input", "task", "event", "prob", "prob-prefix", "logit-prefix", "classes", "no-header", "ignore-label", "percent")
+	take("labels", "input", "task", "event", "prob", "prob-prefix", "logit-prefix", "pivot", "on-unmatched", "classes", "no-header", "ignore-label", "percent")
 	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, regression, quantiles or samples"
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'nll,brier(form=sum)', default, all")
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .arrows")
@@ -151,9 +151,10 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	if f.task == "ensemble" || f.task == "loglik" || f.task == "multilabel" {
 		return usage("--task is %q; candor score takes classification, binary, regression, quantiles or samples", f.task)
 	}
-	if f.truth() != nil { // in a table of their own
+	if f.truth() != nil || f.table.pivot != "" {
 		f.table.ids = f.keepFlags.ids
 	}
+	f.table.stay = true
 	j, err := f.job(c)
 	if err != nil {
 		return err
@@ -194,7 +195,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	}
 	defer t.remove()
 	pass, source := metrics.NewPass(&j.pass, newRowWriter(t)), &stopping{Source: r, t: t.arrayFile}
-	if j.pass.Drop || info.Weighted || len(f.tokens.ignore) > 0 {
+	if j.pass.Drop || info.Weighted || len(f.tokens.ignore) > 0 || f.table.unmatched == "drop" {
 		source.before = t.blank
 	}
 	err = func() error {

@@ -30,6 +30,8 @@ var flagsOf = map[setting.Setting]string{
 	setting.OOD:          "--ood",
 	setting.Unmatched:    "--on-unmatched drop",
 	setting.JoinMemory:   "--max-memory",
+	setting.PartBytes:    "--max-memory",
+	setting.NoHeader:     "--no-header",
 	setting.EventLabel:   "--event",
 	setting.Kept:         "--keep",
 	setting.Inspect:      "candor inspect",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,6 +19,24 @@ type sources struct {
 
 func (s *sources) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&s.given, "name", nil, "`SOURCE=TEXT`: messages and documents call the file SOURCE, such as /dev/fd/63, TEXT; may be given several times")
+}
+
+// matched replaces patterns, as part-*.parquet, by the files that they match, for shells that leave them to programs. A name that is that of
+// a file is no pattern, and one that matches nothing stays as it is.
+func matched(paths []string) []string {
+	var l []string
+	for _, p := range paths {
+		if strings.ContainsAny(p, "*?[") {
+			if _, err := os.Lstat(p); err != nil {
+				if found, err := filepath.Glob(p); err == nil && len(found) > 0 {
+					l = append(l, found...)
+					continue
+				}
+			}
+		}
+		l = append(l, p)
+	}
+	return l
 }
 
 // check parses --name. known are the files that are read.

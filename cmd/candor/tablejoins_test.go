@@ -130,25 +130,25 @@ func TestTruthTables(t *testing.T) {
 		documents(t, slices.Concat([]string{d.put("fx.npy", npy(t, few.shape(), few.probs)), "--labels", d.put("fy.npy", few.labelFile(t))}, byName),
 			slices.Concat([]string{d.put("ft.csv", csvOf(header, few.idTable(), inOrder(4000))), "--labels", d.at("few.csv") + ":y", "--id", "id"}, scores))
 		code, out, errs := candor(t, slices.Concat([]string{"eval", table, "--labels", d.at("more.csv") + ":y", "--id", "id", "--on-unmatched", "drop"}, scores)...)
-		if code != 0 || !strings.Contains(errs, "1,000 rows of the predictions have no label, and 1 labels no row") || !strings.HasPrefix(out, "4,000 rows x 3 classes") {
+		if code != 0 || !strings.Contains(errs, "left out, as their keys are in one file only: 1,000 rows of the predictions, and 1 label") || !strings.HasPrefix(out, "4,000 rows x 3 classes") {
 			t.Errorf("%d: %s\n%s", code, errs, out)
 		}
 		d.put("twice.csv", csvOf("note,y,id", truth, append(inOrder(s.rows), 7)))
 		d.put("rows.csv", csvOf(header, s.idTable(), append(inOrder(s.rows), 7)))
 		failing(t, []badCase{
-			{exitData, slices.Concat([]string{table, "--labels", d.at("few.csv") + ":y", "--id", "id"}, scores), `t.csv: row 4000: key "r-4000" is in no row of `},
+			{exitData, slices.Concat([]string{table, "--labels", d.at("few.csv") + ":y", "--id", "id"}, scores), `t.csv: line 4002: key "r-4000" is in no row of `},
 			{exitData, slices.Concat([]string{d.at("ft.csv"), "--labels", d.at("truth.csv") + ":y", "--id", "id"}, scores), `truth.csv: row 4000: key "r-4000" is in no row of the predictions; --on-unmatched drop leaves such rows out`},
-			{exitData, slices.Concat([]string{table, "--labels", d.at("twice.csv") + ":y", "--id", "id"}, scores), `twice.csv: row 5000: key "r-0007" is also that of row 7`},
-			{exitData, slices.Concat([]string{d.at("rows.csv"), "--labels", d.at("truth.csv") + ":y", "--id", "id", "--threads", "1"}, scores), `rows.csv: row 5000: key "r-0007" is also that of another row`},
-			{exitData, slices.Concat([]string{table, "--labels", d.at("few.csv") + ":y"}, scores), "few.csv: 4000 labels, and the predictions has more rows"},
-			{exitData, slices.Concat([]string{d.at("ft.csv"), "--labels", d.at("truth.csv") + ":y"}, scores), "truth.csv: more labels than the 4000 rows of the predictions"},
+			{exitData, slices.Concat([]string{table, "--labels", d.at("twice.csv") + ":y", "--id", "id"}, scores), `twice.csv: line 5002: key "r-0007" is there twice`},
+			{exitData, slices.Concat([]string{d.at("rows.csv"), "--labels", d.at("truth.csv") + ":y", "--id", "id", "--threads", "1"}, scores), `rows.csv: line 5002: key "r-0007" is there twice`},
+			{exitData, slices.Concat([]string{table, "--labels", d.at("few.csv") + ":y"}, scores), "few.csv: it has 4,000 labels, and there are more rows of predictions"},
+			{exitData, slices.Concat([]string{d.at("ft.csv"), "--labels", d.at("truth.csv") + ":y"}, scores), "truth.csv: it has more labels than there are rows of predictions, 4,000"},
 			{exitData, slices.Concat([]string{x, "--labels", d.at("truth.csv") + ":z"}, byName), `truth.csv: no column "z" for the label (did you mean "y"?): its columns are "note", "y", "id"`},
 			{exitData, slices.Concat([]string{x, "--labels", d.at("truth.csv")}, byName), `truth.csv: it is a table: its columns are "note", "y", "id"`},
 			{exitUsage, slices.Concat([]string{table, "--label", "far", "--id", "id"}, scores), "--id tells which rows belong together"},
 			{exitUsage, slices.Concat([]string{table, "--label", "far", "--on-unmatched", "drop"}, scores), "--on-unmatched drop is for labels in a table of their own"},
 			{exitUsage, slices.Concat([]string{table, "--label", "far", "--on-unmatched", "keep"}, scores), "--on-unmatched is \"keep\"; it is error or drop"},
 			{exitData, slices.Concat([]string{x, "--labels", d.at("truth.csv") + ":y", "--id", "id"}, byName), "arrays have no columns by which rows are matched; leave --id out"},
-			{exitData, []string{x, "--labels", d.at("truth.csv") + ":y"}, `truth.csv: row 0: column "y": label`},
+			{exitData, []string{x, "--labels", d.at("truth.csv") + ":y"}, `truth.csv: line 2: column "y": label`},
 		})
 	}
 }
@@ -189,12 +189,12 @@ func TestPivotedTables(t *testing.T) {
 		change func(l [][]string) [][]string
 		want   string
 	}{
-		{func(l [][]string) [][]string { return l[:len(l)-1] }, `bad.csv: row 2796: key "69", "9" has no class "dog"; a key has a row for each class`},
-		{func(l [][]string) [][]string { l[5][2] = "owl"; return l }, `bad.csv: row 5: column "class": key "0", "1" has the class "owl" twice`},
-		{func(l [][]string) [][]string { l[5][2] = "ibis"; return l }, `bad.csv: row 5: column "class": "ibis" is not one of the classes cat, dog, owl, emu`},
-		{func(l [][]string) [][]string { l[5][4] = names[(s.labels[1]+1)%4]; return l }, `bad.csv: row 5: column "truth": key "0", "1" has another value in row 4`},
+		{func(l [][]string) [][]string { return l[:len(l)-1] }, `bad.csv: row 2796: key "69", "9" has no class "dog"; a key must have a row for each class`},
+		{func(l [][]string) [][]string { l[5][2] = "owl"; return l }, `bad.csv: line 7: column "class": key "0", "1" has the class "owl" twice`},
+		{func(l [][]string) [][]string { l[5][2] = "ibis"; return l }, `bad.csv: line 7: column "class": "ibis" is not one of the classes cat, dog, owl, emu`},
+		{func(l [][]string) [][]string { l[5][4] = names[(s.labels[1]+1)%4]; return l }, `bad.csv: line 7: column "truth": key "0", "1" has another value in an earlier row`},
 		{func(l [][]string) [][]string { l[5][3] = "x"; return l }, `bad.csv: line 7: column "p": "x" is not a number`},
-		{func(l [][]string) [][]string { l[5][3] = ""; return l }, `bad.csv: row 1, column "p", class 0: `},
+		{func(l [][]string) [][]string { l[5][3] = ""; return l }, `bad.csv: example 1, column "p", class 0: `},
 	} {
 		failing(t, []badCase{{exitData, append([]string{bad(c.change)}, flags...), c.want}})
 	}
@@ -228,11 +228,11 @@ func TestLabelTables(t *testing.T) {
 	}
 	failing(t, []badCase{
 		{exitUsage, []string{csv, "--prob-prefix", "p_", "--label-prefix", "is_"}, "--label-prefix names the columns of several labels; pass --task multilabel too"},
-		{exitData, []string{csv, "--task", "multilabel", "--prob-prefix", "p_", "--label-prefix", "was_"}, `no column "was_red" for the label of the scores "p_red"`},
-		{exitData, []string{csv, "--task", "multilabel", "--prob-prefix", "p_", "--label", "is_red"}, `column "is_red" has text, and the label of a row is a list`},
-		{exitData, []string{d.put("b.csv", []byte("p_a,p_b,y_a,y_b\n.5,.5,0,1\n.5,.5,2,1\n")), "--task", "multilabel", "--prob-prefix", "p_", "--label-prefix", "y_"}, `b.csv: row 1: column "y_a": label "2" is neither 0 nor 1`},
-		{exitData, []string{d.put("c.csv", []byte("p_a,p_b,y_a,y_b\n.5,.5,0,1\n.5,.5,,1\n")), "--task", "multilabel", "--prob-prefix", "p_", "--label-prefix", "y_"}, `c.csv: row 1: column "y_a": label ""`},
-		{exitData, []string{d.put("d.jsonl", []byte("{\"p\":[0.5,0.5],\"y\":[1,0]}\n{\"p\":[0.5,0.5],\"y\":[1]}\n")), "--task", "multilabel", "--prob", "p", "--label", "y"}, `d.jsonl: row 1: column "y": 1 labels, and the row has 2 scores`},
+		{exitData, []string{csv, "--task", "multilabel", "--prob-prefix", "p_", "--label-prefix", "was_"}, `no column "was_red" for the label that column "p_red" is the score of: no column has a name that begins with "was_"; name another by --label-prefix`},
+		{exitData, []string{csv, "--task", "multilabel", "--prob-prefix", "p_", "--label", "is_red"}, `column "is_red" holds text, which cannot be the label: it is a list of 0 and 1 in each row`},
+		{exitData, []string{d.put("b.csv", []byte("p_a,p_b,y_a,y_b\n.5,.5,0,1\n.5,.5,2,1\n")), "--task", "multilabel", "--prob-prefix", "p_", "--label-prefix", "y_"}, `b.csv: line 3: column "y_a": label "2" is neither 0 nor 1`},
+		{exitData, []string{d.put("c.csv", []byte("p_a,p_b,y_a,y_b\n.5,.5,0,1\n.5,.5,,1\n")), "--task", "multilabel", "--prob-prefix", "p_", "--label-prefix", "y_"}, `c.csv: line 3: column "y_a": label ""`},
+		{exitData, []string{d.put("d.jsonl", []byte("{\"p\":[0.5,0.5],\"y\":[1,0]}\n{\"p\":[0.5,0.5],\"y\":[1]}\n")), "--task", "multilabel", "--prob", "p", "--label", "y"}, `d.jsonl: line 2: column "y": 1 labels, and the row has 2 scores`},
 	})
 }
 
@@ -297,7 +297,7 @@ func TestMemberTables(t *testing.T) {
 				{exitData, slices.Concat([]string{tables[0], d.put("other.csv", other.table("p_", animals))}, columns, []string{"--prob-prefix", "p_"}), "other.csv: row 3210: the label is"},
 				{exitData, slices.Concat([]string{tables[0], d.put("short.csv", members[1].part(0, 3999).table("p_", animals))}, columns, []string{"--prob-prefix", "p_"}), "short.csv: its rows are not as many as those of"},
 				{exitData, slices.Concat(tables[:1], columns, []string{"--prob-prefix", "p_"}), "one table with the scores of one model is no ensemble"},
-				{exitData, slices.Concat([]string{one}, columns, []string{"--prob-prefix", "m0_,m1_c"}), "have scores of unlike classes"},
+				{exitData, slices.Concat([]string{one}, columns, []string{"--prob-prefix", "m0_,m1_c"}), "have scores of different classes"},
 			})
 		}
 	}
@@ -333,7 +333,7 @@ func TestOODTables(t *testing.T) {
 		slices.Concat([]string{marked, "--ood", "far"}, scores, metrics),
 		slices.Concat([]string{d.put("near.csv", csvOf(header, rows, in)), "--ood", d.put("far.csv", csvOf(header, rows, out))}, scores, metrics))
 	failing(t, []badCase{
-		{exitData, slices.Concat([]string{marked, "--ood", "id", "--prob-prefix", "p_", "--label", "site"}), `row 0: column "id": "r-0000" does not say whether the row is one of them`},
+		{exitData, slices.Concat([]string{marked, "--ood", "id", "--prob-prefix", "p_", "--label", "site"}), `line 2: column "id": "r-0000" does not say whether the row is one of them`},
 		{exitData, slices.Concat([]string{marked, "--ood", "fahr"}, scores), `no column "fahr" for the filter (did you mean "far"?)`},
 		{exitData, slices.Concat([]string{d.put("none.csv", csvOf(header, rows, out)), "--ood", "far"}, scores), `none.csv: all rows are marked in column "far"`},
 		{exitData, slices.Concat([]string{d.at("near.csv"), "--ood", "far"}, scores), `near.csv: no row is marked in column "far"`},
@@ -372,6 +372,6 @@ func TestCorrectness(t *testing.T) {
 	failing(t, []badCase{
 		{exitUsage, []string{path, "--prob", "confidence", "--correct", "right", "--event", "yes"}, "--correct takes the place of a label"},
 		{exitUsage, []string{path, "--prob-prefix", "conf", "--correct", "right"}, "--correct goes with --prob COLUMN"},
-		{exitData, []string{d.put("b.csv", []byte("p,right\n.5,1\n.5,maybe\n")), "--prob", "p", "--correct", "right"}, `b.csv: row 1: column "right": label "maybe" is neither 0 nor 1; write true or false, or 1 or 0`},
+		{exitData, []string{d.put("b.csv", []byte("p,right\n.5,1\n.5,maybe\n")), "--prob", "p", "--correct", "right"}, `b.csv: line 3: column "right": label "maybe" is neither 0 nor 1; write true or false, or 1 or 0`},
 	})
 }

@@ -47,6 +47,8 @@ func (f *evalFlags) newTableOut(path string, k *keepFlags, arrays string, paths 
 	format, ok := predictions.TableFormatOf(path)
 	names := slices.Concat(k.ids, k.keep)
 	switch {
+	case !ok && len(k.keep) == 0 && (f.table.pivot != "" || f.truth() != nil):
+		return nil, nil // --id only tells which rows belong together
 	case !ok && len(names) > 0:
 		return nil, usage("--id and --keep copy columns, and an array (%s) has none; end the name of -o in %s", arrays, anyOf(predictions.TableExtensions()))
 	case !ok:

@@ -370,7 +370,7 @@ func TestTablesOutRefuses(t *testing.T) {
 		{exitUsage, append(arrays, "-o", d.at("o.csv"), "--id", "id"), "arrays have none with names; leave them out, or name tables"},
 		{exitUsage, with("o.npy", "--id", "id"), "an array (.npy and .npz) has none; end the name of -o in .csv, .tsv, .parquet, .arrow, .feather or .arrows"},
 		{exitUsage, with("o.csv", "--id", "id", "--keep", "site,id"), `--id and --keep name column "id" twice`},
-		{exitData, with("o.csv", "--id", "idd"), `no column "idd" for the kept column (did you mean "id"?)`},
+		{exitData, with("o.csv", "--id", "idd"), `no column "idd" to keep (did you mean "id"?)`},
 		{exitUsage, with("o.txt"), "its name does not say what is written"},
 		{exitUsage, []string{"score", d.at("named.csv"), "--prob", "p", "--label", "y", "--keep", "nll", "-o", d.at("o.csv")}, `column "nll" is copied by --id or --keep, and it is also the name of a column that is computed`},
 		{exitData, []string{"score", d.at("latin.csv"), "--prob", "p", "--label", "y", "--id", "id", "-o", d.at("o.csv")}, `latin.csv: line 3: column "id": "caf\xe9" is not UTF-8; write the file as UTF-8`},

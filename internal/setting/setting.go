@@ -36,6 +36,8 @@ const (
 	OOD          Setting = "Columns.Only"
 	Unmatched    Setting = "Truth.Drop"
 	JoinMemory   Setting = "Truth.Memory"
+	PartBytes    Setting = "TableOptions.PartBytes"
+	NoHeader     Setting = "NoHeader"
 	EventLabel   Setting = "Event"
 	Kept         Setting = "Columns.Kept"
 	Inspect      Setting = "InspectTable" // suggests roles

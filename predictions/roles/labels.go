@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync/atomic"
 )
 
 // Labels turns the cells of a column of labels into the numbers of classes. Its methods may be called from several goroutines.
@@ -16,7 +17,9 @@ type Labels struct {
 	number   map[string]int32
 	integers bool // all names are integers: labels that are integers are names
 	event    string
-	outcomes bool // labels are the event or not
+	outcomes bool                   // labels are the event or not
+	happened atomic.Bool            // a label was the event
+	other    atomic.Pointer[string] // the first that was not
 	ignore   []int32
 }
 
@@ -40,10 +43,12 @@ func NewLabels(classes int, names []string, event string) *Labels {
 	return l
 }
 
-// Errors of labels that are texts.
+// Errors of labels that name no class.
 var (
-	ErrEvent   = errors.New("which label is the event is not known")
-	ErrUnnamed = errors.New("the classes have no names")
+	ErrEvent   = errors.New("is neither 0 nor 1, and no event is named")
+	ErrUnnamed = errors.New("is not a class number, and the classes have no names")
+	ErrNoClass = errors.New("is not one of the classes")
+	ErrFromOne = errors.New("the labels may count from 1, as R's factors do")
 )
 
 // Missed is the class of a label that is missing. It is none, so that a metrics.Pass counts the row among those that cannot be used.
@@ -63,9 +68,16 @@ func (l *Labels) Class(cell []byte) (int32, error) {
 	if l.outcomes {
 		switch {
 		case string(cell) == l.event:
+			if !l.happened.Load() {
+				l.happened.Store(true)
+			}
 			return 1, nil
 		case missing(cell):
 			return Missed, nil
+		}
+		if !l.happened.Load() && l.other.Load() == nil {
+			s := string(cell)
+			l.other.CompareAndSwap(nil, &s)
 		}
 		return 0, nil
 	}
@@ -79,12 +91,15 @@ func (l *Labels) Class(cell []byte) (int32, error) {
 		if c, ok := l.number[strconv.FormatInt(n, 10)]; ok { // 3.0 is the class 3
 			return c, nil
 		}
+		if n == int64(len(l.names)) && l.positions() {
+			return 0, l.fromOne(n)
+		}
 	case ok && n >= 0 && n < int64(most):
 		return int32(n), nil
 	case ok && n == int64(most):
-		return 0, fmt.Errorf("label %d of %d classes, which are numbered from 0: if the labels count from 1, as those of R's factors do, write their names", n, most)
+		return 0, l.fromOne(n)
 	case ok:
-		return 0, fmt.Errorf("label %d is no class: there are %d, numbered from 0", n, most)
+		return 0, errors.New(notOf(n, int64(most)))
 	case l.classes == 1 && l.names == nil && bytes.EqualFold(cell, []byte("true")):
 		return 1, nil
 	case l.classes == 1 && l.names == nil && bytes.EqualFold(cell, []byte("false")):
@@ -94,11 +109,42 @@ func (l *Labels) Class(cell []byte) (int32, error) {
 	case missing(cell):
 		return Missed, nil
 	case l.names != nil:
-		return 0, fmt.Errorf("label %q is no class: the classes are %s", short(string(cell)), quoted(l.names))
+		return 0, fmt.Errorf("label %q %w: %s", short(string(cell)), ErrNoClass, quoted(l.names))
 	case l.classes == 1:
-		return 0, fmt.Errorf("label %q: %w", short(string(cell)), ErrEvent)
+		return 0, fmt.Errorf("label %q %w", short(string(cell)), ErrEvent)
 	}
-	return 0, fmt.Errorf("label %q: %w", short(string(cell)), ErrUnnamed)
+	return 0, fmt.Errorf("label %q %w", short(string(cell)), ErrUnnamed)
+}
+
+// Unseen returns the event and another label if no label so far was the event, which may be named wrongly. Both are "" otherwise.
+func (l *Labels) Unseen() (event, other string) {
+	if s := l.other.Load(); s != nil && !l.happened.Load() {
+		return l.event, *s
+	}
+	return "", ""
+}
+
+// fromOne is the error of a number that is one too large.
+func (l *Labels) fromOne(n int64) error {
+	return fmt.Errorf("%s: %w", notOf(n, n), ErrFromOne)
+}
+
+// notOf says that a label is not the number of one of so many classes.
+func notOf(label, classes int64) string {
+	if classes == 2 {
+		return fmt.Sprintf("label %d is neither 0 nor 1", label)
+	}
+	return fmt.Sprintf("label %d is not one of the class numbers 0 to %d", label, classes-1)
+}
+
+// positions reports whether the names of the classes are their numbers.
+func (l *Labels) positions() bool {
+	for i, name := range l.names {
+		if name != strconv.Itoa(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // missing tells whether a cell has no value.

@@ -90,6 +90,9 @@ type Binding struct {
 	correct bool
 }
 
+// keeping is the role of columns that are copied.
+const keeping = "kept column"
+
 // Missing is the error of a role whose column is not there.
 type Missing struct {
 	Role, Name string
@@ -99,6 +102,9 @@ type Missing struct {
 
 func (e *Missing) Error() string {
 	s := fmt.Sprintf("no column %q for the %s", e.Name, e.Role)
+	if e.Role == keeping {
+		s = fmt.Sprintf("no column %q to keep", e.Name)
+	}
 	if e.Similar != "" {
 		s += fmt.Sprintf(" (did you mean %q?)", e.Similar)
 	}
@@ -108,6 +114,7 @@ func (e *Missing) Error() string {
 // Doubt is the error of columns that could be meant in more than one way, or in none.
 type Doubt struct {
 	Role, Reason string
+	Remedy       string   // what to do; "" if another column has to be named
 	Propose      []string // columns that are likely meant; nil if nothing is
 }
 
@@ -123,14 +130,14 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 			return -1, err
 		}
 		if k := columns[i].Kind; !slices.Contains(kinds, k) {
-			has := k.String()
+			holds := "holds " + k.String()
 			if k == Other {
-				has = "neither numbers nor text"
+				holds = "holds neither numbers nor text"
 			}
-			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q has %s, and the %s of a row is %s", name, has, role, single(kinds))}
+			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q %s, which cannot be the %s: %s", name, holds, role, single(role, kinds))}
 		}
 		if other, ok := taken[i]; ok && other != role {
-			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q is the %s and the %s", name, other, role)}
+			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q cannot be both the %s and the %s", name, other, role)}
 		}
 		taken[i] = role
 		return i, nil
@@ -166,7 +173,7 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 			return nil, err
 		}
 		if slices.Contains(b.Groups, i) {
-			return nil, &Doubt{Role: "group", Reason: fmt.Sprintf("column %q is named twice to group by", name)}
+			return nil, &Doubt{Role: "group", Reason: fmt.Sprintf("column %q is named twice to group by", name), Remedy: "name it once"}
 		}
 		b.Groups = append(b.Groups, i)
 	}
@@ -178,12 +185,12 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 		b.Keys = append(b.Keys, i)
 	}
 	for _, name := range w.Kept {
-		i, err := find(columns, "kept column", name)
+		i, err := find(columns, keeping, name)
 		if err != nil {
 			return nil, err
 		}
 		if slices.Contains(b.Kept, i) {
-			return nil, &Doubt{Role: "kept column", Reason: fmt.Sprintf("column %q is to be kept twice", name)}
+			return nil, &Doubt{Role: keeping, Reason: fmt.Sprintf("column %q is to be kept twice", name), Remedy: "name it once"}
 		}
 		b.Kept = append(b.Kept, i)
 	}
@@ -233,9 +240,10 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 func (b *Binding) byMember(members []string, taken map[int]string, one func(role, name string, kinds ...Kind) (int, error)) error {
 	var all []int
 	var first []string
+	var prefix string // of the first member
 	for i, m := range members {
 		if slices.Contains(members[:i], m) {
-			return &Doubt{Role: "scores", Reason: fmt.Sprintf("member %q is named twice", m)}
+			return &Doubt{Role: "scores", Reason: fmt.Sprintf("member %q is named twice", m), Remedy: "name each member once"}
 		}
 		b.Scores, b.prefix = nil, ""
 		if slices.ContainsFunc(b.columns, func(c Column) bool { return c.Name == m }) {
@@ -252,18 +260,24 @@ func (b *Binding) byMember(members []string, taken map[int]string, one func(role
 			names = nil
 		}
 		if i == 0 {
-			first = names
+			first, prefix = names, b.prefix
 		}
 		if !slices.Equal(names, first) || b.columns[b.Scores[0]].Kind != b.columns[slices.Concat(all, b.Scores)[0]].Kind {
-			return &Doubt{Role: "scores", Reason: fmt.Sprintf("members %q and %q have scores of unlike classes: %s and %s", members[0], m, quoted(first), quoted(names))}
+			return &Doubt{Role: "scores", Remedy: "give all members the same classes, in the same order",
+				Reason: fmt.Sprintf("members %q and %q have scores of different classes: %s and %s", members[0], m, classesOf(first), classesOf(names))}
 		}
 		all = append(all, b.Scores...)
 	}
-	if b.Members = len(members); first == nil {
-		b.prefix = ""
-	}
-	b.Scores = all
+	b.Members, b.prefix, b.Scores = len(members), prefix, all
 	return nil
+}
+
+// classesOf says which classes a member has.
+func classesOf(names []string) string {
+	if names == nil {
+		return "one column"
+	}
+	return quoted(names)
 }
 
 // member returns the columns of the first member, or of the one model.
@@ -280,26 +294,41 @@ func (b *Binding) tag(prefix string) error {
 	for j, name := range b.Classes {
 		i := slices.IndexFunc(b.columns, func(c Column) bool { return c.Name == prefix+name })
 		if i < 0 {
-			return &Doubt{Role: "label", Reason: fmt.Sprintf("no column %q for the label of the scores %q: behind %q there are %s",
-				prefix+name, b.columns[b.Scores[j]].Name, prefix, quoted(rest))}
+			return &Doubt{Role: "labels", Reason: fmt.Sprintf("no column %q for the label that column %q is the score of: %s",
+				prefix+name, b.columns[b.Scores[j]].Name, behind(prefix, rest))}
 		}
 		if slices.Contains(b.Scores, i) {
-			return &Doubt{Role: "label", Reason: fmt.Sprintf("column %q has scores and labels", b.columns[i].Name)}
+			return &Doubt{Role: "labels", Reason: fmt.Sprintf("column %q cannot be both scores and labels", b.columns[i].Name)}
 		}
 		b.Tags = append(b.Tags, i)
 	}
 	return nil
 }
 
-// single says what a cell is of columns of these kinds.
-func single(kinds []Kind) string {
-	if slices.Equal(kinds, []Kind{List}) {
-		return "a list"
+// behind says what follows a prefix in the names of columns.
+func behind(prefix string, rests []string) string {
+	switch {
+	case prefix == "":
+		return "no prefix of the labels' columns is named"
+	case len(rests) == 0:
+		return fmt.Sprintf("no column has a name that begins with %q", prefix)
 	}
-	if slices.Contains(kinds, Text) {
-		return "a number or a text"
+	return fmt.Sprintf("after %q come %s", prefix, quoted(rests))
+}
+
+// single says what a role takes of a column with cells of these kinds.
+func single(role string, kinds []Kind) string {
+	switch {
+	case slices.Equal(kinds, []Kind{List}):
+		return "it is a list of 0 and 1 in each row"
+	case slices.Contains(kinds, Fields):
+		return "they are a number, or a list of numbers, in each row"
+	case role == "scores":
+		return "they are a number in each row"
+	case slices.Contains(kinds, Text):
+		return "it is a number or text in each row"
 	}
-	return "a number"
+	return "it is a number in each row"
 }
 
 func find(columns []Column, role, name string) (int, error) {
@@ -308,7 +337,7 @@ func find(columns []Column, role, name string) (int, error) {
 		return -1, &Missing{Role: role, Name: name, Similar: similar(columns, name), Columns: names(columns)}
 	}
 	if slices.ContainsFunc(columns[i+1:], func(c Column) bool { return c.Name == name }) {
-		return -1, &Doubt{Role: role, Reason: fmt.Sprintf("two columns are named %q", name)}
+		return -1, &Doubt{Role: role, Reason: fmt.Sprintf("two columns are named %q", name), Remedy: "rename one of them"}
 	}
 	return i, nil
 }
@@ -332,7 +361,7 @@ func (b *Binding) byName(l []string, one func(role, name string, kinds ...Kind) 
 	}
 	for i, name := range l {
 		if slices.Contains(l[:i], name) {
-			return &Doubt{Role: "scores", Reason: fmt.Sprintf("column %q is named twice", name)}
+			return &Doubt{Role: "scores", Reason: fmt.Sprintf("column %q is named twice", name), Remedy: "name each column once"}
 		}
 		at, err := one("scores", name, kinds...)
 		if err != nil {
@@ -361,11 +390,11 @@ func (b *Binding) byPrefix(prefix string, taken map[int]string) error {
 		}
 	}
 	if len(b.Scores) == 0 {
-		return &Doubt{Role: "scores", Reason: fmt.Sprintf("no column of numbers has a name that begins with %q: %s", prefix, listed(names(b.columns)))}
+		return &Doubt{Role: "scores", Remedy: "give another prefix", Reason: fmt.Sprintf("no column of numbers has a name that begins with %q: %s", prefix, listed(names(b.columns)))}
 	}
 	for i, name := range found {
 		if slices.Contains(found[:i], name) {
-			return &Doubt{Role: "scores", Reason: fmt.Sprintf("two columns are named %q", name)}
+			return &Doubt{Role: "scores", Reason: fmt.Sprintf("two columns are named %q", name), Remedy: "rename one of them"}
 		}
 	}
 	// One column among others whose rest is of another form, as H2O's "predict" is beside p0 and p1 under p, is likely no class.
@@ -388,8 +417,11 @@ func (b *Binding) byPrefix(prefix string, taken map[int]string) error {
 				odd = append(odd, name)
 			}
 		}
-		return &Doubt{Role: "scores", Propose: likely,
-			Reason: fmt.Sprintf("prefix %q: %s may be no scores of a class, as their names are unlike the others", prefix, quoted(odd))}
+		those := "columns %s also begin with %q, but may not be scores of classes: their names differ in form from the others"
+		if len(odd) == 1 {
+			those = "column %s also begins with %q, but may not be the scores of a class: its name differs in form from the others"
+		}
+		return &Doubt{Role: "scores", Propose: likely, Reason: fmt.Sprintf(those, quoted(odd), prefix)}
 	}
 	return nil
 }
@@ -439,11 +471,11 @@ func (b *Binding) name(classes []string) error {
 	}
 	for i, c := range classes {
 		if slices.Contains(classes[:i], c) {
-			return &Doubt{Role: "classes", Reason: fmt.Sprintf("class %q is named twice", c)}
+			return &Doubt{Role: "classes", Reason: fmt.Sprintf("class %q is named twice", c), Remedy: "name each class once, in the order of the scores"}
 		}
 	}
 	if width > 1 && len(classes) != width {
-		return &Doubt{Role: "classes", Reason: fmt.Sprintf("%d classes are named, and the scores are of %d", len(classes), width)}
+		return &Doubt{Role: "classes", Remedy: "name each class once, in the order of the scores", Reason: fmt.Sprintf("%s named, but there are scores of %d", counted(len(classes)), width)}
 	}
 	if first.Kind == Fields && !slices.Equal(classes, b.Classes) {
 		return b.reorder(classes)
@@ -454,7 +486,15 @@ func (b *Binding) name(classes []string) error {
 
 // reorder refuses other names than those of the fields of a struct: its order is the file's.
 func (b *Binding) reorder(classes []string) error {
-	return &Doubt{Role: "classes", Reason: fmt.Sprintf("the classes are named %s, and the scores in the file %s", quoted(classes), quoted(b.Classes))}
+	return &Doubt{Role: "classes", Remedy: "leave the names out: the file has them, in its order", Reason: fmt.Sprintf("the classes named are %s, and the file has %s", quoted(classes), quoted(b.Classes))}
+}
+
+// counted says how many classes are.
+func counted(n int) string {
+	if n == 1 {
+		return "1 class is"
+	}
+	return strconv.Itoa(n) + " classes are"
 }
 
 func (b *Binding) scoreNames() []string {
@@ -517,7 +557,10 @@ func (b *Binding) String() string {
 		said = fmt.Sprintf("%s, %s, ... %s (%d columns)", scores[0], scores[1], scores[len(scores)-1], len(scores))
 	}
 	if b.Members > 1 {
-		said += fmt.Sprintf(", and likewise those of %d more members", b.Members-1)
+		said += ", and likewise those of " + strconv.Itoa(b.Members-1) + " more member"
+		if b.Members > 2 {
+			said += "s"
+		}
 	}
 	parts = append(parts, "scores "+said)
 	label := "label"
@@ -586,7 +629,7 @@ func short(s string) string {
 
 // similar returns the column whose name is likest to one that is not there, "" if none is like it.
 func similar(columns []Column, name string) string {
-	best, least := "", max(1, len(name)/3)+1
+	best, least := "", min(len(name), max(1, (len(name)+1)/3)+1)
 	for _, c := range columns {
 		if len(c.Name) > 4*len(name)+16 {
 			continue

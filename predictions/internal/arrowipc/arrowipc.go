@@ -81,7 +81,7 @@ func (f *File) Want(w columns.Want) error {
 			return columns.Wrong("", "there is no column %d; the file has %d", c, len(f.columns))
 		}
 		if f.columns[c].Kind == columns.Other {
-			e := columns.Wrong("", "column %q is %s, which is not read", f.columns[c].Name, f.columns[c].Type.Name)
+			e := columns.Wrong("", "column %q has the type %s, which is not supported", f.columns[c].Name, f.columns[c].Type.Name)
 			e.Column = f.columns[c].Name
 			return e
 		}

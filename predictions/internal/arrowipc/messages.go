@@ -109,7 +109,7 @@ func (m *messages) bytes(n int64) ([]byte, error) {
 }
 
 func (m *messages) tooMuch(n int64) error {
-	return columns.Wrong("allow more memory, or write smaller batches", "a batch takes %d MiB of memory, and %d MiB are allowed", n>>20+1, m.most>>20)
+	return columns.Wrong(columns.MoreMemory+", or write smaller batches", "a batch takes %d MiB of memory, and %d MiB are allowed", n>>20+1, m.most>>20)
 }
 
 func short(err error, read int) error {

@@ -205,7 +205,7 @@ func (c *converter) cells(from, to int) (v columns.Vector) {
 	case array.ListLike:
 		c.lists(&v, a, from, to)
 	default:
-		panic(columns.Wrong("", "column %q is %s, which is not read", c.name, c.a.DataType()))
+		panic(columns.Wrong("", "column %q has the type %s, which is not supported", c.name, c.a.DataType()))
 	}
 	return v
 }

@@ -1,6 +1,7 @@
 package jsonlines
 
 import (
+	"bytes"
 	"io"
 	"unicode/utf8"
 
@@ -11,17 +12,23 @@ import (
 // Part is a run of rows of a File.
 type Part struct {
 	*work
-	file  *File
-	text  []byte
-	at    int
-	first bool  // in an array: no row is before it
-	torn  bool  // in an array: the file ends without the closing bracket
-	line  int64 // lines of the file before it
-	err   error
+	file   *File
+	text   []byte
+	at     int
+	first  bool  // in an array: no row is before it
+	torn   bool  // in an array: the file ends without the closing bracket
+	line   int64 // lines of the file before it
+	starts []int // where the rows of the last block begin
+	err    error
 }
 
 // Line returns the number of lines of the file before the part.
 func (p *Part) Line() int64 { return p.line }
+
+// LineOf returns the line of the file of a row of the last block, from 1.
+func (p *Part) LineOf(row int) int64 {
+	return p.line + 1 + int64(bytes.Count(p.text[:p.starts[row]], []byte{'\n'}))
+}
 
 // Close returns the part's memory to the file.
 func (p *Part) Close() error {
@@ -34,13 +41,14 @@ func (p *Part) Close() error {
 
 // Next implements columns.Part.
 func (p *Part) Next(b *columns.Block) error {
-	b.Rows, b.Columns = 0, nil
+	b.Rows, b.Columns, p.starts = 0, nil, p.starts[:0]
 	if p.err != nil {
 		return p.err
 	}
 	p.root.reset()
 	for most := min(max(b.Most, 1), p.most); b.Rows < most; b.Rows++ {
 		at, more := p.row(p.at, p.first)
+		begins := at
 		if at == p.n && p.torn {
 			at = p.fail(at, "", "is it truncated? write it again", "the array of rows is not closed at the end of the file")
 		}
@@ -58,7 +66,7 @@ func (p *Part) Next(b *columns.Block) error {
 			break
 		}
 		p.rows++
-		p.first = false
+		p.starts, p.first = append(p.starts, begins), false
 	}
 	if b.Rows == 0 {
 		p.err = io.EOF

@@ -143,7 +143,7 @@ func TestFaults(t *testing.T) {
 	}{
 		{"empty", nil, "the file is empty"},
 		{"short", []byte("PAR1"), "too few for a Parquet file"},
-		{"other", []byte("a,b\n1,2\n3,4\n5,6\n"), "it does not end with PAR1"},
+		{"other", []byte("a,b\n1,2\n3,4\n5,6\n"), "it is not a Parquet file: it does not begin with PAR1"},
 		{"cut off", b[:n-9], "it does not end with PAR1"},
 		{"encrypted", patch(n-4, 'P', 'A', 'R', 'E'), "is encrypted"},
 		{"long metadata", patch(n-8, 0xff, 0xff, 0xff, 0x7f), "its metadata should have 2147483647 bytes"},

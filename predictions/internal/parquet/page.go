@@ -70,8 +70,15 @@ type gathered struct {
 
 // fault returns a Fault about the column.
 func (c *chunk) fault(format string, args ...any) *columns.Fault {
-	f := columns.Wrong("", format, args...)
+	f := columns.Wrong(again, "column %q: "+format, append([]any{c.path}, args...)...)
 	f.Column = c.path
+	return f
+}
+
+// unsupported returns a Fault about what the column has and this package does not read.
+func (c *chunk) unsupported(format string, args ...any) *columns.Fault {
+	f := c.fault(format, args...)
+	f.Remedy = "write the column anew with common settings, as pandas, pyarrow or Polars do by default"
 	return f
 }
 
@@ -283,7 +290,7 @@ func (c *chunk) fill(buffer *[]byte, have, n int, at int64) error {
 	}
 	if err := readAt(c.p.src, b, at+int64(have)); err != nil {
 		if f := (*columns.Fault)(nil); errors.As(err, &f) {
-			f.Column = c.path
+			f.Column, f.Reason = c.path, fmt.Sprintf("column %q: %s", c.path, f.Reason)
 		}
 		return err
 	}
@@ -360,7 +367,7 @@ func (c *chunk) unpacked(h header, raw []byte, levels int64, compressed bool, bu
 // readDict decodes the dictionary page.
 func (c *chunk) readDict(h header, raw []byte) error {
 	if h.encoding != encodingPlain && h.encoding != encodingPlainDict {
-		return c.fault("its dictionary has an encoding that is not read (%d)", h.encoding)
+		return c.unsupported("the encoding of its dictionary (%d) is not supported", h.encoding)
 	}
 	if h.values < 0 || h.values > math.MaxInt32 {
 		return c.fault("its dictionary says that it has %d values", h.values)
@@ -442,7 +449,7 @@ func (c *chunk) levelsV1(body []byte, encoding int64, width, n int) (data, rest 
 			return fromBitPacked(body[:size], n, width), body[size:], nil
 		}
 	default:
-		return nil, nil, c.fault("its levels have an encoding that is not read (%d)", encoding)
+		return nil, nil, c.unsupported("the encoding of its levels (%d) is not supported", encoding)
 	}
 	return nil, nil, c.fault("a page is too short for its levels")
 }
@@ -499,7 +506,7 @@ func (c *chunk) prepare(n int) error {
 	case encodingDeltaLength, encodingDeltaBytes:
 		return c.prepareBytes(n)
 	}
-	return c.fault("a page has the encoding %s, which is not read for the type %s", encodingName(c.encoding), physicalName(c.physical))
+	return c.unsupported("a page has the encoding %s, which is not supported for the type %s", encodingName(c.encoding), physicalName(c.physical))
 }
 
 // encodingName returns the format's name of an encoding.

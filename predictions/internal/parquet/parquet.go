@@ -40,10 +40,13 @@ type File struct {
 
 var _ columns.File = (*File)(nil)
 
+// again is what helps with a damaged file.
+const again = "copy it again, or write it again"
+
 // recovered makes a Fault of a panic, which a codec may have on damaged data.
 func recovered(err *error) {
 	if r := recover(); r != nil {
-		*err = columns.Wrong("", "the file is damaged, or has what is not read: %v", r)
+		*err = columns.Wrong(again, "the file is damaged, or has something that is not supported: %v", r)
 	}
 }
 
@@ -55,7 +58,7 @@ func Open(src columns.Source) (f *File, err error) {
 		return nil, columns.Wrong("", "the file is empty")
 	}
 	if size < int64(len(magic)+8) {
-		return nil, columns.Wrong("", "the file has %d bytes, too few for a Parquet file", size)
+		return nil, columns.Wrong(again, "the file has %d bytes, too few for a Parquet file", size)
 	}
 	var tail [8]byte
 	if err := readAt(src, tail[:], size-8); err != nil {
@@ -66,11 +69,18 @@ func Open(src columns.Source) (f *File, err error) {
 	case magicEncrypted:
 		return nil, columns.Wrong("write it without encryption", "the Parquet file is encrypted")
 	default:
-		return nil, columns.Wrong("", "the file is cut off or is no Parquet file: it does not end with %s", magic)
+		var head [len(magic)]byte
+		if err := readAt(src, head[:], 0); err != nil {
+			return nil, err
+		}
+		if string(head[:]) != magic {
+			return nil, columns.Wrong("give it a name that ends as those of its format do", "it is not a Parquet file: it does not begin with %s", magic)
+		}
+		return nil, columns.Wrong(again, "the Parquet file is cut off or damaged: it does not end with %s", magic)
 	}
 	length := int64(binary.LittleEndian.Uint32(tail[:]))
 	if length > size-8-int64(len(magic)) {
-		return nil, columns.Wrong("", "the file is cut off or damaged: its metadata should have %d bytes, and the file has %d", length, size)
+		return nil, columns.Wrong(again, "the file is cut off or damaged: its metadata should have %d bytes, and the file has %d", length, size)
 	}
 	if length > mostFooter {
 		return nil, columns.Wrong("write it with fewer columns or larger row groups", "the metadata of the Parquet file has %d bytes, more than %d",
@@ -82,7 +92,7 @@ func Open(src columns.Source) (f *File, err error) {
 	}
 	f = &File{src: src}
 	if err := f.footer.read(b); err != nil {
-		return nil, columns.Wrong("", "the metadata of the Parquet file is damaged: %v", err)
+		return nil, columns.Wrong(again, "the metadata of the Parquet file is damaged: %v", err)
 	}
 	t := &tree{}
 	for _, e := range f.root.children {
@@ -93,16 +103,16 @@ func Open(src columns.Source) (f *File, err error) {
 	rows := int64(0)
 	for i, g := range f.groups {
 		if g.columns != len(t.leaves) {
-			return nil, columns.Wrong("", "the metadata of the Parquet file is damaged: row group %d has %d columns, and the schema has %d", i, g.columns,
+			return nil, columns.Wrong(again, "the metadata of the Parquet file is damaged: row group %d has %d columns, and the schema has %d", i, g.columns,
 				len(t.leaves))
 		}
 		if g.rows > mostRows || rows > math.MaxInt64-mostRows {
-			return nil, columns.Wrong("", "row group %d of the Parquet file says that it has %d rows", i, g.rows)
+			return nil, columns.Wrong(again, "row group %d of the Parquet file says that it has %d rows", i, g.rows)
 		}
 		rows += g.rows
 	}
 	if rows != f.rows {
-		return nil, columns.Wrong("", "the metadata of the Parquet file is damaged: its row groups have %d rows, and it says %d", rows, f.rows)
+		return nil, columns.Wrong(again, "the metadata of the Parquet file is damaged: its row groups have %d rows, and it says %d", rows, f.rows)
 	}
 	return f, nil
 }
@@ -114,7 +124,7 @@ func readAt(src columns.Source, b []byte, at int64) error {
 		return nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		return columns.Wrong("", "the file ends at byte %d, in the middle of what it should have there", at+int64(n))
+		return columns.Wrong(again, "the file ends at byte %d, in the middle of what it should have there", at+int64(n))
 	}
 	return &columns.Fault{Row: -1, Line: -1, Reason: fmt.Sprintf("it cannot be read: %v", err), Err: err}
 }
@@ -220,7 +230,7 @@ func (f *File) locate(c *chunk, m *chunkMeta) error {
 	c.plain = c.codecName == compress.Codecs.Uncompressed
 	var err error
 	if c.codec, err = compress.GetCodec(c.codecName); err != nil {
-		f := c.fault("it is compressed with %s, which is not read", codecName(m.codec))
+		f := c.fault("its compression, %s, is not supported", codecName(m.codec))
 		f.Remedy = "write it with zstd or snappy"
 		return f
 	}
@@ -234,7 +244,7 @@ func codecName(codec int64) string {
 	case 3:
 		return "LZO"
 	case 5:
-		return "LZ4 of old (not LZ4_RAW)"
+		return "the deprecated LZ4 (not LZ4_RAW)"
 	}
 	return fmt.Sprintf("codec %d", codec)
 }

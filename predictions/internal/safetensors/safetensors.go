@@ -91,7 +91,7 @@ func (f *File) Want(w columns.Want) error {
 	}
 	rows := want[0].rows
 	if rows > 0 && memory > w.Bytes {
-		return columns.Wrong("allow more memory", "one row of the wanted tensors takes %d bytes of memory, and a part may take %d", memory, w.Bytes)
+		return columns.Wrong(columns.MoreMemory, "one row of the wanted tensors takes %d bytes of memory, and a part may take %d", memory, w.Bytes)
 	}
 	f.want, f.rows, f.at = want, rows, 0
 	if rows > 0 {
