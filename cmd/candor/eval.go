@@ -67,8 +67,10 @@ func evalCommand() *cobra.Command {
 		Short: "Evaluate predictions",
 		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,)
 for P(y = 1), as float16, float32, float64 or bfloat16; or tables (.csv, .tsv, .jsonl, .parquet,
-.arrow, .safetensors) of classes; or tables and arrays of regression forecasts. Two columns, (N, 2), are a binary task as (N,) is: P(y = 1) is column 1, or what --event
-says; --task classification keeps two classes. Several files are shards, taken in natural order.
+.arrow, .safetensors) of classes; or tables and arrays of regression forecasts. Two columns, (N, 2),
+are a binary task as (N,) is: P(y = 1) is column 1, or what --event says; --task classification
+keeps two classes. Several files are shards, taken in natural order; a folder or a pattern in quotes
+('part-*.csv') is all files in it.
 "-" is standard input. A pipe, such as a shell's /dev/fd/63, is read once, like standard input;
 --name says what messages call it. Without a file a small real sample is evaluated.
 
@@ -78,12 +80,13 @@ Labels are whole numbers from 0 to K-1, one per row, from --labels or from an ar
 In a table --prob names the columns of probabilities, or --prob-prefix what their names begin with,
 and --label the column of true classes: names of classes, or numbers from 0. In JSON Lines the
 columns are fields, also nested ones (target.idx). One column may have all scores of a row: a list,
-or a score for each name in --classes. candor prints which column has which role. --labels TABLE:COLUMN takes the labels from another
-table, by position or matched by --id. --pivot takes a table that has a row for each class.
+or a score for each name in --classes. candor prints which column has which role. --labels
+TABLE:COLUMN takes the labels from another table, by position or matched by --id. --pivot takes a
+table that has a row for each class.
 --event says which label, or which of two classes, is the event.
 
---ignore-label names labels of rows that do not count, as the tokens of a prompt. --bytes gives bits per
-byte of a language model's tokens, --sequence the NLL of whole sequences. --percent takes
+--ignore-label names labels of rows that do not count, as the tokens of a prompt. --bytes gives bits
+per byte of a language model's tokens, --sequence the NLL of whole sequences. --percent takes
 probabilities from 0 to 100, such as the confidence that a model puts into words.
 
 With --from lm-eval the files are what lm-evaluation-harness logs of multiple-choice tasks,
@@ -106,8 +109,8 @@ tables (.csv, .tsv, .txt, also .gz and .zst) whose first line names the columns:
 observed, or what --mean, --std and --observed say; for quantiles named q0.05 and so on,
 --quantile-prefix q. Or they are arrays: an .npz with these names, (N, 3), (N, 2), (N, Q) with
 --levels, or (N, M), and --labels are the observed values.
---from hubverse and nixtla read files of several models, --oracle has what was observed, and --transform
-log1p compares quantiles and samples on a log scale.
+--from hubverse and nixtla read files of several models, --oracle has what was observed, and
+--transform log1p compares quantiles and samples on a log scale.
 --distribution says that a mean and a standard deviation are those of a Laplace, logistic or
 Student's t distribution instead of a normal one; nll, crps, coverage and everything else that takes
 quantiles follow it. --scale COLUMN is its scale parameter, instead of the standard deviation.
