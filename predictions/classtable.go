@@ -114,7 +114,7 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 				if in != nil {
 					in.Close()
 				}
-				return nil, fault("shards are all of one format", "it is no %s by its name, as %s is", format.name, names(o.Names).of(sorted[0])).in(names(o.Names).of(p))
+				return nil, fault("shards are all of one format", "by its name it is not %s, as %s is", format.name, names(o.Names).of(sorted[0])).in(names(o.Names).of(p))
 			}
 		}
 	}

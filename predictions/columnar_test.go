@@ -178,7 +178,7 @@ func TestLinesRefused(t *testing.T) {
 			t.Errorf("%s: %v\nwant %s", name, err, c.want)
 		}
 	}
-	if _, err := predictions.OpenTable([]string{"a.jsonl", "b.csv"}, &predictions.TableOptions{FS: fstest.MapFS{}}); err == nil || !strings.Contains(err.Error(), "b.csv: it is no JSON Lines by its name") {
+	if _, err := predictions.OpenTable([]string{"a.jsonl", "b.csv"}, &predictions.TableOptions{FS: fstest.MapFS{}}); err == nil || !strings.Contains(err.Error(), "b.csv: by its name it is not JSON Lines") {
 		t.Error(err)
 	}
 	// Values that are missing are those of a Pass to judge.

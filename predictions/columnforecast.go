@@ -26,7 +26,7 @@ func openForecastColumns(paths []string, in io.ReadCloser, o *ForecastOptions) (
 	}
 	for _, p := range sorted {
 		if other, _ := formatOf(p); in == nil && other.name != format.name {
-			return nil, fault("shards are all of one format", "it is no %s by its name, as %s is", format.name, names(o.Names).of(sorted[0])).in(names(o.Names).of(p))
+			return nil, fault("shards are all of one format", "by its name it is not %s, as %s is", format.name, names(o.Names).of(sorted[0])).in(names(o.Names).of(p))
 		}
 	}
 	if !ok {

@@ -332,7 +332,7 @@ func TestBadNPZ(t *testing.T) {
 				{"half of it", box[:len(box)/2], "truncated or damaged .npz: the zip directory"},
 				{"header lies", npz(deflated, entry{"probs.npy", append(npyHead(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000), }"), m[128:]...)}, l),
 					"truncated: header says 1000000 x 1000 float32 = 4000000000 bytes of data, file has 84000 (row 21"},
-				{"member is no array", npz(deflated, entry{"probs.npy", []byte("0.5,0.5\n")}, l), "bad.npz:probs: not an .npy or .npz file: it looks like text (CSV?)"},
+				{"member is not an array", npz(deflated, entry{"probs.npy", []byte("0.5,0.5\n")}, l), "bad.npz:probs: not an .npy or .npz file: it looks like text (CSV?)"},
 				{"encrypted", edit(func(b []byte) { b[dir+8] |= 1 }), "it is encrypted"},
 				{"unknown compression", edit(func(b []byte) { b[dir+10] = 93 }), "zip method 93"},
 			} {

@@ -163,7 +163,7 @@ func openForecast(paths []string, o *ForecastOptions) (*ForecastReader, *Error) 
 	case texts > 0:
 		i := slices.IndexFunc(sorted, IsTable)
 		j := slices.IndexFunc(sorted, func(p string) bool { return !IsTable(p) })
-		return nil, fault("shards are all tables or all .npy files", "a table, but %s is none by its name", names(o.Names).of(sorted[j])).in(names(o.Names).of(sorted[i]))
+		return nil, fault("shards are all tables or all .npy files", "it is a table by its name, and %s is not", names(o.Names).of(sorted[j])).in(names(o.Names).of(sorted[i]))
 	}
 	if len(paths) == 1 && (paths[0] == "-" || o.FS == nil && streamed(paths[0]) != nil) {
 		s, npy, e := sniff(paths[0])

@@ -447,7 +447,7 @@ func TestTableErrors(t *testing.T) {
 	_, _, err := readForecast([]string{a, t.TempDir() + "/none.csv"}, normal())
 	wantError(t, err, "none.csv: no such file")
 	_, _, err = readForecast([]string{a, "x.npy"}, normal())
-	wantError(t, err, "a.csv: a table, but x.npy is none by its name; shards are all tables or all .npy files")
+	wantError(t, err, "a.csv: it is a table by its name, and x.npy is not; shards are all tables or all .npy files")
 	dir := t.TempDir() + "/d.csv"
 	os.Mkdir(dir, 0o755)
 	_, _, err = readForecast([]string{dir}, normal())

@@ -498,7 +498,7 @@ func (h *hub) classes() *Error {
 		ids = append(ids, id.text)
 	}
 	if len(h.o.Classes) == 0 {
-		return fault("name them in their order by "+setting.ClassNames.String()+": "+strings.Join(ids, ","), "a pmf of %s, in an order that says nothing", strings.Join(ids, ", "))
+		return fault("name them in their order by "+setting.ClassNames.String()+": "+strings.Join(ids, ","), "a pmf of %s, whose order does not tell the order of the classes", strings.Join(ids, ", "))
 	}
 	for i, c := range h.o.Classes {
 		if slices.Contains(h.o.Classes[:i], c) {

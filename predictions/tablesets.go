@@ -77,7 +77,7 @@ func OpenMemberTable(paths []string, o *TableOptions) (*MemberTable, error) {
 		return &MemberTable{ForecastReader: r, names: w.Members, info: r.info}, nil
 	}
 	if len(paths) < 2 {
-		return nil, fault("name a table for each member, or the prefixes of the columns of members in one table", "one table with the scores of one model is no ensemble")
+		return nil, fault("name a table for each member, or the prefixes of the columns of members in one table", "one table with the scores of one model is not an ensemble")
 	}
 	t := &MemberTable{}
 	own := *o

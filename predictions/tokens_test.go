@@ -121,7 +121,7 @@ func TestTokensRefused(t *testing.T) {
 		"too few bytes":               {[]string{probs}, Options{Bytes: []string{array("<i8", 29, ones)}}, "29 bytes for the 30 rows"},
 		"percentages in half":         {[]string{array("<f2", 30, ones)}, Options{Percent: true}, "percentages are float16"},
 		"percentages that are logits": {[]string{probs}, Options{Percent: true, Kind: metrics.Logits}, "percentages are probabilities, and the scores are logits"},
-		"the label of ignored rows":   {[]string{probs}, Options{Labels: []string{array("<i4", 30, func(i int) float64 { return []float64{0, math.MinInt32}[i/29] })}}, "row 29: label -2147483648 is no class"},
+		"the label of ignored rows":   {[]string{probs}, Options{Labels: []string{array("<i4", 30, func(i int) float64 { return []float64{0, math.MinInt32}[i/29] })}}, "row 29: label -2147483648 is not a class"},
 	} {
 		if c.o.Labels == nil {
 			c.o.Labels = []string{labels}

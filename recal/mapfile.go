@@ -94,17 +94,17 @@ func Unmarshal(b []byte) (Map, error) {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(b, &version); err != nil {
-		return nil, fmt.Errorf("this is no file of a map: %w", err)
+		return nil, fmt.Errorf("this is not the file of a map: %w", err)
 	}
 	if version.Schema != schema {
 		if strings.HasPrefix(version.Schema, "candor-map/") {
 			return nil, fmt.Errorf("the map is of the format %q, and %s is known here: a later candor reads it", version.Schema, schema)
 		}
-		return nil, errors.New("this is no file of a map: its schema is not " + schema)
+		return nil, errors.New("this is not the file of a map: its schema is not " + schema)
 	}
 	var f mapFile
 	if err := strict(b, &f); err != nil {
-		return nil, fmt.Errorf("this is no file of a map: %w", err)
+		return nil, fmt.Errorf("this is not the file of a map: %w", err)
 	}
 	sum, err := f.sum()
 	if err != nil || sum != f.SHA256 {

@@ -245,13 +245,13 @@ func TestMapErrors(t *testing.T) {
 		b    []byte
 		want string
 	}{
-		{nil, "no file of a map"},
-		{[]byte("null"), "no file of a map"},
-		{[]byte("[]"), "no file of a map"},
+		{nil, "not the file of a map"},
+		{[]byte("null"), "not the file of a map"},
+		{[]byte("[]"), "not the file of a map"},
 		{[]byte("{}"), "its schema is not candor-map/1"},
-		{[]byte("map"), "no file of a map"},
-		{append(slices.Clone(b), '{'), "no file of a map"},
-		{append(slices.Clone(b), b...), "no file of a map"},
+		{[]byte("map"), "not the file of a map"},
+		{append(slices.Clone(b), '{'), "not the file of a map"},
+		{append(slices.Clone(b), b...), "not the file of a map"},
 		{bytes.Replace(b, []byte("candor-map/1"), []byte("candor-map/2"), 1), `of the format "candor-map/2", and candor-map/1 is known here: a later`},
 		{[]byte(`{"schema":"candor-map/2","other":[1,2]}`), "a later candor reads it"},
 		{[]byte(`{"schema":"candor/1"}`), "its schema is not"},

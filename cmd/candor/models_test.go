@@ -247,7 +247,7 @@ func TestWrongModels(t *testing.T) {
 		{hub(long, longOracle, "--group", "site"), []string{`no column "site" for the group`}},
 		{hub(strings.Replace(long, "0.25,1\n", "0.25,-1\n", 1), longOracle, "--transform", "log1p"), []string{"line 2: the quantile of level 0.25 is -1, and ln(1 + x) takes values above -1"}},
 		{hub(long, strings.Replace(longOracle, "01,3", "01,-2", 1), "--transform", "log1p"), []string{"line 2: the observed value is -2, and ln(1 + x)"}},
-		{hub(pmf, pmfOracle), []string{"a pmf of low, high, in an order that says nothing", "--classes: low,high"}},
+		{hub(pmf, pmfOracle), []string{"a pmf of low, high, whose order does not tell the order of the classes", "--classes: low,high"}},
 		{hub(pmf, pmfOracle, "--classes", "low,mid"), []string{`"high" is none of the classes low, mid`}},
 		{hub(pmf, pmfOracle, "--classes", "low,mid,high"), []string{"the task location=1 has no pmf mid"}},
 		{hub(pmf, strings.Replace(pmfOracle, "low,0", "low,1", 1), "--classes", "low,high"), []string{"the oracle has 2 ones for the pmf of location=1"}},

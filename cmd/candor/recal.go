@@ -701,7 +701,7 @@ func readMap(name string) (recal.Map, error) {
 	}
 	b = b[:n]
 	if !bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
-		return nil, errors.New("this is no file of a map, which candor recal fit -o writes: the map stands before the predictions")
+		return nil, errors.New("this is not the file of a map, which candor recal fit -o writes: the map stands before the predictions")
 	}
 	rest, err := io.ReadAll(r)
 	if err != nil {

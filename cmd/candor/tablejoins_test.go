@@ -296,7 +296,7 @@ func TestMemberTables(t *testing.T) {
 			failing(t, []badCase{
 				{exitData, slices.Concat([]string{tables[0], d.put("other.csv", other.table("p_", animals))}, columns, []string{"--prob-prefix", "p_"}), "other.csv: row 3210: the label is"},
 				{exitData, slices.Concat([]string{tables[0], d.put("short.csv", members[1].part(0, 3999).table("p_", animals))}, columns, []string{"--prob-prefix", "p_"}), "short.csv: its rows are not as many as those of"},
-				{exitData, slices.Concat(tables[:1], columns, []string{"--prob-prefix", "p_"}), "one table with the scores of one model is no ensemble"},
+				{exitData, slices.Concat(tables[:1], columns, []string{"--prob-prefix", "p_"}), "one table with the scores of one model is not an ensemble"},
 				{exitData, slices.Concat([]string{one}, columns, []string{"--prob-prefix", "m0_,m1_c"}), "have scores of different classes"},
 			})
 		}

@@ -59,7 +59,7 @@ func (f *evalFlags) checkTokens(kind metrics.Kind) error {
 	}
 	switch {
 	case t.percent && kind != metrics.Probs:
-		return usage("--percent is for --input probs, and %s are no percentages; leave it out", kind)
+		return usage("--percent is for --input probs, and %s are not percentages; leave it out", kind)
 	case len(t.ignore) > 0 && f.table.correct != "":
 		return usage("--ignore-label names labels, and --correct takes their place; leave one of them out")
 	case len(t.sequences) > 0 && len(f.columns.groups) > 0:

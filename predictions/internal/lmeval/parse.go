@@ -30,7 +30,7 @@ func (p *parser) line(row jsonlines.Value, number int64) (l line, ok bool, f *co
 	}
 	for _, key := range []string{"doc_id", "arguments", "filtered_resps", "target"} {
 		if _, ok := fields[key]; !ok {
-			return l, false, columns.Wrong("name samples_*.jsonl of a run that logs samples", "it has no field %q, so it is no sample of lm-evaluation-harness", key)
+			return l, false, columns.Wrong("name samples_*.jsonl of a run that logs samples", "it has no field %q, so it is not a sample of lm-evaluation-harness", key)
 		}
 	}
 	filter, ok := fields["filter"].Text()
@@ -120,7 +120,7 @@ func (l *line) likelihoods(fields map[string]jsonlines.Value) *columns.Fault {
 			if i == 0 {
 				return noChoices("the model's answer is a text, or has no log-likelihood: only multiple-choice tasks have probabilities, and generate_until and loglikelihood_rolling have none")
 			}
-			return columns.Wrong("", "filtered_resps %d is no pair of log-likelihood and greedy", i)
+			return columns.Wrong("", "filtered_resps %d is not a pair of log-likelihood and greedy", i)
 		}
 		l.lls = append(l.lls, x)
 	}
@@ -153,7 +153,7 @@ func (l *line) texts(o *Options, fields map[string]jsonlines.Value) *columns.Fau
 			}
 		}
 		if len(parts) < 2 {
-			return columns.Wrong("", "arguments %d is no pair of a prompt and a continuation", len(questions))
+			return columns.Wrong("", "arguments %d is not a pair of a prompt and a continuation", len(questions))
 		}
 		questions, ends = append(questions, parts[0]), append(ends, parts[1])
 		return nil

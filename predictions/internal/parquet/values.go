@@ -391,7 +391,7 @@ func each[T any](c *chunk, g *gathered, s *[]T, n int, value func([]byte) (T, bo
 		}
 		ok := false
 		if dst[i], ok = value(b); !ok {
-			return &badValue{i, "", strconv.Itoa(len(b)) + " bytes are no number of this type"}
+			return &badValue{i, "", strconv.Itoa(len(b)) + " bytes are not a number of this type"}
 		}
 	}
 	return nil

@@ -242,7 +242,7 @@ func (p parser) object(what string, member func(key string) error) error {
 	if t, err := p.Token(); err != nil {
 		return err
 	} else if t != json.Delim('{') {
-		return fmt.Errorf("%s is no object", what)
+		return fmt.Errorf("%s is not an object", what)
 	}
 	seen := map[string]bool{}
 	for p.More() {
@@ -252,7 +252,7 @@ func (p parser) object(what string, member func(key string) error) error {
 		}
 		key, ok := t.(string)
 		if !ok {
-			return fmt.Errorf("%s has a key that is no string", what)
+			return fmt.Errorf("%s has a key that is not a string", what)
 		}
 		if seen[key] {
 			return fmt.Errorf("%s has the key %q twice", what, key)
@@ -273,7 +273,7 @@ func (p parser) text(what string) (string, error) {
 	}
 	s, ok := t.(string)
 	if !ok {
-		return "", fmt.Errorf("%s is no string", what)
+		return "", fmt.Errorf("%s is not a string", what)
 	}
 	return s, nil
 }
@@ -283,7 +283,7 @@ func (p parser) numbers(what string) ([]int64, error) {
 	if t, err := p.Token(); err != nil {
 		return nil, err
 	} else if t != json.Delim('[') {
-		return nil, fmt.Errorf("%s is no array", what)
+		return nil, fmt.Errorf("%s is not an array", what)
 	}
 	numbers := []int64{}
 	for p.More() {
@@ -293,11 +293,11 @@ func (p parser) numbers(what string) ([]int64, error) {
 		}
 		number, ok := t.(json.Number)
 		if !ok {
-			return nil, fmt.Errorf("%s has an element that is no number", what)
+			return nil, fmt.Errorf("%s has an element that is not a number", what)
 		}
 		n, err := strconv.ParseUint(number.String(), 10, 63)
 		if err != nil {
-			return nil, fmt.Errorf("%s has the element %s, which is no whole number from 0 to 2^63-1", what, number)
+			return nil, fmt.Errorf("%s has the element %s, which is not a whole number from 0 to 2^63-1", what, number)
 		}
 		numbers = append(numbers, int64(n))
 	}
