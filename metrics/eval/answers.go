@@ -107,6 +107,21 @@ func remember[T any](e *Evaluation, asked any, answer func() T) T {
 	return v
 }
 
+// AtLevel returns an evaluation of the same rows whose intervals are at another confidence level. It shares the state of e: neither
+// may be given rows while the other is used. Results after temperature scaling keep their level. It panics unless 0 < level < 1.
+func (e *Evaluation) AtLevel(level float64) *Evaluation {
+	if !(level > 0 && level < 1) {
+		panic("eval: a confidence level lies between 0 and 1")
+	}
+	o := *e
+	o.Spec.Level, o.memo = level, nil
+	o.each = make([]*Evaluation, len(e.each))
+	for i, m := range e.each {
+		o.each[i] = m.AtLevel(level)
+	}
+	return &o
+}
+
 // Value returns the value of a metric of the spec. An undefined value is NaN and has a reason.
 func (e *Evaluation) Value(m Metric) Value {
 	d := e.Spec.describe(m)
