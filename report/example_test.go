@@ -117,10 +117,11 @@ func ExampleGate() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s: %q\n", s, g.Check(document()))
+		o := g.Check(document())
+		fmt.Println(o.Failed, o.Text)
 	}
 	// Output:
-	// accuracy<0.9: "accuracy<0.9: it is 0.75"
-	// ece(bins=2)>0.9: ""
-	// nll>1: "nll>1: the document has no metric \"nll\": add it to Spec.Metrics"
+	// true accuracy<0.9: it is 0.75
+	// false ece(bins=2)>0.9: it is 0.25
+	// true nll>1: there is no metric "nll"
 }

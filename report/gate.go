@@ -3,23 +3,52 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/candor-go/candor/internal/setting"
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/grouped"
 )
 
-// Gate is a condition on a document that must not hold, such as "ece > 0.05" or "ece.low > 0.02".
+// Gate is a condition on a result that must not hold, such as "ece > 0.05" or "ece.low > 0.02", or that must hold.
 type Gate struct {
 	text, key, part, op string
 	limit               float64
+	scope               Scope
+	required            bool
 }
 
-// ParseGate reads a condition KEY[.value|.low|.high] OPERATOR NUMBER with the operator >, >=, < or <=. KEY is a metric as
-// eval.ParseMetric reads it; .value is the default.
-func ParseGate(s string) (Gate, error) {
-	g := Gate{text: s, part: "value"}
+// Scope is what a gate looks at. It stands before the metric, with a dot.
+type Scope string
+
+// The scopes.
+const (
+	Whole      Scope = ""            // all rows
+	WorstGroup Scope = "worst_group" // of all groups of rows, the one that is nearest to failing the gate
+)
+
+// scopes are the words that may stand before a metric.
+var scopes = []Scope{WorstGroup}
+
+// ParseGate reads a condition that must not hold: [SCOPE.]METRIC[.value|.low|.high] OPERATOR NUMBER with the operator >, >=, < or <=.
+// METRIC is a metric as eval.ParseMetric reads it; .value is the default.
+func ParseGate(s string) (Gate, error) { return parseGate(s, false) }
+
+// ParseRequirement reads a condition that must hold, of the same form as for ParseGate.
+func ParseRequirement(s string) (Gate, error) { return parseGate(s, true) }
+
+func parseGate(s string, required bool) (Gate, error) {
+	g := Gate{text: s, part: "value", required: required}
+	of, example := setting.Gate, "'ece>0.05' or 'ece.low>0.02'"
+	if required {
+		of, example = setting.Requirement, "'ece<0.05' or 'accuracy.low>0.9'"
+	}
+	bad := func(format string, a ...any) (Gate, error) {
+		return g, fmt.Errorf("%v %q: %s", of, s, fmt.Sprintf(format, a...))
+	}
 	depth := 0
 	at := -1
 	for i := 0; i < len(s) && at < 0; i++ {
@@ -35,7 +64,7 @@ func ParseGate(s string) (Gate, error) {
 		}
 	}
 	if at < 0 {
-		return g, fmt.Errorf("%v %q: it is NAME > NUMBER, such as 'ece>0.05' or 'ece.low>0.02'", setting.Gate, s)
+		return bad("it is NAME > NUMBER, such as %s", example)
 	}
 	g.op = s[at : at+1]
 	rest := s[at+1:]
@@ -43,29 +72,58 @@ func ParseGate(s string) (Gate, error) {
 		g.op, rest = g.op+"=", rest[1:]
 	}
 	if rest = strings.TrimSpace(rest); strings.HasPrefix(rest, "=") {
-		return g, fmt.Errorf("%v %q: there are >, >=, < and <=", setting.Gate, s)
+		return bad("there are >, >=, < and <=")
 	}
 	v, err := strconv.ParseFloat(rest, 64)
 	if err != nil || math.IsNaN(v) {
-		return g, fmt.Errorf("%v %q: %q is not a number; it is NAME > NUMBER, such as 'ece>0.05'", setting.Gate, s, rest)
+		return bad("%q is not a number; it is NAME > NUMBER, such as %s", rest, example)
 	}
 	g.key = strings.TrimSpace(s[:at])
+	for _, w := range scopes {
+		if key, ok := strings.CutPrefix(g.key, string(w)+"."); ok {
+			g.scope, g.key = w, strings.TrimSpace(key)
+		}
+	}
+	name, _, _ := strings.Cut(g.key, "(")
+	if before, rest, ok := strings.Cut(name, "."); ok {
+		if metric, _, _ := strings.Cut(rest, "."); eval.Describe(metric) != nil {
+			return bad("there is no %s. before a metric; there is worst_group.", before)
+		}
+	}
 	// A dot in parentheses belongs to the value of an option.
 	if dot := strings.LastIndexByte(g.key, '.'); dot > strings.LastIndexByte(g.key, ')') {
 		g.key, g.part = g.key[:dot], g.key[dot+1:]
 		if g.part != "value" && g.part != "low" && g.part != "high" {
-			return g, fmt.Errorf("%v %q: there is no .%s of a metric; there are .value, .low and .high", setting.Gate, s, g.part)
+			return bad("there is no .%s of a metric; there are .value, .low and .high", g.part)
 		}
 	}
 	if g.key == "" {
-		return g, fmt.Errorf("%v %q: no metric is named; it is NAME > NUMBER, such as 'ece>0.05'", setting.Gate, s)
+		return bad("no metric is named; it is NAME > NUMBER, such as %s", example)
 	}
-	// Use the canonical key, as documents do. A key that cannot be parsed is in no document, so the gate fails and says so.
-	if m, err := eval.ParseMetric(g.key); err == nil {
-		g.key = m.String()
+	m, err := eval.ParseMetric(g.key)
+	if err != nil {
+		return g, fmt.Errorf("%v: %w", of, err)
 	}
-	g.limit = v
+	g.key, g.limit = m.String(), v // the canonical key, as documents have it
 	return g, nil
+}
+
+// String returns the condition as it was given.
+func (g Gate) String() string { return g.text }
+
+// Required reports whether the condition must hold; otherwise it must not.
+func (g Gate) Required() bool { return g.required }
+
+// Scope returns what the gate looks at.
+func (g Gate) Scope() Scope { return g.scope }
+
+// Warning says why the gate fails more often than it seems to; "" if it does not.
+func (g Gate) Warning() string {
+	if g.scope != WorstGroup || g.part != "value" {
+		return ""
+	}
+	return fmt.Sprintf("%s looks at the worst value alone, and among many groups of a calibrated model one nearly always looks bad; "+
+		"worst_group.%s.low and .high are ends of intervals that allow for the number of groups", g.text, g.key)
 }
 
 // Metric returns the metric of the gate, or an error if it does not apply to predictions of such a shape.
@@ -77,54 +135,143 @@ func (g Gate) Metric(of eval.Shape) (eval.Metric, error) {
 	return m, err
 }
 
-// Missing says that the document lacks the gate's metric, and what to do; "" if it has the metric.
-func (g Gate) Missing(d *Document) string {
-	if d.Find(g.key) != nil {
+// Missing says that the gate's metric is not among those of an evaluation, and what to do; "" if it is.
+func (g Gate) Missing(has []eval.Metric, of eval.Shape) string {
+	if slices.ContainsFunc(has, func(m eval.Metric) bool { return m.String() == g.key }) {
 		return ""
 	}
 	hint := "add it to " + setting.Metrics.String()
-	if _, err := g.Metric(d.shape); err != nil {
+	if _, err := g.Metric(of); err != nil {
 		hint = err.Error()
 	}
 	return fmt.Sprintf("%s: the document has no metric %q: %s", g.text, g.key, hint)
 }
 
-// MissingLabels is Missing for the averages over labels.
-func (g Gate) MissingLabels(m *Multilabel) string { return g.Missing(m.macro) }
+// Outcome is what a gate says of a result.
+type Outcome struct {
+	Gate   Gate
+	Failed bool
+	Text   string // the condition and the value, or why there is none: "ece>0.05: it is 0.061"
+}
 
-// Check says why the gate fails; "" if it passes. A missing or undefined metric fails it: a gate that cannot be checked must not pass.
-func (g Gate) Check(d *Document) string {
+// Check checks a gate on all rows. A missing or undefined metric fails it: a gate that cannot be checked must not pass. It panics if
+// the gate looks at groups.
+func (g Gate) Check(d *Document) Outcome {
+	if g.scope != Whole {
+		panic("report: the gate is not on all rows")
+	}
 	m := d.Find(g.key)
 	if m == nil {
-		return g.Missing(d)
+		return g.says(true, "there is no metric %q", g.key)
 	}
-	v := m.Value.Value
-	switch g.part {
-	case "low":
-		v = m.Interval.Low
-	case "high":
-		v = m.Interval.High
-	}
+	v := g.partOf(&m.Value)
 	if math.IsNaN(v) {
-		s := fmt.Sprintf("%s: %s.%s is not defined", g.text, g.key, g.part)
-		if m.Reason != "" {
-			s += ": " + m.Reason
+		return g.says(true, "%s is not defined%s", g.answer(), because(m.Reason))
+	}
+	return g.says(g.fails(v), "it is %.7g", v)
+}
+
+// CheckLabels is Check for the averages over labels.
+func (g Gate) CheckLabels(m *Multilabel) Outcome { return g.Check(m.macro) }
+
+// CheckGroups checks a gate on groups, of which those with fewer than minRows rows do not count. It takes the group that is nearest to
+// failing the gate, so a condition that must not hold must not hold in any group, and one that must hold has to hold in every group. The
+// ends of intervals are at the level 1 - (1 - level)/G for G groups (Bonferroni), so all of them hold together at the level of the
+// evaluation. A group without a value fails the gate, and so does the lack of groups. It panics if the gate is on all rows.
+func (g Gate) CheckGroups(e *grouped.Evaluation, minRows int64) Outcome {
+	if g.scope != WorstGroup {
+		panic("report: the gate is not on groups")
+	}
+	m, err := eval.ParseMetric(g.key)
+	if err != nil {
+		panic("report: a gate is made by ParseGate or ParseRequirement")
+	}
+	all := e.Each()
+	each := slices.DeleteFunc(slices.Clone(all), func(o grouped.Group) bool { return o.Audit.Rows < minRows })
+	few := ""
+	if n := len(all) - len(each); n > 0 {
+		few = fmt.Sprintf("; %s of fewer than %s rows left out", countOf(int64(n), "group"), Count(minRows))
+	}
+	if len(each) == 0 {
+		return g.says(true, "no group has %s", countOf(minRows, "row"))
+	}
+	level := 1 - (1-e.Spec.Level)/float64(len(each))
+	least := (g.op[0] == '<') != g.required // the least value is nearest to failing
+	worst, at, reason, undefined := math.NaN(), -1, "", 0
+	for i, o := range each {
+		of := o.Evaluation
+		if g.part != "value" {
+			of = of.AtLevel(level)
 		}
-		return s
+		v := of.Value(m)
+		x := g.partOf(&v)
+		switch {
+		case math.IsNaN(x):
+			if undefined++; undefined == 1 {
+				at, reason = i, v.Reason
+			}
+		case undefined == 0 && (at < 0 || least && x < worst || !least && x > worst):
+			worst, at = x, i
+		}
 	}
-	hit := false
-	switch g.op {
-	case ">":
-		hit = v > g.limit
-	case ">=":
-		hit = v >= g.limit
-	case "<":
-		hit = v < g.limit
-	case "<=":
-		hit = v <= g.limit
+	name := make([]string, len(e.Columns))
+	for i, c := range e.Columns {
+		name[i] = visible.Text(c) + "=" + visible.Text(each[at].Values[i])
 	}
-	if !hit {
+	where := fmt.Sprintf("in %s (%s", strings.Join(name, ", "), countOf(each[at].Audit.Rows, "row"))
+	switch {
+	case undefined > 1:
+		return g.says(true, "%s is not defined %s) and %s%s%s", g.answer(), where, countOf(int64(undefined-1), "more group"), because(reason), few)
+	case undefined == 1:
+		return g.says(true, "%s is not defined %s)%s%s", g.answer(), where, because(reason), few)
+	case g.part != "value":
+		where += fmt.Sprintf(", %s%% interval for %s together", strconv.FormatFloat(math.Round(1e6*level)/1e4, 'f', -1, 64), countOf(int64(len(each)), "group"))
+	}
+	return g.says(g.fails(worst), "it is %.7g %s)%s", worst, where, few)
+}
+
+// answer names what the gate looks at.
+func (g Gate) answer() string { return g.key + "." + g.part }
+
+func because(reason string) string {
+	if reason == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s: it is %.7g", g.text, v)
+	return ": " + reason
+}
+
+// says returns the outcome, with what is to be said after the condition.
+func (g Gate) says(failed bool, format string, a ...any) Outcome {
+	after := ": "
+	if g.required {
+		after = " is required, and "
+	}
+	return Outcome{g, failed, g.text + after + fmt.Sprintf(format, a...)}
+}
+
+// partOf returns the number that the gate looks at.
+func (g Gate) partOf(v *eval.Value) float64 {
+	switch g.part {
+	case "low":
+		return v.Interval.Low
+	case "high":
+		return v.Interval.High
+	}
+	return v.Value
+}
+
+// fails reports whether a number fails the gate.
+func (g Gate) fails(v float64) bool {
+	holds := false
+	switch g.op {
+	case ">":
+		holds = v > g.limit
+	case ">=":
+		holds = v >= g.limit
+	case "<":
+		holds = v < g.limit
+	case "<=":
+		holds = v <= g.limit
+	}
+	return holds != g.required
 }

@@ -109,9 +109,6 @@ func (m *Multilabel) Document(label int) *Document {
 	return New(m.e.Label(label))
 }
 
-// CheckLabels is Check for the averages over labels.
-func (g Gate) CheckLabels(m *Multilabel) string { return g.Check(m.macro) }
-
 // Verdict says in one line how far mean probabilities are from base rates, averaged over labels, and how many labels are too high or
 // too low beyond chance, with Holm's correction for the number of labels.
 func (m *Multilabel) Verdict() string {

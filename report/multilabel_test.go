@@ -229,7 +229,7 @@ func ExampleMultilabel() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(g.CheckLabels(d))
+	fmt.Println(g.CheckLabels(d).Text)
 	fmt.Printf("%s %.4f, of label 1 %.4f\n", d.Metrics[0].Key, d.Metrics[0].Value.Value, d.Document(1).Metrics[0].Value.Value)
 	fmt.Println(len(d.Notes()), d.Labels, d.Input.Rows, d.State == m.SHA256())
 	// Output:

@@ -94,9 +94,7 @@ func TestGate(t *testing.T) {
 		{"ece>0", "ece>0: it is 0."}, {"ece.value>0", "ece.value>0: it is"}, {"accuracy>=0.25", "it is"}, {"accuracy<=1", "it is"}, {"accuracy<1.5", "it is"},
 		{fmt.Sprintf("ece>%v", ece), ""}, {fmt.Sprintf("ece>=%v", ece), "it is"}, {fmt.Sprintf("ece<%v", ece), ""}, {fmt.Sprintf("ece<=%v", ece), "it is"},
 		{"ece(closed=right,bins=4)>0", "it is"}, {"ece( bins=4 , closed=right ).high > 0", "it is"},
-		{"ece(bins=4)>0", `the document has no metric "ece(bins=4)": add it to Spec.Metrics`}, {"default>0", `the document has no metric "default": there is no metric`},
-		{"top5_accuracy<0.9", `the document has no metric "top5_accuracy": metric top5_accuracy: it is for more than five classes`},
-		{"mce>0.1", `the document has no metric "mce": add it to Spec.Metrics`}, {"nonsense>0", `the document has no metric "nonsense"`},
+		{"ece(bins=4)>0", `ece(bins=4)>0: there is no metric "ece(bins=4)"`}, {"mce<0", `there is no metric "mce"`},
 		{"ece_floor.low>0", "ece_floor.low is not defined: a mean under calibration"}, {"ece>-inf", "it is"}, {"ece<inf", "it is"},
 	} {
 		g, err := ParseGate(c.gate)
@@ -104,8 +102,38 @@ func TestGate(t *testing.T) {
 			t.Errorf("%q: %v", c.gate, err)
 			continue
 		}
-		if got := g.Check(d); c.want == "" && got != "" || !strings.Contains(got, c.want) || got != "" && !strings.HasPrefix(got, c.gate) {
-			t.Errorf("%q: %q, want %q", c.gate, got, c.want)
+		got := g.Check(d)
+		if got.Failed != (c.want != "") || !strings.Contains(got.Text, c.want) || !strings.HasPrefix(got.Text, c.gate+": ") || g.String() != c.gate || g.Required() {
+			t.Errorf("%q: %v %q, want %q", c.gate, got.Failed, got.Text, c.want)
+		}
+		// What must hold fails where what must not hold passes, unless there is no value.
+		r, err := ParseRequirement(c.gate)
+		if err != nil {
+			t.Errorf("%q: %v", c.gate, err)
+			continue
+		}
+		undefined := strings.Contains(got.Text, "is not defined") || strings.Contains(got.Text, "there is no metric")
+		must := r.Check(d)
+		if must.Failed != (undefined || !got.Failed) || must.Text != strings.Replace(got.Text, c.gate+": ", c.gate+" is required, and ", 1) || !r.Required() {
+			t.Errorf("%q is required: %v %q", c.gate, must.Failed, must.Text)
+		}
+	}
+	shape := eval.Shape{Classes: 1}
+	has, err := eval.ParseMetrics("default,accuracy,ece_floor,ece(bins=4,closed=right)", shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for gate, want := range map[string]string{
+		"ece(bins=4)>0": `ece(bins=4)>0: the document has no metric "ece(bins=4)": add it to Spec.Metrics`, "ece>0": "", "ece( closed=right,bins=4).low>0": "",
+		"top5_accuracy<0.9": `the document has no metric "top5_accuracy": metric top5_accuracy: it is for more than five classes`,
+		"mce>0.1":           `the document has no metric "mce": add it to Spec.Metrics`,
+	} {
+		g, err := ParseGate(gate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Missing(has, shape); got == "" != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%q: %q, want %q", gate, got, want)
 		}
 	}
 	none := doc(t, 1, "default,accuracy", nil)
@@ -114,13 +142,25 @@ func TestGate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if why := p.Check(none); !strings.Contains(why, "is not defined") {
-			t.Errorf("%s of no rows: %q", g, why)
+		if o := p.Check(none); !o.Failed || !strings.Contains(o.Text, "is not defined") {
+			t.Errorf("%s of no rows: %v %q", g, o.Failed, o.Text)
 		}
 	}
 	for _, s := range []string{"", "ece", "ece=0.1", "ece==0.1", "ece>", "ece>x", "ece>nan", ">0.1", "ece>0.1>0.2", "ece>=<0.1", "ece>==1", "ece.mid>0.1", "ece.>0.1", ".low>0.1", "ece(bins=4>0.1"} {
 		if g, err := ParseGate(s); err == nil || !strings.Contains(err.Error(), "gate ") {
 			t.Errorf("%q: %+v, %v", s, g, err)
+		}
+		if g, err := ParseRequirement(s); err == nil || !strings.Contains(err.Error(), "requirement ") {
+			t.Errorf("%q: %+v, %v", s, g, err)
+		}
+	}
+	for s, want := range map[string]string{
+		"default>0": `gate: there is no metric "default"`, "nonsense>0": `gate: there is no metric "nonsense"`, "eec.low>0": "(did you mean ece?)", "ece(size=3)>0": `there is no option "size"`,
+		"worst_grp.ece.low>0": "there is no worst_grp. before a metric; there is worst_group.", "worst.ece>0": "there is no worst. before a metric", "worst_group.ece.mid>0": "there is no .mid of a metric",
+		"worst_group.>0": "no metric is named", "worst_group.worst_group.ece>0": "there is no worst_group. before a metric",
+	} {
+		if g, err := ParseGate(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %+v, %v, want %q", s, g, err, want)
 		}
 	}
 }

@@ -617,21 +617,6 @@ func (f *evalFlags) addOut(c *cobra.Command, j *job, paths []string, e *eval.Eva
 	return nil
 }
 
-// withGated adds the metrics that gates refer to. An unknown metric, or one that does not apply to these predictions, is an
-// error.
-func withGated(l []eval.Metric, gates []report.Gate, of eval.Shape) ([]eval.Metric, error) {
-	for _, g := range gates {
-		m, err := g.Metric(of)
-		if err != nil {
-			return nil, usage("--fail-if: %v", err)
-		}
-		if !slices.ContainsFunc(l, func(o eval.Metric) bool { return o.String() == m.String() }) {
-			l = append(l, m)
-		}
-	}
-	return l, nil
-}
-
 // warnISA warns if the level requested by the environment does not exist.
 func warnISA(c *cobra.Command) {
 	if e := isa.Info().EnvError; e != "" {
@@ -641,6 +626,9 @@ func warnISA(c *cobra.Command) {
 
 func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err := f.output.check(c); err != nil {
+		return err
+	}
+	if err := f.gatesOfGroups(len(f.columns.groups) > 0); err != nil {
 		return err
 	}
 	f.gated = f.gates

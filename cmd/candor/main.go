@@ -21,7 +21,7 @@ import (
 // The exit codes.
 const (
 	exitDone  = 0
-	exitGate  = 1  // a condition of --fail-if holds
+	exitGate  = 1  // a condition of --fail-if holds, or one of --require does not
 	exitUsage = 2  // the command line is wrong, or an output cannot be written
 	exitData  = 3  // the predictions or a state cannot be used
 	exitFault = 70 // an internal error
@@ -104,19 +104,6 @@ func cutLast(s, mark string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// gates holds the conditions of --fail-if that are met.
-type gates []string
-
-func (g gates) Error() string { return "gate failed: " + strings.Join(g, "; gate failed: ") }
-
-// failed returns an error if any condition is met.
-func (g gates) failed() error {
-	if len(g) == 0 {
-		return nil
-	}
-	return &failure{exitGate, "gate", place{}, g}
-}
-
 // run executes a command line and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	asJSON := wantsJSON(args)
@@ -172,8 +159,8 @@ func rootCommand() *cobra.Command {
 		Long: `candor reads prediction files of any size in one pass and tells how honest their probabilities are: calibration
 errors, proper scores and reliability, each with its interval.
 
-Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 a gate failed (--fail-if), 2 the
-command line is wrong or an output cannot be written, 3 the predictions or states cannot be used, 70 a fault of candor.
+Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 a gate failed (--fail-if, --require),
+2 the command line is wrong or an output cannot be written, 3 the predictions or states cannot be used, 70 a fault of candor.
 With --json an error is one JSON object on standard error, and nothing else is there; docs/json.md describes it.`,
 		Example: `  candor eval                                            a small real sample
   candor eval probs.npy --labels labels.npy

@@ -90,6 +90,9 @@ state to a new file, which cannot be one of those that are merged.`,
 					if err := o.plot.ready(e); err != nil {
 						return err
 					}
+					if err := o.gatesFit(e.Answered(), e.Spec.Shape(), g != nil); err != nil {
+						return err
+					}
 					sum, groups = e, g
 					continue
 				}

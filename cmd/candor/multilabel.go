@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -234,14 +233,10 @@ func (p *plot) writeLabels(m *multilabel.Evaluation, d *report.Multilabel) error
 	return p.save(r)
 }
 
-// writeLabels writes a multi-label evaluation to standard output, then the met conditions of --fail-if to standard error.
+// writeLabels writes a multi-label evaluation to standard output. If gates fail, it returns them as an error.
 func (o *output) writeLabels(c *cobra.Command, m *multilabel.Evaluation, next string) error {
 	d := report.NewMultilabel(m)
-	for _, g := range o.gates {
-		if why := g.MissingLabels(d); why != "" {
-			return usage("--fail-if: %v", errors.New(why))
-		}
-	}
+	outcomes := o.outcomes(func(g report.Gate) report.Outcome { return g.CheckLabels(d) })
 	if err := o.plot.writeLabels(m, d); err != nil {
 		return err
 	}
@@ -261,13 +256,7 @@ func (o *output) writeLabels(c *cobra.Command, m *multilabel.Evaluation, next st
 	if err != nil {
 		return badOutput("cannot write the result: %v", err)
 	}
-	var failed gates
-	for _, g := range o.gates {
-		if why := g.CheckLabels(d); why != "" {
-			failed = append(failed, why)
-		}
-	}
-	return failed.failed()
+	return failed(outcomes)
 }
 
 // labelTables writes the tables for a page or a terminal.
@@ -325,6 +314,9 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 		seen[id] = name
 		if sum == nil {
 			if err := o.plot.readyLabels(m); err != nil {
+				return err
+			}
+			if err := o.gatesFit(m.Spec.Metrics, m.Spec.Shape(), false); err != nil {
 				return err
 			}
 			sum = m

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,10 +19,11 @@ import (
 
 // output holds the flags for showing results.
 type output struct {
-	json   bool
-	format string
-	failIf []string
-	plot   plot
+	json            bool
+	format          string
+	failIf, require []string
+	minRows         int64 // of a group that counts
+	plot            plot
 
 	gates []report.Gate
 }
@@ -31,7 +31,9 @@ type output struct {
 func (o *output) flags(c *cobra.Command) {
 	o.forms(c)
 	o.plot.otherFlags(c)
-	c.Flags().StringArrayVar(&o.failIf, "fail-if", nil, "exit with code 1 if `EXPR` holds: 'ece>0.05', 'ece.low>0.02'; may be given several times")
+	c.Flags().StringArrayVar(&o.failIf, "fail-if", nil, "exit with code 1 if `EXPR` holds: 'ece>0.05', 'ece.low>0.02', 'worst_group.bias.low>0.05'; may be given several times")
+	c.Flags().StringArrayVar(&o.require, "require", nil, "exit with code 1 unless `EXPR` holds: 'ece.high<0.05'; may be given several times")
+	c.Flags().Int64Var(&o.minRows, "min-rows", 30, "least `NUMBER` of rows of a group that worst_group looks at")
 }
 
 // forms adds the flags except those of gates.
@@ -57,19 +59,10 @@ func (o *output) check(c *cobra.Command) error {
 	if err := o.plot.check(c); err != nil {
 		return err
 	}
-	o.gates = nil
-	for _, s := range o.failIf {
-		g, err := report.ParseGate(s)
-		if err != nil {
-			return usage("%v", err)
-		}
-		o.gates = append(o.gates, g)
-	}
-	return nil
+	return o.parseGates(c)
 }
 
-// write writes an evaluation to standard output, with its groups if there are any, then the met conditions of --fail-if to
-// standard error.
+// write writes an evaluation to standard output, with its groups if there are any. If gates fail, it returns them as an error.
 func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Evaluation, next string) error {
 	var d *report.Document
 	if groups != nil {
@@ -77,11 +70,12 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 	} else {
 		d = report.New(e)
 	}
-	for _, g := range o.gates {
-		if why := g.Missing(d); why != "" {
-			return usage("--fail-if: %v", errors.New(why))
+	outcomes := o.outcomes(func(g report.Gate) report.Outcome {
+		if g.Scope() == report.WorstGroup {
+			return g.CheckGroups(groups, o.minRows)
 		}
-	}
+		return g.Check(d)
+	})
 	if err := o.plot.write(e, d); err != nil {
 		return err
 	}
@@ -151,13 +145,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 	if _, err := c.OutOrStdout().Write(b.Bytes()); err != nil {
 		return badOutput("cannot write the result: %v", err)
 	}
-	var failed gates
-	for _, g := range o.gates {
-		if why := g.Check(d); why != "" {
-			failed = append(failed, why)
-		}
-	}
-	return failed.failed()
+	return failed(outcomes)
 }
 
 // notes returns what a reader of a table should know beside it.

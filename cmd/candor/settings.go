@@ -90,9 +90,10 @@ var flagsOf = map[setting.Setting]string{
 	setting.Bias:        "bias",
 	setting.Weighted:    "off_diagonal and bias",
 
-	setting.Gate:   "--fail-if",
-	setting.Format: "--format",
-	setting.JSON:   "--json",
+	setting.Gate:        "--fail-if",
+	setting.Requirement: "--require",
+	setting.Format:      "--format",
+	setting.JSON:        "--json",
 }
 
 func init() { setting.Spell(flagsOf) }

@@ -106,9 +106,10 @@ const (
 
 // Output.
 const (
-	Gate   Setting = "gate"
-	Format Setting = "format"
-	JSON   Setting = "JSON"
+	Gate        Setting = "gate"
+	Requirement Setting = "requirement"
+	Format      Setting = "format"
+	JSON        Setting = "JSON"
 )
 
 var spelled map[Setting]string
