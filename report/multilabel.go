@@ -109,6 +109,15 @@ func (m *Multilabel) Document(label int) *Document {
 	return New(m.e.Label(label))
 }
 
+// Label returns the name of a label, or its number if labels have no names, and the values of the metrics, which the caller must not
+// change. It panics if there is no such label.
+func (m *Multilabel) Label(label int) (name string, values []float64) {
+	if m.e.Names == nil {
+		return strconv.Itoa(label), m.each[label].values
+	}
+	return m.e.Names[label], m.each[label].values
+}
+
 // Verdict says in one line how far mean probabilities are from base rates, averaged over labels, and how many labels are too high or
 // too low beyond chance, with Holm's correction for the number of labels.
 func (m *Multilabel) Verdict() string {

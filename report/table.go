@@ -193,6 +193,9 @@ func interval(m *Metric) string {
 	return "[" + short(m.Interval.Low) + ", " + short(m.Interval.High) + "]"
 }
 
+// Texts returns the value and its interval as tables show them. The interval is "" if there is none.
+func (m *Metric) Texts() (value, ends string) { return new(Document).valueText(m), interval(m) }
+
 // short formats a value with about five digits.
 func short(v float64) string {
 	switch {

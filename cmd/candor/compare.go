@@ -17,6 +17,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
+	"github.com/candor-go/candor/report/ci"
 )
 
 // compareRun holds the flags of candor compare.
@@ -52,6 +53,7 @@ ratio to it too.`,
   candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
   candor compare before.npz after.npz --input logits --json
   candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
+  candor compare a.npy b.npy --labels labels.npy --report github=summary.md
   candor compare model-a model-b --from lm-eval
   candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7
   candor compare cv.csv --from nixtla --baseline SeasonalNaive`,
@@ -68,6 +70,7 @@ ratio to it too.`,
 	f.model.flags(c)
 	c.Flags().StringVar(&f.baseline, "baseline", "", "`NAME` of the set of forecasts whose relative skill is 1")
 	f.output.forms(c)
+	f.reports.flags(c)
 	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead, for the test of Diebold and Mariano: losses so near in time depend on each other; fewer than 25 rows a step are too few")
 	f.evalFlags.limits(c)
 	return c
@@ -126,7 +129,11 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	if once := f.files.once(f.ood...); once != "" {
 		return about(usage("--ood: it is read once for each set, and %s only once; name a file", once), once)
 	}
-	if err := f.plot.checkFile("", "", append(append(slices.Clone(paths), f.labels...), f.weights...)...); err != nil {
+	reads := slices.Concat(paths, f.labels, f.weights)
+	if err := f.plot.checkFile("", "", reads...); err != nil {
+		return err
+	}
+	if err := f.reports.check(c, map[string]string{"--plot": f.plot.file}, slices.Concat(reads, f.ood, f.model.oracle, f.tokens.bytes, f.tokens.sequences)...); err != nil {
 		return err
 	}
 	defer stayWithin(j.memory)() // also limits the memory of joint answers
@@ -251,6 +258,9 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 	var docs report.Comparison
 	for i, e := range sets {
 		docs = append(docs, report.Named{Name: names[i], Document: report.New(e)})
+	}
+	if err := f.reports.write(c, nil, ci.OfComparison(docs)...); err != nil {
+		return err
 	}
 	var b bytes.Buffer
 	var err error

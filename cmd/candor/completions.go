@@ -7,6 +7,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/report/ci"
 )
 
 // completing reports whether the command line is a shell's request for completions.
@@ -25,7 +26,7 @@ func completeFlags(c *cobra.Command) {
 	flags := map[string]cobra.CompletionFunc{
 		"metrics": completeMetrics, "input": fixed("probs", "logits", "logprobs", "dirichlet"), "task": fixed(tasks...),
 		"like": fixed("um", "tfp", "torchmetrics", "guo", "blog"), "on-invalid": fixed("error", "drop"),
-		"format": fixed("table", "markdown", "csv", "json"), "plot-y": fixed("accuracy", "frequency", "gap"), "plot-kind": fixed(kinds...),
+		"format": fixed("table", "markdown", "csv", "json"), "plot-y": fixed("accuracy", "frequency", "gap"), "plot-kind": fixed(kinds...), "report": completeReport,
 	}
 	if c.Name() == "score" {
 		flags["metrics"] = fixed(append([]string{"default", "all"}, rowNames(metrics.Probs)...)...)
@@ -53,6 +54,19 @@ func completeMetrics(_ *cobra.Command, _ []string, typed string) ([]string, cobr
 	l := []string{before + "default", before + "all"}
 	for _, d := range eval.Descriptors() {
 		l = append(l, before+d.Name+"\t"+d.Meaning)
+	}
+	return l, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeReport completes the form of a report; the shell completes the file.
+func completeReport(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	if strings.Contains(typed[len(before):], "=") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var l []string
+	for _, f := range ci.Forms() {
+		l = append(l, before+string(f)+"=")
 	}
 	return l, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

@@ -124,9 +124,15 @@ probabilities are still what is compared.
 
 --group also gives every metric for each group of rows that have the same value in a column of a
 table, in an array of each .npz, or in a file of whole numbers or text, one per row. Each of up to
-1,000 groups keeps its own state, on top of --max-memory. --fail-if and --plot use all rows.
+1,000 groups keeps its own state, on top of --max-memory. --plot uses all rows, and so do gates unless
+they begin with worst_group.
 
-The default set of metrics is small. --metrics all gives the rest, and a metric that --fail-if names
+--fail-if and --require are gates: the exit code is 1 if a condition of --fail-if holds, if one of
+--require does not, or if there is no value. worst_group.bias.low>0.05 looks at all groups of at least
+--min-rows rows, with intervals that allow for their number. --report writes the result for a CI
+system: JUnit XML, GitHub's step summary, MLflow's metrics, OpenMetrics. docs/ci.md describes them.
+
+The default set of metrics is small. --metrics all gives the rest, and a metric that a gate names
 is always evaluated. 'candor metrics' lists them; 'candor score' writes the values of each row.
 
 Nothing is guessed and no row is silently left out. Scores are probabilities unless --input says
@@ -155,6 +161,7 @@ and counts them.
   candor eval probs.npy --labels labels.npy --plot corp.png --plot-kind corp
   candor eval probs.npy --labels labels.npy --plot risk.svg --plot-kind risk-coverage
   candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02'
+  candor eval probs.npy --labels labels.npy --require 'accuracy.low>0.9' --report junit=report.xml,github=summary.md
   candor eval probs.npy --labels labels.npy --metrics 'brier,brier_skill,auroc(average=macro)'
   candor eval logits.npz --input logits --ood other.npz --metrics 'ood_auroc(score=energy)'
   candor eval members.npy --labels labels.npy --task ensemble
@@ -170,7 +177,8 @@ and counts them.
   candor eval loglik.npy --task loglik --metrics all
   candor eval probs.npy --labels tags.npy --task multilabel --fail-if 'ece>0.05'
   candor eval parameters.npy --labels labels.npy --input dirichlet
-  candor eval probs.npy --labels labels.npy --group sites.npy`,
+  candor eval probs.npy --labels labels.npy --group sites.npy
+  candor eval probs.npy --labels labels.npy --group sites.npy --fail-if 'worst_group.ece.low>0.05'`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, matched(args)) },
 	}
 	c.Flags().SortFlags = false
@@ -671,6 +679,9 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err := f.plot.checkFile("--state", f.state, reads...); err != nil {
 		return err
 	}
+	if err := f.reports.check(c, f.written(), reads...); err != nil {
+		return err
+	}
 	defer stayWithin(j.memory)() // also limits the memory of answers and states
 	twoColumns := false
 	e, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error {
@@ -713,6 +724,11 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		next = "Two columns are a binary task: P(y = 1) is column 1. --event 0 takes column 0, --task classification keeps two classes. " + next
 	}
 	return f.output.write(c, e, j.groups, next)
+}
+
+// written returns the files that are written, by their flags.
+func (f *evalRun) written() map[string]string {
+	return map[string]string{"--state": f.state, "--plot": f.plot.file}
 }
 
 // sampleFiles holds the predictions that are evaluated if none are named.

@@ -26,10 +26,12 @@ func mergeCommand() *cobra.Command {
 		Long: `Merge states that candor eval --state has written. The document equals, to the byte, that of a single evaluation of
 all rows, in whatever order the states are named. The states have to agree in classes, type of scores, metrics and
 options, and in the columns that rows are grouped by. "-" is standard input. -o writes the merged
-state to a new file, which cannot be one of those that are merged.`,
+state to a new file, which cannot be one of those that are merged. --fail-if, --require and --report
+are as for candor eval; a gate on a metric that the states lack is an error.`,
 		Example: `  candor merge shard-*.state
   candor merge monday.state tuesday.state -o week.state --json
-  candor merge monday.state tuesday.state --plot week.pdf`,
+  candor merge monday.state tuesday.state --plot week.pdf
+  candor merge monday.state tuesday.state --fail-if 'ece.low>0.05' --report openmetrics=metrics.txt`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("no state is named; name what candor eval --state FILE has written")
@@ -50,6 +52,9 @@ state to a new file, which cannot be one of those that are merged.`,
 				return err
 			}
 			if err := o.plot.checkFile("-o", to, args...); err != nil {
+				return err
+			}
+			if err := o.reports.check(c, map[string]string{"-o": to, "--plot": o.plot.file}, args...); err != nil {
 				return err
 			}
 			r, err := openStates(&files, maxMemory, c.InOrStdin(), args)

@@ -14,6 +14,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
+	"github.com/candor-go/candor/report/ci"
 	"github.com/candor-go/candor/report/picture"
 	"github.com/spf13/cobra"
 )
@@ -44,6 +45,9 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 		return err
 	}
 	if err := f.plot.checkFile("--state", f.state, reads...); err != nil {
+		return err
+	}
+	if err := f.reports.check(c, f.written(), reads...); err != nil {
 		return err
 	}
 	defer stayWithin(j.memory)()
@@ -238,6 +242,9 @@ func (o *output) writeLabels(c *cobra.Command, m *multilabel.Evaluation, next st
 	d := report.NewMultilabel(m)
 	outcomes := o.outcomes(func(g report.Gate) report.Outcome { return g.CheckLabels(d) })
 	if err := o.plot.writeLabels(m, d); err != nil {
+		return err
+	}
+	if err := o.reports.write(c, outcomes, ci.OfMultilabel(d)); err != nil {
 		return err
 	}
 	var err error

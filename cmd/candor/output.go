@@ -13,6 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/candor-go/candor/report"
+	"github.com/candor-go/candor/report/ci"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -24,6 +25,7 @@ type output struct {
 	failIf, require []string
 	minRows         int64 // of a group that counts
 	plot            plot
+	reports         reports
 
 	gates []report.Gate
 }
@@ -31,6 +33,7 @@ type output struct {
 func (o *output) flags(c *cobra.Command) {
 	o.forms(c)
 	o.plot.otherFlags(c)
+	o.reports.flags(c)
 	c.Flags().StringArrayVar(&o.failIf, "fail-if", nil, "exit with code 1 if `EXPR` holds: 'ece>0.05', 'ece.low>0.02', 'worst_group.bias.low>0.05'; may be given several times")
 	c.Flags().StringArrayVar(&o.require, "require", nil, "exit with code 1 unless `EXPR` holds: 'ece.high<0.05'; may be given several times")
 	c.Flags().Int64Var(&o.minRows, "min-rows", 30, "least `NUMBER` of rows of a group that worst_group looks at")
@@ -77,6 +80,9 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 		return g.Check(d)
 	})
 	if err := o.plot.write(e, d); err != nil {
+		return err
+	}
+	if err := o.reports.write(c, outcomes, ci.OfDocument(d)); err != nil {
 		return err
 	}
 	var b bytes.Buffer

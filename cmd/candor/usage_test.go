@@ -131,6 +131,30 @@ func TestUsageErrors(t *testing.T) {
 		{with("--fail-if", ">0.1"), []string{"no metric is named"}},
 		{with("--fail-if", "ece>5%"), []string{`"5%" is not a number`}},
 		{with("--fail-if", "ece.mid>0.1"), []string{"there is no .mid", ".value, .low and .high"}},
+		{with("--require", "nonsense"), []string{`--require "nonsense": it is NAME > NUMBER`, "accuracy.low>0.9"}},
+		{with("--require", "eec<0.1"), []string{`--require: there is no metric "eec" (did you mean ece?)`}},
+		{with("--require", "base_rate>0.99"), []string{"--require: metric base_rate: it is for binary tasks and two classes"}},
+		{with("--fail-if", "worst_grp.ece.low>0.1"), []string{"there is no worst_grp. before a metric; there is worst_group."}},
+		{with("--fail-if", "worst_group.ece.low>0.1"), []string{`--fail-if "worst_group.ece.low>0.1": there are no groups of rows; evaluate with --group`}},
+		{with("--require", "worst_group.ece.high<0.1", "--task", "classification"), []string{`--require "worst_group.ece.high<0.1": there are no groups of rows`}},
+		{with("--min-rows", "50"), []string{"--min-rows is for gates on worst_group; leave it out"}},
+		{with("--min-rows", "0", "--group", y, "--fail-if", "worst_group.ece.low>0"), []string{"--min-rows is 0; it is a positive number of rows"}},
+		{[]string{"eval", d.at("none.npy"), "--fail-if", "eec>0"}, []string{`--fail-if: there is no metric "eec"`}}, // at once
+		{[]string{"merge", d.at("none.state"), "--fail-if", "eec>0"}, []string{`--fail-if: there is no metric "eec"`}},
+		{with("--report", "junit"), []string{`--report is "junit"; it is FORM=FILE, as junit=report.xml`}},
+		{with("--report", "junit="), []string{`--report is "junit="; it is FORM=FILE`}},
+		{with("--report", "xunit=a.xml"), []string{`there is no form "xunit"; it is junit, github, mlflow or openmetrics`}},
+		{with("--report", "junit=-"), []string{"--report -: standard output has the result; name a file"}},
+		{with("--report", "junit="+x), []string{"that file is read; name another one"}},
+		{with("--report", "junit="+y), []string{"that file is read; name another one"}},
+		{with("--report", "junit="+d.path), []string{"is a directory; name a file in it"}},
+		{with("--report", "junit="+d.at("none/r.xml")), []string{"cannot write ", "none/r.xml: no such file or directory"}},
+		{with("--report", "junit="+d.at("r")+",github="+d.at("r")), []string{"--report names ", " twice; name another one"}},
+		{with("--state", d.at("r"), "--report", "junit="+d.at("r")), []string{"--report and --state both name "}},
+		{with("--plot", d.at("r.png"), "--report", "junit="+d.at("r.png")), []string{"--report and --plot both name "}},
+		{[]string{"merge", "a.state", "-o", d.at("r"), "--report", "junit=" + d.at("r")}, []string{"--report and -o both name "}},
+		{[]string{"compare", x, x, "--labels", y, "--report", "github=" + y}, []string{"that file is read; name another one"}},
+		{[]string{"compare", x, x, "--labels", y, "--report", "github"}, []string{"it is FORM=FILE"}},
 		{[]string{"eval", "--labels", y}, []string{"no predictions are named"}},
 		{[]string{"eval", "--input", "logits"}, []string{"no predictions are named"}},
 		{[]string{"eval", "--decisions", y}, []string{"no predictions are named"}},
@@ -476,6 +500,15 @@ func TestCompletion(t *testing.T) {
 	}
 	if l := complete("eval", "--metrics", "ece(bins=3,"); len(l) != 0 {
 		t.Errorf("options complete to %v", l)
+	}
+	if l := complete("compare", "--report", ""); !slices.Equal(l, []string{"junit=", "github=", "mlflow=", "openmetrics="}) {
+		t.Errorf("--report completes to %v", l)
+	}
+	if l := complete("eval", "--report", "junit=a.xml,"); !slices.Contains(l, "junit=a.xml,github=") {
+		t.Errorf("a second --report completes to %v", l)
+	}
+	if l := complete("merge", "--report", "junit="); len(l) != 0 {
+		t.Errorf("the file of --report completes to %v", l)
 	}
 	for flag, want := range map[string]string{"--input": "logprobs", "--like": "torchmetrics", "--task": "binary", "--on-invalid": "drop", "--format": "csv", "--plot-y": "gap"} {
 		if l := complete("eval", flag, ""); !slices.Contains(l, want) {
