@@ -555,6 +555,7 @@ func shownBy(t *testing.T, command string) string {
 	written := filepath.Join(t.TempDir(), file)
 	if ok {
 		line = strings.Replace(line, "-o "+file, "-o "+written, 1)
+		line = strings.Replace(line, "="+file, "="+written, 1)
 	}
 	args := strings.Fields(line)[1:]
 	for i := range args {
@@ -575,7 +576,8 @@ func shownBy(t *testing.T, command string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Join(strings.SplitAfter(string(b), "\n")[:lines], "")
+	l := strings.SplitAfter(string(b), "\n")
+	return strings.Join(l[:min(lines, len(l))], "")
 }
 
 func TestDiagrams(t *testing.T) {
@@ -657,5 +659,49 @@ func checkDiagram(t *testing.T, name, out string) {
 	}
 	if !strings.HasPrefix(lines[22], "rows ┤") || !strings.HasPrefix(lines[26], "     └") || !strings.Contains(lines[27], " in a b") || len([]rune(lines[26])) != len(rule) {
 		t.Errorf("%s: the histogram is\n%s", name, strings.Join(lines[22:28], "\n"))
+	}
+}
+
+// TestWorkflows runs the commands of the workflows in docs/ci, in order, and of docs/ci.md those without output.
+func TestWorkflows(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "ci", "*.yml"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v: %v", files, err)
+	}
+	commands := map[string][]string{}
+	for _, f := range append(files, filepath.Join("..", "..", "docs", "ci.md")) {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^(?: *- | *)(candor (?:eval|merge|compare|score) .*)$`).FindAllStringSubmatch(string(text), -1) {
+			commands[f] = append(commands[f], m[1])
+		}
+	}
+	d := newDir(t)
+	t.Chdir(d.path)
+	s := newSet(4, 300, 1)
+	sites := make([]int32, s.rows)
+	for i := range sites {
+		sites[i] = int32(i % 5)
+	}
+	d.put("probs.npy", s.scores(t))
+	d.put("labels.npy", s.labelFile(t))
+	d.put("sites.npy", npy(t, []int64{int64(s.rows)}, sites))
+	if err := os.Mkdir(d.at("baseline"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	d.put("baseline/probs.npy", s.each(math.Sqrt).scores(t))
+	for f, l := range commands {
+		if len(l) < 2 {
+			t.Errorf("%s has the commands %q", f, l)
+		}
+		evaluate(t, "probs.npy", "--labels", "labels.npy", "--state", "base.state")
+		for _, line := range l {
+			line = strings.ReplaceAll(line, "'", "")
+			if code, _, errs := candor(t, strings.Fields(line)[1:]...); code != 0 && code != exitGate {
+				t.Errorf("%s: %s: exit code %d: %s", f, line, code, errs)
+			}
+		}
 	}
 }
