@@ -299,7 +299,8 @@ func (t *choices) Close() error {
 }
 
 // SameChoices returns an *Error unless two readers from OpenChoices have the same documents, in any order: equal tasks and hashes, with as many
-// choices and the same right one. Documents without hashes are the same if their doc_id is.
+// choices and the same right one. Documents without hashes are the same if their doc_id is. It puts the rows of b in the order of those of a, so it
+// comes before they are read.
 func SameChoices(a, b *ForecastReader) error {
 	type known struct {
 		set     *sampleSet
@@ -338,6 +339,8 @@ func SameChoices(a, b *ForecastReader) error {
 		e := fault(remedy, "document %s of task %s, doc_hash %.12s, is not in %s", d.ID, s.task, d.Hash, where).in(s.name)
 		return e.on(d.Line + 1)
 	}
+	other := map[*known]*lmeval.Doc{}
+	names := map[string]string{} // of b's files, by task
 	e := walk(b, func(key string, s *sampleSet, d *lmeval.Doc) *Error {
 		k := docs[key]
 		switch {
@@ -349,6 +352,7 @@ func SameChoices(a, b *ForecastReader) error {
 			return fault(remedy, "the right choice of document %s of task %s is %d, and %d in %s", d.ID, s.task, d.Label, k.doc.Label, k.set.name).in(s.name).on(d.Line + 1)
 		}
 		k.matched = true
+		other[k], names[s.task] = d, s.name
 		return nil
 	})
 	if e != nil {
@@ -359,6 +363,17 @@ func SameChoices(a, b *ForecastReader) error {
 			return missing(k.doc, k.set, b.from.(*choices).sets[0].name)
 		}
 	}
+	// From here on the rows of b are in the order of those of a.
+	var sets []sampleSet
+	for _, k := range order {
+		n := len(sets)
+		if n == 0 || sets[n-1].task != k.set.task {
+			sets = append(sets, sampleSet{name: names[k.set.task], task: k.set.task, start: k.set.start})
+			n++
+		}
+		sets[n-1].docs = append(sets[n-1].docs, *other[k])
+	}
+	b.from.(*choices).sets = sets
 	return nil
 }
 

@@ -28,12 +28,11 @@ type Named struct {
 }
 
 // Comparison holds documents side by side: evaluations of the same rows by the same metrics.
-type Comparison []Named
-
-// JSON returns {"schema": "candor-compare/1", "sets": [...]}, indented, with a final newline. Each set is its document with its name
-// in front. If there are any, tests are in "tests", and warnings about the whole comparison in "warnings".
-func (c Comparison) JSON(warnings []string, tests ...DieboldMariano) ([]byte, error) {
-	return c.JSONWithSkill(warnings, nil, tests...)
+type Comparison struct {
+	Sets        []Named
+	Differences *Differences // nil if the sets were not read side by side
+	Skills      []RelativeSkill
+	Warnings    []string // about the whole comparison
 }
 
 // RelativeSkill is the relative skill of the sets by a loss, in the order of the sets.
@@ -59,10 +58,11 @@ func (r *RelativeSkill) object() object {
 	return append(o, field{"sets", sets})
 }
 
-// JSONWithSkill is JSON with "relative_skill" after the sets, if there is any.
-func (c Comparison) JSONWithSkill(warnings []string, skills []RelativeSkill, tests ...DieboldMariano) ([]byte, error) {
-	sets := make([]json.RawMessage, len(c))
-	for i, s := range c {
+// JSON returns {"schema": "candor-compare/1", "sets": [...], "differences": [...]}, indented, with a final newline. Each set is its
+// document with its name in front. Relative skills and warnings follow if there are any.
+func (c *Comparison) JSON() ([]byte, error) {
+	sets := make([]json.RawMessage, len(c.Sets))
+	for i, s := range c.Sets {
 		name, err := marshal(s.Name)
 		if err != nil {
 			return nil, err
@@ -74,22 +74,18 @@ func (c Comparison) JSONWithSkill(warnings []string, skills []RelativeSkill, tes
 		sets[i] = fmt.Appendf(nil, `{"name":%s,%s`, name, doc[1:])
 	}
 	o := object{{"schema", ComparisonSchema}, {"sets", sets}}
-	if len(skills) > 0 {
-		l := make([]object, len(skills))
-		for i := range skills {
-			l[i] = skills[i].object()
+	if d := c.Differences; d != nil {
+		o = append(o, field{"says", d.Sentence()}, field{"differences", d.objects()})
+	}
+	if len(c.Skills) > 0 {
+		l := make([]object, len(c.Skills))
+		for i := range c.Skills {
+			l[i] = c.Skills[i].object()
 		}
 		o = append(o, field{"relative_skill", l})
 	}
-	if tests != nil {
-		l := make([]object, len(tests))
-		for i := range tests {
-			l[i] = tests[i].object()
-		}
-		o = append(o, field{"tests", l})
-	}
-	if len(warnings) > 0 {
-		o = append(o, field{"warnings", warnings})
+	if len(c.Warnings) > 0 {
+		o = append(o, field{"warnings", c.Warnings})
 	}
 	b, err := marshal(o)
 	if err != nil {
@@ -103,21 +99,25 @@ func (c Comparison) JSONWithSkill(warnings []string, skills []RelativeSkill, tes
 	return out.Bytes(), nil
 }
 
-// Best reports which sets have the best value of the i-th metric. It returns none if the metric is neither better lower nor better
-// higher, or if all values are equal.
-func (c Comparison) Best(i int) []bool {
-	best := make([]bool, len(c))
-	sign := map[eval.Direction]float64{eval.Lower: -1, eval.Higher: 1}[c[0].Metrics[i].Better]
+// Best reports which sets have the best value of the i-th metric: where there are differences, the one that is decidedly better than
+// every other set. Without them it is every set with the best value, unless all values are equal or the metric is neither better lower
+// nor better higher.
+func (c *Comparison) Best(i int) []bool {
+	if c.Differences != nil {
+		return c.Differences.best(c.Sets[0].Metrics[i].Key)
+	}
+	best := make([]bool, len(c.Sets))
+	sign := map[eval.Direction]float64{eval.Lower: -1, eval.Higher: 1}[c.Sets[0].Metrics[i].Better]
 	if sign == 0 {
 		return best
 	}
 	most, least := math.Inf(-1), math.Inf(1)
-	for _, s := range c {
+	for _, s := range c.Sets {
 		if v := s.Metrics[i].Value.Value; !math.IsNaN(v) {
 			most, least = math.Max(most, sign*v), math.Min(least, sign*v)
 		}
 	}
-	for j, s := range c {
+	for j, s := range c.Sets {
 		best[j] = most > least && sign*s.Metrics[i].Value.Value == most
 	}
 	return best
@@ -130,21 +130,22 @@ const (
 )
 
 // shown returns the comparison with names that are safe in tables.
-func (c Comparison) shown() Comparison {
-	c = slices.Clone(c)
-	for i := range c {
-		c[i].Name = visible.Text(c[i].Name)
+func (c *Comparison) shown() *Comparison {
+	n := *c
+	n.Sets = slices.Clone(c.Sets)
+	for i := range n.Sets {
+		n.Sets[i].Name = visible.Text(n.Sets[i].Name)
 	}
-	return c
+	return &n
 }
 
 // Table writes a row per metric and a column per set in the given format. Plain marks the best value of a row with a star. It puts
 // intervals beside values if width (0 means DefaultWidth) has room for all sets, otherwise below them. Sets that do not fit beside
 // each other go into several tables. No line ends in a space.
-func (c Comparison) Table(w io.Writer, f Format, width int) error {
+func (c *Comparison) Table(w io.Writer, f Format, width int) error {
 	c = c.shown()
 	switch {
-	case len(c) == 0:
+	case len(c.Sets) == 0:
 		return nil
 	case f == CSV:
 		return c.csv(w)
@@ -156,13 +157,13 @@ func (c Comparison) Table(w io.Writer, f Format, width int) error {
 	}
 	const legible = 6 // of a name, whose column may hold nothing but dashes
 	key, beside, below := len("Metric"), 0, 0
-	for _, s := range c {
+	for _, s := range c.Sets {
 		below = max(below, min(len(s.Name), legible))
 	}
 	beside = below
-	for i := range c[0].Metrics {
-		key = max(key, len(c[0].Metrics[i].Key))
-		for _, s := range c {
+	for i := range c.Sets[0].Metrics {
+		key = max(key, len(c.Sets[0].Metrics[i].Key))
+		for _, s := range c.Sets {
 			m := &s.Metrics[i]
 			v, e := len(s.valueText(m)), len(interval(m))
 			beside, below = max(beside, v+1+e), max(below, v, e)
@@ -170,39 +171,39 @@ func (c Comparison) Table(w io.Writer, f Format, width int) error {
 	}
 	key = min(key, max(len("Metric"), width/3))
 	cell, separator := beside+star, " "
-	if key+padding+len(c)*(cell+padding) > width {
+	if key+padding+len(c.Sets)*(cell+padding) > width {
 		cell, separator = below+star, "\n  "
 	}
 	n := max(1, (width-key-padding)/(cell+padding))
-	for from := 0; from < len(c); from += n {
+	for from := 0; from < len(c.Sets); from += n {
 		if from > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := c.plain(w, from, min(from+n, len(c)), key, cell, separator); err != nil {
+		if err := c.plain(w, from, min(from+n, len(c.Sets)), key, cell, separator); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// plain writes the sets c[from:to].
-func (c Comparison) plain(w io.Writer, from, to, key, cell int, separator string) error {
+// plain writes the sets c.Sets[from:to].
+func (c *Comparison) plain(w io.Writer, from, to, key, cell int, separator string) error {
 	head := table.Row{"Metric"}
-	for _, s := range c[from:to] {
+	for _, s := range c.Sets[from:to] {
 		head = append(head, "  "+strings.ReplaceAll(text.WrapHard(s.Name, cell-star), "\n", "\n  "))
 	}
 	t := table.NewWriter()
 	t.AppendHeader(head)
-	for i := range c[0].Metrics {
-		row := table.Row{fold(c[0].Metrics[i].Key, ",", key)}
+	for i := range c.Sets[0].Metrics {
+		row := table.Row{fold(c.Sets[0].Metrics[i].Key, ",", key)}
 		best := c.Best(i)
 		for j := from; j < to; j++ {
-			m := &c[j].Metrics[i]
+			m := &c.Sets[j].Metrics[i]
 			v := "  "
 			if best[j] {
 				v = "* "
 			}
-			v += c[j].valueText(m)
+			v += c.Sets[j].valueText(m)
 			if e := interval(m); e != "" {
 				v += separator + e
 			}
@@ -219,17 +220,17 @@ func (c Comparison) plain(w io.Writer, from, to, key, cell int, separator string
 	return err
 }
 
-func (c Comparison) markdown(w io.Writer) error {
+func (c *Comparison) markdown(w io.Writer) error {
 	t := table.NewWriter()
 	head := table.Row{"Metric"}
-	for _, s := range c {
+	for _, s := range c.Sets {
 		head = append(head, s.Name)
 	}
 	t.AppendHeader(head)
-	for i := range c[0].Metrics {
-		row := table.Row{c[0].Metrics[i].Key}
+	for i := range c.Sets[0].Metrics {
+		row := table.Row{c.Sets[0].Metrics[i].Key}
 		best := c.Best(i)
-		for j, s := range c {
+		for j, s := range c.Sets {
 			m := &s.Metrics[i]
 			v := s.valueText(m)
 			if best[j] {
@@ -246,54 +247,29 @@ func (c Comparison) markdown(w io.Writer) error {
 	return err
 }
 
-// csv writes a column for each set's value and two for its interval.
-func (c Comparison) csv(w io.Writer) error {
+// csv writes a column for each set's value and two for its interval, and five for each difference.
+func (c *Comparison) csv(w io.Writer) error {
 	head := []string{"metric", "level", "better"}
-	for _, s := range c {
+	for _, s := range c.Sets {
 		head = append(head, s.Name, s.Name+" low", s.Name+" high")
 	}
+	if d := c.Differences; d != nil {
+		more, _ := d.csvColumns(c.Sets[0].Metrics[0].Key)
+		head = append(head, more...)
+	}
 	rows := [][]string{head}
-	for i := range c[0].Metrics {
-		m := &c[0].Metrics[i]
+	for i := range c.Sets[0].Metrics {
+		m := &c.Sets[0].Metrics[i]
 		row := []string{m.Key, full(m.Level), string(m.Better)}
-		for _, s := range c {
+		for _, s := range c.Sets {
 			m := &s.Metrics[i]
 			row = append(row, full(m.Value.Value), full(m.Interval.Low), full(m.Interval.High))
+		}
+		if d := c.Differences; d != nil {
+			_, more := d.csvColumns(m.Key)
+			row = append(row, more...)
 		}
 		rows = append(rows, row)
 	}
 	return csv.NewWriter(w).WriteAll(rows)
-}
-
-// DieboldMariano is a test of equal mean loss of two sets.
-type DieboldMariano struct {
-	A, B    string // names of the sets
-	Loss    string // the loss of a row
-	Horizon int
-	Level   float64 // of the interval
-	regress.DMResult
-}
-
-// Warning says that there are fewer than 25 rows per step of the horizon; "" if there are enough, or no test.
-func (t *DieboldMariano) Warning() string {
-	if t.Reason != "" || t.Rows >= 25*t.Horizon {
-		return ""
-	}
-	return fmt.Sprintf("%s are fewer than 25 times the horizon, %d: the Diebold-Mariano test may find differences where there are none",
-		countOf(int64(t.Rows), "row"), t.Horizon)
-}
-
-func (t *DieboldMariano) object() object {
-	o := object{{"a", t.A}, {"b", t.B}, {"loss", t.Loss}, {"rows", t.Rows}, {"horizon", t.Horizon}, {"difference", number(t.Mean)},
-		{"low", number(t.Interval.Low)}, {"high", number(t.Interval.High)}, {"level", number(t.Level)}, {"dm", number(t.Statistic)}, {"dm_p", number(t.P)}}
-	if t.Bartlett {
-		o = append(o, field{"bartlett", true})
-	}
-	if t.Reason != "" {
-		o = append(o, field{"reason", t.Reason})
-	}
-	if w := t.Warning(); w != "" {
-		o = append(o, field{"warning", w})
-	}
-	return o
 }

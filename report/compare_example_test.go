@@ -22,13 +22,13 @@ func ExampleComparison() {
 			log.Fatal(err)
 		}
 		// Here e.AddSource reads the predictions.
-		c = append(c, report.Named{Name: name, Document: report.New(e)})
+		c.Sets = append(c.Sets, report.Named{Name: name, Document: report.New(e)})
 	}
 	if err := c.Table(os.Stdout, report.Markdown, 0); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(c.Best(1)) // all have the same nll
-	j, err := c.JSON(nil)
+	j, err := c.JSON()
 	if err != nil {
 		log.Fatal(err)
 	}

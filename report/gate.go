@@ -28,10 +28,11 @@ type Scope string
 const (
 	Whole      Scope = ""            // all rows
 	WorstGroup Scope = "worst_group" // of all groups of rows, the one that is nearest to failing the gate
+	Delta      Scope = "delta"       // of two models, the last one minus the first, or minus the baseline
 )
 
 // scopes are the words that may stand before a metric.
-var scopes = []Scope{WorstGroup}
+var scopes = []Scope{WorstGroup, Delta}
 
 // ParseGate reads a condition that must not hold: [SCOPE.]METRIC[.value|.low|.high] OPERATOR NUMBER with the operator >, >=, < or <=.
 // METRIC is a metric as eval.ParseMetric reads it; .value is the default.
@@ -87,7 +88,7 @@ func parseGate(s string, required bool) (Gate, error) {
 	name, _, _ := strings.Cut(g.key, "(")
 	if before, rest, ok := strings.Cut(name, "."); ok {
 		if metric, _, _ := strings.Cut(rest, "."); eval.Describe(metric) != nil {
-			return bad("there is no %s. before a metric; there is worst_group.", before)
+			return bad("there is no %s. before a metric; there are worst_group. and delta.", before)
 		}
 	}
 	// A dot in parentheses belongs to the value of an option.
@@ -228,6 +229,41 @@ func (g Gate) CheckGroups(e *grouped.Evaluation, minRows int64) Outcome {
 		where += fmt.Sprintf(", %s%% interval for %s together", strconv.FormatFloat(math.Round(1e6*level)/1e4, 'f', -1, 64), countOf(int64(len(each)), "group"))
 	}
 	return g.says(g.fails(worst), "it is %.7g %s)%s", worst, where, few)
+}
+
+// CheckDifferences checks a gate on the differences of compared models: with a baseline, of every other model minus it, and
+// otherwise of the last model minus the first. It takes the difference that is nearest to failing the gate. The ends of intervals are
+// those of each difference alone. A difference without a value fails the gate, and so does the lack of any. It panics if the gate is
+// not on differences.
+func (g Gate) CheckDifferences(d *Differences) Outcome {
+	if g.scope != Delta {
+		panic("report: the gate is not on differences")
+	}
+	if d == nil {
+		return g.says(true, "there are no differences")
+	}
+	least := (g.op[0] == '<') != g.required // the least value is nearest to failing
+	worst := -1
+	var value float64
+	for i := range d.List {
+		x := &d.List[i]
+		if x.Metric.String() != g.key || !d.Baseline && (x.A != 0 || x.B != len(d.Names)-1) {
+			continue
+		}
+		v := g.partOf(&eval.Value{Value: x.Value, Interval: x.Interval})
+		where := visible.Text(d.Names[x.B]) + " minus " + visible.Text(d.Names[x.A])
+		if math.IsNaN(v) {
+			return g.says(true, "%s of %s is not defined%s", g.answer(), where, because(x.Reason))
+		}
+		if worst < 0 || least && v < value || !least && v > value {
+			worst, value = i, v
+		}
+	}
+	if worst < 0 {
+		return g.says(true, "there is no difference of %q", g.key)
+	}
+	x := &d.List[worst]
+	return g.says(g.fails(value), "it is %.7g for %s minus %s", value, visible.Text(d.Names[x.B]), visible.Text(d.Names[x.A]))
 }
 
 // answer names what the gate looks at.

@@ -34,10 +34,10 @@ type AtTemperature struct {
 }
 
 // Comparison returns the rows before and after recalibration, side by side.
-func (r *Recalibration) Comparison() Comparison {
-	c := Comparison{{"before", r.Before}}
+func (r *Recalibration) Comparison() *Comparison {
+	c := &Comparison{Sets: []Named{{"before", r.Before}}}
 	if r.After != nil {
-		c = append(c, Named{"after", r.After})
+		c.Sets = append(c.Sets, Named{"after", r.After})
 	}
 	return c
 }

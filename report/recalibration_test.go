@@ -100,12 +100,12 @@ func same(t *testing.T, a, b []byte) bool {
 
 func TestRecalibrationComparison(t *testing.T) {
 	r := recalibrated(t)
-	if c := r.Comparison(); len(c) != 2 || c[0].Name != "before" || c[1].Name != "after" || c[0].Document != r.Before || c[1].Document != r.After {
+	if c := r.Comparison(); len(c.Sets) != 2 || c.Sets[0].Name != "before" || c.Sets[1].Name != "after" || c.Sets[0].Document != r.Before || c.Sets[1].Document != r.After {
 		t.Errorf("%+v", c)
 	}
 	r.After = nil
 	c := r.Comparison()
-	if len(c) != 1 || c[0].Document != r.Before {
+	if len(c.Sets) != 1 || c.Sets[0].Document != r.Before {
 		t.Errorf("%+v", c)
 	}
 	var b bytes.Buffer
@@ -149,7 +149,7 @@ func TestComparisonOfDashes(t *testing.T) {
 	labels := []int32{1, 1, 0, 0}
 	d := doc(t, 1, "temperature", []float64{0.9, 0.8, 0.3, 0.6}, labels...)
 	var b bytes.Buffer
-	if err := (Comparison{{"before", d}, {"b", d}}).Table(&b, Plain, 0); err != nil {
+	if err := (&Comparison{Sets: []Named{{"before", d}, {"b", d}}}).Table(&b, Plain, 0); err != nil {
 		t.Fatal(err)
 	}
 	if want := " Metric         before    b\n temperature    -         -\n"; b.String() != want {

@@ -156,7 +156,7 @@ func TestGate(t *testing.T) {
 	}
 	for s, want := range map[string]string{
 		"default>0": `gate: there is no metric "default"`, "nonsense>0": `gate: there is no metric "nonsense"`, "eec.low>0": "(did you mean ece?)", "ece(size=3)>0": `there is no option "size"`,
-		"worst_grp.ece.low>0": "there is no worst_grp. before a metric; there is worst_group.", "worst.ece>0": "there is no worst. before a metric", "worst_group.ece.mid>0": "there is no .mid of a metric",
+		"worst_grp.ece.low>0": "there is no worst_grp. before a metric; there are worst_group. and delta.", "worst.ece>0": "there is no worst. before a metric", "worst_group.ece.mid>0": "there is no .mid of a metric",
 		"worst_group.>0": "no metric is named", "worst_group.worst_group.ece>0": "there is no worst_group. before a metric",
 	} {
 		if g, err := ParseGate(s); err == nil || !strings.Contains(err.Error(), want) {
@@ -339,7 +339,7 @@ func TestDocumentOrder(t *testing.T) {
 // TestUndefined: metrics without a value are listed once, grouped by reason.
 func TestUndefined(t *testing.T) {
 	d := doc(t, 1, "all,tace(threshold=0.999)", []float64{0.75}, 1)
-	want := []string{"there is no rmsce_debiased: no bin has two rows, so no variance can be estimated",
+	want := []string{"there is no rmsce_debiased, calibration_error_squared: no bin has two rows, so no variance can be estimated",
 		"there is no calibration_slope, calibration_intercept: all outcomes are the same: the intercept has no end",
 		"there is no corp_mcb_floor: a single row has no spread", "there is no calibration_auc: all rows are right, or all are wrong",
 		"there is no brier_skill, nll_skill: all rows are of one class, so the base rates are certain of it",

@@ -181,7 +181,7 @@ func testClassTable(t *testing.T, form tableForm) {
 	}
 	// Two models of one table beside each other.
 	other := d.put("u.csv", exactProbs(22, 307, 3).each(func(p float64) float64 { return p }).table("p_", animals))
-	if out := printed(t, "compare", table, other, "--prob-prefix", "p_", "--labels", "label"); !strings.HasPrefix(out, "t: 307 rows x 3 classes") {
+	if out := printed(t, "compare", table, other, "--prob-prefix", "p_", "--labels", "label"); !strings.HasPrefix(out, "t and u do not differ: NLL is the same in every row.\n\nt: 307 rows x 3 classes") {
 		t.Errorf("candor compare:\n%s", out)
 	}
 	// The binding is said, and is in no document.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -13,19 +12,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
-	"github.com/candor-go/candor/report/ci"
 )
 
 // compareRun holds the flags of candor compare.
 type compareRun struct {
 	evalFlags
 	output
-	horizon  int    // horizon of forecasts, for the test of Diebold and Mariano
-	baseline string // set by whose relative skill others are scaled
+	horizon  int      // horizon of forecasts, for the test of Diebold and Mariano
+	baseline string   // set that the others are compared with, and by whose relative skill they are scaled
+	margin   []string // sizes of differences that do not matter
+	state    string
+	names    []string // of the sets
 }
 
 func compareCommand() *cobra.Command {
@@ -40,10 +41,17 @@ all of them.
 With --from lm-eval each argument is a file of samples, or the folder of a model. Documents may be in any order: they are
 the same if task and doc_hash are, and it is an error if one set has others.
 
-A star marks the best value of a metric for which lower or higher is better. Each interval is about one set alone: it
-says nothing about the difference of two sets, as their rows are the same. For regression forecasts (--task regression,
-quantiles, samples) the Diebold-Mariano test compares the first set with each other one. Rows must then be in time order,
-and forecasts are --horizon steps ahead.
+The sets are read side by side, and the differences of each metric are found from their rows: B minus A, with an interval
+and a p-value that allow for the two models' judging the same rows. p-values of a metric are adjusted by Holm for the
+number of pairs; metrics are not adjusted for each other. A star marks the best value of a metric where it differs from
+those of all other sets. --margin nll=0.01 names a difference that does not matter, and says whether the sets are
+equivalent, or one is not worse. More than 20 sets need --baseline, with which all others are compared.
+
+Rows are taken as independent. For regression forecasts (--task regression, quantiles, samples) of consecutive times,
+--horizon takes the test of Diebold and Mariano: rows must then be in the order of time.
+
+A row that is bad in one set is left out of all with --on-invalid drop, and counted once. It is an error if sets differ in
+the label, the weight or the observed value of a row.
 
 With --from hubverse or nixtla, the sets are the models of files that have several, or those of --model. Such forecasts
 have a relative skill, and others with --baseline: the geometric mean of the ratios of a set's mean wis, crps or absolute
@@ -52,6 +60,8 @@ ratio to it too.`,
 		Example: `  candor compare a.npy b.npy --labels labels.npy
   candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
   candor compare before.npz after.npz --input logits --json
+  candor compare old.npy new.npy --labels labels.npy --margin nll=0.01,accuracy=0.005
+  candor compare a.npy b.npy --labels labels.npy --state pair.state
   candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
   candor compare a.npy b.npy --labels labels.npy --report github=summary.md
   candor compare model-a model-b --from lm-eval
@@ -68,10 +78,13 @@ ratio to it too.`,
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
 	f.model.flags(c)
-	c.Flags().StringVar(&f.baseline, "baseline", "", "`NAME` of the set of forecasts whose relative skill is 1")
+	c.Flags().StringVar(&f.baseline, "baseline", "", "`NAME` of the set that all others are compared with; of forecasts, its relative skill is 1")
+	c.Flags().StringSliceVar(&f.margin, "margin", nil, "`METRIC=SIZE` of a difference that does not matter, in the metric's units: sets are equivalent if the 90% interval lies within it")
 	f.output.forms(c)
 	f.reports.flags(c)
-	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead, for the test of Diebold and Mariano: losses so near in time depend on each other; fewer than 25 rows a step are too few")
+	f.output.gateFlags(c, "'delta.nll.low>0', of the last set minus the first, or of each minus the baseline", "'delta.accuracy.low>-0.01'")
+	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead: takes the test of Diebold and Mariano, since losses so near in time depend on each other; fewer than 25 rows a step are too few")
+	c.Flags().StringVar(&f.state, "state", "", "write the comparison's state to `FILE`, for candor merge")
 	f.evalFlags.limits(c)
 	return c
 }
@@ -130,33 +143,101 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 		return about(usage("--ood: it is read once for each set, and %s only once; name a file", once), once)
 	}
 	reads := slices.Concat(paths, f.labels, f.weights)
-	if err := f.plot.checkFile("", "", reads...); err != nil {
+	if err := f.plot.checkFile("--state", f.state, reads...); err != nil {
 		return err
 	}
-	if err := f.reports.check(c, map[string]string{"--plot": f.plot.file}, slices.Concat(reads, f.ood, f.model.oracle, f.tokens.bytes, f.tokens.sequences)...); err != nil {
+	if err := f.reports.check(c, map[string]string{"--plot": f.plot.file, "--state": f.state}, slices.Concat(reads, f.ood, f.model.oracle, f.tokens.bytes, f.tokens.sequences)...); err != nil {
 		return err
 	}
+	sizes, err := margins(f.margin)
+	if err != nil {
+		return err
+	}
+	for m := range sizes {
+		f.metrics += "," + m // named twice it counts once
+	}
+	if err := checkFile("--state", f.state, slices.Concat(paths, f.labels, f.weights)...); err != nil {
+		return err
+	}
+	f.gated = nil
+	for _, g := range f.gates {
+		if g.Scope() != report.Delta {
+			return usage("%s %q: gates of a comparison are on differences, as delta.nll.low>0; candor eval has others", flagOf(g), g)
+		}
+		f.gated = append(f.gated, g)
+	}
+	timed := c.Flags().Changed("horizon")
 	defer stayWithin(j.memory)() // also limits the memory of joint answers
+	f.names = names
 	var first predictions.Info
-	sets := make([]*eval.Evaluation, len(list))
 	called := func(i int) string {
 		if list[i].model != "" {
 			return list[i].model
 		}
 		return f.files.call(paths[i])
 	}
+	ready := func(i int, e *eval.Evaluation, info predictions.Info) error {
+		if i == 0 {
+			warnISA(c)
+			first = info
+			return f.plot.ready(e)
+		}
+		return alike(called(0), called(i), first, info)
+	}
+	sets := make([]*eval.Evaluation, len(list))
+	var found *report.Differences
+	if why := f.apart(); why == "" {
+		all, err := f.together(c, j, list, names, func(i int, s *opened) error { return ready(i, s.e, s.info) })
+		if err != nil {
+			return err
+		}
+		for i, m := range all.Models() {
+			sets[i] = m.Evaluation
+		}
+		if f.state != "" {
+			if err := writeTo(f.state, all); err != nil {
+				return err
+			}
+		}
+		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, List: all.Differences(&compared.Answers{Margins: sizes})}
+	} else {
+		for _, l := range []struct {
+			flag string
+			set  bool
+		}{{"--state", f.state != ""}, {"--margin", len(sizes) > 0}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
+			if l.set {
+				return usage("%s: %s, so there are no differences; leave it out", l.flag, why)
+			}
+		}
+		if err := f.oneByOne(c, j, list, names, sets, called, ready); err != nil {
+			return err
+		}
+	}
+	skills, err := f.relativeSkill(c, j, list, names, sets)
+	if err != nil {
+		return err
+	}
+	if timed {
+		tests, note, err := f.dieboldMariano(c, j, list, sets, found)
+		if err != nil {
+			return err
+		}
+		if note != "" {
+			warn(c, "%s", note)
+		}
+		found.TakeDieboldMariano(tests)
+	}
+	return f.show(c, names, sets, skills, found)
+}
+
+// oneByOne evaluates sets one after another.
+func (f *compareRun) oneByOne(c *cobra.Command, j *job, list []comparedSet, names []string, sets []*eval.Evaluation, called func(int) string,
+	ready func(i int, e *eval.Evaluation, info predictions.Info) error) (err error) {
 	unequal := false
 	for i, s := range list {
 		j.more = len(list) - 1 - i
 		f.model.model = s.model
-		sets[i], err = f.evaluate(c, j, s.paths, func(e *eval.Evaluation, info predictions.Info) error {
-			if i == 0 {
-				warnISA(c)
-				first = info
-				return f.plot.ready(e)
-			}
-			return alike(called(0), called(i), first, info)
-		})
+		sets[i], err = f.evaluate(c, j, s.paths, func(e *eval.Evaluation, info predictions.Info) error { return ready(i, e, info) })
 		if err != nil {
 			return err
 		}
@@ -171,18 +252,7 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	if unequal {
 		warn(c, "models have other numbers of forecasts, and their metrics are over those that each has; relative skill is over those that both of a pair have")
 	}
-	skills, err := f.relativeSkill(c, j, list, names, sets)
-	if err != nil {
-		return err
-	}
-	tests, note, err := f.dieboldMariano(c, j, list, names, sets)
-	if err != nil {
-		return err
-	}
-	if note != "" {
-		warn(c, "%s", note)
-	}
-	return f.show(c, names, sets, skills, tests)
+	return nil
 }
 
 // alike returns an error if two sets cannot be compared.
@@ -251,72 +321,15 @@ func (s *sources) setName(p string, folders int) string {
 }
 
 // show draws the picture, and prints the result.
-func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluation, skills []report.RelativeSkill, tests []report.DieboldMariano) error {
+func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluation, skills []report.RelativeSkill, found *report.Differences) error {
 	if err := f.plot.overlay(names, sets); err != nil {
 		return err
 	}
-	var docs report.Comparison
+	docs := report.Comparison{Differences: found, Skills: skills, Warnings: notedBy(c)}
 	for i, e := range sets {
-		docs = append(docs, report.Named{Name: names[i], Document: report.New(e)})
+		docs.Sets = append(docs.Sets, report.Named{Name: names[i], Document: report.New(e)})
 	}
-	if err := f.reports.write(c, nil, ci.OfComparison(docs)...); err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	var err error
-	switch f.format {
-	case "json":
-		var j []byte
-		if j, err = docs.JSONWithSkill(notedBy(c), skills, tests...); err == nil {
-			b.Write(j)
-		}
-	case "csv":
-		err = docs.Table(&b, report.CSV, 0)
-	case "markdown":
-		for _, d := range docs {
-			fmt.Fprintf(&b, "- %s: %s\n", visible.Text(d.Name), d.Verdict())
-		}
-		fmt.Fprintln(&b)
-		err = docs.Table(&b, report.Markdown, 0)
-		for _, l := range append(skillLines(skills), dmLines(tests)...) {
-			fmt.Fprintf(&b, "\n%s\n", l)
-		}
-		for _, d := range docs {
-			for _, w := range notes(d.Document) {
-				fmt.Fprintf(&b, "\n> %s: %s\n", visible.Text(d.Name), w)
-			}
-		}
-	default:
-		s := screenOf(c.OutOrStdout())
-		for _, d := range docs {
-			line := visible.Text(d.Name) + ": " + d.Verdict()
-			if s.terminal {
-				line = report.Wrap(line, s.width)
-			}
-			fmt.Fprintln(&b, line)
-		}
-		fmt.Fprintln(&b)
-		if err = docs.Table(&b, report.Plain, s.width); err != nil {
-			break
-		}
-		for _, d := range docs {
-			for _, w := range notes(d.Document) {
-				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+visible.Text(d.Name)+": "+strings.TrimSuffix(w, ".")+".", s.width))
-			}
-		}
-		for _, l := range append(skillLines(skills), dmLines(tests)...) {
-			fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
-		}
-		stars := "* the best value. In brackets " + percent(f.level) + " intervals of each set, which do not test a difference."
-		fmt.Fprintf(&b, "\n%s\n", report.Wrap(stars, s.width))
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := c.OutOrStdout().Write(b.Bytes()); err != nil {
-		return badOutput("cannot write the result: %v", err)
-	}
-	return nil
+	return f.output.comparison(c, &docs, f.level)
 }
 
 // percent formats a level with as many digits as it has.

@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -55,8 +57,14 @@ func TestCompare(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, errs)
 		}
 		var c struct {
-			Schema string
-			Sets   []map[string]any
+			Schema      string
+			Sets        []map[string]any
+			Says        string
+			Differences []struct {
+				Metric  string
+				Value   any
+				Outcome string
+			}
 		}
 		if err := json.Unmarshal([]byte(out), &c); err != nil {
 			t.Fatal(err)
@@ -83,22 +91,31 @@ func TestCompare(t *testing.T) {
 		}
 
 		_, table, _ := candor(t, append([]string{"compare", a, b}, flags...)...)
-		tidy(t, strings.SplitN(table, "\n\n", 2)[1])
+		tidy(t, strings.SplitN(table, "\n\n", 3)[2])
 		lines := strings.Split(table, "\n")
-		if lines[0] != "plain: "+docs[0].Verdict || lines[1] != "sharp: "+docs[1].Verdict {
-			t.Errorf("the verdicts are\n%s\n%s", lines[0], lines[1])
+		if lines[0] != c.Says || lines[2] != "plain: "+docs[0].Verdict || lines[3] != "sharp: "+docs[1].Verdict {
+			t.Errorf("the verdicts are\n%s\n%s\n%s", lines[0], lines[2], lines[3])
 		}
-		better := map[string]bool{"accuracy": false, "nll": true, "brier": true, "ece": true, "mce": true, "rmsce": true} // lower
-		for _, l := range lines[2:] {
+		// A star stands only where the difference is decided.
+		better := map[string]string{}
+		for _, d := range c.Differences {
+			v, w := docs[0].value(t, d.Metric), docs[1].value(t, d.Metric)
+			if got, ok := d.Value.(float64); ok && got != w-v {
+				t.Errorf("difference of %s: %v, not %v - %v", d.Metric, got, w, v)
+			}
+			if slices.Contains([]string{"accuracy", "nll", "brier", "ece"}, d.Metric) {
+				better[d.Metric] = d.Outcome
+			}
+		}
+		for _, l := range lines[4:] {
 			f := strings.Fields(l)
-			lower, ok := better[strings.Join(f[:min(1, len(f))], "")]
+			outcome, ok := better[strings.Join(f[:min(1, len(f))], "")]
 			if !ok || len(f) < 3 {
 				continue
 			}
-			v, w := docs[0].value(t, f[0]), docs[1].value(t, f[0])
 			first := strings.Index(l, "* ") > 0 && strings.Index(l, "* ") < len(l)/2
-			if stars := strings.Count(l, "* "); v == w && stars != 0 || v != w && (stars != 1 || first != ((v < w) == lower)) {
-				t.Errorf("%v and %v: %s", v, w, l)
+			if stars := strings.Count(l, "* "); (stars == 1) != (outcome == "better" || outcome == "worse") || stars == 1 && first != (outcome == "worse") {
+				t.Errorf("%s: %s", outcome, l)
 			}
 			delete(better, f[0])
 		}
@@ -111,7 +128,8 @@ func TestCompare(t *testing.T) {
 
 		_, text, _ := candor(t, append([]string{"compare", a, b, "--format", "csv"}, flags...)...)
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-		if err != nil || !slices.Equal(rows[0], []string{"metric", "level", "better", "plain", "plain low", "plain high", "sharp", "sharp low", "sharp high"}) || len(rows) != len(docs[0].Metrics)+1 {
+		if err != nil || !slices.Equal(rows[0], []string{"metric", "level", "better", "plain", "plain low", "plain high", "sharp", "sharp low", "sharp high",
+			"sharp - plain", "sharp - plain low", "sharp - plain high", "sharp - plain p", "sharp - plain outcome"}) || len(rows) != len(docs[0].Metrics)+1 {
 			t.Fatalf("%v, %s", err, text)
 		}
 		for _, r := range rows[1:] {
@@ -124,7 +142,7 @@ func TestCompare(t *testing.T) {
 		}
 
 		_, md, _ := candor(t, append([]string{"compare", a, b, "--format", "markdown"}, flags...)...)
-		if !strings.HasPrefix(md, "- plain: 500 rows") || !strings.Contains(md, "\n| Metric | plain | sharp |\n") || !strings.Contains(md, "| nll | **") && !strings.Contains(md, "| **") {
+		if !strings.HasPrefix(md, c.Says+"\n\n- plain: 500 rows") || !strings.Contains(md, "\n| Metric | plain | sharp |\n") || !strings.Contains(md, "| nll | **") && !strings.Contains(md, "| **") {
 			t.Errorf("%s", md)
 		}
 
@@ -154,8 +172,9 @@ func TestCompareWidth(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("exit code %d: %s", code, errs)
 		}
-		tidy(t, strings.SplitN(out, "\n\n", 2)[1])
-		if k := strings.Count(out, "accuracy"); k != (n+2)/3 && k != (n+3)/4 && n > 2 {
+		tidy(t, strings.SplitN(out, "\n\n", 3)[2])
+		tables, _, _ := strings.Cut(out, "Differences")
+		if k := strings.Count(tables, " accuracy  "); k != (n+2)/3 && k != (n+3)/4 && n > 2 {
 			t.Errorf("%d sets are in %d tables:\n%s", n, k, out)
 		}
 		for _, name := range []string{"plain", "sharp", "plain (2)", "sharp (2)", "plain (3)", "sharp (3)", "plain (4)"}[:n] {
@@ -176,6 +195,8 @@ func TestCompareRefuses(t *testing.T) {
 	hole := d.put("hole.npy", s.with(7, 1, math.NaN()).scores(t))
 	z := npz(t, "probs.npy", newSet(1, 40, 3).scores(t), "labels.npy", newSet(1, 40, 3).labelFile(t))
 	full := d.put("full.npz", npz(t, "probs.npy", s.scores(t), "labels.npy", s.labelFile(t)))
+	turned := newSet(1, 50, 3)
+	turned.labels[7] = (turned.labels[7] + 1) % 3
 	for _, c := range []struct {
 		args []string
 		want []string
@@ -186,11 +207,27 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{x, short, "--labels", y}, []string{"50 labels for the 49 rows of ", "short.npy"}},
 		{[]string{full, d.put("other.npz", z)}, []string{"full.npz is (50, 3) and ", "other.npz is (40, 3), so they differ in rows; name sets of the same data"}},
 		{[]string{x, hole, "--labels", y}, []string{"hole.npy: row 7, column 1: score is NaN"}},
-		{[]string{x, hole, "--labels", y, "--on-invalid", "drop"}, []string{"x.npy has 50 rows that can be used and ", "hole.npy has 49", "out of all of them"}},
+		{[]string{full, d.put("turned.npz", npz(t, "probs.npy", s.scores(t), "labels.npy", turned.labelFile(t)))}, []string{"turned.npz: row 7: the label is ", "full.npz: sets are compared on the same rows"}},
 		{[]string{x, d.at("none.npy"), "--labels", y}, []string{"none.npy: no such file"}},
 		{[]string{x, x}, []string{"x.npy: no labels", "--labels FILE"}},
 	} {
 		refused(t, d, append([]string{"compare", "--plot", d.at("p.png")}, c.args...), c.want...)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--margin", "nll"}, `--margin "nll": it is METRIC=SIZE`},
+		{[]string{"--margin", "nll=0"}, `"0" is not a size above 0`},
+		{[]string{"--margin", "nlll=1"}, `there is no metric "nlll" (did you mean nll?)`},
+		{[]string{"--margin", "bias=1"}, "no margin applies"},
+		{[]string{"--baseline", "z"}, `--baseline is "z", which is none of the sets; it is one of x, x (2)`},
+		{[]string{"--horizon", "2"}, "--horizon is for forecasts"},
+		{[]string{"--fail-if", "nll>1"}, `--fail-if "nll>1": gates of a comparison are on differences`},
+	} {
+		if code, _, errs := candor(t, append([]string{"compare", x, x, "--labels", y}, c.args...)...); code != exitUsage || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: exit code %d: %s", c.args, code, errs)
+		}
 	}
 	if code, _, errs := candor(t, "compare", hole, hole, "--labels", y, "--on-invalid", "drop"); code != 0 {
 		t.Errorf("exit code %d: %s", code, errs)
@@ -199,7 +236,7 @@ func TestCompareRefuses(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	// One set may come through standard input.
-	if out := process(t, nil, x, "compare", "-", x, "--labels", y); !strings.HasPrefix(string(out), "standard input: 50 rows") {
+	if out := process(t, nil, x, "compare", "-", x, "--labels", y); !strings.HasPrefix(string(out), "standard input and x do not differ: NLL is the same in every row.\n\nstandard input: 50 rows") {
 		t.Errorf("%s", out)
 	}
 }
@@ -268,5 +305,89 @@ func TestSeed(t *testing.T) {
 	a, _ := run("default", "1", "1")
 	if b, _ := run("default", "2", "1"); a != b {
 		t.Error("a seed that nobody takes makes a difference")
+	}
+}
+
+// TestCompareDrop: a row that is bad in one set is left out of all, and counted once.
+func TestCompareDrop(t *testing.T) {
+	d := newDir(t)
+	s := newSet(1, 1000, 3)
+	y := d.put("y.npy", s.labelFile(t))
+	a, b := d.put("a.npy", s.with(5, 1, math.NaN()).scores(t)), d.put("b.npy", newSet(2, 1000, 3).with(900, 0, math.NaN()).scores(t))
+	var c struct {
+		Sets []struct {
+			Input struct{ Rows, Dropped int }
+		}
+	}
+	if err := json.Unmarshal([]byte(printed(t, "compare", a, b, "--labels", y, "--on-invalid", "drop", "--json")), &c); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.Sets {
+		if s.Input.Rows != 998 || s.Input.Dropped != 2 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// TestCompareGates: gates on differences, and what they say.
+func TestCompareGates(t *testing.T) {
+	d := newDir(t)
+	a, b, y := pair(t, d, 3)
+	args := []string{"compare", a, b, "--labels", y, "--metrics", "nll,brier"}
+	for gate, want := range map[string]string{
+		"delta.nll.low>0":     "delta.nll.low>0: it is ",
+		"delta.nll>-100":      "for sharp minus plain",
+		"delta.ece.low>0":     "ece.low of sharp minus plain is not defined: chance adds to it",
+		"delta.nll.high<-100": "",
+	} {
+		code, _, errs := candor(t, append(args, "--fail-if", gate)...)
+		if want == "" && code != 0 || want != "" && (code != exitGate || !strings.Contains(errs, want)) {
+			t.Errorf("%s: exit code %d: %s", gate, code, errs)
+		}
+	}
+	if code, _, errs := candor(t, append(args, "--require", "delta.nll.low>-100")...); code != 0 {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if code, _, errs := candor(t, "eval", a, "--labels", y, "--fail-if", "delta.nll>0"); code != exitUsage || !strings.Contains(errs, "delta. is of differences, which candor compare finds") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// TestCompareStates: the states of shards merge into the document of a single run, and inspect says what they are.
+func TestCompareStates(t *testing.T) {
+	d := newDir(t)
+	s, o := newSet(1, 900, 3), newSet(2, 900, 3)
+	o.labels = s.labels
+	whole := printed(t, "compare", d.put("a.npy", s.scores(t)), d.put("b.npy", o.scores(t)), "--labels", d.put("y.npy", s.labelFile(t)), "--state", d.at("whole.state"), "--margin", "nll=0.01", "--json")
+	var states []string
+	for i, to := range []int{200, 850, 900} {
+		from := []int{0, 200, 850}[i]
+		sub := d.at(fmt.Sprint("part", i))
+		if err := os.Mkdir(sub, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		x, z := s.part(from, to), o.part(from, to)
+		state := d.at(fmt.Sprint(i, ".state"))
+		printed(t, "compare", d.put(fmt.Sprint("part", i, "/a.npy"), x.scores(t)), d.put(fmt.Sprint("part", i, "/b.npy"), z.scores(t)), "--labels", d.put(fmt.Sprint("y", i, ".npy"), x.labelFile(t)), "--state", state)
+		states = append(states, state)
+	}
+	slices.Reverse(states)
+	got := printed(t, append([]string{"merge", "-o", d.at("sum.state"), "--margin", "nll=0.01", "--json"}, states...)...)
+	if got != whole {
+		t.Errorf("the merge of shards is\n%s\nnot\n%s", got, whole)
+	}
+	if string(d.read(d.at("sum.state"))) != string(d.read(d.at("whole.state"))) {
+		t.Error("the merged state differs from that of a single run")
+	}
+	if out := printed(t, "inspect", d.at("sum.state")); !strings.Contains(out, "state of a comparison\n  900 rows, 3 classes") || !strings.Contains(out, "  models  a, b\n") {
+		t.Error(out)
+	}
+	if code, _, errs := candor(t, "merge", states[0], states[0], "--margin", "rps=1"); code != exitUsage || !strings.Contains(errs, "the states have no metric rps") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	one := d.at("one.state")
+	printed(t, "eval", d.at("a.npy"), "--labels", d.at("y.npy"), "--state", one)
+	if code, _, errs := candor(t, "merge", states[0], one); code != exitData || !strings.Contains(errs, "are not merged with each other") {
+		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

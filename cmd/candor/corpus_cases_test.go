@@ -517,6 +517,18 @@ func corpusCompare(c *corpus) {
 			"--confidence", "0.9", "--bins", "10")...)
 		c.compared(fmt.Sprint(k, "/weights"), with(a, b, "--weights", w, "--on-invalid", "drop", "--like", "um")...)
 	}
+	for _, k := range []int{1, 3} {
+		c.run(fmt.Sprint("state/", k), func() []corpusLine {
+			sets := c.put(fmt.Sprint("a", k), exactProbs(70, 200, k), "probs", "float32")
+			margin := []string{"--margin", "nll=0.05,brier=0.5"}
+			args := with(sets, c.d.at(fmt.Sprint("b", k, "-x.npy")), "--metrics", "default,perplexity,nll_skill,eaurc,calibration_error_squared", "--state", c.d.at("pair.state"), "--json")
+			one := c.candor(append(append([]string{"compare"}, args...), margin...)...)
+			if two := c.candor(append([]string{"merge", c.d.at("pair.state"), "--json"}, margin...)...); two != one {
+				c.t.Errorf("the document of a merge is %s, not %s", two, one)
+			}
+			return c.document(one)
+		})
+	}
 	two := c.put("two", exactProbs(70, 200, 2), "probs", "float32")
 	c.compared("event", with(two, c.put("twos", exactProbs(71, 200, 2), "probs", "float32")[0], "--event", "0")...)
 	var team []*set
@@ -667,6 +679,7 @@ func textLines(b []byte) []corpusLine {
 // corpusTables are tables of the scores of classes.
 func corpusTables(c *corpus) {
 	three, other := exactProbs(120, 200, 3), exactProbs(121, 200, 3)
+	other.labels = three.labels
 	a, b := c.d.put("a.csv", three.table("p_", animals)), c.d.put("b.csv", other.table("p_", animals))
 	byPrefix := []string{"--prob-prefix", "p_", "--labels", "label"}
 	byName := []string{"--prob", "p_owl,p_cat,p_dog", "--labels", "label", "--classes", "owl,cat,dog"}

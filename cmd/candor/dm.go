@@ -2,13 +2,9 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"sync/atomic"
 
-	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/regress"
@@ -161,99 +157,60 @@ func (l *rowLosses) Merge(metrics.Accumulator) error     { return nil }
 func (l *rowLosses) AppendBinary([]byte) ([]byte, error) { return nil, errNoRowState }
 func (l *rowLosses) UnmarshalBinary([]byte) error        { return errNoRowState }
 
-// dieboldMariano compares the first set with each of the others, by the losses per row on which metrics are based. It needs
+// dieboldMariano compares the pairs of sets whose differences were found, by the losses per row on which metrics are based. It needs
 // the rows in order, and all their losses in memory.
-func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, list []comparedSet, names []string, sets []*eval.Evaluation) (tests []report.DieboldMariano, note string, err error) {
+func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, list []comparedSet, sets []*eval.Evaluation, found *report.Differences) (tests []report.DieboldMariano, note string, err error) {
 	losses := lossesOf(sets[0])
-	if len(losses) == 0 || f.model.from != "" { // rows of several series are in no order of time
-		return nil, "", nil
+	if found == nil || len(losses) == 0 {
+		return nil, "", usage("--horizon is for forecasts (--task regression, quantiles, samples) with losses among --metrics, such as crps; leave it out")
 	}
-	var paths []string
 	for _, s := range list {
-		paths = append(paths, s.paths...)
-	}
-	rows := allRowsOf(sets[0])
-	for i, e := range sets[1:] {
-		if n := allRowsOf(e); n != rows {
-			return nil, fmt.Sprintf("there is no Diebold-Mariano test: it compares row by row, and %s has %s rows, %s has %s, with those left out",
-				names[0], report.Count(rows), names[i+1], report.Count(n)), nil
+		if once := f.files.once(s.paths...); once != "" {
+			return nil, "", about(usage("--horizon: rows are read once more for the test of Diebold and Mariano, and %s is read once; name a file", once), once)
 		}
 	}
-	if need := 8 * rows * int64(2*len(losses)+4); need > j.memory/2 {
-		return nil, fmt.Sprintf("there is no Diebold-Mariano test: the losses of %s rows take %d MiB; pass --max-memory %dMiB, or name fewer metrics",
-			report.Count(rows), need>>20+1, need>>19+1), nil
+	rows := allRowsOf(sets[0])
+	if need := 8 * rows * int64(len(list)*len(losses)+4); need > j.memory/2 {
+		return nil, "", usage("--horizon: the losses of %s rows take %d MiB; pass --max-memory %dMiB, or name fewer metrics", report.Count(rows), need>>20+1, need>>19+1)
 	}
-	if once := f.files.once(paths...); once != "" {
-		return nil, fmt.Sprintf("there is no Diebold-Mariano test: rows are read once more for it, and %s is read once", once), nil
+	values := make([]*rowLosses, len(list))
+	for i := range list {
+		if values[i], err = f.rowLosses(c, j, sets[i], list[i], losses); err != nil {
+			return nil, "", err
+		}
 	}
-	first, err := f.rowLosses(c, j, sets[0], list[0], losses)
-	if err != nil {
-		return nil, "", err
+	loss := map[string]int{}
+	for k, m := range losses {
+		loss[m.Name] = k
 	}
-	for i := 1; i < len(sets); i++ {
-		other, err := f.rowLosses(c, j, sets[i], list[i], losses)
+	for _, d := range found.List {
+		name := d.Metric.String()
+		k, ok := loss[name]
+		if !ok {
+			k, ok = loss[lossOfRows[name]]
+			if ok = ok && name != "ae_median"; !ok { // which is of medians
+				continue
+			}
+		}
+		var x, y []float64
+		for r, v := range values[d.A].values[k] {
+			if w := values[d.B].values[k][r]; v == v && w == w {
+				x, y = append(x, v), append(y, w)
+			}
+		}
+		r, err := regress.DieboldMariano(x, y, &regress.DMOptions{Horizon: f.horizon, Level: f.level})
 		if err != nil {
 			return nil, "", err
 		}
-		for r, v := range first.seen {
-			if w := other.seen; w != nil && v == v && w[r] == w[r] && v != w[r] {
-				row, b := int64(r), f.files.call(paths[i])
-				return nil, "", badAt(place{File: b, Row: &row, Value: w[r], Remedy: "name sets of the same rows, in the same order"},
-					"in row %d %v was observed by %s, and %v by %s", r, v, f.files.call(paths[0]), w[r], b)
+		if name == "rmse" { // a difference of squares is that of roots times their sum
+			if sum := sets[d.A].Value(d.Metric).Value + sets[d.B].Value(d.Metric).Value; sum > 0 {
+				r.Mean, r.Interval.Low, r.Interval.High = r.Mean/sum, r.Interval.Low/sum, r.Interval.High/sum
 			}
 		}
-		for k, m := range losses {
-			var x, y []float64
-			for r, v := range first.values[k] {
-				if w := other.values[k][r]; v == v && w == w {
-					x, y = append(x, v), append(y, w)
-				}
-			}
-			d, err := regress.DieboldMariano(x, y, &regress.DMOptions{Horizon: f.horizon, Level: f.level})
-			if err != nil {
-				return nil, "", err
-			}
-			tests = append(tests, report.DieboldMariano{A: names[0], B: names[i], Loss: m.Name, DMResult: d, Horizon: max(1, f.horizon), Level: f.level})
-		}
+		tests = append(tests, report.DieboldMariano{A: d.A, B: d.B, Loss: losses[k].Name, Metric: name, DMResult: r, Horizon: f.horizon})
 	}
 	if sets[0].Audit.Weighted {
 		note = "the Diebold-Mariano test takes each row once: weights have no say in it"
 	}
 	return tests, note, nil
-}
-
-// dmLines describes the results of the tests.
-func dmLines(tests []report.DieboldMariano) (lines []string) {
-	var few []string
-	for _, t := range tests {
-		t.A, t.B = visible.Text(t.A), visible.Text(t.B)
-		if t.Reason != "" {
-			lines = append(lines, fmt.Sprintf("Diebold-Mariano of %s, %s against %s: none, for %s.", t.Loss, t.A, t.B, strings.TrimSuffix(t.Reason, ".")))
-			continue
-		}
-		verdict := "no difference seen"
-		if t.P < 1-t.Level { // the interval excludes 0
-			verdict = t.A + " is better"
-			if t.Mean > 0 {
-				verdict = t.B + " is better"
-			}
-		}
-		lines = append(lines, fmt.Sprintf("Diebold-Mariano of %s: %s minus %s is %s [%s, %s] on average, statistic %.4g, p %s: %s.", t.Loss, t.A, t.B,
-			value(t.Mean), value(t.Interval.Low), value(t.Interval.High), t.Statistic, pText(t.P), verdict))
-		if w := t.Warning(); w != "" && !slices.Contains(few, w) {
-			few = append(few, w)
-		}
-	}
-	for _, w := range few {
-		lines = append(lines, "Note: "+w+".")
-	}
-	return lines
-}
-
-// pText formats a p-value.
-func pText(p float64) string {
-	if p < 1e-4 {
-		return "< 0.0001"
-	}
-	return fmt.Sprintf("= %.2g", p)
 }

@@ -367,7 +367,7 @@ func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 		bins-- // the number is of edges
 	}
 	formula := d.Formula
-	if own := map[string]string{"mce": "max", "rmsce": "l2", "rmsce_debiased": "l2"}[name]; s["norm"] != own && !(own == "" && s["norm"] == "l1") {
+	if own := map[string]string{"mce": "max", "rmsce": "l2", "rmsce_debiased": "l2", "calibration_error_squared": "l2"}[name]; s["norm"] != own && !(own == "" && s["norm"] == "l1") {
 		formula = map[any]string{"l2": "sqrt(", "max": "max_bins |mean p - mean y|"}[s["norm"]]
 	} else if s["variance"] == "kumar" {
 		formula = "sqrt(max(0, sum_bins (n_b/N) (gap_b^2 - ybar_b (1 - ybar_b)/(n_b - 1)))), ybar_b = mean y, n_b >= 2"

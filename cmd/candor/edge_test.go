@@ -16,7 +16,7 @@ import (
 func spelled(classes int) string {
 	l := []string{quick(classes), "topk_accuracy(k=2)", "topk_accuracy(k=2,ties=last)", "topk_accuracy(k=2,ties=all)", "nll(clip=1e-7)", "nll(clip=0.1,rescale=after)", "brier(form=per_class)", "ece(bins=30,adaptive,norm=l2)", "ece(adaptive,norm=max)", "ece(norm=l2)", "ece(norm=max,bins=3)",
 		"ece(bins=7,closed=right,norm=l2)", "ece(zero=dropped)", "ece_floor(bins=4,closed=right)", "ece_floor_q95(bins=5)", "ece_p(bins=2)", "mce(adaptive,bins=3)", "mce(closed=right)",
-		"rmsce(adaptive)", "rmsce(bins=2,zero=own)", "rmsce_debiased(bins=8)", "rmsce_debiased(adaptive)", "rmsce_debiased(closed=right,variance=kumar)", "rmsce_debiased(adaptive,variance=kumar)", "ece_unweighted(bins=10)", "ece_unweighted(adaptive)", "ece_unweighted(closed=right,zero=own)", "ace(bins=7,norm=l2)", "ace(threshold=0.3)", "sce(closed=right)",
+		"rmsce(adaptive)", "rmsce(bins=2,zero=own)", "rmsce_debiased(bins=8)", "calibration_error_squared(bins=8)", "calibration_error_squared(adaptive)", "rmsce_debiased(adaptive)", "rmsce_debiased(closed=right,variance=kumar)", "rmsce_debiased(adaptive,variance=kumar)", "ece_unweighted(bins=10)", "ece_unweighted(adaptive)", "ece_unweighted(closed=right,zero=own)", "ace(bins=7,norm=l2)", "ace(threshold=0.3)", "sce(closed=right)",
 		"sce(bins=4,norm=l2,threshold=0.05)", "sce(threshold=0.999)", "tace(threshold=1e-3)", "tace(threshold=0.999)", "tace(bins=3,norm=l2,threshold=0.999)", "tace(threshold=0)",
 		"ece_equal_mass(bins=5,norm=max)", "ece_equal_mass(norm=l2)", "smooth_ece(event=top)", "ks(event=top)", "ks_p(event=top)",
 		"kuiper(event=top)", "kuiper_p(event=top)", "spiegelhalter_z(event=top)", "spiegelhalter_p(event=top)",

@@ -195,7 +195,7 @@ and counts them.
 
 // likeHelp describes --like.
 const likeHelp = `--like SYSTEM computes metrics as another system does. Metrics over bins are ece, ece_positive,
-ece_top_label, ece_floor, ece_floor_q95, ece_p, detectable_gap, mce, rmsce, rmsce_debiased,
+ece_top_label, ece_floor, ece_floor_q95, ece_p, detectable_gap, mce, rmsce, rmsce_debiased, calibration_error_squared,
 ece_unweighted and ece_bayes_*. What is not listed stays the same, and a metric's own options
 take precedence.
 
@@ -363,25 +363,38 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	return &j, err
 }
 
-// evaluate reads the files of one set of predictions. ready is called after their headers have been read, with the
-// evaluation before any rows; an error from it stops the evaluation.
-func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready func(e *eval.Evaluation, i predictions.Info) error) (*eval.Evaluation, error) {
+// opened is a set of predictions whose files are open, and whose rows have not been read.
+type opened struct {
+	paths []string
+	model string // --model that is read, if files have several
+	r     reader
+	info  predictions.Info
+	add   func(*eval.Evaluation, *metrics.Options) error
+	e     *eval.Evaluation
+}
+
+// open opens the files of one set of predictions, and makes the evaluation of its rows. ready is called after their headers have
+// been read; an error from it stops the evaluation.
+func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e *eval.Evaluation, i predictions.Info) error) (_ *opened, err error) {
 	if err := f.checkScaled(paths); err != nil {
 		return nil, err
 	}
-	defer stayWithin(j.memory)()
-	r, add, err := j.open(f, paths)
-	if err != nil {
+	s := &opened{paths: paths, model: f.model.model}
+	if s.r, s.add, err = j.open(f, paths); err != nil {
 		return nil, badData(err)
 	}
-	defer r.Close()
-	info := r.Info()
+	defer func() {
+		if err != nil {
+			s.r.Close()
+		}
+	}()
+	s.info = s.r.Info()
 	spec := j.spec
-	spec.Classes, spec.Members = info.Classes, info.Members
-	if spec.Names, err = f.named(r, "classes"); err != nil {
+	spec.Classes, spec.Members = s.info.Classes, s.info.Members
+	if spec.Names, err = f.named(s.r, "classes"); err != nil {
 		return nil, err
 	}
-	if err := f.checkShape(c, info, f.tables(paths)); err != nil {
+	if err := f.checkShape(c, s.info, f.tables(paths)); err != nil {
 		return nil, err
 	}
 	list := f.metrics + f.tokens.metrics()
@@ -399,60 +412,83 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if spec.Metrics, err = withGated(spec.Metrics, f.gated, spec.Shape()); err != nil {
 		return nil, err
 	}
-	e, err := eval.New(spec)
-	if err != nil {
+	if s.e, err = eval.New(spec); err != nil {
 		return nil, usage("%v", err)
 	}
-	e.Threads = f.threads
-	if names := e.Spec.KeepsRows(); names != "" && len(f.columns.groups) > 0 {
+	s.e.Threads = f.threads
+	if names := s.e.Spec.KeepsRows(); names != "" && len(f.columns.groups) > 0 {
 		return nil, usage("--group: metrics %s keep every row, which --group does not support; leave exact or --group out", names)
 	}
-	if err := ready(e, info); err != nil {
+	if err := ready(s.e, s.info); err != nil {
 		return nil, err
 	}
-	pass := j.pass
-	if t, ok := tableOf(r); ok {
-		j.keys = t.KeyBytes()
+	if t, ok := tableOf(s.r); ok {
+		j.keys += t.KeyBytes()
 	}
-	if pass.Threads, err = f.within(j, e, info); err != nil {
-		return nil, err
-	}
-	if t, ok := tableOf(r); ok && t.Binding() != "" && t.Joined() == "" && !notesAreJSON(c) {
+	return s, nil
+}
+
+// binding says how the columns of tables were bound.
+func (s *opened) binding(c *cobra.Command) {
+	if t, ok := tableOf(s.r); ok && t.Binding() != "" && t.Joined() == "" && !notesAreJSON(c) {
 		tell(c, "", "Columns: %s.", t.Binding())
 	}
+}
+
+// conclude does what follows the rows of a set: it reads out-of-distribution rows, and scores after temperature scaling.
+func (f *evalFlags) conclude(c *cobra.Command, j *job, s *opened, pass *metrics.Options) error {
+	if t, ok := s.r.(*predictions.ForecastReader); ok && t.Joined() != "" && !notesAreJSON(c) {
+		tell(c, "", "Forecasts: %s.", t.Joined())
+	}
+	warnOf(c, s.r)
+	if said := f.tokens.said(s.e.Audit.Ignored); said != "" && !notesAreJSON(c) {
+		tell(c, "", "%s.", said)
+	}
+	if len(f.ood) > 0 {
+		if err := f.addOut(c, j, s.paths, s.e, pass); err != nil {
+			return err
+		}
+	}
+	if s.e.Audit.Rows == 0 {
+		return fault(f.files.calls(s.paths), nothingLeft, "no row is left to evaluate: %s", f.tokens.reasons(&s.e.Audit))
+	}
+	if f.scaled {
+		return f.scale(c, j, s.paths, s.e)
+	}
+	return nil
+}
+
+// evaluate reads the files of one set of predictions. ready is called after their headers have been read, with the
+// evaluation before any rows; an error from it stops the evaluation.
+func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready func(e *eval.Evaluation, i predictions.Info) error) (*eval.Evaluation, error) {
+	defer stayWithin(j.memory)()
+	j.keys = 0
+	s, err := f.open(c, j, paths, ready)
+	if err != nil {
+		return nil, err
+	}
+	defer s.r.Close()
+	pass := j.pass
+	if pass.Threads, err = f.within(j, s.e, s.info); err != nil {
+		return nil, err
+	}
+	s.binding(c)
 	err = func() error {
-		defer progress(c.ErrOrStderr(), r, info.Bytes, j.passes.next())()
-		return add(e, &pass)
+		defer progress(c.ErrOrStderr(), s.r, s.info.Bytes, j.passes.next())()
+		return s.add(s.e, &pass)
 	}()
 	var room *eval.RoomError
 	if errors.As(err, &room) {
 		return nil, usage("%v", room)
 	}
 	if err != nil {
-		return nil, badData(f.locate(err, r, paths))
+		return nil, badData(f.locate(err, s.r, paths))
 	}
-	if t, ok := r.(*predictions.ForecastReader); ok && t.Joined() != "" && !notesAreJSON(c) {
-		tell(c, "", "Forecasts: %s.", t.Joined())
+	if err := f.conclude(c, j, s, &pass); err != nil {
+		return nil, err
 	}
-	warnOf(c, r)
-	if said := f.tokens.said(e.Audit.Ignored); said != "" && !notesAreJSON(c) {
-		tell(c, "", "%s.", said)
-	}
-	if len(f.ood) > 0 {
-		if err := f.addOut(c, j, paths, e, &pass); err != nil {
-			return nil, err
-		}
-	}
-	if e.Audit.Rows == 0 {
-		return nil, fault(f.files.calls(paths), nothingLeft, "no row is left to evaluate: %s", f.tokens.reasons(&e.Audit))
-	}
-	if f.scaled {
-		if err := f.scale(c, j, paths, e); err != nil {
-			return nil, err
-		}
-	}
-	j.held += e.Size(j.extent)
-	return e, nil
+	j.held += s.e.Size(j.extent)
+	return s.e, nil
 }
 
 // eventOf returns how two columns are read: as the scores of class 1, or of the class of --event, unless they are to be two

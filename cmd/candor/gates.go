@@ -70,6 +70,9 @@ func flagOf(g report.Gate) string {
 // gatesOfGroups returns an error if gates look at groups and there are none.
 func (o *output) gatesOfGroups(grouped bool) error {
 	for _, g := range o.gates {
+		if g.Scope() == report.Delta {
+			return usage("%s %q: delta. is of differences, which candor compare finds; leave it out", flagOf(g), g)
+		}
 		if g.Scope() == report.WorstGroup && !grouped {
 			return usage("%s %q: there are no groups of rows; evaluate with --group, or leave worst_group. out", flagOf(g), g)
 		}

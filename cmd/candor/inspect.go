@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	"github.com/candor-go/candor/internal/visible"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
+	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/predictions/roles"
@@ -119,6 +122,7 @@ type stateInfo struct {
 	SHA256  string   `json:"sha256"`
 	Groups  []string `json:"groups,omitempty"` // grouping columns
 	Each    int      `json:"number_of_groups,omitempty"`
+	Models  []string `json:"models,omitempty"` // of a comparison
 }
 
 func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, error) {
@@ -170,12 +174,25 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 	if bytes.HasPrefix(b, []byte(multilabel.Magic)) {
 		return inspectLabels(w, b, path)
 	}
-	e, groups, err := decodeGroups(b, path)
-	if err != nil {
+	var models []string
+	var e *eval.Evaluation
+	var groups *grouped.Evaluation
+	var err error
+	sum, what := "", "an evaluation"
+	if bytes.HasPrefix(b, []byte(compared.Magic)) {
+		all := new(compared.Comparison)
+		if err := decodeState(all, compared.Magic, b, path); err != nil {
+			return nil, err
+		}
+		for _, m := range all.Models() {
+			models = append(models, m.Name)
+		}
+		e, sum, what = all.Models()[0].Evaluation, all.SHA256(), "a comparison"
+	} else if e, groups, err = decodeGroups(b, path); err != nil {
 		return nil, err
 	}
 	in := report.InputOf(e)
-	s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Choices: in.Choices.String(), Names: in.ClassNames, Binary: in.Binary, Task: in.Task, DType: in.DType, Kind: in.Kind, SHA256: e.SHA256()}
+	s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Choices: in.Choices.String(), Names: in.ClassNames, Binary: in.Binary, Task: in.Task, DType: in.DType, Kind: in.Kind, SHA256: cmp.Or(sum, e.SHA256()), Models: models}
 	for _, m := range e.Spec.Metrics {
 		s.Metrics = append(s.Metrics, m.String())
 	}
@@ -196,9 +213,12 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 		s.Groups, s.Each = groups.Columns, len(groups.Each())
 		classes += fmt.Sprintf(", %d groups by %s", s.Each, strings.Join(visible.Texts(s.Groups), ", "))
 	}
-	fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", visible.Text(path), report.Count(s.Rows), classes, s.DType, s.Kind)
+	fmt.Fprintf(w, "%s: state of %s\n  %s rows, %s, %s %s\n", visible.Text(path), what, report.Count(s.Rows), classes, s.DType, s.Kind)
 	if s.Names != nil {
 		hang(w, "  classes ", strings.Join(visible.Texts(s.Names), ", "), screenOf(w).width)
+	}
+	if models != nil {
+		hang(w, "  models  ", strings.Join(visible.Texts(models), ", "), screenOf(w).width)
 	}
 	hang(w, "  metrics ", strings.Join(s.Metrics, ", "), screenOf(w).width)
 	fmt.Fprintf(w, "  sha256  %s\n", s.SHA256)

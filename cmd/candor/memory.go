@@ -9,6 +9,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/candor-go/candor/predictions"
 	"github.com/spf13/cobra"
@@ -168,6 +169,52 @@ func (f *evalFlags) within(j *job, e *eval.Evaluation, i predictions.Info) (thre
 		return 0, usage("these metrics take about %d MiB; %s, or name fewer of them", n>>20+1, pass(n))
 	}
 	return threads, nil
+}
+
+// withinAll is within for sets that are read side by side: it returns the number of threads with which all of them and what is kept
+// of their pairs fit into the memory.
+func (f *evalFlags) withinAll(j *job, made func(memory int64) (*compared.Comparison, error), sets []*opened) (*compared.Comparison, int, error) {
+	j.extent = eval.Extent{Rows: -1, Out: f.outRows(j)}
+	for _, s := range sets {
+		if j.extent.Rows < 0 || s.info.Rows >= 0 && s.info.Rows < j.extent.Rows {
+			j.extent.Rows = s.info.Rows
+		}
+		j.extent.Weighted = j.extent.Weighted || s.info.Weighted
+		if j.extent.DType = s.info.DType; s.info.DType != metrics.Float64 && f.renormalize {
+			j.extent.DType = metrics.Float64
+		}
+	}
+	need := func(c *compared.Comparison, threads int) int64 {
+		n := programMemory + j.keys + c.Need(j.extent, threads)
+		for _, s := range sets {
+			n += j.bufferBytes(threads, s.info)
+		}
+		return n
+	}
+	c, err := made(j.memory)
+	if err != nil {
+		return nil, 0, err
+	}
+	threads := j.pass.Threads
+	for threads > 1 && need(c, threads) > j.memory {
+		threads--
+	}
+	n := need(c, threads)
+	if n <= j.memory {
+		return c, threads, nil
+	}
+	// With more memory the entries of adaptive metrics may take more.
+	for {
+		more, err := made(n)
+		if err != nil {
+			return nil, 0, err
+		}
+		enough := need(more, 1)
+		if enough <= n {
+			return nil, 0, usage("these metrics of %d sets take about %d MiB; pass --max-memory %dMiB, or name fewer of them", len(sets), n>>20+1, n>>20+1)
+		}
+		n = enough
+	}
 }
 
 // outRows returns the number of rows in the files of --ood, negative if unknown without reading them.

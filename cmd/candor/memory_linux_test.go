@@ -211,7 +211,7 @@ func TestMaxMemory(t *testing.T) {
 		{"bins", append([]string{"eval", "--metrics", "ece(bins=200000)"}, one...), little},
 		{"groups", append([]string{"eval", "--metrics", "default,sce,retention_nll,ece_sweep", "--group", groups}, one...), "groups or more, and these metrics of each take more memory than there is"},
 		{"sets", append([]string{"compare", one[0], // twice
-			"--metrics", "auroc(average=macro),ace,retention_nll,retention_accuracy"}, one...), little},
+			"--metrics", "auroc(average=macro),ace,retention_nll,retention_accuracy"}, one...), "these metrics of 2 sets take about "},
 		{"outside", append([]string{"eval", "--metrics", "ood_auroc(score=entropy),ood_auroc,retention_nll,retention_accuracy", "--ood", one[0]}, one...), little},
 	} {
 		t.Run(c.name, func(t *testing.T) {

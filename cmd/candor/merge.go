@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/candor-go/candor/report"
@@ -19,12 +21,13 @@ import (
 func mergeCommand() *cobra.Command {
 	var o output
 	var to, maxMemory string
+	var margin []string
 	var files sources
 	c := &cobra.Command{
 		Use:   "merge STATE...",
 		Short: "Merge the states of shards",
-		Long: `Merge states that candor eval --state has written. The document equals, to the byte, that of a single evaluation of
-all rows, in whatever order the states are named. The states have to agree in classes, type of scores, metrics and
+		Long: `Merge states that candor eval --state or candor compare --state has written. The document equals, to the byte, that of
+a single run over all rows, in whatever order the states are named. The states have to agree in classes, type of scores, metrics and
 options, and in the columns that rows are grouped by. "-" is standard input. -o writes the merged
 state to a new file, which cannot be one of those that are merged. --fail-if, --require and --report
 are as for candor eval; a gate on a metric that the states lack is an error.`,
@@ -65,6 +68,12 @@ are as for candor eval; a gate on a metric that the states lack is an error.`,
 			b, err := r.read(args[0])
 			if err != nil {
 				return err
+			}
+			if strings.HasPrefix(string(b), compared.Magic) {
+				return mergeComparisons(c, &o, to, args, b, r, margin)
+			}
+			if len(margin) > 0 {
+				return usage("--margin is for states of candor compare; leave it out")
 			}
 			if strings.HasPrefix(string(b), multilabel.Magic) {
 				return mergeLabels(c, &o, to, args, b, r)
@@ -121,6 +130,7 @@ are as for candor eval; a gate on a metric that the states lack is an error.`,
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVarP(&to, "output", "o", "", "write the merged state to `FILE`")
+	c.Flags().StringSliceVar(&margin, "margin", nil, "`METRIC=SIZE` of a difference that does not matter, for states of candor compare")
 	files.flags(c)
 	o.flags(c)
 	memoryFlag(c, &maxMemory)
@@ -243,7 +253,7 @@ func decodeState(e encoding.BinaryUnmarshaler, magic string, b []byte, path stri
 		case len(b) == 0:
 			err = errors.New("empty file")
 		case isMagic(b) && !strings.HasPrefix(string(b), magic):
-			remedy = "a state of several labels (--task multilabel) and one of a single set are not merged"
+			remedy = "states of one set, of several labels (--task multilabel) and of candor compare are not merged with each other"
 		case !isMagic(b):
 			remedy = "candor merge takes the states that candor eval --state has written; predictions go to candor eval"
 		}
@@ -310,12 +320,12 @@ func (s *sources) cannotRead(path string, err error) error {
 	return fault(s.call(path), "check the name and the permissions", "%v", unwrapPath(err))
 }
 
-// The first bytes of states, of an evaluation and of a grouped one.
+// The first bytes of states, of an evaluation and of a grouped one; multilabel and compared have their own.
 const stateMagic, groupsMagic = "cSTA", "cGRP"
 
 // isMagic reports whether a file begins as a state does.
 func isMagic(b []byte) bool {
-	return strings.HasPrefix(string(b), stateMagic) || strings.HasPrefix(string(b), groupsMagic) || strings.HasPrefix(string(b), multilabel.Magic)
+	return slices.ContainsFunc([]string{stateMagic, groupsMagic, multilabel.Magic, compared.Magic}, func(m string) bool { return strings.HasPrefix(string(b), m) })
 }
 
 // unwrapPath removes the path from an error whose message would name it twice.

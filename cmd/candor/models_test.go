@@ -389,7 +389,6 @@ func TestRelativeSkillOfSets(t *testing.T) {
 		want string
 	}{
 		{append(flags, "--baseline", "c"), `--baseline is "c", which is none of the sets; it is one of a, b`},
-		{append(with(flags, "--baseline", "a"), "--metrics", "nll"), "--baseline is for forecasts with wis, crps, mae or ae_median"},
 		{[]string{"compare", a, "--task", "regression"}, "takes two sets of predictions or more"},
 	} {
 		if code, _, errs := candor(t, c.args...); code != exitUsage || !strings.Contains(errs, c.want) {

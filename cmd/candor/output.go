@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/candor-go/candor/internal/temporary"
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/candor-go/candor/report"
@@ -34,9 +35,14 @@ func (o *output) flags(c *cobra.Command) {
 	o.forms(c)
 	o.plot.otherFlags(c)
 	o.reports.flags(c)
-	c.Flags().StringArrayVar(&o.failIf, "fail-if", nil, "exit with code 1 if `EXPR` holds: 'ece>0.05', 'ece.low>0.02', 'worst_group.bias.low>0.05'; may be given several times")
-	c.Flags().StringArrayVar(&o.require, "require", nil, "exit with code 1 unless `EXPR` holds: 'ece.high<0.05'; may be given several times")
+	o.gateFlags(c, "'ece>0.05', 'ece.low>0.02', 'worst_group.bias.low>0.05'", "'ece.high<0.05'")
 	c.Flags().Int64Var(&o.minRows, "min-rows", 30, "least `NUMBER` of rows of a group that worst_group looks at")
+}
+
+// gateFlags adds the flags of gates, with examples of them.
+func (o *output) gateFlags(c *cobra.Command, fail, require string) {
+	c.Flags().StringArrayVar(&o.failIf, "fail-if", nil, "exit with code 1 if `EXPR` holds: "+fail+"; may be given several times")
+	c.Flags().StringArrayVar(&o.require, "require", nil, "exit with code 1 unless `EXPR` holds: "+require+"; may be given several times")
 }
 
 // forms adds the flags except those of gates.
@@ -251,4 +257,105 @@ func writeTo(path string, from io.WriterTo) error {
 		return cannotWrite(path, err)
 	}
 	return nil
+}
+
+// comparison writes a comparison to standard output, and its reports. If gates fail, it returns them as an error.
+func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level float64) error {
+	outcomes := o.outcomes(func(g report.Gate) report.Outcome { return g.CheckDifferences(docs.Differences) })
+	if err := o.reports.write(c, outcomes, ci.OfComparison(docs)...); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	var err error
+	d := docs.Differences
+	switch o.format {
+	case "json":
+		var j []byte
+		if j, err = docs.JSON(); err == nil {
+			b.Write(j)
+		}
+	case "csv":
+		err = docs.Table(&b, report.CSV, 0)
+	case "markdown":
+		if d != nil {
+			fmt.Fprintf(&b, "%s\n\n", d.Sentence())
+		}
+		for _, s := range docs.Sets {
+			fmt.Fprintf(&b, "- %s: %s\n", visible.Text(s.Name), s.Verdict())
+		}
+		fmt.Fprintln(&b)
+		if err = docs.Table(&b, report.Markdown, 0); err == nil && d != nil {
+			fmt.Fprintln(&b)
+			err = d.Table(&b, report.Markdown, 0)
+		}
+		for _, l := range skillLines(docs.Skills) {
+			fmt.Fprintf(&b, "\n%s\n", l)
+		}
+		for _, s := range docs.Sets {
+			for _, w := range notes(s.Document) {
+				fmt.Fprintf(&b, "\n> %s: %s\n", visible.Text(s.Name), w)
+			}
+		}
+		if d != nil {
+			for _, w := range d.Notes() {
+				fmt.Fprintf(&b, "\n> %s\n", w)
+			}
+		}
+	default:
+		s := screenOf(c.OutOrStdout())
+		line := func(l string) string {
+			if s.terminal {
+				return report.Wrap(l, s.width)
+			}
+			return l
+		}
+		if d != nil {
+			fmt.Fprintf(&b, "%s\n\n", line(d.Sentence()))
+		}
+		for _, d := range docs.Sets {
+			fmt.Fprintln(&b, line(visible.Text(d.Name)+": "+d.Verdict()))
+		}
+		fmt.Fprintln(&b)
+		if err = docs.Table(&b, report.Plain, s.width); err != nil {
+			break
+		}
+		stars := "* the best value. In brackets " + percent(level) + " intervals of each set, which do not test a difference."
+		if d != nil {
+			stars = "* better than every other set. In brackets " + percent(level) + " intervals of each set."
+		}
+		fmt.Fprintf(&b, "\n%s\n", report.Wrap(stars, s.width))
+		if d != nil {
+			title := "Differences:"
+			if len(d.Names) == 2 && len(d.List) > 0 {
+				title = fmt.Sprintf("Differences, %s minus %s:", visible.Text(d.Names[d.List[0].B]), visible.Text(d.Names[d.List[0].A]))
+			}
+			fmt.Fprintf(&b, "\n%s\n\n", report.Wrap(title, s.width))
+			if err = d.Table(&b, report.Plain, s.width); err != nil {
+				break
+			}
+			if l := d.Independent(); l != "" {
+				fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
+			}
+		}
+		for _, l := range skillLines(docs.Skills) {
+			fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
+		}
+		for _, d := range docs.Sets {
+			for _, w := range notes(d.Document) {
+				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+visible.Text(d.Name)+": "+strings.TrimSuffix(w, ".")+".", s.width))
+			}
+		}
+		if d != nil {
+			for _, w := range d.Notes() {
+				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+strings.TrimSuffix(w, ".")+".", s.width))
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.OutOrStdout().Write(b.Bytes()); err != nil {
+		return badOutput("cannot write the result: %v", err)
+	}
+	return failed(outcomes)
 }

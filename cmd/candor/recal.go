@@ -500,7 +500,7 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 			err = r.TemperaturesTable(&b, report.Markdown)
 		}
 		fmt.Fprintf(&b, "\n%s\n", how)
-		for _, d := range docs {
+		for _, d := range docs.Sets {
 			for _, w := range notes(d.Document) {
 				fmt.Fprintf(&b, "\n> %s: %s\n", d.Name, w)
 			}
@@ -518,7 +518,7 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 				break
 			}
 		}
-		for _, d := range docs {
+		for _, d := range docs.Sets {
 			for _, w := range notes(d.Document) {
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+d.Name+": "+strings.TrimSuffix(w, ".")+".", s.width))
 			}

@@ -178,7 +178,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 		add("document", with(append([]string{"eval"}, files(name, part)...), "--state", d.at(name+".state"))...)
 	}
 	add("document", "merge", d.at("a.state"), d.at("b.state"))
-	add("comparison", "compare", k[0], files("other", newSet(10, 120, 3))[0], "--labels", k[2])
+	add("comparison", "compare", k[0], files("other", newSet(10, 120, 3))[0], "--labels", k[2], "--margin", "nll=0.1", "--state", d.at("pair.state"))
 	// Losses that alternate make a test with Bartlett's weights; differences that are all equal make none.
 	f, g := newFrame("mu", "sigma", "y", "w"), newFrame("mu", "sigma", "y", "w")
 	for i := range 60 {
@@ -203,7 +203,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	for _, m := range []string{"sigma", "quantile"} {
 		add("recalibration", with([]string{"recal", "fit", m, table, "--output", d.at(m + ".json")}, regression[2:]...)...)
 	}
-	add("inspection", "inspect", d.at("a.state"), d.at("named.state"), d.at("choices.state"), d.at("tags.state"), d.at("groups.state"), samples,
+	add("inspection", "inspect", d.at("a.state"), d.at("pair.state"), d.at("named.state"), d.at("choices.state"), d.at("tags.state"), d.at("groups.state"), samples,
 		d.put("t.csv", classes.table("p_", animals)), d.put("rows.jsonl", []byte(`{"p": 0.25, "y": 0}`)), d.put("plain.csv", []byte("a,b\n1,x\n")), d.put("both.npz", npz(t, "a.npy", d.read(samples), "b.npy", d.read(k[0]))))
 	add("descriptors", "metrics")
 

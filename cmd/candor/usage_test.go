@@ -134,7 +134,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--require", "nonsense"), []string{`--require "nonsense": it is NAME > NUMBER`, "accuracy.low>0.9"}},
 		{with("--require", "eec<0.1"), []string{`--require: there is no metric "eec" (did you mean ece?)`}},
 		{with("--require", "base_rate>0.99"), []string{"--require: metric base_rate: it is for binary tasks and two classes"}},
-		{with("--fail-if", "worst_grp.ece.low>0.1"), []string{"there is no worst_grp. before a metric; there is worst_group."}},
+		{with("--fail-if", "worst_grp.ece.low>0.1"), []string{"there is no worst_grp. before a metric; there are worst_group. and delta."}},
 		{with("--fail-if", "worst_group.ece.low>0.1"), []string{`--fail-if "worst_group.ece.low>0.1": there are no groups of rows; evaluate with --group`}},
 		{with("--require", "worst_group.ece.high<0.1", "--task", "classification"), []string{`--require "worst_group.ece.high<0.1": there are no groups of rows`}},
 		{with("--min-rows", "50"), []string{"--min-rows is for gates on worst_group; leave it out"}},
@@ -177,8 +177,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"compare", x, x, "--labels", "-"}, []string{"--labels -: it is read once for each set"}},
 		{[]string{"compare", "-", "-", "--labels", y}, []string{"standard input is named 2 times"}},
 		{[]string{"compare", x, x, "--labels", y, "--plot", "p.gif"}, []string{"ends in .png, .svg or .pdf"}},
-		{[]string{"compare", x, x, "--labels", y, "--fail-if", "ece>0"}, []string{"unknown flag: --fail-if"}},
-		{[]string{"compare", x, x, "--labels", y, "--state", "s"}, []string{"unknown flag: --state"}},
+		{[]string{"compare", x, x, "--labels", y, "--fail-if", "ece>0"}, []string{"gates of a comparison are on differences, as delta.nll.low>0"}},
 		{[]string{"compare", x, x, "--labels", y, "--metrics", "eec"}, []string{"(did you mean ece?)"}},
 		{[]string{"compare", x, x, "--labels", y, "--bins", "0"}, []string{"--bins is 0"}},
 		{[]string{"merge", "a.state", "-o", d.at("p.png"), "--plot", d.at("p.png")}, []string{"--plot and -o both name "}},
@@ -427,6 +426,8 @@ func TestExamples(t *testing.T) {
 	}(), shuffled(s.rows)))
 	d.put("long.csv", []byte("id,class,p,truth\na,cat,0.25,dog\na,dog,0.75,dog\nb,dog,0.5,cat\nb,cat,0.5,cat\n"))
 	d.put("answers.csv", []byte("confidence,right\n0.75,true\n0.5,false\n0.875,true\n"))
+	d.put("old.npy", s.scores(t))
+	d.put("new.npy", s.scores(t))
 	d.put("verbal.csv", []byte("confidence,right\n75,true\n50,false\n90,true\n"))
 	d.put("bytes.npy", s.byFile(t))
 	d.put("sequences.npy", npy(t, []int64{300}, make([]int32, 300)))

@@ -40,7 +40,7 @@ func TestParseMetrics(t *testing.T) {
 		{"default", 10, "accuracy nll brier ece calibration_auc brier_skill augrc"},
 		{"default", 1, "base_rate mean_p bias nll brier ece calibration_slope calibration_intercept brier_skill auroc"},
 		{"mce,default,all", 2, "mce accuracy nll brier ece calibration_auc brier_skill augrc confidence overconfidence " +
-			"base_rate mean_p bias oe_ratio nll_infinite_rows perplexity entropy ece_positive ece_top_label ece_floor ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased ece_unweighted ace sce tace ece_equal_mass ece_sweep " +
+			"base_rate mean_p bias oe_ratio nll_infinite_rows perplexity entropy ece_positive ece_top_label ece_floor ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased calibration_error_squared ece_unweighted ace sce tace ece_equal_mass ece_sweep " +
 			"smooth_ece ks ks_p kuiper kuiper_p spiegelhalter_z spiegelhalter_p hosmer_lemeshow hosmer_lemeshow_p ici e50 e90 calibration_slope calibration_intercept " +
 			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 aurc balanced_accuracy spherical rps nll_skill " +
 			"brier_uncertainty brier_resolution brier_reliability brier_within_bin sharpness_class0 sharpness_class1 auroc auprc eaurc oracle_accuracy oracle_auc " +
@@ -183,7 +183,7 @@ var (
 	// of wis; the root of zms; all levels' coverages in one number
 	additions = []string{"mean_p", "oe_ratio", "topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
 		"ece_unweighted", "bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "sigma_scale",
-		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo", "bits_per_byte", "sequence_nll"}
+		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo", "bits_per_byte", "sequence_nll", "calibration_error_squared"}
 )
 
 func TestTable(t *testing.T) {

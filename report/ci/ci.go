@@ -102,9 +102,9 @@ func OfMultilabel(m *report.Multilabel) Set {
 }
 
 // OfComparison returns the sets of a comparison.
-func OfComparison(c report.Comparison) []Set {
+func OfComparison(c *report.Comparison) []Set {
 	var l []Set
-	for _, d := range c {
+	for _, d := range c.Sets {
 		s := OfDocument(d.Document)
 		s.Name = d.Name
 		l = append(l, s)

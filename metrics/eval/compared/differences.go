@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
@@ -76,25 +75,44 @@ func (c *Comparison) Differences(o *Answers) []Difference {
 		for i := range c.pairs {
 			l = append(l, f.difference(m, i))
 		}
-		adjust(l[from:])
-		for i := range l[from:] {
-			d := &l[from+i]
-			d.judge(c.Spec.Level)
-			if o != nil {
-				if size, ok := o.Margins[m.String()]; ok {
-					d.margin(size, c.Spec.Level)
-				}
-			}
-			if d.Outcome == Undecided && d.Value != 0 && d.Error.SE > 0 {
-				z := metrics.Z(c.Spec.Level) + power
-				r := float64(z * d.Error.SE / d.Value)
-				if n := math.Ceil(float64(c.count.Rows()) * float64(r*r)); n < 1<<53 {
-					d.RowsToDecide = int64(n)
+		if o != nil {
+			if size, ok := o.Margins[m.String()]; ok {
+				for k := range l[from:] {
+					l[from+k].Margin = &Margin{Size: size}
 				}
 			}
 		}
 	}
+	Judge(l, c.Spec.Level, c.count.Rows())
 	return l
+}
+
+// Judge sets what follows from the values, intervals and p-values of differences of this many rows: adjusted p-values, which are those
+// of the pairs of a metric together, outcomes, those of margins, and the rows that would decide.
+func Judge(l []Difference, level float64, rows int64) {
+	for from := 0; from < len(l); {
+		to := from + 1
+		for to < len(l) && l[to].Metric.String() == l[from].Metric.String() {
+			to++
+		}
+		adjust(l[from:to])
+		from = to
+	}
+	for i := range l {
+		d := &l[i]
+		d.Outcome, d.RowsToDecide = NoOutcome, 0
+		d.judge(level)
+		if d.Margin != nil {
+			d.margin(d.Margin.Size, level)
+		}
+		if d.Outcome == Undecided && d.Value != 0 && d.Error.SE > 0 {
+			z := metrics.Z(level) + power
+			r := float64(z * d.Error.SE / d.Value)
+			if n := math.Ceil(float64(rows) * float64(r*r)); n < 1<<53 {
+				d.RowsToDecide = int64(n)
+			}
+		}
+	}
 }
 
 // adjust sets the adjusted p-values of the pairs of a metric, by Holm.
@@ -305,7 +323,7 @@ func (f *finder) infinite(d *Difference, m eval.Metric) string {
 	}
 	s := strings.Join(said, ", ")
 	if m.Name == "nll" || m.Name == "perplexity" || m.Name == "nll_skill" {
-		s += "; " + setting.Metrics.String() + " nll(clip=1e-6) compares clipped probabilities"
+		s += "; the metric nll(clip=1e-6) compares clipped probabilities"
 	}
 	return s
 }

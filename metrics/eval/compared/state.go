@@ -1,6 +1,7 @@
 package compared
 
 import (
+	"encoding/hex"
 	"fmt"
 	"io"
 
@@ -19,6 +20,15 @@ func (c *Comparison) AppendBinary(dst []byte) ([]byte, error) { return c.framed(
 
 // WriteTo writes the bytes that AppendBinary appends, with only a part of them in memory at a time.
 func (c *Comparison) WriteTo(w io.Writer) (int64, error) { return c.framed().WriteTo(w) }
+
+// SHA256 returns the checksum of the state, in hexadecimal. It is equal for equal specs, names and rows.
+func (c *Comparison) SHA256() string {
+	h, err := c.framed().SHA256()
+	if err != nil {
+		panic(err)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
 
 // framed returns the state in pieces: the names, the evaluation of each model, and what is kept of the pairs.
 func (c *Comparison) framed() *frame.State {

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
+	"github.com/candor-go/candor/report"
+)
+
+// mergeComparisons merges the states of comparisons, of which b is the first.
+func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b []byte, r *stateFiles, margin []string) error {
+	sizes, err := margins(margin)
+	if err != nil {
+		return err
+	}
+	var sum *compared.Comparison
+	for i, path := range args {
+		if i > 0 {
+			if b, err = r.read(path); err != nil {
+				return err
+			}
+		}
+		name := r.call(path)
+		n := new(compared.Comparison)
+		if err := decodeState(n, compared.Magic, b, name); err != nil {
+			return err
+		}
+		if sum == nil {
+			for _, g := range o.gates {
+				if g.Scope() != report.Delta {
+					return usage("%s %q: gates of a comparison are on differences, as delta.nll.low>0", flagOf(g), g)
+				}
+				if why := g.Missing(n.Spec.Metrics, n.Spec.Shape()); why != "" {
+					return usage("%s: %s", flagOf(g), why)
+				}
+			}
+			for m := range sizes {
+				if !slices.ContainsFunc(n.Spec.Metrics, func(o eval.Metric) bool { return o.String() == m }) {
+					return usage("--margin: the states have no metric %s; compare with --metrics default,%s", m, m)
+				}
+			}
+			if err := o.plot.ready(n.Models()[0].Evaluation); err != nil {
+				return err
+			}
+			sum = n
+			continue
+		}
+		if err := sum.Merge(n); err != nil {
+			return unlike(r.call(args[0]), name, err)
+		}
+	}
+	if to != "" {
+		if err := writeTo(to, sum); err != nil {
+			return err
+		}
+	}
+	var names []string
+	var sets []*eval.Evaluation
+	docs := report.Comparison{Warnings: notedBy(c)}
+	for _, m := range sum.Models() {
+		names, sets = append(names, m.Name), append(sets, m.Evaluation)
+		docs.Sets = append(docs.Sets, report.Named{Name: m.Name, Document: report.New(m.Evaluation)})
+	}
+	if err := o.plot.overlay(names, sets); err != nil {
+		return err
+	}
+	docs.Differences = &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, List: sum.Differences(&compared.Answers{Margins: sizes})}
+	return o.comparison(c, &docs, sum.Spec.Level)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
+	"github.com/candor-go/candor/predictions"
+)
+
+// apart says why sets are read one after another, so that there are no differences with intervals; "" if they are read together.
+func (f *compareRun) apart() string {
+	switch {
+	case f.model.from != "":
+		return "models of --from " + f.model.from + " may have other rows each"
+	case f.task == "ensemble":
+		return "ensembles are not compared row by row"
+	case len(f.tokens.sequences) > 0:
+		return "--sequence is of whole sequences, not of rows"
+	case exactly.MatchString(f.metrics):
+		return "exact keeps every row"
+	}
+	return ""
+}
+
+// exactly matches the option of metrics that keep every row.
+var exactly = regexp.MustCompile(`[(,]\s*exact\b`)
+
+// together opens all sets, reads them side by side, and returns what their differences are found from. It returns nil if their
+// specs differ in what they could not be compared by.
+func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, names []string, ready func(i int, s *opened) error) (*compared.Comparison, error) {
+	defer stayWithin(j.memory)()
+	// Buffers of all sets take as much as those of two.
+	if n := len(list); n > 2 {
+		j.read.BufferBytes = max(64<<10, 2*j.read.BufferBytes/n)
+	}
+	var sets []*opened
+	defer func() {
+		for _, s := range sets {
+			s.r.Close()
+		}
+	}()
+	for i, one := range list {
+		f.model.model = one.model
+		s, err := f.open(c, j, one.paths, func(*eval.Evaluation, predictions.Info) error { return nil })
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, s)
+		if err := ready(i, s); err != nil {
+			return nil, err
+		}
+	}
+	for i, s := range sets[1:] {
+		if err := sets[0].e.Spec.Match(&s.e.Spec); err != nil {
+			return nil, badAt(place{File: f.files.calls(s.paths), Remedy: "name sets of the same kind"}, "%s and %s cannot be compared: %s",
+				names[0], names[i+1], strings.TrimPrefix(err.Error(), metrics.ErrMismatch.Error()+": "))
+		}
+	}
+	made := func(memory int64) (*compared.Comparison, error) {
+		spec := sets[0].e.Spec
+		if spec.Memory > 0 {
+			spec.Memory = entryMemory(memory)
+		}
+		n, err := compared.New(spec, names, f.baseline)
+		if err != nil {
+			return nil, usage("%v", err)
+		}
+		n.Threads = f.threads
+		return n, nil
+	}
+	all, threads, err := f.withinAll(j, made, sets)
+	if err != nil {
+		return nil, err
+	}
+	var srcs []metrics.Source
+	for _, s := range sets {
+		src, ok := s.r.(metrics.Source)
+		if !ok {
+			return nil, usage("%s cannot be read side by side with another set", f.files.calls(s.paths))
+		}
+		srcs = append(srcs, src)
+	}
+	sets[0].binding(c)
+	pass := j.pass
+	pass.Threads = threads
+	err = func() error {
+		r := &sideBySide{sets: sets}
+		defer progress(c.ErrOrStderr(), r, r.bytes(), j.passes.next())()
+		return all.AddSources(srcs, &pass)
+	}()
+	if err != nil {
+		return nil, f.whose(err, sets)
+	}
+	for i, m := range all.Models() {
+		sets[i].e = m.Evaluation
+		f.model.model = list[i].model
+		if err := f.conclude(c, j, sets[i], &pass); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// whose names the files of an error of sets that were read side by side.
+func (f *compareRun) whose(err error, sets []*opened) error {
+	var room *eval.RoomError
+	var row *compared.RowError
+	var one *compared.ModelError
+	name := func(model string) string {
+		if i := slices.Index(f.names, model); i >= 0 {
+			return f.files.calls(sets[i].paths)
+		}
+		return model
+	}
+	switch {
+	case errors.As(err, &room):
+		return usage("%v", room)
+	case errors.As(err, &one):
+		s := sets[one.Model]
+		return badData(f.locate(one.Err, s.r, s.paths))
+	case errors.As(err, &row):
+		file, first := name(row.Model), name(row.First)
+		at := place{File: file, Row: &row.Row, Remedy: "name sets of the same rows, in the same order"}
+		if row.What == "" {
+			return badAt(at, "%s has no row %d, and %s has one: sets are compared on the same rows", file, row.Row, first)
+		}
+		at.Value = numberOf(row.Value)
+		return badAt(at, "%s: row %d: the %s is %v, and %v in %s: sets are compared on the same rows", file, row.Row, row.What, row.Value, row.Other, first)
+	}
+	return badData(err)
+}
+
+// sideBySide is the reader of sets that are read together, for its progress.
+type sideBySide struct {
+	reader
+	sets []*opened
+}
+
+func (r *sideBySide) BytesRead() (n int64) {
+	for _, s := range r.sets {
+		n += s.r.BytesRead()
+	}
+	return n
+}
+
+// bytes returns the size of all files; 0 if that of one is unknown.
+func (r *sideBySide) bytes() (n int64) {
+	for _, s := range r.sets {
+		if s.info.Bytes <= 0 {
+			return 0
+		}
+		n += s.info.Bytes
+	}
+	return n
+}
+
+// margins reads --margin METRIC=SIZE.
+func margins(list []string) (map[string]float64, error) {
+	m := map[string]float64{}
+	for _, s := range list {
+		at := strings.LastIndexByte(s, '=')
+		if at < 0 {
+			return nil, usage("--margin %q: it is METRIC=SIZE, as nll=0.01", s)
+		}
+		metric, err := eval.ParseMetric(strings.TrimSpace(s[:at]))
+		if err != nil {
+			return nil, usage("--margin: %v", err)
+		}
+		size, err := strconv.ParseFloat(strings.TrimSpace(s[at+1:]), 64)
+		if err != nil || !(size > 0) {
+			return nil, usage("--margin %q: %q is not a size above 0, in the metric's units", s, s[at+1:])
+		}
+		if !slices.Contains([]eval.Direction{eval.Lower, eval.Higher}, eval.Describe(metric.Name).Better) {
+			return nil, usage("--margin %s: neither lower nor higher values of it are better, so no margin applies", metric)
+		}
+		m[metric.String()] = size
+	}
+	return m, nil
+}

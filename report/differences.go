@@ -1,0 +1,527 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/candor-go/candor/internal/visible"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
+	"github.com/candor-go/candor/metrics/regress"
+)
+
+// Differences are those of compared models, pair by pair and metric by metric.
+type Differences struct {
+	Names []string // of the models
+	Level float64  // of the intervals
+	Rows  int64
+	// Baseline says that all other models are compared with one; otherwise each is compared with each.
+	Baseline bool
+	List     []compared.Difference
+
+	tests map[int]DieboldMariano // that took the place of a difference
+}
+
+// DieboldMariano is a test of equal mean loss of two models, of rows in the order of time: B minus A.
+type DieboldMariano struct {
+	A, B             int    // numbers of the models
+	Loss             string // the loss of a row
+	Metric           string // whose difference it judges, as documents have it
+	Horizon          int
+	regress.DMResult // of A minus B
+}
+
+// warning says that there are fewer than 25 rows per step of the horizon; "" if there are enough, or no test.
+func (t *DieboldMariano) warning() string {
+	if t.Reason != "" || t.Rows >= 25*t.Horizon {
+		return ""
+	}
+	return fmt.Sprintf("%s are fewer than 25 times the horizon, %d: the Diebold-Mariano test may find differences where there are none",
+		countOf(int64(t.Rows), "row"), t.Horizon)
+}
+
+// TakeDieboldMariano puts tests in the place of the differences of the same models and metric, whose intervals take rows as
+// independent. p-values are adjusted and outcomes judged anew.
+func (d *Differences) TakeDieboldMariano(tests []DieboldMariano) {
+	d.tests = map[int]DieboldMariano{}
+	for i := range d.List {
+		x := &d.List[i]
+		for _, t := range tests {
+			if t.A != x.A || t.B != x.B || t.Metric != x.Metric.String() {
+				continue
+			}
+			d.tests[i] = t
+			if t.Reason != "" {
+				x.Interval, x.P, x.Method, x.Reason = metrics.NoInterval(), math.NaN(), "", "no Diebold-Mariano test: "+t.Reason
+				continue
+			}
+			x.Interval, x.P, x.Reason = metrics.Interval{Low: -t.Interval.High, High: -t.Interval.Low}, t.P, ""
+			x.Method = fmt.Sprintf("Diebold-Mariano test, horizon %d, with the correction of Harvey, Leybourne and Newbold", t.Horizon)
+			if t.Bartlett {
+				x.Method += "; autocovariances by Bartlett's weights"
+			}
+			if t.Statistic != 0 {
+				x.Error.SE = math.Abs(t.Mean / t.Statistic)
+			}
+		}
+	}
+	compared.Judge(d.List, d.Level, d.Rows)
+}
+
+// of returns the difference of a pair by a metric; nil if there is none.
+func (d *Differences) of(a, b int, metric string) *compared.Difference {
+	for i := range d.List {
+		if x := &d.List[i]; x.A == a && x.B == b && x.Metric.String() == metric {
+			return x
+		}
+	}
+	return nil
+}
+
+// Best returns the models that are decidedly better by a metric than every other model.
+func (d *Differences) best(metric string) []bool {
+	best := make([]bool, len(d.Names))
+	for m := range best {
+		wins := 0
+		for i := range d.List {
+			x := &d.List[i]
+			if x.Metric.String() != metric {
+				continue
+			}
+			if x.B == m && x.Outcome == compared.Better || x.A == m && x.Outcome == compared.Worse {
+				wins++
+			}
+		}
+		best[m] = wins == len(d.Names)-1
+	}
+	return best
+}
+
+// firstWords are the metrics that the first sentence speaks of, the first of each list that there is.
+var firstWords = [][]string{{"nll", "wis", "crps", "brier", "rmse", "mae", "ae_median", "pinball"}, {"accuracy", "auroc"}}
+
+// spoken are names of metrics in a sentence, where these are not their names.
+var spoken = map[string]string{"nll": "NLL", "wis": "WIS", "crps": "CRPS", "brier": "Brier score", "rmse": "RMSE", "mae": "mean absolute error", "ae_median": "median absolute error",
+	"pinball": "pinball loss", "auroc": "AUROC"}
+
+func say(metric string) string {
+	if s, ok := spoken[metric]; ok {
+		return s
+	}
+	return metric
+}
+
+// Sentence says in words which model is better.
+func (d *Differences) Sentence() string {
+	var metrics []string
+	for _, l := range firstWords {
+		for _, name := range l {
+			at := slices.IndexFunc(d.List, func(x compared.Difference) bool { return x.Metric.String() == name })
+			if at < 0 {
+				continue
+			}
+			metrics = append(metrics, name)
+			if !math.IsNaN(d.List[at].Interval.Low) {
+				break // of an infinite NLL the next one speaks too
+			}
+		}
+	}
+	if len(metrics) == 0 && len(d.List) > 0 {
+		metrics = []string{d.List[0].Metric.String()}
+	}
+	names := visible.Texts(d.Names)
+	switch {
+	case len(metrics) == 0:
+		return ""
+	case len(names) > 2:
+		return d.ofMany(metrics, names)
+	}
+	var l []*compared.Difference
+	better, worse := 0, 0
+	for _, m := range metrics {
+		x := d.of(d.List[0].A, d.List[0].B, m)
+		l = append(l, x)
+		switch x.Outcome {
+		case compared.Better:
+			better++
+		case compared.Worse:
+			worse++
+		}
+	}
+	a, b := names[l[0].A], names[l[0].B]
+	if x := l[0]; x.Value == 0 && x.Interval.Low == 0 && x.Interval.High == 0 {
+		return fmt.Sprintf("%s and %s do not differ: %s is the same in every row.", a, b, say(x.Metric.String()))
+	}
+	var parts []string
+	head := fmt.Sprintf("Neither of %s and %s is shown to be better: ", a, b)
+	sign := 1.0
+	switch {
+	case better > 0 && worse > 0:
+		head = fmt.Sprintf("%s and %s are better by one metric each: of %s against %s, ", a, b, b, a)
+	case better > 0:
+		head = fmt.Sprintf("%s is better than %s: ", b, a)
+	case worse > 0:
+		head, sign = fmt.Sprintf("%s is better than %s: ", a, b), -1
+	}
+	for _, x := range l {
+		parts = append(parts, d.part(x, sign, better+worse == 0, b, a))
+	}
+	return head + strings.Join(parts, "; ") + "."
+}
+
+// part says one difference, times sign: that of the better model and the other one.
+func (d *Differences) part(x *compared.Difference, sign float64, spell bool, b, a string) string {
+	name := say(x.Metric.String())
+	value, i := sign*x.Value, x.Interval
+	if sign < 0 {
+		i = metrics.Interval{Low: -i.High, High: -i.Low}
+	}
+	points := x.Metric.Name == "accuracy"
+	size := func(value float64, i metrics.Interval) string {
+		unit := ""
+		if points {
+			value, i, unit = 100*value, metrics.Interval{Low: 100 * i.Low, High: 100 * i.High}, " points"
+		}
+		n := decimals(i)
+		return fmt.Sprintf("%s%s [%s, %s]", plain(value, n), unit, plain(i.Low, n), plain(i.High, n))
+	}
+	s := ""
+	switch {
+	case math.IsNaN(i.Low):
+		return fmt.Sprintf("%s not compared, since %s", name, visible.Text(strings.TrimSuffix(x.Reason, ".")))
+	case x.Outcome == compared.Undecided && spell:
+		s = fmt.Sprintf("%s of %s minus %s is %s, not decided at this N", name, b, a, size(x.Value, x.Interval))
+	case x.Outcome == compared.Undecided:
+		s = name + " not decided at this N"
+	case value < 0:
+		s = fmt.Sprintf("%s lower by %s", name, size(-value, metrics.Interval{Low: -i.High, High: -i.Low}))
+	default:
+		s = fmt.Sprintf("%s higher by %s", name, size(value, i))
+	}
+	var more []string
+	if x.RowsToDecide > 0 {
+		more = append(more, fmt.Sprintf("about %s rows would decide it 4 times of 5 if the difference is what it looks like", Count(rounded(x.RowsToDecide))))
+	}
+	if m := x.Margin; m != nil {
+		switch m.Outcome {
+		case compared.Equivalent:
+			more = append(more, "equivalent within "+full(m.Size))
+		case compared.NotWorse:
+			more = append(more, fmt.Sprintf("%s is not worse by %s or more", visible.Text(d.Names[x.B]), full(m.Size)))
+		}
+	}
+	if len(more) > 0 {
+		s += " (" + strings.Join(more, "; ") + ")"
+	}
+	return s
+}
+
+// ofMany is Sentence for more than two models.
+func (d *Differences) ofMany(metrics, names []string) string {
+	var parts []string
+	baseline := -1
+	if d.Baseline {
+		baseline = d.List[0].A
+	}
+	for _, m := range metrics {
+		if baseline >= 0 {
+			by := map[compared.Outcome][]string{}
+			for i := range d.List {
+				if x := &d.List[i]; x.Metric.String() == m {
+					by[x.Outcome] = append(by[x.Outcome], names[x.B])
+				}
+			}
+			var said []string
+			for _, o := range []struct {
+				outcome compared.Outcome
+				word    string
+			}{{compared.Better, "better"}, {compared.Worse, "worse"}, {compared.Undecided, "not decided"}, {compared.NoOutcome, "not compared"}} {
+				if l := by[o.outcome]; len(l) > 0 {
+					said = append(said, o.word+": "+few(l))
+				}
+			}
+			parts = append(parts, fmt.Sprintf("by %s, %s", say(m), strings.Join(said, ", ")))
+			continue
+		}
+		if i := slices.Index(d.best(m), true); i >= 0 {
+			parts = append(parts, fmt.Sprintf("%s is better than each of the others by %s", names[i], say(m)))
+		} else {
+			parts = append(parts, fmt.Sprintf("no set is shown to be better than all others by %s", say(m)))
+		}
+	}
+	s := strings.Join(parts, "; ") + "."
+	if baseline >= 0 {
+		return "Against " + names[baseline] + ": " + s
+	}
+	if rest, ok := strings.CutPrefix(s, "no set"); ok {
+		return "No set" + rest
+	}
+	return s
+}
+
+// few joins names, of which it spells the first ones.
+func few(l []string) string {
+	const most = 5
+	if len(l) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(l[:most], ", "), len(l)-most)
+	}
+	return strings.Join(l, ", ")
+}
+
+// decimals returns how many decimals show the width of an interval with two digits or so.
+func decimals(i metrics.Interval) (n int) {
+	half := (i.High - i.Low) / 2
+	if !(half > 0) {
+		return 3
+	}
+	for unit := 10.0; half < unit && n < 8; unit /= 10 {
+		n++
+	}
+	return n
+}
+
+func plain(v float64, decimals int) string {
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-")
+	}
+	return s
+}
+
+// rounded rounds a number of rows to two digits.
+func rounded(n int64) int64 {
+	unit := int64(1)
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return (n + unit/2) / unit * unit
+}
+
+// csvColumns returns the columns of a comparison's CSV that follow those of the sets: their heads, and the cells of a metric.
+func (d *Differences) csvColumns(metric string) (head, cells []string) {
+	names := visible.Texts(d.Names)
+	for i := range d.List {
+		x := &d.List[i]
+		if x.Metric.String() != metric {
+			continue
+		}
+		pair := names[x.B] + " - " + names[x.A]
+		head = append(head, pair, pair+" low", pair+" high", pair+" p", pair+" outcome")
+		cells = append(cells, full(x.Value), full(x.Interval.Low), full(x.Interval.High), full(x.Adjusted), string(x.Outcome))
+	}
+	return head, cells
+}
+
+// Table writes a row per metric and pair, as Plain or Markdown; Comparison.Table has them in CSV. Plain leaves out the metrics that have no interval, whose reasons
+// Notes has, and of many pairs shows those of the first metrics that fit 60 rows. No line ends in a space.
+func (d *Differences) Table(w io.Writer, f Format, width int) error {
+	names := visible.Texts(d.Names)
+	switch f {
+	case Markdown:
+		t := table.NewWriter()
+		t.AppendHeader(table.Row{"Metric", "Difference", "Value", percentOf(d.Level) + " interval", "p", "Outcome"})
+		for i := range d.List {
+			x := &d.List[i]
+			t.AppendRow(table.Row{x.Metric.String(), names[x.B] + " - " + names[x.A], short(x.Value), intervalOf(x), pText(x.Adjusted), d.outcome(x, names)})
+		}
+		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
+		return err
+	}
+	if width <= 0 {
+		width = DefaultWidth
+	}
+	const most = 60
+	pairs := len(names) > 2
+	p := "p"
+	if pairs {
+		p = "p adjusted"
+	}
+	head := table.Row{"Metric"}
+	if pairs {
+		head = append(head, "Difference")
+	}
+	head = append(head, "Value", percentOf(d.Level)+" interval", p, "Outcome")
+	var rows []table.Row
+	left, used := 0, 0
+	for i := range d.List {
+		x := &d.List[i]
+		if math.IsNaN(x.Interval.Low) {
+			continue
+		}
+		if len(rows) == most {
+			left++
+			continue
+		}
+		row := table.Row{fold(x.Metric.String(), ",", max(10, width/3))}
+		if pairs {
+			row = append(row, text.Snip(names[x.B], 20, "...")+" - "+text.Snip(names[x.A], 20, "..."))
+		}
+		rows = append(rows, append(row, short(x.Value), intervalOf(x), pText(x.Adjusted), d.outcome(x, names)))
+	}
+	for c := range len(head) - 1 {
+		most := len(head[c].(string))
+		for _, r := range rows {
+			most = max(most, text.LongestLineLen(r[c].(string)))
+		}
+		used += most + 2
+	}
+	t := table.NewWriter()
+	t.AppendHeader(head)
+	for _, r := range rows {
+		r[len(r)-1] = Wrap(r[len(r)-1].(string), max(12, width-used-1))
+		t.AppendRow(r)
+	}
+	shown := len(rows)
+	if shown == 0 {
+		return nil
+	}
+	st := table.StyleLight
+	st.Options = table.OptionsNoBordersAndSeparators
+	st.Format.Header = text.FormatDefault
+	t.SetStyle(st)
+	t.SuppressTrailingSpaces()
+	_, err := io.WriteString(w, t.Render()+"\n")
+	if err == nil && left > 0 {
+		_, err = fmt.Fprintf(w, " %s more; the JSON document has all\n", Count(int64(left)))
+	}
+	return err
+}
+
+func percentOf(level float64) string {
+	return strconv.FormatFloat(math.Round(1e8*level)/1e6, 'f', -1, 64) + "%"
+}
+
+func intervalOf(x *compared.Difference) string {
+	if math.IsNaN(x.Interval.Low) {
+		return ""
+	}
+	return "[" + short(x.Interval.Low) + ", " + short(x.Interval.High) + "]"
+}
+
+// pText formats a p-value.
+func pText(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return ""
+	case p < 1e-4:
+		return "< 0.0001"
+	}
+	return strconv.FormatFloat(p, 'g', 2, 64)
+}
+
+// outcome says the outcome of a difference.
+func (d *Differences) outcome(x *compared.Difference, names []string) string {
+	var s []string
+	switch x.Outcome {
+	case compared.Better:
+		s = append(s, names[x.B]+" better")
+	case compared.Worse:
+		s = append(s, names[x.A]+" better")
+	case compared.Undecided:
+		s = append(s, "not decided")
+		if x.RowsToDecide > 0 {
+			s[0] += fmt.Sprintf(" (takes about %s rows)", Count(rounded(x.RowsToDecide)))
+		}
+	}
+	if m := x.Margin; m != nil {
+		switch m.Outcome {
+		case compared.Equivalent:
+			s = append(s, "equivalent within "+full(m.Size))
+		case compared.NotWorse:
+			s = append(s, names[x.B]+" not worse by "+full(m.Size))
+		case compared.Undecided:
+			s = append(s, "equivalence within "+full(m.Size)+" not shown")
+		}
+	}
+	return strings.Join(s, ", ")
+}
+
+// Notes says, each once, why metrics have no interval of their difference, and what is doubtful about tests.
+func (d *Differences) Notes() (l []string) {
+	by := map[string][]string{}
+	var order []string
+	for i := range d.List {
+		x := &d.List[i]
+		if x.Reason == "" {
+			continue
+		}
+		if by[x.Reason] == nil {
+			order = append(order, x.Reason)
+		}
+		if m := x.Metric.String(); !slices.Contains(by[x.Reason], m) {
+			by[x.Reason] = append(by[x.Reason], m)
+		}
+	}
+	for _, reason := range order {
+		l = append(l, fmt.Sprintf("no interval of the difference of %s: %s", strings.Join(by[reason], ", "), visible.Text(reason)))
+	}
+	for i := range d.List {
+		if t, ok := d.tests[i]; ok {
+			if w := t.warning(); w != "" && !slices.Contains(l, w) {
+				l = append(l, w)
+			}
+		}
+	}
+	return l
+}
+
+// Independent says what the intervals assume, unless all are those of tests that do not.
+func (d *Differences) Independent() string {
+	for i := range d.List {
+		if x := &d.List[i]; strings.Contains(x.Method, "independent") {
+			return "Intervals of differences take rows as independent."
+		}
+	}
+	return ""
+}
+
+// objects returns the differences for a document.
+func (d *Differences) objects() []object {
+	l := make([]object, len(d.List))
+	text := func(o compared.Outcome) any {
+		if o == compared.NoOutcome {
+			return nil
+		}
+		return string(o)
+	}
+	for i := range d.List {
+		x := &d.List[i]
+		o := object{{"a", d.Names[x.A]}, {"b", d.Names[x.B]}, {"metric", x.Metric.String()}, {"value", number(x.Value)}, {"low", number(x.Interval.Low)},
+			{"high", number(x.Interval.High)}, {"level", number(d.Level)}, {"p", number(x.P)}, {"p_adjusted", number(x.Adjusted)}}
+		if !math.IsNaN(x.PExact) {
+			o = append(o, field{"p_exact", number(x.PExact)})
+		}
+		if t, ok := d.tests[i]; ok {
+			o = append(o, field{"statistic", number(-t.Statistic)}, field{"horizon", t.Horizon})
+		}
+		if x.Method != "" {
+			o = append(o, field{"method", x.Method})
+		}
+		if x.Reason != "" {
+			o = append(o, field{"reason", x.Reason})
+		}
+		better := x.Better
+		if better == "" {
+			better = eval.Neither
+		}
+		o = append(o, field{"better", string(better)}, field{"outcome", text(x.Outcome)})
+		if m := x.Margin; m != nil {
+			o = append(o, field{"margin", object{{"size", number(m.Size)}, {"p", number(m.P)}, {"outcome", text(m.Outcome)}}})
+		}
+		if x.RowsToDecide > 0 {
+			o = append(o, field{"rows_to_decide", x.RowsToDecide})
+		} else {
+			o = append(o, field{"rows_to_decide", nil})
+		}
+		l[i] = o
+	}
+	return l
+}
