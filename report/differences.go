@@ -215,6 +215,9 @@ func (d *Differences) part(x *compared.Difference, sign float64, spell bool, b, 
 		case compared.Equivalent:
 			more = append(more, "equivalent within "+full(m.Size))
 		case compared.NotWorse:
+			if x.Outcome == compared.Better { // which says more
+				break
+			}
 			more = append(more, fmt.Sprintf("%s is not worse by %s or more", visible.Text(d.Names[x.B]), full(m.Size)))
 		}
 	}
@@ -436,6 +439,9 @@ func (d *Differences) outcome(x *compared.Difference, names []string) string {
 		case compared.Equivalent:
 			s = append(s, "equivalent within "+full(m.Size))
 		case compared.NotWorse:
+			if x.Outcome == compared.Better {
+				break
+			}
 			s = append(s, names[x.B]+" not worse by "+full(m.Size))
 		case compared.Undecided:
 			s = append(s, "equivalence within "+full(m.Size)+" not shown")

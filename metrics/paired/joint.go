@@ -2,9 +2,11 @@ package paired
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
@@ -19,12 +21,16 @@ const MostCells = 1 << 18
 // a number of cells. Beyond it they have one for each pair of cells of a grid, with a given number of places for each model. Which it
 // is depends only on the set of rows.
 //
-// A cell takes 24 bytes and its place in a table 8 to 16, so MostCells take 10 MiB; with weights about 200 bytes more each.
+// A cell takes 24 bytes and its place in a table 8 to 16, so MostCells take 10 MiB; with weights about 200 bytes more each. A grid of 512
+// places takes 4 MiB more.
 type Joint struct {
 	most, places int
 	seen         state.Rows
 	rows         int64
 	gridded      bool
+	log          []jointKeys // rows without weights that are in no cell yet, until it is known whether they need the grid
+	dense        []uint32    // rows on the grid that are in no cell yet: by a's place and outcome, and then b's
+	pending      int64       // rows in dense
 	cells        []jointCell
 	heavy        []tally.Weight // of each cell, with weights
 	slots        []int32        // open addressing: number of a cell plus 1
@@ -36,6 +42,9 @@ type jointCell struct {
 	a, b uint64
 	n    int64
 }
+
+// jointKeys are the keys of a row.
+type jointKeys struct{ a, b uint64 }
 
 // NewJoint returns an empty Joint with at most this many exact cells, and a grid of so many places for each model. It panics unless
 // both are above 1 and the places are an even number.
@@ -67,6 +76,51 @@ func Scores(dst []uint64, b *metrics.Block) {
 	}
 }
 
+// Places writes the places of a block's scores on the grid, for Joint.AddPlaces, each with its outcome as its last bit. Scores
+// outside [0,1] get the place NoPlace.
+func (j *Joint) Places(dst []uint32, b *metrics.Block) {
+	p, tail := b.Score, b.Stats.Tail
+	hit := b.Right
+	if b.Classes == 1 {
+		p = b.Stats.Positive
+	}
+	half := j.places / 2
+	last := uint32(j.places) - 1
+	for i := range dst[:b.Rows] {
+		y := uint32(hit[i] & 1)
+		if b.Classes == 1 {
+			y = uint32(b.Labels[i] & 1)
+		}
+		switch v, q := p[i], tail[i]; {
+		case v >= 0 && v < 0.5:
+			dst[i] = coarse(v, half)<<1 | y
+		case v >= 0.5 && math.Float64bits(q+0) <= tally.HalfKey+kernel.GridSlack: // as for a key: a rounded tail may be above 1/2
+			dst[i] = (last-coarse(min(q, 0.5), half))<<1 | y
+		default:
+			dst[i] = NoPlace
+		}
+	}
+}
+
+// NoPlace is the place of a score outside [0,1].
+const NoPlace = ^uint32(0)
+
+// Gridded reports whether rows may be added by AddPlaces: those seen so far are on the grid. They stay there.
+func (j *Joint) Gridded() bool { return j.gridded && !j.seen.Weighted }
+
+// AddPlaces is Add for rows without weights by what Places wrote for both models, where Gridded allows it.
+func (j *Joint) AddPlaces(a, b []uint32) {
+	j.rows += int64(len(a))
+	j.more(len(a))
+	side := 2 * uint32(j.places)
+	b = b[:len(a)]
+	for i, k := range a {
+		if l := b[i]; k != NoPlace && l != NoPlace {
+			j.dense[k*side+l]++
+		}
+	}
+}
+
 // None is the key of a score outside [0,1].
 const None = ^uint64(0)
 
@@ -81,6 +135,69 @@ func (j *Joint) Add(a, b []uint64, classes int, weights []float64) {
 	}
 	j.seen.Classes, j.seen.Weighted = classes, weights != nil
 	j.rows += int64(len(a))
+	if weights != nil {
+		j.addWeighted(a, b, weights)
+		return
+	}
+	for i := 0; i < len(a); i++ {
+		switch k, l := a[i], b[i]; {
+		case k == None || l == None:
+		case j.gridded:
+			j.addDense(a[i:], b[i:])
+			return
+		case j.slots == nil:
+			if j.log = append(j.log, jointKeys{k, l}); len(j.log) == j.most+j.most/16 {
+				j.settle(manyDistinct(j.log, j.most))
+			}
+		default:
+			j.cells[j.cell(k, l)].n++
+			if len(j.cells) > j.most {
+				j.toGrid()
+			}
+		}
+	}
+}
+
+// addDense adds rows to the grid.
+func (j *Joint) addDense(a, b []uint64) {
+	side := 2 * j.places
+	j.more(len(a))
+	for i, k := range a {
+		if l := b[i]; k != None && l != None {
+			j.dense[int(j.placed(k))*side+int(j.placed(l))]++
+		}
+	}
+}
+
+// more makes room for n more rows on the dense grid.
+func (j *Joint) more(n int) {
+	if j.dense == nil {
+		j.dense = make([]uint32, 4*j.places*j.places)
+	}
+	if j.pending += int64(n); j.pending > math.MaxUint32 {
+		j.pending -= int64(n)
+		j.flush()
+		j.pending = int64(n)
+	}
+}
+
+// flush moves the rows of the dense grid to cells.
+func (j *Joint) flush() {
+	if j.pending == 0 {
+		return
+	}
+	side := 2 * j.places
+	for i, n := range j.dense {
+		if n > 0 {
+			j.cells[j.cell(uint64(i/side), uint64(i%side))].n += int64(n)
+			j.dense[i] = 0
+		}
+	}
+	j.pending = 0
+}
+
+// addWeighted adds rows with weights.
+func (j *Joint) addWeighted(a, b []uint64, weights []float64) {
 	for i, k := range a {
 		l := b[i]
 		if k == None || l == None {
@@ -91,13 +208,64 @@ func (j *Joint) Add(a, b []uint64, classes int, weights []float64) {
 		}
 		c := j.cell(k, l)
 		j.cells[c].n++
-		if weights != nil {
-			j.heavy[c].Add(1, weights[i:i+1])
-		}
+		j.heavy[c].Add(1, weights[i:i+1])
 		if len(j.cells) > j.most && !j.gridded {
 			j.toGrid()
 		}
 	}
+}
+
+// settle brings all rows into cells. many says that the log is known to need the grid.
+func (j *Joint) settle(many bool) {
+	j.flush()
+	if len(j.log) == 0 {
+		return
+	}
+	log := j.log
+	j.log = nil
+	if many {
+		j.toGrid()
+	}
+	for i, r := range log {
+		if j.gridded {
+			j.addKeys(log[i:])
+			j.flush()
+			return
+		}
+		j.cells[j.cell(r.a, r.b)].n++
+		if len(j.cells) > j.most {
+			j.toGrid()
+		}
+	}
+}
+
+// addKeys adds a log to the grid.
+func (j *Joint) addKeys(log []jointKeys) {
+	var a, b [512]uint64
+	for len(log) > 0 {
+		n := min(len(log), len(a))
+		for i, r := range log[:n] {
+			a[i], b[i] = r.a, r.b
+		}
+		j.addDense(a[:n], b[:n])
+		log = log[n:]
+	}
+}
+
+// manyDistinct returns true only if the log has more than most distinct pairs, judged by the places that they take in a hash
+// table. It may return false in this case too.
+func manyDistinct(log []jointKeys, most int) bool {
+	const bits = 22
+	var taken [1 << bits / 64]uint64
+	n := 0
+	for _, r := range log {
+		h := hash(r.a, r.b) >> (64 - bits)
+		if word, bit := &taken[h/64], uint64(1)<<(h%64); *word&bit == 0 {
+			n++
+			*word |= bit
+		}
+	}
+	return n > most
 }
 
 // cell returns the number of a cell, which may be new.
@@ -153,44 +321,46 @@ func (j *Joint) enter() {
 }
 
 // placed returns the grid's place of a key, with its outcome.
-func (j *Joint) placed(k uint64) uint64 { return coarse(tally.Place(k>>1), j.places)<<1 | k&1 }
+func (j *Joint) placed(k uint64) uint64 {
+	q, upper := tally.Distance(k >> 1)
+	c := uint64(coarse(q, j.places/2))
+	if upper {
+		c = uint64(j.places) - 1 - c
+	}
+	return c<<1 | k&1
+}
 
-// The kernel's grid has as many places for q, the distance from 0 or 1, from 1e-6 to 0.01 as a joint has use for, and too many
-// below. Shares of the places of a side that these parts get.
+// Of half of the places, for the distance q of a score from the nearer of 0 and 1, about a tenth are below 2^-20, a third from there
+// to 2^-7, equally many for each power of two, and the rest equally wide up to 1/2: confident models crowd near 0 and 1.
 const (
 	tinyShare  = 27 // of 256
 	smallShare = 86
+	largeFrom  = 0x1p-7
 )
 
-// The ranks on the kernel's grid from which on q is at least about 1e-6, and 0.01.
+// Bits of the powers of two between which places are equally many for each.
 const (
-	smallRank = 1404
-	largeRank = 1833
+	leastBits = (1023 - 64) << 52
+	smallBits = (1023 - 20) << 52
+	largeBits = (1023 - 7) << 52
 )
 
-// coarse returns the place on a grid of side places for a place of the kernel's grid. It rises with the place.
-func coarse(place uint64, side int) uint64 {
-	all := uint64(tally.Places())
-	half := uint64(side / 2)
-	r, upper := place, false
-	if r >= all/2 {
-		r, upper = all-1-r, true
-	}
+// coarse returns the place of q in [0, 1/2] among n. It rises with q.
+func coarse(q float64, n int) uint32 {
+	half := uint32(n)
 	tiny, small := half*tinyShare/256, half*smallShare/256
-	large := half - tiny - small
-	var c uint64
-	switch {
-	case r < smallRank:
-		c = r * tiny / smallRank
-	case r < largeRank:
-		c = tiny + (r-smallRank)*small/(largeRank-smallRank)
+	if q >= largeFrom {
+		large := half - tiny - small
+		return tiny + small + min(large-1, uint32(float64(q-largeFrom)*(float64(large)*(1/(0.5-largeFrom)))))
+	}
+	switch b := math.Float64bits(q); {
+	case b >= smallBits:
+		return tiny + uint32((b-smallBits)>>20*uint64(small)/((largeBits-smallBits)>>20))
+	case b < leastBits || tiny == 0:
+		return 0
 	default:
-		c = tiny + small + (r-largeRank)*large/(all/2-largeRank)
+		return uint32((b - leastBits) >> 20 * uint64(tiny) / ((smallBits - leastBits) >> 20))
 	}
-	if upper {
-		return 2*half - 1 - c
-	}
-	return c
 }
 
 // toGrid moves all rows to the grid.
@@ -219,7 +389,10 @@ func (j *Joint) take(o *Joint, to func(uint64) uint64) {
 func (j *Joint) Len() int64 { return j.rows }
 
 // Exact reports whether each distinct pair of scores has its own cell.
-func (j *Joint) Exact() bool { return !j.gridded }
+func (j *Joint) Exact() bool {
+	j.settle(false)
+	return !j.gridded
+}
 
 // Empty returns a Joint without rows with the same options.
 func (j *Joint) Empty() *Joint { return NewJoint(j.most, j.places) }
@@ -227,7 +400,7 @@ func (j *Joint) Empty() *Joint { return NewJoint(j.most, j.places) }
 // Size estimates the memory in bytes.
 func (j *Joint) Size(x metrics.Extent) int64 {
 	n := x.Distinct(int64(j.most) + 1)
-	size := n * (24 + 16)
+	size := n*(24+16) + n*16 + 16*int64(j.places)*int64(j.places) // cells and their table, the log, the dense grid
 	if x.Weighted {
 		size += n * 200
 	}
@@ -244,6 +417,8 @@ func (j *Joint) Merge(o *Joint) error {
 		return err
 	}
 	j.rows += o.rows
+	j.settle(false)
+	o.settle(false)
 	if o.gridded && !j.gridded {
 		j.toGrid()
 	}
@@ -259,6 +434,7 @@ func (j *Joint) Merge(o *Joint) error {
 
 // sort sorts the cells, by which states are equal where rows are.
 func (j *Joint) sort() {
+	j.settle(false)
 	order := make([]int, len(j.cells))
 	for i := range order {
 		order[i] = i

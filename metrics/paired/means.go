@@ -66,12 +66,12 @@ func (c *Count) Fields(f *exact.Fields) {
 // Means accumulates the differences of a loss of two models, row by row: B minus A.
 type Means struct {
 	mean         tally.UnitMean
-	fourth       tally.Squares // of the squares of the differences
-	onlyA, onlyB int64         // rows with an infinite loss of one model
-	both         int64         // and of both
+	square       tally.UnitMean // of the squares of the differences, for their fourth powers
+	onlyA, onlyB int64          // rows with an infinite loss of one model
+	both         int64          // and of both
 	labelled     bool
 	byLabel      []exact.Sum // sums of the differences of the rows of each label, up to the largest one seen; only if labelled
-	d, w         []float64
+	d, q         []float64
 }
 
 // NewMeans returns an empty Means. If it is labelled it also keeps the sum of differences for each label, which the difference of a
@@ -93,7 +93,14 @@ func (m *Means) Add(a, b []float64, labels []int32, weights []float64) {
 		d, weights, labels = m.finite(a, b, labels, weights)
 	}
 	m.mean.Add(d, weights)
-	m.fourth.AddProducts(d, d, weights)
+	if len(m.q) < len(d) {
+		m.q = make([]float64, len(m.d))
+	}
+	q := m.q[:len(d)]
+	for i, v := range d {
+		q[i] = float64(v * v)
+	}
+	m.square.Add(q, weights)
 	if !m.labelled {
 		return
 	}
@@ -162,7 +169,7 @@ func (m *Means) Error(c *Count) Error {
 	}
 	total := c.weight.Total(c.seen.Weighted)
 	w := total.Float64()
-	second, fourth := tally.Float(m.mean.Squares.Rat())/w, tally.Float(m.fourth.Rat())/w
+	second, fourth := tally.Float(m.mean.Squares.Rat())/w, tally.Float(m.square.Squares.Rat())/w
 	return Error{m.mean.StdErr(&c.weight, c.seen.Weighted), freedom(c.Effective(), second, fourth)}
 }
 
@@ -209,7 +216,7 @@ func (m *Means) Merge(o *Means) {
 		panic("paired: means with and without sums by label")
 	}
 	m.mean.Merge(&o.mean)
-	m.fourth.Merge(&o.fourth)
+	m.square.Merge(&o.square)
 	m.onlyA += o.onlyA
 	m.onlyB += o.onlyB
 	m.both += o.both
@@ -222,7 +229,7 @@ func (m *Means) Merge(o *Means) {
 // Fields lists the fields of the state, of at most n rows.
 func (m *Means) Fields(f *exact.Fields, n int64) {
 	m.mean.Fields(f, n)
-	m.fourth.Fields(f)
+	m.square.Fields(f, n)
 	f.N(&m.onlyA)
 	f.N(&m.onlyB)
 	f.N(&m.both)

@@ -114,20 +114,24 @@ func (j *Joint) middles() []float64 {
 	if !j.gridded {
 		return nil
 	}
-	places, rising := kernel.GridPlaces()
-	low, high := make([]float64, j.places/2), make([]float64, j.places/2)
-	for r := len(rising) - 1; r >= 0; r-- {
-		c := coarse(uint64(r), j.places)
-		if low[c] = places[rising[r]]; high[c] == 0 {
-			if high[c] = 0.5; r+1 < len(rising) {
-				high[c] = places[rising[r+1]]
+	n := j.places / 2
+	middle := make([]float64, n)
+	low := 0.0
+	for c := range middle {
+		// The largest q of this place: its bits are searched, since places rise with them.
+		from, to := math.Float64bits(low), uint64(tally.HalfKey)
+		for from < to {
+			if at := from + (to-from+1)/2; coarse(math.Float64frombits(at), n) > uint32(c) {
+				to = at - 1
+			} else {
+				from = at
 			}
 		}
+		high := math.Float64frombits(from)
+		middle[c] = (low + high) / 2
+		low = math.Float64frombits(from + 1)
 	}
-	for c := range low {
-		low[c] = (low[c] + high[c]) / 2
-	}
-	return low
+	return middle
 }
 
 // effective returns the effective number of rows.

@@ -67,6 +67,8 @@ def log_likelihoods():
 def main():
     np.save(here / "members.npy", (m := digits())[0])
     np.save(here / "member_labels.npy", m[1])
+    np.save(here / "network.npy", m[0][0])
+    np.save(here / "average.npy", m[0].mean(0, dtype=np.float64).astype(np.float32))
     for name, array in zip(("seen", "seen_labels", "unseen"), unseen()):
         np.save(here / f"{name}.npy", array)
     for name, array in zip(("draws", "observed"), samples()):

@@ -34,7 +34,8 @@ type Comparison struct {
 	models []Model
 	kept   kept
 	count  paired.Count
-	labels []exact.Sum // weights of the labels up to the largest one seen, for skills
+	counts []int64     // rows of each label up to the largest one seen, for skills
+	labels []exact.Sum // and their weights, if there are any
 	losses [][]paired.Losses
 	pairs  []*pair
 }
@@ -91,7 +92,7 @@ func New(s eval.Spec, names []string, baseline string) (*Comparison, error) {
 
 // make makes what is kept of models and pairs, empty.
 func (c *Comparison) make() {
-	c.count, c.labels, c.losses, c.pairs = paired.Count{}, nil, nil, nil
+	c.count, c.counts, c.labels, c.losses, c.pairs = paired.Count{}, nil, nil, nil, nil
 	for range c.models {
 		c.losses = append(c.losses, make([]paired.Losses, len(c.kept.losses)))
 	}
@@ -218,6 +219,10 @@ func (c *Comparison) Merge(o *Comparison) error {
 func (c *Comparison) take(o *Comparison) error {
 	if err := c.count.Merge(&o.count); err != nil {
 		return err
+	}
+	c.counts = paired.Grown(c.counts, len(o.counts))
+	for i, n := range o.counts {
+		c.counts[i] += n
 	}
 	c.labels = paired.Grown(c.labels, len(o.labels))
 	for i := range o.labels {

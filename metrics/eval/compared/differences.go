@@ -344,10 +344,14 @@ func (c *Comparison) unpaired(m eval.Metric) string {
 
 // skillError returns the error of the difference of skills by a loss.
 func (c *Comparison) skillError(m *paired.Means, name string) paired.Error {
-	counts := make([]float64, len(c.labels))
+	counts := make([]float64, max(len(c.labels), len(c.counts)))
 	total := 0.0
 	for k := range counts {
-		counts[k] = c.labels[k].Float64()
+		if c.count.Weighted() {
+			counts[k] = c.labels[k].Float64()
+		} else {
+			counts[k] = float64(c.counts[k])
+		}
 		total += counts[k]
 	}
 	reference, influence := 0.0, make([]float64, len(counts))

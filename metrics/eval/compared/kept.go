@@ -20,7 +20,8 @@ type kept struct {
 // loss is a value of each row whose mean, or a function of it, is compared.
 type loss struct {
 	metrics.RowMetric
-	byLabel bool
+	byLabel bool // sums by label are kept
+	each    bool // the losses of each model are kept too
 }
 
 // method is how a metric's difference is found.
@@ -131,6 +132,9 @@ func keptFor(s *eval.Spec) (k kept) {
 			}
 			if by == ofSkill {
 				k.losses[at].byLabel, k.byLabel = true, true
+			}
+			if by == ofRoot || by == ofExp {
+				k.losses[at].each = true
 			}
 		default:
 			k.joint = true

@@ -37,6 +37,9 @@ type reader struct {
 	picked []metrics.Chunk // memory for rows that are picked
 	rows   []int32
 	good   []bool
+
+	keyed   bool          // some pair is not on a grid
+	gridded *paired.Joint // one that is on a grid; all have as many places
 }
 
 // view is what one model makes of the rows at hand.
@@ -47,7 +50,8 @@ type view struct {
 	losses []func(dst []float64, b *metrics.Block)
 
 	n       int
-	keys    []uint64
+	keys    []uint64 // for pairs that are not on a grid
+	places  []uint32 // and for the others
 	right   []uint8
 	decided []int32
 	values  [][]float64
@@ -75,13 +79,14 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 			v.losses = append(v.losses, c.kept.losses[i].New())
 			v.values = append(v.values, make([]float64, stepRows))
 		}
-		v.keys, v.right, v.decided = make([]uint64, stepRows), make([]uint8, stepRows), make([]int32, stepRows)
+		v.keys, v.places = make([]uint64, stepRows), make([]uint32, stepRows)
+		v.right, v.decided = make([]uint8, stepRows), make([]int32, stepRows)
 		v.labels, v.weights = make([]int32, stepRows), make([]float64, stepRows)
 		v.walker = metrics.NewWalker(&strict, need, func(b *metrics.Block) {
 			for _, a := range v.accs {
 				a.AddBlock(b)
 			}
-			v.add(&c.kept, b)
+			v.add(r, b)
 		})
 		if o.Drop {
 			v.check = metrics.NewWalker(o, 0, func(b *metrics.Block) {
@@ -110,7 +115,8 @@ func (c *Comparison) empty() (*Comparison, error) {
 }
 
 // add copies the columns of a block that pairs need.
-func (v *view) add(k *kept, b *metrics.Block) {
+func (v *view) add(r *reader, b *metrics.Block) {
+	k := &r.c.kept
 	from, to := v.n, v.n+b.Rows
 	v.n = to
 	if b.Weights != nil {
@@ -122,8 +128,11 @@ func (v *view) add(k *kept, b *metrics.Block) {
 	for i, f := range v.losses {
 		f(v.values[i][from:to], b)
 	}
-	if k.joint {
+	if r.keyed {
 		paired.Scores(v.keys[from:to], b)
+	}
+	if r.gridded != nil {
+		r.gridded.Places(v.places[from:to], b)
 	}
 	if k.hits {
 		copy(v.right[from:to], b.Right)
@@ -323,6 +332,16 @@ func (r *reader) pick() error {
 func (r *reader) step() {
 	classes := r.room[0].Classes
 	weighted := r.room[0].Weights != nil
+	r.keyed, r.gridded = false, nil
+	for _, p := range r.c.pairs {
+		switch {
+		case p.joint == nil:
+		case p.joint.Gridded():
+			r.gridded = p.joint
+		default:
+			r.keyed = true
+		}
+	}
 	failed := false
 	for m := range r.view {
 		v := &r.view[m]
@@ -350,24 +369,35 @@ func (r *reader) step() {
 	labels := one.labels[:n]
 	c := r.c
 	c.count.Add(n, classes, weights)
-	for i, y := range labels {
-		if !c.kept.byLabel {
-			break
-		}
-		c.labels = paired.Grown(c.labels, int(y)+1)
-		if weighted {
-			c.labels[y].AddFloat(weights[i])
-		} else {
-			c.labels[y].AddShifted(1, 88)
-		}
+	if c.kept.byLabel {
+		c.addLabels(labels, weights)
 	}
 	for m := range r.view {
 		for k, v := range r.view[m].values {
-			c.losses[m][k].Add(v[:n], weights)
+			if c.kept.losses[k].each {
+				c.losses[m][k].Add(v[:n], weights)
+			}
 		}
 	}
 	for _, p := range c.pairs {
 		p.add(&c.kept, &r.view[p.a], &r.view[p.b], n, classes, labels, weights)
+	}
+}
+
+// addLabels counts labels.
+func (c *Comparison) addLabels(labels []int32, weights []float64) {
+	if weights == nil {
+		for _, y := range labels {
+			if int(y) >= len(c.counts) {
+				c.counts = paired.Grown(c.counts, int(y)+1)
+			}
+			c.counts[y]++
+		}
+		return
+	}
+	for i, y := range labels {
+		c.labels = paired.Grown(c.labels, int(y)+1)
+		c.labels[y].AddFloat(weights[i])
 	}
 }
 
@@ -376,7 +406,11 @@ func (p *pair) add(k *kept, a, b *view, n, classes int, labels []int32, weights 
 	for i := range p.means {
 		p.means[i].Add(a.values[i][:n], b.values[i][:n], labels, weights)
 	}
-	if p.joint != nil {
+	switch {
+	case p.joint == nil:
+	case p.joint.Gridded():
+		p.joint.AddPlaces(a.places[:n], b.places[:n])
+	default:
 		p.joint.Add(a.keys[:n], b.keys[:n], classes, weights)
 	}
 	if !k.hits {

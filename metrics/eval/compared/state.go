@@ -57,10 +57,14 @@ func (c *Comparison) fields() []func(*exact.Fields) {
 	all := []func(*exact.Fields){func(f *exact.Fields) {
 		c.count.Fields(f)
 		if c.kept.byLabel {
+			exact.Slice(f, &c.counts, 8, f.N)
 			exact.Slice(f, &c.labels, 1, f.Sum)
 		}
 		for m := range c.losses {
 			for i := range c.losses[m] {
+				if !c.kept.losses[i].each {
+					continue
+				}
 				c.losses[m][i].Fields(f, c.count.Rows())
 			}
 		}
