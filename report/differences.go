@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -353,7 +354,7 @@ func (d *Differences) Table(w io.Writer, f Format, width int) error {
 	}
 	head = append(head, "Value", percentOf(d.Level)+" interval", p, "Outcome")
 	var rows []table.Row
-	left, used := 0, 0
+	left := 0
 	for i := range d.List {
 		x := &d.List[i]
 		if math.IsNaN(x.Interval.Low) {
@@ -369,17 +370,34 @@ func (d *Differences) Table(w io.Writer, f Format, width int) error {
 		}
 		rows = append(rows, append(row, short(x.Value), intervalOf(x), pText(x.Adjusted), d.outcome(x, names)))
 	}
-	for c := range len(head) - 1 {
-		most := len(head[c].(string))
-		for _, r := range rows {
-			most = max(most, text.LongestLineLen(r[c].(string)))
+	room := func() int {
+		used := 1
+		for c := range len(head) - 1 {
+			most := len(head[c].(string))
+			for _, r := range rows {
+				most = max(most, text.LongestLineLen(r[c].(string)))
+			}
+			used += most + padding
 		}
-		used += most + 2
+		return width - used
+	}
+	// Where there is little room, first the numbers of rows go, then the p-values.
+	const words, least = 24, 14
+	brief := room() < words
+	if drop := len(head) - 2; room() < least {
+		head = slices.Delete(head, drop, drop+1)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], drop, drop+1)
+		}
 	}
 	t := table.NewWriter()
 	t.AppendHeader(head)
 	for _, r := range rows {
-		r[len(r)-1] = Wrap(r[len(r)-1].(string), max(12, width-used-1))
+		last := r[len(r)-1].(string)
+		if brief {
+			last = takes.ReplaceAllString(last, "")
+		}
+		r[len(r)-1] = Wrap(last, max(least, room()))
 		t.AppendRow(r)
 	}
 	shown := len(rows)
@@ -419,6 +437,9 @@ func pText(p float64) string {
 	}
 	return strconv.FormatFloat(p, 'g', 2, 64)
 }
+
+// takes matches what outcome says of the rows that would decide.
+var takes = regexp.MustCompile(` \(takes [^)]*\)`)
 
 // outcome says the outcome of a difference.
 func (d *Differences) outcome(x *compared.Difference, names []string) string {
