@@ -76,6 +76,9 @@ func (c *Comparison) JSON() ([]byte, error) {
 	o := object{{"schema", ComparisonSchema}, {"sets", sets}}
 	if d := c.Differences; d != nil {
 		o = append(o, field{"says", d.Sentence()}, field{"differences", d.objects()})
+		if len(d.Flips) > 0 {
+			o = append(o, field{"flips", d.flips()})
+		}
 	}
 	if len(c.Skills) > 0 {
 		l := make([]object, len(c.Skills))

@@ -27,6 +27,7 @@ type Differences struct {
 	// Baseline says that all other models are compared with one; otherwise each is compared with each.
 	Baseline bool
 	List     []compared.Difference
+	Flips    []compared.Flips // nil unless decisions are compared
 
 	tests map[int]DieboldMariano // that took the place of a difference
 }
@@ -508,6 +509,30 @@ func (d *Differences) Independent() string {
 		}
 	}
 	return ""
+}
+
+// FlipsText says how often the decisions of two models differ; "" for more than two models, or if decisions are not compared.
+func (d *Differences) FlipsText() string {
+	if len(d.Flips) != 1 {
+		return ""
+	}
+	f := d.Flips[0]
+	if f.Differ == 0 {
+		return "All decisions are the same."
+	}
+	names := visible.Texts(d.Names)
+	return fmt.Sprintf("Decisions differ in %s of %s (%s%%): only %s is right in %s, only %s in %s.", Count(f.Differ), countOf(f.Rows, "row"),
+		strconv.FormatFloat(100*float64(f.Differ)/float64(f.Rows), 'f', 1, 64), names[f.B], Count(f.OnlyB), names[f.A], Count(f.OnlyA))
+}
+
+// flips returns the flips for a document.
+func (d *Differences) flips() []object {
+	l := make([]object, len(d.Flips))
+	for i, f := range d.Flips {
+		l[i] = object{{"a", d.Names[f.A]}, {"b", d.Names[f.B]}, {"rows", f.Rows}, {"flip_rate", number(float64(f.Differ) / float64(f.Rows))},
+			{"only_a_right", f.OnlyA}, {"only_b_right", f.OnlyB}}
+	}
+	return l
 }
 
 // objects returns the differences for a document.

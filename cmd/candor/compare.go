@@ -199,7 +199,7 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 				return err
 			}
 		}
-		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, List: all.Differences(&compared.Answers{Margins: sizes})}
+		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Flips: all.Flips(), List: all.Differences(&compared.Answers{Margins: sizes})}
 	} else {
 		for _, l := range []struct {
 			flag string

@@ -685,7 +685,9 @@ func TestWorkflows(t *testing.T) {
 	for i := range sites {
 		sites[i] = int32(i % 5)
 	}
-	d.put("probs.npy", s.scores(t))
+	for _, name := range []string{"probs.npy", "main.npy", "branch.npy"} {
+		d.put(name, s.scores(t))
+	}
 	d.put("labels.npy", s.labelFile(t))
 	d.put("sites.npy", npy(t, []int64{int64(s.rows)}, sites))
 	if err := os.Mkdir(d.at("baseline"), 0o777); err != nil {

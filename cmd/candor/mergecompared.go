@@ -67,6 +67,6 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 	if err := o.plot.overlay(names, sets); err != nil {
 		return err
 	}
-	docs.Differences = &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, List: sum.Differences(&compared.Answers{Margins: sizes})}
+	docs.Differences = &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, Flips: sum.Flips(), List: sum.Differences(&compared.Answers{Margins: sizes})}
 	return o.comparison(c, &docs, sum.Spec.Level)
 }

@@ -288,6 +288,9 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 			fmt.Fprintln(&b)
 			err = d.Table(&b, report.Markdown, 0)
 		}
+		if d != nil && d.FlipsText() != "" {
+			fmt.Fprintf(&b, "\n%s\n", d.FlipsText())
+		}
 		for _, l := range skillLines(docs.Skills) {
 			fmt.Fprintf(&b, "\n%s\n", l)
 		}
@@ -332,6 +335,9 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 			fmt.Fprintf(&b, "\n%s\n\n", report.Wrap(title, s.width))
 			if err = d.Table(&b, report.Plain, s.width); err != nil {
 				break
+			}
+			if l := d.FlipsText(); l != "" {
+				fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
 			}
 			if l := d.Independent(); l != "" {
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))

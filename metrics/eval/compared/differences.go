@@ -387,3 +387,22 @@ func (c *Comparison) skillError(m *paired.Means, name string) paired.Error {
 	}
 	return m.OfSkill(&c.count, reference, influence, counts)
 }
+
+// Flips says how often the decisions of two models of classes differ.
+type Flips struct {
+	A, B         int // numbers of the models
+	Rows         int64
+	Differ       int64 // rows with other decisions
+	OnlyA, OnlyB int64 // rows that only A has right, and only B
+}
+
+// Flips returns those of each pair, in the order of Differences. There are none unless accuracy is among the metrics.
+func (c *Comparison) Flips() (l []Flips) {
+	if !c.kept.hits {
+		return nil
+	}
+	for _, p := range c.pairs {
+		l = append(l, Flips{p.a, p.b, p.hits.N, p.flips, p.hits.OnlyA, p.hits.OnlyB})
+	}
+	return l
+}
