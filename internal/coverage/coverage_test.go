@@ -39,3 +39,28 @@ func TestPrint(t *testing.T) {
 		t.Errorf("%d rows:\n%s", rows, b.String())
 	}
 }
+
+// TestPrintPairs: the intervals of differences hold the true ones in most sets, whatever the law.
+func TestPrintPairs(t *testing.T) {
+	var b strings.Builder
+	if err := printPairs(&b, check.Size(10, 20, 400), check.Size(20_000, 20_000, 100_000), 2, []int{200, 400}); err != nil {
+		t.Fatal(err)
+	}
+	rows, shares := 0, 0
+	for _, l := range strings.Split(b.String(), "\n") {
+		if !strings.HasPrefix(l, "| `") {
+			continue
+		}
+		rows++
+		for _, f := range strings.Split(l, "|")[2:] {
+			if v, err := strconv.ParseFloat(strings.TrimSpace(f), 64); err == nil {
+				if shares++; v < 0.6 { // so few sets tell what is badly off, no more
+					t.Error(l)
+				}
+			}
+		}
+	}
+	if rows != 2*len(pairNames) || shares < rows*4 {
+		t.Errorf("%d rows, %d shares:\n%s", rows, shares, b.String())
+	}
+}
