@@ -35,8 +35,8 @@ func compareCommand() *cobra.Command {
 		Use:   "compare A B [C...]",
 		Short: "Compare sets of predictions of the same rows",
 		Long: `Evaluate several sets of predictions against the same labels, and print them side by side: one row per metric, one
-column per set. Each argument is one file as candor eval takes it, with the same rows and classes; the flags apply to
-all of them.
+column per set. Each argument is one set: a file as candor eval takes it, a folder of shards, or a pattern in quotes, as
+'a/*.npy'. Sets have the same rows and classes; the flags apply to all of them.
 
 With --from lm-eval each argument is a file of samples, or the folder of a model. Documents may be in any order: they are
 the same if task and doc_hash are, and it is an error if one set has others.
@@ -73,7 +73,7 @@ ratio to it too.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, matched(args)) },
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
@@ -89,7 +89,8 @@ ratio to it too.`,
 	return c
 }
 
-func (f *compareRun) run(c *cobra.Command, paths []string) error {
+func (f *compareRun) run(c *cobra.Command, args []string) error {
+	paths := matched(args)
 	if err := f.output.check(c); err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	if err := f.checkModels(c); err != nil {
 		return err
 	}
-	list, names, err := f.setsOf(paths)
+	list, names, err := f.setsOf(args)
 	if err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 		if list[i].model != "" {
 			return list[i].model
 		}
-		return f.files.call(paths[i])
+		return f.files.call(args[i])
 	}
 	ready := func(i int, e *eval.Evaluation, info predictions.Info) error {
 		if i == 0 {

@@ -391,3 +391,25 @@ func TestCompareStates(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
+
+// TestComparePatterns: a pattern in quotes is one set, of the shards that it matches.
+func TestComparePatterns(t *testing.T) {
+	d := newDir(t)
+	s, o := newSet(1, 300, 3), newSet(2, 300, 3)
+	y := d.put("y.npy", s.labelFile(t))
+	whole := printed(t, "compare", d.put("a.npy", s.scores(t)), d.put("b.npy", o.scores(t)), "--labels", y, "--format", "csv")
+	for _, name := range []string{"left", "right"} {
+		if err := os.Mkdir(d.at(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for i, from := range []int{0, 100, 200} {
+			set := map[string]*set{"left": s, "right": o}[name]
+			d.put(fmt.Sprintf("%s/%d.npy", name, i), set.part(from, from+100).scores(t))
+		}
+	}
+	got := printed(t, "compare", d.at("left/*.npy"), d.at("right/*.npy"), "--labels", y, "--format", "csv")
+	got = strings.NewReplacer("left/*", "a", "right/*", "b").Replace(got)
+	if got != whole {
+		t.Errorf("of shards it is\n%s\nnot\n%s", got, whole)
+	}
+}

@@ -28,10 +28,11 @@ var skillLosses = []string{"wis", "crps", "abs_error"}
 func (f *compareRun) setsOf(paths []string) (list []comparedSet, names []string, err error) {
 	if f.model.from == "" {
 		for _, p := range paths {
-			list = append(list, comparedSet{paths: []string{p}})
+			list = append(list, comparedSet{paths: matched([]string{p})})
 		}
 		return list, f.files.setNames(paths), nil
 	}
+	paths = matched(paths)
 	if names, err = f.choose(paths); err != nil {
 		return nil, nil, err
 	}
