@@ -38,6 +38,8 @@ func compareCommand() *cobra.Command {
 column per set. Each argument is one set: a file as candor eval takes it, a folder of shards, or a pattern in quotes, as
 'a/*.npy'. Sets have the same rows and classes; the flags apply to all of them.
 
+A table with the scores of several models in columns of its own is read with --prob NAME=COLUMN for each.
+
 With --from lm-eval each argument is a file of samples, or the folder of a model. Documents may be in any order: they are
 the same if task and doc_hash are, and it is an error if one set has others.
 
@@ -60,6 +62,7 @@ ratio to it too.`,
 		Example: `  candor compare a.npy b.npy --labels labels.npy
   candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
   candor compare before.npz after.npz --input logits --json
+  candor compare models.csv --prob old=p_old --prob new=p_new --label y
   candor compare old.npy new.npy --labels labels.npy --margin nll=0.01,accuracy=0.005
   candor compare a.npy b.npy --labels labels.npy --state pair.state
   candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
@@ -68,7 +71,7 @@ ratio to it too.`,
   candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7
   candor compare cv.csv --from nixtla --baseline SeasonalNaive`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 && (f.choices.from == "" || f.choices.from == harness) {
+			if len(args) < 2 && (f.choices.from == "" || f.choices.from == harness) && !(len(args) == 1 && ofSets(f.table.probs)) {
 				return usage("candor compare takes two sets of predictions or more; candor eval takes one")
 			}
 			return nil
@@ -172,8 +175,8 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	f.names = names
 	var first predictions.Info
 	called := func(i int) string {
-		if list[i].model != "" {
-			return list[i].model
+		if list[i].model != "" || list[i].probs != nil {
+			return names[i]
 		}
 		return f.files.call(args[i])
 	}
@@ -237,7 +240,7 @@ func (f *compareRun) oneByOne(c *cobra.Command, j *job, list []comparedSet, name
 	unequal := false
 	for i, s := range list {
 		j.more = len(list) - 1 - i
-		f.model.model = s.model
+		f.take(&s)
 		sets[i], err = f.evaluate(c, j, s.paths, func(e *eval.Evaluation, info predictions.Info) error { return ready(i, e, info) })
 		if err != nil {
 			return err

@@ -413,3 +413,31 @@ func TestComparePatterns(t *testing.T) {
 		t.Errorf("of shards it is\n%s\nnot\n%s", got, whole)
 	}
 }
+
+// TestCompareColumns: a table with several models in columns of its own.
+func TestCompareColumns(t *testing.T) {
+	d := newDir(t)
+	a, b := newSet(1, 300, 1), newSet(2, 300, 1)
+	var text strings.Builder
+	text.WriteString("id,old,new,y\n")
+	for i, y := range a.labels {
+		fmt.Fprintf(&text, "%d,%v,%v,%d\n", i, a.probs[i], b.probs[i], y)
+	}
+	table := d.put("models.csv", []byte(text.String()))
+	names := []string{"--name", d.put("a.npy", npy(t, []int64{300}, a.probs)) + "=old", "--name", d.put("b.npy", npy(t, []int64{300}, b.probs)) + "=new"}
+	want := printed(t, append([]string{"compare", d.at("a.npy"), d.at("b.npy"), "--labels", d.put("y.npy", a.labelFile(t)), "--json"}, names...)...)
+	if got := printed(t, "compare", table, "--prob", "old=old", "--prob", "new=new", "--label", "y", "--json"); got != want {
+		t.Errorf("of a table it is\n%s\nnot\n%s", got, want)
+	}
+	for want, args := range map[string][]string{
+		"it is NAME=COLUMN where one of them is":   {"--prob", "old=old", "--prob", "new"},
+		"--prob names the columns of one set, old": {"--prob", "old=old"},
+		"takes two sets of predictions or more":    {"--prob", "old"},
+		"no column \"older\" for the scores":       {"--prob", "old=older", "--prob", "new=new"},
+		"NAME=COLUMN names the sets of one table":  {table, "--prob", "old=old", "--prob", "new=new"},
+	} {
+		if code, _, errs := candor(t, append([]string{"compare", table, "--label", "y"}, args...)...); code == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%q: exit code %d: %s", args, code, errs)
+		}
+	}
+}

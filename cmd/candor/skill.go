@@ -19,6 +19,7 @@ import (
 type comparedSet struct {
 	paths []string
 	model string
+	probs []string // --prob of this set, if each has its own
 }
 
 // skillLosses are the losses, none below 0, whose ratios say which forecast is better.
@@ -26,6 +27,9 @@ var skillLosses = []string{"wis", "crps", "abs_error"}
 
 // setsOf returns the sets to compare, and their names.
 func (f *compareRun) setsOf(paths []string) (list []comparedSet, names []string, err error) {
+	if f.model.from == "" && ofSets(f.table.probs) {
+		return f.columnSets(paths)
+	}
 	if f.model.from == "" {
 		for _, p := range paths {
 			list = append(list, comparedSet{paths: matched([]string{p})})
@@ -40,9 +44,44 @@ func (f *compareRun) setsOf(paths []string) (list []comparedSet, names []string,
 		return nil, nil, badAt(place{File: f.files.calls(paths), Remedy: "name files of several, or evaluate it by candor eval"}, "forecasts of one model: %s", names[0])
 	}
 	for _, m := range names {
-		list = append(list, comparedSet{paths, m})
+		list = append(list, comparedSet{paths: paths, model: m})
 	}
 	return list, names, nil
+}
+
+// ofSets reports whether --prob gives columns to sets, NAME=COLUMN.
+func ofSets(probs []string) bool {
+	return slices.ContainsFunc(probs, func(p string) bool { return strings.Contains(p, "=") })
+}
+
+// columnSets returns the sets of a table that has the scores of several models in columns of their own.
+func (f *compareRun) columnSets(paths []string) (list []comparedSet, names []string, err error) {
+	if len(paths) != 1 {
+		return nil, nil, usage("--prob NAME=COLUMN names the sets of one table; name one, or files with a set each and --prob COLUMN")
+	}
+	for _, p := range f.table.probs {
+		name, column, ok := strings.Cut(p, "=")
+		if !ok || name == "" || column == "" {
+			return nil, nil, usage("--prob %q: it is NAME=COLUMN where one of them is, as --prob old=p_old --prob new=p_new", p)
+		}
+		i := slices.Index(names, name)
+		if i < 0 {
+			i = len(names)
+			names, list = append(names, name), append(list, comparedSet{paths: matched(paths)})
+		}
+		list[i].probs = append(list[i].probs, column)
+	}
+	if len(list) < 2 {
+		return nil, nil, usage("--prob names the columns of one set, %s; name those of another one too", names[0])
+	}
+	return list, names, nil
+}
+
+// take makes a set the one that is read next.
+func (f *compareRun) take(s *comparedSet) {
+	if f.model.model = s.model; s.probs != nil {
+		f.table.probs = s.probs
+	}
 }
 
 // relativeSkill compares the sets by their losses per row, which it reads again. Rows are those with equal keys, or numbers.

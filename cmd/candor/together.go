@@ -48,7 +48,7 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 		}
 	}()
 	for i, one := range list {
-		f.model.model = one.model
+		f.take(&one)
 		s, err := f.open(c, j, one.paths, func(*eval.Evaluation, predictions.Info) error { return nil })
 		if err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 	}
 	for i, m := range all.Models() {
 		sets[i].e = m.Evaluation
-		f.model.model = list[i].model
+		f.take(&list[i])
 		if err := f.conclude(c, j, sets[i], &pass); err != nil {
 			return nil, err
 		}

@@ -426,6 +426,7 @@ func TestExamples(t *testing.T) {
 	}(), shuffled(s.rows)))
 	d.put("long.csv", []byte("id,class,p,truth\na,cat,0.25,dog\na,dog,0.75,dog\nb,dog,0.5,cat\nb,cat,0.5,cat\n"))
 	d.put("answers.csv", []byte("confidence,right\n0.75,true\n0.5,false\n0.875,true\n"))
+	d.put("models.csv", []byte("p_old,p_new,y\n0.25,0.5,0\n0.75,0.5,1\n0.5,0.25,0\n"))
 	d.put("old.npy", s.scores(t))
 	d.put("new.npy", s.scores(t))
 	d.put("verbal.csv", []byte("confidence,right\n75,true\n50,false\n90,true\n"))
