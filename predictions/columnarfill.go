@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/candor-go/candor/internal/setting"
@@ -394,7 +395,7 @@ func vectorSize(v *columns.Vector, i int) int {
 
 // columnChunk is the memory of a chunk.
 type columnChunk struct {
-	free   chan *columnChunk
+	free   *spareChunks
 	rows   int
 	failed error
 	fell   any // value of a panic
@@ -416,6 +417,39 @@ type columnChunk struct {
 	runs                []keyRun
 }
 
+// spareChunks are the chunks that a goroutine may fill. What came back last is taken first, as it is still in the caches, so that most are not
+// even made if others keep up.
+type spareChunks struct {
+	some chan struct{} // has one element for each
+	mu   sync.Mutex
+	last []*columnChunk
+}
+
+func newSpareChunks(n int) *spareChunks {
+	s := &spareChunks{some: make(chan struct{}, n), last: make([]*columnChunk, n)}
+	for i := range s.last {
+		s.last[i] = &columnChunk{free: s}
+		s.some <- struct{}{}
+	}
+	return s
+}
+
+// take returns a chunk, after an element of some was taken.
+func (s *spareChunks) take() *columnChunk {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.last[len(s.last)-1]
+	s.last = s.last[:len(s.last)-1]
+	return c
+}
+
+func (s *spareChunks) put(c *columnChunk) {
+	s.mu.Lock()
+	s.last = append(s.last, c)
+	s.mu.Unlock()
+	s.some <- struct{}{}
+}
+
 // keyRun is a run of rows with the same key.
 type keyRun struct {
 	key string
@@ -425,7 +459,7 @@ type keyRun struct {
 // chunk returns the rows as a chunk.
 func (b *columnChunk) chunk(l *columnLayout, first int64, k metrics.Kind) *metrics.Chunk {
 	n, width := b.rows, l.width()
-	c := &metrics.Chunk{First: first, Recycle: recycler(b, b.free)}
+	c := &metrics.Chunk{First: first, Recycle: recycler(b, b.free.put)}
 	c.Rows, c.Classes, c.Kind = n, width, k
 	switch l.dtype {
 	case metrics.Float64:
