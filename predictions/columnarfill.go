@@ -556,11 +556,17 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	if l.only >= 0 {
 		e = a.filter(b)
 	}
-	switch l.dtype {
-	case metrics.Float64:
+	switch taken := l.takes(b); {
+	case taken != nil && l.dtype == metrics.Float64:
+		c.f64, taken.Float64 = taken.Float64, c.f64
+	case taken != nil && l.dtype == metrics.Float32:
+		c.f32, taken.Float32 = taken.Float32, c.f32
+	case taken != nil:
+		c.f16, taken.Float16 = taken.Float16, c.f16
+	case l.dtype == metrics.Float64:
 		c.f64 = sized(c.f64, n*l.width())
 		e = earlier(e, scoresOf(a, c.f64, b, a.float64s, nan))
-	case metrics.Float32:
+	case l.dtype == metrics.Float32:
 		c.f32 = sized(c.f32, n*l.width())
 		e = earlier(e, scoresOf(a, c.f32, b, a.float32s, float32(nan)))
 	default:
@@ -613,6 +619,24 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	} else if l.picks() {
 		c.leave(l, a.out)
 	}
+}
+
+// takes returns the vector whose floats are the scores of the block as they are and may be taken; nil if there is none.
+func (l *columnLayout) takes(b *columns.Block) *columns.Vector {
+	if !b.Swap || len(l.scores) != 1 || l.members > 0 {
+		return nil
+	}
+	c, v := &l.types[l.scores[0]], &b.Columns[l.scores[0]]
+	t := &c.Type
+	if l.shapeOf == inList && c.Width == l.classes && v.Null == nil {
+		t, v = c.Elem, v.Elem
+	} else if l.shapeOf != inColumns {
+		return nil
+	}
+	if v.Null != nil || t.Kind != l.kind() {
+		return nil
+	}
+	return v
 }
 
 // earlier returns the Error of the earlier row.
@@ -713,6 +737,10 @@ func memberScores[T any](a *assembler, dst []T, b *columns.Block, at int, elemen
 			}
 		}, func(i, j, from int) { dst[i*k+j] = x[from] })
 	}
+	if c.Width == k && v.Null == nil { // all lists have as many
+		copy(dst[:b.Rows*k], x[v.Offsets[0]:v.Offsets[b.Rows]])
+		return nil
+	}
 	for i := range b.Rows {
 		row := dst[i*k : (i+1)*k]
 		from, to := v.Offsets[i], v.Offsets[i+1]
@@ -730,9 +758,14 @@ func memberScores[T any](a *assembler, dst []T, b *columns.Block, at int, elemen
 	return nil
 }
 
+// kind returns the kind of columns that have the type of the chunk.
+func (l *columnLayout) kind() columns.Kind {
+	return map[metrics.DType]columns.Kind{metrics.Float64: columns.Float64, metrics.Float32: columns.Float32, metrics.Float16: columns.Float16}[l.dtype]
+}
+
 // asStored reports whether all scores have the type of the chunk, so that none are converted.
 func (l *columnLayout) asStored() bool {
-	kind := map[metrics.DType]columns.Kind{metrics.Float64: columns.Float64, metrics.Float32: columns.Float32, metrics.Float16: columns.Float16}[l.dtype]
+	kind := l.kind()
 	other := func(c columns.Column) bool { return c.Kind != kind }
 	if l.shapeOf == inFields {
 		return !slices.ContainsFunc(l.types[l.scores[0]].Fields, other)
@@ -889,10 +922,17 @@ func (a *assembler) classesOf(dst []int32, b *columns.Block, at int) *Error {
 		}
 		return n, nil
 	}
+	from := 0
+	if c.Kind == columns.Int64 && v.Null == nil && !slices.Contains(a.out, true) {
+		// Labels are few different ones, so that most rows end here.
+		for small := a.small; from < len(dst) && uint64(v.Int64[from]) < uint64(len(small)) && small[v.Int64[from]] != unknown; from++ {
+			dst[from] = small[v.Int64[from]]
+		}
+	}
 	if v.Codes != nil {
 		a.codes = append(a.codes[:0], slices.Repeat([]int32{unknown}, len(v.Ends))...)
 	}
-	for i := range dst {
+	for i := from; i < len(dst); i++ {
 		var e *Error
 		switch {
 		case a.out[i] || v.Null != nil && v.Null[i]:
