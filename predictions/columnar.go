@@ -113,6 +113,13 @@ func (r *columnRun) keep(c *columnChunk) bool {
 	return !r.taken
 }
 
+// isTaken reports whether Next takes its chunks.
+func (r *columnRun) isTaken() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken
+}
+
 // take begins to take the chunks of the run, and returns those that are there.
 func (r *columnRun) take() []*columnChunk {
 	r.mu.Lock()
@@ -304,9 +311,14 @@ func asError(err error, line, row int64) *Error {
 // start starts the goroutines.
 func (t *columnar) start() {
 	t.started = true
+	t.begun.taken = true
+	n, ahead := max(1, cap(t.work)-1), leastChunks
+	if n > 1 {
+		ahead = t.ahead()
+	}
 	go t.scan()
-	for range max(1, cap(t.work)-1) {
-		go t.assemble()
+	for range n {
+		go t.assemble(ahead)
 	}
 }
 
@@ -376,8 +388,8 @@ func (t *columnar) scan() {
 }
 
 // assemble reads parts and assembles the chunks of their rows.
-func (t *columnar) assemble() {
-	free := newSpareChunks(t.ahead())
+func (t *columnar) assemble(ahead int) {
+	free := newSpareChunks(ahead)
 	a := &assembler{layout: &t.layout}
 	for run := range t.work {
 		t.chunksOf(run, a, free)
@@ -396,18 +408,16 @@ func (t *columnar) ahead() int {
 	return int(max(leastChunks, min(mostChunks, bytes/4/int64(each))))
 }
 
-// The numbers of chunks that a goroutine may be ahead.
+// The numbers of chunks that a goroutine may be ahead: of a part whose rows are taken the least, which stay in the caches.
 const leastChunks, mostChunks = 3, 32
 
 func (t *columnar) chunksOf(run *columnRun, a *assembler, free *spareChunks) {
 	block := run.block
 	for {
-		select {
-		case <-free.some:
-		case <-t.done:
+		c := free.take(run, t.done)
+		if c == nil {
 			return
 		}
-		c := free.take()
 		c.rows, c.read, c.failed, c.fell = 0, 0, nil, nil
 		var err error
 		func() {

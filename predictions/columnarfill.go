@@ -420,34 +420,51 @@ type columnChunk struct {
 // spareChunks are the chunks that a goroutine may fill. What came back last is taken first, as it is still in the caches, so that most are not
 // even made if others keep up.
 type spareChunks struct {
-	some chan struct{} // has one element for each
+	all  int
+	back chan struct{} // has an element once a chunk came back
 	mu   sync.Mutex
 	last []*columnChunk
 }
 
 func newSpareChunks(n int) *spareChunks {
-	s := &spareChunks{some: make(chan struct{}, n), last: make([]*columnChunk, n)}
+	s := &spareChunks{all: n, back: make(chan struct{}, 1), last: make([]*columnChunk, n)}
 	for i := range s.last {
 		s.last[i] = &columnChunk{free: s}
-		s.some <- struct{}{}
 	}
 	return s
 }
 
-// take returns a chunk, after an element of some was taken.
-func (s *spareChunks) take() *columnChunk {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.last[len(s.last)-1]
-	s.last = s.last[:len(s.last)-1]
-	return c
+// take waits for a chunk for the rows of a run; nil if done is closed.
+func (s *spareChunks) take(run *columnRun, done <-chan struct{}) *columnChunk {
+	for {
+		most := s.all
+		if run.isTaken() {
+			most = leastChunks
+		}
+		s.mu.Lock()
+		if n := len(s.last); s.all-n < most {
+			c := s.last[n-1]
+			s.last = s.last[:n-1]
+			s.mu.Unlock()
+			return c
+		}
+		s.mu.Unlock()
+		select {
+		case <-s.back:
+		case <-done:
+			return nil
+		}
+	}
 }
 
 func (s *spareChunks) put(c *columnChunk) {
 	s.mu.Lock()
 	s.last = append(s.last, c)
 	s.mu.Unlock()
-	s.some <- struct{}{}
+	select {
+	case s.back <- struct{}{}:
+	default:
+	}
 }
 
 // keyRun is a run of rows with the same key.
