@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/candor-go/candor/internal/setting"
@@ -396,7 +397,7 @@ func vectorSize(v *columns.Vector, i int) int {
 
 // columnChunk is the memory of a chunk.
 type columnChunk struct {
-	free   chan *columnChunk
+	free   *spareChunks
 	rows   int
 	failed error
 	fell   any // value of a panic
@@ -418,6 +419,56 @@ type columnChunk struct {
 	runs                []keyRun
 }
 
+// spareChunks are the chunks that a goroutine may fill. What came back last is taken first, as it is still in the caches, so that most are not
+// even made if others keep up.
+type spareChunks struct {
+	all  int
+	back chan struct{} // has an element once a chunk came back
+	mu   sync.Mutex
+	last []*columnChunk
+}
+
+func newSpareChunks(n int) *spareChunks {
+	s := &spareChunks{all: n, back: make(chan struct{}, 1), last: make([]*columnChunk, n)}
+	for i := range s.last {
+		s.last[i] = &columnChunk{free: s}
+	}
+	return s
+}
+
+// take waits for a chunk for the rows of a run; nil if done is closed.
+func (s *spareChunks) take(run *columnRun, done <-chan struct{}) *columnChunk {
+	for {
+		most := s.all
+		if run.isTaken() {
+			most = leastChunks
+		}
+		s.mu.Lock()
+		if n := len(s.last); s.all-n < most {
+			c := s.last[n-1]
+			s.last = s.last[:n-1]
+			s.mu.Unlock()
+			return c
+		}
+		s.mu.Unlock()
+		select {
+		case <-s.back:
+		case <-done:
+			return nil
+		}
+	}
+}
+
+func (s *spareChunks) put(c *columnChunk) {
+	s.mu.Lock()
+	s.last = append(s.last, c)
+	s.mu.Unlock()
+	select {
+	case s.back <- struct{}{}:
+	default:
+	}
+}
+
 // keyRun is a run of rows with the same key.
 type keyRun struct {
 	key string
@@ -427,7 +478,7 @@ type keyRun struct {
 // chunk returns the rows as a chunk.
 func (b *columnChunk) chunk(l *columnLayout, first int64, k metrics.Kind) *metrics.Chunk {
 	n, width := b.rows, l.width()
-	c := &metrics.Chunk{First: first, Recycle: recycler(b, b.free)}
+	c := &metrics.Chunk{First: first, Recycle: recycler(b, b.free.put)}
 	c.Rows, c.Classes, c.Kind = n, width, k
 	switch l.dtype {
 	case metrics.Float64:
@@ -524,11 +575,17 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	if l.only >= 0 {
 		e = a.filter(b)
 	}
-	switch l.dtype {
-	case metrics.Float64:
+	switch taken := l.takes(b); {
+	case taken != nil && l.dtype == metrics.Float64:
+		c.f64, taken.Float64 = taken.Float64, c.f64
+	case taken != nil && l.dtype == metrics.Float32:
+		c.f32, taken.Float32 = taken.Float32, c.f32
+	case taken != nil:
+		c.f16, taken.Float16 = taken.Float16, c.f16
+	case l.dtype == metrics.Float64:
 		c.f64 = sized(c.f64, n*l.width())
 		e = earlier(e, scoresOf(a, c.f64, b, a.float64s, nan))
-	case metrics.Float32:
+	case l.dtype == metrics.Float32:
 		c.f32 = sized(c.f32, n*l.width())
 		e = earlier(e, scoresOf(a, c.f32, b, a.float32s, float32(nan)))
 	default:
@@ -581,6 +638,24 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	} else if l.picks() {
 		c.leave(l, a.out)
 	}
+}
+
+// takes returns the vector whose floats are the scores of the block as they are and may be taken; nil if there is none.
+func (l *columnLayout) takes(b *columns.Block) *columns.Vector {
+	if !b.Swap || len(l.scores) != 1 || l.members > 0 {
+		return nil
+	}
+	c, v := &l.types[l.scores[0]], &b.Columns[l.scores[0]]
+	t := &c.Type
+	if l.shapeOf == inList && c.Width == l.classes && v.Null == nil {
+		t, v = c.Elem, v.Elem
+	} else if l.shapeOf != inColumns {
+		return nil
+	}
+	if v.Null != nil || t.Kind != l.kind() {
+		return nil
+	}
+	return v
 }
 
 // earlier returns the Error of the earlier row.
@@ -681,6 +756,10 @@ func memberScores[T any](a *assembler, dst []T, b *columns.Block, at int, elemen
 			}
 		}, func(i, j, from int) { dst[i*k+j] = x[from] })
 	}
+	if c.Width == k && v.Null == nil { // all lists have as many
+		copy(dst[:b.Rows*k], x[v.Offsets[0]:v.Offsets[b.Rows]])
+		return nil
+	}
 	for i := range b.Rows {
 		row := dst[i*k : (i+1)*k]
 		from, to := v.Offsets[i], v.Offsets[i+1]
@@ -698,9 +777,14 @@ func memberScores[T any](a *assembler, dst []T, b *columns.Block, at int, elemen
 	return nil
 }
 
+// kind returns the kind of columns that have the type of the chunk.
+func (l *columnLayout) kind() columns.Kind {
+	return map[metrics.DType]columns.Kind{metrics.Float64: columns.Float64, metrics.Float32: columns.Float32, metrics.Float16: columns.Float16}[l.dtype]
+}
+
 // asStored reports whether all scores have the type of the chunk, so that none are converted.
 func (l *columnLayout) asStored() bool {
-	kind := map[metrics.DType]columns.Kind{metrics.Float64: columns.Float64, metrics.Float32: columns.Float32, metrics.Float16: columns.Float16}[l.dtype]
+	kind := l.kind()
 	other := func(c columns.Column) bool { return c.Kind != kind }
 	if l.shapeOf == inFields {
 		return !slices.ContainsFunc(l.types[l.scores[0]].Fields, other)
@@ -857,10 +941,17 @@ func (a *assembler) classesOf(dst []int32, b *columns.Block, at int) *Error {
 		}
 		return n, nil
 	}
+	from := 0
+	if c.Kind == columns.Int64 && v.Null == nil && !slices.Contains(a.out, true) {
+		// Labels are few different ones, so that most rows end here.
+		for small := a.small; from < len(dst) && uint64(v.Int64[from]) < uint64(len(small)) && small[v.Int64[from]] != unknown; from++ {
+			dst[from] = small[v.Int64[from]]
+		}
+	}
 	if v.Codes != nil {
 		a.codes = append(a.codes[:0], slices.Repeat([]int32{unknown}, len(v.Ends))...)
 	}
-	for i := range dst {
+	for i := from; i < len(dst); i++ {
 		var e *Error
 		switch {
 		case a.out[i] || v.Null != nil && v.Null[i]:

@@ -11,6 +11,7 @@ import (
 
 // part is a row group.
 type part struct {
+	file    *File
 	src     columns.Source
 	rows    int64
 	done    int64 // rows of blocks before
@@ -31,9 +32,39 @@ type part struct {
 }
 
 func (p *part) Close() error {
+	p.file.keep(p)
 	p.chunks, p.cols, p.scratch, p.dict, p.done = nil, nil, nil, nil, p.rows
 	p.block, p.ahead, p.given = nil, 0, 0
 	return nil
+}
+
+// keep keeps the memory of a part that is closed for another one, unless it is much.
+func (f *File) keep(p *part) {
+	if p.lean || len(p.chunks) == 0 || p.used > p.bytes/4 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.spares = append(f.spares, &part{chunks: p.chunks, scratch: p.scratch, dict: p.dict, used: p.used})
+}
+
+// inherit gives a part the memory of one that was closed.
+func (f *File) inherit(p *part) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := len(f.spares) - 1
+	if last < 0 {
+		return
+	}
+	from := f.spares[last]
+	f.spares = f.spares[:last]
+	p.scratch, p.dict, p.used = from.scratch, from.dict, from.used
+	for i, c := range p.chunks { // of the same leaves
+		o := from.chunks[i]
+		c.body, c.changed, c.ints, c.ends, c.dict, c.out = o.body, o.changed, o.ints, o.ends, o.dict, o.out
+		c.dict.reset()
+		c.out.reset()
+	}
 }
 
 // Next fills b with the next rows.

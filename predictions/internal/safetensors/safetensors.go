@@ -172,7 +172,7 @@ func (p *part) Next(b *columns.Block) error {
 			return e
 		}
 	}
-	b.Rows, b.Columns = int(n), p.vectors
+	b.Rows, b.Columns, b.Swap = int(n), p.vectors, true
 	p.at += n
 	return nil
 }
@@ -289,6 +289,11 @@ func convert(v *columns.Vector, at, n int, dtype string, raw []byte) int {
 				}
 			}
 		case "I32":
+			for len(to) >= 2 && len(raw) >= 8 {
+				two := le.Uint64(raw)
+				to[0], to[1] = int64(int32(two)), int64(two)>>32
+				to, raw = to[2:], raw[8:]
+			}
 			for i := range to {
 				to[i] = int64(int32(le.Uint32(raw[4*i:])))
 			}
