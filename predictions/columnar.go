@@ -630,11 +630,9 @@ var columnFormats = []columnFormat{
 		start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\ufeff")), " \t\r\n")
 		return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 	}, openJSONLines},
-	{"parquet", "Parquet", []string{".parquet", ".pq"}, false, func(start []byte) bool { return bytes.HasPrefix(start, []byte("PAR1")) }, openParquet},
-	{"arrow", "Arrow", []string{".arrow", ".arrows", ".feather", ".ipc"}, false, func(start []byte) bool {
-		return bytes.HasPrefix(start, []byte(arrowMagic)) || bytes.HasPrefix(start, []byte("\xff\xff\xff\xff"))
-	}, openArrow},
-	{"safetensors", "safetensors", []string{".safetensors"}, false, func([]byte) bool { return false }, openSafetensors}, // a few bytes do not tell
+	{"parquet", "Parquet", []string{".parquet", ".pq"}, false, beginsParquet, openParquet},
+	{"arrow", "Arrow", []string{".arrow", ".arrows", ".feather", ".ipc"}, false, beginsArrow, openArrow},
+	{"safetensors", "safetensors", []string{".safetensors"}, false, beginsTensors, openSafetensors},
 }
 
 // formatOf returns the format of a file, judging by its name.

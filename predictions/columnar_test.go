@@ -164,7 +164,7 @@ func TestLinesRefused(t *testing.T) {
 		"syntax":         {p, []string{"{\"p\": 1, \"y\": 0}\n{\"p\": 1, \"y\": }"}, `t0.jsonl: line 2: `},
 		"shard":          {p, []string{`{"p": 1, "y": 0}`, `{"p": [1], "y": 0}`}, `t1.jsonl: column "p" is list, and float64 in t0.jsonl; shards of a table have the same columns`},
 		"empty":          {p, []string{""}, `t0.jsonl: empty file`},
-		"lists of lists": {p, []string{`{"p": [[1]], "y": 0}`}, `t0.jsonl: column "p" has neither numbers nor text`},
+		"lists of lists": {p, []string{`{"p": [[1]], "y": 0}`}, `t0.jsonl: column "p" has values of type array of arrays of numbers, and the scores of a row are a number, or a list of numbers; name it by Columns.Scores`},
 		"label of lists": {p, []string{`{"p": 1, "y": [1]}`}, `t0.jsonl: column "y" has lists of numbers, and the label of a row is a number or a text; name it by Columns.Label`},
 		"too few":        {of(roles.Want{Scores: []string{"p"}, Classes: []string{"a", "b", "c"}}), []string{`{"p": [0.5, 0.5], "y": "a"}`}, `t0.jsonl: 3 classes are named, and the scores are of 2`},
 		"event":          {predictions.TableOptions{Event: "a", Columns: roles.Want{Scores: []string{"p"}, Label: "y"}}, []string{`{"p": [0.5, 0.25, 0.25], "y": 1}`}, `t0.jsonl: event "a" is for a binary task, and rows have 3 scores`},

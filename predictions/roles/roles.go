@@ -37,6 +37,7 @@ type Column struct {
 	Kind  Kind
 	Width int      // of List
 	Names []string // of Fields
+	Type  string   // what the file calls the type, for messages; "" if it has no name for it
 }
 
 // Want says which columns have which role, by their names.
@@ -117,8 +118,9 @@ func (e *Doubt) Error() string { return e.Reason }
 func Bind(columns []Column, w *Want) (*Binding, error) {
 	b := &Binding{columns: columns, Label: -1, Weight: -1, Decision: -1, Confidence: -1, Only: -1, Bytes: -1, Sequence: -1, correct: w.Correct != ""}
 	taken := map[int]string{}
+	all := newIndex(columns)
 	one := func(role, name string, kinds ...Kind) (int, error) {
-		i, err := find(columns, role, name)
+		i, err := all.find(role, name)
 		if err != nil {
 			return -1, err
 		}
@@ -126,8 +128,15 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 			has := k.String()
 			if k == Other {
 				has = "neither numbers nor text"
+				if columns[i].Type != "" {
+					has = "values of type " + columns[i].Type
+				}
 			}
-			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q has %s, and the %s of a row is %s", name, has, role, single(kinds))}
+			verb := "is"
+			if role == "scores" {
+				verb = "are"
+			}
+			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q has %s, and the %s of a row %s %s", name, has, role, verb, single(kinds))}
 		}
 		if other, ok := taken[i]; ok && other != role {
 			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q is the %s and the %s", name, other, role)}
@@ -161,7 +170,7 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 		}
 	}
 	for _, name := range w.Groups {
-		i, err := find(columns, "group", name)
+		i, err := all.find("group", name)
 		if err != nil {
 			return nil, err
 		}
@@ -171,14 +180,14 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 		b.Groups = append(b.Groups, i)
 	}
 	for _, name := range w.Keys {
-		i, err := find(columns, "key", name)
+		i, err := all.find("key", name)
 		if err != nil {
 			return nil, err
 		}
 		b.Keys = append(b.Keys, i)
 	}
 	for _, name := range w.Kept {
-		i, err := find(columns, "kept column", name)
+		i, err := all.find("kept column", name)
 		if err != nil {
 			return nil, err
 		}
@@ -189,7 +198,7 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 	}
 	var err error
 	if w.Only != "" {
-		if b.Only, err = find(columns, "filter", w.Only); err != nil {
+		if b.Only, err = all.find("filter", w.Only); err != nil {
 			return nil, err
 		}
 		taken[b.Only] = "filter"
@@ -277,13 +286,17 @@ func (b *Binding) tag(prefix string) error {
 			rest = append(rest, c.Name[len(prefix):])
 		}
 	}
+	all, scores := newIndex(b.columns), map[int]bool{}
+	for _, i := range b.Scores {
+		scores[i] = true
+	}
 	for j, name := range b.Classes {
-		i := slices.IndexFunc(b.columns, func(c Column) bool { return c.Name == prefix+name })
-		if i < 0 {
+		i, ok := all.at[prefix+name]
+		if !ok {
 			return &Doubt{Role: "label", Reason: fmt.Sprintf("no column %q for the label of the scores %q: behind %q there are %s",
 				prefix+name, b.columns[b.Scores[j]].Name, prefix, quoted(rest))}
 		}
-		if slices.Contains(b.Scores, i) {
+		if scores[i] {
 			return &Doubt{Role: "label", Reason: fmt.Sprintf("column %q has scores and labels", b.columns[i].Name)}
 		}
 		b.Tags = append(b.Tags, i)
@@ -293,8 +306,11 @@ func (b *Binding) tag(prefix string) error {
 
 // single says what a cell is of columns of these kinds.
 func single(kinds []Kind) string {
-	if slices.Equal(kinds, []Kind{List}) {
+	switch {
+	case slices.Equal(kinds, []Kind{List}):
 		return "a list"
+	case slices.Contains(kinds, List):
+		return "a number, or a list of numbers"
 	}
 	if slices.Contains(kinds, Text) {
 		return "a number or a text"
@@ -302,15 +318,50 @@ func single(kinds []Kind) string {
 	return "a number"
 }
 
-func find(columns []Column, role, name string) (int, error) {
-	i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
-	if i < 0 {
-		return -1, &Missing{Role: role, Name: name, Similar: similar(columns, name), Columns: names(columns)}
+// index finds columns by name. There may be a million.
+type index struct {
+	columns []Column
+	at      map[string]int // the first of a name
+	twice   map[string]bool
+}
+
+func newIndex(columns []Column) *index {
+	x := &index{columns, make(map[string]int, len(columns)), map[string]bool{}}
+	for i, c := range columns {
+		if _, ok := x.at[c.Name]; ok {
+			x.twice[c.Name] = true
+			continue
+		}
+		x.at[c.Name] = i
 	}
-	if slices.ContainsFunc(columns[i+1:], func(c Column) bool { return c.Name == name }) {
-		return -1, &Doubt{Role: role, Reason: fmt.Sprintf("two columns are named %q", name)}
+	return x
+}
+
+func (x *index) find(role, name string) (int, error) {
+	i, ok := x.at[name]
+	if !ok {
+		return -1, &Missing{Role: role, Name: name, Similar: similar(x.columns, name), Columns: names(x.columns)}
+	}
+	if x.twice[name] {
+		return -1, twoColumns(role, name)
 	}
 	return i, nil
+}
+
+func twoColumns(role, name string) *Doubt {
+	return &Doubt{Role: role, Reason: fmt.Sprintf("two columns are named %q", name)}
+}
+
+// repeated returns the first name that a list has a second time.
+func repeated(l []string) (name string, ok bool) {
+	seen := make(map[string]bool, len(l))
+	for _, name := range l {
+		if seen[name] {
+			return name, true
+		}
+		seen[name] = true
+	}
+	return "", false
 }
 
 func names(columns []Column) []string {
@@ -330,10 +381,10 @@ func (b *Binding) byName(l []string, one func(role, name string, kinds ...Kind) 
 	if len(l) == 1 {
 		kinds = []Kind{Number, List, Fields}
 	}
-	for i, name := range l {
-		if slices.Contains(l[:i], name) {
-			return &Doubt{Role: "scores", Reason: fmt.Sprintf("column %q is named twice", name)}
-		}
+	if name, ok := repeated(l); ok {
+		return &Doubt{Role: "scores", Reason: fmt.Sprintf("column %q is named twice", name)}
+	}
+	for _, name := range l {
 		at, err := one("scores", name, kinds...)
 		if err != nil {
 			return err
@@ -363,10 +414,8 @@ func (b *Binding) byPrefix(prefix string, taken map[int]string) error {
 	if len(b.Scores) == 0 {
 		return &Doubt{Role: "scores", Reason: fmt.Sprintf("no column of numbers has a name that begins with %q: %s", prefix, listed(names(b.columns)))}
 	}
-	for i, name := range found {
-		if slices.Contains(found[:i], name) {
-			return &Doubt{Role: "scores", Reason: fmt.Sprintf("two columns are named %q", name)}
-		}
+	if name, ok := repeated(found); ok {
+		return twoColumns("scores", name)
 	}
 	// One column among others whose rest is of another form, as H2O's "predict" is beside p0 and p1 under p, is likely no class.
 	var likely, odd []string
@@ -437,10 +486,8 @@ func (b *Binding) name(classes []string) error {
 	if classes == nil {
 		return nil
 	}
-	for i, c := range classes {
-		if slices.Contains(classes[:i], c) {
-			return &Doubt{Role: "classes", Reason: fmt.Sprintf("class %q is named twice", c)}
-		}
+	if c, ok := repeated(classes); ok {
+		return &Doubt{Role: "classes", Reason: fmt.Sprintf("class %q is named twice", c)}
 	}
 	if width > 1 && len(classes) != width {
 		return &Doubt{Role: "classes", Reason: fmt.Sprintf("%d classes are named, and the scores are of %d", len(classes), width)}

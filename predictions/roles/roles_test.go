@@ -47,7 +47,7 @@ func TestBind(t *testing.T) {
 		"no such column":      {columns: columns("label", "p"), want: Want{Scores: []string{"p"}, Label: "labels"}, failed: true, said: `no column "labels" for the label (did you mean "label"?): the columns are "label", "p"`},
 		"two of a name":       {columns: columns("p", "p"), want: Want{Scores: []string{"p"}}, failed: true, said: `two columns are named "p"`},
 		"no scores":           {columns: columns("p"), failed: true, said: `no column of scores is named: the only column is "p"`},
-		"a text as scores":    {columns: columns("p*"), want: Want{Scores: []string{"p"}}, failed: true, said: `column "p" has text, and the scores of a row is a number`},
+		"a text as scores":    {columns: columns("p*"), want: Want{Scores: []string{"p"}}, failed: true, said: `column "p" has text, and the scores of a row are a number, or a list of numbers`},
 		"two roles":           {columns: columns("p", "y"), want: Want{Scores: []string{"p"}, Label: "p"}, failed: true, said: `column "p" is the label and the scores`},
 		"an empty prefix":     {columns: columns("cat", "dog", "y*"), want: Want{Prefix: prefix(""), Label: "y"}, said: "scores cat, dog; label y", classes: "cat dog"},
 		"a prefix of nothing": {columns: columns("cat", "y*"), want: Want{Prefix: prefix("q")}, failed: true, said: `no column of numbers has a name that begins with "q"`},
