@@ -82,6 +82,7 @@ var flagsOf = map[setting.Setting]string{
 	setting.DropUnmatched: "--on-unmatched drop",
 	setting.ModelMemory:   "--max-memory",
 	setting.Transform:     "--transform",
+	setting.PartMemory:    "--max-memory",
 
 	setting.FitMemory:   "what --max-memory leaves",
 	setting.OffDiagonal: "off_diagonal",

@@ -131,4 +131,5 @@ const (
 	DropUnmatched Setting = "ModelOptions.DropUnmatched"
 	ModelMemory   Setting = "ModelOptions.Memory"
 	Transform     Setting = "Transform"
+	PartMemory    Setting = "PartBytes"
 )
