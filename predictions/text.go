@@ -57,13 +57,13 @@ func sniff(path string) (*unread, bool, *Error) {
 		}
 		closer = f
 	}
-	var b [len(npyMagic)]byte
+	var b [16]byte // more than any format needs to be told
 	n, err := io.ReadFull(f, b[:])
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		closer.Close()
 		return nil, false, cannotRead(err)
 	}
-	return &unread{io.MultiReader(bytes.NewReader(b[:n]), f), closer, b[:n]}, string(b[:n]) == npyMagic, nil
+	return &unread{io.MultiReader(bytes.NewReader(b[:n]), f), closer, b[:n]}, bytes.HasPrefix(b[:n], []byte(npyMagic)), nil
 }
 
 // statText describes a file, and reports whether it can be opened again.

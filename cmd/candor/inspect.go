@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/candor-go/candor/internal/visible"
@@ -25,7 +26,7 @@ func inspectCommand() *cobra.Command {
 		Use:   "inspect FILE...",
 		Short: "Tell what a file holds, without reading it whole",
 		Long: `Tell what files hold: the arrays of .npy and .npz files with type, shape and order, from their headers; the columns of a table
-(.csv, .tsv, .txt, .jsonl, .parquet) with the command that likely evaluates it; and what a state of candor eval --state was made of. "-" is
+(.csv, .tsv, .txt, .jsonl, .parquet, .arrow, .safetensors) with the command that likely evaluates it; and what a state of candor eval --state was made of. "-" is
 standard input.`,
 		Example: `  candor inspect preds.npz
   candor inspect predictions.csv
@@ -142,6 +143,13 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 	}
 	var arrays []predictions.Array
 	if err == nil && readOnce(path) {
+		if !bytes.HasPrefix(head, []byte("\x93NUMPY")) {
+			t, err := predictions.InspectTableReader(io.MultiReader(bytes.NewReader(head), rest), files.call(path))
+			if err != nil {
+				return nil, badData(err)
+			}
+			return describeTable(w, &t, name), nil
+		}
 		arrays, err = predictions.InspectReader(io.MultiReader(bytes.NewReader(head), rest), name)
 	} else {
 		arrays, err = predictions.Inspect(path)
@@ -276,6 +284,9 @@ func commandFor(t *predictions.Table, path string) string {
 	if what, _ := t.Log(); what != "" {
 		return quotedArgs(append(args, "--from", harness))
 	}
+	if forecast := forecastFlags(t); forecast != nil {
+		return quotedArgs(append(args, forecast...))
+	}
 	switch {
 	case p.Prefix != nil:
 		args = append(args, "--prob-prefix", *p.Prefix)
@@ -308,6 +319,57 @@ func commandFor(t *predictions.Table, path string) string {
 		args = append(args, "--weights", p.Weight)
 	}
 	return quotedArgs(args)
+}
+
+// forecastFlags returns the flags that likely evaluate a table of regression forecasts; nil if it does not look like one.
+func forecastFlags(t *predictions.Table) []string {
+	first := func(name string) (value string, ok bool) {
+		i := slices.IndexFunc(t.Columns, func(c predictions.TableColumn) bool { return c.Name == name })
+		if i < 0 {
+			return "", false
+		}
+		return t.Columns[i].First, true
+	}
+	has := func(name string) bool { _, ok := first(name); return ok }
+	if output, ok := first("output_type"); ok && has("output_type_id") && has("value") {
+		args := []string{"--from", "hubverse", "--oracle", "FILE"}
+		if target, ok := first("target"); ok {
+			args = append(args, "--target", target)
+		}
+		return append(args, "--output-type", output)
+	}
+	if has("unique_id") && has("ds") {
+		for _, c := range t.Columns {
+			if model, level, ok := strings.Cut(c.Name, "-lo-"); ok && has(model+"-hi-"+level) {
+				args := []string{"--from", "nixtla", "--model", model}
+				if !has("y") {
+					args = append(args, "--oracle", "FILE")
+				}
+				return args
+			}
+		}
+	}
+	var observed []string
+	switch {
+	case has("observed"):
+	case has("y"):
+		observed = []string{"--observed", "y"}
+	default:
+		return nil
+	}
+	quantiles := 0
+	for _, c := range t.Columns {
+		if level, err := strconv.ParseFloat(strings.TrimPrefix(c.Name, "q"), 64); strings.HasPrefix(c.Name, "q") && err == nil && 0 < level && level < 1 {
+			quantiles++
+		}
+	}
+	switch {
+	case quantiles > 1:
+		return append([]string{"--task", "quantiles", "--quantile-prefix", "q"}, observed...)
+	case has("mean") && has("sd"):
+		return append([]string{"--task", "regression"}, observed...)
+	}
+	return nil
 }
 
 // quotedArgs returns a command line, with quotes as a shell needs them.
