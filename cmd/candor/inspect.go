@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval/multilabel"
@@ -87,9 +88,10 @@ type tableInfo struct {
 }
 
 type columnInfo struct {
-	Name  string `json:"name"`
-	Type  string `json:"type"`
-	First string `json:"first"`
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Stored string `json:"stored,omitempty"` // what a format with types calls it
+	First  string `json:"first"`
 }
 
 type arrayInfo struct {
@@ -255,13 +257,23 @@ func describeTable(w io.Writer, t *predictions.Table, path string) any {
 	fmt.Fprintf(w, "%s: %v\n", visible.Text(path), t)
 	const most = 30
 	width, kinds := 6, len("numbers")
+	typed := t.Format != "text" && t.Format != "jsonl"
+	kindOf := func(c *predictions.TableColumn) string {
+		if !typed || c.Type == "" {
+			return c.Kind.String()
+		}
+		return c.Kind.String() + ", " + visible.Text(shortened(c.Type, 30))
+	}
 	for _, c := range t.Columns[:min(len(t.Columns), most)] {
-		kinds = max(kinds, len(c.Kind.String()))
+		kinds = max(kinds, utf8.RuneCountInString(kindOf(&c)))
 		width = max(width, min(30, len(visible.Text(c.Name))))
 	}
 	for i, c := range t.Columns {
-		kind := c.Kind.String()
-		info.Columns = append(info.Columns, columnInfo{c.Name, kind, c.First})
+		kind := kindOf(&c)
+		info.Columns = append(info.Columns, columnInfo{Name: c.Name, Type: c.Kind.String(), First: c.First})
+		if typed {
+			info.Columns[i].Stored = c.Type
+		}
 		switch {
 		case i < most:
 			fmt.Fprintf(w, "  %-*s  %-*s  %s\n", width, visible.Text(shortened(c.Name, 30)), kinds, kind, visible.Text(shortened(c.First, 40)))

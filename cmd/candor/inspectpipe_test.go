@@ -37,6 +37,24 @@ func TestInspectPipe(t *testing.T) {
 	}
 }
 
+// TestInspectTypes: formats with types have them in their own words.
+func TestInspectTypes(t *testing.T) {
+	for name, want := range map[string]string{
+		"half.parquet":         "probs     lists of numbers, list<float16>  ",
+		"float32.safetensors":  "probs     lists of numbers, F32 of shape (120, 3)",
+		"bfloat16.safetensors": "decision  numbers, I32",
+		"rows.jsonl":           "weight    numbers  0.5",
+	} {
+		if _, out, errs := candor(t, "inspect", "../../testdata/tables/"+name); !strings.Contains(out, "\n  "+want) {
+			t.Errorf("%s has no %q: %s%s", name, want, out, errs)
+		}
+	}
+	_, out, _ := candor(t, "inspect", "--json", "../../testdata/tables/half.parquet")
+	if !strings.Contains(out, `"stored": "double"`) {
+		t.Error(out)
+	}
+}
+
 // TestInspectForecasts: the command that is proposed for a table of forecasts.
 func TestInspectForecasts(t *testing.T) {
 	d := newDir(t)
