@@ -14,7 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
@@ -303,7 +302,7 @@ func asError(err error, line, row int64) *Error {
 	if !errors.As(err, &f) {
 		return cannotRead(err)
 	}
-	e := fault(strings.Replace(f.Remedy, columns.MoreMemory, "raise "+setting.PartBytes.String(), 1), "%s", f.Reason).because(f.Err)
+	e := fault(f.Remedy, "%s", f.Reason).because(f.Err)
 	e.Name, e.Value = f.Column, f.Value
 	switch {
 	case f.Line >= 0 && line >= 0:
@@ -699,11 +698,9 @@ var columnFormats = []columnFormat{
 		start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\ufeff")), " \t\r\n")
 		return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 	}, openJSONLines},
-	{"parquet", "Parquet", []string{".parquet", ".pq"}, false, func(start []byte) bool { return bytes.HasPrefix(start, []byte("PAR1")) }, openParquet},
-	{"arrow", "Arrow", []string{".arrow", ".arrows", ".feather", ".ipc"}, false, func(start []byte) bool {
-		return bytes.HasPrefix(start, []byte(arrowMagic)) || bytes.HasPrefix(start, []byte("\xff\xff\xff\xff"))
-	}, openArrow},
-	{"safetensors", "safetensors", []string{".safetensors"}, false, func([]byte) bool { return false }, openSafetensors}, // a few bytes do not tell
+	{"parquet", "Parquet", []string{".parquet", ".pq"}, false, beginsParquet, openParquet},
+	{"arrow", "Arrow", []string{".arrow", ".arrows", ".feather", ".ipc"}, false, beginsArrow, openArrow},
+	{"safetensors", "safetensors", []string{".safetensors"}, false, beginsTensors, openSafetensors},
 }
 
 // formatOf returns the format of a file, judging by its name.

@@ -21,6 +21,7 @@ import (
 // columnLayout says what the columns of a block are for.
 type columnLayout struct {
 	want         []int            // of the file, in the order of the block
+	place        map[int]int      // of a column of the file in want
 	types        []columns.Column // of these
 	scored       *scored
 	scoreColumns []string
@@ -186,9 +187,13 @@ func (l *columnLayout) take(i int) int {
 	if i < 0 {
 		return -1
 	}
-	if at := slices.Index(l.want, i); at >= 0 {
+	if at, ok := l.place[i]; ok {
 		return at
 	}
+	if l.place == nil {
+		l.place = map[int]int{}
+	}
+	l.place[i] = len(l.want)
 	l.want = append(l.want, i)
 	return len(l.want) - 1
 }
@@ -217,7 +222,7 @@ func wanted(f *openColumns, want []int, bytes int64) *Error {
 
 // roleOf describes a column to package roles.
 func roleOf(c *columns.Column) roles.Column {
-	r := roles.Column{Name: c.Name, Kind: roles.Other}
+	r := roles.Column{Name: c.Name, Kind: roles.Other, Type: c.Type.Name}
 	switch c.Kind {
 	case columns.Float64, columns.Float32, columns.Float16, columns.Int64:
 		r.Kind = roles.Number
@@ -311,25 +316,32 @@ func (l *columnLayout) check() *Error {
 func (l *columnLayout) again(o *TableOptions, f *openColumns, first string) *Error {
 	p, paths := f.columnFile.(pathed)
 	want := make([]int, len(l.want))
+	named := make(map[string]int, len(f.columns))
+	for i := range f.columns {
+		if _, twice := named[f.columns[i].Name]; !twice {
+			named[f.columns[i].Name] = i
+		}
+	}
 	for i := range l.types {
 		t := &l.types[i]
-		at := slices.IndexFunc(f.columns, func(c columns.Column) bool { return c.Name == t.Name })
-		if at < 0 && paths {
-			if n, ok := p.Path(t.Name); ok {
-				f.columns, at = f.Columns(), n
-			}
+		at, ok := named[t.Name]
+		if !ok && paths {
+			at, ok = p.Path(t.Name)
 		}
-		if at < 0 {
+		if !ok {
 			return fault("shards of a table have the same columns", "no column %q, which %s has", cut(t.Name), first)
 		}
 		if paths && t.Kind == columns.Float64 {
 			p.Float(at)
-			f.columns = f.Columns()
-		}
-		if c := &f.columns[at]; !alike(&c.Type, &t.Type) {
-			return fault("shards of a table have the same columns", "column %q has the type %s, and %s in %s", cut(t.Name), c.Kind, t.Kind, first)
 		}
 		want[i] = at
+	}
+	f.columns = f.Columns()
+	for i := range l.types {
+		t := &l.types[i]
+		if c := &f.columns[want[i]]; !alike(&c.Type, &t.Type) {
+			return fault("shards of a table have the same columns", "column %q has the type %s, and %s in %s", cut(t.Name), c.Kind, t.Kind, first)
+		}
 	}
 	return wanted(f, want, o.PartBytes)
 }
@@ -559,7 +571,7 @@ type assembler struct {
 	key    []byte
 	small  []int32         // classes that small integers name, unknown until one is seen
 	ints   map[int64]int32 // classes that other integers name
-	codes  []int32         // classes of a dictionary's texts
+	codes  []int32         // classes, or numbers of groups, of a dictionary's texts
 	wide   []float64
 	narrow []float32
 	seen   []bool
@@ -840,7 +852,7 @@ func interleave[T any](dst []T, n, k int, quick bool, column func(j, from, to in
 
 func ragged(name string, row, have, want int) *Error {
 	e := fault("each row must have a score for each class", "column %q: %d scores, and the first row has %d", cut(name), have, want)
-	e.Row, e.Name = int64(row), name
+	e.Row, e.Name, e.Value = int64(row), name, strconv.Itoa(have)
 	return e
 }
 
@@ -1089,9 +1101,22 @@ func (a *assembler) group(c *columnChunk, b *columns.Block, parts []partition) {
 	}
 	clear(c.index)
 	c.keys, c.groups = c.keys[:0], sized(c.groups, b.Rows)
+	// A dictionary's texts are looked at once each: they may be long, and come again with each row.
+	var coded *columns.Vector
+	if l := a.layout.groups; len(l) == 1 && l[0] >= 0 && b.Columns[l[0]].Codes != nil {
+		coded = &b.Columns[l[0]]
+		a.codes = append(a.codes[:0], slices.Repeat([]int32{unknown}, len(coded.Ends))...)
+	}
 	for i := range b.Rows {
 		if a.out[i] {
 			continue
+		}
+		known := coded != nil && (coded.Null == nil || !coded.Null[i])
+		if known {
+			if n := a.codes[coded.Codes[i]]; n != unknown {
+				c.groups[i] = n
+				continue
+			}
 		}
 		a.key = a.key[:0]
 		for _, at := range a.layout.groups {
@@ -1112,6 +1137,8 @@ func (a *assembler) group(c *columnChunk, b *columns.Block, parts []partition) {
 			c.keys = append(c.keys, string(a.key))
 			c.index[c.keys[n]] = n
 		}
-		c.groups[i] = n
+		if c.groups[i] = n; known {
+			a.codes[coded.Codes[i]] = n
+		}
 	}
 }

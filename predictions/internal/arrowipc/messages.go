@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	flatbuffers "github.com/google/flatbuffers/go"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
 
@@ -116,7 +117,7 @@ func (m *messages) bytes(n int64) ([]byte, error) {
 }
 
 func (m *messages) tooMuch(n int64) error {
-	return columns.Wrong(columns.MoreMemory+", or write smaller batches", "a batch takes %d MiB of memory, and %d MiB are allowed", n>>20+1, m.most>>20)
+	return columns.Wrong("raise "+setting.PartMemory.String()+", or write smaller batches", "a batch takes %d MiB of memory, and %d MiB are allowed", n>>20+1, m.most>>20)
 }
 
 func short(err error, read int) error {

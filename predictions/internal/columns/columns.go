@@ -146,9 +146,6 @@ func (f *Fault) Error() string {
 
 func (f *Fault) Unwrap() error { return f.Err }
 
-// MoreMemory is the part of a Remedy for which a caller may say how.
-const MoreMemory = "allow more memory"
-
 // Wrong returns a Fault about a whole file.
 func Wrong(remedy, format string, args ...any) *Fault {
 	return &Fault{Row: -1, Line: -1, Reason: fmt.Sprintf(format, args...), Remedy: remedy}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
 
@@ -197,7 +198,7 @@ func (p *part) fill(n int) error {
 			n = (n + 1) / 2
 			p.most = n
 		default:
-			f := columns.Wrong(columns.MoreMemory+", or write the file with smaller pages", "a row needs about %d MiB of memory, and %d MiB are allowed",
+			f := columns.Wrong("raise "+setting.PartMemory.String()+", or write the file with smaller pages", "a row needs about %d MiB of memory, and %d MiB are allowed",
 				short.need>>20+1, p.bytes>>20)
 			f.Row, f.Column = p.done, short.column
 			return f

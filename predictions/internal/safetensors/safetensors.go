@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
 
@@ -91,7 +92,7 @@ func (f *File) Want(w columns.Want) error {
 	}
 	rows := want[0].rows
 	if rows > 0 && memory > w.Bytes {
-		return columns.Wrong(columns.MoreMemory, "one row of the wanted tensors takes %d bytes of memory, and a part may take %d", memory, w.Bytes)
+		return columns.Wrong("raise "+setting.PartMemory.String(), "one row of the wanted tensors takes %d bytes of memory, and a part may take %d", memory, w.Bytes)
 	}
 	f.want, f.rows, f.at = want, rows, 0
 	if rows > 0 {
