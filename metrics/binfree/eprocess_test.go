@@ -10,16 +10,10 @@ import (
 
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/binfree"
 )
-
-// binary returns binary predictions.
-func binary(p []float64, y []int32) *metrics.Predictions {
-	r := &metrics.Predictions{Labels: y}
-	r.Rows, r.Classes, r.F64 = len(p), 1, p
-	return r
-}
 
 // bets returns the accumulator after a Pass over predictions.
 func bets(t testing.TB, e metrics.Event, o *metrics.Options, p ...*metrics.Predictions) *binfree.EProcess {
@@ -69,7 +63,7 @@ func TestEProcessOfDecimals(t *testing.T) {
 		within := float64(len(c.P)) * 0x1p-50 * (1 + math.Abs(c.Log))
 		o := &metrics.Options{Renormalize: true}
 		for what, a := range map[string]*binfree.EProcess{
-			"binary":      bets(t, metrics.ByShape, nil, binary(c.P, c.Y)),
+			"binary":      bets(t, metrics.ByShape, nil, testrows.Binary(c.P, c.Y)),
 			"two classes": bets(t, metrics.Positive, o, wide),
 			"top label":   bets(t, metrics.TopLabel, o, top),
 		} {
@@ -95,10 +89,10 @@ func TestEProcessReasons(t *testing.T) {
 		}
 	}
 	none("no rows", binfree.NewEProcess(metrics.ByShape), 0)
-	p := binary([]float64{0.25, 0.5, 0.75}, []int32{0, 1, 1})
+	p := testrows.Binary([]float64{0.25, 0.5, 0.75}, []int32{0, 1, 1})
 	p.Weights = []float64{1, 0, 2}
 	none("weights", bets(t, metrics.ByShape, nil, p), 2)
-	none("no probabilities", bets(t, metrics.ByShape, &metrics.Options{Unchecked: true}, binary([]float64{0.25, 1.5}, []int32{0, 1})), 2)
+	none("no probabilities", bets(t, metrics.ByShape, &metrics.Options{Unchecked: true}, testrows.Binary([]float64{0.25, 1.5}, []int32{0, 1})), 2)
 	for what, f := range map[string]func(){
 		"of all classes":     func() { binfree.NewEProcess(metrics.AllClasses) },
 		"a positive of four": func() { binfree.NewEProcess(metrics.Positive).AddBlock(&metrics.Block{Rows: 1, Classes: 4}) },
@@ -140,7 +134,7 @@ func TestEProcessAnytime(t *testing.T) {
 						y[i] = 1
 					}
 				}
-				if err := pass.Add(binary(p, y)); err != nil {
+				if err := pass.Add(testrows.Binary(p, y)); err != nil {
 					t.Fatal(err)
 				}
 				if a.Value() >= 20 {
@@ -217,7 +211,7 @@ func TestEProcessRefuses(t *testing.T) {
 		}
 	}
 	// Every bit of a real state, a newer version, another type, and a state cut short.
-	s, err := bets(t, metrics.ByShape, nil, binary([]float64{0.25, 0.5, 0.75}, []int32{0, 1, 1})).AppendBinary(nil)
+	s, err := bets(t, metrics.ByShape, nil, testrows.Binary([]float64{0.25, 0.5, 0.75}, []int32{0, 1, 1})).AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +244,7 @@ func TestEProcessRefuses(t *testing.T) {
 
 // FuzzEProcessUnmarshal checks that a state that is read is written as the same bytes, and gives values.
 func FuzzEProcessUnmarshal(f *testing.F) {
-	p := binary([]float64{0.25, 0.5, 0.75, 1, 0}, []int32{0, 1, 1, 0, 1})
+	p := testrows.Binary([]float64{0.25, 0.5, 0.75, 1, 0}, []int32{0, 1, 1, 0, 1})
 	for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 0}} {
 		p.Weights = w
 		s, err := bets(f, metrics.ByShape, nil, p).AppendBinary(nil)
