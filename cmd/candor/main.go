@@ -21,7 +21,7 @@ import (
 // The exit codes.
 const (
 	exitDone  = 0
-	exitGate  = 1  // a condition of --fail-if holds
+	exitGate  = 1  // a condition of --fail-if holds, or one of --require does not
 	exitUsage = 2  // the command line is wrong, or an output cannot be written
 	exitData  = 3  // the predictions or a state cannot be used
 	exitFault = 70 // an internal error
@@ -208,7 +208,7 @@ With --json an error is one JSON object on standard error, and nothing else is t
 		return nil
 	}
 	c.SetFlagErrorFunc(flagFault)
-	c.AddCommand(evalCommand(), mergeCommand(), compareCommand(), scoreCommand(), recalCommand(), inspectCommand(), metricsCommand(), versionCommand())
+	c.AddCommand(evalCommand(), mergeCommand(), compareCommand(), driftCommand(), scoreCommand(), recalCommand(), inspectCommand(), metricsCommand(), versionCommand())
 	fillFlags(c)
 	return c
 }

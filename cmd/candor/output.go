@@ -36,23 +36,20 @@ func (o *output) flags(c *cobra.Command) {
 
 // forms adds the flags except those of gates.
 func (o *output) forms(c *cobra.Command) {
+	o.form(c)
+	o.plot.flags(c)
+}
+
+// form adds the flags of the format.
+func (o *output) form(c *cobra.Command) {
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document, the same as --format json; docs/json.md and docs/candor-1.schema.json describe it")
 	c.Flags().StringVar(&o.format, "format", "table", "`FORMAT`: table, markdown, csv or json")
-	o.plot.flags(c)
 }
 
 // check reads the flags; c is their command.
 func (o *output) check(c *cobra.Command) error {
-	if o.json && c.Flags().Changed("format") && o.format != "json" {
-		return usage("--json and --format %s are both given; give one", o.format)
-	}
-	if o.json {
-		o.format = "json"
-	}
-	switch o.format {
-	case "table", "markdown", "csv", "json":
-	default:
-		return usage("--format is %q; it is table, markdown, csv or json", o.format)
+	if err := o.checkForm(c); err != nil {
+		return err
 	}
 	if err := o.plot.check(c); err != nil {
 		return err
@@ -66,6 +63,21 @@ func (o *output) check(c *cobra.Command) error {
 		o.gates = append(o.gates, g)
 	}
 	return nil
+}
+
+// checkForm reads the flags of the format.
+func (o *output) checkForm(c *cobra.Command) error {
+	if o.json && c.Flags().Changed("format") && o.format != "json" {
+		return usage("--json and --format %s are both given; give one", o.format)
+	}
+	if o.json {
+		o.format = "json"
+	}
+	switch o.format {
+	case "table", "markdown", "csv", "json":
+		return nil
+	}
+	return usage("--format is %q; it is table, markdown, csv or json", o.format)
 }
 
 // write writes an evaluation to standard output, with its groups if there are any, then the met conditions of --fail-if to

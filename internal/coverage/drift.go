@@ -55,7 +55,7 @@ func changes() []change {
 var driftRows = [][2]int{{200, 200}, {200, 2000}, {1000, 1000}, {10000, 10000}}
 
 // driftNames are the metrics whose differences are simulated; those that do not apply to a law are left out.
-var driftNames = []string{"accuracy", "base_rate", "nll", "brier", "brier_skill", "overconfidence", "bias", "calibration_slope", "calibration_auc", "auroc"}
+var driftNames = []string{"accuracy", "base_rate", "nll", "brier", "overconfidence", "bias", "calibration_slope", "calibration_auc", "auroc"}
 
 // families are the questions, in the order of a result.
 var families = []string{"scores", "outcomes", "calibration", "metrics", "any, adjusted"}

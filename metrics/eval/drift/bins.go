@@ -34,20 +34,20 @@ type Bin struct {
 	Old, New     Side
 	PSI          float64 // its part of the index
 	// ShareP is the mid-p of Fisher's exact test that both sets have the same share of rows here. ShareAdjusted is adjusted for the
-	// bins and for KS.
+	// number of bins.
 	ShareP, ShareAdjusted float64
 	// Expected is the difference of the mean scores: what the frequencies would differ by if outcomes followed the scores alike.
 	// FrequencyP is the p-value that they differ by this, by the score test with a correction for continuity. FrequencyAdjusted is
-	// adjusted for the bins and for Gap. All are NaN if a set has no rows here.
+	// adjusted for the number of bins. All are NaN if a set has no rows here.
 	Expected, FrequencyP, FrequencyAdjusted float64
 }
 
 // bins compares the bins of the reliability diagrams.
 func (r *Result) bins() {
-	before, after := r.Old.Diagram(), r.New.Diagram()
+	before, after := r.before.Diagram(), r.after.Diagram()
 	r.Text = before.Text
 	a, b := before.Bins(r.Level), after.Bins(r.Level)
-	weighted := r.Old.Audit.Weighted || r.New.Audit.Weighted
+	weighted := r.before.Audit.Weighted || r.after.Audit.Weighted
 	var rows, weights [2]float64
 	for i := range a {
 		rows[0] += float64(a[i].Count)

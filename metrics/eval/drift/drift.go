@@ -12,6 +12,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/score"
@@ -27,12 +28,13 @@ type Options struct {
 type Result struct {
 	Level    float64
 	Adjust   Adjust
-	Old, New *eval.Evaluation // with intervals of this level
+	Old, New *eval.Evaluation // as given
 
-	// The four questions. Their p-values are those of the smallest adjusted p-value of the tests that each names.
+	// The four questions. The p-value of one is the smallest adjusted p-value of its tests; where there are two kinds of tests, of all
+	// scores and of the bins, it is twice that.
 	Scores      Part // KS, and the share of rows of each bin
 	Outcomes    Part // Outcome
-	Calibration Part // Gap, and the frequency in each bin
+	Calibration Part // Gap and Slope, and the frequency in each bin
 	Values      Part // Metrics
 
 	Metrics []Difference // of the metrics of both, in their order
@@ -41,10 +43,13 @@ type Result struct {
 	Event   calib.Event // whose scores and outcomes the rest is about
 	Outcome Difference  // of the share of rows with the event
 	Gap     Difference  // of mean score minus that share
+	Slope   Difference  // of the calibration slope: of the logistic regression of outcomes on the logits of scores
 	KS      KS
 	PSI     PSI
 	Bins    []Bin
 	Text    string // the full definition of the bins
+
+	before, after *eval.Evaluation // with intervals of Level
 }
 
 // Part is the answer to a question: whether any of its tests finds a difference.
@@ -94,7 +99,7 @@ func Of(before, after *eval.Evaluation, o *Options) (*Result, error) {
 			return nil, errors.New("drift: the " + name + " set has no rows")
 		}
 	}
-	r := &Result{Level: opt.Level, Adjust: opt.Adjust, Old: before.At(opt.Level), New: after.At(opt.Level)}
+	r := &Result{Level: opt.Level, Adjust: opt.Adjust, Old: before, New: after, before: before.At(opt.Level), after: after.At(opt.Level)}
 	for _, m := range before.Spec.Metrics {
 		r.Metrics = append(r.Metrics, r.metric(m))
 	}
@@ -140,7 +145,7 @@ func (r *Result) part(family []*float64, none string) Part {
 
 // metric compares a metric.
 func (r *Result) metric(m eval.Metric) Difference {
-	d := eval.Describe(m.Name).In(r.Old.Spec.Shape())
+	d := eval.Describe(m.Name).In(r.before.Spec.Shape())
 	c := r.compare(func(e *eval.Evaluation) eval.Value { return e.Value(m) }, d.Untested())
 	c.Key, c.Better = m.String(), d.Better
 	return c
@@ -148,7 +153,7 @@ func (r *Result) metric(m eval.Metric) Difference {
 
 // event compares scores and outcomes.
 func (r *Result) event() {
-	r.Event = r.Old.Judge().Event
+	r.Event = calib.ByShape.Resolve(r.before.Spec.Classes)
 	loss := func(value func(l *score.Loss) float64, interval func(l *score.Loss, level float64) metrics.Interval) Difference {
 		return r.compare(func(e *eval.Evaluation) eval.Value {
 			return eval.Value{Value: value(e.Loss), Interval: interval(e.Loss, e.Spec.Level)}
@@ -161,25 +166,61 @@ func (r *Result) event() {
 		r.Outcome = loss((*score.Loss).Accuracy, (*score.Loss).AccuracyInterval)
 		r.Gap = loss((*score.Loss).Overconfidence, (*score.Loss).OverconfidenceInterval)
 	}
+	r.Slope = r.slope()
 	r.bins()
-	r.KS = ksOf(r.Old, r.New)
+	r.KS = ksOf(r.before, r.after)
 
-	r.KS.Adjusted = r.KS.P
-	shares, outcomes := []*float64{&r.KS.Adjusted}, []*float64{&r.Gap.Adjusted}
-	r.Gap.Adjusted, r.Outcome.Adjusted = r.Gap.P, r.Outcome.P
+	var shares, outcomes []*float64
 	for i := range r.Bins {
 		b := &r.Bins[i]
 		b.ShareAdjusted, b.FrequencyAdjusted = b.ShareP, b.FrequencyP
 		shares, outcomes = append(shares, &b.ShareAdjusted), append(outcomes, &b.FrequencyAdjusted)
 	}
-	r.Scores = r.part(shares, r.KS.Reason)
+	r.Outcome.Adjusted, r.Gap.Adjusted, r.Slope.Adjusted = r.Outcome.P, r.Gap.P, r.Slope.P
+	ks := r.KS.P
+	r.Scores = either(r.part([]*float64{&ks}, r.KS.Reason), r.part(shares, r.KS.Reason))
 	r.Outcomes = r.part([]*float64{&r.Outcome.Adjusted}, r.Outcome.Reason)
-	r.Calibration = r.part(outcomes, r.Gap.Reason)
+	r.Calibration = either(r.part([]*float64{&r.Gap.Adjusted, &r.Slope.Adjusted}, r.Gap.Reason), r.part(outcomes, r.Gap.Reason))
+}
+
+// either returns the answer of two families, neither of which may find more than half of what both may.
+func either(a, b Part) Part {
+	switch {
+	case math.IsNaN(a.P):
+		return b
+	case math.IsNaN(b.P):
+		return a
+	}
+	return Part{P: math.Min(1, 2*math.Min(a.P, b.P))}
+}
+
+// slope compares the calibration slopes.
+func (r *Result) slope() Difference {
+	var fits [2]*binfree.Cox
+	for i, e := range []*eval.Evaluation{r.before, r.after} {
+		if c, ok := e.Judged(); ok {
+			fits[i] = binfree.CoxOf(c, nil)
+		}
+	}
+	return r.compare(func(e *eval.Evaluation) eval.Value {
+		f := fits[1]
+		if e.Loss == r.before.Loss {
+			f = fits[0]
+		}
+		if f == nil {
+			return eval.Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: notKept}
+		}
+		v := eval.Value{Interval: f.SlopeInterval(e.Spec.Level), Reason: f.IntervalReason()}
+		if v.Value, _ = f.Slope(); math.IsNaN(v.Value) {
+			v.Reason = f.Reason()
+		}
+		return v
+	}, "")
 }
 
 // compare compares what of returns for the two sets. untested says why there is no interval although each set has one.
 func (r *Result) compare(of func(*eval.Evaluation) eval.Value, untested string) Difference {
-	d := Difference{Old: of(r.Old), New: of(r.New), P: math.NaN(), Adjusted: math.NaN()}
+	d := Difference{Old: of(r.before), New: of(r.after), P: math.NaN(), Adjusted: math.NaN()}
 	d.Value, d.Interval = d.New.Value-d.Old.Value, mover(&d.Old, &d.New)
 	sides := []struct {
 		name string
@@ -230,7 +271,7 @@ func (r *Result) pOf(d *Difference, of func(*eval.Evaluation) eval.Value) float6
 		next := float64(z * (size / far))
 		if at := math.Max(math.Min(next, most), 1e-3); math.Abs(at-z) > 1e-6*z {
 			level := 1 - float64(2*kernel.NormCDF64(-at))
-			before, after := of(r.Old.At(level)), of(r.New.At(level))
+			before, after := of(r.before.At(level)), of(r.after.At(level))
 			i := mover(&before, &after)
 			if w := toward(i); w == w && w > 0 {
 				z, far = at, w

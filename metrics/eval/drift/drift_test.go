@@ -198,7 +198,7 @@ func TestNothing(t *testing.T) {
 		r := of(t, e, e, nil)
 		all := r.Metrics
 		if r.Classes {
-			all = append(slices.Clone(all), r.Outcome, r.Gap)
+			all = append(slices.Clone(all), r.Outcome, r.Gap, r.Slope)
 		}
 		for _, d := range all {
 			if d.Value != 0 && d.Value == d.Value || d.P != 1 && d.P == d.P || d.Adjusted != d.P && d.P == d.P {
@@ -210,6 +210,9 @@ func TestNothing(t *testing.T) {
 				t.Errorf("without classes: %+v %+v", r.Scores, r.Values)
 			}
 			continue
+		}
+		if r.Slope.P != 1 {
+			t.Errorf("%+v", r.Slope)
 		}
 		for _, part := range []drift.Part{r.Scores, r.Outcomes, r.Calibration, r.Values} {
 			if part.P != 1 || part.Adjusted != 1 || part.Drift || part.Reason != "" {

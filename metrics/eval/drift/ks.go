@@ -16,9 +16,9 @@ type KS struct {
 	// Bound is the most by which the value of the rows themselves can exceed Value: 0 if cells are exact in both sets.
 	Bound float64
 	// P is the p-value of equal distributions, from the limit for many rows, with n = old new/(old + new) rows. It is a little too
-	// large for few rows, for ties and for cells that are not exact. Adjusted is adjusted for the bins. Both are NaN with weights.
-	P, Adjusted float64
-	Reason      string // why there is no value, or no p-value
+	// large for few rows, for ties and for cells that are not exact. It is NaN with weights.
+	P      float64
+	Reason string // why there is no value, or no p-value
 }
 
 // place is where rows stand in the order of scores: the distance from 0 below 1/2, minus that from 1 above, or the number of a cell of
@@ -38,12 +38,14 @@ type step struct {
 	weight float64
 }
 
+const notKept = "scores are not kept, or some are outside [0,1]"
+
 func ksOf(before, after *eval.Evaluation) KS {
-	k := KS{Value: math.NaN(), P: math.NaN(), Adjusted: math.NaN()}
+	k := KS{Value: math.NaN(), P: math.NaN()}
 	a, kept := before.Judged()
 	b, both := after.Judged()
 	if !kept || !both {
-		k.Reason = "scores are not kept, or some are outside [0,1]"
+		k.Reason = notKept
 		return k
 	}
 	exact := a.Exact() && b.Exact()
