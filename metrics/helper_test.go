@@ -11,6 +11,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/rank"
@@ -265,9 +266,10 @@ func all(classes int) []metrics.Accumulator {
 	for _, o := range optionSets(classes) {
 		l = append(l, metrics.Must(calib.NewBins(&o)))
 	}
-	l = append(l, metrics.Must(cells.New(nil)), metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel})))
+	l = append(l, metrics.Must(cells.New(nil)), metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel})),
+		binfree.NewEProcess(metrics.TopLabel))
 	if classes <= 2 {
-		l = append(l, metrics.Must(cells.New(&cells.Options{Event: metrics.Positive})))
+		l = append(l, metrics.Must(cells.New(&cells.Options{Event: metrics.Positive})), binfree.NewEProcess(metrics.Positive))
 	}
 	return l
 }
@@ -345,6 +347,8 @@ func answers(accs ...metrics.Accumulator) []float64 {
 		case *score.Clipped:
 			v = append(v, a.Value(), float64(a.InfiniteRows()))
 			ends(a.Interval(0.95))
+		case *binfree.EProcess:
+			v = append(v, a.Log(), a.Value())
 		case *score.Balanced:
 			v = append(v, a.Value())
 			ends(a.Interval(0.95))

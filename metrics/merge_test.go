@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/score"
 	"gonum.org/v1/gonum/mat"
@@ -62,6 +63,11 @@ func TestMergeErrors(t *testing.T) {
 		{with(score.NewBalanced(), 3, false), with(score.NewBalanced(), 4, false), []string{"score.Balanced", "3 classes", "4"}},
 		{with(score.NewBalanced(), 3, true), with(score.NewBalanced(), 3, false), []string{"score.Balanced", "weights"}},
 		{more(score.NewBalanced(), true, false), more(score.NewBalanced(), false, false), []string{"score.Balanced", "decisions"}},
+		{binfree.NewEProcess(metrics.TopLabel), metrics.Must(score.NewLoss(nil)), []string{"binfree.EProcess and *score.Loss"}},
+		{binfree.NewEProcess(metrics.TopLabel), binfree.NewEProcess(metrics.ByShape), []string{"binfree.EProcess", "event 1", "0"}},
+		{with(binfree.NewEProcess(metrics.ByShape), 3, false), with(binfree.NewEProcess(metrics.ByShape), 4, false), []string{"binfree.EProcess", "3 classes", "4"}},
+		{with(binfree.NewEProcess(metrics.ByShape), 3, true), with(binfree.NewEProcess(metrics.ByShape), 3, false), []string{"binfree.EProcess", "weights"}},
+		{more(binfree.NewEProcess(metrics.ByShape), true, false), more(binfree.NewEProcess(metrics.ByShape), false, false), []string{"binfree.EProcess", "decisions"}},
 		{score.NewDecomposition(), metrics.Must(score.NewLoss(nil)), []string{"score.Decomposition and *score.Loss"}},
 		{with(score.NewDecomposition(), 3, true), with(score.NewDecomposition(), 3, false), []string{"score.Decomposition", "weights"}},
 		{more(metrics.Must(score.NewLoss(nil)), true, false), more(metrics.Must(score.NewLoss(nil)), false, false), []string{"decisions"}},

@@ -82,14 +82,16 @@ func (b *buffer) chunk(first int64, rows, classes int, d metrics.DType, k metric
 }
 
 // recycle returns a function that returns the buffer to free. Only its first call does: otherwise one buffer could be in two chunks.
-func (b *buffer) recycle(free chan<- *buffer) func() { return recycler(b, free) }
+func (b *buffer) recycle(free chan<- *buffer) func() {
+	return recycler(b, func(b *buffer) { free <- b })
+}
 
 // recycler is recycle for buffers of any type.
-func recycler[T any](b T, free chan<- T) func() {
+func recycler[T any](b T, free func(T)) func() {
 	var back atomic.Bool
 	return func() {
 		if back.CompareAndSwap(false, true) {
-			free <- b
+			free(b)
 		}
 	}
 }

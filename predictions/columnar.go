@@ -14,7 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
@@ -45,6 +44,7 @@ type columnar struct {
 
 	next      sync.Mutex                  // held by Next
 	run       *columnRun                  // that chunks are taken from
+	early     []*columnChunk              // its next ones, before those in its channel
 	err       error                       // the error that ended the stream
 	rows      int64                       // read
 	left      int64                       // and not left out
@@ -93,10 +93,39 @@ type columnRun struct {
 	part   columns.Part
 	line   int64 // of its first row; -1 in formats without lines
 	block  *columns.Block
-	chunks chan *columnChunk
-	over   *openColumns // to close at its end; nil if other parts follow
-	failed error        // why there is no part
-	last   bool         // of the file
+	chunks chan *columnChunk // those that follow early
+	over   *openColumns      // to close at its end; nil if other parts follow
+	failed error             // why there is no part
+	last   bool              // of the file
+
+	mu    sync.Mutex
+	taken bool           // Next takes its chunks
+	early []*columnChunk // that were made before
+}
+
+// keep keeps a chunk for Next if an earlier run is still taken.
+func (r *columnRun) keep(c *columnChunk) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.taken {
+		r.early = append(r.early, c)
+	}
+	return !r.taken
+}
+
+// isTaken reports whether Next takes its chunks.
+func (r *columnRun) isTaken() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken
+}
+
+// take begins to take the chunks of the run, and returns those that are there.
+func (r *columnRun) take() []*columnChunk {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken = true
+	return r.early
 }
 
 func openColumnar(paths, roots []string, in io.ReadCloser, o *TableOptions, format columnFormat) (*ForecastReader, *Error) {
@@ -273,7 +302,7 @@ func asError(err error, line, row int64) *Error {
 	if !errors.As(err, &f) {
 		return cannotRead(err)
 	}
-	e := fault(strings.Replace(f.Remedy, columns.MoreMemory, "raise "+setting.PartBytes.String(), 1), "%s", f.Reason).because(f.Err)
+	e := fault(f.Remedy, "%s", f.Reason).because(f.Err)
 	e.Name, e.Value = f.Column, f.Value
 	switch {
 	case f.Line >= 0 && line >= 0:
@@ -287,9 +316,14 @@ func asError(err error, line, row int64) *Error {
 // start starts the goroutines.
 func (t *columnar) start() {
 	t.started = true
+	t.begun.taken = true
+	n, ahead := max(1, cap(t.work)-1), leastChunks
+	if n > 1 {
+		ahead = t.ahead()
+	}
 	go t.scan()
-	for range max(1, cap(t.work)-1) {
-		go t.assemble()
+	for range n {
+		go t.assemble(ahead)
 	}
 }
 
@@ -359,11 +393,8 @@ func (t *columnar) scan() {
 }
 
 // assemble reads parts and assembles the chunks of their rows.
-func (t *columnar) assemble() {
-	free := make(chan *columnChunk, 3)
-	for range cap(free) {
-		free <- &columnChunk{free: free}
-	}
+func (t *columnar) assemble(ahead int) {
+	free := newSpareChunks(ahead)
 	a := &assembler{layout: &t.layout}
 	for run := range t.work {
 		t.chunksOf(run, a, free)
@@ -371,13 +402,25 @@ func (t *columnar) assemble() {
 	}
 }
 
-func (t *columnar) chunksOf(run *columnRun, a *assembler, free chan *columnChunk) {
+// ahead returns how many chunks a goroutine may be ahead: more let it work on a part while the rows of an earlier one are still taken, and
+// fewer where their memory would be much beside that of a part.
+func (t *columnar) ahead() int {
+	bytes := t.options.PartBytes
+	if bytes <= 0 {
+		bytes = partBytes
+	}
+	each := t.layout.blockRows() * (t.layout.width()*t.layout.dtype.Size() + 16)
+	return int(max(leastChunks, min(mostChunks, bytes/4/int64(each))))
+}
+
+// The numbers of chunks that a goroutine may be ahead: of a part whose rows are taken the least, which stay in the caches.
+const leastChunks, mostChunks = 3, 32
+
+func (t *columnar) chunksOf(run *columnRun, a *assembler, free *spareChunks) {
 	block := run.block
 	for {
-		var c *columnChunk
-		select {
-		case c = <-free:
-		case <-t.done:
+		c := free.take(run, t.done)
+		if c == nil {
 			return
 		}
 		c.rows, c.read, c.failed, c.fell = 0, 0, nil, nil
@@ -402,16 +445,18 @@ func (t *columnar) chunksOf(run *columnRun, a *assembler, free chan *columnChunk
 		}()
 		if err == io.EOF && c.fell == nil {
 			if err = run.part.Close(); err == nil {
-				free <- c
+				free.put(c)
 				return
 			}
 			c.failed = err
 		}
 		over := c.failed != nil || c.fell != nil
-		select {
-		case run.chunks <- c: // and not looked at any more
-		case <-t.done:
-			return
+		if !run.keep(c) { // and not looked at any more
+			select {
+			case run.chunks <- c:
+			case <-t.done:
+				return
+			}
 		}
 		if over {
 			return
@@ -457,14 +502,18 @@ func (t *columnar) Next() (*metrics.Chunk, error) {
 			if run.part == nil {
 				continue
 			}
-			t.run = run
+			t.run, t.early = run, run.take()
 		}
 		var c *columnChunk
-		ok := false
-		select {
-		case c, ok = <-t.run.chunks:
-		case <-t.done:
-			return nil, t.ended(os.ErrClosed)
+		ok := len(t.early) > 0
+		if ok {
+			c, t.early = t.early[0], t.early[1:]
+		} else {
+			select {
+			case c, ok = <-t.run.chunks:
+			case <-t.done:
+				return nil, t.ended(os.ErrClosed)
+			}
 		}
 		if !ok {
 			t.run = nil
@@ -496,7 +545,7 @@ func (t *columnar) Next() (*metrics.Chunk, error) {
 		t.left += int64(c.rows)
 		t.mu.Unlock()
 		if c.rows == 0 {
-			c.free <- c
+			c.free.put(c)
 			continue
 		}
 		if err := t.kept(c, first); err != nil {
@@ -649,11 +698,9 @@ var columnFormats = []columnFormat{
 		start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\ufeff")), " \t\r\n")
 		return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 	}, openJSONLines},
-	{"parquet", "Parquet", []string{".parquet", ".pq"}, false, func(start []byte) bool { return bytes.HasPrefix(start, []byte("PAR1")) }, openParquet},
-	{"arrow", "Arrow", []string{".arrow", ".arrows", ".feather", ".ipc"}, false, func(start []byte) bool {
-		return bytes.HasPrefix(start, []byte(arrowMagic)) || bytes.HasPrefix(start, []byte("\xff\xff\xff\xff"))
-	}, openArrow},
-	{"safetensors", "safetensors", []string{".safetensors"}, false, func([]byte) bool { return false }, openSafetensors}, // a few bytes do not tell
+	{"parquet", "Parquet", []string{".parquet", ".pq"}, false, beginsParquet, openParquet},
+	{"arrow", "Arrow", []string{".arrow", ".arrows", ".feather", ".ipc"}, false, beginsArrow, openArrow},
+	{"safetensors", "safetensors", []string{".safetensors"}, false, beginsTensors, openSafetensors},
 }
 
 // formatOf returns the format of a file, judging by its name.

@@ -164,7 +164,7 @@ func TestLinesRefused(t *testing.T) {
 		"syntax":         {p, []string{"{\"p\": 1, \"y\": 0}\n{\"p\": 1, \"y\": }"}, `t0.jsonl: line 2: `},
 		"shard":          {p, []string{`{"p": 1, "y": 0}`, `{"p": [1], "y": 0}`}, `t1.jsonl: column "p" has the type list, and float64 in t0.jsonl; shards of a table have the same columns`},
 		"empty":          {p, []string{""}, `t0.jsonl: empty file`},
-		"lists of lists": {p, []string{`{"p": [[1]], "y": 0}`}, `t0.jsonl: column "p" holds neither numbers nor text, which cannot be the scores`},
+		"lists of lists": {p, []string{`{"p": [[1]], "y": 0}`}, `t0.jsonl: column "p" holds values of type array of arrays of numbers, which cannot be the scores`},
 		"label of lists": {p, []string{`{"p": 1, "y": [1]}`}, `t0.jsonl: column "y" holds lists of numbers, which cannot be the label: it is a number or text in each row; name another by Columns.Label`},
 		"too few":        {of(roles.Want{Scores: []string{"p"}, Classes: []string{"a", "b", "c"}}), []string{`{"p": [0.5, 0.5], "y": "a"}`}, `t0.jsonl: 3 classes are named, but there are scores of 2; name each class once`},
 		"event":          {predictions.TableOptions{Event: "a", Columns: roles.Want{Scores: []string{"p"}, Label: "y"}}, []string{`{"p": [0.5, 0.25, 0.25], "y": 1}`}, `t0.jsonl: event "a" is for a binary task, and rows have 3 scores`},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/candor-go/candor/internal/setting"
@@ -20,6 +21,7 @@ import (
 // columnLayout says what the columns of a block are for.
 type columnLayout struct {
 	want         []int            // of the file, in the order of the block
+	place        map[int]int      // of a column of the file in want
 	types        []columns.Column // of these
 	scored       *scored
 	scoreColumns []string
@@ -185,9 +187,13 @@ func (l *columnLayout) take(i int) int {
 	if i < 0 {
 		return -1
 	}
-	if at := slices.Index(l.want, i); at >= 0 {
+	if at, ok := l.place[i]; ok {
 		return at
 	}
+	if l.place == nil {
+		l.place = map[int]int{}
+	}
+	l.place[i] = len(l.want)
 	l.want = append(l.want, i)
 	return len(l.want) - 1
 }
@@ -216,7 +222,7 @@ func wanted(f *openColumns, want []int, bytes int64) *Error {
 
 // roleOf describes a column to package roles.
 func roleOf(c *columns.Column) roles.Column {
-	r := roles.Column{Name: c.Name, Kind: roles.Other}
+	r := roles.Column{Name: c.Name, Kind: roles.Other, Type: c.Type.Name}
 	switch c.Kind {
 	case columns.Float64, columns.Float32, columns.Float16, columns.Int64:
 		r.Kind = roles.Number
@@ -310,25 +316,32 @@ func (l *columnLayout) check() *Error {
 func (l *columnLayout) again(o *TableOptions, f *openColumns, first string) *Error {
 	p, paths := f.columnFile.(pathed)
 	want := make([]int, len(l.want))
+	named := make(map[string]int, len(f.columns))
+	for i := range f.columns {
+		if _, twice := named[f.columns[i].Name]; !twice {
+			named[f.columns[i].Name] = i
+		}
+	}
 	for i := range l.types {
 		t := &l.types[i]
-		at := slices.IndexFunc(f.columns, func(c columns.Column) bool { return c.Name == t.Name })
-		if at < 0 && paths {
-			if n, ok := p.Path(t.Name); ok {
-				f.columns, at = f.Columns(), n
-			}
+		at, ok := named[t.Name]
+		if !ok && paths {
+			at, ok = p.Path(t.Name)
 		}
-		if at < 0 {
+		if !ok {
 			return fault("shards of a table have the same columns", "no column %q, which %s has", cut(t.Name), first)
 		}
 		if paths && t.Kind == columns.Float64 {
 			p.Float(at)
-			f.columns = f.Columns()
-		}
-		if c := &f.columns[at]; !alike(&c.Type, &t.Type) {
-			return fault("shards of a table have the same columns", "column %q has the type %s, and %s in %s", cut(t.Name), c.Kind, t.Kind, first)
 		}
 		want[i] = at
+	}
+	f.columns = f.Columns()
+	for i := range l.types {
+		t := &l.types[i]
+		if c := &f.columns[want[i]]; !alike(&c.Type, &t.Type) {
+			return fault("shards of a table have the same columns", "column %q has the type %s, and %s in %s", cut(t.Name), c.Kind, t.Kind, first)
+		}
 	}
 	return wanted(f, want, o.PartBytes)
 }
@@ -396,7 +409,7 @@ func vectorSize(v *columns.Vector, i int) int {
 
 // columnChunk is the memory of a chunk.
 type columnChunk struct {
-	free   chan *columnChunk
+	free   *spareChunks
 	rows   int
 	failed error
 	fell   any // value of a panic
@@ -418,6 +431,56 @@ type columnChunk struct {
 	runs                []keyRun
 }
 
+// spareChunks are the chunks that a goroutine may fill. What came back last is taken first, as it is still in the caches, so that most are not
+// even made if others keep up.
+type spareChunks struct {
+	all  int
+	back chan struct{} // has an element once a chunk came back
+	mu   sync.Mutex
+	last []*columnChunk
+}
+
+func newSpareChunks(n int) *spareChunks {
+	s := &spareChunks{all: n, back: make(chan struct{}, 1), last: make([]*columnChunk, n)}
+	for i := range s.last {
+		s.last[i] = &columnChunk{free: s}
+	}
+	return s
+}
+
+// take waits for a chunk for the rows of a run; nil if done is closed.
+func (s *spareChunks) take(run *columnRun, done <-chan struct{}) *columnChunk {
+	for {
+		most := s.all
+		if run.isTaken() {
+			most = leastChunks
+		}
+		s.mu.Lock()
+		if n := len(s.last); s.all-n < most {
+			c := s.last[n-1]
+			s.last = s.last[:n-1]
+			s.mu.Unlock()
+			return c
+		}
+		s.mu.Unlock()
+		select {
+		case <-s.back:
+		case <-done:
+			return nil
+		}
+	}
+}
+
+func (s *spareChunks) put(c *columnChunk) {
+	s.mu.Lock()
+	s.last = append(s.last, c)
+	s.mu.Unlock()
+	select {
+	case s.back <- struct{}{}:
+	default:
+	}
+}
+
 // keyRun is a run of rows with the same key.
 type keyRun struct {
 	key string
@@ -427,7 +490,7 @@ type keyRun struct {
 // chunk returns the rows as a chunk.
 func (b *columnChunk) chunk(l *columnLayout, first int64, k metrics.Kind) *metrics.Chunk {
 	n, width := b.rows, l.width()
-	c := &metrics.Chunk{First: first, Recycle: recycler(b, b.free)}
+	c := &metrics.Chunk{First: first, Recycle: recycler(b, b.free.put)}
 	c.Rows, c.Classes, c.Kind = n, width, k
 	switch l.dtype {
 	case metrics.Float64:
@@ -508,7 +571,7 @@ type assembler struct {
 	key    []byte
 	small  []int32         // classes that small integers name, unknown until one is seen
 	ints   map[int64]int32 // classes that other integers name
-	codes  []int32         // classes of a dictionary's texts
+	codes  []int32         // classes, or numbers of groups, of a dictionary's texts
 	wide   []float64
 	narrow []float32
 	seen   []bool
@@ -524,11 +587,17 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	if l.only >= 0 {
 		e = a.filter(b)
 	}
-	switch l.dtype {
-	case metrics.Float64:
+	switch taken := l.takes(b); {
+	case taken != nil && l.dtype == metrics.Float64:
+		c.f64, taken.Float64 = taken.Float64, c.f64
+	case taken != nil && l.dtype == metrics.Float32:
+		c.f32, taken.Float32 = taken.Float32, c.f32
+	case taken != nil:
+		c.f16, taken.Float16 = taken.Float16, c.f16
+	case l.dtype == metrics.Float64:
 		c.f64 = sized(c.f64, n*l.width())
 		e = earlier(e, scoresOf(a, c.f64, b, a.float64s, nan))
-	case metrics.Float32:
+	case l.dtype == metrics.Float32:
 		c.f32 = sized(c.f32, n*l.width())
 		e = earlier(e, scoresOf(a, c.f32, b, a.float32s, float32(nan)))
 	default:
@@ -581,6 +650,24 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	} else if l.picks() {
 		c.leave(l, a.out)
 	}
+}
+
+// takes returns the vector whose floats are the scores of the block as they are and may be taken; nil if there is none.
+func (l *columnLayout) takes(b *columns.Block) *columns.Vector {
+	if !b.Swap || len(l.scores) != 1 || l.members > 0 {
+		return nil
+	}
+	c, v := &l.types[l.scores[0]], &b.Columns[l.scores[0]]
+	t := &c.Type
+	if l.shapeOf == inList && c.Width == l.classes && v.Null == nil {
+		t, v = c.Elem, v.Elem
+	} else if l.shapeOf != inColumns {
+		return nil
+	}
+	if v.Null != nil || t.Kind != l.kind() {
+		return nil
+	}
+	return v
 }
 
 // earlier returns the Error of the earlier row.
@@ -681,6 +768,10 @@ func memberScores[T any](a *assembler, dst []T, b *columns.Block, at int, elemen
 			}
 		}, func(i, j, from int) { dst[i*k+j] = x[from] })
 	}
+	if c.Width == k && v.Null == nil { // all lists have as many
+		copy(dst[:b.Rows*k], x[v.Offsets[0]:v.Offsets[b.Rows]])
+		return nil
+	}
 	for i := range b.Rows {
 		row := dst[i*k : (i+1)*k]
 		from, to := v.Offsets[i], v.Offsets[i+1]
@@ -698,9 +789,14 @@ func memberScores[T any](a *assembler, dst []T, b *columns.Block, at int, elemen
 	return nil
 }
 
+// kind returns the kind of columns that have the type of the chunk.
+func (l *columnLayout) kind() columns.Kind {
+	return map[metrics.DType]columns.Kind{metrics.Float64: columns.Float64, metrics.Float32: columns.Float32, metrics.Float16: columns.Float16}[l.dtype]
+}
+
 // asStored reports whether all scores have the type of the chunk, so that none are converted.
 func (l *columnLayout) asStored() bool {
-	kind := map[metrics.DType]columns.Kind{metrics.Float64: columns.Float64, metrics.Float32: columns.Float32, metrics.Float16: columns.Float16}[l.dtype]
+	kind := l.kind()
 	other := func(c columns.Column) bool { return c.Kind != kind }
 	if l.shapeOf == inFields {
 		return !slices.ContainsFunc(l.types[l.scores[0]].Fields, other)
@@ -756,7 +852,7 @@ func interleave[T any](dst []T, n, k int, quick bool, column func(j, from, to in
 
 func ragged(name string, row, have, want int) *Error {
 	e := fault("each row must have a score for each class", "column %q: %d scores, and the first row has %d", cut(name), have, want)
-	e.Row, e.Name = int64(row), name
+	e.Row, e.Name, e.Value = int64(row), name, strconv.Itoa(have)
 	return e
 }
 
@@ -857,10 +953,17 @@ func (a *assembler) classesOf(dst []int32, b *columns.Block, at int) *Error {
 		}
 		return n, nil
 	}
+	from := 0
+	if c.Kind == columns.Int64 && v.Null == nil && !slices.Contains(a.out, true) {
+		// Labels are few different ones, so that most rows end here.
+		for small := a.small; from < len(dst) && uint64(v.Int64[from]) < uint64(len(small)) && small[v.Int64[from]] != unknown; from++ {
+			dst[from] = small[v.Int64[from]]
+		}
+	}
 	if v.Codes != nil {
 		a.codes = append(a.codes[:0], slices.Repeat([]int32{unknown}, len(v.Ends))...)
 	}
-	for i := range dst {
+	for i := from; i < len(dst); i++ {
 		var e *Error
 		switch {
 		case a.out[i] || v.Null != nil && v.Null[i]:
@@ -998,9 +1101,22 @@ func (a *assembler) group(c *columnChunk, b *columns.Block, parts []partition) {
 	}
 	clear(c.index)
 	c.keys, c.groups = c.keys[:0], sized(c.groups, b.Rows)
+	// A dictionary's texts are looked at once each: they may be long, and come again with each row.
+	var coded *columns.Vector
+	if l := a.layout.groups; len(l) == 1 && l[0] >= 0 && b.Columns[l[0]].Codes != nil {
+		coded = &b.Columns[l[0]]
+		a.codes = append(a.codes[:0], slices.Repeat([]int32{unknown}, len(coded.Ends))...)
+	}
 	for i := range b.Rows {
 		if a.out[i] {
 			continue
+		}
+		known := coded != nil && (coded.Null == nil || !coded.Null[i])
+		if known {
+			if n := a.codes[coded.Codes[i]]; n != unknown {
+				c.groups[i] = n
+				continue
+			}
 		}
 		a.key = a.key[:0]
 		for _, at := range a.layout.groups {
@@ -1021,6 +1137,8 @@ func (a *assembler) group(c *columnChunk, b *columns.Block, parts []partition) {
 			c.keys = append(c.keys, string(a.key))
 			c.index[c.keys[n]] = n
 		}
-		c.groups[i] = n
+		if c.groups[i] = n; known {
+			a.codes[coded.Codes[i]] = n
+		}
 	}
 }

@@ -2,10 +2,10 @@ package predictions
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"sync/atomic"
 
 	"github.com/candor-go/candor/internal/temporary"
@@ -30,14 +30,14 @@ func openJSONLines(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64
 }
 
 func openParquet(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*openColumns, *Error) {
-	return openAt(from, path, in, read, parquetMagic, func(s columns.Source) (columnFile, error) {
+	return openAt(from, path, in, read, beginsParquet, func(s columns.Source) (columnFile, error) {
 		f, err := parquet.Open(s)
 		return f, err // nil of its type only with an error
 	})
 }
 
 func openSafetensors(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*openColumns, *Error) {
-	return openAt(from, path, in, read, "", func(s columns.Source) (columnFile, error) {
+	return openAt(from, path, in, read, beginsTensors, func(s columns.Source) (columnFile, error) {
 		f, err := safetensors.Open(s)
 		return f, err
 	})
@@ -63,21 +63,21 @@ func openArrow(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*
 	var f *arrowipc.File
 	start, err := b.Peek(sniffed)
 	switch {
-	case strings.HasPrefix(string(start), arrowMagic):
+	case bytes.HasPrefix(start, []byte(arrowMagic)):
 		open := func(s columns.Source) (columnFile, error) { return arrowipc.OpenFile(s) }
 		if o.file == nil {
-			return openAt(from, path, &unread{b, in, nil}, read, arrowMagic, open)
+			return openAt(from, path, &unread{b, in, nil}, read, beginsArrow, open)
 		}
 		o.close()
 		read.Store(0)
-		return openAt(from, path, nil, read, arrowMagic, open)
+		return openAt(from, path, nil, read, beginsArrow, open)
 	case err != nil && err != io.EOF:
 	default:
 		f, err = arrowipc.Open(b)
 	}
 	if err != nil {
 		o.close()
-		if e := notTable(start, path); e != nil {
+		if e := notTable(start, path); e != nil && !beginsArrow(start) {
 			return nil, e
 		}
 		return nil, asError(err, 0, 0)
@@ -86,14 +86,18 @@ func openArrow(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*
 	return o, nil
 }
 
-// What files of Arrow and Parquet begin with.
-const (
-	arrowMagic   = "ARROW1"
-	parquetMagic = "PAR1"
-)
+// arrowMagic begins Arrow's files.
+const arrowMagic = "ARROW1"
 
-// openAt opens a file that is read at any place, and begins with magic. What can be read only once is copied to a temporary file.
-func openAt(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64, magic string, open func(columns.Source) (columnFile, error)) (*openColumns, *Error) {
+func beginsParquet(start []byte) bool { return bytes.HasPrefix(start, []byte("PAR1")) }
+
+// beginsArrow reports whether a file begins as Arrow's files or streams do.
+func beginsArrow(start []byte) bool {
+	return bytes.HasPrefix(start, []byte(arrowMagic)) || bytes.HasPrefix(start, []byte("\xff\xff\xff\xff"))
+}
+
+// openAt opens a file that is read at any place. begins reports whether it begins as its format does. What can be read only once is copied to a temporary file.
+func openAt(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64, begins func([]byte) bool, open func(columns.Source) (columnFile, error)) (*openColumns, *Error) {
 	o := &openColumns{}
 	s := &atSource{read: read}
 	e := func() *Error {
@@ -129,7 +133,7 @@ func openAt(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64, magic
 		}
 		var head [sniffed]byte
 		n, _ := s.ReadAt(head[:], 0)
-		if e = notTable(head[:n], path); e == nil || magic != "" && strings.HasPrefix(string(head[:n]), magic) {
+		if e = notTable(head[:n], path); e == nil || begins(head[:n]) { // then it is damaged
 			e = asError(err, 0, 0)
 		}
 	}

@@ -106,6 +106,9 @@ func listHub(paths []string, o *ModelOptions) (list []ModelOutput, e *Error) {
 			return nil, e
 		}
 	}
+	if list == nil {
+		return nil, noRows().in(names(o.Names).of(files[0]))
+	}
 	return list, nil
 }
 

@@ -3,6 +3,7 @@ package predictions
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/big"
 	"path/filepath"
 	"slices"
@@ -190,6 +191,19 @@ func nixtlaModels(header []string) (models []*nixtlaModel, e *Error) {
 			return nil, fault("leave one of them out", "columns %q and %q have the same level, %v", cut(m.bounds[i].column), cut(column), level)
 		}
 		m.bounds = slices.Insert(m.bounds, i, nixtlaBound{column, level})
+	}
+	// An interval has two ends, whose levels add up to 1.
+	for _, m := range models {
+		for _, b := range m.bounds {
+			other := strings.LastIndex(b.column, "-lo-")
+			end := "-hi-"
+			if b.level > .5 {
+				other, end = strings.LastIndex(b.column, "-hi-"), "-lo-"
+			}
+			if name := b.column[:other] + end + b.column[other+4:]; !slices.ContainsFunc(m.bounds, func(c nixtlaBound) bool { return math.Abs(c.level+b.level-1) < 1e-12 }) {
+				return nil, fault("an interval has both ends; leave the column out, or add the other", "column %q without %q", cut(b.column), cut(name))
+			}
+		}
 	}
 	return models, nil
 }

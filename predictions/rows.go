@@ -57,7 +57,7 @@ func (b *block) reset(file int) {
 
 // chunk returns the rows of the block as a chunk.
 func (b *block) chunk(l *layout, first int64, k metrics.Kind, free chan<- *block) *metrics.Chunk {
-	c := &metrics.Chunk{First: first, Recycle: recycler(b, free)}
+	c := &metrics.Chunk{First: first, Recycle: recycler(b, func(b *block) { free <- b })}
 	c.Rows, c.Classes, c.Kind, c.F64 = b.rows, l.classes, k, head(b.values, b.rows*l.classes)
 	if l.observed {
 		c.Observed = head(b.observed, b.rows)

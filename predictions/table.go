@@ -594,7 +594,10 @@ func (l *layout) meant(what string) (remedy, has string) {
 			return "write the square roots of the variances as a column, and name it by " + setting.SD.String(), l.list()
 		}
 	}
-	return "name the column that has it by " + columnSetting[what].String(), l.list()
+	if s, ok := columnSetting[what]; ok {
+		return "name the column that has it by " + s.String(), l.list()
+	}
+	return "give the column that has it this name", l.list()
 }
 
 // variance reports whether a column is named like variances.

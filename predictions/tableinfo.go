@@ -1,6 +1,7 @@
 package predictions
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"slices"
@@ -49,22 +50,40 @@ func InspectTable(path string) (Table, error) {
 	return t, nil
 }
 
+// InspectTableReader is like InspectTable, for a file that r reads, of a format that its first bytes tell. Messages call it name.
+func InspectTableReader(r io.Reader, name string) (Table, error) {
+	b := bufio.NewReaderSize(r, sniffed)
+	start, _ := b.Peek(sniffed) // a failure comes again with what is read
+	in := io.NopCloser(b)
+	t, e := Table{}, (*Error)(nil)
+	if f, ok := begunBy(start); ok {
+		t, e = inspectColumns("-", in, f)
+	} else {
+		t, e = inspectText("-", in)
+	}
+	if e != nil {
+		e.File = name
+		return Table{}, e
+	}
+	return t, nil
+}
+
 func inspectTable(path string) (t Table, e *Error) {
 	if f, ok := formatOf(path); ok {
-		if t, e = inspectColumns(path, f); e != nil {
+		if t, e = inspectColumns(path, nil, f); e != nil {
 			if l, ok := logAt(nil, path); ok {
 				e = l.fault()
 			}
 		}
 	} else {
-		t, e = inspectText(path)
+		t, e = inspectText(path, nil)
 	}
 	return t, e
 }
 
-func inspectText(path string) (Table, *Error) {
+func inspectText(path string, in io.ReadCloser) (Table, *Error) {
 	t := &table{options: &ForecastOptions{}}
-	f, e := t.probe(path, nil, true)
+	f, e := t.probe(path, in, true)
 	if e != nil {
 		return Table{}, e
 	}
@@ -86,22 +105,25 @@ func inspectText(path string) (Table, *Error) {
 	return out, nil
 }
 
-// inspectColumns describes a file of a format with columns.
-func inspectColumns(path string, format columnFormat) (Table, *Error) {
-	fi, regular, e := statText(nil, path)
-	if e != nil {
-		return Table{}, e
+// inspectColumns describes a file of a format with columns, or what in reads of one.
+func inspectColumns(path string, in io.ReadCloser, format columnFormat) (Table, *Error) {
+	out := Table{Format: format.key, Bytes: -1}
+	if in == nil {
+		fi, regular, e := statText(nil, path)
+		if e != nil {
+			return Table{}, e
+		}
+		if regular {
+			out.Bytes = fi.Size()
+		}
 	}
 	var read atomic.Int64
-	f, e := format.open(nil, path, nil, &read)
+	f, e := format.open(nil, path, in, &read)
 	if e != nil {
 		return Table{}, e
 	}
 	defer f.close()
-	out := Table{Format: format.key, Rows: f.Rows(), Bytes: -1}
-	if regular {
-		out.Bytes = fi.Size()
-	}
+	out.Rows = f.Rows()
 	var flat []int // the columns that are shown
 	for i, c := range f.Columns() {
 		flat = append(flat, flatten(f, i, &c, c.Name)...)

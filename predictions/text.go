@@ -3,13 +3,16 @@ package predictions
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync/atomic"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/predictions/internal/decimal"
+	"github.com/klauspost/compress/zstd"
 )
 
 // text is the text of a file, which is read line by line.
@@ -54,13 +57,13 @@ func sniff(path string) (*unread, bool, *Error) {
 		}
 		closer = f
 	}
-	var b [len(npyMagic)]byte
+	var b [16]byte // more than any format needs to be told
 	n, err := io.ReadFull(f, b[:])
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		closer.Close()
 		return nil, false, cannotRead(err)
 	}
-	return &unread{io.MultiReader(bytes.NewReader(b[:n]), f), closer, b[:n]}, string(b[:n]) == npyMagic, nil
+	return &unread{io.MultiReader(bytes.NewReader(b[:n]), f), closer, b[:n]}, bytes.HasPrefix(b[:n], []byte(npyMagic)), nil
 }
 
 // statText describes a file, and reports whether it can be opened again.
@@ -117,6 +120,9 @@ func openText(from fs.FS, path string, in io.ReadCloser, n *atomic.Int64) (*text
 
 // unpacked returns the Error of a failed decompression.
 func unpacked(err error) *Error {
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		return fault("decompress it on the way: zstd -dc -M2048MB FILE | "+setting.Stream.String(), "it is compressed by zstd with a window of more than %d MiB", zstdWindow>>20).because(err)
+	}
 	return fault("copy it again, or compress it again", "truncated or damaged: it cannot be decompressed: %v", err).because(err)
 }
 

@@ -34,7 +34,7 @@ func (t *text) decode(b *bufio.Reader, size int64, path string) *Error {
 		}
 		t.r = z
 	case begins("\x28\xb5\x2f\xfd"):
-		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
 		if err != nil {
 			return unpacked(err)
 		}
@@ -43,7 +43,7 @@ func (t *text) decode(b *bufio.Reader, size int64, path string) *Error {
 	case begins("BZh") && len(start) > 3 && '1' <= start[3] && start[3] <= '9':
 		t.r = bzip2.NewReader(b)
 	case begins("\xfd7zXZ\x00"):
-		return fault("decompress it on the way: xz -dc FILE | "+setting.Stream.String(), "xz compression is not supported")
+		return fault(remedyOf("decompress it on the way: xz -dc FILE | "+setting.Stream.String(), path), "xz compression is not supported")
 	case begins("PK\x03\x04"):
 		return t.unzip(size, path)
 	default:
@@ -52,6 +52,10 @@ func (t *text) decode(b *bufio.Reader, size int64, path string) *Error {
 	t.packed = true
 	return t.decodeText(bufio.NewReaderSize(t.r, 64<<10), path)
 }
+
+// zstdWindow is the largest window that is read, for which there is memory: that of zstd --ultra and --long. The program itself reads no
+// larger one either unless it is told to.
+const zstdWindow = 128 << 20
 
 // unzip reads the one file of a zip.
 func (t *text) unzip(size int64, path string) *Error {

@@ -21,11 +21,14 @@ const (
 // ignored turns labels that are to be ignored into metrics.Ignored, which no file may have. It returns the index of a label that has that number,
 // or -1.
 func ignored(labels, ignore []int32) int {
+	if len(ignore) == 0 {
+		return slices.Index(labels, metrics.Ignored)
+	}
 	for i, y := range labels {
 		if y == metrics.Ignored && !slices.Contains(ignore, y) {
 			return i
 		}
-		if len(ignore) > 0 && slices.Contains(ignore, y) {
+		if slices.Contains(ignore, y) {
 			labels[i] = metrics.Ignored
 		}
 	}

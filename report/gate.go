@@ -29,6 +29,7 @@ const (
 	Whole      Scope = ""            // all rows
 	WorstGroup Scope = "worst_group" // of all groups of rows, the one that is nearest to failing the gate
 	Delta      Scope = "delta"       // of two models, the last one minus the first, or minus the baseline
+	TwoSets    Scope = "two_sets"    // two independent sets; no word stands for it, as all that ParseDriftGate reads is of them
 )
 
 // scopes are the words that may stand before a metric.
@@ -42,44 +43,15 @@ func ParseGate(s string) (Gate, error) { return parseGate(s, false) }
 func ParseRequirement(s string) (Gate, error) { return parseGate(s, true) }
 
 func parseGate(s string, required bool) (Gate, error) {
-	g := Gate{text: s, part: "value", required: required}
-	of, example := setting.Gate, "'ece>0.05' or 'ece.low>0.02'"
+	example := "'ece>0.05' or 'ece.low>0.02'"
 	if required {
-		of, example = setting.Requirement, "'ece<0.05' or 'accuracy.low>0.9'"
+		example = "'ece<0.05' or 'accuracy.low>0.9'"
 	}
-	bad := func(format string, a ...any) (Gate, error) {
-		return g, fmt.Errorf("%v %q: %s", of, s, fmt.Sprintf(format, a...))
+	g, err := split(s, required, example)
+	if err != nil {
+		return g, err
 	}
-	depth := 0
-	at := -1
-	for i := 0; i < len(s) && at < 0; i++ {
-		switch s[i] {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		case '<', '>':
-			if depth == 0 {
-				at = i
-			}
-		}
-	}
-	if at < 0 {
-		return bad("it is NAME > NUMBER, such as %s", example)
-	}
-	g.op = s[at : at+1]
-	rest := s[at+1:]
-	if strings.HasPrefix(rest, "=") {
-		g.op, rest = g.op+"=", rest[1:]
-	}
-	if rest = strings.TrimSpace(rest); strings.HasPrefix(rest, "=") {
-		return bad("there are >, >=, < and <=")
-	}
-	v, err := strconv.ParseFloat(rest, 64)
-	if err != nil || math.IsNaN(v) {
-		return bad("%q is not a number; it is NAME > NUMBER, such as %s", rest, example)
-	}
-	g.key = strings.TrimSpace(s[:at])
+	bad := g.bad
 	for _, w := range scopes {
 		if key, ok := strings.CutPrefix(g.key, string(w)+"."); ok {
 			g.scope, g.key = w, strings.TrimSpace(key)
@@ -103,10 +75,60 @@ func parseGate(s string, required bool) (Gate, error) {
 	}
 	m, err := eval.ParseMetric(g.key)
 	if err != nil {
-		return g, fmt.Errorf("%v: %w", of, err)
+		return g, fmt.Errorf("%v: %w", g.setting(), err)
 	}
-	g.key, g.limit = m.String(), v // the canonical key, as documents have it
+	g.key = m.String() // the canonical key, as documents have it
 	return g, nil
+}
+
+// split reads a condition NAME OPERATOR NUMBER. The Gate has the name as its key.
+func split(s string, required bool, example string) (Gate, error) {
+	g := Gate{text: s, part: "value", required: required}
+	bad := g.bad
+	depth := 0
+	at := -1
+	for i := 0; i < len(s) && at < 0; i++ {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case '<', '>':
+			if depth == 0 {
+				at = i
+			}
+		}
+	}
+	if at < 0 {
+		return bad("it is NAME > NUMBER, such as %s", example)
+	}
+	g.key, g.op = strings.TrimSpace(s[:at]), s[at:at+1]
+	rest := s[at+1:]
+	if strings.HasPrefix(rest, "=") {
+		g.op, rest = g.op+"=", rest[1:]
+	}
+	if rest = strings.TrimSpace(rest); strings.HasPrefix(rest, "=") {
+		return bad("there are >, >=, < and <=")
+	}
+	v, err := strconv.ParseFloat(rest, 64)
+	if err != nil || math.IsNaN(v) {
+		return bad("%q is not a number; it is NAME > NUMBER, such as %s", rest, example)
+	}
+	g.limit = v
+	return g, nil
+}
+
+// setting returns what the caller set to the condition.
+func (g Gate) setting() setting.Setting {
+	if g.required {
+		return setting.Requirement
+	}
+	return setting.Gate
+}
+
+// bad returns the error of a condition that cannot be read.
+func (g Gate) bad(format string, a ...any) (Gate, error) {
+	return g, fmt.Errorf("%v %q: %s", g.setting(), g.text, fmt.Sprintf(format, a...))
 }
 
 // String returns the condition as it was given.

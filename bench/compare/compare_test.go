@@ -93,7 +93,7 @@ func TestTrueAnswers(t *testing.T) {
 
 // TestAgree: what differs is named, NaN included, and what is within the tolerance is not.
 func TestAgree(t *testing.T) {
-	candor := sample{"w", "candor", 1, answers{0.5, 20, 0.5, 1, 0.1, 0.1}}
+	candor := sample{"w", "candor", 1, 0, answers{0.5, 20, 0.5, 1, 0.1, 0.1}}
 	near, far, nan := candor, candor, candor
 	near.Tool, near.NLL, near.ACE = "near", 20+19e-5, 0.1+9e-10
 	far.Tool, far.ECE, far.ACE = "far", 0.1+2e-5, 0.1+2e-9

@@ -126,8 +126,7 @@ func (w workload) write(dir string, p *metrics.Predictions) error {
 	return writeNPY(name+".labels.npy", "<i4", fmt.Sprintf("(%d,)", p.Rows), p.Labels)
 }
 
-// writeNPY writes an array of .npy version 1.0. Package predictions can do that too, but would bring what it needs to
-// read all its other formats into this module.
+// writeNPY writes an array of .npy version 1.0.
 func writeNPY[T any](name, descr, shape string, x []T) (err error) {
 	f, err := os.Create(name)
 	if err != nil {

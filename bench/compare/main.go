@@ -1,5 +1,5 @@
 // Compare times candor and what one would run instead, on the same data, one thread each: numpy and torch (by peers.py),
-// gonum, and a plain Go loop. README.md has the commands.
+// gonum, and a plain Go loop; with -files Polars, DuckDB and numpy (by files.py), from files on. README.md has the commands.
 package main
 
 import (
@@ -47,6 +47,7 @@ type sample struct {
 	Workload string  `json:"workload"`
 	Tool     string  `json:"tool"`
 	Seconds  float64 `json:"seconds"`
+	Wall     float64 `json:"wall,omitempty"` // of files, of which Seconds are of the CPU
 	answers
 }
 
@@ -62,7 +63,7 @@ func inGo(name string, f func(p *metrics.Predictions) (answers, error)) tool {
 	return tool{name: name, measure: func(w workload, p *metrics.Predictions) (sample, error) {
 		start := time.Now()
 		a, err := f(p)
-		return sample{w.name, name, time.Since(start).Seconds(), a}, err
+		return sample{w.name, name, time.Since(start).Seconds(), 0, a}, err
 	}}
 }
 
@@ -92,11 +93,13 @@ func run(args []string, out io.Writer) (err error) {
 	only := flags.String("run", "", "only the workloads that match this `regexp`")
 	reps := flags.Int("reps", 3, "repetitions, of which the best counts")
 	python := flags.String("python", "", "the python3 that has numpy; empty: the first of "+strings.Join(pythons, ", "))
+	files := flags.Bool("files", false, "compare the reading of files instead, with Polars, DuckDB and numpy")
+	rows := flags.Int("rows", 10_000_000, "rows of each file, of JSON Lines a tenth")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() > 0 || *size < 1 || *reps < 1 {
-		return errors.New("no arguments are taken, and -size and -reps are at least 1; see -h")
+	if flags.NArg() > 0 || *size < 1 || *reps < 1 || *rows < 10 {
+		return errors.New("no arguments are taken, -size and -reps are at least 1, and -rows at least 10; see -h")
 	}
 	match, err := regexp.Compile(*only)
 	if err != nil {
@@ -112,6 +115,9 @@ func run(args []string, out io.Writer) (err error) {
 	}
 	// The collector would work on a second core.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if *files {
+		return compareFiles(out, *dir, *python, match, *rows, *reps)
+	}
 
 	tools := []tool{candorTool, inGo("plain Go", runPlain), inGo("gonum", runGonum)}
 	fmt.Fprintf(out, "candor     level %v, %s %s/%s\n", isa.Info().Current, runtime.Version(), runtime.GOOS, runtime.GOARCH)
@@ -124,7 +130,7 @@ func run(args []string, out io.Writer) (err error) {
 		return err
 	default:
 		defer func() { err = errors.Join(err, peers.close()) }()
-		peers.describe(out)
+		peers.describe(out, "numpy", "torch")
 		tools = append(tools, peers.tools()...)
 	}
 

@@ -68,7 +68,7 @@ func TestBadFiles(t *testing.T) {
 		{"negative shape", raw(header("'<f4'", "(-1, 4)"), make([]byte, 64)), labels, []string{"x.npy: damaged header", "a negative dimension", "write it again"}},
 		{"garbled header", raw("{'descr': '<f4', 'shape'", nil), labels, []string{"x.npy: damaged header", "write it again"}},
 		{"objects", raw(header("'|O'", "(100, 4)"), []byte("\x80\x04K\x01.")), labels, []string{"x.npy: scores are Python objects", "save plain numbers"}},
-		{"a pickle", []byte("\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00"), labels, []string{"x.npy: ", "a Python pickle", "none is read", "numpy.save"}},
+		{"a pickle", []byte("\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00"), labels, []string{"x.npy: ", "a Python pickle", "it can run any code, so it is not read", "numpy.save"}},
 		{"a torch file", npz(t, "archive/data.pkl", []byte("\x80\x02."), "archive/data/0", []byte("1234")), labels, []string{"x.npy: ", "PyTorch file (torch.save)", "torch.load"}},
 		{"a zip of other things", npz(t, "a.txt", []byte("hello")), labels, []string{"x.npy: a zip file without arrays", "numpy.savez"}},
 		{"a state", []byte("cSTA\x01\x00 and so on"), labels, []string{"x.npy: ", "a state of candor", "candor merge"}},

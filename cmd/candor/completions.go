@@ -26,7 +26,7 @@ func completeFlags(c *cobra.Command) {
 	flags := map[string]cobra.CompletionFunc{
 		"metrics": completeMetrics, "input": fixed("probs", "logits", "logprobs", "dirichlet"), "task": fixed(tasks...),
 		"like": fixed("um", "tfp", "torchmetrics", "guo", "blog"), "on-invalid": fixed("error", "drop"),
-		"format": fixed("table", "markdown", "csv", "json"), "plot-y": fixed("accuracy", "frequency", "gap"), "plot-kind": fixed(kinds...), "report": completeReport,
+		"format": fixed("table", "markdown", "csv", "json"), "adjust": fixed("holm", "bh"), "plot-y": fixed("accuracy", "frequency", "gap"), "plot-kind": fixed(kinds...), "report": completeReport,
 	}
 	if c.Name() == "score" {
 		flags["metrics"] = fixed(append([]string{"default", "all"}, rowNames(metrics.Probs)...)...)

@@ -18,7 +18,7 @@ var corpusGroups = []struct {
 }{
 	{"binary", corpusBinary}, {"classes", corpusClasses}, {"wide", corpusWide}, {"flags", corpusFlags}, {"options", corpusOptions}, {"groups", corpusGroupsOfRows},
 	{"ood", corpusOOD}, {"ensemble", corpusEnsemble}, {"multilabel", corpusMultilabel}, {"forecasts", corpusForecasts}, {"samples", corpusSamples},
-	{"loglik", corpusLogLiks}, {"grid", corpusGrid}, {"merge", corpusMerge}, {"compare", corpusCompare}, {"score", corpusScore}, {"recal", corpusRecal},
+	{"loglik", corpusLogLiks}, {"grid", corpusGrid}, {"merge", corpusMerge}, {"compare", corpusCompare}, {"drift", corpusDrift}, {"score", corpusScore}, {"recal", corpusRecal},
 	{"tables", corpusTables}, {"choices", corpusChoices}, {"models", corpusModels}, {"tokens", corpusTokens},
 }
 
@@ -507,6 +507,30 @@ func (c *corpus) compared(name string, args ...string) {
 }
 
 // corpusCompare: sets of the same rows, and the test of forecasts.
+// corpusDrift: two sets, of one score a row, of classes, with weights, of few rows, and of forecasts.
+func corpusDrift(c *corpus) {
+	drift := func(name string, old, other []string, flags ...string) {
+		a, b := c.d.at("old.state"), c.d.at("new.state")
+		c.run(name, func() []corpusLine {
+			c.candor(append([]string{"eval", "--json", "--state", a}, old...)...)
+			c.candor(append([]string{"eval", "--json", "--state", b}, other...)...)
+			return c.document(c.candor(append([]string{"drift", "--json", a, b, "--name", a + "=old", "--name", b + "=new"}, flags...)...))
+		})
+	}
+	for _, k := range []int{1, 3} {
+		all := []string{"--metrics", allOf(eval.Shape{Classes: k})}
+		s, o := exactProbs(80, 700, k), exactProbs(81, 900, k)
+		a, b := c.put(fmt.Sprint("a", k), s, "probs", "float64"), c.put(fmt.Sprint("b", k), o, "probs", "float32")
+		drift(fmt.Sprint(k), with(a, all...), with(b, all...))
+		drift(fmt.Sprint(k, "/bh"), a, b, "--adjust", "bh", "--confidence", "0.8")
+		drift(fmt.Sprint(k, "/weights"), with(a, "--weights", c.d.put("w.npy", s.weightFile(c.t))), b)
+		drift(fmt.Sprint(k, "/few"), c.put("few", exactProbs(82, 9, k), "probs", "float64"), b)
+	}
+	named := []string{"--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y"}
+	f, g := c.d.put("f.csv", exactNormals(83, 300).csv()), c.d.put("g.csv", exactNormals(84, 200).csv())
+	drift("forecasts", with(named, f), with(named, g))
+}
+
 func corpusCompare(c *corpus) {
 	for _, k := range []int{1, 3} {
 		s, o := exactProbs(70, 200, k), exactProbs(71, 200, k)

@@ -307,7 +307,7 @@ func (c *corpus) note(n *node) {
 			c.seen["kind "+of["kind"]+" "+of["dtype"]] = true
 		case "metrics":
 			for _, m := range k.kids {
-				if m.kids[0].leaf == "null" {
+				if len(m.kids) == 0 || m.kids[0].leaf == "null" { // a p-value of a drift, or no value
 					continue
 				}
 				name, options, _ := strings.Cut(strings.TrimSuffix(m.name, ")"), "(")
@@ -360,7 +360,7 @@ func corpusReach() (l []string) {
 	for _, name := range recal.Names() {
 		l = append(l, "recal fit "+name, "recal apply "+name)
 	}
-	for _, name := range []string{"eval", "compare", "score", "merge", "recal fit", "recal apply"} {
+	for _, name := range []string{"eval", "compare", "drift", "score", "merge", "recal fit", "recal apply"} {
 		c, _, err := rootCommand().Find(strings.Fields(name))
 		if err != nil {
 			panic(err)

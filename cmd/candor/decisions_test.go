@@ -62,7 +62,7 @@ func TestDecisionDocument(t *testing.T) {
 		case "calibration_auc", "aurc", "eaurc", "augrc", "oracle_accuracy", "abstain_precision", "abstain_recall", "retention_accuracy", "retention_nll":
 			ofOrder, ranked = true, true
 		}
-		ofDecision := ofOrder || key == "accuracy" || key == "balanced_accuracy" || key == "confidence" || key == "overconfidence"
+		ofDecision := ofOrder || key == "accuracy" || key == "balanced_accuracy" || key == "e_calibration" || key == "confidence" || key == "overconfidence"
 		ofBins := strings.Contains(m.Text, "top label;")
 		// A p-value may be 0 of both.
 		if got := decided.Metrics[key]; (got.Value == m.Value && !(strings.HasSuffix(name, "_p") && m.Value == 0.0)) == (ofDecision || ofBins) || (got.Text != m.Text) != (ofDecision || ofBins) {

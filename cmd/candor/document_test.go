@@ -513,6 +513,7 @@ func TestPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		states := t.TempDir() // that commands of the page write and read
 		fresh := regexp.MustCompile("(?ms)^```\n\\$ (candor [^\n]*)\n(.*?)^```$").ReplaceAllStringFunc(string(text), func(block string) string {
 			if strings.Contains(block, "echo $?") { // docs/json.md shows an error, which its own test checks
 				return block
@@ -521,7 +522,7 @@ func TestPages(t *testing.T) {
 			blocks++
 			// A last line in parentheses says what is left out.
 			shown, rest, cut := strings.Cut(shown, "\n(")
-			out := shownBy(t, command)
+			out := shownBy(t, command, states)
 			if !cut {
 				out, _, _ = strings.Cut(out, "\nNext:")
 				out, _, _ = strings.Cut(out, "\nReliability by")
@@ -548,7 +549,8 @@ func TestPages(t *testing.T) {
 }
 
 // shownBy returns what a command prints, or the first lines of the file that it writes if "&& head -N FILE" follows it.
-func shownBy(t *testing.T, command string) string {
+// States are in a folder of their own.
+func shownBy(t *testing.T, command, states string) string {
 	t.Helper()
 	line, head, ok := strings.Cut(command, " && head -")
 	n, file, _ := strings.Cut(head, " ")
@@ -559,7 +561,9 @@ func shownBy(t *testing.T, command string) string {
 	}
 	args := strings.Fields(line)[1:]
 	for i := range args {
-		args[i] = strings.Trim(args[i], "'")
+		if args[i] = strings.Trim(args[i], "'"); strings.HasSuffix(args[i], ".state") {
+			args[i] = filepath.Join(states, args[i])
+		}
 	}
 	code, out, errs := candor(t, args...)
 	if code != 0 {

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
@@ -28,7 +30,7 @@ func inspectCommand() *cobra.Command {
 		Use:   "inspect FILE...",
 		Short: "Tell what a file holds, without reading it whole",
 		Long: `Tell what files hold: the arrays of .npy and .npz files with type, shape and order, from their headers; the columns of a table
-(.csv, .tsv, .txt, .jsonl, .parquet) with the command that likely evaluates it; and what a state of candor eval --state was made of. "-" is
+(.csv, .tsv, .txt, .jsonl, .parquet, .arrow, .safetensors) with the command that likely evaluates it; and what a state of candor eval --state was made of. "-" is
 standard input.`,
 		Example: `  candor inspect preds.npz
   candor inspect predictions.csv
@@ -90,9 +92,10 @@ type tableInfo struct {
 }
 
 type columnInfo struct {
-	Name  string `json:"name"`
-	Type  string `json:"type"`
-	First string `json:"first"`
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Stored string `json:"stored,omitempty"` // what a format with types calls it
+	First  string `json:"first"`
 }
 
 type arrayInfo struct {
@@ -147,6 +150,13 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 	}
 	var arrays []predictions.Array
 	if err == nil && readOnce(path) {
+		if !bytes.HasPrefix(head, []byte("\x93NUMPY")) {
+			t, err := predictions.InspectTableReader(io.MultiReader(bytes.NewReader(head), rest), files.call(path))
+			if err != nil {
+				return nil, badData(err)
+			}
+			return describeTable(w, &t, name), nil
+		}
 		arrays, err = predictions.InspectReader(io.MultiReader(bytes.NewReader(head), rest), name)
 	} else {
 		arrays, err = predictions.Inspect(path)
@@ -268,13 +278,23 @@ func describeTable(w io.Writer, t *predictions.Table, path string) any {
 	fmt.Fprintf(w, "%s: %v\n", visible.Text(path), t)
 	const most = 30
 	width, kinds := 6, len("numbers")
+	typed := t.Format != "text" && t.Format != "jsonl"
+	kindOf := func(c *predictions.TableColumn) string {
+		if !typed || c.Type == "" {
+			return c.Kind.String()
+		}
+		return c.Kind.String() + ", " + visible.Text(shortened(c.Type, 30))
+	}
 	for _, c := range t.Columns[:min(len(t.Columns), most)] {
-		kinds = max(kinds, len(c.Kind.String()))
+		kinds = max(kinds, utf8.RuneCountInString(kindOf(&c)))
 		width = max(width, min(30, len(visible.Text(c.Name))))
 	}
 	for i, c := range t.Columns {
-		kind := c.Kind.String()
-		info.Columns = append(info.Columns, columnInfo{c.Name, kind, c.First})
+		kind := kindOf(&c)
+		info.Columns = append(info.Columns, columnInfo{Name: c.Name, Type: c.Kind.String(), First: c.First})
+		if typed {
+			info.Columns[i].Stored = c.Type
+		}
 		switch {
 		case i < most:
 			fmt.Fprintf(w, "  %-*s  %-*s  %s\n", width, visible.Text(shortened(c.Name, 30)), kinds, kind, visible.Text(shortened(c.First, 40)))
@@ -296,6 +316,9 @@ func commandFor(t *predictions.Table, path string) string {
 	args := []string{"candor", "eval", path}
 	if what, _ := t.Log(); what != "" {
 		return quotedArgs(append(args, "--from", harness))
+	}
+	if forecast := forecastFlags(t); forecast != nil {
+		return quotedArgs(append(args, forecast...))
 	}
 	switch {
 	case p.Prefix != nil:
@@ -329,6 +352,57 @@ func commandFor(t *predictions.Table, path string) string {
 		args = append(args, "--weights", p.Weight)
 	}
 	return quotedArgs(args)
+}
+
+// forecastFlags returns the flags that likely evaluate a table of regression forecasts; nil if it does not look like one.
+func forecastFlags(t *predictions.Table) []string {
+	first := func(name string) (value string, ok bool) {
+		i := slices.IndexFunc(t.Columns, func(c predictions.TableColumn) bool { return c.Name == name })
+		if i < 0 {
+			return "", false
+		}
+		return t.Columns[i].First, true
+	}
+	has := func(name string) bool { _, ok := first(name); return ok }
+	if output, ok := first("output_type"); ok && has("output_type_id") && has("value") {
+		args := []string{"--from", "hubverse", "--oracle", "FILE"}
+		if target, ok := first("target"); ok {
+			args = append(args, "--target", target)
+		}
+		return append(args, "--output-type", output)
+	}
+	if has("unique_id") && has("ds") {
+		for _, c := range t.Columns {
+			if model, level, ok := strings.Cut(c.Name, "-lo-"); ok && has(model+"-hi-"+level) {
+				args := []string{"--from", "nixtla", "--model", model}
+				if !has("y") {
+					args = append(args, "--oracle", "FILE")
+				}
+				return args
+			}
+		}
+	}
+	var observed []string
+	switch {
+	case has("observed"):
+	case has("y"):
+		observed = []string{"--observed", "y"}
+	default:
+		return nil
+	}
+	quantiles := 0
+	for _, c := range t.Columns {
+		if level, err := strconv.ParseFloat(strings.TrimPrefix(c.Name, "q"), 64); strings.HasPrefix(c.Name, "q") && err == nil && 0 < level && level < 1 {
+			quantiles++
+		}
+	}
+	switch {
+	case quantiles > 1:
+		return append([]string{"--task", "quantiles", "--quantile-prefix", "q"}, observed...)
+	case has("mean") && has("sd"):
+		return append([]string{"--task", "regression"}, observed...)
+	}
+	return nil
 }
 
 // quotedArgs returns a command line, with quotes as a shell needs them.

@@ -200,7 +200,7 @@ With --json an error is one JSON object on standard error, and nothing else is t
 		return nil
 	}
 	c.SetFlagErrorFunc(flagFault)
-	c.AddCommand(evalCommand(), mergeCommand(), compareCommand(), scoreCommand(), recalCommand(), inspectCommand(), metricsCommand(), versionCommand())
+	c.AddCommand(evalCommand(), mergeCommand(), compareCommand(), driftCommand(), scoreCommand(), recalCommand(), inspectCommand(), metricsCommand(), versionCommand())
 	fillFlags(c)
 	return c
 }

@@ -261,6 +261,9 @@ func TestWrongModels(t *testing.T) {
 		{nixtla("unique_id,ds,A,A-lo-90,A-hi-90\na,1,2,1,3\n"), []string{`no column "y"`, "--oracle"}},
 		{nixtla("unique_id,ds,y\na,1,2\n"), []string{"no model"}},
 		{nixtla("unique_id,ds,y,A-lo-90,A-lo-90.0\na,1,2,1,3\n"), []string{`columns "A-lo-90" and "A-lo-90.0" have the same level, 0.05`}},
+		{nixtla("unique_id,ds,y,A,A-lo-90,A-hi-95\na,1,2,2,1,3\n"), []string{`column "A-lo-90" without "A-hi-90"`}},
+		{hub("location,output_type,output_type_id,value\n", longOracle), []string{"2026-11-23-m.csv: no rows"}},
+		{hub(cdf(pmf), longOracle), []string{`o.csv: no column "output_type" for the oracle`, "give the column that has it this name"}},
 		{nixtla("unique_id,ds,A,A-lo-90,A-hi-90\na,1,2,1,3\n", "--oracle", d.put("t.csv", []byte("unique_id,ds,y\na,2,3\n"))), []string{"n.csv: line 2: no observed value for unique_id=a, ds=1 in t.csv"}},
 	} {
 		refused(t, d, c.args(), c.want...)

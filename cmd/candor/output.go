@@ -47,13 +47,29 @@ func (o *output) gateFlags(c *cobra.Command, fail, require string) {
 
 // forms adds the flags except those of gates.
 func (o *output) forms(c *cobra.Command) {
+	o.form(c)
+	o.plot.flags(c)
+}
+
+// form adds the flags of the format.
+func (o *output) form(c *cobra.Command) {
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document, the same as --format json; docs/json.md and docs/candor-1.schema.json describe it")
 	c.Flags().StringVar(&o.format, "format", "table", "`FORMAT`: table, markdown, csv or json")
-	o.plot.flags(c)
 }
 
 // check reads the flags; c is their command.
 func (o *output) check(c *cobra.Command) error {
+	if err := o.checkForm(c); err != nil {
+		return err
+	}
+	if err := o.plot.check(c); err != nil {
+		return err
+	}
+	return o.parseGates(c)
+}
+
+// checkForm reads the flags of the format.
+func (o *output) checkForm(c *cobra.Command) error {
 	if o.json && c.Flags().Changed("format") && o.format != "json" {
 		return usage("--json and --format %s are both given; give one", o.format)
 	}
@@ -62,13 +78,9 @@ func (o *output) check(c *cobra.Command) error {
 	}
 	switch o.format {
 	case "table", "markdown", "csv", "json":
-	default:
-		return usage("--format is %q; it is table, markdown, csv or json", o.format)
+		return nil
 	}
-	if err := o.plot.check(c); err != nil {
-		return err
-	}
-	return o.parseGates(c)
+	return usage("--format is %q; it is table, markdown, csv or json", o.format)
 }
 
 // write writes an evaluation to standard output, with its groups if there are any. If gates fail, it returns them as an error.

@@ -60,7 +60,7 @@ func checkSchema(t *testing.T, doc string) {
 		t.Fatal(err)
 	}
 	schema, _ := v["schema"].(string)
-	def := map[string]string{report.Schema: "document", report.ComparisonSchema: "comparison", report.RecalibrationSchema: "recalibration"}[schema]
+	def := map[string]string{report.Schema: "document", report.ComparisonSchema: "comparison", report.DriftSchema: "drift", report.RecalibrationSchema: "recalibration"}[schema]
 	if _, ok := v["labels"]; ok {
 		def = "multilabel"
 	}
@@ -179,6 +179,17 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	}
 	add("document", "merge", d.at("a.state"), d.at("b.state"))
 	add("comparison", "compare", k[0], files("other", newSet(10, 120, 3))[0], "--labels", k[2], "--margin", "nll=0.1", "--state", d.at("pair.state"))
+	// Two sets: the same shapes, forecasts, one row each, and with weights more scores than are kept one by one.
+	add("drift", "drift", d.at("a.state"), d.at("b.state"))
+	drifts := func(name string, old, other []string) {
+		add("document", with(append([]string{"eval"}, old...), "--state", d.at(name+"-old.state"))...)
+		add("document", with(append([]string{"eval"}, other...), "--state", d.at(name+"-new.state"))...)
+		add("drift", "drift", d.at(name+"-old.state"), d.at(name+"-new.state"))
+	}
+	drifts("forecasts", append([]string{d.put("normals-old.csv", normals.part(0, 50).csv())}, regression...), append([]string{d.put("normals-new.csv", normals.part(50, 120).csv())}, regression...))
+	drifts("single", files("single-a", binary.part(0, 1)), files("single-b", binary.part(1, 2)))
+	drifts("weighted", grid, grid)
+	drifts("infinite", with(files("bad-a", bad), "--on-invalid", "drop"), files("good", binary))
 	// Losses that alternate make a test with Bartlett's weights; differences that are all equal make none.
 	f, g := newFrame("mu", "sigma", "y", "w"), newFrame("mu", "sigma", "y", "w")
 	for i := range 60 {
@@ -203,7 +214,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	for _, m := range []string{"sigma", "quantile"} {
 		add("recalibration", with([]string{"recal", "fit", m, table, "--output", d.at(m + ".json")}, regression[2:]...)...)
 	}
-	add("inspection", "inspect", d.at("a.state"), d.at("pair.state"), d.at("named.state"), d.at("choices.state"), d.at("tags.state"), d.at("groups.state"), samples,
+	add("inspection", "inspect", "../../testdata/tables/half.parquet", d.at("a.state"), d.at("pair.state"), d.at("named.state"), d.at("choices.state"), d.at("tags.state"), d.at("groups.state"), samples,
 		d.put("t.csv", classes.table("p_", animals)), d.put("rows.jsonl", []byte(`{"p": 0.25, "y": 0}`)), d.put("plain.csv", []byte("a,b\n1,x\n")), d.put("both.npz", npz(t, "a.npy", d.read(samples), "b.npy", d.read(k[0]))))
 	add("descriptors", "metrics")
 

@@ -30,7 +30,6 @@ var flagsOf = map[setting.Setting]string{
 	setting.OOD:          "--ood",
 	setting.Unmatched:    "--on-unmatched drop",
 	setting.JoinMemory:   "--max-memory",
-	setting.PartBytes:    "--max-memory",
 	setting.NoHeader:     "--no-header",
 	setting.EventLabel:   "--event",
 	setting.Kept:         "--keep",
@@ -84,6 +83,7 @@ var flagsOf = map[setting.Setting]string{
 	setting.DropUnmatched: "--on-unmatched drop",
 	setting.ModelMemory:   "--max-memory",
 	setting.Transform:     "--transform",
+	setting.PartMemory:    "--max-memory",
 
 	setting.FitMemory:   "what --max-memory leaves",
 	setting.OffDiagonal: "off_diagonal",

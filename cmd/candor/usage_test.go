@@ -383,6 +383,9 @@ func TestExamples(t *testing.T) {
 	}
 	d := newDir(t)
 	putSamples(d)
+	for _, n := range []string{"june.csv", "july.csv"} {
+		d.put(n, d.read(filepath.Join("..", "..", "testdata", "examples", n)))
+	}
 	t.Chdir(d.path)
 	s := newSet(1, 300, 4)
 	d.put("probs.npy", s.scores(t))

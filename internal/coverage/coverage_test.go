@@ -64,3 +64,49 @@ func TestPrintPairs(t *testing.T) {
 		t.Errorf("%d rows, %d shares:\n%s", rows, shares, b.String())
 	}
 }
+
+// TestPrintDrift: the tables have a share for each pair and family, and for each metric that a pair has; what never finds anything, or
+// always, is badly off.
+func TestPrintDrift(t *testing.T) {
+	var b strings.Builder
+	runs := check.Size(4, 12, 300)
+	if err := PrintDrift(&b, runs, check.Size(3_000, 10_000, 100_000), 2); err != nil {
+		t.Fatal(err)
+	}
+	tables := strings.Split(b.String(), "\nShare")
+	if len(tables) != 3 {
+		t.Fatalf("%d tables:\n%s", len(tables), b.String())
+	}
+	pairs, shifts := 0, 0
+	for _, c := range changes() {
+		if pairs += len(driftRows); c.shift {
+			shifts += len(driftRows)
+		}
+	}
+	for i, want := range []int{pairs - shifts, pairs, shifts} {
+		rows := 0
+		for _, l := range strings.Split(tables[i], "\n") {
+			if !strings.HasPrefix(l, "| ") || !strings.Contains(l, " and ") {
+				continue
+			}
+			rows++
+			fields := strings.Split(strings.Trim(l, "| "), "|")[1:]
+			if n := []int{len(families), len(driftNames), len(families)}[i]; len(fields) != n {
+				t.Errorf("%d columns: %s", len(fields), l)
+			}
+			for k, f := range fields {
+				v, err := strconv.ParseFloat(strings.TrimSpace(f), 64)
+				if err != nil {
+					continue
+				}
+				// So few pairs tell what is badly off, no more.
+				if i == 0 && v > 0.5 || i == 1 && v < 0.5 || i == 2 && k == len(families)-1 && strings.Contains(l, "10000 and") && v < 0.9 {
+					t.Error(l)
+				}
+			}
+		}
+		if rows != want {
+			t.Errorf("table %d has %d rows, not %d", i, rows, want)
+		}
+	}
+}

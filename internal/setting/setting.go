@@ -36,7 +36,6 @@ const (
 	OOD          Setting = "Columns.Only"
 	Unmatched    Setting = "Truth.Drop"
 	JoinMemory   Setting = "Truth.Memory"
-	PartBytes    Setting = "TableOptions.PartBytes"
 	NoHeader     Setting = "NoHeader"
 	EventLabel   Setting = "Event"
 	Kept         Setting = "Columns.Kept"
@@ -134,4 +133,5 @@ const (
 	DropUnmatched Setting = "ModelOptions.DropUnmatched"
 	ModelMemory   Setting = "ModelOptions.Memory"
 	Transform     Setting = "Transform"
+	PartMemory    Setting = "PartBytes"
 )

@@ -11,6 +11,7 @@
 //     uncertainty, with bootstrap intervals and consistency bands.
 //   - ICIOf: the integrated calibration index, how far scores are from the rising fit or from a loess; with its quantiles E50 and E90.
 //   - SemiparametricOf: the semiparametric calibration error of uncertainty_metrics.
+//   - NewEProcess: the e-value of calibration, evidence that may be looked at after every row. It reads rows, not cells.
 //   - SharpnessOf: how sharp the scores of each outcome are.
 //
 // Scores are probabilities of one event. Intervals and p-values assume independent rows. docs/which-one.md says what each metric detects.

@@ -89,3 +89,16 @@ func ExampleICIOf() {
 	// ICI 0.1250, E90 0.2150, of exact cells (0)
 	// ICI 0.0394, E90 0.0571, of exact cells (0)
 }
+
+// What bets against the scores pay for 1. They do not pay against ten rows that are as good as calibrated.
+func ExampleNewEProcess() {
+	e := binfree.NewEProcess(metrics.Positive)
+	if err := metrics.NewPass(nil, e).Add(testrows.Ten()); err != nil {
+		log.Fatal(err)
+	}
+	if e.Reason() != "" {
+		log.Fatal(e.Reason())
+	}
+	fmt.Printf("E %.3f (its logarithm %.3f) of %d rows\n", e.Value(), e.Log(), e.Len())
+	// Output: E 0.978 (its logarithm -0.022) of 10 rows
+}

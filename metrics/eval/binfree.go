@@ -310,7 +310,48 @@ func inOrder() []Descriptor {
 			},
 		})
 	}
-	return d
+	return append(d, Descriptor{
+		Name: "e_calibration", applies: always, check: noOptions, keeps: ofBets,
+		Short:   "what a bet against the scores pays: 20 rejects",
+		Meaning: "e-value of calibration: what bets against the scores pay for 1; 20 or more rejects at 5%, whenever it is looked at",
+		Formula: betsFormula, Range: "[0, +Inf]", Better: Neither,
+		Source: "Ville 1939; Shafer 2021; Waudby-Smith and Ramdas 2024",
+		value: func(e *Evaluation, m Metric) Value {
+			a := statisticOf[*binfree.EProcess](e, rows, ofBets(&e.Spec, m)[0].key)
+			v := none(a.Value(), 0, "evidence, not an estimate: calibrated scores have a mean of 1", a.Reason())
+			if math.IsInf(v.Value, 0) || v.Value == 0 {
+				v.Note = fmt.Sprintf("e_calibration is beyond the range of float64: its base-10 logarithm is %.6g", a.Log()/math.Ln10)
+			}
+			return v
+		},
+		text: func(e *Evaluation, _ Metric) string {
+			what := "the true class is 1"
+			if e.Spec.betOn() == calib.TopLabel {
+				what = "the top label is right"
+				if e.Audit.Decided {
+					what = "the caller's decision is right"
+				}
+			}
+			return betsFormula + ", y whether " + what + "; for rows that come once, in an order that outcomes did not choose; may be looked at after any row; " +
+				"20 or more rejects at 5% (Ville's inequality)"
+		},
+	})
+}
+
+const betsFormula = "(1/16) sum over lambda = +-2^-1, ..., +-2^-8 of exp sum_i ln(1 + lambda (y_i - p_i))"
+
+// betOn returns the event that e_calibration bets on.
+func (s *Spec) betOn() calib.Event {
+	if s.Choices != NoChoices {
+		return calib.TopLabel
+	}
+	return plainEvent(s.Base, s.Classes)
+}
+
+// ofBets returns the accumulator of e_calibration.
+func ofBets(s *Spec, _ Metric) []statistic {
+	event := s.betOn()
+	return []statistic{{fmt.Sprintf("bets on event %d", event), rows, func() any { return binfree.NewEProcess(event) }}}
 }
 
 func quantile(q float64) func(*calib.Bayesian) float64 {

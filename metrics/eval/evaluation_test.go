@@ -42,7 +42,7 @@ func TestParseMetrics(t *testing.T) {
 		{"mce,default,all", 2, "mce accuracy nll brier ece calibration_auc brier_skill augrc confidence overconfidence " +
 			"base_rate mean_p bias oe_ratio nll_infinite_rows perplexity entropy ece_positive ece_top_label ece_floor ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased calibration_error_squared ece_unweighted ace sce tace ece_equal_mass ece_sweep " +
 			"smooth_ece ks ks_p kuiper kuiper_p spiegelhalter_z spiegelhalter_p hosmer_lemeshow hosmer_lemeshow_p ici e50 e90 calibration_slope calibration_intercept " +
-			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 aurc balanced_accuracy spherical rps nll_skill " +
+			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 e_calibration aurc balanced_accuracy spherical rps nll_skill " +
 			"brier_uncertainty brier_resolution brier_reliability brier_within_bin sharpness_class0 sharpness_class1 auroc auprc eaurc oracle_accuracy oracle_auc " +
 			"abstain_precision abstain_recall retention_accuracy retention_nll"},
 		{"oracle_accuracy(fraction=.050),oracle_accuracy( fraction = 5e-2 ),abstain_recall(fraction=0.1,most=03)", 10,
@@ -179,11 +179,11 @@ var (
 		zms rce ence uce coverage_50 coverage_90 width_50 width_90 interval_score wis pinball pit_p rank_p temperature
 		nll_temperature_scaled brier_temperature_scaled ece_temperature_scaled`)
 	// base_rate against what is said, three ways; top5_accuracy for any k; accuracy where classes are rare; what of corp_mcb is chance; what nwaic1 is a correction of; iscv
-	// with weights that can be trusted; bins that each count once; errors with their sign; coverage_50 and width_50 at any level; the parts
+	// with weights that can be trusted; evidence that may be looked at any time; bins that each count once; errors with their sign; coverage_50 and width_50 at any level; the parts
 	// of wis; the root of zms; all levels' coverages in one number
 	additions = []string{"mean_p", "oe_ratio", "topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
 		"ece_unweighted", "bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "sigma_scale",
-		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo", "bits_per_byte", "sequence_nll", "calibration_error_squared"}
+		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo", "bits_per_byte", "sequence_nll", "calibration_error_squared", "e_calibration"}
 )
 
 func TestTable(t *testing.T) {
@@ -861,7 +861,7 @@ func TestOutside(t *testing.T) {
 	for _, m := range list {
 		v, d := e.Value(m), Describe(m.Name)
 		// By cells or entries, but not by bins of all rows or by predicted class.
-		kept := d.event != nil && len(m.args) == 0 || m.Name == "ace" || m.Name == "tace" || d.ofTwo && m.String() != "brier_resolution(by=class)" || m.Name == "retention_nll"
+		kept := d.event != nil && len(m.args) == 0 || m.Name == "ace" || m.Name == "tace" || d.ofTwo && m.String() != "brier_resolution(by=class)" || m.Name == "retention_nll" || m.Name == "e_calibration"
 		if says := strings.Contains(v.Reason, "outside [0,1]"); says != kept || math.IsNaN(v.Value) != kept || v.Bound != 0 {
 			t.Errorf("%v: %v, %q", m, v.Value, v.Reason)
 		}

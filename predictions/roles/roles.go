@@ -37,6 +37,7 @@ type Column struct {
 	Kind  Kind
 	Width int      // of List
 	Names []string // of Fields
+	Type  string   // what the file calls the type, for messages; "" if it has no name for it
 }
 
 // Want says which columns have which role, by their names.
@@ -124,8 +125,9 @@ func (e *Doubt) Error() string { return e.Reason }
 func Bind(columns []Column, w *Want) (*Binding, error) {
 	b := &Binding{columns: columns, Label: -1, Weight: -1, Decision: -1, Confidence: -1, Only: -1, Bytes: -1, Sequence: -1, correct: w.Correct != ""}
 	taken := map[int]string{}
+	all := newIndex(columns)
 	one := func(role, name string, kinds ...Kind) (int, error) {
-		i, err := find(columns, role, name)
+		i, err := all.find(role, name)
 		if err != nil {
 			return -1, err
 		}
@@ -133,6 +135,9 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 			holds := "holds " + k.String()
 			if k == Other {
 				holds = "holds neither numbers nor text"
+				if columns[i].Type != "" {
+					holds = "holds values of type " + columns[i].Type
+				}
 			}
 			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q %s, which cannot be the %s: %s", name, holds, role, single(role, kinds))}
 		}
@@ -168,7 +173,7 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 		}
 	}
 	for _, name := range w.Groups {
-		i, err := find(columns, "group", name)
+		i, err := all.find("group", name)
 		if err != nil {
 			return nil, err
 		}
@@ -178,14 +183,14 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 		b.Groups = append(b.Groups, i)
 	}
 	for _, name := range w.Keys {
-		i, err := find(columns, "key", name)
+		i, err := all.find("key", name)
 		if err != nil {
 			return nil, err
 		}
 		b.Keys = append(b.Keys, i)
 	}
 	for _, name := range w.Kept {
-		i, err := find(columns, keeping, name)
+		i, err := all.find(keeping, name)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +201,7 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 	}
 	var err error
 	if w.Only != "" {
-		if b.Only, err = find(columns, "filter", w.Only); err != nil {
+		if b.Only, err = all.find("filter", w.Only); err != nil {
 			return nil, err
 		}
 		taken[b.Only] = "filter"
@@ -291,13 +296,17 @@ func (b *Binding) tag(prefix string) error {
 			rest = append(rest, c.Name[len(prefix):])
 		}
 	}
+	all, scores := newIndex(b.columns), map[int]bool{}
+	for _, i := range b.Scores {
+		scores[i] = true
+	}
 	for j, name := range b.Classes {
-		i := slices.IndexFunc(b.columns, func(c Column) bool { return c.Name == prefix+name })
-		if i < 0 {
+		i, ok := all.at[prefix+name]
+		if !ok {
 			return &Doubt{Role: "labels", Reason: fmt.Sprintf("no column %q for the label that column %q is the score of: %s",
 				prefix+name, b.columns[b.Scores[j]].Name, behind(prefix, rest))}
 		}
-		if slices.Contains(b.Scores, i) {
+		if scores[i] {
 			return &Doubt{Role: "labels", Reason: fmt.Sprintf("column %q cannot be both scores and labels", b.columns[i].Name)}
 		}
 		b.Tags = append(b.Tags, i)
@@ -331,15 +340,50 @@ func single(role string, kinds []Kind) string {
 	return "it is a number in each row"
 }
 
-func find(columns []Column, role, name string) (int, error) {
-	i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
-	if i < 0 {
-		return -1, &Missing{Role: role, Name: name, Similar: similar(columns, name), Columns: names(columns)}
+// index finds columns by name. There may be a million.
+type index struct {
+	columns []Column
+	at      map[string]int // the first of a name
+	twice   map[string]bool
+}
+
+func newIndex(columns []Column) *index {
+	x := &index{columns, make(map[string]int, len(columns)), map[string]bool{}}
+	for i, c := range columns {
+		if _, ok := x.at[c.Name]; ok {
+			x.twice[c.Name] = true
+			continue
+		}
+		x.at[c.Name] = i
 	}
-	if slices.ContainsFunc(columns[i+1:], func(c Column) bool { return c.Name == name }) {
-		return -1, &Doubt{Role: role, Reason: fmt.Sprintf("two columns are named %q", name), Remedy: "rename one of them"}
+	return x
+}
+
+func (x *index) find(role, name string) (int, error) {
+	i, ok := x.at[name]
+	if !ok {
+		return -1, &Missing{Role: role, Name: name, Similar: similar(x.columns, name), Columns: names(x.columns)}
+	}
+	if x.twice[name] {
+		return -1, twoColumns(role, name)
 	}
 	return i, nil
+}
+
+func twoColumns(role, name string) *Doubt {
+	return &Doubt{Role: role, Reason: fmt.Sprintf("two columns are named %q", name), Remedy: "rename one of them"}
+}
+
+// repeated returns the first name that a list has a second time.
+func repeated(l []string) (name string, ok bool) {
+	seen := make(map[string]bool, len(l))
+	for _, name := range l {
+		if seen[name] {
+			return name, true
+		}
+		seen[name] = true
+	}
+	return "", false
 }
 
 func names(columns []Column) []string {
@@ -359,10 +403,10 @@ func (b *Binding) byName(l []string, one func(role, name string, kinds ...Kind) 
 	if len(l) == 1 {
 		kinds = []Kind{Number, List, Fields}
 	}
-	for i, name := range l {
-		if slices.Contains(l[:i], name) {
-			return &Doubt{Role: "scores", Reason: fmt.Sprintf("column %q is named twice", name), Remedy: "name each column once"}
-		}
+	if name, ok := repeated(l); ok {
+		return &Doubt{Role: "scores", Reason: fmt.Sprintf("column %q is named twice", name), Remedy: "name each column once"}
+	}
+	for _, name := range l {
 		at, err := one("scores", name, kinds...)
 		if err != nil {
 			return err
@@ -392,10 +436,8 @@ func (b *Binding) byPrefix(prefix string, taken map[int]string) error {
 	if len(b.Scores) == 0 {
 		return &Doubt{Role: "scores", Remedy: "give another prefix", Reason: fmt.Sprintf("no column of numbers has a name that begins with %q: %s", prefix, listed(names(b.columns)))}
 	}
-	for i, name := range found {
-		if slices.Contains(found[:i], name) {
-			return &Doubt{Role: "scores", Reason: fmt.Sprintf("two columns are named %q", name), Remedy: "rename one of them"}
-		}
+	if name, ok := repeated(found); ok {
+		return twoColumns("scores", name)
 	}
 	// One column among others whose rest is of another form, as H2O's "predict" is beside p0 and p1 under p, is likely no class.
 	var likely, odd []string
@@ -469,10 +511,8 @@ func (b *Binding) name(classes []string) error {
 	if classes == nil {
 		return nil
 	}
-	for i, c := range classes {
-		if slices.Contains(classes[:i], c) {
-			return &Doubt{Role: "classes", Reason: fmt.Sprintf("class %q is named twice", c), Remedy: "name each class once, in the order of the scores"}
-		}
+	if c, ok := repeated(classes); ok {
+		return &Doubt{Role: "classes", Reason: fmt.Sprintf("class %q is named twice", c), Remedy: "name each class once, in the order of the scores"}
 	}
 	if width > 1 && len(classes) != width {
 		return &Doubt{Role: "classes", Remedy: "name each class once, in the order of the scores", Reason: fmt.Sprintf("%s named, but there are scores of %d", counted(len(classes)), width)}

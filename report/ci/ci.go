@@ -112,6 +112,16 @@ func OfComparison(c *report.Comparison) []Set {
 	return l
 }
 
+// OfDrift returns the old and the new set of a drift. The verdict of the new one begins with what drifted.
+func OfDrift(d *report.Drift) []Set {
+	l := []Set{OfDocument(report.New(d.Result.Old.AtLevel(d.Level))), OfDocument(report.New(d.Result.New.AtLevel(d.Level)))}
+	for i := range l {
+		l[i].Name = d.Names[i]
+	}
+	l[1].Verdict = d.Verdict() + " " + l[1].Verdict
+	return l
+}
+
 // Write writes a result in a form. An unknown form is an error.
 func Write(w io.Writer, f Form, r *Result) error {
 	switch f {

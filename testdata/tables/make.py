@@ -72,3 +72,8 @@ bits = {"probs": (np.array(matrix, "float32").view("uint32") >> 16).astype("uint
 with open("bfloat16.safetensors", "wb") as f:
     f.write(bytes(safetensors.serialize({k: safetensors.TensorSpec(dtype="bfloat16" if k == "probs" else v.dtype.name, shape=v.shape,
                                                                    data_ptr=v.ctypes.data, data_len=v.nbytes) for k, v in bits.items()})))
+
+# A text of 1 MiB that half of the rows have: the file is small, and the texts of all rows together are 150 GB.
+index = pa.array(np.arange(300_000, dtype="int32") % 2)
+pq.write_table(pa.table({"g": pa.DictionaryArray.from_arrays(index, ["a" * 2**20, "b"]), "p": np.full(300_000, 0.5, "float32"), "y": np.ones(300_000, "int8")}),
+               "dictionary.parquet", compression="zstd", write_statistics=False, store_schema=False)

@@ -1,4 +1,4 @@
-// Package tails has tail probabilities of the chi-square, Student and binomial distributions, with the same bits on every CPU: their
+// Package tails has tail probabilities of the chi-square, Student, binomial, hypergeometric and Kolmogorov distributions, with the same bits on every CPU: their
 // exponentials and logarithms are those of package kernel, and no product is fused with a sum.
 //
 // The relative error of a probability p is below 5e-15 (1 - ln p), down to 1e-300.
@@ -166,4 +166,73 @@ func deviance(x, m, d float64) float64 {
 		}
 		sum = next
 	}
+}
+
+// Kolmogorov returns the probability that the largest |B| of a Brownian bridge B is at least x: 2 sum over k >= 1 of
+// (-1)^(k-1) exp(-2 k^2 x^2), or for small x its Poisson transform.
+func Kolmogorov(x float64) float64 {
+	switch {
+	case !(x > 0.1): // below, 1 - 1e-50 or less
+		if x != x {
+			return x
+		}
+		return 1
+	case x < 1:
+		sum, u := 0.0, float64(math.Pi*math.Pi/8)/float64(x*x)
+		for k := 1.0; ; k += 2 {
+			t := kernel.Exp64(-float64(float64(k*k) * u))
+			if sum += t; t <= tiny*sum {
+				return math.Max(0, 1-float64(math.Sqrt(2*math.Pi)/x*sum))
+			}
+		}
+	}
+	sum, sign := 0.0, 1.0
+	for k := 1.0; ; k++ {
+		t := kernel.Exp64(-2 * float64(float64(k*k)*float64(x*x)))
+		if sum += float64(sign * t); t <= tiny*sum {
+			return 2 * sum
+		}
+		sign = -sign
+	}
+}
+
+// Fisher returns the two-sided mid-p of Fisher's exact test that two shares a/m and b/n are of equal probabilities: given a + b, twice
+// the smaller of the probabilities of an a that is smaller, or larger, with half that of a itself in each; at most 1. It is 1 where
+// a + b is 0 or m + n. The numbers are whole, 0 <= a <= m and 0 <= b <= n.
+func Fisher(a, m, b, n float64) float64 {
+	marked, all := a+b, m+n
+	if marked == 0 || marked == all || m == 0 || n == 0 {
+		return 1
+	}
+	if marked > all/2 { // the rarer outcome keeps its digits
+		a, b, marked = m-a, n-b, all-marked
+	}
+	if float64(a*n) > float64(b*m) { // the smaller share is the first, so that a is in the lower tail
+		a, m, b, n = b, n, a, m
+	}
+	f := marked / all
+	at := binomial(a, m, f) * binomial(b, n, f) / binomial(marked, all, f)
+	tail, t := 0.0, at
+	for k := a; k > 0 && marked-k < n; k-- {
+		t = float64(t * (k * (n - marked + k) / ((m - k + 1) * (marked - k + 1))))
+		if tail += t; t <= tiny*tail {
+			break
+		}
+	}
+	twice := float64(2*tail) + at
+	return math.Min(twice, 2-twice)
+}
+
+// binomial returns the probability of k successes in n trials of probability f, 0 < f < 1, in Loader's form.
+func binomial(k, n, f float64) float64 {
+	switch k {
+	case 0:
+		return kernel.Exp64(float64(n * kernel.Log1p64(-f)))
+	case n:
+		return kernel.Exp64(float64(n * kernel.Log64(f)))
+	}
+	mean := float64(n * f)
+	d := math.FMA(-n, f, k)
+	log := stirling(n) - stirling(k) - stirling(n-k) - deviance(k, mean, d) - deviance(n-k, n-mean, -d)
+	return kernel.Exp64(log) * math.Sqrt(n/(2*math.Pi*k*(n-k)))
 }

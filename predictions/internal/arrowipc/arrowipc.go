@@ -117,7 +117,7 @@ func (f *File) Next() (_ columns.Part, err error) {
 	}
 	r.Retain()
 	f.at++
-	p := &part{f: f, batch: f.at - 1, record: r, size: sizeOf(r)}
+	p := &part{f: f, batch: f.at - 1, record: r, size: sizeOf(r), body: f.r.body}
 	f.mu.Lock()
 	f.held += p.size
 	f.mu.Unlock()
@@ -174,8 +174,9 @@ type part struct {
 	f      *File
 	batch  int
 	record arrow.RecordBatch
-	rows   int64 // of the record
-	size   int64 // in memory
+	rows   int64  // of the record
+	size   int64  // in memory
+	body   []byte // of a stream, as it was read
 	at     int64
 	each   []*converter // of the wanted columns
 }
@@ -230,6 +231,13 @@ func (p *part) Close() error {
 	p.f.held -= p.size
 	p.f.mu.Unlock()
 	p.f.free.Signal()
-	p.record, p.each, p.at, p.rows, p.size = nil, nil, 0, 0, 0
+	switch {
+	case p.record == nil:
+	case p.f.index == nil:
+		p.f.r.spare.Free(p.body)
+	case p.f.index.lone:
+		p.record.Release()
+	}
+	p.record, p.body, p.each, p.at, p.rows, p.size = nil, nil, nil, 0, 0, 0
 	return nil
 }

@@ -327,7 +327,7 @@ func TestMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := read(f, 100, 1<<20); err == nil || !strings.Contains(err.Error(), "MiB of memory, and 1 MiB are allowed; allow more memory") {
+			if _, err := read(f, 100, 1<<20); err == nil || !strings.Contains(err.Error(), "MiB of memory, and 1 MiB are allowed; raise PartBytes") {
 				t.Errorf("stream %v: %v", stream, err)
 			}
 		}

@@ -15,6 +15,7 @@ type index struct {
 	src     columns.Source
 	batches []location
 	checks  *messages
+	lone    bool // batches share nothing, as dictionaries are
 }
 
 // location is where a message is.
@@ -33,7 +34,11 @@ func OpenFile(src columns.Source) (f *File, err error) {
 		io.ReaderAt
 		io.ReadSeeker
 	}{src, io.NewSectionReader(src, 0, src.Size())}
-	if f.file, err = ipc.NewFileReader(s, ipc.WithBodySizeLimit(0)); err != nil {
+	options := []ipc.Option{ipc.WithBodySizeLimit(0)}
+	if x.lone {
+		options = append(options, ipc.WithAllocator(&f.r.spare))
+	}
+	if f.file, err = ipc.NewFileReader(s, options...); err != nil {
 		return nil, fault(err)
 	}
 	if f.file.NumRecords() != len(x.batches) {
@@ -69,6 +74,7 @@ func (x *index) read() error {
 	if err != nil {
 		return err
 	}
+	x.lone = len(dictionaries) == 0
 	for _, l := range dictionaries {
 		if err := x.check(l); err != nil {
 			return err

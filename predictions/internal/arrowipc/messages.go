@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	flatbuffers "github.com/google/flatbuffers/go"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
 
@@ -27,6 +28,9 @@ const (
 type messages struct {
 	r    io.Reader
 	most int64 // bytes of a body, as it is stored and decompressed
+
+	body  []byte // of the last message
+	spare spare
 
 	views map[int64]int // columns of views in the batches, under inBatches, and in each dictionary, by its id
 }
@@ -79,6 +83,7 @@ func (m *messages) Message() (_ *ipc.Message, err error) {
 	if err := check(length, func(at int64) (int64, error) { return int64(binary.LittleEndian.Uint64(body[at:])), nil }); err != nil {
 		return nil, err
 	}
+	m.body = body
 	return ipc.NewMessage(memory.NewBufferBytes(meta), memory.NewBufferBytes(body)), nil
 }
 
@@ -92,14 +97,17 @@ func (m *messages) bytes(n int64) ([]byte, error) {
 		}
 		return b, nil
 	}
-	b := make([]byte, 0, step)
+	b := m.spare.take(int(n))[:0]
+	if b == nil {
+		b = make([]byte, 0, step)
+	}
 	for int64(len(b)) < n {
 		if len(b) == cap(b) {
 			grown := make([]byte, len(b), min(n, 4*int64(cap(b))))
 			copy(grown, b)
 			b = grown
 		}
-		k, err := io.ReadFull(m.r, b[len(b):cap(b)])
+		k, err := io.ReadFull(m.r, b[len(b):min(int64(cap(b)), n)])
 		b = b[:len(b)+k]
 		if err != nil {
 			return nil, short(err, k)
@@ -109,7 +117,7 @@ func (m *messages) bytes(n int64) ([]byte, error) {
 }
 
 func (m *messages) tooMuch(n int64) error {
-	return columns.Wrong(columns.MoreMemory+", or write smaller batches", "a batch takes %d MiB of memory, and %d MiB are allowed", n>>20+1, m.most>>20)
+	return columns.Wrong("raise "+setting.PartMemory.String()+", or write smaller batches", "a batch takes %d MiB of memory, and %d MiB are allowed", n>>20+1, m.most>>20)
 }
 
 func short(err error, read int) error {

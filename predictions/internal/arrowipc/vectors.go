@@ -242,7 +242,17 @@ func (c *converter) decimals(t arrow.DecimalType, from, to int, unscaled func(i 
 func (c *converter) lists(v *columns.Vector, a array.ListLike, from, to int) {
 	v.Offsets = make([]int, to-from+1)
 	first, last := 0, 0
-	if to > from {
+	if f, ok := a.(*array.FixedSizeList); ok && to > from {
+		start, end := f.ValueOffsets(from)
+		width := int(end - start)
+		first, last = int(start), int(start)+width*(to-from)
+		if first < 0 || last > c.inner.a.Len() {
+			panic(columns.Wrong("write it again", "damaged: column %q has fewer elements than its lists", c.name))
+		}
+		for i := range v.Offsets {
+			v.Offsets[i] = i * width
+		}
+	} else if to > from {
 		// The elements of views may be anywhere, and those of missing lists may be there or not.
 		start, end := a.ValueOffsets(from)
 		first, last = int(start), int(end)

@@ -83,6 +83,9 @@ type Block struct {
 	Most    int // rows to fill at most, set by the caller
 	Rows    int
 	Columns []Vector
+	// Swap is set by a reader whose floats may be taken instead of copied: who takes a slice of a vector, or of its Elem, puts another in its
+	// place, of any length, which the reader will use.
+	Swap bool
 }
 
 // Vector has the cells of one column of a block. Which fields are set follows from its type. A reader may reuse their memory.
@@ -142,9 +145,6 @@ func (f *Fault) Error() string {
 }
 
 func (f *Fault) Unwrap() error { return f.Err }
-
-// MoreMemory is the part of a Remedy for which a caller may say how.
-const MoreMemory = "allow more memory"
 
 // Wrong returns a Fault about a whole file.
 func Wrong(remedy, format string, args ...any) *Fault {

@@ -24,6 +24,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/predictions/internal/columns"
 	"github.com/candor-go/candor/predictions/internal/decimal"
 )
@@ -189,7 +190,7 @@ func (f *File) cut() (end int, err error) {
 			return end, nil
 		case len(f.text) <= f.longest:
 		case f.longest < mostLine:
-			return 0, columns.Wrong(columns.MoreMemory, "the row on line %d is longer than %d KiB, and needs at least %d KiB of memory",
+			return 0, columns.Wrong("raise "+setting.PartMemory.String(), "the row on line %d is longer than %d KiB, and needs at least %d KiB of memory",
 				f.line+1, f.longest>>10, f.longest>>8)
 		default:
 			return 0, columns.Wrong("is it JSON Lines, with a row on each line?", "line %d is longer than 32 MiB", f.line+1)
@@ -326,7 +327,7 @@ func (f *File) Want(w columns.Want) error {
 		b := max(w.Bytes, 1<<20)
 		const each = 900 // bytes of a sink and a vector
 		if least := 2 * each * int64(leaves); least > b {
-			return columns.Wrong("read fewer columns, or "+columns.MoreMemory, "reading %d columns needs at least %d MiB of memory", len(w.Columns), least>>20+1)
+			return columns.Wrong("read fewer columns, or raise "+setting.PartMemory.String(), "reading %d columns needs at least %d MiB of memory", len(w.Columns), least>>20+1)
 		}
 		f.size = int(min(max(b/8, leastText), mostText))
 		f.longest = int(min(b/4, mostLine))

@@ -133,6 +133,9 @@ func Read(r io.Reader, o *Options) ([]Doc, error) {
 			return nil, columns.Wrong("raise "+setting.Memory.String(), "its documents take more than %d MiB of memory, and all are kept until they are checked", o.MaxBytes>>20)
 		}
 	}
+	if len(lines) == 0 && p.without != nil && errors.Is(p.without, ErrNoChoices) {
+		return nil, p.without // whatever its filters are
+	}
 	if len(lines) == 0 && len(p.filters) > 0 {
 		return nil, columns.Wrong("name one of these with "+setting.Filters.String(), "it has lines of the filters %s, and of none of %s",
 			strings.Join(p.filters, ", "), strings.Join(o.Filters, ", "))

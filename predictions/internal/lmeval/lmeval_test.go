@@ -304,6 +304,7 @@ func TestBad(t *testing.T) {
 		{"several of the filters", Options{Filters: []string{"other", "none"}}, sample(0, fields{"filter": "x"}) + sample(0, nil) + sample(0, fields{"filter": "other"}), "lines of the filters none, other", 2},
 		{"a second run", Options{}, sample(0, nil) + sample(1, nil) + sample(0, nil), "document 0 was on line 1 already", 2},
 		{"texts", Options{}, sample(0, fields{"filtered_resps": []string{"an answer"}}), "generate_until", 0},
+		{"texts of another filter", Options{Filters: []string{"strict"}}, sample(0, fields{"filtered_resps": []string{"an answer"}}), "generate_until", 0},
 		{"a text later", Options{}, sample(0, fields{"filtered_resps": []any{[]string{"-1", "False"}, "x"}}), "filtered_resps 1 is not a pair", 0},
 		{"one log-likelihood", Options{}, sample(0, fields{"filtered_resps": [][]string{{"-1", "False"}}}), "one log-likelihood", 0},
 		{"prompts", Options{}, sample(0, fields{"arguments": prompts([]string{"q"}, " a", " b")}), "2 prompts and 3 log-likelihoods", 0},

@@ -16,6 +16,8 @@ type parser struct {
 	o       *Options
 	filters []string         // met so far
 	seen    map[string]int64 // the line of each document
+	skipped int              // lines of other filters
+	without *columns.Fault   // why the first of these has no choices; nil if it has
 }
 
 // line reads a line. ok is false if it is one of another filter.
@@ -43,6 +45,11 @@ func (p *parser) line(row jsonlines.Value, number int64) (l line, ok bool, f *co
 	wanted := p.filters
 	if len(p.o.Filters) > 0 {
 		if !slices.Contains(p.o.Filters, filter) {
+			if p.skipped++; p.skipped == 1 {
+				if p.without = l.likelihoods(fields); p.without != nil {
+					p.without.Row, p.without.Line = -1, number
+				}
+			}
 			return l, false, nil
 		}
 		wanted = slices.DeleteFunc(slices.Clone(p.filters), func(f string) bool { return !slices.Contains(p.o.Filters, f) })

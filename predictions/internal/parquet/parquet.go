@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
 
@@ -36,6 +37,9 @@ type File struct {
 	want   columns.Want
 	wanted bool
 	group  int // the next row group
+
+	mu     sync.Mutex
+	spares []*part // closed ones, whose memory is used again
 }
 
 var _ columns.File = (*File)(nil)
@@ -144,6 +148,9 @@ func (f *File) Want(w columns.Want) error {
 	}
 	w.Bytes = max(w.Bytes, leastBytes)
 	f.want, f.wanted = w, true
+	f.mu.Lock()
+	f.spares = nil // they have other columns
+	f.mu.Unlock()
 	return nil
 }
 
@@ -168,7 +175,7 @@ func (f *File) Close() error { return nil }
 
 // part returns the part of a row group.
 func (f *File) part(g *group) (*part, error) {
-	p := &part{src: f.src, rows: g.rows, bytes: f.want.Bytes}
+	p := &part{file: f, src: f.src, rows: g.rows, bytes: f.want.Bytes}
 	chunks := map[*leaf]*chunk{}
 	wanted := map[int]*chunk{} // by the leaf's number
 	for _, i := range f.want.Columns {
@@ -190,6 +197,7 @@ func (f *File) part(g *group) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.inherit(p)
 	perRow := 1.0
 	for _, c := range p.chunks {
 		perRow += c.perRow()

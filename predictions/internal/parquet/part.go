@@ -6,11 +6,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
 
 // part is a row group.
 type part struct {
+	file    *File
 	src     columns.Source
 	rows    int64
 	done    int64 // rows of blocks before
@@ -31,9 +33,39 @@ type part struct {
 }
 
 func (p *part) Close() error {
+	p.file.keep(p)
 	p.chunks, p.cols, p.scratch, p.dict, p.done = nil, nil, nil, nil, p.rows
 	p.block, p.ahead, p.given = nil, 0, 0
 	return nil
+}
+
+// keep keeps the memory of a part that is closed for another one, unless it is much.
+func (f *File) keep(p *part) {
+	if p.lean || len(p.chunks) == 0 || p.used > p.bytes/4 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.spares = append(f.spares, &part{chunks: p.chunks, scratch: p.scratch, dict: p.dict, used: p.used})
+}
+
+// inherit gives a part the memory of one that was closed.
+func (f *File) inherit(p *part) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := len(f.spares) - 1
+	if last < 0 {
+		return
+	}
+	from := f.spares[last]
+	f.spares = f.spares[:last]
+	p.scratch, p.dict, p.used = from.scratch, from.dict, from.used
+	for i, c := range p.chunks { // of the same leaves
+		o := from.chunks[i]
+		c.body, c.changed, c.ints, c.ends, c.dict, c.out = o.body, o.changed, o.ints, o.ends, o.dict, o.out
+		c.dict.reset()
+		c.out.reset()
+	}
 }
 
 // Next fills b with the next rows.
@@ -166,7 +198,7 @@ func (p *part) fill(n int) error {
 			n = (n + 1) / 2
 			p.most = n
 		default:
-			f := columns.Wrong(columns.MoreMemory+", or write the file with smaller pages", "a row needs about %d MiB of memory, and %d MiB are allowed",
+			f := columns.Wrong("raise "+setting.PartMemory.String()+", or write the file with smaller pages", "a row needs about %d MiB of memory, and %d MiB are allowed",
 				short.need>>20+1, p.bytes>>20)
 			f.Row, f.Column = p.done, short.column
 			return f

@@ -179,6 +179,11 @@ func (c *chunk) raw(dst []int64) error {
 		return err
 	}
 	if c.size == 4 {
+		for len(dst) >= 2 && len(src) >= 8 { // half the loads
+			two := binary.LittleEndian.Uint64(src)
+			dst[0], dst[1] = int64(int32(two)), int64(two)>>32
+			dst, src = dst[2:], src[8:]
+		}
 		for i := range dst {
 			dst[i] = int64(int32(binary.LittleEndian.Uint32(src[4*i:])))
 		}

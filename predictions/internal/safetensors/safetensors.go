@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
 
@@ -91,7 +92,7 @@ func (f *File) Want(w columns.Want) error {
 	}
 	rows := want[0].rows
 	if rows > 0 && memory > w.Bytes {
-		return columns.Wrong(columns.MoreMemory, "one row of the wanted tensors takes %d bytes of memory, and a part may take %d", memory, w.Bytes)
+		return columns.Wrong("raise "+setting.PartMemory.String(), "one row of the wanted tensors takes %d bytes of memory, and a part may take %d", memory, w.Bytes)
 	}
 	f.want, f.rows, f.at = want, rows, 0
 	if rows > 0 {
@@ -172,7 +173,7 @@ func (p *part) Next(b *columns.Block) error {
 			return e
 		}
 	}
-	b.Rows, b.Columns = int(n), p.vectors
+	b.Rows, b.Columns, b.Swap = int(n), p.vectors, true
 	p.at += n
 	return nil
 }
@@ -289,6 +290,11 @@ func convert(v *columns.Vector, at, n int, dtype string, raw []byte) int {
 				}
 			}
 		case "I32":
+			for len(to) >= 2 && len(raw) >= 8 {
+				two := le.Uint64(raw)
+				to[0], to[1] = int64(int32(two)), int64(two)>>32
+				to, raw = to[2:], raw[8:]
+			}
 			for i := range to {
 				to[i] = int64(int32(le.Uint32(raw[4*i:])))
 			}
