@@ -678,7 +678,7 @@ func TestWorkflows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`(?m)^(?: *- | *)(candor (?:eval|merge|compare|score) .*)$`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^(?: *- | *)(candor (?:eval|merge|compare|drift|score) .*)$`).FindAllStringSubmatch(string(text), -1) {
 			commands[f] = append(commands[f], m[1])
 		}
 	}

@@ -101,13 +101,16 @@ func OfMultilabel(m *report.Multilabel) Set {
 	}}
 }
 
-// OfComparison returns the sets of a comparison.
+// OfComparison returns the sets of a comparison. The verdict of the first one begins with which set is better.
 func OfComparison(c *report.Comparison) []Set {
 	var l []Set
 	for _, d := range c.Sets {
 		s := OfDocument(d.Document)
 		s.Name = d.Name
 		l = append(l, s)
+	}
+	if d := c.Differences; d != nil && len(l) > 0 {
+		l[0].Verdict = d.Sentence() + " " + l[0].Verdict
 	}
 	return l
 }
