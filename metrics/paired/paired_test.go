@@ -395,6 +395,39 @@ func TestJointStates(t *testing.T) {
 	}
 }
 
+// Rows that turn out to need the grid only as the state is written.
+func TestJointStateSettles(t *testing.T) {
+	l := rowsOf(rand.New(rand.NewPCG(11, 12)), 103, false, false)
+	written := func(j *Joint) []byte {
+		t.Helper()
+		b, err := j.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	j := NewJoint(100, 64) // it keeps rows in a log of 106
+	add(j, l, false)
+	if j.slots != nil || j.gridded {
+		t.Fatal("rows are not in the log")
+	}
+	parts := []*Joint{j.Empty(), j.Empty()}
+	for i, x := range l {
+		add(parts[i%2], []row{x}, false)
+	}
+	if err := parts[0].Merge(parts[1]); err != nil {
+		t.Fatal(err)
+	}
+	b := written(j)
+	if !bytes.Equal(b, written(parts[0])) {
+		t.Error("the state differs from that of the same rows, merged")
+	}
+	var back Joint
+	if err := back.UnmarshalBinary(b); err != nil || back.Exact() {
+		t.Errorf("read back: %v, exact %v", err, back.Exact())
+	}
+}
+
 // A calibrated model against itself differs by nothing, and an error of nothing is none.
 func TestSameModel(t *testing.T) {
 	l := rowsOf(rand.New(rand.NewPCG(9, 10)), 200, true, false)
