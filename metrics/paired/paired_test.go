@@ -44,6 +44,19 @@ func TestDiscordance(t *testing.T) {
 	if i := (Discordance{N: 1, OnlyB: 1}).Interval(0.95); !(i.Low > -1 && i.High <= 1 && i.Low < i.High) {
 		t.Errorf("interval of one row: %v", i)
 	}
+	// The test of a margin agrees with the interval: at either end the p-value is what the interval leaves out on that side.
+	for _, d := range []Discordance{{N: 200, OnlyA: 1, OnlyB: 7}, {N: 30, OnlyA: 4, OnlyB: 2}, {N: 3}, {N: 900}} {
+		i := d.Interval(0.9)
+		if i.Low < 0 {
+			above, _ := d.Beyond(-i.Low)
+			near(t, "above the low end", above, 0.05, 1e-9)
+		}
+		_, below := d.Beyond(i.High)
+		near(t, "below the high end", below, 0.05, 1e-9)
+	}
+	if above, below := (Discordance{N: 9, OnlyB: 9}).Beyond(1); above != 0 || below != 0 {
+		t.Errorf("a difference within 1 has p-values %v and %v", above, below)
+	}
 	if i := (Discordance{}).Interval(0.95); i.Low == i.Low {
 		t.Errorf("interval without rows: %v", i)
 	}

@@ -388,6 +388,25 @@ func TestMargin(t *testing.T) {
 	}
 }
 
+// A few rows that both models have right do not show that they are equally accurate.
+func TestMarginOfFewRows(t *testing.T) {
+	for rows, want := range map[int]Outcome{3: Undecided, 900: Equivalent} {
+		l := []*metrics.Predictions{{}, {}}
+		for m, p := range l {
+			p.Rows, p.Classes, p.Labels = rows, 1, make([]int32, rows)
+			for i := range rows {
+				p.Labels[i] = int32(i % 2)
+				p.F64 = append(p.F64, []float64{0.2, 0.7}[i%2]+0.1*float64(m))
+			}
+		}
+		c := compare(t, specOf(t, 1, "accuracy"), []string{"a", "b"}, "", l, nil)
+		d := c.Differences(&Answers{Margins: map[string]float64{"accuracy": 0.01}})[0]
+		if d.Value != 0 || d.Margin.Outcome != want || (d.Margin.P < 0.05) != (want == Equivalent) {
+			t.Errorf("%d rows: %+v %+v", rows, d, d.Margin)
+		}
+	}
+}
+
 // Where a model gives probability 0 to a true class its nll is infinite, and so is the difference.
 func TestInfinite(t *testing.T) {
 	l := models(13, 100, 3, 2, false)

@@ -34,7 +34,7 @@ type Difference struct {
 
 	Value    float64          // NaN if undefined; +-Inf if only one of the values is infinite
 	Interval metrics.Interval // not adjusted for the number of pairs
-	Error    paired.Error     // by which margins and sizes of samples are judged
+	Error    paired.Error     // by which margins and sizes of samples are judged; margins of accuracy by its interval's test
 	P        float64          // two-sided p-value of no difference; NaN if there is none
 	PExact   float64          // of accuracy, the exact p-value of McNemar's test beside the mid-p; else NaN
 	Adjusted float64          // P adjusted by Holm over the pairs of this metric
@@ -49,6 +49,8 @@ type Difference struct {
 	RowsToDecide int64
 	// OnlyA, OnlyB and Both are numbers of rows with an infinite loss: of A alone, of B alone, of both.
 	OnlyA, OnlyB, Both int64
+
+	hits paired.Discordance // of accuracy without weights
 }
 
 // Margin is a size of differences that do not matter, and what the difference says about it.
@@ -174,6 +176,9 @@ func (d *Difference) margin(size, level float64) {
 	}
 	gain := d.Value * d.sign()
 	worse, better := d.Error.Beyond(size+gain), d.Error.Beyond(size-gain)
+	if d.hits.N > 0 { // more is better
+		worse, better = d.hits.Beyond(size)
+	}
 	m.P = math.Max(worse, better)
 	switch alpha := 1 - level; {
 	case worse < alpha && better < alpha:
@@ -247,7 +252,7 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 		return d
 	case ofHits:
 		if !c.count.Weighted() {
-			d.Method, d.Error = byTango, p.hits.Error()
+			d.Method, d.Error, d.hits = byTango, p.hits.Error(), p.hits
 			d.Interval = p.hits.Interval(c.Spec.Level)
 			d.P, d.PExact = p.hits.McNemar()
 			return d
