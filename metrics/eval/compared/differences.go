@@ -285,10 +285,15 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 		d.Method = bySquares
 		e, unseen = f.sides(paired.Kept, pair).ErrorSquared(c.Spec.Base.Bins)
 	}
-	if d.Error = e; e.SE-e.SE != 0 || e.SE == 0 && d.Value != 0 {
+	if d.Error = e; e.SE-e.SE != 0 || e.SE == 0 && (d.Value != 0 || !f.same(pair)) {
 		d.Error.SE, d.Method = nan, ""
-		if d.Reason = "there are too few rows, or too few of an outcome, for an interval"; e.SE == 0 {
+		switch {
+		case e.SE != 0:
+			d.Reason = "there are too few rows, or too few of an outcome, for an interval"
+		case d.Value != 0:
 			d.Reason = "every row differs by the same, so there is no spread to judge it by"
+		default:
+			d.Reason = "no row tells the models apart by it, so there is no spread to judge it by"
 		}
 		return d
 	}
@@ -300,6 +305,21 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 	d.Interval.Low -= unseen[0]
 	d.Interval.High += unseen[1]
 	return d
+}
+
+// same reports whether nothing that is kept of a pair tells its models apart. Where they differ, a metric that has not shown it yet, as
+// the accuracy of a few rows, may differ in others.
+func (f *finder) same(pair int) bool {
+	c, p := f.c, f.c.pairs[pair]
+	for _, m := range p.means {
+		if onlyA, onlyB, _ := m.Infinite(); onlyA+onlyB > 0 {
+			return false
+		}
+		if e := m.Error(&c.count); e.SE > 0 || m.Value(&c.count) != 0 && m.Value(&c.count) == m.Value(&c.count) {
+			return false
+		}
+	}
+	return p.flips == 0 && (p.joint == nil || f.sides(paired.Kept, pair).Same())
 }
 
 // lineOf returns the calibration line of an evaluation.
