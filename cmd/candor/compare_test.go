@@ -208,6 +208,8 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{full, d.put("other.npz", z)}, []string{"full.npz is (50, 3) and ", "other.npz is (40, 3), so they differ in rows; name sets of the same data"}},
 		{[]string{x, hole, "--labels", y}, []string{"hole.npy: row 7, column 1: score is NaN"}},
 		{[]string{full, d.put("turned.npz", npz(t, "probs.npy", s.scores(t), "labels.npy", turned.labelFile(t)))}, []string{"turned.npz: row 7: the label is ", "full.npz: sets are compared on the same rows"}},
+		{[]string{full, d.put("heavy.npz", npz(t, "probs.npy", s.scores(t), "labels.npy", s.labelFile(t), "weights.npy", newSet(1, 50, 1).scores(t)))},
+			[]string{"candor: full and heavy: one has weights, the other has none; give weights to all sets, or to none"}},
 		{[]string{x, d.at("none.npy"), "--labels", y}, []string{"none.npy: no such file"}},
 		{[]string{x, x}, []string{"x.npy: no labels", "--labels FILE"}},
 	} {

@@ -130,6 +130,8 @@ func (f *compareRun) whose(err error, sets []*opened) error {
 	case errors.As(err, &one):
 		s := sets[one.Model]
 		return badData(f.locate(one.Err, s.r, s.paths))
+	case errors.Is(err, metrics.ErrMismatch): // one has weights
+		return badAt(place{Remedy: "give weights to all sets, or to none"}, "%s", strings.TrimPrefix(err.Error(), metrics.ErrMismatch.Error()+": "))
 	case errors.As(err, &row):
 		file, first := name(row.Model), name(row.First)
 		at := place{File: file, Row: &row.Row, Remedy: "name sets of the same rows, in the same order"}
