@@ -329,10 +329,14 @@ func (d *Differences) csvColumns(metric string) (head, cells []string) {
 // Notes has, and of many pairs shows those of the first metrics that fit 60 rows. No line ends in a space.
 func (d *Differences) Table(w io.Writer, f Format, width int) error {
 	names := visible.Texts(d.Names)
+	pairs, p := len(names) > 2, "p"
+	if pairs {
+		p = "p adjusted"
+	}
 	switch f {
 	case Markdown:
 		t := table.NewWriter()
-		t.AppendHeader(table.Row{"Metric", "Difference", "Value", percentOf(d.Level) + " interval", "p", "Outcome"})
+		t.AppendHeader(table.Row{"Metric", "Difference", "Value", percentOf(d.Level) + " interval", p, "Outcome"})
 		for i := range d.List {
 			x := &d.List[i]
 			t.AppendRow(table.Row{x.Metric.String(), names[x.B] + " - " + names[x.A], short(x.Value), intervalOf(x), pText(x.Adjusted), d.outcome(x, names)})
@@ -344,11 +348,6 @@ func (d *Differences) Table(w io.Writer, f Format, width int) error {
 		width = DefaultWidth
 	}
 	const most = 60
-	pairs := len(names) > 2
-	p := "p"
-	if pairs {
-		p = "p adjusted"
-	}
 	head := table.Row{"Metric"}
 	if pairs {
 		head = append(head, "Difference")

@@ -92,6 +92,11 @@ func TestDifferencesTable(t *testing.T) {
 	if err := d.Table(&b, Markdown, 0); err != nil || !strings.Contains(b.String(), "| nll | new - old | -0.01300 | [-0.01692, -0.00908] | < 0.0001 | new better |") {
 		t.Errorf("%v: %s", err, b.String())
 	}
+	d.Names = []string{"old", "new", "other"}
+	b.Reset()
+	if err := d.Table(&b, Markdown, 0); err != nil || !strings.Contains(b.String(), "| p adjusted | Outcome |") {
+		t.Errorf("%v: %s", err, b.String())
+	}
 	if got := d.Notes(); len(got) != 1 || got[0] != "no interval of the difference of ece: chance adds to it" {
 		t.Errorf("%q", got)
 	}

@@ -208,6 +208,8 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{full, d.put("other.npz", z)}, []string{"full.npz is (50, 3) and ", "other.npz is (40, 3), so they differ in rows; name sets of the same data"}},
 		{[]string{x, hole, "--labels", y}, []string{"hole.npy: row 7, column 1: score is NaN"}},
 		{[]string{full, d.put("turned.npz", npz(t, "probs.npy", s.scores(t), "labels.npy", turned.labelFile(t)))}, []string{"turned.npz: row 7: the label is ", "full.npz: sets are compared on the same rows"}},
+		{[]string{full, d.put("heavy.npz", npz(t, "probs.npy", s.scores(t), "labels.npy", s.labelFile(t), "weights.npy", newSet(1, 50, 1).scores(t)))},
+			[]string{"candor: full and heavy: one has weights, the other has none; give weights to all sets, or to none"}},
 		{[]string{x, d.at("none.npy"), "--labels", y}, []string{"none.npy: no such file"}},
 		{[]string{x, x}, []string{"x.npy: no labels", "--labels FILE"}},
 	} {
@@ -228,6 +230,21 @@ func TestCompareRefuses(t *testing.T) {
 		if code, _, errs := candor(t, append([]string{"compare", x, x, "--labels", y}, c.args...)...); code != exitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("%v: exit code %d: %s", c.args, code, errs)
 		}
+	}
+	many := append([]string{"compare"}, slices.Repeat([]string{x}, 21)...)
+	if code, _, errs := candor(t, append(many, "--labels", y)...); code != exitUsage || !strings.Contains(errs, "21 sets make 210 pairs, and at most 20 sets are compared each with each; name the one that all others are compared with, as --baseline x\n") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if code, out, errs := candor(t, append(many, "--labels", y, "--baseline", "x")...); code != 0 || !strings.HasPrefix(out, "Against x: by NLL, not decided: x (2)") || strings.Contains(out, "* better") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	if code, out, errs := candor(t, "compare", x, x, "--labels", y, "--ignore-label", "0"); code != 0 || strings.Count(errs, "with label 0 left out") != 1 {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	one := newSet(1, 1, 1)
+	single := d.put("single.npy", one.scores(t))
+	if out := printed(t, "compare", single, single, "--labels", d.put("single_y.npy", one.labelFile(t)), "--metrics", "nll"); strings.Contains(out, "Differences,") || !strings.Contains(out, "too few rows") {
+		t.Errorf("one row:\n%s", out)
 	}
 	if code, _, errs := candor(t, "compare", hole, hole, "--labels", y, "--on-invalid", "drop"); code != 0 {
 		t.Errorf("exit code %d: %s", code, errs)

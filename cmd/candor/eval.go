@@ -371,6 +371,7 @@ type opened struct {
 	info  predictions.Info
 	add   func(*eval.Evaluation, *metrics.Options) error
 	e     *eval.Evaluation
+	again bool // a set of the same rows has said which of them do not count
 }
 
 // open opens the files of one set of predictions, and makes the evaluation of its rows. ready is called after their headers have
@@ -441,7 +442,7 @@ func (f *evalFlags) conclude(c *cobra.Command, j *job, s *opened, pass *metrics.
 		tell(c, "", "Forecasts: %s.", t.Joined())
 	}
 	warnOf(c, s.r)
-	if said := f.tokens.said(s.e.Audit.Ignored); said != "" && !notesAreJSON(c) {
+	if said := f.tokens.said(s.e.Audit.Ignored); said != "" && !s.again && !notesAreJSON(c) {
 		tell(c, "", "%s.", said)
 	}
 	if len(f.ood) > 0 {

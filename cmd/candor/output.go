@@ -336,7 +336,13 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 		}
 		stars := "* the best value. In brackets " + percent(level) + " intervals of each set, which do not test a difference."
 		if d != nil {
-			stars = "* better than every other set. In brackets " + percent(level) + " intervals of each set."
+			stars = "In brackets " + percent(level) + " intervals of each set."
+			for i := range docs.Sets[0].Metrics {
+				if slices.Contains(docs.Best(i), true) {
+					stars = "* better than every other set. " + stars
+					break
+				}
+			}
 		}
 		fmt.Fprintf(&b, "\n%s\n", report.Wrap(stars, s.width))
 		if d != nil {
@@ -344,9 +350,12 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 			if len(d.Names) == 2 && len(d.List) > 0 {
 				title = fmt.Sprintf("Differences, %s minus %s:", visible.Text(d.Names[d.List[0].B]), visible.Text(d.Names[d.List[0].A]))
 			}
-			fmt.Fprintf(&b, "\n%s\n\n", report.Wrap(title, s.width))
-			if err = d.Table(&b, report.Plain, s.width); err != nil {
+			var rows strings.Builder
+			if err = d.Table(&rows, report.Plain, s.width); err != nil {
 				break
+			}
+			if rows.Len() > 0 { // else no difference has an interval
+				fmt.Fprintf(&b, "\n%s\n\n%s", report.Wrap(title, s.width), &rows)
 			}
 			if l := d.FlipsText(); l != "" {
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))

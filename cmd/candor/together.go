@@ -37,6 +37,10 @@ var exactly = regexp.MustCompile(`[(,]\s*exact\b`)
 // specs differ in what they could not be compared by.
 func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, names []string, ready func(i int, s *opened) error) (*compared.Comparison, error) {
 	defer stayWithin(j.memory)()
+	if n := len(list); n > compared.MostPairs && f.baseline == "" {
+		return nil, usage("%d sets make %d pairs, and at most %d sets are compared each with each; name the one that all others are compared with, as --baseline %s",
+			n, n*(n-1)/2, compared.MostPairs, names[0])
+	}
 	// Buffers of all sets take as much as those of two.
 	if n := len(list); n > 2 {
 		j.read.BufferBytes = max(64<<10, 2*j.read.BufferBytes/n)
@@ -100,7 +104,7 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 		return nil, f.whose(err, sets)
 	}
 	for i, m := range all.Models() {
-		sets[i].e = m.Evaluation
+		sets[i].e, sets[i].again = m.Evaluation, i > 0
 		f.take(&list[i])
 		if err := f.conclude(c, j, sets[i], &pass); err != nil {
 			return nil, err
@@ -126,6 +130,8 @@ func (f *compareRun) whose(err error, sets []*opened) error {
 	case errors.As(err, &one):
 		s := sets[one.Model]
 		return badData(f.locate(one.Err, s.r, s.paths))
+	case errors.Is(err, metrics.ErrMismatch): // one has weights
+		return badAt(place{Remedy: "give weights to all sets, or to none"}, "%s", strings.TrimPrefix(err.Error(), metrics.ErrMismatch.Error()+": "))
 	case errors.As(err, &row):
 		file, first := name(row.Model), name(row.First)
 		at := place{File: file, Row: &row.Row, Remedy: "name sets of the same rows, in the same order"}

@@ -13,7 +13,7 @@ import (
 func Reseal(b []byte) []byte {
 	const head, tail = 14, 8
 	c := slices.Clone(b)
-	for _, magic := range []string{"cAUD", "cLOS", "cBIN", "cCEL", "cCLS", "cCSC", "cRAT", "cMEA", "cDEC", "cRET", "cOOD", "cUNC", "cDVY", "cKNO", "cINF", "cCRP", "cERR", "cNRM", "cPIT", "cRKH", "cSPR", "rCAL", "rINT", "rQUA", "cSTA", "cMLT"} {
+	for _, magic := range []string{"cAUD", "cLOS", "cBIN", "cCEL", "cCLS", "cCSC", "cRAT", "cMEA", "cDEC", "cRET", "cOOD", "cUNC", "cDVY", "cKNO", "cINF", "cCRP", "cERR", "cNRM", "cPIT", "cRKH", "cSPR", "rCAL", "rINT", "rQUA", "cJNT", "cSTA", "cMLT", "cCMq", "cCMP"} {
 		for at := 0; at+head+tail <= len(c); {
 			i := bytes.Index(c[at:], []byte(magic))
 			if i < 0 || at+i+head+tail > len(c) {

@@ -460,6 +460,9 @@ func (j *Joint) sort() {
 var jointFormat = exact.Format{Name: "paired.Joint", Magic: "cJNT", Version: 1}
 
 func (j *Joint) fields(f *exact.Fields) {
+	if !f.Reading() {
+		j.sort() // first, since it may find that the rows need the grid
+	}
 	f.Int(&j.most)
 	f.Int(&j.places)
 	j.seen.Fields(f)
@@ -469,9 +472,6 @@ func (j *Joint) fields(f *exact.Fields) {
 	f.Must(j.rows >= 0 && (j.rows == 0) == (j.seen.Classes == 0), exact.OutOfRange)
 	if !f.OK() {
 		return
-	}
-	if !f.Reading() {
-		j.sort()
 	}
 	limit := uint64(2*tally.HalfKey)<<1 | 1
 	if j.gridded {

@@ -45,6 +45,9 @@ func (c *Count) Weighted() bool { return c.seen.Weighted }
 // Effective returns the effective number of rows, (sum w)^2 / sum w^2; without weights it is their number.
 func (c *Count) Effective() float64 { return c.weight.Effective(c.seen.Weighted) }
 
+// Of reports whether a Joint is of as many rows of the same kind.
+func (c *Count) Of(j *Joint) bool { return c.seen == j.seen && c.Rows() == j.rows }
+
 // Merge adds the rows of another Count. The error wraps metrics.ErrMismatch if rows differ in kind.
 func (c *Count) Merge(o *Count) error {
 	if err := c.seen.Merge(o.seen, countFormat, "classes"); err != nil {

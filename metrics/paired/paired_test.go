@@ -44,6 +44,19 @@ func TestDiscordance(t *testing.T) {
 	if i := (Discordance{N: 1, OnlyB: 1}).Interval(0.95); !(i.Low > -1 && i.High <= 1 && i.Low < i.High) {
 		t.Errorf("interval of one row: %v", i)
 	}
+	// The test of a margin agrees with the interval: at either end the p-value is what the interval leaves out on that side.
+	for _, d := range []Discordance{{N: 200, OnlyA: 1, OnlyB: 7}, {N: 30, OnlyA: 4, OnlyB: 2}, {N: 3}, {N: 900}} {
+		i := d.Interval(0.9)
+		if i.Low < 0 {
+			above, _ := d.Beyond(-i.Low)
+			near(t, "above the low end", above, 0.05, 1e-9)
+		}
+		_, below := d.Beyond(i.High)
+		near(t, "below the high end", below, 0.05, 1e-9)
+	}
+	if above, below := (Discordance{N: 9, OnlyB: 9}).Beyond(1); above != 0 || below != 0 {
+		t.Errorf("a difference within 1 has p-values %v and %v", above, below)
+	}
 	if i := (Discordance{}).Interval(0.95); i.Low == i.Low {
 		t.Errorf("interval without rows: %v", i)
 	}
@@ -392,6 +405,39 @@ func TestJointStates(t *testing.T) {
 	j := NewJoint(10, 8)
 	if err := j.Merge(NewJoint(11, 8)); !errors.Is(err, metrics.ErrMismatch) {
 		t.Errorf("joints of other options: %v", err)
+	}
+}
+
+// Rows that turn out to need the grid only as the state is written.
+func TestJointStateSettles(t *testing.T) {
+	l := rowsOf(rand.New(rand.NewPCG(11, 12)), 103, false, false)
+	written := func(j *Joint) []byte {
+		t.Helper()
+		b, err := j.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	j := NewJoint(100, 64) // it keeps rows in a log of 106
+	add(j, l, false)
+	if j.slots != nil || j.gridded {
+		t.Fatal("rows are not in the log")
+	}
+	parts := []*Joint{j.Empty(), j.Empty()}
+	for i, x := range l {
+		add(parts[i%2], []row{x}, false)
+	}
+	if err := parts[0].Merge(parts[1]); err != nil {
+		t.Fatal(err)
+	}
+	b := written(j)
+	if !bytes.Equal(b, written(parts[0])) {
+		t.Error("the state differs from that of the same rows, merged")
+	}
+	var back Joint
+	if err := back.UnmarshalBinary(b); err != nil || back.Exact() {
+		t.Errorf("read back: %v, exact %v", err, back.Exact())
 	}
 }
 

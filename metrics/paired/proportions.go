@@ -3,6 +3,7 @@ package paired
 import (
 	"math"
 
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tails"
 )
@@ -27,20 +28,7 @@ func (d Discordance) Interval(level float64) metrics.Interval {
 	if d.N < 1 {
 		return metrics.NoInterval()
 	}
-	n, b, c := float64(d.N), float64(d.OnlyB), float64(d.OnlyA)
-	mean := (b - c) / n
-	// score returns how many standard errors the difference is above x.
-	score := func(x float64) float64 {
-		// The share of rows that only A has right, at its likeliest: the larger root of 2n q^2 + h q - c x (1-x) = 0.
-		h := float64((2*n-b+c)*x) - b - c
-		q := (math.Sqrt(math.Max(0, float64(h*h)+float64(8*n*float64(c*float64(x*(1-x)))))) - h) / (4 * n)
-		v := float64(n * (2*q + float64(x*(1-x))))
-		gap := b - c - float64(n*x)
-		if v <= 0 {
-			return math.Copysign(math.Inf(1), gap)
-		}
-		return gap / math.Sqrt(v)
-	}
+	mean := d.Difference()
 	// The score falls with x: halve the part where it crosses z.
 	cross := func(low, high, at float64) float64 {
 		for range 200 {
@@ -48,7 +36,7 @@ func (d Discordance) Interval(level float64) metrics.Interval {
 			if x == low || x == high {
 				break
 			}
-			if score(x) > at {
+			if d.score(x) > at {
 				low = x
 			} else {
 				high = x
@@ -57,6 +45,34 @@ func (d Discordance) Interval(level float64) metrics.Interval {
 		return low + (high-low)/2
 	}
 	return metrics.Interval{Low: cross(-1, mean, z), High: cross(mean, 1, -z)}
+}
+
+// score returns how many standard errors the difference is above x, a difference in [-1, 1], by which its variance is taken.
+func (d Discordance) score(x float64) float64 {
+	n, b, c := float64(d.N), float64(d.OnlyB), float64(d.OnlyA)
+	// The share of rows that only A has right, at its likeliest: the larger root of 2n q^2 + h q - c x (1-x) = 0.
+	h := float64((2*n-b+c)*x) - b - c
+	q := (math.Sqrt(math.Max(0, float64(h*h)+float64(8*n*float64(c*float64(x*(1-x)))))) - h) / (4 * n)
+	v := float64(n * (2*q + float64(x*(1-x))))
+	gap := b - c - float64(n*x)
+	if v <= 0 {
+		return math.Copysign(math.Inf(1), gap)
+	}
+	return gap / math.Sqrt(v)
+}
+
+// Beyond returns the one-sided p-values of Tango's score test: of a difference above -size, and of one below size. Each is below
+// (1-level)/2 where the interval of that level ends within the size. It panics unless size is above 0.
+func (d Discordance) Beyond(size float64) (above, below float64) {
+	switch {
+	case !(size > 0):
+		panic("paired: a size of differences is above 0")
+	case d.N < 1:
+		return math.NaN(), math.NaN()
+	case size >= 1: // no difference is as large
+		return 0, 0
+	}
+	return kernel.NormCDF64(-d.score(-size)), kernel.NormCDF64(d.score(size))
 }
 
 // McNemar returns the two-sided p-values of equal accuracy: mid-p, which is close to the nominal level, and the exact one, which
@@ -76,8 +92,8 @@ func (d Discordance) McNemar() (mid, exact float64) {
 	return math.Min(1, tail+beyond), math.Min(1, 2*tail)
 }
 
-// Error returns the standard error of the difference, by the discordant rows. It is for sizes of samples and margins: intervals
-// and p-values are better by Interval and McNemar.
+// Error returns the standard error of the difference, by the discordant rows. It is for sizes of samples: intervals and
+// p-values are better by Interval, McNemar and Beyond.
 func (d Discordance) Error() Error {
 	n, x := float64(d.N), float64(d.OnlyB-d.OnlyA)
 	return Error{math.Sqrt(float64(d.OnlyA+d.OnlyB)-float64(x*x)/n) / n, n - 1}

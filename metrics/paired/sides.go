@@ -134,6 +134,9 @@ func (j *Joint) middles() []float64 {
 	return middle
 }
 
+// Same reports whether both models have the same scores and outcomes in all rows; on a grid, the same places.
+func (s *Sides) Same() bool { return s.same }
+
 // effective returns the effective number of rows.
 func (s *Sides) effective() float64 { return float64(s.total*s.total) / s.squares }
 

@@ -388,6 +388,54 @@ func TestMargin(t *testing.T) {
 	}
 }
 
+// A few rows that both models have right do not show that they are equally accurate.
+func TestMarginOfFewRows(t *testing.T) {
+	for rows, want := range map[int]Outcome{3: Undecided, 900: Equivalent} {
+		l := []*metrics.Predictions{{}, {}}
+		for m, p := range l {
+			p.Rows, p.Classes, p.Labels = rows, 1, make([]int32, rows)
+			for i := range rows {
+				p.Labels[i] = int32(i % 2)
+				p.F64 = append(p.F64, []float64{0.2, 0.7}[i%2]+0.1*float64(m))
+			}
+		}
+		c := compare(t, specOf(t, 1, "accuracy"), []string{"a", "b"}, "", l, nil)
+		d := c.Differences(&Answers{Margins: map[string]float64{"accuracy": 0.01}})[0]
+		if d.Value != 0 || d.Margin.Outcome != want || (d.Margin.P < 0.05) != (want == Equivalent) {
+			t.Errorf("%d rows: %+v %+v", rows, d, d.Margin)
+		}
+	}
+}
+
+// Two models that part a few rows perfectly have no spread of their areas, which is no proof that these are equal.
+func TestNoSpread(t *testing.T) {
+	rows := func(scores ...float64) *metrics.Predictions {
+		p := &metrics.Predictions{}
+		p.Classes, p.F64, p.Rows = 1, scores, len(scores)
+		for i := range scores {
+			p.Labels = append(p.Labels, int32(i%2))
+		}
+		p.Weights = []float64{1, 2, 1, 2, 1, 2}
+		return p
+	}
+	a, b := rows(0.1, 0.7, 0.2, 0.8, 0.3, 0.9), rows(0.15, 0.71, 0.12, 0.88, 0.33, 0.92)
+	for _, metric := range []string{"auroc", "accuracy"} {
+		for _, other := range []*metrics.Predictions{a, b} {
+			c := compare(t, specOf(t, 1, metric+",nll"), []string{"a", "b"}, "", []*metrics.Predictions{a, other}, nil)
+			d := c.Differences(&Answers{Margins: map[string]float64{metric: 0.01}})[0]
+			if other == a {
+				if d.Value != 0 || d.Interval != (metrics.Interval{}) || d.P != 1 {
+					t.Errorf("%s of the same model: %+v", metric, d)
+				}
+				continue
+			}
+			if d.Value != 0 || d.Interval.Low == d.Interval.Low || d.P == d.P || d.Outcome != NoOutcome || d.Margin.Outcome != NoOutcome || !strings.Contains(d.Reason, "no spread") {
+				t.Errorf("%s: %+v %+v", metric, d, d.Margin)
+			}
+		}
+	}
+}
+
 // Where a model gives probability 0 to a true class its nll is infinite, and so is the difference.
 func TestInfinite(t *testing.T) {
 	l := models(13, 100, 3, 2, false)

@@ -34,7 +34,7 @@ type Difference struct {
 
 	Value    float64          // NaN if undefined; +-Inf if only one of the values is infinite
 	Interval metrics.Interval // not adjusted for the number of pairs
-	Error    paired.Error     // by which margins and sizes of samples are judged
+	Error    paired.Error     // by which margins and sizes of samples are judged; margins of accuracy by its interval's test
 	P        float64          // two-sided p-value of no difference; NaN if there is none
 	PExact   float64          // of accuracy, the exact p-value of McNemar's test beside the mid-p; else NaN
 	Adjusted float64          // P adjusted by Holm over the pairs of this metric
@@ -49,6 +49,8 @@ type Difference struct {
 	RowsToDecide int64
 	// OnlyA, OnlyB and Both are numbers of rows with an infinite loss: of A alone, of B alone, of both.
 	OnlyA, OnlyB, Both int64
+
+	hits paired.Discordance // of accuracy without weights
 }
 
 // Margin is a size of differences that do not matter, and what the difference says about it.
@@ -174,6 +176,9 @@ func (d *Difference) margin(size, level float64) {
 	}
 	gain := d.Value * d.sign()
 	worse, better := d.Error.Beyond(size+gain), d.Error.Beyond(size-gain)
+	if d.hits.N > 0 { // more is better
+		worse, better = d.hits.Beyond(size)
+	}
 	m.P = math.Max(worse, better)
 	switch alpha := 1 - level; {
 	case worse < alpha && better < alpha:
@@ -247,7 +252,7 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 		return d
 	case ofHits:
 		if !c.count.Weighted() {
-			d.Method, d.Error = byTango, p.hits.Error()
+			d.Method, d.Error, d.hits = byTango, p.hits.Error(), p.hits
 			d.Interval = p.hits.Interval(c.Spec.Level)
 			d.P, d.PExact = p.hits.McNemar()
 			return d
@@ -280,10 +285,15 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 		d.Method = bySquares
 		e, unseen = f.sides(paired.Kept, pair).ErrorSquared(c.Spec.Base.Bins)
 	}
-	if d.Error = e; e.SE-e.SE != 0 || e.SE == 0 && d.Value != 0 {
+	if d.Error = e; e.SE-e.SE != 0 || e.SE == 0 && (d.Value != 0 || !f.same(pair)) {
 		d.Error.SE, d.Method = nan, ""
-		if d.Reason = "there are too few rows, or too few of an outcome, for an interval"; e.SE == 0 {
+		switch {
+		case e.SE != 0:
+			d.Reason = "there are too few rows, or too few of an outcome, for an interval"
+		case d.Value != 0:
 			d.Reason = "every row differs by the same, so there is no spread to judge it by"
+		default:
+			d.Reason = "no row tells the models apart by it, so there is no spread to judge it by"
 		}
 		return d
 	}
@@ -295,6 +305,21 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 	d.Interval.Low -= unseen[0]
 	d.Interval.High += unseen[1]
 	return d
+}
+
+// same reports whether nothing that is kept of a pair tells its models apart. Where they differ, a metric that has not shown it yet, as
+// the accuracy of a few rows, may differ in others.
+func (f *finder) same(pair int) bool {
+	c, p := f.c, f.c.pairs[pair]
+	for _, m := range p.means {
+		if onlyA, onlyB, _ := m.Infinite(); onlyA+onlyB > 0 {
+			return false
+		}
+		if e := m.Error(&c.count); e.SE > 0 || m.Value(&c.count) != 0 && m.Value(&c.count) == m.Value(&c.count) {
+			return false
+		}
+	}
+	return p.flips == 0 && (p.joint == nil || f.sides(paired.Kept, pair).Same())
 }
 
 // lineOf returns the calibration line of an evaluation.

@@ -59,6 +59,16 @@ func (c *Comparison) fields() []func(*exact.Fields) {
 		if c.kept.byLabel {
 			exact.Slice(f, &c.counts, 8, f.N)
 			exact.Slice(f, &c.labels, 1, f.Sum)
+			classes, rows := max(2, c.Spec.Classes), int64(0)
+			for _, n := range c.counts {
+				f.Must(n >= 0 && n <= c.count.Rows()-rows, exact.OutOfRange)
+				rows += max(0, min(n, c.count.Rows()-rows))
+			}
+			if c.count.Weighted() {
+				f.Must(len(c.counts) == 0 && len(c.labels) <= classes, exact.OutOfRange)
+			} else {
+				f.Must(len(c.labels) == 0 && len(c.counts) <= classes && rows == c.count.Rows(), exact.OutOfRange)
+			}
 		}
 		for m := range c.losses {
 			for i := range c.losses[m] {
@@ -89,7 +99,7 @@ func (c *Comparison) fields() []func(*exact.Fields) {
 					if err := p.joint.Merge(j); err != nil {
 						return err
 					}
-					if j.Len() != n {
+					if !c.count.Of(j) {
 						return fmt.Errorf("%w: pairs of scores are of other rows", exact.ErrDamaged)
 					}
 					return nil
