@@ -318,8 +318,11 @@ func (d *Differences) csvColumns(metric string) (head, cells []string) {
 		if x.Metric.String() != metric {
 			continue
 		}
-		pair := names[x.B] + " - " + names[x.A]
-		head = append(head, pair, pair+" low", pair+" high", pair+" p", pair+" outcome")
+		pair, p := names[x.B]+" - "+names[x.A], " p"
+		if len(names) > 2 {
+			p = " p adjusted"
+		}
+		head = append(head, pair, pair+" low", pair+" high", pair+p, pair+" outcome")
 		cells = append(cells, full(x.Value), full(x.Interval.Low), full(x.Interval.High), full(x.Adjusted), string(x.Outcome))
 	}
 	return head, cells

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,6 +97,9 @@ func TestDifferencesTable(t *testing.T) {
 	b.Reset()
 	if err := d.Table(&b, Markdown, 0); err != nil || !strings.Contains(b.String(), "| p adjusted | Outcome |") {
 		t.Errorf("%v: %s", err, b.String())
+	}
+	if head, _ := d.csvColumns("nll"); !slices.Contains(head, "new - old p adjusted") {
+		t.Errorf("%q", head)
 	}
 	if got := d.Notes(); len(got) != 1 || got[0] != "no interval of the difference of ece: chance adds to it" {
 		t.Errorf("%q", got)
