@@ -232,6 +232,7 @@ func (d *Differences) part(x *compared.Difference, sign float64, spell bool, b, 
 // ofMany is Sentence for more than two models.
 func (d *Differences) ofMany(metrics, names []string) string {
 	var parts []string
+	won, open := make([][]string, len(names)), []string(nil) // metrics by the set that is best, and those without one
 	baseline := -1
 	if d.Baseline {
 		baseline = d.List[0].A
@@ -257,10 +258,18 @@ func (d *Differences) ofMany(metrics, names []string) string {
 			continue
 		}
 		if i := slices.Index(d.best(m), true); i >= 0 {
-			parts = append(parts, fmt.Sprintf("%s is better than each of the others by %s", names[i], say(m)))
+			won[i] = append(won[i], say(m))
 		} else {
-			parts = append(parts, fmt.Sprintf("no set is shown to be better than all others by %s", say(m)))
+			open = append(open, say(m))
 		}
+	}
+	for i, l := range won {
+		if len(l) > 0 {
+			parts = append(parts, fmt.Sprintf("%s is better than each of the others by %s", names[i], strings.Join(l, " and ")))
+		}
+	}
+	if len(open) > 0 {
+		parts = append(parts, "no set is shown to be better than all others by "+strings.Join(open, " or "))
 	}
 	s := strings.Join(parts, "; ") + "."
 	if baseline >= 0 {

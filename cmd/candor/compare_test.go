@@ -222,6 +222,7 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"--margin", "nll"}, `--margin "nll": it is METRIC=SIZE`},
 		{[]string{"--margin", "nll=0"}, `"0" is not a size above 0`},
 		{[]string{"--margin", "nlll=1"}, `there is no metric "nlll" (did you mean nll?)`},
+		{[]string{"--margin", "ece=0.01"}, "--margin ece: its difference has no interval"},
 		{[]string{"--margin", "bias=1"}, "no margin applies"},
 		{[]string{"--baseline", "z"}, `--baseline is "z", which is none of the sets; it is one of x, x (2)`},
 		{[]string{"--horizon", "2"}, "--horizon is for forecasts"},

@@ -42,6 +42,9 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 					return usage("--margin: the states have no metric %s; compare with --metrics default,%s", m, m)
 				}
 			}
+			if err := marginsFit(margin, &n.Spec); err != nil {
+				return err
+			}
 			if err := o.plot.ready(n.Models()[0].Evaluation); err != nil {
 				return err
 			}

@@ -68,6 +68,9 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 				names[0], names[i+1], strings.TrimPrefix(err.Error(), metrics.ErrMismatch.Error()+": "))
 		}
 	}
+	if err := marginsFit(f.margin, &sets[0].e.Spec); err != nil {
+		return nil, err
+	}
 	made := func(memory int64) (*compared.Comparison, error) {
 		spec := sets[0].e.Spec
 		if spec.Memory > 0 {
@@ -190,4 +193,15 @@ func margins(list []string) (map[string]float64, error) {
 		m[metric.String()] = size
 	}
 	return m, nil
+}
+
+// marginsFit returns an error for a margin of a metric whose differences have no interval.
+func marginsFit(list []string, s *eval.Spec) error {
+	for _, l := range list {
+		m, err := eval.ParseMetric(strings.TrimSpace(l[:strings.LastIndexByte(l, '=')]))
+		if err == nil && !compared.HasInterval(s, m) {
+			return usage("--margin %s: its difference has no interval, so no margin applies; calibration_error_squared has one", m)
+		}
+	}
+	return nil
 }

@@ -94,6 +94,12 @@ func comparedBy(s *eval.Spec, m eval.Metric) (method, metrics.RowMetric) {
 	return byRow(ofMean, m.String())
 }
 
+// HasInterval reports whether differences of a metric have intervals by a spec, as far as the rows allow.
+func HasInterval(s *eval.Spec, m eval.Metric) bool {
+	by, _ := comparedBy(s, m)
+	return by != none
+}
+
 var brierForms = []string{"default", "sum", "minus_one", "binary", "per_class"}
 
 // meanP is the probability of class 1 of a binary task. Two models' biases differ as it does, since they have the same rows.
