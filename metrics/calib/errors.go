@@ -118,8 +118,8 @@ func (b *Partition) Squared(level float64) (value float64, i metrics.Interval) {
 		}
 		value += float64(share * (float64(g*g) - float64(se*se)))
 		t := float64(share * float64(se*se))
-		chance += 2 * float64(t*t)
-		first += 4 * float64(float64(share*g)*float64(share*g)) * float64(se*se)
+		chance += float64(2 * float64(t*t))
+		first += float64(4 * float64(float64(share*g)*float64(share*g)) * float64(se*se))
 	})
 	b.each(func(_ int, c *tally.Cell) {
 		g, _ := c.MeanGap(b.weighted)

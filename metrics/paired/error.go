@@ -72,7 +72,7 @@ func (e Error) Beyond(gap float64) float64 {
 	case !(e.DF > 0):
 		return kernel.NormCDF64(-gap / e.SE)
 	}
-	tail := tails.Student(math.Abs(gap)/e.SE, e.DF) / 2
+	tail := float64(tails.Student(math.Abs(gap)/e.SE, e.DF) / 2)
 	if gap < 0 {
 		return 1 - tail
 	}

@@ -186,7 +186,7 @@ func (m *Means) OfFunction(a, b *Losses, c *Count, slopeA, slopeB float64) Error
 	se := func(u *tally.UnitMean) float64 { return u.StdErr(&c.weight, c.seen.Weighted) }
 	sa, sb := se(&a.mean), se(&b.mean)
 	// The covariance of A and B is half of va + vb - vd, so that nothing cancels where the models hardly differ.
-	v := float64(slopeA*slopeB)*float64(d.SE*d.SE) + float64(slopeA*(slopeA-slopeB))*float64(sa*sa) + float64(slopeB*(slopeB-slopeA))*float64(sb*sb)
+	v := float64(float64(slopeA*slopeB)*float64(d.SE*d.SE)) + float64(float64(slopeA*(slopeA-slopeB))*float64(sa*sa)) + float64(float64(slopeB*(slopeB-slopeA))*float64(sb*sb))
 	return Error{math.Sqrt(math.Max(0, v)), d.DF}
 }
 

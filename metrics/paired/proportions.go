@@ -32,7 +32,7 @@ func (d Discordance) Interval(level float64) metrics.Interval {
 	// The score falls with x: halve the part where it crosses z.
 	cross := func(low, high, at float64) float64 {
 		for range 200 {
-			x := low + (high-low)/2
+			x := low + float64((high-low)/2)
 			if x == low || x == high {
 				break
 			}
@@ -42,7 +42,7 @@ func (d Discordance) Interval(level float64) metrics.Interval {
 				high = x
 			}
 		}
-		return low + (high-low)/2
+		return low + float64((high-low)/2)
 	}
 	return metrics.Interval{Low: cross(-1, mean, z), High: cross(mean, 1, -z)}
 }

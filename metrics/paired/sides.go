@@ -199,8 +199,8 @@ func (s *side) auroc() influence {
 	below, above, area := 0.0, events, 0.0
 	for i := range s.p {
 		above -= s.events[i]
-		f[1][i] = (below + s.rest[i]/2) / rest
-		f[0][i] = (above + s.events[i]/2) / events
+		f[1][i] = (below + float64(s.rest[i]/2)) / rest
+		f[0][i] = (above + float64(s.events[i]/2)) / events
 		area += float64(s.events[i] * f[1][i])
 		below += s.rest[i]
 	}
@@ -255,7 +255,7 @@ func (s *side) selective(total float64) (aurc, eaurc, augrc influence) {
 	area, general := 0.0, 0.0
 	for i := n - 1; i >= 0; i-- {
 		w := s.rest[i] + s.events[i]
-		silent := (errors + s.rest[i]/2) / total
+		silent := (errors + float64(s.rest[i]/2)) / total
 		rows += w
 		errors += s.rest[i]
 		share[i], risk[i] = rows/total, errors/rows
@@ -277,8 +277,8 @@ func (s *side) selective(total float64) (aurc, eaurc, augrc influence) {
 		aurc[0][i] = aurc[1][i] + first
 		eaurc[1][i] = aurc[1][i] - float64(slope*rate)
 		eaurc[0][i] = aurc[0][i] + float64(slope*(1-rate))
-		augrc[0][i] += below + w/2 - 2*general
-		augrc[1][i] -= 2 * general
+		augrc[0][i] += below + float64(w/2) - float64(2*general)
+		augrc[1][i] -= float64(2 * general)
 		below += w
 	}
 	return aurc, eaurc, augrc

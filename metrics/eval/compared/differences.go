@@ -174,7 +174,7 @@ func (d *Difference) margin(size, level float64) {
 	if !(d.Error.SE >= 0) || math.IsNaN(d.Value) || d.sign() == 0 {
 		return
 	}
-	gain := d.Value * d.sign()
+	gain := float64(d.Value * d.sign())
 	worse, better := d.Error.Beyond(size+gain), d.Error.Beyond(size-gain)
 	if d.hits.N > 0 { // more is better
 		worse, better = d.hits.Beyond(size)
