@@ -210,7 +210,7 @@ func (d *Differences) part(x *compared.Difference, sign float64, spell bool, b, 
 	}
 	var more []string
 	if x.RowsToDecide > 0 {
-		more = append(more, fmt.Sprintf("about %s rows would decide it 4 times of 5 if the difference is what it looks like", Count(rounded(x.RowsToDecide))))
+		more = append(more, fmt.Sprintf("about %s rows would decide it 4 times out of 5 if the true difference is this one", Count(rounded(x.RowsToDecide))))
 	}
 	if m := x.Margin; m != nil {
 		switch m.Outcome {
@@ -464,7 +464,7 @@ func (d *Differences) outcome(x *compared.Difference, names []string) string {
 	case compared.Undecided:
 		s = append(s, "not decided")
 		if x.RowsToDecide > 0 {
-			s[0] += fmt.Sprintf(" (takes about %s rows)", Count(rounded(x.RowsToDecide)))
+			s[0] += fmt.Sprintf(" (needs about %s rows)", Count(rounded(x.RowsToDecide)))
 		}
 	}
 	if m := x.Margin; m != nil {
@@ -500,7 +500,7 @@ func (d *Differences) Notes() (l []string) {
 		}
 	}
 	for _, reason := range order {
-		l = append(l, fmt.Sprintf("no interval of the difference of %s: %s", strings.Join(by[reason], ", "), visible.Text(reason)))
+		l = append(l, fmt.Sprintf("no interval for the difference in %s: %s", strings.Join(by[reason], ", "), visible.Text(reason)))
 	}
 	for i := range d.List {
 		if t, ok := d.tests[i]; ok {

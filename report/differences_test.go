@@ -105,7 +105,7 @@ func TestDifferencesTable(t *testing.T) {
 	if head, _ := d.csvColumns("nll"); !slices.Contains(head, "new - old p adjusted") {
 		t.Errorf("%q", head)
 	}
-	if got := d.Notes(); len(got) != 1 || got[0] != "no interval of the difference of ece: chance adds to it" {
+	if got := d.Notes(); len(got) != 1 || got[0] != "no interval for the difference in ece: chance adds to it" {
 		t.Errorf("%q", got)
 	}
 }

@@ -44,7 +44,7 @@ type Difference struct {
 
 	Margin *Margin // nil if none was given for the metric
 
-	// RowsToDecide is how many rows would decide the difference 4 times of 5, if it is what it looks like; 0 if it is decided, or
+	// RowsToDecide is how many rows would decide the difference 4 times out of 5 if the true difference is this one; 0 if it is decided, or
 	// unknown.
 	RowsToDecide int64
 	// OnlyA, OnlyB and Both are numbers of rows with an infinite loss: of A alone, of B alone, of both.
@@ -362,7 +362,7 @@ func (c *Comparison) unpaired(m eval.Metric) string {
 	case d.Whole:
 		return "a count"
 	case slices.Contains([]string{"ece", "ece_positive", "ece_top_label", "ece_equal_mass", "ece_sweep", "ece_unweighted", "mce", "rmsce", "rmsce_debiased", "ace", "sce", "tace", "smooth_ece", "ks", "kuiper", "corp_mcb", "ici"}, m.Name):
-		return "chance adds to it, and more to the better calibrated model, so no interval of its difference holds: calibration_error_squared has one"
+		return "chance adds to it, and adds more where the model is better calibrated; calibration_error_squared has one"
 	}
 	return "it has no paired interval"
 }

@@ -1,5 +1,5 @@
-// Package drift compares two independent sets of rows that were evaluated in the same way, such as last month's and this month's: what
-// changed, the scores, the outcomes, or what the scores say about the outcomes, and is that sure?
+// Package drift compares two independent sets of rows that were evaluated in the same way, such as last month's and this month's: whether
+// the scores changed, the outcomes, or what the scores say about the outcomes, and how sure that is.
 //
 // Start with Of, which takes two evaluations, in general from states. It sees no rows, and takes all of them as independent. Sets of the
 // same rows are not for it: their differences vary less than it assumes.
