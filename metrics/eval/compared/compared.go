@@ -30,6 +30,10 @@ type Comparison struct {
 	// Baseline is the number of the model that all others are compared with; -1 compares each with each.
 	Baseline int
 	Threads  int // as in eval.Evaluation
+	// Flipped, if set, is told the rows of two models' decisions that differ, while AddSources reads: those of a part of the rows at
+	// a time, in their order. Parts are numbered in the order of rows, but come in any order and from several goroutines; those
+	// without such rows do not come. The rows are valid until it returns. Its error ends the reading, and AddSources returns it.
+	Flipped func(part int64, rows []Flip) error
 
 	models []Model
 	kept   kept

@@ -413,6 +413,15 @@ func (c *Comparison) skillError(m *paired.Means, name string) paired.Error {
 	return m.OfSkill(&c.count, reference, influence, counts)
 }
 
+// Flip is a row of which two models decide differently.
+type Flip struct {
+	Row       int64
+	A, B      int // numbers of the models
+	Label     int32
+	Decisions [2]int32   // of A and of B
+	Scores    [2]float64 // the probabilities of these
+}
+
 // Flips says how often the decisions of two models of classes differ.
 type Flips struct {
 	A, B         int // numbers of the models

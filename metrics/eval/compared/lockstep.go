@@ -19,6 +19,7 @@ type lockstep struct {
 	begun bool
 	want  int64 // number of the next row, if no source leaves it out
 	gone  int64 // rows that a source has left out
+	runs  int64 // that were returned
 }
 
 // held is a chunk that several runs of rows may refer to.
@@ -41,6 +42,7 @@ func (h *held) release() {
 
 // run is a run of rows of all sources.
 type run struct {
+	number int64 // in the order of rows
 	chunks []metrics.Chunk
 	from   []*held
 }
@@ -154,7 +156,8 @@ func (l *lockstep) take() *run {
 			}
 		}
 	}
-	r := &run{}
+	r := &run{number: l.runs}
+	l.runs++
 	l.gone += l.now[0].Number(l.at[0]) - l.want
 	l.want = l.now[0].Number(l.at[0]+n-1) + 1
 	for m, h := range l.now {

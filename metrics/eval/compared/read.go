@@ -38,6 +38,9 @@ type reader struct {
 	rows   []int32
 	good   []bool
 
+	flipped func(part int64, rows []Flip) error // nil if rows whose decisions differ are not wanted
+	flips   []Flip                              // of the run at hand
+
 	keyed   bool          // some pair is not on a grid
 	gridded *paired.Joint // one that is on a grid; all have as many places
 }
@@ -58,6 +61,10 @@ type view struct {
 	labels  []int32
 	weights []float64
 	found   []int64 // numbers of the rows that check has found good
+
+	// Of rows for Comparison.Flipped.
+	scores  []float64
+	numbers []int64 // of the first model
 }
 
 func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
@@ -65,7 +72,7 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{c: part, drop: o.Drop, view: make([]view, len(c.models)), room: make([]metrics.Chunk, len(c.models)), picked: make([]metrics.Chunk, len(c.models))}
+	r := &reader{c: part, drop: o.Drop, flipped: c.Flipped, view: make([]view, len(c.models)), room: make([]metrics.Chunk, len(c.models)), picked: make([]metrics.Chunk, len(c.models))}
 	strict := *o
 	strict.Drop = false
 	for m := range r.view {
@@ -82,6 +89,12 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 		v.keys, v.places = make([]uint64, stepRows), make([]uint32, stepRows)
 		v.right, v.decided = make([]uint8, stepRows), make([]int32, stepRows)
 		v.labels, v.weights = make([]int32, stepRows), make([]float64, stepRows)
+		if r.flipped != nil {
+			v.scores = make([]float64, stepRows)
+			if m == 0 {
+				v.numbers = make([]int64, stepRows)
+			}
+		}
 		v.walker = metrics.NewWalker(&strict, need, func(b *metrics.Block) {
 			for _, a := range v.accs {
 				a.AddBlock(b)
@@ -136,10 +149,20 @@ func (v *view) add(r *reader, b *metrics.Block) {
 	}
 	if k.hits {
 		copy(v.right[from:to], b.Right)
+	}
+	if k.hits || r.flipped != nil {
 		if b.Decisions != nil {
 			copy(v.decided[from:to], b.Decisions)
 		} else {
 			copy(v.decided[from:to], b.Stats.ArgMax[:b.Rows])
+		}
+	}
+	if r.flipped != nil {
+		copy(v.scores[from:to], b.Score[:b.Rows])
+		if v.numbers != nil {
+			for i := range b.Rows {
+				v.numbers[from+i] = b.Number(i)
+			}
 		}
 	}
 }
@@ -150,6 +173,9 @@ func (v *view) add(r *reader, b *metrics.Block) {
 func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error {
 	if len(srcs) != len(c.models) {
 		panic("compared: there is a source for each model")
+	}
+	if c.Flipped != nil && !c.Spec.Shape().HasClasses() {
+		panic("compared: forecasts have no decisions")
 	}
 	var opt metrics.Options
 	if o != nil {
@@ -205,9 +231,9 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 		}
 	}
 	if c.Rows() == 0 && c.models[0].Audit == (metrics.Audit{}) {
-		threads := c.Threads
+		threads, flipped := c.Threads, c.Flipped
 		*c = *whole
-		c.Threads = threads
+		c.Threads, c.Flipped = threads, flipped
 		return nil
 	}
 	return c.Merge(whole)
@@ -265,6 +291,7 @@ func (r *reader) add(w *run) error {
 	}
 	rows := w.chunks[0].Rows
 	r.seen += int64(rows)
+	r.flips = r.flips[:0]
 	for at := 0; at < rows; at += stepRows {
 		to := min(at+stepRows, rows)
 		for m := range w.chunks {
@@ -278,6 +305,9 @@ func (r *reader) add(w *run) error {
 		if r.room[0].Rows > 0 {
 			r.step()
 		}
+	}
+	if len(r.flips) > 0 {
+		return r.flipped(w.number, r.flips)
 	}
 	return nil
 }
@@ -381,6 +411,21 @@ func (r *reader) step() {
 	}
 	for _, p := range c.pairs {
 		p.add(&c.kept, &r.view[p.a], &r.view[p.b], n, classes, labels, weights)
+	}
+	if r.flipped != nil {
+		r.addFlips(n)
+	}
+}
+
+// addFlips notes the rows of which two models decide differently, pair by pair.
+func (r *reader) addFlips(n int) {
+	one := &r.view[0]
+	for i := range n {
+		for _, p := range r.c.pairs {
+			if a, b := &r.view[p.a], &r.view[p.b]; a.decided[i] != b.decided[i] {
+				r.flips = append(r.flips, Flip{one.numbers[i], p.a, p.b, one.labels[i], [2]int32{a.decided[i], b.decided[i]}, [2]float64{a.scores[i], b.scores[i]}})
+			}
+		}
 	}
 }
 
