@@ -49,6 +49,20 @@ func NPYHeader(shape []int64, d metrics.DType) []byte {
 	return npyHeader(shape, map[metrics.DType]string{metrics.Float64: "<f8", metrics.Float32: "<f4", metrics.Float16: "<f2", metrics.BFloat16: "<u2"}[d])
 }
 
+// NPYColumnHeader returns the header of a vector with the cells of a column, for data that is written separately: little-endian values, a
+// byte for each of bool, and texts as NumPy has them in U, of width characters of 4 bytes each (UTF-32, zeros behind the text). A width below
+// 1 is 1. It panics on a negative number of rows.
+func NPYColumnHeader(rows int64, t ColumnType, width int) []byte {
+	if rows < 0 {
+		panic("predictions: NPYColumnHeader of an impossible shape")
+	}
+	descr, ok := map[ColumnType]string{Float64Column: "<f8", Float32Column: "<f4", Int64Column: "<i8", BoolColumn: "|b1"}[t]
+	if !ok {
+		descr = fmt.Sprintf("<U%d", max(1, width))
+	}
+	return npyHeader([]int64{rows}, descr)
+}
+
 // NPYData returns v as the data of an .npy file, for a header by NPYHeader. On a little-endian machine it shares memory with v.
 func NPYData[T float32 | float64](v []T) []byte {
 	if !hostBig {

@@ -28,6 +28,7 @@ type Differences struct {
 	Baseline bool
 	List     []compared.Difference
 	Flips    []compared.Flips // nil unless decisions are compared
+	Flipped  *FlippedRows     // nil unless rows whose decisions differ were written
 
 	tests map[int]DieboldMariano // that took the place of a difference
 }

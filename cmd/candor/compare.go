@@ -26,6 +26,8 @@ type compareRun struct {
 	baseline string   // set that the others are compared with, and by whose relative skill they are scaled
 	margin   []string // sizes of differences that do not matter
 	state    string
+	flipped  string // file of rows whose decisions differ
+	flips    *flips
 	names    []string // of the sets
 }
 
@@ -49,6 +51,9 @@ number of pairs; metrics are not adjusted for each other. A star marks the best 
 those of all other sets. --margin nll=0.01 names a difference that does not matter, and says whether the sets are
 equivalent, or one is not worse. More than 20 sets need --baseline, with which all others are compared.
 
+--flips FILE writes each row whose decisions differ between two sets: its number, the names of the sets a and b, the label,
+both decisions and their probabilities, in the order of rows. The first 20 are printed too.
+
 Rows are taken as independent. For regression forecasts (--task regression, quantiles, samples) of consecutive times,
 --horizon takes the test of Diebold and Mariano: rows must then be in the order of time.
 
@@ -65,6 +70,7 @@ ratio to it too.`,
   candor compare models.csv --prob old=p_old --prob new=p_new --label y
   candor compare old.npy new.npy --labels labels.npy --margin nll=0.01,accuracy=0.005
   candor compare a.npy b.npy --labels labels.npy --state pair.state
+  candor compare a.npy b.npy --labels labels.npy --flips flips.csv
   candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
   candor compare a.npy b.npy --labels labels.npy --report github=summary.md
   candor compare model-a model-b --from lm-eval
@@ -88,6 +94,7 @@ ratio to it too.`,
 	f.output.gateFlags(c, "'delta.nll.low>0', of the last set minus the first, or of each minus the baseline", "'delta.accuracy.low>-0.01'")
 	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead: takes the test of Diebold and Mariano, since losses so near in time depend on each other; fewer than 25 rows a step are too few")
 	c.Flags().StringVar(&f.state, "state", "", "write the comparison's state to `FILE`, for candor merge")
+	c.Flags().StringVar(&f.flipped, "flips", "", "write the rows whose decisions differ to `FILE`: .csv, .npz, .parquet, or another table")
 	f.evalFlags.limits(c)
 	return c
 }
@@ -153,6 +160,10 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if err := f.reports.check(c, map[string]string{"--plot": f.plot.file, "--state": f.state}, slices.Concat(reads, f.ood, f.model.oracle, f.tokens.bytes, f.tokens.sequences)...); err != nil {
 		return err
 	}
+	if err := f.checkFlips(slices.Concat(reads, f.ood, f.model.oracle, f.tokens.bytes, f.tokens.sequences)); err != nil {
+		return err
+	}
+	defer func() { f.flips.remove() }()
 	sizes, err := margins(f.margin)
 	if err != nil {
 		return err
@@ -204,11 +215,17 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 			}
 		}
 		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Flips: all.Flips(), List: all.Differences(&compared.Answers{Margins: sizes})}
+		if f.flips != nil {
+			if found.Flipped, err = f.flips.finish(names, &all.Spec, nil); err != nil {
+				return err
+			}
+			found.Flipped.File = f.files.call(f.flipped)
+		}
 	} else {
 		for _, l := range []struct {
 			flag string
 			set  bool
-		}{{"--state", f.state != ""}, {"--margin", len(sizes) > 0}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
+		}{{"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
 			if l.set {
 				return usage("%s: %s, so there are no differences; leave it out", l.flag, why)
 			}

@@ -711,6 +711,10 @@ func corpusTables(c *corpus) {
 	c.eval("names", with(byName, a)...)
 	c.compared("compare/prefix", with(byPrefix, a, b, "--metrics", "default")...)
 	c.compared("compare/names", with(byName, a, b, "--metrics", "default")...)
+	c.run("compare/flips", func() []corpusLine {
+		c.candor(with(slices.Concat([]string{"compare"}, byPrefix), a, b, "--flips", c.d.at("flips.csv"), "--json")...)
+		return textLines(c.d.read(c.d.at("flips.csv")))
+	})
 	c.scored("score/prefix", with(byPrefix, a)...)
 	c.scored("score/names", with(byName, a)...)
 	c.recalibrated("recal/prefix", "temperature", byPrefix[2:], with(byPrefix[:2], a)...)

@@ -366,7 +366,7 @@ func corpusReach() (l []string) {
 			panic(err)
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if w := name + " --" + f.Name; !slices.Contains(noNumbers, f.Name) && !slices.Contains(noFlags, w) {
+			if w := name + " --" + f.Name; !f.Hidden && !slices.Contains(noNumbers, f.Name) && !slices.Contains(noFlags, w) {
 				l = append(l, w)
 			}
 		})

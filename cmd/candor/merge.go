@@ -45,6 +45,9 @@ are as for candor eval; a gate on a metric that the states lack is an error.`,
 			if err := o.check(c); err != nil {
 				return err
 			}
+			if c.Flags().Changed("flips") {
+				return usage("--flips: a state has no rows; candor compare --flips FILE writes those whose decisions differ")
+			}
 			if err := files.check(args...); err != nil {
 				return err
 			}
@@ -134,6 +137,10 @@ are as for candor eval; a gate on a metric that the states lack is an error.`,
 	files.flags(c)
 	o.flags(c)
 	memoryFlag(c, &maxMemory)
+	c.Flags().String("flips", "", "")
+	if err := c.Flags().MarkHidden("flips"); err != nil { // an answer for those who try it
+		panic(err)
+	}
 	return c
 }
 

@@ -303,6 +303,12 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 		if d != nil && d.FlipsText() != "" {
 			fmt.Fprintf(&b, "\n%s\n", d.FlipsText())
 		}
+		if d != nil && d.Flipped != nil && len(d.Flipped.Rows) > 0 {
+			fmt.Fprintf(&b, "\n%s\n\n", d.Flipped.Sentence())
+			if err = d.Flipped.Table(&b, report.Markdown, 0); err != nil {
+				break
+			}
+		}
 		for _, l := range skillLines(docs.Skills) {
 			fmt.Fprintf(&b, "\n%s\n", l)
 		}
@@ -359,6 +365,12 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 			}
 			if l := d.FlipsText(); l != "" {
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
+			}
+			if f := d.Flipped; f != nil && len(f.Rows) > 0 {
+				fmt.Fprintf(&b, "\n%s\n\n", report.Wrap(f.Sentence(), s.width))
+				if err = f.Table(&b, report.Plain, s.width); err != nil {
+					break
+				}
 			}
 			if l := d.Independent(); l != "" {
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))

@@ -95,6 +95,12 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 		}
 		srcs = append(srcs, src)
 	}
+	if f.flips != nil {
+		if err := f.flips.open(); err != nil {
+			return nil, err
+		}
+		all.Flipped = f.flips.add
+	}
 	sets[0].binding(c)
 	pass := j.pass
 	pass.Threads = threads
