@@ -81,6 +81,8 @@ type Block struct {
 	// are in blocks of this chunk, which follow one another.
 	Cut [2]int64
 
+	Clusters []int32 // nil, or the number of each row's cluster
+
 	first   int64
 	numbers []int32 // row numbers relative to first, where rows are not consecutive
 	index   []int32 // index of each row in the block before bad rows were dropped; nil if none was dropped

@@ -464,6 +464,10 @@ func (w *worker) compactNumbers(b *Block, keep []int32) {
 			b.Abs[to], b.Spread[to] = b.Abs[from], b.Spread[from]
 		}
 	}
+	if b.Clusters != nil {
+		w.cluster = room(w.cluster, n)
+		b.Clusters = kept(w.cluster, b.Clusters, keep)
+	}
 	if s := b.Normal; s != nil {
 		for _, col := range [][]float64{s.Error, s.SD, s.Z, s.NLL, s.CRPS} {
 			for to, from := range keep {

@@ -39,10 +39,13 @@ func wholeBatches(n int) int {
 	return n
 }
 
-// checkChunk checks the shape of a chunk. It panics if Numbers does not have one element per row.
+// checkChunk checks the shape of a chunk. It panics if Numbers or Clusters do not have one element per row.
 func (c *Chunk) checkChunk() error {
 	if c.Numbers != nil && len(c.Numbers) != c.Rows {
 		panic(errNumbers)
+	}
+	if c.Clusters != nil && len(c.Clusters) != c.Rows {
+		panic(errClusters)
 	}
 	return c.check(true)
 }
@@ -57,7 +60,8 @@ func (c *Chunk) Number(i int) int64 {
 
 // Slice returns a view of rows [from, to). Recycle is not set in the view.
 func (c *Chunk) Slice(from, to int) Chunk {
-	v := Chunk{Predictions: c.Predictions.Slice(from, to), First: c.First, Numbers: part(c.Numbers, from, to), Groups: part(c.Groups, from, to)}
+	v := Chunk{Predictions: c.Predictions.Slice(from, to), First: c.First, Numbers: part(c.Numbers, from, to), Groups: part(c.Groups, from, to),
+		Clusters: part(c.Clusters, from, to)}
 	if c.Numbers == nil {
 		v.First += int64(from)
 	}
@@ -80,6 +84,7 @@ func (p *Chunk) Pick(c *Chunk, rows []int32) {
 	p.ConfidenceScores = pickRows(p.ConfidenceScores, c.ConfidenceScores, rows, 1, 1)
 	p.Bytes = pickRows(p.Bytes, c.Bytes, rows, 1, 1)
 	p.Sequences = pickRows(p.Sequences, c.Sequences, rows, 1, 1)
+	p.Clusters = pickRows(p.Clusters, c.Clusters, rows, 1, 1)
 	p.Pair = c.Pair.Rows(rows)
 	if c.Numbers != nil {
 		p.Numbers = pickRows(p.Numbers, c.Numbers, rows, 1, 1)
@@ -110,10 +115,13 @@ func pickRows[T any](dst, src []T, rows []int32, width, stride int) []T {
 	return dst
 }
 
-// place sets the row numbers of a block that starts at row at of the chunk.
+// place sets the row numbers and clusters of a block that starts at row at of the chunk.
 func (c *Chunk) place(b *Block, at int) {
 	if b.first = c.First + int64(at); c.Numbers != nil {
 		b.first, b.numbers = c.First, c.Numbers[at:]
+	}
+	if c.Clusters != nil {
+		b.Clusters = c.Clusters[at : at+b.Rows]
 	}
 }
 
@@ -124,7 +132,7 @@ type checked struct {
 	seen Audit
 	last int64 // sequence of the last row
 
-	beside *[2]bool // whether rows have bytes and sequences
+	beside *[3]bool // whether rows have bytes, sequences and clusters
 }
 
 func (s *checked) Next() (*Chunk, error) {
@@ -140,12 +148,13 @@ func (s *checked) Next() (*Chunk, error) {
 		if s.seen.Merge(&a) != nil {
 			panic(errChunks)
 		}
+		beside := [3]bool{c.Bytes != nil, c.Sequences != nil, c.Clusters != nil}
 		if s.beside == nil {
-			s.beside = &[2]bool{c.Bytes != nil, c.Sequences != nil}
+			s.beside = &beside
 			if c.Sequences != nil {
 				s.last = c.Sequences[0]
 			}
-		} else if *s.beside != [2]bool{c.Bytes != nil, c.Sequences != nil} {
+		} else if *s.beside != beside {
 			panic(errChunks)
 		}
 	}

@@ -110,6 +110,9 @@ type Chunk struct {
 	Numbers []int32
 	// Groups, if set, holds the group number of each row. A Pass ignores it.
 	Groups []int32
+	// Clusters, if set, holds the number of each row's cluster, from 0: rows of a cluster depend on each other, as frames of a video. A Pass hands
+	// them to accumulators.
+	Clusters []int32
 	// Recycle, if set, is called once, from any goroutine, when the chunk's slices are no longer read.
 	Recycle func()
 }
@@ -141,6 +144,7 @@ const (
 	errNoClasses = "metrics: decisions, confidence scores, bytes and sequences are of classes, which these scores are not"
 	errPair      = "metrics: a pair of scores is of a binary task, one for each row"
 	errNumbers   = "metrics: numbers of rows and rows differ in number"
+	errClusters  = "metrics: clusters and rows differ in number"
 	errChunks    = "metrics: the chunks of a source differ in shape or kind"
 	errFilled    = "metrics: accumulators that are to be filled have seen rows"
 )

@@ -53,6 +53,7 @@ type worker struct {
 	by      []float64
 	bytes   []float64
 	numbers []int64 // of sequences
+	cluster []int32 // compacted clusters
 	tile    []float64
 	tile32  []float32
 	terms   bool // tiles may hold terms, with the scales of rows in scale
@@ -513,6 +514,10 @@ func (w *worker) compact(b *Block, keep []int32) {
 	if b.Sequences != nil {
 		w.numbers = room(w.numbers, len(w.hit))
 		b.Sequences = kept(w.numbers, b.Sequences, keep)
+	}
+	if b.Clusters != nil {
+		w.cluster = room(w.cluster, len(w.hit))
+		b.Clusters = kept(w.cluster, b.Clusters, keep)
 	}
 	w.compactRows(b, keep)
 	b.Rows, b.Labels, b.index = len(keep), w.labels[:len(keep)], keep

@@ -403,7 +403,8 @@ var (
 	bytesRole     = role{"bytes", setting.Bytes, []string{"bytes", "n_bytes", "num_bytes"}, false}
 	sequencesRole = role{"sequences", setting.Sequences, []string{"sequences", "sequence", "sequence_id"}, false}
 
-	groupsRole = role{"groups", "", []string{"groups", "group"}, false}
+	groupsRole   = role{"groups", "", []string{"groups", "group"}, false}
+	clustersRole = role{"clusters", "", []string{"clusters", "cluster"}, false}
 )
 
 // membersRole is the role of the members of an ensemble.

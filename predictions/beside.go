@@ -5,9 +5,9 @@ type beside struct {
 	labels, observed, weight, decision, confidence *column
 	bytes                                          *column
 	sequences                                      *sequenceColumn
-	groups                                         *groupFiles
-	unlabelled                                     bool // every label is 0
-	width                                          int  // labels per row if they are a matrix; else 0
+	groups, clusters                               *groupFiles // nil if there are none
+	unlabelled                                     bool        // every label is 0
+	width                                          int         // labels per row if they are a matrix; else 0
 }
 
 func (s *beside) all() []*column {
@@ -15,9 +15,11 @@ func (s *beside) all() []*column {
 	if s.sequences != nil {
 		all = append(all, &s.sequences.column)
 	}
-	if s.groups != nil {
-		for _, c := range s.groups.each {
-			all = append(all, &c.column)
+	for _, g := range []*groupFiles{s.groups, s.clusters} {
+		if g != nil {
+			for _, c := range g.each {
+				all = append(all, &c.column)
+			}
 		}
 	}
 	return all
@@ -38,7 +40,7 @@ func (s *beside) room(b *buffer, rows int) {
 		return make([]float64, rows)
 	}
 	b.labels, b.decisions = integers(s.labels != nil || s.unlabelled, max(1, s.width)), integers(s.decision != nil, 1)
-	b.groups = integers(s.groups != nil, 1)
+	b.groups, b.clusters = integers(s.groups != nil, 1), integers(s.clusters != nil, 1)
 	b.observed, b.weights, b.confidence, b.bytes = numbers(s.observed), numbers(s.weight), numbers(s.confidence), numbers(s.bytes)
 	if s.sequences != nil {
 		b.sequences = make([]int64, rows)
@@ -79,7 +81,12 @@ func (s *beside) fill(b *buffer, n int) *Error {
 		}
 	}
 	if s.groups != nil {
-		return s.groups.fill(b.groups[:n])
+		if e := s.groups.fill(b.groups[:n]); e != nil {
+			return e
+		}
+	}
+	if s.clusters != nil {
+		return s.clusters.fill(b.clusters[:n])
 	}
 	return nil
 }

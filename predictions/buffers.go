@@ -22,6 +22,7 @@ type buffer struct {
 	decisions  []int32
 	confidence []float64
 	groups     []int32
+	clusters   []int32
 	bytes      []float64
 	sequences  []int64
 }
@@ -77,7 +78,7 @@ func (b *buffer) chunk(first int64, rows, classes int, d metrics.DType, k metric
 	c.Rows, c.Classes, c.Kind = rows, classes, k
 	c.Labels, c.Observed, c.Weights = head(b.labels, rows), head(b.observed, rows), head(b.weights, rows)
 	c.Decisions, c.ConfidenceScores, c.Groups = head(b.decisions, rows), head(b.confidence, rows), head(b.groups, rows)
-	c.Bytes, c.Sequences = head(b.bytes, rows), head(b.sequences, rows)
+	c.Bytes, c.Sequences, c.Clusters = head(b.bytes, rows), head(b.sequences, rows), head(b.clusters, rows)
 	return c
 }
 

@@ -46,6 +46,8 @@ type ChoiceOptions struct {
 	Label string
 	// Groups are columns that group rows: "task", or paths of fields, as "doc.subject".
 	Groups []string
+	// Cluster is such a column too, which says which cluster a row is in.
+	Cluster string
 	// Drop gives documents without a single right choice the label -1, which a metrics.Pass can leave out. They are an error otherwise.
 	Drop bool
 	// MaxBytes bounds the memory of all documents, roughly; 0 for no limit.
@@ -107,7 +109,7 @@ func openChoices(paths []string, o *ChoiceOptions) (*ForecastReader, *Error) {
 	if o.Norm > NormBytes {
 		panic("predictions: there is no such norm of choices")
 	}
-	t := &choices{groups: newGroups(o.Groups), classes: 2}
+	t := &choices{groups: newGroups(o.Groups, o.Cluster), classes: 2}
 	left := o.MaxBytes
 	rows, size := int64(0), int64(0)
 	var without *Error // of a task without choices
@@ -152,7 +154,7 @@ func openChoices(paths []string, o *ChoiceOptions) (*ForecastReader, *Error) {
 	if len(tasks) > 10 {
 		more = fmt.Sprintf(" and %d more", len(tasks)-10)
 	}
-	return &ForecastReader{from: t, groups: t.groups, scoreColumns: []string{"filtered_resps"},
+	return &ForecastReader{from: t, groups: t.groups, clusters: t.groups.clusters, scoreColumns: []string{"filtered_resps"},
 		binding: fmt.Sprintf("%s; right choice %s; task %s%s", what, label, strings.Join(tasks[:min(len(tasks), 10)], ", "), more),
 		info: Info{Rows: rows, Classes: t.classes, DType: metrics.Float64, Bytes: size, Files: len(t.sets),
 			Shape: fmt.Sprintf("(%d, %d)", rows, t.classes)}}, nil
@@ -190,8 +192,8 @@ func (t *choices) open(s *sampleSet, path string, o *ChoiceOptions, left int64) 
 	if o.MaxBytes > 0 {
 		lo.MaxBytes = max(left, 1)
 	}
-	for _, g := range o.Groups {
-		if g != taskColumn {
+	for _, g := range append(slices.Clone(o.Groups), o.Cluster) {
+		if g != taskColumn && g != "" {
 			lo.Groups = append(lo.Groups, g)
 		}
 	}
@@ -237,6 +239,19 @@ func (t *choices) Next() (*metrics.Chunk, error) {
 		}
 		c.Labels[i] = d.Label
 	}
+	if g := t.groups.clusters; g != nil {
+		c.Clusters = make([]int32, n)
+		for i, d := range docs {
+			name := s.task
+			if g.column() != taskColumn {
+				name = d.Groups[len(d.Groups)-1]
+			}
+			var e *Error
+			if c.Clusters[i], e = g.addName(name); e != nil {
+				return nil, e.on(d.Line).in(s.name)
+			}
+		}
+	}
 	if len(t.groups.columns) > 0 {
 		c.Groups = make([]int32, n)
 		for i, d := range docs {
@@ -249,9 +264,9 @@ func (t *choices) Next() (*metrics.Chunk, error) {
 				}
 				key = appendKey(key, []byte(value))
 			}
-			var ok bool
-			if c.Groups[i], ok = t.groups.number(string(key)); !ok {
-				return nil, t.groups.tooMany(t.groups.distinct()).in(s.name)
+			var e *Error
+			if c.Groups[i], e = t.groups.add(string(key)); e != nil {
+				return nil, e.in(s.name)
 			}
 		}
 	}

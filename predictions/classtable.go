@@ -122,7 +122,7 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 		return openColumnar(sorted, under, in, o, o.long(format))
 	}
 	c := &classTable{o}
-	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, Kept: o.Columns.Kept, Keep: o.Keep, Names: o.Names, FS: o.FS, Buffers: o.Buffers,
+	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, Cluster: o.Columns.Cluster, Kept: o.Columns.Kept, Keep: o.Keep, Names: o.Names, FS: o.FS, Buffers: o.Buffers,
 		BufferBytes: o.BufferBytes, NoHeader: o.NoHeader}, c.lay)
 }
 
@@ -191,6 +191,9 @@ func (c *classTable) lay(t *table, r *ForecastReader, f *tableFile) *Error {
 	l.grouped = len(b.Groups)
 	for g, at := range b.Groups {
 		uses = append(uses, use{column: at, slot: -1, group: g, kept: -1})
+	}
+	if l.clustered = b.Cluster >= 0; l.clustered {
+		uses = append(uses, use{column: b.Cluster, slot: -1, group: l.grouped, kept: -1})
 	}
 	for k, at := range b.Kept {
 		uses = append(uses, use{column: at, slot: -1, group: -1, kept: k})
@@ -312,7 +315,7 @@ func isFraction(name string) bool {
 
 // settingOf is what names the column of a role.
 var settingOf = map[string]setting.Setting{"scores": setting.ScoreColumns, "label": setting.LabelColumn, "weight": setting.Weight,
-	"decision": setting.Decisions, "confidence score": setting.ConfidenceScores, "group": setting.Groups, "kept column": setting.Kept, "classes": setting.ClassNames,
+	"decision": setting.Decisions, "confidence score": setting.ConfidenceScores, "group": setting.Groups, "cluster": setting.Cluster, "kept column": setting.Kept, "classes": setting.ClassNames,
 	"correctness": setting.Correct, "labels": setting.LabelPrefix, "number of bytes": setting.Bytes, "sequence": setting.Sequences, "key": setting.Keys, "filter": setting.OOD}
 
 // named tells whether a step's cell names a class.

@@ -133,8 +133,8 @@ func openColumnar(paths, roots []string, in io.ReadCloser, o *TableOptions, form
 }
 
 func startColumnar(t *columnar, paths, roots []string, in io.ReadCloser) (*ForecastReader, *Error) {
-	t.groups, t.done, t.sequences = newGroups(t.options.Columns.Groups), make(chan struct{}), newSequences()
-	r := &ForecastReader{from: t, groups: t.groups}
+	t.groups, t.done, t.sequences = newGroups(t.options.Columns.Groups, t.options.Columns.Cluster), make(chan struct{}), newSequences()
+	r := &ForecastReader{from: t, groups: t.groups, clusters: t.groups.clusters}
 	if e := t.open(r, paths, roots, in); e != nil {
 		if t.first != nil {
 			t.first.close()
@@ -523,7 +523,7 @@ func (t *columnar) Next() (*metrics.Chunk, error) {
 			t.ended(os.ErrClosed)
 			panic(c.fell)
 		}
-		if c.failed == nil && c.rows > 0 && t.layout.grouped() {
+		if c.failed == nil && c.rows > 0 && t.layout.keyed() {
 			c.failed = c.renumber(t.groups)
 		}
 		if c.failed == nil && t.layout.sequence >= 0 {

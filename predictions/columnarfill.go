@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/kernel"
@@ -30,7 +29,8 @@ type columnLayout struct {
 	scores                                              []int
 	label, weight, decision, confidence, only, observed int
 	bytes, sequence                                     int
-	groups, kept                                        []int // below 0 for a key of folders, of which -1 is the first
+	groups, kept                                        []int // below 0 for a key of folders, of which -1 is the first; of groups the last is that of clusters, if clustered
+	clustered                                           bool
 	keys, tags                                          []int
 	correct                                             bool // the label says whether the decision, class 1, was right
 	several                                             bool // a row has a label for each class
@@ -67,7 +67,8 @@ func (l *columnLayout) blockRows() int {
 	return min(max(1, chunkScores/(max(1, l.width())*8)), 1<<16)
 }
 
-func (l *columnLayout) grouped() bool { return len(l.groups) > 0 }
+// keyed reports whether rows have keys, of groups or of a cluster.
+func (l *columnLayout) keyed() bool { return len(l.groups) > 0 }
 
 // width returns how many scores a row has.
 func (l *columnLayout) width() int { return l.classes * max(1, l.members) }
@@ -94,7 +95,7 @@ type pathed interface {
 func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *Error {
 	if p, ok := f.columnFile.(pathed); ok {
 		w := &o.Columns
-		for _, name := range slices.Concat([]string{w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Bytes, w.Sequence, w.Only}, w.Scores, w.Groups, w.Keys, w.Members, w.Kept) {
+		for _, name := range slices.Concat([]string{w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Bytes, w.Sequence, w.Only, w.Cluster}, w.Scores, w.Groups, w.Keys, w.Members, w.Kept) {
 			if name != "" {
 				p.Path(name)
 			}
@@ -123,7 +124,7 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 	l.scored = s
 	for _, i := range append([]int{s.Label, s.Decision, s.Bytes, s.Sequence, s.Only}, s.Keys...) {
 		if i >= len(f.columns) {
-			return fault("name a column of the files", "%q is the key of folders: it can only group rows, or be kept", cut(header.names[i]))
+			return fault("name a column of the files", "%q is the key of folders: it can only group rows, be their cluster, or be kept", cut(header.names[i]))
 		}
 	}
 	for _, i := range s.Scores {
@@ -140,6 +141,9 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 	}
 	for _, i := range s.Groups {
 		l.groups = append(l.groups, l.takeOrKey(i, f, header.names, parts))
+	}
+	if l.clustered = s.Cluster >= 0; l.clustered {
+		l.groups = append(l.groups, l.takeOrKey(s.Cluster, f, header.names, parts))
 	}
 	for _, i := range s.Kept {
 		l.kept = append(l.kept, l.takeOrKey(i, f, header.names, parts))
@@ -301,11 +305,13 @@ func (l *columnLayout) check() *Error {
 			return fault("name a column of texts or numbers by "+setting.Keys.String(), "column %q cannot be a key: its type is %s", cut(c.Name), c.Kind)
 		}
 	}
-	for _, g := range l.groups {
+	for i, g := range l.groups {
 		if g < 0 {
 			continue
 		}
-		if c := &l.types[g]; c.Kind > columns.Time {
+		if c := &l.types[g]; c.Kind > columns.Time && l.clustered && i == len(l.groups)-1 {
+			return fault("name a column of texts or numbers", "column %q cannot be the cluster: its type is %s", cut(c.Name), cmp.Or(c.Type.Name, c.Kind.String()))
+		} else if c.Kind > columns.Time {
 			return fault("group by a column of texts or numbers", "column %q cannot form groups: its type is %s", cut(c.Name), cmp.Or(c.Type.Name, c.Kind.String()))
 		}
 	}
@@ -423,6 +429,7 @@ type columnChunk struct {
 	weights, confidence []float64
 	observed            []float64
 	groups              []int32 // numbers of keys, until renumber
+	clusters            []int32
 	kept                []Cells
 	keys                []string
 	index               map[string]int32
@@ -537,30 +544,32 @@ func (b *columnChunk) chunk(l *columnLayout, first int64, k metrics.Kind) *metri
 	default:
 		c.OfEvent(s.event)
 	}
-	if l.grouped() {
+	if l.clustered {
+		c.Clusters = b.clusters[:n]
+	}
+	if len(l.groups) > 1 || l.keyed() && !l.clustered {
 		c.Groups = b.groups[:n]
 	}
 	return c
 }
 
-// renumber replaces numbers of groups in the chunk by numbers over all chunks.
+// renumber replaces numbers of keys in the chunk by those of groups and clusters over all chunks.
 func (b *columnChunk) renumber(g *groups) error {
-	numbers := make([]int32, len(b.keys))
+	numbers := make([][2]int32, len(b.keys))
 	for i, k := range b.keys {
-		n, ok := g.number(k)
-		if !ok {
-			return g.tooMany(g.distinct())
-		}
-		for c, v := range g.of(k) {
-			if !utf8.ValidString(v) {
-				return fault("write the file as UTF-8", "column %q: %q is not UTF-8", cut(g.columns[c]), cut(v))
+		group, cluster, e := g.row(k)
+		if e != nil {
+			if b.rows == b.read { // no row is left out
+				e.Row = int64(slices.Index(b.groups[:b.rows], int32(i)))
 			}
+			return e
 		}
-		numbers[i] = n
+		numbers[i] = [2]int32{group, cluster}
 	}
-	for i, n := range b.groups[:b.rows] {
-		b.groups[i] = numbers[n]
+	if g.clusters != nil {
+		b.clusters = sized(b.clusters, b.rows)
 	}
+	numbered(b.groups[:b.rows], b.clusters, numbers)
 	return nil
 }
 
@@ -639,7 +648,7 @@ func (a *assembler) fill(c *columnChunk, b *columns.Block, parts []partition) {
 	if l.sequence >= 0 {
 		e = earlier(e, a.sequence(c, b))
 	}
-	if l.grouped() {
+	if l.keyed() {
 		a.group(c, b, parts)
 	}
 	if len(l.kept) > 0 {
@@ -1094,7 +1103,7 @@ func (b *columnChunk) number(s *sequences, column string) error {
 	return nil
 }
 
-// group numbers the groups of the rows in the order in which they come in the chunk.
+// group numbers the keys of the rows in the order in which they come in the chunk.
 func (a *assembler) group(c *columnChunk, b *columns.Block, parts []partition) {
 	if c.index == nil {
 		c.index = map[string]int32{}

@@ -32,7 +32,7 @@ func openForecastColumns(paths []string, in io.ReadCloser, o *ForecastOptions) (
 	if !ok {
 		return openTable(sorted, in, o) // a folder of text
 	}
-	t := &columnar{format: format, numbers: o, options: &TableOptions{Kind: o.Kind, Columns: roles.Want{Groups: o.Groups, Kept: o.Kept}, Keep: o.Keep, Names: o.Names, FS: o.FS,
+	t := &columnar{format: format, numbers: o, options: &TableOptions{Kind: o.Kind, Columns: roles.Want{Groups: o.Groups, Cluster: o.Cluster, Kept: o.Kept}, Keep: o.Keep, Names: o.Names, FS: o.FS,
 		Buffers: o.Buffers, BufferBytes: o.BufferBytes, PartBytes: o.PartBytes}}
 	return startColumnar(t, sorted, under, in)
 }
@@ -54,7 +54,7 @@ func sortedFiles(from fs.FS, paths []string) (files, roots []string, e *Error) {
 func (l *columnLayout) layForecast(o *ForecastOptions, f *openColumns, parts []partition) ([]float64, *Error) {
 	p, paths := f.columnFile.(pathed)
 	if paths {
-		for _, name := range append([]string{o.Mean, o.SD, o.Observed, o.Error, o.Weight}, o.Groups...) {
+		for _, name := range append([]string{o.Mean, o.SD, o.Observed, o.Error, o.Weight, o.Cluster}, o.Groups...) {
 			if name != "" {
 				p.Path(name)
 			}
@@ -75,7 +75,7 @@ func (l *columnLayout) layForecast(o *ForecastOptions, f *openColumns, parts []p
 		return nil, e
 	}
 	l.label, l.weight, l.decision, l.confidence, l.only, l.observed, l.bytes, l.sequence = -1, -1, -1, -1, -1, -1, -1, -1
-	l.classes = header.classes
+	l.classes, l.clustered = header.classes, header.clustered
 	l.scores, l.scoreColumns = make([]int, l.classes), make([]string, l.classes)
 	for _, u := range uses {
 		switch {
@@ -88,7 +88,7 @@ func (l *columnLayout) layForecast(o *ForecastOptions, f *openColumns, parts []p
 		}
 		name := header.names[u.column]
 		if u.column >= len(f.columns) {
-			return nil, fault("name a column of the files", "%q is the key of a folder, which can only group rows", cut(name))
+			return nil, fault("name a column of the files", "%q is the key of a folder, which can only group rows, or be their cluster", cut(name))
 		}
 		if paths {
 			p.Float(u.column)

@@ -45,6 +45,8 @@ type ForecastOptions struct {
 	// Groups are columns that group rows: rows with equal text in all of them form a group. For arrays see Options.Groups. More than
 	// 1,000 groups are an *Error.
 	Groups []string
+	// Cluster is a column that says which cluster a row is in, as in Options.
+	Cluster string
 	// Kept are columns of a table whose cells Keep is told, in rows that follow one another: those of a chunk before Next returns it. cells[i]
 	// has those of Kept[i], with the type that ForecastReader.KeptColumns says: of tables of text all are texts as they stand there, an empty
 	// one missing. They are valid until Keep returns. Its error ends the reading, and Next returns it.
@@ -85,10 +87,10 @@ type forecasts interface {
 
 // ForecastReader streams regression forecasts. It is a metrics.Source.
 type ForecastReader struct {
-	from   forecasts
-	info   Info
-	levels []float64
-	groups *groups
+	from             forecasts
+	info             Info
+	levels           []float64
+	groups, clusters *groups
 
 	scoreColumns []string // of classes
 	classNames   []string
@@ -324,6 +326,13 @@ func (r *ForecastReader) GroupColumns() []string { return slices.Clone(r.groups.
 // Group returns the values of group i in the GroupColumns. Groups are numbered from 0 in order of their first rows. It returns nil for
 // a group that no returned chunk contains. It may be called at any time.
 func (r *ForecastReader) Group(i int32) []string { return r.groups.values(i) }
+
+// ClusterColumn returns the name of the column of clusters: of a table, or of arrays as in Reader.ClusterColumn; "" if there is none.
+func (r *ForecastReader) ClusterColumn() string { return r.clusters.column() }
+
+// Cluster returns the text of cluster i. Clusters are numbered from 0 in order of their first rows. It returns "" for a cluster that no
+// returned chunk contains. It may be called at any time.
+func (r *ForecastReader) Cluster(i int32) string { return r.clusters.name(i) }
 
 // Line returns the line on which a row of a table starts, from 1, in the file that Locate names. It returns -1 for a row that has not
 // been read, that is not in a table, or that follows a million rows with line breaks in quotes.

@@ -26,7 +26,7 @@ type rowReader interface {
 
 // openArrays opens forecasts in .npy and .npz files. in, if not nil, is the only path, already open since it can be read only once.
 func openArrays(paths []string, in io.ReadCloser, o *ForecastOptions) (*ForecastReader, *Error) {
-	b := newOpening(paths, &Options{Kind: o.Kind, Observed: o.Observations, Weights: o.Weights, Groups: o.Groups, Names: o.Names, FS: o.FS,
+	b := newOpening(paths, &Options{Kind: o.Kind, Observed: o.Observations, Weights: o.Weights, Groups: o.Groups, Cluster: o.Cluster, Names: o.Names, FS: o.FS,
 		Buffers: o.Buffers, BufferBytes: o.BufferBytes})
 	b.in, b.forecast = in, o
 	r, e := b.openForecast()
@@ -62,14 +62,14 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 		return nil, e
 	}
 	if vectors != nil {
-		f.from, f.info, f.groups = arrays{vectors}, vectors.info, vectors.beside.groups.names()
+		f.from, f.info, f.groups, f.clusters = arrays{vectors}, vectors.info, vectors.beside.groups.names(), vectors.beside.clusters.names()
 		return f, nil
 	}
 	r, e := b.open()
 	if e != nil {
 		return nil, e
 	}
-	f.from, f.info, f.groups = arrays{r}, r.info, r.beside.groups.names()
+	f.from, f.info, f.groups, f.clusters = arrays{r}, r.info, r.beside.groups.names(), r.beside.clusters.names()
 	if p := r.pick; p != nil {
 		f.info.Classes, f.info.DType = len(p.columns), p.dtype
 	}
@@ -449,8 +449,7 @@ func (r *vectorReader) describe(b *opening) *Error {
 		}
 	}
 	r.info.Shape = shapeText([]int64{r.info.Rows, int64(len(r.parts))})
-	var e *Error
-	if r.beside.groups, e = b.groupFiles(r.info.Rows, r.Locate); e != nil {
+	if e := b.besideGroups(&r.beside, r.info.Rows, r.Locate); e != nil {
 		return e
 	}
 	row := len(r.parts) * r.info.DType.Size()

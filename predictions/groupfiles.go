@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ const maxGroupText = 64 << 10
 // columns but the last, and the value in the last.
 type groupFiles struct {
 	*groups
+	named  bool // they are clusters, whose keys are names
 	each   []*groupColumn
 	pairs  []pairs // for each column but the first: pairs of the groups so far and its values
 	codes  []int32
@@ -32,7 +34,7 @@ type pairs struct {
 }
 
 // noGroups is the source of groups for rows without any.
-var noGroups = newGroups(nil)
+var noGroups = newGroups(nil, "")
 
 // names returns the groups seen so far.
 func (g *groupFiles) names() *groups {
@@ -42,16 +44,34 @@ func (g *groupFiles) names() *groups {
 	return g.groups
 }
 
-// findGroups finds the arrays of groups in a file of scores.
-func (b *opening) findGroups(c *container) *Error {
-	if b.groups == nil {
-		b.groups = make([][]*array, len(b.options.Groups))
+// keyColumns returns the columns of groups, and then that of clusters if there is one.
+func (b *opening) keyColumns() []string {
+	l := slices.Clone(b.options.Groups)
+	if b.options.Cluster != "" {
+		l = append(l, b.options.Cluster)
 	}
-	for i, name := range b.options.Groups {
+	return l
+}
+
+// roleOfKey returns the role of the i-th of keyColumns.
+func (b *opening) roleOfKey(i int) role {
+	if i < len(b.options.Groups) {
+		return groupsRole
+	}
+	return clustersRole
+}
+
+// findGroups finds the arrays of groups and clusters in a file of scores.
+func (b *opening) findGroups(c *container) *Error {
+	all := b.keyColumns()
+	if b.groups == nil {
+		b.groups = make([][]*array, len(all))
+	}
+	for i, name := range all {
 		var a *array
 		if c.npz {
 			var e *Error
-			if a, e = c.find(role{what: groupsRole.what, names: []string{name}}); e != nil {
+			if a, e = c.find(role{what: b.roleOfKey(i).what, names: []string{name}}); e != nil {
 				return e
 			}
 		}
@@ -60,24 +80,39 @@ func (b *opening) findGroups(c *container) *Error {
 	return nil
 }
 
-// groupFiles opens the columns of groups; nil if there are none.
-func (b *opening) groupFiles(rows int64, locate func(row int64) (string, int64)) (*groupFiles, *Error) {
-	if len(b.options.Groups) == 0 {
-		return nil, nil
+// besideGroups opens the columns of groups and of clusters.
+func (b *opening) besideGroups(s *beside, rows int64, locate func(row int64) (string, int64)) *Error {
+	n := len(b.options.Groups)
+	var e *Error
+	if n > 0 {
+		if s.groups, e = b.groupFiles(0, n, rows, locate); e != nil {
+			return e
+		}
 	}
-	g := &groupFiles{groups: newGroups(nil), locate: locate}
-	for i := range b.options.Groups {
+	if b.options.Cluster != "" {
+		if s.clusters, e = b.groupFiles(n, n+1, rows, locate); e != nil {
+			return e
+		}
+		s.clusters.limit, s.clusters.named = maxClusters, true
+	}
+	return nil
+}
+
+// groupFiles opens the columns of keyColumns from one to before another.
+func (b *opening) groupFiles(from, to int, rows int64, locate func(row int64) (string, int64)) (*groupFiles, *Error) {
+	g := &groupFiles{groups: newGroups(nil, ""), locate: locate}
+	for i := from; i < to; i++ {
 		as, e := b.groupArrays(i, rows)
 		if e != nil {
 			return nil, e
 		}
-		c := &groupColumn{column: column{arrays: as, what: "group"}, index: map[string]int32{}}
+		c := &groupColumn{column: column{arrays: as, what: "group"}, index: map[string]int32{}, of: g}
 		name := as[0].name
 		if slices.Contains(g.columns, name) {
 			return nil, fault("name it once, or save one of them under another name", "two columns to group by have the name %q", cut(name)).in(as[0].file)
 		}
-		g.columns, g.places, g.each = append(g.columns, name), append(g.places, i), append(g.each, c)
-		if i > 0 {
+		g.columns, g.each = append(g.columns, name), append(g.each, c)
+		if i > from {
 			g.pairs = append(g.pairs, pairs{index: map[[2]int32]int32{}})
 		}
 	}
@@ -86,7 +121,7 @@ func (b *opening) groupFiles(rows int64, locate func(row int64) (string, int64))
 
 // groupArrays returns the arrays of the i-th column of groups: one for all rows, or one per file of scores.
 func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
-	path := b.options.Groups[i]
+	path, ro := b.keyColumns()[i], b.roleOfKey(i)
 	var own []*array
 	if b.groups != nil {
 		own = b.groups[i]
@@ -96,43 +131,43 @@ func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
 			return nil, fault("put it into every file", "no array %q, but %s has one", path, b.call(own[have].path)).in(b.call(b.scores[miss].path))
 		}
 		for j, a := range own {
-			if e := checkGroups(a); e != nil {
+			if e := checkGroups(a, ro); e != nil {
 				return nil, e
 			}
 			if a.rows() != b.scores[j].rows() {
-				return nil, b.otherLength(groupsRole, a, a.rows(), b.scores[j].rows(), b.scores[j].file)
+				return nil, b.otherLength(ro, a, a.rows(), b.scores[j].rows(), b.scores[j].file)
 			}
 		}
 		return own, nil
 	}
-	as, e := b.take(groupsRole, []string{path})
+	as, e := b.take(ro, []string{path})
 	if e != nil {
 		if len(own) > 0 && errors.Is(e.err, fs.ErrNotExist) && strings.HasSuffix(strings.ToLower(b.scores[0].path), ".npz") {
 			e.Reason += ", and no array of that name in " + b.call(b.scores[0].path)
 		}
 		return nil, e
 	}
-	if e := checkGroups(as[0]); e != nil {
+	if e := checkGroups(as[0], ro); e != nil {
 		return nil, e
 	}
 	if n := as[0].rows(); n != rows {
-		return nil, b.otherLength(groupsRole, as[0], n, rows, b.scoring.what)
+		return nil, b.otherLength(ro, as[0], n, rows, b.scoring.what)
 	}
 	return as, nil
 }
 
-// checkGroups returns an Error if an array cannot be a column of groups.
-func checkGroups(a *array) *Error {
+// checkGroups returns an Error if an array cannot be a column of groups, or of clusters.
+func checkGroups(a *array, ro role) *Error {
 	d := a.dtype
 	switch {
 	case d.integer():
 	case d.kind != 'S' && d.kind != 'U':
-		return fault(`save whole numbers or text, as in groups.astype("int32") or groups.astype("U")`, "groups are %s", d).in(a.file)
+		return fault(fmt.Sprintf(`save whole numbers or text, as in %s.astype("int32") or %[1]s.astype("U")`, ro.what), "%s are %s", ro.what, d).in(a.file)
 	case d.size == 0 || d.size > maxGroupText:
-		return fault("save shorter texts, or numbers", "groups are texts of %d bytes: from 1 to %d are read", d.size, maxGroupText).in(a.file)
+		return fault("save shorter texts, or numbers", "%s are texts of %d bytes: from 1 to %d are read", ro.what, d.size, maxGroupText).in(a.file)
 	}
 	if len(a.shape) != 1 && (len(a.shape) != 2 || a.shape[1] != 1) {
-		return fault("save groups.reshape(-1)", "groups have shape %s: a vector (N,) is read", shapeText(a.shape)).in(a.file)
+		return fault("save "+ro.what+".reshape(-1)", "%s have shape %s: a vector (N,) is read", ro.what, shapeText(a.shape)).in(a.file)
 	}
 	return a.checkLength()
 }
@@ -152,7 +187,12 @@ func (g *groupFiles) fill(to []int32) *Error {
 		if e := c.read(g.codes); e != nil {
 			return e
 		}
-		over = min(over, c.over, g.pairs[k-1].number(to, g.codes))
+		over = min(over, c.over, g.pairs[k-1].number(to, g.codes, g.limit))
+	}
+	if over < len(to) && g.named {
+		e := g.tooManyClusters()
+		e.File, e.Row = g.locate(g.row + int64(over))
+		return e
 	}
 	if over < len(to) {
 		distinct := make([]int, len(g.each))
@@ -168,8 +208,14 @@ func (g *groupFiles) fill(to []int32) *Error {
 	if len(g.pairs) > 0 {
 		n = len(g.pairs[len(g.pairs)-1].all)
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	for len(g.keys) < n {
-		g.number(g.key(int32(len(g.keys))))
+		if g.named {
+			g.keys = append(g.keys, g.each[0].values[len(g.keys)])
+			continue
+		}
+		g.keys = append(g.keys, g.key(int32(len(g.keys))))
 	}
 	return nil
 }
@@ -191,7 +237,7 @@ func (g *groupFiles) key(number int32) string {
 
 // number replaces numbers by the numbers of their pairs with codes. It returns the index of the first beyond the maximum number of
 // groups, or how many there are.
-func (p *pairs) number(numbers, codes []int32) int {
+func (p *pairs) number(numbers, codes []int32, limit int) int {
 	over := len(numbers)
 	last, lastNumber := [2]int32{-1, -1}, int32(0)
 	for i, n := range numbers {
@@ -199,7 +245,7 @@ func (p *pairs) number(numbers, codes []int32) int {
 		if pair != last {
 			m, met := p.index[pair]
 			if !met {
-				if m = int32(len(p.all)); m == maxGroups {
+				if m = int32(len(p.all)); int(m) == limit {
 					return i
 				}
 				p.index[pair], p.all = m, append(p.all, pair)
@@ -214,6 +260,7 @@ func (p *pairs) number(numbers, codes []int32) int {
 // groupColumn reads a vector of integers or text and numbers its values in order of first appearance.
 type groupColumn struct {
 	column
+	of     *groupFiles
 	index  map[string]int32
 	values []string
 	over   int // index of the first value of the last read beyond the maximum; their number if there is none
@@ -241,13 +288,18 @@ func (g *groupColumn) read(codes []int32) *Error {
 					bad = fault("write it as UTF-8", "%q is not text", cut(string(text)))
 					bad.File, bad.Row = a.file, g.at+int64(i)
 				}
-				if code = int32(len(g.values)); code < maxGroups {
-					g.index[string(text)] = code
+				if ok && g.of.named && len(text) == 0 {
+					bad = g.of.unnamed()
+					bad.File, bad.Row = a.file, g.at+int64(i)
 				}
-				if code <= maxGroups {
-					g.values = append(g.values, string(text))
+				limit, value := g.of.limit, string(text)
+				if code = int32(len(g.values)); int(code) < limit {
+					g.index[value] = code
 				}
-				if code >= maxGroups {
+				if int(code) <= limit {
+					g.values = append(g.values, value)
+				}
+				if int(code) >= limit {
 					g.over = min(g.over, at+i)
 				}
 			}

@@ -16,10 +16,11 @@ import (
 // hub reads the long tables of the Hubverse. The rows of a task are put together: they are kept until all are read or memory is short, and
 // then from one task to the next.
 type hub struct {
-	o     *ModelOptions
-	files []string
-	tasks []string // columns of a task, as the first file has them
-	group []int    // of these, those that group rows
+	o       *ModelOptions
+	files   []string
+	tasks   []string // columns of a task, as the first file has them
+	group   []int    // of these, those that group rows
+	cluster int      // of these, that of clusters; -1 if there is none
 
 	in      *cells
 	at      int // the current file
@@ -57,10 +58,10 @@ type hubID struct {
 
 // hubTask is what was read of a task.
 type hubTask struct {
-	key, group string
-	place      rowPlace
-	ids        []int32
-	values     []float64
+	key, group, cluster string
+	place               rowPlace
+	ids                 []int32
+	values              []float64
 }
 
 // hubColumns are those of the Hubverse that belong to no task.
@@ -186,7 +187,7 @@ func openHub(paths []string, o *ModelOptions) (*ForecastReader, *Error) {
 		return nil, fault("name one of the models", "no file of model %q", cut(o.Model))
 	}
 	h := &hub{o: o, files: files, number: map[string]int32{}, open: map[string]*hubTask{}, seed: maphash.MakeSeed()}
-	h.m = &made{kind: OutputKind(o.Output), groups: newGroups(o.Groups), keep: o.Keys, fill: h.fill, closed: h.close}
+	h.m = &made{kind: OutputKind(o.Output), groups: newGroups(o.Groups, o.Cluster), keep: o.Keys, fill: h.fill, closed: h.close}
 	h.m.notes = func() []string { return h.seen.notes(h.tasks, h.left, h.leftKey) }
 	for _, path := range files {
 		h.m.files = append(h.m.files, names(o.Names).of(path))
@@ -217,6 +218,12 @@ func (h *hub) start() (*ForecastReader, *Error) {
 			return nil, fault("group by a column of the task", "no column %q for the group: %s", cut(name), (&layout{names: h.tasks}).list())
 		}
 		h.group = append(h.group, i)
+	}
+	h.cluster = -1
+	if name := h.o.Cluster; name != "" {
+		if h.cluster = slices.Index(h.tasks, name); h.cluster < 0 {
+			return nil, fault("take a column of the task", "no column %q for the cluster: %s", cut(name), (&layout{names: h.tasks}).list())
+		}
 	}
 	if e := h.hold(); e != nil {
 		return nil, e
@@ -377,6 +384,10 @@ func (h *hub) task() *hubTask {
 		}
 		t.group = string(h.grouped)
 	}
+	if h.cluster >= 0 {
+		text, _ := h.in.of(h.cluster)
+		t.cluster = string(text)
+	}
 	return t
 }
 
@@ -404,7 +415,7 @@ func (h *hub) hold() *Error {
 			t = h.task()
 			h.open[t.key] = t
 			h.held = append(h.held, t)
-			h.used += int64(2*len(t.key)+len(t.group)) + 200
+			h.used += int64(2*len(t.key)+len(t.group)+len(t.cluster)) + 216
 		} else if t != h.last {
 			h.apart = true
 		}
@@ -689,6 +700,11 @@ func (h *hub) putRow(t *hubTask) *Error {
 	}
 	if len(h.group) > 0 {
 		if e := b.group(m.groups, t.group); e != nil {
+			return e
+		}
+	}
+	if h.cluster >= 0 {
+		if e := b.cluster(m.groups.clusters, t.cluster); e != nil {
 			return e
 		}
 	}

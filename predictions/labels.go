@@ -39,6 +39,8 @@ func (b *opening) openLabels() (*Reader, *Error) {
 		return nil, fault("leave "+setting.Decisions.String()+" and "+setting.ConfidenceScores.String()+" out", "several labels have no decisions and confidence scores")
 	case len(o.Groups) > 0:
 		return nil, fault("leave "+setting.Groups.String()+" out", "rows of several labels are not grouped")
+	case o.Cluster != "":
+		return nil, fault("leave "+setting.Cluster.String()+" out", "rows of several labels are not clustered")
 	case o.NoLabels:
 		return nil, fault("", "rows of several labels cannot be evaluated without labels")
 	}

@@ -45,6 +45,7 @@ type madeBlock struct {
 	observed []float64
 	labels   []int32
 	groups   []int32
+	clusters []int32
 	places   []rowPlace
 	keys     []string
 }
@@ -74,7 +75,7 @@ func (m *made) Next() (*metrics.Chunk, error) {
 	}
 	c := &metrics.Chunk{First: m.rows}
 	c.Rows, c.Classes, c.Kind, c.F64 = b.rows, m.k, m.kind, b.values
-	c.Observed, c.Labels, c.Groups = b.observed, b.labels, b.groups
+	c.Observed, c.Labels, c.Groups, c.Clusters = b.observed, b.labels, b.groups, b.clusters
 	if b.labels != nil && m.k == 2 {
 		c.OfEvent(1)
 	}
@@ -88,12 +89,16 @@ func (m *made) Next() (*metrics.Chunk, error) {
 
 // group numbers the group of a row.
 func (b *madeBlock) group(g *groups, key string) *Error {
-	n, ok := g.number(key)
-	if !ok {
-		return g.tooMany(g.distinct())
-	}
+	n, e := g.add(key)
 	b.groups = append(b.groups, n)
-	return nil
+	return e
+}
+
+// cluster numbers the cluster of a row.
+func (b *madeBlock) cluster(g *groups, name string) *Error {
+	n, e := g.addName(name)
+	b.clusters = append(b.clusters, n)
+	return e
 }
 
 func (m *made) BytesRead() int64 { return m.read.Load() }

@@ -81,6 +81,8 @@ func (b *opening) openMembers() (*MembersReader, *Error) {
 		return nil, fault("leave "+setting.Decisions.String()+" and "+setting.ConfidenceScores.String()+" out", "an ensemble has no decisions and confidence scores")
 	case len(o.Groups) > 0:
 		return nil, fault("leave "+setting.Groups.String()+" out", "the rows of an ensemble are not grouped")
+	case o.Cluster != "":
+		return nil, fault("leave "+setting.Cluster.String()+" out", "the rows of an ensemble are not clustered")
 	case o.MemberAxis != 0 && o.MemberAxis != 1:
 		return nil, fault("it is 0 or 1", "%v is %d", setting.MemberAxis, o.MemberAxis)
 	}

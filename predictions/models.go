@@ -40,6 +40,8 @@ type ModelOptions struct {
 	Classes []string
 	// Groups are columns that group rows, as in ForecastOptions.
 	Groups []string
+	// Cluster is a column that says which cluster a row is in, as in ForecastOptions.
+	Cluster string
 	// DropUnmatched leaves out forecasts of which nothing was observed. Notes counts them. They are an error otherwise.
 	DropUnmatched bool
 	// Transform is applied to forecasts and observed values.
@@ -130,7 +132,7 @@ func (m *made) reader(binding string, levels []float64, classes []string, files 
 	if m.most = max(1, chunkScores/(8*m.k)); m.most > 1<<14 {
 		m.most = 1 << 14
 	}
-	r := &ForecastReader{from: m, groups: m.groups, levels: levels, classNames: classes, binding: binding}
+	r := &ForecastReader{from: m, groups: m.groups, clusters: m.groups.clusters, levels: levels, classNames: classes, binding: binding}
 	r.info = Info{Rows: -1, Classes: m.k, DType: metrics.Float64, Bytes: -1, Files: files, Shape: fmt.Sprintf("(N, %d)", m.k)}
 	if m.kind == metrics.Probs && m.k == 2 {
 		r.info.Classes, r.info.Pairs, r.info.Event = 1, true, 1
@@ -273,7 +275,7 @@ func openNixtla(paths []string, o *ModelOptions) (*ForecastReader, *Error) {
 		return nil, fault("name one of the models", "no model %q: %s", cut(o.Model), (&layout{names: c.columns}).list()).in(c.name)
 	}
 	m := models[i]
-	f := &ForecastOptions{Kind: OutputKind(o.Output), Observed: "y", Groups: o.Groups, Names: o.Names}
+	f := &ForecastOptions{Kind: OutputKind(o.Output), Observed: "y", Groups: o.Groups, Cluster: o.Cluster, Names: o.Names}
 	switch {
 	case o.Output == OutputPoint && m.point:
 		f.Columns = []string{m.name}
@@ -310,7 +312,7 @@ func joinNixtla(files []string, o *ModelOptions, f *ForecastOptions, binding str
 		return nil, e
 	}
 	k := len(f.Columns)
-	m := &made{kind: f.Kind, k: k, groups: newGroups(o.Groups), keep: o.Keys}
+	m := &made{kind: f.Kind, k: k, groups: newGroups(o.Groups, o.Cluster), keep: o.Keys}
 	var in *cells
 	at, left, first := 0, int64(0), ""
 	var all []string
@@ -323,6 +325,9 @@ func joinNixtla(files []string, o *ModelOptions, f *ForecastOptions, binding str
 			return e
 		}
 		all = slices.Concat(keys, f.Columns, o.Groups)
+		if o.Cluster != "" {
+			all = append(all, o.Cluster)
+		}
 		want := make([]int, len(all))
 		numbers := []int{}
 		for i, name := range all {
@@ -330,6 +335,9 @@ func joinNixtla(files []string, o *ModelOptions, f *ForecastOptions, binding str
 			what := "key"
 			if i >= len(keys)+k {
 				what = "group"
+			}
+			if i >= len(keys)+k+len(o.Groups) {
+				what = "cluster"
 			}
 			if want[i], e = l.column(name, what); e != nil {
 				return e.in(in.name)
@@ -392,6 +400,12 @@ func joinNixtla(files []string, o *ModelOptions, f *ForecastOptions, binding str
 					group = appendKey(group, text)
 				}
 				if e := b.group(m.groups, string(group)); e != nil {
+					return in.placed(e)
+				}
+			}
+			if o.Cluster != "" {
+				text, _ := in.of(len(all) - 1)
+				if e := b.cluster(m.groups.clusters, string(text)); e != nil {
 					return in.placed(e)
 				}
 			}

@@ -66,7 +66,7 @@ func (f *longFile) lay() *Error {
 		return fault("name the columns that tell rows of different examples apart by "+setting.Keys.String(), "a table with a row for each class needs a key")
 	}
 	if p, ok := f.columnFile.(pathed); ok {
-		for _, name := range slices.Concat([]string{f.o.Pivot, w.Scores[0], w.Label, w.Weight, w.Decision, w.Confidence, w.Only}, w.Keys, w.Groups, w.Kept) {
+		for _, name := range slices.Concat([]string{f.o.Pivot, w.Scores[0], w.Label, w.Weight, w.Decision, w.Confidence, w.Only, w.Cluster}, w.Keys, w.Groups, w.Kept) {
 			if name != "" {
 				p.Path(name)
 			}

@@ -50,6 +50,8 @@ type Options struct {
 	// every .npz of scores, or a file for all rows: a vector of integers or text (NumPy's U and S). More than 1,000 groups are an
 	// *Error.
 	Groups []string
+	// Cluster is such a column too: rows with equal text are of one cluster, as frames of a video. There may be 2^31-1 clusters.
+	Cluster string
 
 	Kind metrics.Kind
 	// BFloat16 reads 2-byte integers as bfloat16. It also reads 2-byte void values so, which is how NumPy saves ml_dtypes.bfloat16.
@@ -236,7 +238,7 @@ type opening struct {
 
 	// Arrays found in the files of scores; nil if a file has none.
 	own, weights []*array
-	groups       [][]*array // by Options.Groups; nil if a file has no such array
+	groups       [][]*array // by keyColumns; nil if a file has no such array
 	listing      string     // of the first .npz without labels
 }
 
@@ -332,7 +334,7 @@ func (b *opening) open() (*Reader, *Error) {
 			return nil, e.in(b.scores[0].file)
 		}
 	}
-	if r.beside.groups, e = b.groupFiles(r.info.Rows, r.Locate); e != nil {
+	if e := b.besideGroups(&r.beside, r.info.Rows, r.Locate); e != nil {
 		return nil, e
 	}
 	r.info.Weighted, r.info.Decided, r.info.Scored = w != nil, r.beside.decision != nil, r.beside.confidence != nil
@@ -801,6 +803,13 @@ func (r *Reader) GroupColumns() []string { return slices.Clone(r.beside.groups.n
 // Group returns the values of group i in the GroupColumns. Groups are numbered from 0 in order of their first rows. It returns nil for
 // a group that no returned chunk contains. It may be called at any time.
 func (r *Reader) Group(i int32) []string { return r.beside.groups.names().values(i) }
+
+// ClusterColumn returns the name of the column of clusters, as GroupColumns does; "" if there is none.
+func (r *Reader) ClusterColumn() string { return r.beside.clusters.names().column() }
+
+// Cluster returns the text of cluster i. Clusters are numbered from 0 in order of their first rows. It returns "" for a cluster that no
+// returned chunk contains. It may be called at any time.
+func (r *Reader) Cluster(i int32) string { return r.beside.clusters.names().name(i) }
 
 // Next returns the next chunk of rows, or io.EOF after the last. Other errors are *Error, and later calls return the same error. The
 // rows of a chunk come from one file.

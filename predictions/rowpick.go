@@ -83,7 +83,7 @@ func (b *columnChunk) leave(l *columnLayout, out []bool) {
 		if l.sequence >= 0 {
 			b.sequences[n] = b.sequences[i]
 		}
-		if l.grouped() {
+		if l.keyed() {
 			b.groups[n] = b.groups[i]
 		}
 		n++

@@ -35,7 +35,8 @@ type block struct {
 	scores            []float64 // confidence scores
 	groups            []int32   // numbers of keys in the block, until renumber
 	keys              []string
-	numbers           []int32 // of the keys, over all blocks
+	clusters          []int32
+	numbers           [][2]int32 // of the groups and clusters of the keys, over all blocks
 	index             map[string]int32
 	key, before       []byte // of the current row and of the previous one
 	scratch           []byte
@@ -90,6 +91,9 @@ func (b *block) chunk(l *layout, first int64, k metrics.Kind, free chan<- *block
 	if l.grouped > 0 {
 		c.Groups = head(b.groups, b.rows)
 	}
+	if l.clustered {
+		c.Clusters = head(b.clusters, b.rows)
+	}
 	return c
 }
 
@@ -124,7 +128,10 @@ func (l *layout) parse(b *block) {
 	if l.scored {
 		b.scores = sized(b.scores, b.newlines)
 	}
-	if l.grouped > 0 {
+	if l.clustered {
+		b.clusters = sized(b.clusters, b.newlines)
+	}
+	if l.keyed() {
 		b.groups = sized(b.groups, b.newlines)
 		if b.index == nil {
 			b.index = map[string]int32{}
@@ -147,7 +154,7 @@ func (l *layout) parse(b *block) {
 			b.err = l.explain(b, p)
 			return
 		}
-		if l.grouped > 0 && !b.group() {
+		if l.keyed() && !b.group(l.clustered) {
 			return
 		}
 		if quoted {
@@ -246,8 +253,9 @@ func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
 	return p, t[p] == '\n'
 }
 
-// group adds the row to the group of its key. It returns false, and ends the block there, if there are too many groups.
-func (b *block) group() bool {
+// group numbers the row's key. It returns false, and ends the block there, if there are more than there may be groups: each key is one, unless
+// it has a cluster.
+func (b *block) group(clustered bool) bool {
 	if b.rows > 0 && bytes.Equal(b.key, b.before) {
 		b.groups[b.rows] = b.groups[b.rows-1]
 		return true
@@ -260,7 +268,7 @@ func (b *block) group() bool {
 		b.index[key], b.keys = g, append(b.keys, key)
 	}
 	b.groups[b.rows] = g
-	if len(b.keys) > maxGroups {
+	if !clustered && len(b.keys) > maxGroups {
 		b.rows++
 		return false
 	}

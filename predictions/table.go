@@ -95,14 +95,18 @@ type layout struct {
 	observed   bool
 	weighted   bool
 	grouped    int // number of group columns
+	clustered  bool
 	kept       int // number of kept columns
 }
+
+// keyed reports whether rows have keys, of groups or of a cluster.
+func (l *layout) keyed() bool { return l.grouped > 0 || l.clustered }
 
 // step is a cell to read, after cells to skip.
 type step struct {
 	skip  int // cells before it
 	slot  int // where its number goes: an index in the row, observedSlot or weightSlot; -1: nowhere
-	group int // index of its text among the group columns; -1: none
+	group int // index of its text among the columns of groups and of clusters, in this order; -1: none
 	kept  int // index of its text among the kept columns; -1: none
 }
 
@@ -138,12 +142,12 @@ func (o *ForecastOptions) inColumns() *Error {
 
 // startTable opens tables whose columns find lays out.
 func startTable(paths []string, in io.ReadCloser, o *ForecastOptions, find func(*table, *ForecastReader, *tableFile) *Error) (*ForecastReader, *Error) {
-	t := &table{options: o, groups: newGroups(o.Groups), done: make(chan struct{}), size: o.BufferBytes}
+	t := &table{options: o, groups: newGroups(o.Groups, o.Cluster), done: make(chan struct{}), size: o.BufferBytes}
 	t.find = func(r *ForecastReader, f *tableFile) *Error { return find(t, r, f) }
 	if t.size <= 0 {
 		t.size = textBytes
 	}
-	r := &ForecastReader{from: t, groups: t.groups}
+	r := &ForecastReader{from: t, groups: t.groups, clusters: t.groups.clusters}
 	e := t.open(r, paths, in)
 	if e != nil {
 		t.closeFiles()
@@ -442,7 +446,7 @@ func (l *layout) bind(o *ForecastOptions) (uses []use, levels []float64, e *Erro
 	if e != nil {
 		return nil, nil, e
 	}
-	l.grouped = len(o.Groups)
+	l.grouped, l.clustered = len(o.Groups), o.Cluster != ""
 	var grouping, keeping []use
 	for g, name := range o.Groups {
 		i, e := l.column(name, "group")
@@ -453,6 +457,16 @@ func (l *layout) bind(o *ForecastOptions) (uses []use, levels []float64, e *Erro
 			return nil, nil, fault("name it once", "column %q is named twice to group by", name)
 		}
 		grouping = append(grouping, use{i, -1, g, -1, "group"})
+	}
+	if l.clustered {
+		i, e := l.column(o.Cluster, "cluster")
+		if e != nil {
+			return nil, nil, e
+		}
+		if slices.ContainsFunc(grouping, func(u use) bool { return u.column == i }) {
+			return nil, nil, fault("name another column for one of them", "column %q both groups the rows and is their cluster", cut(o.Cluster))
+		}
+		grouping = append(grouping, use{i, -1, l.grouped, -1, "cluster"})
 	}
 	for k, name := range o.Kept {
 		i, e := l.column(name, "kept column")
@@ -585,7 +599,7 @@ func (l *layout) twice(name string) *Error {
 
 // columnSetting has the setting that names each column of a table.
 var columnSetting = map[string]setting.Setting{"mean": setting.Mean, "standard deviation": setting.SD, "observed value": setting.Observed,
-	"error": setting.Error, "weight": setting.Weight, "group": setting.Groups, "kept column": setting.Kept}
+	"error": setting.Error, "weight": setting.Weight, "group": setting.Groups, "cluster": setting.Cluster, "kept column": setting.Kept}
 
 // meant returns a remedy for a column that is not there, and a list of the columns that are.
 func (l *layout) meant(what string) (remedy, has string) {
@@ -853,7 +867,7 @@ func (t *table) take(b *block) *Error {
 		t.notes = append(t.notes, fmt.Sprintf("%s: its last line, %d, has no line end: if the file was cut off there, its last cell may be cut too",
 			f.file, t.lineOf(t.total-1)))
 	}
-	if t.layout.grouped > 0 {
+	if t.layout.keyed() {
 		if e := t.renumber(b); e != nil {
 			return e
 		}
@@ -864,28 +878,30 @@ func (t *table) take(b *block) *Error {
 	return b.failed
 }
 
-// renumber replaces numbers of groups in the block by numbers over all blocks.
+// renumber replaces numbers of keys in the block by those of groups and clusters over all blocks.
 func (t *table) renumber(b *block) *Error {
 	for i, k := range b.keys {
-		n, ok := t.groups.number(k)
-		var e *Error
-		if !ok {
-			e = t.groups.tooMany(t.groups.distinct())
-		}
-		for c, v := range t.groups.of(k) {
-			if !utf8.ValidString(v) {
-				e = fault("write the file as UTF-8", "column %q: %q is not UTF-8", cut(t.groups.columns[c]), cut(v))
-			}
-		}
+		group, cluster, e := t.groups.row(k)
 		if e != nil {
 			return e.on(t.lineOf(t.rows + int64(slices.Index(b.groups[:b.rows], int32(i)))))
 		}
-		b.numbers = append(b.numbers, n)
+		b.numbers = append(b.numbers, [2]int32{group, cluster})
 	}
-	for i, n := range b.groups[:b.rows] {
-		b.groups[i] = b.numbers[n]
-	}
+	numbered(b.groups[:b.rows], b.clusters, b.numbers)
 	return nil
+}
+
+// numbered replaces the numbers of keys by those of their groups and, unless there are none, of their clusters.
+func numbered(groups, clusters []int32, numbers [][2]int32) {
+	if clusters == nil {
+		for i, n := range groups {
+			groups[i] = numbers[n][0]
+		}
+		return
+	}
+	for i, n := range groups {
+		groups[i], clusters[i] = numbers[n][0], numbers[n][1]
+	}
 }
 
 func emptyLine(line int64) *Error {

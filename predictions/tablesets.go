@@ -26,6 +26,8 @@ func OpenLabelTable(paths []string, o *TableOptions) (*LabelTable, error) {
 		return nil, fault("leave "+setting.Decisions.String()+" and "+setting.ConfidenceScores.String()+" out", "several labels have no decisions and confidence scores")
 	case len(w.Groups) > 0:
 		return nil, fault("leave "+setting.Groups.String()+" out", "rows of several labels are not grouped")
+	case w.Cluster != "":
+		return nil, fault("leave "+setting.Cluster.String()+" out", "rows of several labels are not clustered")
 	case o.Truth != nil || o.Rows != AllRows || w.Correct != "" || w.Members != nil:
 		return nil, fault("write them into the table of the scores", "several labels are columns of the table that has the scores")
 	}
@@ -66,6 +68,8 @@ func OpenMemberTable(paths []string, o *TableOptions) (*MemberTable, error) {
 		return nil, fault("leave "+setting.Decisions.String()+" and "+setting.ConfidenceScores.String()+" out", "an ensemble has no decisions and confidence scores")
 	case len(w.Groups) > 0:
 		return nil, fault("leave "+setting.Groups.String()+" out", "the rows of an ensemble are not grouped")
+	case w.Cluster != "":
+		return nil, fault("leave "+setting.Cluster.String()+" out", "the rows of an ensemble are not clustered")
 	case w.Correct != "" || w.Tags || o.Rows != AllRows:
 		return nil, fault("name a column of labels by "+setting.LabelColumn.String(), "the rows of an ensemble have one label each")
 	}

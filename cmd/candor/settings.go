@@ -12,6 +12,7 @@ var flagsOf = map[setting.Setting]string{
 	setting.Decisions:        "--decisions",
 	setting.ConfidenceScores: "--confidence-scores",
 	setting.Groups:           "--group",
+	setting.Cluster:          "--cluster",
 	setting.Mean:             "--mean",
 	setting.SD:               "--std",
 	setting.Observed:         "--observed",

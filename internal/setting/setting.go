@@ -15,6 +15,7 @@ const (
 	Decisions        Setting = "Decisions"
 	ConfidenceScores Setting = "ConfidenceScores"
 	Groups           Setting = "Groups"
+	Cluster          Setting = "Cluster"
 	Mean             Setting = "Mean"
 	SD               Setting = "SD"
 	Observed         Setting = "Observed"

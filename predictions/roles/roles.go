@@ -66,6 +66,8 @@ type Want struct {
 	Bytes, Sequence string
 	// Groups are the columns that say which group a row is in.
 	Groups []string
+	// Cluster is the column that says which cluster a row is in.
+	Cluster string
 	// Keys are the columns by which rows of two tables are matched.
 	Keys []string
 	// Only is the column that says which rows are read.
@@ -81,6 +83,7 @@ type Binding struct {
 	Label, Weight, Decision, Confidence int      // Label is also that of Want.Correct
 	Bytes, Sequence                     int
 	Groups, Keys, Kept                  []int
+	Cluster                             int
 	Only                                int
 	Tags                                []int    // the labels' columns, in the order of Scores; nil if they are lists in Label
 	Members                             int      // how many members' columns follow one another in Scores; 0 for one model
@@ -123,7 +126,7 @@ func (e *Doubt) Error() string { return e.Reason }
 
 // Bind finds the columns of the roles. Its error is a *Missing or a *Doubt.
 func Bind(columns []Column, w *Want) (*Binding, error) {
-	b := &Binding{columns: columns, Label: -1, Weight: -1, Decision: -1, Confidence: -1, Only: -1, Bytes: -1, Sequence: -1, correct: w.Correct != ""}
+	b := &Binding{columns: columns, Label: -1, Weight: -1, Decision: -1, Confidence: -1, Only: -1, Bytes: -1, Sequence: -1, Cluster: -1, correct: w.Correct != ""}
 	taken := map[int]string{}
 	all := newIndex(columns)
 	one := func(role, name string, kinds ...Kind) (int, error) {
@@ -181,6 +184,15 @@ func Bind(columns []Column, w *Want) (*Binding, error) {
 			return nil, &Doubt{Role: "group", Reason: fmt.Sprintf("column %q is named twice to group by", name), Remedy: "name it once"}
 		}
 		b.Groups = append(b.Groups, i)
+	}
+	if w.Cluster != "" {
+		var err error
+		if b.Cluster, err = all.find("cluster", w.Cluster); err != nil {
+			return nil, err
+		}
+		if slices.Contains(b.Groups, b.Cluster) {
+			return nil, &Doubt{Role: "cluster", Reason: fmt.Sprintf("column %q both groups the rows and is their cluster", w.Cluster), Remedy: "name another column for one of them"}
+		}
 	}
 	for _, name := range w.Keys {
 		i, err := all.find("key", name)
@@ -423,7 +435,7 @@ func (b *Binding) byPrefix(prefix string, taken map[int]string) error {
 	var found []string
 	for i, c := range b.columns {
 		rest, ok := strings.CutPrefix(c.Name, prefix)
-		if !ok || rest == "" || taken[i] != "" || slices.Contains(b.Groups, i) {
+		if !ok || rest == "" || taken[i] != "" || slices.Contains(b.Groups, i) || i == b.Cluster {
 			continue
 		}
 		switch c.Kind {
@@ -624,6 +636,9 @@ func (b *Binding) String() string {
 	}
 	for _, g := range b.Groups {
 		parts = append(parts, "group "+b.columns[g].Name)
+	}
+	if b.Cluster >= 0 {
+		parts = append(parts, "cluster "+b.columns[b.Cluster].Name)
 	}
 	for _, k := range b.Kept {
 		parts = append(parts, "kept "+b.columns[k].Name)
