@@ -3,6 +3,7 @@ package paired
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -28,10 +29,12 @@ type Joint struct {
 	seen         state.Rows
 	rows         int64
 	gridded      bool
-	log          []jointKeys // rows without weights that are in no cell yet, until it is known whether they need the grid
-	dense        []uint32    // rows on the grid that are in no cell yet: by a's place and outcome, and then b's
-	pending      int64       // rows in dense
+	log          []jointLog // rows without weights that are in no cell yet, until it is known whether they need the grid
+	logged       int        // their number
+	dense        []uint32   // rows on the grid that are in no cell yet: by a's place and outcome, and then b's
+	pending      int64      // rows in dense
 	cells        []jointCell
+	sorted       bool           // cells rise
 	heavy        []tally.Weight // of each cell, with weights
 	slots        []int32        // open addressing: number of a cell plus 1
 }
@@ -43,8 +46,11 @@ type jointCell struct {
 	n    int64
 }
 
-// jointKeys are the keys of a row.
-type jointKeys struct{ a, b uint64 }
+// jointLog is a piece of the log: the keys of rows.
+type jointLog struct{ a, b []uint64 }
+
+// mostLogged is the largest number of rows of a piece.
+const mostLogged = 1 << 14
 
 // NewJoint returns an empty Joint with at most this many exact cells, and a grid of so many places for each model. It panics unless
 // both are above 1 and the places are an even number.
@@ -79,18 +85,28 @@ func Scores(dst []uint64, b *metrics.Block) {
 // Places writes the places of a block's scores on the grid, for Joint.AddPlaces, each with its outcome as its last bit. Scores
 // outside [0,1] get the place NoPlace.
 func (j *Joint) Places(dst []uint32, b *metrics.Block) {
-	p, tail := b.Score, b.Stats.Tail
-	hit := b.Right
+	p, hit := b.Score, b.Right
 	if b.Classes == 1 {
-		p = b.Stats.Positive
+		p, hit = b.Stats.Positive, events(b)
 	}
+	j.place(dst[:b.Rows], p, b.Stats.Tail, hit)
+}
+
+// events returns whether the event came, of a block of a binary task.
+func events(b *metrics.Block) []uint8 {
+	y := make([]uint8, b.Rows)
+	for i := range y {
+		y[i] = uint8(b.Labels[i])
+	}
+	return y
+}
+
+// place writes the places of scores and outcomes.
+func (j *Joint) place(dst []uint32, p, tail []float64, hit []uint8) {
 	half := j.places / 2
 	last := uint32(j.places) - 1
-	for i := range dst[:b.Rows] {
+	for i := range dst {
 		y := uint32(hit[i] & 1)
-		if b.Classes == 1 {
-			y = uint32(b.Labels[i] & 1)
-		}
 		switch v, q := p[i], tail[i]; {
 		case v >= 0 && v < 0.5:
 			dst[i] = coarse(v, half)<<1 | y
@@ -111,7 +127,12 @@ func (j *Joint) Gridded() bool { return j.gridded && !j.seen.Weighted }
 // AddPlaces is Add for rows without weights by what Places wrote for both models, where Gridded allows it.
 func (j *Joint) AddPlaces(a, b []uint32) {
 	j.rows += int64(len(a))
-	j.more(len(a))
+	j.count(a, b)
+}
+
+// count counts rows on the dense grid.
+func (j *Joint) count(a, b []uint32) {
+	j.more(int64(len(a)))
 	side := 2 * uint32(j.places)
 	b = b[:len(a)]
 	for i, k := range a {
@@ -139,60 +160,129 @@ func (j *Joint) Add(a, b []uint64, classes int, weights []float64) {
 		j.addWeighted(a, b, weights)
 		return
 	}
-	for i := 0; i < len(a); i++ {
-		switch k, l := a[i], b[i]; {
-		case k == None || l == None:
+	for len(a) > 0 {
+		switch {
 		case j.gridded:
-			j.addDense(a[i:], b[i:])
+			j.addDense(a, b)
 			return
 		case j.slots == nil:
-			if j.log = append(j.log, jointKeys{k, l}); len(j.log) == j.most+j.most/16 {
+			n := j.keep(a, b)
+			if a, b = a[n:], b[n:]; j.logged == j.mostLog() {
 				j.settle(manyDistinct(j.log, j.most))
 			}
 		default:
+			n := j.addExact(a, b)
+			a, b = a[n:], b[n:]
+		}
+	}
+}
+
+// addExact adds rows to cells of their own, up to the one that makes them too many, and returns how many.
+func (j *Joint) addExact(a, b []uint64) int {
+	for i, k := range a {
+		if l := b[i]; k != None && l != None {
 			j.cells[j.cell(k, l)].n++
 			if len(j.cells) > j.most {
 				j.toGrid()
+				return i + 1
 			}
 		}
 	}
+	return len(a)
+}
+
+// mostLog is how many rows the log holds: where they have more pairs than there may be cells, it mostly shows them.
+func (j *Joint) mostLog() int { return j.most + j.most/16 }
+
+// keep adds rows to the log, as many as its last piece has room for, and returns how many of them it has looked at.
+func (j *Joint) keep(a, b []uint64) int {
+	last := len(j.log) - 1
+	if last < 0 || len(j.log[last].a) == cap(j.log[last].a) {
+		room := min(max(len(a), j.logged), mostLogged, j.mostLog()-j.logged)
+		j.log = append(j.log, jointLog{make([]uint64, 0, room), make([]uint64, 0, room)})
+		last++
+	}
+	p := &j.log[last]
+	from := len(p.a)
+	n := min(len(a), cap(p.a)-from)
+	to := from
+	p.a, p.b = p.a[:from+n], p.b[:from+n]
+	for i, k := range a[:n] {
+		l := b[i]
+		if p.a[to], p.b[to] = k, l; k != None && l != None {
+			to++
+		}
+	}
+	p.a, p.b = p.a[:to], p.b[:to]
+	j.logged += to - from
+	return n
 }
 
 // addDense adds rows to the grid.
 func (j *Joint) addDense(a, b []uint64) {
-	side := 2 * j.places
-	j.more(len(a))
-	for i, k := range a {
-		if l := b[i]; k != None && l != None {
-			j.dense[int(j.placed(k))*side+int(j.placed(l))]++
+	var score, tail [512]float64
+	var hit [512]uint8
+	var places [2][512]uint32
+	for len(a) > 0 {
+		n := min(len(a), len(score))
+		for m, keys := range [2][]uint64{a[:n], b[:n]} {
+			for i, k := range keys {
+				q, upper := tally.Distance(k >> 1)
+				if score[i], tail[i], hit[i] = q, q, uint8(k&1); upper {
+					score[i] = 1
+				}
+				if k == None {
+					score[i] = -1
+				}
+			}
+			j.place(places[m][:n], score[:n], tail[:n], hit[:n])
 		}
+		j.count(places[0][:n], places[1][:n])
+		a, b = a[n:], b[n:]
 	}
 }
 
 // more makes room for n more rows on the dense grid.
-func (j *Joint) more(n int) {
+func (j *Joint) more(n int64) {
 	if j.dense == nil {
 		j.dense = make([]uint32, 4*j.places*j.places)
 	}
-	if j.pending += int64(n); j.pending > math.MaxUint32 {
-		j.pending -= int64(n)
+	if j.pending+n > math.MaxUint32 {
 		j.flush()
-		j.pending = int64(n)
 	}
+	j.pending += n
 }
 
-// flush moves the rows of the dense grid to cells.
+// flush moves the rows of the dense grid to cells. Where the grid has room for all rows the cells are then sorted.
 func (j *Joint) flush() {
 	if j.pending == 0 {
 		return
 	}
 	side := 2 * j.places
-	for i, n := range j.dense {
-		if n > 0 {
-			j.cells[j.cell(uint64(i/side), uint64(i%side))].n += int64(n)
-			j.dense[i] = 0
+	if j.rows <= math.MaxUint32 {
+		for _, c := range j.cells {
+			j.dense[int(c.a)*side+int(c.b)] += uint32(c.n)
+		}
+		n := 0
+		for _, c := range j.dense {
+			if c > 0 {
+				n++
+			}
+		}
+		j.cells, j.slots, j.sorted = slices.Grow(j.cells[:0], n), nil, true
+		for i, c := range j.dense {
+			if c > 0 {
+				j.cells = append(j.cells, jointCell{uint64(i / side), uint64(i % side), int64(c)})
+			}
+		}
+	} else {
+		for i, n := range j.dense {
+			if n > 0 {
+				j.cells[j.cell(uint64(i/side), uint64(i%side))].n += int64(n)
+			}
 		}
 	}
+	clear(j.dense)
 	j.pending = 0
 }
 
@@ -217,55 +307,38 @@ func (j *Joint) addWeighted(a, b []uint64, weights []float64) {
 
 // settle brings all rows into cells. many says that the log is known to need the grid.
 func (j *Joint) settle(many bool) {
-	j.flush()
-	if len(j.log) == 0 {
-		return
-	}
 	log := j.log
-	j.log = nil
+	j.log, j.logged = nil, 0
 	if many {
 		j.toGrid()
 	}
-	for i, r := range log {
+	for _, p := range log {
+		if !j.gridded {
+			n := j.addExact(p.a, p.b)
+			p.a, p.b = p.a[n:], p.b[n:]
+		}
 		if j.gridded {
-			j.addKeys(log[i:])
-			j.flush()
-			return
-		}
-		j.cells[j.cell(r.a, r.b)].n++
-		if len(j.cells) > j.most {
-			j.toGrid()
+			j.addDense(p.a, p.b)
 		}
 	}
-}
-
-// addKeys adds a log to the grid.
-func (j *Joint) addKeys(log []jointKeys) {
-	var a, b [512]uint64
-	for len(log) > 0 {
-		n := min(len(log), len(a))
-		for i, r := range log[:n] {
-			a[i], b[i] = r.a, r.b
-		}
-		j.addDense(a[:n], b[:n])
-		log = log[n:]
-	}
+	j.flush()
 }
 
 // manyDistinct returns true only if the log has more than most distinct pairs, judged by the places that they take in a hash
 // table. It may return false in this case too.
-func manyDistinct(log []jointKeys, most int) bool {
+func manyDistinct(log []jointLog, most int) bool {
 	const bits = 22
 	var taken [1 << bits / 64]uint64
-	n := 0
-	for _, r := range log {
-		h := hash(r.a, r.b) >> (64 - bits)
-		if word, bit := &taken[h/64], uint64(1)<<(h%64); *word&bit == 0 {
-			n++
-			*word |= bit
+	n := uint64(0)
+	for _, p := range log {
+		for i, k := range p.a {
+			h := hash(k, p.b[i]) >> (64 - bits)
+			word := &taken[h/64]
+			n += ^*word >> (h % 64) & 1
+			*word |= 1 << (h % 64)
 		}
 	}
-	return n > most
+	return n > uint64(most)
 }
 
 // cell returns the number of a cell, which may be new.
@@ -282,6 +355,7 @@ func (j *Joint) cell(a, b uint64) int {
 				j.heavy = append(j.heavy, tally.Weight{})
 			}
 			*s = int32(len(j.cells))
+			j.sorted = false
 			return len(j.cells) - 1
 		}
 		if c := &j.cells[*s-1]; c.a == a && c.b == b {
@@ -366,7 +440,7 @@ func coarse(q float64, n int) uint32 {
 // toGrid moves all rows to the grid.
 func (j *Joint) toGrid() {
 	old := *j
-	j.gridded, j.cells, j.heavy, j.slots = true, nil, nil, nil
+	j.gridded, j.cells, j.heavy, j.slots, j.sorted = true, nil, nil, nil, false
 	j.take(&old, j.placed)
 }
 
@@ -376,6 +450,11 @@ func (j *Joint) take(o *Joint, to func(uint64) uint64) {
 		a, b := c.a, c.b
 		if to != nil {
 			a, b = to(a), to(b)
+		}
+		if j.gridded && !j.seen.Weighted && c.n <= math.MaxUint32 {
+			j.more(c.n)
+			j.dense[int(a)*2*j.places+int(b)] += uint32(c.n)
+			continue
 		}
 		at := j.cell(a, b)
 		j.cells[at].n += c.n
@@ -434,14 +513,14 @@ func (j *Joint) Merge(o *Joint) error {
 
 // sort sorts the cells, by which states are equal where rows are.
 func (j *Joint) sort() {
-	j.settle(false)
-	order := make([]int, len(j.cells))
-	for i := range order {
-		order[i] = i
+	if j.settle(false); j.sorted {
+		return
 	}
-	slices.SortFunc(order, func(x, y int) int {
-		return cmp.Or(cmp.Compare(j.cells[x].a, j.cells[y].a), cmp.Compare(j.cells[x].b, j.cells[y].b))
-	})
+	keys := make([]uint64, len(j.cells))
+	for i, c := range j.cells {
+		keys[i] = c.a
+	}
+	order := rising(keys, func(x, y int32) int { return cmp.Compare(j.cells[x].b, j.cells[y].b) })
 	cells, heavy := make([]jointCell, len(order)), j.heavy
 	if heavy != nil {
 		heavy = make([]tally.Weight, len(order))
@@ -452,9 +531,51 @@ func (j *Joint) sort() {
 			heavy[to] = j.heavy[from]
 		}
 	}
-	j.cells, j.heavy = cells, heavy
-	clear(j.slots)
-	j.enter()
+	j.cells, j.heavy, j.sorted = cells, heavy, true
+	if j.slots != nil {
+		clear(j.slots)
+		j.enter()
+	}
+}
+
+// rising returns the numbers of keys in rising order of these, and of a comparison where they are equal; nil leaves the order of equal
+// ones open. There are fewer than 2^31.
+func rising(keys []uint64, ties func(x, y int32) int) []int32 {
+	least, most := ^uint64(0), uint64(0)
+	for _, k := range keys {
+		least, most = min(least, k), max(most, k)
+	}
+	shift := 0
+	if len(keys) > 0 {
+		shift = bits.LeadingZeros64(most - least)
+	}
+	// The number of a key is sorted with the highest bits of the key that differ at all.
+	const low = 1<<32 - 1
+	each := make([]uint64, len(keys))
+	for i, k := range keys {
+		each[i] = (k-least)<<shift&^low | uint64(i)
+	}
+	kernel.Sort(each, make([]uint64, kernel.SortScratch(len(each))))
+	order := make([]int32, len(each))
+	for i, k := range each {
+		order[i] = int32(k & low)
+	}
+	for i := 0; i < len(each); {
+		to := i + 1
+		for to < len(each) && each[to]&^low == each[i]&^low {
+			to++
+		}
+		if to > i+1 {
+			slices.SortFunc(order[i:to], func(x, y int32) int {
+				if c := cmp.Compare(keys[x], keys[y]); c != 0 || ties == nil {
+					return c
+				}
+				return ties(x, y)
+			})
+		}
+		i = to
+	}
+	return order
 }
 
 var jointFormat = exact.Format{Name: "paired.Joint", Magic: "cJNT", Version: 1}
@@ -508,6 +629,7 @@ func (j *Joint) fields(f *exact.Fields) {
 		}
 	}
 	if f.Reading() && f.OK() {
+		j.sorted = true
 		j.grow()
 	}
 }

@@ -64,11 +64,10 @@ func (j *Joint) side(w []float64, turn bool, of func(*jointCell) uint64) side {
 		}
 		keys[i], s.hit[i] = k>>1, uint8(k&1)
 	}
-	each := slices.Clone(keys)
-	slices.Sort(each)
-	each = slices.Compact(each)
+	each := j.distinct(keys, s.at)
 	middle := j.middles()
-	for _, k := range each {
+	s.p, s.q = make([]float64, len(each)), make([]float64, len(each))
+	for i, k := range each {
 		q, upper := 0.0, false
 		if !j.gridded {
 			q, upper = tally.Distance(k)
@@ -77,22 +76,45 @@ func (j *Joint) side(w []float64, turn bool, of func(*jointCell) uint64) side {
 		} else {
 			q = middle[k]
 		}
-		if upper {
-			s.p, s.q = append(s.p, 1-q), append(s.q, q)
-		} else {
-			s.p, s.q = append(s.p, q), append(s.q, 1-q)
+		if s.p[i], s.q[i] = q, 1-q; upper {
+			s.p[i], s.q[i] = 1-q, q
 		}
 	}
 	s.rest, s.events = make([]float64, len(each)), make([]float64, len(each))
-	for i, k := range keys {
-		at, _ := slices.BinarySearch(each, k)
-		if s.at[i] = int32(at); s.hit[i] == 1 {
+	for i, at := range s.at {
+		if s.hit[i] == 1 {
 			s.events[at] += w[i]
 		} else {
 			s.rest[at] += w[i]
 		}
 	}
 	return s
+}
+
+// distinct returns the distinct keys in rising order, and writes where they are for each.
+func (j *Joint) distinct(keys []uint64, at []int32) (each []uint64) {
+	if j.gridded {
+		number := make([]int32, j.places)
+		for _, k := range keys {
+			number[k] = 1
+		}
+		for k, there := range number {
+			if number[k] = int32(len(each)); there == 1 {
+				each = append(each, uint64(k))
+			}
+		}
+		for i, k := range keys {
+			at[i] = number[k]
+		}
+		return each
+	}
+	for n, i := range rising(keys, nil) {
+		if k := keys[i]; n == 0 || k != each[len(each)-1] {
+			each = append(each, k)
+		}
+		at[i] = int32(len(each) - 1)
+	}
+	return each
 }
 
 // top returns the key of the top label of a binary task for that of class 1. At 1/2 class 0 is the top label.
