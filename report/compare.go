@@ -15,6 +15,7 @@ import (
 
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/metrics/regress"
 )
 
@@ -75,7 +76,11 @@ func (c *Comparison) JSON() ([]byte, error) {
 	}
 	o := object{{"schema", ComparisonSchema}, {"sets", sets}}
 	if d := c.Differences; d != nil {
-		o = append(o, field{"says", d.Sentence()}, field{"differences", d.objects()})
+		o = append(o, field{"says", d.Sentence()})
+		if d.Adjust != compared.Holm {
+			o = append(o, field{"adjust", d.Adjust.String()})
+		}
+		o = append(o, field{"differences", d.objects()})
 		if len(d.Flips) > 0 {
 			o = append(o, field{"flips", d.flips()})
 		}

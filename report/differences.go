@@ -26,6 +26,7 @@ type Differences struct {
 	Rows  int64
 	// Baseline says that all other models are compared with one; otherwise each is compared with each.
 	Baseline bool
+	Adjust   compared.Adjust // of p-values and intervals, over the pairs of a metric
 	List     []compared.Difference
 	Flips    []compared.Flips // nil unless decisions are compared
 	Flipped  *FlippedRows     // nil unless rows whose decisions differ were written
@@ -76,7 +77,7 @@ func (d *Differences) TakeDieboldMariano(tests []DieboldMariano) {
 			}
 		}
 	}
-	compared.Judge(d.List, d.Level, d.Rows)
+	compared.Judge(d.List, d.Level, d.Rows, d.Adjust)
 }
 
 // of returns the difference of a pair by a metric; nil if there is none.
@@ -342,14 +343,17 @@ func (d *Differences) csvColumns(metric string) (head, cells []string) {
 // Notes has, and of many pairs shows those of the first metrics that fit 60 rows. No line ends in a space.
 func (d *Differences) Table(w io.Writer, f Format, width int) error {
 	names := visible.Texts(d.Names)
-	pairs, p := len(names) > 2, "p"
+	pairs, p, interval := len(names) > 2, "p", percentOf(d.Level)+" interval"
 	if pairs {
 		p = "p adjusted"
+	}
+	if d.together() {
+		interval = "simultaneous " + percentOf(d.Level)
 	}
 	switch f {
 	case Markdown:
 		t := table.NewWriter()
-		t.AppendHeader(table.Row{"Metric", "Difference", "Value", percentOf(d.Level) + " interval", p, "Outcome"})
+		t.AppendHeader(table.Row{"Metric", "Difference", "Value", interval, p, "Outcome"})
 		for i := range d.List {
 			x := &d.List[i]
 			t.AppendRow(table.Row{x.Metric.String(), names[x.B] + " - " + names[x.A], short(x.Value), intervalOf(x), pText(x.Adjusted), d.outcome(x, names)})
@@ -365,7 +369,7 @@ func (d *Differences) Table(w io.Writer, f Format, width int) error {
 	if pairs {
 		head = append(head, "Difference")
 	}
-	head = append(head, "Value", percentOf(d.Level)+" interval", p, "Outcome")
+	head = append(head, "Value", interval, p, "Outcome")
 	var rows []table.Row
 	left := 0
 	for i := range d.List {
@@ -523,6 +527,25 @@ func (d *Differences) Independent() string {
 	return ""
 }
 
+// together reports whether the intervals of the pairs of a metric hold together.
+func (d *Differences) together() bool {
+	return slices.ContainsFunc(d.List, func(x compared.Difference) bool { return x.Together != "" })
+}
+
+// Simultaneous says over what intervals hold together; "" if each holds by itself.
+func (d *Differences) Simultaneous() string {
+	var said []string
+	for i := range d.List {
+		if t := d.List[i].Together; t != "" && !slices.Contains(said, t) {
+			said = append(said, t)
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Intervals and p-values of a metric hold together, at %s: %s. Metrics are not adjusted for each other.", percentOf(d.Level), strings.Join(said, "; "))
+}
+
 // FlipsText says how often the decisions of two models differ; "" for more than two models, or if decisions are not compared.
 func (d *Differences) FlipsText() string {
 	if len(d.Flips) != 1 {
@@ -566,7 +589,10 @@ func (d *Differences) objects() []object {
 		if t, ok := d.tests[i]; ok {
 			o = append(o, field{"statistic", number(-t.Statistic)}, field{"horizon", t.Horizon})
 		}
-		if x.Method != "" {
+		switch {
+		case x.Method != "" && x.Together != "":
+			o = append(o, field{"method", x.Method + "; " + x.Together})
+		case x.Method != "":
 			o = append(o, field{"method", x.Method})
 		}
 		if x.Reason != "" {

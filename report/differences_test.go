@@ -26,7 +26,7 @@ func diff(a, b int, metric string, value, se float64) compared.Difference {
 }
 
 func differences(names []string, l ...compared.Difference) *Differences {
-	compared.Judge(l, 0.95, 1000)
+	compared.Judge(l, 0.95, 1000, compared.Holm)
 	return &Differences{Names: names, Level: 0.95, Rows: 1000, List: l}
 }
 

@@ -25,6 +25,7 @@ type compareRun struct {
 	horizon  int      // horizon of forecasts, for the test of Diebold and Mariano
 	baseline string   // set that the others are compared with, and by whose relative skill they are scaled
 	margin   []string // sizes of differences that do not matter
+	adjust   string   // how the pairs of a metric are adjusted for their number
 	state    string
 	flipped  string // file of rows whose decisions differ
 	flips    *flips
@@ -47,7 +48,8 @@ the same if task and doc_hash are, and it is an error if one set has others.
 
 The sets are read side by side, and the differences of each metric are found from their rows: B minus A, with an interval
 and a p-value that allow for the two models' judging the same rows. p-values of a metric are adjusted by Holm for the
-number of pairs; metrics are not adjusted for each other. A star marks the best value of a metric where it differs from
+number of pairs, and intervals are not; with --adjust max-t all intervals of a metric hold together, and p-values are
+those of the largest |t|. Metrics are not adjusted for each other. A star marks the best value of a metric where it differs from
 those of all other sets. --margin nll=0.01 names a difference that does not matter, and says whether the sets are
 equivalent, or one is not worse. More than 20 sets need --baseline, with which all others are compared.
 
@@ -69,6 +71,7 @@ ratio to it too.`,
   candor compare before.npz after.npz --input logits --json
   candor compare models.csv --prob old=p_old --prob new=p_new --label y
   candor compare old.npy new.npy --labels labels.npy --margin nll=0.01,accuracy=0.005
+  candor compare a.npy b.npy c.npy --labels labels.npy --adjust max-t
   candor compare a.npy b.npy --labels labels.npy --state pair.state
   candor compare a.npy b.npy --labels labels.npy --flips flips.csv
   candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
@@ -89,6 +92,7 @@ ratio to it too.`,
 	f.model.flags(c)
 	c.Flags().StringVar(&f.baseline, "baseline", "", "`NAME` of the set that all others are compared with; of forecasts, its relative skill is 1")
 	c.Flags().StringSliceVar(&f.margin, "margin", nil, "`METRIC=SIZE` of a difference that does not matter, in the metric's units: sets are equivalent if the 90% interval lies within it")
+	adjustFlag(c, &f.adjust)
 	f.output.forms(c)
 	f.reports.flags(c)
 	f.output.gateFlags(c, "'delta.nll.low>0', of the last set minus the first, or of each minus the baseline", "'delta.accuracy.low>-0.01'")
@@ -168,6 +172,10 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	how, err := adjustment(f.adjust)
+	if err != nil {
+		return err
+	}
 	for m := range sizes {
 		f.metrics += "," + m // named twice it counts once
 	}
@@ -214,7 +222,8 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 				return err
 			}
 		}
-		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Flips: all.Flips(), List: all.Differences(&compared.Answers{Margins: sizes})}
+		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Adjust: how,
+			Flips: all.Flips(), List: all.Differences(&compared.Answers{Margins: sizes, Adjust: how})}
 		if f.flips != nil {
 			if found.Flipped, err = f.flips.finish(names, &all.Spec, nil); err != nil {
 				return err
@@ -225,7 +234,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		for _, l := range []struct {
 			flag string
 			set  bool
-		}{{"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
+		}{{"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--adjust", how != compared.Holm}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
 			if l.set {
 				return usage("%s: %s, so there are no differences; leave it out", l.flag, why)
 			}

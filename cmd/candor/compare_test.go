@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -224,6 +225,8 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"--margin", "nlll=1"}, `there is no metric "nlll" (did you mean nll?)`},
 		{[]string{"--margin", "ece=0.01"}, "--margin ece: its difference has no interval"},
 		{[]string{"--margin", "bias=1"}, "no margin applies"},
+		{[]string{"--adjust", "maxt"}, `--adjust is "maxt"; it is holm or max-t`},
+		{[]string{"--adjust", "max-t", "--metrics", "ece(exact)"}, "--adjust: exact keeps every row, so there are no differences"},
 		{[]string{"--baseline", "z"}, `--baseline is "z", which is none of the sets; it is one of x, x (2)`},
 		{[]string{"--horizon", "2"}, "--horizon is for forecasts"},
 		{[]string{"--fail-if", "nll>1"}, `--fail-if "nll>1": gates of a comparison are on differences`},
@@ -407,6 +410,42 @@ func TestCompareStates(t *testing.T) {
 	printed(t, "eval", d.at("a.npy"), "--labels", d.at("y.npy"), "--state", one)
 	if code, _, errs := candor(t, "merge", states[0], one); code != exitData || !strings.Contains(errs, "are not merged with each other") {
 		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// TestCompareMaxT: intervals that hold together are said to, in all forms, and those of a state are the same.
+func TestCompareMaxT(t *testing.T) {
+	d := newDir(t)
+	s := newSet(1, 600, 3)
+	args := []string{"compare", "--labels", d.put("y.npy", s.labelFile(t)), "--metrics", "accuracy,nll,ece", "--adjust", "max-t", "--state", d.at("four.state")}
+	for i := range 4 {
+		o := newSet(uint64(i+1), 600, 3)
+		args = append(args, d.put(fmt.Sprint("m", i, ".npy"), o.scores(t)))
+	}
+	whole := printed(t, append(args, "--json")...)
+	for _, want := range []string{"\n  \"adjust\": \"max-t\",\n", "; simultaneous over 6 pairs, by the largest |t|\""} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("no %q in %s", want, whole)
+		}
+	}
+	if got := printed(t, "merge", d.at("four.state"), "--adjust", "max-t", "--json"); got != whole {
+		t.Errorf("the state says\n%s\nnot\n%s", got, whole)
+	}
+	if got := printed(t, "merge", d.at("four.state"), "--json"); strings.Contains(got, "simultaneous") || strings.Contains(got, "adjust\"") {
+		t.Error("without --adjust intervals are still adjusted")
+	}
+	for format, want := range map[string]string{"": "simultaneous 95% p adjusted", "markdown": "| simultaneous 95% | p adjusted |"} {
+		out := printed(t, append(args, "--format", cmp.Or(format, "table"))...)
+		if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, want) || !strings.Contains(out, "Intervals and p-values of a metric hold together, at 95%: simultaneous over 6 pairs, by the largest |t|.") {
+			t.Error(out)
+		}
+	}
+	one := d.at("one.state")
+	printed(t, "eval", d.at("m0.npy"), "--labels", d.at("y.npy"), "--state", one)
+	for want, flags := range map[string][]string{"--adjust is for states of candor compare": {one, "--adjust", "holm"}, `--adjust is "bh"; it is holm or max-t`: {one, "--adjust", "bh"}} {
+		if code, _, errs := candor(t, append([]string{"merge"}, flags...)...); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("exit code %d: %s", code, errs)
+		}
 	}
 }
 

@@ -553,6 +553,19 @@ func corpusCompare(c *corpus) {
 			return c.document(one)
 		})
 	}
+	for i, more := range [][]string{nil, {"--baseline", "a1-x"}} {
+		five := with(c.put("a1", exactProbs(70, 200, 1), "probs", "float32"), more...)
+		for m := range 4 {
+			five = append(five, c.put(fmt.Sprint("one", m), exactProbs(uint64(90+m), 200, 1), "probs", "float32")[0])
+		}
+		c.run(fmt.Sprint("together/", i), func() []corpusLine {
+			one := c.candor(append(append([]string{"compare"}, five...), "--adjust", "max-t", "--state", c.d.at("five.state"), "--json")...)
+			if two := c.candor("merge", c.d.at("five.state"), "--adjust", "max-t", "--json"); two != one {
+				c.t.Errorf("the document of a merge is %s, not %s", two, one)
+			}
+			return c.document(one)
+		})
+	}
 	two := c.put("two", exactProbs(70, 200, 2), "probs", "float32")
 	c.compared("event", with(two, c.put("twos", exactProbs(71, 200, 2), "probs", "float32")[0], "--event", "0")...)
 	var team []*set

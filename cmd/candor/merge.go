@@ -22,6 +22,7 @@ func mergeCommand() *cobra.Command {
 	var o output
 	var to, maxMemory string
 	var margin []string
+	var adjust string
 	var files sources
 	c := &cobra.Command{
 		Use:   "merge STATE...",
@@ -30,10 +31,12 @@ func mergeCommand() *cobra.Command {
 a single run over all rows, in whatever order the states are named. The states have to agree in classes, type of scores, metrics and
 options, and in the columns that rows are grouped by. "-" is standard input. -o writes the merged
 state to a new file, which cannot be one of those that are merged. --fail-if, --require and --report
-are as for candor eval; a gate on a metric that the states lack is an error.`,
+are as for candor eval; a gate on a metric that the states lack is an error. Of states of candor compare, --margin and --adjust are
+options of the answers.`,
 		Example: `  candor merge shard-*.state
   candor merge monday.state tuesday.state -o week.state --json
   candor merge monday.state tuesday.state --plot week.pdf
+  candor merge monday-pair.state tuesday-pair.state --adjust max-t
   candor merge monday.state tuesday.state --fail-if 'ece.low>0.05' --report openmetrics=metrics.txt`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -47,6 +50,10 @@ are as for candor eval; a gate on a metric that the states lack is an error.`,
 			}
 			if c.Flags().Changed("flips") {
 				return usage("--flips: a state has no rows; candor compare --flips FILE writes those whose decisions differ")
+			}
+			how, err := adjustment(adjust)
+			if err != nil {
+				return err
 			}
 			if err := files.check(args...); err != nil {
 				return err
@@ -73,10 +80,12 @@ are as for candor eval; a gate on a metric that the states lack is an error.`,
 				return err
 			}
 			if strings.HasPrefix(string(b), compared.Magic) {
-				return mergeComparisons(c, &o, to, args, b, r, margin)
+				return mergeComparisons(c, &o, to, args, b, r, margin, how)
 			}
-			if len(margin) > 0 {
-				return usage("--margin is for states of candor compare; leave it out")
+			for _, flag := range []string{"margin", "adjust"} {
+				if c.Flags().Changed(flag) {
+					return usage("--%s is for states of candor compare; leave it out", flag)
+				}
 			}
 			if strings.HasPrefix(string(b), multilabel.Magic) {
 				return mergeLabels(c, &o, to, args, b, r)
@@ -134,6 +143,7 @@ are as for candor eval; a gate on a metric that the states lack is an error.`,
 	c.Flags().SortFlags = false
 	c.Flags().StringVarP(&to, "output", "o", "", "write the merged state to `FILE`")
 	c.Flags().StringSliceVar(&margin, "margin", nil, "`METRIC=SIZE` of a difference that does not matter, for states of candor compare")
+	adjustFlag(c, &adjust)
 	files.flags(c)
 	o.flags(c)
 	memoryFlag(c, &maxMemory)

@@ -11,7 +11,7 @@ import (
 )
 
 // mergeComparisons merges the states of comparisons, of which b is the first.
-func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b []byte, r *stateFiles, margin []string) error {
+func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b []byte, r *stateFiles, margin []string, how compared.Adjust) error {
 	sizes, err := margins(margin)
 	if err != nil {
 		return err
@@ -70,6 +70,7 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 	if err := o.plot.overlay(names, sets); err != nil {
 		return err
 	}
-	docs.Differences = &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, Flips: sum.Flips(), List: sum.Differences(&compared.Answers{Margins: sizes})}
+	docs.Differences = &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, Adjust: how,
+		Flips: sum.Flips(), List: sum.Differences(&compared.Answers{Margins: sizes, Adjust: how})}
 	return o.comparison(c, &docs, sum.Spec.Level)
 }

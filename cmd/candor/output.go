@@ -300,8 +300,12 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 			fmt.Fprintln(&b)
 			err = d.Table(&b, report.Markdown, 0)
 		}
-		if d != nil && d.FlipsText() != "" {
-			fmt.Fprintf(&b, "\n%s\n", d.FlipsText())
+		if d != nil {
+			for _, l := range []string{d.Simultaneous(), d.FlipsText()} {
+				if l != "" {
+					fmt.Fprintf(&b, "\n%s\n", l)
+				}
+			}
 		}
 		if d != nil && d.Flipped != nil && len(d.Flipped.Rows) > 0 {
 			fmt.Fprintf(&b, "\n%s\n\n", d.Flipped.Sentence())
@@ -372,8 +376,10 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 					break
 				}
 			}
-			if l := d.Independent(); l != "" {
-				fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
+			for _, l := range []string{d.Independent(), d.Simultaneous()} {
+				if l != "" {
+					fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
+				}
 			}
 		}
 		for _, l := range skillLines(docs.Skills) {

@@ -179,6 +179,8 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	}
 	add("document", "merge", d.at("a.state"), d.at("b.state"))
 	add("comparison", "compare", k[0], files("other", newSet(10, 120, 3))[0], "--labels", k[2], "--margin", "nll=0.1", "--state", d.at("pair.state"))
+	third := files("third", newSet(11, 120, 3))[0]
+	add("comparison", "compare", k[0], d.at("other-x.npy"), third, "--labels", k[2], "--adjust", "max-t")
 	// Two sets: the same shapes, forecasts, one row each, and with weights more scores than are kept one by one.
 	add("drift", "drift", d.at("a.state"), d.at("b.state"))
 	drifts := func(name string, old, other []string) {

@@ -201,6 +201,20 @@ func margins(list []string) (map[string]float64, error) {
 	return m, nil
 }
 
+// adjustFlag adds --adjust for differences.
+func adjustFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "adjust", "holm", "`METHOD` that adjusts the pairs of a metric for their number: holm (p-values), or max-t (p-values and intervals, which hold together)")
+}
+
+// adjustment reads --adjust.
+func adjustment(s string) (compared.Adjust, error) {
+	how, err := compared.ParseAdjust(s)
+	if err != nil {
+		return how, usage("--adjust is %q; it is holm or max-t", s)
+	}
+	return how, nil
+}
+
 // marginsFit returns an error for a margin of a metric whose differences have no interval.
 func marginsFit(list []string, s *eval.Spec) error {
 	for _, l := range list {

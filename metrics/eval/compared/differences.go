@@ -33,12 +33,13 @@ type Difference struct {
 	Better eval.Direction
 
 	Value    float64          // NaN if undefined; +-Inf if only one of the values is infinite
-	Interval metrics.Interval // not adjusted for the number of pairs
+	Interval metrics.Interval // not adjusted for the number of pairs, except by MaxT
 	Error    paired.Error     // by which margins and sizes of samples are judged; margins of accuracy by its interval's test
 	P        float64          // two-sided p-value of no difference; NaN if there is none
 	PExact   float64          // of accuracy, the exact p-value of McNemar's test beside the mid-p; else NaN
-	Adjusted float64          // P adjusted by Holm over the pairs of this metric
+	Adjusted float64          // P adjusted over the pairs of this metric
 	Method   string
+	Together string // how Interval holds together with those of the other pairs, by MaxT; "" if it holds by itself
 	Reason   string // why there is no value or no interval
 	Outcome  Outcome
 
@@ -50,7 +51,9 @@ type Difference struct {
 	// OnlyA, OnlyB and Both are numbers of rows with an infinite loss: of A alone, of B alone, of both.
 	OnlyA, OnlyB, Both int64
 
-	hits paired.Discordance // of accuracy without weights
+	hits  paired.Discordance // of accuracy without weights
+	bound float64            // by which the value may be off
+	slack [2]float64         // and by which it may be too high, and too low
 }
 
 // Margin is a size of differences that do not matter, and what the difference says about it.
@@ -63,6 +66,7 @@ type Margin struct {
 // Answers are options of Differences.
 type Answers struct {
 	Margins map[string]float64 // by metric, as written; each above 0, in the metric's units
+	Adjust  Adjust
 }
 
 // power is the quantile of the normal distribution that a test with power 4/5 takes.
@@ -71,6 +75,10 @@ const power = 0.8416212335729143
 // Differences returns the differences of all pairs by all metrics of the spec, metric by metric.
 func (c *Comparison) Differences(o *Answers) []Difference {
 	var l []Difference
+	how := Holm
+	if o != nil {
+		how = o.Adjust
+	}
 	f := &finder{c: c, kept: map[paired.Event][]*paired.Sides{}}
 	for _, m := range c.Spec.Metrics {
 		from := len(l)
@@ -85,19 +93,23 @@ func (c *Comparison) Differences(o *Answers) []Difference {
 			}
 		}
 	}
-	Judge(l, c.Spec.Level, c.count.Rows())
+	Judge(l, c.Spec.Level, c.count.Rows(), how)
 	return l
 }
 
-// Judge sets what follows from the values, intervals and p-values of differences of this many rows: adjusted p-values, which are those
-// of the pairs of a metric together, outcomes, those of margins, and the rows that would decide.
-func Judge(l []Difference, level float64, rows int64) {
+// Judge sets what follows from the values, errors, intervals and p-values of differences of this many rows: adjusted p-values, which are
+// those of the pairs of a metric together, by MaxT intervals too, outcomes, those of margins, and the rows that would decide.
+func Judge(l []Difference, level float64, rows int64, how Adjust) {
 	for from := 0; from < len(l); {
 		to := from + 1
 		for to < len(l) && l[to].Metric.String() == l[from].Metric.String() {
 			to++
 		}
-		adjust(l[from:to])
+		if how == MaxT {
+			together(l[from:to], level)
+		} else {
+			adjust(l[from:to])
+		}
 		from = to
 	}
 	for i := range l {
@@ -301,10 +313,18 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 	if bound != bound {
 		bound = 0
 	}
-	d.Interval, d.P = e.Interval(d.Value, bound, c.Spec.Level), e.P(d.Value, bound+math.Max(unseen[0], unseen[1]))
-	d.Interval.Low -= unseen[0]
-	d.Interval.High += unseen[1]
+	d.bound, d.slack = bound, unseen
+	d.Interval, d.P = d.at(c.Spec.Level), e.P(d.Value, bound+math.Max(unseen[0], unseen[1]))
 	return d
+}
+
+// at returns the interval at a level, which by itself holds the difference.
+func (d *Difference) at(level float64) metrics.Interval {
+	if d.hits.N > 0 {
+		return d.hits.Interval(level)
+	}
+	i := d.Error.Interval(d.Value, d.bound, level)
+	return metrics.Interval{Low: i.Low - d.slack[0], High: i.High + d.slack[1]}
 }
 
 // same reports whether nothing that is kept of a pair tells its models apart. Where they differ, a metric that has not shown it yet, as

@@ -86,6 +86,25 @@ func student(t, nu float64) (tail, slope float64) {
 	return tail, -2 * w / t
 }
 
+// Radius returns the probability that the sum of k squares of variables that have Student's distribution together, with nu degrees of
+// freedom and without correlation, is at least square: that k times an F variable is.
+func Radius(square float64, k int, nu float64) float64 {
+	x, y := nu/(nu+square), square/(nu+square)
+	switch {
+	case y == 0:
+		return 1
+	case x == 0:
+		return 0
+	}
+	a, b := float64(nu/2), float64(float64(k)/2)
+	if x < (a+1)/(a+b+2) {
+		p, _ := beta(a, b, x, y)
+		return p
+	}
+	p, _ := beta(b, a, y, x)
+	return 1 - p
+}
+
 // Binomial returns the probability of at least k successes in n trials with probability f, for 0 < k <= n and 0 < f <= k/n.
 func Binomial(k, n, f float64) float64 {
 	if f == 1 {

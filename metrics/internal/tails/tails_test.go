@@ -10,6 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/candor-go/candor/kernel"
 )
 
 // near holds that p is as near as the package promises, and how near it was.
@@ -133,6 +135,27 @@ func TestStudent(t *testing.T) {
 		if Student(0, nu) != 1 || Student(1e-200, nu) != 1 || Student(math.Inf(1), nu) != 0 {
 			t.Errorf("%v degrees of freedom at the ends", nu)
 		}
+	}
+}
+
+// TestRadius compares with closed forms: of one variable Student's, of two (1 + x/nu)^(-nu/2), of many degrees of freedom chi-square's.
+func TestRadius(t *testing.T) {
+	worst := 0.0
+	for _, nu := range []float64{1, 4, 30, 1000} {
+		for _, x := range []float64{1e-6, 0.3, 2, 9, 60} {
+			near(t, &worst, Radius(x, 1, nu), Student(math.Sqrt(x), nu), nu, x)
+			near(t, &worst, Radius(x, 2, nu), kernel.Exp64(-nu/2*kernel.Log1p64(x/nu)), nu, x)
+		}
+	}
+	for _, k := range []int{1, 2, 7, 19} {
+		for _, x := range []float64{0.5, 8, 40} {
+			if got, want := Radius(x, k, 1e13), ChiSquare(x, k); math.Abs(got/want-1) > 1e-9 {
+				t.Error(k, x, got, want)
+			}
+		}
+	}
+	if Radius(0, 3, 5) != 1 || Radius(math.Inf(1), 3, 5) != 0 {
+		t.Error("at the ends:", Radius(0, 3, 5), Radius(math.Inf(1), 3, 5))
 	}
 }
 
