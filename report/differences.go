@@ -16,6 +16,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/compared"
+	"github.com/candor-go/candor/metrics/paired"
 	"github.com/candor-go/candor/metrics/regress"
 )
 
@@ -40,7 +41,8 @@ type DieboldMariano struct {
 	Loss             string // the loss of a row
 	Metric           string // whose difference it judges, as documents have it
 	Horizon          int
-	regress.DMResult // of A minus B
+	By               string // the column of the series; "" if all rows are one
+	regress.DMResult        // of A minus B
 }
 
 // warning says that there are fewer than 25 rows per step of the horizon; "" if there are enough, or no test.
@@ -68,13 +70,15 @@ func (d *Differences) TakeDieboldMariano(tests []DieboldMariano) {
 				continue
 			}
 			x.Interval, x.P, x.Reason = metrics.Interval{Low: -t.Interval.High, High: -t.Interval.Low}, t.P, ""
-			x.Method = fmt.Sprintf("Diebold-Mariano test, horizon %d, with the correction of Harvey, Leybourne and Newbold", t.Horizon)
+			within := ""
+			if t.By != "" {
+				within = " within each of " + Count(int64(t.Series)) + " series"
+			}
+			x.Method = fmt.Sprintf("Diebold-Mariano test%s, horizon %d, with the correction of Harvey, Leybourne and Newbold", within, t.Horizon)
 			if t.Bartlett {
 				x.Method += "; autocovariances by Bartlett's weights"
 			}
-			if t.Statistic != 0 {
-				x.Error.SE = math.Abs(t.Mean / t.Statistic)
-			}
+			x.Error = paired.Error{SE: t.SE, DF: float64(t.Rows - 1)}
 		}
 	}
 	compared.Judge(d.List, d.Level, d.Rows, d.Adjust)
@@ -524,6 +528,11 @@ func (d *Differences) Independent() string {
 			return "Intervals of differences take rows as independent."
 		}
 	}
+	for _, t := range d.tests {
+		if t.By != "" {
+			return "Intervals of differences take the series of " + visible.Text(t.By) + " as independent."
+		}
+	}
 	return ""
 }
 
@@ -588,6 +597,9 @@ func (d *Differences) objects() []object {
 		}
 		if t, ok := d.tests[i]; ok {
 			o = append(o, field{"statistic", number(-t.Statistic)}, field{"horizon", t.Horizon})
+			if t.By != "" {
+				o = append(o, field{"series", t.Series})
+			}
 		}
 		switch {
 		case x.Method != "" && x.Together != "":

@@ -113,7 +113,7 @@ func TestDifferencesTable(t *testing.T) {
 // Tests of Diebold and Mariano take the place of differences, with the opposite sign.
 func TestTakeDieboldMariano(t *testing.T) {
 	d := differences([]string{"a", "b"}, diff(0, 1, "crps", -0.5, 0.1), diff(0, 1, "rmse", 0.1, 0.1))
-	d.TakeDieboldMariano([]DieboldMariano{{A: 0, B: 1, Loss: "crps", Metric: "crps", Horizon: 60, DMResult: regress.DMResult{Rows: 1000, Mean: 0.5, Interval: metrics.Interval{Low: -0.1, High: 1.1}, Statistic: 1.7, P: 0.09, Bartlett: true}},
+	d.TakeDieboldMariano([]DieboldMariano{{A: 0, B: 1, Loss: "crps", Metric: "crps", Horizon: 60, DMResult: regress.DMResult{Rows: 1000, Mean: 0.5, Interval: metrics.Interval{Low: -0.1, High: 1.1}, Statistic: 1.7, SE: 0.5 / 1.7, P: 0.09, Bartlett: true}},
 		{A: 0, B: 1, Loss: "squared_error", Metric: "rmse", Horizon: 60, DMResult: regress.DMResult{Mean: math.NaN(), Reason: "all differences of losses are equal"}}})
 	x := d.List[0]
 	if x.Interval != (metrics.Interval{Low: -1.1, High: 0.1}) || x.P != 0.09 || x.Outcome != compared.Undecided || !strings.Contains(x.Method, "Bartlett") || x.RowsToDecide < 1000 {

@@ -23,6 +23,7 @@ type compareRun struct {
 	evalFlags
 	output
 	horizon  int      // horizon of forecasts, for the test of Diebold and Mariano
+	series   string   // column of series, within which that test is
 	baseline string   // set that the others are compared with, and by whose relative skill they are scaled
 	margin   []string // sizes of differences that do not matter
 	adjust   string   // how the pairs of a metric are adjusted for their number
@@ -57,7 +58,8 @@ equivalent, or one is not worse. More than 20 sets need --baseline, with which a
 both decisions and their probabilities, in the order of rows. The first 20 are printed too.
 
 Rows are taken as independent. For regression forecasts (--task regression, quantiles, samples) of consecutive times,
---horizon takes the test of Diebold and Mariano: rows must then be in the order of time.
+--horizon takes the test of Diebold and Mariano: rows must then be in the order of time. --series COLUMN does so within
+each of several series, which are taken as independent of each other.
 
 A row that is bad in one set is left out of all with --on-invalid drop, and counted once. It is an error if sets differ in
 the label, the weight or the observed value of a row.
@@ -78,6 +80,7 @@ ratio to it too.`,
   candor compare a.npy b.npy --labels labels.npy --report github=summary.md
   candor compare model-a model-b --from lm-eval
   candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7
+  candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7 --series shop
   candor compare cv.csv --from nixtla --baseline SeasonalNaive`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 && (f.choices.from == "" || f.choices.from == harness) && !(len(args) == 1 && ofSets(f.table.probs)) {
@@ -97,6 +100,7 @@ ratio to it too.`,
 	f.reports.flags(c)
 	f.output.gateFlags(c, "'delta.nll.low>0', of the last set minus the first, or of each minus the baseline", "'delta.accuracy.low>-0.01'")
 	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead: takes the test of Diebold and Mariano, since losses so near in time depend on each other; fewer than 25 rows a step are too few")
+	c.Flags().StringVar(&f.series, "series", "", "`COLUMN` of a table, or array of each .npz, that says which series a row is of, for --horizon")
 	c.Flags().StringVar(&f.state, "state", "", "write the comparison's state to `FILE`, for candor merge")
 	c.Flags().StringVar(&f.flipped, "flips", "", "write the rows whose decisions differ to `FILE`: .csv, .npz, .parquet, or another table")
 	f.evalFlags.limits(c)
@@ -190,6 +194,9 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		f.gated = append(f.gated, g)
 	}
 	timed := c.Flags().Changed("horizon")
+	if c.Flags().Changed("series") && (!timed || f.series == "") {
+		return usage("--series %q: it names the column of the series within which --horizon STEPS takes its test; give both", f.series)
+	}
 	defer stayWithin(j.memory)() // also limits the memory of joint answers
 	f.names = names
 	var first predictions.Info

@@ -582,6 +582,7 @@ func corpusCompare(c *corpus) {
 	for _, h := range []string{"1", "4"} {
 		c.compared("regression/"+h, c.d.put("f.csv", f.csv()), c.d.put("g.csv", g.csv()), "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--horizon", h, "--metrics", "nll,crps,rmse")
 	}
+	c.compared("regression/series", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--horizon", "3", "--series", "site", "--metrics", "crps,rmse")
 	c.compared("regression/laplace", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--mean", "mu", "--scale", "sigma", "--observed", "y", "--distribution", "laplace", "--metrics", "nll,crps,rmse")
 	c.compared("regression/errors", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--error", "mu", "--std", "sigma")
 	q := exactQuantiles(77, 200)

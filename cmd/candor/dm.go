@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"math"
+	"strings"
 	"sync/atomic"
 
 	"github.com/candor-go/candor/metrics"
@@ -26,6 +27,7 @@ type rowLosses struct {
 	grown  *atomic.Bool                      // there are more rows than in the first read
 	of     []func([]float64, *metrics.Block) // one per loss
 	v      []float64
+	series []int32                // of each row, the number of its series; nil unless they are asked for
 	key    func(row int64) string // of a row; "" where rows have none
 }
 
@@ -62,9 +64,14 @@ func lossesOf(e *eval.Evaluation) (l []metrics.RowMetric) {
 }
 
 // rowLosses reads the rows of a set again to compute the losses of each.
-func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, set comparedSet, losses []metrics.RowMetric) (*rowLosses, error) {
+func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, set comparedSet, losses []metrics.RowMetric, series string) (*rowLosses, error) {
 	f.model.model = set.model
+	f.columns.series = series
+	defer func() { f.columns.series = "" }()
 	r, err := j.source(&f.evalFlags, set.paths)
+	if err != nil && series != "" {
+		return nil, usage("--series: %s", strings.NewReplacer("for the cluster", "for the series", "--cluster", "--series").Replace(err.Error()))
+	}
 	if err != nil {
 		return nil, badData(err)
 	}
@@ -79,6 +86,9 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, set
 			v[i] = math.NaN()
 		}
 		return v
+	}
+	if series != "" {
+		l.series = make([]int32, allRowsOf(e))
 	}
 	for range losses {
 		l.values = append(l.values, none())
@@ -122,7 +132,7 @@ func (l *rowLosses) Needs() (n metrics.Need) {
 }
 
 func (l *rowLosses) Empty() metrics.Accumulator {
-	o := &rowLosses{losses: l.losses, values: l.values, seen: l.seen, grown: l.grown}
+	o := &rowLosses{losses: l.losses, values: l.values, seen: l.seen, series: l.series, grown: l.grown}
 	o.begin()
 	return o
 }
@@ -142,6 +152,11 @@ func (l *rowLosses) AddBlock(b *metrics.Block) {
 			l.seen[b.Number(i)] = b.Observed[i]
 		default:
 			l.seen[b.Number(i)] = t.At(i, 2)
+		}
+	}
+	if l.series != nil {
+		for i, s := range b.Clusters {
+			l.series[b.Number(i)] = s
 		}
 	}
 	for k, f := range l.of {
@@ -175,7 +190,11 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, list []comparedSet
 	}
 	values := make([]*rowLosses, len(list))
 	for i := range list {
-		if values[i], err = f.rowLosses(c, j, sets[i], list[i], losses); err != nil {
+		series := ""
+		if i == 0 { // all sets have the same rows
+			series = f.series
+		}
+		if values[i], err = f.rowLosses(c, j, sets[i], list[i], losses, series); err != nil {
 			return nil, "", err
 		}
 	}
@@ -193,21 +212,24 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, list []comparedSet
 			}
 		}
 		var x, y []float64
+		var of []int32
 		for r, v := range values[d.A].values[k] {
 			if w := values[d.B].values[k][r]; v == v && w == w {
-				x, y = append(x, v), append(y, w)
+				if x, y = append(x, v), append(y, w); values[0].series != nil {
+					of = append(of, values[0].series[r])
+				}
 			}
 		}
-		r, err := regress.DieboldMariano(x, y, &regress.DMOptions{Horizon: f.horizon, Level: f.level})
+		r, err := regress.DieboldMariano(x, y, &regress.DMOptions{Horizon: f.horizon, Level: f.level, Series: of})
 		if err != nil {
 			return nil, "", err
 		}
 		if name == "rmse" { // a difference of squares is that of roots times their sum
 			if sum := sets[d.A].Value(d.Metric).Value + sets[d.B].Value(d.Metric).Value; sum > 0 {
-				r.Mean, r.Interval.Low, r.Interval.High = r.Mean/sum, r.Interval.Low/sum, r.Interval.High/sum
+				r.Mean, r.SE, r.Interval.Low, r.Interval.High = r.Mean/sum, r.SE/sum, r.Interval.Low/sum, r.Interval.High/sum
 			}
 		}
-		tests = append(tests, report.DieboldMariano{A: d.A, B: d.B, Loss: losses[k].Name, Metric: name, DMResult: r, Horizon: f.horizon})
+		tests = append(tests, report.DieboldMariano{A: d.A, B: d.B, Loss: losses[k].Name, Metric: name, DMResult: r, Horizon: f.horizon, By: f.series})
 	}
 	if sets[0].Audit.Weighted {
 		note = "the Diebold-Mariano test takes each row once: weights have no say in it"

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -126,5 +128,40 @@ func TestSureAndWrong(t *testing.T) {
 	}
 	if out = printed(t, "eval", x, "--labels", right, "--metrics", names, "--json"); !strings.Contains(out, "and none is wrong") || strings.Contains(out, "Inf") {
 		t.Error(out)
+	}
+}
+
+// TestDieboldMarianoSeries: series in turn are told apart by their column, in tables and in .npz, and are said.
+func TestDieboldMarianoSeries(t *testing.T) {
+	d := newDir(t)
+	r := rand.New(rand.NewPCG(3, 1))
+	text := [2]string{"observed,mean,sd,shop\n", "observed,mean,sd,shop\n"}
+	const rows = 120
+	for i := range rows {
+		y := r.NormFloat64()
+		for k := range text {
+			text[k] += fmt.Sprintf("%v,%v,1,%s\n", y, y+r.NormFloat64(), []string{"north", "south", "east"}[i%3])
+		}
+	}
+	a, b := d.put("a.csv", []byte(text[0])), d.put("b.csv", []byte(text[1]))
+	args := []string{"compare", a, b, "--task", "regression", "--metrics", "crps,rmse", "--horizon", "2"}
+	one := printed(t, append(args, "--json")...)
+	got := printed(t, append(args, "--series", "shop", "--json")...)
+	if got == one || strings.Contains(one, "series") || strings.Count(got, `"series": 3`) != 2 || strings.Count(got, "Diebold-Mariano test within each of 3 series, horizon 2, with") != 2 {
+		t.Error(got)
+	}
+	if out := strings.Join(strings.Fields(printed(t, append(args, "--series", "shop")...)), " "); !strings.Contains(out, "Intervals of differences take the series of shop as independent.") {
+		t.Error(out)
+	}
+	if out := printed(t, append(args, "--series", "shop", "--horizon", "41", "--json")...); !strings.Contains(out, "no Diebold-Mariano test: the shortest series has 40 rows, and the horizon is 41") {
+		t.Error(out)
+	}
+	for want, flags := range map[string][]string{
+		`--series "shop": it names the column of the series within which --horizon STEPS takes its test; give both`:                                          {"compare", a, b, "--task", "regression", "--series", "shop"},
+		`no column "shops" for the series (did you mean "shop"?): its columns are "observed", "mean", "sd", "shop"; name the column that has it by --series`: append(slices.Clone(args), "--series", "shops"),
+	} {
+		if code, _, errs := candor(t, flags...); code == 0 || !strings.Contains(errs, want) {
+			t.Errorf("exit code %d: %s", code, errs)
+		}
 	}
 }

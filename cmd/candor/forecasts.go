@@ -23,6 +23,7 @@ type columnFlags struct {
 	scale, distribution        string
 	prefix, levels             string
 	groups                     []string
+	series                     string // column of series, while they are read
 }
 
 func (l *columnFlags) flags(c *cobra.Command) {
@@ -128,7 +129,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 		return nil, err
 	}
 	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.spread(), Observed: l.observed, Error: l.error,
-		Prefix: l.prefix, Levels: levels, NoHeader: f.table.noHeader, Unobserved: f.unobserved, Groups: l.groups, Names: f.files.names, Observations: f.labels, Weights: f.weights,
+		Prefix: l.prefix, Levels: levels, NoHeader: f.table.noHeader, Unobserved: f.unobserved, Groups: l.groups, Cluster: l.series, Names: f.files.names, Observations: f.labels, Weights: f.weights,
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes(), Transform: f.transformed()}
 	if f.kept != nil {
 		o.Kept, o.Keep = f.kept.names, f.kept.add

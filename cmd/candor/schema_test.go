@@ -200,6 +200,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	}
 	left, right := d.put("left.csv", f.csv()), d.put("right.csv", g.csv())
 	add("comparison", with(append([]string{"compare", left, right}, regression...), "--horizon", "4", "--weights", "w", "--metrics", "crps,rmse")...)
+	add("comparison", with(append([]string{"compare", left, right}, regression...), "--horizon", "4", "--series", "w", "--metrics", "crps,rmse")...)
 	for _, r := range g.rows {
 		r[0] = 2
 	}

@@ -121,7 +121,7 @@ func (f *compareRun) relativeSkill(c *cobra.Command, j *job, list []comparedSet,
 	}
 	most := 0
 	for i, e := range sets {
-		l, err := f.rowLosses(c, j, e, list[i], losses)
+		l, err := f.rowLosses(c, j, e, list[i], losses, "")
 		if err != nil {
 			return nil, err
 		}

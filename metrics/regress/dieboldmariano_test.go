@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
@@ -157,5 +158,84 @@ func TestDieboldMarianoEdges(t *testing.T) {
 		if _, err := regress.DieboldMariano(a, b, &o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
+	}
+}
+
+// TestDieboldMarianoSeries compares series of several lengths, in any order among each other, with sums by the definition.
+func TestDieboldMarianoSeries(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	left := []int{9, 4, 30}
+	const n, h = 43, 3
+	var a, b []float64
+	var series []int32
+	each := make([][]float64, len(left))
+	mean, v := 0.0, 0.0
+	for range n {
+		s := r.IntN(3)
+		for left[s] == 0 {
+			s = (s + 1) % 3
+		}
+		left[s]--
+		x, y := r.ExpFloat64(), r.ExpFloat64()+0.3
+		a, b, series, each[s] = append(a, x), append(b, y), append(series, int32(2*s)), append(each[s], x-y)
+		mean += (x - y) / n
+	}
+	for _, d := range each {
+		for k := range h {
+			for i := k; i < len(d); i++ {
+				g := (d[i] - mean) * (d[i-k] - mean) / n
+				if k > 0 {
+					g *= 2
+				}
+				v += g
+			}
+		}
+	}
+	want := mean / math.Sqrt(v/n) * math.Sqrt((n+1-2*h+3*h*(h-1)/float64(n))/n)
+	got := metrics.Must(regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: h, Series: series}))
+	if got.Series != 3 || got.Bartlett || !spreadNear(got.Statistic, want, 1e-12) || !spreadNear(got.SE, mean/want, 1e-12) || !spreadNear(got.Mean, mean, 1e-12) {
+		t.Errorf("%+v, want %v", got, want)
+	}
+	one := metrics.Must(regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: h, Series: make([]int32, n)}))
+	if one != metrics.Must(regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: h})) || one.Statistic == got.Statistic {
+		t.Errorf("one series: %+v", one)
+	}
+	if r := metrics.Must(regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: 5, Series: series})); r.Reason != "the shortest series has 4 rows, and the horizon is 5" || !math.IsNaN(r.SE) {
+		t.Errorf("%+v", r)
+	}
+	if _, err := regress.DieboldMariano(a, b, &regress.DMOptions{Series: series[1:]}); err == nil || !strings.Contains(err.Error(), "series") {
+		t.Error(err)
+	}
+}
+
+// TestDieboldMarianoSeriesSize: of equally good forecasts of many short series, a test at 5% rejects about that often.
+func TestDieboldMarianoSeriesSize(t *testing.T) {
+	runs := check.Size(400, 2000, 4000)
+	const each, rows, h = 20, 12, 3
+	r := rand.New(rand.NewPCG(6, 1))
+	rejected := 0
+	for range runs {
+		a, b := make([]float64, each*rows), make([]float64, each*rows)
+		series := make([]int32, each*rows)
+		for s := range each {
+			var shocks [2][rows + h - 1]float64
+			for i := range shocks[0] {
+				shocks[0][i], shocks[1][i] = r.NormFloat64(), r.NormFloat64()
+			}
+			for i := range rows {
+				at := i*each + s // a table by time has the series in turn
+				series[at] = int32(s)
+				for k := range h {
+					a[at] += shocks[0][i+k]
+					b[at] += shocks[1][i+k]
+				}
+			}
+		}
+		if metrics.Must(regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: h, Series: series})).P < 0.05 {
+			rejected++
+		}
+	}
+	if share := float64(rejected) / float64(runs); share < 0.02 || share > 0.08 {
+		t.Errorf("rejects in %v", share)
 	}
 }
