@@ -125,10 +125,8 @@ func (j *Joint) top(k uint64) uint64 {
 		return (uint64(j.places)-1-score)<<1 | 1 - y
 	case j.gridded:
 		return k
-	case score <= tally.HalfKey:
-		return (2*tally.HalfKey-score)<<1 | 1 - y
 	}
-	return k
+	return topKey(k)
 }
 
 // middles returns, for each place of the grid below 1/2, the middle of its scores.

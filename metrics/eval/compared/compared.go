@@ -34,14 +34,17 @@ type Comparison struct {
 	// a time, in their order. Parts are numbered in the order of rows, but come in any order and from several goroutines; those
 	// without such rows do not come. The rows are valid until it returns. Its error ends the reading, and AddSources returns it.
 	Flipped func(part int64, rows []Flip) error
+	Room     Room
 
-	models []Model
-	kept   kept
-	count  paired.Count
-	counts []int64     // rows of each label up to the largest one seen, for skills
-	labels []exact.Sum // and their weights, if there are any
-	losses [][]paired.Losses
-	pairs  []*pair
+	clustered bool // rows of a cluster depend on each other
+	models    []Model
+	kept      kept
+	count     paired.Count
+	counts    []int64     // rows of each label up to the largest one seen, for skills
+	labels    []exact.Sum // and their weights, if there are any
+	losses    [][]paired.Losses
+	pairs     []*pair
+	groups    *paired.Clusters // nil if rows are independent
 }
 
 // pair is what is kept of two models.
@@ -52,11 +55,23 @@ type pair struct {
 	hits   paired.Discordance
 	flips  int64 // rows with other decisions
 	weight paired.Means
+	apart  int64 // rows of clusters with other scores or outcomes; in place of the joint
 }
 
 // New returns a Comparison without rows. Names of models are not empty and distinct. baseline is that of one of them, or "" to
 // compare each model with each. The error says what is wrong with the models, or that the spec cannot be compared in pairs.
 func New(s eval.Spec, names []string, baseline string) (*Comparison, error) {
+	return newOf(s, names, baseline, false)
+}
+
+// NewClustered is New for rows of clusters: rows of one depend on each other, and those of different ones do not. Errors of differences
+// are then by the sums of clusters. The sources of AddSources must name the clusters of their chunks by a method Cluster(i int32) string,
+// as predictions.Reader does, and clusters with the same name are one.
+func NewClustered(s eval.Spec, names []string, baseline string) (*Comparison, error) {
+	return newOf(s, names, baseline, true)
+}
+
+func newOf(s eval.Spec, names []string, baseline string, clustered bool) (*Comparison, error) {
 	switch {
 	case len(names) < 2:
 		return nil, errors.New("compared: a comparison is of two models or more")
@@ -68,7 +83,7 @@ func New(s eval.Spec, names []string, baseline string) (*Comparison, error) {
 	if names := s.KeepsRows(); names != "" {
 		return nil, fmt.Errorf("metrics %s keep every row, which a comparison does not support: leave exact out", names)
 	}
-	c := &Comparison{Baseline: -1}
+	c := &Comparison{Baseline: -1, clustered: clustered}
 	for i, n := range names {
 		if n == "" || slices.Contains(names[:i], n) {
 			return nil, fmt.Errorf("compared: %q names no model, or two", n)
@@ -122,11 +137,14 @@ func (c *Comparison) make() {
 			for _, l := range c.kept.losses {
 				p.means = append(p.means, paired.NewMeans(l.byLabel))
 			}
-			if c.kept.joint {
+			if c.kept.joint && !c.clustered {
 				p.joint = paired.NewJoint(min(paired.MostCells, places*places), places)
 			}
 			c.pairs = append(c.pairs, p)
 		}
+	}
+	if c.groups = nil; c.clustered {
+		c.groups = paired.NewClusters(c.columns(), c.lists(), !c.Spec.Shape().HasClasses())
 	}
 }
 
@@ -209,6 +227,9 @@ func (c *Comparison) Merge(o *Comparison) error {
 		}
 		merged[i] = e
 	}
+	if c.clustered != o.clustered {
+		return fmt.Errorf("%w: rows of clusters and rows without", metrics.ErrMismatch)
+	}
 	count := c.count
 	if err := count.Merge(&o.count); err != nil {
 		return err
@@ -237,6 +258,9 @@ func (c *Comparison) take(o *Comparison) error {
 			c.losses[m][i].Merge(&o.losses[m][i])
 		}
 	}
+	if c.groups != nil {
+		c.groups.Merge(o.groups)
+	}
 	for i, p := range c.pairs {
 		q := o.pairs[i]
 		for k := range p.means {
@@ -247,6 +271,7 @@ func (c *Comparison) take(o *Comparison) error {
 		p.hits.OnlyA += q.hits.OnlyA
 		p.hits.OnlyB += q.hits.OnlyB
 		p.flips += q.flips
+		p.apart += q.apart
 		if p.joint != nil {
 			if err := p.joint.Merge(q.joint); err != nil {
 				return err

@@ -34,6 +34,7 @@ type Difference struct {
 
 	Value    float64          // NaN if undefined; +-Inf if only one of the values is infinite
 	Interval metrics.Interval // not adjusted for the number of pairs, except by MaxT
+	Clusters int              // by which errors are found; 0 if rows are taken as independent
 	Error    paired.Error     // by which margins and sizes of samples are judged; margins of accuracy by its interval's test
 	P        float64          // two-sided p-value of no difference; NaN if there is none
 	PExact   float64          // of accuracy, the exact p-value of McNemar's test beside the mid-p; else NaN
@@ -48,6 +49,8 @@ type Difference struct {
 	// RowsToDecide is how many rows would decide the difference 4 times out of 5 if the true difference is this one; 0 if it is decided, or
 	// unknown.
 	RowsToDecide int64
+	// ClustersToDecide is how many clusters as large as those of these rows have as many rows; 0 without clusters.
+	ClustersToDecide int64
 	// OnlyA, OnlyB and Both are numbers of rows with an infinite loss: of A alone, of B alone, of both.
 	OnlyA, OnlyB, Both int64
 
@@ -79,7 +82,7 @@ func (c *Comparison) Differences(o *Answers) []Difference {
 	if o != nil {
 		how = o.Adjust
 	}
-	f := &finder{c: c, kept: map[paired.Event][]*paired.Sides{}}
+	f := &finder{c: c, kept: map[paired.Event][]*paired.Sides{}, views: map[paired.Event][]*paired.View{}}
 	for _, m := range c.Spec.Metrics {
 		from := len(l)
 		for i := range c.pairs {
@@ -114,7 +117,7 @@ func Judge(l []Difference, level float64, rows int64, how Adjust) {
 	}
 	for i := range l {
 		d := &l[i]
-		d.Outcome, d.RowsToDecide = NoOutcome, 0
+		d.Outcome, d.RowsToDecide, d.ClustersToDecide = NoOutcome, 0, 0
 		d.judge(level)
 		if d.Margin != nil {
 			d.margin(d.Margin.Size, level)
@@ -124,6 +127,7 @@ func Judge(l []Difference, level float64, rows int64, how Adjust) {
 			r := float64(z * d.Error.SE / d.Value)
 			if n := math.Ceil(float64(rows) * float64(r*r)); n < 1<<53 {
 				d.RowsToDecide = int64(n)
+				d.ClustersToDecide = int64(math.Ceil(float64(d.Clusters) * float64(r*r)))
 			}
 		}
 	}
@@ -206,6 +210,8 @@ func (d *Difference) margin(size, level float64) {
 type finder struct {
 	c    *Comparison
 	kept map[paired.Event][]*paired.Sides
+
+	views map[paired.Event][]*paired.View // of rows of clusters, by model
 }
 
 // sides returns the joint rows of a pair.
@@ -258,52 +264,69 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 	}
 	e := paired.Error{SE: nan, DF: nan}
 	var unseen [2]float64
-	switch by {
-	case none:
-		d.Reason = c.unpaired(m)
-		return d
-	case ofHits:
-		if !c.count.Weighted() {
-			d.Method, d.Error, d.hits = byTango, p.hits.Error(), p.hits
-			d.Interval = p.hits.Interval(c.Spec.Level)
-			d.P, d.PExact = p.hits.McNemar()
+	if c.clustered {
+		if d.Clusters = c.Clusters(); by == none {
+			d.Reason = c.unpaired(m)
+			return d
+		} else if d.Clusters < 2 {
+			d.Reason = "all rows are of one cluster, so there is no spread between clusters to judge it by"
 			return d
 		}
-		d.Method, e = byRows, p.weight.Error(&c.count)
-	case ofMean:
-		d.Method, e = byRows, p.means[at].Error(&c.count)
-	case ofRoot:
-		d.Method = byDelta
-		if va.Value > 0 && vb.Value > 0 {
-			e = p.means[at].OfFunction(&c.losses[p.a][at], &c.losses[p.b][at], &c.count, 1/(2*va.Value), 1/(2*vb.Value))
+		e, unseen = f.clustered(&d, by, pair, at, va, vb)
+	} else {
+		switch by {
+		case none:
+			d.Reason = c.unpaired(m)
+			return d
+		case ofHits:
+			if !c.count.Weighted() {
+				d.Method, d.Error, d.hits = byTango, p.hits.Error(), p.hits
+				d.Interval = p.hits.Interval(c.Spec.Level)
+				d.P, d.PExact = p.hits.McNemar()
+				return d
+			}
+			d.Method, e = byRows, p.weight.Error(&c.count)
+		case ofMean:
+			d.Method, e = byRows, p.means[at].Error(&c.count)
+		case ofRoot:
+			d.Method = byDelta
+			if va.Value > 0 && vb.Value > 0 {
+				e = p.means[at].OfFunction(&c.losses[p.a][at], &c.losses[p.b][at], &c.count, 1/(2*va.Value), 1/(2*vb.Value))
+			}
+		case ofExp:
+			d.Method, e = byDelta, p.means[at].OfFunction(&c.losses[p.a][at], &c.losses[p.b][at], &c.count, va.Value, vb.Value)
+		case ofSkill:
+			d.Method, e = byDelta, c.skillError(p.means[at], l.Name)
+		case ofAUROC:
+			d.Method, e = byDeLong, f.sides(paired.Kept, pair).AUROC()
+		case ofTopAUROC:
+			d.Method, e = byInfluence, f.sides(paired.TopLabel, pair).AUROC()
+		case ofAURC, ofEAURC, ofAUGRC:
+			s := f.sides(paired.TopLabel, pair).Selective()
+			d.Method, e = byInfluence, map[method]paired.Error{ofAURC: s.AURC, ofEAURC: s.EAURC, ofAUGRC: s.AUGRC}[by]
+		case ofSlope, ofIntercept:
+			i, s := f.sides(paired.Kept, pair).Cox(lineOf(a), lineOf(b))
+			if d.Method, e = bySandwich, s; by == ofIntercept {
+				e = i
+			}
+		case ofSquares:
+			d.Method = bySquares
+			e, unseen = f.sides(paired.Kept, pair).ErrorSquared(c.Spec.Base.Bins)
 		}
-	case ofExp:
-		d.Method, e = byDelta, p.means[at].OfFunction(&c.losses[p.a][at], &c.losses[p.b][at], &c.count, va.Value, vb.Value)
-	case ofSkill:
-		d.Method, e = byDelta, c.skillError(p.means[at], l.Name)
-	case ofAUROC:
-		d.Method, e = byDeLong, f.sides(paired.Kept, pair).AUROC()
-	case ofTopAUROC:
-		d.Method, e = byInfluence, f.sides(paired.TopLabel, pair).AUROC()
-	case ofAURC, ofEAURC, ofAUGRC:
-		s := f.sides(paired.TopLabel, pair).Selective()
-		d.Method, e = byInfluence, map[method]paired.Error{ofAURC: s.AURC, ofEAURC: s.EAURC, ofAUGRC: s.AUGRC}[by]
-	case ofSlope, ofIntercept:
-		i, s := f.sides(paired.Kept, pair).Cox(lineOf(a), lineOf(b))
-		if d.Method, e = bySandwich, s; by == ofIntercept {
-			e = i
-		}
-	case ofSquares:
-		d.Method = bySquares
-		e, unseen = f.sides(paired.Kept, pair).ErrorSquared(c.Spec.Base.Bins)
 	}
 	if d.Error = e; e.SE-e.SE != 0 || e.SE == 0 && (d.Value != 0 || !f.same(pair)) {
 		d.Error.SE, d.Method = nan, ""
 		switch {
 		case e.SE != 0:
 			d.Reason = "there are too few rows, or too few of an outcome, for an interval"
+			if c.clustered {
+				d.Reason = "there are too few clusters, or too few with an outcome, for an interval"
+			}
 		case d.Value != 0:
 			d.Reason = "every row differs by the same, so there is no spread to judge it by"
+			if c.clustered {
+				d.Reason = "every cluster differs by the same, so there is no spread to judge it by"
+			}
 		default:
 			d.Reason = "no row tells the models apart by it, so there is no spread to judge it by"
 		}
@@ -339,7 +362,7 @@ func (f *finder) same(pair int) bool {
 			return false
 		}
 	}
-	return p.flips == 0 && (p.joint == nil || f.sides(paired.Kept, pair).Same())
+	return p.flips == 0 && p.apart == 0 && (p.joint == nil || f.sides(paired.Kept, pair).Same())
 }
 
 // lineOf returns the calibration line of an evaluation.
@@ -389,7 +412,16 @@ func (c *Comparison) unpaired(m eval.Metric) string {
 
 // skillError returns the error of the difference of skills by a loss.
 func (c *Comparison) skillError(m *paired.Means, name string) paired.Error {
-	counts := make([]float64, max(len(c.labels), len(c.counts)))
+	reference, influence, counts := c.reference(name)
+	if !(reference > 0) {
+		return paired.Error{SE: math.NaN(), DF: math.NaN()}
+	}
+	return m.OfSkill(&c.count, reference, influence, counts)
+}
+
+// reference returns the loss of the base rates, the influence of the rows of each label on it, and the weights of the labels.
+func (c *Comparison) reference(name string) (reference float64, influence, counts []float64) {
+	counts = make([]float64, max(len(c.labels), len(c.counts)))
 	total := 0.0
 	for k := range counts {
 		if c.count.Weighted() {
@@ -399,7 +431,7 @@ func (c *Comparison) skillError(m *paired.Means, name string) paired.Error {
 		}
 		total += counts[k]
 	}
-	reference, influence := 0.0, make([]float64, len(counts))
+	influence = make([]float64, len(counts))
 	square := 0.0
 	for _, n := range counts {
 		square += float64(n / total * (n / total))
@@ -427,10 +459,7 @@ func (c *Comparison) skillError(m *paired.Means, name string) paired.Error {
 			influence[k] /= 2
 		}
 	}
-	if !(reference > 0) {
-		return paired.Error{SE: math.NaN(), DF: math.NaN()}
-	}
-	return m.OfSkill(&c.count, reference, influence, counts)
+	return reference, influence, counts
 }
 
 // Flip is a row of which two models decide differently.

@@ -58,14 +58,19 @@ type RowError struct {
 	Model string // the model whose file disagrees with that of the first
 	First string
 	Row   int64
-	What  string // "label", "weight", "observed value"; "" if the model has no such row
+	What  string // "label", "weight", "observed value", "cluster"; "" if the model has no such row
 	Value float64
 	Other float64 // of the first
+
+	Cluster, OtherCluster string // in place of the values, for a cluster
 }
 
 func (e *RowError) Error() string {
 	if e.What == "" {
 		return fmt.Sprintf("row %d is in %s and not in %s: models are compared on the same rows", e.Row, e.First, e.Model)
+	}
+	if e.What == "cluster" {
+		return fmt.Sprintf("row %d has the cluster %q in %s and %q in %s: models are compared on the same rows, in the same order", e.Row, e.OtherCluster, e.First, e.Cluster, e.Model)
 	}
 	return fmt.Sprintf("row %d has the %s %v in %s and %v in %s: models are compared on the same rows, in the same order", e.Row, e.What, e.Other, e.First, e.Value, e.Model)
 }

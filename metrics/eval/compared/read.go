@@ -40,6 +40,7 @@ type reader struct {
 
 	flipped func(part int64, rows []Flip) error // nil if rows whose decisions differ are not wanted
 	flips   []Flip                              // of the run at hand
+	clusters *clustering // nil if rows are independent
 
 	keyed   bool          // some pair is not on a grid
 	gridded *paired.Joint // one that is on a grid; all have as many places
@@ -60,6 +61,7 @@ type view struct {
 	values  [][]float64
 	labels  []int32
 	weights []float64
+	cluster []int32
 	found   []int64 // numbers of the rows that check has found good
 
 	// Of rows for Comparison.Flipped.
@@ -95,6 +97,9 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 				v.numbers = make([]int64, stepRows)
 			}
 		}
+		if c.clustered {
+			v.cluster = make([]int32, stepRows)
+		}
 		v.walker = metrics.NewWalker(&strict, need, func(b *metrics.Block) {
 			for _, a := range v.accs {
 				a.AddBlock(b)
@@ -115,7 +120,7 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 
 // empty returns a Comparison of the same models without rows.
 func (c *Comparison) empty() (*Comparison, error) {
-	n := &Comparison{Spec: c.Spec, Baseline: c.Baseline, Threads: c.Threads, kept: c.kept}
+	n := &Comparison{Spec: c.Spec, Baseline: c.Baseline, Threads: c.Threads, clustered: c.clustered, kept: c.kept}
 	for _, m := range c.models {
 		e, err := eval.New(m.Spec)
 		if err != nil {
@@ -137,6 +142,9 @@ func (v *view) add(r *reader, b *metrics.Block) {
 	}
 	if b.Labels != nil {
 		copy(v.labels[from:to], b.Labels)
+	}
+	if v.cluster != nil {
+		copy(v.cluster[from:to], b.Clusters)
 	}
 	for i, f := range v.losses {
 		f(v.values[i][from:to], b)
@@ -191,11 +199,19 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 		l.srcs = append(l.srcs, spec.Only(s))
 		l.names = append(l.names, c.models[m].Name)
 	}
+	names, err := c.clusterNames(srcs)
+	if err != nil {
+		return err
+	}
+	room := &room{Room: c.Room, threads: threads}
 	readers, visits := make([]*reader, threads), make([]func(*run) error, threads)
 	for i := range readers {
 		r, err := c.newReader(&opt)
 		if err != nil {
 			return err
+		}
+		if names != nil {
+			r.clusters = newClustering(r, names, room)
 		}
 		readers[i], visits[i] = r, r.add
 	}
@@ -231,9 +247,9 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 		}
 	}
 	if c.Rows() == 0 && c.models[0].Audit == (metrics.Audit{}) {
-		threads, flipped := c.Threads, c.Flipped
+		threads, flipped, room := c.Threads, c.Flipped, c.Room
 		*c = *whole
-		c.Threads, c.Flipped = threads, flipped
+		c.Threads, c.Flipped, c.Room = threads, flipped, room
 		return nil
 	}
 	return c.Merge(whole)
@@ -289,6 +305,11 @@ func (r *reader) add(w *run) error {
 	if err := w.alike(r.names); err != nil {
 		return err
 	}
+	if r.clusters != nil {
+		if err := r.clusters.alike(w); err != nil {
+			return err
+		}
+	}
 	rows := w.chunks[0].Rows
 	r.seen += int64(rows)
 	r.flips = r.flips[:0]
@@ -304,6 +325,11 @@ func (r *reader) add(w *run) error {
 		}
 		if r.room[0].Rows > 0 {
 			r.step()
+		}
+	}
+	if r.clusters != nil {
+		if err := r.clusters.fits(); err != nil {
+			return err
 		}
 	}
 	if len(r.flips) > 0 {
@@ -362,7 +388,7 @@ func (r *reader) pick() error {
 func (r *reader) step() {
 	classes := r.room[0].Classes
 	weighted := r.room[0].Weights != nil
-	r.keyed, r.gridded = false, nil
+	r.keyed, r.gridded = r.clusters != nil && r.c.kept.joint, nil
 	for _, p := range r.c.pairs {
 		switch {
 		case p.joint == nil:
@@ -411,6 +437,9 @@ func (r *reader) step() {
 	}
 	for _, p := range c.pairs {
 		p.add(&c.kept, &r.view[p.a], &r.view[p.b], n, classes, labels, weights)
+	}
+	if r.clusters != nil {
+		r.clusters.add(n, labels, weights)
 	}
 	if r.flipped != nil {
 		r.addFlips(n)

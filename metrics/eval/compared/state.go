@@ -39,6 +39,11 @@ func (c *Comparison) framed() *frame.State {
 			enc.Str(m.Name)
 		}
 		enc.I64(int64(c.Baseline))
+		clustered := uint8(0)
+		if c.clustered {
+			clustered = 1
+		}
+		enc.U8(clustered)
 		return enc.B, nil
 	}}}
 	for _, m := range c.models {
@@ -90,6 +95,10 @@ func (c *Comparison) fields() []func(*exact.Fields) {
 			f.N(&p.hits.OnlyA)
 			f.N(&p.hits.OnlyB)
 			f.N(&p.flips)
+			if c.groups != nil {
+				f.N(&p.apart)
+				f.Must(p.apart <= n, exact.OutOfRange)
+			}
 			if f.Must(p.hits.N <= n && p.hits.OnlyA <= n-p.hits.OnlyB && p.flips <= n, exact.OutOfRange); p.joint != nil {
 				f.Part(p.joint.AppendBinary, func(part []byte) error {
 					j := p.joint.Empty()
@@ -107,6 +116,9 @@ func (c *Comparison) fields() []func(*exact.Fields) {
 			}
 		})
 	}
+	if c.groups != nil {
+		all = append(all, func(f *exact.Fields) { c.groups.Fields(f, &c.count) })
+	}
 	return all
 }
 
@@ -120,12 +132,15 @@ func (c *Comparison) UnmarshalBinary(data []byte) error {
 	for i := range names {
 		names[i] = d.Str()
 	}
-	baseline := d.I64()
+	baseline, clustered := d.I64(), d.U8()
 	if err := d.Err(); err != nil {
 		return err
 	}
 	if baseline < -1 || baseline >= int64(len(names)) {
 		return fmt.Errorf("%w: the baseline is none of the models", exact.ErrDamaged)
+	}
+	if clustered > 1 {
+		return fmt.Errorf("%w: an unknown kind of rows", exact.ErrDamaged)
 	}
 	var n *Comparison
 	for i := range names {
@@ -142,7 +157,7 @@ func (c *Comparison) UnmarshalBinary(data []byte) error {
 			if baseline >= 0 {
 				name = names[baseline]
 			}
-			if n, err = New(e.Spec, names, name); err != nil {
+			if n, err = newOf(e.Spec, names, name, clustered == 1); err != nil {
 				return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 			}
 		}

@@ -1,0 +1,384 @@
+package paired
+
+import (
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// spread returns the error of a value that clusters move by these amounts, in units of 1/total, whose sum is 0: the square root of
+// G/(G-1) sum T_g^2 / total^2, with G-1 degrees of freedom. It is unknown for one cluster.
+func spread(moves []float64, total float64) Error {
+	g := float64(len(moves))
+	if !(g > 1) {
+		return unknown
+	}
+	most := 0.0
+	for _, t := range moves {
+		if t-t != 0 {
+			return unknown
+		}
+		most = math.Max(most, math.Abs(t))
+	}
+	if most == 0 {
+		return Error{0, g - 1}
+	}
+	v := 0.0
+	for _, t := range moves { // in units of the largest one, whose square may be outside the range
+		v += float64(t / most * (t / most))
+	}
+	return Error{most * math.Sqrt(float64(v*(g/(g-1)))) / total, g - 1}
+}
+
+// slack is how many units in the last place of its terms a difference may be off by rounding. Below it is 0.
+const slack = 8 * 0x1p-53
+
+// around returns by how much each cluster's sum of a column is above what its rows have on average.
+func (c *Clusters) around(column int, each []float64, total *exact.Sum) []float64 {
+	var all exact.Sum
+	for i := range c.names {
+		all.Merge(&c.sums[i*c.columns+column])
+	}
+	mean := exact.Ratio(&all, total)
+	rest := make([]float64, len(each))
+	for i, n := range each {
+		sum, part := c.sums[i*c.columns+column].Float64(), float64(n*mean)
+		if d := sum - part; math.Abs(d) > float64(slack*math.Max(math.Abs(sum), math.Abs(part))) {
+			rest[i] = d
+		}
+	}
+	return rest
+}
+
+// OfMean returns the error of the mean of a column over the rows. It is that of a regression on a constant with errors clustered by
+// the names. It is unknown for one cluster.
+//
+// Source: Liang and Zeger 1986.
+func (c *Clusters) OfMean(column int) Error {
+	c.settle()
+	each, total := c.sizes()
+	return spread(c.around(column, each, &total), total.Float64())
+}
+
+// OfFunction returns the error of the difference f(mean of B) - f(mean of A), of columns of the differences and of A's losses, where
+// slopeA and slopeB are the derivatives of f at the two means. It is unknown for one cluster.
+func (c *Clusters) OfFunction(difference, a int, slopeA, slopeB float64) Error {
+	c.settle()
+	each, total := c.sizes()
+	moves := c.around(difference, each, &total)
+	for i, x := range c.around(a, each, &total) {
+		moves[i] = float64(slopeB*moves[i]) + float64((slopeB-slopeA)*x)
+	}
+	return spread(moves, total.Float64())
+}
+
+// OfSkill returns the error of the difference of skills 1 - loss/reference by a column of the losses' differences and a list of marks
+// whose keys are the rows' labels. reference and influence are as for Means.OfSkill. It is unknown for one cluster.
+func (c *Clusters) OfSkill(difference, labels int, reference float64, influence []float64) Error {
+	c.settle()
+	each, total := c.sizes()
+	var all exact.Sum
+	for i := range c.names {
+		all.Merge(&c.sums[i*c.columns+difference])
+	}
+	ratio := exact.Ratio(&all, &total) / reference
+	moves := c.around(difference, each, &total)
+	for _, m := range c.lists[labels].items {
+		if m.key < uint64(len(influence)) {
+			moves[m.cluster] -= float64(ratio * float64(float64(m.n)*m.weight*influence[m.key]))
+		}
+	}
+	return spread(moves, float64(total.Float64()*reference))
+}
+
+// View is what one model makes of its scores: those of a list of marks, whose keys Scores wrote.
+type View struct {
+	side
+	c     *Clusters
+	list  int
+	w     []float64 // of each mark
+	total float64
+	with  [2]float64 // clusters that have rows without and with the event
+}
+
+// View returns a list's rows as a model of a task of so many classes sees them, 1 for a binary one.
+func (c *Clusters) View(list, classes int, e Event) *View {
+	c.settle()
+	items := c.lists[list].items
+	v := &View{c: c, list: list, w: make([]float64, len(items))}
+	v.at, v.hit = make([]int32, len(items)), make([]uint8, len(items))
+	keys := make([]uint64, len(items))
+	last := [2]int32{-1, -1}
+	for i := range items {
+		m := &items[i]
+		k := m.key
+		if e == TopLabel && classes == 1 {
+			k = topKey(k)
+		}
+		v.w[i] = float64(float64(m.n) * m.weight)
+		v.total += v.w[i]
+		keys[i], v.hit[i] = k>>1, uint8(k&1)
+		if h := k & 1; last[h] != m.cluster {
+			last[h] = m.cluster
+			v.with[h]++
+		}
+	}
+	each := slices.Clone(keys)
+	slices.Sort(each)
+	each = slices.Compact(each)
+	for _, k := range each {
+		q, upper := tally.Distance(k)
+		if upper {
+			v.p, v.q = append(v.p, 1-q), append(v.q, q)
+		} else {
+			v.p, v.q = append(v.p, q), append(v.q, 1-q)
+		}
+	}
+	v.rest, v.events = make([]float64, len(each)), make([]float64, len(each))
+	for i, k := range keys {
+		at, _ := slices.BinarySearch(each, k)
+		if v.at[i] = int32(at); v.hit[i] == 1 {
+			v.events[at] += v.w[i]
+		} else {
+			v.rest[at] += v.w[i]
+		}
+	}
+	return v
+}
+
+// moves adds what the rows of each cluster add to a value by their influence, times sign; of rows with one outcome if only is 0 or 1.
+func (v *View) moves(dst []float64, f influence, sign float64, only int) {
+	for i, m := range v.c.lists[v.list].items {
+		if h := v.hit[i]; only < 0 || int(h) == only {
+			dst[m.cluster] += float64(sign * float64(v.w[i]*f[h][v.at[i]]))
+		}
+	}
+}
+
+// alike reports whether two models have the same marks.
+func (v *View) alike(o *View) bool {
+	return v.c == o.c && slices.Equal(v.c.lists[v.list].items, o.c.lists[o.list].items)
+}
+
+// between returns the error of the difference of a metric that rows move by these influences.
+func (v *View) between(o *View, a, b influence) Error {
+	if v.alike(o) {
+		return spread(make([]float64, v.c.Len()), 1)
+	}
+	moves := make([]float64, v.c.Len())
+	v.moves(moves, a, -1, -1)
+	o.moves(moves, b, 1, -1)
+	return spread(moves, v.total)
+}
+
+// AUROC returns the error of the difference of the areas under the ROC of o and v. If both models have the same event, as those of a
+// binary task for class 1, it is Obuchowski's: DeLong's structural components are summed over the rows of a cluster, apart for rows with
+// and without the event. Else rows count by their influence. It is unknown if a model has rows of one outcome only, if those of an
+// outcome are of one cluster, or for one cluster.
+//
+// Source: Obuchowski 1997.
+func (v *View) AUROC(o *View, shared bool) Error {
+	for _, m := range []*View{v, o} {
+		if m.with[0] == 0 || m.with[1] == 0 {
+			return unknown
+		}
+	}
+	if !shared || v.alike(o) {
+		return v.between(o, v.auroc(), o.auroc())
+	}
+	fv, fo := v.auroc(), o.auroc()
+	g := float64(v.c.Len())
+	if v.with[0] < 2 || v.with[1] < 2 {
+		return unknown
+	}
+	var sums [2][]float64
+	for h := range sums {
+		sums[h] = make([]float64, v.c.Len())
+		v.moves(sums[h], fv, -1, h)
+		o.moves(sums[h], fo, 1, h)
+	}
+	rest, events, both := 0.0, 0.0, 0.0
+	for i, x := range sums[0] {
+		y := sums[1][i]
+		rest += float64(x * x)
+		events += float64(y * y)
+		both += float64(x * y)
+	}
+	square := float64(rest*(v.with[0]/(v.with[0]-1))) + float64(events*(v.with[1]/(v.with[1]-1))) + float64(2*both*(g/(g-1)))
+	return Error{math.Sqrt(math.Max(0, square)) / v.total, g - 1}
+}
+
+// few is Sides.few, by clusters that have rows of the rarer outcome.
+func (v *View) few(o *View) float64 {
+	least := math.Min(math.Min(v.with[0], v.with[1]), math.Min(o.with[0], o.with[1]))
+	if !(least > 0) {
+		return math.NaN()
+	}
+	return math.Sqrt(1 + 3/least)
+}
+
+// Selective is Sides.Selective of the difference of o and v, by the influence of the rows of each cluster.
+func (v *View) Selective(o *View) Selective {
+	a, ea, ga := v.selective(v.total)
+	b, eb, gb := o.selective(o.total)
+	all := Selective{v.between(o, a, b), v.between(o, ea, eb), v.between(o, ga, gb)}
+	for _, e := range []*Error{&all.AURC, &all.EAURC, &all.AUGRC} {
+		e.SE *= v.few(o)
+	}
+	return all
+}
+
+// Cox is Sides.Cox of the difference of o and v, by the influence of the rows of each cluster.
+func (v *View) Cox(o *View, a, b Line) (intercept, slope Error) {
+	ai, as := v.cox(a, v.total)
+	bi, bs := o.cox(b, o.total)
+	if ai[0] == nil || bi[0] == nil {
+		return unknown, unknown
+	}
+	intercept, slope = v.between(o, ai, bi), v.between(o, as, bs)
+	intercept.SE *= v.few(o)
+	slope.SE *= v.few(o)
+	return intercept, slope
+}
+
+// binned holds the residuals y - p of a model's rows in a bin.
+type binned struct {
+	weight   float64
+	gap      float64 // their mean
+	clusters float64
+	variance float64 // of the gap
+}
+
+// bins returns the bins of equal width, and of each mark the number of its bin. Variances are not set.
+func (v *View) bins(n int) (l []binned, in []int32) {
+	l, in = make([]binned, n), make([]int32, len(v.at))
+	for i, w := range v.w {
+		at := v.at[i]
+		k := min(int(v.p[at]*float64(n)), n-1)
+		in[i] = int32(k)
+		l[k].weight += w
+		l[k].gap += float64(w * (float64(v.hit[i]) - v.p[at]))
+	}
+	for k := range l {
+		if l[k].weight > 0 {
+			l[k].gap /= l[k].weight
+		}
+	}
+	return l, in
+}
+
+// ErrorSquared returns the difference of calibration_error_squared of o and v over equal-width bins, with its error. What chance adds
+// to the square of a bin's mean residual is the variance of that mean, here by clusters: with R_gk the sum of the residuals of cluster
+// g in bin k around their mean, and G_k its clusters, G_k/(G_k-1) sum_g R_gk^2 / n_k^2. So the value is
+//
+//	sum_k (n_k/N) (g_k^2 - G_k/(G_k-1) sum_g R_gk^2/n_k^2) of o, minus that of v
+//
+// A cluster moves it by 2 g_k R_gk and by g_k^2 of its rows. Where both models are calibrated, what is left is the variance of the
+// products of two clusters' residuals, 2 sum C_kl^2 / (n_k n_l N^2) over pairs of bins of both models, with C_kl = sum_g R_gk R_gl. As
+// for rows, the variance is the first minus the second, and at least the second.
+//
+// A bin with one cluster has no variance and adds nothing to the value. unseen is the most that those of v and of o might have added.
+func (v *View) ErrorSquared(o *View, n int) (value float64, e Error, unseen [2]float64) {
+	g := v.c.Len()
+	if v.alike(o) {
+		return 0, spread(make([]float64, g), 1), unseen
+	}
+	models := [2]*View{v, o}
+	var bins [2][]binned
+	moves := make([]float64, g)
+	sums := make([][]float64, g) // of each cluster, the residuals in the bins of both models, scaled so that their squares are unbiased
+	touched := make([][]int32, g)
+	for m, one := range models {
+		l, in := one.bins(n)
+		bins[m] = l
+		items := one.c.lists[one.list].items
+		last := make([]int32, n)
+		for i := range items {
+			k := in[i]
+			if last[k] != items[i].cluster+1 {
+				last[k] = items[i].cluster + 1
+				l[k].clusters++
+			}
+		}
+		mean, sign := 0.0, float64(2*m-1)
+		for _, b := range l {
+			if b.clusters > 1 {
+				mean += float64(b.weight / one.total * float64(b.gap*b.gap))
+			}
+		}
+		for i := range items {
+			k, at := int(in[i]), items[i].cluster
+			b := &l[k]
+			if b.clusters < 2 {
+				moves[at] -= float64(sign * float64(one.w[i]*mean))
+				continue
+			}
+			if sums[at] == nil {
+				sums[at] = make([]float64, 0, 8)
+			}
+			place := slices.Index(touched[at], int32(m*n+k))
+			if place < 0 {
+				place = len(touched[at])
+				touched[at], sums[at] = append(touched[at], int32(m*n+k)), append(sums[at], 0)
+			}
+			r := float64(math.Sqrt(b.clusters/(b.clusters-1)) * float64(one.w[i]*(float64(one.hit[i])-one.p[one.at[i]]-b.gap)))
+			sums[at][place] += r
+			moves[at] += float64(sign * (2*float64(b.gap*r) + float64(one.w[i]*(float64(b.gap*b.gap)-mean))))
+		}
+	}
+	cross := make([]float64, 4*n*n)
+	for i, l := range touched {
+		for x, k := range l {
+			for y, j := range l {
+				cross[int(k)*2*n+int(j)] += float64(sums[i][x] * sums[i][y])
+			}
+		}
+	}
+	least, taken := 0.0, 0.0
+	for m, one := range models {
+		for k := range bins[m] {
+			b := &bins[m][k]
+			if b.weight == 0 {
+				continue
+			}
+			square := float64(b.gap * b.gap)
+			if b.clusters < 2 {
+				unseen[m] += float64(b.weight / one.total * square)
+				continue
+			}
+			b.variance = cross[(m*n+k)*2*n+m*n+k] / float64(b.weight*b.weight)
+			value += float64(float64(2*m-1) * float64(b.weight/one.total*(square-b.variance)))
+		}
+	}
+	of := func(k int) *binned { return &bins[k/n][k%n] }
+	for k := range 2 * n {
+		for j := range 2 * n {
+			c := cross[k*2*n+j]
+			if c == 0 {
+				continue
+			}
+			a, b := of(k), of(j)
+			x := 2 * float64(c*c) / float64(a.weight*b.weight)
+			if k/n != j/n {
+				x = -x
+			}
+			below := math.Sqrt(float64((a.clusters + 1) * (b.clusters + 1)))
+			least += float64(x * (math.Sqrt(float64(a.clusters*b.clusters)) / below))
+			taken += float64(x * (math.Sqrt(math.Max(0, float64((a.clusters-2)*(b.clusters-2)))) / below))
+		}
+	}
+	e = spread(moves, v.total)
+	square := float64(v.total * v.total)
+	e.SE = math.Sqrt(math.Max(float64(e.SE*e.SE)-taken/square, math.Max(0, least)/square))
+	return value, e, unseen
+}
+
+// topKey returns the key of the top label of a binary task for that of class 1. At 1/2 class 0 is the top label.
+func topKey(k uint64) uint64 {
+	if score := k >> 1; score <= tally.HalfKey {
+		return (2*tally.HalfKey-score)<<1 | 1 - k&1
+	}
+	return k
+}
