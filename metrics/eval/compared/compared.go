@@ -34,7 +34,7 @@ type Comparison struct {
 	// a time, in their order. Parts are numbered in the order of rows, but come in any order and from several goroutines; those
 	// without such rows do not come. The rows are valid until it returns. Its error ends the reading, and AddSources returns it.
 	Flipped func(part int64, rows []Flip) error
-	Room     Room
+	Room    Room
 
 	clustered bool // rows of a cluster depend on each other
 	models    []Model

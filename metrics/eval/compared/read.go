@@ -38,9 +38,9 @@ type reader struct {
 	rows   []int32
 	good   []bool
 
-	flipped func(part int64, rows []Flip) error // nil if rows whose decisions differ are not wanted
-	flips   []Flip                              // of the run at hand
-	clusters *clustering // nil if rows are independent
+	flipped  func(part int64, rows []Flip) error // nil if rows whose decisions differ are not wanted
+	flips    []Flip                              // of the run at hand
+	clusters *clustering                         // nil if rows are independent
 
 	keyed   bool          // some pair is not on a grid
 	gridded *paired.Joint // one that is on a grid; all have as many places
