@@ -34,6 +34,8 @@ type TableOptions struct {
 	NoHeader bool
 	// Keep, if set, is told the cells of the columns Columns.Kept. See ForecastOptions.Keep.
 	Keep func(rows int, cells []Cells) error
+	// KeepTexts is as in ForecastOptions.
+	KeepTexts bool
 	// Unlabelled is for rows without a label, such as those of another distribution. All labels are 0.
 	Unlabelled bool
 	// Rows selects rows by the column Columns.Only.

@@ -198,6 +198,7 @@ func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadClos
 			l.text = f.table
 		}
 		l.untyped = text || t.options.Pivot != ""
+		l.texts = t.options.KeepTexts
 		r.kept, e = l.keptTypes(t.options.Columns.Kept)
 	}
 	if e == nil {

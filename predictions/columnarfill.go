@@ -37,6 +37,7 @@ type columnLayout struct {
 	rows                                                Rows // that are read, by the column only
 	truth                                               *truthTable
 
+	texts   bool    // kept cells are texts
 	untyped bool    // texts may be numbers: the file has no types
 	text    *layout // of a table of text
 

@@ -52,6 +52,8 @@ type ForecastOptions struct {
 	// one missing. They are valid until Keep returns. Its error ends the reading, and Next returns it.
 	Kept []string
 	Keep func(rows int, cells []Cells) error
+	// KeepTexts tells Keep texts whatever the types of the columns are, of dates and times too: those that CSV has for them.
+	KeepTexts bool
 	// Weight is a table's column of weights. If empty, every row has weight 1.
 	Weight string
 	// Observations and Weights are files of observed values and of weights for .npy forecasts, as in Options.

@@ -68,7 +68,7 @@ func (l *columnLayout) keptTypes(names []string) ([]Column, *Error) {
 	var kept []Column
 	for k, at := range l.kept {
 		c := Column{names[k], TextColumn}
-		if at >= 0 {
+		if at >= 0 && !(l.texts && l.types[at].Kind <= columns.Time) {
 			switch t := &l.types[at]; t.Kind {
 			case columns.Float64:
 				c.Type = Float64Column
@@ -111,6 +111,16 @@ func (a *assembler) keep(c *columnChunk, b *columns.Block, parts []partition) {
 			continue
 		}
 		v := &b.Columns[at]
+		if l.texts {
+			for i := range n {
+				var t []byte
+				if v.Null == nil || !v.Null[i] {
+					t = a.text(&l.types[at].Type, v, i)
+				}
+				to.addText(t)
+			}
+			continue
+		}
 		switch l.types[at].Kind {
 		case columns.Float64:
 			to.Float64 = append(to.Float64[:0], v.Float64[:n]...)

@@ -52,6 +52,10 @@ type Options struct {
 	Groups []string
 	// Cluster is such a column too: rows with equal text are of one cluster, as frames of a video. There may be 2^31-1 clusters.
 	Cluster string
+	// Kept are arrays in every .npz of scores, vectors of whole numbers or text, whose values Keep is told as texts, in rows that follow one
+	// another: those of a chunk before Next returns it. They are valid until it returns. Its error ends the reading, and Next returns it.
+	Kept []string
+	Keep func(rows int, cells []Cells) error
 
 	Kind metrics.Kind
 	// BFloat16 reads 2-byte integers as bfloat16. It also reads 2-byte void values so, which is how NumPy saves ml_dtypes.bfloat16.
@@ -133,6 +137,7 @@ type Reader struct {
 	pick      *pick // how rows are assembled; nil if they need no change
 	chunkRows int
 	truth     *besideLabels // labels in a table; nil if there are none
+	kept      *keptArrays   // nil if there are none
 
 	shard int     // index of the shard being read
 	src   *source // of the shard; nil if not open yet
@@ -239,6 +244,7 @@ type opening struct {
 	// Arrays found in the files of scores; nil if a file has none.
 	own, weights []*array
 	groups       [][]*array // by keyColumns; nil if a file has no such array
+	kept         [][]*array // by Options.Kept
 	listing      string     // of the first .npz without labels
 }
 
@@ -335,6 +341,9 @@ func (b *opening) open() (*Reader, *Error) {
 		}
 	}
 	if e := b.besideGroups(&r.beside, r.info.Rows, r.Locate); e != nil {
+		return nil, e
+	}
+	if r.kept, e = b.keptArrays(); e != nil {
 		return nil, e
 	}
 	r.info.Weighted, r.info.Decided, r.info.Scored = w != nil, r.beside.decision != nil, r.beside.confidence != nil
@@ -466,6 +475,9 @@ func (b *opening) shard(path string) *Error {
 		}
 	}
 	if e := b.findGroups(c); e != nil {
+		return e
+	}
+	if e := b.findKept(c); e != nil {
 		return e
 	}
 	b.own, b.weights = append(b.own, own), append(b.weights, weights)
@@ -878,6 +890,9 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	if e := r.beside.fill(b, n); e != nil {
 		return nil, e
 	}
+	if e := r.kept.fill(n); e != nil {
+		return nil, e
+	}
 	first := s.start + r.row
 	r.row += int64(n)
 	// Check the end of a file before returning its last rows.
@@ -941,6 +956,7 @@ func (r *Reader) release() error {
 	if err := r.beside.release(); first == nil {
 		first = err
 	}
+	r.kept.release()
 	r.tile = nil
 	return first
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"io/fs"
 	"slices"
@@ -28,6 +27,8 @@ type Truth struct {
 	Keys []string
 	// Drop leaves out rows whose key only one of the tables has. Notes say how many.
 	Drop bool
+	// Many allows several rows of the scores to have a key, as in a table of several models.
+	Many bool
 	// Stay keeps the rows of the scores that Drop would leave out, with the label metrics.Ignored, so that all rows keep their numbers.
 	Stay bool
 	// Memory limits the bytes of all keys; 0 means 64 MiB. More are an *Error.
@@ -299,14 +300,12 @@ func (b *besideLabels) label(c *metrics.Chunk) error {
 
 // truthTable finds the label of a key. Its find may be called from several goroutines.
 type truthTable struct {
-	name  string
-	drop  bool
-	stay  bool
-	seed  maphash.Seed
-	keys  []byte
-	ends  []int
+	name string
+	drop bool
+	stay bool
+	many bool // several rows may have a key
+	keyTable
 	class []int32
-	slots []int32 // numbers of keys, by their hash; below 0 none
 	met   []atomic.Bool
 	blank int          // rows without a key
 	none  atomic.Int64 // rows of the predictions whose key is not there
@@ -319,11 +318,12 @@ func (l *columnLayout) join(o *TableOptions) *Error {
 		return e
 	}
 	defer f.close()
-	t := &truthTable{name: f.name, drop: o.Truth.Drop, stay: o.Truth.Stay, seed: maphash.MakeSeed()}
+	t := &truthTable{name: f.name, drop: o.Truth.Drop, stay: o.Truth.Stay, many: o.Truth.Many, keyTable: newKeyTable()}
 	most := o.Truth.Memory
 	if most == 0 {
 		most = defaultJoinMemory
 	}
+	var key []byte
 	for {
 		n, e := f.more()
 		if e != nil {
@@ -333,8 +333,7 @@ func (l *columnLayout) join(o *TableOptions) *Error {
 			break
 		}
 		for i := range n {
-			before := len(t.keys)
-			t.keys = f.a.keyOf(t.keys, &f.block, i)
+			key = f.a.keyOf(key[:0], &f.block, i)
 			bad := func(remedy, format string, args ...any) *Error {
 				e := fault(remedy, format, args...)
 				e.Row, e.Name = int64(i), o.Truth.Keys[0]
@@ -343,22 +342,19 @@ func (l *columnLayout) join(o *TableOptions) *Error {
 				}
 				return e.in(f.name)
 			}
-			if noKey(t.keys[before:]) {
+			if noKey(key) {
 				if t.drop {
-					t.keys, t.blank = t.keys[:before], t.blank+1
+					t.blank++
 					continue
 				}
 				return bad(missingKey(), "the key is missing")
 			}
-			t.ends, t.class = append(t.ends, len(t.keys)), append(t.class, f.class[i])
-			if 2*len(t.ends) > len(t.slots) {
-				t.grow()
-			}
-			at, other := t.slot(t.keys[before:], len(t.ends)-1)
+			at, other := t.find(key)
 			if other >= 0 {
-				return bad(ownKey(), "key %s is there twice", keyText(t.key(other)))
+				return bad(ownKey(), "key %s is there twice", keyText(key))
 			}
-			t.slots[at] = int32(len(t.ends) - 1)
+			t.add(key, at)
+			t.class = append(t.class, f.class[i])
 		}
 		f.row += int64(n)
 		if t.bytes() > most || len(t.ends) > 1<<30 {
@@ -372,37 +368,7 @@ func (l *columnLayout) join(o *TableOptions) *Error {
 }
 
 func (t *truthTable) bytes() int64 {
-	return int64(cap(t.keys) + 8*cap(t.ends) + 4*cap(t.class) + 4*cap(t.slots) + 4*len(t.ends))
-}
-
-func (t *truthTable) key(i int) []byte {
-	from := 0
-	if i > 0 {
-		from = t.ends[i-1]
-	}
-	return t.keys[from:t.ends[i]]
-}
-
-// slot returns where a key is or belongs, and its number; -1 if it is not there. Keys from count on are not there yet.
-func (t *truthTable) slot(key []byte, count int) (at, number int) {
-	mask := len(t.slots) - 1
-	for at = int(maphash.Bytes(t.seed, key)) & mask; ; at = (at + 1) & mask {
-		i := t.slots[at]
-		if i < 0 {
-			return at, -1
-		}
-		if bytes.Equal(t.key(int(i)), key) {
-			return at, int(i)
-		}
-	}
-}
-
-func (t *truthTable) grow() {
-	t.slots = slices.Repeat([]int32{-1}, max(1024, 2*len(t.slots)))
-	for i := range len(t.ends) - 1 {
-		at, _ := t.slot(t.key(i), i)
-		t.slots[at] = int32(i)
-	}
+	return t.keyTable.bytes() + int64(4*cap(t.class)+4*len(t.ends))
 }
 
 // keyOf appends the key of a row.
@@ -449,8 +415,8 @@ func (a *assembler) match(dst []int32, b *columns.Block) *Error {
 		}
 		a.key = a.keyOf(a.key[:0], b, i)
 		at := -1
-		if len(t.slots) > 0 {
-			_, at = t.slot(a.key, len(t.ends))
+		if t.len() > 0 {
+			_, at = t.find(a.key)
 		}
 		bad := func(remedy, format string, args ...any) *Error {
 			e := fault(remedy, format, args...)
@@ -468,7 +434,7 @@ func (a *assembler) match(dst []int32, b *columns.Block) *Error {
 			}
 		case at < 0:
 			return bad(fmt.Sprintf("%v leaves such rows out", setting.Unmatched), "key %s is in no row of %s", keyText(a.key), t.name)
-		case t.met[at].Swap(true):
+		case t.met[at].Swap(true) && !t.many:
 			return bad(ownKey(), "key %s is there twice", keyText(a.key))
 		default:
 			dst[i] = t.class[at]
