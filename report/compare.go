@@ -33,7 +33,23 @@ type Comparison struct {
 	Sets        []Named
 	Differences *Differences // nil if the sets were not read side by side
 	Skills      []RelativeSkill
+	Dropped     *Dropped // rows that not every set has; nil if all have all
 	Warnings    []string // about the whole comparison
+}
+
+// Dropped says how many rows are left out of a comparison because not every set has them.
+type Dropped struct {
+	Rows int64
+	By   []string // the columns by which rows are matched
+}
+
+// Text says it in words.
+func (d *Dropped) Text() string {
+	by := strings.Join(visible.Texts(d.By), ", ")
+	if d.Rows == 1 {
+		return "1 row is left out, as its " + by + " is not in every set"
+	}
+	return Count(d.Rows) + " rows are left out, as their " + by + " is not in every set"
 }
 
 // RelativeSkill is the relative skill of the sets by a loss, in the order of the sets.
@@ -84,6 +100,9 @@ func (c *Comparison) JSON() ([]byte, error) {
 		if len(d.Flips) > 0 {
 			o = append(o, field{"flips", d.flips()})
 		}
+	}
+	if d := c.Dropped; d != nil {
+		o = append(o, field{"dropped", object{{"rows", d.Rows}, {"by", d.By}, {"reason", "not in every set"}}})
 	}
 	if len(c.Skills) > 0 {
 		l := make([]object, len(c.Skills))

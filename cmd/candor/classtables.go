@@ -24,6 +24,7 @@ type scoreFlags struct {
 	correct     string   // the column that says whether the top label was right
 	pivot       string   // the column with the class of a row that has one score
 	ids         []string // columns by which rows belong together
+	align       bool     // --id also tells which rows of several sets belong together
 	unmatched   string   // what becomes of rows without a partner
 	stay        bool     // rows keep their numbers
 	noHeader    bool
@@ -111,13 +112,13 @@ func (f *evalFlags) checkTables(c *cobra.Command) error {
 		return usage("--correct goes with --prob COLUMN, the probability of the top label; name it")
 	case s.unmatched != "error" && s.unmatched != "drop":
 		return usage("--on-unmatched is %q; it is error or drop", s.unmatched)
-	case s.unmatched == "drop" && f.model.from == "" && (len(s.ids) == 0 || f.truth() == nil):
+	case s.unmatched == "drop" && f.model.from == "" && (len(s.ids) == 0 || f.truth() == nil && !s.align):
 		return usage("--on-unmatched drop is for labels in a table of their own that are matched by --id; pass --labels TABLE:COLUMN and --id, or leave it out")
 	case s.pivot != "" && len(s.ids) == 0:
 		return usage("--pivot needs --id COLUMN,..., which tells which rows belong together")
 	case s.pivot != "" && len(s.probs) != 1:
 		return usage("--pivot goes with --prob COLUMN, the one column of scores; name it")
-	case len(s.ids) > 0 && s.pivot == "" && f.truth() == nil:
+	case len(s.ids) > 0 && s.pivot == "" && f.truth() == nil && !s.align:
 		return usage("--id tells which rows belong together, of --pivot or of --labels TABLE:COLUMN; give one of these, or leave it out")
 	}
 	if _, ofNumbers := numbers[f.task]; ofNumbers && len(s.classes) > 0 {
@@ -272,7 +273,18 @@ func (f *evalFlags) tableOptions(j *job, paths []string) *predictions.TableOptio
 	if o.Pivot != "" || o.Truth != nil {
 		w.Keys = s.ids
 	}
+	if f.model.column != "" {
+		if o.Truth != nil {
+			o.Truth.Many = true
+		}
+		if o.Pivot != "" {
+			w.Keys = append(slices.Clone(s.ids), f.model.column)
+		}
+	}
 	o.Columns = w
+	if f.ids != nil {
+		o.Columns.Kept, o.Keep, o.KeepTexts = f.ids.names, f.ids.take, true
+	}
 	if f.kept != nil {
 		o.Columns.Kept, o.Keep = f.kept.names, f.kept.add
 	}

@@ -42,7 +42,12 @@ func compareCommand() *cobra.Command {
 column per set. Each argument is one set: a file as candor eval takes it, a folder of shards, or a pattern in quotes, as
 'a/*.npy'. Sets have the same rows and classes; the flags apply to all of them.
 
-A table with the scores of several models in columns of its own is read with --prob NAME=COLUMN for each.
+A table with the scores of several models in columns of its own is read with --prob NAME=COLUMN for each. A long table, with
+a row for each model and example, is read with --model COLUMN, the column that names the model.
+
+--id COLUMNS matches the rows of sets that stand in other orders, or those of the models of a long table, whose rows are
+otherwise taken in their order. A row that not every set has is an error, or is left out of all sets with --on-unmatched
+drop and counted. Labels come from each set, or from --labels TABLE:COLUMN, matched by --id too.
 
 With --from lm-eval each argument is a file of samples, or the folder of a model. Documents may be in any order: they are
 the same if task and doc_hash are, and it is an error if one set has others.
@@ -55,7 +60,8 @@ those of all other sets. --margin nll=0.01 names a difference that does not matt
 equivalent, or one is not worse. More than 20 sets need --baseline, with which all others are compared.
 
 --flips FILE writes each row whose decisions differ between two sets: its number, the names of the sets a and b, the label,
-both decisions and their probabilities, in the order of rows. The first 20 are printed too.
+both decisions and their probabilities, in the order of rows. With --id it has the id in place of the number. The first 20 are
+printed too.
 
 Rows are taken as independent. For regression forecasts (--task regression, quantiles, samples) of consecutive times,
 --horizon takes the test of Diebold and Mariano: rows must then be in the order of time. --series COLUMN does so within
@@ -72,6 +78,8 @@ ratio to it too.`,
   candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
   candor compare before.npz after.npz --input logits --json
   candor compare models.csv --prob old=p_old --prob new=p_new --label y
+  candor compare a.csv b.csv --prob p --label y --id id --on-unmatched drop
+  candor compare long.csv --model model --id id --prob-prefix p_ --label y
   candor compare old.npy new.npy --labels labels.npy --margin nll=0.01,accuracy=0.005
   candor compare a.npy b.npy c.npy --labels labels.npy --adjust max-t
   candor compare a.npy b.npy --labels labels.npy --state pair.state
@@ -83,6 +91,9 @@ ratio to it too.`,
   candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7 --series shop
   candor compare cv.csv --from nixtla --baseline SeasonalNaive`,
 		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 && f.choices.from == "" && len(f.model.models) > 0 {
+				return nil
+			}
 			if len(args) < 2 && (f.choices.from == "" || f.choices.from == harness) && !(len(args) == 1 && ofSets(f.table.probs)) {
 				return usage("candor compare takes two sets of predictions or more; candor eval takes one")
 			}
@@ -102,6 +113,7 @@ ratio to it too.`,
 	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead: takes the test of Diebold and Mariano, since losses so near in time depend on each other; fewer than 25 rows a step are too few")
 	c.Flags().StringVar(&f.series, "series", "", "`COLUMN` of a table, or array of each .npz, that says which series a row is of, for --horizon")
 	c.Flags().StringVar(&f.state, "state", "", "write the comparison's state to `FILE`, for candor merge")
+	c.Flags().Lookup("id").Usage = "`COLUMNS` by which the rows of all sets are matched, and those of --labels TABLE:COLUMN and of --pivot"
 	c.Flags().StringVar(&f.flipped, "flips", "", "write the rows whose decisions differ to `FILE`: .csv, .npz, .parquet, or another table")
 	f.evalFlags.limits(c)
 	return c
@@ -115,6 +127,9 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if err := f.files.check(slices.Concat(paths, f.labels, f.weights, f.ood, f.model.oracle, f.tokens.bytes, f.tokens.sequences)...); err != nil {
 		return err
 	}
+	if err := f.checkAlign(c); err != nil {
+		return err
+	}
 	if err := f.checkModels(c); err != nil {
 		return err
 	}
@@ -122,7 +137,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.baseline != "" && !slices.Contains(names, f.baseline) {
+	if f.baseline != "" && f.model.column == "" && !slices.Contains(names, f.baseline) {
 		return usage("--baseline is %q, which is none of the sets; it is one of %s", f.baseline, strings.Join(names, ", "))
 	}
 	j, err := f.job(c)
@@ -201,7 +216,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	f.names = names
 	var first predictions.Info
 	called := func(i int) string {
-		if list[i].model != "" || list[i].probs != nil {
+		if f.model.column != "" || list[i].model != "" || list[i].probs != nil {
 			return names[i]
 		}
 		return f.files.call(args[i])
@@ -212,11 +227,34 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 			first = info
 			return f.plot.ready(e)
 		}
+		if f.aligns() { // their numbers of rows may differ
+			info.Rows = -1
+		}
 		return alike(called(0), called(i), first, info)
 	}
+	why := f.apart()
+	if why != "" && f.aligns() {
+		return usage("--id and --model: %s, so rows are not put side by side; leave them out", why)
+	}
+	if f.model.column != "" {
+		if list, err = f.spread(c, j, paths, ready); err != nil {
+			return err
+		}
+		if names = f.names; f.baseline != "" && !slices.Contains(names, f.baseline) {
+			return usage("--baseline is %q, which is none of the models; it is one of %s", f.baseline, strings.Join(names, ", "))
+		}
+	}
+	for i := range list {
+		list[i].at = i
+	}
+	defer func() {
+		if f.aligned != nil {
+			f.aligned.Close()
+		}
+	}()
 	sets := make([]*eval.Evaluation, len(list))
 	var found *report.Differences
-	if why := f.apart(); why == "" {
+	if why == "" {
 		all, err := f.together(c, j, list, names, func(i int, s *opened) error { return ready(i, s.e, s.info) })
 		if err != nil {
 			return err
@@ -232,7 +270,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Adjust: how,
 			Flips: all.Flips(), List: all.Differences(&compared.Answers{Margins: sizes, Adjust: how})}
 		if f.flips != nil {
-			if found.Flipped, err = f.flips.finish(names, &all.Spec, nil); err != nil {
+			if found.Flipped, err = f.flips.finish(names, &all.Spec, f.flipIDs()); err != nil {
 				return err
 			}
 			found.Flipped.File = f.files.call(f.flipped)
@@ -362,7 +400,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 	if err := f.plot.overlay(names, sets); err != nil {
 		return err
 	}
-	docs := report.Comparison{Differences: found, Skills: skills, Warnings: notedBy(c)}
+	docs := report.Comparison{Differences: found, Skills: skills, Dropped: f.dropped(), Warnings: notedBy(c)}
 	for i, e := range sets {
 		docs.Sets = append(docs.Sets, report.Named{Name: names[i], Document: report.New(e)})
 	}

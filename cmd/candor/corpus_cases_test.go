@@ -714,6 +714,29 @@ func textLines(b []byte) []corpusLine {
 	return l
 }
 
+// backwards returns a table with its rows in the opposite order.
+func backwards(table []byte) []byte {
+	lines := bytes.SplitAfter(table, []byte("\n"))
+	slices.Reverse(lines[1 : len(lines)-1])
+	return bytes.Join(lines, nil)
+}
+
+// longOf returns a table of the rows of others, a model each, row by row.
+func longOf(tables ...[]byte) []byte {
+	var b bytes.Buffer
+	var all [][][]byte
+	for _, t := range tables {
+		all = append(all, bytes.SplitAfter(t, []byte("\n")))
+	}
+	fmt.Fprintf(&b, "model,%s", all[0][0])
+	for i := range all[0][1 : len(all[0])-1] {
+		for m := range all {
+			fmt.Fprintf(&b, "m%d,%s", m, all[m][1+i])
+		}
+	}
+	return b.Bytes()
+}
+
 // corpusTables are tables of the scores of classes.
 func corpusTables(c *corpus) {
 	three, other := exactProbs(120, 200, 3), exactProbs(121, 200, 3)
@@ -729,6 +752,8 @@ func corpusTables(c *corpus) {
 		c.candor(with(slices.Concat([]string{"compare"}, byPrefix), a, b, "--flips", c.d.at("flips.csv"), "--json")...)
 		return textLines(c.d.read(c.d.at("flips.csv")))
 	})
+	c.compared("compare/id", with(byPrefix, a, c.d.put("back.csv", backwards(other.table("p_", animals))), "--id", "id", "--metrics", "default")...)
+	c.compared("compare/model", with(byPrefix, c.d.put("models.csv", longOf(three.table("p_", animals), backwards(other.table("p_", animals)))), "--model", "model", "--id", "id", "--metrics", "default")...)
 	c.scored("score/prefix", with(byPrefix, a)...)
 	c.scored("score/names", with(byName, a)...)
 	c.recalibrated("recal/prefix", "temperature", byPrefix[2:], with(byPrefix[:2], a)...)

@@ -65,7 +65,7 @@ func lossesOf(e *eval.Evaluation) (l []metrics.RowMetric) {
 
 // rowLosses reads the rows of a set again to compute the losses of each.
 func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, set comparedSet, losses []metrics.RowMetric, series string) (*rowLosses, error) {
-	f.model.model = set.model
+	f.take(&set)
 	f.columns.series = series
 	defer func() { f.columns.series = "" }()
 	r, err := j.source(&f.evalFlags, set.paths)
@@ -180,7 +180,7 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, list []comparedSet
 		return nil, "", usage("--horizon is for forecasts (--task regression, quantiles, samples) with losses among --metrics, such as crps; leave it out")
 	}
 	for _, s := range list {
-		if once := f.files.once(s.paths...); once != "" {
+		if once := f.files.once(s.paths...); once != "" && f.aligned == nil {
 			return nil, "", about(usage("--horizon: rows are read once more for the test of Diebold and Mariano, and %s is read once; name a file", once), once)
 		}
 	}

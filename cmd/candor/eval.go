@@ -47,6 +47,9 @@ type evalFlags struct {
 	model           modelFlags
 	tokens          tokenFlags
 	files           sources
+	ids             *keyCells // columns that tell which rows of several sets belong together; nil if there are none
+	aligned         *aligned  // those sets; nil if rows are read as they stand
+	at              int       // the set of these that is read
 	kept            *keptRows // columns that are copied to what is written; nil if there are none
 	threads         int
 	maxMemory       string
@@ -312,6 +315,9 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	j.read = predictions.Options{Labels: f.labels, ClassNames: f.table.classes, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
 		Groups: f.columns.groups, Names: f.files.names, Kind: kind, BFloat16: f.bfloat16,
 		Ignore: f.tokens.ignore, Percent: f.tokens.percent, Bytes: f.tokens.bytes, Sequences: f.tokens.sequences}
+	if f.ids != nil {
+		j.read.Kept, j.read.Keep = f.ids.names, f.ids.take
+	}
 	if j.read.Event, err = f.eventOf(); err != nil {
 		return nil, err
 	}
@@ -850,6 +856,9 @@ func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
 
 // locate adds the file, and the row within it, of the bad rows.
 func (f *evalFlags) locate(err error, r reader, paths []string) error {
+	if a, ok := r.(*alignedReader); ok {
+		err, r = a.own(err), a.reader
+	}
 	var d *metrics.DataError
 	if !errors.As(err, &d) {
 		return err

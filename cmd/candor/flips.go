@@ -137,10 +137,8 @@ func (f *flips) rows() int64 { return f.size / flipBytes }
 
 // rowIDs tells the ids of rows.
 type rowIDs interface {
-	// names returns the columns that have them.
-	names() []string
-	// walk returns a function that finds the ids of rows, whose numbers never fall.
-	walk() func(row int64) ([][]byte, error)
+	names() []string                     // of the columns that have them
+	of(dst [][]byte, row int64) [][]byte // appends those of a row
 }
 
 // finish writes the file, and returns its first rows. Without ids rows have their numbers.
@@ -289,19 +287,13 @@ func (t *flipTable) cells(visit func(n int, cells []predictions.Cells) error) er
 		cells[c].Bytes = append(cells[c].Bytes, s...)
 		cells[c].Ends = append(cells[c].Ends, len(cells[c].Bytes))
 	}
-	var find func(row int64) ([][]byte, error)
-	if t.ids != nil {
-		find = t.ids.walk()
-	}
+	var ids [][]byte
 	err := t.f.each(func(r *compared.Flip) error {
 		if t.ids == nil {
 			cells[0].Int64 = append(cells[0].Int64, r.Row)
 		} else {
-			l, err := find(r.Row)
-			if err != nil {
-				return err
-			}
-			for c, id := range l {
+			ids = t.ids.of(ids[:0], r.Row)
+			for c, id := range ids {
 				if t.columns[c].Type != predictions.Int64Column {
 					text(c, id)
 					continue

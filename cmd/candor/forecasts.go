@@ -134,6 +134,9 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 	if f.kept != nil {
 		o.Kept, o.Keep = f.kept.names, f.kept.add
 	}
+	if f.ids != nil {
+		o.Kept, o.Keep, o.KeepTexts = f.ids.names, f.ids.take, true
+	}
 	if l.scale != "" {
 		o.SDFactor = j.spec.Law.ScaleSD()
 	}

@@ -24,6 +24,7 @@ type modelFlags struct {
 	tasks     string // tasks.json of a hub
 	transform string
 
+	column string // of the models of a long table, for candor compare
 	layout predictions.ModelLayout
 	model  string // that is read now
 	keys   bool   // keep the keys of rows
@@ -31,7 +32,7 @@ type modelFlags struct {
 
 func (m *modelFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringSliceVar(&m.models, "model", nil, "`NAME` of a model in such files")
+	fl.StringSliceVar(&m.models, "model", nil, "`NAME` of a model in such files, or for candor compare the column of a long table that names it")
 	fl.StringVar(&m.target, "target", "", "`NAME` of the target, of --from hubverse")
 	fl.StringVar(&m.output, "output-type", "", "`TYPE` of the forecasts: quantile, sample, mean, median, pmf, cdf; point with --from nixtla")
 	fl.StringSliceVar(&m.oracle, "oracle", nil, "`FILE` of what was observed, joined by the columns that it shares with the forecasts")
@@ -52,7 +53,7 @@ func (f *evalFlags) checkModels(c *cobra.Command) error {
 	}
 	if m.from == "" {
 		for _, name := range []string{"model", "target", "output-type", "oracle", "tasks-json"} {
-			if c.Flags().Changed(name) {
+			if c.Flags().Changed(name) && !(name == "model" && m.column != "") {
 				return usage("--%s is for --from hubverse or nixtla; leave it out, or pass that", name)
 			}
 		}

@@ -201,6 +201,8 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	left, right := d.put("left.csv", f.csv()), d.put("right.csv", g.csv())
 	add("comparison", with(append([]string{"compare", left, right}, regression...), "--horizon", "4", "--weights", "w", "--metrics", "crps,rmse")...)
 	add("comparison", with(append([]string{"compare", left, right}, regression...), "--horizon", "4", "--series", "w", "--metrics", "crps,rmse")...)
+	add("comparison", "compare", d.put("ids-a.csv", []byte("id,p,y\nx,0.3,0\ny,0.6,1\nz,0.4,1\n")), d.put("ids-b.csv", []byte("id,p,y\nz,0.3,1\nx,0.2,0\n")),
+		"--prob", "p", "--label", "y", "--id", "id", "--on-unmatched", "drop")
 	for _, r := range g.rows {
 		r[0] = 2
 	}

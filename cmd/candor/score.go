@@ -239,6 +239,9 @@ type rowReader interface {
 
 // source opens the files of one model, and keeps the levels of quantiles.
 func (j *job) source(f *evalFlags, paths []string) (rowReader, error) {
+	if f.aligned != nil {
+		return f.aligned.reader(f.at, f.columns.series != ""), nil
+	}
 	if f.model.from != "" {
 		return j.openModel(f, paths)
 	}

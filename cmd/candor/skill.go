@@ -20,6 +20,7 @@ type comparedSet struct {
 	paths []string
 	model string
 	probs []string // --prob of this set, if each has its own
+	at    int      // its number
 }
 
 // skillLosses are the losses, none below 0, whose ratios say which forecast is better.
@@ -27,6 +28,9 @@ var skillLosses = []string{"wis", "crps", "abs_error"}
 
 // setsOf returns the sets to compare, and their names.
 func (f *compareRun) setsOf(paths []string) (list []comparedSet, names []string, err error) {
+	if f.model.column != "" {
+		return nil, nil, nil // its rows name the models
+	}
 	if f.model.from == "" && ofSets(f.table.probs) {
 		return f.columnSets(paths)
 	}
@@ -79,6 +83,7 @@ func (f *compareRun) columnSets(paths []string) (list []comparedSet, names []str
 
 // take makes a set the one that is read next.
 func (f *compareRun) take(s *comparedSet) {
+	f.at = s.at
 	if f.model.model = s.model; s.probs != nil {
 		f.table.probs = s.probs
 	}
@@ -107,7 +112,7 @@ func (f *compareRun) relativeSkill(c *cobra.Command, j *job, list []comparedSet,
 		return nil, nil
 	}
 	for _, s := range list {
-		if once := f.files.once(s.paths...); once != "" {
+		if once := f.files.once(s.paths...); once != "" && f.aligned == nil {
 			warn(c, "there is no relative skill: rows are read once more for it, and %s is read once", once)
 			return nil, nil
 		}

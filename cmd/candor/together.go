@@ -51,7 +51,13 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 			s.r.Close()
 		}
 	}()
-	for i, one := range list {
+	if f.model.column != "" {
+		sets = f.aligned.sets
+	}
+	if f.aligns() { // their rows are read once
+		f.columns.series = f.series
+	}
+	for i, one := range list[len(sets):] {
 		f.take(&one)
 		s, err := f.open(c, j, one.paths, func(*eval.Evaluation, predictions.Info) error { return nil })
 		if err != nil {
@@ -62,6 +68,7 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 			return nil, err
 		}
 	}
+	f.columns.series = ""
 	for i, s := range sets[1:] {
 		if err := sets[0].e.Spec.Match(&s.e.Spec); err != nil {
 			return nil, badAt(place{File: f.files.calls(s.paths), Remedy: "name sets of the same kind"}, "%s and %s cannot be compared: %s",
@@ -70,6 +77,11 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 	}
 	if err := marginsFit(f.margin, &sets[0].e.Spec); err != nil {
 		return nil, err
+	}
+	if f.aligns() && f.aligned == nil {
+		if err := f.align(c, j, sets); err != nil {
+			return nil, err
+		}
 	}
 	made := func(memory int64) (*compared.Comparison, error) {
 		spec := sets[0].e.Spec
@@ -89,6 +101,10 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 	}
 	var srcs []metrics.Source
 	for _, s := range sets {
+		if f.aligned != nil {
+			srcs = append(srcs, f.aligned.reader(len(srcs), false))
+			continue
+		}
 		src, ok := s.r.(metrics.Source)
 		if !ok {
 			return nil, usage("%s cannot be read side by side with another set", f.files.calls(s.paths))
@@ -128,22 +144,31 @@ func (f *compareRun) whose(err error, sets []*opened) error {
 	var row *compared.RowError
 	var one *compared.ModelError
 	name := func(model string) string {
-		if i := slices.Index(f.names, model); i >= 0 {
+		if i := slices.Index(f.names, model); i >= 0 && f.model.column == "" {
 			return f.files.calls(sets[i].paths)
 		}
 		return model
+	}
+	reads := func(i int) reader {
+		if f.aligned != nil {
+			return f.aligned.reader(i, false)
+		}
+		return sets[i].r
 	}
 	switch {
 	case errors.As(err, &room):
 		return usage("%v", room)
 	case errors.As(err, &one):
 		s := sets[one.Model]
-		return badData(f.locate(one.Err, s.r, s.paths))
+		return badData(f.locate(one.Err, reads(one.Model), s.paths))
 	case errors.Is(err, metrics.ErrMismatch): // one has weights
 		return badAt(place{Remedy: "give weights to all sets, or to none"}, "%s", strings.TrimPrefix(err.Error(), metrics.ErrMismatch.Error()+": "))
 	case errors.As(err, &row):
 		file, first := name(row.Model), name(row.First)
 		at := place{File: file, Row: &row.Row, Remedy: "name sets of the same rows, in the same order"}
+		if f.aligned != nil {
+			return f.unlike(row, file, first)
+		}
 		if row.What == "" {
 			return badAt(at, "%s has no row %d, and %s has one: sets are compared on the same rows", file, row.Row, first)
 		}
