@@ -85,6 +85,7 @@ ratio to it too.`,
   candor compare a.npy b.npy --labels labels.npy --state pair.state
   candor compare a.npy b.npy --labels labels.npy --flips flips.csv
   candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
+  candor compare a.npy b.npy --labels labels.npy --plot differences.png --plot-kind differences
   candor compare a.npy b.npy --labels labels.npy --report github=summary.md
   candor compare model-a model-b --from lm-eval
   candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7
@@ -108,6 +109,7 @@ ratio to it too.`,
 	c.Flags().StringSliceVar(&f.margin, "margin", nil, "`METRIC=SIZE` of a difference that does not matter, in the metric's units: sets are equivalent if the 90% interval lies within it")
 	adjustFlag(c, &f.adjust)
 	f.output.forms(c)
+	f.plot.setFlags(c)
 	f.reports.flags(c)
 	f.output.gateFlags(c, "'delta.nll.low>0', of the last set minus the first, or of each minus the baseline", "'delta.accuracy.low>-0.01'")
 	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead: takes the test of Diebold and Mariano, since losses so near in time depend on each other; fewer than 25 rows a step are too few")
@@ -121,6 +123,7 @@ ratio to it too.`,
 
 func (f *compareRun) run(c *cobra.Command, args []string) error {
 	paths := matched(args)
+	f.plot.sets = true
 	if err := f.output.check(c); err != nil {
 		return err
 	}
@@ -279,7 +282,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		for _, l := range []struct {
 			flag string
 			set  bool
-		}{{"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--adjust", how != compared.Holm}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
+		}{{"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--adjust", how != compared.Holm}, {"--plot-kind differences", f.plot.kind == plotDifferences}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
 			if l.set {
 				return usage("%s: %s, so there are no differences; leave it out", l.flag, why)
 			}
@@ -397,7 +400,7 @@ func (s *sources) setName(p string, folders int) string {
 
 // show draws the picture, and prints the result.
 func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluation, skills []report.RelativeSkill, found *report.Differences) error {
-	if err := f.plot.overlay(names, sets); err != nil {
+	if err := f.plot.overlay(names, sets, found); err != nil {
 		return err
 	}
 	docs := report.Comparison{Differences: found, Skills: skills, Dropped: f.dropped(), Warnings: notedBy(c)}

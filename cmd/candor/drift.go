@@ -13,6 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/ci"
+	"github.com/candor-go/candor/report/picture"
 )
 
 // driftRun holds the flags of candor drift.
@@ -47,6 +48,7 @@ delta.METRIC with .low, .high or .p. p_adjusted in place of p is adjusted for th
   candor eval july.csv --prob p --labels y --state july.state
   candor drift june.state july.state
   candor drift june.state july.state --format markdown --adjust bh
+  candor drift june.state july.state --plot drift.svg
   candor drift june.state july.state --json --fail-if 'psi>0.2' --fail-if 'delta.nll.low>0'
   candor drift june.state july.state --require 'calibration.p_adjusted>0.01' --report junit=report.xml`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -61,6 +63,7 @@ delta.METRIC with .low, .high or .p. p_adjusted in place of p is adjusted for th
 	c.Flags().Float64Var(&f.level, "confidence", metrics.DefaultLevel, "`LEVEL` of intervals, and 1 minus that of the tests")
 	c.Flags().StringVar(&f.adjust, "adjust", "holm", "`METHOD` that adjusts p-values for the number of tests: holm (any false finding), or bh (Benjamini and Hochberg: their share)")
 	f.form(c)
+	c.Flags().StringVar(&f.plot.file, "plot", "", "draw how metrics have changed, with their intervals, to `FILE`.png, .svg or .pdf")
 	f.gateFlags(c, "'psi>0.2', 'delta.nll.low>0'", "'calibration.p_adjusted>0.01'")
 	f.reports.flags(c)
 	f.files.flags(c)
@@ -100,7 +103,16 @@ func (f *driftRun) check(c *cobra.Command, paths []string) (drift.Options, error
 	if name, n := f.files.twice(paths); n > 1 {
 		return o, about(usage("%s is named %d times, and can be read once; name it once", name, n), name)
 	}
-	if err := f.reports.check(c, nil, paths...); err != nil {
+	if c.Flags().Changed("plot") {
+		ok := false
+		if f.plot.format, ok = picture.FormatOf(f.plot.file); !ok {
+			return o, usage("--plot is %q; the name of a picture ends in .png, .svg or .pdf", f.plot.file)
+		}
+		if err := f.plot.checkFile("", "", paths...); err != nil {
+			return o, err
+		}
+	}
+	if err := f.reports.check(c, map[string]string{"--plot": f.plot.file}, paths...); err != nil {
 		return o, err
 	}
 	if name := f.files.call(paths[0]); len(f.reports.files) > 0 && name == f.files.call(paths[1]) {
@@ -193,6 +205,11 @@ func (f *driftRun) show(c *cobra.Command, d *report.Drift) error {
 	}
 	if err != nil {
 		return err
+	}
+	if f.plot.file != "" {
+		if err := f.plot.save(driftPicture(d)); err != nil {
+			return err
+		}
 	}
 	if err := f.reports.write(c, outcomes, ci.OfDrift(d)...); err != nil {
 		return err

@@ -707,6 +707,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return f.runLabels(c, j, paths)
 	}
 	j.also = f.plot.also
+	f.plot.grouped = len(f.columns.groups) > 0
 	files := fs.FS(nil)
 	if len(paths) == 0 && !f.columns.files() {
 		if len(others) > 0 || f.input != "probs" || f.task != "" {

@@ -113,6 +113,7 @@ options of the answers.`,
 				}
 				seen[id] = name
 				if sum == nil {
+					o.plot.grouped = g != nil
 					if err := o.plot.ready(e); err != nil {
 						return err
 					}

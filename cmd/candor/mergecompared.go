@@ -45,6 +45,7 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 			if err := marginsFit(margin, &n.Spec); err != nil {
 				return err
 			}
+			o.plot.sets = true
 			if err := o.plot.ready(n.Models()[0].Evaluation); err != nil {
 				return err
 			}
@@ -67,10 +68,11 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 		names, sets = append(names, m.Name), append(sets, m.Evaluation)
 		docs.Sets = append(docs.Sets, report.Named{Name: m.Name, Document: report.New(m.Evaluation)})
 	}
-	if err := o.plot.overlay(names, sets); err != nil {
+	found := &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, Adjust: how,
+		Flips: sum.Flips(), List: sum.Differences(&compared.Answers{Margins: sizes, Adjust: how})}
+	if err := o.plot.overlay(names, sets, found); err != nil {
 		return err
 	}
-	docs.Differences = &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, Adjust: how,
-		Flips: sum.Flips(), List: sum.Differences(&compared.Answers{Margins: sizes, Adjust: how})}
+	docs.Differences = found
 	return o.comparison(c, &docs, sum.Spec.Level)
 }

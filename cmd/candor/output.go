@@ -97,7 +97,15 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 		}
 		return g.Check(d)
 	})
-	if err := o.plot.write(e, d); err != nil {
+	if o.plot.file != "" && o.plot.said && o.plot.kind == plotGroups {
+		g, err := groupsPicture(groups, o.minRows)
+		if err == nil {
+			err = o.plot.save(g)
+		}
+		if err != nil {
+			return err
+		}
+	} else if err := o.plot.write(e, d); err != nil {
 		return err
 	}
 	if err := o.reports.write(c, outcomes, ci.OfDocument(d)); err != nil {

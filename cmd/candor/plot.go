@@ -26,6 +26,9 @@ type plot struct {
 	kind string // one of plotKinds
 	said bool   // kind was given
 
+	sets    bool // the picture is of several sets
+	grouped bool // rows are in groups
+
 	format string
 	y      picture.Y
 	asked  bool // y was given
@@ -41,6 +44,10 @@ func (p *plot) otherFlags(c *cobra.Command) {
 	names := make([]string, len(plotKinds))
 	for i, k := range plotKinds {
 		names[i] = k.name
+	}
+	names = append(names, plotGroups)
+	if c.Name() == "merge" {
+		names = append(names, plotDifferences)
 	}
 	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: "+strings.Join(names, ", "))
 }
@@ -86,6 +93,8 @@ func (p *plot) also(of eval.Shape) string {
 	}
 	k, ok := p.kindOf(of)
 	switch {
+	case p.said && p.kind == plotGroups && of.HasClasses():
+		return groupsMetric(of)
 	case !ok:
 		return ""
 	case k.name == "reliability":
@@ -133,7 +142,7 @@ func (p *plot) check(c *cobra.Command) error {
 	if p.file == "" {
 		return usage("--plot-kind says what --plot FILE draws; give that too")
 	}
-	known := false
+	known := p.kind == plotGroups || p.kind == plotDifferences
 	for _, k := range plotKinds {
 		known = known || k.name == p.kind
 	}
@@ -193,6 +202,12 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	of := e.Spec.Shape()
 	if of.Kind == metrics.LogLiks {
 		return usage("--plot draws forecasts, and --task loglik has none; leave it out")
+	}
+	if done, err := p.ofRows(of); done {
+		if err == nil && p.kind == plotGroups && !slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool { return m.String() == groupsMetric(of) }) {
+			return usage("--plot-kind groups draws %s, which is not among the metrics; evaluate with --metrics default,%s", groupsMetric(of), groupsMetric(of))
+		}
+		return err
 	}
 	k, ok := p.kindOf(of)
 	switch {
@@ -306,10 +321,13 @@ func corpPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
 	return r
 }
 
-// overlay draws several evaluations.
-func (p *plot) overlay(names []string, es []*eval.Evaluation) error {
-	if p.file == "" {
+// overlay draws several evaluations, or their differences.
+func (p *plot) overlay(names []string, es []*eval.Evaluation, found *report.Differences) error {
+	switch {
+	case p.file == "":
 		return nil
+	case p.said && p.kind == plotDifferences:
+		return p.save(differencesPicture(found))
 	}
 	if !es[0].Spec.Shape().HasClasses() {
 		return p.save(calibrationCurves(names, es))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -250,5 +251,76 @@ func TestPlotWithoutTemporaryFolder(t *testing.T) {
 	}
 	if code, _, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at("p.svg")); code != exitDone {
 		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// TestPlotDifferences: pictures of intervals say what the result says, a merge draws the same, and each is refused where it has no data.
+func TestPlotDifferences(t *testing.T) {
+	d := newDir(t)
+	s := newSet(1, 400, 3)
+	y := d.put("y.npy", s.labelFile(t))
+	args := []string{"compare", d.put("first.npy", s.scores(t)), d.put("second.npy", newSet(2, 400, 3).scores(t)), "--labels", y, "--margin", "nll=0.1"}
+	svg := drawnBy(t, d, append(args, "--plot-kind", "differences", "--state", d.at("pair.state"))...)
+	for _, want := range []string{">Differences, second minus first<", ">first better<", ">differences that do not matter<", ">nll<", ">accuracy<", ">95% intervals<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the picture does not say %q", want)
+		}
+	}
+	if got := drawnBy(t, d, "merge", d.at("pair.state"), "--margin", "nll=0.1", "--plot-kind", "differences"); got != svg {
+		t.Error("a merge draws another picture")
+	}
+	var many []string
+	for i := range 12 {
+		many = append(many, d.put(fmt.Sprintf("a-model-with-a-long-name-%02d.npy", i), newSet(uint64(i+3), 400, 3).scores(t)))
+	}
+	svg = drawnBy(t, d, append([]string{"compare", "--labels", y, "--adjust", "max-t", "--plot-kind", "differences", "--metrics", "confidence,nll,accuracy"}, many...)...)
+	for _, want := range []string{">Differences<", ">nll<", "simultaneous over 66 pairs", ">a-model-w...g-name-0", ">The document has 158 more.<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the picture of many sets does not say %q", want)
+		}
+	}
+	if strings.Contains(svg, ">confidence<") || strings.Contains(svg, ">accuracy<") || strings.Count(svg, "a-model-w...") != 40*2 {
+		t.Errorf("%d names of sets", strings.Count(svg, "a-model-w..."))
+	}
+
+	var table strings.Builder
+	table.WriteString("p,y,place\n")
+	for i := range 2500 {
+		fmt.Fprintf(&table, "%v,%d,place %d\n", 0.3+0.4*float64(i%7)/7+0.2*float64(i%50)/50, i*i%3%2, i%50)
+	}
+	table.WriteString("0.5,1,lonely\n")
+	groups := []string{"eval", d.put("t.csv", []byte(table.String())), "--prob", "p", "--labels", "y", "--group", "place"}
+	svg = drawnBy(t, d, append(groups, "--plot-kind", "groups", "--state", d.at("g.state"))...)
+	for _, want := range []string{">Groups by place<", ">bias: mean probability minus base rate<", ">10 more groups are less far off.<", ">Groups of fewer than 30 rows are left out: 1.<", "(50)<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the picture of groups does not say %q", want)
+		}
+	}
+	if got := drawnBy(t, d, "merge", d.at("g.state"), "--plot-kind", "groups"); got != svg {
+		t.Error("a merge draws other groups")
+	}
+	drifted := d.at("drift.svg")
+	printed(t, "eval", d.at("first.npy"), "--labels", y, "--state", d.at("a.state"))
+	printed(t, "eval", d.at("second.npy"), "--labels", y, "--state", d.at("b.state"))
+	printed(t, "drift", d.at("a.state"), d.at("b.state"), "--plot", drifted)
+	if svg := string(d.read(drifted)); !strings.Contains(svg, ">Change, "+d.at("b.state")+" minus "+d.at("a.state")+"<") && !strings.Contains(svg, "minus") || !strings.Contains(svg, ">nll<") {
+		t.Error(svg)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"eval", d.at("first.npy"), "--labels", y, "--plot-kind", "groups"}, "--plot-kind groups draws groups of rows, and there are none"},
+		{[]string{"merge", d.at("a.state"), "--plot-kind", "differences"}, "--plot-kind differences draws how sets differ"},
+		{append(slices.Clone(args), "--plot-kind", "roc"), "--plot-kind roc is of one set; of several there are reliability and differences"},
+		{append(slices.Clone(args), "--plot-kind", "groups"), "--plot-kind groups draws groups of rows, and there are none"},
+		{[]string{"compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--metrics", "ece(exact)", "--plot-kind", "differences"}, "--plot-kind differences: exact keeps every row"},
+	} {
+		if code, _, errs := candor(t, append(c.args, "--plot", d.at("none.svg"))...); code != exitUsage || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: exit code %d, %s", c.args, code, errs)
+		}
+	}
+	if code, _, errs := candor(t, "drift", d.at("a.state"), d.at("b.state"), "--plot", "x.gif"); code != exitUsage || !strings.Contains(errs, "the name of a picture ends in .png, .svg or .pdf") {
+		t.Errorf("exit code %d, %s", code, errs)
 	}
 }

@@ -302,7 +302,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 		}
 	}
 	names := []string{"before", "after"}[:len(sets)]
-	return r, f.plot.overlay(names, sets)
+	return r, f.plot.overlay(names, sets, nil)
 }
 
 // checkMany returns an error unless a method for several classes has them.

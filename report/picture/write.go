@@ -20,8 +20,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Drawing is a picture that Write can draw: *Reliability, *Overlay, *Classes, *CORP, *Curves, *CalibrationCurve, *Histogram, *Coverage
-// or *Spread.
+// Drawing is a picture that Write can draw: *Reliability, *Overlay, *Classes, *CORP, *Curves, *CalibrationCurve, *Histogram, *Coverage,
+// *Spread or *Forest.
 type Drawing interface {
 	size() (width, height vg.Length)
 	draw(p *page)

@@ -1,0 +1,81 @@
+package picture
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/candor-go/candor/metrics"
+)
+
+// forest returns a picture with n rows in each of two panels, and one panel of one row.
+func forest(n int, name string) *Forest {
+	d := &Forest{Title: "t", Subtitle: "s", First: "one better", Other: "other better", Undecided: "open"}
+	for range 2 {
+		p := ForestPanel{Name: "metric", Margin: 0.02}
+		for i := range n {
+			v := 0.1 * float64(i-n/2)
+			p.Rows = append(p.Rows, ForestRow{fmt.Sprint(name, i), v, metrics.Interval{Low: v - 0.2, High: v + 0.1}, Verdict(i % 3)})
+		}
+		d.Panels = append(d.Panels, p)
+	}
+	d.Panels = append(d.Panels, ForestPanel{Name: "alone", Rows: []ForestRow{{"its row", 1e-9, metrics.Interval{Low: -1e-9, High: 3e-9}, First}}})
+	return d
+}
+
+// TestForest: rows have their names and numbers, and nothing is beyond the page or one upon another.
+func TestForest(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	bad := forest(3, "x")
+	bad.Panels[0].Rows[0].Value, bad.Panels[0].Rows[1].Interval = nan, metrics.Interval{Low: -inf, High: inf}
+	bad.Panels[1].Rows[2].Interval = metrics.NoInterval()
+	for name, d := range map[string]*Forest{"none": {}, "few": forest(2, "x"), "many": forest(40, strings.Repeat("a long name ", 9)), "bad": bad,
+		"zero": {Panels: []ForestPanel{{Name: "m", Rows: []ForestRow{{"same", 0, metrics.Interval{}, Open}}}}}} {
+		svg := write(t, "svg", d)
+		if err := xml.Unmarshal(svg, new(struct{})); err != nil || bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) {
+			t.Errorf("%s: %v, or a coordinate that is none", name, err)
+		}
+		w, h := d.size()
+		for _, s := range parse(t, svg) {
+			for _, p := range s.pts {
+				if p[0] < -0.01 || p[1] < -0.01 || p[0] > w.Points()+0.01 || p[1] > h.Points()+0.01 {
+					t.Fatalf("%s: a point at %v is beyond the page of %v x %v", name, p, w, h)
+				}
+			}
+		}
+		if !bytes.Equal(svg, write(t, "svg", d)) {
+			t.Errorf("%s: other bytes", name)
+		}
+	}
+	svg := string(write(t, "svg", forest(2, "row ")))
+	for _, want := range []string{">metric<", ">alone<", ">row 1<", ">0.00 [-0.20, 0.10]<", ">one better<", ">open<", ">differences that do not matter<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the picture does not say %q", want)
+		}
+	}
+	if strings.Contains(svg, "its row") || strings.Contains(svg, "-0.00 ") || strings.Contains(svg, "-0.00,") {
+		t.Error("the name of a single row, or minus 0")
+	}
+	if svg := string(write(t, "svg", &Forest{})); !strings.Contains(svg, ">no interval<") {
+		t.Error("an empty picture does not say so")
+	}
+}
+
+// TestCutMiddle: both ends of a name are kept.
+func TestCutMiddle(t *testing.T) {
+	st := style(tickSize, black)
+	for _, width := range []vg.Length{20, 60, 100} {
+		got := cutMiddle("group 17 of a long list, part 42", st, width)
+		if st.Width(got) > width || !strings.HasPrefix(got, "g") || width > 20 && !strings.HasSuffix(got, "42") {
+			t.Errorf("%q", got)
+		}
+	}
+	if got := cutMiddle("short", st, 100); got != "short" {
+		t.Error(got)
+	}
+}
