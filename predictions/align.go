@@ -2,6 +2,7 @@ package predictions
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -58,6 +59,7 @@ type alignedSet struct {
 	to   *bufio.Writer
 	rows int64
 	at   []int32 // the row of a key, below 0 none
+	last int     // the key of the last row
 
 	like  *metrics.Chunk // the first chunk, without its rows
 	size  int            // of a record
@@ -191,10 +193,15 @@ func (a *Alignment) Add(c *metrics.Chunk, keys []Cells, set func(row int) int) e
 				a.blank++
 				continue
 			}
-			at, number := a.keys.find(a.key)
-			if number < 0 {
-				number = a.keys.add(a.key, at)
+			// In most files the key that follows is the one that follows in the first set.
+			number := s.last + 1
+			if number >= a.keys.len() || !bytes.Equal(a.keys.key(number), a.key) {
+				var at int
+				if at, number = a.keys.find(a.key); number < 0 {
+					number = a.keys.add(a.key, at)
+				}
 			}
+			s.last = number
 			for len(s.at) <= number {
 				s.at = append(s.at, -1)
 			}

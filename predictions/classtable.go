@@ -296,6 +296,9 @@ func (o *TableOptions) unbound(l *layout, err error) *Error {
 	switch {
 	case errors.As(err, &missing) && !o.NoHeader && slices.ContainsFunc(l.names, isFraction):
 		return fault(fmt.Sprintf("is the first line a row? pass %v, and name columns by their numbers, from 0", setting.NoHeader), "%v", err)
+	case errors.As(err, &missing) && o.KeepTexts && slices.Contains(o.Columns.Kept, missing.Name): // which are keys
+		missing.Role = "key"
+		return fault("name the column by "+setting.Keys.String(), "%v", missing)
 	case errors.As(err, &missing):
 		return fault("name the column by "+settingOf[missing.Role].String(), "%v", err)
 	case errors.As(err, &doubt) && doubt.Propose != nil:

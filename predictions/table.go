@@ -468,8 +468,12 @@ func (l *layout) bind(o *ForecastOptions) (uses []use, levels []float64, e *Erro
 		}
 		grouping = append(grouping, use{i, -1, l.grouped, -1, "cluster"})
 	}
+	kept := "kept column"
+	if o.KeepTexts {
+		kept = "key"
+	}
 	for k, name := range o.Kept {
-		i, e := l.column(name, "kept column")
+		i, e := l.column(name, kept)
 		if e != nil {
 			return nil, nil, e
 		}
@@ -599,7 +603,7 @@ func (l *layout) twice(name string) *Error {
 
 // columnSetting has the setting that names each column of a table.
 var columnSetting = map[string]setting.Setting{"mean": setting.Mean, "standard deviation": setting.SD, "observed value": setting.Observed,
-	"error": setting.Error, "weight": setting.Weight, "group": setting.Groups, "cluster": setting.Cluster, "kept column": setting.Kept}
+	"error": setting.Error, "weight": setting.Weight, "group": setting.Groups, "cluster": setting.Cluster, "kept column": setting.Kept, "key": setting.Keys}
 
 // meant returns a remedy for a column that is not there, and a list of the columns that are.
 func (l *layout) meant(what string) (remedy, has string) {

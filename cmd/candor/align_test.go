@@ -5,6 +5,8 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -242,7 +244,7 @@ func TestAlignRefused(t *testing.T) {
 		{"y,0.7,0,1\nx,0.2,0,1\nz,0.1,1,1\n", nil, []string{"b.csv: id \"y\": the label is 0, and 1 in a.csv"}},
 		{"z,0.7,1,1\ny,0.7,1,2\nx,0.2,0,1\n", []string{"--weights", "w"}, []string{"b.csv: id \"y\": the weight is 2, and 1 in a.csv"}},
 		{"z,0.7,1,1\ny,1.5,1,2\nx,0.2,0,1\n", nil, []string{"b.csv: line 3, column \"p\": probability is 1.5"}},
-		{"z,0.7,1,1\ny,0.5,1,2\nx,0.2,0,1\n", []string{"--id", "name"}, []string{"no column \"name\""}},
+		{"z,0.7,1,1\ny,0.5,1,2\nx,0.2,0,1\n", []string{"--id", "name"}, []string{"no column \"name\" for the key", "name the column by --id"}},
 	} {
 		args := []string{"compare", a, put("b.csv", c.rows), "--prob", "p", "--label", "y", "--id", "id"}
 		if len(c.more) > 0 && c.more[0] == "--id" {
@@ -503,3 +505,76 @@ func TestAlignArrays(t *testing.T) {
 		}
 	}
 }
+
+// TestAlignReal: real predictions and a sharper model of them, whose rows stand in another order and of which each has some.
+func TestAlignReal(t *testing.T) {
+	root := realSets(t)
+	d := newDir(t)
+	for _, name := range []string{"fte_club_soccer_3way", "labelerr_20news", "cl_c10_resnet50_cv50k", "fte_march_madness_in_game"} {
+		from := filepath.Join(root, name)
+		r, err := predictions.Open([]string{filepath.Join(from, "probs.npy")}, &predictions.Options{Labels: []string{filepath.Join(from, "labels.npy")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := r.Info().Classes
+		var probs, sharp []float64
+		var labels []int32
+		for {
+			c, err := r.Next()
+			if err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			for i := range c.Rows {
+				sum := 0.0
+				for j := range k {
+					p := c.At(i, j)
+					probs, sharp, sum = append(probs, p), append(sharp, p*math.Sqrt(p)), sum+p*math.Sqrt(p)
+				}
+				for j := range k {
+					if k > 1 {
+						sharp[len(sharp)-k+j] /= sum
+					}
+				}
+			}
+			labels = append(labels, c.Labels...)
+			c.Recycle()
+		}
+		r.Close()
+		n := len(labels)
+		put := func(to *dir, file string, p []float64, order []int) string {
+			v, y, ids := make([]float64, 0, len(order)*k), make([]int32, 0, len(order)), make([]int64, 0, len(order))
+			for _, i := range order {
+				v, y, ids = append(v, p[i*k:(i+1)*k]...), append(y, labels[i]), append(ids, int64(i)*1_000_003)
+			}
+			rows := int64(len(order))
+			return to.put(file, npz(t, "probs.npy", npy(t, []int64{rows, int64(k)}, v), "labels.npy", npy(t, []int64{rows}, y), "id.npy", npy(t, []int64{rows}, ids)))
+		}
+		sorted, other := d.folder(name+"-sorted"), d.folder(name+"-other")
+		flags := []string{"--json", "--renormalize", "--max-memory", "600MiB"}
+		want := printed(t, append([]string{"compare", put(sorted, "a.npz", probs, inOrder(n)), put(sorted, "b.npz", sharp, inOrder(n))}, flags...)...)
+		got := printed(t, append([]string{"compare", put(other, "a.npz", probs, inOrder(n)), put(other, "b.npz", sharp, shuffled(n)), "--id", "id", "--flips", d.at("flips.npz")}, flags...)...)
+		if got != want {
+			t.Errorf("%s: %s", name, differing(got, want))
+		}
+		var common []int
+		for i := range n {
+			if i%3 > 0 && i%5 > 0 {
+				common = append(common, i)
+			}
+		}
+		some := slices.DeleteFunc(shuffled(n), func(i int) bool { return i%5 == 0 })
+		want = printed(t, append([]string{"compare", put(sorted, "a.npz", probs, common), put(sorted, "b.npz", sharp, common)}, flags...)...)
+		got = printed(t, append([]string{"compare", put(other, "a.npz", probs, slices.DeleteFunc(inOrder(n), func(i int) bool { return i%3 == 0 })), put(other, "b.npz", sharp, some),
+			"--id", "id", "--on-unmatched", "drop"}, flags...)...)
+		if head, rest, _ := strings.Cut(got, ",\n  \"dropped\": {\n    \"rows\": "); !strings.HasPrefix(want, head) || len(want)-len(head) > 4 {
+			t.Errorf("%s, some rows: %s", name, differing(head, want))
+		} else if left := fmt.Sprint(n - len(common) - n/15 - oneIfInt(n%15 > 0)); !strings.HasPrefix(rest, left+",") {
+			t.Errorf("%s: %.20s are left out, want %s", name, rest, left)
+		}
+	}
+}
+
+// oneIfInt is 1 if b is true.
+func oneIfInt(b bool) int { return int(oneIf(b)) }

@@ -78,8 +78,8 @@ ratio to it too.`,
   candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
   candor compare before.npz after.npz --input logits --json
   candor compare models.csv --prob old=p_old --prob new=p_new --label y
-  candor compare a.csv b.csv --prob p --label y --id id --on-unmatched drop
-  candor compare long.csv --model model --id id --prob-prefix p_ --label y
+  candor compare old.csv new.csv --prob p --label y --id id --on-unmatched drop
+  candor compare all.csv --model model --id id --prob p --label y
   candor compare old.npy new.npy --labels labels.npy --margin nll=0.01,accuracy=0.005
   candor compare a.npy b.npy c.npy --labels labels.npy --adjust max-t
   candor compare a.npy b.npy --labels labels.npy --state pair.state
