@@ -127,9 +127,8 @@ func say(metric string) string {
 	return metric
 }
 
-// Sentence says in words which model is better.
-func (d *Differences) Sentence() string {
-	var metrics []string
+// firstMetrics returns the metrics that sentences speak of.
+func (d *Differences) firstMetrics() (metrics []string) {
 	for _, l := range firstWords {
 		for _, name := range l {
 			at := slices.IndexFunc(d.List, func(x compared.Difference) bool { return x.Metric.String() == name })
@@ -145,6 +144,12 @@ func (d *Differences) Sentence() string {
 	if len(metrics) == 0 && len(d.List) > 0 {
 		metrics = []string{d.List[0].Metric.String()}
 	}
+	return metrics
+}
+
+// Sentence says in words which model is better.
+func (d *Differences) Sentence() string {
+	metrics := d.firstMetrics()
 	names := visible.Texts(d.Names)
 	switch {
 	case len(metrics) == 0:
@@ -192,15 +197,7 @@ func (d *Differences) part(x *compared.Difference, sign float64, spell bool, b, 
 	if sign < 0 {
 		i = metrics.Interval{Low: -i.High, High: -i.Low}
 	}
-	points := x.Metric.Name == "accuracy"
-	size := func(value float64, i metrics.Interval) string {
-		unit := ""
-		if points {
-			value, i, unit = 100*value, metrics.Interval{Low: 100 * i.Low, High: 100 * i.High}, " points"
-		}
-		n := decimals(i)
-		return fmt.Sprintf("%s%s [%s, %s]", plain(value, n), unit, plain(i.Low, n), plain(i.High, n))
-	}
+	size := d.size(x)
 	s := ""
 	switch {
 	case math.IsNaN(i.Low):
@@ -233,6 +230,18 @@ func (d *Differences) part(x *compared.Difference, sign float64, spell bool, b, 
 		s += " (" + strings.Join(more, "; ") + ")"
 	}
 	return s
+}
+
+// size returns a function that formats a size of a difference: of accuracy in points.
+func (d *Differences) size(x *compared.Difference) func(value float64, i metrics.Interval) string {
+	return func(value float64, i metrics.Interval) string {
+		unit := ""
+		if x.Metric.Name == "accuracy" {
+			value, i, unit = 100*value, metrics.Interval{Low: 100 * i.Low, High: 100 * i.High}, " points"
+		}
+		n := decimals(i)
+		return fmt.Sprintf("%s%s [%s, %s]", plain(value, n), unit, plain(i.Low, n), plain(i.High, n))
+	}
 }
 
 // ofMany is Sentence for more than two models.
@@ -325,20 +334,27 @@ func rounded(n int64) int64 {
 	return (n + unit/2) / unit * unit
 }
 
-// csvColumns returns the columns of a comparison's CSV that follow those of the sets: their heads, and the cells of a metric.
+// csvColumns returns the columns of a comparison's CSV that follow those of the sets: their heads, and the cells of a metric, which are
+// empty for a pair that has no difference of it.
 func (d *Differences) csvColumns(metric string) (head, cells []string) {
 	names := visible.Texts(d.Names)
+	var pairs [][2]int
 	for i := range d.List {
-		x := &d.List[i]
-		if x.Metric.String() != metric {
-			continue
+		if p := [2]int{d.List[i].A, d.List[i].B}; !slices.Contains(pairs, p) {
+			pairs = append(pairs, p)
 		}
-		pair, p := names[x.B]+" - "+names[x.A], " p"
+	}
+	for _, p := range pairs {
+		pair, ofP := names[p[1]]+" - "+names[p[0]], " p"
 		if len(names) > 2 {
-			p = " p adjusted"
+			ofP = " p adjusted"
 		}
-		head = append(head, pair, pair+" low", pair+" high", pair+p, pair+" outcome")
-		cells = append(cells, full(x.Value), full(x.Interval.Low), full(x.Interval.High), full(x.Adjusted), string(x.Outcome))
+		head = append(head, pair, pair+" low", pair+" high", pair+ofP, pair+" outcome")
+		if x := d.of(p[0], p[1], metric); x != nil {
+			cells = append(cells, full(x.Value), full(x.Interval.Low), full(x.Interval.High), full(x.Adjusted), string(x.Outcome))
+		} else {
+			cells = append(cells, "", "", "", "", "")
+		}
 	}
 	return head, cells
 }
@@ -523,9 +539,13 @@ func (d *Differences) Notes() (l []string) {
 
 // Independent says what the intervals assume, unless all are those of tests that do not.
 func (d *Differences) Independent() string {
+	s := ""
 	for i := range d.List {
-		if x := &d.List[i]; strings.Contains(x.Method, "independent") {
-			return "Intervals of differences take rows as independent."
+		switch x := &d.List[i]; {
+		case strings.Contains(x.Method, "independent, fitted"):
+			return "Intervals of differences take rows as independent, " + x.Method[strings.LastIndex(x.Method, "fitted"):] + "."
+		case strings.Contains(x.Method, "independent"):
+			s = "Intervals of differences take rows as independent."
 		}
 	}
 	for _, t := range d.tests {
@@ -533,7 +553,7 @@ func (d *Differences) Independent() string {
 			return "Intervals of differences take the series of " + visible.Text(t.By) + " as independent."
 		}
 	}
-	return ""
+	return s
 }
 
 // together reports whether the intervals of the pairs of a metric hold together.

@@ -6,10 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/candor-go/candor/internal/visible"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval/compared"
 )
 
 // RecalibrationSchema is the schema of a Recalibration's JSON.
@@ -21,8 +26,9 @@ type Recalibration struct {
 	Says          string          // what the map does, in one or two lines
 	Map           json.RawMessage // the map file
 	Folds         int
-	Before, After *Document // of the same rows and metrics; After is nil if a fold could not be fitted
-	Reason        string    // why After is nil
+	Before, After *Document    // of the same rows and metrics; After is nil if a fold could not be fitted
+	Reason        string       // why After is nil
+	Differences   *Differences // after minus before, of the metrics that the map may change; nil if After is nil
 	Temperatures  []AtTemperature
 }
 
@@ -38,19 +44,58 @@ func (r *Recalibration) Comparison() *Comparison {
 	c := &Comparison{Sets: []Named{{"before", r.Before}}}
 	if r.After != nil {
 		c.Sets = append(c.Sets, Named{"after", r.After})
+		c.Differences = r.Differences
 	}
 	return c
 }
 
-// JSON returns {"schema": "candor-recal/1", "method", "says", "map", "folds", "before", "after", "temperatures"}, indented, with a
-// final newline. "before" and "after" are documents of evaluations. If "after" is null, "reason" says why. "temperatures" is omitted
-// if there are none.
+// Effect says in words what recalibration changes: "NLL falls by 0.013 [0.009, 0.017]." It is "" if nothing is compared.
+func (r *Recalibration) Effect() string {
+	d := r.Differences
+	if d == nil {
+		return ""
+	}
+	var parts []string
+	for _, name := range d.firstMetrics() {
+		x := d.of(0, 1, name)
+		name, size := say(name), d.size(x)
+		switch falls := x.Value < 0; {
+		case math.IsNaN(x.Interval.Low):
+			parts = append(parts, fmt.Sprintf("%s is not compared, since %s", name, visible.Text(strings.TrimSuffix(x.Reason, "."))))
+		case x.Value == 0 && x.Interval.Low == 0 && x.Interval.High == 0:
+			parts = append(parts, name+" is the same in every row")
+		case x.Outcome == compared.Undecided:
+			parts = append(parts, fmt.Sprintf("no change of %s is shown: %s", name, size(x.Value, x.Interval)))
+		case falls:
+			parts = append(parts, fmt.Sprintf("%s falls by %s", name, size(-x.Value, metrics.Interval{Low: -x.Interval.High, High: -x.Interval.Low})))
+		default:
+			parts = append(parts, fmt.Sprintf("%s rises by %s", name, size(x.Value, x.Interval)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	s := strings.Join(parts, "; ") + "."
+	if rest, ok := strings.CutPrefix(s, "no "); ok {
+		return "No " + rest
+	}
+	return s
+}
+
+// JSON returns {"schema": "candor-recal/1", "method", "says", "map", "folds", "before", "after", "differences", "temperatures"},
+// indented, with a final newline. "before" and "after" are documents of evaluations. If "after" and "differences" are null, "reason"
+// says why. "temperatures" is omitted if there are none.
 func (r *Recalibration) JSON() ([]byte, error) {
 	o := object{{"schema", RecalibrationSchema}, {"method", r.Method}, {"says", r.Says}, {"map", r.Map}, {"folds", r.Folds}, {"before", r.Before}}
 	if r.After != nil {
 		o = append(o, field{"after", r.After})
 	} else {
 		o = append(o, field{"after", nil}, field{"reason", r.Reason})
+	}
+	if r.Differences != nil {
+		o = append(o, field{"differences", r.Differences.objects()})
+	} else {
+		o = append(o, field{"differences", nil})
 	}
 	if r.Temperatures != nil {
 		l := make([]object, len(r.Temperatures))

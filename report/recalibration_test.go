@@ -25,9 +25,9 @@ func TestRecalibrationJSON(t *testing.T) {
 		change func()
 		want   string // the fields, in order
 	}{
-		{"all", func() {}, "schema method says map folds before after temperatures"},
-		{"no temperatures", func() { r.Temperatures = nil }, "schema method says map folds before after"},
-		{"no after", func() { r.After, r.Reason = nil, "fold 2 of 5: \"no\" rows" }, "schema method says map folds before after reason"},
+		{"all", func() {}, "schema method says map folds before after differences temperatures"},
+		{"no temperatures", func() { r.Temperatures = nil }, "schema method says map folds before after differences"},
+		{"no after", func() { r.After, r.Reason = nil, "fold 2 of 5: \"no\" rows" }, "schema method says map folds before after reason differences"},
 	} {
 		c.change()
 		b, err := r.JSON()

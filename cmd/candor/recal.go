@@ -48,6 +48,8 @@ type recalFit struct {
 	output
 	out   string
 	folds int
+
+	besides int64 // bytes in use besides a fit, or besides what differences are found from
 }
 
 func recalFitCommand() *cobra.Command {
@@ -232,7 +234,7 @@ func (f *recalFit) taskOf(m recal.Method) error {
 		case ofNumbers:
 			f.metrics = "coverage_50,coverage_90,width_50,width_90,interval_score"
 		default:
-			f.metrics = "accuracy,confidence,nll,brier,ece"
+			f.metrics = "accuracy,confidence,nll,brier,ece,calibration_error_squared"
 		}
 	}
 	return nil
@@ -260,7 +262,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 			return err
 		}
 		var err error
-		if o, err = f.checkMemory(j, m, i); err != nil {
+		if o, err = f.checkMemory(j, m, i, e); err != nil {
 			return err
 		}
 		need := recal.NeedOf(m, fitSize(j, i), o)
@@ -288,11 +290,12 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 	case err != nil:
 		return nil, bad(err)
 	default:
-		after, err := f.evaluateApplied(j, before, maps[0], recal.CrossApplied(maps, d, folds))
+		raw := recal.OpenFunc(func() (recal.Source, error) { return j.source(&f.evalFlags, paths) }) // its progress is that of the others
+		after, found, err := f.afterAndDifferences(j, m, before, maps[0], raw, recal.CrossApplied(maps, d, folds))
 		if err != nil {
 			return nil, bad(err)
 		}
-		r.After, sets = report.New(after), append(sets, after)
+		r.After, r.Differences, sets = report.New(after), found, append(sets, after)
 		// The map's own results are logits whatever they look like.
 		r.After.Warnings = slices.DeleteFunc(r.After.Warnings, report.DoubtsLogits)
 	}
@@ -323,17 +326,18 @@ func (f *recalFit) checkMany(m recal.Method, i predictions.Info, paths []string)
 }
 
 // checkMemory returns options with which the fit stays within --max-memory, or an error that says how much it needs.
-func (f *recalFit) checkMemory(j *job, m recal.Method, i predictions.Info) (*recal.Options, error) {
+func (f *recalFit) checkMemory(j *job, m recal.Method, i predictions.Info, e *eval.Evaluation) (*recal.Options, error) {
 	o := &recal.Options{Threads: j.pass.Threads, Memory: (j.memory - fixedMemory) / 2}
-	if i.Rows < 0 {
+	if f.besides = fixedMemory; i.Rows < 0 {
 		return o, nil // tables of forecasts, whose maps are small
 	}
 	s := fitSize(j, i)
-	need, held := recal.Need{}, int64(0)
+	need, held, pairs := recal.Need{}, int64(0), pairNeed(e, extentOf(i))
 	for ; ; o.Threads-- {
 		need = recal.NeedOf(m, s, o)
 		held = f.held(need, i, j.read.Buffers, j.read.BufferBytes)
-		if held+need.Fit <= j.memory {
+		if held+max(need.Fit, pairs) <= j.memory {
+			f.besides = held
 			o.Memory = max(need.Fit, min(o.Memory, j.memory-held))
 			return o, nil
 		}
@@ -342,13 +346,13 @@ func (f *recalFit) checkMemory(j *job, m recal.Method, i predictions.Info) (*rec
 		}
 	}
 	// More memory also means more buffers.
-	all := held + need.Fit
+	all := held + max(need.Fit, pairs)
 	for {
 		_, buffers, bytes, err := plan(f.threads, all, false)
 		if err != nil {
 			return nil, err
 		}
-		more := f.held(need, i, buffers, bytes) + need.Fit
+		more := f.held(need, i, buffers, bytes) + max(need.Fit, pairs)
 		if more <= all {
 			break
 		}
@@ -394,12 +398,12 @@ func (f *recalFit) method(m recal.Method, levels []float64) recal.Method {
 	return m
 }
 
-// evaluateApplied evaluates the recalibrated data by the metrics of the original rows.
-func (f *recalFit) evaluateApplied(j *job, before *eval.Evaluation, m recal.Map, d recal.Data) (*eval.Evaluation, error) {
+// specAfter returns the spec of the rows that a map recalibrates, by the metrics of the original ones.
+func (f *recalFit) specAfter(before *eval.Evaluation, m recal.Map) (eval.Spec, error) {
 	spec := eval.Spec{Base: before.Spec.Base, Brier: before.Spec.Brier, Level: before.Spec.Level}
 	kind, classes, err := m.Out(before.Audit.Kind, before.Audit.Classes)
 	if err != nil {
-		return nil, err
+		return spec, err
 	}
 	spec.Kind, spec.Classes = kind, classes
 	if q, ok := m.(*recal.QuantileMap); ok {
@@ -409,10 +413,15 @@ func (f *recalFit) evaluateApplied(j *job, before *eval.Evaluation, m recal.Map,
 		// Metrics that mean something else for such predictions are checked again.
 		p, err := eval.ParseMetrics(l.String(), spec.Shape())
 		if err != nil {
-			return nil, usage("--metrics: of what %s makes of the rows, which are %s: %v", m.Method(), kind, err)
+			return spec, usage("--metrics: of what %s makes of the rows, which are %s: %v", m.Method(), kind, err)
 		}
 		spec.Metrics = append(spec.Metrics, p...)
 	}
+	return spec, nil
+}
+
+// evaluateApplied evaluates the recalibrated data.
+func evaluateApplied(j *job, spec eval.Spec, d recal.Data) (*eval.Evaluation, error) {
 	e, err := eval.New(spec)
 	if err != nil {
 		return nil, err
@@ -438,7 +447,11 @@ func (f *recalFit) temperatures(j *job, before *eval.Evaluation, m *recal.Temper
 	var l []report.AtTemperature
 	for _, t := range slices.Compact(ts) {
 		at := recal.NewTemperature(t, before.Audit.Classes)
-		e, err := f.evaluateApplied(j, before, at, recal.OpenFunc(func() (recal.Source, error) {
+		spec, err := f.specAfter(before, at)
+		if err != nil {
+			return nil, err
+		}
+		e, err := evaluateApplied(j, spec, recal.OpenFunc(func() (recal.Source, error) {
 			src, err := d.Open()
 			if err != nil {
 				return nil, err
@@ -495,7 +508,14 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 		err = docs.Table(&b, report.CSV, 0)
 	case "markdown":
 		fmt.Fprintf(&b, "%s\n\n", r.Says)
-		if err = docs.Table(&b, report.Markdown, 0); err == nil && r.Temperatures != nil {
+		if s := r.Effect(); s != "" {
+			fmt.Fprintf(&b, "%s\n\n", s)
+		}
+		if err = docs.Table(&b, report.Markdown, 0); err == nil && r.Differences != nil {
+			fmt.Fprintln(&b)
+			err = r.Differences.Table(&b, report.Markdown, 0)
+		}
+		if err == nil && r.Temperatures != nil {
 			fmt.Fprintln(&b)
 			err = r.TemperaturesTable(&b, report.Markdown)
 		}
@@ -505,13 +525,24 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 				fmt.Fprintf(&b, "\n> %s: %s\n", d.Name, w)
 			}
 		}
+		if r.Differences != nil {
+			for _, w := range r.Differences.Notes() {
+				fmt.Fprintf(&b, "\n> %s\n", w)
+			}
+		}
 	default:
 		s := screenOf(c.OutOrStdout())
 		fmt.Fprintf(&b, "%s\n\n", report.Wrap(r.Says, s.width))
+		if e := r.Effect(); e != "" {
+			fmt.Fprintf(&b, "%s\n\n", report.Wrap(e, s.width))
+		}
 		if err = docs.Table(&b, report.Plain, s.width); err != nil {
 			break
 		}
 		fmt.Fprintf(&b, "\n%s\n", report.Wrap(how, s.width))
+		if err = differencesText(&b, r.Differences, "Differences, after minus before:", s.width); err != nil {
+			break
+		}
 		if r.Temperatures != nil {
 			fmt.Fprintf(&b, "\nAll rows against T:\n\n")
 			if err = r.TemperaturesTable(&b, report.Plain); err != nil {
@@ -521,6 +552,11 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 		for _, d := range docs.Sets {
 			for _, w := range notes(d.Document) {
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+d.Name+": "+strings.TrimSuffix(w, ".")+".", s.width))
+			}
+		}
+		if r.Differences != nil {
+			for _, w := range r.Differences.Notes() {
+				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+w+".", s.width))
 			}
 		}
 		next := "Next: -o MAP.json writes the map; candor recal apply MAP.json OTHERS.npy -o OUT.npy applies it"

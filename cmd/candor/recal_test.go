@@ -474,8 +474,8 @@ func TestRecalShows(t *testing.T) {
 			t.Errorf("%s\ndoes not say %q", md, w)
 		}
 	}
-	if csv := printed(t, append(args, "--format", "csv")...); !strings.HasPrefix(csv, "metric,level,better,before,before low,before high,after,after low,after high\n") ||
-		strings.Count(csv, "\n") != 6 {
+	if csv := printed(t, append(args, "--format", "csv")...); !strings.HasPrefix(csv, "metric,level,better,before,before low,before high,after,after low,after high,after - before,after - before low,after - before high,after - before p,after - before outcome\n") ||
+		strings.Count(csv, "\n") != 7 || !strings.Contains(csv, ",,,,,\nconfidence,") {
 		t.Errorf("%s", csv)
 	}
 	if a, b := printed(t, append(args, "--format", "json")...), printed(t, append(args, "--json")...); a != b {
@@ -506,7 +506,7 @@ func TestRecalShows(t *testing.T) {
 			depth--
 		}
 	}
-	if want := "schema method says map folds before after temperatures"; strings.Join(keys, " ") != want {
+	if want := "schema method says map folds before after differences temperatures"; strings.Join(keys, " ") != want {
 		t.Errorf("the document has %v", keys)
 	}
 	// Pictures of before and after.

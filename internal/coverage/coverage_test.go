@@ -94,6 +94,31 @@ func TestPrintClusters(t *testing.T) {
 	}
 }
 
+// TestPrintFitted: the intervals of differences that are made with fitted temperatures hold the true ones in most sets.
+func TestPrintFitted(t *testing.T) {
+	var b strings.Builder
+	if err := printFitted(&b, check.Size(10, 20, 200), check.Size(2000, 5000, 50_000), 2, []int{400}); err != nil {
+		t.Fatal(err)
+	}
+	rows, shares := 0, 0
+	for _, l := range strings.Split(b.String(), "\n") {
+		if !strings.Contains(l, "| `") {
+			continue
+		}
+		rows++
+		for _, f := range strings.Split(l, "|")[3:] {
+			if v, err := strconv.ParseFloat(strings.TrimSpace(f), 64); err == nil {
+				if shares++; v < 0.5 { // so few sets tell what is badly off, no more
+					t.Error(l)
+				}
+			}
+		}
+	}
+	if want := len(fittedWhat) * len(fittedLosses); rows != want || shares < want*5 {
+		t.Errorf("%d rows, %d shares:\n%s", rows, shares, b.String())
+	}
+}
+
 // TestPrintDrift: the tables have a share for each pair and family, and for each metric that a pair has; what never finds anything, or
 // always, is badly off.
 func TestPrintDrift(t *testing.T) {

@@ -1,7 +1,7 @@
 // Command coverage prints how often candor's intervals hold what they estimate, and how often a calibrated model is found fault with:
 // the tables of docs/coverage.md. Sets of rows are drawn from laws whose answers are known from a set of a million rows.
 //
-//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters]] [-together] [-drift]
+//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters]] [-together] [-fitted] [-drift]
 //
 // With -drift they are of two sets: how often candor drift finds a difference where there is none, and how often its intervals hold.
 package main
@@ -30,6 +30,7 @@ func main() {
 	pairs := flag.Bool("pairs", false, "only the table of the differences of two models")
 	together := flag.Bool("together", false, "only the table of the differences of five models, whose intervals hold together")
 	clusters := flag.Bool("clusters", false, "with -pairs, of rows in clusters")
+	fitted := flag.Bool("fitted", false, "only the table of differences that are made with fitted temperatures")
 	drift := flag.Bool("drift", false, "two independent sets, in place of one")
 	flag.Parse()
 	if *pairs && *clusters {
@@ -46,6 +47,12 @@ func main() {
 	}
 	if *together {
 		if err := printTogether(os.Stdout, *runs, 1_000_000, *threads, []int{200, 1000}); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if *fitted {
+		if err := printFitted(os.Stdout, *runs, 200_000, *threads, []int{200, 1000, 10_000}); err != nil {
 			log.Fatal(err)
 		}
 		return

@@ -75,19 +75,12 @@ var pairNames = []string{"accuracy", "overconfidence", "bias", "nll", "perplexit
 
 // compare draws n rows and returns the differences of the two models, by metric.
 func (l *pairLaw) compare(r *rand.Rand, n int, list []eval.Metric) ([]compared.Difference, error) {
-	a, b := &metrics.Predictions{Labels: make([]int32, n)}, &metrics.Predictions{}
-	for _, p := range []*metrics.Predictions{a, b} {
-		p.F64, p.Rows, p.Classes = make([]float64, n*l.classes), n, l.classes
-	}
-	b.Labels = a.Labels
-	for i := range n {
-		a.Labels[i] = l.row(r, a.F64[i*l.classes:(i+1)*l.classes], b.F64[i*l.classes:(i+1)*l.classes])
-	}
+	p := l.draw(r, n)
 	c, err := compared.New(eval.Spec{Classes: l.classes, Metrics: list}, []string{"A", "B"}, "")
 	if err != nil {
 		return nil, err
 	}
-	err = c.AddSources([]metrics.Source{metrics.InMemory(a), metrics.InMemory(b)}, &metrics.Options{Threads: 1})
+	err = c.AddSources([]metrics.Source{metrics.InMemory(p[0]), metrics.InMemory(p[1])}, &metrics.Options{Threads: 1})
 	return c.Differences(nil), err
 }
 

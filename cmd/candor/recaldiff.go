@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
+	"github.com/candor-go/candor/metrics/paired"
+	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/recal"
+	"github.com/candor-go/candor/report"
+)
+
+// beforeAfter are the sets of a recalibration's differences.
+var beforeAfter = []string{"before", "after"}
+
+// fixedMaps is what differences that are made with fitted maps assume beside independent rows.
+const fixedMaps = ", fitted maps as fixed"
+
+// afterAndDifferences evaluates the recalibrated data, and finds the differences from the rows as they were.
+func (f *recalFit) afterAndDifferences(j *job, m recal.Method, before *eval.Evaluation, is recal.Map, raw, after recal.Data) (*eval.Evaluation, *report.Differences, error) {
+	spec, err := f.specAfter(before, is)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := &report.Differences{Names: beforeAfter, Level: spec.Level, Rows: before.Audit.Rows}
+	if why := f.unpaired(before, &spec); why != "" {
+		e, err := evaluateApplied(j, spec, after)
+		if err != nil {
+			return nil, nil, err
+		}
+		found.List = f.values(before, e, why)
+		return e, found, nil
+	}
+	all, err := compared.New(spec, beforeAfter, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	pass := j.pass
+	for pass.Threads > 1 && f.besides+all.Need(j.extent, pass.Threads) > j.memory {
+		pass.Threads--
+	}
+	var srcs []metrics.Source
+	for _, d := range []recal.Data{raw, after} {
+		src, err := d.Open()
+		if err != nil {
+			return nil, nil, err
+		}
+		defer src.Close()
+		srcs = append(srcs, src)
+	}
+	if err := all.AddSources(srcs, &pass); err != nil {
+		return nil, nil, err
+	}
+	for _, d := range all.Differences(nil) {
+		if d.Metric.Name == "accuracy" && keepsDecisions(m) {
+			continue
+		}
+		if d.Method != "" {
+			d.Method += fixedMaps
+		}
+		found.List = append(found.List, d)
+	}
+	return all.Models()[1].Evaluation, found, nil
+}
+
+// keepsDecisions reports whether maps of a method change no decision.
+func keepsDecisions(m recal.Method) bool {
+	switch m.(type) {
+	case recal.Temperature, recal.ETS:
+		return true
+	}
+	return false
+}
+
+// unpaired says why rows before and after are not compared; "" if they are.
+func (f *recalFit) unpaired(before *eval.Evaluation, after *eval.Spec) string {
+	if a, b := before.Spec.Shape(), after.Shape(); a.Kind != b.Kind || !slices.Equal(before.Spec.Levels, after.Levels) {
+		return "before and after are forecasts of other kinds, which are not compared row by row"
+	}
+	if after.KeepsRows() != "" {
+		return "exact keeps every row, which a comparison does not support"
+	}
+	return ""
+}
+
+// values returns differences of the metrics that both have, without intervals.
+func (f *recalFit) values(before, after *eval.Evaluation, why string) (l []compared.Difference) {
+	nan := math.NaN()
+	for _, m := range after.Spec.Metrics {
+		if !slices.ContainsFunc(before.Spec.Metrics, func(o eval.Metric) bool { return o.String() == m.String() }) {
+			continue
+		}
+		a, b := before.Value(m), after.Value(m)
+		d := compared.Difference{A: 0, B: 1, Metric: m, Better: eval.Describe(m.Name).In(after.Spec.Shape()).Better, Value: b.Value - a.Value, Interval: metrics.NoInterval(),
+			Error: paired.Error{SE: nan, DF: nan}, P: nan, PExact: nan, Adjusted: nan, Reason: why}
+		switch {
+		case math.IsNaN(a.Value):
+			d.Reason = a.Reason
+		case math.IsNaN(b.Value):
+			d.Reason = b.Reason
+		}
+		l = append(l, d)
+	}
+	return l
+}
+
+// pairNeed returns the memory that finding differences takes with one thread, beside maps and buffers.
+func pairNeed(before *eval.Evaluation, x eval.Extent) int64 {
+	spec := before.Spec
+	spec.Memory = 0
+	all, err := compared.New(spec, beforeAfter, "")
+	if err != nil {
+		return before.Need(x, 1) // they are not compared
+	}
+	return all.Need(x, 1)
+}
+
+// extentOf returns what is known of the rows of a fit.
+func extentOf(i predictions.Info) eval.Extent {
+	return eval.Extent{Rows: i.Rows, DType: i.DType, Weighted: i.Weighted}
+}
+
+// differencesText writes the table of differences under a title, with what its intervals assume. Nothing is written if no difference
+// has an interval.
+func differencesText(w io.Writer, d *report.Differences, title string, width int) error {
+	if d == nil {
+		return nil
+	}
+	var rows strings.Builder
+	if err := d.Table(&rows, report.Plain, width); err != nil || rows.Len() == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s\n", report.Wrap(title, width), &rows, report.Wrap(d.Independent(), width))
+	return err
+}

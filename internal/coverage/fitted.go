@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
+	"github.com/candor-go/candor/recal"
+)
+
+// fittedLosses are the metrics whose differences after a fit are simulated.
+var fittedLosses = []string{"nll", "brier"}
+
+// printFitted writes the table of the coverage of differences whose rows were mapped by temperatures fitted to other folds: of two models
+// after scaling, and of each model after and before it. The true difference is that of very many rows by the same fitted temperatures.
+func printFitted(w io.Writer, runs, truth, threads int, sizes []int) error {
+	fmt.Fprintf(w, "Share of %d sets whose 95%% interval holds the true difference of the fitted maps; - where both sets are one model after scaling.\n", runs)
+	var tables [6][2]*risks
+	for i := range pairLaws {
+		tables[i] = pairLaws[i].risks(truth)
+	}
+	for _, n := range sizes {
+		fmt.Fprintf(w, "\nN = %d:\n\n| difference | metric |", n)
+		line := "\n| --- | --- |"
+		var share [6]map[string]float64
+		for i := range pairLaws {
+			fmt.Fprintf(w, " %s |", pairLaws[i].name)
+			line += " ---: |"
+			var err error
+			if share[i], err = pairLaws[i].coverFitted(n, runs, threads, tables[i]); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintln(w, line)
+		for _, what := range fittedWhat {
+			for _, name := range fittedLosses {
+				row := fmt.Sprintf("| %s | `%s` |", what, name)
+				for i := range pairLaws {
+					if v, ok := share[i][what+name]; ok {
+						row += fmt.Sprintf(" %.3f |", v)
+					} else {
+						row += " - |"
+					}
+				}
+				fmt.Fprintln(w, row)
+			}
+		}
+	}
+	return nil
+}
+
+var fittedWhat = []string{"B minus A, both scaled", "A scaled minus A", "B scaled minus B"}
+
+// risks are the mean losses of a model at temperatures whose logarithms are evenly spaced.
+type risks struct{ at map[string][]float64 }
+
+const riskFrom, riskStep, riskSteps = -2.0, 0.05, 81
+
+// of returns the mean loss at a temperature, by the cubic through the four nearest ones.
+func (r *risks) of(metric string, t float64) float64 {
+	x := (math.Log(t) - riskFrom) / riskStep
+	i := min(max(int(x)-1, 0), riskSteps-4)
+	v, sum := r.at[metric], 0.0
+	for j := i; j < i+4; j++ {
+		weight := 1.0
+		for k := i; k < i+4; k++ {
+			if k != j {
+				weight *= (x - float64(k)) / float64(j-k)
+			}
+		}
+		sum += weight * v[j]
+	}
+	return sum
+}
+
+// draw draws n rows of both models.
+func (l *pairLaw) draw(r *rand.Rand, n int) [2]*metrics.Predictions {
+	a, b := &metrics.Predictions{Labels: make([]int32, n)}, &metrics.Predictions{}
+	for _, p := range []*metrics.Predictions{a, b} {
+		p.F64, p.Rows, p.Classes = make([]float64, n*l.classes), n, l.classes
+	}
+	b.Labels = a.Labels
+	for i := range n {
+		a.Labels[i] = l.row(r, a.F64[i*l.classes:(i+1)*l.classes], b.F64[i*l.classes:(i+1)*l.classes])
+	}
+	return [2]*metrics.Predictions{a, b}
+}
+
+// risks finds the mean losses of both models from very many rows.
+func (l *pairLaw) risks(rows int) (of [2]*risks) {
+	for m, p := range l.draw(rand.New(rand.NewPCG(1, 0)), rows) {
+		of[m] = &risks{map[string][]float64{}}
+		of[m].at["nll"], of[m].at["brier"] = make([]float64, riskSteps), make([]float64, riskSteps)
+		k := max(2, l.classes)
+		z, q := make([]float64, k), make([]float64, k)
+		for i := range rows {
+			if l.classes == 1 {
+				z[0], z[1] = math.Log1p(-p.F64[i]), math.Log(p.F64[i])
+			} else {
+				for c := range z {
+					z[c] = math.Log(p.F64[i*k+c])
+				}
+			}
+			y := p.Labels[i]
+			for s := range riskSteps {
+				softmax(q, z, math.Exp(riskFrom+riskStep*float64(s)))
+				square := 0.0
+				for c, v := range q {
+					if int32(c) == y {
+						v--
+					}
+					square += v * v
+				}
+				if l.classes == 1 {
+					square /= 2
+				}
+				of[m].at["nll"][s] -= math.Log(q[y]) / float64(rows)
+				of[m].at["brier"][s] += square / float64(rows)
+			}
+		}
+	}
+	return of
+}
+
+// coverFitted returns the share of sets whose interval holds the true difference, by what is compared and by which metric.
+func (l *pairLaw) coverFitted(n, runs, threads int, of [2]*risks) (map[string]float64, error) {
+	list, err := eval.ParseMetrics("nll,brier", eval.Shape{Classes: l.classes})
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	hit, all := map[string]int{}, map[string]int{}
+	err = each(runs, threads, func(run int) error {
+		folds := recal.Folds{}
+		var raw, scaled [2]recal.Data
+		var maps [2][]recal.Map
+		for m, p := range l.draw(rand.New(rand.NewPCG(2, uint64(run))), n) {
+			raw[m] = recal.InMemory(p)
+			var err error
+			if maps[m], err = recal.CrossFit(recal.Temperature{}, raw[m], folds, &recal.Options{Threads: 1}); err != nil {
+				return nil // some set has no best temperature
+			}
+			scaled[m] = recal.CrossApplied(maps[m], raw[m], folds)
+		}
+		// A fold counts by its rows.
+		count := make([]float64, folds.Count())
+		for i := range n {
+			count[folds.Fold(int64(i))] += 1 / float64(n)
+		}
+		after := func(m int, metric string) (v float64) {
+			for k, t := range maps[m] {
+				v += count[k] * of[m].of(metric, t.(*recal.TemperatureMap).T())
+			}
+			return v
+		}
+		for w, sides := range [][2]recal.Data{{scaled[0], scaled[1]}, {raw[0], scaled[0]}, {raw[1], scaled[1]}} {
+			c, err := compared.New(eval.Spec{Classes: l.classes, Metrics: list}, []string{"A", "B"}, "")
+			if err != nil {
+				return err
+			}
+			var srcs []metrics.Source
+			for _, d := range sides {
+				src, err := d.Open()
+				if err != nil {
+					return err
+				}
+				defer src.Close()
+				srcs = append(srcs, src)
+			}
+			if err := c.AddSources(srcs, &metrics.Options{Threads: 1}); err != nil {
+				return err
+			}
+			mu.Lock()
+			for _, d := range c.Differences(nil) {
+				name := d.Metric.String()
+				truth := after(1, name) - after(0, name)
+				switch {
+				case w == 0 && math.Abs(truth) < 1e-6:
+					continue // after scaling they are one model
+				case w > 0:
+					truth = after(w-1, name) - of[w-1].of(name, 1)
+				}
+				if all[fittedWhat[w]+name]++; d.Interval.Low <= truth && truth <= d.Interval.High {
+					hit[fittedWhat[w]+name]++
+				}
+			}
+			mu.Unlock()
+		}
+		return nil
+	})
+	share := map[string]float64{}
+	for what, n := range all {
+		share[what] = float64(hit[what]) / float64(n)
+	}
+	return share, err
+}
