@@ -114,11 +114,11 @@ func (d *Differences) best(metric string) []bool {
 }
 
 // firstWords are the metrics that the first sentence speaks of, the first of each list that there is.
-var firstWords = [][]string{{"nll", "wis", "crps", "brier", "rmse", "mae", "ae_median", "pinball"}, {"accuracy", "auroc"}}
+var firstWords = [][]string{{"nll", "wis", "crps", "brier", "rmse", "mae", "ae_median", "pinball"}, {"accuracy", "auroc"}, {"nll_temperature_scaled"}}
 
 // spoken are names of metrics in a sentence, where these are not their names.
 var spoken = map[string]string{"nll": "NLL", "wis": "WIS", "crps": "CRPS", "brier": "Brier score", "rmse": "RMSE", "mae": "mean absolute error", "ae_median": "median absolute error",
-	"pinball": "pinball loss", "auroc": "AUROC"}
+	"pinball": "pinball loss", "auroc": "AUROC", "nll_temperature_scaled": "NLL after temperature scaling"}
 
 func say(metric string) string {
 	if s, ok := spoken[metric]; ok {
@@ -539,13 +539,15 @@ func (d *Differences) Notes() (l []string) {
 
 // Independent says what the intervals assume, unless all are those of tests that do not.
 func (d *Differences) Independent() string {
-	s := ""
+	rows, fixed, what := 0, 0, ""
 	for i := range d.List {
-		switch x := &d.List[i]; {
-		case strings.Contains(x.Method, "independent, fitted"):
-			return "Intervals of differences take rows as independent, " + x.Method[strings.LastIndex(x.Method, "fitted"):] + "."
-		case strings.Contains(x.Method, "independent"):
-			s = "Intervals of differences take rows as independent."
+		x := &d.List[i]
+		if strings.Contains(x.Method, "independent") {
+			rows++
+			if at := strings.LastIndex(x.Method, "independent, fitted"); at >= 0 {
+				fixed++
+				what = strings.TrimPrefix(x.Method[at:], "independent, ")
+			}
 		}
 	}
 	for _, t := range d.tests {
@@ -553,7 +555,15 @@ func (d *Differences) Independent() string {
 			return "Intervals of differences take the series of " + visible.Text(t.By) + " as independent."
 		}
 	}
-	return s
+	switch {
+	case rows == 0:
+		return ""
+	case fixed == 0:
+		return "Intervals of differences take rows as independent."
+	case fixed == rows:
+		return "Intervals of differences take rows as independent, " + what + "."
+	}
+	return "Intervals of differences take rows as independent; those after temperature scaling also take " + what + "."
 }
 
 // together reports whether the intervals of the pairs of a metric hold together.

@@ -67,6 +67,8 @@ Rows are taken as independent. For regression forecasts (--task regression, quan
 --horizon takes the test of Diebold and Mariano: rows must then be in the order of time. --series COLUMN does so within
 each of several series, which are taken as independent of each other.
 
+--temperature-scaled adds the differences after temperature scaling, which take the fitted temperatures as fixed.
+
 A row that is bad in one set is left out of all with --on-invalid drop, and counted once. It is an error if sets differ in
 the label, the weight or the observed value of a row.
 
@@ -82,6 +84,7 @@ ratio to it too.`,
   candor compare all.csv --model model --id id --prob p --label y
   candor compare old.npy new.npy --labels labels.npy --margin nll=0.01,accuracy=0.005
   candor compare a.npy b.npy c.npy --labels labels.npy --adjust max-t
+  candor compare a.npy b.npy --labels labels.npy --temperature-scaled
   candor compare a.npy b.npy --labels labels.npy --state pair.state
   candor compare a.npy b.npy --labels labels.npy --flips flips.csv
   candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
@@ -152,6 +155,9 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	}
 	if err := f.checkScaled(paths); err != nil {
 		return err
+	}
+	if f.scaled && f.state != "" {
+		return usage("--temperature-scaled does not go with --state: rows are read again for it, and no state has them; leave one of them out")
 	}
 	if f.horizon < 1 {
 		return usage("--horizon is %d; it is a positive number of steps", f.horizon)

@@ -442,7 +442,7 @@ func (s *opened) binding(c *cobra.Command) {
 	}
 }
 
-// conclude does what follows the rows of a set: it reads out-of-distribution rows, and scores after temperature scaling.
+// conclude does what follows the rows of a set: it reads out-of-distribution rows.
 func (f *evalFlags) conclude(c *cobra.Command, j *job, s *opened, pass *metrics.Options) error {
 	if t, ok := s.r.(*predictions.ForecastReader); ok && t.Joined() != "" && !notesAreJSON(c) {
 		tell(c, "", "Forecasts: %s.", t.Joined())
@@ -458,9 +458,6 @@ func (f *evalFlags) conclude(c *cobra.Command, j *job, s *opened, pass *metrics.
 	}
 	if s.e.Audit.Rows == 0 {
 		return fault(f.files.calls(s.paths), nothingLeft, "no row is left to evaluate: %s", f.tokens.reasons(&s.e.Audit))
-	}
-	if f.scaled {
-		return f.scale(c, j, s.paths, s.e)
 	}
 	return nil
 }
@@ -493,6 +490,11 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	}
 	if err := f.conclude(c, j, s, &pass); err != nil {
 		return nil, err
+	}
+	if f.scaled {
+		if err := f.scale(c, j, paths, s.e); err != nil {
+			return nil, err
+		}
 	}
 	j.held += s.e.Size(j.extent)
 	return s.e, nil

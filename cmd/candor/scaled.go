@@ -11,6 +11,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/recal"
 	"github.com/candor-go/candor/report"
 )
@@ -73,24 +74,46 @@ func (f *evalFlags) checkScaled(paths []string) error {
 	return nil
 }
 
-// scale evaluates the rows after temperature scaling.
-func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Evaluation) error {
+// scaledRows are the rows of a set after temperature scaling, which may be read again.
+type scaledRows struct {
+	as    *eval.Scaled
+	maps  []recal.Map // of the folds; nil if there is no temperature for some fold, for as.Reason
+	folds recal.Folds
+	data  recal.Data                // the rows as they are
+	bad   func(error) error         // locates an error in the rows
+	quiet func() (rowReader, error) // opens the rows as they are, without progress
+}
+
+// open opens the rows after scaling.
+func (s *scaledRows) open() (recal.Source, error) {
+	return recal.CrossApplied(s.maps, s.data, s.folds).Open()
+}
+
+// openQuietly is open without progress.
+func (s *scaledRows) openQuietly() (recal.Source, error) {
+	return recal.CrossApplied(s.maps, recal.OpenFunc(func() (recal.Source, error) { return s.quiet() }), s.folds).Open()
+}
+
+// fitScaled fits the temperatures of a set, whose rows read opens.
+func (f *evalFlags) fitScaled(c *cobra.Command, j *job, paths []string, e *eval.Evaluation, read func() (rowReader, error)) (*scaledRows, error) {
 	var last reader
 	need := recal.NeedOf(recal.Temperature{}, recal.Size{}, nil)
-	d := reread(c, &passes{about: need.Reads*(1+recal.Folds{}.Count()) + 1}, func() (rowReader, error) {
-		r, err := j.source(f, paths)
+	open := func() (rowReader, error) {
+		r, err := read()
 		last = r
 		return r, err
-	})
+	}
+	d := reread(c, &passes{about: need.Reads*(1+recal.Folds{}.Count()) + 1}, open)
 	bad := func(err error) error { return f.cannotFit(err, last, paths) }
 	s := &eval.Scaled{Temperature: eval.Value{Value: math.NaN(), Interval: metrics.NoInterval()}}
+	rows := &scaledRows{as: s, folds: recal.Folds{Seed: f.seed}, data: d, bad: bad, quiet: open}
 	o := &recal.Options{Threads: j.pass.Threads}
 	m, err := recal.Temperature{}.Fit(d, o)
 	switch {
 	case errors.Is(err, recal.ErrUnreachable):
 		s.Temperature.Reason = plain(err)
 	case err != nil:
-		return bad(err)
+		return nil, bad(err)
 	default:
 		t := m.(*recal.TemperatureMap)
 		s.Temperature.Value, s.Temperature.Interval, s.Temperature.Method = t.T(), t.Interval(e.Spec.Level), temperatureMethod
@@ -98,26 +121,114 @@ func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Eval
 			s.Temperature.Note = leftOut(t.Fit(), "temperature")
 		}
 	}
-	folds := recal.Folds{Seed: f.seed}
-	maps, err := recal.CrossFit(recal.Temperature{}, d, folds, o)
+	maps, err := recal.CrossFit(recal.Temperature{}, d, rows.folds, o)
 	switch s.Reason = noMap(err); {
 	case s.Reason != "":
 	case err != nil:
-		return bad(err)
+		return nil, bad(err)
 	default:
-		if s.Rows, err = eval.New(e.ScaledSpec()); err != nil {
+		rows.maps = maps
+	}
+	return rows, nil
+}
+
+// scale evaluates the rows after temperature scaling.
+func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Evaluation) error {
+	s, err := f.fitScaled(c, j, paths, e, func() (rowReader, error) { return j.source(f, paths) })
+	if err != nil {
+		return err
+	}
+	if s.maps != nil {
+		if err := s.evaluate(j, e); err != nil {
 			return err
 		}
-		src, err := recal.CrossApplied(maps, d, folds).Open()
+	}
+	e.Scaled = s.as
+	return nil
+}
+
+// evaluate evaluates the rows after scaling.
+func (s *scaledRows) evaluate(j *job, e *eval.Evaluation) (err error) {
+	if s.as.Rows, err = eval.New(e.ScaledSpec()); err != nil {
+		return err
+	}
+	src, err := s.open()
+	if err != nil {
+		return s.bad(err)
+	}
+	defer src.Close()
+	if err := s.as.Rows.AddSource(src, &j.pass); err != nil {
+		return s.bad(err)
+	}
+	return nil
+}
+
+// scaleAll evaluates the rows of all sets after temperature scaling, side by side if each has a temperature for each fold. Folds are the
+// same rows in all sets.
+func (f *compareRun) scaleAll(c *cobra.Command, j *job, list []comparedSet, sets []*opened, all *compared.Comparison) error {
+	rows, whole := make([]*scaledRows, len(sets)), true
+	for i, s := range sets {
+		f.take(&list[i])
+		var err error
+		read := func() (rowReader, error) { return j.source(&f.evalFlags, s.paths) }
+		if f.aligned != nil {
+			read = func() (rowReader, error) { return f.aligned.reader(i, false), nil }
+		}
+		if rows[i], err = f.fitScaled(c, j, s.paths, s.e, read); err != nil {
+			return err
+		}
+		whole = whole && rows[i].maps != nil
+	}
+	defer func() {
+		for i, s := range sets {
+			s.e.Scaled = rows[i].as
+		}
+	}()
+	if !whole {
+		for i, s := range sets {
+			if f.take(&list[i]); rows[i].maps == nil {
+				continue
+			}
+			if err := rows[i].evaluate(j, s.e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	after, err := compared.New(sets[0].e.ScaledSpec(), f.names, f.baseline)
+	if err != nil {
+		return err
+	}
+	after.Threads = f.threads
+	pass := j.pass
+	for pass.Threads > 1 && fixedMemory+all.Size(j.extent)+after.Need(j.extent, pass.Threads) > j.memory {
+		pass.Threads--
+	}
+	var srcs []metrics.Source
+	for i, s := range rows {
+		open := s.openQuietly
+		if i == 0 {
+			open = s.open // its progress is that of all
+		}
+		f.take(&list[i])
+		src, err := open()
 		if err != nil {
-			return bad(err)
+			return s.bad(err)
 		}
 		defer src.Close()
-		if err := s.Rows.AddSource(src, &j.pass); err != nil {
-			return bad(err)
-		}
+		srcs = append(srcs, src)
 	}
-	e.Scaled = s
+	if err := after.AddSources(srcs, &pass); err != nil {
+		var one *compared.ModelError
+		if errors.As(err, &one) {
+			return rows[one.Model].bad(one.Err)
+		}
+		return f.whose(err, sets)
+	}
+	for i, m := range after.Models() {
+		rows[i].as.Rows = m.Evaluation
+	}
+	all.Scaled = after
 	return nil
 }
 

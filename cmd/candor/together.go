@@ -135,6 +135,11 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 			return nil, err
 		}
 	}
+	if f.scaled {
+		if err := f.scaleAll(c, j, list, sets, all); err != nil {
+			return nil, err
+		}
+	}
 	return all, nil
 }
 

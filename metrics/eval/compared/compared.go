@@ -35,6 +35,9 @@ type Comparison struct {
 	// without such rows do not come. The rows are valid until it returns. Its error ends the reading, and AddSources returns it.
 	Flipped func(part int64, rows []Flip) error
 	Room    Room
+	// Scaled compares the rows after temperature scaling, by eval.Evaluation.ScaledSpec. It is set with eval.Evaluation.Scaled of each model,
+	// is not part of the state, and is nil if there is none.
+	Scaled *Comparison
 
 	clustered bool // rows of a cluster depend on each other
 	models    []Model
@@ -237,6 +240,7 @@ func (c *Comparison) Merge(o *Comparison) error {
 	for i := range c.models {
 		c.models[i].Evaluation = merged[i]
 	}
+	c.Scaled = nil // as those of the evaluations
 	return c.take(o)
 }
 

@@ -75,15 +75,16 @@ type Answers struct {
 // power is the quantile of the normal distribution that a test with power 4/5 takes.
 const power = 0.8416212335729143
 
-// Differences returns the differences of all pairs by all metrics of the spec, metric by metric.
+// Differences returns the differences of all pairs by all metrics of the spec, metric by metric, and by eval.ScaledMetrics if models have
+// rows after temperature scaling.
 func (c *Comparison) Differences(o *Answers) []Difference {
 	var l []Difference
 	how := Holm
 	if o != nil {
 		how = o.Adjust
 	}
-	f := &finder{c: c, kept: map[paired.Event][]*paired.Sides{}, views: map[paired.Event][]*paired.View{}}
-	for _, m := range c.Spec.Metrics {
+	f := newFinder(c)
+	for _, m := range c.answered() {
 		from := len(l)
 		for i := range c.pairs {
 			l = append(l, f.difference(m, i))
@@ -208,10 +209,14 @@ func (d *Difference) margin(size, level float64) {
 
 // finder finds differences, and keeps what several metrics need.
 type finder struct {
-	c    *Comparison
-	kept map[paired.Event][]*paired.Sides
-
+	c     *Comparison
+	kept  map[paired.Event][]*paired.Sides
 	views map[paired.Event][]*paired.View // of rows of clusters, by model
+	after *finder                         // of the rows after temperature scaling; nil until it is needed
+}
+
+func newFinder(c *Comparison) *finder {
+	return &finder{c: c, kept: map[paired.Event][]*paired.Sides{}, views: map[paired.Event][]*paired.View{}}
 }
 
 // sides returns the joint rows of a pair.
@@ -237,6 +242,9 @@ const (
 
 // difference returns the difference of a pair by a metric.
 func (f *finder) difference(m eval.Metric, pair int) Difference {
+	if name, is := ofScaled(m); is {
+		return f.scaled(m, name, pair)
+	}
 	c := f.c
 	p := c.pairs[pair]
 	a, b := c.models[p.a].Evaluation, c.models[p.b].Evaluation
@@ -404,6 +412,8 @@ func (c *Comparison) unpaired(m eval.Metric) string {
 		return "it depends on the outcomes alone, which are the same for all models"
 	case d.Whole:
 		return "a count"
+	case m.Name == "temperature":
+		return "each temperature has an interval of its own, and their difference has none"
 	case slices.Contains([]string{"ece", "ece_positive", "ece_top_label", "ece_equal_mass", "ece_sweep", "ece_unweighted", "mce", "rmsce", "rmsce_debiased", "ace", "sce", "tace", "smooth_ece", "ks", "kuiper", "corp_mcb", "ici"}, m.Name):
 		return "chance adds to it, and adds more where the model is better calibrated; calibration_error_squared has one"
 	}

@@ -96,6 +96,9 @@ func comparedBy(s *eval.Spec, m eval.Metric) (method, metrics.RowMetric) {
 
 // HasInterval reports whether differences of a metric have intervals by a spec, as far as the rows allow.
 func HasInterval(s *eval.Spec, m eval.Metric) bool {
+	if name, is := ofScaled(m); is {
+		m = eval.Metric{Name: name}
+	}
 	by, _ := comparedBy(s, m)
 	return by != none
 }
