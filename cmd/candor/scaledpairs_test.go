@@ -147,4 +147,16 @@ func TestCompareScaledModels(t *testing.T) {
 	if g := l["right-old nll_temperature_scaled"]; g.Value != nil || g.Reason == "" {
 		t.Errorf("%+v", g)
 	}
+	// Rows that --id matches are scaled in the order of the first set.
+	var one, two strings.Builder
+	fmt.Fprintln(&one, "id,p,label")
+	fmt.Fprintln(&two, "id,p,label")
+	for i := range s.rows {
+		fmt.Fprintf(&one, "r%d,%v,%d\n", i, s.probs[i], s.labels[i])
+		k := (i*7 + 3) % s.rows // 7 and 300 have no common factor
+		fmt.Fprintf(&two, "r%d,%v,%d\n", k, square.probs[k], s.labels[k])
+	}
+	if matched := comparedBy(t, d.put("old.csv", []byte(one.String())), d.put("new.csv", []byte(two.String())), "--id", "id", "--prob", "p", "--label", "label", "--temperature-scaled"); fmt.Sprint(matched) != fmt.Sprint(apart) {
+		t.Errorf("matched by id\n%v\nnot\n%v", matched, apart)
+	}
 }
