@@ -86,10 +86,15 @@ func isOutput(path string, out io.Writer) bool {
 
 // write writes the reports. Each file is written completely or not at all.
 func (r *reports) write(c *cobra.Command, gates []report.Outcome, sets ...ci.Set) error {
+	return r.writeResult(c, &ci.Result{Sets: sets, Gates: gates})
+}
+
+// writeResult is write for a result without command and notes, which it sets.
+func (r *reports) writeResult(c *cobra.Command, result *ci.Result) error {
 	if len(r.files) == 0 {
 		return nil
 	}
-	result := &ci.Result{Command: c.CommandPath(), Sets: sets, Gates: gates, Notes: notedBy(c)}
+	result.Command, result.Notes = c.CommandPath(), notedBy(c)
 	for _, f := range r.files {
 		var b bytes.Buffer
 		if err := ci.Write(&b, f.form, result); err != nil {

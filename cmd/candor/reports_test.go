@@ -143,6 +143,14 @@ func TestReports(t *testing.T) {
 			t.Errorf("reports of %s: %v\n%s\n%s", n, of, l["openmetrics"], l["github"])
 		}
 	}
+	for _, want := range []string{"delta.nll", "delta.nll.low", "delta.nll.high", "delta.accuracy.low"} {
+		if _, there := of[want]; !there {
+			t.Errorf("mlflow lacks %s: %v", want, of)
+		}
+	}
+	if !strings.Contains(l["openmetrics"], "\ncandor_delta_nll{a=\""+names[0]+"\",b=\""+names[1]+"\"} ") || !strings.Contains(l["openmetrics"], "\ncandor_delta_nll_high{") {
+		t.Errorf("openmetrics lacks differences:\n%s", l["openmetrics"])
+	}
 	// Members of an ensemble.
 	l, _, _ = reported(t, d, 0, "eval", a, b, "--labels", y, "--task", "ensemble")
 	if of := metricsOf(t, l["mlflow"]); of["member-1/nll"] == 0 || !strings.Contains(l["openmetrics"], `candor_nll{member="1"} `) {

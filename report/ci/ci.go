@@ -34,6 +34,14 @@ type Result struct {
 	Sets    []Set  // one for an evaluation, several for a comparison
 	Gates   []report.Outcome
 	Notes   []string // about the whole result
+	Deltas  []Delta  // of a comparison
+}
+
+// Delta is a metric of the set B minus that of the set A.
+type Delta struct {
+	A, B string
+	report.Metric
+	Only bool // there are no other sets, so that names of sets are not needed
 }
 
 // Set is the result for one set of predictions.
@@ -111,6 +119,21 @@ func OfComparison(c *report.Comparison) []Set {
 	}
 	if d := c.Differences; d != nil && len(l) > 0 {
 		l[0].Verdict = d.Sentence() + " " + l[0].Verdict
+	}
+	return l
+}
+
+// DeltasOf returns the differences of a comparison, pair by pair and metric by metric.
+func DeltasOf(c *report.Comparison) []Delta {
+	if c.Differences == nil {
+		return nil
+	}
+	var l []Delta
+	for i := range c.Differences.List {
+		x := &c.Differences.List[i]
+		m := report.Metric{Key: x.Metric.String(), Name: x.Metric.Name, Better: x.Better, Level: c.Differences.Level,
+			Value: eval.Value{Value: x.Value, Interval: x.Interval, Method: x.Method, Reason: x.Reason}}
+		l = append(l, Delta{c.Differences.Names[x.A], c.Differences.Names[x.B], m, len(c.Sets) == 2})
 	}
 	return l
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // writeMLflow writes one JSON object from names to numbers, which mlflow.log_metrics takes. Metrics of all rows come with the ends of
-// their intervals, those of parts without. What has no value is left out; infinities are the largest numbers, as MLflow stores them.
+// their intervals, and so do differences of two sets; those of parts come without. What has no value is left out; infinities are the largest numbers, as MLflow stores them.
 func writeMLflow(w io.Writer, r *Result) error {
 	var b strings.Builder
 	seen := map[string]bool{}
@@ -71,6 +71,24 @@ func writeMLflow(w io.Writer, r *Result) error {
 			}
 		}
 	}
+	for i := range r.Deltas {
+		d := &r.Deltas[i]
+		name := "delta." + mlflowKey(d.Key)
+		if !d.Only {
+			name = mlflowPair(d.A, d.B) + "/" + name
+		}
+		if err := add(name, d.Value.Value); err != nil {
+			return err
+		}
+		of := ends(&d.Metric)
+		for _, end := range []string{"low", "high"} {
+			if v, ok := of[end]; ok {
+				if err := add(name+"."+end, v); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	_, err := io.WriteString(w, "{\n"+b.String()+"\n}\n")
 	return err
 }
@@ -94,6 +112,16 @@ func mlflowPart(of []Label) string {
 	name := strings.Join(names, " ")
 	if !parted {
 		return hashed(name, fmt.Sprintf("%q", names), 60)
+	}
+	return plainName(name, name, 60)
+}
+
+// mlflowPair returns the name of a pair: new - old.
+func mlflowPair(a, b string) string {
+	const between = " - "
+	name := b + between + a
+	if strings.Contains(b, between) || strings.Contains(a, between) || strings.HasSuffix(b, " -") || strings.HasPrefix(a, "- ") { // where one ends would not show
+		return hashed(name, fmt.Sprintf("%q", []string{b, a}), 60)
 	}
 	return plainName(name, name, 60)
 }

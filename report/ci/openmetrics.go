@@ -91,6 +91,12 @@ func writeOpenMetrics(w io.Writer, r *Result) error {
 			}
 		}
 	}
+	for i := range r.Deltas {
+		d := &r.Deltas[i]
+		m := d.Metric
+		m.Name, m.Short = "delta_"+d.Name, "difference in "+d.Name+", set b minus set a"
+		f.metric(&m, []Label{{"a", d.A}, {"b", d.B}})
+	}
 	var b bytes.Buffer
 	for _, of := range f.list {
 		fmt.Fprintf(&b, "# TYPE %s gauge\n", of.name)

@@ -1,0 +1,54 @@
+package ci_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/candor-go/candor/report/ci"
+)
+
+// TestDeltas: differences have names that MLflow and OpenMetrics take, whatever the sets are called, and other pairs have other names.
+func TestDeltas(t *testing.T) {
+	r := result(t, []string{"old", "new"}, nil, nil, "text")
+	plain := write(t, ci.JUnit, r)
+	r.Deltas = []ci.Delta{{A: "old", B: "new", Metric: metric("nll", -0.25, -0.5, 0), Only: true}, {A: "old", B: "new", Metric: metric("ece(bins=30)", 0.125, math.NaN(), math.NaN()), Only: true},
+		{A: "old", B: "new", Metric: metric("auroc", math.NaN(), math.NaN(), math.NaN()), Only: true}}
+	of := checkMLflow(t, write(t, ci.MLflow, r))
+	for name, want := range map[string]float64{"delta.nll": -0.25, "delta.nll.low": -0.5, "delta.nll.high": 0, "delta.ece.bins.30": 0.125} {
+		if got, there := of[name]; !there || got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	samples := checkOpenMetrics(t, write(t, ci.OpenMetrics, r))
+	for name, want := range map[string]float64{`candor_delta_nll{a="old",b="new"}`: -0.25, `candor_delta_nll_low{a="old",b="new"}`: -0.5, `candor_delta_nll_high{a="old",b="new"}`: 0,
+		`candor_delta_ece{a="old",b="new",options="bins=30"}`: 0.125} {
+		if got, there := samples[name]; !there || got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	for name := range of {
+		if strings.Contains(name, "delta.auroc") || strings.HasPrefix(name, "delta.ece.bins.30.") {
+			t.Errorf("%s has no value", name)
+		}
+	}
+	if write(t, ci.JUnit, r) != plain {
+		t.Error("JUnit has other cases")
+	}
+	// Many pairs of hostile names.
+	r.Deltas = nil
+	names := append([]string{"a", "a - b", "b", "b - a", "a -", "- b", "x -", "- x"}, hostile...)
+	for i, a := range names {
+		for _, b := range names[i+1:] {
+			r.Deltas = append(r.Deltas, ci.Delta{A: a, B: b, Metric: metric("nll", 1, 0, 2)})
+		}
+	}
+	before := len(checkMLflow(t, write(t, ci.MLflow, result(t, []string{"old", "new"}, nil, nil, "text"))))
+	if n := len(checkMLflow(t, write(t, ci.MLflow, r))) - before; n != 3*len(r.Deltas) {
+		t.Errorf("%d numbers of %d differences", n, len(r.Deltas))
+	}
+	if n := strings.Count(write(t, ci.OpenMetrics, r), "\ncandor_delta_nll{"); n != len(r.Deltas) {
+		t.Errorf("%d samples of %d differences", n, len(r.Deltas))
+	}
+	checkOpenMetrics(t, write(t, ci.OpenMetrics, r))
+}
