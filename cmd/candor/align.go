@@ -76,6 +76,14 @@ func (f *compareRun) checkAlign(c *cobra.Command) error {
 	return nil
 }
 
+// checkIDs checks that sets have ids, once it is known what they are.
+func (f *compareRun) checkIDs(paths []string) error {
+	if t := f.truth(); f.ids != nil && t != nil && t.Label != "" && !f.tables(paths) {
+		return usage("--labels %s: rows of arrays are not matched with those of a table; save the labels in each .npz, as an array labels", f.labels[0])
+	}
+	return nil
+}
+
 // aligns reports whether the rows of sets are put into one order before they are compared.
 func (f *compareRun) aligns() bool { return f.table.align || f.model.column != "" }
 
@@ -300,3 +308,21 @@ func (f *compareRun) unlike(row *compared.RowError, file, first string) error {
 
 // said returns the names of the columns.
 func (k *keyCells) said() string { return strings.Join(k.names, ", ") }
+
+// binding says how the columns of tables were bound.
+func (f *compareRun) binding(c *cobra.Command, s *opened) {
+	t, ok := tableOf(s.r)
+	if !ok || !f.aligns() || t.Binding() == "" || notesAreJSON(c) {
+		s.binding(c)
+		return
+	}
+	// To the readers ids are columns that are kept, and models are groups.
+	said := t.Binding()
+	if f.ids != nil {
+		said = strings.Replace(said, "kept "+strings.Join(f.ids.names, ", "), "id "+f.ids.said(), 1)
+	}
+	if f.model.column != "" {
+		said = strings.Replace(said, "group "+f.model.column, "model "+f.model.column, 1)
+	}
+	tell(c, "", "Columns: %s.", said)
+}

@@ -357,6 +357,9 @@ func TestLongTable(t *testing.T) {
 	if got := printed(t, joined...); got != want {
 		t.Errorf("labels of another table: %s", differing(got, want))
 	}
+	if _, _, errs := candor(t, append([]string{"compare", one, "--model", "model", "--id", "id"}, flags[:4]...)...); !strings.Contains(errs, "Columns: scores p_cat, p_dog, p_eel; label y; model model; id id.\n") {
+		t.Errorf("%s", errs)
+	}
 	// Flips have the id, and a baseline is one of the models.
 	printed(t, slices.Concat([]string{"compare", long.at("turns.csv"), "--model", "model", "--id", "id", "--flips", d.at("f.csv"), "--baseline", "old"}, flags)...)
 	lines, err := csv.NewReader(bytes.NewReader(d.read(d.at("f.csv")))).ReadAll()
@@ -499,7 +502,11 @@ func TestAlignArrays(t *testing.T) {
 		if got := printed(t, "compare", file(other, "a.npz", s, inOrder(n)), file(other, "b.npz", o, shuffled(n)), "--json", "--id", "id"); got != want {
 			t.Errorf("%d classes: %s", classes, differing(got, want))
 		}
-		code, _, errs := candor(t, "compare", sorted.at("a.npz"), sorted.at("b.npz"), "--id", "name")
+		code, _, errs := candor(t, "compare", sorted.at("a.npz"), sorted.at("b.npz"), "--id", "id", "--labels", d.put("truth.csv", []byte("id,y\n0,1\n"))+":y")
+		if code != exitUsage || !strings.Contains(errs, "save the labels in each .npz") {
+			t.Errorf("exit code %d: %s", code, errs)
+		}
+		code, _, errs = candor(t, "compare", sorted.at("a.npz"), sorted.at("b.npz"), "--id", "name")
 		if code != exitData || !strings.Contains(errs, "no array \"name\"") {
 			t.Errorf("exit code %d: %s", code, errs)
 		}

@@ -150,6 +150,9 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkIDs(paths); err != nil {
+		return err
+	}
 	if f.task == "multilabel" {
 		return usage("--task multilabel: candor compare takes one label; evaluate each set by candor eval")
 	}

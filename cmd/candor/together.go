@@ -117,7 +117,7 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 		}
 		all.Flipped = f.flips.add
 	}
-	sets[0].binding(c)
+	f.binding(c, sets[0])
 	pass := j.pass
 	pass.Threads = threads
 	err = func() error {
