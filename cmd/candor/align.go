@@ -51,6 +51,9 @@ func (f *compareRun) checkAlign(c *cobra.Command) error {
 		}
 		f.model.column = f.model.models[0]
 	}
+	if len(f.table.ids) > 0 && f.model.column == "" && f.apart() != "" && (f.table.pivot != "" || f.truth() != nil) {
+		return nil // sets are read one after another, and --id is of their labels or classes alone
+	}
 	f.table.align = len(f.table.ids) > 0
 	if len(f.table.ids) > 0 {
 		f.ids = &keyCells{names: f.table.ids}

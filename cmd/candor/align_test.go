@@ -282,6 +282,35 @@ func TestAlignRefused(t *testing.T) {
 	}
 }
 
+// TestAlignApart: sets that are read one after another, as ensembles are, take --id for their labels as before.
+func TestAlignApart(t *testing.T) {
+	d := newDir(t)
+	const n = 80
+	m := alignModels(6, n)
+	members := func(l, o [][]string) (r [][]string) {
+		for i, row := range l {
+			r = append(r, slices.Concat(row[:4], o[i][1:4]))
+		}
+		return r
+	}
+	head := "id,p_cat,p_dog,p_eel,q_cat,q_dog,q_eel"
+	a, b := d.put("a.csv", csvOf(head, members(m[0], m[1]), inOrder(n))), d.put("b.csv", csvOf(head, members(m[1], m[1]), shuffled(n)))
+	var labels bytes.Buffer
+	labels.WriteString("id,y\n")
+	for _, l := range m[0] {
+		fmt.Fprintf(&labels, "%s,%s\n", l[0], l[4])
+	}
+	truth := d.put("truth.csv", labels.Bytes()) + ":y"
+	args := []string{"compare", a, b, "--labels", truth, "--id", "id", "--json", "--metrics", "nll", "--prob-prefix"}
+	apart := printed(t, append(args, "p_,q_", "--task", "ensemble")...)
+	if strings.Contains(apart, `"differences"`) || strings.Count(apart, `"nll"`) < 2 {
+		t.Errorf("%s", apart)
+	}
+	if beside := printed(t, append(args, "p_")...); !strings.Contains(beside, `"differences"`) {
+		t.Errorf("%s", beside)
+	}
+}
+
 // TestAlignMemory: ids that --max-memory has no room for are an error that says so.
 func TestAlignMemory(t *testing.T) {
 	d := newDir(t)

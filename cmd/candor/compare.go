@@ -47,7 +47,8 @@ a row for each model and example, is read with --model COLUMN, the column that n
 
 --id COLUMNS matches the rows of sets that stand in other orders, or those of the models of a long table, whose rows are
 otherwise taken in their order. A row that not every set has is an error, or is left out of all sets with --on-unmatched
-drop and counted. Labels come from each set, or from --labels TABLE:COLUMN, matched by --id too.
+drop and counted. Labels come from each set, or from --labels TABLE:COLUMN, matched by --id too. An .npz has its ids in an
+array.
 
 With --from lm-eval each argument is a file of samples, or the folder of a model. Documents may be in any order: they are
 the same if task and doc_hash are, and it is an error if one set has others.
