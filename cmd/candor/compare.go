@@ -267,11 +267,13 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	}()
 	sets := make([]*eval.Evaluation, len(list))
 	var found *report.Differences
+	var read *compared.Comparison
 	if why == "" {
 		all, err := f.together(c, j, list, names, func(i int, s *opened) error { return ready(i, s.e, s.info) })
 		if err != nil {
 			return err
 		}
+		read = all
 		for i, m := range all.Models() {
 			sets[i] = m.Evaluation
 		}
@@ -292,7 +294,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		for _, l := range []struct {
 			flag string
 			set  bool
-		}{{"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--adjust", how != compared.Holm}, {"--plot-kind differences", f.plot.kind == plotDifferences}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
+		}{{"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--adjust", how != compared.Holm}, {"--plot-kind " + f.plot.kind, f.plot.kind == plotDifferences || f.plot.kind == plotGaps}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
 			if l.set {
 				return usage("%s: %s, so there are no differences; leave it out", l.flag, why)
 			}
@@ -315,7 +317,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		}
 		found.TakeDieboldMariano(tests)
 	}
-	return f.show(c, names, sets, skills, found)
+	return f.show(c, names, sets, skills, found, read)
 }
 
 // oneByOne evaluates sets one after another.
@@ -409,8 +411,8 @@ func (s *sources) setName(p string, folders int) string {
 }
 
 // show draws the picture, and prints the result.
-func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluation, skills []report.RelativeSkill, found *report.Differences) error {
-	if err := f.plot.overlay(names, sets, found); err != nil {
+func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluation, skills []report.RelativeSkill, found *report.Differences, read *compared.Comparison) error {
+	if err := f.plot.overlay(names, sets, found, read); err != nil {
 		return err
 	}
 	docs := report.Comparison{Differences: found, Skills: skills, Dropped: f.dropped(), Warnings: notedBy(c)}

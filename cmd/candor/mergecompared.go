@@ -70,7 +70,7 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 	}
 	found := &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, Adjust: how,
 		Flips: sum.Flips(), List: sum.Differences(&compared.Answers{Margins: sizes, Adjust: how})}
-	if err := o.plot.overlay(names, sets, found); err != nil {
+	if err := o.plot.overlay(names, sets, found, sum); err != nil {
 		return err
 	}
 	docs.Differences = found

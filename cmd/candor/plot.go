@@ -14,6 +14,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/picture"
 )
@@ -47,7 +48,7 @@ func (p *plot) otherFlags(c *cobra.Command) {
 	}
 	names = append(names, plotGroups)
 	if c.Name() == "merge" {
-		names = append(names, plotDifferences)
+		names = append(names, plotDifferences, plotGaps)
 	}
 	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: "+strings.Join(names, ", "))
 }
@@ -142,7 +143,7 @@ func (p *plot) check(c *cobra.Command) error {
 	if p.file == "" {
 		return usage("--plot-kind says what --plot FILE draws; give that too")
 	}
-	known := p.kind == plotGroups || p.kind == plotDifferences
+	known := slices.Contains([]string{plotGroups, plotDifferences, plotGaps}, p.kind)
 	for _, k := range plotKinds {
 		known = known || k.name == p.kind
 	}
@@ -206,6 +207,9 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	if done, err := p.ofRows(of); done {
 		if err == nil && p.kind == plotGroups && !slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool { return m.String() == groupsMetric(of) }) {
 			return usage("--plot-kind groups draws %s, which is not among the metrics; evaluate with --metrics default,%s", groupsMetric(of), groupsMetric(of))
+		}
+		if err == nil && p.kind == plotGaps && !compared.KeepsScores(&e.Spec) {
+			return usage("--plot-kind gaps draws rows by their scores, which these metrics do not keep; evaluate with --metrics default,calibration_error_squared")
 		}
 		return err
 	}
@@ -322,12 +326,17 @@ func corpPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
 }
 
 // overlay draws several evaluations, or their differences.
-func (p *plot) overlay(names []string, es []*eval.Evaluation, found *report.Differences) error {
+func (p *plot) overlay(names []string, es []*eval.Evaluation, found *report.Differences, all *compared.Comparison) error {
 	switch {
 	case p.file == "":
 		return nil
 	case p.said && p.kind == plotDifferences:
 		return p.save(differencesPicture(found))
+	case p.said && p.kind == plotGaps:
+		if len(es) > 2 {
+			return usage("--plot-kind gaps draws two sets, and there are %d; name two", len(es))
+		}
+		return p.save(gapsPicture(all))
 	}
 	if !es[0].Spec.Shape().HasClasses() {
 		return p.save(calibrationCurves(names, es))

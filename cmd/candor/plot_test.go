@@ -269,6 +269,15 @@ func TestPlotDifferences(t *testing.T) {
 	if got := drawnBy(t, d, "merge", d.at("pair.state"), "--margin", "nll=0.1", "--plot-kind", "differences"); got != svg {
 		t.Error("a merge draws another picture")
 	}
+	gaps := drawnBy(t, d, append(args, "--plot-kind", "gaps")...)
+	for _, want := range []string{">Difference of the gaps, second minus first<", ">difference, with a 95% band for all bins together<", ">difference of accuracy - confidence<", "15 bins of equal width. 400 rows"} {
+		if !strings.Contains(gaps, want) {
+			t.Errorf("the picture of gaps does not say %q", want)
+		}
+	}
+	if got := drawnBy(t, d, "merge", d.at("pair.state"), "--plot-kind", "gaps"); got != gaps {
+		t.Error("a merge draws other gaps")
+	}
 	var many []string
 	for i := range 12 {
 		many = append(many, d.put(fmt.Sprintf("a-model-with-a-long-name-%02d.npy", i), newSet(uint64(i+3), 400, 3).scores(t)))
@@ -312,7 +321,10 @@ func TestPlotDifferences(t *testing.T) {
 	}{
 		{[]string{"eval", d.at("first.npy"), "--labels", y, "--plot-kind", "groups"}, "--plot-kind groups draws groups of rows, and there are none"},
 		{[]string{"merge", d.at("a.state"), "--plot-kind", "differences"}, "--plot-kind differences draws how sets differ"},
-		{append(slices.Clone(args), "--plot-kind", "roc"), "--plot-kind roc is of one set; of several there are reliability and differences"},
+		{append(slices.Clone(args), "--plot-kind", "roc"), "--plot-kind roc is of one set; of several there are reliability, differences and gaps"},
+		{append(append([]string{"compare"}, many[:3]...), "--labels", y, "--plot-kind", "gaps"), "--plot-kind gaps draws two sets, and there are 3; name two"},
+		{[]string{"compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--metrics", "nll", "--plot-kind", "gaps"}, "these metrics do not keep; evaluate with --metrics default,calibration_error_squared"},
+		{[]string{"eval", d.at("first.npy"), "--labels", y, "--plot-kind", "gaps"}, "--plot-kind gaps draws how sets differ"},
 		{append(slices.Clone(args), "--plot-kind", "groups"), "--plot-kind groups draws groups of rows, and there are none"},
 		{[]string{"compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--metrics", "ece(exact)", "--plot-kind", "differences"}, "--plot-kind differences: exact keeps every row"},
 	} {

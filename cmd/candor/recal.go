@@ -305,7 +305,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 		}
 	}
 	names := []string{"before", "after"}[:len(sets)]
-	return r, f.plot.overlay(names, sets, nil)
+	return r, f.plot.overlay(names, sets, nil, nil)
 }
 
 // checkMany returns an error unless a method for several classes has them.

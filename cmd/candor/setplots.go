@@ -13,6 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/metrics/eval/grouped"
+	"github.com/candor-go/candor/metrics/paired"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/picture"
 )
@@ -20,6 +21,7 @@ import (
 // Pictures of several sets of rows, by --plot-kind.
 const (
 	plotDifferences = "differences"
+	plotGaps        = "gaps"
 	plotGroups      = "groups"
 )
 
@@ -28,7 +30,7 @@ const mostIntervals = 40
 
 // setFlags adds the flag of pictures of several sets.
 func (p *plot) setFlags(c *cobra.Command) {
-	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: reliability, or differences (their intervals)")
+	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: reliability, differences (their intervals), or gaps (how the reliability of two sets differs, with a band)")
 }
 
 // ofRows reports whether the picture is of several sets, or of groups of rows, and returns, before rows are read, why it could not be drawn.
@@ -38,16 +40,18 @@ func (p *plot) ofRows(of eval.Shape) (bool, error) {
 		kind = ""
 	}
 	switch {
-	case kind == plotDifferences && !p.sets:
-		return true, usage("--plot-kind differences draws how sets differ; candor compare and the merge of its states have it")
+	case (kind == plotDifferences || kind == plotGaps) && !p.sets:
+		return true, usage("--plot-kind %s draws how sets differ; candor compare and the merge of its states have it", kind)
+	case kind == plotGaps && !of.HasClasses():
+		return true, usage("--plot-kind gaps is for classes; draw another kind")
 	case kind == plotGroups && (p.sets || !p.grouped):
 		return true, usage("--plot-kind groups draws groups of rows, and there are none; evaluate with candor eval --group COLUMN")
 	case kind == plotGroups && !of.HasClasses():
 		return true, usage("--plot-kind groups is for classes; draw another kind")
-	case kind == plotDifferences, kind == plotGroups:
+	case kind == plotDifferences, kind == plotGaps, kind == plotGroups:
 		return true, nil
 	case p.sets && !slices.Contains([]string{"", "reliability", "calibration"}, kind):
-		return true, usage("--plot-kind %s is of one set; of several there are reliability and differences", kind)
+		return true, usage("--plot-kind %s is of one set; of several there are reliability, differences and gaps", kind)
 	}
 	return false, nil
 }
@@ -117,6 +121,33 @@ func differencesPicture(d *report.Differences) picture.Drawing {
 		f.Subtitle += fmt.Sprintf("\nThe document has %s more.", report.Count(int64(left)))
 	}
 	return f
+}
+
+// gapsPicture returns how the reliability of the two models of a comparison differs.
+func gapsPicture(c *compared.Comparison) picture.Drawing {
+	m := c.Models()
+	a, b := visible.Text(m[0].Name), visible.Text(m[1].Name)
+	if c.Baseline == 1 {
+		a, b = b, a
+	}
+	d := &picture.Gaps{Title: fmt.Sprintf("Difference of the gaps, %s minus %s", b, a), X: "confidence", Y: "difference of accuracy - confidence"}
+	if c.Spec.Classes == 1 {
+		d.X, d.Y = "probability of y = 1", "difference of share of y = 1 - probability"
+	}
+	gaps, n := c.Gaps(0), 0
+	for _, g := range gaps {
+		if !math.IsNaN(g.Error.SE) {
+			n++
+		}
+	}
+	level := paired.SidakLevel(c.Spec.Level, max(1, n))
+	for _, g := range gaps {
+		v := g.B - g.A
+		d.Bins = append(d.Bins, picture.GapBin{Lower: g.Lower, Upper: g.Upper, Difference: v, Interval: g.Error.Interval(v, 0, level), Rows: math.Min(g.RowsA, g.RowsB)})
+	}
+	d.Subtitle = fmt.Sprintf("Gap: frequency minus mean score of the rows that a set has in a bin; %d bins of equal width. %s rows, taken as independent.", len(gaps), report.Count(c.Rows()))
+	d.Band = fmt.Sprintf("difference, with a %s band for all bins together", percent(c.Spec.Level))
+	return d
 }
 
 // undirected is 1 if neither lower nor higher values of a difference's metric are better, else 0.

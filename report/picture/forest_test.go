@@ -79,3 +79,30 @@ func TestCutMiddle(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestGaps: each bin with a difference has a point, and what is beyond the range is cut off.
+func TestGaps(t *testing.T) {
+	nan := math.NaN()
+	d := &Gaps{Title: "t", X: "score", Y: "difference", Band: "band", Bins: []GapBin{{0, 0.25, 0.1, metrics.Interval{Low: -0.1, High: 0.3}, 100}, {0.25, 0.5, nan, metrics.NoInterval(), 0},
+		{0.5, 0.75, -0.2, metrics.Interval{Low: -9, High: 9}, 3}, {0.75, 1, 0.05, metrics.NoInterval(), 1}}}
+	for name, d := range map[string]*Gaps{"bins": d, "none": {}} {
+		svg := write(t, "svg", d)
+		if err := xml.Unmarshal(svg, new(struct{})); err != nil || bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) || !bytes.Equal(svg, write(t, "svg", d)) {
+			t.Errorf("%s: %v, or a coordinate that is none, or other bytes", name, err)
+		}
+		if none := bytes.Contains(svg, []byte(">no rows<")); none != (name == "none") {
+			t.Errorf("%s: no rows is %v", name, none)
+		}
+		w, h := d.size()
+		for _, s := range parse(t, svg) {
+			for _, p := range s.pts {
+				if p[0] < -0.01 || p[1] < -0.01 || p[0] > w.Points()+0.01 || p[1] > h.Points()+0.01 {
+					t.Fatalf("%s: a point at %v is beyond the page of %v x %v", name, p, w, h)
+				}
+			}
+		}
+	}
+	if svg := string(write(t, "svg", d)); !strings.Contains(svg, ">hollow: fewer than 30 rows<") || !strings.Contains(svg, ">band<") {
+		t.Error("the key does not say what is hollow")
+	}
+}

@@ -21,7 +21,7 @@ import (
 )
 
 // Drawing is a picture that Write can draw: *Reliability, *Overlay, *Classes, *CORP, *Curves, *CalibrationCurve, *Histogram, *Coverage,
-// *Spread or *Forest.
+// *Spread, *Forest or *Gaps.
 type Drawing interface {
 	size() (width, height vg.Length)
 	draw(p *page)
