@@ -144,6 +144,9 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if f.plot.said && f.plot.kind == plotGaps && len(list) > 2 {
+		return usage("--plot-kind gaps draws two sets, and there are %d; name two", len(list))
+	}
 	if f.baseline != "" && f.model.column == "" && !slices.Contains(names, f.baseline) {
 		return usage("--baseline is %q, which is none of the sets; it is one of %s", f.baseline, strings.Join(names, ", "))
 	}
