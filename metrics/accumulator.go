@@ -81,7 +81,8 @@ type Block struct {
 	// are in blocks of this chunk, which follow one another.
 	Cut [2]int64
 
-	Clusters []int32 // nil, or the number of each row's cluster
+	Clusters    []int32                    // nil, or the number of each row's cluster
+	ClusterName func(cluster int32) string // nil, or returns its name
 
 	first   int64
 	numbers []int32 // row numbers relative to first, where rows are not consecutive

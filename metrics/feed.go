@@ -61,7 +61,7 @@ func (c *Chunk) Number(i int) int64 {
 // Slice returns a view of rows [from, to). Recycle is not set in the view.
 func (c *Chunk) Slice(from, to int) Chunk {
 	v := Chunk{Predictions: c.Predictions.Slice(from, to), First: c.First, Numbers: part(c.Numbers, from, to), Groups: part(c.Groups, from, to),
-		Clusters: part(c.Clusters, from, to)}
+		Clusters: part(c.Clusters, from, to), ClusterName: c.ClusterName}
 	if c.Numbers == nil {
 		v.First += int64(from)
 	}
@@ -84,7 +84,7 @@ func (p *Chunk) Pick(c *Chunk, rows []int32) {
 	p.ConfidenceScores = pickRows(p.ConfidenceScores, c.ConfidenceScores, rows, 1, 1)
 	p.Bytes = pickRows(p.Bytes, c.Bytes, rows, 1, 1)
 	p.Sequences = pickRows(p.Sequences, c.Sequences, rows, 1, 1)
-	p.Clusters = pickRows(p.Clusters, c.Clusters, rows, 1, 1)
+	p.Clusters, p.ClusterName = pickRows(p.Clusters, c.Clusters, rows, 1, 1), c.ClusterName
 	p.Pair = c.Pair.Rows(rows)
 	if c.Numbers != nil {
 		p.Numbers = pickRows(p.Numbers, c.Numbers, rows, 1, 1)
@@ -121,7 +121,7 @@ func (c *Chunk) place(b *Block, at int) {
 		b.first, b.numbers = c.First, c.Numbers[at:]
 	}
 	if c.Clusters != nil {
-		b.Clusters = c.Clusters[at : at+b.Rows]
+		b.Clusters, b.ClusterName = c.Clusters[at:at+b.Rows], c.ClusterName
 	}
 }
 

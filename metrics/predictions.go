@@ -113,6 +113,8 @@ type Chunk struct {
 	// Clusters, if set, holds the number of each row's cluster, from 0: rows of a cluster depend on each other, as frames of a video. A Pass hands
 	// them to accumulators.
 	Clusters []int32
+	// ClusterName, if set, returns the name of a cluster of Clusters; else its name is its number. It may be called from any goroutine.
+	ClusterName func(cluster int32) string
 	// Recycle, if set, is called once, from any goroutine, when the chunk's slices are no longer read.
 	Recycle func()
 }

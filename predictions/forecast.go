@@ -246,6 +246,9 @@ func (o *ForecastOptions) check() *Error {
 // If ForecastOptions.Buffers chunks are in use, Next waits until one is recycled.
 func (r *ForecastReader) Next() (*metrics.Chunk, error) {
 	c, err := r.from.Next()
+	if err == nil && c.Clusters != nil {
+		c.ClusterName = r.Cluster
+	}
 	if r.truth != nil && (err == nil || err == io.EOF) {
 		if bad := r.truth.label(c); bad != nil {
 			return nil, bad

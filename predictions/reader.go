@@ -829,6 +829,9 @@ func (r *Reader) Cluster(i int32) string { return r.beside.clusters.names().name
 // If Options.Buffers chunks are in use, Next waits until one is recycled.
 func (r *Reader) Next() (*metrics.Chunk, error) {
 	c, err := next(&r.pool, r.ended, r.fill, r.release)
+	if err == nil && c.Clusters != nil {
+		c.ClusterName = r.Cluster
+	}
 	if r.truth != nil && (err == nil || err == io.EOF) {
 		if bad := r.truth.label(c); bad != nil {
 			return nil, bad

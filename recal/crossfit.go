@@ -76,7 +76,7 @@ func (o *outcome) chunk(c *metrics.Chunk) *metrics.Chunk {
 		d.Scores.OfEvent(o.kind, 1)
 	}
 	d.Labels, d.Observed, d.Weights, d.Groups = slices.Clone(c.Labels), slices.Clone(c.Observed), slices.Clone(c.Weights), slices.Clone(c.Groups)
-	d.Clusters = slices.Clone(c.Clusters)
+	d.Clusters, d.ClusterName = slices.Clone(c.Clusters), c.ClusterName
 	if c.Kind == metrics.Normals && o.kind != c.Kind {
 		d.Observed = observedOf(c)
 	}

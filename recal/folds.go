@@ -100,6 +100,7 @@ func gathered(c *metrics.Chunk, rows []int32) *metrics.Chunk {
 	k.Decisions, k.ConfidenceScores = take(c.Decisions, rows, 1, 1), take(c.ConfidenceScores, rows, 1, 1)
 	k.Bytes, k.Sequences = take(c.Bytes, rows, 1, 1), take(c.Sequences, rows, 1, 1)
 	k.Groups, k.Clusters = take(c.Groups, rows, 1, 1), take(c.Clusters, rows, 1, 1)
+	k.ClusterName = c.ClusterName
 	return k
 }
 

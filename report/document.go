@@ -25,12 +25,13 @@ const Schema = "candor/1"
 type Document struct {
 	Input    Input
 	Metrics  []Metric
-	Members  []Member    // of an ensemble, in order
-	Groups   []Group     // of rows, in order of their values
-	Bins     []calib.Bin // nil if there are no classes
-	BinsText string      // the full definition of the bins
-	CORP     *Curve      // the curve of the corp_* metrics; nil without them
-	State    string      // SHA-256 of the state, in hex
+	Members  []Member       // of an ensemble, in order
+	Groups   []Group        // of rows, in order of their values
+	Bins     []calib.Bin    // nil if there are no classes
+	BinsText string         // the full definition of the bins
+	CORP     *Curve         // the curve of the corp_* metrics; nil without them
+	State    string         // SHA-256 of the state, in hex
+	Clusters *eval.Clusters // nil if rows are independent
 	Warnings []string
 
 	level    float64
@@ -137,6 +138,10 @@ func New(e *eval.Evaluation) *Document {
 	for _, w := range e.Out.Warnings() {
 		d.Warnings = append(d.Warnings, "out-of-distribution: "+w)
 	}
+	if d.Clusters = e.Clusters(); d.Clusters != nil && d.Clusters.Number < eval.FewClusters {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: intervals of fewer than %d are rough, and miss what they are of more often than they say",
+			(*clusters)(d.Clusters).count(), eval.FewClusters))
+	}
 	d.Metrics = answers(e)
 	for _, m := range e.Members() {
 		d.Members = append(d.Members, Member{answers(m)})
@@ -163,7 +168,7 @@ func New(e *eval.Evaluation) *Document {
 		return d
 	}
 	diagram := e.Diagram()
-	d.Bins, d.BinsText = diagram.Bins(e.Spec.Level), diagram.Text
+	d.Bins, d.BinsText = e.ClusterBins(), diagram.Text
 	if f := e.Fit(); f != nil {
 		d.CORP = &Curve{f.Steps(), f.Event, f.Text}
 	}
@@ -355,6 +360,9 @@ func (d *Document) object() object {
 	o := object{{"input", in}, {"verdict", d.Verdict()}, {"metrics", ms}}
 	if d.shape.HasClasses() {
 		o = append(o, field{"bins", bins}, field{"bins_text", d.BinsText})
+	}
+	if d.Clusters != nil {
+		o = append(o, field{"clusters", (*clusters)(d.Clusters).object()})
 	}
 	if len(d.Members) > 0 {
 		l := make([]object, len(d.Members))

@@ -53,7 +53,11 @@ func (d *Document) Table(w io.Writer, f Format, width int) error {
 			}
 			t.AppendRow(table.Row{m.Key, d.valueText(m), interval(m), mean})
 		}
-		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
+		below := ""
+		if l := d.clustersLine(); l != "" {
+			below = "\n" + l + "\n"
+		}
+		_, err := io.WriteString(w, t.RenderMarkdown()+"\n"+below)
 		return err
 	}
 	return d.plain(w, width)
@@ -129,7 +133,11 @@ func (d *Document) plain(w io.Writer, width int) error {
 	t.SetStyle(st)
 	t.SuppressTrailingSpaces()
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}})
-	_, err := io.WriteString(w, t.Render()+"\n")
+	below := ""
+	if l := d.clustersLine(); l != "" {
+		below = "\n" + Wrap(l, width) + "\n"
+	}
+	_, err := io.WriteString(w, t.Render()+"\n"+below)
 	return err
 }
 

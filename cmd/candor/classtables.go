@@ -212,7 +212,7 @@ func (f *evalFlags) openOut(j *job, paths []string) (groupedReader, error) {
 	if o.Unlabelled, o.Truth = true, nil; o.Pivot == "" {
 		w.Keys = nil
 	}
-	w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Bytes, w.Sequence, w.Groups = "", "", "", "", "", "", "", nil
+	w.Label, w.Correct, w.Weight, w.Decision, w.Confidence, w.Bytes, w.Sequence, w.Cluster, w.Groups = "", "", "", "", "", "", "", "", nil
 	if column == "" {
 		return predictions.OpenTable(f.ood, o)
 	}
@@ -246,7 +246,7 @@ func (f *evalFlags) tableOptions(j *job, paths []string) *predictions.TableOptio
 	o := &predictions.TableOptions{Kind: j.read.Kind, Names: f.files.names, Event: f.event, Classification: f.task == "classification", NoHeader: s.noHeader, Unlabelled: j.read.NoLabels,
 		Ignore: f.tokens.ignore, Percent: f.tokens.percent,
 		BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes()}
-	w := roles.Want{Scores: s.probs, Classes: s.classes, Groups: f.columns.groups, Correct: s.correct, Tags: f.task == "multilabel", TagPrefix: s.labelPrefix}
+	w := roles.Want{Scores: s.probs, Classes: s.classes, Groups: f.columns.groups, Cluster: f.columns.cluster, Correct: s.correct, Tags: f.task == "multilabel", TagPrefix: s.labelPrefix}
 	if p := s.prefix + s.logitPrefix; p != "" {
 		w.Prefix = &p
 	}
@@ -326,7 +326,7 @@ func (f *evalFlags) ambiguous(o *predictions.TableOptions) error {
 			return err
 		}
 	}
-	return nil
+	return both("--cluster", o.Columns.Cluster)
 }
 
 // inClassTable returns the message about a bad row, extended by its line and column.

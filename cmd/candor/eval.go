@@ -313,7 +313,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		j.spec.Correct, j.spec.Base.Event = true, calib.TopLabel
 	}
 	j.read = predictions.Options{Labels: f.labels, ClassNames: f.table.classes, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
-		Groups: f.columns.groups, Names: f.files.names, Kind: kind, BFloat16: f.bfloat16,
+		Groups: f.columns.groups, Cluster: f.columns.cluster, Names: f.files.names, Kind: kind, BFloat16: f.bfloat16,
 		Ignore: f.tokens.ignore, Percent: f.tokens.percent, Bytes: f.tokens.bytes, Sequences: f.tokens.sequences}
 	if f.ids != nil {
 		j.read.Kept, j.read.Keep = f.ids.names, f.ids.take
@@ -398,6 +398,9 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 	s.info = s.r.Info()
 	spec := j.spec
 	spec.Classes, spec.Members = s.info.Classes, s.info.Members
+	if f.columns.cluster != "" {
+		spec.Cluster = s.r.(clusteredReader).ClusterColumn()
+	}
 	if spec.Names, err = f.named(s.r, "classes"); err != nil {
 		return nil, err
 	}
@@ -422,7 +425,7 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 	if s.e, err = eval.New(spec); err != nil {
 		return nil, usage("%v", err)
 	}
-	s.e.Threads = f.threads
+	s.e.Threads, s.e.ClusterBytes = f.threads, j.clusterBytes()
 	if names := s.e.Spec.KeepsRows(); names != "" && len(f.columns.groups) > 0 {
 		return nil, usage("--group: metrics %s keep every row, which --group does not support; leave exact or --group out", names)
 	}
@@ -592,6 +595,17 @@ type groupedReader interface {
 	Group(i int32) []string
 }
 
+// clusteredReader is a reader of rows that may be in clusters.
+type clusteredReader interface{ ClusterColumn() string }
+
+// one returns a list of a value, unless it is empty.
+func one(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
 // feed returns a function that feeds rows to an evaluation. With --group it evaluates the groups too, and sets the job's
 // groups.
 func (j *job) feed(f *evalFlags, r groupedReader) func(*eval.Evaluation, *metrics.Options) error {
@@ -685,7 +699,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	f.gated = f.gates
-	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups, f.model.oracle, f.tokens.bytes, f.tokens.sequences)
+	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups, one(f.columns.cluster), f.model.oracle, f.tokens.bytes, f.tokens.sequences)
 	if len(paths) == 0 {
 		others = append(others, f.columns.named()...)
 	}

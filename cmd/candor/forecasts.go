@@ -24,6 +24,7 @@ type columnFlags struct {
 	prefix, levels             string
 	groups                     []string
 	series                     string // column of series, while they are read
+	cluster                    string
 }
 
 func (l *columnFlags) flags(c *cobra.Command) {
@@ -37,6 +38,7 @@ func (l *columnFlags) flags(c *cobra.Command) {
 	fl.StringVar(&l.prefix, "quantile-prefix", "", "`PREFIX` of the columns for --task quantiles, followed by the level in their names: q for q0.025")
 	fl.StringVar(&l.levels, "levels", "", "`LIST` of the levels of an array's quantiles: 0.05,0.5,0.95")
 	fl.StringSliceVar(&l.groups, "group", nil, "`COLUMN` of a table, array of each .npz, or file of numbers or text, or several: also give all metrics for each group of equal values")
+	fl.StringVar(&l.cluster, "cluster", "", "`COLUMN` of a table, array of each .npz, or file of numbers or text: rows of equal values depend on each other, and intervals are by these clusters")
 }
 
 // check returns an error for flags that exclude each other.
@@ -55,6 +57,8 @@ func (l *columnFlags) check(f *evalFlags) error {
 		{"--quantile-prefix", l.prefix != "", quantiles, "quantiles"}, {"--levels", l.levels != "", quantiles, "quantiles"},
 		{"--group", len(l.groups) > 0, !slices.Contains([]string{"multilabel", "ensemble", "loglik"}, f.task),
 			"classification, binary, regression, quantiles and samples"},
+		{"--cluster", l.cluster != "", !slices.Contains([]string{"multilabel", "ensemble", "loglik"}, f.task),
+			"classification, binary, regression, quantiles and samples"},
 	} {
 		if o.given && !o.of {
 			return usage("%s is for --task %s; leave it out, or pass that", o.flag, o.tasks)
@@ -63,6 +67,10 @@ func (l *columnFlags) check(f *evalFlags) error {
 	switch {
 	case len(l.groups) > 0 && len(f.ood) > 0:
 		return usage("--group and --ood are both given, and out-of-distribution rows are in no group; give one")
+	case l.cluster != "" && len(f.ood) > 0:
+		return usage("--cluster and --ood are both given, and out-of-distribution rows are in no cluster; give one")
+	case l.cluster != "" && f.scaled:
+		return usage("--temperature-scaled does not go with --cluster: its folds would part clusters; leave one of them out")
 	case l.error != "" && (l.mean != "" || l.observed != ""):
 		return usage("--error is observed minus mean, in place of --mean and --observed; leave it out, or leave these out")
 	case l.std != "" && l.scale != "":
@@ -129,7 +137,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 		return nil, err
 	}
 	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.spread(), Observed: l.observed, Error: l.error,
-		Prefix: l.prefix, Levels: levels, NoHeader: f.table.noHeader, Unobserved: f.unobserved, Groups: l.groups, Cluster: l.series, Names: f.files.names, Observations: f.labels, Weights: f.weights,
+		Prefix: l.prefix, Levels: levels, NoHeader: f.table.noHeader, Unobserved: f.unobserved, Groups: l.groups, Cluster: cmp.Or(l.series, l.cluster), Names: f.files.names, Observations: f.labels, Weights: f.weights,
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes(), Transform: f.transformed()}
 	if f.kept != nil {
 		o.Kept, o.Keep = f.kept.names, f.kept.add

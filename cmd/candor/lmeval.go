@@ -91,7 +91,7 @@ func (f *evalFlags) checkChoices(c *cobra.Command, j *job) error {
 // openChoices opens samples.
 func (j *job) openChoices(f *evalFlags, paths []string) (*predictions.ForecastReader, error) {
 	l := &f.choices
-	o := &predictions.ChoiceOptions{Filters: l.filters, Groups: f.columns.groups, Drop: j.pass.Drop, MaxBytes: (j.memory - fixedMemory) / 4, Names: f.files.names}
+	o := &predictions.ChoiceOptions{Filters: l.filters, Groups: f.columns.groups, Cluster: f.columns.cluster, Drop: j.pass.Drop, MaxBytes: (j.memory - fixedMemory) / 4, Names: f.files.names}
 	for _, n := range choiceNorms {
 		if n.spec == j.spec.Choices {
 			o.Norm = n.read

@@ -111,7 +111,7 @@ func memoryForEntries(size int64) int64 {
 func (j *job) bufferBytes(threads int, i predictions.Info) int64 {
 	row := int64(i.Classes) * int64(i.DType.Size()) * int64(max(1, i.Members))
 	beside := int64(8 + 4) // labels, as stored and as converted
-	for _, there := range []bool{i.Weighted, i.Decided, i.Scored, i.Pairs, len(j.read.Groups) > 0} {
+	for _, there := range []bool{i.Weighted, i.Decided, i.Scored, i.Pairs, len(j.read.Groups) > 0, j.read.Cluster != ""} {
 		if there {
 			beside += 16
 		}
@@ -232,6 +232,10 @@ func (f *evalFlags) outRows(j *job) int64 {
 	defer r.Close()
 	return r.Info().Rows
 }
+
+// clusterBytes returns the memory that clusters may take while rows are read: what goroutines keep is merged afterwards, and readers have the
+// names.
+func (j *job) clusterBytes() int64 { return max(1<<20, (j.memory-fixedMemory)/4) }
 
 // groupRoom returns the memory that groups may take.
 func (j *job) groupRoom() grouped.Room {

@@ -95,7 +95,7 @@ func (f *evalFlags) checkModels(c *cobra.Command) error {
 func (f *evalFlags) modelOptions(j *job) *predictions.ModelOptions {
 	m := &f.model
 	o := &predictions.ModelOptions{Layout: m.layout, Model: m.model, Target: m.target, Output: m.output, Oracle: m.oracle, Classes: f.table.classes,
-		Groups: f.columns.groups, DropUnmatched: f.table.unmatched == "drop", Transform: f.transformed(), Keys: m.keys, Names: f.files.names}
+		Groups: f.columns.groups, Cluster: f.columns.cluster, DropUnmatched: f.table.unmatched == "drop", Transform: f.transformed(), Keys: m.keys, Names: f.files.names}
 	if j != nil {
 		o.Memory = j.memory / 2
 	}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/candor-go/candor/metrics"
@@ -116,12 +117,41 @@ func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 	if err != nil {
 		return err
 	}
+	full := n.LimitClusters(e.ClusterBytes)
 	p := metrics.NewPass(o, n.Accumulators()...)
-	if err := p.Fill(e.Spec.Only(src)); err != nil {
+	if err := p.Fill(&untilFull{e.Spec.Only(src), full}); err != nil && err != errFull {
 		return err
+	}
+	if full() {
+		return e.clustersError()
 	}
 	n.Audit = p.Audit()
 	return e.take(n)
+}
+
+// errFull ends the reading of clusters that take too much memory.
+var errFull = errors.New("eval: clusters take too much memory")
+
+// untilFull is a source that ends with errFull once clusters take too much memory.
+type untilFull struct {
+	metrics.Source
+	full func() bool
+}
+
+func (s *untilFull) Next() (*metrics.Chunk, error) {
+	if s.full() {
+		return nil, errFull
+	}
+	return s.Source.Next()
+}
+
+// clustersError returns the error of clusters that take too much memory.
+func (e *Evaluation) clustersError() error {
+	remedy := "give it more"
+	if e.Remedy != nil {
+		remedy = e.Remedy(4 * e.ClusterBytes)
+	}
+	return &RoomError{Reason: fmt.Sprintf("clusters by %q take more memory than there is: %s, ask for fewer metrics, or take a column of larger clusters", e.Spec.Cluster, remedy)}
 }
 
 // take merges n, which must not be used afterwards. If e has no rows, it takes over n, so that there is no second copy.
@@ -132,7 +162,7 @@ func (e *Evaluation) take(n *Evaluation) error {
 	if e.Audit != (metrics.Audit{}) || e.Out != (metrics.Audit{}) {
 		return e.Merge(n)
 	}
-	n.Threads, n.Remedy = e.Threads, e.Remedy
+	n.Threads, n.Remedy, n.ClusterBytes = e.Threads, e.Remedy, e.ClusterBytes
 	*e = *n
 	e.inform()
 	return nil
@@ -159,6 +189,8 @@ func (s *ofSpec) Next() (*metrics.Chunk, error) {
 		err = fmt.Errorf("%w: rows of %v for an evaluation of %v", metrics.ErrMismatch, c.Kind, s.spec.Kind)
 	case c.Classes != s.spec.Classes:
 		err = fmt.Errorf("%w: rows of %d %s for an evaluation of %d", metrics.ErrMismatch, c.Classes, s.spec.columns(), s.spec.Classes)
+	case c.Clusters == nil && s.spec.Cluster != "":
+		err = fmt.Errorf("%w: rows without clusters for an evaluation of rows in clusters by %q", metrics.ErrMismatch, s.spec.Cluster)
 	case c.Decisions != nil && !s.spec.Decided:
 		err = fmt.Errorf("%w: rows with decisions for an evaluation without", metrics.ErrMismatch)
 	case c.ConfidenceScores != nil && !s.spec.Scored:

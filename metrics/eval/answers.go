@@ -145,6 +145,9 @@ func (e *Evaluation) Value(m Metric) Value {
 			Reason: fmt.Sprintf("of the scores %d are outside [0,1], and none of these is kept", n)}
 	}
 	v := d.value(e, m)
+	if e.Spec.Cluster != "" && e.Audit.Rows > 0 {
+		e.byCluster(m, &v)
+	}
 	if math.IsNaN(v.Value) {
 		v.Bound = 0 // the value is exact
 		switch {

@@ -23,6 +23,8 @@ type Evaluation struct {
 	Scaled *Scaled // results after temperature scaling; nil if none were computed, or if rows were added since
 	// Threads is the number of goroutines for answers that use resampling; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
+	// ClusterBytes limits the memory of clusters while AddSource reads, which returns a *RoomError beyond it; 0 sets no limit.
+	ClusterBytes int64
 	// Remedy returns what the caller must do to set Spec.Memory to this many bytes, such as "give it 1 GiB". nil means
 	// unknown.
 	Remedy func(memory int64) string
@@ -90,6 +92,9 @@ func create(s Spec) (*Evaluation, error) {
 		return nil, fmt.Errorf("eval: normal forecasts are of two or three numbers a row, not of %d", s.Classes)
 	case s.Base.Event != calib.ByShape && s.Base.Event != calib.TopLabel:
 		return nil, errors.New("eval: the base's event is neither ByShape nor TopLabel")
+	}
+	if err := s.checkClusters(); err != nil {
+		return nil, err
 	}
 	s.Kind = simple(s.Kind)
 	if s.Base.Bins == 0 {

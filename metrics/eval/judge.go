@@ -9,6 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/clustered"
 )
 
 // Limits on false alarms: a calibrated model is criticized in at most 6% of data sets, in 4% for its mean and in 2% for some
@@ -88,6 +89,10 @@ func (e *Evaluation) Judge() *Judgement {
 	} else {
 		j.Z = l.OverconfidenceZ()
 		j.P = 2 * kernel.NormCDF64(-math.Abs(j.Z))
+	}
+	if e.Spec.Cluster != "" {
+		e.judgeClusters(j)
+		return j
 	}
 	if i := j.Gap.Interval; j.P < meanLevel {
 		switch {
@@ -182,6 +187,9 @@ func ChanceOf(v *Value, level, want float64) float64 {
 		return 1
 	case v.Value == end:
 		return 0
+	}
+	if v.Clusters > 1 {
+		return clustered.P(float64(clustered.Quantile(level, v.Clusters)*((v.Value-want)/(v.Value-end))), v.Clusters)
 	}
 	return 2 * kernel.NormCDF64(-metrics.Z(level)*math.Abs((v.Value-want)/(v.Value-end)))
 }

@@ -103,6 +103,8 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: one has labels, the other whether the top label was right", metrics.ErrMismatch)
 	case s.Scored != o.Scored:
 		return fmt.Errorf("%w: one has confidence scores, the other has none", metrics.ErrMismatch)
+	case s.Cluster != o.Cluster:
+		return fmt.Errorf("%w: %s and %s", metrics.ErrMismatch, clusteredText(s.Cluster), clusteredText(o.Cluster))
 	case s.Seed != o.Seed:
 		return fmt.Errorf("%w: seeds %d and %d", metrics.ErrMismatch, s.Seed, o.Seed)
 	case !slices.Equal(s.Ignore, o.Ignore):
@@ -113,6 +115,14 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: metrics %s and %s", metrics.ErrMismatch, names(s.Metrics), names(o.Metrics))
 	}
 	return nil
+}
+
+// clusteredText names a column of clusters in a message.
+func clusteredText(column string) string {
+	if column == "" {
+		return "rows without clusters"
+	}
+	return fmt.Sprintf("rows in clusters by %q", column)
 }
 
 // ignoring names labels that are ignored in a message.

@@ -34,11 +34,14 @@ type Spec struct {
 	Decided bool            // the predictions have the caller's decisions
 	Scored  bool            // the predictions have confidence scores
 	Correct bool            // class 1 is that the top label was right, and its score the top label's: decisions are all 1
-	Ignore  []int32         // labels that the reader turned into metrics.Ignored, rising; evaluations that differ in them do not merge
-	Seed    uint64          // for random numbers; 0 if no metric draws any
-	Memory  int64           // bytes shared by the entries of the adaptive class-wise metrics; 0 for no limit, and if there are no such metrics
-	Labels  int             // number of labels that share Memory, as package multilabel sets it; 0 for a single task
-	binned  bool            // bins keep their own sums even where cells could provide them; for members and labels, which may be many
+	// Cluster is the name of the column that says which cluster a row is in, as a patient or a video, whose rows depend on each other: intervals
+	// and the judgement are then by clusters, and chunks of rows have Clusters. "" takes rows as independent.
+	Cluster string
+	Ignore  []int32 // labels that the reader turned into metrics.Ignored, rising; evaluations that differ in them do not merge
+	Seed    uint64  // for random numbers; 0 if no metric draws any
+	Memory  int64   // bytes shared by the entries of the adaptive class-wise metrics; 0 for no limit, and if there are no such metrics
+	Labels  int     // number of labels that share Memory, as package multilabel sets it; 0 for a single task
+	binned  bool    // bins keep their own sums even where cells could provide them; for members and labels, which may be many
 }
 
 // plan lists the accumulators that the metrics of a spec need, without duplicates.
@@ -164,6 +167,9 @@ func (s *Spec) plan() (p plan, err error) {
 				p.classes = append(p.classes, o)
 			}
 		}
+	}
+	if s.Cluster != "" {
+		p.statistics = append(p.statistics, s.clusterStatistic())
 	}
 	if s.Shape().HasClasses() && s.binned {
 		p.judged = calib.Options{Bins: judgedBins, Event: calib.ByShape.Resolve(s.Classes)}

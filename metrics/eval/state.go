@@ -42,11 +42,17 @@ func (s *Spec) flags() (f uint8) {
 // ignoresLabels is a bit beside the Brier form that says that Ignore is not empty.
 const ignoresLabels = 128
 
-func (s *Spec) ignores() uint8 {
+// hasClusters is another such bit, which says that Cluster is not "".
+const hasClusters = 64
+
+func (s *Spec) ignores() (bits uint8) {
 	if len(s.Ignore) > 0 {
-		return ignoresLabels
+		bits |= ignoresLabels
 	}
-	return 0
+	if s.Cluster != "" {
+		bits |= hasClusters
+	}
+	return bits
 }
 
 const (
@@ -136,6 +142,9 @@ func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
 			enc.I64(int64(l))
 		}
 	}
+	if s.Cluster != "" {
+		enc.Str(s.Cluster)
+	}
 	return enc.B, nil
 }
 
@@ -164,7 +173,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	}
 	s.Level = d.F64()
 	brier := d.U8()
-	s.Brier = score.BrierForm(brier &^ ignoresLabels)
+	s.Brier = score.BrierForm(brier &^ (ignoresLabels | hasClusters))
 	f := d.U8()
 	s.Decided, s.Scored, s.Out, s.UM, s.Correct = f&1 != 0, f&2 != 0, f&4 != 0, f&8 != 0, f&32 != 0
 	s.Choices = Choices(f >> 6)
@@ -197,6 +206,9 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 				return fmt.Errorf("%w: labels that are ignored are out of range or order", exact.ErrDamaged)
 			}
 		}
+	}
+	if brier&hasClusters != 0 {
+		s.Cluster = d.Str()
 	}
 	if err := d.Err(); err != nil {
 		return err

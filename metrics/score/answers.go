@@ -276,6 +276,9 @@ func (l *Loss) BrierIntervalAtLeast(f BrierForm, level, v0 float64) metrics.Inte
 	return metrics.Interval{Low: float64(scale*i.Low) + shift, High: float64(scale*i.High) + shift}
 }
 
+// Linear returns the factor and the summand that turn BrierDefault into f for rows of so many classes.
+func (f BrierForm) Linear(classes int) (scale, shift float64) { return f.of(classes) }
+
 // of returns the factor and the summand that turn BrierDefault, the form that is kept, into f.
 func (f BrierForm) of(classes int) (scale, shift float64) {
 	k := float64(classes)

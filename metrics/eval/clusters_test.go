@@ -1,0 +1,231 @@
+package eval_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/candor-go/candor/internal/testrows"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+// inClusters yields predictions with clusters in one chunk.
+type inClusters struct {
+	p    *metrics.Predictions
+	of   []int32
+	done bool
+}
+
+func (c *inClusters) Next() (*metrics.Chunk, error) {
+	if c.done {
+		return nil, io.EOF
+	}
+	c.done = true
+	return &metrics.Chunk{Predictions: *c.p, Clusters: c.of}, nil
+}
+
+func clusteredBy(t testing.TB, names string, p *metrics.Predictions, cluster func(i int) int32) *eval.Evaluation {
+	t.Helper()
+	s := eval.Spec{Classes: p.Classes, Kind: p.Kind, Cluster: "video"}
+	if cluster == nil {
+		s.Cluster = ""
+	}
+	var err error
+	if s.Metrics, err = eval.ParseMetrics(names, s.Shape()); err != nil {
+		t.Fatal(err)
+	}
+	e, err := eval.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := &inClusters{p: p}
+	if cluster != nil {
+		for i := range p.Rows {
+			src.of = append(src.of, cluster(i))
+		}
+	}
+	if err := e.AddSource(src, nil); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// TestEachRowACluster: where each row is a cluster, intervals are nearly those of independent rows.
+func TestEachRowACluster(t *testing.T) {
+	const n = 4000
+	r := rand.New(rand.NewPCG(1, 2))
+	binary := &metrics.Predictions{}
+	binary.Rows, binary.Classes = n, 1
+	for range n {
+		x := r.NormFloat64()
+		binary.F64 = append(binary.F64, 1/(1+math.Exp(-x)))
+		y := int32(0)
+		if r.Float64() < 1/(1+math.Exp(-x)) {
+			y = 1
+		}
+		binary.Labels = append(binary.Labels, y)
+	}
+	weighted := *binary
+	for range n {
+		weighted.Weights = append(weighted.Weights, 0.5+r.Float64())
+	}
+	for _, c := range []struct {
+		name, metrics string
+		p             *metrics.Predictions
+	}{
+		{"binary", "accuracy,base_rate,mean_p,bias,oe_ratio,nll,nll(clip=0.01),brier,brier(form=sum),brier(form=minus_one),entropy,perplexity,brier_skill,nll_skill,overconfidence,confidence,auroc,calibration_auc,augrc,calibration_slope,calibration_intercept", binary},
+		{"weights", "accuracy,base_rate,mean_p,bias,nll,brier,overconfidence,confidence", &weighted},
+		{"classes", "accuracy,topk_accuracy(k=2),nll,brier,overconfidence,confidence,calibration_auc,augrc,spherical", testrows.Random(2, n, 5, false)},
+		{"forecasts", "rmse,mae,nll,crps", testrows.Normals(3, n, false)},
+	} {
+		plain := clusteredBy(t, c.metrics, c.p, nil)
+		own := clusteredBy(t, c.metrics, c.p, func(i int) int32 { return int32(i) })
+		for _, m := range plain.Spec.Metrics {
+			a, b := plain.Value(m), own.Value(m)
+			if a.Value != b.Value {
+				t.Errorf("%s, %v: %v of independent rows, %v of clusters", c.name, m, a.Value, b.Value)
+			}
+			if a.Interval.Low != a.Interval.Low || b.Interval.Low != b.Interval.Low {
+				t.Errorf("%s, %v: no interval of independent rows (%s), or none of clusters (%s)", c.name, m, a.Reason, b.Reason)
+				continue
+			}
+			// The sandwich estimate of a line, and resampling, are estimates of their own.
+			wide, off := a.Interval.High-a.Interval.Low, 0.01
+			if strings.HasPrefix(m.Name, "calibration_") || m.Name == "augrc" {
+				off = 0.15
+			}
+			if math.Abs(a.Interval.Low-b.Interval.Low) > off*wide || math.Abs(a.Interval.High-b.Interval.High) > off*wide {
+				t.Errorf("%s, %v: %v of independent rows, %v of clusters", c.name, m, a.Interval, b.Interval)
+			}
+			if b.Clusters != n || !strings.Contains(b.Method, "luster") {
+				t.Errorf("%s, %v: %d clusters by %q", c.name, m, b.Clusters, b.Method)
+			}
+		}
+		if j, k := plain.Judge(), own.Judge(); j != nil && (j.Side != k.Side || math.Abs(j.P-k.P) > 0.02) {
+			t.Errorf("%s: judged p %v of independent rows, %v of clusters", c.name, j.P, k.P)
+		}
+	}
+}
+
+// TestCopies: where each row is there k times as a cluster, intervals are those of the rows once.
+func TestCopies(t *testing.T) {
+	const n, k = 500, 8
+	p := testrows.Random(7, n, 1, false)
+	many := &metrics.Predictions{}
+	many.Rows, many.Classes = n*k, 1
+	for i := range n * k {
+		many.F64, many.Labels = append(many.F64, p.F64[i/k]), append(many.Labels, p.Labels[i/k])
+	}
+	names := "accuracy,base_rate,bias,nll,brier,auroc,calibration_slope,augrc"
+	once := clusteredBy(t, names, p, func(i int) int32 { return int32(i) })
+	copies := clusteredBy(t, names, many, func(i int) int32 { return int32(i / k) })
+	for _, m := range once.Spec.Metrics {
+		a, b := once.Value(m), copies.Value(m)
+		if math.Abs(a.Interval.Low-b.Interval.Low) > 1e-5 || math.Abs(a.Interval.High-b.Interval.High) > 1e-5 || a.Interval.Low != a.Interval.Low {
+			t.Errorf("%v: %v of rows, %v of copies", m, a.Interval, b.Interval)
+		}
+	}
+	c := copies.Clusters()
+	if c.Number != n || c.Largest != k || math.Abs(c.DesignEffect-k*float64(n)/(n-1)) > 1e-9 || c.Column != "video" {
+		t.Errorf("%+v", c)
+	}
+	for i, b := range copies.ClusterBins() {
+		if a := once.ClusterBins()[i]; a.Count > 3 && (a.Interval.Low != a.Interval.Low || math.Abs(a.Interval.Low-b.Interval.Low) > 1e-9 || math.Abs(a.Interval.High-b.Interval.High) > 1e-9) {
+			t.Errorf("bin %d: %v of rows, %v of copies", i, a.Interval, b.Interval)
+		}
+	}
+	if plain := clusteredBy(t, names, many, nil); plain.Clusters() != nil {
+		t.Error("clusters that nobody asked for")
+	}
+	bets := clusteredBy(t, "e_calibration", many, func(i int) int32 { return int32(i / k) })
+	rows := clusteredBy(t, "e_calibration", p, nil)
+	if a, b := bets.Value(bets.Spec.Metrics[0]), rows.Value(rows.Spec.Metrics[0]); math.Abs(a.Value/b.Value-1) > 1e-9 {
+		t.Errorf("bets of %v on clusters of copies, of %v on the rows once", a.Value, b.Value)
+	}
+}
+
+// TestClusterLimits: one cluster has no intervals, what has no form for clusters says so, and clusters without room are an error.
+func TestClusterLimits(t *testing.T) {
+	p := testrows.Random(4, 800, 1, false)
+	one := clusteredBy(t, "accuracy,ece,auroc,ece_p", p, func(int) int32 { return 0 })
+	for i, want := range []string{"all rows are of one cluster", "its method takes rows as independent", "all rows are of one cluster", ""} {
+		v := one.Value(one.Spec.Metrics[i])
+		if v.Interval.Low == v.Interval.Low || !strings.Contains(v.Reason+v.Note, want) || v.Chance.Known {
+			t.Errorf("%v: %+v", one.Spec.Metrics[i], v)
+		}
+	}
+	if j := one.Judge(); j.Side != 0 || len(j.Off) > 0 || j.Gap.Interval.Low == j.Gap.Interval.Low {
+		t.Errorf("judged by one cluster: %+v", j)
+	}
+	for _, b := range one.ClusterBins() {
+		if b.Count > 0 && b.Interval.Low == b.Interval.Low {
+			t.Error("the interval of a bin of one cluster")
+		}
+	}
+	s := one.Spec
+	e, err := eval.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.ClusterBytes = 50_000
+	var of []int32
+	for i := range p.Rows {
+		of = append(of, int32(i))
+	}
+	var room *eval.RoomError
+	if err := e.AddSource(&inClusters{p: p, of: of}, nil); !errors.As(err, &room) || !strings.Contains(err.Error(), `clusters by "video" take more memory`) || e.Audit.Rows != 0 {
+		t.Error(err)
+	}
+	if err := e.Add(p, nil); !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(err.Error(), "rows without clusters for an evaluation of rows in clusters") {
+		t.Error(err)
+	}
+	s.Members = 3
+	if _, err := eval.New(s); err == nil {
+		t.Error("an ensemble with clusters")
+	}
+}
+
+// TestClusterStates: states of parts of clusters merge to that of all rows, and their answers are equal.
+func TestClusterStates(t *testing.T) {
+	for _, p := range []*metrics.Predictions{testrows.Random(5, 600, 1, false), testrows.Random(6, 600, 4, true), testrows.Normals(7, 600, true)} {
+		of := func(i int) int32 { return int32(i * 7 % 50) }
+		whole := clusteredBy(t, "default", p, of)
+		a, b := part(p, 0, 250), part(p, 250, 600)
+		first := clusteredBy(t, "default", a, of)
+		if err := first.Merge(clusteredBy(t, "default", b, func(i int) int32 { return of(i + 250) })); err != nil {
+			t.Fatal(err)
+		}
+		want, err := whole.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := first.AppendBinary(nil); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("states differ: %v", err)
+		}
+		var read eval.Evaluation
+		if err := read.UnmarshalBinary(want); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range whole.Spec.Metrics {
+			if a, b := whole.Value(m), read.Value(m); fmt.Sprint(a) != fmt.Sprint(b) {
+				t.Errorf("%v: %+v, and read %+v", m, a, b)
+			}
+		}
+		other := clusteredBy(t, "default", p, nil)
+		if err := first.Merge(other); !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(err.Error(), `rows in clusters by "video" and rows without clusters`) {
+			t.Error(err)
+		}
+	}
+}
+
+// part returns rows from one to before another.
+func part(p *metrics.Predictions, from, to int) *metrics.Predictions {
+	s := p.Slice(from, to)
+	return &s
+}
