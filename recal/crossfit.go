@@ -145,7 +145,7 @@ func (a *crossApplied) Next() (*metrics.Chunk, error) {
 	}
 	rows := make([][]int32, len(a.maps))
 	for i := range c.Rows {
-		f := a.folds.Fold(c.Number(i))
+		f := a.folds.row(c, i)
 		rows[f] = append(rows[f], int32(i))
 	}
 	width := all.Classes

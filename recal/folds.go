@@ -1,7 +1,10 @@
 package recal
 
 import (
+	"hash/fnv"
+	"io"
 	"slices"
+	"strconv"
 
 	"github.com/candor-go/candor/metrics"
 )
@@ -11,6 +14,9 @@ import (
 type Folds struct {
 	K    int // number of folds, at least 2; 0 means 5
 	Seed uint64
+	// Clusters puts rows by the names of their clusters in place of their numbers, so that all rows of a cluster are in one fold. Chunks then
+	// have Clusters.
+	Clusters bool
 }
 
 const errFolds = "recal: there are two folds at least, and none above them"
@@ -27,8 +33,30 @@ func (f Folds) Count() int {
 }
 
 // Fold returns the fold, from 0, of the row with this number.
-func (f Folds) Fold(row int64) int {
-	h := f.Seed*0x9e3779b97f4a7c15 ^ uint64(row)
+func (f Folds) Fold(row int64) int { return f.of(uint64(row)) }
+
+// FoldOf returns the fold, from 0, of the rows of the cluster with this name.
+func (f Folds) FoldOf(cluster string) int {
+	h := fnv.New64a()
+	io.WriteString(h, cluster)
+	return f.of(h.Sum64())
+}
+
+// row returns the fold of row i of a chunk. It panics if clusters are wanted and the chunk has none.
+func (f Folds) row(c *metrics.Chunk, i int) int {
+	switch {
+	case !f.Clusters:
+		return f.Fold(c.Number(i))
+	case c.Clusters == nil:
+		panic("recal: the rows have no clusters")
+	case c.ClusterName == nil:
+		return f.FoldOf(strconv.Itoa(int(c.Clusters[i])))
+	}
+	return f.FoldOf(c.ClusterName(c.Clusters[i]))
+}
+
+func (f Folds) of(key uint64) int {
+	h := f.Seed*0x9e3779b97f4a7c15 ^ key
 	for range 2 { // 64-bit finalizer of MurmurHash3
 		h ^= h >> 33
 		h *= 0xff51afd7ed558ccd
@@ -50,7 +78,7 @@ func (f Folds) Split(d Data, i int) (rest, fold Data) {
 			if err != nil {
 				return nil, err
 			}
-			return &picked{Source: src, keep: func(row int64) bool { return (f.Fold(row) == i) == in }}, nil
+			return &picked{Source: src, keep: func(c *metrics.Chunk, row int) bool { return (f.row(c, row) == i) == in }}, nil
 		})
 	}
 	return pick(false), pick(true)
@@ -59,7 +87,7 @@ func (f Folds) Split(d Data, i int) (rest, fold Data) {
 // picked yields the selected rows of a source.
 type picked struct {
 	Source
-	keep func(row int64) bool
+	keep func(c *metrics.Chunk, row int) bool
 }
 
 func (p *picked) Next() (*metrics.Chunk, error) {
@@ -69,7 +97,7 @@ func (p *picked) Next() (*metrics.Chunk, error) {
 	}
 	rows := make([]int32, 0, c.Rows)
 	for i := range c.Rows {
-		if p.keep(c.Number(i)) {
+		if p.keep(c, i) {
 			rows = append(rows, int32(i))
 		}
 	}

@@ -368,3 +368,57 @@ func TestApplied(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldsOfClusters: the rows of a cluster are in one fold, whatever the number that a reader gives it.
+func TestFoldsOfClusters(t *testing.T) {
+	f := Folds{K: 3, Seed: 5, Clusters: true}
+	names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	data := func(shift int32) Data {
+		return OpenFunc(func() (Source, error) {
+			c := &metrics.Chunk{ClusterName: func(i int32) string { return names[(i+shift)%8] }}
+			c.Rows, c.Classes = 40, 1
+			for i := range int32(40) {
+				c.F64, c.Labels, c.Clusters = append(c.F64, 0.5), append(c.Labels, i%2), append(c.Clusters, (i*3+8-shift)%8)
+			}
+			return &oneChunk{c: c}, nil
+		})
+	}
+	seen := map[string]int{}
+	for i := range 3 {
+		for _, shift := range []int32{0, 3} {
+			_, fold := f.Split(data(shift), i)
+			src, err := fold.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := src.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range c.Clusters {
+				name := c.ClusterName(k)
+				if at, met := seen[name]; met && at != i || f.FoldOf(name) != i {
+					t.Errorf("cluster %s is in folds %d and %d", name, at, i)
+				}
+				seen[name] = i
+			}
+		}
+	}
+	if len(seen) != 8 {
+		t.Errorf("clusters %v", seen)
+	}
+}
+
+// oneChunk is a source of one chunk.
+type oneChunk struct{ c *metrics.Chunk }
+
+func (s *oneChunk) Next() (*metrics.Chunk, error) {
+	if s.c == nil {
+		return nil, io.EOF
+	}
+	c := s.c
+	s.c = nil
+	return c, nil
+}
+
+func (s *oneChunk) Close() error { return nil }

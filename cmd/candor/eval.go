@@ -130,6 +130,10 @@ table, in an array of each .npz, or in a file of whole numbers or text, one per 
 1,000 groups keeps its own state, on top of --max-memory. --plot uses all rows, and so do gates unless
 they begin with worst_group.
 
+--cluster says which rows depend on each other, by a column, array or file like that of --group: frames
+of a video, visits of a patient. Intervals and the verdict are then by clusters, and metrics without
+such an interval have none. docs/clusters.md has more.
+
 --fail-if and --require are gates: the exit code is 1 if a condition of --fail-if holds, if one of
 --require does not, or if there is no value. worst_group.bias.low>0.05 looks at all groups of at least
 --min-rows rows, with intervals that allow for their number. --report writes the result for a CI
@@ -180,6 +184,7 @@ and counts them.
   candor eval loglik.npy --task loglik --metrics all
   candor eval probs.npy --labels tags.npy --task multilabel --fail-if 'ece>0.05'
   candor eval parameters.npy --labels labels.npy --input dirichlet
+  candor eval visits.csv --prob p --label y --cluster patient
   candor eval probs.npy --labels labels.npy --group sites.npy
   candor eval probs.npy --labels labels.npy --group sites.npy --fail-if 'worst_group.ece.low>0.05'`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, matched(args)) },

@@ -66,7 +66,8 @@ class against the rest, then divided by the sum. With top_label only the probabi
 docs/recalibration.md says which method to use.
 
 Cross-fitting shows how much it helps: rows are divided into --folds by a hash of --seed and their numbers, and each row is
-recalibrated by a map that was fitted to the other folds. The map in the file is fitted to all rows. For temperature the
+recalibrated by a map that was fitted to the other folds. --cluster keeps rows that depend on each other, as visits of a
+patient, in one fold, and its intervals are by these clusters. The map in the file is fitted to all rows. For temperature the
 report also has NLL and ECE of all rows against T.
 
 Files, labels and flags are those of candor eval. Two columns, (N, 2), are a binary task: the map is that of (N,), of column
@@ -76,6 +77,7 @@ and matrix need. Everything is read several times, so nothing may be standard in
   candor recal fit isotonic scores.npy --labels outcomes.npy -o isotonic.json --plot before-after.png
   candor recal fit 'matrix(off_diagonal=1,bias=1)' probs.npy --labels labels.npy -o matrix.json
   candor recal fit 'histogram(top_label)' probs.npy --labels labels.npy --json
+  candor recal fit isotonic visits.csv --prob p --labels y --cluster patient
   candor recal fit sigma forecast.csv --mean mu --std sigma --observed y -o sigma.json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -102,7 +104,7 @@ and matrix need. Everything is read several times, so nothing may be standard in
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` of the map to write, JSON; without it the map is only told of")
 	fl.IntVar(&f.folds, "folds", 5, "`NUMBER` of folds of the cross-fitting")
 	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` by which rows are divided into folds")
-	take("metrics", "bins", "confidence", "mean", "std", "observed", "error", "quantile-prefix", "levels", "bfloat16", "name")
+	take("metrics", "bins", "confidence", "mean", "std", "observed", "error", "quantile-prefix", "levels", "cluster", "bfloat16", "name")
 	f.output.forms(c)
 	f.evalFlags.limits(c)
 	return c
@@ -283,7 +285,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 		return nil, err
 	}
 	sets := []*eval.Evaluation{before}
-	folds := recal.Folds{K: f.folds, Seed: f.seed}
+	folds := recal.Folds{K: f.folds, Seed: f.seed, Clusters: f.columns.cluster != ""}
 	maps, err := recal.CrossFit(m, d, folds, o)
 	switch r.Reason = noMap(err); {
 	case r.Reason != "":
@@ -400,7 +402,7 @@ func (f *recalFit) method(m recal.Method, levels []float64) recal.Method {
 
 // specAfter returns the spec of the rows that a map recalibrates, by the metrics of the original ones.
 func (f *recalFit) specAfter(before *eval.Evaluation, m recal.Map) (eval.Spec, error) {
-	spec := eval.Spec{Base: before.Spec.Base, Brier: before.Spec.Brier, Level: before.Spec.Level}
+	spec := eval.Spec{Base: before.Spec.Base, Brier: before.Spec.Brier, Level: before.Spec.Level, Cluster: before.Spec.Cluster}
 	kind, classes, err := m.Out(before.Audit.Kind, before.Audit.Classes)
 	if err != nil {
 		return spec, err

@@ -83,6 +83,9 @@ func (f *recalFit) unpaired(before *eval.Evaluation, after *eval.Spec) string {
 	if a, b := before.Spec.Shape(), after.Shape(); a.Kind != b.Kind || !slices.Equal(before.Spec.Levels, after.Levels) {
 		return "before and after are forecasts of other kinds, which are not compared row by row"
 	}
+	if after.Cluster != "" {
+		return "rows in clusters are not compared here"
+	}
 	if after.KeepsRows() != "" {
 		return "exact keeps every row, which a comparison does not support"
 	}

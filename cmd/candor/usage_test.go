@@ -383,7 +383,7 @@ func TestExamples(t *testing.T) {
 	}
 	d := newDir(t)
 	putSamples(d)
-	for _, n := range []string{"june.csv", "july.csv"} {
+	for _, n := range []string{"june.csv", "july.csv", "visits.csv"} {
 		d.put(n, d.read(filepath.Join("..", "..", "testdata", "examples", n)))
 	}
 	t.Chdir(d.path)

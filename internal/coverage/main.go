@@ -29,12 +29,18 @@ func main() {
 	threads := flag.Int("threads", runtime.GOMAXPROCS(0), "goroutines")
 	pairs := flag.Bool("pairs", false, "only the table of the differences of two models")
 	together := flag.Bool("together", false, "only the table of the differences of five models, whose intervals hold together")
-	clusters := flag.Bool("clusters", false, "with -pairs, of rows in clusters")
+	clusters := flag.Bool("clusters", false, "only the table of intervals by clusters; with -pairs, of differences")
 	fitted := flag.Bool("fitted", false, "only the table of differences that are made with fitted temperatures")
 	drift := flag.Bool("drift", false, "two independent sets, in place of one")
 	flag.Parse()
 	if *pairs && *clusters {
 		if err := printClusters(os.Stdout, *runs, 2_000_000, *threads, []int{30, 100, 400}); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if *clusters {
+		if err := printClustered(os.Stdout, *runs, 2_000_000, *threads, []int{20, 100, 400}); err != nil {
 			log.Fatal(err)
 		}
 		return

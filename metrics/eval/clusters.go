@@ -210,7 +210,7 @@ func (s *Spec) clusteredBy(m Metric) (clustering, metrics.RowMetric) {
 		return ofBetting, s.row("overconfidence")
 	case "auroc", "calibration_auc", "aurc", "eaurc", "augrc", "calibration_slope", "calibration_intercept":
 		switch {
-		case !plain || s.Scored:
+		case s.Scored || slices.ContainsFunc(m.args, func(a arg) bool { return a.name != "replicates" }): // clusters are not resampled
 		case m.Name == "auroc" && s.scoredEvent() == calib.Positive:
 			return ofAUROC, none
 		case m.Name == "auroc":
