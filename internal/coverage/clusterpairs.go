@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 
 	"github.com/candor-go/candor/metrics"
@@ -104,19 +103,17 @@ func (s *inClusters) Next() (*metrics.Chunk, error) {
 	return c, err
 }
 
-func (s *inClusters) Cluster(i int32) string { return strconv.Itoa(int(i)) }
-
 // compare returns the differences of two models, by metric.
 func (l *clusterLaw) compare(a, b *metrics.Predictions, of []int32, list []eval.Metric, clustered bool) ([]compared.Difference, error) {
-	made := compared.New
+	s, srcs := eval.Spec{Classes: l.classes, Metrics: list}, []metrics.Source{&once{a}, &once{b}}
 	if clustered {
-		made = compared.NewClustered
+		s.Cluster, srcs = "cluster", []metrics.Source{&inClusters{once{a}, of}, &inClusters{once{b}, of}}
 	}
-	c, err := made(eval.Spec{Classes: l.classes, Metrics: list}, []string{"A", "B"}, "")
+	c, err := compared.New(s, []string{"A", "B"}, "")
 	if err != nil {
 		return nil, err
 	}
-	err = c.AddSources([]metrics.Source{&inClusters{once{a}, of}, &inClusters{once{b}, of}}, &metrics.Options{Threads: 1})
+	err = c.AddSources(srcs, &metrics.Options{Threads: 1})
 	return c.Differences(nil), err
 }
 

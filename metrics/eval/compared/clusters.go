@@ -3,9 +3,9 @@ package compared
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
-	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/paired"
 )
@@ -72,29 +72,10 @@ func (c *Comparison) lists() (n int) {
 // labelList returns the list of labels.
 func (c *Comparison) labelList() int { return c.lists() - 1 }
 
-// named is a source whose chunks have clusters.
-type named interface{ Cluster(i int32) string }
-
-// clusterNames returns the sources' names of clusters by their numbers; nil if rows are taken as independent.
-func (c *Comparison) clusterNames(srcs []metrics.Source) ([]named, error) {
-	if !c.clustered {
-		return nil, nil
-	}
-	var l []named
-	for m, s := range srcs {
-		n, ok := s.(named)
-		if !ok {
-			return nil, &ModelError{m, c.models[m].Name, fmt.Errorf("its source does not name clusters")}
-		}
-		l = append(l, n)
-	}
-	return l, nil
-}
-
 // clustering adds the rows of a reader to clusters.
 type clustering struct {
 	r     *reader
-	names []named
+	names []func(cluster int32) string // of each source
 	room  *room
 	held  int64
 
@@ -105,8 +86,9 @@ type clustering struct {
 	values []float64
 }
 
-func newClustering(r *reader, names []named, room *room) *clustering {
-	return &clustering{r: r, names: names, room: room, same: make([][]int32, len(names)),
+func newClustering(r *reader, room *room) *clustering {
+	n := len(r.c.models)
+	return &clustering{r: r, names: make([]func(int32) string, n), room: room, same: make([][]int32, n),
 		at: make([]int32, stepRows), keys: make([]uint64, stepRows), values: make([]float64, stepRows)}
 }
 
@@ -118,6 +100,9 @@ func (g *clustering) alike(w *run) error {
 		if len(b.Clusters) != b.Rows {
 			panic("compared: the rows of a chunk have no clusters")
 		}
+		if g.names[m] = b.ClusterName; b.ClusterName == nil {
+			g.names[m] = func(k int32) string { return strconv.Itoa(int(k)) }
+		}
 		if m == 0 {
 			continue
 		}
@@ -126,7 +111,7 @@ func (g *clustering) alike(w *run) error {
 			if int(k) < len(g.same[m]) && g.same[m][k] == first+1 {
 				continue
 			}
-			x, y := g.names[m].Cluster(k), g.names[0].Cluster(first)
+			x, y := g.names[m](k), g.names[0](first)
 			if x != y {
 				return &RowError{Model: g.r.names[m], First: g.r.names[0], Row: a.Number(i), What: "cluster", Cluster: x, OtherCluster: y}
 			}
@@ -146,7 +131,7 @@ func (g *clustering) add(n int, labels []int32, weights []float64) {
 			g.number = paired.Grown(g.number, int(k)+1)
 		}
 		if g.number[k] == 0 {
-			g.number[k] = c.groups.Number(g.names[0].Cluster(k)) + 1
+			g.number[k] = c.groups.Number(g.names[0](k)) + 1
 		}
 		at[i] = g.number[k] - 1
 	}

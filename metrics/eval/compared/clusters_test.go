@@ -40,16 +40,16 @@ func (s *clusterRows) Next() (*metrics.Chunk, error) {
 		for i := range c.Rows {
 			c.Clusters = append(c.Clusters, s.number[s.of[c.Number(i)]])
 		}
+		c.ClusterName = func(i int32) string { return s.names[i] }
 	}
 	return c, err
 }
 
-func (s *clusterRows) Cluster(i int32) string { return s.names[i] }
-
 // clustered compares models whose rows are of clusters.
 func clustered(t *testing.T, s eval.Spec, names []string, l []*metrics.Predictions, of []string, o *metrics.Options) *Comparison {
 	t.Helper()
-	c, err := NewClustered(s, names, "")
+	s.Cluster = "video"
+	c, err := New(s, names, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,8 @@ func TestClusterRows(t *testing.T) {
 	other := clusterOf(100, 10)
 	other[42] = "else"
 	s := specOf(t, 3, "default")
-	c, err := NewClustered(s, []string{"a", "b"}, "")
+	s.Cluster = "video"
+	c, err := New(s, []string{"a", "b"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,11 +305,10 @@ func TestClusterRows(t *testing.T) {
 	if !bytes.Equal(stateOf(t, c), stateOf(t, clustered(t, s, []string{"a", "b"}, l, of, nil))) {
 		t.Error("numbers of clusters change the state")
 	}
-	var one *ModelError
-	if err := c.AddSources([]metrics.Source{inClusters(l[0], of), metrics.InMemory(l[1])}, nil); !errors.As(err, &one) || one.Name != "b" {
+	if err := c.AddSources([]metrics.Source{inClusters(l[0], of), metrics.InMemory(l[1])}, nil); !errors.Is(err, metrics.ErrMismatch) {
 		t.Errorf("a source without clusters: %v", err)
 	}
-	c, _ = NewClustered(s, []string{"a", "b"}, "")
+	c, _ = New(s, []string{"a", "b"}, "")
 	c.Room = Room{Bytes: 2000, Remedy: func(int64) string { return "buy more" }}
 	var full *eval.RoomError
 	if err := c.AddSources([]metrics.Source{inClusters(l[0], of), inClusters(l[1], of)}, nil); !errors.As(err, &full) || !strings.Contains(full.Reason, "buy more") || !strings.Contains(full.Reason, "10 clusters") || !strings.Contains(full.Reason, "augrc") {

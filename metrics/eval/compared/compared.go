@@ -61,20 +61,10 @@ type pair struct {
 	apart  int64 // rows of clusters with other scores or outcomes; in place of the joint
 }
 
-// New returns a Comparison without rows. Names of models are not empty and distinct. baseline is that of one of them, or "" to
+// New returns a Comparison without rows. With Spec.Cluster rows of a cluster depend on each other, and errors of differences are by the sums of
+// clusters; clusters of the same name are one. Names of models are not empty and distinct. baseline is that of one of them, or "" to
 // compare each model with each. The error says what is wrong with the models, or that the spec cannot be compared in pairs.
 func New(s eval.Spec, names []string, baseline string) (*Comparison, error) {
-	return newOf(s, names, baseline, false)
-}
-
-// NewClustered is New for rows of clusters: rows of one depend on each other, and those of different ones do not. Errors of differences
-// are then by the sums of clusters. The sources of AddSources must name the clusters of their chunks by a method Cluster(i int32) string,
-// as predictions.Reader does, and clusters with the same name are one.
-func NewClustered(s eval.Spec, names []string, baseline string) (*Comparison, error) {
-	return newOf(s, names, baseline, true)
-}
-
-func newOf(s eval.Spec, names []string, baseline string, clustered bool) (*Comparison, error) {
 	switch {
 	case len(names) < 2:
 		return nil, errors.New("compared: a comparison is of two models or more")
@@ -86,7 +76,7 @@ func newOf(s eval.Spec, names []string, baseline string, clustered bool) (*Compa
 	if names := s.KeepsRows(); names != "" {
 		return nil, fmt.Errorf("metrics %s keep every row, which a comparison does not support: leave exact out", names)
 	}
-	c := &Comparison{Baseline: -1, clustered: clustered}
+	c := &Comparison{Baseline: -1, clustered: s.Cluster != ""}
 	for i, n := range names {
 		if n == "" || slices.Contains(names[:i], n) {
 			return nil, fmt.Errorf("compared: %q names no model, or two", n)
@@ -229,9 +219,6 @@ func (c *Comparison) Merge(o *Comparison) error {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 		merged[i] = e
-	}
-	if c.clustered != o.clustered {
-		return fmt.Errorf("%w: rows of clusters and rows without", metrics.ErrMismatch)
 	}
 	count := c.count
 	if err := count.Merge(&o.count); err != nil {

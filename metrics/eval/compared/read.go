@@ -199,10 +199,6 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 		l.srcs = append(l.srcs, spec.Only(s))
 		l.names = append(l.names, c.models[m].Name)
 	}
-	names, err := c.clusterNames(srcs)
-	if err != nil {
-		return err
-	}
 	room := &room{Room: c.Room, threads: threads}
 	readers, visits := make([]*reader, threads), make([]func(*run) error, threads)
 	for i := range readers {
@@ -210,8 +206,8 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 		if err != nil {
 			return err
 		}
-		if names != nil {
-			r.clusters = newClustering(r, names, room)
+		if c.clustered {
+			r.clusters = newClustering(r, room)
 		}
 		readers[i], visits[i] = r, r.add
 	}

@@ -39,11 +39,6 @@ func (c *Comparison) framed() *frame.State {
 			enc.Str(m.Name)
 		}
 		enc.I64(int64(c.Baseline))
-		clustered := uint8(0)
-		if c.clustered {
-			clustered = 1
-		}
-		enc.U8(clustered)
 		return enc.B, nil
 	}}}
 	for _, m := range c.models {
@@ -132,15 +127,12 @@ func (c *Comparison) UnmarshalBinary(data []byte) error {
 	for i := range names {
 		names[i] = d.Str()
 	}
-	baseline, clustered := d.I64(), d.U8()
+	baseline := d.I64()
 	if err := d.Err(); err != nil {
 		return err
 	}
 	if baseline < -1 || baseline >= int64(len(names)) {
 		return fmt.Errorf("%w: the baseline is none of the models", exact.ErrDamaged)
-	}
-	if clustered > 1 {
-		return fmt.Errorf("%w: an unknown kind of rows", exact.ErrDamaged)
 	}
 	var n *Comparison
 	for i := range names {
@@ -157,7 +149,7 @@ func (c *Comparison) UnmarshalBinary(data []byte) error {
 			if baseline >= 0 {
 				name = names[baseline]
 			}
-			if n, err = newOf(e.Spec, names, name, clustered == 1); err != nil {
+			if n, err = New(e.Spec, names, name); err != nil {
 				return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 			}
 		}
