@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
@@ -27,10 +28,14 @@ type Differences struct {
 	Rows  int64
 	// Baseline says that all other models are compared with one; otherwise each is compared with each.
 	Baseline bool
-	Adjust   compared.Adjust // of p-values and intervals, over the pairs of a metric
-	List     []compared.Difference
-	Flips    []compared.Flips // nil unless decisions are compared
-	Flipped  *FlippedRows     // nil unless rows whose decisions differ were written
+	// Clusters are those by which errors are found; nil if rows are taken as independent.
+	Clusters *eval.Clusters
+	// Forecasts says that rows have no classes: they are often of consecutive times.
+	Forecasts bool
+	Adjust    compared.Adjust // of p-values and intervals, over the pairs of a metric
+	List      []compared.Difference
+	Flips     []compared.Flips // nil unless decisions are compared
+	Flipped   *FlippedRows     // nil unless rows whose decisions differ were written
 
 	tests map[int]DieboldMariano // that took the place of a difference
 }
@@ -213,7 +218,7 @@ func (d *Differences) part(x *compared.Difference, sign float64, spell bool, b, 
 	}
 	var more []string
 	if x.RowsToDecide > 0 {
-		more = append(more, fmt.Sprintf("about %s rows would decide it 4 times out of 5 if the true difference is this one", Count(rounded(x.RowsToDecide))))
+		more = append(more, fmt.Sprintf("about %s would decide it 4 times out of 5 if the true difference is this one", toDecide(x)))
 	}
 	if m := x.Margin; m != nil {
 		switch m.Outcome {
@@ -303,6 +308,15 @@ func few(l []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(l[:most], ", "), len(l)-most)
 	}
 	return strings.Join(l, ", ")
+}
+
+// toDecide says how many rows would decide a difference, or clusters like these.
+func toDecide(x *compared.Difference) string {
+	rows := Count(rounded(x.RowsToDecide)) + " rows"
+	if x.ClustersToDecide > 0 {
+		return rows + " in " + countOf(rounded(x.ClustersToDecide), "cluster")
+	}
+	return rows
 }
 
 // decimals returns how many decimals show the width of an interval with two digits or so.
@@ -489,7 +503,7 @@ func (d *Differences) outcome(x *compared.Difference, names []string) string {
 	case compared.Undecided:
 		s = append(s, "not decided")
 		if x.RowsToDecide > 0 {
-			s[0] += fmt.Sprintf(" (needs about %s rows)", Count(rounded(x.RowsToDecide)))
+			s[0] += fmt.Sprintf(" (needs about %s)", toDecide(x))
 		}
 	}
 	if m := x.Margin; m != nil {
@@ -550,6 +564,16 @@ func (d *Differences) Independent() string {
 			}
 		}
 	}
+	if c := d.Clusters; c != nil && rows == 0 {
+		text := (*clusters)(c).count()
+		switch {
+		case c.Number < 2:
+			return "Rows are of " + text + ", so differences have no intervals."
+		case c.Number < eval.FewClusters:
+			return fmt.Sprintf("Intervals of differences are by %s, which are taken as independent. By fewer than %d they are rough.", text, eval.FewClusters)
+		}
+		return "Intervals of differences are by " + text + ", which are taken as independent."
+	}
 	for _, t := range d.tests {
 		if t.By != "" {
 			return "Intervals of differences take the series of " + visible.Text(t.By) + " as independent."
@@ -558,6 +582,8 @@ func (d *Differences) Independent() string {
 	switch {
 	case rows == 0:
 		return ""
+	case d.Forecasts:
+		return fmt.Sprintf("Intervals of differences take rows as independent, which forecasts of near times, or of many series at one time, are not: %s names what they share.", setting.Cluster)
 	case fixed == 0:
 		return "Intervals of differences take rows as independent."
 	case fixed == rows:
@@ -652,6 +678,9 @@ func (d *Differences) objects() []object {
 			o = append(o, field{"rows_to_decide", x.RowsToDecide})
 		} else {
 			o = append(o, field{"rows_to_decide", nil})
+		}
+		if x.ClustersToDecide > 0 {
+			o = append(o, field{"clusters_to_decide", x.ClustersToDecide})
 		}
 		l[i] = o
 	}

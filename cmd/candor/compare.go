@@ -70,6 +70,9 @@ each of several series, which are taken as independent of each other.
 
 --temperature-scaled adds the differences after temperature scaling, which take the fitted temperatures as fixed.
 
+--cluster COLUMN names what rows belong together by, as the frames of a video, the answers to a prompt, or the forecasts of
+one day, and errors of differences are then by the sums of clusters. Sets must agree about the cluster of each row.
+
 A row that is bad in one set is left out of all with --on-invalid drop, and counted once. It is an error if sets differ in
 the label, the weight or the observed value of a row.
 
@@ -88,6 +91,7 @@ ratio to it too.`,
   candor compare a.npy b.npy --labels labels.npy --temperature-scaled
   candor compare a.npy b.npy --labels labels.npy --state pair.state
   candor compare a.npy b.npy --labels labels.npy --flips flips.csv
+  candor compare frames.csv --prob old=p_old --prob new=p_new --label y --cluster video
   candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
   candor compare a.npy b.npy --labels labels.npy --plot differences.png --plot-kind differences
   candor compare a.npy b.npy --labels labels.npy --report github=summary.md
@@ -181,7 +185,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	for _, l := range []struct {
 		flag  string
 		files []string
-	}{{"--labels", f.labels}, {"--weights", f.weights}, {"--bytes", f.tokens.bytes}, {"--sequence", f.tokens.sequences}} {
+	}{{"--labels", f.labels}, {"--weights", f.weights}, {"--bytes", f.tokens.bytes}, {"--sequence", f.tokens.sequences}, {"--cluster", one(f.columns.cluster)}} {
 		switch {
 		case len(l.files) > 1:
 			return usage("%s names %d files, and all sets have the same; name one", l.flag, len(l.files))
@@ -228,6 +232,9 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		f.gated = append(f.gated, g)
 	}
 	timed := c.Flags().Changed("horizon")
+	if timed && f.columns.cluster != "" {
+		return usage("--horizon and --cluster are both given: the test of Diebold and Mariano allows for rows near in time, and clusters for rows that belong together; give one")
+	}
 	if c.Flags().Changed("series") && (!timed || f.series == "") {
 		return usage("--series %q: it names the column of the series within which --horizon STEPS takes its test; give both", f.series)
 	}
@@ -288,7 +295,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 				return err
 			}
 		}
-		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Adjust: how,
+		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Adjust: how, Clusters: sets[0].Clusters(), Forecasts: !all.Spec.Shape().HasClasses(),
 			Flips: all.Flips(), List: all.Differences(&compared.Answers{Margins: sizes, Adjust: how})}
 		if f.flips != nil {
 			if found.Flipped, err = f.flips.finish(names, &all.Spec, f.flipIDs()); err != nil {

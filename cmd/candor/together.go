@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -93,6 +94,9 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 			return nil, usage("%v", err)
 		}
 		n.Threads = f.threads
+		n.Room = compared.Room{Bytes: j.clusterBytes(), Remedy: func(bytes int64) string {
+			return fmt.Sprintf("pass --max-memory %dMiB", (fixedMemory+4*bytes)>>20+1)
+		}}
 		return n, nil
 	}
 	all, threads, err := f.withinAll(j, made, sets)
@@ -176,6 +180,10 @@ func (f *compareRun) whose(err error, sets []*opened) error {
 		}
 		if row.What == "" {
 			return badAt(at, "%s has no row %d, and %s has one: sets are compared on the same rows", file, row.Row, first)
+		}
+		if row.What == "cluster" {
+			at.Value = row.Cluster
+			return badAt(at, "%s: row %d: the cluster is %q, and %q in %s: sets are compared on the same rows", file, row.Row, row.Cluster, row.OtherCluster, first)
 		}
 		at.Value = numberOf(row.Value)
 		return badAt(at, "%s: row %d: the %s is %v, and %v in %s: sets are compared on the same rows", file, row.Row, row.What, row.Value, row.Other, first)

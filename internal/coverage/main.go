@@ -34,7 +34,7 @@ func main() {
 	drift := flag.Bool("drift", false, "two independent sets, in place of one")
 	flag.Parse()
 	if *pairs && *clusters {
-		if err := printClusters(os.Stdout, *runs, 2_000_000, *threads, []int{30, 100, 400}); err != nil {
+		if err := printClusters(os.Stdout, *runs, 1_000_000, *threads, []int{30, 100}); err != nil {
 			log.Fatal(err)
 		}
 		return

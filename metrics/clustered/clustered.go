@@ -101,7 +101,7 @@ const clusterBytes = int64(unsafe.Sizeof(cluster{})) + 160 // with its places in
 
 // Size estimates the memory in bytes if every 16 rows are a cluster: their number is known only from the rows, and Room limits it.
 func (s *Sums) Size(x metrics.Extent) int64 {
-	n := x.Distinct(1<<20)/16 + 1
+	n := x.Distinct(1<<16)/16 + 1
 	return n * (clusterBytes + 40*int64(len(s.opt.Losses)) + 64)
 }
 

@@ -180,7 +180,8 @@ func (g *clustering) add(n int, labels []int32, weights []float64) {
 
 // fits returns an error if clusters take more memory than there is room.
 func (g *clustering) fits() error {
-	now := g.r.c.groups.Bytes()
+	// The evaluation of each model keeps about as much.
+	now := int64(1+len(g.r.c.models)) * g.r.c.groups.Bytes()
 	err := g.room.take(now-g.held, g.r.c)
 	g.held = now
 	return err
