@@ -173,9 +173,6 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if f.horizon < 1 {
 		return usage("--horizon is %d; it is a positive number of steps", f.horizon)
 	}
-	if f.columns.cluster != "" {
-		return usage("--cluster is for candor eval and recal fit: sets are compared as independent rows; leave it out")
-	}
 	if len(f.columns.groups) > 0 {
 		return usage("--group is for candor eval: sets are compared on all rows; leave it out")
 	}

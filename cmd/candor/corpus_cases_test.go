@@ -583,6 +583,17 @@ func corpusCompare(c *corpus) {
 		c.compared("regression/"+h, c.d.put("f.csv", f.csv()), c.d.put("g.csv", g.csv()), "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--horizon", h, "--metrics", "nll,crps,rmse")
 	}
 	c.compared("regression/series", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--horizon", "3", "--series", "site", "--metrics", "crps,rmse")
+	c.compared("regression/clusters", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--cluster", "site", "--metrics", "nll,crps,rmse")
+	of := make([]int64, 200)
+	for i := range of {
+		of[i] = int64(i * 7 % 25)
+	}
+	for _, k := range []int{1, 3} {
+		c.compared(fmt.Sprint("clusters/", k), with(c.put(fmt.Sprint("a", k), exactProbs(70, 200, k), "probs", "float32"), c.d.at(fmt.Sprint("b", k, "-x.npy")), "--cluster", c.d.put("c.npy", npy(c.t, []int64{200}, of)),
+			"--metrics", "default,perplexity,nll_skill,eaurc,calibration_error_squared")...)
+		c.eval(fmt.Sprint("clusters/one/", k), with(c.put(fmt.Sprint("a", k), exactProbs(70, 200, k), "probs", "float32"), "--cluster", c.d.at("c.npy"))...)
+	}
+	c.recalibrated("clusters/recal", "temperature", c.put("a3", exactProbs(70, 200, 3), "probs", "float32"), "--cluster", c.d.at("c.npy"))
 	c.compared("regression/laplace", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--mean", "mu", "--scale", "sigma", "--observed", "y", "--distribution", "laplace", "--metrics", "nll,crps,rmse")
 	c.compared("regression/errors", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--error", "mu", "--std", "sigma")
 	q := exactQuantiles(77, 200)
