@@ -593,7 +593,10 @@ func corpusCompare(c *corpus) {
 			"--metrics", "default,perplexity,nll_skill,eaurc,calibration_error_squared")...)
 		c.eval(fmt.Sprint("clusters/one/", k), with(c.put(fmt.Sprint("a", k), exactProbs(70, 200, k), "probs", "float32"), "--cluster", c.d.at("c.npy"))...)
 	}
-	c.recalibrated("clusters/recal", "temperature", c.put("a3", exactProbs(70, 200, 3), "probs", "float32"), "--cluster", c.d.at("c.npy"))
+	c.run("clusters/recal", func() []corpusLine {
+		return c.document(c.candor(with([]string{"recal", "fit", "temperature", "--json", "--output", c.d.at("clusters.json"), "--cluster", c.d.at("c.npy")},
+			c.put("a3", exactProbs(70, 200, 3), "probs", "float32")...)...))
+	})
 	c.compared("regression/laplace", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--mean", "mu", "--scale", "sigma", "--observed", "y", "--distribution", "laplace", "--metrics", "nll,crps,rmse")
 	c.compared("regression/errors", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--error", "mu", "--std", "sigma")
 	q := exactQuantiles(77, 200)
