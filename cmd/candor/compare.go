@@ -148,8 +148,8 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.plot.said && f.plot.kind == plotGaps && len(list) > 2 {
-		return usage("--plot-kind gaps draws two sets, and there are %d; name two", len(list))
+	if f.plot.said && (f.plot.kind == plotGaps || f.plot.kind == plotFlips) && len(list) > 2 {
+		return usage("--plot-kind %s draws two sets, and there are %d; name two", f.plot.kind, len(list))
 	}
 	if f.baseline != "" && f.model.column == "" && !slices.Contains(names, f.baseline) {
 		return usage("--baseline is %q, which is none of the sets; it is one of %s", f.baseline, strings.Join(names, ", "))
@@ -304,7 +304,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		for _, l := range []struct {
 			flag string
 			set  bool
-		}{{"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--adjust", how != compared.Holm}, {"--plot-kind " + f.plot.kind, f.plot.kind == plotDifferences || f.plot.kind == plotGaps}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
+		}{{"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--adjust", how != compared.Holm}, {"--plot-kind " + f.plot.kind, f.plot.kind == plotDifferences || f.plot.kind == plotGaps || f.plot.kind == plotFlips}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
 			if l.set {
 				return usage("%s: %s, so there are no differences; leave it out", l.flag, why)
 			}

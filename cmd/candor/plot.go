@@ -48,7 +48,7 @@ func (p *plot) otherFlags(c *cobra.Command) {
 	}
 	names = append(names, plotGroups)
 	if c.Name() == "merge" {
-		names = append(names, plotDifferences, plotGaps)
+		names = append(names, plotDifferences, plotGaps, plotFlips)
 	}
 	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: "+strings.Join(names, ", "))
 }
@@ -143,7 +143,7 @@ func (p *plot) check(c *cobra.Command) error {
 	if p.file == "" {
 		return usage("--plot-kind says what --plot FILE draws; give that too")
 	}
-	known := slices.Contains([]string{plotGroups, plotDifferences, plotGaps}, p.kind)
+	known := slices.Contains([]string{plotGroups, plotDifferences, plotGaps, plotFlips}, p.kind)
 	for _, k := range plotKinds {
 		known = known || k.name == p.kind
 	}
@@ -332,6 +332,19 @@ func (p *plot) overlay(names []string, es []*eval.Evaluation, found *report.Diff
 		return nil
 	case p.said && p.kind == plotDifferences:
 		return p.save(differencesPicture(found))
+	case p.said && p.kind == plotFlips:
+		if len(es) > 2 {
+			return usage("--plot-kind flips draws two sets, and there are %d; name two", len(es))
+		}
+		of := es[0]
+		if len(found.Flips) == 1 {
+			of = es[found.Flips[0].A]
+		}
+		d, err := flipsPicture(found, of)
+		if err != nil {
+			return err
+		}
+		return p.save(d)
 	case p.said && p.kind == plotGaps:
 		if len(es) > 2 {
 			return usage("--plot-kind gaps draws two sets, and there are %d; name two", len(es))

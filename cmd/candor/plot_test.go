@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -278,6 +280,19 @@ func TestPlotDifferences(t *testing.T) {
 	if got := drawnBy(t, d, "merge", d.at("pair.state"), "--plot-kind", "gaps"); got != gaps {
 		t.Error("a merge draws other gaps")
 	}
+	flips := drawnBy(t, d, append(args, "--plot-kind", "flips")...)
+	if got := drawnBy(t, d, "merge", d.at("pair.state"), "--plot-kind", "flips"); got != flips {
+		t.Error("a merge draws other flips")
+	}
+	// The four counts are those of the rows.
+	rows := 0
+	for _, m := range regexp.MustCompile(`>(\d+), [0-9.]+%<`).FindAllStringSubmatch(flips, -1) {
+		n, _ := strconv.Atoi(m[1])
+		rows += n
+	}
+	if rows != 400 || !strings.Contains(flips, ">only the second right<") {
+		t.Errorf("%d rows in the picture of flips", rows)
+	}
 	var many []string
 	for i := range 12 {
 		many = append(many, d.put(fmt.Sprintf("a-model-with-a-long-name-%02d.npy", i), newSet(uint64(i+3), 400, 3).scores(t)))
@@ -321,7 +336,9 @@ func TestPlotDifferences(t *testing.T) {
 	}{
 		{[]string{"eval", d.at("first.npy"), "--labels", y, "--plot-kind", "groups"}, "--plot-kind groups draws groups of rows, and there are none"},
 		{[]string{"merge", d.at("a.state"), "--plot-kind", "differences"}, "--plot-kind differences draws how sets differ"},
-		{append(slices.Clone(args), "--plot-kind", "roc"), "--plot-kind roc is of one set; of several there are reliability, differences and gaps"},
+		{append(slices.Clone(args), "--plot-kind", "roc"), "--plot-kind roc is of one set; of several there are reliability, differences, gaps and flips"},
+		{append(append([]string{"compare"}, many[:3]...), "--labels", y, "--plot-kind", "flips"), "--plot-kind flips draws two sets, and there are 3; name two"},
+		{[]string{"compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--metrics", "nll", "--plot-kind", "flips"}, "accuracy is not among the metrics"},
 		{append(append([]string{"compare"}, many[:3]...), "--labels", y, "--plot-kind", "gaps"), "--plot-kind gaps draws two sets, and there are 3; name two"},
 		{[]string{"compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--metrics", "nll", "--plot-kind", "gaps"}, "these metrics do not keep; evaluate with --metrics default,calibration_error_squared"},
 		{[]string{"eval", d.at("first.npy"), "--labels", y, "--plot-kind", "gaps"}, "--plot-kind gaps draws how sets differ"},

@@ -22,6 +22,7 @@ import (
 const (
 	plotDifferences = "differences"
 	plotGaps        = "gaps"
+	plotFlips       = "flips"
 	plotGroups      = "groups"
 )
 
@@ -30,7 +31,7 @@ const mostIntervals = 40
 
 // setFlags adds the flag of pictures of several sets.
 func (p *plot) setFlags(c *cobra.Command) {
-	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: reliability, differences (their intervals), or gaps (how the reliability of two sets differs, with a band)")
+	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: reliability, differences (their intervals), gaps (how the reliability of two sets differs, with a band), or flips (who of two is right)")
 }
 
 // ofRows reports whether the picture is of several sets, or of groups of rows, and returns, before rows are read, why it could not be drawn.
@@ -40,18 +41,18 @@ func (p *plot) ofRows(of eval.Shape) (bool, error) {
 		kind = ""
 	}
 	switch {
-	case (kind == plotDifferences || kind == plotGaps) && !p.sets:
+	case (kind == plotDifferences || kind == plotGaps || kind == plotFlips) && !p.sets:
 		return true, usage("--plot-kind %s draws how sets differ; candor compare and the merge of its states have it", kind)
-	case kind == plotGaps && !of.HasClasses():
-		return true, usage("--plot-kind gaps is for classes; draw another kind")
+	case (kind == plotGaps || kind == plotFlips) && !of.HasClasses():
+		return true, usage("--plot-kind %s is for classes; draw another kind", kind)
 	case kind == plotGroups && (p.sets || !p.grouped):
 		return true, usage("--plot-kind groups draws groups of rows, and there are none; evaluate with candor eval --group COLUMN")
 	case kind == plotGroups && !of.HasClasses():
 		return true, usage("--plot-kind groups is for classes; draw another kind")
-	case kind == plotDifferences, kind == plotGaps, kind == plotGroups:
+	case kind == plotDifferences, kind == plotGaps, kind == plotFlips, kind == plotGroups:
 		return true, nil
 	case p.sets && !slices.Contains([]string{"", "reliability", "calibration"}, kind):
-		return true, usage("--plot-kind %s is of one set; of several there are reliability, differences and gaps", kind)
+		return true, usage("--plot-kind %s is of one set; of several there are reliability, differences, gaps and flips", kind)
 	}
 	return false, nil
 }
@@ -148,6 +149,22 @@ func gapsPicture(c *compared.Comparison) picture.Drawing {
 	d.Subtitle = fmt.Sprintf("Gap: frequency minus mean score of the rows that a set has in a bin; %d bins of equal width. %s rows, taken as independent.", len(gaps), report.Count(c.Rows()))
 	d.Band = fmt.Sprintf("difference, with a %s band for all bins together", percent(c.Spec.Level))
 	return d
+}
+
+// flipsPicture returns which rows two models have right. There are no counts of them with weights, or without accuracy.
+func flipsPicture(d *report.Differences, e *eval.Evaluation) (picture.Drawing, error) {
+	switch {
+	case len(d.Flips) != 1:
+		return nil, usage("--plot-kind flips draws whose decisions are right, and accuracy is not among the metrics; evaluate with --metrics default,accuracy")
+	case e.Audit.Weighted:
+		return nil, usage("--plot-kind flips counts rows, and they have weights; draw another kind")
+	}
+	f := d.Flips[0]
+	names := visible.Texts(d.Names)
+	right := int64(math.Round(e.Loss.Accuracy() * float64(f.Rows)))
+	p := &picture.Flips{Title: "Who is right", Subtitle: d.FlipsText(), A: names[f.A], B: names[f.B], Both: right - f.OnlyA, OnlyA: f.OnlyA, OnlyB: f.OnlyB}
+	p.Neither = f.Rows - p.Both - p.OnlyA - p.OnlyB
+	return p, nil
 }
 
 // undirected is 1 if neither lower nor higher values of a difference's metric are better, else 0.

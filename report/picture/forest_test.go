@@ -106,3 +106,25 @@ func TestGaps(t *testing.T) {
 		t.Error("the key does not say what is hollow")
 	}
 }
+
+// TestFlips: the four counts and the names are there, and nothing is beyond the page.
+func TestFlips(t *testing.T) {
+	d := &Flips{Title: "t", A: strings.Repeat("first ", 30), B: strings.Repeat("second ", 30), Both: 1e12, OnlyA: 3, OnlyB: 4, Neither: 5}
+	svg := string(write(t, "svg", d))
+	for _, want := range []string{">1000000000000, 100.0%<", ">3, 0.0%<", ">4, 0.0%<", ">5, 0.0%<", ">both wrong<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the picture does not say %q", want)
+		}
+	}
+	w, h := d.size()
+	for _, s := range parse(t, []byte(svg)) {
+		for _, p := range s.pts {
+			if p[0] < -0.01 || p[1] < -0.01 || p[0] > w.Points()+0.01 || p[1] > h.Points()+0.01 {
+				t.Fatalf("a point at %v is beyond the page of %v x %v", p, w, h)
+			}
+		}
+	}
+	if svg := string(write(t, "svg", &Flips{})); strings.Contains(svg, "NaN") || !strings.Contains(svg, ">0<") {
+		t.Error("a table of no rows")
+	}
+}

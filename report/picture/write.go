@@ -21,7 +21,7 @@ import (
 )
 
 // Drawing is a picture that Write can draw: *Reliability, *Overlay, *Classes, *CORP, *Curves, *CalibrationCurve, *Histogram, *Coverage,
-// *Spread, *Forest or *Gaps.
+// *Spread, *Forest, *Gaps or *Flips.
 type Drawing interface {
 	size() (width, height vg.Length)
 	draw(p *page)
