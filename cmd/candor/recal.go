@@ -293,7 +293,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 		return nil, bad(err)
 	default:
 		raw := recal.OpenFunc(func() (recal.Source, error) { return j.source(&f.evalFlags, paths) }) // its progress is that of the others
-		after, found, err := f.afterAndDifferences(j, m, before, maps[0], raw, recal.CrossApplied(maps, d, folds))
+		after, found, err := f.afterAndDifferences(j, m, before, whole, raw, recal.CrossApplied(maps, d, folds))
 		if err != nil {
 			return nil, bad(err)
 		}

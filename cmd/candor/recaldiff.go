@@ -16,19 +16,24 @@ import (
 	"github.com/candor-go/candor/report"
 )
 
-// beforeAfter are the sets of a recalibration's differences.
-var beforeAfter = []string{"before", "after"}
+// beforeAfter are the sets of a recalibration's differences, and the rows by the map of all of them.
+var beforeAfter = []string{"before", "after", "map of all rows"}
 
-// fixedMaps is what differences that are made with fitted maps assume beside independent rows.
-const fixedMaps = ", fitted maps as fixed"
+// byMaps is what is added to the method of differences that are widened by how maps vary.
+const byMaps = "; widened by how maps of other rows differ"
 
-// afterAndDifferences evaluates the recalibrated data, and finds the differences from the rows as they were.
-func (f *recalFit) afterAndDifferences(j *job, m recal.Method, before *eval.Evaluation, is recal.Map, raw, after recal.Data) (*eval.Evaluation, *report.Differences, error) {
-	spec, err := f.specAfter(before, is)
+// afterAndDifferences evaluates the recalibrated data, and finds the differences from the rows as they were. The intervals allow for the
+// maps' being estimates, by the rows as the map of all of them has them.
+//
+// A row moves the difference by itself, and by the maps of other folds. Where a map has little to correct, both count alike, and the
+// spread of rows shows the first only. The map of all rows differs from that of all but a fold as a jackknife's: K times that variance is
+// the variance of the latter, for K folds.
+func (f *recalFit) afterAndDifferences(j *job, m recal.Method, before *eval.Evaluation, whole recal.Map, raw, after recal.Data) (*eval.Evaluation, *report.Differences, error) {
+	spec, err := f.specAfter(before, whole)
 	if err != nil {
 		return nil, nil, err
 	}
-	found := &report.Differences{Names: beforeAfter, Level: spec.Level, Rows: before.Audit.Rows}
+	found := &report.Differences{Names: beforeAfter[:2], Level: spec.Level, Rows: before.Audit.Rows}
 	if why := f.unpaired(before, &spec); why != "" {
 		e, err := evaluateApplied(j, spec, after)
 		if err != nil {
@@ -46,7 +51,14 @@ func (f *recalFit) afterAndDifferences(j *job, m recal.Method, before *eval.Eval
 		pass.Threads--
 	}
 	var srcs []metrics.Source
-	for _, d := range []recal.Data{raw, after} {
+	applied := recal.OpenFunc(func() (recal.Source, error) {
+		src, err := raw.Open()
+		if err != nil {
+			return nil, err
+		}
+		return &appliedSource{recal.Applied(whole, src), src}, nil
+	})
+	for _, d := range []recal.Data{raw, after, applied} {
 		src, err := d.Open()
 		if err != nil {
 			return nil, nil, err
@@ -57,16 +69,32 @@ func (f *recalFit) afterAndDifferences(j *job, m recal.Method, before *eval.Eval
 	if err := all.AddSources(srcs, &pass); err != nil {
 		return nil, nil, err
 	}
-	for _, d := range all.Differences(nil) {
-		if d.Metric.Name == "accuracy" && keepsDecisions(m) {
+	list := all.Differences(nil)
+	for _, d := range list {
+		if d.A != 0 || d.B != 1 || d.Metric.Name == "accuracy" && keepsDecisions(m) {
 			continue
 		}
-		if d.Method != "" {
-			d.Method += fixedMaps
+		for _, o := range list {
+			if o.A == 1 && o.B == 2 && o.Metric.String() == d.Metric.String() {
+				widen(&d, o.Error.SE*math.Sqrt(float64(f.folds)), spec.Level)
+			}
 		}
 		found.List = append(found.List, d)
 	}
+	compared.Judge(found.List, spec.Level, all.Rows(), compared.Holm)
 	return all.Models()[1].Evaluation, found, nil
+}
+
+// widen widens an interval by another standard error, of what is independent of it. Intervals of counts stay.
+func widen(d *compared.Difference, se, level float64) {
+	if math.IsNaN(d.Interval.Low) || !math.IsNaN(d.PExact) || !(se > 0) {
+		return
+	}
+	more := paired.Error{SE: se, DF: d.Error.DF}.Interval(0, 0, level).High
+	d.Interval = metrics.Interval{Low: d.Value - math.Hypot(d.Value-d.Interval.Low, more), High: d.Value + math.Hypot(d.Interval.High-d.Value, more)}
+	d.Error.SE = math.Hypot(d.Error.SE, se)
+	d.P = math.Max(d.P, d.Error.P(d.Value, 0))
+	d.Method += byMaps
 }
 
 // keepsDecisions reports whether maps of a method change no decision.

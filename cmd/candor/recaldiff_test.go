@@ -127,10 +127,31 @@ func TestRecalDifferences(t *testing.T) {
 					return rowsOf(t, row, d, s.rows)
 				}
 				before, after := losses(data), losses(recal.CrossApplied(maps, data, folds))
+				m, err := m.Fit(data, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				apart := losses(recal.OpenFunc(func() (recal.Source, error) {
+					src, err := data.Open()
+					if err != nil {
+						return nil, err
+					}
+					return &appliedSource{recal.Applied(m, src), src}, nil
+				}))
 				for i := range after {
+					apart[i] -= after[i]
 					after[i] -= before[i]
 				}
 				mean, low, high := meanInterval(after)
+				// The variance of the maps' is 5 times that of what those of folds and of all rows differ in.
+				shift, _, _ := meanInterval(apart)
+				own, maps := 0.0, 0.0
+				for i := range after {
+					own += (after[i] - mean) * (after[i] - mean)
+					maps += (apart[i] - shift) * (apart[i] - shift)
+				}
+				wider := math.Sqrt(1 + 5*maps/own)
+				low, high = mean-(mean-low)*wider, mean+(high-mean)*wider
 				g := l[metric]
 				if math.IsInf(mean, 0) {
 					if g.Value != "+Inf" || g.Low != nil || !strings.Contains(g.Reason, "after gives probability 0 to the true class of ") {
@@ -147,7 +168,7 @@ func TestRecalDifferences(t *testing.T) {
 						break
 					}
 				}
-				if !strings.HasSuffix(g.Method, "rows taken as independent, fitted maps as fixed") {
+				if !strings.HasSuffix(g.Method, "rows taken as independent; widened by how maps of other rows differ") {
 					t.Errorf("%s: the method is %q", metric, g.Method)
 				}
 			}
@@ -175,7 +196,7 @@ func TestRecalDifferencesSaid(t *testing.T) {
 		t.Errorf("nll is %+v", l["nll"])
 	}
 	text := printed(t, append([]string{"recal", "fit", "temperature"}, args...)...)
-	for _, want := range []string{"\nNLL falls by 0.", "\nDifferences, after minus before:\n", "fitted maps as fixed."} {
+	for _, want := range []string{"\nNLL falls by 0.", "\nDifferences, after minus before:\n", "Intervals of differences take rows as independent.\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s\nlacks %q", text, want)
 		}

@@ -139,6 +139,7 @@ func (l *pairLaw) coverFitted(n, runs, threads int, of [2]*risks) (map[string]fl
 		folds := recal.Folds{}
 		var raw, scaled [2]recal.Data
 		var maps [2][]recal.Map
+		var whole [2]recal.Data
 		for m, p := range l.draw(rand.New(rand.NewPCG(2, uint64(run))), n) {
 			raw[m] = recal.InMemory(p)
 			var err error
@@ -146,6 +147,11 @@ func (l *pairLaw) coverFitted(n, runs, threads int, of [2]*risks) (map[string]fl
 				return nil // some set has no best temperature
 			}
 			scaled[m] = recal.CrossApplied(maps[m], raw[m], folds)
+			t, err := recal.Temperature{}.Fit(raw[m], &recal.Options{Threads: 1})
+			if err != nil {
+				return nil
+			}
+			whole[m] = applied(t, raw[m])
 		}
 		// A fold counts by its rows.
 		count := make([]float64, folds.Count())
@@ -158,8 +164,8 @@ func (l *pairLaw) coverFitted(n, runs, threads int, of [2]*risks) (map[string]fl
 			}
 			return v
 		}
-		for w, sides := range [][2]recal.Data{{scaled[0], scaled[1]}, {raw[0], scaled[0]}, {raw[1], scaled[1]}} {
-			c, err := compared.New(eval.Spec{Classes: l.classes, Metrics: list}, []string{"A", "B"}, "")
+		for w, sides := range [][3]recal.Data{{scaled[0], scaled[1], scaled[1]}, {raw[0], scaled[0], whole[0]}, {raw[1], scaled[1], whole[1]}} {
+			c, err := compared.New(eval.Spec{Classes: l.classes, Metrics: list}, []string{"A", "B", "map of all rows"}, "")
 			if err != nil {
 				return err
 			}
@@ -176,8 +182,20 @@ func (l *pairLaw) coverFitted(n, runs, threads int, of [2]*risks) (map[string]fl
 				return err
 			}
 			mu.Lock()
-			for _, d := range c.Differences(nil) {
+			found := c.Differences(nil)
+			for _, d := range found {
+				if d.A != 0 || d.B != 1 {
+					continue
+				}
 				name := d.Metric.String()
+				for _, e := range found {
+					// As candor recal fit has it.
+					if w > 0 && e.A == 1 && e.B == 2 && e.Metric.String() == name && e.Error.SE > 0 {
+						wide := d.Error
+						wide.SE = math.Sqrt(wide.SE*wide.SE + float64(folds.Count())*e.Error.SE*e.Error.SE)
+						d.Interval = wide.Interval(d.Value, 0, 0.95)
+					}
+				}
 				truth := after(1, name) - after(0, name)
 				switch {
 				case w == 0 && math.Abs(truth) < 1e-6:
@@ -199,3 +217,21 @@ func (l *pairLaw) coverFitted(n, runs, threads int, of [2]*risks) (map[string]fl
 	}
 	return share, err
 }
+
+// applied returns data after a map.
+func applied(m recal.Map, d recal.Data) recal.Data {
+	return recal.OpenFunc(func() (recal.Source, error) {
+		src, err := d.Open()
+		if err != nil {
+			return nil, err
+		}
+		return &mapped{recal.Applied(m, src), src}, nil
+	})
+}
+
+type mapped struct {
+	metrics.Source
+	of recal.Source
+}
+
+func (m *mapped) Close() error { return m.of.Close() }

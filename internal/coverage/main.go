@@ -58,7 +58,7 @@ func main() {
 		return
 	}
 	if *fitted {
-		if err := printFitted(os.Stdout, *runs, 200_000, *threads, []int{200, 1000, 10_000}); err != nil {
+		if err := printFitted(os.Stdout, *runs, 100_000, *threads, []int{200, 1000}); err != nil {
 			log.Fatal(err)
 		}
 		return
