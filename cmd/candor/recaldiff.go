@@ -91,8 +91,8 @@ func widen(d *compared.Difference, se, level float64) {
 		return
 	}
 	more := paired.Error{SE: se, DF: d.Error.DF}.Interval(0, 0, level).High
-	d.Interval = metrics.Interval{Low: d.Value - math.Hypot(d.Value-d.Interval.Low, more), High: d.Value + math.Hypot(d.Interval.High-d.Value, more)}
-	d.Error.SE = math.Hypot(d.Error.SE, se)
+	d.Interval = metrics.Interval{Low: d.Value - rootSum(d.Value-d.Interval.Low, more), High: d.Value + rootSum(d.Interval.High-d.Value, more)}
+	d.Error.SE = rootSum(d.Error.SE, se)
 	d.P = math.Max(d.P, d.Error.P(d.Value, 0))
 	d.Method += byMaps
 }
@@ -170,3 +170,6 @@ func differencesText(w io.Writer, d *report.Differences, title string, width int
 	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s\n", report.Wrap(title, width), &rows, report.Wrap(d.Independent(), width))
 	return err
 }
+
+// rootSum returns the root of the sum of two squares.
+func rootSum(a, b float64) float64 { return math.Sqrt(float64(a*a) + float64(b*b)) }
