@@ -75,6 +75,8 @@ type Block struct {
 	Right     []uint8   // 1 where the decision is the label
 	By        []float64 // nil, or the caller's confidence scores, by which rows are binned
 
+	Groups []int32 // nil, or the number of each row's group, where the chunk has them
+
 	Bytes     []float64 // nil, or the bytes that each row stands for
 	Sequences []int64   // nil, or the sequence of each row, never decreasing
 	// Cut has the sequences of the chunk's first and last row, of which other chunks may have rows too. Of any other sequence all rows that count

@@ -451,6 +451,7 @@ func (w *worker) keepRows(c *Chunk, at, n, st int) []int32 {
 // compactNumbers keeps only the given rows of a block of a kind without classes.
 func (w *worker) compactNumbers(b *Block, keep []int32) {
 	n := len(keep)
+	w.compactGroups(b, keep)
 	w.compactRows(b, keep)
 	w.truths = room(w.truths, n)
 	for to, from := range keep {

@@ -115,13 +115,16 @@ func pickRows[T any](dst, src []T, rows []int32, width, stride int) []T {
 	return dst
 }
 
-// place sets the row numbers and clusters of a block that starts at row at of the chunk.
+// place sets the row numbers, clusters and groups of a block that starts at row at of the chunk.
 func (c *Chunk) place(b *Block, at int) {
 	if b.first = c.First + int64(at); c.Numbers != nil {
 		b.first, b.numbers = c.First, c.Numbers[at:]
 	}
 	if c.Clusters != nil {
 		b.Clusters, b.ClusterName = c.Clusters[at:at+b.Rows], c.ClusterName
+	}
+	if len(c.Groups) == c.Rows {
+		b.Groups = c.Groups[at : at+b.Rows]
 	}
 }
 

@@ -108,7 +108,7 @@ type Chunk struct {
 	// Numbers, if set, holds row numbers relative to First: row i has the number First + Numbers[i]. It is for rows that
 	// were picked from others.
 	Numbers []int32
-	// Groups, if set, holds the group number of each row. A Pass ignores it.
+	// Groups, if set, holds the group number of each row. A Pass hands it on in blocks.
 	Groups []int32
 	// Clusters, if set, holds the number of each row's cluster, from 0: rows of a cluster depend on each other, as frames of a video. A Pass hands
 	// them to accumulators.

@@ -54,6 +54,7 @@ type worker struct {
 	bytes   []float64
 	numbers []int64 // of sequences
 	cluster []int32 // compacted clusters
+	groups  []int32 // compacted groups
 	tile    []float64
 	tile32  []float32
 	terms   bool // tiles may hold terms, with the scales of rows in scale
@@ -500,6 +501,7 @@ func (w *worker) compact(b *Block, keep []int32) {
 	if b.Decisions != nil {
 		b.Decisions = w.decided.compact(b.Decisions, keep)
 	}
+	w.compactGroups(b, keep)
 	if b.By != nil {
 		w.by = room(w.by, len(w.hit))
 		for to, from := range keep {
@@ -523,6 +525,14 @@ func (w *worker) compact(b *Block, keep []int32) {
 	b.Rows, b.Labels, b.index = len(keep), w.labels[:len(keep)], keep
 	if b.Weights != nil {
 		b.Weights = w.weights[:len(keep)]
+	}
+}
+
+// compactGroups keeps only the groups of the given rows.
+func (w *worker) compactGroups(b *Block, keep []int32) {
+	if b.Groups != nil {
+		w.groups = room(w.groups, len(b.Groups))
+		b.Groups = kept(w.groups, b.Groups, keep)
 	}
 }
 

@@ -78,7 +78,7 @@ func TestOpenChoices(t *testing.T) {
 }
 
 func TestOpenChoicesErrors(t *testing.T) {
-	files := fstest.MapFS{"many.jsonl": choiceLines(1001, 2), "few.jsonl": choiceLines(3, 2), "empty.jsonl": {}, "folder/x": {},
+	files := fstest.MapFS{"many.jsonl": choiceLines(100_001, 2), "few.jsonl": choiceLines(3, 2), "empty.jsonl": {}, "folder/x": {},
 		"gen/samples_g_2026-11-23T12-00-00.jsonl": {Data: []byte(`{"doc_id": 0, "arguments": {}, "filtered_resps": ["text"], "target": ""}`)}}
 	if _, err := OpenChoices(nil, &ChoiceOptions{}); err == nil {
 		t.Error("no files, and no error")
@@ -88,7 +88,7 @@ func TestOpenChoicesErrors(t *testing.T) {
 		o    ChoiceOptions
 		want string
 	}{
-		{"many.jsonl", ChoiceOptions{Groups: []string{"doc.level"}}, "more than 1,000 groups"},
+		{"many.jsonl", ChoiceOptions{Groups: []string{"doc.level"}}, "more than 100,000 groups"},
 		{"many.jsonl", ChoiceOptions{MaxBytes: 10000}, "take more than"},
 		{"few.jsonl", ChoiceOptions{Norm: NormBytes}, "few.jsonl: line 1: the lengths of the choices are not known"},
 		{"empty.jsonl", ChoiceOptions{}, "empty.jsonl: empty file"},

@@ -14,8 +14,8 @@ import (
 	"github.com/candor-go/candor/predictions/roles"
 )
 
-// maxGroups is the maximum number of groups. Each keeps an evaluation of its own.
-const maxGroups = 1000
+// maxGroups is the maximum number of groups.
+const maxGroups = 100_000
 
 // ForecastOptions says how OpenForecast reads regression forecasts.
 type ForecastOptions struct {
@@ -43,7 +43,7 @@ type ForecastOptions struct {
 	// Levels are the levels of the columns of an .npy matrix of Quantiles, or of Columns.
 	Levels []float64
 	// Groups are columns that group rows: rows with equal text in all of them form a group. For arrays see Options.Groups. More than
-	// 1,000 groups are an *Error.
+	// 100,000 groups are an *Error.
 	Groups []string
 	// Cluster is a column that says which cluster a row is in, as in Options.
 	Cluster string

@@ -327,7 +327,7 @@ func TestForecastStandardInput(t *testing.T) {
 func TestTableErrors(t *testing.T) {
 	long := strings.Repeat("ä", 60)
 	many := "mean,sd,observed,id\n"
-	for i := range 1001 {
+	for i := range 100_001 {
 		many += fmt.Sprintf("1,1,1,n%d\n", i)
 	}
 	const h = "mean,sd,observed\n"
@@ -385,8 +385,8 @@ func TestTableErrors(t *testing.T) {
 		{"open quote in the header", "mean,\"sd,observed\n", *normal(), `t.csv: line 1: a quote is opened and not closed`},
 		{"quote in the header", "mean,s\"d,observed\n", *normal(), `t.csv: line 1: a quote within a cell`},
 		{"line after lines in quotes", "mean,sd,observed,\"a\nb\"\n1,2,3,\"x\ny\nz\"\n1,2,x,4\n", *normal(), `t.csv: line 6: column "observed": "x" is not a number`},
-		{"groups", many, ForecastOptions{Kind: metrics.Normals, Groups: []string{"id"}}, `t.csv: line 1002: more than 1,000 groups: column "id" has 1,001 values so far; group by a column of fewer values`},
-		{"groups of two", many, ForecastOptions{Kind: metrics.Normals, Groups: []string{"sd", "id"}}, `t.csv: line 1002: more than 1,000 groups (sd, id): column "id" has 1,001 values so far`},
+		{"groups", many, ForecastOptions{Kind: metrics.Normals, Groups: []string{"id"}}, `t.csv: line 100002: more than 100,000 groups: column "id" has 100,001 values so far; group by a column of fewer values`},
+		{"groups of two", many, ForecastOptions{Kind: metrics.Normals, Groups: []string{"sd", "id"}}, `t.csv: line 100002: more than 100,000 groups (sd, id): column "id" has 100,001 values so far`},
 		{"no group", h, ForecastOptions{Kind: metrics.Normals, Groups: []string{"observd"}}, `no column "observd" for the group (did you mean "observed"?)`},
 		{"group twice", h, ForecastOptions{Kind: metrics.Normals, Groups: []string{"sd", "sd"}}, `column "sd" is named twice to group by; name it once`},
 		{"no weight", h, ForecastOptions{Kind: metrics.Normals, Weight: "w"}, `no column "w" for the weight`},

@@ -281,7 +281,7 @@ func TestForecastArrayErrors(t *testing.T) {
 	eight := vector("eight", 8, "<f8")
 	nine := vector("nine", 9, "<f8")
 	whole := save(t, "n.npz", npz(true, entry{"mean.npy", npy(1, "<f8", false, []int{9}, score)}, entry{"std.npy", npy(1, "<f8", false, []int{9}, score)}))
-	many := save(t, "many.npy", npy(1, "<i4", false, []int{1001}, func(i int) float64 { return float64(i) }))
+	many := save(t, "many.npy", npy(1, "<i4", false, []int{100_001}, func(i int) float64 { return float64(i) }))
 	type options = ForecastOptions
 	const normals, quantiles = metrics.Normals, metrics.Quantiles
 	one := func(path string) []string { return []string{path} }
@@ -325,7 +325,7 @@ func TestForecastArrayErrors(t *testing.T) {
 		{"groups of other length", one(matrix(9, 3, "<f4")), options{Kind: normals, Groups: one(vector("g", 8, "<i4"))}, `g.npy: 8 groups for the 9 rows of normal forecasts`},
 		{"groups of a matrix", one(matrix(9, 3, "<f4")), options{Kind: normals, Groups: one(matrix(9, 2, "<i4"))}, `groups have shape (9, 2): a vector (N,) is read`},
 		{"groups by name", one(matrix(9, 3, "<f4")), options{Kind: normals, Groups: one("site")}, `site: no such file`},
-		{"many groups", one(matrix(1001, 3, "<f4")), options{Kind: normals, Groups: one(many), BufferBytes: 300}, `x.npy: row 1000: more than 1,000 groups: column "many" has 1,001 values so far`},
+		{"many groups", one(matrix(100_001, 3, "<f4")), options{Kind: normals, Groups: one(many), BufferBytes: 300}, `x.npy: row 100000: more than 100,000 groups: column "many" has 100,001 values so far`},
 		{"table as array", one(save(t, "x.dat", []byte(threeRows))), options{Kind: normals}, `x.dat: not an .npy or .npz file: it looks like text (CSV?); name it .csv, .tsv or .txt to have it read as a table`},
 	} {
 		_, _, err := readForecast(c.paths, &c.options)

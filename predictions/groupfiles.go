@@ -262,6 +262,7 @@ type groupColumn struct {
 	column
 	of     *groupFiles
 	index  map[string]int32
+	whole  codeTable // of whole numbers, which index has as text
 	values []string
 	over   int // index of the first value of the last read beyond the maximum; their number if there is none
 	text   []byte
@@ -274,7 +275,17 @@ func (g *groupColumn) read(codes []int32) *Error {
 	e := g.fill(len(codes), func(*array) []byte { return nil }, func(a *array, at, n int, buf []uint64) int {
 		size := a.dtype.size
 		cells := raw(buf)[:n*size]
+		whole := a.dtype.integer() && size <= 8
+		if whole {
+			if g.whole.of != a.dtype { // another shard's numbers of the same bits may be others
+				g.whole = codeTable{of: a.dtype}
+			}
+			g.whole.find(codes[at:at+n], cells, size)
+		}
 		for i := range n {
+			if whole && codes[at+i] >= 0 {
+				continue
+			}
 			cell := cells[i*size:][:size]
 			if i > 0 && bytes.Equal(cell, cells[(i-1)*size:][:size]) {
 				codes[at+i] = codes[at+i-1]
@@ -303,6 +314,9 @@ func (g *groupColumn) read(codes []int32) *Error {
 					g.over = min(g.over, at+i)
 				}
 			}
+			if whole && int(code) < g.of.limit {
+				g.whole.add(wholeCell(cell), code)
+			}
 			codes[at+i] = code
 		}
 		return n
@@ -315,17 +329,7 @@ func (g *groupColumn) read(codes []int32) *Error {
 
 // groupText appends a value's text to dst. ok is false if it is not valid UTF-8 or Unicode.
 func groupText(out, cell []byte, d dtype) (text []byte, ok bool) {
-	n := uint64(0)
-	switch d.size {
-	case 1:
-		n = uint64(cell[0])
-	case 2:
-		n = uint64(binary.NativeEndian.Uint16(cell))
-	case 4:
-		n = uint64(binary.NativeEndian.Uint32(cell))
-	case 8:
-		n = binary.NativeEndian.Uint64(cell)
-	}
+	n := wholeCell(cell)
 	switch d.kind {
 	case 'b':
 		return strconv.AppendBool(out, n != 0), true

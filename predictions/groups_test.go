@@ -70,11 +70,11 @@ func TestGroups(t *testing.T) {
 		t.Error("groups that nobody asked for", err)
 	}
 
-	many := save(t, "many.npy", npy(1, "<i4", false, []int{1001}, func(i int) float64 { return float64(i % 40) }))
-	more := save(t, "more.npy", npy(1, "<i4", false, []int{1001}, func(i int) float64 { return float64(i / 40) }))
-	each := save(t, "each.npy", npy(1, "<i4", false, []int{1001}, func(i int) float64 { return float64(i) }))
-	x := save(t, "x.npy", npy(1, "<f4", false, []int{1001, 3}, score))
-	y := save(t, "y.npy", npy(1, "<i4", false, []int{1001}, label(3)))
+	many := save(t, "many.npy", npy(1, "<i4", false, []int{100_001}, func(i int) float64 { return float64(i % 400) }))
+	more := save(t, "more.npy", npy(1, "<i4", false, []int{100_001}, func(i int) float64 { return float64(i / 400) }))
+	each := save(t, "each.npy", npy(1, "<i4", false, []int{100_001}, func(i int) float64 { return float64(i) }))
+	x := save(t, "x.npy", npy(1, "<f4", false, []int{100_001, 3}, score))
+	y := save(t, "y.npy", npy(1, "<i4", false, []int{100_001}, label(3)))
 	bad := append(npyHead(1, "{'descr': '|S1', 'fortran_order': False, 'shape': (7,)}"), "aaaa\xffaa"...)
 	unpaired := texts(1, "a", "b", "c", "d", "e", "f", "g")
 	binary.LittleEndian.PutUint32(unpaired[len(unpaired)-4:], 0xd800)
@@ -83,11 +83,11 @@ func TestGroups(t *testing.T) {
 		groups []string
 		want   string
 	}{
-		{[]string{x}, []string{each}, `x.npy: row 1000: more than 1,000 groups: column "each" has 1,001 values so far; group by a column of fewer values`},
-		{[]string{x}, []string{many, more, each}, `x.npy: row 1000: more than 1,000 groups (many, more, each): column "each" has 1,001 values`},
-		{[]string{x}, []string{many, y, more}, `x.npy: row 1000: more than 1,000 groups (many, y, more): column "many" has 40 values so far`},
+		{[]string{x}, []string{each}, `x.npy: row 100000: more than 100,000 groups: column "each" has 100,001 values so far; group by a column of fewer values`},
+		{[]string{x}, []string{many, more, each}, `x.npy: row 100000: more than 100,000 groups (many, more, each): column "each" has 100,001 values`},
+		{[]string{x}, []string{many, y, more}, `x.npy: row 100000: more than 100,000 groups (many, y, more): column "many" has 400 values so far`},
 		{[]string{x}, []string{many, y}, ""},
-		{[]string{x}, []string{hour}, "hour.npy: 7 groups for the 1001 rows of "},
+		{[]string{x}, []string{hour}, "hour.npy: 7 groups for the 100001 rows of "},
 		{paths, []string{save(t, "bad.npy", bad)}, `bad.npy: row 4: "\xff" is not text; write it as UTF-8`},
 		{paths, []string{save(t, "bad.npy", unpaired)}, `bad.npy: row 6: `},
 		{append(slices.Clone(paths), shardWithout(t)), []string{"site"}, `no array "site", but `},

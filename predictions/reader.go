@@ -47,7 +47,7 @@ type Options struct {
 	// back later is another sequence; only of whole numbers that rise by 1 is that found, and an *Error.
 	Bytes, Sequences []string
 	// Groups are columns that group rows: rows with equal text in all of them form a group. Each is either the name of an array in
-	// every .npz of scores, or a file for all rows: a vector of integers or text (NumPy's U and S). More than 1,000 groups are an
+	// every .npz of scores, or a file for all rows: a vector of integers or text (NumPy's U and S). More than 100,000 groups are an
 	// *Error.
 	Groups []string
 	// Cluster is such a column too: rows with equal text are of one cluster, as frames of a video. There may be 2^31-1 clusters.

@@ -26,7 +26,8 @@ type Document struct {
 	Input    Input
 	Metrics  []Metric
 	Members  []Member       // of an ensemble, in order
-	Groups   []Group        // of rows, in order of their values
+	Groups   []Group        // of rows, in order of their values; nil if there are more than grouped.MostWhole
+	Tests    *GroupTests    // of groups of rows; nil without any
 	Bins     []calib.Bin    // nil if there are no classes
 	BinsText string         // the full definition of the bins
 	CORP     *Curve         // the curve of the corp_* metrics; nil without them
@@ -381,6 +382,9 @@ func (d *Document) object() object {
 		}
 		o = append(o, field{"groups", l})
 	}
+	if d.Tests != nil && (d.shape.HasClasses() || d.Tests.brief()) {
+		o = append(o, field{"group_tests", d.Tests.object()})
+	}
 	state := field{"state", object{{"sha256", d.State}}}
 	if d.State == "" {
 		state.value = nil
@@ -462,6 +466,16 @@ func (d *Document) JSON() ([]byte, error) {
 // show it, and then names bins that are off in the other direction beyond chance. It never judges by an ECE, which is positive for any
 // finite set of perfect predictions.
 func (d *Document) Verdict() string {
+	if d.Tests != nil {
+		if s := d.Tests.Sentence(); s != "" {
+			return d.VerdictOfAll() + " " + s
+		}
+	}
+	return d.VerdictOfAll()
+}
+
+// VerdictOfAll is Verdict without what it says of groups.
+func (d *Document) VerdictOfAll() string {
 	rows := countOf(d.Input.Rows, "row")
 	shape := fmt.Sprintf("%s x %s classes", rows, Count(int64(d.Input.Classes)))
 	switch {

@@ -171,7 +171,7 @@ func documentOf(t *testing.T, p *metrics.Predictions, list string, n int, column
 	if err := g.AddSource(&inGroups{source{p}, n}, func(i int32) []string { return name(int(i)) }, nil); err != nil {
 		t.Fatal(err)
 	}
-	return OfGroups(g)
+	return OfGroups(g, grouped.TestOptions{})
 }
 
 func TestForecastDocumentShape(t *testing.T) {

@@ -209,8 +209,8 @@ func (g Gate) CheckGroups(e *grouped.Evaluation, minRows int64) Outcome {
 	if err != nil {
 		panic("report: a gate is made by ParseGate or ParseRequirement")
 	}
-	all := e.Each()
-	each := slices.DeleteFunc(slices.Clone(all), func(o grouped.Group) bool { return o.Audit.Rows < minRows })
+	all := e.Briefs()
+	each := slices.DeleteFunc(slices.Clone(all), func(o grouped.Brief) bool { return o.Rows < minRows })
 	few := ""
 	if n := len(all) - len(each); n > 0 {
 		few = fmt.Sprintf("; %s of fewer than %s rows left out", countOf(int64(n), "group"), Count(minRows))
@@ -221,12 +221,20 @@ func (g Gate) CheckGroups(e *grouped.Evaluation, minRows int64) Outcome {
 	level := 1 - (1-e.Spec.Level)/float64(len(each))
 	least := (g.op[0] == '<') != g.required // the least value is nearest to failing
 	worst, at, reason, undefined := math.NaN(), -1, "", 0
-	for i, o := range each {
-		of := o.Evaluation
-		if g.part != "value" {
-			of = of.AtLevel(level)
+	whole := e.Each() // in the same order; none if only sums are kept
+	if len(whole) > 0 {
+		whole = slices.DeleteFunc(whole, func(o grouped.Group) bool { return o.Audit.Rows < minRows })
+	}
+	for i := range each {
+		var v eval.Value
+		switch {
+		case len(whole) == 0:
+			v = each[i].Answers([]eval.Metric{m}, level)[0]
+		case g.part != "value":
+			v = whole[i].AtLevel(level).Value(m)
+		default:
+			v = whole[i].Value(m)
 		}
-		v := of.Value(m)
 		x := g.partOf(&v)
 		switch {
 		case math.IsNaN(x):
@@ -241,7 +249,7 @@ func (g Gate) CheckGroups(e *grouped.Evaluation, minRows int64) Outcome {
 	for i, c := range e.Columns {
 		name[i] = visible.Text(c) + "=" + visible.Text(each[at].Values[i])
 	}
-	where := fmt.Sprintf("in %s (%s", strings.Join(name, ", "), countOf(each[at].Audit.Rows, "row"))
+	where := fmt.Sprintf("in %s (%s", strings.Join(name, ", "), countOf(each[at].Rows, "row"))
 	switch {
 	case undefined > 1:
 		return g.says(true, "%s is not defined %s) and %s%s%s", g.answer(), where, countOf(int64(undefined-1), "more group"), because(reason), few)

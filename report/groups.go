@@ -9,6 +9,7 @@ import (
 
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/internal/visible"
+	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -20,15 +21,58 @@ type Group struct {
 	*Document
 }
 
-// OfGroups returns the document of all rows, with the documents of their groups.
-func OfGroups(g *grouped.Evaluation) *Document {
+// OfGroups returns the document of all rows, with tests of their groups, and with documents of these unless there are more than
+// grouped.MostWhole. The verdict of a group allows for the number of tests.
+func OfGroups(g *grouped.Evaluation, o grouped.TestOptions) *Document {
 	d := New(g.Whole())
+	d.Tests = &GroupTests{g.Tests(o), g.Columns, g.Spec.Metrics}
+	if g.Len() > grouped.MostWhole {
+		return d
+	}
+	tested := map[string]*grouped.Tested{}
+	for i := range d.Tests.Groups {
+		x := &d.Tests.Groups[i]
+		tested[strings.Join(x.Values, "\x00")] = x
+	}
 	each := g.Each()
 	for i, e := range each {
-		d.Groups = append(d.Groups, Group{g.Columns, e.Values, New(e.Evaluation)})
+		of := New(e.Evaluation)
+		of.judgeAmong(tested[strings.Join(e.Values, "\x00")], len(each))
+		d.Groups = append(d.Groups, Group{g.Columns, e.Values, of})
 		each[i] = grouped.Group{} // frees what it cached
 	}
 	return d
+}
+
+// judgeAmong makes the verdict of a group one among many: it is off only if its adjusted tests say so, or where there are none, if its own
+// would at a level divided by the number of groups.
+func (d *Document) judgeAmong(x *grouped.Tested, groups int) {
+	if d.judged == nil {
+		return
+	}
+	j := *d.judged
+	d.judged = &j
+	j.Off = nil
+	switch {
+	case x.Total.Adjusted != x.Total.Adjusted:
+		if !(j.P*float64(groups) < 0.04) {
+			j.Side = 0
+		}
+	case !x.Off:
+		j.Side = 0
+	default:
+		if j.Side = 0; x.Total.Adjusted < 1-d.level {
+			j.Side = -1
+			if x.Gap > 0 {
+				j.Side = 1
+			}
+		}
+		if x.Bins.Adjusted < 1-d.level {
+			lower, upper := grouped.BinEdges(x.Bin)
+			gap, rows := x.BinGap()
+			j.Off = []eval.Run{{Lower: lower, Upper: upper, Rows: rows, Gap: gap}}
+		}
+	}
 }
 
 func (g *Group) object() object {

@@ -47,7 +47,7 @@ func TestGroupsTableCut(t *testing.T) {
 	if err := g.AddSource(&oneChunk{c}, func(i int32) []string { return values[i : i+1] }, nil); err != nil {
 		t.Fatal(err)
 	}
-	d := OfGroups(g)
+	d := OfGroups(g, grouped.TestOptions{})
 	var plain, page bytes.Buffer
 	if err := d.GroupsTable(&plain, Plain, 80); err != nil {
 		t.Fatal(err)

@@ -66,16 +66,17 @@ func (d *Document) Table(w io.Writer, f Format, width int) error {
 func (d *Document) csv(w io.Writer) error {
 	c := csv.NewWriter(w)
 	head := []string{"metric", "value", "low", "high", "level", "better", "meaning"}
-	if len(d.Groups) == 0 {
+	if d.Tests == nil {
 		return c.WriteAll(append([][]string{head}, d.csvRows(nil)...))
 	}
 	// The rows of the whole have empty values here.
-	columns := d.Groups[0].Columns
+	columns := d.Tests.Columns
 	rows := [][]string{slices.Concat(visible.Texts(columns), []string{"rows"}, head)}
 	rows = append(rows, d.csvRows(append(make([]string, len(columns)), strconv.FormatInt(d.Input.Rows, 10)))...)
 	for _, g := range d.Groups {
 		rows = append(rows, g.csvRows(append(visible.Texts(g.Values), strconv.FormatInt(g.Input.Rows, 10)))...)
 	}
+	rows = append(append(rows, d.Tests.csvRows()...), d.Tests.testRows()...)
 	return c.WriteAll(rows)
 }
 

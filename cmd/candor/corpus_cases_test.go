@@ -249,7 +249,14 @@ func corpusGroupsOfRows(c *corpus) {
 		groups := c.d.put("site.npy", textArray(site)) + "," + c.d.put("no.npy", npy(c.t, []int64{int64(s.rows)}, number))
 		args := c.put(fmt.Sprint(k), s, "probs", "float32")
 		c.stated(fmt.Sprint(k), with(args, "--group", groups, "--metrics", "default,ece(bins=5)", "--weights", c.d.put("w.npy", s.weightFile(c.t)))...)
+		c.stated(fmt.Sprint(k, "/tests"), with(args, "--group", groups, "--metrics", "default", "--min-rows", "20", "--adjust", "bh")...)
 	}
+	s := exactProbs(18, 2000, 1)
+	many := make([]int32, s.rows)
+	for i := range many {
+		many[i] = int32(i * 37 % 1001)
+	}
+	c.stated("many", with(c.put("many", s, "probs", "float32"), "--group", c.d.put("many.npy", npy(c.t, []int64{2000}, many)), "--min-rows", "2", "--max-memory", "1GiB")...)
 }
 
 // corpusOOD: rows that are foreign to the model.

@@ -126,9 +126,11 @@ own scores, higher for surer rows: rows are binned by them, and rejection and ra
 probabilities are still what is compared.
 
 --group also gives every metric for each group of rows that have the same value in a column of a
-table, in an array of each .npz, or in a file of whole numbers or text, one per row. Each of up to
-1,000 groups keeps its own state, on top of --max-memory. --plot uses all rows, and so do gates unless
-they begin with worst_group.
+table, in an array of each .npz, or in a file of whole numbers or text, one per row. Up to 1,000
+groups have all metrics; of up to 100,000 sums are kept, for means over rows and ece. Each group of at
+least --min-rows rows is tested: whether as many events came as its scores say, in all rows and in
+bins. --adjust allows for the number of tests, and the first line names the groups that are off.
+--plot uses all rows, and so do gates unless they begin with worst_group.
 
 --cluster says which rows depend on each other, by a column, array or file like that of --group: frames
 of a video, visits of a patient. Intervals and the verdict are then by clusters, and metrics without
@@ -186,6 +188,7 @@ and counts them.
   candor eval parameters.npy --labels labels.npy --input dirichlet
   candor eval visits.csv --prob p --label y --cluster patient
   candor eval probs.npy --labels labels.npy --group sites.npy
+  candor eval probs.npy --labels labels.npy --group users.npy --min-rows 100 --adjust bh
   candor eval probs.npy --labels labels.npy --group sites.npy --fail-if 'worst_group.ece.low>0.05'`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, matched(args)) },
 	}
@@ -700,7 +703,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
-	if err := f.gatesOfGroups(len(f.columns.groups) > 0); err != nil {
+	if err := f.gatesOfGroups(c, len(f.columns.groups) > 0); err != nil {
 		return err
 	}
 	f.gated = f.gates

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/candor-go/candor/report"
 	"github.com/spf13/cobra"
 )
@@ -32,7 +33,6 @@ func failed(l []report.Outcome) error {
 // parseGates reads the conditions of --fail-if and --require.
 func (o *output) parseGates(c *cobra.Command) error {
 	o.gates = nil
-	ofGroups := false
 	for _, l := range []struct {
 		conditions []string
 		parse      func(string) (report.Gate, error)
@@ -43,17 +43,12 @@ func (o *output) parseGates(c *cobra.Command) error {
 				return usage("%v", err)
 			}
 			o.gates = append(o.gates, g)
-			ofGroups = ofGroups || g.Scope() == report.WorstGroup
 			if why := g.Warning(); why != "" {
 				warn(c, "%s", why)
 			}
 		}
 	}
-	switch {
-	case !c.Flags().Changed("min-rows"):
-	case !ofGroups:
-		return usage("--min-rows is for gates on worst_group; leave it out, or pass one, as --fail-if 'worst_group.bias.low>0.05'")
-	case o.minRows < 1:
+	if c.Flags().Changed("min-rows") && o.minRows < 1 {
 		return usage("--min-rows is %d; it is a positive number of rows", o.minRows)
 	}
 	return nil
@@ -67,13 +62,22 @@ func flagOf(g report.Gate) string {
 	return "--fail-if"
 }
 
-// gatesOfGroups returns an error if gates look at groups and there are none.
-func (o *output) gatesOfGroups(grouped bool) error {
+// gatesOfGroups returns an error if gates or tests are of groups and there are none.
+func (o *output) gatesOfGroups(c *cobra.Command, groups bool) error {
+	for _, f := range []string{"min-rows", "adjust"} {
+		if !groups && c.Flags().Changed(f) {
+			return usage("--%s is for groups of rows, and there are none; evaluate with --group, or leave it out", f)
+		}
+	}
+	var err error
+	if o.adjustment, err = grouped.ParseAdjustment(o.adjust); err != nil {
+		return usage("--adjust is %q; it is holm or bh", o.adjust)
+	}
 	for _, g := range o.gates {
 		if g.Scope() == report.Delta {
 			return usage("%s %q: delta. is of differences, which candor compare finds; leave it out", flagOf(g), g)
 		}
-		if g.Scope() == report.WorstGroup && !grouped {
+		if g.Scope() == report.WorstGroup && !groups {
 			return usage("%s %q: there are no groups of rows; evaluate with --group, or leave worst_group. out", flagOf(g), g)
 		}
 	}
@@ -81,13 +85,13 @@ func (o *output) gatesOfGroups(grouped bool) error {
 }
 
 // gatesFit returns an error if a state lacks what gates look at.
-func (o *output) gatesFit(has []eval.Metric, of eval.Shape, grouped bool) error {
+func (o *output) gatesFit(c *cobra.Command, has []eval.Metric, of eval.Shape, grouped bool) error {
 	for _, g := range o.gates {
 		if why := g.Missing(has, of); why != "" {
 			return usage("%s: %v", flagOf(g), errors.New(why))
 		}
 	}
-	return o.gatesOfGroups(grouped)
+	return o.gatesOfGroups(c, grouped)
 }
 
 // withGated adds the metrics that gates refer to. One that does not apply to these predictions is an error.

@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,8 +41,13 @@ func splitGroups(t *testing.T, doc string) (whole string, groups map[string]stri
 		t.Fatalf("no groups: %v\n%s", err, doc)
 	}
 	delete(all, "groups")
+	if len(all["group_tests"]) == 0 {
+		t.Errorf("no tests of groups:\n%s", doc)
+	}
+	delete(all, "group_tests")
 	plain := func(m map[string]json.RawMessage) string {
 		delete(m, "schema")
+		delete(m, "verdict") // which is of many groups
 		b, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
@@ -90,6 +97,7 @@ func TestGroups(t *testing.T) {
 					t.Fatal(err)
 				}
 				delete(m, "schema")
+				delete(m, "verdict")
 				text, _ := json.Marshal(m)
 				alone[fmt.Sprint(map[string]string{"site": a, "no": fmt.Sprint(b - 1)})] = string(text)
 			}
@@ -110,7 +118,12 @@ func TestGroups(t *testing.T) {
 			if err := json.Unmarshal([]byte(want), &all); err != nil {
 				t.Fatal(err)
 			}
+			var verdicts [2]struct{ Verdict string }
+			if json.Unmarshal([]byte(want), &verdicts[0]) != nil || json.Unmarshal([]byte(doc), &verdicts[1]) != nil || !strings.HasPrefix(verdicts[1].Verdict, verdicts[0].Verdict+" ") || !strings.Contains(verdicts[1].Verdict, "of 9 groups are off (Holm's method over 18 tests): ") {
+				t.Errorf("%v: the verdict is %q, want %q and which groups are off", args, verdicts[1].Verdict, verdicts[0].Verdict)
+			}
 			delete(all, "schema")
+			delete(all, "verdict")
 			if b, _ := json.Marshal(all); string(b) != whole {
 				t.Errorf("%v: the whole is\n%s\nwant\n%s", args, whole, b)
 			}
@@ -138,6 +151,68 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestManyGroups: of more than 1,000 groups the table has the worst 20, CSV and JSON have all, states merge, and gates look at all.
+func TestManyGroups(t *testing.T) {
+	d := newDir(t)
+	const rows, groups = 48_000, 1200
+	r := rand.New(rand.NewPCG(31, 1))
+	user, label, p := make([]int32, rows), make([]int32, rows), make([]float64, rows)
+	for i := range user {
+		p[i] = r.Float64()
+		if user[i] = int32(i % groups); user[i] == 77 || r.Float64() < p[i] {
+			label[i] = 1
+		}
+	}
+	x, y, g := d.put("x.npy", npy(t, []int64{rows}, p)), d.put("y.npy", npy(t, []int64{rows}, label)), d.put("user.npy", npy(t, []int64{rows}, user))
+	args := []string{x, "--labels", y, "--group", g, "--max-memory", "1GiB", "--state", d.at("all.state")}
+	eval := func(more ...string) string {
+		code, out, errs := candor(t, append(append([]string{"eval"}, args...), more...)...)
+		if code != 0 {
+			t.Fatalf("%v: exit code %d: %s", more, code, errs)
+		}
+		return out
+	}
+	table := eval()
+	for _, w := range []string{"1 of 1,200 groups is off (Holm's method over 2,400 tests): user=77 (mean prediction ", "\n 77      40 ", "(1,180 more groups: --format csv or json has all)"} {
+		if !strings.Contains(table, w) {
+			t.Errorf("the table has no %q:\n%s", w, table)
+		}
+	}
+	if csv := eval("--format", "csv"); strings.Count(csv, "nll,") != groups+1 || !strings.Contains(csv, "\n77,40,group_total_p_adjusted,") {
+		t.Errorf("the CSV has %d rows of nll", strings.Count(csv, "nll,"))
+	}
+	doc := eval("--json")
+	var of struct {
+		Groups     []any
+		GroupTests struct {
+			Off, Family int
+			NotKept     []string `json:"not_kept"`
+			Groups      []struct {
+				Group   map[string]string
+				Off     bool
+				Metrics map[string]any
+			}
+		} `json:"group_tests"`
+	}
+	if err := json.Unmarshal([]byte(doc), &of); err != nil {
+		t.Fatal(err)
+	}
+	tests := of.GroupTests
+	if len(of.Groups) != 0 || tests.Off != 1 || tests.Family != 2*groups || len(tests.Groups) != groups || !slices.Contains(tests.NotKept, "auroc") ||
+		!tests.Groups[0].Off || tests.Groups[0].Group["user"] != "77" || tests.Groups[0].Metrics["nll"] == nil {
+		t.Errorf("%d groups, %+v", len(tests.Groups), tests.Groups[0])
+	}
+	if code, again, errs := candor(t, "merge", "--json", d.at("all.state"), "--max-memory", "1GiB"); code != 0 || again != doc {
+		t.Errorf("exit code %d: %s: the state is of another document", code, errs)
+	}
+	for gate, want := range map[string]string{"worst_group.bias.high<-0.05": "in user=77 (40 rows, 99.9958% interval for 1,200 groups together)",
+		"worst_group.auroc.low<0.1": "of more than 1,000 groups only sums are kept"} {
+		if code, _, errs := candor(t, append(append([]string{"eval"}, args...), "--fail-if", gate)...); code != exitGate || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit code %d: %s", gate, code, errs)
+		}
+	}
+}
+
 func TestGroupsRefuse(t *testing.T) {
 	d := newDir(t)
 	s := newSet(12, 1200, 3)
@@ -146,7 +221,15 @@ func TestGroupsRefuse(t *testing.T) {
 	for i := range ids {
 		ids[i] = int32(i)
 	}
-	many := d.put("id.npy", npy(t, []int64{1200}, ids))
+	many := d.put("id.npy", npy(t, []int64{100_001}, slices.Collect(func(yield func(int32) bool) {
+		for i := range int32(100_001) {
+			if !yield(i) {
+				return
+			}
+		}
+	})))
+	long := newSet(12, 100_001, 1)
+	longX, longY := d.put("longx.npy", long.scores(t)), d.put("longy.npy", long.labelFile(t))
 	short := d.put("short.npy", npy(t, []int64{1199}, ids[1:]))
 	box := d.put("box.npz", npz(t, "probs.npy", s.scores(t), "labels.npy", s.labelFile(t)))
 	for _, c := range []struct {
@@ -164,7 +247,7 @@ func TestGroupsRefuse(t *testing.T) {
 		{[]string{x, "--labels", y, "--group", "site"}, exitData, "site: no such file"},
 		{[]string{box, "--group", "site"}, exitData, "site: no such file, and no array of that name in "},
 		{[]string{x, "--labels", y, "--group", y + "," + y}, exitData, `two columns to group by have the name "y"`},
-		{[]string{x, "--labels", y, "--group", many}, exitData, `x.npy: row 1000: more than 1,000 groups: column "id" has 1,001 values so far; group by a column of fewer values`},
+		{[]string{longX, "--labels", longY, "--group", many, "--max-memory", "4GiB"}, exitData, `longx.npy: row 100000: more than 100,000 groups: column "id" has 100,001 values so far; group by a column of fewer values`},
 		{[]string{x, "--labels", y, "--group", y, "--state", y}, exitUsage, "that file is read"},
 		{[]string{x, "--labels", y, "--first-row", "-1"}, exitUsage, "--first-row is -1"},
 		{[]string{d.put("bad.npy", s.with(7, 1, -1).scores(t)), "--labels", y, "--first-row", "5000"}, exitData, "bad.npy: row 7, column 1: probability is -1"},

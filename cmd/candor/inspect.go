@@ -220,7 +220,7 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 		classes += ", " + report.Count(s.Dropped) + " bad rows left out"
 	}
 	if groups != nil {
-		s.Groups, s.Each = groups.Columns, len(groups.Each())
+		s.Groups, s.Each = groups.Columns, groups.Len()
 		classes += fmt.Sprintf(", %d groups by %s", s.Each, strings.Join(visible.Texts(s.Groups), ", "))
 	}
 	fmt.Fprintf(w, "%s: state of %s\n  %s rows, %s, %s %s\n", visible.Text(path), what, report.Count(s.Rows), classes, s.DType, s.Kind)

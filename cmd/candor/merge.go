@@ -22,7 +22,6 @@ func mergeCommand() *cobra.Command {
 	var o output
 	var to, maxMemory string
 	var margin []string
-	var adjust string
 	var files sources
 	c := &cobra.Command{
 		Use:   "merge STATE...",
@@ -51,9 +50,10 @@ options of the answers.`,
 			if c.Flags().Changed("flips") {
 				return usage("--flips: a state has no rows; candor compare --flips FILE writes those whose decisions differ")
 			}
-			how, err := adjustment(adjust)
-			if err != nil {
-				return err
+			if o.adjust != string(grouped.BH) {
+				if _, err := adjustment(o.adjust); err != nil {
+					return usage("--adjust is %q; it is holm, bh for groups of rows, or max-t for states of candor compare", o.adjust)
+				}
 			}
 			if err := files.check(args...); err != nil {
 				return err
@@ -80,12 +80,14 @@ options of the answers.`,
 				return err
 			}
 			if strings.HasPrefix(string(b), compared.Magic) {
+				how, err := adjustment(o.adjust)
+				if err != nil {
+					return err
+				}
 				return mergeComparisons(c, &o, to, args, b, r, margin, how)
 			}
-			for _, flag := range []string{"margin", "adjust"} {
-				if c.Flags().Changed(flag) {
-					return usage("--%s is for states of candor compare; leave it out", flag)
-				}
+			if c.Flags().Changed("margin") {
+				return usage("--margin is for states of candor compare; leave it out")
 			}
 			if strings.HasPrefix(string(b), multilabel.Magic) {
 				return mergeLabels(c, &o, to, args, b, r)
@@ -117,7 +119,7 @@ options of the answers.`,
 					if err := o.plot.ready(e); err != nil {
 						return err
 					}
-					if err := o.gatesFit(e.Answered(), e.Spec.Shape(), g != nil); err != nil {
+					if err := o.gatesFit(c, e.Answered(), e.Spec.Shape(), g != nil); err != nil {
 						return err
 					}
 					sum, groups = e, g
@@ -144,7 +146,6 @@ options of the answers.`,
 	c.Flags().SortFlags = false
 	c.Flags().StringVarP(&to, "output", "o", "", "write the merged state to `FILE`")
 	c.Flags().StringSliceVar(&margin, "margin", nil, "`METRIC=SIZE` of a difference that does not matter, for states of candor compare")
-	adjustFlag(c, &adjust)
 	files.flags(c)
 	o.flags(c)
 	memoryFlag(c, &maxMemory)

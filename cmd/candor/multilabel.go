@@ -323,7 +323,7 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 			if err := o.plot.readyLabels(m); err != nil {
 				return err
 			}
-			if err := o.gatesFit(m.Spec.Metrics, m.Spec.Shape(), false); err != nil {
+			if err := o.gatesFit(c, m.Spec.Metrics, m.Spec.Shape(), false); err != nil {
 				return err
 			}
 			sum = m

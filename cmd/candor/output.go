@@ -25,6 +25,8 @@ type output struct {
 	format          string
 	failIf, require []string
 	minRows         int64 // of a group that counts
+	adjust          string
+	adjustment      grouped.Adjustment
 	plot            plot
 	reports         reports
 
@@ -36,7 +38,8 @@ func (o *output) flags(c *cobra.Command) {
 	o.plot.otherFlags(c)
 	o.reports.flags(c)
 	o.gateFlags(c, "'ece>0.05', 'ece.low>0.02', 'worst_group.bias.low>0.05'", "'ece.high<0.05'")
-	c.Flags().Int64Var(&o.minRows, "min-rows", 30, "least `NUMBER` of rows of a group that worst_group looks at")
+	c.Flags().Int64Var(&o.minRows, "min-rows", grouped.DefaultMinRows, "least `NUMBER` of rows of a group that is tested, and that worst_group looks at")
+	c.Flags().StringVar(&o.adjust, "adjust", string(grouped.Holm), "`METHOD` by which p-values of the tests of groups are adjusted: holm (any false finding), or bh (Benjamini and Hochberg: their share)")
 }
 
 // gateFlags adds the flags of gates, with examples of them.
@@ -87,7 +90,7 @@ func (o *output) checkForm(c *cobra.Command) error {
 func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Evaluation, next string) error {
 	var d *report.Document
 	if groups != nil {
-		d = report.OfGroups(groups)
+		d = report.OfGroups(groups, grouped.TestOptions{MinRows: o.minRows, Adjust: o.adjustment})
 	} else {
 		d = report.New(e)
 	}
@@ -133,6 +136,9 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 			fmt.Fprintln(&b)
 			err = d.GroupsTable(&b, report.Markdown, 0)
 		}
+		if err == nil && d.Tests != nil {
+			err = groupTests(&b, d, report.Markdown, 0)
+		}
 		for _, w := range notes(d) {
 			fmt.Fprintf(&b, "\n> %s\n", w)
 		}
@@ -158,6 +164,11 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 				break
 			}
 		}
+		if d.Tests != nil {
+			if err = groupTests(&b, d, report.Plain, s.width); err != nil {
+				break
+			}
+		}
 		if d.Input.Classes > 0 {
 			fmt.Fprintln(&b)
 			if err = d.Diagram(&b, s.color, s.width); err != nil {
@@ -178,6 +189,17 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 		return badOutput("cannot write the result: %v", err)
 	}
 	return failed(outcomes)
+}
+
+// groupTests writes the table of the tests of groups, if there are any.
+func groupTests(b *bytes.Buffer, d *report.Document, f report.Format, width int) error {
+	var t bytes.Buffer
+	if err := d.Tests.Table(&t, f, width); err != nil || t.Len() == 0 {
+		return err
+	}
+	fmt.Fprint(b, "\nCalibration of groups, the worst first:\n\n")
+	_, err := t.WriteTo(b)
+	return err
 }
 
 // notes returns what a reader of a table should know beside it.

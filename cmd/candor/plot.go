@@ -293,7 +293,7 @@ func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 		r.Title = "Reliability by probability"
 		r.Lines = []picture.Line{line("base rate", e.Loss.BaseRate()), line("mean probability", meanScore(bins))}
 	}
-	r.Subtitle = d.Verdict() + "\nECE " + value(b.ECE())
+	r.Subtitle = d.VerdictOfAll() + "\nECE " + value(b.ECE())
 	if i := b.Interval(e.Spec.Level); !math.IsNaN(i.Low) {
 		r.Subtitle += fmt.Sprintf(" [%s, %s]", value(i.Low), value(i.High))
 	}
@@ -308,7 +308,7 @@ func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 func (p *plot) classPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
 	b := e.Classes()
 	r := &picture.Classes{Title: "Reliability of each class", Y: p.y, Level: e.Spec.Level}
-	r.Subtitle = fmt.Sprintf("%s\nSCE %s, the mean of the classes' ECE; %d equal-width bins of each class's probability", d.Verdict(), value(b.SCE()), b.Options().Bins)
+	r.Subtitle = fmt.Sprintf("%s\nSCE %s, the mean of the classes' ECE; %d equal-width bins of each class's probability", d.VerdictOfAll(), value(b.SCE()), b.Options().Bins)
 	for j := range b.Classes() {
 		r.Classes = append(r.Classes, picture.Class{Name: fmt.Sprintf("class %d", j), Bins: b.Class(j).Bins(e.Spec.Level)})
 	}
@@ -318,7 +318,7 @@ func (p *plot) classPicture(e *eval.Evaluation, d *report.Document) picture.Draw
 // corpPicture returns the recalibrated frequencies, with the consistency band for calibrated scores.
 func corpPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
 	const level = 0.9
-	r := &picture.CORP{Title: "Recalibrated frequency by score", Subtitle: d.Verdict(), Level: level}
+	r := &picture.CORP{Title: "Recalibrated frequency by score", Subtitle: d.VerdictOfAll(), Level: level}
 	if f := e.Fit(); f != nil {
 		r.Fit, r.Event, r.Bins, r.Band = f.CORP, f.Event, f.Histogram, f.Band(level, &f.Resampling)
 	}

@@ -116,6 +116,12 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	add("document", "eval", d.put("visits.csv", visits(func(int) bool { return true })), "--prob", "p", "--labels", "y", "--cluster", "patient")
 	add("document", with(append([]string{"eval"}, b...), "--group", group, "--metrics", "default,corp_mcb(replicates=20)")...)
 	add("document", with(append([]string{"eval"}, b...), "--temperature-scaled")...)
+	manyRows := newSet(33, 1100, 1)
+	numbers := make([]int32, manyRows.rows)
+	for i := range numbers {
+		numbers[i] = int32(i)
+	}
+	add("document", "eval", d.put("many.npy", manyRows.scores(t)), "--labels", d.put("manyy.npy", manyRows.labelFile(t)), "--group", d.put("each.npy", npy(t, []int64{1100}, numbers)), "--max-memory", "1GiB")
 	add("document", "eval", d.put("right.csv", []byte("p,right\n.5,1\n.25,0\n.75,1\n")), "--prob", "p", "--correct", "right")
 	add("document", with(append([]string{"eval"}, k...), "--classes", "cat,dog,owl", "--state", d.at("named.state"))...)
 	add("document", with(append([]string{"eval"}, k...), "--ignore-label", "1", "--bytes", w, "--sequence", group)...)

@@ -1,7 +1,7 @@
 // Command coverage prints how often candor's intervals hold what they estimate, and how often a calibrated model is found fault with:
 // the tables of docs/coverage.md. Sets of rows are drawn from laws whose answers are known from a set of a million rows.
 //
-//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters]] [-together] [-fitted] [-drift]
+//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters]] [-together] [-fitted] [-drift] [-groups]
 //
 // With -drift they are of two sets: how often candor drift finds a difference where there is none, and how often its intervals hold.
 package main
@@ -32,6 +32,7 @@ func main() {
 	clusters := flag.Bool("clusters", false, "only the table of intervals by clusters; with -pairs, of differences")
 	fitted := flag.Bool("fitted", false, "only the table of differences that are made with fitted temperatures")
 	drift := flag.Bool("drift", false, "two independent sets, in place of one")
+	groups := flag.Bool("groups", false, "only the table of groups of rows that are found to be off")
 	flag.Parse()
 	if *pairs && *clusters {
 		if err := printClusters(os.Stdout, *runs, 1_000_000, *threads, []int{30, 100}); err != nil {
@@ -41,6 +42,12 @@ func main() {
 	}
 	if *clusters {
 		if err := printClustered(os.Stdout, *runs, 2_000_000, *threads, []int{20, 100, 400}); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if *groups {
+		if err := printGroups(os.Stdout, *runs, *threads); err != nil {
 			log.Fatal(err)
 		}
 		return

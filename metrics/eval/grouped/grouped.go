@@ -2,6 +2,7 @@ package grouped
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -12,10 +13,14 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/internal/compact"
 )
 
+// MostWhole is the largest number of groups that have evaluations of their own, with every metric. Of more groups only sums are kept.
+const MostWhole = 1000
+
 // Most is the largest number of groups.
-const Most = 1000
+const Most = 100_000
 
 // Group is the evaluation of the rows with equal values in the grouping columns.
 type Group struct {
@@ -23,7 +28,7 @@ type Group struct {
 	*eval.Evaluation
 }
 
-// Evaluation holds the evaluations of groups of rows, and of all rows. The latter is the merge of the groups' evaluations, and
+// Evaluation holds the sums of groups of rows, up to MostWhole groups also their evaluations, and the evaluation of all rows. The latter
 // equals, to the byte, the evaluation of the same rows without groups.
 type Evaluation struct {
 	Spec    eval.Spec
@@ -33,8 +38,13 @@ type Evaluation struct {
 	// Room limits the memory of AddSource, which returns an *eval.RoomError beyond it.
 	Room Room
 
-	each  []Group // by values
+	each  []Group // by values; nil if there are more than MostWhole
 	whole *eval.Evaluation
+
+	kept   *compact.Kept
+	table  *compact.Table
+	index  map[string]int32 // numbers in the table, by values
+	values [][]string       // by number
 }
 
 // New returns an Evaluation without rows.
@@ -52,7 +62,9 @@ func New(s eval.Spec, columns []string) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Evaluation{Spec: whole.Spec, Columns: slices.Clone(columns), whole: whole}, nil
+	g := &Evaluation{Spec: whole.Spec, Columns: slices.Clone(columns), whole: whole, kept: compact.For(&whole.Spec), index: map[string]int32{}}
+	g.table = g.kept.New()
+	return g, nil
 }
 
 // Whole returns the evaluation of all rows.
@@ -61,32 +73,41 @@ func (g *Evaluation) Whole() *eval.Evaluation {
 	return g.whole
 }
 
-// Each returns the groups in rising order of their values: numerically in a column that contains only numbers, else as text.
-// Answers are cached as long as the caller keeps the evaluations.
+// Len returns the number of groups.
+func (g *Evaluation) Len() int { return len(g.values) }
+
+// Each returns the groups in rising order of their values: numerically in a column that contains only numbers, else as text. It returns
+// none if there are more than MostWhole. Answers are cached as long as the caller keeps the evaluations.
 func (g *Evaluation) Each() []Group {
 	l := slices.Clone(g.each)
-	numbers := make([]bool, len(g.Columns))
-	for i := range numbers {
-		numbers[i] = !slices.ContainsFunc(l, func(e Group) bool { return math.IsNaN(number(e.Values[i])) })
-	}
-	slices.SortStableFunc(l, func(a, b Group) int {
-		for i, n := range numbers {
-			c := cmp.Compare(a.Values[i], b.Values[i])
-			if n {
-				c = cmp.Or(cmp.Compare(number(a.Values[i]), number(b.Values[i])), c)
-			}
-			if c != 0 {
-				return c
-			}
-		}
-		return 0
-	})
+	compare := g.comparison()
+	slices.SortStableFunc(l, func(a, b Group) int { return compare(a.Values, b.Values) })
 	for i := range l {
 		e := *l[i].Evaluation
 		e.Threads = g.Threads
 		l[i].Evaluation = &e
 	}
 	return l
+}
+
+// comparison returns the order of groups by their values.
+func (g *Evaluation) comparison() func(a, b []string) int {
+	numbers := make([]bool, len(g.Columns))
+	for i := range numbers {
+		numbers[i] = !slices.ContainsFunc(g.values, func(v []string) bool { return math.IsNaN(number(v[i])) })
+	}
+	return func(a, b []string) int {
+		for i, n := range numbers {
+			c := cmp.Compare(a[i], b[i])
+			if n {
+				c = cmp.Or(cmp.Compare(number(a[i]), number(b[i])), c)
+			}
+			if c != 0 {
+				return c
+			}
+		}
+		return 0
+	}
 }
 
 // number parses a number; it returns NaN if s is none.
@@ -109,7 +130,7 @@ func (g *Evaluation) AddSource(src metrics.Source, values func(group int32) []st
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	room := &room{Room: g.Room, threads: threads, whole: g.whole}
+	room := &room{Room: g.Room, threads: threads, whole: g.whole, kept: g.kept}
 	workers, visits := make([]*reader, threads), make([]func(*metrics.Chunk) error, threads)
 	for i := range workers {
 		workers[i] = newReader(g, &opt)
@@ -140,39 +161,107 @@ func (g *Evaluation) AddSource(src metrics.Source, values func(group int32) []st
 		}
 		return bad
 	}
-	n := &Evaluation{Spec: g.Spec, Columns: g.Columns}
+	n, err := New(g.Spec, g.Columns)
+	if err != nil {
+		return err
+	}
+	brief := false
 	for _, w := range workers {
-		for i, e := range w.each {
-			if e == nil {
-				continue
+		if err := n.takeSums(w, values); err != nil {
+			return err
+		}
+		brief = brief || w.whole != nil
+	}
+	if brief || len(n.values) > MostWhole {
+		for _, w := range workers {
+			if err := w.brief(); err != nil {
+				return err
 			}
-			if err := n.add(values(int32(i)), e); err != nil {
+			if err := n.whole.Merge(w.whole); err != nil {
+				return err
+			}
+			w.whole = nil
+		}
+		for _, a := range n.whole.Accumulators() {
+			if a, ok := a.(metrics.Ender); ok {
+				a.End()
+			}
+		}
+	} else {
+		for _, w := range workers {
+			for i, e := range w.each {
+				if e == nil {
+					continue
+				}
+				if err := n.add(values(int32(i)), e); err != nil {
+					return err
+				}
+			}
+			w.each, w.accs = nil, nil
+		}
+		if n.whole, err = n.merged(n.each); err != nil {
+			return err
+		}
+	}
+	if g.Len() > 0 {
+		return g.Merge(n)
+	}
+	g.take(n)
+	return nil
+}
+
+// takeSums adds the sums of a reader.
+func (g *Evaluation) takeSums(w *reader, values func(group int32) []string) error {
+	to := make([]int32, w.table.Len())
+	for i := range to {
+		if to[i] = -1; w.met[i] {
+			var err error
+			if to[i], err = g.number(values(int32(i))); err != nil {
 				return err
 			}
 		}
-		w.each, w.accs = nil, nil
 	}
-	if len(g.each) > 0 {
-		return g.Merge(n)
+	g.table.Grow(g.Len())
+	g.table.Merge(w.table, to)
+	w.table = nil
+	return nil
+}
+
+// number returns the number of a group in the table, and adds it if it is new.
+func (g *Evaluation) number(values []string) (int32, error) {
+	if len(values) != len(g.Columns) {
+		panic("grouped: a group has a value for each column")
 	}
-	whole, err := g.merged(n.each)
-	if err == nil {
-		g.each, g.whole = n.each, whole
+	key := values[0]
+	if len(values) > 1 {
+		var b []byte
+		for _, v := range values {
+			b = append(binary.AppendUvarint(b, uint64(len(v))), v...)
+		}
+		key = string(b)
 	}
-	return err
+	n, met := g.index[key]
+	if met {
+		return n, nil
+	}
+	if len(g.values) == Most {
+		return 0, fmt.Errorf("by %s rows are in more than %d groups", strings.Join(g.Columns, ", "), Most)
+	}
+	n = int32(len(g.values))
+	g.index[key], g.values = n, append(g.values, slices.Clone(values))
+	return n, nil
+}
+
+// take replaces the rows of g.
+func (g *Evaluation) take(n *Evaluation) {
+	g.each, g.whole, g.table, g.index, g.values = n.each, n.whole, n.table, n.index, n.values
 }
 
 // add merges the evaluation of a group, and may keep it.
 func (g *Evaluation) add(values []string, e *eval.Evaluation) error {
-	if len(values) != len(g.Columns) {
-		panic("grouped: a group has a value for each column")
-	}
 	i, found := slices.BinarySearchFunc(g.each, values, func(a Group, b []string) int { return slices.Compare(a.Values, b) })
-	switch {
-	case found:
+	if found {
 		return g.each[i].Merge(e)
-	case len(g.each) == Most:
-		return fmt.Errorf("by %s rows are in more than %d groups", strings.Join(g.Columns, ", "), Most)
 	}
 	g.each = slices.Insert(g.each, i, Group{slices.Clone(values), e})
 	return nil
@@ -191,24 +280,42 @@ func (g *Evaluation) Merge(o *Evaluation) error {
 	if err != nil {
 		return err
 	}
-	for _, from := range [][]Group{g.each, o.each} {
-		for i := range from {
-			e, err := eval.New(g.Spec)
-			if err != nil {
-				return err
-			}
-			if err := e.Merge(from[i].Evaluation); err != nil {
-				return err
-			}
-			if err := n.add(from[i].Values, e); err != nil {
+	parts := []*Evaluation{g, o}
+	for _, from := range parts {
+		if err := n.whole.Merge(from.whole); err != nil { // which refuses what does not match
+			return err
+		}
+	}
+	for _, from := range parts {
+		to := make([]int32, from.Len())
+		for i, v := range from.values {
+			if to[i], err = n.number(v); err != nil {
 				return err
 			}
 		}
+		n.table.Grow(n.Len())
+		n.table.Merge(from.table, to)
 	}
-	if n.whole, err = n.merged(n.each); err != nil {
-		return err
+	if n.Len() <= MostWhole {
+		for _, from := range parts {
+			for i := range from.each {
+				e, err := eval.New(g.Spec)
+				if err != nil {
+					return err
+				}
+				if err := e.Merge(from.each[i].Evaluation); err != nil {
+					return err
+				}
+				if err := n.add(from.each[i].Values, e); err != nil {
+					return err
+				}
+			}
+		}
+		if n.whole, err = n.merged(n.each); err != nil {
+			return err
+		}
 	}
-	g.each, g.whole = n.each, n.whole
+	g.take(n)
 	return nil
 }
 

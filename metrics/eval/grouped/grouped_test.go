@@ -235,8 +235,8 @@ func TestRefuse(t *testing.T) {
 	if a := g.Whole().Audit; a.Rows != 1197 || a.Dropped != 3 {
 		t.Error(a)
 	}
-	err = g.AddSource(&source{p: testrows.Normals(1, 1200, false), size: 5000, group: func(i int) int32 { return int32(i) }}, one, nil)
-	if err == nil || !strings.Contains(err.Error(), "by site rows are in more than 1000 groups") {
+	err = g.AddSource(&source{p: testrows.Normals(1, grouped.Most+1, false), size: 5000, group: func(i int) int32 { return int32(i) }}, one, nil)
+	if err == nil || !strings.Contains(err.Error(), "by site rows are in more than 100000 groups") {
 		t.Error(err)
 	}
 	other, err := grouped.New(spec, []string{"place"})

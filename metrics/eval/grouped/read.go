@@ -3,14 +3,22 @@ package grouped
 import (
 	"slices"
 
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/internal/compact"
 )
 
-// reader is the state of one goroutine of AddSource: a Walker whose blocks go to the accumulators of the current group.
+// reader is the state of one goroutine of AddSource: a Walker whose blocks go to the accumulators of the current group, until there are
+// more than MostWhole groups, and then to those of all rows. The sums of groups are kept in either case.
 type reader struct {
 	spec   eval.Spec
 	walker *metrics.Walker
+	table  *compact.Table
+	met    []bool             // by group number
+	groups int                // how many have been met
+	whole  *eval.Evaluation   // of all rows; nil while groups have evaluations
+	alone  []int32            // the number of the current group, for each row of a block
 	each   []*eval.Evaluation // by group number; nil for groups without rows
 	accs   [][]metrics.Accumulator
 	now    []metrics.Accumulator
@@ -25,8 +33,8 @@ type reader struct {
 }
 
 func newReader(g *Evaluation, o *metrics.Options) *reader {
-	w := &reader{spec: g.Spec}
-	need := metrics.Need(0)
+	w := &reader{spec: g.Spec, table: g.kept.New()}
+	need := g.kept.Need()
 	for _, a := range g.whole.Accumulators() {
 		need |= a.Needs()
 	}
@@ -34,6 +42,11 @@ func newReader(g *Evaluation, o *metrics.Options) *reader {
 		for _, a := range w.now {
 			a.AddBlock(b)
 		}
+		of := b.Groups
+		if of == nil { // the rows of one group
+			of = w.alone[:b.Rows]
+		}
+		w.table.Add(b, of)
 	})
 	return w
 }
@@ -48,16 +61,65 @@ func (w *reader) add(c *metrics.Chunk) error {
 	}
 	w.seen += int64(c.Rows)
 	most := slices.Max(c.Groups)
-	for len(w.each) <= int(most) {
-		w.each, w.accs, w.sizes = append(w.each, nil), append(w.accs, nil), append(w.sizes, size{})
-	}
+	w.meet(c.Groups, most)
 	w.grown = 0
-	if err := w.parts(c, most); err != nil {
-		return err
+	if w.whole != nil || w.groups > MostWhole {
+		if err := w.brief(); err != nil {
+			return err
+		}
+		w.walker.Add(c)
+		a := w.walker.Take()
+		if err := w.whole.Audit.Merge(&a); err != nil {
+			return err
+		}
+	} else {
+		for len(w.each) <= int(most) {
+			w.each, w.accs, w.sizes = append(w.each, nil), append(w.accs, nil), append(w.sizes, size{})
+		}
+		if err := w.parts(c, most); err != nil {
+			return err
+		}
 	}
-	if !w.room.take(int64(c.Rows), w.grown, int(most)+1) {
+	if !w.room.take(int64(c.Rows), w.grown, int(most)+1, c.Weights != nil) {
 		return errNoRoom
 	}
+	return nil
+}
+
+// meet records groups, the largest of which is most.
+func (w *reader) meet(groups []int32, most int32) {
+	if n := int(most) + 1; n > len(w.met) {
+		w.met = append(w.met, make([]bool, n-len(w.met))...)
+	}
+	for _, g := range groups {
+		if !w.met[g] {
+			w.met[g] = true
+			w.groups++
+		}
+	}
+	w.table.Grow(len(w.met))
+}
+
+// brief merges the evaluations of groups to that of all rows, which the rows to come are added to.
+func (w *reader) brief() error {
+	if w.whole != nil {
+		return nil
+	}
+	whole, err := eval.New(w.spec)
+	if err != nil {
+		return err
+	}
+	for i, e := range w.each {
+		if e == nil {
+			continue
+		}
+		if err := whole.Merge(e); err != nil {
+			return err
+		}
+		w.grown -= w.sizes[i].bytes
+	}
+	w.whole, w.now = whole, whole.Accumulators()
+	w.each, w.accs, w.sizes, w.alone = nil, nil, nil, nil
 	return nil
 }
 
@@ -103,6 +165,11 @@ func (w *reader) group(g int32, c *metrics.Chunk) error {
 		w.each[g], w.accs[g] = e, e.Accumulators()
 	}
 	w.now = w.accs[g]
+	if w.alone = resized(w.alone, min(c.Rows, kernel.MaxSum)); w.alone[0] != g || w.alone[len(w.alone)-1] != g {
+		for i := range w.alone {
+			w.alone[i] = g
+		}
+	}
 	w.grown += w.sizes[g].add(int64(c.Rows), w.each[g], w.room.Extent)
 	w.walker.Add(c)
 	a := w.walker.Take()

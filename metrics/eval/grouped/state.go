@@ -3,6 +3,7 @@ package grouped
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics/eval"
@@ -11,7 +12,7 @@ import (
 
 const (
 	groupsMagic   = "cGRP"
-	groupsVersion = 1
+	groupsVersion = 2
 )
 
 // AppendBinary appends the state: equal specs, columns and rows give equal bytes, however the rows were divided.
@@ -23,16 +24,32 @@ func (g *Evaluation) WriteTo(w io.Writer) (int64, error) { return g.framed().Wri
 // framed returns the state in pieces: what all groups share, and each group.
 func (g *Evaluation) framed() *frame.State {
 	f := &frame.State{Magic: groupsMagic, Version: groupsVersion, Pieces: []frame.Piece{g.appendHead}}
-	for _, e := range g.each {
+	for _, i := range g.order() {
 		f.Pieces = append(f.Pieces, func(dst []byte) ([]byte, error) {
 			enc := exact.Enc{B: dst}
-			for _, v := range e.Values {
+			for _, v := range g.values[i] {
 				enc.Str(v)
 			}
 			return enc.B, nil
-		}, frame.Sized(e.Evaluation.AppendBinary))
+		}, frame.Sized(func(dst []byte) ([]byte, error) { return g.table.Append(dst, i) }))
+	}
+	for _, e := range g.each {
+		f.Pieces = append(f.Pieces, frame.Sized(e.Evaluation.AppendBinary))
+	}
+	if g.Len() > MostWhole {
+		f.Pieces = append(f.Pieces, frame.Sized(g.whole.AppendBinary))
 	}
 	return f
+}
+
+// order returns the numbers of groups, by their values as text.
+func (g *Evaluation) order() []int32 {
+	l := make([]int32, g.Len())
+	for i := range l {
+		l[i] = int32(i)
+	}
+	slices.SortFunc(l, func(a, b int32) int { return slices.Compare(g.values[a], g.values[b]) })
+	return l
 }
 
 func (g *Evaluation) appendHead(dst []byte) ([]byte, error) {
@@ -51,7 +68,12 @@ func (g *Evaluation) appendHead(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	enc.Bytes(state)
-	enc.U64(uint64(len(g.each)))
+	enc.U64(uint64(g.Len()))
+	weighted := uint8(0)
+	if g.table.Weighted {
+		weighted = 1
+	}
+	enc.U8(weighted)
 	return enc.B, nil
 }
 
@@ -78,31 +100,73 @@ func (g *Evaluation) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 	}
-	for range d.Count(8) {
+	groups := d.Count(8)
+	n.table.Weighted = d.U8() == 1
+	if groups > Most {
+		return fmt.Errorf("%w: more than %d groups", exact.ErrDamaged, Most)
+	}
+	rows := make([]int64, groups)
+	for i := range rows {
 		values := make([]string, len(columns))
 		for i := range values {
 			values[i] = d.Str()
 		}
-		e := new(eval.Evaluation)
 		b := d.Bytes()
 		if err := d.Err(); err != nil {
 			return err
 		}
-		if err := e.UnmarshalBinary(b); err != nil {
+		at, err := n.number(values)
+		if err != nil || int(at) != i {
+			return fmt.Errorf("%w: two groups have the same values", exact.ErrDamaged)
+		}
+		n.table.Grow(i + 1)
+		if err := n.table.Read(b, at); err != nil {
 			return err
 		}
+		rows[i] = n.table.Sums(at).N
+	}
+	read := func() (*eval.Evaluation, error) {
+		e := new(eval.Evaluation)
+		b := d.Bytes()
+		if err := d.Err(); err != nil {
+			return nil, err
+		}
+		if err := e.UnmarshalBinary(b); err != nil {
+			return nil, err
+		}
 		if err := n.whole.Spec.Match(&e.Spec); err != nil {
+			return nil, fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+		}
+		return e, nil
+	}
+	all := int64(0)
+	for i, r := range rows {
+		if all += r; groups > MostWhole {
+			continue
+		}
+		e, err := read()
+		if err != nil {
+			return err
+		}
+		if e.Audit.Rows != r {
+			return fmt.Errorf("%w: a group has %d rows and %d", exact.ErrDamaged, r, e.Audit.Rows)
+		}
+		if err := n.add(n.values[i], e); err != nil {
 			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 		}
-		if err := n.add(values, e); err != nil {
-			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+	}
+	if groups > MostWhole {
+		if n.whole, err = read(); err != nil {
+			return err
 		}
+	} else if n.whole, err = n.merged(n.each); err != nil {
+		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+	}
+	if n.whole.Audit.Rows != all {
+		return fmt.Errorf("%w: groups have %d rows, and all have %d", exact.ErrDamaged, all, n.whole.Audit.Rows)
 	}
 	if err := d.Done(); err != nil {
 		return err
-	}
-	if n.whole, err = n.merged(n.each); err != nil {
-		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 	}
 	if same, err := n.framed().Is(data); err != nil {
 		return err

@@ -63,7 +63,7 @@ func (b *Binomials) AtLeast(k float64, exact bool) float64 {
 		return math.Max(0, math.Min(1, kernel.NormCDF64(-w)-float64(density*(1/w-1/u))))
 	}
 	// The limit at the mean.
-	return math.Max(0, math.Min(1, kernel.NormCDF64(-(x-mean)/math.Sqrt(variance))-third/(6*variance*math.Sqrt(variance))*0.39894228040143267794))
+	return math.Max(0, math.Min(1, kernel.NormCDF64(-(x-mean)/math.Sqrt(variance))-float64(third/float64(6*variance*math.Sqrt(variance))*0.39894228040143267794)))
 }
 
 // AtMost returns the probability of k or fewer, as AtLeast.
@@ -104,7 +104,7 @@ func (b *Binomials) saddle(x float64) (t, u float64) {
 		}
 		next := t + math.Max(-3, math.Min(3, d/variance))
 		if !(next > low && next < high) {
-			next = low + (high-low)/2
+			next = low + float64((high-low)/2)
 		}
 		if next == t || next-next != 0 {
 			break
@@ -147,7 +147,7 @@ func (b *Binomials) exactly(k float64) float64 {
 		t, u = b.saddle(k)
 	}
 	c, variance, _ := b.cumulants(t)
-	high := math.Ceil(math.Max(k, mean) + 12*math.Sqrt(variance) + 40)
+	high := math.Ceil(math.Max(k, mean) + float64(12*math.Sqrt(variance)) + 40)
 	law, from := []float64{1}, 0.0
 	for i, n := range b.N {
 		if !b.varies(i) {

@@ -71,8 +71,8 @@ type Mean struct {
 	Over   int64 // values that are infinite or have an infinite square
 }
 
-// shift returns the last place of m in quanta of an exact.Int, as a power of two.
-func shift(m float64) uint { return uint(88 - 52 + int(math.Float64bits(m)>>52&0x7ff) - 1023) }
+// Shift returns the last place of m in quanta of an exact.Int, as a power of two.
+func Shift(m float64) uint { return uint(88 - 52 + int(math.Float64bits(m)>>52&0x7ff) - 1023) }
 
 // Add adds values, each rounded once to the first window's quantum, and their squares, rounded to that of the second. With
 // weights, one per value, the products are rounded.
@@ -95,9 +95,9 @@ func (m *Mean) Add(v []float64, first, second *kernel.Window, weights []float64)
 
 // addFixed adds the sums of a kernel in a window.
 func addFixed(s *exact.Sum, hi, lo int64, w *kernel.Window) {
-	s.AddShifted(hi, shift(w.Magic))
+	s.AddShifted(hi, Shift(w.Magic))
 	if w.Fine != 0 {
-		s.AddShifted(lo, shift(w.Fine))
+		s.AddShifted(lo, Shift(w.Fine))
 	}
 }
 

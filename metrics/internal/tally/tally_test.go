@@ -26,7 +26,7 @@ func quantum(w *kernel.Window) int {
 	if w.Fine != 0 {
 		m = w.Fine
 	}
-	return 88 - int(shift(m))
+	return 88 - int(Shift(m))
 }
 
 // want returns the sums that a Mean should have: each value and square rounded once, or not at all outside the windows.
