@@ -120,6 +120,10 @@ func (g *Evaluation) Tests(o TestOptions) *Tests {
 			continue
 		}
 		se[i] = x.describe(&f, g.table.Weighted, t.Level)
+		if g.Spec.Cluster != "" { // sums do not know how rows of a cluster depend on each other
+			x.Interval, x.Floor, se[i] = metrics.NoInterval(), math.NaN(), math.NaN()
+			continue
+		}
 		if !few && !g.table.Weighted {
 			t.Tested++
 			x.test(&f)
@@ -130,6 +134,8 @@ func (g *Evaluation) Tests(o TestOptions) *Tests {
 		t.Reason = "forecasts without classes are not tested by group"
 	case g.table.Weighted:
 		t.Reason = "rows have weights, with which the distribution of events is unknown"
+	case g.Spec.Cluster != "":
+		t.Reason = "rows of a cluster depend on each other, and these tests take rows as independent"
 	case t.Tested == 0:
 		t.Reason = fmt.Sprintf("no group has %d rows", o.MinRows)
 	}
