@@ -13,6 +13,8 @@ var flagsOf = map[setting.Setting]string{
 	setting.ConfidenceScores: "--confidence-scores",
 	setting.Groups:           "--group",
 	setting.Cluster:          "--cluster",
+	setting.SliceBy:          "--slice-by",
+	setting.SliceEdges:       "--slice-edges",
 	setting.Mean:             "--mean",
 	setting.SD:               "--std",
 	setting.Observed:         "--observed",

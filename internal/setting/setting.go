@@ -16,6 +16,8 @@ const (
 	ConfidenceScores Setting = "ConfidenceScores"
 	Groups           Setting = "Groups"
 	Cluster          Setting = "Cluster"
+	SliceBy          Setting = "sliced.Column"
+	SliceEdges       Setting = "sliced.Column.Edges"
 	Mean             Setting = "Mean"
 	SD               Setting = "SD"
 	Observed         Setting = "Observed"

@@ -71,3 +71,15 @@ func images(x, step float64, f func(k float64) float64) float64 {
 		sign = -sign
 	}
 }
+
+// KuiperTail returns the probability that the range of a Brownian motion on [0,1], max B - min B, is at least x. It is 1 for
+// x <= 0 and 0 for an infinite x.
+func KuiperTail(x float64) float64 {
+	switch {
+	case !(x > 1e-3):
+		return 1
+	case math.IsInf(x, 1):
+		return 0
+	}
+	return rangeTail(x)
+}

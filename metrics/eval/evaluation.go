@@ -21,6 +21,7 @@ type Evaluation struct {
 	Given  metrics.Kind  // kind of the members' scores; the rows themselves are their mean probabilities
 	Loss   *score.Loss
 	Scaled *Scaled // results after temperature scaling; nil if none were computed, or if rows were added since
+	Slices Slices  // answers for slices of the rows; nil if they are not sliced
 	// Threads is the number of goroutines for answers that use resampling; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
 	// ClusterBytes limits the memory of clusters while AddSource reads, which returns a *RoomError beyond it; 0 sets no limit.

@@ -1,0 +1,150 @@
+package sliced
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tails"
+)
+
+// Adjustment is a correction of p-values for their number.
+type Adjustment uint8
+
+// Holm bounds the probability of a single false alarm, BenjaminiHochberg the share of false alarms among all.
+const (
+	Holm Adjustment = iota
+	BenjaminiHochberg
+)
+
+// ListOptions select slices.
+type ListOptions struct {
+	Level   float64 // of intervals; 0 means 0.95
+	MinRows int64   // slices with fewer rows are left out
+	Adjust  Adjustment
+}
+
+// Slice is a slice of the rows.
+type Slice struct {
+	Columns, Values []string
+	Rows, Events    int64
+	Mean, Frequency float64 // of scores and of the event
+	Gap             float64 // Mean - Frequency: above 0 scores are too high
+	Interval        metrics.Interval
+	P, Adjusted     float64
+	Exact           bool // the scores are those of the rows, and not of a grid
+}
+
+// The tests of gaps: by the distribution of the number of events where few are expected, by its saddlepoint approximation up to this
+// variance, and by the normal law beyond.
+const (
+	fewExpected  = 30
+	normalBeyond = 1000
+	exactCells   = 4096
+)
+
+// List returns the slices of one, two and three columns, worst first: in rising order of adjusted p-values, then of p-values, then by size
+// of the gap. P is the two-sided p-value of calibration in the large: twice the smaller tail of the number of events, which is a sum of
+// independent Bernoulli numbers with the scores as probabilities. The tails are exact where fewer than 30 events or non-events are
+// expected, otherwise the saddlepoint approximation of Lugannani and Rice, and normal where sum p(1-p) > 1000. The family of the
+// adjustment is all slices with MinRows rows. left is the number of slices with fewer.
+func (e *Evaluation) List(o ListOptions) (list []Slice, left int, reason string) {
+	if reason := e.reason(); reason != "" {
+		return nil, 0, reason
+	}
+	if o.Level == 0 {
+		o.Level = metrics.DefaultLevel
+	}
+	m := e.answers()
+	subsets(len(m.views), depth, func(columns []int) {
+		if len(columns) == 0 {
+			return
+		}
+		s := sliced(m.views, columns, len(e.values))
+		all := make([]sums, len(s.values))
+		if s.edges == nil {
+			for g := range e.table.groups {
+				all[s.first[g]].add(&e.table.groups[g])
+			}
+		} else {
+			e.each(s, func(slice int32, c *entry, p float64) { all[slice].addRows(p, c.n, c.y) })
+		}
+		few := make([]tails.Binomials, len(all))
+		e.each(s, func(slice int32, c *entry, p float64) {
+			if a := &all[slice]; a.n >= o.MinRows && !(a.v.float() > normalBeyond) {
+				b := &few[slice]
+				if k := len(b.P) - 1; k >= 0 && b.P[k] == p { // of another finest cell
+					b.N[k] += float64(c.n)
+					return
+				}
+				b.N, b.P, b.Q = append(b.N, float64(c.n)), append(b.P, p), append(b.Q, 1-p)
+			}
+		})
+		for i := range all {
+			a := &all[i]
+			if a.n == 0 {
+				continue
+			}
+			if a.n < o.MinRows {
+				left++
+				continue
+			}
+			x := Slice{Values: s.names(m.views, i), Rows: a.n, Events: a.y, Exact: e.table.shift == 0 || s.edges == nil}
+			for _, c := range columns {
+				x.Columns = append(x.Columns, e.Columns[c].Name)
+			}
+			n := float64(a.n)
+			x.Mean, x.Frequency = a.p.float()/n, float64(a.y)/n
+			gap := a.p.minus(times(1<<51, a.y)).float()
+			x.Gap = gap / n
+			v := a.d.float()/n - float64(x.Gap*x.Gap)
+			x.Interval = metrics.Normal(x.Gap, math.Sqrt(max(0, v)/max(1, n-1)), o.Level)
+			if a.n < 2 {
+				x.Interval = metrics.NoInterval()
+			}
+			x.P = chance(a, &few[i])
+			list = append(list, x)
+		}
+	})
+	adjust(list, o.Adjust)
+	slices.SortStableFunc(list, func(a, b Slice) int {
+		return cmp.Or(cmp.Compare(a.Adjusted, b.Adjusted), cmp.Compare(a.P, b.P), cmp.Compare(math.Abs(b.Gap), math.Abs(a.Gap)))
+	})
+	return list, left, ""
+}
+
+// chance returns the two-sided p-value of the number of events.
+func chance(a *sums, few *tails.Binomials) float64 {
+	variance, mean := a.v.float(), a.p.float()
+	if variance > normalBeyond {
+		return 2 * kernel.NormCDF64(-math.Abs(float64(a.y)-mean)/math.Sqrt(variance))
+	}
+	exact := min(mean, float64(a.n)-mean) < fewExpected && len(few.N) <= exactCells
+	k := float64(a.y)
+	return min(1, 2*few.AtLeast(k, exact), 2*few.AtMost(k, exact))
+}
+
+// adjust sets the adjusted p-values of a family.
+func adjust(list []Slice, how Adjustment) {
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[a].P, list[b].P) })
+	n := float64(len(list))
+	if how == BenjaminiHochberg {
+		least := 1.0
+		for k := len(order) - 1; k >= 0; k-- {
+			least = min(least, list[order[k]].P*n/float64(k+1))
+			list[order[k]].Adjusted = least
+		}
+		return
+	}
+	largest := 0.0
+	for k, i := range order {
+		largest = max(largest, min(1, list[i].P*(n-float64(k))))
+		list[i].Adjusted = largest
+	}
+}
