@@ -22,6 +22,8 @@ type TableOptions struct {
 	Kind metrics.Kind
 	// Columns says which column has which role.
 	Columns roles.Want
+	// GroupValue, if set, returns the text that stands for a value of a column of Columns.Groups, as in Options.
+	GroupValue func(column int, value []byte) []byte
 	// Event is the label of a binary task that is 1, as "spam"; all others are 0. Of two columns of scores it is the class whose column
 	// is read. Empty takes 1 and true, and of two columns the second.
 	Event string
@@ -124,7 +126,7 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 		return openColumnar(sorted, under, in, o, o.long(format))
 	}
 	c := &classTable{o}
-	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, Cluster: o.Columns.Cluster, Kept: o.Columns.Kept, Keep: o.Keep, Names: o.Names, FS: o.FS, Buffers: o.Buffers,
+	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, groupValue: o.GroupValue, Cluster: o.Columns.Cluster, Kept: o.Columns.Kept, Keep: o.Keep, Names: o.Names, FS: o.FS, Buffers: o.Buffers,
 		BufferBytes: o.BufferBytes, NoHeader: o.NoHeader}, c.lay)
 }
 
@@ -190,7 +192,7 @@ func (c *classTable) lay(t *table, r *ForecastReader, f *tableFile) *Error {
 		}
 	}
 	l.weighted, l.decided, l.scored = b.Weight >= 0, b.Decision >= 0, b.Confidence >= 0
-	l.grouped = len(b.Groups)
+	l.grouped, l.groupValue = len(b.Groups), o.GroupValue
 	for g, at := range b.Groups {
 		uses = append(uses, use{column: at, slot: -1, group: g, kept: -1})
 	}

@@ -29,6 +29,7 @@ type columnLayout struct {
 	scores                                              []int
 	label, weight, decision, confidence, only, observed int
 	bytes, sequence                                     int
+	groupValue                                          func(column int, value []byte) []byte
 	groups, kept                                        []int // below 0 for a key of folders, of which -1 is the first; of groups the last is that of clusters, if clustered
 	clustered                                           bool
 	keys, tags                                          []int
@@ -140,6 +141,7 @@ func (l *columnLayout) lay(o *TableOptions, f *openColumns, parts []partition) *
 	for _, i := range s.Tags {
 		l.tags = append(l.tags, l.take(i))
 	}
+	l.groupValue = o.GroupValue
 	for _, i := range s.Groups {
 		l.groups = append(l.groups, l.takeOrKey(i, f, header.names, parts))
 	}
@@ -1113,7 +1115,7 @@ func (a *assembler) group(c *columnChunk, b *columns.Block, parts []partition) {
 	c.keys, c.groups = c.keys[:0], sized(c.groups, b.Rows)
 	// A dictionary's texts are looked at once each: they may be long, and come again with each row.
 	var coded *columns.Vector
-	if l := a.layout.groups; len(l) == 1 && l[0] >= 0 && b.Columns[l[0]].Codes != nil {
+	if l := a.layout.groups; len(l) == 1 && l[0] >= 0 && a.layout.groupValue == nil && b.Columns[l[0]].Codes != nil {
 		coded = &b.Columns[l[0]]
 		a.codes = append(a.codes[:0], slices.Repeat([]int32{unknown}, len(coded.Ends))...)
 	}
@@ -1129,15 +1131,15 @@ func (a *assembler) group(c *columnChunk, b *columns.Block, parts []partition) {
 			}
 		}
 		a.key = a.key[:0]
-		for _, at := range a.layout.groups {
-			if at < 0 {
-				a.key = appendKey(a.key, []byte(parts[-1-at].value))
-				continue
-			}
-			v := &b.Columns[at]
+		for g, at := range a.layout.groups {
 			var cell []byte
-			if v.Null == nil || !v.Null[i] {
+			if at < 0 {
+				cell = []byte(parts[-1-at].value)
+			} else if v := &b.Columns[at]; v.Null == nil || !v.Null[i] {
 				cell = a.text(&a.layout.types[at].Type, v, i)
+			}
+			if a.layout.groupValue != nil && (!a.layout.clustered || g < len(a.layout.groups)-1) {
+				cell = a.layout.groupValue(g, cell)
 			}
 			a.key = appendKey(a.key, cell)
 		}

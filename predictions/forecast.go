@@ -47,6 +47,8 @@ type ForecastOptions struct {
 	Groups []string
 	// Cluster is a column that says which cluster a row is in, as in Options.
 	Cluster string
+
+	groupValue func(column int, value []byte) []byte // GroupValue of TableOptions
 	// Kept are columns of a table whose cells Keep is told, in rows that follow one another: those of a chunk before Next returns it. cells[i]
 	// has those of Kept[i], with the type that ForecastReader.KeptColumns says: of tables of text all are texts as they stand there, an empty
 	// one missing. They are valid until Keep returns. Its error ends the reading, and Next returns it.

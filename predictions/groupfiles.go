@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,6 +108,9 @@ func (b *opening) groupFiles(from, to int, rows int64, locate func(row int64) (s
 			return nil, e
 		}
 		c := &groupColumn{column: column{arrays: as, what: "group"}, index: map[string]int32{}, of: g}
+		if f := b.options.GroupValue; f != nil && i < len(b.options.Groups) {
+			c.value = func(v []byte) []byte { return f(i, v) }
+		}
 		name := as[0].name
 		if slices.Contains(g.columns, name) {
 			return nil, fault("name it once, or save one of them under another name", "two columns to group by have the name %q", cut(name)).in(as[0].file)
@@ -131,7 +135,7 @@ func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
 			return nil, fault("put it into every file", "no array %q, but %s has one", path, b.call(own[have].path)).in(b.call(b.scores[miss].path))
 		}
 		for j, a := range own {
-			if e := checkGroups(a, ro); e != nil {
+			if e := b.checkGroups(a, ro); e != nil {
 				return nil, e
 			}
 			if a.rows() != b.scores[j].rows() {
@@ -147,7 +151,7 @@ func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
 		}
 		return nil, e
 	}
-	if e := checkGroups(as[0], ro); e != nil {
+	if e := b.checkGroups(as[0], ro); e != nil {
 		return nil, e
 	}
 	if n := as[0].rows(); n != rows {
@@ -157,10 +161,10 @@ func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
 }
 
 // checkGroups returns an Error if an array cannot be a column of groups, or of clusters.
-func checkGroups(a *array, ro role) *Error {
+func (b *opening) checkGroups(a *array, ro role) *Error {
 	d := a.dtype
 	switch {
-	case d.integer():
+	case d.integer(), d.kind == 'f' && d.size <= 8 && b.options.GroupValue != nil:
 	case d.kind != 'S' && d.kind != 'U':
 		return fault(fmt.Sprintf(`save whole numbers or text, as in %s.astype("int32") or %[1]s.astype("U")`, ro.what), "%s are %s", ro.what, d).in(a.file)
 	case d.size == 0 || d.size > maxGroupText:
@@ -264,7 +268,8 @@ type groupColumn struct {
 	index  map[string]int32
 	whole  codeTable // of whole numbers, which index has as text
 	values []string
-	over   int // index of the first value of the last read beyond the maximum; their number if there is none
+	value  func(v []byte) []byte // nil, or Options.GroupValue
+	over   int                   // index of the first value of the last read beyond the maximum; their number if there is none
 	text   []byte
 }
 
@@ -275,7 +280,7 @@ func (g *groupColumn) read(codes []int32) *Error {
 	e := g.fill(len(codes), func(*array) []byte { return nil }, func(a *array, at, n int, buf []uint64) int {
 		size := a.dtype.size
 		cells := raw(buf)[:n*size]
-		whole := a.dtype.integer() && size <= 8
+		whole := a.dtype.integer() && size <= 8 && g.value == nil
 		if whole {
 			if g.whole.of != a.dtype { // another shard's numbers of the same bits may be others
 				g.whole = codeTable{of: a.dtype}
@@ -287,12 +292,15 @@ func (g *groupColumn) read(codes []int32) *Error {
 				continue
 			}
 			cell := cells[i*size:][:size]
-			if i > 0 && bytes.Equal(cell, cells[(i-1)*size:][:size]) {
+			if g.value == nil && i > 0 && bytes.Equal(cell, cells[(i-1)*size:][:size]) {
 				codes[at+i] = codes[at+i-1]
 				continue
 			}
 			text, ok := groupText(g.text[:0], cell, a.dtype)
 			g.text = text
+			if g.value != nil && ok {
+				text = g.value(text)
+			}
 			code, met := g.index[string(text)]
 			if !met && bad == nil {
 				if !ok {
@@ -331,6 +339,14 @@ func (g *groupColumn) read(codes []int32) *Error {
 func groupText(out, cell []byte, d dtype) (text []byte, ok bool) {
 	n := wholeCell(cell)
 	switch d.kind {
+	case 'f':
+		switch d.size {
+		case 2:
+			return strconv.AppendFloat(out, half(uint16(n)), 'g', -1, 64), true
+		case 4:
+			return strconv.AppendFloat(out, float64(math.Float32frombits(uint32(n))), 'g', -1, 32), true
+		}
+		return strconv.AppendFloat(out, math.Float64frombits(n), 'g', -1, 64), true
 	case 'b':
 		return strconv.AppendBool(out, n != 0), true
 	case 'u':

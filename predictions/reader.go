@@ -50,6 +50,9 @@ type Options struct {
 	// every .npz of scores, or a file for all rows: a vector of integers or text (NumPy's U and S). More than 100,000 groups are an
 	// *Error.
 	Groups []string
+	// GroupValue, if set, returns the text that stands for a value of a column of Groups, counted from 0, so that many values make one group.
+	// It is called concurrently, once for each row. Vectors of floating-point numbers then group rows too.
+	GroupValue func(column int, value []byte) []byte
 	// Cluster is such a column too: rows with equal text are of one cluster, as frames of a video. There may be 2^31-1 clusters.
 	Cluster string
 	// Kept are arrays in every .npz of scores, vectors of whole numbers or text, whose values Keep is told as texts, in rows that follow one

@@ -197,7 +197,11 @@ func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
 				return 0, false
 			}
 			if s.group >= 0 {
-				b.key = appendKey(b.key, c)
+				g := c
+				if l.groupValue != nil && s.group < l.grouped {
+					g = l.groupValue(s.group, c)
+				}
+				b.key = appendKey(b.key, g)
 			}
 			if s.kept >= 0 {
 				b.kept[s.kept].addText(l.plain(c))

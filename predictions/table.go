@@ -82,6 +82,7 @@ type layout struct {
 	names      []string
 	separator  byte
 	classes    int
+	groupValue func(column int, value []byte) []byte
 	steps      []step
 	behind     int           // cells after the last step
 	labels     *roles.Labels // nil if rows have none
@@ -447,6 +448,7 @@ func (l *layout) bind(o *ForecastOptions) (uses []use, levels []float64, e *Erro
 		return nil, nil, e
 	}
 	l.grouped, l.clustered = len(o.Groups), o.Cluster != ""
+	l.groupValue = o.groupValue
 	var grouping, keeping []use
 	for g, name := range o.Groups {
 		i, e := l.column(name, "group")
