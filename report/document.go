@@ -28,6 +28,7 @@ type Document struct {
 	Members  []Member       // of an ensemble, in order
 	Groups   []Group        // of rows, in order of their values; nil if there are more than grouped.MostWhole
 	Tests    *GroupTests    // of groups of rows; nil without any
+	Slices   *Slices        // of rows; nil if they are not sliced
 	Bins     []calib.Bin    // nil if there are no classes
 	BinsText string         // the full definition of the bins
 	CORP     *Curve         // the curve of the corp_* metrics; nil without them
@@ -384,6 +385,9 @@ func (d *Document) object() object {
 	}
 	if d.Tests != nil && (d.shape.HasClasses() || d.Tests.brief()) {
 		o = append(o, field{"group_tests", d.Tests.object()})
+	}
+	if d.Slices != nil {
+		o = append(o, field{"slices", d.Slices.object()})
 	}
 	state := field{"state", object{{"sha256", d.State}}}
 	if d.State == "" {

@@ -281,7 +281,7 @@ func (f *evalFlags) tableOptions(j *job, paths []string) *predictions.TableOptio
 			w.Keys = append(slices.Clone(s.ids), f.model.column)
 		}
 	}
-	o.Columns = w
+	o.Columns, o.GroupValue = w, f.slicing.value
 	if f.ids != nil {
 		o.Columns.Kept, o.Keep, o.KeepTexts = f.ids.names, f.ids.take, true
 	}

@@ -16,7 +16,7 @@ var corpusGroups = []struct {
 	name string
 	run  func(c *corpus)
 }{
-	{"binary", corpusBinary}, {"classes", corpusClasses}, {"wide", corpusWide}, {"flags", corpusFlags}, {"options", corpusOptions}, {"groups", corpusGroupsOfRows},
+	{"binary", corpusBinary}, {"classes", corpusClasses}, {"wide", corpusWide}, {"flags", corpusFlags}, {"options", corpusOptions}, {"groups", corpusGroupsOfRows}, {"slices", corpusSlices},
 	{"ood", corpusOOD}, {"ensemble", corpusEnsemble}, {"multilabel", corpusMultilabel}, {"forecasts", corpusForecasts}, {"samples", corpusSamples},
 	{"loglik", corpusLogLiks}, {"grid", corpusGrid}, {"merge", corpusMerge}, {"compare", corpusCompare}, {"drift", corpusDrift}, {"score", corpusScore}, {"recal", corpusRecal},
 	{"tables", corpusTables}, {"choices", corpusChoices}, {"models", corpusModels}, {"tokens", corpusTokens},
@@ -257,6 +257,21 @@ func corpusGroupsOfRows(c *corpus) {
 		many[i] = int32(i * 37 % 1001)
 	}
 	c.stated("many", with(c.put("many", s, "probs", "float32"), "--group", c.d.put("many.npy", npy(c.t, []int64{2000}, many)), "--min-rows", "2", "--max-memory", "1GiB")...)
+}
+
+// corpusSlices: --slice-by, of text, of numbers and of the score.
+func corpusSlices(c *corpus) {
+	for _, k := range []int{1, 3} {
+		s := exactProbs(23, 400, k)
+		site, age := make([]string, s.rows), make([]float64, s.rows)
+		for i := range s.rows {
+			site[i], age[i] = []string{"north", "süd", "", "ost 1"}[i*7%11%4], float64(i*i%97)/4
+		}
+		by := c.d.put("site.npy", textArray(site)) + "," + c.d.put("age.npy", npy(c.t, []int64{int64(s.rows)}, age)) + ",score"
+		args := with(c.put(fmt.Sprint(k), s, "probs", "float32"), "--slice-by", by, "--metrics", "ece,multicalibration_error_p(every)")
+		c.eval(fmt.Sprint(k)+"/first", with(args, "--adjust", "bh")...)
+		c.stated(fmt.Sprint(k), with(args, "--slice-edges", "age=0,5,20", "--min-rows", "10")...)
+	}
 }
 
 // corpusOOD: rows that are foreign to the model.

@@ -46,6 +46,7 @@ type evalFlags struct {
 	choices         choiceFlags
 	model           modelFlags
 	tokens          tokenFlags
+	slicing         sliceFlags
 	files           sources
 	ids             *keyCells // columns that tell which rows of several sets belong together; nil if there are none
 	aligned         *aligned  // those sets; nil if rows are read as they stand
@@ -136,6 +137,11 @@ bins. --adjust allows for the number of tests, and the first line names the grou
 of a video, visits of a patient. Intervals and the verdict are then by clusters, and metrics without
 such an interval have none. docs/clusters.md has more.
 
+--slice-by site,age,score crosses columns, and says which values, pairs and triples of values the
+scores are wrong about, worst first, with p-values adjusted for their number; score is the model's
+own. Numbers have ten bins of equal mass, or those of --slice-edges. It also gives MCGrad's
+multicalibration_error, and multicalibration_gap_p, a test of all slices together.
+
 --fail-if and --require are gates: the exit code is 1 if a condition of --fail-if holds, if one of
 --require does not, or if there is no value. worst_group.bias.low>0.05 looks at all groups of at least
 --min-rows rows, with intervals that allow for their number. --report writes the result for a CI
@@ -189,7 +195,9 @@ and counts them.
   candor eval visits.csv --prob p --label y --cluster patient
   candor eval probs.npy --labels labels.npy --group sites.npy
   candor eval probs.npy --labels labels.npy --group users.npy --min-rows 100 --adjust bh
-  candor eval probs.npy --labels labels.npy --group sites.npy --fail-if 'worst_group.ece.low>0.05'`,
+  candor eval probs.npy --labels labels.npy --group sites.npy --fail-if 'worst_group.ece.low>0.05'
+  candor eval predictions.csv --prob p --label y --slice-by site,age,score --slice-edges age=0,18,65,inf
+  candor eval predictions.csv --prob p --label y --slice-by site,age --fail-if 'multicalibration_gap_p<0.01'`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, matched(args)) },
 	}
 	c.Flags().SortFlags = false
@@ -199,6 +207,7 @@ and counts them.
 	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels; or the column of a table that marks such rows")
 	f.output.flags(c)
 	c.Flags().Int64Var(&f.firstRow, "first-row", 0, "`NUMBER` of this shard's first row within the whole set; pit_p and rank_p draw random numbers by row number")
+	f.slicing.flags(c)
 	c.Flags().StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
 	f.evalFlags.limits(c)
 	return c
@@ -483,6 +492,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 		return nil, err
 	}
 	defer s.r.Close()
+	f.slicing.room(j, s.info)
 	pass := j.pass
 	if pass.Threads, err = f.within(j, s.e, s.info); err != nil {
 		return nil, err
@@ -619,6 +629,9 @@ func one(s string) []string {
 func (j *job) feed(f *evalFlags, r groupedReader) func(*eval.Evaluation, *metrics.Options) error {
 	src := &numbered{r, f.firstRow}
 	return func(e *eval.Evaluation, o *metrics.Options) error {
+		if f.slicing.given() {
+			return src.within(f.slicing.feed(e, src, r, o))
+		}
 		if len(f.columns.groups) == 0 {
 			return src.within(e.AddSource(src, o))
 		}
@@ -703,7 +716,11 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
+	f.sliced = f.slicing.given()
 	if err := f.gatesOfGroups(c, len(f.columns.groups) > 0); err != nil {
+		return err
+	}
+	if err := f.slicing.check(c, f); err != nil {
 		return err
 	}
 	f.gated = f.gates
@@ -730,7 +747,13 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if f.task == "multilabel" {
 		return f.runLabels(c, j, paths)
 	}
-	j.also = f.plot.also
+	j.also = func(of eval.Shape) string {
+		also := f.plot.also(of)
+		if f.slicing.given() {
+			also = strings.Trim(also+","+sliceMetrics, ",")
+		}
+		return also
+	}
 	f.plot.grouped = len(f.columns.groups) > 0
 	files := fs.FS(nil)
 	if len(paths) == 0 && !f.columns.files() {
@@ -751,6 +774,9 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	defer stayWithin(j.memory)() // also limits the memory of answers and states
+	if err := f.slicing.prepare(c, f, j, paths); err != nil {
+		return err
+	}
 	twoColumns := false
 	e, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error {
 		twoColumns = i.Pairs
@@ -776,11 +802,19 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.slicing.checkState(f); err != nil {
+		return err
+	}
 	if f.state != "" {
-		if err := writeTo(f.state, stateOf(e, j.groups)); err != nil {
+		state := stateOf(e, j.groups)
+		if f.slicing.e != nil {
+			state = f.slicing.e
+		}
+		if err := writeTo(f.state, state); err != nil {
 			return err
 		}
 	}
+	f.output.slices = f.slicing.e
 	next := "Next: --metrics all for more, --json for machines, --state FILE to merge shards; 'candor metrics NAME' explains a number"
 	if strings.Contains(","+f.metrics+",", ",all,") {
 		next = strings.Replace(next, "--metrics all for more, ", "", 1)

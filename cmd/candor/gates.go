@@ -65,8 +65,8 @@ func flagOf(g report.Gate) string {
 // gatesOfGroups returns an error if gates or tests are of groups and there are none.
 func (o *output) gatesOfGroups(c *cobra.Command, groups bool) error {
 	for _, f := range []string{"min-rows", "adjust"} {
-		if !groups && c.Flags().Changed(f) {
-			return usage("--%s is for groups of rows, and there are none; evaluate with --group, or leave it out", f)
+		if !groups && !o.sliced && c.Flags().Changed(f) {
+			return usage("--%s is for groups or slices of rows, and there are none; evaluate with --group or --slice-by, or leave it out", f)
 		}
 	}
 	var err error

@@ -14,6 +14,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/candor-go/candor/metrics/eval/multilabel"
+	"github.com/candor-go/candor/metrics/eval/sliced"
 	"github.com/candor-go/candor/report"
 	"github.com/spf13/cobra"
 )
@@ -91,6 +92,9 @@ options of the answers.`,
 			}
 			if strings.HasPrefix(string(b), multilabel.Magic) {
 				return mergeLabels(c, &o, to, args, b, r)
+			}
+			if strings.HasPrefix(string(b), sliced.Magic) {
+				return mergeSlices(c, &o, to, args, b, r)
 			}
 			var sum *eval.Evaluation
 			var groups *grouped.Evaluation
@@ -272,7 +276,7 @@ func decodeState(e encoding.BinaryUnmarshaler, magic string, b []byte, path stri
 		case len(b) == 0:
 			err = errors.New("empty file")
 		case isMagic(b) && !strings.HasPrefix(string(b), magic):
-			remedy = "states of one set, of several labels (--task multilabel) and of candor compare are not merged with each other"
+			remedy = "states of one set, of slices (--slice-by), of several labels (--task multilabel) and of candor compare are not merged with each other"
 		case !isMagic(b):
 			remedy = "candor merge takes the states that candor eval --state has written; predictions go to candor eval"
 		}
@@ -344,7 +348,7 @@ const stateMagic, groupsMagic = "cSTA", "cGRP"
 
 // isMagic reports whether a file begins as a state does.
 func isMagic(b []byte) bool {
-	return slices.ContainsFunc([]string{stateMagic, groupsMagic, multilabel.Magic, compared.Magic}, func(m string) bool { return strings.HasPrefix(string(b), m) })
+	return slices.ContainsFunc([]string{stateMagic, groupsMagic, multilabel.Magic, compared.Magic, sliced.Magic}, func(m string) bool { return strings.HasPrefix(string(b), m) })
 }
 
 // unwrapPath removes the path from an error whose message would name it twice.

@@ -13,6 +13,7 @@ import (
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/grouped"
+	"github.com/candor-go/candor/metrics/eval/sliced"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/ci"
 	"github.com/spf13/cobra"
@@ -24,9 +25,11 @@ type output struct {
 	json            bool
 	format          string
 	failIf, require []string
-	minRows         int64 // of a group that counts
+	minRows         int64 // of a group or slice that counts
 	adjust          string
 	adjustment      grouped.Adjustment
+	sliced          bool               // rows are to be sliced
+	slices          *sliced.Evaluation // their slices, once they have been read
 	plot            plot
 	reports         reports
 
@@ -38,8 +41,8 @@ func (o *output) flags(c *cobra.Command) {
 	o.plot.otherFlags(c)
 	o.reports.flags(c)
 	o.gateFlags(c, "'ece>0.05', 'ece.low>0.02', 'worst_group.bias.low>0.05'", "'ece.high<0.05'")
-	c.Flags().Int64Var(&o.minRows, "min-rows", grouped.DefaultMinRows, "least `NUMBER` of rows of a group that is tested, and that worst_group looks at")
-	c.Flags().StringVar(&o.adjust, "adjust", string(grouped.Holm), "`METHOD` by which p-values of the tests of groups are adjusted: holm (any false finding), or bh (Benjamini and Hochberg: their share)")
+	c.Flags().Int64Var(&o.minRows, "min-rows", grouped.DefaultMinRows, "least `NUMBER` of rows of a group or slice that is tested, and of a group that worst_group looks at")
+	c.Flags().StringVar(&o.adjust, "adjust", string(grouped.Holm), "`METHOD` by which p-values of the tests of groups or slices are adjusted: holm (any false finding), or bh (Benjamini and Hochberg: their share)")
 }
 
 // gateFlags adds the flags of gates, with examples of them.
@@ -94,6 +97,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 	} else {
 		d = report.New(e)
 	}
+	o.addSlices(d)
 	outcomes := o.outcomes(func(g report.Gate) report.Outcome {
 		if g.Scope() == report.WorstGroup {
 			return g.CheckGroups(groups, o.minRows)
@@ -139,6 +143,10 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 		if err == nil && d.Tests != nil {
 			err = groupTests(&b, d, report.Markdown, 0)
 		}
+		if err == nil && d.Slices != nil {
+			fmt.Fprintf(&b, "\n%s\n\n", d.Slices.Sentence())
+			err = d.Slices.Table(&b, report.Markdown, 0)
+		}
 		for _, w := range notes(d) {
 			fmt.Fprintf(&b, "\n> %s\n", w)
 		}
@@ -166,6 +174,12 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 		}
 		if d.Tests != nil {
 			if err = groupTests(&b, d, report.Plain, s.width); err != nil {
+				break
+			}
+		}
+		if d.Slices != nil {
+			fmt.Fprintf(&b, "\n%s\n\n", report.Wrap(d.Slices.Sentence(), s.width))
+			if err = d.Slices.Table(&b, report.Plain, s.width); err != nil {
 				break
 			}
 		}

@@ -137,8 +137,8 @@ func TestUsageErrors(t *testing.T) {
 		{with("--fail-if", "worst_grp.ece.low>0.1"), []string{"there is no worst_grp. before a metric; there are worst_group. and delta."}},
 		{with("--fail-if", "worst_group.ece.low>0.1"), []string{`--fail-if "worst_group.ece.low>0.1": there are no groups of rows; evaluate with --group`}},
 		{with("--require", "worst_group.ece.high<0.1", "--task", "classification"), []string{`--require "worst_group.ece.high<0.1": there are no groups of rows`}},
-		{with("--min-rows", "50"), []string{"--min-rows is for groups of rows, and there are none"}},
-		{with("--adjust", "bh"), []string{"--adjust is for groups of rows, and there are none"}},
+		{with("--min-rows", "50"), []string{"--min-rows is for groups or slices of rows, and there are none"}},
+		{with("--adjust", "bh"), []string{"--adjust is for groups or slices of rows, and there are none"}},
 		{with("--adjust", "bonferroni", "--group", y), []string{`--adjust is "bonferroni"; it is holm or bh`}},
 		{with("--min-rows", "0", "--group", y, "--fail-if", "worst_group.ece.low>0"), []string{"--min-rows is 0; it is a positive number of rows"}},
 		{[]string{"eval", d.at("none.npy"), "--fail-if", "eec>0"}, []string{`--fail-if: there is no metric "eec"`}}, // at once

@@ -164,3 +164,27 @@ func TestPrintDrift(t *testing.T) {
 		}
 	}
 }
+
+// TestPrintSlices: calibrated models are seldom found fault with, and a planted slice is found.
+func TestPrintSlices(t *testing.T) {
+	var b strings.Builder
+	if err := printSlices(&b, check.Size(4, 10, 200), 2, []int{1000}); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for _, l := range strings.Split(b.String(), "\n") {
+		f := strings.Split(l, "|")
+		if len(f) < 7 || !strings.Contains(l, ", 1000") {
+			continue
+		}
+		rows++
+		for i, most := range map[int]float64{2: 0.5, 3: 0.5} { // so few sets tell what is badly off, no more
+			if v, err := strconv.ParseFloat(strings.TrimSpace(f[i]), 64); err != nil || v > most {
+				t.Error(l)
+			}
+		}
+	}
+	if rows != len(sliceLaws) {
+		t.Errorf("%d rows:\n%s", rows, b.String())
+	}
+}

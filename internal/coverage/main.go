@@ -1,7 +1,7 @@
 // Command coverage prints how often candor's intervals hold what they estimate, and how often a calibrated model is found fault with:
 // the tables of docs/coverage.md. Sets of rows are drawn from laws whose answers are known from a set of a million rows.
 //
-//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters]] [-together] [-fitted] [-drift] [-groups]
+//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters]] [-together] [-fitted] [-drift] [-groups] [-slices]
 //
 // With -drift they are of two sets: how often candor drift finds a difference where there is none, and how often its intervals hold.
 package main
@@ -33,7 +33,14 @@ func main() {
 	fitted := flag.Bool("fitted", false, "only the table of differences that are made with fitted temperatures")
 	drift := flag.Bool("drift", false, "two independent sets, in place of one")
 	groups := flag.Bool("groups", false, "only the table of groups of rows that are found to be off")
+	bySlices := flag.Bool("slices", false, "only the table of slices")
 	flag.Parse()
+	if *bySlices {
+		if err := printSlices(os.Stdout, *runs, *threads, []int{1000, 5000}); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if *pairs && *clusters {
 		if err := printClusters(os.Stdout, *runs, 1_000_000, *threads, []int{30, 100}); err != nil {
 			log.Fatal(err)

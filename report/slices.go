@@ -1,0 +1,157 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/candor-go/candor/internal/setting"
+	"github.com/candor-go/candor/internal/visible"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/sliced"
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// Slices are the slices of an evaluation, worst first.
+type Slices struct {
+	Columns []sliced.Column
+	Options sliced.ListOptions
+	List    []sliced.Slice
+	Left    int    // slices with fewer rows than Options.MinRows
+	Reason  string // why there are none
+	Exact   bool   // each distinct score of each finest slice has a cell
+	Worst   *eval.Multicalibration
+	Gap     *eval.Multicalibration
+}
+
+// SlicesOf returns the slices of an evaluation.
+func SlicesOf(e *sliced.Evaluation, o sliced.ListOptions) *Slices {
+	s := &Slices{Columns: e.Columns, Options: o, Worst: e.Multicalibration(false), Gap: e.LargestGap(), Exact: e.Exact()}
+	s.List, s.Left, s.Reason = e.List(o)
+	return s
+}
+
+// significant returns how many slices are miscalibrated after adjustment.
+func (s *Slices) significant() (n int) {
+	for i := range s.List {
+		if s.List[i].Adjusted < 1-s.Options.Level {
+			n++
+		}
+	}
+	return n
+}
+
+// method names the adjustment in documents.
+func (s *Slices) method() string {
+	if s.Options.Adjust == sliced.BenjaminiHochberg {
+		return "bh"
+	}
+	return "holm"
+}
+
+// Sentence says how many slices are miscalibrated, and which segment is the worst.
+func (s *Slices) Sentence() string {
+	if s.Reason != "" {
+		return "Slices: none, since " + s.Reason + "."
+	}
+	name := map[string]string{"holm": "Holm", "bh": "Benjamini and Hochberg"}[s.method()]
+	var b strings.Builder
+	switch n := s.significant(); {
+	case len(s.List) == 0:
+		fmt.Fprintf(&b, "Slices: none has %s rows.", Count(s.Options.MinRows))
+	case n == 0:
+		fmt.Fprintf(&b, "Slices: none of %s is off in the large (p adjusted by %s).", Count(int64(len(s.List))), name)
+	default:
+		verb := "are"
+		if n == 1 {
+			verb = "is"
+		}
+		fmt.Fprintf(&b, "Slices: %s of %s %s off in the large (p adjusted by %s).", Count(int64(n)), countOf(int64(len(s.List)), "slice"), verb, name)
+	}
+	if w := s.Worst; w.Reason == "" && len(w.Worst) > 0 {
+		var of []string
+		for _, v := range w.Worst {
+			of = append(of, visible.Text(v[0])+" = "+valueName(v[1], Markdown))
+		}
+		fmt.Fprintf(&b, " The segment with the largest ECCE: %s, of %s.", strings.Join(of, ", "), countOf(w.Rows, "row"))
+	}
+	return b.String()
+}
+
+// mostSlices is the largest number of slices in a table on a terminal.
+const mostSlices = 20
+
+// Table writes a row for each slice, in the format Plain or Markdown. Plain has the first 20.
+func (s *Slices) Table(w io.Writer, f Format, width int) error {
+	if len(s.List) == 0 {
+		return nil
+	}
+	t := table.NewWriter()
+	t.AppendHeader(table.Row{"slice", "rows", "mean score", "frequency", "gap", s.levelText(), "p", "p adjusted"})
+	shown := s.List
+	if f == Plain && len(shown) > mostSlices {
+		shown = shown[:mostSlices]
+	}
+	for i := range shown {
+		x := &shown[i]
+		var of []string
+		for k, c := range x.Columns {
+			of = append(of, valueName(c, f)+" = "+valueName(x.Values[k], f))
+		}
+		ends := ""
+		if x.Interval.Low == x.Interval.Low {
+			ends = "[" + short(x.Interval.Low) + ", " + short(x.Interval.High) + "]"
+		}
+		t.AppendRow(table.Row{strings.Join(of, ", "), Count(x.Rows), short(x.Mean), short(x.Frequency), short(x.Gap), ends, pText(x.P), pText(x.Adjusted)})
+	}
+	if err := render(w, t, f, 2, 8); err != nil || f == Markdown || len(shown) == len(s.List) {
+		return err
+	}
+	_, err := io.WriteString(w, Wrap(fmt.Sprintf("(%s: %v markdown or json has all)", countOf(int64(len(s.List)-len(shown)), "more slice"), setting.Format), width)+"\n")
+	return err
+}
+
+func (s *Slices) levelText() string { return fmt.Sprintf("%s%% interval", short(100*s.Options.Level)) }
+
+func (s *Slices) object() object {
+	columns := make([]object, len(s.Columns))
+	for i, c := range s.Columns {
+		edges := any(nil)
+		if c.Edges != nil {
+			l := make([]any, len(c.Edges))
+			for k, x := range c.Edges {
+				l[k] = number(x)
+			}
+			edges = l
+		}
+		columns[i] = object{{"name", c.Name}, {"score", c.Score}, {"edges", edges}}
+	}
+	list := make([]object, len(s.List))
+	for i := range s.List {
+		x := &s.List[i]
+		by := object{}
+		for k, c := range x.Columns {
+			by = append(by, field{c, x.Values[k]})
+		}
+		list[i] = object{{"slice", by}, {"rows", x.Rows}, {"events", x.Events}, {"mean_score", number(x.Mean)}, {"frequency", number(x.Frequency)},
+			{"gap", number(x.Gap)}, {"low", number(x.Interval.Low)}, {"high", number(x.Interval.High)}, {"level", s.Options.Level},
+			{"p", number(x.P)}, {"p_adjusted", number(x.Adjusted)}}
+	}
+	worst, gap := any(nil), any(nil)
+	if m := s.Worst; m.Reason == "" {
+		by := object{}
+		for _, v := range m.Worst {
+			by = append(by, field{v[0], v[1]})
+		}
+		worst = object{{"segment", by}, {"rows", m.Rows}, {"segments", m.Segments}, {"error_bound", number(m.Bound)}}
+	}
+	if m := s.Gap; m.Reason == "" {
+		gap = object{{"compared", m.Cells}, {"draws", m.Draws}}
+	}
+	reason := any(nil)
+	if s.Reason != "" {
+		reason = s.Reason
+	}
+	return object{{"columns", columns}, {"min_rows", s.Options.MinRows}, {"adjust", s.method()}, {"left_out", s.Left}, {"exact", s.Exact}, {"reason", reason},
+		{"multicalibration", worst}, {"largest_gap", gap}, {"list", list}}
+}
