@@ -302,7 +302,7 @@ func (t *table) score(key uint64) float64 {
 	if t.shift == 0 {
 		return low
 	}
-	return low + (high-low)/2
+	return low + float64((high-low)/2)
 }
 
 // tableBytes is the most memory of the cells of a goroutine that has read this many rows; negative for unknown.
