@@ -97,7 +97,7 @@ ratio to it too.`,
   candor compare a.npy b.npy --labels labels.npy --report github=summary.md
   candor compare model-a model-b --from lm-eval
   candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7
-  candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7 --series shop
+  candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7 --series site
   candor compare cv.csv --from nixtla --baseline SeasonalNaive`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 && f.choices.from == "" && len(f.model.models) > 0 {

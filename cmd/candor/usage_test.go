@@ -396,6 +396,7 @@ func TestExamples(t *testing.T) {
 	d.put("labels.npy", s.labelFile(t))
 	d.put("a.npy", s.scores(t))
 	d.put("b.npy", s.fortran(t))
+	d.put("c.npy", logits.each(func(x float64) float64 { return math.Exp(x) }).scores(t))
 	z := npz(t, "logits.npy", logits.scores(t), "labels.npy", s.labelFile(t))
 	d.put("shard-1.npz", z)
 	d.put("preds.npz", z)
@@ -432,6 +433,7 @@ func TestExamples(t *testing.T) {
 	d.put("long.csv", []byte("id,class,p,truth\na,cat,0.25,dog\na,dog,0.75,dog\nb,dog,0.5,cat\nb,cat,0.5,cat\n"))
 	d.put("answers.csv", []byte("confidence,right\n0.75,true\n0.5,false\n0.875,true\n"))
 	d.put("models.csv", []byte("p_old,p_new,y\n0.25,0.5,0\n0.75,0.5,1\n0.5,0.25,0\n"))
+	d.put("frames.csv", []byte("video,p_old,p_new,y\na,0.25,0.5,0\na,0.75,0.5,1\nb,0.5,0.25,0\nc,0.5,0.75,1\n"))
 	d.put("old.csv", []byte("id,p,y\n1,0.25,0\n2,0.75,1\n"))
 	d.put("new.csv", []byte("id,p,y\n2,0.5,1\n3,0.5,0\n1,0.125,0\n"))
 	d.put("all.csv", []byte("model,id,p,y\nold,1,0.25,0\nold,2,0.75,1\nnew,2,0.5,1\nnew,1,0.125,0\n"))
@@ -448,6 +450,7 @@ func TestExamples(t *testing.T) {
 	d.put("cv.csv", []byte("unique_id,ds,y,SeasonalNaive,SeasonalNaive-lo-90,SeasonalNaive-hi-90,AutoARIMA,AutoARIMA-lo-90,AutoARIMA-hi-90\na,1,2,2,1,3,2,1,4\na,2,2,2,1,3,2,1,3\n"))
 	d.put("quantiles.npy", quantiles.matrix(t, 0, 2, 4))
 	d.put("sites.npy", s.labelFile(t))
+	d.put("users.npy", s.labelFile(t))
 	b := newSet(1, 300, 1)
 	d.put("scores.npy", b.scores(t))
 	d.put("outcomes.npy", b.labelFile(t))
@@ -459,6 +462,7 @@ func TestExamples(t *testing.T) {
 	d.put("part-2.npy", s.part(100, 300).scores(t))
 	for _, n := range []string{"monday", "tuesday", "shard-1"} {
 		evaluate(t, "shard-1.npz", "--input", "logits", "--state", n+".state")
+		printed(t, "compare", "a.npy", "b.npy", "--labels", "labels.npy", "--state", n+"-pair.state")
 	}
 	n := 0
 	for _, c := range append(commandsOf(rootCommand()), rootCommand()) {
