@@ -196,8 +196,8 @@ and counts them.
   candor eval probs.npy --labels labels.npy --group sites.npy
   candor eval probs.npy --labels labels.npy --group users.npy --min-rows 100 --adjust bh
   candor eval probs.npy --labels labels.npy --group sites.npy --fail-if 'worst_group.ece.low>0.05'
-  candor eval predictions.csv --prob p --label y --slice-by site,age,score --slice-edges age=0,18,65,inf
-  candor eval predictions.csv --prob p --label y --slice-by site,age --fail-if 'multicalibration_gap_p<0.01'`,
+  candor eval people.csv --prob p --label y --slice-by site,age,score --slice-edges age=0,18,65,inf
+  candor eval people.csv --prob p --label y --slice-by site,age --fail-if 'multicalibration_gap_p<0.01'`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, matched(args)) },
 	}
 	c.Flags().SortFlags = false

@@ -434,6 +434,7 @@ func TestExamples(t *testing.T) {
 	d.put("answers.csv", []byte("confidence,right\n0.75,true\n0.5,false\n0.875,true\n"))
 	d.put("models.csv", []byte("p_old,p_new,y\n0.25,0.5,0\n0.75,0.5,1\n0.5,0.25,0\n"))
 	d.put("frames.csv", []byte("video,p_old,p_new,y\na,0.25,0.5,0\na,0.75,0.5,1\nb,0.5,0.25,0\nc,0.5,0.75,1\n"))
+	d.put("people.csv", []byte("site,age,p,y\neast,17,0.25,0\neast,40,0.75,1\nwest,70,0.5,0\nwest,18,0.5,1\n"))
 	d.put("old.csv", []byte("id,p,y\n1,0.25,0\n2,0.75,1\n"))
 	d.put("new.csv", []byte("id,p,y\n2,0.5,1\n3,0.5,0\n1,0.125,0\n"))
 	d.put("all.csv", []byte("model,id,p,y\nold,1,0.25,0\nold,2,0.75,1\nnew,2,0.5,1\nnew,1,0.125,0\n"))
