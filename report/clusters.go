@@ -29,7 +29,7 @@ func (c *clusters) line(of string) string {
 	if c.Largest == 1 {
 		rows = "one row each"
 	}
-	s := fmt.Sprintf("Intervals are by %s, with %s.", c.count(), rows)
+	s := fmt.Sprintf("Intervals allow for dependent rows within %s, of %s.", c.count(), rows)
 	if d := c.DesignEffect; !math.IsNaN(d) {
 		s += fmt.Sprintf(" Design effect of the %s: %.3g.", of, d)
 	}

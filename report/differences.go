@@ -446,7 +446,7 @@ func (d *Differences) Table(w io.Writer, f Format, width int) error {
 	for _, r := range rows {
 		last := r[len(r)-1].(string)
 		if brief {
-			last = takes.ReplaceAllString(last, "")
+			last = needs.ReplaceAllString(last, "")
 		}
 		r[len(r)-1] = Wrap(last, max(least, room()))
 		t.AppendRow(r)
@@ -489,8 +489,8 @@ func pText(p float64) string {
 	return strconv.FormatFloat(p, 'g', 2, 64)
 }
 
-// takes matches what outcome says of the rows that would decide.
-var takes = regexp.MustCompile(` \(takes [^)]*\)`)
+// needs matches what outcome says of the rows that would decide.
+var needs = regexp.MustCompile(` \(needs [^)]*\)`)
 
 // outcome says the outcome of a difference.
 func (d *Differences) outcome(x *compared.Difference, names []string) string {

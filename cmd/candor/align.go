@@ -199,7 +199,7 @@ func (f *compareRun) spread(c *cobra.Command, j *job, paths []string, ready func
 		groups := chunk.Groups
 		for last := slices.Max(groups); len(f.aligned.sets) <= int(last); {
 			if len(f.aligned.sets) == compared.Most {
-				return nil, badAt(place{File: f.files.calls(paths), Remedy: "name the column that says which model a row is of"}, "column %q names more than %d models", f.model.column, compared.Most)
+				return nil, badAt(place{File: f.files.calls(paths), Remedy: "name the column that says which model a row is of"}, "column %q names more than %s models", f.model.column, report.Count(compared.Most))
 			}
 			name := r.Group(int32(len(f.aligned.sets)))[0]
 			if name == "" {

@@ -54,7 +54,7 @@ With --from lm-eval each argument is a file of samples, or the folder of a model
 the same if task and doc_hash are, and it is an error if one set has others.
 
 The sets are read side by side, and the differences of each metric are found from their rows: B minus A, with an interval
-and a p-value that allow for the two models' judging the same rows. p-values of a metric are adjusted by Holm for the
+and a p-value that allow for both models having judged the same rows. p-values of a metric are adjusted by Holm for the
 number of pairs, and intervals are not; with --adjust max-t all intervals of a metric hold together, and p-values are
 those of the largest |t|. Metrics are not adjusted for each other. A star marks the best value of a metric where it differs from
 those of all other sets. --margin nll=0.01 names a difference that does not matter, and says whether the sets are

@@ -442,7 +442,11 @@ func TestCompareMaxT(t *testing.T) {
 	}
 	one := d.at("one.state")
 	printed(t, "eval", d.at("m0.npy"), "--labels", d.at("y.npy"), "--state", one)
-	for want, flags := range map[string][]string{"--adjust is for states of candor compare": {one, "--adjust", "holm"}, `--adjust is "bh"; it is holm or max-t`: {one, "--adjust", "bh"}} {
+	for want, flags := range map[string][]string{
+		"--adjust is for groups or slices of rows, and there are none": {one, "--adjust", "bh"},
+		"it is holm, bh for groups of rows, or max-t for states":       {one, "--adjust", "tukey"},
+		`--adjust is "bh"; it is holm or max-t`:                        {d.at("four.state"), "--adjust", "bh"},
+	} {
 		if code, _, errs := candor(t, append([]string{"merge"}, flags...)...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("exit code %d: %s", code, errs)
 		}

@@ -421,7 +421,7 @@ func (t *flipTable) first() (*report.FlippedRows, error) {
 				return nil, err
 			}
 		}
-		copy(s.Head[t.before:], []string{"label", a, b, "confidence", "confidence"})
+		copy(s.Head[t.before:], []string{"label", a, b, "confidence " + a, "confidence " + b})
 	}
 	return s, nil
 }
