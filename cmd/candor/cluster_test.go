@@ -69,7 +69,7 @@ func TestClusters(t *testing.T) {
 	if g, _ := read(append([]string{"eval", whole, "--json", "--group", "site"}, with...)...); len(g.Groups) != 2 || g.Groups[0].Clusters == nil || g.Groups[0].Metrics["nll"].Low == nil {
 		t.Errorf("groups %+v", g.Groups)
 	}
-	if code, out, _ := candor(t, append([]string{"eval", whole}, with...)...); code != 0 || !strings.Contains(out, "Intervals allow for dependent rows within 30 clusters of patient, of up to 20 rows each. Design effect") {
+	if code, out, _ := candor(t, append([]string{"eval", whole}, with...)...); code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "Intervals allow for dependent rows within 30 clusters of patient, of up to 20 rows each. Design effect") {
 		t.Error(out)
 	}
 	if code, said, _ := candor(t, "eval", d.put("few.csv", visits(func(i int) bool { return i*7%30 < 5 })), "--prob", "p", "--labels", "y", "--cluster", "patient"); code != 0 ||
