@@ -92,3 +92,48 @@ func FuzzUnitMoments(f *testing.F) {
 		}
 	})
 }
+
+// FuzzPowerSums holds the sums of any numbers to those of math/big.
+func FuzzPowerSums(f *testing.F) {
+	addNormal(f)
+	f.Fuzz(func(t *testing.T, data []byte, how, repeat, _, _, off uint8) {
+		v := elements(data, how, repeat, off, 8, math.Float64frombits, func(v float64) float64 { return v })
+		v = v[:min(len(v), kernel.MaxSum)]
+		d, zero := make([]float64, len(v)), make([]float64, len(v))
+		top := kernel.Differences(d, zero, v)
+		if !(top >= 0x1p-100 && top <= 0x1p100) {
+			return
+		}
+		s := kernel.PowerSums(d, top)
+		least := math.Ldexp(1, math.Ilogb(top)-24)
+		const prec = 5000
+		var want [3]*big.Float
+		for i := range want {
+			want[i] = new(big.Float).SetPrec(prec)
+		}
+		n := int64(0)
+		for _, x := range d {
+			if math.Abs(x) < least {
+				continue
+			}
+			n++
+			q := float64(x * x)
+			for i, x := range []float64{x, q, float64(q * q)} {
+				want[i].Add(want[i], big.NewFloat(x))
+			}
+		}
+		var got [3]*big.Float
+		for i := range got {
+			got[i] = new(big.Float).SetPrec(prec)
+		}
+		for i, sum := range s.Sums {
+			x := new(big.Float).SetPrec(prec).SetInt64(sum)
+			got[min(i/2, 2)].Add(got[min(i/2, 2)], x.Mul(x, big.NewFloat(s.Unit[i])))
+		}
+		for i := range got {
+			if s.N != n || got[i].Cmp(want[i]) != 0 {
+				t.Fatalf("%v: %+v", v, s)
+			}
+		}
+	})
+}

@@ -48,3 +48,23 @@ func ExampleUnitMoments() {
 	// 2.333e-09 1.556e-18 true
 	// false
 }
+
+// How much more one model loses than another in each row, and the mean of that without rounding of the sum.
+func ExamplePowerSums() {
+	a, b := []float64{0.5, 0.25, 1}, []float64{0.75, 0.5, 0.5}
+	d := make([]float64, 3)
+	top := kernel.Differences(d, a, b)
+	s := kernel.PowerSums(d, top)
+	fmt.Println(d, top, s.N, float64(s.Sums[0])*s.Unit[0]+float64(s.Sums[1])*s.Unit[1])
+	// Output: [0.25 0.25 -0.5] 0.5 3 0
+}
+
+// Places of scores, each with its outcome as the last bit.
+func ExampleCoarseGrid() {
+	g := kernel.NewCoarseGrid(512)
+	p, tail := []float64{0, 0.5, 1, 2}, []float64{1, 0.5, 0, -1}
+	to := make([]uint32, 4)
+	g.Places(to, p, tail, []uint8{0, 1, 1, 0})
+	fmt.Println(to[:3], to[3] == kernel.NoPlace)
+	// Output: [0 513 1023] true
+}

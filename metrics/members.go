@@ -36,7 +36,7 @@ type Walker struct {
 }
 
 // NewWalker returns a Walker that calls f with each block of good rows. need selects the columns of the blocks. opt may be
-// nil; Threads is ignored. f must not keep any part of a block.
+// nil; Threads is ignored. f must not keep any part of a block beyond the next one.
 func NewWalker(opt *Options, need Need, f func(b *Block)) *Walker {
 	p := &Pass{need: need, accs: []Accumulator{handOn{f}}}
 	if opt != nil {

@@ -26,6 +26,7 @@ const MostCells = 1 << 18
 // places takes 4 MiB more.
 type Joint struct {
 	most, places int
+	grid         *kernel.CoarseGrid
 	seen         state.Rows
 	rows         int64
 	gridded      bool
@@ -37,6 +38,8 @@ type Joint struct {
 	sorted       bool           // cells rise
 	heavy        []tally.Weight // of each cell, with weights
 	slots        []int32        // open addressing: number of a cell plus 1
+	ones         []int32        // scratch
+	came         []uint8
 }
 
 // jointCell counts the rows of a pair of scores. a and b are the scores' keys, or places on the grid, each with the outcome as
@@ -58,7 +61,7 @@ func NewJoint(most, places int) *Joint {
 	if most < 2 || places < 2 || places%2 != 0 || places > 1<<15 {
 		panic("paired: cells and places of a joint are above 1, and places are even")
 	}
-	return &Joint{most: most, places: places}
+	return &Joint{most: most, places: places, grid: kernel.NewCoarseGrid(places)}
 }
 
 // Scores writes the keys of a block's scores for Joint.Add, each with its outcome as its last bit. Scores outside [0,1], which
@@ -87,39 +90,22 @@ func Scores(dst []uint64, b *metrics.Block) {
 func (j *Joint) Places(dst []uint32, b *metrics.Block) {
 	p, hit := b.Score, b.Right
 	if b.Classes == 1 {
-		p, hit = b.Stats.Positive, events(b)
+		p, hit = b.Stats.Positive, j.events(b)
 	}
-	j.place(dst[:b.Rows], p, b.Stats.Tail, hit)
+	j.grid.Places(dst[:b.Rows], p[:b.Rows], b.Stats.Tail[:b.Rows], hit[:b.Rows])
 }
 
 // events returns whether the event came, of a block of a binary task.
-func events(b *metrics.Block) []uint8 {
-	y := make([]uint8, b.Rows)
-	for i := range y {
-		y[i] = uint8(b.Labels[i])
+func (j *Joint) events(b *metrics.Block) []uint8 {
+	if len(j.ones) < b.Rows {
+		j.ones, j.came = slices.Repeat([]int32{1}, b.Rows), make([]uint8, b.Rows)
 	}
-	return y
-}
-
-// place writes the places of scores and outcomes.
-func (j *Joint) place(dst []uint32, p, tail []float64, hit []uint8) {
-	half := j.places / 2
-	last := uint32(j.places) - 1
-	for i := range dst {
-		y := uint32(hit[i] & 1)
-		switch v, q := p[i], tail[i]; {
-		case v >= 0 && v < 0.5:
-			dst[i] = coarse(v, half)<<1 | y
-		case v >= 0.5 && math.Float64bits(q+0) <= tally.HalfKey+kernel.GridSlack: // as for a key: a rounded tail may be above 1/2
-			dst[i] = (last-coarse(min(q, 0.5), half))<<1 | y
-		default:
-			dst[i] = NoPlace
-		}
-	}
+	kernel.Hits(j.came[:b.Rows], b.Labels[:b.Rows], j.ones[:b.Rows])
+	return j.came
 }
 
 // NoPlace is the place of a score outside [0,1].
-const NoPlace = ^uint32(0)
+const NoPlace = kernel.NoPlace
 
 // Gridded reports whether rows may be added by AddPlaces: those seen so far are on the grid. They stay there.
 func (j *Joint) Gridded() bool { return j.gridded && !j.seen.Weighted }
@@ -235,7 +221,7 @@ func (j *Joint) addDense(a, b []uint64) {
 					score[i] = -1
 				}
 			}
-			j.place(places[m][:n], score[:n], tail[:n], hit[:n])
+			j.grid.Places(places[m][:n], score[:n], tail[:n], hit[:n])
 		}
 		j.count(places[0][:n], places[1][:n])
 		a, b = a[n:], b[n:]
@@ -397,44 +383,11 @@ func (j *Joint) enter() {
 // placed returns the grid's place of a key, with its outcome.
 func (j *Joint) placed(k uint64) uint64 {
 	q, upper := tally.Distance(k >> 1)
-	c := uint64(coarse(q, j.places/2))
+	c := uint64(j.grid.Place(q))
 	if upper {
 		c = uint64(j.places) - 1 - c
 	}
 	return c<<1 | k&1
-}
-
-// Of half of the places, for the distance q of a score from the nearer of 0 and 1, about a tenth are below 2^-20, a third from there
-// to 2^-7, equally many for each power of two, and the rest equally wide up to 1/2: confident models crowd near 0 and 1.
-const (
-	tinyShare  = 27 // of 256
-	smallShare = 86
-	largeFrom  = 0x1p-7
-)
-
-// Bits of the powers of two between which places are equally many for each.
-const (
-	leastBits = (1023 - 64) << 52
-	smallBits = (1023 - 20) << 52
-	largeBits = (1023 - 7) << 52
-)
-
-// coarse returns the place of q in [0, 1/2] among n. It rises with q.
-func coarse(q float64, n int) uint32 {
-	half := uint32(n)
-	tiny, small := half*tinyShare/256, half*smallShare/256
-	if q >= largeFrom {
-		large := half - tiny - small
-		return tiny + small + min(large-1, uint32(float64(q-largeFrom)*(float64(large)*(1/(0.5-largeFrom)))))
-	}
-	switch b := math.Float64bits(q); {
-	case b >= smallBits:
-		return tiny + uint32((b-smallBits)>>20*uint64(small)/((largeBits-smallBits)>>20))
-	case b < leastBits || tiny == 0:
-		return 0
-	default:
-		return uint32((b - leastBits) >> 20 * uint64(tiny) / ((smallBits - leastBits) >> 20))
-	}
 }
 
 // toGrid moves all rows to the grid.
@@ -629,7 +582,7 @@ func (j *Joint) fields(f *exact.Fields) {
 		}
 	}
 	if f.Reading() && f.OK() {
-		j.sorted = true
+		j.grid, j.sorted = kernel.NewCoarseGrid(j.places), true
 		j.grow()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -74,6 +75,8 @@ type Means struct {
 	both         int64          // and of both
 	labelled     bool
 	byLabel      []exact.Sum // sums of the differences of the rows of each label, up to the largest one seen; only if labelled
+	cells        []labelCell // what is not in byLabel yet, of this many rows
+	waiting      int
 	d, q         []float64
 }
 
@@ -87,33 +90,124 @@ func (m *Means) Add(a, b []float64, labels []int32, weights []float64) {
 	if len(m.d) < len(a) {
 		m.d = make([]float64, len(a))
 	}
-	d, bad := m.d[:len(a)], 0.0
-	for i, v := range a {
-		d[i] = b[i] - v
-		bad += d[i] - d[i]
-	}
-	if bad != 0 {
+	d := m.d[:len(a)]
+	top := kernel.Differences(d, a, b)
+	if top != top {
 		d, weights, labels = m.finite(a, b, labels, weights)
 	}
+	switch {
+	case !m.labelled:
+	case weights == nil && top <= mostLabelled && len(d) <= kernel.MaxSum:
+		m.addByLabel(d, labels)
+	default:
+		for i, v := range d {
+			if weights != nil {
+				v = float64(v * weights[i])
+			}
+			m.byLabel = Grown(m.byLabel, int(labels[i])+1)
+			m.byLabel[labels[i]].AddFloat(v)
+		}
+	}
+	if top != top || weights != nil {
+		m.addAny(d, weights)
+		return
+	}
+	m.addAll(d, top)
+}
+
+// leastTogether is the smallest number of differences that are added together.
+const leastTogether = 64
+
+// addAll adds differences of any size up to top, and overwrites them.
+func (m *Means) addAll(d []float64, top float64) {
+	const most = kernel.MaxSum
+	for len(d) > most {
+		m.addAll(d[:most], top)
+		d = d[most:]
+	}
+	for len(d) >= leastTogether && top >= 0x1p-76 && top <= 0x1p100 {
+		s := kernel.PowerSums(d, top)
+		for i, n := range s.Sums {
+			to := [...]*exact.Sum{&m.mean.Sum, m.mean.Squares.Middling(), m.square.Squares.Middling()}[min(i/2, 2)]
+			tally.AddWhole(to, n, s.Unit[i])
+			if i == 2 || i == 3 {
+				tally.AddWhole(&m.square.Sum, n, s.Unit[i])
+			}
+		}
+		if int(s.N) == len(d) {
+			return
+		}
+		// Those that are too small to be added together with the others are next.
+		least, to := math.Float64bits(top)>>52-24, 0
+		top = 0
+		for _, v := range d {
+			if size := math.Float64bits(v) &^ (1 << 63); size != 0 && size>>52 < least {
+				d[to] = v
+				to++
+				top = math.Max(top, math.Float64frombits(size))
+			}
+		}
+		d = d[:to]
+	}
+	m.addAny(d, nil)
+}
+
+// addAny adds differences of any size.
+func (m *Means) addAny(d, weights []float64) {
 	m.mean.Add(d, weights)
 	if len(m.q) < len(d) {
-		m.q = make([]float64, len(m.d))
+		m.q = make([]float64, max(len(d), len(m.d)))
 	}
 	q := m.q[:len(d)]
 	for i, v := range d {
 		q[i] = float64(v * v)
 	}
 	m.square.Add(q, weights)
-	if !m.labelled {
-		return
-	}
+}
+
+// mostLabelled is the largest difference that fits the windows of sums by label: whole numbers of 2^-37, and of 2^-88 for what remains,
+// which is rounded as exact.Sum.AddFloat would round the difference.
+const (
+	mostLabelled = 0x1p13
+	labelHigh    = 0x1.8p52 * 0x1p-37
+	labelLow     = 0x1.8p52 * 0x1p-88
+)
+
+// labelCell is a sum by label, which the rows take by turns: one that is loaded just after it was stored has to wait for that.
+type labelCell [4]struct{ hi, lo int64 }
+
+// addByLabel adds differences without weights to the sums of their labels.
+func (m *Means) addByLabel(d []float64, labels []int32) {
+	labels = labels[:len(d)]
 	for i, v := range d {
-		if weights != nil {
-			v = float64(v * weights[i])
+		y := labels[i]
+		if int(y) >= len(m.cells) {
+			m.cells = Grown(m.cells, int(y)+1)
 		}
-		m.byLabel = Grown(m.byLabel, int(labels[i])+1)
-		m.byLabel[labels[i]].AddFloat(v)
+		t := v + labelHigh
+		r := (v - (t - labelHigh)) + labelLow
+		c := &m.cells[y][i&3]
+		c.hi += int64(math.Float64bits(t)) - int64(math.Float64bits(labelHigh))
+		c.lo += int64(math.Float64bits(r)) - int64(math.Float64bits(labelLow))
 	}
+	m.byLabel = Grown(m.byLabel, len(m.cells))
+	if m.waiting += len(d); m.waiting > 2*kernel.MaxSum {
+		m.flush()
+	}
+}
+
+// flush adds up what rows have added by label.
+func (m *Means) flush() {
+	for y := range m.cells {
+		for _, c := range m.cells[y] {
+			if c.hi != 0 || c.lo != 0 {
+				m.byLabel[y].AddShifted(c.hi, 88-37)
+				m.byLabel[y].AddShifted(c.lo, 0)
+			}
+		}
+	}
+	clear(m.cells)
+	m.waiting = 0
 }
 
 // finite counts the rows of infinite losses and returns the others.
@@ -194,6 +288,7 @@ func (m *Means) OfFunction(a, b *Losses, c *Count, slopeA, slopeB float64) Error
 // labels: its value, and its influence for each label, by which a row moves it, with mean 0 over the rows. Sums by label must be
 // kept. counts are the weights of the labels.
 func (m *Means) OfSkill(c *Count, reference float64, influence, counts []float64) Error {
+	m.flush()
 	d := m.Error(c)
 	total := 0.0
 	for _, n := range counts {
@@ -218,6 +313,8 @@ func (m *Means) Merge(o *Means) {
 	if m.labelled != o.labelled {
 		panic("paired: means with and without sums by label")
 	}
+	m.flush()
+	o.flush()
 	m.mean.Merge(&o.mean)
 	m.square.Merge(&o.square)
 	m.onlyA += o.onlyA
@@ -237,7 +334,7 @@ func (m *Means) Fields(f *exact.Fields, n int64) {
 	f.N(&m.onlyB)
 	f.N(&m.both)
 	f.Must(m.mean.Infinite == 0 && m.onlyA <= n && m.onlyB <= n && m.both <= n, exact.OutOfRange)
-	if m.labelled {
+	if m.flush(); m.labelled {
 		exact.Slice(f, &m.byLabel, 1, f.Sum)
 	}
 }

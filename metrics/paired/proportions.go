@@ -1,7 +1,9 @@
 package paired
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -13,6 +15,22 @@ type Discordance struct {
 	N     int64
 	OnlyA int64 // rows that only A has right
 	OnlyB int64
+}
+
+// Add adds rows: for both models 1 where a row is right, else 0.
+func (d *Discordance) Add(a, b []uint8) {
+	d.N += int64(len(a))
+	b = b[:len(a)]
+	for len(a) >= 8 {
+		x, y := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)
+		d.OnlyA += int64(bits.OnesCount64(x &^ y))
+		d.OnlyB += int64(bits.OnesCount64(y &^ x))
+		a, b = a[8:], b[8:]
+	}
+	for i, x := range a {
+		d.OnlyA += int64(x &^ b[i])
+		d.OnlyB += int64(b[i] &^ x)
+	}
 }
 
 // Difference returns the accuracy of B minus that of A; NaN without rows.

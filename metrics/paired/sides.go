@@ -141,7 +141,7 @@ func (j *Joint) middles() []float64 {
 		// The largest q of this place: its bits are searched, since places rise with them.
 		from, to := math.Float64bits(low), uint64(tally.HalfKey)
 		for from < to {
-			if at := from + (to-from+1)/2; coarse(math.Float64frombits(at), n) > uint32(c) {
+			if at := from + (to-from+1)/2; j.grid.Place(math.Float64frombits(at)) > uint32(c) {
 				to = at - 1
 			} else {
 				from = at

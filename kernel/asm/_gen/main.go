@@ -55,6 +55,7 @@ var families = []struct {
 	{"normal", normal},
 	{"unitmoments", unitMoments},
 	{"countupto", countUpTo},
+	{"differences", differences},
 	{"affine", affine},
 	{"residuals", residuals},
 	{"tempered", tempered},

@@ -20,8 +20,9 @@ type kept struct {
 // loss is a value of each row whose mean, or a function of it, is compared.
 type loss struct {
 	metrics.RowMetric
-	byLabel bool // sums by label are kept
-	each    bool // the losses of each model are kept too
+	byLabel bool                           // sums by label are kept
+	each    bool                           // the losses of each model are kept too
+	column  func(*metrics.Block) []float64 // the column of a block that has the losses; nil if they must be computed
 }
 
 // method is how a metric's difference is found.
@@ -138,6 +139,12 @@ func keptFor(s *eval.Spec) (k kept) {
 			if at < 0 {
 				k.losses = append(k.losses, loss{RowMetric: l})
 				at = len(k.losses) - 1
+				switch {
+				case l.Name == meanP.Name:
+					k.losses[at].column = func(b *metrics.Block) []float64 { return b.Stats.Positive }
+				case l.Name == "nll" && s.Shape().HasClasses():
+					k.losses[at].column = func(b *metrics.Block) []float64 { return b.Stats.NLL }
+				}
 			}
 			if by == ofSkill {
 				k.losses[at].byLabel, k.byLabel = true, true

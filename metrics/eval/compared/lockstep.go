@@ -1,10 +1,12 @@
 package compared
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/candor-go/candor/metrics"
 )
@@ -204,6 +206,9 @@ func (r *run) alike(names []string) error {
 		if (a.Weights == nil) != (b.Weights == nil) {
 			return fmt.Errorf("%w: %s and %s: one has weights, the other has none", metrics.ErrMismatch, names[0], names[m+1])
 		}
+		if identical(a.Labels, b.Labels) && identical(a.Weights, b.Weights) && identical(a.Observed, b.Observed) && a.Kind != metrics.Normals {
+			continue
+		}
 		for i := range a.Rows {
 			e.Row = a.Number(i)
 			switch {
@@ -222,6 +227,17 @@ func (r *run) alike(names []string) error {
 		}
 	}
 	return nil
+}
+
+// identical reports whether two columns have the same bytes.
+func identical[T int32 | float64](a, b []T) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	raw := func(v []T) []byte {
+		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(T(0))))
+	}
+	return bytes.Equal(raw(a), raw(b))
 }
 
 // same reports whether two numbers are equal, or one is missing, which is a fault of its row and found when it is read.

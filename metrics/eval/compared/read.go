@@ -1,11 +1,13 @@
 package compared
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/paired"
@@ -56,17 +58,23 @@ type view struct {
 	n       int
 	keys    []uint64 // for pairs that are not on a grid
 	places  []uint32 // and for the others
-	right   []uint8
-	decided []int32
-	values  [][]float64
-	labels  []int32
-	weights []float64
+	columns          // of the rows at hand: those of a block that has them all, else copies in room
+	room    columns
 	cluster []int32
 	found   []int64 // numbers of the rows that check has found good
 
 	// Of rows for Comparison.Flipped.
 	scores  []float64
 	numbers []int64 // of the first model
+}
+
+// columns are those of blocks that pairs need.
+type columns struct {
+	right   []uint8
+	decided []int32
+	values  [][]float64
+	labels  []int32
+	weights []float64
 }
 
 func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
@@ -86,11 +94,12 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 		}
 		for i := range c.kept.losses {
 			v.losses = append(v.losses, c.kept.losses[i].New())
-			v.values = append(v.values, make([]float64, stepRows))
+			v.room.values = append(v.room.values, make([]float64, stepRows))
 		}
+		v.values = make([][]float64, len(v.losses))
 		v.keys, v.places = make([]uint64, stepRows), make([]uint32, stepRows)
-		v.right, v.decided = make([]uint8, stepRows), make([]int32, stepRows)
-		v.labels, v.weights = make([]int32, stepRows), make([]float64, stepRows)
+		v.room.right, v.room.decided = make([]uint8, stepRows), make([]int32, stepRows)
+		v.room.labels, v.room.weights = make([]int32, stepRows), make([]float64, stepRows)
 		if r.flipped != nil {
 			v.scores = make([]float64, stepRows)
 			if m == 0 {
@@ -104,7 +113,7 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 			for _, a := range v.accs {
 				a.AddBlock(b)
 			}
-			v.add(r, b)
+			v.add(r, b, b.Rows == r.room[m].Rows)
 		})
 		if o.Drop {
 			v.check = metrics.NewWalker(o, 0, func(b *metrics.Block) {
@@ -132,21 +141,23 @@ func (c *Comparison) empty() (*Comparison, error) {
 	return n, nil
 }
 
-// add copies the columns of a block that pairs need.
-func (v *view) add(r *reader, b *metrics.Block) {
+// add takes the columns of a block that pairs need. whole says that the block has all of the rows at hand, so that it is valid until
+// pairs have been added.
+func (v *view) add(r *reader, b *metrics.Block, whole bool) {
 	k := &r.c.kept
 	from, to := v.n, v.n+b.Rows
 	v.n = to
-	if b.Weights != nil {
-		copy(v.weights[from:to], b.Weights)
-	}
-	if b.Labels != nil {
-		copy(v.labels[from:to], b.Labels)
-	}
+	v.labels = take(v.room.labels, b.Labels, from, b.Rows, whole)
+	v.weights = take(v.room.weights, b.Weights, from, b.Rows, whole)
 	if v.cluster != nil {
 		copy(v.cluster[from:to], b.Clusters)
 	}
 	for i, f := range v.losses {
+		if column := k.losses[i].column; column != nil {
+			v.values[i] = take(v.room.values[i], column(b), from, b.Rows, whole)
+			continue
+		}
+		v.values[i] = v.room.values[i]
 		f(v.values[i][from:to], b)
 	}
 	if r.keyed {
@@ -156,14 +167,14 @@ func (v *view) add(r *reader, b *metrics.Block) {
 		r.gridded.Places(v.places[from:to], b)
 	}
 	if k.hits {
-		copy(v.right[from:to], b.Right)
+		v.right = take(v.room.right, b.Right, from, b.Rows, whole)
 	}
 	if k.hits || r.flipped != nil {
-		if b.Decisions != nil {
-			copy(v.decided[from:to], b.Decisions)
-		} else {
-			copy(v.decided[from:to], b.Stats.ArgMax[:b.Rows])
+		decided := b.Decisions
+		if decided == nil {
+			decided = b.Stats.ArgMax
 		}
+		v.decided = take(v.room.decided, decided, from, b.Rows, whole)
 	}
 	if r.flipped != nil {
 		copy(v.scores[from:to], b.Score[:b.Rows])
@@ -173,6 +184,18 @@ func (v *view) add(r *reader, b *metrics.Block) {
 			}
 		}
 	}
+}
+
+// take returns the column of n rows itself if they are whole, else the room to which it copies them, at from. A column may be nil.
+func take[T any](room, column []T, from, n int, whole bool) []T {
+	if column == nil {
+		return room
+	}
+	if whole {
+		return column[:n]
+	}
+	copy(room[from:from+n], column)
+	return room
 }
 
 // AddSources reads all rows of the models' sources side by side; there is one for each model. Bad rows of any model are an error,
@@ -486,15 +509,11 @@ func (p *pair) add(k *kept, a, b *view, n, classes int, labels []int32, weights 
 	if !k.hits {
 		return
 	}
-	p.hits.N += int64(n)
-	for i, y := range a.right[:n] {
-		z := b.right[i]
-		p.hits.OnlyA += int64(y &^ z)
-		p.hits.OnlyB += int64(z &^ y)
-		if a.decided[i] != b.decided[i] {
-			p.flips++
-		}
-	}
+	p.hits.Add(a.right[:n], b.right[:n])
+	var room [stepRows]uint8
+	alike := room[:n]
+	kernel.Hits(alike, a.decided[:n], b.decided[:n])
+	p.flips += int64(n - bytes.Count(alike, []byte{1}))
 	if weights != nil {
 		x, y := make([]float64, n), make([]float64, n)
 		for i := range n {

@@ -93,6 +93,9 @@ func weightOf(weights []float64, i int) float64 {
 	return weights[i]
 }
 
+// Middling returns the sum of the squares of numbers from 2^-240 to 2^240, in units of 1.
+func (s *Squares) Middling() *exact.Sum { return &s.sums[squareMid] }
+
 // Merge adds the squares of another sum.
 func (s *Squares) Merge(o *Squares) {
 	for i := range s.sums {
@@ -168,10 +171,10 @@ func (m *UnitMean) addTogether(v []float64) bool {
 	if !ok || !(s.Fine2 >= 0x1p-400 && s.Unit <= 0x1p100) {
 		return false
 	}
-	addWhole(&m.Sum, s.Hi, s.Unit)
-	addWhole(&m.Sum, s.Lo, s.Fine)
-	addWhole(&m.Squares.sums[squareMid], s.Hi2, s.Unit2)
-	addWhole(&m.Squares.sums[squareMid], s.Lo2, s.Fine2)
+	AddWhole(&m.Sum, s.Hi, s.Unit)
+	AddWhole(&m.Sum, s.Lo, s.Fine)
+	AddWhole(&m.Squares.sums[squareMid], s.Hi2, s.Unit2)
+	AddWhole(&m.Squares.sums[squareMid], s.Lo2, s.Fine2)
 	return true
 }
 

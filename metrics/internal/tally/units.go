@@ -12,10 +12,10 @@ func (m *Mean) AddUnits(v, weights []float64) {
 	for weights == nil && len(v) >= few {
 		n := min(len(v), most)
 		if s, ok := kernel.UnitMoments(v[:n]); ok {
-			addWhole(&m.S1, s.Hi, s.Unit)
-			addWhole(&m.S1, s.Lo, s.Fine)
-			addWhole(&m.S2, s.Hi2, s.Unit2)
-			addWhole(&m.S2, s.Lo2, s.Fine2)
+			AddWhole(&m.S1, s.Hi, s.Unit)
+			AddWhole(&m.S1, s.Lo, s.Fine)
+			AddWhole(&m.S2, s.Hi2, s.Unit2)
+			AddWhole(&m.S2, s.Lo2, s.Fine2)
 		} else {
 			m.addAnyUnits(v[:n], nil)
 		}
@@ -26,8 +26,8 @@ func (m *Mean) AddUnits(v, weights []float64) {
 	}
 }
 
-// addWhole adds n units; a unit is a power of two far from the ends of the range.
-func addWhole(s *exact.Sum, n int64, unit float64) {
+// AddWhole adds n units; a unit is a power of two far from the ends of the range.
+func AddWhole(s *exact.Sum, n int64, unit float64) {
 	if n != 0 {
 		s.AddExact(float64(n>>32) * (0x1p32 * unit))
 		s.AddExact(float64(n&(1<<32-1)) * unit)

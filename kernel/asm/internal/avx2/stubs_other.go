@@ -765,6 +765,19 @@ func CountUpToF32(counts *uint64, x *float32, n int, edges *float32) { panic(abs
 // 2**31, are at most each of the seven edges.
 func CountUpToF64(counts *uint64, x *float64, n int, edges *float64) { panic(absent) }
 
+// Differences writes to dst b - a of n elements, a multiple of 32 that is not 0, and to to the largest magnitude of
+// these, NaN if one is not finite.
+func Differences(to *float64, dst *float64, a *float64, b *float64, n int) { panic(absent) }
+
+// PowerSums writes to to, for n values, a multiple of 32 that is not 0, the number of those that are at least 2^-24
+// when scaled, and the sums of the bits that adding the magics to the scaled values, their squares and the squares of
+// these gives. A value below is as 0.
+func PowerSums(to *uint64, v *float64, n int, scale *float64) { panic(absent) }
+
+// CoarsePlaces writes to dst the places of n scores, a multiple of 32 that is not 0, times two plus their outcomes, and
+// 1<<32-1 where a score is outside [0,1]. The numbers at k are those of kernel.CoarseGrid.
+func CoarsePlaces(dst *uint32, p *float64, tail *float64, y *uint8, n int, k *float64) { panic(absent) }
+
 // PackColumnsF64 copies the first cols columns of n rows, n > 0, which are stride elements apart, to rows that follow
 // each other: cols is a multiple of 8, or less than 8, and then zeros make up a row of 8.
 func PackColumnsF64(to *float64, from *float64, n int, stride int, cols int) { panic(absent) }

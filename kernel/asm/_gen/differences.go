@@ -1,0 +1,153 @@
+package main
+
+import "math"
+
+// What two models' columns are compared by: the Go definitions are in kernel/differences.go and kernel/coarsegrid.go.
+func differences(m Machine) {
+	c := columnKernel{kernelOf(m, F64)}
+	c.differences()
+	c.powerSums()
+	c.coarsePlaces()
+}
+
+func (c columnKernel) differences() {
+	c.Func("Differences", `Differences writes to dst b - a of n elements, a multiple of 32 that is not 0, and to to the largest magnitude of
+		these, NaN if one is not finite.`,
+		[]Arg{{"to", "*float64"}, {"dst", "*float64"}, {"a", "*float64"}, {"b", "*float64"}, {"n", "int"}}, nil)
+	to, dst, a, b, n := c.Arg("to"), c.Arg("dst"), c.Arg("a"), c.Arg("b"), c.Arg("n")
+	abs, most := c.Pin(c.konst(c.absMask)), []V{c.Zero(), c.Zero()}
+	zero, probes := c.Zero(), []V{c.Zero(), c.Zero()}
+	c.rows(n, func(u int) {
+		x := c.Sub(F64, c.at(b, u), c.at(a, u))
+		c.Store(dst, u*c.Width(), x)
+		c.FMATo(F64, probes[u%2], x, zero)
+		c.Move(most[u%2], c.Max(F64, c.And(x, abs), most[u%2]))
+	}, walker{dst, 8}, walker{a, 8}, walker{b, 8})
+	probe := c.butterfly(F64, probes, func(a, b V) V { return c.Add(F64, a, b) })
+	top := c.butterfly(F64, most, func(a, b V) V { return c.Max(F64, a, b) })
+	c.StoreLane(F64, to, 0, c.Add(F64, top, probe))
+	c.Return()
+}
+
+// powerMagic are kernel.powerMagic, by power.
+var powerMagic = [3][]float64{{0x1.8p2, 0x1.8p-49}, {0x1.8p3, 0x1.8p-48}, {0x1.8p5, 0x1.8p-46, 0x1.8p-97}}
+
+func (c columnKernel) powerSums() {
+	c.Func("PowerSums", `PowerSums writes to to, for n values, a multiple of 32 that is not 0, the number of those that are at least
+		2^-24 when scaled, and the sums of the bits that adding the magics to the scaled values, their squares and the squares of these
+		gives. A value below is as 0.`,
+		[]Arg{{"to", "*uint64"}, {"v", "*float64"}, {"n", "int"}, {"scale", "*float64"}}, nil)
+	to, v, n := c.Arg("to"), c.Arg("v"), c.Arg("n")
+	scale := c.Broadcast(F64, c.Arg("scale"), 0)
+	abs, least, one, in := c.Pin(c.konst(c.absMask)), c.pinned64(0x1p-24), c.pinnedInt(1), c.Zero()
+	var magic [3][]any
+	var sums [3][]V
+	for i, l := range powerMagic {
+		for _, m := range l {
+			magic[i], sums[i] = append(magic[i], c.pinned64(m)), append(sums[i], c.Zero())
+		}
+	}
+	together := 2
+	if c.Level() == "avx512" {
+		together = 4
+	}
+	add := func(power int, x []V) {
+		for w, m := range magic[power] {
+			t := each(x, func(x V) V { return c.Add(F64, x, m) })
+			for _, t := range t {
+				c.AddTo(I64, sums[power][w], t)
+			}
+			if w+1 < len(magic[power]) {
+				t = each(t, func(t V) V { return c.Sub(F64, t, m) })
+				rest := make([]V, len(x))
+				for i := range x {
+					rest[i] = c.Sub(F64, x[i], t[i])
+				}
+				x = rest
+			}
+		}
+	}
+	c.rows(n, func(u int) {
+		if u%together != 0 {
+			return
+		}
+		x := make([]V, together)
+		for i := range x {
+			x[i] = c.Mul(F64, c.at(v, u+i), scale)
+		}
+		x = each(x, func(x V) V {
+			k := c.Cmp(F64, GE, c.And(x, abs), least)
+			c.CountTo(I64, in, k, one)
+			return c.Keep(k, x)
+		})
+		add(0, x)
+		x = each(x, func(x V) V { return c.Mul(F64, x, x) })
+		add(1, x)
+		x = each(x, func(x V) V { return c.Mul(F64, x, x) })
+		add(2, x)
+	}, walker{v, 8})
+	c.total(to, 0, in)
+	at := 1
+	for _, l := range sums {
+		for _, s := range l {
+			c.total(to, at, s)
+			at++
+		}
+	}
+	c.Return()
+}
+
+func (c columnKernel) coarsePlaces() {
+	c.Func("CoarsePlaces", `CoarsePlaces writes to dst the places of n scores, a multiple of 32 that is not 0, times two plus their
+		outcomes, and 1<<32-1 where a score is outside [0,1]. The numbers at k are those of kernel.CoarseGrid.`,
+		[]Arg{{"dst", "*uint32"}, {"p", "*float64"}, {"tail", "*float64"}, {"y", "*uint8"}, {"n", "int"}, {"k", "*float64"}}, nil)
+	dst, p, tail, y, n, k := c.Arg("dst"), c.Arg("p"), c.Arg("tail"), c.Arg("y"), c.Arg("n"), c.Arg("k")
+	// Where there are registers the numbers stay there; else they are loaded where they are used.
+	var kept [10]V
+	if c.Level() != "avx2" {
+		for i := range kept {
+			kept[i] = c.Broadcast(F64, k, 8*i)
+		}
+	}
+	number := func(i int) V {
+		if kept[i] == nil {
+			return c.Broadcast(F64, k, 8*i)
+		}
+		return kept[i]
+	}
+	bits := func(x float64) any { return c.pinnedInt(int64(math.Float64bits(x))) }
+	half, most := c.pinned64(0.5), c.pinned64(0.5+4*0x1p-53)
+	large, small, tiny := c.pinned64(0x1p-7), c.pinned64(0x1p-20), c.pinned64(0x1p-64)
+	smallBits, tinyBits := bits(0x1p-20), bits(0x1p-64)
+	point, pointBits := c.pinned64(0x1p52), bits(0x1p52)
+	one, none, zero := c.pinnedInt(1), c.pinnedInt(-1), c.Zero()
+	// pick is Blend, of which avo takes the destination of AVX-512 for an operand, so that all of a loop's would live at once.
+	pick := func(k M, yes, no any) V {
+		v := c.Copy(no)
+		c.BlendTo(k, v, yes)
+		return v
+	}
+	c.rows(n, func(u int) {
+		x, v := c.at(p, u), c.at(tail, u)
+		low := c.Cmp(F64, LT, x, half)
+		c.BlendTo(low, v, x)
+		ok := c.AndM(c.Cmp(F64, GE, x, zero), c.AndM(c.Cmp(F64, GE, v, zero), c.Cmp(F64, LE, v, most)))
+		q := c.Add(F64, c.Min(F64, v, half), zero)
+		inSmall, inLarge := c.Cmp(F64, GE, q, small), c.Cmp(F64, GE, q, large)
+		d := c.Shr(I64, c.Sub(I64, q, pick(inSmall, smallBits, tinyBits)), 20)
+		d = c.Sub(F64, c.Or(d, pointBits), point)
+		f := c.Mul(F64, d, pick(inSmall, number(3), number(0)))
+		f = c.Keep(c.Cmp(F64, GE, q, tiny), c.Add(F64, f, pick(inSmall, number(4), number(1))))
+		c.BlendTo(inLarge, f, c.Min(F64, c.Mul(F64, c.Sub(F64, q, large), number(6)), number(7)))
+		from := pick(inSmall, number(5), number(2))
+		c.BlendTo(inLarge, from, number(8))
+		to := c.Add(F64, f, from)
+		c.CountTo(I64, to, c.Cmp(F64, LE, c.Sub(F64, to, from), f), one)
+		c.BlendTo(c.NotM(low), to, c.Sub(I64, number(9), to))
+		to = c.Shl(I64, to, 1)
+		c.CountTo(I64, to, c.LoadTruths(y, u*c.wide()), one)
+		c.BlendTo(c.NotM(ok), to, none)
+		c.StoreNarrow(dst, u*c.Width()/2, to)
+	}, walker{dst, 4}, walker{p, 8}, walker{tail, 8}, walker{y, 1})
+	c.Return()
+}
