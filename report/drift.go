@@ -12,7 +12,9 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/drift"
 )
 
@@ -33,6 +35,12 @@ func NewDrift(r *drift.Result, before, after string) *Drift {
 	d := &Drift{Result: r, Old: InputOf(r.Old), New: InputOf(r.New), Names: [2]string{before, after}, States: [2]string{r.Old.SHA256(), r.New.SHA256()}}
 	if r.Classes && (d.Old.Weighted || d.New.Weighted) {
 		d.Warnings = append(d.Warnings, "with weights there are no tests of the bins and of KS; metrics have those of the effective numbers of rows")
+	}
+	for _, e := range []*eval.Evaluation{r.Old, r.New} {
+		if c := e.Spec.Cluster; c != "" {
+			d.Warnings = append(d.Warnings, "rows are in clusters of "+visible.Text(c)+": tests of metrics allow for that; those of bins, outcomes and KS ignore it, and reject too often")
+			break
+		}
 	}
 	return d
 }

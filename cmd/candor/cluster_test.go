@@ -66,6 +66,9 @@ func TestClusters(t *testing.T) {
 	if _, merged := read("merge", filepath.Join(d.path, "b.state"), filepath.Join(d.path, "a.state"), "--json"); merged != want {
 		t.Errorf("merged:\n%s\nwant\n%s", merged, want)
 	}
+	if code, said, _ := candor(t, "drift", filepath.Join(d.path, "a.state"), filepath.Join(d.path, "b.state"), "--json"); code != 0 || !strings.Contains(said, "rows are in clusters of patient: tests of metrics allow for that") {
+		t.Error(said)
+	}
 	if g, _ := read(append([]string{"eval", whole, "--json", "--group", "site"}, with...)...); len(g.Groups) != 2 || g.Groups[0].Clusters == nil || g.Groups[0].Metrics["nll"].Low == nil {
 		t.Errorf("groups %+v", g.Groups)
 	}

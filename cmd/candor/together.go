@@ -174,7 +174,7 @@ func (f *compareRun) whose(err error, sets []*opened) error {
 		return badAt(place{Remedy: "give weights to all sets, or to none"}, "%s", strings.TrimPrefix(err.Error(), metrics.ErrMismatch.Error()+": "))
 	case errors.As(err, &row):
 		file, first := name(row.Model), name(row.First)
-		at := place{File: file, Row: &row.Row, Remedy: "name sets of the same rows, in the same order"}
+		at := place{File: file, Row: &row.Row, Remedy: "name sets of the same rows, in the same order; --id matches the rows of tables and of .npz files"}
 		if f.aligned != nil {
 			return f.unlike(row, file, first)
 		}
