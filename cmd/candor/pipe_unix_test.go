@@ -27,8 +27,8 @@ func TestStateToPipe(t *testing.T) {
 			close(got)
 			return
 		}
-		defer f.Close()
 		b, _ := io.ReadAll(f)
+		f.Close() // first: what writes to the pipe next must not find this reader
 		got <- b
 	}()
 	evaluate(t, x, "--labels", y, "--state", pipe)
