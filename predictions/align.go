@@ -111,7 +111,7 @@ func (a *Alignment) Names() (l []string) {
 
 // lay finds out what the rows of a set have.
 func (s *alignedSet) lay(c *metrics.Chunk) {
-	s.like = &metrics.Chunk{Predictions: c.Predictions.Slice(0, 0), Clusters: c.Clusters[:0:0]}
+	s.like = &metrics.Chunk{Predictions: c.Predictions.Slice(0, 0), Clusters: c.Clusters[:0:0], ClusterName: c.ClusterName}
 	s.like.Pair = nil
 	s.width = c.Classes * c.DType().Size()
 	s.size = 8
@@ -450,7 +450,7 @@ func (r *alignedSource) fill(c *metrics.Chunk, b *alignedBuffer, n int) {
 	c.Kind = like.Kind
 	b.words = sized(b.words, (n*s.width+7)/8)
 	c.Scores = scores(b.words, n*like.Classes, like.DType())
-	c.Rows, c.Classes = n, like.Classes
+	c.Rows, c.Classes, c.ClusterName = n, like.Classes, like.ClusterName
 	at := 8
 	for k, of := range []struct {
 		like []float64

@@ -130,7 +130,7 @@ func (f *compareRun) feed(c *cobra.Command, s *opened, of func(*metrics.Chunk) (
 			return nil
 		}
 		if err != nil {
-			return badData(f.locate(err, s.r, s.paths))
+			return badData(f.asSeries(f.locate(err, s.r, s.paths)))
 		}
 		set, err := of(chunk)
 		if err != nil {
@@ -244,7 +244,7 @@ type alignedReader struct {
 func (r *alignedReader) Next() (*metrics.Chunk, error) {
 	c, err := r.rows.Next()
 	if err == nil && r.bare {
-		c.Clusters = nil
+		c.Clusters, c.ClusterName = nil, nil
 	}
 	return c, err
 }
@@ -304,6 +304,10 @@ func (f *compareRun) unlike(row *compared.RowError, file, first string) error {
 	where := "row " + report.Count(row.Row) + " of the model"
 	if key := f.aligned.KeyText(row.Row); key != "" {
 		where = f.ids.said() + " " + key
+	}
+	if row.What == "cluster" {
+		at.Value = row.Cluster
+		return badAt(at, "%s: %s: the cluster is %q, and %q in %s", file, where, row.Cluster, row.OtherCluster, first)
 	}
 	at.Value = numberOf(row.Value)
 	return badAt(at, "%s: %s: the %s is %v, and %v in %s", file, where, row.What, row.Value, row.Other, first)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -95,5 +96,41 @@ func TestCompareClusters(t *testing.T) {
 	}
 	if text := strings.Join(strings.Fields(printed(t, forecasts...)), " "); !strings.Contains(text, "take rows as independent, which forecasts of near times") || !strings.Contains(text, "--cluster names") {
 		t.Error(text)
+	}
+}
+
+// TestCompareClustersAligned: sets in other orders, and models of a long table, keep the names of clusters, in states too.
+func TestCompareClustersAligned(t *testing.T) {
+	d := newDir(t)
+	lines := videos(20, 6)
+	var old, now, long []string
+	for i, l := range lines {
+		c := strings.Split(l, ",")
+		old = append(old, fmt.Sprintf("%d,%s,%s,%s", i, c[0], c[1], c[2]))
+		now = append(now, fmt.Sprintf("%d,%s,%s,%s", i, c[0], c[1], c[3]))
+		long = append(long, "old,"+old[i], "new,"+now[i])
+	}
+	put := func(name, head string, rows []string) string {
+		return d.put(name, []byte(head+"id,video,y,p\n"+strings.Join(rows, "\n")+"\n"))
+	}
+	flags := []string{"--prob", "p", "--label", "y", "--cluster", "video", "--json"}
+	first := put("old.csv", "", old)
+	want := printed(t, append([]string{"compare", first, put("new.csv", "", now)}, flags...)...)
+	slices.Reverse(now)
+	if got := printed(t, append([]string{"compare", first, put("new.csv", "", now), "--id", "id"}, flags...)...); got != want {
+		t.Errorf("with --id: %s", differing(got, want))
+	}
+	args := []string{"merge", "--json"}
+	for i, rows := range [][]string{long[:70], long[70:]} { // a video is in both
+		s := d.at(fmt.Sprint(i, ".state"))
+		printed(t, append([]string{"compare", put(fmt.Sprint(i, ".csv"), "model,", rows), "--model", "model", "--state", s}, flags...)...)
+		args = append(args, s)
+	}
+	if got := printed(t, args...); got != want {
+		t.Errorf("with --model: %s", differing(got, want))
+	}
+	now[3] = "116,else" + now[3][strings.LastIndex(now[3], ",")-2:]
+	if code, _, errs := candor(t, append([]string{"compare", first, put("new.csv", "", now), "--id", "id"}, flags[:6]...)...); code != exitData || !strings.Contains(errs, `id "116": the cluster is "else", and "v19" in `) {
+		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -103,12 +103,24 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, set
 		return pass.AddSource(r)
 	}()
 	if err != nil {
-		return nil, badData(f.locate(err, r, set.paths))
+		return nil, badData(f.asSeries(f.locate(err, r, set.paths)))
 	}
 	if l.grown.Load() {
 		return nil, f.errChanged(set.paths)
 	}
 	return l, nil
+}
+
+// asSeries words an error about the column of --series, which readers take for one of clusters.
+func (f *compareRun) asSeries(err error) error {
+	var e *predictions.Error
+	if f.series == "" || !errors.As(err, &e) {
+		return err
+	}
+	if reason, ok := strings.CutSuffix(e.Reason, "the row has no cluster"); ok {
+		e.Reason, e.Remedy = reason+"the row has no series", "each row needs the name or number of its series"
+	}
+	return err
 }
 
 // allRowsOf returns the number of rows in a set's files, including those that were left out.
