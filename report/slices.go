@@ -3,10 +3,12 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/candor-go/candor/internal/setting"
-	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/sliced"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -71,7 +73,7 @@ func (s *Slices) Sentence() string {
 	if w := s.Worst; w.Reason == "" && len(w.Worst) > 0 {
 		var of []string
 		for _, v := range w.Worst {
-			of = append(of, visible.Text(v[0])+" = "+valueName(v[1], Markdown))
+			of = append(of, condition(v[0], v[1], Markdown))
 		}
 		fmt.Fprintf(&b, " The segment with the largest ECCE: %s, of %s.", strings.Join(of, ", "), countOf(w.Rows, "row"))
 	}
@@ -96,7 +98,7 @@ func (s *Slices) Table(w io.Writer, f Format, width int) error {
 		x := &shown[i]
 		var of []string
 		for k, c := range x.Columns {
-			of = append(of, valueName(c, f)+" = "+valueName(x.Values[k], f))
+			of = append(of, condition(c, x.Values[k], f))
 		}
 		ends := ""
 		if x.Interval.Low == x.Interval.Low {
@@ -107,8 +109,44 @@ func (s *Slices) Table(w io.Writer, f Format, width int) error {
 	if err := render(w, t, f, 2, 8); err != nil || f == Markdown || len(shown) == len(s.List) {
 		return err
 	}
-	_, err := io.WriteString(w, Wrap(fmt.Sprintf("(%s: %v markdown or json has all)", countOf(int64(len(s.List)-len(shown)), "more slice"), setting.Format), width)+"\n")
+	_, err := io.WriteString(w, Wrap(fmt.Sprintf("(%s: %v csv, markdown or json has all)", countOf(int64(len(s.List)-len(shown)), "more slice"), setting.Format), width)+"\n")
 	return err
+}
+
+// condition returns what the rows of a slice have in common.
+func condition(column, value string, f Format) string {
+	equal := " = "
+	if end, ok := strings.CutPrefix(value, "< "); ok || strings.HasPrefix(value, "> ") {
+		if !ok {
+			end = value[2:]
+		}
+		if _, err := strconv.ParseFloat(end, 64); err == nil { // a bin beyond the edges
+			equal = " "
+		}
+	}
+	return valueName(column, f) + equal + valueName(value, f)
+}
+
+// csvRows returns the rows of all slices, each after the cells of the slice.
+func (s *Slices) csvRows() (rows [][]string) {
+	level := full(s.Options.Level)
+	for i := range s.List {
+		x := &s.List[i]
+		var of []string
+		for k, c := range x.Columns {
+			of = append(of, condition(c, x.Values[k], Markdown))
+		}
+		before := []string{strings.Join(of, ", "), fmt.Sprint(x.Rows)}
+		ends := level
+		if math.IsNaN(x.Interval.Low) {
+			ends = ""
+		}
+		rows = append(rows,
+			append(slices.Clone(before), "slice_gap", full(x.Gap), full(x.Interval.Low), full(x.Interval.High), ends, "", "mean score minus share of rows with the event"),
+			append(slices.Clone(before), "slice_p", full(x.P), "", "", "", "", "test of the number of events"),
+			append(slices.Clone(before), "slice_p_adjusted", full(x.Adjusted), "", "", "", "", "the same, adjusted for the number of slices"))
+	}
+	return rows
 }
 
 func (s *Slices) levelText() string { return fmt.Sprintf("%s%% interval", short(100*s.Options.Level)) }

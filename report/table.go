@@ -66,6 +66,11 @@ func (d *Document) Table(w io.Writer, f Format, width int) error {
 func (d *Document) csv(w io.Writer) error {
 	c := csv.NewWriter(w)
 	head := []string{"metric", "value", "low", "high", "level", "better", "meaning"}
+	if d.Slices != nil {
+		// The rows of the whole have no slice.
+		rows := append([][]string{append([]string{"slice", "rows"}, head...)}, d.csvRows([]string{"", strconv.FormatInt(d.Input.Rows, 10)})...)
+		return c.WriteAll(append(rows, d.Slices.csvRows()...))
+	}
 	if d.Tests == nil {
 		return c.WriteAll(append([][]string{head}, d.csvRows(nil)...))
 	}

@@ -320,7 +320,7 @@ func (k *keyCells) said() string { return strings.Join(k.names, ", ") }
 func (f *compareRun) binding(c *cobra.Command, s *opened) {
 	t, ok := tableOf(s.r)
 	if !ok || !f.aligns() || t.Binding() == "" || notesAreJSON(c) {
-		s.binding(c)
+		s.binding(c, &f.slicing)
 		return
 	}
 	// To the readers ids are columns that are kept, and models are groups.

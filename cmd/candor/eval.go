@@ -198,7 +198,7 @@ and counts them.
   candor eval probs.npy --labels labels.npy --group sites.npy --fail-if 'worst_group.ece.low>0.05'
   candor eval people.csv --prob p --label y --slice-by site,age,score --slice-edges age=0,18,65,inf
   candor eval people.csv --prob p --label y --slice-by site,age --fail-if 'multicalibration_gap_p<0.01'`,
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, matched(args)) },
+		RunE: func(c *cobra.Command, args []string) error { return f.slicing.spelled(f.run(c, matched(args))) },
 	}
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
@@ -456,9 +456,9 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 }
 
 // binding says how the columns of tables were bound.
-func (s *opened) binding(c *cobra.Command) {
+func (s *opened) binding(c *cobra.Command, by *sliceFlags) {
 	if t, ok := tableOf(s.r); ok && t.Binding() != "" && t.Joined() == "" && !notesAreJSON(c) {
-		tell(c, "", "Columns: %s.", t.Binding())
+		tell(c, "", "Columns: %s.", by.binding(t.Binding()))
 	}
 }
 
@@ -497,7 +497,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if pass.Threads, err = f.within(j, s.e, s.info); err != nil {
 		return nil, err
 	}
-	s.binding(c)
+	s.binding(c, &f.slicing)
 	err = func() error {
 		defer progress(c.ErrOrStderr(), s.r, s.info.Bytes, j.passes.next())()
 		return s.add(s.e, &pass)

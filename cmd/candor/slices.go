@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/sliced"
@@ -37,6 +39,23 @@ func (s *sliceFlags) flags(c *cobra.Command) {
 }
 
 func (s *sliceFlags) given() bool { return len(s.by) > 0 }
+
+// spelled returns an error of the readers, to whom columns of slices are groups, in the words of slices.
+func (s *sliceFlags) spelled(err error) error {
+	if e := (*predictions.Error)(nil); s.given() && errors.As(err, &e) {
+		e.Reason = strings.ReplaceAll(e.Reason, " for the group", " for the slices")
+		e.Remedy = strings.ReplaceAll(e.Remedy, setting.Groups.String(), setting.SliceBy.String())
+	}
+	return err
+}
+
+// binding says the same of how columns were bound.
+func (s *sliceFlags) binding(said string) string {
+	for _, name := range s.by {
+		said = strings.Replace(said, "; group "+name, "; slices by "+name, 1)
+	}
+	return said
+}
 
 // check reads the flags before files are opened.
 func (s *sliceFlags) check(c *cobra.Command, f *evalRun) error {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	csvreader "encoding/csv"
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -59,7 +61,7 @@ func TestSliceShards(t *testing.T) {
 		t.Error("merged shards give another state", err)
 	}
 	table := printed(t, append([]string{"eval", whole}, flags...)...)
-	for _, part := range []string{"slices are off in the large (p adjusted by Holm)", "site = s, age = (60, inf]", "The segment with the largest ECCE: site", "more slices: --format markdown or json has all)", "multicalibration_gap_p"} {
+	for _, part := range []string{"slices are off in the large (p adjusted by Holm)", "site = s, age = (60, inf]", "The segment with the largest ECCE: site", "more slices: --format csv, markdown or json has all)", "multicalibration_gap_p"} {
 		if !strings.Contains(strings.ReplaceAll(table, "\n", " "), part) {
 			t.Errorf("%q is not in\n%s", part, table)
 		}
@@ -147,7 +149,8 @@ func TestSliceUsage(t *testing.T) {
 		{eval("--slice-by", "age", "--slice-edges", "age=0,1", "--slice-edges", "age=0,1"), exitUsage, "edges twice"},
 		{eval("--slice-by", "site", "--slice-edges", "site=0,1"), exitUsage, "no value of that column is a number"},
 		{eval("--slice-by", "site,age", "--state", d.at("x.state")), exitUsage, "--slice-edges age=EDGES"},
-		{eval("--slice-by", "colour"), exitData, `no column "colour"`},
+		{eval("--slice-by", "colour"), exitData, `no column "colour" for the slices: the columns are "p", "y", "site", "age", "sex"; name the column by --slice-by`},
+		{eval("--slice-by", "site,sex"), 0, "slices by site; slices by sex."},
 		{eval("--slice-by", "site", "--adjust", "max"), exitUsage, "holm or bh"},
 		{[]string{"eval", csv, "--task", "regression", "--mean", "p", "--std", "age", "--observed", "y", "--slice-by", "site"}, exitUsage, "--slice-by does not go with --task regression"},
 	} {
@@ -168,6 +171,28 @@ func TestSliceUsage(t *testing.T) {
 	// Rows with weights have no slices, and say so.
 	if out := printed(t, eval("--slice-by", "site", "--weights", "age", "--metrics", "ece")...); !strings.Contains(out, "Slices: none, since rows with weights are not sliced.") {
 		t.Error(out)
+	}
+	// All slices are in CSV, and bins beyond the edges read as conditions.
+	out := printed(t, eval("--slice-by", "site,age", "--slice-edges", "age=30,60", "--metrics", "bias", "--format", "csv")...)
+	rows, err := csvreader.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head := strings.Join(rows[0], ","); head != "slice,rows,metric,value,low,high,level,better,meaning" || rows[1][0] != "" || rows[1][2] != "bias" {
+		t.Error(rows[:2])
+	}
+	whole := 0
+	for _, r := range rows {
+		if r[2] == "slice_gap" && strings.HasPrefix(r[0], "age ") {
+			n, err := strconv.Atoi(r[1])
+			if err != nil {
+				t.Error(err)
+			}
+			whole += n
+		}
+	}
+	if whole != 300 || !strings.Contains(out, "\nage < 30,") || !strings.Contains(out, "\nage > 60,") || !strings.Contains(out, ",slice_p_adjusted,") {
+		t.Errorf("%d rows: %s", whole, out)
 	}
 	// A missing value is one, and numbers with texts among them are texts.
 	few := d.put("few.csv", []byte(strings.Replace(strings.Replace(wards(300), ",18,", ",,", 1), ",19,", ",unknown,", 1)))

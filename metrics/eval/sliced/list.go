@@ -30,9 +30,9 @@ type ListOptions struct {
 type Slice struct {
 	Columns, Values []string
 	Rows, Events    int64
-	Mean, Frequency float64 // of scores and of the event
-	Gap             float64 // Mean - Frequency: above 0 scores are too high
-	Interval        metrics.Interval
+	Mean, Frequency float64          // of scores and of the event
+	Gap             float64          // Mean - Frequency: above 0 scores are too high
+	Interval        metrics.Interval // of Gap, by the larger of the rows' variance and that of calibrated scores
 	P, Adjusted     float64
 	Exact           bool // the scores are those of the rows, and not of a grid
 }
@@ -100,7 +100,8 @@ func (e *Evaluation) List(o ListOptions) (list []Slice, left int, reason string)
 			gap := a.p.minus(times(1<<51, a.y)).float()
 			x.Gap = gap / n
 			v := a.d.float()/n - float64(x.Gap*x.Gap)
-			x.Interval = metrics.Normal(x.Gap, math.Sqrt(max(0, v)/max(1, n-1)), o.Level)
+			// As of bias, no narrower than calibrated scores imply: few rows with no event would have almost no width.
+			x.Interval = metrics.Normal(x.Gap, math.Sqrt(max(v/max(1, n-1), a.v.float()/float64(n*n))), o.Level)
 			if a.n < 2 {
 				x.Interval = metrics.NoInterval()
 			}

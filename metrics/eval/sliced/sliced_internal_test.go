@@ -287,7 +287,7 @@ func TestSums(t *testing.T) {
 	}
 	index := map[string]int{"site": 0, "age": 1, "kind": 2, "score": 3}
 	for _, s := range list {
-		n, y, sum := int64(0), int64(0), 0.0
+		n, y, sum, variance := int64(0), int64(0), 0.0, 0.0
 		var q metrics.Predictions
 		q.Classes = 1
 		for r := range p.Rows {
@@ -296,7 +296,7 @@ func TestSums(t *testing.T) {
 				in = in && name(index[c], r) == s.Values[i]
 			}
 			if in {
-				n, y, sum = n+1, y+int64(p.Labels[r]), sum+p.F64[r]
+				n, y, sum, variance = n+1, y+int64(p.Labels[r]), sum+p.F64[r], variance+p.F64[r]*(1-p.F64[r])
 				q.F64, q.Labels = append(q.F64, p.F64[r]), append(q.Labels, p.Labels[r])
 			}
 		}
@@ -305,6 +305,10 @@ func TestSums(t *testing.T) {
 		}
 		if !(s.P > 0 && s.P <= 1 && s.Adjusted >= s.P && s.Interval.Low <= s.Gap && s.Gap <= s.Interval.High) {
 			t.Errorf("%+v", s)
+		}
+		// The interval is no narrower than that of calibrated scores, as that of bias.
+		if half := (s.Interval.High - s.Interval.Low) / 2; n > 1 && half < 1.95996*math.Sqrt(variance)/float64(n) {
+			t.Errorf("slice %v %v of %d rows: the interval is +-%v, that of calibrated scores +-%v", s.Columns, s.Values, n, half, 1.95996*math.Sqrt(variance)/float64(n))
 		}
 	}
 	// The ECCE of every slice is kuiper of its rows.
