@@ -537,6 +537,8 @@ func (d *Document) VerdictOfAll() string {
 	switch {
 	case math.IsNaN(j.Gap.Interval.Low):
 		return s + "too few rows to judge."
+	case j.Side == 0 && worst != nil && (j.Gap.Interval.Low > 0 || j.Gap.Interval.High < 0):
+		return s + "off in places: " + where + "." // and perhaps on average
 	case j.Side == 0 && worst != nil:
 		return s + "right on average, off in places: " + where + "."
 	case j.Side == 0:

@@ -74,6 +74,9 @@ func TestVerdict(t *testing.T) {
 		{"a label that comes", doc(t, 1, "all", rep(500, 0.25, 0.25), rep(500, int32(1), 0)...), "1,000 rows, binary: mean prediction 25.0%, event rate 50.0% [46.9, 53.1]: too low by 25.0 points."},
 		{"off in places", doc(t, 1, "ece(bins=3)", slices.Concat(rep(300, 0.1), rep(300, 0.9)), slices.Concat(rep(30, int32(0), 0, 0, 0, 1, 1, 0, 0, 1, 0), rep(30, int32(1), 1, 1, 0, 1, 1, 0, 1, 0, 1))...),
 			"600 rows, binary: mean prediction 50.0%, event rate 50.0% [46.0, 54.0]: right on average, off in places: between 0.87 and 0.93 it is too high by 20.0 points (300 rows)."},
+		// 285 events of 300 expected: P is 4.1%, and the interval of the bias excludes 0.
+		{"off in places, and nearly on average", doc(t, 1, "ece(bins=3)", slices.Concat(rep(300, 0.1), rep(300, 0.9)), slices.Concat(rep(5, int32(1)), rep(295, int32(0)), rep(280, int32(1)), rep(20, int32(0)))...),
+			"600 rows, binary: mean prediction 50.0%, event rate 47.5% [43.5, 51.5]: off in places: between 0.07 and 0.13 it is too high by 8.3 points (300 rows)."},
 		{"but", doc(t, 3, "accuracy", slices.Concat(rep(600, 0.5, 0.3, 0.2), rep(100, 0.96, 0.02, 0.02)), slices.Concat(rep(60, int32(0), 0, 0, 0, 0, 0, 0, 0, 0, 1), rep(10, int32(0), 0, 0, 0, 0, 0, 0, 0, 1, 1))...),
 			"700 rows x 3 classes: 88.6% correct [86.0, 90.7] at 56.6% mean confidence: underconfident by 32.0 points. But between 0.93 and 1.00 it is overconfident by 16.0 points (100 rows)."},
 	} {

@@ -211,7 +211,11 @@ func groupTests(b *bytes.Buffer, d *report.Document, f report.Format, width int)
 	if err := d.Tests.Table(&t, f, width); err != nil || t.Len() == 0 {
 		return err
 	}
-	fmt.Fprint(b, "\nCalibration of groups, the worst first:\n\n")
+	heading := "Calibration of groups, the worst first:"
+	if d.Tests.Tested == 0 {
+		heading = "Groups, which are not tested:"
+	}
+	fmt.Fprintf(b, "\n%s\n\n", heading)
 	_, err := t.WriteTo(b)
 	return err
 }
