@@ -141,7 +141,7 @@ func New(e *eval.Evaluation) *Document {
 		d.Warnings = append(d.Warnings, "out-of-distribution: "+w)
 	}
 	if d.Clusters = e.Clusters(); d.Clusters != nil && d.Clusters.Number < eval.FewClusters {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: intervals of fewer than %d are rough, and miss what they are of more often than they say",
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: with fewer than %d, intervals are rough, and miss the true value more often than they say",
 			(*clusters)(d.Clusters).count(), eval.FewClusters))
 	}
 	d.Metrics = answers(e)

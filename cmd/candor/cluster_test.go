@@ -76,7 +76,7 @@ func TestClusters(t *testing.T) {
 		t.Error(out)
 	}
 	if code, said, _ := candor(t, "eval", d.put("few.csv", visits(func(i int) bool { return i*7%30 < 5 })), "--prob", "p", "--labels", "y", "--cluster", "patient"); code != 0 ||
-		!strings.Contains(strings.Join(strings.Fields(said), " "), "5 clusters of patient: intervals of fewer than 20 are rough") {
+		!strings.Contains(strings.Join(strings.Fields(said), " "), "5 clusters of patient: with fewer than 20, intervals are rough, and miss the true value") {
 		t.Error(said)
 	}
 	code, folds, _ := candor(t, "recal", "fit", "temperature", whole, "--prob", "p", "--labels", "y", "--cluster", "patient", "--json")

@@ -305,7 +305,7 @@ func (e *Evaluation) byCluster(m Metric, v *Value) {
 		case had || v.Reason == "":
 			v.Reason = notClustered
 		case strings.HasSuffix(m.Name, "_p") && m.Name != "mean_p", strings.HasPrefix(m.Name, "ece_floor"), m.Name == "detectable_gap", m.Name == "spiegelhalter_z", m.Name == "hosmer_lemeshow":
-			v.Note = "it takes rows as independent, and those of a cluster are not"
+			v.Note = "computed as if the rows of a cluster were independent"
 		}
 		return
 	}
