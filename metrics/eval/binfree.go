@@ -332,7 +332,12 @@ func inOrder() []Descriptor {
 					what = "the caller's decision is right"
 				}
 			}
-			return betsFormula + ", y whether " + what + "; for rows that come once, in an order that outcomes did not choose; may be looked at after any row; " +
+			formula, look := betsFormula, "after any row"
+			if e.Spec.Cluster != "" {
+				formula = "(1/16) sum over lambda = +-2^-1, ..., +-2^-8 of exp sum_g ln(1 + lambda m_g), m_g the mean of y_i - p_i in cluster g"
+				look = "whenever the clusters so far are complete"
+			}
+			return formula + ", y whether " + what + "; for rows that come once, in an order that outcomes did not choose; may be looked at " + look + "; " +
 				"20 or more rejects at 5% (Ville's inequality)"
 		},
 	})

@@ -148,13 +148,16 @@ func TestCopies(t *testing.T) {
 	if a, b := bets.Value(bets.Spec.Metrics[0]), rows.Value(rows.Spec.Metrics[0]); math.Abs(a.Value/b.Value-1) > 1e-9 {
 		t.Errorf("bets of %v on clusters of copies, of %v on the rows once", a.Value, b.Value)
 	}
+	if a, b := bets.Text(bets.Spec.Metrics[0]), rows.Text(rows.Spec.Metrics[0]); !strings.Contains(a, "m_g the mean of y_i - p_i in cluster g") || strings.Contains(a, "after any row") || !strings.Contains(b, "after any row") {
+		t.Errorf("%s, and of rows %s", a, b)
+	}
 }
 
 // TestClusterLimits: one cluster has no intervals, what has no form for clusters says so, and clusters without room are an error.
 func TestClusterLimits(t *testing.T) {
 	p := testrows.Random(4, 800, 1, false)
 	one := clusteredBy(t, "accuracy,ece,auroc,ece_p", p, func(int) int32 { return 0 })
-	for i, want := range []string{"all rows are of one cluster", "its method takes rows as independent", "all rows are of one cluster", ""} {
+	for i, want := range []string{"all rows are of one cluster", "its method takes rows as independent", "all rows are of one cluster", "computed as if the rows of a cluster were independent"} {
 		v := one.Value(one.Spec.Metrics[i])
 		if v.Interval.Low == v.Interval.Low || !strings.Contains(v.Reason+v.Note, want) || v.Chance.Known {
 			t.Errorf("%v: %+v", one.Spec.Metrics[i], v)
