@@ -234,6 +234,9 @@ func groupsPicture(g *grouped.Evaluation, minRows int64) (picture.Drawing, error
 		return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value))
 	})
 	f.Subtitle = fmt.Sprintf("The worst first: the interval farthest from 0. %s intervals for all %s groups together; in brackets their rows.", percent(g.Spec.Level), report.Count(int64(len(each))))
+	if len(each) == 0 {
+		f.Subtitle = fmt.Sprintf("No group has %s rows; --min-rows says how many it takes.", report.Count(minRows))
+	}
 	if n := len(rows) - mostIntervals; n > 0 {
 		f.Subtitle += fmt.Sprintf("\n%s more groups are less far off.", report.Count(int64(n)))
 		rows = rows[:mostIntervals]
