@@ -70,7 +70,7 @@ each of several series, which are taken as independent of each other.
 
 --temperature-scaled adds the differences after temperature scaling, which take the fitted temperatures as fixed.
 
---cluster COLUMN names what rows belong together by, as the frames of a video, the answers to a prompt, or the forecasts of
+--cluster COLUMN says which rows depend on each other, as the frames of a video, the answers to a prompt, or the forecasts of
 one day, and errors of differences are then by the sums of clusters. Sets must agree about the cluster of each row.
 
 A row that is bad in one set is left out of all with --on-invalid drop, and counted once. It is an error if sets differ in

@@ -417,7 +417,7 @@ func (c *Comparison) unpaired(m eval.Metric) string {
 	case slices.Contains([]string{"ece", "ece_positive", "ece_top_label", "ece_equal_mass", "ece_sweep", "ece_unweighted", "mce", "rmsce", "rmsce_debiased", "ace", "sce", "tace", "smooth_ece", "ks", "kuiper", "corp_mcb", "ici"}, m.Name):
 		return "chance adds to it, and adds more where the model is better calibrated; calibration_error_squared has one"
 	}
-	return "it has no paired interval"
+	return "there is no paired interval for this kind of metric"
 }
 
 // skillError returns the error of the difference of skills by a loss.
