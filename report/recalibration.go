@@ -55,13 +55,25 @@ func (r *Recalibration) Effect() string {
 	if d == nil {
 		return ""
 	}
-	var parts []string
-	for _, name := range d.firstMetrics() {
-		x := d.of(0, 1, name)
-		name, size := say(name), d.size(x)
+	var parts, left []string // left are metrics that have no interval for one reason
+	names := d.firstMetrics()
+	for i, metric := range names {
+		x := d.of(0, 1, metric)
+		name, size := say(metric), d.size(x)
 		switch falls := x.Value < 0; {
 		case math.IsNaN(x.Interval.Low):
-			parts = append(parts, fmt.Sprintf("%s is not compared, since %s", name, visible.Text(strings.TrimSuffix(x.Reason, "."))))
+			left = append(left, name)
+			if i+1 < len(names) {
+				if next := d.of(0, 1, names[i+1]); math.IsNaN(next.Interval.Low) && next.Reason == x.Reason {
+					continue
+				}
+			}
+			verb := "is"
+			if len(left) > 1 {
+				verb = "are"
+			}
+			parts = append(parts, fmt.Sprintf("%s %s not compared, since %s", listed(left, "and"), verb, visible.Text(strings.TrimSuffix(x.Reason, "."))))
+			left = nil
 		case x.Value == 0 && x.Interval.Low == 0 && x.Interval.High == 0:
 			parts = append(parts, name+" is the same in every row")
 		case x.Outcome == compared.Undecided:

@@ -183,7 +183,7 @@ func (f *compareRun) spread(c *cobra.Command, j *job, paths []string, ready func
 	s, err := f.open(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error { return ready(0, e, i) })
 	j.read.Groups, f.columns.groups, f.columns.series, f.scaled = nil, nil, "", scaled
 	if err != nil {
-		return nil, err
+		return nil, ofModels(err)
 	}
 	defer func() {
 		if err != nil {
@@ -199,11 +199,11 @@ func (f *compareRun) spread(c *cobra.Command, j *job, paths []string, ready func
 		groups := chunk.Groups
 		for last := slices.Max(groups); len(f.aligned.sets) <= int(last); {
 			if len(f.aligned.sets) == compared.Most {
-				return nil, badAt(place{File: f.files.calls(paths), Remedy: "name the column that says which model a row is of"}, "column %q names more than %s models", f.model.column, report.Count(compared.Most))
+				return nil, badAt(place{File: f.files.calls(paths), Remedy: "name the column that says which model a row is of"}, "%s: column %q names more than %s models", f.files.calls(paths), f.model.column, report.Count(compared.Most))
 			}
 			name := r.Group(int32(len(f.aligned.sets)))[0]
 			if name == "" {
-				return nil, badAt(place{File: f.files.calls(paths), Column: f.model.column, Remedy: "name the model in each row"}, "column %q: the model is missing in some row", f.model.column)
+				return nil, badAt(place{File: f.files.calls(paths), Column: f.model.column, Remedy: "name the model in each row"}, "%s: column %q: the model is missing in some row", f.files.calls(paths), f.model.column)
 			}
 			if _, err := f.aligned.AddSet(name, s.r, s.info.Pairs); err != nil {
 				return nil, badData(err)
@@ -222,9 +222,18 @@ func (f *compareRun) spread(c *cobra.Command, j *job, paths []string, ready func
 		return nil, err
 	}
 	if len(list) < 2 {
-		return nil, badAt(place{File: f.files.calls(paths), Remedy: "name a table of several, or evaluate it by candor eval"}, "column %q names one model, %s", f.model.column, f.names[0])
+		return nil, badAt(place{File: f.files.calls(paths), Remedy: "name a table of several, or evaluate it by candor eval"}, "%s: column %q names one model, %s", f.files.calls(paths), f.model.column, f.names[0])
 	}
 	return list, f.join(c, j)
+}
+
+// ofModels words an error about the column of --model, which readers take for one of groups.
+func ofModels(err error) error {
+	var e *predictions.Error
+	if errors.As(err, &e) && strings.Contains(e.Reason, " for the group") {
+		e.Reason, e.Remedy = strings.Replace(e.Reason, " for the group", " for the model", 1), "name the column by --model"
+	}
+	return err
 }
 
 // reader returns a reader of the rows of a set, with the series that they are of, if there are any, only where it is asked for them.

@@ -437,11 +437,11 @@ func TestLongTableRefused(t *testing.T) {
 		{"a,x,0.2,0\na,y,0.6,1\nb,x,0.3,0\nb,y,0.1,0\n", exitData, nil, []string{"b: row 1 of the model: the label is 0, and 1 in a"}},
 		{"a,x,0.2,0\na,y,0.6,1\nb,x,0.3,0\nb,y,7,1\n", exitData, nil, []string{"line 5, column \"p\": probability is 7"}},
 		{"a,x,0.2,0\na,x,0.6,1\nb,x,0.3,0\n", exitData, []string{"--id", "id"}, []string{"line 3: key \"x\" is there twice"}},
-		{"a,x,0.2,0\na,y,0.6,1\n", exitData, nil, []string{"column \"model\" names one model, a"}},
-		{"a,x,0.2,0\n,y,0.6,1\n", exitData, nil, []string{"the model is missing"}},
-		{many.String(), exitData, nil, []string{"more than 1,000"}},
+		{"a,x,0.2,0\na,y,0.6,1\n", exitData, nil, []string{"long.csv: column \"model\" names one model, a"}},
+		{"a,x,0.2,0\n,y,0.6,1\n", exitData, nil, []string{"long.csv: column \"model\": the model is missing"}},
+		{many.String(), exitData, nil, []string{"long.csv: column \"model\" names more than 1,000"}},
 		{"a,x,0.2,0\nb,x,0.6,0\n", exitUsage, []string{"--baseline", "c"}, []string{"none of the models; it is one of a, b"}},
-		{"a,x,0.2,0\nb,x,0.6,0\n", exitData, []string{"--model", "name"}, []string{"no column \"name\""}},
+		{"a,x,0.2,0\nb,x,0.6,0\n", exitData, []string{"--model", "name"}, []string{"no column \"name\" for the model", "name the column by --model"}},
 	} {
 		args := []string{"compare", put(c.rows), "--prob", "p", "--label", "y"}
 		if len(c.more) == 0 || c.more[0] != "--model" {

@@ -112,7 +112,7 @@ func (f *recalFit) unpaired(before *eval.Evaluation, after *eval.Spec) string {
 		return "before and after are forecasts of other kinds, which are not compared row by row"
 	}
 	if after.Cluster != "" {
-		return "rows in clusters are not compared here"
+		return "intervals of changes are not found for rows in clusters"
 	}
 	if after.KeepsRows() != "" {
 		return "exact keeps every row, which a comparison does not support"
