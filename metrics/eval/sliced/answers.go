@@ -21,7 +21,6 @@ const (
 type answers struct {
 	views    []view // of the columns
 	segments []view // of the columns, with values collapsed as MCGrad does
-	high     float64
 	gap      *eval.Multicalibration
 	error    map[bool]*eval.Multicalibration
 }

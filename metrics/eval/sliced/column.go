@@ -128,14 +128,13 @@ func binName(edges []float64, i int) string {
 // Values collects the values of a column in a first read, for bins of equal mass. It is safe for concurrent use. The zero value is
 // empty.
 type Values struct {
-	mu       sync.Mutex
-	numbers  map[uint64]int64 // by order, shifted
-	shift    uint
-	rows     int64
-	low      float64
-	high     float64
-	text     bool
-	distinct int
+	mu      sync.Mutex
+	numbers map[uint64]int64 // by order, shifted
+	shift   uint
+	rows    int64
+	low     float64
+	high    float64
+	text    bool
 }
 
 // order returns the bits of a number, so that they rise with it.
