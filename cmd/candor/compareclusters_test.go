@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// videos returns the lines of a table of two models, a row a frame: frames of a video share its outcome and most of the noise.
+// videos returns the lines of a table of two models with one row per frame. The frames of a video share its outcome and most of the noise.
 func videos(count, frames int) []string {
 	r := rand.New(rand.NewPCG(8, 9))
 	var lines []string

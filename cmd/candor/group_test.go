@@ -206,7 +206,7 @@ func TestManyGroups(t *testing.T) {
 		t.Errorf("exit code %d: %s: the state is of another document", code, errs)
 	}
 	for gate, want := range map[string]string{"worst_group.bias.high<-0.05": "in user=77 (40 rows, 99.9958% interval for 1,200 groups together)",
-		"worst_group.auroc.low<0.1": "of more than 1,000 groups only sums are kept"} {
+		"worst_group.auroc.low<0.1": "with more than 1,000 groups only sums are kept"} {
 		if code, _, errs := candor(t, append(append([]string{"eval"}, args...), "--fail-if", gate)...); code != exitGate || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit code %d: %s", gate, code, errs)
 		}

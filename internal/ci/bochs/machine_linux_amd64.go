@@ -19,7 +19,7 @@ import (
 // bochsProgram is Bochs itself: /usr/bin/bochs is a script that starts it.
 const bochsProgram = "/usr/bin/bochs-bin"
 
-// configuration is the configuration of Bochs, with placeholders for the CD image and the log. The CPU model is the one that
+// configuration is the configuration of Bochs, a format of the names of the CD image and the log. The CPU model is the one that
 // has AVX512F, BW, CD, DQ and VL and nothing newer. The serial line ends in a pipe that Bochs inherits. The clock always
 // starts at the same time and counts instructions, so that runs are reproducible.
 const configuration = `config_interface: textconfig

@@ -9,6 +9,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/internal/adjusted"
 	"github.com/candor-go/candor/metrics/paired"
 )
 
@@ -136,27 +137,12 @@ func Judge(l []Difference, level float64, rows int64, how Adjust) {
 
 // adjust sets the adjusted p-values of the pairs of a metric, by Holm.
 func adjust(l []Difference) {
-	var order []int
+	p := make([]*float64, len(l))
 	for i := range l {
-		l[i].Adjusted = math.NaN()
-		if !math.IsNaN(l[i].P) {
-			order = append(order, i)
-		}
+		l[i].Adjusted = l[i].P
+		p[i] = &l[i].Adjusted
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case l[a].P < l[b].P:
-			return -1
-		case l[a].P > l[b].P:
-			return 1
-		}
-		return 0
-	})
-	most := 0.0
-	for rank, i := range order {
-		most = math.Max(most, math.Min(1, float64(float64(len(order)-rank)*l[i].P)))
-		l[i].Adjusted = most
-	}
+	adjusted.Holm(p)
 }
 
 // judge sets the outcome.
@@ -333,7 +319,7 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 		case d.Value != 0:
 			d.Reason = "every row differs by the same, so there is no spread to judge it by"
 			if c.clustered {
-				d.Reason = "every cluster differs by the same, so there is no spread to judge it by"
+				d.Reason = "every cluster differs by the same amount, so there is no spread to judge it by"
 			}
 		default:
 			d.Reason = "no row tells the models apart by it, so there is no spread to judge it by"

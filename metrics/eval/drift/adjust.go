@@ -1,11 +1,11 @@
 package drift
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
+
+	"github.com/candor-go/candor/metrics/internal/adjusted"
 )
 
 // Adjust is how p-values are adjusted for the number of tests in their family.
@@ -34,20 +34,9 @@ func ParseAdjust(s string) (Adjust, error) {
 
 // adjust adjusts p-values in place. Those that are NaN are no tests.
 func adjust(p []*float64, how Adjust) {
-	p = slices.DeleteFunc(slices.Clone(p), func(v *float64) bool { return *v != *v })
-	slices.SortStableFunc(p, func(a, b *float64) int { return cmp.Compare(*a, *b) })
-	n := len(p)
 	if how == Holm {
-		least := 0.0
-		for k, v := range p {
-			least = math.Max(least, math.Min(1, *v*float64(n-k)))
-			*v = least
-		}
-		return
-	}
-	most := 1.0
-	for k := n - 1; k >= 0; k-- {
-		most = math.Min(most, *p[k]*float64(n)/float64(k+1))
-		*p[k] = most
+		adjusted.Holm(p)
+	} else {
+		adjusted.BenjaminiHochberg(p)
 	}
 }

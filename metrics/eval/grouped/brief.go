@@ -35,7 +35,7 @@ func (g *Evaluation) Briefs() []Brief {
 }
 
 // NotOfSums is the reason of a metric that sums do not give.
-const NotOfSums = "of more than 1,000 groups only sums are kept, which do not give it"
+const NotOfSums = "with more than 1,000 groups only sums are kept, which do not give it"
 
 // Answers returns the values of metrics with intervals at a level. Metrics that the sums do not give have a reason.
 func (b *Brief) Answers(list []eval.Metric, level float64) []eval.Value {
@@ -44,7 +44,7 @@ func (b *Brief) Answers(list []eval.Metric, level float64) []eval.Value {
 	for i, m := range list {
 		l[i] = b.of.answer(s, m, level)
 		if b.of.Spec.Cluster != "" && l[i].Interval.Low == l[i].Interval.Low {
-			l[i].Interval, l[i].Method, l[i].Reason = metrics.NoInterval(), "", "of more than 1,000 groups there are no intervals by clusters"
+			l[i].Interval, l[i].Method, l[i].Reason = metrics.NoInterval(), "", "with more than 1,000 groups there are no clustered intervals"
 		}
 	}
 	return l
@@ -80,7 +80,7 @@ func (g *Evaluation) answer(s *compact.Sums, m eval.Metric, level float64) eval.
 			return eval.Value{Value: v, Interval: metrics.Normal(v, atLeast(se, s, weighted), level), Method: gapMethod}
 		case name == "ece", name == "ece_positive" && first, name == "ece_top_label" && !first:
 			if g.Spec.Base == (calib.Options{Bins: compact.Bins}) {
-				return eval.Value{Value: s.ECE(weighted), Interval: metrics.NoInterval(), Reason: "of more than 1,000 groups it has no interval"}
+				return eval.Value{Value: s.ECE(weighted), Interval: metrics.NoInterval(), Reason: "with more than 1,000 groups it has no interval"}
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval/internal/compact"
+	"github.com/candor-go/candor/metrics/internal/adjusted"
 	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
@@ -241,29 +242,20 @@ func deviance(y, m float64) float64 {
 
 // adjust sets the adjusted p-values, and which groups are off.
 func (t *Tests) adjust() {
-	var all []*Test
+	var all []*float64
 	for i := range t.Groups {
 		for _, x := range []*Test{&t.Groups[i].Total, &t.Groups[i].Bins} {
 			if x.P == x.P {
-				all = append(all, x)
+				x.Adjusted = x.P
+				all = append(all, &x.Adjusted)
 			}
 		}
 	}
 	t.Family = len(all)
-	slices.SortStableFunc(all, func(a, b *Test) int { return cmp.Compare(a.P, b.P) })
-	m := float64(len(all))
 	if t.Adjust == BH {
-		least := 1.0
-		for i := len(all) - 1; i >= 0; i-- {
-			least = math.Min(least, float64(all[i].P*(m/float64(i+1))))
-			all[i].Adjusted = least
-		}
+		adjusted.BenjaminiHochberg(all)
 	} else {
-		most := 0.0
-		for i, x := range all {
-			most = math.Max(most, math.Min(1, float64(x.P*(m-float64(i)))))
-			x.Adjusted = most
-		}
+		adjusted.Holm(all)
 	}
 	for i := range t.Groups {
 		x := &t.Groups[i]

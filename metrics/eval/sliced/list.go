@@ -7,6 +7,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/adjusted"
 	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
@@ -129,23 +130,14 @@ func chance(a *sums, few *tails.Binomials) float64 {
 
 // adjust sets the adjusted p-values of a family.
 func adjust(list []Slice, how Adjustment) {
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
+	var p []*float64
+	for i := range list {
+		list[i].Adjusted = list[i].P
+		p = append(p, &list[i].Adjusted)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[a].P, list[b].P) })
-	n := float64(len(list))
 	if how == BenjaminiHochberg {
-		least := 1.0
-		for k := len(order) - 1; k >= 0; k-- {
-			least = min(least, list[order[k]].P*n/float64(k+1))
-			list[order[k]].Adjusted = least
-		}
-		return
-	}
-	largest := 0.0
-	for k, i := range order {
-		largest = max(largest, min(1, list[i].P*(n-float64(k))))
-		list[i].Adjusted = largest
+		adjusted.BenjaminiHochberg(p)
+	} else {
+		adjusted.Holm(p)
 	}
 }
