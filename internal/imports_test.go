@@ -52,6 +52,7 @@ var rooms = []room{
 	{name: "fuzz/...", allow: []string{"..."}},
 
 	// What turns results into pages, and what reads files, know the metrics and not each other.
+	{name: "report/scene", allow: []string{"internal/visible"}},
 	{name: "report/...", allow: []string{"report/...", "metrics/...", "internal/setting", "internal/visible", pretty, plot}},
 	{name: "predictions/internal/columns"},
 	{name: "predictions/internal/parquet", allow: []string{"internal/setting", "predictions/internal/columns", deflate, arrow}},
