@@ -12,6 +12,9 @@ import (
 // flag finds a flag of the command, or one of its subcommands, in a message.
 var flag = regexp.MustCompile(`--[a-z]|\bcandor (compare|eval|inspect|merge|metrics|recal|score|version)\b`)
 
+// variable finds a variable of a style sheet, which is no flag.
+var variable = regexp.MustCompile(`\bvar\(--[a-z]`)
+
 // checkFlags returns the string literals of the library that speak of the command line, and calls of setting.Spell: a Go program reads
 // these messages too, so they name what it can choose by a Setting.
 func checkFlags(fset *token.FileSet, file *ast.File, dir string, test bool) (found []finding) {
@@ -28,7 +31,7 @@ func checkFlags(fset *token.FileSet, file *ast.File, dir string, test bool) (fou
 			if err != nil {
 				panic(err) // the parser lets no other through
 			}
-			if at := flag.FindString(s); at != "" {
+			if at := flag.FindString(variable.ReplaceAllString(s, "")); at != "" {
 				found = append(found, finding{fset.Position(n.Pos()).String(), "a message with " + strconv.Quote(at) + ": name it by an internal/setting"})
 			}
 		case *ast.SelectorExpr:
@@ -51,7 +54,7 @@ func TestCheckFlags(t *testing.T) {
 	const source = `package p
 import "github.com/candor-go/candor/internal/setting"
 var a, b = "pass --labels FILE", ` + "`look at candor merge`" + `
-var c = "a candor evaluation -- or a dash-"
+var c, d = "a candor evaluation -- or a dash-", "p{color:var(--ink)}"
 func init() { setting.Spell(nil) }
 `
 	fset := token.NewFileSet()
