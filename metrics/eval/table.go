@@ -56,6 +56,7 @@ type Descriptor struct {
 	rules    []Field                                           // further rules that documents state, since systems differ in them
 	value    func(e *Evaluation, m Metric) Value
 	text     func(e *Evaluation, m Metric) string // nil if the formula is the full definition
+	tex      string
 }
 
 // Value is the value of a metric, with its interval.
@@ -202,6 +203,7 @@ func init() {
 		table[i].withExact()
 	}
 	also(table, alsoForecasts()...)
+	written(table)
 } // in init, since the answers look up their metric in the table
 
 func descriptors() []Descriptor {
