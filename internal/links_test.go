@@ -30,15 +30,21 @@ func anchors(t *testing.T, page string) []string {
 	return l
 }
 
-// TestLinks checks that every relative link and every anchor of the documentation resolves, and that docs/README.md links to every page.
+// TestLinks checks that every relative link and every anchor of the documentation resolves, that docs/README.md links to every page, and
+// docs/metrics/README.md to every page of a family.
 func TestLinks(t *testing.T) {
 	docs, err := filepath.Glob("../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages := append(docs, "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md", "../bench/README.md", "../bench/compare/README.md")
+	families, err := filepath.Glob("../docs/metrics/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := append(append(docs, families...), "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md", "../bench/README.md", "../bench/compare/README.md")
 	links := 0
-	indexed := []string{filepath.Join("..", "docs", "README.md")}
+	indexes := []string{filepath.Join("..", "docs", "README.md"), filepath.Join("..", "docs", "metrics", "README.md")}
+	indexed := indexes[:1:1]
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
@@ -59,17 +65,17 @@ func TestLinks(t *testing.T) {
 			} else if ok && !slices.Contains(anchors(t, target), anchor) {
 				t.Errorf("%s links to %s, but there is no such heading", page, m[1])
 			}
-			if filepath.Clean(page) == indexed[0] {
-				indexed = append(indexed, target)
+			if slices.Contains(indexes, filepath.Clean(page)) {
+				indexed = append(indexed, filepath.Clean(target))
 			}
 		}
 	}
 	if links < 50 {
 		t.Errorf("only %d links", links)
 	}
-	for _, page := range docs {
+	for _, page := range append(docs, families...) {
 		if !slices.Contains(indexed, filepath.Clean(page)) {
-			t.Errorf("docs/README.md does not link to %s", page)
+			t.Errorf("no index of docs links to %s", page)
 		}
 	}
 }

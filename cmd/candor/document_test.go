@@ -508,7 +508,11 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := 0
-	for _, page := range append(pages, "README.md") {
+	families, err := filepath.Glob("docs/metrics/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(append(pages, families...), "README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
