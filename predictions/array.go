@@ -33,7 +33,7 @@ type Array struct {
 // path is an .npy, an .npz, one array of an .npz ("preds.npz:logits"), or "-" for an .npy on standard input. It may be a pipe. Arrays
 // that cannot be evaluated (objects, strings, records) are listed too. A file whose length does not match its headers is an *Error.
 func Inspect(path string) ([]Array, error) {
-	c, e := openContainer(path, nil)
+	c, e := openContainer(nil, path, nil)
 	if e != nil {
 		return nil, e
 	}
@@ -74,6 +74,7 @@ type array struct {
 	name  string // of the member or the file, without ".npy"
 	entry int    // index in the zip directory; -1 for an .npy
 
+	from     fs.FS // where path is opened again; nil for the operating system
 	stamp    stamp // of the file at path, to detect changes; unset for a pipe
 	avail    int64 // bytes of data that are present; -1 for a pipe
 	deflated bool
@@ -161,11 +162,12 @@ func (a *array) truncated(have int64) *Error {
 // container is an open file: one .npy, or a zip of several.
 type container struct {
 	names   names
+	from    fs.FS  // nil for the operating system
 	path    string // what is open: the caller's path without ":member"
 	shown   string // the path as the caller wrote it
 	npz     bool
 	members []member // of an .npy: its one array
-	file    *os.File
+	file    fileAt   // nil for a pipe
 	stamp   stamp
 	zip     *zip.Reader
 }
@@ -177,20 +179,21 @@ type member struct {
 	array *array
 }
 
-// openContainer opens path and reads the header if it is an .npy. The caller closes it; a pipe stays open in its array.
-func openContainer(path string, n names) (*container, *Error) {
+// openContainer opens path and reads the header if it is an .npy. The caller closes it. What cannot be read at any place, as a pipe, stays
+// open in its array.
+func openContainer(from fs.FS, path string, n names) (*container, *Error) {
 	if path == "-" {
 		return streamContainer(path, os.Stdin, nil, n)
 	}
-	c := &container{names: n, path: path, shown: path}
+	c := &container{names: n, from: from, path: path, shown: path}
 	pick := ""
-	fi, err := os.Stat(path)
+	fi, err := statFile(from, path)
 	// A file whose name has a colon takes precedence over an array of an .npz.
 	for i := len(path); err != nil && errors.Is(err, fs.ErrNotExist); {
 		if i = strings.LastIndexByte(path[:i], ':'); i <= 0 {
 			break
 		}
-		if fi2, err2 := os.Stat(path[:i]); err2 == nil {
+		if fi2, err2 := statFile(from, path[:i]); err2 == nil {
 			c.path, pick, fi, err = path[:i], path[i+1:], fi2, nil
 		}
 	}
@@ -200,12 +203,13 @@ func openContainer(path string, n names) (*container, *Error) {
 	if fi.IsDir() {
 		return nil, fault("name its files, as in "+filepath.Join(path, "*.npy"), "is a directory").in(n.of(path))
 	}
-	f, err := os.Open(c.path)
+	opened, err := openFile(from, c.path)
 	if err != nil {
 		return nil, cannotOpen(err).in(n.of(path))
 	}
-	if !fi.Mode().IsRegular() {
-		return streamContainer(path, f, f, n)
+	f, ok := opened.(fileAt)
+	if !ok || !fi.Mode().IsRegular() {
+		return streamContainer(path, opened, opened, n)
 	}
 	c.file, c.stamp = f, stampOf(fi)
 	var start [4]byte
@@ -225,7 +229,7 @@ func openContainer(path string, n names) (*container, *Error) {
 		f.Close()
 		return nil, fault("", "there is no such file, and %s is not an .npz with an array %q", n.of(c.path), pick).in(n.of(path)).because(fs.ErrNotExist)
 	}
-	a := &array{file: n.of(path), path: path, name: baseName(n.of(path)), entry: -1, stamp: c.stamp}
+	a := &array{file: n.of(path), path: path, name: baseName(n.of(path)), entry: -1, from: from, stamp: c.stamp}
 	var e *Error
 	if a.header, e = readHeader(io.NewSectionReader(f, 0, c.stamp.size), c.stamp.size, path); e != nil {
 		f.Close()
@@ -282,7 +286,7 @@ func (c *container) openZip(pick string) *Error {
 	}
 	switch {
 	case len(c.members) == 0 && pick != "":
-		all := &container{names: c.names, path: c.path, shown: c.path, file: c.file, stamp: c.stamp}
+		all := &container{names: c.names, from: c.from, path: c.path, shown: c.path, file: c.file, stamp: c.stamp}
 		if e := all.openZip(""); e != nil {
 			return e
 		}
@@ -321,7 +325,7 @@ func (c *container) load(i int) (*array, *Error) {
 		return m.array, nil
 	}
 	f := c.zip.File[m.entry]
-	a := &array{file: c.names.of(c.path + ":" + m.name), path: c.path, name: m.name, entry: m.entry, stamp: c.stamp, deflated: f.Method != zip.Store}
+	a := &array{file: c.names.of(c.path + ":" + m.name), path: c.path, name: m.name, entry: m.entry, from: c.from, stamp: c.stamp, deflated: f.Method != zip.Store}
 	if e := a.checkEntry(f); e != nil {
 		return nil, e.in(a.file)
 	}
@@ -465,7 +469,7 @@ func (c *container) whole() (*container, *Error) {
 	if c.shown == c.path {
 		return c, nil
 	}
-	all := &container{names: c.names, path: c.path, shown: c.path, file: c.file, stamp: c.stamp}
+	all := &container{names: c.names, from: c.from, path: c.path, shown: c.path, file: c.file, stamp: c.stamp}
 	if e := all.openZip(""); e != nil {
 		return nil, e.in(c.names.of(c.shown))
 	}

@@ -156,10 +156,8 @@ func expand(from fs.FS, paths []string) (files, roots []string, e *Error) {
 		var err error
 		if p == "-" {
 			err = fs.ErrNotExist
-		} else if from != nil {
-			fi, err = fs.Stat(from, p)
 		} else {
-			fi, err = os.Stat(p)
+			fi, err = statFile(from, p)
 		}
 		if err != nil || !fi.IsDir() {
 			files, roots = append(files, p), append(roots, "")

@@ -48,11 +48,7 @@ func openArrow(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64) (*
 	o := &openColumns{}
 	if in == nil {
 		var err error
-		if from != nil {
-			o.file, err = from.Open(path)
-		} else {
-			o.file, err = os.Open(path)
-		}
+		o.file, err = openFile(from, path)
 		if err != nil {
 			return nil, cannotOpen(err)
 		}
@@ -103,11 +99,7 @@ func openAt(from fs.FS, path string, in io.ReadCloser, read *atomic.Int64, begin
 	e := func() *Error {
 		if in == nil {
 			var err error
-			if from != nil {
-				o.file, err = from.Open(path)
-			} else {
-				o.file, err = os.Open(path)
-			}
+			o.file, err = openFile(from, path)
 			if err != nil {
 				return cannotOpen(err)
 			}

@@ -70,7 +70,7 @@ type ForecastOptions struct {
 	// Names maps paths to what messages and Locate call them, as in Options.
 	Names map[string]string
 
-	// FS, if set, is used to open all files, .npy files as streams. "-" remains standard input.
+	// FS, if set, is used to open all files, as in Options. "-" remains standard input.
 	FS fs.FS
 
 	Buffers     int // maximum number of chunks in use at a time; 0 means 4, or for text enough to keep all processors busy

@@ -368,7 +368,7 @@ func (b *opening) vectorFiles(v *normalVectors) (e *Error) {
 // vectorArrays opens the arrays of each .npz. It returns false if a path is no .npz, or if the first may hold a matrix.
 func (b *opening) vectorArrays(v *normalVectors) (bool, *Error) {
 	o := b.forecast
-	if o.FS != nil || slices.ContainsFunc(b.paths, func(p string) bool { return !strings.HasSuffix(strings.ToLower(p), ".npz") }) {
+	if slices.ContainsFunc(b.paths, func(p string) bool { return !strings.HasSuffix(strings.ToLower(p), ".npz") }) {
 		return false, nil
 	}
 	center := o.Mean

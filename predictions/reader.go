@@ -67,7 +67,8 @@ type Options struct {
 	// Names maps paths to what messages and Locate call them, for instance a pipe that the shell has numbered.
 	Names map[string]string
 
-	// FS, if set, is used to open all files, as .npy streams. "-" remains standard input.
+	// FS, if set, is used to open all files. "-" remains standard input. A regular file that is an io.ReaderAt is read as a file of the
+	// operating system is, several times and by several goroutines; any other is read once, as a pipe, and cannot be an .npz.
 	FS fs.FS
 
 	// MemberAxis is the axis of members, 0 or 1, in OpenMembers' one array. BinaryMembers says that an array with two axes is members
@@ -257,11 +258,7 @@ func (b *opening) call(path string) string { return names(b.options.Names).of(pa
 // container opens a path. Standard input and pipes may be opened only once, under any name.
 func (b *opening) container(path string) (*container, *Error) {
 	if path != "-" && b.options.FS != nil {
-		f, err := b.options.FS.Open(path)
-		if err != nil {
-			return nil, cannotOpen(err).in(b.call(path))
-		}
-		return streamContainer(path, f, f, b.options.Names)
+		return openContainer(b.options.FS, path, b.options.Names)
 	}
 	if path == "-" && b.stdin || b.streams.twice(path) {
 		return nil, fault("give files for the others", "%s can be read for one array only", b.call(path)).in(b.call(path))
@@ -271,7 +268,7 @@ func (b *opening) container(path string) (*container, *Error) {
 		b.in = nil
 		return streamContainer(path, in, in, b.options.Names)
 	}
-	return openContainer(path, b.options.Names)
+	return openContainer(nil, path, b.options.Names)
 }
 
 func (b *opening) open() (*Reader, *Error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/candor-go/candor/internal/temporary"
@@ -19,7 +20,7 @@ type source struct {
 	check   bool        // r must be read past the last byte: for a checksum, or trailing bytes
 	done    int64       // bytes that read has returned
 	closers []func() error
-	file    *os.File // the file read from; nil for a pipe
+	file    fs.File // the file read from; nil for a pipe
 
 	// For stored members of an .npz that are read at random: the checksum of the whole member. See verify.
 	sum     bool
@@ -66,11 +67,15 @@ func (s *source) open() *Error {
 		}
 		return nil
 	}
-	f, err := os.Open(a.path)
+	opened, err := openFile(a.from, a.path)
 	if err != nil {
 		return cannotOpen(err)
 	}
-	s.closers = append(s.closers, f.Close)
+	s.closers = append(s.closers, opened.Close)
+	f, ok := opened.(fileAt)
+	if !ok {
+		return changed()
+	}
 	s.file = f
 	if e := a.stamp.compare(f); e != nil {
 		return e

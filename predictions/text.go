@@ -68,12 +68,7 @@ func sniff(path string) (*unread, bool, *Error) {
 
 // statText describes a file, and reports whether it can be opened again.
 func statText(from fs.FS, path string) (fi fs.FileInfo, regular bool, e *Error) {
-	var err error
-	if from != nil {
-		fi, err = fs.Stat(from, path)
-	} else {
-		fi, err = os.Stat(path)
-	}
+	fi, err := statFile(from, path)
 	switch {
 	case err != nil:
 		return nil, false, cannotOpen(err)
@@ -89,13 +84,7 @@ func openText(from fs.FS, path string, in io.ReadCloser, n *atomic.Int64) (*text
 	if in != nil {
 		t.closers = append(t.closers, func() { in.Close() })
 	} else {
-		var f fs.File
-		var err error
-		if from != nil {
-			f, err = from.Open(path)
-		} else {
-			f, err = os.Open(path)
-		}
+		f, err := openFile(from, path)
 		if err != nil {
 			return nil, cannotOpen(err)
 		}
