@@ -23,7 +23,10 @@ const (
 	cpuid   = "github.com/klauspost/cpuid/v2"
 	gonum   = "gonum.org/v1/gonum/..."
 	matrix  = "gonum.org/v1/gonum/mat"
-	plot    = "gonum.org/v1/plot/..."
+	fonts   = "codeberg.org/go-fonts/liberation/..."
+	sheets  = "codeberg.org/go-pdf/fpdf"
+	raster  = "github.com/golang/freetype/raster"
+	images  = "golang.org/x/image/..."
 	pretty  = "github.com/jedib0t/go-pretty/v6/..."
 	deflate = "github.com/klauspost/compress/..."
 	arrow   = "github.com/apache/arrow-go/v18/..."
@@ -53,7 +56,9 @@ var rooms = []room{
 
 	// What turns results into pages, and what reads files, know the metrics and not each other.
 	{name: "report/scene", allow: []string{"internal/visible"}},
-	{name: "report/...", allow: []string{"report/...", "metrics/...", "internal/setting", "internal/visible", pretty, plot}},
+	{name: "report/picture/file", allow: []string{"report/scene", "internal/visible", fonts, sheets, raster, images}},
+	{name: "report/picture", allow: []string{"report/scene", "metrics/...", "kernel"}},
+	{name: "report/...", allow: []string{"report/...", "metrics/...", "internal/setting", "internal/visible", pretty}},
 	{name: "predictions/internal/columns"},
 	{name: "predictions/internal/parquet", allow: []string{"internal/setting", "predictions/internal/columns", deflate, arrow}},
 	{name: "predictions/internal/arrowipc", allow: []string{"internal/setting", "predictions/internal/columns", arrow, flat}},
@@ -214,7 +219,6 @@ var computes = []string{"kernel/...", "metrics/...", "predictions/...", "recal/.
 
 // unseen are the mentions of inexact functions that no number in those can show.
 var unseen = []struct{ dir, name, why string }{
-	{"report/picture", "", "it draws, with gonum's plot, which takes them too"},
 	{"metrics/internal/order", "Cbrt", "it is about how many keys a sample has, which no answer depends on"},
 	{"metrics/calib", "Cbrt", "it is a guess, which whole numbers correct"},
 	{"recal", "Cbrt", "it is a guess, which whole numbers correct"},
@@ -430,7 +434,10 @@ func TestRule(t *testing.T) {
 		{"report", module + "/metrics/calib", false, true},
 		{"report", module + "/predictions", false, false},
 		{"report", "github.com/jedib0t/go-pretty/v6/table", false, true},
-		{"report", "gonum.org/v1/plot/vg", false, true},
+		{"report", "codeberg.org/go-pdf/fpdf", false, false},
+		{"report/picture/file", "codeberg.org/go-pdf/fpdf", false, true},
+		{"report/picture", module + "/report/picture/file", false, false},
+		{"report/scene", module + "/metrics", false, false},
 		{"report", "github.com/spf13/cobra", false, false},
 		{"report", module + "/cmd/candor", true, false},
 		{"cmd/candor", "github.com/spf13/cobra", false, true},
@@ -484,7 +491,7 @@ func TestWalk(t *testing.T) {
 	}{
 		{parser.ImportsOnly, checkImports, []string{"metrics/calib/e.go:4:2"}},
 		{0, checkMath, []string{"kernel/a.go:3:9", "kernel/b_arm64.go:5:9", "kernel/d.go:1:9", "metrics/calib/e.go:6:9",
-			"recal/m.go:4:2", "recal/m.go:6:19", "report/r.go:3:9"}},
+			"recal/m.go:4:2", "recal/m.go:6:19", "report/picture/p.go:3:9", "report/r.go:3:9"}},
 	} {
 		found, n, err := walk(files, c.mode, c.check)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
@@ -27,9 +28,10 @@ func (f *FlippedRows) Sentence() string {
 	return fmt.Sprintf("The first %d rows whose decisions differ; %s has these and %s more:", n, f.File, Count(f.All-n))
 }
 
-// Table writes the rows, as Plain or Markdown. Plain has as many columns as fit in width (0 means DefaultWidth).
+// Table writes the rows, as Plain or Markdown.
 func (f *FlippedRows) Table(w io.Writer, form Format, width int) error {
-	cells := func(l []string) (r []string) {
+	t := table.NewWriter()
+	cells := func(l []string) (r table.Row) {
 		for _, c := range l {
 			if form == Plain {
 				c = text.Snip(c, 24, "...")
@@ -38,16 +40,19 @@ func (f *FlippedRows) Table(w io.Writer, form Format, width int) error {
 		}
 		return r
 	}
-	t := narrow{head: cells(f.Head), numbers: len(f.Head)}
+	t.AppendHeader(cells(f.Head))
 	for _, l := range f.Rows {
-		t.rows = append(t.rows, cells(l))
+		t.AppendRow(cells(l))
 	}
-	for c := len(f.Head) - 1; c > 1; c-- {
-		t.drop = append(t.drop, c)
+	if form == Markdown {
+		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
+		return err
 	}
-	left, err := t.render(w, form, width)
-	if err == nil && len(left) > 0 {
-		_, err = io.WriteString(w, Wrap(fmt.Sprintf("(no room for %s: %s has all)", listed(left, "and"), f.File), width)+"\n")
-	}
+	st := table.StyleLight
+	st.Options = table.OptionsNoBordersAndSeparators
+	st.Format.Header = text.FormatDefault
+	t.SetStyle(st)
+	t.SuppressTrailingSpaces()
+	_, err := io.WriteString(w, t.Render()+"\n")
 	return err
 }

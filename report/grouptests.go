@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/grouped"
+	"github.com/jedib0t/go-pretty/v6/table"
 )
 
 // GroupTests tells which groups of rows are off.
@@ -47,7 +49,7 @@ func (t *GroupTests) Sentence() string {
 	}
 	switch {
 	case t.Reason != "" && t.Tested == 0 && t.Few == len(t.Groups) && t.Few > 0:
-		return "Groups are not tested: " + strings.Replace(t.Reason, fmt.Sprintf("no group has %d rows", t.MinRows), "no group has "+countOf(t.MinRows, "row"), 1) + "."
+		return "Groups are not tested: " + t.Reason + "."
 	case t.Reason != "" && math.IsNaN(t.Groups[0].Gap):
 		return ""
 	case t.Reason != "":
@@ -105,49 +107,55 @@ func (t *GroupTests) Table(w io.Writer, f Format, width int) error {
 		shown = shown[:mostWorst]
 	}
 	says, happens := "expected", "observed"
-	var head []string
+	head := table.Row{}
 	for _, c := range t.Columns {
 		head = append(head, valueName(c, f))
 	}
-	columns := len(t.Columns)
-	head = append(head, "rows", says, happens, "gap", percentOf(t.Level)+" interval", "p adjusted", "ece", "floor", "shrunk gap")
-	at := func(i int) int { return columns + i }
-	out := narrow{head: head, numbers: columns, drop: []int{at(8), at(7), at(6), at(2), at(1), at(4)}}
+	tests := t.Tested > 0
+	head = append(head, "rows", says, happens, "gap", percentOf(t.Level)+" interval")
+	if tests {
+		head = append(head, "p adjusted")
+	}
+	head = append(head, "ece", "floor", "shrunk gap")
+	out := table.NewWriter()
+	out.AppendHeader(head)
 	for i := range shown {
 		x := &shown[i]
-		var r []string
+		r := table.Row{}
 		for _, v := range x.Values {
 			r = append(r, valueName(v, f))
 		}
-		ends, p := "", "-"
+		ends := ""
 		if !math.IsNaN(x.Interval.Low) {
 			ends = "[" + short(x.Interval.Low) + ", " + short(x.Interval.High) + "]"
 		}
-		if x.Total.P == x.Total.P {
-			p = pText(math.Min(x.Total.Adjusted, x.Bins.Adjusted))
+		r = append(r, Count(x.Rows), counted(x.Expected), counted(x.Observed), short(x.Gap), ends)
+		if tests {
+			p := "-"
+			if x.Total.P == x.Total.P {
+				p = pText(math.Min(x.Total.Adjusted, x.Bins.Adjusted))
+			}
+			r = append(r, p)
 		}
-		out.rows = append(out.rows, append(r, Count(x.Rows), counted(x.Expected), counted(x.Observed), short(x.Gap), ends, p, short(x.ECE), short(x.Floor), short(x.Shrunk)))
+		out.AppendRow(append(r, short(x.ECE), short(x.Floor), short(x.Shrunk)))
 	}
-	if t.Tested == 0 {
-		out.without(at(5))
-	}
-	left, err := out.render(w, f, width)
-	if err != nil {
+	columns := len(t.Columns)
+	if err := render(w, out, f, columns+1, len(head)); err != nil {
 		return err
 	}
-	return t.rest(w, len(shown), left, width)
+	return t.rest(w, len(shown), width)
 }
 
-// rest says how many groups and which columns a table leaves out.
-func (t *GroupTests) rest(w io.Writer, shown int, columns []string, width int) error {
-	said := rest(len(t.Groups)-shown, "group", columns, "csv or json")
-	if said == "" {
+// rest says how many groups a table leaves out.
+func (t *GroupTests) rest(w io.Writer, shown, width int) error {
+	n := len(t.Groups) - shown
+	if n == 0 {
 		return nil
 	}
 	if width <= 0 {
 		width = DefaultWidth
 	}
-	_, err := io.WriteString(w, Wrap(said, width)+"\n")
+	_, err := io.WriteString(w, Wrap(fmt.Sprintf("(%s: %v csv or json has all)", countOf(int64(n), "more group"), setting.Format), width)+"\n")
 	return err
 }
 
@@ -158,23 +166,22 @@ func (t *GroupTests) metricsTable(w io.Writer, f Format, width int) error {
 	}
 	const most = 6
 	shown := t.Groups[:mostWorst]
-	out := narrow{numbers: len(t.Columns)}
+	head := table.Row{}
 	for _, c := range t.Columns {
-		out.head = append(out.head, valueName(c, f))
+		head = append(head, valueName(c, f))
 	}
-	out.head = append(out.head, "rows")
+	head = append(head, "rows")
 	var list []eval.Metric
 	for i, v := range shown[0].Answers(t.Metrics, t.Level) {
 		if v.Reason != grouped.NotOfSums && len(list) < most {
 			list = append(list, t.Metrics[i])
-			out.head = append(out.head, t.Metrics[i].String())
-			if len(list) > 1 {
-				out.drop = append([]int{len(out.head) - 1}, out.drop...)
-			}
+			head = append(head, t.Metrics[i].String())
 		}
 	}
+	out := table.NewWriter()
+	out.AppendHeader(head)
 	for i := range shown {
-		var r []string
+		r := table.Row{}
 		for _, v := range shown[i].Values {
 			r = append(r, valueName(v, f))
 		}
@@ -182,13 +189,12 @@ func (t *GroupTests) metricsTable(w io.Writer, f Format, width int) error {
 		for _, v := range shown[i].Answers(list, t.Level) {
 			r = append(r, short(v.Value))
 		}
-		out.rows = append(out.rows, r)
+		out.AppendRow(r)
 	}
-	left, err := out.render(w, f, width)
-	if err != nil {
+	if err := render(w, out, f, len(t.Columns)+1, len(head)); err != nil {
 		return err
 	}
-	return t.rest(w, len(shown), left, width)
+	return t.rest(w, len(shown), width)
 }
 
 // counted formats a number of events, whole or not.

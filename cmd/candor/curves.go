@@ -12,14 +12,14 @@ import (
 )
 
 // mostPoints is the largest number of points drawn for a curve: more than a picture can show.
-const mostPoints = 2000
+const mostPoints = 500
 
 // curvePicture returns one of the pictures over ranks.
 func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.Drawing {
-	c := &picture.Curves{Subtitle: d.Verdict()}
+	c := &picture.Curves{Subtitle: d.Verdict(), Percent: true}
 	switch kind {
 	case "risk-coverage":
-		riskCoverage(c, e)
+		return riskCoverage(e, d)
 	case "rejection":
 		rejection(c, e)
 	case "confidence":
@@ -27,11 +27,18 @@ func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.D
 	case "roc":
 		r, _ := e.Ranking(rocEvent(e))
 		area, _ := r.AUROC()
-		c.Title, c.Subtitle = "Class 1 told from the other by its probability", c.Subtitle+"\nAUROC "+value(area)
+		of := "a row with y = 1 scores above one with y = 0"
+		c.Title, c.X, c.Y = "Class 1 told from the other by its probability", "share of rows with y = 0 that are kept", "share of rows with y = 1 that are kept"
 		if rocEvent(e) == calib.TopLabel {
-			c.Title = "Right told from wrong by confidence"
+			of = "a right row scores above a wrong one"
+			c.Title, c.X, c.Y = "Right told from wrong by confidence", "share of wrong rows that are kept", "share of right rows that are kept"
 		}
-		c.X, c.Y = "false positive rate", "true positive rate"
+		said := "AUROC " + value(area)
+		if in := r.AUROCInterval(e.Spec.Level); !math.IsNaN(in.Low) {
+			said += fmt.Sprintf(" [%s, %s], %s interval", value(in.Low), value(in.High), percent(e.Spec.Level))
+		}
+		c.Subtitle += "\n" + said + ". It is the chance that " + of + "."
+		c.Finding, c.Square = said, true
 		roc(c, r.ROC(mostPoints))
 	case "ood-roc":
 		o := e.Foreign()
@@ -44,6 +51,7 @@ func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.D
 		c.Subtitle = fmt.Sprintf("%s rows and %s out-of-distribution ones, by 1 - the top probability.\nAUROC %s; false positive rate where 95%% are found %s",
 			report.Count(e.Audit.Rows), report.Count(e.Out.Rows), value(area), value(fpr))
 		c.X, c.Y = "share of the own rows refused", "share of the out-of-distribution rows found"
+		c.Finding, c.Square = "AUROC "+value(area), true
 		roc(c, o.ROC(mostPoints))
 	}
 	return c
@@ -63,48 +71,31 @@ func coordinates(points []rank.Point) (x, y []float64) {
 }
 
 // riskCoverage draws the share of errors among the rows that are kept, most confident first.
-func riskCoverage(c *picture.Curves, e *eval.Evaluation) {
+func riskCoverage(e *eval.Evaluation, d *report.Document) picture.Drawing {
 	r, _ := e.Ranking(calib.TopLabel)
 	aurc, _ := r.AURC()
 	excess, _ := r.EAURC()
 	augrc, _ := r.AUGRC()
-	c.Title = "Risk of the most confident rows"
-	c.Subtitle += fmt.Sprintf("\nAURC %s, of which %s above the best order; AUGRC %s", value(aurc), value(excess), value(augrc))
-	c.X, c.Y, c.Fit = "coverage: share of rows that are kept, most confident first", "share of errors among them", true
-	x, y := coordinates(r.RiskCoverage(mostPoints))
-	wrong := 1 - e.Loss.Accuracy()
-	order := "by confidence"
+	p := &picture.Risk{Title: "Errors among the rows that are kept"}
 	if e.Spec.Scored {
-		order = "by the caller's scores"
+		p.Order = "the caller's scores"
 	}
-	c.Curves = []picture.Curve{{Name: order, X: x, Y: y}}
-	var bx, by []float64
-	for i := range 201 {
-		at := float64(i) / 200
-		risk := 0.0
-		if at > 1-wrong {
-			risk = 1 - (1-wrong)/at
-		}
-		bx, by = append(bx, at), append(by, risk)
-	}
-	c.Curves = append(c.Curves, picture.Curve{Name: "best: all errors last", X: bx, Y: by, Bound: true},
-		picture.Curve{Name: "chance", X: []float64{0, 1}, Y: []float64{wrong, wrong}, Bound: true})
+	p.Coverage, p.Risk = coordinates(r.RiskCoverage(mostPoints))
+	p.Subtitle = d.Verdict() + "\n" + p.Finding() + fmt.Sprintf("\nAURC %s, of which %s above the best order; AUGRC %s", value(aurc), value(excess), value(augrc))
+	return p
 }
 
 // rejection draws the accuracy of the rows kept, by the share of rows rejected. Out-of-distribution rows are always wrong.
 func rejection(c *picture.Curves, e *eval.Evaluation) {
-	c.Title = "Accuracy when the least confident rows are rejected"
-	c.X, c.Y, c.Fit = "share of rows rejected, least confident first", "accuracy of the others", true
+	c.Title = "Accuracy when the least confident rows are refused"
+	c.X, c.Y, c.Fit = "share of rows refused, least confident first", "accuracy of the others", true
 	points := e.Rejection(mostPoints)
 	if len(points) == 0 {
 		return
 	}
+	c.Subtitle += fmt.Sprintf("\nWith %s out-of-distribution rows, all of them errors", report.Count(e.Out.Rows))
 	// The best possible curve depends on the share of rows that can be right.
-	right, of := e.Loss.Accuracy(), "best: all errors rejected first"
-	if e.Spec.Out {
-		c.Subtitle += fmt.Sprintf("\nWith %s out-of-distribution rows, all of them errors", report.Count(e.Out.Rows))
-		right, of = points[0].Best, "theoretical maximum: all out-of-distribution rows rejected first, and no other error"
-	}
+	right, of := points[0].Best, "theoretical maximum: all out-of-distribution rows refused first, and no other error"
 	var x, y, bx, best []float64
 	for _, p := range points {
 		x, y = append(x, p.Rejected), append(y, p.Accuracy)
@@ -113,7 +104,7 @@ func rejection(c *picture.Curves, e *eval.Evaluation) {
 		at := float64(i) / 200
 		bx, best = append(bx, at), append(best, math.Min(1, right/(1-at)))
 	}
-	c.Curves = []picture.Curve{{Name: "by confidence", X: x, Y: y}, {Name: of, X: bx, Y: best, Bound: true}}
+	c.Curves = []picture.Curve{{Name: "by confidence", X: x, Y: y, Steps: true}, {Name: of, X: bx, Y: best, Bound: true}}
 }
 
 // confidence draws the accuracy of the rows above a confidence.
@@ -122,6 +113,11 @@ func confidence(c *picture.Curves, e *eval.Evaluation) {
 	c.X, c.Y, c.Fit = "least confidence", "accuracy of the rows above it", true
 	if e.Spec.Out {
 		c.Subtitle += fmt.Sprintf("\nWith %s out-of-distribution rows, all of them errors", report.Count(e.Out.Rows))
+	}
+	if k := e.Spec.Classes; k > 2 && e.Spec.Choices == eval.NoChoices {
+		c.From = 1 / float64(k) // no confidence is below
+	} else if k <= 2 && !e.Spec.Out {
+		c.From = 0.5
 	}
 	x, y := coordinates(e.Confident())
 	c.Curves = []picture.Curve{{Name: "accuracy", X: x, Y: y},

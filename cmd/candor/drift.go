@@ -13,7 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/ci"
-	"github.com/candor-go/candor/report/picture"
+	"github.com/candor-go/candor/report/picture/file"
 )
 
 // driftRun holds the flags of candor drift.
@@ -105,7 +105,7 @@ func (f *driftRun) check(c *cobra.Command, paths []string) (drift.Options, error
 	}
 	if c.Flags().Changed("plot") {
 		ok := false
-		if f.plot.format, ok = picture.FormatOf(f.plot.file); !ok {
+		if f.plot.format, ok = file.FormatOf(f.plot.file); !ok {
 			return o, usage("--plot is %q; the name of a picture ends in .png, .svg or .pdf", f.plot.file)
 		}
 		if err := f.plot.checkFile("", "", paths...); err != nil {
@@ -192,12 +192,15 @@ func (f *driftRun) show(c *cobra.Command, d *report.Drift) error {
 		}
 	default:
 		s := screenOf(c.OutOrStdout())
-		s.verdict(&b, d.Verdict())
+		verdict := d.Verdict()
+		if s.terminal {
+			verdict = report.Wrap(verdict, s.width)
+		}
+		fmt.Fprintf(&b, "%s\n\n", verdict)
 		if err = d.Table(&b, report.Plain, s.width); err == nil {
 			for _, w := range append(d.Undefined(), d.Warnings...) {
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+strings.TrimSuffix(w, ".")+".", s.width))
 			}
-			s.again(&b, d.Verdict())
 		}
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/regress"
@@ -272,7 +273,9 @@ func forecastPicture(k plotKind, e *eval.Evaluation, d *report.Document) picture
 		s := e.Spread()
 		p := &picture.Spread{Title: "Errors against the stated spread", Subtitle: d.Verdict(), Level: level, ENCE: s.ENCE(bins)}
 		for _, b := range s.Bins(bins) {
+			in := b.Interval(level)
 			p.RMV, p.RMSE, p.Counts = append(p.RMV, b.RMV), append(p.RMSE, b.RMSE), append(p.Counts, b.Count)
+			p.Low, p.High = append(p.Low, in.Low), append(p.High, in.High)
 		}
 		return p
 	case "coverage":
@@ -305,6 +308,7 @@ func forecastPicture(k plotKind, e *eval.Evaluation, d *report.Document) picture
 
 // calibrationCurves draws the calibration curves of several forecasts.
 func calibrationCurves(names []string, es []*eval.Evaluation) picture.Drawing {
+	names = picture.Short(visible.Texts(names))
 	c := &picture.Curves{Title: "How often what was observed is below a quantile", X: "level of the quantile", Y: "share of rows at or below the quantile"}
 	c.Subtitle = report.Count(es[0].Audit.Rows) + " rows each"
 	for i, e := range es {

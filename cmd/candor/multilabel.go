@@ -273,16 +273,16 @@ func (o *output) labelTables(b *bytes.Buffer, d *report.Multilabel, s screen, ne
 		form, wrap, note = report.Markdown, func(t string) string { return t }, "\n> %s\n"
 		next = ""
 	}
-	if o.format == "markdown" {
-		fmt.Fprintf(b, "%s\n\n", d.Verdict())
-	} else {
-		s.verdict(b, d.Verdict())
+	verdict := d.Verdict()
+	if s.terminal {
+		verdict = wrap(verdict)
 	}
+	fmt.Fprintf(b, "%s\n\n", verdict)
 	if err := d.Table(b, form, s.width); err != nil {
 		return err
 	}
 	fmt.Fprintln(b)
-	if err := d.LabelsTable(b, form, s.width); err != nil {
+	if err := d.LabelsTable(b, form); err != nil {
 		return err
 	}
 	for _, w := range d.Notes() {
@@ -290,9 +290,6 @@ func (o *output) labelTables(b *bytes.Buffer, d *report.Multilabel, s screen, ne
 	}
 	if next != "" {
 		fmt.Fprintf(b, "\n%s\n", wrap(next))
-	}
-	if o.format != "markdown" {
-		s.again(b, d.Verdict())
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -11,12 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/picture"
+	"github.com/candor-go/candor/report/picture/file"
 )
 
 // plot is the picture that is requested beside the result, if any.
@@ -62,6 +63,7 @@ type plotKind struct {
 // plotKinds lists the pictures. The first of either sort is the default.
 var plotKinds = []plotKind{
 	{"reliability", "ece", false},                            // by bins
+	{"equal-mass", "calibration_auc", false},                 // gaps by bins of equal mass
 	{"classes", "sce", false},                                // a diagram of each class
 	{"corp", "corp_mcb", false},                              // of rising frequencies, without bins
 	{"risk-coverage", "aurc", false},                         // of selective classification
@@ -109,7 +111,7 @@ func (p *plot) also(of eval.Shape) string {
 		return ""
 	case k.name == "corp":
 		return "corp_mcb,corp_dsc,corp_unc"
-	case k.name == "roc" && of.Classes <= 2:
+	case (k.name == "roc" || k.name == "equal-mass") && of.Classes <= 2:
 		return "auroc"
 	case of.Out && (k.name == "rejection" || k.name == "confidence"):
 		return k.of + ",ood_auroc"
@@ -125,7 +127,7 @@ func (p *plot) also(of eval.Shape) string {
 func (p *plot) check(c *cobra.Command) error {
 	ok := true
 	if c.Flags().Changed("plot") {
-		if p.format, ok = picture.FormatOf(p.file); !ok {
+		if p.format, ok = file.FormatOf(p.file); !ok {
 			return usage("--plot is %q; the name of a picture ends in .png, .svg or .pdf", p.file)
 		}
 	}
@@ -161,11 +163,6 @@ func (p *plot) check(c *cobra.Command) error {
 func (p *plot) checkFile(other, written string, reads ...string) error {
 	if p.file != "" && written != "" && filepath.Clean(p.file) == filepath.Clean(written) {
 		return usage("--plot and %s both name %s; name another one", other, written)
-	}
-	if p.file != "" {
-		if err := picture.Check(p.format); err != nil {
-			return usage("--plot %s: %v", p.file, errors.New(strings.TrimPrefix(err.Error(), "picture: ")))
-		}
 	}
 	return checkFile("--plot", p.file, reads...)
 }
@@ -240,11 +237,20 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		there = slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool {
 			return strings.HasPrefix(m.Name, "corp_") && !strings.Contains(m.String(), "exact") && !strings.Contains(m.String(), "score=log") && !strings.Contains(m.String(), "score=spherical")
 		})
-	case "ood-roc":
+	case "equal-mass":
+		_, there = e.EqualMass()
+	case "rejection", "ood-roc":
+		if !e.Spec.Out && p.kind == "rejection" {
+			return usage("--plot-kind rejection draws out-of-distribution rows among the others; give --ood FILE, or draw risk-coverage")
+		}
 		if !e.Spec.Out {
 			return usage("--plot-kind ood-roc draws out-of-distribution rows; give --ood FILE")
 		}
 		there = e.Foreign() != nil
+		if p.kind == "rejection" {
+			_, kept := e.Ranking(calib.TopLabel)
+			there = there && kept
+		}
 	case "roc":
 		_, there = e.Ranking(rocEvent(e))
 	default:
@@ -279,6 +285,8 @@ func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 		return p.save(p.classPicture(e, d))
 	case "corp":
 		return p.save(corpPicture(e, d))
+	case "equal-mass":
+		return p.save(massPicture(e, d))
 	default:
 		return p.save(curvePicture(p.kind, e, d))
 	}
@@ -288,10 +296,10 @@ func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 	}
 	bins := b.Bins(e.Spec.Level)
 	r := &picture.Reliability{Title: "Reliability by confidence", Bins: bins, Event: b.Event, Y: y, Level: e.Spec.Level}
-	r.Lines = []picture.Line{line("accuracy", e.Loss.Accuracy()), line("mean confidence", e.Loss.Confidence())}
 	if b.Event == calib.Positive {
 		r.Title = "Reliability by probability"
-		r.Lines = []picture.Line{line("base rate", e.Loss.BaseRate()), line("mean probability", meanScore(bins))}
+	} else if e.Spec.Choices == eval.NoChoices && !e.Spec.Scored {
+		r.Classes = e.Spec.Classes
 	}
 	r.Subtitle = d.VerdictOfAll() + "\nECE " + value(b.ECE())
 	if i := b.Interval(e.Spec.Level); !math.IsNaN(i.Low) {
@@ -300,7 +308,7 @@ func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 	if f := b.Floor(); !math.IsNaN(f) {
 		r.Subtitle += ", perfect calibration would have about " + value(f)
 	}
-	r.Subtitle += "\n" + strings.ToUpper(b.Text[:1]) + b.Text[1:]
+	r.Subtitle += "\n" + sentence(b.Text)
 	return p.save(r)
 }
 
@@ -315,9 +323,28 @@ func (p *plot) classPicture(e *eval.Evaluation, d *report.Document) picture.Draw
 	return r
 }
 
+// massPicture returns the gaps of bins of equal mass.
+func massPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
+	r := &picture.Mass{Title: "Where the calibration error comes from", Level: e.Spec.Level}
+	b, ok := e.EqualMass()
+	if ok {
+		r.Event, r.Bins = b.Event, b.Bins(e.Spec.Level)
+		r.Subtitle = d.VerdictOfAll() + "\n" + r.Finding() + "\n" + sentence(b.Text)
+	}
+	return r
+}
+
+// sentence returns a text with a capital letter at its beginning.
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
 // corpPicture returns the recalibrated frequencies, with the consistency band for calibrated scores.
 func corpPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
-	const level = 0.9
+	level := e.Spec.Level
 	r := &picture.CORP{Title: "Recalibrated frequency by score", Subtitle: d.VerdictOfAll(), Level: level}
 	if f := e.Fit(); f != nil {
 		r.Fit, r.Event, r.Bins, r.Band = f.CORP, f.Event, f.Histogram, f.Band(level, &f.Resampling)
@@ -354,16 +381,19 @@ func (p *plot) overlay(names []string, es []*eval.Evaluation, found *report.Diff
 	if !es[0].Spec.Shape().HasClasses() {
 		return p.save(calibrationCurves(names, es))
 	}
-	r := &picture.Overlay{Title: "Reliability by confidence"}
+	r := &picture.Overlay{Title: "Reliability by confidence", Level: es[0].Spec.Level}
+	names = picture.Short(visible.Texts(names))
+	eces := make([]string, len(es))
 	for i, e := range es {
 		b, y, err := p.bins(e)
 		if err != nil {
 			return err
 		}
-		name := fmt.Sprintf("%s (ECE %s)", names[i], value(b.ECE()))
+		name := names[i]
 		r.Sets = append(r.Sets, picture.Set{Name: name, Bins: b.Bins(e.Spec.Level)})
 		r.Y, r.Event = y, b.Event
-		r.Subtitle = fmt.Sprintf("%s rows each.\n%s", report.Count(e.Audit.Rows), strings.ToUpper(b.Text[:1])+b.Text[1:])
+		eces[i] = fmt.Sprintf("%s %s", name, value(b.ECE()))
+		r.Subtitle = fmt.Sprintf("ECE: %s. %s rows each.\n%s", strings.Join(eces[:i+1], "; "), report.Count(e.Audit.Rows), sentence(b.Text))
 	}
 	if r.Event == calib.Positive {
 		r.Title = "Reliability by probability"
@@ -374,15 +404,10 @@ func (p *plot) overlay(names []string, es []*eval.Evaluation, found *report.Diff
 // save writes a picture completely or not at all.
 func (p *plot) save(d picture.Drawing) error {
 	var b bytes.Buffer
-	if err := picture.Write(&b, p.format, d); err != nil {
+	if err := file.Write(&b, p.format, d.Scene()); err != nil {
 		return err
 	}
 	return writeFile(p.file, b.Bytes())
-}
-
-// line returns a line of the histogram, named with its position.
-func line(name string, at float64) picture.Line {
-	return picture.Line{Name: name + " " + value(at), At: at}
 }
 
 // value formats a number in a text; "-" if it is undefined, as in tables.
@@ -391,16 +416,4 @@ func value(v float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.4g", v)
-}
-
-// meanScore returns the mean of the scores in bins, or NaN if there are none.
-func meanScore(bins []calib.Bin) float64 {
-	sum, weight := 0.0, 0.0
-	for _, b := range bins {
-		if b.Count > 0 {
-			sum += float64(b.Weight * b.Confidence)
-			weight += b.Weight
-		}
-	}
-	return sum / weight
 }

@@ -23,6 +23,15 @@ func drawnBy(t *testing.T, d *dir, args ...string) string {
 	return string(d.read(to))
 }
 
+// saidBy returns the texts of a picture, in their order, with a space between them; what is on two lines reads as on one.
+func saidBy(svg string) string {
+	var b strings.Builder
+	for _, m := range regexp.MustCompile(`<text [^>]*>([^<]*)</text>`).FindAllStringSubmatch(svg, -1) {
+		b.WriteString(m[1] + " ")
+	}
+	return b.String()
+}
+
 // TestPlot: the picture is of the bins that --plot-y asks for, and the result is printed beside it.
 func TestPlot(t *testing.T) {
 	d := newDir(t)
@@ -30,30 +39,30 @@ func TestPlot(t *testing.T) {
 	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
 	tx, ty := d.put("tx.npy", two.scores(t)), d.put("ty.npy", two.labelFile(t))
 	bx, by := d.put("bx.npy", b.scores(t)), d.put("by.npy", b.labelFile(t))
-	const positive, score = ">probability of y = 1<", ">confidence<"
+	const positive, score, right = "probability of y = 1", "confidence: the probability of the chosen class", "↑ share that is right "
 	for _, c := range []struct {
 		args []string
 		want []string
 	}{
-		{[]string{x, "--labels", y}, []string{score, ">accuracy<", ">400 rows x 4 classes: ", ">accuracy 0.", ">mean confidence 0.", ">Top label; 15 equal-width bins"}},
-		{[]string{x, "--labels", y, "--plot-y", "frequency"}, []string{score, ">relative frequency of a right top label<"}},
-		{[]string{x, "--labels", y, "--plot-y", "gap"}, []string{score, ">accuracy - confidence<"}},
-		{[]string{x, "--labels", y, "--bins", "7", "--confidence", "0.9"}, []string{">Top label; 7 equal-width bins", ">90% Wilson interval<", ">where 90% of calibrated"}},
-		{[]string{tx, "--task", "classification", "--labels", ty}, []string{score, ">accuracy<"}},
-		{[]string{tx, "--task", "classification", "--labels", ty, "--plot-y", "frequency"}, []string{positive, ">share of y = 1<"}},
-		{[]string{tx, "--task", "classification", "--labels", ty, "--plot-y", "gap"}, []string{score, ">accuracy - confidence<"}},
-		{[]string{bx, "--labels", by}, []string{positive, ">share of y = 1<", ">base rate 0.", ">mean probability 0."}},
+		{[]string{x, "--labels", y}, []string{score, right, "400 rows × 4 classes: ", "Top label; 15 equal-width bins"}},
+		{[]string{x, "--labels", y, "--plot-y", "frequency"}, []string{score, right}},
+		{[]string{x, "--labels", y, "--plot-y", "gap"}, []string{score, "↑ share that is right − confidence, points "}},
+		{[]string{x, "--labels", y, "--bins", "7", "--confidence", "0.9"}, []string{"Top label; 7 equal-width bins", " 90% interval ", "where 90% of calibrated"}},
+		{[]string{tx, "--task", "classification", "--labels", ty}, []string{score, right}},
+		{[]string{tx, "--task", "classification", "--labels", ty, "--plot-y", "frequency"}, []string{positive, "↑ share of y = 1 "}},
+		{[]string{tx, "--task", "classification", "--labels", ty, "--plot-y", "gap"}, []string{score, "↑ share that is right − confidence, points "}},
+		{[]string{bx, "--labels", by}, []string{positive, "↑ share of y = 1 "}},
 		{[]string{bx, "--labels", by, "--plot-y", "frequency", "--metrics", "nll"}, []string{positive}},
-		{[]string{bx, "--labels", by, "--plot-y", "accuracy"}, []string{score, ">accuracy<"}},
-		{[]string{bx, "--labels", by, "--plot-y", "accuracy", "--metrics", "ece"}, []string{score, ">accuracy<"}},
-		{[]string{bx, "--labels", by, "--plot-y", "gap"}, []string{positive, ">share of y = 1 - probability<"}},
-		{[]string{bx, "--labels", by, "--like", "um"}, []string{score, ">accuracy<"}},
+		{[]string{bx, "--labels", by, "--plot-y", "accuracy"}, []string{score, right}},
+		{[]string{bx, "--labels", by, "--plot-y", "accuracy", "--metrics", "ece"}, []string{score, right}},
+		{[]string{bx, "--labels", by, "--plot-y", "gap"}, []string{positive, "↑ share of y = 1 − probability, points "}},
+		{[]string{bx, "--labels", by, "--like", "um"}, []string{score, right}},
 		{[]string{bx, "--labels", by, "--like", "um", "--plot-y", "frequency"}, []string{positive}},
 	} {
 		svg := drawnBy(t, d, append([]string{"eval"}, c.args...)...)
 		for _, w := range c.want {
-			if !strings.Contains(svg, w) {
-				t.Errorf("%v: the picture does not say %q", c.args, w)
+			if !strings.Contains(saidBy(svg), w) {
+				t.Errorf("%v: the picture does not say %q: %s", c.args, w, saidBy(svg))
 			}
 		}
 	}
@@ -61,7 +70,7 @@ func TestPlot(t *testing.T) {
 	// With every output the result is what it is without a picture, and each format is one: each with one of them, if not all with all.
 	for n, form := range []string{"table", "markdown", "csv", "json"} {
 		_, want, _ := candor(t, "eval", x, "--labels", y, "--format", form)
-		for i, magic := range []string{"<?xml", "%PDF-", "\x89PNG"} {
+		for i, magic := range []string{"<svg ", "%PDF-", "\x89PNG"} {
 			if !check.Full() && i != n%3 {
 				continue
 			}
@@ -95,7 +104,7 @@ func TestPlot(t *testing.T) {
 	if got := drawnBy(t, d, "merge", d.at("second-.state"), d.at("first-.state"), "--plot-kind", "corp"); got != corp {
 		t.Error("the picture without bins of a merge differs")
 	}
-	for _, w := range []string{">Recalibrated frequency by score<", ">400 rows; event: a right top label<", ">MCB 0."} {
+	for _, w := range []string{">Recalibrated frequency by score<", ">400 rows; event: the chosen class is right<", ">MCB 0."} {
 		if !strings.Contains(corp, w) {
 			t.Errorf("the picture without bins does not say %q", w)
 		}
@@ -153,7 +162,7 @@ func TestPlotCORP(t *testing.T) {
 	s := newSet(4, 400, 3)
 	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
 	want := drawnBy(t, d, "eval", x, "--labels", y, "--plot-kind", "corp")
-	for _, w := range []string{">400 rows; event: a right top label<", ">MCB 0.", ">confidence<"} {
+	for _, w := range []string{">400 rows; event: the chosen class is right<", ">MCB 0.", ">confidence: the probability of the chosen class<"} {
 		if !strings.Contains(want, w) {
 			t.Errorf("the picture does not say %q", w)
 		}
@@ -181,7 +190,7 @@ func TestPlotCORP(t *testing.T) {
 // TestCurvePictures: of whatever rows, a picture over ranks is one, says what it is of, and draws no number that is none. Each set of
 // rows has two of the pictures, by turns, one with -short, and all if nothing is left out.
 func TestCurvePictures(t *testing.T) {
-	says := [][2]string{{"risk-coverage", ">Risk of the most confident rows<"}, {"rejection", ">Accuracy when the least confident rows are rejected<"},
+	says := [][2]string{{"risk-coverage", ">Errors among the rows that are kept<"}, {"rejection", ">Accuracy when the least confident rows are refused<"},
 		{"confidence", ">Accuracy of the rows above a confidence<"}, {"roc", "told from"}, {"ood-roc", ">Out-of-distribution rows found by their doubt<"}}
 	for n, l := range edges() {
 		if testing.Short() && n%2 > 0 {
@@ -201,7 +210,7 @@ func TestCurvePictures(t *testing.T) {
 				if code, _, errs := candor(t, append(args, "--plot", d.at("p.svg"))...); code != exitUsage || !strings.Contains(errs, "leave --weights out") {
 					t.Errorf("%s: %s: exit code %d: %s", l.name, kind, code, errs)
 				}
-				if args = append(args[:len(args)-6:len(args)-6], args[len(args)-4:]...); kind == "ood-roc" {
+				if args = append(args[:len(args)-6:len(args)-6], args[len(args)-4:]...); kind == "ood-roc" || kind == "rejection" {
 					continue
 				}
 			}
@@ -217,12 +226,23 @@ func TestCurvePictures(t *testing.T) {
 			}
 		}
 	}
-	// Without other rows there is no ROC of them, and the best that can be is another one.
+	// Without other rows there is no ROC of them, and rejection would be the mirror of risk-coverage.
 	d := newDir(t)
 	s := newSet(62, 80, 3)
 	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
-	if svg := drawnBy(t, d, "eval", x, "--labels", y, "--plot-kind", "rejection"); !strings.Contains(svg, ">best: all errors rejected first<") || strings.Contains(svg, "theoretical maximum") {
-		t.Error("the best order is not that of errors")
+	for _, kind := range []string{"rejection", "ood-roc"} {
+		if code, _, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at("p.svg"), "--plot-kind", kind); code != exitUsage || !strings.Contains(errs, "give --ood FILE") {
+			t.Errorf("%s: exit code %d: %s", kind, code, errs)
+		}
+	}
+	if svg := drawnBy(t, d, "eval", x, "--labels", y, "--plot-kind", "rejection", "--ood", d.put("o.npy", newSet(64, 30, 3).scores(t))); !strings.Contains(saidBy(svg), "theoretical maximum: all out-of-distribution rows refused first") {
+		t.Error("the best order is not that of out-of-distribution rows")
+	}
+	for _, c := range []struct{ x, y, want string }{{x, y, "Top label; 2 bins of equal mass"}, {d.put("b.npy", newSet(65, 900, 1).scores(t)), d.put("by.npy", newSet(65, 900, 1).labelFile(t)), "Positive class; 15 bins of equal mass"}} {
+		svg := drawnBy(t, d, "eval", c.x, "--labels", c.y, "--plot-kind", "equal-mass")
+		if said := saidBy(svg); !strings.Contains(said, c.want) || !strings.Contains(said, "Where the calibration error comes from") || !strings.Contains(said, "groups of equal size") {
+			t.Errorf("the gaps say %s", said)
+		}
 	}
 	if svg := drawnBy(t, d, "eval", x, "--labels", y, "--plot-kind", "roc"); !strings.Contains(svg, ">Right told from wrong by confidence<") {
 		t.Error("of more than two classes the ROC is not of being right")
@@ -240,19 +260,17 @@ func TestCurvePictures(t *testing.T) {
 	}
 }
 
-// TestPlotWithoutTemporaryFolder: the font of a PDF needs one, and no other picture does.
+// TestPlotWithoutTemporaryFolder: no format needs one.
 func TestPlotWithoutTemporaryFolder(t *testing.T) {
 	d := newDir(t)
 	x, y := d.put("x.npy", newSet(1, 50, 3).scores(t)), d.put("y.npy", newSet(1, 50, 3).labelFile(t))
 	for _, v := range []string{"TMPDIR", "TMP", "TEMP", "USERPROFILE"} {
 		t.Setenv(v, d.at("none"))
 	}
-	code, out, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at("p.pdf"))
-	if code != exitUsage || out != "" || !strings.Contains(errs, "p.pdf: the font of a PDF goes through a temporary file: ") || !strings.Contains(errs, "set TMPDIR to a folder that may be written, or draw an .svg") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
-	if code, _, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at("p.svg")); code != exitDone {
-		t.Errorf("exit code %d: %s", code, errs)
+	for _, name := range []string{"p.pdf", "p.svg", "p.png"} {
+		if code, _, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at(name)); code != exitDone {
+			t.Errorf("%s: exit code %d: %s", name, code, errs)
+		}
 	}
 }
 
@@ -272,8 +290,8 @@ func TestPlotDifferences(t *testing.T) {
 		t.Error("a merge draws another picture")
 	}
 	gaps := drawnBy(t, d, append(args, "--plot-kind", "gaps")...)
-	for _, want := range []string{">Difference of the gaps, second minus first<", ">difference, with a 95% band for all bins together<", ">difference of accuracy - confidence<", "15 bins of equal width. 400 rows"} {
-		if !strings.Contains(gaps, want) {
+	for _, want := range []string{"Difference of the gaps, second minus first ", "95% interval for all bins together", "↑ difference of accuracy − confidence, points", "15 bins of equal width. 400 rows"} {
+		if !strings.Contains(saidBy(gaps), want) {
 			t.Errorf("the picture of gaps does not say %q", want)
 		}
 	}
@@ -290,7 +308,7 @@ func TestPlotDifferences(t *testing.T) {
 		n, _ := strconv.Atoi(m[1])
 		rows += n
 	}
-	if rows != 400 || !strings.Contains(flips, ">only the second right<") {
+	if rows != 400 || !strings.Contains(flips, ">only second right<") {
 		t.Errorf("%d rows in the picture of flips", rows)
 	}
 	var many []string
@@ -298,13 +316,13 @@ func TestPlotDifferences(t *testing.T) {
 		many = append(many, d.put(fmt.Sprintf("a-model-with-a-long-name-%02d.npy", i), newSet(uint64(i+3), 400, 3).scores(t)))
 	}
 	svg = drawnBy(t, d, append([]string{"compare", "--labels", y, "--adjust", "max-t", "--plot-kind", "differences", "--metrics", "confidence,nll,accuracy"}, many...)...)
-	for _, want := range []string{">Differences<", ">nll<", "simultaneous over 66 pairs", ">a-model-w...g-name-0", ">The document has 158 more.<"} {
+	for _, want := range []string{">Differences<", ">nll<", "simultaneous over 66 pairs", " − 0", ">The document has 158 more.<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the picture of many sets does not say %q", want)
 		}
 	}
-	if strings.Contains(svg, ">confidence<") || strings.Contains(svg, ">accuracy<") || strings.Count(svg, "a-model-w...") != 40*2 {
-		t.Errorf("%d names of sets", strings.Count(svg, "a-model-w..."))
+	if strings.Contains(svg, ">confidence<") || strings.Contains(svg, ">accuracy<") || len(regexp.MustCompile(`>[01][0-9] − [01][0-9]<`).FindAllString(svg, -1)) != 40 {
+		t.Errorf("%d pairs of sets", len(regexp.MustCompile(`>[01][0-9] − [01][0-9]<`).FindAllString(svg, -1)))
 	}
 
 	var table strings.Builder
@@ -315,7 +333,7 @@ func TestPlotDifferences(t *testing.T) {
 	table.WriteString("0.5,1,lonely\n")
 	groups := []string{"eval", d.put("t.csv", []byte(table.String())), "--prob", "p", "--labels", "y", "--group", "place"}
 	svg = drawnBy(t, d, append(groups, "--plot-kind", "groups", "--state", d.at("g.state"))...)
-	for _, want := range []string{">Groups by place<", ">bias: mean probability minus base rate<", ">10 more groups are less far off.<", ">Groups of fewer than 30 rows are left out: 1.<", "(50)<"} {
+	for _, want := range []string{">Groups by place<", ">bias: mean probability minus base rate, points<", ">10 more groups are less far off.<", ">Groups of fewer than 30 rows are left out: 1.<", "(50)<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the picture of groups does not say %q", want)
 		}

@@ -59,7 +59,7 @@ func (p *plot) ofRows(of eval.Shape) (bool, error) {
 
 // differencesPicture returns the intervals of differences.
 func differencesPicture(d *report.Differences) picture.Drawing {
-	names := visible.Texts(d.Names)
+	names := picture.Short(visible.Texts(d.Names))
 	f := &picture.Forest{Title: "Differences", First: "the set named first is better", Other: "the set named last is better", Undecided: "not decided"}
 	f.Subtitle = d.Sentence() + "\n" + percent(d.Level) + " intervals"
 	if s := d.Simultaneous(); s != "" {
@@ -107,7 +107,7 @@ func differencesPicture(d *report.Differences) picture.Drawing {
 			p.Margin = l[0].Margin.Size
 		}
 		for _, x := range l {
-			r := picture.ForestRow{Name: withoutMiddle(names[x.B]) + " - " + withoutMiddle(names[x.A]), Value: x.Value, Interval: x.Interval}
+			r := picture.ForestRow{Name: withoutMiddle(names[x.B]) + " − " + withoutMiddle(names[x.A]), Value: x.Value, Interval: x.Interval}
 			switch x.Outcome {
 			case compared.Better:
 				r.Verdict = picture.First
@@ -127,13 +127,14 @@ func differencesPicture(d *report.Differences) picture.Drawing {
 // gapsPicture returns how the reliability of the two models of a comparison differs.
 func gapsPicture(c *compared.Comparison) picture.Drawing {
 	m := c.Models()
-	a, b := visible.Text(m[0].Name), visible.Text(m[1].Name)
+	short := picture.Short(visible.Texts([]string{m[0].Name, m[1].Name}))
+	a, b := short[0], short[1]
 	if c.Baseline == 1 {
 		a, b = b, a
 	}
-	d := &picture.Gaps{Title: fmt.Sprintf("Difference of the gaps, %s minus %s", b, a), X: "confidence", Y: "difference of accuracy - confidence"}
+	d := &picture.Gaps{Title: fmt.Sprintf("Difference of the gaps, %s minus %s", b, a), X: "confidence", Y: "difference of accuracy − confidence, points"}
 	if c.Spec.Classes == 1 {
-		d.X, d.Y = "probability of y = 1", "difference of share of y = 1 - probability"
+		d.X, d.Y = "probability of y = 1", "difference of share of y = 1 − probability, points"
 	}
 	gaps, n := c.Gaps(0), 0
 	for _, g := range gaps {
@@ -147,7 +148,7 @@ func gapsPicture(c *compared.Comparison) picture.Drawing {
 		d.Bins = append(d.Bins, picture.GapBin{Lower: g.Lower, Upper: g.Upper, Difference: v, Interval: g.Error.Interval(v, 0, level), Rows: math.Min(g.RowsA, g.RowsB)})
 	}
 	d.Subtitle = fmt.Sprintf("Gap: frequency minus mean score of the rows that a set has in a bin; %d bins of equal width. %s rows, taken as independent.", len(gaps), report.Count(c.Rows()))
-	d.Band = fmt.Sprintf("difference, with a %s band for all bins together", percent(c.Spec.Level))
+	d.Band = fmt.Sprintf("%s interval for all bins together", percent(c.Spec.Level))
 	return d
 }
 
@@ -160,7 +161,7 @@ func flipsPicture(d *report.Differences, e *eval.Evaluation) (picture.Drawing, e
 		return nil, usage("--plot-kind flips counts rows, and they have weights; draw another kind")
 	}
 	f := d.Flips[0]
-	names := visible.Texts(d.Names)
+	names := picture.Short(visible.Texts(d.Names))
 	right := int64(math.Round(e.Loss.Accuracy() * float64(f.Rows)))
 	p := &picture.Flips{Title: "Who is right", Subtitle: d.FlipsText(), A: names[f.A], B: names[f.B], Both: right - f.OnlyA, OnlyA: f.OnlyA, OnlyB: f.OnlyB}
 	p.Neither = f.Rows - p.Both - p.OnlyA - p.OnlyB
@@ -201,7 +202,7 @@ func groupsPicture(g *grouped.Evaluation, minRows int64) (picture.Drawing, error
 	all := g.Each()
 	each := slices.DeleteFunc(slices.Clone(all), func(o grouped.Group) bool { return o.Audit.Rows < minRows })
 	level := 1 - (1-g.Spec.Level)/float64(max(1, len(each)))
-	f := &picture.Forest{Title: "Groups by " + strings.Join(visible.Texts(g.Columns), ", "), First: "too low", Other: "too high", Undecided: "no overall miscalibration seen"}
+	f := &picture.Forest{Title: "Groups by " + strings.Join(visible.Texts(g.Columns), ", "), First: "too low", Other: "too high", Undecided: "no overall miscalibration seen", Sides: true}
 	name := "bias: mean probability minus base rate"
 	if m.Name == "overconfidence" {
 		name = "overconfidence: mean confidence minus accuracy"
@@ -216,7 +217,7 @@ func groupsPicture(g *grouped.Evaluation, minRows int64) (picture.Drawing, error
 		if math.IsNaN(v.Value) {
 			continue
 		}
-		r := row{ForestRow: picture.ForestRow{Name: fmt.Sprintf("%s (%s)", strings.Join(visible.Texts(o.Values), ", "), report.Count(o.Audit.Rows)), Value: v.Value, Interval: v.Interval}}
+		r := row{ForestRow: picture.ForestRow{Name: fmt.Sprintf("%s (%s)", strings.Join(visible.Texts(o.Values), ", "), report.Count(o.Audit.Rows)), Value: v.Value, Interval: v.Interval, Rows: o.Audit.Rows}}
 		switch {
 		case v.Interval.Low > 0:
 			r.Verdict, r.beyond = picture.Other, v.Interval.Low
@@ -244,7 +245,7 @@ func groupsPicture(g *grouped.Evaluation, minRows int64) (picture.Drawing, error
 	if n := len(all) - len(each); n > 0 {
 		f.Subtitle += fmt.Sprintf("\nGroups of fewer than %s rows are left out: %s.", report.Count(minRows), report.Count(int64(n)))
 	}
-	p := picture.ForestPanel{Name: name}
+	p := picture.ForestPanel{Name: name + ", points", Points: true}
 	for _, r := range rows {
 		p.Rows = append(p.Rows, r.ForestRow)
 	}

@@ -91,26 +91,26 @@ func inScaled() []Descriptor {
 	l := []Descriptor{
 		{
 			Name:    "temperature",
-			Short:   "divisor of logits",
+			Short:   "what logits should be divided by",
 			Meaning: "the T by which logits are divided for the least NLL: above 1 where the model is too sure",
 			Formula: "argmin_{T > 0} mean -ln softmax(z/T)_y, z = ln p of probabilities; binary: sigmoid(z/T)", Range: "(0, +Inf)", Better: Neither,
 			Source: "Guo et al. 2017",
 		},
 		{
 			Name:    "nll_temperature_scaled",
-			Short:   "nll after scaling",
+			Short:   "NLL after temperature scaling",
 			Meaning: "NLL of the rows after temperature scaling, " + crossFitted + ": what models should be compared by",
 			Formula: "nll of softmax(z/T), T fitted to the other folds", Range: "[0, +Inf]", Better: Lower, Source: "Ashukha et al. 2020",
 		},
 		{
 			Name:    "brier_temperature_scaled",
-			Short:   "brier after scaling",
+			Short:   "Brier score after temperature scaling",
 			Meaning: "Brier score of the rows after temperature scaling, " + crossFitted,
 			Formula: "brier of softmax(z/T), T fitted to the other folds", Range: "[0, 2]", Better: Lower, Source: "Ashukha et al. 2020",
 		},
 		{
 			Name:    "ece_temperature_scaled",
-			Short:   "ece after scaling",
+			Short:   "ECE after temperature scaling",
 			Meaning: "ECE of the rows after temperature scaling, " + crossFitted,
 			Formula: "ece of softmax(z/T), T fitted to the other folds", Range: "[0, 1]", Better: Lower, Source: "Ashukha et al. 2020; Guo et al. 2017",
 		},

@@ -7,9 +7,6 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// Enough is the minimum number of rows for the gap of a bin to be marked as the largest, and for its point to be filled.
-const Enough = 30
-
 // mostBars is the maximum number of bins drawn one by one. If there are more, neighbours are pooled.
 const mostBars = 200
 
@@ -69,19 +66,6 @@ func anyDrawn(bins []calib.Bin) bool {
 	return false
 }
 
-// largest returns the index of the bin with the largest gap between frequency and mean score, among those with at least Enough rows;
-// -1 if there is none.
-func largest(bins []calib.Bin) int {
-	at, gap := -1, -1.0
-	for i := range bins {
-		b := &bins[i]
-		if g := math.Abs(b.Frequency - b.Confidence); drawn(b) && b.Count >= Enough && g > gap {
-			at, gap = i, g
-		}
-	}
-	return at
-}
-
 // shares returns the percentage of the total weight in each bin.
 func shares(bins []calib.Bin) []float64 {
 	total := 0.0
@@ -105,29 +89,4 @@ func weighted(bins []calib.Bin) bool {
 		}
 	}
 	return false
-}
-
-// gapRange returns the range of an axis of gaps. It contains 0 and every gap, and the intervals and bands of bins with Enough rows, if
-// these are drawn. Wider intervals are cut off.
-func gapRange(intervals, bands bool, sets ...[]calib.Bin) (lo, hi float64) {
-	for _, bins := range sets {
-		for i := range bins {
-			b := &bins[i]
-			if !drawn(b) {
-				continue
-			}
-			g := []float64{b.Frequency - b.Confidence}
-			if intervals && b.Count >= Enough && known(b.Interval) {
-				g = append(g, b.Interval.Low-b.Confidence, b.Interval.High-b.Confidence)
-			}
-			if bands && b.Count >= Enough && known(b.Band) {
-				g = append(g, b.Band.Low-b.Confidence, b.Band.High-b.Confidence)
-			}
-			for _, v := range g {
-				lo, hi = math.Min(lo, v), math.Max(hi, v)
-			}
-		}
-	}
-	room := math.Max(0.05*(hi-lo), 0.005)
-	return math.Max(lo-room, -1), math.Min(hi+room, 1)
 }

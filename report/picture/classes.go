@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/report/scene"
 )
 
 // Class is one class in Classes.
@@ -20,178 +18,259 @@ type Class struct {
 	Bins []calib.Bin // see calib.ClassBins.Class
 }
 
-// ece returns the mean gap of the class, which orders and labels panels; 0 without rows.
-func (c *Class) ece() float64 {
-	gaps, total := 0.0, 0.0
-	for i := range c.Bins {
-		if b := &c.Bins[i]; drawn(b) {
-			gaps += b.Weight * math.Abs(b.Frequency-b.Confidence)
-			total += b.Weight
-		}
-	}
-	if total == 0 {
-		return 0
-	}
-	return gaps / total
-}
-
-// events returns the number of rows of the class, or their weight.
-func (c *Class) events() float64 {
-	n := 0.0
-	for i := range c.Bins {
-		if b := &c.Bins[i]; drawn(b) {
-			n += b.Weight * b.Frequency
-		}
-	}
-	return n
-}
-
-// Order selects the classes to show if there are too many.
-type Order uint8
-
-const (
-	LargestError Order = iota // with the largest calibration error
-	MostRows                  // with the most rows
-)
-
-// Classes draws the reliability of each class in a small panel, all with the same axes: the curve with its intervals and the
-// consistency band. Panels are in the order of the classes. If there are more than Most classes, Order selects which are shown, and
-// the subtitle says so. The zero value draws a picture without data.
+// Classes draws the reliability of classes in small panels, all with the same axes: those first for which the evidence of a gap is strongest.
+//
+// A class is shown if it occurs in 30 rows or more and its probabilities sum to 10 or more. Neighbouring bins are joined until they have 20
+// rows. The evidence of a point is its gap in standard errors of a calibrated one; it is coloured where that would not happen by chance among
+// all points of all classes. Lines are intervals of one point each. If more than Most classes can be shown, the notes say how many are left
+// out. The zero value draws a picture without data.
 type Classes struct {
 	Title, Subtitle string
 	Classes         []Class
-	Most            int // maximum number of panels; 0 means 25
-	Order           Order
-	Y               Y       // Accuracy is the same as Frequency here
-	Level           float64 // of the intervals, for the key; 0 means 0.95
+	Most            int // maximum number of panels; 0 means 12
+	Y               Y
+	Level           float64 // of intervals and bands; 0 means 0.95
 }
 
-const mostClasses = 25
+// What a class and a point need.
+const (
+	classRows     = 30
+	classExpected = 10
+	pointRows     = 20
+	mostClasses   = 12
+)
 
-// shown returns the classes to draw, in order, and a note on the others.
-func (d *Classes) shown() ([]Class, string) {
+// classPanel is a class with its points.
+type classPanel struct {
+	*Class
+	points   []calib.Bin
+	z        []float64 // the gaps in standard errors
+	evidence float64
+	rows     float64 // that are of the class
+}
+
+func (d *Classes) level() float64 {
+	if d.Level == 0 {
+		return metrics.DefaultLevel
+	}
+	return d.Level
+}
+
+// pooled joins neighbouring bins until they have enough rows. Joined bins get an interval and a band.
+func (d *Classes) pooled(bins []calib.Bin) (l []calib.Bin) {
+	var open []calib.Bin
+	rows := int64(0)
+	flush := func() {
+		l = append(l, d.pool(open))
+		open, rows = nil, 0
+	}
+	for i := range bins {
+		if !drawn(&bins[i]) {
+			continue
+		}
+		open, rows = append(open, bins[i]), rows+bins[i].Count
+		if rows >= pointRows {
+			flush()
+		}
+	}
+	if rows > 0 && len(l) > 0 { // the rest joins the last point
+		open = append([]calib.Bin{l[len(l)-1]}, open...)
+		l = l[:len(l)-1]
+		flush()
+	} else if rows > 0 {
+		flush()
+	}
+	return l
+}
+
+// pool joins bins with rows.
+func (d *Classes) pool(bins []calib.Bin) calib.Bin {
+	if len(bins) == 1 {
+		return bins[0]
+	}
+	p := pool(bins)
+	// The variance of the sum is that of the bins.
+	v, known := 0.0, true
+	for i := range bins {
+		se := float64(d.se(&bins[i]) * bins[i].Weight)
+		known = known && finite(se)
+		v += float64(se * se)
+	}
+	if known && p.Weight > 0 {
+		b := metrics.Normal(p.Confidence, math.Sqrt(v)/p.Weight, d.level())
+		p.Band = metrics.Interval{Low: math.Max(0, b.Low), High: math.Min(1, b.High)}
+	}
+	p.Interval = metrics.Wilson(p.Frequency, float64(p.Count), d.level())
+	return p
+}
+
+// se returns the standard error of a calibrated bin's frequency, from its band; NaN without one.
+func (d *Classes) se(b *calib.Bin) float64 {
+	if !known(b.Band) {
+		return math.NaN()
+	}
+	// Bands end at 0 and 1, so the wider side counts.
+	half := math.Max(b.Band.High-b.Confidence, b.Confidence-b.Band.Low)
+	return half / kernel.NormQuantile64((1+d.level())/2)
+}
+
+// shown returns the panels to draw, in order, the gap in standard errors from which a point is coloured, and a note on the other classes.
+func (d *Classes) shown() (l []classPanel, z float64, note string) {
+	points := 0
+	for i := range d.Classes {
+		c := classPanel{Class: &d.Classes[i]}
+		expected := 0.0
+		for j := range c.Bins {
+			if b := &c.Bins[j]; drawn(b) {
+				c.rows += float64(b.Weight * b.Frequency)
+				expected += float64(b.Weight * b.Confidence)
+			}
+		}
+		if math.Round(c.rows) < classRows || expected < classExpected {
+			continue
+		}
+		c.points = d.pooled(c.Bins)
+		c.z = make([]float64, len(c.points))
+		for j := range c.points {
+			b := &c.points[j]
+			if s := d.se(b); s > 0 {
+				c.z[j] = (b.Frequency - b.Confidence) / s
+				c.evidence = math.Max(c.evidence, math.Abs(c.z[j]))
+			}
+		}
+		points += len(c.points)
+		l = append(l, c)
+	}
+	slices.SortStableFunc(l, func(a, b classPanel) int { return cmp.Compare(b.evidence, a.evidence) })
+	z = kernel.NormQuantile64(1 - (1-d.level())/2/float64(max(points, 1)))
 	most := d.Most
 	if most <= 0 {
 		most = mostClasses
 	}
-	n := len(d.Classes)
-	if n <= most {
-		return d.Classes, ""
+	able := len(l)
+	if able > most {
+		l = l[:most]
+		note = fmt.Sprintf("The %d classes with the strongest evidence of a gap; %s with less.", most, counted(int64(able-most), "class"))
 	}
-	value, what := (*Class).ece, "largest calibration error"
-	if d.Order == MostRows {
-		value, what = (*Class).events, "most rows"
+	if few := len(d.Classes) - able; few > 0 && able > 0 {
+		note = said(note, fmt.Sprintf("Left out: %s that occur in fewer than %d rows or have less than %d expected.", counted(int64(few), "class"), classRows, classExpected))
 	}
-	key, at := make([]float64, n), make([]int, n)
-	for i := range at {
-		key[i], at[i] = value(&d.Classes[i]), i
-	}
-	slices.SortStableFunc(at, func(i, j int) int { return cmp.Compare(key[j], key[i]) })
-	at = at[:most]
-	slices.Sort(at)
-	out := make([]Class, most)
-	for i, c := range at {
-		out[i] = d.Classes[c]
-	}
-	return out, fmt.Sprintf("The %d of %s classes with the %s; %s are left out.",
-		most, thousands(int64(n)), what, thousands(int64(n-most)))
+	return l, z, note
 }
-
-// columns returns the number of panels side by side.
-func columns(n int) int { return int(math.Ceil(math.Sqrt(float64(max(n, 1))))) }
 
 // Sizes of small panels, in points.
 const (
-	smallSide  = 108
-	smallTitle = 13
-	smallGap   = 9
+	smallSide = 104
+	smallGap  = 14
 )
 
-func (d *Classes) size() (vg.Length, vg.Length) {
-	c, left := d.shown()
-	cols := columns(len(c))
-	rows := (max(len(c), 1) + cols - 1) / cols
-	width := vg.Length(cols)*(smallSide+smallGap) + axisRoom + 2*margin
-	width = max(width, 4*vg.Inch)
-	head := headHeight(width, d.Title, d.Subtitle+"\n"+left, d.legend(nil))
-	return width, vg.Length(rows)*(smallSide+smallTitle+4) + axisHeight + 2*margin + head
+// Scene returns the picture with its title, key and notes.
+func (d *Classes) Scene() *scene.Scene {
+	_, _, note := d.shown()
+	k := []sample{dotSample(scene.Fill(scene.Ink), fmt.Sprintf("%d rows or more", pointRows)), dotSample(scene.Fill(scene.Over), "too high"), dotSample(scene.Fill(scene.Under), "too low"), sample{nil, "both beyond chance among all points"},
+		bandSample("where " + percent(d.Level) + " of calibrated points lie")}
+	return sheet(d.Panel(), d.Title, said(d.Subtitle, note), k)
 }
 
-// legend returns the key of a panel.
-func (d *Classes) legend(p *page) []entry {
-	return []entry{p.intervalEntry(d.Level), p.bandEntry(d.Level), p.hollowEntry(classLook)}
-}
-
-func (d *Classes) draw(p *page) {
-	classes, left := d.shown()
-	p.heading(d.Title, d.Subtitle+"\n"+left)
-	p.key(d.legend(p))
-	up := "relative frequency of the class"
-	y0, y1, ys := 0.0, 1.0, fifths
-	var sets [][]calib.Bin
-	for i := range classes {
-		b, _ := bars(classes[i].Bins)
-		sets = append(sets, b)
+// Panel returns the small panels alone, at least 360 points wide.
+func (d *Classes) Panel() *scene.Scene {
+	const left, top = 30, 36
+	l, z, _ := d.shown()
+	n := max(len(l), 1)
+	cols := min(n, 4)
+	rows := (n + cols - 1) / cols
+	s := &scene.Scene{Title: "Reliability of each class", Desc: d.Finding()}
+	s.Width = math.Max(panelWidth, left+float64(float64(cols)*(smallSide+smallGap)))
+	if len(l) == 0 {
+		s.Width, s.Height = panelWidth, 50
+		s.Add(label(panelWidth/2, 28, scene.Middle, d.Finding()))
+		return s
 	}
+	up, y0, y1 := "share of the class", 0.0, 1.0
+	ys, names := []float64{0, 0.5, 1}, []string{"0", "0.5", "1"}
 	if d.Y == Gap {
-		up = "frequency - probability"
-		y0, y1 = gapRange(true, true, sets...)
+		up = "share of the class − probability, points"
+		y0, y1 = gapRange(func() (all [][]calib.Bin) {
+			for i := range l {
+				all = append(all, l[i].points)
+			}
+			return all
+		}()...)
 		ys = ticks(y0, y1, 4)
+		names = pointTicks(ys)
 	}
-	cols := columns(len(classes))
-	rows := (max(len(classes), 1) + cols - 1) / cols
-	side := (p.top-p.Min.Y-axisHeight)/vg.Length(rows) - smallTitle - 4
-	width := (p.Max.X-p.Min.X-axisRoom)/vg.Length(cols) - smallGap
-	first := vg.Point{X: p.Min.X + axisRoom, Y: p.top}
-	for i := range max(len(classes), 1) {
+	s.Add(label(0, 11, scene.Start, "↑ "+up))
+	for i := range l {
+		c := &l[i]
 		row, col := i/cols, i%cols
-		x := first.X + vg.Length(col)*(width+smallGap)
-		y := first.Y - vg.Length(row)*(side+smallTitle+4) - smallTitle
-		s := &panel{p, vg.Rectangle{Min: vg.Point{X: x, Y: y - side}, Max: vg.Point{X: x + width, Y: y}}, 0, 1, y0, y1}
-		// A panel with no panel below has tick labels at its lower edge.
-		a := &axes{xs: []float64{0, 0.5, 1}, ys: ys, short: true, xText: i+cols >= len(classes), yText: col == 0, size: 7.5}
-		s.grid(a)
-		if len(classes) == 0 {
-			s.note("no classes")
-			s.frame(a)
-			break
+		p := &plane{s, left + float64(float64(col)*(smallSide+smallGap)), top + float64(float64(row)*(smallSide+34)), smallSide, smallSide, 0, 1, y0, y1}
+		var left []string
+		if col == 0 {
+			left = names
 		}
-		d.panel(s, &classes[i], sets[i])
-		s.frame(a)
+		var below []string
+		if i+cols >= len(l) {
+			below = []string{"0", "0.5", "1"}
+		}
+		p.rows(ys, left)
+		p.columns([]float64{0, 0.5, 1}, below)
+		text := counted(int64(math.Round(c.rows)), "row")
+		p.Add(scene.Text{X: p.x, Y: p.y - 5, S: scene.CutMiddle(c.Name, scene.Normal, true, smallSide-scene.Width(text, scene.Small, false)-6), Bold: true},
+			scene.Text{X: p.x + p.w, Y: p.y - 5, S: text, Size: scene.Small, Anchor: scene.End, Role: scene.Muted})
+		d.small(p, c, z)
 	}
-	bottom := p.Min.Y + axisHeight
-	p.write(textSize, black, (first.X+p.Max.X)/2, p.Min.Y, text.XCenter, text.YBottom, "probability of the class")
-	p.upright(up, p.Min.X+textSize+2, (first.Y+bottom)/2)
+	last := top + float64(float64(rows)*(smallSide+34)) - 34
+	s.Add(label(s.Width/2, last+29, scene.Middle, "probability of the class"))
+	s.Height = last + 34
+	return s
 }
 
-// small formats an error with three decimals, or with two significant digits below 0.01: with many classes, each error is small.
-func small(v float64) string {
-	if v > 0 && v < 0.01 {
-		return strconv.FormatFloat(v, 'g', 2, 64)
+// small draws the points of a class.
+func (d *Classes) small(p *plane, c *classPanel, z float64) {
+	for i := range c.points {
+		p.band(&c.points[i], d.Y)
 	}
-	return strconv.FormatFloat(v, 'f', 3, 64)
-}
-
-// classLook is the look of every class.
-var classLook = look{draw.LineStyle{Color: blue, Width: 1}, markers[0]}
-
-// panel draws one class.
-func (d *Classes) panel(p *panel, c *Class, bins []calib.Bin) {
-	const size = 8
-	st := style(size, black)
-	value := "ECE " + small(c.ece())
-	name := cut(c.Name, st, p.r.Max.X-p.r.Min.X-st.Width(value)-6)
-	p.write(size, black, p.r.Min.X, p.r.Max.Y+3, text.XLeft, text.YBottom, name)
-	p.write(size, textGrey, p.r.Max.X, p.r.Max.Y+3, text.XRight, text.YBottom, value)
-	p.band(bins, d.Y)
 	if d.Y == Gap {
-		p.StrokeLine2(draw.LineStyle{Color: axisGrey, Width: 0.8}, p.r.Min.X, p.y(0), p.r.Max.X, p.y(0))
+		p.Add(hline(p.x, p.x+p.w, p.py(0), scene.Stroke(scene.Ink, 1)))
 	} else {
-		p.StrokeLines(draw.LineStyle{Color: axisGrey, Width: 0.7, Dashes: []vg.Length{3, 2.5}}, []vg.Point{p.at(0, 0), p.at(1, 1)})
+		p.diagonal()
 	}
-	if !anyDrawn(bins) {
-		p.note("no rows")
+	n := namesOf(calib.AllClasses)
+	for i := range c.points {
+		b := &c.points[i]
+		role := scene.Ink
+		if math.Abs(c.z[i]) > z {
+			role = side(b.Frequency < b.Confidence)
+		}
+		paint := scene.Fill(role)
+		if b.Count < pointRows {
+			paint = hollow
+		}
+		x := p.px(b.Confidence)
+		var m []scene.Mark
+		if known(b.Interval) {
+			m = p.whisker(x, valueOf(b, b.Interval.Low, d.Y), valueOf(b, b.Interval.High, d.Y), scene.Stroke(scene.Muted, 0.9))
+		}
+		m = append(m, scene.Circle{X: x, Y: p.py(valueOf(b, b.Frequency, d.Y)), R: 2.4, Paint: paint})
+		p.Add(scene.Group{Title: tipOf(b, n), Marks: m})
 	}
-	p.intervals(classLook, bins, d.Y, false)
-	p.curve(classLook, bins, d.Y, false)
+	p.base()
+}
+
+// Finding says what the picture shows.
+func (d *Classes) Finding() string {
+	l, z, _ := d.shown()
+	if len(l) == 0 {
+		return fmt.Sprintf("No class has the %d rows that it takes to judge one.", classRows)
+	}
+	far := 0
+	for i := range l {
+		if l[i].evidence > z {
+			far++
+		}
+	}
+	if far == 0 {
+		return "No class is clearly off."
+	}
+	return fmt.Sprintf("%d of the %d classes shown are clearly off somewhere; first %s.", far, len(l), l[0].Name)
 }

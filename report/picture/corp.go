@@ -2,20 +2,15 @@ package picture
 
 import (
 	"fmt"
-	"math"
-	"slices"
-	"strings"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/report/scene"
 )
 
 // CORP is a CORP reliability diagram of one set of predictions: the recalibrated frequency against the score, above a histogram of the
-// scores. Calibrated scores would lie on the diagonal, and by chance within the consistency band. Only the histogram has bins. Below
-// the subtitle are the number of rows, the event and the terms of the score.
+// scores. Calibrated scores would lie on the diagonal, and by chance within the consistency band. Only the histogram has bins. Below it are the
+// number of rows, the event and the terms of the score.
 //
 // The curve is flat over scores that the fit pools, and straight between steps. If there are few steps, those too narrow to be seen
 // are dots. The zero value draws a picture without data.
@@ -25,15 +20,9 @@ type CORP struct {
 	Title, Subtitle string
 	Fit             *binfree.CORP
 	Band            []binfree.BandPoint // see binfree.CORP.Band; nil draws none
-	Level           float64             // of the band, for the key; 0 means 0.9
-	Bins            []calib.Bin         // of the histogram: see calib.EvenOf; some 50 look best
-	Event           calib.Event         // for the names of axes: Positive or TopLabel; ByShape is TopLabel
-}
-
-const bandLevel = 0.9
-
-func (d *CORP) size() (vg.Length, vg.Length) {
-	return single(d.Title, d.subtitle(), d.legend(nil))
+	Level           float64             // of the band, for the words; 0 means 0.95
+	Bins            []calib.Bin         // of the histogram: see calib.EvenOf
+	Event           calib.Event         // for the words: Positive or TopLabel; ByShape is TopLabel
 }
 
 // steps returns the curve.
@@ -44,12 +33,12 @@ func (d *CORP) steps() []binfree.Step {
 	return d.Fit.Steps()
 }
 
-// subtitle returns the subtitle and the lines below it.
-func (d *CORP) subtitle() string {
+// notes returns the subtitle and the terms of the score.
+func (d *CORP) notes() string {
 	if len(d.steps()) == 0 {
 		return d.Subtitle
 	}
-	event := "a right top label"
+	event := "the chosen class is right"
 	if d.Event == calib.Positive {
 		event = "y = 1"
 	}
@@ -59,16 +48,12 @@ func (d *CORP) subtitle() string {
 	}
 	data := "event: " + event
 	if rows > 0 {
-		noun := " rows; "
-		if rows == 1 {
-			noun = " row; "
-		}
-		data = thousands(rows) + noun + data
+		data = counted(rows, "row") + "; " + data
 	}
-	score := "(p - y)^2"
+	score := "(p − y)²"
 	switch d.Fit.Options().Score {
 	case binfree.Logarithmic:
-		score = "-ln of the probability of what happened"
+		score = "−ln of the probability of what happened"
 	case binfree.Spherical:
 		score = "the spherical loss"
 	}
@@ -76,88 +61,145 @@ func (d *CORP) subtitle() string {
 	mcb, bound := d.Fit.MCB()
 	dsc, _ := d.Fit.DSC()
 	unc, _ := d.Fit.UNC()
-	terms := fmt.Sprintf("MCB %s - DSC %s + UNC %s = %s, the mean of %s", small(mcb), small(dsc), small(unc), small(mean), score)
+	terms := fmt.Sprintf("MCB %s − DSC %s + UNC %s = %s, the mean of %s", small(mcb), small(dsc), small(unc), small(mean), score)
 	if bound > 0 {
 		terms += fmt.Sprintf("\non a grid of scores: MCB and DSC may be up to %s higher", small(bound))
 	}
-	return strings.TrimPrefix(d.Subtitle+"\n"+data+"\n"+terms, "\n")
+	return said(d.Subtitle, data, terms)
 }
 
-func (d *CORP) draw(p *page) {
-	p.heading(d.Title, d.subtitle())
-	p.key(d.legend(p))
-	p.top -= 4
-
-	score, up := words(d.Event, Frequency)
-	a := &axes{y: up, xs: fifths, ys: fifths, yText: true, size: tickSize}
-	top := p.panel(p.top-p.Min.Y-panelSkip-histogramHeight-axisHeight, 0, 1, d.Bins)
-	top.grid(a)
-	top.consistency(d.Band)
-	top.diagonal()
-	top.steps(d.steps())
-	if len(d.steps()) == 0 {
-		top.note("no rows")
+// Scene returns the picture with its title, key and notes.
+func (d *CORP) Scene() *scene.Scene {
+	var k []sample
+	if len(d.steps()) > 0 {
+		k = append(k, lineSample(stepLine, "recalibrated: the rising curve that fits best"))
 	}
-	top.frame(a)
-	p.top -= panelSkip
-	histogram(p, d.Bins, nil, score)
+	if len(d.Band) > 0 {
+		k = append(k, bandSample("where "+percent(d.Level)+" of calibrated curves lie, score by score"))
+	}
+	return sheet(d.Panel(), d.Title, d.notes(), k)
+}
+
+// Panel returns the picture alone, 360 points wide.
+func (d *CORP) Panel() *scene.Scene {
+	const left, top, side = 32, 22, 320
+	n := namesOf(d.Event)
+	s := &scene.Scene{Width: panelWidth, Title: "CORP reliability diagram", Desc: d.finding()}
+	x0, x1 := domain(d.Bins)
+	p := &plane{s, left, top, side, side, x0, x1, 0, 1}
+	p.columns(fifths, fifthNames)
+	p.rows(fifths, fifthNames)
+	p.up("recalibrated " + n.up)
+	p.consistency(d.Band)
+	p.diagonal()
+	p.Add(scene.Text{X: p.px(0.03), Y: p.y + 14, S: "more often than it says", Role: scene.UnderText},
+		scene.Text{X: p.px(0.97), Y: p.y + p.h - 8, S: "less often than it says", Anchor: scene.End, Role: scene.OverText})
+	p.steps(d.steps())
+	if len(d.steps()) == 0 {
+		p.note("no rows")
+	}
+	p.base()
+	h := &plane{s, p.x, p.y + p.h + 30, p.w, 42, x0, x1, 0, 1}
+	h.histogram(halved(d.Bins))
+	h.right(n.score, 14)
+	s.Height = h.y + h.h + 19
+	return s
+}
+
+// halved joins neighbouring bins of a histogram until there are at most 20, so that there is room for their counts. Bins of one score
+// stay alone.
+func halved(bins []calib.Bin) []calib.Bin {
+	const most = 20
+	group := (len(bins) + most - 1) / most
+	var out []calib.Bin
+	for i := 0; i < len(bins); {
+		j := i + 1
+		for bins[i].Lower < bins[i].Upper && j < min(i+group, len(bins)) && bins[j].Lower < bins[j].Upper {
+			j++
+		}
+		out = append(out, pool(bins[i:j]))
+		i = j
+	}
+	return out
+}
+
+// finding says how far the curve is from the diagonal.
+func (d *CORP) finding() string {
+	l := d.steps()
+	if len(l) == 0 {
+		return "There are no rows."
+	}
+	mcb, _ := d.Fit.MCB()
+	return fmt.Sprintf("The recalibrated curve has %s, from a share of %s to %s; miscalibration (MCB) is %s.", counted(int64(len(l)), "step"),
+		share(l[0].Frequency, 1), share(l[len(l)-1].Frequency, 1), small(mcb))
 }
 
 // consistency draws the band; for a single score, as a narrow bar.
-func (p *panel) consistency(band []binfree.BandPoint) {
-	var low, high []vg.Point
+func (p *plane) consistency(band []binfree.BandPoint) {
+	var x, low, high []float64
 	for _, b := range band {
-		low, high = append(low, p.at(b.Score, b.Low)), append(high, p.at(b.Score, b.High))
+		x, low, high = append(x, b.Score), append(low, b.Low), append(high, b.High)
 	}
-	if len(band) == 1 {
+	if len(band) == 1 && finite(x[0], low[0], high[0]) {
 		const narrow = 3
-		p.FillPolygon(bandGrey, rectangle(low[0].X-narrow, low[0].Y, low[0].X+narrow, high[0].Y))
+		p.Add(box(p.px(x[0])-narrow, p.px(x[0])+narrow, p.py(low[0]), p.py(high[0]), bandPaint))
 		return
 	}
-	slices.Reverse(high)
-	if len(band) > 0 {
-		p.FillPolygon(bandGrey, append(low, high...))
+	p.strip(x, low, high)
+}
+
+// strip fills the area between two lines.
+func (p *plane) strip(x, low, high []float64) {
+	var lower, upper []scene.Point
+	flush := func() {
+		if len(lower) > 1 {
+			for i := len(upper) - 1; i >= 0; i-- {
+				lower = append(lower, upper[i])
+			}
+			p.Add(scene.Path{Points: lower, Closed: true, Paint: bandPaint})
+		}
+		lower, upper = nil, nil
 	}
+	for i, v := range x {
+		if !finite(v, low[i], high[i]) {
+			flush()
+			continue
+		}
+		lower, upper = append(lower, p.at(v, low[i])), append(upper, p.at(v, high[i]))
+	}
+	flush()
 }
 
 var (
-	stepLine = draw.LineStyle{Color: blue, Width: 2.2}
-	joinLine = draw.LineStyle{Color: blue, Width: 0.9}
+	stepLine = scene.Stroke(scene.Ideal, 2.4)
+	joinLine = scene.Stroke(scene.Ideal, 0.9)
 )
 
 // steps draws the curve: flat pieces thick, with dots for narrow ones, and the lines between them thin.
-func (p *panel) steps(steps []binfree.Step) {
-	var joined []vg.Point
+func (p *plane) steps(steps []binfree.Step) {
+	var joined []scene.Point
 	for _, s := range steps {
-		joined = append(joined, p.at(s.Low, s.Frequency), p.at(s.High, s.Frequency))
+		if finite(s.Low, s.High, s.Frequency) {
+			joined = append(joined, p.at(s.Low, s.Frequency), p.at(s.High, s.Frequency))
+		}
 	}
-	p.StrokeLines(joinLine, joined)
+	if len(joined) > 2 {
+		p.Add(scene.Path{Points: joined, Paint: joinLine})
+	}
 	const narrow, few = 4.0, 30
-	dot := draw.GlyphStyle{Color: blue, Radius: narrow / 2, Shape: draw.CircleGlyph{}}
-	for i := 0; i < len(joined); i += 2 {
-		if a, b := joined[i], joined[i+1]; b.X-a.X >= narrow || len(steps) > few {
-			p.StrokeLine2(stepLine, a.X, a.Y, b.X, b.Y)
-		} else {
-			p.DrawGlyphNoClip(dot, vg.Point{X: (a.X + b.X) / 2, Y: a.Y})
+	for i := 0; i+1 < len(joined); i += 2 {
+		a, b := joined[i], joined[i+1]
+		tip := ""
+		if len(steps) <= 100 {
+			s := steps[i/2]
+			tip = fmt.Sprintf("%.4g to %.4g: recalibrated %s", s.Low, s.High, share(s.Frequency, 1))
 		}
-	}
-}
-
-// legend returns the key.
-func (d *CORP) legend(p *page) (k []entry) {
-	if len(d.steps()) > 0 {
-		k = append(k, entry{func(r vg.Rectangle) {
-			y := middle(r).Y
-			p.StrokeLine2(stepLine, r.Min.X, y, r.Max.X, y)
-		}, "recalibrated: the rising curve that fits best"})
-	}
-	if len(d.Band) > 0 {
-		level := d.Level
-		if level == 0 || math.IsNaN(level) {
-			level = bandLevel
+		var m scene.Mark = hline(a.X, b.X, a.Y, stepLine)
+		if b.X-a.X < narrow && len(steps) <= few {
+			m = scene.Circle{X: (a.X + b.X) / 2, Y: a.Y, R: narrow / 2, Paint: scene.Fill(scene.Ideal)}
+		} else if b.X-a.X < 0.05 {
+			continue
 		}
-		k = append(k, entry{func(r vg.Rectangle) { p.FillPolygon(bandGrey, rectangle(r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)) },
-			"where " + percent(level) + " of calibrated curves lie, score by score"})
+		p.Add(scene.Group{Title: tip, Marks: []scene.Mark{m}})
 	}
-	return k
 }

@@ -1,9 +1,10 @@
 package picture
 
 import (
+	"fmt"
 	"math"
 
-	"gonum.org/v1/plot/vg"
+	"github.com/candor-go/candor/report/scene"
 )
 
 // Curve is a line in Curves.
@@ -12,23 +13,24 @@ type Curve struct {
 	X, Y []float64
 	// Bound marks a reference: the best or worst possible curve, or chance. It is drawn in grey, dashed or dotted, behind the others.
 	Bound bool
+	// Steps keeps the value of a point back to the point before: nothing lies on a slanted line between them.
+	Steps bool
 }
 
-// Curves draws curves over shares from 0 to 1, such as risk against coverage, accuracy against the share of rejected rows, or a ROC.
-// The vertical axis goes from Low to High. If these are equal, it goes from 0 to 1, or fits the curves if Fit is set. NaN points break
-// a curve, and points beyond the panel are drawn at its edge. X and Y of a curve have the same length. Curves differ in colour and
-// dash. The zero value draws a picture without data.
+// Curves draws curves over shares from 0 to 1, such as risk against coverage or a receiver operating characteristic. The vertical axis goes
+// from Low to High. If these are equal, it goes from 0 to 1, or fits the curves if Fit is set. NaN points break a curve; what is beyond the panel
+// is cut off. X and Y of a curve have the same length. Curves differ in colour and dash. The zero value draws a
+// picture without data.
 type Curves struct {
 	Title, Subtitle string
 	X, Y            string // names of the axes
 	Curves          []Curve
 	Low, High       float64
+	From            float64 // left end of the horizontal axis
 	Fit             bool
-}
-
-func (d *Curves) size() (vg.Length, vg.Length) {
-	w, h := single(d.Title, d.Subtitle, d.legend(nil))
-	return w, h - 1.2*vg.Inch
+	Square          bool   // as wide as high
+	Percent         bool   // values and shares are percentages
+	Finding         string // what the picture shows
 }
 
 // ends returns the range of the vertical axis.
@@ -41,8 +43,11 @@ func (d *Curves) ends() (lo, hi float64) {
 	}
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, c := range d.Curves {
-		for _, v := range c.Y {
-			if v-v == 0 {
+		if c.Bound {
+			continue
+		}
+		for i, v := range c.Y {
+			if finite(v, c.X[i]) && c.X[i] >= d.From {
 				lo, hi = math.Min(lo, v), math.Max(hi, v)
 			}
 		}
@@ -67,78 +72,235 @@ func (d *Curves) ends() (lo, hi float64) {
 	return down, up
 }
 
-// boundLook returns the look of the i-th bound.
-func boundLook(i int) look {
-	l := lookOf(0)
-	l.color.Color, l.color.Width, l.color.Dashes = axisGrey, 0.9, [][]vg.Length{{4, 3}, {1.2, 2.4}}[i%2]
-	return l
+// setRoles are the colours of sets. They repeat, and so do the dashes, at another pace.
+var setRoles = []scene.Role{scene.Ideal, scene.Set2, scene.Set3, scene.Set4, scene.Set5, scene.Set6, scene.Set7}
+
+// linePaint returns the line of the i-th set.
+func linePaint(i int) scene.Paint {
+	return scene.Stroke(setRoles[i%len(setRoles)], 1.8).Dashed([...]scene.Dash{scene.Solid, scene.Dashes, scene.Dots, scene.DashDots}[i%4])
 }
 
-// looks returns the look of each curve.
-func (d *Curves) looks() []look {
-	l, n, bounds := make([]look, len(d.Curves)), 0, 0
+// paints returns the paint of each curve.
+func (d *Curves) paints() []scene.Paint {
+	l, n, bounds := make([]scene.Paint, len(d.Curves)), 0, 0
 	for i, c := range d.Curves {
 		if c.Bound {
-			l[i] = boundLook(bounds)
+			l[i] = scene.Stroke(scene.Axis, 1.1).Dashed([...]scene.Dash{scene.Dashes, scene.Dots}[bounds%2])
 			bounds++
 			continue
 		}
-		l[i] = lookOf(n)
-		l[i].color.Width = 1.7
+		l[i] = linePaint(n)
 		n++
 	}
 	return l
 }
 
-func (d *Curves) draw(p *page) {
-	p.heading(d.Title, d.Subtitle)
-	p.key(d.legend(p))
-	p.top -= 4
+// Scene returns the picture with its title, key and notes.
+func (d *Curves) Scene() *scene.Scene {
+	var k []sample
+	for i, p := range d.paints() {
+		if name := d.Curves[i].Name; name != "" {
+			k = append(k, lineSample(p, name))
+		}
+	}
+	return sheet(d.Panel(), d.Title, d.Subtitle, k)
+}
+
+// Panel returns the picture alone, 360 points wide.
+func (d *Curves) Panel() *scene.Scene {
+	s := &scene.Scene{Width: panelWidth, Title: d.Title, Desc: d.Finding}
+	if s.Title == "" {
+		s.Title = "Curves"
+	}
 	lo, hi := d.ends()
-	a := &axes{x: d.X, y: d.Y, xs: fifths, ys: ticks(lo, hi, 6), xText: true, yText: true, size: tickSize}
-	panel := p.panel(p.top-p.Min.Y-axisHeight, lo, hi)
-	panel.grid(a)
+	p := &plane{s, 40, 22, panelWidth - 50, 240, d.From, 1, lo, hi}
+	if d.Square {
+		p.h = p.w
+	}
+	if !(d.From < 1) {
+		p.x0 = 0
+	}
+	xs, ys := ticks(p.x0, 1, 6), ticks(lo, hi, 6)
+	if d.Percent {
+		p.columns(xs, percents(xs))
+		p.rows(ys, percents(ys))
+	} else {
+		p.columns(xs, labels(xs))
+		p.rows(ys, labels(ys))
+	}
+	if d.Y != "" {
+		p.up(d.Y)
+	}
 	any := false
-	looks := d.looks()
+	paints := d.paints()
 	for _, bounds := range []bool{true, false} {
 		for i, c := range d.Curves {
 			if c.Bound != bounds {
 				continue
 			}
-			if len(c.X) != len(c.Y) {
-				panic("picture: a curve has X and Y of different lengths")
-			}
-			var line []vg.Point
-			for j, x := range c.X {
-				if y := c.Y[j]; x-x == 0 && y-y == 0 {
-					line = append(line, panel.at(x, y))
-					any = any || !bounds
-					continue
-				}
-				panel.StrokeLines(looks[i].color, line)
-				line = nil
-			}
-			panel.StrokeLines(looks[i].color, line)
+			any = p.curve(&c, paints[i]) && !bounds || any
 		}
 	}
 	if !any {
-		panel.note("no rows")
+		p.note("no rows")
 	}
-	panel.frame(a)
+	p.base()
+	p.right(d.X, 29)
+	s.Height = p.y + p.h + 34
+	return s
 }
 
-// legend returns the key of the curves that have a name.
-func (d *Curves) legend(p *page) (k []entry) {
-	looks := d.looks()
-	for i, c := range d.Curves {
-		if c.Name == "" {
+// curve draws a curve, and reports whether it has a point.
+func (p *plane) curve(c *Curve, paint scene.Paint) (any bool) {
+	if len(c.X) != len(c.Y) {
+		panic("picture: a curve has X and Y of different lengths")
+	}
+	var line []scene.Point
+	flush := func() {
+		if len(line) > 1 {
+			p.Add(scene.Path{Points: line, Paint: paint})
+		}
+		line = nil
+	}
+	var last scene.Point // the point before, as values
+	started := false
+	// to draws what is inside of the plane of the line from the last point.
+	to := func(next scene.Point) {
+		a, b, ok := p.clip(last, next)
+		if ok {
+			if len(line) == 0 || line[len(line)-1] != p.at(a.X, a.Y) {
+				flush()
+				line = append(line, p.at(a.X, a.Y))
+			}
+			line = append(line, p.at(b.X, b.Y))
+		}
+		last = next
+	}
+	for j, x := range c.X {
+		y := c.Y[j]
+		if !finite(x, y) {
+			flush()
+			started = false
 			continue
 		}
-		l := looks[i]
-		k = append(k, entry{func(r vg.Rectangle) {
-			y := middle(r).Y
-			p.StrokeLine2(l.color, r.Min.X, y, r.Max.X, y)
-		}, c.Name})
+		any = true
+		switch {
+		case !started:
+			last, started = scene.Point{X: x, Y: y}, true
+			continue
+		case c.Steps:
+			to(scene.Point{X: last.X, Y: y})
+		}
+		to(scene.Point{X: x, Y: y})
 	}
-	return k
+	flush()
+	return any
+}
+
+// clip returns the part of a line that is inside of the plane, by Liang and Barsky.
+func (p *plane) clip(a, b scene.Point) (from, to scene.Point, ok bool) {
+	t0, t1 := 0.0, 1.0
+	dx, dy := b.X-a.X, b.Y-a.Y
+	for _, e := range [][2]float64{{-dx, a.X - p.x0}, {dx, p.x1 - a.X}, {-dy, a.Y - p.y0}, {dy, p.y1 - a.Y}} {
+		d, room := e[0], e[1]
+		switch {
+		case d == 0 && room < 0:
+			return from, to, false
+		case d < 0:
+			t0 = math.Max(t0, room/d)
+		case d > 0:
+			t1 = math.Min(t1, room/d)
+		}
+	}
+	if t0 > t1 {
+		return from, to, false
+	}
+	at := func(t float64) scene.Point {
+		switch t {
+		case 0:
+			return a
+		case 1:
+			return b
+		}
+		return scene.Point{X: a.X + float64(t*dx), Y: a.Y + float64(t*dy)}
+	}
+	return at(t0), at(t1), true
+}
+
+// Risk draws the share of errors among the rows that are kept when the least confident ones are refused, in steps. Coverage ascends to 1.
+// Below it the best order there could be is dashed, in which all errors are refused first; across it the share of errors of all rows. Low
+// coverages, where a few rows decide, may go beyond the upper edge. The zero value draws a picture without data.
+type Risk struct {
+	Title, Subtitle string
+	Coverage, Risk  []float64
+	Order           string // what the rows are ordered by; "" means confidence
+}
+
+// Finding says what the picture shows.
+func (d *Risk) Finding() string {
+	n := len(d.Coverage)
+	same(n, d.Risk)
+	if n == 0 {
+		return "There are no rows."
+	}
+	if d.Risk[n-1] == 0 {
+		return "All rows are right, so there is no error to sort out."
+	}
+	half := 0
+	for i, c := range d.Coverage {
+		if math.Abs(c-0.5) < math.Abs(d.Coverage[half]-0.5) {
+			half = i
+		}
+	}
+	return fmt.Sprintf("Of all rows %s are wrong; of the %s that come first, %s.", share(d.Risk[n-1], 1), share(d.Coverage[half], 0), share(d.Risk[half], 2))
+}
+
+// curves returns the picture as Curves.
+func (d *Risk) curves() *Curves {
+	c := &Curves{Title: d.Title, Subtitle: d.Subtitle, X: "share of rows kept, most confident first", Y: "share of errors among them", Percent: true, Finding: d.Finding()}
+	order := d.Order
+	if order == "" {
+		order = "confidence"
+	}
+	if d.Order != "" {
+		c.X = "share of rows kept, first by " + d.Order
+	}
+	n := len(d.Coverage)
+	if n == 0 {
+		return c
+	}
+	wrong := d.Risk[n-1]
+	// The upper edge leaves out what the first rows do by chance.
+	most := wrong
+	for i, r := range d.Risk {
+		if d.Coverage[i] >= 0.05 && finite(r) {
+			most = math.Max(most, r)
+		}
+	}
+	c.High = upTo(most)
+	if c.High > 1 {
+		c.High = 1
+	}
+	x, y := append([]float64{0}, d.Coverage...), append([]float64{d.Risk[0]}, d.Risk...)
+	c.Curves = []Curve{{Name: "by " + order, X: x, Y: y, Steps: true}}
+	var bx, by []float64
+	for i := range 51 {
+		at := 1 - wrong + float64(wrong*float64(i)/50)
+		bx, by = append(bx, at), append(by, 1-(1-wrong)/at)
+	}
+	if wrong < 1 {
+		c.Curves = append(c.Curves, Curve{Name: "best: all errors last", X: append([]float64{0}, bx...), Y: append([]float64{0}, by...), Bound: true})
+	}
+	c.Curves = append(c.Curves, Curve{Name: "all rows", X: []float64{0, 1}, Y: []float64{wrong, wrong}, Bound: true})
+	return c
+}
+
+// Scene returns the picture with its title, key and notes.
+func (d *Risk) Scene() *scene.Scene { return d.curves().Scene() }
+
+// Panel returns the picture alone, 360 points wide.
+func (d *Risk) Panel() *scene.Scene {
+	s := d.curves().Panel()
+	s.Title = "Errors among the rows that are kept"
+	return s
 }

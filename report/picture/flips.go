@@ -2,12 +2,8 @@ package picture
 
 import (
 	"fmt"
-	"image/color"
-	"strconv"
 
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"github.com/candor-go/candor/report/scene"
 )
 
 // Flips draws a table of two by two: how many rows both models have right, only A, only B, and neither, each with its share. The zero value
@@ -18,42 +14,35 @@ type Flips struct {
 	Both, OnlyA, OnlyB, Neither int64
 }
 
-const flipsHeight = 190
+// Scene returns the picture with its title and notes.
+func (d *Flips) Scene() *scene.Scene { return sheet(d.Panel(), d.Title, d.Subtitle, nil) }
 
-func (d *Flips) size() (vg.Length, vg.Length) {
-	width := 6 * vg.Inch
-	return width, headHeight(width, d.Title, d.Subtitle, nil) + flipsHeight + 2*margin
-}
-
-func (d *Flips) draw(p *page) {
-	p.heading(d.Title, d.Subtitle)
-	const left, head = 130, 34
-	st := style(textSize, black)
-	x, y := [3]vg.Length{p.Min.X + left}, [3]vg.Length{p.top - head}
-	w, h := (p.Max.X-x[0])/2, (y[0]-p.Min.Y)/2
-	for i := range 2 {
-		x[i+1], y[i+1] = x[i]+w, y[i]-h
-		said := []string{"right", "wrong"}[i]
-		p.write(textSize, black, x[i]+w/2, p.top-4, text.XCenter, text.YTop, cut(d.B, st, w-8))
-		p.write(textSize, textGrey, x[i]+w/2, p.top-18, text.XCenter, text.YTop, said)
-		p.write(textSize, black, x[0]-8, y[i]-h/2+2, text.XRight, text.YBottom, cutMiddle(d.A, st, left-10))
-		p.write(textSize, textGrey, x[0]-8, y[i]-h/2-2, text.XRight, text.YTop, said)
-	}
+// Panel returns the table alone, 360 points wide.
+func (d *Flips) Panel() *scene.Scene {
+	const left, head, h = 96, 36, 76
+	w := float64(panelWidth-left) / 2
+	s := &scene.Scene{Width: panelWidth, Height: head + 2*h, Title: "Who is right"}
 	total := d.Both + d.OnlyA + d.OnlyB + d.Neither
+	s.Desc = fmt.Sprintf("Both are right in %s, only %s in %s, only %s in %s, neither in %s.", counted(d.Both, "row"), d.A, thousands(d.OnlyA), d.B, thousands(d.OnlyB), thousands(d.Neither))
+	for i := range 2 {
+		said := [...]string{"right", "wrong"}[i]
+		x, y := left+float64(w*(float64(i)+0.5)), head+float64(h*(float64(i)+0.5))
+		s.Add(scene.Text{X: x, Y: 12, S: scene.CutMiddle(d.B, scene.Normal, false, w-8), Anchor: scene.Middle}, label(x, 26, scene.Middle, said),
+			scene.Text{X: left - 8, Y: y - 2, S: scene.CutMiddle(d.A, scene.Normal, false, left-10), Anchor: scene.End}, label(left-8, y+12, scene.End, said))
+	}
 	for i, c := range []struct {
 		n    int64
-		fill color.Color
+		fill scene.Role
 		text string
-	}{{d.Both, paleGreen, "both right"}, {d.OnlyA, paleOrange, "only the first right"}, {d.OnlyB, paleBlue, "only the second right"}, {d.Neither, gridGrey, "both wrong"}} {
-		at := vg.Point{X: x[i%2], Y: y[i/2]}
-		cell := rectangle(at.X, at.Y-h, at.X+w, at.Y)
-		p.FillPolygon(c.fill, cell)
-		p.outline(draw.LineStyle{Color: white, Width: 2}, cell)
-		share := ""
+	}{{d.Both, scene.Card, "both right"}, {d.OnlyA, scene.Band, "only " + d.A + " right"}, {d.OnlyB, scene.Band, "only " + d.B + " right"}, {d.Neither, scene.Card, "both wrong"}} {
+		x, y := left+float64(w*float64(i%2)), head+float64(h*float64(i/2))
+		text := thousands(c.n)
 		if total > 0 {
-			share = fmt.Sprintf(", %s%%", strconv.FormatFloat(100*float64(c.n)/float64(total), 'f', 1, 64))
+			text += ", " + share(float64(c.n)/float64(total), 1)
 		}
-		p.write(titleSize, black, at.X+w/2, at.Y-h/2+3, text.XCenter, text.YBottom, strconv.FormatInt(c.n, 10)+share)
-		p.write(textSize, textGrey, at.X+w/2, at.Y-h/2-3, text.XCenter, text.YTop, c.text)
+		s.Add(scene.Rect{X: x + 1, Y: y + 1, W: w - 2, H: h - 2, Paint: scene.Paint{Fill: c.fill, Line: scene.Grid, Width: 0.8}},
+			scene.Text{X: x + w/2, Y: y + h/2.0 - 1, S: text, Anchor: scene.Middle, Size: scene.Strong, Bold: true},
+			label(x+float64(w/2), y+h/2.0+14, scene.Middle, scene.CutMiddle(c.text, scene.Normal, false, w-8)))
 	}
+	return s
 }

@@ -6,16 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/report/scene"
 )
 
 // Verdict says what an interval of a Forest shows.
 type Verdict uint8
 
+// The verdicts of intervals.
 const (
 	Open  Verdict = iota // nothing is decided
 	First                // for what Forest.First names
@@ -28,45 +26,61 @@ type ForestRow struct {
 	Value    float64
 	Interval metrics.Interval
 	Verdict  Verdict
+	Rows     int64 // behind the value: the dot grows with them; 0 leaves it as it is
 }
 
 // ForestPanel holds rows that share an axis, as the differences of a metric.
 type ForestPanel struct {
 	Name   string  // above the rows; of a panel with one row, beside it
 	Margin float64 // differences up to this size are shaded; 0 for none
+	Points bool    // values are shares, written as points
 	Rows   []ForestRow
 }
 
 // Forest draws intervals one below another, each with its name and its numbers, around a line at 0: of differences, or of groups. Each panel has
-// an axis of its own, which holds 0 and the intervals. Rows whose value is not finite are left out; the ends of an interval that are not
-// finite are at the edge.
+// an axis of its own, which holds 0 and the intervals. Rows whose value is not finite are left out; an interval that goes on beyond the axis
+// ends in an arrow.
 //
 // First and Other say in the key what a decided interval speaks for, Undecided what another does; "" leaves that out. The zero value draws a
 // picture without data.
 type Forest struct {
 	Title, Subtitle         string
 	First, Other, Undecided string
+	Sides                   bool // First is too low and Other too high, in the colours of these
 	Panels                  []ForestPanel
 }
 
+// Sizes, in points.
 const (
-	forestWidth = 7 * vg.Inch
-	forestRow   = 15
-	forestHead  = 17 // the name of a panel
-	forestAxis  = 19 // below its rows
-	forestSkip  = 7  // between panels
+	forestWidth = 500
+	forestRow   = 17
+	forestHead  = 19 // the name of a panel
+	forestAxis  = 20 // below its rows
+	forestSkip  = 8  // between panels
 )
 
-// looks of verdicts, which differ in colour and marker.
-func forestLook(v Verdict) look {
-	l := look{draw.LineStyle{Color: axisGrey, Width: 1.3}, markers[0]}
+// role returns the colour of a verdict. Its shape says the same.
+func (d *Forest) role(v Verdict) scene.Role {
+	switch {
+	case v == Open:
+		return scene.Muted
+	case d.Sides:
+		return side(v == Other)
+	case v == First:
+		return scene.Ideal
+	}
+	return scene.Set2
+}
+
+// mark returns the mark of a verdict.
+func (d *Forest) mark(v Verdict, x, y, r float64) scene.Mark {
 	switch v {
 	case First:
-		l.color.Color, l.marker = blue, markers[1]
+		return marker(1, x, y, r, scene.Fill(d.role(v)))
 	case Other:
-		l.color.Color, l.marker = vermilion, markers[2]
+		return marker(2, x, y, r+0.4, scene.Fill(d.role(v)))
 	}
-	return l
+	return scene.Circle{X: x, Y: y, R: r, Paint: hollow}
 }
 
 // panels returns those that have rows to draw.
@@ -86,152 +100,122 @@ func (d *Forest) panels() (l []ForestPanel) {
 	return l
 }
 
-func (d *Forest) size() (vg.Length, vg.Length) {
-	height := headHeight(forestWidth, d.Title, d.Subtitle, d.legend(nil)) + keySkip + 2*margin
-	l := d.panels()
-	for i := range l {
-		height += forestHeight(&l[i]) + forestSkip
-	}
-	if len(l) == 0 {
-		height += 60
-	}
-	return forestWidth, height
-}
+// beside reports whether the name of a panel stands beside its only row.
+func (p *ForestPanel) beside() bool { return p.Name != "" && len(p.Rows) == 1 }
 
-func forestHeight(p *ForestPanel) vg.Length {
-	h := vg.Length(len(p.Rows))*forestRow + forestAxis
-	if p.Name != "" && len(p.Rows) > 1 {
-		h += forestHead
-	}
-	return h
-}
-
-// legend returns the key of the verdicts that are there, and of the margin.
-func (d *Forest) legend(p *page) (k []entry) {
+// Scene returns the picture with its title, key and notes.
+func (d *Forest) Scene() *scene.Scene {
 	seen := map[Verdict]bool{}
-	shaded := false
+	shaded, interval := false, false
 	for _, l := range d.panels() {
 		shaded = shaded || l.Margin > 0
 		for _, r := range l.Rows {
 			seen[r.Verdict] = true
+			interval = interval || known(r.Interval)
 		}
 	}
+	var k []sample
 	for _, e := range []struct {
 		v    Verdict
 		text string
 	}{{First, d.First}, {Other, d.Other}, {Open, d.Undecided}} {
-		if !seen[e.v] || e.text == "" {
-			continue
+		if seen[e.v] && e.text != "" {
+			k = append(k, sample{[]scene.Mark{hline(-9, 9, 0, scene.Stroke(d.role(e.v), 1.3)), d.mark(e.v, 0, 0, 3.2)}, e.text})
 		}
-		l := forestLook(e.v)
-		k = append(k, entry{func(r vg.Rectangle) {
-			c := middle(r)
-			p.StrokeLine2(l.color, r.Min.X, c.Y, r.Max.X, c.Y)
-			p.dot(l, c, e.v == Open)
-		}, e.text})
 	}
 	if shaded {
-		k = append(k, entry{func(r vg.Rectangle) {
-			p.FillPolygon(bandGrey, rectangle(r.Min.X, r.Min.Y, r.Max.X, r.Max.Y))
-		}, "differences that do not matter"})
+		k = append(k, bandSample("differences that do not matter"))
 	}
-	return k
+	return sheet(d.Panel(), d.Title, d.Subtitle, k)
 }
 
-func (d *Forest) draw(p *page) {
-	p.heading(d.Title, d.Subtitle)
-	p.key(d.legend(p))
-	p.top -= keySkip
+// Panel returns the intervals alone, 500 points wide.
+func (d *Forest) Panel() *scene.Scene {
+	s := &scene.Scene{Width: forestWidth, Title: "Values with their intervals", Desc: d.finding()}
 	l := d.panels()
 	if len(l) == 0 {
-		(&panel{page: p, r: vg.Rectangle{Min: p.Min, Max: vg.Point{X: p.Max.X, Y: p.top}}}).note("no interval")
-		return
+		s.Height = 50
+		s.Add(label(forestWidth/2, 28, scene.Middle, "no interval"))
+		return s
 	}
-	st := style(tickSize, black)
-	names, numbers := vg.Length(0), vg.Length(0)
-	for _, panel := range l {
-		if len(panel.Rows) == 1 && panel.Name != "" {
-			names = max(names, st.Width(panel.Name))
-		}
-		for _, r := range panel.Rows {
-			if len(panel.Rows) > 1 || panel.Name == "" {
-				names = max(names, st.Width(r.Name))
-			}
-			numbers = max(numbers, st.Width(forestNumbers(r)))
-		}
-	}
-	width := p.Max.X - p.Min.X
-	names = min(names, width*2/5)
-	numbers = min(numbers, width*3/10)
-	left, right := p.Min.X+names+10, p.Max.X-numbers-12
+	names, numbers, most := 0.0, 0.0, int64(0)
 	for i := range l {
-		d.panel(p, &l[i], left, right, names, numbers)
-		p.top -= forestSkip
+		p := &l[i]
+		if p.beside() {
+			names = math.Max(names, scene.Width(p.Name, scene.Normal, false))
+		}
+		for _, r := range p.Rows {
+			if !p.beside() {
+				names = math.Max(names, scene.Width(r.Name, scene.Normal, false))
+			}
+			numbers = math.Max(numbers, scene.Width(forestNumbers(r, p.Points), scene.Normal, false))
+			most = max(most, r.Rows)
+		}
 	}
+	names, numbers = math.Min(names, forestWidth*0.4), math.Min(numbers, forestWidth*0.33)
+	y := 2.0
+	for i := range l {
+		p := &l[i]
+		if p.Name != "" && !p.beside() {
+			s.Add(scene.Text{Y: y + 11, S: scene.Cut(p.Name, scene.Normal, true, forestWidth), Bold: true})
+			y += forestHead
+		}
+		d.rows(s, p, y, names+10, forestWidth-numbers-12, names, most)
+		y += float64(forestRow*float64(len(p.Rows))) + forestAxis
+		if i < len(l)-1 {
+			y += forestSkip
+		}
+	}
+	s.Height = y
+	return s
 }
 
-// panel draws the rows of a panel between two edges.
-func (d *Forest) panel(p *page, f *ForestPanel, left, right, names, numbers vg.Length) {
-	if f.Name != "" && len(f.Rows) > 1 {
-		p.write(textSize, black, p.Min.X, p.top-2, text.XLeft, text.YTop, cut(f.Name, style(textSize, black), p.Max.X-p.Min.X))
-		p.top -= forestHead
-	}
+// rows draws the rows of a panel between two edges.
+func (d *Forest) rows(s *scene.Scene, f *ForestPanel, y, left, right, names float64, most int64) {
 	lo, hi := forestRange(f)
-	height := vg.Length(len(f.Rows)) * forestRow
-	b := &panel{p, vg.Rectangle{Min: vg.Point{X: left, Y: p.top - height}, Max: vg.Point{X: right, Y: p.top}}, lo, hi, 0, 1}
-	p.top -= height + forestAxis
-	a := &axes{xs: ticks(lo, hi, 4), xText: true, size: tickSize}
-	b.grid(a)
-	if f.Margin > 0 {
-		p.FillPolygon(bandGrey, rectangle(b.x(-f.Margin), b.r.Min.Y, b.x(f.Margin), b.r.Max.Y))
+	p := &plane{s, left, y, right - left, forestRow * float64(len(f.Rows)), lo, hi, 0, 1}
+	t := ticks(lo, hi, 4)
+	at := brief(t)
+	if f.Points {
+		at = pointTicks(t)
 	}
-	p.StrokeLine2(draw.LineStyle{Color: axisGrey, Width: 1.1}, b.x(0), b.r.Min.Y, b.x(0), b.r.Max.Y)
-	st := style(tickSize, black)
+	p.columns(t, at)
+	if f.Margin > 0 {
+		p.Add(scene.Rect{X: p.px(-f.Margin), Y: p.y, W: p.px(f.Margin) - p.px(-f.Margin), H: p.h, Paint: bandPaint})
+	}
+	p.Add(vline(p.px(0), p.y, p.y+p.h, scene.Stroke(scene.Ink, 1.2)))
 	for i, r := range f.Rows {
-		y := b.r.Max.Y - (vg.Length(i)+0.5)*forestRow
+		y := p.y + float64((float64(i)+0.5)*forestRow)
 		name := r.Name
-		if len(f.Rows) == 1 && f.Name != "" {
+		if f.beside() {
 			name = f.Name
 		}
-		p.write(tickSize, black, left-8, y, text.XRight, text.YCenter, cutMiddle(name, st, names))
-		p.write(tickSize, textGrey, p.Max.X, y, text.XRight, text.YCenter, cut(forestNumbers(r), st, numbers))
-		l := forestLook(r.Verdict)
+		numbers := forestNumbers(r, f.Points)
+		s.Add(scene.Text{X: left - 8, Y: y + 3.5, S: scene.CutMiddle(name, scene.Normal, false, names), Anchor: scene.End},
+			label(forestWidth, y+3.5, scene.End, scene.Cut(numbers, scene.Normal, false, forestWidth-right-8)))
+		paint := scene.Stroke(d.role(r.Verdict), 1.5)
+		var m []scene.Mark
 		if known(r.Interval) {
-			p.StrokeLine2(l.color, b.x(r.Interval.Low), y, b.x(r.Interval.High), y)
-			for _, v := range []float64{r.Interval.Low, r.Interval.High} {
-				if v >= lo && v <= hi {
-					p.StrokeLine2(l.color, b.x(v), y-2.5, b.x(v), y+2.5)
+			m = append(m, hline(p.px(r.Interval.Low), p.px(r.Interval.High), y, paint))
+			for _, e := range []struct {
+				beyond bool
+				x, to  float64
+			}{{r.Interval.Low < lo, p.x, 3.5}, {r.Interval.High > hi, p.x + p.w, -3.5}} {
+				if e.beyond {
+					m = append(m, scene.Path{Points: []scene.Point{{X: e.x + e.to, Y: y - 3}, {X: e.x, Y: y}, {X: e.x + e.to, Y: y + 3}}, Paint: paint})
 				}
 			}
 		}
-		p.dot(l, vg.Point{X: b.x(r.Value), Y: y}, r.Verdict == Open)
-	}
-	line := draw.LineStyle{Color: axisGrey, Width: 0.8}
-	p.StrokeLine2(line, b.r.Min.X, b.r.Min.Y, b.r.Max.X, b.r.Min.Y)
-	at := labels(a.xs)
-	if small := a.xs[len(a.xs)-1] - a.xs[0]; small < 0.001 || small >= 1e5 { // labels have 4 decimals at most
-		for i, v := range a.xs {
-			at[i] = strconv.FormatFloat(v, 'g', 2, 64)
+		size := 3.2
+		if r.Rows > 0 {
+			size = 2 + float64(2.4*math.Sqrt(float64(r.Rows)/float64(most)))
 		}
-	}
-	for i, v := range a.xs {
-		p.StrokeLine2(line, b.x(v), b.r.Min.Y-tickLen, b.x(v), b.r.Min.Y)
-		p.write(tickSize, black, b.x(v), b.r.Min.Y-tickLen-2, text.XCenter, text.YTop, at[i])
-	}
-}
-
-// cutMiddle shortens text to a width, with dots in its middle: names of groups often differ at their ends.
-func cutMiddle(s string, st text.Style, width vg.Length) string {
-	r := []rune(s)
-	if st.Width(s) <= width {
-		return s
-	}
-	for n := len(r) - 1; n > 0; n-- {
-		if short := string(r[:(n+1)/2]) + "..." + string(r[len(r)-n/2:]); st.Width(short) <= width {
-			return short
+		tip := name + ": " + numbers
+		if r.Rows > 0 {
+			tip += ", " + counted(r.Rows, "row")
 		}
+		p.Add(scene.Group{Title: tip, Marks: append(m, d.mark(r.Verdict, p.px(r.Value), y, size))})
 	}
-	return "..."
 }
 
 // forestRange returns the range of a panel: 0, the values, and the finite ends of intervals, a margin where these are not much narrower.
@@ -250,30 +234,57 @@ func forestRange(f *ForestPanel) (lo, hi float64) {
 		take(f.Margin)
 		take(-f.Margin)
 	}
-	if room := 0.06 * (hi - lo); room > 0 {
+	if room := float64(0.06 * (hi - lo)); room > 0 && finite(room) {
 		return lo - room, hi + room
 	}
 	return -1, 1
 }
 
 // forestNumbers writes a value and its interval, with two digits of its width.
-func forestNumbers(r ForestRow) string {
+func forestNumbers(r ForestRow, inPoints bool) string {
+	times := 1.0
+	if inPoints {
+		times = 100
+	}
+	v, low, high := float64(times*r.Value), float64(times*r.Interval.Low), float64(times*r.Interval.High)
 	if !known(r.Interval) {
-		return strconv.FormatFloat(r.Value, 'g', 3, 64)
+		return minus(strconv.FormatFloat(v, 'g', 3, 64))
 	}
 	n := 3
-	if half := (r.Interval.High - r.Interval.Low) / 2; half > 0 && finite(half) {
-		n = min(9, max(0, 1-int(math.Floor(math.Log10(half)))))
+	if half := float64((high - low) / 2); half > 0 && finite(half) {
+		n = min(9, max(0, 1-exponent(half)))
 	}
 	f := func(v float64) string {
 		if math.IsInf(v, 0) {
-			return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'f', n, 64), "+"))
+			return minus(strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'f', n, 64), "+")))
 		}
 		s := strconv.FormatFloat(v, 'f', n, 64)
-		if v > -math.Pow(10, -float64(n))/2 && v < 0 {
-			s = s[1:] // no minus before zeros
+		if strings.Trim(s, "-0.") == "" {
+			s = strings.TrimPrefix(s, "-") // no minus before zeros
 		}
-		return s
+		return minus(s)
 	}
-	return fmt.Sprintf("%s [%s, %s]", f(r.Value), f(r.Interval.Low), f(r.Interval.High))
+	return fmt.Sprintf("%s [%s, %s]", f(v), f(low), f(high))
+}
+
+// finding counts the verdicts.
+func (d *Forest) finding() string {
+	n, by := 0, [3]int{}
+	for _, p := range d.panels() {
+		for _, r := range p.Rows {
+			n++
+			by[r.Verdict]++
+		}
+	}
+	if n == 0 {
+		return "There is no interval."
+	}
+	s := fmt.Sprintf("Of %s, %s clear of 0", counted(int64(n), "interval"), map[bool]string{true: "1 is", false: fmt.Sprintf("%d are", by[First]+by[Other])}[by[First]+by[Other] == 1])
+	if by[First] > 0 && d.First != "" {
+		s += fmt.Sprintf(", %d %s", by[First], d.First)
+	}
+	if by[Other] > 0 && d.Other != "" {
+		s += fmt.Sprintf(", %d %s", by[Other], d.Other)
+	}
+	return s + "."
 }

@@ -1,12 +1,12 @@
 package picture
 
 import (
+	"fmt"
 	"math"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"slices"
 
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/report/scene"
 )
 
 // Set is one set of predictions in an Overlay.
@@ -15,21 +15,16 @@ type Set struct {
 	Bins []calib.Bin // see calib.Partition.Bins
 }
 
-// Overlay draws several sets of predictions in one diagram, above the outlines of their histograms. Each set has a curve around the
-// diagonal, or with Gap around 0. Sets differ in colour, marker and dash, which repeat from the 29th set on.
-//
-// A curve breaks at empty bins. Points of bins with fewer than Enough rows are hollow. Up to three sets have intervals at their
-// points. More than 200 bins are pooled. The zero value draws a picture without data.
+// Overlay draws the bins of several sets of predictions in one diagram, above their histograms. The points of a bin stand beside each other, each
+// with its interval, and are not linked: bins have nothing to do with each other. Sets differ in colour and marker, which repeat from the 29th
+// on. With Gap the points stand around 0, in points. Those of bins with fewer than Enough rows are hollow. More than 200 bins are pooled. The
+// zero value draws a picture without data.
 type Overlay struct {
 	Title, Subtitle string
 	Sets            []Set
-	Event           calib.Event // for the names of axes; ByShape is TopLabel
+	Event           calib.Event // for the words; ByShape is TopLabel
 	Y               Y
-	Centers         bool // points are at the centres of bins, not at mean scores
-}
-
-func (d *Overlay) size() (vg.Length, vg.Length) {
-	return single(d.Title, d.Subtitle, d.legend(nil, d.bars()))
+	Level           float64 // of the intervals, for the words; 0 means 0.95
 }
 
 // bars returns the bars of each set.
@@ -41,185 +36,188 @@ func (d *Overlay) bars() [][]calib.Bin {
 	return all
 }
 
-// intervals reports whether points have intervals.
-func (d *Overlay) intervals() bool { return len(d.Sets) <= 3 }
-
-// look distinguishes a set from the others.
-type look struct {
-	color  draw.LineStyle
-	marker []vg.Point // polygon around the origin, with radius 1
+// markers are shapes around the origin with about the same area, in order of the sets: a circle, then polygons.
+var markers = [][]scene.Point{
+	nil,
+	{{X: -0.9, Y: -0.9}, {X: 0.9, Y: -0.9}, {X: 0.9, Y: 0.9}, {X: -0.9, Y: 0.9}},
+	{{X: 0, Y: -1.2}, {X: 1.1, Y: 0.8}, {X: -1.1, Y: 0.8}},
+	{{X: 0, Y: -1.3}, {X: 1.3, Y: 0}, {X: 0, Y: 1.3}, {X: -1.3, Y: 0}},
+	{{X: 0, Y: 1.2}, {X: 1.1, Y: -0.8}, {X: -1.1, Y: -0.8}},
+	{{X: -1.2, Y: -0.4}, {X: -0.4, Y: -0.4}, {X: -0.4, Y: -1.2}, {X: 0.4, Y: -1.2}, {X: 0.4, Y: -0.4}, {X: 1.2, Y: -0.4}, {X: 1.2, Y: 0.4}, {X: 0.4, Y: 0.4}, {X: 0.4, Y: 1.2}, {X: -0.4, Y: 1.2}, {X: -0.4, Y: 0.4}, {X: -1.2, Y: 0.4}},
+	{{X: -1.1, Y: 0}, {X: -0.55, Y: -1}, {X: 0.55, Y: -1}, {X: 1.1, Y: 0}, {X: 0.55, Y: 1}, {X: -0.55, Y: 1}},
 }
 
-var (
-	colors = []draw.LineStyle{{Color: blue}, {Color: vermilion}, {Color: green}, {Color: purple}, {Color: orange},
-		{Color: black}, {Color: sky}}
-	dashes  = [][]vg.Length{nil, {6, 2.5}, {2, 2}, {8, 2, 2, 2}}
-	markers = [][]vg.Point{polygon(16, 0, 1), polygon(4, math.Pi/4, 1.2), polygon(3, math.Pi/2, 1.3), polygon(4, 0, 1.3),
-		polygon(3, -math.Pi/2, 1.3), polygon(6, 0, 1.15), polygon(5, math.Pi/2, 1.2)}
-)
-
-// polygon returns the corners of a regular polygon, the first at an angle.
-func polygon(n int, from, radius float64) []vg.Point {
-	pts := make([]vg.Point, n)
-	for i := range pts {
-		s, c := math.Sincos(from + 2*math.Pi*float64(i)/float64(n))
-		pts[i] = vg.Point{X: vg.Length(radius * c), Y: vg.Length(radius * s)}
+// marker returns a shape of a size around a point.
+func marker(i int, x, y, r float64, p scene.Paint) scene.Mark {
+	m := markers[i%len(markers)]
+	if m == nil {
+		return scene.Circle{X: x, Y: y, R: r, Paint: p}
 	}
-	return pts
-}
-
-// lookOf returns the look of the i-th set.
-func lookOf(i int) look {
-	l := look{colors[i%len(colors)], markers[i%len(markers)]}
-	l.color.Width, l.color.Dashes = 1.3, dashes[i%len(dashes)]
-	return l
-}
-
-// dot draws a marker of the set, hollow if there are few rows.
-func (p *page) dot(l look, at vg.Point, hollow bool) {
-	const radius = 3
-	pts := make([]vg.Point, len(l.marker))
-	for i, q := range l.marker {
-		pts[i] = vg.Point{X: at.X + q.X*radius, Y: at.Y + q.Y*radius}
+	pts := make([]scene.Point, len(m))
+	for j, q := range m {
+		pts[j] = scene.Point{X: x + float64(q.X*r), Y: y + float64(q.Y*r)}
 	}
-	if hollow {
-		p.FillPolygon(white, pts)
-	} else {
-		p.FillPolygon(l.color.Color, pts)
-	}
-	p.outline(draw.LineStyle{Color: l.color.Color, Width: 0.9}, pts)
+	return scene.Path{Points: pts, Closed: true, Paint: p}
 }
 
-// legend returns the key of the sets.
-func (d *Overlay) legend(p *page, all [][]calib.Bin) []entry {
-	few := false
-	var k []entry
+// setPaint returns the paint of the i-th set's points.
+func setPaint(i int, few bool) scene.Paint {
+	r := setRoles[(i+i/len(markers))%len(setRoles)]
+	if few {
+		return scene.Paint{Fill: scene.Bg, Line: r, Width: 1.1}
+	}
+	return scene.Fill(r)
+}
+
+// Scene returns the picture with its title, key and notes.
+func (d *Overlay) Scene() *scene.Scene {
+	all := d.bars()
+	few, interval := false, false
+	var k []sample
 	for i, bins := range all {
 		for j := range bins {
 			few = few || drawn(&bins[j]) && bins[j].Count < Enough
+			interval = interval || drawn(&bins[j]) && known(bins[j].Interval)
 		}
-		l := lookOf(i)
-		k = append(k, entry{func(r vg.Rectangle) {
-			c := middle(r)
-			p.StrokeLine2(l.color, r.Min.X, c.Y, r.Max.X, c.Y)
-			p.dot(l, c, false)
-		}, d.Sets[i].Name})
+		k = append(k, sample{[]scene.Mark{marker(i, 0, 0, 3.2, setPaint(i, false))}, d.Sets[i].Name})
 	}
 	if few {
-		k = append(k, p.hollowEntry(look{draw.LineStyle{Color: axisGrey}, markers[0]}))
+		k = append(k, dotSample(hollow, fewerRows))
 	}
-	return k
+	if interval {
+		k = append(k, lineSampleUpright(scene.Stroke(scene.Muted, 1.1), percent(d.Level)+" interval"))
+	}
+	return sheet(d.Panel(), d.Title, d.Subtitle, k)
 }
 
-func (d *Overlay) draw(p *page) {
+// Panel returns the picture alone, 360 points wide.
+func (d *Overlay) Panel() *scene.Scene {
+	const left, top, side = 32, 22, 320
 	all := d.bars()
-	p.heading(d.Title, d.Subtitle)
-	p.key(d.legend(p, all))
-	p.top -= 4
-
-	score, up := words(d.Event, d.Y)
-	a := &axes{y: up, xs: fifths, ys: fifths, yText: true, size: tickSize}
-	y0, y1 := 0.0, 1.0
+	n := namesOf(d.Event)
+	s := &scene.Scene{Width: panelWidth, Title: "Reliability of several sets"}
+	x0, x1 := domain(all...)
+	p := &plane{s, left, top, side, side, x0, x1, 0, 1}
 	if d.Y == Gap {
-		y0, y1 = gapRange(d.intervals(), false, all...)
-		a.ys = ticks(y0, y1, 7)
+		p.h = 230
+		p.y0, p.y1 = gapRange(all...)
 	}
-	top := p.panel(p.top-p.Min.Y-panelSkip-histogramHeight-axisHeight, y0, y1, all...)
-	top.grid(a)
+	p.columns(fifths, fifthNames)
 	if d.Y == Gap {
-		top.StrokeLine2(draw.LineStyle{Color: axisGrey, Width: 1.2}, top.r.Min.X, top.y(0), top.r.Max.X, top.y(0))
+		t := ticks(p.y0, p.y1, 7)
+		p.rows(t, pointTicks(t))
+		p.up(gapOf(d.Event))
+		p.Add(hline(p.x, p.x+p.w, p.py(0), scene.Stroke(scene.Ink, 1.2)))
 	} else {
-		top.diagonal()
+		p.rows(fifths, fifthNames)
+		p.up(n.up)
+		p.diagonal()
+		p.Add(scene.Text{X: p.px(0.03), Y: p.y + 14, S: "more often than it says", Role: scene.UnderText},
+			scene.Text{X: p.px(0.97), Y: p.y + p.h - 8, S: "less often than it says", Anchor: scene.End, Role: scene.OverText})
 	}
 	any := false
-	if d.intervals() {
-		for i, bins := range all {
-			top.intervals(lookOf(i), bins, d.Y, d.Centers)
-		}
-	}
 	for i, bins := range all {
-		top.curve(lookOf(i), bins, d.Y, d.Centers)
-		any = any || anyDrawn(bins)
+		for j := range bins {
+			if b := &bins[j]; drawn(b) {
+				any = true
+				p.dodged(b, d.Y, i, len(all), d.Sets[i].Name+", "+tipOf(b, n))
+			}
+		}
 	}
 	if !any {
-		top.note("no rows")
+		p.note("no rows")
 	}
-	top.frame(a)
-	p.top -= panelSkip
-	d.histograms(p, all, score)
+	p.base()
+	h := &plane{s, p.x, p.y + p.h + 26, p.w, 46, x0, x1, 0, 1}
+	d.histograms(h, all)
+	h.right(n.score, 14)
+	s.Height = h.y + h.h + 19
+	s.Desc = d.finding(all)
+	return s
 }
 
-// intervals draws the intervals of a set's points.
-func (p *panel) intervals(l look, bins []calib.Bin, y Y, centers bool) {
-	for i := range bins {
-		if b := &bins[i]; drawn(b) && known(b.Interval) {
-			x, _, shift := place(p, b, y, centers)
-			p.whisker(x, b.Interval, shift, 1.5, draw.LineStyle{Color: l.color.Color, Width: 0.6})
-		}
+// dodged draws a bin of one of several sets, in its own part of the bin's width.
+func (p *plane) dodged(b *calib.Bin, y Y, i, sets int, tip string) {
+	x0, x1 := p.sides(b)
+	x := x0 + float64((x1-x0)*(float64(i)+0.5)/float64(sets))
+	few := b.Count < Enough
+	paint := setPaint(i, few)
+	role := paint.Fill
+	if few {
+		role = paint.Line
 	}
+	r := math.Min(3, math.Max(1.6, (x1-x0)/float64(sets)*0.42))
+	var m []scene.Mark
+	if known(b.Interval) {
+		m = p.whisker(x, valueOf(b, b.Interval.Low, y), valueOf(b, b.Interval.High, y), scene.Stroke(role, 0.9))
+	}
+	v := p.py(valueOf(b, b.Frequency, y))
+	if y != Gap { // where a calibrated bin would be
+		c := p.py(b.Confidence)
+		m = append(m, hline(x-r, x+r, c, scene.Stroke(scene.Muted, 0.9)), vline(x, c, v, scene.Stroke(role, 0.9)))
+	}
+	p.Add(scene.Group{Title: tip, Marks: append(m, marker(i, x, v, r, paint))})
 }
 
-// curve draws a set's line, which breaks at empty bins, and its points.
-func (p *panel) curve(l look, bins []calib.Bin, y Y, centers bool) {
-	var line []vg.Point
-	for i := range bins {
-		b := &bins[i]
-		if !drawn(b) {
-			p.StrokeLines(l.color, line)
-			line = nil
-			continue
+// finding says which set is closest to what happens.
+func (d *Overlay) finding(all [][]calib.Bin) string {
+	best, least := -1, math.Inf(1)
+	for i, bins := range all {
+		gaps, total := 0.0, 0.0
+		for j := range bins {
+			if b := &bins[j]; drawn(b) {
+				gaps += float64(b.Weight * math.Abs(b.Frequency-b.Confidence))
+				total += b.Weight
+			}
 		}
-		x, v, _ := place(p, b, y, centers)
-		line = append(line, vg.Point{X: x, Y: p.y(v)})
-	}
-	p.StrokeLines(l.color, line)
-	for i := range bins {
-		if b := &bins[i]; drawn(b) {
-			x, v, _ := place(p, b, y, centers)
-			p.dot(l, vg.Point{X: x, Y: p.y(v)}, b.Count < Enough)
+		if total > 0 && gaps/total < least {
+			best, least = i, gaps/total
 		}
 	}
+	if best < 0 {
+		return "There are no rows."
+	}
+	return fmt.Sprintf("Of %d sets %s has the smallest mean gap, %s points.", len(all), d.Sets[best].Name, points(least, 2)[1:])
 }
 
-// histograms draws the outlines of the histograms of all sets.
-func (d *Overlay) histograms(p *page, all [][]calib.Bin, score string) {
-	most, anyWeighted := 0.0, false
+// histograms draws the rows of each set in each bin beside each other, as shares.
+func (d *Overlay) histograms(p *plane, all [][]calib.Bin) {
+	most := 0.0
+	what := "rows"
 	for _, bins := range all {
 		for _, v := range shares(bins) {
 			most = math.Max(most, v)
 		}
-		anyWeighted = anyWeighted || weighted(bins)
-	}
-	h := p.panel(histogramHeight, 0, scale(most), all...)
-	a := &axes{x: score, y: "rows, %", xs: fifths, ys: ticks(0, h.y1, 4), xText: true, yText: true, size: tickSize}
-	if anyWeighted {
-		a.y = "weight, %"
-	}
-	h.grid(a)
-	for i, bins := range all {
-		var line []vg.Point
-		end := func() {
-			if n := len(line); n > 0 {
-				line = append(line, vg.Point{X: line[n-1].X, Y: h.r.Min.Y})
-				h.StrokeLines(lookOf(i).color, line)
-			}
-			line = nil
+		if weighted(bins) {
+			what = "weight"
 		}
+	}
+	p.Add(label(0, p.y+p.h-1, scene.Start, what))
+	if most > 0 {
+		p.y1 = upTo(most)
+		t := slices.DeleteFunc(ticks(0, p.y1, 3), func(v float64) bool { return v == 0 })
+		names := labels(t)
+		for i := range names {
+			names[i] += "%"
+		}
+		p.rows(t, names)
+	}
+	for i, bins := range all {
 		for j, v := range shares(bins) {
 			if !(v > 0) {
-				end()
 				continue
 			}
-			x0, x1 := h.x(bins[j].Lower), h.x(bins[j].Upper)
-			if x0 == x1 {
-				x0, x1 = h.sides(&bins[j])
+			b := &bins[j]
+			x0, x1 := p.sides(b)
+			if x1-x0 > 3 {
+				x0, x1 = x0+0.5, x1-0.5
 			}
-			if line == nil {
-				line = append(line, vg.Point{X: x0, Y: h.r.Min.Y})
-			}
-			line = append(line, vg.Point{X: x0, Y: h.y(v)}, vg.Point{X: x1, Y: h.y(v)})
+			w := (x1 - x0) / float64(len(all))
+			at := x0 + float64(w*float64(i))
+			y := math.Min(p.py(v), p.y+p.h-0.8)
+			p.Add(scene.Group{Title: fmt.Sprintf("%s: %s, %s", d.Sets[i].Name, counted(b.Count, "row"), share(v/100, 1)),
+				Marks: []scene.Mark{scene.Rect{X: at, Y: y, W: w, H: p.y + p.h - y, Paint: scene.Fill(setPaint(i, false).Fill)}}})
 		}
-		end()
 	}
-	h.frame(a)
+	p.base()
 }

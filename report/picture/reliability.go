@@ -3,148 +3,157 @@ package picture
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
-	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/report/scene"
 )
 
-// Y selects the vertical axis of a diagram.
-type Y uint8
-
-const (
-	Accuracy  Y = iota // the event's frequency; called accuracy if the event is a correct top label
-	Frequency          // the same, called relative frequency
-	Gap                // frequency minus mean score: positive means underconfident
-)
-
-// ParseY returns the Y named accuracy, frequency or gap; ok is false for other names.
-func ParseY(s string) (y Y, ok bool) {
-	for i, n := range []string{"accuracy", "frequency", "gap"} {
-		if n == s {
-			return Y(i), true
-		}
-	}
-	return 0, false
-}
-
-// words returns the names of the axes.
-func words(event calib.Event, y Y) (score, up string) {
-	switch event {
-	case calib.Positive:
-		score, up = "probability of y = 1", "share of y = 1"
-	case calib.AllClasses:
-		score, up = "probability", "relative frequency"
-	default:
-		score, up = "confidence", "accuracy"
-		if y == Frequency {
-			up = "relative frequency of a right top label"
-		}
-	}
-	if y == Gap {
-		if event == calib.Positive {
-			return score, up + " - probability"
-		}
-		return score, up + " - " + score
-	}
-	return score, up
-}
-
-// Reliability is a reliability diagram of one set of predictions, above the histogram of its scores.
+// Reliability is a reliability diagram of one set of predictions, above a histogram of its scores with the counts.
 //
-// The height of a bar is the event's frequency in its bin. The hatched part is the gap to the bin's mean score: missing, or in excess.
-// The point is at the mean score and the frequency, with the interval of the frequency. The band around the diagonal is the
-// consistency band of calibrated scores. The largest gap of a bin with Enough rows is marked. Empty bins are left blank. More than 200
-// bins are pooled, without intervals. The zero value draws a picture without data.
+// A dot is a bin, at its mean score and the event's frequency. Its area grows with the rows of the bin; with fewer than Enough rows it is
+// hollow. The line through it is the interval of the frequency. If that leaves out the mean score, the dot has the colour of its side
+// of the diagonal, and a stem to it. The band of a bin with Enough rows is where a calibrated one would lie. Where no confidence can be, below 1/K, the
+// plane is grey. Empty bins are left blank. More than 200 bins are pooled, without intervals. The zero value draws a picture without
+// data.
 type Reliability struct {
 	Title, Subtitle string
 	Bins            []calib.Bin // see calib.Partition.Bins
-	Event           calib.Event // for the names of axes; ByShape is TopLabel
+	Event           calib.Event // for the words; ByShape is TopLabel
+	Classes         int         // number of classes, K; 0 if no confidence is impossible
 	Y               Y
-	Level           float64 // of the intervals, for the key; 0 means 0.95
-	Lines           []Line  // in the histogram
-	Centers         bool    // points are at the centres of bins, not at mean scores
+	Level           float64 // of the intervals, for the words; 0 means 0.95
 }
 
-// Line is a vertical line in a histogram, with its name in the key. A line at NaN is left out.
-type Line struct {
-	Name string
-	At   float64
-}
-
-func (d *Reliability) size() (vg.Length, vg.Length) {
+// Scene returns the picture with its title, key and notes.
+func (d *Reliability) Scene() *scene.Scene {
 	bins, group := bars(d.Bins)
-	_, lines := (*page)(nil).lines(d.Lines)
-	return single(d.Title, d.Subtitle, append(d.legend(nil, bins, largest(bins), group), lines...))
+	return sheet(d.Panel(), d.Title, d.Subtitle, d.key(bins, group))
 }
 
-// Heights, in points.
-const (
-	histogramHeight = 80
-	axisHeight      = 30 // tick labels and the name of the axis, below a panel
-	panelSkip       = 12 // between panels
-)
-
-func (d *Reliability) draw(p *page) {
-	bins, group := bars(d.Bins)
-	p.heading(d.Title, d.Subtitle)
-	mark := largest(bins)
-	p.key(d.legend(p, bins, mark, group))
-	p.top -= 8 // for the mark of the largest gap
-
-	score, up := words(d.Event, d.Y)
-	a := &axes{y: up, xs: fifths, ys: fifths, yText: true, size: tickSize}
-	lines, samples := p.lines(d.Lines)
-	height := p.top - p.Min.Y - panelSkip - p.rows(samples)*keyRow - histogramHeight - axisHeight
-	y0, y1 := 0.0, 1.0
+// Panel returns the picture alone, 360 points wide, for a page that has the words.
+func (d *Reliability) Panel() *scene.Scene {
+	const left, top, side = 32, 22, 320
+	bins, _ := bars(d.Bins)
+	n := namesOf(d.Event)
+	s := &scene.Scene{Width: panelWidth, Title: "Reliability diagram", Desc: d.finding(bins)}
+	x0, x1 := domain(bins)
+	p := &plane{s, left, top, side, side, x0, x1, 0, 1}
 	if d.Y == Gap {
-		y0, y1 = gapRange(true, true, bins)
-		a.ys = ticks(y0, y1, 7)
+		p.h = 200
+		p.y0, p.y1 = gapRange(bins)
 	}
-	top := p.panel(height, y0, y1, bins)
-	top.grid(a)
-	for i := range bins {
-		d.bar(top, &bins[i])
+	if k := d.Classes; k > 2 && d.Event != calib.Positive {
+		never := box(p.px(0), p.px(1/float64(k)), p.y, p.y+p.h, scene.Fill(scene.Card))
+		p.Add(scene.Group{Title: fmt.Sprintf("Of %d classes the chosen one has at least 1/%d.", k, k), Marks: []scene.Mark{never}})
 	}
-	top.band(bins, d.Y)
+	p.columns(fifths, fifthNames)
 	if d.Y == Gap {
-		top.StrokeLine2(draw.LineStyle{Color: black, Width: 1}, top.r.Min.X, top.y(0), top.r.Max.X, top.y(0))
+		t := ticks(p.y0, p.y1, 7)
+		p.rows(t, pointTicks(t))
+		p.up(gapOf(d.Event))
 	} else {
-		top.diagonal()
-	}
-	if mark >= 0 {
-		d.mark(top, &bins[mark])
+		p.rows(fifths, fifthNames)
+		p.up(n.up)
 	}
 	for i := range bins {
-		d.point(top, &bins[i])
+		if bins[i].Count >= Enough { // with fewer rows almost anything is chance
+			p.band(&bins[i], d.Y)
+		}
+	}
+	if d.Y == Gap {
+		p.Add(hline(p.x, p.x+p.w, p.py(0), scene.Stroke(scene.Ink, 1.2)))
+	} else {
+		p.diagonal()
+		p.Add(scene.Text{X: p.px(0.03), Y: p.y + 14, S: "more often than it says", Role: scene.UnderText},
+			scene.Text{X: p.px(0.97), Y: p.y + p.h - 8, S: "less often than it says", Anchor: scene.End, Role: scene.OverText})
+	}
+	most := int64(0)
+	for i := range bins {
+		most = max(most, bins[i].Count)
+	}
+	for i := range bins {
+		if b := &bins[i]; drawn(b) {
+			p.dot(b, d.Y, most, d.tip(b))
+		}
 	}
 	if !anyDrawn(bins) {
-		top.note("no rows")
+		p.note("no rows")
 	}
-	top.frame(a)
-
-	p.top -= panelSkip
-	p.key(samples)
-	histogram(p, bins, lines, score)
+	p.base()
+	h := &plane{s, p.x, p.y + p.h + 30, p.w, 42, x0, x1, 0, 1}
+	h.histogram(bins)
+	h.right(n.score, 14)
+	s.Height = h.y + h.h + 19
+	return s
 }
 
-// diagonal is the line of calibrated scores.
-func (p *panel) diagonal() {
-	p.StrokeLines(draw.LineStyle{Color: axisGrey, Width: 1, Dashes: []vg.Length{4, 3}}, []vg.Point{p.at(0, 0), p.at(1, 1)})
+// domain returns the range of the scores: 0 to 1, and room for bins of 0 or 1 alone.
+func domain(sets ...[]calib.Bin) (x0, x1 float64) {
+	const apart = 0.02
+	x0, x1 = 0, 1
+	for _, bins := range sets {
+		for i := range bins {
+			switch b := &bins[i]; {
+			case b.Lower < b.Upper:
+			case b.Upper <= 0:
+				x0 = -apart
+			case b.Lower >= 1:
+				x1 = 1 + apart
+			}
+		}
+	}
+	return x0, x1
 }
 
-// sides returns the left and right side of a bin's bar. A bin with a single score has a narrow bar there; one at 0 or 1 is outside the
-// range.
-func (p *panel) sides(b *calib.Bin) (vg.Length, vg.Length) {
+// gapRange returns the range of an axis of gaps: it holds 0, the gaps, and the intervals and bands of bins with Enough rows.
+func gapRange(sets ...[]calib.Bin) (lo, hi float64) {
+	for _, bins := range sets {
+		for i := range bins {
+			b := &bins[i]
+			if !drawn(b) {
+				continue
+			}
+			g := []float64{b.Frequency - b.Confidence}
+			if b.Count >= Enough && known(b.Interval) {
+				g = append(g, b.Interval.Low-b.Confidence, b.Interval.High-b.Confidence)
+			}
+			if b.Count >= Enough && banded(b) {
+				g = append(g, b.Band.Low-b.Confidence, b.Band.High-b.Confidence)
+			}
+			for _, v := range g {
+				lo, hi = math.Min(lo, v), math.Max(hi, v)
+			}
+		}
+	}
+	room := math.Max(0.05*(hi-lo), 0.005)
+	return math.Max(lo-room, -1), math.Min(hi+room, 1)
+}
+
+// pointTicks returns shares as signed points.
+func pointTicks(t []float64) []string {
+	l := make([]float64, len(t))
+	for i, v := range t {
+		l[i] = math.Round(v*1e6) / 1e4
+	}
+	return signed(l)
+}
+
+// banded reports whether a bin has a band. A bin of a single score, 0 or 1, has none.
+func banded(b *calib.Bin) bool { return drawn(b) && known(b.Band) && b.Lower < b.Upper }
+
+// valueOf returns where a value of a bin is on the vertical axis.
+func valueOf(b *calib.Bin, v float64, y Y) float64 {
+	if y == Gap {
+		return v - b.Confidence
+	}
+	return v
+}
+
+// sides returns the left and right side of a bin. One of a single score is narrow.
+func (p *plane) sides(b *calib.Bin) (float64, float64) {
 	const narrow = 5
-	x0, x1 := p.x(b.Lower), p.x(b.Upper)
+	x0, x1 := p.px(b.Lower), p.px(b.Upper)
 	switch {
-	case b.Lower < b.Upper && x1-x0 > 3:
-		return x0 + 0.5, x1 - 0.5
 	case b.Lower < b.Upper:
 		return x0, x1
 	case b.Upper <= 0:
@@ -152,274 +161,211 @@ func (p *panel) sides(b *calib.Bin) (vg.Length, vg.Length) {
 	case b.Lower >= 1:
 		return x1 + 1, x1 + 1 + narrow
 	}
-	return x0 - narrow/2, x0 + narrow/2
+	return x0 - narrow/2.0, x0 + narrow/2.0
 }
 
-// bar draws a bin's bar and gap.
-func (d *Reliability) bar(p *panel, b *calib.Bin) {
-	if !drawn(b) {
-		return
-	}
-	x0, x1 := p.sides(b)
-	lo, hi := p.y(math.Min(b.Confidence, b.Frequency)), p.y(math.Max(b.Confidence, b.Frequency))
-	if d.Y == Gap {
-		lo, hi = p.y(math.Min(0, b.Frequency-b.Confidence)), p.y(math.Max(0, b.Frequency-b.Confidence))
-	} else {
-		p.FillPolygon(paleBlue, rectangle(x0, p.r.Min.Y, x1, p.y(b.Frequency)))
-	}
-	p.gap(vg.Rectangle{Min: vg.Point{X: x0, Y: lo}, Max: vg.Point{X: x1, Y: hi}}, b.Frequency < b.Confidence)
-	if d.Y != Gap {
-		p.outline(draw.LineStyle{Color: blue, Width: 0.6}, rectangle(x0, p.r.Min.Y, x1, p.y(b.Frequency)))
+// band draws where a calibrated bin would lie, as a rectangle: the bins beside it have nothing to do with it.
+func (p *plane) band(b *calib.Bin, y Y) {
+	if banded(b) {
+		p.Add(box(p.px(b.Lower), p.px(b.Upper), p.py(valueOf(b, b.Band.Low, y)), p.py(valueOf(b, b.Band.High, y)), bandPaint))
 	}
 }
 
-// gap fills a rectangle that marks missing or excess frequency.
-func (p *page) gap(r vg.Rectangle, missing bool) {
-	fill, line := paleOrange, vermilion
-	if !missing {
-		fill, line = paleGreen, green
-	}
-	if r.Max.Y-r.Min.Y < 0.05 {
-		return
-	}
-	pts := rectangle(r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
-	p.FillPolygon(fill, pts)
-	p.hatch(r, line, missing)
-	p.outline(draw.LineStyle{Color: line, Width: 0.6}, pts)
+// Enough is the number of rows that the dot of a bin needs to be filled, and its gap to be named.
+const Enough = 30
+
+// off reports whether a bin has Enough rows and an interval that leaves out its mean score: over if it says too much.
+func off(b *calib.Bin) (off, over bool) {
+	over = b.Frequency < b.Confidence
+	return drawn(b) && b.Count >= Enough && known(b.Interval) && (b.Confidence < b.Interval.Low || b.Confidence > b.Interval.High), over
 }
 
-// band draws the consistency band: a strip through the ends of neighbouring bins' bands around the diagonal, or a rectangle per bin
-// around 0.
-func (p *panel) band(bins []calib.Bin, y Y) {
-	var low, high []vg.Point
-	end := func(b *calib.Bin, x float64) {
-		low = append(low, p.at(x, x-(b.Confidence-b.Band.Low)))
-		high = append(high, p.at(x, x+(b.Band.High-b.Confidence)))
+// side returns the role of what is over or under.
+func side(over bool) scene.Role {
+	if over {
+		return scene.Over
 	}
+	return scene.Under
+}
+
+// dotPaint returns the paint of a bin's dot.
+func dotPaint(b *calib.Bin) scene.Paint {
+	far, over := off(b)
+	switch {
+	case b.Count < Enough:
+		return hollow
+	case far:
+		return scene.Fill(side(over))
+	}
+	return scene.Fill(scene.Ink)
+}
+
+var hollow = scene.Paint{Fill: scene.Bg, Line: scene.Muted, Width: 1.2}
+
+// dot draws a bin with its interval and its stem.
+func (p *plane) dot(b *calib.Bin, y Y, most int64, tip string) {
+	x := p.px(b.Confidence)
+	if b.Lower >= b.Upper {
+		l, r := p.sides(b)
+		x = (l + r) / 2
+	}
+	v := p.py(valueOf(b, b.Frequency, y))
+	r := 2.2 + float64(6*math.Sqrt(float64(b.Count)/float64(max(most, 1))))
+	var m []scene.Mark
+	if known(b.Interval) {
+		paint := scene.Stroke(scene.Muted, 1.1)
+		if b.Count < Enough {
+			paint = scene.Stroke(scene.Axis, 0.7)
+		}
+		m = p.whisker(x, valueOf(b, b.Interval.Low, y), valueOf(b, b.Interval.High, y), paint)
+	}
+	far, over := off(b)
+	if to := p.py(valueOf(b, b.Confidence, y)); far && math.Abs(to-v) > r {
+		m = append(m, vline(x, v, to, scene.Stroke(side(over), 2.4)))
+	}
+	m = append(m, scene.Circle{X: x, Y: v, R: r, Paint: dotPaint(b)})
+	p.Add(scene.Group{Title: tip, Marks: m})
+}
+
+// tip returns the numbers of a bin.
+func (d *Reliability) tip(b *calib.Bin) string {
+	return tipOf(b, namesOf(d.Event))
+}
+
+func tipOf(b *calib.Bin, n names) string {
+	t := fmt.Sprintf("%.3f to %.3f: %s, says %s, %s %s", b.Lower, b.Upper, counted(b.Count, "row"), share(b.Confidence, 1), n.is, share(b.Frequency, 1))
+	if known(b.Interval) {
+		t += fmt.Sprintf(" [%.1f, %.1f]", 100*b.Interval.Low, 100*b.Interval.High)
+	}
+	return t
+}
+
+// finding says what a diagram shows.
+func (d *Reliability) finding(bins []calib.Bin) string {
+	filled, apart, worst := 0, 0, -1
 	for i := range bins {
 		b := &bins[i]
-		if !banded(b) {
+		if !drawn(b) {
 			continue
 		}
-		if y == Gap {
-			x0, x1 := p.sides(b)
-			p.FillPolygon(bandGrey, rectangle(x0, p.y(b.Band.Low-b.Confidence), x1, p.y(b.Band.High-b.Confidence)))
-			continue
-		}
-		if i == 0 || !banded(&bins[i-1]) {
-			end(b, b.Lower)
-		}
-		end(b, b.Confidence)
-		if i+1 == len(bins) || !banded(&bins[i+1]) {
-			end(b, b.Upper)
-			slices.Reverse(high)
-			p.FillPolygon(bandGrey, append(low, high...))
-			low, high = nil, nil
+		filled++
+		if far, _ := off(b); far {
+			apart++
+			if worst < 0 || math.Abs(b.Frequency-b.Confidence) > math.Abs(bins[worst].Frequency-bins[worst].Confidence) {
+				worst = i
+			}
 		}
 	}
+	switch {
+	case filled == 0:
+		return "There are no rows."
+	case worst < 0:
+		return fmt.Sprintf("%s, none of which is clearly off.", binsWith(filled))
+	}
+	b := &bins[worst]
+	return fmt.Sprintf("%s, %d clearly off. The largest such gap is %s points, from %.3g to %.3g: says %s, %s %s of %s.",
+		binsWith(filled), apart, points(b.Frequency-b.Confidence, 1), b.Lower, b.Upper, share(b.Confidence, 1), namesOf(d.Event).is, share(b.Frequency, 1), counted(b.Count, "row"))
 }
 
-// banded reports whether a bin has a band. A bin of a single score, 0 or 1, has none.
-func banded(b *calib.Bin) bool { return drawn(b) && known(b.Band) && b.Lower < b.Upper }
-
-// place returns the vertical position of a bin's point, and what to add to the ends of its interval.
-func place(p *panel, b *calib.Bin, y Y, centers bool) (x vg.Length, up, shift float64) {
-	x, up = p.x(b.Confidence), b.Frequency
-	if x0, x1 := p.sides(b); centers || b.Lower >= b.Upper {
-		x = (x0 + x1) / 2
+func binsWith(n int) string {
+	if n == 1 {
+		return "1 bin has rows"
 	}
-	if y == Gap {
-		shift = -b.Confidence
-	}
-	return x, up + shift, shift
+	return fmt.Sprintf("%d bins have rows", n)
 }
 
-// point draws a bin's point and interval.
-func (d *Reliability) point(p *panel, b *calib.Bin) {
-	if !drawn(b) {
-		return
-	}
-	x, y, shift := place(p, b, d.Y, d.Centers)
-	x0, x1 := p.sides(b)
-	fine := max(min((x1-x0)/8, 1), 0.5) // for narrow bars
-	if known(b.Interval) {
-		p.whisker(x, b.Interval, shift, min(3, (x1-x0)/4), draw.LineStyle{Color: black, Width: 0.9 * fine})
-	}
-	p.DrawGlyphNoClip(draw.GlyphStyle{Color: black, Radius: 2 * fine, Shape: draw.CircleGlyph{}}, vg.Point{X: x, Y: p.y(y)})
-}
-
-// whisker draws an interval. An end beyond the panel has no cap.
-func (p *panel) whisker(x vg.Length, i metrics.Interval, shift float64, half vg.Length, l draw.LineStyle) {
-	lo, hi := i.Low+shift, i.High+shift
-	p.StrokeLine2(l, x, p.y(lo), x, p.y(hi))
-	for _, v := range []float64{lo, hi} {
-		if p.inside(v) {
-			p.StrokeLine2(l, x-half, p.y(v), x+half, p.y(v))
-		}
-	}
-}
-
-// mark draws an outline around the largest gap, and a triangle above it at the edge of the panel.
-func (d *Reliability) mark(p *panel, b *calib.Bin) {
-	x0, x1 := p.sides(b)
-	lo, hi := math.Min(b.Confidence, b.Frequency), math.Max(b.Confidence, b.Frequency)
-	if d.Y == Gap {
-		lo, hi = math.Min(0, b.Frequency-b.Confidence), math.Max(0, b.Frequency-b.Confidence)
-	}
-	p.outline(draw.LineStyle{Color: black, Width: min(1.6, (x1-x0)/3)}, rectangle(x0, p.y(lo), x1, p.y(hi)))
-	p.triangle(vg.Point{X: (x0 + x1) / 2, Y: p.r.Max.Y + 1})
-}
-
-// triangle draws the mark of the largest gap, pointing down at tip.
-func (p *page) triangle(tip vg.Point) {
-	p.FillPolygon(black, []vg.Point{tip, {X: tip.X + 4, Y: tip.Y + 7}, {X: tip.X - 4, Y: tip.Y + 7}})
-}
-
-// legend returns the key.
-func (d *Reliability) legend(p *page, bins []calib.Bin, mark, group int) []entry {
-	_, up := words(d.Event, Accuracy)
-	var missing, more, band, interval bool
+// key returns the entries of what there is.
+func (d *Reliability) key(bins []calib.Bin, group int) []sample {
+	var few, filled, over, under, band, interval bool
 	for i := range bins {
-		if b := &bins[i]; drawn(b) {
-			missing = missing || b.Frequency < b.Confidence
-			more = more || b.Frequency > b.Confidence
-			band = band || banded(b)
-			interval = interval || known(b.Interval)
+		b := &bins[i]
+		if !drawn(b) {
+			continue
 		}
+		few, filled = few || b.Count < Enough, filled || b.Count >= Enough
+		band, interval = band || banded(b) && b.Count >= Enough, interval || known(b.Interval)
+		far, too := off(b)
+		over, under = over || far && too, under || far && !too
 	}
-	var k []entry
-	if d.Y != Gap && anyDrawn(bins) {
-		k = append(k, entry{func(r vg.Rectangle) {
-			pts := rectangle(r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
-			p.FillPolygon(paleBlue, pts)
-			p.outline(draw.LineStyle{Color: blue, Width: 0.6}, pts)
-		}, up})
+	var k []sample
+	if filled {
+		k = append(k, dotSample(scene.Fill(scene.Ink), "a bin, larger with more rows"))
 	}
-	if missing {
-		k = append(k, entry{func(r vg.Rectangle) { p.gap(r, true) }, "claimed but missing"})
+	if over {
+		k = append(k, dotSample(scene.Fill(scene.Over), "overconfident"))
 	}
-	if more {
-		k = append(k, entry{func(r vg.Rectangle) { p.gap(r, false) }, "more than claimed"})
+	if under {
+		k = append(k, dotSample(scene.Fill(scene.Under), "underconfident"))
+	}
+	if few {
+		k = append(k, dotSample(hollow, fewerRows))
 	}
 	if interval {
-		k = append(k, p.intervalEntry(d.Level))
+		k = append(k, sample{[]scene.Mark{vline(0, -5, 5, scene.Stroke(scene.Muted, 1.1))}, percent(d.Level) + " interval"})
 	}
 	if band {
-		k = append(k, p.bandEntry(d.Level))
-	}
-	if mark >= 0 {
-		b := &bins[mark]
-		k = append(k, entry{func(r vg.Rectangle) { p.triangle(vg.Point{X: middle(r).X, Y: r.Min.Y + 1}) },
-			fmt.Sprintf("largest gap (n >= %d): %+.1f points, %s rows", Enough, 100*(b.Frequency-b.Confidence), thousands(b.Count))})
+		k = append(k, bandSample("where "+percent(d.Level)+" of calibrated bins lie"))
 	}
 	if group > 1 {
-		k = append(k, entry{func(vg.Rectangle) {}, fmt.Sprintf("a bar is %d bins", group)})
+		k = append(k, sample{nil, fmt.Sprintf("a dot is %d bins", group)})
 	}
 	return k
 }
 
-func middle(r vg.Rectangle) vg.Point {
-	return vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}
-}
+var fewerRows = fmt.Sprintf("fewer than %d rows", Enough)
 
-// intervalEntry is the entry in a key for the point with its interval.
-func (p *page) intervalEntry(level float64) entry {
-	return entry{func(r vg.Rectangle) {
-		c := middle(r)
-		l := draw.LineStyle{Color: black, Width: 0.9}
-		p.StrokeLine2(l, c.X, r.Min.Y, c.X, r.Max.Y)
-		p.StrokeLine2(l, c.X-3, r.Min.Y, c.X+3, r.Min.Y)
-		p.StrokeLine2(l, c.X-3, r.Max.Y, c.X+3, r.Max.Y)
-		p.DrawGlyphNoClip(draw.GlyphStyle{Color: black, Radius: 2, Shape: draw.CircleGlyph{}}, c)
-	}, percent(level) + " Wilson interval"}
-}
-
-// bandEntry is the entry in a key for the consistency band.
-func (p *page) bandEntry(level float64) entry {
-	return entry{func(r vg.Rectangle) { p.FillPolygon(bandGrey, rectangle(r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)) },
-		"where " + percent(level) + " of calibrated bins would lie"}
-}
-
-// hollowEntry is the entry in a key for points of few rows.
-func (p *page) hollowEntry(l look) entry {
-	return entry{func(r vg.Rectangle) { p.dot(l, middle(r), true) }, fmt.Sprintf("hollow: fewer than %d rows", Enough)}
-}
-
-// percent formats a level as a percentage with all its digits; 0 means the default.
-func percent(v float64) string {
-	if v == 0 {
-		v = metrics.DefaultLevel
+// alone reports whether there is room above the highest bar for a text wider than it: the bars beside it are lower than the text.
+func (p *plane) alone(bins []calib.Bin, i int, width float64) bool {
+	const high = 14
+	x0, x1 := p.sides(&bins[i])
+	for j := range bins {
+		l, r := p.sides(&bins[j])
+		near := l < (x0+x1+width)/2 && r > (x0+x1-width)/2
+		if j != i && near && p.h-float64(bins[j].Weight/bins[i].Weight*p.h) < high {
+			return false
+		}
 	}
-	return strconv.FormatFloat(math.Round(1e8*v)/1e6, 'f', -1, 64) + "%"
+	return true
 }
 
-// thousands formats a number with commas.
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
+// histogram draws the rows of each bin, with their counts where there is room.
+func (p *plane) histogram(bins []calib.Bin) {
+	most, any := 0.0, weighted(bins)
+	for i := range bins {
+		most = math.Max(most, bins[i].Weight)
 	}
-	return s
-}
-
-// lineStyles distinguish the lines of a histogram.
-var lineStyles = []draw.LineStyle{
-	{Color: black, Width: 1.5},
-	{Color: vermilion, Width: 1.5, Dashes: []vg.Length{5, 2.5}},
-	{Color: purple, Width: 1.5, Dashes: []vg.Length{1.5, 2}},
-}
-
-// lines returns the lines to draw, and their key.
-func (p *page) lines(all []Line) (at []Line, k []entry) {
-	for _, l := range all {
-		if math.IsNaN(l.At) {
+	what := "rows"
+	if any {
+		what = "weight"
+	}
+	p.Add(label(0, p.y+p.h-1, scene.Start, what))
+	total := 0.0
+	for i := range bins {
+		total += bins[i].Weight
+	}
+	for i := range bins {
+		b := &bins[i]
+		if !(b.Weight > 0) || !(most > 0) {
 			continue
 		}
-		st := lineStyles[len(at)%len(lineStyles)]
-		at = append(at, l)
-		k = append(k, entry{func(r vg.Rectangle) {
-			y := (r.Min.Y + r.Max.Y) / 2
-			p.StrokeLine2(st, r.Min.X, y, r.Max.X, y)
-		}, l.Name})
-	}
-	return at, k
-}
-
-// histogram draws the share of rows in each bin, with the axis below.
-func histogram(p *page, bins []calib.Bin, lines []Line, score string) {
-	s := shares(bins)
-	most := 0.0
-	for _, v := range s {
-		most = math.Max(most, v)
-	}
-	h := p.panel(histogramHeight, 0, scale(most), bins)
-	a := &axes{x: score, y: "rows, %", xs: fifths, ys: ticks(0, h.y1, 4), xText: true, yText: true, size: tickSize}
-	if weighted(bins) {
-		a.y = "weight, %"
-	}
-	h.grid(a)
-	for i := range bins {
-		if s[i] > 0 {
-			x0, x1 := h.sides(&bins[i])
-			// Even the fewest rows are visible.
-			top := max(h.y(s[i]), h.r.Min.Y+0.8)
-			h.FillPolygon(barGrey, rectangle(x0, h.r.Min.Y, x1, top))
-			h.outline(draw.LineStyle{Color: axisGrey, Width: 0.5}, rectangle(x0, h.r.Min.Y, x1, top))
+		x0, x1 := p.sides(b)
+		if x1-x0 > 3 {
+			x0, x1 = x0+0.5, x1-0.5
 		}
+		h := math.Max(float64(b.Weight/most*p.h), 0.8)
+		tip := counted(b.Count, "row")
+		text := short(b.Count)
+		if any {
+			tip += ", " + share(b.Weight/total, 1) + " of the weight"
+			text = share(b.Weight/total, 0)
+		}
+		m := []scene.Mark{scene.Rect{X: x0, Y: p.y + p.h - h, W: x1 - x0, H: h, Paint: scene.Fill(scene.Hist)}}
+		w := scene.Width(text, scene.Small, false)
+		at := math.Min((x0+x1)/2, p.Width-float64(w/2))
+		if w <= x1-x0+3 || b.Weight == most && p.alone(bins, i, w) {
+			m = append(m, scene.Text{X: at, Y: p.y + p.h - h - 2.5, S: text, Size: scene.Small, Anchor: scene.Middle, Role: scene.Muted})
+		}
+		p.Add(scene.Group{Title: tip, Marks: m})
 	}
-	for i, l := range lines {
-		h.StrokeLine2(lineStyles[i%len(lineStyles)], h.x(l.At), h.r.Min.Y, h.x(l.At), h.r.Max.Y)
-	}
-	h.frame(a)
-}
-
-// scale returns the upper end of an axis of percentages, with some room above a value.
-func scale(most float64) float64 {
-	switch {
-	case !(most > 0):
-		return 100
-	case most > 95:
-		return 105
-	}
-	return most * 1.08
+	p.base()
 }

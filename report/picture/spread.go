@@ -5,20 +5,19 @@ import (
 	"math"
 	"strconv"
 
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/report/scene"
 )
 
 // Spread draws the errors of forecasts against their stated standard deviations, in bins of rows with similar standard deviations.
 // Both axes are logarithmic with one range. Calibrated forecasts are on the diagonal; forecasts above it are too narrow. The mean
 // relative distance from the diagonal, |RMV - RMSE|/RMV, is the ENCE.
 //
-// The slices have the same length, or Write panics. Low and High, the intervals of the RMSE, and Counts may be nil. Bins whose RMV is
-// not a positive number or whose RMSE is NaN are left out; an RMSE of 0 is drawn at the edge. Points of bins with fewer than Enough
-// rows are hollow. More than 60 bins have no intervals and no lines between points. The zero value draws a picture without data.
+// The slices have the same length, or Scene panics. Low and High, the intervals of the RMSE, and Counts may be nil. Bins whose RMV is
+// not a positive number or whose RMSE is NaN are left out; an RMSE of 0 is drawn at the edge. Bins have about the same number of rows, so
+// their points are hollow all or none: if they have fewer than 20 rows on average. More than 60 bins have no intervals. The zero value draws
+// a picture without data.
 //
 // Source: Levi, Gispan, Giladi and Fetaya 2022.
 type Spread struct {
@@ -27,32 +26,16 @@ type Spread struct {
 	RMSE            []float64 // root mean squared error of a bin
 	Low, High       []float64
 	Counts          []int64 // rows of a bin
-	Level           float64 // of Low and High, for the key; 0 means 0.95
-	ENCE            float64 // for the subtitle; NaN omits it
-	Rows            int64   // for the subtitle; 0 omits it
+	Level           float64 // of Low and High, for the words; 0 means 0.95
+	ENCE            float64 // for the notes; NaN omits it
+	Rows            int64   // for the notes; 0 omits it
 }
 
-// fewBins is the maximum number of bins with intervals.
-const fewBins = 60
-
-func (d *Spread) size() (vg.Length, vg.Length) {
-	return square(d.Title, d.subtitle(), d.legend(nil), 0)
-}
-
-func (d *Spread) subtitle() string {
-	n := len(d.points())
-	if n == 0 {
-		return said(d.Subtitle, rowsSaid(d.Rows))
-	}
-	bins, ence := fmt.Sprintf("%d bins", n), ""
-	if n == 1 {
-		bins = "1 bin"
-	}
-	if !math.IsNaN(d.ENCE) {
-		ence = fmt.Sprintf("ENCE %.3f", d.ENCE)
-	}
-	return said(d.Subtitle, joined(rowsSaid(d.Rows), bins, ence))
-}
+// What a picture of spreads shows.
+const (
+	fewBins    = 60 // the maximum number of bins with intervals
+	spreadRows = 20 // the least mean number of rows of filled points
+)
 
 // points returns the indices of the bins to draw.
 func (d *Spread) points() (at []int) {
@@ -68,12 +51,27 @@ func (d *Spread) points() (at []int) {
 	return at
 }
 
+// few reports whether bins have too few rows.
+func (d *Spread) few(at []int) bool {
+	if d.Counts == nil || len(at) == 0 {
+		return false
+	}
+	n := int64(0)
+	for _, i := range at {
+		n += d.Counts[i]
+	}
+	return n < spreadRows*int64(len(at))
+}
+
+// log10 returns the decimal logarithm, with the same bits on every CPU.
+func log10(v float64) float64 { return kernel.Log64(v) / math.Ln10 }
+
 // ends returns the range of both axes, as powers of ten.
 func (d *Spread) ends(at []int) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	take := func(v float64) {
 		if v > 0 && finite(v) {
-			lo, hi = math.Min(lo, math.Log10(v)), math.Max(hi, math.Log10(v))
+			lo, hi = math.Min(lo, log10(v)), math.Max(hi, log10(v))
 		}
 	}
 	for _, i := range at {
@@ -86,8 +84,12 @@ func (d *Spread) ends(at []int) (lo, hi float64) {
 	}
 	for _, i := range at { // intervals of few rows are wide
 		in := ends(d.Low, d.High, i)
-		take(math.Max(in.Low, math.Pow(10, inner-0.5)))
-		take(math.Min(in.High, math.Pow(10, outer+0.5)))
+		if in.Low > 0 {
+			lo = math.Min(lo, math.Max(log10(in.Low), inner-0.5))
+		}
+		if in.High > 0 && finite(in.High) {
+			hi = math.Max(hi, math.Min(log10(in.High), outer+0.5))
+		}
 	}
 	if lo > hi {
 		return -1, 1
@@ -109,18 +111,18 @@ func logTicks(lo, hi float64) (at []float64, names []string) {
 	var values []float64
 	for e := int(math.Floor(lo)); e <= int(math.Ceil(hi)); e++ {
 		for _, m := range times {
-			if v := float64(e) + math.Log10(m); e%step == 0 && v >= lo && v <= hi {
+			if v := float64(e) + log10(m); e%step == 0 && v >= lo-1e-9 && v <= hi+1e-9 {
 				values = append(values, m*math.Pow10(e))
 			}
 		}
 	}
 	short := len(values) < 3
 	if short {
-		values = ticks(math.Pow(10, lo), math.Pow(10, hi), 5)
+		values = ticks(kernel.Exp64(lo*math.Ln10), kernel.Exp64(hi*math.Ln10), 5)
 		names = brief(values)
 	}
 	for _, v := range values {
-		at = append(at, math.Log10(v))
+		at = append(at, log10(v))
 		switch {
 		case short:
 		case v >= 0.9e-3 && v < 1e5:
@@ -132,63 +134,128 @@ func logTicks(lo, hi float64) (at []float64, names []string) {
 	return at, names
 }
 
-func (d *Spread) draw(p *page) {
-	p.heading(d.Title, d.subtitle())
-	p.key(d.legend(p))
-	p.top -= keySkip
-	at := d.points()
-	lo, hi := d.ends(at)
-	xs, names := logTicks(lo, hi)
-	a := &axes{x: "stated: root mean variance of the bin", y: "actual: root mean squared error of the bin", xs: xs, ys: xs,
-		xNames: names, yNames: names, xText: true, yText: true, size: tickSize}
-	top := p.panel(p.top-p.Min.Y-axisHeight, lo, hi)
-	top.x0, top.x1 = lo, hi
-	top.grid(a)
-	top.StrokeLines(calibratedLine, []vg.Point{top.at(lo, lo), top.at(hi, hi)})
-	line := make([]vg.Point, len(at))
-	for j, i := range at {
-		line[j] = top.at(math.Log10(d.RMV[i]), math.Log10(d.RMSE[i]))
-	}
-	few := len(at) <= fewBins
-	if few {
-		top.StrokeLines(draw.LineStyle{Color: blue, Width: 0.9}, line)
-	}
-	for j, i := range at {
-		in := ends(d.Low, d.High, i)
-		if few && known(in) {
-			top.interval(line[j].X, metrics.Interval{Low: math.Log10(math.Max(in.Low, 0)), High: math.Log10(math.Max(in.High, 0))})
-		}
-		top.dot(spreadLook(), line[j], d.Counts != nil && d.Counts[i] < Enough)
-	}
-	const off = 5
-	top.write(tickSize, textGrey, top.r.Min.X+off, top.r.Max.Y-off, text.XLeft, text.YTop, "errors larger than stated")
-	top.write(tickSize, textGrey, top.r.Max.X-off, top.r.Min.Y+off, text.XRight, text.YBottom, "errors smaller than stated")
-	if len(at) == 0 {
-		top.note("no rows")
-	}
-	top.frame(a)
+// off reports whether the interval of a bin leaves out its stated spread, and whether errors are larger.
+func (d *Spread) off(i int) (off, over bool) {
+	in := ends(d.Low, d.High, i)
+	return known(in) && (d.RMV[i] < in.Low || d.RMV[i] > in.High), d.RMSE[i] > d.RMV[i]
 }
 
-// spreadLook is the look of the points.
-func spreadLook() look { return lookOf(0) }
-
-// legend returns the key.
-func (d *Spread) legend(p *page) (k []entry) {
+// Scene returns the picture with its title, key and notes.
+func (d *Spread) Scene() *scene.Scene {
 	at := d.points()
-	if len(at) == 0 {
-		return nil
-	}
-	dot := func(r vg.Rectangle) { p.dot(spreadLook(), middle(r), false) }
-	k = append(k, entry{dot, "bins of like spread"}, p.diagonalEntry("calibrated"))
-	if len(at) <= fewBins && anyKnown(d.Low, d.High) {
-		e := p.intervalEntry(d.Level)
-		e.text = percent(d.Level) + " interval"
-		k = append(k, e)
-	}
-	for _, i := range at {
-		if d.Counts != nil && d.Counts[i] < Enough {
-			return append(k, p.hollowEntry(spreadLook()))
+	var k []sample
+	notes := said(d.Subtitle, rowsSaid(d.Rows))
+	if n := len(at); n > 0 {
+		ence := ""
+		if !math.IsNaN(d.ENCE) {
+			ence = fmt.Sprintf("ENCE %.3f", d.ENCE)
+		}
+		notes = said(d.Subtitle, joined(rowsSaid(d.Rows), counted(int64(n), "bin"), ence))
+		var over, under, calm bool
+		for _, i := range at {
+			far, too := d.off(i)
+			over, under, calm = over || far && too, under || far && !too, calm || !far
+		}
+		if over {
+			k = append(k, dotSample(scene.Fill(scene.Over), "too narrow"))
+		}
+		if under {
+			k = append(k, dotSample(scene.Fill(scene.Under), "too wide"))
+		}
+		switch few := d.few(at); {
+		case few:
+			k = append(k, dotSample(hollow, fmt.Sprintf("a bin of like spread, fewer than %d rows", spreadRows)))
+		case calm:
+			k = append(k, dotSample(scene.Fill(scene.Ink), "a bin of rows of like spread"))
+		}
+		k = append(k, lineSample(honestLine, "calibrated"))
+		if n <= fewBins && anyKnown(d.Low, d.High) {
+			k = append(k, lineSampleUpright(scene.Stroke(scene.Muted, 1.1), percent(d.Level)+" interval"))
 		}
 	}
-	return k
+	return sheet(d.Panel(), d.Title, notes, k)
+}
+
+// Panel returns the picture alone, 360 points wide.
+func (d *Spread) Panel() *scene.Scene {
+	const left, top, size = 40, 22, 310
+	s := &scene.Scene{Width: panelWidth, Title: "Errors by stated spread", Desc: d.Finding()}
+	at := d.points()
+	lo, hi := d.ends(at)
+	p := &plane{s, left, top, size, size, lo, hi, lo, hi}
+	xs, names := logTicks(lo, hi)
+	p.columns(xs, names)
+	p.rows(xs, names)
+	p.up("root mean squared error (log scale)")
+	p.diagonal()
+	p.Add(scene.Text{X: p.x + 6, Y: p.y + 14, S: "errors larger than stated", Role: scene.OverText},
+		scene.Text{X: p.x + p.w - 6, Y: p.y + p.h - 8, S: "errors smaller than stated", Anchor: scene.End, Role: scene.UnderText})
+	few := d.few(at)
+	for _, i := range at {
+		v := lo
+		if d.RMSE[i] > 0 {
+			v = log10(d.RMSE[i])
+		}
+		c := p.at(log10(d.RMV[i]), v)
+		far, over := d.off(i)
+		paint := scene.Fill(scene.Ink)
+		var m []scene.Mark
+		tip := fmt.Sprintf("stated %.4g, errors %.4g", d.RMV[i], d.RMSE[i])
+		if d.Counts != nil {
+			tip = counted(d.Counts[i], "row") + ": " + tip
+		}
+		if in := ends(d.Low, d.High, i); known(in) && len(at) <= fewBins {
+			low, high := lo-1, hi+1
+			if in.Low > 0 {
+				low = log10(in.Low)
+			}
+			if finite(in.High) && in.High > 0 {
+				high = log10(in.High)
+			}
+			m = p.whisker(c.X, low, high, scene.Stroke(scene.Muted, 1.1))
+			tip += fmt.Sprintf(" [%.4g, %.4g]", in.Low, in.High)
+		}
+		switch {
+		case few:
+			paint = hollow
+		case far:
+			paint = scene.Fill(side(over))
+			m = append(m, vline(c.X, c.Y, p.py(log10(d.RMV[i])), scene.Stroke(side(over), 2)))
+		}
+		p.Add(scene.Group{Title: tip, Marks: append(m, scene.Circle{X: c.X, Y: c.Y, R: 3.4, Paint: paint})})
+	}
+	if len(at) == 0 {
+		p.note("no rows")
+	}
+	p.base()
+	p.right("stated: root mean variance of the bin (log scale)", 28)
+	s.Height = p.y + p.h + 32
+	return s
+}
+
+// Finding says what the picture shows.
+func (d *Spread) Finding() string {
+	at := d.points()
+	if len(at) == 0 {
+		return "There are no rows."
+	}
+	var over, under int
+	worst := metrics.Interval{Low: 1, High: 1}
+	for j, i := range at {
+		if far, too := d.off(i); far && too {
+			over++
+		} else if far {
+			under++
+		}
+		r := d.RMSE[i] / d.RMV[i]
+		if j == 0 {
+			worst = metrics.Interval{Low: r, High: r}
+		}
+		worst = metrics.Interval{Low: math.Min(worst.Low, r), High: math.Max(worst.High, r)}
+	}
+	s := fmt.Sprintf("Errors are %.2g to %.2g times the stated spread.", worst.Low, worst.High)
+	if anyKnown(d.Low, d.High) {
+		s += fmt.Sprintf(" Of %s, %d are clearly too narrow and %d too wide.", counted(int64(len(at)), "bin"), over, under)
+	}
+	return s
 }
