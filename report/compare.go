@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -167,8 +168,8 @@ func (c *Comparison) shown() *Comparison {
 }
 
 // Table writes a row per metric and a column per set in the given format. Plain marks the best value of a row with a star. It puts
-// intervals beside values if width (0 means DefaultWidth) has room for all sets, otherwise below them. Sets that do not fit beside
-// each other go into several tables. No line ends in a space.
+// intervals beside values if width (0 means DefaultWidth) has room for all sets, otherwise below them, and leaves them out if only values
+// have room. Sets that do not fit beside each other then go into several tables, with their intervals. No line ends in a space.
 func (c *Comparison) Table(w io.Writer, f Format, width int) error {
 	c = c.shown()
 	switch {
@@ -182,26 +183,51 @@ func (c *Comparison) Table(w io.Writer, f Format, width int) error {
 	if width <= 0 {
 		width = DefaultWidth
 	}
-	const legible = 6 // of a name, whose column may hold nothing but dashes
+	names := make([]string, len(c.Sets))
+	for i := range names {
+		names[i] = c.Sets[i].Name
+	}
+	for i, n := range briefNames(names) {
+		c.Sets[i].Name = n // of a copy
+	}
+	const legible, word = 6, 20 // of a name, whose column may hold nothing but dashes, and of its longest word
 	key, beside, below := len("Metric"), 0, 0
 	for _, s := range c.Sets {
 		below = max(below, min(len(s.Name), legible))
+		for _, w := range strings.FieldsFunc(s.Name, func(r rune) bool { return strings.ContainsRune(parting, r) }) {
+			below = max(below, min(text.StringWidthWithoutEscSequences(w)+1, word))
+		}
 	}
 	beside = below
+	value := below
 	for i := range c.Sets[0].Metrics {
 		key = max(key, len(c.Sets[0].Metrics[i].Key))
 		for _, s := range c.Sets {
 			m := &s.Metrics[i]
 			v, e := len(s.valueText(m)), len(interval(m))
-			beside, below = max(beside, v+1+e), max(below, v, e)
+			beside, below, value = max(beside, v+1+e), max(below, v, e), max(value, v)
 		}
 	}
 	key = min(key, max(len("Metric"), width/3))
 	cell, separator := beside+star, " "
-	if key+padding+len(c.Sets)*(cell+padding) > width {
+	fits := func() bool { return 1-padding+key+padding+len(c.Sets)*(cell+padding) <= width }
+	bare := false
+	if !fits() {
 		cell, separator = below+star, "\n  "
 	}
+	if !fits() {
+		was := cell
+		if cell, bare = value+star, true; !fits() {
+			cell, bare = was, false
+		}
+	}
+	if bare {
+		separator = ""
+	}
 	n := max(1, (width-key-padding)/(cell+padding))
+	if bare {
+		n = len(c.Sets)
+	}
 	for from := 0; from < len(c.Sets); from += n {
 		if from > 0 {
 			fmt.Fprintln(w)
@@ -210,14 +236,113 @@ func (c *Comparison) Table(w io.Writer, f Format, width int) error {
 			return err
 		}
 	}
-	return nil
+	if !bare {
+		return nil
+	}
+	_, err := io.WriteString(w, Wrap(rest(0, "", []string{"intervals"}, "csv, markdown or json"), width)+"\n")
+	return err
 }
+
+// briefNames returns names without the words that all have in common at their beginning and at their end, if some are long.
+func briefNames(names []string) []string {
+	const long = 12
+	head, tail := sharedWords(names)
+	if head == "" && tail == "" || !slices.ContainsFunc(names, func(n string) bool { return len(n) > long }) {
+		return names
+	}
+	l := make([]string, len(names))
+	for i, n := range names {
+		l[i] = n[len(head) : len(n)-len(tail)]
+	}
+	return l
+}
+
+// sharedWords returns what all names begin and end with, of whole words and with what parts them from the others, so that something is
+// left of each name.
+func sharedWords(names []string) (head, tail string) {
+	if len(names) < 2 {
+		return "", ""
+	}
+	fits := func(head, tail string) bool {
+		for _, n := range names {
+			if !strings.HasPrefix(n, head) || !strings.HasSuffix(n, tail) || len(n) <= len(head)+len(tail) {
+				return false
+			}
+		}
+		return true
+	}
+	for i, r := range names[0] {
+		if end := i + utf8.RuneLen(r); strings.ContainsRune(parting, r) && fits(names[0][:end], "") {
+			head = names[0][:end]
+		}
+	}
+	for i := len(names[0]) - 1; i >= 0; i-- {
+		if strings.IndexByte(parting, names[0][i]) >= 0 && fits(head, names[0][i:]) {
+			tail = names[0][i:]
+		}
+	}
+	return head, tail
+}
+
+// Shortened says what tables on a terminal leave out of names; "" if nothing.
+func (c *Comparison) Shortened() string {
+	names := make([]string, len(c.Sets))
+	for i := range c.Sets {
+		names[i] = visible.Text(c.Sets[i].Name)
+	}
+	if slices.Equal(briefNames(names), names) {
+		return ""
+	}
+	var parts []string
+	head, tail := sharedWords(names)
+	for _, s := range []string{head, tail} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return "Names stand in tables without " + listed(parts, "and") + "."
+}
+
+// foldName breaks a name into lines of at most width columns, behind what parts its words, and within a word only where that is wider.
+func foldName(name string, width int) string {
+	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(parting, r) })
+	if len(words) == 0 {
+		words = []string{name}
+	}
+	for _, w := range words {
+		if text.StringWidthWithoutEscSequences(w)+1 > width {
+			return text.WrapHard(name, width)
+		}
+	}
+	var out strings.Builder
+	used, from := 0, 0
+	take := func(to int) {
+		part := name[from:to]
+		n := text.StringWidthWithoutEscSequences(part)
+		if used > 0 && used+n > width {
+			out.WriteByte('\n')
+			used = 0
+		}
+		out.WriteString(part)
+		used, from = used+n, to
+	}
+	for i, r := range name {
+		if strings.ContainsRune(parting, r) {
+			take(i + utf8.RuneLen(r))
+		}
+	}
+	take(len(name))
+	return strings.ReplaceAll(out.String(), " \n", "\n")
+}
+
+// parting are the characters that part the words of names.
+const parting = " -_./:,+"
 
 // plain writes the sets c.Sets[from:to].
 func (c *Comparison) plain(w io.Writer, from, to, key, cell int, separator string) error {
 	head := table.Row{"Metric"}
 	for _, s := range c.Sets[from:to] {
-		head = append(head, "  "+strings.ReplaceAll(text.WrapHard(s.Name, cell-star), "\n", "\n  "))
+		head = append(head, "  "+strings.ReplaceAll(foldName(s.Name, cell-star), "\n", "\n  "))
 	}
 	t := table.NewWriter()
 	t.AppendHeader(head)
@@ -231,7 +356,7 @@ func (c *Comparison) plain(w io.Writer, from, to, key, cell int, separator strin
 				v = "* "
 			}
 			v += c.Sets[j].valueText(m)
-			if e := interval(m); e != "" {
+			if e := interval(m); e != "" && separator != "" {
 				v += separator + e
 			}
 			row = append(row, v)

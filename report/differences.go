@@ -399,71 +399,77 @@ func (d *Differences) Table(w io.Writer, f Format, width int) error {
 		width = DefaultWidth
 	}
 	const most = 60
-	head := table.Row{"Metric"}
-	if pairs {
-		head = append(head, "Difference")
-	}
-	head = append(head, "Value", interval, p, "Outcome")
-	var rows []table.Row
-	left := 0
+	const words, least = 24, 14 // columns of an outcome with its numbers of rows, and of one without
+	names = briefNames(names)
+	t := narrow{head: []string{"Metric", "Difference", "Value", interval, p, "Outcome"}, numbers: 2, texts: 1}
+	left, before := 0, ""
 	for i := range d.List {
 		x := &d.List[i]
 		if math.IsNaN(x.Interval.Low) {
 			continue
 		}
-		if len(rows) == most {
+		if len(t.rows) == most {
 			left++
 			continue
 		}
-		row := table.Row{fold(x.Metric.String(), ",", max(10, width/3))}
-		if pairs {
-			row = append(row, text.Snip(names[x.B], 20, "...")+" - "+text.Snip(names[x.A], 20, "..."))
+		metric := fold(x.Metric.String(), ",", max(10, width/3))
+		if metric == before {
+			metric = "" // of another pair
+		} else {
+			before = metric
 		}
-		rows = append(rows, append(row, short(x.Value), intervalOf(x), pText(x.Adjusted), d.outcome(x, names)))
+		t.rows = append(t.rows, []string{metric, text.Snip(names[x.B], 16, "...") + " - " + text.Snip(names[x.A], 16, "..."), short(x.Value), intervalOf(x), pText(x.Adjusted), d.outcome(x, names)})
+	}
+	if len(t.rows) == 0 {
+		return nil
+	}
+	if !pairs {
+		t.without(1)
 	}
 	room := func() int {
 		used := 1
-		for c := range len(head) - 1 {
-			most := len(head[c].(string))
-			for _, r := range rows {
-				most = max(most, text.LongestLineLen(r[c].(string)))
+		for c := range len(t.head) - 1 {
+			most := text.StringWidthWithoutEscSequences(t.head[c])
+			for _, r := range t.rows {
+				most = max(most, text.LongestLineLen(r[c]))
 			}
 			used += most + padding
 		}
 		return width - used
 	}
-	// Where there is little room, first the numbers of rows go, then the p-values.
-	const words, least = 24, 14
-	brief := room() < words
-	if drop := len(head) - 2; room() < least {
-		head = slices.Delete(head, drop, drop+1)
-		for i := range rows {
-			rows[i] = slices.Delete(rows[i], drop, drop+1)
+	// Where there is little room, first the numbers of rows go, then p-values, values and intervals.
+	brief, need := room() < words, 0
+	for _, r := range t.rows {
+		need = max(need, text.StringWidthWithoutEscSequences(needs.ReplaceAllString(r[len(r)-1], "")))
+	}
+	var dropped []string
+	for _, column := range []string{p, "Value", interval} {
+		if room() < min(least, need) {
+			t.without(slices.Index(t.head, column))
+			dropped = append(dropped, column)
 		}
 	}
-	t := table.NewWriter()
-	t.AppendHeader(head)
-	for _, r := range rows {
-		last := r[len(r)-1].(string)
+	for _, r := range t.rows {
+		last := r[len(r)-1]
 		if brief {
 			last = needs.ReplaceAllString(last, "")
 		}
-		r[len(r)-1] = Wrap(last, max(least, room()))
-		t.AppendRow(r)
+		space := max(least, room())
+		for _, name := range names {
+			if n := space - len(" better"); text.StringWidthWithoutEscSequences(name) > n && n > 3 {
+				last = strings.ReplaceAll(last, name, text.Snip(name, n, "..."))
+			}
+		}
+		r[len(r)-1] = Wrap(last, space)
 	}
-	shown := len(rows)
-	if shown == 0 {
+	if _, err := t.render(w, f, math.MaxInt32); err != nil {
+		return err
+	}
+	said := rest(left, "difference", dropped, "csv, markdown or json")
+	if said == "" {
 		return nil
 	}
-	st := table.StyleLight
-	st.Options = table.OptionsNoBordersAndSeparators
-	st.Format.Header = text.FormatDefault
-	t.SetStyle(st)
-	t.SuppressTrailingSpaces()
-	_, err := io.WriteString(w, t.Render()+"\n")
-	if err == nil && left > 0 {
-		_, err = fmt.Fprintf(w, " %s more; the JSON document has all\n", Count(int64(left)))
-	}
+	_, err := io.WriteString(w, Wrap(said, width)+"\n")
 	return err
 }
 

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
@@ -194,8 +192,7 @@ func (d *Drift) Table(w io.Writer, f Format, width int) error {
 	}
 	level := fmt.Sprintf("%v%% interval", math.Round(1e8*d.Level)/1e6)
 	const mostKey = 26
-	t := table.NewWriter()
-	t.AppendHeader(table.Row{"Metric", "Old", "New", "Difference", level, "p", "adjusted"})
+	t := narrow{head: []string{"Metric", "Old", "New", "Difference", level, "p", "adjusted"}, numbers: 1, drop: []int{5, 1, 2, 4}}
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
 		key, in := m.Key, ""
@@ -205,25 +202,31 @@ func (d *Drift) Table(w io.Writer, f Format, width int) error {
 		if m.Interval.Low == m.Interval.Low {
 			in = "[" + short(m.Interval.Low) + ", " + short(m.Interval.High) + "]"
 		}
-		t.AppendRow(table.Row{key, short(m.Old.Value), short(m.New.Value), short(m.Value), in, chanceOf(m.P), chanceOf(m.Adjusted)})
+		t.rows = append(t.rows, []string{key, short(m.Old.Value), short(m.New.Value), short(m.Value), in, chanceOf(m.P), chanceOf(m.Adjusted)})
 	}
-	if err := render(w, t, f, 2, 7); err != nil || !d.Classes {
+	write := func(t *narrow) error {
+		left, err := t.render(w, f, width)
+		if said := rest(0, "", left, "csv, markdown or json"); err == nil && said != "" {
+			_, err = io.WriteString(w, Wrap(said, width)+"\n")
+		}
+		return err
+	}
+	if err := write(&t); err != nil || !d.Classes {
 		return err
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
-	t = table.NewWriter()
-	t.AppendHeader(table.Row{"Scores", "Old rows", "New rows", "Old %", "New %", "adjusted p", d.happens() + ", old", "new", "adjusted p"})
+	t = narrow{head: []string{"Scores", "Old rows", "New rows", "Old %", "New %", "adjusted p", d.happens() + ", old", "new", "adjusted p"}, numbers: 1, drop: []int{1, 2, 3, 6}}
 	for i := range d.Bins {
 		b := &d.Bins[i]
 		if b.Old.Count+b.New.Count == 0 {
 			continue
 		}
-		t.AppendRow(table.Row{d.binName(i), Count(b.Old.Count), Count(b.New.Count), fmt.Sprintf("%.2f", 100*b.Old.Share), fmt.Sprintf("%.2f", 100*b.New.Share),
+		t.rows = append(t.rows, []string{d.binName(i), Count(b.Old.Count), Count(b.New.Count), fmt.Sprintf("%.2f", 100*b.Old.Share), fmt.Sprintf("%.2f", 100*b.New.Share),
 			chanceOf(b.ShareAdjusted), frequency(b.Old.Frequency), frequency(b.New.Frequency), chanceOf(b.FrequencyAdjusted)})
 	}
-	if err := render(w, t, f, 2, 9); err != nil {
+	if err := write(&t); err != nil {
 		return err
 	}
 	for _, l := range d.lines() {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
@@ -28,10 +27,9 @@ func (f *FlippedRows) Sentence() string {
 	return fmt.Sprintf("The first %d rows whose decisions differ; %s has these and %s more:", n, f.File, Count(f.All-n))
 }
 
-// Table writes the rows, as Plain or Markdown.
+// Table writes the rows, as Plain or Markdown. Plain has as many columns as fit in width (0 means DefaultWidth).
 func (f *FlippedRows) Table(w io.Writer, form Format, width int) error {
-	t := table.NewWriter()
-	cells := func(l []string) (r table.Row) {
+	cells := func(l []string) (r []string) {
 		for _, c := range l {
 			if form == Plain {
 				c = text.Snip(c, 24, "...")
@@ -40,19 +38,16 @@ func (f *FlippedRows) Table(w io.Writer, form Format, width int) error {
 		}
 		return r
 	}
-	t.AppendHeader(cells(f.Head))
+	t := narrow{head: cells(f.Head), numbers: len(f.Head)}
 	for _, l := range f.Rows {
-		t.AppendRow(cells(l))
+		t.rows = append(t.rows, cells(l))
 	}
-	if form == Markdown {
-		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
-		return err
+	for c := len(f.Head) - 1; c > 1; c-- {
+		t.drop = append(t.drop, c)
 	}
-	st := table.StyleLight
-	st.Options = table.OptionsNoBordersAndSeparators
-	st.Format.Header = text.FormatDefault
-	t.SetStyle(st)
-	t.SuppressTrailingSpaces()
-	_, err := io.WriteString(w, t.Render()+"\n")
+	left, err := t.render(w, form, width)
+	if err == nil && len(left) > 0 {
+		_, err = io.WriteString(w, Wrap(fmt.Sprintf("(no room for %s: %s has all)", listed(left, "and"), f.File), width)+"\n")
+	}
 	return err
 }

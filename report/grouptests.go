@@ -7,12 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/grouped"
-	"github.com/jedib0t/go-pretty/v6/table"
 )
 
 // GroupTests tells which groups of rows are off.
@@ -49,7 +47,7 @@ func (t *GroupTests) Sentence() string {
 	}
 	switch {
 	case t.Reason != "" && t.Tested == 0 && t.Few == len(t.Groups) && t.Few > 0:
-		return "Groups are not tested: " + t.Reason + "."
+		return "Groups are not tested: " + strings.Replace(t.Reason, fmt.Sprintf("no group has %d rows", t.MinRows), "no group has "+countOf(t.MinRows, "row"), 1) + "."
 	case t.Reason != "" && math.IsNaN(t.Groups[0].Gap):
 		return ""
 	case t.Reason != "":
@@ -107,55 +105,49 @@ func (t *GroupTests) Table(w io.Writer, f Format, width int) error {
 		shown = shown[:mostWorst]
 	}
 	says, happens := "expected", "observed"
-	head := table.Row{}
+	var head []string
 	for _, c := range t.Columns {
 		head = append(head, valueName(c, f))
 	}
-	tests := t.Tested > 0
-	head = append(head, "rows", says, happens, "gap", percentOf(t.Level)+" interval")
-	if tests {
-		head = append(head, "p adjusted")
-	}
-	head = append(head, "ece", "floor", "shrunk gap")
-	out := table.NewWriter()
-	out.AppendHeader(head)
+	columns := len(t.Columns)
+	head = append(head, "rows", says, happens, "gap", percentOf(t.Level)+" interval", "p adjusted", "ece", "floor", "shrunk gap")
+	at := func(i int) int { return columns + i }
+	out := narrow{head: head, numbers: columns, drop: []int{at(8), at(7), at(6), at(2), at(1), at(4)}}
 	for i := range shown {
 		x := &shown[i]
-		r := table.Row{}
+		var r []string
 		for _, v := range x.Values {
 			r = append(r, valueName(v, f))
 		}
-		ends := ""
+		ends, p := "", "-"
 		if !math.IsNaN(x.Interval.Low) {
 			ends = "[" + short(x.Interval.Low) + ", " + short(x.Interval.High) + "]"
 		}
-		r = append(r, Count(x.Rows), counted(x.Expected), counted(x.Observed), short(x.Gap), ends)
-		if tests {
-			p := "-"
-			if x.Total.P == x.Total.P {
-				p = pText(math.Min(x.Total.Adjusted, x.Bins.Adjusted))
-			}
-			r = append(r, p)
+		if x.Total.P == x.Total.P {
+			p = pText(math.Min(x.Total.Adjusted, x.Bins.Adjusted))
 		}
-		out.AppendRow(append(r, short(x.ECE), short(x.Floor), short(x.Shrunk)))
+		out.rows = append(out.rows, append(r, Count(x.Rows), counted(x.Expected), counted(x.Observed), short(x.Gap), ends, p, short(x.ECE), short(x.Floor), short(x.Shrunk)))
 	}
-	columns := len(t.Columns)
-	if err := render(w, out, f, columns+1, len(head)); err != nil {
+	if t.Tested == 0 {
+		out.without(at(5))
+	}
+	left, err := out.render(w, f, width)
+	if err != nil {
 		return err
 	}
-	return t.rest(w, len(shown), width)
+	return t.rest(w, len(shown), left, width)
 }
 
-// rest says how many groups a table leaves out.
-func (t *GroupTests) rest(w io.Writer, shown, width int) error {
-	n := len(t.Groups) - shown
-	if n == 0 {
+// rest says how many groups and which columns a table leaves out.
+func (t *GroupTests) rest(w io.Writer, shown int, columns []string, width int) error {
+	said := rest(len(t.Groups)-shown, "group", columns, "csv or json")
+	if said == "" {
 		return nil
 	}
 	if width <= 0 {
 		width = DefaultWidth
 	}
-	_, err := io.WriteString(w, Wrap(fmt.Sprintf("(%s: %v csv or json has all)", countOf(int64(n), "more group"), setting.Format), width)+"\n")
+	_, err := io.WriteString(w, Wrap(said, width)+"\n")
 	return err
 }
 
@@ -166,22 +158,23 @@ func (t *GroupTests) metricsTable(w io.Writer, f Format, width int) error {
 	}
 	const most = 6
 	shown := t.Groups[:mostWorst]
-	head := table.Row{}
+	out := narrow{numbers: len(t.Columns)}
 	for _, c := range t.Columns {
-		head = append(head, valueName(c, f))
+		out.head = append(out.head, valueName(c, f))
 	}
-	head = append(head, "rows")
+	out.head = append(out.head, "rows")
 	var list []eval.Metric
 	for i, v := range shown[0].Answers(t.Metrics, t.Level) {
 		if v.Reason != grouped.NotOfSums && len(list) < most {
 			list = append(list, t.Metrics[i])
-			head = append(head, t.Metrics[i].String())
+			out.head = append(out.head, t.Metrics[i].String())
+			if len(list) > 1 {
+				out.drop = append([]int{len(out.head) - 1}, out.drop...)
+			}
 		}
 	}
-	out := table.NewWriter()
-	out.AppendHeader(head)
 	for i := range shown {
-		r := table.Row{}
+		var r []string
 		for _, v := range shown[i].Values {
 			r = append(r, valueName(v, f))
 		}
@@ -189,12 +182,13 @@ func (t *GroupTests) metricsTable(w io.Writer, f Format, width int) error {
 		for _, v := range shown[i].Answers(list, t.Level) {
 			r = append(r, short(v.Value))
 		}
-		out.AppendRow(r)
+		out.rows = append(out.rows, r)
 	}
-	if err := render(w, out, f, len(t.Columns)+1, len(head)); err != nil {
+	left, err := out.render(w, f, width)
+	if err != nil {
 		return err
 	}
-	return t.rest(w, len(shown), width)
+	return t.rest(w, len(shown), left, width)
 }
 
 // counted formats a number of events, whole or not.

@@ -166,24 +166,17 @@ func (m *Multilabel) Table(w io.Writer, f Format, width int) error {
 	if f == CSV {
 		return m.csv(w)
 	}
-	if width <= 0 {
-		width = DefaultWidth
-	}
-	t := table.NewWriter()
-	t.AppendHeader(table.Row{"Metric", "Mean of labels", "Labels", "What it says"})
-	key := len("Metric")
-	for i := range m.Metrics {
-		key = max(key, len(m.Metrics[i].Key))
-	}
+	t := narrow{head: []string{"Metric", "Mean of labels", "Labels", "What it says"}, numbers: 1, texts: 1, drop: []int{3}}
 	for i := range m.Metrics {
 		r := &m.Metrics[i]
 		mean := r.Mean
 		if f == Plain {
-			mean = Wrap(m.macro.meaning(r), max(20, width-key-len("Mean of labels")-len("Labels")-8))
+			mean = m.macro.gap(r)
 		}
-		t.AppendRow(table.Row{r.Key, short(r.Value.Value), Count(r.Value.Count), mean})
+		t.rows = append(t.rows, []string{r.Key, short(r.Value.Value), Count(r.Value.Count), mean})
 	}
-	return render(w, t, f, 2, 3)
+	_, err := t.render(w, f, width)
+	return err
 }
 
 // render writes a table. The columns from and to, counted from 1, and those between are numbers.
@@ -240,8 +233,8 @@ func (m *Multilabel) columns() (at []int, by int) {
 }
 
 // LabelsTable writes a row of the main metrics for each label, in the format Plain or Markdown. Plain has the worst 20 labels by their
-// ece, if that is among the metrics, else the first 20.
-func (m *Multilabel) LabelsTable(w io.Writer, f Format) error {
+// ece, if that is among the metrics, else the first 20, and as many columns as fit in width (0 means DefaultWidth).
+func (m *Multilabel) LabelsTable(w io.Writer, f Format, width int) error {
 	at, by := m.columns()
 	rows, title := slices.Clone(m.each), ""
 	if f == Plain && len(rows) > mostLabels {
@@ -258,17 +251,18 @@ func (m *Multilabel) LabelsTable(w io.Writer, f Format) error {
 		}
 		rows = rows[:mostLabels]
 	}
-	t := table.NewWriter()
-	head := table.Row{"Label", "Positives", "Base rate"}
+	t := narrow{head: []string{"Label", "Positives", "Base rate"}}
 	if m.Input.Weighted {
-		head = table.Row{"Label", "Base rate"}
+		t.head = []string{"Label", "Base rate"}
 	}
-	for _, i := range at {
-		head = append(head, m.Metrics[i].Key)
+	for k, i := range at {
+		if k > 0 {
+			t.drop = append([]int{len(t.head)}, t.drop...)
+		}
+		t.head = append(t.head, m.Metrics[i].Key)
 	}
-	t.AppendHeader(head)
 	for _, l := range rows {
-		r := table.Row{m.name(l.number, f)}
+		r := []string{m.name(l.number, f)}
 		if !m.Input.Weighted {
 			r = append(r, Count(int64(math.Round(l.rate*float64(m.Input.Rows)))))
 		}
@@ -276,16 +270,21 @@ func (m *Multilabel) LabelsTable(w io.Writer, f Format) error {
 		for _, i := range at {
 			r = append(r, short(l.values[i]))
 		}
-		t.AppendRow(r)
+		t.rows = append(t.rows, r)
 	}
 	if _, err := io.WriteString(w, title); err != nil {
 		return err
 	}
-	first := 1
 	if m.e.Names != nil {
-		first = 2
+		t.numbers = 1
 	}
-	return render(w, t, f, first, len(head))
+	left, err := t.render(w, f, width)
+	said := rest(0, "", left, "csv")
+	if err != nil || said == "" {
+		return err
+	}
+	_, err = io.WriteString(w, Wrap(said, width)+"\n")
+	return err
 }
 
 func (m *Multilabel) csv(w io.Writer) error {

@@ -142,7 +142,7 @@ func TestLabelTables(t *testing.T) {
 		if err := d.Table(b, f, 0); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.LabelsTable(b, f); err != nil {
+		if err := d.LabelsTable(b, f, 0); err != nil {
 			t.Fatal(err)
 		}
 		if s := b.String(); strings.Contains(s, "NaN") || strings.Contains(s, " \n") {
@@ -177,7 +177,7 @@ func TestLabelTables(t *testing.T) {
 	// Without any of the main metrics, the first ones are shown in order.
 	m, _ = ofLabels(t, "mce,accuracy", tagged(60, 25, nil))
 	plain.Reset()
-	if err := report.NewMultilabel(m).LabelsTable(&plain, report.Plain); err != nil || !strings.HasPrefix(plain.String(), "The first 20 of 25 labels") {
+	if err := report.NewMultilabel(m).LabelsTable(&plain, report.Plain, 0); err != nil || !strings.HasPrefix(plain.String(), "The first 20 of 25 labels") {
 		t.Error(plain.String(), err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -241,12 +242,29 @@ func TestTableWidths(t *testing.T) {
 			columns(t, name, b.String(), most)
 			for i := range d.Metrics {
 				key := d.Metrics[i].Key
+				if d.repeats(&d.Metrics[i]) {
+					continue
+				}
 				if !strings.Contains(strings.ReplaceAll(b.String(), "\n", ""), key[:min(len(key), 8)]) {
 					t.Errorf("%s at %d does not have %s", name, width, key)
 				}
 			}
-			if has := strings.Contains(b.String(), "What it says"); !has && most >= 80 || has && most < 67 {
-				t.Errorf("%s at %d: meanings are there: %v", name, width, has)
+			// From 80 columns on a metric has one line, unless its name is long.
+			lines := map[string]bool{}
+			for _, l := range strings.Split(b.String(), "\n") {
+				lines[strings.Join(strings.Fields(l), " ")] = true
+			}
+			for i := range d.Metrics {
+				m := &d.Metrics[i]
+				one := slices.ContainsFunc(slices.Collect(maps.Keys(lines)), func(l string) bool {
+					return strings.HasPrefix(l, m.Key+" "+d.valueText(m)) && (strings.HasSuffix(l, d.gap(m)) || strings.HasSuffix(l, ")") || m.Chance.Known)
+				})
+				if !one && most >= 80 && len(m.Key) <= 22 && !d.repeats(m) {
+					t.Errorf("%s at %d: %s is in more than a line", name, width, m.Key)
+				}
+				if two := lines[d.gap(m)]; !two && most == 60 && d.byChance(m) == "" && !d.repeats(m) {
+					t.Errorf("%s at %d: the meaning of %s has no line", name, width, m.Key)
+				}
 			}
 			b.Reset()
 			if err := d.Diagram(&b, false, width); err != nil {
@@ -290,8 +308,8 @@ func TestCSVAndMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != len(d.Metrics)+2 {
-		t.Errorf("%d lines of Markdown", len(lines))
+	if len(lines) != len(d.Metrics)-1+2 || strings.Contains(b.String(), "| ece_positive |") || !strings.Contains(b.String(), "(here ece_positive)") {
+		t.Errorf("%d lines of Markdown; ece is ece_positive, and stands once", len(lines))
 	}
 	for _, l := range lines {
 		if strings.Count(l, "|") != 5 {
@@ -380,10 +398,98 @@ func TestColor(t *testing.T) {
 		t.Fatal("no diagram")
 	}
 	s := color.String()
-	for _, c := range []string{"\x1b[34m", "\x1b[31m", "\x1b[32m", "\x1b[0m"} {
+	if strings.Contains(s, "\x1b[31m") || strings.Contains(s, "\x1b[32m") {
+		t.Error("red or green, which some people cannot tell apart")
+	}
+	for _, c := range []string{inkBar, inkOver, inkUnder, inkDim, inkOff, "   █ claims too much", "   █ too little"} {
 		s = strings.ReplaceAll(s, c, "")
 	}
 	if s != plain.String() || s == color.String() {
 		t.Error("without its colours the diagram is another one")
+	}
+}
+
+// TestDiagram: ten lines in eighths with gaps and counts below, and bars of few rows that are not solid.
+func TestDiagram(t *testing.T) {
+	probs := slices.Concat(rep(40, 0.05), rep(5, 0.5), rep(4000, 0.95))
+	labels := slices.Concat(rep(40, int32(0)), rep(5, int32(1)), rep(1000, int32(0)), rep(3000, int32(1)))
+	d := doc(t, 1, "ece", probs, labels...)
+	var b bytes.Buffer
+	if err := d.Diagram(&b, false, 80); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := b.String(), `Reliability by probability
+  █ share of y = 1   ─ mean score   ░ under 30 rows
+ 1.0 ┤                            ░░░                         ───
+     ┤                            ░░░
+ 0.8 ┤                            ░░░                         ▄▄▄
+     ┤                            ░░░                         ███
+ 0.6 ┤                            ───                         ███
+     ┤                            ░░░                         ███
+ 0.4 ┤                            ░░░                         ███
+     ┤                            ░░░                         ███
+ 0.2 ┤                            ░░░                         ███
+     ┤───                         ░░░                         ███
+ 0.0 └───────────┴───────────┴───────────┴───────────┴───────────┴
+    0.0         0.2         0.4         0.6         0.8         1.0
+ gap   +5                         -50                         +20
+rows   40                           5                         4000
+      gap: probability minus share of y = 1, in points
+`; got != want {
+		t.Errorf("the diagram is\n%s\nnot\n%s", got, want)
+	}
+	// One row is one.
+	b.Reset()
+	if err := doc(t, 1, "ece", []float64{0.5}, 1).Diagram(&b, false, 60); err != nil || !strings.Contains(b.String(), "at most 1 row in a bin\n") {
+		t.Error(b.String())
+	}
+	for _, c := range []struct {
+		n       int64
+		columns int
+		want    string
+	}{{0, 3, "0"}, {999, 3, "999"}, {1727, 5, "1,727"}, {1727, 4, "1727"}, {1727, 3, "2k"}, {172700, 4, "173k"}, {172700, 3, ".2M"}, {999999, 3, "1M"}, {12345678, 3, "12M"}, {650000, 5, "650k"}, {1250000, 4, "1.2M"}, {math.MaxInt64, 3, "9E"}, {450_000_000, 3, ".5G"}} {
+		if got := compact(c.n, c.columns); got != c.want || len(got) > c.columns {
+			t.Errorf("%d in %d columns is %q, not %q", c.n, c.columns, got, c.want)
+		}
+	}
+}
+
+// TestScreen: the diagram stands beside the table where both have room, and the same lines are there.
+func TestScreen(t *testing.T) {
+	d := doc(t, 1, "default", rep(400, 0.3, 0.6), rep(400, int32(1), 0)...)
+	for _, width := range []int{0, 80, 149, 150, 160, 200} {
+		var b, diagram bytes.Buffer
+		if err := d.Screen(&b, false, width); err != nil {
+			t.Fatal(err)
+		}
+		columns(t, "screen", b.String(), max(width, DefaultWidth))
+		beside := strings.Contains(strings.SplitN(b.String(), "\n", 2)[0], "Reliability")
+		if beside != (width >= 150) || d.Wide(width) != beside {
+			t.Errorf("at %d columns the diagram is beside: %v", width, beside)
+		}
+		if err := d.Diagram(&diagram, false, 67); err != nil {
+			t.Fatal(err)
+		}
+		if width == 150 {
+			for _, l := range strings.Split(diagram.String(), "\n") {
+				if !strings.Contains(b.String(), l) {
+					t.Errorf("at %d columns there is no line %q:\n%s", width, l, b.String())
+				}
+			}
+		}
+	}
+}
+
+// TestFamilies: many metrics stand under the names of their families, few do not.
+func TestFamilies(t *testing.T) {
+	probs, labels := rep(100, 0.3, 0.6), rep(100, int32(1), 0)
+	for list, want := range map[string]bool{"default": false, "all": true} {
+		var b bytes.Buffer
+		if err := doc(t, 1, list, probs, labels...).Table(&b, Plain, 80); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "\n\nCalibration over bins\n ece  "); got != want {
+			t.Errorf("%s: headings are there: %v\n%s", list, got, b.String())
+		}
 	}
 }

@@ -8,10 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/sliced"
-	"github.com/jedib0t/go-pretty/v6/table"
 )
 
 // Slices are the slices of an evaluation, worst first.
@@ -88,8 +86,8 @@ func (s *Slices) Table(w io.Writer, f Format, width int) error {
 	if len(s.List) == 0 {
 		return nil
 	}
-	t := table.NewWriter()
-	t.AppendHeader(table.Row{"slice", "rows", "mean score", "frequency", "gap", s.levelText(), "p", "p adjusted"})
+	// In columns 0 to 7; the names of slices may be broken.
+	t := narrow{head: []string{"slice", "rows", "mean score", "frequency", "gap", s.levelText(), "p", "p adjusted"}, numbers: 1, wrapped: 24, drop: []int{6, 2, 3, 5}, whole: 3}
 	shown := s.List
 	if f == Plain && len(shown) > mostSlices {
 		shown = shown[:mostSlices]
@@ -98,18 +96,23 @@ func (s *Slices) Table(w io.Writer, f Format, width int) error {
 		x := &shown[i]
 		var of []string
 		for k, c := range x.Columns {
-			of = append(of, condition(c, x.Values[k], f))
+			of = append(of, strings.ReplaceAll(condition(c, x.Values[k], f), " ", unbroken))
 		}
 		ends := ""
 		if x.Interval.Low == x.Interval.Low {
 			ends = "[" + short(x.Interval.Low) + ", " + short(x.Interval.High) + "]"
 		}
-		t.AppendRow(table.Row{strings.Join(of, ", "), Count(x.Rows), short(x.Mean), short(x.Frequency), short(x.Gap), ends, pText(x.P), pText(x.Adjusted)})
+		t.rows = append(t.rows, []string{strings.Join(of, ", "), Count(x.Rows), short(x.Mean), short(x.Frequency), short(x.Gap), ends, pText(x.P), pText(x.Adjusted)})
 	}
-	if err := render(w, t, f, 2, 8); err != nil || f == Markdown || len(shown) == len(s.List) {
+	left, err := t.render(w, f, width)
+	said := rest(len(s.List)-len(shown), "slice", left, "csv, markdown or json")
+	if err != nil || f == Markdown || said == "" {
 		return err
 	}
-	_, err := io.WriteString(w, Wrap(fmt.Sprintf("(%s: %v csv, markdown or json has all)", countOf(int64(len(s.List)-len(shown)), "more slice"), setting.Format), width)+"\n")
+	if width <= 0 {
+		width = DefaultWidth
+	}
+	_, err = io.WriteString(w, Wrap(said, width)+"\n")
 	return err
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // Format is the format of a table.
@@ -41,6 +40,9 @@ func (d *Document) Table(w io.Writer, f Format, width int) error {
 		t.AppendHeader(table.Row{"Metric", "Value", d.levelText(), "What it says"})
 		for i := range d.Metrics {
 			m := &d.Metrics[i]
+			if d.repeats(m) {
+				continue
+			}
 			mean := m.Mean
 			if n := d.namesake(m); n != "" {
 				mean += " (here " + n + ")"
@@ -94,59 +96,6 @@ func (d *Document) csvRows(before []string) (rows [][]string) {
 	return rows
 }
 
-func (d *Document) plain(w io.Writer, width int) error {
-	const (
-		meaning      = 46 // columns of the longest meaning in one line
-		leastMeaning = 18 // with fewer there is no meaning: its words would stand below each other
-		mostKey      = 26 // columns of a key if meanings do not fit beside longer ones
-		padding      = 2  // of each column
-	)
-	if width <= 0 {
-		width = DefaultWidth
-	}
-	head := table.Row{"Metric", "Value", d.levelText(), "What it says"}
-	key, value, ends := len("Metric"), len("Value"), len(d.levelText())
-	for i := range d.Metrics {
-		m := &d.Metrics[i]
-		key, value, ends = max(key, len(m.Key)), max(value, len(d.valueText(m))), max(ends, len(interval(m)))
-	}
-	left := func() int { return width - key - value - ends - 4*padding }
-	if left() < meaning && key > mostKey {
-		key = 0
-		for i := range d.Metrics {
-			for _, l := range strings.Split(fold(d.Metrics[i].Key, ",", mostKey), "\n") {
-				key = max(key, len(l))
-			}
-		}
-	}
-	meanings := left() >= leastMeaning
-	if !meanings {
-		head = head[:3]
-	}
-	t := table.NewWriter()
-	t.AppendHeader(head)
-	for i := range d.Metrics {
-		m := &d.Metrics[i]
-		row := table.Row{fold(m.Key, ",", key), d.valueText(m), interval(m)}
-		if meanings {
-			row = append(row, Wrap(d.meaning(m), left()))
-		}
-		t.AppendRow(row)
-	}
-	st := table.StyleLight
-	st.Options = table.OptionsNoBordersAndSeparators
-	st.Format.Header = text.FormatDefault
-	t.SetStyle(st)
-	t.SuppressTrailingSpaces()
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}})
-	below := ""
-	if l := d.clustersLine(); l != "" {
-		below = "\n" + Wrap(l, width) + "\n"
-	}
-	_, err := io.WriteString(w, t.Render()+"\n"+below)
-	return err
-}
-
 func (d *Document) levelText() string {
 	return strconv.FormatFloat(math.Round(1e8*d.level)/1e6, 'f', -1, 64) + "% interval"
 }
@@ -164,11 +113,8 @@ func (d *Document) namesake(m *Metric) string {
 
 // meaning returns the meaning of a metric for a table column.
 func (d *Document) meaning(m *Metric) string {
-	if c := m.Chance; c.Known {
-		return d.gap(m) + " (" + chance(c) + ")"
-	}
-	if m.Expected != 0 {
-		return m.Short + " (" + short(m.Expected) + " if calibrated)"
+	if c := d.byChance(m); c != "" {
+		return d.gap(m) + " (" + c + ")"
 	}
 	return d.gap(m)
 }
@@ -181,14 +127,15 @@ func chance(c eval.Chance) string {
 	return fmt.Sprintf("floor %s, p %.2g", short(c.Floor), c.P)
 }
 
+// gap returns the short meaning of a metric, which of ece says the event.
 func (d *Document) gap(m *Metric) string {
-	switch n := d.namesake(m); {
-	case n != "" && m.Key == m.Name && d.Find(n) != nil:
-		return "here the same as " + n
-	case n != "" && m.Key != m.Name:
-		return "here " + n + " with these options"
-	case m.Event == calib.Positive:
-		return strings.Replace(m.Short, "confidence and accuracy", "probability and frequency", 1)
+	n := d.namesake(m)
+	switch {
+	case m.Short != eval.Describe("ece").Short: // of another norm
+	case n == "ece_positive":
+		return "gap of P(y = 1)"
+	case n != "":
+		return "gap of top label"
 	}
 	return m.Short
 }

@@ -570,7 +570,7 @@ func TestTwoClasses(t *testing.T) {
 	if !strings.HasPrefix(db.Metrics["ece"].Text, "positive class") || !strings.HasPrefix(dk.Metrics["ece"].Text, "top label") {
 		t.Error("the texts do not say which ece it is")
 	}
-	for path, want := range map[string]string{d.at("b.npy"): "here the same as ece_positive", d.at("k.npy"): "here the same as ece_top_label"} {
+	for path, want := range map[string]string{d.at("b.npy"): "gap of P(y = 1)", d.at("k.npy"): "gap of top label"} {
 		if _, out, _ := candor(t, "eval", path, "--labels", y, "--metrics", more, "--task", map[string]string{d.at("b.npy"): "binary", d.at("k.npy"): "classification"}[path]); !strings.Contains(out, want) {
 			t.Errorf("the table of %s does not say %q", path, want)
 		}

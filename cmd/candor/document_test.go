@@ -487,7 +487,7 @@ func TestGoldenText(t *testing.T) {
 	x, y := d.put("x.npy", b.scores(t)), d.put("y.npy", b.labelFile(t))
 	out := text(t, "eval", x, "--labels", y, "--metrics", "all")
 	golden(t, "infinite.txt", out)
-	for _, w := range []string{"+Inf", "2 rows gave their true class probability 0", "here the same as ece_positive", "Reliability by probability", "share of y = 1"} {
+	for _, w := range []string{"+Inf", "2 rows gave their true class probability 0", "Calibration over bins", "Reliability by probability", "share of y = 1"} {
 		if !strings.Contains(out, w) {
 			t.Errorf("the text does not say %q", w)
 		}
@@ -629,20 +629,20 @@ func checkDiagram(t *testing.T, name, out string) {
 		t.Fatalf("%s: no diagram", name)
 	}
 	lines := strings.Split(plot, "\n")[2:]
-	for i := range 20 {
+	for i := range 10 {
 		want := "     ┤"
-		if i%4 == 0 {
-			want = fmt.Sprintf(" %.1f ┤", 1-float64(i)/20)
+		if i%2 == 0 {
+			want = fmt.Sprintf(" %.1f ┤", 1-float64(i)/10)
 		}
 		if !strings.HasPrefix(lines[i], want) {
 			t.Errorf("%s: line %d is %q", name, i, lines[i])
 		}
 	}
-	rule, labels := []rune(lines[20]), []rune(lines[21])
-	if !strings.HasPrefix(string(rule), " 0.0 └") || len(rule) > 66 {
+	rule, labels := []rune(lines[10]), []rune(lines[11])
+	if !strings.HasPrefix(string(rule), " 0.0 └") || len(rule) > 96 {
 		t.Errorf("%s: the rule is %q", name, string(rule))
 	}
-	for l := range lines[:20] {
+	for l := range lines[:10] {
 		if n := len([]rune(lines[l])); n > len(rule) {
 			t.Errorf("%s: line %d is longer than the rule", name, l)
 		}
@@ -665,8 +665,10 @@ func checkDiagram(t *testing.T, name, out string) {
 			t.Errorf("%s: label %d is off by %v:\n%s\n%s", name, v, d, string(rule), string(labels))
 		}
 	}
-	if !strings.HasPrefix(lines[22], "rows ┤") || !strings.HasPrefix(lines[26], "     └") || !strings.Contains(lines[27], " in a b") || len([]rune(lines[26])) != len(rule) {
-		t.Errorf("%s: the histogram is\n%s", name, strings.Join(lines[22:28], "\n"))
+	numbers := strings.HasPrefix(lines[12], " gap  ") && strings.HasPrefix(lines[13], "rows  ") && strings.HasPrefix(lines[14], "      gap: ") && len([]rune(lines[13])) <= len(rule)
+	bars := strings.HasPrefix(lines[12], "rows ┤") && strings.Contains(lines[13], " in a b") && len([]rune(lines[12])) <= len(rule)
+	if numbers == bars {
+		t.Errorf("%s: below are\n%s", name, strings.Join(lines[12:15], "\n"))
 	}
 }
 

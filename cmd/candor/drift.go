@@ -192,15 +192,12 @@ func (f *driftRun) show(c *cobra.Command, d *report.Drift) error {
 		}
 	default:
 		s := screenOf(c.OutOrStdout())
-		verdict := d.Verdict()
-		if s.terminal {
-			verdict = report.Wrap(verdict, s.width)
-		}
-		fmt.Fprintf(&b, "%s\n\n", verdict)
+		s.verdict(&b, d.Verdict())
 		if err = d.Table(&b, report.Plain, s.width); err == nil {
 			for _, w := range append(d.Undefined(), d.Warnings...) {
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+strings.TrimSuffix(w, ".")+".", s.width))
 			}
+			s.again(&b, d.Verdict())
 		}
 	}
 	if err != nil {

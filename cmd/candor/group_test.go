@@ -173,7 +173,7 @@ func TestManyGroups(t *testing.T) {
 		return out
 	}
 	table := eval()
-	for _, w := range []string{"1 of 1,200 groups is off (Holm's method over 2,400 tests): user=77 (mean prediction ", "\n 77      40 ", "(1,180 more groups: --format csv or json has all)"} {
+	for _, w := range []string{"1 of 1,200 groups is off (Holm's method over 2,400 tests): user=77 (mean prediction ", "\n 77      40 ", "(1,180 more groups, no room for shrunk gap: --format csv or json has all)"} {
 		if !strings.Contains(table, w) {
 			t.Errorf("the table has no %q:\n%s", w, table)
 		}

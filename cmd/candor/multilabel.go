@@ -273,16 +273,16 @@ func (o *output) labelTables(b *bytes.Buffer, d *report.Multilabel, s screen, ne
 		form, wrap, note = report.Markdown, func(t string) string { return t }, "\n> %s\n"
 		next = ""
 	}
-	verdict := d.Verdict()
-	if s.terminal {
-		verdict = wrap(verdict)
+	if o.format == "markdown" {
+		fmt.Fprintf(b, "%s\n\n", d.Verdict())
+	} else {
+		s.verdict(b, d.Verdict())
 	}
-	fmt.Fprintf(b, "%s\n\n", verdict)
 	if err := d.Table(b, form, s.width); err != nil {
 		return err
 	}
 	fmt.Fprintln(b)
-	if err := d.LabelsTable(b, form); err != nil {
+	if err := d.LabelsTable(b, form, s.width); err != nil {
 		return err
 	}
 	for _, w := range d.Notes() {
@@ -290,6 +290,9 @@ func (o *output) labelTables(b *bytes.Buffer, d *report.Multilabel, s screen, ne
 	}
 	if next != "" {
 		fmt.Fprintf(b, "\n%s\n", wrap(next))
+	}
+	if o.format != "markdown" {
+		s.again(b, d.Verdict())
 	}
 	return nil
 }

@@ -152,12 +152,8 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 		}
 	default:
 		s := screenOf(c.OutOrStdout())
-		verdict := d.Verdict()
-		if s.terminal {
-			verdict = report.Wrap(verdict, s.width)
-		}
-		fmt.Fprintf(&b, "%s\n\n", verdict)
-		if err = d.Table(&b, report.Plain, s.width); err != nil {
+		s.verdict(&b, d.Verdict())
+		if err = d.Screen(&b, s.color, s.width); err != nil {
 			break
 		}
 		if len(d.Members) > 0 {
@@ -183,7 +179,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 				break
 			}
 		}
-		if d.Input.Classes > 0 {
+		if d.Input.Classes > 0 && !d.Wide(s.width) {
 			fmt.Fprintln(&b)
 			if err = d.Diagram(&b, s.color, s.width); err != nil {
 				break
@@ -195,6 +191,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 		if next != "" {
 			fmt.Fprintf(&b, "\n%s\n", report.Wrap(next, s.width))
 		}
+		s.again(&b, d.Verdict())
 	}
 	if err != nil {
 		return err
@@ -228,6 +225,31 @@ type screen struct {
 	terminal bool
 	color    bool
 	width    int
+	height   int // 0 if it is no terminal
+}
+
+// strong returns text in bold, each line of it.
+func (s screen) strong(text string) string {
+	if !s.color {
+		return text
+	}
+	const on, off = "\x1b[1m", "\x1b[0m"
+	return on + strings.ReplaceAll(text, "\n", off+"\n"+on) + off
+}
+
+// verdict writes the first line of a result. In a pipe it stays one line.
+func (s screen) verdict(w io.Writer, verdict string) {
+	if s.terminal {
+		verdict = report.Wrap(verdict, s.width)
+	}
+	fmt.Fprintf(w, "%s\n\n", s.strong(verdict))
+}
+
+// again repeats the first line at the end of a result that is too long for the screen, where it has scrolled away.
+func (s screen) again(b *bytes.Buffer, verdict string) {
+	if s.terminal && bytes.Count(b.Bytes(), []byte("\n")) >= s.height {
+		fmt.Fprintf(b, "\n%s\n", s.strong(report.Wrap(verdict, s.width)))
+	}
 }
 
 func screenOf(w io.Writer) screen {
@@ -238,8 +260,8 @@ func screenOf(w io.Writer) screen {
 	}
 	s.terminal = true
 	s.color = os.Getenv("NO_COLOR") == "" && !dumb()
-	if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
-		s.width = n
+	if n, h, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+		s.width, s.height = n, h
 	}
 	return s
 }
@@ -383,26 +405,43 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 			return l
 		}
 		if d != nil {
-			fmt.Fprintf(&b, "%s\n\n", line(d.Sentence()))
+			s.verdict(&b, d.Sentence())
 		}
 		for _, d := range docs.Sets {
 			fmt.Fprintln(&b, line(visible.Text(d.Name)+": "+d.Verdict()))
 		}
 		fmt.Fprintln(&b)
-		if err = docs.Table(&b, report.Plain, s.width); err != nil {
+		var values bytes.Buffer
+		if err = docs.Table(&values, report.Plain, s.width); err != nil {
 			break
 		}
-		stars := "* the best value. In brackets " + percent(level) + " intervals of each set, which do not test a difference."
-		if d != nil {
-			stars = "In brackets " + percent(level) + " intervals of each set."
+		of := "In brackets " + percent(level) + " intervals of each set"
+		if !bytes.Contains(values.Bytes(), []byte(" [")) { // they have no room
+			of = ""
+		}
+		b.Write(values.Bytes())
+		stars := "* the best value."
+		switch {
+		case d == nil && of != "":
+			stars += " " + of + ", which do not test a difference."
+		case d != nil:
+			stars = ""
 			for i := range docs.Sets[0].Metrics {
 				if slices.Contains(docs.Best(i), true) {
-					stars = "* better than every other set. " + stars
+					stars = "* better than every other set."
 					break
 				}
 			}
+			if of != "" {
+				stars = strings.TrimSpace(stars + " " + of + ".")
+			}
 		}
-		fmt.Fprintf(&b, "\n%s\n", report.Wrap(stars, s.width))
+		if l := docs.Shortened(); l != "" {
+			stars = strings.TrimSpace(stars + " " + l)
+		}
+		if stars != "" {
+			fmt.Fprintf(&b, "\n%s\n", report.Wrap(stars, s.width))
+		}
 		if d != nil {
 			title := "Differences:"
 			if len(d.Names) == 2 && len(d.List) > 0 {
@@ -442,6 +481,7 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 			for _, w := range d.Notes() {
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+strings.TrimSuffix(w, ".")+".", s.width))
 			}
+			s.again(&b, d.Sentence())
 		}
 	}
 	if err != nil {

@@ -536,7 +536,7 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 		s := screenOf(c.OutOrStdout())
 		fmt.Fprintf(&b, "%s\n\n", report.Wrap(r.Says, s.width))
 		if e := r.Effect(); e != "" {
-			fmt.Fprintf(&b, "%s\n\n", report.Wrap(e, s.width))
+			fmt.Fprintf(&b, "%s\n\n", s.strong(report.Wrap(e, s.width)))
 		}
 		if err = docs.Table(&b, report.Plain, s.width); err != nil {
 			break
@@ -566,6 +566,9 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 			next = "Next: candor recal apply " + visible.Text(f.out) + " OTHERS.npy -o OUT.npy"
 		}
 		fmt.Fprintf(&b, "\n%s\n", report.Wrap(next, s.width))
+		if e := r.Effect(); e != "" {
+			s.again(&b, e)
+		}
 	}
 	if err != nil {
 		return err

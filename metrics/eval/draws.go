@@ -115,26 +115,26 @@ func inNumbers() []Descriptor {
 	l := []Descriptor{
 		{
 			Name: "crps", Default: true, applies: ofSamples, needs: needsSamples, check: noOptions, value: crps(score.CRPSV), keeps: ofCRPS(false),
-			Short:   "distance of samples from what was observed",
+			Short:   "distance from y",
 			Meaning: "continuous ranked probability score of the samples' own distribution (V form)",
 			Formula: "mean (sum_j |x_j - y|/M - sum_{j<k} |x_j - x_k|/M^2)", Range: units, Better: Lower, Source: "Matheson and Winkler 1976; Gneiting and Raftery 2007",
 		},
 		{
 			Name: "crps_fair", Default: true, applies: ofSamples, needs: needsSamples, check: noOptions, value: crps(score.CRPSFair), keeps: ofCRPS(false),
-			Short:   "the same, not depending on how many samples",
+			Short:   "unbiased crps",
 			Meaning: "fair continuous ranked probability score: unbiased for the distribution that the samples were drawn from",
 			Formula: "mean (sum_j |x_j - y|/M - sum_{j<k} |x_j - x_k|/(M (M-1)))", Range: "in the units of what was observed", Better: Lower, Source: "Ferro 2014",
 		},
 		{
 			Name: "crps_pwm", applies: ofSamples, needs: needsSamples, check: noOptions, value: crps(score.CRPSPWM), keeps: ofCRPS(false),
-			Short:   "CRPS by probability-weighted moments",
+			Short:   "crps by moments",
 			Meaning: "continuous ranked probability score by probability-weighted moments, which is the fair one",
 			Formula: "mean (sum_j |x_j - y|/M + b0 - 2 b1), b_r = probability-weighted moments", Range: "in the units of what was observed", Better: Lower,
 			Source: "Zamo and Naveau 2018",
 		},
 		{
 			Name: "crps_rolled", applies: ofSamples, needs: needsSamples, check: noOptions, value: crps(score.CRPSRolled), keeps: ofCRPS(true),
-			Short:   "CRPS by neighbours, as uncertainty_metrics",
+			Short:   "crps by neighbours",
 			Meaning: "continuous ranked probability score by neighbouring samples alone, as uncertainty_metrics has it: it depends on their order",
 			Formula: "mean (sum_j |x_j - y|/M - sum_j |x_{j-1} - x_j|/(2M)), x_0 = x_M", Range: "in the units of what was observed", Better: Lower,
 			Source: "uncertainty_metrics (crps_score)",
@@ -144,19 +144,19 @@ func inNumbers() []Descriptor {
 		ensemble.Criterion
 		Descriptor
 	}{
-		{ensemble.LPPD, Descriptor{Short: "log density of the rows fitted to", Formula: "mean ln mean_m exp l_m",
+		{ensemble.LPPD, Descriptor{Short: "log density, fitted rows", Formula: "mean ln mean_m exp l_m",
 			Meaning: "log pointwise predictive density of the rows that the model was fitted to: too high for new ones", Source: "Gelman, Hwang and Vehtari 2014"}},
-		{ensemble.WAIC1, Descriptor{Default: true, Short: "log density of a new row, by WAIC", Formula: "mean (ln mean_m exp l_m - V), V the variance of l_m",
+		{ensemble.WAIC1, Descriptor{Default: true, Short: "log density by WAIC", Formula: "mean (ln mean_m exp l_m - V), V the variance of l_m",
 			Meaning: "log density of a new row by Watanabe's information criterion: less the variance of the log-likelihoods", Source: "Watanabe 2010; as_coded: uncertainty_metrics"}},
-		{ensemble.WAIC2, Descriptor{Default: true, Short: "the same by the mean log-likelihood", Formula: "mean (2 mean_m l_m - ln mean_m exp l_m)",
+		{ensemble.WAIC2, Descriptor{Default: true, Short: "by WAIC's other penalty", Formula: "mean (2 mean_m l_m - ln mean_m exp l_m)",
 			Meaning: "log density of a new row by WAIC's other penalty, of mean log-likelihoods", Source: "Gelman, Hwang and Vehtari 2014; as_coded: uncertainty_metrics"}},
-		{ensemble.ISCV, Descriptor{Default: true, Short: "the same by importance sampling", Formula: "mean -ln mean_m exp(-l_m)",
+		{ensemble.ISCV, Descriptor{Default: true, Short: "by importance sampling", Formula: "mean -ln mean_m exp(-l_m)",
 			Meaning: "log density of a row left out, by importance sampling", Source: "Gelfand, Dey and Chang 1992; as_coded: uncertainty_metrics"}},
-		{ensemble.PSISLOO, Descriptor{Short: "the same by smoothed importance sampling", Formula: "mean ln(sum_m w_m exp l_m / sum_m w_m), w the smoothed 1/exp l_m",
+		{ensemble.PSISLOO, Descriptor{Short: "by smoothed importance", Formula: "mean ln(sum_m w_m exp l_m / sum_m w_m), w the smoothed 1/exp l_m",
 			Meaning: "log density of a row left out, by Pareto-smoothed importance sampling", Source: "Vehtari, Simpson, Gelman, Yao and Gabry 2024"}},
-		{ensemble.PWAIC, Descriptor{Short: "effective number of parameters, by WAIC", Formula: "sum V, V the variance of l_m", Range: "[0, Inf)",
+		{ensemble.PWAIC, Descriptor{Short: "parameters, by WAIC", Formula: "sum V, V the variance of l_m", Range: "[0, Inf)",
 			Meaning: "effective number of parameters by Watanabe's information criterion: N times lppd - nwaic1", Source: "Watanabe 2010; as_coded: the variance of uncertainty_metrics and ArviZ"}},
-		{ensemble.PLOO, Descriptor{Short: "effective number of parameters, by PSIS", Formula: "N (lppd - psis_loo)", Range: "(-Inf, Inf)",
+		{ensemble.PLOO, Descriptor{Short: "parameters, by PSIS", Formula: "N (lppd - psis_loo)", Range: "(-Inf, Inf)",
 			Meaning: "effective number of parameters by leave-one-out: N times lppd - psis_loo", Source: "Vehtari, Gelman and Gabry 2017"}},
 	} {
 		d := c.Descriptor
@@ -179,7 +179,7 @@ func inNumbers() []Descriptor {
 	plain := informationStatistic(ensemble.InformationOptions{})
 	return append(l, Descriptor{
 		Name: "high_variance_rows", Whole: true, applies: ofLogLiks, needs: needsLogLiks, check: noOptions,
-		Short:   "rows where WAIC is not to be trusted",
+		Short:   "rows WAIC cannot judge",
 		Meaning: "rows whose log-likelihoods have a variance above 0.4, where WAIC is not to be trusted",
 		Formula: "#{V > 0.4}", Range: "[0, N]", Better: Lower, Source: "Vehtari, Gelman and Gabry 2017",
 		keeps: func(*Spec, Metric) []statistic { return []statistic{plain} },
@@ -193,7 +193,7 @@ func inNumbers() []Descriptor {
 		},
 	}, Descriptor{
 		Name: "pareto_k_max", applies: ofLogLiks, needs: needsLogLiks, own: efficient, check: efficient.check, Options: efficient.String(),
-		Short:   "worst tail of importance weights",
+		Short:   "worst importance tail",
 		Meaning: "largest Pareto shape of a row's importance weights: from 0.7 on psis_loo and iscv are not to be trusted",
 		Formula: "max k, k the shape of the largest 1/exp l_m", Range: "(-Inf, Inf]", Better: Lower,
 		Source: "Vehtari, Simpson, Gelman, Yao and Gabry 2024", keeps: ofSmoothed,

@@ -202,7 +202,7 @@ func TestTable(t *testing.T) {
 				t.Errorf("%s: the %s is %q", d.Name, what, s)
 			}
 		}
-		if len(d.Short) > 46 {
+		if len(d.Short) > 24 {
 			t.Errorf("%s: the short meaning has %d columns", d.Name, len(d.Short))
 		}
 		if !slices.Contains([]Direction{Lower, Higher, Zero, Neither}, d.Better) {

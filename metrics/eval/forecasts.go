@@ -332,9 +332,9 @@ func inForecasts() []Descriptor {
 		stat regress.ErrorStat
 		Descriptor
 	}{
-		{regress.RMSE, Descriptor{Short: "root of the mean squared error", Meaning: "root mean squared error of the forecast's mean", Formula: "sqrt(mean (y - m)^2)", Range: units, Better: Lower}},
-		{regress.MAE, Descriptor{Short: "mean distance from the forecast's mean", Meaning: "mean absolute error of the forecast's mean", Formula: "mean |y - m|", Range: units, Better: Lower}},
-		{regress.AEMedian, Descriptor{Short: "mean distance from the forecast's median", Meaning: "mean absolute error of the forecast's median", Formula: "mean |y - median|", Range: units, Better: Lower}},
+		{regress.RMSE, Descriptor{Short: "root mean squared error", Meaning: "root mean squared error of the forecast's mean", Formula: "sqrt(mean (y - m)^2)", Range: units, Better: Lower}},
+		{regress.MAE, Descriptor{Short: "mean absolute error", Meaning: "mean absolute error of the forecast's mean", Formula: "mean |y - m|", Range: units, Better: Lower}},
+		{regress.AEMedian, Descriptor{Short: "error of the median", Meaning: "mean absolute error of the forecast's median", Formula: "mean |y - median|", Range: units, Better: Lower}},
 	} {
 		d := c.Descriptor
 		d.Name, d.Source, d.applies, d.needs = c.stat.String(), "standard", ofMeans, needsMeans
@@ -349,10 +349,10 @@ func inForecasts() []Descriptor {
 		method string
 		Descriptor
 	}{
-		{regress.Sharpness, normal, Descriptor{Short: "mean of the stated variances", Meaning: "sharpness: mean of the stated variances", Formula: "mean sd^2", Range: "[0, Inf), in squares of the units", Better: Neither, Source: "LaplaceRedux.jl"}},
-		{regress.SharpnessRoot, "roots of the interval of sharpness", Descriptor{Default: true, Short: "spread that the forecasts state", Meaning: "root of the mean stated variance", Formula: "sqrt(mean sd^2)", Range: units, Better: Neither, Source: "uncertainty-toolbox"}},
-		{regress.ZMS, normal, Descriptor{Default: true, Short: "squared error over stated variance: 1", Meaning: "mean squared z-score: 1 if errors are as large as the standard deviations say", Formula: "mean ((y - m)/sd)^2", Range: from0, Better: Neither, Source: "Pernot 2023"}},
-		{regress.RCE, "delta method on RMV/RMSE; rows taken as independent", Descriptor{Default: true, Short: "stated spread too large (+), too small (-)", Meaning: "relative calibration error: how much of the stated spread is too much; below 0 it is too little", Formula: "(RMV - RMSE)/RMV, RMV = sqrt(mean sd^2)", Range: "(-Inf, 1]", Better: Zero, Source: "Pernot 2024"}},
+		{regress.Sharpness, normal, Descriptor{Short: "mean stated variance", Meaning: "sharpness: mean of the stated variances", Formula: "mean sd^2", Range: "[0, Inf), in squares of the units", Better: Neither, Source: "LaplaceRedux.jl"}},
+		{regress.SharpnessRoot, "roots of the interval of sharpness", Descriptor{Default: true, Short: "stated spread", Meaning: "root of the mean stated variance", Formula: "sqrt(mean sd^2)", Range: units, Better: Neither, Source: "uncertainty-toolbox"}},
+		{regress.ZMS, normal, Descriptor{Default: true, Short: "squared z-score: 1", Meaning: "mean squared z-score: 1 if errors are as large as the standard deviations say", Formula: "mean ((y - m)/sd)^2", Range: from0, Better: Neither, Source: "Pernot 2023"}},
+		{regress.RCE, "delta method on RMV/RMSE; rows taken as independent", Descriptor{Default: true, Short: "excess of stated spread", Meaning: "relative calibration error: how much of the stated spread is too much; below 0 it is too little", Formula: "(RMV - RMSE)/RMV, RMV = sqrt(mean sd^2)", Range: "(-Inf, 1]", Better: Zero, Source: "Pernot 2024"}},
 	} {
 		d := c.Descriptor
 		d.Name, d.applies, d.needs = c.stat.String(), ofNormals, needsNormals
@@ -360,7 +360,7 @@ func inForecasts() []Descriptor {
 		add(d, keeps, value)
 	}
 	add(Descriptor{Name: "sigma_scale", applies: ofNormals, needs: needsNormals, own: sigmaOwn, text: sigmaText,
-		Short: "factor that the stated spread needs: 1", Meaning: "sigma scaling: the factor of all standard deviations that makes nll least",
+		Short: "factor the sd needs: 1", Meaning: "sigma scaling: the factor of all standard deviations that makes nll least",
 		Formula: sigmaFormula, Range: from0, Better: Neither, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020; as_coded: LaplaceRedux.jl"},
 		func(s *Spec, m Metric) []statistic { keeps, _ := sigmaScale(m); return keeps(s, m) },
 		func(e *Evaluation, m Metric) Value { _, value := sigmaScale(m); return value(e, m) })
@@ -402,11 +402,11 @@ func inForecasts() []Descriptor {
 		value func(a *regress.Intervals, level, confidence float64) Value
 		at    []int
 	}{
-		{Descriptor{Name: "coverage", Short: "share of y in the %s interval", Meaning: "share of what was observed that the central %s interval holds",
+		{Descriptor{Name: "coverage", Short: "%s interval holds y", Meaning: "share of what was observed that the central %s interval holds",
 			Formula: "mean [q_{(1-L)/2} <= y <= q_{(1+L)/2}]", Range: "[0, 1]", Better: Neither, Source: "standard"}, coverage, []int{50, 90}},
-		{Descriptor{Name: "width", Short: "mean width of the %s interval", Meaning: "mean width of the central %s interval",
+		{Descriptor{Name: "width", Short: "%s interval width", Meaning: "mean width of the central %s interval",
 			Formula: "mean (q_{(1+L)/2} - q_{(1-L)/2})", Range: units, Better: Neither, Source: "standard"}, width, []int{50, 90}},
-		{Descriptor{Name: "interval_score", Short: "width of the %s interval and its misses", Meaning: "interval (Winkler) score of the central %s interval: its width, and misses by how far",
+		{Descriptor{Name: "interval_score", Short: "%s width and misses", Meaning: "interval (Winkler) score of the central %s interval: its width, and misses by how far",
 			Formula: "mean (u - l + (2/a) max(0, l - y, y - u)), a = 1 - L", Range: units, Better: Lower, Source: "Winkler 1972; Gneiting and Raftery 2007"}, intervalScore, nil},
 	} {
 		for _, at := range c.at {
@@ -432,17 +432,17 @@ func inForecasts() []Descriptor {
 		func(s *Spec, m Metric) []statistic { return []statistic{s.quantilesStatistic(lossOwn.of(m, "level"))} }, pinball)
 	l[len(l)-1].check = checkLoss
 	add(Descriptor{Name: "miscalibration_area", Default: true, applies: ofForecasts, needs: needsForecasts, own: areaOwn,
-		Short: "area between calibration curve and diagonal", Meaning: "area between the calibration curve, how often y is below the quantile of each level, and the diagonal",
+		Short: "area to the diagonal", Meaning: "area between the calibration curve, how often y is below the quantile of each level, and the diagonal",
 		Formula: "integral |P(y <= q_p) - p| dp, straight lines between levels, crossings of the diagonal counted", Range: "[0, 0.5]", Better: Lower,
 		Source: "Kuleshov, Fenner and Ermon 2018; plain: TaijaPlotting.jl; interval: uncertainty-toolbox"}, areaOwn.ofCurve, area)
 	add(Descriptor{Name: "quantile_mse", applies: ofForecasts, needs: needsForecasts, own: choices{curveOwn},
-		Short: "squared distance of that curve", Meaning: "mean squared distance between the calibration curve and the diagonal, at its levels",
+		Short: "calibration curve, mse", Meaning: "mean squared distance between the calibration curve and the diagonal, at its levels",
 		Formula: "mean_j (P(y <= q_j) - p_j)^2", Range: "[0, 1]", Better: Lower, Source: "Kuleshov, Fenner and Ermon 2018"}, choices{curveOwn}.ofCurve,
 		func(e *Evaluation, m Metric) Value {
 			return Value{Value: choices{curveOwn}.curve(e, m).Curve().MeanSquaredError(), Interval: metrics.NoInterval(), Reason: curveReason}
 		})
 	add(Descriptor{Name: "rms_calibration", Named: true, applies: ofForecasts, needs: needsForecasts, own: rmsOwn,
-		Short: "rms distance of coverages from their levels", Meaning: "root mean squared distance of the coverage of each central interval from its level, 0 and 1 among the levels; form=quantile: of the calibration curve",
+		Short: "rms error of coverages", Meaning: "root mean squared distance of the coverage of each central interval from its level, 0 and 1 among the levels; form=quantile: of the calibration curve",
 		Formula: "sqrt(mean_j (P(|F(y) - 1/2| <= p_j/2) - p_j)^2), p_j = j/B, j = 0..B", Range: "[0, 1]", Better: Lower, Source: "uncertainty-toolbox"}, rmsOwn.ofCurve,
 		func(e *Evaluation, m Metric) Value {
 			c := rmsOwn.curve(e, m)
@@ -460,15 +460,15 @@ func inForecasts() []Descriptor {
 			return v
 		})
 	add(Descriptor{Name: "ence", applies: ofNormals, needs: needsNormals, own: spreadOwn, rules: []Field{tiesTogether},
-		Short: "stated spread against errors, by its size", Meaning: "expected normalised calibration error: stated spread against error, over bins by stated spread",
+		Short: "spread vs error, by size", Meaning: "expected normalised calibration error: stated spread against error, over bins by stated spread",
 		Formula: "mean over bins |RMV - RMSE|/RMV, equal-count bins by sd, equal sds in one bin, the higher", Range: from0, Better: Lower, Source: "Levi, Gispan, Giladi and Fetaya 2022"},
 		ofSpread, spread((*regress.Spread).ENCE))
 	add(Descriptor{Name: "uce", applies: ofNormals, needs: needsNormals, own: spreadOwn, rules: []Field{tiesTogether},
-		Short: "stated variance against squared error", Meaning: "uncertainty calibration error: stated variance against squared error, over bins by stated spread",
+		Short: "variance vs sq. error", Meaning: "uncertainty calibration error: stated variance against squared error, over bins by stated spread",
 		Formula: "sum_b n_b/N |MV - MSE|, equal-count bins by sd, equal sds in one bin, the higher", Range: "[0, Inf), in squares of the units", Better: Lower, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020"},
 		ofSpread, spread((*regress.Spread).UCE))
 	add(Descriptor{Name: "pit_p", random: true, applies: ofForecasts, needs: needsForecasts, own: pitOwn,
-		Short: "p-value of calibration (PIT)", Meaning: "p-value of a flat histogram of the probability integral transform: near 0 at large N for any real forecast",
+		Short: "p-value of PIT", Meaning: "p-value of a flat histogram of the probability integral transform: near 0 at large N for any real forecast",
 		Formula: "chi-squared test of F(y) over equal bins", Range: "[0, 1]", Better: Neither, Source: "Dawid 1984; randomised: Czado, Gneiting and Held 2009"},
 		func(s *Spec, m Metric) []statistic { return []statistic{s.pitStatistic(int(pitOwn.of(m, "bins")))} },
 		func(e *Evaluation, m Metric) Value {
@@ -480,7 +480,7 @@ func inForecasts() []Descriptor {
 			return v
 		})
 	add(Descriptor{Name: "rank_p", random: true, applies: ofSamples, needs: needsSamples, own: rankOwn,
-		Short: "p-value of calibration (ranks)", Meaning: "p-value of a flat histogram of the rank of y among the samples, ties at random",
+		Short: "p-value of ranks", Meaning: "p-value of a flat histogram of the rank of y among the samples, ties at random",
 		Formula: "chi-squared test of the ranks 0..M", Range: "[0, 1]", Better: Neither, Source: "Hamill 2001"},
 		func(s *Spec, m Metric) []statistic { return []statistic{s.ranksStatistic(int(rankOwn.of(m, "bins")))} },
 		func(e *Evaluation, m Metric) Value {
@@ -554,7 +554,7 @@ func classSharpness() []Descriptor {
 		formula := [2]string{"mean (1 - p) over the rows with y = 0", "mean p over the rows with y = 1"}[class]
 		l = append(l, Descriptor{
 			Name: fmt.Sprintf("sharpness_class%d", class), ofTwo: true, applies: two, needs: onlyTwo, check: noOptions,
-			Short:   fmt.Sprintf("probability of %d where %[1]d is true", class),
+			Short:   fmt.Sprintf("P(%d) where %[1]d is true", class),
 			Meaning: fmt.Sprintf("mean probability of class %d in the rows whose class it is", class),
 			Formula: formula, Range: "[0, 1]", Better: Higher, Source: "LaplaceRedux.jl",
 			value: func(e *Evaluation, _ Metric) Value {
@@ -581,7 +581,7 @@ func alsoForecasts() []Descriptor {
 	return []Descriptor{
 		{
 			Name: "bias", applies: ofMeans, needs: needsMeans, check: noOptions, keeps: biasKeeps, value: bias,
-			Short: "mean forecast - observed: above 0 is too high", Meaning: "mean forecast minus what was observed: above 0 forecasts are too high",
+			Short: "mean forecast - observed", Meaning: "mean forecast minus what was observed: above 0 forecasts are too high",
 			Formula: "mean (m - y)", Range: "in the units of what was observed", Better: Zero, Source: "standard",
 		},
 		{
@@ -591,7 +591,7 @@ func alsoForecasts() []Descriptor {
 		},
 		{
 			Name: "crps", Default: true, applies: ofNormals, needs: needsNormals, check: noOptions, text: lawText, keeps: crpsKeeps, value: crps,
-			Short: "distance of the forecast from y", Meaning: "continuous ranked probability score of the stated distribution",
+			Short: "distance from y", Meaning: "continuous ranked probability score of the stated distribution",
 			Formula: "mean sd (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)), z = (y - m)/sd", Range: units, Better: Lower,
 			Source: "Matheson and Winkler 1976; Gneiting, Raftery, Westveld and Goldman 2005",
 		},
@@ -600,7 +600,7 @@ func alsoForecasts() []Descriptor {
 			value: ofQuantileScores(func(q *regress.Quantiles, c float64) (float64, metrics.Interval, string) {
 				return q.CRPS(), q.CRPSInterval(c), q.Reason()
 			}),
-			Short: "distance of the forecast from y, about", Meaning: "continuous ranked probability score, as far as the quantiles know it",
+			Short: "distance from y, about", Meaning: "continuous ranked probability score, as far as the quantiles know it",
 			Formula: "mean 2 integral pinball(p) dp, over the levels", Range: units, Better: Lower, Source: "Laio and Tamea 2007",
 		},
 	}

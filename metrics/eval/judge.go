@@ -309,7 +309,7 @@ func inEvents() []Descriptor {
 	return []Descriptor{
 		{
 			Name: "mean_p", applies: two, needs: onlyTwo, check: noOptions,
-			Short:   "mean probability of class 1",
+			Short:   "mean P(y = 1)",
 			Meaning: "mean probability that the model gives to class 1",
 			Formula: "mean p", Range: "[0, 1]", Better: Neither, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
@@ -318,7 +318,7 @@ func inEvents() []Descriptor {
 		},
 		{
 			Name: "bias", applies: two, needs: onlyTwo, check: noOptions,
-			Short:   "mean_p - base_rate: above 0 is too high",
+			Short:   "mean_p - base_rate",
 			Meaning: "mean probability minus the share of rows of class 1: above 0 class 1 is announced more often than it comes",
 			Formula: "mean (p - y)", Range: "[-1, 1]", Better: Zero, Source: "Steyerberg 2009 (calibration in the large)",
 			value: func(e *Evaluation, m Metric) Value {
@@ -327,7 +327,7 @@ func inEvents() []Descriptor {
 		},
 		{
 			Name: "oe_ratio", applies: two, needs: onlyTwo, check: noOptions,
-			Short:   "rows of class 1 observed over expected",
+			Short:   "observed over expected",
 			Meaning: "rows of class 1 observed over those that the probabilities sum to: 1 is best, below it they are too high",
 			Formula: "sum y / sum p", Range: "[0, +Inf)", Better: Neither, Source: "Debray et al. 2017",
 			value: func(e *Evaluation, m Metric) Value {

@@ -150,9 +150,9 @@ func TestBrierSaysMinusOne(t *testing.T) {
 		short  string
 		note   bool
 	}{
-		{"brier", score.BrierDefault, "squared distance of probabilities from truth", false}, {"brier", score.BrierMinusOne, "squared distance from truth, minus 1", true},
-		{"brier(form=minus_one)", score.BrierDefault, "squared distance from truth, minus 1", false},
-		{"brier(form=default)", score.BrierMinusOne, "squared distance of probabilities from truth", false},
+		{"brier", score.BrierDefault, "squared error of p", false}, {"brier", score.BrierMinusOne, "squared error, minus 1", true},
+		{"brier(form=minus_one)", score.BrierDefault, "squared error, minus 1", false},
+		{"brier(form=default)", score.BrierMinusOne, "squared error of p", false},
 	} {
 		s := Spec{Classes: 3, Brier: c.form, Metrics: list(t, c.metric, 3)}
 		e, err := New(s)

@@ -263,7 +263,7 @@ func inRanks() []Descriptor {
 	return []Descriptor{
 		{
 			Name: "auroc", applies: always, Options: aurocOwn.String(), own: aurocOwn, check: gridOK(aurocOwn), ofTwo: true,
-			Short:   "how well probability tells the classes apart",
+			Short:   "tells the classes apart",
 			Meaning: "how well the probability of class 1 tells it from the other: area under the ROC; of more than two classes average= has the mean over those present, each against the rest (macro, weighted) or each against each other (ovo), or takes all entries together (micro)",
 			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal probability", Range: "[0, 1]", Better: Higher,
 			Source: "Hanley and McNeil 1982; DeLong et al. 1988; ovo: Hand and Till 2001; max_fpr: McClish 1989; thresholds: tf.keras.metrics.AUC",
@@ -271,7 +271,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "auprc", applies: always, Options: auprcOwn.String(), own: auprcOwn, check: gridOK(auprcOwn), ofTwo: true,
-			Short:   "area under the precision-recall curve",
+			Short:   "precision-recall area",
 			Meaning: "area under the precision-recall curve of class 1: chance has its frequency; average= as of auroc",
 			Formula: "average precision: sum_g (dTP_g/TP) TP_g/(TP_g + FP_g), at the ends of cells g of equal probability", Range: "[0, 1]", Better: Higher,
 			Source: "Davis and Goadrich 2006; scikit-learn's average_precision_score; thresholds: tf.keras.metrics.AUC",
@@ -279,7 +279,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "eaurc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, ranked: true, random: true,
-			Short:   "aurc above that of the best order",
+			Short:   "aurc above the best",
 			Meaning: "area under the risk-coverage curve above that of an order with all errors last",
 			Formula: "aurc - [E - (N-E) (H(N) - H(N-E))]/N, E errors, H the harmonic numbers", Range: "[0, 1]", Better: Lower,
 			Source: "Geifman, Uziel and El-Yaniv 2019",
@@ -287,7 +287,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "augrc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, ranked: true, random: true,
-			Short:   "mean share of silent failures over coverage",
+			Short:   "mean silent failures",
 			Meaning: "area under the generalized risk-coverage curve: mean share of rows that are answered and wrong",
 			Formula: "sum_cells (m E + e m/2)/N^2, e errors among m rows, E before: (1-AUROC) a (1-a) + (1-a)^2/2, a the accuracy", Range: "[0, 1/2]", Better: Lower,
 			Source: "Traub et al. 2024",
@@ -295,7 +295,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "oracle_accuracy", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true, ranked: true,
-			Short:   "accuracy with the least sure rows corrected",
+			Short:   "accuracy with an oracle",
 			Meaning: "accuracy if an oracle answers the given fraction of rows, the least confident",
 			Formula: "(floor(f N) + right rows among the others)/N, f the fraction, " + withDoubt, Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021 (oracle-collaborative accuracy); bins: uncertainty_metrics",
@@ -305,7 +305,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "oracle_auc", applies: two, needs: onlyTwo, Options: oracleOwn.String(), own: oracleOwn, check: gridOK(oracleOwn), ofTwo: true,
-			Short:   "AUROC with the least sure rows corrected",
+			Short:   "auroc with an oracle",
 			Meaning: "area under the ROC if an oracle answers the given fraction of rows, at each threshold those nearest to it",
 			Formula: "area under (FPR, TPR), at each threshold without the errors of the floor(f N) rows next to it, f the fraction", Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021 (oracle-collaborative AUC); thresholds: robustness_metrics",
@@ -320,7 +320,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "abstain_precision", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true, ranked: true,
-			Short:   "share of errors among the least sure rows",
+			Short:   "errors among withheld",
 			Meaning: "share of errors among the given fraction of rows that are withheld, the least confident",
 			Formula: "errors among the floor(f N) rows / floor(f N), f the fraction, " + withDoubt, Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021; bins: uncertainty-baselines",
@@ -331,7 +331,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "abstain_recall", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true, ranked: true,
-			Short:   "share of errors that the least sure rows have",
+			Short:   "errors that are withheld",
 			Meaning: "share of all errors that are among the given fraction of rows withheld, the least confident",
 			Formula: "errors among the floor(f N) rows / errors, f the fraction, " + withDoubt, Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021; bins: uncertainty-baselines",
@@ -342,7 +342,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "retention_accuracy", applies: always, Options: retainOwn.String(), own: retainOwn, check: retainOwn.check, event: decision, uncut: true, ranked: true,
-			Short:   "mean accuracy as doubtful rows are dropped",
+			Short:   "mean accuracy retained",
 			Meaning: "mean accuracy over all numbers of rows retained, the most confident; the others are left out, or with oracle right",
 			Formula: "(1/(N+1)) (1 + sum_k right among the k most confident / k)", Range: "[0, 1]", Better: Higher,
 			Source: "Filos et al. 2019; uncertainty-baselines",
@@ -352,7 +352,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "retention_nll", applies: always, Options: retainOwn.String(), own: retainOwn, check: retainOwn.check, keeps: ofRetention(rank.NLL), retained: true,
-			Short:   "mean NLL as doubtful rows are dropped",
+			Short:   "mean nll retained",
 			Meaning: "mean NLL over all numbers of rows retained, the most confident; the others are left out, or with oracle 0",
 			Formula: "(1/(N+1)) sum_k sum of NLL of the k most confident / k", Range: "[0, Inf)", Better: Lower,
 			Source: "uncertainty-baselines",
@@ -360,7 +360,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "ood_auroc", Default: true, applies: withOut, needs: needsOut, Options: oodOwn.String(), own: oodOwn, check: oodOwn.check, keeps: ofScores,
-			Short:   "how well doubt tells foreign rows",
+			Short:   "doubt tells foreign rows",
 			Meaning: "how well a score of doubt tells out-of-distribution rows from the others: area under the ROC",
 			Formula: "share of pairs in which the out-of-distribution row has the higher score, equal scores counting half", Range: "[0, 1]", Better: Higher,
 			Source: "Hendrycks and Gimpel 2017; Liu et al. 2020 (energy); Sensoy et al. 2018 (Dempster-Shafer)",
@@ -373,7 +373,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "ood_auprc_in", applies: withOut, needs: needsOut, Options: oodPROwn.String(), own: oodPROwn, check: oodPROwn.check, keeps: ofScores,
-			Short:   "precision-recall area of the own rows",
+			Short:   "pr area of own rows",
 			Meaning: "area under the precision-recall curve of the in-distribution rows, found by a low score",
 			Formula: "average precision, lowest scores first, in-distribution rows positive", Range: "[0, 1]", Better: Higher,
 			Source: "Hendrycks and Gimpel 2017",
@@ -383,7 +383,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "ood_auprc_out", applies: withOut, needs: needsOut, Options: oodPROwn.String(), own: oodPROwn, check: oodPROwn.check, keeps: ofScores,
-			Short:   "precision-recall area of foreign rows",
+			Short:   "pr area of foreign rows",
 			Meaning: "area under the precision-recall curve of the " + outMeaning,
 			Formula: "average precision, highest scores first, out-of-distribution rows positive", Range: "[0, 1]", Better: Higher,
 			Source: "Hendrycks and Gimpel 2017",
@@ -393,7 +393,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "ood_fpr95", Default: true, applies: withOut, needs: needsOut, Options: oodFPROwn.String(), own: oodFPROwn, check: oodFPROwn.check, keeps: ofScores,
-			Short:   "own rows refused where 95% foreign are found",
+			Short:   "own rows refused at 95%",
 			Meaning: "share of in-distribution rows that are taken for foreign where 95% of the out-of-distribution rows are found",
 			Formula: "FPR at the first threshold with TPR >= found, 0.95 where unsaid; out-of-distribution rows positive", Range: "[0, 1]", Better: Lower,
 			Source: "Hendrycks and Gimpel 2017; Liang et al. 2018",

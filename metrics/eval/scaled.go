@@ -91,26 +91,26 @@ func inScaled() []Descriptor {
 	l := []Descriptor{
 		{
 			Name:    "temperature",
-			Short:   "what logits should be divided by",
+			Short:   "divisor of logits",
 			Meaning: "the T by which logits are divided for the least NLL: above 1 where the model is too sure",
 			Formula: "argmin_{T > 0} mean -ln softmax(z/T)_y, z = ln p of probabilities; binary: sigmoid(z/T)", Range: "(0, +Inf)", Better: Neither,
 			Source: "Guo et al. 2017",
 		},
 		{
 			Name:    "nll_temperature_scaled",
-			Short:   "NLL after temperature scaling",
+			Short:   "nll after scaling",
 			Meaning: "NLL of the rows after temperature scaling, " + crossFitted + ": what models should be compared by",
 			Formula: "nll of softmax(z/T), T fitted to the other folds", Range: "[0, +Inf]", Better: Lower, Source: "Ashukha et al. 2020",
 		},
 		{
 			Name:    "brier_temperature_scaled",
-			Short:   "Brier score after temperature scaling",
+			Short:   "brier after scaling",
 			Meaning: "Brier score of the rows after temperature scaling, " + crossFitted,
 			Formula: "brier of softmax(z/T), T fitted to the other folds", Range: "[0, 2]", Better: Lower, Source: "Ashukha et al. 2020",
 		},
 		{
 			Name:    "ece_temperature_scaled",
-			Short:   "ECE after temperature scaling",
+			Short:   "ece after scaling",
 			Meaning: "ECE of the rows after temperature scaling, " + crossFitted,
 			Formula: "ece of softmax(z/T), T fitted to the other folds", Range: "[0, 1]", Better: Lower, Source: "Ashukha et al. 2020; Guo et al. 2017",
 		},

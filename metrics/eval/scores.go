@@ -178,7 +178,7 @@ func inScores() []Descriptor {
 	l := []Descriptor{
 		{
 			Name: "balanced_accuracy", applies: always, check: noOptions,
-			Short:   "mean over classes of their accuracy",
+			Short:   "mean accuracy of classes",
 			Meaning: "balanced accuracy: mean over the classes that have rows of the share of their rows that is right",
 			Formula: "(1/C) sum_c r_c, r_c = mean [argmax_k p_k = y] of the rows of class c", Range: "[0, 1]", Better: Higher,
 			Source: "Brodersen et al. 2010; scikit-learn",
@@ -194,19 +194,19 @@ func inScores() []Descriptor {
 		},
 		{
 			Name: "spherical", applies: always, check: noOptions, value: spherical, keeps: keepSpherical,
-			Short:   "spherical loss of the true class",
+			Short:   "spherical loss",
 			Meaning: "spherical loss: how far the direction of the probabilities is from the true class",
 			Formula: "mean (1 - p_y/|p|)", Range: "[0, 1]", Better: Lower, Source: "Gneiting and Raftery 2007",
 		},
 		{
 			Name: "rps", applies: always, check: noOptions, value: rps, keeps: keepRanked,
-			Short:   "squared error of cumulative probabilities",
+			Short:   "error of cumulative p",
 			Meaning: "ranked probability score, for classes in an order: squared error of the cumulative probabilities",
 			Formula: "mean sum_{k<K} (sum_{j<=k} p_j - [y <= k])^2", Range: "[0, K-1]", Better: Lower, Source: "Epstein 1969; Murphy 1971",
 		},
 		{
 			Name: "brier_skill", applies: always, check: noOptions, keeps: ofBaseRates,
-			Short:   "share of the base rates' Brier score saved",
+			Short:   "brier saved vs base rate",
 			Meaning: "Brier skill: the share of the Brier score of the set's own base rates that the forecasts save; below 0 they are worse",
 			Formula: "1 - brier/brier of the base rates", Range: "(-Inf, 1]", Better: Higher, Source: "Murphy 1973",
 			value: skill(func(e *Evaluation, _ Metric, r *score.BaseRates) (float64, float64) {
@@ -219,7 +219,7 @@ func inScores() []Descriptor {
 		},
 		{
 			Name: "nll_skill", applies: always, check: noOptions, keeps: ofBaseRates,
-			Short:   "share of the base rates' NLL saved",
+			Short:   "nll saved vs base rate",
 			Meaning: "skill in NLL: the share of the NLL of the set's own base rates that the forecasts save; below 0 they are worse",
 			Formula: "1 - nll/entropy of the base rates", Range: "[-Inf, 1]", Better: Higher, Source: "Gneiting and Raftery 2007",
 			value: skill(func(e *Evaluation, _ Metric, r *score.BaseRates) (float64, float64) { return e.Loss.NLL(), r.NLL() }, func(e *Evaluation) metrics.Interval {
@@ -233,13 +233,13 @@ func inScores() []Descriptor {
 		better                        Direction
 		of                            func(t *score.BrierTerms) float64
 	}{
-		{"brier_uncertainty", "what the base rates score", "uncertainty of the outcomes: the Brier score of the base rates", "1 - sum_j q_j^2, q the base rates",
+		{"brier_uncertainty", "brier of the base rates", "uncertainty of the outcomes: the Brier score of the base rates", "1 - sum_j q_j^2, q the base rates",
 			Neither, func(t *score.BrierTerms) float64 { return t.Uncertainty }},
-		{"brier_resolution", "how far groups part the outcomes", "resolution: how far the frequencies of the groups are from the base rates", "mean |D_g - q|^2, D_g frequencies in the row's group g",
+		{"brier_resolution", "what groups tell apart", "resolution: how far the frequencies of the groups are from the base rates", "mean |D_g - q|^2, D_g frequencies in the row's group g",
 			Higher, func(t *score.BrierTerms) float64 { return t.Resolution }},
-		{"brier_reliability", "distance from the groups' frequencies", "reliability: how far probabilities are from the frequencies of their group", "mean |D_g - p|^2",
+		{"brier_reliability", "p against frequencies", "reliability: how far probabilities are from the frequencies of their group", "mean |D_g - p|^2",
 			Lower, func(t *score.BrierTerms) float64 { return t.Reliability }},
-		{"brier_within_bin", "what forecasts know inside of groups", "what forecasts know inside of the groups: below 0 it is to their credit", "-2 mean (p - m_g) (y - D_g), m_g mean forecast of the group",
+		{"brier_within_bin", "skill inside of groups", "what forecasts know inside of the groups: below 0 it is to their credit", "-2 mean (p - m_g) (y - D_g), m_g mean forecast of the group",
 			Lower, func(t *score.BrierTerms) float64 { return t.WithinBin }},
 	} {
 		l = append(l, Descriptor{

@@ -89,7 +89,7 @@ func inSlices() []Descriptor {
 	l := []Descriptor{
 		{
 			Name:    "multicalibration_error",
-			Short:   "worst segment's ECCE, on the scale of all rows",
+			Short:   "worst segment's ECCE",
 			Meaning: "multicalibration error: the largest ECCE (kuiper) of a segment of the rows in its standard deviations, times the standard deviation of all rows",
 			Formula: "max_s (kuiper_s N_s / sqrt(sum_s p(1-p))) sqrt(sum p(1-p)) / N, over segments s of ten rows or more by up to three columns", Range: "[0, +Inf]", Better: Lower,
 			Source: guy + "; MCGrad",
@@ -97,7 +97,7 @@ func inSlices() []Descriptor {
 		},
 		{
 			Name:    "multicalibration_error_relative",
-			Short:   "the same, in % of the rarer outcome",
+			Short:   "in % of rarer outcome",
 			Meaning: "multicalibration_error as a percentage of the frequency of the rarer outcome",
 			Formula: "100 multicalibration_error / min(mean y, 1 - mean y)", Range: "[0, +Inf]", Better: Lower,
 			Source: guy + "; MCGrad",
@@ -107,7 +107,7 @@ func inSlices() []Descriptor {
 		},
 		{
 			Name:    "multicalibration_error_sigma",
-			Short:   "the same, in standard deviations",
+			Short:   "in standard deviations",
 			Meaning: "the largest ECCE (kuiper) of a segment of the rows, in its standard deviations",
 			Formula: "max_s kuiper_s N_s / sqrt(sum_s p(1-p))", Range: "[0, +Inf]", Better: Lower,
 			Source: guy + "; MCGrad",
@@ -115,7 +115,7 @@ func inSlices() []Descriptor {
 		},
 		{
 			Name:    "multicalibration_error_p",
-			Short:   "p-value of the worst segment alone",
+			Short:   "p-value of that segment",
 			Meaning: "p-value of calibration of the segment with the largest ECCE, as if it were the only one: among many segments of a calibrated model it is often small",
 			Formula: "P(max B - min B >= multicalibration_error_sigma), B Brownian motion on [0,1]", Range: "[0, 1]", Better: Neither,
 			Source: "Feller 1951; " + guy,
@@ -127,14 +127,14 @@ func inSlices() []Descriptor {
 	}
 	l = append(l, Descriptor{
 		Name:    "multicalibration_gap",
-		Short:   "largest gap of a slice or its bins, over sd",
+		Short:   "largest slice gap, in sd",
 		Meaning: "the largest gap of a slice, over all scores or in a bin of them, in standard deviations, of all slices by up to three columns",
 		Formula: "max |sum (y-p)| / sqrt(sum p(1-p)) over slices, whole and in 10 bins of equal mass, with sum p(1-p) >= 10", Range: "[0, +Inf]", Better: Lower,
 		Source: "Hebert-Johnson, Kim, Reingold and Rothblum 2018",
 		value:  ofGaps(func(a *Multicalibration) float64 { return a.Gap }),
 	}, Descriptor{
 		Name:    "multicalibration_gap_p",
-		Short:   "chance of such a gap under calibration",
+		Short:   "p-value of that gap",
 		Meaning: "p-value of calibration by multicalibration_gap, which allows for the number of slices and bins: it is simulated",
 		Formula: "(1 + k)/(1 + B), k of B draws as large; a draw gives each finest cell an independent normal number", Range: "[0, 1]", Better: Neither,
 		Source: "candor",

@@ -210,7 +210,7 @@ func descriptors() []Descriptor {
 	return []Descriptor{
 		{
 			Name: "accuracy", applies: always, check: noOptions,
-			Short:   "share of rows whose top class is the true one",
+			Short:   "share of rows right",
 			Meaning: "share of rows whose most probable class is the true one",
 			Formula: "mean [argmax_k p_k = y], the first of equals: p_1 = 1/2 is class 0", Range: "[0, 1]", Better: Higher, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
@@ -219,14 +219,14 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "top5_accuracy", applies: many, needs: need{text: "it is for more than five classes"}, check: noOptions,
-			Short:   "share with the true class among the top five",
+			Short:   "true class in the top 5",
 			Meaning: "share of rows whose true class is among the five most probable",
 			Formula: "mean [#{s_j > s_y} + #{j < y: s_j = s_y} < 5]", Range: "[0, 1]", Better: Higher, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value { return topK(e, 5) },
 		},
 		{
 			Name: "topk_accuracy", Named: true, applies: always, Options: topOwn.String(), own: topOwn, check: topOwn.check, keeps: ofPlaces,
-			Short:   "share with the true class among the top k",
+			Short:   "true class in the top k",
 			Meaning: "share of rows whose true class is among the k most probable",
 			Formula: "mean [#{s_j > s_y} + #{j < y: s_j = s_y} < k]", Range: "[0, 1]", Better: Higher,
 			Source: "standard; ties=last: scikit-learn; ties=all: Keras, TensorFlow's in_top_k",
@@ -244,7 +244,7 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "confidence", applies: always, check: noOptions,
-			Short:   "mean probability of the top class",
+			Short:   "mean top probability",
 			Meaning: "mean probability that the model gives to its most probable class",
 			Formula: "mean max_k p_k", Range: "[1/K, 1]", Better: Neither, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
@@ -253,7 +253,7 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "overconfidence", applies: always, check: noOptions,
-			Short:   "confidence - accuracy: claimed and not kept",
+			Short:   "confidence - accuracy",
 			Meaning: "confidence minus accuracy: above 0 the model claims more than it keeps",
 			Formula: "mean (max_k p_k - [argmax_k p_k = y])", Range: "[-1, 1]", Better: Zero, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
@@ -262,7 +262,7 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "base_rate", applies: two, needs: onlyTwo, check: noOptions,
-			Short:   "share of rows whose true class is 1",
+			Short:   "share of class 1",
 			Meaning: "share of rows whose true class is 1",
 			Formula: "mean y", Range: "[0, 1]", Better: Neither, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
@@ -271,7 +271,7 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "nll", applies: always, own: nllOwn, check: nllOK, Options: nllOwn.String(), keeps: ofClipped, text: nllText,
-			Short:   "mean surprise at the true class, in nats",
+			Short:   "surprise at truth, nats",
 			Meaning: "negative log-likelihood: surprise at the true class, in nats",
 			Formula: unclipped + "; with clip, of p in [clip, 1 - clip]", Range: "[0, +Inf]", Better: Lower, Source: "Good 1952; clip: scikit-learn; rescale: Keras",
 			value: func(e *Evaluation, m Metric) Value {
@@ -290,7 +290,7 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "nll_infinite_rows", Whole: true, applies: always, check: noOptions,
-			Short:   "rows whose true class got probability 0",
+			Short:   "true class had p = 0",
 			Meaning: "rows whose true class was given probability 0",
 			Formula: "#{p_y = 0}", Range: "[0, N]", Better: Lower, Source: "candor",
 			value: func(e *Evaluation, m Metric) Value {
@@ -299,7 +299,7 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "perplexity", applies: always, check: noOptions,
-			Short:   "exp(nll): as if among that many equal classes",
+			Short:   "exp(nll)",
 			Meaning: "exp(nll): as undecided as among this many equal classes",
 			Formula: "exp(mean -ln p_y)", Range: "[1, +Inf]", Better: Lower, Source: "Jelinek et al. 1977",
 			value: func(e *Evaluation, m Metric) Value {
@@ -314,7 +314,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "brier", applies: always, Options: "form=default|sum|minus_one|binary|per_class",
 			check:   func(m Metric) error { _, err := m.form(0); return err },
-			Short:   "squared distance of probabilities from truth",
+			Short:   "squared error of p",
 			Meaning: "squared distance of the probabilities from the truth",
 			Formula: "mean sum_k (p_k - [y = k])^2; binary: mean (p - y)^2", Range: "[0, 2]; binary [0, 1]", Better: Lower, Source: "Brier 1950",
 			value: func(e *Evaluation, m Metric) Value {
@@ -333,7 +333,7 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "entropy", applies: always, check: noOptions,
-			Short:   "how undecided the model says it is, in nats",
+			Short:   "claimed doubt, in nats",
 			Meaning: "how undecided the model says it is, in nats",
 			Formula: "mean -sum_k p_k ln p_k", Range: "[0, ln K]", Better: Neither, Source: "Shannon 1948",
 			value: func(e *Evaluation, m Metric) Value {
@@ -342,66 +342,66 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "ece", applies: always, check: binOptionsOK, Options: binOptions, event: byShape,
-			Short:   "mean gap of confidence and accuracy, by bins",
+			Short:   "mean gap over bins",
 			Meaning: "expected calibration error: mean gap between confidence and accuracy, by bins",
 			Formula: "(1/N) sum_bins |sum (p - y)|", Range: "[0, 1]", Better: Lower,
 			Source: "Naeini et al. 2015; Guo et al. 2017", value: ece,
 		},
 		{
 			Name: "ece_positive", applies: two, needs: onlyTwo, check: binOptionsOK, Options: binOptions, event: positive,
-			Short:   "ece of the probability of class 1",
+			Short:   "ece of P(y = 1)",
 			Meaning: "ece of the probability of class 1",
 			Formula: "(1/N) sum_bins |sum (p_1 - [y = 1])|", Range: "[0, 1]", Better: Lower, Source: "Naeini et al. 2015", value: ece,
 		},
 		{
 			Name: "ece_top_label", applies: two, needs: onlyTwo, check: binOptionsOK, Options: binOptions, event: topLabel,
-			Short:   "ece of the top class's probability",
+			Short:   "ece of top probability",
 			Meaning: "ece of the probability of the most probable class",
 			Formula: "(1/N) sum_bins |sum (max_k p_k - hit)|", Range: "[0, 1]", Better: Lower, Source: "Guo et al. 2017", value: ece,
 		},
 		{
 			Name: "ece_floor", applies: always, check: evenOnly, Options: fixedOptions, event: byShape,
-			Short:   "mean ece of perfect calibration at this N",
+			Short:   "mean ece by chance",
 			Meaning: "the ece that perfect calibration would show on average at this N",
 			Formula: "sqrt(2/pi) sum_bins sqrt(sum p(1-p)) / N", Range: "[0, 1]", Better: Neither, Source: "candor",
 			value: calibrated((*calib.Partition).Floor, "a mean under calibration, not an estimate"),
 		},
 		{
 			Name: "ece_floor_q95", applies: always, check: evenOnly, Options: fixedOptions, event: byShape,
-			Short:   "95% of perfect calibrations show less ece",
+			Short:   "ece by chance, 95% below",
 			Meaning: "the ece below which perfect calibration stays in 95% of sets of this N",
 			Formula: "95% quantile of sum_bins |Z_b|, Z_b normal of variance sum p(1-p) / N^2", Range: "[0, 1]", Better: Neither, Source: "candor",
 			value: calibrated((*calib.Partition).FloorQ95, "a quantile under calibration, not an estimate"),
 		},
 		{
 			Name: "ece_p", applies: always, check: evenOnly, Options: fixedOptions, event: byShape,
-			Short:   "chance of such an ece under calibration",
+			Short:   "p-value of ece",
 			Meaning: "p-value of perfect calibration: with enough rows every model's falls to 0",
 			Formula: "P(sum_bins |Z_b| >= ece), Z_b normal of variance sum p(1-p) / N^2", Range: "[0, 1]", Better: Neither, Source: "candor",
 			value: calibrated((*calib.Partition).P, "a p-value, not an estimate"),
 		},
 		{
 			Name: "detectable_gap", applies: always, check: noOptions, event: byShape,
-			Short:   "overconfidence that so many rows can show",
+			Short:   "gap that N rows can show",
 			Meaning: "gap of confidence and accuracy that so many rows can show (5%, power 0.8)",
 			Formula: "2.80 sqrt(sum p(1-p)) / N", Range: "[0, 1.4]", Better: Neither, Source: "candor",
 			value: calibrated((*calib.Partition).DetectableGap, "a property of the set, not an estimate"),
 		},
 		{
 			Name: "mce", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: largest,
-			Short:   "largest gap of any bin, however few its rows",
+			Short:   "largest gap of a bin",
 			Meaning: "maximum calibration error: the largest gap of any bin, however few rows it has",
 			Formula: "max_bins |mean p - mean y|", Range: "[0, 1]", Better: Lower, Source: "Naeini et al. 2015; Guo et al. 2017", value: ece,
 		},
 		{
 			Name: "rmsce", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: l2,
-			Short:   "root-mean-square gap, by bins",
+			Short:   "rms gap over bins",
 			Meaning: "root-mean-square calibration error: that of the gaps, by the bins of ece",
 			Formula: "sqrt(sum_bins (n_b/N) (mean p - mean y)^2)", Range: "[0, 1]", Better: Lower, Source: "Hendrycks et al. 2019", value: ece,
 		},
 		{
 			Name: "rmsce_debiased", applies: always, own: debiasedOwn, check: debiasedOK, Options: oneNorm + ", " + debiasedOwn.String(), event: byShape, norm: l2,
-			Short:   "rmsce without what chance adds to it",
+			Short:   "rmsce less chance",
 			Meaning: "root-mean-square calibration error without what chance alone adds to the gaps",
 			Formula: "sqrt(max(0, sum_bins (n_b/N) (gap_b^2 - v_b/n_b))), v_b the sample variance of y - p, n_b >= 2", Range: "[0, 1]", Better: Lower,
 			Source: "Kumar et al. 2019",
@@ -422,7 +422,7 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "calibration_error_squared", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: l2,
-			Short:   "mean squared gap without what chance adds",
+			Short:   "squared gap less chance",
 			Meaning: "mean squared calibration error without what chance adds, below 0 if that is all there is: its differences are unbiased",
 			Formula: "sum_bins (n_b/N) (gap_b^2 - v_b/n_b), v_b the sample variance of y - p, n_b >= 2", Range: "[-1, 1]", Better: Lower,
 			Source: "Kumar et al. 2019; Lee et al. 2022",
@@ -437,7 +437,7 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "ece_unweighted", applies: always, check: noNorm, Options: oneNorm, event: byShape,
-			Short:   "mean gap of the bins, each counting once",
+			Short:   "each bin counts once",
 			Meaning: "mean gap of the bins that have rows, each counting once: netcal's ACE, not ace",
 			Formula: "(1/B') sum_bins |mean p - mean y|, B' bins that have rows", Range: "[0, 1]", Better: Lower,
 			Source: "Neumann et al. 2018",
@@ -448,32 +448,32 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "ace", applies: always, check: classesOK(adaptive), Options: classOptions, classes: adaptive,
-			Short:   "adaptive error: equal-mass bins, every class",
+			Short:   "equal-mass, each class",
 			Meaning: "adaptive calibration error: mean gap over equal-mass bins, of all classes",
 			Formula: "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|", Range: "[0, 1]", Better: Lower, Source: "Nixon et al. 2019", value: classwise,
 		},
 		{
 			Name: "sce", applies: always, check: classesOK(static), Options: evenClassOptions, classes: static,
-			Short:   "static error: equal-width bins, every class",
+			Short:   "equal-width, each class",
 			Meaning: "static calibration error: mean gap over equal-width bins, of all classes",
 			Formula: "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|", Range: "[0, 1]", Better: Lower, Source: "Nixon et al. 2019", value: classwise,
 		},
 		{
 			Name: "tace", applies: always, check: classesOK(thresholded), Options: classOptions, classes: thresholded,
-			Short:   "ace of probabilities above a threshold",
+			Short:   "ace above a threshold",
 			Meaning: "thresholded ace: only probabilities above a threshold, 0.01 if none is given",
 			Formula: "(1/K) sum_k (1/N_k) sum_bins |sum (p_k - [y = k])|, over the N_k entries above the threshold", Range: "[0, 1]", Better: Lower,
 			Source: "Nixon et al. 2019", value: classwise,
 		},
 		{
 			Name: "ece_equal_mass", applies: always, check: massOptionsOK, Options: "bins=N, norm=l1|l2|max", event: byShape,
-			Short:   "ece over bins of equal mass",
+			Short:   "ece, bins of equal mass",
 			Meaning: "ece over bins of equal mass: ece(adaptive); equal scores at an edge go to the bin above",
 			Formula: "(1/N) sum_bins |sum (p - y)|", Range: "[0, 1]", Better: Lower, Source: "Nguyen and O'Connor 2015", value: ece,
 		},
 		{
 			Name: "ece_sweep", applies: always, check: noOptions, event: byShape, uncut: true,
-			Short:   "ece over as many rising bins as there can be",
+			Short:   "ece, most rising bins",
 			Meaning: "ece over as many equal-mass bins as there can be with rising frequencies",
 			Formula: "(1/N) sum_bins |sum (p - y)| over the largest number of bins whose frequencies rise", Range: "[0, 1]", Better: Lower,
 			Source: "Roelofs et al. 2022",
@@ -489,7 +489,7 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "calibration_auc", applies: always, check: noOptions, event: decision, uncut: true, ranked: true,
-			Short:   "how well confidence tells right from wrong",
+			Short:   "tells right from wrong",
 			Meaning: "how well confidence tells right from wrong: area under the ROC for being right",
 			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal confidence, + right and - wrong", Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021; DeLong et al. 1988",
@@ -510,7 +510,7 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "aurc", applies: always, Options: aurcOwn.String(), own: aurcOwn, check: aurcOwn.check, event: decision, uncut: true, ranked: true, random: true,
-			Short:   "mean error rate of the most confident rows",
+			Short:   "error, surest rows first",
 			Meaning: "area under the risk-coverage curve: mean error rate, most confident rows first",
 			Formula: "(1/N) sum_k (errors among the k most confident rows)/k, ties in random order", Range: "[0, 1]", Better: Lower,
 			Source: "Geifman and El-Yaniv 2017",

@@ -93,13 +93,12 @@ func (e *Evaluation) Meaning(m Metric) (short, line string) {
 	}
 	if m.Name == "brier" {
 		if f, _ := m.form(e.Spec.Brier); f == score.BrierMinusOne {
-			return "squared distance from truth, minus 1", d.Meaning + ", minus 1"
+			return "squared error, minus 1", d.Meaning + ", minus 1"
 		}
 	}
 	if s := ofScore(m); s != binfree.Squared {
 		name := map[binfree.ProperScore]string{binfree.Logarithmic: "log score", binfree.Spherical: "spherical loss"}[s]
-		r := strings.NewReplacer("squared error", name, "mean (p - y)^2", "the "+name)
-		return r.Replace(d.Short), r.Replace(d.Meaning)
+		return d.Short, strings.NewReplacer("squared error", name, "mean (p - y)^2", "the "+name).Replace(d.Meaning)
 	}
 	return d.Short, d.Meaning
 }

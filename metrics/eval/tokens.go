@@ -22,7 +22,7 @@ func inTokens() []Descriptor {
 	return []Descriptor{
 		{
 			Name: "bits_per_byte", Named: true, applies: always, check: noOptions, keeps: keeps,
-			Short:   "NLL in bits for each byte of text",
+			Short:   "bits per byte of text",
 			Meaning: "NLL of a language model's tokens in bits, for each byte of their text: it does not depend on how a text is divided into tokens",
 			Formula: "sum -ln p_y / (ln 2 sum b), b the bytes of a row; weights are in both sums", Range: "[0, +Inf]", Better: Lower,
 			Source: "Gao et al. 2020; interval: Cochran 1977",
@@ -42,7 +42,7 @@ func inTokens() []Descriptor {
 		},
 		{
 			Name: "sequence_nll", Named: true, applies: always, check: noOptions, keeps: keeps,
-			Short:   "NLL summed over each sequence, in nats",
+			Short:   "nll of a sequence, nats",
 			Meaning: "NLL of a sequence, in nats: the sum over its rows, averaged over the sequences",
 			Formula: "(1/S) sum_s sum_{i in s} -ln p_{y_i} over S sequences; weights are in the inner sum", Range: "[0, +Inf]", Better: Lower,
 			Source: "standard",
