@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -28,12 +29,12 @@ func TestPagesOfMetrics(t *testing.T) {
 	for _, family := range eval.Families() {
 		page := pageOf(family)
 		pages = append(pages, filepath.Join(dir, page))
-		fmt.Fprintf(&index, "### [%s](%s)\n\n| metric | what it says | range | better | needs |\n| --- | --- | --- | --- | --- |\n", family, page)
+		fmt.Fprintf(&index, "### [%s](%s)\n\n| metric | what it says | range | better | for |\n| --- | --- | --- | --- | --- |\n", family, page)
 		sections := map[string]string{}
 		for _, d := range eval.Descriptors() {
 			if d.Family() == family {
 				sections[d.Name] = sectionOf(&d, intervals)
-				fmt.Fprintf(&index, "| [`%s`](%s#%s) | %s | %s | %s | %s |\n", d.Name, page, d.Name, cell(d.Meaning), cell(d.Range), better(&d), cell(needs(&d)))
+				fmt.Fprintf(&index, "| [`%s`](%s#%s) | %s | %s | %s | %s |\n", d.Name, page, d.Name, cell(d.Meaning), cell(d.Range), better(&d), cell(every(&d)))
 			}
 		}
 		index.WriteString("\n")
@@ -109,9 +110,9 @@ func sectionOf(d *eval.Descriptor, intervals map[meaning]string) string {
 		if n := needs(&m); n != "" {
 			fmt.Fprintf(&b, "- **For** %s\n", inMarkdown(n))
 		}
-		if d.Options != "" {
+		if m.Options != "" {
 			var l []string
-			for _, o := range strings.Split(d.Options, ", ") {
+			for _, o := range strings.Split(m.Options, ", ") {
 				l = append(l, "`"+o+"`")
 			}
 			fmt.Fprintf(&b, "- **Options** %s\n", strings.Join(l, ", "))
@@ -126,12 +127,24 @@ func better(d *eval.Descriptor) string {
 	return map[eval.Direction]string{eval.Lower: "lower", eval.Higher: "higher", eval.Zero: "0", eval.Neither: "-"}[d.Better]
 }
 
+// every joins the predictions that the meanings of a metric are for.
+func every(d *eval.Descriptor) string {
+	if len(d.Also) == 0 {
+		return needs(d)
+	}
+	l := []string{cmp.Or(needs(d), "classes")}
+	for i := range d.Also {
+		l = append(l, needs(&d.Also[i]))
+	}
+	return strings.Join(l, "; ")
+}
+
 func needs(d *eval.Descriptor) string { return strings.TrimPrefix(d.Applies(), "it is for ") }
 
 // upper returns a text with its first letter in upper case, unless it begins with the name of a metric or a sign.
 func upper(text string) string {
 	c, n := utf8.DecodeRuneInString(text)
-	if first, _, _ := strings.Cut(text, " "); !unicode.IsLower(c) || isName(strings.Trim(first, ",:;")) || strings.ContainsAny(first[1:2], "(-") {
+	if first, _, _ := strings.Cut(text, " "); !unicode.IsLower(c) || isName(strings.Trim(first, ",:;")) || strings.Contains(first, "(") || strings.HasPrefix(first[1:], "-") {
 		return inMarkdown(text)
 	}
 	return inMarkdown(string(unicode.ToUpper(c)) + text[n:])
@@ -146,7 +159,7 @@ func isName(word string) bool {
 // inMarkdown returns a text whose signs Markdown does not take for its own. Names and formulas stand as code.
 func inMarkdown(text string) string {
 	var formulas []string
-	text = regexp.MustCompile(`\S+ \+- z\*s[^ ,;.]*|\S+\(\S+=\S+\)`).ReplaceAllStringFunc(text, func(f string) string {
+	text = regexp.MustCompile(`\S+ \+- z\*s[^ ,;.]*|\w+\(\w+(?:=\w+)?\)|--(?:task|input) \w+`).ReplaceAllStringFunc(text, func(f string) string {
 		formulas = append(formulas, "`"+f+"`")
 		return "\x00"
 	})
