@@ -95,7 +95,7 @@ func draw(t *testing.T, file string, commands []string) {
 		t.Errorf("%q does not draw %s", commands, file)
 		return
 	}
-	if len(got) > 80<<10 {
+	if len(got) > 40<<10 {
 		t.Errorf("%s has %d bytes: a page loads it too slowly", file, len(got))
 	}
 	if *update {
