@@ -21,7 +21,7 @@ type Class struct {
 // Classes draws the reliability of classes in small panels, all with the same axes: those first for which the evidence of a gap is strongest.
 //
 // A class is shown if it occurs in 30 rows or more and its probabilities sum to 10 or more. Neighbouring bins are joined until they have 20
-// rows. The evidence of a point is its gap in standard errors of a calibrated one; it is coloured where that would not happen by chance among
+// rows, and until there are 8 at most: more do not fit. The evidence of a point is its gap in standard errors of a calibrated one; it is coloured where that would not happen by chance among
 // all points of all classes. Lines are intervals of one point each. If more than Most classes can be shown, the notes say how many are left
 // out. The zero value draws a picture without data.
 type Classes struct {
@@ -38,6 +38,7 @@ const (
 	classExpected = 10
 	pointRows     = 20
 	mostClasses   = 12
+	mostPoints    = 8
 )
 
 // classPanel is a class with its points.
@@ -79,6 +80,16 @@ func (d *Classes) pooled(bins []calib.Bin) (l []calib.Bin) {
 		flush()
 	} else if rows > 0 {
 		flush()
+	}
+	for len(l) > mostPoints { // the two neighbours with the fewest rows
+		at := 0
+		for i := 1; i+1 < len(l); i++ {
+			if l[i].Count+l[i+1].Count < l[at].Count+l[at+1].Count {
+				at = i
+			}
+		}
+		l[at] = d.pool([]calib.Bin{l[at], l[at+1]})
+		l = slices.Delete(l, at+1, at+2)
 	}
 	return l
 }

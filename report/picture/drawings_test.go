@@ -84,7 +84,7 @@ func TestHeader(t *testing.T) {
 
 // TestBytes: pictures are the same on every CPU. If they change because the design does, put what it says here.
 func TestBytes(t *testing.T) {
-	const want = "5e07060edcbdffc0b0a060c7cc28270ccb4dde9e0e0d2be3456215198ab1e48d"
+	const want = "9538a9a35703728aa1cffcbd4a485466d4f541bccd3b6e9487f820acd3231a77"
 	h := sha256.New()
 	for _, l := range []map[string]Drawing{usual(), drawings()} {
 		for _, name := range slices.Sorted(maps.Keys(l)) {
@@ -304,6 +304,9 @@ func TestClasses(t *testing.T) {
 	}
 	if n := len(l[1].points); n != 5 {
 		t.Errorf("ten bins of 12 rows are %d points", n)
+	}
+	if n := len(d.pooled(many(15))); n != mostPoints {
+		t.Errorf("15 bins are %d points", n)
 	}
 	b := l[1].points[0]
 	near(t, "the joined mean", b.Confidence, 0.1)
