@@ -140,18 +140,21 @@ func (g *clustering) add(n int, labels []int32, weights []float64) {
 	for k, p := range c.pairs {
 		a, b := &g.r.view[p.a], &g.r.view[p.b]
 		for l := range c.kept.losses {
+			if !c.both(p, l) {
+				continue
+			}
 			for i, v := range a.values[l][:n] {
 				d[i] = b.values[l][i] - v
 			}
 			c.groups.Add(c.lossColumn(k, l), at, d, weights)
 		}
-		if c.kept.hits {
+		if c.judges(p.a) && c.judges(p.b) {
 			for i, y := range a.right[:n] {
 				d[i] = float64(int(b.right[i]) - int(y))
 			}
 			c.groups.Add(c.hitsColumn(k), at, d, weights)
 		}
-		if c.kept.joint {
+		if c.kept.joint && c.scored(p) {
 			for i, x := range a.keys[:n] {
 				if x != b.keys[i] {
 					p.apart++
@@ -162,11 +165,11 @@ func (g *clustering) add(n int, labels []int32, weights []float64) {
 	for m := range c.models {
 		v := &g.r.view[m]
 		for l := range c.kept.losses {
-			if c.kept.losses[l].each {
+			if c.kept.losses[l].each && c.has(m, l) {
 				c.groups.Add(c.ownColumn(m, l), at, v.values[l][:n], weights)
 			}
 		}
-		if c.kept.joint {
+		if c.kept.joint && !c.Known(m) {
 			c.groups.AddMarks(m, at, v.keys[:n], weights)
 		}
 	}

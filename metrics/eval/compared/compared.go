@@ -48,6 +48,7 @@ type Comparison struct {
 	losses    [][]paired.Losses
 	pairs     []*pair
 	groups    *paired.Clusters // nil if rows are independent
+	known     []*known         // by model, of which only values of rows are known; nil for others, and if there are none
 }
 
 // pair is what is kept of two models.
@@ -105,8 +106,11 @@ func New(s eval.Spec, names []string, baseline string) (*Comparison, error) {
 // make makes what is kept of models and pairs, empty.
 func (c *Comparison) make() {
 	c.count, c.counts, c.labels, c.losses, c.pairs = paired.Count{}, nil, nil, nil, nil
-	for range c.models {
+	for m := range c.models {
 		c.losses = append(c.losses, make([]paired.Losses, len(c.kept.losses)))
+		if c.Known(m) {
+			c.known[m] = c.known[m].empty()
+		}
 	}
 	n := len(c.models)
 	all := n * (n - 1) / 2
@@ -130,7 +134,7 @@ func (c *Comparison) make() {
 			for _, l := range c.kept.losses {
 				p.means = append(p.means, paired.NewMeans(l.byLabel))
 			}
-			if c.kept.joint && !c.clustered {
+			if c.kept.joint && !c.clustered && c.scored(p) {
 				p.joint = paired.NewJoint(min(paired.MostCells, places*places), places)
 			}
 			c.pairs = append(c.pairs, p)
@@ -154,8 +158,10 @@ func (c *Comparison) Rows() int64 { return c.count.Rows() }
 
 // Size estimates the bytes of the comparison after rows of this extent.
 func (c *Comparison) Size(x eval.Extent) (n int64) {
-	for _, m := range c.models {
-		n += m.Size(x)
+	for i, m := range c.models {
+		if !c.Known(i) {
+			n += m.Size(x)
+		}
 	}
 	return n + c.pairBytes(x)
 }
@@ -184,15 +190,17 @@ func (c *Comparison) Need(x eval.Extent, threads int) (n int64) {
 	if part.Rows >= 0 {
 		part.Rows = (x.Rows + int64(threads) - 1) / int64(threads)
 	}
-	for _, m := range c.models {
-		n += m.Need(x, threads)
+	for i, m := range c.models {
+		if !c.Known(i) {
+			n += m.Need(x, threads)
+		}
 	}
 	// The parts of threads are merged one after another; answers sort a joint.
 	return n + int64(threads)*c.pairBytes(part) + c.pairBytes(x)
 }
 
-// Merge adds the rows of another Comparison of the same models by the same spec. Otherwise it returns an error that names the
-// first difference, and changes nothing.
+// Merge adds the rows of another Comparison of the same models by the same spec. Otherwise, and where Know was called, it returns an error
+// that names the first difference, and changes nothing.
 func (c *Comparison) Merge(o *Comparison) error {
 	if len(c.models) != len(o.models) {
 		return fmt.Errorf("%w: comparisons of %d models and of %d", metrics.ErrMismatch, len(c.models), len(o.models))
@@ -200,6 +208,11 @@ func (c *Comparison) Merge(o *Comparison) error {
 	for i, m := range c.models {
 		if m.Name != o.models[i].Name {
 			return fmt.Errorf("%w: model %d is named %q and %q", metrics.ErrMismatch, i+1, m.Name, o.models[i].Name)
+		}
+	}
+	for i := range c.models {
+		if c.Known(i) || o.Known(i) {
+			return fmt.Errorf("%w: only values of rows are known of %s", metrics.ErrMismatch, c.models[i].Name)
 		}
 	}
 	if c.Baseline != o.Baseline {
@@ -247,6 +260,9 @@ func (c *Comparison) take(o *Comparison) error {
 	for m := range c.losses {
 		for i := range c.losses[m] {
 			c.losses[m][i].Merge(&o.losses[m][i])
+		}
+		if k := c.knows(m); k != nil {
+			k.right.Merge(&o.known[m].right)
 		}
 	}
 	if c.groups != nil {

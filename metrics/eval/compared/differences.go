@@ -237,7 +237,7 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 	nan := math.NaN()
 	d := Difference{A: p.a, B: p.b, Metric: m, Better: eval.Describe(m.Name).In(c.Spec.Shape()).Better,
 		Value: nan, Interval: metrics.NoInterval(), Error: paired.Error{SE: nan, DF: nan}, P: nan, PExact: nan, Adjusted: nan}
-	va, vb := a.Value(m), b.Value(m)
+	va, vb := c.Value(p.a, m), c.Value(p.b, m)
 	if math.IsNaN(va.Value) || math.IsNaN(vb.Value) {
 		d.Reason = va.Reason
 		if !math.IsNaN(va.Value) {
@@ -255,6 +255,9 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 	if math.IsInf(va.Value, 0) || math.IsInf(vb.Value, 0) {
 		d.Reason = f.infinite(&d, m)
 		return d
+	}
+	if !c.scored(p) && by >= ofAUROC {
+		panic("compared: a metric of scores where only values of rows are known")
 	}
 	e := paired.Error{SE: nan, DF: nan}
 	var unseen [2]float64
@@ -475,12 +478,16 @@ type Flips struct {
 	OnlyA, OnlyB int64 // rows that only A has right, and only B
 }
 
-// Flips returns those of each pair, in the order of Differences. There are none unless accuracy is among the metrics.
+// Flips returns those of each pair, in the order of Differences. There are none unless accuracy is among the metrics, and decisions are known
+// of both models.
 func (c *Comparison) Flips() (l []Flips) {
 	if !c.kept.hits {
 		return nil
 	}
 	for _, p := range c.pairs {
+		if !c.judges(p.a) || !c.judges(p.b) || !c.decides(p.a) || !c.decides(p.b) {
+			continue
+		}
 		l = append(l, Flips{p.a, p.b, p.hits.N, p.flips, p.hits.OnlyA, p.hits.OnlyB})
 	}
 	return l

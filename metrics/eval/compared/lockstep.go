@@ -60,12 +60,19 @@ type RowError struct {
 	Model string // the model whose file disagrees with that of the first
 	First string
 	Row   int64
-	What  string // "label", "weight", "observed value", "cluster"; "" if the model has no such row
+	What  string // "label", "weight", "observed value", "cluster", LeftOut, Impossible; "" if the model has no such row
 	Value float64
 	Other float64 // of the first
 
 	Cluster, OtherCluster string // in place of the values, for a cluster
+	Column                string // that is Impossible
 }
+
+// What a RowError says of rows of which only values are known.
+const (
+	LeftOut    = "left out"   // the row has no values
+	Impossible = "impossible" // Value is none of Column
+)
 
 func (e *RowError) Error() string {
 	if e.What == "" {
@@ -73,6 +80,12 @@ func (e *RowError) Error() string {
 	}
 	if e.What == "cluster" {
 		return fmt.Sprintf("row %d has the cluster %q in %s and %q in %s: models are compared on the same rows, in the same order", e.Row, e.OtherCluster, e.First, e.Cluster, e.Model)
+	}
+	switch e.What {
+	case LeftOut:
+		return fmt.Sprintf("row %d has no values in %s, where it was left out: models are compared on the same rows", e.Row, e.Model)
+	case Impossible:
+		return fmt.Sprintf("row %d has the %s %v in %s, which no row can have", e.Row, e.Column, e.Value, e.Model)
 	}
 	return fmt.Sprintf("row %d has the %s %v in %s and %v in %s: models are compared on the same rows, in the same order", e.Row, e.What, e.Other, e.First, e.Value, e.Model)
 }

@@ -62,6 +62,7 @@ type view struct {
 	room    columns
 	cluster []int32
 	found   []int64 // numbers of the rows that check has found good
+	known   *known  // nil if the rows are scores
 
 	// Of rows for Comparison.Flipped.
 	scores  []float64
@@ -87,6 +88,7 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 	strict.Drop = false
 	for m := range r.view {
 		v := &r.view[m]
+		v.known = part.knows(m)
 		need := c.kept.needs()
 		v.accs = part.models[m].Accumulators()
 		for _, a := range v.accs {
@@ -108,6 +110,10 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 		}
 		if c.clustered {
 			v.cluster = make([]int32, stepRows)
+		}
+		if v.known != nil {
+			r.names = append(r.names, c.models[m].Name)
+			continue
 		}
 		v.walker = metrics.NewWalker(&strict, need, func(b *metrics.Block) {
 			for _, a := range v.accs {
@@ -137,6 +143,7 @@ func (c *Comparison) empty() (*Comparison, error) {
 		}
 		n.models = append(n.models, Model{m.Name, e})
 	}
+	n.known = slices.Clone(c.known)
 	n.make()
 	return n, nil
 }
@@ -218,8 +225,10 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 	}
 	l := &lockstep{now: make([]*held, len(srcs)), at: make([]int, len(srcs)), drop: opt.Drop}
 	for m, s := range srcs {
-		spec := &c.models[m].Spec
-		l.srcs = append(l.srcs, spec.Only(s))
+		if !c.Known(m) {
+			s = c.models[m].Spec.Only(s)
+		}
+		l.srcs = append(l.srcs, s)
 		l.names = append(l.names, c.models[m].Name)
 	}
 	room := &room{Room: c.Room, threads: threads}
@@ -246,7 +255,9 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 	for i, r := range readers {
 		gone += r.gone
 		for m := range r.view {
-			r.c.models[m].Audit = r.view[m].walker.Audit()
+			if r.view[m].known == nil {
+				r.c.models[m].Audit = r.view[m].walker.Audit()
+			}
 		}
 		if i == 0 {
 			continue
@@ -257,6 +268,9 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 		r.c = nil
 	}
 	for m := range whole.models {
+		if whole.Known(m) {
+			continue
+		}
 		e := whole.models[m].Evaluation
 		e.Audit.Dropped += gone
 		for _, a := range e.Accumulators() {
@@ -265,7 +279,7 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 			}
 		}
 	}
-	if c.Rows() == 0 && c.models[0].Audit == (metrics.Audit{}) {
+	if c.Rows() == 0 && c.models[c.whole()].Audit == (metrics.Audit{}) {
 		threads, flipped, room := c.Threads, c.Flipped, c.Room
 		*c = *whole
 		c.Threads, c.Flipped, c.Room = threads, flipped, room
@@ -277,6 +291,9 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 // add merges another part of the same rows, which is not used afterwards.
 func (c *Comparison) add(o *Comparison) error {
 	for i, m := range c.models {
+		if c.Known(i) {
+			continue
+		}
 		if err := m.Evaluation.Merge(o.models[i].Evaluation); err != nil {
 			return err
 		}
@@ -292,6 +309,9 @@ func bad(readers []*reader) error {
 		rows := int64(0)
 		for _, r := range readers {
 			rows += r.seen
+			if r.view[m].known != nil {
+				continue
+			}
 			var e *metrics.DataError
 			if errors.As(r.view[m].walker.Err(), &e) {
 				if all == nil {
@@ -321,6 +341,7 @@ func bad(readers []*reader) error {
 
 // add processes a run of rows.
 func (r *reader) add(w *run) error {
+	r.c.complement(w.chunks)
 	if err := w.alike(r.names); err != nil {
 		return err
 	}
@@ -343,7 +364,9 @@ func (r *reader) add(w *run) error {
 			}
 		}
 		if r.room[0].Rows > 0 {
-			r.step()
+			if err := r.step(); err != nil {
+				return err
+			}
 		}
 	}
 	if r.clusters != nil {
@@ -370,6 +393,14 @@ func (r *reader) pick() error {
 		v := &r.view[m]
 		v.found = v.found[:0]
 		c := r.room[m]
+		if v.known != nil {
+			for i := range n {
+				if counts(&c, i) && !v.known.complete(&c, i) {
+					r.good[i], whole = false, false
+				}
+			}
+			continue
+		}
 		v.check.Add(&c)
 		if len(v.found) == n {
 			continue
@@ -404,8 +435,8 @@ func (r *reader) pick() error {
 }
 
 // step lets every model have the rows at hand, and then every pair.
-func (r *reader) step() {
-	classes := r.room[0].Classes
+func (r *reader) step() error {
+	classes := r.room[r.c.whole()].Classes
 	weighted := r.room[0].Weights != nil
 	r.keyed, r.gridded = r.clusters != nil && r.c.kept.joint, nil
 	for _, p := range r.c.pairs {
@@ -421,11 +452,17 @@ func (r *reader) step() {
 	for m := range r.view {
 		v := &r.view[m]
 		v.n = 0
+		if v.known != nil {
+			if err := v.addKnown(r, m, &r.room[m]); err != nil {
+				return err
+			}
+			continue
+		}
 		v.walker.Add(&r.room[m])
 		failed = failed || v.walker.Err() != nil
 	}
 	if failed {
-		return
+		return nil
 	}
 	one := &r.view[0]
 	n := one.n
@@ -435,7 +472,7 @@ func (r *reader) step() {
 		}
 	}
 	if n == 0 {
-		return
+		return nil
 	}
 	var weights []float64
 	if weighted {
@@ -448,6 +485,10 @@ func (r *reader) step() {
 		c.addLabels(labels, weights)
 	}
 	for m := range r.view {
+		if k := c.knows(m); k != nil {
+			k.addOwn(c, &r.view[m], c.losses[m], n, weights)
+			continue
+		}
 		for k, v := range r.view[m].values {
 			if c.kept.losses[k].each {
 				c.losses[m][k].Add(v[:n], weights)
@@ -455,7 +496,7 @@ func (r *reader) step() {
 		}
 	}
 	for _, p := range c.pairs {
-		p.add(&c.kept, &r.view[p.a], &r.view[p.b], n, classes, labels, weights)
+		p.add(c, &r.view[p.a], &r.view[p.b], n, classes, labels, weights)
 	}
 	if r.clusters != nil {
 		r.clusters.add(n, labels, weights)
@@ -463,6 +504,7 @@ func (r *reader) step() {
 	if r.flipped != nil {
 		r.addFlips(n)
 	}
+	return nil
 }
 
 // addFlips notes the rows of which two models decide differently, pair by pair.
@@ -470,7 +512,7 @@ func (r *reader) addFlips(n int) {
 	one := &r.view[0]
 	for i := range n {
 		for _, p := range r.c.pairs {
-			if a, b := &r.view[p.a], &r.view[p.b]; a.decided[i] != b.decided[i] {
+			if a, b := &r.view[p.a], &r.view[p.b]; r.c.decides(p.a) && r.c.decides(p.b) && a.decided[i] != b.decided[i] {
 				r.flips = append(r.flips, Flip{one.numbers[i], p.a, p.b, one.labels[i], [2]int32{a.decided[i], b.decided[i]}, [2]float64{a.scores[i], b.scores[i]}})
 			}
 		}
@@ -495,8 +537,11 @@ func (c *Comparison) addLabels(labels []int32, weights []float64) {
 }
 
 // add adds n rows of both models.
-func (p *pair) add(k *kept, a, b *view, n, classes int, labels []int32, weights []float64) {
+func (p *pair) add(c *Comparison, a, b *view, n, classes int, labels []int32, weights []float64) {
 	for i := range p.means {
+		if !c.both(p, i) {
+			continue
+		}
 		p.means[i].Add(a.values[i][:n], b.values[i][:n], labels, weights)
 	}
 	switch {
@@ -506,14 +551,16 @@ func (p *pair) add(k *kept, a, b *view, n, classes int, labels []int32, weights 
 	default:
 		p.joint.Add(a.keys[:n], b.keys[:n], classes, weights)
 	}
-	if !k.hits {
+	if !c.judges(p.a) || !c.judges(p.b) {
 		return
 	}
 	p.hits.Add(a.right[:n], b.right[:n])
 	var room [stepRows]uint8
 	alike := room[:n]
-	kernel.Hits(alike, a.decided[:n], b.decided[:n])
-	p.flips += int64(n - bytes.Count(alike, []byte{1}))
+	if c.decides(p.a) && c.decides(p.b) {
+		kernel.Hits(alike, a.decided[:n], b.decided[:n])
+		p.flips += int64(n - bytes.Count(alike, []byte{1}))
+	}
 	if weights != nil {
 		x, y := make([]float64, n), make([]float64, n)
 		for i := range n {

@@ -2,6 +2,7 @@ package compared
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 
@@ -15,14 +16,31 @@ const Magic = "cCMP"
 
 const version = 1
 
-// AppendBinary appends the state: equal specs, names and rows give equal bytes, however the rows were divided.
-func (c *Comparison) AppendBinary(dst []byte) ([]byte, error) { return c.framed().Append(dst) }
+// errKnown is the error for a state that would lack rows.
+var errKnown = errors.New("compared: there is no state of a comparison with models of which only values of rows are known")
+
+// AppendBinary appends the state: equal specs, names and rows give equal bytes, however the rows were divided. After Know there is none, which is
+// an error.
+func (c *Comparison) AppendBinary(dst []byte) ([]byte, error) {
+	if c.known != nil {
+		return nil, errKnown
+	}
+	return c.framed().Append(dst)
+}
 
 // WriteTo writes the bytes that AppendBinary appends, with only a part of them in memory at a time.
-func (c *Comparison) WriteTo(w io.Writer) (int64, error) { return c.framed().WriteTo(w) }
+func (c *Comparison) WriteTo(w io.Writer) (int64, error) {
+	if c.known != nil {
+		return 0, errKnown
+	}
+	return c.framed().WriteTo(w)
+}
 
-// SHA256 returns the checksum of the state, in hexadecimal. It is equal for equal specs, names and rows.
+// SHA256 returns the checksum of the state, in hexadecimal. It is equal for equal specs, names and rows. It panics after Know.
 func (c *Comparison) SHA256() string {
+	if c.known != nil {
+		panic(errKnown)
+	}
 	h, err := c.framed().SHA256()
 	if err != nil {
 		panic(err)
