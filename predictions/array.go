@@ -457,6 +457,9 @@ func (c *container) take(ro role) (*array, *Error) {
 		return c.load(0)
 	}
 	a, e := c.find(ro)
+	if a == nil && e == nil && slices.ContainsFunc(c.members, func(m member) bool { return m.name == RowMarkArray }) {
+		return nil, fault("name the predictions", "it has losses by row, for a comparison, and no %s", ro.what).in(c.names.of(c.shown))
+	}
 	if a == nil && e == nil {
 		return nil, fault("name one, as in "+c.path+":"+c.members[0].name, "none of its arrays is named like %s (%s); it has %s",
 			ro.what, strings.Join(ro.names, ", "), c.list()).in(c.names.of(c.shown))

@@ -35,6 +35,8 @@ type Document struct {
 	State    string         // SHA-256 of the state, in hex
 	Clusters *eval.Clusters // nil if rows are independent
 	Warnings []string
+	// RowValues is set where only losses by row are known, so that there is no evaluation.
+	RowValues *RowValues
 
 	level    float64
 	shape    eval.Shape
@@ -360,7 +362,9 @@ func (d *Document) object() object {
 		warnings = []string{}
 	}
 	o := object{{"input", in}, {"verdict", d.Verdict()}, {"metrics", ms}}
-	if d.shape.HasClasses() {
+	if v := d.RowValues; v != nil {
+		o = append(o, field{"losses_by_row", v.object()})
+	} else if d.shape.HasClasses() {
 		o = append(o, field{"bins", bins}, field{"bins_text", d.BinsText})
 	}
 	if d.Clusters != nil {
@@ -508,6 +512,9 @@ func (d *Document) VerdictOfAll() string {
 	}
 	if !d.shape.HasClasses() {
 		return shape + "." + d.headline()
+	}
+	if d.RowValues != nil {
+		return d.rowsVerdict(shape)
 	}
 	j := d.judged
 	s, high, low := fmt.Sprintf("%s: %s correct %s at %s mean confidence: ", shape, percent(j.Happens.Value), ends(j.Happens.Interval), percent(j.Says.Value)), "overconfident", "underconfident"

@@ -30,7 +30,8 @@ type compareRun struct {
 	state    string
 	flipped  string // file of rows whose decisions differ
 	flips    *flips
-	names    []string // of the sets
+	names    []string                    // of the sets
+	marks    map[int]predictions.RowMark // of the sets of which there are only losses by row
 }
 
 func compareCommand() *cobra.Command {
@@ -148,6 +149,9 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.findRows(list); err != nil {
+		return err
+	}
 	if f.plot.said && (f.plot.kind == plotGaps || f.plot.kind == plotFlips) && len(list) > 2 {
 		return usage("--plot-kind %s draws two sets, and there are %d; name two", f.plot.kind, len(list))
 	}
@@ -238,6 +242,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	defer stayWithin(j.memory)() // also limits the memory of joint answers
 	f.names = names
 	var first predictions.Info
+	begun := -1
 	called := func(i int) string {
 		if f.model.column != "" || list[i].model != "" || list[i].probs != nil {
 			return names[i]
@@ -245,15 +250,15 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		return f.files.call(args[i])
 	}
 	ready := func(i int, e *eval.Evaluation, info predictions.Info) error {
-		if i == 0 {
+		if begun < 0 {
 			warnISA(c)
-			first = info
+			begun, first = i, info
 			return f.plot.ready(e)
 		}
 		if f.aligns() { // their numbers of rows may differ
 			info.Rows = -1
 		}
-		return alike(called(0), called(i), first, info)
+		return alike(called(begun), called(i), first, info)
 	}
 	why := f.apart()
 	if why != "" && f.aligns() {
@@ -292,7 +297,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 				return err
 			}
 		}
-		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Adjust: how, Clusters: sets[0].Clusters(), Forecasts: !all.Spec.Shape().HasClasses(),
+		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Adjust: how, Clusters: f.whole(all).Clusters(), Forecasts: !all.Spec.Shape().HasClasses(),
 			Flips: all.Flips(), List: all.Differences(&compared.Answers{Margins: sizes, Adjust: how})}
 		if f.flips != nil {
 			if found.Flipped, err = f.flips.finish(names, &all.Spec, f.flipIDs()); err != nil {
@@ -427,7 +432,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 	}
 	docs := report.Comparison{Differences: found, Skills: skills, Dropped: f.dropped(), Warnings: notedBy(c)}
 	for i, e := range sets {
-		docs.Sets = append(docs.Sets, report.Named{Name: names[i], Document: report.New(e)})
+		docs.Sets = append(docs.Sets, report.Named{Name: names[i], Document: f.documentOf(i, e, read)})
 	}
 	return f.output.comparison(c, &docs, f.level)
 }

@@ -395,6 +395,8 @@ type opened struct {
 	add   func(*eval.Evaluation, *metrics.Options) error
 	e     *eval.Evaluation
 	again bool // a set of the same rows has said which of them do not count
+
+	columns []string // of losses by row, where there are only such; the evaluation is then that of another set
 }
 
 // open opens the files of one set of predictions, and makes the evaluation of its rows. ready is called after their headers have

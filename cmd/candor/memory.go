@@ -180,6 +180,9 @@ func (f *evalFlags) withinAll(j *job, made func(memory int64) (*compared.Compari
 			j.extent.Rows = s.info.Rows
 		}
 		j.extent.Weighted = j.extent.Weighted || s.info.Weighted
+		if s.columns != nil {
+			continue
+		}
 		if j.extent.DType = s.info.DType; s.info.DType != metrics.Float64 && f.renormalize {
 			j.extent.DType = metrics.Float64
 		}

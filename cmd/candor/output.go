@@ -220,6 +220,14 @@ func groupTests(b *bytes.Buffer, d *report.Document, f report.Format, width int)
 // notes returns what a reader of a table should know beside it.
 func notes(d *report.Document) []string { return slices.Concat(d.Undefined(), d.Warnings) }
 
+// notesBeside is notes of a set beside the differences, which say themselves what is not known of a set.
+func notesBeside(d *report.Document) []string {
+	if d.RowValues != nil {
+		return d.Warnings
+	}
+	return notes(d)
+}
+
 // screen describes where text goes.
 type screen struct {
 	terminal bool
@@ -387,7 +395,7 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 			fmt.Fprintf(&b, "\n%s\n", l)
 		}
 		for _, s := range docs.Sets {
-			for _, w := range notes(s.Document) {
+			for _, w := range notesBeside(s.Document) {
 				fmt.Fprintf(&b, "\n> %s: %s\n", visible.Text(s.Name), w)
 			}
 		}
@@ -473,7 +481,7 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 			fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
 		}
 		for _, d := range docs.Sets {
-			for _, w := range notes(d.Document) {
+			for _, w := range notesBeside(d.Document) {
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+visible.Text(d.Name)+": "+strings.TrimSuffix(w, ".")+".", s.width))
 			}
 		}

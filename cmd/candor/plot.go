@@ -363,11 +363,7 @@ func (p *plot) overlay(names []string, es []*eval.Evaluation, found *report.Diff
 		if len(es) > 2 {
 			return usage("--plot-kind flips draws two sets, and there are %d; name two", len(es))
 		}
-		of := es[0]
-		if len(found.Flips) == 1 {
-			of = es[found.Flips[0].A]
-		}
-		d, err := flipsPicture(found, of)
+		d, err := flipsPicture(found, all)
 		if err != nil {
 			return err
 		}

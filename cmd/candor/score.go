@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/zip"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/candor-go/candor/internal/temporary"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/regress"
@@ -159,10 +159,23 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := f.newTableOut(f.out, &f.keepFlags, ".npy and .npz", paths)
-	if err != nil {
+	var out *tableOut
+	var kept *keptRows
+	if form == "npz" {
+		if kept, err = f.keptInNPZ(paths); err != nil {
+			return err
+		}
+		if f.kept = kept; kept != nil && !f.tables(paths) && !f.forecasts(paths) {
+			j.read.Kept, j.read.Keep = kept.names, kept.add
+		}
+	} else if out, err = f.newTableOut(f.out, &f.keepFlags, ".npy", paths); err != nil {
 		return err
 	}
+	defer func() {
+		if kept != nil && kept.file != nil {
+			temporary.Remove(kept.file)
+		}
+	}()
 	defer func() { out.remove() }()
 	defer stayWithin(j.memory)()
 	r, err := j.source(&f.evalFlags, paths)
@@ -194,14 +207,23 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 		return cannotWrite(f.out, err)
 	}
 	defer t.remove()
+	if form == "npz" {
+		if t.beside, err = f.beside(j, r, info, l, kept, paths); err != nil {
+			return err
+		}
+	}
 	pass, source := metrics.NewPass(&j.pass, newRowWriter(t)), &stopping{Source: r, t: t.arrayFile}
+	source.table = t
 	if j.pass.Drop || info.Weighted || len(f.tokens.ignore) > 0 || f.table.unmatched == "drop" {
-		source.before = t.blank
+		source.blank = true
 	}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, info.Bytes, "reading")()
 		return pass.AddSource(source)
 	}()
+	if kept != nil && kept.failed != nil {
+		return cannotWrite(f.out, kept.failed)
+	}
 	for _, failed := range []error{t.failure(), out.failure()} {
 		if failed != nil {
 			return cannotWrite(f.out, failed)
@@ -268,7 +290,10 @@ func (f *evalFlags) count(c *cobra.Command, j *job, paths []string) (rows int64,
 	if once := f.files.once(paths...); once != "" {
 		return 0, usage("a table on %s cannot be read twice, as the number of its rows is needed first; name a file", once)
 	}
+	kept := f.kept
+	f.kept = nil // nothing is copied yet
 	r, err := j.source(f, paths)
+	f.kept = kept
 	if err != nil {
 		return 0, badData(err)
 	}
@@ -313,7 +338,8 @@ type rowTable struct {
 	*arrayFile
 	metrics []metrics.RowMetric
 	rows    int64
-	planes  int // 1, or one for each metric
+	planes  int      // 1, or one for each metric
+	beside  *rowFile // of an .npz; else nil
 }
 
 func newRowTable(path string, l []metrics.RowMetric, rows int64, apart bool) (*rowTable, error) {
@@ -366,32 +392,13 @@ func namesOf(l []metrics.RowMetric) (names []string) {
 	return names
 }
 
-// writeNPZ copies the values to w as .npz.
-func (t *rowTable) writeNPZ(w io.Writer) error {
-	part := func(at, n int64) io.Reader { return io.NewSectionReader(t.file, int64(len(t.head))+at, n) }
-	z := zip.NewWriter(w)
-	each := t.rows * 8
-	for i, m := range t.metrics {
-		f, err := z.CreateHeader(&zip.FileHeader{Name: m.Name + ".npy", Method: zip.Store})
-		if err != nil {
-			return err
-		}
-		if _, err := f.Write(t.head); err != nil {
-			return err
-		}
-		if _, err := io.Copy(f, part(int64(i)*each, each)); err != nil {
-			return err
-		}
-	}
-	return z.Close()
-}
-
 // stopping ends a source once nothing more can be written, and counts the rows.
 type stopping struct {
 	metrics.Source
-	t      *arrayFile
-	before func(first int64, rows int) // is called before rows are used; may be nil
-	rows   int64
+	t     *arrayFile
+	table *rowTable // to be told of rows before they are used; may be nil
+	blank bool      // rows may be left out
+	rows  int64
 }
 
 func (s *stopping) Next() (*metrics.Chunk, error) {
@@ -400,8 +407,11 @@ func (s *stopping) Next() (*metrics.Chunk, error) {
 	}
 	c, err := s.Source.Next()
 	if err == nil {
-		if s.before != nil {
-			s.before(c.First, c.Rows)
+		if s.blank {
+			s.table.blank(c.First, c.Rows)
+		}
+		if s.table != nil {
+			s.table.note(c)
 		}
 		s.rows += int64(c.Rows)
 	}
@@ -461,6 +471,9 @@ func (w *rowWriter) AddBlock(b *metrics.Block) {
 			hi++
 		}
 		w.write(b.Number(lo), n, lo, hi)
+		if w.t.beside.planes() > 0 {
+			w.t.decide(b, w.b, lo, hi)
+		}
 		lo = hi
 	}
 }

@@ -153,16 +153,16 @@ func gapsPicture(c *compared.Comparison) picture.Drawing {
 }
 
 // flipsPicture returns which rows two models have right. There are no counts of them with weights, or without accuracy.
-func flipsPicture(d *report.Differences, e *eval.Evaluation) (picture.Drawing, error) {
+func flipsPicture(d *report.Differences, c *compared.Comparison) (picture.Drawing, error) {
 	switch {
 	case len(d.Flips) != 1:
 		return nil, usage("--plot-kind flips draws whose decisions are right, and accuracy is not among the metrics; evaluate with --metrics default,accuracy")
-	case e.Audit.Weighted:
+	case slices.ContainsFunc(c.Models(), func(m compared.Model) bool { return m.Audit.Weighted }):
 		return nil, usage("--plot-kind flips counts rows, and they have weights; draw another kind")
 	}
 	f := d.Flips[0]
 	names := picture.Short(visible.Texts(d.Names))
-	right := int64(math.Round(e.Loss.Accuracy() * float64(f.Rows)))
+	right := int64(math.Round(c.Value(f.A, eval.Metric{Name: "accuracy"}).Value * float64(f.Rows)))
 	p := &picture.Flips{Title: "Who is right", Subtitle: d.FlipsText(), A: names[f.A], B: names[f.B], Both: right - f.OnlyA, OnlyA: f.OnlyA, OnlyB: f.OnlyB}
 	p.Neither = f.Rows - p.Both - p.OnlyA - p.OnlyB
 	return p, nil

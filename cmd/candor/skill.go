@@ -21,6 +21,7 @@ type comparedSet struct {
 	model string
 	probs []string // --prob of this set, if each has its own
 	at    int      // its number
+	rows  bool     // there are only losses by row
 }
 
 // skillLosses are the losses, none below 0, whose ratios say which forecast is better.

@@ -113,7 +113,7 @@ func (t *tableOut) remove() {
 func (t *tableOut) write(w io.Writer, a *arrayFile, values []valueColumn, d metrics.DType, width int, rows int64) error {
 	var list []predictions.Column
 	if t.kept != nil {
-		if err := t.kept.settle(t.format); err != nil {
+		if err := t.kept.settle(t.format.Typed()); err != nil {
 			return err
 		}
 		list = t.kept.as
@@ -250,8 +250,9 @@ func appendBools(b []byte, l []bool) []byte {
 	return b
 }
 
-// settle ends the adding of rows and decides on the types of columns without one, for reading them by next.
-func (k *keptRows) settle(f predictions.TableFormat) error {
+// settle ends the adding of rows and, if typed, decides on the types of columns without one. It begins the reading of them by next, again
+// if it is called again.
+func (k *keptRows) settle(typed bool) error {
 	if err := k.to.Flush(); err != nil {
 		return err
 	}
@@ -261,7 +262,7 @@ func (k *keptRows) settle(f predictions.TableFormat) error {
 	k.from = bufio.NewReaderSize(k.file, 1<<20)
 	k.as = slices.Clone(k.columns)
 	for i := range k.as {
-		if c := &k.as[i]; c.Type == predictions.UntypedColumn && f.Typed() {
+		if c := &k.as[i]; c.Type == predictions.UntypedColumn && typed {
 			c.Type = k.guesses[i].result()
 		}
 	}

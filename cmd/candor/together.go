@@ -46,10 +46,12 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 	if n := len(list); n > 2 {
 		j.read.BufferBytes = max(64<<10, 2*j.read.BufferBytes/n)
 	}
-	var sets []*opened
+	sets := make([]*opened, len(list))
 	defer func() {
 		for _, s := range sets {
-			s.r.Close()
+			if s != nil {
+				s.r.Close()
+			}
 		}
 	}()
 	if f.model.column != "" {
@@ -58,18 +60,35 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 	if f.aligns() { // their rows are read once
 		f.columns.series = f.series
 	}
-	for i, one := range list[len(sets):] {
+	var some *opened // with predictions
+	for i, one := range list {
+		if sets[i] != nil || one.rows {
+			continue
+		}
 		f.take(&one)
 		s, err := f.open(c, j, one.paths, func(*eval.Evaluation, predictions.Info) error { return nil })
 		if err != nil {
 			return nil, err
 		}
-		sets = append(sets, s)
+		sets[i] = s
 		if err := ready(i, s); err != nil {
 			return nil, err
 		}
+		if some == nil {
+			some = s
+		}
 	}
 	f.columns.series = ""
+	f.marks = map[int]predictions.RowMark{}
+	for i, one := range list {
+		if one.rows {
+			var err error
+			if sets[i], err = f.openRows(c, one.paths[0], some); err != nil {
+				return nil, err
+			}
+			f.marks[i] = sets[i].r.(*predictions.RowReader).Mark()
+		}
+	}
 	for i, s := range sets[1:] {
 		if err := sets[0].e.Spec.Match(&s.e.Spec); err != nil {
 			return nil, badAt(place{File: f.files.calls(s.paths), Remedy: "name sets of the same kind"}, "%s and %s cannot be compared: %s",
@@ -92,6 +111,11 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 		n, err := compared.New(spec, names, f.baseline)
 		if err != nil {
 			return nil, usage("%v", err)
+		}
+		for i, s := range sets {
+			if s.columns != nil {
+				n.Know(i, s.columns)
+			}
 		}
 		n.Threads = f.threads
 		n.Room = compared.Room{Bytes: j.clusterBytes(), Remedy: func(bytes int64) string {
@@ -121,7 +145,12 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 		}
 		all.Flipped = f.flips.add
 	}
-	f.binding(c, sets[0])
+	for _, s := range sets {
+		if s.columns == nil {
+			f.binding(c, s)
+			break
+		}
+	}
 	pass := j.pass
 	pass.Threads = threads
 	err = func() error {
@@ -133,6 +162,9 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 		return nil, f.whose(err, sets)
 	}
 	for i, m := range all.Models() {
+		if all.Known(i) {
+			continue
+		}
 		sets[i].e, sets[i].again = m.Evaluation, i > 0
 		f.take(&list[i])
 		if err := f.conclude(c, j, sets[i], &pass); err != nil {
@@ -174,6 +206,9 @@ func (f *compareRun) whose(err error, sets []*opened) error {
 		return badAt(place{Remedy: "give weights to all sets, or to none"}, "%s", strings.TrimPrefix(err.Error(), metrics.ErrMismatch.Error()+": "))
 	case errors.As(err, &row):
 		file, first := name(row.Model), name(row.First)
+		if row.What == compared.LeftOut || row.What == compared.Impossible {
+			return f.ofValues(row, file)
+		}
 		at := place{File: file, Row: &row.Row, Remedy: "name sets of the same rows, in the same order; --id matches the rows of tables and of .npz files"}
 		if f.aligned != nil {
 			return f.unlike(row, file, first)

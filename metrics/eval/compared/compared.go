@@ -48,7 +48,7 @@ type Comparison struct {
 	losses    [][]paired.Losses
 	pairs     []*pair
 	groups    *paired.Clusters // nil if rows are independent
-	known     []*known         // by model, of which only values of rows are known; nil for others, and if there are none
+	known     []*known         // by model, of which only losses by row are known; nil for others, and if there are none
 }
 
 // pair is what is kept of two models.
@@ -212,7 +212,7 @@ func (c *Comparison) Merge(o *Comparison) error {
 	}
 	for i := range c.models {
 		if c.Known(i) || o.Known(i) {
-			return fmt.Errorf("%w: only values of rows are known of %s", metrics.ErrMismatch, c.models[i].Name)
+			return fmt.Errorf("%w: only losses by row are known of %s", metrics.ErrMismatch, c.models[i].Name)
 		}
 	}
 	if c.Baseline != o.Baseline {

@@ -257,7 +257,7 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 		return d
 	}
 	if !c.scored(p) && by >= ofAUROC {
-		panic("compared: a metric of scores where only values of rows are known")
+		panic("compared: a metric of scores where only losses by row are known")
 	}
 	e := paired.Error{SE: nan, DF: nan}
 	var unseen [2]float64

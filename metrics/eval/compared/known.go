@@ -11,16 +11,16 @@ import (
 	"github.com/candor-go/candor/metrics/paired"
 )
 
-// Columns that a model of which only values of rows are known may have, beside those named after metrics: the decision, a class, and its
+// Columns that a model of which only losses by row are known may have, beside those named after metrics: the decision, a class, and its
 // probability. They are what Flips and Flipped need.
 const (
-	DecisionColumn   = "decision"
+	DecisionColumn   = "decisions"
 	ConfidenceColumn = "confidence"
 )
 
 const hitsName = "accuracy" // the column that says who was right
 
-// known is a model of which only values of rows are known. The numbers are those of columns; -1 if there is no such column.
+// known is a model of which only losses by row are known. The numbers are those of columns; -1 if there is no such column.
 type known struct {
 	width      int   // of a row
 	losses     []int // of each loss that is kept
@@ -31,7 +31,7 @@ type known struct {
 	right      paired.Losses
 }
 
-// RowColumns returns the names of the columns of values of rows that a comparison by a spec can use: metrics as metrics.RowMetric names
+// RowColumns returns the names of the columns of losses by row that a comparison by a spec can use: metrics as metrics.RowMetric names
 // them, and DecisionColumn and ConfidenceColumn.
 func RowColumns(s *eval.Spec) (l []string) {
 	k := keptFor(s)
@@ -44,18 +44,18 @@ func RowColumns(s *eval.Spec) (l []string) {
 	return append(l, DecisionColumn, ConfidenceColumn)
 }
 
-// Know says, before rows are added, that of a model only values of rows are known. The rows of its source are then no scores: they are
+// Know says, before rows are added, that of a model only losses by row are known. The rows of its source are then no scores: they are
 // float64 with one of these columns each, of those that RowColumns names, and NaN where a row was left out. Weights and clusters that its
 // chunks lack are those of another model. Metrics that no column decides have no difference. Its Evaluation stays without rows. It
 // panics unless classes are compared, some model is left that has scores, and the columns are among RowColumns.
 func (c *Comparison) Know(model int, columns []string) {
 	if c.Rows() > 0 || !c.Spec.Shape().HasClasses() {
-		panic("compared: values of rows are known of classes, before rows are added")
+		panic("compared: losses by row are known of classes, before rows are added")
 	}
 	all := RowColumns(&c.Spec)
 	for _, n := range columns {
 		if !slices.Contains(all, n) {
-			panic("compared: no column of values of rows is named so")
+			panic("compared: no column of losses by row is named so")
 		}
 	}
 	if c.known == nil {
@@ -76,7 +76,7 @@ func (c *Comparison) Know(model int, columns []string) {
 	c.make()
 }
 
-// Known reports whether only values of rows are known of a model.
+// Known reports whether only losses by row are known of a model.
 func (c *Comparison) Known(model int) bool { return c.known != nil && c.known[model] != nil }
 
 // knows returns what is known of a model; nil if it has scores.
@@ -261,17 +261,17 @@ func (c *Comparison) asEvaluated(loss int, v, weights []float64) []float64 {
 	return l
 }
 
-// Value returns a metric of a model. Of a model of which only values of rows are known it has no interval, and it is NaN, with the
+// Value returns a metric of a model. Of a model of which only losses by row are known it has no interval, and it is NaN, with the
 // reason, where these do not decide it.
 func (c *Comparison) Value(model int, m eval.Metric) eval.Value {
 	k := c.knows(model)
 	if k == nil {
 		return c.models[model].Evaluation.Value(m)
 	}
-	v := eval.Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: "only values of rows are known of " + c.models[model].Name + ", and it is not a mean of them"}
+	v := eval.Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: "only losses by row are known of " + c.models[model].Name + ", and it is not a mean of them"}
 	by, l := comparedBy(&c.Spec, m)
 	lacks := func(name string) eval.Value {
-		v.Reason = fmt.Sprintf("of %s there are no values of rows of %s", c.models[model].Name, name)
+		v.Reason = fmt.Sprintf("of %s there is no %s by row", c.models[model].Name, name)
 		return v
 	}
 	switch by {
@@ -302,7 +302,7 @@ func (c *Comparison) Value(model int, m eval.Metric) eval.Value {
 	default:
 		return v
 	}
-	v.Reason = "only values of rows are known of " + c.models[model].Name + ", so that its own value has no interval"
+	v.Reason = "only losses by row are known of " + c.models[model].Name + ", so that its own value has no interval"
 	return v
 }
 
@@ -315,7 +315,7 @@ func (c *Comparison) meanOf(model, loss int) float64 {
 	return mean
 }
 
-// Columns returns which columns of a metric's values of rows would decide its difference; "" if none would.
+// Columns returns which columns of a metric's losses by row would decide its difference; "" if none would.
 func Columns(s *eval.Spec, m eval.Metric) string {
 	switch by, l := comparedBy(s, m); by {
 	case ofHits:

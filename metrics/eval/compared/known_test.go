@@ -91,7 +91,7 @@ func withKnown(t *testing.T, s eval.Spec, baseline string, l []*metrics.Predicti
 	return c
 }
 
-// Values of rows say the same of means of rows as the predictions that they were found from, wherever the model stands, with weights and
+// Losses by row say the same of means of rows as the predictions that they were found from, wherever the model stands, with weights and
 // clusters, and of a pair of other models everything.
 func TestKnown(t *testing.T) {
 	const list = "nll,brier,accuracy,perplexity,nll_skill,ece,aurc,calibration_error_squared"
@@ -153,7 +153,7 @@ func TestKnownBad(t *testing.T) {
 	s := specOf(t, 3, "nll,accuracy")
 	one := withKnown(t, s, "", l, 0, []string{"nll"}, 0)
 	for _, d := range one.Differences(nil) {
-		if d.Metric.Name == "accuracy" && !(math.IsNaN(d.Value) && d.Reason == "of a there are no values of rows of accuracy") {
+		if d.Metric.Name == "accuracy" && !(math.IsNaN(d.Value) && d.Reason == "of a there is no accuracy by row") {
 			t.Errorf("accuracy: %v, %q", d.Value, d.Reason)
 		}
 	}
@@ -188,8 +188,8 @@ func TestKnownBad(t *testing.T) {
 		{set(7, 0, math.NaN()), "row 7 has no values in a"},
 		{set(8, 0, math.Inf(-1)), "row 8 has the nll -Inf in a"},
 		{set(9, 1, 0.5), "row 9 has the accuracy 0.5 in a"},
-		{set(10, 2, 3), "row 10 has the decision 3 in a"},
-		{set(10, 2, 0.5), "row 10 has the decision 0.5 in a"},
+		{set(10, 2, 3), "row 10 has the decisions 3 in a"},
+		{set(10, 2, 0.5), "row 10 has the decisions 0.5 in a"},
 		{func(p *metrics.Predictions) { p.Labels[11] = (p.Labels[11] + 1) % 3 }, "row 11 has the label"},
 		{func(p *metrics.Predictions) { p.Weights = make([]float64, 500); p.Weights[0] = 1 }, "one has weights"},
 		{func(p *metrics.Predictions) { p.Rows, p.F64, p.Labels = 499, p.F64[:3*499], p.Labels[:499] }, "row 499 is in b and not in a"},

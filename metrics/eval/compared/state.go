@@ -17,7 +17,7 @@ const Magic = "cCMP"
 const version = 1
 
 // errKnown is the error for a state that would lack rows.
-var errKnown = errors.New("compared: there is no state of a comparison with models of which only values of rows are known")
+var errKnown = errors.New("compared: there is no state of a comparison with models of which only losses by row are known")
 
 // AppendBinary appends the state: equal specs, names and rows give equal bytes, however the rows were divided. After Know there is none, which is
 // an error.
