@@ -51,6 +51,10 @@ otherwise taken in their order. A row that not every set has is an error, or is 
 drop and counted. Labels come from each set, or from --labels TABLE:COLUMN, matched by --id too. An .npz has its ids in an
 array.
 
+Losses by row, as candor score -o FILE.npz writes them, may stand in place of the predictions of a set, as of a baseline whose
+predictions are not kept. Metrics that are means of these have the same differences, others have none. --id then needs the
+columns that candor score --id copied.
+
 With --from lm-eval each argument is a file of samples, or the folder of a model. Documents may be in any order: they are
 the same if task and doc_hash are, and it is an error if one set has others.
 
@@ -96,6 +100,7 @@ ratio to it too.`,
   candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
   candor compare a.npy b.npy --labels labels.npy --plot differences.png --plot-kind differences
   candor compare a.npy b.npy --labels labels.npy --report github=summary.md
+  candor compare base.npz b.npy --labels labels.npy --fail-if 'delta.nll.low>0'
   candor compare model-a model-b --from lm-eval
   candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7
   candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7 --series site

@@ -575,6 +575,11 @@ func corpusCompare(c *corpus) {
 			return c.document(one)
 		})
 	}
+	for _, k := range []int{1, 3} {
+		a := c.put(fmt.Sprint("a", k), exactProbs(70, 200, k), "probs", "float32")
+		c.candor(with(append([]string{"score"}, a...), "-o", c.d.at("base.npz"), "--metrics", "default,nll(clip=0.01),spherical")...)
+		c.compared(fmt.Sprint("rows/", k), append([]string{c.d.at("base.npz"), c.d.at(fmt.Sprint("b", k, "-x.npy"))}, with(a[1:], "--metrics", "default,perplexity,nll_skill,nll(clip=0.01),spherical")...)...)
+	}
 	for i, more := range [][]string{nil, {"--baseline", "a1-x"}} {
 		five := with(c.put("a1", exactProbs(70, 200, 1), "probs", "float32"), more...)
 		for m := range 4 {

@@ -700,15 +700,13 @@ func TestWorkflows(t *testing.T) {
 	}
 	d.put("labels.npy", s.labelFile(t))
 	d.put("sites.npy", npy(t, []int64{int64(s.rows)}, sites))
-	if err := os.Mkdir(d.at("baseline"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	d.put("baseline/probs.npy", s.each(math.Sqrt).scores(t))
+	d.put("kept.npy", s.each(math.Sqrt).scores(t))
 	for f, l := range commands {
 		if len(l) < 2 {
 			t.Errorf("%s has the commands %q", f, l)
 		}
 		evaluate(t, "probs.npy", "--labels", "labels.npy", "--state", "base.state")
+		printed(t, "score", "kept.npy", "--labels", "labels.npy", "-o", "base.npz")
 		for _, line := range l {
 			line = strings.ReplaceAll(line, "'", "")
 			if code, _, errs := candor(t, strings.Fields(line)[1:]...); code != 0 && code != exitGate {

@@ -191,6 +191,8 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	}
 	add("document", "merge", d.at("a.state"), d.at("b.state"))
 	add("comparison", "compare", k[0], files("other", newSet(10, 120, 3))[0], "--labels", k[2], "--margin", "nll=0.1", "--state", d.at("pair.state"))
+	printed(t, "score", k[0], "--labels", k[2], "-o", d.at("base.npz"))
+	add("comparison", "compare", d.at("base.npz"), d.at("other-x.npy"), "--labels", k[2])
 	third := files("third", newSet(11, 120, 3))[0]
 	add("comparison", "compare", k[0], d.at("other-x.npy"), third, "--labels", k[2], "--adjust", "max-t")
 	add("comparison", "compare", d.put("videos.csv", []byte("video,y,p_old,p_new\n"+strings.Join(videos(30, 5), "\n")+"\n")), "--prob", "old=p_old", "--prob", "new=p_new", "--label", "y",

@@ -39,14 +39,17 @@ Files, labels and flags are those of candor eval. With --task samples each row h
 The extension of -o FILE says what is written: .npy, a float64 array (N,) for one metric or (N, number) for several;
 .npz, an array (N,) for each metric; or a table with a column for each metric: .csv or .tsv, also .gz and .zst of them,
 .parquet, .arrow or .feather (an Arrow file) and .arrows (an Arrow stream). "-" writes .npy to standard output.
-Of a table, --id and --keep copy columns in front of the metrics: those of --id, then those of --keep. By
---id rows are also matched with those of --labels TABLE:COLUMN, and with --pivot those of an example are told.
+candor compare takes such an .npz in place of the predictions: it also has the labels, the decisions, the weights if there are
+any, and in the text candor_rows what they are of.
+Of a table, --id and --keep copy columns in front of the metrics: those of --id, then those of --keep; to an .npz they copy
+arrays. By --id rows are also matched with those of --labels TABLE:COLUMN, and with --pivot those of an example are told.
 
 Rows that were left out, by --on-invalid drop, by --on-unmatched drop, by --ignore-label or because their weight is 0, are NaN, and
 standard error says how many there are. If there is an error, nothing is written.`,
 		Example: `  candor score probs.npy --labels labels.npy --metrics nll -o nll.npy
   candor score logits.npy --labels labels.npy --input logits --metrics 'accuracy,brier(form=sum)' -o rows.csv
   candor score predictions.csv --prob-prefix prob_ --labels label --id id --keep label -o rows.parquet
+  candor score probs.npy --labels labels.npy -o base.npz
   candor score shard-*.npz --input logits --metrics all --on-invalid drop -o rows.npz
   candor score logits.npy --labels labels.npy --input logits --ignore-label -100 --metrics nll -o nll.npy
   candor score draws.npy --labels obs.npy --task samples --metrics crps,crps_fair -o crps.npy
@@ -66,7 +69,7 @@ standard error says how many there are. If there is an error, nothing is written
 	take("labels", "input", "task", "event", "prob", "prob-prefix", "logit-prefix", "pivot", "on-unmatched", "classes", "no-header", "ignore-label", "percent")
 	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, regression, quantiles or samples"
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'nll,brier(form=sum)', default, all")
-	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .arrows")
+	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz (which candor compare takes), .csv, .tsv, .parquet, .arrow, .feather or .arrows")
 	f.keepFlags.flags(c)
 	take("weights", "mean", "std", "scale", "distribution", "observed", "error", "quantile-prefix", "levels", "decisions", "on-invalid", "renormalize", "bfloat16", "name", "threads", "max-memory")
 	return c

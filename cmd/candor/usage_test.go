@@ -465,6 +465,7 @@ func TestExamples(t *testing.T) {
 		evaluate(t, "shard-1.npz", "--input", "logits", "--state", n+".state")
 		printed(t, "compare", "a.npy", "b.npy", "--labels", "labels.npy", "--state", n+"-pair.state")
 	}
+	printed(t, "score", "a.npy", "--labels", "labels.npy", "-o", "base.npz")
 	n := 0
 	for _, c := range append(commandsOf(rootCommand()), rootCommand()) {
 		for _, line := range strings.Split(c.Example, "\n") {
