@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -86,7 +87,7 @@ func OpenRows(path string, o *RowOptions) (*RowReader, error) {
 	return r, nil
 }
 
-const writeRows = "write it again, by candor score -o FILE.npz"
+func writeRows() string { return "write it again, by " + setting.RowFile.String() }
 
 func openRows(path string, o *RowOptions) (_ *RowReader, e *Error) {
 	c, e := openContainer(nil, path, o.Names)
@@ -110,7 +111,7 @@ func openRows(path string, o *RowOptions) (_ *RowReader, e *Error) {
 		return nil, e
 	}
 	if d := a.dtype; !d.integer() {
-		return nil, fault(writeRows, "its labels are %s, not integers", d).in(a.file)
+		return nil, fault(writeRows(), "its labels are %s, not integers", d).in(a.file)
 	}
 	r.labels = &column{arrays: []*array{a}, what: "label"}
 	if r.has(RowWeightsArray) {
@@ -124,15 +125,18 @@ func openRows(path string, o *RowOptions) (_ *RowReader, e *Error) {
 // readMark reads and checks the mark.
 func (r *RowReader) readMark() *Error {
 	if !r.has(RowMarkArray) {
-		return fault(writeRows, "it has no array %s, which says what its values are: it has %s", RowMarkArray, r.c.list())
+		return fault(writeRows(), "it has no array %s, which says what its values are: it has %s", RowMarkArray, r.c.list())
 	}
 	a, e := r.load(RowMarkArray)
 	if e != nil {
 		return e
 	}
-	const most = 1 << 22
+	const most = 1 << 26 // the names of a million classes or so
 	if d := a.dtype; d.kind != 'U' || len(a.shape) > 0 || d.size > most {
-		return fault(writeRows, "its mark is %s %s, not a text", d, shapeText(a.shape)).in(a.file)
+		return fault(writeRows(), "its mark is %s %s, not a text", d, shapeText(a.shape)).in(a.file)
+	}
+	if e := a.checkLength(); e != nil {
+		return e
 	}
 	src, e := a.open()
 	if e != nil {
@@ -146,14 +150,14 @@ func (r *RowReader) readMark() *Error {
 	text, ok := groupText(nil, cell, a.dtype)
 	text = []byte(strings.TrimRight(string(text), "\x00"))
 	if !ok || !utf8.Valid(text) || json.Unmarshal(text, &r.mark) != nil {
-		return fault(writeRows, "its mark is no JSON text: %q", cut(string(text))).in(a.file)
+		return fault(writeRows(), "its mark is no JSON text: %q", cut(string(text))).in(a.file)
 	}
 	m := &r.mark
 	switch {
 	case m.Format != RowFormat:
-		return fault(writeRows, "its format is %q, and %s is read", cut(m.Format), RowFormat)
+		return fault(writeRows(), "its format is %q, and %s is read", cut(m.Format), RowFormat)
 	case m.Rows < 1 || m.Classes < 0 || m.Classes == 1 || m.Classes > 1<<30 || (m.Task == "binary") && m.Classes != 2:
-		return fault(writeRows, "its mark says %d rows and %d classes of a task %q", m.Rows, m.Classes, cut(m.Task)).in(a.file)
+		return fault(writeRows(), "its mark says %d rows and %d classes of a task %q", m.Rows, m.Classes, cut(m.Task)).in(a.file)
 	}
 	return nil
 }
@@ -166,7 +170,7 @@ func (r *RowReader) has(name string) bool {
 func (r *RowReader) load(name string) (*array, *Error) {
 	at := slices.IndexFunc(r.c.members, func(m member) bool { return m.name == name })
 	if at < 0 {
-		return nil, fault(writeRows, "no array %s: it has %s", name, r.c.list())
+		return nil, fault(writeRows(), "no array %s: it has %s", name, r.c.list())
 	}
 	return r.c.load(at)
 }
@@ -178,7 +182,7 @@ func (r *RowReader) array(name string) (*array, *Error) {
 		return nil, e
 	}
 	if len(a.shape) != 1 || a.rows() != r.mark.Rows {
-		return nil, fault(writeRows, "its shape is %s, and the mark says %s", shapeText(a.shape), count(int(r.mark.Rows), "row")).in(a.file)
+		return nil, fault(writeRows(), "its shape is %s, and the mark says %s", shapeText(a.shape), count(int(r.mark.Rows), "row")).in(a.file)
 	}
 	return a, a.checkLength()
 }
@@ -190,7 +194,7 @@ func (r *RowReader) column(name string) (*column, *Error) {
 		return nil, e
 	}
 	if d := a.dtype; !d.integer() && d.kind != 'f' {
-		return nil, fault(writeRows, "its values are %s, not numbers", d).in(a.file)
+		return nil, fault(writeRows(), "its values are %s, not numbers", d).in(a.file)
 	}
 	return &column{arrays: []*array{a}, what: "value"}, nil
 }
@@ -207,7 +211,7 @@ func (r *RowReader) findKept() *Error {
 			if len(r.mark.Columns) > 0 {
 				has = strings.Join(r.mark.Columns, ", ")
 			}
-			return fault(fmt.Sprintf("write it again, by candor score --id %s", name), "no column %q of the rows was kept in it: there is %s", cut(name), cut(has))
+			return fault(fmt.Sprintf("%s, with %v %s", writeRows(), setting.Keys, name), "no column %q of the rows was kept in it: there is %s", cut(name), cut(has))
 		}
 		a, e := r.array(name)
 		if e == nil {

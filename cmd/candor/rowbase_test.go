@@ -180,7 +180,7 @@ func TestRowBaseAligned(t *testing.T) {
 			}
 		}
 		printed(t, append([]string{"score", a, "-o", d.at("plain.npz")}, flags[:4]...)...)
-		refused(t, d, append([]string{"compare", d.at("plain.npz"), b}, flags...), "plain.npz", "no column \"id\" of the rows was kept in it: there is none", "candor score --id id")
+		refused(t, d, append([]string{"compare", d.at("plain.npz"), b}, flags...), "plain.npz", "no column \"id\" of the rows was kept in it: there is none", "candor score -o FILE.npz, with --id id")
 		refused(t, d, append([]string{"compare", d.at("plain.npz"), tableAs(t, d.at("names"+ext), csvOf("id,p_cat,p_cow,p_eel,y,w", rows[0], inOrder(400)))}, flags[:4]...), "plain.npz is of the classes cat, dog, eel and", "of cat, cow, eel")
 	}
 }

@@ -37,6 +37,7 @@ var flagsOf = map[setting.Setting]string{
 	setting.EventLabel:   "--event",
 	setting.Kept:         "--keep",
 	setting.Inspect:      "candor inspect",
+	setting.RowFile:      "candor score -o FILE.npz",
 
 	setting.Samples:         "--from lm-eval",
 	setting.ChoiceNorm:      "--choice-norm",

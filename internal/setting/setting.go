@@ -43,6 +43,7 @@ const (
 	EventLabel   Setting = "Event"
 	Kept         Setting = "Columns.Kept"
 	Inspect      Setting = "InspectTable" // suggests roles
+	RowFile      Setting = "RowMark.NPY"  // and the arrays beside it
 )
 
 // Samples of lm-evaluation-harness.
