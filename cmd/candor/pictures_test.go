@@ -90,9 +90,32 @@ func draw(t *testing.T, file string, commands []string) {
 			return
 		}
 	}
-	got, err := os.ReadFile(filepath.Base(file))
+	compareDrawn(t, filepath.Base(file), file)
+}
+
+// TestRealPictures draws the two pictures of docs that are of a real set.
+func TestRealPictures(t *testing.T) {
+	set := filepath.Join(realSets(t), "cl_c10_resnet50_cv50k")
+	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
 	if err != nil {
-		t.Errorf("%q does not draw %s", commands, file)
+		t.Fatal(err)
+	}
+	t.Chdir(set)
+	for _, kind := range []string{"reliability", "corp"} {
+		file, drawn := filepath.Join(docs, kind+".svg"), filepath.Join(t.TempDir(), kind+".svg")
+		if code, _, errs := candor(t, "eval", "probs.npy", "--labels", "labels.npy", "--plot", drawn, "--plot-kind", kind); code != 0 {
+			t.Fatalf("%s: exit code %d: %s", kind, code, errs)
+		}
+		compareDrawn(t, drawn, file)
+	}
+}
+
+// compareDrawn compares a picture with the file of docs that has it, or with -update writes that anew.
+func compareDrawn(t *testing.T, drawn, file string) {
+	t.Helper()
+	got, err := os.ReadFile(drawn)
+	if err != nil {
+		t.Errorf("%s is not drawn: %v", file, err)
 		return
 	}
 	if len(got) > 40<<10 {
@@ -103,6 +126,6 @@ func draw(t *testing.T, file string, commands []string) {
 			t.Fatal(err)
 		}
 	} else if want, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is not what %q draws", file, commands)
+		t.Errorf("%s is not what is drawn now", file)
 	}
 }
