@@ -101,7 +101,7 @@ var rooms = []room{
 	{name: "internal/testrows", allow: []string{"metrics", "kernel"}},
 	{name: "internal/coverage", allow: []string{"metrics", "metrics/eval", "metrics/eval/compared", "metrics/eval/drift", "metrics/eval/grouped", "metrics/eval/sliced", "metrics/parallel", "recal", "report"}},
 	{name: "internal/browser/...", allow: []string{"predictions"}}, // programs that make what is checked in a browser
-	{name: "internal/ci/..."}, // programs that check the module: they read it and do not use it
+	{name: "internal/ci/..."},                                      // programs that check the module: they read it and do not use it
 	{name: "internal"},
 	{name: "."},
 }
