@@ -280,7 +280,7 @@ func classwise(int) []metrics.Accumulator {
 		metrics.Must(calib.NewClassScores(nil)), metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.0)})),
 		metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.2)})), metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{MaxBytes: 20000})),
 		metrics.Must(calib.NewLabelScores(0)), metrics.Must(calib.NewLabelScores(20000)), rank.NewEntries(), metrics.Must(rank.NewRetention(&rank.RetentionOptions{ByScore: true})),
-		score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), score.NewBaseRates(), score.NewDecomposition(), score.NewBalanced(),
+		score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), score.NewBaseRates(), score.NewDecomposition(), score.NewBalanced(), calib.NewChosen(),
 		metrics.Must(score.NewClipped(score.NLLOptions{Clip: 1e-3})), metrics.Must(score.NewClipped(score.NLLOptions{Clip: 1e-3, Rescale: score.RescaleLast})),
 		metrics.Must(score.NewTopHits(2, score.LastOfTies)), metrics.Must(score.NewTopHits(1, score.AllOfTies))}
 }

@@ -32,6 +32,7 @@ type Document struct {
 	Bins     []calib.Bin    // nil if there are no classes
 	BinsText string         // the full definition of the bins
 	CORP     *Curve         // the curve of the corp_* metrics; nil without them
+	Detail   *Detail        // nil without classes, and of groups, labels and sets
 	State    string         // SHA-256 of the state, in hex
 	Clusters *eval.Clusters // nil if rows are independent
 	Warnings []string
@@ -42,6 +43,8 @@ type Document struct {
 	shape    eval.Shape
 	weighted bool
 	judged   *eval.Judgement // for the verdict; nil if there are no classes
+	// detectable is the bias that the rows would probably have shown; NaN if that is not known.
+	detectable float64
 }
 
 // Member is the evaluation of one member of an ensemble.
@@ -128,6 +131,15 @@ func DoubtsLogits(warning string) bool { return strings.HasSuffix(warning, dropL
 
 // New returns the document of an evaluation.
 func New(e *eval.Evaluation) *Document {
+	d := Brief(e)
+	if d.shape.HasClasses() {
+		d.Detail = detail(e)
+	}
+	return d
+}
+
+// Brief returns the document of one evaluation among others, without Detail.
+func Brief(e *eval.Evaluation) *Document {
 	a := &e.Audit
 	if e.Spec.Correct { // whose decisions are no one's
 		own := *a
@@ -183,7 +195,7 @@ func New(e *eval.Evaluation) *Document {
 		}
 		return e.Value(m[0])
 	}
-	d.judged = e.Judge()
+	d.judged, d.detectable = e.Judge(), diagram.DetectableGap()
 	switch most, ok := e.ProbableLogits(); {
 	case ok && d.Input.Binary:
 		d.Warnings = append(d.Warnings, "every logit lies in [0, 1]: if these are probabilities, such as what a sigmoid gives, "+dropLogits())
@@ -348,15 +360,6 @@ func (d *Document) object() object {
 		in = append(in, field{"ignored", d.Input.Ignored}, field{"ignored_labels", d.Input.IgnoredLabels})
 	}
 	ms := objects(d.Metrics)
-	bins := make([]object, len(d.Bins))
-	for i, b := range d.Bins {
-		bins[i] = object{{"lower", number(b.Lower)}, {"upper", number(b.Upper)}, {"count", b.Count}}
-		if d.weighted {
-			bins[i] = append(bins[i], field{"weight", number(b.Weight)})
-		}
-		bins[i] = append(bins[i], field{"confidence", number(b.Confidence)}, field{"frequency", number(b.Frequency)},
-			field{"low", number(b.Interval.Low)}, field{"high", number(b.Interval.High)})
-	}
 	warnings := d.Warnings
 	if warnings == nil {
 		warnings = []string{}
@@ -365,7 +368,16 @@ func (d *Document) object() object {
 	if v := d.RowValues; v != nil {
 		o = append(o, field{"losses_by_row", v.object()})
 	} else if d.shape.HasClasses() {
-		o = append(o, field{"bins", bins}, field{"bins_text", d.BinsText})
+		o = append(o, field{"judgement", d.judgement()}, field{"bins", d.binObjects(d.Bins)}, field{"bins_text", d.BinsText})
+	}
+	if d.Detail != nil {
+		var classes []*eval.ClassRow
+		if t := d.Detail.Classes; t != nil {
+			for i := range t.Classes {
+				classes = append(classes, &t.Classes[i])
+			}
+		}
+		o = append(o, d.detailFields(classes)...)
 	}
 	if d.Clusters != nil {
 		o = append(o, field{"clusters", (*clusters)(d.Clusters).object()})

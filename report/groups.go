@@ -36,7 +36,7 @@ func OfGroups(g *grouped.Evaluation, o grouped.TestOptions) *Document {
 	}
 	each := g.Each()
 	for i, e := range each {
-		of := New(e.Evaluation)
+		of := Brief(e.Evaluation)
 		of.judgeAmong(tested[strings.Join(e.Values, "\x00")], len(each))
 		d.Groups = append(d.Groups, Group{g.Columns, e.Values, of})
 		each[i] = grouped.Group{} // frees what it cached

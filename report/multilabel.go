@@ -61,7 +61,7 @@ func NewMultilabel(e *multilabel.Evaluation) *Multilabel {
 	states := make([]string, e.Labels)
 	var first *Document
 	e.Each(func(j int, one *eval.Evaluation) {
-		d := New(one)
+		d := Brief(one)
 		l := label{number: j, rate: one.Loss.BaseRate(), bias: d.judged.Gap.Value, p: d.judged.P, side: d.judged.Side}
 		if math.IsNaN(d.judged.Gap.Interval.Low) {
 			l.p = math.NaN()
@@ -106,7 +106,7 @@ func (m *Multilabel) Document(label int) *Document {
 	if m.documents != nil {
 		return m.documents[label]
 	}
-	return New(m.e.Label(label))
+	return Brief(m.e.Label(label))
 }
 
 // Label returns the name of a label, or its number if labels have no names, and the values of the metrics, which the caller must not

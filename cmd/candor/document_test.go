@@ -215,8 +215,20 @@ func checkDocument(t *testing.T, l law, out string) {
 			Text  string
 			Steps []struct{ Lower, Upper, Weight, Frequency float64 }
 		}
-		State map[string]string
-		Warn  []string `json:"warnings"`
+		State     map[string]string
+		Warn      []string `json:"warnings"`
+		Judgement map[string]any
+		EqualMass *struct {
+			Text string
+			Bins []map[string]any
+		} `json:"equal_mass"`
+		RiskCoverage *struct {
+			Exact  bool
+			Points []struct{ Coverage, Risk, Threshold float64 }
+			Kept   []map[string]any
+		} `json:"risk_coverage"`
+		Classes map[string]any
+		Audit   map[string]any
 	}
 	dec := json.NewDecoder(strings.NewReader(out))
 	dec.DisallowUnknownFields()
@@ -248,6 +260,28 @@ func checkDocument(t *testing.T, l law, out string) {
 		}
 		if name != "corp" || len(c.Steps) == 0 || c.Text == "" {
 			t.Errorf("the curve %s has %d steps: %q", name, len(c.Steps), c.Text)
+		}
+	}
+	if doc.Judgement["side"] == nil || doc.Audit["weight_0"] == nil {
+		t.Errorf("judgement %v, audit %v", doc.Judgement, doc.Audit)
+	}
+	if m := doc.EqualMass; m != nil {
+		rows := 0.0
+		for _, b := range m.Bins {
+			rows += b["count"].(float64)
+		}
+		if rows != doc.Input["rows"].(float64) || m.Text == "" {
+			t.Errorf("%v rows in groups of equal mass: %q", rows, m.Text)
+		}
+	}
+	if r := doc.RiskCoverage; r != nil {
+		for i, p := range r.Points {
+			if !(p.Coverage > 0 && p.Coverage <= 1 && p.Risk >= 0 && p.Risk <= 1) || i > 0 && (p.Coverage <= r.Points[i-1].Coverage || p.Threshold > r.Points[i-1].Threshold) {
+				t.Errorf("risk and coverage: %+v at %d", p, i)
+			}
+		}
+		if n := len(r.Points); n == 0 || n > 200 || len(r.Kept) != len(eval.KeptShares) {
+			t.Errorf("%d points, %d thresholds", n, len(r.Kept))
 		}
 	}
 	n, last := 0.0, 0.0

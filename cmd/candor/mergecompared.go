@@ -66,7 +66,7 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 	docs := report.Comparison{Warnings: notedBy(c)}
 	for _, m := range sum.Models() {
 		names, sets = append(names, m.Name), append(sets, m.Evaluation)
-		docs.Sets = append(docs.Sets, report.Named{Name: m.Name, Document: report.New(m.Evaluation)})
+		docs.Sets = append(docs.Sets, report.Named{Name: m.Name, Document: report.Brief(m.Evaluation)})
 	}
 	found := &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, Adjust: how, Clusters: sum.Models()[0].Clusters(), Forecasts: !sum.Spec.Shape().HasClasses(),
 		Flips: sum.Flips(), List: sum.Differences(&compared.Answers{Margins: sizes, Adjust: how})}

@@ -280,7 +280,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 		return nil, bad(err)
 	}
 	j.passes.about = j.passes.done + f.readsBehind(m, whole.Fit().Reads)
-	r := &report.Recalibration{Method: m.String(), Says: says(whole, f.level), Folds: f.folds, Before: report.New(before)}
+	r := &report.Recalibration{Method: m.String(), Says: says(whole, f.level), Folds: f.folds, Before: report.Brief(before)}
 	if r.Map, err = recal.Marshal(whole); err != nil {
 		return nil, err
 	}
@@ -297,7 +297,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 		if err != nil {
 			return nil, bad(err)
 		}
-		r.After, r.Differences, sets = report.New(after), found, append(sets, after)
+		r.After, r.Differences, sets = report.Brief(after), found, append(sets, after)
 		// The map's own results are logits whatever they look like.
 		r.After.Warnings = slices.DeleteFunc(r.After.Warnings, report.DoubtsLogits)
 	}

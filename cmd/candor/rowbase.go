@@ -172,7 +172,7 @@ func (f *compareRun) ofValues(row *compared.RowError, file string) error {
 // documentOf returns the document of a set.
 func (f *compareRun) documentOf(i int, e *eval.Evaluation, read *compared.Comparison) *report.Document {
 	if read == nil || !read.Known(i) {
-		return report.New(e)
+		return report.Brief(e)
 	}
 	m := f.marks[i]
 	return report.OfRows(f.whole(read), &report.RowValues{Name: m.Name, Input: m.Input, Metrics: m.Metrics}, func(n eval.Metric) eval.Value { return read.Value(i, n) })

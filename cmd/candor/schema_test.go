@@ -112,7 +112,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	group := d.put("site.npy", textArray(kinds))
 	by := column("by", slices.Repeat([]float64{-3, 0.2, 8}, classes.rows/3))
 	add("document", with(append([]string{"eval"}, k...), "--weights", w, "--decisions", d.put("d.npy", classes.decisionFile(t)), "--confidence-scores", by,
-		"--metrics", "default,corp_mcb(replicates=20)")...)
+		"--metrics", "default,sce,corp_mcb(replicates=20)")...)
 	add("document", "eval", d.put("visits.csv", visits(func(int) bool { return true })), "--prob", "p", "--labels", "y", "--cluster", "patient")
 	add("document", with(append([]string{"eval"}, b...), "--group", group, "--metrics", "default,corp_mcb(replicates=20)")...)
 	slicing := append([]string{"eval"}, b...)

@@ -78,6 +78,19 @@ func (b *Partition) Bins(level float64) []Bin {
 	return out
 }
 
+// Whole returns the scores of all bins as one bin, from the lowest edge to the highest: their mean, the share of events and its interval, and
+// its range for calibrated scores. It is empty if no score is in a bin.
+func (b *Partition) Whole(level float64) Bin {
+	one := Partition{cells: make([]tally.Cell, 1), weighted: b.weighted}
+	low, high := math.Inf(1), math.Inf(-1)
+	for i := range b.cells {
+		one.cells[0].Merge(&b.cells[i])
+		low, high = math.Min(low, b.lower[i]), math.Max(high, b.upper[i])
+	}
+	one.lower, one.upper = []float64{low}, []float64{high}
+	return one.bar(0, level)
+}
+
 // bar returns the bar of a cell.
 func (b *Partition) bar(i int, level float64) Bin {
 	c := &b.cells[i]
@@ -93,4 +106,24 @@ func (b *Partition) bar(i int, level float64) Bin {
 		bar.Band = metrics.Interval{Low: math.Max(0, band.Low), High: math.Min(1, band.High)}
 	}
 	return bar
+}
+
+// Joined returns the bins from the given one on, where neighbours are joined until each has this many rows. Rows at the end that are
+// fewer are left out, and so are bins that some rules set apart.
+func (b *Partition) Joined(from int, least int64, level float64) (l []Bin) {
+	var sum tally.Cell
+	low := -1
+	for i := from; i < len(b.cells)-b.apart; i++ {
+		if low < 0 {
+			low = i
+		}
+		sum.Merge(&b.cells[i])
+		if sum.N < least {
+			continue
+		}
+		one := Partition{cells: []tally.Cell{sum}, lower: []float64{b.lower[low]}, upper: []float64{b.upper[i]}, weighted: b.weighted}
+		l = append(l, one.bar(0, level))
+		sum, low = tally.Cell{}, -1
+	}
+	return l
 }

@@ -66,6 +66,10 @@ func (b *Partition) DetectableGap() float64 {
 	return detectable * math.Sqrt(s) / n
 }
 
+// Deviation returns the standard deviation that the mean score minus the share of events has if the scores are calibrated,
+// sqrt(sum p(1-p)) / N. It is NaN if Floor is.
+func (b *Partition) Deviation() float64 { return b.DetectableGap() / detectable }
+
 // detectable is the sum of the 0.975- and 0.8-quantiles of the normal distribution.
 const detectable = 2.80
 

@@ -453,7 +453,7 @@ func descriptors() []Descriptor {
 			Formula: "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|", Range: "[0, 1]", Better: Lower, Source: "Nixon et al. 2019", value: classwise,
 		},
 		{
-			Name: "sce", applies: always, check: classesOK(static), Options: evenClassOptions, classes: static,
+			Name: "sce", applies: always, check: classesOK(static), Options: evenClassOptions, classes: static, keeps: ofChosen,
 			Short:   "equal-width, each class",
 			Meaning: "static calibration error: mean gap over equal-width bins, of all classes",
 			Formula: "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|", Range: "[0, 1]", Better: Lower, Source: "Nixon et al. 2019", value: classwise,

@@ -282,6 +282,36 @@ func (r *Ranking) RiskCoverage(most int) []Point {
 	return t.falling()
 }
 
+// Exact reports whether each distinct score has its own cell.
+func (r *Ranking) Exact() bool { return r.rows.Exact() }
+
+// Cut is what is left of rows where those with the lowest scores are refused.
+type Cut struct {
+	Share     float64 // share of the rows that are kept
+	Threshold float64 // the lowest of their scores; on a grid the mean of its lowest cell
+	Rows      float64 // weight of the rows that are kept, their number without weights
+	Without   float64 // weight of those of them without the event
+}
+
+// Cuts returns, for each share above 0, the highest threshold that keeps at least this share of the rows. Rows of equal score are kept
+// or refused together, so more than that may be kept. It returns nil without rows.
+func (r *Ranking) Cuts(shares ...float64) []Cut {
+	n := r.pairs.Rest + r.pairs.Events
+	if !(n > 0) {
+		return nil
+	}
+	l := make([]Cut, len(shares))
+	r.steps(func(s *step) {
+		// Thresholds rise, so the last one that keeps enough counts.
+		for i, share := range shares {
+			if kept := s.through(); l[i].Rows == 0 || kept >= float64(share*n) {
+				l[i] = Cut{math.Min(1, kept/n), s.score, kept, s.fp + s.rest}
+			}
+		}
+	})
+	return l
+}
+
 // Turned returns the ranking with scores 1 - p and with events and non-events exchanged. For the top label of a model it
 // shows how well doubt finds errors. AUROC stays the same, AUPRC does not. It takes 48 bytes per cell.
 func (r *Ranking) Turned() *Ranking {

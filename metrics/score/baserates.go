@@ -142,6 +142,19 @@ func (r *BaseRates) Present() (n int) {
 	return n
 }
 
+// Rarest returns the class of the least share above 0, the first of equals, and the share. It is -1 and NaN without rows.
+func (r *BaseRates) Rarest() (class int, share float64) {
+	class, share = -1, math.NaN()
+	if r.weight.N > 0 {
+		r.shares(func(j int, s, _ float64) {
+			if class < 0 || s < share {
+				class, share = j, s
+			}
+		})
+	}
+	return class, share
+}
+
 // Brier returns the reference's mean Brier score in the given form. With shares q_k, BrierDefault is 1 - sum_k q_k^2 for
 // rows of classes, and q_1 (1 - q_1) for a binary task. It is the uncertainty of the decomposition.
 func (r *BaseRates) Brier(f BrierForm) float64 {
