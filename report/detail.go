@@ -44,7 +44,18 @@ type Sums struct {
 // detail returns the detail of an evaluation of classes.
 func detail(e *eval.Evaluation) *Detail {
 	d := &Detail{Absent: e.Audit.Absent, Renormalized: e.Audit.Renormalized}
-	d.EqualMass, d.EqualMassText = e.EqualMass()
+	if m, ok := e.EqualMass(); ok {
+		d.EqualMassText = m.Text
+		for _, b := range m.Bins(e.Spec.Level) {
+			if b.Count == 0 { // where equal scores fill several groups
+				continue
+			}
+			if e.Spec.Cluster != "" {
+				b.Interval = metrics.NoInterval() // it would be that of independent rows
+			}
+			d.EqualMass = append(d.EqualMass, b)
+		}
+	}
 	d.Selection = e.Selection(MostPoints)
 	if t := e.ClassTable(); t != nil {
 		d.Classes = t

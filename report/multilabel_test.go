@@ -109,7 +109,7 @@ func TestLabelDocuments(t *testing.T) {
 				if err := e.AddSource(&rows{p}, nil); err != nil {
 					t.Fatal(err)
 				}
-				want, err := report.New(e).MarshalJSON()
+				want, err := report.Brief(e).MarshalJSON()
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,30 +15,6 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// EqualMass returns the rows of the event that Judge judges in groups of equal mass, in rising order: 15 groups, or with fewer than 450 rows
-// as many as have 30 rows each, but at least 3. Rows of equal score are in one group, so groups can differ in size, and there may be fewer of
-// them. text defines them. There are no groups if the rows' scores are not kept, or are the caller's. Intervals and bands of clustered rows are not
-// known.
-func (e *Evaluation) EqualMass() (bins []calib.Bin, text string) {
-	if !e.Spec.Shape().HasClasses() || e.Spec.Scored || e.judgedCells() == nil || e.Audit.Rows == 0 {
-		return nil, ""
-	}
-	b := &binning{adaptive: true, Options: calib.Options{Event: e.judged(), Bins: judgedBins}}
-	if n := int(e.Audit.Rows / leastRows); n < judgedBins {
-		b.Bins = max(n, 3)
-	}
-	for _, x := range e.parted(b).Bins(e.Spec.Level) {
-		if x.Count == 0 {
-			continue
-		}
-		if e.Spec.Cluster != "" {
-			x.Interval, x.Band = metrics.NoInterval(), metrics.NoInterval()
-		}
-		bins = append(bins, x)
-	}
-	return bins, e.text(b)
-}
-
 // KeptShares are the shares of the rows for which Selection has thresholds.
 var KeptShares = []float64{1, 0.99, 0.95, 0.9, 0.8, 0.7, 0.5}
 

@@ -3,7 +3,6 @@ package eval_test
 import (
 	"math"
 	"math/rand/v2"
-	"sort"
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
@@ -54,35 +53,6 @@ func shown(t *testing.T, list string, p *metrics.Predictions) *eval.Evaluation {
 		t.Fatal(err)
 	}
 	return e
-}
-
-// TestEqualMass compares groups with the sorted rows.
-func TestEqualMass(t *testing.T) {
-	for _, c := range []struct{ rows, groups int }{{4000, 15}, {449, 14}, {450, 15}, {100, 3}, {20, 3}} {
-		p := shownRows(c.rows, 3)
-		bins, text := shown(t, "accuracy", p).EqualMass()
-		if len(bins) != c.groups || text == "" {
-			t.Errorf("%d rows: %d groups, want %d; %q", c.rows, len(bins), c.groups, text)
-			continue
-		}
-		var top []float64
-		for i := range p.Rows {
-			row := p.F64[3*i : 3*i+3]
-			top = append(top, max(row[0], row[1], row[2]))
-		}
-		sort.Float64s(top)
-		at := 0
-		for i, b := range bins {
-			sum := 0.0
-			for _, v := range top[at : at+int(b.Count)] {
-				sum += v
-			}
-			if math.Abs(float64(b.Count)-float64(c.rows)/float64(c.groups)) > 1 || b.Lower != top[at] || math.Abs(b.Confidence-sum/float64(b.Count)) > 1e-12 {
-				t.Errorf("%d rows, group %d: %+v", c.rows, i, b)
-			}
-			at += int(b.Count)
-		}
-	}
 }
 
 // TestSelection compares thresholds with the sorted rows.
