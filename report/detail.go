@@ -174,6 +174,10 @@ func (d *Document) classObject(c *eval.ClassRow) object {
 	if d.weighted {
 		o = append(o, field{"chosen_weight", number(c.Chosen.Weight)})
 	}
-	return append(o, field{"says", number(c.Chosen.Confidence)}, field{"right", number(c.Chosen.Frequency)},
-		field{"right_low", number(c.Chosen.Interval.Low)}, field{"right_high", number(c.Chosen.Interval.High)}, field{"bins", d.binObjects(c.Bins(d.level))})
+	o = append(o, field{"says", number(c.Chosen.Confidence)}, field{"right", number(c.Chosen.Frequency)},
+		field{"right_low", number(c.Chosen.Interval.Low)}, field{"right_high", number(c.Chosen.Interval.High)})
+	if d.most > 0 {
+		return o
+	}
+	return append(o, field{"bins", d.binObjects(c.Bins(d.level))})
 }

@@ -25,17 +25,19 @@ const Schema = "candor/1"
 type Document struct {
 	Input    Input
 	Metrics  []Metric
-	Members  []Member       // of an ensemble, in order
-	Groups   []Group        // of rows, in order of their values; nil if there are more than grouped.MostWhole
-	Tests    *GroupTests    // of groups of rows; nil without any
-	Slices   *Slices        // of rows; nil if they are not sliced
-	Bins     []calib.Bin    // nil if there are no classes
-	BinsText string         // the full definition of the bins
-	CORP     *Curve         // the curve of the corp_* metrics; nil without them
-	Detail   *Detail        // nil without classes, and of groups, labels and sets
-	State    string         // SHA-256 of the state, in hex
-	Clusters *eval.Clusters // nil if rows are independent
-	Warnings []string
+	Members  []Member    // of an ensemble, in order
+	Groups   []Group     // of rows, in order of their values; nil if there are more than grouped.MostWhole
+	Tests    *GroupTests // of groups of rows; nil without any
+	Slices   *Slices     // of rows; nil if they are not sliced
+	Bins     []calib.Bin // nil if there are no classes
+	BinsText string      // the full definition of the bins
+	CORP     *Curve      // the curve of the corp_* metrics; nil without them
+	Detail   *Detail     // nil without classes, and of groups, labels and sets
+	// Forecasts are the pictures of forecasts without classes, whose numbers are then in the document; nil unless AddForecasts was called.
+	Forecasts *ForecastPictures
+	State     string         // SHA-256 of the state, in hex
+	Clusters  *eval.Clusters // nil if rows are independent
+	Warnings  []string
 	// RowValues is set where only losses by row are known, so that there is no evaluation.
 	RowValues *RowValues
 
@@ -45,6 +47,7 @@ type Document struct {
 	judged   *eval.Judgement // for the verdict; nil if there are no classes
 	// detectable is the bias that the rows would probably have shown; NaN if that is not known.
 	detectable float64
+	most       int // number of classes that JSON has, the worst first and without bins; 0 for all
 }
 
 // Member is the evaluation of one member of an ensemble.
@@ -136,6 +139,20 @@ func New(e *eval.Evaluation) *Document {
 		d.Detail = detail(e)
 	}
 	return d
+}
+
+// AddForecasts adds the pictures of forecasts without classes.
+func (d *Document) AddForecasts(e *eval.Evaluation) {
+	if !d.shape.HasClasses() {
+		d.Forecasts = ForecastPicturesOf(e)
+	}
+}
+
+// WithClasses returns the document with at most so many classes in its JSON, those first that are clearest off.
+func (d *Document) WithClasses(most int) *Document {
+	c := *d
+	c.most = most
+	return &c
 }
 
 // Brief returns the document of one evaluation among others, without Detail.
@@ -376,6 +393,10 @@ func (d *Document) object() object {
 			for i := range t.Classes {
 				classes = append(classes, &t.Classes[i])
 			}
+			if d.most > 0 {
+				classes = t.Evidence()
+				classes = classes[:min(d.most, len(classes))]
+			}
 		}
 		o = append(o, d.detailFields(classes)...)
 	}
@@ -389,8 +410,15 @@ func (d *Document) object() object {
 		}
 		o = append(o, field{"members", l})
 	}
+	var curves object
 	if d.CORP != nil {
-		o = append(o, field{"curves", object{{"corp", d.CORP.object()}}})
+		curves = append(curves, field{"corp", d.CORP.object()})
+	}
+	if d.Forecasts != nil {
+		curves = append(curves, d.Forecasts.object()...)
+	}
+	if curves != nil {
+		o = append(o, field{"curves", curves})
 	}
 	if len(d.Groups) > 0 {
 		l := make([]object, len(d.Groups))
@@ -539,16 +567,7 @@ func (d *Document) VerdictOfAll() string {
 		}
 		return high
 	}
-	// Of the runs of bins beyond chance, name the one with the most weight, unless the mean already tells it.
-	var worst *eval.Run
-	for i := range j.Off {
-		r := &j.Off[i]
-		if (r.Gap > 0) != (j.Side > 0) || j.Side == 0 {
-			if worst == nil || math.Abs(r.Gap)*float64(r.Rows) > math.Abs(worst.Gap)*float64(worst.Rows) {
-				worst = r
-			}
-		}
-	}
+	worst := d.against()
 	where := ""
 	if worst != nil {
 		where = fmt.Sprintf("between %.2f and %.2f it is %s by %s (%s)", worst.Lower, worst.Upper, side(worst.Gap), points(worst.Gap), countOf(worst.Rows, "row"))
@@ -566,6 +585,20 @@ func (d *Document) VerdictOfAll() string {
 		where = " But " + where + "."
 	}
 	return s + fmt.Sprintf("%s by %s.", side(j.Gap.Value), points(j.Gap.Value)) + where
+}
+
+// against returns, of the runs of bins beyond chance, the one with the most weight, unless the mean already tells it; nil if there is none.
+func (d *Document) against() (worst *eval.Run) {
+	j := d.judged
+	for i := range j.Off {
+		r := &j.Off[i]
+		if (r.Gap > 0) != (j.Side > 0) || j.Side == 0 {
+			if worst == nil || math.Abs(r.Gap)*float64(r.Rows) > math.Abs(worst.Gap)*float64(worst.Rows) {
+				worst = r
+			}
+		}
+	}
+	return worst
 }
 
 // points formats the size of a difference between shares, in percentage points.

@@ -327,20 +327,26 @@ func (m *Multilabel) averages() object {
 	return o
 }
 
-// WriteJSON writes the document, indented, with a final newline. It writes one label at a time, so that the documents of many labels
-// are not in memory at once. Each is the document of a binary task, with the number of the label.
-func (m *Multilabel) WriteJSON(w io.Writer) error {
+// ends returns the document before and after its labels. It has the names of labels if there are at most so many.
+func (m *Multilabel) ends(names int) (head, tail object) {
 	warnings := m.Warnings
 	if warnings == nil {
 		warnings = []string{}
 	}
 	in := object{{"rows", m.Input.Rows}, {"labels", m.Labels}, {"dtype", m.Input.DType}, {"kind", m.Input.Kind},
 		{"dropped", m.Input.Dropped}, {"weighted", m.Input.Weighted}, {"task", m.Input.Task}}
-	if m.e.Names != nil {
+	if m.e.Names != nil && len(m.e.Names) <= names {
 		in = append(in, field{"label_names", m.e.Names})
 	}
-	head := object{{"schema", Schema}, {"input", in}, {"verdict", m.Verdict()}, {"metrics", m.averages()}}
-	tail := object{{"state", object{{"sha256", m.State}}}, {"warnings", warnings}}
+	head = object{{"schema", Schema}, {"input", in}, {"verdict", m.Verdict()}, {"metrics", m.averages()}}
+	tail = object{{"state", object{{"sha256", m.State}}}, {"warnings", warnings}}
+	return head, tail
+}
+
+// WriteJSON writes the document, indented, with a final newline. It writes one label at a time, so that the documents of many labels
+// are not in memory at once. Each is the document of a binary task, with the number of the label.
+func (m *Multilabel) WriteJSON(w io.Writer) error {
+	head, tail := m.ends(len(m.e.Names))
 	b := bufio.NewWriter(w)
 	indented := func(v json.Marshaler, prefix string) ([]byte, error) {
 		j, err := v.MarshalJSON()

@@ -13,6 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval/multilabel"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/ci"
+	"github.com/candor-go/candor/report/page"
 	"github.com/candor-go/candor/report/picture/file"
 )
 
@@ -209,6 +210,9 @@ func (f *driftRun) show(c *cobra.Command, d *report.Drift) error {
 		}
 	}
 	if err := f.reports.write(c, outcomes, ci.OfDrift(d)...); err != nil {
+		return err
+	}
+	if err := f.reports.page.write(func() ([]byte, error) { return page.Drift(d) }); err != nil {
 		return err
 	}
 	if _, err := c.OutOrStdout().Write(b.Bytes()); err != nil {

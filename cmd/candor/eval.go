@@ -172,6 +172,7 @@ and counts them.
   candor eval logits.npy --labels labels.npy --input logits --bytes bytes.npy --sequence sequences.npy
   candor eval verbal.csv --prob confidence --correct right --percent
   candor eval samples_mc.jsonl --from lm-eval
+  candor eval probs.npy --labels labels.npy --html page.html
   candor eval probs.npy --labels labels.npy --plot reliability.png
   candor eval probs.npy --labels labels.npy --plot corp.png --plot-kind corp
   candor eval probs.npy --labels labels.npy --plot risk.svg --plot-kind risk-coverage
@@ -750,7 +751,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return f.runLabels(c, j, paths)
 	}
 	j.also = func(of eval.Shape) string {
-		also := f.plot.also(of)
+		also := strings.Trim(f.plot.also(of)+","+f.reports.page.also(of), ",")
 		if f.slicing.given() {
 			also = strings.Trim(also+","+sliceMetrics, ",")
 		}

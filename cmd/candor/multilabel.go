@@ -15,6 +15,7 @@ import (
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/ci"
+	"github.com/candor-go/candor/report/page"
 	"github.com/candor-go/candor/report/picture"
 	"github.com/spf13/cobra"
 )
@@ -245,6 +246,9 @@ func (o *output) writeLabels(c *cobra.Command, m *multilabel.Evaluation, next st
 		return err
 	}
 	if err := o.reports.write(c, outcomes, ci.OfMultilabel(d)); err != nil {
+		return err
+	}
+	if err := o.reports.page.write(func() ([]byte, error) { return page.Multilabel(d) }); err != nil {
 		return err
 	}
 	var err error

@@ -16,6 +16,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval/sliced"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/ci"
+	"github.com/candor-go/candor/report/page"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -98,6 +99,9 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 		d = report.New(e)
 	}
 	o.addSlices(d)
+	if o.reports.page.file != "" {
+		d.AddForecasts(e)
+	}
 	outcomes := o.outcomes(func(g report.Gate) report.Outcome {
 		if g.Scope() == report.WorstGroup {
 			return g.CheckGroups(groups, o.minRows)
@@ -116,6 +120,9 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 		return err
 	}
 	if err := o.reports.write(c, outcomes, ci.OfDocument(d)); err != nil {
+		return err
+	}
+	if err := o.reports.page.write(func() ([]byte, error) { return page.Eval(d) }); err != nil {
 		return err
 	}
 	var b bytes.Buffer
@@ -353,6 +360,9 @@ func writeTo(path string, from io.WriterTo) error {
 func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level float64) error {
 	outcomes := o.outcomes(func(g report.Gate) report.Outcome { return g.CheckDifferences(docs.Differences) })
 	if err := o.reports.writeResult(c, &ci.Result{Sets: ci.OfComparison(docs), Gates: outcomes, Deltas: ci.DeltasOf(docs)}); err != nil {
+		return err
+	}
+	if err := o.reports.page.write(func() ([]byte, error) { return page.Compare(docs) }); err != nil {
 		return err
 	}
 	var b bytes.Buffer

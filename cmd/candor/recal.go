@@ -17,6 +17,7 @@ import (
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/recal"
 	"github.com/candor-go/candor/report"
+	"github.com/candor-go/candor/report/page"
 	"github.com/spf13/cobra"
 )
 
@@ -106,6 +107,7 @@ and matrix need. Everything is read several times, so nothing may be standard in
 	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` by which rows are divided into folds")
 	take("metrics", "bins", "confidence", "mean", "std", "observed", "error", "quantile-prefix", "levels", "cluster", "bfloat16", "name")
 	f.output.forms(c)
+	f.reports.page.flags(c)
 	f.evalFlags.limits(c)
 	return c
 }
@@ -183,6 +185,9 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 	if err := f.plot.checkFile("-o", f.out, reads...); err != nil {
 		return err
 	}
+	if err := f.reports.page.check(c, map[string]string{"-o": f.out, "--plot": f.plot.file}, reads...); err != nil {
+		return err
+	}
 	j, err := f.job(c)
 	if err != nil {
 		return err
@@ -198,6 +203,9 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 		if err := writeFile(f.out, r.Map); err != nil {
 			return err
 		}
+	}
+	if err := f.reports.page.write(func() ([]byte, error) { return page.Recalibration(r) }); err != nil {
+		return err
 	}
 	return f.show(c, r)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 type reports struct {
 	asked []string
 	files []reportFile
+	page  htmlPage
 }
 
 type reportFile struct {
@@ -25,6 +27,7 @@ type reportFile struct {
 }
 
 func (r *reports) flags(c *cobra.Command) {
+	r.page.flags(c)
 	c.Flags().StringSliceVar(&r.asked, "report", nil, "also write the result for a CI system, as `FORM=FILE`: junit=FILE, github=FILE, mlflow=FILE or openmetrics=FILE; may be given several times")
 }
 
@@ -41,6 +44,9 @@ func formNames() string {
 // from those that are read, and from those that other flags write, which are in written.
 func (r *reports) check(c *cobra.Command, written map[string]string, reads ...string) error {
 	r.files = nil
+	if err := r.page.check(c, written, reads...); err != nil {
+		return err
+	}
 	for _, s := range r.asked {
 		form, path, ok := strings.Cut(s, "=")
 		switch form := ci.Form(strings.TrimSpace(form)); {
@@ -53,6 +59,10 @@ func (r *reports) check(c *cobra.Command, written map[string]string, reads ...st
 		default:
 			r.files = append(r.files, reportFile{form, path})
 		}
+	}
+	if r.page.file != "" {
+		written = maps.Clone(written)
+		written["--html"] = r.page.file
 	}
 	for i, f := range r.files {
 		if slices.ContainsFunc(r.files[:i], func(o reportFile) bool { return filepath.Clean(o.path) == filepath.Clean(f.path) }) {

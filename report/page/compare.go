@@ -1,0 +1,388 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
+	"github.com/candor-go/candor/metrics/eval/drift"
+	"github.com/candor-go/candor/report"
+	"github.com/candor-go/candor/report/picture"
+)
+
+// mostIntervals is the largest number of intervals in a picture.
+const mostIntervals = 40
+
+// Compare returns the page of a comparison.
+func Compare(c *report.Comparison) ([]byte, error) {
+	head, but := sides(c)
+	s := &sheet{title: head + " – candor", eyebrow: "candor · " + shapeOf(&c.Sets[0].Input) + ", " + report.Count(int64(len(c.Sets))) + " sets"}
+	s.head = join(tag("h1", `class="long"`, text(minus(head))), but)
+	differences(s, c.Differences)
+	s.section("Set by set", sets(c), overlay(c))
+	var warnings []safe
+	for _, n := range c.Sets {
+		for _, w := range slices.Concat(n.Undefined(), n.Warnings) {
+			warnings = append(warnings, tag("p", `class="warn"`, text(n.Name+": "+w)))
+		}
+	}
+	if d := c.Differences; d != nil {
+		for _, w := range d.Notes() {
+			warnings = append(warnings, tag("p", `class="warn"`, text(w)))
+		}
+		for _, w := range []string{d.Independent(), d.Simultaneous()} {
+			if w != "" {
+				warnings = append(warnings, tag("p", "", text(w)))
+			}
+		}
+	}
+	if c.Dropped != nil {
+		warnings = append(warnings, tag("p", `class="warn"`, text(c.Dropped.Text())))
+	}
+	for _, w := range c.Warnings {
+		warnings = append(warnings, tag("p", `class="warn"`, text(w)))
+	}
+	if len(warnings) > 0 {
+		s.section("Notes", warnings...)
+	}
+	j, err := c.JSON()
+	return s.of(j, err)
+}
+
+// of returns the page with a document that is indented.
+func (s *sheet) of(indented []byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, indented); err != nil {
+		return nil, err
+	}
+	s.json = b.Bytes()
+	return s.html(), nil
+}
+
+// sides returns the heading, and what each set does.
+func sides(c *report.Comparison) (head string, below safe) {
+	head = fmt.Sprintf("%s sets beside each other", report.Count(int64(len(c.Sets))))
+	if c.Differences != nil {
+		head = c.Differences.Sentence()
+	}
+	if first, rest, ok := strings.Cut(head, "; "); ok {
+		head, below = first+".", tag("p", `class="lead"`, text(minus(strings.ToUpper(rest[:1])+rest[1:])))
+	}
+	for i, n := range c.Sets {
+		if i == printed {
+			below = join(below, tag("p", `class="lead"`, text(fmt.Sprintf("and %d more sets", len(c.Sets)-printed))))
+			break
+		}
+		below = join(below, tag("p", `class="lead"`, tag("b", "", text(short(n.Name)+": ")), text(minus(n.Verdict()))))
+	}
+	return head, below
+}
+
+// sets is the table of the metrics of each set.
+func sets(c *report.Comparison) safe {
+	t := &table{name: "Metrics of each set", head: []safe{"metric"}}
+	l := c.Sets
+	if len(l) > printed {
+		l = l[:printed]
+	}
+	for _, n := range l {
+		t.head = append(t.head, text(short(n.Name)))
+	}
+	for i := range c.Sets[0].Metrics {
+		m := &c.Sets[0].Metrics[i]
+		row := []safe{join(keyOf(m.Key), tag("small", "", text(m.Short)))}
+		best := c.Best(i)
+		for k, n := range l {
+			m := n.Find(m.Key)
+			if m == nil {
+				row = append(row, "–")
+				continue
+			}
+			v := number(m.Value.Value)
+			if best[k] {
+				v = join(tag("b", "", v), text(" ★"))
+			}
+			row = append(row, join(v, tag("small", "", interval(m))))
+		}
+		t.rows = append(t.rows, row)
+	}
+	note := safe("")
+	if c.Differences != nil {
+		note = tag("p", `class="def"`, "★ better than every other set, after adjustment for the number of pairs.")
+	}
+	return join(t.html(), note)
+}
+
+// overlay is the reliability of the sets in one picture.
+func overlay(c *report.Comparison) safe {
+	o := &picture.Overlay{}
+	var names []string
+	for i, n := range c.Sets {
+		if len(n.Bins) == 0 || i == 7 {
+			break
+		}
+		names = append(names, short(n.Name))
+		o.Event = calib.TopLabel
+		if m := n.Find("ece"); m != nil {
+			o.Event = m.Event
+		} else if n.Input.Binary {
+			o.Event = calib.Positive
+		}
+		o.Sets = append(o.Sets, picture.Set{Bins: n.Bins})
+	}
+	if len(o.Sets) == 0 {
+		return ""
+	}
+	for i, n := range picture.Short(names) {
+		o.Sets[i].Name = n
+	}
+	return tag("div", `class="strip"`, figure("overlay", o.Scene(), tag("b", "", "Reliability of each set."), " Dots are bins; on the dashed line a set means what it says."))
+}
+
+// differences is the section of paired differences.
+func differences(s *sheet, d *report.Differences) {
+	if d == nil || len(d.List) == 0 {
+		return
+	}
+	names := make([]string, len(d.Names))
+	for i, n := range d.Names {
+		names[i] = short(n)
+	}
+	pair := func(x *compared.Difference) string { return names[x.B] + " − " + names[x.A] }
+	f := &picture.Forest{First: "better", Other: "worse", Undecided: "not decided"}
+	if len(d.Names) == 2 {
+		f.First, f.Other = names[d.List[0].B]+" is better", names[d.List[0].B]+" is worse"
+	}
+	level := report.LevelText(d.Level)
+	head := []safe{"metric", "difference", text(level), "adjusted p", "outcome"}
+	if len(d.Names) > 2 {
+		head = slices.Insert(head, 1, safe("pair"))
+	}
+	t := &table{name: "Differences", head: head, from: 3 * printed}
+	drawn := 0
+	for i := range d.List {
+		x := &d.List[i]
+		key := x.Metric.String()
+		if !math.IsNaN(x.Interval.Low) && drawn < mostIntervals {
+			if n := len(f.Panels); n == 0 || f.Panels[n-1].Name != key {
+				p := picture.ForestPanel{Name: key}
+				if x.Margin != nil {
+					p.Margin = x.Margin.Size
+				}
+				f.Panels = append(f.Panels, p)
+			}
+			r := picture.ForestRow{Name: pair(x), Value: x.Value, Interval: x.Interval}
+			switch x.Outcome {
+			case compared.Better:
+				r.Verdict = picture.First
+			case compared.Worse:
+				r.Verdict = picture.Other
+			}
+			p := &f.Panels[len(f.Panels)-1]
+			p.Rows = append(p.Rows, r)
+			drawn++
+		}
+		if i >= 3*Most {
+			continue
+		}
+		in := safe("")
+		if !math.IsNaN(x.Interval.Low) {
+			in = join(number(x.Interval.Low), " to ", number(x.Interval.High))
+		}
+		outcome := text(string(x.Outcome))
+		if x.RowsToDecide > 0 {
+			outcome = join(outcome, tag("small", "", "needs about ", count(x.RowsToDecide), " rows"))
+		}
+		if x.Margin != nil {
+			outcome = join(outcome, tag("small", "", text(fmt.Sprintf("margin %v: %s", x.Margin.Size, strings.ReplaceAll(string(x.Margin.Outcome), "_", " ")))))
+		}
+		row := []safe{keyOf(key), number(x.Value), in, pvalue(x.Adjusted), outcome}
+		if len(d.Names) > 2 {
+			row = slices.Insert(row, 1, text(pair(x)))
+		}
+		t.rows = append(t.rows, row)
+	}
+	var in []safe
+	if len(d.Names) == 2 {
+		in = append(in, tag("p", "", text("Differences are "+pair(&d.List[0])+". Intervals hold for one metric at a time.")))
+	}
+	if drawn > 0 {
+		panel := f.Panel()
+		panel.Title, panel.Desc = "Differences of metrics", d.Sentence()
+		in = append(in, tag("div", `class="strip"`, figure("differences", panel, text("Differences with "+level+"s around a line at 0, each metric on an axis of its own."))))
+	}
+	in = append(in, details("The differences as a table", t.html()))
+	if l := d.FlipsText(); l != "" {
+		in = append(in, tag("p", "", text(l)))
+	}
+	s.section("Is the difference sure?", in...)
+}
+
+// Drift returns the page of a comparison of two independent sets.
+func Drift(d *report.Drift) ([]byte, error) {
+	head := d.Verdict()
+	s := &sheet{eyebrow: "candor · " + shapeOf(&d.Old) + " before, " + report.Count(d.New.Rows) + " rows after"}
+	below := safe("")
+	if first, rest, ok := strings.Cut(head, ": "); ok {
+		head, below = first, tag("p", `class="lead"`, text(minus(strings.ToUpper(rest[:1])+rest[1:])))
+	}
+	s.title = head + " – candor"
+	s.head = join(tag("h1", `class="long"`, text(minus(head))), below)
+	f := &picture.Forest{First: "better", Other: "worse", Undecided: "not decided"}
+	level := report.LevelText(d.Level)
+	t := &table{name: "Metrics before and after", head: []safe{"metric", "before", "after", "difference", text(level), "adjusted p"}}
+	for i := range d.Metrics {
+		m := &d.Metrics[i]
+		in := safe("")
+		if !math.IsNaN(m.Interval.Low) {
+			in = join(number(m.Interval.Low), " to ", number(m.Interval.High))
+			if len(f.Panels) < mostIntervals {
+				r := picture.ForestRow{Name: m.Key, Value: m.Value, Interval: m.Interval}
+				sign := map[eval.Direction]float64{eval.Lower: -1, eval.Higher: 1}[m.Better]
+				if m.Adjusted < 1-d.Level && sign != 0 {
+					r.Verdict = picture.Other
+					if m.Value*sign > 0 {
+						r.Verdict = picture.First
+					}
+				}
+				f.Panels = append(f.Panels, picture.ForestPanel{Name: m.Key, Rows: []picture.ForestRow{r}})
+			}
+		}
+		t.rows = append(t.rows, []safe{keyOf(m.Key), number(m.Old.Value), number(m.New.Value), number(m.Value), in, pvalue(m.Adjusted)})
+	}
+	var in []safe
+	if len(f.Panels) > 0 {
+		panel := f.Panel()
+		panel.Title, panel.Desc = "Differences of metrics, after minus before", d.Verdict()
+		in = append(in, tag("div", `class="strip"`, figure("differences", panel, text("After minus before, with "+level+"s around a line at 0."))))
+	}
+	s.section("Before and after", append(in, t.html())...)
+	if d.Classes {
+		driftBins(s, d)
+	}
+	var notes []safe
+	for _, w := range slices.Concat(d.Undefined(), d.Warnings) {
+		notes = append(notes, tag("p", `class="warn"`, text(w)))
+	}
+	notes = append(notes, tag("p", `class="def"`, text("Before: state "+d.States[0]+". After: state "+d.States[1]+".")))
+	s.section("Notes", notes...)
+	s.section("Make this again", tag("pre", `tabindex="0"`, "candor drift BEFORE.state AFTER.state --html page.html"))
+	j, err := d.JSON()
+	return s.of(j, err)
+}
+
+// driftBins compares the bins of two sets.
+func driftBins(s *sheet, d *report.Drift) {
+	o := &picture.Overlay{Event: d.Event}
+	sides := [2]struct {
+		name string
+		of   func(b *drift.Bin) *drift.Side
+	}{{"before", func(b *drift.Bin) *drift.Side { return &b.Old }}, {"after", func(b *drift.Bin) *drift.Side { return &b.New }}}
+	for k, e := range []*eval.Evaluation{d.Result.Old, d.Result.New} {
+		g := e.Diagram()
+		o.Event = g.Event
+		o.Sets = append(o.Sets, picture.Set{Name: sides[k].name, Bins: g.Bins(d.Level)})
+	}
+	happens := "right"
+	if d.Event == calib.Positive {
+		happens = "class 1"
+	}
+	t := &table{name: "Bins before and after", head: []safe{"scores", "rows before", "rows after", "share before", "share after", "adjusted p", text(happens + " before"), text(happens + " after"), "adjusted p"}}
+	for i := range d.Bins {
+		b := &d.Bins[i]
+		if b.Old.Count+b.New.Count == 0 {
+			continue
+		}
+		t.rows = append(t.rows, []safe{join(edge(b.Lower), " to ", edge(b.Upper)), count(b.Old.Count), count(b.New.Count), percent(b.Old.Share), percent(b.New.Share), pvalue(b.ShareAdjusted),
+			percent(b.Old.Frequency), percent(b.New.Frequency), pvalue(b.FrequencyAdjusted)})
+	}
+	s.section("Where", tag("div", `class="strip"`, figure("overlay", o.Scene(), tag("b", "", "Reliability before and after."), " Dots are bins; on the dashed line scores mean what they say.")), details("The bins as a table", t.html()))
+}
+
+// Recalibration returns the page of a fitted map, with its effect on rows that it was not fitted to.
+func Recalibration(r *report.Recalibration) ([]byte, error) {
+	head := "What " + r.Method + " changes is not known"
+	if r.After != nil {
+		head = r.Effect()
+	}
+	if head == "" {
+		head = "Before and after " + r.Method
+	}
+	s := &sheet{title: head + " – candor", eyebrow: "candor · recalibration by " + r.Method + " · " + shapeOf(&r.Before.Input)}
+	below := tag("p", `class="lead"`, text(r.Says))
+	if r.After == nil {
+		below = join(below, tag("p", `class="lead but"`, text(upper(r.Reason)+".")))
+	} else {
+		below = join(below, tag("p", `class="lead"`, tag("b", "", "Before: "), text(minus(r.Before.Verdict()))), tag("p", `class="lead"`, tag("b", "", "After: "), text(minus(r.After.Verdict()))),
+			tag("p", "", text(fmt.Sprintf("After is what maps fitted to the other rows make of each row, in %d folds.", r.Folds))))
+	}
+	s.head = join(tag("h1", `class="long"`, text(minus(head))), below)
+	c := r.Comparison()
+	differences(s, c.Differences)
+	s.section("Before and after", sets(c), overlay(c))
+	s.section("Make this again", tag("pre", `tabindex="0"`, text("candor recal fit "+quoted(r.Method)+" PREDICTIONS \\"), "\n", text("  --labels LABELS -o map.json --html page.html")))
+	j, err := r.JSON()
+	return s.of(j, err)
+}
+
+// upper returns a sentence with its first letter in upper case.
+func upper(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// Multilabel returns the page of an evaluation of several labels: the averages, and the labels that are farthest off.
+func Multilabel(m *report.Multilabel) ([]byte, error) {
+	head := m.Verdict()
+	s := &sheet{eyebrow: fmt.Sprintf("candor · %s rows, %s labels", report.Count(m.Input.Rows), report.Count(int64(m.Labels)))}
+	s.title = "Multilabel – candor"
+	s.head = tag("h1", `class="long"`, text(minus(head)))
+	t := &table{name: "Averages over labels", head: []safe{"metric", "mean over labels"}}
+	for i := range m.Metrics {
+		x := &m.Metrics[i]
+		t.rows = append(t.rows, []safe{join(keyOf(x.Key), tag("small", "", text(x.Short))), number(x.Value.Value)})
+	}
+	s.section("Averages over labels", t.html())
+	l := m.WorstLabels(Most)
+	lt := &table{name: "Labels", from: printed, head: []safe{"label", "base rate", "bias, points", "p"}}
+	for i := range m.Metrics {
+		if i < 4 {
+			lt.head = append(lt.head, text(m.Metrics[i].Key))
+		}
+	}
+	for _, x := range l {
+		row := []safe{text(short(x.Name)), percent(x.Rate), points(x.Bias), pvalue(x.P)}
+		for i := range m.Metrics {
+			if i < 4 {
+				row = append(row, number(x.Values[i]))
+			}
+		}
+		lt.rows = append(lt.rows, row)
+	}
+	said := "The labels whose probabilities are farthest from right on average come first."
+	if n := m.Labels - len(l); n > 0 {
+		said += fmt.Sprintf(" The JSON document of the command has %s more.", report.Count(int64(n)))
+	}
+	s.section("Label by label", tag("p", "", text(said)), lt.html())
+	var notes []safe
+	for _, w := range m.Warnings {
+		notes = append(notes, tag("p", `class="warn"`, text(w)))
+	}
+	if notes != nil {
+		s.section("Notes", notes...)
+	}
+	var b bytes.Buffer
+	err := m.WriteBriefJSON(&b, Most)
+	return s.of(b.Bytes(), err)
+}

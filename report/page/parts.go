@@ -1,0 +1,336 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/candor-go/candor/internal/visible"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/report"
+	"github.com/candor-go/candor/report/picture"
+	"github.com/candor-go/candor/report/scene"
+)
+
+// classes is the section of how often each class is given and occurs.
+func classes(s *sheet, d *report.Document) {
+	if d.Detail == nil || d.Detail.Classes == nil {
+		return
+	}
+	const title = "Class by class"
+	x := d.Detail.Classes
+	l := x.Evidence()
+	all := report.Count(int64(len(l)))
+	if x.Tested == 0 {
+		most := 0.0
+		for _, c := range l {
+			most = math.Max(most, c.Rows)
+		}
+		said := fmt.Sprintf("%s rows are too few for %s classes: the one with the most has %s. ", report.Count(d.Input.Rows), all, report.Count(int64(most)))
+		if d.Input.Weighted || d.Clusters != nil {
+			said = ""
+		}
+		s.section(title, tag("p", "", text(said+upper(x.Reason)+".")))
+		return
+	}
+	said := "No class is given clearly more or less often than it occurs."
+	switch {
+	case x.Off == 1:
+		said = "1 class is given clearly more or less often than it occurs."
+	case x.Off > 1:
+		said = fmt.Sprintf("%s classes are given clearly more or less often than they occur.", report.Count(int64(x.Off)))
+	}
+	said += fmt.Sprintf(" %s of %s classes have rows enough for a test; p-values are adjusted for their number.", report.Count(int64(x.Tested)), all)
+	if r := d.Detail.Rarest; r != nil && r.Missing == 1 {
+		said += " 1 class never occurs."
+	} else if r != nil && r.Missing > 1 {
+		said += fmt.Sprintf(" %s classes never occur.", report.Count(int64(r.Missing)))
+	}
+	if len(l) > mostClasses {
+		said += fmt.Sprintf(" Shown are the %d with the clearest gaps; the JSON document of the command has all.", mostClasses)
+		l = l[:mostClasses]
+	}
+	far := 0.0
+	for _, c := range l {
+		far = math.Max(far, math.Abs(c.All.Confidence-c.All.Frequency))
+	}
+	t := &table{name: "Classes", from: printed, head: []safe{"class", "rows", "mean probability", "occurs", "gap, points", tag("span", `class="sr"`, "picture"), "adjusted p", "chosen", "confidence then", "right then"}}
+	for _, c := range l {
+		gap := c.All.Confidence - c.All.Frequency
+		p := picture.NewCell(gap, metrics.NoInterval())
+		p.Ideal = 0
+		p.Range.Low, p.Range.High = -1.1*far, 1.1*far
+		if c.Off && gap > 0 {
+			p.Role = scene.Over
+		} else if c.Off {
+			p.Role = scene.Under
+		}
+		says, right := percent(c.Chosen.Confidence), percent(c.Chosen.Frequency)
+		if c.Chosen.Count == 0 {
+			says, right = "–", "–"
+		}
+		rows := count(int64(c.Rows))
+		if d.Input.Weighted {
+			rows = number(c.Rows)
+		}
+		t.rows = append(t.rows, []safe{text(short(className(d, c.Class))), rows, percent(c.All.Confidence), percent(c.All.Frequency), text(minus(fmt.Sprintf("%+.2f", 100*gap))), cell(p), pvalue(c.Adjusted),
+			count(c.Chosen.Count), says, right})
+	}
+	s.section(title, tag("p", "", text(said)), t.html(), tag("p", `class="def"`, text("The last columns are of the rows in which the class was chosen: how many, their mean confidence, and how many of them are right.")))
+}
+
+// short cuts the middle of a long name.
+func short(name string) string {
+	const most = 60
+	name = visible.Text(name)
+	if r := []rune(name); len(r) > most {
+		return string(r[:most/2]) + "…" + string(r[len(r)-most/2+1:])
+	}
+	return name
+}
+
+// pvalue is a p-value.
+func pvalue(p float64) safe {
+	if math.IsNaN(p) {
+		return "–"
+	}
+	if p < 1e-300 {
+		return data(p, "< 1e-300")
+	}
+	return data(p, fmt.Sprintf("%.2g", p))
+}
+
+// groups is the section of groups of rows, the worst first.
+func groups(s *sheet, d *report.Document) {
+	if d.Tests == nil {
+		return
+	}
+	const title = "Which groups are off?"
+	t := d.Tests
+	by := strings.Join(visible.Texts(t.Columns), ", ")
+	if said := t.Sentence(); said == "" || !d.Shape().HasClasses() {
+		forecastGroups(s, d, by)
+		return
+	}
+	list := t.Groups
+	if len(list) > Most {
+		list = list[:Most]
+	}
+	f := &picture.Forest{First: "too low", Other: "too high", Undecided: "not decided", Sides: true}
+	p := picture.ForestPanel{Name: "mean score minus share of events, points", Points: true}
+	tab := &table{name: "Groups", from: printed, head: []safe{text(by), "rows", "gap, points", text(report.LevelText(d.Level())), "adjusted p", "worst bin, adjusted p", "shrunk gap, points"}}
+	for i := range list {
+		g := &list[i]
+		name := short(strings.Join(visible.Texts(g.Values), ", "))
+		if len(p.Rows) < printed && !math.IsNaN(g.Interval.Low) {
+			r := picture.ForestRow{Name: name, Value: g.Gap, Interval: g.Interval, Rows: g.Rows}
+			if g.Off && g.Gap > 0 {
+				r.Verdict = picture.Other
+			} else if g.Off {
+				r.Verdict = picture.First
+			}
+			p.Rows = append(p.Rows, r)
+		}
+		in := safe("")
+		if !math.IsNaN(g.Interval.Low) {
+			in = join(points(g.Interval.Low), " to ", points(g.Interval.High))
+		}
+		tab.rows = append(tab.rows, []safe{text(name), count(g.Rows), points(g.Gap), in, pvalue(g.Total.Adjusted), pvalue(g.Bins.Adjusted), points(g.Shrunk)})
+	}
+	f.Panels = []picture.ForestPanel{p}
+	said := t.Sentence()
+	if n := len(t.Groups) - len(list); n > 0 {
+		said += fmt.Sprintf(" Shown are the worst %d of %s groups; the JSON document of the command has all.", len(list), report.Count(int64(len(t.Groups))))
+	}
+	in := []safe{tag("p", "", text(minus(said)))}
+	if len(p.Rows) > 0 {
+		panel := f.Panel()
+		panel.Title, panel.Desc = "Groups by "+by+", the worst first", said
+		in = append(in, tag("div", `class="strip"`, figure("groups", panel, text("The worst first, with intervals of one group each."))))
+	}
+	s.section(title, append(in, details("The groups as a table", tab.html()))...)
+}
+
+// forecastGroups is the table of groups of forecasts.
+func forecastGroups(s *sheet, d *report.Document, by string) {
+	if len(d.Groups) == 0 {
+		return
+	}
+	head := []safe{text(by), "rows"}
+	var shown []int
+	for i := range d.Metrics {
+		if len(shown) < 5 {
+			shown = append(shown, i)
+			head = append(head, text(d.Metrics[i].Key))
+		}
+	}
+	t := &table{name: "Groups", head: head, from: printed}
+	for i := range d.Groups {
+		if i == Most {
+			break
+		}
+		g := &d.Groups[i]
+		row := []safe{text(short(strings.Join(visible.Texts(g.Values), ", "))), count(g.Input.Rows)}
+		for _, k := range shown {
+			row = append(row, number(g.Metrics[k].Value.Value))
+		}
+		t.rows = append(t.rows, row)
+	}
+	s.section("Group by group", t.html())
+}
+
+// read is the section of what was read.
+func read(s *sheet, d *report.Document) {
+	in := &d.Input
+	l := [][2]safe{{"Rows", count(in.Rows)}}
+	switch {
+	case in.Binary:
+		l = append(l, [2]safe{"Classes", "2, one probability per row"})
+	case in.Classes > 0:
+		l = append(l, [2]safe{"Classes", count(int64(in.Classes))})
+	case in.Draws > 0:
+		l = append(l, [2]safe{"Draws per row", count(int64(in.Draws))})
+	case in.Levels != nil:
+		l = append(l, [2]safe{"Quantiles per row", text(report.Count(int64(len(in.Levels))))})
+	}
+	l = append(l, [2]safe{"Scores", text(in.Kind + ", " + in.DType)})
+	left := safe("none")
+	if in.Dropped > 0 {
+		left = count(in.Dropped)
+	}
+	l = append(l, [2]safe{"Bad rows left out", left})
+	if len(in.IgnoredLabels) > 0 {
+		l = append(l, [2]safe{"Rows with ignored labels", count(in.Ignored)})
+	}
+	weights := safe("none: every row counts once")
+	if in.Weighted {
+		weights = "yes: shares and means are weighted, and there is no test that needs a count of rows"
+	}
+	l = append(l, [2]safe{"Weights", weights})
+	if c := d.Clusters; c != nil {
+		l = append(l, [2]safe{"Clusters", join(count(int64(c.Number)), text(" of "+visible.Text(c.Column)))})
+	} else {
+		l = append(l, [2]safe{"Rows", "taken as independent"})
+	}
+	if x := d.Detail; x != nil {
+		if m := x.Sums; m != nil {
+			switch {
+			case x.Renormalized:
+				l = append(l, [2]safe{"Sums of rows", "divided by, so that each is 1"})
+			case m.Off > 0:
+				l = append(l, [2]safe{"Sums of rows", join(count(m.Off), " differ from 1, from ", number(m.Min), " to ", number(m.Max))})
+			default:
+				l = append(l, [2]safe{"Sums of rows", "all 1, within rounding"})
+			}
+		}
+		if x.Absent > 0 {
+			l = append(l, [2]safe{"Rows of weight 0", count(x.Absent)})
+		}
+		if r := x.Rarest; r != nil {
+			l = append(l, [2]safe{"Rarest class", join(text(short(className(d, r.Class))+": "), percent(r.Share), " of the rows")})
+		}
+		if c := x.Certain; c != nil {
+			l = append(l, [2]safe{"Rows with confidence 1", join(count(c.Rows), ", of them ", count(c.Wrong), " wrong")})
+		}
+	}
+	var warnings []safe
+	for _, w := range slices.Concat(d.Undefined(), d.Warnings) {
+		warnings = append(warnings, tag("p", `class="warn"`, text(w)))
+	}
+	s.section("What was read", definitions("audit", l), join(warnings...))
+}
+
+// again is the section with the command.
+func again(s *sheet, d *report.Document) {
+	state := safe("There is no state.")
+	if d.State != "" {
+		state = text("State " + d.State + ".")
+	}
+	s.section("Make this again", tag("pre", `tabindex="0"`, lines(Command(d))), tag("p", `class="def"`, state))
+}
+
+// lines escapes text of several lines.
+func lines(s string) safe {
+	var l []string
+	for line := range strings.SplitSeq(s, "\n") {
+		l = append(l, string(text(line)))
+	}
+	return safe(strings.Join(l, "\n"))
+}
+
+// Command returns the command that makes a document again, its options in a fixed order. Names of files are not known.
+func Command(d *report.Document) string {
+	in := &d.Input
+	c := []string{"candor eval PREDICTIONS"}
+	if in.Classes > 0 {
+		c = append(c, "--labels LABELS")
+	} else {
+		c = append(c, "--observed OBSERVED")
+	}
+	switch in.Task {
+	case "classification", "binary":
+	default:
+		c = append(c, "--task "+in.Task)
+	}
+	if in.Kind == "logits" || in.Kind == "logprobs" {
+		c = append(c, "--input "+in.Kind)
+	}
+	if in.Weighted {
+		c = append(c, "--weights WEIGHTS")
+	}
+	if d.Clusters != nil {
+		c = append(c, "--cluster "+quoted(d.Clusters.Column))
+	}
+	if d.Tests != nil {
+		for _, g := range d.Tests.Columns {
+			c = append(c, "--group "+quoted(g))
+		}
+	}
+	var keys []string
+	standard, _ := eval.ParseMetrics("default", d.Shape())
+	for i := range d.Metrics {
+		keys = append(keys, d.Metrics[i].Key)
+	}
+	if !slices.EqualFunc(keys, standard, func(k string, m eval.Metric) bool { return k == m.String() }) {
+		c = append(c, "--metrics "+quoted(strings.Join(keys, ",")))
+	}
+	if d.Level() != 0.95 {
+		c = append(c, fmt.Sprintf("--level %v", d.Level()))
+	}
+	return strings.Join(append(c, "--html page.html"), " \\\n  ")
+}
+
+// quoted quotes a word for a shell, if it needs that.
+func quoted(s string) string {
+	s = visible.Text(s)
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.,/:@=+", r))
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// carried returns the document that the page carries: without what it does not show.
+func carried(d *report.Document) *report.Document {
+	c := *d
+	c.Groups, c.CORP = nil, nil
+	if len(d.Groups) > 0 && !d.Shape().HasClasses() {
+		c.Groups = d.Groups[:min(Most, len(d.Groups))]
+	}
+	if d.Tests != nil && len(d.Tests.Groups) > Most {
+		t, of := *d.Tests, *d.Tests.Tests
+		of.Groups = of.Groups[:Most]
+		t.Tests = &of
+		c.Tests = &t
+	}
+	if x := d.Detail; x != nil && x.Classes != nil {
+		if len(x.Classes.Classes) > mostClasses {
+			c.Input.ClassNames = nil
+		}
+		return c.WithClasses(mostClasses)
+	}
+	return &c
+}
