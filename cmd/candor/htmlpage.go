@@ -1,12 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/report"
 )
 
 // htmlPage is the page that is requested beside the result, if any.
@@ -66,4 +71,57 @@ func (p *htmlPage) write(page func() ([]byte, error)) error {
 		return err
 	}
 	return writeFile(p.file, b)
+}
+
+// commandOf returns the command that makes a document again, its options in a fixed order. Names of files are not known.
+func commandOf(d *report.Document) string {
+	in := &d.Input
+	c := []string{"candor eval PREDICTIONS"}
+	if in.Classes > 0 {
+		c = append(c, "--labels LABELS")
+	} else {
+		c = append(c, "--observed OBSERVED")
+	}
+	switch in.Task {
+	case "classification", "binary":
+	default:
+		c = append(c, "--task "+in.Task)
+	}
+	if in.Kind == "logits" || in.Kind == "logprobs" {
+		c = append(c, "--input "+in.Kind)
+	}
+	if in.Weighted {
+		c = append(c, "--weights WEIGHTS")
+	}
+	if d.Clusters != nil {
+		c = append(c, "--cluster "+quoted(d.Clusters.Column))
+	}
+	if d.Tests != nil {
+		for _, g := range d.Tests.Columns {
+			c = append(c, "--group "+quoted(g))
+		}
+	}
+	var keys []string
+	standard, _ := eval.ParseMetrics("default", d.Shape())
+	for i := range d.Metrics {
+		keys = append(keys, d.Metrics[i].Key)
+	}
+	if !slices.EqualFunc(keys, standard, func(k string, m eval.Metric) bool { return k == m.String() }) {
+		c = append(c, "--metrics "+quoted(strings.Join(keys, ",")))
+	}
+	if d.Level() != 0.95 {
+		c = append(c, fmt.Sprintf("--level %v", d.Level()))
+	}
+	return strings.Join(append(c, "--html page.html"), " \\\n  ")
+}
+
+// quoted quotes a word for a shell, if it needs that.
+func quoted(s string) string {
+	s = visible.Text(s)
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.,/:@=+", r))
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

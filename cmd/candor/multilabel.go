@@ -248,7 +248,9 @@ func (o *output) writeLabels(c *cobra.Command, m *multilabel.Evaluation, next st
 	if err := o.reports.write(c, outcomes, ci.OfMultilabel(d)); err != nil {
 		return err
 	}
-	if err := o.reports.page.write(func() ([]byte, error) { return page.Multilabel(d) }); err != nil {
+	if err := o.reports.page.write(func() ([]byte, error) {
+		return page.Multilabel(d, "candor eval PREDICTIONS --labels LABELS --task multilabel --html page.html")
+	}); err != nil {
 		return err
 	}
 	var err error

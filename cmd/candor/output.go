@@ -122,7 +122,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 	if err := o.reports.write(c, outcomes, ci.OfDocument(d)); err != nil {
 		return err
 	}
-	if err := o.reports.page.write(func() ([]byte, error) { return page.Eval(d) }); err != nil {
+	if err := o.reports.page.write(func() ([]byte, error) { return page.Eval(d, commandOf(d)) }); err != nil {
 		return err
 	}
 	var b bytes.Buffer
@@ -362,7 +362,9 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 	if err := o.reports.writeResult(c, &ci.Result{Sets: ci.OfComparison(docs), Gates: outcomes, Deltas: ci.DeltasOf(docs)}); err != nil {
 		return err
 	}
-	if err := o.reports.page.write(func() ([]byte, error) { return page.Compare(docs) }); err != nil {
+	if err := o.reports.page.write(func() ([]byte, error) {
+		return page.Compare(docs, "candor compare A B --labels LABELS --html page.html")
+	}); err != nil {
 		return err
 	}
 	var b bytes.Buffer

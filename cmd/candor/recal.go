@@ -204,7 +204,9 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 			return err
 		}
 	}
-	if err := f.reports.page.write(func() ([]byte, error) { return page.Recalibration(r) }); err != nil {
+	if err := f.reports.page.write(func() ([]byte, error) {
+		return page.Recalibration(r, "candor recal fit "+quoted(r.Method)+" PREDICTIONS --labels LABELS -o map.json --html page.html")
+	}); err != nil {
 		return err
 	}
 	return f.show(c, r)

@@ -19,8 +19,8 @@ import (
 // mostIntervals is the largest number of intervals in a picture.
 const mostIntervals = 40
 
-// Compare returns the page of a comparison.
-func Compare(c *report.Comparison) ([]byte, error) {
+// Compare returns the page of a comparison. Command is what makes the page again; it may be "".
+func Compare(c *report.Comparison, command string) ([]byte, error) {
 	head, but := sides(c)
 	s := &sheet{title: head + " – candor", eyebrow: "candor · " + shapeOf(&c.Sets[0].Input) + ", " + report.Count(int64(len(c.Sets))) + " sets"}
 	s.head = join(tag("h1", `class="long"`, text(minus(head))), but)
@@ -51,6 +51,7 @@ func Compare(c *report.Comparison) ([]byte, error) {
 	if len(warnings) > 0 {
 		s.section("Notes", warnings...)
 	}
+	again(s, command)
 	j, err := c.JSON()
 	return s.of(j, err)
 }
@@ -227,8 +228,8 @@ func differences(s *sheet, d *report.Differences) {
 	s.section("Is the difference sure?", in...)
 }
 
-// Drift returns the page of a comparison of two independent sets.
-func Drift(d *report.Drift) ([]byte, error) {
+// Drift returns the page of a comparison of two independent sets. Command is what makes the page again; it may be "".
+func Drift(d *report.Drift, command string) ([]byte, error) {
 	head := d.Verdict()
 	s := &sheet{eyebrow: "candor · " + shapeOf(&d.Old) + " before, " + report.Count(d.New.Rows) + " rows after"}
 	below := safe("")
@@ -275,7 +276,7 @@ func Drift(d *report.Drift) ([]byte, error) {
 	}
 	notes = append(notes, tag("p", `class="def"`, text("Before: state "+d.States[0]+". After: state "+d.States[1]+".")))
 	s.section("Notes", notes...)
-	s.section("Make this again", tag("pre", `tabindex="0"`, "candor drift BEFORE.state AFTER.state --html page.html"))
+	again(s, command)
 	j, err := d.JSON()
 	return s.of(j, err)
 }
@@ -308,8 +309,9 @@ func driftBins(s *sheet, d *report.Drift) {
 	s.section("Where", tag("div", `class="strip"`, figure("overlay", o.Scene(), tag("b", "", "Reliability before and after."), " Dots are bins; on the dashed line scores mean what they say.")), details("The bins as a table", t.html()))
 }
 
-// Recalibration returns the page of a fitted map, with its effect on rows that it was not fitted to.
-func Recalibration(r *report.Recalibration) ([]byte, error) {
+// Recalibration returns the page of a fitted map, with its effect on rows that it was not fitted to. Command is what makes the page
+// again; it may be "".
+func Recalibration(r *report.Recalibration, command string) ([]byte, error) {
 	head := "What " + r.Method + " changes is not known"
 	if r.After != nil {
 		head = r.Effect()
@@ -329,7 +331,7 @@ func Recalibration(r *report.Recalibration) ([]byte, error) {
 	c := r.Comparison()
 	differences(s, c.Differences)
 	s.section("Before and after", sets(c), overlay(c))
-	s.section("Make this again", tag("pre", `tabindex="0"`, text("candor recal fit "+quoted(r.Method)+" PREDICTIONS \\"), "\n", text("  --labels LABELS -o map.json --html page.html")))
+	again(s, command)
 	j, err := r.JSON()
 	return s.of(j, err)
 }
@@ -342,8 +344,9 @@ func upper(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// Multilabel returns the page of an evaluation of several labels: the averages, and the labels that are farthest off.
-func Multilabel(m *report.Multilabel) ([]byte, error) {
+// Multilabel returns the page of an evaluation of several labels: the averages, and the labels that are farthest off. Command is
+// what makes the page again; it may be "".
+func Multilabel(m *report.Multilabel, command string) ([]byte, error) {
 	head := m.Verdict()
 	s := &sheet{eyebrow: fmt.Sprintf("candor · %s rows, %s labels", report.Count(m.Input.Rows), report.Count(int64(m.Labels)))}
 	s.title = "Multilabel – candor"
@@ -382,6 +385,7 @@ func Multilabel(m *report.Multilabel) ([]byte, error) {
 	if notes != nil {
 		s.section("Notes", notes...)
 	}
+	again(s, command)
 	var b bytes.Buffer
 	err := m.WriteBriefJSON(&b, Most)
 	return s.of(b.Bytes(), err)

@@ -19,8 +19,9 @@ const (
 	printed     = 20
 )
 
-// Eval returns the page of an evaluation, with the pictures of forecasts, see report.Document.AddForecasts.
-func Eval(d *report.Document) ([]byte, error) {
+// Eval returns the page of an evaluation, with the pictures of forecasts, see report.Document.AddForecasts. Command is what makes the page again;
+// it may be "".
+func Eval(d *report.Document, command string) ([]byte, error) {
 	f := d.Finding()
 	s := &sheet{title: f.Head + " – candor", eyebrow: "candor · " + shapeOf(&d.Input)}
 	s.head = join(heading(&f), strip(d, &f))
@@ -38,7 +39,11 @@ func Eval(d *report.Document) ([]byte, error) {
 	classes(s, d)
 	trust(s, d)
 	read(s, d)
-	again(s, d)
+	state := "There is no state."
+	if d.State != "" {
+		state = "State " + d.State + "."
+	}
+	again(s, command, tag("p", `class="def"`, text(state)))
 	j, err := carried(d).MarshalJSON()
 	s.json = j
 	return s.html(), err

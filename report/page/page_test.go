@@ -179,7 +179,7 @@ func TestEval(t *testing.T) {
 		{12, 3, 100e3, []string{"12 rows are too few for 3 classes"}},
 	} {
 		t.Run(fmt.Sprint(c.rows, "x", c.classes), func(t *testing.T) {
-			p, err := page.Eval(report.New(evaluation(t, set(7, c.rows, c.classes), c.classes, "", nil)))
+			p, err := page.Eval(report.New(evaluation(t, set(7, c.rows, c.classes), c.classes, "", nil)), "candor eval")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,11 +204,11 @@ func TestMerged(t *testing.T) {
 	if err := a.Merge(b); err != nil {
 		t.Fatal(err)
 	}
-	p, err := page.Eval(report.New(a))
+	p, err := page.Eval(report.New(a), "candor eval")
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := page.Eval(report.New(evaluation(t, all, 5, "", nil)))
+	q, err := page.Eval(report.New(evaluation(t, all, 5, "", nil)), "candor eval")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestMerged(t *testing.T) {
 // TestNames: nothing in a name becomes markup.
 func TestNames(t *testing.T) {
 	names := []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "a\x00b\u202e\n</script>", strings.Repeat("long ", 60)}
-	p, err := page.Eval(report.New(evaluation(t, set(5, 4000, 4), 4, "", names)))
+	p, err := page.Eval(report.New(evaluation(t, set(5, 4000, 4), 4, "", names)), "candor eval")
 	if err != nil {
 		t.Fatal(err)
 	}
