@@ -444,6 +444,16 @@ func (d *Differences) Table(w io.Writer, f Format, width int) error {
 	}
 	var dropped []string
 	for _, column := range []string{p, "Value", interval} {
+		if lack := min(least, need) - room(); column == interval && lack > 0 { // names of metrics stand in the other table too
+			const name = 18 // columns that are left of them
+			wide := 0
+			for _, r := range t.rows {
+				wide = max(wide, text.LongestLineLen(r[0]))
+			}
+			for _, r := range t.rows {
+				r[0] = text.Snip(r[0], max(name, wide-lack), "...")
+			}
+		}
 		if room() < min(least, need) {
 			t.without(slices.Index(t.head, column))
 			dropped = append(dropped, column)

@@ -43,68 +43,16 @@ func compareCommand() *cobra.Command {
 column per set. Each argument is one set: a file as candor eval takes it, a folder of shards, or a pattern in quotes, as
 'a/*.npy'. Sets have the same rows and classes; the flags apply to all of them.
 
-A table with the scores of several models in columns of its own is read with --prob NAME=COLUMN for each. A long table, with
-a row for each model and example, is read with --model COLUMN, the column that names the model.
-
---id COLUMNS matches the rows of sets that stand in other orders, or those of the models of a long table, whose rows are
-otherwise taken in their order. A row that not every set has is an error, or is left out of all sets with --on-unmatched
-drop and counted. Labels come from each set, or from --labels TABLE:COLUMN, matched by --id too. An .npz has its ids in an
-array.
-
-Losses by row, as candor score -o FILE.npz writes them, may stand in place of the predictions of a set, as of a baseline whose
-predictions are not kept. Metrics that are means of these have the same differences, others have none. --id then needs the
-columns that candor score --id copied.
-
-With --from lm-eval each argument is a file of samples, or the folder of a model. Documents may be in any order: they are
-the same if task and doc_hash are, and it is an error if one set has others.
-
-The sets are read side by side, and the differences of each metric are found from their rows: B minus A, with an interval
-and a p-value that allow for both models having judged the same rows. p-values of a metric are adjusted by Holm for the
-number of pairs, and intervals are not; with --adjust max-t all intervals of a metric hold together, and p-values are
-those of the largest |t|. Metrics are not adjusted for each other. A star marks the best value of a metric where it differs from
-those of all other sets. --margin nll=0.01 names a difference that does not matter, and says whether the sets are
-equivalent, or one is not worse. More than 20 sets need --baseline, with which all others are compared.
-
---flips FILE writes each row whose decisions differ between two sets: its number, the names of the sets a and b, the label,
-both decisions and their probabilities, in the order of rows. With --id it has the id in place of the number. The first 20 are
-printed too.
-
-Rows are taken as independent. For regression forecasts (--task regression, quantiles, samples) of consecutive times,
---horizon takes the test of Diebold and Mariano: rows must then be in the order of time. --series COLUMN does so within
-each of several series, which are taken as independent of each other.
-
---temperature-scaled adds the differences after temperature scaling, which take the fitted temperatures as fixed.
-
---cluster COLUMN says which rows depend on each other, as the frames of a video, the answers to a prompt, or the forecasts of
-one day, and errors of differences are then by the sums of clusters. Sets must agree about the cluster of each row.
-
-A row that is bad in one set is left out of all with --on-invalid drop, and counted once. It is an error if sets differ in
-the label, the weight or the observed value of a row.
-
-With --from hubverse or nixtla, the sets are the models of files that have several, or those of --model. Such forecasts
-have a relative skill, and others with --baseline: the geometric mean of the ratios of a set's mean wis, crps or absolute
-error to that of each set, over the rows that both have. --baseline NAME scales it to 1 for that set, and gives the plain
-ratio to it too.`,
+The sets are read side by side: the differences of each metric, B minus A, have intervals and p-values that allow for both
+having judged the same rows. 'candor help comparing' says how sets are matched, tested and adjusted.`,
 		Example: `  candor compare a.npy b.npy --labels labels.npy
   candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
   candor compare before.npz after.npz --input logits --json
   candor compare models.csv --prob old=p_old --prob new=p_new --label y
   candor compare old.csv new.csv --prob p --label y --id id --on-unmatched drop
-  candor compare all.csv --model model --id id --prob p --label y
   candor compare old.npy new.npy --labels labels.npy --margin nll=0.01,accuracy=0.005
-  candor compare a.npy b.npy c.npy --labels labels.npy --adjust max-t
-  candor compare a.npy b.npy --labels labels.npy --temperature-scaled
-  candor compare a.npy b.npy --labels labels.npy --state pair.state
-  candor compare a.npy b.npy --labels labels.npy --flips flips.csv
-  candor compare frames.csv --prob old=p_old --prob new=p_new --label y --cluster video
-  candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
-  candor compare a.npy b.npy --labels labels.npy --plot differences.png --plot-kind differences
-  candor compare a.npy b.npy --labels labels.npy --report github=summary.md
   candor compare base.npz b.npy --labels labels.npy --fail-if 'delta.nll.low>0'
-  candor compare model-a model-b --from lm-eval
-  candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7
-  candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7 --series site
-  candor compare cv.csv --from nixtla --baseline SeasonalNaive`,
+  candor compare a.npy b.npy --labels labels.npy --plot differences.png --plot-kind differences`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 && f.choices.from == "" && len(f.model.models) > 0 {
 				return nil
@@ -132,6 +80,9 @@ ratio to it too.`,
 	c.Flags().Lookup("id").Usage = "`COLUMNS` by which the rows of all sets are matched, and those of --labels TABLE:COLUMN and of --pivot"
 	c.Flags().StringVar(&f.flipped, "flips", "", "write the rows whose decisions differ to `FILE`: .csv, .npz, .parquet, or another table")
 	f.evalFlags.limits(c)
+	for _, refused := range []string{"group", "decisions", "confidence-scores"} { // which run says why
+		c.Flags().Lookup(refused).Hidden = true
+	}
 	return c
 }
 

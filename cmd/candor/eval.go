@@ -69,136 +69,18 @@ func evalCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "eval [PREDICTIONS...]",
 		Short: "Evaluate predictions",
-		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,)
-for P(y = 1), as float16, float32, float64 or bfloat16; or tables (.csv, .tsv, .jsonl, .parquet,
-.arrow, .safetensors) of classes; or tables and arrays of regression forecasts. Two columns, (N, 2),
-are a binary task as (N,) is: P(y = 1) is column 1, or what --event says; --task classification
-keeps two classes. Several files are shards, taken in natural order; a folder or a pattern in quotes
-('part-*.csv') is all files in it.
-"-" is standard input. A pipe, such as a shell's /dev/fd/63, is read once, like standard input;
---name says what messages call it. Without a file a small real sample is evaluated.
-
-Labels are whole numbers from 0 to K-1, one per row, from --labels or from an array "labels" in the
-.npz. An array of an .npz can be named: preds.npz:logits. Messages number rows and columns from 0.
-
-In a table --prob names the columns of probabilities, or --prob-prefix what their names begin with,
-and --label the column of true classes: names of classes, or numbers from 0. In JSON Lines the
-columns are fields, also nested ones (target.idx). One column may have all scores of a row: a list,
-or a score for each name in --classes. candor prints which column has which role. --labels
-TABLE:COLUMN takes the labels from another table, by position or matched by --id. --pivot takes a
-table that has a row for each class.
---event says which label, or which of two classes, is the event.
-
---ignore-label names labels of rows that do not count, as the tokens of a prompt. --bytes gives bits
-per byte of a language model's tokens, --sequence the NLL of whole sequences. --percent takes
-probabilities from 0 to 100, such as the confidence that a model puts into words.
-
-With --from lm-eval the files are what lm-evaluation-harness logs of multiple-choice tasks,
-samples_*.jsonl, or the folder of a model, whose tasks are read together. A row has the
-log-likelihoods of the choices of a question. Choices are not classes: metrics of classes, base rates
-and skill have no value. --group task, or a field as doc.subject, groups the rows.
-
-With --task ensemble the files are the members, each (N, K) or (N,), or one array of all members,
-(M, N, K). Metrics are computed on the mean of their probabilities, and on how much they disagree.
-With --task multilabel the columns are independent labels, each with its own probability, and
---labels has a 0 or 1 for each, (N, K); there is a document for each label, and their averages.
-With --task loglik a row has the log-likelihoods under M draws of a model's parameters, (N, M),
-without labels, for WAIC and leave-one-out estimates. --input dirichlet takes the parameters of a
-Dirichlet distribution per row. --ood names the same model's scores of out-of-distribution rows,
-which its doubt should tell from the others.
-
-Regression forecasts are compared with observed values. --task regression takes a mean and a
-standard deviation per row, quantiles takes quantiles, and samples takes M samples. Their files are
-tables (.csv, .tsv, .txt, also .gz and .zst) whose first line names the columns: mean, sd and
-observed, or what --mean, --std and --observed say; for quantiles named q0.05 and so on,
---quantile-prefix q. Or they are arrays: an .npz with these names, (N, 3), (N, 2), (N, Q) with
---levels, or (N, M), and --labels are the observed values.
---from hubverse and nixtla read files of several models, --oracle has what was observed, and
---transform log1p compares quantiles and samples on a log scale.
---distribution says that a mean and a standard deviation are those of a Laplace, logistic or
-Student's t distribution instead of a normal one; nll, crps, coverage and everything else that takes
-quantiles follow it. --scale COLUMN is its scale parameter, instead of the standard deviation.
-
-A row's decision is its most probable class, the first one if several are equal; for (N,) it is
-class 1 if p > 1/2. If other decisions were made, pass them by --decisions: accuracy, confidence and
-the top label's bins then use the decisions and their probabilities. --confidence-scores are your
-own scores, higher for surer rows: rows are binned by them, and rejection and ranking metrics
-(calibration_auc, aurc, retention_accuracy and the like) take rows in their order; within a bin the
-probabilities are still what is compared.
-
---group also gives every metric for each group of rows that have the same value in a column of a
-table, in an array of each .npz, or in a file of whole numbers or text, one per row. Up to 1,000
-groups have all metrics; of up to 100,000 sums are kept, for means over rows and ece. Each group of at
-least --min-rows rows is tested: whether as many events came as its scores say, in all rows and in
-bins. --adjust allows for the number of tests, and the first line names the groups that are off.
---plot uses all rows, and so do gates unless they begin with worst_group.
-
---cluster says which rows depend on each other, by a column, array or file like that of --group: frames
-of a video, visits of a patient. Intervals and the verdict are then by clusters, and metrics without
-such an interval have none. docs/clusters.md has more.
-
---slice-by site,age,score crosses columns, and says which values, pairs and triples of values the
-scores are wrong about, worst first, with p-values adjusted for their number; score is the model's
-own. Numbers have ten bins of equal mass, or those of --slice-edges. It also gives MCGrad's
-multicalibration_error, and multicalibration_gap_p, a test of all slices together.
-
---fail-if and --require are gates: the exit code is 1 if a condition of --fail-if holds, if one of
---require does not, or if there is no value. worst_group.bias.low>0.05 looks at all groups of at least
---min-rows rows, with intervals that allow for their number. --report writes the result for a CI
-system: JUnit XML, GitHub's step summary, MLflow's metrics, OpenMetrics. docs/ci.md describes them.
-
-The default set of metrics is small. --metrics all gives the rest, and a metric that a gate names
-is always evaluated. 'candor metrics' lists them; 'candor score' writes the values of each row.
-
-Nothing is guessed and no row is silently left out. Scores are probabilities unless --input says
-otherwise. Rows that cannot be probabilities are an error, unless --on-invalid drop leaves them out
-and counts them.
-
-` + likeHelp + `.`,
+		Long: `Evaluate predictions: how honest their probabilities are, with intervals, in one read. Files are arrays
+(.npy, .npz) or tables (.csv, .jsonl, .parquet, .arrow, .safetensors); several are shards, "-" is standard input.
+Scores are probabilities unless --input says otherwise. Nothing is guessed and no row is silently left out.
+Without a file a small real sample is evaluated.`,
 		Example: `  candor eval
   candor eval probs.npy --labels labels.npy
   candor eval logits.npy --labels labels.npy --input logits --json
-  candor eval shard-*.npz --input logits --state all.state
-  candor eval probs.npy --labels labels.npy --metrics 'default,ece(bins=30),mce'
-  candor eval part-1.npy part-2.npy --labels labels.npy --on-invalid drop
-  candor eval probs.npy --labels labels.npy --like torchmetrics
   candor eval predictions.csv --prob-prefix prob_ --label label
-  candor eval predictions.jsonl --prob probs --label label
-  candor eval binary.csv --prob p --label verdict --event spam
-  candor eval predictions.csv --prob-prefix prob_ --labels truth.csv:label --id id
-  candor eval long.csv --pivot class --id id --prob p --label truth --classes cat,dog
-  candor eval answers.csv --prob confidence --correct right
-  candor eval logits.npy --labels labels.npy --input logits --ignore-label -100 --metrics nll,perplexity
-  candor eval logits.npy --labels labels.npy --input logits --bytes bytes.npy --sequence sequences.npy
-  candor eval verbal.csv --prob confidence --correct right --percent
-  candor eval samples_mc.jsonl --from lm-eval
+  candor eval forecast.csv --task regression --mean mu --std sigma --observed y
   candor eval probs.npy --labels labels.npy --html page.html
   candor eval probs.npy --labels labels.npy --plot reliability.png
-  candor eval probs.npy --labels labels.npy --plot corp.png --plot-kind corp
-  candor eval probs.npy --labels labels.npy --plot risk.svg --plot-kind risk-coverage
-  candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02'
-  candor eval probs.npy --labels labels.npy --require 'accuracy.low>0.9' --report junit=report.xml,github=summary.md
-  candor eval probs.npy --labels labels.npy --metrics 'brier,brier_skill,auroc(average=macro)'
-  candor eval logits.npz --input logits --ood other.npz --metrics 'ood_auroc(score=energy)'
-  candor eval members.npy --labels labels.npy --task ensemble
-  candor eval model-1.npy model-2.npy --labels labels.npy --task ensemble --metrics average_kl
-  candor eval forecast.csv --task regression --mean mu --std sigma --observed y --group site
-  candor eval forecast.npz --task regression --plot pit.png --plot-kind pit
-  candor eval forecast.csv --task regression --mean mu --scale sigma --observed y --distribution laplace
-  candor eval quantiles.csv --task quantiles --quantile-prefix q --observed y --metrics default,crps
-  candor eval quantiles.npy --labels obs.npy --task quantiles --levels 0.05,0.5,0.95
-  candor eval draws.npy --labels obs.npy --task samples --fail-if 'crps_fair>2'
-  candor eval 2026-11-23-model.csv --from hubverse --oracle oracle.csv --output-type quantile --on-unmatched drop
-  candor eval cv.csv --from nixtla --model AutoARIMA
-  candor eval loglik.npy --task loglik --metrics all
-  candor eval probs.npy --labels tags.npy --task multilabel --fail-if 'ece>0.05'
-  candor eval parameters.npy --labels labels.npy --input dirichlet
-  candor eval visits.csv --prob p --label y --cluster patient
-  candor eval probs.npy --labels labels.npy --group sites.npy
-  candor eval probs.npy --labels labels.npy --group users.npy --min-rows 100 --adjust bh
-  candor eval probs.npy --labels labels.npy --group sites.npy --fail-if 'worst_group.ece.low>0.05'
-  candor eval people.csv --prob p --label y --slice-by site,age,score --slice-edges age=0,18,65,inf
-  candor eval people.csv --prob p --label y --slice-by site,age --fail-if 'multicalibration_gap_p<0.01'`,
+  candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02'`,
 		RunE: func(c *cobra.Command, args []string) error { return f.slicing.spelled(f.run(c, matched(args))) },
 	}
 	c.Flags().SortFlags = false
@@ -214,33 +96,6 @@ and counts them.
 	return c
 }
 
-// likeHelp describes --like.
-const likeHelp = `--like SYSTEM computes metrics as another system does. Metrics over bins are ece, ece_positive,
-ece_top_label, ece_floor, ece_floor_q95, ece_p, detectable_gap, mce, rmsce, rmsce_debiased, calibration_error_squared,
-ece_unweighted and ece_bayes_*. What is not listed stays the same, and a metric's own options
-take precedence.
-
-  um            uncertainty_metrics (numpy)
-    over bins     30 bins, [a,b); p = 0 is dropped; p = 1 has a bin of its own
-    rmsce         30 bins of equal mass: rmsce(adaptive)
-    sce           30 bins; p = 0 is dropped; p = 1 has a bin of its own: sce(one=overflow,threshold=0)
-    ace, tace     30 bins; p = 0 is dropped: ace(threshold=0)
-    brier         minus 1: brier(form=minus_one), and so the terms that add up to it
-  tfp           tfp.stats and Keras
-    over bins     15 bins; the bin of p is floor(15 p), in the type of the scores
-    brier         minus 1: brier(form=minus_one), and so the terms that add up to it
-  torchmetrics
-    over bins     15 bins, [a,b), with torch.linspace's edges: of a binary task in the type of the
-                  scores, otherwise in float32; p = 1 has a bin of its own
-  guo           temperature_scaling, by an author of Guo et al. 2017
-    over bins     15 bins, (a,b], with torch.linspace's edges in float32; p = 0 is in no bin
-  blog          "Metrics for uncertainty estimation"
-    over bins     15 edges, so 14 bins, (a,b]; p = 0 has a bin of its own
-
-All systems except torchmetrics bin the top label's score in a binary task too, also in
-ece_equal_mass and ece_sweep, unless a metric's name says otherwise. ece_equal_mass, sce, ace and
-tace have the system's number of bins. --bins N replaces it everywhere`
-
 func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed values: one for all rows, or one per shard, in the same order; or the column of a table that has them; --label is the same")
@@ -249,7 +104,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.event, "event", "", "`CLASS` that is the event of a binary task: 0 or 1, the column of arrays (N, 2); in a table the label that is 1, or the class")
 	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0 for (M, N, K), 1 for (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
-	fl.StringVar(&f.like, "like", "", "compute metrics as another `SYSTEM` does: um, tfp, torchmetrics, guo, blog; 'candor eval --help' lists what changes")
+	fl.StringVar(&f.like, "like", "", "compute metrics as another `SYSTEM` does: um, tfp, torchmetrics, guo, blog; 'candor help definitions' lists what changes")
 	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; the default with --like is the system's")
 	fl.Float64Var(&f.level, "confidence", metrics.DefaultLevel, "`LEVEL` of intervals")
 	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that random numbers start from: those of corp_*, eaurc, augrc, ece_bayes_*, spce")

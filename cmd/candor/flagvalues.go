@@ -58,7 +58,18 @@ func fillFlags(c *cobra.Command) {
 }
 
 // flagFault describes an invalid flag value in the words of the help.
-func flagFault(_ *cobra.Command, err error) error {
+func flagFault(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var names []string
+		for _, f := range visibleFlags(c) {
+			names = append(names, f.Name)
+		}
+		if n := nearest(unknown.GetSpecifiedName(), names); n != "" && len(unknown.GetSpecifiedName()) > 1 {
+			return usage("%v (did you mean --%s?)", err, n)
+		}
+		return usage("%v", err)
+	}
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
 		return usage("%v", err)

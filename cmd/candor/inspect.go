@@ -24,7 +24,7 @@ import (
 )
 
 func inspectCommand() *cobra.Command {
-	asJSON := false
+	var form sheetForm
 	var files sources
 	c := &cobra.Command{
 		Use:   "inspect FILE...",
@@ -43,6 +43,9 @@ standard input.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			args = matched(args)
+			if err := form.checkForm(c); err != nil {
+				return err
+			}
 			if err := files.check(args...); err != nil {
 				return err
 			}
@@ -58,19 +61,15 @@ standard input.`,
 				}
 				docs = append(docs, v)
 			}
-			if asJSON {
-				out.Reset()
-				enc := json.NewEncoder(&out)
+			return form.write(c, out.Bytes(), sheetOf(docs), func(w io.Writer) error {
+				enc := json.NewEncoder(w)
 				enc.SetIndent("", "  ")
-				if err := enc.Encode(docs); err != nil {
-					return err
-				}
-			}
-			_, err := c.OutOrStdout().Write(out.Bytes())
-			return err
+				return enc.Encode(docs)
+			})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, an object for each file")
+	form.form(c)
+	c.Flags().Lookup("json").Usage = "print a JSON array, an object for each file; the same as --format json"
 	files.flags(c)
 	return c
 }
@@ -81,6 +80,34 @@ type inspected struct {
 	Arrays []arrayInfo `json:"arrays,omitempty"`
 	State  *stateInfo  `json:"state,omitempty"`
 	Table  *tableInfo  `json:"table,omitempty"`
+}
+
+// sheetOf returns a row for each array, column and fact of a state.
+func sheetOf(docs []any) *sheet {
+	s := &sheet{head: []string{"file", "format", "part", "name", "type", "value"}}
+	for _, d := range docs {
+		in := d.(inspected)
+		for _, a := range in.Arrays {
+			s.add(in.File, in.Format, "array", a.Name, a.DType, shape(a.Shape))
+		}
+		if t := in.Table; t != nil {
+			for _, c := range t.Columns {
+				s.add(in.File, in.Format, "column", c.Name, c.Type, c.First)
+			}
+			if t.Command != "" {
+				s.add(in.File, in.Format, "command", "", "", t.Command)
+			}
+		}
+		if t := in.State; t != nil {
+			for _, f := range [][2]string{{"rows", fmt.Sprint(t.Rows)}, {"dropped", fmt.Sprint(t.Dropped)}, {"classes", fmt.Sprint(t.Classes)}, {"task", t.Task}, {"dtype", t.DType}, {"kind", t.Kind},
+				{"groups", strings.Join(t.Groups, ", ")}, {"models", strings.Join(t.Models, ", ")}, {"metrics", strings.Join(t.Metrics, ", ")}, {"sha256", t.SHA256}} {
+				if f[1] != "" {
+					s.add(in.File, in.Format, "state", f[0], "", f[1])
+				}
+			}
+		}
+	}
+	return s
 }
 
 type tableInfo struct {

@@ -157,11 +157,8 @@ func rootCommand() *cobra.Command {
 		Use:   "candor",
 		Short: "Tell how honest a model's probabilities are",
 		Long: `candor reads prediction files of any size in one pass and tells how honest their probabilities are: calibration
-errors, proper scores and reliability, each with its interval.
-
-Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 a gate failed (--fail-if, --require),
-2 the command line is wrong or an output cannot be written, 3 the predictions or states cannot be used, 70 a fault of candor.
-With --json an error is one JSON object on standard error, and nothing else is there; docs/json.md describes it.`,
+errors, proper scores and reliability, each with its interval. Results go to standard output, everything else to standard
+error.`,
 		Example: `  candor eval                                            a small real sample
   candor eval probs.npy --labels labels.npy
   candor eval logits.npz --input logits --json`,
@@ -200,7 +197,8 @@ With --json an error is one JSON object on standard error, and nothing else is t
 		return nil
 	}
 	c.SetFlagErrorFunc(flagFault)
-	c.AddCommand(evalCommand(), mergeCommand(), compareCommand(), driftCommand(), scoreCommand(), recalCommand(), inspectCommand(), metricsCommand(), versionCommand())
+	c.AddCommand(evalCommand(), mergeCommand(), compareCommand(), driftCommand(), scoreCommand(), recalCommand(), inspectCommand(), metricsCommand(), versionCommand(), manCommand())
+	installHelp(c)
 	fillFlags(c)
 	return c
 }

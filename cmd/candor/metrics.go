@@ -15,14 +15,16 @@ import (
 )
 
 func metricsCommand() *cobra.Command {
-	asJSON := false
+	var form sheetForm
 	c := &cobra.Command{
-		Use:   "metrics [NAME]",
-		Short: "List the metrics, or explain one",
-		Long:  `List the metrics, or explain one: its formula, options, range, which values are good, and where it comes from.`,
+		Use:   "metrics [NAME or WORD]",
+		Short: "List the metrics, search them, or explain one",
+		Long: `List the metrics by family, or those that mention a word, or explain one by its name: its formula, options, range, which values
+are good, and where it comes from.`,
 		Example: `  candor metrics
   candor metrics ece
-  candor metrics --json`,
+  candor metrics calib
+  candor metrics --format csv`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var l []string
 			for _, d := range eval.Descriptors() {
@@ -37,41 +39,84 @@ func metricsCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			l := eval.Descriptors()
+			if err := form.checkForm(c); err != nil {
+				return err
+			}
+			l, one := eval.Descriptors(), false
 			if len(args) == 1 {
 				m, err := eval.ParseMetric(args[0])
-				if err != nil {
+				switch found := mentioning(l, args[0]); {
+				case err == nil:
+					l, one = []eval.Descriptor{*eval.Describe(m.Name)}, true
+				case len(found) > 0:
+					l = found
+				default:
 					return usage("%v", err)
 				}
-				l = []eval.Descriptor{*eval.Describe(m.Name)}
-			}
-			if asJSON {
-				return writeDescriptors(c, l)
 			}
 			var b bytes.Buffer
-			if width := screenOf(c.OutOrStdout()).width; len(args) == 1 {
+			if width := screenOf(c.OutOrStdout()).width; one {
 				explain(&b, &l[0], width)
 			} else {
 				list(&b, l, width)
 			}
-			_, err := c.OutOrStdout().Write(b.Bytes())
-			return err
+			return form.write(c, b.Bytes(), metricsSheet(l), func(w io.Writer) error { return writeDescriptors(w, l) })
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	form.form(c)
+	c.Flags().Lookup("json").Usage = "print a JSON array; the same as --format json"
 	return c
 }
 
-// list writes a line for each metric, or two on a narrow terminal.
-func list(w io.Writer, l []eval.Descriptor, width int) {
-	for _, d := range l {
-		mark := " "
-		if d.Default {
-			mark = "*"
-		}
-		hang(w, fmt.Sprintf("%s %-21s ", mark, d.Name), d.Meaning, width)
+// mentioning returns the metrics whose name, meaning, family or source has a word in it.
+func mentioning(l []eval.Descriptor, word string) (found []eval.Descriptor) {
+	word = strings.ToLower(strings.TrimSpace(word))
+	if len(word) < 2 {
+		return nil
 	}
-	fmt.Fprintf(w, "\n%s\n", report.Wrap("* in the default set. 'candor metrics NAME' gives formula, options and source; --metrics takes them with options, as 'ece(bins=30,closed=right)'.", width))
+	for _, d := range l {
+		for _, s := range []string{d.Name, d.Short, d.Meaning, d.Family(), d.Source} {
+			if strings.Contains(strings.ToLower(s), word) {
+				found = append(found, d)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// metricsSheet returns a row for each metric.
+func metricsSheet(l []eval.Descriptor) *sheet {
+	s := &sheet{head: []string{"name", "family", "default", "meaning", "formula", "options", "range", "better", "source", "applies"}}
+	for _, d := range l {
+		s.add(d.Name, d.Family(), yes(d.Default), d.Meaning, d.Formula, d.Options, d.Range, string(d.Better), d.Source, d.Applies())
+	}
+	return s
+}
+
+// list writes a line for each metric by family, or two on a narrow terminal.
+func list(w io.Writer, l []eval.Descriptor, width int) {
+	for _, f := range eval.Families() {
+		first := true
+		for _, d := range l {
+			if d.Family() != f {
+				continue
+			}
+			if first {
+				fmt.Fprintf(w, "%s\n", f)
+				first = false
+			}
+			mark := " "
+			if d.Default {
+				mark = "*"
+			}
+			hang(w, fmt.Sprintf("%s %-21s ", mark, d.Name), d.Meaning, width)
+		}
+		if !first {
+			fmt.Fprintln(w)
+		}
+	}
+	fmt.Fprintf(w, "%s\n", report.Wrap("* in the default set. 'candor metrics NAME' gives formula, options and source, 'candor metrics WORD' searches; --metrics takes names with options, as 'ece(bins=30,closed=right)'.", width))
 }
 
 // explain writes the full description of a metric.
@@ -117,9 +162,10 @@ func yes(b bool) string {
 	return "no"
 }
 
-func writeDescriptors(c *cobra.Command, l []eval.Descriptor) error {
+func writeDescriptors(w io.Writer, l []eval.Descriptor) error {
 	type row struct {
 		Name    string   `json:"name"`
+		Family  string   `json:"family"`
 		Meaning string   `json:"meaning"`
 		Formula string   `json:"formula"`
 		Options []string `json:"options"`
@@ -138,12 +184,12 @@ func writeDescriptors(c *cobra.Command, l []eval.Descriptor) error {
 			if d.Options != "" {
 				opts = strings.Split(d.Options, ", ")
 			}
-			rows = append(rows, row{d.Name, d.Meaning, d.Formula, opts, d.Range, string(d.Better), d.Source, d.Default, d.Applies(), rowsOf(d.Also)})
+			rows = append(rows, row{d.Name, d.Family(), d.Meaning, d.Formula, opts, d.Range, string(d.Better), d.Source, d.Default, d.Applies(), rowsOf(d.Also)})
 		}
 		return rows
 	}
 	rows := rowsOf(l)
-	enc := json.NewEncoder(c.OutOrStdout())
+	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(rows)

@@ -35,7 +35,11 @@ func recalCommand() *cobra.Command {
 			if len(args) == 0 {
 				return c.Help()
 			}
-			return usage("there is no command 'candor recal %s': it is fit or apply", args[0])
+			hint := ""
+			if n := nearest(args[0], []string{"fit", "apply"}); n != "" {
+				hint = " (did you mean " + n + "?)"
+			}
+			return usage("there is no command 'candor recal %s'%s: it is fit or apply", args[0], hint)
 		},
 		Args: cobra.ArbitraryArgs,
 	}
@@ -118,12 +122,8 @@ func nearMethod(s string) string {
 	if slices.Contains(recal.Names(), strings.TrimSpace(name)) {
 		return ""
 	}
-	like := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, n := range recal.Names() {
-		like.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
-	}
-	if l := like.SuggestionsFor(strings.TrimSpace(name)); len(l) > 0 {
-		return " (did you mean " + l[0] + "?)"
+	if n := nearest(strings.TrimSpace(name), recal.Names()); n != "" {
+		return " (did you mean " + n + "?)"
 	}
 	return ""
 }

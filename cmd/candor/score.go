@@ -113,7 +113,7 @@ func rowMetrics(list string, k metrics.Kind, classes int, levels []float64, law 
 		}
 	}
 	if len(l) == 0 {
-		return nil, usage("--metrics: no metric is named in %q; 'candor score --help' lists them", list)
+		return nil, usage("--metrics: no metric is named in %q; 'candor metrics' lists them", list)
 	}
 	return l, nil
 }

@@ -356,7 +356,7 @@ func TestHelp(t *testing.T) {
 		if code != 0 || errs != "" {
 			t.Errorf("%s --help: exit code %d: %s", name, code, errs)
 		}
-		for _, w := range []string{"Usage:\n  candor " + name, "Examples:\n  candor " + name, "Flags:"} {
+		for _, w := range []string{"Usage:\n  candor " + name, "Examples:\n  candor " + name, "\nFlags"} {
 			if !strings.Contains(out, w) {
 				t.Errorf("%s --help does not have %q", name, w)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -15,21 +16,43 @@ import (
 
 func versionCommand() *cobra.Command {
 	cpu := false
+	var form sheetForm
 	c := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version, and what of the CPU is used",
 		Example: "  candor version\n  candor version --cpu",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := form.checkForm(c); err != nil {
+				return err
+			}
 			var b bytes.Buffer
 			b.WriteString(versionLine())
 			if cpu {
 				describeCPU(&b)
 			}
-			_, err := c.OutOrStdout().Write(b.Bytes())
-			return err
+			facts := [][2]string{{"version", versionText()}, {"go", runtime.Version()}, {"system", runtime.GOOS + "/" + runtime.GOARCH}}
+			if cpu {
+				i := isa.Info()
+				facts = append(facts, [][2]string{{"level", i.Current.String()}, {"detected", i.Detected.String()}, {"cpu", i.Brand}, {"features", strings.Join(i.Features, " ")},
+					{"missing", strings.Join(i.Missing, " ")}, {"warning", i.EnvError}}...)
+			}
+			s := &sheet{head: []string{"name", "value"}}
+			object := map[string]string{}
+			for _, f := range facts {
+				if f[1] != "" {
+					s.add(f[0], f[1])
+					object[f[0]] = f[1]
+				}
+			}
+			return form.write(c, b.Bytes(), s, func(w io.Writer) error {
+				enc := json.NewEncoder(w)
+				enc.SetIndent("", "  ")
+				return enc.Encode(object)
+			})
 		},
 	}
+	form.form(c)
 	c.Flags().BoolVar(&cpu, "cpu", false, "the level of vector instructions in use, and what was detected")
 	return c
 }
