@@ -789,8 +789,8 @@ func TestRecalApplyRefuses(t *testing.T) {
 	if code, _, errs := candor(t, "recal", "apply", sm, f3, "-o", o); code != 0 {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	for _, args := range [][]string{{"recal", "nonsense"}, {"recal", "aply"}} {
-		refusedAs(t, d, exitUsage, args, "there is no command 'candor recal "+args[1]+"': it is fit or apply")
+	for name, hint := range map[string]string{"nonsense": "", "aply": " (did you mean apply?)"} {
+		refusedAs(t, d, exitUsage, []string{"recal", name}, "there is no command 'candor recal "+name+"'"+hint+": it is fit or apply")
 	}
 }
 
