@@ -9,8 +9,10 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/metrics/eval/drift"
 	"github.com/candor-go/candor/metrics/eval/multilabel"
+	"github.com/candor-go/candor/metrics/eval/sliced"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/ci"
 	"github.com/candor-go/candor/report/page"
@@ -141,6 +143,12 @@ func (f *driftRun) run(c *cobra.Command, paths []string) error {
 		name := f.files.call(path)
 		if strings.HasPrefix(string(b), multilabel.Magic) {
 			return badAt(place{File: name, Remedy: "evaluate each label by itself, as a binary task"}, "%s is the state of several labels (--task multilabel)", name)
+		}
+		if strings.HasPrefix(string(b), sliced.Magic) {
+			return badAt(place{File: name, Remedy: "evaluate both sets without --slice-by"}, "%s is a state with slices of the rows (--slice-by), which are not compared", name)
+		}
+		if strings.HasPrefix(string(b), compared.Magic) {
+			return badAt(place{File: name, Remedy: "evaluate each set by candor eval --state"}, "%s is the state of candor compare, which has several sets of the same rows", name)
 		}
 		e, groups, err := decodeGroups(b, name)
 		if err != nil {
