@@ -23,7 +23,7 @@ const MostCells = 1 << 18
 // is depends only on the set of rows.
 //
 // A cell takes 24 bytes and its place in a table 8 to 16, so MostCells take 10 MiB; with weights about 200 bytes more each. A grid of 512
-// places takes 4 MiB more.
+// places takes up to 3 MiB more.
 type Joint struct {
 	most, places int
 	grid         *kernel.CoarseGrid
@@ -32,10 +32,10 @@ type Joint struct {
 	gridded      bool
 	log          []jointLog // rows without weights that are in no cell yet, until it is known whether they need the grid
 	logged       int        // their number
-	dense        []uint32   // rows on the grid that are in no cell yet: by a's place and outcome, and then b's
-	pending      int64      // rows in dense
+	dense        []uint8    // numbers of rows on the grid that are in no cell yet, modulo 256; see at
+	over         []uint64   // a cell for each time that its number in dense has come to 256, as a's place and outcome times side and b's
 	cells        []jointCell
-	sorted       bool           // cells rise
+	sorted       bool           // cells rise; on the grid, without weights, they always do
 	heavy        []tally.Weight // of each cell, with weights
 	slots        []int32        // open addressing: number of a cell plus 1
 	ones         []int32        // scratch
@@ -52,8 +52,8 @@ type jointCell struct {
 // jointLog is a piece of the log: the keys of rows.
 type jointLog struct{ a, b []uint64 }
 
-// mostLogged is the largest number of rows of a piece.
-const mostLogged = 1 << 14
+// mostLogged is the number of rows up to which a piece has room for rows to come.
+const mostLogged = 1 << 12
 
 // NewJoint returns an empty Joint with at most this many exact cells, and a grid of so many places for each model. It panics unless
 // both are above 1 and the places are an even number.
@@ -116,15 +116,42 @@ func (j *Joint) AddPlaces(a, b []uint32) {
 	j.count(a, b)
 }
 
-// count counts rows on the dense grid.
+// mostOver bounds the memory of over: 2 MiB.
+const mostOver = 1 << 18
+
+// count counts rows on the dense grid. Numbers of one byte keep it in the second-level cache, and few of them come to 256.
+//
+// The number of a pair of places is at a's place and outcome times side, plus b's outcome times places, plus b's place: so the rows of a
+// binary task, whose outcomes are the same for both models, take half of the lines of the cache.
 func (j *Joint) count(a, b []uint32) {
-	j.more(int64(len(a)))
-	side := 2 * uint32(j.places)
+	j.heat()
+	dense, places := j.dense, uint32(j.places)
 	b = b[:len(a)]
 	for i, k := range a {
-		if l := b[i]; k != NoPlace && l != NoPlace {
-			j.dense[k*side+l]++
+		l := b[i]
+		if int32(k|l) < 0 { // NoPlace
+			continue
 		}
+		c := &dense[(2*k+l&1)*places+l>>1]
+		if *c++; *c == 0 {
+			j.overflow(k, l)
+			dense = j.dense
+		}
+	}
+}
+
+// heat makes room for numbers on the dense grid.
+func (j *Joint) heat() {
+	if j.dense == nil {
+		j.dense = make([]uint8, 4*j.places*j.places)
+	}
+}
+
+// overflow notes that the number of a pair of places has come to 256.
+func (j *Joint) overflow(k, l uint32) {
+	if j.over = append(j.over, uint64(k)*2*uint64(j.places)+uint64(l)); len(j.over) == mostOver {
+		j.flush()
+		j.heat()
 	}
 }
 
@@ -180,27 +207,36 @@ func (j *Joint) addExact(a, b []uint64) int {
 // mostLog is how many rows the log holds: where they have more pairs than there may be cells, it mostly shows them.
 func (j *Joint) mostLog() int { return j.most + j.most/16 }
 
-// keep adds rows to the log, as many as its last piece has room for, and returns how many of them it has looked at.
+// keep adds rows to the log, as many as it has room for, and returns how many of them it has looked at.
 func (j *Joint) keep(a, b []uint64) int {
 	last := len(j.log) - 1
-	if last < 0 || len(j.log[last].a) == cap(j.log[last].a) {
-		room := min(max(len(a), j.logged), mostLogged, j.mostLog()-j.logged)
-		j.log = append(j.log, jointLog{make([]uint64, 0, room), make([]uint64, 0, room)})
+	n := min(len(a), j.mostLog()-j.logged)
+	a, b = a[:n], b[:n]
+	most := uint64(0)
+	for i, k := range a {
+		most = max(most, k, b[i])
+	}
+	if last >= 0 && len(j.log[last].a)+n <= cap(j.log[last].a) {
+		p := &j.log[last]
+		p.a, p.b = append(p.a, a...), append(p.b, b...)
+	} else {
+		room := max(n, min(j.logged, mostLogged))
+		j.log = append(j.log, jointLog{append(make([]uint64, 0, room), a...), append(make([]uint64, 0, room), b...)})
 		last++
 	}
-	p := &j.log[last]
-	from := len(p.a)
-	n := min(len(a), cap(p.a)-from)
-	to := from
-	p.a, p.b = p.a[:from+n], p.b[:from+n]
-	for i, k := range a[:n] {
-		l := b[i]
-		if p.a[to], p.b[to] = k, l; k != None && l != None {
-			to++
+	j.logged += n
+	if most == None {
+		p := &j.log[last]
+		to := len(p.a) - n
+		for i, k := range a {
+			if l := b[i]; k != None && l != None {
+				p.a[to], p.b[to] = k, l
+				to++
+			}
 		}
+		j.logged -= len(p.a) - to
+		p.a, p.b = p.a[:to], p.b[:to]
 	}
-	p.a, p.b = p.a[:to], p.b[:to]
-	j.logged += to - from
 	return n
 }
 
@@ -209,17 +245,18 @@ func (j *Joint) addDense(a, b []uint64) {
 	var score, tail [512]float64
 	var hit [512]uint8
 	var places [2][512]uint32
+	const one = 0x3ff0000000000000 // the bits of 1: any score in the upper half
 	for len(a) > 0 {
 		n := min(len(a), len(score))
 		for m, keys := range [2][]uint64{a[:n], b[:n]} {
 			for i, k := range keys {
-				q, upper := tally.Distance(k >> 1)
-				if score[i], tail[i], hit[i] = q, q, uint8(k&1); upper {
-					score[i] = 1
+				hit[i] = uint8(k & 1)
+				k >>= 1
+				q := min(k, 2*tally.HalfKey-k) // a NaN for None
+				if tail[i] = math.Float64frombits(q); k >= tally.HalfKey {
+					q = one
 				}
-				if k == None {
-					score[i] = -1
-				}
+				score[i] = math.Float64frombits(q)
 			}
 			j.grid.Places(places[m][:n], score[:n], tail[:n], hit[:n])
 		}
@@ -228,49 +265,53 @@ func (j *Joint) addDense(a, b []uint64) {
 	}
 }
 
-// more makes room for n more rows on the dense grid.
-func (j *Joint) more(n int64) {
-	if j.dense == nil {
-		j.dense = make([]uint32, 4*j.places*j.places)
-	}
-	if j.pending+n > math.MaxUint32 {
-		j.flush()
-	}
-	j.pending += n
-}
-
-// flush moves the rows of the dense grid to cells. Where the grid has room for all rows the cells are then sorted.
+// flush moves the rows of the dense grid to cells.
 func (j *Joint) flush() {
-	if j.pending == 0 {
+	if j.dense == nil {
 		return
 	}
+	slices.Sort(j.over)
 	side := 2 * j.places
-	if j.rows <= math.MaxUint32 {
-		for _, c := range j.cells {
-			j.dense[int(c.a)*side+int(c.b)] += uint32(c.n)
-		}
-		n := 0
-		for _, c := range j.dense {
-			if c > 0 {
-				n++
-			}
-		}
-		j.cells, j.slots, j.sorted = slices.Grow(j.cells[:0], n), nil, true
-		for i, c := range j.dense {
-			if c > 0 {
-				j.cells = append(j.cells, jointCell{uint64(i / side), uint64(i % side), int64(c)})
-			}
-		}
-	} else {
-		for i, n := range j.dense {
-			if n > 0 {
-				j.cells[j.cell(uint64(i/side), uint64(i%side))].n += int64(n)
+	var fresh []jointCell
+	over := j.over
+	for k := range side {
+		row := j.dense[k*side : (k+1)*side]
+		for p := range j.places {
+			for y := range 2 {
+				n := int64(row[y*j.places+p])
+				l := 2*p + y
+				for ; len(over) > 0 && over[0] == uint64(k*side+l); over = over[1:] {
+					n += 1 << 8
+				}
+				if n > 0 {
+					fresh = append(fresh, jointCell{uint64(k), uint64(l), n})
+				}
 			}
 		}
 	}
-	clear(j.dense)
-	j.pending = 0
+	j.dense, j.over = nil, nil
+	j.unite(fresh)
 }
+
+// unite adds cells of the grid, which rise.
+func (j *Joint) unite(o []jointCell) {
+	c := j.cells
+	all := make([]jointCell, 0, max(len(c), len(o)))
+	for len(c) > 0 && len(o) > 0 {
+		switch compareCells(c[0], o[0]) {
+		case -1:
+			all, c = append(all, c[0]), c[1:]
+		case 1:
+			all, o = append(all, o[0]), o[1:]
+		default:
+			all = append(all, jointCell{c[0].a, c[0].b, c[0].n + o[0].n})
+			c, o = c[1:], o[1:]
+		}
+	}
+	j.cells, j.sorted = append(append(all, c...), o...), true
+}
+
+func compareCells(c, o jointCell) int { return cmp.Or(cmp.Compare(c.a, o.a), cmp.Compare(c.b, o.b)) }
 
 // addWeighted adds rows with weights.
 func (j *Joint) addWeighted(a, b []uint64, weights []float64) {
@@ -291,7 +332,13 @@ func (j *Joint) addWeighted(a, b []uint64, weights []float64) {
 	}
 }
 
-// settle brings all rows into cells. many says that the log is known to need the grid.
+// gather brings all rows into cells.
+func (j *Joint) gather() {
+	j.settle(false)
+	j.flush()
+}
+
+// settle brings the rows of the log into cells or onto the grid. many says that they are known to need the grid.
 func (j *Joint) settle(many bool) {
 	log := j.log
 	j.log, j.logged = nil, 0
@@ -307,7 +354,6 @@ func (j *Joint) settle(many bool) {
 			j.addDense(p.a, p.b)
 		}
 	}
-	j.flush()
 }
 
 // manyDistinct returns true only if the log has more than most distinct pairs, judged by the places that they take in a hash
@@ -394,27 +440,56 @@ func (j *Joint) placed(k uint64) uint64 {
 func (j *Joint) toGrid() {
 	old := *j
 	j.gridded, j.cells, j.heavy, j.slots, j.sorted = true, nil, nil, nil, false
-	j.take(&old, j.placed)
+	j.take(&old)
 }
 
-// take adds the cells of another Joint, with keys changed by a function, which may be nil.
-func (j *Joint) take(o *Joint, to func(uint64) uint64) {
-	for i, c := range o.cells {
-		a, b := c.a, c.b
-		if to != nil {
-			a, b = to(a), to(b)
+// take adds the cells of another Joint, which may be moved to the grid then.
+func (j *Joint) take(o *Joint) {
+	switch {
+	case !j.gridded || j.seen.Weighted:
+		for i, c := range o.cells {
+			if j.gridded && !o.gridded {
+				c.a, c.b = j.placed(c.a), j.placed(c.b)
+			}
+			at := j.cell(c.a, c.b)
+			j.cells[at].n += c.n
+			if j.seen.Weighted {
+				j.heavy[at].Merge(&o.heavy[i])
+			}
 		}
-		if j.gridded && !j.seen.Weighted && c.n <= math.MaxUint32 {
-			j.more(c.n)
-			j.dense[int(a)*2*j.places+int(b)] += uint32(c.n)
+	case o.gridded:
+		j.unite(o.cells)
+	default:
+		j.place(o.cells)
+	}
+}
+
+// place moves exact cells without weights to the grid.
+func (j *Joint) place(cells []jointCell) {
+	j.heat()
+	var large []jointCell
+	for _, c := range cells {
+		k, l := uint32(j.placed(c.a)), uint32(j.placed(c.b))
+		if c.n > math.MaxUint8 {
+			large = append(large, jointCell{uint64(k), uint64(l), c.n})
 			continue
 		}
-		at := j.cell(a, b)
-		j.cells[at].n += c.n
-		if j.seen.Weighted {
-			j.heavy[at].Merge(&o.heavy[i])
+		to := &j.dense[(2*k+l&1)*uint32(j.places)+l>>1]
+		if *to += uint8(c.n); *to < uint8(c.n) {
+			j.overflow(k, l)
 		}
 	}
+	slices.SortFunc(large, compareCells)
+	n := 0
+	for i, c := range large {
+		if i > 0 && compareCells(large[n-1], c) == 0 {
+			large[n-1].n += c.n
+			continue
+		}
+		large[n] = c
+		n++
+	}
+	j.unite(large[:n])
 }
 
 // Len returns the number of rows seen.
@@ -432,7 +507,7 @@ func (j *Joint) Empty() *Joint { return NewJoint(j.most, j.places) }
 // Size estimates the memory in bytes.
 func (j *Joint) Size(x metrics.Extent) int64 {
 	n := x.Distinct(int64(j.most) + 1)
-	size := n*(24+16) + n*16 + 16*int64(j.places)*int64(j.places) // cells and their table, the log, the dense grid
+	size := n*(24+16) + n*16 + 4*int64(j.places)*int64(j.places) + 8*mostOver // cells and their table, the log, the dense grid
 	if x.Weighted {
 		size += n * 200
 	}
@@ -449,16 +524,12 @@ func (j *Joint) Merge(o *Joint) error {
 		return err
 	}
 	j.rows += o.rows
-	j.settle(false)
-	o.settle(false)
+	j.gather()
+	o.gather()
 	if o.gridded && !j.gridded {
 		j.toGrid()
 	}
-	if j.gridded && !o.gridded {
-		j.take(o, j.placed)
-		return nil
-	}
-	if j.take(o, nil); !j.gridded && len(j.cells) > j.most {
+	if j.take(o); !j.gridded && len(j.cells) > j.most {
 		j.toGrid()
 	}
 	return nil
@@ -466,7 +537,7 @@ func (j *Joint) Merge(o *Joint) error {
 
 // sort sorts the cells, by which states are equal where rows are.
 func (j *Joint) sort() {
-	if j.settle(false); j.sorted {
+	if j.gather(); j.sorted {
 		return
 	}
 	keys := make([]uint64, len(j.cells))
@@ -583,7 +654,9 @@ func (j *Joint) fields(f *exact.Fields) {
 	}
 	if f.Reading() && f.OK() {
 		j.grid, j.sorted = kernel.NewCoarseGrid(j.places), true
-		j.grow()
+		if !j.gridded || j.seen.Weighted {
+			j.grow()
+		}
 	}
 }
 

@@ -210,18 +210,20 @@ func (l *lockstep) close() {
 	}
 }
 
-// alike returns an error if models disagree about the outcome or the weight of a row.
-func (r *run) alike(names []string) error {
-	a := &r.chunks[0]
-	for m := range r.chunks[1:] {
-		b := &r.chunks[m+1]
-		e := &RowError{Model: names[m+1], First: names[0]}
+// alike returns an error if models disagree about the outcome or the weight of a row. Where labels are the same the models share those of
+// the first, which are in the cache then.
+func alike(chunks []metrics.Chunk, names []string) error {
+	a := &chunks[0]
+	for m := range chunks[1:] {
+		b := &chunks[m+1]
 		if (a.Weights == nil) != (b.Weights == nil) {
 			return fmt.Errorf("%w: %s and %s: one has weights, the other has none", metrics.ErrMismatch, names[0], names[m+1])
 		}
 		if identical(a.Labels, b.Labels) && identical(a.Weights, b.Weights) && identical(a.Observed, b.Observed) && a.Kind != metrics.Normals {
+			b.Labels = a.Labels
 			continue
 		}
+		e := &RowError{Model: names[m+1], First: names[0]}
 		for i := range a.Rows {
 			e.Row = a.Number(i)
 			switch {
