@@ -121,7 +121,7 @@ func (c *Cells) Size(x metrics.Extent) int64 {
 	}
 	log := int64(shortLog)
 	for log < x.Distinct(logLen) {
-		log = min(8*log, logLen)
+		log = int64(longer(int(log)))
 	}
 	return 8*log + 24*x.Distinct(MaxExact)
 }
@@ -199,7 +199,7 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 // makeRoom makes room in the log. It returns false if the scores have moved to a grid.
 func (c *Cells) makeRoom() bool {
 	if n := cap(c.log); n < logLen {
-		log := make([]uint64, len(c.log), min(max(shortLog, 8*n), logLen))
+		log := make([]uint64, len(c.log), longer(n))
 		copy(log, c.log)
 		c.log, c.shared = log, false
 		return true
@@ -210,6 +210,14 @@ func (c *Cells) makeRoom() bool {
 	}
 	c.count()
 	return c.grid == nil
+}
+
+// longer returns the next capacity of a log.
+func longer(n int) int {
+	if n *= 8; n > logLen/2 {
+		return logLen
+	}
+	return max(shortLog, n)
 }
 
 // manyDistinct returns true only if the log has more than MaxExact distinct scores, judged by the places that they take in a

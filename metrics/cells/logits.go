@@ -51,41 +51,40 @@ const (
 	lastRaw  = zeroKey + farRaw
 )
 
-// rawKey returns a number that rises with the raw score.
+// rawKey returns a number that rises with the raw score. It has no jumps, since scores of both signs come in any order.
 func rawKey(v float64) uint64 {
-	b := math.Float64bits(v) &^ (1 << 63)
-	switch {
-	case b < leastRaw:
-		return zeroKey
-	case b >= mostRaw:
-		b = farRaw
-	default:
-		b -= leastRaw - 1
+	b := math.Float64bits(v)
+	sign := uint64(int64(b) >> 63) // all ones below 0
+	b &^= 1 << 63
+	k := b - (leastRaw - 1)
+	if b >= mostRaw {
+		k = farRaw
 	}
-	if v < 0 {
-		return zeroKey - b
+	if b < leastRaw {
+		k = 0
 	}
-	return zeroKey + b
+	return zeroKey + (k ^ sign) - sign
 }
 
 // rawEventKey returns the key of a row's raw score; for the top label, that of its magnitude.
 func rawEventKey(v float64, event metrics.Event) uint64 {
 	k := rawKey(v)
-	if k < zeroKey && event != metrics.Positive {
-		return mirrored(k)
+	if event != metrics.Positive {
+		k = max(k, mirrored(k))
 	}
 	return k
 }
 
 // rawOf returns the raw score of a key.
 func rawOf(key uint64) float64 {
-	switch {
-	case key == zeroKey:
-		return 0
-	case key < zeroKey:
-		return -math.Float64frombits(zeroKey - key + leastRaw - 1)
+	key -= zeroKey
+	sign := uint64(int64(key) >> 63)
+	k := (key ^ sign) - sign
+	b := k + leastRaw - 1
+	if k == 0 {
+		b = 0
 	}
-	return math.Float64frombits(key - zeroKey + leastRaw - 1)
+	return math.Float64frombits(b | sign<<63)
 }
 
 // mirrored returns the key of -z for the key of z.
@@ -122,7 +121,7 @@ func (d *decoder) columns(n int, key func(i int) uint64) (p, tail []float64) {
 	switch d.from {
 	case ofLogits32:
 		for i, v := range d.f64[:n] {
-			d.f32[i] = float32(math.Min(math.Max(v, -math.MaxFloat32), math.MaxFloat32))
+			d.f32[i] = float32(min(max(v, -math.MaxFloat32), math.MaxFloat32))
 		}
 		kernel.BinaryLogitStatsF32(s, d.f32[:n], d.label[:n])
 	case ofLogits64:

@@ -13,13 +13,15 @@ const HalfKey = 0x3fe0000000000000
 // those of the tail, which is more precise there. A rounded tail may be a few units above 1/2. The key exceeds 2*HalfKey if the
 // score is outside [0,1].
 func Key(p, tail float64) uint64 {
-	if p < 0.5 {
-		return math.Float64bits(p + 0) // -0 is 0
+	low, b := math.Float64bits(p+0), math.Float64bits(tail+0) // -0 is 0
+	key := 2*HalfKey - min(b, HalfKey)
+	if b > HalfKey+kernel.GridSlack {
+		key = math.MaxUint64
 	}
-	if b := math.Float64bits(tail + 0); b <= HalfKey+kernel.GridSlack {
-		return 2*HalfKey - min(b, HalfKey)
+	if low < HalfKey { // no jumps, since halves of scores come in any order
+		key = low
 	}
-	return math.MaxUint64
+	return key
 }
 
 // Distance returns the distance q of a score from the nearer of 0 and 1, and whether that is 1.
