@@ -552,6 +552,10 @@ func (w *worker) sumParameters(c *Chunk, at, n, st int) {
 func (w *worker) peaks(b *Block, c *Chunk, at, st int) {
 	w.peak = room(w.peak, b.Rows)
 	b.Peak = w.peak[:b.Rows]
+	if c.Classes == 1 && b.index == nil {
+		c.Widen(b.Peak, at, at+b.Rows)
+		return
+	}
 	for i := range b.Peak {
 		row := at + i
 		if b.index != nil {

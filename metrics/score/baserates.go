@@ -3,6 +3,7 @@ package score
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -59,17 +60,13 @@ func (r *BaseRates) Len() int64 { return r.weight.N }
 func (r *BaseRates) AddBlock(b *metrics.Block) {
 	r.seen.Begin(b)
 	r.weight.Add(b.Rows, b.Weights)
-	most := int32(0)
-	for _, y := range b.Labels {
-		most = max(most, y)
+	if !r.seen.Weighted {
+		r.counts = tally.Labels(r.counts, b.Labels)
+		return
 	}
-	r.grow(int(most) + 1)
+	r.grow(int(slices.Max(b.Labels)) + 1)
 	for i, y := range b.Labels {
-		if r.seen.Weighted {
-			r.weights[y].AddFloat(b.Weights[i])
-		} else {
-			r.counts[y]++
-		}
+		r.weights[y].AddFloat(b.Weights[i])
 	}
 }
 
