@@ -174,6 +174,10 @@ func rank(b *metrics.Block, i int) int {
 	return int(b.Stats.Rank[i])
 }
 
+// LastBrier returns the Brier scores of the rows of the last block: sum over classes of (p - y)^2, or (p - y)^2 for a binary task. They are
+// valid until the next block.
+func (l *Loss) LastBrier() []float64 { return l.v }
+
 // squared writes each row's Brier score: sum over classes of (p - y)^2, or (p - y)^2 for a binary task.
 func squared(dst []float64, b *metrics.Block) {
 	kernel.SquaredErrors(dst, b.Stats, b.Hit[:len(dst)], b.Classes)

@@ -23,6 +23,7 @@ type loss struct {
 	byLabel bool                           // sums by label are kept
 	each    bool                           // the losses of each model are kept too
 	column  func(*metrics.Block) []float64 // the column of a block that has the losses; nil if they must be computed
+	squares bool                           // the model's evaluation has computed the losses: its Brier scores
 }
 
 // method is how a metric's difference is found.
@@ -144,6 +145,8 @@ func keptFor(s *eval.Spec) (k kept) {
 					k.losses[at].column = func(b *metrics.Block) []float64 { return b.Stats.Positive }
 				case l.Name == "nll" && s.Shape().HasClasses():
 					k.losses[at].column = func(b *metrics.Block) []float64 { return b.Stats.NLL }
+				case l.Name == "brier" && s.Shape().HasClasses():
+					k.losses[at].squares = true
 				}
 			}
 			if by == ofSkill {

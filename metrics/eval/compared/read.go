@@ -10,7 +10,9 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/internal/tally"
 	"github.com/candor-go/candor/metrics/paired"
+	"github.com/candor-go/candor/metrics/score"
 )
 
 // stepRows is the number of rows that all models' kernels go through before pairs are added: their columns stay in the
@@ -53,6 +55,7 @@ type view struct {
 	check  *metrics.Walker // finds bad rows; nil unless they are dropped
 	walker *metrics.Walker
 	accs   []metrics.Accumulator
+	loss   *score.Loss // among them
 	losses []func(dst []float64, b *metrics.Block)
 
 	n       int
@@ -90,7 +93,7 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 		v := &r.view[m]
 		v.known = part.knows(m)
 		need := c.kept.needs()
-		v.accs = part.models[m].Accumulators()
+		v.accs, v.loss = part.models[m].Accumulators(), part.models[m].Loss
 		for _, a := range v.accs {
 			need |= a.Needs()
 		}
@@ -160,6 +163,10 @@ func (v *view) add(r *reader, b *metrics.Block, whole bool) {
 		copy(v.cluster[from:to], b.Clusters)
 	}
 	for i, f := range v.losses {
+		if k.losses[i].squares {
+			v.values[i] = take(v.room.values[i], v.loss.LastBrier(), from, b.Rows, whole)
+			continue
+		}
 		if column := k.losses[i].column; column != nil {
 			v.values[i] = take(v.room.values[i], column(b), from, b.Rows, whole)
 			continue
@@ -342,10 +349,10 @@ func bad(readers []*reader) error {
 // add processes a run of rows.
 func (r *reader) add(w *run) error {
 	r.c.complement(w.chunks)
-	if err := w.alike(r.names); err != nil {
-		return err
-	}
 	if r.clusters != nil {
+		if err := alike(w.chunks, r.names); err != nil {
+			return err
+		}
 		if err := r.clusters.alike(w); err != nil {
 			return err
 		}
@@ -357,6 +364,9 @@ func (r *reader) add(w *run) error {
 		to := min(at+stepRows, rows)
 		for m := range w.chunks {
 			r.room[m] = w.chunks[m].Slice(at, to)
+		}
+		if err := alike(r.room, r.names); err != nil {
+			return err
 		}
 		if r.drop {
 			if err := r.pick(); err != nil {
@@ -522,12 +532,7 @@ func (r *reader) addFlips(n int) {
 // addLabels counts labels.
 func (c *Comparison) addLabels(labels []int32, weights []float64) {
 	if weights == nil {
-		for _, y := range labels {
-			if int(y) >= len(c.counts) {
-				c.counts = paired.Grown(c.counts, int(y)+1)
-			}
-			c.counts[y]++
-		}
+		c.counts = tally.Labels(c.counts, labels)
 		return
 	}
 	for i, y := range labels {
