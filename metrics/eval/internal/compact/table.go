@@ -29,7 +29,9 @@ type Table struct {
 	ones   []int32
 
 	columns [][]float64
-	waiting [][]uint64 // rows by regions of groups
+	first   []uint64   // the latest rows of each region of groups, up to firstRows
+	firsts  []int32    // their words
+	waiting [][]uint64 // rows by regions
 	touched int64
 }
 
@@ -76,7 +78,7 @@ func (k *Kept) Bytes(groups int64, weighted bool) int64 {
 			each += int64(len(k.Means)) * 560
 		}
 	}
-	waiting := (groups/region + 1) * regionRows * int64(16+8*len(k.Means))
+	waiting := (groups/region + 1) * (regionRows + firstRows) * int64(16+8*len(k.Means))
 	return groups*(each+8) + waiting
 }
 
@@ -150,6 +152,7 @@ func (t *Table) slow(m int, b *metrics.Block, groups []int32) {
 const (
 	region     = 1 << 10
 	regionRows = 1 << 13 // that wait
+	firstRows  = 1 << 5  // that are written to where they wait at once: one by one, each would wait for a line of memory
 	soonRows   = 1 << 11 // that wait where there is only one region
 )
 
@@ -157,9 +160,6 @@ const (
 // score, and the values of means.
 func (t *Table) sort(b *metrics.Block, p []float64, y []uint8, groups []int32) {
 	t.heat()
-	for len(t.waiting)*region < len(t.wide) {
-		t.waiting = append(t.waiting, nil)
-	}
 	n, width := len(p), 2
 	for m := range t.Means {
 		if t.Means[m].first == nil {
@@ -181,24 +181,33 @@ func (t *Table) sort(b *metrics.Block, p []float64, y []uint8, groups []int32) {
 		most = soonRows
 	}
 	columns := t.columns[:width-2]
+	for len(t.waiting)*region < len(t.wide) {
+		t.waiting, t.firsts = append(t.waiting, nil), append(t.firsts, 0)
+		t.first = append(t.first, make([]uint64, firstRows*width)...)
+	}
+	room := firstRows * width
 	for i, g := range groups {
-		w := t.waiting[g/region]
-		if cap(w)-len(w) < width {
-			w = slices.Grow(w, min(max(64*width, len(w)), most*width-len(w)))
-		}
-		at := len(w)
-		w = w[:at+width]
-		row := w[at:]
+		r := int(g / region)
+		first := t.first[r*room:][:room]
+		at := int(t.firsts[r])
+		row := first[at:][:width]
 		row[0] = uint64(g)<<8 | uint64(t.bin[i])<<1 | uint64(y[i])
 		row[1] = math.Float64bits(p[i])
 		for j, c := range columns {
 			row[j+2] = math.Float64bits(c[i])
 		}
-		if len(w) >= most*width {
-			t.add(int(g/region), w, width)
-			w = w[:0]
+		if at += width; at == room {
+			w := t.waiting[r]
+			if cap(w)-len(w) < room {
+				w = slices.Grow(w, min(max(room, len(w)), most*width-len(w)))
+			}
+			if w = append(w, first...); len(w) >= most*width {
+				t.add(r, w, width)
+				w = w[:0]
+			}
+			t.waiting[r], at = w, 0
 		}
-		t.waiting[g/region] = w
+		t.firsts[r] = int32(at)
 	}
 }
 
@@ -212,8 +221,9 @@ func (t *Table) settle() {
 	}
 	for r, w := range t.waiting {
 		t.add(r, w, width)
+		t.add(r, t.first[r*firstRows*width:][:t.firsts[r]], width)
 	}
-	t.waiting = nil
+	t.first, t.firsts, t.waiting = nil, nil, nil
 }
 
 // add adds rows that have waited to the words of their groups.
