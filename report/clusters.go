@@ -33,11 +33,14 @@ func (c *clusters) line(of string) string {
 	if d := c.DesignEffect; !math.IsNaN(d) {
 		s += fmt.Sprintf(" Design effect of the %s: %.3g.", of, d)
 	}
+	if f := c.DF; f < 0.9*float64(c.Number-1) {
+		s += fmt.Sprintf(" Since their sizes differ, Student's t is that of %.3g clusters of one size.", f+1)
+	}
 	return s
 }
 
 func (c *clusters) object() object {
-	return object{{"column", c.Column}, {"number", c.Number}, {"largest", c.Largest}, {"design_effect", number(c.DesignEffect)}}
+	return object{{"column", c.Column}, {"number", c.Number}, {"largest", c.Largest}, {"design_effect", number(c.DesignEffect)}, {"degrees_of_freedom", number(c.DF)}}
 }
 
 // clustersLine returns what a document says of its clusters below a table; "" if it has none.

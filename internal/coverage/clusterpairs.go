@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"sync"
 
@@ -15,11 +16,11 @@ import (
 type clusterLaw struct {
 	name    string
 	classes int
-	size    func(r *rand.Rand) int
+	size    func(r *rand.Rand, k, n int) int // of cluster k of n; rows have the same law whatever it is
 	row     func(r *rand.Rand) func(a, b []float64) (label int32) // of a cluster
 }
 
-func tenRows(*rand.Rand) int { return 10 }
+func tenRows(*rand.Rand, int, int) int { return 10 }
 
 // frames draws what the rows of a cluster share, as the frames of a video do: what is seen, the outcome and most of the noise. B sees the
 // logit with less of it.
@@ -40,7 +41,15 @@ func frames(mean, sd float64) func(r *rand.Rand) func(a, b []float64) int32 {
 
 var clusterLaws = []clusterLaw{
 	{"frames", 1, tenRows, frames(0, 1.5)},
-	{"unequal", 1, func(r *rand.Rand) int { return min(60, 1+int(10*r.ExpFloat64())) }, frames(0, 1.5)},
+	{"unequal", 1, func(r *rand.Rand, _, _ int) int { return min(60, 1+int(10*r.ExpFloat64())) }, frames(0, 1.5)},
+	{"lognormal", 1, func(r *rand.Rand, _, _ int) int { return int(math.Ceil(5 * math.Exp(r.NormFloat64()))) }, frames(0, 1.5)},
+	{"Zipf", 1, func(_ *rand.Rand, k, n int) int { return max(1, 4*n/(k+1)) }, frames(0, 1.5)},
+	{"giant", 1, func(_ *rand.Rand, k, n int) int {
+		if k == 0 {
+			return 10 * (n - 1)
+		}
+		return 10
+	}, frames(0, 1.5)},
 	{"classes", 10, tenRows, func(r *rand.Rand) func(a, b []float64) int32 {
 		var z, na, nb, za, zb, q [10]float64
 		for i := range z {
@@ -71,13 +80,20 @@ var clusterLaws = []clusterLaw{
 	}},
 }
 
+// many returns very many rows, in clusters of ten: where clusters are of other sizes, one may have most rows, and tell of itself only.
+func (l *clusterLaw) many(rows int) (a, b *metrics.Predictions, of []int32) {
+	ten := *l
+	ten.size = tenRows
+	return ten.draw(rand.New(rand.NewPCG(3, 0)), rows/10)
+}
+
 // draw returns the rows of n clusters for both models, and the cluster of each.
 func (l *clusterLaw) draw(r *rand.Rand, n int) (a, b *metrics.Predictions, of []int32) {
 	a, b = &metrics.Predictions{}, &metrics.Predictions{}
 	pa, pb := make([]float64, l.classes), make([]float64, l.classes)
 	for k := range n {
 		row := l.row(r)
-		for range l.size(r) {
+		for range l.size(r, k, n) {
 			a.Labels = append(a.Labels, row(pa, pb))
 			a.F64, b.F64, of = append(a.F64, pa...), append(b.F64, pb...), append(of, int32(k))
 		}
@@ -158,7 +174,7 @@ func (l *clusterLaw) cover(n, runs, truth, threads int) (map[string][2]float64, 
 			list = append(list, m...)
 		}
 	}
-	a, b, of := l.draw(rand.New(rand.NewPCG(3, 0)), truth/10)
+	a, b, of := l.many(truth)
 	whole, err := l.compare(a, b, of, list, true)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (l *clusterLaw) hold(n, runs, truth, threads int) (map[string][2]float64, e
 			list = append(list, m...)
 		}
 	}
-	a, _, of := l.draw(rand.New(rand.NewPCG(3, 0)), truth/10)
+	a, _, of := l.many(truth)
 	whole, err := l.evaluated(a, of, list, "c")
 	if err != nil {
 		return nil, err

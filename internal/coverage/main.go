@@ -48,7 +48,7 @@ func main() {
 		return
 	}
 	if *clusters {
-		if err := printClustered(os.Stdout, *runs, 2_000_000, *threads, []int{20, 100, 400}); err != nil {
+		if err := printClustered(os.Stdout, *runs, 2_000_000, *threads, []int{20, 100}); err != nil {
 			log.Fatal(err)
 		}
 		return

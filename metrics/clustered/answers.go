@@ -6,6 +6,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/shares"
 	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
@@ -20,24 +21,38 @@ func (s *Sums) Largest() (n int64) {
 	return n
 }
 
-// Quantile returns Student's quantile of a two-sided interval at this level for the means of this many clusters. It panics unless
-// 0 < level < 1 and there are two clusters or more.
-func Quantile(level float64, clusters int) float64 {
-	if !(level > 0 && level < 1) || clusters < 2 {
-		panic("clustered: an interval is at a level between 0 and 1, of two clusters or more")
-	}
-	return tails.StudentQuantile(1-level, float64(clusters-1))
+// DF returns the degrees of freedom of the variances of means over the rows: G - 1 for G clusters of one size, fewer where sizes differ.
+// It is NaN for fewer than two clusters.
+func (s *Sums) DF() float64 {
+	o := s.shares()
+	return o.DF
 }
 
-// P returns the two-sided p-value of a mean that is t standard errors from what it is compared with.
-func P(t float64, clusters int) float64 {
-	if clusters < 2 || t != t {
+// shares returns what the sizes of the clusters say, in the order of their names.
+func (s *Sums) shares() shares.Of {
+	sizes := make([]float64, 0, len(s.all))
+	s.eachByName(func(c *cluster) { sizes = append(sizes, s.size(c)) })
+	return shares.New(sizes)
+}
+
+// Quantile returns Student's quantile of a two-sided interval at this level for this many degrees of freedom. It panics unless
+// 0 < level < 1 and there are degrees of freedom.
+func Quantile(level, df float64) float64 {
+	if !(level > 0 && level < 1) || !(df > 0) {
+		panic("clustered: an interval is at a level between 0 and 1, and has degrees of freedom")
+	}
+	return tails.StudentQuantile(1-level, df)
+}
+
+// P returns the two-sided p-value of a mean that is t standard errors from what it is compared with; NaN without degrees of freedom.
+func P(t, df float64) float64 {
+	if !(df > 0) || t != t {
 		return math.NaN()
 	}
 	if math.IsInf(t, 0) {
 		return 0
 	}
-	return tails.Student(math.Abs(t), float64(clusters-1))
+	return tails.Student(math.Abs(t), df)
 }
 
 // loss returns the number of a loss, -1 if its sums are not kept.
@@ -82,20 +97,24 @@ func (s *Sums) Mean(name string) (mean, se float64, ok bool) {
 		}
 	}
 	mean = exact.Ratio(&sum, &weight)
-	v := 0.0
-	s.eachByName(func(c *cluster) {
-		d := c.sums[l].Float64() - float64(s.size(c)*mean)
-		v += float64(d * d)
-	})
-	return mean, s.error(v, len(s.all), weight.Float64()), true
+	moves := make([]float64, 0, len(s.all))
+	s.eachByName(func(c *cluster) { moves = append(moves, c.sums[l].Float64()-float64(s.size(c)*mean)) })
+	of := s.shares()
+	return mean, spread(&of, moves, weight.Float64()), true
 }
 
-// error returns the standard error of a mean over this many clusters with this sum of squares and this weight.
-func (s *Sums) error(squares float64, clusters int, weight float64) float64 {
-	if clusters < 2 {
+// spread returns the standard error of a mean over clusters whose rows are above it by these sums, of rows of this weight. It is NaN for
+// fewer than two clusters.
+func spread(of *shares.Of, moves []float64, weight float64) float64 {
+	g := float64(len(moves))
+	if g < 2 {
 		return math.NaN()
 	}
-	g := float64(clusters)
+	of.Even(moves)
+	squares := 0.0
+	for _, d := range moves {
+		squares += float64(d * d)
+	}
 	return math.Sqrt(g/(g-1)*squares) / weight
 }
 

@@ -94,15 +94,16 @@ func TestMean(t *testing.T) {
 			sum += w(i) * loss(i)
 			n += w(i)
 		}
-		of := make([]float64, 23)
+		of, size := make([]float64, 23), make([]float64, 23)
 		for i := range s.p {
 			of[s.of[i]] += w(i) * (loss(i) - sum/n)
+			size[s.of[i]] += w(i)
 		}
 		v := 0.0
-		for _, d := range of {
-			v += d * d
+		for g, d := range of {
+			v += d * d / (1 - size[g]/n)
 		}
-		want := math.Sqrt(23.0/22*v) / n
+		want := math.Sqrt(v) / n
 		if math.Abs(mean-sum/n) > 1e-14 || math.Abs(se-want) > 1e-13 {
 			t.Errorf("mean %v +- %v, want %v +- %v", mean, se, sum/n, want)
 		}
@@ -145,16 +146,19 @@ func TestAUROC(t *testing.T) {
 			}
 		}
 		var of [2][31]float64
+		var size [31]float64
 		var has [2][31]bool
 		for i, y := range s.y {
 			of[y][s.of[i]] += w(i) * (v[i] - area)
+			size[s.of[i]] += w(i)
 			has[y][s.of[i]] = true
 		}
 		s10, s01, s11, g1, g0 := 0.0, 0.0, 0.0, 0.0, 0.0
 		for g := range 31 {
-			s10 += of[1][g] * of[1][g]
-			s01 += of[0][g] * of[0][g]
-			s11 += of[1][g] * of[0][g]
+			k := 30.0 / 31 / (1 - size[g]/(pos+neg))
+			s10 += k * of[1][g] * of[1][g]
+			s01 += k * of[0][g] * of[0][g]
+			s11 += k * of[1][g] * of[0][g]
 			if has[1][g] {
 				g1++
 			}

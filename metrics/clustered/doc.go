@@ -5,7 +5,8 @@
 // score of a grid. So a cluster may be divided over files, and states merge exactly. The standard error of a mean d over G clusters is that
 // of a ratio of sums,
 //
-//	V = G/(G-1) sum_g (T_g - n_g d)^2 / n^2,   T_g = sum w loss and n_g = sum w over the rows of cluster g,
+//	V = sum_g (T_g - n_g d)^2/(1 - n_g/n) / n^2,   T_g = sum w loss and n_g = sum w over the rows of cluster g,
 //
-// and Student's distribution with G - 1 degrees of freedom gives its interval (Cochran 1977; Liang and Zeger 1986).
+// and Student's distribution gives its interval, with degrees of freedom by the sizes of the clusters: G - 1 if all are of one size
+// (Liang and Zeger 1986; Bell and McCaffrey 2002).
 package clustered

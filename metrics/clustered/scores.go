@@ -5,6 +5,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/shares"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -81,13 +82,14 @@ func newInfluence(n int) influence { return influence{make([]float64, n), make([
 
 // errorOf returns the standard error of a metric that rows influence so.
 func (t *Scores) errorOf(f influence) float64 {
-	v := 0.0
+	moves := make([]float64, 0, len(t.s.all))
 	t.s.eachByName(func(c *cluster) {
 		d := 0.0
 		t.counts(c, func(place int, y uint64, w float64) { d += float64(w * f[y][t.index[place]-1]) })
-		v += float64(d * d)
+		moves = append(moves, d)
 	})
-	return t.s.error(v, len(t.s.all), t.total)
+	of := t.s.shares()
+	return spread(&of, moves, t.total)
 }
 
 // sums returns the weights of the rows without and with the event.
@@ -99,7 +101,7 @@ func (t *Scores) sums() (rest, events float64) {
 	return rest, events
 }
 
-// AUROC returns the standard error of the area under the ROC: structural components summed by cluster. It is NaN where fewer than two
+// AUROC returns the standard error of the area under the ROC: structural components summed by cluster, which allow for their sizes. It is NaN where fewer than two
 // clusters have rows of one outcome.
 //
 // Source: Obuchowski 1997.
@@ -118,12 +120,15 @@ func (t *Scores) AUROC() float64 {
 	area /= events
 	s10, s01, s11 := 0.0, 0.0, 0.0
 	with, without := 0.0, 0.0 // clusters that have rows of the outcome
+	of, at := t.s.shares(), 0
 	t.s.eachByName(func(c *cluster) {
 		v, has := [2]float64{}, [2]bool{}
 		t.counts(c, func(place int, y uint64, w float64) {
 			v[y] += float64(w * (f[y][t.index[place]-1] - area))
 			has[y] = true
 		})
+		v[0], v[1] = float64(v[0]*of.Scale(at)), float64(v[1]*of.Scale(at))
+		at++
 		s10 += float64(v[1] * v[1])
 		s01 += float64(v[0] * v[0])
 		s11 += float64(v[1] * v[0])
@@ -142,7 +147,24 @@ func (t *Scores) AUROC() float64 {
 	return math.Sqrt(math.Max(0, v))
 }
 
-// Selective returns the standard errors of AURC, E-AURC and AUGRC. The event is that a row is right.
+// few returns by how much a standard error is widened where few clusters have one of the outcomes: sqrt(1 + 3/m) for m clusters that have the
+// rarer one, as for differences. They are all that is known of the scores of such rows.
+func (t *Scores) few() float64 {
+	n := [2]float64{}
+	t.s.eachByName(func(c *cluster) {
+		has := [2]bool{}
+		t.counts(c, func(_ int, y uint64, _ float64) { has[y] = true })
+		for y, h := range has {
+			if h {
+				n[y]++
+			}
+		}
+	})
+	return math.Sqrt(1 + 3/math.Min(n[0], n[1]))
+}
+
+// Selective returns the standard errors of AURC, E-AURC and AUGRC, widened for few clusters with one of the outcomes. The event is that a
+// row is right.
 func (t *Scores) Selective() (aurc, eaurc, augrc float64) {
 	n := len(t.p)
 	a, ea, ga := newInfluence(n), newInfluence(n), newInfluence(n)
@@ -175,11 +197,12 @@ func (t *Scores) Selective() (aurc, eaurc, augrc float64) {
 		ga[1][i] -= float64(2 * general)
 		below += w
 	}
-	return t.errorOf(a), t.errorOf(ea), t.errorOf(ga)
+	f := t.few()
+	return float64(f * t.errorOf(a)), float64(f * t.errorOf(ea)), float64(f * t.errorOf(ga))
 }
 
 // Cox returns the standard errors of the intercept and slope of a logistic calibration line that the caller has fitted: the sandwich
-// estimate by cluster. Rows of the places next to 0 and 1 are left out. They are NaN if the scores determine no line.
+// estimate by cluster, that of the slope widened for few clusters with one of the outcomes. Rows of the places next to 0 and 1 are left out. They are NaN if the scores determine no line.
 //
 // Source: Liang and Zeger 1986.
 func (t *Scores) Cox(intercept, slope float64) (ofIntercept, ofSlope float64) {
@@ -212,7 +235,7 @@ func (t *Scores) Cox(intercept, slope float64) (ofIntercept, ofSlope float64) {
 			b[y][i] = float64(r*(float64(i00*x[i])-i01)) / det
 		}
 	}
-	return t.errorOf(a), t.errorOf(b)
+	return t.errorOf(a), float64(t.few() * t.errorOf(b))
 }
 
 // Bin is what clusters say of a bin of scores.
@@ -222,6 +245,7 @@ type Bin struct {
 	Frequency float64 // share of rows with the event
 	Error     float64 // standard error of Frequency, NaN for fewer than two clusters
 	Gap       float64 // standard error of the mean score minus Frequency
+	DF        float64 // degrees of freedom of these errors; NaN for fewer than two clusters
 }
 
 // Bins returns the bins between these edges, which rise; each but the last is open above.
@@ -243,43 +267,43 @@ func (t *Scores) Bins(edges []float64) []Bin {
 		bins[i].Frequency /= bins[i].Rows
 		score[i] /= bins[i].Rows
 	}
-	squares, gaps := make([]float64, len(bins)), make([]float64, len(bins))
-	d, g, met := make([]float64, len(bins)), make([]float64, len(bins)), make([]bool, len(bins))
+	squares, gaps, sizes := make([][]float64, len(bins)), make([][]float64, len(bins)), make([][]float64, len(bins)) // of each cluster in a bin
+	d, g, n := make([]float64, len(bins)), make([]float64, len(bins)), make([]float64, len(bins))
 	t.s.eachByName(func(c *cluster) {
 		clear(d)
 		clear(g)
-		clear(met)
+		clear(n)
 		t.counts(c, func(place int, y uint64, w float64) {
 			i := t.index[place] - 1
 			k := of[i]
 			e := float64(y) - bins[k].Frequency
 			d[k] += float64(w * e)
 			g[k] += float64(w * (t.p[i] - score[k] - e))
-			met[k] = true
+			n[k] += w
 		})
 		for k := range bins {
-			if met[k] {
-				bins[k].Clusters++
-				squares[k] += float64(d[k] * d[k])
-				gaps[k] += float64(g[k] * g[k])
+			if n[k] > 0 {
+				squares[k], gaps[k], sizes[k] = append(squares[k], d[k]), append(gaps[k], g[k]), append(sizes[k], n[k])
 			}
 		}
 	})
 	for k := range bins {
 		b := &bins[k]
-		b.Error, b.Gap = t.s.error(squares[k], b.Clusters, b.Rows), t.s.error(gaps[k], b.Clusters, b.Rows)
+		of := shares.New(sizes[k])
+		b.Clusters, b.DF = len(sizes[k]), of.DF
+		b.Error, b.Gap = spread(&of, squares[k], b.Rows), spread(&of, gaps[k], b.Rows)
 	}
 	return bins
 }
 
 // Interval returns Wilson's interval of the bin's frequency at a level, as Sums.Wilson does for all rows.
 func (b *Bin) Interval(level float64) metrics.Interval {
-	if b.Clusters < 2 {
+	if !(b.DF > 0) || b.Error != b.Error {
 		return metrics.NoInterval()
 	}
 	of := b.Frequency * (1 - b.Frequency) / float64(b.Error*b.Error)
 	if b.Frequency <= 0 || b.Frequency >= 1 {
 		of = float64(b.Clusters)
 	}
-	return wilson(b.Frequency, math.Min(of, math.Max(b.Rows, float64(b.Clusters))), Quantile(level, b.Clusters))
+	return wilson(b.Frequency, math.Min(of, math.Max(b.Rows, float64(b.Clusters))), Quantile(level, b.DF))
 }

@@ -39,13 +39,15 @@ const (
 )
 
 const (
-	clusterMean   = "mean +- t*s, s^2 = G/(G-1) sum over G clusters of (sum of the rows' distances from the mean)^2 / n^2, t Student's of G-1 degrees of freedom"
-	clusterShare  = "Wilson's of the rows over the design effect of clusters, by Student's t of G-1 degrees of freedom for G clusters"
-	clusterAUROC  = "AUROC +- t*s, s^2 of structural components summed by cluster (Obuchowski 1997), t Student's of G-1 degrees of freedom for G clusters"
-	clusterLine   = "value +- t*s, s^2 the sandwich estimate by cluster, t Student's of G-1 degrees of freedom for G clusters"
-	clusterAreas  = "value +- t*s, s^2 of the influence of rows summed by cluster, t Student's of G-1 degrees of freedom for G clusters"
+	clusterMean   = "mean +- t*s, s^2 = sum over clusters of (sum of the rows' distances from the mean)^2 / (1 - the cluster's share of the rows) / n^2, " + clusterT
+	clusterShare  = "Wilson's of the rows over the design effect of clusters, " + clusterT
+	clusterAUROC  = "logit of AUROC +- t*s over AUROC (1 - AUROC), s^2 of structural components summed by cluster (Obuchowski 1997), " + clusterT
+	clusterLine   = "value +- t*s, s^2 the sandwich estimate by cluster, that of the slope larger by 3/m for m clusters with the rarer outcome, " + clusterT
+	clusterAreas  = "value +- t*s, s^2 of the influence of rows summed by cluster, larger by 3/m for m clusters with the rarer outcome, " + clusterT
+	clusterT      = "t Student's with degrees of freedom by the sizes of clusters (Bell and McCaffrey 2002)"
 	oneCluster    = "no interval: all rows are of one cluster, and how clusters differ is not known"
 	notClustered  = "no interval: its method takes rows as independent, and has no form for clusters"
+	lostClusters  = "no interval: one cluster has nearly all rows"
 	alikeClusters = "no interval: clusters show no spread"
 )
 
@@ -239,6 +241,8 @@ type Clusters struct {
 	// DesignEffect is the variance of the accuracy, or in a binary task of the base rate, over what it would be if rows were independent. It
 	// is NaN for a single cluster, for a share of 0 or 1, and for predictions without classes.
 	DesignEffect float64
+	// DF is the degrees of freedom of intervals: Number - 1 for clusters of one size, fewer where sizes differ. It is NaN for a single cluster.
+	DF float64
 }
 
 // FewClusters is the number of clusters below which intervals are said to be rough.
@@ -250,7 +254,7 @@ func (e *Evaluation) Clusters() *Clusters {
 	if s == nil {
 		return nil
 	}
-	c := &Clusters{Column: e.Spec.Cluster, Number: s.Count(), Largest: s.Largest(), DesignEffect: math.NaN()}
+	c := &Clusters{Column: e.Spec.Cluster, Number: s.Count(), Largest: s.Largest(), DesignEffect: math.NaN(), DF: s.DF()}
 	if e.Spec.Shape().HasClasses() {
 		f, se, _ := s.Mean(e.Spec.judgedRows()[1].Name)
 		if v := f * (1 - f) / s.Effective(); v > 0 {
@@ -315,7 +319,12 @@ func (e *Evaluation) byCluster(m Metric, v *Value) {
 		v.Reason = oneCluster
 		return
 	}
-	q := clustered.Quantile(e.Spec.Level, g)
+	df := s.DF()
+	if !(df > 0) {
+		v.Reason = lostClusters
+		return
+	}
+	q := clustered.Quantile(e.Spec.Level, df)
 	var se float64
 	switch how {
 	case ofShare:
@@ -345,7 +354,7 @@ func (e *Evaluation) byCluster(m Metric, v *Value) {
 		e.byScores(how, q, v)
 	}
 	if v.Interval.Low == v.Interval.Low {
-		v.Clusters = g
+		v.Clusters, v.DF = g, df
 	} else if v.Method = ""; v.Reason == "" {
 		v.Reason = alikeClusters
 	}
@@ -358,6 +367,16 @@ func around(mean, se, q float64) metrics.Interval {
 	}
 	h := float64(q * se)
 	return metrics.Interval{Low: mean - h, High: mean + h}
+}
+
+// aroundLogit returns the share whose logit is that of f +- q*se/(f (1-f)), which lies between 0 and 1; no interval of 0, 1 or an unknown
+// error. Source: Pepe 2003.
+func aroundLogit(f, se, q float64) metrics.Interval {
+	if !(f > 0 && f < 1) {
+		return metrics.NoInterval()
+	}
+	i := around(kernel.Log64(f/(1-f)), se/float64(f*(1-f)), q)
+	return metrics.Interval{Low: 1 / (1 + kernel.Exp64(-i.Low)), High: 1 / (1 + kernel.Exp64(-i.High))}
 }
 
 // gapError returns the standard error of a mean of score minus outcome: at least that of independent rows whose scores are right.
@@ -429,6 +448,8 @@ func (e *Evaluation) byScores(how clustering, q float64, v *Value) {
 	switch how {
 	case ofAUROC, ofTopAUROC:
 		se, v.Method = t.AUROC(), clusterAUROC
+		v.Interval = aroundLogit(v.Value, se, q)
+		return
 	case ofAURC, ofEAURC, ofAUGRC:
 		a, b, c := t.Selective()
 		se, v.Method = map[clustering]float64{ofAURC: a, ofEAURC: b, ofAUGRC: c}[how], clusterAreas
@@ -494,14 +515,14 @@ func (e *Evaluation) ClusterBins() []calib.Bin {
 func (e *Evaluation) judgeClusters(j *Judgement) {
 	s := e.clusterSums()
 	says := e.Spec.judgedRows()
-	g := s.Count()
+	df := s.DF()
 	j.Z, j.P, j.Side, j.Off = math.NaN(), math.NaN(), 0, nil
 	for k, v := range []*Value{&j.Says, &j.Happens, &j.Gap} {
 		v.Interval = metrics.NoInterval()
-		if g < 2 || v.Value != v.Value {
+		if !(df > 0) || v.Value != v.Value {
 			continue
 		}
-		q := clustered.Quantile(e.Spec.Level, g)
+		q := clustered.Quantile(e.Spec.Level, df)
 		_, se, _ := s.Mean(says[k].Name)
 		switch k {
 		case 0:
@@ -514,7 +535,7 @@ func (e *Evaluation) judgeClusters(j *Judgement) {
 			if j.Z = -v.Value / se; v.Value == 0 {
 				j.Z = 0
 			}
-			j.P = clustered.P(j.Z, g)
+			j.P = clustered.P(j.Z, df)
 		}
 	}
 	if i := j.Gap.Interval; j.P < meanLevel && i.Low > 0 {
@@ -524,20 +545,20 @@ func (e *Evaluation) judgeClusters(j *Judgement) {
 	}
 	t := e.clusterScores(j.Event)
 	c := e.judgedCells()
-	if t == nil || c == nil || g < 2 {
+	if t == nil || c == nil || !(df > 0) {
 		return
 	}
 	_, in := calib.SurprisesOf(c, judgedBins)
 	by := t.Bins(kernel.Edges(judgedBins))
 	for i := range in {
 		b, r := &by[i], &in[i]
-		if b.Clusters < 2 || r.Rows < leastRows {
+		if !(b.DF > 0) || r.Rows < leastRows {
 			r.P = math.NaN()
 			continue
 		}
 		// The exact tail of independent rows, where clusters do not vary more than that.
 		if gap := r.Gap(); b.Gap > 0 {
-			r.P = math.Max(r.P, clustered.P(gap/b.Gap, b.Clusters))
+			r.P = math.Max(r.P, clustered.P(gap/b.Gap, b.DF))
 		}
 	}
 	j.Off = runs(in)

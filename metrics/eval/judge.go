@@ -188,8 +188,8 @@ func ChanceOf(v *Value, level, want float64) float64 {
 	case v.Value == end:
 		return 0
 	}
-	if v.Clusters > 1 {
-		return clustered.P(float64(clustered.Quantile(level, v.Clusters)*((v.Value-want)/(v.Value-end))), v.Clusters)
+	if v.DF > 0 {
+		return clustered.P(float64(clustered.Quantile(level, v.DF)*((v.Value-want)/(v.Value-end))), v.DF)
 	}
 	return 2 * kernel.NormCDF64(-metrics.Z(level)*math.Abs((v.Value-want)/(v.Value-end)))
 }

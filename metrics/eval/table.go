@@ -74,7 +74,8 @@ type Value struct {
 	// Expected is the value for a calibrated forecast if it differs from what the metric's name suggests, as for the
 	// coverage of samples; else 0.
 	Expected float64
-	Clusters int // number of clusters that the interval is found from, by Student's distribution; else 0
+	Clusters int     // number of clusters that the interval is found from; else 0
+	DF       float64 // degrees of freedom of Student's distribution, of an interval by clusters; else 0
 }
 
 // Chance describes the value that an ECE would have by chance alone.

@@ -5,16 +5,26 @@ import (
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics/internal/shares"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
+// shares returns what the sizes of the clusters say.
+func (c *Clusters) shares() shares.Of {
+	each, _ := c.sizes()
+	return shares.New(each)
+}
+
 // spread returns the error of a value that clusters move by these amounts, in units of 1/total, whose sum is 0: the square root of
-// G/(G-1) sum T_g^2 / total^2, with G-1 degrees of freedom. It is unknown for one cluster.
-func spread(moves []float64, total float64) Error {
+// sum T_g^2/(1-s_g) / total^2, where s_g is a cluster's share of the rows. Degrees of freedom are G-1 for G clusters of one size, fewer where
+// sizes differ. It is unknown for one cluster.
+func (c *Clusters) spread(moves []float64, total float64) Error {
 	g := float64(len(moves))
-	if !(g > 1) {
+	of := c.shares()
+	if !(of.DF > 0) {
 		return unknown
 	}
+	of.Even(moves)
 	most := 0.0
 	for _, t := range moves {
 		if t-t != 0 {
@@ -23,13 +33,13 @@ func spread(moves []float64, total float64) Error {
 		most = math.Max(most, math.Abs(t))
 	}
 	if most == 0 {
-		return Error{0, g - 1}
+		return Error{0, of.DF}
 	}
 	v := 0.0
 	for _, t := range moves { // in units of the largest one, whose square may be outside the range
 		v += float64(t / most * (t / most))
 	}
-	return Error{most * math.Sqrt(float64(v*(g/(g-1)))) / total, g - 1}
+	return Error{most * math.Sqrt(float64(v*(g/(g-1)))) / total, of.DF}
 }
 
 // slack is how many units in the last place of its terms a difference may be off by rounding. Below it is 0.
@@ -59,7 +69,7 @@ func (c *Clusters) around(column int, each []float64, total *exact.Sum) []float6
 func (c *Clusters) OfMean(column int) Error {
 	c.settle()
 	each, total := c.sizes()
-	return spread(c.around(column, each, &total), total.Float64())
+	return c.spread(c.around(column, each, &total), total.Float64())
 }
 
 // OfFunction returns the error of the difference f(mean of B) - f(mean of A), of columns of the differences and of A's losses, where
@@ -71,7 +81,7 @@ func (c *Clusters) OfFunction(difference, a int, slopeA, slopeB float64) Error {
 	for i, x := range c.around(a, each, &total) {
 		moves[i] = float64(slopeB*moves[i]) + float64((slopeB-slopeA)*x)
 	}
-	return spread(moves, total.Float64())
+	return c.spread(moves, total.Float64())
 }
 
 // OfSkill returns the error of the difference of skills 1 - loss/reference by a column of the losses' differences and a list of marks
@@ -90,7 +100,7 @@ func (c *Clusters) OfSkill(difference, labels int, reference float64, influence 
 			moves[m.cluster] -= float64(ratio * float64(float64(m.n)*m.weight*influence[m.key]))
 		}
 	}
-	return spread(moves, float64(total.Float64()*reference))
+	return c.spread(moves, float64(total.Float64()*reference))
 }
 
 // View is what one model makes of its scores: those of a list of marks, whose keys Scores wrote.
@@ -165,12 +175,12 @@ func (v *View) alike(o *View) bool {
 // between returns the error of the difference of a metric that rows move by these influences.
 func (v *View) between(o *View, a, b influence) Error {
 	if v.alike(o) {
-		return spread(make([]float64, v.c.Len()), 1)
+		return v.c.spread(make([]float64, v.c.Len()), 1)
 	}
 	moves := make([]float64, v.c.Len())
 	v.moves(moves, a, -1, -1)
 	o.moves(moves, b, 1, -1)
-	return spread(moves, v.total)
+	return v.c.spread(moves, v.total)
 }
 
 // AUROC returns the error of the difference of the areas under the ROC of o and v. If both models have the same event, as those of a
@@ -199,6 +209,12 @@ func (v *View) AUROC(o *View, shared bool) Error {
 		v.moves(sums[h], fv, -1, h)
 		o.moves(sums[h], fo, 1, h)
 	}
+	of := v.c.shares()
+	if !(of.DF > 0) {
+		return unknown
+	}
+	of.Even(sums[0])
+	of.Even(sums[1])
 	rest, events, both := 0.0, 0.0, 0.0
 	for i, x := range sums[0] {
 		y := sums[1][i]
@@ -207,7 +223,7 @@ func (v *View) AUROC(o *View, shared bool) Error {
 		both += float64(x * y)
 	}
 	square := float64(rest*(v.with[0]/(v.with[0]-1))) + float64(events*(v.with[1]/(v.with[1]-1))) + float64(2*both*(g/(g-1)))
-	return Error{math.Sqrt(math.Max(0, square)) / v.total, g - 1}
+	return Error{math.Sqrt(math.Max(0, square)) / v.total, of.DF}
 }
 
 // few is Sides.few, by clusters that have rows of the rarer outcome.
@@ -283,7 +299,7 @@ func (v *View) bins(n int) (l []binned, in []int32) {
 func (v *View) ErrorSquared(o *View, n int) (value float64, e Error, unseen [2]float64) {
 	g := v.c.Len()
 	if v.alike(o) {
-		return 0, spread(make([]float64, g), 1), unseen
+		return 0, v.c.spread(make([]float64, g), 1), unseen
 	}
 	models := [2]*View{v, o}
 	var bins [2][]binned
@@ -369,7 +385,7 @@ func (v *View) ErrorSquared(o *View, n int) (value float64, e Error, unseen [2]f
 			taken += float64(x * (math.Sqrt(math.Max(0, float64((a.clusters-2)*(b.clusters-2)))) / below))
 		}
 	}
-	e = spread(moves, v.total)
+	e = v.c.spread(moves, v.total)
 	square := float64(v.total * v.total)
 	e.SE = math.Sqrt(math.Max(float64(e.SE*e.SE)-taken/square, math.Max(0, least)/square))
 	return value, e, unseen

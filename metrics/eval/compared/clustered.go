@@ -8,12 +8,13 @@ import (
 )
 
 const (
-	byClusters         = "mean difference of rows +- t*s, clustered: s by the sums of clusters, t with clusters - 1 degrees of freedom"
-	byClusteredDelta   = "delta method on the means of rows, clustered: error by the sums of clusters, t with clusters - 1 degrees of freedom"
-	byObuchowski       = "Obuchowski's clustered form of DeLong's paired covariance, t with clusters - 1 degrees of freedom"
-	byClusterInfluence = "influence of each row on both models' values, clustered: summed over each cluster, t with clusters - 1 degrees of freedom"
-	byClusterSandwich  = "influence of each row on both fits (sandwich), clustered: summed over each cluster, t with clusters - 1 degrees of freedom"
-	byClusterSquares   = "clustered variances of bins subtracted; influence of clusters, and products of their residuals in the bins of both models, t with clusters - 1 degrees of freedom"
+	byT                = "t with degrees of freedom by the sizes of clusters"
+	byClusters         = "mean difference of rows +- t*s, clustered: s by the sums of clusters, " + byT
+	byClusteredDelta   = "delta method on the means of rows, clustered: error by the sums of clusters, " + byT
+	byObuchowski       = "Obuchowski's clustered form of DeLong's paired covariance, " + byT
+	byClusterInfluence = "influence of each row on both models' values, clustered: summed over each cluster, " + byT
+	byClusterSandwich  = "influence of each row on both fits (sandwich), clustered: summed over each cluster, " + byT
+	byClusterSquares   = "clustered variances of bins subtracted; influence of clusters, and products of their residuals in the bins of both models, " + byT
 )
 
 // view returns the scores of a model with the clusters of its rows.

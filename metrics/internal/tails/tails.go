@@ -70,6 +70,8 @@ func student(t, nu float64) (tail, slope float64) {
 	square := float64(t * t)
 	x, y := nu/(nu+square), square/(nu+square)
 	switch {
+	case x != x:
+		return x, x
 	case y == 0:
 		return 1, 0
 	case x == 0:

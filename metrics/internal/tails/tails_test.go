@@ -96,6 +96,9 @@ func TestChiSquareOracle(t *testing.T) {
 }
 
 func TestStudent(t *testing.T) {
+	if p := Student(2, math.NaN()); p == p {
+		t.Errorf("%v without degrees of freedom", p)
+	}
 	worst := 0.0
 	for _, c := range []struct{ nu, t, want float64 }{
 		{1.0, 1e-09, 0.999999999363380228},
