@@ -16,7 +16,7 @@ import (
 type clusterLaw struct {
 	name    string
 	classes int
-	size    func(r *rand.Rand, k, n int) int // of cluster k of n; rows have the same law whatever it is
+	size    func(r *rand.Rand, k, n int) int                      // of cluster k of n; rows have the same law whatever it is
 	row     func(r *rand.Rand) func(a, b []float64) (label int32) // of a cluster
 }
 
