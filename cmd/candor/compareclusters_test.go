@@ -36,8 +36,8 @@ func TestCompareClusters(t *testing.T) {
 	}
 	all := put("all.csv", lines)
 	whole := printed(t, args(all, "--cluster", "video", "--json")...)
-	for _, want := range []string{`"number": 40`, `"method": "Obuchowski's clustered form of DeLong's paired covariance, t with clusters - 1 degrees of freedom"`,
-		`"method": "mean difference of rows +- t*s, clustered: s by the sums of clusters, t with clusters - 1 degrees of freedom"`} {
+	for _, want := range []string{`"number": 40`, `"method": "Obuchowski's clustered form of DeLong's paired covariance, t with degrees of freedom by the sizes of clusters"`,
+		`"method": "mean difference of rows +- t*s, clustered: s by the sums of clusters, t with degrees of freedom by the sizes of clusters"`} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("no %s in %s", want, whole)
 		}
