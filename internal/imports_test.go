@@ -29,6 +29,8 @@ const (
 	images  = "golang.org/x/image/..."
 	pretty  = "github.com/jedib0t/go-pretty/v6/..."
 	deflate = "github.com/klauspost/compress/..."
+	brotli  = "github.com/andybalholm/brotli"
+	lz4     = "github.com/pierrec/lz4/v4"
 	arrow   = "github.com/apache/arrow-go/v18/..."
 	flat    = "github.com/google/flatbuffers/go"
 	rapid   = "pgregory.net/rapid"
@@ -60,7 +62,7 @@ var rooms = []room{
 	{name: "report/picture", allow: []string{"report/scene", "metrics/...", "kernel"}},
 	{name: "report/...", allow: []string{"report/...", "metrics/...", "internal/setting", "internal/visible", pretty}},
 	{name: "predictions/internal/columns"},
-	{name: "predictions/internal/parquet", allow: []string{"internal/setting", "predictions/internal/columns", deflate, arrow}},
+	{name: "predictions/internal/parquet", allow: []string{"internal/setting", "predictions/internal/columns", deflate, brotli, lz4}, tests: []string{arrow}},
 	{name: "predictions/internal/arrowipc", allow: []string{"internal/setting", "predictions/internal/columns", arrow, flat}},
 	{name: "predictions/internal/safetensors", allow: []string{"internal/setting", "predictions/internal/columns"}},
 	{name: "predictions/internal/tablewrite", allow: []string{"predictions/internal/columns", deflate, flat}, tests: []string{arrow}},
@@ -427,7 +429,7 @@ func TestRule(t *testing.T) {
 		{"recal", module + "/metrics", false, true},
 		{"recal", module + "/predictions", false, false},
 		{"predictions", "github.com/klauspost/compress/zstd", false, true},
-		{"predictions/internal/parquet", "github.com/apache/arrow-go/v18/parquet/file", false, true},
+		{"predictions/internal/parquet", "github.com/apache/arrow-go/v18/parquet/file", true, true},
 		{"predictions", "github.com/apache/arrow-go/v18/parquet/file", false, false},
 		{"predictions", module + "/report", false, false},
 		{"predictions/npy", module + "/predictions", false, true},

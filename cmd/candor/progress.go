@@ -1,25 +1,14 @@
+//go:build !js
+
 package main
 
 import (
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 )
-
-// passes counts the reads of files that are read several times.
-type passes struct{ done, about int }
-
-// next returns the name of the next read: "read 3 of about 9", or "reading" for a nil passes, for files that are read once.
-func (p *passes) next() string {
-	if p == nil {
-		return "reading"
-	}
-	p.done++
-	return fmt.Sprintf("read %d of about %d", p.done, max(p.done, p.about))
-}
 
 // progress shows on a terminal how much of the scores has been read, if it takes longer than a moment; what names the read.
 // The returned function removes the line.

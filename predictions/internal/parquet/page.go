@@ -7,11 +7,7 @@ import (
 	"hash/crc32"
 	"math"
 	"slices"
-	"sync"
 	"unsafe"
-
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/candor-go/candor/predictions/internal/columns"
 )
@@ -19,13 +15,12 @@ import (
 // chunk reads a leaf of a row group.
 type chunk struct {
 	*leaf
-	p         *part
-	codec     compress.Codec
-	codecName compress.Compression
-	plain     bool  // not compressed
-	from, to  int64 // where its pages are
-	values    int64 // levels that the metadata promises
-	dictAt    int64 // where the dictionary page is; -1 before it was seen
+	p        *part
+	codec    codec
+	plain    bool  // not compressed
+	from, to int64 // where its pages are
+	values   int64 // levels that the metadata promises
+	dictAt   int64 // where the dictionary page is; -1 before it was seen
 	position
 
 	// The loaded page, and what owns its memory.
@@ -297,32 +292,12 @@ func (c *chunk) fill(buffer *[]byte, have, n int, at int64) error {
 	return nil
 }
 
-var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
-	// The size of a page is known, and what goes beyond is damage or a bomb.
-	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true))
-})
-
 // decompress fills dst.
 func (c *chunk) decompress(dst, src []byte) error {
-	var got []byte
-	var err error
-	switch {
-	case len(dst) == 0:
+	if len(dst) == 0 {
 		return nil // writers leave out even a codec's own header
-	case c.codecName == compress.Codecs.Zstd:
-		var d *zstd.Decoder
-		if d, err = zstdDecoder(); err == nil {
-			got, err = d.DecodeAll(src, dst[:0:len(dst)])
-		}
-	case c.codecName == compress.Codecs.Snappy:
-		// The codec would allocate what a block says.
-		if n, k := binary.Uvarint(src); k <= 0 || n != uint64(len(dst)) {
-			return c.fault("a page cannot be decompressed: its size is not what its header says")
-		}
-		fallthrough
-	default:
-		got, err = compress.Decode(c.codec, dst, src)
 	}
+	got, err := c.codec.decode(dst, src)
 	if err != nil {
 		return c.fault("a page cannot be decompressed: %v", err)
 	}
