@@ -80,6 +80,7 @@ func TestCompare(t *testing.T) {
 			if err := json.Unmarshal([]byte(one), &want); err != nil {
 				t.Fatal(err)
 			}
+			withoutDetail(want)
 			want["name"] = []string{"plain", "sharp"}[i]
 			got, _ := json.Marshal(c.Sets[i])
 			if w, _ := json.Marshal(want); string(got) != string(w) {
@@ -148,13 +149,13 @@ func TestCompare(t *testing.T) {
 		}
 
 		// The picture has both, and --plot-y as for one.
-		for up, want := range map[string][2]string{"accuracy": {">accuracy<", ">accuracy<"}, "frequency": {">share of y = 1<", ">relative frequency of a right top label<"}, "gap": {">share of y = 1 - probability<", ">accuracy - confidence<"}} {
+		for up, want := range map[string][2]string{"accuracy": {">↑ share that is right<", ">↑ share that is right<"}, "frequency": {">↑ share of y = 1<", ">↑ share that is right<"}, "gap": {">↑ share of y = 1 − probability, points<", ">↑ share that is right − confidence, points<"}} {
 			svg := drawnBy(t, d, append([]string{"compare", a, b, "--plot-y", up}, flags...)...)
 			w := want[0]
 			if classes == 6 {
 				w = want[1]
 			}
-			for _, w := range []string{w, ">plain (ECE ", ">sharp (ECE ", ">500 rows each.<"} {
+			for _, w := range []string{w, ">plain<", ">sharp<", "ECE: plain ", "; sharp ", " 500 rows each."} {
 				if !strings.Contains(svg, w) {
 					t.Errorf("%d classes, %s: the picture does not say %q", classes, up, w)
 				}

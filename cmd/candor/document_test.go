@@ -749,3 +749,10 @@ func TestWorkflows(t *testing.T) {
 		}
 	}
 }
+
+// withoutDetail removes from a document what it has only by itself, and not as one of several.
+func withoutDetail[V any](doc map[string]V) {
+	for _, key := range []string{"equal_mass", "risk_coverage", "classes", "audit"} {
+		delete(doc, key)
+	}
+}

@@ -47,7 +47,8 @@ func splitGroups(t *testing.T, doc string) (whole string, groups map[string]stri
 	delete(all, "group_tests")
 	plain := func(m map[string]json.RawMessage) string {
 		delete(m, "schema")
-		delete(m, "verdict") // which is of many groups
+		delete(m, "verdict") // which is of many groups, as the judgement is
+		delete(m, "judgement")
 		b, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
@@ -98,6 +99,8 @@ func TestGroups(t *testing.T) {
 				}
 				delete(m, "schema")
 				delete(m, "verdict")
+				delete(m, "judgement")
+				withoutDetail(m)
 				text, _ := json.Marshal(m)
 				alone[fmt.Sprint(map[string]string{"site": a, "no": fmt.Sprint(b - 1)})] = string(text)
 			}
@@ -124,6 +127,7 @@ func TestGroups(t *testing.T) {
 			}
 			delete(all, "schema")
 			delete(all, "verdict")
+			delete(all, "judgement")
 			if b, _ := json.Marshal(all); string(b) != whole {
 				t.Errorf("%v: the whole is\n%s\nwant\n%s", args, whole, b)
 			}

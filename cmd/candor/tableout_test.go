@@ -368,7 +368,7 @@ func TestTablesOutRefuses(t *testing.T) {
 		want string
 	}{
 		{exitUsage, append(arrays, "-o", d.at("o.csv"), "--id", "id"), "arrays have none with names; leave them out, or name tables"},
-		{exitUsage, with("o.npy", "--id", "id"), "an array (.npy and .npz) has none; end the name of -o in .csv, .tsv, .parquet, .arrow, .feather or .arrows"},
+		{exitUsage, with("o.npy", "--id", "id"), "an array (.npy) has none; end the name of -o in .csv, .tsv, .parquet, .arrow, .feather or .arrows"},
 		{exitUsage, with("o.csv", "--id", "id", "--keep", "site,id"), `--id and --keep name column "id" twice`},
 		{exitData, with("o.csv", "--id", "idd"), `no column "idd" to keep (did you mean "id"?)`},
 		{exitUsage, with("o.txt"), "its name does not say what is written"},

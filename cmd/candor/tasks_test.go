@@ -324,7 +324,10 @@ func TestOutOfDistribution(t *testing.T) {
 			t.Errorf("%s: no picture", kind)
 		}
 	}
-	for _, kind := range []string{"risk-coverage", "rejection", "confidence", "roc"} {
+	if code, _, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at("alone.svg"), "--plot-kind", "rejection"); code != exitUsage || !strings.Contains(errs, "give --ood FILE") {
+		t.Errorf("rejection without other rows: exit code %d: %s", code, errs)
+	}
+	for _, kind := range []string{"risk-coverage", "confidence", "roc"} {
 		if code, _, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at("alone.svg"), "--plot-kind", kind); code != 0 {
 			t.Errorf("%s without other rows: exit code %d: %s", kind, code, errs)
 		}

@@ -70,7 +70,7 @@ func TestNamesAreEscaped(t *testing.T) {
 		t.Fatal(errs)
 	}
 	svg := string(d.read(d.at("p.svg")))
-	if !strings.Contains(svg, `a\x1b[31m\u009b7\nb\u202e (ECE`) {
+	if !strings.Contains(svg, `>a\x1b[31m\u009b7\nb\u202e</text>`) {
 		t.Errorf("the picture's names are others: %s", svg)
 	}
 	for dec := xml.NewDecoder(strings.NewReader(svg)); ; {

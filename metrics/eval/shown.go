@@ -52,9 +52,12 @@ func (e *Evaluation) Selection(most int) *Selection {
 
 var chosen = statistic{"chosen classes", rows, func() any { return calib.NewChosen() }}
 
+// mostTabled is the largest number of classes in a ClassTable.
+const mostTabled = 10_000
+
 // ofChosen keeps the rows by the class that was chosen beside the bins of each class, for the table of classes.
 func ofChosen(s *Spec, m Metric) []statistic {
-	if s.Classes <= 2 || s.Choices != NoChoices || len(m.args) > 0 {
+	if s.Classes <= 2 || s.Classes > mostTabled || s.Choices != NoChoices || len(m.args) > 0 {
 		return nil
 	}
 	return []statistic{chosen}
@@ -80,7 +83,7 @@ type ClassRow struct {
 	Off      bool
 	Chosen   calib.Bin // the rows for which the class was chosen: Confidence is their mean confidence, Frequency the share of right answers
 
-	bins *calib.Partition
+	of *calib.ClassBins
 }
 
 const leastExpected = 10 // rows of a class, and of the others, that a test needs beside leastRows
@@ -89,7 +92,7 @@ const leastExpected = 10 // rows of a class, and of the others, that a test need
 // are 20 rows in each. The first bin, of rows in which the class is hardly possible, is left out; so are rows at the end that are too few.
 func (c *ClassRow) Bins(level float64) (l []calib.Bin) {
 	const least = 20
-	return c.bins.Joined(1, least, level)
+	return c.of.Class(c.Class).Joined(1, least, level)
 }
 
 // Evidence orders classes by how far they are from calibrated: those that are tested first, by |Z|, then by rows.
@@ -113,7 +116,7 @@ func (t *ClassTable) Evidence() []*ClassRow {
 	return l
 }
 
-// ClassTable returns the table of the classes. It is nil unless there are three classes or more and the metric sce is evaluated without options.
+// ClassTable returns the table of the classes. It is nil unless there are 3 to 10,000 classes and the metric sce is evaluated without options.
 func (e *Evaluation) ClassTable() *ClassTable {
 	if !e.Spec.Shape().HasClasses() || e.Audit.Rows == 0 || !slices.ContainsFunc(e.plan.statistics, func(k statistic) bool { return k.key == chosen.key }) {
 		return nil
@@ -127,7 +130,7 @@ func (e *Evaluation) ClassTable() *ClassTable {
 	var tests []*float64
 	for k := range e.Spec.Classes {
 		p := b.Class(k)
-		c := ClassRow{Class: k, All: p.Whole(e.Spec.Level), Z: math.NaN(), P: math.NaN(), Adjusted: math.NaN(), Chosen: by.Class(k, e.Spec.Level), bins: p}
+		c := ClassRow{Class: k, All: p.Whole(e.Spec.Level), Z: math.NaN(), P: math.NaN(), Adjusted: math.NaN(), Chosen: by.Class(k, e.Spec.Level), of: b}
 		c.Rows = float64(c.All.Frequency * c.All.Weight)
 		if !e.Audit.Weighted {
 			c.Rows = math.Round(c.Rows)
