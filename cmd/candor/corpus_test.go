@@ -324,7 +324,7 @@ func (c *corpus) note(n *node) {
 
 // noNumbers are the flags that change no number, and noFlags those that a command refuses.
 var (
-	noNumbers = strings.Fields("help name json format plot plot-y plot-kind report fail-if require min-rows threads max-memory")
+	noNumbers = strings.Fields("help name json html format plot plot-y plot-kind report fail-if require min-rows threads max-memory")
 	noFlags   = []string{"compare --decisions", "compare --confidence-scores", "compare --group"}
 )
 
