@@ -10,7 +10,10 @@ import (
 
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/regress"
+	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/report"
 )
 
@@ -73,46 +76,90 @@ func (p *htmlPage) write(page func() ([]byte, error)) error {
 	return writeFile(p.file, b)
 }
 
-// commandOf returns the command that makes a document again, its options in a fixed order. Names of files are not known.
-func commandOf(d *report.Document) string {
-	in := &d.Input
+// commandOf returns the command that makes a document again, its options in the order of the help. Names of files are not known, nor is what
+// names the columns of a table.
+func commandOf(e *eval.Evaluation, d *report.Document) string {
+	in, s := &d.Input, &e.Spec
 	c := []string{"candor eval PREDICTIONS"}
-	if in.Classes > 0 {
-		c = append(c, "--labels LABELS")
-	} else {
-		c = append(c, "--observed OBSERVED")
-	}
-	switch in.Task {
-	case "classification", "binary":
-	default:
-		c = append(c, "--task "+in.Task)
-	}
-	if in.Kind == "logits" || in.Kind == "logprobs" {
-		c = append(c, "--input "+in.Kind)
-	}
-	if in.Weighted {
-		c = append(c, "--weights WEIGHTS")
-	}
-	if d.Clusters != nil {
-		c = append(c, "--cluster "+quoted(d.Clusters.Column))
-	}
-	if d.Tests != nil {
-		for _, g := range d.Tests.Columns {
-			c = append(c, "--group "+quoted(g))
+	add := func(needed bool, option string) {
+		if needed {
+			c = append(c, option)
 		}
 	}
+	switch {
+	case in.Choices != eval.NoChoices:
+		add(true, "--from lm-eval")
+	case in.Correct:
+		add(true, "--correct RIGHT")
+	case in.Classes > 0:
+		add(true, "--labels LABELS")
+	default:
+		add(s.Kind != metrics.LogLiks, "--observed OBSERVED")
+	}
+	add(in.Kind == "logits" && in.Choices == eval.NoChoices || in.Kind == "logprobs" && in.Choices == eval.NoChoices || in.Kind == "dirichlet", "--input "+in.Kind)
+	switch in.Task {
+	case "binary":
+	case "classification":
+		add(in.Classes == 2 && in.Choices == eval.NoChoices && in.Kind != "dirichlet", "--task classification") // for two columns are a binary task
+	default:
+		add(true, "--task "+in.Task)
+	}
+	standard, err := eval.ParseMetrics("default", d.Shape())
 	var keys []string
-	standard, _ := eval.ParseMetrics("default", d.Shape())
 	for i := range d.Metrics {
 		keys = append(keys, d.Metrics[i].Key)
 	}
-	if !slices.EqualFunc(keys, standard, func(k string, m eval.Metric) bool { return k == m.String() }) {
-		c = append(c, "--metrics "+quoted(strings.Join(keys, ",")))
+	add(err != nil || !slices.EqualFunc(keys, standard, func(k string, m eval.Metric) bool { return k == m.String() }), "--metrics "+quoted(strings.Join(keys, ",")))
+	bins := calib.DefaultBins
+	if in.Classes > 0 && !in.Correct {
+		if system := likeOf(s); system != "" {
+			base, err := calib.Like(system)
+			add(err == nil, "--like "+system)
+			bins = base.Bins
+		}
 	}
-	if d.Level() != 0.95 {
-		c = append(c, fmt.Sprintf("--level %v", d.Level()))
+	add(in.Classes > 0 && s.Base.Bins != bins, fmt.Sprintf("--bins %d", s.Base.Bins))
+	add(s.Level != metrics.DefaultLevel, fmt.Sprintf("--confidence %v", s.Level))
+	add(s.Seed != 0, fmt.Sprintf("--seed %d", s.Seed))
+	add(in.Weighted, "--weights WEIGHTS")
+	add(in.Decided, "--decisions DECISIONS")
+	add(in.Scored, "--confidence-scores SCORES")
+	add(in.Out > 0, "--ood OTHERS")
+	add(in.Dropped > 0, "--on-invalid drop")
+	add(e.Audit.Renormalized, "--renormalize")
+	if len(in.IgnoredLabels) > 0 {
+		var l []string
+		for _, v := range in.IgnoredLabels {
+			l = append(l, fmt.Sprint(v))
+		}
+		add(true, "--ignore-label="+strings.Join(l, ","))
+	}
+	add(s.Kind == metrics.Normals && s.Law != regress.NormalLaw, "--distribution "+quoted(s.Law.String()))
+	add(s.Transform != 0, "--transform "+s.Transform.String())
+	if d.Clusters != nil {
+		add(true, "--cluster "+quoted(d.Clusters.Column))
+	}
+	if d.Tests != nil {
+		for _, g := range d.Tests.Columns {
+			add(true, "--group "+quoted(g))
+		}
 	}
 	return strings.Join(append(c, "--html page.html"), " \\\n  ")
+}
+
+// likeOf returns the system of --like that a spec has the defaults of, whatever its number of bins; "" if it is none.
+func likeOf(s *eval.Spec) string {
+	for _, system := range []string{"um", "tfp", "torchmetrics", "guo", "blog"} {
+		base, err := calib.Like(system)
+		if err != nil {
+			continue
+		}
+		base.Bins = s.Base.Bins
+		if s.Base == base && s.UM == (system == "um") && (s.Brier == score.BrierMinusOne) == (system == "um" || system == "tfp") {
+			return system
+		}
+	}
+	return ""
 }
 
 // quoted quotes a word for a shell, if it needs that.

@@ -122,7 +122,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 	if err := o.reports.write(c, outcomes, ci.OfDocument(d)); err != nil {
 		return err
 	}
-	if err := o.reports.page.write(func() ([]byte, error) { return page.Eval(d, commandOf(d)) }); err != nil {
+	if err := o.reports.page.write(func() ([]byte, error) { return page.Eval(d, commandOf(e, d)) }); err != nil {
 		return err
 	}
 	var b bytes.Buffer
