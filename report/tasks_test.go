@@ -141,14 +141,14 @@ func TestTaskDocuments(t *testing.T) {
 		{"log-likelihoods", numbers(metrics.LogLiks), "2 rows x 3 draws. The log-likelihood of a new row is about -1.",
 			`{"rows":2,"draws":3,"dtype":"float64","kind":"loglik","dropped":0,"binary":false,"weighted":false,"task":"loglik"}`, ""},
 		{"ensemble", teamOf(t, 2, "default"), "3 rows x 2 classes, 2 members: 66.7% correct ",
-			`{"rows":3,"classes":2,"dtype":"float64","kind":"probs","dropped":0,"binary":false,"weighted":false,"task":"ensemble","members":2}`, "bins bins_text members"},
+			`{"rows":3,"classes":2,"dtype":"float64","kind":"probs","dropped":0,"binary":false,"weighted":false,"task":"ensemble","members":2}`, "bins bins_text members judgement equal_mass risk_coverage audit"},
 		{"out of distribution", away, "2 rows x 2 classes: 100.0% correct ",
-			`{"rows":2,"classes":2,"dtype":"float64","kind":"probs","dropped":0,"binary":false,"weighted":false,"task":"classification","out_of_distribution":2}`, "bins bins_text"},
+			`{"rows":2,"classes":2,"dtype":"float64","kind":"probs","dropped":0,"binary":false,"weighted":false,"task":"classification","out_of_distribution":2}`, "bins bins_text judgement equal_mass risk_coverage audit"},
 		{"parameters", parameters, "2 rows x 2 classes: 100.0% correct ",
-			`{"rows":2,"classes":2,"dtype":"float64","kind":"dirichlet","dropped":0,"binary":false,"weighted":false,"task":"classification"}`, "bins bins_text"},
+			`{"rows":2,"classes":2,"dtype":"float64","kind":"dirichlet","dropped":0,"binary":false,"weighted":false,"task":"classification"}`, "bins bins_text judgement equal_mass risk_coverage audit"},
 		{"no samples", evaluation(t, eval.Shape{Classes: 3, Kind: metrics.Samples}, "default"), "0 rows x 3 samples: nothing to judge.", "", ""},
 		{"no log-likelihoods", evaluation(t, eval.Shape{Classes: 3, Kind: metrics.LogLiks}, "all"), "0 rows x 3 draws: nothing to judge.", "", ""},
-		{"no members", evaluation(t, eval.Shape{Classes: 3, Members: 2}, "all"), "0 rows x 3 classes, 2 members: nothing to judge.", "", "bins bins_text members"},
+		{"no members", evaluation(t, eval.Shape{Classes: 3, Members: 2}, "all"), "0 rows x 3 classes, 2 members: nothing to judge.", "", "bins bins_text members judgement audit"},
 	} {
 		d := New(c.e)
 		b, err := d.JSON()

@@ -334,7 +334,7 @@ func TestDriftOtherStates(t *testing.T) {
 	s := newSet(3, 60, 1)
 	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
 	evaluate(t, x, "--labels", y, "--state", d.at("plain.state"))
-	evaluate(t, x, "--labels", y, "--slice-by", "score", "--slice-edges", "score=0.5", "--state", d.at("slices.state"))
+	evaluate(t, x, "--labels", y, "--slice-by", "score", "--slice-edges", "score=0,0.5,1", "--state", d.at("slices.state"))
 	printed(t, "compare", x, d.put("z.npy", s.scores(t)), "--labels", y, "--state", d.at("pair.state"))
 	refused(t, d, []string{"drift", d.at("plain.state"), d.at("slices.state")}, "slices.state is a state with slices of the rows (--slice-by)", "without --slice-by")
 	refused(t, d, []string{"drift", d.at("pair.state"), d.at("plain.state")}, "pair.state is the state of candor compare", "candor eval --state")
