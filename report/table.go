@@ -111,14 +111,6 @@ func (d *Document) namesake(m *Metric) string {
 	return "ece_top_label"
 }
 
-// meaning returns the meaning of a metric for a table column.
-func (d *Document) meaning(m *Metric) string {
-	if c := d.byChance(m); c != "" {
-		return d.gap(m) + " (" + c + ")"
-	}
-	return d.gap(m)
-}
-
 // chance says what a calibrated model would show.
 func chance(c eval.Chance) string {
 	if c.P < 1e-300 {
