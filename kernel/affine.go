@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/candor-go/candor/internal/isa"
@@ -28,7 +27,7 @@ func AffineF64(dst, x, w, b []float64, rows, in, out int) {
 		copy(row, b)
 		for j, v := range x[i*in:][:in] {
 			for c, wc := range w[j*out:][:out] {
-				row[c] = math.FMA(v, wc, row[c])
+				row[c] = fma64(v, wc, row[c])
 			}
 		}
 	}
@@ -49,7 +48,7 @@ func AddOuterF64(g, d, x []float64, rows, out, in int) {
 		for c, v := range d[i*out:][:out] {
 			row := g[c*in:][:in]
 			for j, xj := range x[i*in:][:in] {
-				row[j] = math.FMA(v, xj, row[j])
+				row[j] = fma64(v, xj, row[j])
 			}
 		}
 	}
@@ -84,7 +83,7 @@ func ScaleShiftF64(dst, x, a, b []float64, rows, k int) {
 	for i := range rows {
 		to := dst[i*k:][:k]
 		for c, v := range x[i*k:][:k] {
-			to[c] = math.FMA(v, a[c], b[c])
+			to[c] = fma64(v, a[c], b[c])
 		}
 	}
 }
@@ -103,7 +102,7 @@ func AddProductsF64(ga, gb, d, x []float64, rows, k int) {
 	for i := range rows {
 		row := x[i*k:][:k]
 		for c, v := range d[i*k:][:k] {
-			ga[c] = math.FMA(v, row[c], ga[c])
+			ga[c] = fma64(v, row[c], ga[c])
 			gb[c] += v
 		}
 	}

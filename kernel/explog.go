@@ -31,12 +31,12 @@ func Exp64(x float64) float64 {
 	if !(x < 710) {
 		x = 710
 	}
-	n := math.FMA(x, log2e, magic64) - magic64
-	r := math.FMA(n, -ln2hi, x)
-	r = math.FMA(n, -ln2lo, r)
+	n := fma64(x, log2e, magic64) - magic64
+	r := fma64(n, -ln2hi, x)
+	r = fma64(n, -ln2lo, r)
 	y := 1 + expm1Poly(r)
 	// Two factors, because 2**n alone can leave the range where y * 2**n does not.
-	t := math.FMA(n, 0.5, magic64)
+	t := fma64(n, 0.5, magic64)
 	a := t - magic64
 	b := n - a + magic64
 	return y * pow2bits(t) * pow2bits(b)
@@ -44,17 +44,17 @@ func Exp64(x float64) float64 {
 
 // expm1Poly returns e**r - 1 for |r| <= ln(2)/2. Error of the fit: 2**-64 relative to e**r.
 func expm1Poly(r float64) float64 {
-	q := math.FMA(r, 0x1.1e3d33c408befp-29, 0x1.af6bda85bfb07p-26)
-	q = math.FMA(r, q, 0x1.27e5b43506fa6p-22)
-	q = math.FMA(r, q, 0x1.71ddf02854ed4p-19)
-	q = math.FMA(r, q, 0x1.a01a01369ed3cp-16)
-	q = math.FMA(r, q, 0x1.a01a01b37b44ap-13)
-	q = math.FMA(r, q, 0x1.6c16c16c3043cp-10)
-	q = math.FMA(r, q, 0x1.111111110ec65p-7)
-	q = math.FMA(r, q, 0x1.5555555555503p-5)
-	q = math.FMA(r, q, 0x1.555555555555bp-3)
-	q = math.FMA(r, q, 0.5)
-	return math.FMA(r*r, q, r)
+	q := fma64(r, 0x1.1e3d33c408befp-29, 0x1.af6bda85bfb07p-26)
+	q = fma64(r, q, 0x1.27e5b43506fa6p-22)
+	q = fma64(r, q, 0x1.71ddf02854ed4p-19)
+	q = fma64(r, q, 0x1.a01a01369ed3cp-16)
+	q = fma64(r, q, 0x1.a01a01b37b44ap-13)
+	q = fma64(r, q, 0x1.6c16c16c3043cp-10)
+	q = fma64(r, q, 0x1.111111110ec65p-7)
+	q = fma64(r, q, 0x1.5555555555503p-5)
+	q = fma64(r, q, 0x1.555555555555bp-3)
+	q = fma64(r, q, 0.5)
+	return fma64(r*r, q, r)
 }
 
 // pow2bits returns 2**n for t = magic64 + n and -1022 <= n <= 1023.
@@ -126,15 +126,15 @@ func logSplit(k, f float64) float64 {
 	s := f / (2 + f)
 	z := s * s
 	h := float64(0.5 * f * f)
-	r := math.FMA(z, 0x1.2f05659483424p-3, 0x1.39a1ba82a83b4p-3)
-	r = math.FMA(z, r, 0x1.74663eea824cdp-3)
-	r = math.FMA(z, r, 0x1.c71c52095296dp-3)
-	r = math.FMA(z, r, 0x1.24924941f132bp-2)
-	r = math.FMA(z, r, 0x1.999999997fdb6p-2)
-	r = math.FMA(z, r, 0x1.5555555555592p-1)
-	t := math.FMA(z, r, h)
-	t = math.FMA(s, t, float64(k*ln2lo))
-	return math.FMA(k, ln2hi, f-(h-t))
+	r := fma64(z, 0x1.2f05659483424p-3, 0x1.39a1ba82a83b4p-3)
+	r = fma64(z, r, 0x1.74663eea824cdp-3)
+	r = fma64(z, r, 0x1.c71c52095296dp-3)
+	r = fma64(z, r, 0x1.24924941f132bp-2)
+	r = fma64(z, r, 0x1.999999997fdb6p-2)
+	r = fma64(z, r, 0x1.5555555555592p-1)
+	t := fma64(z, r, h)
+	t = fma64(s, t, float64(k*ln2lo))
+	return fma64(k, ln2hi, f-(h-t))
 }
 
 // exp32 returns e**x to 1 ulp.

@@ -118,7 +118,7 @@ func logMeanExp(x []float64, members, stride int) float64 {
 		d := x[m*stride] - top
 		e := Exp64(d)
 		sum += e
-		if math.FMA(d, log2e, magic64)-magic64 == 0 {
+		if fma64(d, log2e, magic64)-magic64 == 0 {
 			below += expm1Poly(d)
 		} else {
 			below += e - 1

@@ -30,16 +30,16 @@ func NormCDF64(z float64) float64 {
 
 // phiCentre returns (Phi(z) - 1/2) / z for u = z^2 <= 1. Error of the fit: 2**-62.
 func phiCentre(u float64) float64 {
-	q := math.FMA(u, 0x1.1e87d89f3fe9ap-38, -0x1.e68f42a02caedp-34)
-	q = math.FMA(u, q, 0x1.380a267bc7f2ep-29)
-	q = math.FMA(u, q, -0x1.621cb3cef5201p-25)
-	q = math.FMA(u, q, 0x1.6589f0b4133c7p-21)
-	q = math.FMA(u, q, -0x1.3ce8f9b543f02p-17)
-	q = math.FMA(u, q, 0x1.e42b0d4ae51d0p-14)
-	q = math.FMA(u, q, -0x1.37403f6b929e3p-10)
-	q = math.FMA(u, q, 0x1.46d0429768ffdp-7)
-	q = math.FMA(u, q, -0x1.1058377e2cedfp-4)
-	return math.FMA(u, q, 0x1.9884533d43651p-2)
+	q := fma64(u, 0x1.1e87d89f3fe9ap-38, -0x1.e68f42a02caedp-34)
+	q = fma64(u, q, 0x1.380a267bc7f2ep-29)
+	q = fma64(u, q, -0x1.621cb3cef5201p-25)
+	q = fma64(u, q, 0x1.6589f0b4133c7p-21)
+	q = fma64(u, q, -0x1.3ce8f9b543f02p-17)
+	q = fma64(u, q, 0x1.e42b0d4ae51d0p-14)
+	q = fma64(u, q, -0x1.37403f6b929e3p-10)
+	q = fma64(u, q, 0x1.46d0429768ffdp-7)
+	q = fma64(u, q, -0x1.1058377e2cedfp-4)
+	return fma64(u, q, 0x1.9884533d43651p-2)
 }
 
 // normalTail returns 1 - Phi(a) for a >= 1. The rounding error of a^2/2 is corrected to first order.
@@ -48,9 +48,9 @@ func normalTail(a float64) float64 {
 		return 0
 	}
 	h := float64(0.5 * float64(a*a))
-	lost := math.FMA(0.5*a, a, -h)
+	lost := fma64(0.5*a, a, -h)
 	e := Exp64(-h)
-	return math.FMA(-e, lost, e) * tailRatio(a)
+	return fma64(-e, lost, e) * tailRatio(a)
 }
 
 // tailRatio returns (1 - Phi(a)) * e**(a^2/2) for 1 <= a <= 39: a polynomial in (a-4)/(a+4), divided by a+4. Error of the
@@ -58,27 +58,27 @@ func normalTail(a float64) float64 {
 func tailRatio(a float64) float64 {
 	r := 1 / (a + 4)
 	t := (a - 4) * r
-	q := math.FMA(t, -0x1.060725fbccf75p-27, 0x1.6cd6d88e0b6e5p-26)
-	q = math.FMA(t, q, 0x1.e5a50c2e8fe1ap-26)
-	q = math.FMA(t, q, -0x1.90465d381a1f7p-24)
-	q = math.FMA(t, q, -0x1.6303d07c37163p-23)
-	q = math.FMA(t, q, 0x1.2bb5cbc645376p-22)
-	q = math.FMA(t, q, 0x1.1345c99d8e2cdp-20)
-	q = math.FMA(t, q, -0x1.53ea769c0475ap-21)
-	q = math.FMA(t, q, -0x1.8d5aafa2cd370p-18)
-	q = math.FMA(t, q, 0x1.814499b36b4a1p-21)
-	q = math.FMA(t, q, 0x1.26d0e05a59756p-15)
-	q = math.FMA(t, q, -0x1.0024ca9807f10p-19)
-	q = math.FMA(t, q, -0x1.e4a427090c19dp-13)
-	q = math.FMA(t, q, 0x1.17a4b105c79cap-13)
-	q = math.FMA(t, q, 0x1.ab825fc414051p-10)
-	q = math.FMA(t, q, -0x1.c81719d836ce3p-9)
-	q = math.FMA(t, q, -0x1.ee276104875d3p-8)
-	q = math.FMA(t, q, 0x1.eec4cc3e4ebfdp-5)
-	q = math.FMA(t, q, -0x1.7dff2bff68381p-3)
-	q = math.FMA(t, q, 0x1.8c6dbf2cfc2a9p-2)
-	q = math.FMA(t, q, -0x1.373e3a893c28ap-1)
-	q = math.FMA(t, q, 0x1.82b4bb8c94dcep-1)
+	q := fma64(t, -0x1.060725fbccf75p-27, 0x1.6cd6d88e0b6e5p-26)
+	q = fma64(t, q, 0x1.e5a50c2e8fe1ap-26)
+	q = fma64(t, q, -0x1.90465d381a1f7p-24)
+	q = fma64(t, q, -0x1.6303d07c37163p-23)
+	q = fma64(t, q, 0x1.2bb5cbc645376p-22)
+	q = fma64(t, q, 0x1.1345c99d8e2cdp-20)
+	q = fma64(t, q, -0x1.53ea769c0475ap-21)
+	q = fma64(t, q, -0x1.8d5aafa2cd370p-18)
+	q = fma64(t, q, 0x1.814499b36b4a1p-21)
+	q = fma64(t, q, 0x1.26d0e05a59756p-15)
+	q = fma64(t, q, -0x1.0024ca9807f10p-19)
+	q = fma64(t, q, -0x1.e4a427090c19dp-13)
+	q = fma64(t, q, 0x1.17a4b105c79cap-13)
+	q = fma64(t, q, 0x1.ab825fc414051p-10)
+	q = fma64(t, q, -0x1.c81719d836ce3p-9)
+	q = fma64(t, q, -0x1.ee276104875d3p-8)
+	q = fma64(t, q, 0x1.eec4cc3e4ebfdp-5)
+	q = fma64(t, q, -0x1.7dff2bff68381p-3)
+	q = fma64(t, q, 0x1.8c6dbf2cfc2a9p-2)
+	q = fma64(t, q, -0x1.373e3a893c28ap-1)
+	q = fma64(t, q, 0x1.82b4bb8c94dcep-1)
 	return q * r
 }
 
@@ -101,20 +101,20 @@ func NormQuantile64(p float64) float64 {
 	}
 	if d := p - 0.5; math.Abs(d) <= 0.34 {
 		u := d * d
-		q := math.FMA(u, 0x1.2ae27a012b1cap+7, 0x1.33db732fdba8ap+1)
-		q = math.FMA(u, q, 0x1.99836870961b4p+2)
-		q = math.FMA(u, q, 0x1.4eb91e6d57034p+1)
-		z := d * math.FMA(u, q, 0x1.40da00536d7e1p+1) // to a relative 1e-5
+		q := fma64(u, 0x1.2ae27a012b1cap+7, 0x1.33db732fdba8ap+1)
+		q = fma64(u, q, 0x1.99836870961b4p+2)
+		q = fma64(u, q, 0x1.4eb91e6d57034p+1)
+		z := d * fma64(u, q, 0x1.40da00536d7e1p+1) // to a relative 1e-5
 		for range 2 {
 			s := z * z
-			z -= math.FMA(z, phiCentre(s), -d) / (invSqrt2Pi * Exp64(-0.5*s))
+			z -= fma64(z, phiCentre(s), -d) / (invSqrt2Pi * Exp64(-0.5*s))
 		}
 		return z
 	}
 	tail := min(p, 1-p) // exact for p above 1/2
 	ln := Log64(tail)
 	t := math.Sqrt(-2 * ln)
-	a := t - math.FMA(t, math.FMA(t, 0.010328, 0.802853), 2.515517)/math.FMA(t, math.FMA(t, math.FMA(t, 0.001308, 0.189269), 1.432788), 1)
+	a := t - fma64(t, fma64(t, 0.010328, 0.802853), 2.515517)/fma64(t, fma64(t, fma64(t, 0.001308, 0.189269), 1.432788), 1)
 	for range 3 {
 		m := tailRatio(a)
 		h := float64(0.5 * float64(a*a))

@@ -110,7 +110,7 @@ func pairKL64(p, lp, lq []float64) float64 {
 		end := min(b+blockLen, len(p))
 		for j := b; j < end; j++ {
 			if v := p[j]; v != 0 {
-				s[j&7] = math.FMA(v, lp[j]-lq[j], s[j&7])
+				s[j&7] = fma64(v, lp[j]-lq[j], s[j&7])
 			}
 		}
 		for l, v := range s {
@@ -155,9 +155,9 @@ func pairSums64(p, q []float64) (dot, abs, squares float64) {
 		for j := b; j < end; j++ {
 			l, x, y := j&7, p[j], q[j]
 			e := x - y
-			d[l] = math.FMA(x, y, d[l])
+			d[l] = fma64(x, y, d[l])
 			a[l] += math.Abs(e)
-			s[l] = math.FMA(e, e, s[l])
+			s[l] = fma64(e, e, s[l])
 		}
 		for l := range d {
 			acc[0][l] += d[l] - under64

@@ -178,7 +178,7 @@ func (r *logitSums) finish(c *Stats, i int, xy float64, y int32) {
 	inv := 1 / (r.eTop + s)
 	lq := Log1p64(s / r.eTop)
 	top := r.eTop * inv
-	w := math.FMA(r.zTop, s, -h)
+	w := fma64(r.zTop, s, -h)
 	ent := lq + float64(float64(w*r.unit)*inv)
 	if !(ent > 0) {
 		ent = 0

@@ -369,8 +369,8 @@ func farLogits(r *logitSums, top, k int, x func(j int) float64) {
 		}
 		e := Exp64(d)
 		s += e
-		q = math.FMA(e, e, q)
-		h = math.FMA(e, d, h)
+		q = fma64(e, e, q)
+		h = fma64(e, d, h)
 	}
 	*r = logitSums{max: m + 0, top: top, eTop: 1, s: s, q: q, h: h, unit: 1}
 }
@@ -408,29 +408,29 @@ func term64(x, ref, lo float64) (e, z float64) {
 		x = lo
 	}
 	c := magic64 - ref
-	t := math.FMA(x, log2e, c)
-	return pow2Term64(x, c), math.FMA(x, log2e, c-t) - (magic64 - t)
+	t := fma64(x, log2e, c)
+	return pow2Term64(x, c), fma64(x, log2e, c-t) - (magic64 - t)
 }
 
 func pow2Term64(x, c float64) float64 {
-	t := math.FMA(x, log2e, c)
-	p := exp2Poly64(math.FMA(x, log2e, c-t))
+	t := fma64(x, log2e, c)
+	p := exp2Poly64(fma64(x, log2e, c-t))
 	return math.Float64frombits(math.Float64bits(p) + math.Float64bits(t)<<52)
 }
 
 // exp2Poly64 returns 2**f for |f| <= 1/2, and exactly 1 for 0. Error of the fit: 2**-55.7.
 func exp2Poly64(f float64) float64 {
-	p := math.FMA(f, 0x1.c0638429c697cp-32, 0x1.e605f98b8e096p-28)
-	p = math.FMA(f, p, 0x1.b54167a53a801p-24)
-	p = math.FMA(f, p, 0x1.62bfd49ecb777p-20)
-	p = math.FMA(f, p, 0x1.ffcbee3b06d6bp-17)
-	p = math.FMA(f, p, 0x1.4309130961162p-13)
-	p = math.FMA(f, p, 0x1.5d87fe7bbbe1bp-10)
-	p = math.FMA(f, p, 0x1.3b2ab6fba1e1cp-7)
-	p = math.FMA(f, p, 0x1.c6b08d7048f31p-5)
-	p = math.FMA(f, p, 0x1.ebfbdff82c598p-3)
-	p = math.FMA(f, p, 0x1.62e42fefa39f3p-1)
-	return math.FMA(f, p, 1)
+	p := fma64(f, 0x1.c0638429c697cp-32, 0x1.e605f98b8e096p-28)
+	p = fma64(f, p, 0x1.b54167a53a801p-24)
+	p = fma64(f, p, 0x1.62bfd49ecb777p-20)
+	p = fma64(f, p, 0x1.ffcbee3b06d6bp-17)
+	p = fma64(f, p, 0x1.4309130961162p-13)
+	p = fma64(f, p, 0x1.5d87fe7bbbe1bp-10)
+	p = fma64(f, p, 0x1.3b2ab6fba1e1cp-7)
+	p = fma64(f, p, 0x1.c6b08d7048f31p-5)
+	p = fma64(f, p, 0x1.ebfbdff82c598p-3)
+	p = fma64(f, p, 0x1.62e42fefa39f3p-1)
+	return fma64(f, p, 1)
 }
 
 func lowest64(ref float64) float64 { return (ref - 1020) * math.Ln2 }
@@ -502,8 +502,8 @@ func shortLogits64(r *logitSums, x []float64) bool {
 		}
 		e := pow2Term64(d, magic64)
 		s += e
-		q = math.FMA(e, e, q)
-		h = math.FMA(e, d, h)
+		q = fma64(e, e, q)
+		h = fma64(e, d, h)
 	}
 	*r = logitSums{max: m, top: top, eTop: 1, s: s, q: q - under64, h: h, unit: 1}
 	return true
@@ -568,8 +568,8 @@ func block64(acc *lanes, x []float64, held int, ref float64) {
 		e, z := term64(v, ref, lo)
 		l := j & 7
 		s[l] += e
-		q[l] = math.FMA(e, e, q[l])
-		h[l] = math.FMA(e, z, h[l])
+		q[l] = fma64(e, e, q[l])
+		h[l] = fma64(e, z, h[l])
 	}
 	for l := range s {
 		acc.s[l] += s[l]

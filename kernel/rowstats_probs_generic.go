@@ -310,7 +310,7 @@ func entropyTerm64(p, h float64) float64 {
 		l = 0x1p-1022
 	}
 	k, f := splitLog(l)
-	return math.FMA(p, logSplit(k, f), h)
+	return fma64(p, logSplit(k, f), h)
 }
 
 func shortProbs64(r *probSums, x []float64) {
@@ -328,7 +328,7 @@ func shortProbs64(r *probSums, x []float64) {
 			continue
 		}
 		s += v
-		q = math.FMA(v, v, q)
+		q = fma64(v, v, q)
 		h = entropyTerm64(v, h)
 	}
 	r.s, r.q, r.h = s, q-under64, h-underLog64
@@ -366,7 +366,7 @@ func longProbs64(r *probSums, row []float64) {
 			}
 			l := j & 7
 			s[l] += v
-			q[l] = math.FMA(v, v, q[l])
+			q[l] = fma64(v, v, q[l])
 			h[l] = entropyTerm64(v, h[l])
 		}
 		for i := range s {

@@ -76,7 +76,7 @@ func spreadOf[T float32 | float64](row []T, y float64) (abs, spread float64) {
 	}
 	for i := range len(row) / 2 {
 		a, b := float64(row[i]), float64(row[last-i])
-		spread = math.FMA(float64(last-2*i), b-a, spread)
+		spread = fma64(float64(last-2*i), b-a, spread)
 		abs += math.Abs(a-y) + math.Abs(b-y)
 	}
 	if last%2 == 0 {

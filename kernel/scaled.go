@@ -180,8 +180,8 @@ func scaledRow64(out, row []float64, c, low float64) {
 		for j, v := range row[b:min(b+blockLen, len(row))] {
 			d, e := v-m, 0.0
 			if !(d < low) {
-				t := math.FMA(d, c, magic64+1023)
-				p := exp2Poly64(math.FMA(d, c, magic64+1023-t))
+				t := fma64(d, c, magic64+1023)
+				p := exp2Poly64(fma64(d, c, magic64+1023-t))
 				e = float64(p * math.Float64frombits(math.Float64bits(t)<<52))
 			}
 			if d < 0 && e > below164 {

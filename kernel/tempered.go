@@ -77,15 +77,15 @@ func newTempering(beta float64) tempering {
 // term returns 2**(d*c/16) for d of at least low. The nearest sixteenth comes from a table, the remainder from a polynomial
 // that is 1 at 0. Error of the fit: 5.6e-15.
 func (t *tempering) term(d float64) float64 {
-	u := math.FMA(d, t.c, magic64)
-	f := math.FMA(d, t.c, magic64-u)
+	u := fma64(d, t.c, magic64)
+	f := fma64(d, t.c, magic64-u)
 	b := math.Float64bits(u)
 	s := math.Float64frombits(sixteenths[b&15] + b<<48)
-	p := math.FMA(f, 0x1.5d862bed83185p-30, 0x1.3b2c78bd33fb2p-23)
-	p = math.FMA(f, p, 0x1.c6b08d771e067p-17)
-	p = math.FMA(f, p, 0x1.ebfbdff5ffc01p-11)
-	p = math.FMA(f, p, 0x1.62e42fefa3981p-5)
-	return float64(s * math.FMA(f, p, 1))
+	p := fma64(f, 0x1.5d862bed83185p-30, 0x1.3b2c78bd33fb2p-23)
+	p = fma64(f, p, 0x1.c6b08d771e067p-17)
+	p = fma64(f, p, 0x1.ebfbdff5ffc01p-11)
+	p = fma64(f, p, 0x1.62e42fefa3981p-5)
+	return float64(s * fma64(f, p, 1))
 }
 
 // sixteenths are the bits of 2**(i/16), minus those that an exponent of i sixteenths has shifted to their place.
@@ -111,7 +111,7 @@ func (s *temperedSums) add(l int, d float64, t *tempering) {
 	p := float64(e * d)
 	s.s0[l] += e
 	s.s1[l] += p
-	s.s2[l] = math.FMA(p, d, s.s2[l])
+	s.s2[l] = fma64(p, d, s.s2[l])
 }
 
 // columns writes row i from its sums and its label's d.

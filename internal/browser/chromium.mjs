@@ -36,9 +36,11 @@ export class Watched {
   }
   fault(s) { this.faults.push(s.length > 400 ? s.slice(0, 400) + '...' : s); }
 
-  static async file(browser, file) {
+  static file(browser, file) { return Watched.url(browser, pathToFileURL(path.resolve(file)).href); }
+
+  static async url(browser, url) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-    const w = new Watched(await context.newPage(), pathToFileURL(path.resolve(file)).href);
+    const w = new Watched(await context.newPage(), url);
     w.context = context;
     await w.page.goto(w.url);
     await w.page.evaluate(axe);

@@ -1,9 +1,11 @@
-// Command cases makes the predictions, pages and documents that the checks in Chromium take: go run ./internal/browser/cases CANDOR FOLDER.
-// CANDOR is the built command. The folder gets a folder a case, and cases.json.
+// Command cases makes what the checks in Chromium take: go run ./internal/browser/cases [-try] CANDOR FOLDER. CANDOR is the built command.
+// For pages the folder gets a folder a case, with predictions, page and document, and cases.json. With -try it gets files to choose in a
+// browser, what the command says of them, and trials.json.
 package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log"
 	"math"
@@ -291,12 +293,21 @@ func check(err error) {
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 3 {
-		log.Fatal("usage: cases CANDOR FOLDER")
+	try := flag.Bool("try", false, "make what try.mjs takes, in place of pages")
+	flag.Parse()
+	if flag.NArg() != 2 {
+		log.Fatal("usage: cases [-try] CANDOR FOLDER")
 	}
-	candor, err := filepath.Abs(os.Args[1])
+	candor, err := filepath.Abs(flag.Arg(0))
 	check(err)
-	folder := os.Args[2]
+	if *try {
+		makeTrials(candor, flag.Arg(1))
+	} else {
+		makePages(candor, flag.Arg(1))
+	}
+}
+
+func makePages(candor, folder string) {
 	var pages []page
 	for i, c := range cases {
 		s := &set{filepath.Join(folder, c.name), rand.New(rand.NewPCG(24, uint64(i)))}
@@ -312,7 +323,11 @@ func main() {
 		check(document.Close())
 		pages = append(pages, page{c.name, c.name + "/page.html", c.name + "/document.json", c.bytes, 5})
 	}
-	b, err := json.MarshalIndent(pages, "", "  ")
+	save(filepath.Join(folder, "cases.json"), pages)
+}
+
+func save(name string, v any) {
+	b, err := json.MarshalIndent(v, "", "  ")
 	check(err)
-	check(os.WriteFile(filepath.Join(folder, "cases.json"), b, 0o666))
+	check(os.WriteFile(name, b, 0o666))
 }
