@@ -11,7 +11,7 @@ const [page, folder] = process.argv.slice(2);
 const shots = process.env.CANDOR_SHOTS;
 if (shots) mkdirSync(shots, { recursive: true });
 const trials = JSON.parse(readFileSync(path.join(folder, 'trials.json')));
-const mostPage = 8e6, mostMemory = 100e6, patience = 300_000;
+const mostPage = 6e6, mostMemory = 100e6, patience = 300_000;
 
 const chromium = await open();
 const faults = [];
@@ -28,7 +28,11 @@ async function view(w, name) {
 
 async function choose(w, t) {
   await w.page.setInputFiles('#files', t.files.map(f => path.join(folder, f)));
-  await w.page.waitForSelector('#form:not([hidden]), #error:not([hidden])', { timeout: patience });
+  await w.page.waitForFunction(names => document.body.dataset.files === names || !document.getElementById('error').hidden, t.files.join('/'), { timeout: patience });
+  if (await w.page.isHidden('#form')) {
+    want(false, `${t.name}: ${await w.page.textContent('#error')}`);
+    return '';
+  }
   for (const [field, value] of Object.entries(t.fields ?? {})) {
     if (field !== 'prob') await w.page.selectOption(`#${field}`, value);
     else for (const box of await w.page.locator('#prob input').all()) await box.setChecked(await box.inputValue() === value);
@@ -46,6 +50,7 @@ async function downloaded(w, name) {
 async function attempt(w, t) {
   const command = await choose(w, t);
   want(command === t.command, `${t.name}: the command is ${command}, not ${t.command}`);
+  if (!command) return;
   await w.page.click('#run');
   await w.page.waitForSelector('#result:not([hidden]), #error:not([hidden])', { timeout: patience });
   if (t.error) {

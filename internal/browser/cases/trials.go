@@ -114,7 +114,7 @@ func makeTrials(candor, folder string) {
 
 	trials := []trial{
 		{Name: "npy", Files: []string{"probs.npy", "labels.npy"}, args: []string{"probs.npy", "--labels", "labels.npy"}},
-		{Name: "npz, stored", Files: []string{"stored.npz"}, Fields: map[string]string{"labels": "", "predictions": "stored.npz", "input": "logits"}, args: []string{"stored.npz", "--input", "logits"}},
+		{Name: "npz, stored", Files: []string{"stored.npz"}, Fields: map[string]string{"labels": ""}, args: []string{"stored.npz", "--input", "logits"}},
 		{Name: "npz, packed", Files: []string{"packed.npz"}, Fields: map[string]string{"predictions": "packed.npz:logits", "labels": "packed.npz:labels"},
 			args: []string{"packed.npz:logits", "--labels", "packed.npz:labels", "--input", "logits"}},
 		{Name: "csv", Files: []string{"table.csv"}, Look: true, args: []string{"table.csv", "--prob-prefix", "p_", "--labels", "label"}},

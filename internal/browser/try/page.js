@@ -25,7 +25,12 @@
         else w.reject(new Error(data.why));
       }
     };
-    worker.onerror = e => fail(`This browser cannot run the program: ${e.message}`);
+    worker.onerror = e => {
+      const w = waiting;
+      waiting = undefined;
+      if (w) w.reject(new Error(`The program ended: ${e.message}`));
+      else fail(`This browser cannot run the program: ${e.message}`);
+    };
     worker.postMessage({ type: 'program', packed });
   }
   const candor = args => new Promise((resolve, reject) => {
@@ -50,6 +55,10 @@
     $('error').textContent = text;
     $('error').hidden = false;
   }
+  function clear() {
+    $('error').textContent = '';
+    $('error').hidden = $('result').hidden = true;
+  }
   function busy(is) {
     $('run').disabled = is;
     $('cancel').disabled = !is;
@@ -68,7 +77,9 @@
       used.add(name);
       return { name, blob };
     });
-    $('error').hidden = $('result').hidden = $('form').hidden = true;
+    clear();
+    $('form').hidden = true;
+    delete document.body.dataset.files;
     $('chosen').textContent = files.map(f => `${f.name} (${size(f.blob.size)})`).join(', ');
     say('Looking at them');
     try {
@@ -81,6 +92,7 @@
       tables = found;
       say('');
       offer();
+      document.body.dataset.files = files.map(f => f.blob.name).join('/');
     } catch (e) {
       if (e.message !== 'cancelled') fail(e.message);
     }
@@ -112,7 +124,6 @@
     const whole = labels.filter(([, what]) => / u?int| bool/.test(what));
     options($('predictions'), scores.sort((a, b) => /names of its arrays/.test(b[1]) - /names of its arrays/.test(a[1])));
     options($('labels'), [...whole, ...labels.filter(l => !whole.includes(l)), ['', 'in the file of predictions']]);
-    for (const [, what] of [scores[0]]) $('input').value = /logits?/i.test(what) ? 'logits' : /log_?probs?/i.test(what) ? 'logprobs' : '';
     $('task').value = '';
     $('form').hidden = false;
     columns(true);
@@ -121,6 +132,11 @@
   // columns shows the fields of a table, as the command proposes them.
   function columns(fresh) {
     const t = named()?.table;
+    if (fresh) {
+      const path = $('predictions').value, file = named();
+      const names = file?.format === 'npz' && path === file.file ? file.arrays.map(a => a.name) : [path];
+      $('input').value = names.some(n => /logit/i.test(n)) ? 'logits' : names.some(n => /log_?prob/i.test(n)) ? 'logprobs' : '';
+    }
     for (const f of ['labelField', 'probField', 'groupField']) $(f).hidden = !t;
     if (t && fresh) {
       const names = t.columns.map(c => c.name);
@@ -203,7 +219,7 @@
   }
 
   async function evaluate() {
-    $('error').hidden = $('result').hidden = true;
+    clear();
     let args;
     try { args = words($('command').value); } catch (e) { return fail(e.message); }
     if (args[0] === 'candor') args.shift();

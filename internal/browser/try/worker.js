@@ -161,21 +161,24 @@
     let code = 0;
     go.exit = c => { code = c; };
     const instance = await WebAssembly.instantiate(await program, go.importObject);
+    const timers = go._scheduledTimeouts;
     await go.run(instance);
+    for (const t of timers.values()) clearTimeout(t); // they would wake a program that has ended
     const text = async l => new Blob(l).text();
     const written = [...files].filter(([, f]) => f instanceof Written).map(([p, f]) => ({ name: p.slice(1), blob: new Blob([f.bytes.subarray(0, f.size)]) }));
     return { code, out: await text(said[1]), err: await text(said[2]), written, memory: instance.exports.mem.buffer.byteLength };
   }
 
-  onmessage = async ({ data }) => {
+  let last = Promise.resolve();
+  onmessage = ({ data }) => { last = last.then(() => answer(data)); }; // one after the other
+  async function answer(data) {
     try {
       if (data.type === 'program') {
-        const bytes = await new Response(data.packed.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
-        program = WebAssembly.compile(bytes);
+        program = new Response(data.packed.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer().then(WebAssembly.compile);
         postMessage({ type: 'ready', version: (await run(['version'], [])).out.trim() });
       } else postMessage({ type: 'done', id: data.id, result: await run(data.args, data.files) });
     } catch (e) {
       postMessage({ type: 'failed', id: data.id, why: String(e?.message ?? e) });
     }
-  };
+  }
 })();

@@ -8,7 +8,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
@@ -30,10 +29,10 @@ const (
 // read reports whether pages of the codec are read.
 func (c codec) read() bool {
 	switch c {
-	case uncompressed, snappied, gzipped, brotlied, zstded, lz4Raw:
+	case uncompressed, snappied, gzipped, zstded, lz4Raw:
 		return true
 	}
-	return false
+	return c == brotlied && newBrotli != nil
 }
 
 // String returns the format's name of a codec that is not read.
@@ -41,6 +40,8 @@ func (c codec) String() string {
 	switch c {
 	case 3:
 		return "LZO"
+	case brotlied:
+		return "Brotli"
 	case 5:
 		return "the deprecated LZ4 (not LZ4_RAW)"
 	}
@@ -74,7 +75,7 @@ func (c codec) decode(dst, src []byte) ([]byte, error) {
 		defer r.Close()
 		return filled(dst, r)
 	case brotlied:
-		return filled(dst, brotli.NewReader(bytes.NewReader(src)))
+		return filled(dst, newBrotli(bytes.NewReader(src)))
 	case zstded:
 		d, err := zstdDecoder()
 		if err != nil {
