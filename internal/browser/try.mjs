@@ -11,7 +11,7 @@ const [page, folder] = process.argv.slice(2);
 const shots = process.env.CANDOR_SHOTS;
 if (shots) mkdirSync(shots, { recursive: true });
 const trials = JSON.parse(readFileSync(path.join(folder, 'trials.json')));
-const mostPage = 6e6, mostMemory = 100e6, patience = 300_000;
+const mostPage = 8e6, mostMemory = 100e6, patience = 300_000;
 
 const chromium = await open();
 const faults = [];
@@ -62,6 +62,7 @@ async function attempt(w, t) {
   if (why) return want(false, `${t.name}: ${why}`);
   want(await downloaded(w, 'candor.json') === readFileSync(path.join(folder, t.json), 'utf8'), `${t.name}: the document is not the one that the command prints`);
   want(await downloaded(w, 'candor.txt') === readFileSync(path.join(folder, t.text), 'utf8'), `${t.name}: the table is not the one that the command prints`);
+  if (t.html) want(await downloaded(w, 'candor.html') === readFileSync(path.join(folder, t.html), 'utf8'), `${t.name}: the page is not the one that the command writes`);
   const memory = +await w.page.evaluate(() => document.body.dataset.memory);
   want(memory > 0 && memory <= mostMemory, `${t.name}: ${memory} bytes of memory, of at most ${mostMemory}`);
   const bytes = t.files.reduce((n, f) => n + statSync(path.join(folder, f)).size, 0);

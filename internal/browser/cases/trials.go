@@ -25,6 +25,7 @@ type trial struct {
 	Command string            `json:"command"`          // that this gives
 	JSON    string            `json:"json,omitempty"`   // the files of what the command prints
 	Text    string            `json:"text,omitempty"`
+	HTML    string            `json:"html,omitempty"`
 	Error   string            `json:"error,omitempty"` // what it says in place of that
 	Large   bool              `json:"large,omitempty"` // it takes a while
 	Look    bool              `json:"look,omitempty"`  // the page is checked when it shows this
@@ -135,11 +136,12 @@ func makeTrials(candor, folder string) {
 		if t.Add != "" {
 			t.Command = "candor eval " + strings.Join(t.args[:len(t.args)-len(strings.Fields(t.Add))], " ") + " " + t.Add
 		}
-		document, why := run(candor, folder, append(t.args, "--json"))
+		t.HTML = fmt.Sprintf("%d.html", i)
+		document, why := run(candor, folder, append(t.args[:len(t.args):len(t.args)], "--json", "--html", t.HTML))
 		if why != "" {
 			var e struct{ Error struct{ Message string } }
 			check(json.Unmarshal([]byte(why), &e))
-			t.Error = e.Error.Message
+			t.Error, t.HTML = e.Error.Message, ""
 			continue
 		}
 		table, why := run(candor, folder, t.args)

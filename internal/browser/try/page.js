@@ -228,15 +228,19 @@
     const started = performance.now();
     try {
       pass = 0;
+      const paged = !args.some(a => /^--html\b/.test(a));
       passes = 2;
-      const json = await candor([...args, '--json']);
+      const json = await candor([...args, '--json', ...(paged ? ['--html', 'candor.html'] : [])]);
       if (json.code > 1) throw new Error(why(json));
       pass = 1;
       const text = await candor(args);
       if (text.code > 1) throw new Error(text.err.trim());
+      const page = json.written.find(f => f.name === 'candor.html');
       for (const a of $('downloads').querySelectorAll('a')) URL.revokeObjectURL(a.href);
       $('downloads').replaceChildren(link('candor.json', new Blob([json.out], { type: 'application/json' })), link('candor.txt', new Blob([text.out], { type: 'text/plain' })),
-        ...text.written.map(f => link(f.name, f.blob)));
+        ...(page ? [link(page.name, page.blob)] : []), ...text.written.map(f => link(f.name, f.blob)));
+      $('page').hidden = !page;
+      $('page').srcdoc = page ? await page.blob.text() : '';
       $('text').textContent = text.out;
       $('notes').textContent = text.err.trim();
       $('notes').hidden = !text.err.trim();
