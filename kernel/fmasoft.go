@@ -3,7 +3,7 @@ package kernel
 import "math"
 
 // softFMA returns x*y + z rounded once, as math.FMA does, by additions and products alone. It is for CPUs without such an instruction,
-// where math.FMA computes with integers and takes five times as long or more.
+// where math.FMA computes with integers, which takes longer.
 //
 // The product and two sums are exact as pairs (Dekker 1971, Knuth). What is left beside the leading part is rounded to odd, so that the last
 // addition rounds as one of the whole would (Boldo and Melquiond 2008). That needs exponents at which no part overflows and none is below
