@@ -14,7 +14,8 @@ export async function open() {
   const folder = mkdtempSync(path.join(tmpdir(), 'candor-chromium-'));
   const fonts = path.join(folder, 'fonts.conf');
   writeFileSync(fonts, `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig><dir>/usr/share/fonts/truetype/liberation</dir><cachedir>${folder}/fonts</cachedir></fontconfig>`);
+<fontconfig><dir>/usr/share/fonts/truetype/liberation</dir><cachedir>${folder}/fonts</cachedir>
+<match><edit name="family" mode="append_last" binding="weak"><string>Liberation Sans</string></edit></match></fontconfig>`);
   const browser = await chromium.launch({
     executablePath: process.env.CANDOR_CHROMIUM || '/usr/bin/chromium-headless-shell',
     env: { ...process.env, FONTCONFIG_FILE: fonts },

@@ -63,6 +63,8 @@ async function attempt(w, t) {
   want(await downloaded(w, 'candor.json') === readFileSync(path.join(folder, t.json), 'utf8'), `${t.name}: the document is not the one that the command prints`);
   want(await downloaded(w, 'candor.txt') === readFileSync(path.join(folder, t.text), 'utf8'), `${t.name}: the table is not the one that the command prints`);
   if (t.html) want(await downloaded(w, 'candor.html') === readFileSync(path.join(folder, t.html), 'utf8'), `${t.name}: the page is not the one that the command writes`);
+  const heading = await w.page.frameLocator('#page').locator('h1').textContent({ timeout: 10_000 }).catch(e => String(e));
+  want(t.html && readFileSync(path.join(folder, t.html), 'utf8').includes(`${heading}</h1>`), `${t.name}: the page that is shown begins with ${heading}`);
   const memory = +await w.page.evaluate(() => document.body.dataset.memory);
   want(memory > 0 && memory <= mostMemory, `${t.name}: ${memory} bytes of memory, of at most ${mostMemory}`);
   const bytes = t.files.reduce((n, f) => n + statSync(path.join(folder, f)).size, 0);
