@@ -25,7 +25,7 @@ type Group struct {
 // grouped.MostWhole. The verdict of a group allows for the number of tests.
 func OfGroups(g *grouped.Evaluation, o grouped.TestOptions) *Document {
 	d := New(g.Whole())
-	d.Tests = &GroupTests{g.Tests(o), g.Columns, g.Spec.Metrics}
+	d.Tests = &GroupTests{Tests: g.Tests(o), Columns: g.Columns, Metrics: g.Spec.Metrics}
 	if g.Len() > grouped.MostWhole {
 		return d
 	}

@@ -18,6 +18,15 @@ type GroupTests struct {
 	*grouped.Tests
 	Columns []string      // that group the rows
 	Metrics []eval.Metric // of the evaluation
+
+	most int // number of groups that JSON has, the worst first; 0 for all
+}
+
+// WithGroups returns the tests with at most so many groups in their JSON, the worst first. What is said of all groups stays.
+func (t *GroupTests) WithGroups(most int) *GroupTests {
+	c := *t
+	c.most = most
+	return &c
 }
 
 // brief reports whether only sums of groups are kept.
@@ -221,13 +230,17 @@ func (t *GroupTests) object() object {
 		}
 		o = append(o, field{"not_kept", missing}, field{"not_kept_reason", grouped.NotOfSums})
 	}
-	list := make([]object, len(t.Groups))
+	groups := t.Groups
+	if t.most > 0 {
+		groups = groups[:min(t.most, len(groups))]
+	}
+	list := make([]object, len(groups))
 	metrics := make([]eval.Metric, len(have))
 	for k, i := range have {
 		metrics[k] = t.Metrics[i]
 	}
-	for i := range t.Groups {
-		x := &t.Groups[i]
+	for i := range groups {
+		x := &groups[i]
 		by := object{}
 		for k, c := range t.Columns {
 			by = append(by, field{c, x.Values[k]})

@@ -258,52 +258,23 @@ func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
 
 // forecastPicture returns one of the pictures of regression forecasts.
 func forecastPicture(k plotKind, e *eval.Evaluation, d *report.Document) picture.Drawing {
-	level, rows := e.Spec.Level, e.Audit.Rows
+	f := report.ForecastPicturesOf(e)
 	switch k.name {
 	case "pit":
-		h := picture.HistogramOfPIT(e.PIT(), level)
-		h.Title, h.Level, h.Rows = "What forecasts gave to what was observed or less (PIT)", level, rows
-		return h
+		f.PIT.Title = "What forecasts gave to what was observed or less (PIT)"
+		return f.PIT
 	case "rank":
-		h := picture.HistogramOfRanks(e.Ranks(), level)
-		h.Title, h.Level, h.Rows = "Rank of what was observed among the samples", level, rows
-		return h
+		f.Rank.Title = "Rank of what was observed among the samples"
+		return f.Rank
 	case "spread":
-		const bins = 15
-		s := e.Spread()
-		p := &picture.Spread{Title: "Errors against the stated spread", Subtitle: d.Verdict(), Level: level, ENCE: s.ENCE(bins)}
-		for _, b := range s.Bins(bins) {
-			in := b.Interval(level)
-			p.RMV, p.RMSE, p.Counts = append(p.RMV, b.RMV), append(p.RMSE, b.RMSE), append(p.Counts, b.Count)
-			p.Low, p.High = append(p.Low, in.Low), append(p.High, in.High)
-		}
-		return p
+		f.Spread.Title, f.Spread.Subtitle = "Errors against the stated spread", d.Verdict()
+		return f.Spread
 	case "coverage":
-		p := &picture.Coverage{Title: "What central intervals hold", Subtitle: d.Verdict(), Level: level}
-		if l := e.Central(); len(l) > 2 {
-			for _, c := range l {
-				p.Levels, p.Held, p.Low, p.High = append(p.Levels, c.Level), append(p.Held, c.Coverage), append(p.Low, c.Low), append(p.High, c.High)
-				p.Widths = append(p.Widths, c.Width)
-			}
-			return p
-		}
-		c := e.Calibration(true).Central()
-		for i, l := range c.Levels {
-			if l > 0 && l < 1 {
-				in := c.Interval(i, level)
-				p.Levels, p.Held, p.Low, p.High = append(p.Levels, l), append(p.Held, c.Frequencies[i]), append(p.Low, in.Low), append(p.High, in.High)
-			}
-		}
-		return p
+		f.Coverage.Title, f.Coverage.Subtitle = "What central intervals hold", d.Verdict()
+		return f.Coverage
 	}
-	c := e.Calibration(false).Curve()
-	p := &picture.CalibrationCurve{Title: "How often what was observed is below a quantile", Subtitle: d.Verdict(), Levels: c.Levels, Frequencies: c.Frequencies,
-		Level: level, Area: c.Area(regress.AreaCrossing)}
-	for i := range c.Levels {
-		in := c.Interval(i, level)
-		p.Low, p.High = append(p.Low, in.Low), append(p.High, in.High)
-	}
-	return p
+	f.Calibration.Title, f.Calibration.Subtitle = "How often what was observed is below a quantile", d.Verdict()
+	return f.Calibration
 }
 
 // calibrationCurves draws the calibration curves of several forecasts.

@@ -9,7 +9,7 @@ const document_ = { metrics: [{ name: 'ece', value: 0.01234 }], groups: [{ a: 1 
 const good = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"><title>A page</title>
 <style>body{font-family:sans-serif}@media(prefers-color-scheme:dark){body{background:#111;color:#eee}}</style></head>
-<body><main><h1>Overconfident</h1><p>The error is <b data-json="/metrics/0/value" data-unit="percent">1.23%</b>.</p>
+<body><main><h1>Overconfident</h1><p>The error is <data value="0.01234">1.23%</data>.</p>
 <h2>Bins</h2><table><caption>Bins</caption><tr><th scope="col">a</th></tr><tr><td>1</td></tr></table>
 <svg role="img" width="20" height="20"><title>A picture</title><desc>of a square</desc><rect width="9" height="9"/></svg>
 <details><summary>More</summary><p>Words.</p></details></main>
@@ -43,10 +43,11 @@ const pages = [
     ['the policy is', 'img-src data:', 'img-src *'],
     ['scripts of type', '</main>', '</main><script>1</script>'],
     ['first headings', /h1>/g, 'h2>'],
-    ['is not read as a number', '1.23%', 'about 1%'],
-    ['/metrics/0/value is 0.5', '0.01234', '0.5'],
   ],
-  [['/metrics/7/value is nothing', 'data-json="/metrics/0', 'data-json="/metrics/7']],
+  [['is not read as a number', '1.23%', 'about 1%']],
+  [['which is no number', 'value="0.01234"', 'value=""']],
+  [['no number is shown', /data value=|\/data/g, 'b']],
+  [['0.01234, shown as 1.23%, is not in the document', '"value":0.01234', '"value":0.5']],
   [['0 documents', /<script.*script>/, '']],
 ];
 const folder = mkdtempSync(path.join(tmpdir(), 'candor-faults-'));

@@ -128,8 +128,11 @@ func overlay(c *report.Comparison) safe {
 	o := &picture.Overlay{}
 	var names []string
 	for i, n := range c.Sets {
-		if len(n.Bins) == 0 || i == 7 {
+		if i == 7 {
 			break
+		}
+		if len(n.Bins) == 0 { // forecasts, and sets of which only losses by row are known
+			continue
 		}
 		names = append(names, short(n.Name))
 		o.Event = calib.TopLabel

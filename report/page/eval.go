@@ -15,7 +15,7 @@ import (
 // Most is the largest number of groups that a page shows and carries, mostClasses of classes, and printed the largest number that paper shows.
 const (
 	Most        = 100
-	mostClasses = 30
+	mostClasses = 25
 	printed     = 20
 )
 

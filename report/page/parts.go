@@ -205,13 +205,13 @@ func read(s *sheet, d *report.Document) {
 	}
 	weights := safe("none: every row counts once")
 	if in.Weighted {
-		weights = "yes: shares and means are weighted, and there is no test that needs a count of rows"
+		weights = "yes: shares and means are weighted, and tests that count rows are left out"
 	}
 	l = append(l, [2]safe{"Weights", weights})
 	if c := d.Clusters; c != nil {
 		l = append(l, [2]safe{"Clusters", join(count(int64(c.Number)), text(" of "+visible.Text(c.Column)))})
 	} else {
-		l = append(l, [2]safe{"Rows", "taken as independent"})
+		l = append(l, [2]safe{"Clusters", "none: rows are taken as independent"})
 	}
 	if x := d.Detail; x != nil {
 		if m := x.Sums; m != nil {
@@ -264,11 +264,8 @@ func carried(d *report.Document) *report.Document {
 	if len(d.Groups) > 0 && !d.Shape().HasClasses() {
 		c.Groups = d.Groups[:min(Most, len(d.Groups))]
 	}
-	if d.Tests != nil && len(d.Tests.Groups) > Most {
-		t, of := *d.Tests, *d.Tests.Tests
-		of.Groups = of.Groups[:Most]
-		t.Tests = &of
-		c.Tests = &t
+	if d.Tests != nil {
+		c.Tests = d.Tests.WithGroups(Most)
 	}
 	if x := d.Detail; x != nil && x.Classes != nil {
 		if len(x.Classes.Classes) > mostClasses {

@@ -14,7 +14,7 @@ section>p{max-width:44em}
 .two{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:36px;align-items:start}
 figure{margin:0}figure.one{max-width:620px}figcaption{font-size:14px;color:var(--muted);margin-top:8px}figcaption b{color:var(--ink)}
 .pic.mini{width:120px;height:16px;display:inline-block;vertical-align:middle}
-.scroll{overflow-x:auto;position:relative}table{border-collapse:collapse;width:100%;font-size:15px}th,td{padding:6px 10px;text-align:right;border-top:1px solid var(--grid);vertical-align:middle;white-space:nowrap}th:first-child{text-align:left;padding-left:0}thead th{border-top:0;font-size:13px;font-weight:600;color:var(--muted);vertical-align:bottom}tbody th{font-weight:500}
+.scroll{overflow-x:auto;position:relative}table{border-collapse:collapse;width:100%;font-size:15px}th,td{padding:6px 10px;text-align:right;border-top:1px solid var(--grid);vertical-align:middle;white-space:nowrap}th:first-child{text-align:left;padding-left:0}thead th{border-top:0;font-size:13px;font-weight:600;color:var(--muted);vertical-align:bottom;white-space:normal}tbody th{font-weight:500}
 tbody th{max-width:22em;white-space:normal;overflow-wrap:anywhere}tr.h th{padding-top:18px;border-top:0;font-weight:650;font-size:14px;color:var(--ink)}small{display:block;font-size:13px;color:var(--muted);font-weight:400;white-space:normal}
 td.words{text-align:left;white-space:normal}
 code,pre{font:.92em ui-monospace,"SF Mono",Menlo,Consolas,monospace}pre{overflow-x:auto;background:var(--card);padding:12px;border-radius:6px}
