@@ -176,7 +176,7 @@ func cell(bar *calib.Bin, l int) string {
 		h = 1
 	}
 	part := min(max(h-8*l, 0), 8)
-	at := bar.Confidence * plotHeight
+	at := float64(bar.Confidence * plotHeight)
 	if lc := min(int(at), plotHeight-1); lc == l && (part == 0 || part == 8) {
 		switch {
 		case part == 8 || bar.Count < fewRows && part > 0:

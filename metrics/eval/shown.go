@@ -138,7 +138,7 @@ func (e *Evaluation) ClassTable() *ClassTable {
 		if sd := p.Deviation(); sd > 0 && e.Spec.Cluster == "" {
 			n := float64(c.All.Count)
 			c.Z = (c.All.Frequency - c.All.Confidence) / sd
-			if expected := c.All.Confidence * n; c.Rows >= leastRows && expected >= leastExpected && n-expected >= leastExpected {
+			if expected := float64(c.All.Confidence * n); c.Rows >= leastRows && expected >= leastExpected && n-expected >= leastExpected {
 				c.P = 2 * kernel.NormCDF64(-math.Abs(c.Z))
 				c.Adjusted = c.P
 				t.Tested++
