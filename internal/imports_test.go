@@ -60,6 +60,7 @@ var rooms = []room{
 	{name: "report/scene", allow: []string{"internal/visible"}},
 	{name: "report/picture/file", allow: []string{"report/scene", "internal/visible", fonts, sheets, raster, images}},
 	{name: "report/picture", allow: []string{"report/scene", "metrics/...", "kernel"}},
+	{name: "report/remedy", allow: []string{"report", "recal", "metrics/...", "kernel"}},
 	{name: "report/...", allow: []string{"report/...", "metrics/...", "internal/setting", "internal/visible", pretty}},
 	{name: "predictions/internal/columns"},
 	{name: "predictions/internal/parquet", allow: []string{"internal/setting", "predictions/internal/columns", deflate, brotli, lz4}, tests: []string{arrow}},

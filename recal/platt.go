@@ -57,13 +57,15 @@ func (m Platt) Fit(d Data, o *Options) (Map, error) {
 	for k := range fits {
 		f := &fits[k]
 		if f.survey.agree > 0 && f.a[0] < 0 {
-			return nil, f.named(unreachable("scores of 0 and 1 agree with their labels, while the others are in reverse order"))
+			return nil, f.named(unreachable(reversed))
 		}
 		se, at := f.errors()
 		curves[k] = &PlattCurve{A: f.a[0], B: f.c, ASE: se, BSE: at}
 	}
 	return newCurveMap(m, s.fit, m.TopLabel, curves)
 }
+
+const reversed = "scores of 0 and 1 agree with their labels, while the others are in reverse order"
 
 func (m Platt) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	return decodeCurves(m, f, m.TopLabel, parameters, func() curve { return new(PlattCurve) })

@@ -29,6 +29,7 @@ type Document struct {
 	Groups   []Group     // of rows, in order of their values; nil if there are more than grouped.MostWhole
 	Tests    *GroupTests // of groups of rows; nil without any
 	Slices   *Slices     // of rows; nil if they are not sliced
+	Remedies *Remedies   // what recalibration would change; nil unless package remedy was asked
 	Bins     []calib.Bin // nil if there are no classes
 	BinsText string      // the full definition of the bins
 	CORP     *Curve      // the curve of the corp_* metrics; nil without them
@@ -432,6 +433,9 @@ func (d *Document) object() object {
 	}
 	if d.Slices != nil {
 		o = append(o, field{"slices", d.Slices.object()})
+	}
+	if d.Remedies != nil {
+		o = append(o, field{"remedies", d.Remedies.object()})
 	}
 	state := field{"state", object{{"sha256", d.State}}}
 	if d.State == "" {

@@ -96,14 +96,7 @@ func commandOf(e *eval.Evaluation, d *report.Document) string {
 	default:
 		add(s.Kind != metrics.LogLiks, "--observed OBSERVED")
 	}
-	add(in.Kind == "logits" && in.Choices == eval.NoChoices || in.Kind == "logprobs" && in.Choices == eval.NoChoices || in.Kind == "dirichlet", "--input "+in.Kind)
-	switch in.Task {
-	case "binary":
-	case "classification":
-		add(in.Classes == 2 && in.Choices == eval.NoChoices && in.Kind != "dirichlet", "--task classification") // for two columns are a binary task
-	default:
-		add(true, "--task "+in.Task)
-	}
+	c = append(c, inputOf(in)...)
 	standard, err := eval.ParseMetrics("default", d.Shape())
 	var keys []string
 	for i := range d.Metrics {
@@ -127,13 +120,7 @@ func commandOf(e *eval.Evaluation, d *report.Document) string {
 	add(in.Out > 0, "--ood OTHERS")
 	add(in.Dropped > 0, "--on-invalid drop")
 	add(e.Audit.Renormalized, "--renormalize")
-	if len(in.IgnoredLabels) > 0 {
-		var l []string
-		for _, v := range in.IgnoredLabels {
-			l = append(l, fmt.Sprint(v))
-		}
-		add(true, "--ignore-label="+strings.Join(l, ","))
-	}
+	add(len(in.IgnoredLabels) > 0, ignoredOf(in))
 	add(s.Kind == metrics.Normals && s.Law != regress.NormalLaw, "--distribution "+quoted(s.Law.String()))
 	add(s.Transform != 0, "--transform "+s.Transform.String())
 	if d.Clusters != nil {
@@ -145,6 +132,61 @@ func commandOf(e *eval.Evaluation, d *report.Document) string {
 		}
 	}
 	return strings.Join(append(c, "--html page.html"), " \\\n  ")
+}
+
+// inputOf returns the options that say what scores are.
+func inputOf(in *report.Input) (c []string) {
+	if in.Choices == eval.NoChoices && (in.Kind == "logits" || in.Kind == "logprobs") || in.Kind == "dirichlet" {
+		c = append(c, "--input "+in.Kind)
+	}
+	switch in.Task {
+	case "binary":
+	case "classification":
+		if in.Classes == 2 && in.Choices == eval.NoChoices && in.Kind != "dirichlet" { // for two columns are a binary task
+			c = append(c, "--task classification")
+		}
+	default:
+		c = append(c, "--task "+in.Task)
+	}
+	return c
+}
+
+// fitCommandOf returns the commands that fit the remedy which a document suggests and apply it, or "" if there is none.
+func fitCommandOf(e *eval.Evaluation, d *report.Document) string {
+	method := d.Remedies.Chosen()
+	if method == "" || d.Input.Dropped > 0 || e.Audit.Renormalized { // which candor recal fit does not read
+		return ""
+	}
+	fit := append([]string{"candor recal fit " + quoted(method) + " PREDICTIONS --labels LABELS"}, inputOf(&d.Input)...)
+	if d.Input.Weighted {
+		fit = append(fit, "--weights WEIGHTS")
+	}
+	if len(d.Input.IgnoredLabels) > 0 {
+		fit = append(fit, ignoredOf(&d.Input))
+	}
+	if d.Clusters != nil {
+		fit = append(fit, "--cluster "+quoted(d.Clusters.Column))
+	}
+	apply := []string{"candor recal apply map.json OTHERS"}
+	if d.Input.Kind != "probs" {
+		apply = append(apply, "--input "+d.Input.Kind)
+	}
+	line := func(l []string) string {
+		if s := strings.Join(l, " "); len(s) <= 80 {
+			return s
+		}
+		return strings.Join(l, " \\\n  ")
+	}
+	return line(append(fit, "-o map.json")) + "\n" + line(append(apply, "-o recalibrated.npy"))
+}
+
+// ignoredOf returns the option of labels that are ignored.
+func ignoredOf(in *report.Input) string {
+	var l []string
+	for _, v := range in.IgnoredLabels {
+		l = append(l, fmt.Sprint(v))
+	}
+	return "--ignore-label=" + strings.Join(l, ",")
 }
 
 // likeOf returns the system of --like that a spec has the defaults of, whatever its number of bins; "" if it is none.

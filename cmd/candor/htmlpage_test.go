@@ -15,6 +15,7 @@ import (
 
 var (
 	pageCommand = regexp.MustCompile(`(?s)<pre tabindex="0">(.*?)</pre>`)
+	fitCommand  = regexp.MustCompile(`(?s)<pre class="fix" tabindex="0">(.*?)</pre>`)
 	pageData    = regexp.MustCompile(`<data value="([^"]*)">`)
 	pageJSON    = regexp.MustCompile(`(?s)<script type="application/json" id="candor">(.*?)</script>`)
 )
@@ -104,6 +105,20 @@ func TestHTMLAgain(t *testing.T) {
 	}
 	l := d.put("l.npy", logits.scores(t))
 	b, by := d.put("b.npy", binary.scores(t)), d.put("by.npy", binary.labelFile(t))
+	// put replaces a word that stands for a file.
+	put := func(words []string, i int, predictions, labels string) {
+		switch w := words[i]; {
+		case w == "PREDICTIONS":
+			words[i] = predictions
+		case w == "LABELS":
+			words[i] = labels
+		case w == "map.json" || w == "recalibrated.npy":
+			words[i] = d.at(w)
+		case files[w] != "":
+			words[i] = files[w]
+		}
+	}
+	fitted := 0
 	for _, c := range []struct {
 		predictions string
 		flags       []string
@@ -136,20 +151,30 @@ func TestHTMLAgain(t *testing.T) {
 			if m == nil {
 				t.Fatal("the page has no command")
 			}
+			if m := fitCommand.FindStringSubmatch(p); m != nil {
+				fitted++
+				fit, apply, _ := strings.Cut(html.UnescapeString(m[1]), "\ncandor")
+				for _, line := range []string{fit, "candor" + apply} {
+					words := shellWords(line)
+					for i, w := range words {
+						if w == "OTHERS" { // of the same model, which in another command are scores of other rows
+							words[i] = c.predictions
+							continue
+						}
+						put(words, i, c.predictions, y)
+					}
+					if code, _, errs := candor(t, words[1:]...); code != exitDone {
+						t.Errorf("%q: %s", words, errs)
+					}
+				}
+			}
 			words := shellWords(html.UnescapeString(m[1]))
 			if words[0] != "candor" || words[len(words)-1] != "page.html" {
 				t.Fatalf("%q", words)
 			}
 			for i, w := range words {
-				switch {
-				case w == "PREDICTIONS":
-					words[i] = c.predictions
-				case w == "LABELS":
-					words[i] = y
-				case w == "page.html":
+				if put(words, i, c.predictions, y); w == "page.html" {
 					words[i] = again
-				case files[w] != "":
-					words[i] = files[w]
 				}
 			}
 			if code, _, errs := candor(t, words[1:]...); code != exitDone {
@@ -159,6 +184,9 @@ func TestHTMLAgain(t *testing.T) {
 				t.Errorf("%q makes another page", words)
 			}
 		})
+	}
+	if fitted < 5 {
+		t.Errorf("%d pages say how to fit a map", fitted)
 	}
 }
 
@@ -220,6 +248,7 @@ func TestHTMLPages(t *testing.T) {
 		{"a thousand groups", 250e3, []string{"eval", bx, "--labels", by, "--group", many, "--min-rows", "2"}},
 		{"forecasts", 100e3, []string{"eval", table, "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y"}},
 		{"an ensemble", 100e3, []string{"eval", x, x2, "--labels", y, "--task", "ensemble"}},
+		{"scaled rows", 100e3, []string{"eval", x, "--labels", y, "--temperature-scaled"}},
 		{"a comparison", 100e3, []string{"compare", x, x2, "--labels", y}},
 		{"drift", 100e3, []string{"drift", d.at("a.state"), d.at("b.state")}},
 		{"recalibration", 100e3, []string{"recal", "fit", "temperature", x, "--labels", y, "--output", d.at("map.json")}},
@@ -230,6 +259,9 @@ func TestHTMLPages(t *testing.T) {
 		}
 		p := string(d.read(path))
 		checkPage(t, d, c.name, p, c.most)
+		if scaled := strings.Contains(p, `<th scope="col">temperature scaling</th>`); scaled != (c.name == "scaled rows") {
+			t.Errorf("%s: temperature scaling stands there: %v", c.name, scaled)
+		}
 		if strings.Contains(p, "<b>site") {
 			t.Errorf("%s: a name is markup", c.name)
 		}

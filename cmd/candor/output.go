@@ -17,6 +17,7 @@ import (
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/ci"
 	"github.com/candor-go/candor/report/page"
+	"github.com/candor-go/candor/report/remedy"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -101,6 +102,9 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 	o.addSlices(d)
 	if o.reports.page.file != "" {
 		d.AddForecasts(e)
+		if d.Remedies = remedy.Of(e); d.Remedies != nil {
+			d.Remedies.Command = fitCommandOf(e, d)
+		}
 	}
 	outcomes := o.outcomes(func(g report.Gate) report.Outcome {
 		if g.Scope() == report.WorstGroup {

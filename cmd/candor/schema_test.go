@@ -157,6 +157,12 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	few.probs[0], few.truth[0] = 0, 1
 	add("multilabel", append([]string{"eval"}, few.args(t, d, "few")...)...)
 
+	// What a page adds.
+	paged := d.at("page.html")
+	add("document", with(append([]string{"eval"}, k...), "--html", paged)...)
+	add("document", with(append([]string{"eval"}, grid...), "--html", paged)...)
+	add("document", "eval", d.put("halves.csv", []byte("p,y\n.5,1\n.5,0\n")), "--prob", "p", "--label", "y", "--html", paged)
+
 	// Regression forecasts and draws.
 	normals, quantiles := normalRows(7, 120), quantileRows(8, 120)
 	table := d.put("normals.csv", normals.csv())

@@ -113,6 +113,14 @@ type (
 	}
 )
 
+// Scores returns the event that Judge is about, with the scores of the rows. They are nil if they are not kept, or lie outside [0,1].
+func (e *Evaluation) Scores() (calib.Event, *cells.Cells) {
+	if !e.Spec.Shape().HasClasses() {
+		return calib.ByShape, nil
+	}
+	return e.judged(), e.judgedCells()
+}
+
 // judged returns the event that is judged.
 func (e *Evaluation) judged() calib.Event { return calib.ByShape.Resolve(e.Spec.Classes) }
 

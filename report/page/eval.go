@@ -12,14 +12,17 @@ import (
 	"github.com/candor-go/candor/report/picture"
 )
 
-// Most is the largest number of groups that a page shows and carries, mostClasses of classes, and printed the largest number that paper shows.
+// Most is the largest number of groups that a page shows and carries, mostClasses of classes, mostPoints of points of a curve that it
+// carries, and printed the largest number of rows of a table that paper shows.
 const (
 	Most        = 100
 	mostClasses = 25
+	mostPoints  = 80
 	printed     = 20
 )
 
-// Eval returns the page of an evaluation, with the pictures of forecasts, see report.Document.AddForecasts. Command is what makes the page again;
+// Eval returns the page of an evaluation, with the pictures of forecasts, see report.Document.AddForecasts, and with what would help, see package
+// remedy. Command is what makes the page again;
 // it may be "".
 func Eval(d *report.Document, command string) ([]byte, error) {
 	f := d.Finding()
@@ -38,6 +41,7 @@ func Eval(d *report.Document, command string) ([]byte, error) {
 	members(s, d)
 	classes(s, d)
 	trust(s, d)
+	remedies(s, d)
 	read(s, d)
 	state := "There is no state."
 	if d.State != "" {

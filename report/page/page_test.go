@@ -14,6 +14,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/page"
+	"github.com/candor-go/candor/report/remedy"
 )
 
 // rng is a small generator, the same on every machine.
@@ -171,7 +172,7 @@ func TestEval(t *testing.T) {
 		most          int // bytes
 		want          []string
 	}{
-		{2000, 1, 100e3, []string{"Which rows can be trusted?", "Does it mean what it says?"}},
+		{2000, 1, 100e3, []string{"Which rows can be trusted?", "Does it mean what it says?", "What would help", " would change the NLL by "}},
 		{2000, 2, 100e3, nil},
 		{3000, 10, 100e3, []string{"Class by class", "<h1 class="}},
 		{5000, 100, 100e3, []string{"Class by class"}},
@@ -179,7 +180,10 @@ func TestEval(t *testing.T) {
 		{12, 3, 100e3, []string{"12 rows are too few for 3 classes"}},
 	} {
 		t.Run(fmt.Sprint(c.rows, "x", c.classes), func(t *testing.T) {
-			p, err := page.Eval(report.New(evaluation(t, set(7, c.rows, c.classes), c.classes, "", nil)), "candor eval")
+			e := evaluation(t, set(7, c.rows, c.classes), c.classes, "", nil)
+			d := report.New(e)
+			d.Remedies = remedy.Of(e)
+			p, err := page.Eval(d, "candor eval")
 			if err != nil {
 				t.Fatal(err)
 			}

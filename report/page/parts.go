@@ -261,13 +261,24 @@ func lines(s string) safe {
 func carried(d *report.Document) *report.Document {
 	c := *d
 	c.Groups, c.CORP = nil, nil
+	if x := d.Detail; x != nil && x.Selection != nil && len(x.Selection.Points) > mostPoints {
+		thin := *x.Selection
+		thin.Points = nil
+		n := len(x.Selection.Points) - 1
+		for i := range mostPoints {
+			thin.Points = append(thin.Points, x.Selection.Points[i*n/(mostPoints-1)])
+		}
+		own := *x
+		own.Selection = &thin
+		c.Detail = &own
+	}
 	if len(d.Groups) > 0 && !d.Shape().HasClasses() {
 		c.Groups = d.Groups[:min(Most, len(d.Groups))]
 	}
 	if d.Tests != nil {
 		c.Tests = d.Tests.WithGroups(Most)
 	}
-	if x := d.Detail; x != nil && x.Classes != nil {
+	if x := c.Detail; x != nil && x.Classes != nil {
 		if len(x.Classes.Classes) > mostClasses {
 			c.Input.ClassNames = nil
 		}
