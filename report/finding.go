@@ -27,6 +27,17 @@ type Finding struct {
 	But  string // "" if there is nothing
 }
 
+// rarest returns the rarest class, if it is known.
+func (d *Document) rarest() *Rarest {
+	if d.Detail == nil {
+		return nil
+	}
+	return d.Detail.Rarest
+}
+
+// judgedRows is the number of rows below which that nothing is seen is no finding.
+const judgedRows = 30
+
 // Finding returns the verdict of VerdictOfAll, by the same rules.
 func (d *Document) Finding() Finding {
 	rows := countOf(d.Input.Rows, "row")
@@ -80,6 +91,19 @@ func (d *Document) Finding() Finding {
 		if worst != nil {
 			f.But = "But " + where + "."
 		}
+	}
+	if f.Head == "No miscalibration seen" && d.Input.Rows < judgedRows && !math.IsNaN(d.detectable) {
+		f.Head, f.But = "Too few rows to judge", fmt.Sprintf("With %s, only a bias of %s or more would probably have shown.", rows, points(d.detectable))
+	}
+	if x := d.Detail; x != nil && x.Certain != nil && x.Certain.Rows == d.Input.Rows {
+		f.Head, f.Tone = "Certain of every row, and always right", Neutral
+		if x.Certain.Wrong > 0 {
+			f.Head, f.Tone = fmt.Sprintf("Certain of every row, and wrong in %s of them", Percent(float64(x.Certain.Wrong)/float64(d.Input.Rows))), TooHigh
+		}
+		f.But = "All probabilities are 0 or 1, as decisions are. Evaluate what the model gave before it decided, if that is known."
+	}
+	if r := d.rarest(); event && r != nil && r.Missing == 1 {
+		f.But = strings.TrimSpace(f.But + fmt.Sprintf(" All rows are of class %d, so nothing is known of the other.", r.Class))
 	}
 	if d.Tests != nil && d.Tests.Off > 0 {
 		f.But = strings.TrimSpace(f.But + fmt.Sprintf(" %s of %s are off.", Count(int64(d.Tests.Off)), countOf(int64(len(d.Tests.Groups)), "group")))

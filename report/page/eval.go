@@ -207,10 +207,13 @@ func calibration(s *sheet, d *report.Document) {
 	panel := r.Panel()
 	left := figure("reliability", panel, tag("b", "", "A dot is a bin"), text(", larger with more rows and hollow with fewer than 30. On the dashed line a model means what it says. A line is its "+level+"; the band is where a calibrated bin lies as often."))
 	pictures := left
-	if x := d.Detail; x != nil && x.EqualMass != nil {
+	if x := d.Detail; x != nil && len(x.EqualMass) > 1 {
 		p := &picture.Mass{Bins: x.EqualMass, Event: event, Level: d.Level()}
 		right := figure("mass", p.Panel(), tag("b", "", "The same rows in groups of equal size."), " ", text(p.Finding()+" Pale bars are within chance. The area of the bars is the error."))
 		pictures = tag("div", `class="two"`, left, right)
+	}
+	if d.Input.Weighted {
+		pictures = join(pictures, tag("p", `class="def"`, "Rows have weights: frequencies, means and the sizes of dots are by weight."))
 	}
 	says, happens := "confidence", "accuracy"
 	if event == calib.Positive {
@@ -399,6 +402,10 @@ func trust(s *sheet, d *report.Document) {
 	}
 	if n := len(p.Risk); n == 0 || p.Risk[n-1] == 0 {
 		s.section(title, tag("p", "", "All rows are right, so there is no error to sort out."))
+		return
+	}
+	if len(x.Points) == 1 {
+		s.section(title, tag("p", "", "All rows have the same confidence, so none can be refused before the others."))
 		return
 	}
 	t := &table{name: "Rows kept", head: []safe{"kept", "confidence at least", "wrong", text(report.LevelText(d.Level()))}}

@@ -235,3 +235,94 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestStates: data of which there is little to say has its words.
+func TestStates(t *testing.T) {
+	binary := func(p []float64, y []int32) *metrics.Predictions {
+		return &metrics.Predictions{Scores: metrics.Scores{F64: p, Rows: len(p), Classes: 1}, Labels: y}
+	}
+	certain := func(wrong int) *metrics.Predictions {
+		p, y := make([]float64, 200), make([]int32, 200)
+		for i := range p {
+			p[i], y[i] = float64(i%2), int32(i%2)
+			if i < wrong {
+				y[i] = 1 - y[i]
+			}
+		}
+		return binary(p, y)
+	}
+	weighted := set(3, 900, 4)
+	weighted.Weights = make([]float64, 900)
+	for i := range weighted.Weights {
+		weighted.Weights[i] = 1 + float64(i%5)
+	}
+	unseen, two := set(4, 2000, 4), set(4, 2000, 5)
+	for i := range unseen.Labels {
+		if unseen.Labels[i] == 2 {
+			unseen.Labels[i] = 1
+		}
+		if two.Labels[i] < 2 {
+			two.Labels[i] = 4
+		}
+	}
+	right := set(5, 400, 3)
+	for i := range right.Labels {
+		row := right.Scores.F64[3*i : 3*i+3]
+		right.Labels[i] = int32(slices.Index(row, slices.Max(row)))
+	}
+	one := set(6, 300, 1)
+	for i := range one.Labels {
+		one.Labels[i] = 0
+	}
+	calibrated := binary([]float64{.2, .4, .6, .8, .3, .5, .7, .1, .9, .5}, []int32{0, 0, 1, 1, 0, 1, 1, 0, 1, 0})
+	for _, c := range []struct {
+		name string
+		of   *metrics.Predictions
+		want []string
+		not  []string
+	}{
+		{"all 0 or 1", certain(10), []string{">Certain of every row, and wrong in 5.0% of them</h1>", "All probabilities are 0 or 1, as decisions are.", `class="over`,
+			"All rows have the same confidence, so none can be refused before the others.", "There is no curve by Platt scaling or beta calibration: no row that counts"}, nil},
+		{"all 0 or 1, all right", certain(0), []string{">Certain of every row, and always right</h1>", "All rows are right, so there is no error to sort out."}, nil},
+		{"weights", weighted, []string{"Rows have weights: frequencies", "Tests of classes are of rows without weights.", "yes: shares and means are weighted", "of the rows that it was fitted to", "with unequal ones by more"}, nil},
+		{"more classes than rows/30", set(7, 2000, 1000), []string{"2,000 rows are too few for 1,000 classes"}, nil},
+		{"far more classes", set(8, 300, 2100), []string{"300 rows are too few for 2,100 classes."}, nil},
+		{"a class never seen", unseen, []string{" Class 2 never occurs."}, nil},
+		{"two classes never seen", two, []string{" 2 classes never occur."}, nil},
+		{"one class alone", one, []string{"All rows are of class 0, so nothing is known of the other."}, nil},
+		{"no errors", right, []string{"All rows are right, so there is no error to sort out."}, nil},
+		{"few rows", calibrated, []string{">Too few rows to judge</h1>", "With 10 rows, only a bias of "}, []string{"<h1 class="}},
+		{"enough rows", set(9, 2000, 1), nil, []string{"Too few rows", "Certain of every row", "never occur", "Rows have weights"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := c.of.Scores.Classes
+			s := eval.Spec{Classes: k}
+			list := "default"
+			if k > 2 && k <= 2000 {
+				list += ",sce"
+			}
+			s.Metrics = metrics.Must(eval.ParseMetrics(list, s.Shape()))
+			e := metrics.Must(eval.New(s))
+			if err := e.Add(c.of, nil); err != nil {
+				t.Fatal(err)
+			}
+			d := report.New(e)
+			d.Remedies = remedy.Of(e)
+			p, err := page.Eval(d, "candor eval")
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, p)
+			for _, w := range c.want {
+				if !strings.Contains(string(p), w) {
+					t.Errorf("%q is missing", w)
+				}
+			}
+			for _, w := range c.not {
+				if strings.Contains(string(p), w) {
+					t.Errorf("%q is there", w)
+				}
+			}
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/report/picture"
 	"github.com/candor-go/candor/report/scene"
@@ -15,10 +16,13 @@ import (
 
 // classes is the section of how often each class is given and occurs.
 func classes(s *sheet, d *report.Document) {
+	const title = "Class by class"
 	if d.Detail == nil || d.Detail.Classes == nil {
+		if k := int64(d.Input.Classes); k > 2 && d.Detail != nil && d.Input.Choices == eval.NoChoices && d.Input.Rows < 30*k {
+			s.section(title, tag("p", "", text(fmt.Sprintf("%s rows are too few for %s classes.%s", report.Count(d.Input.Rows), report.Count(k), missing(d)))))
+		}
 		return
 	}
-	const title = "Class by class"
 	x := d.Detail.Classes
 	l := x.Evidence()
 	all := report.Count(int64(len(l)))
@@ -31,7 +35,7 @@ func classes(s *sheet, d *report.Document) {
 		if d.Input.Weighted || d.Clusters != nil {
 			said = ""
 		}
-		s.section(title, tag("p", "", text(said+upper(x.Reason)+".")))
+		s.section(title, tag("p", "", text(said+upper(x.Reason)+"."+missing(d))))
 		return
 	}
 	said := "No class is given clearly more or less often than it occurs."
@@ -42,11 +46,7 @@ func classes(s *sheet, d *report.Document) {
 		said = fmt.Sprintf("%s classes are given clearly more or less often than they occur.", report.Count(int64(x.Off)))
 	}
 	said += fmt.Sprintf(" %s of %s classes have rows enough for a test; p-values are adjusted for their number.", report.Count(int64(x.Tested)), all)
-	if r := d.Detail.Rarest; r != nil && r.Missing == 1 {
-		said += " 1 class never occurs."
-	} else if r != nil && r.Missing > 1 {
-		said += fmt.Sprintf(" %s classes never occur.", report.Count(int64(r.Missing)))
-	}
+	said += missing(d)
 	if len(l) > mostClasses {
 		said += fmt.Sprintf(" Shown are the %d with the clearest gaps; the JSON document of the command has all.", mostClasses)
 		l = l[:mostClasses]
@@ -78,6 +78,24 @@ func classes(s *sheet, d *report.Document) {
 			count(c.Chosen.Count), says, right})
 	}
 	s.section(title, tag("p", "", text(said)), t.html(), tag("p", `class="def"`, text("The last columns are of the rows in which the class was chosen: how many, their mean confidence, and how many of them are right.")))
+}
+
+// missing says which classes never occur: " Class 3 never occurs."
+func missing(d *report.Document) string {
+	r := d.Detail.Rarest
+	switch {
+	case r == nil || r.Missing == 0:
+		return ""
+	case r.Missing == 1 && d.Detail.Classes != nil:
+		for i := range d.Detail.Classes.Classes {
+			if c := &d.Detail.Classes.Classes[i]; c.Rows == 0 {
+				return " " + upper(short(className(d, c.Class))) + " never occurs."
+			}
+		}
+	case r.Missing == 1:
+		return " 1 class never occurs."
+	}
+	return fmt.Sprintf(" %s classes never occur.", report.Count(int64(r.Missing)))
 }
 
 // short cuts the middle of a long name.

@@ -176,7 +176,11 @@ func (d *Mass) Finding() string {
 		return fmt.Sprintf("In none of %d groups of equal size is the gap clear of chance.", n)
 	}
 	b := &d.Bins[worst]
-	return fmt.Sprintf("In %d of %d groups of equal size the gap is clear of chance. The largest is %s points, from %.3g to %.3g.", far, n, points(b.Frequency-b.Confidence, 1), b.Lower, b.Upper)
+	where := fmt.Sprintf("from %.3g to %.3g", b.Lower, b.Upper)
+	if b.Lower == b.Upper {
+		where = fmt.Sprintf("at %.3g", b.Lower)
+	}
+	return fmt.Sprintf("In %d of %d groups of equal size the gap is clear of chance. The largest is %s points, %s.", far, n, points(b.Frequency-b.Confidence, 1), where)
 }
 
 func (d *Mass) key() []sample {
