@@ -28,22 +28,24 @@ func recalCommand() *cobra.Command {
 		Long: `Fit a map from what a model says to what it should have said, on rows that were held out, and apply it to others.
 
 'candor recal fit' writes the map to a file and reports how much it helps on rows that it was not fitted to.
-'candor recal apply' applies the map to other predictions.`,
+'candor recal apply' applies the map to other predictions.
+'candor recal export' writes it as code that needs no candor.`,
 		Example: `  candor recal fit temperature val_logits.npy --labels val_labels.npy --input logits -o map.json
-  candor recal apply map.json test_logits.npy --input logits -o test_probs.npy`,
+  candor recal apply map.json test_logits.npy --input logits -o test_probs.npy
+  candor recal export map.json --to python -o recalibrate.py`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return c.Help()
 			}
 			hint := ""
-			if n := nearest(args[0], []string{"fit", "apply"}); n != "" {
+			if n := nearest(args[0], []string{"fit", "apply", "export"}); n != "" {
 				hint = " (did you mean " + n + "?)"
 			}
-			return usage("there is no command 'candor recal %s'%s: it is fit or apply", args[0], hint)
+			return usage("there is no command 'candor recal %s'%s: it is fit, apply or export", args[0], hint)
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	c.AddCommand(recalFitCommand(), recalApplyCommand())
+	c.AddCommand(recalFitCommand(), recalApplyCommand(), recalExportCommand())
 	return c
 }
 
