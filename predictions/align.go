@@ -111,7 +111,7 @@ func (a *Alignment) Names() (l []string) {
 
 // lay finds out what the rows of a set have.
 func (s *alignedSet) lay(c *metrics.Chunk) {
-	s.like = &metrics.Chunk{Predictions: c.Predictions.Slice(0, 0), Clusters: c.Clusters[:0:0], ClusterName: c.ClusterName}
+	s.like = &metrics.Chunk{Predictions: c.Predictions.Slice(0, 0), Clusters: c.Clusters[:0:0], ClusterName: c.ClusterName, Groups: c.Groups[:0:0]}
 	s.like.Pair = nil
 	s.width = c.Classes * c.DType().Size()
 	s.size = 8
@@ -120,7 +120,7 @@ func (s *alignedSet) lay(c *metrics.Chunk) {
 			s.size += 8
 		}
 	}
-	for _, there := range []bool{c.Labels != nil, c.Decisions != nil, c.Clusters != nil} {
+	for _, there := range []bool{c.Labels != nil, c.Decisions != nil, c.Clusters != nil, c.Groups != nil} {
 		if there {
 			s.size += 4
 		}
@@ -143,7 +143,7 @@ func (s *alignedSet) append(b []byte, c *metrics.Chunk, i int) []byte {
 			b = order.AppendUint64(b, math.Float64bits(v[i]))
 		}
 	}
-	for _, v := range [][]int32{c.Labels, c.Decisions, c.Clusters} {
+	for _, v := range [][]int32{c.Labels, c.Decisions, c.Clusters, c.Groups} {
 		if v != nil {
 			b = order.AppendUint32(b, uint32(v[i]))
 		}
@@ -169,7 +169,7 @@ func (s *alignedSet) append(b []byte, c *metrics.Chunk, i int) []byte {
 }
 
 // Add adds the rows of a chunk. set returns the number of the set that a row belongs to, and keys are the cells of the columns of keys, all
-// texts. The chunks of a set agree as those of a metrics.Source do, and have neither groups nor sequences. Errors are *Error.
+// texts. The chunks of a set agree as those of a metrics.Source do, and have no sequences. Errors are *Error.
 func (a *Alignment) Add(c *metrics.Chunk, keys []Cells, set func(row int) int) error {
 	for i := range c.Rows {
 		n := set(i)
@@ -397,7 +397,7 @@ type alignedSource struct {
 type alignedBuffer struct {
 	words   []uint64
 	numbers [4][]float64
-	classes [3][]int32
+	classes [4][]int32
 	pairs   []float64
 }
 
@@ -468,7 +468,7 @@ func (r *alignedSource) fill(c *metrics.Chunk, b *alignedBuffer, n int) {
 	for k, of := range []struct {
 		like []int32
 		to   *[]int32
-	}{{like.Labels, &c.Labels}, {like.Decisions, &c.Decisions}, {like.Clusters, &c.Clusters}} {
+	}{{like.Labels, &c.Labels}, {like.Decisions, &c.Decisions}, {like.Clusters, &c.Clusters}, {like.Groups, &c.Groups}} {
 		if of.like == nil {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -100,6 +101,9 @@ func (c *Comparison) JSON() ([]byte, error) {
 		o = append(o, field{"differences", d.objects()})
 		if len(d.Flips) > 0 {
 			o = append(o, field{"flips", d.flips()})
+		}
+		if d.Groups != nil {
+			o = append(o, field{"group_differences", d.groupsObject()})
 		}
 	}
 	if d := c.Dropped; d != nil {
@@ -399,7 +403,8 @@ func (c *Comparison) markdown(w io.Writer) error {
 	return err
 }
 
-// csv writes a column for each set's value and two for its interval, and five for each difference.
+// csv writes a column for each set's value and two for its interval, and five for each difference. If rows are grouped, the columns of
+// groups and their numbers of rows come first, and differences of groups follow those of all rows.
 func (c *Comparison) csv(w io.Writer) error {
 	head := []string{"metric", "level", "better"}
 	for _, s := range c.Sets {
@@ -409,10 +414,15 @@ func (c *Comparison) csv(w io.Writer) error {
 		more, _ := d.csvColumns(c.Sets[0].Metrics[0].Key)
 		head = append(head, more...)
 	}
+	var before []string // the cells of groups, which are empty for all rows
+	if d := c.Differences; d != nil && d.Groups != nil {
+		head = slices.Concat(visible.Texts(d.Groups.Columns), []string{"rows"}, head)
+		before = append(make([]string, len(d.Groups.Columns)), strconv.FormatInt(d.Rows, 10))
+	}
 	rows := [][]string{head}
 	for i := range c.Sets[0].Metrics {
 		m := &c.Sets[0].Metrics[i]
-		row := []string{m.Key, full(m.Level), string(m.Better)}
+		row := append(slices.Clone(before), m.Key, full(m.Level), string(m.Better))
 		for _, s := range c.Sets {
 			m := &s.Metrics[i]
 			row = append(row, full(m.Value.Value), full(m.Interval.Low), full(m.Interval.High))
@@ -422,6 +432,9 @@ func (c *Comparison) csv(w io.Writer) error {
 			row = append(row, more...)
 		}
 		rows = append(rows, row)
+	}
+	if before != nil {
+		rows = append(rows, c.Differences.csvGroups(len(c.Sets))...)
 	}
 	return csv.NewWriter(w).WriteAll(rows)
 }

@@ -34,10 +34,12 @@ type Differences struct {
 	Forecasts bool
 	Adjust    compared.Adjust // of p-values and intervals, over the pairs of a metric
 	List      []compared.Difference
-	Flips     []compared.Flips // nil unless decisions are compared
-	Flipped   *FlippedRows     // nil unless rows whose decisions differ were written
+	Flips     []compared.Flips           // nil unless decisions are compared
+	Flipped   *FlippedRows               // nil unless rows whose decisions differ were written
+	Groups    *compared.GroupDifferences // nil if rows are not grouped
 
 	tests map[int]DieboldMariano // that took the place of a difference
+	most  int                    // number of groups that JSON has, the first ones; 0 for all
 }
 
 // DieboldMariano is a test of equal mean loss of two models, of rows in the order of time: B minus A.
@@ -57,6 +59,13 @@ func (t *DieboldMariano) warning() string {
 	}
 	return fmt.Sprintf("%s are fewer than 25 times the horizon, %d: the Diebold-Mariano test may find differences where there are none",
 		countOf(int64(t.Rows), "row"), t.Horizon)
+}
+
+// WithGroups returns the differences with at most so many groups in their JSON, the first ones. What is said of all groups stays.
+func (d *Differences) WithGroups(most int) *Differences {
+	c := *d
+	c.most = most
+	return &c
 }
 
 // TakeDieboldMariano puts tests in the place of the differences of the same models and metric, whose intervals take rows as
@@ -348,19 +357,23 @@ func rounded(n int64) int64 {
 	return (n + unit/2) / unit * unit
 }
 
-// csvColumns returns the columns of a comparison's CSV that follow those of the sets: their heads, and the cells of a metric, which are
-// empty for a pair that has no difference of it.
-func (d *Differences) csvColumns(metric string) (head, cells []string) {
-	names := visible.Texts(d.Names)
-	var pairs [][2]int
+// pairs returns the pairs of models that are compared.
+func (d *Differences) pairs() (pairs [][2]int) {
 	for i := range d.List {
 		if p := [2]int{d.List[i].A, d.List[i].B}; !slices.Contains(pairs, p) {
 			pairs = append(pairs, p)
 		}
 	}
-	for _, p := range pairs {
+	return pairs
+}
+
+// csvColumns returns the columns of a comparison's CSV that follow those of the sets: their heads, and the cells of a metric, which are
+// empty for a pair that has no difference of it.
+func (d *Differences) csvColumns(metric string) (head, cells []string) {
+	names := visible.Texts(d.Names)
+	for _, p := range d.pairs() {
 		pair, ofP := names[p[1]]+" - "+names[p[0]], " p"
-		if len(names) > 2 {
+		if len(names) > 2 || d.Groups != nil {
 			ofP = " p adjusted"
 		}
 		head = append(head, pair, pair+" low", pair+" high", pair+ofP, pair+" outcome")

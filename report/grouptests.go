@@ -34,11 +34,7 @@ func (t *GroupTests) brief() bool { return len(t.Groups) > grouped.MostWhole }
 
 // name names a group: site=north.
 func (t *GroupTests) name(values []string) string {
-	l := make([]string, len(values))
-	for i, v := range values {
-		l[i] = visible.Text(t.Columns[i]) + "=" + visible.Text(v)
-	}
-	return strings.Join(l, ", ")
+	return groupName(t.Columns, values)
 }
 
 // adjustments are the names of adjustments in a sentence.

@@ -177,11 +177,12 @@ func (f *compareRun) dropped() *report.Dropped {
 
 // spread opens a long table, and makes a set of the rows of each model.
 func (f *compareRun) spread(c *cobra.Command, j *job, paths []string, ready func(i int, e *eval.Evaluation, info predictions.Info) error) (list []comparedSet, err error) {
-	// The models are groups of rows to the readers, which --temperature-scaled excludes otherwise.
-	scaled := f.scaled
-	j.read.Groups, f.columns.groups, f.columns.series, f.scaled = []string{f.model.column}, []string{f.model.column}, f.series, false
+	// The models are groups of rows to the readers, which --temperature-scaled excludes otherwise. So are those of --group within models.
+	scaled, by := f.scaled, f.columns.groups
+	all := slices.Concat([]string{f.model.column}, by)
+	j.read.Groups, f.columns.groups, f.columns.series, f.scaled = all, all, f.series, false
 	s, err := f.open(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error { return ready(0, e, i) })
-	j.read.Groups, f.columns.groups, f.columns.series, f.scaled = nil, nil, "", scaled
+	j.read.Groups, f.columns.groups, f.columns.series, f.scaled = by, by, "", scaled
 	if err != nil {
 		return nil, ofModels(err)
 	}
@@ -195,13 +196,21 @@ func (f *compareRun) spread(c *cobra.Command, j *job, paths []string, ready func
 		return nil, usage("--model names a column, and %s has none; leave it out", f.files.calls(paths))
 	}
 	f.aligned = f.alignment(j)
+	var of []int // the set of each group
 	err = f.feed(c, s, func(chunk *metrics.Chunk) (func(int) int, error) {
 		groups := chunk.Groups
-		for last := slices.Max(groups); len(f.aligned.sets) <= int(last); {
+		if by == nil {
+			chunk.Groups = nil
+		}
+		for last := slices.Max(groups); len(of) <= int(last); {
+			name := r.Group(int32(len(of)))[0]
+			if set := slices.Index(f.names, name); set >= 0 {
+				of = append(of, set)
+				continue
+			}
 			if len(f.aligned.sets) == compared.Most {
 				return nil, badAt(place{File: f.files.calls(paths), Remedy: "name the column that says which model a row is of"}, "%s: column %q names more than %s models", f.files.calls(paths), f.model.column, report.Count(compared.Most))
 			}
-			name := r.Group(int32(len(f.aligned.sets)))[0]
 			if name == "" {
 				return nil, badAt(place{File: f.files.calls(paths), Column: f.model.column, Remedy: "name the model in each row"}, "%s: column %q: the model is missing in some row", f.files.calls(paths), f.model.column)
 			}
@@ -213,10 +222,11 @@ func (f *compareRun) spread(c *cobra.Command, j *job, paths []string, ready func
 				return nil, usage("%v", err)
 			}
 			one.e.Threads = f.threads
+			of = append(of, len(f.aligned.sets))
 			f.aligned.sets = append(f.aligned.sets, &one)
 			list, f.names = append(list, comparedSet{paths: paths}), append(f.names, name)
 		}
-		return func(row int) int { return int(groups[row]) }, nil
+		return func(row int) int { return of[groups[row]] }, nil
 	})
 	if err != nil {
 		return nil, err
@@ -314,9 +324,9 @@ func (f *compareRun) unlike(row *compared.RowError, file, first string) error {
 	if key := f.aligned.KeyText(row.Row); key != "" {
 		where = f.ids.said() + " " + key
 	}
-	if row.What == "cluster" {
+	if row.What == "cluster" || row.What == "group" {
 		at.Value = row.Cluster
-		return badAt(at, "%s: %s: the cluster is %q, and %q in %s", file, where, row.Cluster, row.OtherCluster, first)
+		return badAt(at, "%s: %s: the %s is %q, and %q in %s", file, where, row.What, row.Cluster, row.OtherCluster, first)
 	}
 	at.Value = numberOf(row.Value)
 	return badAt(at, "%s: %s: the %s is %v, and %v in %s", file, where, row.What, row.Value, row.Other, first)

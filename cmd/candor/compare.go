@@ -51,6 +51,7 @@ having judged the same rows. 'candor help comparing' says how sets are matched, 
   candor compare models.csv --prob old=p_old --prob new=p_new --label y
   candor compare old.csv new.csv --prob p --label y --id id --on-unmatched drop
   candor compare old.npy new.npy --labels labels.npy --margin nll=0.01,accuracy=0.005
+  candor compare models.csv --prob old=p_old --prob new=p_new --label y --group site
   candor compare base.npz b.npy --labels labels.npy --fail-if 'delta.nll.low>0'
   candor compare a.npy b.npy --labels labels.npy --plot differences.png --plot-kind differences`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -70,6 +71,7 @@ having judged the same rows. 'candor help comparing' says how sets are matched, 
 	c.Flags().StringVar(&f.baseline, "baseline", "", "`NAME` of the set that all others are compared with; of forecasts, its relative skill is 1")
 	c.Flags().StringSliceVar(&f.margin, "margin", nil, "`METRIC=SIZE` of a difference that does not matter, in the metric's units: sets are equivalent if the 90% interval lies within it")
 	adjustFlag(c, &f.adjust)
+	c.Flags().Int64Var(&f.output.minRows, "min-rows", compared.DefaultMinRows, "least `NUMBER` of rows of a group that is tested")
 	f.output.forms(c)
 	f.plot.setFlags(c)
 	f.reports.flags(c)
@@ -80,7 +82,8 @@ having judged the same rows. 'candor help comparing' says how sets are matched, 
 	c.Flags().Lookup("id").Usage = "`COLUMNS` by which the rows of all sets are matched, and those of --labels TABLE:COLUMN and of --pivot"
 	c.Flags().StringVar(&f.flipped, "flips", "", "write the rows whose decisions differ to `FILE`: .csv, .npz, .parquet, or another table")
 	f.evalFlags.limits(c)
-	for _, refused := range []string{"group", "decisions", "confidence-scores"} { // which run says why
+	c.Flags().Lookup("group").Usage = "`COLUMN` of a table, array of each .npz, or file of numbers or text, or several: also say for which groups of equal values which set is better"
+	for _, refused := range []string{"decisions", "confidence-scores"} { // which run says why
 		c.Flags().Lookup(refused).Hidden = true
 	}
 	return c
@@ -133,8 +136,8 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if f.horizon < 1 {
 		return usage("--horizon is %d; it is a positive number of steps", f.horizon)
 	}
-	if len(f.columns.groups) > 0 {
-		return usage("--group is for candor eval: sets are compared on all rows; leave it out")
+	if err := f.checkGroups(c, j); err != nil {
+		return err
 	}
 	if len(f.decisions)+len(f.scores) > 0 {
 		return usage("--decisions and --confidence-scores belong to one set; evaluate each by candor eval")
@@ -216,6 +219,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		}
 		return alike(called(begun), called(i), first, info)
 	}
+	f.plot.grouped = len(f.columns.groups) > 0
 	why := f.apart()
 	if why != "" && f.aligns() {
 		return usage("--id and --model: %s, so rows are not put side by side; leave them out", why)
@@ -254,7 +258,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 			}
 		}
 		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Adjust: how, Clusters: f.whole(all).Clusters(), Forecasts: !all.Spec.Shape().HasClasses(),
-			Flips: all.Flips(), List: all.Differences(&compared.Answers{Margins: sizes, Adjust: how})}
+			Flips: all.Flips(), List: all.Differences(&compared.Answers{Margins: sizes, Adjust: how}), Groups: all.GroupDifferences(compared.GroupAnswers{MinRows: f.minRows, Adjust: how})}
 		if f.flips != nil {
 			if found.Flipped, err = f.flips.finish(names, &all.Spec, f.flipIDs()); err != nil {
 				return err
@@ -265,7 +269,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		for _, l := range []struct {
 			flag string
 			set  bool
-		}{{"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--adjust", how != compared.Holm}, {"--plot-kind " + f.plot.kind, f.plot.kind == plotDifferences || f.plot.kind == plotGaps || f.plot.kind == plotFlips}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
+		}{{"--group", len(f.columns.groups) > 0}, {"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--adjust", how != compared.Holm}, {"--plot-kind " + f.plot.kind, f.plot.kind == plotDifferences || f.plot.kind == plotGroups || f.plot.kind == plotGaps || f.plot.kind == plotFlips}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
 			if l.set {
 				return usage("%s: %s, so there are no differences; leave it out", l.flag, why)
 			}

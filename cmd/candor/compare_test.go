@@ -231,7 +231,7 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"--margin", "nlll=1"}, `there is no metric "nlll" (did you mean nll?)`},
 		{[]string{"--margin", "ece=0.01"}, "--margin ece: its difference has no interval"},
 		{[]string{"--margin", "bias=1"}, "no margin applies"},
-		{[]string{"--adjust", "maxt"}, `--adjust is "maxt"; it is holm or max-t`},
+		{[]string{"--adjust", "maxt"}, `--adjust is "maxt"; it is holm, bh or max-t`},
 		{[]string{"--adjust", "max-t", "--metrics", "ece(exact)"}, "--adjust: exact keeps every row, so there are no differences"},
 		{[]string{"--baseline", "z"}, `--baseline is "z", which is none of the sets; it is one of x, x (2)`},
 		{[]string{"--horizon", "2"}, "--horizon is for forecasts"},
@@ -450,8 +450,7 @@ func TestCompareMaxT(t *testing.T) {
 	printed(t, "eval", d.at("m0.npy"), "--labels", d.at("y.npy"), "--state", one)
 	for want, flags := range map[string][]string{
 		"--adjust is for groups or slices of rows, and there are none": {one, "--adjust", "bh"},
-		"it is holm, bh for groups of rows, or max-t for states":       {one, "--adjust", "tukey"},
-		`--adjust is "bh"; it is holm or max-t`:                        {d.at("four.state"), "--adjust", "bh"},
+		"it is holm, bh, or max-t for states of candor compare":        {one, "--adjust", "tukey"},
 	} {
 		if code, _, errs := candor(t, append([]string{"merge"}, flags...)...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("exit code %d: %s", code, errs)

@@ -580,6 +580,22 @@ func corpusCompare(c *corpus) {
 		c.candor(with(append([]string{"score"}, a...), "-o", c.d.at("base.npz"), "--metrics", "default,nll(clip=0.01),spherical")...)
 		c.compared(fmt.Sprint("rows/", k), append([]string{c.d.at("base.npz"), c.d.at(fmt.Sprint("b", k, "-x.npy"))}, with(a[1:], "--metrics", "default,perplexity,nll_skill,nll(clip=0.01),spherical")...)...)
 	}
+	for _, k := range []int{1, 3} {
+		c.run(fmt.Sprint("groups/", k), func() []corpusLine {
+			s := exactProbs(70, 200, k)
+			site := make([]int32, 200)
+			for i := range site {
+				site[i] = int32(i * 7 % 11 % 4)
+			}
+			args := with(c.put(fmt.Sprint("a", k), s, "probs", "float32"), c.d.at(fmt.Sprint("b", k, "-x.npy")), "--metrics", "default,nll(clip=0.01)", "--group", c.d.put("site.npy", npy(c.t, []int64{200}, site)),
+				"--weights", c.d.put("w.npy", s.weightFile(c.t)), "--state", c.d.at("groups.state"), "--min-rows", "40", "--adjust", "bh", "--json")
+			one := c.candor(append([]string{"compare"}, args...)...)
+			if two := c.candor("merge", c.d.at("groups.state"), "--min-rows", "40", "--adjust", "bh", "--json"); two != one {
+				c.t.Errorf("the document of a merge is %s, not %s", two, one)
+			}
+			return c.document(one)
+		})
+	}
 	for i, more := range [][]string{nil, {"--baseline", "a1-x"}} {
 		five := with(c.put("a1", exactProbs(70, 200, 1), "probs", "float32"), more...)
 		for m := range 4 {

@@ -325,7 +325,7 @@ func (c *corpus) note(n *node) {
 // noNumbers are the flags that change no number, and noFlags those that a command refuses.
 var (
 	noNumbers = strings.Fields("help name json html format plot plot-y plot-kind report fail-if require min-rows threads max-memory")
-	noFlags   = []string{"compare --decisions", "compare --confidence-scores", "compare --group"}
+	noFlags   = []string{"compare --decisions", "compare --confidence-scores"}
 )
 
 // corpusReach is what the cases have to reach: all that there is of everything that a user can ask for.

@@ -58,7 +58,7 @@ func TestHelpHasEveryFlag(t *testing.T) {
 			t.Errorf("%s --help has %d lines", c.CommandPath(), n)
 		}
 	}
-	if _, out, _ := candor(t, "compare", "--help"); strings.Contains(out, "--group ") || strings.Contains(out, "--decisions") {
+	if _, out, _ := candor(t, "compare", "--help"); strings.Contains(out, "--decisions") {
 		t.Errorf("compare --help has flags that it refuses:\n%s", out)
 	}
 }
@@ -112,7 +112,7 @@ func TestSuggestions(t *testing.T) {
 		{[]string{"eval", "--metrix", "ece"}, "unknown flag: --metrix (did you mean --metrics?)"},
 		{[]string{"eval", "--lables", "y.npy"}, "(did you mean --labels?)"},
 		{[]string{"merge", "--repot", "x"}, "(did you mean --report?)"},
-		{[]string{"compare", "--grup", "x"}, "unknown flag: --grup\n"}, // --group is one that it refuses
+		{[]string{"compare", "--decisins", "x"}, "unknown flag: --decisins\n"}, // --decisions is one that it refuses
 		{[]string{"eval", "--qqqqqq"}, "unknown flag: --qqqqqq\n"},
 		{[]string{"eval", "-q"}, "unknown shorthand flag: 'q' in -q\n"},
 		{[]string{"recal", "fitt"}, "'candor recal fitt' (did you mean fit?)"},

@@ -53,7 +53,7 @@ options of the answers.`,
 			}
 			if o.adjust != string(grouped.BH) {
 				if _, err := adjustment(o.adjust); err != nil {
-					return usage("--adjust is %q; it is holm, bh for groups of rows, or max-t for states of candor compare", o.adjust)
+					return usage("--adjust is %q; it is holm, bh, or max-t for states of candor compare", o.adjust)
 				}
 			}
 			if err := files.check(args...); err != nil {

@@ -45,7 +45,10 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 			if err := marginsFit(margin, &n.Spec); err != nil {
 				return err
 			}
-			o.plot.sets = true
+			if n.Grouped() == nil && c.Flags().Changed("min-rows") {
+				return usage("--min-rows is for groups of rows, and the states have none; leave it out")
+			}
+			o.plot.sets, o.plot.grouped = true, n.Grouped() != nil
 			if err := o.plot.ready(n.Models()[0].Evaluation); err != nil {
 				return err
 			}
@@ -69,7 +72,7 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 		docs.Sets = append(docs.Sets, report.Named{Name: m.Name, Document: report.Brief(m.Evaluation)})
 	}
 	found := &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, Adjust: how, Clusters: sum.Models()[0].Clusters(), Forecasts: !sum.Spec.Shape().HasClasses(),
-		Flips: sum.Flips(), List: sum.Differences(&compared.Answers{Margins: sizes, Adjust: how})}
+		Flips: sum.Flips(), List: sum.Differences(&compared.Answers{Margins: sizes, Adjust: how}), Groups: sum.GroupDifferences(compared.GroupAnswers{MinRows: o.minRows, Adjust: how})}
 	if err := o.plot.overlay(names, sets, found, sum); err != nil {
 		return err
 	}

@@ -401,6 +401,12 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 				}
 			}
 		}
+		if d != nil && d.Groups != nil {
+			fmt.Fprintf(&b, "\n%s\n\n", strings.Join(d.GroupSentences(), " "))
+			if err = d.GroupsTable(&b, report.Markdown, 0); err != nil {
+				break
+			}
+		}
 		if d != nil && d.Flipped != nil && len(d.Flipped.Rows) > 0 {
 			fmt.Fprintf(&b, "\n%s\n\n", d.Flipped.Sentence())
 			if err = d.Flipped.Table(&b, report.Markdown, 0); err != nil {
@@ -484,6 +490,18 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 			if f := d.Flipped; f != nil && len(f.Rows) > 0 {
 				fmt.Fprintf(&b, "\n%s\n\n", report.Wrap(f.Sentence(), s.width))
 				if err = f.Table(&b, report.Plain, s.width); err != nil {
+					break
+				}
+			}
+			if d.Groups != nil {
+				for i, l := range d.GroupSentences() {
+					if i == 0 {
+						fmt.Fprintln(&b)
+					}
+					fmt.Fprintln(&b, report.Wrap(l, s.width))
+				}
+				fmt.Fprintf(&b, "\n%s\n\n", report.Wrap(d.GroupsTitle(), s.width))
+				if err = d.GroupsTable(&b, report.Plain, s.width); err != nil {
 					break
 				}
 			}

@@ -202,7 +202,7 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		return usage("--plot draws forecasts, and --task loglik has none; leave it out")
 	}
 	if done, err := p.ofRows(of); done {
-		if err == nil && p.kind == plotGroups && !slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool { return m.String() == groupsMetric(of) }) {
+		if err == nil && p.kind == plotGroups && !p.sets && !slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool { return m.String() == groupsMetric(of) }) {
 			return usage("--plot-kind groups draws %s, which is not among the metrics; evaluate with --metrics default,%s", groupsMetric(of), groupsMetric(of))
 		}
 		if err == nil && p.kind == plotGaps && !compared.KeepsScores(&e.Spec) {
@@ -359,6 +359,8 @@ func (p *plot) overlay(names []string, es []*eval.Evaluation, found *report.Diff
 		return nil
 	case p.said && p.kind == plotDifferences:
 		return p.save(differencesPicture(found))
+	case p.said && p.kind == plotGroups:
+		return p.save(groupDifferencesPicture(found))
 	case p.said && p.kind == plotFlips:
 		if len(es) > 2 {
 			return usage("--plot-kind flips draws two sets, and there are %d; name two", len(es))

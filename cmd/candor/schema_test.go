@@ -203,6 +203,9 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	add("comparison", "compare", k[0], d.at("other-x.npy"), third, "--labels", k[2], "--adjust", "max-t")
 	add("comparison", "compare", d.put("videos.csv", []byte("video,y,p_old,p_new\n"+strings.Join(videos(30, 5), "\n")+"\n")), "--prob", "old=p_old", "--prob", "new=p_new", "--label", "y",
 		"--cluster", "video", "--metrics", "default,accuracy,calibration_error_squared")
+	add("comparison", "compare", d.at("videos.csv"), "--prob", "old=p_old", "--prob", "new=p_new", "--label", "y", "--cluster", "video", "--group", "y", "--min-rows", "70", "--adjust", "bh")
+	add("comparison", "compare", k[0], d.at("other-x.npy"), third, "--labels", k[2], "--group", k[2], "--metrics", "ece")
+	add("comparison", "compare", d.put("none.csv", []byte("site,y,p,q\na,0,0.2,0.3\na,1,0,0.4\nb,0,0.1,0.2\n")), "--prob", "p=p", "--prob", "q=q", "--label", "y", "--group", "site", "--min-rows", "2")
 	// Two sets: the same shapes, forecasts, one row each, and with weights more scores than are kept one by one.
 	add("drift", "drift", d.at("a.state"), d.at("b.state"))
 	drifts := func(name string, old, other []string) {

@@ -31,7 +31,7 @@ const mostIntervals = 40
 
 // setFlags adds the flag of pictures of several sets.
 func (p *plot) setFlags(c *cobra.Command) {
-	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: reliability, differences (their intervals), gaps (how the reliability of two sets differs, with a band), or flips (who of two is right)")
+	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: reliability, differences (their intervals), groups (those by --group, the worst first), gaps (how the reliability of two sets differs, with a band), or flips (who of two is right)")
 }
 
 // ofRows reports whether the picture is of several sets, or of groups of rows, and returns, before rows are read, why it could not be drawn.
@@ -45,14 +45,14 @@ func (p *plot) ofRows(of eval.Shape) (bool, error) {
 		return true, usage("--plot-kind %s draws how sets differ; candor compare and the merge of its states have it", kind)
 	case (kind == plotGaps || kind == plotFlips) && !of.HasClasses():
 		return true, usage("--plot-kind %s is for classes; draw another kind", kind)
-	case kind == plotGroups && (p.sets || !p.grouped):
-		return true, usage("--plot-kind groups draws groups of rows, and there are none; evaluate with candor eval --group COLUMN")
-	case kind == plotGroups && !of.HasClasses():
+	case kind == plotGroups && !p.grouped:
+		return true, usage("--plot-kind groups draws groups of rows, and there are none; pass --group COLUMN to candor eval or candor compare")
+	case kind == plotGroups && !p.sets && !of.HasClasses():
 		return true, usage("--plot-kind groups is for classes; draw another kind")
 	case kind == plotDifferences, kind == plotGaps, kind == plotFlips, kind == plotGroups:
 		return true, nil
 	case p.sets && !slices.Contains([]string{"", "reliability", "calibration"}, kind):
-		return true, usage("--plot-kind %s is of one set; of several there are reliability, differences, gaps and flips", kind)
+		return true, usage("--plot-kind %s is of one set; of several there are reliability, differences, groups, gaps and flips", kind)
 	}
 	return false, nil
 }
@@ -251,6 +251,49 @@ func groupsPicture(g *grouped.Evaluation, minRows int64) (picture.Drawing, error
 	}
 	f.Panels = []picture.ForestPanel{p}
 	return f, nil
+}
+
+// groupDifferencesPicture returns the intervals of differences by group, the worst first.
+func groupDifferencesPicture(d *report.Differences) picture.Drawing {
+	g := d.Groups
+	names := picture.Short(visible.Texts(d.Names))
+	f := &picture.Forest{Title: d.GroupsTitle(), First: "the set named first is better", Other: "the set named last is better", Undecided: "not decided"}
+	f.Title = strings.TrimSuffix(f.Title, ":")
+	if len(g.Pairs) == 1 {
+		f.First, f.Other = names[g.Pairs[0][1]]+" better", names[g.Pairs[0][0]]+" better"
+	}
+	f.Subtitle = strings.Join(d.GroupSentences(), "\n") + "\n" + percent(d.Level) + " intervals, each by itself; in brackets rows."
+	p := picture.ForestPanel{Name: g.Metrics[g.Main].String()}
+	left := 0
+	for i := range g.Groups {
+		for j, pair := range g.Pairs {
+			x := g.At(&g.Groups[i], g.Main, j)
+			if math.IsNaN(x.P) || math.IsNaN(x.Interval.Low) {
+				continue
+			}
+			if len(p.Rows) == mostIntervals {
+				left++
+				continue
+			}
+			name := strings.Join(visible.Texts(g.Groups[i].Values), ", ")
+			if len(g.Pairs) > 1 {
+				name += ": " + withoutMiddle(names[pair[1]]) + " − " + withoutMiddle(names[pair[0]])
+			}
+			r := picture.ForestRow{Name: fmt.Sprintf("%s (%s)", name, report.Count(g.Groups[i].Rows)), Value: x.Value, Interval: x.Interval, Rows: g.Groups[i].Rows}
+			switch x.Outcome {
+			case compared.Better:
+				r.Verdict = picture.First
+			case compared.Worse:
+				r.Verdict = picture.Other
+			}
+			p.Rows = append(p.Rows, r)
+		}
+	}
+	if left > 0 {
+		f.Subtitle += fmt.Sprintf("\nThe document has %s more.", report.Count(int64(left)))
+	}
+	f.Panels = []picture.ForestPanel{p}
+	return f
 }
 
 // driftPicture returns the intervals of how metrics have changed.

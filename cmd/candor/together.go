@@ -117,6 +117,11 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 				n.Know(i, s.columns)
 			}
 		}
+		if len(f.columns.groups) > 0 {
+			if err := f.groupBy(n, sets); err != nil {
+				return nil, err
+			}
+		}
 		n.Threads = f.threads
 		n.Room = compared.Room{Bytes: j.clusterBytes(), Remedy: func(bytes int64) string {
 			return fmt.Sprintf("pass --max-memory %dMiB", (fixedMemory+4*bytes)>>20+1)
@@ -216,9 +221,9 @@ func (f *compareRun) whose(err error, sets []*opened) error {
 		if row.What == "" {
 			return badAt(at, "%s has no row %d, and %s has one: sets are compared on the same rows", file, row.Row, first)
 		}
-		if row.What == "cluster" {
+		if row.What == "cluster" || row.What == "group" {
 			at.Value = row.Cluster
-			return badAt(at, "%s: row %d: the cluster is %q, and %q in %s: sets are compared on the same rows", file, row.Row, row.Cluster, row.OtherCluster, first)
+			return badAt(at, "%s: row %d: the %s is %q, and %q in %s: sets are compared on the same rows", file, row.Row, row.What, row.Cluster, row.OtherCluster, first)
 		}
 		at.Value = numberOf(row.Value)
 		return badAt(at, "%s: row %d: the %s is %v, and %v in %s: sets are compared on the same rows", file, row.Row, row.What, row.Value, row.Other, first)
@@ -276,14 +281,14 @@ func margins(list []string) (map[string]float64, error) {
 
 // adjustFlag adds --adjust for differences.
 func adjustFlag(c *cobra.Command, to *string) {
-	c.Flags().StringVar(to, "adjust", "holm", "`METHOD` that adjusts the pairs of a metric for their number: holm (p-values), or max-t (p-values and intervals, which hold together)")
+	c.Flags().StringVar(to, "adjust", "holm", "`METHOD` that adjusts the pairs of a metric for their number: holm (p-values), bh (Benjamini and Hochberg: the share of false findings), or max-t (p-values and intervals, which hold together)")
 }
 
 // adjustment reads --adjust.
 func adjustment(s string) (compared.Adjust, error) {
 	how, err := compared.ParseAdjust(s)
 	if err != nil {
-		return how, usage("--adjust is %q; it is holm or max-t", s)
+		return how, usage("--adjust is %q; it is holm, bh or max-t", s)
 	}
 	return how, nil
 }

@@ -206,6 +206,9 @@ those of the largest |t|. Metrics are not adjusted for each other. A star marks 
 those of all other sets. --margin nll=0.01 names a difference that does not matter, and says whether the sets are
 equivalent, or one is not worse. More than 20 sets need --baseline, with which all others are compared.
 
+--group COLUMN says for which groups of rows which set is better, the worst first: nll, brier, accuracy and bias, or the means of
+forecasts, of each group of --min-rows rows, adjusted by --adjust holm or bh over groups and pairs.
+
 --flips FILE writes each row whose decisions differ between two sets: its number, the names of the sets a and b, the label,
 both decisions and their probabilities, in the order of rows. With --id it has the id in place of the number. The first 20 are
 printed too.

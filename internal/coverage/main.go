@@ -1,7 +1,7 @@
 // Command coverage prints how often candor's intervals hold what they estimate, and how often a calibrated model is found fault with:
 // the tables of docs/coverage.md. Sets of rows are drawn from laws whose answers are known from a set of a million rows.
 //
-//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters]] [-together] [-fitted] [-drift] [-groups] [-slices]
+//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters|-groups]] [-together] [-fitted] [-drift] [-groups] [-slices]
 //
 // With -drift they are of two sets: how often candor drift finds a difference where there is none, and how often its intervals hold.
 package main
@@ -32,7 +32,7 @@ func main() {
 	clusters := flag.Bool("clusters", false, "only the table of intervals by clusters; with -pairs, of differences")
 	fitted := flag.Bool("fitted", false, "only the table of differences that are made with fitted temperatures")
 	drift := flag.Bool("drift", false, "two independent sets, in place of one")
-	groups := flag.Bool("groups", false, "only the table of groups of rows that are found to be off")
+	groups := flag.Bool("groups", false, "only the table of groups of rows that are found to be off; with -pairs, of those for which one of two models is found to be better")
 	bySlices := flag.Bool("slices", false, "only the table of slices")
 	flag.Parse()
 	if *bySlices {
@@ -49,6 +49,12 @@ func main() {
 	}
 	if *clusters {
 		if err := printClustered(os.Stdout, *runs, 2_000_000, *threads, []int{20, 100}); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if *pairs && *groups {
+		if err := printGroupPairs(os.Stdout, *runs, *threads); err != nil {
 			log.Fatal(err)
 		}
 		return

@@ -46,6 +46,12 @@ func (c *Count) Weighted() bool { return c.seen.Weighted }
 // Effective returns the effective number of rows, (sum w)^2 / sum w^2; without weights it is their number.
 func (c *Count) Effective() float64 { return c.weight.Effective(c.seen.Weighted) }
 
+// Weight returns the sum of weights; without them the number of rows.
+func (c *Count) Weight() float64 {
+	w := c.weight.Total(c.seen.Weighted)
+	return w.Float64()
+}
+
 // Of reports whether a Joint is of as many rows of the same kind.
 func (c *Count) Of(j *Joint) bool { return c.seen == j.seen && c.Rows() == j.rows }
 
@@ -77,8 +83,11 @@ type Means struct {
 	byLabel      []exact.Sum // sums of the differences of the rows of each label, up to the largest one seen; only if labelled
 	cells        []labelCell // what is not in byLabel yet, of this many rows
 	waiting      int
-	d, q         []float64
+	room         Room
 }
+
+// Room is memory that many Means may use in turn.
+type Room struct{ d, q []float64 }
 
 // NewMeans returns an empty Means. If it is labelled it also keeps the sum of differences for each label, which the difference of a
 // skill needs, since the base rates of the rows are its reference.
@@ -87,13 +96,18 @@ func NewMeans(labelled bool) *Means { return &Means{labelled: labelled} }
 // Add adds the losses a and b of the same rows, none of them NaN or -Inf, with their labels, which may be nil if sums by label
 // are not kept, and weights if there are any.
 func (m *Means) Add(a, b []float64, labels []int32, weights []float64) {
-	if len(m.d) < len(a) {
-		m.d = make([]float64, len(a))
+	m.AddIn(&m.room, a, b, labels, weights)
+}
+
+// AddIn is Add in the memory of a Room, so that of many Means none has its own.
+func (m *Means) AddIn(r *Room, a, b []float64, labels []int32, weights []float64) {
+	if len(r.d) < len(a) {
+		r.d = make([]float64, len(a))
 	}
-	d := m.d[:len(a)]
+	d := r.d[:len(a)]
 	top := kernel.Differences(d, a, b)
 	if top != top {
-		d, weights, labels = m.finite(a, b, labels, weights)
+		d, weights, labels = m.finite(r, a, b, labels, weights)
 	}
 	switch {
 	case !m.labelled:
@@ -109,20 +123,20 @@ func (m *Means) Add(a, b []float64, labels []int32, weights []float64) {
 		}
 	}
 	if top != top || weights != nil {
-		m.addAny(d, weights)
+		m.addAny(r, d, weights)
 		return
 	}
-	m.addAll(d, top)
+	m.addAll(r, d, top)
 }
 
 // leastTogether is the smallest number of differences that are added together.
 const leastTogether = 64
 
 // addAll adds differences of any size up to top, and overwrites them.
-func (m *Means) addAll(d []float64, top float64) {
+func (m *Means) addAll(r *Room, d []float64, top float64) {
 	const most = kernel.MaxSum
 	for len(d) > most {
-		m.addAll(d[:most], top)
+		m.addAll(r, d[:most], top)
 		d = d[most:]
 	}
 	for len(d) >= leastTogether && top >= 0x1p-76 && top <= 0x1p100 {
@@ -149,16 +163,16 @@ func (m *Means) addAll(d []float64, top float64) {
 		}
 		d = d[:to]
 	}
-	m.addAny(d, nil)
+	m.addAny(r, d, nil)
 }
 
 // addAny adds differences of any size.
-func (m *Means) addAny(d, weights []float64) {
+func (m *Means) addAny(r *Room, d, weights []float64) {
 	m.mean.Add(d, weights)
-	if len(m.q) < len(d) {
-		m.q = make([]float64, max(len(d), len(m.d)))
+	if len(r.q) < len(d) {
+		r.q = make([]float64, max(len(d), len(r.d)))
 	}
-	q := m.q[:len(d)]
+	q := r.q[:len(d)]
 	for i, v := range d {
 		q[i] = float64(v * v)
 	}
@@ -211,8 +225,8 @@ func (m *Means) flush() {
 }
 
 // finite counts the rows of infinite losses and returns the others.
-func (m *Means) finite(a, b []float64, labels []int32, weights []float64) (d, w []float64, l []int32) {
-	d = m.d[:0]
+func (m *Means) finite(r *Room, a, b []float64, labels []int32, weights []float64) (d, w []float64, l []int32) {
+	d = r.d[:0]
 	for i, v := range a {
 		switch {
 		case math.IsInf(v, 1) && math.IsInf(b[i], 1):

@@ -59,7 +59,7 @@ func TestMeansTogether(t *testing.T) {
 							slow.onlyB++
 							continue
 						}
-						slow.addAny([]float64{d}, nil)
+						slow.addAny(new(Room), []float64{d}, nil)
 						if labelled {
 							slow.byLabel = Grown(slow.byLabel, int(labels[i])+1)
 							slow.byLabel[labels[i]].AddFloat(d)

@@ -25,6 +25,7 @@ func Compare(c *report.Comparison, command string) ([]byte, error) {
 	s := &sheet{title: head + " – candor", eyebrow: "candor · " + shapeOf(&c.Sets[0].Input) + ", " + report.Count(int64(len(c.Sets))) + " sets"}
 	s.head = join(tag("h1", `class="long"`, text(minus(head))), but)
 	differences(s, c.Differences)
+	byGroup(s, c.Differences)
 	s.section("Set by set", sets(c), overlay(c))
 	var warnings []safe
 	for _, n := range c.Sets {
@@ -52,7 +53,11 @@ func Compare(c *report.Comparison, command string) ([]byte, error) {
 		s.section("Notes", warnings...)
 	}
 	again(s, command)
-	j, err := c.JSON()
+	brief := *c
+	if c.Differences != nil {
+		brief.Differences = c.Differences.WithGroups(Most)
+	}
+	j, err := brief.JSON()
 	return s.of(j, err)
 }
 

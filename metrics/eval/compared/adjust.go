@@ -19,11 +19,14 @@ const (
 	// one leaves out 0 where its adjusted p-value is below 1 - level. See paired.Family. With a baseline, or where a pair has no
 	// error, the correlations are not known, and it is Sidak's inequality, which holds for all of them.
 	MaxT
+	// BH adjusts p-values so that the mean share of false findings among all is at most 1 - level, of tests that are not negatively dependent
+	// (Benjamini and Hochberg 1995), and leaves intervals as they are.
+	BH
 )
 
-var adjusts = []string{"holm", "max-t"}
+var adjusts = []string{"holm", "max-t", "bh"}
 
-// String returns "holm" or "max-t".
+// String returns "holm", "max-t" or "bh".
 func (a Adjust) String() string { return adjusts[a] }
 
 // ParseAdjust returns the Adjust of that name.

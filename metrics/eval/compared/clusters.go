@@ -196,6 +196,7 @@ type room struct {
 	threads int
 	mu      sync.Mutex
 	held    int64
+	grouped int64 // by groups
 }
 
 // take records this many more bytes.

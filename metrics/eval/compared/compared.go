@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -38,6 +39,9 @@ type Comparison struct {
 	// Scaled compares the rows after temperature scaling, by eval.Evaluation.ScaledSpec. It is set with eval.Evaluation.Scaled of each model,
 	// is not part of the state, and is nil if there is none.
 	Scaled *Comparison
+	// GroupValues returns the values of a group of a model's rows, for each column of GroupBy. AddSources needs it where rows are grouped, and
+	// calls it from several goroutines.
+	GroupValues func(model int, group int32) []string
 
 	clustered bool // rows of a cluster depend on each other
 	models    []Model
@@ -48,6 +52,7 @@ type Comparison struct {
 	losses    [][]paired.Losses
 	pairs     []*pair
 	groups    *paired.Clusters // nil if rows are independent
+	by        *byGroup         // nil if rows are not grouped
 	known     []*known         // by model, of which only losses by row are known; nil for others, and if there are none
 }
 
@@ -218,6 +223,24 @@ func (c *Comparison) Merge(o *Comparison) error {
 	if c.Baseline != o.Baseline {
 		return fmt.Errorf("%w: the baselines differ", metrics.ErrMismatch)
 	}
+	if x, y := c.Grouped(), o.Grouped(); !slices.Equal(x, y) {
+		said := func(l []string) string {
+			if l == nil {
+				return "no column"
+			}
+			return strings.Join(l, ", ")
+		}
+		return fmt.Errorf("%w: rows are grouped by %s and by %s", metrics.ErrMismatch, said(x), said(y))
+	}
+	var by *byGroup
+	if c.by != nil {
+		by = c.by.empty()
+		for _, from := range []*Comparison{c, o} {
+			if err := by.merge(c, from.by); err != nil {
+				return err
+			}
+		}
+	}
 	// The evaluations may refuse what their specs and audits differ in; nothing has changed until all have been tried.
 	merged := make([]*eval.Evaluation, len(c.models))
 	for i, m := range c.models {
@@ -241,7 +264,10 @@ func (c *Comparison) Merge(o *Comparison) error {
 		c.models[i].Evaluation = merged[i]
 	}
 	c.Scaled = nil // as those of the evaluations
-	return c.take(o)
+	c.by = nil
+	err := c.take(o)
+	c.by = by
+	return err
 }
 
 // take merges what is kept of the rows of o, but the evaluations.
@@ -267,6 +293,11 @@ func (c *Comparison) take(o *Comparison) error {
 	}
 	if c.groups != nil {
 		c.groups.Merge(o.groups)
+	}
+	if c.by != nil {
+		if err := c.by.merge(c, o.by); err != nil {
+			return err
+		}
 	}
 	for i, p := range c.pairs {
 		q := o.pairs[i]

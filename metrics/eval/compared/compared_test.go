@@ -356,7 +356,7 @@ func TestNew(t *testing.T) {
 func TestHolm(t *testing.T) {
 	nan := math.NaN()
 	l := []Difference{{P: 0.04}, {P: nan}, {P: 0.01}, {P: 0.03}, {P: 0.9}}
-	adjust(l)
+	adjust(l, Holm)
 	for i, want := range []float64{0.09, nan, 0.04, 0.09, 0.9} {
 		if got := l[i].Adjusted; math.Abs(got-want) > 1e-15 && !(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Errorf("%d: %v, want %v", i, got, want)

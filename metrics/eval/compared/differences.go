@@ -113,7 +113,7 @@ func Judge(l []Difference, level float64, rows int64, how Adjust) {
 		if how == MaxT {
 			together(l[from:to], level)
 		} else {
-			adjust(l[from:to])
+			adjust(l[from:to], how)
 		}
 		from = to
 	}
@@ -135,14 +135,18 @@ func Judge(l []Difference, level float64, rows int64, how Adjust) {
 	}
 }
 
-// adjust sets the adjusted p-values of the pairs of a metric, by Holm.
-func adjust(l []Difference) {
+// adjust sets the adjusted p-values of the pairs of a metric, which are those of Holm unless it is BH.
+func adjust(l []Difference, how Adjust) {
 	p := make([]*float64, len(l))
 	for i := range l {
 		l[i].Adjusted = l[i].P
 		p[i] = &l[i].Adjusted
 	}
-	adjusted.Holm(p)
+	if how == BH {
+		adjusted.BenjaminiHochberg(p)
+	} else {
+		adjusted.Holm(p)
+	}
 }
 
 // judge sets the outcome.

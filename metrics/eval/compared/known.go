@@ -191,12 +191,21 @@ func (v *view) addKnown(r *reader, model int, c *metrics.Chunk) error {
 			}
 			v.room.decided[n] = int32(d)
 		}
+		if (v.scores != nil || v.top != nil) && k.confidence >= 0 {
+			if p := row[k.confidence]; !(p >= 0 && p <= 1) {
+				return bad(k.confidence)
+			}
+		}
 		if v.scores != nil {
 			v.scores[n] = math.NaN()
 			if k.confidence >= 0 {
-				if v.scores[n] = row[k.confidence]; !(v.scores[n] >= 0 && v.scores[n] <= 1) {
-					return bad(k.confidence)
-				}
+				v.scores[n] = row[k.confidence]
+			}
+		}
+		if v.top != nil && k.confidence >= 0 && k.decisions >= 0 {
+			p := row[k.confidence]
+			if v.top[n], v.rest[n] = p, 1-p; r.c.Spec.Classes == 1 && v.room.decided[n] == 0 {
+				v.top[n], v.rest[n] = 1-p, p
 			}
 		}
 		if c.Labels != nil {

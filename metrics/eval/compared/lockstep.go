@@ -60,11 +60,11 @@ type RowError struct {
 	Model string // the model whose file disagrees with that of the first
 	First string
 	Row   int64
-	What  string // "label", "weight", "observed value", "cluster", LeftOut, Impossible; "" if the model has no such row
+	What  string // "label", "weight", "observed value", "cluster", "group", LeftOut, Impossible; "" if the model has no such row
 	Value float64
 	Other float64 // of the first
 
-	Cluster, OtherCluster string // in place of the values, for a cluster
+	Cluster, OtherCluster string // in place of the values, for a cluster or a group
 	Column                string // that is Impossible
 }
 
@@ -78,8 +78,8 @@ func (e *RowError) Error() string {
 	if e.What == "" {
 		return fmt.Sprintf("row %d is in %s and not in %s: models are compared on the same rows", e.Row, e.First, e.Model)
 	}
-	if e.What == "cluster" {
-		return fmt.Sprintf("row %d has the cluster %q in %s and %q in %s: models are compared on the same rows, in the same order", e.Row, e.OtherCluster, e.First, e.Cluster, e.Model)
+	if e.What == "cluster" || e.What == "group" {
+		return fmt.Sprintf("row %d has the %s %q in %s and %q in %s: models are compared on the same rows, in the same order", e.Row, e.What, e.OtherCluster, e.First, e.Cluster, e.Model)
 	}
 	switch e.What {
 	case LeftOut:

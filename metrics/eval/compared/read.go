@@ -45,6 +45,8 @@ type reader struct {
 	flipped  func(part int64, rows []Flip) error // nil if rows whose decisions differ are not wanted
 	flips    []Flip                              // of the run at hand
 	clusters *clustering                         // nil if rows are independent
+	groups   *groupRows                          // nil if rows are not grouped
+	values   func(model int, group int32) []string
 
 	keyed   bool          // some pair is not on a grid
 	gridded *paired.Joint // one that is on a grid; all have as many places
@@ -64,8 +66,12 @@ type view struct {
 	columns          // of the rows at hand: those of a block that has them all, else copies in room
 	room    columns
 	cluster []int32
+	group   []int32 // nil if rows are not grouped
 	found   []int64 // numbers of the rows that check has found good
 	known   *known  // nil if the rows are scores
+
+	// Of rows of groups: the probability of class 1, or of the decision, and of all else; nil if no metric needs them.
+	top, rest []float64
 
 	// Of rows for Comparison.Flipped.
 	scores  []float64
@@ -86,7 +92,7 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{c: part, drop: o.Drop, flipped: c.Flipped, view: make([]view, len(c.models)), room: make([]metrics.Chunk, len(c.models)), picked: make([]metrics.Chunk, len(c.models))}
+	r := &reader{c: part, drop: o.Drop, flipped: c.Flipped, values: c.GroupValues, view: make([]view, len(c.models)), room: make([]metrics.Chunk, len(c.models)), picked: make([]metrics.Chunk, len(c.models))}
 	strict := *o
 	strict.Drop = false
 	for m := range r.view {
@@ -113,6 +119,12 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 		}
 		if c.clustered {
 			v.cluster = make([]int32, stepRows)
+		}
+		if c.by != nil {
+			v.group = make([]int32, stepRows)
+			if slices.ContainsFunc(c.by.metrics, func(m groupMetric) bool { return m.score != unscored }) {
+				v.top, v.rest = make([]float64, stepRows), make([]float64, stepRows)
+			}
 		}
 		if v.known != nil {
 			r.names = append(r.names, c.models[m].Name)
@@ -146,7 +158,7 @@ func (c *Comparison) empty() (*Comparison, error) {
 		}
 		n.models = append(n.models, Model{m.Name, e})
 	}
-	n.known = slices.Clone(c.known)
+	n.known, n.by = slices.Clone(c.known), c.by.empty()
 	n.make()
 	return n, nil
 }
@@ -183,7 +195,10 @@ func (v *view) add(r *reader, b *metrics.Block, whole bool) {
 	if k.hits {
 		v.right = take(v.room.right, b.Right, from, b.Rows, whole)
 	}
-	if k.hits || r.flipped != nil {
+	if v.group != nil {
+		v.columnsOf(b, from, r.c.Spec.Classes == 1)
+	}
+	if k.hits || r.flipped != nil || v.top != nil {
 		decided := b.Decisions
 		if decided == nil {
 			decided = b.Stats.ArgMax
@@ -222,6 +237,9 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 	if c.Flipped != nil && !c.Spec.Shape().HasClasses() {
 		panic("compared: forecasts have no decisions")
 	}
+	if c.by != nil && c.GroupValues == nil {
+		panic("compared: rows are grouped, and nothing says the values of groups")
+	}
 	var opt metrics.Options
 	if o != nil {
 		opt = *o
@@ -248,6 +266,9 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 		if c.clustered {
 			r.clusters = newClustering(r, room)
 		}
+		if c.by != nil {
+			r.groups = newGroupRows(r, room)
+		}
 		readers[i], visits[i] = r, r.add
 	}
 	if err := metrics.Deal(l.next, (*run).release, visits...); err != nil {
@@ -261,6 +282,11 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 	whole := readers[0].c
 	for i, r := range readers {
 		gone += r.gone
+		if r.groups != nil {
+			if err := r.groups.name(); err != nil {
+				return err
+			}
+		}
 		for m := range r.view {
 			if r.view[m].known == nil {
 				r.c.models[m].Audit = r.view[m].walker.Audit()
@@ -287,9 +313,9 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 		}
 	}
 	if c.Rows() == 0 && c.models[c.whole()].Audit == (metrics.Audit{}) {
-		threads, flipped, room := c.Threads, c.Flipped, c.Room
+		threads, flipped, room, values := c.Threads, c.Flipped, c.Room, c.GroupValues
 		*c = *whole
-		c.Threads, c.Flipped, c.Room = threads, flipped, room
+		c.Threads, c.Flipped, c.Room, c.GroupValues = threads, flipped, room, values
 		return nil
 	}
 	return c.Merge(whole)
@@ -357,6 +383,14 @@ func (r *reader) add(w *run) error {
 			return err
 		}
 	}
+	if r.groups != nil {
+		if err := alike(w.chunks, r.names); err != nil {
+			return err
+		}
+		if err := r.groups.alike(w); err != nil {
+			return err
+		}
+	}
 	rows := w.chunks[0].Rows
 	r.seen += int64(rows)
 	r.flips = r.flips[:0]
@@ -381,6 +415,11 @@ func (r *reader) add(w *run) error {
 	}
 	if r.clusters != nil {
 		if err := r.clusters.fits(); err != nil {
+			return err
+		}
+	}
+	if r.groups != nil {
+		if err := r.groups.fits(); err != nil {
 			return err
 		}
 	}
@@ -438,7 +477,14 @@ func (r *reader) pick() error {
 		}
 	}
 	for m := range r.room {
+		groups := r.picked[m].Groups[:0] // which Pick leaves out
+		if r.groups != nil && r.view[m].known == nil {
+			for _, i := range r.rows {
+				groups = append(groups, r.room[m].Groups[i])
+			}
+		}
 		r.picked[m].Pick(&r.room[m], r.rows)
+		r.picked[m].Groups = groups
 		r.room[m] = r.picked[m]
 	}
 	return nil
@@ -510,6 +556,9 @@ func (r *reader) step() error {
 	}
 	if r.clusters != nil {
 		r.clusters.add(n, labels, weights)
+	}
+	if r.groups != nil {
+		r.groups.add(n, classes, weights)
 	}
 	if r.flipped != nil {
 		r.addFlips(n)

@@ -9,12 +9,16 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/internal/frame"
+	"github.com/candor-go/candor/metrics/paired"
 )
 
 // Magic is what the state of a Comparison begins with.
 const Magic = "cCMP"
 
-const version = 1
+const (
+	version        = 1
+	groupedVersion = 2 // with groups of rows, which follow
+)
 
 // errKnown is the error for a state that would lack rows.
 var errKnown = errors.New("compared: there is no state of a comparison with models of which only losses by row are known")
@@ -64,6 +68,27 @@ func (c *Comparison) framed() *frame.State {
 	}
 	for _, list := range c.fields() {
 		f.Pieces = append(f.Pieces, frame.Sized(func(dst []byte) ([]byte, error) { return partFormat.Append(dst, list) }))
+	}
+	if g := c.by; g != nil {
+		f.Version = groupedVersion
+		f.Pieces = append(f.Pieces, func(dst []byte) ([]byte, error) {
+			enc := exact.Enc{B: dst}
+			enc.U64(uint64(len(g.columns)))
+			for _, s := range g.columns {
+				enc.Str(s)
+			}
+			enc.U64(uint64(len(g.each)))
+			return enc.B, nil
+		})
+		for _, i := range g.order() {
+			f.Pieces = append(f.Pieces, func(dst []byte) ([]byte, error) {
+				enc := exact.Enc{B: dst}
+				for _, v := range g.values[i] {
+					enc.Str(v)
+				}
+				return enc.B, nil
+			}, frame.Sized(func(dst []byte) ([]byte, error) { return partFormat.Append(dst, g.each[i].fields) }))
+		}
 	}
 	return f
 }
@@ -137,7 +162,11 @@ func (c *Comparison) fields() []func(*exact.Fields) {
 
 // UnmarshalBinary replaces c with a state that AppendBinary wrote. It rejects damaged states and states of other versions.
 func (c *Comparison) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(Magic, version, data)
+	is, _, _, _ := exact.Open(Magic, data)
+	if is != groupedVersion {
+		is = version
+	}
+	d, err := exact.OpenFields(Magic, is, data)
 	if err != nil {
 		return err
 	}
@@ -188,6 +217,11 @@ func (c *Comparison) UnmarshalBinary(data []byte) error {
 			return err
 		}
 	}
+	if is == groupedVersion {
+		if err := n.readGroups(d); err != nil {
+			return err
+		}
+	}
 	if err := d.Done(); err != nil {
 		return err
 	}
@@ -203,5 +237,51 @@ func (c *Comparison) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("%w: its fields are not spelled as they are written", exact.ErrDamaged)
 	}
 	*c = *n
+	return nil
+}
+
+// readGroups reads what is kept of groups.
+func (c *Comparison) readGroups(d *exact.Dec) error {
+	columns := make([]string, d.Count(8))
+	for i := range columns {
+		columns[i] = d.Str()
+	}
+	groups := d.Count(8)
+	if err := d.Err(); err != nil {
+		return err
+	}
+	rows := c.count
+	c.count = paired.Count{} // as before rows are added
+	err := errors.New("no column")
+	if len(columns) > 0 {
+		err = c.GroupBy(columns)
+	}
+	if c.count = rows; err != nil {
+		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+	}
+	all := int64(0)
+	for i := range groups {
+		values := make([]string, len(columns))
+		for k := range values {
+			values[k] = d.Str()
+		}
+		part := d.Bytes()
+		if err := d.Err(); err != nil {
+			return err
+		}
+		s, err := c.by.of(c, values)
+		if err != nil || len(c.by.each) != i+1 {
+			return fmt.Errorf("%w: two groups have the same values, or there are too many", exact.ErrDamaged)
+		}
+		if err := partFormat.Read(part, s.fields); err != nil {
+			return err
+		}
+		if all += s.count.Rows(); s.count.Rows() == 0 || s.count.Weighted() != c.count.Weighted() {
+			return fmt.Errorf("%w: a group has no rows, or rows of another kind", exact.ErrDamaged)
+		}
+	}
+	if all != c.count.Rows() {
+		return fmt.Errorf("%w: groups have %d rows, and all have %d", exact.ErrDamaged, all, c.count.Rows())
+	}
 	return nil
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
+)
+
+// checkGroups checks --group and --min-rows, and asks for the metrics that groups have.
+func (f *compareRun) checkGroups(c *cobra.Command, j *job) error {
+	by := f.columns.groups
+	if len(by) == 0 {
+		if c.Flags().Changed("min-rows") {
+			return usage("--min-rows is for groups of rows, and there are none; pass --group COLUMN")
+		}
+		return nil
+	}
+	switch once := f.files.once(by...); {
+	case once != "":
+		return about(usage("--group %s: it is read once for each set, and %s only once; name a file", once, once), once)
+	case f.scaled:
+		return usage("--temperature-scaled does not go with --group; leave one of them out")
+	case slices.Contains(by, f.model.column) && f.model.column != "":
+		return usage("--group %s: the models of --model are what is compared; leave it out of --group", f.model.column)
+	case c.Flags().Changed("horizon"):
+		return usage("--horizon and --group are both given: the test of Diebold and Mariano is of all rows in the order of time; leave one of them out")
+	}
+	j.also = func(of eval.Shape) string {
+		switch {
+		case !of.HasClasses():
+			return ""
+		case of.Classes == 1:
+			return "nll,brier,accuracy,bias"
+		}
+		return "nll,brier,accuracy"
+	}
+	return nil
+}
+
+// groupBy groups the rows of a comparison.
+func (f *compareRun) groupBy(n *compared.Comparison, sets []*opened) error {
+	var columns []string
+	readers, skip := make([]groupedReader, len(sets)), 0
+	if f.model.column != "" {
+		skip = 1 // the model's name
+	}
+	for i, s := range sets {
+		if s.columns != nil { // of losses by row, which have no groups of their own
+			continue
+		}
+		r, ok := s.r.(groupedReader)
+		if !ok {
+			return usage("--group: %s has no groups of rows; leave it out", f.files.calls(s.paths))
+		}
+		if readers[i] = r; columns == nil {
+			columns = r.GroupColumns()[skip:]
+		}
+	}
+	n.GroupValues = func(model int, group int32) []string { return readers[model].Group(group)[skip:] }
+	if err := n.GroupBy(columns); err != nil {
+		return usage("--group: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+)
+
+// groupedModels are rows of two models' probabilities with an outcome, a site and a video: of the sites only "c" is better with the new
+// model, "d" with the old one.
+func groupedModels(n int) (rows [][]string, old, now []float64, y []int32, site []string) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for i := range n {
+		z := 2 * r.NormFloat64()
+		s := "abcdef"[r.IntN(6)]
+		p := func(worse byte) float64 {
+			noise := 0.3
+			if s == worse {
+				noise = 1.8
+			}
+			return math.Round(1e4/(1+math.Exp(-z-noise*r.NormFloat64()))) / 1e4
+		}
+		a, b := min(0.9999, max(0.0001, p('c'))), min(0.9999, max(0.0001, p('d')))
+		label := int32(0)
+		if r.Float64() < 1/(1+math.Exp(-z)) {
+			label = 1
+		}
+		old, now, y, site = append(old, a), append(now, b), append(y, label), append(site, string(s))
+		rows = append(rows, []string{fmt.Sprint("r", i), fmt.Sprintf("%.4f", a), fmt.Sprintf("%.4f", b), fmt.Sprint(label), string(s), fmt.Sprint("v", i/5)})
+	}
+	return rows, old, now, y, site
+}
+
+// groupDifferences is what a document says of groups, in the schema's words.
+type groupDifferences struct {
+	Says    []string
+	Few     int `json:"too_few_rows"`
+	Metrics []struct {
+		Metric string
+		Family int
+	}
+	Groups []struct {
+		Group       map[string]string
+		Rows        int
+		Clusters    int
+		Differences []struct {
+			A, B, Metric, Outcome string
+			Value, Low, High      float64
+			P                     *float64
+			Adjusted              *float64 `json:"p_adjusted"`
+		}
+	}
+}
+
+func differencesByGroup(t *testing.T, doc string) (g *groupDifferences, raw string) {
+	t.Helper()
+	checkSchema(t, doc)
+	var d struct {
+		Groups json.RawMessage `json:"group_differences"`
+	}
+	if err := json.Unmarshal([]byte(doc), &d); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(d.Groups, &g); err != nil {
+		t.Fatal(err)
+	}
+	return g, string(d.Groups)
+}
+
+// TestCompareGroups: however models and groups are given, and over shards, groups have the same differences; all forms say for whom which
+// model is better.
+func TestCompareGroups(t *testing.T) {
+	d := newDir(t)
+	rows, old, now, y, site := groupedModels(4000)
+	table := func(head string, columns ...int) string {
+		var b strings.Builder
+		b.WriteString(head + "\n")
+		for i := range rows {
+			r := rows[i]
+			if len(columns) == 5 && columns[1] == 2 { // the second table is in another order
+				r = rows[len(rows)-1-i]
+			}
+			var l []string
+			for _, c := range columns {
+				l = append(l, r[c])
+			}
+			b.WriteString(strings.Join(l, ",") + "\n")
+		}
+		return b.String()
+	}
+	all := d.put("all.csv", []byte(table("id,p_old,p_new,y,site,video", 0, 1, 2, 3, 4, 5)))
+	wide := []string{"compare", all, "--prob", "old=p_old", "--prob", "new=p_new", "--label", "y", "--group", "site"}
+	whole := printed(t, with(wide, "--json")...)
+	g, raw := differencesByGroup(t, whole)
+	if len(g.Groups) != 6 || g.Few != 0 || len(g.Metrics) != 4 || g.Metrics[0].Family != 6 || g.Groups[0].Group["site"] != "d" || g.Groups[1].Group["site"] != "c" ||
+		g.Groups[0].Differences[1].Outcome != "worse" || g.Groups[1].Differences[1].Outcome != "better" || g.Groups[2].Differences[1].Outcome != "undecided" {
+		t.Fatal(raw)
+	}
+	if want := "By NLL, new is better than old for 1 of 6 groups (Holm's method over 6 tests): site=c; old is better for 1: site=d."; g.Says[0] != want {
+		t.Errorf("%q, not %q", g.Says[0], want)
+	}
+	var long strings.Builder
+	long.WriteString("model,id,p,y,site\n")
+	for _, r := range rows {
+		fmt.Fprintf(&long, "old,%s,%s,%s,%s\nnew,%[1]s,%[5]s,%[3]s,%[4]s\n", r[0], r[1], r[3], r[4], r[2])
+	}
+	f := []string{"--json", "--group"}
+	sites := d.put("site.npy", textArray(site))
+	n := []int64{int64(len(rows))}
+	arrays := with([]string{"compare", d.put("old.npy", npy(t, n, old)), d.put("new.npy", npy(t, n, now)), "--labels", d.put("y.npy", npy(t, n, y))}, f...)
+	for name, args := range map[string][]string{
+		"long": with([]string{"compare", d.put("long.csv", []byte(long.String())), "--model", "model", "--id", "id", "--prob", "p", "--label", "y"}, with(f, "site")...),
+		"ids": with([]string{"compare", d.put("old.csv", []byte(table("id,p,y,site,video", 0, 1, 3, 4, 5))), d.put("new.csv", []byte(table("id,p,y,site,video", 0, 2, 3, 4, 5))),
+			"--id", "id", "--prob", "p", "--label", "y"}, with(f, "site")...),
+	} {
+		if _, got := differencesByGroup(t, printed(t, args...)); got != raw {
+			t.Errorf("%s: %s\nnot\n%s", name, got, raw)
+		}
+	}
+	if _, got := differencesByGroup(t, printed(t, with(arrays, sites)...)); got != raw {
+		t.Errorf("arrays: %s\nnot\n%s", got, raw)
+	}
+	// Losses by row have decisions and their probabilities.
+	printed(t, "score", d.at("old.npy"), "--labels", d.at("y.npy"), "-o", d.at("base.npz"))
+	known, _ := differencesByGroup(t, printed(t, "compare", d.at("base.npz"), d.at("new.npy"), "--labels", d.at("y.npy"), "--group", sites, "--json", "--metrics", "nll,brier"))
+	for i := range known.Groups {
+		for k, x := range known.Groups[i].Differences {
+			w := g.Groups[i].Differences[k]
+			for _, o := range g.Groups[i].Differences {
+				if o.Metric == x.Metric {
+					w = o
+				}
+			}
+			if x.Metric != "bias" && (math.Abs(x.Value-w.Value) > 1e-12 || math.Abs(x.Low-w.Low) > 1e-12 || x.Outcome != w.Outcome) {
+				t.Errorf("by losses of rows %+v, not %+v", x, w)
+			}
+		}
+	}
+	// Shards, with clusters.
+	clustered := with(wide, "--cluster", "video", "--min-rows", "670", "--adjust", "bh", "--json")
+	one := printed(t, clustered...)
+	if g, raw := differencesByGroup(t, one); g.Few == 0 || g.Few == 6 || g.Groups[5].Differences[0].P != nil || g.Groups[5].Clusters < 400 || !strings.Contains(strings.Join(g.Says, " "), "of fewer than 670 rows") {
+		t.Error(raw)
+	}
+	states := []string{"merge", "--min-rows", "670", "--adjust", "bh", "--json"}
+	for i := range 2 {
+		var part strings.Builder
+		part.WriteString("id,p_old,p_new,y,site,video\n")
+		for k, r := range rows {
+			if k%2 == i {
+				part.WriteString(strings.Join(r, ",") + "\n")
+			}
+		}
+		state := d.at(fmt.Sprint(i, ".state"))
+		shard := with(clustered, "--state", state)
+		shard[1] = d.put(fmt.Sprint(i, ".csv"), []byte(part.String()))
+		printed(t, shard...)
+		states = append(states, state)
+	}
+	if got := printed(t, states...); got != one {
+		t.Errorf("merged shards say\n%s\nnot\n%s", got, one)
+	}
+	text := strings.Join(strings.Fields(printed(t, wide...)), " ")
+	for _, want := range []string{g.Says[0], "Differences by site, new minus old:", " not decided "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if md := printed(t, with(wide, "--format", "markdown")...); !strings.Contains(md, g.Says[0]) || !strings.Contains(md, "| site | rows | nll |") || strings.Count(md, " better |") < 2 {
+		t.Error(md)
+	}
+	csv := strings.Split(strings.TrimSpace(printed(t, with(wide, "--metrics", "nll,brier", "--format", "csv")...)), "\n")
+	if len(csv) != 1+4+6*4 || !strings.HasPrefix(csv[0], "site,rows,metric,level,better,old,") || !strings.HasPrefix(csv[1], ",4000,nll,0.95,lower,") ||
+		!strings.HasPrefix(csv[5], "d,") || !strings.Contains(csv[5], ",nll,0.95,lower,,,,,,,") || !strings.HasSuffix(csv[5], ",worse") {
+		t.Errorf("%s", strings.Join(csv, "\n"))
+	}
+	// A page has at most 100 groups in its document.
+	printed(t, with(wide, "--html", d.at("page.html"), "--plot", d.at("groups.svg"), "--plot-kind", "groups", "--group", "video", "--min-rows", "1")...)
+	page, err := os.ReadFile(d.at("page.html"))
+	if err != nil || !strings.Contains(string(page), "For whom?") || strings.Count(string(page), `"rows_to_decide"`) == 0 || strings.Count(string(page), `{"group":{`) != 100 {
+		t.Errorf("%v: %d groups", err, strings.Count(string(page), `{"group":{`))
+	}
+	if svg, err := os.ReadFile(d.at("groups.svg")); err != nil || !strings.Contains(string(svg), "Differences by site, video, new minus old") {
+		t.Errorf("%v: %s", err, svg)
+	}
+	// Several pairs.
+	three := with(wide, "--prob", "older=p_old", "--baseline", "old", "--json")
+	if g, raw := differencesByGroup(t, printed(t, three...)); g.Metrics[0].Family != 12 || len(g.Says) < 3 || !strings.Contains(raw, `"b": "older"`) {
+		t.Error(raw)
+	}
+	if text := printed(t, with(three[:len(three)-1], "--metrics", "nll")...); !strings.Contains(text, "Differences by site:") || !strings.Contains(text, "older - old") {
+		t.Error(text)
+	}
+}
+
+// TestCompareGroupFlags: what groups do not go with.
+func TestCompareGroupFlags(t *testing.T) {
+	d := newDir(t)
+	rows, old, now, y, site := groupedModels(60)
+	n := []int64{int64(len(rows))}
+	a, b, labels := d.put("a.npy", npy(t, n, old)), d.put("b.npy", npy(t, n, now)), d.put("y.npy", npy(t, n, y))
+	sites := d.put("site.npy", textArray(site))
+	plain := []string{"compare", a, b, "--labels", labels}
+	printed(t, with(plain, "--state", d.at("plain.state"))...)
+	printed(t, with(plain, "--group", sites, "--state", d.at("sites.state"))...)
+	var csv [2]strings.Builder
+	for i := range csv {
+		csv[i].WriteString("id,p,y,site\n")
+		for k, r := range rows {
+			s := r[4]
+			if k == 7 && i == 1 {
+				s = "moon"
+			}
+			csv[i].WriteString(strings.Join([]string{r[0], r[1+i], r[3], s}, ",") + "\n")
+		}
+	}
+	tables := []string{"compare", d.put("a.csv", []byte(csv[0].String())), d.put("b.csv", []byte(csv[1].String())), "--prob", "p", "--label", "y", "--group", "site"}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{with(plain, "--min-rows", "50"), exitUsage, "--min-rows is for groups of rows, and there are none; pass --group COLUMN"},
+		{with(plain, "--group", sites, "--min-rows", "0"), exitUsage, "--min-rows is 0; it is a positive number of rows"},
+		{with(plain, "--group", sites, "--temperature-scaled"), exitUsage, "--temperature-scaled does not go with --group"},
+		{with(plain, "--plot", d.at("x.svg"), "--plot-kind", "groups"), exitUsage, "--plot-kind groups draws groups of rows, and there are none; pass --group COLUMN"},
+		{with(plain, "--group", d.at("none.npy")), exitData, "none.npy"},
+		{with(plain, "--adjust", "tukey"), exitUsage, `--adjust is "tukey"; it is holm, bh or max-t`},
+		{[]string{"merge", d.at("plain.state"), d.at("sites.state")}, exitData, "rows are grouped by no column and by site"},
+		{[]string{"merge", d.at("plain.state"), "--min-rows", "50"}, exitUsage, "--min-rows is for groups of rows, and the states have none"},
+		{tables, exitData, `row 7: the group is "moon", and "` + site[7] + `" in `},
+		{with(tables, "--id", "id"), exitData, `id "r7": the group is "moon", and "` + site[7] + `" in `},
+	} {
+		if code, out, errs := candor(t, c.args...); code != c.code || out != "" || !strings.Contains(strings.Join(strings.Fields(errs), " "), c.want) {
+			t.Errorf("candor %v: exit code %d: %s", c.args, code, errs)
+		}
+	}
+}
