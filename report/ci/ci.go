@@ -41,7 +41,9 @@ type Result struct {
 type Delta struct {
 	A, B string
 	report.Metric
-	Only bool // there are no other sets, so that names of sets are not needed
+	Only     bool    // there are no other sets, so that names of sets are not needed
+	Adjusted float64 // p-value, adjusted over the pairs; NaN if there is none
+	Outcome  string  // better, worse or undecided; "" if there is none
 }
 
 // Set is the result for one set of predictions.
@@ -133,7 +135,7 @@ func DeltasOf(c *report.Comparison) []Delta {
 		x := &c.Differences.List[i]
 		m := report.Metric{Key: x.Metric.String(), Name: x.Metric.Name, Better: x.Better, Level: c.Differences.Level,
 			Value: eval.Value{Value: x.Value, Interval: x.Interval, Method: x.Method, Reason: x.Reason}}
-		l = append(l, Delta{c.Differences.Names[x.A], c.Differences.Names[x.B], m, len(c.Sets) == 2})
+		l = append(l, Delta{c.Differences.Names[x.A], c.Differences.Names[x.B], m, len(c.Sets) == 2, x.Adjusted, string(x.Outcome)})
 	}
 	return l
 }

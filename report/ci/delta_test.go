@@ -11,7 +11,6 @@ import (
 // TestDeltas: differences have names that MLflow and OpenMetrics take, whatever the sets are called, and other pairs have other names.
 func TestDeltas(t *testing.T) {
 	r := result(t, []string{"old", "new"}, nil, nil, "text")
-	plain := write(t, ci.JUnit, r)
 	r.Deltas = []ci.Delta{{A: "old", B: "new", Metric: metric("nll", -0.25, -0.5, 0), Only: true}, {A: "old", B: "new", Metric: metric("ece(bins=30)", 0.125, math.NaN(), math.NaN()), Only: true},
 		{A: "old", B: "new", Metric: metric("auroc", math.NaN(), math.NaN(), math.NaN()), Only: true}}
 	of := checkMLflow(t, write(t, ci.MLflow, r))
@@ -32,8 +31,19 @@ func TestDeltas(t *testing.T) {
 			t.Errorf("%s has no value", name)
 		}
 	}
-	if write(t, ci.JUnit, r) != plain {
-		t.Error("JUnit has other cases")
+	r.Deltas[0].Adjusted, r.Deltas[0].Outcome, r.Deltas[1].Adjusted = 0.01, "better", math.NaN()
+	unit := write(t, ci.JUnit, r)
+	for _, want := range []string{`<property name="delta.nll" value="-0.25">`, `<property name="delta.nll.low" value="-0.5">`, `<property name="delta.nll.p_adjusted" value="0.01">`,
+		`<property name="delta.nll.outcome" value="better">`, `<property name="delta.ece(bins=30)" value="0.125">`} {
+		if !strings.Contains(unit, want) {
+			t.Errorf("no %s in %s", want, unit)
+		}
+	}
+	if strings.Contains(unit, "delta.auroc") || strings.Contains(unit, "delta.ece(bins=30).p_adjusted") {
+		t.Error("JUnit has what has no value")
+	}
+	if hub := write(t, ci.GitHub, r); !strings.Contains(hub, "| `nll` | `new` minus `old` | -0.25000 | ") || !strings.Contains(hub, " | 0.01 | better |") {
+		t.Error(hub)
 	}
 	// Many pairs of hostile names.
 	r.Deltas = nil

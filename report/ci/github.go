@@ -62,6 +62,7 @@ func writeGitHub(w io.Writer, r *Result) error {
 		}
 	}
 	p.metrics(r.Sets)
+	p.deltas(r.Deltas)
 	for _, s := range r.Sets {
 		before := ""
 		if s.Name != "" {
@@ -122,6 +123,23 @@ func (p *page) metrics(sets []Set) {
 		p.add("%s\n", line)
 	}
 	p.add("\nIn brackets %ss of each set.\n", level)
+}
+
+// deltas adds a table of differences.
+func (p *page) deltas(l []Delta) {
+	if len(l) == 0 {
+		return
+	}
+	p.add("\n| Difference | Of | Value | %s%% interval | p adjusted | Outcome for the first |\n| --- | --- | ---: | --- | ---: | --- |\n", exact(math.Round(1e8*l[0].Level)/1e6))
+	for i := range l {
+		d := &l[i]
+		value, ends := d.Texts()
+		chance := ""
+		if d.Adjusted == d.Adjusted {
+			chance = fmt.Sprintf("%.2g", d.Adjusted)
+		}
+		p.add("| %s | %s minus %s | %s | %s | %s | %s |\n", code(d.Key), code(d.B), code(d.A), prose(value), prose(ends), chance, prose(d.Outcome))
+	}
 }
 
 // parts adds a table of a set's parts, and returns how many of them did not fit.

@@ -3,6 +3,7 @@ package ci
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -72,6 +73,29 @@ func writeJUnit(w io.Writer, r *Result) error {
 					s.Properties = append(s.Properties, property{before + m.Key + "." + end, exact(v)})
 				}
 			}
+		}
+	}
+	for i := range r.Deltas {
+		d := &r.Deltas[i]
+		if math.IsNaN(d.Value.Value) {
+			continue
+		}
+		name := "delta." + d.Key
+		if !d.Only {
+			name += fmt.Sprintf(" (%s minus %s)", visible.Text(d.B), visible.Text(d.A))
+		}
+		s.Properties = append(s.Properties, property{name, exact(d.Value.Value)})
+		of := ends(&d.Metric)
+		for _, end := range []string{"low", "high"} {
+			if v, ok := of[end]; ok {
+				s.Properties = append(s.Properties, property{name + "." + end, exact(v)})
+			}
+		}
+		if d.Adjusted == d.Adjusted {
+			s.Properties = append(s.Properties, property{name + ".p_adjusted", exact(d.Adjusted)})
+		}
+		if d.Outcome != "" {
+			s.Properties = append(s.Properties, property{name + ".outcome", d.Outcome})
 		}
 	}
 	for _, o := range r.Gates {
