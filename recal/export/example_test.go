@@ -10,23 +10,23 @@ import (
 
 func Example() {
 	m := recal.NewTemperature(1.75, 1)
-	code, err := export.Python(m, metrics.Probs)
+	code, err := export.JavaScript(m, metrics.Probs)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Print(string(code))
 	// Output:
-	// # Recalibration by temperature, which was not fitted.
-	// # Written by candor; it needs numpy alone.
-	// import numpy as np
+	// // Recalibration by temperature, which was not fitted.
+	// // Written by candor; it needs nothing else.
 	//
+	// // recalibrate returns the recalibrated probability; x is the probability of the event.
+	// export function recalibrate(x) {
+	//   const z = Math.log(x) - Math.log1p(-x);
+	//   return sigmoid(z / 1.75);
+	// }
 	//
-	// def recalibrate(x):
-	//     """Returns recalibrated probabilities, (N,). x is (N,): the probability of the event."""
-	//     x = np.asarray(x, dtype=np.float64)
-	//     with np.errstate(divide="ignore"):
-	//         z = np.log(x) - np.log1p(-x)
-	//     with np.errstate(over="ignore"):
-	//         return 1 / (1 + np.exp(-z / 1.75))
+	// function sigmoid(z) {
+	//   return 1 / (1 + Math.exp(-z));
+	// }
 }
