@@ -296,27 +296,76 @@ type field struct {
 	value any
 }
 
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+func (o object) MarshalJSON() ([]byte, error) { return o.append(nil) }
+
+// append appends the object. What it consists of is written directly: encoding/json would check and copy it once for each object around it.
+func (o object) append(b []byte) (_ []byte, err error) {
+	b = append(b, '{')
 	for i, f := range o {
 		if i > 0 {
-			b.WriteByte(',')
+			b = append(b, ',')
 		}
-		k, err := json.Marshal(f.name)
-		if err != nil {
+		if plainJSON(f.name) && !strings.ContainsAny(f.name, "<>&") {
+			b = append(append(append(b, '"'), f.name...), '"')
+		} else {
+			k, err := json.Marshal(f.name)
+			if err != nil {
+				return nil, err
+			}
+			b = append(b, k...)
+		}
+		if b, err = appendJSON(append(b, ':'), f.value); err != nil {
 			return nil, err
 		}
-		v, err := marshal(f.value)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(k)
-		b.WriteByte(':')
-		b.Write(v)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return append(b, '}'), nil
+}
+
+// appendJSON appends what marshal returns.
+func appendJSON(b []byte, v any) (_ []byte, err error) {
+	switch v := v.(type) {
+	case object:
+		return v.append(b)
+	case []object:
+		if v == nil {
+			break
+		}
+		b = append(b, '[')
+		for i, o := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = o.append(b); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, ']'), nil
+	case number:
+		n, err := v.MarshalJSON()
+		return append(b, n...), err
+	case string:
+		if plainJSON(v) {
+			return append(append(append(b, '"'), v...), '"'), nil
+		}
+	case int64:
+		return strconv.AppendInt(b, v, 10), nil
+	case int:
+		return strconv.AppendInt(b, int64(v), 10), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	}
+	m, err := marshal(v)
+	return append(b, m...), err
+}
+
+// plainJSON reports whether a string stands in JSON as it is.
+func plainJSON(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // marshal is json.Marshal without HTML escapes.
