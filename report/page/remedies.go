@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/report"
 )
@@ -60,7 +61,7 @@ func remedies(s *sheet, d *report.Document) {
 		t := d.Find("temperature")
 		in = append(in, tag("p", `class="def"`, "The temperature of a row, by which logits are divided, is that of the other folds. Of all rows it is ", number(t.Value.Value), "."))
 	case d.Input.Classes > 2:
-		in = append(in, tag("p", `class="def"`, "What a temperature for all classes would change, the state does not tell: ", tag("code", "", "candor eval --temperature-scaled"), " adds it here, and ", tag("code", "", "candor recal fit temperature"), " fits it."))
+		in = append(in, tag("p", `class="def"`, "What a temperature for all classes would change, the state does not tell: ", tag("code", "", text(setting.Scaled.String())), " adds it here."))
 	}
 	if r.Command != "" && !(known && r.Best() == nil && d.Clusters == nil) {
 		in = append(in, tag("pre", `class="fix" tabindex="0"`, lines(r.Command)))
