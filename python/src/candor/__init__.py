@@ -1,0 +1,56 @@
+"""How honest are a model's probabilities? Calibration errors, proper scores and verdicts, each with its interval.
+
+>>> import candor
+>>> result = candor.evaluate([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], labels=[0, 1, 1])
+>>> result.brier.value
+0.13666666666666666
+
+`evaluate` takes NumPy arrays, tensors of PyTorch and JAX, columns of pandas, Polars and PyArrow, and whatever has DLPack. The work is done by
+the command `candor`, which comes with this package: scores reach it through a pipe, without a copy on Linux. Nothing leaves the machine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._build import VERSION as __version__
+from ._evaluate import compare, evaluate, evaluate_files, evaluate_forecast
+from ._recalibrate import Map, recalibrate
+from ._result import Comparison, Evaluation, Metric, Picture, Result
+from ._state import State
+from .errors import CandorError, DataError, GateError, ProgramError, UsageError
+
+if TYPE_CHECKING:
+    from .sklearn import CalibratedClassifier, Recalibrator
+
+__all__ = [
+    "CalibratedClassifier",
+    "CandorError",
+    "Comparison",
+    "DataError",
+    "Evaluation",
+    "GateError",
+    "Map",
+    "Metric",
+    "Picture",
+    "ProgramError",
+    "Recalibrator",
+    "Result",
+    "State",
+    "UsageError",
+    "__version__",
+    "compare",
+    "evaluate",
+    "evaluate_files",
+    "evaluate_forecast",
+    "recalibrate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # The estimators need scikit-learn, which takes a second to import.
+    if name in ("CalibratedClassifier", "Recalibrator"):
+        from . import sklearn
+
+        return getattr(sklearn, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

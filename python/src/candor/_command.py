@@ -1,0 +1,285 @@
+"""Runs of the command: arrays go in as files, documents and states come out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from typing import IO, Any, NamedTuple, Optional, Union
+
+import numpy as np
+
+from . import _pipe
+from ._arrays import Array, blocks, npy_header
+from ._program import program
+from .errors import KINDS, CandorError, GateError, ProgramError
+
+SMALL = 1 << 20
+"""Bytes up to which copying an array is cheaper than feeding a pipe."""
+
+in_memory = sys.platform == "linux" and hasattr(os, "memfd_create")
+"""Files of a run are in memory, and programs know them by /dev/fd/N. Elsewhere they are in a folder that the run removes."""
+
+
+class Input:
+    """What the command reads as a file: an array, or bytes as they are.
+
+    Args:
+        name: what messages call it.
+        data: the array or the bytes.
+        once: it is read once, from its first byte to its last.
+    """
+
+    def __init__(self, name: str, data: Union[Array, bytes], once: bool = False) -> None:
+        self.name = name
+        self.once = once
+        if isinstance(data, bytes):
+            self.header, self.array = b"", np.frombuffer(data, np.uint8)
+        else:
+            self.header, self.array = npy_header(data), data
+
+
+class Output:
+    """A file that the command writes. After the run `data` has what is in it.
+
+    Args:
+        suffix: what its name has to end in; where that is empty, the command must not need a name.
+    """
+
+    def __init__(self, suffix: str = "") -> None:
+        self.suffix = suffix
+        self.data = b""
+
+
+Word = Union[str, Input, Output]
+Progress = Callable[[int], None]
+
+
+class Finished(NamedTuple):
+    """What a run printed. `gate` is the error of a gate that failed."""
+
+    out: IO[bytes]
+    gate: Optional[GateError]
+
+
+def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = None) -> Finished:
+    """Run the command with these words, in which files stand for their names.
+
+    Args:
+        words: the words of the command line.
+        stack: what keeps the output open.
+        progress: is called with the number of bytes that were handed over since the last call.
+
+    Raises:
+        CandorError: the command did.
+    """
+    files = stack.enter_context(_Files())
+    args = [files.name(w) for w in words]
+    for w, a in zip(words, args):
+        if isinstance(w, Input):
+            args += ["--name", f"{a}={w.name}"]
+    out, errors = files.scratch(), files.scratch()
+    process = subprocess.Popen(
+        [program(), *args], stdin=subprocess.PIPE if files.by_stdin else subprocess.DEVNULL, stdout=out, stderr=errors, pass_fds=files.passed
+    )
+    try:
+        files.started(process)
+        with suppress(BrokenPipeError):  # the command has an error, which is read below
+            files.feed(progress)
+        files.collect_pipes()
+        code = process.wait()
+        files.collect_files()
+    finally:
+        files.close_pipes()
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    out.seek(0)
+    if code == 0:
+        return Finished(out, None)
+    errors.seek(0)
+    error = _error(code, errors.read().decode(errors="replace"))
+    if isinstance(error, GateError):
+        return Finished(out, error)
+    raise error
+
+
+def _error(code: int, text: str) -> CandorError:
+    if code < 0:
+        import signal
+
+        what = signal.Signals(-code).name if -code in signal.valid_signals() else f"signal {-code}"
+        return ProgramError(f"the command candor was killed by {what}; was there too little memory?")
+    try:
+        place = json.loads(text.splitlines()[-1])["error"]
+    except (IndexError, KeyError, TypeError, ValueError):
+        kind = {1: "gate", 2: "usage", 3: "data"}.get(code, "fault")
+        message = text.split("\n'candor help'")[0].strip()
+        message = message[len("candor: ") :] if message.startswith("candor: ") else message
+        return KINDS[kind](message or f"the command candor ended with code {code}")
+    return KINDS.get(place["kind"], ProgramError)(place["message"], place)
+
+
+# Descriptors of runs. A process that another thread forks must not keep a pipe open, or its reader would wait for that process.
+_held: set[int] = set()
+
+
+def _forget() -> None:
+    for fd in _held:
+        with suppress(OSError):
+            os.close(fd)
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+class _Files:
+    """The files of a run, and the pipes to it."""
+
+    def __init__(self) -> None:
+        self.passed: list[int] = []
+        self.by_stdin = False
+        self._stack = ExitStack()
+        self._folder, self._paths = "", 0
+        self._pipes: set[int] = set()
+        self._theirs: list[int] = []
+        self._feed: Optional[tuple[int, Input]] = None
+        self._stdin: Optional[Input] = None
+        self._collect: list[tuple[Union[int, str], Output]] = []
+
+    def __enter__(self) -> _Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_pipes()
+        self._stack.close()
+
+    def name(self, word: Word) -> str:
+        """Return a word of the command line: itself, or the name of its file, which is made."""
+        if isinstance(word, str):
+            return word
+        if isinstance(word, Output):
+            return self._output(word)
+        if word.once and self._feed is None and self._stdin is None and (not in_memory or word.array.nbytes > SMALL):
+            if in_memory:
+                read, fd = self._pipe()
+                _pipe.widen(fd)
+                self._give(read)
+                self._feed = fd, word
+                return f"/dev/fd/{read}"
+            self._stdin, self.by_stdin = word, True
+            return "-"
+        if in_memory:
+            fd = self.scratch().fileno()
+            self.passed.append(fd)
+            path = f"/dev/fd/{fd}"
+        else:
+            path = self._path(".npy" if word.header else "")
+            fd = self._stack.enter_context(open(path, "xb", buffering=0)).fileno()
+        _write(fd, word, None)
+        return path
+
+    def _output(self, word: Output) -> str:
+        if in_memory and not word.suffix:
+            fd, write = self._pipe()
+            self._give(write)
+            self._collect.append((fd, word))
+            return f"/dev/fd/{write}"
+        path = self._path(word.suffix)
+        self._collect.append((path, word))
+        return path
+
+    def scratch(self) -> IO[bytes]:
+        """Return an empty file without a name."""
+        if in_memory:
+            return self._stack.enter_context(open(os.memfd_create("candor"), "w+b", buffering=0))
+        import tempfile
+
+        return self._stack.enter_context(tempfile.TemporaryFile(buffering=0))
+
+    def _path(self, suffix: str) -> str:
+        if not self._folder:
+            import tempfile
+
+            self._folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="candor-"))
+        self._paths += 1
+        return os.path.join(self._folder, f"{self._paths}{suffix}")
+
+    def _pipe(self) -> tuple[int, int]:
+        both = os.pipe()
+        self._pipes.update(both)
+        _held.update(both)
+        return both
+
+    def _give(self, fd: int) -> None:
+        """Hand an end of a pipe to the command."""
+        self.passed.append(fd)
+        self._theirs.append(fd)
+
+    def started(self, process: subprocess.Popen[bytes]) -> None:
+        """Close what only the command uses."""
+        for fd in self._theirs:
+            self._close(fd)
+        if self._stdin is not None and process.stdin is not None:
+            fd = os.dup(process.stdin.fileno())
+            process.stdin.close()
+            self._pipes.add(fd)
+            _held.add(fd)
+            self._feed = fd, self._stdin
+
+    def feed(self, progress: Optional[Progress]) -> None:
+        """Write the scores."""
+        if self._feed is None:
+            return
+        fd, word = self._feed
+        try:
+            _write(fd, word, progress, spliced=in_memory)
+        finally:
+            self._close(fd)
+
+    def collect_pipes(self) -> None:
+        """Read what the command writes to pipes, until it ends."""
+        for source, word in self._collect:
+            if isinstance(source, int):
+                parts = []
+                while part := os.read(source, 1 << 20):
+                    parts.append(part)
+                word.data = b"".join(parts)
+
+    def collect_files(self) -> None:
+        """Read the files that the command has written."""
+        for source, word in self._collect:
+            if isinstance(source, str) and os.path.exists(source):
+                with open(source, "rb") as f:
+                    word.data = f.read()
+
+    def close_pipes(self) -> None:
+        """Close what is still open of pipes."""
+        for fd in list(self._pipes):
+            self._close(fd)
+
+    def _close(self, fd: int) -> None:
+        self._pipes.discard(fd)
+        _held.discard(fd)
+        os.close(fd)
+
+
+def _write(fd: int, word: Input, progress: Optional[Progress], spliced: bool = False) -> None:
+    """Write an array as .npy, spliced where its own memory can go into the pipe."""
+    _pipe.write(fd, memoryview(word.header))
+    for block in blocks(word.array):
+        flat = block.reshape(-1).view(np.uint8)
+        spliced_block = spliced and np.may_share_memory(block, word.array)
+        for i in range(0, flat.size, _pipe.WHOLE):
+            part = flat[i : i + _pipe.WHOLE].data
+            if spliced_block:
+                _pipe.splice(fd, flat.ctypes.data + i, part)
+            else:
+                _pipe.write(fd, part)
+            if progress is not None:
+                progress(len(part))

@@ -1,0 +1,326 @@
+"""Evaluations of arrays and of files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from os import PathLike, fspath
+from typing import Any, Optional, TypeVar, Union
+
+from . import _arrays
+from ._arrays import Array
+from ._command import Input, Output, Word, run
+from ._options import Option, flags, listed
+from ._progress import shown
+from ._result import Comparison, Result
+from ._state import State
+from .errors import UsageError
+
+_COLUMNS = ("decisions", "confidence_scores", "bytes", "sequence")
+"""Options that are a value for each row, of candor eval."""
+
+_SEVERAL_READS = ("temperature_scaled", "horizon")
+"""Options for which the command reads scores more than once, so that a pipe does not do."""
+
+_Doc = TypeVar("_Doc", Result, Comparison)
+
+
+def evaluate(
+    probs: Any = None,
+    *,
+    logits: Any = None,
+    logprobs: Any = None,
+    dirichlet: Any = None,
+    labels: Any = None,
+    weights: Any = None,
+    groups: Any = None,
+    clusters: Any = None,
+    slices: Any = None,
+    ood: Any = None,
+    classes: Optional[Sequence[Any]] = None,
+    metrics: Union[str, Sequence[str], None] = None,
+    task: Optional[str] = None,
+    state: bool = True,
+    progress: Optional[bool] = None,
+    **options: Any,
+) -> Result:
+    """Evaluate the probabilities of a classifier.
+
+    Arrays are of NumPy, PyTorch, JAX, pandas, Polars, PyArrow, or anything with DLPack. N is the number of rows, K of classes.
+
+    Args:
+        probs: probabilities, from 0 to 1: shape (N, K); (N,) is P(y = 1); (M, N, K) are M members of an ensemble, with task="ensemble".
+        logits: logits instead, the same shapes.
+        logprobs: natural logarithms of probabilities instead.
+        dirichlet: parameters of a Dirichlet distribution for each row instead.
+        labels: the true classes, shape (N,): numbers from 0 to K-1, or, with `classes`, what these are. With task="multilabel" a 0 or 1 for
+            each label, (N, K).
+        weights: a weight for each row, (N,), not negative.
+        groups: values that rows are grouped by, (N,), numbers or text; or several by name, as a mapping or a data frame. All metrics are also
+            given for each group.
+        clusters: values, (N,): rows with the same one depend on each other, and intervals allow for that.
+        slices: columns by name whose crossed values make slices of the rows, as a mapping or a data frame. The name "score" with the value
+            None stands for the model's own score.
+        ood: scores of rows that are out of distribution, of the same kind as the others, (N', K).
+        classes: the classes in the order of the columns of scores, as `clf.classes_` has them.
+        metrics: their names, with options, as "ece(bins=30)"; "default", "all", or a list of names. `candor metrics` lists them.
+        task: binary, classification, multilabel or ensemble. By default binary for one column or two, and classification for more.
+        state: keep the state, from which pages and pictures are made; False saves a little time.
+        progress: show progress by tqdm. By default only in notebooks, for arrays of 256 MiB or more.
+        **options: flags of `candor eval`, with _ in place of -: bins=30, like="torchmetrics", confidence=0.9, event=0, on_invalid="drop",
+            renormalize=True, max_memory="1GiB", threads=1, fail_if="ece.low>0.02". `candor help flags` describes them. decisions,
+            confidence_scores, bytes and sequence take arrays, (N,).
+
+    Returns:
+        The result. Shares are from 0 to 1, entropies and log losses in nats.
+
+    Raises:
+        DataError: the arrays cannot be used; `argument` and `row` of the error say where.
+        UsageError: the options do not go together.
+        GateError: a condition of fail_if or require; its `result` is the result.
+        ProgramError: the command is missing, or was killed.
+
+    >>> result = evaluate([0.1, 0.8, 0.4, 0.9], labels=[0, 1, 1, 1], metrics=["brier", "nll"])
+    >>> result.brier
+    <brier 0.10500 [-0.04945, 0.25945]>
+    >>> result.input["rows"]
+    4
+    """
+    kind, value = one(probs=probs, logits=logits, logprobs=logprobs, dirichlet=dirichlet)
+    a = _arrays.scores(kind, value)
+    rows = a.shape[1] if a.ndim == 3 and str(options.get("member_axis", 0)) == "0" else len(a)
+    several = slices is not None or a.ndim == 3 or any(options.get(k) for k in _SEVERAL_READS)
+    words: list[Word] = ["eval", Input(kind, a, once=not several)]
+    if kind != "probs":
+        words += ["--input", kind]
+    if _arrays.is_bfloat16(value):
+        words.append("--bfloat16")
+    words += beside(kind, rows, labels=labels, weights=weights, groups=groups, clusters=clusters, slices=slices, classes=classes, options=options)
+    if ood is not None:
+        words += ["--ood", Input("ood", _arrays.scores("ood", ood))]
+    words += flags({"metrics": metrics, "task": task, **options})
+    return _result(Result, words, state, progress, a.nbytes)
+
+
+def evaluate_forecast(
+    *,
+    observed: Any,
+    mean: Any = None,
+    std: Any = None,
+    scale: Any = None,
+    quantiles: Any = None,
+    levels: Optional[Sequence[float]] = None,
+    samples: Any = None,
+    weights: Any = None,
+    groups: Any = None,
+    clusters: Any = None,
+    metrics: Union[str, Sequence[str], None] = None,
+    state: bool = True,
+    progress: Optional[bool] = None,
+    **options: Any,
+) -> Result:
+    """Evaluate forecasts of numbers: distributions, quantiles or samples. Values are in the units of what was observed.
+
+    Args:
+        observed: what was observed, shape (N,).
+        mean: means of a distribution, (N,), with `std` or `scale`; normal, or what distribution="laplace", "logistic" or "t(df=5)" says.
+        std: standard deviations, (N,), positive.
+        scale: parameters of scale instead, (N,), positive.
+        quantiles: quantiles, (N, L), rising in each row, with `levels`.
+        levels: the levels of the L quantiles, between 0 and 1, rising.
+        samples: samples of the forecast, (N, S), in any order.
+        weights: a weight for each row, (N,).
+        groups: as in `evaluate`.
+        clusters: as in `evaluate`.
+        metrics: as in `evaluate`.
+        state: as in `evaluate`.
+        progress: as in `evaluate`.
+        **options: flags of `candor eval`, as in `evaluate`.
+
+    >>> result = evaluate_forecast(mean=[0.0, 1.0, 2.0], std=[1.0, 1.0, 2.0], observed=[0.5, 1.2, 1.0], metrics="crps,rmse")
+    >>> round(result.rmse, 4)
+    0.6557
+    """
+    kind, value = one(mean=mean, quantiles=quantiles, samples=samples)
+    if kind == "mean":
+        spread, by = one(std=std, scale=scale)
+        a = _arrays.numbers("mean", mean)
+        s = _arrays.numbers(spread, by)
+        _arrays.same_length("mean", len(a), **{spread: s})
+        words: list[Word] = ["eval", "--task", "regression", "--mean", Input("mean", a), f"--{spread}", Input(spread, s)]
+        options = {"observed": Input("observed", _arrays.numbers("observed", observed)), **options}
+        _arrays.same_length("mean", len(a), observed=options["observed"].array)
+        words += ["--observed", options.pop("observed")]
+        words += beside(kind, len(a), weights=weights, groups=groups, clusters=clusters, options=options)
+    else:
+        a = _arrays.scores(kind, value)
+        words = ["eval", Input(kind, a, once=True), "--task", kind]
+        if kind == "quantiles":
+            if levels is None:
+                raise UsageError("levels= says which quantiles these are, as [0.05, 0.5, 0.95]")
+            words += ["--levels", ",".join(map(repr, map(float, levels)))]
+        words += beside(kind, len(a), labels=_arrays.numbers("observed", observed), weights=weights, groups=groups, clusters=clusters, options=options)
+    words += flags({"metrics": metrics, **options})
+    return _result(Result, words, state, progress, a.nbytes)
+
+
+def compare(
+    probs: Optional[Mapping[str, Any]] = None,
+    *,
+    logits: Optional[Mapping[str, Any]] = None,
+    logprobs: Optional[Mapping[str, Any]] = None,
+    labels: Any = None,
+    weights: Any = None,
+    clusters: Any = None,
+    classes: Optional[Sequence[Any]] = None,
+    metrics: Union[str, Sequence[str], None] = None,
+    state: bool = True,
+    progress: Optional[bool] = None,
+    **options: Any,
+) -> Comparison:
+    """Compare several models on the same rows. Differences have intervals that allow for the models having judged the same rows.
+
+    All sets but the first are copied.
+
+    Args:
+        probs: probabilities of each model by its name, shapes as in `evaluate`.
+        logits: logits instead.
+        logprobs: natural logarithms of probabilities instead.
+        labels: as in `evaluate`; so are weights, clusters, classes, metrics, state and progress.
+        weights: a weight for each row, (N,).
+        clusters: values, (N,): rows with the same one depend on each other.
+        classes: the classes in the order of the columns.
+        metrics: names of metrics.
+        state: keep the state, for pages and pictures.
+        progress: show progress.
+        **options: flags of `candor compare`, with _ in place of -: baseline="old", margin={"nll": 0.01}, adjust="max-t".
+
+    >>> labels = [0, 1, 1, 1]
+    >>> both = compare({"old": [0.4, 0.6, 0.5, 0.5], "new": [0.1, 0.8, 0.4, 0.9]}, labels=labels, metrics="brier")
+    >>> both.sets[1].brier.value
+    0.10500000000000001
+    """
+    kind, sets = one(probs=probs, logits=logits, logprobs=logprobs)
+    if not isinstance(sets, Mapping) or len(sets) < 2:
+        raise UsageError(f"{kind} of compare are a mapping of two sets or more by their names, as {{'old': a, 'new': b}}")
+    words: list[Word] = ["compare"]
+    rows, first, total = -1, "", 0
+    for name, value in sets.items():
+        a = _arrays.scores(name, value)
+        if rows < 0:
+            rows, first, total = len(a), name, a.nbytes
+        _arrays.same_length(first, rows, **{name: a})
+        words.append(Input(name, a, once=name == first and not any(options.get(k) for k in _SEVERAL_READS)))
+        if _arrays.is_bfloat16(value) and "--bfloat16" not in words:
+            words.append("--bfloat16")
+    if kind != "probs":
+        words += ["--input", kind]
+    words += beside(first, rows, labels=labels, weights=weights, clusters=clusters, classes=classes, options=options)
+    words += flags({"metrics": metrics, **options})
+    return _result(Comparison, words, state, progress, total)
+
+
+def evaluate_files(
+    *files: Union[str, PathLike[str]],
+    classes: Optional[Sequence[Any]] = None,
+    state: bool = True,
+    **options: Option,
+) -> Result:
+    """Evaluate files, of any size: .npy, .npz, .csv, .jsonl, .parquet, .arrow, .safetensors; several are shards.
+
+    Args:
+        *files: their names.
+        classes: names of the classes, where the files have none.
+        state: keep the state, from which pages and pictures are made.
+        **options: flags of `candor eval`, with _ in place of -: labels="labels.npy", prob_prefix="prob_", input="logits", group="site".
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "p.csv")
+    ...     with open(path, "w") as f:
+    ...         _ = f.write("p,y\\n0.1,0\\n0.8,1\\n")
+    ...     evaluate_files(path, prob="p", label="y", metrics="brier").brier.value
+    0.025
+    """
+    if not files:
+        raise UsageError("evaluate_files takes the names of files, as evaluate_files('probs.npy', labels='labels.npy')")
+    names = {k: fspath(v) if isinstance(v, PathLike) else v for k, v in options.items()}
+    words: list[Word] = ["eval", *[fspath(f) for f in files], *flags(names)]
+    if classes is not None:
+        words += ["--classes", listed(classes)]
+    return _result(Result, words, state, None, 0)
+
+
+def one(**given: Any) -> tuple[str, Any]:
+    """Return the one argument that is given, with its name."""
+    named = [(k, v) for k, v in given.items() if v is not None]
+    if len(named) != 1:
+        raise UsageError(f"give one of {', '.join(given)}; given are {', '.join(k for k, _ in named) or 'none'}")
+    return named[0]
+
+
+def beside(
+    first: str,
+    rows: int,
+    *,
+    labels: Any = None,
+    weights: Any = None,
+    groups: Any = None,
+    clusters: Any = None,
+    slices: Any = None,
+    classes: Optional[Sequence[Any]] = None,
+    options: dict[str, Any],
+) -> list[Word]:
+    """Return the words for what goes with scores, all of which have as many rows. Options that are arrays are taken out."""
+    words: list[Word] = []
+
+    def add(flag: str, name: str, a: Array) -> None:
+        _arrays.same_length(first, rows, **{name: a})
+        words.extend((flag, Input(name, a)))
+
+    if labels is not None:
+        add("--labels", "labels", _arrays.labels("labels", labels, classes))
+    if classes is not None:
+        words.extend(("--classes", listed(classes)))
+    if weights is not None:
+        add("--weights", "weights", _arrays.numbers("weights", weights))
+    if clusters is not None:
+        add("--cluster", "clusters", _arrays.column("clusters", clusters))
+    for flag, name, value in (("--group", "group", groups), ("--slice-by", "slice", slices)):
+        if value is not None:
+            for k, v in _arrays.named_columns(name, value).items():
+                if k == "score" and v is None:
+                    words.extend((flag, "score"))
+                else:
+                    add(flag, _file_name(k), _arrays.column(k, v))
+    for k in _COLUMNS:
+        value = options.pop(k, None)
+        if value is not None:
+            add("--" + k.replace("_", "-"), k, _arrays.column(k, value) if k == "sequence" else _arrays.labels(k, value, classes if k == "decisions" else None))
+    return words
+
+
+def _file_name(column: str) -> str:
+    """Return the name of a file that gives a column this name: the command leaves folders and extensions out."""
+    if "/" in column or "\\" in column:
+        raise UsageError(f"the name {column!r} has a slash; call the column something else")
+    return column + ".npy" if "." in column else column
+
+
+def _result(of: type[_Doc], words: list[Word], state: bool, progress: Optional[bool], total: int) -> _Doc:
+    kept = Output()
+    with ExitStack() as stack:
+        advance = shown(progress, total, stack)
+        extra: list[Word] = ["--json", "--state", kept] if state else ["--json"]
+        try:
+            done = run([*words, *extra], stack, advance)
+        except UsageError as e:
+            if not (state and "--state" in str(e)):
+                raise
+            # Some metrics keep every row, and are in no state. That is known before anything is read.
+            return _result(of, words, False, progress, total)
+        result = of.read(done.out, State(kept.data) if kept.data else None)
+    if done.gate is not None:
+        done.gate.result = result
+        raise done.gate
+    return result

@@ -1,0 +1,160 @@
+"""Recalibration: maps from what a model says to what it should say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from . import _arrays
+from ._arrays import Array
+from ._command import Input, Output, Word, run
+from ._evaluate import beside, one
+from ._options import flags
+from ._result import Document, Evaluation, read
+from ._state import Path
+
+
+class Map:
+    """A map that was fitted to scores. It applies to others of the same kind, and never changes.
+
+    `bytes(m)` are the file that `candor recal fit` writes, in JSON. Maps are equal where their bytes are, and they pickle.
+    """
+
+    __slots__ = ("_data", "_report")
+
+    def __init__(self, data: bytes, report: Optional[Mapping[str, Any]] = None) -> None:
+        """Take the bytes of the file of a map. They are checked when it is used."""
+        self._data = bytes(data)
+        self._report = report
+
+    @classmethod
+    def load(cls, path: Path) -> Map:
+        """Read a map from a file."""
+        with open(path, "rb") as f:
+            return cls(f.read())
+
+    def save(self, path: Path) -> None:
+        """Write the map to a file, for `candor recal apply` and `Map.load`."""
+        with open(path, "wb") as f:
+            f.write(self._data)
+
+    def apply(self, probs: Any = None, *, logits: Any = None, logprobs: Any = None, **options: Any) -> Array:
+        """Return recalibrated probabilities in the shape of the scores, float64 for float64 and else float32.
+
+        Args:
+            probs: probabilities, shape (N, K) or (N,).
+            logits: logits instead.
+            logprobs: natural logarithms of probabilities instead.
+            **options: flags of `candor recal apply`, with _ in place of -: as_="logits" returns logits.
+
+        Raises:
+            DataError: the scores cannot be used, or are not of the kind or the number of classes that the map was fitted to.
+        """
+        kind, value = one(probs=probs, logits=logits, logprobs=logprobs)
+        a = _arrays.scores(kind, value)
+        words: list[Word] = ["recal", "apply", Input("the map", self._data), Input(kind, a, once=True), "--output", "-"]
+        if kind != "probs":
+            words += ["--input", kind]
+        if _arrays.is_bfloat16(value):
+            words.append("--bfloat16")
+        words += flags({"as" if k == "as_" else k: v for k, v in options.items()})
+        with ExitStack() as stack:
+            out: Array = np.load(run(words, stack).out, allow_pickle=False)
+        # Where a probability would round to 1, a single column becomes two.
+        return out[:, 1] if out.ndim > a.ndim else out
+
+    @property
+    def method(self) -> str:
+        """The method, as temperature."""
+        return str(self.document["method"])
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The map as candor-map/1: its parameters, and what it was fitted to."""
+        document: Mapping[str, Any] = json.loads(self._data)
+        return document
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """What the fit told, as candor-recal/1; empty for a map that was read from a file."""
+        return Document(self._report or {})
+
+    @property
+    def before(self) -> Evaluation:
+        """The evaluation of the scores that the map was fitted to."""
+        return Evaluation(self.report["before"])
+
+    @property
+    def after(self) -> Evaluation:
+        """Their evaluation after recalibration, each row by a map that was fitted to the other folds."""
+        return Evaluation(self.report["after"])
+
+    def __bytes__(self) -> bytes:
+        return self._data
+
+    def __eq__(self, other: object) -> bool:
+        return self._data == other._data if isinstance(other, Map) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._data)
+
+    def __reduce__(self) -> tuple[type[Map], tuple[bytes, Optional[Mapping[str, Any]]]]:
+        return Map, (self._data, self._report)
+
+    def __repr__(self) -> str:
+        says = (self._report or {}).get("says")
+        return f"<candor.Map: {says or self.method}>"
+
+
+def recalibrate(
+    method: str,
+    probs: Any = None,
+    *,
+    logits: Any = None,
+    logprobs: Any = None,
+    labels: Any,
+    weights: Any = None,
+    clusters: Any = None,
+    classes: Optional[Sequence[Any]] = None,
+    metrics: Union[str, Sequence[str], None] = None,
+    **options: Any,
+) -> Map:
+    """Fit a map to scores and labels that the model was not trained on, and tell by cross-fitting how much it helps.
+
+    Args:
+        method: temperature, ets, vector, matrix, histogram, isotonic, bbq, platt or beta, with options, as "histogram(bins=20)".
+            `candor recal fit --help` describes them, docs/recalibration.md says which to use.
+        probs: probabilities, shape (N, K), or P(y = 1), (N,).
+        logits: logits instead.
+        logprobs: natural logarithms of probabilities instead.
+        labels: the true classes, (N,), as in `evaluate`.
+        weights: a weight for each row, (N,).
+        clusters: values, (N,): rows with the same one stay in one fold.
+        classes: the classes in the order of the columns, as in `evaluate`.
+        metrics: what the report compares, as in `evaluate`.
+        **options: flags of `candor recal fit`, with _ in place of -: folds=5, seed=1.
+
+    >>> import numpy as np
+    >>> p = np.repeat([0.05, 0.3, 0.7, 0.95], 50)
+    >>> y = np.tile([1, 0, 0, 0, 0], 10).tolist() * 2 + np.tile([0, 1, 1, 1, 1], 10).tolist() * 2
+    >>> m = recalibrate("isotonic", p, labels=y)
+    >>> m.apply([0.05, 0.95])
+    array([0.2, 0.8])
+    """
+    kind, value = one(probs=probs, logits=logits, logprobs=logprobs)
+    a = _arrays.scores(kind, value)
+    fitted = Output()
+    words: list[Word] = ["recal", "fit", method, Input(kind, a)]
+    if kind != "probs":
+        words += ["--input", kind]
+    if _arrays.is_bfloat16(value):
+        words.append("--bfloat16")
+    words += beside(kind, len(a), labels=labels, weights=weights, clusters=clusters, classes=classes, options=options)
+    words += flags({"metrics": metrics, **options})
+    with ExitStack() as stack:
+        report = read(run([*words, "--json", "--output", fitted], stack).out)
+    return Map(fitted.data, report)

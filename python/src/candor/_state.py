@@ -1,0 +1,99 @@
+"""What is kept of an evaluation: whole numbers, which merge exactly."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Union
+
+from ._command import Input, Output, Word, run
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    from ._result import Result
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class State:
+    """The state of an evaluation of some rows. States of several parts merge to that of all rows, bit for bit, in any order.
+
+    It is a file of `candor eval --state` in memory: `bytes(state)` are its bytes. States are equal where their bytes are, and they pickle.
+
+    >>> import candor
+    >>> one = candor.evaluate([0.2, 0.7], labels=[0, 1]).state
+    >>> two = candor.evaluate([0.9], labels=[1]).state
+    >>> (one + two).evaluate().input["rows"]
+    3
+    """
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: bytes) -> None:
+        """Take the bytes of a state. They are checked when it is used."""
+        self._data = bytes(data)
+
+    @classmethod
+    def load(cls, path: Path) -> State:
+        """Read a state from a file."""
+        with open(path, "rb") as f:
+            return cls(f.read())
+
+    def save(self, path: Path) -> None:
+        """Write the state to a file, for `candor merge` and `State.load`."""
+        with open(path, "wb") as f:
+            f.write(self._data)
+
+    @staticmethod
+    def merge(states: Iterable[State]) -> State:
+        """Return the state of the rows of all states.
+
+        Raises:
+            UsageError: there are none.
+            DataError: they differ in classes, metrics or options, or one is damaged.
+        """
+        parts = list(states)
+        if not parts:
+            raise UsageError("there are no states to merge")
+        if len(parts) == 1:
+            return parts[0]
+        merged = Output()
+        with ExitStack() as stack:
+            run(["merge", "--json", *_inputs(parts), "-o", merged], stack)
+        return State(merged.data)
+
+    def evaluate(self) -> Result:
+        """Return the result of the rows that the state is of."""
+        from ._result import Result
+
+        with ExitStack() as stack:
+            done = run(["merge", "--json", *_inputs([self])], stack)
+            return Result.read(done.out, self)
+
+    def __add__(self, other: State) -> State:
+        return State.merge([self, other]) if isinstance(other, State) else NotImplemented
+
+    def __radd__(self, other: int) -> State:
+        # So that sum(states) is their merge.
+        return self if other == 0 else NotImplemented
+
+    def __bytes__(self) -> bytes:
+        return self._data
+
+    def __eq__(self, other: object) -> bool:
+        return self._data == other._data if isinstance(other, State) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._data)
+
+    def __reduce__(self) -> tuple[type[State], tuple[bytes]]:
+        return State, (self._data,)
+
+    def __repr__(self) -> str:
+        return f"<candor.State of {len(self._data):,} bytes>"
+
+
+def _inputs(states: list[State]) -> list[Word]:
+    names = ["the state"] if len(states) == 1 else [f"state {i}" for i in range(len(states))]
+    return [Input(n, bytes(s)) for n, s in zip(names, states)]

@@ -1,0 +1,64 @@
+"""What can go wrong, with the words of the command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._result import Document
+
+__all__ = ["CandorError", "DataError", "GateError", "ProgramError", "UsageError"]
+
+
+class CandorError(Exception):
+    """An error of this package. Its text says what is wrong and what to do.
+
+    Attributes:
+        argument: the argument, or for files the name, that is to blame; None where there is no single one.
+        row: the first row that is wrong, from 0; None where it is not about a row.
+        column: its column, a number from 0 or a name; None likewise.
+        value: the value found there; None likewise.
+        remedy: what to do; None where that is not known.
+    """
+
+    def __init__(self, message: str, place: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        place = place or {}
+        self.argument: str | None = place.get("file")
+        self.row: int | None = place.get("row")
+        self.column: int | str | None = place.get("column")
+        self.value: float | str | None = place.get("value")
+        self.remedy: str | None = place.get("remedy")
+
+
+class DataError(CandorError, ValueError):
+    """Scores, labels or what goes with them cannot be used."""
+
+
+class UsageError(CandorError, ValueError):
+    """Options are wrong, or do not go together."""
+
+
+class ProgramError(CandorError, RuntimeError):
+    """The command is missing, of another version, was killed, or failed by a fault of its own."""
+
+
+class GateError(CandorError):
+    """A condition of `fail_if` holds, or one of `require` does not.
+
+    Attributes:
+        result: the result, which is complete.
+    """
+
+    result: Document | None = None
+
+
+KINDS: Mapping[str, type[CandorError]] = {
+    "data": DataError,
+    "usage": UsageError,
+    "output": UsageError,
+    "fault": ProgramError,
+    "gate": GateError,
+}
+"""The class for each kind of error of the command."""
