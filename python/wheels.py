@@ -169,13 +169,20 @@ def sources() -> Iterator[tuple[str, Path]]:
     for f in [HERE / "pyproject.toml", HERE / "README.md", HERE / "wheels.py", *mine]:
         yield f.relative_to(HERE).as_posix(), f
     yield "LICENSE", MODULE / "LICENSE"
-    # All that Go compiles and embeds, for any platform.
-    listing = subprocess.run(["git", "ls-files", "-z"], cwd=MODULE, check=True, stdout=subprocess.PIPE).stdout.decode().split("\0")
-    for f in sorted(filter(None, listing)):
-        top = f.split("/")[0]
-        if f in ("go.mod", "go.sum", "LICENSE") or top in ("cmd", "internal", "kernel", "metrics", "predictions", "recal", "report"):
-            if "/testdata/" not in f and not f.endswith("_test.go"):
-                yield f"go/{f}", MODULE / f
+    for f in sorted(compiled()):
+        yield f"go/{f}", MODULE / f
+
+
+def compiled() -> set[str]:
+    """Return the files of the module that go into the program, on any platform, with the files that Go needs to build it."""
+    kinds = ("GoFiles", "IgnoredGoFiles", "SFiles", "HFiles", "IgnoredOtherFiles", "EmbedFiles")
+    each = "".join(f'{{{{range .{k}}}}}{{{{$.Dir}}}}/{{{{.}}}}{{{{"\\n"}}}}{{{{end}}}}' for k in kinds)
+    found = {"go.mod", "go.sum", "LICENSE"}
+    for platform in PLATFORMS:
+        system, machine = platform.split("/")
+        listing = go("list", "-deps", "-f", f"{{{{with .Module}}}}{{{{if .Main}}}}{{{{with $}}}}{each}{{{{end}}}}{{{{end}}}}{{{{end}}}}", "./cmd/candor", GOOS=system, GOARCH=machine)
+        found.update(Path(f).relative_to(MODULE).as_posix() for f in listing.split("\n") if f and not f.endswith("_test.go"))
+    return found
 
 
 def sdist(folder: Path) -> str:

@@ -2,8 +2,8 @@
 
 >>> import candor
 >>> result = candor.evaluate([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], labels=[0, 1, 1])
->>> result.brier.value
-0.13666666666666666
+>>> round(result.brier, 4)
+0.1367
 
 `evaluate` takes NumPy arrays, tensors of PyTorch and JAX, columns of pandas, Polars and PyArrow, and whatever has DLPack. The work is done by
 the command `candor`, which comes with this package: scores reach it through a pipe, without a copy on Linux. Nothing leaves the machine.

@@ -82,7 +82,7 @@ def evaluate(
 
     >>> result = evaluate([0.1, 0.8, 0.4, 0.9], labels=[0, 1, 1, 1], metrics=["brier", "nll"])
     >>> result.brier
-    <brier 0.10500 [-0.04945, 0.25945]>
+    <brier 0.105 [-0.10427, 0.60897]>
     >>> result.input["rows"]
     4
     """
@@ -197,8 +197,8 @@ def compare(
 
     >>> labels = [0, 1, 1, 1]
     >>> both = compare({"old": [0.4, 0.6, 0.5, 0.5], "new": [0.1, 0.8, 0.4, 0.9]}, labels=labels, metrics="brier")
-    >>> both.sets[1].brier.value
-    0.10500000000000001
+    >>> round(both.sets[1].brier, 4)
+    0.105
     """
     kind, sets = one(probs=probs, logits=logits, logprobs=logprobs)
     if not isinstance(sets, Mapping) or len(sets) < 2:
@@ -239,8 +239,8 @@ def evaluate_files(
     ...     path = os.path.join(folder, "p.csv")
     ...     with open(path, "w") as f:
     ...         _ = f.write("p,y\\n0.1,0\\n0.8,1\\n")
-    ...     evaluate_files(path, prob="p", label="y", metrics="brier").brier.value
-    0.025
+    ...     evaluate_files(path, prob="p", label="y", metrics="brier").brier
+    <brier 0.025 [-0.30762, 4.4752]>
     """
     if not files:
         raise UsageError("evaluate_files takes the names of files, as evaluate_files('probs.npy', labels='labels.npy')")

@@ -51,6 +51,8 @@ class Recalibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             sample_weight: a weight for each row, (N,).
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) != max(2, X.shape[1]):

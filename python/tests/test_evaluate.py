@@ -1,0 +1,93 @@
+"""Results are the command's, whatever way arrays take to it, and errors name arguments."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import candor
+from candor import _command
+from candor._program import program
+
+R = np.random.default_rng(1)
+P = R.dirichlet(np.ones(3), 300).astype("f4")
+Y = R.integers(0, 3, 300)
+
+
+@pytest.fixture(params=[True, False], ids=["memory", "folder"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of arrays to the command."""
+    monkeypatch.setattr(_command, "in_memory", request.param and _command.in_memory)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("rows", [300, 400_000])
+def test_is_the_command(tmp_path: Path, rows: int) -> None:
+    p, y = np.resize(P, (rows, 3)), np.resize(Y, rows)
+    np.save(tmp_path / "p.npy", p)
+    np.save(tmp_path / "y.npy", y)
+    out = subprocess.run([program(), "eval", "p.npy", "--labels", "y.npy", "--json", "--state", "s"], cwd=tmp_path, check=True, stdout=subprocess.PIPE)
+    for scores in (p, np.asfortranarray(p), p.astype(">f4"), np.repeat(p, 2, axis=0)[::2]):
+        result = candor.evaluate(scores, labels=y)
+        assert result.to_dict() == json.loads(out.stdout)
+        assert bytes(result.state) == (tmp_path / "s").read_bytes()
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(
+    "argument, call",
+    [
+        ("labels", lambda: candor.evaluate(P, labels=Y[1:])),
+        ("labels", lambda: candor.evaluate(P, labels=Y + 0.5)),
+        ("labels", lambda: candor.evaluate(P, labels=np.array([object()] * 300))),
+        ("labels", lambda: candor.evaluate(P, labels=np.ma.masked_equal(Y, 0))),
+        ("labels", lambda: candor.evaluate(P, labels=["a"] * 300, classes=["x", "y", "z"])),
+        ("probs", lambda: candor.evaluate(P * 2, labels=Y)),
+        ("probs", lambda: candor.evaluate(np.resize(P * 2, (400_000, 3)), labels=np.resize(Y, 400_000))),
+        ("probs", lambda: candor.evaluate(Y, labels=P)),
+        ("weights", lambda: candor.evaluate(P, labels=Y, weights=-np.ones(300))),
+    ],
+)
+def test_errors_name_the_argument(argument: str, call: object) -> None:
+    before = set(os.listdir("/dev/fd")) if os.path.isdir("/dev/fd") else set()
+    with pytest.raises(candor.DataError) as e:
+        call()  # type: ignore[operator]
+    assert e.value.argument == argument
+    assert "/dev/fd" not in str(e.value)
+    assert not before or set(os.listdir("/dev/fd")) == before
+
+
+def test_gate_has_the_result() -> None:
+    with pytest.raises(candor.GateError) as e:
+        candor.evaluate(P, labels=Y, fail_if="ece>0.01")
+    assert e.value.result == candor.evaluate(P, labels=Y)
+
+
+@pytest.mark.usefixtures("way")
+def test_states_merge() -> None:
+    whole = candor.evaluate(P, labels=Y)
+    parts = [candor.evaluate(P[i::3], labels=Y[i::3]).state for i in range(3)]
+    assert sum(parts) == candor.State.merge(parts[::-1]) == whole.state
+    assert sum(parts).evaluate() == whole
+    assert pickle.loads(pickle.dumps(whole)) == whole
+
+
+def test_compare_and_recalibrate() -> None:
+    both = candor.compare({"a": P, "b": P[:, ::-1]}, labels=Y)
+    assert both.sets[0].nll == candor.evaluate(P, labels=Y).nll
+    fitted = candor.recalibrate("isotonic", P, labels=Y)
+    assert fitted.apply(P).shape == P.shape
+    assert pickle.loads(pickle.dumps(fitted)) == fitted
+
+
+def test_text_labels() -> None:
+    names = np.array(["owl", "cat", "dog"])
+    result = candor.evaluate(P, labels=names[Y], classes=names)
+    assert result.ece == candor.evaluate(P, labels=Y).ece
+    assert result.input["class_names"] == list(names)
