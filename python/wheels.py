@@ -169,8 +169,8 @@ def sources() -> Iterator[tuple[str, Path]]:
     for f in [HERE / "pyproject.toml", HERE / "README.md", HERE / "wheels.py", *mine]:
         yield f.relative_to(HERE).as_posix(), f
     yield "LICENSE", MODULE / "LICENSE"
-    for f in sorted(compiled()):
-        yield f"go/{f}", MODULE / f
+    for name in sorted(compiled()):
+        yield f"go/{name}", MODULE / name
 
 
 def compiled() -> set[str]:
