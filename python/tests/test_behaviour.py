@@ -1,0 +1,210 @@
+"""Processes, threads and signals; other libraries' arrays; a command that is missing; what notebooks show."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import candor
+from candor import _program
+
+R = np.random.default_rng(2)
+P = R.dirichlet(np.ones(4), 200)
+Y = R.integers(0, 4, 200)
+LARGE = np.resize(P.astype("f4"), (2_000_000, 4))
+
+unix = pytest.mark.skipif(sys.platform == "win32", reason="it is about signals and forks")
+
+
+def children() -> set[str]:
+    out = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(os.getpid())], stdout=subprocess.PIPE, text=True)
+    return {line for line in out.stdout.splitlines() if "candor" in line}
+
+
+def value(_: int) -> float:
+    return float(candor.evaluate(P, labels=Y).nll)
+
+
+@unix
+@pytest.mark.parametrize("how", ["fork", "spawn"])
+def test_processes(how: str) -> None:
+    want = value(0)
+    with multiprocessing.get_context(how).Pool(2) as pool:
+        assert pool.map(value, range(4)) == [want] * 4
+
+
+def test_threads() -> None:
+    want = value(0)
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(value, range(12))) == [want] * 12
+
+
+def slow_program(folder: Path, then: str) -> str:
+    """Return a program that says candor's version and then does something else."""
+    path = folder / "candor"
+    path.write_text(f'#!/bin/sh\nif [ "$1" = version ]; then exec "{_program.program()}" version; fi\n{then}\n')
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+@unix
+def test_interrupt_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANDOR_BINARY", slow_program(tmp_path, "exec sleep 60"))
+    before = set(os.listdir("/dev/fd"))
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        candor.evaluate(P, labels=Y)
+    assert time.monotonic() - start < 20
+    timer.join()
+    assert not children()
+    assert set(os.listdir("/dev/fd")) == before
+
+
+@unix
+@pytest.mark.parametrize("scores", [P, LARGE], ids=["small", "large"])
+def test_killed_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores: np.ndarray) -> None:
+    monkeypatch.setenv("CANDOR_BINARY", slow_program(tmp_path, "kill -9 $$"))
+    with pytest.raises(candor.ProgramError, match="killed by SIGKILL"):
+        candor.evaluate(scores, labels=np.resize(Y, len(scores)))
+    assert not children()
+
+
+@unix
+def test_closed_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANDOR_BINARY", slow_program(tmp_path, "echo 'candor: enough' >&2; exit 3"))
+    with pytest.raises(candor.DataError, match="enough"):
+        candor.evaluate(LARGE, labels=np.resize(Y, len(LARGE)))
+
+
+@unix
+def test_other_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANDOR_BINARY", str(tmp_path / "none"))
+    with pytest.raises(candor.ProgramError, match="CANDOR_BINARY"):
+        candor.evaluate(P, labels=Y)
+    other = tmp_path / "other"
+    other.write_text("#!/bin/sh\necho candour 9.9\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("CANDOR_BINARY", str(other))
+    with pytest.raises(candor.ProgramError, match="candour 9.9"):
+        candor.evaluate(P, labels=Y)
+
+
+def test_other_arrays() -> None:
+    want = candor.evaluate(P, labels=Y, weights=np.arange(1.0, 201.0))
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    weights = np.arange(1.0, 201.0)
+    for frame, labels, w in (
+        (pandas.DataFrame(P), pandas.Series(Y), pandas.Series(weights)),
+        (polars.DataFrame(P), polars.Series(Y), polars.Series(weights)),
+        (P.tolist(), pyarrow.array(Y), pyarrow.chunked_array([weights[:100], weights[100:]])),
+    ):
+        assert candor.evaluate(frame, labels=labels, weights=w) == want
+
+    class Tensor:
+        """An array that is known by DLPack alone."""
+
+        def __init__(self, a: np.ndarray) -> None:
+            self.a = a
+
+        def __dlpack__(self, **options: object) -> object:
+            return self.a.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> object:
+            return self.a.__dlpack_device__()
+
+    assert candor.evaluate(Tensor(P), labels=Tensor(Y), weights=weights) == want
+
+
+def test_groups_of_a_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    site = pandas.DataFrame({"site": np.where(np.arange(200) < 80, "a", "b")})
+    groups = candor.evaluate(P, labels=Y, groups=site).groups
+    assert [g["input"]["rows"] for g in groups] == [80, 120]
+    assert groups[0].nll == candor.evaluate(P[:80], labels=Y[:80]).nll
+
+
+def test_notebooks(tmp_path: Path) -> None:
+    result = candor.evaluate(P, labels=Y)
+    page = result.to_html(tmp_path / "page.html")
+    assert page == (tmp_path / "page.html").read_text()
+    assert "<script>" not in page
+    assert result._repr_html_().startswith("<iframe sandbox srcdoc=")
+    assert result.plot("reliability")._repr_svg_().startswith("<svg")
+    result.plot("reliability", tmp_path / "r.png")
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+    frame = result.to_frame()
+    assert frame.loc["nll", "value"] == result.nll
+    assert result.verdict in repr(result)
+
+
+NOT_PROBABILITIES = {
+    **dict.fromkeys(
+        [
+            "check_dtype_object",
+            "check_estimators_dtypes",
+            "check_estimators_fit_returns_self",
+            "check_estimators_nan_inf",
+            "check_estimators_overwrite_params",
+            "check_estimators_pickle",
+            "check_n_features_in_after_fitting",
+            "check_pipeline_consistency",
+            "check_readonly_memmap_input",
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_transformer_data_not_an_array",
+            "check_transformer_general",
+            "check_transformer_preserve_dtypes",
+        ],
+        "its X has other columns than the classes of y",
+    ),
+    **dict.fromkeys(
+        [
+            "check_dict_unchanged",
+            "check_dont_overwrite_parameters",
+            "check_f_contiguous_array_estimator",
+            "check_fit2d_1feature",
+            "check_fit2d_predict1d",
+            "check_fit_check_is_fitted",
+            "check_fit_idempotent",
+            "check_fit_score_takes_y",
+            "check_methods_sample_order_invariance",
+            "check_methods_subset_invariance",
+            "check_n_features_in",
+            "check_positive_only_tag_during_fit",
+            "check_sample_weights_list",
+            "check_sample_weights_not_an_array",
+            "check_sample_weights_not_overwritten",
+            "check_sample_weights_pandas_series",
+            "check_sample_weights_shape",
+        ],
+        "its X holds numbers that are no probabilities",
+    ),
+}
+"""Checks of scikit-learn that a map over probabilities fails, because they hand it something else."""
+
+
+def test_scikit_learn_checks() -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.utils.estimator_checks import check_estimator
+
+    check_estimator(candor.CalibratedClassifier(LogisticRegression()), on_skip=None)
+    checks = check_estimator(candor.Recalibrator("platt(smoothed)"), expected_failed_checks=NOT_PROBABILITIES, on_skip=None)
+    passed = {c["check_name"] for c in checks if c["status"] == "passed"}
+    failed = {c["check_name"] for c in checks if c["status"] == "xfail"}
+    assert failed == NOT_PROBABILITIES.keys()
+    assert len(passed) > 15
