@@ -1,4 +1,4 @@
-"""Every snippet of docs/python.md runs."""
+"""Every snippet of docs/python.md runs; test_torchmetrics has that of PyTorch."""
 
 from __future__ import annotations
 
