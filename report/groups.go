@@ -54,6 +54,8 @@ func (d *Document) judgeAmong(x *grouped.Tested, groups int) {
 	d.judged = &j
 	j.Off = nil
 	switch {
+	case x.Clusters > 0 && x.Clusters < grouped.MinClusters:
+		j.Side = 0
 	case x.Total.Adjusted != x.Total.Adjusted:
 		if !(j.P*float64(groups) < 0.04) {
 			j.Side = 0

@@ -50,6 +50,13 @@ func (t *GroupTests) Sentence() string {
 		}
 		few = fmt.Sprintf(" %s of fewer than %s %s not tested.", countOf(int64(t.Few), "group"), countOf(t.MinRows, "row"), verb)
 	}
+	if t.FewClusters > 0 {
+		verb := "are"
+		if t.FewClusters == 1 {
+			verb = "is"
+		}
+		few += fmt.Sprintf(" %s of fewer than %s %s not tested.", countOf(int64(t.FewClusters), "group"), countOf(grouped.MinClusters, "cluster"), verb)
+	}
 	switch {
 	case t.Reason != "" && t.Tested == 0 && t.Few == len(t.Groups) && t.Few > 0:
 		return "Groups are not tested: " + strings.Replace(t.Reason, fmt.Sprintf("no group has %d rows", t.MinRows), "no group has "+countOf(t.MinRows, "row"), 1) + "."
@@ -129,7 +136,7 @@ func (t *GroupTests) Table(w io.Writer, f Format, width int) error {
 			ends = "[" + short(x.Interval.Low) + ", " + short(x.Interval.High) + "]"
 		}
 		if x.Total.P == x.Total.P {
-			p = pText(math.Min(x.Total.Adjusted, x.Bins.Adjusted))
+			p = pText(x.Least())
 		}
 		out.rows = append(out.rows, append(r, Count(x.Rows), counted(x.Expected), counted(x.Observed), short(x.Gap), ends, p, short(x.ECE), short(x.Floor), short(x.Shrunk)))
 	}
@@ -214,6 +221,9 @@ func (t *GroupTests) object() object {
 	if t.Reason != "" {
 		o = append(o, field{"reason", t.Reason})
 	}
+	if t.Clustered {
+		o = append(o, field{"too_few_clusters", t.FewClusters})
+	}
 	var have []int // metrics that sums give
 	if t.brief() {
 		missing := []string{}
@@ -243,6 +253,9 @@ func (t *GroupTests) object() object {
 		}
 		g := object{{"group", by}, {"rows", x.Rows}, {"off", x.Off}, {"expected", number(x.Expected)}, {"observed", number(x.Observed)}, {"gap", number(x.Gap)},
 			{"low", number(x.Interval.Low)}, {"high", number(x.Interval.High)}}
+		if x.Clusters > 0 {
+			g = append(g, field{"clusters", x.Clusters})
+		}
 		for k, p := range []grouped.Test{x.Total, x.Bins} {
 			name := []string{"total", "bins"}[k]
 			if p.P != p.P {

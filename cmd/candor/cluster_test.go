@@ -37,6 +37,16 @@ func TestClusters(t *testing.T) {
 		}
 		Metrics map[string]struct{ Low, High *float64 }
 		Groups  []document
+		Tests   struct {
+			Tested, Family int
+			TooFew         int `json:"too_few_clusters"`
+			Groups         []struct {
+				Clusters int
+				Low      *float64
+				Total    *struct{ P float64 }
+				Bins     *struct{ Method string }
+			}
+		} `json:"group_tests"`
 	}
 	read := func(args ...string) (doc document, out string) {
 		t.Helper()
@@ -71,6 +81,15 @@ func TestClusters(t *testing.T) {
 	}
 	if g, _ := read(append([]string{"eval", whole, "--json", "--group", "site"}, with...)...); len(g.Groups) != 2 || g.Groups[0].Clusters == nil || g.Groups[0].Metrics["nll"].Low == nil {
 		t.Errorf("groups %+v", g.Groups)
+	} else if x := g.Tests; x.Tested != 2 || x.TooFew != 0 || x.Groups[0].Clusters != 15 || x.Groups[0].Low == nil || x.Groups[0].Total == nil {
+		t.Errorf("tests of groups %+v", x)
+	}
+	few := d.put("few groups.csv", visits(func(i int) bool { return i%2 == 0 || i*7%30 < 9 }))
+	if g, _ := read(append([]string{"eval", few, "--json", "--group", "site"}, with...)...); g.Tests.Tested != 1 || g.Tests.TooFew != 1 || g.Tests.Groups[1].Low != nil || g.Tests.Groups[1].Total != nil {
+		t.Errorf("tests of groups of few clusters %+v", g.Tests)
+	}
+	if code, out, _ := candor(t, append([]string{"eval", few, "--group", "site"}, with...)...); code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "1 group of fewer than 10 clusters is not tested.") {
+		t.Error(out)
 	}
 	if code, out, _ := candor(t, append([]string{"eval", whole}, with...)...); code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "Intervals allow for dependent rows within 30 clusters of patient, of up to 20 rows each. Design effect") {
 		t.Error(out)

@@ -47,6 +47,12 @@ func main() {
 		}
 		return
 	}
+	if *groups && *clusters {
+		if err := printClusteredGroups(os.Stdout, *runs, *threads, []int{10, 20, 40, 100}); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if *clusters {
 		if err := printClustered(os.Stdout, *runs, 2_000_000, *threads, []int{20, 100}); err != nil {
 			log.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/shares"
+	"github.com/candor-go/candor/metrics/internal/tails"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -62,16 +63,23 @@ func (s *Sums) Scores(e metrics.Event) *Scores {
 
 // counts calls f for the counts of a cluster.
 func (t *Scores) counts(c *cluster, f func(place int, y uint64, w float64)) {
+	t.squares(c, func(place int, y uint64, w, _ float64) { f(place, y, w) })
+}
+
+// squares is counts with the sum of the squares of weights, as if those of a count were equal.
+func (t *Scores) squares(c *cluster, f func(place int, y uint64, w, w2 float64)) {
 	for i, v := range c.counts {
 		place, y, w := int(v>>countBits>>1), v>>countBits&1, float64(v&mostCount)
+		w2 := w
 		if t.s.seen.Weighted {
-			w = c.heavy[i].Float64()
+			w2 = c.heavy[i].Float64()
+			w, w2 = w2, float64(w2*w2)/w
 		}
 		if n := len(t.index); t.turn && place < n/2 {
 			// At 1/2 class 0 is the top label, and the place above it is that of 1/2 and up.
 			place, y = n-1-place, 1-y
 		}
-		f(place, y, w)
+		f(place, y, w, w2)
 	}
 }
 
@@ -246,6 +254,7 @@ type Bin struct {
 	Error     float64 // standard error of Frequency, NaN for fewer than two clusters
 	Gap       float64 // standard error of the mean score minus Frequency
 	DF        float64 // degrees of freedom of these errors; NaN for fewer than two clusters
+	Own       float64 // variance of the mean score minus Frequency if rows are independent and their scores right
 }
 
 // Bins returns the bins between these edges, which rise; each but the last is open above.
@@ -273,9 +282,10 @@ func (t *Scores) Bins(edges []float64) []Bin {
 		clear(d)
 		clear(g)
 		clear(n)
-		t.counts(c, func(place int, y uint64, w float64) {
+		t.squares(c, func(place int, y uint64, w, w2 float64) {
 			i := t.index[place] - 1
 			k := of[i]
+			bins[k].Own += float64(w2 * float64(t.p[i]*t.q[i]))
 			e := float64(y) - bins[k].Frequency
 			d[k] += float64(w * e)
 			g[k] += float64(w * (t.p[i] - score[k] - e))
@@ -291,9 +301,55 @@ func (t *Scores) Bins(edges []float64) []Bin {
 		b := &bins[k]
 		of := shares.New(sizes[k])
 		b.Clusters, b.DF = len(sizes[k]), of.DF
+		b.Own /= float64(b.Rows * b.Rows)
 		b.Error, b.Gap = spread(&of, squares[k], b.Rows), spread(&of, gaps[k], b.Rows)
 	}
 	return bins
+}
+
+// Design returns by how much the variances of the mean scores minus frequencies of bins are larger, taken together, than those of independent
+// rows whose scores are right; at least 1. Bins of fewer than two clusters do not count.
+func Design(bins []Bin) float64 {
+	var v, own float64
+	for i := range bins {
+		bins[i].AddDesign(&v, &own)
+	}
+	if !(v > own) {
+		return 1
+	}
+	return v / own
+}
+
+// AddDesign adds the bin to the two sums whose ratio is Design.
+func (b *Bin) AddDesign(v, own *float64) {
+	if b.Gap-b.Gap == 0 {
+		square := float64(b.Rows * b.Rows)
+		*v += float64(float64(b.Gap*b.Gap) * square)
+		*own += float64(b.Own * square)
+	}
+}
+
+// P returns the two-sided p-value of a bin of this mean score and frequency: the larger of that of Student's distribution of the gap, and
+// of that of the number of events if every so many rows, as many as Design says, have one outcome. Few clusters that happen to have one outcome show hardly any spread, so
+// that the first alone would be far too small. It is NaN without degrees of freedom.
+func (b *Bin) P(score, frequency, design float64) float64 {
+	if !(b.DF > 0) {
+		return math.NaN()
+	}
+	p := 0.0
+	if b.Gap > 0 {
+		p = P((score-frequency)/b.Gap, b.DF)
+	}
+	if v := score * (1 - score); b.Own > 0 && v > 0 {
+		n := v / b.Own
+		one := tails.Binomials{N: []float64{n}, P: []float64{score}, Q: []float64{1 - score}}
+		tail := one.AtLeastAlike
+		if frequency < score {
+			tail = one.AtMostAlike
+		}
+		p = math.Max(p, math.Min(1, 2*tail(float64(n*frequency), design)))
+	}
+	return p
 }
 
 // Interval returns Wilson's interval of the bin's frequency at a level, as Sums.Wilson does for all rows.

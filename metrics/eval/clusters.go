@@ -382,8 +382,8 @@ func aroundLogit(f, se, q float64) metrics.Interval {
 // gapError returns the standard error of a mean of score minus outcome: at least that of independent rows whose scores are right.
 func (e *Evaluation) gapError(s *clustered.Sums, name string) float64 {
 	_, se, _ := s.Mean(name)
-	if own, _, ok := s.Mean(impliedRow.Name); ok && own > 0 && (name == "bias") == (e.Spec.judgedEvent() == calib.Positive) {
-		se = math.Max(se, math.Sqrt(own/s.Effective()))
+	if own, _ := e.ownGap(s, name); (name == "bias") == (e.Spec.judgedEvent() == calib.Positive) {
+		se = math.Max(se, math.Sqrt(own))
 	}
 	return se
 }
@@ -511,6 +511,47 @@ func (e *Evaluation) ClusterBins() []calib.Bin {
 	return bins
 }
 
+// ClusterGap is what clusters say of calibration in the large, and in bins of scores: of the mean score minus the share of rows with the
+// event that Judge is about.
+type ClusterGap struct {
+	Number int
+	// Error is the standard error: by clusters, and at least that of independent rows whose scores are right. DF is its degrees of freedom. They
+	// are NaN where the rows do not tell.
+	Error, DF float64
+	// Design is the variance by clusters over that of independent rows whose scores are right. It may be below 1, and is NaN where the rows
+	// do not tell.
+	Design float64
+	// Bins are of equal width, 15 of them; nil if scores are not kept.
+	Bins []clustered.Bin
+}
+
+// ClusterGap returns what clusters say of calibration; nil if the spec has none, and for predictions without classes.
+func (e *Evaluation) ClusterGap() *ClusterGap {
+	if e.Spec.Cluster == "" || !e.Spec.Shape().HasClasses() {
+		return nil
+	}
+	s := e.clusterSums()
+	name := e.Spec.judgedRows()[2].Name
+	g := &ClusterGap{Number: s.Count(), Error: e.gapError(s, name), DF: s.DF(), Design: math.NaN()}
+	_, g.Design = e.ownGap(s, name)
+	if t := e.clusterScores(e.judged()); t != nil {
+		g.Bins = t.Bins(kernel.Edges(judgedBins))
+	}
+	return g
+}
+
+// ownGap returns the variance of a mean of score minus outcome that independent rows have whose scores are right, and the variance by clusters
+// over it: NaN if that is 0, or not known.
+func (e *Evaluation) ownGap(s *clustered.Sums, name string) (own, design float64) {
+	own, _, ok := s.Mean(impliedRow.Name)
+	if !ok || !(own > 0) {
+		return 0, math.NaN()
+	}
+	own /= s.Effective()
+	_, se, _ := s.Mean(name)
+	return own, float64(se*se) / own
+}
+
 // judgeClusters replaces what Judge found for independent rows: variances are those of clusters, and at least the model's own.
 func (e *Evaluation) judgeClusters(j *Judgement) {
 	s := e.clusterSums()
@@ -550,6 +591,7 @@ func (e *Evaluation) judgeClusters(j *Judgement) {
 	}
 	_, in := calib.SurprisesOf(c, judgedBins)
 	by := t.Bins(kernel.Edges(judgedBins))
+	design := clustered.Design(by)
 	for i := range in {
 		b, r := &by[i], &in[i]
 		if !(b.DF > 0) || r.Rows < leastRows {
@@ -557,9 +599,7 @@ func (e *Evaluation) judgeClusters(j *Judgement) {
 			continue
 		}
 		// The exact tail of independent rows, where clusters do not vary more than that.
-		if gap := r.Gap(); b.Gap > 0 {
-			r.P = math.Max(r.P, clustered.P(gap/b.Gap, b.DF))
-		}
+		r.P = math.Max(r.P, b.P(r.Says, r.Happens, design))
 	}
 	j.Off = runs(in)
 }

@@ -232,3 +232,48 @@ func part(p *metrics.Predictions, from, to int) *metrics.Predictions {
 	s := p.Slice(from, to)
 	return &s
 }
+
+// TestClusterVerdict: few clusters in a bin may all have the outcome, and so show no spread; that is no finding.
+func TestClusterVerdict(t *testing.T) {
+	found, off := 0, 0
+	const sets = 100
+	for i := range sets {
+		for _, wrong := range []bool{false, true} {
+			r := rand.New(rand.NewPCG(uint64(i), 3))
+			p := &metrics.Predictions{}
+			var of []int32
+			for k := range 100 {
+				score, y := r.Float64(), int32(0)
+				truth := score
+				if wrong {
+					truth = score * score * score
+				}
+				if r.Float64() < truth {
+					y = 1
+				}
+				for range 10 {
+					p.F64, p.Labels, of = append(p.F64, score), append(p.Labels, y), append(of, int32(k))
+				}
+			}
+			p.Rows, p.Classes = len(of), 1
+			s := eval.Spec{Classes: 1, Cluster: "c"}
+			s.Metrics, _ = eval.ParseMetrics("nll", s.Shape())
+			e, err := eval.New(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.AddSource(&inClusters{p: p, of: of}, nil); err != nil {
+				t.Fatal(err)
+			}
+			switch j := e.Judge(); {
+			case !wrong && len(j.Off) > 0:
+				found++
+			case wrong && j.Side > 0:
+				off++
+			}
+		}
+	}
+	if found > 6 || off < sets-2 {
+		t.Errorf("of %d sets %d find a calibrated model off in some bin, and %d one that is off", sets, found, off)
+	}
+}

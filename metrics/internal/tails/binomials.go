@@ -75,6 +75,28 @@ func (b *Binomials) AtMost(k float64, exact bool) float64 {
 	return (&Binomials{b.N, b.Q, b.P}).AtLeast(all-k, exact)
 }
 
+// AtLeastAlike returns the probability of k or more if trials come in blocks of d that have the same outcome, d being 1 or more: that of k/d
+// among N/d trials, neither of which need be whole, by the saddlepoint approximation.
+func (b *Binomials) AtLeastAlike(k, d float64) float64 {
+	if k = k / d; k <= 0.5 { // less than a block, within the correction for continuity
+		return 1
+	}
+	n := make([]float64, len(b.N))
+	for i, x := range b.N {
+		n[i] = x / d
+	}
+	return (&Binomials{n, b.P, b.Q}).AtLeast(k, false)
+}
+
+// AtMostAlike returns the probability of k or fewer, as AtLeastAlike.
+func (b *Binomials) AtMostAlike(k, d float64) float64 {
+	all := 0.0
+	for _, n := range b.N {
+		all += n
+	}
+	return (&Binomials{b.N, b.Q, b.P}).AtLeastAlike(all-k, d)
+}
+
 func (b *Binomials) varies(i int) bool { return b.N[i] > 0 && b.P[i] > 0 && b.Q[i] > 0 }
 
 // saddle returns the t at which the tilted distribution, with weights e^(t k), has the mean x, and e^t. x is above 0 and below the number

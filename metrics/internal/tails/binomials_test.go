@@ -79,3 +79,26 @@ func TestBinomials(t *testing.T) {
 		}
 	}
 }
+
+// TestAlike: trials in blocks of ten with one outcome are a tenth as many trials.
+func TestAlike(t *testing.T) {
+	one := tails.Binomials{[]float64{30, 20}, []float64{0.1, 0.7}, []float64{0.9, 0.3}}
+	ten := tails.Binomials{[]float64{300, 200}, one.P, one.Q}
+	for k := 1.0; k < 50; k++ {
+		for _, c := range []struct{ got, want float64 }{{ten.AtLeastAlike(10*k, 10), one.AtLeast(k, false)}, {ten.AtMostAlike(10*k, 10), one.AtMost(k, false)},
+			{one.AtLeastAlike(k, 1), one.AtLeast(k, false)}} {
+			if !(math.Abs(c.got-c.want) <= 1e-9*c.want) {
+				t.Errorf("of %v: %v, want %v", k, c.got, c.want)
+			}
+		}
+		// Between blocks the probability falls.
+		if a, b, c := ten.AtLeastAlike(10*k, 10), ten.AtLeastAlike(10*k+3, 10), ten.AtLeastAlike(10*k+10, 10); k < 49 && !(a > b && b > c) {
+			t.Errorf("from %v: %v, %v and %v", k, a, b, c)
+		}
+	}
+	for _, p := range []float64{ten.AtLeastAlike(0, 10), ten.AtLeastAlike(5, 10), ten.AtMostAlike(500, 10), ten.AtMostAlike(495, 10)} {
+		if p != 1 {
+			t.Errorf("within half a block of the end p is %v", p)
+		}
+	}
+}
