@@ -19,14 +19,16 @@ type Slices struct {
 	List    []sliced.Slice
 	Left    int    // slices with fewer rows than Options.MinRows
 	Reason  string // why there are none
-	Exact   bool   // each distinct score of each finest slice has a cell
-	Worst   *eval.Multicalibration
-	Gap     *eval.Multicalibration
+	// Clustered says that rows are of clusters, by which slices are tested; those of fewer than sliced.MinClusters are not.
+	Clustered bool
+	Exact     bool // each distinct score of each finest slice has a cell
+	Worst     *eval.Multicalibration
+	Gap       *eval.Multicalibration
 }
 
 // SlicesOf returns the slices of an evaluation.
 func SlicesOf(e *sliced.Evaluation, o sliced.ListOptions) *Slices {
-	s := &Slices{Columns: e.Columns, Options: o, Worst: e.Multicalibration(false), Gap: e.LargestGap(), Exact: e.Exact()}
+	s := &Slices{Columns: e.Columns, Options: o, Worst: e.Multicalibration(false), Gap: e.LargestGap(), Clustered: e.Whole().Spec.Cluster != "", Exact: e.Exact()}
 	s.List, s.Left, s.Reason = e.List(o)
 	return s
 }
@@ -35,6 +37,16 @@ func SlicesOf(e *sliced.Evaluation, o sliced.ListOptions) *Slices {
 func (s *Slices) significant() (n int) {
 	for i := range s.List {
 		if s.List[i].Adjusted < 1-s.Options.Level {
+			n++
+		}
+	}
+	return n
+}
+
+// tested returns how many slices are tested.
+func (s *Slices) tested() (n int) {
+	for i := range s.List {
+		if x := &s.List[i]; x.P == x.P {
 			n++
 		}
 	}
@@ -56,17 +68,27 @@ func (s *Slices) Sentence() string {
 	}
 	name := map[string]string{"holm": "Holm", "bh": "Benjamini and Hochberg"}[s.method()]
 	var b strings.Builder
+	tested := s.tested()
 	switch n := s.significant(); {
+	case tested == 0 && s.Clustered && len(s.List) > 0:
+		fmt.Fprintf(&b, "Slices: none is tested, since none has %s.", countOf(sliced.MinClusters, "cluster"))
 	case len(s.List) == 0:
 		fmt.Fprintf(&b, "Slices: none has %s rows.", Count(s.Options.MinRows))
 	case n == 0:
-		fmt.Fprintf(&b, "Slices: none of %s is off in the large (p adjusted by %s).", Count(int64(len(s.List))), name)
+		fmt.Fprintf(&b, "Slices: none of %s is off in the large (p adjusted by %s).", Count(int64(tested)), name)
 	default:
 		verb := "are"
 		if n == 1 {
 			verb = "is"
 		}
-		fmt.Fprintf(&b, "Slices: %s of %s %s off in the large (p adjusted by %s).", Count(int64(n)), countOf(int64(len(s.List)), "slice"), verb, name)
+		fmt.Fprintf(&b, "Slices: %s of %s %s off in the large (p adjusted by %s).", Count(int64(n)), countOf(int64(tested), "slice"), verb, name)
+	}
+	if n := len(s.List) - tested; n > 0 && tested > 0 {
+		verb := "are"
+		if n == 1 {
+			verb = "is"
+		}
+		fmt.Fprintf(&b, " %s of fewer than %s %s not tested.", countOf(int64(n), "slice"), countOf(sliced.MinClusters, "cluster"), verb)
 	}
 	if w := s.Worst; w.Reason == "" && len(w.Worst) > 0 {
 		var of []string
@@ -177,6 +199,9 @@ func (s *Slices) object() object {
 		list[i] = object{{"slice", by}, {"rows", x.Rows}, {"events", x.Events}, {"mean_score", number(x.Mean)}, {"frequency", number(x.Frequency)},
 			{"gap", number(x.Gap)}, {"low", number(x.Interval.Low)}, {"high", number(x.Interval.High)}, {"level", s.Options.Level},
 			{"p", number(x.P)}, {"p_adjusted", number(x.Adjusted)}}
+		if s.Clustered {
+			list[i] = append(list[i], field{"clusters", x.Clusters})
+		}
 	}
 	worst, gap := any(nil), any(nil)
 	if m := s.Worst; m.Reason == "" {

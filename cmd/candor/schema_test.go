@@ -115,6 +115,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 		"--metrics", "default,sce,corp_mcb(replicates=20)")...)
 	add("document", "eval", d.put("visits.csv", visits(func(int) bool { return true })), "--prob", "p", "--labels", "y", "--cluster", "patient")
 	add("document", "eval", d.at("visits.csv"), "--prob", "p", "--labels", "y", "--cluster", "patient", "--group", "site")
+	add("document", "eval", d.at("visits.csv"), "--prob", "p", "--labels", "y", "--cluster", "patient", "--slice-by", "site,score", "--min-rows", "5")
 	add("document", with(append([]string{"eval"}, b...), "--group", group, "--metrics", "default,corp_mcb(replicates=20)")...)
 	slicing := append([]string{"eval"}, b...)
 	slicing = append(slicing, "--slice-by", group+",score,"+column("age", binary.probs), "--min-rows", "1", "--metrics", "ece,multicalibration_error(every)")

@@ -69,7 +69,7 @@ func (s *sliceFlags) check(c *cobra.Command, f *evalRun) error {
 	for _, l := range []struct {
 		flag string
 		set  bool
-	}{{"--group", len(f.columns.groups) > 0}, {"--cluster", f.columns.cluster != ""}, {"--task " + f.task, ofNumbers || f.task == "ensemble" || f.task == "multilabel"}, {"--ood", len(f.ood) > 0},
+	}{{"--group", len(f.columns.groups) > 0}, {"--task " + f.task, ofNumbers || f.task == "ensemble" || f.task == "multilabel"}, {"--ood", len(f.ood) > 0},
 		{"--confidence-scores", len(f.scores) > 0}, {"--temperature-scaled", f.scaled}, {"--from " + f.model.from, f.model.from != ""},
 		{"--from lm-eval", f.choices.given()}, {"--sequence", len(f.tokens.sequences) > 0}} {
 		if l.set {
@@ -193,10 +193,11 @@ func (s *sliceFlags) room(j *job, i predictions.Info) {
 	if rows < 0 && i.Bytes > 0 {
 		rows = i.Bytes // a row of text takes more, but it may be compressed
 	}
-	for j.pass.Threads > 1 && sliced.Bytes(rows, j.pass.Threads) > j.memory/2 {
+	clusters := j.read.Cluster != ""
+	for j.pass.Threads > 1 && sliced.Bytes(rows, j.pass.Threads, clusters) > j.memory/2 {
 		j.pass.Threads--
 	}
-	j.held += sliced.Bytes(rows, j.pass.Threads)
+	j.held += sliced.Bytes(rows, j.pass.Threads, clusters)
 }
 
 // feed evaluates the rows of a reader with their slices.

@@ -71,6 +71,63 @@ func TestSliceShards(t *testing.T) {
 	}
 }
 
+// TestSliceClusters: slices are tested by clusters, whose shards merge to the document of all rows.
+func TestSliceClusters(t *testing.T) {
+	d := newDir(t)
+	lines := strings.SplitAfter(wards(900), "\n")
+	var all, a, b strings.Builder
+	for i, l := range lines[:901] {
+		l = strings.TrimSuffix(l, "\n") + map[bool]string{true: ",patient\n", false: fmt.Sprintf(",P%d\n", i*i%61)}[i == 0]
+		all.WriteString(l)
+		if i%3 == 0 {
+			a.WriteString(l)
+		}
+		if i%3 != 0 || i == 0 {
+			b.WriteString(l)
+		}
+	}
+	whole := d.put("whole.csv", []byte(all.String()))
+	flags := []string{"--prob", "p", "--labels", "y", "--slice-by", "site,age,score", "--slice-edges", "age=0,30,60,inf", "--cluster", "patient", "--min-rows", "5"}
+	want := printed(t, append([]string{"eval", whole, "--json"}, flags...)...)
+	for i, text := range []string{a.String(), b.String()} {
+		printed(t, append([]string{"eval", d.put(fmt.Sprint(i, ".csv"), []byte(text)), "--json", "--state", d.at(fmt.Sprint(i, ".state"))}, flags...)...)
+	}
+	if got := printed(t, "merge", "--json", "--min-rows", "5", d.at("1.state"), d.at("0.state")); got != want {
+		t.Error("merged shards give another document:", differing(got, want))
+	}
+	var doc struct {
+		Metrics map[string]struct{ Value *float64 }
+		Slices struct {
+			List []struct {
+				Slice    map[string]string
+				Low, P   *float64
+				Clusters int
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(want), &doc); err != nil {
+		t.Fatal(err)
+	}
+	tested := 0
+	for _, s := range doc.Slices.List {
+		if (s.P != nil) != (s.Clusters >= 10) || (s.Low != nil) != (s.P != nil) {
+			t.Errorf("%+v", s)
+		}
+		if s.P != nil {
+			tested++
+		}
+	}
+	if m := doc.Metrics; tested < 10 || tested == len(doc.Slices.List) || m["multicalibration_gap_p"].Value == nil {
+		t.Errorf("%d of %d slices are tested; %+v", tested, len(doc.Slices.List), m)
+	}
+	out := printed(t, append([]string{"eval", whole}, flags...)...)
+	text := strings.Join(strings.Fields(out), " ")
+	if !strings.Contains(text, "of fewer than 10 clusters are not tested.") || !strings.Contains(text, "multicalibration_error_p: computed as if the rows of a cluster were independent") ||
+		strings.Contains(text, "multicalibration_gap_p: computed as if") {
+		t.Error(out)
+	}
+}
+
 // TestSliceArrays: the rows of a table and of arrays have the same slices, and numbers the same bins of equal mass.
 func TestSliceArrays(t *testing.T) {
 	d := newDir(t)

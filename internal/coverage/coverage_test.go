@@ -168,7 +168,7 @@ func TestPrintDrift(t *testing.T) {
 // TestPrintSlices: calibrated models are seldom found fault with, and a planted slice is found.
 func TestPrintSlices(t *testing.T) {
 	var b strings.Builder
-	if err := printSlices(&b, check.Size(4, 10, 200), 2, []int{1000}); err != nil {
+	if err := printSlices(&b, check.Size(4, 10, 200), 2, []int{1000}, 0); err != nil {
 		t.Fatal(err)
 	}
 	rows := 0

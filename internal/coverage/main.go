@@ -36,7 +36,11 @@ func main() {
 	bySlices := flag.Bool("slices", false, "only the table of slices")
 	flag.Parse()
 	if *bySlices {
-		if err := printSlices(os.Stdout, *runs, *threads, []int{1000, 5000}); err != nil {
+		sizes, common := []int{1000, 5000}, 0.0
+		if *clusters {
+			sizes, common = []int{5000, 20_000}, 0.5
+		}
+		if err := printSlices(os.Stdout, *runs, *threads, sizes, common); err != nil {
 			log.Fatal(err)
 		}
 		return

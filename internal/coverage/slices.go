@@ -44,29 +44,47 @@ func (s *slicedSource) Next() (*metrics.Chunk, error) {
 type found struct{ gap, list, worst int }
 
 // slicedSet evaluates a set. The events of one slice of twelve are more frequent than its scores say, by
-// the share planted.
-func slicedSet(seed uint64, law func(r *rand.Rand) float64, rows int, planted float64) (f found, err error) {
+// the share planted. Rows are of clusters of ten if common is above 0: they have one score and two of the three values in common, and their
+// outcomes are decided by normal numbers of this correlation.
+func slicedSet(seed uint64, law func(r *rand.Rand) float64, rows int, planted, common float64) (f found, err error) {
 	r := rand.New(rand.NewPCG(seed, 23))
 	c := &metrics.Chunk{}
 	c.Rows, c.Classes = rows, 1
-	for range rows {
-		p := law(r)
-		var v [3]int
-		for k, n := range sliceValues {
-			v[k] = r.IntN(n)
+	var p, shared float64
+	var v [3]int
+	for i := range rows {
+		if common == 0 || i%10 == 0 {
+			p = law(r)
+			for k, n := range sliceValues {
+				v[k] = r.IntN(n)
+			}
+			if common > 0 {
+				shared = r.NormFloat64()
+			}
+		} else {
+			v[2] = r.IntN(sliceValues[2])
 		}
 		q := p
 		if v[0] == 0 && v[1] == 0 {
 			q = min(1, p*(1+planted))
 		}
-		y := int32(0)
-		if r.Float64() < q {
+		y, u := int32(0), 0.0
+		if common == 0 {
+			u = r.Float64()
+		} else {
+			u = math.Erfc(-(float64(math.Sqrt(common)*shared)+float64(math.Sqrt(1-common)*r.NormFloat64()))/math.Sqrt2) / 2
+			c.Clusters = append(c.Clusters, int32(i/10))
+		}
+		if u < q {
 			y = 1
 		}
 		c.F64, c.Labels = append(c.F64, p), append(c.Labels, y)
 		c.Groups = append(c.Groups, int32((v[0]*sliceValues[1]+v[1])*sliceValues[2]+v[2]))
 	}
 	spec := eval.Spec{Classes: 1}
+	if common > 0 {
+		spec.Cluster = "cluster"
+	}
 	if spec.Metrics, err = eval.ParseMetrics("multicalibration_error_p,multicalibration_gap_p", spec.Shape()); err != nil {
 		return f, err
 	}
@@ -94,8 +112,8 @@ func slicedSet(seed uint64, law func(r *rand.Rand) float64, rows int, planted fl
 	return f, nil
 }
 
-// printSlices prints the table of slices.
-func printSlices(w io.Writer, runs, threads int, sizes []int) error {
+// printSlices prints the table of slices, of rows in clusters if common is above 0.
+func printSlices(w io.Writer, runs, threads int, sizes []int, common float64) error {
 	fmt.Fprintln(w, "| law, rows | `multicalibration_gap_p` | slices, adjusted | `multicalibration_error_p` | gap, a slice 30% more | slices, a slice 30% more |")
 	fmt.Fprintln(w, "| --- | ---: | ---: | ---: | ---: | ---: |")
 	for _, l := range sliceLaws {
@@ -108,7 +126,7 @@ func printSlices(w io.Writer, runs, threads int, sizes []int) error {
 				wait.Go(func() {
 					for i := t; i < runs; i += threads {
 						for k, planted := range []float64{0, 0.3} {
-							f, err := slicedSet(uint64(i), l.draw, rows, planted)
+							f, err := slicedSet(uint64(i), l.draw, rows, planted, common)
 							mu.Lock()
 							sum[k].gap, sum[k].list, sum[k].worst = sum[k].gap+f.gap, sum[k].list+f.list, sum[k].worst+f.worst
 							if err != nil {

@@ -308,7 +308,7 @@ func (e *Evaluation) byCluster(m Metric, v *Value) {
 		switch {
 		case had || v.Reason == "":
 			v.Reason = notClustered
-		case strings.HasSuffix(m.Name, "_p") && m.Name != "mean_p", strings.HasPrefix(m.Name, "ece_floor"), m.Name == "detectable_gap", m.Name == "spiegelhalter_z", m.Name == "hosmer_lemeshow":
+		case strings.HasSuffix(m.Name, "_p") && m.Name != "mean_p" && m.Name != "multicalibration_gap_p", strings.HasPrefix(m.Name, "ece_floor"), m.Name == "detectable_gap", m.Name == "spiegelhalter_z", m.Name == "hosmer_lemeshow":
 			v.Note = "computed as if the rows of a cluster were independent"
 		}
 		return

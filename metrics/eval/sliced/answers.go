@@ -22,6 +22,7 @@ type answers struct {
 	views    []view // of the columns
 	segments []view // of the columns, with values collapsed as MCGrad does
 	gap      *eval.Multicalibration
+	clusters *clusterCells
 	error    map[bool]*eval.Multicalibration
 }
 
@@ -36,7 +37,7 @@ func (e *Evaluation) answers() *answers {
 	if e.memo != nil {
 		return e.memo
 	}
-	m := &answers{error: map[bool]*eval.Multicalibration{}}
+	m := &answers{error: map[bool]*eval.Multicalibration{}, clusters: e.byClusters()}
 	rows := make([]int64, len(e.values))
 	for i := range rows {
 		rows[i] = e.table.groups[i].n

@@ -1,6 +1,7 @@
 package sliced
 
 import (
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -34,6 +35,11 @@ type finest struct {
 // group and a bin, an independent normal number z with the cell's variance, bent to the cell's skewness by z + g (z^2 - 1) / 6, and adds
 // them up as the rows are. The seed is fixed; B is
 // 999, and less, down to 99, where there are so many slices that they would take 4e9 additions.
+//
+// Where rows are of clusters, the square root is that of the sum over clusters of (sum (y-p))^2, or of D sum p(1-p) if that is larger; D, the
+// design effect, is by how much the former is larger in all finest cells together. A draw then gives each cluster a sign, by which all its sums are
+// multiplied; those of a finest cell of m clusters are scaled so that the sum of their squares is its mean, weighted by m and 10, with D sum p(1-p).
+// A slice in a bin is compared if sum p(1-p) >= 10 D and it has MinClusters clusters.
 func (e *Evaluation) LargestGap() *eval.Multicalibration {
 	m := e.answers()
 	if m.gap != nil {
@@ -52,13 +58,33 @@ func (e *Evaluation) LargestGap() *eval.Multicalibration {
 		views = slices.Delete(views, score, score+1)
 	}
 	f := e.finest(by)
+	var signs *flips
+	least := float64(gapVariance)
+	if c := m.clusters; c != nil {
+		if c.coarse() {
+			a.Reason = coarseClusters
+			return a
+		}
+		signs = c.flips(by, f)
+		least *= signs.design
+	}
 	var all []*compared
 	subsets(len(views), depth, func(columns []int) {
 		s := sliced(views, columns, len(e.values))
 		c := &compared{slicing: s, bins: f.bins, sd: make([]float64, len(s.values)*(f.bins+1))}
 		c.sum(f.used, f.v, c.sd)
+		var squares []float64
+		var clusters []int32
+		if signs != nil {
+			squares, clusters = signs.variances(c)
+		}
 		for k, v := range c.sd {
-			if v >= gapVariance {
+			enough := v >= least
+			if signs != nil {
+				enough = enough && clusters[k] >= MinClusters
+				v = math.Max(float64(v*signs.design), squares[k])
+			}
+			if enough {
 				c.sd[k] = math.Sqrt(v)
 				c.at = append(c.at, int32(k))
 			} else {
@@ -68,6 +94,10 @@ func (e *Evaluation) LargestGap() *eval.Multicalibration {
 		a.Cells += len(c.at)
 		all = append(all, c)
 	})
+	if a.Cells == 0 && signs != nil {
+		a.Reason = fmt.Sprintf("no slice has %d clusters, and sum p(1-p) >= 10 times the design effect, in a bin of scores", MinClusters)
+		return a
+	}
 	if a.Cells == 0 {
 		a.Reason = "no slice has sum p(1-p) >= 10 in a bin of scores"
 		return a
@@ -81,7 +111,11 @@ func (e *Evaluation) LargestGap() *eval.Multicalibration {
 	}
 	a.Gap = largest(f.diff, room)
 	a.Draws = draws
-	if work := float64(len(f.used)+1) * float64(len(all)); work*draws > drawWork {
+	work := float64(len(f.used)+1) * float64(len(all))
+	if signs != nil {
+		work += float64(len(signs.cell))
+	}
+	if work*draws > drawWork {
 		a.Draws = max(fewDraws, int(drawWork/work))
 	}
 	threads := e.Threads
@@ -95,9 +129,10 @@ func (e *Evaluation) LargestGap() *eval.Multicalibration {
 			x, room := make([]float64, len(f.v)), make([]float64, len(room))
 			for b := t; b < a.Draws; b += threads {
 				src := draw.New(drawSeed, uint64(b))
-				for _, i := range f.used {
-					z := src.Normal()
-					x[i] = f.sd[i] * (z + float64(f.skew[i]*(float64(z*z)-1)))
+				if signs != nil {
+					signs.draw(src, x)
+				} else {
+					f.draw(src, x)
 				}
 				if largest(x, room) >= a.Gap {
 					above[t]++
@@ -112,6 +147,14 @@ func (e *Evaluation) LargestGap() *eval.Multicalibration {
 	}
 	a.GapP = float64(1+k) / float64(1+a.Draws)
 	return a
+}
+
+// draw sets the sums of the finest cells to those of a draw.
+func (f *finest) draw(src *draw.Source, x []float64) {
+	for _, i := range f.used {
+		z := src.Normal()
+		x[i] = f.sd[i] * (z + float64(f.skew[i]*(float64(z*z)-1)))
+	}
 }
 
 // compared are the slices of a set of columns in the bins of the score.

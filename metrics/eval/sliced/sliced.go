@@ -20,10 +20,16 @@ type Evaluation struct {
 	// Threads is the number of goroutines for draws; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
 
-	whole  *eval.Evaluation
+	whole *eval.Evaluation
+	groupCells
+	clusters *groupCells // whose groups are those of the rows of a cluster, with its name after their values; nil if rows are independent
+	memo     *answers
+}
+
+// groupCells are the cells of groups.
+type groupCells struct {
 	values [][]string // of the groups, rising; of the columns but the score
 	table  *table
-	memo   *answers
 }
 
 // New returns an Evaluation without rows.
@@ -41,7 +47,10 @@ func New(s eval.Spec, columns []Column) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluation{whole: whole, table: new(table)}
+	e := &Evaluation{whole: whole, groupCells: groupCells{table: new(table)}}
+	if s.Cluster != "" {
+		e.clusters = &groupCells{table: new(table)}
+	}
 	names := map[string]bool{}
 	for _, c := range columns {
 		if names[c.Name] {
@@ -94,8 +103,14 @@ func (e *Evaluation) answer() {
 	e.whole.Slices = e
 }
 
-// Bytes returns the most memory that the cells of rows take; rows may be negative, for unknown.
-func Bytes(rows int64, threads int) int64 { return int64(threads+1) * tableBytes(rows) }
+// Bytes returns the most memory that the cells of rows take, which may be of clusters; rows may be negative, for unknown.
+func Bytes(rows int64, threads int, clusters bool) int64 {
+	n := int64(threads+1) * tableBytes(rows)
+	if clusters {
+		n *= 2
+	}
+	return n
+}
 
 // AddSource reads all rows of src, whose chunks have Groups; values returns the texts that Column.Coder has made of the values of a
 // group, of all columns but the score. Chunks need no groups if the score is the only column. After an error nothing has changed.
@@ -107,40 +122,78 @@ func (e *Evaluation) AddSource(src metrics.Source, values func(group int32) []st
 	if len(e.given()) == 0 {
 		src, values = &ungrouped{Source: src}, func(int32) []string { return nil }
 	}
-	p := metrics.NewPass(o, append(n.whole.Accumulators(), n.table)...)
+	all := append(n.whole.Accumulators(), n.table)
+	var of *pairs
+	if n.clusters != nil {
+		of = newPairs()
+		all = append(all, of)
+	}
+	p := metrics.NewPass(o, all...)
 	if err := p.Fill(n.whole.Spec.Only(src)); err != nil {
 		return err
 	}
 	n.whole.Audit = p.Audit()
-	n.table.compact()
-	to := make([]int32, len(n.table.groups))
-	var all [][]string
-	for i := range n.table.groups {
-		if n.table.groups[i].n > 0 {
-			v := values(int32(i))
-			if len(v) != len(e.given()) {
-				panic("sliced: a group has a value for each column")
-			}
-			all = append(all, v)
+	n.groupCells = numbered(n.table, func(g int32) []string {
+		v := values(g)
+		if len(v) != len(e.given()) {
+			panic("sliced: a group has a value for each column")
 		}
+		return v
+	})
+	if of != nil {
+		c := numbered(&of.table, of.named(values))
+		n.clusters = &c
 	}
-	slices.SortFunc(all, slices.Compare[[]string])
-	all = slices.CompactFunc(all, slices.Equal[[]string])
-	for i := range n.table.groups {
-		if n.table.groups[i].n > 0 {
-			k, _ := slices.BinarySearchFunc(all, values(int32(i)), slices.Compare[[]string])
-			to[i] = int32(k)
-		}
-	}
-	n.table.renumber(to, len(all))
-	n.values = all
 	if e.whole.Audit == (metrics.Audit{}) {
 		n.whole.Threads, n.whole.Remedy = e.whole.Threads, e.whole.Remedy
-		e.whole, e.values, e.table = n.whole, n.values, n.table
+		e.whole, e.groupCells, e.clusters = n.whole, n.groupCells, n.clusters
 		e.answer()
 		return nil
 	}
 	return e.Merge(n)
+}
+
+// numbered returns the cells of a table whose groups have values, in the order of these. Groups of equal values become one.
+func numbered(t *table, values func(group int32) []string) groupCells {
+	t.compact()
+	to := make([]int32, len(t.groups))
+	var all [][]string
+	for i := range t.groups {
+		if t.groups[i].n > 0 {
+			all = append(all, values(int32(i)))
+		}
+	}
+	slices.SortFunc(all, slices.Compare[[]string])
+	all = slices.CompactFunc(all, slices.Equal[[]string])
+	for i := range t.groups {
+		if t.groups[i].n > 0 {
+			k, _ := slices.BinarySearchFunc(all, values(int32(i)), slices.Compare[[]string])
+			to[i] = int32(k)
+		}
+	}
+	t.renumber(to, len(all))
+	return groupCells{all, t}
+}
+
+// joinedCells returns the cells of both, and leaves them as they are.
+func joinedCells(a, b *groupCells) (*groupCells, error) {
+	all := slices.Concat(a.values, b.values)
+	slices.SortFunc(all, slices.Compare[[]string])
+	all = slices.CompactFunc(all, slices.Equal[[]string])
+	sum := new(table)
+	for _, x := range []*groupCells{a, b} {
+		t := *x.table
+		to := make([]int32, len(x.values))
+		for i, v := range x.values {
+			k, _ := slices.BinarySearchFunc(all, v, slices.Compare[[]string])
+			to[i] = int32(k)
+		}
+		t.renumber(to, len(all))
+		if err := sum.Merge(&t); err != nil {
+			return nil, err
+		}
+	}
+	return &groupCells{all, sum}, nil
 }
 
 // ungrouped is a source of rows that are all in group 0.
@@ -175,24 +228,18 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 			return err
 		}
 	}
-	all := slices.Concat(e.values, o.values)
-	slices.SortFunc(all, slices.Compare[[]string])
-	all = slices.CompactFunc(all, slices.Equal[[]string])
-	sum := new(table)
-	for _, x := range []*Evaluation{e, o} {
-		t := *x.table
-		to := make([]int32, len(x.values))
-		for i, v := range x.values {
-			k, _ := slices.BinarySearchFunc(all, v, slices.Compare[[]string])
-			to[i] = int32(k)
-		}
-		t.renumber(to, len(all))
-		if err := sum.Merge(&t); err != nil {
+	sum, err := joinedCells(&e.groupCells, &o.groupCells)
+	if err != nil {
+		return err
+	}
+	clusters := e.clusters
+	if clusters != nil {
+		if clusters, err = joinedCells(clusters, o.clusters); err != nil {
 			return err
 		}
 	}
 	whole.Threads, whole.Remedy = e.whole.Threads, e.whole.Remedy
-	e.whole, e.values, e.table = whole, all, sum
+	e.whole, e.groupCells, e.clusters = whole, *sum, clusters
 	e.answer()
 	return nil
 }

@@ -22,7 +22,7 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) { return e.framed(
 func (e *Evaluation) WriteTo(w io.Writer) (int64, error) { return e.framed().WriteTo(w) }
 
 func (e *Evaluation) framed() *frame.State {
-	return &frame.State{Magic: Magic, Version: version, Pieces: []frame.Piece{
+	f := &frame.State{Magic: Magic, Version: version, Pieces: []frame.Piece{
 		func(dst []byte) ([]byte, error) {
 			enc := exact.Enc{B: dst}
 			enc.U64(uint64(len(e.Columns)))
@@ -43,11 +43,15 @@ func (e *Evaluation) framed() *frame.State {
 			return enc.B, nil
 		},
 		frame.Sized(e.whole.AppendBinary),
-		e.appendCells,
+		e.groupCells.append,
 	}}
+	if e.clusters != nil {
+		f.Pieces = append(f.Pieces, e.clusters.append)
+	}
+	return f
 }
 
-func (e *Evaluation) appendCells(dst []byte) ([]byte, error) {
+func (e *groupCells) append(dst []byte) ([]byte, error) {
 	enc := exact.Enc{B: dst}
 	t := e.table
 	weighted := uint8(0)
@@ -89,7 +93,6 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	damaged := func(what string) error { return fmt.Errorf("%w: %s", exact.ErrDamaged, what) }
 	columns := make([]Column, d.Count(25))
 	for i := range columns {
 		c := &columns[i]
@@ -117,27 +120,58 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		return damaged(err.Error())
 	}
 	n.whole = &whole
-	t := n.table
+	if err := n.read(d, &n.groupCells, len(n.given())); err != nil {
+		return err
+	}
+	if n.clusters != nil {
+		if err := n.read(d, n.clusters, len(n.given())+1); err != nil {
+			return err
+		}
+		if err := n.agree(); err != nil {
+			return err
+		}
+	}
+	if err := d.Done(); err != nil {
+		return err
+	}
+	n.answer()
+	if same, err := n.framed().Is(data); err != nil {
+		return err
+	} else if !same {
+		return damaged("its fields are not spelled as they are written")
+	}
+	*e = *n
+	e.answer()
+	return nil
+}
+
+// damaged is the error of a state that is not valid.
+func damaged(what string) error { return fmt.Errorf("%w: %s", exact.ErrDamaged, what) }
+
+// read reads cells whose groups have so many values.
+func (n *Evaluation) read(d *exact.Dec, to *groupCells, width int) error {
+	t, whole := to.table, n.whole
 	t.weighted, t.rows, t.outside, t.shift = d.U8() != 0, d.I64(), d.I64(), uint(d.U8())
 	if t.shift != 0 && (t.shift < firstShift || t.shift > lastShift || t.shift%2 != 0) {
 		return damaged("there is no such grid")
 	}
-	n.values = make([][]string, d.Count(1+7*len(n.given())))
-	if len(n.given()) == 0 && len(n.values) > 1 {
+	given := n.given()
+	to.values = make([][]string, d.Count(1+7*width))
+	if width == 0 && len(to.values) > 1 {
 		return damaged("groups without values")
 	}
-	t.groups = make([]sums, len(n.values))
-	grid := make([]sums, len(n.values))
-	for i := range n.values {
-		n.values[i] = make([]string, len(n.given()))
-		for k := range n.values[i] {
-			n.values[i][k] = d.Str()
+	t.groups = make([]sums, len(to.values))
+	grid := make([]sums, len(to.values))
+	for i := range to.values {
+		to.values[i] = make([]string, width)
+		for k := range to.values[i] {
+			to.values[i][k] = d.Str()
 		}
-		if i > 0 && slices.Compare(n.values[i-1], n.values[i]) >= 0 {
+		if i > 0 && slices.Compare(to.values[i-1], to.values[i]) >= 0 {
 			return damaged("groups out of order")
 		}
-		for k, c := range n.given() {
-			if finest, _, coded := decode(n.values[i][k]); coded && (n.Columns[c].Edges == nil || finest > len(n.Columns[c].fine)) {
+		for k, c := range given {
+			if finest, _, coded := decode(to.values[i][k]); coded && (n.Columns[c].Edges == nil || finest > len(n.Columns[c].fine)) {
 				return damaged("a bin that a column does not have")
 			}
 		}
@@ -159,7 +193,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		if err := d.Err(); err != nil {
 			return err
 		}
-		if group >= uint64(len(n.values)) || rowsOf == 0 || rowsOf > uint64(t.rows) || events > rowsOf || c.key < last.key || c.key > highest {
+		if group >= uint64(len(to.values)) || rowsOf == 0 || rowsOf > uint64(t.rows) || events > rowsOf || c.key < last.key || c.key > highest {
 			return damaged(exact.OutOfRange)
 		}
 		c.group, c.n, c.y = int32(group), int64(rowsOf), int64(events)
@@ -171,9 +205,6 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		if rows > t.rows {
 			return damaged("cells have more rows than there are")
 		}
-	}
-	if err := d.Done(); err != nil {
-		return err
 	}
 	for i := range t.groups {
 		g := &t.groups[i]
@@ -194,13 +225,31 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if rows+t.outside != t.rows || t.outside < 0 || t.rows != whole.Audit.Rows || t.weighted != whole.Audit.Weighted {
 		return damaged("the cells are not those of the rows")
 	}
-	n.answer()
-	if same, err := n.framed().Is(data); err != nil {
-		return err
-	} else if !same {
-		return damaged("its fields are not spelled as they are written")
-	}
-	*e = *n
-	e.answer()
 	return nil
+}
+
+// agree returns an error unless the cells of clusters have the rows of those of groups.
+func (n *Evaluation) agree() error {
+	rows := make([]sums, len(n.values))
+	c := n.byClusters()
+	for i := range c.values {
+		if v := c.values[i]; v[len(v)-1] == "" || slices.Compare(n.valuesAt(c.group[i]), v[:len(v)-1]) != 0 {
+			return damaged("the cells of clusters are not those of the rows")
+		}
+		rows[c.group[i]].add(&c.table.groups[i])
+	}
+	for i := range rows {
+		if a, b := &rows[i], &n.table.groups[i]; a.n != b.n || a.y != b.y {
+			return damaged("the cells of clusters are not those of the rows")
+		}
+	}
+	return nil
+}
+
+// valuesAt returns the values of a group, nil if there is none.
+func (n *Evaluation) valuesAt(group int32) []string {
+	if int(group) >= len(n.values) {
+		return nil
+	}
+	return n.values[group]
 }

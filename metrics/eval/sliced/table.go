@@ -136,9 +136,14 @@ func (t *table) AddBlock(b *metrics.Block) {
 	if b.Groups == nil {
 		panic("sliced: rows have no groups")
 	}
+	t.add(b, b.Groups[:b.Rows])
+}
+
+// add adds the rows of a block, of these groups.
+func (t *table) add(b *metrics.Block, groups []int32) {
 	t.rows += int64(b.Rows)
 	t.weighted = t.weighted || b.Weights != nil
-	for i, g := range b.Groups[:b.Rows] {
+	for i, g := range groups {
 		var p float64
 		var y int64
 		if positive(b.Classes) {
