@@ -97,7 +97,7 @@ func TestSliceClusters(t *testing.T) {
 	}
 	var doc struct {
 		Metrics map[string]struct{ Value *float64 }
-		Slices struct {
+		Slices  struct {
 			List []struct {
 				Slice    map[string]string
 				Low, P   *float64

@@ -1,7 +1,9 @@
 package paired
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/internal/tails"
@@ -38,12 +40,13 @@ const (
 // With t = R u, where R is the length and u the direction of a normal vector of as many dimensions as the differences have, the
 // largest |t| is above c if R is above c over the largest cosine of u and a difference. The distribution of R is known; the mean over
 // u is taken over 16,384 fixed directions of a lattice, and corrected by that of the number of |t| above c, which is known too. So equal
-// variances give equal answers. A p-value of up to 20 models is within 1.2% of those of Tukey's and Dunnett's distributions in the tests.
+// variances give equal answers, to the bit, whatever the order of models and pairs. A p-value of up to 20 models is within 1.2% of those of Tukey's and Dunnett's distributions in the tests.
 func NewFamily(variance [][]float64, pairs [][2]int, df float64) *Family {
 	if len(variance) > mostModels || !(df > 0) {
 		panic("paired: a family is of at most 64 models, and has degrees of freedom above 0")
 	}
 	f := &Family{df: df}
+	variance, pairs = canonical(variance, pairs)
 	points, rank := places(variance)
 	f.rank = rank
 	var of [][2]int
@@ -71,6 +74,49 @@ func NewFamily(variance [][]float64, pairs [][2]int, df float64) *Family {
 		f.most, f.all, f.rank = []cosine{{1, 1}}, []cosine{{1, float64(len(of))}}, 1
 	}
 	return f
+}
+
+// canonical returns the same family with its models in an order that their variances alone determine, and its pairs in the order of these,
+// so that rounded sums do not depend on how the caller orders them. The first model is that whose variances, sorted, come first; each next one
+// is that whose variances with the models so far come first, and then its sorted ones.
+func canonical(variance [][]float64, pairs [][2]int) ([][]float64, [][2]int) {
+	n := len(variance)
+	sorted, key := make([][]float64, n), make([][]float64, n)
+	var left, order []int
+	for i, row := range variance {
+		sorted[i] = slices.Clone(row)
+		slices.Sort(sorted[i])
+		left = append(left, i)
+	}
+	place := make([]int, n)
+	for len(left) > 0 {
+		best := 0
+		for k, i := range left {
+			if b := left[best]; cmp.Or(slices.Compare(key[i], key[b]), slices.Compare(sorted[i], sorted[b])) < 0 {
+				best = k
+			}
+		}
+		at := left[best]
+		place[at] = len(order)
+		order, left = append(order, at), slices.Delete(left, best, best+1)
+		for _, i := range left {
+			key[i] = append(key[i], variance[i][at])
+		}
+	}
+	v := make([][]float64, n)
+	for i, from := range order {
+		v[i] = make([]float64, n)
+		for j, other := range order {
+			v[i][j] = variance[from][other]
+		}
+	}
+	of := make([][2]int, len(pairs))
+	for i, p := range pairs {
+		a, b := place[p[0]], place[p[1]]
+		of[i] = [2]int{min(a, b), max(a, b)}
+	}
+	slices.SortFunc(of, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	return v, of
 }
 
 // places returns points whose squared distances are the variances, of model after model, and how many coordinates they need: the

@@ -2,6 +2,7 @@ package paired_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/candor-go/candor/metrics/internal/tails"
@@ -219,5 +220,46 @@ func TestSidak(t *testing.T) {
 	}
 	if got, want := paired.SidakLevel(0.95, 10), math.Pow(0.95, 0.1); math.Abs(got-want) > 1e-14 {
 		t.Error(got, want)
+	}
+}
+
+// TestFamilyOrder: answers are the same to the bit for models and pairs in any order.
+func TestFamilyOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for n := 2; n < 8; n++ {
+		at := make([][3]float64, n) // points, whose squared distances are the variances
+		for i := range at {
+			for k := range at[i] {
+				at[i][k] = r.NormFloat64()
+			}
+		}
+		order := make([]int, n)
+		for i := range order {
+			order[i] = i
+		}
+		var want, level float64
+		for turn := range 20 {
+			variance := make([][]float64, n)
+			var pairs [][2]int
+			for i, a := range order {
+				variance[i] = make([]float64, n)
+				for j, b := range order {
+					for k := range at[a] {
+						variance[i][j] += (at[a][k] - at[b][k]) * (at[a][k] - at[b][k])
+					}
+					if i < j {
+						pairs = append(pairs, [2]int{i, j})
+					}
+				}
+			}
+			r.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+			f := paired.NewFamily(variance, pairs, 50)
+			if p, l := f.P(0.01), f.Level(0.95); turn == 0 {
+				want, level = p, l
+			} else if p != want || l != level {
+				t.Errorf("%d models in the order %v: %v and %v, want %v and %v", n, order, p, l, want, level)
+			}
+			r.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
+		}
 	}
 }

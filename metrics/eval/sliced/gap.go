@@ -115,7 +115,7 @@ func (e *Evaluation) LargestGap() *eval.Multicalibration {
 	if signs != nil {
 		work += float64(len(signs.cell))
 	}
-	if work*draws > drawWork {
+	if work > drawWork/draws {
 		a.Draws = max(fewDraws, int(drawWork/work))
 	}
 	threads := e.Threads
