@@ -111,7 +111,7 @@ func (e *Evaluation) LargestGap() *eval.Multicalibration {
 	}
 	a.Gap = largest(f.diff, room)
 	a.Draws = draws
-	work := float64(len(f.used)+1) * float64(len(all))
+	work := float64(float64(len(f.used)+1) * float64(len(all)))
 	if signs != nil {
 		work += float64(len(signs.cell))
 	}
