@@ -95,6 +95,9 @@ func (c *ClassRow) Bins(level float64) (l []calib.Bin) {
 	return c.of.Class(c.Class).Joined(1, least, level)
 }
 
+// EvenBins returns the rows by the probability of the class, in the equal-width bins of sce.
+func (c *ClassRow) EvenBins(level float64) []calib.Bin { return c.of.Class(c.Class).Bins(level) }
+
 // Evidence orders classes by how far they are from calibrated: those that are tested first, by |Z|, then by rows.
 func (t *ClassTable) Evidence() []*ClassRow {
 	l := make([]*ClassRow, len(t.Classes))

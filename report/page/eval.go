@@ -12,12 +12,13 @@ import (
 	"github.com/candor-go/candor/report/picture"
 )
 
-// Most is the largest number of groups that a page shows and carries, mostClasses of classes, mostPoints of points of a curve that it
+// Most is the largest number of groups that a page shows and carries, mostClasses of classes, mostPanels of pictures of single classes, mostPoints of points of a curve that it
 // carries, and printed the largest number of rows of a table that paper shows.
 const (
 	Most        = 100
-	mostClasses = 25
-	mostPoints  = 80
+	mostClasses = 20
+	mostPanels  = 8
+	mostPoints  = 40
 	printed     = 20
 )
 

@@ -47,6 +47,7 @@ func classes(s *sheet, d *report.Document) {
 	}
 	said += fmt.Sprintf(" %s of %s classes have rows enough for a test; p-values are adjusted for their number.", report.Count(int64(x.Tested)), all)
 	said += missing(d)
+	small := smallClasses(d)
 	if len(l) > mostClasses {
 		said += fmt.Sprintf(" Shown are the %d with the clearest gaps; the JSON document of the command has all.", mostClasses)
 		l = l[:mostClasses]
@@ -77,7 +78,33 @@ func classes(s *sheet, d *report.Document) {
 		t.rows = append(t.rows, []safe{text(short(className(d, c.Class))), rows, percent(c.All.Confidence), percent(c.All.Frequency), text(minus(fmt.Sprintf("%+.2f", 100*gap))), cell(p), pvalue(c.Adjusted),
 			count(c.Chosen.Count), says, right})
 	}
-	s.section(title, tag("p", "", text(said)), t.html(), tag("p", `class="def"`, text("The last columns are of the rows in which the class was chosen: how many, their mean confidence, and how many of them are right.")))
+	s.section(title, tag("p", "", text(said)), small, t.html(), tag("p", `class="def"`, text("The last columns are of the rows in which the class was chosen: how many, their mean confidence, and how many of them are right.")))
+}
+
+// smallClasses are small pictures of the reliability of classes, those first for which the evidence of a gap is strongest.
+func smallClasses(d *report.Document) safe {
+	p := &picture.Classes{Level: d.Level(), Most: mostPanels}
+	for i := range d.Detail.Classes.Classes {
+		c := &d.Detail.Classes.Classes[i]
+		p.Classes = append(p.Classes, picture.Class{Name: visible.Text(className(d, c.Class)), Bins: c.EvenBins(d.Level())})
+	}
+	l := p.Each()
+	if len(l) == 0 {
+		return ""
+	}
+	var in []safe
+	for i, s := range l {
+		class := ""
+		if i >= 4 {
+			class = `class="screen"`
+		}
+		in = append(in, tag("div", class, safe(s.Inline(fmt.Sprintf("class-%d", i), ""))))
+	}
+	said := " To the right its probability, upwards how often the class is the true one. Colour marks what is beyond chance among all points."
+	if len(l) < len(p.Classes) {
+		said = fmt.Sprintf(" The %d with the clearest evidence of a gap.", len(l)) + said
+	}
+	return tag("figure", "", tag("div", `class="small"`, in...), tag("figcaption", "", tag("b", "", "Class by class, where it is off."), text(said)))
 }
 
 // missing says which classes never occur: " Class 3 never occurs."

@@ -197,38 +197,23 @@ func (d *Classes) Panel() *scene.Scene {
 		s.Add(label(panelWidth/2, 28, scene.Middle, d.Finding()))
 		return s
 	}
-	up, y0, y1 := "share of the class", 0.0, 1.0
-	ys, names := []float64{0, 0.5, 1}, []string{"0", "0.5", "1"}
-	if d.Y == Gap {
-		up = "share of the class − probability, points"
-		y0, y1 = gapRange(func() (all [][]calib.Bin) {
-			for i := range l {
-				all = append(all, l[i].points)
-			}
-			return all
-		}()...)
-		ys = ticks(y0, y1, 4)
-		names = pointTicks(ys)
-	}
+	up, y := d.axis(l)
 	s.Add(label(0, 11, scene.Start, "↑ "+up))
 	for i := range l {
 		c := &l[i]
 		row, col := i/cols, i%cols
-		p := &plane{s, left + float64(float64(col)*(smallSide+smallGap)), top + float64(float64(row)*(smallSide+34)), smallSide, smallSide, 0, 1, y0, y1}
+		p := &plane{s, left + float64(float64(col)*(smallSide+smallGap)), top + float64(float64(row)*(smallSide+34)), smallSide, smallSide, 0, 1, y.from, y.to}
 		var left []string
 		if col == 0 {
-			left = names
+			left = y.names
 		}
 		var below []string
 		if i+cols >= len(l) {
 			below = []string{"0", "0.5", "1"}
 		}
-		p.rows(ys, left)
+		p.rows(y.at, left)
 		p.columns([]float64{0, 0.5, 1}, below)
-		text := counted(int64(math.Round(c.rows)), "row")
-		p.Add(scene.Text{X: p.x, Y: p.y - 5, S: scene.CutMiddle(c.Name, scene.Normal, true, smallSide-scene.Width(text, scene.Small, false)-6), Bold: true},
-			scene.Text{X: p.x + p.w, Y: p.y - 5, S: text, Size: scene.Small, Anchor: scene.End, Role: scene.Muted})
-		d.small(p, c, z)
+		d.small(p, c, z, true)
 	}
 	last := top + float64(float64(rows)*(smallSide+34)) - 34
 	s.Add(label(s.Width/2, last+29, scene.Middle, "probability of the class"))
@@ -236,8 +221,70 @@ func (d *Classes) Panel() *scene.Scene {
 	return s
 }
 
-// small draws the points of a class.
-func (d *Classes) small(p *plane, c *classPanel, z float64) {
+// classAxis is the vertical axis that panels share.
+type classAxis struct {
+	from, to float64
+	at       []float64
+	names    []string
+}
+
+// axis returns what the vertical axis of some panels shows, and the axis.
+func (d *Classes) axis(l []classPanel) (what string, y classAxis) {
+	if d.Y != Gap {
+		return "share of the class", classAxis{0, 1, []float64{0, 0.5, 1}, []string{"0", "0.5", "1"}}
+	}
+	var all [][]calib.Bin
+	for i := range l {
+		all = append(all, l[i].points)
+	}
+	y.from, y.to = gapRange(all...)
+	y.at = ticks(y.from, y.to, 4)
+	y.names = pointTicks(y.at)
+	return "share of the class − probability, points", y
+}
+
+// Each returns the panels as pictures of their own, 140 points wide, to stand beside each other: the probability of the class to the right,
+// its share of the rows upwards. A point has no words over it, as there is no room for many of them on a page.
+func (d *Classes) Each() (out []*scene.Scene) {
+	l, z, _ := d.shown()
+	_, y := d.axis(l)
+	for i := range l {
+		c := &l[i]
+		s := &scene.Scene{Width: 140, Height: 142, Title: "Reliability of " + c.Name, Desc: c.finding(z)}
+		p := &plane{s, 28, 18, smallSide, smallSide, 0, 1, y.from, y.to}
+		p.rows(y.at, nil)
+		p.columns([]float64{0, 0.5, 1}, nil)
+		p.rowNames(y.at, y.names)
+		p.columnNames([]float64{0, 1}, []string{"0", "1"})
+		d.small(p, c, z, false)
+		out = append(out, s)
+	}
+	return out
+}
+
+// finding says where the class is off.
+func (c *classPanel) finding(z float64) string {
+	high, low := 0, 0
+	for i := range c.points {
+		switch b := &c.points[i]; {
+		case !(math.Abs(c.z[i]) > z):
+		case b.Frequency < b.Confidence:
+			high++
+		default:
+			low++
+		}
+	}
+	if high+low == 0 {
+		return "No point is beyond chance."
+	}
+	return fmt.Sprintf("Of %s its probability is too high at %d and too low at %d.", counted(int64(len(c.points)), "point"), high, low)
+}
+
+// small draws the name and the points of a class, with words over them if there are tips.
+func (d *Classes) small(p *plane, c *classPanel, z float64, tips bool) {
+	rows := counted(int64(math.Round(c.rows)), "row")
+	p.Add(scene.Text{X: p.x, Y: p.y - 5, S: scene.CutMiddle(c.Name, scene.Normal, true, smallSide-scene.Width(rows, scene.Small, false)-6), Bold: true},
+		scene.Text{X: p.x + p.w, Y: p.y - 5, S: rows, Size: scene.Small, Anchor: scene.End, Role: scene.Muted})
 	for i := range c.points {
 		p.band(&c.points[i], d.Y)
 	}
@@ -247,6 +294,7 @@ func (d *Classes) small(p *plane, c *classPanel, z float64) {
 		p.diagonal()
 	}
 	n := namesOf(calib.AllClasses)
+	var dots []scene.Mark
 	for i := range c.points {
 		b := &c.points[i]
 		role := scene.Ink
@@ -262,9 +310,15 @@ func (d *Classes) small(p *plane, c *classPanel, z float64) {
 		if known(b.Interval) {
 			m = p.whisker(x, valueOf(b, b.Interval.Low, d.Y), valueOf(b, b.Interval.High, d.Y), scene.Stroke(scene.Muted, 0.9))
 		}
-		m = append(m, scene.Circle{X: x, Y: p.py(valueOf(b, b.Frequency, d.Y)), R: 2.4, Paint: paint})
-		p.Add(scene.Group{Title: tipOf(b, n), Marks: m})
+		dot := scene.Circle{X: x, Y: p.py(valueOf(b, b.Frequency, d.Y)), R: 2.4, Paint: paint}
+		if tips {
+			p.Add(scene.Group{Title: tipOf(b, n), Marks: append(m, dot)})
+			continue
+		}
+		p.Add(m...)
+		dots = append(dots, dot)
 	}
+	p.Add(dots...)
 	p.base()
 }
 

@@ -38,8 +38,22 @@ func (p *plane) rows(at []float64, names []string) {
 		y := p.py(v)
 		p.Add(hline(p.x, p.x+p.w, y, scene.Stroke(scene.Grid, 0.8)))
 		if names != nil {
-			p.Add(label(p.x-5, y+3.5, scene.End, names[i]))
+			p.rowNames(at[i:i+1], names[i:])
 		}
+	}
+}
+
+// rowNames writes labels to the left of grid lines.
+func (p *plane) rowNames(at []float64, names []string) {
+	for i, v := range at {
+		p.Add(label(p.x-5, p.py(v)+3.5, scene.End, names[i]))
+	}
+}
+
+// columnNames writes labels below grid lines.
+func (p *plane) columnNames(at []float64, names []string) {
+	for i, v := range at {
+		p.Add(label(p.px(v), p.y+p.h+13, scene.Middle, names[i]))
 	}
 }
 
@@ -48,7 +62,7 @@ func (p *plane) columns(at []float64, names []string) {
 	for i, v := range at {
 		p.Add(vline(p.px(v), p.y, p.y+p.h, scene.Stroke(scene.Grid, 0.8)))
 		if names != nil {
-			p.Add(label(p.px(v), p.y+p.h+13, scene.Middle, names[i]))
+			p.columnNames(at[i:i+1], names[i:])
 		}
 	}
 }

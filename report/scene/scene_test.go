@@ -122,6 +122,20 @@ func TestInline(t *testing.T) {
 	}
 }
 
+// TestInlineRuns: in a page, neighbours of one kind and paint are one element.
+func TestInlineRuns(t *testing.T) {
+	grid, box := Stroke(Grid, 1), Fill(Band)
+	s := &Scene{Width: 10, Height: 10}
+	s.Add(Line{X1: 0, Y1: 1, X2: 5, Y2: 1, Paint: grid}, Path{Points: []Point{{0, 2}, {3, 2}, {3, 4}}, Paint: grid}, Line{X1: 0, Y1: 3, X2: 5, Y2: 3, Paint: Stroke(Grid, 2)},
+		Rect{X: 1, Y: 1, W: 2, H: 3, Paint: box}, Rect{X: 3, Y: 0.04, W: 1.03, H: 3, Paint: box}, Path{Points: []Point{{0, 0}, {1, 0}, {1, 1}}, Closed: true, Paint: box},
+		Circle{X: 1, R: 1, Paint: box}, Circle{X: 2, R: 1, Paint: box})
+	const want = `<svg class="pic" viewBox="0 0 10 10" aria-hidden="true"><path d="M0 1h5M0 2h3v2" class="n s-grid"/><path d="M0 3h5" stroke-width="2" class="n s-grid"/>` +
+		`<path d="M1 1h2v3h-2zM3 0h1v3h-1z" class="f-band"/><path d="M0 0h1v1z" class="f-band"/><circle cx="1" cy="0" r="1" class="f-band"/><circle cx="2" cy="0" r="1" class="f-band"/></svg>`
+	if got := string(s.Inline("", "")); got != want {
+		t.Errorf("the element is\n%s\nwant\n%s", got, want)
+	}
+}
+
 // Every class that Inline writes has a rule, and every variable that a rule uses is there in light and in dark.
 func TestCSS(t *testing.T) {
 	s := &Scene{Width: 1, Height: 1}

@@ -79,10 +79,56 @@ func (w *writer) head(s *Scene, id string) {
 	fmt.Fprintf(w, ` role="img" aria-labelledby="%s"><title id="%s-t">%s</title>%s`, ids, id, escape(s.Title), desc)
 }
 
+// marks writes marks. In a page, neighbours of one kind and paint are one element, which is a third of the bytes.
 func (w *writer) marks(l []Mark) {
-	for _, m := range l {
-		w.mark(m)
+	for len(l) > 0 {
+		n := 1
+		if w.inline {
+			n = alike(l)
+		}
+		if n == 1 {
+			w.mark(l[0])
+		} else {
+			w.WriteString(`<path d="`)
+			var paint Paint
+			line := false
+			for _, m := range l[:n] {
+				var p []Point
+				p, paint, line = outline(m)
+				w.steps(p, !line)
+			}
+			w.WriteByte('"')
+			w.paint(paint, line)
+		}
+		l = l[n:]
 	}
+}
+
+// alike returns how many of the first marks can be one path.
+func alike(l []Mark) int {
+	_, paint, line := outline(l[0])
+	n := 1
+	for ; n < len(l) && paint != (Paint{}); n++ {
+		if _, p, o := outline(l[n]); p != paint || o != line {
+			break
+		}
+	}
+	return n
+}
+
+// outline returns the points and the paint of a line, an open path or a rectangle; no paint for others.
+func outline(m Mark) (p []Point, paint Paint, line bool) {
+	switch m := m.(type) {
+	case Rect:
+		return []Point{{m.X, m.Y}, {m.X + m.W, m.Y}, {m.X + m.W, m.Y + m.H}, {m.X, m.Y + m.H}}, m.Paint, false
+	case Line:
+		return []Point{{m.X1, m.Y1}, {m.X2, m.Y2}}, m.Paint, true
+	case Path:
+		if len(m.Points) > 1 && !m.Closed {
+			return m.Points, m.Paint, true
+		}
+	}
+	return nil, Paint{}, false
 }
 
 // at returns a coordinate as text.
@@ -129,9 +175,16 @@ func (w *writer) mark(m Mark) {
 	}
 }
 
-// path writes a path with relative steps, which are short.
 func (w *writer) path(p []Point, closed bool, paint Paint) {
-	w.WriteString(`<path d="M`)
+	w.WriteString(`<path d="`)
+	w.steps(p, closed)
+	w.WriteByte('"')
+	w.paint(paint, !closed)
+}
+
+// steps writes what a path consists of with relative steps, which are short.
+func (w *writer) steps(p []Point, closed bool) {
+	w.WriteByte('M')
 	px, py, last := 0, 0, byte(0)
 	for i, q := range p {
 		x, y := round(q.X+w.dx, w.decimals), round(q.Y+w.dy, w.decimals)
@@ -160,8 +213,6 @@ func (w *writer) path(p []Point, closed bool, paint Paint) {
 	if closed {
 		w.WriteByte('z')
 	}
-	w.WriteByte('"')
-	w.paint(paint, !closed)
 }
 
 func (w *writer) step(command, last byte, d int) byte {
