@@ -432,7 +432,7 @@ func TestExamples(t *testing.T) {
 	}(), shuffled(s.rows)))
 	d.put("long.csv", []byte("id,class,p,truth\na,cat,0.25,dog\na,dog,0.75,dog\nb,dog,0.5,cat\nb,cat,0.5,cat\n"))
 	d.put("answers.csv", []byte("confidence,right\n0.75,true\n0.5,false\n0.875,true\n"))
-	d.put("models.csv", []byte("p_old,p_new,y\n0.25,0.5,0\n0.75,0.5,1\n0.5,0.25,0\n"))
+	d.put("models.csv", []byte("site,p_old,p_new,y\nnorth,0.25,0.5,0\nnorth,0.75,0.5,1\nsouth,0.5,0.25,0\n"))
 	d.put("frames.csv", []byte("video,p_old,p_new,y\na,0.25,0.5,0\na,0.75,0.5,1\nb,0.5,0.25,0\nc,0.5,0.75,1\n"))
 	d.put("people.csv", []byte("site,age,p,y\neast,17,0.25,0\neast,40,0.75,1\nwest,70,0.5,0\nwest,18,0.5,1\n"))
 	d.put("old.csv", []byte("id,p,y\n1,0.25,0\n2,0.75,1\n"))
