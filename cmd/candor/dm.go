@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -27,7 +28,8 @@ type rowLosses struct {
 	grown  *atomic.Bool                      // there are more rows than in the first read
 	of     []func([]float64, *metrics.Block) // one per loss
 	v      []float64
-	series []int32                // of each row, the number of its series; nil unless they are asked for
+	series []int32                // of each row, the number of its series; nil unless they are asked for and known
+	names  *atomic.Value          // func(int32) string: of series
 	key    func(row int64) string // of a row; "" where rows have none
 }
 
@@ -88,7 +90,7 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, set
 		return v
 	}
 	if series != "" {
-		l.series = make([]int32, allRowsOf(e))
+		l.series, l.names = make([]int32, allRowsOf(e)), new(atomic.Value)
 	}
 	for range losses {
 		l.values = append(l.values, none())
@@ -109,6 +111,52 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, set
 		return nil, f.errChanged(set.paths)
 	}
 	return l, nil
+}
+
+// hasSeries reports whether a set has the column of --series.
+func (f *compareRun) hasSeries(j *job, set comparedSet) bool {
+	f.take(&set)
+	f.columns.series = f.series
+	defer func() { f.columns.series = "" }()
+	r, err := j.source(&f.evalFlags, set.paths)
+	if err != nil {
+		return false
+	}
+	r.Close()
+	return true
+}
+
+// sameSeries returns an error if a row of two sets is of different series.
+func (f *compareRun) sameSeries(first comparedSet, a *rowLosses, other comparedSet, b *rowLosses) error {
+	if a == b || a.series == nil || b.series == nil {
+		return nil
+	}
+	same := map[[2]int32]bool{}
+	for r, s := range a.series[:min(len(a.series), len(b.series))] {
+		if a.values[0][r] != a.values[0][r] || b.values[0][r] != b.values[0][r] { // left out
+			continue
+		}
+		both := [2]int32{s, b.series[r]}
+		is, known := same[both]
+		if !known {
+			is = a.name(both[0]) == b.name(both[1])
+			same[both] = is
+		}
+		if !is {
+			row := int64(r)
+			return badAt(place{File: f.files.call(other.paths[0]), Row: &row, Column: f.series, Value: b.name(both[1]), Remedy: "are these the same rows in the same order?"},
+				"row %d is of the series %q in %s and of %q in %s", r, a.name(both[0]), f.files.call(first.paths[0]), b.name(both[1]), f.files.call(other.paths[0]))
+		}
+	}
+	return nil
+}
+
+// name returns that of a series.
+func (l *rowLosses) name(series int32) string {
+	if f, ok := l.names.Load().(func(int32) string); ok {
+		return f(series)
+	}
+	return strconv.Itoa(int(series))
 }
 
 // asSeries words an error about the column of --series, which readers take for one of clusters.
@@ -144,7 +192,7 @@ func (l *rowLosses) Needs() (n metrics.Need) {
 }
 
 func (l *rowLosses) Empty() metrics.Accumulator {
-	o := &rowLosses{losses: l.losses, values: l.values, seen: l.seen, series: l.series, grown: l.grown}
+	o := &rowLosses{losses: l.losses, values: l.values, seen: l.seen, series: l.series, names: l.names, grown: l.grown}
 	o.begin()
 	return o
 }
@@ -167,6 +215,9 @@ func (l *rowLosses) AddBlock(b *metrics.Block) {
 		}
 	}
 	if l.series != nil {
+		if b.ClusterName != nil && l.names.Load() == nil {
+			l.names.Store(b.ClusterName)
+		}
 		for i, s := range b.Clusters {
 			l.series[b.Number(i)] = s
 		}
@@ -202,11 +253,14 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, list []comparedSet
 	}
 	values := make([]*rowLosses, len(list))
 	for i := range list {
-		series := ""
-		if i == 0 { // all sets have the same rows
-			series = f.series
+		series := f.series
+		if i > 0 && series != "" && !f.hasSeries(j, list[i]) { // its rows are of the series of the first set's
+			series = ""
 		}
 		if values[i], err = f.rowLosses(c, j, sets[i], list[i], losses, series); err != nil {
+			return nil, "", err
+		}
+		if err := f.sameSeries(list[0], values[0], list[i], values[i]); err != nil {
 			return nil, "", err
 		}
 	}

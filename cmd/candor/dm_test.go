@@ -160,7 +160,10 @@ func TestDieboldMarianoSeries(t *testing.T) {
 		`--series "shop": it names the column of the series within which --horizon STEPS takes its test; give both`: {"compare", a, b, "--task", "regression", "--series", "shop"},
 		`none.csv: line 3: column "shop": the row has no series; each row needs the name or number of its series`: {"compare", d.put("none.csv", []byte("observed,mean,sd,shop\n1,2,1,north\n2,1,1,\n")),
 			d.put("other.csv", []byte("observed,mean,sd,shop\n1,2,1,north\n2,3,1,north\n")), "--task", "regression", "--horizon", "1", "--series", "shop"},
-		`none.csv: line 3: column "shop": the row has no series; each row needs the name`:                                                                    {"compare", d.at("none.csv"), d.at("other.csv"), "--task", "regression", "--horizon", "1", "--series", "shop", "--id", "observed"},
+		`none.csv: line 3: column "shop": the row has no series; each row needs the name`: {"compare", d.at("none.csv"), d.at("other.csv"), "--task", "regression", "--horizon", "1", "--series", "shop", "--id", "observed"},
+		`two.csv; are these the same rows in the same order?`: {"compare",
+			d.put("one.csv", []byte("observed,mean,sd,shop\n1,2,1,north\n2,1,1,north\n3,2,1,south\n")),
+			d.put("two.csv", []byte("observed,mean,sd,shop\n1,2,1,north\n2,3,1,south\n3,1,1,south\n")), "--task", "regression", "--horizon", "1", "--series", "shop"},
 		`no column "shops" for the series (did you mean "shop"?): its columns are "observed", "mean", "sd", "shop"; name the column that has it by --series`: append(slices.Clone(args), "--series", "shops"),
 	} {
 		if code, _, errs := candor(t, flags...); code == 0 || !strings.Contains(errs, want) {
