@@ -179,6 +179,8 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	add("document", with(append([]string{"eval", table}, regression...), "--group", "site,kind", "--state", d.at("groups.state"),
 		"--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))...)
 	add("document", with(append([]string{"eval", table}, regression...), "--distribution", "laplace")...)
+	add("document", with(append([]string{"eval", table}, regression...), "--html", paged)...)
+	add("document", with(append([]string{"eval", table}, regression...), "--metrics", "coverage_50,coverage(level=0.8),coverage_90", "--html", paged)...)
 	add("document", with(append([]string{"eval", d.put("one.csv", normals.part(0, 1).csv())}, regression...), "--metrics", allOf(spec.Shape()))...)
 	spec = eval.Spec{Classes: 5, Kind: metrics.Quantiles, Levels: []float64{0.05, 0.25, 0.5, 0.75, 0.95}}
 	add("document", "eval", d.put("quantiles.csv", quantiles.csv()), "--task", "quantiles", "--quantile-prefix", "q", "--observed", "y",
@@ -187,6 +189,8 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	samples := d.put("samples.npy", npy(t, []int64{60, 9}, x))
 	spec = eval.Spec{Classes: 9, Kind: metrics.Samples}
 	add("document", "eval", samples, "--task", "samples", "--labels", column("observed", y), "--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))
+	add("document", "eval", d.at("quantiles.csv"), "--task", "quantiles", "--quantile-prefix", "q", "--observed", "y", "--html", paged)
+	add("document", "eval", samples, "--task", "samples", "--labels", column("observed", y), "--html", paged)
 	for i := range x {
 		x[i] = -math.Abs(x[i])
 	}
