@@ -183,7 +183,7 @@ func edges(x []float64, m recal.Map, classes int, kind metrics.Kind) []float64 {
 			x = append(x, 0, 1, 0.5, 1e-300, 1-0x1p-53, 0x1p-53, 0.1, 0.2, 0.3, 0.7, 1./3, 0.05, 0.95, math.Nextafter(0.5, 1))
 			x = append(x, cuts(m)...)
 		case metrics.Logits:
-			x = append(x, 0, -0.0, 800, -800, 40, -40, 1e-9, 36.7)
+			x = append(x, 0, math.Copysign(0, -1), 800, -800, 40, -40, 1e-9, 36.7)
 		default:
 			x = append(x, 0, -inf, -1e-300, -1e-17, -1e-9, -1e-3, -0.0099, -0.0101, math.Log(0.5), -40, -800)
 		}

@@ -297,8 +297,7 @@ func (g *graph) curve(x value) value {
 			values, slopes, starts, on = append(values, v), append(slopes, slope), append(starts, start), append(on, at)
 		}
 	}
-	index := g.integers(make([]int64, 1), 1)
-	var equal value
+	var index, equal value
 	deep := g.op("Unsqueeze", []value{x, g.whole(-1)})
 	if most > 0 {
 		all := g.constant(cuts, len(g.curves), most)
