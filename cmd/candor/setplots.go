@@ -107,13 +107,7 @@ func differencesPicture(d *report.Differences) picture.Drawing {
 			p.Margin = l[0].Margin.Size
 		}
 		for _, x := range l {
-			r := picture.ForestRow{Name: withoutMiddle(names[x.B]) + " − " + withoutMiddle(names[x.A]), Value: x.Value, Interval: x.Interval}
-			switch x.Outcome {
-			case compared.Better:
-				r.Verdict = picture.First
-			case compared.Worse:
-				r.Verdict = picture.Other
-			}
+			r := picture.ForestRow{Name: withoutMiddle(names[x.B]) + " − " + withoutMiddle(names[x.A]), Value: x.Value, Interval: x.Interval, Verdict: verdictOf(x.Outcome)}
 			p.Rows = append(p.Rows, r)
 		}
 		f.Panels = append(f.Panels, p)
@@ -279,13 +273,7 @@ func groupDifferencesPicture(d *report.Differences) picture.Drawing {
 			if len(g.Pairs) > 1 {
 				name += ": " + withoutMiddle(names[pair[1]]) + " − " + withoutMiddle(names[pair[0]])
 			}
-			r := picture.ForestRow{Name: fmt.Sprintf("%s (%s)", name, report.Count(g.Groups[i].Rows)), Value: x.Value, Interval: x.Interval, Rows: g.Groups[i].Rows}
-			switch x.Outcome {
-			case compared.Better:
-				r.Verdict = picture.First
-			case compared.Worse:
-				r.Verdict = picture.Other
-			}
+			r := picture.ForestRow{Name: fmt.Sprintf("%s (%s)", name, report.Count(g.Groups[i].Rows)), Value: x.Value, Interval: x.Interval, Rows: g.Groups[i].Rows, Verdict: verdictOf(x.Outcome)}
 			p.Rows = append(p.Rows, r)
 		}
 	}
@@ -315,4 +303,15 @@ func driftPicture(d *report.Drift) picture.Drawing {
 		f.Panels = append(f.Panels, picture.ForestPanel{Name: x.Key, Rows: []picture.ForestRow{r}})
 	}
 	return f
+}
+
+// verdictOf returns what a forest plot shows of an outcome: the second set is better, or the first one.
+func verdictOf(o compared.Outcome) picture.Verdict {
+	switch o {
+	case compared.Better:
+		return picture.First
+	case compared.Worse:
+		return picture.Other
+	}
+	return picture.Open
 }

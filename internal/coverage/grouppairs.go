@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
-	"sync"
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
@@ -94,32 +93,11 @@ func printGroupPairs(w io.Writer, runs, threads int) error {
 
 // shares returns the shares of sets.
 func (c *groupPairCase) shares(runs, threads int) (s [3]float64, err error) {
-	counts := make([][3]int, threads)
-	errs := make([]error, threads)
-	var all sync.WaitGroup
-	for t := range threads {
-		all.Go(func() {
-			for run := t; run < runs && errs[t] == nil; run += threads {
-				var found [3]bool
-				found, errs[t] = c.run(rand.New(rand.NewPCG(uint64(run), 29)))
-				for k := range found {
-					if found[k] {
-						counts[t][k]++
-					}
-				}
-			}
-		})
-	}
-	all.Wait()
-	for t := range threads {
-		if errs[t] != nil {
-			return s, errs[t]
-		}
-		for k := range s {
-			s[k] += float64(counts[t][k]) / float64(runs)
-		}
-	}
-	return s, nil
+	err = sharesOf(s[:], runs, threads, 29, func(r *rand.Rand) ([]bool, error) {
+		found, err := c.run(r)
+		return found[:], err
+	})
+	return s, err
 }
 
 // run draws a set for each metric, and reports whether some group is found to differ.

@@ -74,16 +74,26 @@ func printGroups(w io.Writer, runs, threads int) error {
 
 // shares returns the shares of sets by the two adjustments.
 func (c *groupCase) shares(runs, threads int) (s [2]float64, err error) {
-	counts := make([][2]int, threads)
+	err = sharesOf(s[:], runs, threads, 23, func(r *rand.Rand) ([]bool, error) {
+		off, err := c.run(r)
+		return off[:], err
+	})
+	return s, err
+}
+
+// sharesOf writes the shares of runs in which each of len(s) answers is true. A run's random numbers depend on its number and on the seed alone.
+func sharesOf(s []float64, runs, threads int, seed uint64, run func(*rand.Rand) ([]bool, error)) error {
+	counts := make([][]int, threads)
 	errs := make([]error, threads)
 	var all sync.WaitGroup
 	for t := range threads {
+		counts[t] = make([]int, len(s))
 		all.Go(func() {
-			for run := t; run < runs && errs[t] == nil; run += threads {
-				var off [2]bool
-				off, errs[t] = c.run(rand.New(rand.NewPCG(uint64(run), 23)))
-				for k := range off {
-					if off[k] {
+			for i := t; i < runs && errs[t] == nil; i += threads {
+				var found []bool
+				found, errs[t] = run(rand.New(rand.NewPCG(uint64(i), seed)))
+				for k, yes := range found {
+					if yes {
 						counts[t][k]++
 					}
 				}
@@ -93,13 +103,13 @@ func (c *groupCase) shares(runs, threads int) (s [2]float64, err error) {
 	all.Wait()
 	for t := range threads {
 		if errs[t] != nil {
-			return s, errs[t]
+			return errs[t]
 		}
 		for k := range s {
 			s[k] += float64(counts[t][k]) / float64(runs)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // run draws one set, and reports whether some group is off.
