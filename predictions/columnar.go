@@ -275,7 +275,7 @@ func (t *columnar) begin() *Error {
 }
 
 func noRows() *Error {
-	return fault("was the program that wrote it given any data?", "no rows")
+	return fault("was the program that wrote it given any data?", "no rows").because(ErrNoRows)
 }
 
 // partOf returns the next part of a file; nil at its end.

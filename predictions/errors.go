@@ -1,12 +1,16 @@
 package predictions
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/candor-go/candor/internal/visible"
 )
+
+// An Error wraps ErrNoRows if it is about files without any rows, as a program writes for a part that is empty.
+var ErrNoRows = errors.New("no rows")
 
 // Error says what is wrong with a file, where, and what to do about it. Fields that do not apply have the values given here.
 type Error struct {
@@ -53,7 +57,7 @@ func (e *Error) Error() string {
 	return visible.Text(b.String())
 }
 
-// Unwrap returns the underlying error of the operating system or of the archive, or nil.
+// Unwrap returns the underlying error of the operating system or of the archive, ErrNoRows, or nil.
 func (e *Error) Unwrap() error { return e.err }
 
 // fault returns an Error about a whole file. The caller adds its name.

@@ -437,7 +437,7 @@ func (r *vectorReader) describe(b *opening) *Error {
 		r.info.Rows += a.rows()
 	}
 	if r.info.Rows == 0 {
-		return fault("was the program that wrote it given any data?", "no rows: its shape is %s", shapeText(b.scores[0].shape)).in(b.scores[0].file)
+		return fault("was the program that wrote it given any data?", "no rows: its shape is %s", shapeText(b.scores[0].shape)).because(ErrNoRows).in(b.scores[0].file)
 	}
 	for _, p := range r.parts {
 		for _, a := range p.arrays {

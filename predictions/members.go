@@ -175,7 +175,7 @@ func (r *MembersReader) takeArray(b *opening) *Error {
 	said := shapeText(a.shape)
 	switch {
 	case n == 0:
-		return fault("was the program that wrote it given any data?", "no rows: its shape is %s", said).in(a.file)
+		return fault("was the program that wrote it given any data?", "no rows: its shape is %s", said).because(ErrNoRows).in(a.file)
 	case m == 0:
 		return fault("was the program that wrote it given any models?", "no members: its shape is %s", said).in(a.file)
 	case k == 0:
@@ -231,7 +231,7 @@ func (r *MembersReader) takeFiles(b *opening) *Error {
 		r.parts = append(r.parts, part{array: a, members: 1})
 	}
 	if first.rows() == 0 {
-		return fault("was the program that wrote it given any data?", "no rows: its shape is %s", shapeText(first.shape)).in(first.file)
+		return fault("was the program that wrote it given any data?", "no rows: its shape is %s", shapeText(first.shape)).because(ErrNoRows).in(first.file)
 	}
 	if e := r.checkRow(m, first.columns(), first); e != nil {
 		return e

@@ -301,7 +301,7 @@ func (b *opening) open() (*Reader, *Error) {
 		most = max(most, a.rows())
 	}
 	if r.info.Rows == 0 {
-		return nil, fault("was the program that wrote it given any data?", "no rows: its shape is %s", shapeText(first.shape)).in(first.file)
+		return nil, fault("was the program that wrote it given any data?", "no rows: its shape is %s", shapeText(first.shape)).because(ErrNoRows).in(first.file)
 	}
 	r.info.Shape = shapeText(append([]int64{r.info.Rows}, first.shape[1:]...))
 

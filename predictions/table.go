@@ -809,7 +809,7 @@ func (t *table) Next() (*metrics.Chunk, error) {
 		if !ok {
 			t.err = io.EOF
 			if t.rows == 0 {
-				t.err = fault("was the program that wrote it given any data?", "no rows: there is only a header").in(t.files[0].file)
+				t.err = fault("was the program that wrote it given any data?", "no rows: there is only a header").because(ErrNoRows).in(t.files[0].file)
 			}
 			return nil, t.err
 		}
