@@ -41,7 +41,7 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages := append(append(docs, families...), "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md", "../bench/README.md", "../bench/compare/README.md")
+	pages := append(append(docs, families...), "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md", "../bench/README.md", "../bench/compare/README.md", "../beam/README.md")
 	links := 0
 	indexes := []string{filepath.Join("..", "docs", "README.md"), filepath.Join("..", "docs", "metrics", "README.md")}
 	indexed := indexes[:1:1]
