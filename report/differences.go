@@ -585,23 +585,26 @@ func (d *Differences) Independent() string {
 	rows, fixed, what := 0, 0, ""
 	for i := range d.List {
 		x := &d.List[i]
+		if at := strings.LastIndex(x.Method, ", fitted"); at >= 0 {
+			fixed++
+			what = strings.TrimPrefix(x.Method[at:], ", ")
+		}
 		if strings.Contains(x.Method, "independent") {
 			rows++
-			if at := strings.LastIndex(x.Method, "independent, fitted"); at >= 0 {
-				fixed++
-				what = strings.TrimPrefix(x.Method[at:], "independent, ")
-			}
 		}
 	}
 	if c := d.Clusters; c != nil && rows == 0 {
-		text := (*clusters)(c).count()
+		text, also := (*clusters)(c).count(), ""
+		if fixed > 0 {
+			also = "; those after temperature scaling also take " + what
+		}
 		switch {
 		case c.Number < 2:
 			return "Rows are of " + text + ", so differences have no intervals."
 		case c.Number < eval.FewClusters:
-			return fmt.Sprintf("Intervals of differences are by %s, which are taken as independent. By fewer than %d they are rough.", text, eval.FewClusters)
+			return fmt.Sprintf("Intervals of differences are by %s, which are taken as independent%s. By fewer than %d they are rough.", text, also, eval.FewClusters)
 		}
-		return "Intervals of differences are by " + text + ", which are taken as independent."
+		return "Intervals of differences are by " + text + ", which are taken as independent" + also + "."
 	}
 	for _, t := range d.tests {
 		if t.By != "" {

@@ -119,7 +119,6 @@ func TestClustersUsage(t *testing.T) {
 	}{
 		{[]string{"eval", whole, "--prob", "p", "--labels", "y", "--cluster", "nobody"}, exitData, `no column "nobody" for the cluster`},
 		{[]string{"eval", whole, "--prob", "p", "--labels", "y", "--cluster", "site", "--group", "site"}, exitData, "both groups the rows and is their cluster"},
-		{[]string{"eval", whole, "--prob", "p", "--labels", "y", "--cluster", "patient", "--temperature-scaled"}, exitUsage, "--temperature-scaled does not go with --cluster"},
 		{[]string{"eval", whole, "--task", "multilabel", "--cluster", "patient"}, exitUsage, "--cluster is for --task classification"},
 		{[]string{"eval", whole, "--prob", "p", "--labels", "y", "--cluster", "patient", "--metrics", "auroc(exact)"}, exitUsage, "which clusters do not support"},
 		{[]string{"merge", state, other}, exitData, `rows in clusters by "patient" and rows without clusters`},

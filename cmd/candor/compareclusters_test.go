@@ -134,13 +134,3 @@ func TestCompareClustersAligned(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
-
-// TestRecalClustersSaid: one sentence says that no metric has an interval of its change.
-func TestRecalClustersSaid(t *testing.T) {
-	d := newDir(t)
-	in := d.put("v.csv", []byte("video,y,p,q\n"+strings.Join(videos(20, 5), "\n")+"\n"))
-	text := strings.Join(strings.Fields(printed(t, "recal", "fit", "isotonic", in, "--prob", "p", "--labels", "y", "--cluster", "video", "-o", d.at("m.json"))), " ")
-	if !strings.Contains(text, " NLL, Brier score and accuracy are not compared, since intervals of changes are not found for rows in clusters. ") {
-		t.Error(text)
-	}
-}

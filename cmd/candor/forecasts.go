@@ -70,8 +70,6 @@ func (l *columnFlags) check(f *evalFlags) error {
 		return usage("--group and --ood are both given, and out-of-distribution rows are in no group; give one")
 	case l.cluster != "" && len(f.ood) > 0:
 		return usage("--cluster and --ood are both given, and out-of-distribution rows are in no cluster; give one")
-	case l.cluster != "" && f.scaled:
-		return usage("--temperature-scaled does not go with --cluster: its folds would split clusters; leave one of them out")
 	case l.error != "" && (l.mean != "" || l.observed != ""):
 		return usage("--error is observed minus mean, in place of --mean and --observed; leave it out, or leave these out")
 	case l.std != "" && l.scale != "":

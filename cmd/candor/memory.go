@@ -240,6 +240,13 @@ func (f *evalFlags) outRows(j *job) int64 {
 // names.
 func (j *job) clusterBytes() int64 { return max(1<<20, (j.memory-fixedMemory)/4) }
 
+// clusterRoom is clusterBytes for a comparison.
+func (j *job) clusterRoom() compared.Room {
+	return compared.Room{Bytes: j.clusterBytes(), Remedy: func(bytes int64) string {
+		return fmt.Sprintf("pass --max-memory %dMiB", (fixedMemory+4*bytes)>>20+1)
+	}}
+}
+
 // groupRoom returns the memory that groups may take.
 func (j *job) groupRoom() grouped.Room {
 	fixed := programMemory + j.buffers + j.keys

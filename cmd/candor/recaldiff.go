@@ -27,7 +27,7 @@ const byMaps = "; widened by how maps of other rows differ"
 //
 // A row moves the difference by itself, and by the maps of other folds. Where a map has little to correct, both count alike, and the
 // spread of rows shows the first only. The map of all rows differs from that of all but a fold as a jackknife's: K times that variance is
-// the variance of the latter, for K folds.
+// the variance of the latter, for K folds. Where rows are in clusters, which folds keep whole, both spreads are those of clusters.
 func (f *recalFit) afterAndDifferences(j *job, m recal.Method, before *eval.Evaluation, whole recal.Map, raw, after recal.Data) (*eval.Evaluation, *report.Differences, error) {
 	spec, err := f.specAfter(before, whole)
 	if err != nil {
@@ -46,6 +46,7 @@ func (f *recalFit) afterAndDifferences(j *job, m recal.Method, before *eval.Eval
 	if err != nil {
 		return nil, nil, err
 	}
+	all.Room = j.clusterRoom()
 	pass := j.pass
 	for pass.Threads > 1 && f.besides+all.Need(j.extent, pass.Threads) > j.memory {
 		pass.Threads--
@@ -82,6 +83,7 @@ func (f *recalFit) afterAndDifferences(j *job, m recal.Method, before *eval.Eval
 		found.List = append(found.List, d)
 	}
 	compared.Judge(found.List, spec.Level, all.Rows(), compared.Holm)
+	found.Clusters = all.Models()[1].Clusters()
 	return all.Models()[1].Evaluation, found, nil
 }
 
@@ -110,9 +112,6 @@ func keepsDecisions(m recal.Method) bool {
 func (f *recalFit) unpaired(before *eval.Evaluation, after *eval.Spec) string {
 	if a, b := before.Spec.Shape(), after.Shape(); a.Kind != b.Kind || !slices.Equal(before.Spec.Levels, after.Levels) {
 		return "before and after are forecasts of other kinds, which are not compared row by row"
-	}
-	if after.Cluster != "" {
-		return "intervals of changes are not found for rows in clusters"
 	}
 	if after.KeepsRows() != "" {
 		return "exact keeps every row, which a comparison does not support"

@@ -106,7 +106,7 @@ func (f *evalFlags) fitScaled(c *cobra.Command, j *job, paths []string, e *eval.
 	d := reread(c, &passes{about: need.Reads*(1+recal.Folds{}.Count()) + 1}, open)
 	bad := func(err error) error { return f.cannotFit(err, last, paths) }
 	s := &eval.Scaled{Temperature: eval.Value{Value: math.NaN(), Interval: metrics.NoInterval()}}
-	rows := &scaledRows{as: s, folds: recal.Folds{Seed: f.seed}, data: d, bad: bad, quiet: open}
+	rows := &scaledRows{as: s, folds: recal.Folds{Seed: f.seed, Clusters: e.Spec.Cluster != ""}, data: d, bad: bad, quiet: open}
 	o := &recal.Options{Threads: j.pass.Threads}
 	m, err := recal.Temperature{}.Fit(d, o)
 	switch {
@@ -116,7 +116,11 @@ func (f *evalFlags) fitScaled(c *cobra.Command, j *job, paths []string, e *eval.
 		return nil, bad(err)
 	default:
 		t := m.(*recal.TemperatureMap)
-		s.Temperature.Value, s.Temperature.Interval, s.Temperature.Method = t.T(), t.Interval(e.Spec.Level), temperatureMethod
+		if s.Temperature.Value = t.T(); e.Spec.Cluster == "" {
+			s.Temperature.Interval, s.Temperature.Method = t.Interval(e.Spec.Level), temperatureMethod
+		} else {
+			s.Temperature.Reason = temperatureOfClusters
+		}
 		if t.Fit().LeftOut > 0 {
 			s.Temperature.Note = leftOut(t.Fit(), "temperature")
 		}
@@ -152,6 +156,7 @@ func (s *scaledRows) evaluate(j *job, e *eval.Evaluation) (err error) {
 	if s.as.Rows, err = eval.New(e.ScaledSpec()); err != nil {
 		return err
 	}
+	s.as.Rows.ClusterBytes, s.as.Rows.Remedy = j.clusterBytes(), e.Remedy
 	src, err := s.open()
 	if err != nil {
 		return s.bad(err)
@@ -164,7 +169,7 @@ func (s *scaledRows) evaluate(j *job, e *eval.Evaluation) (err error) {
 }
 
 // scaleAll evaluates the rows of all sets after temperature scaling, side by side if each has a temperature for each fold. Folds are the
-// same rows in all sets.
+// same rows in all sets; rows of a cluster are in one.
 func (f *compareRun) scaleAll(c *cobra.Command, j *job, list []comparedSet, sets []*opened, all *compared.Comparison) error {
 	rows, whole := make([]*scaledRows, len(sets)), true
 	for i, s := range sets {
@@ -199,7 +204,7 @@ func (f *compareRun) scaleAll(c *cobra.Command, j *job, list []comparedSet, sets
 	if err != nil {
 		return err
 	}
-	after.Threads = f.threads
+	after.Threads, after.Room = f.threads, all.Room
 	pass := j.pass
 	for pass.Threads > 1 && fixedMemory+all.Size(j.extent)+after.Need(j.extent, pass.Threads) > j.memory {
 		pass.Threads--
@@ -242,7 +247,10 @@ func noMap(err error) string {
 	return ""
 }
 
-const temperatureMethod = "sandwich standard error of ln T; rows taken as independent"
+const (
+	temperatureMethod     = "sandwich standard error of ln T; rows taken as independent"
+	temperatureOfClusters = "the standard error of a temperature takes rows as independent, and these are in clusters"
+)
 
 // leftOut says how many rows a fit left out, and why; what is "map" or "temperature".
 func leftOut(f recal.Fit, what string) string {
@@ -258,6 +266,10 @@ func plain(err error) string { return strings.ReplaceAll(err.Error(), "recal: ",
 
 // cannotFit returns the error of a fit. By default that is bad data: in some row of the reader, or in all of them.
 func (f *evalFlags) cannotFit(err error, r reader, paths []string) error {
+	var room *eval.RoomError
+	if errors.As(err, &room) {
+		return usage("%v", room)
+	}
 	if r != nil {
 		err = f.locate(err, r, paths)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -123,9 +122,7 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 			}
 		}
 		n.Threads = f.threads
-		n.Room = compared.Room{Bytes: j.clusterBytes(), Remedy: func(bytes int64) string {
-			return fmt.Sprintf("pass --max-memory %dMiB", (fixedMemory+4*bytes)>>20+1)
-		}}
+		n.Room = j.clusterRoom()
 		return n, nil
 	}
 	all, threads, err := f.withinAll(j, made, sets)

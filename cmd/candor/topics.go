@@ -217,7 +217,8 @@ Rows are taken as independent. For regression forecasts (--task regression, quan
 --horizon takes the test of Diebold and Mariano: rows must then be in the order of time. --series COLUMN does so within
 each of several series, which are taken as independent of each other.
 
---temperature-scaled adds the differences after temperature scaling, which take the fitted temperatures as fixed.
+--temperature-scaled adds the differences after temperature scaling, which take the fitted temperatures as fixed. With
+--cluster each fold has whole clusters.
 
 --cluster COLUMN says which rows depend on each other, as the frames of a video, the answers to a prompt, or the forecasts of
 one day, and errors of differences are then by the sums of clusters. Sets must agree about the cluster of each row.

@@ -145,7 +145,7 @@ func (e *Evaluation) Value(m Metric) Value {
 			Reason: fmt.Sprintf("of the scores %d are outside [0,1], and none of these is kept", n)}
 	}
 	v := d.value(e, m)
-	if e.Spec.Cluster != "" && e.Audit.Rows > 0 {
+	if e.Spec.Cluster != "" && e.Audit.Rows > 0 && !isAfterScaling(m) { // which is answered by clusters already
 		e.byCluster(m, &v)
 	}
 	if math.IsNaN(v.Value) {

@@ -22,7 +22,7 @@ const ScaledMetrics = "temperature,nll_temperature_scaled,brier_temperature_scal
 
 // ScaledSpec returns the spec for evaluating the scaled rows.
 func (e *Evaluation) ScaledSpec() Spec {
-	s := Spec{Classes: e.Spec.Classes, Choices: e.Spec.Choices, Base: e.Spec.Base, Brier: e.Spec.Brier, Level: e.Spec.Level}
+	s := Spec{Classes: e.Spec.Classes, Choices: e.Spec.Choices, Base: e.Spec.Base, Brier: e.Spec.Brier, Level: e.Spec.Level, Cluster: e.Spec.Cluster}
 	m, err := ParseMetrics("nll,brier,ece", s.Shape())
 	if err != nil {
 		panic(err)
@@ -61,6 +61,9 @@ func notScaled() string {
 }
 
 func ofOneModel(s Shape) bool { return s.HasClasses() && s.Members == 0 }
+
+// isAfterScaling reports whether a metric is one of ScaledMetrics.
+func isAfterScaling(m Metric) bool { return slices.Contains(strings.Split(ScaledMetrics, ","), m.Name) }
 
 // afterScaling returns the value of a metric of the scaled rows.
 func afterScaling(e *Evaluation, m Metric) Value {
