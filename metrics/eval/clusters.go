@@ -48,6 +48,8 @@ const (
 	oneCluster    = "no interval: all rows are of one cluster, and how clusters differ is not known"
 	notClustered  = "no interval: its method takes rows as independent, and has no form for clusters"
 	lostClusters  = "no interval: one cluster has nearly all rows"
+	notEven       = "what chance adds to it is known by clusters only for bins of equal width of scores that are kept"
+	oneEach       = "no bin has rows of two clusters, so what chance adds is not known"
 	alikeClusters = "no interval: clusters show no spread"
 )
 
@@ -509,6 +511,34 @@ func (e *Evaluation) ClusterBins() []calib.Bin {
 		}
 	}
 	return bins
+}
+
+// squaredOfClusters returns the value of calibration_error_squared where rows are in clusters: chance adds to the square of a bin's gap
+// the variance by the clusters that have rows there. A bin with one cluster adds nothing, as one with one row does.
+func (e *Evaluation) squaredOfClusters(b *binning, p *calib.Partition, v Value) Value {
+	v.Value, v.Interval, v.Method, v.Reason = math.NaN(), metrics.NoInterval(), "", notEven
+	t := e.clusterScores(b.Event)
+	if b.adaptive || !b.plain() || t == nil || e.Spec.Scored {
+		return v
+	}
+	by := t.Bins(kernel.Edges(b.Bins))
+	value, total, some := 0.0, 0.0, false
+	for i, k := range p.Bins(e.Spec.Level) {
+		w := float64(k.Count)
+		if e.Audit.Weighted {
+			w = k.Weight
+		}
+		total += w
+		if k.Count > 0 && by[i].Gap == by[i].Gap {
+			g := k.Confidence - k.Frequency
+			value += float64(w * (float64(g*g) - float64(by[i].Gap*by[i].Gap)))
+			some = true
+		}
+	}
+	if v.Reason = oneEach; some {
+		v.Value, v.Reason = value/total, notClustered
+	}
+	return v
 }
 
 // ClusterGap is what clusters say of calibration in the large, and in bins of scores: of the mean score minus the share of rows with the

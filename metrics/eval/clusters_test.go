@@ -277,3 +277,87 @@ func TestClusterVerdict(t *testing.T) {
 		t.Errorf("of %d sets %d find a calibrated model off in some bin, and %d one that is off", sets, found, off)
 	}
 }
+
+// TestSquaredOfClusters holds calibration_error_squared of rows in clusters of unequal sizes to its definition, with the variance of each bin
+// by the sums of its clusters.
+func TestSquaredOfClusters(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	for _, weighted := range []bool{false, true} {
+		const bins = 15
+		p := &metrics.Predictions{}
+		p.Classes = 1
+		var of []int32
+		for g := range 60 {
+			shift, off := 0.2*r.NormFloat64(), 0.3*r.NormFloat64()
+			for range 1 + r.IntN(30) {
+				x := math.Round(1e3*min(0.99, max(0.01, 0.5+shift+0.1*r.NormFloat64()))) / 1e3
+				y := int32(0)
+				if r.Float64() < x+off {
+					y = 1
+				}
+				p.F64, p.Labels, of = append(p.F64, x), append(p.Labels, y), append(of, int32(g))
+				if weighted {
+					p.Weights = append(p.Weights, float64(1+r.IntN(4)))
+				}
+			}
+		}
+		p.Rows = len(of)
+		type bin struct{ weight, gap float64 }
+		var all [bins]bin
+		total := 0.0
+		weight := func(i int) float64 {
+			if weighted {
+				return p.Weights[i]
+			}
+			return 1
+		}
+		in := func(i int) int { return min(int(p.F64[i]*bins), bins-1) }
+		for i, x := range p.F64 {
+			b := &all[in(i)]
+			b.weight += weight(i)
+			b.gap += weight(i) * (x - float64(p.Labels[i]))
+			total += weight(i)
+		}
+		sums, sizes := map[[2]int]float64{}, map[[2]int]float64{}
+		clusters := [bins]int{}
+		for i, x := range p.F64 {
+			k := [2]int{in(i), int(of[i])}
+			if sizes[k] == 0 {
+				clusters[k[0]]++
+			}
+			sums[k] += weight(i) * (x - float64(p.Labels[i]) - all[k[0]].gap/all[k[0]].weight)
+			sizes[k] += weight(i)
+		}
+		want, chance := 0.0, 0.0
+		for b, x := range all {
+			if clusters[b] > 1 {
+				want += x.gap / x.weight * x.gap / total
+			}
+		}
+		for k, s := range sums {
+			if clusters[k[0]] > 1 {
+				n := all[k[0]].weight
+				chance += s * s / (1 - sizes[k]/n) / n / total
+			}
+		}
+		const list = "calibration_error_squared,calibration_error_squared(adaptive)"
+		e := clusteredBy(t, list, p, func(i int) int32 { return of[i] })
+		own, adaptive := e.Spec.Metrics[0], e.Spec.Metrics[1]
+		v := e.Value(own)
+		if !(math.Abs(v.Value-(want-chance)) < 1e-3*chance) || !strings.Contains(v.Reason, "no form for clusters") || v.Interval.Low == v.Interval.Low {
+			t.Errorf("%+v, want %v of which chance %v", v, want-chance, chance)
+		}
+		if u := clusteredBy(t, list, p, nil).Value(own); !(u.Value > v.Value+0.2*chance) {
+			t.Errorf("%v of clusters, and %v of rows", v.Value, u.Value)
+		}
+		if v := e.Value(adaptive); v.Value == v.Value || !strings.Contains(v.Reason, "only for bins of equal width") {
+			t.Errorf("adaptive: %+v", v)
+		}
+		if text := e.Text(own); !strings.HasSuffix(text, "; v_b/n_b by clusters, of which a bin has two or more") {
+			t.Error(text)
+		}
+		if v := clusteredBy(t, list, p, func(int) int32 { return 0 }).Value(own); v.Value == v.Value || !strings.Contains(v.Reason, "rows of two clusters") {
+			t.Errorf("of one cluster: %+v", v)
+		}
+	}
+}

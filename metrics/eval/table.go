@@ -432,8 +432,18 @@ func descriptors() []Descriptor {
 				v := Value{Method: squaredMethod, Bound: unknown(bound)}
 				if v.Value, v.Interval = p.Squared(e.Spec.Level); p.DebiasedReason() != "" {
 					v.Reason = p.DebiasedReason()
+				} else if e.Spec.Cluster != "" {
+					return e.squaredOfClusters(e.binning(m), p, v)
 				}
 				return v
+			},
+			text: func(e *Evaluation, m Metric) string {
+				b, d := e.binning(m), Describe(m.Name)
+				t := e.text(b) + "; " + b.formula(d.Formula, d.norm)
+				if e.Spec.Cluster != "" {
+					t += "; v_b/n_b by clusters, of which a bin has two or more"
+				}
+				return t
 			},
 		},
 		{

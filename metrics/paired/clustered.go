@@ -264,10 +264,9 @@ type binned struct {
 	weight   float64
 	gap      float64 // their mean
 	clusters float64
-	variance float64 // of the gap
 }
 
-// bins returns the bins of equal width, and of each mark the number of its bin. Variances are not set.
+// bins returns the bins of equal width, and of each mark the number of its bin.
 func (v *View) bins(n int) (l []binned, in []int32) {
 	l, in = make([]binned, n), make([]int32, len(v.at))
 	for i, w := range v.w {
@@ -285,21 +284,17 @@ func (v *View) bins(n int) (l []binned, in []int32) {
 	return l, in
 }
 
-// ErrorSquared returns the difference of calibration_error_squared of o and v over equal-width bins, with its error. What chance adds
-// to the square of a bin's mean residual is the variance of that mean, here by clusters: with R_gk the sum of the residuals of cluster
-// g in bin k around their mean, and G_k its clusters, G_k/(G_k-1) sum_g R_gk^2 / n_k^2. So the value is
-//
-//	sum_k (n_k/N) (g_k^2 - G_k/(G_k-1) sum_g R_gk^2/n_k^2) of o, minus that of v
-//
-// A cluster moves it by 2 g_k R_gk and by g_k^2 of its rows. Where both models are calibrated, what is left is the variance of the
+// ErrorSquared returns the error of the difference of calibration_error_squared of o and v over equal-width bins. What chance adds to the
+// square of a bin's mean residual is the variance of that mean by clusters. R_gk is the sum of the residuals of cluster g in bin k around
+// their mean g_k, times sqrt(G_k/(G_k-1)) for the G_k clusters of the bin. A cluster moves the difference by 2 g_k R_gk and by g_k^2 of its rows. Where both models are calibrated, what is left is the variance of the
 // products of two clusters' residuals, 2 sum C_kl^2 / (n_k n_l N^2) over pairs of bins of both models, with C_kl = sum_g R_gk R_gl. As
 // for rows, the variance is the first minus the second, and at least the second.
 //
-// A bin with one cluster has no variance and adds nothing to the value. unseen is the most that those of v and of o might have added.
-func (v *View) ErrorSquared(o *View, n int) (value float64, e Error, unseen [2]float64) {
+// A bin with one cluster has no variance and adds nothing to a value. unseen is the most that those of v and of o might have added.
+func (v *View) ErrorSquared(o *View, n int) (e Error, unseen [2]float64) {
 	g := v.c.Len()
 	if v.alike(o) {
-		return 0, v.c.spread(make([]float64, g), 1), unseen
+		return v.c.spread(make([]float64, g), 1), unseen
 	}
 	models := [2]*View{v, o}
 	var bins [2][]binned
@@ -359,13 +354,9 @@ func (v *View) ErrorSquared(o *View, n int) (value float64, e Error, unseen [2]f
 			if b.weight == 0 {
 				continue
 			}
-			square := float64(b.gap * b.gap)
 			if b.clusters < 2 {
-				unseen[m] += float64(b.weight / one.total * square)
-				continue
+				unseen[m] += float64(b.weight / one.total * float64(b.gap*b.gap))
 			}
-			b.variance = cross[(m*n+k)*2*n+m*n+k] / float64(b.weight*b.weight)
-			value += float64(float64(2*m-1) * float64(b.weight/one.total*(square-b.variance)))
 		}
 	}
 	of := func(k int) *binned { return &bins[k/n][k%n] }
@@ -388,7 +379,7 @@ func (v *View) ErrorSquared(o *View, n int) (value float64, e Error, unseen [2]f
 	e = v.c.spread(moves, v.total)
 	square := float64(v.total * v.total)
 	e.SE = math.Sqrt(math.Max(float64(e.SE*e.SE)-taken/square, math.Max(0, least)/square))
-	return value, e, unseen
+	return e, unseen
 }
 
 // topKey returns the key of the top label of a binary task for that of class 1. At 1/2 class 0 is the top label.

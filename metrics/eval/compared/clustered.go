@@ -63,7 +63,7 @@ func (f *finder) clustered(d *Difference, by method, pair, loss int, va, vb eval
 		}
 	case ofSquares:
 		d.Method = byClusterSquares
-		d.Value, e, unseen = f.view(paired.Kept, d.A).ErrorSquared(f.view(paired.Kept, d.B), c.Spec.Base.Bins)
+		e, unseen = f.view(paired.Kept, d.A).ErrorSquared(f.view(paired.Kept, d.B), c.Spec.Base.Bins)
 	}
 	return e, unseen
 }
