@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/metrics/eval/grouped"
@@ -98,7 +100,7 @@ options of the answers.`,
 			}
 			var sum *eval.Evaluation
 			var groups *grouped.Evaluation
-			seen := map[string]string{}
+			seen := map[[sha256.Size]byte]string{}
 			for i, path := range args {
 				if i > 0 {
 					if b, err = r.read(path); err != nil {
@@ -113,7 +115,7 @@ options of the answers.`,
 				if i > 0 && (g == nil) != (groups == nil) {
 					return badAt(place{File: name, Remedy: "evaluate both with the same --group, or without"}, "%s against %s: one has groups of rows, the other has none", files.call(args[0]), name)
 				}
-				id := e.SHA256()
+				id := sha256.Sum256(b)
 				if twin, ok := seen[id]; ok {
 					warn(c, "%s and %s are equal: are the same rows counted twice?", twin, name)
 				}
@@ -167,6 +169,7 @@ const maxState = 1 << 30
 const (
 	mergeFixed = 24 << 20 // the program itself
 	stateTimes = 6        // per byte of a state: the bytes, the decoded state, and its encoding again for comparison
+	cellTimes  = 3        // per byte of exact cells, which states hold packed: as they are read, and copies while they are merged
 )
 
 // stateFiles reads the files of a merge, and keeps within --max-memory together with what has been merged.
@@ -203,7 +206,7 @@ func sizeOf(path string) int64 {
 // read reads the next state.
 func (r *stateFiles) read(path string) ([]byte, error) {
 	known := sizeOf(path)
-	if err := r.room(path, known); err != nil {
+	if err := r.room(path, known, 0); err != nil {
 		return nil, err
 	}
 	b, err := r.readFile(r.stdin, path, min(maxState, r.memory/stateTimes))
@@ -211,23 +214,24 @@ func (r *stateFiles) read(path string) ([]byte, error) {
 		return nil, err
 	}
 	r.ahead -= known
-	return b, r.room(path, int64(len(b)))
+	return b, r.room(path, int64(len(b)), cells.MemoryOf(b))
 }
 
-// room returns an error if there is no memory for a state of this size.
-func (r *stateFiles) room(path string, size int64) error {
+// room returns an error if there is no memory for a state of this size, with this memory of cells.
+func (r *stateFiles) room(path string, size, packed int64) error {
 	if size > maxState {
 		return nil // another error follows
 	}
 	var m runtime.MemStats
 	for range 2 {
-		if runtime.ReadMemStats(&m); mergeFixed+int64(m.HeapAlloc)+stateTimes*size <= r.memory {
+		if runtime.ReadMemStats(&m); mergeFixed+int64(m.HeapAlloc)+stateTimes*size+cellTimes*packed <= r.memory {
 			return nil
 		}
 		runtime.GC() // it may be garbage
 	}
 	// The merged state exists twice while it grows, and while answers are computed.
-	need := mergeFixed + 2*int64(m.HeapAlloc) + stateTimes*max(size, r.ahead)
+	more := max(size, r.ahead)
+	need := mergeFixed + 2*int64(m.HeapAlloc) + stateTimes*more + int64(cellTimes*float64(packed)*float64(more)/float64(max(size, 1)))
 	return about(usage("%s: there is no room for this state of %s bytes beside what is merged; pass --max-memory %dMiB, which has room for all",
 		r.call(path), report.Count(size), need>>20+1), r.call(path))
 }
@@ -275,6 +279,8 @@ func decodeState(e encoding.BinaryUnmarshaler, magic string, b []byte, path stri
 		switch {
 		case len(b) == 0:
 			err = errors.New("empty file")
+		case errors.Is(err, eval.ErrVersion):
+			remedy = "read it with the candor that wrote it, or evaluate the rows again with this one; use one version everywhere"
 		case isMagic(b) && !strings.HasPrefix(string(b), magic):
 			remedy = "states of one set, of slices (--slice-by), of several labels (--task multilabel) and of candor compare are not merged with each other"
 		case !isMagic(b):

@@ -99,9 +99,10 @@ func (s *sources) once(paths ...string) string {
 // twice returns the first file that can be read only once but is named again, possibly by another path, and how often; "" if
 // there is none.
 func (s *sources) twice(paths []string) (name string, times int) {
+	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !readOnce(p) })
 	for i, p := range paths {
 		for _, q := range paths[i:] {
-			if readOnce(p) && readOnce(q) && sameFile(p, q) {
+			if sameFile(p, q) {
 				times++
 			}
 		}

@@ -56,7 +56,7 @@ func OpenFields(magic string, version uint16, b []byte) (*Dec, error) {
 	case err != nil:
 		return nil, err
 	case v != version:
-		return nil, fmt.Errorf("version %d, and this program reads version %d", v, version)
+		return nil, fmt.Errorf("%w: %d, and this program reads %d", ErrVersion, v, version)
 	case len(rest) != 0:
 		return nil, fmt.Errorf("%w: %d bytes follow the state", ErrDamaged, len(rest))
 	}

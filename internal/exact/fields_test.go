@@ -18,7 +18,7 @@ func TestOpenFields(t *testing.T) {
 	if n, s := d.U32(), d.Str(); n != 7 || s != "seven" || d.Done() != nil {
 		t.Errorf("read %d and %q: %v", n, s, d.Err())
 	}
-	if _, err := OpenFields("tEST", 4, b); err == nil || !strings.Contains(err.Error(), "version 3") {
+	if _, err := OpenFields("tEST", 4, b); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), ": 3, and this program reads 4") {
 		t.Errorf("another version: %v", err)
 	}
 	if _, err := OpenFields("oTHR", 3, b); !errors.Is(err, ErrMagic) {

@@ -15,6 +15,8 @@ var (
 	ErrMagic = errors.New("not of this kind")
 	// ErrDamaged means that the data are not what was written.
 	ErrDamaged = errors.New("damaged")
+	// ErrVersion means that another version of the program wrote the data.
+	ErrVersion = errors.New("written in another version of the format")
 )
 
 const (

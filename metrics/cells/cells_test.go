@@ -455,6 +455,7 @@ func TestNoSuchCells(t *testing.T) {
 			}
 		}
 	}
+	exactly := func(l ...triple) func(e *exact.Enc) { return func(e *exact.Enc) { e.Bytes(packed(l...)) } }
 	for _, c := range []struct {
 		name        string
 		event, kind uint8
@@ -466,17 +467,17 @@ func TestNoSuchCells(t *testing.T) {
 		digits      uint8
 		origin      uint8
 	}{
-		{"none", 0, 0, 0, 0, 0, numbers(), true, 0, 0},
-		{"one", 0, 0, 1, 3, 1, numbers(0, 5, 5), true, 0, 0},
-		{"one of float64", 0, 0, 1, 3, 1, numbers(0, 5, 5), true, 53, 0},
-		{"digits of no type", 0, 0, 1, 3, 1, numbers(0, 5, 5), false, 30, 0},
-		{"digits of three classes", 0, 0, 3, 3, 1, numbers(0, 5, 5), false, 53, 0},
-		{"rows of no classes", 0, 0, 0, 3, 0, numbers(), false, 0, 0},
-		{"more classes than labels can name", 0, 0, 1 << 31, 0, 0, numbers(), false, 0, 0},
+		{"none", 0, 0, 0, 0, 0, exactly(), true, 0, 0},
+		{"one", 0, 0, 1, 3, 1, exactly(triple{0, 5, 5}), true, 0, 0},
+		{"one of float64", 0, 0, 1, 3, 1, exactly(triple{0, 5, 5}), true, 53, 0},
+		{"digits of no type", 0, 0, 1, 3, 1, exactly(triple{0, 5, 5}), false, 30, 0},
+		{"digits of three classes", 0, 0, 3, 3, 1, exactly(triple{0, 5, 5}), false, 53, 0},
+		{"rows of no classes", 0, 0, 0, 3, 0, exactly(), false, 0, 0},
+		{"more classes than labels can name", 0, 0, 1 << 31, 0, 0, exactly(), false, 0, 0},
 		{"a grid of no classes", 0, 1, 0, 0, 0, numbers(), false, 0, 0},
-		{"decisions for the positive class", 0, 0x80, 1, 0, 1, numbers(0, 5, 5), false, 0, 0},
-		{"the positive of three classes", 2, 0, 3, 0, 1, numbers(0, 5, 5), false, 0, 0},
-		{"more rows than there are", 0, 0, 1, 0, 2, numbers(0, 1<<61, 5, 7, 1<<62, 5), false, 0, 0},
+		{"decisions for the positive class", 0, 0x80, 1, 0, 1, exactly(triple{0, 5, 5}), false, 0, 0},
+		{"the positive of three classes", 2, 0, 3, 0, 1, exactly(triple{0, 5, 5}), false, 0, 0},
+		{"more rows than there are", 0, 0, 1, 0, 2, exactly(triple{0, 1 << 61, 5}, triple{0 + 7, 1 << 62, 5}), false, 0, 0},
 		{"a grid of few rows", 0, 1, 1, 0, 1, numbers(0, 5, 0, 0, 0, 0), false, 0, 0},
 		{"a grid", 0, 1, 1, 0, 1, numbers(0, 1<<20, 0, 0, 0, 0), true, 0, 0},
 		{"a grid's sum too large", 0, 1, 1, 0, 1, numbers(0, 1<<20, 1<<62, 0, 0, 0), false, 0, 0},
@@ -484,14 +485,14 @@ func TestNoSuchCells(t *testing.T) {
 		{"a weight", 0, 2, 1, 0, 1, cell(&one), true, 0, 0},
 		{"a sum below 0", 0, 2, 1, 0, 1, cell(&turned), false, 0, 0},
 		{"a grid of one weight", 0, 3, 1, 0, 1, numbered(7, &one), false, 0, 0},
-		{"a logit of 0", 2, 0, 1, 0, 1, numbers(1<<62, 5, 5), true, 0, 1},
-		{"a logit no float64 has", 2, 0, 1, 0, 1, numbers(1<<63-1, 5, 5), false, 0, 2},
-		{"a top label's logit below 0", 1, 0, 1, 0, 1, numbers(1<<62-1, 5, 5), false, 0, 2},
-		{"a log-probability above 0", 2, 0, 1, 0, 1, numbers(1<<62+1<<61, 5, 5), false, 0, 3},
-		{"a log-probability below 0", 2, 0, 1, 0, 1, numbers(1<<62-1<<61, 5, 5), true, 0, 3},
-		{"a top label's log-probability", 1, 0, 1, 0, 1, numbers(1<<62-1<<61, 5, 5), false, 0, 3},
-		{"logits of three classes", 1, 0, 3, 0, 1, numbers(1<<62, 5, 5), false, 0, 1},
-		{"logits of no type", 2, 0, 1, 0, 1, numbers(1<<62, 5, 5), false, 0, 4},
+		{"a logit of 0", 2, 0, 1, 0, 1, exactly(triple{1 << 62, 5, 5}), true, 0, 1},
+		{"a logit no float64 has", 2, 0, 1, 0, 1, exactly(triple{1<<63 - 1, 5, 5}), false, 0, 2},
+		{"a top label's logit below 0", 1, 0, 1, 0, 1, exactly(triple{1<<62 - 1, 5, 5}), false, 0, 2},
+		{"a log-probability above 0", 2, 0, 1, 0, 1, exactly(triple{1<<62 + 1<<61, 5, 5}), false, 0, 3},
+		{"a log-probability below 0", 2, 0, 1, 0, 1, exactly(triple{1<<62 - 1<<61, 5, 5}), true, 0, 3},
+		{"a top label's log-probability", 1, 0, 1, 0, 1, exactly(triple{1<<62 - 1<<61, 5, 5}), false, 0, 3},
+		{"logits of three classes", 1, 0, 3, 0, 1, exactly(triple{1 << 62, 5, 5}), false, 0, 1},
+		{"logits of no type", 2, 0, 1, 0, 1, exactly(triple{1 << 62, 5, 5}), false, 0, 4},
 	} {
 		var e exact.Enc
 		e.U8(c.event)
@@ -503,7 +504,7 @@ func TestNoSuchCells(t *testing.T) {
 		e.U64(c.count)
 		c.cells(&e)
 		var got cells.Cells
-		err := got.UnmarshalBinary(exact.Seal("cCEL", 3, e.B))
+		err := got.UnmarshalBinary(exact.Seal("cCEL", 4, e.B))
 		if (err == nil) != c.good || err != nil && !errors.Is(err, exact.ErrDamaged) {
 			t.Errorf("%s: %v", c.name, err)
 		}

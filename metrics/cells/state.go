@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-var cellsFormat = exact.Format{Name: "cells.Cells", Magic: "cCEL", Version: 3}
+var cellsFormat = exact.Format{Name: "cells.Cells", Magic: "cCEL", Version: 4}
 
 // Kinds of cells in a state.
 const (
@@ -47,16 +47,13 @@ func (c *Cells) UnmarshalBinary(data []byte) error {
 const badCell = "a cell is not valid"
 
 func (c *Cells) fields(f *exact.Fields) {
-	kind, count, numbers := c.kind(), c.cells(), c.keys()
+	kind, numbers := c.kind(), c.keys()
 	if c.grid != nil {
 		for i := range c.grid.sums {
 			if c.grid.sums[i].n > 0 {
 				numbers = append(numbers, uint64(i))
 			}
 		}
-	}
-	if kind != exactCells {
-		count = len(numbers)
 	}
 	if c.seen.Decided {
 		kind |= decided
@@ -67,14 +64,13 @@ func (c *Cells) fields(f *exact.Fields) {
 	exact.Byte(f, &c.digits)
 	exact.Byte(f, &c.origin)
 	f.N(&c.outside)
-	f.Count(&count, 3)
 	own := kind&decided != 0
 	kind &^= decided
 	if f.Reading() {
 		classes := c.seen.Classes
 		positive := c.opt.Event.Resolve(classes) == metrics.Positive
 		f.Must(c.opt.Event <= metrics.Positive && kind <= gridWeighted && c.outside <= mostRows &&
-			(classes > 0 || count == 0 && c.outside == 0 && !own && kind == exactCells) && (!positive || classes <= 2 && !own) &&
+			(classes > 0 || c.outside == 0 && !own && kind == exactCells) && (!positive || classes <= 2 && !own) &&
 			(c.digits == 0 || classes == 1 && (c.digits == 24 || c.digits == 53)) && c.origin < origins &&
 			(c.origin == ofScores || classes == 1 && c.digits == 0 && !own) && (c.origin != ofLogProbs || positive), "its options are not valid")
 		c.seen.Decided, c.seen.Weighted, c.weightedGrid = own, kind >= exactWeighted, kind == gridWeighted
@@ -83,13 +79,15 @@ func (c *Cells) fields(f *exact.Fields) {
 		return
 	}
 	rows := rowCount(c.outside)
-	switch kind {
-	case exactCells:
-		c.exactFields(f, count, &rows)
-	case gridCells:
-		c.gridFields(f, numbers, count, &rows)
-	default:
-		c.weightedFields(f, numbers, count, &rows)
+	if kind == exactCells {
+		c.exactFields(f)
+	} else {
+		count := len(numbers)
+		if f.Count(&count, 6); kind == gridCells {
+			c.gridFields(f, numbers, count, &rows)
+		} else {
+			c.weightedFields(f, numbers, count, &rows)
+		}
 	}
 	if f.Reading() && f.OK() {
 		f.Must(c.possible(), badCell)
@@ -122,32 +120,16 @@ func (c *Cells) keyRange() (least, last uint64) {
 	return zeroKey, lastRaw
 }
 
-// exactFields lists unweighted cells with the differences of their keys.
-func (c *Cells) exactFields(f *exact.Fields, count int, rows *rowCount) {
-	before := uint64(0)
-	cell := func(x *exactCell) {
-		step, n, y := x.key-before, uint64(x.n), uint64(x.y)
-		f.Uvarint(&step)
-		f.Uvarint(&n)
-		f.Uvarint(&y)
-		before += step
-		*x = exactCell{before, int64(n), int64(y)}
-	}
-	if !f.Reading() {
-		c.eachExact(func(x exactCell) { cell(&x) })
-		return
-	}
-	if f.Must(count <= MaxExact, badCell); !f.OK() {
-		return
-	}
-	c.exact = make([]exactCell, count)
-	least, last := c.keyRange()
-	for i := 0; i < count && f.OK(); i++ {
-		x := &c.exact[i]
-		cell(x)
-		f.Must(x.key >= least && x.key <= last && rows.add(uint64(x.n)) && uint64(x.y) <= uint64(x.n), badCell)
-		least = x.key + 1
-	}
+// exactFields lists unweighted cells: their number, and the cells, packed.
+func (c *Cells) exactFields(f *exact.Fields) {
+	count := uint64(c.cells())
+	f.U64(&count)
+	f.Must(count <= MaxExact && (c.seen.Classes > 0 || count == 0), badCell)
+	f.Part(c.appendPacked, func(b []byte) (err error) {
+		least, last := c.keyRange()
+		c.exact, err = unpack(b, int(count), least, last, rowCount(c.outside))
+		return err
+	})
 }
 
 // gridFields lists the numbered cells of the grid.

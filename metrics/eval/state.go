@@ -57,8 +57,11 @@ func (s *Spec) ignores() (bits uint8) {
 
 const (
 	stateMagic   = "cSTA"
-	stateVersion = 7
+	stateVersion = 8
 )
+
+// ErrVersion is the error, by errors.Is, for a state in another version of the format than this one.
+var ErrVersion = exact.ErrVersion
 
 // AppendBinary appends the state: equal specs and rows give equal bytes, however the rows were divided.
 func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
@@ -85,10 +88,17 @@ func (e *Evaluation) noState() error {
 }
 
 // framed returns the state in pieces: the head, and each accumulator.
-func (e *Evaluation) framed() *frame.State {
+func (e *Evaluation) framed() *frame.State { return e.framedAs(nil) }
+
+// framedAs is framed, with those parts that read has found to be the only ones of their accumulators. The others are nil.
+func (e *Evaluation) framedAs(parts [][]byte) *frame.State {
 	f := &frame.State{Magic: stateMagic, Version: stateVersion, Pieces: []frame.Piece{e.appendHead}}
-	for _, acc := range e.states() {
-		f.Pieces = append(f.Pieces, frame.Sized(acc.AppendBinary))
+	for i, acc := range e.states() {
+		write := acc.AppendBinary
+		if parts != nil && parts[i] != nil {
+			write = func(dst []byte) ([]byte, error) { return append(dst, parts[i]...), nil }
+		}
+		f.Pieces = append(f.Pieces, frame.Sized(write))
 	}
 	return f
 }
@@ -149,7 +159,7 @@ func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
 }
 
 // UnmarshalBinary replaces e with a state that AppendBinary wrote. It rejects damaged states and states of other versions.
-// Its memory is limited to a few times the length of data.
+// Its memory is limited by the length of data: to a few times that, and to what cells.MemoryOf says beside it.
 func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	d, err := exact.OpenFields(stateMagic, stateVersion, data)
 	if err != nil {
@@ -274,12 +284,13 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if n.Audit.Decided && !s.Decided || n.Audit.Scored && !s.Scored {
 		return fmt.Errorf("%w: rows with decisions or scores that the evaluation does not have", exact.ErrDamaged)
 	}
-	if err := n.readStates(d); err != nil {
+	parts, err := n.readStates(d)
+	if err != nil {
 		return err
 	}
 	n.inform()
 	// A state has exactly one encoding, since another one with the same meaning would have another checksum.
-	if same, err := n.framed().Is(data); err != nil {
+	if same, err := n.framedAs(parts).Is(data); err != nil {
 		return err
 	} else if !same {
 		return fmt.Errorf("%w: its fields are not spelled as they are written", exact.ErrDamaged)
@@ -315,20 +326,30 @@ func (e *Evaluation) AppendStates(dst []byte) (_ []byte, err error) {
 
 // ReadStates adds what AppendStates appended to an evaluation without rows, whose Audit the caller has set. After an error the evaluation
 // must not be used.
-func (e *Evaluation) ReadStates(data []byte) error { return e.readStates(exact.NewDec(data)) }
+func (e *Evaluation) ReadStates(data []byte) error {
+	_, err := e.readStates(exact.NewDec(data))
+	return err
+}
 
-// readStates merges the rest of d into the accumulators of the spec, which reject states with other options.
-func (e *Evaluation) readStates(d *exact.Dec) error {
+// readStates merges the rest of d into the accumulators of the spec, which reject states with other options. parts holds the bytes of
+// those that need not be written again to be compared: cells, which take most of a state, check when they are read that they are spelled
+// as they are written.
+func (e *Evaluation) readStates(d *exact.Dec) (parts [][]byte, err error) {
 	for _, a := range e.states() {
-		if err := a.read(d.Bytes()); err != nil {
-			return err
+		b := d.Bytes()
+		if err := a.read(b); err != nil {
+			return nil, err
 		}
+		if _, checked := a.stored.(*cells.Cells); !checked {
+			b = nil
+		}
+		parts = append(parts, b)
 		// Some rules of bins leave rows out.
 		if _, some := a.stored.(*calib.Bins); a.Len() > a.rows || a.Len() < a.rows && !some {
-			return fmt.Errorf("%w: it has %d rows and %d", exact.ErrDamaged, a.Len(), a.rows)
+			return nil, fmt.Errorf("%w: it has %d rows and %d", exact.ErrDamaged, a.Len(), a.rows)
 		}
 	}
-	return d.Done()
+	return parts, d.Done()
 }
 
 // SHA256 returns the checksum of the state, in hexadecimal. It is equal for equal specs and rows. It is "" if there is no
