@@ -314,3 +314,15 @@ func BenchmarkPack(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(p.Rows), "ns/cell")
 	})
 }
+
+// TestMemoryOf: a state that holds cells says how much memory they take, before they are read.
+func TestMemoryOf(t *testing.T) {
+	of := func(n int) []byte { return sealedCells(n, packed(somePacked(5, n)...)) }
+	all := slices.Concat([]byte("head"), of(100), of(30), []byte("cCEL"))
+	if n := cells.MemoryOf(all); n != 130*24 {
+		t.Errorf("%d bytes, want %d", n, 130*24)
+	}
+	if n := cells.MemoryOf(sealedCells(math.MaxInt64, nil)); n != cells.MaxExact*24 {
+		t.Errorf("%d bytes of more cells than there may be", n)
+	}
+}
