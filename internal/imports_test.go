@@ -96,6 +96,7 @@ var rooms = []room{
 
 	{name: "internal/exact"},
 	{name: "internal/setting"},
+	{name: "internal/sharding", allow: []string{"internal/exact"}},
 	{name: "internal/temporary"},
 	{name: "internal/visible"},
 	{name: "internal/isa/isatest", allow: []string{"internal/isa"}},

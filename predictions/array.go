@@ -79,6 +79,9 @@ type array struct {
 	avail    int64 // bytes of data that are present; -1 for a pipe
 	deflated bool
 
+	// For some of the rows: those that are not read before them, and how many the file has; 0 if all are read.
+	skip, full int64
+
 	// For the array of an ensemble: stated is the shape in its header, shape the one it is read with. planes means that each member is
 	// contiguous, so that a row lies in as many places as there are members.
 	stated []int64

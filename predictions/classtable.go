@@ -49,6 +49,10 @@ type TableOptions struct {
 	// they become whole.
 	Pivot string
 
+	// Share selects rows. Of rows whose keys are looked up in another table, it is no error that some are of other shares; there is none of a
+	// pivot, nor of members in several tables.
+	Share Share
+
 	// Names are what messages and Locate call files, as those of Options.
 	Names map[string]string
 	// FS, if set, is where all names are opened; "-" stays standard input.
@@ -70,6 +74,10 @@ type TableOptions struct {
 //
 // Errors are *Error.
 func OpenTable(paths []string, o *TableOptions) (*ForecastReader, error) {
+	if o.Share.some() && o.Truth != nil && o.Truth.Keys == nil {
+		own := *o
+		own.Share.Numbered, o = true, &own
+	}
 	r, e := openScores(paths, o)
 	if e != nil {
 		return nil, e
@@ -79,8 +87,20 @@ func OpenTable(paths []string, o *TableOptions) (*ForecastReader, error) {
 			r.Close()
 			return nil, e
 		}
+		if e := r.truth.only(r.base(), o.Share.some()); e != nil {
+			r.Close()
+			return nil, e
+		}
 	}
 	return r, nil
+}
+
+// base returns the number of the first row that is read.
+func (r *ForecastReader) base() int64 {
+	if t, ok := r.from.(*columnar); ok {
+		return t.base
+	}
+	return 0
 }
 
 func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
@@ -126,7 +146,7 @@ func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
 		return openColumnar(sorted, under, in, o, o.long(format))
 	}
 	c := &classTable{o}
-	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, groupValue: o.GroupValue, Cluster: o.Columns.Cluster, Kept: o.Columns.Kept, Keep: o.Keep, Names: o.Names, FS: o.FS, Buffers: o.Buffers,
+	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, groupValue: o.GroupValue, Cluster: o.Columns.Cluster, Kept: o.Columns.Kept, Keep: o.Keep, Names: o.Names, FS: o.FS, Share: o.Share, Buffers: o.Buffers,
 		BufferBytes: o.BufferBytes, NoHeader: o.NoHeader}, c.lay)
 }
 

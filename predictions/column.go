@@ -73,7 +73,7 @@ func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at,
 				swapBytes(c.buf[:(m*size+7)/8], size)
 			}
 			if bad := to(a, done, m, c.buf); bad < m {
-				row, column := (c.at+int64(bad))/width, -1
+				row, column := a.skip+(c.at+int64(bad))/width, -1
 				remedy := c.what + "s are class numbers from 0 to classes-1: numpy.unique(" + c.what + "s, return_inverse=True)[1] numbers anything else"
 				if width > 1 {
 					column, remedy = int((c.at+int64(bad))%width), "each is 0 or 1"

@@ -32,9 +32,13 @@ type columnar struct {
 	format  columnFormat
 	layout  columnLayout
 	groups  *groups
-	files   []columnShard
-	first   *openColumns // the first file, until it is read
-	begun   *columnRun   // its first part, of which a block was looked at
+	files   []columnShard // those that are read, and the first
+	number  int           // of all files
+	divided bool          // only some rows are read, and the first file is opened again for its own
+	base    int64         // the number of the first row, and
+	counted int64         // of the next one of scan; -1 if it is not known
+	first   *openColumns  // the first file, until it is read
+	begun   *columnRun    // its first part, of which a block was looked at
 	started bool
 
 	runs, work chan *columnRun // in the order of rows
@@ -61,9 +65,11 @@ type columnar struct {
 // columnShard is one file.
 type columnShard struct {
 	path, name string
+	index      int // among all files
 	stamp      stamp
 	size       int64 // as stored; -1 for a pipe
 	partitions []partition
+	before     int64 // rows of it that are not read, before those that are
 }
 
 // openColumns is an open file.
@@ -97,6 +103,7 @@ type columnRun struct {
 	over   *openColumns      // to close at its end; nil if other parts follow
 	failed error             // why there is no part
 	last   bool              // of the file
+	passed int64             // rows before it that a run before has read
 
 	mu    sync.Mutex
 	taken bool           // Next takes its chunks
@@ -157,8 +164,13 @@ func startColumnar(t *columnar, paths, roots []string, in io.ReadCloser) (*Forec
 func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadCloser) *Error {
 	size := int64(0)
 	var seen streams
+	t.number = len(paths)
+	from, to := t.options.Share.files(t.number)
 	for i, p := range paths {
-		f := columnShard{path: p, name: names(t.options.Names).of(p), size: -1}
+		if i > 0 && (i < from || i >= to) {
+			continue
+		}
+		f := columnShard{path: p, name: names(t.options.Names).of(p), index: i, size: -1}
 		if roots[i] != "" {
 			f.partitions = partitions(roots[i], p)
 		}
@@ -207,6 +219,11 @@ func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadClos
 	if e != nil {
 		return e.in(t.files[0].name)
 	}
+	if t.options.Share.divided() {
+		if e := t.divide(paths); e != nil {
+			return e
+		}
+	}
 	if t.options.Truth != nil && t.options.Truth.Keys != nil {
 		if e := t.layout.join(t.options); e != nil {
 			return e
@@ -217,7 +234,7 @@ func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadClos
 		r.binding, r.classNames, r.labels = l.scored.String(), l.scored.classNames(), l.scored.labels
 	}
 	rows := int64(-1)
-	if len(paths) == 1 {
+	if len(paths) == 1 && t.first != nil {
 		rows = first.Rows()
 	}
 	r.info = Info{Rows: rows, Classes: l.classes, DType: l.dtype, Bytes: size, Files: len(paths), Weighted: l.weight >= 0, Decided: l.decision >= 0 || l.correct,
@@ -241,7 +258,7 @@ func (t *columnar) openFile(i int, in io.ReadCloser) (*openColumns, *Error) {
 		return nil, e
 	}
 	o.columns = o.Columns()
-	if i > 0 {
+	if i > 0 || t.divided {
 		e := t.layout.again(t.options, o, t.files[0].name)
 		if e == nil && !slices.EqualFunc(t.files[i].partitions, t.files[0].partitions, func(a, b partition) bool { return a.key == b.key }) {
 			e = fault("files of a folder are under the same keys", "its folders have other keys than those of %s", t.files[0].name)
@@ -317,7 +334,9 @@ func asError(err error, line, row int64) *Error {
 // start starts the goroutines.
 func (t *columnar) start() {
 	t.started = true
-	t.begun.taken = true
+	if t.begun != nil {
+		t.begun.taken = true
+	}
 	n, ahead := max(1, cap(t.work)-1), leastChunks
 	if n > 1 {
 		ahead = t.ahead()
@@ -351,9 +370,23 @@ func (t *columnar) scan() {
 	for i := range t.files {
 		o := t.first
 		run := t.begun
-		if i == 0 {
+		passed := int64(0)
+		switch {
+		case t.divided:
+			var e *Error
+			if o, passed, e = t.openShare(i); e != nil {
+				give(&columnRun{file: i, failed: e})
+				return
+			}
+			if o == nil {
+				if passed > 0 {
+					give(&columnRun{file: i, line: -1, passed: passed})
+				}
+				continue
+			}
+		case i == 0:
 			t.first, t.begun = nil, nil
-		} else {
+		default:
 			var e *Error
 			if o, e = t.openFile(i, nil); e != nil {
 				give(&columnRun{file: i, failed: e})
@@ -380,13 +413,14 @@ func (t *columnar) scan() {
 			if run == nil {
 				break
 			}
+			run.passed, passed = passed, 0
 			if !give(run) {
 				o.close()
 				return
 			}
 			run = nil
 		}
-		if !give(&columnRun{file: i, over: o, last: true}) {
+		if !give(&columnRun{file: i, over: o, last: true, passed: passed}) {
 			o.close()
 			return
 		}
@@ -585,8 +619,14 @@ func (t *columnar) begins(run *columnRun) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for len(t.starts) <= run.file {
-		t.starts = append(t.starts, t.rows)
+		at := t.rows
+		if len(t.starts) == run.file {
+			at -= t.files[run.file].before
+		}
+		t.starts = append(t.starts, at)
 	}
+	t.rows += run.passed
+	t.total = t.rows
 	f := &t.files[run.file]
 	switch {
 	case run.failed != nil:
@@ -607,13 +647,16 @@ func (t *columnar) begins(run *columnRun) error {
 
 // overall is what Next returns at the end.
 func (t *columnar) overall() error {
+	if s := &t.options.Share; s.some() { // other shares have the other rows
+		return io.EOF
+	}
 	if t.rows == 0 {
 		return noRows().in(t.files[0].name)
 	}
 	if e := t.layout.unmatched(); e != nil {
 		return e
 	}
-	if t.left == 0 {
+	if t.left == 0 && t.options.Share.From == 0 {
 		return t.layout.nothingLeft().in(t.files[0].name)
 	}
 	return io.EOF

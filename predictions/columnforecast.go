@@ -32,7 +32,7 @@ func openForecastColumns(paths []string, in io.ReadCloser, o *ForecastOptions) (
 	if !ok {
 		return openTable(sorted, in, o) // a folder of text
 	}
-	t := &columnar{format: format, numbers: o, options: &TableOptions{Kind: o.Kind, Columns: roles.Want{Groups: o.Groups, Cluster: o.Cluster, Kept: o.Kept}, Keep: o.Keep, KeepTexts: o.KeepTexts, Names: o.Names, FS: o.FS,
+	t := &columnar{format: format, numbers: o, options: &TableOptions{Kind: o.Kind, Columns: roles.Want{Groups: o.Groups, Cluster: o.Cluster, Kept: o.Kept}, Keep: o.Keep, KeepTexts: o.KeepTexts, Names: o.Names, FS: o.FS, Share: o.Share,
 		Buffers: o.Buffers, BufferBytes: o.BufferBytes, PartBytes: o.PartBytes}}
 	return startColumnar(t, sorted, under, in)
 }

@@ -75,6 +75,8 @@ type ForecastOptions struct {
 
 	Buffers     int // maximum number of chunks in use at a time; 0 means 4, or for text enough to keep all processors busy
 	BufferBytes int // size of a chunk: of its scores (at least a row), or of its text (at least a line); 0 means 2 MiB, or 1 MiB of text
+	// Share selects rows, as in Options.
+	Share Share
 	// PartBytes is as in TableOptions.
 	PartBytes int64
 }

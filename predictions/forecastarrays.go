@@ -26,7 +26,7 @@ type rowReader interface {
 
 // openArrays opens forecasts in .npy and .npz files. in, if not nil, is the only path, already open since it can be read only once.
 func openArrays(paths []string, in io.ReadCloser, o *ForecastOptions) (*ForecastReader, *Error) {
-	b := newOpening(paths, &Options{Kind: o.Kind, Observed: o.Observations, Weights: o.Weights, Groups: o.Groups, Cluster: o.Cluster, Names: o.Names, FS: o.FS,
+	b := newOpening(paths, &Options{Kind: o.Kind, Observed: o.Observations, Weights: o.Weights, Groups: o.Groups, Cluster: o.Cluster, Names: o.Names, FS: o.FS, Share: o.Share,
 		Buffers: o.Buffers, BufferBytes: o.BufferBytes})
 	b.in, b.forecast = in, o
 	r, e := b.openForecast()
@@ -267,6 +267,8 @@ func compareLevels(a, b float64) int {
 type vectorReader struct {
 	pool
 	info      Info
+	base      int64 // rows before those that are read, and
+	total     int64 // rows of the files
 	shards    []shard
 	parts     []*column
 	beside    beside
@@ -452,8 +454,19 @@ func (r *vectorReader) describe(b *opening) *Error {
 	if e := b.besideGroups(&r.beside, r.info.Rows, r.Locate); e != nil {
 		return e
 	}
+	r.total = r.info.Rows
+	if b.options.Share.divided() {
+		from, to := b.options.Share.rows(r.total)
+		n := narrowing{}
+		for _, p := range r.parts {
+			n.rows(p.arrays, from, to)
+		}
+		n.beside(&r.beside, from, to)
+		r.info.Bytes = r.info.Bytes / r.total * (to - from)
+		r.base, r.info.Rows = from, to-from
+	}
 	row := len(r.parts) * r.info.DType.Size()
-	r.chunkRows = chunkRows(b.options, row, r.info.Rows)
+	r.chunkRows = chunkRows(b.options, row, max(1, r.info.Rows))
 	r.scratch = make([]float64, r.chunkRows)
 	r.stock(b.options.buffers(), r.chunkRows*row, r.chunkRows, (r.info.Rows+int64(r.chunkRows)-1)/int64(r.chunkRows), &r.beside)
 	return nil
@@ -462,7 +475,7 @@ func (r *vectorReader) describe(b *opening) *Error {
 func (r *vectorReader) BytesRead() int64 { return r.read.Load() }
 
 func (r *vectorReader) Locate(row int64) (file string, rowInFile int64) {
-	return locate(r.shards, r.info.Rows, row)
+	return locate(r.shards, r.total, row)
 }
 
 func (r *vectorReader) Next() (*metrics.Chunk, error) {
@@ -493,7 +506,7 @@ func (r *vectorReader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	if e := r.beside.fill(b, n); e != nil {
 		return nil, e
 	}
-	first := r.row
+	first := r.base + r.row
 	r.row += int64(n)
 	r.read.Store(int64(float64(r.info.Bytes) * (float64(r.row) / float64(r.info.Rows))))
 	return b.chunk(first, n, k, r.info.DType, metrics.Normals, r.free), nil

@@ -14,8 +14,9 @@ const (
 type tiles struct {
 	src        *source
 	rows, cols int64
-	size       int // bytes per value
-	height     int // rows in a full tile, and the distance of columns in buf
+	skip, all  int64 // rows before them, and in all
+	size       int   // bytes per value
+	height     int   // rows in a full tile, and the distance of columns in buf
 	buf        []uint64
 	first      int64 // first row of the tile in buf
 	n          int   // rows of the tile in buf
@@ -37,14 +38,14 @@ func tileHeight(rows, cols int64, size, most int) int {
 // newTiles prepares to read src in tiles of at most most bytes. It reuses buf if that is large enough.
 func newTiles(src *source, most int, buf []uint64) *tiles {
 	a := src.a
-	t := &tiles{src: src, rows: a.rows(), cols: a.columns(), size: a.dtype.size, members: 1}
+	t := &tiles{src: src, rows: a.rows(), cols: a.columns(), skip: a.skip, all: a.all(), size: a.dtype.size, members: 1}
 	t.height = tileHeight(t.rows, t.cols, t.size, most)
 	words := (int64(t.height)*t.cols*int64(t.size) + 7) / 8
 	if int64(len(buf)) < words {
 		buf = make([]uint64, words)
 	}
 	t.buf = buf
-	if src.sum {
+	if src.sum && a.isWhole() {
 		t.sums = make([]uint32, t.cols)
 	}
 	return t
@@ -86,7 +87,7 @@ func (t *tiles) load(first int64) *Error {
 	for c := range t.cols {
 		to := c%t.members*classes + c/t.members
 		p := mem[int(to)*t.height*t.size:][:run]
-		if e := t.src.readAt(p, (c*t.rows+first)*int64(t.size)); e != nil {
+		if e := t.src.readAt(p, (c*t.all+t.skip+first)*int64(t.size)); e != nil {
 			return e
 		}
 		if t.sums != nil {

@@ -305,11 +305,11 @@ func (g *groupColumn) read(codes []int32) *Error {
 			if !met && bad == nil {
 				if !ok {
 					bad = fault("write it as UTF-8", "%q is not text", cut(string(text)))
-					bad.File, bad.Row = a.file, g.at+int64(i)
+					bad.File, bad.Row = a.file, a.skip+g.at+int64(i)
 				}
 				if ok && g.of.named && len(text) == 0 {
 					bad = g.of.unnamed()
-					bad.File, bad.Row = a.file, g.at+int64(i)
+					bad.File, bad.Row = a.file, a.skip+g.at+int64(i)
 				}
 				limit, value := g.of.limit, string(text)
 				if code = int32(len(g.values)); int(code) < limit {

@@ -90,7 +90,7 @@ func (k *keptArrays) fill(n int) *Error {
 				text, ok := groupText(k.text[:0], cells[j*size:][:size], a.dtype)
 				if k.text = text; !ok && bad == nil {
 					bad = fault("write it as UTF-8", "%q is not text", cut(string(text)))
-					bad.File, bad.Row = a.file, c.at+int64(j)
+					bad.File, bad.Row = a.file, a.skip+c.at+int64(j)
 				}
 				to.Bytes = append(to.Bytes, text...)
 				to.Ends = append(to.Ends, len(to.Bytes))

@@ -13,7 +13,9 @@ import (
 // MembersReader streams the rows of an ensemble with all members side by side. It is a metrics.MemberSource.
 type MembersReader struct {
 	pool
-	info    Info // Classes is that of the files
+	info    Info  // Classes is that of the files
+	base    int64 // rows before those that are read, and
+	total   int64 // rows of the files
 	kind    metrics.Kind
 	event   Event
 	beside  beside
@@ -137,8 +139,30 @@ func (b *opening) openMembers() (*MembersReader, *Error) {
 			return nil, e.in(b.scores[0].file)
 		}
 	}
+	r.narrow(b)
 	r.allocate(o)
 	return r, nil
+}
+
+// narrow limits the reader to the rows of a share.
+func (r *MembersReader) narrow(b *opening) {
+	r.total = r.info.Rows
+	if !b.options.Share.divided() {
+		return
+	}
+	from, to := b.options.Share.rows(r.total)
+	n := narrowing{}
+	for _, p := range r.parts {
+		if !p.planes {
+			n.rows([]*array{p.array}, from*p.members, to*p.members)
+		}
+	}
+	n.beside(&r.beside, from, to)
+	for _, t := range r.twins {
+		n.rows(t.again.arrays, from, to)
+	}
+	r.info.Bytes = r.info.Bytes / r.total * (to - from)
+	r.base, r.info.Rows = from, to-from
 }
 
 // takeArray checks the one array of all members.
@@ -294,7 +318,7 @@ func (r *MembersReader) column(b *opening, ro role, paths []string, own []*array
 func (r *MembersReader) allocate(o *Options) {
 	size := r.info.DType.Size()
 	row := r.info.Members * r.info.Classes * size
-	r.chunkRows = chunkRows(o, row, r.info.Rows)
+	r.chunkRows = chunkRows(o, row, max(1, r.info.Rows))
 	bytes := r.chunkRows * row
 	if r.gap > 0 {
 		// An odd number of cache lines between members keeps the values of a row out of a single cache set.
@@ -317,7 +341,7 @@ func (r *MembersReader) BytesRead() int64 { return r.read.Load() }
 // Locate returns the file of a row, as named in OpenMembers, and the row's number in that file. If each member has a file, it is that
 // of the first. It returns "", -1 for a row that is in no file.
 func (r *MembersReader) Locate(row int64) (file string, rowInFile int64) {
-	if row < 0 || row >= r.info.Rows {
+	if row < 0 || row >= r.total {
 		return "", -1
 	}
 	return r.parts[0].file, row
@@ -361,7 +385,7 @@ func (r *MembersReader) start() *Error {
 			if p.swapped {
 				p.tile.members = int64(r.info.Members)
 			}
-		case p.src.sum:
+		case p.src.sum && r.info.Rows == r.total:
 			p.sums = make([]uint32, r.info.Members)
 		}
 	}
@@ -400,7 +424,7 @@ func (r *MembersReader) fill(b *buffer) (*metrics.MemberChunk, *Error) {
 	if e := r.compare(b, n); e != nil {
 		return nil, e
 	}
-	c := &metrics.MemberChunk{First: r.row, Recycle: b.recycle(r.free)}
+	c := &metrics.MemberChunk{First: r.base + r.row, Recycle: b.recycle(r.free)}
 	c.Kind, c.Labels, c.Weights = r.kind, head(b.labels, n), head(b.weights, n)
 	r.view(b, n)
 	c.Each = b.each
@@ -452,7 +476,7 @@ func (r *MembersReader) fillPlanes(p *part, words []uint64, length int) *Error {
 	for m := range r.info.Members {
 		w := words[m*r.gap/8:][:(length+7)/8]
 		to := raw(w)[:length]
-		if e := p.src.readAt(to, (int64(m)*r.info.Rows+r.row)*row); e != nil {
+		if e := p.src.readAt(to, (int64(m)*r.total+r.base+r.row)*row); e != nil {
 			return e
 		}
 		if p.sums != nil {
@@ -499,7 +523,7 @@ func (r *MembersReader) view(b *buffer, n int) {
 func (r *MembersReader) compare(b *buffer, n int) *Error {
 	for _, t := range r.twins {
 		differs := func(i int) *Error {
-			return &Error{File: t.again.arrays[0].file, Row: r.row + int64(i), Column: -1,
+			return &Error{File: t.again.arrays[0].file, Row: r.base + r.row + int64(i), Column: -1,
 				Reason: fmt.Sprintf("its %s differs from that of %s", t.of.what, t.of.arrays[0].file),
 				Remedy: "members are of the same rows in the same order; if they are, name one file of " + t.of.what + "s"}
 		}

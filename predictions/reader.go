@@ -71,6 +71,9 @@ type Options struct {
 	// operating system is, several times and by several goroutines; any other is read once, as a pipe, and cannot be an .npz.
 	FS fs.FS
 
+	// Share selects rows.
+	Share Share
+
 	// MemberAxis is the axis of members, 0 or 1, in OpenMembers' one array. BinaryMembers says that an array with two axes is members
 	// and rows of P(y = 1), not rows and classes of one model.
 	MemberAxis    int
@@ -132,7 +135,8 @@ type shard struct {
 // Reader streams the rows of one or more files. It is a metrics.Source.
 type Reader struct {
 	pool
-	info      Info // Classes is that of the files
+	info      Info  // Classes is that of the files
+	total     int64 // rows of the files, of which info has those that are read
 	kind      metrics.Kind
 	event     Event
 	percent   bool
@@ -185,7 +189,12 @@ func Open(paths []string, o *Options) (*Reader, error) {
 		if i.Pairs {
 			classes = 2
 		}
+		from, to := o.Share.rows(r.total)
 		if r.truth, e = openBeside(o.Truth, o.FS, o.Names, i, roles.NewLabels(classes, o.ClassNames, o.EventLabel).Ignore(o.Ignore)); e != nil {
+			r.Close()
+			return nil, e
+		}
+		if e := r.truth.only(from, to < r.total); e != nil {
 			r.Close()
 			return nil, e
 		}
@@ -352,8 +361,32 @@ func (b *opening) open() (*Reader, *Error) {
 			return nil, e
 		}
 	}
+	r.total = r.info.Rows
+	if b.options.Share.divided() {
+		most = r.narrow(b)
+	}
 	r.allocate(b.options, most)
 	return r, nil
+}
+
+// narrow limits the reader to the rows of a share, and returns how many rows the longest shard then has.
+func (r *Reader) narrow(b *opening) (most int64) {
+	from, to := b.options.Share.rows(r.total)
+	n := narrowing{}
+	n.rows(b.scores, from, to)
+	n.beside(&r.beside, from, to)
+	if r.kept != nil {
+		for i := range r.kept.columns {
+			n.rows(r.kept.columns[i].arrays, from, to)
+		}
+	}
+	r.info.Rows, r.info.Bytes = to-from, 0
+	for _, a := range b.scores {
+		bytes, _ := a.bytes()
+		r.info.Bytes += bytes
+		most = max(most, a.rows())
+	}
+	return most
 }
 
 // prepare sets the roles of what is read beside the scores, or returns an Error if options contradict each other.
@@ -766,9 +799,9 @@ func (r *Reader) allocate(o *Options, most int64) {
 	if p := r.pick; p != nil {
 		row = max(row, len(p.columns)*p.dtype.Size())
 	}
-	r.chunkRows = chunkRows(o, row, most)
+	r.chunkRows = chunkRows(o, row, max(1, most))
 	if r.beside.width > 0 {
-		r.chunkRows = labelRows(o, row, most)
+		r.chunkRows = labelRows(o, row, max(1, most))
 	}
 	chunks := int64(0)
 	for _, s := range r.shards {
@@ -795,7 +828,7 @@ func (r *Reader) BytesRead() int64 { return r.read.Load() }
 // Locate returns the file of a row of the whole set, as named in Open, and the row's number in that file. It returns "", -1 for a row
 // that is in no file.
 func (r *Reader) Locate(row int64) (file string, rowInFile int64) {
-	return locate(r.shards, r.info.Rows, row)
+	return locate(r.shards, r.total, row)
 }
 
 // locate returns the file of a row, numbered over all shards, and its number in the file.
@@ -896,7 +929,7 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	if e := r.kept.fill(n); e != nil {
 		return nil, e
 	}
-	first := s.start + r.row
+	first := s.start + s.skip + r.row
 	r.row += int64(n)
 	// Check the end of a file before returning its last rows.
 	if r.row == s.rows() {

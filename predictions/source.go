@@ -57,13 +57,21 @@ func (a *array) open() (*source, *Error) {
 func (s *source) open() *Error {
 	a := s.a
 	length, _ := a.bytes()
+	skip := a.skip * a.rowBytes()
+	if a.scattered() { // rows lie in several places
+		length, skip = a.all()*a.rowBytes(), 0
+	}
+	ends := a.scattered() || a.skip+a.rows() == a.all() // at the end of the file
 	if a.stream != nil {
-		s.r, s.check = a.stream, true
+		s.r, s.check = a.stream, ends
 		if a.closer != nil {
 			s.closers = append(s.closers, a.closer.Close)
 		}
 		if a.scattered() {
 			return s.spool(length)
+		}
+		if n, err := io.CopyN(io.Discard, s.r, skip); err != nil {
+			return s.explain(err, n)
 		}
 		return nil
 	}
@@ -85,7 +93,7 @@ func (s *source) open() *Error {
 		if a.scattered() {
 			s.at = data
 		} else {
-			s.r = data
+			s.r = io.NewSectionReader(f, a.header.size+skip, length)
 		}
 		return nil
 	}
@@ -117,8 +125,8 @@ func (s *source) open() *Error {
 		return damaged(err)
 	}
 	s.closers = append(s.closers, r.Close)
-	s.r, s.check = r, true
-	if _, err := io.CopyN(io.Discard, r, a.header.size); err != nil {
+	s.r, s.check = r, ends
+	if _, err := io.CopyN(io.Discard, r, a.header.size+skip); err != nil {
 		return damaged(err)
 	}
 	if a.scattered() {

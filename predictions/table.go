@@ -47,6 +47,7 @@ type table struct {
 	done              chan struct{} // closed by Close and by errors
 	stop              sync.Once
 	read              atomic.Int64
+	aside             bool // the first file is not of the share: only its header is read
 
 	next sync.Mutex // held by Next
 	err  error      // the error that ended the stream
@@ -160,7 +161,15 @@ func startTable(paths []string, in io.ReadCloser, o *ForecastOptions, find func(
 func (t *table) open(r *ForecastReader, paths []string, in io.ReadCloser) *Error {
 	bytes := int64(0)
 	var seen streams
+	share := &t.options.Share
 	for i, p := range paths {
+		if from, to := share.units(i, len(paths), 1); from == to {
+			if t.aside = t.aside || i == 0; i > 0 {
+				continue
+			}
+		} else if share.some() && share.Numbered && t.aside {
+			return uncounted().in(names(t.options.Names).of(paths[0]))
+		}
 		if t.options.FS == nil && seen.twice(p) {
 			return fault("name each once", "it is named twice, and can be read once").in(names(t.options.Names).of(p))
 		}
@@ -179,9 +188,12 @@ func (t *table) open(r *ForecastReader, paths []string, in io.ReadCloser) *Error
 		} else if e := t.sameHeader(f); e != nil {
 			return e.in(f.file)
 		}
+		if f.size < 0 && share.divided() {
+			return pipeShared().in(f.file)
+		}
 		if f.size < 0 || bytes < 0 {
 			bytes = -1
-		} else {
+		} else if i > 0 || !t.aside {
 			bytes += f.size
 		}
 	}
@@ -717,6 +729,10 @@ func (t *table) scan() {
 	defer close(t.work)
 	defer t.closeFiles()
 	for i, f := range t.files {
+		if i == 0 && t.aside {
+			f.text.close()
+			continue
+		}
 		if f.text == nil {
 			t.reopen(i)
 		}
@@ -808,7 +824,7 @@ func (t *table) Next() (*metrics.Chunk, error) {
 		}
 		if !ok {
 			t.err = io.EOF
-			if t.rows == 0 {
+			if t.rows == 0 && !t.options.Share.some() {
 				t.err = fault("was the program that wrote it given any data?", "no rows: there is only a header").because(ErrNoRows).in(t.files[0].file)
 			}
 			return nil, t.err

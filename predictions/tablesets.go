@@ -83,8 +83,12 @@ func OpenMemberTable(paths []string, o *TableOptions) (*MemberTable, error) {
 	if len(paths) < 2 {
 		return nil, fault("name a table for each member, or the prefixes of the columns of members in one table", "one table with the scores of one model is not an ensemble")
 	}
+	if o.Share.some() {
+		return nil, fault("write the members' scores as columns of one table, or as .npy", "the tables of members are not read by shares, since their parts may have other rows each")
+	}
 	t := &MemberTable{}
 	own := *o
+	own.Share = Share{}
 	for i, j := range naturalOrder(paths) {
 		r, err := OpenTable(paths[j:j+1], &own)
 		if err != nil {

@@ -44,7 +44,7 @@ func (c *column) mark(labels []int32) *Error {
 	row := c.seen + int64(i)
 	for _, a := range c.arrays {
 		if row < a.rows() {
-			return &Error{File: a.file, Row: row, Column: -1, Value: strconv.Itoa(metrics.Ignored), Reason: fmt.Sprintf("label %d is not a class", metrics.Ignored),
+			return &Error{File: a.file, Row: a.skip + row, Column: -1, Value: strconv.Itoa(metrics.Ignored), Reason: fmt.Sprintf("label %d is not a class", metrics.Ignored),
 				Remedy: "give rows that are to be ignored another label below 0, and pass " + setting.IgnoreLabel.String()}
 		}
 		row -= a.rows()

@@ -245,6 +245,25 @@ type besideLabels struct {
 	event int // the class that is 1, of two columns that became one; -1 for the classes themselves
 	err   error
 	rows  int64
+	more  bool // there may be labels of other rows behind
+}
+
+// only skips labels of rows that are not read. more says that there are some behind, too.
+func (b *besideLabels) only(skip int64, more bool) *Error {
+	b.more = more
+	to := make([]int32, 1<<12)
+	for left := skip; left > 0; {
+		n, e := b.next(to[:min(left, int64(len(to)))])
+		if e == nil && n == 0 {
+			e = fault("are they of the same data, and all of it?", "it has %s, and there are more rows of predictions", count(int(b.row), "label")).in(b.name)
+		}
+		if e != nil {
+			return e
+		}
+		left -= int64(n)
+	}
+	b.rows = skip
+	return nil
 }
 
 // openBeside opens the labels of rows that a reader describes.
@@ -266,6 +285,9 @@ func (b *besideLabels) label(c *metrics.Chunk) error {
 		return b.err
 	}
 	e := func() *Error {
+		if c == nil && b.more {
+			return nil
+		}
 		if c == nil {
 			var one [1]int32
 			if n, e := b.next(one[:]); e != nil || n == 0 {

@@ -245,7 +245,7 @@ func (f *evalFlags) tableOptions(j *job, paths []string) *predictions.TableOptio
 	s := &f.table
 	o := &predictions.TableOptions{Kind: j.read.Kind, Names: f.files.names, Event: f.event, Classification: f.task == "classification", NoHeader: s.noHeader, Unlabelled: j.read.NoLabels,
 		Ignore: f.tokens.ignore, Percent: f.tokens.percent,
-		BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes()}
+		BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes(), Share: j.read.Share}
 	w := roles.Want{Scores: s.probs, Classes: s.classes, Groups: f.columns.groups, Cluster: f.columns.cluster, Correct: s.correct, Tags: f.task == "multilabel", TagPrefix: s.labelPrefix}
 	if p := s.prefix + s.logitPrefix; p != "" {
 		w.Prefix = &p

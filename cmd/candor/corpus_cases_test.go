@@ -507,6 +507,23 @@ func corpusMerge(c *corpus) {
 		merge(fmt.Sprint(k, "-", kind), cuts, func(name string, from, to int) []string { return c.put(name, s.part(from, to), kind, "float32") },
 			"--metrics", "default,sce,ace,rps,spherical,brier_resolution")
 	}
+	// Of shards by --shard the same is asked, and their own bytes are kept.
+	divided := c.put("divided", exact("probs", 60, 300, 3), "probs", "float32")
+	list := c.d.put("divided.txt", []byte(divided[0]+"\n"))
+	doc, state := c.stated("divided/whole", divided...)
+	c.run("divided/shards", func() (lines []corpusLine) {
+		states := []string{}
+		for i := range 3 {
+			at := c.d.at(fmt.Sprint("divided", i, ".state"))
+			c.candor(with(append([]string{"eval", "--files-from", list}, divided[1:]...), "--shard", fmt.Sprint(i, "/3"), "--state", at)...)
+			states, lines = append(states, at), append(lines, corpusLine{"state", []string{digest(c.d.read(at))}})
+		}
+		sum := c.d.at("divided-sum.state")
+		if got := c.candor(append([]string{"merge", "--json", "--expect", "3", "--output", sum}, states...)...); got != doc || !bytes.Equal(c.d.read(sum), c.d.read(state)) {
+			c.t.Error("the merged shards are not the whole")
+		}
+		return lines
+	})
 	tags := exactTagged(61, 300, 3)
 	merge("multilabel", cuts, func(name string, from, to int) []string {
 		p := tags.part(from, to)

@@ -141,6 +141,9 @@ func (f *driftRun) run(c *cobra.Command, paths []string) error {
 			return err
 		}
 		name := f.files.call(path)
+		if mark := &r.shards.sum; !mark.Whole() {
+			return badAt(place{File: name, Remedy: "merge all shards by candor merge -o"}, "%s is not a whole set but %s", name, shardsOf(mark))
+		}
 		if strings.HasPrefix(string(b), multilabel.Magic) {
 			return badAt(place{File: name, Remedy: "evaluate each label by itself, as a binary task"}, "%s is the state of several labels (--task multilabel)", name)
 		}

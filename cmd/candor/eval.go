@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -47,6 +48,7 @@ type evalFlags struct {
 	model           modelFlags
 	tokens          tokenFlags
 	slicing         sliceFlags
+	divided         divideFlags
 	files           sources
 	ids             *keyCells // columns that tell which rows of several sets belong together; nil if there are none
 	aligned         *aligned  // those sets; nil if rows are read as they stand
@@ -91,6 +93,7 @@ Without a file a small real sample is evaluated.`,
 	f.output.flags(c)
 	c.Flags().Int64Var(&f.firstRow, "first-row", 0, "`NUMBER` of this shard's first row within the whole set; pit_p and rank_p draw random numbers by row number")
 	f.slicing.flags(c)
+	f.divided.flags(c)
 	c.Flags().StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
 	f.evalFlags.limits(c)
 	return c
@@ -187,7 +190,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	}
 	j.read = predictions.Options{Labels: f.labels, ClassNames: f.table.classes, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
 		Groups: f.columns.groups, Cluster: f.columns.cluster, Names: f.files.names, Kind: kind, BFloat16: f.bfloat16,
-		Ignore: f.tokens.ignore, Percent: f.tokens.percent, Bytes: f.tokens.bytes, Sequences: f.tokens.sequences}
+		Ignore: f.tokens.ignore, Percent: f.tokens.percent, Bytes: f.tokens.bytes, Sequences: f.tokens.sequences, Share: f.divided.share()}
 	if f.ids != nil {
 		j.read.Kept, j.read.Keep = f.ids.names, f.ids.take
 	}
@@ -300,6 +303,11 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 	if s.e, err = eval.New(spec); err != nil {
 		return nil, usage("%v", err)
 	}
+	if share := &j.read.Share; share.Of > 1 && !share.Numbered && numberedRows(s.e) {
+		s.r.Close()
+		share.Numbered = true
+		return f.open(c, j, paths, ready)
+	}
 	s.e.Threads, s.e.ClusterBytes = f.threads, j.clusterBytes()
 	if names := s.e.Spec.KeepsRows(); names != "" && len(f.columns.groups) > 0 {
 		return nil, usage("--group: metrics %s keep every row, which --group does not support; leave exact or --group out", names)
@@ -334,7 +342,7 @@ func (f *evalFlags) conclude(c *cobra.Command, j *job, s *opened, pass *metrics.
 			return err
 		}
 	}
-	if s.e.Audit.Rows == 0 {
+	if s.e.Audit.Rows == 0 && !f.divided.some() {
 		return fault(f.files.calls(s.paths), nothingLeft, "no row is left to evaluate: %s", f.tokens.reasons(&s.e.Audit))
 	}
 	return nil
@@ -535,7 +543,7 @@ func (n *numbered) within(err error) error {
 }
 
 func (f *evalFlags) outOptions(j *job) *predictions.Options {
-	return &predictions.Options{Names: f.files.names, Kind: j.read.Kind, Event: j.read.Event, BFloat16: f.bfloat16, NoLabels: true, Percent: f.tokens.percent,
+	return &predictions.Options{Names: f.files.names, Kind: j.read.Kind, Event: j.read.Event, BFloat16: f.bfloat16, NoLabels: true, Percent: f.tokens.percent, Share: f.divided.share(),
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}
 }
 
@@ -557,7 +565,7 @@ func (f *evalFlags) addOut(c *cobra.Command, j *job, paths []string, e *eval.Eva
 	if err != nil {
 		return badData(f.locate(err, r, f.ood))
 	}
-	if e.Out.Rows == 0 {
+	if e.Out.Rows == 0 && !f.divided.some() {
 		return fault(f.files.calls(f.ood), nothingLeft, "no row of --ood is left: %s", strings.Join(e.Out.Warnings(), "; "))
 	}
 	return nil
@@ -574,6 +582,10 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
+	paths, err := f.divided.named(c, paths)
+	if err != nil {
+		return err
+	}
 	f.sliced = f.slicing.given()
 	if err := f.gatesOfGroups(c, len(f.columns.groups) > 0); err != nil {
 		return err
@@ -587,6 +599,9 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		others = append(others, f.columns.named()...)
 	}
 	if err := f.files.check(append(slices.Clone(paths), others...)...); err != nil {
+		return err
+	}
+	if err := f.divided.check(c, f, paths, others); err != nil {
 		return err
 	}
 	if err := f.checkModels(c); err != nil {
@@ -668,9 +683,12 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		if f.slicing.e != nil {
 			state = f.slicing.e
 		}
-		if err := writeTo(f.state, state); err != nil {
+		if err := f.writeState(j, paths, state); err != nil {
 			return err
 		}
+	}
+	if done, err := f.divided.told(c, e.Audit.Rows); done || err != nil {
+		return err
 	}
 	f.output.slices = f.slicing.e
 	next := "Next: --metrics all for more, --json for machines, --state FILE to merge shards; 'candor metrics NAME' explains a number"
@@ -684,6 +702,15 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		next = "Two columns are a binary task: P(y = 1) is column 1. --event 0 takes column 0, --task classification keeps two classes. " + next
 	}
 	return f.output.write(c, e, j.groups, next)
+}
+
+// writeState writes the state of all rows, or of a shard with its mark.
+func (f *evalRun) writeState(j *job, paths []string, state io.WriterTo) error {
+	mark, err := f.divided.mark(j, &f.evalFlags, paths)
+	if err != nil {
+		return err
+	}
+	return writeTo(f.state, &marked{&mark, state})
 }
 
 // written returns the files that are written, by their flags.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/candor-go/candor/internal/sharding"
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/compared"
@@ -153,6 +154,22 @@ type stateInfo struct {
 	Groups  []string `json:"groups,omitempty"` // grouping columns
 	Each    int      `json:"number_of_groups,omitempty"`
 	Models  []string `json:"models,omitempty"` // of a comparison
+
+	Shards []shardInfo `json:"shards,omitempty"`
+}
+
+// shardInfo says which shards of a divided run a state holds.
+type shardInfo struct {
+	Run  string `json:"run"`
+	Of   int    `json:"of"`
+	Held string `json:"held"`
+}
+
+func shardInfos(m *sharding.Mark) (l []shardInfo) {
+	for _, g := range m.Held() {
+		l = append(l, shardInfo{g.RunID(), g.Of, g.String()})
+	}
+	return l
 }
 
 func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, error) {
@@ -170,7 +187,16 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 		if err != nil {
 			return nil, err
 		}
-		return inspectState(w, b, name)
+		state, mark, err := unmarked(b, name)
+		if err != nil {
+			return nil, err
+		}
+		in, err := inspectState(w, state, name)
+		if i, ok := in.(inspected); ok && !mark.Whole() {
+			i.State.Shards = shardInfos(&mark)
+			fmt.Fprintf(w, "  %s\n", shardsOf(&mark))
+		}
+		return in, err
 	}
 	if err == nil && !readOnce(path) && predictions.IsTable(path) {
 		return inspectTable(w, path, name)

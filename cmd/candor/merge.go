@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding"
 	"errors"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/candor-go/candor/internal/sharding"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/compared"
@@ -24,6 +24,7 @@ import (
 func mergeCommand() *cobra.Command {
 	var o output
 	var to, maxMemory string
+	var expect int
 	var margin []string
 	var files sources
 	c := &cobra.Command{
@@ -32,11 +33,13 @@ func mergeCommand() *cobra.Command {
 		Long: `Merge states that candor eval --state or candor compare --state has written. The document equals, to the byte, that of
 a single run over all rows, in whatever order the states are named. The states have to agree in classes, type of scores, metrics and
 options, and in the columns that rows are grouped by. "-" is standard input. -o writes the merged
-state to a new file, which cannot be one of those that are merged. --fail-if, --require and --report
+state to a new file, which cannot be one of those that are merged. A shard of candor eval --shard that is there twice is an error,
+and with --expect one that is missing. --fail-if, --require and --report
 are as for candor eval; a gate on a metric that the states lack is an error. Of states of candor compare, --margin and --adjust are
 options of the answers.`,
 		Example: `  candor merge shard-*.state
   candor merge monday.state tuesday.state -o week.state --json
+  candor merge shard-*.state --expect 8
   candor merge monday.state tuesday.state --plot week.pdf
   candor merge monday-pair.state tuesday-pair.state --adjust max-t
   candor merge monday.state tuesday.state --fail-if 'ece.low>0.05' --report openmetrics=metrics.txt`,
@@ -58,6 +61,9 @@ options of the answers.`,
 					return usage("--adjust is %q; it is holm, bh, or max-t for states of candor compare", o.adjust)
 				}
 			}
+			if expect < 0 || expect > sharding.Most || expect == 0 && c.Flags().Changed("expect") {
+				return usage("--expect is %d; it is the number of shards, from 1 to %d", expect, sharding.Most)
+			}
 			if err := files.check(args...); err != nil {
 				return err
 			}
@@ -77,6 +83,7 @@ options of the answers.`,
 			if err != nil {
 				return err
 			}
+			r.shards.expect = expect
 			defer stayWithin(r.memory)()
 			b, err := r.read(args[0])
 			if err != nil {
@@ -100,7 +107,6 @@ options of the answers.`,
 			}
 			var sum *eval.Evaluation
 			var groups *grouped.Evaluation
-			seen := map[[sha256.Size]byte]string{}
 			for i, path := range args {
 				if i > 0 {
 					if b, err = r.read(path); err != nil {
@@ -115,11 +121,7 @@ options of the answers.`,
 				if i > 0 && (g == nil) != (groups == nil) {
 					return badAt(place{File: name, Remedy: "evaluate both with the same --group, or without"}, "%s against %s: one has groups of rows, the other has none", files.call(args[0]), name)
 				}
-				id := sha256.Sum256(b)
-				if twin, ok := seen[id]; ok {
-					warn(c, "%s and %s are equal: are the same rows counted twice?", twin, name)
-				}
-				seen[id] = name
+				r.shards.seen(c, b, name, e.Audit.Rows)
 				if sum == nil {
 					o.plot.grouped = g != nil
 					if err := o.plot.ready(e); err != nil {
@@ -141,16 +143,18 @@ options of the answers.`,
 					return unlike(files.call(args[0]), name, err)
 				}
 			}
-			if to != "" {
-				if err := writeTo(to, stateOf(sum, groups)); err != nil {
-					return err
-				}
+			if err := r.shards.write(c, to, stateOf(sum, groups)); err != nil {
+				return err
+			}
+			if done, err := r.shards.empty(c, files.calls(args), sum.Audit.Rows); done || err != nil {
+				return err
 			}
 			return o.write(c, sum, groups, "")
 		},
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVarP(&to, "output", "o", "", "write the merged state to `FILE`")
+	c.Flags().IntVar(&expect, "expect", 0, "`NUMBER` of shards that candor eval --shard has divided the rows into; a shard that is missing is an error")
 	c.Flags().StringSliceVar(&margin, "margin", nil, "`METRIC=SIZE` of a difference that does not matter, for states of candor compare")
 	files.flags(c)
 	o.flags(c)
@@ -178,6 +182,7 @@ type stateFiles struct {
 	stdin  io.Reader
 	memory int64
 	ahead  int64 // bytes of the files not yet read, as far as known
+	shards shardMarks
 }
 
 func openStates(files *sources, maxMemory string, stdin io.Reader, paths []string) (*stateFiles, error) {
@@ -214,7 +219,14 @@ func (r *stateFiles) read(path string) ([]byte, error) {
 		return nil, err
 	}
 	r.ahead -= known
-	return b, r.room(path, int64(len(b)), cells.MemoryOf(b))
+	b, mark, err := unmarked(b, r.call(path))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.room(path, int64(len(b)), cells.MemoryOf(b)); err != nil {
+		return nil, err
+	}
+	return b, r.shards.add(r.call(path), mark)
 }
 
 // room returns an error if there is no memory for a state of this size, with this memory of cells.
@@ -354,7 +366,7 @@ const stateMagic, groupsMagic = "cSTA", "cGRP"
 
 // isMagic reports whether a file begins as a state does.
 func isMagic(b []byte) bool {
-	return slices.ContainsFunc([]string{stateMagic, groupsMagic, multilabel.Magic, compared.Magic, sliced.Magic}, func(m string) bool { return strings.HasPrefix(string(b), m) })
+	return slices.ContainsFunc([]string{stateMagic, groupsMagic, multilabel.Magic, compared.Magic, sliced.Magic, sharding.Magic}, func(m string) bool { return strings.HasPrefix(string(b), m) })
 }
 
 // unwrapPath removes the path from an error whose message would name it twice.

@@ -59,10 +59,8 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 			return unlike(r.call(args[0]), name, err)
 		}
 	}
-	if to != "" {
-		if err := writeTo(to, sum); err != nil {
-			return err
-		}
+	if err := r.shards.write(c, to, sum); err != nil {
+		return err
 	}
 	var names []string
 	var sets []*eval.Evaluation

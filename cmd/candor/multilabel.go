@@ -79,13 +79,16 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	if err != nil {
 		return badData(f.locate(err, r, paths))
 	}
-	if m.Audit.Rows == 0 {
+	if m.Audit.Rows == 0 && !f.divided.some() {
 		return fault(f.files.calls(paths), nothingLeft, "no row is left to evaluate: %s", strings.Join(m.Audit.Warnings(), "; "))
 	}
 	if f.state != "" {
-		if err := writeTo(f.state, m); err != nil {
+		if err := f.writeState(j, paths, m); err != nil {
 			return err
 		}
+	}
+	if done, err := f.divided.told(c, m.Audit.Rows); done || err != nil {
+		return err
 	}
 	return f.output.writeLabels(c, m, "Next: --json for each label's document, --format csv for a table of all; 'candor metrics NAME' explains a number")
 }
@@ -309,7 +312,6 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 		return err
 	}
 	var sum *multilabel.Evaluation
-	seen := map[string]string{}
 	for i, path := range args {
 		b := first
 		if i > 0 {
@@ -323,11 +325,7 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 		if err := decodeState(m, multilabel.Magic, b, name); err != nil {
 			return err
 		}
-		id := m.SHA256()
-		if twin, ok := seen[id]; ok {
-			warn(c, "%s and %s are equal: are the same rows counted twice?", twin, name)
-		}
-		seen[id] = name
+		r.shards.seen(c, b, name, m.Audit.Rows)
 		if sum == nil {
 			if err := o.plot.readyLabels(m); err != nil {
 				return err
@@ -340,10 +338,11 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 			return unlike(r.call(args[0]), name, err)
 		}
 	}
-	if to != "" {
-		if err := writeTo(to, sum); err != nil {
-			return err
-		}
+	if err := r.shards.write(c, to, sum); err != nil {
+		return err
+	}
+	if done, err := r.shards.empty(c, r.calls(args), sum.Audit.Rows); done || err != nil {
+		return err
 	}
 	return o.writeLabels(c, sum, "")
 }

@@ -240,7 +240,6 @@ func (s *sliceFlags) checkState(f *evalRun) error {
 // mergeSlices merges states of slices; the first one has been read.
 func mergeSlices(c *cobra.Command, o *output, to string, paths []string, first []byte, r *stateFiles) error {
 	var sum *sliced.Evaluation
-	seen := map[string]string{}
 	for i, path := range paths {
 		b := first
 		if i > 0 {
@@ -254,11 +253,7 @@ func mergeSlices(c *cobra.Command, o *output, to string, paths []string, first [
 		if err := decodeState(e, sliced.Magic, b, name); err != nil {
 			return err
 		}
-		id := e.Whole().SHA256()
-		if twin, ok := seen[id]; ok {
-			warn(c, "%s and %s are equal: are the same rows counted twice?", twin, name)
-		}
-		seen[id] = name
+		r.shards.seen(c, b, name, e.Whole().Audit.Rows)
 		if sum == nil {
 			w := e.Whole()
 			o.sliced = true
@@ -279,10 +274,11 @@ func mergeSlices(c *cobra.Command, o *output, to string, paths []string, first [
 		return badAt(place{File: r.call(paths[0]), Column: name, Remedy: "evaluate the shards with --slice-edges " + name + "=EDGES"},
 			"column %q of slices has more than %d numbers over all shards, and no edges of bins", name, sliced.EqualMass)
 	}
-	if to != "" {
-		if err := writeTo(to, sum); err != nil {
-			return err
-		}
+	if err := r.shards.write(c, to, sum); err != nil {
+		return err
+	}
+	if done, err := r.shards.empty(c, r.calls(paths), sum.Whole().Audit.Rows); done || err != nil {
+		return err
 	}
 	o.slices = sum
 	return o.write(c, sum.Whole(), nil, "")

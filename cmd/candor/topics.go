@@ -176,11 +176,19 @@ With --json an error is one JSON object on standard error, and nothing else is t
 and --threads how many cores it takes; results do not depend on either, except that a state says how many scores it may keep.
 
 --state writes what was kept of the rows. 'candor merge' adds states up, and answers as if it had read all rows: shards may be
-evaluated on several machines. --first-row says where a shard begins, for metrics that draw random numbers by row.`,
+evaluated on several machines.
+
+--shard I/N reads the I-th of N shards of the rows, from 0, for a run that is divided among machines or processes: rows of arrays
+and safetensors, row groups of Parquet, record batches of Arrow's files, and otherwise whole files. --shard slurm is the task of
+a job array of Slurm, --shard k8s/N the completion of an Indexed Job of Kubernetes. --files-from reads the names of the files from
+a list. States say which shard they are of; merged with all others, they equal the state of an undivided run. A shard without rows
+prints nothing, and has a state. Of files that are no shards of one run, --first-row says where each begins, for metrics that draw
+random numbers by row.`,
 		example: `  candor eval shard-1.npz --input logits --state shard-1.state
   candor merge shard-1.state
+  candor eval probs.npy --labels labels.npy --shard 0/8 --state shard-0.state
   candor eval probs.npy --labels labels.npy --threads 2 --max-memory 1GiB`,
-		flags: "state first-row threads max-memory",
+		flags: "state shard files-from first-row threads max-memory",
 	},
 	{
 		name: "comparing", short: "how candor compare reads and judges sets",

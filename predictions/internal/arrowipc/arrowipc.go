@@ -97,7 +97,7 @@ func (f *File) Want(w columns.Want) error {
 func (f *File) Next() (_ columns.Part, err error) {
 	defer recovered(&err)
 	if f.index != nil {
-		if f.at == len(f.index.batches) {
+		if f.at == f.index.end {
 			return nil, io.EOF
 		}
 		f.at++

@@ -217,7 +217,11 @@ func written(t testing.TB, stream bool, batches []arrow.RecordBatch, o ...ipc.Op
 
 func open(b []byte) (*File, error) {
 	if bytes.HasPrefix(b, []byte(magic)) {
-		return OpenFile(bytes.NewReader(b))
+		f, err := OpenFile(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
+		}
+		return f.File, nil
 	}
 	return Open(bytes.NewReader(b))
 }

@@ -14,6 +14,7 @@ import (
 type index struct {
 	src     columns.Source
 	batches []location
+	end     int // the batch behind the last that is read
 	checks  *messages
 	lone    bool // batches share nothing, as dictionaries are
 }
@@ -22,9 +23,9 @@ type index struct {
 type location struct{ at, meta, body int64 }
 
 // OpenFile opens a file by its index. Its batches may be read at the same time.
-func OpenFile(src columns.Source) (f *File, err error) {
+func OpenFile(src columns.Source) (_ *IndexedFile, err error) {
 	defer recovered(&err)
-	f = newFile(nil)
+	f := newFile(nil)
 	x := &index{src: src, checks: f.r}
 	if err := x.read(); err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func OpenFile(src columns.Source) (f *File, err error) {
 	if f.file.NumRecords() != len(x.batches) {
 		return nil, damaged("its index has %d batches and %d", len(x.batches), f.file.NumRecords())
 	}
-	return f, f.lay(f.file.Schema())
+	return &IndexedFile{f}, f.lay(f.file.Schema())
 }
 
 // read reads the index, and checks it and the dictionaries.
@@ -81,8 +82,46 @@ func (x *index) read() error {
 		}
 	}
 	x.batches, err = x.locations(&t, 3)
+	x.end = len(x.batches)
 	return err
 }
+
+// IndexedFile is a file whose index says where its batches are.
+type IndexedFile struct{ *File }
+
+var _ columns.Divided = (*IndexedFile)(nil)
+
+// Units returns the number of batches.
+func (f *IndexedFile) Units() int64 { return int64(len(f.index.batches)) }
+
+// RowsOf returns the number of rows of batches, from what stands before each.
+func (f *IndexedFile) RowsOf(from, to int64) (n int64, err error) {
+	defer recovered(&err)
+	for _, l := range f.index.batches[from:to] {
+		if err := f.index.check(l); err != nil {
+			return 0, err
+		}
+		b, err := f.index.bytes(l.at, l.meta)
+		if err != nil {
+			return 0, err
+		}
+		start := 4
+		if binary.LittleEndian.Uint32(b) == continuation {
+			start = 8
+		}
+		t := root(b[start:])
+		batch, ok := t.child(2)
+		rows := batch.int64(0)
+		if !ok || t.byte(1) != batchMessage || rows < 0 || rows > mostRows {
+			return 0, damaged("a batch of %d rows", rows)
+		}
+		n += rows
+	}
+	return n, nil
+}
+
+// Only limits Next to some batches.
+func (f *IndexedFile) Only(from, to int64) { f.at, f.index.end = int(from), int(to) }
 
 // bytes reads n bytes that the file has.
 func (x *index) bytes(at, n int64) ([]byte, error) {

@@ -61,6 +61,17 @@ type File interface {
 	Close() error
 }
 
+// Divided is a File with units that can be read by themselves: row groups, batches, rows. Its methods are called after Want.
+type Divided interface {
+	File
+	// Units returns the number of units.
+	Units() int64
+	// RowsOf returns the number of rows of the units from one up to before another.
+	RowsOf(from, to int64) (int64, error)
+	// Only makes Next return the parts of these units alone. It is called before Next.
+	Only(from, to int64)
+}
+
 // Part is a run of rows that can be read while other parts are: a row group, a batch, a run of lines. One goroutine at a time uses it.
 type Part interface {
 	// Next fills b with the next rows, as many as b.Most, or fewer but at least one. It returns io.EOF, and no rows, at the end.

@@ -30,17 +30,19 @@ const (
 type File struct {
 	src columns.Source
 	footer
-	cols   []columns.Column
-	nodes  []*node
-	want   columns.Want
-	wanted bool
-	group  int // the next row group
+	cols    []columns.Column
+	nodes   []*node
+	want    columns.Want
+	wanted  bool
+	group   int // the next row group
+	end     int // the one behind the last, if limited is set
+	limited bool
 
 	mu     sync.Mutex
 	spares []*part // closed ones, whose memory is used again
 }
 
-var _ columns.File = (*File)(nil)
+var _ columns.Divided = (*File)(nil)
 
 // again is what helps with a damaged file.
 const again = "copy it again, or write it again"
@@ -158,7 +160,11 @@ func (f *File) Next() (p columns.Part, err error) {
 	if !f.wanted {
 		return nil, columns.Wrong("", "Want was not called")
 	}
-	for f.group < len(f.groups) && len(f.want.Columns) > 0 {
+	end := len(f.groups)
+	if f.limited {
+		end = f.end
+	}
+	for f.group < end && len(f.want.Columns) > 0 {
 		g := &f.groups[f.group]
 		f.group++
 		if g.rows > 0 {
@@ -167,6 +173,20 @@ func (f *File) Next() (p columns.Part, err error) {
 	}
 	return nil, io.EOF
 }
+
+// Units returns the number of row groups.
+func (f *File) Units() int64 { return int64(len(f.groups)) }
+
+// RowsOf returns the number of rows of row groups.
+func (f *File) RowsOf(from, to int64) (n int64, err error) {
+	for _, g := range f.groups[from:to] {
+		n += g.rows
+	}
+	return n, nil
+}
+
+// Only limits Next to some row groups.
+func (f *File) Only(from, to int64) { f.group, f.end, f.limited = int(from), int(to), true }
 
 // Close does nothing: whoever opened the source closes it.
 func (f *File) Close() error { return nil }

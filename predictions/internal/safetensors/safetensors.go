@@ -29,6 +29,7 @@ type File struct {
 	want    []*tensor
 	rows    int64
 	at      int64 // the next row
+	end     int64 // the row behind the last
 	part    int64 // rows of a part
 	block   int64 // rows of a block at most
 
@@ -94,7 +95,7 @@ func (f *File) Want(w columns.Want) error {
 	if rows > 0 && memory > w.Bytes {
 		return columns.Wrong("raise "+setting.PartMemory.String(), "one row of the wanted tensors takes %d bytes of memory, and a part may take %d", memory, w.Bytes)
 	}
-	f.want, f.rows, f.at = want, rows, 0
+	f.want, f.rows, f.at, f.end = want, rows, 0, rows
 	if rows > 0 {
 		f.part, f.block = max(1, partBytes/file), max(1, w.Bytes/memory)
 	}
@@ -109,7 +110,7 @@ func (f *File) Next() (columns.Part, error) {
 	if f.want == nil {
 		return nil, columns.Wrong("", "no tensor is wanted")
 	}
-	if f.at == f.rows {
+	if f.at == f.end {
 		return nil, io.EOF
 	}
 	var p *part
@@ -122,10 +123,19 @@ func (f *File) Next() (columns.Part, error) {
 		p = newPart(f)
 	}
 	p.begin, p.at = f.at, f.at
-	p.end = min(f.rows, f.at+f.part)
+	p.end = min(f.end, f.at+f.part)
 	f.at = p.end
 	return p, nil
 }
+
+// Units returns the number of rows, each of which can be read by itself.
+func (f *File) Units() int64 { return f.rows }
+
+// RowsOf returns how many rows there are.
+func (f *File) RowsOf(from, to int64) (int64, error) { return to - from, nil }
+
+// Only limits Next to some rows.
+func (f *File) Only(from, to int64) { f.at, f.end = from, to }
 
 // Close forgets the memory of parts. It does not close the source.
 func (f *File) Close() error {
