@@ -1,7 +1,7 @@
 // Command coverage prints how often candor's intervals hold what they estimate, and how often a calibrated model is found fault with:
 // the tables of docs/coverage.md. Sets of rows are drawn from laws whose answers are known from a set of a million rows.
 //
-//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters|-groups]] [-together] [-fitted] [-drift] [-groups] [-slices]
+//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters|-groups]] [-together] [-fitted] [-drift] [-groups] [-slices] [-survival]
 //
 // With -drift they are of two sets: how often candor drift finds a difference where there is none, and how often its intervals hold.
 package main
@@ -34,7 +34,14 @@ func main() {
 	drift := flag.Bool("drift", false, "two independent sets, in place of one")
 	groups := flag.Bool("groups", false, "only the table of groups of rows that are found to be off; with -pairs, of those for which one of two models is found to be better")
 	bySlices := flag.Bool("slices", false, "only the table of slices")
+	lives := flag.Bool("survival", false, "only the table of rows that may be censored")
 	flag.Parse()
+	if *lives {
+		if err := printSurvival(os.Stdout, *runs, 300_000, *threads, []int{300, 1000}); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if *bySlices {
 		sizes, common := []int{1000, 5000}, 0.0
 		if *clusters {

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/survival"
+)
+
+// survivalLaw draws rows whose event happens by time 1 with a probability that depends on the prediction, and which are censored.
+type survivalLaw struct {
+	name      string
+	happens   func(p float64) float64
+	censoring float64 // mean time of censoring where the prediction is 0
+	more      float64 // by how much that grows up to a prediction of 1
+	end       float64 // of the study
+}
+
+func curved(p float64) float64 { return float64(0.7*float64(p*p)) + float64(0.3*p) }
+func itself(p float64) float64 { return p }
+
+var survivalLaws = []survivalLaw{
+	{"right, a third censored", itself, 2, 0, math.Inf(1)},
+	{"off, none censored", curved, math.Inf(1), 0, math.Inf(1)},
+	{"off, half censored", curved, 1.2, 0, math.Inf(1)},
+	{"off, the study ends", curved, 2, 0, 1},
+	{"off, censoring by prediction", curved, 0.8, 2, math.Inf(1)},
+}
+
+func (l *survivalLaw) draw(r *rand.Rand, n int) *survival.Rows {
+	rows := &survival.Rows{}
+	for range n {
+		p := r.Float64()
+		t := r.ExpFloat64() / -math.Log1p(-min(l.happens(p), 0.999))
+		c := min(r.ExpFloat64()*l.censoring*(1+float64(l.more*p)), l.end)
+		rows.Risks, rows.Times, rows.Events = append(rows.Risks, p), append(rows.Times, max(1e-9, min(t, c))), append(rows.Events, t <= c)
+	}
+	return rows
+}
+
+// survivalIntervals are what has an interval of 95%, at horizon 1. The first four are of the calibration error.
+var survivalIntervals = []struct {
+	name string
+	of   func(r *survival.Rows) (value float64, i metrics.Interval, err error)
+}{
+	{"calibration error", censored(survival.CensoredOptions{})},
+	{"orthogonal", censored(survival.CensoredOptions{Orthogonal: true})},
+	{"as coded", censored(survival.CensoredOptions{AsCoded: true})},
+	{"orthogonal, as coded", censored(survival.CensoredOptions{AsCoded: true, Orthogonal: true})},
+	{"in the large", estimate(func(r *survival.Rows) (survival.Estimate, error) { return survival.InTheLarge(r, 1) })},
+	{"Brier", estimate(func(r *survival.Rows) (survival.Estimate, error) { return survival.Brier(r, 1) })},
+	{"AUROC", estimate(func(r *survival.Rows) (survival.Estimate, error) { return survival.AUROC(r, 1) })},
+	{"Uno", estimate(func(r *survival.Rows) (survival.Estimate, error) { return survival.ConcordanceIPCW(r, 1) })},
+}
+
+func censored(o survival.CensoredOptions) func(*survival.Rows) (float64, metrics.Interval, error) {
+	o.Threads = 1
+	return func(r *survival.Rows) (float64, metrics.Interval, error) {
+		c, err := survival.CensoredOf(r, 1, &o)
+		if err != nil {
+			return 0, metrics.NoInterval(), err
+		}
+		return c.RMS(), c.Interval(0.95), nil
+	}
+}
+
+func estimate(f func(*survival.Rows) (survival.Estimate, error)) func(*survival.Rows) (float64, metrics.Interval, error) {
+	return func(r *survival.Rows) (float64, metrics.Interval, error) {
+		e, err := f(r)
+		return e.Value, e.Interval(0.95), err
+	}
+}
+
+// printSurvival prints how often intervals hold what is true of the law without censoring.
+func printSurvival(w io.Writer, runs, million, threads int, sizes []int) error {
+	fmt.Fprint(w, "| law, rows |")
+	for _, c := range survivalIntervals {
+		fmt.Fprintf(w, " %s |", c.name)
+	}
+	fmt.Fprint(w, "\n| --- |")
+	for range survivalIntervals {
+		fmt.Fprint(w, " ---: |")
+	}
+	fmt.Fprintln(w)
+	for _, l := range survivalLaws {
+		free := l
+		free.censoring, free.end = math.Inf(1), math.Inf(1)
+		many := free.draw(rand.New(rand.NewPCG(1, 99)), million)
+		truth := make([]float64, len(survivalIntervals))
+		for k, c := range survivalIntervals {
+			if k < 4 {
+				sum := 0.0
+				for _, p := range many.Risks {
+					d := p - l.happens(p)
+					sum += float64(d * d)
+				}
+				truth[k] = math.Sqrt(sum / float64(million))
+				continue
+			}
+			var err error
+			if truth[k], _, err = c.of(many); err != nil {
+				return err
+			}
+		}
+		for _, n := range sizes {
+			held := make([]int, len(survivalIntervals))
+			var mu sync.Mutex
+			var wait sync.WaitGroup
+			var failed error
+			for t := range threads {
+				wait.Go(func() {
+					for i := t; i < runs; i += threads {
+						rows := l.draw(rand.New(rand.NewPCG(uint64(i), 41)), n)
+						for k, c := range survivalIntervals {
+							_, in, err := c.of(rows)
+							mu.Lock()
+							if err != nil {
+								failed = err
+							}
+							if in.Low <= truth[k] && truth[k] <= in.High {
+								held[k]++
+							}
+							mu.Unlock()
+						}
+					}
+				})
+			}
+			wait.Wait()
+			if failed != nil {
+				return failed
+			}
+			fmt.Fprintf(w, "| %s, %d |", l.name, n)
+			for _, h := range held {
+				fmt.Fprintf(w, " %.3f |", float64(h)/float64(runs))
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	return nil
+}

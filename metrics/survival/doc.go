@@ -1,0 +1,17 @@
+// Package survival measures predictions of whether, or when, an event happens, where some rows are censored: they were last seen before the
+// event, or before the horizon of the prediction.
+//
+// Start with Rows, which holds a prediction, a time and whether the event happened then. The functions are:
+//
+//	CensoredOf                    the calibration error at a horizon, without bins
+//	ReliabilityOf                 the reliability diagram at a horizon and its ECE, by Kaplan-Meier curves
+//	InTheLarge                    the mean prediction minus the share of events
+//	DCalibrationOf                a test of whole predicted curves
+//	Brier, IntegratedBrier        the squared error at a horizon, and over several
+//	AUROC                         whether rows with the event by a horizon have the larger risks
+//	Concordance, ConcordanceIPCW  whether risks are in the order of the events: Harrell's and Uno's index
+//	KaplanMeier, CensoringCurve   the curves behind them
+//
+// All rows are in memory. Answers depend on the set of rows, not on their order. Rows are taken as independent, and censoring as independent of
+// the time of the event: given the prediction for CensoredOf and ReliabilityOf, unconditionally for the others but Concordance.
+package survival
