@@ -208,6 +208,7 @@ func (f *evalFlags) openOut(j *job, paths []string) (groupedReader, error) {
 		return predictions.Open(f.ood, f.outOptions(j))
 	}
 	o := f.tableOptions(j, paths)
+	o.Share = f.divided.share()
 	w := &o.Columns
 	if o.Unlabelled, o.Truth = true, nil; o.Pivot == "" {
 		w.Keys = nil

@@ -522,6 +522,9 @@ func corpusMerge(c *corpus) {
 		if got := c.candor(append([]string{"merge", "--json", "--expect", "3", "--output", sum}, states...)...); got != doc || !bytes.Equal(c.d.read(sum), c.d.read(state)) {
 			c.t.Error("the merged shards are not the whole")
 		}
+		if got := c.candor(with(append([]string{"eval", "--json"}, divided...), "--checkpoint", c.d.at("checkpoint"), "--checkpoint-every", "1h", "--resume")...); got != doc {
+			c.t.Error("with checkpoints the document is another")
+		}
 		return lines
 	})
 	tags := exactTagged(61, 300, 3)

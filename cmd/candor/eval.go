@@ -63,7 +63,8 @@ type evalFlags struct {
 type evalRun struct {
 	evalFlags
 	output
-	state string
+	state      string
+	checkpoint checkpointFlags
 }
 
 func evalCommand() *cobra.Command {
@@ -95,6 +96,7 @@ Without a file a small real sample is evaluated.`,
 	f.slicing.flags(c)
 	f.divided.flags(c)
 	c.Flags().StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
+	f.checkpoint.flags(c)
 	f.evalFlags.limits(c)
 	return c
 }
@@ -145,6 +147,7 @@ type job struct {
 	buffers, held int64
 	keys          int64                       // bytes of the keys of labels in another table
 	passes        *passes                     // of files that are read several times
+	checkpoint    *checkpoint                 // nil if there are none
 	choices       *predictions.ForecastReader // of the first set of samples, to which others must be equal
 }
 
@@ -265,7 +268,9 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 		return nil, err
 	}
 	s := &opened{paths: paths, model: f.model.model}
-	if s.r, s.add, err = j.open(f, paths); err != nil {
+	j.read.Share.From = j.checkpoint.from()
+	s.r, s.add, err = j.open(f, paths)
+	if j.read.Share.From = 0; err != nil {
 		return nil, badData(err)
 	}
 	defer func() {
@@ -445,14 +450,14 @@ func (j *job) open(f *evalFlags, paths []string) (reader, func(*eval.Evaluation,
 			r.Close()
 			return nil, nil, err
 		}
-		return r, func(e *eval.Evaluation, p *metrics.Options) error { return e.AddMembers(r, p) }, nil
+		return r, j.feedMembers(r), nil
 	}
 	if f.task == "ensemble" {
 		r, err := predictions.OpenMembers(paths, &j.read)
 		if err != nil {
 			return nil, nil, err
 		}
-		return r, func(e *eval.Evaluation, o *metrics.Options) error { return e.AddMembers(r, o) }, nil
+		return r, j.feedMembers(r), nil
 	}
 	if f.forecasts(paths) {
 		return j.openForecast(f, paths)
@@ -490,26 +495,54 @@ func one(s string) []string {
 	return []string{s}
 }
 
+// feedMembers returns a function that feeds the rows of an ensemble to an evaluation.
+func (j *job) feedMembers(r metrics.MemberSource) func(*eval.Evaluation, *metrics.Options) error {
+	return func(e *eval.Evaluation, o *metrics.Options) error {
+		sum, err := inPieces(j.checkpoint, r, memberChunks, e, func() (*eval.Evaluation, error) { return anew(e) },
+			func(e *eval.Evaluation, src nextOf[metrics.MemberChunk]) error { return e.AddMembers(src, o) })
+		become(e, sum)
+		return err
+	}
+}
+
 // feed returns a function that feeds rows to an evaluation. With --group it evaluates the groups too, and sets the job's
 // groups.
 func (j *job) feed(f *evalFlags, r groupedReader) func(*eval.Evaluation, *metrics.Options) error {
-	src := &numbered{r, f.firstRow}
+	// within evaluates rows under their numbers in the whole set.
+	within := func(src nextOf[metrics.Chunk], add func(src metrics.Source) error) error {
+		n := &numbered{src, f.firstRow}
+		return n.within(add(n))
+	}
 	return func(e *eval.Evaluation, o *metrics.Options) error {
 		if f.slicing.given() {
-			return src.within(f.slicing.feed(e, src, r, o))
+			return f.slicing.feed(j, e, r, o, within)
 		}
 		if len(f.columns.groups) == 0 {
-			return src.within(e.AddSource(src, o))
+			sum, err := inPieces(j.checkpoint, r, rowChunks, e, func() (*eval.Evaluation, error) { return anew(e) },
+				func(e *eval.Evaluation, src nextOf[metrics.Chunk]) error {
+					return within(src, func(src metrics.Source) error { return e.AddSource(src, o) })
+				})
+			become(e, sum)
+			return err
 		}
-		g, err := grouped.New(e.Spec, r.GroupColumns())
+		made := func() (*grouped.Evaluation, error) {
+			g, err := grouped.New(e.Spec, r.GroupColumns())
+			if err == nil {
+				g.Threads, g.Room = e.Threads, j.groupRoom()
+			}
+			return g, err
+		}
+		g, err := made()
+		if err != nil {
+			return err
+		}
+		g, err = inPieces(j.checkpoint, r, rowChunks, g, made, func(g *grouped.Evaluation, src nextOf[metrics.Chunk]) error {
+			return within(src, func(src metrics.Source) error { return g.AddSource(src, r.Group, o) })
+		})
 		if err != nil {
 			return err
 		}
 		g.Threads = e.Threads
-		g.Room = j.groupRoom()
-		if err := g.AddSource(src, r.Group, o); err != nil {
-			return src.within(err)
-		}
 		remedy := e.Remedy
 		j.groups, *e = g, *g.Whole()
 		e.Remedy = remedy
@@ -627,6 +660,12 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		}
 		return also
 	}
+	if j.checkpoint, err = f.checkpoint.open(c, f, j.read.FS, slices.Concat(paths, others)); err != nil {
+		return err
+	}
+	if j.checkpoint != nil {
+		j.more = 1 // what was read before the last checkpoint
+	}
 	f.plot.grouped = len(f.columns.groups) > 0
 	files := fs.FS(nil)
 	if len(paths) == 0 && !f.columns.files() {
@@ -653,8 +692,12 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	twoColumns := false
 	e, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error {
 		twoColumns = i.Pairs
-		if names := e.Spec.KeepsRows(); names != "" && f.state != "" {
-			return usage("--state: metrics %s keep every row and are in no state; leave exact or --state out", names)
+		if names := e.Spec.KeepsRows(); names != "" && (f.state != "" || j.checkpoint != nil) {
+			flag := "--state"
+			if f.state == "" {
+				flag = "--checkpoint"
+			}
+			return usage("%s: metrics %s keep every row and are in no state; leave exact or %[1]s out", flag, names)
 		}
 		if err := f.plot.ready(e); err != nil {
 			return err
@@ -688,7 +731,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		}
 	}
 	if done, err := f.divided.told(c, e.Audit.Rows); done || err != nil {
-		return err
+		return j.checkpoint.after(err)
 	}
 	f.output.slices = f.slicing.e
 	next := "Next: --metrics all for more, --json for machines, --state FILE to merge shards; 'candor metrics NAME' explains a number"
@@ -701,7 +744,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if twoColumns && !c.Flags().Changed("event") {
 		next = "Two columns are a binary task: P(y = 1) is column 1. --event 0 takes column 0, --task classification keeps two classes. " + next
 	}
-	return f.output.write(c, e, j.groups, next)
+	return j.checkpoint.after(f.output.write(c, e, j.groups, next))
 }
 
 // writeState writes the state of all rows, or of a shard with its mark.

@@ -53,6 +53,11 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	}
 	defer stayWithin(j.memory)()
 	j.read.Buffers = labelBuffers
+	var err error
+	if j.checkpoint, err = f.checkpoint.open(c, f, j.read.FS, reads); err != nil {
+		return err
+	}
+	j.read.Share.From = j.checkpoint.from()
 	r, err := f.openLabels(j, paths)
 	if err != nil {
 		return badData(err)
@@ -74,7 +79,14 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, r.Info().Bytes, "reading")()
-		return m.AddSource(r, &j.pass)
+		m, err = inPieces(j.checkpoint, r, labelChunks, m, func() (*multilabel.Evaluation, error) {
+			n, err := multilabel.New(m.Spec, m.Labels)
+			if err == nil {
+				n.Threads = m.Threads
+			}
+			return n, err
+		}, func(m *multilabel.Evaluation, src nextOf[metrics.LabelChunk]) error { return m.AddSource(src, &j.pass) })
+		return err
 	}()
 	if err != nil {
 		return badData(f.locate(err, r, paths))
@@ -88,9 +100,9 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 		}
 	}
 	if done, err := f.divided.told(c, m.Audit.Rows); done || err != nil {
-		return err
+		return j.checkpoint.after(err)
 	}
-	return f.output.writeLabels(c, m, "Next: --json for each label's document, --format csv for a table of all; 'candor metrics NAME' explains a number")
+	return j.checkpoint.after(f.output.writeLabels(c, m, "Next: --json for each label's document, --format csv for a table of all; 'candor metrics NAME' explains a number"))
 }
 
 // labelsReader is a reader of rows with several labels.

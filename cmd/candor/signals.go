@@ -27,6 +27,13 @@ func catchSignals() {
 	signal.Notify(c, l...)
 	go func() {
 		s := <-c
+		if k := running.Load(); k != nil { // which ends the process when the checkpoint is there
+			k.stop.Store(true)
+			select {
+			case <-k.saved:
+			case s = <-c: // a second one does not wait
+			}
+		}
 		temporary.RemoveAll()
 		signal.Reset()
 		if p, err := os.FindProcess(os.Getpid()); err == nil && p.Signal(s) == nil {

@@ -201,7 +201,7 @@ func (s *sliceFlags) room(j *job, i predictions.Info) {
 }
 
 // feed evaluates the rows of a reader with their slices.
-func (s *sliceFlags) feed(e *eval.Evaluation, src metrics.Source, r groupedReader, o *metrics.Options) error {
+func (s *sliceFlags) feed(j *job, e *eval.Evaluation, r groupedReader, o *metrics.Options, within func(nextOf[metrics.Chunk], func(metrics.Source) error) error) error {
 	names, k := r.GroupColumns(), 0
 	for i := range s.columns {
 		if !s.columns[i].Score {
@@ -209,14 +209,24 @@ func (s *sliceFlags) feed(e *eval.Evaluation, src metrics.Source, r groupedReade
 			k++
 		}
 	}
-	n, err := sliced.New(e.Spec, s.columns)
+	made := func() (*sliced.Evaluation, error) {
+		n, err := sliced.New(e.Spec, s.columns)
+		if err == nil {
+			n.Threads = e.Threads
+		}
+		return n, err
+	}
+	n, err := made()
+	if err != nil {
+		return err
+	}
+	n, err = inPieces(j.checkpoint, r, rowChunks, n, made, func(n *sliced.Evaluation, src nextOf[metrics.Chunk]) error {
+		return within(src, func(src metrics.Source) error { return n.AddSource(src, r.Group, o) })
+	})
 	if err != nil {
 		return err
 	}
 	n.Threads = e.Threads
-	if err := n.AddSource(src, r.Group, o); err != nil {
-		return err
-	}
 	if name := n.Textual(); name != "" {
 		return usage("--slice-edges %s: no value of that column is a number; leave its edges out, and texts make slices as they are", name)
 	}

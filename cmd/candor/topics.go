@@ -183,12 +183,17 @@ and safetensors, row groups of Parquet, record batches of Arrow's files, and oth
 a job array of Slurm, --shard k8s/N the completion of an Indexed Job of Kubernetes. --files-from reads the names of the files from
 a list. States say which shard they are of; merged with all others, they equal the state of an undivided run. A shard without rows
 prints nothing, and has a state. Of files that are no shards of one run, --first-row says where each begins, for metrics that draw
-random numbers by row.`,
+random numbers by row.
+
+--checkpoint FILE saves what a run has read, every minute or after each --checkpoint-every, and when SIGTERM or SIGINT ends it.
+With --resume the same command goes on from there, and begins if there is no such file; it may be killed at any moment, and the
+result has the same bytes. Files that have changed and other flags are an error. The file is removed at the end.`,
 		example: `  candor eval shard-1.npz --input logits --state shard-1.state
   candor merge shard-1.state
   candor eval probs.npy --labels labels.npy --shard 0/8 --state shard-0.state
+  candor eval probs.npy --labels labels.npy --checkpoint probs.checkpoint --resume
   candor eval probs.npy --labels labels.npy --threads 2 --max-memory 1GiB`,
-		flags: "state shard files-from first-row threads max-memory",
+		flags: "state shard files-from first-row checkpoint checkpoint-every resume threads max-memory",
 	},
 	{
 		name: "comparing", short: "how candor compare reads and judges sets",

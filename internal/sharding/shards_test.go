@@ -143,3 +143,23 @@ func TestDamage(t *testing.T) {
 		t.Error("a mark within a mark: accepted")
 	}
 }
+
+// TestCheckpoint: a checkpoint is read as it was written, and no change of a byte is accepted.
+func TestCheckpoint(t *testing.T) {
+	k := Checkpoint{[]string{"a", ""}, []string{"--bins 7"}, 12345, []byte("a state")}
+	b, err := k.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o Checkpoint
+	if err := o.UnmarshalBinary(b); err != nil || fmt.Sprint(o) != fmt.Sprint(k) {
+		t.Fatalf("%v, %v", o, err)
+	}
+	for i := range b {
+		bad := bytes.Clone(b)
+		bad[i] ^= 1
+		if o.UnmarshalBinary(bad) == nil || o.UnmarshalBinary(b[:i]) == nil {
+			t.Errorf("byte %d: accepted", i)
+		}
+	}
+}
