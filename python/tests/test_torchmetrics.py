@@ -102,6 +102,15 @@ def test_keeps_its_own_copy() -> None:
     assert metric.compute() == candor.evaluate(LOGITS.softmax(1), labels=TARGET)
 
 
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+def test_half_precision(half: torch.dtype) -> None:
+    x = LOGITS.to(half)
+    assert candor.evaluate(logits=x, labels=TARGET).nll == candor.evaluate(logits=x.float(), labels=TARGET).nll
+    metric = ours.Evaluation(num_classes=5)
+    metric.update(x, TARGET)
+    assert metric.compute().nll == pytest.approx(candor.evaluate(logits=x, labels=TARGET).nll, rel=1e-6)
+
+
 def test_refuses() -> None:
     metric = ours.MulticlassCalibrationError(5)
     for x, y, says in (

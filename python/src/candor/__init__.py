@@ -21,7 +21,7 @@ from ._state import State
 from .errors import CandorError, DataError, GateError, ProgramError, UsageError
 
 if TYPE_CHECKING:
-    from .sklearn import CalibratedClassifier, Recalibrator
+    from .sklearn import CalibratedClassifier, Recalibrator, make_scorer
 
 __all__ = [
     "CalibratedClassifier",
@@ -43,13 +43,14 @@ __all__ = [
     "evaluate",
     "evaluate_files",
     "evaluate_forecast",
+    "make_scorer",
     "recalibrate",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    # The estimators need scikit-learn, which takes a second to import.
-    if name in ("CalibratedClassifier", "Recalibrator"):
+    # These need scikit-learn, which takes a second to import.
+    if name in ("CalibratedClassifier", "Recalibrator", "make_scorer"):
         from . import sklearn
 
         return getattr(sklearn, name)

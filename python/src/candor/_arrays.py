@@ -26,7 +26,7 @@ def wrong(name: str, what: str, **place: Any) -> DataError:
 def as_array(name: str, value: Any) -> Array:
     """Return what is called `name` as a NumPy array.
 
-    Tensors on a GPU are copied to memory. bfloat16, which NumPy lacks, becomes int16 of the same bits.
+    Tensors on a GPU are copied to memory. bfloat16, which NumPy lacks, becomes uint16 of the same bits.
 
     Raises:
         DataError: it is a masked array, a name of a file, or nothing that is an array.
@@ -39,7 +39,7 @@ def as_array(name: str, value: Any) -> Array:
     if torch is not None and isinstance(value, torch.Tensor):
         value = value.detach().cpu()
         if value.dtype == torch.bfloat16:
-            value = value.view(torch.int16)
+            return np.asarray(value.view(torch.int16).numpy()).view(np.uint16)
         return np.asarray(value.numpy())
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         try:
@@ -51,7 +51,7 @@ def as_array(name: str, value: Any) -> Array:
     except (TypeError, ValueError) as e:
         raise wrong(name, str(e)) from e
     if array.dtype.name == "bfloat16":
-        return array.view(np.int16)
+        return array.view(np.uint16)
     return array
 
 

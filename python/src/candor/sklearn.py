@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn: recalibration of probabilities, alone and around a classifier."""
+"""For scikit-learn: recalibration of probabilities, alone and around a classifier, and metrics as scorers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, has_fit_parameter, validate_data
 
 from ._arrays import Array
+from ._evaluate import evaluate
 from ._recalibrate import Map, recalibrate
+from ._result import Metric
+from .errors import UsageError
 
-__all__ = ["CalibratedClassifier", "Recalibrator"]
+__all__ = ["CalibratedClassifier", "Recalibrator", "Scorer", "make_scorer"]
 
 
 class Recalibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -81,6 +84,13 @@ _KINDS = {"predict_proba": "probs", "decision_function": "logits"}
 """What methods of classifiers return."""
 
 
+def _response(estimator: Any) -> str:
+    for method in _KINDS:
+        if hasattr(estimator, method):
+            return method
+    raise TypeError(f"{type(estimator).__name__} has neither predict_proba nor decision_function")
+
+
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier with recalibrated probabilities, as scikit-learn's CalibratedClassifierCV with ensemble=False.
 
@@ -128,7 +138,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("y has one class; a classifier needs two")
-        method = self._response(self.estimator)
+        method = _response(self.estimator)
         params = {}
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
@@ -145,7 +155,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     def predict_proba(self, X: Any) -> Array:
         """Return recalibrated probabilities, shape (N, K), a column for each of `classes_`."""
         check_is_fitted(self)
-        method = self._response(self.estimator_)
+        method = _response(self.estimator_)
         p = self.map_.apply(**{_KINDS[method]: getattr(self.estimator_, method)(X)})
         return p if p.ndim == 2 else np.column_stack([1 - p, p])
 
@@ -155,14 +165,68 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         found: Array = self.classes_[np.argmax(p, axis=1)]
         return found
 
-    @staticmethod
-    def _response(estimator: Any) -> str:
-        for method in _KINDS:
-            if hasattr(estimator, method):
-                return method
-        raise TypeError(f"{type(estimator).__name__} has neither predict_proba nor decision_function")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         return tags
+
+
+class Scorer:
+    """A metric as a scorer: what `make_scorer` returns. It pickles."""
+
+    def __init__(self, metric: str, options: dict[str, Any]) -> None:
+        self.metric = metric
+        self.options = options
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score of a fitted classifier: the more, the better.
+
+        Args:
+            estimator: a classifier with predict_proba, or with decision_function, whose values are taken as logits.
+            X: features, as the classifier takes them.
+            y: the true classes, (N,), numbers or text.
+            sample_weight: a weight for each row, (N,).
+        """
+        method = _response(estimator)
+        scores = {_KINDS[method]: getattr(estimator, method)(X)}
+        return _signed(_value(self.metric, self.options, labels=y, classes=estimator.classes_, weights=sample_weight, **scores))
+
+    def __repr__(self) -> str:
+        return f"make_scorer({', '.join([repr(self.metric), *(f'{k}={v!r}' for k, v in self.options.items())])})"
+
+
+def make_scorer(metric: str, **options: Any) -> Scorer:
+    """Return a metric as `scoring=` of cross_val_score, GridSearchCV and their like.
+
+    The sign is such that more is better: a metric of which less is better is negated, and of one that is best at 0 it is the absolute value.
+
+    Args:
+        metric: its name, with options, as "ece(bins=30)".
+        **options: flags of `candor eval`, with _ in place of -, as in `candor.evaluate`.
+
+    Raises:
+        UsageError: there is no such metric, or it has no better or worse.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> cross_val_score(GaussianNB(), X, y, scoring=make_scorer("brier")).round(2)
+    array([-0.08, -0.07, -0.12, -0.12, -0.  ])
+    """
+    # The searches of scikit-learn make warnings of errors, so what is wrong is said here, of two rows that any task has.
+    _signed(_value(metric, options, probs=[[0.9, 0.1], [0.2, 0.8]], labels=[0, 1]))
+    return Scorer(metric, options)
+
+
+def _value(metric: str, options: dict[str, Any], **given: Any) -> Metric:
+    found = list(evaluate(**given, metrics=metric, state=False, **options).metrics.values())
+    if len(found) != 1:
+        raise UsageError(f"{metric!r} are {len(found)} metrics; a scorer has one")
+    return found[0]
+
+
+def _signed(m: Metric) -> float:
+    if m.better == "none":
+        raise UsageError(f"{m.name} has no better or worse, so it makes no scorer; which metrics have, `candor metrics` says")
+    return {"higher": float(m), "lower": -float(m), "zero": -abs(m)}[m.better]
