@@ -67,3 +67,44 @@ func (m *amd64) Records(room, base R) func(to V, v [2][4]V) {
 		}
 	}
 }
+
+func (m *amd64) Pairs(room, base R) func(to V, v [2][2]V, seen V) {
+	return func(to V, v [2][2]V, seen V) {
+		m.storeHalves(room, to)
+		for h := range v {
+			for odd, zip := range []func(T, V, V) V{m.ZipLow, m.ZipHigh} {
+				pairs := zip(F64, v[h][0], v[h][1])
+				for q := range m.width / 16 {
+					place := at(base, 0)
+					place.Index, place.Scale = m.LoadR(room, 4*(2*q+odd+h*m.width/8), 4).(reg.Register), 1
+					sum := m.XMM()
+					m.VPADDQ(place, m.sixteen(pairs, q), sum)
+					m.VMOVUPS(sum, place)
+					if seen == nil {
+						continue
+					}
+					all := seen.(reg.Vec).AsX()
+					if m.wide() {
+						m.VPORQ(sum, all, all)
+					} else {
+						m.VPOR(sum, all, all)
+					}
+				}
+			}
+		}
+	}
+}
+
+// sixteen returns the q-th 16 bytes of a register.
+func (m *amd64) sixteen(v V, q int) reg.Register {
+	switch d := m.XMM(); {
+	case q == 0:
+		return v.(reg.Vec).AsX()
+	case m.wide():
+		m.VEXTRACTF64X2(operand.U8(q), op(v), d)
+		return d
+	default:
+		m.VEXTRACTF128(operand.U8(q), op(v), d)
+		return d
+	}
+}

@@ -22,3 +22,20 @@ func (m *neonMachine) Records(room, base R) func(to V, v [2][4]V) {
 		}
 	}
 }
+
+func (m *neonMachine) Pairs(room, base R) func(to V, v [2][2]V, seen V) {
+	return func(to V, v [2][2]V, seen V) {
+		m.Store(room, 0, to)
+		for h := range v {
+			for l, zip := range []func(T, V, V) V{m.ZipLow, m.ZipHigh} {
+				p := m.LoadR(room, 4*(l+2*h), 4)
+				m.AddR(p, base)
+				sum := m.Add(I64, m.Load(p, 0), zip(F64, v[h][0], v[h][1]))
+				m.Store(p, 0, sum)
+				if seen != nil {
+					m.Move(seen, m.Or(seen, sum))
+				}
+			}
+		}
+	}
+}

@@ -13,4 +13,7 @@ type gridMachine interface {
 	// Records returns what emits: for each lane l of 64 bits of two times four registers, those lanes of the four are added, I64,
 	// to the 32 bytes at base + lane l of to, I32, not negative. room is 64 bytes of scratch.
 	Records(room, base R) func(to V, v [2][4]V)
+	// Pairs is Records for two registers and 16 bytes at each place. If seen is not nil, its first 16 bytes become all bits that these or
+	// what the places have afterwards have.
+	Pairs(room, base R) func(to V, v [2][2]V, seen V)
 }

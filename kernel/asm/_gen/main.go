@@ -45,6 +45,7 @@ var families = []struct {
 	{"binary", binaryColumns},
 	{"columns", columnKernels},
 	{"grid", grid},
+	{"records", records},
 	{"order", order},
 	{"columnkeys", columnKeys},
 	{"keys", keys},

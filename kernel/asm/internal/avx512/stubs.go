@@ -657,6 +657,30 @@ func BinSums(to *uint64, cells *uint64, bins int, bin *int32, p *float64, y *uin
 //go:noescape
 func GridSums(cells *uint64, room *uint64, list *uint32, p *float64, tail *float64, y *uint8, n int) (listed int)
 
+// RecordScores adds n scores, a multiple of 32 that is not 0, to records: 1<<32 plus the outcome and the score to the
+// two words of its bin, its square and, where the outcome is 1, itself to the two words after those of the bins. It
+// writes to to the number of scores in [0,1], of which alone it adds something, and the bits that the first word of a
+// row's bin had after the row, and returns 1; or 0 as soon as a key is above the limit or its bin is not below bins.
+// room is 16 words.
+//
+//go:noescape
+func RecordScores(to *uint64, words *int64, room *uint64, keys *uint32, p *float64, n int, limit *uint32, bins int) (ok int)
+
+// RecordMoments adds n values, a multiple of 32 that is not 0, and their squares to records: those in the first window,
+// of which it writes the number to to, to two words. It returns 1, or 0 as soon as a key is above the limit. words is
+// where these words of the first record are. room is 16 words.
+//
+//go:noescape
+func RecordMoments(to *uint64, words *int64, room *uint64, keys *uint32, v *float64, n int, limit *uint32, first *float64, second *float64) (ok int)
+
+// RecordMomentsFine adds n values, a multiple of 32 that is not 0, and their squares to records: those in the first
+// window, of which it writes the number to to, to two words, and what is below the windows' last places, to four words.
+// It returns 1, or 0 as soon as a key is above the limit. words is where these words of the first record are. room is
+// 16 words.
+//
+//go:noescape
+func RecordMomentsFine(to *uint64, words *int64, room *uint64, keys *uint32, v *float64, n int, limit *uint32, first *float64, second *float64) (ok int)
+
 // SiftU32 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
 // and returns the number of the first. dst or high may be x, or lie before it. Up to n keys of dst and of high are
 // written to, beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into
