@@ -136,3 +136,17 @@ func BenchmarkGridSums(b *testing.B) {
 		runColumns(b, "scores="+of.name+"/", 17, func() { kernel.GridSums(cells, c.p, tail, c.hit) })
 	}
 }
+
+// BenchmarkRecords: what is added to records of random ones of 1,024 groups, which stay in the second-level cache.
+func BenchmarkRecords(b *testing.B) {
+	const groups, bins, size = 1024, 15, 38
+	r := check.Rand(37)
+	words, keys, p, nll := make([]int64, groups*size), make([]uint32, columnRows), make([]float64, columnRows), make([]float64, columnRows)
+	for i := range keys {
+		p[i], nll[i] = r.Float64(), r.ExpFloat64()
+		keys[i] = uint32(r.IntN(groups)*size)<<8 | uint32(p[i]*bins)<<1 | uint32(r.IntN(2))
+	}
+	runColumns(b, "of=scores/", 12, func() { kernel.RecordScores(words, keys, p, bins) })
+	runColumns(b, "of=moments/", 12, func() { kernel.RecordMoments(words, keys, 2*bins+2, nll, &kernel.WindowNLL, &kernel.WindowNLL2) })
+	runColumns(b, "of=unit_moments/", 12, func() { kernel.RecordMoments(words, keys, 2*bins+6, p, &kernel.WindowUnit, &kernel.WindowUnit) })
+}

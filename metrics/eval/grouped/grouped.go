@@ -213,6 +213,9 @@ func (g *Evaluation) AddSource(src metrics.Source, values func(group int32) []st
 // takeSums adds the sums of a reader.
 func (g *Evaluation) takeSums(w *reader, values func(group int32) []string) error {
 	to := make([]int32, w.table.Len())
+	if g.Len() == 0 {
+		g.index, g.values = make(map[string]int32, len(to)), make([][]string, 0, len(to))
+	}
 	for i := range to {
 		if to[i] = -1; w.met[i] {
 			var err error

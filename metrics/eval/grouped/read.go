@@ -60,7 +60,7 @@ func (w *reader) add(c *metrics.Chunk) error {
 		return nil
 	}
 	w.seen += int64(c.Rows)
-	most := slices.Max(c.Groups)
+	most := largest(c.Groups)
 	w.meet(c.Groups, most)
 	w.grown = 0
 	if w.whole != nil || w.groups > MostWhole {
@@ -86,10 +86,27 @@ func (w *reader) add(c *metrics.Chunk) error {
 	return nil
 }
 
+// largest returns the largest of the groups of rows.
+func largest(groups []int32) int32 {
+	var most [4]int32 // which do not wait for each other
+	for ; len(groups) >= 4; groups = groups[4:] {
+		for i, g := range groups[:4] {
+			most[i] = max(most[i], g)
+		}
+	}
+	for _, g := range groups {
+		most[0] = max(most[0], g)
+	}
+	return max(most[0], most[1], most[2], most[3])
+}
+
 // meet records groups, the largest of which is most.
 func (w *reader) meet(groups []int32, most int32) {
 	if n := int(most) + 1; n > len(w.met) {
 		w.met = append(w.met, make([]bool, n-len(w.met))...)
+	}
+	if w.groups == len(w.met) { // all of them, from here on
+		return
 	}
 	for _, g := range groups {
 		if !w.met[g] {

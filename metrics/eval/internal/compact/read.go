@@ -25,7 +25,7 @@ type FloatBin struct {
 
 // Floats returns the sums of scores and outcomes of a group.
 func (t *Table) Floats(g int32, f *Floats) {
-	if t.waiting != nil {
+	if t.columns != nil {
 		t.settle()
 	}
 	*f = Floats{}

@@ -28,11 +28,18 @@ type Table struct {
 	hit    []uint8
 	ones   []int32
 
-	columns [][]float64
-	first   []uint64   // the latest rows of each region of groups, up to firstRows
-	firsts  []int32    // their words
-	waiting [][]uint64 // rows by regions
-	touched int64
+	// A batch of rows: their groups, twice the bins plus the outcomes, and scores and values by columns; these also sorted by regions of
+	// groups, with their keys. And the rows that are not in words yet.
+	groups   []int32
+	outcomes []uint8
+	columns  [][]float64
+	slots    []uint32 // where the rows are when they are sorted
+	ends     []uint32 // of the rows of regions there
+	keys     []uint32
+	sorted   [][]float64
+	waiting  []waiting
+	free     []page
+	touched  int64
 }
 
 // full is the number of rows of a bin from which on words are cleared.
@@ -78,7 +85,7 @@ func (k *Kept) Bytes(groups int64, weighted bool) int64 {
 			each += int64(len(k.Means)) * 560
 		}
 	}
-	waiting := (groups/region + 1) * (regionRows + firstRows) * int64(16+8*len(k.Means))
+	waiting := (groups/region + 1) * regionRows * int64(12+8*len(k.Means))
 	return groups*(each+8) + waiting
 }
 
@@ -131,7 +138,7 @@ func (t *Table) Add(b *metrics.Block, groups []int32) {
 		}
 		return
 	}
-	t.sort(b, p[:n], y[:n], groups)
+	t.collect(b, p[:n], y[:n], groups)
 }
 
 // slow adds the values of a mean to Sums.
@@ -147,143 +154,211 @@ func (t *Table) slow(m int, b *metrics.Block, groups []int32) {
 	}
 }
 
-// region is the number of neighbouring groups, a power of two, whose words stay in the cache while rows are added to them. Rows wait until
-// there are enough of a region: the words of many groups are slow to come from memory.
+// Rows wait until there are enough of neighbouring groups: the words of many groups are slow to come from memory.
 const (
-	region     = 1 << 10
-	regionRows = 1 << 13 // that wait
-	firstRows  = 1 << 5  // that are written to where they wait at once: one by one, each would wait for a line of memory
-	soonRows   = 1 << 11 // that wait where there is only one region
+	region      = 1 << 10 // neighbouring groups, whose words stay in the cache while rows are added to them
+	regionRows  = 1 << 13 // rows that wait, if there are more than a few regions
+	nearRegions = 1 << 2  // of so few the words stay in the cache anyway
+	pageRows    = 1 << 9  // rows in a page of memory
+	batchRows   = 1 << 13 // rows that are sorted at once
+	together    = 1 << 7  // rows that are added without a look at whether a bin is full
 )
 
-// sort puts rows of classes without weights where those of the same region of groups wait: the number of the group with bin and outcome, the
-// score, and the values of means.
-func (t *Table) sort(b *metrics.Block, p []float64, y []uint8, groups []int32) {
+// waiting has the rows of a region that wait.
+type waiting struct {
+	pages []page
+	rows  int // in the last page
+}
+
+// page holds rows by columns: keys as kernel.RecordScores reads them, whose records are words of the groups of the region, and in values
+// the scores, then each of the means.
+type page struct {
+	keys   []uint32
+	values []float64
+}
+
+// collect adds rows of classes without weights to the batch, and sorts this if it is large enough.
+func (t *Table) collect(b *metrics.Block, p []float64, y []uint8, groups []int32) {
 	t.heat()
-	n, width := len(p), 2
+	if t.columns == nil {
+		width := 1
+		for m := range t.Means {
+			if t.Means[m].first != nil {
+				width++
+			}
+		}
+		t.columns, t.sorted = make([][]float64, width), make([][]float64, width)
+	}
+	n := len(p)
+	from, to := len(t.groups), len(t.groups)+n
+	if len(t.slots) < to {
+		t.slots, t.keys, t.outcomes = make([]uint32, to), make([]uint32, to), append(t.outcomes, make([]uint8, to-len(t.outcomes))...)
+		for j := range t.columns {
+			t.columns[j] = append(t.columns[j], make([]float64, to-len(t.columns[j]))...)
+			t.sorted[j] = make([]float64, to)
+		}
+	}
+	t.groups = append(t.groups, groups...)
+	binned := t.outcomes[from:to]
+	for i, k := range t.bin[:n] {
+		binned[i] = uint8(k)<<1 | y[i]
+	}
+	copy(t.columns[0][from:], p)
+	j := 1
 	for m := range t.Means {
 		if t.Means[m].first == nil {
 			t.slow(m, b, groups)
 			continue
 		}
-		if len(t.columns) <= width-2 {
-			t.columns = append(t.columns, nil)
-		}
-		c := &t.columns[width-2]
-		if len(*c) < n {
-			*c = make([]float64, n)
-		}
-		t.values[m]((*c)[:n], b)
-		width++
+		t.values[m](t.columns[j][from:to], b)
+		j++
 	}
-	most := regionRows
-	if len(t.waiting) == 1 {
-		most = soonRows
+	if to >= batchRows {
+		t.sort()
 	}
-	columns := t.columns[:width-2]
-	for len(t.waiting)*region < len(t.wide) {
-		t.waiting, t.firsts = append(t.waiting, nil), append(t.firsts, 0)
-		t.first = append(t.first, make([]uint64, firstRows*width)...)
+}
+
+// sort puts the rows of the batch where those of the same region of groups wait. They are sorted by regions first, so that runs of
+// rows are moved.
+func (t *Table) sort() {
+	n := len(t.groups)
+	if more := (len(t.wide)+region-1)/region - len(t.waiting); more > 0 {
+		t.waiting = append(t.waiting, make([]waiting, more)...)
+		t.ends = make([]uint32, len(t.waiting))
 	}
-	room := firstRows * width
-	for i, g := range groups {
-		r := int(g / region)
-		first := t.first[r*room:][:room]
-		at := int(t.firsts[r])
-		row := first[at:][:width]
-		row[0] = uint64(g)<<8 | uint64(t.bin[i])<<1 | uint64(y[i])
-		row[1] = math.Float64bits(p[i])
-		for j, c := range columns {
-			row[j+2] = math.Float64bits(c[i])
+	clear(t.ends)
+	ends := t.ends
+	for _, g := range t.groups {
+		ends[uint32(g)/region]++
+	}
+	at := uint32(0)
+	for r, k := range ends {
+		ends[r], at = at, at+k
+	}
+	words, slots, keys, outcomes := uint32(t.words), t.slots[:n], t.keys, t.outcomes[:n]
+	for i, g := range t.groups {
+		g := uint32(g)
+		end := &ends[g/region]
+		slot := *end
+		*end = slot + 1
+		slots[i] = slot
+		keys[slot] = g%region*words<<8 | uint32(outcomes[i])
+	}
+	t.groups = t.groups[:0]
+	for j, c := range t.columns {
+		to, c := t.sorted[j], c[:n]
+		for i, slot := range slots {
+			to[slot] = c[i]
 		}
-		if at += width; at == room {
-			w := t.waiting[r]
-			if cap(w)-len(w) < room {
-				w = slices.Grow(w, min(max(room, len(w)), most*width-len(w)))
+	}
+	from := 0
+	for r, end := range ends {
+		if int(end) > from {
+			t.wait(r, from, int(end))
+			from = int(end)
+		}
+	}
+}
+
+// wait adds rows of the sorted batch to those of a region that wait, and adds these to words if they are enough.
+func (t *Table) wait(r, from, to int) {
+	w := &t.waiting[r]
+	for from < to {
+		if len(w.pages) == 0 || w.rows == pageRows {
+			n := len(t.free)
+			if n == 0 {
+				t.free, n = append(t.free, page{make([]uint32, pageRows), make([]float64, pageRows*len(t.sorted))}), 1
 			}
-			if w = append(w, first...); len(w) >= most*width {
-				t.add(r, w, width)
-				w = w[:0]
-			}
-			t.waiting[r], at = w, 0
+			w.pages, w.rows, t.free = append(w.pages, t.free[n-1]), 0, t.free[:n-1]
 		}
-		t.firsts[r] = int32(at)
+		p := &w.pages[len(w.pages)-1]
+		n := copy(p.keys[w.rows:], t.keys[from:to])
+		for j, c := range t.sorted {
+			copy(p.values[j*pageRows+w.rows:][:n], c[from:])
+		}
+		from, w.rows = from+n, w.rows+n
+		if w.rows == pageRows && (len(w.pages) == regionRows/pageRows || len(t.waiting) <= nearRegions) {
+			t.add(r)
+		}
 	}
 }
 
 // settle adds all rows that wait.
 func (t *Table) settle() {
-	width := 2
-	for m := range t.Means {
-		if t.Means[m].first != nil {
-			width++
-		}
+	if len(t.groups) > 0 {
+		t.sort()
 	}
-	for r, w := range t.waiting {
-		t.add(r, w, width)
-		t.add(r, t.first[r*firstRows*width:][:t.firsts[r]], width)
+	for r := range t.waiting {
+		t.add(r)
 	}
-	t.first, t.firsts, t.waiting = nil, nil, nil
+	t.waiting, t.free, t.groups, t.outcomes, t.columns, t.sorted, t.slots, t.keys, t.ends = nil, nil, nil, nil, nil, nil, nil, nil, nil
 }
 
-// add adds rows that have waited to the words of their groups.
-func (t *Table) add(r int, waiting []uint64, width int) {
-	words := t.words
-	if part := t.hot[r*region*words : min(len(t.hot), (r+1)*region*words)]; len(waiting) > len(part)/16 && len(t.waiting) > 1 {
+// add adds the rows of a region that wait to the words of their groups.
+func (t *Table) add(r int) {
+	w := &t.waiting[r]
+	if part := t.region(r); len(t.waiting) > nearRegions && len(w.pages)*pageRows > len(part)/64 {
 		for i := 0; i < len(part); i += 8 { // in order, they come fast from memory
 			t.touched += part[i]
 		}
 	}
-	for ; len(waiting) > 0; waiting = waiting[width:] {
-		row := waiting[:width]
-		g, bin, y := int32(row[0]>>8), int(row[0]>>1&0x7f), int64(row[0]&1)
-		rec := t.hot[int(g)*words:][:words]
-		at := 2
+	for i := range w.pages {
+		n := pageRows
+		if i == len(w.pages)-1 {
+			n = w.rows
+		}
+		t.addRows(r, &w.pages[i], n)
+	}
+	t.free = append(t.free, w.pages...)
+	w.pages, w.rows = w.pages[:0], 0
+}
+
+// region returns the words of the groups of a region.
+func (t *Table) region(r int) []int64 {
+	return t.hot[r*region*t.words : min(len(t.hot), (r+1)*region*t.words)]
+}
+
+// addRows adds n rows of a region to the words of their groups.
+func (t *Table) addRows(r int, rows *page, n int) {
+	words := t.region(r)
+	for from := 0; from < n; from += together {
+		to := min(from+together, n)
+		keys, p := rows.keys[from:to], rows.values[from:to]
+		seen, out := kernel.RecordScores(words, keys, p, Bins)
+		at := from + pageRows
 		for m := range t.Means {
 			l := &t.Means[m]
 			if l.first == nil {
 				continue
 			}
-			x := math.Float64frombits(row[at])
-			at++
-			if !(math.Abs(x) <= l.first.Max) {
-				t.of(g).addValue(m, x, 1, false, true)
+			v := rows.values[at:][:len(keys)]
+			at += pageRows
+			if kernel.RecordMoments(words, keys, l.at, v, l.first, l.second) == 0 {
 				continue
 			}
-			to := rec[l.at:]
-			q := float64(x * x)
-			u, v := x+l.first.Magic, q+l.second.Magic
-			if l.first.Fine == 0 {
-				to = to[:2]
-				to[0] += int64(math.Float64bits(u) - math.Float64bits(l.first.Magic))
-				to[1] += int64(math.Float64bits(v) - math.Float64bits(l.second.Magic))
-				continue
+			for i, x := range v {
+				if !(math.Abs(x) <= l.first.Max) {
+					t.of(t.group(r, keys[i])).addValue(m, x, 1, false, true)
+				}
 			}
-			to = to[:4]
-			to[0] += int64(math.Float64bits(u) - math.Float64bits(l.first.Magic))
-			to[1] += int64(math.Float64bits((x-(u-l.first.Magic))+l.first.Fine) - math.Float64bits(l.first.Fine))
-			to[2] += int64(math.Float64bits(v) - math.Float64bits(l.second.Magic))
-			to[3] += int64(math.Float64bits((q-(v-l.second.Magic))+l.second.Fine) - math.Float64bits(l.second.Fine))
 		}
-		p := math.Float64frombits(row[1])
-		if !tally.InUnit(p) {
-			t.of(g).add(int32(bin), p, uint8(y), 1, false)
-			t.spill(g) // no bin counts the row
+		if seen < full<<32 && out == 0 {
 			continue
 		}
-		u := fixedUnit(p)
-		rec[atSquares] += fixedUnit(float64(p * p))
-		rec[atHits] += u & -y
-		b := rec[bin*binWords:][:binWords]
-		b[0] += 1<<32 | y
-		if b[1] += u; b[0] >= full<<32 {
-			t.spill(g)
+		for i, k := range keys {
+			g, bin := t.group(r, k), int(k>>1&0x7f)
+			if v := p[i]; !tally.InUnit(v) {
+				t.of(g).add(int32(bin), v, uint8(k&1), 1, false)
+				t.spill(g) // no bin counts the row
+			} else if t.hot[int(g)*t.words+bin*binWords] >= full<<32 {
+				t.spill(g)
+			}
 		}
 	}
 }
 
-// fixedUnit returns v in [0,1] in units of 2^-51, rounded to even, as the kernels do.
-func fixedUnit(v float64) int64 { return int64(math.Float64bits(v+3) - 0x4008000000000000) }
+// group returns the group of a key.
+func (t *Table) group(r int, key uint32) int32 { return int32(r*region + int(key>>8)/t.words) }
 
 // spill adds the words of a group to its Sums and clears them.
 func (t *Table) spill(g int32) {
@@ -334,7 +409,7 @@ func (k *Kept) addWords(s *Sums, rec []int64) {
 
 // Sums returns those of a group, which the caller must not change.
 func (t *Table) Sums(g int32) *Sums {
-	if t.waiting != nil {
+	if t.columns != nil {
 		t.settle()
 	}
 	w := t.wide[g]

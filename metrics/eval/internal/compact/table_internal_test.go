@@ -1,0 +1,113 @@
+package compact
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/internal/testrows"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+// TestTable: sums of groups are those that adding their rows one by one gives: of few and many groups, so large that words are moved to
+// sums, with infinite losses, in random order and group after group, and where Sums is called between rows.
+func TestTable(t *testing.T) {
+	for _, classes := range []int{1, 4} {
+		spec := eval.Spec{Classes: classes}
+		var err error
+		if spec.Metrics, err = eval.ParseMetrics("default", spec.Shape()); err != nil {
+			t.Fatal(err)
+		}
+		for _, groups := range []int{1, 3, 3000, 9000} {
+			for _, ordered := range []bool{false, true} {
+				t.Run(fmt.Sprintf("classes=%d/groups=%d/ordered=%v", classes, groups, ordered), func(t *testing.T) {
+					const rows = 150_000
+					p := testrows.Random(5, rows, classes, false)
+					r := rand.New(rand.NewPCG(6, 7))
+					of := make([]int32, rows)
+					for i := range of {
+						of[i] = int32(i * groups / rows)
+						if !ordered {
+							of[i] = int32(r.IntN(groups))
+							if i%3 == 0 {
+								of[i] = int32(groups / 2) // one that is large
+							}
+						}
+						if i%1000 == 0 { // sure, and sometimes wrong
+							for k := range classes {
+								p.F64[i*classes+k] = 0
+							}
+							p.F64[i*classes] = 1
+						}
+					}
+					k := For(&spec)
+					table := k.New()
+					table.Grow(groups)
+					want := make([]*Sums, groups)
+					for i := range want {
+						want[i] = k.sums()
+					}
+					blocks := 0
+					w := metrics.NewWalker(nil, k.Need()|metrics.NeedSpread, func(b *metrics.Block) {
+						table.Add(b, b.Groups)
+						score, y := b.Score, b.Right
+						if k.Event == calib.Positive {
+							score, y = b.Stats.Positive, make([]uint8, b.Rows)
+							for i, l := range b.Labels[:b.Rows] {
+								y[i] = uint8(l)
+							}
+						}
+						values := make([][]float64, len(k.Means))
+						for m := range k.Means {
+							values[m] = make([]float64, b.Rows)
+							k.Means[m].New()(values[m], b)
+						}
+						rec := make([]int64, k.words)
+						for i, g := range b.Groups {
+							clear(rec)
+							bin := min(int(score[i]*Bins), Bins-1)
+							u, _, _ := kernel.FixedSums(score[i:i+1], &kernel.WindowUnit)
+							q, _, _ := kernel.FixedSums([]float64{score[i] * score[i]}, &kernel.WindowUnit)
+							rec[bin*binWords], rec[bin*binWords+1] = 1<<32+int64(y[i]), u
+							rec[atSquares], rec[atHits] = q, u*int64(y[i])
+							for m := range k.Means {
+								l, v := &k.Means[m], values[m][i:i+1]
+								switch s := kernel.Moments(v, l.first, l.second); {
+								case s.Out > 0:
+									want[g].addValue(m, v[0], 1, false, true)
+								case l.first.Fine == 0:
+									rec[l.at], rec[l.at+1] = s.Hi, s.Hi2
+								default:
+									copy(rec[l.at:], []int64{s.Hi, s.Lo, s.Hi2, s.Lo2})
+								}
+							}
+							k.addWords(want[g], rec)
+						}
+						if blocks++; blocks == 30 {
+							table.Sums(0)
+						}
+					})
+					w.Add(&metrics.Chunk{Predictions: *p, Groups: of})
+					for g := range groups {
+						got, err := table.Append(nil, int32(g))
+						if err != nil {
+							t.Fatal(err)
+						}
+						one, err := sumsFormat.Append(nil, func(f *exact.Fields) { want[g].fields(f, false) })
+						if err != nil {
+							t.Fatal(err)
+						}
+						if !bytes.Equal(got, one) {
+							t.Fatalf("group %d of %d rows has other sums", g, want[g].N)
+						}
+					}
+				})
+			}
+		}
+	}
+}
