@@ -706,6 +706,9 @@ func (d *Differences) objects() []object {
 		if m := x.Margin; m != nil {
 			o = append(o, field{"margin", object{{"size", number(m.Size)}, {"p", number(m.P)}, {"outcome", text(m.Outcome)}}})
 		}
+		if x.Rows > 0 {
+			o = append(o, field{"rows", x.Rows})
+		}
 		if x.RowsToDecide > 0 {
 			o = append(o, field{"rows_to_decide", x.RowsToDecide})
 		} else {

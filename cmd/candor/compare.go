@@ -269,12 +269,15 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		for _, l := range []struct {
 			flag string
 			set  bool
-		}{{"--group", len(f.columns.groups) > 0}, {"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--margin", len(sizes) > 0}, {"--adjust", how != compared.Holm}, {"--plot-kind " + f.plot.kind, f.plot.kind == plotDifferences || f.plot.kind == plotGroups || f.plot.kind == plotGaps || f.plot.kind == plotFlips}, {"--horizon", timed}, {"--fail-if", len(f.failIf) > 0}, {"--require", len(f.require) > 0}} {
+		}{{"--group", len(f.columns.groups) > 0}, {"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--plot-kind " + f.plot.kind, f.plot.kind == plotGroups || f.plot.kind == plotGaps || f.plot.kind == plotFlips}, {"--horizon", timed}} {
 			if l.set {
-				return usage("%s: %s, so there are no differences; leave it out", l.flag, why)
+				return usage("%s: %s; leave it out", l.flag, why)
 			}
 		}
 		if err := f.oneByOne(c, j, list, names, sets, called, ready); err != nil {
+			return err
+		}
+		if found, err = f.pairAgain(c, j, list, names, sets, &compared.Answers{Margins: sizes, Adjust: how}); err != nil {
 			return err
 		}
 	}

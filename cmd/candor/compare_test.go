@@ -232,7 +232,7 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"--margin", "ece=0.01"}, "--margin ece: its difference has no interval"},
 		{[]string{"--margin", "bias=1"}, "no margin applies"},
 		{[]string{"--adjust", "maxt"}, `--adjust is "maxt"; it is holm, bh or max-t`},
-		{[]string{"--adjust", "max-t", "--metrics", "ece(exact)"}, "--adjust: exact keeps every row, so there are no differences"},
+		{[]string{"--group", y, "--metrics", "ks(exact)"}, "--group: exact keeps every row; leave it out"},
 		{[]string{"--baseline", "z"}, `--baseline is "z", which is none of the sets; it is one of x, x (2)`},
 		{[]string{"--horizon", "2"}, "--horizon is for forecasts"},
 		{[]string{"--fail-if", "nll>1"}, `--fail-if "nll>1": gates of a comparison are on differences`},

@@ -28,7 +28,7 @@ type rowLosses struct {
 	grown  *atomic.Bool                      // there are more rows than in the first read
 	of     []func([]float64, *metrics.Block) // one per loss
 	v      []float64
-	series []int32                // of each row, the number of its series; nil unless they are asked for and known
+	series []int32                // of each row, the number of its series or cluster; nil unless they are asked for and known
 	names  *atomic.Value          // func(int32) string: of series
 	key    func(row int64) string // of a row; "" where rows have none
 }
@@ -89,13 +89,13 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, set
 		}
 		return v
 	}
-	if series != "" {
+	if series != "" || f.columns.cluster != "" {
 		l.series, l.names = make([]int32, allRowsOf(e)), new(atomic.Value)
 	}
 	for range losses {
 		l.values = append(l.values, none())
 	}
-	if e.Spec.Kind != metrics.Normals || e.Spec.Classes == 3 {
+	if eval.Forecasts(e.Spec.Kind) && (e.Spec.Kind != metrics.Normals || e.Spec.Classes == 3) {
 		l.seen = none()
 	}
 	l.begin()

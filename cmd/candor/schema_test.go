@@ -234,6 +234,8 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	add("comparison", with(append([]string{"compare", left, right}, regression...), "--horizon", "4", "--series", "w", "--metrics", "crps,rmse")...)
 	add("comparison", "compare", d.put("ids-a.csv", []byte("id,p,y\nx,0.3,0\ny,0.6,1\nz,0.4,1\n")), d.put("ids-b.csv", []byte("id,p,y\nz,0.3,1\nx,0.2,0\n")),
 		"--prob", "p", "--label", "y", "--id", "id", "--on-unmatched", "drop")
+	add("comparison", with([]string{"compare", d.put("many.csv", manyModels()), "--from", "hubverse"}, "--oracle", d.put("truth.csv", []byte("location,target,oracle_value\nL0,x,1\nL1,x,2\n")))...)
+	add("comparison", with([]string{"compare", d.at("many.csv"), "--from", "hubverse"}, "--oracle", d.at("truth.csv"), "--baseline", "m3")...)
 	for _, r := range g.rows {
 		r[0] = 2
 	}

@@ -100,16 +100,8 @@ func (f *compareRun) relativeSkill(c *cobra.Command, j *job, list []comparedSet,
 	if len(losses) == 0 {
 		return nil, nil
 	}
-	need, rows := int64(0), int64(0)
-	for _, e := range sets {
-		need += 2 * 8 * allRowsOf(e) * int64(len(losses)+1)
-		rows += allRowsOf(e)
-	}
-	if f.model.from == "hubverse" {
-		need += 200 * rows
-	}
-	if need > j.memory/2 {
-		warn(c, "there is no relative skill: the losses of %s rows take %d MiB; pass --max-memory %dMiB, or name fewer metrics", report.Count(rows), need>>20+1, need>>19+1)
+	if need := f.needByPlace(sets, len(losses)); need > j.memory/2 {
+		warn(c, "there is no relative skill: %s", f.tooMany(sets, need))
 		return nil, nil
 	}
 	for _, s := range list {
@@ -118,12 +110,51 @@ func (f *compareRun) relativeSkill(c *cobra.Command, j *job, list []comparedSet,
 			return nil, nil
 		}
 	}
+	all, err := f.lossesByPlace(c, j, list, sets, losses)
+	if err != nil {
+		return nil, err
+	}
+	var skills []report.RelativeSkill
+	for k, m := range losses {
+		skills = append(skills, report.RelativeSkill{Loss: m.Name, Baseline: f.baseline, Names: names, Skills: regress.RelativeSkill(all.values[k], baseline)})
+	}
+	return skills, nil
+}
+
+// byPlace holds losses of the rows of several sets. Rows with equal keys, or else numbers, have one place.
+type byPlace struct {
+	values   [][][]float64 // by loss, set and place; NaN where a set has no such row
+	clusters []string      // of each place; nil if rows are in none
+}
+
+// needByPlace returns the bytes that so many losses of all sets take.
+func (f *compareRun) needByPlace(sets []*eval.Evaluation, losses int) (need int64) {
+	for _, e := range sets {
+		need += 2 * 8 * allRowsOf(e) * int64(losses+1)
+		if f.model.from == "hubverse" {
+			need += 200 * allRowsOf(e)
+		}
+	}
+	return need
+}
+
+// tooMany says that losses take more memory than there is.
+func (f *compareRun) tooMany(sets []*eval.Evaluation, need int64) string {
+	rows := int64(0)
+	for _, e := range sets {
+		rows += allRowsOf(e)
+	}
+	return fmt.Sprintf("the losses of %s rows take %d MiB; pass --max-memory %dMiB, or name fewer metrics", report.Count(rows), need>>20+1, need>>19+1)
+}
+
+// lossesByPlace reads the rows of the sets again.
+func (f *compareRun) lossesByPlace(c *cobra.Command, j *job, list []comparedSet, sets []*eval.Evaluation, losses []metrics.RowMetric) (*byPlace, error) {
 	f.model.keys = true
 	defer func() { f.model.keys = false }()
 	places := map[string]int{}
-	all := make([][][]float64, len(losses)) // by loss, set and place
-	for k := range all {
-		all[k] = make([][]float64, len(sets))
+	all := &byPlace{values: make([][][]float64, len(losses))}
+	for k := range all.values {
+		all.values[k] = make([][]float64, len(sets))
 	}
 	most := 0
 	for i, e := range sets {
@@ -142,23 +173,27 @@ func (f *compareRun) relativeSkill(c *cobra.Command, j *job, list []comparedSet,
 			}
 			most = max(most, place+1)
 			for k := range losses {
-				for len(all[k][i]) <= place {
-					all[k][i] = append(all[k][i], math.NaN())
+				for len(all.values[k][i]) <= place {
+					all.values[k][i] = append(all.values[k][i], math.NaN())
 				}
-				all[k][i][place] = l.values[k][row]
+				all.values[k][i][place] = l.values[k][row]
+			}
+			if l.series != nil {
+				for len(all.clusters) <= place {
+					all.clusters = append(all.clusters, "")
+				}
+				all.clusters[place] = l.name(l.series[row])
 			}
 		}
 	}
-	var skills []report.RelativeSkill
-	for k, m := range losses {
-		for i := range all[k] {
-			for len(all[k][i]) < most {
-				all[k][i] = append(all[k][i], math.NaN())
+	for k := range losses {
+		for i := range sets {
+			for len(all.values[k][i]) < most {
+				all.values[k][i] = append(all.values[k][i], math.NaN())
 			}
 		}
-		skills = append(skills, report.RelativeSkill{Loss: m.Name, Baseline: f.baseline, Names: names, Skills: regress.RelativeSkill(all[k], baseline)})
 	}
-	return skills, nil
+	return all, nil
 }
 
 // skillLines describes relative skill.

@@ -47,6 +47,8 @@ type Difference struct {
 
 	Margin *Margin // nil if none was given for the metric
 
+	// Rows is the number of rows that both models have, where that differs from pair to pair; else 0.
+	Rows int64
 	// RowsToDecide is how many rows would decide the difference 4 times out of 5 if the true difference is this one; 0 if it is decided, or
 	// unknown.
 	RowsToDecide int64
@@ -127,7 +129,11 @@ func Judge(l []Difference, level float64, rows int64, how Adjust) {
 		if d.Outcome == Undecided && d.Value != 0 && d.Error.SE > 0 {
 			z := metrics.Z(level) + power
 			r := float64(z * d.Error.SE / d.Value)
-			if n := math.Ceil(float64(rows) * float64(r*r)); n < 1<<53 {
+			of := rows
+			if d.Rows > 0 {
+				of = d.Rows
+			}
+			if n := math.Ceil(float64(of) * float64(r*r)); n < 1<<53 {
 				d.RowsToDecide = int64(n)
 				d.ClustersToDecide = int64(math.Ceil(float64(d.Clusters) * float64(r*r)))
 			}
@@ -220,6 +226,8 @@ func (f *finder) sides(e paired.Event, pair int) *paired.Sides {
 	return f.kept[e][pair]
 }
 
+const oneClusterOnly = "all rows are of one cluster, so there is no spread between clusters to judge it by"
+
 const (
 	byRows      = "mean difference of rows +- t*s/sqrt(n); rows taken as independent"
 	byDelta     = "delta method on the means of rows; rows taken as independent"
@@ -257,7 +265,7 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 	}
 	d.Value = vb.Value - va.Value // NaN if both are infinite
 	if math.IsInf(va.Value, 0) || math.IsInf(vb.Value, 0) {
-		d.Reason = f.infinite(&d, m)
+		d.Reason = infinite(&d, m, [2]string{c.models[d.A].Name, c.models[d.B].Name})
 		return d
 	}
 	if !c.scored(p) && by >= ofAUROC {
@@ -270,7 +278,7 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 			d.Reason = c.unpaired(m)
 			return d
 		} else if d.Clusters < 2 {
-			d.Reason = "all rows are of one cluster, so there is no spread between clusters to judge it by"
+			d.Reason = oneClusterOnly
 			return d
 		}
 		e, unseen = f.clustered(&d, by, pair, at, va, vb)
@@ -315,22 +323,7 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 			e, unseen = f.sides(paired.Kept, pair).ErrorSquared(c.Spec.Base.Bins)
 		}
 	}
-	if d.Error = e; e.SE-e.SE != 0 || e.SE == 0 && (d.Value != 0 || !f.same(pair)) {
-		d.Error.SE, d.Method = nan, ""
-		switch {
-		case e.SE != 0:
-			d.Reason = "there are too few rows, or too few of an outcome, for an interval"
-			if c.clustered {
-				d.Reason = "there are too few clusters, or too few with an outcome, for an interval"
-			}
-		case d.Value != 0:
-			d.Reason = "every row differs by the same, so there is no spread to judge it by"
-			if c.clustered {
-				d.Reason = "every cluster differs by the same amount, so there is no spread to judge it by"
-			}
-		default:
-			d.Reason = "no row tells the models apart by it, so there is no spread to judge it by"
-		}
+	if !d.known(e, e.SE == 0 && f.same(pair)) {
 		return d
 	}
 	bound := va.Bound + vb.Bound
@@ -340,6 +333,31 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 	d.bound, d.slack = bound, unseen
 	d.Interval, d.P = d.at(c.Spec.Level), e.P(d.Value, bound+math.Max(unseen[0], unseen[1]))
 	return d
+}
+
+// known sets the error of the difference, and reports whether there is an interval; else it sets the reason. same says that nothing tells
+// the models apart, where the error is 0.
+func (d *Difference) known(e paired.Error, same bool) bool {
+	if d.Error = e; e.SE-e.SE == 0 && (e.SE != 0 || d.Value == 0 && same) {
+		return true
+	}
+	clustered := d.Clusters > 0
+	d.Error.SE, d.Method = math.NaN(), ""
+	switch {
+	case e.SE != 0:
+		d.Reason = "there are too few rows, or too few of an outcome, for an interval"
+		if clustered {
+			d.Reason = "there are too few clusters, or too few with an outcome, for an interval"
+		}
+	case d.Value != 0:
+		d.Reason = "every row differs by the same, so there is no spread to judge it by"
+		if clustered {
+			d.Reason = "every cluster differs by the same amount, so there is no spread to judge it by"
+		}
+	default:
+		d.Reason = "no row tells the models apart by it, so there is no spread to judge it by"
+	}
+	return false
 }
 
 // at returns the interval at a level, which by itself holds the difference.
@@ -372,13 +390,12 @@ func lineOf(e *eval.Evaluation) paired.Line {
 }
 
 // infinite explains a difference of infinite values.
-func (f *finder) infinite(d *Difference, m eval.Metric) string {
-	a, b := f.c.models[d.A].Name, f.c.models[d.B].Name
+func infinite(d *Difference, m eval.Metric, names [2]string) string {
 	var said []string
 	for _, r := range []struct {
 		n    int64
 		name string
-	}{{d.OnlyA + d.Both, a}, {d.OnlyB + d.Both, b}} {
+	}{{d.OnlyA + d.Both, names[0]}, {d.OnlyB + d.Both, names[1]}} {
 		if r.n > 0 {
 			rows := "rows"
 			if r.n == 1 {
