@@ -178,7 +178,7 @@ func (f *evalFlags) truth() *predictions.Truth {
 		path, column = path[:i], path[i+1:]
 	} else if !isColumns(path) && (!f.table.given() || !strings.HasSuffix(path, ".npy")) {
 		return nil
-	} else if _, err := os.Stat(path); err != nil {
+	} else if _, err := statOf(f.from, path); err != nil {
 		return nil // a column of that name
 	}
 	return &predictions.Truth{Path: path, Label: column, Keys: f.table.ids, Drop: f.table.unmatched == "drop", Stay: f.table.stay}
@@ -189,7 +189,7 @@ func (f *evalFlags) oodColumn(paths []string) string {
 	if len(f.ood) != 1 || !f.tables(paths) {
 		return ""
 	}
-	if _, err := os.Stat(f.ood[0]); err == nil || isColumns(f.ood[0]) || isArray(f.ood[0]) {
+	if _, err := statOf(f.from, f.ood[0]); err == nil || isColumns(f.ood[0]) || isArray(f.ood[0]) {
 		return ""
 	}
 	return f.ood[0]
@@ -246,7 +246,7 @@ func (f *evalFlags) tableOptions(j *job, paths []string) *predictions.TableOptio
 	s := &f.table
 	o := &predictions.TableOptions{Kind: j.read.Kind, Names: f.files.names, Event: f.event, Classification: f.task == "classification", NoHeader: s.noHeader, Unlabelled: j.read.NoLabels,
 		Ignore: f.tokens.ignore, Percent: f.tokens.percent,
-		BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes(), Share: j.read.Share}
+		BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes(), Share: j.read.Share, FS: f.from}
 	w := roles.Want{Scores: s.probs, Classes: s.classes, Groups: f.columns.groups, Cluster: f.columns.cluster, Correct: s.correct, Tags: f.task == "multilabel", TagPrefix: s.labelPrefix}
 	if p := s.prefix + s.logitPrefix; p != "" {
 		w.Prefix = &p

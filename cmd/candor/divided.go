@@ -146,10 +146,7 @@ func runID(from fs.FS, paths []string) (id [16]byte, err error) {
 
 // firstFile returns the first file of a folder, or a path itself. The name of an array behind that of an .npz is left out.
 func firstFile(from fs.FS, path string) string {
-	if from != nil {
-		return path
-	}
-	fi, err := os.Stat(path)
+	fi, err := statOf(from, path)
 	if err != nil {
 		if file, _, ok := cutLast(path, ":"); ok {
 			return file
@@ -159,7 +156,7 @@ func firstFile(from fs.FS, path string) string {
 	if fi.IsDir() {
 		first := ""
 		_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() && predictions.HasColumns(name) || predictions.IsTable(name) {
+			if err == nil && d.Type().IsRegular() && (predictions.HasColumns(name) || predictions.IsTable(name)) {
 				first = name
 				return fs.SkipAll
 			}

@@ -49,6 +49,8 @@ type evalFlags struct {
 	tokens          tokenFlags
 	slicing         sliceFlags
 	divided         divideFlags
+	from            fs.FS // of URLs; nil if there are none
+	fromMemory      int64 // that its files take
 	files           sources
 	ids             *keyCells // columns that tell which rows of several sets belong together; nil if there are none
 	aligned         *aligned  // those sets; nil if rows are read as they stand
@@ -193,7 +195,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	}
 	j.read = predictions.Options{Labels: f.labels, ClassNames: f.table.classes, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
 		Groups: f.columns.groups, Cluster: f.columns.cluster, Names: f.files.names, Kind: kind, BFloat16: f.bfloat16,
-		Ignore: f.tokens.ignore, Percent: f.tokens.percent, Bytes: f.tokens.bytes, Sequences: f.tokens.sequences, Share: f.divided.share()}
+		Ignore: f.tokens.ignore, Percent: f.tokens.percent, Bytes: f.tokens.bytes, Sequences: f.tokens.sequences, Share: f.divided.share(), FS: f.from}
 	if f.ids != nil {
 		j.read.Kept, j.read.Keep = f.ids.names, f.ids.take
 	}
@@ -320,6 +322,7 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 	if err := ready(s.e, s.info); err != nil {
 		return nil, err
 	}
+	j.keys += f.fromMemory
 	if t, ok := tableOf(s.r); ok {
 		j.keys += t.KeyBytes()
 	}
@@ -576,7 +579,7 @@ func (n *numbered) within(err error) error {
 }
 
 func (f *evalFlags) outOptions(j *job) *predictions.Options {
-	return &predictions.Options{Names: f.files.names, Kind: j.read.Kind, Event: j.read.Event, BFloat16: f.bfloat16, NoLabels: true, Percent: f.tokens.percent, Share: f.divided.share(),
+	return &predictions.Options{Names: f.files.names, Kind: j.read.Kind, Event: j.read.Event, BFloat16: f.bfloat16, NoLabels: true, Percent: f.tokens.percent, Share: f.divided.share(), FS: f.from,
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}
 }
 
@@ -617,6 +620,9 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	}
 	paths, err := f.divided.named(c, paths)
 	if err != nil {
+		return err
+	}
+	if err := f.useRemote(&paths); err != nil {
 		return err
 	}
 	f.sliced = f.slicing.given()

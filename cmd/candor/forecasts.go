@@ -137,7 +137,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 	}
 	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.spread(), Observed: l.observed, Error: l.error,
 		Prefix: l.prefix, Levels: levels, NoHeader: f.table.noHeader, Unobserved: f.unobserved, Groups: l.groups, Cluster: cmp.Or(l.series, l.cluster), Names: f.files.names, Observations: f.labels, Weights: f.weights,
-		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes(), Share: j.read.Share, Transform: f.transformed()}
+		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes, PartBytes: j.partBytes(), Share: j.read.Share, FS: f.from, Transform: f.transformed()}
 	if f.kept != nil {
 		o.Kept, o.Keep = f.kept.names, f.kept.add
 	}

@@ -114,7 +114,7 @@ func writeError(w io.Writer, f *failure) {
 	}
 	// It is meant for programs, but may be written to a terminal.
 	var out strings.Builder
-	for _, r := range b.String() {
+	for _, r := range withoutQueries(b.String()) {
 		switch {
 		case r == '\n' || unicode.IsPrint(r):
 			out.WriteRune(r)

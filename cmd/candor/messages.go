@@ -12,8 +12,9 @@ import (
 // nextLine separates the lines of an error.
 const nextLine = "\n        "
 
-// message escapes text for standard error. It may contain names of files and columns, which must not control the terminal.
+// message escapes text for standard error, without what follows a question mark in a URL, which may be a credential. It may contain names of files and columns, which must not control the terminal.
 func message(s string) string {
+	s = withoutQueries(s)
 	return strings.Join(visible.Texts(strings.Split(s, nextLine)), nextLine)
 }
 

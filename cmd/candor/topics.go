@@ -19,7 +19,11 @@ Labels are whole numbers from 0 to K-1, one per row, from --labels or from an ar
 and columns from 0.
 
 Nothing is guessed and no row is silently left out. Rows that cannot be probabilities are an error, unless --on-invalid drop
-leaves them out and counts them.`,
+leaves them out and counts them.
+
+A file at a URL, https://..., is read by requests of ranges of bytes: a presigned URL of an object store, of which no message shows
+what follows the question mark. 'aws s3 presign s3://BUCKET/KEY' makes one. A pipe needs no URL: 'aws s3 cp s3://BUCKET/KEY - |
+candor eval -'.`,
 		example: `  candor eval shard-*.npz --input logits --state all.state
   candor eval part-1.npy part-2.npy --labels labels.npy --on-invalid drop`,
 		flags: "labels name weights on-invalid renormalize bfloat16",
