@@ -90,13 +90,9 @@ func (l *LabelsReader) Locate(row int64) (file string, rowInFile int64) { return
 //
 // If Options.Buffers chunks are in use, Next waits until one is recycled.
 func (l *LabelsReader) Next() (*metrics.LabelChunk, error) {
-	return next(&l.r.pool, l.r.ended, l.fill, l.r.release)
-}
-
-func (l *LabelsReader) fill(b *buffer) (*metrics.LabelChunk, *Error) {
-	c, e := l.r.fill(b)
-	if e != nil {
-		return nil, e
+	c, b, err := l.r.next()
+	if err != nil {
+		return nil, err
 	}
 	return &metrics.LabelChunk{Scores: c.Scores, Kind: c.Kind, Labels: head(b.labels, c.Rows*c.Classes), Weights: c.Weights,
 		First: c.First, Recycle: c.Recycle}, nil

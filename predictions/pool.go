@@ -94,3 +94,6 @@ func (o *Options) buffers() int {
 	}
 	return o.Buffers
 }
+
+// readers returns the maximum number of chunks that are read at a time.
+func (o *Options) readers() int { return max(1, (o.buffers()-1)/3) }

@@ -83,7 +83,9 @@ type Options struct {
 	// if the file had one column. The zero value keeps two classes.
 	Event Event
 
-	Buffers     int // maximum number of chunks in use at a time; 0 means 4
+	// Buffers is the maximum number of chunks in use at a time; 0 means 4. From 7 on, an .npy file is read by several goroutines, one for every
+	// three buffers.
+	Buffers     int
 	BufferBytes int // bytes of scores in a chunk, at least one row; 0 means 2 MiB
 }
 
@@ -147,10 +149,14 @@ type Reader struct {
 	truth     *besideLabels // labels in a table; nil if there are none
 	kept      *keptArrays   // nil if there are none
 
-	shard int     // index of the shard being read
+	// Where the next reading begins.
+	shard int     // index of the shard
 	src   *source // of the shard; nil if not open yet
-	row   int64   // next row in the shard
+	row   int64   // in the shard
 	tile  *tiles  // of the shard if it is column-major
+
+	readers int        // most readings at a time
+	ahead   []*reading // in the order of rows
 }
 
 var _ metrics.Source = (*Reader)(nil)
@@ -807,6 +813,7 @@ func (r *Reader) allocate(o *Options, most int64) {
 	for _, s := range r.shards {
 		chunks += (s.rows() + int64(r.chunkRows) - 1) / int64(r.chunkRows)
 	}
+	r.readers = o.readers()
 	r.stock(o.buffers(), r.chunkRows*row, r.chunkRows, chunks, &r.beside)
 }
 
@@ -861,7 +868,7 @@ func (r *Reader) Cluster(i int32) string { return r.beside.clusters.names().name
 //
 // If Options.Buffers chunks are in use, Next waits until one is recycled.
 func (r *Reader) Next() (*metrics.Chunk, error) {
-	c, err := next(&r.pool, r.ended, r.fill, r.release)
+	c, _, err := r.next()
 	if err == nil && c.Clusters != nil {
 		c.ClusterName = r.Cluster
 	}
@@ -873,102 +880,6 @@ func (r *Reader) Next() (*metrics.Chunk, error) {
 	return c, err
 }
 
-// ended skips empty shards and returns the error that ended the stream, or nil if there are more rows.
-func (r *Reader) ended() error {
-	for r.err == nil && r.src == nil {
-		if r.shard == len(r.shards) {
-			r.err = io.EOF
-		} else if r.shards[r.shard].rows() > 0 {
-			break
-		} else {
-			r.shard++
-		}
-	}
-	return r.err
-}
-
-// fill reads the next rows into b.
-func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
-	s := r.shards[r.shard]
-	if r.src == nil {
-		src, e := s.open()
-		if e != nil {
-			return nil, e
-		}
-		r.src, r.row = src, 0
-		if q := r.beside.sequences; q != nil {
-			q.cut()
-		}
-		if s.columnMajor() {
-			var buf []uint64
-			if r.tile != nil {
-				buf = r.tile.buf
-			}
-			r.tile = newTiles(src, tileBytes, buf)
-		}
-	}
-	n := int(min(int64(r.chunkRows), s.rows()-r.row))
-	size := r.info.DType.Size()
-	length := n * r.info.Classes * size
-	words := b.words[:(length+7)/8]
-	var e *Error
-	if s.columnMajor() {
-		e = r.tile.read(words, r.row, n)
-	} else {
-		e = r.src.read(raw(words)[:length])
-	}
-	if e != nil {
-		return nil, e
-	}
-	if s.dtype.swapped() {
-		swapBytes(words, size)
-	}
-	if e := r.beside.fill(b, n); e != nil {
-		return nil, e
-	}
-	if e := r.kept.fill(n); e != nil {
-		return nil, e
-	}
-	first := s.start + s.skip + r.row
-	r.row += int64(n)
-	// Check the end of a file before returning its last rows.
-	if r.row == s.rows() {
-		if e := r.src.finish(); e != nil {
-			return nil, e
-		}
-		if err := r.src.close(); err != nil {
-			return nil, cannotRead(err).in(s.file)
-		}
-		r.src = nil
-		r.shard++
-	}
-	r.read.Add(int64(length))
-	if p := r.pick; p != nil {
-		p.rows(b, n, r.info.Classes, r.info.DType)
-		c := b.chunk(first, n, len(p.columns), p.dtype, r.kind, r.free)
-		if p.observed {
-			c.Observed = nil
-		}
-		return c, nil
-	}
-	c := b.chunk(first, n, r.info.Classes, r.info.DType, r.kind, r.free)
-	if first == 0 && probable(c) {
-		return nil, &Error{File: s.file, Row: -1, Column: -1, Reason: "these are probabilities, not logits: each row lies in [0, 1] and sums to 1", Remedy: "drop " + setting.Logits.String()}
-	}
-	if r.percent {
-		hundredths(c)
-	}
-	if class, ok := r.event.of(c.Classes, c.Kind); ok {
-		if r.beside.unlabelled {
-			c.Scores.OfEvent(c.Kind, class)
-			c.Kind = r.event.kindOf(c.Kind)
-		} else {
-			c.OfEvent(class)
-		}
-	}
-	return c, nil
-}
-
 // Close closes the files. Chunks in use stay valid. Close waits for a Next that is reading; a Next that waits for a chunk returns
 // os.ErrClosed. Closing again has no effect.
 func (r *Reader) Close() error {
@@ -978,8 +889,12 @@ func (r *Reader) Close() error {
 	return r.close(r.release)
 }
 
-// release closes everything that is open, including pipes that were never read.
+// release ends what is being read, and closes everything that is open, including pipes that were never read.
 func (r *Reader) release() error {
+	for _, p := range r.ahead {
+		r.drop(p)
+	}
+	r.ahead = nil
 	var first error
 	if r.src != nil {
 		first = r.src.close()

@@ -16,6 +16,7 @@ import (
 type source struct {
 	a       *array
 	r       io.Reader   // sequential data; nil if at is set
+	rows    io.ReaderAt // the same data from offset 0, if several goroutines can read them
 	at      io.ReaderAt // the data from offset 0, for random access
 	check   bool        // r must be read past the last byte: for a checksum, or trailing bytes
 	done    int64       // bytes that read has returned
@@ -93,7 +94,8 @@ func (s *source) open() *Error {
 		if a.scattered() {
 			s.at = data
 		} else {
-			s.r = io.NewSectionReader(f, a.header.size+skip, length)
+			data = io.NewSectionReader(f, a.header.size+skip, length)
+			s.r, s.rows = data, data
 		}
 		return nil
 	}
@@ -238,8 +240,13 @@ func (s *source) verify(parts []uint32, length int64) *Error {
 }
 
 // readAt fills p with the data at an offset.
-func (s *source) readAt(p []byte, off int64) *Error {
-	n, err := s.at.ReadAt(p, off)
+func (s *source) readAt(p []byte, off int64) *Error { return s.readFrom(s.at, p, off) }
+
+// readRows is readAt for what read returns in order. Several goroutines may call it.
+func (s *source) readRows(p []byte, off int64) *Error { return s.readFrom(s.rows, p, off) }
+
+func (s *source) readFrom(at io.ReaderAt, p []byte, off int64) *Error {
+	n, err := at.ReadAt(p, off)
 	if n == len(p) {
 		return nil
 	}

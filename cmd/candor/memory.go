@@ -37,8 +37,8 @@ func stayWithin(memory int64) func() {
 	return func() { debug.SetMemoryLimit(was) }
 }
 
-// plan divides the memory among threads. Each thread takes a buffer; two more are being filled or waiting. more says that
-// there are decisions or confidence scores.
+// plan divides the memory among threads. Each thread takes a buffer; half as many are being filled, and one waits. more says that there are
+// decisions or confidence scores.
 func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err error) {
 	if memory < leastMemory {
 		return 0, 0, 0, usage(littleMemory)
@@ -54,10 +54,11 @@ func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err erro
 		times = 5
 	}
 	const cells = 16 << 20 // distinct scores that a thread keeps until the merge
-	for threads > 1 && int64(threads+2)*times*int64(bytes)+int64(threads)*cells > memory-fixedMemory {
+	chunks := func() int { return threads + max(1, threads/2) + 1 }
+	for threads > 1 && int64(chunks())*times*int64(bytes)+int64(threads)*cells > memory-fixedMemory {
 		threads--
 	}
-	return threads, threads + 2, bytes, nil
+	return threads, chunks(), bytes, nil
 }
 
 // parseSize parses a number of bytes: 256MiB, 1GB, 500000000.

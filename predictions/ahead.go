@@ -1,0 +1,219 @@
+package predictions
+
+import (
+	"io"
+	"os"
+
+	"github.com/candor-go/candor/internal/setting"
+	"github.com/candor-go/candor/metrics"
+)
+
+// reading is a chunk whose scores are being read. One core copies some GB/s from the cache of the operating system, which is less than many
+// cores evaluate, so several are read at a time, each by a goroutine. What is beside the scores is read afterwards, in the order of rows.
+type reading struct {
+	b     *buffer
+	shard shard
+	src   *source
+	row   int64 // its first, in the shard
+	n     int
+	last  bool        // of the shard
+	done  chan *Error // what came of it; nil if it waits for its turn, as its source can only be read in order
+}
+
+// next begins readings, and returns the chunk of the first, with its memory.
+func (r *Reader) next() (*metrics.Chunk, *buffer, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil && len(r.ahead) == 0 && !r.more() {
+		r.err = io.EOF
+	}
+	for r.err == nil && len(r.ahead) < r.readers && r.more() {
+		if k := len(r.ahead); k > 0 && r.ahead[k-1].done == nil {
+			break
+		}
+		b, ok := r.room()
+		if !ok {
+			break
+		}
+		if r.err != nil { // closed in the meantime
+			r.free <- b
+			break
+		}
+		r.ahead = append(r.ahead, r.begin(b))
+	}
+	if r.err != nil {
+		return nil, nil, r.err
+	}
+	if len(r.ahead) == 0 {
+		return nil, nil, os.ErrClosed
+	}
+	p := r.ahead[0]
+	r.ahead = r.ahead[1:]
+	var c *metrics.Chunk
+	e := r.scores(p)
+	if e == nil {
+		c, e = r.chunk(p)
+	}
+	if e != nil {
+		r.drop(p)
+		r.err = e
+		r.release()
+		return nil, nil, e
+	}
+	return c, p.b, nil
+}
+
+// more reports whether there are rows of which no reading has begun.
+func (r *Reader) more() bool {
+	for r.src == nil && r.shard < len(r.shards) && r.shards[r.shard].rows() == 0 {
+		r.shard++
+	}
+	return r.shard < len(r.shards)
+}
+
+// room returns a free buffer. If there is none, it waits where nothing is being read; Close ends that, and ok is then false.
+func (r *Reader) room() (b *buffer, ok bool) {
+	select {
+	case b = <-r.free:
+		return b, true
+	default:
+	}
+	if len(r.ahead) > 0 {
+		return nil, false
+	}
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	select {
+	case b = <-r.free:
+		return b, true
+	case <-r.done:
+		return nil, false
+	}
+}
+
+// begin begins to read the next rows into b.
+func (r *Reader) begin(b *buffer) *reading {
+	s := r.shards[r.shard]
+	p := &reading{b: b, shard: s}
+	if r.src == nil {
+		src, e := s.open()
+		if e != nil {
+			// It ends the stream after the rows before.
+			r.shard = len(r.shards)
+			p.done = make(chan *Error, 1)
+			p.done <- e
+			return p
+		}
+		r.src, r.row = src, 0
+		if s.columnMajor() {
+			var buf []uint64
+			if r.tile != nil {
+				buf = r.tile.buf
+			}
+			r.tile = newTiles(src, tileBytes, buf)
+		}
+	}
+	p.src, p.row, p.n = r.src, r.row, int(min(int64(r.chunkRows), s.rows()-r.row))
+	r.row += int64(p.n)
+	if p.last = r.row == s.rows(); p.last {
+		r.src = nil
+		r.shard++
+	}
+	if r.readers > 1 && p.src.rows != nil {
+		done := make(chan *Error, 1)
+		p.done = done
+		go func() { done <- r.load(p) }()
+	}
+	return p
+}
+
+// scores waits for the scores of a reading, or reads them.
+func (r *Reader) scores(p *reading) *Error {
+	if done := p.done; done != nil {
+		p.done = nil
+		return <-done
+	}
+	return r.load(p)
+}
+
+// drop ends a reading whose chunk nobody gets.
+func (r *Reader) drop(p *reading) {
+	if p.done != nil {
+		<-p.done
+	}
+	if p.last {
+		p.src.close()
+	}
+	r.free <- p.b
+}
+
+// bytes returns the length of the scores.
+func (r *Reader) bytes(p *reading) int { return p.n * r.info.Classes * r.info.DType.Size() }
+
+// load reads the scores. Of sources that are read in order, it is called in order.
+func (r *Reader) load(p *reading) *Error {
+	length := r.bytes(p)
+	words := p.b.words[:(length+7)/8]
+	var e *Error
+	switch {
+	case p.shard.columnMajor():
+		e = r.tile.read(words, p.row, p.n)
+	case p.src.rows != nil:
+		e = p.src.readRows(raw(words)[:length], p.row*p.shard.rowBytes())
+	default:
+		e = p.src.read(raw(words)[:length])
+	}
+	if e == nil && p.shard.dtype.swapped() {
+		swapBytes(words, r.info.DType.Size())
+	}
+	return e
+}
+
+// chunk returns the chunk of a reading whose scores are there.
+func (r *Reader) chunk(p *reading) (*metrics.Chunk, *Error) {
+	b, n := p.b, p.n
+	if q := r.beside.sequences; q != nil && p.row == 0 {
+		q.cut()
+	}
+	if e := r.beside.fill(b, n); e != nil {
+		return nil, e
+	}
+	if e := r.kept.fill(n); e != nil {
+		return nil, e
+	}
+	first := p.shard.start + p.shard.skip + p.row
+	// Check the end of a file before returning its last rows.
+	if p.last {
+		if e := p.src.finish(); e != nil {
+			return nil, e
+		}
+		if err := p.src.close(); err != nil {
+			return nil, cannotRead(err).in(p.shard.file)
+		}
+	}
+	r.read.Add(int64(r.bytes(p)))
+	if k := r.pick; k != nil {
+		k.rows(b, n, r.info.Classes, r.info.DType)
+		c := b.chunk(first, n, len(k.columns), k.dtype, r.kind, r.free)
+		if k.observed {
+			c.Observed = nil
+		}
+		return c, nil
+	}
+	c := b.chunk(first, n, r.info.Classes, r.info.DType, r.kind, r.free)
+	if first == 0 && probable(c) {
+		return nil, &Error{File: p.shard.file, Row: -1, Column: -1, Reason: "these are probabilities, not logits: each row lies in [0, 1] and sums to 1", Remedy: "drop " + setting.Logits.String()}
+	}
+	if r.percent {
+		hundredths(c)
+	}
+	if class, ok := r.event.of(c.Classes, c.Kind); ok {
+		if r.beside.unlabelled {
+			c.Scores.OfEvent(c.Kind, class)
+			c.Kind = r.event.kindOf(c.Kind)
+		} else {
+			c.OfEvent(class)
+		}
+	}
+	return c, nil
+}
