@@ -21,6 +21,9 @@ func groupName(columns, values []string) string {
 	return strings.Join(l, ", ")
 }
 
+// GroupName names a group: site=north.
+func GroupName(columns, values []string) string { return groupName(columns, values) }
+
 // adjustment names how the p-values of groups are adjusted.
 func adjustment(a compared.Adjust) string {
 	if a == compared.BH {

@@ -138,6 +138,16 @@ func (s *Slices) Table(w io.Writer, f Format, width int) error {
 	return err
 }
 
+// Name names the i-th slice: site = north, age = [40, 60).
+func (s *Slices) Name(i int) string {
+	x := &s.List[i]
+	var of []string
+	for k, c := range x.Columns {
+		of = append(of, condition(c, x.Values[k], Markdown))
+	}
+	return strings.Join(of, ", ")
+}
+
 // condition returns what the rows of a slice have in common.
 func condition(column, value string, f Format) string {
 	equal := " = "
@@ -157,11 +167,7 @@ func (s *Slices) csvRows() (rows [][]string) {
 	level := full(s.Options.Level)
 	for i := range s.List {
 		x := &s.List[i]
-		var of []string
-		for k, c := range x.Columns {
-			of = append(of, condition(c, x.Values[k], Markdown))
-		}
-		before := []string{strings.Join(of, ", "), fmt.Sprint(x.Rows)}
+		before := []string{s.Name(i), fmt.Sprint(x.Rows)}
 		ends := level
 		if math.IsNaN(x.Interval.Low) {
 			ends = ""

@@ -363,7 +363,7 @@ func writeTo(path string, from io.WriterTo) error {
 // comparison writes a comparison to standard output, and its reports. If gates fail, it returns them as an error.
 func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level float64) error {
 	outcomes := o.outcomes(func(g report.Gate) report.Outcome { return g.CheckDifferences(docs.Differences) })
-	if err := o.reports.writeResult(c, &ci.Result{Sets: ci.OfComparison(docs), Gates: outcomes, Deltas: ci.DeltasOf(docs)}); err != nil {
+	if err := o.reports.writeResult(c, &ci.Result{Sets: ci.OfComparison(docs), Gates: outcomes, Deltas: ci.DeltasOf(docs), Rankings: ci.RankingsOf(docs)}); err != nil {
 		return err
 	}
 	if err := o.reports.page.write(func() ([]byte, error) {

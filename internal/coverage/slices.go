@@ -142,7 +142,11 @@ func printSlices(w io.Writer, runs, threads int, sizes []int, common float64) er
 				return failed
 			}
 			share := func(n int) float64 { return float64(n) / float64(runs) }
-			fmt.Fprintf(w, "| %s, %d | %.3f | %.3f | %.3f | %.3f | %.3f |\n", l.name, rows, share(sum[0].gap), share(sum[0].list), share(sum[0].worst),
+			worst := "-" // of rows in clusters it has no value
+			if common == 0 {
+				worst = fmt.Sprintf("%.3f", share(sum[0].worst))
+			}
+			fmt.Fprintf(w, "| %s, %d | %.3f | %.3f | %s | %.3f | %.3f |\n", l.name, rows, share(sum[0].gap), share(sum[0].list), worst,
 				share(sum[1].gap), share(sum[1].list))
 		}
 	}

@@ -308,6 +308,8 @@ func (e *Evaluation) byCluster(m Metric, v *Value) {
 	}
 	if how == noClusters {
 		switch {
+		case m.Name == "multicalibration_error_p":
+			v.Value, v.Reason = math.NaN(), "it is a p-value of independent rows; multicalibration_gap_p is by clusters"
 		case had || v.Reason == "":
 			v.Reason = notClustered
 		case strings.HasSuffix(m.Name, "_p") && m.Name != "mean_p" && m.Name != "multicalibration_gap_p", strings.HasPrefix(m.Name, "ece_floor"), m.Name == "detectable_gap", m.Name == "spiegelhalter_z", m.Name == "hosmer_lemeshow":

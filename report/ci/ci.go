@@ -35,6 +35,8 @@ type Result struct {
 	Gates   []report.Outcome
 	Notes   []string // about the whole result
 	Deltas  []Delta  // of a comparison
+	// Rankings are of a comparison's groups. JUnit and GitHub have them.
+	Rankings []Ranking
 }
 
 // Delta is a metric of the set B minus that of the set A.
@@ -54,7 +56,9 @@ type Set struct {
 	Dropped int64
 	Metrics []report.Metric
 	Notes   []string
-	Parts   iter.Seq[Part] // groups of rows, labels or members, in order; nil if there are none. The Metrics of a Part are valid until the next.
+	// Rankings are of the slices of the rows, and of groups that are tested. JUnit and GitHub have them.
+	Rankings []Ranking
+	Parts    iter.Seq[Part] // groups of rows, labels or members, in order; nil if there are none. The Metrics of a Part are valid until the next.
 }
 
 // Part is a part of a set. Its metrics may be others than those of the set.
@@ -69,7 +73,7 @@ type Label struct{ Name, Value string }
 
 // OfDocument returns the set of a document, with its groups or members as parts.
 func OfDocument(d *report.Document) Set {
-	s := Set{Verdict: d.Verdict(), Rows: d.Input.Rows, Dropped: d.Input.Dropped, Metrics: d.Metrics, Notes: slices.Concat(d.Undefined(), d.Warnings)}
+	s := Set{Verdict: d.Verdict(), Rows: d.Input.Rows, Dropped: d.Input.Dropped, Metrics: d.Metrics, Notes: slices.Concat(d.Undefined(), d.Warnings), Rankings: rankingsOf(d)}
 	switch {
 	case len(d.Groups) > 0:
 		s.Parts = func(yield func(Part) bool) {

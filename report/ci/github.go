@@ -75,6 +75,17 @@ func writeGitHub(w io.Writer, r *Result) error {
 	for _, n := range r.Notes {
 		p.add("\n> %s\n", prose(n))
 	}
+	for i := range r.Rankings {
+		p.ranking(&r.Rankings[i])
+	}
+	for i := range r.Sets {
+		for k := range r.Sets[i].Rankings {
+			if s := &r.Sets[i]; k == 0 && s.Name != "" {
+				p.add("\n%s\n", code(s.Name))
+			}
+			p.ranking(&r.Sets[i].Rankings[k])
+		}
+	}
 	left := 0
 	for i := range r.Sets {
 		left += p.parts(&r.Sets[i])

@@ -75,6 +75,18 @@ func writeJUnit(w io.Writer, r *Result) error {
 			}
 		}
 	}
+	for _, set := range r.Sets {
+		before := ""
+		if set.Name != "" {
+			before = visible.Text(set.Name) + ": "
+		}
+		for i := range set.Rankings {
+			s.Properties = append(s.Properties, set.Rankings[i].properties(before)...)
+		}
+	}
+	for i := range r.Rankings {
+		s.Properties = append(s.Properties, r.Rankings[i].properties("")...)
+	}
 	for i := range r.Deltas {
 		d := &r.Deltas[i]
 		if math.IsNaN(d.Value.Value) {
