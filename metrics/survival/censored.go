@@ -30,14 +30,20 @@ type Censored struct {
 	Chosen, Used float64
 	// Weighted is how many rows have the largest weight, 20, in the last repeat: if they are many, few rows decide the estimate.
 	Weighted int
+
+	biased bool
 }
 
 // RMS returns the root of the mean squared error, sqrt(max(Squared, 0)); 0 is best.
 func (s *Censored) RMS() float64 { return math.Sqrt(math.Max(s.Squared, 0)) }
 
 // Interval returns the confidence interval of RMS for independent rows: the roots of Squared -+ z*SE, or 0 where these are negative. If the error
-// is 0, the estimate converges faster than its standard error indicates.
+// is 0, the estimate converges faster than its standard error indicates. In simulations of 300 and 1,000 rows it holds the true error in 88 to 94%
+// of sets (docs/coverage.md). There is none for Orthogonal, unless AsCoded: the estimate is too low by the variance of c, so it would in 72 to 88%.
 func (s *Censored) Interval(level float64) metrics.Interval {
+	if s.biased {
+		return metrics.NoInterval()
+	}
 	i := metrics.Normal(s.Squared, s.SE, level)
 	return metrics.Interval{Low: math.Sqrt(math.Max(i.Low, 0)), High: math.Sqrt(math.Max(i.High, 0))}
 }
@@ -218,7 +224,7 @@ func censoredOf(r *Rows, horizon float64, o *CensoredOptions, deal func(folds, r
 		return nil, fmt.Errorf("survival: %d rows are too few for %d folds; take fewer folds", n, opt.Folds)
 	}
 	c := newCrossFit(r, horizon, &opt)
-	s := &Censored{Rows: n}
+	s := &Censored{Rows: n, biased: opt.Orthogonal && !opt.AsCoded}
 	c.use(deal(opt.Folds, 0, opt.Seed))
 	least := math.Inf(1)
 	for _, h := range opt.bandwidths(r) {

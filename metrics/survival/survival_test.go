@@ -208,6 +208,21 @@ func TestUncensored(t *testing.T) {
 	}
 }
 
+// TestNoInterval: an estimate that is known to be too low has none, and as coded it has.
+func TestNoInterval(t *testing.T) {
+	l := law{m: curved, censoring: 1, end: math.Inf(1)}
+	rows := l.draw(rand.New(rand.NewPCG(11, 1)), 100)
+	for _, c := range []struct {
+		o    CensoredOptions
+		none bool
+	}{{CensoredOptions{}, false}, {CensoredOptions{Orthogonal: true}, true}, {CensoredOptions{Orthogonal: true, AsCoded: true}, false}} {
+		s, err := CensoredOf(rows, 1, &c.o)
+		if err != nil || math.IsNaN(s.Interval(0.95).Low) != c.none {
+			t.Errorf("%+v: %v, %v", c.o, s.Interval(0.95), err)
+		}
+	}
+}
+
 // TestDeal: folds have equally many rows with events, of each length of time, and equally many censored ones.
 func TestDeal(t *testing.T) {
 	l := law{m: curved, censoring: 1, end: math.Inf(1)}
