@@ -1302,66 +1302,6 @@ func BinaryLogitsF64(x *float64, labels *int32, n int, top *float64, tail *float
 	panic(absent)
 }
 
-// BinaryProbsF16 fills the columns of the event y = 1 from n scores, the probabilities of it; n is a multiple of 16 and
-// not 0. positive and rank may be nil. odd is not 0 if some row has an entry outside of 0 to 1, or a bad label; the
-// columns of such a row mean nothing.
-func BinaryProbsF16(x *uint16, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int) {
-	switch {
-	case isa.NEON:
-		return neon.BinaryProbsF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	case isa.AVX512:
-		return avx512.BinaryProbsF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	case isa.AVX2:
-		return avx2.BinaryProbsF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	}
-	panic(absent)
-}
-
-// BinaryLogitsF16 fills the columns of the event y = 1 from n scores, the logits of it; n is a multiple of 16 and not
-// 0. positive and rank may be nil. odd is not 0 if some row has NaN or +Inf, or a bad label; the columns of such a row
-// mean nothing.
-func BinaryLogitsF16(x *uint16, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int) {
-	switch {
-	case isa.NEON:
-		return neon.BinaryLogitsF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	case isa.AVX512:
-		return avx512.BinaryLogitsF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	case isa.AVX2:
-		return avx2.BinaryLogitsF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	}
-	panic(absent)
-}
-
-// BinaryProbsBF16 fills the columns of the event y = 1 from n scores, the probabilities of it; n is a multiple of 16
-// and not 0. positive and rank may be nil. odd is not 0 if some row has an entry outside of 0 to 1, or a bad label; the
-// columns of such a row mean nothing.
-func BinaryProbsBF16(x *uint16, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int) {
-	switch {
-	case isa.NEON:
-		return neon.BinaryProbsBF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	case isa.AVX512:
-		return avx512.BinaryProbsBF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	case isa.AVX2:
-		return avx2.BinaryProbsBF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	}
-	panic(absent)
-}
-
-// BinaryLogitsBF16 fills the columns of the event y = 1 from n scores, the logits of it; n is a multiple of 16 and not
-// 0. positive and rank may be nil. odd is not 0 if some row has NaN or +Inf, or a bad label; the columns of such a row
-// mean nothing.
-func BinaryLogitsBF16(x *uint16, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int) {
-	switch {
-	case isa.NEON:
-		return neon.BinaryLogitsBF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	case isa.AVX512:
-		return avx512.BinaryLogitsBF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	case isa.AVX2:
-		return avx2.BinaryLogitsBF16(x, labels, n, top, tail, label, nll, rest, entropy, norm, positive, argMax, rank)
-	}
-	panic(absent)
-}
-
 // FixedSums writes to to, for n values, a multiple of 32 that is not 0, the number of those inside the first window and
 // the sums of the bits that adding the magics gives, of the remainders too if they are asked for. A value outside is as
 // 0.
@@ -2586,34 +2526,6 @@ func LogsF32(dst *float64, x *float32, n int) {
 		avx512.LogsF32(dst, x, n)
 	case isa.AVX2:
 		avx2.LogsF32(dst, x, n)
-	default:
-		panic(absent)
-	}
-}
-
-// LogsF16 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
-func LogsF16(dst *float64, x *uint16, n int) {
-	switch {
-	case isa.NEON:
-		neon.LogsF16(dst, x, n)
-	case isa.AVX512:
-		avx512.LogsF16(dst, x, n)
-	case isa.AVX2:
-		avx2.LogsF16(dst, x, n)
-	default:
-		panic(absent)
-	}
-}
-
-// LogsBF16 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
-func LogsBF16(dst *float64, x *uint16, n int) {
-	switch {
-	case isa.NEON:
-		neon.LogsBF16(dst, x, n)
-	case isa.AVX512:
-		avx512.LogsBF16(dst, x, n)
-	case isa.AVX2:
-		avx2.LogsBF16(dst, x, n)
 	default:
 		panic(absent)
 	}

@@ -1,7 +1,7 @@
 package main
 
 func binaryColumns(m Machine) {
-	for _, s := range sources {
+	for _, s := range []Source{FromF32, FromF64} {
 		binaryScores(m, s, "Probs", "the probabilities", "an entry outside of 0 to 1", (*scores).prob)
 		binaryScores(m, s, "Logits", "the logits", "NaN or +Inf", (*scores).logit)
 	}

@@ -432,7 +432,7 @@ func logitRows(m Machine, s Source, terms bool) {
 	}
 	f.store(r)
 	r.labelled()
-	r.nextFolded("row", func() { k.foldGroup(r, [4]C{1: k.under64()}, func() { k.logitTops(r, p) }) })
+	r.nextFolded("row", func() { k.foldGroup(r, [3]C{1: k.under64()}, func() { k.logitTops(r, p) }) })
 	r.result()
 	m.Return()
 }

@@ -178,12 +178,12 @@ func sumsOf(whole bool) (name, doc string) {
 }
 
 // starts returns what the lanes of the sums started from, as float64.
-func (k kernel) starts() [4]C {
+func (k kernel) starts() [3]C {
 	h := bits64(-0x1p-100)
 	if k.t == F64 {
 		h = k.underLog
 	}
-	return [4]C{1: k.under64(), 2: k.Const(F64, h)}
+	return [3]C{1: k.under64(), 2: k.Const(F64, h)}
 }
 
 // probRows emits the sums of rows of 33 to 1,024 probabilities.

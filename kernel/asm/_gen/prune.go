@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/mmcloughlin/avo/ir"
+	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
@@ -16,6 +17,28 @@ func prune(f *ir.File) {
 			kept = append(kept, n)
 		}
 		fn.Nodes = kept
+	}
+}
+
+// pair writes data of 4 bytes as 8, two in a line.
+func pair(f *ir.File) {
+	for _, s := range f.Sections {
+		g, ok := s.(*ir.Global)
+		if !ok || len(g.Data)%2 != 0 {
+			continue
+		}
+		var pairs []ir.Datum
+		for i := 0; i < len(g.Data); i += 2 {
+			low, ok := g.Data[i].Value.(operand.U32)
+			high, both := g.Data[i+1].Value.(operand.U32)
+			if !ok || !both {
+				break
+			}
+			pairs = append(pairs, ir.NewDatum(g.Data[i].Offset, operand.U64(low)|operand.U64(high)<<32))
+		}
+		if 2*len(pairs) == len(g.Data) {
+			g.Data = pairs
+		}
 	}
 }
 

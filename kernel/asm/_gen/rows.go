@@ -217,15 +217,18 @@ func (s *search) store(r *rows) {
 	}
 }
 
-// indices returns the indices of as many rows as a register has lanes of float64, from the row b of the group on: with 2**16,
-// and more than 2**17 if several elements are the largest.
-func (k kernel) indices(w R, b int) V {
+// indices returns the indices of as many rows as a register has lanes of float64, whose lanes stand at raw and whose sums at cols:
+// with 2**16, and more than 2**17 if several elements are the largest.
+func (k kernel) indices(r *rows, raw, cols R) V {
 	if k.amd64() != nil {
-		return k.Sub(F64, k.Load(w, workIndex+8*b), k.Const(F64, bits64(0x1p52)))
+		at := k.CopyR(cols)
+		k.SubR(at, r.group)
+		k.AddR(at, r.w)
+		return k.Sub(F64, k.Load(at, workIndex), k.Const(F64, bits64(0x1p52)))
 	}
 	var regs []V
-	for row := b; row < b+lanes(k.Machine, F64); row++ {
-		regs = append(regs, k.rawLanes(w, workRaw+256*row+64*3, nil))
+	for row := range lanes(k.Machine, F64) {
+		regs = append(regs, k.rawLanes(raw, workRaw+256*row+64*3, nil))
 	}
 	return k.foldRows(regs)
 }
@@ -428,36 +431,58 @@ func (k kernel) addKept(q M, a, b V) V {
 }
 
 // foldGroup emits the fold of the lanes of eight rows: the columns of their sums, less what they started from, and what
-// tops emits.
-func (k kernel) foldGroup(r *rows, starts [4]C, tops func()) {
+// tops emits. As many rows as a register has lanes of float64 go through it at a time, and one of their sums after the other.
+func (k kernel) foldGroup(r *rows, starts [3]C, tops func()) {
 	n := lanes(k.Machine, F64)
 	tops()
-	for b := 0; b < 8; b += n { // as many rows as a register has lanes of float64
-		var sums [3]V
-		for i := range sums {
-			var regs []V
-			for row := b; row < b+n; row++ {
-				regs = append(regs, k.rawLanes(r.w, workRaw+256*row+64*i, starts[i]))
-			}
-			sums[i] = k.foldRows(regs)
-			k.Store(r.group, workS+(workQ-workS)*i+8*b, sums[i])
+	raw, cols := k.CopyR(r.w), k.CopyR(r.group)
+	k.Label("fold_rows")
+	var start [3]V
+	for i, c := range starts {
+		if start[i] = k.Zero(); c != nil {
+			k.Move(start[i], c)
 		}
-		index := k.indices(r.w, b)
-		narrow := r.narrowed(r.group)
-		magic := k.Const(F64, math.Float64bits(0x1p52-1<<16))
-		k.StoreNarrow(narrow, workTop+4*b, k.Add(F64, index, magic))
-		y, e := k.Load(r.group, workY+8*b), k.Load(r.group, workETop+8*b)
-		bad := k.OrM(k.Cmp(F64, UN, sums[2], y), k.Cmp(F64, UN, e, e))
-		ties := k.Cmp(F64, GE, index, k.Const(F64, math.Float64bits(1<<17)))
-		k.StoreNarrow(narrow, workOdd+4*b, k.Or(k.Keep(bad, k.Const(I64, 1)), k.Keep(ties, k.Const(I64, 2))))
-		k.None(k.OrM(bad, ties), "even"+string(rune('0'+b)))
-		r.setOdd()
-		k.Label("even" + string(rune('0'+b)))
+	}
+	k.Label("fold_sum")
+	var regs []V
+	for row := range n {
+		regs = append(regs, k.rawLanes(raw, workRaw+256*row, start[0]))
+	}
+	sum := k.foldRows(regs)
+	k.Store(cols, workS, sum)
+	k.Move(start[0], start[1])
+	k.Move(start[1], start[2])
+	k.AddR(raw, 64)
+	k.AddR(cols, workQ-workS)
+	at := k.CopyR(raw)
+	k.SubR(at, r.w)
+	k.AndR(at, 255)
+	k.If(at, LT, 3*64, "fold_sum")
+	k.SubR(raw, 3*64)
+	k.SubR(cols, 3*(workQ-workS))
+
+	index := k.indices(r, raw, cols)
+	narrow := r.narrowed(cols)
+	magic := k.Const(F64, math.Float64bits(0x1p52-1<<16))
+	k.StoreNarrow(narrow, workTop, k.Add(F64, index, magic))
+	y, e := k.Load(cols, workY), k.Load(cols, workETop)
+	bad := k.OrM(k.Cmp(F64, UN, sum, y), k.Cmp(F64, UN, e, e)) // sum is the last
+	ties := k.Cmp(F64, GE, index, k.Const(F64, math.Float64bits(1<<17)))
+	k.StoreNarrow(narrow, workOdd, k.Or(k.Keep(bad, k.Const(I64, 1)), k.Keep(ties, k.Const(I64, 2))))
+	k.None(k.OrM(bad, ties), "fold_even")
+	r.setOdd()
+	k.Label("fold_even")
+	if n < 8 {
+		k.AddR(raw, 256*n)
+		k.AddR(cols, 8*n)
+		done := k.CopyR(cols)
+		k.SubR(done, r.group)
+		k.If(done, LT, 64, "fold_rows")
 	}
 }
 
-// rawLanes returns the lanes of a row as float64, less start, added down to one register.
-func (k kernel) rawLanes(w R, off int, start C) V {
+// rawLanes returns the lanes of a row as float64, less start if that is not nil, added down to one register.
+func (k kernel) rawLanes(w R, off int, start V) V {
 	var v []V
 	for o := 0; o < 64; o += k.Width() {
 		if k.t == F64 {

@@ -138,24 +138,16 @@ inside:
 	VZEROUPPER
 	RET
 
-DATA c32_ffffffff<>+0(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+4(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+8(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+12(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+16(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+20(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+24(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+28(SB)/4, $0xffffffff
+DATA c32_ffffffff<>+0(SB)/8, $0xffffffffffffffff
+DATA c32_ffffffff<>+8(SB)/8, $0xffffffffffffffff
+DATA c32_ffffffff<>+16(SB)/8, $0xffffffffffffffff
+DATA c32_ffffffff<>+24(SB)/8, $0xffffffffffffffff
 GLOBL c32_ffffffff<>(SB), RODATA|NOPTR, $32
 
-DATA c32_3f800000<>+0(SB)/4, $0x3f800000
-DATA c32_3f800000<>+4(SB)/4, $0x3f800000
-DATA c32_3f800000<>+8(SB)/4, $0x3f800000
-DATA c32_3f800000<>+12(SB)/4, $0x3f800000
-DATA c32_3f800000<>+16(SB)/4, $0x3f800000
-DATA c32_3f800000<>+20(SB)/4, $0x3f800000
-DATA c32_3f800000<>+24(SB)/4, $0x3f800000
-DATA c32_3f800000<>+28(SB)/4, $0x3f800000
+DATA c32_3f800000<>+0(SB)/8, $0x3f8000003f800000
+DATA c32_3f800000<>+8(SB)/8, $0x3f8000003f800000
+DATA c32_3f800000<>+16(SB)/8, $0x3f8000003f800000
+DATA c32_3f800000<>+24(SB)/8, $0x3f8000003f800000
 GLOBL c32_3f800000<>(SB), RODATA|NOPTR, $32
 
 // func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int, least *float64) (ret int)

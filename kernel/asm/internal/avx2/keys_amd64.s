@@ -53,24 +53,16 @@ steps:
 	VZEROUPPER
 	RET
 
-DATA c32_80000000<>+0(SB)/4, $0x80000000
-DATA c32_80000000<>+4(SB)/4, $0x80000000
-DATA c32_80000000<>+8(SB)/4, $0x80000000
-DATA c32_80000000<>+12(SB)/4, $0x80000000
-DATA c32_80000000<>+16(SB)/4, $0x80000000
-DATA c32_80000000<>+20(SB)/4, $0x80000000
-DATA c32_80000000<>+24(SB)/4, $0x80000000
-DATA c32_80000000<>+28(SB)/4, $0x80000000
+DATA c32_80000000<>+0(SB)/8, $0x8000000080000000
+DATA c32_80000000<>+8(SB)/8, $0x8000000080000000
+DATA c32_80000000<>+16(SB)/8, $0x8000000080000000
+DATA c32_80000000<>+24(SB)/8, $0x8000000080000000
 GLOBL c32_80000000<>(SB), RODATA|NOPTR, $32
 
-DATA c32_ffffffff<>+0(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+4(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+8(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+12(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+16(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+20(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+24(SB)/4, $0xffffffff
-DATA c32_ffffffff<>+28(SB)/4, $0xffffffff
+DATA c32_ffffffff<>+0(SB)/8, $0xffffffffffffffff
+DATA c32_ffffffff<>+8(SB)/8, $0xffffffffffffffff
+DATA c32_ffffffff<>+16(SB)/8, $0xffffffffffffffff
+DATA c32_ffffffff<>+24(SB)/8, $0xffffffffffffffff
 GLOBL c32_ffffffff<>(SB), RODATA|NOPTR, $32
 
 // func ValuesF32(dst *float32, x *uint32, n int)
@@ -191,14 +183,10 @@ steps:
 	VZEROUPPER
 	RET
 
-DATA c32_1<>+0(SB)/4, $0x00000001
-DATA c32_1<>+4(SB)/4, $0x00000001
-DATA c32_1<>+8(SB)/4, $0x00000001
-DATA c32_1<>+12(SB)/4, $0x00000001
-DATA c32_1<>+16(SB)/4, $0x00000001
-DATA c32_1<>+20(SB)/4, $0x00000001
-DATA c32_1<>+24(SB)/4, $0x00000001
-DATA c32_1<>+28(SB)/4, $0x00000001
+DATA c32_1<>+0(SB)/8, $0x0000000100000001
+DATA c32_1<>+8(SB)/8, $0x0000000100000001
+DATA c32_1<>+16(SB)/8, $0x0000000100000001
+DATA c32_1<>+24(SB)/8, $0x0000000100000001
 GLOBL c32_1<>(SB), RODATA|NOPTR, $32
 
 // func HitSumU32(to *uint64, keys *uint32, n int) (ret int)

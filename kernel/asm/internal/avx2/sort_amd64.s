@@ -3620,12 +3620,8 @@ put_done:
 	VZEROUPPER
 	RET
 
-DATA c32_7fffffff<>+0(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+4(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+8(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+12(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+16(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+20(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+24(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+28(SB)/4, $0x7fffffff
+DATA c32_7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA c32_7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+DATA c32_7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
+DATA c32_7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL c32_7fffffff<>(SB), RODATA|NOPTR, $32

@@ -589,84 +589,52 @@ has_class:
 	VZEROUPPER
 	RET
 
-DATA sixteenths0l_32<>+0(SB)/4, $0x00000000
-DATA sixteenths0l_32<>+4(SB)/4, $0x6cf9890f
-DATA sixteenths0l_32<>+8(SB)/4, $0x3c7d517b
-DATA sixteenths0l_32<>+12(SB)/4, $0x6e756238
-DATA sixteenths0l_32<>+16(SB)/4, $0x0a31b715
-DATA sixteenths0l_32<>+20(SB)/4, $0x4c123422
-DATA sixteenths0l_32<>+24(SB)/4, $0xd5362a27
-DATA sixteenths0l_32<>+28(SB)/4, $0xdd485429
+DATA sixteenths0l_32<>+0(SB)/8, $0x6cf9890f00000000
+DATA sixteenths0l_32<>+8(SB)/8, $0x6e7562383c7d517b
+DATA sixteenths0l_32<>+16(SB)/8, $0x4c1234220a31b715
+DATA sixteenths0l_32<>+24(SB)/8, $0xdd485429d5362a27
 GLOBL sixteenths0l_32<>(SB), RODATA|NOPTR, $32
 
-DATA sixteenths0h_32<>+0(SB)/4, $0x3ff00000
-DATA sixteenths0h_32<>+4(SB)/4, $0x3fefb558
-DATA sixteenths0h_32<>+8(SB)/4, $0x3fef72b8
-DATA sixteenths0h_32<>+12(SB)/4, $0x3fef387a
-DATA sixteenths0h_32<>+16(SB)/4, $0x3fef06fe
-DATA sixteenths0h_32<>+20(SB)/4, $0x3feedea6
-DATA sixteenths0h_32<>+24(SB)/4, $0x3feebfda
-DATA sixteenths0h_32<>+28(SB)/4, $0x3feeab07
+DATA sixteenths0h_32<>+0(SB)/8, $0x3fefb5583ff00000
+DATA sixteenths0h_32<>+8(SB)/8, $0x3fef387a3fef72b8
+DATA sixteenths0h_32<>+16(SB)/8, $0x3feedea63fef06fe
+DATA sixteenths0h_32<>+24(SB)/8, $0x3feeab073feebfda
 GLOBL sixteenths0h_32<>(SB), RODATA|NOPTR, $32
 
-DATA sixteenths8l_32<>+0(SB)/4, $0x667f3bcd
-DATA sixteenths8l_32<>+4(SB)/4, $0x73eb0187
-DATA sixteenths8l_32<>+8(SB)/4, $0x422aa0db
-DATA sixteenths8l_32<>+12(SB)/4, $0x82a3f090
-DATA sixteenths8l_32<>+16(SB)/4, $0x995ad3ad
-DATA sixteenths8l_32<>+20(SB)/4, $0xdd85529c
-DATA sixteenths8l_32<>+24(SB)/4, $0xdcfba487
-DATA sixteenths8l_32<>+28(SB)/4, $0xa2a490da
+DATA sixteenths8l_32<>+0(SB)/8, $0x73eb0187667f3bcd
+DATA sixteenths8l_32<>+8(SB)/8, $0x82a3f090422aa0db
+DATA sixteenths8l_32<>+16(SB)/8, $0xdd85529c995ad3ad
+DATA sixteenths8l_32<>+24(SB)/8, $0xa2a490dadcfba487
 GLOBL sixteenths8l_32<>(SB), RODATA|NOPTR, $32
 
-DATA sixteenths8h_32<>+0(SB)/4, $0x3feea09e
-DATA sixteenths8h_32<>+4(SB)/4, $0x3feea114
-DATA sixteenths8h_32<>+8(SB)/4, $0x3feeace5
-DATA sixteenths8h_32<>+12(SB)/4, $0x3feec491
-DATA sixteenths8h_32<>+16(SB)/4, $0x3feee89f
-DATA sixteenths8h_32<>+20(SB)/4, $0x3fef199b
-DATA sixteenths8h_32<>+24(SB)/4, $0x3fef5818
-DATA sixteenths8h_32<>+28(SB)/4, $0x3fefa4af
+DATA sixteenths8h_32<>+0(SB)/8, $0x3feea1143feea09e
+DATA sixteenths8h_32<>+8(SB)/8, $0x3feec4913feeace5
+DATA sixteenths8h_32<>+16(SB)/8, $0x3fef199b3feee89f
+DATA sixteenths8h_32<>+24(SB)/8, $0x3fefa4af3fef5818
 GLOBL sixteenths8h_32<>(SB), RODATA|NOPTR, $32
 
-DATA c32_ff800000<>+0(SB)/4, $0xff800000
-DATA c32_ff800000<>+4(SB)/4, $0xff800000
-DATA c32_ff800000<>+8(SB)/4, $0xff800000
-DATA c32_ff800000<>+12(SB)/4, $0xff800000
-DATA c32_ff800000<>+16(SB)/4, $0xff800000
-DATA c32_ff800000<>+20(SB)/4, $0xff800000
-DATA c32_ff800000<>+24(SB)/4, $0xff800000
-DATA c32_ff800000<>+28(SB)/4, $0xff800000
+DATA c32_ff800000<>+0(SB)/8, $0xff800000ff800000
+DATA c32_ff800000<>+8(SB)/8, $0xff800000ff800000
+DATA c32_ff800000<>+16(SB)/8, $0xff800000ff800000
+DATA c32_ff800000<>+24(SB)/8, $0xff800000ff800000
 GLOBL c32_ff800000<>(SB), RODATA|NOPTR, $32
 
-DATA c32_7f800000<>+0(SB)/4, $0x7f800000
-DATA c32_7f800000<>+4(SB)/4, $0x7f800000
-DATA c32_7f800000<>+8(SB)/4, $0x7f800000
-DATA c32_7f800000<>+12(SB)/4, $0x7f800000
-DATA c32_7f800000<>+16(SB)/4, $0x7f800000
-DATA c32_7f800000<>+20(SB)/4, $0x7f800000
-DATA c32_7f800000<>+24(SB)/4, $0x7f800000
-DATA c32_7f800000<>+28(SB)/4, $0x7f800000
+DATA c32_7f800000<>+0(SB)/8, $0x7f8000007f800000
+DATA c32_7f800000<>+8(SB)/8, $0x7f8000007f800000
+DATA c32_7f800000<>+16(SB)/8, $0x7f8000007f800000
+DATA c32_7f800000<>+24(SB)/8, $0x7f8000007f800000
 GLOBL c32_7f800000<>(SB), RODATA|NOPTR, $32
 
-DATA iota32_0<>+0(SB)/4, $0x00000000
-DATA iota32_0<>+4(SB)/4, $0x00000001
-DATA iota32_0<>+8(SB)/4, $0x00000002
-DATA iota32_0<>+12(SB)/4, $0x00000003
-DATA iota32_0<>+16(SB)/4, $0x00000004
-DATA iota32_0<>+20(SB)/4, $0x00000005
-DATA iota32_0<>+24(SB)/4, $0x00000006
-DATA iota32_0<>+28(SB)/4, $0x00000007
+DATA iota32_0<>+0(SB)/8, $0x0000000100000000
+DATA iota32_0<>+8(SB)/8, $0x0000000300000002
+DATA iota32_0<>+16(SB)/8, $0x0000000500000004
+DATA iota32_0<>+24(SB)/8, $0x0000000700000006
 GLOBL iota32_0<>(SB), RODATA|NOPTR, $32
 
-DATA iota32_8<>+0(SB)/4, $0x00000008
-DATA iota32_8<>+4(SB)/4, $0x00000009
-DATA iota32_8<>+8(SB)/4, $0x0000000a
-DATA iota32_8<>+12(SB)/4, $0x0000000b
-DATA iota32_8<>+16(SB)/4, $0x0000000c
-DATA iota32_8<>+20(SB)/4, $0x0000000d
-DATA iota32_8<>+24(SB)/4, $0x0000000e
-DATA iota32_8<>+28(SB)/4, $0x0000000f
+DATA iota32_8<>+0(SB)/8, $0x0000000900000008
+DATA iota32_8<>+8(SB)/8, $0x0000000b0000000a
+DATA iota32_8<>+16(SB)/8, $0x0000000d0000000c
+DATA iota32_8<>+24(SB)/8, $0x0000000f0000000e
 GLOBL iota32_8<>(SB), RODATA|NOPTR, $32
 
 DATA c64_4338000000000000<>+0(SB)/8, $0x4338000000000000
@@ -2731,24 +2699,16 @@ column:
 	VZEROUPPER
 	RET
 
-DATA c32_7fffffff<>+0(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+4(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+8(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+12(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+16(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+20(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+24(SB)/4, $0x7fffffff
-DATA c32_7fffffff<>+28(SB)/4, $0x7fffffff
+DATA c32_7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA c32_7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+DATA c32_7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
+DATA c32_7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL c32_7fffffff<>(SB), RODATA|NOPTR, $32
 
-DATA c32_1<>+0(SB)/4, $0x00000001
-DATA c32_1<>+4(SB)/4, $0x00000001
-DATA c32_1<>+8(SB)/4, $0x00000001
-DATA c32_1<>+12(SB)/4, $0x00000001
-DATA c32_1<>+16(SB)/4, $0x00000001
-DATA c32_1<>+20(SB)/4, $0x00000001
-DATA c32_1<>+24(SB)/4, $0x00000001
-DATA c32_1<>+28(SB)/4, $0x00000001
+DATA c32_1<>+0(SB)/8, $0x0000000100000001
+DATA c32_1<>+8(SB)/8, $0x0000000100000001
+DATA c32_1<>+16(SB)/8, $0x0000000100000001
+DATA c32_1<>+24(SB)/8, $0x0000000100000001
 GLOBL c32_1<>(SB), RODATA|NOPTR, $32
 
 // func TemperedShortF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64)

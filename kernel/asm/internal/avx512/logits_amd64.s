@@ -396,185 +396,115 @@ fold:
 	VMOVUPS          Z5, 512(R9)
 	VCVTPS2PD        Y10, Z5
 	VMOVUPS          Z5, 1024(R9)
-	VCVTPS2PD        5056(AX), Z5
-	VCVTPS2PD        5088(AX), Z9
-	VADDPD           Z9, Z5, Z5
-	VCVTPS2PD        5312(AX), Z9
-	VCVTPS2PD        5344(AX), Z10
-	VADDPD           Z10, Z9, Z9
-	VCVTPS2PD        5568(AX), Z10
-	VCVTPS2PD        5600(AX), Z11
-	VADDPD           Z11, Z10, Z10
-	VCVTPS2PD        5824(AX), Z11
-	VCVTPS2PD        5856(AX), Z12
-	VADDPD           Z12, Z11, Z11
-	VCVTPS2PD        6080(AX), Z12
-	VCVTPS2PD        6112(AX), Z13
-	VADDPD           Z13, Z12, Z12
-	VCVTPS2PD        6336(AX), Z13
-	VCVTPS2PD        6368(AX), Z14
-	VADDPD           Z14, Z13, Z13
-	VCVTPS2PD        6592(AX), Z14
-	VCVTPS2PD        6624(AX), Z15
-	VADDPD           Z15, Z14, Z14
-	VCVTPS2PD        6848(AX), Z15
-	VCVTPS2PD        6880(AX), Z16
-	VADDPD           Z16, Z15, Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 1536(R9)
-	VCVTPS2PD        5120(AX), Z5
-	VCVTPS2PD        5152(AX), Z9
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z5, Z5
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z9, Z9
-	VADDPD           Z9, Z5, Z5
-	VCVTPS2PD        5376(AX), Z9
-	VCVTPS2PD        5408(AX), Z10
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z9, Z9
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z10, Z10
-	VADDPD           Z10, Z9, Z9
-	VCVTPS2PD        5632(AX), Z10
-	VCVTPS2PD        5664(AX), Z11
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z10, Z10
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z11, Z11
-	VADDPD           Z11, Z10, Z10
-	VCVTPS2PD        5888(AX), Z11
-	VCVTPS2PD        5920(AX), Z12
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z11, Z11
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z12, Z12
-	VADDPD           Z12, Z11, Z11
-	VCVTPS2PD        6144(AX), Z12
-	VCVTPS2PD        6176(AX), Z13
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z12, Z12
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z13, Z13
-	VADDPD           Z13, Z12, Z12
-	VCVTPS2PD        6400(AX), Z13
-	VCVTPS2PD        6432(AX), Z14
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z13, Z13
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z14, Z14
-	VADDPD           Z14, Z13, Z13
-	VCVTPS2PD        6656(AX), Z14
-	VCVTPS2PD        6688(AX), Z15
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z14, Z14
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z15, Z15
-	VADDPD           Z15, Z14, Z14
-	VCVTPS2PD        6912(AX), Z15
-	VCVTPS2PD        6944(AX), Z16
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z15, Z15
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z16, Z16
-	VADDPD           Z16, Z15, Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 2048(R9)
-	VCVTPS2PD        5184(AX), Z5
-	VCVTPS2PD        5216(AX), Z9
-	VADDPD           Z9, Z5, Z5
-	VCVTPS2PD        5440(AX), Z9
-	VCVTPS2PD        5472(AX), Z10
-	VADDPD           Z10, Z9, Z9
-	VCVTPS2PD        5696(AX), Z10
-	VCVTPS2PD        5728(AX), Z11
-	VADDPD           Z11, Z10, Z10
-	VCVTPS2PD        5952(AX), Z11
-	VCVTPS2PD        5984(AX), Z12
-	VADDPD           Z12, Z11, Z11
-	VCVTPS2PD        6208(AX), Z12
-	VCVTPS2PD        6240(AX), Z13
-	VADDPD           Z13, Z12, Z12
-	VCVTPS2PD        6464(AX), Z13
-	VCVTPS2PD        6496(AX), Z14
-	VADDPD           Z14, Z13, Z13
-	VCVTPS2PD        6720(AX), Z14
-	VCVTPS2PD        6752(AX), Z15
-	VADDPD           Z15, Z14, Z14
-	VCVTPS2PD        6976(AX), Z15
-	VCVTPS2PD        7008(AX), Z16
-	VADDPD           Z16, Z15, Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 2560(R9)
-	VMOVUPS          4864(AX), Z9
-	VSUBPD.BCST      c64_4330000000000000<>+0(SB), Z9, Z9
-	MOVQ             R9, R10
-	SUBQ             AX, R10
-	SHRQ             $0x01, R10
-	ADDQ             AX, R10
-	VADDPD.BCST      c64_432ffffffffe0000<>+0(SB), Z9, Z10
-	VPMOVQD          Z10, 3584(R10)
-	VMOVUPS          3072(R9), Z10
-	VMOVUPS          512(R9), Z11
-	VCMPPD           $0x03, Z10, Z5, K2
-	VCMPPD           $0x03, Z11, Z11, K3
-	KORW             K2, K3, K2
-	VCMPPD.BCST      $0x1d, c64_4100000000000000<>+0(SB), Z9, K3
-	VBROADCASTSD.Z   c64_1<>+0(SB), K2, Z5
-	VBROADCASTSD.Z   c64_2<>+0(SB), K3, Z9
-	VPORD            Z9, Z5, Z5
-	VPMOVQD          Z5, 3840(R10)
-	KORW             K2, K3, K2
-	KORTESTW         K2, K2
-	JEQ              even0
-	MOVQ             $+1, R10
-	MOVQ             R10, 4224(AX)
+	MOVQ             AX, R10
+	MOVQ             R9, R11
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z9, Z9, Z9
+	VBROADCASTSD     c64_3870000000000000<>+0(SB), Z9
+	VPXORD           Z10, Z10, Z10
 
-even0:
+fold_sum:
+	VCVTPS2PD      5056(R10), Z11
+	VCVTPS2PD      5088(R10), Z12
+	VSUBPD         Z5, Z11, Z11
+	VSUBPD         Z5, Z12, Z12
+	VADDPD         Z12, Z11, Z11
+	VCVTPS2PD      5312(R10), Z12
+	VCVTPS2PD      5344(R10), Z13
+	VSUBPD         Z5, Z12, Z12
+	VSUBPD         Z5, Z13, Z13
+	VADDPD         Z13, Z12, Z12
+	VCVTPS2PD      5568(R10), Z13
+	VCVTPS2PD      5600(R10), Z14
+	VSUBPD         Z5, Z13, Z13
+	VSUBPD         Z5, Z14, Z14
+	VADDPD         Z14, Z13, Z13
+	VCVTPS2PD      5824(R10), Z14
+	VCVTPS2PD      5856(R10), Z15
+	VSUBPD         Z5, Z14, Z14
+	VSUBPD         Z5, Z15, Z15
+	VADDPD         Z15, Z14, Z14
+	VCVTPS2PD      6080(R10), Z15
+	VCVTPS2PD      6112(R10), Z16
+	VSUBPD         Z5, Z15, Z15
+	VSUBPD         Z5, Z16, Z16
+	VADDPD         Z16, Z15, Z15
+	VCVTPS2PD      6336(R10), Z16
+	VCVTPS2PD      6368(R10), Z17
+	VSUBPD         Z5, Z16, Z16
+	VSUBPD         Z5, Z17, Z17
+	VADDPD         Z17, Z16, Z16
+	VCVTPS2PD      6592(R10), Z17
+	VCVTPS2PD      6624(R10), Z18
+	VSUBPD         Z5, Z17, Z17
+	VSUBPD         Z5, Z18, Z18
+	VADDPD         Z18, Z17, Z17
+	VCVTPS2PD      6848(R10), Z18
+	VCVTPS2PD      6880(R10), Z19
+	VSUBPD         Z5, Z18, Z18
+	VSUBPD         Z5, Z19, Z5
+	VADDPD         Z5, Z18, Z5
+	VSHUFF64X2     $0x44, Z13, Z11, Z18
+	VSHUFF64X2     $0xee, Z13, Z11, Z11
+	VADDPD         Z11, Z18, Z11
+	VSHUFF64X2     $0x44, Z17, Z15, Z13
+	VSHUFF64X2     $0xee, Z17, Z15, Z15
+	VADDPD         Z15, Z13, Z13
+	VSHUFF64X2     $0x88, Z13, Z11, Z15
+	VSHUFF64X2     $0xdd, Z13, Z11, Z11
+	VADDPD         Z11, Z15, Z11
+	VSHUFF64X2     $0x44, Z14, Z12, Z13
+	VSHUFF64X2     $0xee, Z14, Z12, Z12
+	VADDPD         Z12, Z13, Z12
+	VSHUFF64X2     $0x44, Z5, Z16, Z13
+	VSHUFF64X2     $0xee, Z5, Z16, Z5
+	VADDPD         Z5, Z13, Z5
+	VSHUFF64X2     $0x88, Z5, Z12, Z13
+	VSHUFF64X2     $0xdd, Z5, Z12, Z5
+	VADDPD         Z5, Z13, Z5
+	VUNPCKLPD      Z5, Z11, Z12
+	VUNPCKHPD      Z5, Z11, Z5
+	VADDPD         Z5, Z12, Z11
+	VMOVUPS        Z11, 1536(R11)
+	VMOVAPS        Z9, Z5
+	VMOVAPS        Z10, Z9
+	ADDQ           $+64, R10
+	ADDQ           $+512, R11
+	MOVQ           R10, R12
+	SUBQ           AX, R12
+	ANDQ           $+255, R12
+	CMPQ           R12, $+192
+	JLT            fold_sum
+	SUBQ           $+192, R10
+	SUBQ           $+1536, R11
+	MOVQ           R11, R10
+	SUBQ           R9, R10
+	ADDQ           AX, R10
+	VMOVUPS        4864(R10), Z5
+	VSUBPD.BCST    c64_4330000000000000<>+0(SB), Z5, Z5
+	MOVQ           R11, R10
+	SUBQ           AX, R10
+	SHRQ           $0x01, R10
+	ADDQ           AX, R10
+	VADDPD.BCST    c64_432ffffffffe0000<>+0(SB), Z5, Z9
+	VPMOVQD        Z9, 3584(R10)
+	VMOVUPS        3072(R11), Z9
+	VMOVUPS        512(R11), Z10
+	VCMPPD         $0x03, Z9, Z11, K2
+	VCMPPD         $0x03, Z10, Z10, K3
+	KORW           K2, K3, K2
+	VCMPPD.BCST    $0x1d, c64_4100000000000000<>+0(SB), Z5, K3
+	VBROADCASTSD.Z c64_1<>+0(SB), K2, Z5
+	VBROADCASTSD.Z c64_2<>+0(SB), K3, Z9
+	VPORD          Z9, Z5, Z5
+	VPMOVQD        Z5, 3840(R10)
+	KORW           K2, K3, K2
+	KORTESTW       K2, K2
+	JEQ            fold_even
+	MOVQ           $+1, R10
+	MOVQ           R10, 4224(AX)
+
+fold_even:
 	ADDQ $+64, R9
 	CMPQ DX, $+0
 	JGT  row
@@ -1086,22 +1016,14 @@ alone:
 	VZEROUPPER
 	RET
 
-DATA iota32_0<>+0(SB)/4, $0x00000000
-DATA iota32_0<>+4(SB)/4, $0x00000001
-DATA iota32_0<>+8(SB)/4, $0x00000002
-DATA iota32_0<>+12(SB)/4, $0x00000003
-DATA iota32_0<>+16(SB)/4, $0x00000004
-DATA iota32_0<>+20(SB)/4, $0x00000005
-DATA iota32_0<>+24(SB)/4, $0x00000006
-DATA iota32_0<>+28(SB)/4, $0x00000007
-DATA iota32_0<>+32(SB)/4, $0x00000008
-DATA iota32_0<>+36(SB)/4, $0x00000009
-DATA iota32_0<>+40(SB)/4, $0x0000000a
-DATA iota32_0<>+44(SB)/4, $0x0000000b
-DATA iota32_0<>+48(SB)/4, $0x0000000c
-DATA iota32_0<>+52(SB)/4, $0x0000000d
-DATA iota32_0<>+56(SB)/4, $0x0000000e
-DATA iota32_0<>+60(SB)/4, $0x0000000f
+DATA iota32_0<>+0(SB)/8, $0x0000000100000000
+DATA iota32_0<>+8(SB)/8, $0x0000000300000002
+DATA iota32_0<>+16(SB)/8, $0x0000000500000004
+DATA iota32_0<>+24(SB)/8, $0x0000000700000006
+DATA iota32_0<>+32(SB)/8, $0x0000000900000008
+DATA iota32_0<>+40(SB)/8, $0x0000000b0000000a
+DATA iota32_0<>+48(SB)/8, $0x0000000d0000000c
+DATA iota32_0<>+56(SB)/8, $0x0000000f0000000e
 GLOBL iota32_0<>(SB), RODATA|NOPTR, $64
 
 DATA c32_0<>+0(SB)/4, $0x00000000
@@ -1680,129 +1602,91 @@ fold:
 	VMOVUPS          Z5, (R9)
 	VMOVUPS          Z8, 512(R9)
 	VMOVUPS          Z10, 1024(R9)
-	VMOVUPS          5056(AX), Z5
-	VMOVUPS          5312(AX), Z9
-	VMOVUPS          5568(AX), Z10
-	VMOVUPS          5824(AX), Z11
-	VMOVUPS          6080(AX), Z12
-	VMOVUPS          6336(AX), Z13
-	VMOVUPS          6592(AX), Z14
-	VMOVUPS          6848(AX), Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 1536(R9)
-	VMOVUPS          5120(AX), Z5
-	VSUBPD.BCST      c64_3f0000000000000<>+0(SB), Z5, Z5
-	VMOVUPS          5376(AX), Z9
-	VSUBPD.BCST      c64_3f0000000000000<>+0(SB), Z9, Z9
-	VMOVUPS          5632(AX), Z10
-	VSUBPD.BCST      c64_3f0000000000000<>+0(SB), Z10, Z10
-	VMOVUPS          5888(AX), Z11
-	VSUBPD.BCST      c64_3f0000000000000<>+0(SB), Z11, Z11
-	VMOVUPS          6144(AX), Z12
-	VSUBPD.BCST      c64_3f0000000000000<>+0(SB), Z12, Z12
-	VMOVUPS          6400(AX), Z13
-	VSUBPD.BCST      c64_3f0000000000000<>+0(SB), Z13, Z13
-	VMOVUPS          6656(AX), Z14
-	VSUBPD.BCST      c64_3f0000000000000<>+0(SB), Z14, Z14
-	VMOVUPS          6912(AX), Z15
-	VSUBPD.BCST      c64_3f0000000000000<>+0(SB), Z15, Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 2048(R9)
-	VMOVUPS          5184(AX), Z5
-	VMOVUPS          5440(AX), Z9
-	VMOVUPS          5696(AX), Z10
-	VMOVUPS          5952(AX), Z11
-	VMOVUPS          6208(AX), Z12
-	VMOVUPS          6464(AX), Z13
-	VMOVUPS          6720(AX), Z14
-	VMOVUPS          6976(AX), Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 2560(R9)
-	VMOVUPS          4864(AX), Z9
-	VSUBPD.BCST      c64_4330000000000000<>+0(SB), Z9, Z9
-	MOVQ             R9, R10
-	SUBQ             AX, R10
-	SHRQ             $0x01, R10
-	ADDQ             AX, R10
-	VADDPD.BCST      c64_432ffffffffe0000<>+0(SB), Z9, Z10
-	VPMOVQD          Z10, 3584(R10)
-	VMOVUPS          3072(R9), Z10
-	VMOVUPS          512(R9), Z11
-	VCMPPD           $0x03, Z10, Z5, K2
-	VCMPPD           $0x03, Z11, Z11, K3
-	KORW             K2, K3, K2
-	VCMPPD.BCST      $0x1d, c64_4100000000000000<>+0(SB), Z9, K3
-	VBROADCASTSD.Z   c64_1<>+0(SB), K2, Z5
-	VBROADCASTSD.Z   c64_2<>+0(SB), K3, Z9
-	VPORD            Z9, Z5, Z5
-	VPMOVQD          Z5, 3840(R10)
-	KORW             K2, K3, K2
-	KORTESTW         K2, K2
-	JEQ              even0
-	MOVQ             $+1, R10
-	MOVQ             R10, 4224(AX)
+	MOVQ             AX, R10
+	MOVQ             R9, R11
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z9, Z9, Z9
+	VBROADCASTSD     c64_3f0000000000000<>+0(SB), Z9
+	VPXORD           Z10, Z10, Z10
 
-even0:
+fold_sum:
+	VMOVUPS        5056(R10), Z11
+	VSUBPD         Z5, Z11, Z11
+	VMOVUPS        5312(R10), Z12
+	VSUBPD         Z5, Z12, Z12
+	VMOVUPS        5568(R10), Z13
+	VSUBPD         Z5, Z13, Z13
+	VMOVUPS        5824(R10), Z14
+	VSUBPD         Z5, Z14, Z14
+	VMOVUPS        6080(R10), Z15
+	VSUBPD         Z5, Z15, Z15
+	VMOVUPS        6336(R10), Z16
+	VSUBPD         Z5, Z16, Z16
+	VMOVUPS        6592(R10), Z17
+	VSUBPD         Z5, Z17, Z17
+	VMOVUPS        6848(R10), Z18
+	VSUBPD         Z5, Z18, Z5
+	VSHUFF64X2     $0x44, Z13, Z11, Z18
+	VSHUFF64X2     $0xee, Z13, Z11, Z11
+	VADDPD         Z11, Z18, Z11
+	VSHUFF64X2     $0x44, Z17, Z15, Z13
+	VSHUFF64X2     $0xee, Z17, Z15, Z15
+	VADDPD         Z15, Z13, Z13
+	VSHUFF64X2     $0x88, Z13, Z11, Z15
+	VSHUFF64X2     $0xdd, Z13, Z11, Z11
+	VADDPD         Z11, Z15, Z11
+	VSHUFF64X2     $0x44, Z14, Z12, Z13
+	VSHUFF64X2     $0xee, Z14, Z12, Z12
+	VADDPD         Z12, Z13, Z12
+	VSHUFF64X2     $0x44, Z5, Z16, Z13
+	VSHUFF64X2     $0xee, Z5, Z16, Z5
+	VADDPD         Z5, Z13, Z5
+	VSHUFF64X2     $0x88, Z5, Z12, Z13
+	VSHUFF64X2     $0xdd, Z5, Z12, Z5
+	VADDPD         Z5, Z13, Z5
+	VUNPCKLPD      Z5, Z11, Z12
+	VUNPCKHPD      Z5, Z11, Z5
+	VADDPD         Z5, Z12, Z11
+	VMOVUPS        Z11, 1536(R11)
+	VMOVAPS        Z9, Z5
+	VMOVAPS        Z10, Z9
+	ADDQ           $+64, R10
+	ADDQ           $+512, R11
+	MOVQ           R10, R12
+	SUBQ           AX, R12
+	ANDQ           $+255, R12
+	CMPQ           R12, $+192
+	JLT            fold_sum
+	SUBQ           $+192, R10
+	SUBQ           $+1536, R11
+	MOVQ           R11, R10
+	SUBQ           R9, R10
+	ADDQ           AX, R10
+	VMOVUPS        4864(R10), Z5
+	VSUBPD.BCST    c64_4330000000000000<>+0(SB), Z5, Z5
+	MOVQ           R11, R10
+	SUBQ           AX, R10
+	SHRQ           $0x01, R10
+	ADDQ           AX, R10
+	VADDPD.BCST    c64_432ffffffffe0000<>+0(SB), Z5, Z9
+	VPMOVQD        Z9, 3584(R10)
+	VMOVUPS        3072(R11), Z9
+	VMOVUPS        512(R11), Z10
+	VCMPPD         $0x03, Z9, Z11, K2
+	VCMPPD         $0x03, Z10, Z10, K3
+	KORW           K2, K3, K2
+	VCMPPD.BCST    $0x1d, c64_4100000000000000<>+0(SB), Z5, K3
+	VBROADCASTSD.Z c64_1<>+0(SB), K2, Z5
+	VBROADCASTSD.Z c64_2<>+0(SB), K3, Z9
+	VPORD          Z9, Z5, Z5
+	VPMOVQD        Z5, 3840(R10)
+	KORW           K2, K3, K2
+	KORTESTW       K2, K2
+	JEQ            fold_even
+	MOVQ           $+1, R10
+	MOVQ           R10, 4224(AX)
+
+fold_even:
 	ADDQ $+64, R9
 	CMPQ DX, $+0
 	JGT  row
@@ -2904,185 +2788,115 @@ fold:
 	VMOVUPS          Z5, 512(R9)
 	VCVTPS2PD        Y10, Z5
 	VMOVUPS          Z5, 1024(R9)
-	VCVTPS2PD        5056(AX), Z5
-	VCVTPS2PD        5088(AX), Z9
-	VADDPD           Z9, Z5, Z5
-	VCVTPS2PD        5312(AX), Z9
-	VCVTPS2PD        5344(AX), Z10
-	VADDPD           Z10, Z9, Z9
-	VCVTPS2PD        5568(AX), Z10
-	VCVTPS2PD        5600(AX), Z11
-	VADDPD           Z11, Z10, Z10
-	VCVTPS2PD        5824(AX), Z11
-	VCVTPS2PD        5856(AX), Z12
-	VADDPD           Z12, Z11, Z11
-	VCVTPS2PD        6080(AX), Z12
-	VCVTPS2PD        6112(AX), Z13
-	VADDPD           Z13, Z12, Z12
-	VCVTPS2PD        6336(AX), Z13
-	VCVTPS2PD        6368(AX), Z14
-	VADDPD           Z14, Z13, Z13
-	VCVTPS2PD        6592(AX), Z14
-	VCVTPS2PD        6624(AX), Z15
-	VADDPD           Z15, Z14, Z14
-	VCVTPS2PD        6848(AX), Z15
-	VCVTPS2PD        6880(AX), Z16
-	VADDPD           Z16, Z15, Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 1536(R9)
-	VCVTPS2PD        5120(AX), Z5
-	VCVTPS2PD        5152(AX), Z9
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z5, Z5
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z9, Z9
-	VADDPD           Z9, Z5, Z5
-	VCVTPS2PD        5376(AX), Z9
-	VCVTPS2PD        5408(AX), Z10
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z9, Z9
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z10, Z10
-	VADDPD           Z10, Z9, Z9
-	VCVTPS2PD        5632(AX), Z10
-	VCVTPS2PD        5664(AX), Z11
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z10, Z10
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z11, Z11
-	VADDPD           Z11, Z10, Z10
-	VCVTPS2PD        5888(AX), Z11
-	VCVTPS2PD        5920(AX), Z12
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z11, Z11
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z12, Z12
-	VADDPD           Z12, Z11, Z11
-	VCVTPS2PD        6144(AX), Z12
-	VCVTPS2PD        6176(AX), Z13
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z12, Z12
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z13, Z13
-	VADDPD           Z13, Z12, Z12
-	VCVTPS2PD        6400(AX), Z13
-	VCVTPS2PD        6432(AX), Z14
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z13, Z13
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z14, Z14
-	VADDPD           Z14, Z13, Z13
-	VCVTPS2PD        6656(AX), Z14
-	VCVTPS2PD        6688(AX), Z15
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z14, Z14
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z15, Z15
-	VADDPD           Z15, Z14, Z14
-	VCVTPS2PD        6912(AX), Z15
-	VCVTPS2PD        6944(AX), Z16
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z15, Z15
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z16, Z16
-	VADDPD           Z16, Z15, Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 2048(R9)
-	VCVTPS2PD        5184(AX), Z5
-	VCVTPS2PD        5216(AX), Z9
-	VADDPD           Z9, Z5, Z5
-	VCVTPS2PD        5440(AX), Z9
-	VCVTPS2PD        5472(AX), Z10
-	VADDPD           Z10, Z9, Z9
-	VCVTPS2PD        5696(AX), Z10
-	VCVTPS2PD        5728(AX), Z11
-	VADDPD           Z11, Z10, Z10
-	VCVTPS2PD        5952(AX), Z11
-	VCVTPS2PD        5984(AX), Z12
-	VADDPD           Z12, Z11, Z11
-	VCVTPS2PD        6208(AX), Z12
-	VCVTPS2PD        6240(AX), Z13
-	VADDPD           Z13, Z12, Z12
-	VCVTPS2PD        6464(AX), Z13
-	VCVTPS2PD        6496(AX), Z14
-	VADDPD           Z14, Z13, Z13
-	VCVTPS2PD        6720(AX), Z14
-	VCVTPS2PD        6752(AX), Z15
-	VADDPD           Z15, Z14, Z14
-	VCVTPS2PD        6976(AX), Z15
-	VCVTPS2PD        7008(AX), Z16
-	VADDPD           Z16, Z15, Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 2560(R9)
-	VMOVUPS          4864(AX), Z9
-	VSUBPD.BCST      c64_4330000000000000<>+0(SB), Z9, Z9
-	MOVQ             R9, R10
-	SUBQ             AX, R10
-	SHRQ             $0x01, R10
-	ADDQ             AX, R10
-	VADDPD.BCST      c64_432ffffffffe0000<>+0(SB), Z9, Z10
-	VPMOVQD          Z10, 3584(R10)
-	VMOVUPS          3072(R9), Z10
-	VMOVUPS          512(R9), Z11
-	VCMPPD           $0x03, Z10, Z5, K2
-	VCMPPD           $0x03, Z11, Z11, K3
-	KORW             K2, K3, K2
-	VCMPPD.BCST      $0x1d, c64_4100000000000000<>+0(SB), Z9, K3
-	VBROADCASTSD.Z   c64_1<>+0(SB), K2, Z5
-	VBROADCASTSD.Z   c64_2<>+0(SB), K3, Z9
-	VPORD            Z9, Z5, Z5
-	VPMOVQD          Z5, 3840(R10)
-	KORW             K2, K3, K2
-	KORTESTW         K2, K2
-	JEQ              even0
-	MOVQ             $+1, R10
-	MOVQ             R10, 4224(AX)
+	MOVQ             AX, R10
+	MOVQ             R9, R11
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z9, Z9, Z9
+	VBROADCASTSD     c64_3870000000000000<>+0(SB), Z9
+	VPXORD           Z10, Z10, Z10
 
-even0:
+fold_sum:
+	VCVTPS2PD      5056(R10), Z11
+	VCVTPS2PD      5088(R10), Z12
+	VSUBPD         Z5, Z11, Z11
+	VSUBPD         Z5, Z12, Z12
+	VADDPD         Z12, Z11, Z11
+	VCVTPS2PD      5312(R10), Z12
+	VCVTPS2PD      5344(R10), Z13
+	VSUBPD         Z5, Z12, Z12
+	VSUBPD         Z5, Z13, Z13
+	VADDPD         Z13, Z12, Z12
+	VCVTPS2PD      5568(R10), Z13
+	VCVTPS2PD      5600(R10), Z14
+	VSUBPD         Z5, Z13, Z13
+	VSUBPD         Z5, Z14, Z14
+	VADDPD         Z14, Z13, Z13
+	VCVTPS2PD      5824(R10), Z14
+	VCVTPS2PD      5856(R10), Z15
+	VSUBPD         Z5, Z14, Z14
+	VSUBPD         Z5, Z15, Z15
+	VADDPD         Z15, Z14, Z14
+	VCVTPS2PD      6080(R10), Z15
+	VCVTPS2PD      6112(R10), Z16
+	VSUBPD         Z5, Z15, Z15
+	VSUBPD         Z5, Z16, Z16
+	VADDPD         Z16, Z15, Z15
+	VCVTPS2PD      6336(R10), Z16
+	VCVTPS2PD      6368(R10), Z17
+	VSUBPD         Z5, Z16, Z16
+	VSUBPD         Z5, Z17, Z17
+	VADDPD         Z17, Z16, Z16
+	VCVTPS2PD      6592(R10), Z17
+	VCVTPS2PD      6624(R10), Z18
+	VSUBPD         Z5, Z17, Z17
+	VSUBPD         Z5, Z18, Z18
+	VADDPD         Z18, Z17, Z17
+	VCVTPS2PD      6848(R10), Z18
+	VCVTPS2PD      6880(R10), Z19
+	VSUBPD         Z5, Z18, Z18
+	VSUBPD         Z5, Z19, Z5
+	VADDPD         Z5, Z18, Z5
+	VSHUFF64X2     $0x44, Z13, Z11, Z18
+	VSHUFF64X2     $0xee, Z13, Z11, Z11
+	VADDPD         Z11, Z18, Z11
+	VSHUFF64X2     $0x44, Z17, Z15, Z13
+	VSHUFF64X2     $0xee, Z17, Z15, Z15
+	VADDPD         Z15, Z13, Z13
+	VSHUFF64X2     $0x88, Z13, Z11, Z15
+	VSHUFF64X2     $0xdd, Z13, Z11, Z11
+	VADDPD         Z11, Z15, Z11
+	VSHUFF64X2     $0x44, Z14, Z12, Z13
+	VSHUFF64X2     $0xee, Z14, Z12, Z12
+	VADDPD         Z12, Z13, Z12
+	VSHUFF64X2     $0x44, Z5, Z16, Z13
+	VSHUFF64X2     $0xee, Z5, Z16, Z5
+	VADDPD         Z5, Z13, Z5
+	VSHUFF64X2     $0x88, Z5, Z12, Z13
+	VSHUFF64X2     $0xdd, Z5, Z12, Z5
+	VADDPD         Z5, Z13, Z5
+	VUNPCKLPD      Z5, Z11, Z12
+	VUNPCKHPD      Z5, Z11, Z5
+	VADDPD         Z5, Z12, Z11
+	VMOVUPS        Z11, 1536(R11)
+	VMOVAPS        Z9, Z5
+	VMOVAPS        Z10, Z9
+	ADDQ           $+64, R10
+	ADDQ           $+512, R11
+	MOVQ           R10, R12
+	SUBQ           AX, R12
+	ANDQ           $+255, R12
+	CMPQ           R12, $+192
+	JLT            fold_sum
+	SUBQ           $+192, R10
+	SUBQ           $+1536, R11
+	MOVQ           R11, R10
+	SUBQ           R9, R10
+	ADDQ           AX, R10
+	VMOVUPS        4864(R10), Z5
+	VSUBPD.BCST    c64_4330000000000000<>+0(SB), Z5, Z5
+	MOVQ           R11, R10
+	SUBQ           AX, R10
+	SHRQ           $0x01, R10
+	ADDQ           AX, R10
+	VADDPD.BCST    c64_432ffffffffe0000<>+0(SB), Z5, Z9
+	VPMOVQD        Z9, 3584(R10)
+	VMOVUPS        3072(R11), Z9
+	VMOVUPS        512(R11), Z10
+	VCMPPD         $0x03, Z9, Z11, K2
+	VCMPPD         $0x03, Z10, Z10, K3
+	KORW           K2, K3, K2
+	VCMPPD.BCST    $0x1d, c64_4100000000000000<>+0(SB), Z5, K3
+	VBROADCASTSD.Z c64_1<>+0(SB), K2, Z5
+	VBROADCASTSD.Z c64_2<>+0(SB), K3, Z9
+	VPORD          Z9, Z5, Z5
+	VPMOVQD        Z5, 3840(R10)
+	KORW           K2, K3, K2
+	KORTESTW       K2, K2
+	JEQ            fold_even
+	MOVQ           $+1, R10
+	MOVQ           R10, 4224(AX)
+
+fold_even:
 	ADDQ $+64, R9
 	CMPQ DX, $+0
 	JGT  row
@@ -4080,185 +3894,115 @@ fold:
 	VMOVUPS          Z5, 512(R9)
 	VCVTPS2PD        Y10, Z5
 	VMOVUPS          Z5, 1024(R9)
-	VCVTPS2PD        5056(AX), Z5
-	VCVTPS2PD        5088(AX), Z9
-	VADDPD           Z9, Z5, Z5
-	VCVTPS2PD        5312(AX), Z9
-	VCVTPS2PD        5344(AX), Z10
-	VADDPD           Z10, Z9, Z9
-	VCVTPS2PD        5568(AX), Z10
-	VCVTPS2PD        5600(AX), Z11
-	VADDPD           Z11, Z10, Z10
-	VCVTPS2PD        5824(AX), Z11
-	VCVTPS2PD        5856(AX), Z12
-	VADDPD           Z12, Z11, Z11
-	VCVTPS2PD        6080(AX), Z12
-	VCVTPS2PD        6112(AX), Z13
-	VADDPD           Z13, Z12, Z12
-	VCVTPS2PD        6336(AX), Z13
-	VCVTPS2PD        6368(AX), Z14
-	VADDPD           Z14, Z13, Z13
-	VCVTPS2PD        6592(AX), Z14
-	VCVTPS2PD        6624(AX), Z15
-	VADDPD           Z15, Z14, Z14
-	VCVTPS2PD        6848(AX), Z15
-	VCVTPS2PD        6880(AX), Z16
-	VADDPD           Z16, Z15, Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 1536(R9)
-	VCVTPS2PD        5120(AX), Z5
-	VCVTPS2PD        5152(AX), Z9
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z5, Z5
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z9, Z9
-	VADDPD           Z9, Z5, Z5
-	VCVTPS2PD        5376(AX), Z9
-	VCVTPS2PD        5408(AX), Z10
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z9, Z9
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z10, Z10
-	VADDPD           Z10, Z9, Z9
-	VCVTPS2PD        5632(AX), Z10
-	VCVTPS2PD        5664(AX), Z11
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z10, Z10
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z11, Z11
-	VADDPD           Z11, Z10, Z10
-	VCVTPS2PD        5888(AX), Z11
-	VCVTPS2PD        5920(AX), Z12
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z11, Z11
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z12, Z12
-	VADDPD           Z12, Z11, Z11
-	VCVTPS2PD        6144(AX), Z12
-	VCVTPS2PD        6176(AX), Z13
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z12, Z12
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z13, Z13
-	VADDPD           Z13, Z12, Z12
-	VCVTPS2PD        6400(AX), Z13
-	VCVTPS2PD        6432(AX), Z14
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z13, Z13
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z14, Z14
-	VADDPD           Z14, Z13, Z13
-	VCVTPS2PD        6656(AX), Z14
-	VCVTPS2PD        6688(AX), Z15
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z14, Z14
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z15, Z15
-	VADDPD           Z15, Z14, Z14
-	VCVTPS2PD        6912(AX), Z15
-	VCVTPS2PD        6944(AX), Z16
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z15, Z15
-	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z16, Z16
-	VADDPD           Z16, Z15, Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 2048(R9)
-	VCVTPS2PD        5184(AX), Z5
-	VCVTPS2PD        5216(AX), Z9
-	VADDPD           Z9, Z5, Z5
-	VCVTPS2PD        5440(AX), Z9
-	VCVTPS2PD        5472(AX), Z10
-	VADDPD           Z10, Z9, Z9
-	VCVTPS2PD        5696(AX), Z10
-	VCVTPS2PD        5728(AX), Z11
-	VADDPD           Z11, Z10, Z10
-	VCVTPS2PD        5952(AX), Z11
-	VCVTPS2PD        5984(AX), Z12
-	VADDPD           Z12, Z11, Z11
-	VCVTPS2PD        6208(AX), Z12
-	VCVTPS2PD        6240(AX), Z13
-	VADDPD           Z13, Z12, Z12
-	VCVTPS2PD        6464(AX), Z13
-	VCVTPS2PD        6496(AX), Z14
-	VADDPD           Z14, Z13, Z13
-	VCVTPS2PD        6720(AX), Z14
-	VCVTPS2PD        6752(AX), Z15
-	VADDPD           Z15, Z14, Z14
-	VCVTPS2PD        6976(AX), Z15
-	VCVTPS2PD        7008(AX), Z16
-	VADDPD           Z16, Z15, Z15
-	VSHUFF64X2       $0x44, Z10, Z5, Z16
-	VSHUFF64X2       $0xee, Z10, Z5, Z5
-	VADDPD           Z5, Z16, Z5
-	VSHUFF64X2       $0x44, Z14, Z12, Z10
-	VSHUFF64X2       $0xee, Z14, Z12, Z12
-	VADDPD           Z12, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z5, Z12
-	VSHUFF64X2       $0xdd, Z10, Z5, Z5
-	VADDPD           Z5, Z12, Z5
-	VSHUFF64X2       $0x44, Z11, Z9, Z10
-	VSHUFF64X2       $0xee, Z11, Z9, Z9
-	VADDPD           Z9, Z10, Z9
-	VSHUFF64X2       $0x44, Z15, Z13, Z10
-	VSHUFF64X2       $0xee, Z15, Z13, Z11
-	VADDPD           Z11, Z10, Z10
-	VSHUFF64X2       $0x88, Z10, Z9, Z11
-	VSHUFF64X2       $0xdd, Z10, Z9, Z9
-	VADDPD           Z9, Z11, Z9
-	VUNPCKLPD        Z9, Z5, Z10
-	VUNPCKHPD        Z9, Z5, Z5
-	VADDPD           Z5, Z10, Z5
-	VMOVUPS          Z5, 2560(R9)
-	VMOVUPS          4864(AX), Z9
-	VSUBPD.BCST      c64_4330000000000000<>+0(SB), Z9, Z9
-	MOVQ             R9, R10
-	SUBQ             AX, R10
-	SHRQ             $0x01, R10
-	ADDQ             AX, R10
-	VADDPD.BCST      c64_432ffffffffe0000<>+0(SB), Z9, Z10
-	VPMOVQD          Z10, 3584(R10)
-	VMOVUPS          3072(R9), Z10
-	VMOVUPS          512(R9), Z11
-	VCMPPD           $0x03, Z10, Z5, K2
-	VCMPPD           $0x03, Z11, Z11, K3
-	KORW             K2, K3, K2
-	VCMPPD.BCST      $0x1d, c64_4100000000000000<>+0(SB), Z9, K3
-	VBROADCASTSD.Z   c64_1<>+0(SB), K2, Z5
-	VBROADCASTSD.Z   c64_2<>+0(SB), K3, Z9
-	VPORD            Z9, Z5, Z5
-	VPMOVQD          Z5, 3840(R10)
-	KORW             K2, K3, K2
-	KORTESTW         K2, K2
-	JEQ              even0
-	MOVQ             $+1, R10
-	MOVQ             R10, 4224(AX)
+	MOVQ             AX, R10
+	MOVQ             R9, R11
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z9, Z9, Z9
+	VBROADCASTSD     c64_3870000000000000<>+0(SB), Z9
+	VPXORD           Z10, Z10, Z10
 
-even0:
+fold_sum:
+	VCVTPS2PD      5056(R10), Z11
+	VCVTPS2PD      5088(R10), Z12
+	VSUBPD         Z5, Z11, Z11
+	VSUBPD         Z5, Z12, Z12
+	VADDPD         Z12, Z11, Z11
+	VCVTPS2PD      5312(R10), Z12
+	VCVTPS2PD      5344(R10), Z13
+	VSUBPD         Z5, Z12, Z12
+	VSUBPD         Z5, Z13, Z13
+	VADDPD         Z13, Z12, Z12
+	VCVTPS2PD      5568(R10), Z13
+	VCVTPS2PD      5600(R10), Z14
+	VSUBPD         Z5, Z13, Z13
+	VSUBPD         Z5, Z14, Z14
+	VADDPD         Z14, Z13, Z13
+	VCVTPS2PD      5824(R10), Z14
+	VCVTPS2PD      5856(R10), Z15
+	VSUBPD         Z5, Z14, Z14
+	VSUBPD         Z5, Z15, Z15
+	VADDPD         Z15, Z14, Z14
+	VCVTPS2PD      6080(R10), Z15
+	VCVTPS2PD      6112(R10), Z16
+	VSUBPD         Z5, Z15, Z15
+	VSUBPD         Z5, Z16, Z16
+	VADDPD         Z16, Z15, Z15
+	VCVTPS2PD      6336(R10), Z16
+	VCVTPS2PD      6368(R10), Z17
+	VSUBPD         Z5, Z16, Z16
+	VSUBPD         Z5, Z17, Z17
+	VADDPD         Z17, Z16, Z16
+	VCVTPS2PD      6592(R10), Z17
+	VCVTPS2PD      6624(R10), Z18
+	VSUBPD         Z5, Z17, Z17
+	VSUBPD         Z5, Z18, Z18
+	VADDPD         Z18, Z17, Z17
+	VCVTPS2PD      6848(R10), Z18
+	VCVTPS2PD      6880(R10), Z19
+	VSUBPD         Z5, Z18, Z18
+	VSUBPD         Z5, Z19, Z5
+	VADDPD         Z5, Z18, Z5
+	VSHUFF64X2     $0x44, Z13, Z11, Z18
+	VSHUFF64X2     $0xee, Z13, Z11, Z11
+	VADDPD         Z11, Z18, Z11
+	VSHUFF64X2     $0x44, Z17, Z15, Z13
+	VSHUFF64X2     $0xee, Z17, Z15, Z15
+	VADDPD         Z15, Z13, Z13
+	VSHUFF64X2     $0x88, Z13, Z11, Z15
+	VSHUFF64X2     $0xdd, Z13, Z11, Z11
+	VADDPD         Z11, Z15, Z11
+	VSHUFF64X2     $0x44, Z14, Z12, Z13
+	VSHUFF64X2     $0xee, Z14, Z12, Z12
+	VADDPD         Z12, Z13, Z12
+	VSHUFF64X2     $0x44, Z5, Z16, Z13
+	VSHUFF64X2     $0xee, Z5, Z16, Z5
+	VADDPD         Z5, Z13, Z5
+	VSHUFF64X2     $0x88, Z5, Z12, Z13
+	VSHUFF64X2     $0xdd, Z5, Z12, Z5
+	VADDPD         Z5, Z13, Z5
+	VUNPCKLPD      Z5, Z11, Z12
+	VUNPCKHPD      Z5, Z11, Z5
+	VADDPD         Z5, Z12, Z11
+	VMOVUPS        Z11, 1536(R11)
+	VMOVAPS        Z9, Z5
+	VMOVAPS        Z10, Z9
+	ADDQ           $+64, R10
+	ADDQ           $+512, R11
+	MOVQ           R10, R12
+	SUBQ           AX, R12
+	ANDQ           $+255, R12
+	CMPQ           R12, $+192
+	JLT            fold_sum
+	SUBQ           $+192, R10
+	SUBQ           $+1536, R11
+	MOVQ           R11, R10
+	SUBQ           R9, R10
+	ADDQ           AX, R10
+	VMOVUPS        4864(R10), Z5
+	VSUBPD.BCST    c64_4330000000000000<>+0(SB), Z5, Z5
+	MOVQ           R11, R10
+	SUBQ           AX, R10
+	SHRQ           $0x01, R10
+	ADDQ           AX, R10
+	VADDPD.BCST    c64_432ffffffffe0000<>+0(SB), Z5, Z9
+	VPMOVQD        Z9, 3584(R10)
+	VMOVUPS        3072(R11), Z9
+	VMOVUPS        512(R11), Z10
+	VCMPPD         $0x03, Z9, Z11, K2
+	VCMPPD         $0x03, Z10, Z10, K3
+	KORW           K2, K3, K2
+	VCMPPD.BCST    $0x1d, c64_4100000000000000<>+0(SB), Z5, K3
+	VBROADCASTSD.Z c64_1<>+0(SB), K2, Z5
+	VBROADCASTSD.Z c64_2<>+0(SB), K3, Z9
+	VPORD          Z9, Z5, Z5
+	VPMOVQD        Z5, 3840(R10)
+	KORW           K2, K3, K2
+	KORTESTW       K2, K2
+	JEQ            fold_even
+	MOVQ           $+1, R10
+	MOVQ           R10, 4224(AX)
+
+fold_even:
 	ADDQ $+64, R9
 	CMPQ DX, $+0
 	JGT  row

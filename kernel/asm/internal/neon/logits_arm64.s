@@ -863,1074 +863,183 @@ fold:
 	FMOVQ F3, 1056(R8)
 	WORD $0x4e6178a3 // fcvtl2 v3.2d, v5.4s
 	FMOVQ F3, 1072(R8)
-	FMOVD 5056(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5064(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5072(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5080(R1), F6
+	MOVD R1, R9
+	MOVD R8, R10
+
+fold_rows:
+	VMOVI $0, V3.B16
+	FMOVQ 400(R0), F4
+	VMOVI $0, V5.B16
+
+fold_sum:
+	FMOVD 5056(R9), F6
 	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5088(R1), F7
+	FMOVD 5064(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5096(R1), F8
+	FMOVD 5072(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5104(R1), F9
+	FMOVD 5080(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5112(R1), F10
+	FMOVD 5088(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5312(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5320(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5328(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5336(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5344(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5352(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5360(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5368(R1), F11
+	FMOVD 5096(R9), F11
 	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1536(R8)
-	FMOVD 5120(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5128(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5136(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5144(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5152(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5160(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5168(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5176(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5376(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5384(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5392(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5400(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5408(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5416(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5424(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5432(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2048(R8)
-	FMOVD 5184(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5192(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5200(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5208(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5216(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5224(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5232(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5240(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5440(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5448(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5456(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5464(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5472(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5480(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5488(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5496(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2560(R8)
-	FMOVD 5248(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5256(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5264(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5272(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5280(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5288(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5296(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5304(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 5504(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5512(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5520(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5528(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5536(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5544(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5552(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 5560(R1), F12
+	FMOVD 5104(R9), F12
 	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	FMOVD 5112(R9), F13
+	WORD $0x0e6179ad // fcvtl v13.2d, v13.2s
+	WORD $0x4ee3d4c6 // fsub v6.2d, v6.2d, v3.2d
+	WORD $0x4ee3d4e7 // fsub v7.2d, v7.2d, v3.2d
+	WORD $0x4ee3d508 // fsub v8.2d, v8.2d, v3.2d
+	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
+	WORD $0x4ee3d54a // fsub v10.2d, v10.2d, v3.2d
+	WORD $0x4ee3d56b // fsub v11.2d, v11.2d, v3.2d
+	WORD $0x4ee3d58c // fsub v12.2d, v12.2d, v3.2d
+	WORD $0x4ee3d5ad // fsub v13.2d, v13.2d, v3.2d
 	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
 	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
 	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3584(R9)
-	FMOVQ 3072(R8), F5
-	FMOVQ 512(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3840(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even0
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even0:
-	FMOVD 5568(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5576(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5584(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5592(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5600(R1), F7
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4e67d4c6 // fadd v6.2d, v6.2d, v7.2d
+	FMOVD 5312(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5608(R1), F8
+	FMOVD 5320(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5616(R1), F9
+	FMOVD 5328(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5624(R1), F10
+	FMOVD 5336(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5824(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5832(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5840(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5848(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5856(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5864(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5872(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5880(R1), F11
+	FMOVD 5344(R9), F11
 	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1552(R8)
-	FMOVD 5632(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5640(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5648(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5656(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5664(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5672(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5680(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5688(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5888(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5896(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5904(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5912(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5920(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5928(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5936(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5944(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2064(R8)
-	FMOVD 5696(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5704(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5712(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5720(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5728(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5736(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5744(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5752(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5952(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5960(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5968(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5976(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5984(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5992(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6000(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6008(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2576(R8)
-	FMOVD 5760(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5768(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5776(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5784(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5792(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5800(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5808(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5816(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 6016(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6024(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6032(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6040(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6048(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6056(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6064(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 6072(R1), F12
+	FMOVD 5352(R9), F12
 	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	FMOVD 5360(R9), F13
+	WORD $0x0e6179ad // fcvtl v13.2d, v13.2s
+	FMOVD 5368(R9), F14
+	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
+	WORD $0x4ee3d4e7 // fsub v7.2d, v7.2d, v3.2d
+	WORD $0x4ee3d508 // fsub v8.2d, v8.2d, v3.2d
+	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
+	WORD $0x4ee3d54a // fsub v10.2d, v10.2d, v3.2d
+	WORD $0x4ee3d56b // fsub v11.2d, v11.2d, v3.2d
+	WORD $0x4ee3d58c // fsub v12.2d, v12.2d, v3.2d
+	WORD $0x4ee3d5ad // fsub v13.2d, v13.2d, v3.2d
+	WORD $0x4ee3d5c3 // fsub v3.2d, v14.2d, v3.2d
 	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3592(R9)
-	FMOVQ 3088(R8), F5
-	FMOVQ 528(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3848(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even2
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even2:
-	FMOVD 6080(R1), F3
+	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
+	WORD $0x4e63d543 // fadd v3.2d, v10.2d, v3.2d
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4e63d503 // fadd v3.2d, v8.2d, v3.2d
+	WORD $0x4e63d4e3 // fadd v3.2d, v7.2d, v3.2d
+	VZIP1 V3.D2, V6.D2, V7.D2
+	VZIP2 V3.D2, V6.D2, V3.D2
+	WORD $0x4e63d4e6 // fadd v6.2d, v7.2d, v3.2d
+	FMOVQ F6, 1536(R10)
+	VMOV V4.B16, V3.B16
+	VMOV V5.B16, V4.B16
+	ADD $64, R9
+	ADD $512, R10
+	MOVD R9, R11
+	SUB R1, R11
+	AND $255, R11
+	CMP $192, R11
+	BLT fold_sum
+	SUB $192, R9
+	SUB $1536, R10
+	FMOVD 5248(R9), F3
 	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6088(R1), F4
+	FMOVD 5256(R9), F4
 	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6096(R1), F5
+	FMOVD 5264(R9), F5
 	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6104(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6112(R1), F7
+	FMOVD 5272(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6120(R1), F8
+	FMOVD 5280(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6128(R1), F9
+	FMOVD 5288(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6136(R1), F10
+	FMOVD 5296(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	FMOVD 5304(R9), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d463 // fadd v3.2d, v3.2d, v8.2d
+	WORD $0x4e69d484 // fadd v4.2d, v4.2d, v9.2d
+	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
 	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6336(R1), F4
+	FMOVD 5504(R9), F4
 	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6344(R1), F5
+	FMOVD 5512(R9), F5
 	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6352(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6360(R1), F7
+	FMOVD 5520(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6368(R1), F8
+	FMOVD 5528(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6376(R1), F9
+	FMOVD 5536(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6384(R1), F10
+	FMOVD 5544(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6392(R1), F11
+	FMOVD 5552(R9), F11
 	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1568(R8)
-	FMOVD 6144(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6152(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6160(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6168(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6176(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6184(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6192(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6200(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6400(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6408(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6416(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6424(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6432(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6440(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6448(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6456(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2080(R8)
-	FMOVD 6208(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6216(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6224(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6232(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6240(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6248(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6256(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6264(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6464(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6472(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6480(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6488(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6496(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6504(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6512(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6520(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2592(R8)
-	FMOVD 6272(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6280(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6288(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6296(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6304(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6312(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6320(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6328(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 6528(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6536(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6544(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6552(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6560(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6568(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6576(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 6584(R1), F12
+	FMOVD 5560(R9), F12
 	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e69d484 // fadd v4.2d, v4.2d, v9.2d
+	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
 	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3600(R9)
-	FMOVQ 3104(R8), F5
-	FMOVQ 544(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
+	WORD $0x4e68d4a5 // fadd v5.2d, v5.2d, v8.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	MOVD R10, R11
+	SUB R1, R11
+	LSR $1, R11
+	ADD R1, R11
+	FMOVQ 416(R0), F4
+	WORD $0x4e64d464 // fadd v4.2d, v3.2d, v4.2d
+	VUZP1 V4.S4, V4.S4, V4.S4
+	FMOVD F4, 3584(R11)
+	FMOVQ 3072(R10), F4
+	FMOVQ 512(R10), F5
 	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
+	WORD $0x4e64e484 // fcmeq v4.2d, v4.2d, v4.2d
+	VAND V4.B16, V6.B16, V4.B16
+	WORD $0x6e205884 // mvn v4.16b, v4.16b
+	WORD $0x4e65e4a6 // fcmeq v6.2d, v5.2d, v5.2d
+	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
+	VAND V5.B16, V6.B16, V5.B16
 	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
+	VORR V5.B16, V4.B16, V4.B16
 	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
+	WORD $0x6e65e463 // fcmge v3.2d, v3.2d, v5.2d
 	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
+	VAND V4.B16, V5.B16, V5.B16
 	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
+	VAND V3.B16, V6.B16, V6.B16
 	VORR V6.B16, V5.B16, V5.B16
 	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3856(R9)
-	VORR V4.B16, V3.B16, V3.B16
+	FMOVD F5, 3840(R11)
+	VORR V3.B16, V4.B16, V3.B16
 	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even4
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
+	FMOVD F3, R11
+	CBZ R11, fold_even
+	MOVD $1, R11
+	MOVD R11, 4224(R1)
 
-even4:
-	FMOVD 6592(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6600(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6608(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6616(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6624(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6632(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6640(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6648(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6848(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6856(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6864(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6872(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6880(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6888(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6896(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6904(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1584(R8)
-	FMOVD 6656(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6664(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6672(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6680(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6688(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6696(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6704(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6712(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6912(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6920(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6928(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6936(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6944(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6952(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6960(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6968(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2096(R8)
-	FMOVD 6720(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6728(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6736(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6744(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6752(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6760(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6768(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6776(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6976(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6984(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6992(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 7000(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 7008(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 7016(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 7024(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 7032(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2608(R8)
-	FMOVD 6784(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6792(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6800(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6808(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6816(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6824(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6832(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6840(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 7040(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 7048(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 7056(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 7064(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 7072(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 7080(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 7088(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 7096(R1), F12
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3608(R9)
-	FMOVQ 3120(R8), F5
-	FMOVQ 560(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3864(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even6
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even6:
+fold_even:
+	ADD $512, R9
+	ADD $16, R10
+	MOVD R10, R11
+	SUB R8, R11
+	CMP $64, R11
+	BLT fold_rows
 	ADD $64, R8
 	CMP $0, R3
 	BGT row
@@ -3981,498 +3090,111 @@ fold:
 	FMOVQ F3, 48(R8)
 	FMOVQ F4, 560(R8)
 	FMOVQ F5, 1072(R8)
-	FMOVQ 5056(R1), F3
-	FMOVQ 5072(R1), F4
-	FMOVQ 5088(R1), F5
-	FMOVQ 5104(R1), F6
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 5312(R1), F4
-	FMOVQ 5328(R1), F5
-	FMOVQ 5344(R1), F6
-	FMOVQ 5360(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1536(R8)
-	FMOVQ 5120(R1), F3
-	FMOVQ 5136(R1), F4
-	FMOVQ 5152(R1), F5
-	FMOVQ 5168(R1), F6
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d463 // fsub v3.2d, v3.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d484 // fsub v4.2d, v4.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d4a5 // fsub v5.2d, v5.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 5376(R1), F4
-	FMOVQ 5392(R1), F5
-	FMOVQ 5408(R1), F6
-	FMOVQ 5424(R1), F7
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2048(R8)
-	FMOVQ 5184(R1), F3
-	FMOVQ 5200(R1), F4
-	FMOVQ 5216(R1), F5
-	FMOVQ 5232(R1), F6
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 5440(R1), F4
-	FMOVQ 5456(R1), F5
-	FMOVQ 5472(R1), F6
-	FMOVQ 5488(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2560(R8)
-	FMOVQ 5248(R1), F4
-	FMOVQ 5264(R1), F5
-	FMOVQ 5280(R1), F6
-	FMOVQ 5296(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVQ 5504(R1), F5
-	FMOVQ 5520(R1), F6
-	FMOVQ 5536(R1), F7
-	FMOVQ 5552(R1), F8
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	MOVD R1, R9
+	MOVD R8, R10
+
+fold_rows:
+	VMOVI $0, V3.B16
+	FMOVQ 832(R0), F4
+	VMOVI $0, V5.B16
+
+fold_sum:
+	FMOVQ 5056(R9), F6
+	FMOVQ 5072(R9), F7
+	FMOVQ 5088(R9), F8
+	FMOVQ 5104(R9), F9
+	WORD $0x4ee3d4c6 // fsub v6.2d, v6.2d, v3.2d
+	WORD $0x4ee3d4e7 // fsub v7.2d, v7.2d, v3.2d
+	WORD $0x4ee3d508 // fsub v8.2d, v8.2d, v3.2d
+	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
 	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3584(R9)
-	FMOVQ 3072(R8), F5
-	FMOVQ 512(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4e67d4c6 // fadd v6.2d, v6.2d, v7.2d
+	FMOVQ 5312(R9), F7
+	FMOVQ 5328(R9), F8
+	FMOVQ 5344(R9), F9
+	FMOVQ 5360(R9), F10
+	WORD $0x4ee3d4e7 // fsub v7.2d, v7.2d, v3.2d
+	WORD $0x4ee3d508 // fsub v8.2d, v8.2d, v3.2d
+	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
+	WORD $0x4ee3d543 // fsub v3.2d, v10.2d, v3.2d
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4e63d503 // fadd v3.2d, v8.2d, v3.2d
+	WORD $0x4e63d4e3 // fadd v3.2d, v7.2d, v3.2d
+	VZIP1 V3.D2, V6.D2, V7.D2
+	VZIP2 V3.D2, V6.D2, V3.D2
+	WORD $0x4e63d4e6 // fadd v6.2d, v7.2d, v3.2d
+	FMOVQ F6, 1536(R10)
+	VMOV V4.B16, V3.B16
+	VMOV V5.B16, V4.B16
+	ADD $64, R9
+	ADD $512, R10
+	MOVD R9, R11
+	SUB R1, R11
+	AND $255, R11
+	CMP $192, R11
+	BLT fold_sum
+	SUB $192, R9
+	SUB $1536, R10
+	FMOVQ 5248(R9), F3
+	FMOVQ 5264(R9), F4
+	FMOVQ 5280(R9), F5
+	FMOVQ 5296(R9), F7
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVQ 5504(R9), F4
+	FMOVQ 5520(R9), F5
+	FMOVQ 5536(R9), F7
+	FMOVQ 5552(R9), F8
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
+	WORD $0x4e68d4a5 // fadd v5.2d, v5.2d, v8.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	MOVD R10, R11
+	SUB R1, R11
+	LSR $1, R11
+	ADD R1, R11
+	FMOVQ 416(R0), F4
+	WORD $0x4e64d464 // fadd v4.2d, v3.2d, v4.2d
+	VUZP1 V4.S4, V4.S4, V4.S4
+	FMOVD F4, 3584(R11)
+	FMOVQ 3072(R10), F4
+	FMOVQ 512(R10), F5
 	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
+	WORD $0x4e64e484 // fcmeq v4.2d, v4.2d, v4.2d
+	VAND V4.B16, V6.B16, V4.B16
+	WORD $0x6e205884 // mvn v4.16b, v4.16b
+	WORD $0x4e65e4a6 // fcmeq v6.2d, v5.2d, v5.2d
+	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
+	VAND V5.B16, V6.B16, V5.B16
 	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
+	VORR V5.B16, V4.B16, V4.B16
 	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
+	WORD $0x6e65e463 // fcmge v3.2d, v3.2d, v5.2d
 	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
+	VAND V4.B16, V5.B16, V5.B16
 	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
+	VAND V3.B16, V6.B16, V6.B16
 	VORR V6.B16, V5.B16, V5.B16
 	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3840(R9)
-	VORR V4.B16, V3.B16, V3.B16
+	FMOVD F5, 3840(R11)
+	VORR V3.B16, V4.B16, V3.B16
 	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even0
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
+	FMOVD F3, R11
+	CBZ R11, fold_even
+	MOVD $1, R11
+	MOVD R11, 4224(R1)
 
-even0:
-	FMOVQ 5568(R1), F3
-	FMOVQ 5584(R1), F4
-	FMOVQ 5600(R1), F5
-	FMOVQ 5616(R1), F6
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 5824(R1), F4
-	FMOVQ 5840(R1), F5
-	FMOVQ 5856(R1), F6
-	FMOVQ 5872(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1552(R8)
-	FMOVQ 5632(R1), F3
-	FMOVQ 5648(R1), F4
-	FMOVQ 5664(R1), F5
-	FMOVQ 5680(R1), F6
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d463 // fsub v3.2d, v3.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d484 // fsub v4.2d, v4.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d4a5 // fsub v5.2d, v5.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 5888(R1), F4
-	FMOVQ 5904(R1), F5
-	FMOVQ 5920(R1), F6
-	FMOVQ 5936(R1), F7
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2064(R8)
-	FMOVQ 5696(R1), F3
-	FMOVQ 5712(R1), F4
-	FMOVQ 5728(R1), F5
-	FMOVQ 5744(R1), F6
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 5952(R1), F4
-	FMOVQ 5968(R1), F5
-	FMOVQ 5984(R1), F6
-	FMOVQ 6000(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2576(R8)
-	FMOVQ 5760(R1), F4
-	FMOVQ 5776(R1), F5
-	FMOVQ 5792(R1), F6
-	FMOVQ 5808(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVQ 6016(R1), F5
-	FMOVQ 6032(R1), F6
-	FMOVQ 6048(R1), F7
-	FMOVQ 6064(R1), F8
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3592(R9)
-	FMOVQ 3088(R8), F5
-	FMOVQ 528(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3848(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even2
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even2:
-	FMOVQ 6080(R1), F3
-	FMOVQ 6096(R1), F4
-	FMOVQ 6112(R1), F5
-	FMOVQ 6128(R1), F6
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 6336(R1), F4
-	FMOVQ 6352(R1), F5
-	FMOVQ 6368(R1), F6
-	FMOVQ 6384(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1568(R8)
-	FMOVQ 6144(R1), F3
-	FMOVQ 6160(R1), F4
-	FMOVQ 6176(R1), F5
-	FMOVQ 6192(R1), F6
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d463 // fsub v3.2d, v3.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d484 // fsub v4.2d, v4.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d4a5 // fsub v5.2d, v5.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 6400(R1), F4
-	FMOVQ 6416(R1), F5
-	FMOVQ 6432(R1), F6
-	FMOVQ 6448(R1), F7
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2080(R8)
-	FMOVQ 6208(R1), F3
-	FMOVQ 6224(R1), F4
-	FMOVQ 6240(R1), F5
-	FMOVQ 6256(R1), F6
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 6464(R1), F4
-	FMOVQ 6480(R1), F5
-	FMOVQ 6496(R1), F6
-	FMOVQ 6512(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2592(R8)
-	FMOVQ 6272(R1), F4
-	FMOVQ 6288(R1), F5
-	FMOVQ 6304(R1), F6
-	FMOVQ 6320(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVQ 6528(R1), F5
-	FMOVQ 6544(R1), F6
-	FMOVQ 6560(R1), F7
-	FMOVQ 6576(R1), F8
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3600(R9)
-	FMOVQ 3104(R8), F5
-	FMOVQ 544(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3856(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even4
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even4:
-	FMOVQ 6592(R1), F3
-	FMOVQ 6608(R1), F4
-	FMOVQ 6624(R1), F5
-	FMOVQ 6640(R1), F6
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 6848(R1), F4
-	FMOVQ 6864(R1), F5
-	FMOVQ 6880(R1), F6
-	FMOVQ 6896(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1584(R8)
-	FMOVQ 6656(R1), F3
-	FMOVQ 6672(R1), F4
-	FMOVQ 6688(R1), F5
-	FMOVQ 6704(R1), F6
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d463 // fsub v3.2d, v3.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d484 // fsub v4.2d, v4.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d4a5 // fsub v5.2d, v5.2d, v7.2d
-	FMOVQ 832(R0), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 6912(R1), F4
-	FMOVQ 6928(R1), F5
-	FMOVQ 6944(R1), F6
-	FMOVQ 6960(R1), F7
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
-	FMOVQ 832(R0), F8
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2096(R8)
-	FMOVQ 6720(R1), F3
-	FMOVQ 6736(R1), F4
-	FMOVQ 6752(R1), F5
-	FMOVQ 6768(R1), F6
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVQ 6976(R1), F4
-	FMOVQ 6992(R1), F5
-	FMOVQ 7008(R1), F6
-	FMOVQ 7024(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2608(R8)
-	FMOVQ 6784(R1), F4
-	FMOVQ 6800(R1), F5
-	FMOVQ 6816(R1), F6
-	FMOVQ 6832(R1), F7
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVQ 7040(R1), F5
-	FMOVQ 7056(R1), F6
-	FMOVQ 7072(R1), F7
-	FMOVQ 7088(R1), F8
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3608(R9)
-	FMOVQ 3120(R8), F5
-	FMOVQ 560(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3864(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even6
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even6:
+fold_even:
+	ADD $512, R9
+	ADD $16, R10
+	MOVD R10, R11
+	SUB R8, R11
+	CMP $64, R11
+	BLT fold_rows
 	ADD $64, R8
 	CMP $0, R3
 	BGT row
@@ -6441,1074 +5163,183 @@ fold:
 	FMOVQ F3, 1056(R8)
 	WORD $0x4e6178a3 // fcvtl2 v3.2d, v5.4s
 	FMOVQ F3, 1072(R8)
-	FMOVD 5056(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5064(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5072(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5080(R1), F6
+	MOVD R1, R9
+	MOVD R8, R10
+
+fold_rows:
+	VMOVI $0, V3.B16
+	FMOVQ 400(R0), F4
+	VMOVI $0, V5.B16
+
+fold_sum:
+	FMOVD 5056(R9), F6
 	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5088(R1), F7
+	FMOVD 5064(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5096(R1), F8
+	FMOVD 5072(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5104(R1), F9
+	FMOVD 5080(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5112(R1), F10
+	FMOVD 5088(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5312(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5320(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5328(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5336(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5344(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5352(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5360(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5368(R1), F11
+	FMOVD 5096(R9), F11
 	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1536(R8)
-	FMOVD 5120(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5128(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5136(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5144(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5152(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5160(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5168(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5176(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5376(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5384(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5392(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5400(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5408(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5416(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5424(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5432(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2048(R8)
-	FMOVD 5184(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5192(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5200(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5208(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5216(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5224(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5232(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5240(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5440(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5448(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5456(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5464(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5472(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5480(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5488(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5496(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2560(R8)
-	FMOVD 5248(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5256(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5264(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5272(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5280(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5288(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5296(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5304(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 5504(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5512(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5520(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5528(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5536(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5544(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5552(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 5560(R1), F12
+	FMOVD 5104(R9), F12
 	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	FMOVD 5112(R9), F13
+	WORD $0x0e6179ad // fcvtl v13.2d, v13.2s
+	WORD $0x4ee3d4c6 // fsub v6.2d, v6.2d, v3.2d
+	WORD $0x4ee3d4e7 // fsub v7.2d, v7.2d, v3.2d
+	WORD $0x4ee3d508 // fsub v8.2d, v8.2d, v3.2d
+	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
+	WORD $0x4ee3d54a // fsub v10.2d, v10.2d, v3.2d
+	WORD $0x4ee3d56b // fsub v11.2d, v11.2d, v3.2d
+	WORD $0x4ee3d58c // fsub v12.2d, v12.2d, v3.2d
+	WORD $0x4ee3d5ad // fsub v13.2d, v13.2d, v3.2d
 	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
 	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
 	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3584(R9)
-	FMOVQ 3072(R8), F5
-	FMOVQ 512(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3840(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even0
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even0:
-	FMOVD 5568(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5576(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5584(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5592(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5600(R1), F7
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4e67d4c6 // fadd v6.2d, v6.2d, v7.2d
+	FMOVD 5312(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5608(R1), F8
+	FMOVD 5320(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5616(R1), F9
+	FMOVD 5328(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5624(R1), F10
+	FMOVD 5336(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5824(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5832(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5840(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5848(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5856(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5864(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5872(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5880(R1), F11
+	FMOVD 5344(R9), F11
 	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1552(R8)
-	FMOVD 5632(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5640(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5648(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5656(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5664(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5672(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5680(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5688(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5888(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5896(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5904(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5912(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5920(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5928(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5936(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5944(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2064(R8)
-	FMOVD 5696(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5704(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5712(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5720(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5728(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5736(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5744(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5752(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5952(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5960(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5968(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5976(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5984(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5992(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6000(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6008(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2576(R8)
-	FMOVD 5760(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5768(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5776(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5784(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5792(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5800(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5808(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5816(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 6016(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6024(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6032(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6040(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6048(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6056(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6064(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 6072(R1), F12
+	FMOVD 5352(R9), F12
 	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	FMOVD 5360(R9), F13
+	WORD $0x0e6179ad // fcvtl v13.2d, v13.2s
+	FMOVD 5368(R9), F14
+	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
+	WORD $0x4ee3d4e7 // fsub v7.2d, v7.2d, v3.2d
+	WORD $0x4ee3d508 // fsub v8.2d, v8.2d, v3.2d
+	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
+	WORD $0x4ee3d54a // fsub v10.2d, v10.2d, v3.2d
+	WORD $0x4ee3d56b // fsub v11.2d, v11.2d, v3.2d
+	WORD $0x4ee3d58c // fsub v12.2d, v12.2d, v3.2d
+	WORD $0x4ee3d5ad // fsub v13.2d, v13.2d, v3.2d
+	WORD $0x4ee3d5c3 // fsub v3.2d, v14.2d, v3.2d
 	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3592(R9)
-	FMOVQ 3088(R8), F5
-	FMOVQ 528(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3848(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even2
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even2:
-	FMOVD 6080(R1), F3
+	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
+	WORD $0x4e63d543 // fadd v3.2d, v10.2d, v3.2d
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4e63d503 // fadd v3.2d, v8.2d, v3.2d
+	WORD $0x4e63d4e3 // fadd v3.2d, v7.2d, v3.2d
+	VZIP1 V3.D2, V6.D2, V7.D2
+	VZIP2 V3.D2, V6.D2, V3.D2
+	WORD $0x4e63d4e6 // fadd v6.2d, v7.2d, v3.2d
+	FMOVQ F6, 1536(R10)
+	VMOV V4.B16, V3.B16
+	VMOV V5.B16, V4.B16
+	ADD $64, R9
+	ADD $512, R10
+	MOVD R9, R11
+	SUB R1, R11
+	AND $255, R11
+	CMP $192, R11
+	BLT fold_sum
+	SUB $192, R9
+	SUB $1536, R10
+	FMOVD 5248(R9), F3
 	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6088(R1), F4
+	FMOVD 5256(R9), F4
 	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6096(R1), F5
+	FMOVD 5264(R9), F5
 	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6104(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6112(R1), F7
+	FMOVD 5272(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6120(R1), F8
+	FMOVD 5280(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6128(R1), F9
+	FMOVD 5288(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6136(R1), F10
+	FMOVD 5296(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	FMOVD 5304(R9), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d463 // fadd v3.2d, v3.2d, v8.2d
+	WORD $0x4e69d484 // fadd v4.2d, v4.2d, v9.2d
+	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
 	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6336(R1), F4
+	FMOVD 5504(R9), F4
 	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6344(R1), F5
+	FMOVD 5512(R9), F5
 	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6352(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6360(R1), F7
+	FMOVD 5520(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6368(R1), F8
+	FMOVD 5528(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6376(R1), F9
+	FMOVD 5536(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6384(R1), F10
+	FMOVD 5544(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6392(R1), F11
+	FMOVD 5552(R9), F11
 	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1568(R8)
-	FMOVD 6144(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6152(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6160(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6168(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6176(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6184(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6192(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6200(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6400(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6408(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6416(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6424(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6432(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6440(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6448(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6456(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2080(R8)
-	FMOVD 6208(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6216(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6224(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6232(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6240(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6248(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6256(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6264(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6464(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6472(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6480(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6488(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6496(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6504(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6512(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6520(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2592(R8)
-	FMOVD 6272(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6280(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6288(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6296(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6304(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6312(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6320(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6328(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 6528(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6536(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6544(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6552(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6560(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6568(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6576(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 6584(R1), F12
+	FMOVD 5560(R9), F12
 	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e69d484 // fadd v4.2d, v4.2d, v9.2d
+	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
 	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3600(R9)
-	FMOVQ 3104(R8), F5
-	FMOVQ 544(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
+	WORD $0x4e68d4a5 // fadd v5.2d, v5.2d, v8.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	MOVD R10, R11
+	SUB R1, R11
+	LSR $1, R11
+	ADD R1, R11
+	FMOVQ 416(R0), F4
+	WORD $0x4e64d464 // fadd v4.2d, v3.2d, v4.2d
+	VUZP1 V4.S4, V4.S4, V4.S4
+	FMOVD F4, 3584(R11)
+	FMOVQ 3072(R10), F4
+	FMOVQ 512(R10), F5
 	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
+	WORD $0x4e64e484 // fcmeq v4.2d, v4.2d, v4.2d
+	VAND V4.B16, V6.B16, V4.B16
+	WORD $0x6e205884 // mvn v4.16b, v4.16b
+	WORD $0x4e65e4a6 // fcmeq v6.2d, v5.2d, v5.2d
+	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
+	VAND V5.B16, V6.B16, V5.B16
 	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
+	VORR V5.B16, V4.B16, V4.B16
 	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
+	WORD $0x6e65e463 // fcmge v3.2d, v3.2d, v5.2d
 	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
+	VAND V4.B16, V5.B16, V5.B16
 	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
+	VAND V3.B16, V6.B16, V6.B16
 	VORR V6.B16, V5.B16, V5.B16
 	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3856(R9)
-	VORR V4.B16, V3.B16, V3.B16
+	FMOVD F5, 3840(R11)
+	VORR V3.B16, V4.B16, V3.B16
 	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even4
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
+	FMOVD F3, R11
+	CBZ R11, fold_even
+	MOVD $1, R11
+	MOVD R11, 4224(R1)
 
-even4:
-	FMOVD 6592(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6600(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6608(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6616(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6624(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6632(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6640(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6648(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6848(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6856(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6864(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6872(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6880(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6888(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6896(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6904(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1584(R8)
-	FMOVD 6656(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6664(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6672(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6680(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6688(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6696(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6704(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6712(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6912(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6920(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6928(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6936(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6944(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6952(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6960(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6968(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2096(R8)
-	FMOVD 6720(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6728(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6736(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6744(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6752(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6760(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6768(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6776(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6976(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6984(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6992(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 7000(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 7008(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 7016(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 7024(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 7032(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2608(R8)
-	FMOVD 6784(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6792(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6800(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6808(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6816(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6824(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6832(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6840(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 7040(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 7048(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 7056(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 7064(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 7072(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 7080(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 7088(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 7096(R1), F12
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3608(R9)
-	FMOVQ 3120(R8), F5
-	FMOVQ 560(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3864(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even6
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even6:
+fold_even:
+	ADD $512, R9
+	ADD $16, R10
+	MOVD R10, R11
+	SUB R8, R11
+	CMP $64, R11
+	BLT fold_rows
 	ADD $64, R8
 	CMP $0, R3
 	BGT row
@@ -9474,1074 +7305,183 @@ fold:
 	FMOVQ F3, 1056(R8)
 	WORD $0x4e6178a3 // fcvtl2 v3.2d, v5.4s
 	FMOVQ F3, 1072(R8)
-	FMOVD 5056(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5064(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5072(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5080(R1), F6
+	MOVD R1, R9
+	MOVD R8, R10
+
+fold_rows:
+	VMOVI $0, V3.B16
+	FMOVQ 400(R0), F4
+	VMOVI $0, V5.B16
+
+fold_sum:
+	FMOVD 5056(R9), F6
 	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5088(R1), F7
+	FMOVD 5064(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5096(R1), F8
+	FMOVD 5072(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5104(R1), F9
+	FMOVD 5080(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5112(R1), F10
+	FMOVD 5088(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5312(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5320(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5328(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5336(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5344(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5352(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5360(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5368(R1), F11
+	FMOVD 5096(R9), F11
 	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1536(R8)
-	FMOVD 5120(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5128(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5136(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5144(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5152(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5160(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5168(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5176(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5376(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5384(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5392(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5400(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5408(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5416(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5424(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5432(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2048(R8)
-	FMOVD 5184(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5192(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5200(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5208(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5216(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5224(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5232(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5240(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5440(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5448(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5456(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5464(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5472(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5480(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5488(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5496(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2560(R8)
-	FMOVD 5248(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5256(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5264(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5272(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5280(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5288(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5296(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5304(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 5504(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5512(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5520(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5528(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5536(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5544(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5552(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 5560(R1), F12
+	FMOVD 5104(R9), F12
 	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	FMOVD 5112(R9), F13
+	WORD $0x0e6179ad // fcvtl v13.2d, v13.2s
+	WORD $0x4ee3d4c6 // fsub v6.2d, v6.2d, v3.2d
+	WORD $0x4ee3d4e7 // fsub v7.2d, v7.2d, v3.2d
+	WORD $0x4ee3d508 // fsub v8.2d, v8.2d, v3.2d
+	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
+	WORD $0x4ee3d54a // fsub v10.2d, v10.2d, v3.2d
+	WORD $0x4ee3d56b // fsub v11.2d, v11.2d, v3.2d
+	WORD $0x4ee3d58c // fsub v12.2d, v12.2d, v3.2d
+	WORD $0x4ee3d5ad // fsub v13.2d, v13.2d, v3.2d
 	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
 	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
 	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3584(R9)
-	FMOVQ 3072(R8), F5
-	FMOVQ 512(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3840(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even0
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even0:
-	FMOVD 5568(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5576(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5584(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5592(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5600(R1), F7
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4e67d4c6 // fadd v6.2d, v6.2d, v7.2d
+	FMOVD 5312(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5608(R1), F8
+	FMOVD 5320(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5616(R1), F9
+	FMOVD 5328(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5624(R1), F10
+	FMOVD 5336(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5824(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5832(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5840(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5848(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5856(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5864(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5872(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5880(R1), F11
+	FMOVD 5344(R9), F11
 	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1552(R8)
-	FMOVD 5632(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5640(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5648(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5656(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5664(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5672(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5680(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5688(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5888(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5896(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5904(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5912(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5920(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5928(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5936(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5944(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2064(R8)
-	FMOVD 5696(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 5704(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5712(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5720(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5728(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5736(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5744(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5752(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 5952(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5960(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5968(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5976(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5984(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5992(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6000(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6008(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2576(R8)
-	FMOVD 5760(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 5768(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 5776(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 5784(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 5792(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 5800(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 5808(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 5816(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 6016(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6024(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6032(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6040(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6048(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6056(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6064(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 6072(R1), F12
+	FMOVD 5352(R9), F12
 	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	FMOVD 5360(R9), F13
+	WORD $0x0e6179ad // fcvtl v13.2d, v13.2s
+	FMOVD 5368(R9), F14
+	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
+	WORD $0x4ee3d4e7 // fsub v7.2d, v7.2d, v3.2d
+	WORD $0x4ee3d508 // fsub v8.2d, v8.2d, v3.2d
+	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
+	WORD $0x4ee3d54a // fsub v10.2d, v10.2d, v3.2d
+	WORD $0x4ee3d56b // fsub v11.2d, v11.2d, v3.2d
+	WORD $0x4ee3d58c // fsub v12.2d, v12.2d, v3.2d
+	WORD $0x4ee3d5ad // fsub v13.2d, v13.2d, v3.2d
+	WORD $0x4ee3d5c3 // fsub v3.2d, v14.2d, v3.2d
 	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3592(R9)
-	FMOVQ 3088(R8), F5
-	FMOVQ 528(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3848(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even2
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even2:
-	FMOVD 6080(R1), F3
+	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
+	WORD $0x4e63d543 // fadd v3.2d, v10.2d, v3.2d
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4e63d503 // fadd v3.2d, v8.2d, v3.2d
+	WORD $0x4e63d4e3 // fadd v3.2d, v7.2d, v3.2d
+	VZIP1 V3.D2, V6.D2, V7.D2
+	VZIP2 V3.D2, V6.D2, V3.D2
+	WORD $0x4e63d4e6 // fadd v6.2d, v7.2d, v3.2d
+	FMOVQ F6, 1536(R10)
+	VMOV V4.B16, V3.B16
+	VMOV V5.B16, V4.B16
+	ADD $64, R9
+	ADD $512, R10
+	MOVD R9, R11
+	SUB R1, R11
+	AND $255, R11
+	CMP $192, R11
+	BLT fold_sum
+	SUB $192, R9
+	SUB $1536, R10
+	FMOVD 5248(R9), F3
 	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6088(R1), F4
+	FMOVD 5256(R9), F4
 	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6096(R1), F5
+	FMOVD 5264(R9), F5
 	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6104(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6112(R1), F7
+	FMOVD 5272(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6120(R1), F8
+	FMOVD 5280(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6128(R1), F9
+	FMOVD 5288(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6136(R1), F10
+	FMOVD 5296(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	FMOVD 5304(R9), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d463 // fadd v3.2d, v3.2d, v8.2d
+	WORD $0x4e69d484 // fadd v4.2d, v4.2d, v9.2d
+	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
 	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6336(R1), F4
+	FMOVD 5504(R9), F4
 	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6344(R1), F5
+	FMOVD 5512(R9), F5
 	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6352(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6360(R1), F7
+	FMOVD 5520(R9), F7
 	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6368(R1), F8
+	FMOVD 5528(R9), F8
 	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6376(R1), F9
+	FMOVD 5536(R9), F9
 	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6384(R1), F10
+	FMOVD 5544(R9), F10
 	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6392(R1), F11
+	FMOVD 5552(R9), F11
 	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1568(R8)
-	FMOVD 6144(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6152(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6160(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6168(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6176(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6184(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6192(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6200(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6400(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6408(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6416(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6424(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6432(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6440(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6448(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6456(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2080(R8)
-	FMOVD 6208(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6216(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6224(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6232(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6240(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6248(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6256(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6264(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6464(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6472(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6480(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6488(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6496(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6504(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6512(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6520(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2592(R8)
-	FMOVD 6272(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6280(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6288(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6296(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6304(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6312(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6320(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6328(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 6528(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6536(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6544(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6552(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6560(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6568(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6576(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 6584(R1), F12
+	FMOVD 5560(R9), F12
 	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e69d484 // fadd v4.2d, v4.2d, v9.2d
+	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
 	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
 	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3600(R9)
-	FMOVQ 3104(R8), F5
-	FMOVQ 544(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
+	WORD $0x4e68d4a5 // fadd v5.2d, v5.2d, v8.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	MOVD R10, R11
+	SUB R1, R11
+	LSR $1, R11
+	ADD R1, R11
+	FMOVQ 416(R0), F4
+	WORD $0x4e64d464 // fadd v4.2d, v3.2d, v4.2d
+	VUZP1 V4.S4, V4.S4, V4.S4
+	FMOVD F4, 3584(R11)
+	FMOVQ 3072(R10), F4
+	FMOVQ 512(R10), F5
 	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
+	WORD $0x4e64e484 // fcmeq v4.2d, v4.2d, v4.2d
+	VAND V4.B16, V6.B16, V4.B16
+	WORD $0x6e205884 // mvn v4.16b, v4.16b
+	WORD $0x4e65e4a6 // fcmeq v6.2d, v5.2d, v5.2d
+	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
+	VAND V5.B16, V6.B16, V5.B16
 	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
+	VORR V5.B16, V4.B16, V4.B16
 	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
+	WORD $0x6e65e463 // fcmge v3.2d, v3.2d, v5.2d
 	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
+	VAND V4.B16, V5.B16, V5.B16
 	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
+	VAND V3.B16, V6.B16, V6.B16
 	VORR V6.B16, V5.B16, V5.B16
 	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3856(R9)
-	VORR V4.B16, V3.B16, V3.B16
+	FMOVD F5, 3840(R11)
+	VORR V3.B16, V4.B16, V3.B16
 	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even4
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
+	FMOVD F3, R11
+	CBZ R11, fold_even
+	MOVD $1, R11
+	MOVD R11, 4224(R1)
 
-even4:
-	FMOVD 6592(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6600(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6608(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6616(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6624(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6632(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6640(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6648(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6848(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6856(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6864(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6872(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6880(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6888(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6896(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6904(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 1584(R8)
-	FMOVD 6656(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6664(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6672(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6680(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6688(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6696(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6704(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6712(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 400(R0), F11
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6912(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6920(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6928(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6936(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6944(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6952(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6960(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6968(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	FMOVQ 400(R0), F12
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2096(R8)
-	FMOVD 6720(R1), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
-	FMOVD 6728(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6736(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6744(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6752(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6760(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6768(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6776(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	FMOVD 6976(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6984(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6992(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 7000(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 7008(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 7016(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 7024(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 7032(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	FMOVQ F3, 2608(R8)
-	FMOVD 6784(R1), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
-	FMOVD 6792(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 6800(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 6808(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 6816(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 6824(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 6832(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 6840(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVD 7040(R1), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
-	FMOVD 7048(R1), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
-	FMOVD 7056(R1), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
-	FMOVD 7064(R1), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	FMOVD 7072(R1), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	FMOVD 7080(R1), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 7088(R1), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	FMOVD 7096(R1), F12
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
-	VZIP1 V5.D2, V4.D2, V6.D2
-	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
-	MOVD R8, R9
-	SUB R1, R9
-	LSR $1, R9
-	ADD R1, R9
-	FMOVQ 416(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3608(R9)
-	FMOVQ 3120(R8), F5
-	FMOVQ 560(R8), F6
-	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
-	VAND V5.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V3.B16, V3.B16
-	FMOVQ 432(R0), F5
-	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
-	FMOVQ 448(R0), F5
-	VAND V3.B16, V5.B16, V5.B16
-	FMOVQ 464(R0), F6
-	VAND V4.B16, V6.B16, V6.B16
-	VORR V6.B16, V5.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V5.S4
-	FMOVD F5, 3864(R9)
-	VORR V4.B16, V3.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
-	FMOVD F3, R9
-	CBZ R9, even6
-	MOVD $1, R9
-	MOVD R9, 4224(R1)
-
-even6:
+fold_even:
+	ADD $512, R9
+	ADD $16, R10
+	MOVD R10, R11
+	SUB R8, R11
+	CMP $64, R11
+	BLT fold_rows
 	ADD $64, R8
 	CMP $0, R3
 	BGT row

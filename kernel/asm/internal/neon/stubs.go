@@ -571,34 +571,6 @@ func BinaryProbsF64(x *float64, labels *int32, n int, top *float64, tail *float6
 //go:noescape
 func BinaryLogitsF64(x *float64, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int)
 
-// BinaryProbsF16 fills the columns of the event y = 1 from n scores, the probabilities of it; n is a multiple of 16 and
-// not 0. positive and rank may be nil. odd is not 0 if some row has an entry outside of 0 to 1, or a bad label; the
-// columns of such a row mean nothing.
-//
-//go:noescape
-func BinaryProbsF16(x *uint16, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int)
-
-// BinaryLogitsF16 fills the columns of the event y = 1 from n scores, the logits of it; n is a multiple of 16 and not
-// 0. positive and rank may be nil. odd is not 0 if some row has NaN or +Inf, or a bad label; the columns of such a row
-// mean nothing.
-//
-//go:noescape
-func BinaryLogitsF16(x *uint16, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int)
-
-// BinaryProbsBF16 fills the columns of the event y = 1 from n scores, the probabilities of it; n is a multiple of 16
-// and not 0. positive and rank may be nil. odd is not 0 if some row has an entry outside of 0 to 1, or a bad label; the
-// columns of such a row mean nothing.
-//
-//go:noescape
-func BinaryProbsBF16(x *uint16, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int)
-
-// BinaryLogitsBF16 fills the columns of the event y = 1 from n scores, the logits of it; n is a multiple of 16 and not
-// 0. positive and rank may be nil. odd is not 0 if some row has NaN or +Inf, or a bad label; the columns of such a row
-// mean nothing.
-//
-//go:noescape
-func BinaryLogitsBF16(x *uint16, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int)
-
 // FixedSums writes to to, for n values, a multiple of 32 that is not 0, the number of those inside the first window and
 // the sums of the bits that adding the magics gives, of the remainders too if they are asked for. A value outside is as
 // 0.
@@ -1128,13 +1100,3 @@ func ScaledRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *flo
 //
 //go:noescape
 func LogsF32(dst *float64, x *float32, n int)
-
-// LogsF16 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
-//
-//go:noescape
-func LogsF16(dst *float64, x *uint16, n int)
-
-// LogsBF16 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
-//
-//go:noescape
-func LogsBF16(dst *float64, x *uint16, n int)
