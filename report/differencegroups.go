@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -250,9 +251,15 @@ func (d *Differences) groupsObject() object {
 		}
 		metrics[k] = object{{"metric", m.String()}, {"better", string(better)}, {"method", m.Method}, {"family", m.Family}}
 	}
-	n := len(g.Groups)
+	n, pairs := len(g.Groups), g.Pairs
+	of := make([]int, len(g.Metrics))
+	for k := range of {
+		of[k] = k
+	}
 	if d.most > 0 {
-		n = min(n, d.most)
+		of, pairs = d.GroupMetrics(), pairs[:min(len(pairs), d.most)]
+		slices.Sort(of)
+		n = min(n, (d.most+len(pairs)-1)/len(pairs)) // the last of them not with all pairs
 	}
 	groups := make([]object, n)
 	for i := range groups {
@@ -266,8 +273,11 @@ func (d *Differences) groupsObject() object {
 			o = append(o, field{"clusters", x.Clusters})
 		}
 		list := make([]object, 0, len(x.Differences))
-		for k := range g.Metrics {
-			for j, p := range g.Pairs {
+		for _, k := range of {
+			for j, p := range pairs {
+				if d.most > 0 && i*len(pairs)+j >= d.most {
+					break
+				}
 				y := g.At(x, k, j)
 				one := object{{"a", d.Names[p[0]]}, {"b", d.Names[p[1]]}, {"metric", g.Metrics[k].String()}, {"value", number(y.Value)}, {"low", number(y.Interval.Low)},
 					{"high", number(y.Interval.High)}, {"p", number(y.P)}, {"p_adjusted", number(y.Adjusted)}}

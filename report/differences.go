@@ -39,7 +39,7 @@ type Differences struct {
 	Groups    *compared.GroupDifferences // nil if rows are not grouped
 
 	tests map[int]DieboldMariano // that took the place of a difference
-	most  int                    // number of groups that JSON has, the first ones; 0 for all
+	most  int                    // of each list that JSON has, the first ones; 0 for all
 }
 
 // DieboldMariano is a test of equal mean loss of two models, of rows in the order of time: B minus A.
@@ -61,11 +61,26 @@ func (t *DieboldMariano) warning() string {
 		countOf(int64(t.Rows), "row"), t.Horizon)
 }
 
-// WithGroups returns the differences with at most so many groups in their JSON, the first ones. What is said of all groups stays.
-func (d *Differences) WithGroups(most int) *Differences {
+// Brief returns the differences with at most so many in each list of their JSON, the first ones: differences, flips, and groups, of these
+// only the first pairs and so many cells in all, by the metrics of GroupMetrics. What is said of all stays.
+func (d *Differences) Brief(most int) *Differences {
 	c := *d
 	c.most = most
 	return &c
+}
+
+// mostGroupMetrics is the largest number of metrics of a brief list of groups.
+const mostGroupMetrics = 4
+
+// GroupMetrics returns the numbers of the metrics of a brief list of groups: the loss that puts groups in order, and then the first others.
+func (d *Differences) GroupMetrics() []int {
+	l := []int{d.Groups.Main}
+	for k := range d.Groups.Metrics {
+		if k != d.Groups.Main && len(l) < mostGroupMetrics {
+			l = append(l, k)
+		}
+	}
+	return l
 }
 
 // TakeDieboldMariano puts tests in the place of the differences of the same models and metric, whose intervals take rows as
@@ -657,10 +672,19 @@ func (d *Differences) FlipsText() string {
 		strconv.FormatFloat(100*float64(f.Differ)/float64(f.Rows), 'f', 1, 64), names[f.B], Count(f.OnlyB), names[f.A], Count(f.OnlyA))
 }
 
+// upTo is how many of a list are in the JSON.
+func (d *Differences) upTo(n int) int {
+	if d.most > 0 {
+		return min(n, d.most)
+	}
+	return n
+}
+
 // flips returns the flips for a document.
 func (d *Differences) flips() []object {
-	l := make([]object, len(d.Flips))
-	for i, f := range d.Flips {
+	l := make([]object, d.upTo(len(d.Flips)))
+	for i := range l {
+		f := &d.Flips[i]
 		l[i] = object{{"a", d.Names[f.A]}, {"b", d.Names[f.B]}, {"rows", f.Rows}, {"flip_rate", number(float64(f.Differ) / float64(f.Rows))},
 			{"only_a_right", f.OnlyA}, {"only_b_right", f.OnlyB}}
 	}
@@ -669,14 +693,14 @@ func (d *Differences) flips() []object {
 
 // objects returns the differences for a document.
 func (d *Differences) objects() []object {
-	l := make([]object, len(d.List))
+	l := make([]object, d.upTo(len(d.List)))
 	text := func(o compared.Outcome) any {
 		if o == compared.NoOutcome {
 			return nil
 		}
 		return string(o)
 	}
-	for i := range d.List {
+	for i := range l {
 		x := &d.List[i]
 		o := object{{"a", d.Names[x.A]}, {"b", d.Names[x.B]}, {"metric", x.Metric.String()}, {"value", number(x.Value)}, {"low", number(x.Interval.Low)},
 			{"high", number(x.Interval.High)}, {"level", number(d.Level)}, {"p", number(x.P)}, {"p_adjusted", number(x.Adjusted)}}

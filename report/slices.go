@@ -24,6 +24,15 @@ type Slices struct {
 	Exact     bool // each distinct score of each finest slice has a cell
 	Worst     *eval.Multicalibration
 	Gap       *eval.Multicalibration
+
+	most int // number of slices that JSON has, the worst first; 0 for all
+}
+
+// WithList returns the slices with at most so many in their JSON, the worst first. What is said of all slices stays.
+func (s *Slices) WithList(most int) *Slices {
+	c := *s
+	c.most = most
+	return &c
 }
 
 // SlicesOf returns the slices of an evaluation.
@@ -196,7 +205,10 @@ func (s *Slices) object() object {
 		columns[i] = object{{"name", c.Name}, {"score", c.Score}, {"edges", edges}}
 	}
 	list := make([]object, len(s.List))
-	for i := range s.List {
+	if s.most > 0 && len(list) > s.most {
+		list = list[:s.most]
+	}
+	for i := range list {
 		x := &s.List[i]
 		by := object{}
 		for k, c := range x.Columns {

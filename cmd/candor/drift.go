@@ -216,7 +216,7 @@ func (f *driftRun) show(c *cobra.Command, d *report.Drift) error {
 		return err
 	}
 	if f.plot.file != "" {
-		if err := f.plot.save(driftPicture(d)); err != nil {
+		if err := f.plot.save(d.Forest(mostIntervals)); err != nil {
 			return err
 		}
 	}

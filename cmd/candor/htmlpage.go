@@ -12,6 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/report"
@@ -100,7 +101,9 @@ func commandOf(e *eval.Evaluation, d *report.Document) string {
 	standard, err := eval.ParseMetrics("default", d.Shape())
 	var keys []string
 	for i := range d.Metrics {
-		keys = append(keys, d.Metrics[i].Key)
+		if key := d.Metrics[i].Key; d.Slices == nil || !slices.Contains(strings.Split(sliceMetrics, ","), key) { // which --slice-by adds
+			keys = append(keys, key)
+		}
 	}
 	add(err != nil || !slices.EqualFunc(keys, standard, func(k string, m eval.Metric) bool { return k == m.String() }), "--metrics "+quoted(strings.Join(keys, ",")))
 	bins := calib.DefaultBins
@@ -126,12 +129,67 @@ func commandOf(e *eval.Evaluation, d *report.Document) string {
 	if d.Clusters != nil {
 		add(true, "--cluster "+quoted(d.Clusters.Column))
 	}
+	if d.Slices != nil {
+		for _, x := range d.Slices.Columns {
+			add(true, "--slice-by "+quoted(x.Name))
+		}
+	}
 	if d.Tests != nil {
 		for _, g := range d.Tests.Columns {
 			add(true, "--group "+quoted(g))
 		}
 	}
 	return strings.Join(append(c, "--html page.html"), " \\\n  ")
+}
+
+// compareCommandOf returns the command that makes a comparison again, as commandOf does.
+func compareCommandOf(all *report.Comparison) string {
+	d := all.Sets[0].Document
+	in := &d.Input
+	sets := "SETS..."
+	if n := len(all.Sets); n <= 26 {
+		sets = strings.Join(strings.Split("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:n], ""), " ")
+	}
+	c := []string{"candor compare " + sets}
+	add := func(needed bool, option string) {
+		if needed {
+			c = append(c, option)
+		}
+	}
+	switch {
+	case in.Choices != eval.NoChoices:
+		add(true, "--from lm-eval")
+	case in.Correct:
+		add(true, "--correct RIGHT")
+	case in.Classes > 0:
+		add(true, "--labels LABELS")
+	default:
+		add(in.Task != "loglik", "--observed OBSERVED")
+	}
+	c = append(c, inputOf(in)...)
+	add(d.Level() != metrics.DefaultLevel, fmt.Sprintf("--confidence %v", d.Level()))
+	add(in.Weighted, "--weights WEIGHTS")
+	if x := all.Differences; x != nil {
+		if x.Clusters != nil {
+			add(true, "--cluster "+quoted(x.Clusters.Column))
+		}
+		if x.Groups != nil {
+			for _, g := range x.Groups.Columns {
+				add(true, "--group "+quoted(g))
+			}
+		}
+		add(x.Baseline && len(x.Names) > 2 && len(x.List) > 0, "--baseline NAME")
+		add(x.Adjust != compared.Holm, "--adjust "+x.Adjust.String())
+	}
+	return oneLine(append(c, "--html page.html"))
+}
+
+// oneLine puts a command together, on several lines if it is long.
+func oneLine(l []string) string {
+	if s := strings.Join(l, " "); len(s) <= 80 {
+		return s
+	}
+	return strings.Join(l, " \\\n  ")
 }
 
 // inputOf returns the options that say what scores are.
@@ -157,7 +215,20 @@ func fitCommandOf(e *eval.Evaluation, d *report.Document) string {
 	if method == "" || d.Input.Dropped > 0 || e.Audit.Renormalized { // which candor recal fit does not read
 		return ""
 	}
+	fit := fitOf(method, d)
+	apply := []string{"candor recal apply map.json OTHERS"}
+	if d.Input.Kind != "probs" {
+		apply = append(apply, "--input "+d.Input.Kind)
+	}
+	return oneLine(append(fit, "-o map.json")) + "\n" + oneLine(append(apply, "-o recalibrated.npy"))
+}
+
+// fitOf returns the command that fits a method to the rows of a document.
+func fitOf(method string, d *report.Document) []string {
 	fit := append([]string{"candor recal fit " + quoted(method) + " PREDICTIONS --labels LABELS"}, inputOf(&d.Input)...)
+	if d.Input.Classes == 0 {
+		fit[0] = "candor recal fit " + quoted(method) + " FORECASTS --observed OBSERVED"
+	}
 	if d.Input.Weighted {
 		fit = append(fit, "--weights WEIGHTS")
 	}
@@ -167,17 +238,7 @@ func fitCommandOf(e *eval.Evaluation, d *report.Document) string {
 	if d.Clusters != nil {
 		fit = append(fit, "--cluster "+quoted(d.Clusters.Column))
 	}
-	apply := []string{"candor recal apply map.json OTHERS"}
-	if d.Input.Kind != "probs" {
-		apply = append(apply, "--input "+d.Input.Kind)
-	}
-	line := func(l []string) string {
-		if s := strings.Join(l, " "); len(s) <= 80 {
-			return s
-		}
-		return strings.Join(l, " \\\n  ")
-	}
-	return line(append(fit, "-o map.json")) + "\n" + line(append(apply, "-o recalibrated.npy"))
+	return fit
 }
 
 // ignoredOf returns the option of labels that are ignored.

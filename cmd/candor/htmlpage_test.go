@@ -217,6 +217,49 @@ func TestHTMLMerged(t *testing.T) {
 	}
 }
 
+// TestHTMLSlices: merged states with slices give the page of all rows, which carries the worst slices, and says how many more there are.
+func TestHTMLSlices(t *testing.T) {
+	d := newDir(t)
+	var head string
+	var rows []string
+	for i, l := range strings.Split(strings.TrimSpace(wards(1200)), "\n") {
+		if i == 0 {
+			head = l
+			continue
+		}
+		rows = append(rows, l)
+	}
+	flags := []string{"--prob", "p", "--label", "y", "--slice-by", "site,age,score", "--slice-edges", "age=0,20,30,40,50,60,70,120", "--min-rows", "5"}
+	table := func(name string, l []string) string { return d.put(name, []byte(head+"\n"+strings.Join(l, "\n")+"\n")) }
+	read := func() string {
+		b, err := os.ReadFile(d.at("page.html"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	printed(t, append([]string{"eval", table("all.csv", rows), "--html", d.at("page.html")}, flags...)...)
+	whole := read()
+	printed(t, append([]string{"eval", table("a.csv", rows[:500]), "--state", d.at("a.state")}, flags...)...)
+	printed(t, append([]string{"eval", table("b.csv", rows[500:]), "--state", d.at("b.state")}, flags...)...)
+	printed(t, "merge", d.at("b.state"), d.at("a.state"), "--min-rows", "5", "--html", d.at("page.html"))
+	if read() != whole {
+		t.Error("merged states give another page")
+	}
+	checkPage(t, d, "slices", whole, 100_000)
+	var doc struct {
+		Slices struct{ List []any }
+	}
+	if err := json.Unmarshal([]byte(pageJSON.FindStringSubmatch(whole)[1]), &doc); err != nil || len(doc.Slices.List) != 20 {
+		t.Errorf("the page carries %d slices: %v", len(doc.Slices.List), err)
+	}
+	for _, want := range []string{"For whom is it off?", "Multicalibration error: ", "The slices as a table", "The JSON document of the command has ", "--slice-by site"} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
 // TestHTMLPages writes a page with every command and for every task.
 func TestHTMLPages(t *testing.T) {
 	d := newDir(t)

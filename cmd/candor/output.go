@@ -113,11 +113,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 		return g.Check(d)
 	})
 	if o.plot.file != "" && o.plot.said && o.plot.kind == plotGroups {
-		g, err := groupsPicture(groups, o.minRows)
-		if err == nil {
-			err = o.plot.save(g)
-		}
-		if err != nil {
+		if err := o.plot.save(d.Tests.Forest(mostIntervals)); err != nil {
 			return err
 		}
 	} else if err := o.plot.write(e, d); err != nil {
@@ -367,7 +363,7 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 		return err
 	}
 	if err := o.reports.page.write(func() ([]byte, error) {
-		return page.Compare(docs, "candor compare A B --labels LABELS --html page.html")
+		return page.Compare(docs, compareCommandOf(docs))
 	}); err != nil {
 		return err
 	}

@@ -96,8 +96,6 @@ func (p *plot) also(of eval.Shape) string {
 	}
 	k, ok := p.kindOf(of)
 	switch {
-	case p.said && p.kind == plotGroups && of.HasClasses():
-		return groupsMetric(of)
 	case !ok:
 		return ""
 	case k.name == "reliability":
@@ -202,9 +200,6 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		return usage("--plot draws forecasts, and --task loglik has none; leave it out")
 	}
 	if done, err := p.ofRows(of); done {
-		if err == nil && p.kind == plotGroups && !p.sets && !slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool { return m.String() == groupsMetric(of) }) {
-			return usage("--plot-kind groups draws %s, which is not among the metrics; evaluate with --metrics default,%s", groupsMetric(of), groupsMetric(of))
-		}
 		if err == nil && p.kind == plotGaps && !compared.KeepsScores(&e.Spec) {
 			return usage("--plot-kind gaps draws rows by their scores, which these metrics do not keep; evaluate with --metrics default,calibration_error_squared")
 		}
@@ -358,9 +353,9 @@ func (p *plot) overlay(names []string, es []*eval.Evaluation, found *report.Diff
 	case p.file == "":
 		return nil
 	case p.said && p.kind == plotDifferences:
-		return p.save(differencesPicture(found))
+		return p.save(found.Forest(mostIntervals))
 	case p.said && p.kind == plotGroups:
-		return p.save(groupDifferencesPicture(found))
+		return p.save(found.GroupForest(mostIntervals))
 	case p.said && p.kind == plotFlips:
 		if len(es) > 2 {
 			return usage("--plot-kind flips draws two sets, and there are %d; name two", len(es))

@@ -333,7 +333,7 @@ func TestPlotDifferences(t *testing.T) {
 	table.WriteString("0.5,1,lonely\n")
 	groups := []string{"eval", d.put("t.csv", []byte(table.String())), "--prob", "p", "--labels", "y", "--group", "place"}
 	svg = drawnBy(t, d, append(groups, "--plot-kind", "groups", "--state", d.at("g.state"))...)
-	for _, want := range []string{">Groups by place<", ">bias: mean probability minus base rate, points<", ">10 more groups are less far off.<", ">Groups of fewer than 30 rows are left out: 1.<", "(50)<"} {
+	for _, want := range []string{">Groups by place<", ">bias: mean probability minus base rate, points<", ">10 more groups are less far off.<", "1 group of fewer than", "(50)<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the picture of groups does not say %q", want)
 		}

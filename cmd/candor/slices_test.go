@@ -263,7 +263,7 @@ func TestGroupsPictureOfNone(t *testing.T) {
 	d := newDir(t)
 	printed(t, "eval", d.put("rows.csv", []byte(wards(100))), "--prob", "p", "--labels", "y", "--group", "site", "--min-rows", "1000", "--plot", d.at("groups.svg"), "--plot-kind", "groups")
 	text, err := os.ReadFile(d.at("groups.svg"))
-	if err != nil || !strings.Contains(string(text), "No group has 1,000 rows") || strings.Contains(string(text), "The worst first") {
+	if err != nil || !strings.Contains(string(text), "no group has 1,000 rows") || strings.Contains(string(text), "The worst first") {
 		t.Errorf("%v: %s", err, text)
 	}
 }

@@ -1,7 +1,7 @@
 // The document that a page carries, held against the one that candor prints, and the numbers that a page shows against it.
 
 // Lists of which a page may carry a part, in the order in which it shows them, and what an item of them may lack.
-const parts = new Set(['/groups', '/members', '/classes/list', '/group_tests/groups', '/risk_coverage/points']);
+const parts = new Set(['/groups', '/members', '/classes/list', '/group_tests/groups', '/risk_coverage/points', '/slices/list', '/sets', '/differences', '/flips', '/group_differences/groups']);
 const left = new Set(['bins', 'curves']);
 const optional = new Set(['/groups', '/members', '/curves', '/labels', '/input/class_names', '/input/label_names']);
 

@@ -16,8 +16,42 @@ import (
 	"github.com/candor-go/candor/report/picture"
 )
 
+// mostSets is the largest number of sets that a page shows and carries, and mostOfMany of differences of more than two sets.
+const (
+	mostSets   = 12
+	mostOfMany = 25
+)
+
 // mostIntervals is the largest number of intervals in a picture.
-const mostIntervals = 40
+const mostIntervals = 20
+
+// mostDifferences is the largest number of rows of a table of differences.
+func mostDifferences(d *report.Differences) int {
+	if len(d.Names) > 2 {
+		return mostOfMany
+	}
+	return Most
+}
+
+// forest is a picture of intervals with its key.
+func forest(id string, f *picture.Forest, desc string, about ...safe) safe {
+	g := *f
+	g.Title, g.Subtitle = "", ""
+	drawn := g.Scene()
+	drawn.Title, drawn.Desc = f.Title, desc
+	return tag("div", `class="strip"`, figure(id, drawn, about...))
+}
+
+// others says how many more of something the document of the command has.
+func others(n int, one, many string) safe {
+	switch {
+	case n < 1:
+		return ""
+	case n == 1:
+		many = one
+	}
+	return tag("p", `class="def"`, text(fmt.Sprintf("The JSON document of the command has %s more %s.", report.Count(int64(n)), many)))
+}
 
 // Compare returns the page of a comparison. Command is what makes the page again; it may be "".
 func Compare(c *report.Comparison, command string) ([]byte, error) {
@@ -54,8 +88,9 @@ func Compare(c *report.Comparison, command string) ([]byte, error) {
 	}
 	again(s, command)
 	brief := *c
-	if c.Differences != nil {
-		brief.Differences = c.Differences.WithGroups(Most)
+	brief.Sets = c.Sets[:min(mostSets, len(c.Sets))]
+	if d := c.Differences; d != nil {
+		brief.Differences = d.Brief(mostDifferences(d))
 	}
 	j, err := brief.JSON()
 	return s.of(j, err)
@@ -84,8 +119,8 @@ func sides(c *report.Comparison) (head string, below safe) {
 		head, below = first+".", tag("p", `class="lead"`, text(minus(strings.ToUpper(rest[:1])+rest[1:])))
 	}
 	for i, n := range c.Sets {
-		if i == printed {
-			below = join(below, tag("p", `class="lead"`, text(fmt.Sprintf("and %d more sets", len(c.Sets)-printed))))
+		if n := len(c.Sets) - mostSets; i == mostSets {
+			below = join(below, others(n, "set", "sets"))
 			break
 		}
 		below = join(below, tag("p", `class="lead"`, tag("b", "", text(short(n.Name)+": ")), text(minus(n.Verdict()))))
@@ -96,12 +131,9 @@ func sides(c *report.Comparison) (head string, below safe) {
 // sets is the table of the metrics of each set.
 func sets(c *report.Comparison) safe {
 	t := &table{name: "Metrics of each set", head: []safe{"metric"}}
-	l := c.Sets
-	if len(l) > printed {
-		l = l[:printed]
-	}
+	l := c.Sets[:min(mostSets, len(c.Sets))]
 	for _, n := range l {
-		t.head = append(t.head, text(short(n.Name)))
+		t.head = append(t.head, tag("span", `class="n"`, text(short(n.Name))))
 	}
 	for i := range c.Sets[0].Metrics {
 		m := &c.Sets[0].Metrics[i]
@@ -115,7 +147,7 @@ func sets(c *report.Comparison) safe {
 			}
 			v := number(m.Value.Value)
 			if best[k] {
-				v = join(tag("b", "", v), text(" ★"))
+				v = join(tag("b", "", v), tag("small", "", "best"))
 			}
 			row = append(row, join(v, tag("small", "", interval(m))))
 		}
@@ -123,7 +155,7 @@ func sets(c *report.Comparison) safe {
 	}
 	note := safe("")
 	if c.Differences != nil {
-		note = tag("p", `class="def"`, "★ better than every other set, after adjustment for the number of pairs.")
+		note = tag("p", `class="def"`, "Best: shown to be better than every other set, after adjustment for the number of pairs.")
 	}
 	return join(t.html(), note)
 }
@@ -167,41 +199,13 @@ func differences(s *sheet, d *report.Differences) {
 		names[i] = short(n)
 	}
 	pair := func(x *compared.Difference) string { return names[x.B] + " − " + names[x.A] }
-	f := &picture.Forest{First: "better", Other: "worse", Undecided: "not decided"}
-	if len(d.Names) == 2 {
-		f.First, f.Other = names[d.List[0].B]+" is better", names[d.List[0].B]+" is worse"
-	}
 	level := report.LevelText(d.Level)
 	head := []safe{"metric", "difference", text(level), "adjusted p", "outcome"}
-	if len(d.Names) > 2 {
-		head = slices.Insert(head, 1, safe("pair"))
-	}
-	t := &table{name: "Differences", head: head, from: 3 * printed}
-	drawn := 0
+	t := &table{name: "Differences", head: head, from: printed / 2}
 	for i := range d.List {
 		x := &d.List[i]
-		key := x.Metric.String()
-		if !math.IsNaN(x.Interval.Low) && drawn < mostIntervals {
-			if n := len(f.Panels); n == 0 || f.Panels[n-1].Name != key {
-				p := picture.ForestPanel{Name: key}
-				if x.Margin != nil {
-					p.Margin = x.Margin.Size
-				}
-				f.Panels = append(f.Panels, p)
-			}
-			r := picture.ForestRow{Name: pair(x), Value: x.Value, Interval: x.Interval}
-			switch x.Outcome {
-			case compared.Better:
-				r.Verdict = picture.First
-			case compared.Worse:
-				r.Verdict = picture.Other
-			}
-			p := &f.Panels[len(f.Panels)-1]
-			p.Rows = append(p.Rows, r)
-			drawn++
-		}
-		if i >= 3*Most {
-			continue
+		if i == mostDifferences(d) {
+			break
 		}
 		in := safe("")
 		if !math.IsNaN(x.Interval.Low) {
@@ -214,22 +218,21 @@ func differences(s *sheet, d *report.Differences) {
 		if x.Margin != nil {
 			outcome = join(outcome, tag("small", "", text(fmt.Sprintf("margin %v: %s", x.Margin.Size, strings.ReplaceAll(string(x.Margin.Outcome), "_", " ")))))
 		}
-		row := []safe{keyOf(key), number(x.Value), in, pvalue(x.Adjusted), outcome}
+		name := keyOf(x.Metric.String())
 		if len(d.Names) > 2 {
-			row = slices.Insert(row, 1, text(pair(x)))
+			name = join(name, tag("small", "", text(pair(x))))
 		}
+		row := []safe{name, number(x.Value), in, pvalue(x.Adjusted), outcome}
 		t.rows = append(t.rows, row)
 	}
 	var in []safe
 	if len(d.Names) == 2 {
 		in = append(in, tag("p", "", text("Differences are "+pair(&d.List[0])+". Intervals hold for one metric at a time.")))
 	}
-	if drawn > 0 {
-		panel := f.Panel()
-		panel.Title, panel.Desc = "Differences of metrics", d.Sentence()
-		in = append(in, tag("div", `class="strip"`, figure("differences", panel, text("Differences with "+level+"s around a line at 0, each metric on an axis of its own."))))
+	if f := d.Forest(mostIntervals); len(f.Panels) > 0 {
+		in = append(in, forest("differences", f, d.Sentence(), text("Differences with "+level+"s around a line at 0, each metric on an axis of its own.")))
 	}
-	in = append(in, details("The differences as a table", t.html()))
+	in = append(in, details("The differences as a table", t.html(), others(len(d.List)-len(t.rows), "difference", "differences")))
 	if l := d.FlipsText(); l != "" {
 		in = append(in, tag("p", "", text(l)))
 	}
@@ -246,7 +249,6 @@ func Drift(d *report.Drift, command string) ([]byte, error) {
 	}
 	s.title = head + " – candor"
 	s.head = join(tag("h1", `class="long"`, text(minus(head))), below)
-	f := &picture.Forest{First: "better", Other: "worse", Undecided: "not decided"}
 	level := report.LevelText(d.Level)
 	t := &table{name: "Metrics before and after", head: []safe{"metric", "before", "after", "difference", text(level), "adjusted p"}}
 	for i := range d.Metrics {
@@ -254,25 +256,12 @@ func Drift(d *report.Drift, command string) ([]byte, error) {
 		in := safe("")
 		if !math.IsNaN(m.Interval.Low) {
 			in = join(number(m.Interval.Low), " to ", number(m.Interval.High))
-			if len(f.Panels) < mostIntervals {
-				r := picture.ForestRow{Name: m.Key, Value: m.Value, Interval: m.Interval}
-				sign := map[eval.Direction]float64{eval.Lower: -1, eval.Higher: 1}[m.Better]
-				if m.Adjusted < 1-d.Level && sign != 0 {
-					r.Verdict = picture.Other
-					if m.Value*sign > 0 {
-						r.Verdict = picture.First
-					}
-				}
-				f.Panels = append(f.Panels, picture.ForestPanel{Name: m.Key, Rows: []picture.ForestRow{r}})
-			}
 		}
 		t.rows = append(t.rows, []safe{keyOf(m.Key), number(m.Old.Value), number(m.New.Value), number(m.Value), in, pvalue(m.Adjusted)})
 	}
 	var in []safe
-	if len(f.Panels) > 0 {
-		panel := f.Panel()
-		panel.Title, panel.Desc = "Differences of metrics, after minus before", d.Verdict()
-		in = append(in, tag("div", `class="strip"`, figure("differences", panel, text("After minus before, with "+level+"s around a line at 0."))))
+	if f := d.Forest(mostIntervals); len(f.Panels) > 0 {
+		in = append(in, forest("differences", f, d.Verdict(), text("After minus before, with "+level+"s around a line at 0. Colour marks what is clear after adjustment for the number of tests.")))
 	}
 	s.section("Before and after", append(in, t.html())...)
 	if d.Classes {

@@ -1,12 +1,12 @@
 package page
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
-	"github.com/candor-go/candor/metrics/eval/compared"
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/report"
-	"github.com/candor-go/candor/report/picture"
 )
 
 // byGroup is the section of the differences of groups of rows.
@@ -21,78 +21,46 @@ func byGroup(s *sheet, d *report.Differences) {
 	}
 	main := g.Metrics[g.Main].String()
 	level := report.LevelText(d.Level)
-	f := &picture.Forest{First: "better", Other: "worse", Undecided: "not decided"}
-	panel := picture.ForestPanel{Name: main}
-	t := &table{name: "Differences by group", from: 3 * printed}
-	for _, c := range g.Columns {
-		t.head = append(t.head, text(c))
-	}
-	if len(g.Pairs) > 1 {
-		t.head = append(t.head, "pair")
-	}
-	t.head = append(t.head, "rows", text(main), text(level), "adjusted p")
-	for k := range g.Metrics {
-		if k != g.Main {
-			t.head = append(t.head, text(g.Metrics[k].String()))
-		}
+	t := &table{name: "Differences by group", from: printed / 2, head: []safe{text(strings.Join(visible.Texts(g.Columns), ", ")), "rows", text(main), text(level), "adjusted p"}}
+	metrics := d.GroupMetrics()[1:]
+	for _, k := range metrics {
+		t.head = append(t.head, keyOf(g.Metrics[k].String()))
 	}
 	t.head = append(t.head, "outcome")
+	most := mostDifferences(d)
 	for i := range g.Groups {
 		x := &g.Groups[i]
 		for j, p := range g.Pairs {
+			if len(t.rows) >= most || j >= most {
+				break
+			}
 			y := g.At(x, g.Main, j)
-			pair := names[p[1]] + " − " + names[p[0]]
 			in := safe("")
 			if !math.IsNaN(y.Interval.Low) {
 				in = join(number(y.Interval.Low), " to ", number(y.Interval.High))
 			}
-			if y.P == y.P && in != "" && len(panel.Rows) < mostIntervals {
-				name := strings.Join(x.Values, ", ")
-				if len(g.Pairs) > 1 {
-					name += ": " + pair
-				}
-				r := picture.ForestRow{Name: short(name), Value: y.Value, Interval: y.Interval, Rows: x.Rows}
-				switch y.Outcome {
-				case compared.Better:
-					r.Verdict = picture.First
-				case compared.Worse:
-					r.Verdict = picture.Other
-				}
-				panel.Rows = append(panel.Rows, r)
-			}
-			if len(t.rows) >= 3*Most {
-				continue
-			}
-			var row []safe
-			for _, v := range x.Values {
-				row = append(row, text(short(v)))
-			}
+			name := text(short(strings.Join(x.Values, ", ")))
 			if len(g.Pairs) > 1 {
-				row = append(row, text(pair))
+				name = join(name, tag("small", "", text(names[p[1]]+" − "+names[p[0]])))
 			}
-			row = append(row, count(x.Rows), number(y.Value), in, pvalue(y.Adjusted))
-			for k := range g.Metrics {
-				if k != g.Main {
-					row = append(row, number(g.At(x, k, j).Value))
-				}
+			row := []safe{name, count(x.Rows), number(y.Value), in, pvalue(y.Adjusted)}
+			for _, k := range metrics {
+				row = append(row, number(g.At(x, k, j).Value))
 			}
 			t.rows = append(t.rows, append(row, text(string(y.Outcome))))
 		}
 	}
 	var in []safe
-	for _, l := range d.GroupSentences() {
-		in = append(in, tag("p", "", text(minus(l))))
-	}
-	if len(panel.Rows) > 0 {
-		if len(g.Pairs) == 1 {
-			b := names[g.Pairs[0][1]]
-			f.First, f.Other = b+" is better", b+" is worse"
+	for i, l := range d.GroupSentences() {
+		class := ""
+		if i > 2 {
+			class = `class="screen"`
 		}
-		f.Panels = []picture.ForestPanel{panel}
-		drawn := f.Panel()
-		drawn.Title, drawn.Desc = "Differences by group", strings.Join(d.GroupSentences(), " ")
-		in = append(in, tag("div", `class="strip"`, figure("groups", drawn, text("Differences of "+main+" by group, with "+level+"s, each by itself."))))
+		in = append(in, tag("p", class, text(minus(l))))
 	}
-	in = append(in, details("The groups as a table", t.html()))
+	if f := d.GroupForest(mostIntervals); len(f.Panels[0].Rows) > 0 {
+		in = append(in, forest("groups", f, strings.Join(d.GroupSentences(), " "), text(fmt.Sprintf("Differences of %s by group, the worst first, with %ss, each by itself; in brackets rows.", main, level))))
+	}
+	in = append(in, details("The groups as a table", t.html(), others(len(g.Groups)*len(g.Pairs)-len(t.rows), "row", "rows")))
 	s.section("For whom?", in...)
 }

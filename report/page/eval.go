@@ -38,6 +38,7 @@ func Eval(d *report.Document, command string) ([]byte, error) {
 		forecasts(s, d)
 	}
 	groups(s, d)
+	slicesOf(s, d)
 	numbers(s, d)
 	members(s, d)
 	classes(s, d)
@@ -132,6 +133,8 @@ func tiles(d *report.Document) safe {
 		} else {
 			l = append(l, tile("Telling right from wrong", data(m.Value.Value, fmt.Sprintf("%.2f", m.Value.Value)), "how often it is surer of a right row than of a wrong one; 0.5 is chance"))
 		}
+	} else if m := d.Find("auroc"); m != nil && !math.IsNaN(m.Value.Value) {
+		l = append(l, tile("Telling the classes apart", data(m.Value.Value, fmt.Sprintf("%.2f", m.Value.Value)), "how often a row of class 1 has the higher score than one of class 0; 0.5 is chance"))
 	} else if m := d.Find("accuracy"); m != nil {
 		l = append(l, tile("Accuracy", percent(m.Value.Value), shares(m.Interval)))
 	}

@@ -162,39 +162,71 @@ func groups(s *sheet, d *report.Document) {
 	if len(list) > Most {
 		list = list[:Most]
 	}
-	f := &picture.Forest{First: "too low", Other: "too high", Undecided: "not decided", Sides: true}
-	p := picture.ForestPanel{Name: "mean score minus share of events, points", Points: true}
 	tab := &table{name: "Groups", from: printed, head: []safe{text(by), "rows", "gap, points", text(report.LevelText(d.Level())), "adjusted p", "worst bin, adjusted p", "shrunk gap, points"}}
 	for i := range list {
 		g := &list[i]
 		name := short(strings.Join(visible.Texts(g.Values), ", "))
-		if len(p.Rows) < printed && !math.IsNaN(g.Interval.Low) {
-			r := picture.ForestRow{Name: name, Value: g.Gap, Interval: g.Interval, Rows: g.Rows}
-			if g.Off && g.Gap > 0 {
-				r.Verdict = picture.Other
-			} else if g.Off {
-				r.Verdict = picture.First
-			}
-			p.Rows = append(p.Rows, r)
-		}
 		in := safe("")
 		if !math.IsNaN(g.Interval.Low) {
 			in = join(points(g.Interval.Low), " to ", points(g.Interval.High))
 		}
 		tab.rows = append(tab.rows, []safe{text(name), count(g.Rows), points(g.Gap), in, pvalue(g.Total.Adjusted), pvalue(g.Bins.Adjusted), points(g.Shrunk)})
 	}
-	f.Panels = []picture.ForestPanel{p}
 	said := t.Sentence()
 	if n := len(t.Groups) - len(list); n > 0 {
 		said += fmt.Sprintf(" Shown are the worst %d of %s groups; the JSON document of the command has all.", len(list), report.Count(int64(len(t.Groups))))
 	}
 	in := []safe{tag("p", "", text(minus(said)))}
-	if len(p.Rows) > 0 {
-		panel := f.Panel()
-		panel.Title, panel.Desc = "Groups by "+by+", the worst first", said
-		in = append(in, tag("div", `class="strip"`, figure("groups", panel, text("The worst first, with intervals of one group each."))))
+	if f := t.Forest(mostIntervals); len(f.Panels[0].Rows) > 0 {
+		in = append(in, forest("groups", f, said, "The worst first, with intervals of one group each, and its rows in brackets. Colour marks groups whose gap is clear after adjustment for their number."))
 	}
 	s.section(title, append(in, details("The groups as a table", tab.html()))...)
+}
+
+// mostSlices is the largest number of slices that a page shows and carries.
+const mostSlices = 20
+
+// slicesOf is the section of slices of the rows, the worst first.
+func slicesOf(s *sheet, d *report.Document) {
+	x := d.Slices
+	if x == nil {
+		return
+	}
+	const title = "For whom is it off?"
+	in := []safe{tag("p", "", text(minus(x.Sentence())))}
+	if m := d.Find("multicalibration_error"); m != nil && m.Value.Value == m.Value.Value {
+		said := []safe{"Multicalibration error: ", size(m.Value.Value), " points"}
+		if r := d.Find("multicalibration_error_sigma"); r != nil && r.Value.Value == r.Value.Value {
+			said = append(said, ", from the segment that is ", number(r.Value.Value), " standard deviations off")
+		}
+		said = append(said, ". It is the largest cumulative gap of any segment, on the scale of a gap of all rows: 0 is right for everyone.")
+		in = append(in, tag("p", "", said...))
+	}
+	if len(x.List) == 0 {
+		s.section(title, in...)
+		return
+	}
+	f := x.Forest(mostIntervals / 2)
+	if len(f.Panels[0].Rows) > 0 {
+		in = append(in, forest("slices", f, x.Sentence(), text("The worst first, with "+report.LevelText(x.Options.Level)+"s of one slice each, and its rows in brackets. Colour marks slices whose gap is clear after adjustment for their number.")))
+	}
+	t := &table{name: "Slices", from: printed / 2, head: []safe{"slice", "rows", "mean score", "occurs", "gap, points", text(report.LevelText(x.Options.Level)), "p", "adjusted p"}}
+	for i := range x.List {
+		if i == mostSlices {
+			break
+		}
+		l := &x.List[i]
+		ends := safe("")
+		if l.Interval.Low == l.Interval.Low {
+			ends = join(points(l.Interval.Low), " to ", points(l.Interval.High))
+		}
+		t.rows = append(t.rows, []safe{text(short(x.Name(i))), count(l.Rows), percent(l.Mean), percent(l.Frequency), points(l.Gap), ends, pvalue(l.P), pvalue(l.Adjusted)})
+	}
+	in = append(in, details("The slices as a table", t.html(), others(len(x.List)-len(t.rows), "slice", "slices")))
+	if x.Left > 0 {
+		in = append(in, tag("p", `class="def"`, text(fmt.Sprintf("%s with fewer than %s rows are left out.", report.Count(int64(x.Left)), report.Count(x.Options.MinRows)))))
+	}
+	s.section(title, in...)
 }
 
 // forecastGroups is the table of groups of forecasts.
@@ -322,6 +354,9 @@ func carried(d *report.Document) *report.Document {
 	}
 	if d.Tests != nil {
 		c.Tests = d.Tests.WithGroups(Most)
+	}
+	if d.Slices != nil {
+		c.Slices = d.Slices.WithList(mostSlices)
 	}
 	if x := c.Detail; x != nil && x.Classes != nil {
 		if len(x.Classes.Classes) > mostClasses {

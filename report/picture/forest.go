@@ -259,6 +259,9 @@ func forestNumbers(r ForestRow, inPoints bool) string {
 			return minus(strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'f', n, 64), "+")))
 		}
 		s := strconv.FormatFloat(v, 'f', n, 64)
+		if n > 6 { // and there is no room for the zeros
+			s = strconv.FormatFloat(v, 'e', 1, 64)
+		}
 		if strings.Trim(s, "-0.") == "" {
 			s = strings.TrimPrefix(s, "-") // no minus before zeros
 		}

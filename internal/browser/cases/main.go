@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,8 +31,17 @@ type page struct {
 
 // A set is the folder of a case in the making.
 type set struct {
-	folder string
-	r      *rand.Rand
+	candor, folder string
+	r              *rand.Rand
+}
+
+// run runs the command in the folder.
+func (s *set) run(args ...string) {
+	c := exec.Command(s.candor, args...)
+	c.Dir = s.folder
+	if out, err := c.CombinedOutput(); err != nil {
+		log.Fatalf("candor %q: %v\n%s", args, err, out)
+	}
 }
 
 func (s *set) path(name string) string { return filepath.Join(s.folder, name) }
@@ -126,11 +136,14 @@ var hostile = []string{"<script>alert(1)</script>", `"a" 'b' onclick="alert(1)"`
 
 const small, large = 100_000, 250_000
 
-var cases = []struct {
+// A pageCase is a command that writes a page.
+type pageCase struct {
 	name  string
 	bytes int
 	make  func(*set) []string // writes files and returns the command's arguments
-}{
+}
+
+var evalCases = []pageCase{
 	{"two-classes", small, func(s *set) []string { return append(s.matrix(3000, 2, 1.5), "--task", "classification") }},
 	{"classes-10", small, func(s *set) []string { return s.matrix(5000, 10, 1.4) }},
 	{"classes-100", small, func(s *set) []string { return s.matrix(20_000, 100, 1.2) }},
@@ -309,8 +322,8 @@ func main() {
 
 func makePages(candor, folder string) {
 	var pages []page
-	for i, c := range cases {
-		s := &set{filepath.Join(folder, c.name), rand.New(rand.NewPCG(24, uint64(i)))}
+	for i, c := range slices.Concat(evalCases, otherCases) {
+		s := &set{candor, filepath.Join(folder, c.name), rand.New(rand.NewPCG(24, uint64(i)))}
 		check(os.MkdirAll(s.folder, 0o777))
 		args := c.make(s)
 		document, err := os.Create(s.path("document.json"))

@@ -35,7 +35,7 @@ type trial struct {
 
 func makeTrials(candor, folder string) {
 	check(os.MkdirAll(folder, 0o777))
-	s := &set{folder, rand.New(rand.NewPCG(24, 24))}
+	s := &set{candor, folder, rand.New(rand.NewPCG(24, 24))}
 	const n, k = 20_000, 10
 	p, l := s.classes(n, k, 1.4)
 	s.npy("probs.npy", p, n, k)
