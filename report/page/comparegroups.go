@@ -56,7 +56,11 @@ func byGroup(s *sheet, d *report.Differences) {
 		if i > 2 {
 			class = `class="screen"`
 		}
-		in = append(in, tag("p", class, text(minus(l))))
+		words := strings.Split(l, " ")
+		for k := range words {
+			words[k] = short(words[k])
+		}
+		in = append(in, tag("p", class, text(minus(strings.Join(words, " ")))))
 	}
 	if f := d.GroupForest(mostIntervals); len(f.Panels[0].Rows) > 0 {
 		in = append(in, forest("groups", f, strings.Join(d.GroupSentences(), " "), text(fmt.Sprintf("Differences of %s by group, the worst first, with %ss, each by itself; in brackets rows.", main, level))))

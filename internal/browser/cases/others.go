@@ -55,14 +55,14 @@ var otherCases = []pageCase{
 		p, l := s.binary(4500, 1)
 		head := []string{"y", `<i>"group"`}
 		args := []string{"compare", "t.csv", "--label", "y", "--group", `"<i>""group"""`, "--max-memory", "1GiB"}
-		for i, name := range hostile[1:6] {
+		for i, name := range hostile[2:5] {
 			head = append(head, fmt.Sprint("c", i))
 			args = append(args, "--prob", `"`+strings.ReplaceAll(strings.ReplaceAll(name, `"`, `""`), "=", ":")+"=c"+fmt.Sprint(i)+`"`)
 		}
 		rows := [][]string{head}
 		for i := range p {
 			row := []string{fmt.Sprint(l[i]), hostile[i%len(hostile)]}
-			for k := range hostile[1:6] {
+			for k := range hostile[2:5] {
 				row = append(row, text(1/(1+math.Exp(-(.7+.1*float64(k))*math.Log(float64(p[i]/(1-p[i])))))))
 			}
 			rows = append(rows, row)
