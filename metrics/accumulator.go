@@ -48,6 +48,9 @@ type Ender interface {
 // ErrMismatch is wrapped by the error of a Merge of accumulators that do not match.
 var ErrMismatch = errors.New("states do not match")
 
+// ErrMissing is wrapped by the error of taking rows out of a state that does not have them.
+var ErrMissing = errors.New("the state does not have all of the rows that are to be taken out")
+
 // Block is a run of checked rows, as accumulators receive it.
 type Block struct {
 	Rows    int

@@ -28,7 +28,7 @@ type Audit struct {
 
 	// SumsOff counts the rows of probabilities whose sum differs from 1 by more than rounding explains: more than 1e-6 in
 	// float64, or in a narrower type more than 4 units in the last place times the number of classes. SumMin and SumMax are
-	// the smallest and largest sum among these rows.
+	// the smallest and largest sum among these rows; NaN if unknown, see Subtract.
 	SumsOff        int64
 	SumMin, SumMax float64
 }
@@ -80,6 +80,40 @@ func (a *Audit) merges(n int64, lo, hi float64) {
 	a.SumMin, a.SumMax = math.Min(a.SumMin, lo), math.Max(a.SumMax, hi)
 }
 
+// Subtract takes out what another Audit has seen: a Merge of it restores a, except for the extremes of sums. If some of the rows whose sums
+// are off are taken out and some stay, SumMin and SumMax are NaN, which stands for unknown. The error is that of a Merge, or wraps
+// ErrMissing; a is unchanged then.
+func (a *Audit) Subtract(o *Audit) error {
+	if o.Classes == 0 {
+		return nil
+	}
+	if a.Classes == 0 {
+		return ErrMissing
+	}
+	n := *a
+	if err := n.Merge(o); err != nil {
+		return err
+	}
+	n = *a
+	for _, c := range [...]struct{ n, taken *int64 }{{&n.Rows, &o.Rows}, {&n.Dropped, &o.Dropped}, {&n.Absent, &o.Absent}, {&n.Ignored, &o.Ignored}, {&n.SumsOff, &o.SumsOff}} {
+		if *c.n < *c.taken {
+			return ErrMissing
+		}
+		*c.n -= *c.taken
+	}
+	switch {
+	case n.SumsOff == 0:
+		n.SumMin, n.SumMax = 0, 0
+	case o.SumsOff > 0:
+		n.SumMin, n.SumMax = math.NaN(), math.NaN()
+	}
+	if n.Rows+n.Dropped+n.Absent+n.Ignored == 0 {
+		n = Audit{}
+	}
+	*a = n
+	return nil
+}
+
 // Warnings returns, in plain words, what a reader of the results should know about the rows.
 func (a *Audit) Warnings() []string {
 	var w []string
@@ -88,7 +122,9 @@ func (a *Audit) Warnings() []string {
 		if a.SumMin == a.SumMax {
 			s = fmt.Sprintf("%s rows have probabilities whose sums are not 1: off by %+.2g", group(a.SumsOff), a.SumMin-1)
 		}
-		if a.SumsOff == 1 {
+		if math.IsNaN(a.SumMin) {
+			s = fmt.Sprintf("%s rows have probabilities whose sums are not 1: it is not known how far off, since others have been taken out", group(a.SumsOff))
+		} else if a.SumsOff == 1 {
 			s = fmt.Sprintf("1 row has probabilities whose sum is not 1: off by %+.2g", a.SumMin-1)
 		}
 		if a.Renormalized || a.Kind.logs() {

@@ -221,3 +221,10 @@ func DecodeSum(b []byte) (s Sum, rest []byte, err error) {
 	}
 	return s, rest, nil
 }
+
+// Negate changes the sign of s. A Merge of the result subtracts what s was.
+func (s *Sum) Negate() {
+	o := *s
+	*s = Sum{}
+	s.Sub(&o)
+}

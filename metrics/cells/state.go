@@ -155,7 +155,7 @@ func (c *Cells) gridFields(f *exact.Fields, numbers []uint64, count int, rows *r
 			c.grid.sums[i], least = s, i+1
 		}
 	}
-	f.Must(int64(*rows)-c.outside > MaxExact, badCell)
+	f.Must(count > 0, badCell) // of more than MaxExact rows, unless some have been taken out
 }
 
 // weightedFields lists the numbered weighted cells.
@@ -179,7 +179,7 @@ func (c *Cells) weightedFields(f *exact.Fields, numbers []uint64, count int, row
 			c.heavy[k], least = h, k+1
 		}
 	}
-	f.Must(!c.weightedGrid || int64(*rows)-c.outside > MaxExactWeighted, badCell)
+	f.Must(!c.weightedGrid || count > 0, badCell) // likewise
 }
 
 // mostRows exceeds any possible number of rows, and is small enough to subtract such numbers.

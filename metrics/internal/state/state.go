@@ -55,3 +55,8 @@ func (r *Rows) Fields(f *exact.Fields) {
 	f.Flags(&r.Weighted)
 	f.Must(r.Classes > 0 || !r.Weighted, exact.OutOfRange)
 }
+
+// Missing returns the error for rows that are to be taken out of a state and are not in it.
+func Missing(format exact.Format) error {
+	return fmt.Errorf("%w: %s", metrics.ErrMissing, format.Name)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/report"
+	"github.com/spf13/cobra"
+)
+
+func subtractCommand() *cobra.Command {
+	var o output
+	var to, maxMemory string
+	var files sources
+	c := &cobra.Command{
+		Use:   "subtract STATE SHARD...",
+		Short: "Take the rows of shards out of a merged state",
+		Long: `Take the rows of shards out of the state of all rows: a shard that was wrong, or counted twice. The document, and the state that -o
+writes, equal those of the other rows alone, to the byte, unless scores of the first state are on a grid, as those of more than
+262,144 distinct scores are: what is left stays on it, and the command says so. So do warnings of rows whose probabilities have
+sums other than 1, whose smallest and largest sum are then unknown. Rows that the first state does not have are an error; not every
+such row can be noticed. Metrics that keep more than counts and sums, such as ace, tace and retention_nll, cannot give up rows, nor can
+states of groups, slices, several labels and of candor compare: merge the states of the other shards instead. "-" is standard
+input. The other flags are those of candor merge.`,
+		Example: `  candor subtract all.state shard-7.state -o rest.state
+  candor subtract week.state monday.state tuesday.state --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage("two states or more have to be named: that of all rows, and what is to be taken out of it")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.check(c); err != nil {
+				return err
+			}
+			if err := files.check(args...); err != nil {
+				return err
+			}
+			if name, n := files.twice(args); n > 1 {
+				return about(usage("%s is named %d times, and can be read once; name it once", name, n), name)
+			}
+			if err := checkFile("-o", to, args...); err != nil {
+				return err
+			}
+			if err := o.plot.checkFile("-o", to, args...); err != nil {
+				return err
+			}
+			if err := o.reports.check(c, map[string]string{"-o": to, "--plot": o.plot.file}, args...); err != nil {
+				return err
+			}
+			r, err := openStates(&files, maxMemory, c.InOrStdin(), args)
+			if err != nil {
+				return err
+			}
+			defer stayWithin(r.memory)()
+			var rest *eval.Evaluation
+			for _, path := range args {
+				name := files.call(path)
+				b, err := r.read(path)
+				if err != nil {
+					return err
+				}
+				if isMagic(b) && !strings.HasPrefix(string(b), stateMagic) {
+					return badAt(place{File: name, Remedy: "merge the states of the other shards"},
+						"%s: rows cannot be taken out of states of groups, slices, several labels and comparisons, nor such states out of others", name)
+				}
+				e := new(eval.Evaluation)
+				if err := decodeState(e, stateMagic, b, name); err != nil {
+					return err
+				}
+				if rest == nil {
+					if err := o.plot.ready(e); err != nil {
+						return err
+					}
+					if err := o.gatesFit(c, e.Answered(), e.Spec.Shape(), false); err != nil {
+						return err
+					}
+					rest = e
+					continue
+				}
+				if err := rest.Subtract(e); err != nil {
+					return notTaken(files.call(args[0]), name, err)
+				}
+			}
+			if rest.OnGrid() {
+				warn(c, "%s: scores stay on the grid that they were moved to when there were more rows; evaluate the %s rows that are left for exact ones",
+					files.call(args[0]), report.Count(rest.Audit.Rows))
+			}
+			if to != "" {
+				if err := writeTo(to, rest); err != nil {
+					return err
+				}
+			}
+			return o.write(c, rest, nil, "")
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVarP(&to, "output", "o", "", "write the state of the rows that are left to `FILE`")
+	files.flags(c)
+	o.flags(c)
+	memoryFlag(c, &maxMemory)
+	return c
+}
+
+// notTaken returns the error for a state whose rows cannot be taken out of the first one.
+func notTaken(first, other string, err error) error {
+	switch {
+	case errors.Is(err, metrics.ErrMissing):
+		return badAt(place{File: other, Remedy: "name the state of all rows first, and then what has been merged into it"}, "%s out of %s: %w", other, first, metrics.ErrMissing)
+	case errors.Is(err, eval.ErrKept):
+		return badAt(place{File: other, Remedy: "merge the states of the other shards"}, "%s out of %s: %w", other, first, err)
+	}
+	return unlike(first, other, err)
+}
