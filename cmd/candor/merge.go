@@ -208,25 +208,30 @@ func sizeOf(path string) int64 {
 	return 0
 }
 
-// read reads the next state.
+// read reads the next state that is merged.
 func (r *stateFiles) read(path string) ([]byte, error) {
-	known := sizeOf(path)
-	if err := r.room(path, known, 0); err != nil {
-		return nil, err
-	}
-	b, err := r.readFile(r.stdin, path, min(maxState, r.memory/stateTimes))
+	b, mark, err := r.next(path)
 	if err != nil {
-		return nil, err
-	}
-	r.ahead -= known
-	b, mark, err := unmarked(b, r.call(path))
-	if err != nil {
-		return nil, err
-	}
-	if err := r.room(path, int64(len(b)), cells.MemoryOf(b)); err != nil {
 		return nil, err
 	}
 	return b, r.shards.add(r.call(path), mark)
+}
+
+// next reads the next state, and the shards that it holds.
+func (r *stateFiles) next(path string) (state []byte, mark sharding.Mark, err error) {
+	known := sizeOf(path)
+	if err := r.room(path, known, 0); err != nil {
+		return nil, mark, err
+	}
+	b, err := r.readFile(r.stdin, path, min(maxState, r.memory/stateTimes))
+	if err != nil {
+		return nil, mark, err
+	}
+	r.ahead -= known
+	if state, mark, err = unmarked(b, r.call(path)); err != nil {
+		return nil, mark, err
+	}
+	return state, mark, r.room(path, int64(len(b)), cells.MemoryOf(b))
 }
 
 // room returns an error if there is no memory for a state of this size, with this memory of cells.

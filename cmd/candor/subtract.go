@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/candor-go/candor/internal/sharding"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/report"
@@ -57,9 +58,10 @@ input. The other flags are those of candor merge.`,
 			}
 			defer stayWithin(r.memory)()
 			var rest *eval.Evaluation
+			var mark sharding.Mark
 			for _, path := range args {
 				name := files.call(path)
-				b, err := r.read(path)
+				b, shards, err := r.next(path)
 				if err != nil {
 					return err
 				}
@@ -78,11 +80,14 @@ input. The other flags are those of candor merge.`,
 					if err := o.gatesFit(c, e.Answered(), e.Spec.Shape(), false); err != nil {
 						return err
 					}
-					rest = e
+					rest, mark = e, shards
 					continue
 				}
 				if err := rest.Subtract(e); err != nil {
 					return notTaken(files.call(args[0]), name, err)
+				}
+				if err := mark.Subtract(shards); err != nil {
+					return badAt(place{File: name, Remedy: "take out a shard that was merged"}, "%s out of %s: %w", name, files.call(args[0]), err)
 				}
 			}
 			if rest.OnGrid() {
@@ -90,7 +95,7 @@ input. The other flags are those of candor merge.`,
 					files.call(args[0]), report.Count(rest.Audit.Rows))
 			}
 			if to != "" {
-				if err := writeTo(to, rest); err != nil {
+				if err := writeTo(to, &marked{&mark, rest}); err != nil {
 					return err
 				}
 			}

@@ -42,7 +42,29 @@ func TestSubtractCommand(t *testing.T) {
 	kept := d.at("kept.state")
 	evaluate(t, d.at("x.npy"), "--labels", d.at("y.npy"), "--metrics", "ece,ace", "--state", kept)
 	refused(t, d, []string{"subtract", kept, kept}, "rows cannot be taken out of what some metrics keep: ace", "merge the states of the other shards")
-	refused(t, d, []string{"subtract", all, kept}, "evaluate the shards with the same options")
+	refused(t, d, []string{"subtract", all, kept}, "evaluate the shards with the same")
+}
+
+// TestSubtractShard: what is left of a divided run says which shards it holds.
+func TestSubtractShard(t *testing.T) {
+	d := newDir(t)
+	s := newSet(3, 200, 3)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	var states []string
+	for _, i := range []string{"0", "1", "2"} {
+		states = append(states, d.at(i+".state"))
+		evaluate(t, x, "--labels", y, "--shard", i+"/3", "--state", states[len(states)-1])
+	}
+	printed(t, append([]string{"merge", "-o", d.at("all.state")}, states...)...)
+	printed(t, "subtract", d.at("all.state"), states[1], "-o", d.at("rest.state"))
+	printed(t, "merge", states[2], states[0], "-o", d.at("two.state"))
+	if !bytes.Equal(d.read(d.at("rest.state")), d.read(d.at("two.state"))) {
+		t.Error("what is left is not the other two shards")
+	}
+	printed(t, "merge", d.at("rest.state"), states[1], "-o", d.at("again.state"))
+	if !bytes.Equal(d.read(d.at("again.state")), d.read(d.at("all.state"))) {
+		t.Error("all shards are not restored")
+	}
 }
 
 // TestSubtractOnGrid: what is left of scores on a grid stays there, which is said.

@@ -155,6 +155,50 @@ func (m *Mark) Add(o Mark) error {
 	return nil
 }
 
+// Subtract takes out the shards of another mark. A run that is not in the mark is whole before. If a shard is not there, it returns an error
+// and changes nothing.
+func (m *Mark) Subtract(o Mark) error {
+	runs := slices.Clone(m.runs)
+	for _, h := range o.runs {
+		i, found := slices.BinarySearchFunc(runs, h.Run, func(a held, b Run) int { return compare(a.Run, b) })
+		if !found {
+			runs = slices.Insert(runs, i, held{h.Run, [][2]int{{0, h.Of}}})
+		}
+		left, missing := difference(runs[i].ranges, h.ranges)
+		if missing >= 0 {
+			return fmt.Errorf("shard %v is not in it", Shard{missing, h.Of})
+		}
+		runs[i].ranges = left
+	}
+	m.runs = slices.DeleteFunc(runs, func(h held) bool { return len(h.ranges) == 0 })
+	return nil
+}
+
+// difference returns what is in the ranges a and not in b. missing is a number in b and not in a, or -1.
+func difference(a, b [][2]int) (left [][2]int, missing int) {
+	for _, r := range a {
+		for len(b) > 0 && b[0][0] < r[1] {
+			t := b[0]
+			switch {
+			case t[0] < r[0]:
+				return nil, t[0]
+			case t[1] > r[1]:
+				return nil, r[1]
+			case t[0] > r[0]:
+				left = append(left, [2]int{r[0], t[0]})
+			}
+			r[0], b = t[1], b[1:]
+		}
+		if r[0] < r[1] {
+			left = append(left, r)
+		}
+	}
+	if len(b) > 0 {
+		return nil, b[0][0]
+	}
+	return left, -1
+}
+
 func compare(a, b Run) int {
 	return cmp.Or(bytes.Compare(a.ID[:], b.ID[:]), cmp.Compare(a.Of, b.Of))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -161,5 +162,44 @@ func TestCheckpoint(t *testing.T) {
 		if o.UnmarshalBinary(bad) == nil || o.UnmarshalBinary(b[:i]) == nil {
 			t.Errorf("byte %d: accepted", i)
 		}
+	}
+
+
+// TestSubtract: what is left of a mark has all shards but those that are taken out, and gets them back.
+func TestSubtract(t *testing.T) {
+	const of = 9
+	id := [16]byte{3}
+	marks := func(bits int) (m Mark) {
+		for i := range of {
+			if bits>>i&1 != 0 {
+				if err := m.Add(New(id, Shard{i, of})); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return m
+	}
+	for all := 1; all < 1<<of; all += 3 {
+		for taken := 1; taken < 1<<of-1; taken += 5 {
+			m := marks(all)
+			err := m.Subtract(marks(taken))
+			if (err == nil) != (all&taken == taken) {
+				t.Fatalf("%09b out of %09b: %v", taken, all, err)
+			}
+			want := marks(all)
+			if err == nil {
+				want = marks(all &^ taken)
+			}
+			if !reflect.DeepEqual(m.Held(), want.Held()) {
+				t.Fatalf("%09b out of %09b leaves %v, want %v", taken, all, m.Held(), want.Held())
+			}
+		}
+	}
+	whole := marks(1<<of - 1)
+	if err := whole.Subtract(marks(1 << 4)); err != nil || whole.Held()[0].String() != "0-3, 5-8" {
+		t.Errorf("of all: %v, %v", whole.Held(), err)
+	}
+	if err := whole.Add(marks(1 << 4)); err != nil || !whole.Whole() {
+		t.Errorf("and again: %v, %v", whole.Held(), err)
 	}
 }
