@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,10 +102,13 @@ func sheetOf(docs []any) *sheet {
 		}
 		if t := in.State; t != nil {
 			for _, f := range [][2]string{{"rows", fmt.Sprint(t.Rows)}, {"dropped", fmt.Sprint(t.Dropped)}, {"classes", fmt.Sprint(t.Classes)}, {"task", t.Task}, {"dtype", t.DType}, {"kind", t.Kind},
-				{"groups", strings.Join(t.Groups, ", ")}, {"models", strings.Join(t.Models, ", ")}, {"metrics", strings.Join(t.Metrics, ", ")}, {"sha256", t.SHA256}} {
+				{"groups", strings.Join(t.Groups, ", ")}, {"models", strings.Join(t.Models, ", ")}, {"metrics", strings.Join(t.Metrics, ", ")}, {"sha256", t.SHA256}, {"version", fmt.Sprint(t.Version)}, {"bytes", fmt.Sprint(t.Bytes)}} {
 				if f[1] != "" {
 					s.add(in.File, in.Format, "state", f[0], "", f[1])
 				}
+			}
+			for _, p := range t.Parts {
+				s.add(in.File, in.Format, "part", p.Name, fmt.Sprint(p.Count), fmt.Sprint(p.Bytes))
 			}
 		}
 	}
@@ -156,6 +160,50 @@ type stateInfo struct {
 	Models  []string `json:"models,omitempty"` // of a comparison
 
 	Shards []shardInfo `json:"shards,omitempty"`
+
+	Version int        `json:"version"` // of the format
+	Bytes   int        `json:"bytes"`
+	Parts   []partInfo `json:"parts,omitempty"` // of an evaluation
+}
+
+// partInfo is a part of a state, or several of one kind together.
+type partInfo struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+	Bytes int64  `json:"bytes"`
+}
+
+// partsOf returns the parts of a state, those of one kind together.
+func partsOf(e *eval.Evaluation) ([]partInfo, error) {
+	parts, err := e.Parts()
+	var l []partInfo
+	for _, p := range parts {
+		i := slices.IndexFunc(l, func(o partInfo) bool { return o.Name == p.Name })
+		if i < 0 {
+			i = len(l)
+			l = append(l, partInfo{Name: p.Name})
+		}
+		l[i].Count++
+		l[i].Bytes += p.Bytes
+	}
+	return l, err
+}
+
+// formatOf describes the form of a state: version, bytes, and parts if there are any.
+func formatOf(s *stateInfo) string {
+	var parts []string
+	for _, p := range s.Parts {
+		name := p.Name
+		if p.Count > 1 {
+			name = fmt.Sprintf("%d %s", p.Count, name)
+		}
+		parts = append(parts, fmt.Sprintf("%s %s", name, report.Count(p.Bytes)))
+	}
+	out := fmt.Sprintf("version %d, %s bytes", s.Version, report.Count(int64(s.Bytes)))
+	if parts != nil {
+		out += ": " + strings.Join(parts, ", ")
+	}
+	return out
 }
 
 // shardInfo says which shards of a divided run a state holds.
@@ -192,6 +240,10 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 			return nil, err
 		}
 		in, err := inspectState(w, state, name)
+		if i, ok := in.(inspected); ok {
+			i.State.Version, i.State.Bytes = int(binary.LittleEndian.Uint16(state[4:])), len(b)
+			hang(w, "  format  ", formatOf(i.State), screenOf(w).width)
+		}
 		if i, ok := in.(inspected); ok && !mark.Whole() {
 			i.State.Shards = shardInfos(&mark)
 			fmt.Fprintf(w, "  %s\n", shardsOf(&mark))
@@ -271,6 +323,11 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 	}
 	if s.Dropped > 0 {
 		classes += ", " + report.Count(s.Dropped) + " bad rows left out"
+	}
+	if groups == nil && models == nil {
+		if s.Parts, err = partsOf(e); err != nil {
+			return nil, err
+		}
 	}
 	if groups != nil {
 		s.Groups, s.Each = groups.Columns, groups.Len()

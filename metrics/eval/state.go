@@ -432,3 +432,27 @@ func (h held) read(data []byte) error {
 	}
 	return nil
 }
+
+// Part is a part of a state: what an accumulator keeps, or at first what the metrics and rows are.
+type Part struct {
+	Name  string // of a type, as "cells.Cells", or "head"
+	Bytes int64
+}
+
+// Parts returns the parts of the state in their order, with their lengths. What is left of the length of a state is its frame.
+func (e *Evaluation) Parts() ([]Part, error) {
+	if err := e.noState(); err != nil {
+		return nil, err
+	}
+	head, err := e.appendHead(nil)
+	l := []Part{{"head", int64(len(head))}}
+	var b []byte
+	for _, a := range e.states() {
+		if err != nil {
+			return nil, err
+		}
+		b, err = a.AppendBinary(b[:0])
+		l = append(l, Part{strings.TrimPrefix(fmt.Sprintf("%T", a.stored), "*"), int64(len(b))})
+	}
+	return l, err
+}

@@ -1,0 +1,439 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/big"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestGoldenStates: states that were written once are read for ever, with the answers of then. New keys are allowed.
+func TestGoldenStates(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/states/*.state")
+	if err != nil || len(files) < 4 {
+		t.Fatal(files, err)
+	}
+	for _, state := range files {
+		var got, want map[string]any
+		doc, err := os.ReadFile(strings.TrimSuffix(state, ".state") + ".json")
+		if err == nil {
+			err = json.Unmarshal(doc, &want)
+		}
+		if err == nil {
+			err = json.Unmarshal([]byte(printed(t, "merge", "--json", state)), &got)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics := got["metrics"].(map[string]any)
+		for name, m := range want["metrics"].(map[string]any) {
+			for key, v := range m.(map[string]any) {
+				if now, _ := metrics[name].(map[string]any); !reflect.DeepEqual(now[key], v) && key != "text" && key != "reason" && key != "method" {
+					t.Errorf("%s: %s of %s is %v, and was %v", state, key, name, now[key], v)
+				}
+			}
+		}
+		b, err := os.ReadFile(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := fmt.Sprintf("%x", sha256.Sum256(b)); want["state"].(map[string]any)["sha256"] != sum {
+			t.Errorf("%s: its checksum is not that of its document", state)
+		}
+	}
+}
+
+// pageReader reads a state as docs/state.md describes it, and uses nothing of this module.
+type pageReader struct {
+	t *testing.T
+	b []byte
+}
+
+func (r *pageReader) take(n int) []byte {
+	if n < 0 || n > len(r.b) {
+		r.t.Fatalf("%d bytes of %d", n, len(r.b))
+	}
+	v := r.b[:n]
+	r.b = r.b[n:]
+	return v
+}
+func (r *pageReader) u8() int      { return int(r.take(1)[0]) }
+func (r *pageReader) u16() int     { return int(binary.LittleEndian.Uint16(r.take(2))) }
+func (r *pageReader) u32() int     { return int(binary.LittleEndian.Uint32(r.take(4))) }
+func (r *pageReader) u64() uint64  { return binary.LittleEndian.Uint64(r.take(8)) }
+func (r *pageReader) i64() int64   { return int64(r.u64()) }
+func (r *pageReader) f64() float64 { return math.Float64frombits(r.u64()) }
+func (r *pageReader) text() string { return string(r.bytes()) }
+func (r *pageReader) bytes() []byte {
+	return r.take(int(r.u64()))
+}
+
+// frame returns a reader of the payload of a frame.
+func (r *pageReader) frame(magic string, version int) *pageReader {
+	all := r.b
+	if m := string(r.take(4)); m != magic {
+		r.t.Fatalf("begins with %q, not %q", m, magic)
+	}
+	if v := r.u16(); v != version {
+		r.t.Fatalf("%s has version %d, not %d", magic, v, version)
+	}
+	payload := r.bytes()
+	sum := sha256.Sum256(all[:len(all)-len(r.b)])
+	if !bytes.Equal(r.take(8), sum[:8]) {
+		r.t.Fatalf("%s: checksum", magic)
+	}
+	return &pageReader{r.t, payload}
+}
+
+func (r *pageReader) end() {
+	if len(r.b) > 0 {
+		r.t.Errorf("%d bytes are left", len(r.b))
+	}
+}
+
+// signed returns a number in two's complement, lowest byte first, times 2^unit.
+func signed(b []byte, unit int) *big.Rat {
+	n := new(big.Int)
+	for i := len(b) - 1; i >= 0; i-- {
+		n.Lsh(n, 8)
+		n.Or(n, big.NewInt(int64(b[i])))
+	}
+	if len(b) > 0 && b[len(b)-1] >= 128 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+	}
+	return new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), uint(-unit)))
+}
+
+func (r *pageReader) sum() float64 {
+	flag := r.u8()
+	v := signed(r.take(24), -88)
+	if flag == 1 {
+		zeros := r.u16()
+		v.Add(v, signed(append(make([]byte, zeros), r.take(r.u16())...), -1074))
+	} else if flag != 0 {
+		r.t.Fatal("flag of a sum")
+	}
+	f, _ := v.Float64()
+	return f
+}
+
+// pageWeight, pageMean and pageCell are what the page calls so.
+type pageWeight struct {
+	n     int64
+	w, w2 float64
+}
+type pageMean struct {
+	s1, s2 float64
+	over   int64
+}
+type pageCell struct {
+	pageWeight
+	y, p, pp, py float64
+}
+
+func (r *pageReader) weight() pageWeight { return pageWeight{r.i64(), r.sum(), r.sum()} }
+func (r *pageReader) mean() pageMean     { return pageMean{r.sum(), r.sum(), r.i64()} }
+func (r *pageReader) cell() pageCell {
+	return pageCell{r.weight(), r.sum(), r.sum(), r.sum(), r.sum()}
+}
+
+// pageScore is a cell of cCEL.
+type pageScore struct{ key, n, y uint64 }
+
+// pageBits reads bits, each byte from the lowest on.
+type pageBits struct {
+	t  *testing.T
+	b  []byte
+	at int
+}
+
+func (p *pageBits) bit() uint64 {
+	if p.at/8 >= len(p.b) {
+		p.t.Fatal("no bits are left")
+	}
+	v := p.b[p.at/8] >> (p.at % 8) & 1
+	p.at++
+	return uint64(v)
+}
+
+func (p *pageBits) number(n int) (v uint64) {
+	for i := range n {
+		v |= p.bit() << i
+	}
+	return v
+}
+
+func (p *pageBits) golomb(k int) uint64 {
+	more := 0
+	for p.bit() == 0 {
+		more++
+	}
+	return p.number(k+more) + 1<<(k+more) - 1<<k
+}
+
+func (r *pageReader) packed(n int) (cells []pageScore) {
+	p := &pageBits{r.t, r.bytes(), 0}
+	key := p.number(64)
+	for len(cells) < n {
+		shift, order, rows := p.number(6), int(p.number(6)), int(p.number(6))
+		for range min(128, n-len(cells)) {
+			if len(cells) > 0 {
+				key += (p.golomb(order) + 1) << shift
+			}
+			c := pageScore{key, 1, 0}
+			if rows > 0 {
+				c.n += p.golomb(rows - 1)
+			}
+			c.y = p.number(bits.Len64(c.n))
+			cells = append(cells, c)
+		}
+	}
+	if (p.at+7)/8 != len(p.b) {
+		r.t.Errorf("%d bytes of packed cells are left", len(p.b)-p.at/8)
+	}
+	return cells
+}
+
+// pageState is what the page's tables say of a state of classes.
+type pageState struct {
+	classes, bins int
+	metrics       []string
+	names         []string
+	rows          int64
+	rates         map[int]int64
+	heavyRates    map[int]float64
+	k             int
+	top, event    pageCell
+	nll, brier    pageMean
+	infinite      pageWeight
+	origin        int
+	scores        []pageScore
+	heavy         map[uint64]pageCell
+}
+
+func readByPage(t *testing.T, b []byte) (s pageState) {
+	file := &pageReader{t, b}
+	r := file.frame("cSTA", 8)
+	file.end()
+	s.classes = r.u32()
+	if r.u8() != 0 || r.u32() != 0 {
+		t.Fatal("not of classes, or of members")
+	}
+	if level := r.f64(); level != 0.95 {
+		t.Errorf("confidence level %v", level)
+	}
+	brier, flags := r.u8(), r.u8()
+	r.u64() // seed
+	r.i64() // memory
+	s.bins = r.u32()
+	r.text()
+	for range r.u64() {
+		s.metrics = append(s.metrics, r.text())
+	}
+	audit := (&pageReader{t, r.bytes()}).frame("cAUD", 1)
+	s.rows = audit.i64()
+	if audit.i64() != 0 || audit.i64() != 0 || audit.u32() != s.classes {
+		t.Error("rows left out, or of other classes")
+	}
+	audit.u8()
+	audit.u8()
+	if marks := audit.u8(); marks&32 != 0 {
+		audit.i64()
+	}
+	audit.i64()
+	audit.f64()
+	audit.f64()
+	audit.end()
+	(&pageReader{t, r.bytes()}).frame("cAUD", 1)
+	r.u8()
+	if flags&16 != 0 {
+		for range r.u64() {
+			s.names = append(s.names, r.text())
+		}
+	}
+	if brier&128 != 0 {
+		for range r.u64() {
+			r.i64()
+		}
+	}
+	if brier&64 != 0 {
+		r.text()
+	}
+
+	rates := (&pageReader{t, r.bytes()}).frame("cRAT", 1)
+	rates.u32()
+	weighted := rates.u8() == 1
+	rates.weight()
+	s.rates, s.heavyRates = map[int]int64{}, map[int]float64{}
+	for range rates.u64() {
+		if class := rates.u32(); weighted {
+			s.heavyRates[class] = rates.sum()
+		} else {
+			s.rates[class] = rates.i64()
+		}
+	}
+	rates.end()
+
+	loss := (&pageReader{t, r.bytes()}).frame("cLOS", 2)
+	s.k = loss.u32()
+	loss.u32()
+	loss.u8()
+	s.top, s.event = loss.cell(), loss.cell()
+	loss.sum()
+	for range s.k {
+		loss.sum()
+	}
+	s.nll, s.infinite, s.brier = loss.mean(), loss.weight(), loss.mean()
+	loss.mean()
+	loss.end()
+
+	cells := (&pageReader{t, r.bytes()}).frame("cCEL", 4)
+	cells.u8()
+	form := cells.u8()
+	cells.u32()
+	cells.u8()
+	s.origin = cells.u8()
+	cells.i64()
+	n := int(cells.u64())
+	s.heavy = map[uint64]pageCell{}
+	switch form {
+	case 0:
+		s.scores = cells.packed(n)
+	case 1:
+		for range n {
+			for i := range 6 {
+				v, size := binary.Uvarint(cells.b)
+				cells.take(size)
+				if i == 1 {
+					s.scores = append(s.scores, pageScore{n: v})
+				}
+			}
+		}
+	default:
+		for range n {
+			key := cells.u64()
+			s.heavy[key] = cells.cell()
+		}
+	}
+	cells.end()
+	r.end()
+	return s
+}
+
+// pageScoreOf returns the score of a key of probabilities.
+func pageScoreOf(key uint64) float64 {
+	if key < math.Float64bits(0.5) {
+		return math.Float64frombits(key)
+	}
+	return 1 - math.Float64frombits(0x7fc0000000000000-key)
+}
+
+// TestStatePage: the page is enough to read states, and what is read so are the figures of the documents.
+func TestStatePage(t *testing.T) {
+	near := func(name string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	for _, name := range []string{"v8-classes", "v8-binary", "v8-weights", "v8-grid"} {
+		b, err := os.ReadFile("../../testdata/states/" + name + ".state")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile("../../testdata/states/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc struct {
+			Input   struct{ Rows int64 }
+			Metrics map[string]struct{ Value float64 }
+		}
+		if err := json.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		s := readByPage(t, b)
+		if s.rows != doc.Input.Rows || len(s.metrics) < 4 || s.bins != 15 {
+			t.Errorf("%s: %+v", name, s)
+		}
+		total := float64(s.rows)
+		if len(s.heavyRates) > 0 {
+			total = s.top.w
+		}
+		near(name+": NLL", s.nll.s1/total, doc.Metrics["nll"].Value)
+		if s.classes > 1 {
+			near(name+": accuracy", s.top.y/total, doc.Metrics["accuracy"].Value)
+		} else {
+			near(name+": base rate", s.event.y/total, doc.Metrics["base_rate"].Value)
+		}
+		near(name+": Brier", s.brier.s1/total, doc.Metrics["brier"].Value)
+		rows, right, gap := 0.0, 0.0, map[int]float64{}
+		bin := func(p float64) int { return min(int(p*15), 14) }
+		for _, c := range s.scores {
+			rows += float64(c.n)
+			right += float64(c.y)
+			p := pageScoreOf(c.key)
+			gap[bin(p)] += float64(c.y) - float64(c.n)*p
+		}
+		for key, c := range s.heavy {
+			rows += c.w
+			right += c.y
+			gap[bin(pageScoreOf(key))] += c.y - c.p
+		}
+		near(name+": rows", rows, total)
+		if name == "v8-grid" {
+			continue // whose cells have no scores
+		}
+		ece := 0.0
+		for _, g := range gap {
+			ece += math.Abs(g) / total
+		}
+		near(name+": ECE", ece, doc.Metrics["ece"].Value)
+		if s.classes > 1 {
+			near(name+": right", right, s.top.y)
+		} else {
+			near(name+": events", right, s.event.y)
+		}
+	}
+}
+
+// TestStateMagics: the page names every part, with its version.
+func TestStateMagics(t *testing.T) {
+	page, err := os.ReadFile("../../docs/state.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	format := regexp.MustCompile(`Magic: "(....)", Version: (\d+)`)
+	seen := 0
+	for _, dir := range []string{"../../metrics", "../../internal/sharding"} {
+		err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			for _, m := range format.FindAllSubmatch(b, -1) {
+				if seen++; !bytes.Contains(page, []byte("`"+string(m[1])+"`")) {
+					t.Errorf("docs/state.md lacks %s of %s, version %s", m[1], path, m[2])
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen < 30 {
+		t.Errorf("%d parts were found", seen)
+	}
+}
