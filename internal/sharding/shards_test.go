@@ -163,7 +163,7 @@ func TestCheckpoint(t *testing.T) {
 			t.Errorf("byte %d: accepted", i)
 		}
 	}
-
+}
 
 // TestSubtract: what is left of a mark has all shards but those that are taken out, and gets them back.
 func TestSubtract(t *testing.T) {
