@@ -212,18 +212,23 @@ func binSumsIn(area []uint64, sums []BinSum, bin []int32, p []float64, y []uint8
 	if without < 0 {
 		return 0, false
 	}
-	in := 0
+	in := addBinWords(sums, area)
+	return len(bin) - without - in, true
+}
+
+// addBinWords adds what the assembly left of each bin, four words: N and Y in one, and the bits of its sums. It returns the number of rows.
+func addBinWords(sums []BinSum, area []uint64) (rows int) {
 	for i := range sums {
 		s, c := &sums[i], area[4*i:4*i+4]
 		n, y := c[0]&math.MaxUint32, c[0]>>32
-		in += int(n)
+		rows += int(n)
 		s.N += int64(n)
 		s.Y += int64(y)
 		s.P += int64(c[1] - n*bits3)
 		s.PP += int64(c[2] - n*bits3)
 		s.PY += int64(c[3] - y*bits3)
 	}
-	return len(bin) - without - in, true
+	return rows
 }
 
 func binSums(sums []BinSum, bin []int32, p []float64, y []uint8) (out int) {

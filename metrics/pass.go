@@ -87,6 +87,7 @@ func (p *Pass) read(src Source, fill bool) error {
 	}
 	if fill {
 		copy(workers[0].accs, p.accs)
+		workers[0].adders = addsEvents(workers[0].accs)
 	}
 	if small && threads == 1 {
 		for {

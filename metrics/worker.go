@@ -38,6 +38,9 @@ type worker struct {
 	seen   int64
 	whole  bool // rows that are ignored stay in the blocks that are read, since a Walker's caller counts on these
 
+	adders []EventAdder // the accumulators, if all can be fed by events
+	plain  Events
+
 	stats   kernel.Stats
 	pair    *Pair // of the block's rows
 	block   Block
@@ -80,6 +83,7 @@ func newWorker(p *Pass, failed *atomic.Bool) *worker {
 	for i, a := range p.accs {
 		w.accs[i] = a.Empty()
 	}
+	w.adders = addsEvents(w.accs)
 	w.audit.Renormalized, w.audit.Unchecked = p.opt.Renormalize, p.opt.Unchecked
 	return w
 }
@@ -157,6 +161,9 @@ func (w *worker) entry(c *Chunk) int {
 // addBlock checks rows [at, at+n) of a chunk and passes them on.
 func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	w.seen += int64(n)
+	if w.events(c, at, n, st) {
+		return
+	}
 	if !c.Kind.classes() {
 		w.addRows(c, at, n, st)
 		return

@@ -67,12 +67,26 @@ const (
 
 	opsRowEnd = 45. / 8
 	opsBinary = 90. / 8
+
+	// Of eight rows that are only placed and added up, the arithmetic of one register of float64; of squared errors too.
+	opsBins   = 18. / 8
+	opsEvents = 24. / 8
 )
 
 // evaluation returns the accumulators behind accuracy, NLL, Brier score, entropy and 15 bins, and classwise those behind the
 // static calibration error of 15 bins.
 func evaluation() []metrics.Accumulator {
 	return []metrics.Accumulator{metrics.Must(score.NewLoss(&score.Options{TopK: 1})), metrics.Must(calib.NewBins(nil))}
+}
+
+// eceAlone returns the accumulator behind the ECE of 15 bins alone, and fewAsked those behind accuracy, Brier score and ECE: neither takes a
+// logarithm.
+func eceAlone() []metrics.Accumulator {
+	return []metrics.Accumulator{metrics.Must(calib.NewBins(nil))}
+}
+
+func fewAsked() []metrics.Accumulator {
+	return append(eceAlone(), metrics.Must(score.NewLoss(&score.Options{TopK: 1, Parts: score.OfBrier})))
 }
 
 func classwise() []metrics.Accumulator {
@@ -89,6 +103,8 @@ var workloads = []workload{
 	{name: "eval_bf16_k128256", store: "bf16", classes: 128256, dtype: metrics.BFloat16, goal: 0.50, unit: unitRatio, kind: metrics.Logits, what: evaluation, lineOps: opsHalf},
 	{name: "eval_f16_k128256", store: "f16", classes: 128256, dtype: metrics.Float16, goal: 0.50, unit: unitRatio, kind: metrics.Logits, what: evaluation, lineOps: opsHalf},
 	{name: "binary_f32", store: "probs", classes: 1, dtype: metrics.Float32, goal: 220e6, unit: unitRows, kind: metrics.Probs, what: evaluation, rowOps: opsBinary},
+	{name: "binary_f32_ece", store: "probs", classes: 1, dtype: metrics.Float32, goal: 830e6, unit: unitRows, kind: metrics.Probs, what: eceAlone, rowOps: opsBins},
+	{name: "binary_f32_ece_brier", store: "probs", classes: 1, dtype: metrics.Float32, goal: 500e6, unit: unitRows, kind: metrics.Probs, what: fewAsked, rowOps: opsBins + opsEvents},
 	{name: "classwise_f32_k1000", store: "softmax", classes: softmaxClasses, dtype: metrics.Float32, goal: 0.60, unit: unitRatio, kind: metrics.Probs, what: classwise, lineOps: opsNorm + opsClasses},
 	{name: "classwise_logits_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.40, unit: unitRatio, kind: metrics.Logits, what: classwise, lineOps: opsF32 + opsScale + opsClasses},
 	{name: "members_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.50, unit: unitRatio, goal4K: 0.40, members: true, lineOps: opsMembers},

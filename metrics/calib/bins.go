@@ -145,6 +145,33 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 	}
 }
 
+// AddsEvents reports whether rows of a binary task can be added by AddEvents: for the positive class, in left-closed bins by EdgeMul without
+// a place of their own for scores of 0 or 1.
+func (b *Bins) AddsEvents() bool {
+	return !b.given && b.opt == Options{Bins: b.opt.Bins, Event: b.opt.Event} && b.opt.Event.Resolve(1) == Positive
+}
+
+// AddEvents adds rows, see metrics.EventAdder.
+func (b *Bins) AddEvents(e *metrics.Events) (ok bool) {
+	sums := b.sums[:len(b.edges)-1]
+	clear(sums)
+	if e.F64 != nil {
+		ok = kernel.EventBinsF64(sums, e.F64, e.Labels, b.edges)
+	} else {
+		ok = kernel.EventBinsF32(sums, e.F32, e.Labels, b.edges)
+	}
+	if !ok {
+		return false
+	}
+	b.classes, b.weighted, b.scored = 1, false, false
+	for i := range sums {
+		if sums[i].N > 0 {
+			b.cells[i].AddBins(&sums[i])
+		}
+	}
+	return true
+}
+
 // entries returns the entries of n rows, in row-major order.
 func (b *Bins) entries(t *metrics.Tile, n int) []float64 {
 	if t.F64 != nil && t.Stride == t.Width {

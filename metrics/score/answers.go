@@ -186,7 +186,7 @@ func (l *Loss) NLL() float64 {
 	if l.infinite.N > 0 {
 		return math.Inf(1)
 	}
-	return l.nll.Value(&l.top.Weight, l.seen.Weighted)
+	return l.nll.Value(l.weight(OfNLL), l.seen.Weighted)
 }
 
 // NLLInterval returns mean +- z*s/sqrt(n). There is no interval if the mean is infinite.
@@ -198,7 +198,7 @@ func (l *Loss) NLLIntervalAtLeast(level, v0 float64) metrics.Interval {
 	if l.infinite.N > 0 {
 		return metrics.NoInterval()
 	}
-	return ofLosses(l.NLL(), l.nll.StdErr(&l.top.Weight, l.seen.Weighted), l.effective(), level, v0)
+	return ofLosses(l.NLL(), l.nll.StdErr(l.weight(OfNLL), l.seen.Weighted), l.effective(), level, v0)
 }
 
 // ofLosses returns the interval of a mean of nonnegative losses. Its standard error is at least that of n rows with the
@@ -217,7 +217,7 @@ func ofLosses(mean, se, n, level, v0 float64) metrics.Interval {
 
 // FiniteNLL returns the mean NLL over the rows whose label has a probability above 0.
 func (l *Loss) FiniteNLL() float64 {
-	t, i := l.top.Total(l.seen.Weighted), l.infinite.Total(l.seen.Weighted)
+	t, i := l.weight(OfNLL).Total(l.seen.Weighted), l.infinite.Total(l.seen.Weighted)
 	t.Sub(&i)
 	return exact.Ratio(&l.nll.S1, &t)
 }
@@ -260,7 +260,7 @@ const (
 // Brier returns the mean Brier score in the given form; lower is better.
 func (l *Loss) Brier(f BrierForm) float64 {
 	scale, shift := f.of(l.seen.Classes)
-	return float64(scale*l.brier.Value(&l.top.Weight, l.seen.Weighted)) + shift
+	return float64(scale*l.brier.Value(l.weight(OfBrier), l.seen.Weighted)) + shift
 }
 
 // BrierInterval returns mean +- z*s/sqrt(n) in the same form.
@@ -272,7 +272,7 @@ func (l *Loss) BrierInterval(f BrierForm, level float64) metrics.Interval {
 // NLLIntervalAtLeast.
 func (l *Loss) BrierIntervalAtLeast(f BrierForm, level, v0 float64) metrics.Interval {
 	scale, shift := f.of(l.seen.Classes)
-	i := ofLosses(l.brier.Value(&l.top.Weight, l.seen.Weighted), l.brier.StdErr(&l.top.Weight, l.seen.Weighted), l.effective(), level, v0)
+	i := ofLosses(l.brier.Value(l.weight(OfBrier), l.seen.Weighted), l.brier.StdErr(l.weight(OfBrier), l.seen.Weighted), l.effective(), level, v0)
 	return metrics.Interval{Low: float64(scale*i.Low) + shift, High: float64(scale*i.High) + shift}
 }
 
@@ -306,9 +306,9 @@ func (f BrierForm) of(classes int) (scale, shift float64) {
 }
 
 // Entropy returns the mean entropy of the rows' probabilities, in nats. It is high if the model is undecided.
-func (l *Loss) Entropy() float64 { return l.entropy.Value(&l.top.Weight, l.seen.Weighted) }
+func (l *Loss) Entropy() float64 { return l.entropy.Value(l.weight(OfEntropy), l.seen.Weighted) }
 
 // EntropyInterval returns mean +- z*s/sqrt(n).
 func (l *Loss) EntropyInterval(level float64) metrics.Interval {
-	return metrics.Normal(l.Entropy(), l.entropy.StdErr(&l.top.Weight, l.seen.Weighted), level)
+	return metrics.Normal(l.Entropy(), l.entropy.StdErr(l.weight(OfEntropy), l.seen.Weighted), level)
 }

@@ -2,6 +2,7 @@ package score
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -18,7 +19,21 @@ type Options struct {
 	// TopK is the largest k for Loss.TopK, at most 1,000; 0 means 5. If it is above 1, every score of a row is read once
 	// more.
 	TopK int
+	// Parts are what is kept beside hits, ranks and the largest probability; 0 means all. What is not kept is not computed where that costs
+	// something, and its answers are NaN.
+	Parts Parts
 }
+
+// Parts is a set of the sums of a Loss.
+type Parts uint8
+
+const (
+	OfEvent   Parts = 1 << iota // base rate; of a binary task mean probability and bias
+	OfNLL                       // NLL, perplexity, infinite rows
+	OfBrier                     // Brier score
+	OfEntropy                   // entropy
+	allParts  = OfEvent | OfNLL | OfBrier | OfEntropy
+)
 
 const maxTopK = 1000
 
@@ -60,18 +75,68 @@ func NewLoss(o *Options) (*Loss, error) {
 	if l.opt.TopK < 1 || l.opt.TopK > maxTopK {
 		return nil, errTopK(l.opt.TopK)
 	}
+	if l.opt.Parts&^allParts != 0 {
+		return nil, errors.New("score: there are no such parts of a Loss")
+	}
+	if l.opt.Parts == allParts {
+		l.opt.Parts = 0
+	}
 	l.ranks, l.counts = make([]exact.Sum, l.opt.TopK), make([]int64, l.opt.TopK)
 	return l, nil
 }
 
 func errTopK(k int) error { return fmt.Errorf("score: TopK is %d; it is from 1 to %d", k, maxTopK) }
 
-// Needs returns the columns of entropies and squares, and of ranks if TopK is above 1.
-func (l *Loss) Needs() metrics.Need {
-	if l.opt.TopK == 1 {
-		return metrics.NeedSpread
+// keeps reports whether a part is kept.
+func (l *Loss) keeps(p Parts) bool { return l.opt.Parts == 0 || l.opt.Parts&p != 0 }
+
+// weight returns the weight of the rows whose part is kept.
+func (l *Loss) weight(p Parts) *tally.Weight {
+	if l.keeps(p) {
+		return &l.top.Weight
 	}
-	return metrics.NeedSpread | metrics.NeedRank
+	return &tally.Weight{}
+}
+
+// Needs returns the columns of entropies and squares if one of them is kept, and of ranks if TopK is above 1.
+func (l *Loss) Needs() (n metrics.Need) {
+	if l.keeps(OfBrier | OfEntropy) {
+		n |= metrics.NeedSpread
+	}
+	if l.opt.TopK > 1 {
+		n |= metrics.NeedRank
+	}
+	return n
+}
+
+// AddsEvents reports whether rows of a binary task can be added by AddEvents: neither NLL nor entropy, which take logarithms, are kept.
+func (l *Loss) AddsEvents() bool { return !l.keeps(OfNLL | OfEntropy) }
+
+// AddEvents adds rows, see metrics.EventAdder.
+func (l *Loss) AddEvents(e *metrics.Events) bool {
+	var s kernel.EventSum
+	var ok bool
+	if e.F64 != nil {
+		s, ok = kernel.EventSumsF64(e.F64, e.Labels)
+	} else {
+		s, ok = kernel.EventSumsF32(e.F32, e.Labels)
+	}
+	if !ok {
+		return false
+	}
+	l.seen = state.Rows{Classes: 1}
+	l.top.AddBins(&s.Top)
+	if l.keeps(OfEvent) {
+		l.event.AddBins(&s.Event)
+	}
+	if l.keeps(OfBrier) {
+		l.brier.AddSums(s.Brier, s.Brier2, &kernel.WindowBrier, &kernel.WindowBrier2)
+	}
+	l.ranks[0].AddShifted(s.Top.Y, 88)
+	if len(l.ranks) > 1 {
+		l.ranks[1].AddShifted(s.Top.N-s.Top.Y, 88)
+	}
+	return true
 }
 
 // Empty returns an accumulator without rows, with the same options.
@@ -89,11 +154,19 @@ func (l *Loss) AddBlock(b *metrics.Block) {
 		l.v = make([]float64, n)
 	}
 	l.top.AddAll(b.Score[:n], b.Right[:n], b.Weights)
-	l.addEvent(b)
-	l.addNLL(s.NLL[:n], b.Weights)
-	squared(l.v[:n], b)
-	l.brier.Add(l.v[:n], &kernel.WindowBrier, &kernel.WindowBrier2, b.Weights)
-	l.entropy.Add(s.Entropy[:n], &kernel.WindowEntropy, &kernel.WindowEntropy2, b.Weights)
+	if l.keeps(OfEvent) {
+		l.addEvent(b)
+	}
+	if l.keeps(OfNLL) {
+		l.addNLL(s.NLL[:n], b.Weights)
+	}
+	if l.keeps(OfBrier) {
+		squared(l.v[:n], b)
+		l.brier.Add(l.v[:n], &kernel.WindowBrier, &kernel.WindowBrier2, b.Weights)
+	}
+	if l.keeps(OfEntropy) {
+		l.entropy.Add(s.Entropy[:n], &kernel.WindowEntropy, &kernel.WindowEntropy2, b.Weights)
+	}
 	if b.Weights == nil {
 		l.count(b)
 		return
@@ -175,7 +248,7 @@ func rank(b *metrics.Block, i int) int {
 }
 
 // LastBrier returns the Brier scores of the rows of the last block: sum over classes of (p - y)^2, or (p - y)^2 for a binary task. They are
-// valid until the next block.
+// valid until the next block. They mean nothing where OfBrier is not kept.
 func (l *Loss) LastBrier() []float64 { return l.v }
 
 // squared writes each row's Brier score: sum over classes of (p - y)^2, or (p - y)^2 for a binary task.
@@ -188,6 +261,9 @@ func (l *Loss) Merge(a metrics.Accumulator) error {
 	o, err := state.Same[*Loss](lossFormat, a)
 	if err != nil {
 		return err
+	}
+	if l.opt.Parts != o.opt.Parts {
+		return state.Mismatch(lossFormat, "with different parts")
 	}
 	if l.opt != o.opt {
 		return state.Mismatch(lossFormat, "with top-%d and with top-%d", l.opt.TopK, o.opt.TopK)
@@ -213,7 +289,11 @@ var lossFormat = exact.Format{Name: "score.Loss", Magic: "cLOS", Version: 2}
 func (l *Loss) fields(f *exact.Fields) {
 	f.Int(&l.opt.TopK)
 	f.Int(&l.seen.Classes)
-	f.Flags(&l.seen.Weighted, &l.seen.Decided)
+	some := l.opt.Parts != 0
+	if f.Flags(&l.seen.Weighted, &l.seen.Decided, &some); some {
+		exact.Byte(f, &l.opt.Parts)
+		f.Must(l.opt.Parts > 0 && l.opt.Parts < allParts, exact.OutOfRange)
+	}
 	if f.Must(l.opt.TopK >= 1 && l.opt.TopK <= maxTopK, exact.OutOfRange); f.Reading() && f.OK() {
 		l.ranks, l.counts = make([]exact.Sum, l.opt.TopK), make([]int64, l.opt.TopK)
 	}

@@ -589,6 +589,13 @@ func trials() []trial {
 			putU64(dst, 1, widen(a, 3))
 			return n
 		}})
+	add(trial{name: "LoadInts", kind: I32, a: func(int) int { return 16 }, dst: func(int) int { return 16 },
+		emit: func(m Machine, dst, a, b, c, n R) R { m.Store(dst, 0, m.LoadInts(a, 8)); return nil },
+		want: func(dst, a, b, c []byte, n int) int {
+			putU64(dst, 0, uint64(int64(int32(getU32(a, 2)))))
+			putU64(dst, 1, uint64(int64(int32(getU32(a, 3)))))
+			return n
+		}})
 	add(trial{name: "StoreNarrow", kind: I64, dst: func(int) int { return 8 },
 		emit: func(m Machine, dst, a, b, c, n R) R { m.StoreNarrow(dst, 0, m.Load(a, 16)); return nil },
 		want: func(dst, a, b, c []byte, n int) int {

@@ -91,6 +91,7 @@ type Machine interface {
 	normalMachine
 	affineMachine
 	temperedMachine
+	eventsMachine
 
 	Level() string
 	Width() int // bytes of a vector register: 64, 32 or 16

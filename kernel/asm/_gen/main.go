@@ -44,6 +44,7 @@ var families = []struct {
 	{"probs", probs},
 	{"binary", binaryColumns},
 	{"columns", columnKernels},
+	{"events", events},
 	{"grid", grid},
 	{"records", records},
 	{"order", order},

@@ -93,6 +93,12 @@ func (m *Mean) Add(v []float64, first, second *kernel.Window, weights []float64)
 	}
 }
 
+// AddSums adds what kernel.Moments returned of values inside both windows, neither of which has a Fine.
+func (m *Mean) AddSums(hi, hi2 int64, first, second *kernel.Window) {
+	addFixed(&m.S1, hi, 0, first)
+	addFixed(&m.S2, hi2, 0, second)
+}
+
 // addFixed adds the sums of a kernel in a window.
 func addFixed(s *exact.Sum, hi, lo int64, w *kernel.Window) {
 	s.AddShifted(hi, Shift(w.Magic))

@@ -1,0 +1,181 @@
+package main
+
+import "math"
+
+// What is summed of the scores and labels of a binary task without columns in between: the Go definitions are in kernel/events.go.
+
+// eventStep is how many rows a step of a loop takes.
+const eventStep = 16
+
+// cellsOfBin is how many cells a bin has, which rows take by turns: a register's rows, but four at least, so that a sum which is loaded
+// was not stored just before. More would be slower: a load waits for the stores under way whose addresses have the same last 12 bits, and
+// the cells of all bins should cover few of these.
+func (c eventKernel) cellsOfBin() int { return max(4, c.wide()) }
+
+// eventAhead is how far scores and labels are prefetched, in bytes: across pages, which the CPU does not do by itself.
+const eventAhead = 2048
+
+func events(m Machine) {
+	for _, t := range []T{F32, F64} {
+		c := eventKernel{columnKernel{kernelOf(m, F64)}, t, "F64", "*float64"}
+		if t == F32 {
+			c.name, c.scores = "F32", "*float32"
+		}
+		c.eventBins()
+		c.eventSums()
+	}
+}
+
+// eventKernel is a Machine in a loop over scores of type t.
+type eventKernel struct {
+	columnKernel
+	t            T
+	name, scores string
+}
+
+// eachScore emits body for each register of float64, with its scores and what loads its labels as I64, of n > 0 rows.
+func (c eventKernel) eachScore(x, labels, n R, body func(u int, x V, label func() V)) {
+	c.Label("rows")
+	c.Prefetch(x, eventAhead)
+	c.Prefetch(labels, eventAhead)
+	for u := range eventStep / c.wide() {
+		var v V
+		if at := u * c.wide() * c.t.Bytes(); c.t == F32 {
+			v = c.LoadWidened(x, at)
+		} else {
+			v = c.Load(x, at)
+		}
+		body(u, v, func() V { return c.LoadInts(labels, 4*u*c.wide()) })
+	}
+	c.AddR(x, eventStep*c.t.Bytes())
+	c.AddR(labels, eventStep*4)
+	c.SubR(n, eventStep)
+	c.If(n, GT, 0, "rows")
+}
+
+// finish stores 1 as the result if a row had a fault: a lane of good that is not true, or a bit of labels, where they are given, but the
+// lowest.
+func (c eventKernel) finish(good M, labels V) {
+	ret := c.GP(1)
+	c.Any(c.NotM(good), "fault")
+	if labels != nil {
+		c.Any(c.NotM(c.Cmp(I64, EQ, c.And(labels, c.Const(I64, 1<<64-2)), c.Zero())), "fault")
+	}
+	c.MoveR(ret, c.GP(0))
+	c.Label("fault")
+	c.Result("ret", ret)
+	c.Return()
+}
+
+func (c eventKernel) eventBins() {
+	c.Func("EventBins"+c.name, "EventBins"+c.name+` sums n rows, a multiple of 16 that is not 0, by equal-width bins of their scores: it writes to
+		the four words of each bin at to N + Y<<32 and the sums of the bits of p+3, of p*p+3, and of p+3 where the label is 1. cells are
+		zeros: 32 words for each bin, and 16 words more. The three numbers at scale are those of BinEqualLeft. It returns 1, and the sums mean nothing,
+		if a score is outside [0,1] or a label is not 0 or 1.`,
+		[]Arg{{"to", "*uint64"}, {"cells", "*uint64"}, {"bins", "int"}, {"x", c.scores}, {"labels", "*int32"}, {"n", "int"}, {"scale", "*float64"}},
+		[]Arg{{"ret", "int"}})
+	binBytes := c.cellsOfBin() * cellBytes
+	cells := c.Arg("cells")
+	c.AddR(cells, cellsAlign-1)
+	c.AndR(cells, -cellsAlign)
+	first := c.CopyR(cells)
+	c.AddR(first, cellsAlign)
+	// The bits of a score's bin as it is found are those of magic more, of which the shift leaves some.
+	magic := 0x1.8p52
+	base := c.CopyR(first)
+	c.SubR(base, c.GP(int64(math.Float64bits(magic)<<log2(binBytes))))
+	c.StoreR(cells, 0, 8, base)
+	start := c.Broadcast(I64, cells, 0)
+
+	x, labels, n, scale := c.Arg("x"), c.Arg("labels"), c.Arg("n"), c.Arg("scale")
+	bins, most, step := c.Broadcast(F64, scale, 0), c.Broadcast(F64, scale, 8), c.Broadcast(F64, scale, 16)
+	// In registers at every level: a constant in memory waits for stores too, see cellsOfBin.
+	less, three, one := c.Copy(c.c64(magic-1)), c.Copy(c.c64(3)), c.Copy(c.Const(I64, 1))
+	zero := c.Zero()
+	good := c.Cmp(F64, EQ, zero, zero)
+	all, add := c.Zero(), c.Cells(cells)
+	c.eachScore(x, labels, n, func(u int, x V, label func() V) {
+		square, in := c.scored(x)
+		c.MoveM(good, c.AndM(good, in))
+		x = c.Keep(in, x)
+		// As in binEqual, but that edge 0 decides too: no score is below it.
+		t := c.Min(F64, most, c.Mul(F64, x, bins))
+		c.AddTo(F64, t, less)
+		edge := c.Mul(F64, c.Sub(F64, t, less), step)
+		c.CountTo(I64, t, c.Cmp(F64, LE, edge, x), one)
+		to := c.Add(I64, c.Shl(I64, t, log2(binBytes)), start)
+		v := c.Add(F64, x, three)
+		y := label()
+		c.Move(all, c.Or(all, y))
+		hits := c.And(c.Sub(I64, c.Zero(), y), v)
+		add(to, u*c.wide()*cellBytes%binBytes, [4]V{c.Add(I64, c.Shl(I64, y, 32), one), v, c.Add(F64, square, three), hits})
+	})
+
+	to, left := c.Arg("to"), c.Arg("bins")
+	c.Label("bins")
+	v := make([]V, max(cellBytes, c.Width())/c.Width())
+	for i := range v {
+		v[i] = c.Load(first, i*c.Width())
+	}
+	for o := len(v) * c.Width(); o < binBytes; o += c.Width() {
+		c.AddTo(I64, v[o/c.Width()%len(v)], c.Load(first, o))
+	}
+	c.StoreCell(to, 0, v)
+	c.AddR(first, binBytes)
+	c.AddR(to, cellBytes)
+	c.SubR(left, 1)
+	c.If(left, GT, 0, "bins")
+	c.finish(good, all)
+}
+
+func (c eventKernel) eventSums() {
+	c.Func("EventSums"+c.name, "EventSums"+c.name+` writes ten sums of n rows, a multiple of 16 that is not 0, to to: of labels; of the bits of p+3, of p*p+3,
+		and of p+3 where the label is 1; of hits; of the bits of t+3, of t*t+3, and of t+3 where there is a hit, for the larger t of p and 1-p; of the
+		bits of e+6 and of e*e+12 for the squared error e. It returns 1, and the sums mean nothing, if a score is outside [0,1] or a label is not 0 or 1.`,
+		[]Arg{{"to", "*uint64"}, {"x", c.scores}, {"labels", "*int32"}, {"n", "int"}}, []Arg{{"ret", "int"}})
+	to, x, labels, n := c.Arg("to"), c.Arg("x"), c.Arg("labels"), c.Arg("n")
+	zero := c.Zero()
+	good := c.Cmp(F64, EQ, zero, zero)
+	var sums [10]V
+	for i := range sums {
+		sums[i] = c.Zero()
+	}
+	three, one, half := c.pinned64(3), c.c64(1), c.pinned64(0.5)
+	unit := c.pinnedInt(1)
+	// In this order no more than 16 registers are in use at a time.
+	c.eachScore(x, labels, n, func(_ int, x V, label func() V) {
+		cell := func(first int, p, square V) (v V) {
+			c.AddTo(I64, sums[first+2], c.Add(F64, square, three))
+			v = c.Add(F64, p, three)
+			c.AddTo(I64, sums[first+1], v)
+			return v
+		}
+		square, in := c.scored(x)
+		c.MoveM(good, c.AndM(good, in))
+		v := cell(0, x, square)
+		y := label()
+		c.AddTo(I64, sums[0], y)
+		event := c.Cmp(I64, EQ, y, unit)
+		c.AddWhere(I64, sums[3], event, v)
+		other := c.Cmp(I64, EQ, y, c.Zero())
+		c.MoveM(good, c.AndM(good, c.OrM(event, other)))
+		hit := c.AndM(other, c.Cmp(F64, LE, x, half)) // a score of 1/2 says 0
+		hit = c.OrM(hit, c.AndM(event, c.Cmp(F64, GT, x, half)))
+		q := c.Sub(F64, c.Copy(one), x)
+		wrong := c.Blend(event, q, x) // distance of the score from the label
+		top := c.Max(F64, x, q)
+		square = c.Mul(F64, wrong, wrong)
+		c.AddTo(I64, sums[8], c.Add(F64, square, c.c64(6)))
+		c.AddTo(I64, sums[9], c.Add(F64, c.Mul(F64, square, square), c.c64(12)))
+		v = cell(4, top, c.Mul(F64, top, top))
+		c.CountTo(I64, sums[4], hit, unit)
+		c.AddWhere(I64, sums[7], hit, v)
+	})
+	for i, s := range sums {
+		c.total(to, i, s)
+	}
+	c.finish(good, nil)
+}
+
+// c64 is a constant that is read from memory where the level has operands there.
+func (c columnKernel) c64(x float64) C { return c.Const(F64, math.Float64bits(x)) }
