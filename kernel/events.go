@@ -157,7 +157,7 @@ func eventSums[T float32 | float64](p []T, labels []int32) (s EventSum, ok bool)
 		}
 		s.Event.add(x, y)
 		s.Top.add(max(x, q), hit)
-		e := d * d
+		e := float64(d * d)
 		s.Brier += int64(math.Float64bits(e+WindowBrier.Magic) - math.Float64bits(WindowBrier.Magic))
 		s.Brier2 += int64(math.Float64bits(float64(e*e)+WindowBrier2.Magic) - math.Float64bits(WindowBrier2.Magic))
 	}
