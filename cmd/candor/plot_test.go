@@ -348,6 +348,11 @@ func TestPlotDifferences(t *testing.T) {
 	if svg := string(d.read(drifted)); !strings.Contains(svg, ">Change, "+d.at("b.state")+" minus "+d.at("a.state")+"<") && !strings.Contains(svg, "minus") || !strings.Contains(svg, ">nll<") {
 		t.Error(svg)
 	}
+	// Where no difference has an interval, the picture says why.
+	if svg := drawnBy(t, d, "compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--metrics", "ks(exact)", "--plot-kind", "differences"); !strings.Contains(svg, ">no interval<") ||
+		!strings.Contains(svg, "exact keeps every row") {
+		t.Error(svg)
+	}
 	for _, c := range []struct {
 		args []string
 		want string
@@ -361,7 +366,6 @@ func TestPlotDifferences(t *testing.T) {
 		{[]string{"compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--metrics", "nll", "--plot-kind", "gaps"}, "these metrics do not keep; evaluate with --metrics default,calibration_error_squared"},
 		{[]string{"eval", d.at("first.npy"), "--labels", y, "--plot-kind", "gaps"}, "--plot-kind gaps draws how sets differ"},
 		{append(slices.Clone(args), "--plot-kind", "groups"), "--plot-kind groups draws groups of rows, and there are none"},
-		{[]string{"compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--metrics", "ece(exact)", "--plot-kind", "differences"}, "--plot-kind differences: exact keeps every row"},
 	} {
 		if code, _, errs := candor(t, append(c.args, "--plot", d.at("none.svg"))...); code != exitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("%v: exit code %d, %s", c.args, code, errs)
