@@ -30,6 +30,10 @@ func (f *compareRun) pairAgain(c *cobra.Command, j *job, list []comparedSet, nam
 		found.List = f.unpairedList(sets, names, func(eval.Metric) string {
 			return fmt.Sprintf("rows are read once more for differences, and %s is read once", once)
 		})
+	case f.task == "ensemble" && len(f.table.ids) > 0:
+		found.List = f.unpairedList(sets, names, func(eval.Metric) string {
+			return "--id finds the labels of ensembles, and does not match their rows"
+		})
 	case f.model.from != "":
 		found.List, found.Clusters, err = f.pairByKey(c, j, list, names, sets)
 	default:
