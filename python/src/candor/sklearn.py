@@ -212,7 +212,7 @@ def make_scorer(metric: str, **options: Any) -> Scorer:
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = load_iris(return_X_y=True)
     >>> cross_val_score(GaussianNB(), X, y, scoring=make_scorer("brier")).round(2)
-    array([-0.08, -0.07, -0.12, -0.12, -0.  ])
+    array([-0.13, -0.06, -0.12, -0.08, -0.  ])
     """
     # The searches of scikit-learn make warnings of errors, so what is wrong is said here, of two rows that any task has.
     _signed(_value(metric, options, probs=[[0.9, 0.1], [0.2, 0.8]], labels=[0, 1]))
