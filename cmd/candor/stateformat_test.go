@@ -243,7 +243,8 @@ func readByPage(t *testing.T, b []byte) (s pageState) {
 	}
 	audit := (&pageReader{t, r.bytes()}).frame("cAUD", 1)
 	s.rows = audit.i64()
-	if audit.i64() != 0 || audit.i64() != 0 || audit.u32() != s.classes {
+	dropped, absent := audit.i64(), audit.i64()
+	if dropped != 0 || absent != 0 || audit.u32() != s.classes {
 		t.Error("rows left out, or of other classes")
 	}
 	audit.u8()

@@ -1,0 +1,196 @@
+"""candor.spark on a cluster of two workers, each a process. PySpark and Java are not everywhere."""
+
+import os
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+pyspark = pytest.importorskip("pyspark")
+pytest.importorskip("pyarrow")
+
+import candor  # noqa: E402
+import candor.spark  # noqa: E402
+
+# PySpark leaves sockets open, and 3.5 uses what is deprecated.
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::{what}")
+    for what in ("ResourceWarning", "DeprecationWarning", "FutureWarning", "UserWarning", "pytest.PytestUnraisableExceptionWarning")
+]
+
+ROWS, CLASSES = 4000, 3
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    folder = tmp_path_factory.mktemp("spark")
+    builder = pyspark.sql.SparkSession.builder.master(os.environ.get("CANDOR_SPARK", "local-cluster[2,1,1024]"))
+    for key, value in {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.local.dir": str(folder),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "300",
+        "spark.executorEnv.PATH": os.environ["PATH"],
+        "spark.executorEnv.CANDOR_BINARY": os.environ.get("CANDOR_BINARY", ""),
+        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.task.maxFailures": "4",
+    }.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+    shutil.rmtree(os.path.join(os.path.dirname(pyspark.__file__), "work"), ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def data():
+    r = np.random.default_rng(1)
+    z = r.normal(size=(ROWS, CLASSES)) * 2
+    p = np.exp(z) / np.exp(z).sum(1, keepdims=True)
+    return {"p": p, "y": r.integers(0, CLASSES, ROWS), "w": r.uniform(0.5, 2, ROWS), "g": np.array(["a", "b", "c d"])[r.integers(0, 3, ROWS)]}
+
+
+def frame(spark, data, scores=list, rows=slice(None)):
+    columns = zip(map(scores, data["p"][rows].tolist()), data["y"][rows].tolist(), data["w"][rows].tolist(), data["g"][rows].tolist())
+    return spark.createDataFrame(list(columns), ["probability", "label", "weight", "the group"])
+
+
+@pytest.mark.parametrize("partitions", [1, 7, 100])
+def test_partitions(spark, data, partitions):
+    """The bytes of one machine's run, for any partitioning: also where most partitions have no rows, and in two stages."""
+    df = frame(spark, data).repartition(partitions)
+    want = candor.evaluate(data["p"], labels=data["y"]).state
+    assert candor.spark.state(df, probability="probability", label="label") == want
+
+
+def test_groups_and_weights(spark, data):
+    df = frame(spark, data).repartition(5)
+    want = candor.evaluate(data["p"], labels=data["y"], weights=data["w"], groups={"the group": data["g"]}, metrics="nll,ece")
+    got = candor.spark.evaluate(df, probability="probability", label="label", weight="weight", by="the group", metrics="nll,ece")
+    assert got.state == want.state
+    assert got["groups"] == want["groups"] and len(got["groups"]) == 3
+
+
+def test_vectors(spark, data):
+    """Vectors of pyspark.ml, dense and sparse."""
+    from pyspark.ml.linalg import Vectors
+
+    rows = slice(200)
+    want = candor.evaluate(data["p"][rows], labels=data["y"][rows]).state
+    for make in (Vectors.dense, lambda p: Vectors.sparse(len(p), list(range(len(p))), p)):
+        df = frame(spark, data, make, rows).repartition(3)
+        assert candor.spark.state(df, probability="probability", label="label") == want
+
+
+def test_binary(spark, data):
+    p = data["p"][:, 0]
+    y = (data["y"] == 0).astype(int)
+    df = spark.createDataFrame([(float(a), int(b)) for a, b in zip(p, y)], ["p", "y"]).repartition(3)
+    assert candor.spark.state(df, probability="p", label="y") == candor.evaluate(p, labels=y).state
+
+
+def failing(how, marker):
+    """Return a stage that ends the first attempt of a task, once, after its rows were read."""
+
+    def stage(batches):
+        yield from batches
+        from pyspark import TaskContext
+
+        if TaskContext.get().partitionId() == 1 and not os.path.exists(marker):
+            open(marker, "w").close()
+            if how == "raise":
+                raise RuntimeError("planned")
+            if how == "exit":
+                os._exit(1)
+            import signal
+
+            os.kill(os.getppid() if how == "daemon" else executor(), signal.SIGKILL)
+
+    def executor():
+        # The executor is the JVM above this process and its daemon.
+        pid = os.getpid()
+        while True:
+            with open(f"/proc/{pid}/stat") as f:
+                pid = int(f.read().rsplit(")", 1)[1].split()[1])
+            with open(f"/proc/{pid}/comm") as f:
+                if f.read().strip() == "java":
+                    return pid
+
+    return stage
+
+
+@pytest.mark.parametrize("how", ["raise", "exit", "daemon", "executor"])
+def test_failures(spark, data, how, tmp_path):
+    """A task that raises, a worker that exits, an executor that is killed: every row is counted once."""
+    if how == "executor" and "local-cluster" not in spark.sparkContext.master:
+        pytest.skip("the executor is the driver")
+    marker = str(tmp_path / "failed")
+    df = frame(spark, data).repartition(4)
+    df = df.mapInArrow(failing(how, marker), df.schema)
+    assert candor.spark.state(df, probability="probability", label="label") == candor.evaluate(data["p"], labels=data["y"]).state
+    assert os.path.exists(marker)
+
+
+def test_files(spark, data, tmp_path):
+    """Tasks read row groups: the state is that of one run, with more tasks than row groups, and with fewer."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    half = ROWS // 2
+    for i, rows in enumerate((slice(half), slice(half, None))):
+        table = pa.table({**{f"p_{k}": data["p"][rows, k] for k in range(CLASSES)}, "y": data["y"][rows], "g": data["g"][rows]})
+        pq.write_table(table, tmp_path / f"{i}.parquet", row_group_size=500)
+    want = candor.evaluate_files(*map(str, sorted(tmp_path.glob("*.parquet"))), prob_prefix="p_", label="y", group="g")
+    for tasks in (1, 3, 11, 80):
+        got = candor.spark.evaluate_files(spark, f"{tmp_path}/*.parquet", tasks=tasks, prob_prefix="p_", label="y", group="g")
+        assert got.state == want.state
+    assert candor.spark.state_of_files(spark, f"file://{tmp_path}/*.parquet", prob_prefix="p_", label="y", group="g") == want.state
+
+
+@pytest.mark.parametrize(
+    "change, column, what",
+    [
+        (lambda r: r | {"label": None}, "label", "it is null"),
+        (lambda r: r | {"probability": None}, "probability", "it is null"),
+        (lambda r: r | {"probability": [0.5, 0.5]}, "probability", "2 scores, and rows before have 3"),
+        (lambda r: r | {"probability": [0.5, 0.5, None]}, "probability", "a score is null"),
+        (lambda r: r | {"probability": [0.5, 0.5, 0.5]}, "probability", "sum"),
+        (lambda r: r | {"label": 9}, "label", "label is 9"),
+    ],
+)
+def test_bad_rows(spark, change, column, what):
+    """The error names the column, the partition and the row."""
+    good = {"probability": [0.2, 0.3, 0.5], "label": 2}
+    rows = [good] * 4 + [change(good)] + [good]
+    df = spark.createDataFrame(rows, "probability array<double>, label long").coalesce(1)
+    with pytest.raises(Exception) as e:
+        candor.spark.evaluate(df, probability="probability", label="label")
+    assert f"column '{column}', partition 0, row 4" in str(e.value) and what in str(e.value)
+
+
+def test_misuse(spark, data):
+    df = frame(spark, data, rows=slice(10))
+    with pytest.raises(candor.UsageError, match="there is no column 'p'; there are probability, label, weight, the group"):
+        candor.spark.evaluate(df, probability="p", label="label")
+    with pytest.raises(candor.UsageError, match="one column of scores"):
+        candor.spark.evaluate(df, label="label")
+    with pytest.raises(candor.DataError, match="has no rows"):
+        candor.spark.evaluate(df.limit(0), probability="probability", label="label")
+    with pytest.raises(candor.UsageError, match="candor.spark.evaluate"):
+        candor.spark.evaluate_files(spark, "s3a://bucket/part.parquet", prob="p", label="y")
+    with pytest.raises(candor.DataError, match="no file matches"):
+        candor.spark.evaluate_files(spark, "/nowhere/*.parquet", prob="p", label="y")
+
+
+def test_versions(spark, data):
+    """An executor with another command is an error that names both."""
+    task = candor.spark._Rows("probs", "probability", "label", None, [], {})
+    task.version = ("1", "candor 0.1")
+    df = frame(spark, data, rows=slice(10)).select("probability", "label")
+    with pytest.raises(Exception, match="the driver 'candor 0.1' of 1; install one version"):
+        df.mapInArrow(task, "state binary").collect()
