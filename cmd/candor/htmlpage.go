@@ -87,17 +87,7 @@ func commandOf(e *eval.Evaluation, d *report.Document) string {
 			c = append(c, option)
 		}
 	}
-	switch {
-	case in.Choices != eval.NoChoices:
-		add(true, "--from lm-eval")
-	case in.Correct:
-		add(true, "--correct RIGHT")
-	case in.Classes > 0:
-		add(true, "--labels LABELS")
-	default:
-		add(s.Kind != metrics.LogLiks, "--observed OBSERVED")
-	}
-	c = append(c, inputOf(in)...)
+	c = append(append(c, outcomesOf(in)...), inputOf(in)...)
 	standard, err := eval.ParseMetrics("default", d.Shape())
 	var keys []string
 	for i := range d.Metrics {
@@ -156,17 +146,7 @@ func compareCommandOf(all *report.Comparison) string {
 			c = append(c, option)
 		}
 	}
-	switch {
-	case in.Choices != eval.NoChoices:
-		add(true, "--from lm-eval")
-	case in.Correct:
-		add(true, "--correct RIGHT")
-	case in.Classes > 0:
-		add(true, "--labels LABELS")
-	default:
-		add(in.Task != "loglik", "--observed OBSERVED")
-	}
-	c = append(c, inputOf(in)...)
+	c = append(append(c, outcomesOf(in)...), inputOf(in)...)
 	add(d.Level() != metrics.DefaultLevel, fmt.Sprintf("--confidence %v", d.Level()))
 	add(in.Weighted, "--weights WEIGHTS")
 	if x := all.Differences; x != nil {
@@ -190,6 +170,21 @@ func oneLine(l []string) string {
 		return s
 	}
 	return strings.Join(l, " \\\n  ")
+}
+
+// outcomesOf returns the option that says what really happened.
+func outcomesOf(in *report.Input) []string {
+	switch {
+	case in.Choices != eval.NoChoices:
+		return []string{"--from lm-eval"}
+	case in.Correct:
+		return []string{"--correct RIGHT"}
+	case in.Classes > 0:
+		return []string{"--labels LABELS"}
+	case in.Task == "loglik":
+		return nil
+	}
+	return []string{"--observed OBSERVED"}
 }
 
 // inputOf returns the options that say what scores are.

@@ -64,22 +64,7 @@ options of the answers.`,
 			if expect < 0 || expect > sharding.Most || expect == 0 && c.Flags().Changed("expect") {
 				return usage("--expect is %d; it is the number of shards, from 1 to %d", expect, sharding.Most)
 			}
-			if err := files.check(args...); err != nil {
-				return err
-			}
-			if name, n := files.twice(args); n > 1 {
-				return about(usage("%s is named %d times, and can be read once; name it once", name, n), name)
-			}
-			if err := checkFile("-o", to, args...); err != nil {
-				return err
-			}
-			if err := o.plot.checkFile("-o", to, args...); err != nil {
-				return err
-			}
-			if err := o.reports.check(c, map[string]string{"-o": to, "--plot": o.plot.file}, args...); err != nil {
-				return err
-			}
-			r, err := openStates(&files, maxMemory, c.InOrStdin(), args)
+			r, err := o.openStates(c, &files, to, maxMemory, args)
 			if err != nil {
 				return err
 			}
@@ -164,6 +149,26 @@ options of the answers.`,
 		panic(err)
 	}
 	return c
+}
+
+// openStates checks the files that merge and subtract read and write, and opens the states.
+func (o *output) openStates(c *cobra.Command, files *sources, to, maxMemory string, args []string) (*stateFiles, error) {
+	if err := files.check(args...); err != nil {
+		return nil, err
+	}
+	if name, n := files.twice(args); n > 1 {
+		return nil, about(usage("%s is named %d times, and can be read once; name it once", name, n), name)
+	}
+	if err := checkFile("-o", to, args...); err != nil {
+		return nil, err
+	}
+	if err := o.plot.checkFile("-o", to, args...); err != nil {
+		return nil, err
+	}
+	if err := o.reports.check(c, map[string]string{"-o": to, "--plot": o.plot.file}, args...); err != nil {
+		return nil, err
+	}
+	return openStates(files, maxMemory, c.InOrStdin(), args)
 }
 
 // maxState limits the size of a state that is read.

@@ -37,22 +37,7 @@ input. The other flags are those of candor merge.`,
 			if err := o.check(c); err != nil {
 				return err
 			}
-			if err := files.check(args...); err != nil {
-				return err
-			}
-			if name, n := files.twice(args); n > 1 {
-				return about(usage("%s is named %d times, and can be read once; name it once", name, n), name)
-			}
-			if err := checkFile("-o", to, args...); err != nil {
-				return err
-			}
-			if err := o.plot.checkFile("-o", to, args...); err != nil {
-				return err
-			}
-			if err := o.reports.check(c, map[string]string{"-o": to, "--plot": o.plot.file}, args...); err != nil {
-				return err
-			}
-			r, err := openStates(&files, maxMemory, c.InOrStdin(), args)
+			r, err := o.openStates(c, &files, to, maxMemory, args)
 			if err != nil {
 				return err
 			}
