@@ -10,16 +10,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
 )
 
 // TestProcess runs the tests of pipelines on a Prism that is a process of its own, so that whatever travels between a runner and its
 // workers does travel.
 func TestProcess(t *testing.T) {
-	if *runners.Runner != "" {
-		t.Skip("is the child of this test")
-	}
 	prism := filepath.Join(t.TempDir(), "prism")
 	if out, err := exec.Command("go", "build", "-o", prism, "github.com/apache/beam/sdks/v2/go/cmd/prism").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -20,9 +20,9 @@ func subtractCommand() *cobra.Command {
 		Short: "Take the rows of shards out of a merged state",
 		Long: `Take the rows of shards out of the state of all rows: a shard that was wrong, or counted twice. The document, and the state that -o
 writes, equal those of the other rows alone, to the byte, unless scores of the first state are on a grid, as those of more than
-262,144 distinct scores are: what is left stays on it, and the command says so. So do warnings of rows whose probabilities have
-sums other than 1, whose smallest and largest sum are then unknown. Rows that the first state does not have are an error; not every
-such row can be noticed. Metrics that keep more than counts and sums, such as ace, tace and retention_nll, cannot give up rows, nor can
+262,144 distinct scores are: what is left stays on it, and the command says so. A warning of probabilities whose sums are not 1 no
+longer gives the smallest and the largest sum, as they are unknown. Rows that the first state does not have are an error, but not
+every such row can be noticed. Metrics that keep more than counts and sums, such as ace, tace and retention_nll, cannot give up rows, nor can
 states of groups, slices, several labels and of candor compare: merge the states of the other shards instead. "-" is standard
 input. The other flags are those of candor merge.`,
 		Example: `  candor subtract all.state shard-7.state -o rest.state

@@ -185,13 +185,13 @@ evaluated on several machines.
 --shard I/N reads the I-th of N shards of the rows, from 0, for a run that is divided among machines or processes: rows of arrays
 and safetensors, row groups of Parquet, record batches of Arrow's files, and otherwise whole files. --shard slurm is the task of
 a job array of Slurm, --shard k8s/N the completion of an Indexed Job of Kubernetes. --files-from reads the names of the files from
-a list. States say which shard they are of; merged with all others, they equal the state of an undivided run. A shard without rows
-prints nothing, and has a state. Of files that are no shards of one run, --first-row says where each begins, for metrics that draw
-random numbers by row.
+a list. Each state says which shard it is of. When all shards are merged, the state equals that of an undivided run. A shard
+without rows prints nothing, but writes a state. For files that were not divided by --shard, --first-row says where each begins, for
+metrics that draw random numbers by row.
 
 --checkpoint FILE saves what a run has read, every minute or after each --checkpoint-every, and when SIGTERM or SIGINT ends it.
-With --resume the same command goes on from there, and begins if there is no such file; it may be killed at any moment, and the
-result has the same bytes. Files that have changed and other flags are an error. The file is removed at the end.`,
+With --resume the same command goes on from there, or starts from the beginning if there is no such file. The run may be killed at
+any moment; the result has the same bytes. It is an error if a file or a flag has changed. The checkpoint is removed at the end.`,
 		example: `  candor eval shard-1.npz --input logits --state shard-1.state
   candor merge shard-1.state
   candor eval probs.npy --labels labels.npy --shard 0/8 --state shard-0.state
