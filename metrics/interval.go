@@ -47,3 +47,8 @@ func Normal(mean, se, level float64) Interval {
 	h := float64(Z(level) * se)
 	return Interval{mean - h, mean + h}
 }
+
+// Within returns the interval cut to [least, most]: what is cut off no value can have, so the coverage stays.
+func (i Interval) Within(least, most float64) Interval {
+	return Interval{math.Max(i.Low, least), math.Min(i.High, most)}
+}

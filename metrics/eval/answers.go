@@ -122,7 +122,8 @@ func (e *Evaluation) AtLevel(level float64) *Evaluation {
 	return &o
 }
 
-// Value returns the value of a metric of the spec. An undefined value is NaN and has a reason.
+// Value returns the value of a metric of the spec. An undefined value is NaN and has a reason. Its interval lies
+// within the metric's range.
 func (e *Evaluation) Value(m Metric) Value {
 	d := e.Spec.describe(m)
 	why := e.Spec.classless(m)
@@ -166,7 +167,7 @@ func (e *Evaluation) Value(m Metric) Value {
 			v.Reason = "a single row has no spread"
 		}
 	}
-	return v
+	return e.Spec.Bounded(m, v)
 }
 
 // unscored returns the reason why a metric has no value when rows have the caller's confidence scores, or "" if it has one.

@@ -57,6 +57,7 @@ type Descriptor struct {
 	value    func(e *Evaluation, m Metric) Value
 	text     func(e *Evaluation, m Metric) string // nil if the formula is the full definition
 	tex      string
+	ends     [2][]end // of Range, one for each of its alternatives
 }
 
 // Value is the value of a metric, with its interval.
@@ -76,6 +77,9 @@ type Value struct {
 	Expected float64
 	Clusters int     // number of clusters that the interval is found from; else 0
 	DF       float64 // degrees of freedom of Student's distribution, of an interval by clusters; else 0
+
+	uncut metrics.Interval // Interval before it was cut to the metric's range, if it was
+	isCut bool
 }
 
 // Chance describes the value that an ECE would have by chance alone.
@@ -205,6 +209,7 @@ func init() {
 	}
 	also(table, alsoForecasts()...)
 	written(table)
+	bounded(table)
 } // in init, since the answers look up their metric in the table
 
 func descriptors() []Descriptor {

@@ -287,7 +287,7 @@ func (r *Result) pOf(d *Difference, of func(*eval.Evaluation) eval.Value) float6
 // mover returns the interval of the difference of two independent values from the intervals of each: the method of variance estimates
 // recovery (Zou and Donner 2008), which is Newcombe's for proportions. A value outside its own interval has none.
 func mover(before, after *eval.Value) metrics.Interval {
-	a, b := before.Interval, after.Interval
+	a, b := before.Uncut(), after.Uncut()
 	if !(a.Low <= before.Value && before.Value <= a.High && b.Low <= after.Value && after.Value <= b.High) {
 		return metrics.NoInterval()
 	}

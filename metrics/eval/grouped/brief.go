@@ -42,7 +42,7 @@ func (b *Brief) Answers(list []eval.Metric, level float64) []eval.Value {
 	s := b.of.table.Sums(b.at)
 	l := make([]eval.Value, len(list))
 	for i, m := range list {
-		l[i] = b.of.answer(s, m, level)
+		l[i] = b.of.Spec.Bounded(m, b.of.answer(s, m, level))
 		if b.of.Spec.Cluster != "" && l[i].Interval.Low == l[i].Interval.Low {
 			l[i].Interval, l[i].Method, l[i].Reason = metrics.NoInterval(), "", "with more than 1,000 groups there are no clustered intervals"
 		}

@@ -178,7 +178,7 @@ func (g *Evaluation) Tests(o TestOptions) *Tests {
 			default:
 				se[i] = c.Error
 				h := float64(clustered.Quantile(t.Level, c.DF) * c.Error)
-				x.Interval = metrics.Interval{Low: x.Gap - h, High: x.Gap + h}
+				x.Interval = metrics.Interval{Low: x.Gap - h, High: x.Gap + h}.Within(-1, 1)
 				if !few && !g.table.Weighted {
 					t.Tested++
 					x.test(&f)
@@ -327,7 +327,7 @@ func (x *Tested) describe(f *compact.Floats, weighted bool, level float64) float
 	if own := math.Sqrt(math.Max(0, f.Spread)) / f.Weight; !(se >= own) {
 		se = own
 	}
-	x.Interval = metrics.Normal(x.Gap, se, level)
+	x.Interval = metrics.Normal(x.Gap, se, level).Within(-1, 1)
 	if f.N < 2 {
 		x.Interval = metrics.NoInterval()
 	}
@@ -424,7 +424,7 @@ func (t *Tests) shrink(se []float64) {
 		default:
 			share := tau2 / (tau2 + v)
 			x.Shrunk = t.Mean + float64(share*(x.Gap-t.Mean))
-			x.ShrunkInterval = metrics.Normal(x.Shrunk, math.Sqrt(float64(share*v)), t.Level)
+			x.ShrunkInterval = metrics.Normal(x.Shrunk, math.Sqrt(float64(share*v)), t.Level).Within(-1, 1)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (e *Evaluation) List(o ListOptions) (list []Slice, left int, reason string)
 			x.Gap = gap / n
 			v := a.d.float()/n - float64(x.Gap*x.Gap)
 			// As of bias, no narrower than calibrated scores imply: few rows with no event would have almost no width.
-			x.Interval = metrics.Normal(x.Gap, math.Sqrt(max(v/max(1, n-1), a.v.float()/float64(n*n))), o.Level)
+			x.Interval = metrics.Normal(x.Gap, math.Sqrt(max(v/max(1, n-1), a.v.float()/float64(n*n))), o.Level).Within(-1, 1)
 			if a.n < 2 {
 				x.Interval = metrics.NoInterval()
 			}
@@ -130,7 +130,7 @@ func (e *Evaluation) List(o ListOptions) (list []Slice, left int, reason string)
 					x.P = math.NaN()
 				} else {
 					b := &by[i]
-					x.Interval = b.interval(x.Gap, o.Level)
+					x.Interval = b.interval(x.Gap, o.Level).Within(-1, 1)
 					x.P = max(x.P, b.p(x.Gap), alike(a, &few[i], max(common, b.v/b.own)))
 				}
 				if by != nil {
