@@ -83,6 +83,14 @@ func (d *Differences) GroupMetrics() []int {
 	return l
 }
 
+// Horizon returns the steps ahead and the column of the series of TakeDieboldMariano's tests; 0 if there are none.
+func (d *Differences) Horizon() (steps int, series string) {
+	for _, t := range d.tests {
+		steps, series = t.Horizon, t.By
+	}
+	return steps, series
+}
+
 // TakeDieboldMariano puts tests in the place of the differences of the same models and metric, whose intervals take rows as
 // independent. p-values are adjusted and outcomes judged anew.
 func (d *Differences) TakeDieboldMariano(tests []DieboldMariano) {

@@ -397,7 +397,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 	for i, e := range sets {
 		docs.Sets = append(docs.Sets, report.Named{Name: names[i], Document: f.documentOf(i, e, read)})
 	}
-	return f.output.comparison(c, &docs, f.level)
+	return f.output.comparison(c, sets[0], &docs)
 }
 
 // percent formats a level with as many digits as it has.

@@ -28,16 +28,19 @@ func (f *compareRun) checkGroups(c *cobra.Command, j *job) error {
 	case c.Flags().Changed("horizon"):
 		return usage("--horizon and --group are both given: the test of Diebold and Mariano is of all rows in the order of time; leave one of them out")
 	}
-	j.also = func(of eval.Shape) string {
-		switch {
-		case !of.HasClasses():
-			return ""
-		case of.Classes == 1:
-			return "nll,brier,accuracy,bias"
-		}
-		return "nll,brier,accuracy"
-	}
+	j.also = groupMetrics
 	return nil
+}
+
+// groupMetrics are the metrics of which groups of a comparison have differences, in a list; of forecasts those are all that are asked for.
+func groupMetrics(of eval.Shape) string {
+	switch {
+	case !of.HasClasses():
+		return ""
+	case of.Classes == 1:
+		return "nll,brier,accuracy,bias"
+	}
+	return "nll,brier,accuracy"
 }
 
 // groupBy groups the rows of a comparison.

@@ -223,7 +223,7 @@ func (f *driftRun) show(c *cobra.Command, d *report.Drift) error {
 	if err := f.reports.write(c, outcomes, ci.OfDrift(d)...); err != nil {
 		return err
 	}
-	if err := f.reports.page.write(func() ([]byte, error) { return page.Drift(d, "candor drift BEFORE.state AFTER.state --html page.html") }); err != nil {
+	if err := f.reports.page.write(func() ([]byte, error) { return page.Drift(d, driftCommandOf(d)) }); err != nil {
 		return err
 	}
 	if _, err := c.OutOrStdout().Write(b.Bytes()); err != nil {

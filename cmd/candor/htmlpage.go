@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,9 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/compared"
+	"github.com/candor-go/candor/metrics/eval/drift"
+	"github.com/candor-go/candor/metrics/eval/grouped"
+	"github.com/candor-go/candor/metrics/eval/sliced"
 	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/report"
@@ -77,90 +81,162 @@ func (p *htmlPage) write(page func() ([]byte, error)) error {
 	return writeFile(p.file, b)
 }
 
-// commandOf returns the command that makes a document again, its options in the order of the help. Names of files are not known, nor is what
-// names the columns of a table.
-func commandOf(e *eval.Evaluation, d *report.Document) string {
-	in, s := &d.Input, &e.Spec
-	c := []string{"candor eval PREDICTIONS"}
-	add := func(needed bool, option string) {
-		if needed {
-			c = append(c, option)
-		}
+// command is one that is put together.
+type command []string
+
+func (c *command) add(needed bool, option string) {
+	if needed {
+		*c = append(*c, option)
 	}
-	c = append(append(c, outcomesOf(in)...), inputOf(in)...)
-	standard, err := eval.ParseMetrics("default", d.Shape())
+}
+
+// evaluated adds the options by which the metrics of a document are found. more are metrics that other options ask for.
+func (c *command) evaluated(e *eval.Evaluation, d *report.Document, more string) {
+	in, s := &d.Input, &e.Spec
+	metricsOf := func(list string) (keys []string) {
+		l, err := eval.ParseMetrics(list, s.Shape())
+		if err != nil {
+			return nil
+		}
+		for _, m := range l {
+			keys = append(keys, m.String())
+		}
+		return keys
+	}
 	var keys []string
+	scaled := false
 	for i := range d.Metrics {
-		if key := d.Metrics[i].Key; d.Slices == nil || !slices.Contains(strings.Split(sliceMetrics, ","), key) { // which --slice-by adds
+		key := d.Metrics[i].Key
+		if slices.Contains(strings.Split(eval.ScaledMetrics, ","), key) {
+			scaled = true
+		} else {
 			keys = append(keys, key)
 		}
 	}
-	add(err != nil || !slices.EqualFunc(keys, standard, func(k string, m eval.Metric) bool { return k == m.String() }), "--metrics "+quoted(strings.Join(keys, ",")))
+	c.add(!slices.Equal(keys, metricsOf("default")) && !slices.Equal(keys, metricsOf("default,"+more)), "--metrics "+quoted(strings.Join(keys, ",")))
 	bins := calib.DefaultBins
 	if in.Classes > 0 && !in.Correct {
 		if system := likeOf(s); system != "" {
 			base, err := calib.Like(system)
-			add(err == nil, "--like "+system)
+			c.add(err == nil, "--like "+system)
 			bins = base.Bins
 		}
 	}
-	add(in.Classes > 0 && s.Base.Bins != bins, fmt.Sprintf("--bins %d", s.Base.Bins))
-	add(s.Level != metrics.DefaultLevel, fmt.Sprintf("--confidence %v", s.Level))
-	add(s.Seed != 0, fmt.Sprintf("--seed %d", s.Seed))
-	add(in.Weighted, "--weights WEIGHTS")
-	add(in.Decided, "--decisions DECISIONS")
-	add(in.Scored, "--confidence-scores SCORES")
-	add(in.Out > 0, "--ood OTHERS")
-	add(in.Dropped > 0, "--on-invalid drop")
-	add(e.Audit.Renormalized, "--renormalize")
-	add(len(in.IgnoredLabels) > 0, ignoredOf(in))
-	add(s.Kind == metrics.Normals && s.Law != regress.NormalLaw, "--distribution "+quoted(s.Law.String()))
-	add(s.Transform != 0, "--transform "+s.Transform.String())
+	c.add(in.Classes > 0 && s.Base.Bins != bins, fmt.Sprintf("--bins %d", s.Base.Bins))
+	c.add(s.Level != metrics.DefaultLevel, fmt.Sprintf("--confidence %v", s.Level))
+	c.add(s.Seed != 0, fmt.Sprintf("--seed %d", s.Seed))
+	c.add(in.Weighted, "--weights WEIGHTS")
+	c.add(in.Decided, "--decisions DECISIONS")
+	c.add(in.Scored, "--confidence-scores SCORES")
+	c.add(in.Out > 0, "--ood OTHERS")
+	c.add(scaled, "--temperature-scaled")
+	c.add(in.Dropped > 0, "--on-invalid drop")
+	c.add(e.Audit.Renormalized, "--renormalize")
+	c.add(len(in.IgnoredLabels) > 0, ignoredOf(in))
+	c.add(s.Kind == metrics.Normals && s.Law != regress.NormalLaw, "--distribution "+quoted(s.Law.String()))
+	c.add(s.Transform != 0, "--transform "+s.Transform.String())
+}
+
+// tested adds the options of tests of groups or slices.
+func (c *command) tested(rows, standard int64, adjust string) {
+	c.add(rows != standard, fmt.Sprintf("--min-rows %d", rows))
+	c.add(adjust != "holm", "--adjust "+adjust)
+}
+
+// commandOf returns the command that makes a document again, its options in the order of the help. Names of files are not known, nor is what
+// names the columns of a table.
+func commandOf(e *eval.Evaluation, d *report.Document) string {
+	in := &d.Input
+	c := command{"candor eval PREDICTIONS"}
+	c = append(append(c, outcomesOf(in)...), inputOf(in)...)
+	page := htmlPage{file: "page.html"}
+	more := page.also(e.Spec.Shape())
+	if d.Slices != nil {
+		more += "," + sliceMetrics
+	}
+	c.evaluated(e, d, more)
 	if d.Clusters != nil {
-		add(true, "--cluster "+quoted(d.Clusters.Column))
+		c.add(true, "--cluster "+quoted(d.Clusters.Column))
 	}
 	if d.Slices != nil {
 		for _, x := range d.Slices.Columns {
-			add(true, "--slice-by "+quoted(x.Name))
+			c.add(true, "--slice-by "+quoted(x.Name))
 		}
+		for _, x := range d.Slices.Columns {
+			if x.Edges != nil && x.Thirds == nil { // and not from the rows' quantiles
+				l := make([]string, len(x.Edges))
+				for i, v := range x.Edges {
+					l[i] = strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'g', -1, 64), "+"))
+				}
+				c.add(true, "--slice-edges "+quoted(x.Name+"="+strings.Join(l, ",")))
+			}
+		}
+		how := "holm"
+		if d.Slices.Options.Adjust == sliced.BenjaminiHochberg {
+			how = "bh"
+		}
+		c.tested(d.Slices.Options.MinRows, grouped.DefaultMinRows, how)
 	}
 	if d.Tests != nil {
 		for _, g := range d.Tests.Columns {
-			add(true, "--group "+quoted(g))
+			c.add(true, "--group "+quoted(g))
 		}
+		c.tested(d.Tests.MinRows, grouped.DefaultMinRows, string(d.Tests.Adjust))
 	}
 	return strings.Join(append(c, "--html page.html"), " \\\n  ")
 }
 
-// compareCommandOf returns the command that makes a comparison again, as commandOf does.
-func compareCommandOf(all *report.Comparison) string {
+// compareCommandOf returns the command that makes a comparison again, as commandOf does. e is its first set.
+func compareCommandOf(e *eval.Evaluation, all *report.Comparison) string {
 	d := all.Sets[0].Document
 	in := &d.Input
 	sets := "SETS..."
 	if n := len(all.Sets); n <= 26 {
 		sets = strings.Join(strings.Split("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:n], ""), " ")
 	}
-	c := []string{"candor compare " + sets}
-	add := func(needed bool, option string) {
-		if needed {
-			c = append(c, option)
-		}
-	}
+	c := command{"candor compare " + sets}
 	c = append(append(c, outcomesOf(in)...), inputOf(in)...)
-	add(d.Level() != metrics.DefaultLevel, fmt.Sprintf("--confidence %v", d.Level()))
-	add(in.Weighted, "--weights WEIGHTS")
+	more := ""
+	if all.Differences != nil && all.Differences.Groups != nil {
+		more = groupMetrics(e.Spec.Shape())
+	}
+	c.evaluated(e, d, more)
 	if x := all.Differences; x != nil {
 		if x.Clusters != nil {
-			add(true, "--cluster "+quoted(x.Clusters.Column))
+			c.add(true, "--cluster "+quoted(x.Clusters.Column))
 		}
 		if x.Groups != nil {
 			for _, g := range x.Groups.Columns {
-				add(true, "--group "+quoted(g))
+				c.add(true, "--group "+quoted(g))
+			}
+			c.add(x.Groups.MinRows != compared.DefaultMinRows, fmt.Sprintf("--min-rows %d", x.Groups.MinRows))
+		}
+		if x.Baseline && len(x.List) > 0 {
+			c.add(len(x.Names) > 2 || x.List[0].A > 0, "--baseline "+quoted(x.Names[x.List[0].A]))
+		}
+		var margins []string
+		for i := range x.List {
+			if m := x.List[i].Margin; m != nil {
+				if l := fmt.Sprintf("--margin %s", quoted(fmt.Sprintf("%s=%v", x.List[i].Metric, m.Size))); !slices.Contains(margins, l) {
+					margins = append(margins, l)
+				}
 			}
 		}
-		add(x.Baseline && len(x.Names) > 2 && len(x.List) > 0, "--baseline NAME")
-		add(x.Adjust != compared.Holm, "--adjust "+x.Adjust.String())
+		c = append(c, margins...)
+		c.add(x.Adjust != compared.Holm, "--adjust "+x.Adjust.String())
+		if steps, series := x.Horizon(); steps > 0 {
+			c.add(true, fmt.Sprintf("--horizon %d", steps))
+			c.add(series != "", "--series "+quoted(series))
+		}
 	}
+	return oneLine(append(c, "--html page.html"))
+}
+
+// driftCommandOf returns the command that makes the comparison of two states again.
+func driftCommandOf(d *report.Drift) string {
+	c := command{"candor drift BEFORE.state AFTER.state"}
+	c.add(d.Level != metrics.DefaultLevel, fmt.Sprintf("--confidence %v", d.Level))
+	c.add(d.Adjust != drift.Holm, "--adjust "+d.Adjust.String())
 	return oneLine(append(c, "--html page.html"))
 }
 
@@ -176,6 +252,9 @@ func oneLine(l []string) string {
 func outcomesOf(in *report.Input) []string {
 	switch {
 	case in.Choices != eval.NoChoices:
+		if in.Choices != eval.ChoiceSums {
+			return []string{"--from lm-eval", "--choice-norm " + in.Choices.String()}
+		}
 		return []string{"--from lm-eval"}
 	case in.Correct:
 		return []string{"--correct RIGHT"}
@@ -234,6 +313,16 @@ func fitOf(method string, d *report.Document) []string {
 		fit = append(fit, "--cluster "+quoted(d.Clusters.Column))
 	}
 	return fit
+}
+
+// recalCommandOf returns the command that makes the page of a fit again.
+func recalCommandOf(c *cobra.Command, r *report.Recalibration) string {
+	l := command(fitOf(r.Method, r.Before))
+	for _, name := range []string{"event", "folds", "seed", "metrics", "bins", "confidence"} {
+		f := c.Flags().Lookup(name)
+		l.add(f.Changed, "--"+name+" "+quoted(f.Value.String()))
+	}
+	return oneLine(append(l, "-o map.json", "--html page.html"))
 }
 
 // ignoredOf returns the option of labels that are ignored.

@@ -75,5 +75,5 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 		return err
 	}
 	docs.Differences = found
-	return o.comparison(c, &docs, sum.Spec.Level)
+	return o.comparison(c, sum.Models()[0].Evaluation, &docs)
 }

@@ -357,13 +357,13 @@ func writeTo(path string, from io.WriterTo) error {
 }
 
 // comparison writes a comparison to standard output, and its reports. If gates fail, it returns them as an error.
-func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level float64) error {
+func (o *output) comparison(c *cobra.Command, first *eval.Evaluation, docs *report.Comparison) error {
 	outcomes := o.outcomes(func(g report.Gate) report.Outcome { return g.CheckDifferences(docs.Differences) })
 	if err := o.reports.writeResult(c, &ci.Result{Sets: ci.OfComparison(docs), Gates: outcomes, Deltas: ci.DeltasOf(docs), Rankings: ci.RankingsOf(docs)}); err != nil {
 		return err
 	}
 	if err := o.reports.page.write(func() ([]byte, error) {
-		return page.Compare(docs, compareCommandOf(docs))
+		return page.Compare(docs, compareCommandOf(first, docs))
 	}); err != nil {
 		return err
 	}
@@ -441,7 +441,7 @@ func (o *output) comparison(c *cobra.Command, docs *report.Comparison, level flo
 		if err = docs.Table(&values, report.Plain, s.width); err != nil {
 			break
 		}
-		of := "In brackets " + percent(level) + " intervals of each set"
+		of := "In brackets " + percent(first.Spec.Level) + " intervals of each set"
 		if !bytes.Contains(values.Bytes(), []byte(" [")) { // they have no room
 			of = ""
 		}

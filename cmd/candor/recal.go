@@ -207,7 +207,7 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 		}
 	}
 	if err := f.reports.page.write(func() ([]byte, error) {
-		return page.Recalibration(r, oneLine(append(fitOf(r.Method, r.Before), "-o map.json", "--html page.html")))
+		return page.Recalibration(r, recalCommandOf(c, r))
 	}); err != nil {
 		return err
 	}
