@@ -111,7 +111,7 @@ func (f *evalFlags) checkTables(c *cobra.Command) error {
 	case s.correct != "" && len(s.probs) != 1:
 		return usage("--correct goes with --prob COLUMN, the probability of the top label; name it")
 	case s.unmatched != "error" && s.unmatched != "drop":
-		return usage("--on-unmatched is %q; it is error or drop", s.unmatched)
+		return noSuch("--on-unmatched", s.unmatched, "error", "drop")
 	case s.unmatched == "drop" && f.model.from == "" && (len(s.ids) == 0 || f.truth() == nil && !s.align):
 		return usage("--on-unmatched drop is for labels in a table of their own that are matched by --id; pass --labels TABLE:COLUMN and --id, or leave it out")
 	case s.pivot != "" && len(s.ids) == 0:

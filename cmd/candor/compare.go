@@ -115,7 +115,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		return usage("--plot-kind %s draws two sets, and there are %d; name two", f.plot.kind, len(list))
 	}
 	if f.baseline != "" && f.model.column == "" && !slices.Contains(names, f.baseline) {
-		return usage("--baseline is %q, which is none of the sets; it is one of %s", f.baseline, strings.Join(names, ", "))
+		return usage("--baseline is %q, which is none of the sets%s; it is one of %s", f.baseline, meant(f.baseline, names), strings.Join(names, ", "))
 	}
 	j, err := f.job(c)
 	if err != nil {
@@ -229,7 +229,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 			return err
 		}
 		if names = f.names; f.baseline != "" && !slices.Contains(names, f.baseline) {
-			return usage("--baseline is %q, which is none of the models; it is one of %s", f.baseline, strings.Join(names, ", "))
+			return usage("--baseline is %q, which is none of the models%s; it is one of %s", f.baseline, meant(f.baseline, names), strings.Join(names, ", "))
 		}
 	}
 	for i := range list {

@@ -19,14 +19,10 @@ func completeFlags(c *cobra.Command) {
 	fixed := func(words ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}
-	kinds := make([]string, len(plotKinds))
-	for i, k := range plotKinds {
-		kinds[i] = k.name
-	}
 	flags := map[string]cobra.CompletionFunc{
 		"metrics": completeMetrics, "input": fixed("probs", "logits", "logprobs", "dirichlet"), "task": fixed(tasks...),
 		"like": fixed("um", "tfp", "torchmetrics", "guo", "blog"), "on-invalid": fixed("error", "drop"),
-		"format": fixed("table", "markdown", "csv", "json"), "adjust": fixed("holm", "bh"), "plot-y": fixed("accuracy", "frequency", "gap"), "plot-kind": fixed(kinds...), "report": completeReport,
+		"format": fixed("table", "markdown", "csv", "json"), "adjust": fixed("holm", "bh"), "plot-y": fixed("accuracy", "frequency", "gap"), "plot-kind": fixed(kindNames()...), "report": completeReport,
 	}
 	if c.Name() == "score" {
 		flags["metrics"] = fixed(append([]string{"default", "all"}, rowNames(metrics.Probs)...)...)
@@ -43,6 +39,15 @@ func completeFlags(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		completeFlags(sub)
 	}
+}
+
+// kindNames are the kinds of pictures.
+func kindNames() []string {
+	kinds := make([]string, len(plotKinds))
+	for i, k := range plotKinds {
+		kinds[i] = k.name
+	}
+	return kinds
 }
 
 // completeMetrics completes the last name of a list; the shell replaces the whole list.

@@ -85,7 +85,7 @@ func (f *driftRun) check(c *cobra.Command, paths []string) (drift.Options, error
 	}
 	adjust, err := drift.ParseAdjust(f.adjust)
 	if err != nil {
-		return o, usage("--adjust is %q; it is holm or bh", f.adjust)
+		return o, noSuch("--adjust", f.adjust, "holm", "bh")
 	}
 	f.gates = nil
 	for _, l := range []struct {

@@ -774,7 +774,7 @@ var sampleFiles fs.FS = sample.Files
 func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
 	if f.like != "" {
 		if s.Base, err = calib.Like(f.like); err != nil {
-			return s, usage("--like is %q; it is um, tfp, torchmetrics, guo or blog", f.like)
+			return s, noSuch("--like", f.like, "um", "tfp", "torchmetrics", "guo", "blog")
 		}
 		if f.like == "um" || f.like == "tfp" {
 			s.Brier = score.BrierMinusOne
@@ -795,7 +795,7 @@ func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
 	}
 	s.Level, s.Seed = f.level, f.seed
 	if f.task != "" && !slices.Contains(tasks, f.task) {
-		return s, usage("--task is %q; it is one of %s", f.task, strings.Join(tasks, ", "))
+		return s, noSuch("--task", f.task, tasks...)
 	}
 	return s, nil
 }
@@ -812,7 +812,7 @@ func (f *evalFlags) passOptions() (o metrics.Options, err error) {
 	case "drop":
 		o.Drop = true
 	default:
-		return o, usage("--on-invalid is %q; it is error or drop", f.onInvalid)
+		return o, noSuch("--on-invalid", f.onInvalid, "error", "drop")
 	}
 	if f.threads < 0 || f.threads > maxThreads {
 		return o, usage("--threads is %d; it is a number from 1 to %d, or 0 for one a core", f.threads, maxThreads)
@@ -844,7 +844,7 @@ func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
 		}
 		return k, nil
 	}
-	return 0, usage("--input is %q; it is probs, logits, logprobs or dirichlet", f.input)
+	return 0, noSuch("--input", f.input, "probs", "logits", "logprobs", "dirichlet")
 }
 
 // locate adds the file, and the row within it, of the bad rows.

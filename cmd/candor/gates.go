@@ -71,7 +71,7 @@ func (o *output) gatesOfGroups(c *cobra.Command, groups bool) error {
 	}
 	var err error
 	if o.adjustment, err = grouped.ParseAdjustment(o.adjust); err != nil {
-		return usage("--adjust is %q; it is holm or bh", o.adjust)
+		return noSuch("--adjust", o.adjust, "holm", "bh")
 	}
 	for _, g := range o.gates {
 		if g.Scope() == report.Delta {

@@ -250,9 +250,22 @@ func briefly(c *cobra.Command, width int) (parts [4]string, rest string) {
 	return parts, b.String()
 }
 
+// noSuch says that a flag has none of the values that it can have.
+func noSuch(flag, value string, of ...string) error {
+	return usage("%s is %q%s; it is %s", flag, value, meant(value, of), anyOf(of))
+}
+
+// meant returns a hint at the most similar of some words, to stand behind one that is none of them; "" if none is similar.
+func meant(word string, of []string) string {
+	if n := nearest(word, of); n != "" {
+		return " (did you mean " + n + "?)"
+	}
+	return ""
+}
+
 // nearest returns a hint at the most similar of some names; "" if none is similar.
 func nearest(name string, of []string) string {
-	for distance := 1; distance <= 2; distance++ {
+	for distance := 1; distance <= min(2, max(1, len(name)/2)); distance++ { // of a word of two or three letters, two are another word
 		like := &cobra.Command{SuggestionsMinimumDistance: distance}
 		for _, n := range of {
 			like.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})

@@ -115,6 +115,12 @@ func TestSuggestions(t *testing.T) {
 		{[]string{"compare", "--decisins", "x"}, "unknown flag: --decisins\n"}, // --decisions is one that it refuses
 		{[]string{"eval", "--qqqqqq"}, "unknown flag: --qqqqqq\n"},
 		{[]string{"eval", "-q"}, "unknown shorthand flag: 'q' in -q\n"},
+		{[]string{"eval", "--format", "tabel"}, `--format is "tabel" (did you mean table?); it is table, markdown, csv or json`},
+		{[]string{"eval", "--input", "logit"}, `--input is "logit" (did you mean logits?)`},
+		{[]string{"eval", "--plot", "p.svg", "--plot-kind", "rocc"}, `--plot-kind is "rocc" (did you mean roc?)`},
+		{[]string{"eval", "--task", "binnary"}, `--task is "binnary" (did you mean binary?)`},
+		{[]string{"compare", "a.npy", "b.npy", "--baseline", "bb"}, "(did you mean b?)"},
+		{[]string{"drift", "a", "b", "--adjust", "bhh"}, `--adjust is "bhh" (did you mean bh?); it is holm or bh`},
 		{[]string{"recal", "fitt"}, "'candor recal fitt' (did you mean fit?)"},
 		{[]string{"recal", "fit", "isotonc", "x.npy"}, "(did you mean isotonic?)"},
 		{[]string{"inspct"}, "(did you mean inspect?)"},

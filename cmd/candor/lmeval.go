@@ -81,7 +81,7 @@ func (f *evalFlags) checkChoices(c *cobra.Command, j *job) error {
 		return n.name == l.norm
 	})
 	if i < 0 {
-		return usage("--choice-norm is %q; it is none, char or byte", l.norm)
+		return noSuch("--choice-norm", l.norm, "none", "char", "byte")
 	}
 	f.input = metrics.Logits.String()
 	j.spec.Choices = choiceNorms[i].spec

@@ -44,7 +44,7 @@ func (m *modelFlags) flags(c *cobra.Command) {
 func (f *evalFlags) checkModels(c *cobra.Command) error {
 	m := &f.model
 	if t, err := metrics.ParseTransform(m.transform); m.transform != "" && err != nil {
-		return usage("--transform is %q; it is none or log1p", m.transform)
+		return noSuch("--transform", m.transform, "none", "log1p")
 	} else if _, ofNumbers := numbers[f.task]; t != 0 && (f.choices.from == "" || f.choices.from == harness) && (!ofNumbers || f.task == "loglik" || f.task == "regression") {
 		return usage("--transform is for quantiles and samples: means, standard deviations and classes have no such transform; leave it out")
 	}
@@ -65,7 +65,7 @@ func (f *evalFlags) checkModels(c *cobra.Command) error {
 	case "nixtla":
 		m.layout = predictions.Nixtla
 	default:
-		return usage("--from is %q; it is lm-eval, hubverse or nixtla", m.from)
+		return noSuch("--from", m.from, "lm-eval", "hubverse", "nixtla")
 	}
 	for _, name := range []string{"task", "input", "labels", "weights", "decisions", "confidence-scores", "event", "ood", "member-axis", "mean", "std", "scale", "distribution",
 		"observed", "error", "quantile-prefix", "levels", "prob", "prob-prefix", "logit-prefix", "label-prefix", "no-header", "id", "pivot", "correct", "choice-norm", "target-delimiter", "filter", "renormalize", "temperature-scaled", "bfloat16",
@@ -76,9 +76,9 @@ func (f *evalFlags) checkModels(c *cobra.Command) error {
 	}
 	switch {
 	case f.table.unmatched != "error" && f.table.unmatched != "drop":
-		return usage("--on-unmatched is %q; it is error or drop", f.table.unmatched)
+		return noSuch("--on-unmatched", f.table.unmatched, "error", "drop")
 	case m.output != "" && !slices.Contains(predictions.Outputs, m.output):
-		return usage("--output-type is %q; it is one of %s", m.output, strings.Join(predictions.Outputs, ", "))
+		return noSuch("--output-type", m.output, predictions.Outputs...)
 	case m.layout == predictions.Nixtla && m.target != "":
 		return usage("--target is for --from hubverse; tables of Nixtla have one")
 	case m.layout == predictions.Nixtla && m.tasks != "":

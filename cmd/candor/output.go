@@ -88,7 +88,7 @@ func (o *output) checkForm(c *cobra.Command) error {
 	case "table", "markdown", "csv", "json":
 		return nil
 	}
-	return usage("--format is %q; it is table, markdown, csv or json", o.format)
+	return noSuch("--format", o.format, "table", "markdown", "csv", "json")
 }
 
 // write writes an evaluation to standard output, with its groups if there are any. If gates fail, it returns them as an error.

@@ -134,7 +134,7 @@ func (p *plot) check(c *cobra.Command) error {
 			return usage("--plot-y says what --plot FILE draws; give that too")
 		}
 		if p.y, ok = picture.ParseY(p.up); !ok {
-			return usage("--plot-y is %q; it is accuracy, frequency or gap", p.up)
+			return noSuch("--plot-y", p.up, "accuracy", "frequency", "gap")
 		}
 	}
 	if p.said = c.Flags().Changed("plot-kind"); !p.said {
@@ -148,7 +148,7 @@ func (p *plot) check(c *cobra.Command) error {
 		known = known || k.name == p.kind
 	}
 	if !known {
-		return usage("--plot-kind is %q; it is %s", p.kind, c.Flags().Lookup("plot-kind").Usage[len("`KIND` of picture that --plot draws: "):])
+		return usage("--plot-kind is %q%s; it is %s", p.kind, meant(p.kind, kindNames()), c.Flags().Lookup("plot-kind").Usage[len("`KIND` of picture that --plot draws: "):])
 	}
 	if p.asked && p.kind != "reliability" && p.kind != "classes" {
 		return usage("--plot-y is for the bins of reliability and classes: --plot-kind %s has none; leave it out", p.kind)

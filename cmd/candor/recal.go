@@ -37,11 +37,7 @@ func recalCommand() *cobra.Command {
 			if len(args) == 0 {
 				return c.Help()
 			}
-			hint := ""
-			if n := nearest(args[0], []string{"fit", "apply", "export"}); n != "" {
-				hint = " (did you mean " + n + "?)"
-			}
-			return usage("there is no command 'candor recal %s'%s: it is fit, apply or export", args[0], hint)
+			return usage("there is no command 'candor recal %s'%s: it is fit, apply or export", args[0], meant(args[0], []string{"fit", "apply", "export"}))
 		},
 		Args: cobra.ArbitraryArgs,
 	}
@@ -124,10 +120,7 @@ func nearMethod(s string) string {
 	if slices.Contains(recal.Names(), strings.TrimSpace(name)) {
 		return ""
 	}
-	if n := nearest(strings.TrimSpace(name), recal.Names()); n != "" {
-		return " (did you mean " + n + "?)"
-	}
-	return ""
+	return meant(strings.TrimSpace(name), recal.Names())
 }
 
 // completeMethod completes METHOD; the other arguments are files.
@@ -734,7 +727,7 @@ func (f *recalApply) written() (metrics.Kind, error) {
 			return k, nil
 		}
 	}
-	return 0, usage("--as is %q; it is probs, logits or logprobs", f.as)
+	return 0, noSuch("--as", f.as, "probs", "logits", "logprobs")
 }
 
 // readMap reads the file of a map. It stops reading if the file does not begin as one, since it may be the predictions.

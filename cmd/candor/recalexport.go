@@ -84,11 +84,7 @@ func (f *recalExport) run(c *cobra.Command, file string) error {
 	case f.to == "":
 		return usage("--to is missing: %s", anyOf(names))
 	case !slices.Contains(names, f.to):
-		hint := ""
-		if n := nearest(f.to, names); n != "" {
-			hint = " (did you mean " + n + "?)"
-		}
-		return usage("--to is %q%s; it is %s", f.to, hint, anyOf(names))
+		return noSuch("--to", f.to, names...)
 	case f.to == "onnx" && f.out == "-" && screenOf(c.OutOrStdout()).terminal:
 		return usage("-o FILE is missing: standard output is a terminal, which shows no ONNX")
 	case file == "-":
@@ -152,7 +148,7 @@ func (f *recalExport) kind(m recal.Map) (metrics.Kind, error) {
 			return k, nil
 		}
 	}
-	return 0, usage("--input is %q; it is probs, logits or logprobs", f.input)
+	return 0, noSuch("--input", f.input, "probs", "logits", "logprobs")
 }
 
 // goName reports whether a package can have this name.

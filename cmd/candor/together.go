@@ -285,7 +285,7 @@ func adjustFlag(c *cobra.Command, to *string) {
 func adjustment(s string) (compared.Adjust, error) {
 	how, err := compared.ParseAdjust(s)
 	if err != nil {
-		return how, usage("--adjust is %q; it is holm, bh or max-t", s)
+		return how, noSuch("--adjust", s, "holm", "bh", "max-t")
 	}
 	return how, nil
 }
