@@ -49,9 +49,9 @@ func Example() {
 	}
 	// Output:
 	// 4 rows, binary: mean prediction 50.0%, event rate 25.0% [4.6, 69.9]: no overall miscalibration seen at this N.
-	//  Metric         Value  95% interval         What it says
-	//  brier        0.22500  [-0.15744, 1.05193]  squared error of p
-	//  ece(bins=2)  0.25000  [0, 0.73445]         floor 0.19947, p 0.29
+	//  Metric         Value  95% interval  What it says
+	//  brier        0.22500  [0, 1.00000]  squared error of p
+	//  ece(bins=2)  0.25000  [0, 0.73445]  gap of P(y = 1) (floor 0.19947, p 0.29)
 }
 
 // document evaluates four rows.
