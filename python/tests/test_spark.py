@@ -2,7 +2,10 @@
 
 import os
 import shutil
+import socket
+import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -37,6 +40,8 @@ def spark(tmp_path_factory):
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "300",
         "spark.executorEnv.PATH": os.environ["PATH"],
+        "spark.executorEnv.AWS_ACCESS_KEY_ID": "x",
+        "spark.executorEnv.AWS_SECRET_ACCESS_KEY": "x",
         "spark.executorEnv.CANDOR_BINARY": os.environ.get("CANDOR_BINARY", ""),
         "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         "spark.task.maxFailures": "4",
@@ -152,6 +157,53 @@ def test_files(spark, data, tmp_path):
     assert candor.spark.state_of_files(spark, f"file://{tmp_path}/*.parquet", prob_prefix="p_", label="y", group="g") == want.state
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A server of S3 with an empty bucket. The keys of executors are those of their environment."""
+    pytest.importorskip("moto")
+    boto3 = pytest.importorskip("boto3")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    log = open(tmp_path_factory.mktemp("store") / "log", "wb")
+    server = subprocess.Popen([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], stdout=log, stderr=log)
+    try:
+        for _ in range(300):
+            with socket.socket() as s:
+                if s.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        client = boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}", region_name="us-east-1", **dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), "x"))
+        client.create_bucket(Bucket="bucket")
+        yield client, f"?scheme=http&endpoint_override=127.0.0.1:{port}&region=us-east-1"
+    finally:
+        server.kill()
+        server.wait()
+        log.close()
+
+
+def test_stores(spark, data, store, tmp_path, monkeypatch):
+    """Executors read s3a:// through pyarrow.fs: row groups, a folder, a pattern."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    client, query = store
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    half = ROWS // 2
+    for i, rows in enumerate((slice(half), slice(half, None))):
+        table = pa.table({**{f"p_{k}": data["p"][rows, k] for k in range(CLASSES)}, "y": data["y"][rows]})
+        pq.write_table(table, tmp_path / f"{i}.parquet", row_group_size=500)
+        client.upload_file(str(tmp_path / f"{i}.parquet"), "bucket", f"run/{i}.parquet")
+    client.put_object(Bucket="bucket", Key="run/_SUCCESS", Body=b"")
+    want = candor.evaluate_files(*map(str, sorted(tmp_path.glob("*.parquet"))), prob_prefix="p_", label="y").state
+    for path in ("run", "run/*.parquet"):
+        for tasks in (1, 3, 11):
+            assert candor.spark.state_of_files(spark, f"s3a://bucket/{path}{query}", tasks=tasks, prob_prefix="p_", label="y") == want
+    with pytest.raises(candor.DataError, match="no file matches s3a://bucket/none$"):
+        candor.spark.evaluate_files(spark, f"s3a://bucket/none{query}", prob_prefix="p_", label="y")
+    with pytest.raises(candor.UsageError, match="two calls"):
+        candor.spark.evaluate_files(spark, [f"s3a://bucket/run{query}", str(tmp_path / "0.parquet")], prob_prefix="p_", label="y")
+
+
 @pytest.mark.parametrize(
     "change, column, what",
     [
@@ -182,7 +234,7 @@ def test_misuse(spark, data):
     with pytest.raises(candor.DataError, match="has no rows"):
         candor.spark.evaluate(df.limit(0), probability="probability", label="label")
     with pytest.raises(candor.UsageError, match="candor.spark.evaluate"):
-        candor.spark.evaluate_files(spark, "s3a://bucket/part.parquet", prob="p", label="y")
+        candor.spark.evaluate_files(spark, "wasb://bucket/part.parquet", prob="p", label="y")
     with pytest.raises(candor.DataError, match="no file matches"):
         candor.spark.evaluate_files(spark, "/nowhere/*.parquet", prob="p", label="y")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -42,6 +43,19 @@ class Input:
             self.header, self.array = npy_header(data), data
 
 
+class Stream:
+    """What the command reads from standard input, as it is made. A run has one at most.
+
+    Args:
+        name: what messages call it.
+        write: writes it to a file. Its errors end the run.
+    """
+
+    def __init__(self, name: str, write: Callable[[IO[bytes]], None]) -> None:
+        self.name = name
+        self.write = write
+
+
 class Output:
     """A file that the command writes. After the run `data` has what is in it.
 
@@ -54,7 +68,7 @@ class Output:
         self.data = b""
 
 
-Word = Union[str, Input, Output]
+Word = Union[str, Input, Stream, Output]
 Progress = Callable[[int], None]
 
 
@@ -79,7 +93,7 @@ def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = 
     files = stack.enter_context(_Files())
     args = [files.name(w) for w in words]
     for w, a in zip(words, args):
-        if isinstance(w, Input):
+        if isinstance(w, (Input, Stream)):
             args += ["--name", f"{a}={w.name}"]
     out, errors = files.scratch(), files.scratch()
     process = subprocess.Popen(
@@ -148,8 +162,8 @@ class _Files:
         self._folder, self._paths = "", 0
         self._pipes: set[int] = set()
         self._theirs: list[int] = []
-        self._feed: Optional[tuple[int, Input]] = None
-        self._stdin: Optional[Input] = None
+        self._feed: Optional[tuple[int, Union[Input, Stream]]] = None
+        self._stdin: Union[Input, Stream, None] = None
         self._collect: list[tuple[Union[int, str], Output]] = []
 
     def __enter__(self) -> _Files:
@@ -165,6 +179,9 @@ class _Files:
             return word
         if isinstance(word, Output):
             return self._output(word)
+        if isinstance(word, Stream):
+            self._stdin, self.by_stdin = word, True
+            return "-"
         if word.once and self._feed is None and self._stdin is None and (not in_memory or word.array.nbytes > SMALL):
             if in_memory:
                 read, fd = self._pipe()
@@ -238,7 +255,10 @@ class _Files:
             return
         fd, word = self._feed
         try:
-            _write(fd, word, progress, spliced=in_memory)
+            if isinstance(word, Stream):
+                word.write(_Sink(fd))
+            else:
+                _write(fd, word, progress, spliced=in_memory)
         finally:
             self._close(fd)
 
@@ -267,6 +287,21 @@ class _Files:
         self._pipes.discard(fd)
         _held.discard(fd)
         os.close(fd)
+
+
+class _Sink(io.RawIOBase):
+    """The writing end of a pipe. A write takes all bytes, unlike that of a file without a buffer."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        part = memoryview(data).cast("B")
+        _pipe.write(self._fd, part)
+        return len(part)
 
 
 def _write(fd: int, word: Input, progress: Optional[Progress], spliced: bool = False) -> None:

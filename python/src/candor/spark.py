@@ -5,7 +5,8 @@
     result = candor.spark.evaluate(df, probability="probability", label="label", by=["country"])
     result = candor.spark.evaluate_files(spark, ["predictions/*.parquet"], prob="p", label="y")
 
-`evaluate_files` is about six times cheaper where the predictions are files: tasks read them by themselves, and Spark converts no rows.
+`evaluate_files` is about six times cheaper where the predictions are files: tasks read them by themselves, and Spark converts no rows. Tables in
+a store, as s3://bucket/predictions/*.parquet, are read through pyarrow.fs.
 This package, with its command, has to be installed where the executors run. PySpark 3.5 and 4 are tested.
 
 Spark repeats tasks that fail, and may run one twice. Only what one successful attempt of each task returns is counted.
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
+from . import _stores
 from ._build import VERSION
 from ._command import Output, Word, run
 from ._evaluate import evaluate as _evaluate
@@ -122,7 +124,8 @@ def evaluate_files(spark: SparkSession, paths: Union[str, Sequence[str]], *, tas
 
     Args:
         spark: the session.
-        paths: names or patterns of files.
+        paths: names or patterns of files. Those of one call are all files of the system or all in stores, as s3://, s3a://, gs://, abfss:// or
+            hdfs://. These pyarrow.fs opens, by the keys that it finds on each executor; they are tables with their labels, and folders do too.
         tasks: how many; by default one for each core of the cluster. More make a failure cheaper, and each costs 0.2 s of processor time.
         **options: those of `candor.evaluate_files`: labels="labels.npy", prob_prefix="prob_", group="site".
 
@@ -131,7 +134,7 @@ def evaluate_files(spark: SparkSession, paths: Union[str, Sequence[str]], *, tas
 
     Raises:
         DataError: files are missing, or have no rows.
-        UsageError: options do not go together, or executors cannot open such names.
+        UsageError: options do not go together, or a store cannot be opened.
     """
     return state_of_files(spark, paths, tasks=tasks, **options).evaluate()
 
@@ -139,19 +142,23 @@ def evaluate_files(spark: SparkSession, paths: Union[str, Sequence[str]], *, tas
 def state_of_files(spark: SparkSession, paths: Union[str, Sequence[str]], *, tasks: Optional[int] = None, **options: Option) -> State:
     """Return the state of the rows of files. The arguments are those of `evaluate_files`."""
     files: list[str] = []
+    objects: list[_stores.Object] = []
     for path in [paths] if isinstance(paths, str) else paths:
+        if _stores.needed(path):
+            objects += _stores.listed(path)
+            continue
         path = path[len("file://") :] if path.startswith("file://") else path
-        if "://" in path and not path.startswith(("http://", "https://")):
-            raise UsageError(f"executors cannot open {path} by themselves: read it with spark.read, and pass the data frame to candor.spark.evaluate")
         files += sorted(glob.glob(path)) if glob.has_magic(path) and not os.path.exists(path) else [path]
-    if not files:
+    if files and objects:
+        raise UsageError(f"{files[0]} is a file of the system, and {objects[0]} is in a store; evaluate them in two calls, and add their states")
+    if not files and not objects:
         raise DataError(f"no file matches {paths}")
     n = tasks if tasks is not None else spark.sparkContext.defaultParallelism
     if n < 1:
         raise UsageError(f"{n} tasks; there is at least one")
     list(flags(options))  # so that an option that is wrong here is an error at once
-    parts = spark.range(0, n, 1, n).mapInArrow(_Files(files, n, options), _SCHEMA)
-    return _merged(parts)
+    task = _Objects(objects, n, options) if objects else _Files(files, n, options)
+    return _merged(spark.range(0, n, 1, n).mapInArrow(task, _SCHEMA))
 
 
 class _Task:
@@ -272,6 +279,25 @@ class _Files(_Task):
                 with ExitStack() as stack:
                     run([*words, "--json", "--state", kept], stack)
                 yield _row(State(kept.data))
+
+
+class _Objects(_Task):
+    """Evaluates shards of files in stores."""
+
+    def __init__(self, files: list[_stores.Object], shards: int, options: dict[str, Option]) -> None:
+        super().__init__()
+        self.files, self.shards, self.options = files, shards, options
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        self.check()
+        total: Optional[State] = None
+        for batch in batches:
+            for i in batch.column(0).to_pylist():
+                for part in _stores.shard(self.files, i, self.shards):
+                    state = _stores.state(part, {"threads": 1, **self.options})
+                    total = state if total is None else total + state
+        if total is not None:
+            yield _row(total)
 
 
 def _row(state: State) -> pa.RecordBatch:

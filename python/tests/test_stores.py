@@ -1,0 +1,112 @@
+"""Tables in stores, here in a folder that plays one. test_spark has a server of S3."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import candor
+from candor import _stores
+
+pa = pytest.importorskip("pyarrow")
+from pyarrow import csv, fs, parquet  # noqa: E402
+
+FORMATS = ("parquet", "arrow", "arrows", "csv", "csv.gz", "jsonl")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is the store s3a://bucket."""
+    root = tmp_path / "bucket"
+    root.mkdir()
+    monkeypatch.setattr(_stores, "_opened", lambda uri: (fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), uri[len("s3a://") :].partition("?")[0]))
+    return root
+
+
+def write(path: Path, rows: int, seed: int) -> None:
+    r = np.random.default_rng(seed)
+    z = r.normal(size=(rows, 3))
+    p = (np.exp(z) / np.exp(z).sum(1, keepdims=True)).astype(np.float32)
+    table = pa.table({**{f"p_{k}": p[:, k] for k in range(3)}, "y": r.integers(0, 3, rows)})
+    kind = path.name.partition(".")[2]
+    if kind == "parquet":
+        parquet.write_table(table, path, row_group_size=300)
+    elif kind == "arrow":
+        with pa.ipc.new_file(path, table.schema) as f:
+            f.write_table(table, max_chunksize=300)
+    elif kind == "arrows":
+        with pa.ipc.new_stream(path, table.schema) as f:
+            f.write_table(table, max_chunksize=300)
+    elif kind == "csv":
+        csv.write_csv(table, path)
+    elif kind == "csv.gz":
+        with gzip.open(path, "wb") as f:
+            csv.write_csv(table, f)
+    else:
+        path.write_text("".join(f'{{"p": [{a!r}, {b!r}, {c!r}], "y": {y}}}\n' for (a, b, c), y in zip(p.astype(float).tolist(), table["y"].to_pylist())))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_shards(folder: Path, kind: str) -> None:
+    """For any number of shards the states merge to that of one run on the files."""
+    for i in range(3):
+        write(folder / f"{i}.{kind}", 1000 + 100 * i, i)
+    options: dict[str, object] = {"prob" if kind == "jsonl" else "prob_prefix": "p" if kind == "jsonl" else "p_", "label": "y"}
+    want = candor.evaluate_files(*sorted(folder.iterdir()), **options).state
+    files = _stores.listed(f"s3a://bucket/*.{kind}")
+    assert [str(f) for f in files] == [f"s3a://bucket/{i}.{kind}" for i in range(3)]
+    for n in (1, 5, 40):
+        states = [_stores.state(part, options) for i in range(n) for part in _stores.shard(files, i, n)]
+        assert candor.State.merge(states) == want
+        if n == 40:
+            assert len(states) == {"parquet": 12, "arrow": 12}.get(kind, 3)
+
+
+def test_listed(folder: Path) -> None:
+    for name in ("a.parquet", "b.parquet", "b.csv", "_SUCCESS", ".a.parquet.crc", "k=1/c.parquet", "k=1/_tmp/d.parquet"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"x")
+
+    def paths(uri: str) -> list[str]:
+        return [f.path[len("bucket/") :] for f in _stores.listed(uri)]
+
+    assert paths("s3a://bucket/") == ["a.parquet", "b.csv", "b.parquet", "k=1/c.parquet"]
+    assert paths("s3a://bucket/*.parquet?region=eu-west-1") == ["a.parquet", "b.parquet"]
+    assert paths("s3a://bucket/k=*/[c-d].parquet") == ["k=1/c.parquet"]
+    assert paths("s3a://bucket/b.csv") == ["b.csv"]
+    with pytest.raises(candor.DataError, match=r"no file matches s3a://bucket/\*.csv.gz$"):
+        paths("s3a://bucket/*.csv.gz?secret=1")
+    assert not _stores.needed("/a/b") and not _stores.needed("https://a/b") and not _stores.needed("file:///a")
+    assert _stores.needed("hdfs://a/b")
+
+
+def test_errors(folder: Path) -> None:
+    """They say which file and row group, and what to do."""
+    write(folder / "a.parquet", 1000, 1)
+    table = parquet.read_table(folder / "a.parquet").to_pydict()
+    table["y"][700] = 9
+    parquet.write_table(pa.table(table), folder / "a.parquet", row_group_size=300)
+    (folder / "b.parquet").write_bytes(b"PAR1 nothing")
+    files = _stores.listed("s3a://bucket/")
+
+    def all_of(i: int, n: int) -> None:
+        for part in _stores.shard(files, i, n):
+            _stores.state(part, {"prob_prefix": "p_", "label": "y"})
+
+    with pytest.raises(candor.DataError, match=r"a.parquet, from row group 2: row 100: .*9"):
+        all_of(1, 4)
+    with pytest.raises(candor.UsageError, match=r"cannot read s3a://bucket/b.parquet: .*; read it with spark.read, and pass the data frame to candor.spark.evaluate"):
+        all_of(3, 4)
+    (folder / "a.parquet").unlink()
+    with pytest.raises(candor.UsageError, match="cannot read s3a://bucket/a.parquet"):
+        all_of(0, 2)
+
+
+def test_refused() -> None:
+    """No credential is in a message."""
+    with pytest.raises(candor.UsageError, match=r"pyarrow.fs cannot read wasb://x/y: ") as e:
+        _stores.listed("wasb://key:secret@x/y?sig=hidden")
+    assert "secret" not in str(e.value) and "hidden" not in str(e.value)
