@@ -51,7 +51,7 @@ class Stream:
         write: writes it to a file. Its errors end the run.
     """
 
-    def __init__(self, name: str, write: Callable[[IO[bytes]], None]) -> None:
+    def __init__(self, name: str, write: Callable[[io.RawIOBase], None]) -> None:
         self.name = name
         self.write = write
 

@@ -7,7 +7,8 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import IO, Any, NamedTuple
+from io import RawIOBase
+from typing import Any, NamedTuple
 
 from ._command import Output, Stream, run
 from ._options import Option, flags
@@ -126,7 +127,7 @@ def _parquet(source: Any, file: Object, low: int, high: int, n: int) -> Iterator
     f = parquet.ParquetFile(source, pre_buffer=True)
     groups = range(low * f.num_row_groups // n, high * f.num_row_groups // n)
 
-    def write(out: IO[bytes]) -> None:
+    def write(out: RawIOBase) -> None:
         with pa.ipc.new_stream(out, f.schema_arrow) as stream:
             for g in groups:  # memory holds one
                 for batch in f.iter_batches(row_groups=[g], use_threads=False):
@@ -142,7 +143,7 @@ def _arrow(source: Any, file: Object, low: int, high: int, n: int) -> Iterator[S
     f = pa.ipc.open_file(source)
     batches = range(low * f.num_record_batches // n, high * f.num_record_batches // n)
 
-    def write(out: IO[bytes]) -> None:
+    def write(out: RawIOBase) -> None:
         with pa.ipc.new_stream(out, f.schema) as stream:
             for b in batches:
                 stream.write_batch(f.get_batch(b))
