@@ -92,6 +92,89 @@ func TestPowerSums(t *testing.T) {
 	})
 }
 
+// roughValues writes losses whose differences are of a kind of powerValues, and returns a bound of these that need not be theirs.
+func roughValues(a, b []float64, y []uint8, kind int) (top float64) {
+	r := check.Rand(uint64(167 + 5*len(a) + kind))
+	top = max(1, powerValues(b, kind))
+	for i, x := range b {
+		y[i] = uint8(r.IntN(2))
+		if a[i] = 0; x < 1 {
+			a[i] = math.Float64frombits(math.Float64bits(x) &^ (1<<30 - 1) * uint64(r.IntN(2)))
+		}
+	}
+	if r.IntN(8) == 0 && len(a) > 0 {
+		i := r.IntN(len(a))
+		a[i], b[i] = []float64{0, nan64, inf64, -inf64}[r.IntN(4)], []float64{2 * top, nan64, inf64, math.Ldexp(top, 900)}[r.IntN(4)]
+	}
+	return math.Ldexp(top, r.IntN(3)-124*r.IntN(2))
+}
+
+// TestDifferenceSums: the sums are those of PowerSums, of which the events' are one part of the rows.
+func TestDifferenceSums(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		some, none, small := 0, 0, 0
+		for _, n := range []int{0, 1, 31, 32, 33, 64, 100, 500, MaxSum} {
+			for kind := range 4 * powerKinds {
+				a, b, d, y := make([]float64, n), make([]float64, n), make([]float64, n), make([]uint8, n)
+				top := roughValues(a, b, y, kind%powerKinds)
+				top = math.Ldexp(top, -8*(kind/powerKinds))
+				for top = math.Min(top, 0x1p23); top < 0x1p-100; top *= 2 {
+				}
+				low := math.Float64frombits(math.Float64bits(top) &^ (1<<52 - 1))
+				events := y
+				if kind%2 == 1 {
+					events = nil
+				}
+				s, ok := DifferenceSums(d, a, b, events, top)
+				fits, left := true, false
+				var all, came []float64
+				for i := range d {
+					if x := b[i] - a[i]; x != d[i] && (x == x || d[i] == d[i]) {
+						t.Fatalf("difference %d is %v, not %v", i, d[i], x)
+					}
+					switch x := math.Abs(d[i]); {
+					case !(x < 2*low):
+						fits = false
+					case x < low*0x1p-24:
+						left = left || x != 0
+					default:
+						if all = append(all, d[i]); y[i] == 1 {
+							came = append(came, d[i])
+						}
+					}
+				}
+				if ok != fits {
+					t.Fatalf("%d values of kind %d below %v: %v", n, kind, top, ok)
+				}
+				if !ok {
+					none++
+					if s != (DifferenceSum{}) {
+						t.Fatalf("sums without sums: %v", s)
+					}
+					continue
+				}
+				some++
+				if left {
+					small++
+				}
+				want := DifferenceSum{Small: left}
+				p := PowerSums(all, math.Nextafter(2*low, 0))
+				want.Sums, want.Unit = p.Sums, p.Unit
+				if events != nil {
+					p = PowerSums(came, math.Nextafter(2*low, 0))
+					want.Events = [2]int64(p.Sums[:])
+				}
+				if s != want {
+					t.Fatalf("%d values of kind %d below %v: %v, not %v", n, kind, top, s, want)
+				}
+			}
+		}
+		if some < 40 || none < 10 || small < 10 {
+			t.Fatalf("%d sums, %d of them without small differences, and %d without sums", some, small, none)
+		}
+	})
+}
+
 func TestDifferences(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := check.Rand(149)
@@ -260,6 +343,39 @@ func TestLevelsPowerSums(t *testing.T) {
 					return math.Float64bits(s.Unit[0])
 				}, v, dst); err != nil {
 					t.Fatalf("n=%d of kind %d at %v: %v", n, d[0], at, err)
+				}
+			}
+		}
+	}
+}
+
+func TestLevelsDifferenceSums(t *testing.T) {
+	logCompared(t)
+	as, bs, ds, ys, out := newRoom[float64](t, MaxSum), newRoom[float64](t, MaxSum), newRoom[float64](t, MaxSum), newRoom[uint8](t, MaxSum), newRoom[int64](t, 10)
+	for i, n := range lengths(16, MaxSum) {
+		for j, at := range places(i, 8) {
+			for d := range deal(3*i+j, sized(1, 3, all), powerKinds) {
+				a, b := as.lay("a", at, n, true), bs.lay("b", place{at.side, at.off * 3 % 8}, n, true)
+				dst := ds.lay("dst", place{at.side, at.off * 5 % 8}, n, false).column(n)
+				dst.class = true
+				y, sums := ys.lay("y", at, n, true), out.lay("sums", place{}, 10, false).column(10)
+				top := math.Max(0x1p-100, math.Min(0x1p23, roughValues(a.s, b.s, y.s, d[0])))
+				for k, events := range [][]uint8{y.s, nil} {
+					if err := sameAtLevels(func() uint64 {
+						s, ok := DifferenceSums(dst.s, a.s, b.s, events, top)
+						copy(sums.s, s.Sums[:])
+						copy(sums.s[7:], s.Events[:])
+						sums.s[9] = 0
+						if ok {
+							sums.s[9] = 1
+						}
+						if s.Small {
+							sums.s[9] = 2
+						}
+						return math.Float64bits(s.Unit[0])
+					}, a, b, y, dst, sums); err != nil {
+						t.Fatalf("n=%d of kind %d at %v, %d: %v", n, d[0], at, k, err)
+					}
 				}
 			}
 		}

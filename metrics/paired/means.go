@@ -1,6 +1,7 @@
 package paired
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -83,11 +84,22 @@ type Means struct {
 	byLabel      []exact.Sum // sums of the differences of the rows of each label, up to the largest one seen; only if labelled
 	cells        []labelCell // what is not in byLabel yet, of this many rows
 	waiting      int
+	bound        float64 // what differences are taken to be below, after those so far; 0 if nothing is known
 	room         Room
 }
 
 // Room is memory that many Means may use in turn.
-type Room struct{ d, q []float64 }
+type Room struct {
+	d, q   []float64
+	labels []int32
+}
+
+// Rows is what is known of rows beside their losses.
+type Rows struct {
+	Labels  []int32   // nil if no Means keeps sums by label
+	Events  []uint8   // may be nil; else all labels are 0 or 1, and these are they
+	Weights []float64 // nil if rows have none
+}
 
 // NewMeans returns an empty Means. If it is labelled it also keeps the sum of differences for each label, which the difference of a
 // skill needs, since the base rates of the rows are its reference.
@@ -96,16 +108,25 @@ func NewMeans(labelled bool) *Means { return &Means{labelled: labelled} }
 // Add adds the losses a and b of the same rows, none of them NaN or -Inf, with their labels, which may be nil if sums by label
 // are not kept, and weights if there are any.
 func (m *Means) Add(a, b []float64, labels []int32, weights []float64) {
-	m.AddIn(&m.room, a, b, labels, weights)
+	m.AddIn(&m.room, a, b, &Rows{Labels: labels, Weights: weights})
 }
 
 // AddIn is Add in the memory of a Room, so that of many Means none has its own.
-func (m *Means) AddIn(r *Room, a, b []float64, labels []int32, weights []float64) {
+func (m *Means) AddIn(r *Room, a, b []float64, rows *Rows) {
 	if len(r.d) < len(a) {
 		r.d = make([]float64, len(a))
 	}
-	d := r.d[:len(a)]
+	d, labels, weights := r.d[:len(a)], rows.Labels, rows.Weights
+	if weights == nil && m.bound != 0 && len(a) >= leastTogether && len(a) <= kernel.MaxSum && m.addBounded(r, d, a, b, rows) {
+		return
+	}
 	top := kernel.Differences(d, a, b)
+	switch m.bound = 2 * top; {
+	case top == 0:
+		m.bound = leastBound
+	case !(m.bound >= leastBound && m.bound <= mostLabelled):
+		m.bound = 0
+	}
 	if top != top {
 		d, weights, labels = m.finite(r, a, b, labels, weights)
 	}
@@ -129,6 +150,66 @@ func (m *Means) AddIn(r *Room, a, b []float64, labels []int32, weights []float64
 	m.addAll(r, d, top)
 }
 
+// leastBound is the least bound of differences of which those that are added together are whole numbers of 2^-88, the quanta of sums by label.
+const leastBound = 0x1p-11
+
+// addBounded adds differences in one pass over the losses, and writes them to d. It returns false, and has added nothing, if one exceeds the
+// bound.
+func (m *Means) addBounded(r *Room, d, a, b []float64, rows *Rows) bool {
+	events := rows.Events
+	if !m.labelled {
+		events = nil
+	}
+	s, ok := kernel.DifferenceSums(d, a, b, events, m.bound)
+	if !ok {
+		return false
+	}
+	m.addPowers(&s.Sums, &s.Unit)
+	switch {
+	case events != nil:
+		m.byLabel = Grown(m.byLabel, 1+min(1, bytes.IndexByte(events, 1)+1))
+		for i, n := range s.Events {
+			tally.AddWhole(&m.byLabel[0], s.Sums[i]-n, s.Unit[i])
+			if n != 0 {
+				tally.AddWhole(&m.byLabel[1], n, s.Unit[i])
+			}
+		}
+	case m.labelled:
+		m.addByLabel(d, rows.Labels)
+	}
+	if !s.Small {
+		return true
+	}
+	least, top, to := math.Float64frombits((math.Float64bits(m.bound)>>52-24)<<52), 0.0, 0
+	r.labels = r.labels[:0]
+	for i, v := range d {
+		if size := math.Abs(v); size < least && size > 0 {
+			d[to] = v
+			to++
+			top = math.Max(top, size)
+			if events != nil {
+				r.labels = append(r.labels, rows.Labels[i])
+			}
+		}
+	}
+	if events != nil {
+		m.addByLabel(d[:to], r.labels)
+	}
+	m.addAll(r, d[:to], top)
+	return true
+}
+
+// addPowers adds the sums of differences, of their squares and of the squares of these.
+func (m *Means) addPowers(sums *[7]int64, unit *[7]float64) {
+	for i, n := range sums {
+		to := [...]*exact.Sum{&m.mean.Sum, m.mean.Squares.Middling(), m.square.Squares.Middling()}[min(i/2, 2)]
+		tally.AddWhole(to, n, unit[i])
+		if i == 2 || i == 3 {
+			tally.AddWhole(&m.square.Sum, n, unit[i])
+		}
+	}
+}
+
 // leastTogether is the smallest number of differences that are added together.
 const leastTogether = 64
 
@@ -141,13 +222,7 @@ func (m *Means) addAll(r *Room, d []float64, top float64) {
 	}
 	for len(d) >= leastTogether && top >= 0x1p-76 && top <= 0x1p100 {
 		s := kernel.PowerSums(d, top)
-		for i, n := range s.Sums {
-			to := [...]*exact.Sum{&m.mean.Sum, m.mean.Squares.Middling(), m.square.Squares.Middling()}[min(i/2, 2)]
-			tally.AddWhole(to, n, s.Unit[i])
-			if i == 2 || i == 3 {
-				tally.AddWhole(&m.square.Sum, n, s.Unit[i])
-			}
-		}
+		m.addPowers(&s.Sums, &s.Unit)
 		if int(s.N) == len(d) {
 			return
 		}

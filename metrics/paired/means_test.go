@@ -22,6 +22,7 @@ func TestMeansTogether(t *testing.T) {
 		}
 		return b
 	}
+	var room Room
 	isatest.Each(t, func(t *testing.T) {
 		for kind, loss := range []func(r *rand.Rand) float64{
 			func(r *rand.Rand) float64 { return float64(r.Float32()) },
@@ -30,20 +31,30 @@ func TestMeansTogether(t *testing.T) {
 			func(r *rand.Rand) float64 { return math.Ldexp(r.NormFloat64(), r.IntN(200)-100) },
 			func(r *rand.Rand) float64 { return math.Ldexp(r.NormFloat64(), r.IntN(2000)-1100) },
 			func(r *rand.Rand) float64 { return float64(r.IntN(2)) },
+			func(r *rand.Rand) float64 { return math.Ldexp(float64(r.IntN(3)), -r.IntN(3)*r.IntN(40)) }, // few are small
 			func(*rand.Rand) float64 { return 0.1 },
 			func(r *rand.Rand) float64 { return []float64{0.25, 0, math.Inf(1), 1e-300, 1e200}[r.IntN(5)] },
 		} {
 			for _, n := range []int{1, 40, 63, 64, 65, 500, 2048, 2049, 10_000} {
-				for _, labelled := range []bool{false, true} {
+				for _, by := range []string{"none", "label", "event"} {
+					labelled := by != "none"
 					r := rand.New(rand.NewPCG(uint64(kind), uint64(n)))
-					a, b, labels := make([]float64, n), make([]float64, n), make([]int32, n)
+					a, b, labels, came := make([]float64, n), make([]float64, n), make([]int32, n), make([]uint8, n)
 					for i := range n {
 						a[i], b[i], labels[i] = loss(r), loss(r), int32(r.IntN(1+n/10))
+						if by == "event" {
+							labels[i] = min(labels[i]/2, 1)
+							came[i] = uint8(labels[i])
+						}
 					}
 					fast, slow := NewMeans(labelled), NewMeans(labelled)
 					for at := 0; at < n; {
 						to := min(n, at+1+r.IntN(2500))
-						fast.Add(a[at:to], b[at:to], labels[at:to], nil)
+						rows := &Rows{Labels: labels[at:to]}
+						if by == "event" {
+							rows.Events = came[at:to]
+						}
+						fast.AddIn(&room, a[at:to], b[at:to], rows)
 						at = to
 					}
 					for i := range n {
@@ -66,7 +77,7 @@ func TestMeansTogether(t *testing.T) {
 						}
 					}
 					if !bytes.Equal(state(fast), state(slow)) {
-						t.Fatalf("kind %d, %d rows, by label %v: sums differ", kind, n, labelled)
+						t.Fatalf("kind %d, %d rows, by %s: sums differ", kind, n, by)
 					}
 				}
 			}

@@ -7,6 +7,8 @@ func differences(m Machine) {
 	c := columnKernel{kernelOf(m, F64)}
 	c.differences()
 	c.powerSums()
+	c.differenceSums("DifferenceSums", false)
+	c.differenceSums("DifferenceSumsEvents", true)
 	c.coarsePlaces()
 }
 
@@ -40,38 +42,12 @@ func (c columnKernel) powerSums() {
 	to, v, n := c.Arg("to"), c.Arg("v"), c.Arg("n")
 	scale := c.Broadcast(F64, c.Arg("scale"), 0)
 	abs, least, one, in := c.Pin(c.konst(c.absMask)), c.pinned64(0x1p-24), c.pinnedInt(1), c.Zero()
-	var magic [3][]any
-	var sums [3][]V
-	for i, l := range powerMagic {
-		for _, m := range l {
-			magic[i], sums[i] = append(magic[i], c.pinned64(m)), append(sums[i], c.Zero())
-		}
-	}
-	together := 2
-	if c.Level() == "avx512" {
-		together = 4
-	}
-	add := func(power int, x []V) {
-		for w, m := range magic[power] {
-			t := each(x, func(x V) V { return c.Add(F64, x, m) })
-			for _, t := range t {
-				c.AddTo(I64, sums[power][w], t)
-			}
-			if w+1 < len(magic[power]) {
-				t = each(t, func(t V) V { return c.Sub(F64, t, m) })
-				rest := make([]V, len(x))
-				for i := range x {
-					rest[i] = c.Sub(F64, x[i], t[i])
-				}
-				x = rest
-			}
-		}
-	}
+	p := c.powers()
 	c.rows(n, func(u int) {
-		if u%together != 0 {
+		if u%p.together != 0 {
 			return
 		}
-		x := make([]V, together)
+		x := make([]V, p.together)
 		for i := range x {
 			x[i] = c.Mul(F64, c.at(v, u+i), scale)
 		}
@@ -80,19 +56,134 @@ func (c columnKernel) powerSums() {
 			c.CountTo(I64, in, k, one)
 			return c.Keep(k, x)
 		})
-		add(0, x)
-		x = each(x, func(x V) V { return c.Mul(F64, x, x) })
-		add(1, x)
-		x = each(x, func(x V) V { return c.Mul(F64, x, x) })
-		add(2, x)
+		p.addAll(x, nil)
 	}, walker{v, 8})
 	c.total(to, 0, in)
-	at := 1
-	for _, l := range sums {
+	p.total(to, 1)
+	c.Return()
+}
+
+// powerSums are the sums of powers.
+type powerSums struct {
+	c        columnKernel
+	magic    [3][]any
+	sums     [3][]V
+	together int // registers that go side by side
+}
+
+func (c columnKernel) powers() *powerSums {
+	p := &powerSums{c: c, together: 2}
+	if c.Level() == "avx512" {
+		p.together = 4
+	}
+	for i, l := range powerMagic {
+		for _, m := range l {
+			p.magic[i], p.sums[i] = append(p.magic[i], c.pinned64(m)), append(p.sums[i], c.Zero())
+		}
+	}
+	return p
+}
+
+// addAll adds values and their powers. first, if there is one, is told what is added for the values in each of the windows.
+func (p *powerSums) addAll(x []V, first func(window int, t []V)) {
+	c := p.c
+	for power := range p.magic {
+		if power > 0 {
+			x = each(x, func(x V) V { return c.Mul(F64, x, x) })
+		}
+		left := x
+		for w, m := range p.magic[power] {
+			t := each(left, func(x V) V { return c.Add(F64, x, m) })
+			for _, t := range t {
+				c.AddTo(I64, p.sums[power][w], t)
+			}
+			if power == 0 && first != nil {
+				first(w, t)
+			}
+			if w+1 < len(p.magic[power]) {
+				t = each(t, func(t V) V { return c.Sub(F64, t, m) })
+				rest := make([]V, len(left))
+				for i := range left {
+					rest[i] = c.Sub(F64, left[i], t[i])
+				}
+				left = rest
+			}
+		}
+	}
+}
+
+// total stores the sums from a word on.
+func (p *powerSums) total(to R, at int) {
+	for _, l := range p.sums {
 		for _, s := range l {
-			c.total(to, at, s)
+			p.c.total(to, at, s)
 			at++
 		}
+	}
+}
+
+func (c columnKernel) differenceSums(name string, events bool) {
+	doc := name + ` writes to dst b - a of n elements, a multiple of 32 that is not 0, and to to: the bits that any of them below the second
+		number at scale has, which are as 0, and bit 62 of the others when scaled by the first number; and the sums of PowerSums`
+	args := []Arg{{"to", "*uint64"}, {"dst", "*float64"}, {"a", "*float64"}, {"b", "*float64"}}
+	if events {
+		doc += ", the first two of them also of the rows where y is 1"
+		args = append(args, Arg{"y", "*uint8"})
+	}
+	c.Func(name, doc+".", append(args, Arg{"n", "int"}, Arg{"scale", "*float64"}), nil)
+	to, dst, a, b, n := c.Arg("to"), c.Arg("dst"), c.Arg("a"), c.Arg("b"), c.Arg("n")
+	walkers := []walker{{dst, 8}, {a, 8}, {b, 8}}
+	var y R
+	var came []V
+	if events {
+		y = c.Arg("y")
+		walkers = append(walkers, walker{y, 1})
+		came = []V{c.Zero(), c.Zero()}
+	}
+	p := c.powers()
+	numbers := c.Arg("scale")
+	number := func(i int) V { return c.Broadcast(F64, numbers, 8*i) }
+	if c.Level() == "avx2" { // which has not enough registers
+		p.together = 1
+	} else {
+		kept := []V{number(0), number(1)}
+		number = func(i int) V { return kept[i] }
+	}
+	abs, high, odd := c.Pin(c.konst(c.absMask)), c.pinnedInt(1<<62), c.Zero()
+	c.rows(n, func(u int) {
+		if u%p.together != 0 {
+			return
+		}
+		x := make([]V, p.together)
+		for i := range x {
+			x[i] = c.Sub(F64, c.at(b, u+i), c.at(a, u+i))
+			c.Store(dst, (u+i)*c.Width(), x[i])
+		}
+		x = each(x, func(d V) V {
+			large := c.Keep(c.Cmp(F64, GE, c.And(d, abs), number(1)), d)
+			c.DifferTo(odd, d, large)
+			x := c.Mul(F64, large, number(0))
+			c.OrAndTo(odd, x, high)
+			return x
+		})
+		var of func(window int, t []V)
+		if events {
+			k := make([]M, p.together)
+			for i := range k {
+				k[i] = c.LoadTruths(y, (u+i)*c.wide())
+			}
+			of = func(window int, t []V) {
+				for i, t := range t {
+					c.AddWhere(I64, came[window], k[i], t)
+				}
+			}
+		}
+		p.addAll(x, of)
+	}, walkers...)
+	c.StoreLane(I64, to, 0, c.butterfly(I64, []V{odd}, func(a, b V) V { return c.Or(a, b) }))
+	p.total(to, 1)
+	for i, s := range came {
+		c.total(to, 8+i, s)
 	}
 	c.Return()
 }

@@ -92,6 +92,7 @@ type Machine interface {
 	affineMachine
 	temperedMachine
 	eventsMachine
+	differencesMachine
 
 	Level() string
 	Width() int // bytes of a vector register: 64, 32 or 16

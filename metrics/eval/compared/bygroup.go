@@ -478,11 +478,11 @@ func (g *groupRows) addPair(pair int, p *pair, n int, w []float64) {
 			s := g.each[of]
 			q, ws := &s.pairs[pair], part(w, from, to)
 			if m.loss >= 0 {
-				q.means[k].AddIn(&g.memory, x[from:to], y[from:to], nil, ws)
+				q.means[k].AddIn(&g.memory, x[from:to], y[from:to], &paired.Rows{Weights: ws})
 			} else {
 				q.hits.Add(g.sorted.right[from:to], g.other.right[from:to])
 				if w != nil {
-					q.means[k].AddIn(&g.memory, g.zeros[:to-from], d[from:to], nil, ws)
+					q.means[k].AddIn(&g.memory, g.zeros[:to-from], d[from:to], &paired.Rows{Weights: ws})
 				}
 			}
 			if expected {

@@ -48,6 +48,11 @@ type reader struct {
 	groups   *groupRows                          // nil if rows are not grouped
 	values   func(model int, group int32) []string
 
+	losses paired.Room
+	ones   []int32 // to find the events of a binary task
+	came   []uint8
+	about  paired.Rows // the rows at hand
+
 	keyed   bool          // some pair is not on a grid
 	gridded *paired.Joint // one that is on a grid; all have as many places
 }
@@ -551,8 +556,16 @@ func (r *reader) step() error {
 			}
 		}
 	}
+	r.about = paired.Rows{Labels: labels, Weights: weights}
+	if c.kept.byLabel && classes == 1 {
+		if r.ones == nil {
+			r.ones, r.came = slices.Repeat([]int32{1}, stepRows), make([]uint8, stepRows)
+		}
+		r.about.Events = r.came[:n]
+		kernel.Hits(r.came[:n], labels, r.ones[:n])
+	}
 	for _, p := range c.pairs {
-		p.add(c, &r.view[p.a], &r.view[p.b], n, classes, labels, weights)
+		p.add(r, &r.view[p.a], &r.view[p.b], n, classes)
 	}
 	if r.clusters != nil {
 		r.clusters.add(n, labels, weights)
@@ -591,12 +604,13 @@ func (c *Comparison) addLabels(labels []int32, weights []float64) {
 }
 
 // add adds n rows of both models.
-func (p *pair) add(c *Comparison, a, b *view, n, classes int, labels []int32, weights []float64) {
+func (p *pair) add(r *reader, a, b *view, n, classes int) {
+	c, weights := r.c, r.about.Weights
 	for i := range p.means {
 		if !c.both(p, i) {
 			continue
 		}
-		p.means[i].Add(a.values[i][:n], b.values[i][:n], labels, weights)
+		p.means[i].AddIn(&r.losses, a.values[i][:n], b.values[i][:n], &r.about)
 	}
 	switch {
 	case p.joint == nil:

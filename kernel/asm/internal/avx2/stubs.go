@@ -948,6 +948,20 @@ func Differences(to *float64, dst *float64, a *float64, b *float64, n int)
 //go:noescape
 func PowerSums(to *uint64, v *float64, n int, scale *float64)
 
+// DifferenceSums writes to dst b - a of n elements, a multiple of 32 that is not 0, and to to: the bits that any of
+// them below the second number at scale has, which are as 0, and bit 62 of the others when scaled by the first number;
+// and the sums of PowerSums.
+//
+//go:noescape
+func DifferenceSums(to *uint64, dst *float64, a *float64, b *float64, n int, scale *float64)
+
+// DifferenceSumsEvents writes to dst b - a of n elements, a multiple of 32 that is not 0, and to to: the bits that any
+// of them below the second number at scale has, which are as 0, and bit 62 of the others when scaled by the first
+// number; and the sums of PowerSums, the first two of them also of the rows where y is 1.
+//
+//go:noescape
+func DifferenceSumsEvents(to *uint64, dst *float64, a *float64, b *float64, y *uint8, n int, scale *float64)
+
 // CoarsePlaces writes to dst the places of n scores, a multiple of 32 that is not 0, times two plus their outcomes, and
 // 1<<32-1 where a score is outside [0,1]. The numbers at k are those of kernel.CoarseGrid.
 //

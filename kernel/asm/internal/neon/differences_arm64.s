@@ -25,21 +25,23 @@ DATA consts<>+128(SB)/8, $0x3d18000000000000
 DATA consts<>+136(SB)/8, $0x3d18000000000000
 DATA consts<>+144(SB)/8, $0x39e8000000000000
 DATA consts<>+152(SB)/8, $0x39e8000000000000
-DATA consts<>+160(SB)/8, $0x3fe0000000000000
-DATA consts<>+168(SB)/8, $0x3fe0000000000000
-DATA consts<>+176(SB)/8, $0x3fe0000000000004
-DATA consts<>+184(SB)/8, $0x3fe0000000000004
-DATA consts<>+192(SB)/8, $0x3f80000000000000
-DATA consts<>+200(SB)/8, $0x3f80000000000000
-DATA consts<>+208(SB)/8, $0x3eb0000000000000
-DATA consts<>+216(SB)/8, $0x3eb0000000000000
-DATA consts<>+224(SB)/8, $0x3bf0000000000000
-DATA consts<>+232(SB)/8, $0x3bf0000000000000
-DATA consts<>+240(SB)/8, $0x4330000000000000
-DATA consts<>+248(SB)/8, $0x4330000000000000
-DATA consts<>+256(SB)/8, $0xffffffffffffffff
-DATA consts<>+264(SB)/8, $0xffffffffffffffff
-GLOBL consts<>(SB), RODATA|NOPTR, $272
+DATA consts<>+160(SB)/8, $0x4000000000000000
+DATA consts<>+168(SB)/8, $0x4000000000000000
+DATA consts<>+176(SB)/8, $0x3fe0000000000000
+DATA consts<>+184(SB)/8, $0x3fe0000000000000
+DATA consts<>+192(SB)/8, $0x3fe0000000000004
+DATA consts<>+200(SB)/8, $0x3fe0000000000004
+DATA consts<>+208(SB)/8, $0x3f80000000000000
+DATA consts<>+216(SB)/8, $0x3f80000000000000
+DATA consts<>+224(SB)/8, $0x3eb0000000000000
+DATA consts<>+232(SB)/8, $0x3eb0000000000000
+DATA consts<>+240(SB)/8, $0x3bf0000000000000
+DATA consts<>+248(SB)/8, $0x3bf0000000000000
+DATA consts<>+256(SB)/8, $0x4330000000000000
+DATA consts<>+264(SB)/8, $0x4330000000000000
+DATA consts<>+272(SB)/8, $0xffffffffffffffff
+DATA consts<>+280(SB)/8, $0xffffffffffffffff
+GLOBL consts<>(SB), RODATA|NOPTR, $288
 
 // func Differences(to *float64, dst *float64, a *float64, b *float64, n int)
 TEXT ·Differences(SB), NOSPLIT, $0-40
@@ -723,6 +725,1472 @@ rows:
 	FMOVD F0, 56(R1)
 	RET
 
+// func DifferenceSums(to *uint64, dst *float64, a *float64, b *float64, n int, scale *float64)
+TEXT ·DifferenceSums(SB), NOSPLIT, $0-48
+	MOVD $consts<>(SB), R0
+	MOVD to+0(FP), R1
+	MOVD dst+8(FP), R2
+	MOVD a+16(FP), R3
+	MOVD b+24(FP), R4
+	MOVD n+32(FP), R5
+	FMOVQ 48(R0), F0
+	VMOVI $0, V1.B16
+	FMOVQ 64(R0), F2
+	VMOVI $0, V3.B16
+	FMOVQ 80(R0), F4
+	VMOVI $0, V5.B16
+	FMOVQ 96(R0), F6
+	VMOVI $0, V7.B16
+	FMOVQ 112(R0), F8
+	VMOVI $0, V9.B16
+	FMOVQ 128(R0), F10
+	VMOVI $0, V11.B16
+	FMOVQ 144(R0), F12
+	VMOVI $0, V13.B16
+	MOVD scale+40(FP), R6
+	FMOVD (R6), F14
+	VDUP V14.D[0], V14.D2
+	FMOVD 8(R6), F15
+	VDUP V15.D[0], V15.D2
+	FMOVQ (R0), F16
+	FMOVQ 160(R0), F17
+	VMOVI $0, V18.B16
+
+rows:
+	FMOVQ (R4), F19
+	FMOVQ (R3), F20
+	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FMOVQ F19, (R2)
+	FMOVQ 16(R4), F20
+	FMOVQ 16(R3), F21
+	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FMOVQ F20, 16(R2)
+	VAND V16.B16, V19.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V19.B16
+	VORR V19.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	VAND V17.B16, V19.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	VAND V16.B16, V20.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V20.B16, V21.B16
+	VEOR V21.B16, V20.B16, V20.B16
+	VORR V20.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	VAND V17.B16, V20.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
+	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	VADD V21.D2, V1.D2, V1.D2
+	VADD V22.D2, V1.D2, V1.D2
+	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
+	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
+	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	VADD V21.D2, V3.D2, V3.D2
+	VADD V22.D2, V3.D2, V3.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
+	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	VADD V21.D2, V5.D2, V5.D2
+	VADD V22.D2, V5.D2, V5.D2
+	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
+	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	VADD V21.D2, V7.D2, V7.D2
+	VADD V22.D2, V7.D2, V7.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
+	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	VADD V21.D2, V9.D2, V9.D2
+	VADD V22.D2, V9.D2, V9.D2
+	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
+	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
+	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	VADD V21.D2, V11.D2, V11.D2
+	VADD V22.D2, V11.D2, V11.D2
+	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
+	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
+	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	VADD V19.D2, V13.D2, V13.D2
+	VADD V20.D2, V13.D2, V13.D2
+	FMOVQ 32(R4), F19
+	FMOVQ 32(R3), F20
+	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FMOVQ F19, 32(R2)
+	FMOVQ 48(R4), F20
+	FMOVQ 48(R3), F21
+	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FMOVQ F20, 48(R2)
+	VAND V16.B16, V19.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V19.B16
+	VORR V19.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	VAND V17.B16, V19.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	VAND V16.B16, V20.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V20.B16, V21.B16
+	VEOR V21.B16, V20.B16, V20.B16
+	VORR V20.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	VAND V17.B16, V20.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
+	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	VADD V21.D2, V1.D2, V1.D2
+	VADD V22.D2, V1.D2, V1.D2
+	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
+	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
+	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	VADD V21.D2, V3.D2, V3.D2
+	VADD V22.D2, V3.D2, V3.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
+	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	VADD V21.D2, V5.D2, V5.D2
+	VADD V22.D2, V5.D2, V5.D2
+	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
+	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	VADD V21.D2, V7.D2, V7.D2
+	VADD V22.D2, V7.D2, V7.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
+	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	VADD V21.D2, V9.D2, V9.D2
+	VADD V22.D2, V9.D2, V9.D2
+	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
+	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
+	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	VADD V21.D2, V11.D2, V11.D2
+	VADD V22.D2, V11.D2, V11.D2
+	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
+	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
+	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	VADD V19.D2, V13.D2, V13.D2
+	VADD V20.D2, V13.D2, V13.D2
+	FMOVQ 64(R4), F19
+	FMOVQ 64(R3), F20
+	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FMOVQ F19, 64(R2)
+	FMOVQ 80(R4), F20
+	FMOVQ 80(R3), F21
+	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FMOVQ F20, 80(R2)
+	VAND V16.B16, V19.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V19.B16
+	VORR V19.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	VAND V17.B16, V19.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	VAND V16.B16, V20.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V20.B16, V21.B16
+	VEOR V21.B16, V20.B16, V20.B16
+	VORR V20.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	VAND V17.B16, V20.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
+	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	VADD V21.D2, V1.D2, V1.D2
+	VADD V22.D2, V1.D2, V1.D2
+	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
+	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
+	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	VADD V21.D2, V3.D2, V3.D2
+	VADD V22.D2, V3.D2, V3.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
+	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	VADD V21.D2, V5.D2, V5.D2
+	VADD V22.D2, V5.D2, V5.D2
+	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
+	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	VADD V21.D2, V7.D2, V7.D2
+	VADD V22.D2, V7.D2, V7.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
+	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	VADD V21.D2, V9.D2, V9.D2
+	VADD V22.D2, V9.D2, V9.D2
+	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
+	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
+	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	VADD V21.D2, V11.D2, V11.D2
+	VADD V22.D2, V11.D2, V11.D2
+	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
+	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
+	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	VADD V19.D2, V13.D2, V13.D2
+	VADD V20.D2, V13.D2, V13.D2
+	FMOVQ 96(R4), F19
+	FMOVQ 96(R3), F20
+	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FMOVQ F19, 96(R2)
+	FMOVQ 112(R4), F20
+	FMOVQ 112(R3), F21
+	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FMOVQ F20, 112(R2)
+	VAND V16.B16, V19.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V19.B16
+	VORR V19.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	VAND V17.B16, V19.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	VAND V16.B16, V20.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V20.B16, V21.B16
+	VEOR V21.B16, V20.B16, V20.B16
+	VORR V20.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	VAND V17.B16, V20.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
+	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	VADD V21.D2, V1.D2, V1.D2
+	VADD V22.D2, V1.D2, V1.D2
+	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
+	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
+	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	VADD V21.D2, V3.D2, V3.D2
+	VADD V22.D2, V3.D2, V3.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
+	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	VADD V21.D2, V5.D2, V5.D2
+	VADD V22.D2, V5.D2, V5.D2
+	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
+	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	VADD V21.D2, V7.D2, V7.D2
+	VADD V22.D2, V7.D2, V7.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
+	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	VADD V21.D2, V9.D2, V9.D2
+	VADD V22.D2, V9.D2, V9.D2
+	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
+	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
+	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	VADD V21.D2, V11.D2, V11.D2
+	VADD V22.D2, V11.D2, V11.D2
+	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
+	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
+	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	VADD V19.D2, V13.D2, V13.D2
+	VADD V20.D2, V13.D2, V13.D2
+	FMOVQ 128(R4), F19
+	FMOVQ 128(R3), F20
+	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FMOVQ F19, 128(R2)
+	FMOVQ 144(R4), F20
+	FMOVQ 144(R3), F21
+	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FMOVQ F20, 144(R2)
+	VAND V16.B16, V19.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V19.B16
+	VORR V19.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	VAND V17.B16, V19.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	VAND V16.B16, V20.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V20.B16, V21.B16
+	VEOR V21.B16, V20.B16, V20.B16
+	VORR V20.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	VAND V17.B16, V20.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
+	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	VADD V21.D2, V1.D2, V1.D2
+	VADD V22.D2, V1.D2, V1.D2
+	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
+	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
+	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	VADD V21.D2, V3.D2, V3.D2
+	VADD V22.D2, V3.D2, V3.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
+	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	VADD V21.D2, V5.D2, V5.D2
+	VADD V22.D2, V5.D2, V5.D2
+	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
+	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	VADD V21.D2, V7.D2, V7.D2
+	VADD V22.D2, V7.D2, V7.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
+	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	VADD V21.D2, V9.D2, V9.D2
+	VADD V22.D2, V9.D2, V9.D2
+	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
+	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
+	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	VADD V21.D2, V11.D2, V11.D2
+	VADD V22.D2, V11.D2, V11.D2
+	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
+	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
+	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	VADD V19.D2, V13.D2, V13.D2
+	VADD V20.D2, V13.D2, V13.D2
+	FMOVQ 160(R4), F19
+	FMOVQ 160(R3), F20
+	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FMOVQ F19, 160(R2)
+	FMOVQ 176(R4), F20
+	FMOVQ 176(R3), F21
+	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FMOVQ F20, 176(R2)
+	VAND V16.B16, V19.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V19.B16
+	VORR V19.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	VAND V17.B16, V19.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	VAND V16.B16, V20.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V20.B16, V21.B16
+	VEOR V21.B16, V20.B16, V20.B16
+	VORR V20.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	VAND V17.B16, V20.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
+	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	VADD V21.D2, V1.D2, V1.D2
+	VADD V22.D2, V1.D2, V1.D2
+	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
+	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
+	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	VADD V21.D2, V3.D2, V3.D2
+	VADD V22.D2, V3.D2, V3.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
+	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	VADD V21.D2, V5.D2, V5.D2
+	VADD V22.D2, V5.D2, V5.D2
+	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
+	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	VADD V21.D2, V7.D2, V7.D2
+	VADD V22.D2, V7.D2, V7.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
+	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	VADD V21.D2, V9.D2, V9.D2
+	VADD V22.D2, V9.D2, V9.D2
+	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
+	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
+	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	VADD V21.D2, V11.D2, V11.D2
+	VADD V22.D2, V11.D2, V11.D2
+	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
+	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
+	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	VADD V19.D2, V13.D2, V13.D2
+	VADD V20.D2, V13.D2, V13.D2
+	FMOVQ 192(R4), F19
+	FMOVQ 192(R3), F20
+	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FMOVQ F19, 192(R2)
+	FMOVQ 208(R4), F20
+	FMOVQ 208(R3), F21
+	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FMOVQ F20, 208(R2)
+	VAND V16.B16, V19.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V19.B16
+	VORR V19.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	VAND V17.B16, V19.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	VAND V16.B16, V20.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V20.B16, V21.B16
+	VEOR V21.B16, V20.B16, V20.B16
+	VORR V20.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	VAND V17.B16, V20.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
+	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	VADD V21.D2, V1.D2, V1.D2
+	VADD V22.D2, V1.D2, V1.D2
+	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
+	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
+	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	VADD V21.D2, V3.D2, V3.D2
+	VADD V22.D2, V3.D2, V3.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
+	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	VADD V21.D2, V5.D2, V5.D2
+	VADD V22.D2, V5.D2, V5.D2
+	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
+	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	VADD V21.D2, V7.D2, V7.D2
+	VADD V22.D2, V7.D2, V7.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
+	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	VADD V21.D2, V9.D2, V9.D2
+	VADD V22.D2, V9.D2, V9.D2
+	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
+	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
+	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	VADD V21.D2, V11.D2, V11.D2
+	VADD V22.D2, V11.D2, V11.D2
+	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
+	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
+	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	VADD V19.D2, V13.D2, V13.D2
+	VADD V20.D2, V13.D2, V13.D2
+	FMOVQ 224(R4), F19
+	FMOVQ 224(R3), F20
+	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FMOVQ F19, 224(R2)
+	FMOVQ 240(R4), F20
+	FMOVQ 240(R3), F21
+	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FMOVQ F20, 240(R2)
+	VAND V16.B16, V19.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V19.B16, V21.B16
+	VEOR V21.B16, V19.B16, V19.B16
+	VORR V19.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	VAND V17.B16, V19.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	VAND V16.B16, V20.B16, V21.B16
+	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	VAND V21.B16, V20.B16, V21.B16
+	VEOR V21.B16, V20.B16, V20.B16
+	VORR V20.B16, V18.B16, V18.B16
+	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	VAND V17.B16, V20.B16, V21.B16
+	VORR V21.B16, V18.B16, V18.B16
+	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
+	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	VADD V21.D2, V1.D2, V1.D2
+	VADD V22.D2, V1.D2, V1.D2
+	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
+	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
+	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	VADD V21.D2, V3.D2, V3.D2
+	VADD V22.D2, V3.D2, V3.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
+	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	VADD V21.D2, V5.D2, V5.D2
+	VADD V22.D2, V5.D2, V5.D2
+	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
+	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
+	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
+	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
+	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	VADD V21.D2, V7.D2, V7.D2
+	VADD V22.D2, V7.D2, V7.D2
+	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
+	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
+	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
+	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	VADD V21.D2, V9.D2, V9.D2
+	VADD V22.D2, V9.D2, V9.D2
+	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
+	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
+	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	VADD V21.D2, V11.D2, V11.D2
+	VADD V22.D2, V11.D2, V11.D2
+	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
+	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
+	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
+	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
+	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
+	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	VADD V19.D2, V13.D2, V13.D2
+	VADD V20.D2, V13.D2, V13.D2
+	ADD $256, R2
+	ADD $256, R3
+	ADD $256, R4
+	SUB $32, R5
+	CMP $0, R5
+	BGT rows
+	VEXT $8, V18.B16, V18.B16, V0.B16
+	VORR V0.B16, V18.B16, V0.B16
+	FMOVD F0, (R1)
+	VEXT $8, V1.B16, V1.B16, V0.B16
+	VADD V0.D2, V1.D2, V0.D2
+	FMOVD F0, 8(R1)
+	VEXT $8, V3.B16, V3.B16, V0.B16
+	VADD V0.D2, V3.D2, V0.D2
+	FMOVD F0, 16(R1)
+	VEXT $8, V5.B16, V5.B16, V0.B16
+	VADD V0.D2, V5.D2, V0.D2
+	FMOVD F0, 24(R1)
+	VEXT $8, V7.B16, V7.B16, V0.B16
+	VADD V0.D2, V7.D2, V0.D2
+	FMOVD F0, 32(R1)
+	VEXT $8, V9.B16, V9.B16, V0.B16
+	VADD V0.D2, V9.D2, V0.D2
+	FMOVD F0, 40(R1)
+	VEXT $8, V11.B16, V11.B16, V0.B16
+	VADD V0.D2, V11.D2, V0.D2
+	FMOVD F0, 48(R1)
+	VEXT $8, V13.B16, V13.B16, V0.B16
+	VADD V0.D2, V13.D2, V0.D2
+	FMOVD F0, 56(R1)
+	RET
+
+// func DifferenceSumsEvents(to *uint64, dst *float64, a *float64, b *float64, y *uint8, n int, scale *float64)
+TEXT ·DifferenceSumsEvents(SB), NOSPLIT, $0-56
+	MOVD $consts<>(SB), R0
+	MOVD to+0(FP), R1
+	MOVD dst+8(FP), R2
+	MOVD a+16(FP), R3
+	MOVD b+24(FP), R4
+	MOVD n+40(FP), R5
+	MOVD y+32(FP), R6
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	FMOVQ 48(R0), F2
+	VMOVI $0, V3.B16
+	FMOVQ 64(R0), F4
+	VMOVI $0, V5.B16
+	FMOVQ 80(R0), F6
+	VMOVI $0, V7.B16
+	FMOVQ 96(R0), F8
+	VMOVI $0, V9.B16
+	FMOVQ 112(R0), F10
+	VMOVI $0, V11.B16
+	FMOVQ 128(R0), F12
+	VMOVI $0, V13.B16
+	FMOVQ 144(R0), F14
+	VMOVI $0, V15.B16
+	MOVD scale+48(FP), R7
+	FMOVD (R7), F16
+	VDUP V16.D[0], V16.D2
+	FMOVD 8(R7), F17
+	VDUP V17.D[0], V17.D2
+	FMOVQ (R0), F18
+	FMOVQ 160(R0), F19
+	VMOVI $0, V20.B16
+
+rows:
+	FMOVQ (R4), F21
+	FMOVQ (R3), F22
+	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
+	FMOVQ F21, (R2)
+	FMOVQ 16(R4), F22
+	FMOVQ 16(R3), F23
+	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
+	FMOVQ F22, 16(R2)
+	VAND V18.B16, V21.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V21.B16, V23.B16
+	VEOR V23.B16, V21.B16, V21.B16
+	VORR V21.B16, V20.B16, V20.B16
+	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
+	VAND V19.B16, V21.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	VAND V18.B16, V22.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V22.B16, V23.B16
+	VEOR V23.B16, V22.B16, V22.B16
+	VORR V22.B16, V20.B16, V20.B16
+	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
+	VAND V19.B16, V22.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	MOVHU (R6), R0
+	FMOVD R0, F23
+	VMOVI $0, V24.B16
+	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
+	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
+	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
+	VSUB V23.D2, V24.D2, V23.D2
+	MOVHU 2(R6), R0
+	FMOVD R0, F24
+	VMOVI $0, V25.B16
+	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
+	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
+	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
+	VSUB V24.D2, V25.D2, V24.D2
+	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
+	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
+	VADD V25.D2, V3.D2, V3.D2
+	VADD V26.D2, V3.D2, V3.D2
+	VAND V23.B16, V25.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	VAND V24.B16, V26.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
+	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
+	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
+	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
+	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
+	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
+	VADD V25.D2, V5.D2, V5.D2
+	VADD V26.D2, V5.D2, V5.D2
+	VAND V23.B16, V25.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	VAND V24.B16, V26.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
+	VADD V23.D2, V7.D2, V7.D2
+	VADD V24.D2, V7.D2, V7.D2
+	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
+	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
+	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
+	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
+	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
+	VADD V23.D2, V9.D2, V9.D2
+	VADD V24.D2, V9.D2, V9.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
+	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
+	VADD V23.D2, V11.D2, V11.D2
+	VADD V24.D2, V11.D2, V11.D2
+	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
+	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
+	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
+	VADD V23.D2, V13.D2, V13.D2
+	VADD V24.D2, V13.D2, V13.D2
+	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
+	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
+	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
+	VADD V21.D2, V15.D2, V15.D2
+	VADD V22.D2, V15.D2, V15.D2
+	FMOVQ 32(R4), F21
+	FMOVQ 32(R3), F22
+	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
+	FMOVQ F21, 32(R2)
+	FMOVQ 48(R4), F22
+	FMOVQ 48(R3), F23
+	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
+	FMOVQ F22, 48(R2)
+	VAND V18.B16, V21.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V21.B16, V23.B16
+	VEOR V23.B16, V21.B16, V21.B16
+	VORR V21.B16, V20.B16, V20.B16
+	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
+	VAND V19.B16, V21.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	VAND V18.B16, V22.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V22.B16, V23.B16
+	VEOR V23.B16, V22.B16, V22.B16
+	VORR V22.B16, V20.B16, V20.B16
+	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
+	VAND V19.B16, V22.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	MOVHU 4(R6), R0
+	FMOVD R0, F23
+	VMOVI $0, V24.B16
+	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
+	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
+	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
+	VSUB V23.D2, V24.D2, V23.D2
+	MOVHU 6(R6), R0
+	FMOVD R0, F24
+	VMOVI $0, V25.B16
+	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
+	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
+	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
+	VSUB V24.D2, V25.D2, V24.D2
+	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
+	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
+	VADD V25.D2, V3.D2, V3.D2
+	VADD V26.D2, V3.D2, V3.D2
+	VAND V23.B16, V25.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	VAND V24.B16, V26.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
+	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
+	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
+	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
+	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
+	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
+	VADD V25.D2, V5.D2, V5.D2
+	VADD V26.D2, V5.D2, V5.D2
+	VAND V23.B16, V25.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	VAND V24.B16, V26.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
+	VADD V23.D2, V7.D2, V7.D2
+	VADD V24.D2, V7.D2, V7.D2
+	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
+	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
+	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
+	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
+	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
+	VADD V23.D2, V9.D2, V9.D2
+	VADD V24.D2, V9.D2, V9.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
+	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
+	VADD V23.D2, V11.D2, V11.D2
+	VADD V24.D2, V11.D2, V11.D2
+	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
+	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
+	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
+	VADD V23.D2, V13.D2, V13.D2
+	VADD V24.D2, V13.D2, V13.D2
+	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
+	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
+	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
+	VADD V21.D2, V15.D2, V15.D2
+	VADD V22.D2, V15.D2, V15.D2
+	FMOVQ 64(R4), F21
+	FMOVQ 64(R3), F22
+	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
+	FMOVQ F21, 64(R2)
+	FMOVQ 80(R4), F22
+	FMOVQ 80(R3), F23
+	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
+	FMOVQ F22, 80(R2)
+	VAND V18.B16, V21.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V21.B16, V23.B16
+	VEOR V23.B16, V21.B16, V21.B16
+	VORR V21.B16, V20.B16, V20.B16
+	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
+	VAND V19.B16, V21.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	VAND V18.B16, V22.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V22.B16, V23.B16
+	VEOR V23.B16, V22.B16, V22.B16
+	VORR V22.B16, V20.B16, V20.B16
+	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
+	VAND V19.B16, V22.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	MOVHU 8(R6), R0
+	FMOVD R0, F23
+	VMOVI $0, V24.B16
+	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
+	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
+	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
+	VSUB V23.D2, V24.D2, V23.D2
+	MOVHU 10(R6), R0
+	FMOVD R0, F24
+	VMOVI $0, V25.B16
+	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
+	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
+	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
+	VSUB V24.D2, V25.D2, V24.D2
+	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
+	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
+	VADD V25.D2, V3.D2, V3.D2
+	VADD V26.D2, V3.D2, V3.D2
+	VAND V23.B16, V25.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	VAND V24.B16, V26.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
+	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
+	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
+	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
+	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
+	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
+	VADD V25.D2, V5.D2, V5.D2
+	VADD V26.D2, V5.D2, V5.D2
+	VAND V23.B16, V25.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	VAND V24.B16, V26.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
+	VADD V23.D2, V7.D2, V7.D2
+	VADD V24.D2, V7.D2, V7.D2
+	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
+	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
+	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
+	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
+	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
+	VADD V23.D2, V9.D2, V9.D2
+	VADD V24.D2, V9.D2, V9.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
+	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
+	VADD V23.D2, V11.D2, V11.D2
+	VADD V24.D2, V11.D2, V11.D2
+	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
+	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
+	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
+	VADD V23.D2, V13.D2, V13.D2
+	VADD V24.D2, V13.D2, V13.D2
+	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
+	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
+	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
+	VADD V21.D2, V15.D2, V15.D2
+	VADD V22.D2, V15.D2, V15.D2
+	FMOVQ 96(R4), F21
+	FMOVQ 96(R3), F22
+	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
+	FMOVQ F21, 96(R2)
+	FMOVQ 112(R4), F22
+	FMOVQ 112(R3), F23
+	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
+	FMOVQ F22, 112(R2)
+	VAND V18.B16, V21.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V21.B16, V23.B16
+	VEOR V23.B16, V21.B16, V21.B16
+	VORR V21.B16, V20.B16, V20.B16
+	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
+	VAND V19.B16, V21.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	VAND V18.B16, V22.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V22.B16, V23.B16
+	VEOR V23.B16, V22.B16, V22.B16
+	VORR V22.B16, V20.B16, V20.B16
+	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
+	VAND V19.B16, V22.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	MOVHU 12(R6), R0
+	FMOVD R0, F23
+	VMOVI $0, V24.B16
+	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
+	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
+	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
+	VSUB V23.D2, V24.D2, V23.D2
+	MOVHU 14(R6), R0
+	FMOVD R0, F24
+	VMOVI $0, V25.B16
+	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
+	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
+	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
+	VSUB V24.D2, V25.D2, V24.D2
+	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
+	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
+	VADD V25.D2, V3.D2, V3.D2
+	VADD V26.D2, V3.D2, V3.D2
+	VAND V23.B16, V25.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	VAND V24.B16, V26.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
+	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
+	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
+	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
+	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
+	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
+	VADD V25.D2, V5.D2, V5.D2
+	VADD V26.D2, V5.D2, V5.D2
+	VAND V23.B16, V25.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	VAND V24.B16, V26.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
+	VADD V23.D2, V7.D2, V7.D2
+	VADD V24.D2, V7.D2, V7.D2
+	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
+	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
+	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
+	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
+	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
+	VADD V23.D2, V9.D2, V9.D2
+	VADD V24.D2, V9.D2, V9.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
+	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
+	VADD V23.D2, V11.D2, V11.D2
+	VADD V24.D2, V11.D2, V11.D2
+	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
+	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
+	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
+	VADD V23.D2, V13.D2, V13.D2
+	VADD V24.D2, V13.D2, V13.D2
+	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
+	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
+	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
+	VADD V21.D2, V15.D2, V15.D2
+	VADD V22.D2, V15.D2, V15.D2
+	FMOVQ 128(R4), F21
+	FMOVQ 128(R3), F22
+	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
+	FMOVQ F21, 128(R2)
+	FMOVQ 144(R4), F22
+	FMOVQ 144(R3), F23
+	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
+	FMOVQ F22, 144(R2)
+	VAND V18.B16, V21.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V21.B16, V23.B16
+	VEOR V23.B16, V21.B16, V21.B16
+	VORR V21.B16, V20.B16, V20.B16
+	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
+	VAND V19.B16, V21.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	VAND V18.B16, V22.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V22.B16, V23.B16
+	VEOR V23.B16, V22.B16, V22.B16
+	VORR V22.B16, V20.B16, V20.B16
+	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
+	VAND V19.B16, V22.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	MOVHU 16(R6), R0
+	FMOVD R0, F23
+	VMOVI $0, V24.B16
+	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
+	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
+	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
+	VSUB V23.D2, V24.D2, V23.D2
+	MOVHU 18(R6), R0
+	FMOVD R0, F24
+	VMOVI $0, V25.B16
+	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
+	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
+	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
+	VSUB V24.D2, V25.D2, V24.D2
+	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
+	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
+	VADD V25.D2, V3.D2, V3.D2
+	VADD V26.D2, V3.D2, V3.D2
+	VAND V23.B16, V25.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	VAND V24.B16, V26.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
+	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
+	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
+	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
+	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
+	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
+	VADD V25.D2, V5.D2, V5.D2
+	VADD V26.D2, V5.D2, V5.D2
+	VAND V23.B16, V25.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	VAND V24.B16, V26.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
+	VADD V23.D2, V7.D2, V7.D2
+	VADD V24.D2, V7.D2, V7.D2
+	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
+	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
+	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
+	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
+	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
+	VADD V23.D2, V9.D2, V9.D2
+	VADD V24.D2, V9.D2, V9.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
+	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
+	VADD V23.D2, V11.D2, V11.D2
+	VADD V24.D2, V11.D2, V11.D2
+	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
+	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
+	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
+	VADD V23.D2, V13.D2, V13.D2
+	VADD V24.D2, V13.D2, V13.D2
+	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
+	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
+	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
+	VADD V21.D2, V15.D2, V15.D2
+	VADD V22.D2, V15.D2, V15.D2
+	FMOVQ 160(R4), F21
+	FMOVQ 160(R3), F22
+	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
+	FMOVQ F21, 160(R2)
+	FMOVQ 176(R4), F22
+	FMOVQ 176(R3), F23
+	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
+	FMOVQ F22, 176(R2)
+	VAND V18.B16, V21.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V21.B16, V23.B16
+	VEOR V23.B16, V21.B16, V21.B16
+	VORR V21.B16, V20.B16, V20.B16
+	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
+	VAND V19.B16, V21.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	VAND V18.B16, V22.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V22.B16, V23.B16
+	VEOR V23.B16, V22.B16, V22.B16
+	VORR V22.B16, V20.B16, V20.B16
+	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
+	VAND V19.B16, V22.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	MOVHU 20(R6), R0
+	FMOVD R0, F23
+	VMOVI $0, V24.B16
+	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
+	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
+	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
+	VSUB V23.D2, V24.D2, V23.D2
+	MOVHU 22(R6), R0
+	FMOVD R0, F24
+	VMOVI $0, V25.B16
+	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
+	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
+	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
+	VSUB V24.D2, V25.D2, V24.D2
+	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
+	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
+	VADD V25.D2, V3.D2, V3.D2
+	VADD V26.D2, V3.D2, V3.D2
+	VAND V23.B16, V25.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	VAND V24.B16, V26.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
+	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
+	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
+	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
+	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
+	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
+	VADD V25.D2, V5.D2, V5.D2
+	VADD V26.D2, V5.D2, V5.D2
+	VAND V23.B16, V25.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	VAND V24.B16, V26.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
+	VADD V23.D2, V7.D2, V7.D2
+	VADD V24.D2, V7.D2, V7.D2
+	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
+	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
+	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
+	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
+	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
+	VADD V23.D2, V9.D2, V9.D2
+	VADD V24.D2, V9.D2, V9.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
+	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
+	VADD V23.D2, V11.D2, V11.D2
+	VADD V24.D2, V11.D2, V11.D2
+	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
+	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
+	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
+	VADD V23.D2, V13.D2, V13.D2
+	VADD V24.D2, V13.D2, V13.D2
+	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
+	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
+	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
+	VADD V21.D2, V15.D2, V15.D2
+	VADD V22.D2, V15.D2, V15.D2
+	FMOVQ 192(R4), F21
+	FMOVQ 192(R3), F22
+	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
+	FMOVQ F21, 192(R2)
+	FMOVQ 208(R4), F22
+	FMOVQ 208(R3), F23
+	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
+	FMOVQ F22, 208(R2)
+	VAND V18.B16, V21.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V21.B16, V23.B16
+	VEOR V23.B16, V21.B16, V21.B16
+	VORR V21.B16, V20.B16, V20.B16
+	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
+	VAND V19.B16, V21.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	VAND V18.B16, V22.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V22.B16, V23.B16
+	VEOR V23.B16, V22.B16, V22.B16
+	VORR V22.B16, V20.B16, V20.B16
+	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
+	VAND V19.B16, V22.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	MOVHU 24(R6), R0
+	FMOVD R0, F23
+	VMOVI $0, V24.B16
+	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
+	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
+	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
+	VSUB V23.D2, V24.D2, V23.D2
+	MOVHU 26(R6), R0
+	FMOVD R0, F24
+	VMOVI $0, V25.B16
+	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
+	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
+	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
+	VSUB V24.D2, V25.D2, V24.D2
+	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
+	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
+	VADD V25.D2, V3.D2, V3.D2
+	VADD V26.D2, V3.D2, V3.D2
+	VAND V23.B16, V25.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	VAND V24.B16, V26.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
+	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
+	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
+	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
+	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
+	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
+	VADD V25.D2, V5.D2, V5.D2
+	VADD V26.D2, V5.D2, V5.D2
+	VAND V23.B16, V25.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	VAND V24.B16, V26.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
+	VADD V23.D2, V7.D2, V7.D2
+	VADD V24.D2, V7.D2, V7.D2
+	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
+	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
+	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
+	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
+	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
+	VADD V23.D2, V9.D2, V9.D2
+	VADD V24.D2, V9.D2, V9.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
+	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
+	VADD V23.D2, V11.D2, V11.D2
+	VADD V24.D2, V11.D2, V11.D2
+	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
+	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
+	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
+	VADD V23.D2, V13.D2, V13.D2
+	VADD V24.D2, V13.D2, V13.D2
+	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
+	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
+	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
+	VADD V21.D2, V15.D2, V15.D2
+	VADD V22.D2, V15.D2, V15.D2
+	FMOVQ 224(R4), F21
+	FMOVQ 224(R3), F22
+	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
+	FMOVQ F21, 224(R2)
+	FMOVQ 240(R4), F22
+	FMOVQ 240(R3), F23
+	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
+	FMOVQ F22, 240(R2)
+	VAND V18.B16, V21.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V21.B16, V23.B16
+	VEOR V23.B16, V21.B16, V21.B16
+	VORR V21.B16, V20.B16, V20.B16
+	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
+	VAND V19.B16, V21.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	VAND V18.B16, V22.B16, V23.B16
+	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	VAND V23.B16, V22.B16, V23.B16
+	VEOR V23.B16, V22.B16, V22.B16
+	VORR V22.B16, V20.B16, V20.B16
+	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
+	VAND V19.B16, V22.B16, V23.B16
+	VORR V23.B16, V20.B16, V20.B16
+	MOVHU 28(R6), R0
+	FMOVD R0, F23
+	VMOVI $0, V24.B16
+	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
+	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
+	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
+	VSUB V23.D2, V24.D2, V23.D2
+	MOVHU 30(R6), R0
+	FMOVD R0, F24
+	VMOVI $0, V25.B16
+	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
+	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
+	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
+	VSUB V24.D2, V25.D2, V24.D2
+	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
+	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
+	VADD V25.D2, V3.D2, V3.D2
+	VADD V26.D2, V3.D2, V3.D2
+	VAND V23.B16, V25.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	VAND V24.B16, V26.B16, V27.B16
+	VADD V27.D2, V0.D2, V0.D2
+	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
+	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
+	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
+	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
+	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
+	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
+	VADD V25.D2, V5.D2, V5.D2
+	VADD V26.D2, V5.D2, V5.D2
+	VAND V23.B16, V25.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	VAND V24.B16, V26.B16, V23.B16
+	VADD V23.D2, V1.D2, V1.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
+	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
+	VADD V23.D2, V7.D2, V7.D2
+	VADD V24.D2, V7.D2, V7.D2
+	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
+	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
+	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
+	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
+	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
+	VADD V23.D2, V9.D2, V9.D2
+	VADD V24.D2, V9.D2, V9.D2
+	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
+	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
+	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
+	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
+	VADD V23.D2, V11.D2, V11.D2
+	VADD V24.D2, V11.D2, V11.D2
+	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
+	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
+	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
+	VADD V23.D2, V13.D2, V13.D2
+	VADD V24.D2, V13.D2, V13.D2
+	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
+	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
+	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
+	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
+	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
+	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
+	VADD V21.D2, V15.D2, V15.D2
+	VADD V22.D2, V15.D2, V15.D2
+	ADD $256, R2
+	ADD $256, R3
+	ADD $256, R4
+	ADD $32, R6
+	SUB $32, R5
+	CMP $0, R5
+	BGT rows
+	VEXT $8, V20.B16, V20.B16, V2.B16
+	VORR V2.B16, V20.B16, V2.B16
+	FMOVD F2, (R1)
+	VEXT $8, V3.B16, V3.B16, V2.B16
+	VADD V2.D2, V3.D2, V2.D2
+	FMOVD F2, 8(R1)
+	VEXT $8, V5.B16, V5.B16, V2.B16
+	VADD V2.D2, V5.D2, V2.D2
+	FMOVD F2, 16(R1)
+	VEXT $8, V7.B16, V7.B16, V2.B16
+	VADD V2.D2, V7.D2, V2.D2
+	FMOVD F2, 24(R1)
+	VEXT $8, V9.B16, V9.B16, V2.B16
+	VADD V2.D2, V9.D2, V2.D2
+	FMOVD F2, 32(R1)
+	VEXT $8, V11.B16, V11.B16, V2.B16
+	VADD V2.D2, V11.D2, V2.D2
+	FMOVD F2, 40(R1)
+	VEXT $8, V13.B16, V13.B16, V2.B16
+	VADD V2.D2, V13.D2, V2.D2
+	FMOVD F2, 48(R1)
+	VEXT $8, V15.B16, V15.B16, V2.B16
+	VADD V2.D2, V15.D2, V2.D2
+	FMOVD F2, 56(R1)
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	VADD V2.D2, V0.D2, V0.D2
+	FMOVD F0, 64(R1)
+	VEXT $8, V1.B16, V1.B16, V0.B16
+	VADD V0.D2, V1.D2, V0.D2
+	FMOVD F0, 72(R1)
+	RET
+
 // func CoarsePlaces(dst *uint32, p *float64, tail *float64, y *uint8, n int, k *float64)
 TEXT ·CoarsePlaces(SB), NOSPLIT, $0-48
 	MOVD $consts<>(SB), R0
@@ -752,16 +2220,16 @@ TEXT ·CoarsePlaces(SB), NOSPLIT, $0-48
 	VDUP V8.D[0], V8.D2
 	FMOVD 72(R6), F9
 	VDUP V9.D[0], V9.D2
-	FMOVQ 160(R0), F10
-	FMOVQ 176(R0), F11
-	FMOVQ 192(R0), F12
-	FMOVQ 208(R0), F13
-	FMOVQ 224(R0), F14
-	FMOVQ 208(R0), F15
-	FMOVQ 224(R0), F16
-	FMOVQ 240(R0), F17
-	FMOVQ 240(R0), F18
-	FMOVQ 256(R0), F19
+	FMOVQ 176(R0), F10
+	FMOVQ 192(R0), F11
+	FMOVQ 208(R0), F12
+	FMOVQ 224(R0), F13
+	FMOVQ 240(R0), F14
+	FMOVQ 224(R0), F15
+	FMOVQ 240(R0), F16
+	FMOVQ 256(R0), F17
+	FMOVQ 256(R0), F18
+	FMOVQ 272(R0), F19
 	VMOVI $0, V20.B16
 
 rows:

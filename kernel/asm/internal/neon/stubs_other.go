@@ -798,6 +798,20 @@ func Differences(to *float64, dst *float64, a *float64, b *float64, n int) { pan
 // these gives. A value below is as 0.
 func PowerSums(to *uint64, v *float64, n int, scale *float64) { panic(absent) }
 
+// DifferenceSums writes to dst b - a of n elements, a multiple of 32 that is not 0, and to to: the bits that any of
+// them below the second number at scale has, which are as 0, and bit 62 of the others when scaled by the first number;
+// and the sums of PowerSums.
+func DifferenceSums(to *uint64, dst *float64, a *float64, b *float64, n int, scale *float64) {
+	panic(absent)
+}
+
+// DifferenceSumsEvents writes to dst b - a of n elements, a multiple of 32 that is not 0, and to to: the bits that any
+// of them below the second number at scale has, which are as 0, and bit 62 of the others when scaled by the first
+// number; and the sums of PowerSums, the first two of them also of the rows where y is 1.
+func DifferenceSumsEvents(to *uint64, dst *float64, a *float64, b *float64, y *uint8, n int, scale *float64) {
+	panic(absent)
+}
+
 // CoarsePlaces writes to dst the places of n scores, a multiple of 32 that is not 0, times two plus their outcomes, and
 // 1<<32-1 where a score is outside [0,1]. The numbers at k are those of kernel.CoarseGrid.
 func CoarsePlaces(dst *uint32, p *float64, tail *float64, y *uint8, n int, k *float64) { panic(absent) }

@@ -1,0 +1,6 @@
+package main
+
+// differencesMachine is what only the kernels of differences need.
+type differencesMachine interface {
+	OrAndTo(acc, a V, b any) // acc |= a & b
+}
