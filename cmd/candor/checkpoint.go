@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/candor-go/candor/internal/sharding"
+	"github.com/candor-go/candor/internal/temporary"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 )
@@ -92,6 +93,12 @@ func (k *checkpointFlags) open(c *cobra.Command, f *evalRun, from fs.FS, reads [
 	var err error
 	if n.Inputs, err = inputsOf(from, reads); err != nil {
 		return nil, err
+	}
+	// What runs that were killed while they wrote have left.
+	for _, path := range []string{k.file, f.state} {
+		if path != "" {
+			_ = temporary.Sweep(linked(path)) // where it is not allowed nothing is lost but room
+		}
 	}
 	b, err := os.ReadFile(k.file)
 	switch {

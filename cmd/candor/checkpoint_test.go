@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/candor-go/candor/internal/check"
 )
 
 // interrupted runs a command that ends at its n-th checkpoint. It returns false if there are fewer.
@@ -71,46 +74,71 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// TestKilled: the same of processes that are killed at any moment.
+// TestKilled: the same of processes that are killed at random moments, 100 times if nothing is left out. Nothing else is left then.
 func TestKilled(t *testing.T) {
 	program := build(t)
-	d, s := newDir(t), newSet(52, 60_000, 3)
-	args := []string{"eval", d.put("t.csv", s.table("p_", animals)), "--prob-prefix", "p_", "--label", "label", "--group", "site", "--json"}
-	whole := printed(t, append(args, "--state", d.at("whole"))...)
-	r := rand.New(rand.NewPCG(5, 2))
-	began := time.Now()
-	out, err := exec.Command(program, append(args, "--state", d.at("first"))...).Output()
-	if err != nil || string(out) != whole {
-		t.Fatalf("%v, %s", err, out)
+	d := newDir(t)
+	text, rows, logits := newSet(52, 60_000, 3), newSet(55, 150_000, 1), newSet(56, 120_000, 5)
+	runs := [][]string{
+		{d.put("t.csv", text.table("p_", animals)), "--prob-prefix", "p_", "--label", "label", "--group", "site"},
+		{d.put("x.npy", rows.scores(t)), "--labels", d.put("y.npy", rows.labelFile(t)), "--weights", d.put("w.npy", rows.weightFile(t))},
+		{d.put("z.npy", logits.scores(t)), "--labels", d.put("l.npy", logits.labelFile(t)), "--metrics", "default,ace,sce"},
 	}
-	took := time.Since(began)
-	for kill, left := 0, 6; left > 0; kill++ {
-		c := exec.Command(program, append(args, "--state", d.at("state"), "--checkpoint", d.at("checkpoint"), "--checkpoint-every", "5ms", "--resume")...)
-		var out, errs bytes.Buffer
-		c.Stdout, c.Stderr = &out, &errs
-		if err := c.Start(); err != nil {
+	kills, most := 9, 12 // of all runs, and of one
+	if check.Full() {
+		kills = 100
+	}
+	files := d.list()
+	r := rand.New(rand.NewPCG(5, 2))
+	for i := 0; kills > 0; i++ {
+		args := append(append([]string{"eval", "--json"}, runs[i%len(runs)]...), "--threads", fmt.Sprint(1+r.IntN(2)))
+		began := time.Now()
+		whole, err := exec.Command(program, append(args, "--state", d.at("whole"))...).Output()
+		if err != nil {
 			t.Fatal(err)
 		}
-		ended := make(chan error, 1)
-		go func() { ended <- c.Wait() }()
-		timer := time.NewTimer(time.Duration(r.Float64() * float64(took)))
-		if left == 1 || kill > 40 {
+		took, last := time.Since(began), ""
+		for n := 0; ; n++ {
+			c := exec.Command(program, append(args, "--state", d.at("state"), "--checkpoint", d.at("checkpoint"), "--checkpoint-every", "2ms", "--resume")...)
+			var out, errs bytes.Buffer
+			c.Stdout, c.Stderr = &out, &errs
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- c.Wait() }()
+			wait := time.Duration(1.2 * r.Float64() * float64(took))
+			if n >= most || kills == 0 {
+				wait = time.Hour
+			}
+			timer := time.NewTimer(wait)
+			select {
+			case <-timer.C:
+				if r.IntN(4) > 0 {
+					c.Process.Kill()
+				} else {
+					_ = c.Process.Signal(syscall.SIGTERM)
+				}
+				err = <-ended
+			case err = <-ended:
+			}
 			timer.Stop()
+			if err == nil {
+				last = out.String()
+				break
+			}
+			if c.ProcessState.ExitCode() > 0 { // a signal has none
+				t.Fatalf("after %d kills: %v, %s", n, err, errs.String())
+			}
+			if kills > 0 {
+				kills--
+			}
 		}
-		select {
-		case <-timer.C:
-			if kill%2 == 0 {
-				c.Process.Kill()
-			} else {
-				_ = c.Process.Signal(syscall.SIGTERM)
-			}
-			<-ended
-			left--
-		case err := <-ended:
-			if err != nil || out.String() != whole || !bytes.Equal(read(t, d.at("state")), read(t, d.at("whole"))) {
-				t.Fatalf("after %d kills: %v, %s", kill, err, errs.String())
-			}
-			left--
+		if last != string(whole) || !bytes.Equal(read(t, d.at("state")), read(t, d.at("whole"))) {
+			t.Fatalf("%v: another result", args)
+		}
+		if want := append([]string{"state", "whole"}, files...); len(d.list()) != len(want) {
+			t.Errorf("files are left: %v", d.list())
 		}
 	}
 }

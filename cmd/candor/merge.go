@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/candor-go/candor/internal/sharding"
 	"github.com/candor-go/candor/metrics/cells"
@@ -92,41 +93,28 @@ options of the answers.`,
 			}
 			var sum *eval.Evaluation
 			var groups *grouped.Evaluation
-			for i, path := range args {
-				if i > 0 {
-					if b, err = r.read(path); err != nil {
-						return err
-					}
-				}
-				name := files.call(path)
-				e, g, err := decodeGroups(b, name)
-				if err != nil {
+			begin := func(e *eval.Evaluation, grouped bool) error {
+				o.plot.grouped = grouped
+				if err := o.plot.ready(e); err != nil {
 					return err
 				}
-				if i > 0 && (g == nil) != (groups == nil) {
-					return badAt(place{File: name, Remedy: "evaluate both with the same --group, or without"}, "%s against %s: one has groups of rows, the other has none", files.call(args[0]), name)
+				return o.gatesFit(c, e.Answered(), e.Spec.Shape(), grouped)
+			}
+			if strings.HasPrefix(string(b), groupsMagic) {
+				m := merging[*grouped.Evaluation]{magic: groupsMagic, empty: func() *grouped.Evaluation { return new(grouped.Evaluation) },
+					rows:  func(g *grouped.Evaluation) int64 { return g.Whole().Audit.Rows },
+					begin: func(g *grouped.Evaluation) error { return begin(g.Whole(), true) }}
+				if groups, err = m.all(c, r, args, b); err == nil {
+					sum = groups.Whole()
 				}
-				r.shards.seen(c, b, name, e.Audit.Rows)
-				if sum == nil {
-					o.plot.grouped = g != nil
-					if err := o.plot.ready(e); err != nil {
-						return err
-					}
-					if err := o.gatesFit(c, e.Answered(), e.Spec.Shape(), g != nil); err != nil {
-						return err
-					}
-					sum, groups = e, g
-					continue
-				}
-				if groups != nil {
-					err = groups.Merge(g)
-				}
-				if err == nil {
-					err = sum.Merge(e)
-				}
-				if err != nil {
-					return unlike(files.call(args[0]), name, err)
-				}
+			} else {
+				m := merging[*eval.Evaluation]{magic: stateMagic, empty: func() *eval.Evaluation { return new(eval.Evaluation) },
+					rows:  func(e *eval.Evaluation) int64 { return e.Audit.Rows },
+					begin: func(e *eval.Evaluation) error { return begin(e, false) }}
+				sum, err = m.all(c, r, args, b)
+			}
+			if err != nil {
+				return err
 			}
 			if err := r.shards.write(c, to, stateOf(sum, groups)); err != nil {
 				return err
@@ -186,8 +174,13 @@ type stateFiles struct {
 	*sources
 	stdin  io.Reader
 	memory int64
-	ahead  int64 // bytes of the files not yet read, as far as known
 	shards shardMarks
+
+	mu      sync.Mutex
+	ahead   int64 // bytes of the files not yet read, as far as known
+	threads int   // that read states
+	heap    int64 // what it was when it was looked at, and what was read since then takes at most
+	largest int64 // of what a state takes
 }
 
 func openStates(files *sources, maxMemory string, stdin io.Reader, paths []string) (*stateFiles, error) {
@@ -198,7 +191,7 @@ func openStates(files *sources, maxMemory string, stdin io.Reader, paths []strin
 	if memory < leastMemory {
 		return nil, usage(littleMemory)
 	}
-	r := &stateFiles{sources: files, stdin: stdin, memory: memory}
+	r := &stateFiles{sources: files, stdin: stdin, memory: memory, threads: 1, heap: memory}
 	for _, p := range paths {
 		r.ahead += sizeOf(p)
 	}
@@ -232,28 +225,39 @@ func (r *stateFiles) next(path string) (state []byte, mark sharding.Mark, err er
 	if err != nil {
 		return nil, mark, err
 	}
+	r.mu.Lock()
 	r.ahead -= known
+	r.mu.Unlock()
 	if state, mark, err = unmarked(b, r.call(path)); err != nil {
 		return nil, mark, err
 	}
 	return state, mark, r.room(path, int64(len(b)), cells.MemoryOf(b))
 }
 
-// room returns an error if there is no memory for a state of this size, with this memory of cells.
+// room returns an error if there is no memory for a state of this size, with this memory of cells. The heap is looked at only if there might be
+// none if nothing that was read had been given back.
 func (r *stateFiles) room(path string, size, packed int64) error {
 	if size > maxState {
 		return nil // another error follows
 	}
-	var m runtime.MemStats
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	takes := stateTimes*size + cellTimes*packed
+	r.largest = max(r.largest, takes)
+	if r.heap += takes; mergeFixed+r.heap <= r.memory {
+		return nil
+	}
 	for range 2 {
-		if runtime.ReadMemStats(&m); mergeFixed+int64(m.HeapAlloc)+stateTimes*size+cellTimes*packed <= r.memory {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if r.heap = int64(m.HeapAlloc) + int64(r.threads-1)*r.largest + takes; mergeFixed+r.heap <= r.memory {
 			return nil
 		}
 		runtime.GC() // it may be garbage
 	}
 	// The merged state exists twice while it grows, and while answers are computed.
 	more := max(size, r.ahead)
-	need := mergeFixed + 2*int64(m.HeapAlloc) + stateTimes*more + int64(cellTimes*float64(packed)*float64(more)/float64(max(size, 1)))
+	need := mergeFixed + 2*(r.heap-takes) + stateTimes*more + int64(cellTimes*float64(packed)*float64(more)/float64(max(size, 1)))
 	return about(usage("%s: there is no room for this state of %s bytes beside what is merged; pass --max-memory %dMiB, which has room for all",
 		r.call(path), report.Count(size), need>>20+1), r.call(path))
 }

@@ -16,19 +16,8 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 	if err != nil {
 		return err
 	}
-	var sum *compared.Comparison
-	for i, path := range args {
-		if i > 0 {
-			if b, err = r.read(path); err != nil {
-				return err
-			}
-		}
-		name := r.call(path)
-		n := new(compared.Comparison)
-		if err := decodeState(n, compared.Magic, b, name); err != nil {
-			return err
-		}
-		if sum == nil {
+	m := merging[*compared.Comparison]{magic: compared.Magic, empty: func() *compared.Comparison { return new(compared.Comparison) }, rows: (*compared.Comparison).Rows,
+		begin: func(n *compared.Comparison) error {
 			for _, g := range o.gates {
 				if g.Scope() != report.Delta {
 					return usage("%s %q: gates of a comparison are on differences, as delta.nll.low>0", flagOf(g), g)
@@ -49,15 +38,11 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 				return usage("--min-rows is for groups of rows, and the states have none; leave it out")
 			}
 			o.plot.sets, o.plot.grouped = true, n.Grouped() != nil
-			if err := o.plot.ready(n.Models()[0].Evaluation); err != nil {
-				return err
-			}
-			sum = n
-			continue
-		}
-		if err := sum.Merge(n); err != nil {
-			return unlike(r.call(args[0]), name, err)
-		}
+			return o.plot.ready(n.Models()[0].Evaluation)
+		}}
+	sum, err := m.all(c, r, args, b)
+	if err != nil {
+		return err
 	}
 	if err := r.shards.write(c, to, sum); err != nil {
 		return err

@@ -323,32 +323,17 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 	if err := o.plot.checkLabels(c); err != nil {
 		return err
 	}
-	var sum *multilabel.Evaluation
-	for i, path := range args {
-		b := first
-		if i > 0 {
-			var err error
-			if b, err = r.read(path); err != nil {
-				return err
-			}
-		}
-		m := new(multilabel.Evaluation)
-		name := r.call(path)
-		if err := decodeState(m, multilabel.Magic, b, name); err != nil {
-			return err
-		}
-		r.shards.seen(c, b, name, m.Audit.Rows)
-		if sum == nil {
+	m := merging[*multilabel.Evaluation]{magic: multilabel.Magic, empty: func() *multilabel.Evaluation { return new(multilabel.Evaluation) },
+		rows: func(m *multilabel.Evaluation) int64 { return m.Audit.Rows },
+		begin: func(m *multilabel.Evaluation) error {
 			if err := o.plot.readyLabels(m); err != nil {
 				return err
 			}
-			if err := o.gatesFit(c, m.Spec.Metrics, m.Spec.Shape(), false); err != nil {
-				return err
-			}
-			sum = m
-		} else if err := sum.Merge(m); err != nil {
-			return unlike(r.call(args[0]), name, err)
-		}
+			return o.gatesFit(c, m.Spec.Metrics, m.Spec.Shape(), false)
+		}}
+	sum, err := m.all(c, r, args, first)
+	if err != nil {
+		return err
 	}
 	if err := r.shards.write(c, to, sum); err != nil {
 		return err

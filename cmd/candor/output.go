@@ -326,9 +326,7 @@ func writeFile(path string, data []byte) error { return writeTo(path, bytes.NewR
 
 // writeTo is writeFile for data that writes itself piece by piece.
 func writeTo(path string, from io.WriterTo) error {
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		path = to // keep the link
-	}
+	path = linked(path)
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err == nil {
@@ -342,7 +340,7 @@ func writeTo(path string, from io.WriterTo) error {
 		}
 		return nil
 	}
-	f, err := besideFile(path)
+	f, err := temporary.CreateFor(path, 0o666)
 	if err != nil {
 		return cannotWrite(path, err)
 	}
@@ -354,6 +352,14 @@ func writeTo(path string, from io.WriterTo) error {
 		return cannotWrite(path, err)
 	}
 	return nil
+}
+
+// linked returns the file that a link leads to, so that the link is kept.
+func linked(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	return path
 }
 
 // comparison writes a comparison to standard output, and its reports. If gates fail, it returns them as an error.

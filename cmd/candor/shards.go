@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +17,8 @@ type shardMarks struct {
 	expect int // the number of shards that there are; 0 if that is not said
 	sum    sharding.Mark
 	each   []markedState
-	twins  map[[sha256.Size]byte]string // the states without a mark, by their checksums
-	whole  bool                         // the last state has no mark
+	twins  map[stateID]string // the states without a mark
+	whole  bool               // the last state has no mark
 }
 
 // markedState is a state with a mark.
@@ -40,7 +39,7 @@ func (m *shardMarks) add(name string, mark sharding.Mark) error {
 			}
 		}
 	}
-	if err := m.sum.Add(mark); err != nil {
+	if err := m.sum.Gather(mark); err != nil {
 		var twice *sharding.TwiceError
 		other := "another state"
 		if errors.As(err, &twice) {
@@ -60,16 +59,15 @@ func (m *shardMarks) add(name string, mark sharding.Mark) error {
 }
 
 // seen warns if the last state, which is no shard, equals another.
-func (m *shardMarks) seen(c *cobra.Command, state []byte, name string, rows int64) {
+func (m *shardMarks) seen(c *cobra.Command, id stateID, name string, rows int64) {
 	if !m.whole || rows == 0 {
 		return
 	}
-	id := sha256.Sum256(state)
 	if twin, ok := m.twins[id]; ok {
 		warn(c, "%s and %s are equal: are the same rows counted twice?", twin, name)
 	}
 	if m.twins == nil {
-		m.twins = map[[sha256.Size]byte]string{}
+		m.twins = map[stateID]string{}
 	}
 	m.twins[id] = name
 }
@@ -88,6 +86,7 @@ func (m *shardMarks) empty(c *cobra.Command, names string, rows int64) (done boo
 
 // finish returns an error if shards are missing that --expect says there are, and warns of others.
 func (m *shardMarks) finish(c *cobra.Command) error {
+	m.sum.Settle()
 	gaps := m.sum.Missing()
 	if m.expect > 0 && len(gaps) > 1 {
 		for i := range m.each[1:] {

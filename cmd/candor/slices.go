@@ -249,36 +249,19 @@ func (s *sliceFlags) checkState(f *evalRun) error {
 
 // mergeSlices merges states of slices; the first one has been read.
 func mergeSlices(c *cobra.Command, o *output, to string, paths []string, first []byte, r *stateFiles) error {
-	var sum *sliced.Evaluation
-	for i, path := range paths {
-		b := first
-		if i > 0 {
-			var err error
-			if b, err = r.read(path); err != nil {
-				return err
-			}
-		}
-		name := r.call(path)
-		e := new(sliced.Evaluation)
-		if err := decodeState(e, sliced.Magic, b, name); err != nil {
-			return err
-		}
-		r.shards.seen(c, b, name, e.Whole().Audit.Rows)
-		if sum == nil {
+	m := merging[*sliced.Evaluation]{magic: sliced.Magic, empty: func() *sliced.Evaluation { return new(sliced.Evaluation) },
+		rows: func(e *sliced.Evaluation) int64 { return e.Whole().Audit.Rows },
+		begin: func(e *sliced.Evaluation) error {
 			w := e.Whole()
 			o.sliced = true
 			if err := o.plot.ready(w); err != nil {
 				return err
 			}
-			if err := o.gatesFit(c, w.Answered(), w.Spec.Shape(), false); err != nil {
-				return err
-			}
-			sum = e
-			continue
-		}
-		if err := sum.Merge(e); err != nil {
-			return unlike(r.call(paths[0]), name, err)
-		}
+			return o.gatesFit(c, w.Answered(), w.Spec.Shape(), false)
+		}}
+	sum, err := m.all(c, r, paths, first)
+	if err != nil {
+		return err
 	}
 	if name := sum.Unedged(); name != "" {
 		return badAt(place{File: r.call(paths[0]), Column: name, Remedy: "evaluate the shards with --slice-edges " + name + "=EDGES"},

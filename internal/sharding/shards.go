@@ -138,6 +138,15 @@ func (e *TwiceError) Error() string {
 // Add adds the shards of another mark. A run that is whole then leaves the mark. If a shard is in both, it returns a *TwiceError and
 // changes nothing.
 func (m *Mark) Add(o Mark) error {
+	err := m.Gather(o)
+	if err == nil {
+		m.Settle()
+	}
+	return err
+}
+
+// Gather is Add, but runs that are whole stay until Settle, so that a shard that is added once more is noticed.
+func (m *Mark) Gather(o Mark) error {
 	runs := slices.Clone(m.runs)
 	for _, h := range o.runs {
 		i, found := slices.BinarySearchFunc(runs, h.Run, func(a held, b Run) int { return compare(a.Run, b) })
@@ -151,9 +160,12 @@ func (m *Mark) Add(o Mark) error {
 		}
 		runs[i] = held{h.Run, both}
 	}
-	m.runs = slices.DeleteFunc(runs, held.whole)
+	m.runs = runs
 	return nil
 }
+
+// Settle lets whole runs leave the mark.
+func (m *Mark) Settle() { m.runs = slices.DeleteFunc(slices.Clone(m.runs), held.whole) }
 
 // Subtract takes out the shards of another mark. A run that is not in the mark is whole before. If a shard is not there, it returns an error
 // and changes nothing.
@@ -207,21 +219,22 @@ func (h held) whole() bool { return len(h.ranges) == 1 && h.ranges[0] == [2]int{
 
 // union merges ranges. twice is a number in both, or -1.
 func union(a, b [][2]int) (all [][2]int, twice int) {
-	all = append(slices.Clone(a), b...)
-	slices.SortFunc(all, func(x, y [2]int) int { return cmp.Compare(x[0], y[0]) })
-	n := 0
-	for _, r := range all[1:] {
-		switch last := &all[n]; {
-		case r[0] < last[1]:
+	all = make([][2]int, 0, len(a)+len(b))
+	for len(a) > 0 || len(b) > 0 {
+		if len(a) == 0 || len(b) > 0 && b[0][0] < a[0][0] {
+			a, b = b, a
+		}
+		r, n := a[0], len(all)-1
+		switch a = a[1:]; {
+		case n >= 0 && r[0] < all[n][1]:
 			return nil, r[0]
-		case r[0] == last[1]:
-			last[1] = r[1]
+		case n >= 0 && r[0] == all[n][1]:
+			all[n][1] = r[1]
 		default:
-			n++
-			all[n] = r
+			all = append(all, r)
 		}
 	}
-	return all[:n+1], -1
+	return all, -1
 }
 
 // Missing returns the runs that are not whole, each with the numbers of the shards that are missing: "0, 4-6".

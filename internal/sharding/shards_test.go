@@ -203,3 +203,23 @@ func TestSubtract(t *testing.T) {
 		t.Errorf("and again: %v, %v", whole.Held(), err)
 	}
 }
+
+// TestGather: a shard that is added to a whole run is noticed until the mark settles.
+func TestGather(t *testing.T) {
+	id := [16]byte{4}
+	var m Mark
+	for _, i := range []int{2, 0, 1} {
+		if err := m.Gather(New(id, Shard{i, 3})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Gather(New(id, Shard{1, 3})); !errors.As(err, new(*TwiceError)) {
+		t.Errorf("a shard of a whole run: %v", err)
+	}
+	if m.Whole() {
+		t.Error("the run has left the mark")
+	}
+	if m.Settle(); !m.Whole() {
+		t.Errorf("%v is left", m.Held())
+	}
+}

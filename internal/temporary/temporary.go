@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -20,11 +21,26 @@ var (
 )
 
 // Create makes an empty file with a new name in a folder, open for reading and writing. The umask applies to perm.
-func Create(dir string, perm fs.FileMode) (*os.File, error) {
+func Create(dir string, perm fs.FileMode) (*os.File, error) { return create(dir, "", perm) }
+
+// CreateFor is Create for what Rename will give this name in the same folder. If the process is killed, Sweep finds it.
+func CreateFor(path string, perm fs.FileMode) (*os.File, error) {
+	return create(filepath.Dir(path), kindOf(path), perm)
+}
+
+// kindOf is what names of CreateFor have between the prefix and the digits. Systems limit names to 255 bytes.
+func kindOf(path string) string {
+	base := filepath.Base(path)
+	return base[:min(len(base), 200)] + "-"
+}
+
+const prefix, digits = ".candor-", 16
+
+func create(dir, kind string, perm fs.FileMode) (*os.File, error) {
 	mu.Lock()
 	defer mu.Unlock()
 	for {
-		name := filepath.Join(dir, fmt.Sprintf(".candor-%016x", rand.Uint64()))
+		name := filepath.Join(dir, fmt.Sprintf("%s%s%0*x", prefix, kind, digits, rand.Uint64()))
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 		if err == nil {
 			files[name] = f
@@ -33,6 +49,25 @@ func Create(dir string, perm fs.FileMode) (*os.File, error) {
 			return f, err
 		}
 	}
+}
+
+// Sweep removes what killed processes have left of CreateFor with this path. A process that still writes it cannot rename it.
+func Sweep(path string) error {
+	dir := filepath.Dir(path)
+	l, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range l {
+		n, ok := strings.CutPrefix(e.Name(), prefix+kindOf(path))
+		if ok = ok && len(n) == digits && strings.Trim(n, "0123456789abcdef") == "" && e.Type().IsRegular(); !ok {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Rename gives a file its final name, replacing any file of that name. Close the file first.

@@ -56,6 +56,32 @@ func TestFiles(t *testing.T) {
 	if Rename(create(), filepath.Join(dir, "no such folder", "x")) == nil {
 		t.Error("it was renamed into no folder")
 	}
+	at := filepath.Join(dir, "a.state")
+	for range 2 {
+		f, err := CreateFor(at, 0o666)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	others := []string{".candor-a.state-0123", ".candor-a.state-0123456789abcdeg", ".candor-b.state-0123456789abcdef", "candor-a.state-0123456789abcdef"}
+	for _, name := range others {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := len(list())
+	if err := Sweep(at); err != nil || len(list()) != n-2 {
+		t.Errorf("%v: %d files are left of %d", err, len(list()), n)
+	}
+	for _, name := range others {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if Sweep(filepath.Join(dir, "no such folder", "x")) == nil {
+		t.Error("no folder was swept")
+	}
 	RemoveAll()
 	if l := list(); len(l) != 1 || l[0] != to {
 		t.Errorf("after the end %v", l)

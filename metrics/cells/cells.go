@@ -43,6 +43,7 @@ type Cells struct {
 	shared  bool     // log is shared with another accumulator: it may be sorted, but not appended to or overwritten
 	scratch []uint64
 	exact   []exactCell // in ascending order of keys
+	lent    bool        // exact is shared likewise
 	byScore []exactCell // exact in order of scores; computed on demand if keys are of raw scores
 	grid    *grid       // nil while cells are exact
 
@@ -342,7 +343,7 @@ func (c *Cells) count() {
 	if c.log = c.log[:0]; c.shared {
 		c.log, c.shared = nil, false
 	}
-	c.merge(cellsOf(log))
+	c.merge(cellsOf(log), false)
 	c.sorted = false
 }
 
@@ -377,8 +378,8 @@ func cellsOf(log []uint64) []exactCell {
 	return cells
 }
 
-// merge adds exact cells in ascending order. The receiver may take over their memory.
-func (c *Cells) merge(o []exactCell) {
+// merge adds exact cells in ascending order. If they are lent, another accumulator has them too, and they are not written to.
+func (c *Cells) merge(o []exactCell, lent bool) {
 	if c.grid != nil {
 		c.toGrid(o)
 		return
@@ -386,42 +387,66 @@ func (c *Cells) merge(o []exactCell) {
 	if len(o) == 0 {
 		return
 	}
-	union := len(c.exact)
-	for i, j := 0, 0; j < len(o); j++ {
-		for i < len(c.exact) && c.exact[i].key < o[j].key {
-			i++
+	if len(c.exact) == 0 {
+		if c.exact, c.lent = o, lent; len(o) > MaxExact {
+			c.collapse()
 		}
-		if i == len(c.exact) || c.exact[i].key != o[j].key {
-			union++
-		}
-	}
-	if union > MaxExact {
-		c.collapse()
-		c.toGrid(o)
 		return
 	}
-	if len(c.exact) == 0 {
-		c.exact = o
+	if c.lent {
+		c.exact, c.lent = slices.Clone(c.exact), false
+	}
+	// Cells that exist are added in place. Where many states are merged, soon there are no others.
+	had, i, others := c.exact, 0, 0
+	for j := range o {
+		e := &o[j]
+		for i < len(had) && had[i].key < e.key {
+			i++
+		}
+		if i < len(had) && had[i].key == e.key {
+			had[i].n, had[i].y = had[i].n+e.n, had[i].y+e.y
+		} else {
+			others++
+		}
+	}
+	if others == 0 {
+		return
+	}
+	if len(had)+others > MaxExact {
+		fresh := c.without(o, others)
+		c.collapse()
+		c.toGrid(fresh)
 		return
 	}
 	// From the end, so that existing cells move up in place.
-	i, j := len(c.exact)-1, len(o)-1
-	c.exact = slices.Grow(c.exact, union-len(c.exact))[:union]
-	for to := union - 1; j >= 0; to-- {
-		switch {
-		case i >= 0 && c.exact[i].key > o[j].key:
+	i, j := len(had)-1, len(o)-1
+	c.exact = slices.Grow(had, others)[:len(had)+others]
+	for to := len(c.exact) - 1; to > i; to-- {
+		if i >= 0 && c.exact[i].key >= o[j].key {
+			if c.exact[i].key == o[j].key {
+				j--
+			}
 			c.exact[to] = c.exact[i]
 			i--
-		case i >= 0 && c.exact[i].key == o[j].key:
-			e := c.exact[i]
-			e.n, e.y = e.n+o[j].n, e.y+o[j].y
-			c.exact[to] = e
-			i, j = i-1, j-1
-		default:
-			c.exact[to] = o[j]
-			j--
+			continue
+		}
+		c.exact[to] = o[j]
+		j--
+	}
+}
+
+// without returns those of these cells, n of them, that do not exist.
+func (c *Cells) without(o []exactCell, n int) []exactCell {
+	l, i := make([]exactCell, 0, n), 0
+	for _, e := range o {
+		for i < len(c.exact) && c.exact[i].key < e.key {
+			i++
+		}
+		if i == len(c.exact) || c.exact[i].key != e.key {
+			l = append(l, e)
 		}
 	}
+	return l
 }
 
 // collapse moves the exact cells and the log to a grid.
@@ -649,10 +674,14 @@ func (c *Cells) Merge(a metrics.Accumulator) error {
 		o.log = o.log[:len(o.log):len(o.log)]
 		c.log, c.sorted = o.log, o.sorted
 		c.shared, o.shared = true, true
-		c.merge(slices.Clone(o.exact))
+		o.lent = true
+		c.merge(o.exact, true)
 		return nil
 	}
-	c.merge(slices.Clone(o.exact))
+	if len(c.exact) == 0 || o == c {
+		o.lent = true
+	}
+	c.merge(o.exact, true)
 	c.sorted = false
 	log := o.log
 	if o == c {

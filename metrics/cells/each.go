@@ -302,7 +302,7 @@ func (c *Cells) TopLabel() *Cells {
 		}
 	})
 	slices.Reverse(turned)
-	t.merge(turned)
+	t.merge(turned, false)
 	return t
 }
 

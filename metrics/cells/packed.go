@@ -229,9 +229,9 @@ func unpack(b []byte, n int, least, last uint64, rows rowCount) ([]exactCell, er
 		return nil, errPacked
 	}
 	r := bitReader{b: b}
-	cells := make([]exactCell, 0, n)
-	for len(cells) < n {
-		from, before, first := len(cells), uint64(0), len(cells) == 0
+	cells := make([]exactCell, n)
+	for from := 0; from < n; from += packedBlock {
+		before, first := uint64(0), from == 0
 		if first {
 			before = r.take(64)
 		} else {
@@ -240,9 +240,20 @@ func unpack(b []byte, n int, least, last uint64, rows rowCount) ([]exactCell, er
 		start := before
 		head := r.take(18)
 		h := packing{uint(head & 63), uint(head >> 6 & 63), uint(head >> 12)}
-		for i := range min(packedBlock, n-from) {
+		block := cells[from:min(from+packedBlock, n)]
+		for i := 0; i < len(block); i++ {
 			e := exactCell{key: before, n: 1}
 			if i > 0 || !first {
+				some := r.quick(h, before, block[i:])
+				for _, e := range block[i : i+some] {
+					if before = e.key; !rows.add(uint64(e.n)) {
+						return nil, errPacked
+					}
+				}
+				if i += some; i == len(block) {
+					break
+				}
+				e.key = before
 				step, ok := r.golomb(h.step)
 				if step++; !ok || step > (1<<63)>>h.shift {
 					return nil, errPacked
@@ -259,12 +270,13 @@ func unpack(b []byte, n int, least, last uint64, rows rowCount) ([]exactCell, er
 				e.n += int64(more)
 			}
 			e.y = int64(r.take(uint(bits.Len64(uint64(e.n)))))
-			if r.short || e.y > e.n || e.key < least || e.key > last || !rows.add(uint64(e.n)) {
+			if r.short || e.y > e.n || !rows.add(uint64(e.n)) {
 				return nil, errPacked
 			}
-			cells, before = append(cells, e), e.key
+			block[i], before = e, e.key
 		}
-		if packingOf(cells[from:], start, first) != h {
+		// Keys rise.
+		if block[0].key < least || before > last || packingOf(block, start, first) != h {
 			return nil, errPacked
 		}
 	}
@@ -272,6 +284,44 @@ func unpack(b []byte, n int, least, last uint64, rows rowCount) ([]exactCell, er
 		return nil, errPacked
 	}
 	return cells, nil
+}
+
+// quick reads cells, each from one word, and returns their number. It stops before a cell that is longer, and before any that is not valid.
+func (r *bitReader) quick(h packing, before uint64, cells []exactCell) int {
+	const whole = 57 // bits of a word, wherever they begin
+	at, b, most := r.at, r.b, uint64(1<<63)>>(h.shift&63)
+	defer func() { r.at = at }()
+	for i := range cells {
+		if len(b)-at/8 < 8 {
+			return i
+		}
+		next := le.LittleEndian.Uint64(b[at/8:]) >> (at % 8)
+		zeros := uint(bits.TrailingZeros64(next))
+		used := 2*zeros + 1 + h.step
+		if used >= whole {
+			return i
+		}
+		step := next>>((zeros+1)&63)&(1<<((h.step+zeros)&63)-1) + 1<<((h.step+zeros)&63) - 1<<(h.step&63) + 1
+		next >>= used & 63
+		key, n, length := before+step<<(h.shift&63), uint64(1), uint(1)
+		if h.rows > 0 {
+			order := h.rows - 1
+			zeros := uint(bits.TrailingZeros64(next))
+			if used += 2*zeros + 1 + order; used >= whole {
+				return i
+			}
+			n += next>>((zeros+1)&63)&(1<<((order+zeros)&63)-1) + 1<<((order+zeros)&63) - 1<<(order&63)
+			next >>= (2*zeros + 1 + order) & 63
+			length = uint(bits.Len64(n))
+		}
+		y := next & (1<<(length&63) - 1)
+		if used += length; used > whole || step > most || key < before || y > n {
+			return i
+		}
+		cells[i], before = exactCell{key, int64(n), int64(y)}, key
+		at += int(used)
+	}
+	return len(cells)
 }
 
 // MemoryOf returns the most memory, in bytes, that the exact cells in a state take once they are read: packed, a cell takes a fraction of

@@ -109,10 +109,10 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: seeds %d and %d", metrics.ErrMismatch, s.Seed, o.Seed)
 	case !slices.Equal(s.Ignore, o.Ignore):
 		return fmt.Errorf("%w: %s and %s", metrics.ErrMismatch, ignoring(s.Ignore), ignoring(o.Ignore))
-	case s.Memory != o.Memory:
-		return &MemoryError{s.Memory, o.Memory}
 	case names(s.Metrics) != names(o.Metrics):
 		return fmt.Errorf("%w: metrics %s and %s", metrics.ErrMismatch, names(s.Metrics), names(o.Metrics))
+	case s.Memory != o.Memory:
+		return &MemoryError{s.Memory, o.Memory}
 	}
 	return nil
 }
