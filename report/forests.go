@@ -14,8 +14,9 @@ import (
 	"github.com/candor-go/candor/report/picture"
 )
 
-// Forest returns the picture of the differences with their intervals. If there are more than most, metrics by which a set can be better come
-// first, and of a metric with more pairs than there is room for, the clearest ones.
+// Forest returns the picture of the differences with their intervals. If there are more than most, metrics by which a set is better come first,
+// then those by which one can be. Of a metric with more pairs than there is room for, they are those with the set that is better than all
+// others, or else the clearest ones.
 func (d *Differences) Forest(most int) *picture.Forest {
 	names := picture.Short(visible.Texts(d.Names))
 	f := &picture.Forest{Title: "Differences", First: "the set named first is better", Other: "the set named last is better", Undecided: "not decided"}
@@ -43,16 +44,26 @@ func (d *Differences) Forest(most int) *picture.Forest {
 			shown += len(l)
 		}
 	}
-	if shown > most { // those first by which a set is better
-		undirected := func(l []*compared.Difference) int {
-			if l[0].Better == eval.Lower || l[0].Better == eval.Higher {
+	if shown > most {
+		rank := func(l []*compared.Difference) int {
+			switch {
+			case slices.ContainsFunc(l, func(x *compared.Difference) bool { return verdictOf(x.Outcome) != picture.Open }):
 				return 0
+			case l[0].Better == eval.Lower || l[0].Better == eval.Higher:
+				return 1
 			}
-			return 1
+			return 2
 		}
-		slices.SortStableFunc(metrics, func(a, b []*compared.Difference) int { return cmp.Compare(undirected(a), undirected(b)) })
+		slices.SortStableFunc(metrics, func(a, b []*compared.Difference) int { return cmp.Compare(rank(a), rank(b)) })
+		for i, l := range metrics {
+			if best := d.winner(l); best >= 0 {
+				metrics[i] = slices.DeleteFunc(slices.Clone(l), func(x *compared.Difference) bool { return x.A != best && x.B != best })
+				left += len(l) - len(metrics[i])
+			}
+		}
 	}
 	shown = 0
+	directed := true
 	for _, l := range metrics {
 		if room := most - shown; len(l) > room {
 			if shown > 0 {
@@ -70,16 +81,37 @@ func (d *Differences) Forest(most int) *picture.Forest {
 		if l[0].Margin != nil {
 			p.Margin = l[0].Margin.Size
 		}
+		directed = directed && (l[0].Better == eval.Lower || l[0].Better == eval.Higher)
 		for _, x := range l {
 			r := picture.ForestRow{Name: minusOf(names, x.A, x.B), Value: x.Value, Interval: x.Interval, Verdict: verdictOf(x.Outcome)}
 			p.Rows = append(p.Rows, r)
 		}
 		f.Panels = append(f.Panels, p)
 	}
+	if !directed {
+		f.Undecided += ", or neither way is better"
+	}
 	if left > 0 {
 		f.Subtitle += more(left)
 	}
 	return f
+}
+
+// winner returns the number of the set that is better than each other one by the differences of a metric, of more than two; -1 if there is none.
+func (d *Differences) winner(l []*compared.Difference) int {
+	wins := make([]int, len(d.Names))
+	for _, x := range l {
+		switch verdictOf(x.Outcome) {
+		case picture.First:
+			wins[x.B]++
+		case picture.Other:
+			wins[x.A]++
+		}
+	}
+	if len(d.Names) < 3 {
+		return -1
+	}
+	return slices.Index(wins, len(d.Names)-1)
 }
 
 // GroupForest returns the picture of the differences by group, the worst first, at most so many.

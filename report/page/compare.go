@@ -37,9 +37,14 @@ func mostDifferences(d *report.Differences) int {
 func forest(id string, f *picture.Forest, desc string, about ...safe) safe {
 	g := *f
 	g.Title, g.Subtitle = "", ""
-	drawn := g.Scene()
-	drawn.Title, drawn.Desc = f.Title, desc
-	return tag("div", `class="strip"`, figure(id, drawn, about...))
+	draw := func(id, class string) safe {
+		drawn := g.Scene()
+		drawn.Title, drawn.Desc = f.Title, desc
+		return safe(drawn.Inline(id, class))
+	}
+	wide := draw(id, "wide")
+	g.Narrow = true
+	return tag("div", `class="strip"`, tag("figure", "", wide, draw(id+"-slim", "slim"), tag("figcaption", "", about...)))
 }
 
 // others says how many more of something the document of the command has.
@@ -147,7 +152,7 @@ func sets(c *report.Comparison) safe {
 			}
 			v := number(m.Value.Value)
 			if best[k] {
-				v = join(tag("b", "", v), tag("small", "", "best"))
+				v = join(v, tag("b", "", " best"))
 			}
 			row = append(row, join(v, tag("small", "", interval(m))))
 		}
@@ -160,15 +165,20 @@ func sets(c *report.Comparison) safe {
 	return join(t.html(), note)
 }
 
+// mostOverlaid is the largest number of sets in one picture.
+const mostOverlaid = 7
+
 // overlay is the reliability of the sets in one picture.
 func overlay(c *report.Comparison) safe {
 	o := &picture.Overlay{}
 	var names []string
-	for i, n := range c.Sets {
-		if i == 7 {
-			break
-		}
+	left := 0
+	for _, n := range c.Sets {
 		if len(n.Bins) == 0 { // forecasts, and sets of which only losses by row are known
+			continue
+		}
+		if len(o.Sets) == mostOverlaid {
+			left++
 			continue
 		}
 		names = append(names, short(n.Name))
@@ -186,7 +196,11 @@ func overlay(c *report.Comparison) safe {
 	for i, n := range picture.Short(names) {
 		o.Sets[i].Name = n
 	}
-	return tag("div", `class="strip"`, figure("overlay", o.Scene(), tag("b", "", "Reliability of each set."), " Dots are bins; on the dashed line a set means what it says."))
+	more := ""
+	if left > 0 {
+		more = fmt.Sprintf(" Drawn are the first %d of %d sets.", len(o.Sets), len(o.Sets)+left)
+	}
+	return tag("div", `class="strip"`, figure("overlay", o.Scene(), tag("b", "", "Reliability of each set."), " Dots are bins; on the dashed line a set means what it says.", text(more)))
 }
 
 // differences is the section of paired differences.
@@ -317,7 +331,7 @@ func Recalibration(r *report.Recalibration, command string) ([]byte, error) {
 		head = "Before and after " + r.Method
 	}
 	s := &sheet{title: head + " – candor", eyebrow: "candor · recalibration by " + r.Method + " · " + shapeOf(&r.Before.Input)}
-	below := tag("p", `class="lead"`, text(r.Says))
+	below := tag("p", `class="lead"`, text(upper(r.Says)))
 	if r.After == nil {
 		below = join(below, tag("p", `class="lead but"`, text(upper(r.Reason)+".")))
 	} else {

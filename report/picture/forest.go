@@ -47,12 +47,14 @@ type Forest struct {
 	Title, Subtitle         string
 	First, Other, Undecided string
 	Sides                   bool // First is too low and Other too high, in the colours of these
+	Narrow                  bool // 300 points wide, for phones, without the numbers beside the intervals
 	Panels                  []ForestPanel
 }
 
 // Sizes, in points.
 const (
 	forestWidth = 500
+	forestSlim  = 300
 	forestRow   = 17
 	forestHead  = 19 // the name of a panel
 	forestAxis  = 20 // below its rows
@@ -129,13 +131,22 @@ func (d *Forest) Scene() *scene.Scene {
 	return sheet(d.Panel(), d.Title, d.Subtitle, k)
 }
 
-// Panel returns the intervals alone, 500 points wide.
+// width returns that of the picture.
+func (d *Forest) width() float64 {
+	if d.Narrow {
+		return forestSlim
+	}
+	return forestWidth
+}
+
+// Panel returns the intervals alone, 500 points wide, or 300 if they are narrow.
 func (d *Forest) Panel() *scene.Scene {
-	s := &scene.Scene{Width: forestWidth, Title: "Values with their intervals", Desc: d.finding()}
+	width := d.width()
+	s := &scene.Scene{Width: width, Title: "Values with their intervals", Desc: d.finding()}
 	l := d.panels()
 	if len(l) == 0 {
 		s.Height = 50
-		s.Add(label(forestWidth/2, 28, scene.Middle, "no interval"))
+		s.Add(label(width/2, 28, scene.Middle, "no interval"))
 		return s
 	}
 	names, numbers, most := 0.0, 0.0, int64(0)
@@ -152,15 +163,18 @@ func (d *Forest) Panel() *scene.Scene {
 			most = max(most, r.Rows)
 		}
 	}
-	names, numbers = math.Min(names, forestWidth*0.4), math.Min(numbers, forestWidth*0.33)
+	names, numbers = math.Min(names, width*0.4), math.Min(numbers, width*0.33)
+	if d.Narrow {
+		numbers = -8
+	}
 	y := 2.0
 	for i := range l {
 		p := &l[i]
 		if p.Name != "" && !p.beside() {
-			s.Add(scene.Text{Y: y + 11, S: scene.Cut(p.Name, scene.Normal, true, forestWidth), Bold: true})
+			s.Add(scene.Text{Y: y + 11, S: scene.Cut(p.Name, scene.Normal, true, width), Bold: true})
 			y += forestHead
 		}
-		d.rows(s, p, y, names+10, forestWidth-numbers-12, names, most)
+		d.rows(s, p, y, names+10, width-numbers-12, names, most)
 		y += float64(forestRow*float64(len(p.Rows))) + forestAxis
 		if i < len(l)-1 {
 			y += forestSkip
@@ -191,8 +205,10 @@ func (d *Forest) rows(s *scene.Scene, f *ForestPanel, y, left, right, names floa
 			name = f.Name
 		}
 		numbers := forestNumbers(r, f.Points)
-		s.Add(scene.Text{X: left - 8, Y: y + 3.5, S: scene.CutMiddle(name, scene.Normal, false, names), Anchor: scene.End},
-			label(forestWidth, y+3.5, scene.End, scene.Cut(numbers, scene.Normal, false, forestWidth-right-8)))
+		s.Add(scene.Text{X: left - 8, Y: y + 3.5, S: scene.CutMiddle(name, scene.Normal, false, names), Anchor: scene.End})
+		if width := d.width(); !d.Narrow {
+			s.Add(label(width, y+3.5, scene.End, scene.Cut(numbers, scene.Normal, false, width-right-8)))
+		}
 		paint := scene.Stroke(d.role(r.Verdict), 1.5)
 		var m []scene.Mark
 		if known(r.Interval) {

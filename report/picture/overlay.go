@@ -17,7 +17,7 @@ type Set struct {
 
 // Overlay draws the bins of several sets of predictions in one diagram, above their histograms. The points of a bin stand beside each other, each
 // with its interval, and are not linked: bins have nothing to do with each other. Sets differ in colour and marker, which repeat from the 29th
-// on. With Gap the points stand around 0, in points. Those of bins with fewer than Enough rows are hollow. More than 200 bins are pooled. The
+// on. Intervals of more than four sets would hide the points, and are left out. With Gap the points stand around 0, in points. Those of bins with fewer than Enough rows are hollow. More than 200 bins are pooled. The
 // zero value draws a picture without data.
 type Overlay struct {
 	Title, Subtitle string
@@ -26,6 +26,9 @@ type Overlay struct {
 	Y               Y
 	Level           float64 // of the intervals, for the words; 0 means 0.95
 }
+
+// mostWhiskers is the largest number of sets whose points have their intervals.
+const mostWhiskers = 4
 
 // bars returns the bars of each set.
 func (d *Overlay) bars() [][]calib.Bin {
@@ -77,7 +80,7 @@ func (d *Overlay) Scene() *scene.Scene {
 	for i, bins := range all {
 		for j := range bins {
 			few = few || drawn(&bins[j]) && bins[j].Count < Enough
-			interval = interval || drawn(&bins[j]) && known(bins[j].Interval)
+			interval = interval || drawn(&bins[j]) && known(bins[j].Interval) && len(all) <= mostWhiskers
 		}
 		k = append(k, sample{[]scene.Mark{marker(i, 0, 0, 3.2, setPaint(i, false))}, d.Sets[i].Name})
 	}
@@ -148,11 +151,11 @@ func (p *plane) dodged(b *calib.Bin, y Y, i, sets int, tip string) {
 	}
 	r := math.Min(3, math.Max(1.6, (x1-x0)/float64(sets)*0.42))
 	var m []scene.Mark
-	if known(b.Interval) {
+	if known(b.Interval) && sets <= mostWhiskers {
 		m = p.whisker(x, valueOf(b, b.Interval.Low, y), valueOf(b, b.Interval.High, y), scene.Stroke(role, 0.9))
 	}
 	v := p.py(valueOf(b, b.Frequency, y))
-	if y != Gap { // where a calibrated bin would be
+	if y != Gap && sets <= mostWhiskers { // where a calibrated bin would be
 		c := p.py(b.Confidence)
 		m = append(m, hline(x-r, x+r, c, scene.Stroke(scene.Muted, 0.9)), vline(x, c, v, scene.Stroke(role, 0.9)))
 	}

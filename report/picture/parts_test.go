@@ -544,3 +544,22 @@ func TestLengths(t *testing.T) {
 		}()
 	}
 }
+
+// TestNarrowForest: on a phone names and intervals have the width, and no numbers stand beside them.
+func TestNarrowForest(t *testing.T) {
+	d := &Forest{Panels: []ForestPanel{{Name: "m", Rows: []ForestRow{{Name: "r", Value: 0.5, Interval: metrics.Interval{Low: 0.25, High: 0.75}}, {Name: "s", Value: 0.5}}}}}
+	has := func() bool {
+		for _, x := range all[scene.Text](d.Panel()) {
+			if strings.Contains(x.S, "[0.25") {
+				return true
+			}
+		}
+		return false
+	}
+	if d.Panel().Width != 500 || !has() {
+		t.Error("the picture has no numbers beside its intervals")
+	}
+	if d.Narrow = true; d.Panel().Width != 300 || has() {
+		t.Error("a narrow picture has numbers beside its intervals")
+	}
+}
