@@ -22,7 +22,8 @@ import (
 // nothing; every label has the largest logit of its row, so the NLL falls as T falls to 0; or the logits carry no
 // information about the labels, so it falls as T grows.
 //
-// A file has the parameters temperature and log_se, the standard error of ln T, or null if unknown.
+// A file has the parameters temperature and log_se, the standard error of ln T, or null if unknown; and df, its degrees of freedom, if it
+// is by clusters.
 //
 // Source: Guo, Pleiss, Sun, Weinberger, On calibration of modern neural networks (2017).
 type Temperature struct {
@@ -44,6 +45,7 @@ func (m Temperature) with(option, value string) (Method, error) { return m, noOp
 type temperatureFile struct {
 	Temperature float64  `json:"temperature"`
 	LogSE       *float64 `json:"log_se"`
+	DF          float64  `json:"df,omitempty"`
 }
 
 func (m Temperature) decode(f Fit, parameters json.RawMessage) (Map, error) {
@@ -63,6 +65,9 @@ func (m Temperature) decode(f Fit, parameters json.RawMessage) (Map, error) {
 			return nil, errors.New("the standard error is below 0")
 		}
 	}
+	if t.df = p.DF; !goodFreedom(t.df) {
+		return nil, errFreedom
+	}
 	return t, nil
 }
 
@@ -79,6 +84,7 @@ func goodTemperature(t float64) bool { return t > 0 && t <= math.MaxFloat64 && 1
 type TemperatureMap struct {
 	fit      Fit
 	t, logSE float64
+	df       float64 // degrees of freedom of logSE by clusters; 0 if rows are independent
 }
 
 const (
@@ -110,9 +116,9 @@ func (m *TemperatureMap) Beta() float64 { return 1 / m.t }
 //	s = sqrt(sum w_i^2 g_i^2) / (beta sum w_i c_i)
 //
 // with w_i the weight of row i, and g_i and c_i the first and second derivative of its NLL by beta. There is none if the
-// temperature was not fitted. It panics unless 0 < level < 1.
+// temperature was not fitted. By ByClusters it is the interval of clusters, and z Student's quantile. It panics unless 0 < level < 1.
 func (m *TemperatureMap) Interval(level float64) metrics.Interval {
-	h := float64(metrics.Z(level) * m.logSE)
+	h := float64(quantile(level, m.df) * m.logSE)
 	if h != h {
 		return metrics.NoInterval()
 	}
@@ -165,7 +171,7 @@ func (m *TemperatureMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 func (m *TemperatureMap) parameters() any {
 	p := temperatureFile{Temperature: m.t}
 	if m.logSE == m.logSE {
-		p.LogSE = &m.logSE
+		p.LogSE, p.DF = &m.logSE, m.df
 	}
 	return p
 }

@@ -17,6 +17,7 @@ import (
 type answer struct {
 	Value, Low, High any
 	Reason, Text     string
+	Method           string
 	Exact            bool
 	Bound            *float64 `json:"grid_bound"`
 }

@@ -284,6 +284,11 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 	if err != nil {
 		return nil, bad(err)
 	}
+	if f.columns.cluster != "" {
+		if whole, err = recal.ByClusters(whole, d, o); err != nil {
+			return nil, bad(err)
+		}
+	}
 	j.passes.about = j.passes.done + f.readsBehind(m, whole.Fit().Reads)
 	r := &report.Recalibration{Method: m.String(), Says: says(whole, f.level), Folds: f.folds, Before: report.Brief(before)}
 	if r.Map, err = recal.Marshal(whole); err != nil {

@@ -116,10 +116,16 @@ func (f *evalFlags) fitScaled(c *cobra.Command, j *job, paths []string, e *eval.
 		return nil, bad(err)
 	default:
 		t := m.(*recal.TemperatureMap)
-		if s.Temperature.Value = t.T(); e.Spec.Cluster == "" {
-			s.Temperature.Interval, s.Temperature.Method = t.Interval(e.Spec.Level), temperatureMethod
-		} else {
-			s.Temperature.Reason = temperatureOfClusters
+		s.Temperature.Method = temperatureMethod
+		if e.Spec.Cluster != "" {
+			if m, err = recal.ByClusters(m, d, o); err != nil {
+				return nil, bad(err)
+			}
+			t, s.Temperature.Method = m.(*recal.TemperatureMap), temperatureOfClusters
+		}
+		s.Temperature.Value, s.Temperature.Interval = t.T(), t.Interval(e.Spec.Level)
+		if e.Spec.Cluster != "" && s.Temperature.Interval.Low != s.Temperature.Interval.Low {
+			s.Temperature.Method, s.Temperature.Reason = "", temperatureOfOne
 		}
 		if t.Fit().LeftOut > 0 {
 			s.Temperature.Note = leftOut(t.Fit(), "temperature")
@@ -249,7 +255,8 @@ func noMap(err error) string {
 
 const (
 	temperatureMethod     = "sandwich standard error of ln T; rows taken as independent"
-	temperatureOfClusters = "the standard error of a temperature takes rows as independent, and these are in clusters"
+	temperatureOfClusters = "sandwich standard error of ln T by clusters, t Student's with degrees of freedom by the sizes of clusters"
+	temperatureOfOne      = "no interval: all rows are of one cluster, and how clusters differ is not known"
 )
 
 // leftOut says how many rows a fit left out, and why; what is "map" or "temperature".

@@ -160,8 +160,14 @@ func TestCompareScaledClusters(t *testing.T) {
 	if v := two.value(t, "nll_temperature_scaled") - one.value(t, "nll_temperature_scaled"); math.Abs(v-numberIn(t, g["new-old nll_temperature_scaled"].Value)) > 1e-12 {
 		t.Errorf("by candor eval the difference is %v", v)
 	}
-	if m := one.Metrics["temperature"]; m.Value == nil || m.Low != nil || m.Reason != temperatureOfClusters {
+	if m := one.Metrics["temperature"]; m.Value == nil || m.Low == nil || m.Method != temperatureOfClusters {
 		t.Errorf("temperature is %+v", m)
+	}
+	// It is that of candor recal fit, which says it in its first line.
+	says := printed(t, "recal", "fit", "temperature", args[0], "--prob", "p_old", "--label", "y", "--cluster", "video", "-o", d.at("map.json"))
+	m := one.Metrics["temperature"]
+	if want := fmt.Sprintf("T = %.5g [%.5g, %.5g]", m.Value, m.Low, m.High); !strings.Contains(strings.Join(strings.Fields(says), " "), want) {
+		t.Errorf("%s\nlacks %q", says, want)
 	}
 	if m := one.Metrics["nll_temperature_scaled"]; m.Low == nil {
 		t.Errorf("nll_temperature_scaled is %+v", m)
@@ -171,6 +177,9 @@ func TestCompareScaledClusters(t *testing.T) {
 	doc := evaluate(t, few, "--prob", "p_old", "--label", "y", "--cluster", "video", "--temperature-scaled")
 	if m := doc.Metrics["nll_temperature_scaled"]; m.Value != nil || !strings.Contains(m.Reason, "there are no rows to fit to") {
 		t.Errorf("of one cluster it is %+v", m)
+	}
+	if m := doc.Metrics["temperature"]; m.Value == nil || m.Low != nil || m.Method != "" || m.Reason != temperatureOfOne {
+		t.Errorf("of one cluster the temperature is %+v", m)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Command coverage prints how often candor's intervals hold what they estimate, and how often a calibrated model is found fault with:
 // the tables of docs/coverage.md. Sets of rows are drawn from laws whose answers are known from a set of a million rows.
 //
-//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters|-groups]] [-together] [-fitted] [-drift] [-groups] [-slices] [-survival]
+//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters|-groups]] [-together] [-fitted] [-drift] [-groups] [-slices [-clusters]] [-verdicts] [-survival]
 //
 // With -drift they are of two sets: how often candor drift finds a difference where there is none, and how often its intervals hold.
 package main
@@ -33,11 +33,18 @@ func main() {
 	fitted := flag.Bool("fitted", false, "only the table of differences that are made with fitted temperatures")
 	drift := flag.Bool("drift", false, "two independent sets, in place of one")
 	groups := flag.Bool("groups", false, "only the table of groups of rows that are found to be off; with -pairs, of those for which one of two models is found to be better")
+	verdicts := flag.Bool("verdicts", false, "only the table of verdicts of rows in clusters")
 	bySlices := flag.Bool("slices", false, "only the table of slices")
 	lives := flag.Bool("survival", false, "only the table of rows that may be censored")
 	flag.Parse()
 	if *lives {
 		if err := printSurvival(os.Stdout, *runs, 300_000, *threads, []int{300, 1000}); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if *verdicts {
+		if err := printVerdicts(os.Stdout, *runs, *threads, []int{20, 40, 100, 300}); err != nil {
 			log.Fatal(err)
 		}
 		return

@@ -21,6 +21,18 @@ func (s *Sums) Largest() (n int64) {
 	return n
 }
 
+// Weight returns the sum of the rows' weights, without weights their number.
+func (s *Sums) Weight() float64 {
+	if !s.seen.Weighted {
+		return float64(s.rows)
+	}
+	var w exact.Sum
+	for i := range s.all {
+		w.Merge(&s.all[i].weight)
+	}
+	return w.Float64()
+}
+
 // DF returns the degrees of freedom of the variances of means over the rows: G - 1 for G clusters of one size, fewer where sizes differ.
 // It is NaN for fewer than two clusters.
 func (s *Sums) DF() float64 {

@@ -584,11 +584,17 @@ func (e *Evaluation) ownGap(s *clustered.Sums, name string) (own, design float64
 	return own, float64(se*se) / own
 }
 
-// judgeClusters replaces what Judge found for independent rows: variances are those of clusters, and at least the model's own.
+// judgeClusters replaces what Judge found for independent rows: variances are those of clusters, and at least the model's own. P-values are the
+// largest of three: that of independent rows, Student's by clusters, and that of rows of which so many are alike as the design effect says.
 func (e *Evaluation) judgeClusters(j *Judgement) {
 	s := e.clusterSums()
 	says := e.Spec.judgedRows()
 	df := s.DF()
+	design := s.Design(clustered.EventLosses{Says: says[0].Name, Happens: says[1].Name, Gap: says[2].Name, Own: says[3].Name})
+	if design != design {
+		design = 1 // no row can vary
+	}
+	independent := j.P
 	j.Z, j.P, j.Side, j.Off = math.NaN(), math.NaN(), 0, nil
 	for k, v := range []*Value{&j.Says, &j.Happens, &j.Gap} {
 		v.Interval = metrics.NoInterval()
@@ -608,7 +614,9 @@ func (e *Evaluation) judgeClusters(j *Judgement) {
 			if j.Z = -v.Value / se; v.Value == 0 {
 				j.Z = 0
 			}
-			j.P = clustered.P(j.Z, df)
+			all := clustered.Bin{Gap: se, DF: df}
+			all.Own, _ = e.ownGap(s, says[k].Name)
+			j.P = math.Max(independent, all.P(j.Says.Value, j.Happens.Value, design))
 		}
 	}
 	if i := j.Gap.Interval; j.P < meanLevel && i.Low > 0 {
@@ -623,7 +631,7 @@ func (e *Evaluation) judgeClusters(j *Judgement) {
 	}
 	_, in := calib.SurprisesOf(c, judgedBins)
 	by := t.Bins(kernel.Edges(judgedBins))
-	design := clustered.Design(by)
+	design = math.Max(clustered.Design(by), design)
 	for i := range in {
 		b, r := &by[i], &in[i]
 		if !(b.DF > 0) || r.Rows < leastRows {
