@@ -1,13 +1,13 @@
 // Command try makes the page that runs candor in a browser: go run ./internal/browser/try FILE. It builds the command for js/wasm, and puts it,
-// compressed, into one file of HTML, which works from a server and from a disk, and needs neither network nor other files.
+// packed by xz, into one file of HTML, which works from a server and from a disk, and needs neither network nor other files.
 package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"log"
 	"os"
@@ -23,6 +23,8 @@ var (
 	script string
 	//go:embed worker.js
 	worker string
+	//go:embed unpack.js
+	unpack string
 )
 
 const module = "github.com/candor-go/candor/cmd/candor"
@@ -66,23 +68,16 @@ func write(name, folder string) error {
 	if err != nil {
 		return err
 	}
-	var packed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	packed, err := pack(program)
 	if err != nil {
-		return err
-	}
-	if _, err := z.Write(program); err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
 		return err
 	}
 	sum := sha256.Sum256([]byte(script))
 	out := strings.NewReplacer(
 		"{{hash}}", base64.StdEncoding.EncodeToString(sum[:]),
 		// The system of worker.js stands first: the other would set one of its own.
-		"{{worker}}", inScript(worker+string(start)),
-		"{{program}}", base64.StdEncoding.EncodeToString(packed.Bytes()),
+		"{{worker}}", inScript(unpack+worker+string(start)),
+		"{{program}}", base64.StdEncoding.EncodeToString(packed),
 		"{{script}}", script,
 	).Replace(page)
 	if strings.Contains(script, "</") {
@@ -95,8 +90,24 @@ func write(name, folder string) error {
 	if err := os.Rename(tmp, name); err != nil {
 		return err
 	}
-	fmt.Printf("%s: %.2f MB, of which the program %.2f MB, %.2f MB compressed\n", name, float64(len(out))/1e6, float64(len(program))/1e6, float64(packed.Len())/1e6)
+	fmt.Printf("%s: %.2f MB, of which the program %.2f MB, %.2f MB compressed\n", name, float64(len(out))/1e6, float64(len(program))/1e6, float64(len(packed))/1e6)
 	return nil
+}
+
+// pack returns the program as a file of the form .lzma with its size, which unpack.js reads. A browser unpacks gzip by itself, but the page would have
+// half as many bytes more.
+func pack(program []byte) ([]byte, error) {
+	var out, said bytes.Buffer
+	xz := exec.Command("xz", "--format=lzma", "-9", "--extreme", "--stdout")
+	xz.Env = append(os.Environ(), "XZ_DEFAULTS=", "XZ_OPT=")
+	xz.Stdin, xz.Stdout, xz.Stderr = bytes.NewReader(program), &out, &said
+	if err := xz.Run(); err != nil {
+		return nil, fmt.Errorf("xz, which packs the program; install xz-utils: %w: %s", err, said.Bytes())
+	}
+	packed := out.Bytes()
+	const size = 5 // its place in the header, which has -1 there
+	binary.LittleEndian.PutUint64(packed[size:], uint64(len(program)))
+	return packed, nil
 }
 
 // inScript writes the end of an element in another way, so that none is in a script.

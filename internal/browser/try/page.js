@@ -11,11 +11,14 @@
   })();
 
   // The worker that runs the command, one at a time. It is ended to cancel, and another started.
-  let worker, waiting, number = 0;
+  let worker, waiting, compiled, number = 0;
   function start() {
     worker = new Worker(source);
     worker.onmessage = ({ data }) => {
-      if (data.type === 'ready') $('version').textContent = data.version;
+      if (data.type === 'ready') {
+        $('version').textContent = data.version;
+        compiled = data.compiled;
+      }
       else if (data.type === 'read') progress(data.bytes, data.of);
       else if (data.type === 'failed' && data.id === undefined) fail(`This browser cannot run the program: ${data.why}`);
       else if (waiting && data.id === waiting.id) {
@@ -31,7 +34,7 @@
       if (w) w.reject(new Error(`The program ended: ${e.message}`));
       else fail(`This browser cannot run the program: ${e.message}`);
     };
-    worker.postMessage({ type: 'program', packed });
+    worker.postMessage({ type: 'program', packed, compiled });
   }
   const candor = args => new Promise((resolve, reject) => {
     waiting = { id: ++number, resolve, reject };

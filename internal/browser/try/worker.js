@@ -160,7 +160,7 @@
     go.env = { TMPDIR: '/tmp' };
     let code = 0;
     go.exit = c => { code = c; };
-    const instance = await WebAssembly.instantiate(await program, go.importObject);
+    const instance = await WebAssembly.instantiate(program, go.importObject);
     const timers = go._scheduledTimeouts;
     await go.run(instance);
     for (const t of timers.values()) clearTimeout(t); // they would wake a program that has ended
@@ -174,8 +174,8 @@
   async function answer(data) {
     try {
       if (data.type === 'program') {
-        program = new Response(data.packed.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer().then(WebAssembly.compile);
-        postMessage({ type: 'ready', version: (await run(['version'], [])).out.trim() });
+        program = data.compiled ?? await WebAssembly.compile(unpack(new Uint8Array(await data.packed.arrayBuffer())));
+        postMessage({ type: 'ready', compiled: program, version: (await run(['version'], [])).out.trim() });
       } else postMessage({ type: 'done', id: data.id, result: await run(data.args, data.files) });
     } catch (e) {
       postMessage({ type: 'failed', id: data.id, why: String(e?.message ?? e) });
