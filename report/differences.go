@@ -351,13 +351,16 @@ func toDecide(x *compared.Difference) string {
 	return rows
 }
 
-// decimals returns how many decimals show the width of an interval with two digits or so.
+// decimals returns how many decimals show the width of an interval with two digits or so, and that an end is not 0 where 0 lies outside.
 func decimals(i metrics.Interval) (n int) {
 	half := (i.High - i.Low) / 2
 	if !(half > 0) {
 		return 3
 	}
 	for unit := 10.0; half < unit && n < 8; unit /= 10 {
+		n++
+	}
+	for end := math.Min(math.Abs(i.Low), math.Abs(i.High)); (i.Low > 0 || i.High < 0) && n < 8 && strings.Trim(plain(end, n), "0.") == ""; {
 		n++
 	}
 	return n

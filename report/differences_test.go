@@ -126,3 +126,22 @@ func TestTakeDieboldMariano(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestDecimals: an interval that excludes 0 does not read as if it held it.
+func TestDecimals(t *testing.T) {
+	for _, c := range []struct {
+		i    metrics.Interval
+		want int
+	}{
+		{metrics.Interval{Low: 0.00004, High: 0.0132}, 5},
+		{metrics.Interval{Low: -0.0132, High: -0.00004}, 5},
+		{metrics.Interval{Low: 0.001, High: 0.0132}, 4},
+		{metrics.Interval{Low: -0.00004, High: 0.0132}, 4},
+		{metrics.Interval{Low: 0, High: 0.0132}, 4},
+		{metrics.Interval{Low: 1e-12, High: 0.0132}, 8},
+	} {
+		if n := decimals(c.i); n != c.want {
+			t.Errorf("%v has %d decimals, want %d", c.i, n, c.want)
+		}
+	}
+}
