@@ -231,7 +231,7 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"--margin", "nlll=1"}, `there is no metric "nlll" (did you mean nll?)`},
 		{[]string{"--margin", "ece=0.01"}, "--margin ece: its difference has no interval"},
 		{[]string{"--margin", "bias=1"}, "no margin applies"},
-		{[]string{"--adjust", "maxt"}, `--adjust is "maxt"; it is holm, bh or max-t`},
+		{[]string{"--adjust", "maxt"}, `--adjust is "maxt" (did you mean max-t?); it is holm, bh or max-t`},
 		{[]string{"--group", y, "--metrics", "ks(exact)"}, "--group: exact keeps every row; leave it out"},
 		{[]string{"--baseline", "z"}, `--baseline is "z", which is none of the sets; it is one of x, x (2)`},
 		{[]string{"--horizon", "2"}, "--horizon is for forecasts"},

@@ -265,7 +265,7 @@ func meant(word string, of []string) string {
 
 // nearest returns a hint at the most similar of some names; "" if none is similar.
 func nearest(name string, of []string) string {
-	for distance := 1; distance <= min(2, max(1, len(name)/2)); distance++ { // of a word of two or three letters, two are another word
+	for distance := 1; distance <= min(2, len(name)/2); distance++ { // half of a word is another word
 		like := &cobra.Command{SuggestionsMinimumDistance: distance}
 		for _, n := range of {
 			like.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
