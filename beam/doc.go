@@ -8,7 +8,7 @@
 //
 //	p, s := beam.NewPipelineWithRoot()
 //	files := beam.CreateList(s, []candorbeam.Shard{{Path: "part-0.parquet"}, {Path: "part-1.parquet"}})
-//	state := candorbeam.Shards(s, candorbeam.Options{Columns: roles.Want{Label: "y"}}, files)
+//	state := candorbeam.Shards(s, candorbeam.Options{Columns: roles.Want{Prefix: new("p_"), Label: "y"}}, files)
 //
 // candor merge prints a state that was written to a file. [Open] is for programs.
 package candorbeam

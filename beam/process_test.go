@@ -1,6 +1,7 @@
 package candorbeam
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -26,7 +27,7 @@ func TestProcess(t *testing.T) {
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	// A worker that does not start would let Prism wait for ever.
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	server := exec.CommandContext(ctx, prism, "-serve_http=false", fmt.Sprint("-job_port=", port), "-log_level=error")
 	server.Stdout, server.Stderr = os.Stderr, os.Stderr
@@ -57,5 +58,43 @@ func TestProcess(t *testing.T) {
 		if !strings.Contains(string(out), "--- PASS: "+name) {
 			t.Errorf("%s did not run\n%s", name, out)
 		}
+	}
+	example(t, ctx, endpoint)
+}
+
+// example runs the program of the README, whose state is the command's.
+func example(t *testing.T, ctx context.Context, endpoint string) {
+	dir := t.TempDir()
+	program, command := filepath.Join(dir, "example"), filepath.Join(dir, "candor")
+	probs, labels := set(600)
+	var files []string
+	for i, rows := range [][2]int{{0, 250}, {250, 600}} {
+		text := []byte("p_0,p_1,p_2,p_3,p_4,truth\n")
+		for n := rows[0]; n < rows[1]; n++ {
+			for _, v := range probs[n*classes : (n+1)*classes] {
+				text = fmt.Appendf(text, "%v,", v)
+			}
+			text = fmt.Appendln(text, labels[n])
+		}
+		files = append(files, write(t, filepath.Join(dir, fmt.Sprint(i, ".csv")), text))
+	}
+	whole, state := filepath.Join(dir, "whole.state"), filepath.Join(dir, "all.state")
+	for _, words := range [][]string{
+		{"go", "build", "-o", program, "./example"},
+		{"go", "build", "-C", "..", "-o", command, "./cmd/candor"},
+		append([]string{command, "eval", "--prob-prefix", "p_", "--label", "truth", "--state", whole}, files...),
+		append([]string{program, "-runner=universal", "-endpoint=" + endpoint, "-environment_type=LOOPBACK", "-label", "truth", "-output", state}, files...),
+		{command, "merge", state},
+	} {
+		if out, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", words, err, out)
+		}
+	}
+	got, err := os.ReadFile(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err := os.ReadFile(whole); err != nil || !bytes.Equal(got, want) {
+		t.Error("the example writes another state than the command", err)
 	}
 }
