@@ -40,8 +40,8 @@ def make(path: Path, rows: int) -> None:
     writer.close()
 
 
-def processor() -> float:
-    """Return the processor seconds of this process, of those below it, and of those that have ended."""
+def processor() -> dict[int, float]:
+    """Return the processor seconds of this process and of those below it, with what their children took that have ended."""
     parents, used = {}, {}
     tick = os.sysconf("SC_CLK_TCK")
     for entry in os.scandir("/proc"):
@@ -52,14 +52,18 @@ def processor() -> float:
                 continue
             parents[int(entry.name)] = int(fields[1])
             used[int(entry.name)] = sum(map(int, fields[11:15])) / tick
-    total = 0.0
-    for pid in used:
-        above = pid
-        while above not in (0, os.getpid()):
-            above = parents.get(above, 0)
-        if above:
-            total += used[pid]
-    return total
+
+    def ours(pid: int) -> bool:
+        while pid not in (0, os.getpid()):
+            pid = parents.get(pid, 0)
+        return pid != 0
+
+    return {pid: s for pid, s in used.items() if ours(pid)}
+
+
+def between(before: dict[int, float], after: dict[int, float]) -> float:
+    """Return the processor seconds between two of these. Idle workers that Spark ended meanwhile took none: their parent does not wait for them."""
+    return sum(s - before.get(pid, 0) for pid, s in after.items())
 
 
 def sql(spark: object, files: list[str]) -> dict[str, float]:
@@ -117,6 +121,7 @@ def measure(args: argparse.Namespace, folder: Path, scratch: Path) -> None:
         "spark.driver.memory": "4g",
         "spark.sql.shuffle.partitions": str(args.cores),
         "spark.log.level": "ERROR",
+        "spark.ui.showConsoleProgress": "false",
     }.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
@@ -147,7 +152,7 @@ def measure(args: argparse.Namespace, folder: Path, scratch: Path) -> None:
             for files in ([str(one)], many) if round_ else ([str(one)],):
                 wall, used = time.perf_counter(), processor()
                 got = ways[name][1](files)
-                took = processor() - used, time.perf_counter() - wall
+                took = between(used, processor()), time.perf_counter() - wall
                 if round_:
                     old = best.get((name, len(files)), took)
                     best[name, len(files)] = min(old[0], took[0]), min(old[1], took[1])
