@@ -91,3 +91,67 @@ def test_text_labels() -> None:
     result = candor.evaluate(P, labels=names[Y], classes=names)
     assert result.ece == candor.evaluate(P, labels=Y).ece
     assert result.input["class_names"] == list(names)
+
+
+LONG = np.resize(P, (300_000, 3))
+Y_LONG = np.resize(Y, len(LONG))
+
+
+def test_what_goes_with_scores_takes_either_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through pipes of their own, or as files."""
+    names = np.array(["owl", "cat", "dog"])
+    site = np.array(["a", "long name"], object)[Y_LONG % 2]
+    given = dict(labels=names[Y_LONG], classes=names, weights=np.linspace(1, 2, len(LONG)), groups={"site": site}, metrics="nll,brier")
+    piped = candor.evaluate(LONG, **given)
+    members = candor.evaluate(np.stack([LONG, LONG[:, ::-1]]), labels=Y_LONG, task="ensemble")
+    both = candor.compare({"a": LONG, "b": LONG[:, ::-1]}, labels=Y_LONG, metrics="nll")
+    monkeypatch.setattr(_command, "SMALL", 1 << 40)
+    assert [g["group"]["site"] for g in piped.groups] == ["a", "long name"]
+    assert candor.evaluate(LONG, **given) == piped
+    assert candor.evaluate(np.stack([LONG, LONG[:, ::-1]], axis=1), labels=Y_LONG, task="ensemble", member_axis=1) == members
+    assert candor.compare({"a": LONG, "b": LONG[:, ::-1]}, labels=Y_LONG, metrics="nll") == both
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("kind", ["u1", "i1", "<u2", ">i2", "<i4", ">i8", "<u8", "<f4"])
+def test_types_of_labels(kind: str) -> None:
+    want = candor.evaluate(LONG, labels=Y_LONG, metrics="nll,ece")
+    assert candor.evaluate(LONG, labels=Y_LONG.astype(kind), metrics="nll,ece") == want
+    # Read several times, so that they are a file of the smallest type.
+    assert candor.compare({"a": LONG, "b": LONG}, labels=Y_LONG.astype(kind), metrics="nll").sets[0].nll == want.nll
+
+
+def test_a_label_far_down_is_named() -> None:
+    """It is looked up while rows are on their way."""
+    wrong = Y_LONG * 2
+    wrong[234_567] = 7
+    with pytest.raises(candor.DataError, match="labels: row 234567: 7 is none of the classes 0, 2, 4") as e:
+        candor.evaluate(LONG, labels=wrong, classes=[0, 2, 4])
+    assert (e.value.argument, e.value.row, e.value.value) == ("labels", 234_567, 7)
+
+
+def test_slices_by_many_numbers() -> None:
+    """They are read twice, for bins of the numbers, and have no state."""
+    given = dict(labels=Y_LONG, slices={"age": np.linspace(0, 90, len(LONG))}, metrics="nll,brier")
+    sliced = candor.evaluate(LONG, **given)
+    with pytest.raises(candor.UsageError, match="state"):
+        sliced.state  # noqa: B018
+    assert sliced == candor.evaluate(LONG, **given, state=False)
+    assert len(sliced.slices["columns"][0]["edges"]) > 2
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: candor.evaluate(P, labels=Y, max_memory="1MB"), r'max_memory= is less than 56 MiB, .*; pass max_memory="56MiB"'),
+        (lambda: candor.evaluate(2 * P, labels=Y), r"logits\? pass logits=; unnormalised\? pass renormalize=True"),
+        (lambda: candor.evaluate(P, labels=Y, binz=3), r"unknown argument: binz= \(did you mean bins=\?\)"),
+        (lambda: candor.evaluate(P, labels=Y, temperature_scaled=True, groups=Y), "temperature_scaled=True does not go with groups="),
+        (lambda: candor.evaluate(P, labels=np.array([1, None] * 150)), "labels: row 0: 1 is a number among objects; convert them all"),
+    ],
+)
+def test_errors_speak_of_arguments(call: object, says: str) -> None:
+    with pytest.raises((candor.UsageError, candor.DataError), match=says) as e:
+        call()  # type: ignore[operator]
+    assert "--" not in str(e.value)
+    assert "--" not in str(e.value.remedy)

@@ -74,7 +74,7 @@ def test_weights_and_pickle() -> None:
         ("bier", {}, "there is no metric"),
         ("default", {}, "a scorer has one"),
         ("confidence", {}, "no better or worse"),
-        ("nll", {"bin": 3}, "--bin"),
+        ("nll", {"bin": 3}, "bin= "),
     ],
 )
 def test_faults_are_said_at_once(metric: str, options: dict[str, int], says: str) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import IO, Any, NamedTuple, Optional, Union
@@ -14,9 +15,9 @@ from typing import IO, Any, NamedTuple, Optional, Union
 import numpy as np
 
 from . import _pipe
-from ._arrays import Array, blocks, npy_header
+from ._arrays import Data, blocks, narrow, npy_header
 from ._program import program
-from .errors import KINDS, CandorError, GateError, ProgramError
+from .errors import KINDS, CandorError, GateError, ProgramError, in_python
 
 SMALL = 1 << 20
 """Bytes up to which copying an array is cheaper than feeding a pipe."""
@@ -26,21 +27,19 @@ in_memory = sys.platform == "linux" and hasattr(os, "memfd_create")
 
 
 class Input:
-    """What the command reads as a file: an array, or bytes as they are.
+    """What the command reads as a file: an array, rows, or bytes as they are.
 
     Args:
         name: what messages call it.
-        data: the array or the bytes.
+        data: the array, the rows or the bytes.
         once: it is read once, from its first byte to its last.
     """
 
-    def __init__(self, name: str, data: Union[Array, bytes], once: bool = False) -> None:
+    def __init__(self, name: str, data: Union[Data, bytes], once: bool = False) -> None:
         self.name = name
         self.once = once
-        if isinstance(data, bytes):
-            self.header, self.array = b"", np.frombuffer(data, np.uint8)
-        else:
-            self.header, self.array = npy_header(data), data
+        self.raw = isinstance(data, bytes)
+        self.data: Data = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
 
 
 class Stream:
@@ -107,10 +106,12 @@ def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = 
         code = process.wait()
         files.collect_files()
     finally:
-        files.close_pipes()
         if process.poll() is None:
             process.kill()
             process.wait()
+        files.close_pipes()
+    if files.failed:
+        raise files.failed[0]
     out.seek(0)
     if code == 0:
         return Finished(out, None)
@@ -133,8 +134,10 @@ def _error(code: int, text: str) -> CandorError:
         kind = {1: "gate", 2: "usage", 3: "data"}.get(code, "fault")
         message = text.split("\n'candor help'")[0].strip()
         message = message[len("candor: ") :] if message.startswith("candor: ") else message
-        return KINDS[kind](message or f"the command candor ended with code {code}")
-    return KINDS.get(place["kind"], ProgramError)(place["message"], place)
+        return KINDS[kind](in_python(message) or f"the command candor ended with code {code}")
+    if "remedy" in place:
+        place["remedy"] = in_python(place["remedy"])
+    return KINDS.get(place["kind"], ProgramError)(in_python(place["message"]), place)
 
 
 # Descriptors of runs. A process that another thread forks must not keep a pipe open, or its reader would wait for that process.
@@ -158,11 +161,13 @@ class _Files:
     def __init__(self) -> None:
         self.passed: list[int] = []
         self.by_stdin = False
+        self.failed: list[BaseException] = []  # of the threads
         self._stack = ExitStack()
         self._folder, self._paths = "", 0
         self._pipes: set[int] = set()
         self._theirs: list[int] = []
-        self._feed: Optional[tuple[int, Union[Input, Stream]]] = None
+        self._feeds: list[tuple[int, Union[Input, Stream]]] = []
+        self._threads: list[threading.Thread] = []
         self._stdin: Union[Input, Stream, None] = None
         self._collect: list[tuple[Union[int, str], Output]] = []
 
@@ -182,12 +187,12 @@ class _Files:
         if isinstance(word, Stream):
             self._stdin, self.by_stdin = word, True
             return "-"
-        if word.once and self._feed is None and self._stdin is None and (not in_memory or word.array.nbytes > SMALL):
+        if word.once and (word.data.nbytes > SMALL if in_memory else self._stdin is None):
             if in_memory:
                 read, fd = self._pipe()
                 _pipe.widen(fd)
                 self._give(read)
-                self._feed = fd, word
+                self._feeds.append((fd, word))
                 return f"/dev/fd/{read}"
             self._stdin, self.by_stdin = word, True
             return "-"
@@ -196,9 +201,9 @@ class _Files:
             self.passed.append(fd)
             path = f"/dev/fd/{fd}"
         else:
-            path = self._path(".npy" if word.header else "")
+            path = self._path("" if word.raw else ".npy")
             fd = self._stack.enter_context(open(path, "xb", buffering=0)).fileno()
-        _write(fd, word, None)
+        _write(fd, word, narrow(word.data) if word.data.nbytes > SMALL else word.data)
         return path
 
     def _output(self, word: Output) -> str:
@@ -247,20 +252,31 @@ class _Files:
             process.stdin.close()
             self._pipes.add(fd)
             _held.add(fd)
-            self._feed = fd, self._stdin
+            self._feeds.append((fd, self._stdin))
 
     def feed(self, progress: Optional[Progress]) -> None:
-        """Write the scores."""
-        if self._feed is None:
-            return
-        fd, word = self._feed
+        """Write to the pipes, to each at the pace at which the command reads it: to the first, of the scores, here, and to others in threads."""
+        for fd, word in self._feeds[1:]:
+            self._threads.append(threading.Thread(target=self._pour_aside, args=(fd, word), name=f"candor {word.name}", daemon=True))
+            self._threads[-1].start()
+        for fd, word in self._feeds[:1]:
+            self._pour(fd, word, progress)
+
+    def _pour(self, fd: int, word: Union[Input, Stream], progress: Optional[Progress]) -> None:
         try:
             if isinstance(word, Stream):
                 word.write(_Sink(fd))
             else:
-                _write(fd, word, progress, spliced=in_memory)
+                _write(fd, word, word.data, progress, spliced=in_memory)
         finally:
             self._close(fd)
+
+    def _pour_aside(self, fd: int, word: Union[Input, Stream]) -> None:
+        try:
+            with suppress(BrokenPipeError):
+                self._pour(fd, word, None)
+        except BaseException as e:  # raised where the command is waited for, which ends because the file does
+            self.failed.append(e)
 
     def collect_pipes(self) -> None:
         """Read what the command writes to pipes, until it ends."""
@@ -279,7 +295,9 @@ class _Files:
                     word.data = f.read()
 
     def close_pipes(self) -> None:
-        """Close what is still open of pipes."""
+        """Close what is still open of pipes. The command has ended, so that nothing waits for it."""
+        for thread in self._threads:
+            thread.join()
         for fd in list(self._pipes):
             self._close(fd)
 
@@ -304,12 +322,13 @@ class _Sink(io.RawIOBase):
         return len(part)
 
 
-def _write(fd: int, word: Input, progress: Optional[Progress], spliced: bool = False) -> None:
+def _write(fd: int, word: Input, data: Data, progress: Optional[Progress] = None, spliced: bool = False) -> None:
     """Write an array as .npy, spliced where its own memory can go into the pipe."""
-    _pipe.write(fd, memoryview(word.header))
-    for block in blocks(word.array):
+    if not word.raw:
+        _pipe.write(fd, memoryview(npy_header(data)))
+    for block in blocks(data):
         flat = block.reshape(-1).view(np.uint8)
-        spliced_block = spliced and np.may_share_memory(block, word.array)
+        spliced_block = spliced and isinstance(data, np.ndarray) and np.may_share_memory(block, data)
         for i in range(0, flat.size, _pipe.WHOLE):
             part = flat[i : i + _pipe.WHOLE].data
             if spliced_block:

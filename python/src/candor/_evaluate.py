@@ -7,14 +7,16 @@ from contextlib import ExitStack
 from os import PathLike, fspath
 from typing import Any, Optional, TypeVar, Union
 
+import numpy as np
+
 from . import _arrays
-from ._arrays import Array
+from ._arrays import Data
 from ._command import Input, Output, Word, run
 from ._options import Option, flags, listed
 from ._progress import shown
 from ._result import Comparison, Result
 from ._state import State
-from .errors import UsageError
+from .errors import DataError, UsageError
 
 _COLUMNS = ("decisions", "confidence_scores", "bytes", "sequence")
 """Options that are a value for each row, of candor eval."""
@@ -41,6 +43,7 @@ def evaluate(
     metrics: Union[str, Sequence[str], None] = None,
     task: Optional[str] = None,
     state: bool = True,
+    max_memory: Union[str, int, None] = None,
     progress: Optional[bool] = None,
     **options: Any,
 ) -> Result:
@@ -66,9 +69,11 @@ def evaluate(
         metrics: their names, with options, as "ece(bins=30)"; "default", "all", or a list of names. `candor metrics` lists them.
         task: binary, classification, multilabel or ensemble. By default binary for one column or two, and classification for more.
         state: keep the state, from which pages and pictures are made; False saves a little time.
+        max_memory: what the command keeps to beside the arrays, as "1GiB" or a number of bytes. It is "256MiB" by default, on every machine, so that
+            results and states do not depend on what is free. An error says how much is needed where that is too little.
         progress: show progress by tqdm. By default only in notebooks, for arrays of 256 MiB or more.
         **options: flags of `candor eval`, with _ in place of -: bins=30, like="torchmetrics", confidence=0.9, event=0, on_invalid="drop",
-            renormalize=True, max_memory="1GiB", threads=1, fail_if="ece.low>0.02". `candor help flags` describes them. decisions,
+            renormalize=True, threads=1, fail_if="ece.low>0.02". `candor help flags` describes them. decisions,
             confidence_scores, bytes and sequence take arrays, (N,).
 
     Returns:
@@ -88,17 +93,20 @@ def evaluate(
     """
     kind, value = one(probs=probs, logits=logits, logprobs=logprobs, dirichlet=dirichlet)
     a = _arrays.scores(kind, value)
+    if a.ndim == 3 and isinstance(a, np.ndarray) and task == "ensemble" and str(options.get("member_axis", 0)) == "0":
+        # Row by row, as it is read. Where members come first, the command would have to keep what it reads.
+        a, options = a.transpose(1, 0, 2), {**options, "member_axis": 1}
     rows = a.shape[1] if a.ndim == 3 and str(options.get("member_axis", 0)) == "0" else len(a)
-    several = slices is not None or a.ndim == 3 or any(options.get(k) for k in _SEVERAL_READS)
-    words: list[Word] = ["eval", Input(kind, a, once=not several)]
+    once = not any(options.get(k) for k in _SEVERAL_READS) and (slices is None or state)
+    words: list[Word] = ["eval", Input(kind, a, once=once)]
     if kind != "probs":
         words += ["--input", kind]
     if _arrays.is_bfloat16(value):
         words.append("--bfloat16")
-    words += beside(kind, rows, labels=labels, weights=weights, groups=groups, clusters=clusters, slices=slices, classes=classes, options=options)
+    words += beside(kind, rows, labels=labels, weights=weights, groups=groups, clusters=clusters, slices=slices, classes=classes, options=options, once=once)
     if ood is not None:
-        words += ["--ood", Input("ood", _arrays.scores("ood", ood))]
-    words += flags({"metrics": metrics, "task": task, **options})
+        words += ["--ood", Input("ood", _arrays.scores("ood", ood), once=once)]
+    words += flags({"metrics": metrics, "task": task, "max_memory": max_memory, **options})
     return _result(Result, words, state, progress, a.nbytes)
 
 
@@ -116,6 +124,7 @@ def evaluate_forecast(
     clusters: Any = None,
     metrics: Union[str, Sequence[str], None] = None,
     state: bool = True,
+    max_memory: Union[str, int, None] = None,
     progress: Optional[bool] = None,
     **options: Any,
 ) -> Result:
@@ -147,11 +156,11 @@ def evaluate_forecast(
         a = _arrays.numbers("mean", mean)
         s = _arrays.numbers(spread, by)
         _arrays.same_length("mean", len(a), **{spread: s})
-        words: list[Word] = ["eval", "--task", "regression", "--mean", Input("mean", a), f"--{spread}", Input(spread, s)]
-        options = {"observed": Input("observed", _arrays.numbers("observed", observed)), **options}
-        _arrays.same_length("mean", len(a), observed=options["observed"].array)
-        words += ["--observed", options.pop("observed")]
-        words += beside(kind, len(a), weights=weights, groups=groups, clusters=clusters, options=options)
+        words: list[Word] = ["eval", "--task", "regression", "--mean", Input("mean", a, once=True), f"--{spread}", Input(spread, s, once=True)]
+        y = _arrays.numbers("observed", observed)
+        _arrays.same_length("mean", len(a), observed=y)
+        words += ["--observed", Input("observed", y, once=True)]
+        words += beside(kind, len(a), weights=weights, groups=groups, clusters=clusters, options=options, once=True)
     else:
         a = _arrays.scores(kind, value)
         words = ["eval", Input(kind, a, once=True), "--task", kind]
@@ -159,8 +168,8 @@ def evaluate_forecast(
             if levels is None:
                 raise UsageError("levels= says which quantiles these are, as [0.05, 0.5, 0.95]")
             words += ["--levels", ",".join(map(repr, map(float, levels)))]
-        words += beside(kind, len(a), labels=_arrays.numbers("observed", observed), weights=weights, groups=groups, clusters=clusters, options=options)
-    words += flags({"metrics": metrics, **options})
+        words += beside(kind, len(a), labels=_arrays.numbers("observed", observed), weights=weights, groups=groups, clusters=clusters, options=options, once=True)
+    words += flags({"metrics": metrics, "max_memory": max_memory, **options})
     return _result(Result, words, state, progress, a.nbytes)
 
 
@@ -175,12 +184,11 @@ def compare(
     classes: Optional[Sequence[Any]] = None,
     metrics: Union[str, Sequence[str], None] = None,
     state: bool = True,
+    max_memory: Union[str, int, None] = None,
     progress: Optional[bool] = None,
     **options: Any,
 ) -> Comparison:
     """Compare several models on the same rows. Differences have intervals that allow for the models having judged the same rows.
-
-    All sets but the first are copied.
 
     Args:
         probs: probabilities of each model by its name, shapes as in `evaluate`.
@@ -192,6 +200,7 @@ def compare(
         classes: the classes in the order of the columns.
         metrics: names of metrics.
         state: keep the state, for pages and pictures.
+        max_memory: as in `evaluate`.
         progress: show progress.
         **options: flags of `candor compare`, with _ in place of -: baseline="old", margin={"nll": 0.01}, adjust="max-t".
 
@@ -210,13 +219,13 @@ def compare(
         if rows < 0:
             rows, first, total = len(a), name, a.nbytes
         _arrays.same_length(first, rows, **{name: a})
-        words.append(Input(name, a, once=name == first and not any(options.get(k) for k in _SEVERAL_READS)))
+        words.append(Input(name, a, once=not any(options.get(k) for k in _SEVERAL_READS)))
         if _arrays.is_bfloat16(value) and "--bfloat16" not in words:
             words.append("--bfloat16")
     if kind != "probs":
         words += ["--input", kind]
     words += beside(first, rows, labels=labels, weights=weights, clusters=clusters, classes=classes, options=options)
-    words += flags({"metrics": metrics, **options})
+    words += flags({"metrics": metrics, "max_memory": max_memory, **options})
     return _result(Comparison, words, state, progress, total)
 
 
@@ -270,13 +279,14 @@ def beside(
     slices: Any = None,
     classes: Optional[Sequence[Any]] = None,
     options: dict[str, Any],
+    once: bool = False,
 ) -> list[Word]:
-    """Return the words for what goes with scores, all of which have as many rows. Options that are arrays are taken out."""
+    """Return the words for what goes with scores, all of which have as many rows, and is read as often. Options that are arrays are taken out."""
     words: list[Word] = []
 
-    def add(flag: str, name: str, a: Array) -> None:
+    def add(flag: str, name: str, a: Data) -> None:
         _arrays.same_length(first, rows, **{name: a})
-        words.extend((flag, Input(name, a)))
+        words.extend((flag, Input(name, a, once=once)))
 
     if labels is not None:
         add("--labels", "labels", _arrays.labels("labels", labels, classes))
@@ -314,10 +324,14 @@ def _result(of: type[_Doc], words: list[Word], state: bool, progress: Optional[b
         extra: list[Word] = ["--json", "--state", kept] if state else ["--json"]
         try:
             done = run([*words, *extra], stack, advance)
-        except UsageError as e:
-            if not (state and "--state" in str(e)):
+        except (DataError, UsageError) as e:
+            sliced = "--slice-by" in words
+            if not (state and ("state=" in str(e) or sliced and "100,000 groups" in str(e))):
                 raise
-            # Some metrics keep every row, and are in no state. That is known before anything is read.
+            # Some metrics keep every row, and slices of many numbers need bins: these are in no state. Slices are then read twice, for the bins.
+            for w in words:
+                if isinstance(w, Input) and sliced:
+                    w.once = False
             return _result(of, words, False, progress, total)
         result = of.read(done.out, State(kept.data) if kept.data else None)
     if done.gate is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -62,3 +63,31 @@ KINDS: Mapping[str, type[CandorError]] = {
     "gate": GateError,
 }
 """The class for each kind of error of the command."""
+
+_FLAG = re.compile(
+    r"(?<![\w-])--(?P<flag>[a-z][a-z-]*[a-z])(?:[ =](?P<value>\d[\w./]*\w|\d|drop|skip|probs|logits|logprobs|dirichlet|binary|classification|multilabel|ensemble"
+    r"|regression|quantiles|samples|loglik)\b| [A-Z]{2,}\b)?"
+)
+_ARGUMENTS = {"group": "groups", "cluster": "clusters", "slice-by": "slices"}
+_SWITCHES = {"bfloat16", "percent", "renormalize", "temperature-scaled"}
+
+
+def in_python(text: str) -> str:
+    """Return a message of the command with arguments in place of flags.
+
+    >>> in_python("pass --max-memory 430MiB, or name fewer metrics")
+    'pass max_memory="430MiB", or name fewer metrics'
+    >>> in_python("pass --input logits, or --renormalize; --group COLUMN does not go with --bins 5")
+    'pass logits=, or renormalize=True; groups= does not go with bins=5'
+    """
+
+    def argument(found: re.Match[str]) -> str:
+        flag, value = found["flag"], found["value"]
+        name = _ARGUMENTS.get(flag, flag.replace("-", "_"))
+        if value is None:
+            return f"{name}=True" if flag in _SWITCHES else f"{name}="
+        if flag == "input":
+            return f"{value}="
+        return f"{name}={value}" if value.isdigit() else f'{name}="{value}"'
+
+    return _FLAG.sub(argument, text.replace("unknown flag:", "unknown argument:"))
