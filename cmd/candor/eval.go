@@ -246,7 +246,13 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	j.spec.Transform = f.transformed()
 	j.spec.Decided, j.spec.Scored = len(f.decisions) > 0 || j.spec.Correct, len(f.scores) > 0
 	j.spec.Memory = entryMemory(j.memory)
-	j.pass.Threads, j.read.Buffers, j.read.BufferBytes, err = plan(j.pass.Threads, j.memory, j.spec.Decided || j.spec.Scored)
+	beside := 0
+	for _, there := range []bool{len(f.weights) > 0, j.spec.Decided, j.spec.Scored, len(f.columns.groups) > 0, f.columns.cluster != ""} {
+		if there {
+			beside++
+		}
+	}
+	j.pass.Threads, j.read.Buffers, j.read.BufferBytes, err = plan(j.pass.Threads, j.memory, beside)
 	return &j, err
 }
 

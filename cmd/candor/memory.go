@@ -37,27 +37,24 @@ func stayWithin(memory int64) func() {
 	return func() { debug.SetMemoryLimit(was) }
 }
 
-// plan divides the memory among threads. Each thread takes a buffer; half as many are being filled, and one waits. more says that there are
-// decisions or confidence scores.
-func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err error) {
+// plan divides the memory among threads. Each thread takes a buffer; half as many are being filled, and one waits. beside is the number of
+// values that each row has besides scores and a label, such as a weight.
+func plan(threads int, memory int64, beside int) (n, buffers, bytes int, err error) {
 	if memory < leastMemory {
 		return 0, 0, 0, usage(littleMemory)
 	}
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	bytes = 2 << 20
-	// Labels and weights accompany the scores, and for narrow rows columns take as much again: three times the buffer.
-	// Decisions and confidence scores take as much as labels and weights.
-	times := int64(3)
-	if more {
-		times = 5
-	}
-	const cells = 16 << 20 // distinct scores that a thread keeps until the merge
 	chunks := func() int { return threads + max(1, threads/2) + 1 }
-	for threads > 1 && int64(chunks())*times*int64(bytes)+int64(threads)*cells > memory-fixedMemory {
+	// All buffers together, so that what many CPUs take is no more than what two do: a row of one float32 takes 16 bytes with its label as stored
+	// and as converted, and 16 more for each value beside it.
+	const scores, times = 8 << 20, 4
+	const cells = 16 << 20 // distinct scores that a thread keeps until the merge
+	for threads > 1 && scores*times+int64(threads)*cells > memory-fixedMemory {
 		threads--
 	}
+	bytes = max(128<<10, min(2<<20, scores/chunks())/(1+beside))
 	return threads, chunks(), bytes, nil
 }
 

@@ -179,6 +179,22 @@ func TestAverageMemory(t *testing.T) {
 	}
 }
 
+// TestManyThreads: a row of one score and a weight, with which labels and weights take eight times what scores do, fits into the memory that
+// goes without saying on many CPUs too.
+func TestManyThreads(t *testing.T) {
+	const rows = 600_000
+	d := newDir(t)
+	scores, labels, weights := make([]float32, rows), make([]int32, rows), make([]float64, rows)
+	for i := range rows {
+		scores[i], labels[i], weights[i] = 0.5, int32(i%2), 1
+	}
+	x, y, w := d.put("x.npy", npy(t, []int64{rows}, scores)), d.put("y.npy", npy(t, []int64{rows}, labels)), d.put("w.npy", npy(t, []int64{rows}, weights))
+	doc := evaluate(t, x, "--labels", y, "--weights", w, "--threads", "16")
+	if v := doc.value(t, "brier"); v != 0.25 {
+		t.Errorf("brier is %v", v)
+	}
+}
+
 // TestMaxMemory: what does not fit is refused at once, and within the memory that is then named it has its answer.
 func TestMaxMemory(t *testing.T) {
 	if testing.Short() {

@@ -360,7 +360,7 @@ func (f *recalFit) checkMemory(j *job, m recal.Method, i predictions.Info, e *ev
 	// More memory also means more buffers.
 	all := held + max(need.Fit, pairs)
 	for {
-		_, buffers, bytes, err := plan(f.threads, all, false)
+		_, buffers, bytes, err := plan(f.threads, all, 0)
 		if err != nil {
 			return nil, err
 		}
