@@ -55,33 +55,87 @@ def host() -> str:
 def build(platform: str) -> tuple[bytes, str]:
     """Return the program for a platform, and its version as `candor version` prints it."""
     system, machine = platform.split("/")
+    flags, says = ["-buildvcs=true", "-ldflags=-s -w"], ""
+    if not (MODULE / ".git").is_dir():  # Go finds no version
+        says = sources_version()
+        flags = ["-buildvcs=false", f"-ldflags=-s -w -X main.release={says}"]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "candor"
-        stamp = "auto" if MODULE.name == "go" else "true"
-        go("build", "-trimpath", f"-buildvcs={stamp}", "-ldflags=-s -w", "-o", str(path), "./cmd/candor", GOOS=system, GOARCH=machine)
+        go("build", "-trimpath", *flags, "-o", str(path), "./cmd/candor", GOOS=system, GOARCH=machine)
         found = re.search(r"^\tmod\t\S+\t(\S+)", go("version", "-m", str(path)), re.M)
-        return path.read_bytes(), found[1] if found else "(devel)"
+        return path.read_bytes(), says or (found[1] if found else "(devel)")
+
+
+def sources_version() -> str:
+    """Return the version of sources that are no clone: a source distribution has it in a file, a work tree of git in its history, and an archive of a
+    release in its changelog."""
+    if (HERE / "VERSION").exists():
+        return (HERE / "VERSION").read_text(encoding="utf-8").strip()
+    if (MODULE / ".git").exists():
+        return git_version()
+    log = (MODULE / "CHANGELOG.md").read_text(encoding="utf-8")
+    return changelog_version(re.findall(r"^## (.*)", log, re.M))
+
+
+def git_version() -> str:
+    """Return the version that Go gives to the commit."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=MODULE, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "TZ": "UTC"}).stdout.strip()
+
+    dirty = "+dirty" if git("status", "--porcelain") else ""
+    stamp = git("show", "-s", "--abbrev=12", "--date=format-local:%Y%m%d%H%M%S", "--format=%cd-%h")
+    tags = git("tag", "--merged", "HEAD", "--sort=-version:refname", "--list", "v[0-9]*.[0-9]*.[0-9]*").split()
+    return pseudo(tags[0] if tags else "", git("tag", "--points-at", "HEAD").split(), stamp) + dirty
+
+
+def pseudo(tag: str, here: list[str], stamp: str) -> str:
+    """Return the version of a commit after a tag, or with it, as Go makes it of the commit's time and name.
+
+    >>> pseudo("v1.2.3", ["v1.2.3"], "20261126044822-9376d09f0a1b"), pseudo("", [], "20261126044822-9376d09f0a1b")
+    ('v1.2.3', 'v0.0.0-20261126044822-9376d09f0a1b')
+    >>> pseudo("v1.2.3", [], "20261126044822-9376d09f0a1b"), pseudo("v1.3.0-rc.1", [], "20261126044822-9376d09f0a1b")
+    ('v1.2.4-0.20261126044822-9376d09f0a1b', 'v1.3.0-rc.1.0.20261126044822-9376d09f0a1b')
+    """
+    if tag in here:
+        return tag
+    if not tag:
+        return f"v0.0.0-{stamp}"
+    if "-" in tag:
+        return f"{tag}.0.{stamp}"
+    major, minor, patch = tag[1:].split(".")
+    return f"v{major}.{minor}.{int(patch) + 1}-0.{stamp}"
+
+
+def changelog_version(headings: list[str]) -> str:
+    """Return the version of sources by the headings of their changelog: of the release, or of what comes after it.
+
+    >>> changelog_version(["1.2.3, 2027-01-05", "1.2.2, 2027-01-01"]), changelog_version(["Unreleased", "1.2.3, 2027-01-05"]), changelog_version(["Unreleased"])
+    ('v1.2.3', 'v1.2.4-dev', 'v0.0.0-dev')
+    """
+    for i, heading in enumerate(headings):
+        if found := re.match(r"v?(\d+)\.(\d+)\.(\d+)\b", heading):
+            number = f"v{found[1]}.{found[2]}."
+            return f"{number}{found[3]}" if i == 0 else f"{number}{int(found[3]) + 1}-dev"
+    return "v0.0.0-dev"
 
 
 def version_of(program: str) -> str:
     """Return the version of the package that a program's makes: v1.2.3 is 1.2.3, and a commit without a tag is .dev and its time.
 
-    >>> version_of("v1.2.3"), version_of("v1.3.0-rc.1")
-    ('1.2.3', '1.3.0rc1')
+    >>> version_of("v1.2.3"), version_of("v1.3.0-rc.1"), version_of("v0.0.0-dev")
+    ('1.2.3', '1.3.0rc1', '0.0.0.dev0')
     >>> version_of("v0.0.0-20261126044822-9376d09f0a1b"), version_of("v1.2.4-0.20261126044822-9376d09f0a1b+dirty")
     ('0.0.0.dev20261126044822', '1.2.4.dev20261126044822+dirty')
     """
-    if program == "(devel)":
-        # The source distribution has its version; Go cannot know it there.
-        info = HERE / "PKG-INFO"
-        found = re.search(r"^Version: (\S+)", info.read_text(encoding="utf-8"), re.M) if info.exists() else None
-        return found[1] if found else "0.0.0.dev0"
     found = re.fullmatch(r"v(\d+\.\d+\.\d+)(?:-(.*?))?(\+dirty)?", program)
     if not found:
         raise ValueError(f"{program} is no version of Go's")
     number, rest, dirty = found[1], found[2] or "", found[3] or ""
     if commit := re.search(r"(\d{14})-[0-9a-f]{12}$", rest):
         return f"{number}.dev{commit[1]}{dirty}"
+    if rest == "dev":
+        return f"{number}.dev0{dirty}"
     return number + re.sub(r"^(alpha|beta|rc)\.?", lambda m: {"alpha": "a", "beta": "b"}.get(m[1], m[1]), rest) + dirty
 
 
@@ -187,11 +241,12 @@ def compiled() -> set[str]:
 
 def sdist(folder: Path) -> str:
     """Build the source distribution from a checkout; return its name."""
-    version = version_of(build(host())[1])
+    says = build(host())[1]
+    version = version_of(says)
     root = f"{NAME}-{version}"
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, data in [("PKG-INFO", metadata(version).encode()), *((n, p.read_bytes()) for n, p in sources())]:
+        for name, data in [("PKG-INFO", metadata(version).encode()), ("VERSION", f"{says}\n".encode()), *((n, p.read_bytes()) for n, p in sources())]:
             entry = tarfile.TarInfo(f"{root}/{name}")
             entry.size, entry.mode = len(data), 0o644
             tar.addfile(entry, io.BytesIO(data))

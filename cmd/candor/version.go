@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -86,10 +87,13 @@ func versionLine() string {
 	return fmt.Sprintf("candor %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
+// release is the version of sources that Go knows none of, such as those of a source distribution: -ldflags '-X main.release=v1.2.3' sets it.
+var release string
+
 // versionText returns the version that Go recorded from the module, or from git for a build in a checkout.
 func versionText() string {
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
 		return b.Main.Version
 	}
-	return "(devel)"
+	return cmp.Or(release, "(devel)")
 }
