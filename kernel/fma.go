@@ -50,8 +50,13 @@ func sum32(p, c float64) float32 {
 	return float32(p + c)
 }
 
-// subnormal32 reports whether s is 0 or its magnitude is below the normal range of float32.
-func subnormal32(s float64) bool { return math.Float64bits(s)<<1 < 0x381<<53 }
+// sumAny32 is fma32 for an exact product p. It is small enough to be inlined in a loop too.
+func sumAny32(p, c float64) float32 {
+	if u := math.Float64bits(p + c); u&0x1fffffff == 0x10000000 || u<<1 < 0x381<<53 {
+		return fma32Odd(p, c)
+	}
+	return float32(p + c)
+}
 
 // A step is an addend of fmaGrid: sum is the addend + grid.
 type step struct{ sum, grid float64 }

@@ -94,25 +94,73 @@ var exp2Steps = [6]step{
 // log2e32 is float32(log2(e)).
 const log2e32 = 0x1.715476p0
 
-// lanes32 are the lanes of a block. They are float32 numbers; q and h are held in float64.
+// lanes32 are the lanes of a block: lane l is element l%4 of group l/4. They are float32 numbers; q and h are held in float64.
 type lanes32 struct {
-	s    [16]float32
-	q, h [16]float64
+	s    [4][4]float32
+	q, h [4][4]float64
 }
 
-// add adds n terms with their exponents to the lanes: element j to lane j mod 16.
-func (a *lanes32) add(w *terms32, n int) {
+// add adds n terms with their exponents to the lanes: element j to lane (at+j) mod 16.
+func (a *lanes32) add(w *terms32, at, n int) {
 	for j, e := range w.e[:n] {
-		l := j & 15
-		a.s[l] += float32(e)
-		a.q[l] = float64(sum32(float64(e*e), a.q[l]))
-		p := float64(e * w.z[j&(chunk-1)])
-		if h := a.h[l]; subnormal32(p + h) {
-			a.h[l] = float64(fma32Odd(p, h))
-		} else {
-			a.h[l] = float64(sum32(p, h))
-		}
+		g, l := (at+j)>>2&3, (at+j)&3
+		a.s[g][l] += float32(e)
+		a.q[g][l] = float64(sum32(float64(e*e), a.q[g][l]))
+		a.h[g][l] = float64(sumAny32(float64(e*w.z[j&(chunk-1)]), a.h[g][l]))
 	}
+}
+
+// addFours is set and add for the elements of x from at on, in whole groups of four, which never leave registers between. It returns the first
+// element that it has not added.
+//
+// A step of fmaGrid waits for the previous one, so four elements are in flight.
+func (a *lanes32) addFours(x []float32, at int, ref, lo float32) int {
+	const c0 = 0x1.470b4ap-13
+	c := magic64 - float64(ref)
+	k := &exp2Steps
+	for ; at+4 <= len(x); at += 4 {
+		v := (*[4]float32)(x[at:])
+		v0, v1, v2, v3 := v[0], v[1], v[2], v[3]
+		if v0 < lo {
+			v0 = lo
+		}
+		if v1 < lo {
+			v1 = lo
+		}
+		if v2 < lo {
+			v2 = lo
+		}
+		if v3 < lo {
+			v3 = lo
+		}
+		p0, p1, p2, p3 := float64(float64(v0)*log2e32), float64(float64(v1)*log2e32), float64(float64(v2)*log2e32), float64(float64(v3)*log2e32)
+		t0, t1, t2, t3 := p0+c, p1+c, p2+c, p3+c
+		r0, r1, r2, r3 := float32(p0+(c-t0)), float32(p1+(c-t1)), float32(p2+(c-t2)), float32(p3+(c-t3))
+		z0, z1, z2, z3 := r0-float32(magic64-t0), r1-float32(magic64-t1), r2-float32(magic64-t2), r3-float32(magic64-t3)
+		f0, f1, f2, f3 := float64(r0), float64(r1), float64(r2), float64(r3)
+		y0, y1, y2, y3 := fmaGrid(f0, c0, k[0]), fmaGrid(f1, c0, k[0]), fmaGrid(f2, c0, k[0]), fmaGrid(f3, c0, k[0])
+		y0, y1, y2, y3 = fmaGrid(f0, y0, k[1]), fmaGrid(f1, y1, k[1]), fmaGrid(f2, y2, k[1]), fmaGrid(f3, y3, k[1])
+		y0, y1, y2, y3 = fmaGrid(f0, y0, k[2]), fmaGrid(f1, y1, k[2]), fmaGrid(f2, y2, k[2]), fmaGrid(f3, y3, k[2])
+		y0, y1, y2, y3 = fmaGrid(f0, y0, k[3]), fmaGrid(f1, y1, k[3]), fmaGrid(f2, y2, k[3]), fmaGrid(f3, y3, k[3])
+		y0, y1, y2, y3 = fmaGrid(f0, y0, k[4]), fmaGrid(f1, y1, k[4]), fmaGrid(f2, y2, k[4]), fmaGrid(f3, y3, k[4])
+		y0, y1, y2, y3 = fmaGrid(f0, y0, k[5]), fmaGrid(f1, y1, k[5]), fmaGrid(f2, y2, k[5]), fmaGrid(f3, y3, k[5])
+		y0, y1, y2, y3 = shift64(y0, t0), shift64(y1, t1), shift64(y2, t2), shift64(y3, t3)
+		g := at >> 2 & 3
+		s, q, h := &a.s[g], &a.q[g], &a.h[g]
+		s[0] += float32(y0)
+		s[1] += float32(y1)
+		s[2] += float32(y2)
+		s[3] += float32(y3)
+		q[0] = float64(sum32(float64(y0*y0), q[0]))
+		q[1] = float64(sum32(float64(y1*y1), q[1]))
+		q[2] = float64(sum32(float64(y2*y2), q[2]))
+		q[3] = float64(sum32(float64(y3*y3), q[3]))
+		h[0] = float64(sumAny32(float64(y0*float64(z0)), h[0]))
+		h[1] = float64(sumAny32(float64(y1*float64(z1)), h[1]))
+		h[2] = float64(sumAny32(float64(y2*float64(z2)), h[2]))
+		h[3] = float64(sumAny32(float64(y3*float64(z3)), h[3]))
+	}
+	return at
 }
 
 // lowest32 returns the x whose term is about 2**-125 at the reference ref.
@@ -207,12 +255,7 @@ func shortLogits32(r *logitSums, src *rows32, at, k int) bool {
 	for j, e := range w.e[:k] {
 		s += float32(e)
 		q = sum32(float64(e*e), float64(q))
-		p, c := float64(e*float64(d[j&(shortMax-1)])), float64(h)
-		if subnormal32(p + c) {
-			h = fma32Odd(p, c)
-		} else {
-			h = sum32(p, c)
-		}
+		h = sumAny32(float64(e*float64(d[j&(shortMax-1)])), float64(h))
 	}
 	*r = logitSums{max: float64(m) + 0, top: top, eTop: 1, s: float64(s), q: float64(q) - under32, h: float64(h), unit: 1}
 	return true
@@ -295,22 +338,26 @@ func (l *longRow) sums32() logitSums {
 // block32 adds the terms of one block, except for element held, to the float64 lanes.
 func block32(acc *lanes, w *terms32, x []float32, held int, ref float32) {
 	var a lanes32
-	for l := range a.q {
-		a.q[l] = under32
+	for g := range a.q {
+		a.q[g] = [4]float64{under32, under32, under32, under32}
 	}
 	lo := lowest32(ref)
-	for b := 0; b < len(x); b += chunk {
-		part := x[b:min(b+chunk, len(x))]
+	at := 0
+	if held >= 0 {
+		at = a.addFours(x[:held], 0, ref, lo)
+		part := x[at:min(at+4, len(x))]
 		w.set(part, ref, lo)
-		if h := held - b; 0 <= h && h < len(part) {
-			w.e[h] = 0 // a term of 0 does not change the lanes
-		}
-		a.add(w, len(part))
+		w.e[held-at] = 0 // a term of 0 does not change the lanes
+		a.add(w, at, len(part))
+		at += len(part)
 	}
-	for l := range a.s {
-		acc.s[l] += float64(a.s[l])
-		acc.q[l] += a.q[l] - under32
-		acc.h[l] += a.h[l]
+	at = a.addFours(x, at, ref, lo)
+	w.set(x[at:], ref, lo)
+	a.add(w, at, len(x)-at)
+	for l := range acc.s {
+		acc.s[l] += float64(a.s[l>>2][l&3])
+		acc.q[l] += a.q[l>>2][l&3] - under32
+		acc.h[l] += a.h[l>>2][l&3]
 	}
 }
 

@@ -119,13 +119,7 @@ func (w *terms32) setEntropy(x []float32) {
 	for j, v := range x {
 		j &= chunk - 1
 		w.e[j] = float64(v)
-		if v < 0x1p-126 {
-			v = 0x1p-126
-		}
-		u := math.Float32bits(v)
-		k := int32(u-0x3f3504f3) >> 23
-		w.z[j] = float64(math.Float32frombits(u-uint32(k)<<23) - 1)
-		w.t[j] = float64(k)
+		w.z[j], w.t[j] = split32(v)
 	}
 	for j := 0; j < len(x); j += 4 {
 		logFour32((*[4]float64)(w.z[j:]), (*[4]float64)(w.t[j:]))
@@ -146,6 +140,55 @@ func logFour32(f, k *[4]float64) {
 	q0, q1, q2, q3 = fmaGrid(f0, q0, s[6]), fmaGrid(f1, q1, s[6]), fmaGrid(f2, q2, s[6]), fmaGrid(f3, q3, s[6])
 	f[0], f[1] = logEnd32(float32(f0), float32(q0), k[0]), logEnd32(float32(f1), float32(q1), k[1])
 	f[2], f[3] = logEnd32(float32(f2), float32(q2), k[2]), logEnd32(float32(f3), float32(q3), k[3])
+}
+
+// addEntropies is setEntropy and add for the elements of x from at on, in whole groups of four, which never leave registers between. It
+// returns the first element that it has not added.
+func (a *lanes32) addEntropies(x []float32, at int) int {
+	const c = -0x1.38b590p-4
+	k := &logSteps
+	for ; at+4 <= len(x); at += 4 {
+		v := (*[4]float32)(x[at:])
+		f0, k0 := split32(v[0])
+		f1, k1 := split32(v[1])
+		f2, k2 := split32(v[2])
+		f3, k3 := split32(v[3])
+		q0, q1, q2, q3 := fmaGrid(f0, c, k[0]), fmaGrid(f1, c, k[0]), fmaGrid(f2, c, k[0]), fmaGrid(f3, c, k[0])
+		q0, q1, q2, q3 = fmaGrid(f0, q0, k[1]), fmaGrid(f1, q1, k[1]), fmaGrid(f2, q2, k[1]), fmaGrid(f3, q3, k[1])
+		q0, q1, q2, q3 = fmaGrid(f0, q0, k[2]), fmaGrid(f1, q1, k[2]), fmaGrid(f2, q2, k[2]), fmaGrid(f3, q3, k[2])
+		q0, q1, q2, q3 = fmaGrid(f0, q0, k[3]), fmaGrid(f1, q1, k[3]), fmaGrid(f2, q2, k[3]), fmaGrid(f3, q3, k[3])
+		q0, q1, q2, q3 = fmaGrid(f0, q0, k[4]), fmaGrid(f1, q1, k[4]), fmaGrid(f2, q2, k[4]), fmaGrid(f3, q3, k[4])
+		q0, q1, q2, q3 = fmaGrid(f0, q0, k[5]), fmaGrid(f1, q1, k[5]), fmaGrid(f2, q2, k[5]), fmaGrid(f3, q3, k[5])
+		q0, q1, q2, q3 = fmaGrid(f0, q0, k[6]), fmaGrid(f1, q1, k[6]), fmaGrid(f2, q2, k[6]), fmaGrid(f3, q3, k[6])
+		l0, l1 := logEnd32(float32(f0), float32(q0), k0), logEnd32(float32(f1), float32(q1), k1)
+		l2, l3 := logEnd32(float32(f2), float32(q2), k2), logEnd32(float32(f3), float32(q3), k3)
+		g := at >> 2 & 3
+		s, q, h := &a.s[g], &a.q[g], &a.h[g]
+		s[0] += v[0]
+		s[1] += v[1]
+		s[2] += v[2]
+		s[3] += v[3]
+		e0, e1, e2, e3 := float64(v[0]), float64(v[1]), float64(v[2]), float64(v[3])
+		q[0] = float64(sum32(float64(e0*e0), q[0]))
+		q[1] = float64(sum32(float64(e1*e1), q[1]))
+		q[2] = float64(sum32(float64(e2*e2), q[2]))
+		q[3] = float64(sum32(float64(e3*e3), q[3]))
+		h[0] = float64(sumAny32(float64(e0*l0), h[0]))
+		h[1] = float64(sumAny32(float64(e1*l1), h[1]))
+		h[2] = float64(sumAny32(float64(e2*l2), h[2]))
+		h[3] = float64(sumAny32(float64(e3*l3), h[3]))
+	}
+	return at
+}
+
+// split32 returns f and k with v = 2**k * (1+f), as log32Normal does. For v below 2**-126 they are those of 2**-126.
+func split32(v float32) (f, k float64) {
+	if v < 0x1p-126 {
+		v = 0x1p-126
+	}
+	u := math.Float32bits(v)
+	e := int32(u-0x3f3504f3) >> 23
+	return float64(math.Float32frombits(u-uint32(e)<<23) - 1), float64(e)
 }
 
 // logEnd32 is the part of log32Normal after the polynomial q.
@@ -182,12 +225,7 @@ func shortProbs32(r *probSums, src *rows32, at, k int) {
 	for j, v := range w.e[:k] {
 		s += float32(v)
 		q = sum32(float64(v*v), float64(q))
-		p, c := float64(v*w.z[j&(chunk-1)]), float64(h)
-		if subnormal32(p + c) {
-			h = fma32Odd(p, c)
-		} else {
-			h = sum32(p, c)
-		}
+		h = sumAny32(float64(v*w.z[j&(chunk-1)]), float64(h))
 	}
 	r.s, r.q, r.h = float64(s), float64(q)-under32, float64(h)-underLog32
 	r.notFinite = !ok
@@ -212,21 +250,26 @@ func longProbs32(r *probSums, src *rows32, at, k int) {
 			return
 		}
 		var a lanes32
-		for l := range a.q {
-			a.q[l], a.h[l] = under32, underLog32
+		for g := range a.q {
+			a.q[g] = [4]float64{under32, under32, under32, under32}
+			a.h[g] = [4]float64{underLog32, underLog32, underLog32, underLog32}
 		}
-		for c := 0; c < len(x); c += chunk {
-			part := x[c:min(c+chunk, len(x))]
+		at := 0
+		if held >= 0 {
+			at = a.addEntropies(x[:held], 0)
+			part := x[at:min(at+4, len(x))]
 			src.terms.setEntropy(part)
-			if h := held - c; 0 <= h && h < len(part) {
-				src.terms.e[h] = 0 // an entry of 0 does not change the lanes
-			}
-			a.add(&src.terms, len(part))
+			src.terms.e[held-at] = 0 // an entry of 0 does not change the lanes
+			a.add(&src.terms, at, len(part))
+			at += len(part)
 		}
-		for i := range a.s {
-			l.acc.s[i] += float64(a.s[i])
-			l.acc.q[i] += a.q[i] - under32
-			l.acc.h[i] += a.h[i] - underLog32
+		at = a.addEntropies(x, at)
+		src.terms.setEntropy(x[at:])
+		a.add(&src.terms, at, len(x)-at)
+		for i := range l.acc.s {
+			l.acc.s[i] += float64(a.s[i>>2][i&3])
+			l.acc.q[i] += a.q[i>>2][i&3] - under32
+			l.acc.h[i] += a.h[i>>2][i&3] - underLog32
 		}
 	}
 	l.sums(r)
