@@ -215,6 +215,9 @@ func Brief(e *eval.Evaluation) *Document {
 	}
 	d.judged, d.detectable = e.Judge(), diagram.DetectableGap()
 	switch most, ok := e.ProbableLogits(); {
+	case ok && e.Spec.Lean:
+		d.Warnings = append(d.Warnings, fmt.Sprintf("no probability is above %s, as if every logit were in [0, 1]: if these are probabilities, such as what a "+
+			"sigmoid or softmax gives, "+dropLogits(), percent(most)))
 	case ok && d.Input.Binary:
 		d.Warnings = append(d.Warnings, "every logit lies in [0, 1]: if these are probabilities, such as what a sigmoid gives, "+dropLogits())
 	case ok:

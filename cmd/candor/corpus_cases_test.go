@@ -527,6 +527,18 @@ func corpusMerge(c *corpus) {
 		}
 		return lines
 	})
+	// Metrics that differ: what all states have.
+	c.run("common", func() (lines []corpusLine) {
+		states := []string{}
+		for i, names := range []string{"nll,ece,accuracy", "ece,brier", "ece(bins=7),ece"} {
+			at := c.d.at(fmt.Sprint("common", i, ".state"))
+			c.candor(with(append([]string{"eval"}, divided...), "--metrics", names, "--state", at)...)
+			states, lines = append(states, at), append(lines, corpusLine{"state", []string{digest(c.d.read(at))}})
+		}
+		sum := c.d.at("common-sum.state")
+		c.candor(append([]string{"merge", "--common", "--output", sum}, states...)...)
+		return append(lines, corpusLine{"common", []string{digest(c.d.read(sum))}})
+	})
 	tags := exactTagged(61, 300, 3)
 	merge("multilabel", cuts, func(name string, from, to int) []string {
 		p := tags.part(from, to)

@@ -672,6 +672,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		}
 		return also
 	}
+	j.spec.Lean = f.lean(c)
 	if j.checkpoint, err = f.checkpoint.open(c, f, j.read.FS, slices.Concat(paths, others)); err != nil {
 		return err
 	}
@@ -757,6 +758,12 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		next = "Two columns are a binary task: P(y = 1) is column 1. --event 0 takes column 0, --task classification keeps two classes. " + next
 	}
 	return j.checkpoint.after(f.output.write(c, e, j.groups, next))
+}
+
+// lean reports whether only what --metrics asks for is kept. Pictures and pages draw more, and groups and slices have their own states.
+func (f *evalRun) lean(c *cobra.Command) bool {
+	return c.Flags().Changed("metrics") && !strings.Contains(","+strings.ReplaceAll(f.metrics, " ", "")+",", ",default,") && f.plot.file == "" &&
+		f.reports.page.file == "" && len(f.columns.groups) == 0 && !f.slicing.given()
 }
 
 // writeState writes the state of all rows, or of a shard with its mark.

@@ -154,6 +154,7 @@ type stateInfo struct {
 	DType   string   `json:"dtype"`
 	Kind    string   `json:"kind"`
 	Metrics []string `json:"metrics"`
+	LeftOut []string `json:"left_out,omitempty"` // what is not kept, since no metric needs it
 	SHA256  string   `json:"sha256"`
 	Groups  []string `json:"groups,omitempty"` // grouping columns
 	Each    int      `json:"number_of_groups,omitempty"`
@@ -311,6 +312,7 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 	for _, m := range e.Spec.Metrics {
 		s.Metrics = append(s.Metrics, m.String())
 	}
+	s.LeftOut = e.Spec.LeftOut()
 	classes := report.Count(int64(s.Classes)) + " classes"
 	switch {
 	case s.Binary:
@@ -341,6 +343,9 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 		hang(w, "  models  ", strings.Join(visible.Texts(models), ", "), screenOf(w).width)
 	}
 	hang(w, "  metrics ", strings.Join(s.Metrics, ", "), screenOf(w).width)
+	if s.LeftOut != nil {
+		hang(w, "  left out ", strings.Join(s.LeftOut, ", ")+", which these metrics do not need", screenOf(w).width)
+	}
 	fmt.Fprintf(w, "  sha256  %s\n", s.SHA256)
 	return inspected{File: path, Format: "state", State: s}, nil
 }

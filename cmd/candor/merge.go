@@ -27,6 +27,7 @@ func mergeCommand() *cobra.Command {
 	var to, maxMemory string
 	var expect int
 	var margin []string
+	var common bool
 	var files sources
 	c := &cobra.Command{
 		Use:   "merge STATE...",
@@ -34,13 +35,14 @@ func mergeCommand() *cobra.Command {
 		Long: `Merge states that candor eval --state or candor compare --state has written. The document equals, to the byte, that of
 a single run over all rows, in whatever order the states are named. The states have to agree in classes, type of scores, metrics and
 options, and in the columns that rows are grouped by. "-" is standard input. -o writes the merged
-state to a new file, which cannot be one of those that are merged. A shard of candor eval --shard that is there twice is an error,
+state to a new file, which cannot be one of those that are merged. --common merges states with different metrics: it keeps those that all have. A shard of candor eval --shard that is there twice is an error,
 and with --expect one that is missing. --fail-if, --require and --report
 are as for candor eval; a gate on a metric that the states lack is an error. Of states of candor compare, --margin and --adjust are
 options of the answers.`,
 		Example: `  candor merge shard-*.state
   candor merge monday.state tuesday.state -o week.state --json
   candor merge shard-*.state --expect 8
+  candor merge january.state february.state --common
   candor merge monday.state tuesday.state --plot week.pdf
   candor merge monday-pair.state tuesday-pair.state --adjust max-t
   candor merge monday.state tuesday.state --fail-if 'ece.low>0.05' --report openmetrics=metrics.txt`,
@@ -75,6 +77,9 @@ options of the answers.`,
 			if err != nil {
 				return err
 			}
+			if common && (strings.HasPrefix(string(b), compared.Magic) || strings.HasPrefix(string(b), multilabel.Magic) || strings.HasPrefix(string(b), sliced.Magic)) {
+				return usage("--common is for states of one set of predictions; leave it out")
+			}
 			if strings.HasPrefix(string(b), compared.Magic) {
 				how, err := adjustment(o.adjust)
 				if err != nil {
@@ -95,19 +100,28 @@ options of the answers.`,
 			var groups *grouped.Evaluation
 			begin := func(e *eval.Evaluation, grouped bool) error {
 				o.plot.grouped = grouped
-				if err := o.plot.ready(e); err != nil {
-					return err
-				}
-				return o.gatesFit(c, e.Answered(), e.Spec.Shape(), grouped)
+				return o.fits(c, e, grouped)
 			}
-			if strings.HasPrefix(string(b), groupsMagic) {
+			switch {
+			case strings.HasPrefix(string(b), groupsMagic):
+				if common {
+					return usage("--common: %s has groups of rows, whose metrics are all kept; leave it out", files.call(args[0]))
+				}
 				m := merging[*grouped.Evaluation]{magic: groupsMagic, empty: func() *grouped.Evaluation { return new(grouped.Evaluation) },
 					rows:  func(g *grouped.Evaluation) int64 { return g.Whole().Audit.Rows },
 					begin: func(g *grouped.Evaluation) error { return begin(g.Whole(), true) }}
 				if groups, err = m.all(c, r, args, b); err == nil {
 					sum = groups.Whole()
 				}
-			} else {
+			case common:
+				m := merging[*inCommon]{magic: stateMagic, empty: func() *inCommon { return &inCommon{new(eval.Evaluation)} },
+					rows:  func(e *inCommon) int64 { return e.Audit.Rows },
+					begin: func(*inCommon) error { return nil }}
+				var all *inCommon
+				if all, err = m.all(c, r, args, b); err == nil {
+					sum, err = all.Evaluation, begin(all.Evaluation, false)
+				}
+			default:
 				m := merging[*eval.Evaluation]{magic: stateMagic, empty: func() *eval.Evaluation { return new(eval.Evaluation) },
 					rows:  func(e *eval.Evaluation) int64 { return e.Audit.Rows },
 					begin: func(e *eval.Evaluation) error { return begin(e, false) }}
@@ -128,6 +142,7 @@ options of the answers.`,
 	c.Flags().SortFlags = false
 	c.Flags().StringVarP(&to, "output", "o", "", "write the merged state to `FILE`")
 	c.Flags().IntVar(&expect, "expect", 0, "`NUMBER` of shards that candor eval --shard has divided the rows into; a shard that is missing is an error")
+	c.Flags().BoolVar(&common, "common", false, "keep the metrics that all states have; without it states with different metrics are an error")
 	c.Flags().StringSliceVar(&margin, "margin", nil, "`METRIC=SIZE` of a difference that does not matter, for states of candor compare")
 	files.flags(c)
 	o.flags(c)
@@ -290,6 +305,10 @@ func decodeGroups(b []byte, path string) (*eval.Evaluation, *grouped.Evaluation,
 
 // unlike returns the error for two states that cannot be merged.
 func unlike(first, other string, err error) error {
+	var l *eval.LeanError
+	if errors.As(err, &l) {
+		return badAt(place{File: other, Remedy: "evaluate both with the same --metrics, and both with --html or --plot or without"}, "%s against %s: %w", first, other, err)
+	}
 	var m *eval.MemoryError
 	if errors.As(err, &m) {
 		return badAt(place{File: other, Remedy: "evaluate the shards with the same --max-memory"},
@@ -394,4 +413,36 @@ func unwrapPath(err error) error {
 		return l.Err
 	}
 	return err
+}
+
+// inCommon is an evaluation that merges with those of other metrics: it keeps the metrics that both have.
+type inCommon struct{ *eval.Evaluation }
+
+func (a *inCommon) Merge(b *inCommon) (err error) {
+	list := eval.Common(a.Spec.Metrics, b.Spec.Metrics)
+	if len(list) == 0 {
+		return errors.New("they have no metric in common")
+	}
+	var x, y *eval.Evaluation
+	if x, err = a.Narrow(list); err == nil {
+		y, err = b.Narrow(list)
+	}
+	if err == nil {
+		err = x.Merge(y)
+	}
+	if err == nil {
+		a.Evaluation = x
+	}
+	return err
+}
+
+// fits returns the reason why what is asked of merged states has no answer.
+func (o *output) fits(c *cobra.Command, e *eval.Evaluation, grouped bool) error {
+	if lost := e.Spec.LeftOut(); o.reports.page.file != "" && lost != nil {
+		return usage("--html: a page shows what was not kept for these metrics alone: %s; evaluate with --metrics default, or with --html itself", strings.Join(lost, ", "))
+	}
+	if err := o.plot.ready(e); err != nil {
+		return err
+	}
+	return o.gatesFit(c, e.Answered(), e.Spec.Shape(), grouped)
 }

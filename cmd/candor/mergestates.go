@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding"
+	"errors"
 	"runtime"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/candor-go/candor/internal/sharding"
+	"github.com/candor-go/candor/metrics/eval"
 )
 
 // mergeable is what states of one kind are read into.
@@ -71,6 +73,11 @@ func (m *merging[E]) all(c *cobra.Command, r *stateFiles, args []string, first [
 		}
 		r.shards.seen(c, idOf(b), r.call(path), m.rows(e))
 		if err := sum.Merge(e); err != nil {
+			var differ *eval.MetricsError
+			if m.magic == stateMagic && errors.As(err, &differ) {
+				return sum, badAt(place{File: r.call(path), Remedy: "evaluate the shards with the same --metrics, or keep those that all have by candor merge --common"},
+					"%s against %s: %w", m.first, r.call(path), err)
+			}
 			return sum, unlike(m.first, r.call(path), err)
 		}
 	}

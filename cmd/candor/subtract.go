@@ -59,10 +59,7 @@ input. The other flags are those of candor merge.`,
 					return err
 				}
 				if rest == nil {
-					if err := o.plot.ready(e); err != nil {
-						return err
-					}
-					if err := o.gatesFit(c, e.Answered(), e.Spec.Shape(), false); err != nil {
+					if err := o.fits(c, e, false); err != nil {
 						return err
 					}
 					rest, mark = e, shards

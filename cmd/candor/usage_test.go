@@ -660,7 +660,7 @@ func TestInspect(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(strings.ReplaceAll(out, d.path+string(os.PathSeparator), "")), " ")
 	for _, w := range []string{"x.npy: npy", "x float32 (70, 3) C order, 840 bytes", "f float32 (70, 3) Fortran order, 840 bytes", "z.npz: npz", "probs float32 (70, 3)",
-		"deflated", "labels int32 (70,)", "o object (3,)", "s.state: state of an evaluation 70 rows, 3 classes, float32 probs metrics accuracy, ece(bins=30) sha256", "sha256 " + doc.State.SHA256} {
+		"deflated", "labels int32 (70,)", "o object (3,)", "s.state: state of an evaluation 70 rows, 3 classes, float32 probs metrics accuracy, ece(bins=30) left out scores, nll, brier, entropy, which these metrics do not need sha256", "sha256 " + doc.State.SHA256} {
 		if !strings.Contains(text, w) {
 			t.Errorf("%s\ndoes not say %q", out, w)
 		}

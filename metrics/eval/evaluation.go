@@ -49,7 +49,8 @@ type Evaluation struct {
 
 // New returns an evaluation that has seen no rows.
 func New(s Spec) (*Evaluation, error) {
-	s.binned = s.Labels > 0 && s.Classes == 1 && !slices.ContainsFunc(s.Metrics, s.KeepsScores)
+	s.Lean = s.Lean && s.canBeLean()
+	s.binned = s.Lean || s.Labels > 0 && s.Classes == 1 && !slices.ContainsFunc(s.Metrics, s.KeepsScores)
 	return create(s)
 }
 
@@ -114,7 +115,7 @@ func create(s Spec) (*Evaluation, error) {
 	if !slices.ContainsFunc(s.Metrics, Metric.draws) {
 		s.Seed = 0
 	}
-	e := &Evaluation{Spec: s, plan: p, Loss: metrics.Must(score.NewLoss(&score.Options{TopK: p.top}))}
+	e := &Evaluation{Spec: s, plan: p, Loss: metrics.Must(score.NewLoss(&score.Options{TopK: p.top, Parts: p.parts}))}
 	for _, k := range p.statistics {
 		e.statistics = append(e.statistics, k.make())
 	}

@@ -137,20 +137,37 @@ func (e *Evaluation) judgedCells() *cells.Cells {
 
 // ProbableLogits reports whether all logits lie in [0,1], which suggests that they are probabilities: many true logits
 // hardly ever do. most is the largest probability that any class can then have: 0.731 in a binary task, where also none is
-// below 1/2, and e/(e + K-1) for K classes. ok is false if the rows' scores are not kept.
+// below 1/2, and e/(e + K-1) for K classes. If the rows' scores are in bins alone, it is the end of the bin with that probability, and a
+// row may be anywhere in the first and the last bin. ok is false if scores are not kept at all.
 func (e *Evaluation) ProbableLogits() (most float64, ok bool) {
 	const few = 20 // fewer logits may all be in [0,1] by chance
 	if e.Audit.Kind != metrics.Logits || e.Audit.Rows < few || e.Spec.Members > 0 {
 		return 0, false
 	}
-	c := e.judgedCells()
-	if c == nil {
+	most = math.E / (math.E + float64(max(2, e.Spec.Classes)-1))
+	least := 0.0
+	if e.Spec.Classes == 1 {
+		least = 0.5
+	}
+	if c := e.judgedCells(); c != nil {
+		low, high := 1.0, 0.0
+		c.Each(func(x *cells.Cell) { low, high = math.Min(low, x.Low), math.Max(high, x.High) })
+		return most, high <= most*(1+1e-6) && low >= least
+	}
+	i := slices.Index(e.plan.bins, e.plan.judged)
+	if !e.Spec.Lean || i < 0 {
 		return 0, false
 	}
-	low, high := 1.0, 0.0
-	c.Each(func(x *cells.Cell) { low, high = math.Min(low, x.Low), math.Max(high, x.High) })
-	most = math.E / (math.E + float64(max(2, e.Spec.Classes)-1))
-	return most, high <= most*(1+1e-6) && (e.Spec.Classes > 1 || low >= 0.5)
+	end := 0.0
+	for _, b := range e.bins[i].Partition.Bins(e.Spec.Level) {
+		if b.Lower <= most {
+			end = b.Upper
+		}
+		if b.Count > 0 && (b.Lower > most || b.Upper <= least) {
+			return 0, false
+		}
+	}
+	return end, true
 }
 
 // runs returns the bins that differ beyond chance by Holm's method, with neighbours on the same side joined.

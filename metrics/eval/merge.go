@@ -110,9 +110,15 @@ func (s *Spec) Match(o *Spec) error {
 	case !slices.Equal(s.Ignore, o.Ignore):
 		return fmt.Errorf("%w: %s and %s", metrics.ErrMismatch, ignoring(s.Ignore), ignoring(o.Ignore))
 	case names(s.Metrics) != names(o.Metrics):
-		return fmt.Errorf("%w: metrics %s and %s", metrics.ErrMismatch, names(s.Metrics), names(o.Metrics))
+		return &MetricsError{names(s.Metrics), names(o.Metrics)}
 	case s.Memory != o.Memory:
 		return &MemoryError{s.Memory, o.Memory}
+	case s.Lean != o.Lean:
+		lean := s
+		if o.Lean {
+			lean = o
+		}
+		return &LeanError{lean.LeftOut()}
 	}
 	return nil
 }
@@ -157,6 +163,25 @@ func named(names []string) string {
 	}
 	return "classes named " + strings.Join(names, ", ")
 }
+
+// MetricsError reports that two evaluations, alike otherwise so far, have different metrics; see Narrow. It is a metrics.ErrMismatch.
+type MetricsError struct{ A, B string } // their metrics, divided by commas
+
+func (e *MetricsError) Error() string {
+	return fmt.Sprintf("%v: metrics %s and %s", metrics.ErrMismatch, e.A, e.B)
+}
+
+func (e *MetricsError) Unwrap() error { return metrics.ErrMismatch }
+
+// LeanError reports that one of two evaluations with the same metrics leaves out what no metric needs, and the other does not. It is a
+// metrics.ErrMismatch.
+type LeanError struct{ LeftOut []string } // as of Spec.LeftOut
+
+func (e *LeanError) Error() string {
+	return fmt.Sprintf("%v: one keeps only what its metrics need, without %s, the other keeps all", metrics.ErrMismatch, strings.Join(e.LeftOut, ", "))
+}
+
+func (e *LeanError) Unwrap() error { return metrics.ErrMismatch }
 
 // MemoryError reports that two evaluations with entries of all classes have different limits on memory: one may have dropped
 // what the other has kept. It is a metrics.ErrMismatch.

@@ -40,13 +40,18 @@ type Spec struct {
 	Ignore  []int32 // labels that the reader turned into metrics.Ignored, rising; evaluations that differ in them do not merge
 	Seed    uint64  // for random numbers; 0 if no metric draws any
 	Memory  int64   // bytes shared by the entries of the adaptive class-wise metrics; 0 for no limit, and if there are no such metrics
-	Labels  int     // number of labels that share Memory, as package multilabel sets it; 0 for a single task
-	binned  bool    // bins keep their own sums even where cells could provide them; for members and labels, which may be many
+	// Lean leaves out what neither the metrics nor Judge need: the rows' scores, which then are in bins, and the losses that no metric is of. It
+	// has no effect, and New clears it, where a metric needs the scores (see KeepsScores), and for ensembles, clusters, labels and
+	// out-of-distribution rows. LeftOut says what is missing.
+	Lean   bool
+	Labels int  // number of labels that share Memory, as package multilabel sets it; 0 for a single task
+	binned bool // bins keep their own sums even where cells could provide them; for members and labels, which may be many
 }
 
 // plan lists the accumulators that the metrics of a spec need, without duplicates.
 type plan struct {
-	top        int // largest k of the accuracies
+	top        int         // largest k of the accuracies
+	parts      score.Parts // of the losses that are kept; 0 for all
 	diagram    binning
 	judged     calib.Options // bins for Judge if no cells are kept
 	cells      []calib.Event
@@ -87,6 +92,7 @@ func (s *Spec) plan() (p plan, err error) {
 	if s.Shape().HasClasses() {
 		list = append([]Metric{{Name: "ece"}}, list...) // the diagram uses its bins
 	}
+	lost := score.Parts(0)
 	for i, m := range list {
 		d := s.describe(m)
 		if d == nil {
@@ -97,6 +103,9 @@ func (s *Spec) plan() (p plan, err error) {
 		}
 		if s.classless(m) != "" {
 			continue
+		}
+		if s.Lean && i > 0 { // the first is the diagram's
+			lost |= s.losses(m)
 		}
 		switch m.Name {
 		case "top5_accuracy":
@@ -177,6 +186,9 @@ func (s *Spec) plan() (p plan, err error) {
 			p.judged = d // coarser unions of the same bins
 		}
 		p.bins = add(p.bins, p.judged)
+	}
+	if s.Lean && s.Shape().HasClasses() {
+		p.parts = lost | score.OfEvent // which costs next to nothing
 	}
 	if n := p.keep(); s.Memory > 0 && n > 0 {
 		p.most = max(1, s.Memory/n)

@@ -45,12 +45,18 @@ const ignoresLabels = 128
 // hasClusters is another such bit, which says that Cluster is not "".
 const hasClusters = 64
 
+// isLean is another such bit, of Spec.Lean.
+const isLean = 32
+
 func (s *Spec) ignores() (bits uint8) {
 	if len(s.Ignore) > 0 {
 		bits |= ignoresLabels
 	}
 	if s.Cluster != "" {
 		bits |= hasClusters
+	}
+	if s.Lean {
+		bits |= isLean
 	}
 	return bits
 }
@@ -183,7 +189,9 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	}
 	s.Level = d.F64()
 	brier := d.U8()
-	s.Brier = score.BrierForm(brier &^ (ignoresLabels | hasClusters))
+	s.Brier = score.BrierForm(brier &^ (ignoresLabels | hasClusters | isLean))
+	s.Lean = brier&isLean != 0
+	s.binned = s.Lean
 	f := d.U8()
 	s.Decided, s.Scored, s.Out, s.UM, s.Correct = f&1 != 0, f&2 != 0, f&4 != 0, f&8 != 0, f&32 != 0
 	s.Choices = Choices(f >> 6)

@@ -256,6 +256,35 @@ func squared(dst []float64, b *metrics.Block) {
 	kernel.SquaredErrors(dst, b.Stats, b.Hit[:len(dst)], b.Classes)
 }
 
+// Narrow returns what an accumulator with these options would have seen of the same rows. It returns nil if o asks for ranks or parts that are
+// not kept. It shares nothing with l that a further row would change.
+func (l *Loss) Narrow(o *Options) *Loss {
+	n, err := NewLoss(o)
+	if err != nil || n.opt.TopK > l.opt.TopK || l.opt.Parts != 0 && (n.opt.Parts == 0 || n.opt.Parts&^l.opt.Parts != 0) {
+		return nil
+	}
+	n.seen = l.seen
+	n.top.Merge(&l.top)
+	for i := range n.ranks {
+		n.ranks[i].Merge(&l.ranks[i])
+	}
+	if n.keeps(OfEvent) {
+		n.event.Merge(&l.event)
+		n.spread.Merge(&l.spread)
+	}
+	if n.keeps(OfNLL) {
+		n.nll.Merge(&l.nll)
+		n.infinite.Merge(&l.infinite)
+	}
+	if n.keeps(OfBrier) {
+		n.brier.Merge(&l.brier)
+	}
+	if n.keeps(OfEntropy) {
+		n.entropy.Merge(&l.entropy)
+	}
+	return n
+}
+
 // Merge adds what another *Loss has seen.
 func (l *Loss) Merge(a metrics.Accumulator) error {
 	o, err := state.Same[*Loss](lossFormat, a)
