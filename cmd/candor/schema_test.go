@@ -253,7 +253,8 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 		add("recalibration", with([]string{"recal", "fit", m, table, "--output", d.at(m + ".json")}, regression[2:]...)...)
 	}
 	add("document", append([]string{"eval", "--shard", "1/3", "--state", d.at("shard.state")}, k...)...)
-	add("inspection", "inspect", "../../testdata/tables/half.parquet", d.at("shard.state"), d.at("a.state"), d.at("pair.state"), d.at("named.state"), d.at("choices.state"), d.at("tags.state"), d.at("groups.state"), samples,
+	add("document", append([]string{"eval", "--metrics", "ece", "--state", d.at("lean.state")}, k...)...)
+	add("inspection", "inspect", "../../testdata/tables/half.parquet", d.at("shard.state"), d.at("lean.state"), d.at("a.state"), d.at("pair.state"), d.at("named.state"), d.at("choices.state"), d.at("tags.state"), d.at("groups.state"), samples,
 		d.put("t.csv", classes.table("p_", animals)), d.put("rows.jsonl", []byte(`{"p": 0.25, "y": 0}`)), d.put("plain.csv", []byte("a,b\n1,x\n")), d.put("both.npz", npz(t, "a.npy", d.read(samples), "b.npy", d.read(k[0]))))
 	add("descriptors", "metrics")
 
