@@ -83,6 +83,34 @@ def test_listed(folder: Path) -> None:
     assert _stores.needed("hdfs://a/b")
 
 
+def test_mixed(folder: Path, tmp_path: Path) -> None:
+    """Names of the system, presigned URLs and stores; the query of a URL is in no message."""
+    from candor import spark
+
+    write(folder / "a.csv", 10, 1)
+    assert spark._listed([f"file://{folder}/*.csv", str(folder / "a.csv")]) == ([str(folder / "a.csv")] * 2, [])
+    assert spark._listed(["https://host/a.csv?sig=hidden"]) == (["https://host/a.csv?sig=hidden"], [])
+    files, objects = spark._listed(["s3a://bucket/a.csv"])
+    assert not files and [o.path for o in objects] == ["bucket/a.csv"]
+    with pytest.raises(candor.UsageError, match="^https://host/a.csv is no file in a store, as s3a://bucket/a.csv is; evaluate them in two calls"):
+        spark._listed(["https://host/a.csv?sig=hidden", "s3a://bucket/a.csv"])
+    with pytest.raises(candor.DataError, match="no file matches /nowhere"):
+        spark._listed(["/nowhere/*.csv"])
+
+
+def test_save(tmp_path: Path) -> None:
+    """A state is written whole or not at all."""
+    state = candor.evaluate([0.2, 0.7], labels=[0, 1]).state
+    path = tmp_path / "all.state"
+    path.write_bytes(b"old")
+    (tmp_path / "link").symlink_to(path)
+    state.save(tmp_path / "link")
+    assert candor.State.load(path) == state and (tmp_path / "link").is_symlink()
+    with pytest.raises(OSError):
+        state.save(tmp_path / "none" / "all.state")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["all.state", "link"]
+
+
 def test_errors(folder: Path) -> None:
     """They say which file and row group, and what to do."""
     write(folder / "a.parquet", 1000, 1)

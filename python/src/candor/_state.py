@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Union
 
 from ._command import Input, Output, Word, run
@@ -41,9 +41,21 @@ class State:
             return cls(f.read())
 
     def save(self, path: Path) -> None:
-        """Write the state to a file, for `candor merge` and `State.load`."""
-        with open(path, "wb") as f:
-            f.write(self._data)
+        """Write the state to a file, for `candor merge` and `State.load`. The file is whole or not there, also if a task is killed."""
+        if os.path.exists(path) and not os.path.isfile(path):  # a pipe
+            with open(path, "wb") as f:
+                f.write(self._data)
+            return
+        name = os.path.realpath(path)
+        new = f"{name}.{os.getpid()}.new"
+        try:
+            with open(new, "wb") as f:
+                f.write(self._data)
+            os.replace(new, name)
+        except BaseException:
+            with suppress(OSError):
+                os.remove(new)
+            raise
 
     @staticmethod
     def merge(states: Iterable[State]) -> State:

@@ -63,11 +63,11 @@ def listed(uri: str) -> list[Object]:
             return [Object(root, path)]
         found = store.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
     except (OSError, pa.ArrowException) as e:
-        raise refused(_shown(root), e) from e
+        raise refused(shown(root), e) from e
     wanted = parts[magic:] or ["**"]
     files = sorted(f.path for f in found if f.type == fs.FileType.File and _fits(f.path[len(path) :].strip("/").split("/"), wanted))
     if not files:
-        raise DataError(f"no file matches {_shown(uri)}")
+        raise DataError(f"no file matches {shown(uri)}")
     return [Object(root, f) for f in files]
 
 
@@ -166,11 +166,11 @@ def _opened(uri: str) -> tuple[Any, str]:
     try:
         store, path = fs.FileSystem.from_uri(_SAME.get(name, name) + uri[len(name) :])
     except (OSError, ValueError, NotImplementedError, pa.ArrowException) as e:
-        raise refused(_shown(uri), e) from e
+        raise refused(shown(uri), e) from e
     return store, path
 
 
-def _shown(uri: str) -> str:
+def shown(uri: str) -> str:
     """Return a URI without what may be credentials: the query, and a user with a password."""
     return re.sub(r"://[^/@]*:[^/@]*@", "://", uri.partition("?")[0])
 

@@ -115,7 +115,7 @@ def state(
         columns.append(f.col(_quoted(weight)).alias("weight"))
     columns += [f.col(_quoted(g)).cast("string").alias(f"group {i}") for i, g in enumerate(groups)]
     task = _Rows("probs" if probability is not None else "logits", scores, label, weight, groups, options)
-    return _merged(df.select(*columns).mapInArrow(task, _SCHEMA))
+    return _merged(df.select(*columns).mapInArrow(task, _SCHEMA), "the data frame has no rows")
 
 
 def evaluate_files(spark: SparkSession, paths: Union[str, Sequence[str]], *, tasks: Optional[int] = None, **options: Option) -> Result:
@@ -141,24 +141,32 @@ def evaluate_files(spark: SparkSession, paths: Union[str, Sequence[str]], *, tas
 
 def state_of_files(spark: SparkSession, paths: Union[str, Sequence[str]], *, tasks: Optional[int] = None, **options: Option) -> State:
     """Return the state of the rows of files. The arguments are those of `evaluate_files`."""
-    files: list[str] = []
-    objects: list[_stores.Object] = []
-    for path in [paths] if isinstance(paths, str) else paths:
-        if _stores.needed(path):
-            objects += _stores.listed(path)
-            continue
-        path = path[len("file://") :] if path.startswith("file://") else path
-        files += sorted(glob.glob(path)) if glob.has_magic(path) and not os.path.exists(path) else [path]
-    if files and objects:
-        raise UsageError(f"{files[0]} is a file of the system, and {objects[0]} is in a store; evaluate them in two calls, and add their states")
-    if not files and not objects:
-        raise DataError(f"no file matches {paths}")
+    files, objects = _listed([paths] if isinstance(paths, str) else paths)
     n = tasks if tasks is not None else spark.sparkContext.defaultParallelism
     if n < 1:
         raise UsageError(f"{n} tasks; there is at least one")
     list(flags(options))  # so that an option that is wrong here is an error at once
     task = _Objects(objects, n, options) if objects else _Files(files, n, options)
-    return _merged(spark.range(0, n, 1, n).mapInArrow(task, _SCHEMA))
+    return _merged(spark.range(0, n, 1, n).mapInArrow(task, _SCHEMA), "the files have no rows")
+
+
+def _listed(paths: Sequence[str]) -> tuple[list[str], list[_stores.Object]]:
+    """Return the files of the system and of the web, or those in stores."""
+    files: list[str] = []
+    objects: list[_stores.Object] = []
+    for path in paths:
+        path = path[len("file://") :] if path.startswith("file://") else path
+        if _stores.needed(path):
+            objects += _stores.listed(path)
+        elif "://" not in path and glob.has_magic(path) and not os.path.exists(path):
+            files += sorted(glob.glob(path))
+        else:
+            files.append(path)
+    if files and objects:
+        raise UsageError(f"{_stores.shown(files[0])} is no file in a store, as {objects[0]} is; evaluate them in two calls, and add their states")
+    if not files and not objects:
+        raise DataError(f"no file matches {', '.join(paths)}")
+    return files, objects
 
 
 class _Task:
@@ -312,14 +320,14 @@ def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _row(State.merge(states))
 
 
-def _merged(states: DataFrame) -> State:
+def _merged(states: DataFrame, none: str) -> State:
     """Merge the states of tasks, in two stages where they are many, so that the driver gets few."""
     n = states.rdd.getNumPartitions()
     if n > _FEW:
         states = states.repartition(math.isqrt(n)).mapInArrow(_merge, _SCHEMA)
     parts = [State(bytes(row[0])) for row in states.collect()]
     if not parts:
-        raise DataError("the data frame has no rows")
+        raise DataError(none)
     return State.merge(parts)
 
 
