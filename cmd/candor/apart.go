@@ -16,6 +16,30 @@ import (
 	"github.com/candor-go/candor/report"
 )
 
+// refusedApart returns an error for a flag that sets which are read apart do not have, for this reason.
+func (f *compareRun) refusedApart(why string, timed bool) error {
+	keyed, members := f.model.from != "", f.task == "ensemble"
+	for _, l := range []struct {
+		flag   string
+		set    bool
+		remedy string
+	}{
+		{"--group", len(f.columns.groups) > 0 && keyed, "evaluate each model by candor eval --group"},
+		{"--group", len(f.columns.groups) > 0 && members, "write the means of the members to a file for each ensemble, and compare these"},
+		{"--flips", f.flips != nil && keyed, "compare files that have the same rows"},
+		{"--state", f.state != "" && members, "write a state for each ensemble by candor eval --state, or compare files of the means of the members"},
+		{"--state", f.state != "" && keyed, "write a state for each model by candor eval --state"},
+		{"--state", f.state != "", "leave it out, or compare what is of rows in a run of its own"},
+		{"--plot-kind " + f.plot.kind, f.plot.kind == plotGaps || f.plot.kind == plotGroups && (keyed || members) || f.plot.kind == plotFlips && keyed, "leave it out, or name another kind"},
+		{"--horizon", timed, "leave it out; --cluster allows for rows that depend on each other"},
+	} {
+		if l.set {
+			return usage("%s: %s; %s", l.flag, why, l.remedy)
+		}
+	}
+	return nil
+}
+
 // pairAgain finds the differences of sets that were evaluated one after another, by reading their rows again: side by side, or of models
 // of --from the losses of the rows that both of a pair have.
 func (f *compareRun) pairAgain(c *cobra.Command, j *job, list []comparedSet, names []string, sets []*eval.Evaluation, o *compared.Answers) (*report.Differences, error) {
@@ -25,7 +49,18 @@ func (f *compareRun) pairAgain(c *cobra.Command, j *job, list []comparedSet, nam
 	}
 	found := &report.Differences{Names: names, Level: f.level, Rows: sets[0].Audit.Rows, Baseline: f.baseline != "", Adjust: o.Adjust, Forecasts: !sets[0].Spec.Shape().HasClasses()}
 	var err error
+	again := "" // what needs the rows once more
+	switch {
+	case f.flips != nil:
+		again = "--flips"
+	case len(f.columns.groups) > 0:
+		again = "--group"
+	}
 	switch once := f.readOnce(list); {
+	case once != "" && again != "":
+		return nil, about(usage("%s: %s, whose rows are read once more for it, and %s is read once; name a file", again, f.apart(), once), once)
+	case f.task == "ensemble" && len(f.table.ids) > 0 && again != "":
+		return nil, usage("%s: --id finds the labels of ensembles, and does not match their rows; leave one of them out", again)
 	case once != "":
 		found.List = f.unpairedList(sets, names, func(eval.Metric) string {
 			return fmt.Sprintf("rows are read once more for differences, and %s is read once", once)
@@ -37,7 +72,7 @@ func (f *compareRun) pairAgain(c *cobra.Command, j *job, list []comparedSet, nam
 	case f.model.from != "":
 		found.List, found.Clusters, err = f.pairByKey(c, j, list, names, sets)
 	default:
-		err = f.pairSideBySide(c, j, list, sets, found)
+		err = f.pairSideBySide(c, j, list, sets, found, o.Adjust)
 	}
 	if err != nil {
 		return nil, err
@@ -108,7 +143,7 @@ const notOfRows = "there is no paired interval for this kind of metric"
 
 // pairSideBySide compares the rows of sets whose evaluations take more than rows: of ensembles the means of their members, of sequences and of
 // metrics that keep every row the rows as they are. Metrics of what is more have no interval.
-func (f *compareRun) pairSideBySide(c *cobra.Command, j *job, list []comparedSet, sets []*eval.Evaluation, found *report.Differences) error {
+func (f *compareRun) pairSideBySide(c *cobra.Command, j *job, list []comparedSet, sets []*eval.Evaluation, found *report.Differences, how compared.Adjust) error {
 	spec := sets[0].Spec
 	spec.Members, spec.Metrics = 0, nil
 	if sets[0].Spec.Members > 0 {
@@ -125,7 +160,7 @@ func (f *compareRun) pairSideBySide(c *cobra.Command, j *job, list []comparedSet
 		}
 		return notOfRows
 	}
-	if spec.Metrics == nil {
+	if spec.Metrics == nil && f.flips == nil {
 		found.List = f.unpairedList(sets, found.Names, why)
 		return nil
 	}
@@ -149,6 +184,17 @@ func (f *compareRun) pairSideBySide(c *cobra.Command, j *job, list []comparedSet
 		defer r.Close()
 		srcs = append(srcs, &bareRows{src})
 		read[i] = &opened{paths: list[i].paths, r: r, info: r.Info(), e: sets[i]}
+	}
+	if len(f.columns.groups) > 0 {
+		if err := f.groupBy(all, read); err != nil {
+			return err
+		}
+	}
+	if f.flips != nil {
+		if err := f.flips.open(); err != nil {
+			return err
+		}
+		all.Flipped = f.flips.add
 	}
 	err = func() error {
 		r := &sideBySide{reader: read[0].r, sets: read}
@@ -175,6 +221,13 @@ func (f *compareRun) pairSideBySide(c *cobra.Command, j *job, list []comparedSet
 		}
 	}
 	found.Rows, found.Clusters, found.Flips = all.Rows(), all.Models()[0].Clusters(), all.Flips()
+	found.Groups = all.GroupDifferences(compared.GroupAnswers{MinRows: f.minRows, Adjust: how})
+	if f.flips != nil {
+		if found.Flipped, err = f.flips.finish(found.Names, &all.Spec, nil); err != nil {
+			return err
+		}
+		found.Flipped.File = f.files.call(f.flipped)
+	}
 	return nil
 }
 

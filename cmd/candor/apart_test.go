@@ -129,6 +129,51 @@ func TestCompareSequences(t *testing.T) {
 	}
 }
 
+// TestApartFlips: of ensembles, sequences and exact metrics the rows whose decisions differ are those of a comparison of the rows, and
+// so are groups.
+func TestApartFlips(t *testing.T) {
+	d := newDir(t)
+	s := newSet(1, 500, 3)
+	a, b, y := d.put("a.npy", npy(t, s.shape(), s.probs)), d.put("b.npy", npy(t, s.shape(), newSet(2, 500, 3).probs)), d.put("y.npy", s.labelFile(t))
+	of := make([]int64, s.rows)
+	for i := range of {
+		of[i] = int64(i / 7)
+	}
+	n := len(of)
+	q := d.put("q.npy", npy(t, []int64{int64(n)}, of))
+	for i := range of {
+		of[i] = int64(i % 3)
+	}
+	g := d.put("g.npy", npy(t, []int64{int64(n)}, of))
+	printed(t, "compare", a, b, "--labels", y, "--metrics", "nll", "--flips", d.at("plain.csv"))
+	want, err := os.ReadFile(d.at("plain.csv"))
+	if err != nil || strings.Count(string(want), "\n") < 10 {
+		t.Fatalf("%.300s %v", want, err)
+	}
+	for i, more := range [][]string{{"--sequence", q}, {"--metrics", "nll,ks(exact)"}, {"--metrics", "ks(exact)"}} {
+		name := d.at(fmt.Sprint(i, ".csv"))
+		text := printed(t, append([]string{"compare", a, b, "--labels", y, "--flips", name}, more...)...)
+		if got, err := os.ReadFile(name); err != nil || string(got) != string(want) || !strings.Contains(text, "The first 20 rows whose decisions differ; ") {
+			t.Errorf("%v: %.300s %v\n%s", more, got, err, text)
+		}
+	}
+	grouped := func(metrics string) string {
+		var v struct {
+			Groups json.RawMessage `json:"group_differences"`
+		}
+		if err := json.Unmarshal([]byte(printed(t, "compare", a, b, "--labels", y, "--group", g, "--metrics", metrics, "--json")), &v); err != nil || v.Groups == nil {
+			t.Fatal(err)
+		}
+		return string(v.Groups)
+	}
+	if got, want := grouped("nll,ks(exact)"), grouped("nll"); got != want {
+		t.Errorf("groups with exact are %.300s, not %.300s", got, want)
+	}
+	args := []string{"compare", d.at("[ab].npy"), d.at("[ab].npy"), "--task", "ensemble", "--labels", y}
+	refusedAs(t, d, exitUsage, append(args, "--state", d.at("s")), "--state: ensembles are not compared row by row; write a state for each ensemble by candor eval --state, or compare files of the means of the members")
+	refusedAs(t, d, exitUsage, append([]string{"compare"}, hubArgs("--output-type", "quantile", "--baseline", "PSI-DICE", "--group", "location")...), "may have other rows each; evaluate each model by candor eval --group")
+}
+
 // TestCompareModelsByKey holds differences of models of a hub to those of the rows that both have, by hand, and by clusters.
 func TestCompareModelsByKey(t *testing.T) {
 	d := newDir(t)

@@ -266,17 +266,15 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 			found.Flipped.File = f.files.call(f.flipped)
 		}
 	} else {
-		for _, l := range []struct {
-			flag string
-			set  bool
-		}{{"--group", len(f.columns.groups) > 0}, {"--state", f.state != ""}, {"--flips", f.flips != nil}, {"--plot-kind " + f.plot.kind, f.plot.kind == plotGroups || f.plot.kind == plotGaps || f.plot.kind == plotFlips}, {"--horizon", timed}} {
-			if l.set {
-				return usage("%s: %s; leave it out", l.flag, why)
-			}
+		if err := f.refusedApart(why, timed); err != nil {
+			return err
 		}
+		groups := f.columns.groups
+		f.columns.groups = nil // rows are grouped when they are read again
 		if err := f.oneByOne(c, j, list, names, sets, called, ready); err != nil {
 			return err
 		}
+		f.columns.groups = groups
 		if found, err = f.pairAgain(c, j, list, names, sets, &compared.Answers{Margins: sizes, Adjust: how}); err != nil {
 			return err
 		}
