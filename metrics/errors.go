@@ -24,9 +24,11 @@ const (
 	BadBytes                    // a number of bytes that is NaN or outside [0, 2**32]
 	NotFinite                   // NaN or +Inf; -Inf among probabilities; logits that are all -Inf
 	NotPositive                 // a parameter of a Dirichlet distribution, or a standard deviation, that is not above 0
-	Crossing                    // a quantile below the one before it
+	Crossing                    // a quantile below the one before it, or a probability of survival likewise
 	OutsideUnit                 // a probability below 0 or above 1
 	BadSum                      // probabilities that sum to more than 0.02 away from 1
+	BadTime                     // a time of survival that is not above 0
+	BadEvent                    // an event of survival that is neither 0 nor 1
 	reasons
 )
 
@@ -149,7 +151,18 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 	case BadObserved:
 		what = "observed value is " + v
 		remedy = "it must be finite" + e.leftOut()
+	case BadTime:
+		what = fmt.Sprintf("time is %s; times are above 0", v)
+		remedy = "a row that was never seen? leave it out; a time from another origin? count from when the prediction was made" + e.leftOut()
+	case BadEvent:
+		what = fmt.Sprintf("event is %s; it is 1 if the event happened at the row's time, or 0 if the row is censored", v)
+		remedy = "another code of the event? convert it to 0 and 1; several kinds of events? choose one, and count the others as censored if that is right" + e.leftOut()
 	case Crossing:
+		if e.Kind == Survival {
+			what = fmt.Sprintf("probability of the event is %s, below that at the time before it", v)
+			remedy = "the event does not unhappen: a survival curve never rises, so check the order of the columns; are these probabilities of survival? pass " + setting.OfSurvival.String() + e.leftOut()
+			break
+		}
 		what = fmt.Sprintf("quantile is %s, below the one before it", v)
 		remedy = "quantiles must rise with their levels: sort each row, or check the code that computed them" + e.leftOut()
 	case NotPositive:
@@ -170,19 +183,29 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 			what = normalColumn(e.Classes, f.Column) + " is " + v
 		case e.Kind == LogLiks:
 			what = "log-likelihood is " + v
+		case e.Kind == Survival:
+			what = survivalColumn(e.Classes, f.Column) + " is " + v
 		case f.Column < 0:
 			what = "every logit is -Inf, so no class is possible"
 		default:
 			what = "score is " + v
 		}
 		remedy = "look for a division by 0 or an overflow in the code that computed the scores" + e.leftOut()
-		if (e.Kind == Normals || e.Kind == Quantiles) && f.Value != f.Value {
+		if (e.Kind == Normals || e.Kind == Quantiles || e.Kind == Survival) && f.Value != f.Value {
 			remedy = "a missing value? check the code that computed it" + e.leftOut()
 		}
 	case OutsideUnit:
 		if e.Percent {
 			what = fmt.Sprintf("percentage is %s, outside [0, 100]", v)
 			remedy = "probabilities or logits? leave " + setting.Percent.String() + " out; otherwise correct it" + e.leftOut()
+			break
+		}
+		if e.Kind == Survival {
+			what = fmt.Sprintf("probability of the event is %s, outside [0, 1]", v)
+			remedy = "hazards or risk scores? convert them to probabilities that the event happens by the horizon" + e.leftOut()
+			if f.Value < 0 && f.Value > -1e-3 || f.Value > 1 && f.Value < 1.001 {
+				remedy = "rounding error? clip the probabilities to [0, 1]" + e.leftOut()
+			}
 			break
 		}
 		what = fmt.Sprintf("probability is %s, outside [0, 1]", v)
@@ -225,6 +248,17 @@ func normalColumn(columns, i int) string {
 		return "observed value minus mean"
 	}
 	return [][]string{{"error", "standard deviation"}, {"mean", "standard deviation", "observed value"}}[columns-2][i]
+}
+
+// survivalColumn names column i of Survival.
+func survivalColumn(columns, i int) string {
+	switch i {
+	case columns - 1:
+		return "event"
+	case columns - 2:
+		return "time"
+	}
+	return "probability of the event"
 }
 
 // group formats n with commas between thousands.

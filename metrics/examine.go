@@ -300,6 +300,8 @@ func (w *worker) addRows(c *Chunk, at, n, st int) {
 		good = w.normals(b) == 0
 	case c.Kind == Quantiles:
 		good = w.finite(b, false) && w.rising(b)
+	case c.Kind == Survival:
+		good = w.survives(b)
 	case sums:
 		w.spread(b)
 		fallthrough
@@ -343,6 +345,58 @@ func (w *worker) rising(b *Block) bool {
 		}
 	}
 	return true
+}
+
+// survives reports whether every row of a block of Survival is good.
+func (w *worker) survives(b *Block) bool {
+	t := &b.Probs
+	for i := range b.Rows {
+		at := i * t.Stride
+		var r Reason
+		if t.F32 != nil {
+			r, _ = faultOfSurvival(t.F32[at : at+t.Width])
+		} else {
+			r, _ = faultOfSurvival(t.F64[at : at+t.Width])
+		}
+		if r != reasons {
+			return false
+		}
+	}
+	return true
+}
+
+// SurvivalRow reports whether a row is one that a Pass accepts as Survival.
+func SurvivalRow(row []float64) bool {
+	if len(row) < 3 {
+		return false
+	}
+	r, _ := faultOfSurvival(row)
+	return r == reasons
+}
+
+// faultOfSurvival returns the first fault of a row and its column; reasons if there is none.
+func faultOfSurvival[T float32 | float64](row []T) (r Reason, column int) {
+	for j, v := range row {
+		if v-v != 0 {
+			return NotFinite, j
+		}
+	}
+	k := len(row) - 2
+	if !(row[k] > 0) {
+		return BadTime, k
+	}
+	if e := row[k+1]; e != 0 && e != 1 {
+		return BadEvent, k + 1
+	}
+	for j, p := range row[:k] {
+		if p < 0 || p > 1 {
+			return OutsideUnit, j
+		}
+		if j > 0 && p < row[j-1] {
+			return Crossing, j
+		}
+	}
+	return reasons, 0
 }
 
 // falls returns the index of the first element below its predecessor, -1 if there is none.
@@ -517,6 +571,16 @@ func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64
 		}
 		if sd := c.element(at + 1); sd <= 0 {
 			return NotPositive, 1, sd
+		}
+	case Survival:
+		r, j := reasons, 0
+		if c.F32 != nil {
+			r, j = faultOfSurvival(c.F32[at : at+c.Classes])
+		} else {
+			r, j = faultOfSurvival(c.F64[at : at+c.Classes])
+		}
+		if r != reasons {
+			return r, j, c.element(at + j)
 		}
 	case Quantiles:
 		for j := 1; j < c.Classes; j++ {

@@ -32,11 +32,15 @@ const (
 	// Quantiles are the quantiles of a regression forecast at Classes increasing levels, so a row must never decrease.
 	// Observed takes the place of labels.
 	Quantiles
+	// Survival are predictions of the time until an event, which may be censored. A row holds the probabilities that the event has happened by
+	// each of Classes-2 rising times, which never decrease; then the time when the row was last seen, above 0; and 1 if the event happened then,
+	// or 0 if the row is censored. There are no labels.
+	Survival
 	kinds
 )
 
 // String returns the name of the kind as used in documents and flags: "probs", "logits", "logprobs", "dirichlet", "samples",
-// "loglik", "normal", "quantiles".
+// "loglik", "normal", "quantiles", "survival".
 func (k Kind) String() string {
 	switch k {
 	case Probs:
@@ -55,6 +59,8 @@ func (k Kind) String() string {
 		return "normal"
 	case Quantiles:
 		return "quantiles"
+	case Survival:
+		return "survival"
 	}
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
@@ -80,8 +86,8 @@ type Predictions struct {
 	Scores
 	Kind   Kind
 	Labels []int32 // one per row, 0 <= label < Classes (0 or 1 if Classes is 1), or Ignored
-	// Observed holds the observed numbers for Samples and Quantiles, in place of Labels: one per row, finite. LogLiks and
-	// Normals have neither Labels nor Observed.
+	// Observed holds the observed numbers for Samples and Quantiles, in place of Labels: one per row, finite. LogLiks,
+	// Normals and Survival have neither Labels nor Observed.
 	Observed []float64
 	Weights  []float64 // one per row: 0 (an absent row) or within [2^-32, 2^32]; nil: every row counts once
 
@@ -143,6 +149,7 @@ const (
 	errShape     = "metrics: rows, classes and stride do not fit the scores"
 	errDirichlet = "metrics: a Dirichlet distribution has parameters of two classes or more"
 	errNormals   = "metrics: a normal forecast is two or three numbers a row"
+	errSurvival  = "metrics: a row of survival is one probability or more, a time and an event"
 	errNoClasses = "metrics: decisions, confidence scores, bytes and sequences are of classes, which these scores are not"
 	errPair      = "metrics: a pair of scores is of a binary task, one for each row"
 	errNumbers   = "metrics: numbers of rows and rows differ in number"
@@ -189,6 +196,9 @@ func (p *Predictions) check(complete bool) error {
 	}
 	if p.Kind == Normals && p.Classes != 2 && p.Classes != 3 {
 		panic(errNormals)
+	}
+	if p.Kind == Survival && p.Classes < 3 {
+		panic(errSurvival)
 	}
 	if p.Kind == Dirichlet && p.Classes < 2 {
 		panic(errDirichlet)

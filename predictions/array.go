@@ -406,6 +406,9 @@ var (
 var (
 	meansRole     = role{"means", "", []string{"mean", "means", "mu"}, false}
 	sdsRole       = role{"standard deviations", "", []string{"sd", "sds", "std", "sigma"}, false}
+	risksRole     = role{"probabilities of the event", "", []string{"risks", "risk", "survival", "surv", "probs", "preds", "predictions", "scores", "arr_0"}, false}
+	timesRole     = role{"times", "", []string{"time", "times", "duration", "durations", "t"}, false}
+	eventsRole    = role{"events", "", []string{"event", "events", "status", "observed", "e"}, false}
 	errorsRole    = role{"errors", "", []string{"error", "errors"}, false}
 	bytesRole     = role{"bytes", setting.Bytes, []string{"bytes", "n_bytes", "num_bytes"}, false}
 	sequencesRole = role{"sequences", setting.Sequences, []string{"sequences", "sequence", "sequence_id"}, false}

@@ -19,7 +19,7 @@ const maxGroups = 100_000
 
 // ForecastOptions says how OpenForecast reads regression forecasts.
 type ForecastOptions struct {
-	// Kind is metrics.Normals, Quantiles or Samples.
+	// Kind is metrics.Normals, Quantiles, Samples or Survival.
 	Kind metrics.Kind
 
 	// Columns of the forecast. In a table they are names in its header, in an .npz names of arrays, and in an .npy matrix of Normals
@@ -38,10 +38,17 @@ type ForecastOptions struct {
 	// Prefix selects columns of a table by the start of their names. In Quantiles a level between 0 and 1 follows, as in q0.025 for
 	// the prefix q; in Samples any number. It may be empty.
 	Prefix string
-	// Columns, if set, are the columns of Quantiles or Samples of a table, in place of Prefix. Quantiles have their Levels in the same order.
+	// Columns, if set, are the columns of Quantiles, Samples or Survival of a table, in place of Prefix. Quantiles and Survival have their Levels in
+	// the same order.
 	Columns []string
-	// Levels are the levels of the columns of an .npy matrix of Quantiles, or of Columns.
+	// Levels are the levels of the columns of an .npy matrix of Quantiles, or of Columns. Of Survival they are the times by which the event has
+	// happened with the probability in a column, above 0; the number in a name after Prefix is such a time.
 	Levels []float64
+	// Time and Event are columns of Survival: when each row was last seen, and 1 if the event happened then, or 0 if the row is censored. For
+	// arrays they are arrays of each .npz, or files. Empty names mean "time" and "event".
+	Time, Event string
+	// Alive says that columns of Survival hold the probabilities that the event has not happened yet. They are subtracted from 1.
+	Alive bool
 	// Groups are columns that group rows: rows with equal text in all of them form a group. For arrays see Options.Groups. More than
 	// 100,000 groups are an *Error.
 	Groups []string
@@ -110,6 +117,7 @@ type ForecastReader struct {
 	mu     sync.Mutex // guards note
 	note   string     // on what the first rows look like
 	factor float64    // of standard deviations; 0 leaves them unchanged
+	alive  bool       // probabilities of survival, which are subtracted from 1
 
 	transform metrics.Transform
 }
@@ -127,7 +135,7 @@ var _ metrics.Source = (*ForecastReader)(nil)
 // that groups may have text, numbers, dates or times, in the text that CSV has for them.
 //
 // Tables give float64 chunks. Rows of Normals are (mean, standard deviation, observed value), or (error, standard deviation) if Error
-// is set; rows of Quantiles are in ascending order of their levels. Inf and NaN are numbers; an empty cell, NA and null are NaN, which
+// is set; rows of Quantiles are in ascending order of their levels, and rows of Survival in that of their times. Inf and NaN are numbers; an empty cell, NA and null are NaN, which
 // a metrics.Pass counts as bad rows. Any other text is an *Error.
 //
 // Arrays of Normals are a matrix (N, 3) of means, standard deviations and observed values; (N, 2) of means and standard deviations,
@@ -145,7 +153,7 @@ func OpenForecast(paths []string, o *ForecastOptions) (*ForecastReader, error) {
 		return nil, e
 	}
 	r.judged = o.Kind == metrics.Normals && (!o.Unobserved || r.info.Classes == 3)
-	r.factor, r.transform = o.SDFactor, o.Transform
+	r.factor, r.transform, r.alive = o.SDFactor, o.Transform, o.Alive
 	return r, nil
 }
 
@@ -229,10 +237,25 @@ func (o *ForecastOptions) check() *Error {
 		if len(o.Levels) > 0 {
 			return fault("leave "+setting.Levels.String()+" out", "samples have no levels")
 		}
+	case metrics.Survival:
+		for i, t := range o.Levels {
+			if !(t > 0 && t <= math.MaxFloat64) {
+				return fault("times are numbers above 0", "%v is not a time by which an event may happen", t)
+			}
+			if slices.Contains(o.Levels[:i], t) {
+				return fault("each column has its own time", "time %v appears twice", t)
+			}
+		}
+		if o.Columns != nil && len(o.Columns) != len(o.Levels) {
+			return fault("name a time for each column by "+setting.Horizons.String(), "%d times for %d columns", len(o.Levels), len(o.Columns))
+		}
 	default:
 		return fault("read other kinds by Open", "regression forecasts are normal, quantiles or samples, not %s", o.Kind)
 	}
-	if o.Transform != 0 && o.Kind == metrics.Normals {
+	if o.Kind != metrics.Survival && (o.Time != "" || o.Event != "" || o.Alive) {
+		return fault("leave these columns out", "%s have neither times of events nor censored rows", o.Kind)
+	}
+	if o.Transform != 0 && o.Kind != metrics.Quantiles && o.Kind != metrics.Samples {
 		return fault("transform quantiles or samples", "means and standard deviations of a transformed variable are not the transformed ones")
 	}
 	if !(o.SDFactor >= 0 && o.SDFactor <= math.MaxFloat64) {
@@ -265,6 +288,13 @@ func (r *ForecastReader) Next() (*metrics.Chunk, error) {
 			multiply(c.F64, c, r.factor)
 		}
 	}
+	if err == nil && r.alive {
+		if c.F32 != nil {
+			complement(c.F32, c)
+		} else {
+			complement(c.F64, c)
+		}
+	}
 	if err == nil && r.transform == metrics.Log1p {
 		if e := r.log1p(c); e != nil {
 			return nil, e
@@ -279,6 +309,17 @@ func (r *ForecastReader) Next() (*metrics.Chunk, error) {
 		}
 	}
 	return c, err
+}
+
+// complement subtracts the probabilities of each row of Survival from 1.
+func complement[T float32 | float64](x []T, c *metrics.Chunk) {
+	stride := max(c.Stride, c.Classes)
+	for i := range c.Rows {
+		row := x[i*stride:][:c.Classes-2]
+		for j, v := range row {
+			row[j] = 1 - v
+		}
+	}
 }
 
 // multiply scales the standard deviation of each row, its second value.
@@ -311,7 +352,7 @@ func (r *ForecastReader) Close() error {
 // they count the files as stored.
 func (r *ForecastReader) Info() Info { return r.info }
 
-// Levels returns the levels of Quantiles in ascending order, the order of a row's values; nil for other kinds.
+// Levels returns the levels of Quantiles, or the times of Survival, in ascending order, the order of a row's values; nil for other kinds.
 func (r *ForecastReader) Levels() []float64 { return slices.Clone(r.levels) }
 
 // ScoreColumns returns the names of the columns of scores of classes, for a reader from OpenTable; nil for others.

@@ -47,6 +47,10 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 		return nil, fault("name a file of weights as "+setting.Weights.String(), "a column of weights, %q, is for tables", cut(o.Weight))
 	case o.Prefix != "" && o.Kind == metrics.Quantiles && len(o.Levels) == 0:
 		return nil, fault("name the levels of the columns, as "+setting.Levels.String()+" 0.05,0.5,0.95", "a prefix of names of columns is for tables, and an .npy matrix has no names")
+	case o.Kind == metrics.Survival && len(o.Columns) > 0:
+		return nil, fault("leave "+setting.Risks.String()+" out: the columns of a matrix are in the order of "+setting.Horizons.String(), "columns by name are for tables")
+	case o.Kind == metrics.Survival && (len(o.Levels) == 0 || o.Prefix != ""):
+		return nil, fault("name them, one for each column, as "+setting.Horizons.String()+" 365,730", "an array has no names of columns, so the times of its probabilities are not known")
 	case len(b.paths) == 0 && o.Kind != metrics.Normals:
 		return nil, fault("name a table, an .npy or an .npz file, or - for standard input", "no forecasts")
 	case o.Kind == metrics.Quantiles && len(o.Levels) == 0:
@@ -58,6 +62,9 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 	}
 	f := &ForecastReader{levels: slices.Sorted(slices.Values(o.Levels))}
 	vectors, e := b.vectors()
+	if o.Kind == metrics.Survival {
+		vectors, e = b.survival()
+	}
 	if e != nil {
 		return nil, e
 	}
@@ -275,6 +282,9 @@ type vectorReader struct {
 	chunkRows int
 	row       int64
 	scratch   []float64
+	kind      metrics.Kind
+	wide      int   // columns of the first part
+	places    []int // of these in a row
 }
 
 // normalVectors holds the arrays of normal forecasts in vectors. Arrays of an .npz are nil if files replace them.
@@ -315,7 +325,7 @@ func (b *opening) vectors() (*vectorReader, *Error) {
 	if len(o.Weights) > 0 {
 		v.weights = nil
 	}
-	r := &vectorReader{pool: pool{done: make(chan struct{})}, parts: []*column{{arrays: v.centers, what: "mean"}}}
+	r := &vectorReader{kind: metrics.Normals, wide: 1, places: []int{0}, pool: pool{done: make(chan struct{})}, parts: []*column{{arrays: v.centers, what: "mean"}}}
 	sds, e := b.column(sdsRole, v.sdFile, v.sds)
 	if e != nil {
 		return nil, e
@@ -433,7 +443,8 @@ func (c *container) without(ro role, name string) *Error {
 
 // describe checks the opened arrays against each other, sets Info and allocates buffers.
 func (r *vectorReader) describe(b *opening) *Error {
-	r.info = Info{Classes: len(r.parts), DType: metrics.Float32, Files: len(b.scores), Weighted: r.beside.weight != nil}
+	k := r.wide + len(r.parts) - 1
+	r.info = Info{Classes: k, DType: metrics.Float32, Files: len(b.scores), Weighted: r.beside.weight != nil}
 	for _, a := range b.scores {
 		r.shards = append(r.shards, shard{a, r.info.Rows})
 		r.info.Rows += a.rows()
@@ -450,7 +461,7 @@ func (r *vectorReader) describe(b *opening) *Error {
 			}
 		}
 	}
-	r.info.Shape = shapeText([]int64{r.info.Rows, int64(len(r.parts))})
+	r.info.Shape = shapeText([]int64{r.info.Rows, int64(k)})
 	if e := b.besideGroups(&r.beside, r.info.Rows, r.Locate); e != nil {
 		return e
 	}
@@ -465,9 +476,9 @@ func (r *vectorReader) describe(b *opening) *Error {
 		r.info.Bytes = r.info.Bytes / r.total * (to - from)
 		r.base, r.info.Rows = from, to-from
 	}
-	row := len(r.parts) * r.info.DType.Size()
+	row := k * r.info.DType.Size()
 	r.chunkRows = chunkRows(b.options, row, max(1, r.info.Rows))
-	r.scratch = make([]float64, r.chunkRows)
+	r.scratch = make([]float64, r.chunkRows*r.wide)
 	r.stock(b.options.buffers(), r.chunkRows*row, r.chunkRows, (r.info.Rows+int64(r.chunkRows)-1)/int64(r.chunkRows), &r.beside)
 	return nil
 }
@@ -492,8 +503,24 @@ func (r *vectorReader) ended() error {
 // fill reads the next rows into b.
 func (r *vectorReader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	n := int(min(int64(r.chunkRows), r.info.Rows-r.row))
-	k := len(r.parts)
+	k := r.info.Classes
 	for j, p := range r.parts {
+		if j == 0 && r.wide > 1 {
+			if e := p.weights(r.scratch[:n*r.wide]); e != nil {
+				return nil, e
+			}
+			for i, at := range r.places {
+				if r.info.DType == metrics.Float64 {
+					spreadMatrix(view[float64](b.words, n*k), r.scratch[:n*r.wide], i, r.wide, at, k)
+				} else {
+					spreadMatrix(view[float32](b.words, n*k), r.scratch[:n*r.wide], i, r.wide, at, k)
+				}
+			}
+			continue
+		}
+		if j > 0 {
+			j += r.wide - 1
+		}
 		if e := p.weights(r.scratch[:n]); e != nil {
 			return nil, e
 		}
@@ -509,7 +536,15 @@ func (r *vectorReader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	first := r.base + r.row
 	r.row += int64(n)
 	r.read.Store(int64(float64(r.info.Bytes) * (float64(r.row) / float64(r.info.Rows))))
-	return b.chunk(first, n, k, r.info.DType, metrics.Normals, r.free), nil
+	return b.chunk(first, n, k, r.info.DType, r.kind, r.free), nil
+}
+
+// spreadMatrix writes column i of a matrix that is wide columns wide into column j of k.
+func spreadMatrix[T float32 | float64](to []T, from []float64, i, wide, j, k int) {
+	for ; i < len(from); i += wide {
+		to[j] = T(from[i])
+		j += k
+	}
 }
 
 // spread writes values into column j of k.

@@ -119,6 +119,8 @@ const (
 	decisionSlot = 1<<30 + 3
 	scoreSlot    = 1<<30 + 4 // of a confidence score
 	listSlot     = 1<<30 + 5 // of all scores of a row, in one cell
+	timeSlot     = 1<<30 + 6 // of a time of Survival, while columns are bound
+	eventSlot    = 1<<30 + 7 // of its event, likewise
 )
 
 // openTable opens tables in the order of paths. in, if not nil, is the only path, already open since it can be read only once.
@@ -429,6 +431,10 @@ func (l *layout) bind(o *ForecastOptions) (uses []use, levels []float64, e *Erro
 		return nil
 	}
 	switch {
+	case o.Kind == metrics.Survival:
+		if e = want(o.Time, "time", "time", timeSlot); e == nil {
+			e = want(o.Event, "event", "event", eventSlot)
+		}
 	case o.Kind != metrics.Normals && o.Unobserved && o.Observed == "":
 	case o.Kind != metrics.Normals:
 		l.observed = true
@@ -510,6 +516,17 @@ func (l *layout) bind(o *ForecastOptions) (uses []use, levels []float64, e *Erro
 			uses = append(uses, use{i, slot, -1, -1, ""})
 		}
 		l.classes = len(columns)
+		if o.Kind == metrics.Survival {
+			for i := range uses {
+				switch uses[i].slot {
+				case timeSlot:
+					uses[i].slot = len(columns)
+				case eventSlot:
+					uses[i].slot = len(columns) + 1
+				}
+			}
+			l.classes += 2
+		}
 	}
 	return slices.Concat(uses, grouping, keeping), levels, nil
 }
@@ -549,6 +566,14 @@ func (l *layout) forecast(o *ForecastOptions, taken map[int]bool) (columns []int
 		if e != nil {
 			return nil, nil, e
 		}
+		if o.Kind == metrics.Survival {
+			if taken[at] || slices.Contains(columns, at) {
+				return nil, nil, fault("name another", "column %q has two uses", cut(name))
+			}
+			to, _ := slices.BinarySearch(levels, o.Levels[i])
+			levels, columns = slices.Insert(levels, to, o.Levels[i]), slices.Insert(columns, to, at)
+			continue
+		}
 		if o.Kind == metrics.Quantiles {
 			levels = append(levels, o.Levels[i])
 		}
@@ -571,17 +596,28 @@ func (l *layout) forecast(o *ForecastOptions, taken map[int]bool) (columns []int
 			columns = append(columns, i)
 			continue
 		}
-		if !(x > 0 && x < 1) {
+		if o.Kind == metrics.Survival && x == 0 {
+			return nil, nil, fault("leave it out: at time 0 nothing has happened yet", "column %q is of time 0", cut(name))
+		}
+		if o.Kind != metrics.Survival && !(x > 0 && x < 1) {
 			return nil, nil, fault("levels are probabilities, as in "+o.Prefix+"0.05: rename it, or name another prefix",
 				"level %v of column %q is not between 0 and 1", x, cut(name))
 		}
 		at, twice := slices.BinarySearch(levels, x)
 		if twice {
-			return nil, nil, fault("leave one of them out", "columns %q and %q have the same level, %v", cut(l.names[columns[at]]), cut(name), x)
+			what := "level"
+			if o.Kind == metrics.Survival {
+				what = "time"
+			}
+			return nil, nil, fault("leave one of them out", "columns %q and %q have the same %s, %v", cut(l.names[columns[at]]), cut(name), what, x)
 		}
 		levels, columns = slices.Insert(levels, at, x), slices.Insert(columns, at, i)
 	}
 	if len(columns) == 0 {
+		if o.Kind == metrics.Survival {
+			return nil, nil, fault(fmt.Sprintf("name the columns by %v and their times by %v, or their prefix by %v", setting.Risks, setting.Horizons, setting.RiskPrefix),
+				"no column is named %q or like it: %s", cut(o.Prefix)+"365", l.list())
+		}
 		return nil, nil, fault("name the prefix that they have", "no column is named %q or like it: %s", cut(o.Prefix)+"0.5", l.list())
 	}
 	return columns, levels, nil
@@ -617,7 +653,7 @@ func (l *layout) twice(name string) *Error {
 
 // columnSetting has the setting that names each column of a table.
 var columnSetting = map[string]setting.Setting{"mean": setting.Mean, "standard deviation": setting.SD, "observed value": setting.Observed,
-	"error": setting.Error, "weight": setting.Weight, "group": setting.Groups, "cluster": setting.Cluster, "kept column": setting.Kept, "key": setting.Keys}
+	"error": setting.Error, "time": setting.Time, "event": setting.HappenedAt, "forecast": setting.Risks, "weight": setting.Weight, "group": setting.Groups, "cluster": setting.Cluster, "kept column": setting.Kept, "key": setting.Keys}
 
 // meant returns a remedy for a column that is not there, and a list of the columns that are.
 func (l *layout) meant(what string) (remedy, has string) {

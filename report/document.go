@@ -36,6 +36,7 @@ type Document struct {
 	Detail   *Detail     // nil without classes, and of groups, labels and sets
 	// Forecasts are the pictures of forecasts without classes, whose numbers are then in the document; nil unless AddForecasts was called.
 	Forecasts *ForecastPictures
+	Survival  *Survival      // what survival predictions say at each horizon; nil for other kinds
 	State     string         // SHA-256 of the state, in hex
 	Clusters  *eval.Clusters // nil if rows are independent
 	Warnings  []string
@@ -63,13 +64,15 @@ type Curve struct {
 
 // Input describes what was evaluated.
 type Input struct {
-	Task          string // classification, binary, multilabel, ensemble, regression, quantiles, samples or loglik; "binary" also for two columns read as one event
+	Task          string // classification, binary, multilabel, ensemble, regression, quantiles, samples, loglik or survival; "binary" also for two columns read as one event
 	Rows, Dropped int64
 	Classes       int               // 2 for a binary task; 0 without classes
 	ClassNames    []string          // in the order of the classes; nil if they have none
 	Choices       eval.Choices      // the columns are choices of each row's own
 	Draws         int               // per row, of samples and log-likelihoods
 	Levels        []float64         // of quantiles
+	Times         []float64         // of the probabilities of survival
+	Horizons      []float64         // of these, those that are judged
 	Transform     metrics.Transform // of forecasts and observed values
 	Law           regress.Law       // distribution family of normal forecasts
 	Members       int               // of an ensemble
@@ -95,6 +98,7 @@ func InputOf(e *eval.Evaluation) Input {
 	if e.Spec.Shape().HasClasses() {
 		i.Classes, i.Binary, i.ClassNames = max(2, e.Spec.Classes), e.Spec.Classes == 1, e.Spec.Names
 		i.Choices = e.Spec.Choices
+	} else if i.Times, i.Horizons = e.Spec.Times, e.Spec.Horizons; e.Spec.Kind == metrics.Survival {
 	} else if i.Levels = e.Spec.Levels; e.Spec.Kind != metrics.Normals && i.Levels == nil {
 		i.Draws = e.Spec.Classes
 	}
@@ -106,7 +110,7 @@ func InputOf(e *eval.Evaluation) Input {
 	case i.Classes > 0:
 		i.Task = "classification"
 	default:
-		i.Task = map[metrics.Kind]string{metrics.Normals: "regression", metrics.Quantiles: "quantiles", metrics.Samples: "samples", metrics.LogLiks: "loglik"}[e.Spec.Kind]
+		i.Task = map[metrics.Kind]string{metrics.Normals: "regression", metrics.Quantiles: "quantiles", metrics.Samples: "samples", metrics.LogLiks: "loglik", metrics.Survival: "survival"}[e.Spec.Kind]
 	}
 	return i
 }
@@ -197,6 +201,9 @@ func Brief(e *eval.Evaluation) *Document {
 			}
 			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is the gap of a bin of %s: with so few it says little", r.Key, rows))
 		}
+	}
+	if d.shape.Kind == metrics.Survival {
+		d.Survival = survivalOf(e)
 	}
 	if !d.shape.HasClasses() {
 		return d
@@ -394,6 +401,9 @@ func (d *Document) object() object {
 	switch {
 	case d.Input.Draws > 0:
 		in[1] = field{"draws", d.Input.Draws}
+	case d.Input.Times != nil:
+		in[1] = field{"times", d.Input.Times}
+		in = slices.Insert(in, 2, field{"horizons", d.Input.Horizons})
 	case d.Input.Levels != nil:
 		in[1] = field{"levels", d.Input.Levels}
 	case d.Input.Classes == 0:
@@ -452,6 +462,9 @@ func (d *Document) object() object {
 			}
 		}
 		o = append(o, d.detailFields(classes)...)
+	}
+	if d.Survival != nil {
+		o = append(o, d.Survival.fields(d)...)
 	}
 	if d.Clusters != nil {
 		o = append(o, field{"clusters", (*clusters)(d.Clusters).object()})
@@ -593,6 +606,8 @@ func (d *Document) VerdictOfAll() string {
 		shape = rows + " x " + countOf(int64(d.Input.Draws), "sample")
 	case d.shape.Kind == metrics.LogLiks:
 		shape = rows + " x " + countOf(int64(d.Input.Draws), "draw")
+	case d.shape.Kind == metrics.Survival:
+		shape = rows + d.ofEvents()
 	case d.shape.Kind == metrics.Quantiles:
 		shape = rows + " x " + countOf(int64(len(d.Input.Levels)), "quantile")
 	case d.shape.Kind == metrics.Normals && d.Input.Law == regress.NormalLaw:
@@ -605,6 +620,9 @@ func (d *Document) VerdictOfAll() string {
 	}
 	if d.Input.Rows == 0 {
 		return shape + ": nothing to judge."
+	}
+	if d.shape.Kind == metrics.Survival {
+		return shape + "." + d.survivalVerdict()
 	}
 	if !d.shape.HasClasses() {
 		return shape + "." + d.headline()

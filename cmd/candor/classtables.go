@@ -100,8 +100,8 @@ func (f *evalFlags) checkTables(c *cobra.Command) error {
 		return usage("--prob, --prob-prefix and --logit-prefix name the same columns; give one of them")
 	case s.logitPrefix != "" && c.Flags().Changed("input") && f.input != "logits":
 		return usage("--logit-prefix names columns of logits, and --input is %s; leave --input out, or pass --prob-prefix", f.input)
-	case s.given() && !slices.Contains(tableTasks, f.task):
-		return usage("--prob, --prob-prefix and --logit-prefix are for --task binary, classification, multilabel and ensemble; leave them out, or leave --task out")
+	case s.given() && !slices.Contains(tableTasks, f.task) && f.task != ofSurvival:
+		return usage("--prob, --prob-prefix and --logit-prefix are for --task binary, classification, multilabel, ensemble and survival; leave them out, or leave --task out")
 	case s.labelPrefix != "" && f.task != "multilabel":
 		return usage("--label-prefix names the columns of several labels; pass --task multilabel too, or name the one label by --label")
 	case s.labelPrefix != "" && len(f.labels) > 0:
@@ -233,7 +233,7 @@ func isColumns(path string) bool { return predictions.IsTable(path) || predictio
 
 // tables reports whether the files are tables with the scores of classes.
 func (f *evalFlags) tables(paths []string) bool {
-	return f.table.given() || f.choices.given() || slices.Contains(tableTasks, f.task) && slices.ContainsFunc(paths, isColumns)
+	return f.table.given() && f.task != ofSurvival || f.choices.given() || slices.Contains(tableTasks, f.task) && slices.ContainsFunc(paths, isColumns)
 }
 
 // partBytes returns how much memory a run of rows may take that is read by itself.

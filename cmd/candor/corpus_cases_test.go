@@ -19,7 +19,7 @@ var corpusGroups = []struct {
 	{"binary", corpusBinary}, {"classes", corpusClasses}, {"wide", corpusWide}, {"flags", corpusFlags}, {"options", corpusOptions}, {"groups", corpusGroupsOfRows}, {"slices", corpusSlices},
 	{"ood", corpusOOD}, {"ensemble", corpusEnsemble}, {"multilabel", corpusMultilabel}, {"forecasts", corpusForecasts}, {"samples", corpusSamples},
 	{"loglik", corpusLogLiks}, {"grid", corpusGrid}, {"merge", corpusMerge}, {"compare", corpusCompare}, {"drift", corpusDrift}, {"score", corpusScore}, {"recal", corpusRecal},
-	{"tables", corpusTables}, {"choices", corpusChoices}, {"models", corpusModels}, {"tokens", corpusTokens},
+	{"survival", corpusSurvival}, {"tables", corpusTables}, {"choices", corpusChoices}, {"models", corpusModels}, {"tokens", corpusTokens},
 }
 
 var (
@@ -185,7 +185,8 @@ func corpusFlags(c *corpus) {
 
 // optionValues are numbers for the options that take one.
 var optionValues = map[string]string{"bins": "7", "k": "2", "threshold": "0.03", "replicates": "20", "draws": "100", "folds": "3", "truncation": "0.1", "thresholds": "9",
-	"fraction": "0.2", "most": "5", "within": "0.4", "found": "0.8", "p": "2", "level": "0.8", "clip": "0.01", "r_eff": "0.4", "groups": "4", "span": "0.7", "delta": "0.01", "max_fpr": "0.3"}
+	"fraction": "0.2", "most": "5", "within": "0.4", "found": "0.8", "p": "2", "level": "0.8", "clip": "0.01", "r_eff": "0.4", "groups": "4", "span": "0.7", "delta": "0.01", "max_fpr": "0.3",
+	"horizon": "720", "repeats": "2", "max_rows": "400"}
 
 // optionsOf are the metrics of such predictions, but those that are before the first, with each of their options.
 // What is exact keeps every row, and so there is no state beside it: exact says which are wanted.
@@ -435,6 +436,32 @@ func corpusSamples(c *corpus) {
 				"--seed", "2", "--metrics", list)
 		}
 	}
+}
+
+// corpusSurvival: curves of a Cox regression at twelve times.
+func corpusSurvival(c *corpus) {
+	spec := eval.Spec{Classes: 14, Kind: metrics.Survival}
+	for i := range 12 {
+		spec.Times = append(spec.Times, float64(180*(i+1)))
+	}
+	rows := c.d.put("gbsg2.csv", c.d.read(gbsg2))
+	c.eval("curves", rows, "--task", "survival", "--prob-prefix", "risk_", "--horizons", "720,1440", "--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))
+	c.eval("weights", rows, "--task", "survival", "--prob-prefix", "risk_", "--horizons", "1440", "--weights", "risk_180", "--metrics", "all")
+	names, columns := lives(c.t)
+	n := int64(len(columns[0]))
+	var risks []float64
+	for i := range columns[0] {
+		for _, v := range columns[2:] {
+			risks = append(risks, v[i])
+		}
+	}
+	var times []string
+	for _, name := range names[2:] {
+		times = append(times, strings.TrimPrefix(name, "risk_"))
+	}
+	c.eval("arrays", c.d.put("risks.npy", stored(c.t, "float32", []int64{n, int64(len(times))}, risks)), "--task", "survival", "--time", c.d.put("time.npy", npy(c.t, []int64{n}, f32(columns[0]))),
+		"--event", c.d.put("event.npy", npy(c.t, []int64{n}, f32(columns[1]))), "--curve-times", strings.Join(times, ","), "--horizons", "720")
+	c.eval("um", rows, "--task", "survival", "--prob", "risk_720", "--horizons", "720", "--like", "um", "--metrics", "cce,cce(orthogonal)")
 }
 
 // corpusLogLiks: log-likelihoods under draws of a model's parameters.

@@ -43,6 +43,7 @@ type evalFlags struct {
 	strict          bool // the command has neither --on-invalid nor --renormalize
 	unobserved      bool // forecasts are not judged, so observed values may be missing
 	columns         columnFlags
+	life            survivalFlags
 	table           scoreFlags
 	choices         choiceFlags
 	model           modelFlags
@@ -83,8 +84,7 @@ Without a file a small real sample is evaluated.`,
   candor eval logits.npy --labels labels.npy --input logits --json
   candor eval predictions.csv --prob-prefix prob_ --label label
   candor eval forecast.csv --task regression --mean mu --std sigma --observed y
-  candor eval probs.npy --labels labels.npy --html page.html
-  candor eval probs.npy --labels labels.npy --plot reliability.png
+  candor eval probs.npy --labels labels.npy --html page.html --plot reliability.png
   candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02'`,
 		RunE: func(c *cobra.Command, args []string) error { return f.slicing.spelled(f.run(c, matched(args))) },
 	}
@@ -92,6 +92,7 @@ Without a file a small real sample is evaluated.`,
 	f.evalFlags.flags(c)
 	f.model.flags(c)
 	c.Flags().StringVar(&f.table.labelPrefix, "label-prefix", "", "`PREFIX` of the columns of labels, 0 or 1, of --task multilabel; the name of the label follows it")
+	f.life.flags(c)
 	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels; or the column of a table that marks such rows")
 	f.output.flags(c)
 	c.Flags().Int64Var(&f.firstRow, "first-row", 0, "`NUMBER` of this shard's first row within the whole set; pit_p and rank_p draw random numbers by row number")
@@ -107,7 +108,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed values: one for all rows, or one per shard, in the same order; or the column of a table that has them; --label is the same")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
-	fl.StringVar(&f.task, "task", "", "`TASK`: binary (the default for one or two columns), classification (for three or more), multilabel, ensemble, regression, quantiles, samples, loglik")
+	fl.StringVar(&f.task, "task", "", "`TASK`: binary (the default for one or two columns), classification (for three or more), multilabel, ensemble, regression, quantiles, samples, loglik, survival")
 	fl.StringVar(&f.event, "event", "", "`CLASS` that is the event of a binary task: 0 or 1, the column of arrays (N, 2); in a table the label that is 1, or the class")
 	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0 for (M, N, K), 1 for (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
@@ -161,6 +162,9 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		return nil, err
 	}
 	if j.pass, err = f.passOptions(); err != nil {
+		return nil, err
+	}
+	if err := f.checkSurvival(c); err != nil {
 		return nil, err
 	}
 	if err := f.checkTables(c); err != nil {
@@ -237,7 +241,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 			set  bool
 		}{{"--decisions", len(f.decisions) > 0}, {"--confidence-scores", len(f.scores) > 0}, {"--ood", len(f.ood) > 0},
 			{"--renormalize", f.renormalize && f.task != "ensemble"}, {"--bins", ofNumbers && c.Flags().Changed("bins")},
-			{"--like", ofNumbers && f.like != ""}} {
+			{"--like", ofNumbers && f.like != "" && f.task != ofSurvival}} {
 			if l.set {
 				return nil, usage("%s does not go with --task %s; leave it out", l.flag, f.task)
 			}
@@ -315,6 +319,11 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 	}
 	if s.e, err = eval.New(spec); err != nil {
 		return nil, usage("%v", err)
+	}
+	for _, g := range f.gated {
+		if m, err := g.Metric(spec.Shape()); err == nil && s.e.Spec.AtEach(m) {
+			return nil, usage("%s %q: survival is judged at %d horizons; name a horizon, as %s(horizon=%v)", flagOf(g), g, len(s.e.Spec.Horizons), m.Name, s.e.Spec.Horizons[0])
+		}
 	}
 	if share := &j.read.Share; share.Of > 1 && !share.Numbered && numberedRows(s.e) {
 		s.r.Close()
@@ -407,6 +416,8 @@ func (f *evalFlags) eventOf() (predictions.Event, error) {
 	said := f.event != ""
 	_, ofNumbers := numbers[f.task]
 	switch {
+	case f.task == ofSurvival: // the column of events
+		return predictions.NoEvent, nil
 	case said && (ofNumbers || f.task == "classification" || f.task == "multilabel" || f.input == metrics.Dirichlet.String()):
 		return 0, usage("--event is for binary tasks whose scores have two columns; leave it out")
 	case said && !f.table.given() && f.event != "0" && f.event != "1":
@@ -428,7 +439,7 @@ func (f *evalFlags) checkShape(c *cobra.Command, info predictions.Info, table bo
 		return usage("--task binary takes one score a row, (N,) or (N, 1), or two, (N, 2), and these are %s; leave it out, or pass --task multilabel for independent labels", info.Shape)
 	case f.task == "classification" && info.Classes == 1:
 		return usage("--task classification takes a score for each class, (N, K), and these are %s; leave it out", info.Shape)
-	case c.Flags().Changed("event") && !info.Pairs && !table:
+	case c.Flags().Changed("event") && !info.Pairs && !table && f.task != ofSurvival:
 		return usage("--event names one of two columns of scores, (N, 2), and these are %s; leave it out", info.Shape)
 	}
 	return nil
@@ -835,15 +846,15 @@ func (f *evalFlags) passOptions() (o metrics.Options, err error) {
 }
 
 // tasks are the values of --task. The first two only confirm what the shape of the scores shows.
-var tasks = []string{"classification", "binary", "multilabel", "ensemble", "regression", "quantiles", "samples", "loglik"}
+var tasks = []string{"classification", "binary", "multilabel", "ensemble", "regression", "quantiles", "samples", "loglik", "survival"}
 
 // numbers maps tasks whose scores do not belong to classes to their kind.
-var numbers = map[string]metrics.Kind{"regression": metrics.Normals, "quantiles": metrics.Quantiles, "samples": metrics.Samples, "loglik": metrics.LogLiks}
+var numbers = map[string]metrics.Kind{"regression": metrics.Normals, "quantiles": metrics.Quantiles, "samples": metrics.Samples, "loglik": metrics.LogLiks, "survival": metrics.Survival}
 
 // kind returns the kind of the scores; said says whether --input is given.
 func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
 	if k, ok := numbers[f.task]; ok {
-		if said {
+		if said && f.task != ofSurvival {
 			return 0, usage("--input does not go with --task %s, which says what the scores are; leave it out", f.task)
 		}
 		return k, nil

@@ -57,8 +57,8 @@ func (l *columnFlags) check(f *evalFlags) error {
 		{"--observed", l.observed != "", regression || quantiles || f.task == "samples", "regression, quantiles and samples"},
 		{"--quantile-prefix", l.prefix != "", quantiles, "quantiles"}, {"--levels", l.levels != "", quantiles, "quantiles"},
 		{"--group", len(l.groups) > 0, !slices.Contains([]string{"multilabel", "ensemble", "loglik"}, f.task),
-			"classification, binary, regression, quantiles and samples"},
-		{"--cluster", l.cluster != "", !slices.Contains([]string{"multilabel", "ensemble", "loglik"}, f.task),
+			"classification, binary, regression, quantiles, samples and survival"},
+		{"--cluster", l.cluster != "", !slices.Contains([]string{"multilabel", "ensemble", "loglik", ofSurvival}, f.task),
 			"classification, binary, regression, quantiles and samples"},
 	} {
 		if o.given && !o.of {
@@ -144,6 +144,11 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 	if f.ids != nil {
 		o.Kept, o.Keep, o.KeepTexts = f.ids.names, f.ids.take, true
 	}
+	if f.task == ofSurvival {
+		if err := f.lives(o); err != nil {
+			return nil, err
+		}
+	}
 	if l.scale != "" {
 		o.SDFactor = j.spec.Law.ScaleSD()
 	}
@@ -156,7 +161,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 // forecasts reports whether the files are read as regression forecasts, as tables are.
 func (f *evalFlags) forecasts(paths []string) bool {
 	switch f.task {
-	case "regression", "quantiles":
+	case "regression", "quantiles", ofSurvival:
 		return true
 	case "samples":
 		return f.columns.observed != "" || slices.ContainsFunc(paths, isColumns)
@@ -205,10 +210,19 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 	case c < 0:
 	case r.ClassNames() != nil:
 		where += fmt.Sprintf(", class %q", r.ClassNames()[c])
-	case levels != nil:
+	case levels != nil && f.task != ofSurvival:
 		where += fmt.Sprintf(", level %v", levels[c])
 	case f.task == "regression":
 		column(names[c])
+	case f.task == ofSurvival:
+		switch times := r.Levels(); {
+		case c < len(times):
+			where += fmt.Sprintf(", time %v", times[c])
+		case c == len(times):
+			column(cmp.Or(f.life.time, "time"))
+		default:
+			column(cmp.Or(f.event, "event"))
+		}
 	default:
 		where += fmt.Sprintf(", sample %d", c)
 	}
@@ -224,6 +238,13 @@ func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Eva
 	r, err := predictions.OpenForecast(paths, o)
 	if err != nil {
 		return nil, nil, err
+	}
+	if f.task == ofSurvival {
+		if err := f.survivalSpec(&j.spec, r.Levels()); err != nil {
+			r.Close()
+			return nil, nil, err
+		}
+		return r, j.feed(f, r), nil
 	}
 	j.spec.Levels = r.Levels()
 	return r, j.feed(f, r), nil

@@ -55,7 +55,7 @@ const mostClasses = 2000
 // also returns the metrics that the page needs besides those that are always there, or "".
 func (p *htmlPage) also(of eval.Shape) string {
 	switch {
-	case p.file == "" || of.Kind == metrics.LogLiks:
+	case p.file == "" || of.Kind == metrics.LogLiks || of.Kind == metrics.Survival:
 		return ""
 	case of.Kind == metrics.Normals:
 		return "miscalibration_area,miscalibration_area(form=interval),pit_p,ence"

@@ -196,6 +196,8 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	}
 	spec = eval.Spec{Classes: 9, Kind: metrics.LogLiks}
 	add("document", "eval", d.put("loglik.npy", npy(t, []int64{60, 9}, x)), "--task", "loglik", "--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))
+	add("document", append([]string{"eval", gbsg2, "--metrics", "all,cce(curve=nelson_aalen)"}, gbsg2Flags...)...)
+	add("document", "eval", d.put("censored.csv", []byte("time,event,risk_5\n1,0,0.5\n2,0,0.25\n")), "--task", "survival", "--prob-prefix", "risk_", "--html", paged)
 
 	// The other commands.
 	for name, part := range map[string]*set{"a": classes.part(0, 60), "b": classes.part(60, 120)} {

@@ -151,7 +151,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 			return err
 		}
 	}
-	if f.task == "ensemble" || f.task == "loglik" || f.task == "multilabel" {
+	if f.task == "ensemble" || f.task == "loglik" || f.task == "multilabel" || f.task == ofSurvival {
 		return usage("--task is %q; candor score takes classification, binary, regression, quantiles or samples", f.task)
 	}
 	if f.truth() != nil || f.table.pivot != "" {

@@ -356,6 +356,8 @@ var shapes = []struct {
 	{eval.Shape{Classes: 1, Kind: metrics.Samples}, "all"},
 	{eval.Shape{Classes: 8, Kind: metrics.LogLiks}, "all,nwaic1(as_coded),nwaic2(as_coded),iscv(as_coded),p_waic(as_coded),psis_loo(r_eff=0.5),p_loo(r_eff=0.5),pareto_k_max(r_eff=0.5)"},
 	{eval.Shape{Classes: 1, Kind: metrics.LogLiks}, "all,nwaic1(as_coded)"},
+	{eval.Shape{Classes: 14, Kind: metrics.Survival}, "all,mean_risk(horizon=3),event_share_km(horizon=3),bias_km(horizon=3),brier_ipcw(horizon=3),auroc_ipcw(horizon=3),concordance_ipcw(horizon=3)," +
+		"concordance(horizon=3),ece_km(bins=4),d_calibration_p(bins=4),cce(orthogonal,repeats=1),cce(kernel=cubic,curve=nelson_aalen,horizon=4,weights=chi)"},
 }
 
 // TestTaskDocuments: what TestReasons says of classes holds of them: each answer is a number or says why not, in every format, and
@@ -381,6 +383,23 @@ func TestTaskDocuments(t *testing.T) {
 			case c.Kind == metrics.LogLiks:
 				input = []string{"draws"}
 				args = []string{d.put("l.npy", npy(t, []int64{int64(rows), int64(c.Classes)}, numbers)), "--task", "loglik"}
+			case c.Kind == metrics.Survival:
+				for i := range rows {
+					row := numbers[i*c.Classes:][:c.Classes]
+					for j := range row[:12] {
+						row[j] = float64(j+1) / 16
+					}
+					row[12], row[13] = 1+math.Abs(row[12]), float64(i%2)
+				}
+				cut := func(from, to int) []byte {
+					var v []float64
+					for i := range rows {
+						v = append(v, numbers[i*c.Classes+from:i*c.Classes+to]...)
+					}
+					return npy(t, []int64{int64(rows), int64(to - from)}, v)
+				}
+				input = []string{"times", "horizons"}
+				args = []string{d.put("s.npz", npz(t, "risks.npy", cut(0, 12), "time.npy", cut(12, 13), "event.npy", cut(13, 14))), "--task", "survival", "--horizons", "1,2,3,4,5,6,7,8,9,10,11,12"}
 			case c.Kind == metrics.Dirichlet:
 				args = append(args, "--input", "dirichlet")
 			case c.Members > 0:

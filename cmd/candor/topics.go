@@ -94,6 +94,22 @@ instead of the standard deviation.`,
 		flags: "mean std scale distribution observed error quantile-prefix levels from model target output-type oracle transform tasks-json",
 	},
 	{
+		name: "survival", short: "the time until an event, with censored rows",
+		long: `--task survival reads probabilities that an event has happened by a time, when each row was last seen (--time), and whether
+the event happened then (--event: 1, or 0 for a censored row). --prob-prefix finds columns whose names end in a time, as risk_720;
+--prob names columns, and --horizons their times. --input survival says that they are probabilities that the event has not
+happened. An .npz has risks (N, H), time and event; of arrays in files, --time and --event name the files.
+
+Everything is judged at each of --horizons, and metrics are then brier_ipcw(horizon=720) and the like. Of curves with many times,
+name those that are judged. Rows that were not seen until the horizon count as far as they were seen; where nothing can be judged,
+values are null with a reason. docs/survival.md is the guide.`,
+		example: `  candor eval patients.csv --task survival --time days --event died --prob-prefix risk_
+  candor eval patients.csv --task survival --time days --event died --prob p5 --horizons 1826
+  candor eval curves.npz --task survival --input survival --curve-times 180,360,540,720 --horizons 360,720
+  candor eval patients.csv --task survival --prob-prefix risk_ --fail-if 'bias_km(horizon=720).low>0.05'`,
+		flags: "time horizons curve-times",
+	},
+	{
 		name: "language-models", short: "tokens, prompts and lm-evaluation-harness",
 		long: `--ignore-label names labels of rows that do not count, as the tokens of a prompt. --bytes gives bits per byte of a language
 model's tokens, --sequence the NLL of whole sequences.

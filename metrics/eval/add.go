@@ -118,9 +118,13 @@ func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 		return err
 	}
 	full := n.LimitClusters(e.ClusterBytes)
+	lives := &untilMany{Source: e.Spec.Only(src), over: e.limitLives()}
 	p := metrics.NewPass(o, n.Accumulators()...)
-	if err := p.Fill(&untilFull{e.Spec.Only(src), full}); err != nil && err != errFull {
+	if err := p.Fill(&untilFull{lives, full}); err != nil && err != errFull {
 		return err
+	}
+	if lives.full {
+		return e.livesError()
 	}
 	if full() {
 		return e.clustersError()
@@ -130,7 +134,7 @@ func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 }
 
 // errFull ends the reading of clusters that take too much memory.
-var errFull = errors.New("eval: clusters take too much memory")
+var errFull = errors.New("eval: what is kept takes too much memory")
 
 // untilFull is a source that ends with errFull once clusters take too much memory.
 type untilFull struct {
@@ -143,6 +147,25 @@ func (s *untilFull) Next() (*metrics.Chunk, error) {
 		return nil, errFull
 	}
 	return s.Source.Next()
+}
+
+// untilMany is a source that ends with errFull once rows that are kept take too much memory.
+type untilMany struct {
+	metrics.Source
+	over func(*metrics.Chunk) bool // nil if there is no limit
+	full bool
+}
+
+func (s *untilMany) Next() (*metrics.Chunk, error) {
+	c, err := s.Source.Next()
+	if err == nil && s.over != nil && s.over(c) {
+		s.full = true
+		if c.Recycle != nil {
+			c.Recycle()
+		}
+		return nil, errFull
+	}
+	return c, err
 }
 
 // clustersError returns the error of clusters that take too much memory.

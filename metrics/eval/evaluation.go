@@ -24,7 +24,8 @@ type Evaluation struct {
 	Slices Slices  // answers for slices of the rows; nil if they are not sliced
 	// Threads is the number of goroutines for answers that use resampling; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
-	// ClusterBytes limits the memory of clusters while AddSource reads, which returns a *RoomError beyond it; 0 sets no limit.
+	// ClusterBytes limits the memory of clusters while AddSource reads, and four times as much that of rows of survival, all of which are kept. Beyond
+	// it AddSource returns a *RoomError; 0 sets no limit.
 	ClusterBytes int64
 	// Remedy returns what the caller must do to set Spec.Memory to this many bytes, such as "give it 1 GiB". nil means
 	// unknown.
@@ -99,6 +100,9 @@ func create(s Spec) (*Evaluation, error) {
 		return nil, err
 	}
 	s.Kind = simple(s.Kind)
+	if err := s.checkSurvival(); err != nil {
+		return nil, err
+	}
 	if s.Base.Bins == 0 {
 		s.Base.Bins = calib.DefaultBins
 	}

@@ -89,6 +89,10 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: %v and %v distributions", metrics.ErrMismatch, s.Law, o.Law)
 	case !slices.Equal(s.Levels, o.Levels):
 		return fmt.Errorf("%w: quantiles at the levels %v and at %v", metrics.ErrMismatch, s.Levels, o.Levels)
+	case !slices.Equal(s.Times, o.Times):
+		return fmt.Errorf("%w: probabilities at the times %v and at %v", metrics.ErrMismatch, s.Times, o.Times)
+	case !slices.Equal(s.Horizons, o.Horizons):
+		return fmt.Errorf("%w: judged at the horizons %v and at %v", metrics.ErrMismatch, s.Horizons, o.Horizons)
 	case s.Base != o.Base:
 		return fmt.Errorf("%w: bins of (%s) and of (%s)", metrics.ErrMismatch, s.Base.Text(), o.Base.Text())
 	case s.UM != o.UM:

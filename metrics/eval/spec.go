@@ -25,7 +25,10 @@ type Spec struct {
 	// Transform is what forecasts and observed values of Quantiles and Samples went through; zero, none, for other kinds.
 	Transform metrics.Transform
 	Levels    []float64 // of the quantiles in a row, rising between 0 and 1, one for each of Classes; nil for other kinds
-	Metrics   []Metric  // see ParseMetrics
+	// Times of Survival are those of its columns of probabilities, rising, one for each of Classes-2; nil for other kinds. Horizons are those of
+	// them that are judged; nil means all. A metric that names no horizon stands for one at each.
+	Times, Horizons []float64
+	Metrics         []Metric // see ParseMetrics
 	// Base holds the defaults of metrics over bins. Its Event is ByShape, or TopLabel if ece uses the top label in a binary task too.
 	Base    calib.Options
 	Brier   score.BrierForm // default form of brier
@@ -274,6 +277,8 @@ func (s *Spec) columns() string {
 	case metrics.Samples, metrics.LogLiks:
 		return "draws"
 	case metrics.Normals:
+		return "columns"
+	case metrics.Survival:
 		return "columns"
 	case metrics.Quantiles:
 		return "quantiles"

@@ -124,6 +124,14 @@ func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
 	if s.Kind == metrics.Normals {
 		enc.Str(s.Law.String())
 	}
+	if s.Kind == metrics.Survival {
+		for _, l := range [][]float64{s.Times, s.Horizons} {
+			enc.U64(uint64(len(l)))
+			for _, t := range l {
+				enc.F64(t)
+			}
+		}
+	}
 	enc.F64(s.Level)
 	enc.U8(uint8(s.Brier) | s.ignores())
 	enc.U8(s.flags())
@@ -186,6 +194,17 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	law := ""
 	if s.Kind == metrics.Normals {
 		law = d.Str()
+	}
+	if s.Kind == metrics.Survival {
+		for _, l := range []*[]float64{&s.Times, &s.Horizons} {
+			*l = make([]float64, d.Count(8))
+			for i := range *l {
+				(*l)[i] = d.F64()
+			}
+		}
+		if len(s.Horizons) == 0 {
+			return fmt.Errorf("%w: no horizons", exact.ErrDamaged)
+		}
 	}
 	s.Level = d.F64()
 	brier := d.U8()

@@ -37,6 +37,18 @@ const (
 
 // tex has the formulas by name. The letters are those of docs/metrics/README.md.
 var tex = map[string]string{
+	"mean_risk":        `\frac1N\sum_i p_i(h)`,
+	"event_share_km":   `1-S(h)`,
+	"bias_km":          `\frac1N\sum_i p_i(h)-\bigl(1-S(h)\bigr)`,
+	"cce":              `\sqrt{\max\Bigl(0,\ \frac1N\sum_i w_i\,(p_i-y_i)\bigl(p_i-c_{-f(i)}(p_i)\bigr)\Bigr)},\qquad c(p)=1-S(h|p),\qquad w_i=\min\Bigl(20,\ \frac1{G(t_i|p_i)}\Bigr)`,
+	"ece_km":           `\sum_b \frac{n_b}N\bigl|\bar p_b-(1-S_b(h))\bigr|`,
+	"brier_ipcw":       `\frac1N\sum_i w_i\bigl(p_i(h)-y_i\bigr)^2`,
+	"brier_integrated": `\frac1{t_K-t_1}\int_{t_1}^{t_K} \frac1N\sum_i w_i\bigl(p_i(t)-y_i(t)\bigr)^2\,dt`,
+	"auroc_ipcw":       `\frac{\sum_{i:\,y_i=1}\sum_{j:\,t_j>h} w_i\bigl([p_i>p_j]+\frac12[p_i=p_j]\bigr)}{\sum_{i:\,y_i=1} w_i\ \#\{j:t_j>h\}}`,
+	"concordance_ipcw": `\frac{\sum_{i,j} G(t_i)^{-2}\,[t_i<t_j,\ t_i<h]\bigl([p_i>p_j]+\frac12[p_i=p_j]\bigr)}{\sum_{i,j} G(t_i)^{-2}\,[t_i<t_j,\ t_i<h]}`,
+	"concordance":      `\frac{\sum_{i,j} [t_i<t_j]\bigl([p_i>p_j]+\frac12[p_i=p_j]\bigr)}{\sum_{i,j} [t_i<t_j]}`,
+	"d_calibration_p":  `\chi^2=\sum_b \frac{(n_b-N/B)^2}{N/B},\qquad n_b\text{ rows with }1-p_i(t_i)\text{ in bin }b`,
+
 	"accuracy":          `\frac1N\sum_i \bigl[\arg\max_k p_{ik}=y_i\bigr]`,
 	"balanced_accuracy": `\frac1C\sum_c \frac1{N_c}\sum_{i:\,y_i=c} \bigl[\arg\max_k p_{ik}=c\bigr]`,
 	"top5_accuracy":     `\frac1N\sum_i \bigl[\#\{j:s_{ij}>s_{iy_i}\}+\#\{j<y_i:s_{ij}=s_{iy_i}\}<5\bigr]`,

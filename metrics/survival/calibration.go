@@ -89,6 +89,27 @@ func ReliabilityOf(r *Rows, horizon float64, bins int) (*Reliability, error) {
 	return out, nil
 }
 
+// MeanRisk returns the mean prediction.
+func MeanRisk(r *Rows) (Estimate, error) {
+	if err := r.Validate(true); err != nil {
+		return Estimate{}, err
+	}
+	terms := make([]float64, len(r.Risks))
+	for i, p := range r.Risks {
+		terms[i] = float64(r.weight(i) * p)
+	}
+	return r.meanOf(terms, make([]float64, len(terms))), nil
+}
+
+// EventShare returns the share of rows with the event by a time: 1 - S(time) of the Kaplan-Meier curve, with Greenwood's standard error.
+func EventShare(r *Rows, time float64) (Estimate, error) {
+	c, err := KaplanMeier(r)
+	if err != nil {
+		return Estimate{}, err
+	}
+	return Estimate{1 - c.At(time), math.Sqrt(c.VarianceAt(time))}, nil
+}
+
 // InTheLarge returns the mean prediction P(T <= horizon) minus the share of rows with the event by then, 1 - S(horizon) of the Kaplan-Meier curve;
 // 0 is best, and above 0 the predictions are too high. The standard error is that of the rows' influence on both.
 func InTheLarge(r *Rows, horizon float64) (Estimate, error) {

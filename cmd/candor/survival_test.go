@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/predictions"
+)
+
+// gbsg2 are predictions of a Cox regression for women with breast cancer, in whose file testdata/oracle/make_survival.py put them.
+const gbsg2 = "../../testdata/examples/gbsg2.csv"
+
+var gbsg2Flags = []string{"--task", "survival", "--prob-prefix", "risk_", "--horizons", "720,1440"}
+
+// lives are the columns of gbsg2, by name.
+func lives(t *testing.T) (names []string, columns [][]float64) {
+	t.Helper()
+	f, err := os.Open(gbsg2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns = make([][]float64, len(rows[0]))
+	for _, r := range rows[1:] {
+		for j, s := range r {
+			v, err := strconv.ParseFloat(s, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			columns[j] = append(columns[j], v)
+		}
+	}
+	return rows[0], columns
+}
+
+// TestSurvivalIsScikitSurvival compares the figures of a real set with those of scikit-survival 0.28 and lifelines 0.30.
+func TestSurvivalIsScikitSurvival(t *testing.T) {
+	var want struct {
+		Rows, Events int
+		Horizons     []map[string]float64
+		Integrated   float64 `json:"brier_integrated"`
+	}
+	check.Golden(t, "../../testdata/oracle", "survival.json", &want)
+	doc := evaluate(t, append([]string{gbsg2, "--metrics", "all"}, gbsg2Flags...)...)
+	for _, h := range want.Horizons {
+		for name, w := range h {
+			if name == "time" {
+				continue
+			}
+			key := fmt.Sprintf("%s(horizon=%v)", name, h["time"])
+			if got := doc.value(t, key); !(math.Abs(got-w) <= 1e-12) {
+				t.Errorf("%s is %v, want %v", key, got, w)
+			}
+		}
+	}
+	if got := doc.value(t, "brier_integrated"); !(math.Abs(got-want.Integrated) <= 1e-12) {
+		t.Errorf("brier_integrated is %v, want %v", got, want.Integrated)
+	}
+	if v := doc.Verdict; !strings.HasPrefix(v, "343 rows, 143 events, 200 censored. By 720 it expects the event in 26.6% of the rows, and 22.6% [18.0, 27.1] have it: ") {
+		t.Errorf("the verdict is %q", v)
+	}
+}
+
+// TestSurvivalForms: the same rows in every format give the same answers.
+func TestSurvivalForms(t *testing.T) {
+	names, columns := lives(t)
+	n := len(columns[0])
+	d := newDir(t)
+	var times, risks, alive []float64
+	var list []string
+	for j, name := range names[2:] {
+		v, _ := strconv.ParseFloat(strings.TrimPrefix(name, "risk_"), 64)
+		times, list = append(times, v), append(list, names[2+j][5:])
+	}
+	for i := range n {
+		for _, c := range columns[2:] {
+			risks, alive = append(risks, c[i]), append(alive, 1-c[i])
+		}
+	}
+	vector := func(v []float64) []byte { return npy(t, []int64{int64(n)}, v) }
+	matrix := npy(t, []int64{int64(n), int64(len(times))}, risks)
+	table := func(name string) string {
+		f, ok := predictions.TableFormatOf(name)
+		if !ok {
+			t.Fatal(name)
+		}
+		var b bytes.Buffer
+		l, cells := make([]predictions.Column, len(names)), make([]predictions.Cells, len(names))
+		for j := range names {
+			l[j], cells[j] = predictions.Column{Name: names[j], Type: predictions.Float64Column}, predictions.Cells{Float64: columns[j]}
+		}
+		w, err := predictions.NewTableWriter(&b, f, l)
+		if err == nil {
+			err = w.Write(n, cells)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.put(name, b.Bytes())
+	}
+	curve := []string{"--task", "survival", "--horizons", "720,1440", "--curve-times", strings.Join(list, ",")}
+	backwards := slices.Clone(list)
+	slices.Reverse(backwards)
+	var prob []string
+	for _, s := range backwards {
+		prob = append(prob, "risk_"+s)
+	}
+	want := evaluate(t, append([]string{gbsg2}, gbsg2Flags...)...)
+	for what, args := range map[string][]string{
+		"npz":     append([]string{d.put("a.npz", npz(t, "risks.npy", matrix, "time.npy", vector(columns[0]), "event.npy", vector(columns[1])))}, curve...),
+		"named":   append([]string{d.put("b.npz", npz(t, "risks.npy", matrix, "t1.npy", vector(columns[0]), "e1.npy", vector(columns[1]))), "--time", "t1", "--event", "e1"}, curve...),
+		"npy":     append([]string{d.put("risks.npy", matrix), "--time", d.put("time.npy", vector(columns[0])), "--event", d.put("event.npy", vector(columns[1]))}, curve...),
+		"alive":   append([]string{d.put("c.npz", npz(t, "survival.npy", npy(t, []int64{int64(n), int64(len(times))}, alive), "time.npy", vector(columns[0]), "event.npy", vector(columns[1]))), "--input", "survival"}, curve...),
+		"parquet": append([]string{table("t.parquet")}, gbsg2Flags...),
+		"arrow":   append([]string{table("t.arrow")}, gbsg2Flags...),
+		"columns": {table("t.csv"), "--task", "survival", "--horizons", "720,1440", "--prob", strings.Join(prob, ","), "--curve-times", strings.Join(backwards, ",")},
+	} {
+		got := evaluate(t, args...)
+		for _, key := range []string{"cce(horizon=720)", "brier_ipcw(horizon=1440)", "d_calibration_p", "brier_integrated"} {
+			if g, w := got.value(t, key), want.value(t, key); !(math.Abs(g-w) <= 1e-12) {
+				t.Errorf("%s: %s is %v, want %v", what, key, g, w)
+			}
+		}
+		if got.Verdict != want.Verdict {
+			t.Errorf("%s: %s", what, got.Verdict)
+		}
+	}
+}
+
+// TestSurvivalMerges: shards in any order give the document of the whole, and inspect says what a state has.
+func TestSurvivalMerges(t *testing.T) {
+	d := newDir(t)
+	lines := strings.SplitAfter(string(d.read(gbsg2)), "\n")
+	a := d.put("a.csv", []byte(strings.Join(lines[:100], "")))
+	b := d.put("b.csv", []byte(lines[0]+strings.Join(lines[100:], "")))
+	for _, f := range []string{a, b} {
+		if code, _, errs := candor(t, append([]string{"eval", f, "--state", f + ".state"}, gbsg2Flags...)...); code != 0 {
+			t.Fatal(errs)
+		}
+	}
+	_, want, _ := candor(t, append([]string{"eval", gbsg2, "--json"}, gbsg2Flags...)...)
+	checkSchema(t, want)
+	if code, got, errs := candor(t, "merge", b+".state", a+".state", "--json"); code != 0 || got != want {
+		t.Errorf("merged: exit code %d, %s\n%s\nwant\n%s", code, errs, got, want)
+	}
+	if code, out, _ := candor(t, "inspect", a+".state"); code != 0 || !strings.Contains(out, "survival.Kept") || !strings.Contains(out, "float64 survival") {
+		t.Errorf("inspect: %s", out)
+	}
+	if code, _, errs := candor(t, append([]string{"eval", a, "--state", a + ".state"}, "--task", "survival", "--prob-prefix", "risk_", "--horizons", "720")...); code != 0 {
+		t.Fatal(errs)
+	}
+	if code, _, errs := candor(t, "merge", b+".state", a+".state"); code == 0 || !strings.Contains(errs, "horizons [720 1440] and at [720]") {
+		t.Errorf("other horizons: %s", errs)
+	}
+}
+
+// TestSurvivalGates: gates name a horizon where there are several.
+func TestSurvivalGates(t *testing.T) {
+	for _, c := range []struct {
+		gate string
+		code int
+		said string
+	}{
+		{"brier_ipcw(horizon=720)>0.2", 0, ""},
+		{"brier_ipcw(horizon=720)>0.1", 1, "gate failed"},
+		{"brier_ipcw>0.1", 2, "name a horizon"},
+		{"brier_ipcw(horizon=700)>0.1", 2, "no column has the probability at 700; the nearest of the times are 360, 540, 720, 900"},
+	} {
+		if code, _, errs := candor(t, append([]string{"eval", gbsg2, "--fail-if", c.gate}, gbsg2Flags...)...); code != c.code || !strings.Contains(errs, c.said) {
+			t.Errorf("%s: exit code %d, %s", c.gate, code, errs)
+		}
+	}
+	if code, _, errs := candor(t, "eval", gbsg2, "--task", "survival", "--prob", "risk_720", "--horizons", "720", "--fail-if", "brier_ipcw>0.1"); code != 1 {
+		t.Errorf("one horizon: exit code %d, %s", code, errs)
+	}
+}
+
+// TestSurvivalRefuses: bad input is an error that says where and what to do, or null with a reason.
+func TestSurvivalRefuses(t *testing.T) {
+	d := newDir(t)
+	head := "time,event,risk_1,risk_5\n"
+	good := "0.5,1,0.1,0.4\n2,0,0.1,0.4\n7,1,0.2,0.6\n8,0,0.2,0.6\n3,1,0.05,0.9\n"
+	two := []string{"--prob-prefix", "risk_"}
+	for _, c := range []struct {
+		rows  string
+		flags []string
+		want  string
+	}{
+		{"0,1,0.1,0.2\n", two, `line 7, column "time": time is 0; times are above 0`},
+		{"-3,1,0.1,0.2\n", two, "time is -3; times are above 0"},
+		{"inf,1,0.1,0.2\n", two, `column "time": time is +Inf`},
+		{"3,2,0.1,0.2\n", two, `line 7, column "event": event is 2; it is 1 if the event happened`},
+		{"3,0.5,0.1,0.2\n", two, "event is 0.5"},
+		{"3,1,0.3,0.2\n", two, "line 7, time 5: probability of the event is 0.2, below that at the time before it"},
+		{"3,1,0.3,1.2\n", two, "line 7, time 5: probability of the event is 1.2, outside [0, 1]"},
+		{"3,1,,0.2\n", two, "line 7, time 1: probability of the event is NaN"},
+		{"", []string{"--prob-prefix", "p_"}, `no column is named "p_365" or like it`},
+		{"", []string{"--prob", "risk_1"}, "name these by --horizons"},
+		{"", []string{"--prob", "risk_1,risk_5", "--horizons", "1"}, "--prob names 2 columns, and there are 1 times"},
+		{"", append([]string{"--horizons", "2"}, two...), "no column has the probability at 2; the times are 1, 5"},
+		{"", append([]string{"--horizons", "0"}, two...), "give times above 0"},
+		{"", append([]string{"--horizons", "1,1"}, two...), "give times above 0, each once"},
+		{"", append([]string{"--time", "days"}, two...), `no column "days" for the time`},
+		{"", append([]string{"--event", "died"}, two...), `no column "died" for the event`},
+		{"", append([]string{"--input", "logits"}, two...), "of --task survival it is probs"},
+		{"", append([]string{"--like", "guo"}, two...), "--like guo does not go with --task survival"},
+		{"", append([]string{"--cluster", "time"}, two...), "--cluster is for --task"},
+		{"", append([]string{"--metrics", "ece"}, two...), "metric ece: it is for"},
+		{"", append([]string{"--metrics", "cce(horizon=3)"}, two...), "no column has the probability at 3"},
+		{"", append([]string{"--metrics", "cce(folds=1)"}, two...), `folds is "1"`},
+	} {
+		f := d.put("t.csv", []byte(head+good+c.rows))
+		code, _, errs := candor(t, append([]string{"eval", f, "--task", "survival"}, c.flags...)...)
+		exit := exitUsage
+		if c.rows != "" || strings.HasPrefix(c.want, "no column") && strings.Contains(errs, "its columns are") {
+			exit = exitData
+		}
+		if code != exit || !strings.Contains(errs, c.want) {
+			t.Errorf("%q %v: exit code %d, %s; want %s", c.rows, c.flags, code, errs, c.want)
+		}
+	}
+	for _, c := range []struct{ rows, key, want string }{
+		{"0.5,0,0.1,0.2\n9,0,0.2,0.4\n", "bias_km(horizon=5)", "all rows are censored"},
+		{"2,1,0.1,0.2\n9,0,0.2,0.4\n", "brier_ipcw(horizon=1)", "no row has the event by 1"},
+		{"0.5,1,0.1,0.2\n3,0,0.2,0.4\n", "auroc_ipcw(horizon=5)", "the horizon 5 lies beyond the last time, 3"},
+		{good, "cce(horizon=5)", "are too few for 5 folds"},
+	} {
+		doc := evaluate(t, append([]string{d.put("t.csv", []byte(head+c.rows)), "--task", "survival"}, two...)...)
+		if m, ok := doc.Metrics[c.key]; !ok || !strings.Contains(m.Reason, c.want) {
+			t.Errorf("%s: the reason is %q, want %q", c.key, m.Reason, c.want)
+		}
+	}
+	dropped := evaluate(t, append([]string{d.put("t.csv", []byte(head+good+"0,1,0.1,0.2\n")), "--task", "survival", "--on-invalid", "drop"}, two...)...)
+	if dropped.Input.Rows != 5 || dropped.Input.Dropped != 1 {
+		t.Errorf("%+v", dropped.Input)
+	}
+	for _, flags := range [][]string{{"--time", "time"}, {"--horizons", "5"}, {"--curve-times", "5"}, {"--input", "survival"}} {
+		if code, _, errs := candor(t, append([]string{"eval", gbsg2}, flags...)...); code != 2 || !strings.Contains(errs, "is for --task survival") {
+			t.Errorf("%v: exit code %d, %s", flags, code, errs)
+		}
+	}
+}
+
+// TestSurvivalMemory: rows that take more memory than there is are an error that names enough.
+func TestSurvivalMemory(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("time,event,risk_1\n")
+	for i := range 120_000 {
+		fmt.Fprintf(&b, "%d,%d,0.%d\n", 1+i%7, i%2, i%10)
+	}
+	f := newDir(t).put("t.csv", []byte(b.String()))
+	args := []string{"eval", f, "--task", "survival", "--prob-prefix", "risk_", "--metrics", "bias_km", "--max-memory"}
+	code, _, errs := candor(t, append(args, "56MiB")...)
+	if code != 2 || !strings.Contains(errs, "all rows of survival are kept") || !strings.Contains(errs, "pass --max-memory") {
+		t.Fatalf("exit code %d, %s", code, errs)
+	}
+	_, size, _ := strings.Cut(errs, "--max-memory ")
+	size, _, _ = strings.Cut(size, ",")
+	if code, _, errs := candor(t, append(args, size)...); code != 0 {
+		t.Errorf("with %s: exit code %d, %s", size, code, errs)
+	}
+}

@@ -1,0 +1,551 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/internal/setting"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/survival"
+)
+
+var needsSurvival = need{"it is for the time until an event (%v)", []any{setting.OfEvents}}
+
+func ofSurvival(s Shape) bool { return s.Kind == metrics.Survival }
+
+// Options of metrics of survival. A horizon of 0 stands for each that is judged.
+var (
+	horizonOwn = choice{name: "horizon", least: 0, most: math.MaxFloat64, unsaid: 0}
+	atHorizon  = choices{horizonOwn}
+	inBins     = choices{{name: "bins", whole: true, least: 1, most: 10000, unsaid: 15}, horizonOwn}
+	dBinsOwn   = choices{{name: "bins", whole: true, least: 2, most: 1000, unsaid: 10}}
+	cceOwn     = choices{
+		{name: "curve", words: []string{"kaplan_meier", "nelson_aalen"}},
+		{name: "folds", whole: true, least: 2, most: 100, unsaid: 5},
+		horizonOwn,
+		{name: "kernel", words: []string{"gaussian", "cubic", "nearest"}},
+		{name: "max_rows", whole: true, least: 10, most: 1e6, unsaid: 5000},
+		{name: "orthogonal"},
+		{name: "repeats", whole: true, least: 1, most: 100, unsaid: 4},
+		{name: "weights", words: []string{"constant", "relative", "chi"}},
+	}
+)
+
+const (
+	influence   = "value +- z*SE, SE that of the rows' influence; rows taken as independent"
+	knownCurve  = "value +- z*SE, the curve of censoring taken as known; rows taken as independent"
+	survivalKey = "survival"
+	leastTimes  = 10 // of a curve that is judged as a whole
+)
+
+// keptRows is the accumulator of all metrics of survival.
+var keptRows = statistic{survivalKey, rows, func() any { return survival.NewKept() }}
+
+func ofKept(*Spec, Metric) []statistic { return []statistic{keptRows} }
+
+// checkSurvival returns an error for times and horizons that cannot be, and sets those that are judged.
+func (s *Spec) checkSurvival() error {
+	if s.Kind != metrics.Survival {
+		if s.Times != nil || s.Horizons != nil {
+			return fmt.Errorf("eval: times and horizons are those of survival, and the rows are %v", s.Kind)
+		}
+		return nil
+	}
+	if len(s.Times) != s.Classes-2 || len(s.Times) == 0 {
+		return fmt.Errorf("eval: %d times for rows of %d numbers, the last two of which are a time and an event", len(s.Times), s.Classes)
+	}
+	for i, t := range s.Times {
+		if !(t > 0 && t <= math.MaxFloat64) || i > 0 && t <= s.Times[i-1] {
+			return errors.New("eval: the times of survival rise, from above 0")
+		}
+	}
+	if s.Horizons == nil {
+		s.Horizons = s.Times
+	}
+	for i, h := range s.Horizons {
+		if i > 0 && h <= s.Horizons[i-1] {
+			return errors.New("eval: horizons rise")
+		}
+		if err := s.hasTime(h); err != nil {
+			return err
+		}
+	}
+	var l []Metric
+	for at := 0; at < len(s.Metrics); {
+		to := at
+		for to < len(s.Metrics) && s.AtEach(s.Metrics[to]) {
+			to++
+		}
+		if to == at {
+			l, at = append(l, s.Metrics[at]), at+1
+			continue
+		}
+		for _, h := range s.Horizons {
+			for _, m := range s.Metrics[at:to] {
+				l = append(l, m.at(h))
+			}
+		}
+		at = to
+	}
+	s.Metrics = nil
+	for _, m := range l {
+		if h, ok := m.horizon(); ok {
+			if err := s.hasTime(h); err != nil {
+				return fmt.Errorf("metric %v: %w", m, err)
+			}
+		}
+		if !slices.ContainsFunc(s.Metrics, func(o Metric) bool { return o.String() == m.String() }) {
+			s.Metrics = append(s.Metrics, m)
+		}
+	}
+	return nil
+}
+
+// AtEach reports whether a metric stands for one at each of several horizons.
+func (s *Spec) AtEach(m Metric) bool {
+	d := s.describe(m)
+	_, said := m.horizon()
+	return len(s.Horizons) > 1 && d != nil && d.own.index(horizonOwn.name) >= 0 && !said
+}
+
+// at returns the metric at a horizon.
+func (m Metric) at(h float64) Metric {
+	m.args = append(choices{horizonOwn}.without(m).args, arg{horizonOwn.name, strconv.FormatFloat(h, 'g', -1, 64)})
+	if h == math.Trunc(h) && h < 1e15 {
+		m.args[len(m.args)-1].value = strconv.FormatInt(int64(h), 10)
+	}
+	slices.SortStableFunc(m.args, func(a, b arg) int { return strings.Compare(a.name, b.name) })
+	return m
+}
+
+// horizon returns the horizon that a metric names.
+func (m Metric) horizon() (float64, bool) {
+	for _, a := range m.args {
+		if a.name == horizonOwn.name {
+			v, _ := strconv.ParseFloat(a.value, 64)
+			return v, v != 0
+		}
+	}
+	return 0, false
+}
+
+// hasTime returns an error unless there is a column of a time.
+func (s *Spec) hasTime(t float64) error {
+	i, ok := slices.BinarySearch(s.Times, t)
+	if ok {
+		return nil
+	}
+	near := s.Times[max(0, min(i-2, len(s.Times)-4)):min(len(s.Times), max(4, i+2))]
+	words := make([]string, len(near))
+	for j, v := range near {
+		words[j] = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	some := "the times are "
+	if len(near) < len(s.Times) {
+		some = "the nearest of the times are "
+	}
+	return fmt.Errorf("no column has the probability at %v; %s%s", t, some, strings.Join(words, ", "))
+}
+
+// HorizonOf returns the horizon of a metric of survival; 0 for one that has none.
+func (e *Evaluation) HorizonOf(m Metric) float64 {
+	if e.Spec.Kind != metrics.Survival || e.Spec.describe(m).own.index(horizonOwn.name) < 0 {
+		return 0
+	}
+	if h, ok := m.horizon(); ok {
+		return h
+	}
+	return e.Spec.Horizons[0]
+}
+
+func (e *Evaluation) kept() *survival.Kept { return statisticOf[*survival.Kept](e, rows, survivalKey) }
+
+// lives are the rows with the probabilities of each time, in the order of Times.
+func (e *Evaluation) lives() []*survival.Rows {
+	type key struct{}
+	return remember(e, key{}, func() []*survival.Rows {
+		all := make([]int, len(e.Spec.Times))
+		for i := range all {
+			all[i] = i
+		}
+		return e.kept().Columns(all...)
+	})
+}
+
+func (e *Evaluation) livesAt(h float64) *survival.Rows {
+	i, _ := slices.BinarySearch(e.Spec.Times, h)
+	return e.lives()[i]
+}
+
+// seen says how many rows have the event, and by when.
+type seen struct {
+	events, by int64 // of all, and by the horizon
+	unknown    int64 // censored before it
+	last       float64
+	open       bool // the latest row is censored
+}
+
+func (e *Evaluation) seen(h float64) (s seen) {
+	type key struct{ h float64 }
+	return remember(e, key{h}, func() (s seen) {
+		r := e.lives()[0]
+		for i, t := range r.Times {
+			switch {
+			case t > s.last:
+				s.last, s.open = t, !r.Events[i]
+			case t == s.last:
+				s.open = s.open || !r.Events[i]
+			}
+			switch {
+			case r.Events[i] && t <= h:
+				s.events, s.by = s.events+1, s.by+1
+			case r.Events[i]:
+				s.events++
+			case t < h:
+				s.unknown++
+			}
+		}
+		return s
+	})
+}
+
+// Events returns how many rows of survival have the event.
+func (e *Evaluation) Events() int64 { return e.seen(0).events }
+
+// unjudged returns the reason why nothing can be said at a horizon; "" if something can.
+func (e *Evaluation) unjudged(h float64) string {
+	switch s := e.seen(h); {
+	case e.Audit.Rows == 0:
+		return noRows
+	case s.events == 0:
+		return "all rows are censored, so no event says whether the probabilities are right"
+	case h > s.last && s.open:
+		return fmt.Sprintf("the horizon %v lies beyond the last time, %v, when some rows were still without the event: what happens in between is not known", h, s.last)
+	case s.by == 0:
+		return fmt.Sprintf("no row has the event by %v: name a later horizon", h)
+	}
+	return ""
+}
+
+// limitLives limits the rows that are kept while they are read, and returns a function that counts rows and reports whether they are too many.
+func (e *Evaluation) limitLives() func(c *metrics.Chunk) bool {
+	if e.Spec.Kind != metrics.Survival || e.ClusterBytes <= 0 {
+		return nil
+	}
+	room := 4*e.ClusterBytes - e.Size(Extent{Rows: e.Audit.Rows})
+	return func(c *metrics.Chunk) bool {
+		room -= survival.RowBytes(c.Classes, c.Weights != nil) * int64(c.Rows)
+		return room < 0
+	}
+}
+
+// livesError returns the error of rows of survival that take too much memory.
+func (e *Evaluation) livesError() error {
+	remedy := "give it more"
+	if e.Remedy != nil {
+		remedy = e.Remedy(4 * e.ClusterBytes)
+	}
+	return &RoomError{Reason: fmt.Sprintf("all rows of survival are kept, and take more memory than there is: %s, or name fewer columns of times", remedy)}
+}
+
+func undefined(reason string) Value {
+	return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: reason}
+}
+
+// plainError strips the package name from an error of package survival.
+func plainError(err error) string { return strings.TrimPrefix(err.Error(), "survival: ") }
+
+// survivalAt returns the answer of a metric at a horizon.
+func survivalAt(method string, of func(r *survival.Rows, h float64) (survival.Estimate, error)) func(*Evaluation, Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		h := e.HorizonOf(m)
+		if why := e.unjudged(h); why != "" {
+			return undefined(why)
+		}
+		x, err := of(e.livesAt(h), h)
+		if err != nil {
+			return undefined(plainError(err))
+		}
+		v := Value{Value: x.Value, Interval: x.Interval(e.Spec.Level), Method: method}
+		if math.IsNaN(x.SE) {
+			v.Interval, v.Reason = metrics.NoInterval(), "its standard error is not known"
+		}
+		return v
+	}
+}
+
+// within01 limits the interval of a share.
+func within01(value func(*Evaluation, Metric) Value) func(*Evaluation, Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		v := value(e, m)
+		v.Interval.Low, v.Interval.High = math.Max(0, v.Interval.Low), math.Min(1, v.Interval.High)
+		return v
+	}
+}
+
+// Reliability returns the reliability diagram of survival at a horizon, or the reason why there is none.
+func (e *Evaluation) Reliability(horizon float64, bins int) (*survival.Reliability, string) {
+	type key struct {
+		h    float64
+		bins int
+	}
+	type answer struct {
+		r   *survival.Reliability
+		why string
+	}
+	a := remember(e, key{horizon, bins}, func() answer {
+		if why := e.unjudged(horizon); why != "" {
+			return answer{nil, why}
+		}
+		r, err := survival.ReliabilityOf(e.livesAt(horizon), horizon, bins)
+		if err != nil {
+			return answer{nil, plainError(err)}
+		}
+		return answer{r, ""}
+	})
+	return a.r, a.why
+}
+
+// DCalibration returns the histogram and test of whole curves, or the reason why there is none.
+func (e *Evaluation) DCalibration(bins int) (*survival.DCalibration, string) {
+	if why := e.noCurves(); why != "" {
+		return nil, why
+	}
+	type key int
+	type answer struct {
+		d   *survival.DCalibration
+		why string
+	}
+	a := remember(e, key(bins), func() answer {
+		l := e.lives()
+		own := *l[0]
+		own.Events = slices.Clone(own.Events)
+		s := make([]float64, len(own.Times))
+		last := e.Spec.Times[len(e.Spec.Times)-1]
+		for i, t := range own.Times {
+			if t > last { // nothing is said of what comes then
+				t, own.Events[i] = last, false
+			}
+			s[i] = 1 - between(e.Spec.Times, l, i, t)
+		}
+		d, err := survival.DCalibrationOf(&own, s, bins)
+		if err != nil {
+			return answer{nil, plainError(err)}
+		}
+		return answer{d, ""}
+	})
+	return a.d, a.why
+}
+
+// between returns the risk of row i at a time up to the last of a curve, on straight lines from 0 at time 0.
+func between(times []float64, l []*survival.Rows, i int, t float64) float64 {
+	k, exactly := slices.BinarySearch(times, t)
+	if exactly {
+		return l[k].Risks[i]
+	}
+	low, from := 0.0, 0.0
+	if k > 0 {
+		low, from = l[k-1].Risks[i], times[k-1]
+	}
+	return low + float64((l[k].Risks[i]-low)*((t-from)/(times[k]-from)))
+}
+
+// noCurves returns the reason why there is no answer for whole curves; "" if there is one.
+func (e *Evaluation) noCurves() string {
+	if n := len(e.Spec.Times); n < leastTimes {
+		return fmt.Sprintf("it judges whole curves, of %d times at least, and the probabilities are those at %d", leastTimes, n)
+	}
+	if e.Audit.Rows == 0 {
+		return noRows
+	}
+	if e.seen(0).events == 0 {
+		return "all rows are censored"
+	}
+	return ""
+}
+
+// censoredOptions returns the options of cce.
+func (s *Spec) censoredOptions(m Metric) survival.CensoredOptions {
+	return survival.CensoredOptions{
+		Folds: int(cceOwn.of(m, "folds")), Repeats: int(cceOwn.of(m, "repeats")), Orthogonal: cceOwn.of(m, "orthogonal") != 0,
+		Product: survival.Product(cceOwn.of(m, "curve")), Nearby: survival.Nearby(cceOwn.of(m, "kernel")),
+		Weights: survival.ErrorWeights(cceOwn.of(m, "weights")), Seed: s.Seed, AsCoded: s.UM,
+	}
+}
+
+func censored(e *Evaluation, m Metric) Value {
+	h := e.HorizonOf(m)
+	if why := e.unjudged(h); why != "" {
+		return undefined(why)
+	}
+	r := e.livesAt(h)
+	if most := int(cceOwn.of(m, "max_rows")); len(r.Times) > most {
+		return undefined(fmt.Sprintf("its time grows with the square of the rows, and there are %d: name cce(max_rows=%d) to have it computed", len(r.Times), len(r.Times)))
+	}
+	type key struct{ m string }
+	type answer struct {
+		c   *survival.Censored
+		err error
+	}
+	a := remember(e, key{m.String()}, func() answer {
+		o := e.Spec.censoredOptions(m)
+		o.Threads = e.Threads
+		c, err := survival.CensoredOf(r, h, &o)
+		return answer{c, err}
+	})
+	if a.err != nil {
+		return undefined(plainError(a.err))
+	}
+	if e.Spec.UM {
+		return Value{Value: a.c.Squared, Interval: metrics.Normal(a.c.Squared, a.c.SE, e.Spec.Level), Method: "value +- z*SE, as coded"}
+	}
+	v := Value{Value: a.c.RMS(), Interval: a.c.Interval(e.Spec.Level), Method: "roots of the mean square +- z*SE; rows taken as independent"}
+	if math.IsNaN(v.Interval.Low) {
+		v.Reason = "no interval: the orthogonal estimate is too low by the variance of its curves"
+	}
+	return v
+}
+
+func censoredText(e *Evaluation, m Metric) string {
+	d := e.Spec.describe(m)
+	f := d.own.formula(d.Formula, choices{cceOwn[cceOwn.index("max_rows")]}.without(m))
+	f = strings.Replace(f, "; max_rows=5000", "", 1)
+	if e.Spec.UM {
+		f += "; the mean square itself, as uncertainty_metrics returns it"
+	}
+	return f
+}
+
+// inSurvival returns the metrics of the time until an event.
+func inSurvival() []Descriptor {
+	const km = "S the Kaplan-Meier curve of the rows"
+	const ipcw = "w_i = 1/G(t_i-) with the event by h, 1/G(h-) if seen without it until h, else 0, G the Kaplan-Meier curve of censoring"
+	risk := func(f func(*survival.Rows, float64) (survival.Estimate, error)) func(r *survival.Rows, h float64) (survival.Estimate, error) {
+		return f
+	}
+	l := []Descriptor{
+		{Name: "mean_risk", own: atHorizon, Short: "mean P(T <= h)", Meaning: "mean probability that the event happens by the horizon",
+			Formula: "mean p_i(h)", Range: "[0, 1]", Better: Neither, Source: "standard",
+			value: within01(survivalAt("mean +- z*s/sqrt(n); rows taken as independent", risk(func(r *survival.Rows, _ float64) (survival.Estimate, error) { return survival.MeanRisk(r) })))},
+		{Name: "event_share_km", own: atHorizon, Short: "events by h", Meaning: "share of the rows with the event by the horizon, by the Kaplan-Meier curve",
+			Formula: "1 - S(h), " + km, Range: "[0, 1]", Better: Neither, Source: "Kaplan and Meier 1958; Greenwood 1926",
+			value: within01(survivalAt("Greenwood: value +- z*SE; rows taken as independent", risk(survival.EventShare)))},
+		{Name: "bias_km", Default: true, own: atHorizon, Short: "mean risk - events", Meaning: "calibration in the large: mean probability minus the share of rows with the event by the horizon; above 0 it is too high",
+			Formula: "mean p_i(h) - (1 - S(h)), " + km, Range: "[-1, 1]", Better: Zero, Source: "Kaplan-Meier; Crowson, Atkinson and Therneau 2016",
+			value: survivalAt(influence, risk(survival.InTheLarge))},
+		{Name: "cce", Default: true, random: true, own: cceOwn, Short: "calibration error", Meaning: "censored calibration error: root mean squared distance of the probability from the share of events among rows like it, without bins",
+			Formula: "sqrt(max(0, mean w_i (p_i - y_i)(p_i - c(p_i)))), c(p) = 1 - S(h | p) of rows in other folds weighted by a kernel, w_i = 1/G(t- | p_i) <= 20", Range: "[0, 1]", Better: Lower,
+			Source: "Yadlowsky, Basu and Tian 2019", value: censored, text: censoredText},
+		{Name: "ece_km", Default: true, own: inBins, Short: "binned calibration error", Meaning: "calibration error at the horizon over bins of probability, the share of events in each by its own Kaplan-Meier curve",
+			Formula: "sum_b (n_b/N) |mean p_i - (1 - S_b(h))|, bins of equal width, closed at the left", Range: "[0, 1]", Better: Lower, Source: "Kaplan-Meier in each bin",
+			value: func(e *Evaluation, m Metric) Value {
+				r, why := e.Reliability(e.HorizonOf(m), int(inBins.of(m, "bins")))
+				if why != "" {
+					return undefined(why)
+				}
+				return Value{Value: r.ECE, Interval: metrics.NoInterval(), Reason: "no interval is computed of a sum of sizes of gaps"}
+			}},
+		{Name: "brier_ipcw", Default: true, own: atHorizon, Short: "squared error at h", Meaning: "Brier score at the horizon; rows censored before it are stood for by those that are known",
+			Formula: "mean w_i (p_i(h) - y_i)^2, " + ipcw, Range: "[0, Inf)", Better: Lower, Source: "Graf et al. 1999",
+			value: survivalAt(influence, risk(survival.Brier))},
+		{Name: "auroc_ipcw", Default: true, own: atHorizon, Short: "events rank above rest", Meaning: "cumulative/dynamic AUROC: probability that a row with the event by the horizon has a larger risk than one without",
+			Formula: "sum_{i with, j without} w_i ([p_i > p_j] + [p_i = p_j]/2) / (sum_i w_i n_-), " + ipcw, Range: "[0, 1]", Better: Higher, Source: "Uno et al. 2007; Hung and Chiang 2010",
+			value: within01(survivalAt(knownCurve, risk(survival.AUROC)))},
+		{Name: "concordance_ipcw", own: atHorizon, Short: "Uno's concordance", Meaning: "Uno's concordance up to the horizon: probability that of two rows the one with the earlier event has the larger risk",
+			Formula: "sum_{i, j} G(t_i-)^-2 [t_i < t_j, t_i < h, event_i] ([p_i > p_j] + [p_i = p_j]/2) / sum of the same without the comparison", Range: "[0, 1]", Better: Higher, Source: "Uno et al. 2011",
+			value: within01(survivalAt(knownCurve, risk(survival.ConcordanceIPCW)))},
+		{Name: "concordance", own: atHorizon, Short: "Harrell's concordance", Meaning: "Harrell's concordance of the risks at the horizon, over all pairs that can be compared; depends on how rows are censored",
+			Formula: "share of pairs with t_i < t_j and event_i with p_i > p_j, equal p counting 1/2", Range: "[0, 1]", Better: Higher, Source: "Harrell et al. 1982",
+			value: within01(survivalAt("value +- z*SE by the infinitesimal jackknife; rows taken as independent", risk(func(r *survival.Rows, _ float64) (survival.Estimate, error) { return survival.Concordance(r) })))},
+		{Name: "brier_integrated", Default: true, Short: "brier over the curve", Meaning: "integrated Brier score: mean of the Brier score over the times of predicted curves",
+			Formula: "(1/(t_K - t_1)) integral of brier_ipcw by trapezoids between the times", Range: "[0, Inf)", Better: Lower, Source: "Graf et al. 1999",
+			value: integratedBrier},
+		{Name: "d_calibration_p", Default: true, own: dBinsOwn, Short: "p-value of whole curves", Meaning: "p-value of D-calibration: small if what curves predict at the time of the event is not even in [0, 1]",
+			Formula: "chi-squared test of equal shares of 1 - p_i(t_i) in bins of equal width, censored rows spread over what is left", Range: "[0, 1]", Better: Neither, Source: "Haider et al. 2020",
+			value: func(e *Evaluation, m Metric) Value {
+				d, why := e.DCalibration(int(dBinsOwn.of(m, "bins")))
+				if why != "" {
+					return undefined(why)
+				}
+				return Value{Value: d.P, Interval: metrics.NoInterval(), Reason: chiSquared}
+			}},
+	}
+	for i := range l {
+		d := &l[i]
+		d.applies, d.needs, d.keeps, d.check = ofSurvival, needsSurvival, ofKept, noOptions
+		if least, ok := map[string]int{"brier_integrated": 2, "d_calibration_p": leastTimes}[d.Name]; ok {
+			d.defaults = func(s Shape) bool { return s.Classes-2 >= least }
+		}
+		if d.own != nil {
+			d.check, d.Options = d.own.check, d.own.String()
+			if d.text == nil {
+				d.text = func(e *Evaluation, m Metric) string { return d.own.formula(d.Formula, m) }
+			}
+		}
+	}
+	return l
+}
+
+func integratedBrier(e *Evaluation, _ Metric) Value {
+	if n := len(e.Spec.Times); n < 2 {
+		return undefined("it is the mean over several times, and the probabilities are those at one")
+	}
+	last := e.Spec.Times[len(e.Spec.Times)-1]
+	for _, h := range []float64{last, e.Spec.Times[0]} {
+		if why := e.unjudged(h); why != "" && !(h < last && e.seen(h).by == 0) {
+			return undefined(why)
+		}
+	}
+	c := &survival.Curves{Times: e.Spec.Times}
+	for _, r := range e.lives() {
+		c.Risks = append(c.Risks, r.Risks)
+	}
+	x, err := survival.IntegratedBrier(e.lives()[0], c)
+	if err != nil {
+		return undefined(plainError(err))
+	}
+	return Value{Value: x.Value, Interval: x.Interval(e.Spec.Level), Method: influence}
+}
+
+// Horizon is what survival predictions say of the event by a time, and what happened.
+type Horizon struct {
+	Time               float64
+	Events, Unknown    int64 // rows with the event by then, and rows censored before
+	Says, Happens, Gap Value // mean probability, share of events, and their difference
+	Reason             string
+	Bins               []survival.Bin // of the reliability diagram
+	Error              Value          // cce, if it is among the metrics
+	Side               int            // of the probabilities on average: 1 too high, -1 too low, 0 if not shown
+}
+
+// JudgeHorizons judges the probabilities at each horizon: whether they are right on average, by Holm's method over all of them.
+func (e *Evaluation) JudgeHorizons() []Horizon {
+	l := make([]Horizon, len(e.Spec.Horizons))
+	p := make([]float64, len(l))
+	for i, h := range e.Spec.Horizons {
+		s := e.seen(h)
+		x := Horizon{Time: h, Events: s.by, Unknown: s.unknown, Reason: e.unjudged(h)}
+		p[i] = math.NaN()
+		get := func(name string) Value { return e.Value(Metric{Name: name}.at(h)) }
+		x.Says, x.Happens, x.Gap = get("mean_risk"), get("event_share_km"), get("bias_km")
+		if r, why := e.Reliability(h, 0); why == "" {
+			x.Bins = r.Bins
+		}
+		if x.Reason == "" {
+			p[i] = ChanceOf(&x.Gap, e.Spec.Level, 0)
+		}
+		l[i] = x
+	}
+	for i, off := range Holm(p) {
+		if off && l[i].Gap.Value > 0 {
+			l[i].Side = 1
+		} else if off {
+			l[i].Side = -1
+		}
+	}
+	return l
+}

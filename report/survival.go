@@ -1,0 +1,96 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/survival"
+)
+
+// Survival is what predictions of the time until an event say at each horizon, and of whole curves.
+type Survival struct {
+	Events   int64 // rows with the event, at whatever time
+	Horizons []eval.Horizon
+	// Curves is the test of whole curves; nil without one, and Why says why.
+	Curves *survival.DCalibration
+	Why    string
+}
+
+// survivalOf returns the results of an evaluation.
+func survivalOf(e *eval.Evaluation) *Survival {
+	s := &Survival{Horizons: e.JudgeHorizons(), Events: e.Events()}
+	s.Curves, s.Why = e.DCalibration(0)
+	return s
+}
+
+// timeText formats a time.
+func timeText(t float64) string { return strconv.FormatFloat(t, 'g', -1, 64) }
+
+// ofEvents says how many rows have the event.
+func (d *Document) ofEvents() string {
+	return fmt.Sprintf(", %s, %s censored", countOf(d.Survival.Events, "event"), Count(d.Input.Rows-d.Survival.Events))
+}
+
+// survivalVerdict says what the probabilities come to at each horizon.
+func (d *Document) survivalVerdict() string {
+	var b strings.Builder
+	for i := range d.Survival.Horizons {
+		b.WriteString(" " + d.HorizonVerdict(i))
+	}
+	if c := d.Survival.Curves; c != nil && c.P < 0.01 {
+		fmt.Fprintf(&b, " As a whole the curves are off: p = %s of D-calibration.", short(c.P))
+	} else if c != nil {
+		b.WriteString(" D-calibration shows nothing against the curves as a whole.")
+	}
+	return b.String()
+}
+
+// HorizonVerdict returns the verdict at a horizon, by its number.
+func (d *Document) HorizonVerdict(i int) string {
+	h := &d.Survival.Horizons[i]
+	s := fmt.Sprintf("By %s", timeText(h.Time))
+	if h.Reason != "" {
+		return s + ": nothing to judge, since " + h.Reason + "."
+	}
+	s += fmt.Sprintf(" it expects the event in %s of the rows, and %s %s have it: ", percent(h.Says.Value), percent(h.Happens.Value), ends(h.Happens.Interval))
+	switch {
+	case math.IsNaN(h.Gap.Interval.Low):
+		return s + "too few rows to judge."
+	case h.Side > 0:
+		return s + "too high by " + points(h.Gap.Value) + "."
+	case h.Side < 0:
+		return s + "too low by " + points(h.Gap.Value) + "."
+	}
+	return s + "no overall miscalibration seen at this N."
+}
+
+// fields are those of the document.
+func (s *Survival) fields(d *Document) object {
+	l := make([]object, len(s.Horizons))
+	for i := range l {
+		h := &s.Horizons[i]
+		bins := make([]object, len(h.Bins))
+		for j := range bins {
+			b := &h.Bins[j]
+			in := b.Interval(d.level)
+			bins[j] = object{{"lower", number(b.Lower)}, {"upper", number(b.Upper)}, {"count", int64(b.Count)}, {"weight", number(b.Weight)},
+				{"predicted", number(b.Predicted)}, {"observed", number(b.Observed)}, {"low", number(in.Low)}, {"high", number(in.High)}, {"short", b.Short}}
+		}
+		l[i] = object{{"horizon", number(h.Time)}, {"events", h.Events}, {"censored_before", h.Unknown}, {"verdict", d.HorizonVerdict(i)}, {"bins", bins}}
+		if h.Reason != "" {
+			l[i] = append(l[i], field{"reason", h.Reason})
+		}
+	}
+	o := object{{"horizons", l}}
+	if s.Curves != nil {
+		shares := make([]number, len(s.Curves.Shares))
+		for i, v := range s.Curves.Shares {
+			shares[i] = number(v)
+		}
+		o = append(o, field{"d_calibration", object{{"shares", shares}, {"chi2", number(s.Curves.Chi2)}, {"p", number(s.Curves.P)}}})
+	}
+	return o
+}
