@@ -470,7 +470,7 @@ func TestTasksRefuse(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{x, "--labels", y, "--task", "nonsense"}, exitUsage, "it is classification, binary, multilabel, ensemble, regression, quantiles, samples or loglik"},
+		{[]string{x, "--labels", y, "--task", "nonsense"}, exitUsage, "it is classification, binary, multilabel, ensemble, regression, quantiles, samples, loglik or survival"},
 		{[]string{x, "--labels", y, "--task", "samples", "--input", "logits"}, exitUsage, "--input does not go with --task samples"},
 		{[]string{x, "--labels", y, "--task", "loglik"}, exitUsage, "--labels: log-likelihoods need no labels"},
 		{[]string{x, "--task", "samples"}, exitData, "--labels"},

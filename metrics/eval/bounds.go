@@ -121,6 +121,9 @@ func (s *Spec) bounds(m Metric) (least, most float64) {
 		}
 		return shift, float64(far*scale) + shift
 	}
+	if m.Name == "cce" && s.UM { // an estimate of a square, which may be negative
+		return math.Inf(-1), math.Inf(1)
+	}
 	d := s.describe(m)
 	least, most = math.Inf(1), math.Inf(-1)
 	for i := range d.ends[0] {

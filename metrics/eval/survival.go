@@ -278,15 +278,6 @@ func survivalAt(method string, of func(r *survival.Rows, h float64) (survival.Es
 	}
 }
 
-// within01 limits the interval of a share.
-func within01(value func(*Evaluation, Metric) Value) func(*Evaluation, Metric) Value {
-	return func(e *Evaluation, m Metric) Value {
-		v := value(e, m)
-		v.Interval.Low, v.Interval.High = math.Max(0, v.Interval.Low), math.Min(1, v.Interval.High)
-		return v
-	}
-}
-
 // Reliability returns the reliability diagram of survival at a horizon, or the reason why there is none.
 func (e *Evaluation) Reliability(horizon float64, bins int) (*survival.Reliability, string) {
 	type key struct {
@@ -430,10 +421,10 @@ func inSurvival() []Descriptor {
 	l := []Descriptor{
 		{Name: "mean_risk", own: atHorizon, Short: "mean P(T <= h)", Meaning: "mean probability that the event happens by the horizon",
 			Formula: "mean p_i(h)", Range: "[0, 1]", Better: Neither, Source: "standard",
-			value: within01(survivalAt("mean +- z*s/sqrt(n); rows taken as independent", risk(func(r *survival.Rows, _ float64) (survival.Estimate, error) { return survival.MeanRisk(r) })))},
+			value: survivalAt("mean +- z*s/sqrt(n); rows taken as independent", risk(func(r *survival.Rows, _ float64) (survival.Estimate, error) { return survival.MeanRisk(r) }))},
 		{Name: "event_share_km", own: atHorizon, Short: "events by h", Meaning: "share of the rows with the event by the horizon, by the Kaplan-Meier curve",
 			Formula: "1 - S(h), " + km, Range: "[0, 1]", Better: Neither, Source: "Kaplan and Meier 1958; Greenwood 1926",
-			value: within01(survivalAt("Greenwood: value +- z*SE; rows taken as independent", risk(survival.EventShare)))},
+			value: survivalAt("Greenwood: value +- z*SE; rows taken as independent", risk(survival.EventShare))},
 		{Name: "bias_km", Default: true, own: atHorizon, Short: "mean risk - events", Meaning: "calibration in the large: mean probability minus the share of rows with the event by the horizon; above 0 it is too high",
 			Formula: "mean p_i(h) - (1 - S(h)), " + km, Range: "[-1, 1]", Better: Zero, Source: "Kaplan-Meier; Crowson, Atkinson and Therneau 2016",
 			value: survivalAt(influence, risk(survival.InTheLarge))},
@@ -454,13 +445,13 @@ func inSurvival() []Descriptor {
 			value: survivalAt(influence, risk(survival.Brier))},
 		{Name: "auroc_ipcw", Default: true, own: atHorizon, Short: "events rank above rest", Meaning: "cumulative/dynamic AUROC: probability that a row with the event by the horizon has a larger risk than one without",
 			Formula: "sum_{i with, j without} w_i ([p_i > p_j] + [p_i = p_j]/2) / (sum_i w_i n_-), " + ipcw, Range: "[0, 1]", Better: Higher, Source: "Uno et al. 2007; Hung and Chiang 2010",
-			value: within01(survivalAt(knownCurve, risk(survival.AUROC)))},
+			value: survivalAt(knownCurve, risk(survival.AUROC))},
 		{Name: "concordance_ipcw", own: atHorizon, Short: "Uno's concordance", Meaning: "Uno's concordance up to the horizon: probability that of two rows the one with the earlier event has the larger risk",
 			Formula: "sum_{i, j} G(t_i-)^-2 [t_i < t_j, t_i < h, event_i] ([p_i > p_j] + [p_i = p_j]/2) / sum of the same without the comparison", Range: "[0, 1]", Better: Higher, Source: "Uno et al. 2011",
-			value: within01(survivalAt(knownCurve, risk(survival.ConcordanceIPCW)))},
+			value: survivalAt(knownCurve, risk(survival.ConcordanceIPCW))},
 		{Name: "concordance", own: atHorizon, Short: "Harrell's concordance", Meaning: "Harrell's concordance of the risks at the horizon, over all pairs that can be compared; depends on how rows are censored",
 			Formula: "share of pairs with t_i < t_j and event_i with p_i > p_j, equal p counting 1/2", Range: "[0, 1]", Better: Higher, Source: "Harrell et al. 1982",
-			value: within01(survivalAt("value +- z*SE by the infinitesimal jackknife; rows taken as independent", risk(func(r *survival.Rows, _ float64) (survival.Estimate, error) { return survival.Concordance(r) })))},
+			value: survivalAt("value +- z*SE by the infinitesimal jackknife; rows taken as independent", risk(func(r *survival.Rows, _ float64) (survival.Estimate, error) { return survival.Concordance(r) }))},
 		{Name: "brier_integrated", Default: true, Short: "brier over the curve", Meaning: "integrated Brier score: mean of the Brier score over the times of predicted curves",
 			Formula: "(1/(t_K - t_1)) integral of brier_ipcw by trapezoids between the times", Range: "[0, Inf)", Better: Lower, Source: "Graf et al. 1999",
 			value: integratedBrier},
