@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -62,11 +63,68 @@ func (t *DieboldMariano) warning() string {
 }
 
 // Brief returns the differences with at most so many in each list of their JSON, the first ones: differences, flips, and groups, of these
-// only the first pairs and so many cells in all, by the metrics of GroupMetrics. What is said of all stays.
+// only the first pairs and so many cells in all, by the metrics of GroupMetrics. If there are more differences than that, the metrics by which a
+// set is better come first, with the pairs of the set that is better than all others. What is said of all stays.
 func (d *Differences) Brief(most int) *Differences {
 	c := *d
-	c.most = most
+	if c.most = most; len(d.List) > most && d.tests == nil {
+		c.List = slices.Concat(d.led()...)
+	}
 	return &c
+}
+
+// led returns the differences by metric: first metrics by which a set is better, then those by which one can be. Of each, pairs with the set that
+// is better than all others come first.
+func (d *Differences) led() (l [][]compared.Difference) {
+	for from := 0; from < len(d.List); {
+		to := from
+		for to < len(d.List) && d.List[to].Metric.String() == d.List[from].Metric.String() {
+			to++
+		}
+		of := slices.Clone(d.List[from:to])
+		if best := d.winner(of); best >= 0 {
+			without := func(x *compared.Difference) bool { return x.A != best && x.B != best }
+			slices.SortStableFunc(of, func(a, b compared.Difference) int {
+				switch x, y := without(&a), without(&b); {
+				case x == y:
+					return 0
+				case x:
+					return 1
+				}
+				return -1
+			})
+		}
+		l = append(l, of)
+		from = to
+	}
+	rank := func(l []compared.Difference) int {
+		switch {
+		case slices.ContainsFunc(l, func(x compared.Difference) bool { return x.Outcome == compared.Better || x.Outcome == compared.Worse }):
+			return 0
+		case l[0].Better == eval.Lower || l[0].Better == eval.Higher:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(l, func(a, b []compared.Difference) int { return cmp.Compare(rank(a), rank(b)) })
+	return l
+}
+
+// winner returns the number of the set that is better than each other one by the differences of a metric, of more than two sets; -1 if there is none.
+func (d *Differences) winner(l []compared.Difference) int {
+	if len(d.Names) < 3 {
+		return -1
+	}
+	wins := make([]int, len(d.Names))
+	for i := range l {
+		switch x := &l[i]; x.Outcome {
+		case compared.Better:
+			wins[x.B]++
+		case compared.Worse:
+			wins[x.A]++
+		}
+	}
+	return slices.Index(wins, len(d.Names)-1)
 }
 
 // mostGroupMetrics is the largest number of metrics of a brief list of groups.

@@ -28,41 +28,32 @@ func (d *Differences) Forest(most int) *picture.Forest {
 		a, b := names[d.List[0].A], names[d.List[0].B]
 		f.Title, f.First, f.Other = fmt.Sprintf("Differences, %s minus %s", b, a), b+" better", a+" better"
 	}
+	all := [][]compared.Difference{d.List}
+	if len(d.List) > most {
+		all = d.led()
+	}
 	var metrics [][]*compared.Difference
 	shown, left := 0, 0
-	for from := 0; from < len(d.List); {
-		to := from
-		var l []*compared.Difference
-		for ; to < len(d.List) && d.List[to].Metric.String() == d.List[from].Metric.String(); to++ {
-			if x := &d.List[to]; !math.IsNaN(x.Interval.Low) {
-				l = append(l, x)
-			}
+	for _, of := range all {
+		best := -1
+		if len(d.List) > most {
+			best = d.winner(of)
 		}
-		from = to
-		if len(l) > 0 {
-			metrics = append(metrics, l)
-			shown += len(l)
+		for i := range of {
+			x := &of[i]
+			if math.IsNaN(x.Interval.Low) {
+				continue
+			}
+			if best >= 0 && x.A != best && x.B != best {
+				left++
+				continue
+			}
+			if n := len(metrics) - 1; n < 0 || metrics[n][0].Metric.String() != x.Metric.String() {
+				metrics = append(metrics, nil)
+			}
+			metrics[len(metrics)-1] = append(metrics[len(metrics)-1], x)
 		}
 	}
-	if shown > most {
-		rank := func(l []*compared.Difference) int {
-			switch {
-			case slices.ContainsFunc(l, func(x *compared.Difference) bool { return verdictOf(x.Outcome) != picture.Open }):
-				return 0
-			case l[0].Better == eval.Lower || l[0].Better == eval.Higher:
-				return 1
-			}
-			return 2
-		}
-		slices.SortStableFunc(metrics, func(a, b []*compared.Difference) int { return cmp.Compare(rank(a), rank(b)) })
-		for i, l := range metrics {
-			if best := d.winner(l); best >= 0 {
-				metrics[i] = slices.DeleteFunc(slices.Clone(l), func(x *compared.Difference) bool { return x.A != best && x.B != best })
-				left += len(l) - len(metrics[i])
-			}
-		}
-	}
-	shown = 0
 	directed := true
 	for _, l := range metrics {
 		if room := most - shown; len(l) > room {
@@ -95,23 +86,6 @@ func (d *Differences) Forest(most int) *picture.Forest {
 		f.Subtitle += more(left)
 	}
 	return f
-}
-
-// winner returns the number of the set that is better than each other one by the differences of a metric, of more than two; -1 if there is none.
-func (d *Differences) winner(l []*compared.Difference) int {
-	wins := make([]int, len(d.Names))
-	for _, x := range l {
-		switch verdictOf(x.Outcome) {
-		case picture.First:
-			wins[x.B]++
-		case picture.Other:
-			wins[x.A]++
-		}
-	}
-	if len(d.Names) < 3 {
-		return -1
-	}
-	return slices.Index(wins, len(d.Names)-1)
 }
 
 // GroupForest returns the picture of the differences by group, the worst first, at most so many.

@@ -43,6 +43,12 @@ func TestForestOfMany(t *testing.T) {
 	if !strings.HasSuffix(f.Subtitle, "has 9 more.") || f.Undecided != "not decided" {
 		t.Errorf("%q, %q", f.Subtitle, f.Undecided)
 	}
+	if l := d.Brief(9).List; len(l) != 18 || l[0].Metric.Name != "nll" || l[0].B != 2 || l[2].A != 2 || l[3].A != 0 || l[3].B != 1 || l[6].Metric.Name != "accuracy" || l[12].Metric.Name != "mean_p" {
+		t.Errorf("a brief list has %v", l)
+	}
+	if l := d.Brief(18).List; l[0].Metric.Name != "mean_p" {
+		t.Errorf("a list with room for all begins with %v", l[0].Metric)
+	}
 	if f := d.Forest(18); len(f.Panels) != 3 || f.Panels[0].Name != "mean_p" || f.Undecided == "not decided" {
 		t.Errorf("with room for all there are %v", f.Panels)
 	}

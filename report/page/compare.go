@@ -63,7 +63,12 @@ func Compare(c *report.Comparison, command string) ([]byte, error) {
 	head, but := sides(c)
 	s := &sheet{title: head + " – candor", eyebrow: "candor · " + shapeOf(&c.Sets[0].Input) + ", " + report.Count(int64(len(c.Sets))) + " sets"}
 	s.head = join(tag("h1", `class="long"`, text(minus(head))), but)
-	differences(s, c.Differences)
+	brief := *c
+	brief.Sets = c.Sets[:min(mostSets, len(c.Sets))]
+	if d := c.Differences; d != nil {
+		brief.Differences = d.Brief(mostDifferences(d))
+	}
+	differences(s, brief.Differences)
 	byGroup(s, c.Differences)
 	s.section("Set by set", sets(c), overlay(c))
 	var warnings []safe
@@ -92,11 +97,6 @@ func Compare(c *report.Comparison, command string) ([]byte, error) {
 		s.section("Notes", warnings...)
 	}
 	again(s, command)
-	brief := *c
-	brief.Sets = c.Sets[:min(mostSets, len(c.Sets))]
-	if d := c.Differences; d != nil {
-		brief.Differences = d.Brief(mostDifferences(d))
-	}
 	j, err := brief.JSON()
 	return s.of(j, err)
 }
