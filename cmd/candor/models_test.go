@@ -269,7 +269,7 @@ func TestWrongModels(t *testing.T) {
 		refused(t, d, c.args(), c.want...)
 	}
 	for _, c := range []struct{ args, want string }{
-		{"--from lm", `--from is "lm"; it is lm-eval, hubverse or nixtla`},
+		{"--from lm", `--from is "lm" (did you mean lm-eval?); it is lm-eval, hubverse or nixtla`},
 		{"--from hubverse", "--from hubverse takes --oracle FILE"},
 		{"--from nixtla --task quantiles", "--task does not go with --from nixtla"},
 		{"--from nixtla --target x", "--target is for --from hubverse"},

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -86,9 +87,9 @@ func (e end) in(s *Spec) float64 {
 		}
 		return 1 / k
 	case logClasses:
-		return math.Log(k)
+		return kernel.Log64(k)
 	case logMembers:
-		return math.Log(float64(max(1, s.Members)))
+		return kernel.Log64(float64(max(1, s.Members)))
 	case classesLessOne:
 		return k - 1
 	}

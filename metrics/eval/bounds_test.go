@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/testrows"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/score"
 )
@@ -27,7 +28,7 @@ func TestRangesRead(t *testing.T) {
 		{"in the units of what was observed", -inf, inf},
 		{"[0, 1]; weights [0, +Inf]", 0, inf},
 		{"[0, 1/4]; log [0, ln 2]", 0, math.Ln2},
-		{"[0, ln M]", 0, math.Log(5)},
+		{"[0, ln M]", 0, kernel.Log64(5)},
 		{"[1/K, 1]", 0.1, 1},
 		{"[0, K-1]", 0, 9},
 		{"[0, N]", 0, inf},
