@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -138,3 +142,40 @@ def test_refused() -> None:
     with pytest.raises(candor.UsageError, match=r"pyarrow.fs cannot read wasb://x/y: ") as e:
         _stores.listed("wasb://key:secret@x/y?sig=hidden")
     assert "secret" not in str(e.value) and "hidden" not in str(e.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_tied(tmp_path: Path) -> None:
+    """A worker that an engine kills takes the command with it."""
+    os.mkfifo(tmp_path / "p.csv")
+    code = f"""
+from contextlib import ExitStack
+from candor._command import Output, run
+with ExitStack() as stack:
+    run(["eval", {str(tmp_path / "p.csv")!r}, "--prob", "p", "--label", "y", "--json", "--state", Output()], stack, tied=True)
+"""
+    worker = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
+
+    def commands() -> list[str]:
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                words = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if entry.name.isdigit() and b"\0eval\0" in words and str(tmp_path).encode() in words:
+                found.append(entry.name)
+        return found
+
+    def until(there: bool) -> None:
+        for _ in range(600):
+            if bool(commands()) == there:
+                return
+            assert not there or worker.poll() is None, worker.stderr and worker.stderr.read()
+            time.sleep(0.1)
+        raise AssertionError(f"the command is {'not ' if there else ''}there")
+
+    until(True)
+    worker.kill()
+    worker.communicate()
+    until(False)

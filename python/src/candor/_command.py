@@ -78,13 +78,14 @@ class Finished(NamedTuple):
     gate: Optional[GateError]
 
 
-def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = None) -> Finished:
+def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = None, tied: bool = False) -> Finished:
     """Run the command with these words, in which files stand for their names.
 
     Args:
         words: the words of the command line.
         stack: what keeps the output open.
         progress: is called with the number of bytes that were handed over since the last call.
+        tied: on Linux the command ends with the thread that calls this, even if it is killed.
 
     Raises:
         CandorError: the command did.
@@ -95,9 +96,18 @@ def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = 
         if isinstance(w, (Input, Stream)):
             args += ["--name", f"{a}={w.name}"]
     out, errors = files.scratch(), files.scratch()
-    process = subprocess.Popen(
-        [program(), *args], stdin=subprocess.PIPE if files.by_stdin else subprocess.DEVNULL, stdout=out, stderr=errors, pass_fds=files.passed
-    )
+    _starting.tied = tied
+    try:
+        process = subprocess.Popen(
+            [program(), *args],
+            stdin=subprocess.PIPE if files.by_stdin else subprocess.DEVNULL,
+            stdout=out,
+            stderr=errors,
+            pass_fds=files.passed,
+            preexec_fn=_pipe.tie if tied else None,
+        )
+    finally:
+        _starting.tied = False
     try:
         files.started(process)
         with suppress(BrokenPipeError):  # the command has an error, which is read below
@@ -143,8 +153,13 @@ def _error(code: int, text: str) -> CandorError:
 # Descriptors of runs. A process that another thread forks must not keep a pipe open, or its reader would wait for that process.
 _held: set[int] = set()
 
+# Python runs what is registered below also in a process that is about to become the command, if it has a preexec_fn.
+_starting = threading.local()
+
 
 def _forget() -> None:
+    if getattr(_starting, "tied", False):
+        return
     for fd in _held:
         with suppress(OSError):
             os.close(fd)

@@ -34,6 +34,28 @@ def _find() -> Any:
 _vmsplice = _find()
 
 
+def _find_tie() -> Any:
+    if sys.platform != "linux":
+        return None
+    try:
+        call = ctypes.CDLL(None).prctl
+    except (OSError, AttributeError):
+        return None
+    call.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong]
+    call.restype = ctypes.c_int
+    return call
+
+
+_prctl = _find_tie()
+_PR_SET_PDEATHSIG, _SIGKILL = 1, 9
+
+
+def tie() -> None:
+    """Let this process, which is about to run another program, be killed when its parent ends."""
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+
+
 def widen(fd: int) -> None:
     """Let a pipe hold a mebibyte, if the system allows that."""
     if sys.platform == "linux":
