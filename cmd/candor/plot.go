@@ -91,7 +91,7 @@ func (p *plot) kindOf(of eval.Shape) (plotKind, bool) {
 
 // also returns the metrics that the picture needs besides those that are always there, or "".
 func (p *plot) also(of eval.Shape) string {
-	if p.file == "" || of.Kind == metrics.LogLiks {
+	if p.file == "" || of.Kind == metrics.LogLiks || of.Kind == metrics.Survival {
 		return ""
 	}
 	k, ok := p.kindOf(of)
@@ -196,6 +196,9 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		return nil
 	}
 	of := e.Spec.Shape()
+	if of.Kind == metrics.Survival {
+		return usage("--plot draws no survival yet; leave it out: --json has the bins of the reliability diagram at each horizon")
+	}
 	if of.Kind == metrics.LogLiks {
 		return usage("--plot draws forecasts, and --task loglik has none; leave it out")
 	}
