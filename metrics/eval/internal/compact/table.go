@@ -40,6 +40,7 @@ type Table struct {
 	waiting  []waiting
 	free     []page
 	touched  int64
+	narrow   narrow
 }
 
 // full is the number of rows of a bin from which on words are cleared.
@@ -85,7 +86,7 @@ func (k *Kept) Bytes(groups int64, weighted bool) int64 {
 			each += int64(len(k.Means)) * 560
 		}
 	}
-	waiting := (groups/region + 1) * regionRows * int64(12+8*len(k.Means))
+	waiting := (groups/region + 1) * max(regionRows*int64(12+8*len(k.Means)), narrowBytes)
 	return groups*(each+8) + waiting
 }
 
@@ -121,6 +122,10 @@ func (t *Table) Add(b *metrics.Block, groups []int32) {
 		for m := range t.values {
 			t.slow(m, b, groups)
 		}
+		return
+	}
+	if t.narrows(b) {
+		t.addNarrow(b, groups)
 		return
 	}
 	p, y := b.Score, b.Right
@@ -285,6 +290,7 @@ func (t *Table) wait(r, from, to int) {
 
 // settle adds all rows that wait.
 func (t *Table) settle() {
+	t.settleNarrow()
 	if len(t.groups) > 0 {
 		t.sort()
 	}
@@ -297,20 +303,30 @@ func (t *Table) settle() {
 // add adds the rows of a region that wait to the words of their groups.
 func (t *Table) add(r int) {
 	w := &t.waiting[r]
-	if part := t.region(r); len(t.waiting) > nearRegions && len(w.pages)*pageRows > len(part)/64 {
-		for i := 0; i < len(part); i += 8 { // in order, they come fast from memory
-			t.touched += part[i]
-		}
+	if len(t.waiting) > nearRegions {
+		t.touch(r, len(w.pages)*pageRows)
 	}
 	for i := range w.pages {
 		n := pageRows
 		if i == len(w.pages)-1 {
 			n = w.rows
 		}
-		t.addRows(r, &w.pages[i], n)
+		p := &w.pages[i]
+		t.addRows(r, p.keys[:n], p.values, pageRows)
 	}
 	t.free = append(t.free, w.pages...)
 	w.pages, w.rows = w.pages[:0], 0
+}
+
+// touch loads the words of a region to which so many rows are about to be added: in order, they come fast from memory.
+func (t *Table) touch(r, rows int) {
+	part := t.region(r)
+	if rows <= len(part)/64 {
+		return
+	}
+	for i := 0; i < len(part); i += 8 {
+		t.touched += part[i]
+	}
 }
 
 // region returns the words of the groups of a region.
@@ -318,21 +334,21 @@ func (t *Table) region(r int) []int64 {
 	return t.hot[r*region*t.words : min(len(t.hot), (r+1)*region*t.words)]
 }
 
-// addRows adds n rows of a region to the words of their groups.
-func (t *Table) addRows(r int, rows *page, n int) {
+// addRows adds rows of a region to the words of their groups. Of values the columns begin stride elements apart.
+func (t *Table) addRows(r int, of []uint32, values []float64, stride int) {
 	words := t.region(r)
-	for from := 0; from < n; from += together {
-		to := min(from+together, n)
-		keys, p := rows.keys[from:to], rows.values[from:to]
+	for from := 0; from < len(of); from += together {
+		to := min(from+together, len(of))
+		keys, p := of[from:to], values[from:to]
 		seen, out := kernel.RecordScores(words, keys, p, Bins)
-		at := from + pageRows
+		at := from + stride
 		for m := range t.Means {
 			l := &t.Means[m]
 			if l.first == nil {
 				continue
 			}
-			v := rows.values[at:][:len(keys)]
-			at += pageRows
+			v := values[at:][:len(keys)]
+			at += stride
 			if kernel.RecordMoments(words, keys, l.at, v, l.first, l.second) == 0 {
 				continue
 			}
@@ -409,7 +425,7 @@ func (k *Kept) addWords(s *Sums, rec []int64) {
 
 // Sums returns those of a group, which the caller must not change.
 func (t *Table) Sums(g int32) *Sums {
-	if t.columns != nil {
+	if t.columns != nil || t.narrow.regions != nil {
 		t.settle()
 	}
 	w := t.wide[g]

@@ -3,6 +3,7 @@ package compact
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -15,17 +16,23 @@ import (
 )
 
 // TestTable: sums of groups are those that adding their rows one by one gives: of few and many groups, so large that words are moved to
-// sums, with infinite losses, in random order and group after group, and where Sums is called between rows.
+// sums, with infinite losses, in random order and group after group, and where Sums is called between rows. Of float32 scores of a binary
+// task most rows wait by these, and those of blocks of which a row was dropped by their columns.
 func TestTable(t *testing.T) {
-	for _, classes := range []int{1, 4} {
-		spec := eval.Spec{Classes: classes}
+	for _, kind := range []struct {
+		classes int
+		kind    metrics.Kind
+		narrow  bool
+	}{{1, metrics.Probs, false}, {1, metrics.Probs, true}, {1, metrics.Logits, true}, {4, metrics.Probs, false}} {
+		classes := kind.classes
+		spec := eval.Spec{Classes: classes, Kind: kind.kind}
 		var err error
 		if spec.Metrics, err = eval.ParseMetrics("default", spec.Shape()); err != nil {
 			t.Fatal(err)
 		}
 		for _, groups := range []int{1, 3, 3000, 9000} {
 			for _, ordered := range []bool{false, true} {
-				t.Run(fmt.Sprintf("classes=%d/groups=%d/ordered=%v", classes, groups, ordered), func(t *testing.T) {
+				t.Run(fmt.Sprintf("classes=%d/kind=%v/float32=%v/groups=%d/ordered=%v", classes, kind.kind, kind.narrow, groups, ordered), func(t *testing.T) {
 					const rows = 150_000
 					p := testrows.Random(5, rows, classes, false)
 					r := rand.New(rand.NewPCG(6, 7))
@@ -45,6 +52,23 @@ func TestTable(t *testing.T) {
 							p.F64[i*classes] = 1
 						}
 					}
+					opt := &metrics.Options{Drop: true}
+					if kind.narrow {
+						p.F32 = make([]float32, rows)
+						for i, v := range p.F64 {
+							if kind.kind == metrics.Logits {
+								v = math.Log(v / (1 - v))
+								if v > 1e9 {
+									v = 1e30
+								}
+							}
+							if p.F32[i] = float32(v); i >= rows/2 && r.IntN(4000) == 0 {
+								p.F32[i] = float32(math.NaN())
+							}
+						}
+						p.F64, p.Kind = nil, kind.kind
+					}
+					given, apart := 0, 0
 					k := For(&spec)
 					table := k.New()
 					table.Grow(groups)
@@ -53,8 +77,13 @@ func TestTable(t *testing.T) {
 						want[i] = k.sums()
 					}
 					blocks := 0
-					w := metrics.NewWalker(nil, k.Need()|metrics.NeedSpread, func(b *metrics.Block) {
+					w := metrics.NewWalker(opt, k.Need()|metrics.NeedSpread, func(b *metrics.Block) {
 						table.Add(b, b.Groups)
+						if table.narrows(b) {
+							given++
+						} else {
+							apart++
+						}
 						score, y := b.Score, b.Right
 						if k.Event == calib.Positive {
 							score, y = b.Stats.Positive, make([]uint8, b.Rows)
@@ -93,6 +122,9 @@ func TestTable(t *testing.T) {
 						}
 					})
 					w.Add(&metrics.Chunk{Predictions: *p, Groups: of})
+					if narrow := given > 10; narrow != kind.narrow || apart < 10 {
+						t.Fatalf("%d blocks wait by scores and %d by columns", given, apart)
+					}
 					for g := range groups {
 						got, err := table.Append(nil, int32(g))
 						if err != nil {
