@@ -38,8 +38,6 @@ type Joint struct {
 	sorted       bool           // cells rise; on the grid, without weights, they always do
 	heavy        []tally.Weight // of each cell, with weights
 	slots        []int32        // open addressing: number of a cell plus 1
-	ones         []int32        // scratch
-	came         []uint8
 }
 
 // jointCell counts the rows of a pair of scores. a and b are the scores' keys, or places on the grid, each with the outcome as
@@ -86,22 +84,13 @@ func Scores(dst []uint64, b *metrics.Block) {
 }
 
 // Places writes the places of a block's scores on the grid, for Joint.AddPlaces, each with its outcome as its last bit. Scores
-// outside [0,1] get the place NoPlace.
-func (j *Joint) Places(dst []uint32, b *metrics.Block) {
+// outside [0,1] get the place NoPlace. events are those of a binary task, 1 where the label is; other tasks need none.
+func (j *Joint) Places(dst []uint32, b *metrics.Block, events []uint8) {
 	p, hit := b.Score, b.Right
 	if b.Classes == 1 {
-		p, hit = b.Stats.Positive, j.events(b)
+		p, hit = b.Stats.Positive, events
 	}
 	j.grid.Places(dst[:b.Rows], p[:b.Rows], b.Stats.Tail[:b.Rows], hit[:b.Rows])
-}
-
-// events returns whether the event came, of a block of a binary task.
-func (j *Joint) events(b *metrics.Block) []uint8 {
-	if len(j.ones) < b.Rows {
-		j.ones, j.came = slices.Repeat([]int32{1}, b.Rows), make([]uint8, b.Rows)
-	}
-	kernel.Hits(j.came[:b.Rows], b.Labels[:b.Rows], j.ones[:b.Rows])
-	return j.came
 }
 
 // NoPlace is the place of a score outside [0,1].

@@ -268,14 +268,16 @@ type labelCell [4]struct{ hi, lo int64 }
 // addByLabel adds differences without weights to the sums of their labels.
 func (m *Means) addByLabel(d []float64, labels []int32) {
 	labels = labels[:len(d)]
+	cells := m.cells
 	for i, v := range d {
 		y := labels[i]
-		if int(y) >= len(m.cells) {
+		if uint(y) >= uint(len(cells)) {
 			m.cells = Grown(m.cells, int(y)+1)
+			cells = m.cells
 		}
 		t := v + labelHigh
 		r := (v - (t - labelHigh)) + labelLow
-		c := &m.cells[y][i&3]
+		c := &cells[y][i&3]
 		c.hi += int64(math.Float64bits(t)) - int64(math.Float64bits(labelHigh))
 		c.lo += int64(math.Float64bits(r)) - int64(math.Float64bits(labelLow))
 	}

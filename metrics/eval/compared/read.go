@@ -49,9 +49,10 @@ type reader struct {
 	values   func(model int, group int32) []string
 
 	losses paired.Room
-	ones   []int32 // to find the events of a binary task
-	came   []uint8
 	about  paired.Rows // the rows at hand
+	ones   []int32     // to find the events of a binary task
+	came   []uint8     // these, of the rows at hand
+	events int         // how many rows they are of yet; all models have the same
 
 	keyed   bool          // some pair is not on a grid
 	gridded *paired.Joint // one that is on a grid; all have as many places
@@ -194,8 +195,18 @@ func (v *view) add(r *reader, b *metrics.Block, whole bool) {
 	if r.keyed {
 		paired.Scores(v.keys[from:to], b)
 	}
+	var events []uint8
+	if b.Classes == 1 && b.Labels != nil {
+		if r.ones == nil {
+			r.ones, r.came = slices.Repeat([]int32{1}, stepRows), make([]uint8, stepRows)
+		}
+		if events = r.came[from:to]; to > r.events {
+			kernel.Hits(events, b.Labels[:b.Rows], r.ones[:b.Rows])
+			r.events = to
+		}
+	}
 	if r.gridded != nil {
-		r.gridded.Places(v.places[from:to], b)
+		r.gridded.Places(v.places[from:to], b, events)
 	}
 	if k.hits {
 		v.right = take(v.room.right, b.Right, from, b.Rows, whole)
@@ -510,6 +521,7 @@ func (r *reader) step() error {
 		}
 	}
 	failed := false
+	r.events = 0
 	for m := range r.view {
 		v := &r.view[m]
 		v.n = 0
@@ -557,12 +569,8 @@ func (r *reader) step() error {
 		}
 	}
 	r.about = paired.Rows{Labels: labels, Weights: weights}
-	if c.kept.byLabel && classes == 1 {
-		if r.ones == nil {
-			r.ones, r.came = slices.Repeat([]int32{1}, stepRows), make([]uint8, stepRows)
-		}
+	if r.events == n {
 		r.about.Events = r.came[:n]
-		kernel.Hits(r.came[:n], labels, r.ones[:n])
 	}
 	for _, p := range c.pairs {
 		p.add(r, &r.view[p.a], &r.view[p.b], n, classes)
