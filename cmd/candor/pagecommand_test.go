@@ -17,8 +17,10 @@ func init() {
 	for reason, flags := range map[string]string{
 		"PREDICTIONS, LABELS and the like stand for what is read, and for how: no state keeps it": "prob prob-prefix logit-prefix label-prefix pivot id on-unmatched classes no-header percent bfloat16 member-axis " +
 			"mean std scale error quantile-prefix levels model target output-type oracle tasks-json bytes sequence target-delimiter filter name files-from shard expect",
-		"it changes no answer, only how one is found": "threads max-memory checkpoint checkpoint-every resume first-row",
-		"it asks for a further output":                "output format json plot plot-y plot-kind report fail-if require state flips html help",
+		"it changes no answer, only how one is found":       "threads max-memory checkpoint checkpoint-every resume first-row",
+		"--task survival, which writes no page, has it":     "time horizons curve-times",
+		"the metrics that it leaves are named by --metrics": "common",
+		"it asks for a further output":                      "output format json plot plot-y plot-kind report fail-if require state flips html help",
 	} {
 		for _, f := range strings.Fields(flags) {
 			notOnPages[f] = reason
