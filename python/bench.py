@@ -69,20 +69,20 @@ def main(rows: int) -> None:
     alone, both = fastest(command(sys.executable, "-c", "import numpy"), command(sys.executable, "-c", "import numpy, candor"), times=20)
     print(f"| `import candor` beside `import numpy`, which takes {1e3 * alone:.0f} ms | {1e3 * (both - alone):.0f} ms |\n")
 
-    w, g = r.random(n), r.integers(0, 4, n)
-    print(f"| memory beside the arrays, this process, the command and files in memory together | MiB |\n| --- | --- |")
+    w, g, is_one, as_float, even, half = r.random(n), r.integers(0, 4, n), y2 == 1, y2.astype("f8"), 2 * y2 + 2, y // 2
+    print("| memory beside the arrays, this process, the command and files in memory together | MiB |\n| --- | --- |")
     for what, call in {
         f"{rows:,} x {CLASSES:,} float32": lambda: candor.evaluate(p, labels=y),
         "the same in Fortran order": lambda f=np.asfortranarray(p): candor.evaluate(f, labels=y),
-        "every second column, strided": lambda: candor.evaluate(p[:, ::2], labels=y // 2, renormalize=True),
+        "every second column, strided": lambda: candor.evaluate(p[:, ::2], labels=half, renormalize=True),
         f"{rows // 2:,} x {CLASSES:,} float64": lambda d=p[: rows // 2].astype("f8"): candor.evaluate(d, labels=y[: rows // 2], renormalize=True),
         f"{rows:,} x {CLASSES:,} float16": lambda h=p.astype("f2"): candor.evaluate(h, labels=y, renormalize=True),
         f"{n:,} float32, labels of int64": lambda: candor.evaluate(binary, labels=y2),
-        "the same, labels of bool": lambda: candor.evaluate(binary, labels=y2 == 1),
-        "labels of float64": lambda: candor.evaluate(binary, labels=y2.astype("f8")),
-        "labels that are looked up, `classes=[2, 4]`": lambda: candor.evaluate(binary, labels=y2 * 2 + 2, classes=[2, 4]),
+        "the same, labels of bool": lambda: candor.evaluate(binary, labels=is_one),
+        "labels of float64": lambda: candor.evaluate(binary, labels=as_float),
+        "labels that are looked up, `classes=[2, 4]`": lambda: candor.evaluate(binary, labels=even, classes=[2, 4]),
         "weights of float64": lambda: candor.evaluate(binary, labels=y2, weights=w),
-        "four groups": lambda: candor.evaluate(binary, labels=y2, groups=g),
+        'four groups, max_memory="1GiB"': lambda: candor.evaluate(binary, labels=y2, groups=g, max_memory="1GiB"),
         'metrics="all"': lambda: candor.evaluate(p, labels=y, metrics="all"),
         "`compare` of two models": lambda: candor.compare({"a": p, "b": p}, labels=y),
     }.items():

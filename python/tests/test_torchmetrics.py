@@ -149,7 +149,7 @@ def _rank(rank: int, address: str, queue: Any) -> None:
 def test_two_processes(tmp_path: Any) -> None:
     whole = ours.MulticlassCalibrationError(5)
     whole.update(LOGITS, TARGET)
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("spawn")  # PyTorch's own threads do not survive a fork
     queue = context.SimpleQueue()
     ranks = [context.Process(target=_rank, args=(i, str(tmp_path / "meet"), queue)) for i in range(2)]
     for p in ranks:

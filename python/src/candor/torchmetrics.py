@@ -119,7 +119,7 @@ class Evaluation:
         copied = scores.to("cpu", dtype=torch.float32 if scores.element_size() < 4 else scores.dtype, copy=True)
         if copied.numel():
             low, high = torch.aminmax(copied)
-            if low < 0 or high > 1:
+            if low.item() < 0 or high.item() > 1:
                 copied = copied.sigmoid_() if self.num_classes is None else copied.softmax(1)
         return copied, labels.to("cpu", copy=True)
 
