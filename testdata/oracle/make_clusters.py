@@ -132,8 +132,10 @@ def squared(p, y, g, w, bins=15):
         if clusters[k] < 2:
             continue
         gaps[k] = (w * (y - p))[at].sum() / size[k]
-        table[:, k] = sums(np.where(at, w * (y - p - gaps[k]), 0), g) * np.sqrt(clusters[k] / (clusters[k] - 1))
-        value += size[k] / n * (gaps[k] ** 2 - (table[:, k] ** 2).sum() / size[k] ** 2)
+        off = sums(np.where(at, w * (y - p - gaps[k]), 0), g)
+        table[:, k] = off * np.sqrt(clusters[k] / (clusters[k] - 1))
+        share = sums(np.where(at, w, 0), g) / size[k]
+        value += size[k] / n * (gaps[k] ** 2 - (off**2 / (1 - share)).sum() / size[k] ** 2)
     mean = (size * gaps**2).sum() / n
     for i, name in enumerate(names):
         here = g == name

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"sort"
 	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 )
@@ -120,9 +122,10 @@ func TestClusterOracle(t *testing.T) {
 			near("half", (d.Interval.High-d.Interval.Low)/2, want.Half)
 			switch name {
 			case "aurc", "eaurc": // whose values have equal scores in any order, and whose errors take them together
-			case "calibration_error_squared": // the difference of both values, which eval's tests hold to their definition
-				m := c.Models()
-				near("value", d.Value, m[1].Value(d.Metric).Value-m[0].Value(d.Metric).Value)
+			case "calibration_error_squared": // the variance of bins, which the values subtract, is of scores on a grid
+				tolerance = 1e-3
+				near("value", d.Value, want.Value)
+				near("p", d.P, want.P)
 			default:
 				near("value", d.Value, want.Value)
 				near("p", d.P, want.P)
@@ -359,5 +362,38 @@ func TestClusterResealedStates(t *testing.T) {
 		if read == 0 {
 			t.Error("no sum of a state may be another number")
 		}
+	}
+}
+
+// TestClusterOfRowOnGrid: where scores are the middles of the grid's cells, calibration_error_squared with a cluster for each row is exactly that
+// of rows.
+func TestClusterOfRowOnGrid(t *testing.T) {
+	const n = 2000
+	least, rising := kernel.GridPlaces()
+	middle := func(p float64) float64 { // of the cell of p, which is at most 1/2
+		i := sort.Search(len(rising), func(i int) bool { return least[rising[i]] > p }) - 1
+		high := 0.5
+		if i+1 < len(rising) {
+			high = least[rising[i+1]]
+		}
+		return least[rising[i]] + (high-least[rising[i]])/2
+	}
+	l, of := models(6, n, 1, 2, false), make([]string, n)
+	for i := range of {
+		of[i] = fmt.Sprint(i)
+	}
+	for _, p := range l {
+		for i, v := range p.F64 {
+			if v <= 0.5 {
+				p.F64[i] = middle(v)
+			} else {
+				p.F64[i] = 1 - middle(1-v)
+			}
+		}
+	}
+	s := specOf(t, 1, "calibration_error_squared")
+	plain, each := compare(t, s, []string{"a", "b"}, "", l, nil).Differences(nil)[0], clustered(t, s, []string{"a", "b"}, l, of, nil).Differences(nil)[0]
+	if !(math.Abs(each.Value-plain.Value) < 1e-12) || plain.Value == 0 {
+		t.Errorf("%v, of rows %v", each.Value, plain.Value)
 	}
 }
