@@ -94,7 +94,8 @@ func run(args []string, out io.Writer) (err error) {
 	reps := flags.Int("reps", 3, "repetitions, of which the best counts")
 	python := flags.String("python", "", "the python3 that has numpy; empty: the first of "+strings.Join(pythons, ", "))
 	files := flags.Bool("files", false, "compare the reading of files instead, with Polars, DuckDB and numpy")
-	rows := flags.Int("rows", 10_000_000, "rows of each file, of JSON Lines a tenth")
+	asked := flags.Bool("asked", false, "compare what is asked of binary scores in memory instead, with Numba, DuckDB and Polars")
+	rows := flags.Int("rows", 10_000_000, "rows of each file, of JSON Lines a tenth, and of -asked")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -115,6 +116,13 @@ func run(args []string, out io.Writer) (err error) {
 	}
 	// The collector would work on a second core.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if *asked {
+		path, tried := pythonWith(*python, "numpy")
+		if path == "" {
+			return fmt.Errorf("-asked needs Python with numpy, and for what is compared numba, duckdb and polars: %s", tried)
+		}
+		return compareAsked(out, *dir, path, *rows, *reps)
+	}
 	if *files {
 		return compareFiles(out, *dir, *python, match, *rows, *reps)
 	}
