@@ -105,7 +105,7 @@ func (b *opening) survival() (*vectorReader, *Error) {
 
 // array0 returns the name of an array of each .npz, or "" if the name is that of a file.
 func array0(name string) string {
-	if l := strings.ToLower(name); strings.HasSuffix(l, ".npy") || strings.Contains(l, ".npz") {
+	if l := strings.ToLower(name); strings.HasSuffix(l, ".npy") || strings.Contains(l, ".npz") || strings.Contains(l, "/") {
 		return ""
 	}
 	return name

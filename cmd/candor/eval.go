@@ -654,6 +654,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if len(paths) == 0 {
 		others = append(others, f.columns.named()...)
 	}
+	others = append(others, f.lifeFiles()...)
 	if err := f.files.check(append(slices.Clone(paths), others...)...); err != nil {
 		return err
 	}

@@ -118,3 +118,13 @@ func (f *evalFlags) survivalSpec(s *eval.Spec, times []float64) (err error) {
 	}
 	return nil
 }
+
+// lifeFiles returns the files of times and events.
+func (f *evalFlags) lifeFiles() (l []string) {
+	for _, name := range []string{f.life.time, f.event} {
+		if f.task == ofSurvival && (strings.HasSuffix(name, ".npy") || strings.Contains(name, ".npz") || strings.Contains(name, "/")) {
+			l = append(l, name)
+		}
+	}
+	return l
+}

@@ -155,3 +155,13 @@ def test_errors_speak_of_arguments(call: object, says: str) -> None:
         call()  # type: ignore[operator]
     assert "--" not in str(e.value)
     assert "--" not in str(e.value.remedy)
+
+
+def test_survival() -> None:
+    """Risks and survival are each other's complement, and the horizons are those of the columns."""
+    time, event = [3.0, 1.0, 4.0, 2.0], np.array([False, True, False, True])
+    a = candor.evaluate_survival(risks=[0.25, 0.5, 0.5, 0.75], time=time, event=event, horizons=[2.5], metrics="bias_km,brier_ipcw")
+    b = candor.evaluate_survival(survival=[0.75, 0.5, 0.5, 0.25], time=time, event=event, horizons=[2.5], metrics="bias_km,brier_ipcw")
+    assert a.brier_ipcw.value == b.brier_ipcw.value and a.bias_km.value == 0.0
+    with pytest.raises(candor.DataError, match="event is 2"):
+        candor.evaluate_survival(risks=[0.5, 0.5], time=[1.0, 2.0], event=[2, 0], horizons=[1.5])

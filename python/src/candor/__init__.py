@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._build import VERSION as __version__
-from ._evaluate import compare, evaluate, evaluate_files, evaluate_forecast
+from ._evaluate import compare, evaluate, evaluate_files, evaluate_forecast, evaluate_survival
 from ._recalibrate import Map, recalibrate
 from ._result import Comparison, Evaluation, Metric, Picture, Result
 from ._state import State
@@ -43,6 +43,7 @@ __all__ = [
     "evaluate",
     "evaluate_files",
     "evaluate_forecast",
+    "evaluate_survival",
     "make_scorer",
     "recalibrate",
 ]

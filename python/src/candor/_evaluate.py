@@ -173,6 +173,59 @@ def evaluate_forecast(
     return _result(Result, words, state, progress, a.nbytes)
 
 
+def evaluate_survival(
+    *,
+    time: Any,
+    event: Any,
+    risks: Any = None,
+    survival: Any = None,
+    horizons: Sequence[float],
+    curve_times: Optional[Sequence[float]] = None,
+    weights: Any = None,
+    groups: Any = None,
+    metrics: Union[str, Sequence[str], None] = None,
+    state: bool = True,
+    max_memory: Union[str, int, None] = None,
+    progress: Optional[bool] = None,
+    **options: Any,
+) -> Result:
+    """Evaluate probabilities that an event happens by one or several times, with censored rows.
+
+    Args:
+        time: when each row was last seen, above 0, (N,).
+        event: 1 or True if the event happened then, 0 if the row is censored, (N,).
+        risks: probabilities that the event has happened by each time, (N, H), or (N,) for one.
+        survival: probabilities that it has not, instead.
+        horizons: the times at which they are judged: those of the columns, or some of `curve_times`.
+        curve_times: the times of the H columns, where more than the horizons.
+        weights: a weight for each row, (N,).
+        groups: as in `evaluate`.
+        metrics: as in `evaluate`.
+        state: as in `evaluate`.
+        progress: as in `evaluate`.
+        **options: flags of `candor eval`, as in `evaluate`.
+
+    >>> result = evaluate_survival(risks=[0.2, 0.6, 0.4, 0.5], time=[3.0, 1.0, 4.0, 2.0], event=[0, 1, 0, 1], horizons=[2.5], metrics="brier_ipcw")
+    >>> round(result.brier_ipcw, 4)
+    0.1525
+    """
+    kind, value = one(risks=risks, survival=survival)
+    a = _arrays.scores(kind, value)
+    words: list[Word] = ["eval", Input(kind, a), "--task", "survival"]
+    if kind == "survival":
+        words += ["--input", "survival"]
+    for name, given in (("time", time), ("event", event)):
+        x = _arrays.numbers(name, given)
+        _arrays.same_length(kind, len(a), **{name: x})
+        words += [f"--{name}", Input(name, x)]
+    words += ["--horizons", ",".join(map(repr, map(float, horizons)))]
+    if curve_times is not None:
+        words += ["--curve-times", ",".join(map(repr, map(float, curve_times)))]
+    words += beside(kind, len(a), weights=weights, groups=groups, options=options)
+    words += flags({"metrics": metrics, "max_memory": max_memory, **options})
+    return _result(Result, words, state, progress, a.nbytes)
+
+
 def compare(
     probs: Optional[Mapping[str, Any]] = None,
     *,
