@@ -52,7 +52,7 @@ var checkpointed func(at int64) error
 var running atomic.Pointer[checkpoint]
 
 // sameRows are the flags that change neither the rows nor what is kept of them.
-var sameRows = []string{"checkpoint", "checkpoint-every", "resume", "threads", "state", "json", "format", "name", "files-from"}
+var sameRows = []string{"checkpoint", "checkpoint-every", "resume", "threads", "state", "json", "format", "quiet", "name", "files-from"}
 
 // open reads the file of --checkpoint, if there is one to go on from. reads are the files that are read.
 func (k *checkpointFlags) open(c *cobra.Command, f *evalRun, from fs.FS, reads []string) (*checkpoint, error) {

@@ -90,6 +90,9 @@ having judged the same rows. 'candor help comparing' says how sets are matched, 
 }
 
 func (f *compareRun) run(c *cobra.Command, args []string) error {
+	if err := f.useRemote(&args); err != nil {
+		return err
+	}
 	paths := matched(args)
 	f.plot.sets = true
 	if err := f.output.check(c); err != nil {

@@ -257,3 +257,41 @@ func TestDividedUsage(t *testing.T) {
 		t.Error("the shards that engines number are others")
 	}
 }
+
+// TestQuiet: the state is written, and no result is printed; gates are checked.
+func TestQuiet(t *testing.T) {
+	d, s := newDir(t), newSet(43, 120, 3)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	tags := d.put("tags.npy", npy(t, []int64{int64(s.rows), 3}, make([]int32, 3*s.rows)))
+	for i, args := range [][]string{{x, "--labels", y}, {x, "--labels", y, "--group", y}, {x, "--labels", y, "--slice-by", y}, {x, "--labels", tags, "--task", "multilabel"}} {
+		a, b, c := d.at(fmt.Sprint(i, "a")), d.at(fmt.Sprint(i, "b")), d.at(fmt.Sprint(i, "c"))
+		printed(t, append([]string{"eval", "--state", a}, args...)...)
+		if got := printed(t, append([]string{"eval", "--state", b, "--quiet"}, args...)...); got != "" || !bytes.Equal(d.read(a), d.read(b)) {
+			t.Errorf("%v: %q, or another state", args, got)
+		}
+		if got := printed(t, "merge", a, "-o", c, "--quiet", "--json"); got != "" || !bytes.Equal(d.read(a), d.read(c)) {
+			t.Errorf("merge of %v: %q, or another state", args, got)
+		}
+	}
+	printed(t, "compare", x, x, "--labels", y, "--state", d.at("pair"))
+	if got := printed(t, "merge", d.at("pair"), "-o", d.at("again"), "--quiet"); got != "" || !bytes.Equal(d.read(d.at("pair")), d.read(d.at("again"))) {
+		t.Errorf("merge of a comparison: %q, or another state", got)
+	}
+	for _, gate := range []string{"nll>0", "nll<0"} {
+		for _, args := range [][]string{{"eval", x, "--labels", y}, {"merge", d.at("0a")}, {"eval", x, "--labels", tags, "--task", "multilabel"}} {
+			if code, out, errs := candor(t, append(args, "--quiet", "--fail-if", gate)...); (code == exitGate) != (gate == "nll>0") || out != "" {
+				t.Errorf("%v %s: %d, %q, %s", args, gate, code, out, errs)
+			}
+		}
+	}
+	for _, args := range [][]string{{"eval", x, "--labels", y}, {"merge", d.at("0a")}, {"subtract", d.at("0a"), d.at("0a")}} {
+		if code, _, errs := candor(t, append(args, "--quiet")...); code != exitUsage || !strings.Contains(errs, "prints no result, and nothing else is asked for") {
+			t.Errorf("%v: %d, %s", args, code, errs)
+		}
+	}
+	for _, args := range [][]string{{"compare", x, x, "--shard", "0/2"}, {"score", x, "--files-from", "l"}, {"recal", "fit", "temperature", x, "--resume"}, {"compare", x, x, "--checkpoint", "k"}} {
+		if code, _, errs := candor(t, args...); code != exitUsage || !strings.Contains(errs, "only candor eval ") || !strings.Contains(errs, "some of the files") && !strings.Contains(errs, "merge the states") {
+			t.Errorf("%v: %d, %s", args, code, errs)
+		}
+	}
+}

@@ -649,6 +649,9 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err := f.slicing.check(c, f); err != nil {
 		return err
 	}
+	if err := f.checkQuiet("--state", f.state); err != nil {
+		return err
+	}
 	f.gated = f.gates
 	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups, one(f.columns.cluster), f.model.oracle, f.tokens.bytes, f.tokens.sequences)
 	if len(paths) == 0 {

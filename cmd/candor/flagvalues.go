@@ -61,6 +61,9 @@ func fillFlags(c *cobra.Command) {
 func flagFault(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
+		if why := onlyOfEval(c, unknown.GetSpecifiedName()); why != "" {
+			return usage("%v: %s", err, why)
+		}
 		var names []string
 		for _, f := range visibleFlags(c) {
 			names = append(names, f.Name)
@@ -93,4 +96,22 @@ func flagFault(c *cobra.Command, err error) error {
 		return usage("%s is %q: %v; give %s", flag, value, errors.Unwrap(bad), what)
 	}
 	return usage("%s is %q; it is %s", flag, value, kind)
+}
+
+// onlyOfEval says why a command does not take a flag of candor eval for large data, and what to do.
+func onlyOfEval(c *cobra.Command, flag string) string {
+	const divide = "only candor eval divides rows"
+	switch flag {
+	case "shard", "files-from":
+		if c.Name() == "compare" {
+			return divide + "; compare parts of the files, each with --state, and merge the states"
+		}
+		return divide + "; give each run some of the files"
+	case "checkpoint", "checkpoint-every", "resume":
+		if c.Name() == "compare" {
+			return "only candor eval goes on where it was killed; compare parts of the files, each with --state, and merge the states"
+		}
+		return "only candor eval goes on where it was killed; run it again, or give each run some of the files"
+	}
+	return ""
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +21,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/metrics/eval/grouped"
 	"github.com/candor-go/candor/metrics/eval/multilabel"
+	"github.com/candor-go/candor/metrics/eval/sliced"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/predictions/roles"
 	"github.com/candor-go/candor/report"
@@ -102,7 +105,7 @@ func sheetOf(docs []any) *sheet {
 		}
 		if t := in.State; t != nil {
 			for _, f := range [][2]string{{"rows", fmt.Sprint(t.Rows)}, {"dropped", fmt.Sprint(t.Dropped)}, {"classes", fmt.Sprint(t.Classes)}, {"task", t.Task}, {"dtype", t.DType}, {"kind", t.Kind},
-				{"groups", strings.Join(t.Groups, ", ")}, {"models", strings.Join(t.Models, ", ")}, {"metrics", strings.Join(t.Metrics, ", ")}, {"sha256", t.SHA256}, {"version", fmt.Sprint(t.Version)}, {"bytes", fmt.Sprint(t.Bytes)}} {
+				{"groups", strings.Join(t.Groups, ", ")}, {"slices", strings.Join(t.Slices, ", ")}, {"models", strings.Join(t.Models, ", ")}, {"metrics", strings.Join(t.Metrics, ", ")}, {"sha256", t.SHA256}, {"version", fmt.Sprint(t.Version)}, {"bytes", fmt.Sprint(t.Bytes)}} {
 				if f[1] != "" {
 					s.add(in.File, in.Format, "state", f[0], "", f[1])
 				}
@@ -158,13 +161,14 @@ type stateInfo struct {
 	SHA256  string   `json:"sha256"`
 	Groups  []string `json:"groups,omitempty"` // grouping columns
 	Each    int      `json:"number_of_groups,omitempty"`
+	Slices  []string `json:"slices,omitempty"` // columns
 	Models  []string `json:"models,omitempty"` // of a comparison
 
 	Shards []shardInfo `json:"shards,omitempty"`
 
 	Version int        `json:"version"` // of the format
 	Bytes   int        `json:"bytes"`
-	Parts   []partInfo `json:"parts,omitempty"` // of an evaluation
+	Parts   []partInfo `json:"parts,omitempty"`
 }
 
 // partInfo is a part of a state, or several of one kind together.
@@ -243,6 +247,9 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 		in, err := inspectState(w, state, name)
 		if i, ok := in.(inspected); ok {
 			i.State.Version, i.State.Bytes = int(binary.LittleEndian.Uint16(state[4:])), len(b)
+			if i.State.Parts == nil {
+				i.State.Parts = partsIn(state)
+			}
 			hang(w, "  format  ", formatOf(i.State), screenOf(w).width)
 		}
 		if i, ok := in.(inspected); ok && !mark.Whole() {
@@ -295,7 +302,18 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 	var groups *grouped.Evaluation
 	var err error
 	sum, what := "", "an evaluation"
-	if bytes.HasPrefix(b, []byte(compared.Magic)) {
+	var slicedBy []string
+	if bytes.HasPrefix(b, []byte(sliced.Magic)) {
+		all := new(sliced.Evaluation)
+		if err := decodeState(all, sliced.Magic, b, path); err != nil {
+			return nil, err
+		}
+		for _, c := range all.Columns {
+			slicedBy = append(slicedBy, c.Name)
+		}
+		id := sha256.Sum256(b)
+		e, sum = all.Whole(), hex.EncodeToString(id[:])
+	} else if bytes.HasPrefix(b, []byte(compared.Magic)) {
 		all := new(compared.Comparison)
 		if err := decodeState(all, compared.Magic, b, path); err != nil {
 			return nil, err
@@ -308,7 +326,7 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 		return nil, err
 	}
 	in := report.InputOf(e)
-	s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Choices: in.Choices.String(), Names: in.ClassNames, Binary: in.Binary, Task: in.Task, DType: in.DType, Kind: in.Kind, SHA256: cmp.Or(sum, e.SHA256()), Models: models}
+	s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Choices: in.Choices.String(), Names: in.ClassNames, Binary: in.Binary, Task: in.Task, DType: in.DType, Kind: in.Kind, SHA256: cmp.Or(sum, e.SHA256()), Models: models, Slices: slicedBy}
 	for _, m := range e.Spec.Metrics {
 		s.Metrics = append(s.Metrics, m.String())
 	}
@@ -326,7 +344,7 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 	if s.Dropped > 0 {
 		classes += ", " + report.Count(s.Dropped) + " bad rows left out"
 	}
-	if groups == nil && models == nil {
+	if groups == nil && models == nil && slicedBy == nil {
 		if s.Parts, err = partsOf(e); err != nil {
 			return nil, err
 		}
@@ -334,6 +352,9 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 	if groups != nil {
 		s.Groups, s.Each = groups.Columns, groups.Len()
 		classes += fmt.Sprintf(", %d groups by %s", s.Each, strings.Join(visible.Texts(s.Groups), ", "))
+	}
+	if slicedBy != nil {
+		classes += ", sliced by " + strings.Join(visible.Texts(slicedBy), ", ")
 	}
 	fmt.Fprintf(w, "%s: state of %s\n  %s rows, %s, %s %s\n", visible.Text(path), what, report.Count(s.Rows), classes, s.DType, s.Kind)
 	if s.Names != nil {

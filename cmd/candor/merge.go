@@ -159,8 +159,14 @@ func (o *output) openStates(c *cobra.Command, files *sources, to, maxMemory stri
 	if err := files.check(args...); err != nil {
 		return nil, err
 	}
+	if i := slices.IndexFunc(args, func(p string) bool { return strings.Contains(p, "://") }); i >= 0 {
+		return nil, usage("%s: states are files, and not read from URLs; copy it first, or pipe one in as -", withoutQueries(args[i]))
+	}
 	if name, n := files.twice(args); n > 1 {
 		return nil, about(usage("%s is named %d times, and can be read once; name it once", name, n), name)
+	}
+	if err := o.checkQuiet("-o", to); err != nil {
+		return nil, err
 	}
 	if err := checkFile("-o", to, args...); err != nil {
 		return nil, err

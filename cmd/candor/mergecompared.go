@@ -44,7 +44,7 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 	if err != nil {
 		return err
 	}
-	if err := r.shards.write(c, to, sum); err != nil {
+	if err := r.shards.write(c, to, sum); err != nil || o.silent() {
 		return err
 	}
 	var names []string

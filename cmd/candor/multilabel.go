@@ -255,6 +255,9 @@ func (p *plot) writeLabels(m *multilabel.Evaluation, d *report.Multilabel) error
 
 // writeLabels writes a multi-label evaluation to standard output. If gates fail, it returns them as an error.
 func (o *output) writeLabels(c *cobra.Command, m *multilabel.Evaluation, next string) error {
+	if o.silent() {
+		return nil
+	}
 	d := report.NewMultilabel(m)
 	outcomes := o.outcomes(func(g report.Gate) report.Outcome { return g.CheckLabels(d) })
 	if err := o.plot.writeLabels(m, d); err != nil {
@@ -267,6 +270,9 @@ func (o *output) writeLabels(c *cobra.Command, m *multilabel.Evaluation, next st
 		return page.Multilabel(d, "candor eval PREDICTIONS --labels LABELS --task multilabel --html page.html")
 	}); err != nil {
 		return err
+	}
+	if o.quiet {
+		return failed(outcomes)
 	}
 	var err error
 	switch out := c.OutOrStdout(); o.format {

@@ -26,6 +26,7 @@ import (
 type output struct {
 	json            bool
 	format          string
+	quiet           bool
 	failIf, require []string
 	minRows         int64 // of a group or slice that counts
 	adjust          string
@@ -40,6 +41,7 @@ type output struct {
 
 func (o *output) flags(c *cobra.Command) {
 	o.forms(c)
+	c.Flags().BoolVar(&o.quiet, "quiet", false, "print no result, and compute none unless gates or reports need it: for the file of the state alone")
 	o.plot.otherFlags(c)
 	o.reports.flags(c)
 	o.gateFlags(c, "'ece>0.05', 'ece.low>0.02', 'worst_group.bias.low>0.05'", "'ece.high<0.05'")
@@ -91,8 +93,24 @@ func (o *output) checkForm(c *cobra.Command) error {
 	return noSuch("--format", o.format, "table", "markdown", "csv", "json")
 }
 
+// silent reports whether nothing is asked of the answers.
+func (o *output) silent() bool {
+	return o.quiet && len(o.gates) == 0 && o.plot.file == "" && len(o.reports.files) == 0 && o.reports.page.file == ""
+}
+
+// checkQuiet returns an error if nothing is printed and nothing written; flag and file are of the state.
+func (o *output) checkQuiet(flag, file string) error {
+	if o.silent() && file == "" {
+		return usage("--quiet prints no result, and nothing else is asked for; pass %s FILE too, or leave it out", flag)
+	}
+	return nil
+}
+
 // write writes an evaluation to standard output, with its groups if there are any. If gates fail, it returns them as an error.
 func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Evaluation, next string) error {
+	if o.silent() {
+		return nil
+	}
 	var d *report.Document
 	if groups != nil {
 		d = report.OfGroups(groups, grouped.TestOptions{MinRows: o.minRows, Adjust: o.adjustment})
@@ -124,6 +142,9 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 	}
 	if err := o.reports.page.write(func() ([]byte, error) { return page.Eval(d, commandOf(e, d)) }); err != nil {
 		return err
+	}
+	if o.quiet {
+		return failed(outcomes)
 	}
 	var b bytes.Buffer
 	var err error

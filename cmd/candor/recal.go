@@ -150,6 +150,9 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
+	if err := f.useRemote(&paths); err != nil {
+		return err
+	}
 	f.strict = true
 	m, err := recal.Parse(method)
 	if err != nil {
@@ -663,6 +666,9 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	}
 	if _, table := predictions.TableFormatOf(f.out); !table && f.out != "-" && !strings.HasSuffix(strings.ToLower(f.out), ".npy") {
 		return usage("-o %s: its name does not say what is written; end it in .npy, %s", f.out, anyOf(predictions.TableExtensions()))
+	}
+	if err := f.useRemote(&paths); err != nil {
+		return err
 	}
 	if f.out != "-" {
 		if err := checkFile("-o", f.out, append(slices.Concat(paths, f.labels), file)...); err != nil {

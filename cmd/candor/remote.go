@@ -44,8 +44,8 @@ func openRemote(lists ...*[]string) (*remote.FS, error) {
 	return from, nil
 }
 
-// useRemote opens the URLs among the files of an evaluation.
-func (f *evalRun) useRemote(paths *[]string) error {
+// useRemote opens the URLs among the files that are read.
+func (f *evalFlags) useRemote(paths *[]string) error {
 	mean, sd, observed, errs, scale := one(f.columns.mean), one(f.columns.std), one(f.columns.observed), one(f.columns.error), one(f.columns.scale)
 	cluster := one(f.columns.cluster)
 	from, err := openRemote(paths, &f.labels, &f.weights, &f.decisions, &f.scores, &f.ood, &f.columns.groups, &f.tokens.bytes, &f.tokens.sequences,
@@ -58,8 +58,10 @@ func (f *evalRun) useRemote(paths *[]string) error {
 			*to = l[0]
 		}
 	}
-	if f.choices.from != "" {
-		return usage("--from %s reads files of the system, and no URLs; copy them first", f.choices.from)
+	for _, source := range []string{f.choices.from, f.model.from} {
+		if source != "" {
+			return usage("--from %s reads files of the system, and no URLs; copy them first", source)
+		}
 	}
 	f.from, f.fromMemory = from, int64(from.Len())*remote.Memory
 	return nil

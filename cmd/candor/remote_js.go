@@ -1,4 +1,4 @@
 package main
 
 // useRemote does nothing: a page reads the files that it was given.
-func (f *evalRun) useRemote(*[]string) error { return nil }
+func (f *evalFlags) useRemote(*[]string) error { return nil }

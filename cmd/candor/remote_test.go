@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -99,6 +100,31 @@ func TestURLs(t *testing.T) {
 	if code, got := run(flags...); code != exitDone || got != whole {
 		t.Errorf("resumed: %s", differing(got, whole))
 	}
+	table := d.put("t.csv", s.table("p_", animals))
+	other := d.put("other.npy", newSet(62, 300, 3).scores(t))
+	for _, args := range [][]string{
+		{"compare", x, other, "--labels", y, "--json"},
+		{"compare", x, other, "--labels", y, "--baseline", "a"},
+		{"recal", "fit", "temperature", x, "--labels", y, "--json"},
+		{"recal", "fit", "vector", table, "--prob-prefix", "p_", "--label", "label", "--json"},
+	} {
+		want := printed(t, args...)
+		if code, got := run(remotely(args)...); code != exitDone || strings.ReplaceAll(got, h.URL, "") != want {
+			t.Errorf("%v: %d, %s", args, code, differing(got, want))
+		}
+	}
+	m := d.at("map.json")
+	printed(t, "recal", "fit", "temperature", x, "--labels", y, "-o", m)
+	for _, args := range [][]string{{"score", x, "--labels", y}, {"score", table, "--prob-prefix", "p_", "--label", "label", "--keep", "label"}, {"recal", "apply", m, x}} {
+		printed(t, append(slices.Clone(args), "-o", d.at("near.csv"))...)
+		far := remotely(args)
+		if args[0] == "recal" {
+			far[2] = m // a map is a file
+		}
+		if code, errs := run(append(far, "-o", d.at("far.csv"))...); code != exitDone || !bytes.Equal(read(t, d.at("near.csv")), read(t, d.at("far.csv"))) {
+			t.Errorf("%v: %d, %s", args, code, errs)
+		}
+	}
 	bad := d.put("bad.npy", s.with(7, 1, -1).scores(t))
 	none := h.URL + d.at("none.npy") + "?" + secret
 	for _, c := range []struct {
@@ -112,6 +138,9 @@ func TestURLs(t *testing.T) {
 		{[]string{"eval", "s3://bucket/a.npy", "--labels", y}, "an object store is read by presigned URLs"},
 		{[]string{"eval", "https://?" + secret, "--labels", y}, "it is not a URL"},
 		{[]string{"inspect", url(x)}, "no such file"},
+		{[]string{"merge", d.at("whole"), url(d.at("whole"))}, "states are files, and not read from URLs"},
+		{[]string{"compare", url(x), "s3://bucket/a.npy", "--labels", y}, "an object store is read by presigned URLs"},
+		{[]string{"recal", "fit", "temperature", none, "--labels", y}, "none.npy: no such file"},
 		{[]string{"score", url(x), "--metrics", "nll", "-o", d.at("o.npy")}, ""},
 		{[]string{"eval", x, "--labels", y, "--state", url(x)}, ""},
 	} {

@@ -115,7 +115,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 		"--metrics", "default,sce,corp_mcb(replicates=20)")...)
 	add("document", "eval", d.put("visits.csv", visits(func(int) bool { return true })), "--prob", "p", "--labels", "y", "--cluster", "patient")
 	add("document", "eval", d.at("visits.csv"), "--prob", "p", "--labels", "y", "--cluster", "patient", "--group", "site")
-	add("document", "eval", d.at("visits.csv"), "--prob", "p", "--labels", "y", "--cluster", "patient", "--slice-by", "site,score", "--min-rows", "5")
+	add("document", "eval", d.at("visits.csv"), "--prob", "p", "--labels", "y", "--cluster", "patient", "--slice-by", "site,score", "--min-rows", "5", "--state", d.at("slices.state"))
 	add("document", with(append([]string{"eval"}, b...), "--group", group, "--metrics", "default,corp_mcb(replicates=20)")...)
 	slicing := append([]string{"eval"}, b...)
 	slicing = append(slicing, "--slice-by", group+",score,"+column("age", binary.probs), "--min-rows", "1", "--metrics", "ece,multicalibration_error(every)")
@@ -256,7 +256,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	}
 	add("document", append([]string{"eval", "--shard", "1/3", "--state", d.at("shard.state")}, k...)...)
 	add("document", append([]string{"eval", "--metrics", "ece", "--state", d.at("lean.state")}, k...)...)
-	add("inspection", "inspect", "../../testdata/tables/half.parquet", d.at("shard.state"), d.at("lean.state"), d.at("a.state"), d.at("pair.state"), d.at("named.state"), d.at("choices.state"), d.at("tags.state"), d.at("groups.state"), samples,
+	add("inspection", "inspect", "../../testdata/tables/half.parquet", d.at("shard.state"), d.at("lean.state"), d.at("a.state"), d.at("pair.state"), d.at("named.state"), d.at("choices.state"), d.at("tags.state"), d.at("groups.state"), d.at("slices.state"), samples,
 		d.put("t.csv", classes.table("p_", animals)), d.put("rows.jsonl", []byte(`{"p": 0.25, "y": 0}`)), d.put("plain.csv", []byte("a,b\n1,x\n")), d.put("both.npz", npz(t, "a.npy", d.read(samples), "b.npy", d.read(k[0]))))
 	add("descriptors", "metrics")
 

@@ -135,6 +135,9 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	if len(paths) == 0 && !f.columns.files() {
 		return unnamed(c, "no predictions are named")
 	}
+	if err := f.useRemote(&paths); err != nil {
+		return err
+	}
 	form, err := f.form(c)
 	if err != nil {
 		return err

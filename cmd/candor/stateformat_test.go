@@ -415,7 +415,7 @@ func TestStateMagics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	format := regexp.MustCompile(`Magic: "(....)", Version: (\d+)`)
+	format := regexp.MustCompile(`(?:Name: "([^"]*)", )?Magic: "(....)", Version: (\d+)`)
 	seen := 0
 	for _, dir := range []string{"../../metrics", "../../internal/sharding"} {
 		err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -424,8 +424,11 @@ func TestStateMagics(t *testing.T) {
 			}
 			b, err := os.ReadFile(path)
 			for _, m := range format.FindAllSubmatch(b, -1) {
-				if seen++; !bytes.Contains(page, []byte("`"+string(m[1])+"`")) {
-					t.Errorf("docs/state.md lacks %s of %s, version %s", m[1], path, m[2])
+				if seen++; !bytes.Contains(page, []byte("`"+string(m[2])+"`")) {
+					t.Errorf("docs/state.md lacks %s of %s, version %s", m[2], path, m[3])
+				}
+				if name := string(m[1]); strings.Contains(name, ".") && partNames[string(m[2])] != name {
+					t.Errorf("candor inspect calls %s %q, not %q", m[2], partNames[string(m[2])], name)
 				}
 			}
 			return err
@@ -436,5 +439,46 @@ func TestStateMagics(t *testing.T) {
 	}
 	if seen < 30 {
 		t.Errorf("%d parts were found", seen)
+	}
+}
+
+// TestInspectParts: the parts of a state of any kind take all bytes but those of the frame.
+func TestInspectParts(t *testing.T) {
+	d, s := newDir(t), newSet(44, 200, 3)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	forecast := d.put("f.csv", []byte("mean,sd,observed\n1,1,2\n3,2,1\n2,1,2\n"))
+	tags := d.put("tags.npy", npy(t, []int64{int64(s.rows), 3}, make([]int32, 3*s.rows)))
+	for i, c := range []struct {
+		args  []string
+		parts string
+		count int
+	}{
+		{[]string{"eval", x, "--labels", y}, "cells.Cells", 1},
+		{[]string{"eval", x, "--labels", y, "--shard", "0/2"}, "cells.Cells", 1},
+		{[]string{"eval", forecast, "--task", "regression"}, "regress.Normal", 5},
+		{[]string{"eval", x, "--labels", y, "--group", y}, "compact.Sums", 3},
+		{[]string{"eval", x, "--labels", y, "--slice-by", y}, "eval.Evaluation", 1},
+		{[]string{"eval", x, "--labels", tags, "--task", "multilabel"}, "cells.Cells", 3},
+		{[]string{"compare", x, x, "--labels", y}, "eval.Evaluation", 2},
+	} {
+		to := d.at(fmt.Sprint(i, ".state"))
+		printed(t, append(c.args, "--state", to)...)
+		var docs []inspected
+		if err := json.Unmarshal([]byte(printed(t, "inspect", "--json", to)), &docs); err != nil {
+			t.Fatal(err)
+		}
+		st, n, count := docs[0].State, int64(0), 0
+		for _, p := range st.Parts {
+			if n += p.Bytes; p.Name == c.parts {
+				count = p.Count
+			}
+		}
+		frame := int64(st.Bytes) - n
+		if count != c.count || frame < 22 || frame > 400 || st.Parts[0].Name != "head" {
+			t.Errorf("%v: %+v of %d bytes", c.args, st.Parts, st.Bytes)
+		}
+		if out := printed(t, "inspect", to); !strings.Contains(out, c.parts+" ") {
+			t.Errorf("%v: %s", c.args, out)
+		}
 	}
 }

@@ -196,7 +196,7 @@ With --json an error is one JSON object on standard error, and nothing else is t
 and --threads how many cores it takes; results do not depend on either, except that a state says how many scores it may keep.
 
 --state writes what was kept of the rows. 'candor merge' adds states up, and answers as if it had read all rows: shards may be
-evaluated on several machines.
+evaluated on several machines. With --quiet no result is printed, and none is computed unless gates or reports need it.
 
 --shard I/N reads the I-th of N shards of the rows, from 0, for a run that is divided among machines or processes: rows of arrays
 and safetensors, row groups of Parquet, record batches of Arrow's files, and otherwise whole files. --shard slurm is the task of
@@ -213,7 +213,7 @@ any moment; the result has the same bytes. It is an error if a file or a flag ha
   candor eval probs.npy --labels labels.npy --shard 0/8 --state shard-0.state
   candor eval probs.npy --labels labels.npy --checkpoint probs.checkpoint --resume
   candor eval probs.npy --labels labels.npy --threads 2 --max-memory 1GiB`,
-		flags: "state shard files-from first-row checkpoint checkpoint-every resume threads max-memory",
+		flags: "state quiet shard files-from first-row checkpoint checkpoint-every resume threads max-memory",
 	},
 	{
 		name: "comparing", short: "how candor compare reads and judges sets",

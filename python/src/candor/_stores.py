@@ -95,7 +95,7 @@ def state(part: Stream, options: dict[str, Option]) -> State:
     kept = Output()
     try:
         with ExitStack() as stack:
-            run(["eval", part, *flags(options), "--json", "--state", kept], stack, tied=True)
+            run(["eval", part, *flags(options), "--json", "--quiet", "--state", kept], stack, tied=True)
     except (OSError, pa.ArrowException) as e:
         raise refused(part.name, e) from e
     return State(kept.data)

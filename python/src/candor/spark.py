@@ -285,7 +285,7 @@ class _Files(_Task):
                 kept = Output()
                 words: list[Word] = ["eval", *self.files, *flags({"threads": 1, **self.options, "shard": f"{i}/{self.shards}"})]
                 with ExitStack() as stack:
-                    run([*words, "--json", "--state", kept], stack, tied=True)
+                    run([*words, "--json", "--quiet", "--state", kept], stack, tied=True)
                 yield _row(State(kept.data))
 
 
