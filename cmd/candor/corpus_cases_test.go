@@ -549,6 +549,10 @@ func corpusMerge(c *corpus) {
 		if got := c.candor(append([]string{"merge", "--json", "--expect", "3", "--output", sum}, states...)...); got != doc || !bytes.Equal(c.d.read(sum), c.d.read(state)) {
 			c.t.Error("the merged shards are not the whole")
 		}
+		quiet := c.d.at("quiet.state")
+		if got := c.candor(with(append([]string{"eval", "--quiet"}, divided...), "--state", quiet)...) + c.candor("merge", "--quiet", quiet, "--output", c.d.at("again.state")); got != "" || !bytes.Equal(c.d.read(quiet), c.d.read(c.d.at("again.state"))) {
+			c.t.Errorf("--quiet prints %q, or changes the state", got)
+		}
 		if got := c.candor(with(append([]string{"eval", "--json"}, divided...), "--checkpoint", c.d.at("checkpoint"), "--checkpoint-every", "1h", "--resume")...); got != doc {
 			c.t.Error("with checkpoints the document is another")
 		}
