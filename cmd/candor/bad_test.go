@@ -376,7 +376,11 @@ func TestBadStates(t *testing.T) {
 			e.put("x.npy", s.each(math.Log).scores(t))
 		}
 		evaluate(t, append([]string{x, "--labels", y, "--state", e.at("other.state")}, flags...)...)
-		refused(t, e, []string{"merge", a, e.at("other.state"), "-o", e.at("out.state")}, "0.state against ", "other.state: ", name, "like with like")
+		remedy := "like with like"
+		if name == "metrics" {
+			remedy = "candor merge --common"
+		}
+		refused(t, e, []string{"merge", a, e.at("other.state"), "-o", e.at("out.state")}, "0.state against ", "other.state: ", name, remedy)
 	}
 	for _, s := range []*set{newSet(6, 100, 5), newSet(7, 100, 1)} {
 		e := newDir(t)

@@ -204,7 +204,7 @@ func TestClassTableFlags(t *testing.T) {
 	}{
 		{exitUsage, []string{table, "--prob", "a", "--prob-prefix", "p_"}, "--prob, --prob-prefix and --logit-prefix name the same columns; give one of them"},
 		{exitUsage, []string{table, "--logit-prefix", "p_", "--input", "probs"}, "--logit-prefix names columns of logits, and --input is probs"},
-		{exitUsage, []string{table, "--prob", "p_cat", "--task", "regression"}, "--prob, --prob-prefix and --logit-prefix are for --task binary, classification, multilabel and ensemble"},
+		{exitUsage, []string{table, "--prob", "p_cat", "--task", "regression"}, "--prob, --prob-prefix and --logit-prefix are for --task binary, classification, multilabel, ensemble and survival"},
 		{exitUsage, []string{x, "--labels", y, "--classes", "a,b"}, "--classes names 2 classes, and the scores are of 3"},
 		{exitUsage, []string{x, "--labels", y, "--classes", "a,b,a"}, `--classes names "a" twice`},
 		{exitUsage, []string{x, "--labels", y, "--classes", "a,b,c", "--task", "samples"}, "--classes names classes, and --task samples has none"},

@@ -253,9 +253,7 @@ func TestFlipsRefused(t *testing.T) {
 		{[]string{"compare", a, b, "--labels", y, "--flips", "-"}, "name a file"},
 		{[]string{"compare", a, b, "--labels", y, "--flips", d.at("f.csv"), "--state", d.at("f.csv")}, "--flips and --state both name"},
 		{[]string{"compare", a, b, "--labels", y, "--flips", d.at("f.csv"), "--report", "junit=" + d.at("f.csv")}, "--flips and --report both name"},
-		{[]string{"compare", a, b, "--labels", y, "--flips", d.at("f.csv"), "--metrics", "spce(exact)"}, "exact keeps every row"},
 		{[]string{"compare", a, b, "--task", "regression", "--flips", d.at("f.csv")}, "--flips is for classes"},
-		{[]string{"compare", a, b, "--task", "ensemble", "--labels", y, "--flips", d.at("f.csv")}, "--flips: ensembles are not compared row by row"},
 		{[]string{"merge", a, "--flips", d.at("f.csv")}, "--flips: a state has no rows"},
 	} {
 		code, out, errs := candor(t, c.args...)

@@ -134,6 +134,7 @@ func (c *command) evaluated(e *eval.Evaluation, d *report.Document, more string)
 	c.add(e.Audit.Renormalized, "--renormalize")
 	c.add(len(in.IgnoredLabels) > 0, ignoredOf(in))
 	c.add(s.Kind == metrics.Normals && s.Law != regress.NormalLaw, "--distribution "+quoted(s.Law.String()))
+	c.add(!slices.Equal(in.Horizons, in.Times), "--horizons "+strings.ReplaceAll(strings.Trim(fmt.Sprint(in.Horizons), "[]"), " ", ","))
 	c.add(s.Transform != 0, "--transform "+s.Transform.String())
 }
 
@@ -258,6 +259,8 @@ func outcomesOf(in *report.Input) []string {
 		return []string{"--from lm-eval"}
 	case in.Correct:
 		return []string{"--correct RIGHT"}
+	case in.Task == "survival":
+		return []string{"--time TIME", "--event EVENT"}
 	case in.Classes > 0:
 		return []string{"--labels LABELS"}
 	case in.Task == "loglik":

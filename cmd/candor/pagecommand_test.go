@@ -16,9 +16,8 @@ var notOnPages = map[string]string{}
 func init() {
 	for reason, flags := range map[string]string{
 		"PREDICTIONS, LABELS and the like stand for what is read, and for how: no state keeps it": "prob prob-prefix logit-prefix label-prefix pivot id on-unmatched classes no-header percent bfloat16 member-axis " +
-			"mean std scale error quantile-prefix levels model target output-type oracle tasks-json bytes sequence target-delimiter filter name files-from shard expect",
-		"it changes no answer, only how one is found":       "threads max-memory checkpoint checkpoint-every resume first-row",
-		"--task survival, which writes no page, has it":     "time horizons curve-times",
+			"mean std scale error quantile-prefix levels curve-times model target output-type oracle tasks-json bytes sequence target-delimiter filter name files-from shard expect",
+		"it changes no answer, only how one is found":       "quiet threads max-memory checkpoint checkpoint-every resume first-row",
 		"the metrics that it leaves are named by --metrics": "common",
 		"it asks for a further output":                      "output format json plot plot-y plot-kind report fail-if require state flips html help",
 	} {
@@ -57,6 +56,7 @@ func TestPageCommands(t *testing.T) {
 	printed(t, "eval", x, "--labels", y, "--group", group, "--state", a)
 	printed(t, "eval", z, "--labels", y, "--state", b)
 	printed(t, "compare", x, z, "--labels", y, "--group", group, "--state", two)
+	lives := d.put("lives.csv", []byte("days,died,risk_360,risk_720\n100,1,0.25,0.5\n900,0,0.125,0.25\n500,1,0.25,0.75\n2000,0,0.125,0.5\n"))
 	seen := map[string]map[string]bool{}
 	for _, c := range []struct {
 		command string
@@ -86,6 +86,7 @@ func TestPageCommands(t *testing.T) {
 		{"compare", []string{x, z, "--labels", y, "--renormalize"}, "renormalize"},
 		{"compare", []string{x, z, "--labels", y, "--group", group, "--min-rows", "5", "--adjust", "bh", "--margin", "nll=0.1,accuracy=0.05", "--baseline", "z"}, "group min-rows adjust margin baseline"},
 		{"compare", []string{numbers, numbers, "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--horizon", "2", "--series", "series", "--distribution", "t(df=5)"}, "task observed horizon series distribution"},
+		{"eval", []string{lives, "--task", "survival", "--prob-prefix", "risk_", "--time", "days", "--event", "died", "--horizons", "720"}, "task time horizons"},
 		{"merge", []string{a, a, "--min-rows", "5", "--adjust", "bh"}, "min-rows adjust"},
 		{"merge", []string{two, two, "--min-rows", "5", "--adjust", "bh", "--margin", "nll=0.1"}, "min-rows adjust margin"},
 		{"drift", []string{a, b, "--confidence", "0.9", "--adjust", "bh"}, "confidence adjust"},

@@ -16,6 +16,7 @@ var partNames = map[string]string{
 	"cREN": "rank.Entries", "cRET": "rank.Retention", "cOOD": "rank.Scores", "cEPR": "binfree.EProcess", "cCLU": "clustered.Sums", "cJNT": "paired.Joint", "cPCT": "paired.Count",
 	"cNRM": "regress.Normal", "cERR": "regress.Errors", "cPIT": "regress.PIT", "cRKH": "regress.Ranks", "cSPR": "regress.Spread",
 	"rCAL": "regress.Calibration", "rINT": "regress.Intervals", "rQUA": "regress.Quantiles",
+	"sKEP": "survival.Kept",
 	"cUNC": "ensemble.Uncertainty", "cDVY": "ensemble.Diversity", "cKNO": "ensemble.Knowledge", "cINF": "ensemble.Information",
 }
 

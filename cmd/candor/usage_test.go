@@ -463,7 +463,7 @@ func TestExamples(t *testing.T) {
 	d.put("val_labels.npy", s.labelFile(t))
 	d.put("part-1.npy", s.part(0, 100).scores(t))
 	d.put("part-2.npy", s.part(100, 300).scores(t))
-	for _, n := range []string{"monday", "tuesday", "shard-1"} {
+	for _, n := range []string{"monday", "tuesday", "january", "february", "shard-1"} {
 		evaluate(t, "shard-1.npz", "--input", "logits", "--state", n+".state")
 		printed(t, "compare", "a.npy", "b.npy", "--labels", "labels.npy", "--state", n+"-pair.state")
 	}

@@ -9,28 +9,25 @@ import (
 	"testing"
 )
 
-// Reseal sets the checksums of a state, from the inside out, to what its bytes need.
+// Reseal sets the checksums of a state, from the inside out, to what its bytes need, and the length of the outermost one.
 func Reseal(b []byte) []byte {
 	const head, tail = 14, 8
 	c := slices.Clone(b)
-	for _, magic := range []string{"cAUD", "cLOS", "cBIN", "cCEL", "cCLS", "cCSC", "cRAT", "cMEA", "cDEC", "cRET", "cOOD", "cUNC", "cDVY", "cKNO", "cINF", "cCRP", "cERR", "cNRM", "cPIT", "cRKH", "cSPR", "rCAL", "rINT", "rQUA", "cJNT", "cSTA", "cMLT", "cCMq", "cCMP"} {
-		for at := 0; at+head+tail <= len(c); {
-			i := bytes.Index(c[at:], []byte(magic))
-			if i < 0 || at+i+head+tail > len(c) {
-				break
-			}
-			at += i
-			n := binary.LittleEndian.Uint64(c[at+6:])
-			if at == 0 {
-				n = uint64(len(c) - head - tail)
-				binary.LittleEndian.PutUint64(c[6:], n)
-			}
-			if n <= uint64(len(c)-at-head-tail) {
-				end := at + head + int(n)
-				sum := sha256.Sum256(c[at:end])
-				copy(c[end:], sum[:tail])
-			}
-			at += len(magic)
+	upper := func(v byte) bool { return 'A' <= v && v <= 'Z' }
+	// A part begins behind the start of the part that holds it, so the last one is sealed first.
+	for at := len(c) - head - tail; at >= 0; at-- {
+		if c[at] != 'c' && c[at] != 'r' && c[at] != 's' || !upper(c[at+1]) || !upper(c[at+2]) || !upper(c[at+3]) && c[at+3] != 'q' {
+			continue // no name of a part
+		}
+		n := binary.LittleEndian.Uint64(c[at+6:])
+		if at == 0 {
+			n = uint64(len(c) - head - tail)
+			binary.LittleEndian.PutUint64(c[6:], n)
+		}
+		if n <= uint64(len(c)-at-head-tail) {
+			end := at + head + int(n)
+			sum := sha256.Sum256(c[at:end])
+			copy(c[end:], sum[:tail])
 		}
 	}
 	return c

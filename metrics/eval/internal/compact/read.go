@@ -25,9 +25,7 @@ type FloatBin struct {
 
 // Floats returns the sums of scores and outcomes of a group.
 func (t *Table) Floats(g int32, f *Floats) {
-	if t.columns != nil {
-		t.settle()
-	}
+	t.settle()
 	*f = Floats{}
 	if t.wide[g] != nil || len(t.hot) == 0 {
 		t.Sums(g).floats(f, t.Weighted)

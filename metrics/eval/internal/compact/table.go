@@ -290,6 +290,9 @@ func (t *Table) wait(r, from, to int) {
 
 // settle adds all rows that wait.
 func (t *Table) settle() {
+	if t.columns == nil && t.narrow.regions == nil {
+		return
+	}
 	t.settleNarrow()
 	if len(t.groups) > 0 {
 		t.sort()
@@ -425,9 +428,7 @@ func (k *Kept) addWords(s *Sums, rec []int64) {
 
 // Sums returns those of a group, which the caller must not change.
 func (t *Table) Sums(g int32) *Sums {
-	if t.columns != nil || t.narrow.regions != nil {
-		t.settle()
-	}
+	t.settle()
 	w := t.wide[g]
 	if len(t.hot) == 0 {
 		if w == nil {

@@ -117,7 +117,11 @@ func TestTable(t *testing.T) {
 							}
 							k.addWords(want[g], rec)
 						}
-						if blocks++; blocks == 30 {
+						if blocks++; blocks == 30 { // rows wait
+							var f Floats
+							if table.Floats(0, &f); f.N != want[0].N {
+								t.Fatalf("the first group has %d rows, not %d", f.N, want[0].N)
+							}
 							table.Sums(0)
 						}
 					})
