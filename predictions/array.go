@@ -2,6 +2,7 @@ package predictions
 
 import (
 	"archive/zip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -283,6 +284,9 @@ func (c *container) openZip(pick string) *Error {
 		return fault(remedyOf(k.remedy, c.path), notArray+"%s", k.what)
 	}
 	for i, f := range c.zip.File {
+		if e := c.checkName(f); e != nil {
+			return e
+		}
 		if name, ok := strings.CutSuffix(f.Name, ".npy"); ok && (pick == "" || pick == name || pick == f.Name) {
 			c.members = append(c.members, member{name: name, entry: i})
 		}
@@ -361,6 +365,32 @@ func (a *array) checkEntry(f *zip.File) *Error {
 		return fault("copy it again, or write it again with numpy.savez", "damaged .npz: the member takes %d bytes stored, but %d uncompressed", f.CompressedSize64, f.UncompressedSize64)
 	}
 	return nil
+}
+
+// checkName refuses a member whose name in the directory is not the one before its data. The directory has no checksum, and a damaged name would
+// hide an array, or make it another.
+func (c *container) checkName(f *zip.File) *Error {
+	const head, most = 30, 4096 // of the header before the data, and of the extra field behind its name
+	at, err := f.DataOffset()
+	if err != nil {
+		return damaged(err)
+	}
+	from := max(0, at-int64(head+len(f.Name)+most))
+	b := make([]byte, at-from)
+	if _, err := c.file.ReadAt(b, from); err != nil {
+		return cannotRead(err)
+	}
+	for extra := 0; extra <= most; extra++ {
+		i := len(b) - extra - len(f.Name) - head
+		if i < 0 {
+			break
+		}
+		h := b[i:]
+		if string(h[:4]) == "PK\x03\x04" && int(binary.LittleEndian.Uint16(h[26:])) == len(f.Name) && int(binary.LittleEndian.Uint16(h[28:])) == extra && string(h[head:head+len(f.Name)]) == f.Name {
+			return nil
+		}
+	}
+	return fault("copy it again, or write it again with numpy.savez", "damaged .npz: its directory names a member %q, and the header before the data another", f.Name)
 }
 
 // list returns the names of the arrays with their types and shapes, for messages.

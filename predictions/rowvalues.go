@@ -147,6 +147,9 @@ func (r *RowReader) readMark() *Error {
 	if e := src.read(cell); e != nil {
 		return e
 	}
+	if e := src.finish(); e != nil {
+		return e
+	}
 	text, ok := groupText(nil, cell, a.dtype)
 	text = []byte(strings.TrimRight(string(text), "\x00"))
 	if !ok || !utf8.Valid(text) || json.Unmarshal(text, &r.mark) != nil {

@@ -189,3 +189,16 @@ func FuzzRows(f *testing.F) {
 		}
 	})
 }
+
+// TestMarkDamaged: a letter of the mark that changed is damage, though what is left is a mark.
+func TestMarkDamaged(t *testing.T) {
+	b := lossFile(false, 5, nil)
+	b[bytes.LastIndex(b, []byte("l\x00\x00\x00o\x00\x00\x00g\x00\x00\x00i\x00\x00\x00t\x00\x00\x00s"))] ^= 1
+	path := filepath.Join(t.TempDir(), "t.npz")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenRows(path, &RowOptions{}); err == nil || !strings.Contains(err.Error(), "CRC-32") {
+		t.Error(err)
+	}
+}
