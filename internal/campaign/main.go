@@ -166,7 +166,7 @@ const elsewhere = `
 
 Other tests try other things, and run for every change too:
 
-- **The same bits on every CPU.** 900 command lines over every task (` + "`TestCorpus`" + `) give the same documents, states and files with AVX-512, AVX2, NEON and
+- **The same bits on every CPU.** 530 cases over every task (` + "`TestCorpus`" + `) give the same documents, states and files with AVX-512, AVX2, NEON and
   no assembly, on amd64, 386, arm64, s390x, riscv64 and WebAssembly. Some of these are emulated.
 - **Memory of the assembly.** Each kernel reads and writes between pages that cannot be touched, at every length and offset, at every level.
 - **Fuzzing.** Targets of package fuzz and of the readers run for minutes in CI.
