@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/candor-go/candor/metrics/parallel"
 )
 
 // campaign is what a trial works with.
@@ -55,32 +57,20 @@ func (c *campaign) fault(format string, a ...any) {
 }
 
 // each calls f for i = 0 to n-1 on all CPUs, with random numbers that depend on the seed and on i alone, and returns an error of f.
-func (c *campaign) each(n int, f func(i int, r *rand.Rand) error) error {
-	var wait sync.WaitGroup
-	var next int
-	var failed error
-	for range runtime.GOMAXPROCS(0) {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			for {
-				c.mu.Lock()
-				i := next
-				next++
-				done := failed != nil || i >= n
-				c.mu.Unlock()
-				if done {
-					return
-				}
-				if err := f(i, rand.New(rand.NewPCG(c.seed, uint64(i)))); err != nil {
-					c.mu.Lock()
-					failed = err
-					c.mu.Unlock()
-				}
-			}
-		}()
+func (c *campaign) each(n int, f func(i int, r *rand.Rand) error) (failed error) {
+	stop := func(err error) bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		failed = cmp.Or(failed, err)
+		return failed != nil
 	}
-	wait.Wait()
+	parallel.Each(runtime.GOMAXPROCS(0), n, func() func(int) {
+		return func(i int) {
+			if !stop(nil) {
+				stop(f(i, rand.New(rand.NewPCG(c.seed, uint64(i)))))
+			}
+		}
+	})
 	return failed
 }
 
