@@ -87,7 +87,7 @@ def evaluate(
 
     >>> result = evaluate([0.1, 0.8, 0.4, 0.9], labels=[0, 1, 1, 1], metrics=["brier", "nll"])
     >>> result.brier
-    <brier 0.105 [-0.10427, 0.60897]>
+    <brier 0.105 [0, 0.60897]>
     >>> result.input["rows"]
     4
     """
@@ -302,7 +302,7 @@ def evaluate_files(
     ...     with open(path, "w") as f:
     ...         _ = f.write("p,y\\n0.1,0\\n0.8,1\\n")
     ...     evaluate_files(path, prob="p", label="y", metrics="brier").brier
-    <brier 0.025 [-0.30762, 4.4752]>
+    <brier 0.025 [0, 1]>
     """
     if not files:
         raise UsageError("evaluate_files takes the names of files, as evaluate_files('probs.npy', labels='labels.npy')")
