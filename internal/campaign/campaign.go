@@ -122,7 +122,7 @@ func (c *campaign) run(k command) (outcome, error) {
 	}
 	p.Wait() // how it ended is in its state
 	u := p.ProcessState.SysUsage().(*syscall.Rusage)
-	o := outcome{code: p.ProcessState.ExitCode(), stdout: stdout.Bytes(), stderr: stderr.Bytes(), memory: u.Maxrss << 10,
+	o := outcome{code: p.ProcessState.ExitCode(), stdout: stdout.Bytes(), stderr: stderr.Bytes(), memory: int64(u.Maxrss) << 10,
 		cpu: p.ProcessState.UserTime() + p.ProcessState.SystemTime(), wall: time.Since(start), hung: ctx.Err() != nil}
 	if s := p.ProcessState.Sys().(syscall.WaitStatus); s.Signaled() {
 		o.signal = s.Signal()
@@ -143,7 +143,7 @@ func launch(args []string) int {
 	if !ok {
 		return 70
 	}
-	fmt.Fprintln(os.NewFile(3, "usage"), u.Maxrss<<10, int64(p.ProcessState.UserTime()+p.ProcessState.SystemTime()),
+	fmt.Fprintln(os.NewFile(3, "usage"), int64(u.Maxrss)<<10, int64(p.ProcessState.UserTime()+p.ProcessState.SystemTime()),
 		int(p.ProcessState.Sys().(syscall.WaitStatus).Signal()))
 	return p.ProcessState.ExitCode()
 }
