@@ -32,7 +32,7 @@ func (f *compareRun) checkGroups(c *cobra.Command, j *job) error {
 	return nil
 }
 
-// groupMetrics are the metrics of which groups of a comparison have differences, in a list; of forecasts those are all that are asked for.
+// groupMetrics lists the metrics that are compared within groups, separated by commas; "" for forecasts, whose requested metrics are all compared.
 func groupMetrics(of eval.Shape) string {
 	switch {
 	case !of.HasClasses():
