@@ -1,7 +1,7 @@
-// Command licenses prints the licenses of everything that is linked into the command on any system of a release: what has to go
-// with a program that contains the code.
+// Command licenses prints the licenses of all that is linked into the command, besides candor's own: a program that contains other
+// people's work has to come with their texts.
 //
-//	licenses > FILE
+//	licenses [SYSTEM...]   for these systems, as linux/amd64, or for all of a release
 package main
 
 import (
@@ -20,14 +20,18 @@ import (
 	"strings"
 )
 
-var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64", "js/wasm"}
+var released = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64", "js/wasm"}
 
 // chosen is the license's file where a module offers several and its LICENSE only says so.
 var chosen = map[string]string{"github.com/golang/freetype": "licenses/ftl.txt"}
 
 func main() {
+	systems := os.Args[1:]
+	if len(systems) == 0 {
+		systems = released
+	}
 	w := bufio.NewWriter(os.Stdout)
-	if err := errors.Join(run(w), w.Flush()); err != nil {
+	if err := errors.Join(run(w, systems), w.Flush()); err != nil {
 		fmt.Fprintln(os.Stderr, "licenses:", err)
 		os.Exit(1)
 	}
@@ -39,8 +43,8 @@ type module struct {
 	folders             map[string]bool
 }
 
-func run(w io.Writer) error {
-	modules, err := linked()
+func run(w io.Writer, systems []string) error {
+	modules, err := linked(systems)
 	if err != nil {
 		return err
 	}
@@ -71,8 +75,8 @@ func run(w io.Writer) error {
 	return nil
 }
 
-// linked returns the modules other than candor's that have a linked package, by their paths.
-func linked() ([]module, error) {
+// linked returns the modules other than candor's that have a linked package on one of the systems, by their paths.
+func linked(systems []string) ([]module, error) {
 	found := map[string]*module{}
 	for _, s := range systems {
 		goos, goarch, _ := strings.Cut(s, "/")
