@@ -3,6 +3,8 @@
     python wheels.py FOLDER          a wheel for each of six platforms, and the source distribution
     python wheels.py --here FOLDER   a wheel for this platform
 
+With --release it also writes what each wheel's program is made of (CycloneDX), and the checksums of all.
+
 It is also the backend by which pip builds the package, from a checkout or from the source distribution. Go has to be installed. The same commit
 gives the same bytes, whatever the folder and the time.
 """
@@ -39,6 +41,10 @@ PLATFORMS = {
     "windows/amd64": "win_amd64",
     "windows/arm64": "win_arm64",
 }
+
+
+# The bill of materials of a program.
+CYCLONEDX = "github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0"
 
 
 def go(*words: str, **variables: str) -> str:
@@ -150,11 +156,11 @@ def project() -> dict[str, Any]:
     return table
 
 
-def metadata(version: str) -> str:
+def metadata(version: str, licenses: tuple[str, ...] = ("LICENSE",)) -> str:
     """Return the metadata, which is also the PKG-INFO of the source distribution."""
     p = project()
     lines = ["Metadata-Version: 2.4", f"Name: {p['name']}", f"Version: {version}", f"Summary: {p['description']}", f"Keywords: {','.join(p['keywords'])}"]
-    lines += ["License-Expression: BSD-3-Clause", "License-File: LICENSE"]
+    lines += ["License-Expression: BSD-3-Clause", *(f"License-File: {name}" for name in licenses)]
     lines += [f"Classifier: {c}" for c in p["classifiers"]]
     lines += [f"Requires-Python: {p['requires-python']}", *(f"Requires-Dist: {d}" for d in p["dependencies"])]
     for extra, needs in p["optional-dependencies"].items():
@@ -163,19 +169,20 @@ def metadata(version: str) -> str:
     return "\n".join(lines)
 
 
-def license_text() -> bytes:
-    return (MODULE / "LICENSE").read_bytes()
+def license_texts(platform: str) -> dict[str, bytes]:
+    """Return the licenses of candor, and of what else is in the program for a platform."""
+    return {"LICENSE": (MODULE / "LICENSE").read_bytes(), "THIRD-PARTY-LICENSES.txt": go("run", "./internal/ci/licenses", platform).encode()}
 
 
-def write_wheel(folder: Path, version: str, tag: str, files: dict[str, bytes]) -> str:
-    """Write a wheel with these files and its metadata; return its name."""
+def write_wheel(folder: Path, version: str, tag: str, files: dict[str, bytes], licenses: dict[str, bytes]) -> str:
+    """Write a wheel with these files, licenses and its metadata; return its name."""
     info = f"{NAME}-{version}.dist-info"
     tags = [f"Tag: py3-none-{t}" for t in tag.split(".")]
     files = {
         **files,
-        f"{info}/METADATA": metadata(version).encode(),
+        f"{info}/METADATA": metadata(version, tuple(licenses)).encode(),
         f"{info}/WHEEL": "\n".join(["Wheel-Version: 1.0", "Generator: candor", "Root-Is-Purelib: false", *tags, ""]).encode(),
-        f"{info}/licenses/LICENSE": license_text(),
+        **{f"{info}/licenses/{name}": text for name, text in licenses.items()},
     }
     record = "".join(f"{n},sha256={_digest(b)},{len(b)}\n" for n, b in sorted(files.items())) + f"{info}/RECORD,,\n"
     files[f"{info}/RECORD"] = record.encode()
@@ -208,7 +215,7 @@ def wheel(folder: Path, platform: str) -> str:
     script = f"{NAME}-{version}.data/scripts/candor" + (".exe" if platform.startswith("windows/") else "")
     files = {**modules(), script: program, "candor/_build.py": _build_module(version, says)}
     tag = PLATFORMS.get(platform) or re.sub(r"[-.]", "_", sysconfig.get_platform())
-    return write_wheel(folder, version, tag, files)
+    return write_wheel(folder, version, tag, files, license_texts(platform))
 
 
 def _build_module(version: str, says: str) -> bytes:
@@ -228,13 +235,13 @@ def sources() -> Iterator[tuple[str, Path]]:
 
 
 def compiled() -> set[str]:
-    """Return the files of the module that go into the program, on any platform, with the files that Go needs to build it."""
+    """Return the files of the module that go into a wheel's program, or that make its licenses, on any platform, with those that Go needs to build them."""
     kinds = ("GoFiles", "IgnoredGoFiles", "SFiles", "HFiles", "IgnoredOtherFiles", "EmbedFiles")
     each = "".join(f'{{{{range .{k}}}}}{{{{$.Dir}}}}/{{{{.}}}}{{{{"\\n"}}}}{{{{end}}}}' for k in kinds)
     found = {"go.mod", "go.sum", "LICENSE"}
     for platform in PLATFORMS:
         system, machine = platform.split("/")
-        listing = go("list", "-deps", "-f", f"{{{{with .Module}}}}{{{{if .Main}}}}{{{{with $}}}}{each}{{{{end}}}}{{{{end}}}}{{{{end}}}}", "./cmd/candor", GOOS=system, GOARCH=machine)
+        listing = go("list", "-deps", "-f", f"{{{{with .Module}}}}{{{{if .Main}}}}{{{{with $}}}}{each}{{{{end}}}}{{{{end}}}}{{{{end}}}}", "./cmd/candor", "./internal/ci/licenses", GOOS=system, GOARCH=machine)
         found.update(Path(f).relative_to(MODULE).as_posix() for f in listing.split("\n") if f and not f.endswith("_test.go"))
     return found
 
@@ -255,6 +262,22 @@ def sdist(folder: Path) -> str:
     return f"{root}.tar.gz"
 
 
+def bill(path: Path) -> str:
+    """Write what a wheel's program is made of beside the wheel; return the file's name."""
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path) as z:
+        [script] = [n for n in z.namelist() if ".data/scripts/" in n]
+        program = Path(folder) / Path(script).name
+        program.write_bytes(z.read(script))
+        program.chmod(0o755)
+        found = re.search(r"^\tmod\t\S+\t(\S+)", go("version", "-m", str(program)), re.M)
+        says = found[1] if found else sources_version()
+        name = f"{path.name}.cdx.json"
+        made = Path(folder) / name
+        go("run", CYCLONEDX, "bin", "-json", "-noserial", "-notimestamp", "-std", "-version", says, "-output", str(made), str(program), GOFLAGS="-trimpath")
+        (path.parent / name).write_bytes(made.read_bytes())
+    return name
+
+
 # The backend, by PEP 517.
 
 
@@ -267,16 +290,25 @@ def build_sdist(sdist_directory: str, config_settings: Optional[dict[str, Any]] 
 
 
 def main(words: list[str]) -> int:
-    here = words[:1] == ["--here"]
-    if len(words) != 1 + here or words[-1].startswith("-"):
+    options, names = {w for w in words if w.startswith("-")}, [w for w in words if not w.startswith("-")]
+    if len(names) != 1 or options - {"--here", "--release"}:
         print(__doc__, file=sys.stderr)
         return 2
-    folder = Path(words[-1])
+    folder = Path(names[0])
     folder.mkdir(parents=True, exist_ok=True)
+    here, release = "--here" in options, "--release" in options
+    made = []
     for platform in [host()] if here else PLATFORMS:
-        print(wheel(folder, platform))
+        made.append(wheel(folder, platform))
+        if release:
+            made.append(bill(folder / made[-1]))
     if not here:
-        print(sdist(folder))
+        made.append(sdist(folder))
+    if release:
+        sums = "".join(f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in sorted(made))
+        (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
+        made.append("SHA256SUMS")
+    print("\n".join(made))
     return 0
 
 

@@ -6,7 +6,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 var released = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64", "js/wasm"}
@@ -35,6 +35,19 @@ func main() {
 		fmt.Fprintln(os.Stderr, "licenses:", err)
 		os.Exit(1)
 	}
+}
+
+// text is a file's text with LF at the ends of lines. What is not UTF-8 is taken for ISO 8859-1.
+func text(b []byte) string {
+	s := string(b)
+	if !utf8.Valid(b) {
+		r := make([]rune, len(b))
+		for i, c := range b {
+			r[i] = rune(c)
+		}
+		s = string(r)
+	}
+	return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n"))
 }
 
 // A module, with the folders of those of its packages that are linked.
@@ -69,7 +82,7 @@ func run(w io.Writer, systems []string) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(w, "\n%s\n%s %s, %s\n\n%s\n", strings.Repeat("=", 100), m.path, m.version, filepath.ToSlash(t), bytes.TrimSpace(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))))
+			fmt.Fprintf(w, "\n%s\n%s %s, %s\n\n%s\n", strings.Repeat("=", 100), m.path, m.version, filepath.ToSlash(t), text(b))
 		}
 	}
 	return nil
