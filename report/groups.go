@@ -91,9 +91,9 @@ const (
 )
 
 // valueName returns a group's value as tables show it. It is quoted if it could not be seen as it is: a line end, or characters that a
-// terminal acts on.
+// terminal acts on. So is what GitHub and Azure would obey at the beginning of a line of a job's log.
 func valueName(v string, f Format) string {
-	if v == "" || strings.TrimSpace(v) != v || visible.Text(v) != v {
+	if v == "" || strings.TrimSpace(v) != v || visible.Text(v) != v || f == Plain && (strings.HasPrefix(v, "::") || strings.HasPrefix(v, "##[")) {
 		v = strconv.Quote(v)
 	}
 	if f == Plain && text.StringWidthWithoutEscSequences(v) > mostValue {

@@ -24,7 +24,7 @@ func (s *oneChunk) Next() (c *metrics.Chunk, err error) {
 // TestGroupsTableCut: at most 40 groups, quoted values if they would be invisible, truncated long values on a terminal, and as many
 // metrics as fit, in order.
 func TestGroupsTableCut(t *testing.T) {
-	values := []string{"north", "", " lead", "tab\there", "\x1b[31mred", strings.Repeat("x", 70)}
+	values := []string{"north", "", " lead", "tab\there", "\x1b[31mred", "::error::x", "##[error]x", strings.Repeat("x", 70)}
 	for len(values) < 45 {
 		values = append(values, "z"+strings.Repeat("z", len(values)%7)+string(rune('a'+len(values)%26)))
 	}
@@ -55,7 +55,7 @@ func TestGroupsTableCut(t *testing.T) {
 	if err := d.GroupsTable(&page, Markdown, 0); err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range []string{"\n north ", "\n \"\" ", "\n \" lead\" ", `"tab\there"`, `"\x1b[31mred"`, " " + strings.Repeat("x", 29) + "... ", "5 more groups and "} {
+	for _, w := range []string{"\n north ", "\n \"\" ", "\n \" lead\" ", `"tab\there"`, `"\x1b[31mred"`, "\n \"::error::x\" ", "\n \"##[error]x\" ", " " + strings.Repeat("x", 29) + "... ", "5 more groups and "} {
 		if !strings.Contains(plain.String(), w) {
 			t.Errorf("the table has no %q:\n%s", w, plain.String())
 		}

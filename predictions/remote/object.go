@@ -208,6 +208,9 @@ func (o *object) attempt(at int64, n int, probe bool) ([]byte, error) {
 	q.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", at, at+int64(n)-1))
 	q.Header.Set("Accept-Encoding", "identity")
 	r, err := o.from.client.Do(q)
+	if errors.Is(err, errUnsafe) {
+		return nil, errUnsafe
+	}
 	if err != nil {
 		return nil, &failure{err: o.plain(ctx, err)}
 	}

@@ -46,7 +46,24 @@ func New(client *http.Client) *FS {
 		t.MaxIdleConnsPerHost = 16
 		client = &http.Client{Transport: t}
 	}
-	return &FS{client: client, pause: 200 * time.Millisecond, stall: 30 * time.Second, files: map[string]*object{}}
+	own := *client
+	own.CheckRedirect = redirect
+	return &FS{client: &own, pause: 200 * time.Millisecond, stall: 30 * time.Second, files: map[string]*object{}}
+}
+
+var errUnsafe = errors.New("the server redirects from https to http")
+
+// redirect lets a request be sent on, as far as that keeps what is secret: the URL that was asked for stays unknown to the next server,
+// and nobody who listens on the way can read what was asked for over TLS.
+func redirect(next *http.Request, before []*http.Request) error {
+	next.Header.Del("Referer")
+	if next.URL.Scheme != "https" && before[len(before)-1].URL.Scheme == "https" {
+		return errUnsafe
+	}
+	if len(before) >= 10 {
+		return errors.New("the server redirects 10 times")
+	}
+	return nil
 }
 
 // Add returns the name by which the FS opens a URL: the URL without query and password.

@@ -202,6 +202,52 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestRedirect: another server that a request is sent on to does not learn the credential, and is not asked in clear what was asked in secret.
+func TestRedirect(t *testing.T) {
+	data := noise(100_000)
+	var referers atomic.Int64
+	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Referer() != "" || strings.Contains(r.URL.String(), "secret") {
+			referers.Add(1)
+		}
+		http.ServeContent(w, r, "", time.Unix(1e9, 0), bytes.NewReader(data))
+	})
+	clear := httptest.NewServer(answer)
+	defer clear.Close()
+	secure := httptest.NewTLSServer(answer)
+	defer secure.Close()
+	for _, c := range []struct {
+		name string
+		from func(http.Handler) *httptest.Server
+		to   string
+		err  string
+	}{
+		{"http to http", httptest.NewServer, clear.URL, ""},
+		{"https to https", httptest.NewTLSServer, secure.URL, ""},
+		{"https to http", httptest.NewTLSServer, clear.URL, "the server redirects from https to http"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.from(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, c.to+"/object", http.StatusFound) }))
+			defer s.Close()
+			f := New(s.Client()) // which trusts the certificate of secure too: all test servers have the same
+			name, err := f.Add(s.URL + "/data?secret=1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := fs.ReadFile(f, name)
+			if c.err == "" && (err != nil || !bytes.Equal(b, data)) {
+				t.Errorf("%d bytes, %v", len(b), err)
+			}
+			if c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("%v; want %q", err, c.err)
+			}
+			if n := referers.Load(); n != 0 {
+				t.Errorf("%d requests have told the other server the URL", n)
+			}
+		})
+	}
+}
+
 // TestChanged: an object that another replaces meanwhile is an error, of the same size too.
 func TestChanged(t *testing.T) {
 	for _, change := range []func(s *server){
