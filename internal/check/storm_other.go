@@ -1,0 +1,5 @@
+//go:build !linux
+
+package check
+
+func storm() func() { panic("CANDOR_STORM is for Linux") }
