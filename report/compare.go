@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -80,17 +79,16 @@ func (r *RelativeSkill) object() object {
 // JSON returns {"schema": "candor-compare/1", "sets": [...], "differences": [...]}, indented, with a final newline. Each set is its
 // document with its name in front. Relative skills and warnings follow if there are any.
 func (c *Comparison) JSON() ([]byte, error) {
-	sets := make([]json.RawMessage, len(c.Sets))
+	var out bytes.Buffer
+	err := c.WriteJSON(&out)
+	return out.Bytes(), err
+}
+
+// WriteJSON writes what JSON returns, with only a part of many groups in memory at a time.
+func (c *Comparison) WriteJSON(w io.Writer) error {
+	sets := make([]object, len(c.Sets))
 	for i, s := range c.Sets {
-		name, err := marshal(s.Name)
-		if err != nil {
-			return nil, err
-		}
-		doc, err := s.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		sets[i] = fmt.Appendf(nil, `{"name":%s,%s`, name, doc[1:])
+		sets[i] = append(object{{"name", s.Name}, {"schema", Schema}}, s.object()...)
 	}
 	o := object{{"schema", ComparisonSchema}, {"sets", sets}}
 	if d := c.Differences; d != nil {
@@ -119,16 +117,7 @@ func (c *Comparison) JSON() ([]byte, error) {
 	if len(c.Warnings) > 0 {
 		o = append(o, field{"warnings", c.Warnings})
 	}
-	b, err := marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, b, "", "  "); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
+	return writeJSON(w, o)
 }
 
 // Best reports which sets have the best value of the i-th metric: where there are differences, the one that is decidedly better than

@@ -261,8 +261,7 @@ func (d *Differences) groupsObject() object {
 		slices.Sort(of)
 		n = min(n, (d.most+len(pairs)-1)/len(pairs)) // the last of them not with all pairs
 	}
-	groups := make([]object, n)
-	for i := range groups {
+	groups := func(i int) object {
 		x := &g.Groups[i]
 		by := object{}
 		for k, c := range g.Columns {
@@ -291,7 +290,7 @@ func (d *Differences) groupsObject() object {
 				list = append(list, append(one, field{"outcome", outcome}))
 			}
 		}
-		groups[i] = append(o, field{"differences", list})
+		return append(o, field{"differences", list})
 	}
 	adjust := compared.Holm
 	if g.Adjust == compared.BH {
@@ -302,7 +301,7 @@ func (d *Differences) groupsObject() object {
 		says = []string{}
 	}
 	return object{{"columns", g.Columns}, {"says", says}, {"level", number(d.Level)}, {"min_rows", g.MinRows}, {"adjust", adjust.String()},
-		{"number_of_groups", len(g.Groups)}, {"too_few_rows", g.Few}, {"ordered_by", g.Metrics[g.Main].String()}, {"metrics", metrics}, {"groups", groups}}
+		{"number_of_groups", len(g.Groups)}, {"too_few_rows", g.Few}, {"ordered_by", g.Metrics[g.Main].String()}, {"metrics", metrics}, {"groups", many{n, groups}}}
 }
 
 // csvGroups returns the rows of groups in a comparison's CSV: for each group and metric, the cells of the pairs after those of so many sets.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -282,21 +283,7 @@ func (d *Document) Undefined() []string {
 // number is a float64 in JSON: the shortest decimal that reads back the same, "+Inf" or "-Inf" as a string, and null for NaN.
 type number float64
 
-func (n number) MarshalJSON() ([]byte, error) {
-	f := float64(n)
-	switch {
-	case math.IsNaN(f):
-		return []byte("null"), nil
-	case math.IsInf(f, 1):
-		return []byte(`"+Inf"`), nil
-	case math.IsInf(f, -1):
-		return []byte(`"-Inf"`), nil
-	}
-	if f == 0 {
-		f = 0 // not -0
-	}
-	return json.Marshal(f)
-}
+func (n number) MarshalJSON() ([]byte, error) { return n.append(nil), nil }
 
 // object is a JSON object with ordered fields.
 type object []field
@@ -315,20 +302,23 @@ func (o object) append(b []byte) (_ []byte, err error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if plainJSON(f.name) && !strings.ContainsAny(f.name, "<>&") {
-			b = append(append(append(b, '"'), f.name...), '"')
-		} else {
-			k, err := json.Marshal(f.name)
-			if err != nil {
-				return nil, err
-			}
-			b = append(b, k...)
+		if b, err = appendName(b, f.name); err != nil {
+			return nil, err
 		}
-		if b, err = appendJSON(append(b, ':'), f.value); err != nil {
+		if b, err = appendJSON(b, f.value); err != nil {
 			return nil, err
 		}
 	}
 	return append(b, '}'), nil
+}
+
+// appendName appends the name of a field and a colon.
+func appendName(b []byte, name string) ([]byte, error) {
+	if plainJSON(name) && !strings.ContainsAny(name, "<>&") {
+		return append(append(append(b, '"'), name...), '"', ':'), nil
+	}
+	k, err := json.Marshal(name)
+	return append(append(b, k...), ':'), err
 }
 
 // appendJSON appends what marshal returns.
@@ -350,9 +340,10 @@ func appendJSON(b []byte, v any) (_ []byte, err error) {
 			}
 		}
 		return append(b, ']'), nil
+	case many:
+		return v.append(b)
 	case number:
-		n, err := v.MarshalJSON()
-		return append(b, n...), err
+		return v.append(b), nil
 	case string:
 		if plainJSON(v) {
 			return append(append(append(b, '"'), v...), '"'), nil
@@ -566,16 +557,14 @@ func (m *Metric) hasInterval() bool { return !math.IsNaN(m.Interval.Low) }
 
 // JSON returns the document, indented, with a final newline.
 func (d *Document) JSON() ([]byte, error) {
-	b, err := d.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
 	var out bytes.Buffer
-	if err := json.Indent(&out, b, "", "  "); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
+	err := d.WriteJSON(&out)
+	return out.Bytes(), err
+}
+
+// WriteJSON writes what JSON returns, with only a part of many groups in memory at a time.
+func (d *Document) WriteJSON(w io.Writer) error {
+	return writeJSON(w, append(object{{"schema", Schema}}, d.object()...))
 }
 
 // Verdict returns the result in one line. For a binary task it compares the mean probability with the event rate, for other classes

@@ -240,12 +240,11 @@ func (t *GroupTests) object() object {
 	if t.most > 0 {
 		groups = groups[:min(t.most, len(groups))]
 	}
-	list := make([]object, len(groups))
 	metrics := make([]eval.Metric, len(have))
 	for k, i := range have {
 		metrics[k] = t.Metrics[i]
 	}
-	for i := range groups {
+	return append(o, field{"groups", many{len(groups), func(i int) object {
 		x := &groups[i]
 		by := object{}
 		for k, c := range t.Columns {
@@ -278,9 +277,8 @@ func (t *GroupTests) object() object {
 			}
 			g = append(g, field{"metrics", l})
 		}
-		list[i] = g
-	}
-	return append(o, field{"groups", list})
+		return g
+	}}})
 }
 
 // csvRows returns the rows of all groups that have no documents of their own, each after the cells of the group.

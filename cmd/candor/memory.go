@@ -202,6 +202,8 @@ func (f *evalFlags) withinAll(j *job, made func(memory int64) (*compared.Compari
 	}
 	n := need(c, threads)
 	if n <= j.memory {
+		c.Room.Groups = j.memory - n
+		c.Room.GroupRemedy = func(bytes int64) string { return fmt.Sprintf("pass --max-memory %dMiB", (n+bytes)>>20+1) }
 		return c, threads, nil
 	}
 	// With more memory the entries of adaptive metrics may take more.

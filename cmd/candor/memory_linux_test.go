@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -202,15 +203,18 @@ func TestMaxMemory(t *testing.T) {
 	}
 	d, r := newDir(t), rand.New(rand.NewPCG(20, 3))
 	const rows = 60_000
-	p, y, g := make([]float64, rows), make([]int32, rows), make([]int32, rows)
+	p, y, g, more := make([]float64, rows), make([]int32, rows), make([]int32, rows), make([]int32, rows)
 	for i := range rows {
-		p[i], g[i] = r.Float64(), int32(i%150)
+		p[i], g[i], more[i] = r.Float64(), int32(i%150), int32(i%20_000)
 		if r.Float64() < p[i] {
 			y[i] = 1
 		}
 	}
 	one := []string{d.put("p.npy", npy(t, []int64{rows}, p)), "--labels", d.put("y.npy", npy(t, []int64{rows}, y))}
 	groups := d.put("g.npy", npy(t, []int64{rows}, g))
+	q := slices.Clone(p)
+	slices.Reverse(q)
+	other := d.put("q.npy", npy(t, []int64{rows}, q))
 	const few, classes = 12, 300_000
 	z := make([]float32, few*classes)
 	for i := range z {
@@ -228,6 +232,8 @@ func TestMaxMemory(t *testing.T) {
 		{"groups", append([]string{"eval", "--metrics", "default,sce,retention_nll,ece_sweep", "--group", groups}, one...), "groups or more, and these metrics of each take more memory than there is"},
 		{"sets", append([]string{"compare", one[0], // twice
 			"--metrics", "auroc(average=macro),ace,retention_nll,retention_accuracy"}, one...), "these metrics of 2 sets take about "},
+		{"groups of sets", append([]string{"compare", other, "--metrics", "nll,brier", "--group", d.put("more.npy", npy(t, []int64{rows}, more))}, one...),
+			"by more rows are in 20000 groups or more, whose sums of 1 pair of models take more memory than there is"},
 		{"outside", append([]string{"eval", "--metrics", "ood_auroc(score=entropy),ood_auroc,retention_nll,retention_accuracy", "--ood", one[0]}, one...), little},
 	} {
 		t.Run(c.name, func(t *testing.T) {

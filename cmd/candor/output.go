@@ -151,9 +151,8 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *grouped.Eva
 	switch o.format {
 	case "json":
 		d.Warnings = append(d.Warnings, notedBy(c)...)
-		var j []byte
-		if j, err = d.JSON(); err == nil {
-			b.Write(j)
+		if err := d.WriteJSON(c.OutOrStdout()); err != nil {
+			return badOutput("cannot write the result: %v", err)
 		}
 	case "csv":
 		err = d.Table(&b, report.CSV, 0)
@@ -399,9 +398,8 @@ func (o *output) comparison(c *cobra.Command, first *eval.Evaluation, docs *repo
 	d := docs.Differences
 	switch o.format {
 	case "json":
-		var j []byte
-		if j, err = docs.JSON(); err == nil {
-			b.Write(j)
+		if err := docs.WriteJSON(c.OutOrStdout()); err != nil {
+			return badOutput("cannot write the result: %v", err)
 		}
 	case "csv":
 		err = docs.Table(&b, report.CSV, 0)

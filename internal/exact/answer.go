@@ -11,12 +11,23 @@ func parts(s *Sum) (n *big.Int, exp int) {
 		return s.i.BigInt(), -quantum
 	}
 	t := s.total()
-	return t.BigInt(), -tiny
+	m, neg := t.mag()
+	low, high := 0, superWords
+	for high > 0 && m[high-1] == 0 {
+		high--
+	}
+	for low < high && m[low] == 0 {
+		low++
+	}
+	return bigInt(m[low:high], neg), -tiny - 64*low
 }
 
 // Rat returns the exact value of s.
 func Rat(s *Sum) *big.Rat {
 	n, exp := parts(s)
+	if exp <= 0 {
+		return new(big.Rat).SetInt(n.Lsh(n, uint(-exp)))
+	}
 	return new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), uint(exp)))
 }
 
@@ -93,13 +104,42 @@ func Variance(n int64, s1, s2 *Sum) float64 {
 	if n < 2 {
 		return math.NaN()
 	}
-	rn := new(big.Rat).SetInt64(n)
-	num := excess(rn, Rat(s1), Rat(s2))
+	num, exp := excessOf(n, s1, s2)
 	if num.Sign() <= 0 {
 		return 0
 	}
-	den := new(big.Rat).SetInt64(n - 1)
-	return float(num.Quo(num, den.Mul(den, rn)))
+	den := big.NewInt(n)
+	return quotient(num, den.Mul(den, big.NewInt(n-1)), -exp)
+}
+
+// excessOf returns n·s2 - s1² as a whole number of 2^-exp.
+func excessOf(n int64, s1, s2 *Sum) (_ *big.Int, exp int) {
+	a, e1 := parts(s1)
+	b, e2 := parts(s2)
+	exp = max(e2, 2*e1)
+	b.Lsh(b.Mul(b, big.NewInt(n)), uint(exp-e2))
+	return b.Sub(b, a.Lsh(a.Mul(a, a), uint(exp-2*e1))), exp
+}
+
+// StdErr returns the standard error of the mean of n terms with the sum s1 and the sum of squares s2, the root of Variance/n:
+//
+//	sqrt((n·s2 - s1²) / (n²·(n-1)))
+//
+// The radicand is rounded once. It is NaN for n < 2, and 0 if the rounding of s2 would make the radicand negative.
+func StdErr(n int64, s1, s2 *Sum) float64 {
+	if n < 2 {
+		return math.NaN()
+	}
+	b, exp := excessOf(n, s1, s2)
+	if b.Sign() <= 0 {
+		return 0
+	}
+	rows := big.NewInt(n)
+	den := new(big.Int).Mul(rows, rows)
+	den.Mul(den, new(big.Int).SetInt64(n-1))
+	// An even power of two is taken out, so that the root is of a number that float64 has.
+	k := (b.BitLen() - den.BitLen() - exp) / 2
+	return math.Ldexp(math.Sqrt(quotient(b, den, -exp-2*k)), k)
 }
 
 // WeightedVariance returns the variance of weighted terms and their effective number, each rounded once. With w the sum of

@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -183,5 +184,42 @@ func TestWeightedVarianceCases(t *testing.T) {
 	}
 	if v, n := WeightedVariance(sumOf(2), sumOf(2), sumOf(2), sumOf(2-0x1p-52)); v != 0 || n != 2 {
 		t.Errorf("squares that were rounded down: %v, %v", v, n)
+	}
+}
+
+// StdErr is the root of the exact radicand, rounded once.
+func TestStdErr(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for trial := range 3000 {
+		var s1, s2 Sum
+		n := int64(1 + r.IntN(50))
+		scale := r.IntN(800) - 400
+		for range n {
+			v := math.Ldexp(r.Float64()-0.3, scale)
+			if trial%7 == 0 {
+				v = math.Ldexp(1, scale)
+			}
+			s1.AddExact(v)
+			s2.AddExact(float64(v * v))
+		}
+		got := StdErr(n, &s1, &s2)
+		if n < 2 {
+			if got == got {
+				t.Fatalf("of one term: %v", got)
+			}
+			continue
+		}
+		num := excess(new(big.Rat).SetInt64(n), Rat(&s1), Rat(&s2))
+		want := 0.0
+		if num.Sign() > 0 {
+			num.Quo(num, new(big.Rat).SetInt64(n*n*(n-1)))
+			f := new(big.Float).SetPrec(53).SetMode(big.ToNearestEven).SetRat(num)
+			k := f.MantExp(nil) &^ 1
+			m, _ := f.SetMantExp(f, -k).Float64()
+			want = math.Ldexp(math.Sqrt(m), k/2)
+		}
+		if got != want {
+			t.Fatalf("n = %d at 2^%d: %v, not %v", n, scale, got, want)
+		}
 	}
 }

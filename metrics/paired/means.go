@@ -357,7 +357,7 @@ func (m *Means) Error(c *Count) Error {
 	}
 	total := c.weight.Total(c.seen.Weighted)
 	w := total.Float64()
-	second, fourth := tally.Float(m.mean.Squares.Rat())/w, tally.Float(m.square.Squares.Rat())/w
+	second, fourth := m.mean.Squares.Float64()/w, m.square.Squares.Float64()/w
 	return Error{m.mean.StdErr(&c.weight, c.seen.Weighted), freedom(c.Effective(), second, fourth)}
 }
 

@@ -54,7 +54,7 @@ type groupSums struct {
 
 // groupPair is what is kept of the rows of a group for two models.
 type groupPair struct {
-	means []paired.Means // of each metric; of accuracy only with weights or clusters
+	means []paired.Brief // of each metric; of accuracy only with weights
 	equal []exact.Sum    // of each metric, the variance of its sum if both models are as good
 	hits  paired.Discordance
 }
@@ -118,9 +118,10 @@ func (g *byGroup) empty() *byGroup {
 
 // sums returns what is kept of a group, without rows.
 func (g *byGroup) sums(c *Comparison) *groupSums {
-	s := &groupSums{pairs: make([]groupPair, len(c.pairs))}
+	s, n := &groupSums{pairs: make([]groupPair, len(c.pairs))}, len(g.metrics)
+	means, equal := make([]paired.Brief, n*len(s.pairs)), make([]exact.Sum, n*len(s.pairs))
 	for i := range s.pairs {
-		s.pairs[i].means, s.pairs[i].equal = make([]paired.Means, len(g.metrics)), make([]exact.Sum, len(g.metrics))
+		s.pairs[i].means, s.pairs[i].equal = means[i*n:][:n:n], equal[i*n:][:n:n]
 	}
 	if c.clustered {
 		s.clusters = paired.NewClusters(len(c.pairs)*len(g.metrics), 0, !c.Spec.Shape().HasClasses())
@@ -128,13 +129,18 @@ func (g *byGroup) sums(c *Comparison) *groupSums {
 	return s
 }
 
-// bytes estimates the memory of a group without clusters.
+// ownBytes is about the memory of a group beside its sums: its values, and places in tables.
+const ownBytes = 256
+
+// bytes is about the memory of a group without rows or clusters.
 func (g *byGroup) bytes(c *Comparison) int64 {
-	each := int64(unsafe.Sizeof(paired.Means{}) + unsafe.Sizeof(exact.Sum{}))
-	if !c.Spec.Shape().HasClasses() {
-		each *= 3 // numbers of any size
-	}
-	return 512 + int64(len(c.pairs))*(int64(unsafe.Sizeof(groupPair{}))+int64(len(g.metrics))*each)
+	each := int64(unsafe.Sizeof(paired.Brief{}) + unsafe.Sizeof(exact.Sum{}))
+	return int64(unsafe.Sizeof(groupSums{})) + int64(len(c.pairs))*(int64(unsafe.Sizeof(groupPair{}))+int64(len(g.metrics))*each)
+}
+
+// answerBytes is about the memory of the answers for a group, and of its names, once for all goroutines.
+func (g *byGroup) answerBytes(c *Comparison) int64 {
+	return ownBytes + 2*int64(unsafe.Sizeof(Group{})) + 2*int64(len(c.pairs)*len(g.metrics))*int64(unsafe.Sizeof(GroupDifference{}))
 }
 
 // of returns what is kept of the group with these values, which may be new.
@@ -236,6 +242,7 @@ type groupRows struct {
 	room *room
 	held int64
 
+	words   int          // of the sums of all groups
 	each    []*groupSums // by the number of the group's first source; nil for groups that have not come
 	met     int
 	same    [][]int32 // of each source, by its number, that of the first source plus 1
@@ -478,11 +485,11 @@ func (g *groupRows) addPair(pair int, p *pair, n int, w []float64) {
 			s := g.each[of]
 			q, ws := &s.pairs[pair], part(w, from, to)
 			if m.loss >= 0 {
-				q.means[k].AddIn(&g.memory, x[from:to], y[from:to], &paired.Rows{Weights: ws})
+				g.words += q.means[k].Add(&g.memory, x[from:to], y[from:to], ws)
 			} else {
 				q.hits.Add(g.sorted.right[from:to], g.other.right[from:to])
 				if w != nil {
-					q.means[k].AddIn(&g.memory, g.zeros[:to-from], d[from:to], &paired.Rows{Weights: ws})
+					g.words += q.means[k].Add(&g.memory, g.zeros[:to-from], d[from:to], ws)
 				}
 			}
 			if expected {
@@ -547,33 +554,44 @@ func (c *Comparison) expects(p *pair) bool {
 
 // fits returns an error if groups take more memory than there is room.
 func (g *groupRows) fits() error {
-	now := int64(g.met) * g.r.c.by.bytes(g.r.c)
-	if g.r.c.clustered {
+	c := g.r.c
+	now := int64(g.met)*c.by.bytes(c) + 8*int64(g.words)
+	if c.clustered {
 		for _, s := range g.each {
 			if s != nil {
 				now += s.clusters.Bytes()
 			}
 		}
 	}
-	err := g.room.takeGroups(now-g.held, g)
+	more := now - g.held
 	g.held = now
-	return err
+	return g.room.takeGroups(more, g)
 }
 
 // takeGroups records this many more bytes of groups.
 func (r *room) takeGroups(more int64, g *groupRows) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.grouped += more
+	r.met = max(r.met, g.met)
+	c := g.r.c
 	// The parts of goroutines are merged one after another, and given back.
-	if r.grouped += more; r.Bytes == 0 || r.grouped <= r.Bytes {
+	need := r.grouped + int64(r.met)*c.by.answerBytes(c)
+	if r.Groups == 0 || need <= r.Groups {
 		return nil
 	}
 	remedy := "give it more"
-	if r.Remedy != nil {
-		remedy = r.Remedy(2 * r.grouped)
+	if r.GroupRemedy != nil {
+		// Each goroutine may meet as many groups, and their sums grow a little with more rows.
+		each := int64(r.threads) * g.held
+		remedy = r.GroupRemedy(max(r.grouped, each)*5/4 + int64(r.met)*c.by.answerBytes(c))
 	}
-	return &eval.RoomError{Reason: fmt.Sprintf("by %s rows are in %d groups or more, whose sums of %d pairs of models take more memory than there is: %s",
-		strings.Join(g.r.c.by.columns, ", "), g.met, len(g.r.c.pairs), remedy)}
+	pairs := "1 pair"
+	if n := len(c.pairs); n > 1 {
+		pairs = fmt.Sprintf("%d pairs", n)
+	}
+	return &eval.RoomError{Reason: fmt.Sprintf("by %s rows are in %d groups or more, whose sums of %s of models take more memory than there is: %s",
+		strings.Join(c.by.columns, ", "), r.met, pairs, remedy)}
 }
 
 // name gives the groups of a reader their names.
@@ -586,7 +604,9 @@ func (g *groupRows) name() error {
 			continue
 		}
 		to, err := c.by.of(c, g.r.values(first, int32(k)))
-		if err == nil {
+		if err == nil && to.count.Rows() == 0 {
+			*to = *s // which nothing else has
+		} else if err == nil {
 			err = to.merge(s)
 		}
 		if err != nil {

@@ -112,7 +112,7 @@ func TestGroupSums(t *testing.T) {
 			for k, m := range all.by.metrics {
 				sum := paired.NewMeans(false)
 				for _, g := range all.by.each {
-					sum.Merge(&g.pairs[i].means[k])
+					sum.Merge(g.pairs[i].means[k].Means())
 				}
 				want := &p.weight
 				if m.loss >= 0 {
@@ -295,7 +295,7 @@ func TestGroupsOfEqualModels(t *testing.T) {
 				found[metric]++
 			}
 			if k == 0 && slices.ContainsFunc(c.by.each, func(s *groupSums) bool {
-				m := &s.pairs[0].means[0]
+				m := s.pairs[0].means[0].Means()
 				return m.Error(&s.count).P(m.Value(&s.count), 0) < 0.05/groups
 			}) {
 				plain++

@@ -10,11 +10,12 @@ import (
 	"github.com/candor-go/candor/metrics/paired"
 )
 
-// Room limits the memory of clusters, whose number is unknown before the rows are read. The zero value sets no limit.
+// Room limits the memory of clusters and of groups, whose number is unknown before the rows are read. The zero value sets no limit.
 type Room struct {
-	Bytes int64 // 0 sets no limit
-	// Remedy returns what the caller must do to allow this many bytes.
-	Remedy func(bytes int64) string
+	Bytes  int64 // for clusters; 0 sets no limit
+	Groups int64 // for groups and the answers for them; 0 sets no limit
+	// Remedy returns what the caller must do to allow this many bytes for clusters, and GroupRemedy for groups.
+	Remedy, GroupRemedy func(bytes int64) string
 }
 
 // Clusters returns the number of clusters; 0 if rows are taken as independent.
@@ -197,6 +198,7 @@ type room struct {
 	mu      sync.Mutex
 	held    int64
 	grouped int64 // by groups
+	met     int   // the most groups that a goroutine has
 }
 
 // take records this many more bytes.

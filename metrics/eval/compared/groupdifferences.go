@@ -155,7 +155,7 @@ func (c *Comparison) groupDifference(s *groupSums, metric, pair int) GroupDiffer
 	models := c.pairs[pair]
 	nan := math.NaN()
 	d := GroupDifference{Value: nan, Interval: metrics.NoInterval(), P: nan, Adjusted: nan}
-	sums := &p.means[metric]
+	sums := p.means[metric].Means()
 	if m.loss < 0 {
 		if !c.judges(models.a) || !c.judges(models.b) {
 			d.Reason = "it is not known of each row whether both models were right"

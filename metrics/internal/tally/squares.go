@@ -96,6 +96,16 @@ func weightOf(weights []float64, i int) float64 {
 // Middling returns the sum of the squares of numbers from 2^-240 to 2^240, in units of 1.
 func (s *Squares) Middling() *exact.Sum { return &s.sums[squareMid] }
 
+// OnlyMiddling reports whether Middling is the whole sum.
+func (s *Squares) OnlyMiddling() bool {
+	for i := range s.sums {
+		if i != squareMid && !s.sums[i].IsZero() {
+			return false
+		}
+	}
+	return true
+}
+
 // Merge adds the squares of another sum.
 func (s *Squares) Merge(o *Squares) {
 	for i := range s.sums {
@@ -112,6 +122,14 @@ func (s *Squares) Rat() *big.Rat {
 		}
 	}
 	return r
+}
+
+// Float64 returns the float64 nearest to the sum.
+func (s *Squares) Float64() float64 {
+	if s.OnlyMiddling() {
+		return s.Middling().Float64()
+	}
+	return Float(s.Rat())
 }
 
 // Fields lists the fields of the state: which classes are not empty, and their sums.
@@ -249,6 +267,9 @@ func (m *UnitMean) Value(w *Weight, weighted bool) float64 {
 func (m *UnitMean) StdErr(w *Weight, weighted bool) float64 {
 	if m.Infinite > 0 {
 		return math.NaN()
+	}
+	if !weighted && m.Squares.OnlyMiddling() {
+		return exact.StdErr(w.N, &m.Sum, m.Squares.Middling())
 	}
 	return Root(w.MeanVariance(exact.Rat(&m.Sum), m.Squares.Rat(), weighted))
 }
