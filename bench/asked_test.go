@@ -26,7 +26,7 @@ func BenchmarkAsked(b *testing.B) {
 		run  func() error
 	}{
 		{"of=ece", pass(func() []metrics.Accumulator { return []metrics.Accumulator{bins()} })},
-		{"of=accuracy+brier+ece", pass(func() []metrics.Accumulator { return []metrics.Accumulator{loss(score.OfBrier), bins()} })},
+		{"of=accuracy+brier+ece", pass(func() []metrics.Accumulator { return []metrics.Accumulator{loss(score.OfTop | score.OfBrier), bins()} })},
 		{"of=accuracy+nll+brier+entropy+ece", pass(func() []metrics.Accumulator { return []metrics.Accumulator{loss(0), bins()} })},
 		{"metrics=default", func() error {
 			m, err := eval.ParseMetrics("default", eval.Shape{Classes: 1})

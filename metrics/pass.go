@@ -87,7 +87,7 @@ func (p *Pass) read(src Source, fill bool) error {
 	}
 	if fill {
 		copy(workers[0].accs, p.accs)
-		workers[0].adders = addsEvents(workers[0].accs)
+		workers[0].adders, workers[0].plain.edges = addsEvents(workers[0].accs)
 	}
 	if small && threads == 1 {
 		for {

@@ -83,7 +83,7 @@ func newWorker(p *Pass, failed *atomic.Bool) *worker {
 	for i, a := range p.accs {
 		w.accs[i] = a.Empty()
 	}
-	w.adders = addsEvents(w.accs)
+	w.adders, w.plain.edges = addsEvents(w.accs)
 	w.audit.Renormalized, w.audit.Unchecked = p.opt.Renormalize, p.opt.Unchecked
 	return w
 }

@@ -86,7 +86,7 @@ func eceAlone() []metrics.Accumulator {
 }
 
 func fewAsked() []metrics.Accumulator {
-	return append(eceAlone(), metrics.Must(score.NewLoss(&score.Options{TopK: 1, Parts: score.OfBrier})))
+	return append(eceAlone(), metrics.Must(score.NewLoss(&score.Options{TopK: 1, Parts: score.OfTop | score.OfBrier})))
 }
 
 func classwise() []metrics.Accumulator {

@@ -147,19 +147,13 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 
 // AddsEvents reports whether rows of a binary task can be added by AddEvents: for the positive class, in left-closed bins by EdgeMul without
 // a place of their own for scores of 0 or 1.
-func (b *Bins) AddsEvents() bool {
-	return !b.given && b.opt == Options{Bins: b.opt.Bins, Event: b.opt.Event} && b.opt.Event.Resolve(1) == Positive
+func (b *Bins) AddsEvents() (edges []float64, ok bool) {
+	return b.edges, !b.given && b.opt == Options{Bins: b.opt.Bins, Event: b.opt.Event} && b.opt.Event.Resolve(1) == Positive
 }
 
 // AddEvents adds rows, see metrics.EventAdder.
-func (b *Bins) AddEvents(e *metrics.Events) (ok bool) {
-	sums := b.sums[:len(b.edges)-1]
-	clear(sums)
-	if e.F64 != nil {
-		ok = kernel.EventBinsF64(sums, e.F64, e.Labels, b.edges)
-	} else {
-		ok = kernel.EventBinsF32(sums, e.F32, e.Labels, b.edges)
-	}
+func (b *Bins) AddEvents(e *metrics.Events) bool {
+	sums, ok := e.Bins(b.edges)
 	if !ok {
 		return false
 	}

@@ -21,7 +21,9 @@ func (s *Spec) canBeLean() bool {
 func (s *Spec) losses(m Metric) (p score.Parts) {
 	d := s.describe(m)
 	switch m.Name {
-	case "accuracy", "balanced_accuracy", "top5_accuracy", "topk_accuracy", "confidence", "overconfidence", "base_rate", "mean_p", "bias", "oe_ratio":
+	case "accuracy", "balanced_accuracy", "top5_accuracy", "topk_accuracy", "confidence", "overconfidence":
+		return score.OfTop
+	case "base_rate", "mean_p", "bias", "oe_ratio":
 		return 0
 	case "entropy":
 		return score.OfEntropy
@@ -33,7 +35,7 @@ func (s *Spec) losses(m Metric) (p score.Parts) {
 		if d.event != nil && !d.uncut || d.classes != nil && !d.classes.adaptive {
 			return 0
 		}
-		return score.OfNLL | score.OfBrier | score.OfEntropy
+		return score.OfNLL | score.OfBrier | score.OfEntropy | score.OfTop
 	}
 	if s.Classes > 1 {
 		p |= score.OfEntropy // from which the spread of losses that the model implies is found
@@ -56,7 +58,7 @@ func (s *Spec) LeftOut() (l []string) {
 	for _, part := range []struct {
 		score.Parts
 		name string
-	}{{score.OfNLL, "nll"}, {score.OfBrier, "brier"}, {score.OfEntropy, "entropy"}} {
+	}{{score.OfTop, "accuracy"}, {score.OfNLL, "nll"}, {score.OfBrier, "brier"}, {score.OfEntropy, "entropy"}} {
 		if p.parts&part.Parts == 0 {
 			l = append(l, part.name)
 		}

@@ -59,7 +59,7 @@ func TestLean(t *testing.T) {
 					if len(lost) == 0 || lost[0] != "scores" || all.Spec.LeftOut() != nil {
 						t.Errorf("left out are %q, and with all kept %q", lost, all.Spec.LeftOut())
 					}
-					for part, v := range map[string]float64{"nll": e.Loss.NLL(), "brier": e.Loss.Brier(0), "entropy": e.Loss.Entropy()} {
+					for part, v := range map[string]float64{"accuracy": e.Loss.Accuracy(), "nll": e.Loss.NLL(), "brier": e.Loss.Brier(0), "entropy": e.Loss.Entropy()} {
 						if slices.Contains(lost, part) != math.IsNaN(v) {
 							t.Errorf("left out are %q, and %s is %v", lost, part, v)
 						}

@@ -192,6 +192,9 @@ func (s *Spec) plan() (p plan, err error) {
 	}
 	if s.Lean && s.Shape().HasClasses() {
 		p.parts = lost | score.OfEvent // which costs next to nothing
+		if s.Classes > 1 {
+			p.parts |= score.OfTop // whose sums judge the predictions
+		}
 	}
 	if n := p.keep(); s.Memory > 0 && n > 0 {
 		p.most = max(1, s.Memory/n)

@@ -12,7 +12,15 @@ import (
 // Values are NaN without rows, and so are both ends of an interval that does not exist.
 
 // Accuracy returns the share of rows whose arg max, or the caller's decision, is the label; higher is better.
-func (l *Loss) Accuracy() float64 { return l.top.Frequency(l.seen.Weighted) }
+func (l *Loss) Accuracy() float64 { return l.best().Frequency(l.seen.Weighted) }
+
+// best returns what is kept of the top label.
+func (l *Loss) best() *tally.Cell {
+	if l.keeps(OfTop) {
+		return &l.top
+	}
+	return &tally.Cell{}
+}
 
 // AccuracyInterval returns Wilson's interval.
 func (l *Loss) AccuracyInterval(level float64) metrics.Interval {
@@ -26,6 +34,9 @@ func (l *Loss) effective() float64 { return l.top.Effective(l.seen.Weighted) }
 func (l *Loss) TopK(k int) float64 {
 	if k < 1 || k > len(l.ranks) {
 		panic("score: k lies between 1 and the TopK of the options")
+	}
+	if !l.keeps(OfTop) {
+		return math.NaN()
 	}
 	var s exact.Sum
 	for i := range k {
@@ -53,17 +64,18 @@ func (l *Loss) BaseRateInterval(level float64) metrics.Interval {
 }
 
 // Confidence returns the mean of the largest probability, or of the probability of the caller's decision.
-func (l *Loss) Confidence() float64 { return l.top.Score(l.seen.Weighted) }
+func (l *Loss) Confidence() float64 { return l.best().Score(l.seen.Weighted) }
 
 // ConfidenceInterval returns mean +- z*s/sqrt(n).
 func (l *Loss) ConfidenceInterval(level float64) metrics.Interval {
-	m := tally.Mean{S1: l.top.P, S2: l.top.PP}
-	return metrics.Normal(l.Confidence(), m.StdErr(&l.top.Weight, l.seen.Weighted), level)
+	top := l.best()
+	m := tally.Mean{S1: top.P, S2: top.PP}
+	return metrics.Normal(l.Confidence(), m.StdErr(&top.Weight, l.seen.Weighted), level)
 }
 
 // Overconfidence returns mean confidence minus accuracy. 0 is best; above 0, the model is more confident than accurate.
 func (l *Loss) Overconfidence() float64 {
-	m, _ := l.top.MeanGap(l.seen.Weighted)
+	m, _ := l.best().MeanGap(l.seen.Weighted)
 	return m
 }
 
@@ -71,8 +83,8 @@ func (l *Loss) Overconfidence() float64 {
 // of c(1-c), the variance if the confidences are right, because few or no errors in the sample say little about the rate of
 // errors.
 func (l *Loss) OverconfidenceInterval(level float64) metrics.Interval {
-	m, se := l.top.MeanGap(l.seen.Weighted)
-	return metrics.Normal(m, l.atLeast(se, l.impliedBy(&l.top)), level)
+	m, se := l.best().MeanGap(l.seen.Weighted)
+	return metrics.Normal(m, l.atLeast(se, l.impliedBy(l.best())), level)
 }
 
 // impliedBy returns the mean of p(1-p), the variance of a row's p - y if the scores are right.
@@ -170,7 +182,7 @@ func (l *Loss) BiasZ() float64 {
 // Overconfidence, divided by the square root of its variance in that case. If all confidences are 0 or 1, it is 0 if all are
 // right, and +-Inf otherwise. It is NaN without rows.
 func (l *Loss) OverconfidenceZ() float64 {
-	gap, v := l.Overconfidence(), l.impliedBy(&l.top)
+	gap, v := l.Overconfidence(), l.impliedBy(l.best())
 	switch {
 	case v > 0:
 		return (0 - gap) / math.Sqrt(v/l.effective())

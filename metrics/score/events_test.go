@@ -43,6 +43,12 @@ func TestEvents(t *testing.T) {
 			func() []metrics.Accumulator {
 				return []metrics.Accumulator{metrics.Must(NewLoss(&Options{TopK: 1, Parts: OfBrier | OfEvent}))}
 			},
+			func() []metrics.Accumulator {
+				return []metrics.Accumulator{metrics.Must(NewLoss(&Options{Parts: OfBrier | OfTop})), metrics.Must(NewLoss(&Options{Parts: OfEvent}))}
+			},
+			func() []metrics.Accumulator {
+				return []metrics.Accumulator{metrics.Must(NewLoss(&Options{TopK: 1, Parts: OfEvent})), metrics.Must(calib.NewBins(nil)), metrics.Must(calib.NewBins(&calib.Options{Bins: 7}))}
+			},
 		} {
 			fast, slow := accs(), accs()
 			for i, a := range slow {
@@ -55,7 +61,7 @@ func TestEvents(t *testing.T) {
 				}
 			}
 			for i, a := range fast {
-				if !a.(metrics.EventAdder).AddsEvents() {
+				if _, ok := a.(metrics.EventAdder).AddsEvents(); !ok {
 					t.Errorf("%T does not add events", a)
 				}
 				got, err := a.AppendBinary(nil)
@@ -103,7 +109,7 @@ func TestParts(t *testing.T) {
 		{OfNLL, func(l *Loss) float64 { return l.NLLInterval(0.95).High }},
 		{OfBrier, func(l *Loss) float64 { return l.Brier(BrierDefault) }},
 		{OfBrier, func(l *Loss) float64 { return l.BrierInterval(BrierDefault, 0.95).Low }},
-		{allParts, (*Loss).Accuracy}, {allParts, (*Loss).Confidence}, {allParts, func(l *Loss) float64 { return l.TopK(2) }},
+		{OfTop, (*Loss).Accuracy}, {OfTop, (*Loss).Confidence}, {OfTop, (*Loss).OverconfidenceZ}, {OfTop, func(l *Loss) float64 { return l.TopK(2) }},
 	} {
 		for parts := OfEvent; parts <= allParts; parts++ {
 			want := c.of(all)
@@ -122,6 +128,6 @@ func TestParts(t *testing.T) {
 		t.Error("all parts are not 0")
 	}
 	if _, err := NewLoss(&Options{Parts: allParts + 1}); err == nil {
-		t.Error("there is no fifth part")
+		t.Error("there is no sixth part")
 	}
 }

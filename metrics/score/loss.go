@@ -19,7 +19,7 @@ type Options struct {
 	// TopK is the largest k for Loss.TopK, at most 1,000; 0 means 5. If it is above 1, every score of a row is read once
 	// more.
 	TopK int
-	// Parts are what is kept beside hits, ranks and the largest probability; 0 means all. What is not kept is not computed where that costs
+	// Parts are what is kept; 0 means all. What is not kept is not computed where that costs
 	// something, and its answers are NaN.
 	Parts Parts
 }
@@ -32,7 +32,8 @@ const (
 	OfNLL                       // NLL, perplexity, infinite rows
 	OfBrier                     // Brier score
 	OfEntropy                   // entropy
-	allParts  = OfEvent | OfNLL | OfBrier | OfEntropy
+	OfTop                       // accuracy, ranks, confidence
+	allParts  = OfEvent | OfNLL | OfBrier | OfEntropy | OfTop
 )
 
 const maxTopK = 1000
@@ -103,38 +104,48 @@ func (l *Loss) Needs() (n metrics.Need) {
 	if l.keeps(OfBrier | OfEntropy) {
 		n |= metrics.NeedSpread
 	}
-	if l.opt.TopK > 1 {
+	if l.opt.TopK > 1 && l.keeps(OfTop) {
 		n |= metrics.NeedRank
 	}
 	return n
 }
 
 // AddsEvents reports whether rows of a binary task can be added by AddEvents: neither NLL nor entropy, which take logarithms, are kept.
-func (l *Loss) AddsEvents() bool { return !l.keeps(OfNLL | OfEntropy) }
+func (l *Loss) AddsEvents() (bins []float64, ok bool) { return nil, !l.keeps(OfNLL | OfEntropy) }
 
 // AddEvents adds rows, see metrics.EventAdder.
 func (l *Loss) AddEvents(e *metrics.Events) bool {
-	var s kernel.EventSum
-	var ok bool
-	if e.F64 != nil {
-		s, ok = kernel.EventSumsF64(e.F64, e.Labels)
-	} else {
-		s, ok = kernel.EventSumsF32(e.F32, e.Labels)
+	if !l.keeps(OfTop | OfBrier) {
+		event, ok := e.Event()
+		if !ok {
+			return false
+		}
+		l.seen = state.Rows{Classes: 1}
+		l.top.Weight.Add(e.Len(), nil)
+		if l.keeps(OfEvent) {
+			l.event.AddBins(&event)
+		}
+		return true
 	}
+	s, ok := e.Sums()
 	if !ok {
 		return false
 	}
 	l.seen = state.Rows{Classes: 1}
-	l.top.AddBins(&s.Top)
+	if l.keeps(OfTop) {
+		l.top.AddBins(&s.Top)
+		l.ranks[0].AddShifted(s.Top.Y, 88)
+		if len(l.ranks) > 1 {
+			l.ranks[1].AddShifted(s.Top.N-s.Top.Y, 88)
+		}
+	} else {
+		l.top.Weight.Add(e.Len(), nil)
+	}
 	if l.keeps(OfEvent) {
 		l.event.AddBins(&s.Event)
 	}
 	if l.keeps(OfBrier) {
 		l.brier.AddSums(s.Brier, s.Brier2, &kernel.WindowBrier, &kernel.WindowBrier2)
-	}
-	l.ranks[0].AddShifted(s.Top.Y, 88)
-	if len(l.ranks) > 1 {
-		l.ranks[1].AddShifted(s.Top.N-s.Top.Y, 88)
 	}
 	return true
 }
@@ -153,7 +164,12 @@ func (l *Loss) AddBlock(b *metrics.Block) {
 	if len(l.v) < n {
 		l.v = make([]float64, n)
 	}
-	l.top.AddAll(b.Score[:n], b.Right[:n], b.Weights)
+	if l.keeps(OfTop) {
+		l.top.AddAll(b.Score[:n], b.Right[:n], b.Weights)
+		l.addRanks(b)
+	} else {
+		l.top.Weight.Add(n, b.Weights)
+	}
 	if l.keeps(OfEvent) {
 		l.addEvent(b)
 	}
@@ -167,6 +183,10 @@ func (l *Loss) AddBlock(b *metrics.Block) {
 	if l.keeps(OfEntropy) {
 		l.entropy.Add(s.Entropy[:n], &kernel.WindowEntropy, &kernel.WindowEntropy2, b.Weights)
 	}
+}
+
+// addRanks adds the ranks of a block's labels.
+func (l *Loss) addRanks(b *metrics.Block) {
 	if b.Weights == nil {
 		l.count(b)
 		return
@@ -264,9 +284,13 @@ func (l *Loss) Narrow(o *Options) *Loss {
 		return nil
 	}
 	n.seen = l.seen
-	n.top.Merge(&l.top)
-	for i := range n.ranks {
-		n.ranks[i].Merge(&l.ranks[i])
+	if n.keeps(OfTop) {
+		n.top.Merge(&l.top)
+		for i := range n.ranks {
+			n.ranks[i].Merge(&l.ranks[i])
+		}
+	} else {
+		n.top.Weight.Merge(&l.top.Weight)
 	}
 	if n.keeps(OfEvent) {
 		n.event.Merge(&l.event)
