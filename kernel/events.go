@@ -40,8 +40,9 @@ func EventSumsF64(p []float64, labels []int32) (s EventSum, ok bool) { return ev
 // eventStep is the number of rows that the assembly takes at a time.
 const eventStep = 16
 
-// eventWords is the number of words per bin in a work area: its sums, and up to eight times those before they are added up. eventRoom is the rest.
-const eventWords, eventRoom = 4 + 8*4, 16
+// eventWords is the number of words per bin in a work area: its sums, of float32 for each label, and up to eight times four before they are added
+// up. eventRoom is the rest.
+const eventWords, eventRoom = 2*4 + 8*4, 24
 
 func eventBins[T float32 | float64](sums []BinSum, p []T, labels []int32, edges []float64) bool {
 	checkEqual(len(p), len(labels))
@@ -57,29 +58,46 @@ func eventBins[T float32 | float64](sums []BinSum, p []T, labels []int32, edges 
 		return false
 	}
 	if n > 0 {
-		bins := float64(len(sums))
-		scale := [...]float64{bins, bins - 1, 1 / bins}
 		var few [fewTables*eventWords + eventRoom]uint64
 		area := few[:]
 		if len(sums) > fewTables {
 			area = make([]uint64, len(sums)*eventWords+eventRoom)
 		}
-		to, cells, fault := &area[0], &area[4*len(sums)], 0
+		to, cells := &area[0], &area[8*len(sums)]
 		switch p := any(p).(type) {
 		case []float32:
-			fault = asm.EventBinsF32(to, cells, len(sums), &p[0], &labels[0], n, &scale[0])
+			bins := float32(len(sums))
+			scale := [...]float32{bins, 0x1p23 + bins - 1}
+			if asm.EventBinsF32(to, cells, len(sums), &p[0], &labels[0], n, &scale[0]) != 0 {
+				return false
+			}
+			addLabelWords(sums, area)
 		case []float64:
-			fault = asm.EventBinsF64(to, cells, len(sums), &p[0], &labels[0], n, &scale[0])
+			bins := float64(len(sums))
+			scale := [...]float64{bins, bins - 1, 1 / bins}
+			if asm.EventBinsF64(to, cells, len(sums), &p[0], &labels[0], n, &scale[0]) != 0 {
+				return false
+			}
+			addBinWords(sums, area)
 		}
-		if fault != 0 {
-			return false
-		}
-		addBinWords(sums, area)
 	}
 	for i, v := range p[n:] {
 		sums[equalBin(float64(v), edges)].add(float64(v), labels[n+i])
 	}
 	return true
+}
+
+// addLabelWords adds what the assembly left of each bin, for either label four words: the bits of two sums, and the number of rows.
+func addLabelWords(sums []BinSum, area []uint64) {
+	for i := range sums {
+		s, c := &sums[i], area[8*i:8*i+8]
+		n, y := c[2]+c[6], c[6]
+		s.N += int64(n)
+		s.Y += int64(y)
+		s.P += int64(c[0] + c[4] - n*bits3)
+		s.PP += int64(c[1] + c[5] - n*bits3)
+		s.PY += int64(c[4] - y*bits3)
+	}
 }
 
 // equalBin returns the bin of a score in [0,1] among those that begin at their edges.

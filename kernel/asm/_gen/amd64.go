@@ -839,7 +839,10 @@ func (m *amd64) cells() func(v [4]V, add func(l int, cell reg.Register)) {
 	}
 	return func(v [4]V, add func(l int, cell reg.Register)) {
 		for odd, zip := range []func(T, V, V) V{m.ZipLow, m.ZipHigh} {
-			a, b := zip(F64, v[0], v[1]), zip(F64, v[2], v[3])
+			a, b := zip(F64, v[0], v[1]), v[2] // whose lanes alternate already, if it is the last
+			if v[3] != nil {
+				b = zip(F64, v[2], v[3])
+			}
 			if !m.wide() {
 				low, high := m.v(), m.v()
 				m.VPERM2I128(operand.U8(0x20), op(b), op(a), low)

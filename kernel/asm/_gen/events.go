@@ -21,8 +21,11 @@ func events(m Machine) {
 		if t == F32 {
 			c.name, c.scores = "F32", "*float32"
 		}
-		c.eventBins()
-		c.eventSums()
+		if c.eventSums(); t == F32 {
+			c.eventBinsF32()
+		} else {
+			c.eventBins()
+		}
 	}
 }
 
@@ -59,7 +62,8 @@ func (c eventKernel) finish(good M, labels V) {
 	ret := c.GP(1)
 	c.Any(c.NotM(good), "fault")
 	if labels != nil {
-		c.Any(c.NotM(c.Cmp(I64, EQ, c.And(labels, c.Const(I64, 1<<64-2)), c.Zero())), "fault")
+		// A lane of 64 bits is two of 32, or one of them with its sign.
+		c.Any(c.NotM(c.Cmp(I64, EQ, c.And(labels, c.Const(I64, uint64(math.MaxUint64&^(1|1<<32)))), c.Zero())), "fault")
 	}
 	c.MoveR(ret, c.GP(0))
 	c.Label("fault")
@@ -128,6 +132,78 @@ func (c eventKernel) eventBins() {
 	c.finish(good, all)
 }
 
+// eventBinsF32 finds bins in lanes of float32, and adds a row's sums to the cell of its bin and label: p and p*p are next to each other, and the
+// number of rows is behind them. So fewer lanes are turned into rows of words, which costs more than anything else in eventBins.
+func (c eventKernel) eventBinsF32() {
+	c.Func("EventBinsF32", `EventBinsF32 sums n rows, a multiple of 16 that is not 0, by equal-width bins of their scores and by their labels: it
+		writes to to, for label 0 and then for label 1 of each bin, the sums of the bits of p+3 and of p*p+3, the number of rows, and 0. cells are zeros:
+		32 words for each bin, and 24 words more. The two numbers at scale are how many bins there are, at most 128, and 2^23 more than one less. It
+		returns 1, and the sums mean nothing, if a score is outside [0,1] or a label is not 0 or 1.`,
+		[]Arg{{"to", "*uint64"}, {"cells", "*uint64"}, {"bins", "int"}, {"x", c.scores}, {"labels", "*int32"}, {"n", "int"}, {"scale", "*float32"}},
+		[]Arg{{"ret", "int"}})
+	const (
+		turns     = 4 // of a bin, which rows take one after another, see cellsOfBin
+		turnBytes = 2 * cellBytes
+		binBytes  = turns * turnBytes
+	)
+	cells := c.Arg("cells")
+	c.AddR(cells, cellsAlign-1)
+	c.AndR(cells, -cellsAlign)
+	first := c.CopyR(cells)
+	c.AddR(first, 2*cellsAlign)
+
+	x, labels, n, scale := c.Arg("x"), c.Arg("labels"), c.Arg("n"), c.Arg("scale")
+	bins, most := c.Broadcast(F32, scale, 0), c.Broadcast(F32, scale, 4)
+	three, one, magic := c.Copy(c.c64(3)), c.Copy(c.Const(I32, 1)), c.Copy(c.Const(F32, uint64(math.Float32bits(1<<23))))
+	zero, all := c.Zero(), c.Zero()
+	good := c.Cmp(F32, EQ, zero, zero)
+	add := c.CountedCells(c.Copy(c.Table("counted", I64, func(lane int) uint64 { return uint64(1 - lane%2) })))
+	c.Label("rows")
+	c.Prefetch(x, eventAhead)
+	c.Prefetch(labels, eventAhead)
+	narrow := c.Width() / 4
+	for u := range eventStep / narrow {
+		v, y := c.Load(x, u*c.Width()), c.Load(labels, u*c.Width())
+		in := c.Cmp(F32, GE, c.Sub(F32, v, c.Mul(F32, v, v)), zero) // as in scored
+		c.MoveM(good, c.AndM(good, in))
+		// Of a float32 the product is at least an edge where the score is: tests try all edges of up to 128 bins. The bits of 2^23 and a
+		// whole number end with that number.
+		t := c.Min(F32, c.FloorTo(c.Keep(in, v), bins, magic), most)
+		c.Move(all, c.Or(all, y))
+		t = c.Add(I32, c.Shl(I32, t, log2(binBytes)), c.Shl(I32, c.And(y, one), log2(cellBytes)))
+		c.StoreWords(cells, u*c.Width(), t)
+	}
+	for u := range eventStep / c.wide() {
+		v := c.LoadWidened(x, u*c.wide()*4)
+		p, square := c.Add(F64, v, three), c.FMA(F64, v, v, three) // the product is exact
+		add(p, square, func(l int) (R, int) {
+			row := u*c.wide() + l
+			place := c.LoadR(cells, 4*row, 4)
+			c.AddR(place, first)
+			return place, row % turns * turnBytes
+		})
+	}
+	c.AddR(x, eventStep*4)
+	c.AddR(labels, eventStep*4)
+	c.SubR(n, eventStep)
+	c.If(n, GT, 0, "rows")
+
+	to, left := c.Arg("to"), c.Arg("bins")
+	c.Label("bins")
+	for o := 0; o < turnBytes; o += c.Width() {
+		v := c.Load(first, o)
+		for turn := 1; turn < turns; turn++ {
+			c.AddTo(I64, v, c.Load(first, turn*turnBytes+o))
+		}
+		c.Store(to, o, v)
+	}
+	c.AddR(first, binBytes)
+	c.AddR(to, turnBytes)
+	c.SubR(left, 1)
+	c.If(left, GT, 0, "bins")
+	c.finish(good, all)
+}
+
 func (c eventKernel) eventSums() {
 	c.Func("EventSums"+c.name, "EventSums"+c.name+` writes ten sums of n rows, a multiple of 16 that is not 0, to to: of labels; of the bits of p+3, of p*p+3,
 		and of p+3 where the label is 1; of hits; of the bits of t+3, of t*t+3, and of t+3 where there is a hit, for the larger t of p and 1-p; of the
@@ -175,6 +251,13 @@ func (c eventKernel) eventSums() {
 		c.total(to, i, s)
 	}
 	c.finish(good, nil)
+}
+
+// floorTo is FloorTo where there is no rounding down: the remainder of the product is below 0 where it was rounded up.
+func floorTo(m Machine, a, b, magic V) V {
+	t := m.FMA(F32, a, b, magic)
+	rest := m.FMA(F32, a, b, m.Sub(F32, magic, t))
+	return m.Add(I32, t, m.Sar(I32, rest, 31))
 }
 
 // c64 is a constant that is read from memory where the level has operands there.

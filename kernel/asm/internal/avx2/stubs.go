@@ -658,14 +658,6 @@ func BinEdgesRight(dst *int32, p *float64, n int, edges *float64, inner int)
 //go:noescape
 func BinSums(to *uint64, cells *uint64, bins int, bin *int32, p *float64, y *uint8, n int) (ret int)
 
-// EventBinsF32 sums n rows, a multiple of 16 that is not 0, by equal-width bins of their scores: it writes to the four
-// words of each bin at to N + Y<<32 and the sums of the bits of p+3, of p*p+3, and of p+3 where the label is 1. cells
-// are zeros: 32 words for each bin, and 16 words more. The three numbers at scale are those of BinEqualLeft. It returns
-// 1, and the sums mean nothing, if a score is outside [0,1] or a label is not 0 or 1.
-//
-//go:noescape
-func EventBinsF32(to *uint64, cells *uint64, bins int, x *float32, labels *int32, n int, scale *float64) (ret int)
-
 // EventSumsF32 writes ten sums of n rows, a multiple of 16 that is not 0, to to: of labels; of the bits of p+3, of
 // p*p+3, and of p+3 where the label is 1; of hits; of the bits of t+3, of t*t+3, and of t+3 where there is a hit, for
 // the larger t of p and 1-p; of the bits of e+6 and of e*e+12 for the squared error e. It returns 1, and the sums mean
@@ -674,13 +666,14 @@ func EventBinsF32(to *uint64, cells *uint64, bins int, x *float32, labels *int32
 //go:noescape
 func EventSumsF32(to *uint64, x *float32, labels *int32, n int) (ret int)
 
-// EventBinsF64 sums n rows, a multiple of 16 that is not 0, by equal-width bins of their scores: it writes to the four
-// words of each bin at to N + Y<<32 and the sums of the bits of p+3, of p*p+3, and of p+3 where the label is 1. cells
-// are zeros: 32 words for each bin, and 16 words more. The three numbers at scale are those of BinEqualLeft. It returns
-// 1, and the sums mean nothing, if a score is outside [0,1] or a label is not 0 or 1.
+// EventBinsF32 sums n rows, a multiple of 16 that is not 0, by equal-width bins of their scores and by their labels: it
+// writes to to, for label 0 and then for label 1 of each bin, the sums of the bits of p+3 and of p*p+3, the number of
+// rows, and 0. cells are zeros: 32 words for each bin, and 24 words more. The two numbers at scale are how many bins
+// there are, at most 128, and 2^23 more than one less. It returns 1, and the sums mean nothing, if a score is outside
+// [0,1] or a label is not 0 or 1.
 //
 //go:noescape
-func EventBinsF64(to *uint64, cells *uint64, bins int, x *float64, labels *int32, n int, scale *float64) (ret int)
+func EventBinsF32(to *uint64, cells *uint64, bins int, x *float32, labels *int32, n int, scale *float32) (ret int)
 
 // EventSumsF64 writes ten sums of n rows, a multiple of 16 that is not 0, to to: of labels; of the bits of p+3, of
 // p*p+3, and of p+3 where the label is 1; of hits; of the bits of t+3, of t*t+3, and of t+3 where there is a hit, for
@@ -689,6 +682,14 @@ func EventBinsF64(to *uint64, cells *uint64, bins int, x *float64, labels *int32
 //
 //go:noescape
 func EventSumsF64(to *uint64, x *float64, labels *int32, n int) (ret int)
+
+// EventBinsF64 sums n rows, a multiple of 16 that is not 0, by equal-width bins of their scores: it writes to the four
+// words of each bin at to N + Y<<32 and the sums of the bits of p+3, of p*p+3, and of p+3 where the label is 1. cells
+// are zeros: 32 words for each bin, and 16 words more. The three numbers at scale are those of BinEqualLeft. It returns
+// 1, and the sums mean nothing, if a score is outside [0,1] or a label is not 0 or 1.
+//
+//go:noescape
+func EventBinsF64(to *uint64, cells *uint64, bins int, x *float64, labels *int32, n int, scale *float64) (ret int)
 
 // GridSums adds n scores, a multiple of 32 that is not 0, to cells of four words: 1, the bits of q+3 and those of q*q+3
 // to that of q, half and outcome. It lists the rows whose cell has to be looked up, of which it adds nothing, and

@@ -4,245 +4,6 @@
 
 #include "textflag.h"
 
-// func EventBinsF32(to *uint64, cells *uint64, bins int, x *float32, labels *int32, n int, scale *float64) (ret int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, MMX+
-TEXT ·EventBinsF32(SB), NOSPLIT, $0-64
-	MOVQ         cells+8(FP), AX
-	ADDQ         $+63, AX
-	ANDQ         $-64, AX
-	MOVQ         AX, CX
-	ADDQ         $+64, CX
-	MOVQ         CX, DX
-	MOVQ         $0x3800000000000000, BX
-	SUBQ         BX, DX
-	MOVQ         DX, (AX)
-	VBROADCASTSD (AX), Z0
-	MOVQ         x+24(FP), DX
-	MOVQ         labels+32(FP), BX
-	MOVQ         n+40(FP), SI
-	MOVQ         scale+48(FP), DI
-	VBROADCASTSD (DI), Z1
-	VBROADCASTSD 8(DI), Z2
-	VBROADCASTSD 16(DI), Z3
-	VBROADCASTSD c64_4337ffffffffffff<>+0(SB), Z4
-	VBROADCASTSD c64_4008000000000000<>+0(SB), Z5
-	VBROADCASTSD c64_1<>+0(SB), Z6
-	VPXORD       Z7, Z7, Z7
-	VCMPPD       $0x00, Z7, Z7, K1
-	VPXORD       Z7, Z7, Z7
-	VMOVUPS      pairs0_64<>+0(SB), Z8
-	VMOVUPS      pairs1_64<>+0(SB), Z9
-
-rows:
-	PREFETCHT0    2048(DX)
-	PREFETCHT0    2048(BX)
-	VCVTPS2PD     (DX), Z10
-	VMULPD        Z10, Z10, Z11
-	VSUBPD        Z11, Z10, Z12
-	VPXORD        Z13, Z13, Z13
-	VCMPPD        $0x1d, Z13, Z12, K2
-	KANDW         K1, K2, K1
-	KMOVW         K1, K1
-	VMOVUPD.Z     Z10, K2, Z10
-	VMULPD        Z1, Z10, Z12
-	VMINPD        Z12, Z2, Z12
-	VADDPD        Z4, Z12, Z12
-	VSUBPD        Z4, Z12, Z13
-	VMULPD        Z3, Z13, Z13
-	VCMPPD        $0x12, Z10, Z13, K2
-	VPADDQ        Z6, Z12, K2, Z12
-	VPSLLQ        $0x08, Z12, Z12
-	VPADDQ        Z0, Z12, Z12
-	VADDPD        Z5, Z10, Z10
-	VPMOVSXDQ     (BX), Z13
-	VPORD         Z13, Z7, Z7
-	VPXORD        Z14, Z14, Z14
-	VPSUBQ        Z13, Z14, Z14
-	VPANDD        Z10, Z14, Z14
-	VPSLLQ        $0x20, Z13, Z13
-	VPADDQ        Z6, Z13, Z13
-	VADDPD        Z5, Z11, Z11
-	VMOVUPS       Y12, (AX)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	VMOVUPS       Y12, 32(AX)
-	VUNPCKLPD     Z10, Z13, Z12
-	VUNPCKLPD     Z14, Z11, Z15
-	VMOVAPS       Z12, Z16
-	VPERMT2Q      Z15, Z8, Z16
-	MOVQ          (AX), DI
-	VPADDQ        (DI), Y16, Y17
-	VMOVUPS       Y17, (DI)
-	VEXTRACTF64X4 $0x01, Z16, Y16
-	MOVQ          16(AX), DI
-	VPADDQ        64(DI), Y16, Y16
-	VMOVUPS       Y16, 64(DI)
-	VPERMT2Q      Z15, Z9, Z12
-	MOVQ          32(AX), DI
-	VPADDQ        128(DI), Y12, Y15
-	VMOVUPS       Y15, 128(DI)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	MOVQ          48(AX), DI
-	VPADDQ        192(DI), Y12, Y12
-	VMOVUPS       Y12, 192(DI)
-	VUNPCKHPD     Z10, Z13, Z10
-	VUNPCKHPD     Z14, Z11, Z11
-	VMOVAPS       Z10, Z12
-	VPERMT2Q      Z11, Z8, Z12
-	MOVQ          8(AX), DI
-	VPADDQ        32(DI), Y12, Y13
-	VMOVUPS       Y13, 32(DI)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	MOVQ          24(AX), DI
-	VPADDQ        96(DI), Y12, Y12
-	VMOVUPS       Y12, 96(DI)
-	VPERMT2Q      Z11, Z9, Z10
-	MOVQ          40(AX), DI
-	VPADDQ        160(DI), Y10, Y11
-	VMOVUPS       Y11, 160(DI)
-	VEXTRACTF64X4 $0x01, Z10, Y10
-	MOVQ          56(AX), DI
-	VPADDQ        224(DI), Y10, Y10
-	VMOVUPS       Y10, 224(DI)
-	VCVTPS2PD     32(DX), Z10
-	VMULPD        Z10, Z10, Z11
-	VSUBPD        Z11, Z10, Z12
-	VPXORD        Z13, Z13, Z13
-	VCMPPD        $0x1d, Z13, Z12, K2
-	KANDW         K1, K2, K1
-	KMOVW         K1, K1
-	VMOVUPD.Z     Z10, K2, Z10
-	VMULPD        Z1, Z10, Z12
-	VMINPD        Z12, Z2, Z12
-	VADDPD        Z4, Z12, Z12
-	VSUBPD        Z4, Z12, Z13
-	VMULPD        Z3, Z13, Z13
-	VCMPPD        $0x12, Z10, Z13, K2
-	VPADDQ        Z6, Z12, K2, Z12
-	VPSLLQ        $0x08, Z12, Z12
-	VPADDQ        Z0, Z12, Z12
-	VADDPD        Z5, Z10, Z10
-	VPMOVSXDQ     32(BX), Z13
-	VPORD         Z13, Z7, Z7
-	VPXORD        Z14, Z14, Z14
-	VPSUBQ        Z13, Z14, Z14
-	VPANDD        Z10, Z14, Z14
-	VPSLLQ        $0x20, Z13, Z13
-	VPADDQ        Z6, Z13, Z13
-	VADDPD        Z5, Z11, Z11
-	VMOVUPS       Y12, (AX)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	VMOVUPS       Y12, 32(AX)
-	VUNPCKLPD     Z10, Z13, Z12
-	VUNPCKLPD     Z14, Z11, Z15
-	VMOVAPS       Z12, Z16
-	VPERMT2Q      Z15, Z8, Z16
-	MOVQ          (AX), DI
-	VPADDQ        (DI), Y16, Y17
-	VMOVUPS       Y17, (DI)
-	VEXTRACTF64X4 $0x01, Z16, Y16
-	MOVQ          16(AX), DI
-	VPADDQ        64(DI), Y16, Y16
-	VMOVUPS       Y16, 64(DI)
-	VPERMT2Q      Z15, Z9, Z12
-	MOVQ          32(AX), DI
-	VPADDQ        128(DI), Y12, Y15
-	VMOVUPS       Y15, 128(DI)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	MOVQ          48(AX), DI
-	VPADDQ        192(DI), Y12, Y12
-	VMOVUPS       Y12, 192(DI)
-	VUNPCKHPD     Z10, Z13, Z10
-	VUNPCKHPD     Z14, Z11, Z11
-	VMOVAPS       Z10, Z12
-	VPERMT2Q      Z11, Z8, Z12
-	MOVQ          8(AX), DI
-	VPADDQ        32(DI), Y12, Y13
-	VMOVUPS       Y13, 32(DI)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	MOVQ          24(AX), DI
-	VPADDQ        96(DI), Y12, Y12
-	VMOVUPS       Y12, 96(DI)
-	VPERMT2Q      Z11, Z9, Z10
-	MOVQ          40(AX), DI
-	VPADDQ        160(DI), Y10, Y11
-	VMOVUPS       Y11, 160(DI)
-	VEXTRACTF64X4 $0x01, Z10, Y10
-	MOVQ          56(AX), DI
-	VPADDQ        224(DI), Y10, Y10
-	VMOVUPS       Y10, 224(DI)
-	ADDQ          $+64, DX
-	ADDQ          $+64, BX
-	SUBQ          $+16, SI
-	CMPQ          SI, $+0
-	JGT           rows
-	MOVQ          to+0(FP), AX
-	MOVQ          bins+16(FP), DX
-
-bins:
-	VMOVUPS       (CX), Z0
-	VMOVUPS       64(CX), Z1
-	VPADDQ        Z1, Z0, Z0
-	VMOVUPS       128(CX), Z1
-	VPADDQ        Z1, Z0, Z0
-	VMOVUPS       192(CX), Z1
-	VPADDQ        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VPADDQ        Y1, Y0, Y0
-	VMOVUPS       Y0, (AX)
-	ADDQ          $+256, CX
-	ADDQ          $+32, AX
-	SUBQ          $+1, DX
-	CMPQ          DX, $+0
-	JGT           bins
-	MOVQ          $+1, AX
-	KNOTB         K1, K1
-	KORTESTW      K1, K1
-	JNE           fault
-	VPANDQ.BCST   c64_fffffffffffffffe<>+0(SB), Z7, Z0
-	VPXORD        Z1, Z1, Z1
-	VPCMPEQQ      Z1, Z0, K1
-	KNOTB         K1, K1
-	KORTESTW      K1, K1
-	JNE           fault
-	XORQ          AX, AX
-
-fault:
-	MOVQ AX, ret+56(FP)
-	VZEROUPPER
-	RET
-
-DATA c64_4337ffffffffffff<>+0(SB)/8, $0x4337ffffffffffff
-GLOBL c64_4337ffffffffffff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_4008000000000000<>+0(SB)/8, $0x4008000000000000
-GLOBL c64_4008000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_1<>+0(SB)/8, $0x0000000000000001
-GLOBL c64_1<>(SB), RODATA|NOPTR, $8
-
-DATA pairs0_64<>+0(SB)/8, $0x0000000000000000
-DATA pairs0_64<>+8(SB)/8, $0x0000000000000001
-DATA pairs0_64<>+16(SB)/8, $0x0000000000000008
-DATA pairs0_64<>+24(SB)/8, $0x0000000000000009
-DATA pairs0_64<>+32(SB)/8, $0x0000000000000002
-DATA pairs0_64<>+40(SB)/8, $0x0000000000000003
-DATA pairs0_64<>+48(SB)/8, $0x000000000000000a
-DATA pairs0_64<>+56(SB)/8, $0x000000000000000b
-GLOBL pairs0_64<>(SB), RODATA|NOPTR, $64
-
-DATA pairs1_64<>+0(SB)/8, $0x0000000000000004
-DATA pairs1_64<>+8(SB)/8, $0x0000000000000005
-DATA pairs1_64<>+16(SB)/8, $0x000000000000000c
-DATA pairs1_64<>+24(SB)/8, $0x000000000000000d
-DATA pairs1_64<>+32(SB)/8, $0x0000000000000006
-DATA pairs1_64<>+40(SB)/8, $0x0000000000000007
-DATA pairs1_64<>+48(SB)/8, $0x000000000000000e
-DATA pairs1_64<>+56(SB)/8, $0x000000000000000f
-GLOBL pairs1_64<>(SB), RODATA|NOPTR, $64
-
-DATA c64_fffffffffffffffe<>+0(SB)/8, $0xfffffffffffffffe
-GLOBL c64_fffffffffffffffe<>(SB), RODATA|NOPTR, $8
-
 // func EventSumsF32(to *uint64, x *float32, labels *int32, n int) (ret int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·EventSumsF32(SB), NOSPLIT, $0-40
@@ -439,11 +200,17 @@ fault:
 	VZEROUPPER
 	RET
 
+DATA c64_4008000000000000<>+0(SB)/8, $0x4008000000000000
+GLOBL c64_4008000000000000<>(SB), RODATA|NOPTR, $8
+
 DATA c64_3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
 GLOBL c64_3ff0000000000000<>(SB), RODATA|NOPTR, $8
 
 DATA c64_3fe0000000000000<>+0(SB)/8, $0x3fe0000000000000
 GLOBL c64_3fe0000000000000<>(SB), RODATA|NOPTR, $8
+
+DATA c64_1<>+0(SB)/8, $0x0000000000000001
+GLOBL c64_1<>(SB), RODATA|NOPTR, $8
 
 DATA c64_4018000000000000<>+0(SB)/8, $0x4018000000000000
 GLOBL c64_4018000000000000<>(SB), RODATA|NOPTR, $8
@@ -451,212 +218,225 @@ GLOBL c64_4018000000000000<>(SB), RODATA|NOPTR, $8
 DATA c64_4028000000000000<>+0(SB)/8, $0x4028000000000000
 GLOBL c64_4028000000000000<>(SB), RODATA|NOPTR, $8
 
-// func EventBinsF64(to *uint64, cells *uint64, bins int, x *float64, labels *int32, n int, scale *float64) (ret int)
+// func EventBinsF32(to *uint64, cells *uint64, bins int, x *float32, labels *int32, n int, scale *float32) (ret int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, MMX+
-TEXT ·EventBinsF64(SB), NOSPLIT, $0-64
+TEXT ·EventBinsF32(SB), NOSPLIT, $0-64
 	MOVQ         cells+8(FP), AX
 	ADDQ         $+63, AX
 	ANDQ         $-64, AX
 	MOVQ         AX, CX
-	ADDQ         $+64, CX
-	MOVQ         CX, DX
-	MOVQ         $0x3800000000000000, BX
-	SUBQ         BX, DX
-	MOVQ         DX, (AX)
-	VBROADCASTSD (AX), Z0
+	ADDQ         $+128, CX
 	MOVQ         x+24(FP), DX
 	MOVQ         labels+32(FP), BX
 	MOVQ         n+40(FP), SI
 	MOVQ         scale+48(FP), DI
-	VBROADCASTSD (DI), Z1
-	VBROADCASTSD 8(DI), Z2
-	VBROADCASTSD 16(DI), Z3
-	VBROADCASTSD c64_4337ffffffffffff<>+0(SB), Z4
-	VBROADCASTSD c64_4008000000000000<>+0(SB), Z5
-	VBROADCASTSD c64_1<>+0(SB), Z6
-	VPXORD       Z7, Z7, Z7
-	VCMPPD       $0x00, Z7, Z7, K1
-	VPXORD       Z7, Z7, Z7
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS 4(DI), Z1
+	VBROADCASTSD c64_4008000000000000<>+0(SB), Z2
+	VBROADCASTSS c32_1<>+0(SB), Z3
+	VBROADCASTSS c32_4b000000<>+0(SB), Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VCMPPS       $0x00, Z5, Z5, K1
+	VMOVUPS      counted64<>+0(SB), Z7
 	VMOVUPS      pairs0_64<>+0(SB), Z8
 	VMOVUPS      pairs1_64<>+0(SB), Z9
 
 rows:
-	PREFETCHT0    2048(DX)
-	PREFETCHT0    2048(BX)
-	VMOVUPS       (DX), Z10
-	VMULPD        Z10, Z10, Z11
-	VSUBPD        Z11, Z10, Z12
-	VPXORD        Z13, Z13, Z13
-	VCMPPD        $0x1d, Z13, Z12, K2
-	KANDW         K1, K2, K1
-	KMOVW         K1, K1
-	VMOVUPD.Z     Z10, K2, Z10
-	VMULPD        Z1, Z10, Z12
-	VMINPD        Z12, Z2, Z12
-	VADDPD        Z4, Z12, Z12
-	VSUBPD        Z4, Z12, Z13
-	VMULPD        Z3, Z13, Z13
-	VCMPPD        $0x12, Z10, Z13, K2
-	VPADDQ        Z6, Z12, K2, Z12
-	VPSLLQ        $0x08, Z12, Z12
-	VPADDQ        Z0, Z12, Z12
-	VADDPD        Z5, Z10, Z10
-	VPMOVSXDQ     (BX), Z13
-	VPORD         Z13, Z7, Z7
-	VPXORD        Z14, Z14, Z14
-	VPSUBQ        Z13, Z14, Z14
-	VPANDD        Z10, Z14, Z14
-	VPSLLQ        $0x20, Z13, Z13
-	VPADDQ        Z6, Z13, Z13
-	VADDPD        Z5, Z11, Z11
-	VMOVUPS       Y12, (AX)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	VMOVUPS       Y12, 32(AX)
-	VUNPCKLPD     Z10, Z13, Z12
-	VUNPCKLPD     Z14, Z11, Z15
-	VMOVAPS       Z12, Z16
-	VPERMT2Q      Z15, Z8, Z16
-	MOVQ          (AX), DI
-	VPADDQ        (DI), Y16, Y17
-	VMOVUPS       Y17, (DI)
-	VEXTRACTF64X4 $0x01, Z16, Y16
-	MOVQ          16(AX), DI
-	VPADDQ        64(DI), Y16, Y16
-	VMOVUPS       Y16, 64(DI)
-	VPERMT2Q      Z15, Z9, Z12
-	MOVQ          32(AX), DI
-	VPADDQ        128(DI), Y12, Y15
-	VMOVUPS       Y15, 128(DI)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	MOVQ          48(AX), DI
-	VPADDQ        192(DI), Y12, Y12
-	VMOVUPS       Y12, 192(DI)
-	VUNPCKHPD     Z10, Z13, Z10
-	VUNPCKHPD     Z14, Z11, Z11
-	VMOVAPS       Z10, Z12
-	VPERMT2Q      Z11, Z8, Z12
-	MOVQ          8(AX), DI
-	VPADDQ        32(DI), Y12, Y13
-	VMOVUPS       Y13, 32(DI)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	MOVQ          24(AX), DI
-	VPADDQ        96(DI), Y12, Y12
-	VMOVUPS       Y12, 96(DI)
-	VPERMT2Q      Z11, Z9, Z10
-	MOVQ          40(AX), DI
-	VPADDQ        160(DI), Y10, Y11
-	VMOVUPS       Y11, 160(DI)
-	VEXTRACTF64X4 $0x01, Z10, Y10
-	MOVQ          56(AX), DI
-	VPADDQ        224(DI), Y10, Y10
-	VMOVUPS       Y10, 224(DI)
-	VMOVUPS       64(DX), Z10
-	VMULPD        Z10, Z10, Z11
-	VSUBPD        Z11, Z10, Z12
-	VPXORD        Z13, Z13, Z13
-	VCMPPD        $0x1d, Z13, Z12, K2
-	KANDW         K1, K2, K1
-	KMOVW         K1, K1
-	VMOVUPD.Z     Z10, K2, Z10
-	VMULPD        Z1, Z10, Z12
-	VMINPD        Z12, Z2, Z12
-	VADDPD        Z4, Z12, Z12
-	VSUBPD        Z4, Z12, Z13
-	VMULPD        Z3, Z13, Z13
-	VCMPPD        $0x12, Z10, Z13, K2
-	VPADDQ        Z6, Z12, K2, Z12
-	VPSLLQ        $0x08, Z12, Z12
-	VPADDQ        Z0, Z12, Z12
-	VADDPD        Z5, Z10, Z10
-	VPMOVSXDQ     32(BX), Z13
-	VPORD         Z13, Z7, Z7
-	VPXORD        Z14, Z14, Z14
-	VPSUBQ        Z13, Z14, Z14
-	VPANDD        Z10, Z14, Z14
-	VPSLLQ        $0x20, Z13, Z13
-	VPADDQ        Z6, Z13, Z13
-	VADDPD        Z5, Z11, Z11
-	VMOVUPS       Y12, (AX)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	VMOVUPS       Y12, 32(AX)
-	VUNPCKLPD     Z10, Z13, Z12
-	VUNPCKLPD     Z14, Z11, Z15
-	VMOVAPS       Z12, Z16
-	VPERMT2Q      Z15, Z8, Z16
-	MOVQ          (AX), DI
-	VPADDQ        (DI), Y16, Y17
-	VMOVUPS       Y17, (DI)
-	VEXTRACTF64X4 $0x01, Z16, Y16
-	MOVQ          16(AX), DI
-	VPADDQ        64(DI), Y16, Y16
-	VMOVUPS       Y16, 64(DI)
-	VPERMT2Q      Z15, Z9, Z12
-	MOVQ          32(AX), DI
-	VPADDQ        128(DI), Y12, Y15
-	VMOVUPS       Y15, 128(DI)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	MOVQ          48(AX), DI
-	VPADDQ        192(DI), Y12, Y12
-	VMOVUPS       Y12, 192(DI)
-	VUNPCKHPD     Z10, Z13, Z10
-	VUNPCKHPD     Z14, Z11, Z11
-	VMOVAPS       Z10, Z12
-	VPERMT2Q      Z11, Z8, Z12
-	MOVQ          8(AX), DI
-	VPADDQ        32(DI), Y12, Y13
-	VMOVUPS       Y13, 32(DI)
-	VEXTRACTF64X4 $0x01, Z12, Y12
-	MOVQ          24(AX), DI
-	VPADDQ        96(DI), Y12, Y12
-	VMOVUPS       Y12, 96(DI)
-	VPERMT2Q      Z11, Z9, Z10
-	MOVQ          40(AX), DI
-	VPADDQ        160(DI), Y10, Y11
-	VMOVUPS       Y11, 160(DI)
-	VEXTRACTF64X4 $0x01, Z10, Y10
-	MOVQ          56(AX), DI
-	VPADDQ        224(DI), Y10, Y10
-	VMOVUPS       Y10, 224(DI)
-	ADDQ          $+128, DX
-	ADDQ          $+64, BX
-	SUBQ          $+16, SI
-	CMPQ          SI, $+0
-	JGT           rows
-	MOVQ          to+0(FP), AX
-	MOVQ          bins+16(FP), DX
+	PREFETCHT0         2048(DX)
+	PREFETCHT0         2048(BX)
+	VMOVUPS            (DX), Z10
+	VMOVUPS            (BX), Z11
+	VMULPS             Z10, Z10, Z12
+	VSUBPS             Z12, Z10, Z12
+	VCMPPS             $0x1d, Z5, Z12, K2
+	KANDW              K1, K2, K1
+	KMOVW              K1, K1
+	VMOVUPS.Z          Z10, K2, Z10
+	VMOVAPS            Z4, Z12
+	VFMADD231PS.RZ_SAE Z0, Z10, Z12
+	VMINPS             Z1, Z12, Z10
+	VPORD              Z11, Z6, Z6
+	VPSLLD             $0x08, Z10, Z10
+	VPANDD             Z3, Z11, Z11
+	VPSLLD             $0x05, Z11, Z11
+	VPADDD             Z11, Z10, Z10
+	VMOVUPS            Y10, (AX)
+	VEXTRACTF64X4      $0x01, Z10, Y10
+	VMOVUPS            Y10, 32(AX)
+	VCVTPS2PD          (DX), Z10
+	VADDPD             Z2, Z10, Z11
+	VMOVAPS            Z2, Z12
+	VFMADD231PD        Z10, Z10, Z12
+	VUNPCKLPD          Z12, Z11, Z10
+	VMOVAPS            Z10, Z13
+	VPERMT2Q           Z7, Z8, Z13
+	MOVLQSX            (AX), DI
+	ADDQ               CX, DI
+	VPADDQ             (DI), Y13, Y14
+	VMOVUPS            Y14, (DI)
+	VEXTRACTF64X4      $0x01, Z13, Y13
+	MOVLQSX            8(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             128(DI), Y13, Y13
+	VMOVUPS            Y13, 128(DI)
+	VPERMT2Q           Z7, Z9, Z10
+	MOVLQSX            16(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             (DI), Y10, Y13
+	VMOVUPS            Y13, (DI)
+	VEXTRACTF64X4      $0x01, Z10, Y10
+	MOVLQSX            24(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             128(DI), Y10, Y10
+	VMOVUPS            Y10, 128(DI)
+	VUNPCKHPD          Z12, Z11, Z10
+	VMOVAPS            Z10, Z11
+	VPERMT2Q           Z7, Z8, Z11
+	MOVLQSX            4(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             64(DI), Y11, Y12
+	VMOVUPS            Y12, 64(DI)
+	VEXTRACTF64X4      $0x01, Z11, Y11
+	MOVLQSX            12(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             192(DI), Y11, Y11
+	VMOVUPS            Y11, 192(DI)
+	VPERMT2Q           Z7, Z9, Z10
+	MOVLQSX            20(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             64(DI), Y10, Y11
+	VMOVUPS            Y11, 64(DI)
+	VEXTRACTF64X4      $0x01, Z10, Y10
+	MOVLQSX            28(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             192(DI), Y10, Y10
+	VMOVUPS            Y10, 192(DI)
+	VCVTPS2PD          32(DX), Z10
+	VADDPD             Z2, Z10, Z11
+	VMOVAPS            Z2, Z12
+	VFMADD231PD        Z10, Z10, Z12
+	VUNPCKLPD          Z12, Z11, Z10
+	VMOVAPS            Z10, Z13
+	VPERMT2Q           Z7, Z8, Z13
+	MOVLQSX            32(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             (DI), Y13, Y14
+	VMOVUPS            Y14, (DI)
+	VEXTRACTF64X4      $0x01, Z13, Y13
+	MOVLQSX            40(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             128(DI), Y13, Y13
+	VMOVUPS            Y13, 128(DI)
+	VPERMT2Q           Z7, Z9, Z10
+	MOVLQSX            48(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             (DI), Y10, Y13
+	VMOVUPS            Y13, (DI)
+	VEXTRACTF64X4      $0x01, Z10, Y10
+	MOVLQSX            56(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             128(DI), Y10, Y10
+	VMOVUPS            Y10, 128(DI)
+	VUNPCKHPD          Z12, Z11, Z10
+	VMOVAPS            Z10, Z11
+	VPERMT2Q           Z7, Z8, Z11
+	MOVLQSX            36(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             64(DI), Y11, Y12
+	VMOVUPS            Y12, 64(DI)
+	VEXTRACTF64X4      $0x01, Z11, Y11
+	MOVLQSX            44(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             192(DI), Y11, Y11
+	VMOVUPS            Y11, 192(DI)
+	VPERMT2Q           Z7, Z9, Z10
+	MOVLQSX            52(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             64(DI), Y10, Y11
+	VMOVUPS            Y11, 64(DI)
+	VEXTRACTF64X4      $0x01, Z10, Y10
+	MOVLQSX            60(AX), DI
+	ADDQ               CX, DI
+	VPADDQ             192(DI), Y10, Y10
+	VMOVUPS            Y10, 192(DI)
+	ADDQ               $+64, DX
+	ADDQ               $+64, BX
+	SUBQ               $+16, SI
+	CMPQ               SI, $+0
+	JGT                rows
+	MOVQ               to+0(FP), AX
+	MOVQ               bins+16(FP), DX
 
 bins:
-	VMOVUPS       (CX), Z0
-	VMOVUPS       64(CX), Z1
-	VPADDQ        Z1, Z0, Z0
-	VMOVUPS       128(CX), Z1
-	VPADDQ        Z1, Z0, Z0
-	VMOVUPS       192(CX), Z1
-	VPADDQ        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VPADDQ        Y1, Y0, Y0
-	VMOVUPS       Y0, (AX)
-	ADDQ          $+256, CX
-	ADDQ          $+32, AX
-	SUBQ          $+1, DX
-	CMPQ          DX, $+0
-	JGT           bins
-	MOVQ          $+1, AX
-	KNOTB         K1, K1
-	KORTESTW      K1, K1
-	JNE           fault
-	VPANDQ.BCST   c64_fffffffffffffffe<>+0(SB), Z7, Z0
-	VPXORD        Z1, Z1, Z1
-	VPCMPEQQ      Z1, Z0, K1
-	KNOTB         K1, K1
-	KORTESTW      K1, K1
-	JNE           fault
-	XORQ          AX, AX
+	VMOVUPS     (CX), Z0
+	VMOVUPS     64(CX), Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVUPS     128(CX), Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVUPS     192(CX), Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVUPS     Z0, (AX)
+	ADDQ        $+256, CX
+	ADDQ        $+64, AX
+	SUBQ        $+1, DX
+	CMPQ        DX, $+0
+	JGT         bins
+	MOVQ        $+1, AX
+	KNOTW       K1, K1
+	KORTESTW    K1, K1
+	JNE         fault
+	VPANDQ.BCST c64_fffffffefffffffe<>+0(SB), Z6, Z0
+	VPXORD      Z1, Z1, Z1
+	VPCMPEQQ    Z1, Z0, K1
+	KNOTB       K1, K1
+	KORTESTW    K1, K1
+	JNE         fault
+	XORQ        AX, AX
 
 fault:
 	MOVQ AX, ret+56(FP)
 	VZEROUPPER
 	RET
+
+DATA c32_1<>+0(SB)/4, $0x00000001
+GLOBL c32_1<>(SB), RODATA|NOPTR, $4
+
+DATA c32_4b000000<>+0(SB)/4, $0x4b000000
+GLOBL c32_4b000000<>(SB), RODATA|NOPTR, $4
+
+DATA counted64<>+0(SB)/8, $0x0000000000000001
+DATA counted64<>+8(SB)/8, $0x0000000000000000
+DATA counted64<>+16(SB)/8, $0x0000000000000001
+DATA counted64<>+24(SB)/8, $0x0000000000000000
+DATA counted64<>+32(SB)/8, $0x0000000000000001
+DATA counted64<>+40(SB)/8, $0x0000000000000000
+DATA counted64<>+48(SB)/8, $0x0000000000000001
+DATA counted64<>+56(SB)/8, $0x0000000000000000
+GLOBL counted64<>(SB), RODATA|NOPTR, $64
+
+DATA pairs0_64<>+0(SB)/8, $0x0000000000000000
+DATA pairs0_64<>+8(SB)/8, $0x0000000000000001
+DATA pairs0_64<>+16(SB)/8, $0x0000000000000008
+DATA pairs0_64<>+24(SB)/8, $0x0000000000000009
+DATA pairs0_64<>+32(SB)/8, $0x0000000000000002
+DATA pairs0_64<>+40(SB)/8, $0x0000000000000003
+DATA pairs0_64<>+48(SB)/8, $0x000000000000000a
+DATA pairs0_64<>+56(SB)/8, $0x000000000000000b
+GLOBL pairs0_64<>(SB), RODATA|NOPTR, $64
+
+DATA pairs1_64<>+0(SB)/8, $0x0000000000000004
+DATA pairs1_64<>+8(SB)/8, $0x0000000000000005
+DATA pairs1_64<>+16(SB)/8, $0x000000000000000c
+DATA pairs1_64<>+24(SB)/8, $0x000000000000000d
+DATA pairs1_64<>+32(SB)/8, $0x0000000000000006
+DATA pairs1_64<>+40(SB)/8, $0x0000000000000007
+DATA pairs1_64<>+48(SB)/8, $0x000000000000000e
+DATA pairs1_64<>+56(SB)/8, $0x000000000000000f
+GLOBL pairs1_64<>(SB), RODATA|NOPTR, $64
+
+DATA c64_fffffffefffffffe<>+0(SB)/8, $0xfffffffefffffffe
+GLOBL c64_fffffffefffffffe<>(SB), RODATA|NOPTR, $8
 
 // func EventSumsF64(to *uint64, x *float64, labels *int32, n int) (ret int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
@@ -853,3 +633,213 @@ fault:
 	MOVQ AX, ret+32(FP)
 	VZEROUPPER
 	RET
+
+// func EventBinsF64(to *uint64, cells *uint64, bins int, x *float64, labels *int32, n int, scale *float64) (ret int)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, MMX+
+TEXT ·EventBinsF64(SB), NOSPLIT, $0-64
+	MOVQ         cells+8(FP), AX
+	ADDQ         $+63, AX
+	ANDQ         $-64, AX
+	MOVQ         AX, CX
+	ADDQ         $+64, CX
+	MOVQ         CX, DX
+	MOVQ         $0x3800000000000000, BX
+	SUBQ         BX, DX
+	MOVQ         DX, (AX)
+	VBROADCASTSD (AX), Z0
+	MOVQ         x+24(FP), DX
+	MOVQ         labels+32(FP), BX
+	MOVQ         n+40(FP), SI
+	MOVQ         scale+48(FP), DI
+	VBROADCASTSD (DI), Z1
+	VBROADCASTSD 8(DI), Z2
+	VBROADCASTSD 16(DI), Z3
+	VBROADCASTSD c64_4337ffffffffffff<>+0(SB), Z4
+	VBROADCASTSD c64_4008000000000000<>+0(SB), Z5
+	VBROADCASTSD c64_1<>+0(SB), Z6
+	VPXORD       Z7, Z7, Z7
+	VCMPPD       $0x00, Z7, Z7, K1
+	VPXORD       Z7, Z7, Z7
+	VMOVUPS      pairs0_64<>+0(SB), Z8
+	VMOVUPS      pairs1_64<>+0(SB), Z9
+
+rows:
+	PREFETCHT0    2048(DX)
+	PREFETCHT0    2048(BX)
+	VMOVUPS       (DX), Z10
+	VMULPD        Z10, Z10, Z11
+	VSUBPD        Z11, Z10, Z12
+	VPXORD        Z13, Z13, Z13
+	VCMPPD        $0x1d, Z13, Z12, K2
+	KANDW         K1, K2, K1
+	KMOVW         K1, K1
+	VMOVUPD.Z     Z10, K2, Z10
+	VMULPD        Z1, Z10, Z12
+	VMINPD        Z12, Z2, Z12
+	VADDPD        Z4, Z12, Z12
+	VSUBPD        Z4, Z12, Z13
+	VMULPD        Z3, Z13, Z13
+	VCMPPD        $0x12, Z10, Z13, K2
+	VPADDQ        Z6, Z12, K2, Z12
+	VPSLLQ        $0x08, Z12, Z12
+	VPADDQ        Z0, Z12, Z12
+	VADDPD        Z5, Z10, Z10
+	VPMOVSXDQ     (BX), Z13
+	VPORD         Z13, Z7, Z7
+	VPXORD        Z14, Z14, Z14
+	VPSUBQ        Z13, Z14, Z14
+	VPANDD        Z10, Z14, Z14
+	VPSLLQ        $0x20, Z13, Z13
+	VPADDQ        Z6, Z13, Z13
+	VADDPD        Z5, Z11, Z11
+	VMOVUPS       Y12, (AX)
+	VEXTRACTF64X4 $0x01, Z12, Y12
+	VMOVUPS       Y12, 32(AX)
+	VUNPCKLPD     Z10, Z13, Z12
+	VUNPCKLPD     Z14, Z11, Z15
+	VMOVAPS       Z12, Z16
+	VPERMT2Q      Z15, Z8, Z16
+	MOVQ          (AX), DI
+	VPADDQ        (DI), Y16, Y17
+	VMOVUPS       Y17, (DI)
+	VEXTRACTF64X4 $0x01, Z16, Y16
+	MOVQ          16(AX), DI
+	VPADDQ        64(DI), Y16, Y16
+	VMOVUPS       Y16, 64(DI)
+	VPERMT2Q      Z15, Z9, Z12
+	MOVQ          32(AX), DI
+	VPADDQ        128(DI), Y12, Y15
+	VMOVUPS       Y15, 128(DI)
+	VEXTRACTF64X4 $0x01, Z12, Y12
+	MOVQ          48(AX), DI
+	VPADDQ        192(DI), Y12, Y12
+	VMOVUPS       Y12, 192(DI)
+	VUNPCKHPD     Z10, Z13, Z10
+	VUNPCKHPD     Z14, Z11, Z11
+	VMOVAPS       Z10, Z12
+	VPERMT2Q      Z11, Z8, Z12
+	MOVQ          8(AX), DI
+	VPADDQ        32(DI), Y12, Y13
+	VMOVUPS       Y13, 32(DI)
+	VEXTRACTF64X4 $0x01, Z12, Y12
+	MOVQ          24(AX), DI
+	VPADDQ        96(DI), Y12, Y12
+	VMOVUPS       Y12, 96(DI)
+	VPERMT2Q      Z11, Z9, Z10
+	MOVQ          40(AX), DI
+	VPADDQ        160(DI), Y10, Y11
+	VMOVUPS       Y11, 160(DI)
+	VEXTRACTF64X4 $0x01, Z10, Y10
+	MOVQ          56(AX), DI
+	VPADDQ        224(DI), Y10, Y10
+	VMOVUPS       Y10, 224(DI)
+	VMOVUPS       64(DX), Z10
+	VMULPD        Z10, Z10, Z11
+	VSUBPD        Z11, Z10, Z12
+	VPXORD        Z13, Z13, Z13
+	VCMPPD        $0x1d, Z13, Z12, K2
+	KANDW         K1, K2, K1
+	KMOVW         K1, K1
+	VMOVUPD.Z     Z10, K2, Z10
+	VMULPD        Z1, Z10, Z12
+	VMINPD        Z12, Z2, Z12
+	VADDPD        Z4, Z12, Z12
+	VSUBPD        Z4, Z12, Z13
+	VMULPD        Z3, Z13, Z13
+	VCMPPD        $0x12, Z10, Z13, K2
+	VPADDQ        Z6, Z12, K2, Z12
+	VPSLLQ        $0x08, Z12, Z12
+	VPADDQ        Z0, Z12, Z12
+	VADDPD        Z5, Z10, Z10
+	VPMOVSXDQ     32(BX), Z13
+	VPORD         Z13, Z7, Z7
+	VPXORD        Z14, Z14, Z14
+	VPSUBQ        Z13, Z14, Z14
+	VPANDD        Z10, Z14, Z14
+	VPSLLQ        $0x20, Z13, Z13
+	VPADDQ        Z6, Z13, Z13
+	VADDPD        Z5, Z11, Z11
+	VMOVUPS       Y12, (AX)
+	VEXTRACTF64X4 $0x01, Z12, Y12
+	VMOVUPS       Y12, 32(AX)
+	VUNPCKLPD     Z10, Z13, Z12
+	VUNPCKLPD     Z14, Z11, Z15
+	VMOVAPS       Z12, Z16
+	VPERMT2Q      Z15, Z8, Z16
+	MOVQ          (AX), DI
+	VPADDQ        (DI), Y16, Y17
+	VMOVUPS       Y17, (DI)
+	VEXTRACTF64X4 $0x01, Z16, Y16
+	MOVQ          16(AX), DI
+	VPADDQ        64(DI), Y16, Y16
+	VMOVUPS       Y16, 64(DI)
+	VPERMT2Q      Z15, Z9, Z12
+	MOVQ          32(AX), DI
+	VPADDQ        128(DI), Y12, Y15
+	VMOVUPS       Y15, 128(DI)
+	VEXTRACTF64X4 $0x01, Z12, Y12
+	MOVQ          48(AX), DI
+	VPADDQ        192(DI), Y12, Y12
+	VMOVUPS       Y12, 192(DI)
+	VUNPCKHPD     Z10, Z13, Z10
+	VUNPCKHPD     Z14, Z11, Z11
+	VMOVAPS       Z10, Z12
+	VPERMT2Q      Z11, Z8, Z12
+	MOVQ          8(AX), DI
+	VPADDQ        32(DI), Y12, Y13
+	VMOVUPS       Y13, 32(DI)
+	VEXTRACTF64X4 $0x01, Z12, Y12
+	MOVQ          24(AX), DI
+	VPADDQ        96(DI), Y12, Y12
+	VMOVUPS       Y12, 96(DI)
+	VPERMT2Q      Z11, Z9, Z10
+	MOVQ          40(AX), DI
+	VPADDQ        160(DI), Y10, Y11
+	VMOVUPS       Y11, 160(DI)
+	VEXTRACTF64X4 $0x01, Z10, Y10
+	MOVQ          56(AX), DI
+	VPADDQ        224(DI), Y10, Y10
+	VMOVUPS       Y10, 224(DI)
+	ADDQ          $+128, DX
+	ADDQ          $+64, BX
+	SUBQ          $+16, SI
+	CMPQ          SI, $+0
+	JGT           rows
+	MOVQ          to+0(FP), AX
+	MOVQ          bins+16(FP), DX
+
+bins:
+	VMOVUPS       (CX), Z0
+	VMOVUPS       64(CX), Z1
+	VPADDQ        Z1, Z0, Z0
+	VMOVUPS       128(CX), Z1
+	VPADDQ        Z1, Z0, Z0
+	VMOVUPS       192(CX), Z1
+	VPADDQ        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VPADDQ        Y1, Y0, Y0
+	VMOVUPS       Y0, (AX)
+	ADDQ          $+256, CX
+	ADDQ          $+32, AX
+	SUBQ          $+1, DX
+	CMPQ          DX, $+0
+	JGT           bins
+	MOVQ          $+1, AX
+	KNOTB         K1, K1
+	KORTESTW      K1, K1
+	JNE           fault
+	VPANDQ.BCST   c64_fffffffefffffffe<>+0(SB), Z7, Z0
+	VPXORD        Z1, Z1, Z1
+	VPCMPEQQ      Z1, Z0, K1
+	KNOTB         K1, K1
+	KORTESTW      K1, K1
+	JNE           fault
+	XORQ          AX, AX
+
+fault:
+	MOVQ AX, ret+56(FP)
+	VZEROUPPER
+	RET
+
+DATA c64_4337ffffffffffff<>+0(SB)/8, $0x4337ffffffffffff
+GLOBL c64_4337ffffffffffff<>(SB), RODATA|NOPTR, $8

@@ -5,474 +5,29 @@
 #include "textflag.h"
 
 // The constants: 16 bytes each, as a register holds them.
-DATA consts<>+0(SB)/8, $0x4337ffffffffffff
-DATA consts<>+8(SB)/8, $0x4337ffffffffffff
-DATA consts<>+16(SB)/8, $0x4008000000000000
-DATA consts<>+24(SB)/8, $0x4008000000000000
+DATA consts<>+0(SB)/8, $0x4008000000000000
+DATA consts<>+8(SB)/8, $0x4008000000000000
+DATA consts<>+16(SB)/8, $0x3fe0000000000000
+DATA consts<>+24(SB)/8, $0x3fe0000000000000
 DATA consts<>+32(SB)/8, $0x0000000000000001
 DATA consts<>+40(SB)/8, $0x0000000000000001
-DATA consts<>+48(SB)/8, $0xfffffffffffffffe
-DATA consts<>+56(SB)/8, $0xfffffffffffffffe
-DATA consts<>+64(SB)/8, $0x3fe0000000000000
-DATA consts<>+72(SB)/8, $0x3fe0000000000000
-DATA consts<>+80(SB)/8, $0x3ff0000000000000
-DATA consts<>+88(SB)/8, $0x3ff0000000000000
-DATA consts<>+96(SB)/8, $0x4018000000000000
-DATA consts<>+104(SB)/8, $0x4018000000000000
-DATA consts<>+112(SB)/8, $0x4028000000000000
-DATA consts<>+120(SB)/8, $0x4028000000000000
-GLOBL consts<>(SB), RODATA|NOPTR, $128
-
-// func EventBinsF32(to *uint64, cells *uint64, bins int, x *float32, labels *int32, n int, scale *float64) (ret int)
-TEXT ·EventBinsF32(SB), NOSPLIT, $0-64
-	MOVD $consts<>(SB), R0
-	MOVD cells+8(FP), R1
-	ADD $63, R1
-	AND $-64, R1
-	MOVD R1, R2
-	ADD $64, R2
-	MOVD R2, R3
-	MOVD $-7205759403792793600, R4
-	SUB R4, R3
-	MOVD R3, (R1)
-	FMOVD (R1), F0
-	VDUP V0.D[0], V0.D2
-	MOVD x+24(FP), R3
-	MOVD labels+32(FP), R4
-	MOVD n+40(FP), R5
-	MOVD scale+48(FP), R6
-	FMOVD (R6), F1
-	VDUP V1.D[0], V1.D2
-	FMOVD 8(R6), F2
-	VDUP V2.D[0], V2.D2
-	FMOVD 16(R6), F3
-	VDUP V3.D[0], V3.D2
-	FMOVQ (R0), F4
-	FMOVQ 16(R0), F5
-	FMOVQ 32(R0), F6
-	VMOVI $0, V7.B16
-	WORD $0x4e67e4e7 // fcmeq v7.2d, v7.2d, v7.2d
-	VMOVI $0, V8.B16
-
-rows:
-	PRFM 2048(R3), PLDL1KEEP
-	PRFM 2048(R4), PLDL1KEEP
-	FMOVD (R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD (R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ (R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, (R6)
-	FMOVQ 16(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 16(R6)
-	MOVD 8(R1), R6
-	FMOVQ 32(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 32(R6)
-	FMOVQ 48(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 48(R6)
-	FMOVD 8(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 8(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ 64(R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 64(R6)
-	FMOVQ 80(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 80(R6)
-	MOVD 8(R1), R6
-	FMOVQ 96(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 96(R6)
-	FMOVQ 112(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 112(R6)
-	FMOVD 16(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 16(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ (R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, (R6)
-	FMOVQ 16(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 16(R6)
-	MOVD 8(R1), R6
-	FMOVQ 32(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 32(R6)
-	FMOVQ 48(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 48(R6)
-	FMOVD 24(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 24(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ 64(R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 64(R6)
-	FMOVQ 80(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 80(R6)
-	MOVD 8(R1), R6
-	FMOVQ 96(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 96(R6)
-	FMOVQ 112(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 112(R6)
-	FMOVD 32(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 32(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ (R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, (R6)
-	FMOVQ 16(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 16(R6)
-	MOVD 8(R1), R6
-	FMOVQ 32(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 32(R6)
-	FMOVQ 48(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 48(R6)
-	FMOVD 40(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 40(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ 64(R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 64(R6)
-	FMOVQ 80(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 80(R6)
-	MOVD 8(R1), R6
-	FMOVQ 96(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 96(R6)
-	FMOVQ 112(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 112(R6)
-	FMOVD 48(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 48(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ (R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, (R6)
-	FMOVQ 16(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 16(R6)
-	MOVD 8(R1), R6
-	FMOVQ 32(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 32(R6)
-	FMOVQ 48(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 48(R6)
-	FMOVD 56(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 56(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ 64(R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 64(R6)
-	FMOVQ 80(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 80(R6)
-	MOVD 8(R1), R6
-	FMOVQ 96(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 96(R6)
-	FMOVQ 112(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 112(R6)
-	ADD $64, R3
-	ADD $64, R4
-	SUB $16, R5
-	CMP $0, R5
-	BGT rows
-	MOVD to+0(FP), R1
-	MOVD bins+16(FP), R3
-
-bins:
-	FMOVQ (R2), F0
-	FMOVQ 16(R2), F1
-	FMOVQ 32(R2), F2
-	VADD V2.D2, V0.D2, V0.D2
-	FMOVQ 48(R2), F2
-	VADD V2.D2, V1.D2, V1.D2
-	FMOVQ 64(R2), F2
-	VADD V2.D2, V0.D2, V0.D2
-	FMOVQ 80(R2), F2
-	VADD V2.D2, V1.D2, V1.D2
-	FMOVQ 96(R2), F2
-	VADD V2.D2, V0.D2, V0.D2
-	FMOVQ 112(R2), F2
-	VADD V2.D2, V1.D2, V1.D2
-	FMOVQ F0, (R1)
-	FMOVQ F1, 16(R1)
-	ADD $128, R2
-	ADD $32, R1
-	SUB $1, R3
-	CMP $0, R3
-	BGT bins
-	MOVD $1, R1
-	WORD $0x6e2058e0 // mvn v0.16b, v7.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R2
-	CBNZ R2, fault
-	FMOVQ 48(R0), F0
-	VAND V0.B16, V8.B16, V0.B16
-	VMOVI $0, V1.B16
-	VCMEQ V1.D2, V0.D2, V0.D2
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R0
-	CBNZ R0, fault
-	MOVD $0, R1
-
-fault:
-	MOVD R1, ret+56(FP)
-	RET
+DATA consts<>+48(SB)/8, $0x3ff0000000000000
+DATA consts<>+56(SB)/8, $0x3ff0000000000000
+DATA consts<>+64(SB)/8, $0x4018000000000000
+DATA consts<>+72(SB)/8, $0x4018000000000000
+DATA consts<>+80(SB)/8, $0x4028000000000000
+DATA consts<>+88(SB)/8, $0x4028000000000000
+DATA consts<>+96(SB)/8, $0x0000000100000001
+DATA consts<>+104(SB)/8, $0x0000000100000001
+DATA consts<>+112(SB)/8, $0x4b0000004b000000
+DATA consts<>+120(SB)/8, $0x4b0000004b000000
+DATA consts<>+128(SB)/8, $0x0000000000000001
+DATA consts<>+136(SB)/8, $0x0000000000000000
+DATA consts<>+144(SB)/8, $0xfffffffefffffffe
+DATA consts<>+152(SB)/8, $0xfffffffefffffffe
+DATA consts<>+160(SB)/8, $0x4337ffffffffffff
+DATA consts<>+168(SB)/8, $0x4337ffffffffffff
+GLOBL consts<>(SB), RODATA|NOPTR, $176
 
 // func EventSumsF32(to *uint64, x *float32, labels *int32, n int) (ret int)
 TEXT ·EventSumsF32(SB), NOSPLIT, $0-40
@@ -493,8 +48,8 @@ TEXT ·EventSumsF32(SB), NOSPLIT, $0-40
 	VMOVI $0, V8.B16
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
-	FMOVQ 16(R0), F11
-	FMOVQ 64(R0), F12
+	FMOVQ (R0), F11
+	FMOVQ 16(R0), F12
 	FMOVQ 32(R0), F13
 
 rows:
@@ -526,16 +81,16 @@ rows:
 	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
 	VAND V16.B16, V17.B16, V16.B16
 	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
+	FMOVQ 48(R0), F16
 	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
 	VBSL V14.B16, V16.B16, V17.B16
 	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
 	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
+	FMOVQ 64(R0), F17
 	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
 	VADD V17.D2, V9.D2, V9.D2
 	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
+	FMOVQ 80(R0), F17
 	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
 	VADD V16.D2, V10.D2, V10.D2
 	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
@@ -572,16 +127,16 @@ rows:
 	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
 	VAND V16.B16, V17.B16, V16.B16
 	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
+	FMOVQ 48(R0), F16
 	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
 	VBSL V14.B16, V16.B16, V17.B16
 	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
 	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
+	FMOVQ 64(R0), F17
 	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
 	VADD V17.D2, V9.D2, V9.D2
 	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
+	FMOVQ 80(R0), F17
 	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
 	VADD V16.D2, V10.D2, V10.D2
 	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
@@ -618,16 +173,16 @@ rows:
 	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
 	VAND V16.B16, V17.B16, V16.B16
 	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
+	FMOVQ 48(R0), F16
 	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
 	VBSL V14.B16, V16.B16, V17.B16
 	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
 	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
+	FMOVQ 64(R0), F17
 	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
 	VADD V17.D2, V9.D2, V9.D2
 	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
+	FMOVQ 80(R0), F17
 	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
 	VADD V16.D2, V10.D2, V10.D2
 	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
@@ -664,16 +219,16 @@ rows:
 	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
 	VAND V16.B16, V17.B16, V16.B16
 	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
+	FMOVQ 48(R0), F16
 	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
 	VBSL V14.B16, V16.B16, V17.B16
 	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
 	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
+	FMOVQ 64(R0), F17
 	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
 	VADD V17.D2, V9.D2, V9.D2
 	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
+	FMOVQ 80(R0), F17
 	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
 	VADD V16.D2, V10.D2, V10.D2
 	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
@@ -710,16 +265,16 @@ rows:
 	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
 	VAND V16.B16, V17.B16, V16.B16
 	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
+	FMOVQ 48(R0), F16
 	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
 	VBSL V14.B16, V16.B16, V17.B16
 	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
 	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
+	FMOVQ 64(R0), F17
 	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
 	VADD V17.D2, V9.D2, V9.D2
 	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
+	FMOVQ 80(R0), F17
 	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
 	VADD V16.D2, V10.D2, V10.D2
 	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
@@ -756,16 +311,16 @@ rows:
 	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
 	VAND V16.B16, V17.B16, V16.B16
 	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
+	FMOVQ 48(R0), F16
 	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
 	VBSL V14.B16, V16.B16, V17.B16
 	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
 	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
+	FMOVQ 64(R0), F17
 	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
 	VADD V17.D2, V9.D2, V9.D2
 	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
+	FMOVQ 80(R0), F17
 	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
 	VADD V16.D2, V10.D2, V10.D2
 	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
@@ -802,16 +357,16 @@ rows:
 	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
 	VAND V16.B16, V17.B16, V16.B16
 	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
+	FMOVQ 48(R0), F16
 	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
 	VBSL V14.B16, V16.B16, V17.B16
 	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
 	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
+	FMOVQ 64(R0), F17
 	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
 	VADD V17.D2, V9.D2, V9.D2
 	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
+	FMOVQ 80(R0), F17
 	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
 	VADD V16.D2, V10.D2, V10.D2
 	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
@@ -848,16 +403,16 @@ rows:
 	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
 	VAND V16.B16, V17.B16, V16.B16
 	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
+	FMOVQ 48(R0), F16
 	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
 	VBSL V14.B16, V16.B16, V17.B16
 	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
 	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
+	FMOVQ 64(R0), F17
 	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
 	VADD V17.D2, V9.D2, V9.D2
 	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
+	FMOVQ 80(R0), F17
 	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
 	VADD V16.D2, V10.D2, V10.D2
 	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
@@ -869,6 +424,794 @@ rows:
 	VAND V15.B16, V14.B16, V14.B16
 	VADD V14.D2, V8.D2, V8.D2
 	ADD $64, R2
+	ADD $64, R3
+	SUB $16, R4
+	CMP $0, R4
+	BGT rows
+	VEXT $8, V1.B16, V1.B16, V11.B16
+	VADD V11.D2, V1.D2, V1.D2
+	FMOVD F1, (R1)
+	VEXT $8, V2.B16, V2.B16, V1.B16
+	VADD V1.D2, V2.D2, V1.D2
+	FMOVD F1, 8(R1)
+	VEXT $8, V3.B16, V3.B16, V1.B16
+	VADD V1.D2, V3.D2, V1.D2
+	FMOVD F1, 16(R1)
+	VEXT $8, V4.B16, V4.B16, V1.B16
+	VADD V1.D2, V4.D2, V1.D2
+	FMOVD F1, 24(R1)
+	VEXT $8, V5.B16, V5.B16, V1.B16
+	VADD V1.D2, V5.D2, V1.D2
+	FMOVD F1, 32(R1)
+	VEXT $8, V6.B16, V6.B16, V1.B16
+	VADD V1.D2, V6.D2, V1.D2
+	FMOVD F1, 40(R1)
+	VEXT $8, V7.B16, V7.B16, V1.B16
+	VADD V1.D2, V7.D2, V1.D2
+	FMOVD F1, 48(R1)
+	VEXT $8, V8.B16, V8.B16, V1.B16
+	VADD V1.D2, V8.D2, V1.D2
+	FMOVD F1, 56(R1)
+	VEXT $8, V9.B16, V9.B16, V1.B16
+	VADD V1.D2, V9.D2, V1.D2
+	FMOVD F1, 64(R1)
+	VEXT $8, V10.B16, V10.B16, V1.B16
+	VADD V1.D2, V10.D2, V1.D2
+	FMOVD F1, 72(R1)
+	MOVD $1, R0
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R1
+	CBNZ R1, fault
+	MOVD $0, R0
+
+fault:
+	MOVD R0, ret+32(FP)
+	RET
+
+// func EventBinsF32(to *uint64, cells *uint64, bins int, x *float32, labels *int32, n int, scale *float32) (ret int)
+TEXT ·EventBinsF32(SB), NOSPLIT, $0-64
+	MOVD $consts<>(SB), R0
+	MOVD cells+8(FP), R1
+	ADD $63, R1
+	AND $-64, R1
+	MOVD R1, R2
+	ADD $128, R2
+	MOVD x+24(FP), R3
+	MOVD labels+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD scale+48(FP), R6
+	FMOVS (R6), F0
+	VDUP V0.S[0], V0.S4
+	FMOVS 4(R6), F1
+	VDUP V1.S[0], V1.S4
+	FMOVQ (R0), F2
+	FMOVQ 96(R0), F3
+	FMOVQ 112(R0), F4
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	WORD $0x4e25e4a7 // fcmeq v7.4s, v5.4s, v5.4s
+	FMOVQ 128(R0), F8
+
+rows:
+	PRFM 2048(R3), PLDL1KEEP
+	PRFM 2048(R4), PLDL1KEEP
+	FMOVQ (R3), F9
+	FMOVQ (R4), F10
+	WORD $0x6e29dd2b // fmul v11.4s, v9.4s, v9.4s
+	WORD $0x4eabd52b // fsub v11.4s, v9.4s, v11.4s
+	WORD $0x6e25e56b // fcmge v11.4s, v11.4s, v5.4s
+	VAND V11.B16, V7.B16, V7.B16
+	VAND V11.B16, V9.B16, V9.B16
+	VMOV V4.B16, V11.B16
+	VFMLA V0.S4, V9.S4, V11.S4
+	WORD $0x4eabd48c // fsub v12.4s, v4.4s, v11.4s
+	VFMLA V0.S4, V9.S4, V12.S4
+	WORD $0x4f210589 // sshr v9.4s, v12.4s, #31
+	VADD V9.S4, V11.S4, V9.S4
+	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
+	VORR V10.B16, V6.B16, V6.B16
+	VSHL $8, V9.S4, V9.S4
+	VAND V3.B16, V10.B16, V10.B16
+	VSHL $5, V10.S4, V10.S4
+	VADD V10.S4, V9.S4, V9.S4
+	FMOVQ F9, (R1)
+	FMOVQ 16(R3), F9
+	FMOVQ 16(R4), F10
+	WORD $0x6e29dd2b // fmul v11.4s, v9.4s, v9.4s
+	WORD $0x4eabd52b // fsub v11.4s, v9.4s, v11.4s
+	WORD $0x6e25e56b // fcmge v11.4s, v11.4s, v5.4s
+	VAND V11.B16, V7.B16, V7.B16
+	VAND V11.B16, V9.B16, V9.B16
+	VMOV V4.B16, V11.B16
+	VFMLA V0.S4, V9.S4, V11.S4
+	WORD $0x4eabd48c // fsub v12.4s, v4.4s, v11.4s
+	VFMLA V0.S4, V9.S4, V12.S4
+	WORD $0x4f210589 // sshr v9.4s, v12.4s, #31
+	VADD V9.S4, V11.S4, V9.S4
+	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
+	VORR V10.B16, V6.B16, V6.B16
+	VSHL $8, V9.S4, V9.S4
+	VAND V3.B16, V10.B16, V10.B16
+	VSHL $5, V10.S4, V10.S4
+	VADD V10.S4, V9.S4, V9.S4
+	FMOVQ F9, 16(R1)
+	FMOVQ 32(R3), F9
+	FMOVQ 32(R4), F10
+	WORD $0x6e29dd2b // fmul v11.4s, v9.4s, v9.4s
+	WORD $0x4eabd52b // fsub v11.4s, v9.4s, v11.4s
+	WORD $0x6e25e56b // fcmge v11.4s, v11.4s, v5.4s
+	VAND V11.B16, V7.B16, V7.B16
+	VAND V11.B16, V9.B16, V9.B16
+	VMOV V4.B16, V11.B16
+	VFMLA V0.S4, V9.S4, V11.S4
+	WORD $0x4eabd48c // fsub v12.4s, v4.4s, v11.4s
+	VFMLA V0.S4, V9.S4, V12.S4
+	WORD $0x4f210589 // sshr v9.4s, v12.4s, #31
+	VADD V9.S4, V11.S4, V9.S4
+	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
+	VORR V10.B16, V6.B16, V6.B16
+	VSHL $8, V9.S4, V9.S4
+	VAND V3.B16, V10.B16, V10.B16
+	VSHL $5, V10.S4, V10.S4
+	VADD V10.S4, V9.S4, V9.S4
+	FMOVQ F9, 32(R1)
+	FMOVQ 48(R3), F9
+	FMOVQ 48(R4), F10
+	WORD $0x6e29dd2b // fmul v11.4s, v9.4s, v9.4s
+	WORD $0x4eabd52b // fsub v11.4s, v9.4s, v11.4s
+	WORD $0x6e25e56b // fcmge v11.4s, v11.4s, v5.4s
+	VAND V11.B16, V7.B16, V7.B16
+	VAND V11.B16, V9.B16, V9.B16
+	VMOV V4.B16, V11.B16
+	VFMLA V0.S4, V9.S4, V11.S4
+	WORD $0x4eabd48c // fsub v12.4s, v4.4s, v11.4s
+	VFMLA V0.S4, V9.S4, V12.S4
+	WORD $0x4f210589 // sshr v9.4s, v12.4s, #31
+	VADD V9.S4, V11.S4, V9.S4
+	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
+	VORR V10.B16, V6.B16, V6.B16
+	VSHL $8, V9.S4, V9.S4
+	VAND V3.B16, V10.B16, V10.B16
+	VSHL $5, V10.S4, V10.S4
+	VADD V10.S4, V9.S4, V9.S4
+	FMOVQ F9, 48(R1)
+	FMOVD (R3), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
+	VMOV V2.B16, V11.B16
+	VFMLA V9.D2, V9.D2, V11.D2
+	VZIP1 V11.D2, V10.D2, V9.D2
+	VZIP2 V11.D2, V10.D2, V10.D2
+	MOVW (R1), R6
+	ADD R2, R6
+	FMOVQ (R6), F11
+	VADD V9.D2, V11.D2, V9.D2
+	FMOVQ F9, (R6)
+	FMOVQ 16(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 16(R6)
+	MOVW 4(R1), R6
+	ADD R2, R6
+	FMOVQ 64(R6), F9
+	VADD V10.D2, V9.D2, V9.D2
+	FMOVQ F9, 64(R6)
+	FMOVQ 80(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 80(R6)
+	FMOVD 8(R3), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
+	VMOV V2.B16, V11.B16
+	VFMLA V9.D2, V9.D2, V11.D2
+	VZIP1 V11.D2, V10.D2, V9.D2
+	VZIP2 V11.D2, V10.D2, V10.D2
+	MOVW 8(R1), R6
+	ADD R2, R6
+	FMOVQ 128(R6), F11
+	VADD V9.D2, V11.D2, V9.D2
+	FMOVQ F9, 128(R6)
+	FMOVQ 144(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 144(R6)
+	MOVW 12(R1), R6
+	ADD R2, R6
+	FMOVQ 192(R6), F9
+	VADD V10.D2, V9.D2, V9.D2
+	FMOVQ F9, 192(R6)
+	FMOVQ 208(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 208(R6)
+	FMOVD 16(R3), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
+	VMOV V2.B16, V11.B16
+	VFMLA V9.D2, V9.D2, V11.D2
+	VZIP1 V11.D2, V10.D2, V9.D2
+	VZIP2 V11.D2, V10.D2, V10.D2
+	MOVW 16(R1), R6
+	ADD R2, R6
+	FMOVQ (R6), F11
+	VADD V9.D2, V11.D2, V9.D2
+	FMOVQ F9, (R6)
+	FMOVQ 16(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 16(R6)
+	MOVW 20(R1), R6
+	ADD R2, R6
+	FMOVQ 64(R6), F9
+	VADD V10.D2, V9.D2, V9.D2
+	FMOVQ F9, 64(R6)
+	FMOVQ 80(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 80(R6)
+	FMOVD 24(R3), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
+	VMOV V2.B16, V11.B16
+	VFMLA V9.D2, V9.D2, V11.D2
+	VZIP1 V11.D2, V10.D2, V9.D2
+	VZIP2 V11.D2, V10.D2, V10.D2
+	MOVW 24(R1), R6
+	ADD R2, R6
+	FMOVQ 128(R6), F11
+	VADD V9.D2, V11.D2, V9.D2
+	FMOVQ F9, 128(R6)
+	FMOVQ 144(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 144(R6)
+	MOVW 28(R1), R6
+	ADD R2, R6
+	FMOVQ 192(R6), F9
+	VADD V10.D2, V9.D2, V9.D2
+	FMOVQ F9, 192(R6)
+	FMOVQ 208(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 208(R6)
+	FMOVD 32(R3), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
+	VMOV V2.B16, V11.B16
+	VFMLA V9.D2, V9.D2, V11.D2
+	VZIP1 V11.D2, V10.D2, V9.D2
+	VZIP2 V11.D2, V10.D2, V10.D2
+	MOVW 32(R1), R6
+	ADD R2, R6
+	FMOVQ (R6), F11
+	VADD V9.D2, V11.D2, V9.D2
+	FMOVQ F9, (R6)
+	FMOVQ 16(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 16(R6)
+	MOVW 36(R1), R6
+	ADD R2, R6
+	FMOVQ 64(R6), F9
+	VADD V10.D2, V9.D2, V9.D2
+	FMOVQ F9, 64(R6)
+	FMOVQ 80(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 80(R6)
+	FMOVD 40(R3), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
+	VMOV V2.B16, V11.B16
+	VFMLA V9.D2, V9.D2, V11.D2
+	VZIP1 V11.D2, V10.D2, V9.D2
+	VZIP2 V11.D2, V10.D2, V10.D2
+	MOVW 40(R1), R6
+	ADD R2, R6
+	FMOVQ 128(R6), F11
+	VADD V9.D2, V11.D2, V9.D2
+	FMOVQ F9, 128(R6)
+	FMOVQ 144(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 144(R6)
+	MOVW 44(R1), R6
+	ADD R2, R6
+	FMOVQ 192(R6), F9
+	VADD V10.D2, V9.D2, V9.D2
+	FMOVQ F9, 192(R6)
+	FMOVQ 208(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 208(R6)
+	FMOVD 48(R3), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
+	VMOV V2.B16, V11.B16
+	VFMLA V9.D2, V9.D2, V11.D2
+	VZIP1 V11.D2, V10.D2, V9.D2
+	VZIP2 V11.D2, V10.D2, V10.D2
+	MOVW 48(R1), R6
+	ADD R2, R6
+	FMOVQ (R6), F11
+	VADD V9.D2, V11.D2, V9.D2
+	FMOVQ F9, (R6)
+	FMOVQ 16(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 16(R6)
+	MOVW 52(R1), R6
+	ADD R2, R6
+	FMOVQ 64(R6), F9
+	VADD V10.D2, V9.D2, V9.D2
+	FMOVQ F9, 64(R6)
+	FMOVQ 80(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 80(R6)
+	FMOVD 56(R3), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
+	VMOV V2.B16, V11.B16
+	VFMLA V9.D2, V9.D2, V11.D2
+	VZIP1 V11.D2, V10.D2, V9.D2
+	VZIP2 V11.D2, V10.D2, V10.D2
+	MOVW 56(R1), R6
+	ADD R2, R6
+	FMOVQ 128(R6), F11
+	VADD V9.D2, V11.D2, V9.D2
+	FMOVQ F9, 128(R6)
+	FMOVQ 144(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 144(R6)
+	MOVW 60(R1), R6
+	ADD R2, R6
+	FMOVQ 192(R6), F9
+	VADD V10.D2, V9.D2, V9.D2
+	FMOVQ F9, 192(R6)
+	FMOVQ 208(R6), F9
+	VADD V8.D2, V9.D2, V9.D2
+	FMOVQ F9, 208(R6)
+	ADD $64, R3
+	ADD $64, R4
+	SUB $16, R5
+	CMP $0, R5
+	BGT rows
+	MOVD to+0(FP), R1
+	MOVD bins+16(FP), R3
+
+bins:
+	FMOVQ (R2), F0
+	FMOVQ 64(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ 128(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ 192(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ F0, (R1)
+	FMOVQ 16(R2), F0
+	FMOVQ 80(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ 144(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ 208(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ F0, 16(R1)
+	FMOVQ 32(R2), F0
+	FMOVQ 96(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ 160(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ 224(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ F0, 32(R1)
+	FMOVQ 48(R2), F0
+	FMOVQ 112(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ 176(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ 240(R2), F1
+	VADD V1.D2, V0.D2, V0.D2
+	FMOVQ F0, 48(R1)
+	ADD $256, R2
+	ADD $64, R1
+	SUB $1, R3
+	CMP $0, R3
+	BGT bins
+	MOVD $1, R1
+	WORD $0x6e2058e0 // mvn v0.16b, v7.16b
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R2
+	CBNZ R2, fault
+	FMOVQ 144(R0), F0
+	VAND V0.B16, V6.B16, V0.B16
+	VMOVI $0, V1.B16
+	VCMEQ V1.D2, V0.D2, V0.D2
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R0
+	CBNZ R0, fault
+	MOVD $0, R1
+
+fault:
+	MOVD R1, ret+56(FP)
+	RET
+
+// func EventSumsF64(to *uint64, x *float64, labels *int32, n int) (ret int)
+TEXT ·EventSumsF64(SB), NOSPLIT, $0-40
+	MOVD $consts<>(SB), R0
+	MOVD to+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD labels+16(FP), R3
+	MOVD n+24(FP), R4
+	VMOVI $0, V0.B16
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	FMOVQ (R0), F11
+	FMOVQ 16(R0), F12
+	FMOVQ 32(R0), F13
+
+rows:
+	PRFM 2048(R2), PLDL1KEEP
+	PRFM 2048(R3), PLDL1KEEP
+	FMOVQ (R2), F14
+	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
+	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
+	VMOVI $0, V17.B16
+	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
+	VADD V15.D2, V3.D2, V3.D2
+	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
+	VADD V15.D2, V2.D2, V2.D2
+	FMOVD (R3), F16
+	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
+	VADD V16.D2, V1.D2, V1.D2
+	VCMEQ V13.D2, V16.D2, V17.D2
+	VAND V17.B16, V15.B16, V15.B16
+	VADD V15.D2, V4.D2, V4.D2
+	VMOVI $0, V15.B16
+	VCMEQ V15.D2, V16.D2, V15.D2
+	VORR V15.B16, V17.B16, V16.B16
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
+	VAND V16.B16, V17.B16, V16.B16
+	VORR V16.B16, V15.B16, V15.B16
+	FMOVQ 48(R0), F16
+	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
+	VBSL V14.B16, V16.B16, V17.B16
+	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
+	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
+	FMOVQ 64(R0), F17
+	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
+	VADD V17.D2, V9.D2, V9.D2
+	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
+	FMOVQ 80(R0), F17
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	VADD V16.D2, V10.D2, V10.D2
+	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
+	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
+	VADD V16.D2, V7.D2, V7.D2
+	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
+	VADD V14.D2, V6.D2, V6.D2
+	VSUB V15.D2, V5.D2, V5.D2
+	VAND V15.B16, V14.B16, V14.B16
+	VADD V14.D2, V8.D2, V8.D2
+	FMOVQ 16(R2), F14
+	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
+	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
+	VMOVI $0, V17.B16
+	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
+	VADD V15.D2, V3.D2, V3.D2
+	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
+	VADD V15.D2, V2.D2, V2.D2
+	FMOVD 8(R3), F16
+	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
+	VADD V16.D2, V1.D2, V1.D2
+	VCMEQ V13.D2, V16.D2, V17.D2
+	VAND V17.B16, V15.B16, V15.B16
+	VADD V15.D2, V4.D2, V4.D2
+	VMOVI $0, V15.B16
+	VCMEQ V15.D2, V16.D2, V15.D2
+	VORR V15.B16, V17.B16, V16.B16
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
+	VAND V16.B16, V17.B16, V16.B16
+	VORR V16.B16, V15.B16, V15.B16
+	FMOVQ 48(R0), F16
+	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
+	VBSL V14.B16, V16.B16, V17.B16
+	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
+	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
+	FMOVQ 64(R0), F17
+	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
+	VADD V17.D2, V9.D2, V9.D2
+	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
+	FMOVQ 80(R0), F17
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	VADD V16.D2, V10.D2, V10.D2
+	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
+	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
+	VADD V16.D2, V7.D2, V7.D2
+	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
+	VADD V14.D2, V6.D2, V6.D2
+	VSUB V15.D2, V5.D2, V5.D2
+	VAND V15.B16, V14.B16, V14.B16
+	VADD V14.D2, V8.D2, V8.D2
+	FMOVQ 32(R2), F14
+	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
+	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
+	VMOVI $0, V17.B16
+	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
+	VADD V15.D2, V3.D2, V3.D2
+	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
+	VADD V15.D2, V2.D2, V2.D2
+	FMOVD 16(R3), F16
+	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
+	VADD V16.D2, V1.D2, V1.D2
+	VCMEQ V13.D2, V16.D2, V17.D2
+	VAND V17.B16, V15.B16, V15.B16
+	VADD V15.D2, V4.D2, V4.D2
+	VMOVI $0, V15.B16
+	VCMEQ V15.D2, V16.D2, V15.D2
+	VORR V15.B16, V17.B16, V16.B16
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
+	VAND V16.B16, V17.B16, V16.B16
+	VORR V16.B16, V15.B16, V15.B16
+	FMOVQ 48(R0), F16
+	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
+	VBSL V14.B16, V16.B16, V17.B16
+	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
+	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
+	FMOVQ 64(R0), F17
+	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
+	VADD V17.D2, V9.D2, V9.D2
+	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
+	FMOVQ 80(R0), F17
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	VADD V16.D2, V10.D2, V10.D2
+	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
+	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
+	VADD V16.D2, V7.D2, V7.D2
+	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
+	VADD V14.D2, V6.D2, V6.D2
+	VSUB V15.D2, V5.D2, V5.D2
+	VAND V15.B16, V14.B16, V14.B16
+	VADD V14.D2, V8.D2, V8.D2
+	FMOVQ 48(R2), F14
+	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
+	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
+	VMOVI $0, V17.B16
+	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
+	VADD V15.D2, V3.D2, V3.D2
+	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
+	VADD V15.D2, V2.D2, V2.D2
+	FMOVD 24(R3), F16
+	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
+	VADD V16.D2, V1.D2, V1.D2
+	VCMEQ V13.D2, V16.D2, V17.D2
+	VAND V17.B16, V15.B16, V15.B16
+	VADD V15.D2, V4.D2, V4.D2
+	VMOVI $0, V15.B16
+	VCMEQ V15.D2, V16.D2, V15.D2
+	VORR V15.B16, V17.B16, V16.B16
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
+	VAND V16.B16, V17.B16, V16.B16
+	VORR V16.B16, V15.B16, V15.B16
+	FMOVQ 48(R0), F16
+	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
+	VBSL V14.B16, V16.B16, V17.B16
+	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
+	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
+	FMOVQ 64(R0), F17
+	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
+	VADD V17.D2, V9.D2, V9.D2
+	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
+	FMOVQ 80(R0), F17
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	VADD V16.D2, V10.D2, V10.D2
+	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
+	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
+	VADD V16.D2, V7.D2, V7.D2
+	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
+	VADD V14.D2, V6.D2, V6.D2
+	VSUB V15.D2, V5.D2, V5.D2
+	VAND V15.B16, V14.B16, V14.B16
+	VADD V14.D2, V8.D2, V8.D2
+	FMOVQ 64(R2), F14
+	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
+	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
+	VMOVI $0, V17.B16
+	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
+	VADD V15.D2, V3.D2, V3.D2
+	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
+	VADD V15.D2, V2.D2, V2.D2
+	FMOVD 32(R3), F16
+	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
+	VADD V16.D2, V1.D2, V1.D2
+	VCMEQ V13.D2, V16.D2, V17.D2
+	VAND V17.B16, V15.B16, V15.B16
+	VADD V15.D2, V4.D2, V4.D2
+	VMOVI $0, V15.B16
+	VCMEQ V15.D2, V16.D2, V15.D2
+	VORR V15.B16, V17.B16, V16.B16
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
+	VAND V16.B16, V17.B16, V16.B16
+	VORR V16.B16, V15.B16, V15.B16
+	FMOVQ 48(R0), F16
+	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
+	VBSL V14.B16, V16.B16, V17.B16
+	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
+	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
+	FMOVQ 64(R0), F17
+	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
+	VADD V17.D2, V9.D2, V9.D2
+	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
+	FMOVQ 80(R0), F17
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	VADD V16.D2, V10.D2, V10.D2
+	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
+	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
+	VADD V16.D2, V7.D2, V7.D2
+	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
+	VADD V14.D2, V6.D2, V6.D2
+	VSUB V15.D2, V5.D2, V5.D2
+	VAND V15.B16, V14.B16, V14.B16
+	VADD V14.D2, V8.D2, V8.D2
+	FMOVQ 80(R2), F14
+	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
+	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
+	VMOVI $0, V17.B16
+	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
+	VADD V15.D2, V3.D2, V3.D2
+	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
+	VADD V15.D2, V2.D2, V2.D2
+	FMOVD 40(R3), F16
+	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
+	VADD V16.D2, V1.D2, V1.D2
+	VCMEQ V13.D2, V16.D2, V17.D2
+	VAND V17.B16, V15.B16, V15.B16
+	VADD V15.D2, V4.D2, V4.D2
+	VMOVI $0, V15.B16
+	VCMEQ V15.D2, V16.D2, V15.D2
+	VORR V15.B16, V17.B16, V16.B16
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
+	VAND V16.B16, V17.B16, V16.B16
+	VORR V16.B16, V15.B16, V15.B16
+	FMOVQ 48(R0), F16
+	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
+	VBSL V14.B16, V16.B16, V17.B16
+	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
+	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
+	FMOVQ 64(R0), F17
+	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
+	VADD V17.D2, V9.D2, V9.D2
+	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
+	FMOVQ 80(R0), F17
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	VADD V16.D2, V10.D2, V10.D2
+	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
+	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
+	VADD V16.D2, V7.D2, V7.D2
+	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
+	VADD V14.D2, V6.D2, V6.D2
+	VSUB V15.D2, V5.D2, V5.D2
+	VAND V15.B16, V14.B16, V14.B16
+	VADD V14.D2, V8.D2, V8.D2
+	FMOVQ 96(R2), F14
+	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
+	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
+	VMOVI $0, V17.B16
+	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
+	VADD V15.D2, V3.D2, V3.D2
+	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
+	VADD V15.D2, V2.D2, V2.D2
+	FMOVD 48(R3), F16
+	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
+	VADD V16.D2, V1.D2, V1.D2
+	VCMEQ V13.D2, V16.D2, V17.D2
+	VAND V17.B16, V15.B16, V15.B16
+	VADD V15.D2, V4.D2, V4.D2
+	VMOVI $0, V15.B16
+	VCMEQ V15.D2, V16.D2, V15.D2
+	VORR V15.B16, V17.B16, V16.B16
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
+	VAND V16.B16, V17.B16, V16.B16
+	VORR V16.B16, V15.B16, V15.B16
+	FMOVQ 48(R0), F16
+	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
+	VBSL V14.B16, V16.B16, V17.B16
+	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
+	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
+	FMOVQ 64(R0), F17
+	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
+	VADD V17.D2, V9.D2, V9.D2
+	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
+	FMOVQ 80(R0), F17
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	VADD V16.D2, V10.D2, V10.D2
+	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
+	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
+	VADD V16.D2, V7.D2, V7.D2
+	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
+	VADD V14.D2, V6.D2, V6.D2
+	VSUB V15.D2, V5.D2, V5.D2
+	VAND V15.B16, V14.B16, V14.B16
+	VADD V14.D2, V8.D2, V8.D2
+	FMOVQ 112(R2), F14
+	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
+	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
+	VMOVI $0, V17.B16
+	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
+	VADD V15.D2, V3.D2, V3.D2
+	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
+	VADD V15.D2, V2.D2, V2.D2
+	FMOVD 56(R3), F16
+	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
+	VADD V16.D2, V1.D2, V1.D2
+	VCMEQ V13.D2, V16.D2, V17.D2
+	VAND V17.B16, V15.B16, V15.B16
+	VADD V15.D2, V4.D2, V4.D2
+	VMOVI $0, V15.B16
+	VCMEQ V15.D2, V16.D2, V15.D2
+	VORR V15.B16, V17.B16, V16.B16
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
+	VAND V16.B16, V17.B16, V16.B16
+	VORR V16.B16, V15.B16, V15.B16
+	FMOVQ 48(R0), F16
+	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
+	VBSL V14.B16, V16.B16, V17.B16
+	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
+	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
+	FMOVQ 64(R0), F17
+	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
+	VADD V17.D2, V9.D2, V9.D2
+	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
+	FMOVQ 80(R0), F17
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	VADD V16.D2, V10.D2, V10.D2
+	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
+	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
+	VADD V16.D2, V7.D2, V7.D2
+	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
+	VADD V14.D2, V6.D2, V6.D2
+	VSUB V15.D2, V5.D2, V5.D2
+	VAND V15.B16, V14.B16, V14.B16
+	VADD V14.D2, V8.D2, V8.D2
+	ADD $128, R2
 	ADD $64, R3
 	SUB $16, R4
 	CMP $0, R4
@@ -938,8 +1281,8 @@ TEXT ·EventBinsF64(SB), NOSPLIT, $0-64
 	VDUP V2.D[0], V2.D2
 	FMOVD 16(R6), F3
 	VDUP V3.D[0], V3.D2
-	FMOVQ (R0), F4
-	FMOVQ 16(R0), F5
+	FMOVQ 160(R0), F4
+	FMOVQ (R0), F5
 	FMOVQ 32(R0), F6
 	VMOVI $0, V7.B16
 	WORD $0x4e67e4e7 // fcmeq v7.2d, v7.2d, v7.2d
@@ -1343,7 +1686,7 @@ bins:
 	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
 	FMOVD F0, R2
 	CBNZ R2, fault
-	FMOVQ 48(R0), F0
+	FMOVQ 144(R0), F0
 	VAND V0.B16, V8.B16, V0.B16
 	VMOVI $0, V1.B16
 	VCMEQ V1.D2, V0.D2, V0.D2
@@ -1355,436 +1698,4 @@ bins:
 
 fault:
 	MOVD R1, ret+56(FP)
-	RET
-
-// func EventSumsF64(to *uint64, x *float64, labels *int32, n int) (ret int)
-TEXT ·EventSumsF64(SB), NOSPLIT, $0-40
-	MOVD $consts<>(SB), R0
-	MOVD to+0(FP), R1
-	MOVD x+8(FP), R2
-	MOVD labels+16(FP), R3
-	MOVD n+24(FP), R4
-	VMOVI $0, V0.B16
-	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	VMOVI $0, V10.B16
-	FMOVQ 16(R0), F11
-	FMOVQ 64(R0), F12
-	FMOVQ 32(R0), F13
-
-rows:
-	PRFM 2048(R2), PLDL1KEEP
-	PRFM 2048(R3), PLDL1KEEP
-	FMOVQ (R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD (R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 16(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 8(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 32(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 16(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 48(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 24(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 64(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 32(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 80(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 40(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 96(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 48(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 112(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 56(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 80(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 96(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 112(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	ADD $128, R2
-	ADD $64, R3
-	SUB $16, R4
-	CMP $0, R4
-	BGT rows
-	VEXT $8, V1.B16, V1.B16, V11.B16
-	VADD V11.D2, V1.D2, V1.D2
-	FMOVD F1, (R1)
-	VEXT $8, V2.B16, V2.B16, V1.B16
-	VADD V1.D2, V2.D2, V1.D2
-	FMOVD F1, 8(R1)
-	VEXT $8, V3.B16, V3.B16, V1.B16
-	VADD V1.D2, V3.D2, V1.D2
-	FMOVD F1, 16(R1)
-	VEXT $8, V4.B16, V4.B16, V1.B16
-	VADD V1.D2, V4.D2, V1.D2
-	FMOVD F1, 24(R1)
-	VEXT $8, V5.B16, V5.B16, V1.B16
-	VADD V1.D2, V5.D2, V1.D2
-	FMOVD F1, 32(R1)
-	VEXT $8, V6.B16, V6.B16, V1.B16
-	VADD V1.D2, V6.D2, V1.D2
-	FMOVD F1, 40(R1)
-	VEXT $8, V7.B16, V7.B16, V1.B16
-	VADD V1.D2, V7.D2, V1.D2
-	FMOVD F1, 48(R1)
-	VEXT $8, V8.B16, V8.B16, V1.B16
-	VADD V1.D2, V8.D2, V1.D2
-	FMOVD F1, 56(R1)
-	VEXT $8, V9.B16, V9.B16, V1.B16
-	VADD V1.D2, V9.D2, V1.D2
-	FMOVD F1, 64(R1)
-	VEXT $8, V10.B16, V10.B16, V1.B16
-	VADD V1.D2, V10.D2, V1.D2
-	FMOVD F1, 72(R1)
-	MOVD $1, R0
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R1
-	CBNZ R1, fault
-	MOVD $0, R0
-
-fault:
-	MOVD R0, ret+32(FP)
 	RET
