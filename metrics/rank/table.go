@@ -38,6 +38,7 @@ type table[C any, P interface {
 	coarse uint // number of dropped bits
 
 	log            []entry // rows not yet in a sum
+	known          bool    // most keys of the last log that was added had a sum already
 	sorted         []entry // buffer for the sorted log
 	order, scratch []uint64
 }
@@ -54,7 +55,12 @@ func (t *table[C, P]) push(e entry) {
 	if len(t.log) == cap(t.log) {
 		switch n := cap(t.log); {
 		case n == 1<<logBits:
-			t.settle()
+			if t.known {
+				t.absorb()
+			}
+			if len(t.log) > n/2 {
+				t.settle()
+			}
 		case n == 0:
 			t.log = make([]entry, 0, shortLog)
 		default:
@@ -121,6 +127,24 @@ func (t *table[C, P]) sort() []entry {
 	return rows
 }
 
+// absorb adds the logged rows whose keys have sums. The others stay in the log: to make room for a key moves the sums of all higher ones.
+func (t *table[C, P]) absorb() {
+	rows := t.sort()
+	t.log = t.log[:0]
+	i := 0
+	for _, e := range rows {
+		k := e.key >> t.coarse
+		for i < len(t.keys) && t.keys[i] < k {
+			i++
+		}
+		if i < len(t.keys) && t.keys[i] == k {
+			P(&t.sums[i]).add(e.loss, e.weight)
+		} else {
+			t.log = append(t.log, e)
+		}
+	}
+}
+
 // flush adds the logged rows to the sums.
 func (t *table[C, P]) flush() {
 	n := len(t.log)
@@ -141,26 +165,33 @@ func (t *table[C, P]) flush() {
 			union++
 		}
 	}
-	// Merge from the end, so that existing sums can move up in place.
+	t.known = union-len(t.keys) < n/2
+	// Merge from the end, so that existing sums can move up in place. Those below the lowest new key stay where they are.
 	i := len(t.keys) - 1
 	t.keys = slices.Grow(t.keys, union-len(t.keys))[:union]
 	t.sums = slices.Grow(t.sums, union-len(t.sums))[:union]
+	var none C
 	for e, to := n-1, union-1; e >= 0; to-- {
-		k := rows[e].key >> t.coarse
-		if i >= 0 && t.keys[i] > k {
-			t.keys[to], t.sums[to] = t.keys[i], t.sums[i]
-			i--
-			continue
-		}
-		var c C
-		if i >= 0 && t.keys[i] == k {
-			c = t.sums[i]
+		k, above := rows[e].key>>t.coarse, i
+		for i >= 0 && t.keys[i] > k {
 			i--
 		}
-		for ; e >= 0 && rows[e].key>>t.coarse == k; e-- {
-			P(&c).add(rows[e].loss, rows[e].weight)
+		if above != to {
+			copy(t.keys[to-(above-i)+1:], t.keys[i+1:above+1])
+			copy(t.sums[to-(above-i)+1:], t.sums[i+1:above+1])
 		}
-		t.keys[to], t.sums[to] = k, c
+		to -= above - i
+		if i < 0 || t.keys[i] != k {
+			t.keys[to], t.sums[to] = k, none
+		} else {
+			if i != to {
+				t.keys[to], t.sums[to] = k, t.sums[i]
+			}
+			i--
+		}
+		for sum := P(&t.sums[to]); e >= 0 && rows[e].key>>t.coarse == k; e-- {
+			sum.add(rows[e].loss, rows[e].weight)
+		}
 	}
 	t.log = t.log[:0]
 }
