@@ -30,9 +30,9 @@ type checkpointFlags struct {
 }
 
 func (k *checkpointFlags) flags(c *cobra.Command) {
-	c.Flags().StringVar(&k.file, "checkpoint", "", "save what was read to `FILE` every so often, and when a signal ends the run, so that --resume goes on from there")
+	c.Flags().StringVar(&k.file, "checkpoint", "", "save progress to `FILE` regularly, and when a signal ends the run, so that --resume can continue from there")
 	c.Flags().DurationVar(&k.every, "checkpoint-every", time.Minute, "`TIME` between checkpoints, such as 30s or 10m")
-	c.Flags().BoolVar(&k.resume, "resume", false, "go on from the file of --checkpoint; begin if there is none")
+	c.Flags().BoolVar(&k.resume, "resume", false, "continue from the file of --checkpoint; start from the beginning if there is none")
 }
 
 // checkpoint is a run that saves what it has done. nil is one that does not.

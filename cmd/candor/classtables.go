@@ -32,15 +32,15 @@ type scoreFlags struct {
 
 func (s *scoreFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringSliceVar(&s.probs, "prob", nil, "`COLUMNS` of a table with the probability of each class, in their order, or of the event; or one with all of a row")
-	fl.StringVar(&s.prefix, "prob-prefix", "", "`PREFIX` of the columns of probabilities of a table; the class's name follows it: .pred_ for .pred_cat")
-	fl.StringVar(&s.logitPrefix, "logit-prefix", "", "`PREFIX` of the columns of logits, in place of --prob-prefix and --input logits")
-	fl.StringVar(&s.correct, "correct", "", "`COLUMN` that says whether the top label was right, in place of --label; --prob is then its probability")
-	fl.StringVar(&s.pivot, "pivot", "", "`COLUMN` with the class, of a table that has a row for each class; --id tells which rows belong together")
+	fl.StringSliceVar(&s.probs, "prob", nil, "`COLUMNS` of a table with the probabilities of the classes, in their order, or of the event; or one column with all of a row")
+	fl.StringVar(&s.prefix, "prob-prefix", "", "`PREFIX` of the columns of probabilities; the class's name follows it: .pred_ for .pred_cat")
+	fl.StringVar(&s.logitPrefix, "logit-prefix", "", "`PREFIX` of the columns of logits, instead of --prob-prefix and --input logits")
+	fl.StringVar(&s.correct, "correct", "", "`COLUMN` that says whether the top label was right, instead of --label; --prob is then the top label's probability")
+	fl.StringVar(&s.pivot, "pivot", "", "`COLUMN` of classes, for a table with one row per class; --id says which rows belong together")
 	fl.StringSliceVar(&s.ids, "id", nil, "`COLUMNS` by which rows belong together: those of --labels TABLE:COLUMN and of the predictions, or those of --pivot")
-	fl.StringVar(&s.unmatched, "on-unmatched", "error", "`WHAT` to do with rows whose --id only one of two tables has, and with forecasts of which nothing was observed: error, or drop (and count)")
+	fl.StringVar(&s.unmatched, "on-unmatched", "error", "`WHAT` to do with rows whose --id is in only one of two tables, and with forecasts that have no observed value: error, or drop (and count)")
 	fl.BoolVar(&s.noHeader, "no-header", false, "the first line of a table is a row; columns are named by their numbers, from 0")
-	fl.StringSliceVar(&s.classes, "classes", nil, "`NAMES` of the classes, or of the labels of --task multilabel, in the order of the scores, where the columns do not name them")
+	fl.StringSliceVar(&s.classes, "classes", nil, "`NAMES` of the classes, or of the labels of --task multilabel, in the order of the scores, if the columns do not name them")
 }
 
 // named returns the names of the classes of scores that r reads, or of the labels of a multilabel task.

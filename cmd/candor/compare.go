@@ -39,12 +39,12 @@ func compareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare A B [C...]",
 		Short: "Compare sets of predictions of the same rows",
-		Long: `Evaluate several sets of predictions against the same labels, and print them side by side: one row per metric, one
-column per set. Each argument is one set: a file as candor eval takes it, a folder of shards, or a pattern in quotes, as
-'a/*.npy'. Sets have the same rows and classes; the flags apply to all of them.
+		Long: `Evaluate several sets of predictions against the same labels, side by side: one row per metric, one column per set.
+Each argument is one set: a file as candor eval takes it, a folder of shards, or a pattern in quotes, such as 'a/*.npy'.
+Sets have the same rows and classes; the flags apply to all of them.
 
-The sets are read side by side: the differences of each metric, B minus A, have intervals and p-values that allow for both
-having judged the same rows. 'candor help comparing' says how sets are matched, tested and adjusted.`,
+The difference of each metric, B minus A, has an interval and a p-value. The comparison is paired: both models judged the
+same rows. 'candor help comparing' says how sets are matched, tested and adjusted.`,
 		Example: `  candor compare a.npy b.npy --labels labels.npy
   candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
   candor compare before.npz after.npz --input logits --json
@@ -68,21 +68,21 @@ having judged the same rows. 'candor help comparing' says how sets are matched, 
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
 	f.model.flags(c)
-	c.Flags().StringVar(&f.baseline, "baseline", "", "`NAME` of the set that all others are compared with; of forecasts, its relative skill is 1")
-	c.Flags().StringSliceVar(&f.margin, "margin", nil, "`METRIC=SIZE` of a difference that does not matter, in the metric's units: sets are equivalent if the 90% interval lies within it")
+	c.Flags().StringVar(&f.baseline, "baseline", "", "`NAME` of the set with which all others are compared; for forecasts, its relative skill is 1")
+	c.Flags().StringSliceVar(&f.margin, "margin", nil, "`METRIC=SIZE`: SIZE of a difference that does not matter, in the metric's units; sets are equivalent if the 90% interval lies within it")
 	adjustFlag(c, &f.adjust)
 	c.Flags().Int64Var(&f.output.minRows, "min-rows", compared.DefaultMinRows, "least `NUMBER` of rows of a group that is tested")
 	f.output.forms(c)
 	f.plot.setFlags(c)
 	f.reports.flags(c)
 	f.output.gateFlags(c, "'delta.nll.low>0', of the last set minus the first, or of each minus the baseline", "'delta.accuracy.low>-0.01'")
-	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead: takes the test of Diebold and Mariano, since losses so near in time depend on each other; fewer than 25 rows a step are too few")
-	c.Flags().StringVar(&f.series, "series", "", "`COLUMN` of a table, or array of each .npz, that says which series a row is of, for --horizon")
+	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead: uses the Diebold-Mariano test, because losses so close in time depend on each other; it needs at least 25 rows per step")
+	c.Flags().StringVar(&f.series, "series", "", "`COLUMN` of a table, or array of each .npz, that names the series of each row, for --horizon")
 	c.Flags().StringVar(&f.state, "state", "", "write the comparison's state to `FILE`, for candor merge")
 	c.Flags().Lookup("id").Usage = "`COLUMNS` by which the rows of all sets are matched, and those of --labels TABLE:COLUMN and of --pivot"
 	c.Flags().StringVar(&f.flipped, "flips", "", "write the rows whose decisions differ to `FILE`: .csv, .npz, .parquet, or another table")
 	f.evalFlags.limits(c)
-	c.Flags().Lookup("group").Usage = "`COLUMN` of a table, array of each .npz, or file of numbers or text, or several: also say for which groups of equal values which set is better"
+	c.Flags().Lookup("group").Usage = "`COLUMN` of a table, array of each .npz, or file of numbers or text, or several: also say which set is better for each group of equal values"
 	for _, refused := range []string{"decisions", "confidence-scores"} { // which run says why
 		c.Flags().Lookup(refused).Hidden = true
 	}

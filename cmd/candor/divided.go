@@ -27,8 +27,8 @@ type divideFlags struct {
 }
 
 func (d *divideFlags) flags(c *cobra.Command) {
-	c.Flags().StringVar(&d.text, "shard", "", "`I/N`: read only the I-th of N shards of the rows, from 0; slurm for the task of a job array, k8s/N for the completion of an Indexed Job")
-	c.Flags().StringVar(&d.list, "files-from", "", "`FILE` with the names of predictions, one on each line; - is standard input")
+	c.Flags().StringVar(&d.text, "shard", "", "`I/N`: read only shard I of N, counted from 0; slurm takes both from a job array, k8s/N takes I from an Indexed Job")
+	c.Flags().StringVar(&d.list, "files-from", "", "`FILE` with the names of the predictions, one per line; - is standard input")
 }
 
 // some reports whether one of several shards is read.

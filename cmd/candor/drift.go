@@ -32,21 +32,21 @@ func driftCommand() *cobra.Command {
 	var f driftRun
 	c := &cobra.Command{
 		Use:   "drift OLD.state NEW.state",
-		Short: "Tell what changed between two independent sets of rows",
-		Long: `Compare two states that candor eval --state or candor merge -o has written, of rows that are not the same: last month's
-and this month's. The first line says what drifted: the scores, the outcomes, what the scores say about the outcomes
-(calibration), or metrics. The predictions themselves are not needed.
+		Short: "Show what changed between two independent sets of rows",
+		Long: `Compare two states of different rows, such as last month's and this month's, as candor eval --state or candor merge -o wrote
+them. The first line says what drifted: the scores, the outcomes, what the scores say about the outcomes (calibration), or
+the metrics. The predictions themselves are not needed.
 
-Each metric has its difference, new minus old, with an interval and a p-value of two independent samples. Each bin of the
-reliability diagram has tests of its share of the rows and of its outcomes. PSI and KS compare all scores. p-values are
-adjusted for the number of tests. For two models on the same rows take candor compare: this command would miss differences
-between them.
+The difference of each metric, new minus old, has an interval and a p-value for two independent samples. Each bin of the
+reliability diagram is tested for its share of the rows and for its outcomes. PSI and KS compare the distributions of the
+scores. p-values are adjusted for the number of tests. To compare two models on the same rows, use candor compare: this
+command would miss differences between them.
 
-The states have to agree in classes, their names, metrics and bins. "-" is standard input. Of groups only the whole is
+The states must agree in classes, metrics and bins. "-" is standard input. Of states with groups, only the totals are
 compared. docs/drift.md says more.
 
-Conditions of --fail-if and --require are about psi, ks, ks.p, scores.p, outcomes.p, calibration.p, metrics.p, and
-delta.METRIC with .low, .high or .p. p_adjusted in place of p is adjusted for the number of tests.`,
+Conditions of --fail-if and --require use psi, ks, ks.p, scores.p, outcomes.p, calibration.p, metrics.p, and delta.METRIC
+with .low, .high or .p. With p_adjusted in place of p they use the p-value adjusted for the number of tests.`,
 		Example: `  candor eval june.csv --prob p --labels y --state june.state
   candor eval july.csv --prob p --labels y --state july.state
   candor drift june.state july.state
@@ -64,9 +64,9 @@ delta.METRIC with .low, .high or .p. p_adjusted in place of p is adjusted for th
 	}
 	c.Flags().SortFlags = false
 	c.Flags().Float64Var(&f.level, "confidence", metrics.DefaultLevel, "`LEVEL` of intervals, and 1 minus that of the tests")
-	c.Flags().StringVar(&f.adjust, "adjust", "holm", "`METHOD` that adjusts p-values for the number of tests: holm (any false finding), or bh (Benjamini and Hochberg: their share)")
+	c.Flags().StringVar(&f.adjust, "adjust", "holm", "`METHOD` that adjusts p-values for the number of tests: holm (controls any false finding), or bh (Benjamini-Hochberg: controls their share)")
 	f.form(c)
-	c.Flags().StringVar(&f.plot.file, "plot", "", "draw how metrics have changed, with their intervals, to `FILE`.png, .svg or .pdf")
+	c.Flags().StringVar(&f.plot.file, "plot", "", "draw the changes of the metrics, with their intervals, to `FILE`.png, .svg or .pdf")
 	f.gateFlags(c, "'psi>0.2', 'delta.nll.low>0'", "'calibration.p_adjusted>0.01'")
 	f.reports.flags(c)
 	f.files.flags(c)

@@ -75,10 +75,10 @@ func evalCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "eval [PREDICTIONS...]",
 		Short: "Evaluate predictions",
-		Long: `Evaluate predictions: how honest their probabilities are, with intervals, in one read. Files are arrays
-(.npy, .npz) or tables (.csv, .jsonl, .parquet, .arrow, .safetensors); several are shards, "-" is standard input.
-Scores are probabilities unless --input says otherwise. Nothing is guessed and no row is silently left out.
-Without a file a small real sample is evaluated.`,
+		Long: `Evaluate predictions: how honest are their probabilities? Files are arrays (.npy, .npz) or tables (.csv, .jsonl,
+.parquet, .arrow, .safetensors); several files are shards of one set, and "-" is standard input. Scores are
+probabilities unless --input says otherwise. Nothing is guessed and no row is silently left out. Without a file,
+candor evaluates a small real sample.`,
 		Example: `  candor eval
   candor eval probs.npy --labels labels.npy
   candor eval logits.npy --labels labels.npy --input logits --json
@@ -106,19 +106,19 @@ Without a file a small real sample is evaluated.`,
 
 func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed values: one for all rows, or one per shard, in the same order; or the column of a table that has them; --label is the same")
-	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
+	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed values: one for all rows, or one per shard, in the same order; or a column of a table; --label is the same")
+	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet (the parameters of a Dirichlet distribution)")
 	fl.StringVar(&f.task, "task", "", "`TASK`: binary (the default for one or two columns), classification (for three or more), multilabel, ensemble, regression, quantiles, samples, loglik, survival")
-	fl.StringVar(&f.event, "event", "", "`CLASS` that is the event of a binary task: 0 or 1, the column of arrays (N, 2); in a table the label that is 1, or the class")
+	fl.StringVar(&f.event, "event", "", "`CLASS` that is the event of a binary task: for arrays (N, 2) column 0 or 1; in a table the label or class that counts as 1")
 	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0 for (M, N, K), 1 for (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
 	fl.StringVar(&f.like, "like", "", "compute metrics as another `SYSTEM` does: um, tfp, torchmetrics, guo, blog; 'candor help definitions' lists what changes")
 	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; the default with --like is the system's")
 	fl.Float64Var(&f.level, "confidence", metrics.DefaultLevel, "`LEVEL` of intervals")
-	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that random numbers start from: those of corp_*, eaurc, augrc, ece_bayes_*, spce")
-	fl.StringSliceVar(&f.weights, "weights", nil, "`FILE` of row weights, or the column of a table that has them")
-	fl.StringSliceVar(&f.decisions, "decisions", nil, "`FILE` of the classes that were chosen, if these are not the most probable ones")
-	fl.StringSliceVar(&f.scores, "confidence-scores", nil, "`FILE` of the scores by which rows are binned and ranked, if these are not their probabilities")
+	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that seeds the random numbers of corp_*, eaurc, augrc, ece_bayes_* and spce")
+	fl.StringSliceVar(&f.weights, "weights", nil, "`FILE` of row weights, or a column of a table")
+	fl.StringSliceVar(&f.decisions, "decisions", nil, "`FILE` of the chosen classes, if they are not the most probable ones")
+	fl.StringSliceVar(&f.scores, "confidence-scores", nil, "`FILE` of the scores by which rows are binned and ranked, if they are not the probabilities")
 	fl.StringVar(&f.onInvalid, "on-invalid", "error", "`WHAT` to do with rows that cannot be used: error, or drop (and count)")
 	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
 	fl.BoolVar(&f.scaled, "temperature-scaled", false, "also evaluate after temperature scaling, cross-fitted: temperature, NLL, Brier score and ECE")

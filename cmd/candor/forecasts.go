@@ -39,7 +39,7 @@ func (l *columnFlags) flags(c *cobra.Command) {
 	fl.StringVar(&l.prefix, "quantile-prefix", "", "`PREFIX` of the columns for --task quantiles, followed by the level in their names: q for q0.025")
 	fl.StringVar(&l.levels, "levels", "", "`LIST` of the levels of an array's quantiles: 0.05,0.5,0.95")
 	fl.StringSliceVar(&l.groups, "group", nil, "`COLUMN` of a table, array of each .npz, or file of numbers or text, or several: also give all metrics for each group of equal values")
-	fl.StringVar(&l.cluster, "cluster", "", "`COLUMN` of a table, array of each .npz, or file of numbers or text: rows of equal values depend on each other, and intervals are by these clusters")
+	fl.StringVar(&l.cluster, "cluster", "", "`COLUMN` of a table, array of each .npz, or file of numbers or text: rows of equal values depend on each other, and intervals allow for that")
 }
 
 // check returns an error for flags that exclude each other.

@@ -33,10 +33,10 @@ func inspectCommand() *cobra.Command {
 	var files sources
 	c := &cobra.Command{
 		Use:   "inspect FILE...",
-		Short: "Tell what a file holds, without reading it whole",
-		Long: `Tell what files hold: the arrays of .npy and .npz files with type, shape and order, from their headers; the columns of a table
-(.csv, .tsv, .txt, .jsonl, .parquet, .arrow, .safetensors) with the command that likely evaluates it; and what a state of candor eval --state was made of. "-" is
-standard input.`,
+		Short: "Describe a file without reading it whole",
+		Long: `Describe files: the arrays of .npy and .npz files with their types, shapes and orders, from the headers; the columns of a table
+(.csv, .tsv, .txt, .jsonl, .parquet, .arrow, .safetensors), with a command that probably evaluates it; and what a state of
+candor eval --state was made from. "-" is standard input.`,
 		Example: `  candor inspect preds.npz
   candor inspect predictions.csv
   candor inspect all.state --json`,

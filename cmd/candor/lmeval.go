@@ -24,9 +24,9 @@ type choiceFlags struct {
 
 func (l *choiceFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&l.from, "from", "", "`LAYOUT` of the files: lm-eval, samples_*.jsonl of multiple-choice tasks of lm-evaluation-harness; hubverse, long tables of forecasts; nixtla, tables of statsforecast and its relatives")
-	fl.StringVar(&l.norm, "choice-norm", "none", "by `WHAT` log-likelihoods of choices are divided, with --from: none, char or byte, their length as acc_norm and acc_bytes have it")
-	fl.StringVar(&l.delimiter, "target-delimiter", "", "`TEXT` before each choice, with --from; without the flag what results_*.json beside the file says")
+	fl.StringVar(&l.from, "from", "", "`LAYOUT` of the files: lm-eval (samples_*.jsonl of multiple-choice tasks of lm-evaluation-harness), hubverse (long tables of forecasts), or nixtla (tables of statsforecast and related packages)")
+	fl.StringVar(&l.norm, "choice-norm", "none", "`WHAT` the log-likelihoods of choices are divided by, with --from: none, char or byte (the length that acc_norm and acc_bytes use)")
+	fl.StringVar(&l.delimiter, "target-delimiter", "", "`TEXT` before each choice, with --from; by default what results_*.json beside the file says")
 	_ = fl.SetAnnotation("target-delimiter", mayBeEmpty, []string{"true"}) // fails only if there is no such flag
 	fl.StringSliceVar(&l.filters, "filter", nil, "`NAMES` of the filters whose lines are read, with --from, one for each file that has several")
 }

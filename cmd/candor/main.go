@@ -156,7 +156,7 @@ func rootCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "candor",
 		Short: "Tell how honest a model's probabilities are",
-		Long: `candor reads prediction files of any size in one pass and tells how honest their probabilities are: calibration
+		Long: `candor reads prediction files of any size in one pass and measures how honest their probabilities are: calibration
 errors, proper scores and reliability, each with its interval. Results go to standard output, everything else to standard
 error.`,
 		Example: `  candor eval                                            a small real sample

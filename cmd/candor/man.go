@@ -14,9 +14,9 @@ import (
 func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man FOLDER",
-		Short: "Write man pages and completions of shells",
-		Long: `Write a man page of every command and topic, and the completions of bash, zsh, fish and PowerShell, to a folder:
-man/man1, man/man7 and completions. Files that are there are replaced.`,
+		Short: "Write man pages and shell completions",
+		Long: `Write a man page for every command and topic, and completions for bash, zsh, fish and PowerShell, to a folder:
+man/man1, man/man7 and completions. Existing files are replaced.`,
 		Example: `  candor man share`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -32,13 +32,14 @@ func mergeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge STATE...",
 		Short: "Merge the states of shards",
-		Long: `Merge states that candor eval --state or candor compare --state has written. The document equals, to the byte, that of
-a single run over all rows, in whatever order the states are named. The states have to agree in classes, type of scores, metrics and
-options, and in the columns that rows are grouped by. "-" is standard input. -o writes the merged
-state to a new file, which cannot be one of those that are merged. --common merges states with different metrics: it keeps those that all have. A shard of candor eval --shard that is there twice is an error,
-and with --expect one that is missing. --fail-if, --require and --report
-are as for candor eval; a gate on a metric that the states lack is an error. Of states of candor compare, --margin and --adjust are
-options of the answers.`,
+		Long: `Merge states that candor eval --state or candor compare --state wrote. The result equals, to the byte, that of a single
+run over all rows; the order of the states does not matter. The states must agree in classes, type of scores, metrics,
+options and group columns. --common keeps the metrics that all states have. "-" is standard input. -o writes the merged
+state to a new file, which cannot be one of the inputs.
+
+A shard of candor eval --shard that appears twice is an error; with --expect, so is a missing one. --fail-if, --require and
+--report work as for candor eval; a gate on a metric that the states lack is an error. For states of candor compare,
+--margin and --adjust can still be chosen.`,
 		Example: `  candor merge shard-*.state
   candor merge monday.state tuesday.state -o week.state --json
   candor merge shard-*.state --expect 8
@@ -141,9 +142,9 @@ options of the answers.`,
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVarP(&to, "output", "o", "", "write the merged state to `FILE`")
-	c.Flags().IntVar(&expect, "expect", 0, "`NUMBER` of shards that candor eval --shard has divided the rows into; a shard that is missing is an error")
-	c.Flags().BoolVar(&common, "common", false, "keep the metrics that all states have; without it states with different metrics are an error")
-	c.Flags().StringSliceVar(&margin, "margin", nil, "`METRIC=SIZE` of a difference that does not matter, for states of candor compare")
+	c.Flags().IntVar(&expect, "expect", 0, "`NUMBER` of shards that candor eval --shard divided the rows into; a missing shard is an error")
+	c.Flags().BoolVar(&common, "common", false, "keep the metrics that all states have; without this flag states with different metrics are an error")
+	c.Flags().StringSliceVar(&margin, "margin", nil, "`METRIC=SIZE`: SIZE of a difference that does not matter, for states of candor compare")
 	files.flags(c)
 	o.flags(c)
 	memoryFlag(c, &maxMemory)

@@ -19,8 +19,8 @@ func metricsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "metrics [NAME or WORD]",
 		Short: "List the metrics, search them, or explain one",
-		Long: `List the metrics by family, or those that mention a word, or explain one by its name: its formula, options, range, which values
-are good, and where it comes from.`,
+		Long: `List the metrics by family, list those that mention a word, or explain one by its name: its formula, options, range, good
+values and source.`,
 		Example: `  candor metrics
   candor metrics ece
   candor metrics calib

@@ -35,9 +35,9 @@ func (m *modelFlags) flags(c *cobra.Command) {
 	fl.StringSliceVar(&m.models, "model", nil, "`NAME` of a model in such files, or for candor compare the column of a long table that names it")
 	fl.StringVar(&m.target, "target", "", "`NAME` of the target, of --from hubverse")
 	fl.StringVar(&m.output, "output-type", "", "`TYPE` of the forecasts: quantile, sample, mean, median, pmf, cdf; point with --from nixtla")
-	fl.StringSliceVar(&m.oracle, "oracle", nil, "`FILE` of what was observed, joined by the columns that it shares with the forecasts")
-	fl.StringVar(&m.tasks, "tasks-json", "", "`FILE` of a hub's tasks, which has the order of the classes of a pmf, in place of --classes")
-	fl.StringVar(&m.transform, "transform", "none", "`NAME` of what quantiles, samples and observed values go through first: none, log1p")
+	fl.StringSliceVar(&m.oracle, "oracle", nil, "`FILE` of the observed values, joined by the columns that it shares with the forecasts")
+	fl.StringVar(&m.tasks, "tasks-json", "", "`FILE` of a hub's tasks, which holds the order of the classes of a pmf, instead of --classes")
+	fl.StringVar(&m.transform, "transform", "none", "`NAME` of the transformation of quantiles, samples and observed values: none, log1p")
 }
 
 // checkModels returns an error for flags that exclude each other, and sets the layout.

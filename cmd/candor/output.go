@@ -41,12 +41,12 @@ type output struct {
 
 func (o *output) flags(c *cobra.Command) {
 	o.forms(c)
-	c.Flags().BoolVar(&o.quiet, "quiet", false, "print no result, and compute none unless gates or reports need it: for the file of the state alone")
+	c.Flags().BoolVar(&o.quiet, "quiet", false, "print no result, and compute none unless gates or reports need it; for runs that only write a state")
 	o.plot.otherFlags(c)
 	o.reports.flags(c)
 	o.gateFlags(c, "'ece>0.05', 'ece.low>0.02', 'worst_group.bias.low>0.05'", "'ece.high<0.05'")
 	c.Flags().Int64Var(&o.minRows, "min-rows", grouped.DefaultMinRows, "least `NUMBER` of rows of a group or slice that is tested, and of a group that worst_group looks at")
-	c.Flags().StringVar(&o.adjust, "adjust", string(grouped.Holm), "`METHOD` by which p-values of the tests of groups or slices are adjusted: holm (any false finding), or bh (Benjamini and Hochberg: their share)")
+	c.Flags().StringVar(&o.adjust, "adjust", string(grouped.Holm), "`METHOD` that adjusts the p-values of groups or slices: holm (controls any false finding), or bh (Benjamini-Hochberg: controls their share)")
 }
 
 // gateFlags adds the flags of gates, with examples of them.

@@ -38,7 +38,7 @@ type plot struct {
 
 func (p *plot) flags(c *cobra.Command) {
 	c.Flags().StringVar(&p.file, "plot", "", "draw the reliability diagram, or for regression forecasts the calibration curve, to `FILE`.png, .svg or .pdf")
-	c.Flags().StringVar(&p.up, "plot-y", "", "`WHAT` --plot has upwards: accuracy, frequency, or gap, which is frequency - confidence")
+	c.Flags().StringVar(&p.up, "plot-y", "", "`WHAT` the vertical axis of --plot shows: accuracy, frequency, or gap (frequency - confidence)")
 }
 
 // otherFlags adds the flags of pictures for metrics other than ece.

@@ -25,7 +25,7 @@ func recalCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "recal",
 		Short: "Recalibrate probabilities and forecasts",
-		Long: `Fit a map from what a model says to what it should have said, on rows that were held out, and apply it to others.
+		Long: `Recalibrate: fit a map from what a model says to what it should have said, on held-out rows, and apply it to others.
 
 'candor recal fit' writes the map to a file and reports how much it helps on rows that it was not fitted to.
 'candor recal apply' applies the map to other predictions.
@@ -60,7 +60,7 @@ func recalFitCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fit METHOD PREDICTIONS...",
 		Short: "Fit a map that recalibrates",
-		Long: `Fit a map to labelled predictions, which should be rows that the model was not trained on, and write its file.
+		Long: `Fit a map to labelled predictions of rows that the model was not trained on, and write it to a file.
 
 METHOD is one of
 ` + methodList() + `
@@ -68,14 +68,14 @@ with options in parentheses: 'histogram(bins=10,equal_mass)'. Methods for binary
 class against the rest, then divided by the sum. With top_label only the probability of the top class is mapped.
 docs/recalibration.md says which method to use.
 
-Cross-fitting shows how much it helps: rows are divided into --folds by a hash of --seed and their numbers, and each row is
-recalibrated by a map that was fitted to the other folds. --cluster keeps rows that depend on each other, as visits of a
-patient, in one fold, and its intervals are by these clusters. The map in the file is fitted to all rows. For temperature the
-report also has NLL and ECE of all rows against T.
+Cross-fitting shows how much the map helps: rows are divided into --folds by a hash of --seed and their numbers, and each
+row is recalibrated by a map that was fitted to the other folds. --cluster keeps rows that depend on each other, such as
+visits of a patient, in one fold, and the intervals allow for that dependence. The map in the file is fitted to all rows. For
+temperature the report also shows NLL and ECE of all rows against T.
 
-Files, labels and flags are those of candor eval. Two columns, (N, 2), are a binary task: the map is that of (N,), of column
-1 or of the class that --event names, and it applies to both. With --task classification they are two classes, which vector
-and matrix need. Everything is read several times, so nothing may be standard input or a pipe.`,
+Files, labels and flags are those of candor eval. Two columns, (N, 2), are a binary task: the map is fitted to column 1, or to
+the class that --event names, and applies to both. --task classification makes them two classes, which vector and matrix
+need. Files are read several times, so none may be standard input or a pipe.`,
 		Example: `  candor recal fit temperature logits.npy --labels labels.npy --input logits -o map.json
   candor recal fit isotonic scores.npy --labels outcomes.npy -o isotonic.json --plot before-after.png
   candor recal fit 'matrix(off_diagonal=1,bias=1)' probs.npy --labels labels.npy -o matrix.json
@@ -104,9 +104,9 @@ and matrix need. Everything is read several times, so nothing may be standard in
 	take("labels", "input", "task", "event", "weights", "prob", "prob-prefix", "logit-prefix", "pivot", "id", "on-unmatched", "classes", "no-header", "ignore-label", "percent")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.Lookup("task").Usage = "`TASK`: binary, of one or two columns, or classification, of three or more, unless it is said; regression, or quantiles; that of sigma is regression"
-	fl.StringVarP(&f.out, "output", "o", "", "`FILE` of the map to write, JSON; without it the map is only told of")
+	fl.StringVarP(&f.out, "output", "o", "", "`FILE` of the map to write, as JSON; without it the map is only reported")
 	fl.IntVar(&f.folds, "folds", 5, "`NUMBER` of folds of the cross-fitting")
-	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` by which rows are divided into folds")
+	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that seeds the division of rows into folds")
 	take("metrics", "bins", "confidence", "mean", "std", "observed", "error", "quantile-prefix", "levels", "cluster", "bfloat16", "name")
 	f.output.forms(c)
 	f.reports.page.flags(c)
@@ -604,25 +604,25 @@ func recalApplyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply MAP PREDICTIONS...",
 		Short: "Write recalibrated predictions",
-		Long: `Apply a map of 'candor recal fit' to predictions and write the result as .npy or a table. The result is probabilities whatever --input is, or
-what --as says: float64 for float64 scores and float32 otherwise, in the shape of the input. For regression it is means and
-standard deviations (N, 2), or quantiles (N, levels). No labels or observed values are needed. Several files are shards, in
-natural order.
+		Long: `Apply a map of 'candor recal fit' to predictions and write the result as .npy or a table. The result holds probabilities,
+whatever --input is, unless --as says otherwise: float64 for float64 scores and float32 otherwise, in the shape of the input.
+For regression it holds means and standard deviations (N, 2), or quantiles (N, levels). No labels or observed values are
+needed. Several files are shards, in natural order.
 
-A map of a binary task takes one column or two. Of two it takes column 1, or the class that --event names, which has to be the
-one that it was fitted to. Where one column, (N,), would round to 1 and the map does not say 1, two columns are written,
-(N, 2), with a note: column 0 has the rest. --as logits keeps all digits in one column.
+A map of a binary task takes one column or two. If there are two, it takes column 1, or the class that --event names, which
+must be the class that it was fitted to. If a result in one column, (N,), would round to 1 although the map is below 1, two
+columns are written, (N, 2), with a note: column 0 holds the rest. --as logits keeps all digits in one column.
 
-If there are observed values (--observed, --labels, a column observed of a table, or the third column of an array), they are
-written beside means and standard deviations, (N, 3), and candor eval reads that file. Two columns of an array are means and
-standard deviations, unless --error names one of them; errors stay errors.
+If there are observed values (--observed, --labels, a column named observed, or the third column of an array), they are
+written beside the means and standard deviations, (N, 3), so that candor eval can read the file. Two columns of an array are
+means and standard deviations, unless --error names one of them; errors stay errors.
 
 -o writes an array, .npy, or a table: .csv or .tsv, also .gz and .zst of them, .parquet, .arrow or .feather (an Arrow file) and
 .arrows (an Arrow stream). Its columns are prob_ and the name or number of each class, or prob for a binary task in one column
-(logit or logprob with --as); mean, sd and observed; q and the level of each quantile. Of a table, --id and --keep copy columns
+(logit or logprob with --as); mean, sd and observed; q and the level of each quantile. --id and --keep copy columns of a table
 in front of these, so that 'candor eval OUT.csv --prob-prefix prob_ --labels label' reads what --keep label wrote.
 
-Rows that cannot be used are an error, and nothing is written unless all is well. "-" is standard input or output.`,
+Rows that cannot be used are an error, and then nothing is written. "-" is standard input or output.`,
 		Example: `  candor recal apply map.json logits.npy --input logits -o probs.npy
   candor recal apply map.json shard-*.npy --input logits -o probs.npy
   candor recal apply map.json predictions.csv --prob-prefix prob_ --id id --keep label -o out.csv

@@ -32,20 +32,21 @@ func scoreCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "score PREDICTIONS...",
 		Short: "Write the metrics of each row",
-		Long: `Write one value of each metric for every row of the predictions, in order: the losses whose means candor eval gives.
-Files, labels and flags are those of candor eval. With --task samples each row has the draws of a forecast, (N, M), and
---labels names the observed values. Tables, --task regression and --task quantiles are read as by candor eval.
+		Long: `Write the value of each metric for every row of the predictions, in order: the losses whose means candor eval reports.
+Files, labels and flags are those of candor eval. With --task samples each row holds the draws of a forecast, (N, M), and
+--labels names the observed values.
 
-The extension of -o FILE says what is written: .npy, a float64 array (N,) for one metric or (N, number) for several;
+The extension of -o FILE chooses the format: .npy, a float64 array (N,) for one metric or (N, number) for several;
 .npz, an array (N,) for each metric; or a table with a column for each metric: .csv or .tsv, also .gz and .zst of them,
 .parquet, .arrow or .feather (an Arrow file) and .arrows (an Arrow stream). "-" writes .npy to standard output.
-candor compare takes such an .npz in place of the predictions: it also has the labels, the decisions, the weights if there are
-any, and in the text candor_rows what they are of.
-Of a table, --id and --keep copy columns in front of the metrics: those of --id, then those of --keep; to an .npz they copy
-arrays. By --id rows are also matched with those of --labels TABLE:COLUMN, and with --pivot those of an example are told.
+candor compare takes such an .npz in place of the predictions: it also holds the labels, the decisions, the weights if
+there are any, and a description in the text candor_rows.
 
-Rows that were left out, by --on-invalid drop, by --on-unmatched drop, by --ignore-label or because their weight is 0, are NaN, and
-standard error says how many there are. If there is an error, nothing is written.`,
+--id and --keep copy columns of a table in front of the metrics, first those of --id; to an .npz they copy arrays. --id also
+matches rows with those of --labels TABLE:COLUMN, and with --pivot says which rows are one example.
+
+Rows that are left out, by --on-invalid drop, --on-unmatched drop, --ignore-label or a weight of 0, are NaN; a note on
+standard error counts them. If there is an error, nothing is written.`,
 		Example: `  candor score probs.npy --labels labels.npy --metrics nll -o nll.npy
   candor score logits.npy --labels labels.npy --input logits --metrics 'accuracy,brier(form=sum)' -o rows.csv
   candor score predictions.csv --prob-prefix prob_ --labels label --id id --keep label -o rows.parquet

@@ -34,8 +34,8 @@ const sliceMetrics = "multicalibration_error,multicalibration_error_relative,mul
 const scoreColumn = "score"
 
 func (s *sliceFlags) flags(c *cobra.Command) {
-	c.Flags().StringSliceVar(&s.by, "slice-by", nil, "`COLUMNS` whose values, pairs and triples of values make slices of the rows; as those of --group, or score, the model's own")
-	c.Flags().StringArrayVar(&s.edges, "slice-edges", nil, "`COLUMN=EDGES` of bins of its numbers, as age=0,18,65,inf, in place of ten bins of equal mass from a first read; may be given several times; --state needs it")
+	c.Flags().StringSliceVar(&s.by, "slice-by", nil, "`COLUMNS` to cross: their values, pairs and triples of values are the slices; like those of --group, or score, the model's own")
+	c.Flags().StringArrayVar(&s.edges, "slice-edges", nil, "`COLUMN=EDGES`: edges of the bins of a numeric column, such as age=0,18,65,inf, instead of ten bins of equal mass from a first read; may be given several times; --state needs it")
 }
 
 func (s *sliceFlags) given() bool { return len(s.by) > 0 }

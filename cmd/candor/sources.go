@@ -18,7 +18,7 @@ type sources struct {
 }
 
 func (s *sources) flags(c *cobra.Command) {
-	c.Flags().StringArrayVar(&s.given, "name", nil, "`SOURCE=TEXT`: messages and documents call the file SOURCE, such as /dev/fd/63, TEXT; may be given several times")
+	c.Flags().StringArrayVar(&s.given, "name", nil, "`SOURCE=TEXT`: call the file SOURCE, such as /dev/fd/63, TEXT in messages and documents; may be given several times")
 }
 
 // matched replaces patterns, as part-*.parquet, by the files that they match, for shells that leave them to programs. A name that is that of

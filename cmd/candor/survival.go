@@ -20,8 +20,8 @@ type survivalFlags struct {
 func (s *survivalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&s.time, "time", "", "`COLUMN` or file of the times of --task survival, when each row was last seen; --event names what happened then: 1, or 0 for a censored row")
-	fl.StringVar(&s.horizons, "horizons", "", "`LIST` of times at which survival is judged: 365,730; of an array or of --prob they are those of the columns")
-	fl.StringVar(&s.columnAt, "curve-times", "", "`LIST` of the times of the columns of an array or of --prob, where --horizons are only some of them")
+	fl.StringVar(&s.horizons, "horizons", "", "`LIST` of times at which survival is evaluated: 365,730; for an array or --prob, the times of the columns")
+	fl.StringVar(&s.columnAt, "curve-times", "", "`LIST` of the times of the columns of an array or of --prob, if --horizons are only some of them")
 }
 
 const (

@@ -278,7 +278,7 @@ func margins(list []string) (map[string]float64, error) {
 
 // adjustFlag adds --adjust for differences.
 func adjustFlag(c *cobra.Command, to *string) {
-	c.Flags().StringVar(to, "adjust", "holm", "`METHOD` that adjusts the pairs of a metric for their number: holm (p-values), bh (Benjamini and Hochberg: the share of false findings), or max-t (p-values and intervals, which hold together)")
+	c.Flags().StringVar(to, "adjust", "holm", "`METHOD` that adjusts for the number of pairs of sets: holm (p-values), bh (Benjamini-Hochberg: the share of false findings), or max-t (p-values, and simultaneous intervals)")
 }
 
 // adjustment reads --adjust.

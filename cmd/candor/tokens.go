@@ -25,8 +25,8 @@ func (t *tokenFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringSliceVar(&t.ignored, "ignore-label", nil, "`LABELS` of rows that do not count, whole numbers, such as -100: they are left out and counted")
 	fl.BoolVar(&t.percent, "percent", false, "probabilities, and --confidence-scores, are percentages, from 0 to 100")
-	fl.StringSliceVar(&t.bytes, "bytes", nil, "`FILE` of the number of bytes of text that each row stands for, or the column of a table that has them: for bits_per_byte")
-	fl.StringSliceVar(&t.sequences, "sequence", nil, "`FILE` of the sequence of each row, whole numbers or text, or the column of a table: for sequence_nll; the rows of a sequence stand together")
+	fl.StringSliceVar(&t.bytes, "bytes", nil, "`FILE` of the number of bytes of text that each row stands for, or a column of a table: for bits_per_byte")
+	fl.StringSliceVar(&t.sequences, "sequence", nil, "`FILE` of the sequence of each row, whole numbers or text, or a column of a table: for sequence_nll; the rows of a sequence must be adjacent")
 }
 
 // checkTokens reads the flags and returns an error for those that do not go together.

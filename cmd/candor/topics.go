@@ -12,30 +12,31 @@ var topics = []topic{
 float32, float64 or bfloat16. An array of an .npz can be named: preds.npz:logits. Tables are .csv, .tsv, .jsonl,
 .parquet, .arrow and .safetensors; 'candor help tables' describes them.
 
-Several files are shards, taken in natural order; a folder or a pattern in quotes ('part-*.csv') is all files in it. "-" is
-standard input. A pipe, such as a shell's /dev/fd/63, is read once, like standard input; --name says what messages call it.
+Several files are shards of one set, read in natural order (part-2 before part-10). A folder, or a pattern in quotes
+('part-*.csv'), stands for all its files. "-" is standard input. A pipe, such as a shell's /dev/fd/63, is read once, like
+standard input; --name sets the name that messages use for it.
 
 Labels are whole numbers from 0 to K-1, one per row, from --labels or from an array "labels" in the .npz. Messages number rows
 and columns from 0.
 
-Nothing is guessed and no row is silently left out. Rows that cannot be probabilities are an error, unless --on-invalid drop
-leaves them out and counts them.
+Nothing is guessed and no row is silently left out. A row that does not hold probabilities is an error; with --on-invalid drop
+such rows are left out and counted.
 
-A file at a URL, https://..., is read by requests of ranges of bytes: a presigned URL of an object store, of which no message shows
-what follows the question mark. 'aws s3 presign s3://BUCKET/KEY' makes one. A pipe needs no URL: 'aws s3 cp s3://BUCKET/KEY - |
-candor eval -'.`,
+A file may be a URL, https://..., such as a presigned URL of an object store ('aws s3 presign s3://BUCKET/KEY' makes one). candor
+reads it with range requests, and never prints the part after the question mark, which is a credential. A pipe needs no URL:
+'aws s3 cp s3://BUCKET/KEY - | candor eval -'.`,
 		example: `  candor eval shard-*.npz --input logits --state all.state
   candor eval part-1.npy part-2.npy --labels labels.npy --on-invalid drop`,
 		flags: "labels name weights on-invalid renormalize bfloat16",
 	},
 	{
 		name: "tables", short: "columns of tables, and rows of several of them",
-		long: `In a table --prob names the columns of probabilities, or --prob-prefix what their names begin with, and --label the column of
-true classes: names of classes, or numbers from 0. In JSON Lines the columns are fields, also nested ones (target.idx). One
-column may have all scores of a row: a list, or a score for each name in --classes. candor prints which column has which role.
+		long: `In a table, --prob names the columns of probabilities, or --prob-prefix the prefix of their names. --label names the column of
+true classes: class names, or numbers from 0. In JSON Lines the columns are fields, including nested ones (target.idx). One
+column may hold all scores of a row: a list, or a score for each name in --classes. candor prints the role of each column.
 
---labels TABLE:COLUMN takes the labels from another table, by position or matched by --id. --pivot takes a table that has a row
-for each class. --percent takes probabilities from 0 to 100, such as the confidence that a model puts into words.`,
+--labels TABLE:COLUMN takes the labels from another table, by position or matched by --id. --pivot reads a table with
+one row per class. --percent reads probabilities from 0 to 100, such as the confidence that a model states in words.`,
 		example: `  candor eval predictions.csv --prob-prefix prob_ --label label
   candor eval predictions.jsonl --prob probs --label label
   candor eval binary.csv --prob p --label verdict --event spam
@@ -47,22 +48,21 @@ for each class. --percent takes probabilities from 0 to 100, such as the confide
 	},
 	{
 		name: "tasks", short: "classes, events, labels, members of an ensemble, decisions",
-		long: `Two columns, (N, 2), are a binary task as (N,) is: P(y = 1) is column 1, or what --event says; --task classification keeps two
-classes. --event says which label, or which of two classes, is the event.
+		long: `Two columns, (N, 2), are a binary task, just as (N,) is: P(y = 1) is column 1, or the column that --event names. --task
+classification keeps the two classes apart. --event says which label, or which of two classes, is the event.
 
 With --task ensemble the files are the members, each (N, K) or (N,), or one array of all members, (M, N, K). Metrics are
-computed on the mean of their probabilities, and on how much they disagree. With --task multilabel the columns are independent
-labels, each with its own probability, and --labels has a 0 or 1 for each, (N, K); there is a document for each label, and their
-averages. With --task loglik a row has the log-likelihoods under M draws of a model's parameters, (N, M), without labels, for
-WAIC and leave-one-out estimates. --input dirichlet takes the parameters of a Dirichlet distribution per row. Forecasts of
-numbers are described by 'candor help forecasts'.
+computed from the mean of the members' probabilities, and from their disagreement. With --task multilabel the columns are
+independent labels, each with its own probability, and --labels holds a 0 or 1 for each, (N, K); the result has a document for
+each label, and their averages. With --task loglik each row holds log-likelihoods under M draws of a model's parameters, (N, M),
+for WAIC and leave-one-out estimates; there are no labels. --input dirichlet reads the parameters of a Dirichlet distribution for
+each row. 'candor help forecasts' describes forecasts of numbers.
 
 A row's decision is its most probable class, the first one if several are equal; for (N,) it is class 1 if p > 1/2. If other
-decisions were made, pass them by --decisions: accuracy, confidence and the top label's bins then use the decisions and their
-probabilities. --confidence-scores are your own scores, higher for surer rows: rows are binned by them, and rejection and ranking
-metrics (calibration_auc, aurc, retention_accuracy and the like) take rows in their order; within a bin the probabilities are
-still what is compared. --ood names the same model's scores of out-of-distribution rows, which its doubt should tell from the
-others.`,
+decisions were made, pass them with --decisions: accuracy, confidence and the top label's bins then use the decisions and their
+probabilities. --confidence-scores are your own scores, higher for surer rows: rows are binned and ranked by them, for
+calibration_auc, aurc, retention_accuracy and the like; the gap of a bin is still that of the probabilities. --ood names the same
+model's scores of out-of-distribution rows, which its uncertainty should tell apart from the others.`,
 		example: `  candor eval members.npy --labels labels.npy --task ensemble
   candor eval model-1.npy model-2.npy --labels labels.npy --task ensemble --metrics average_kl
   candor eval probs.npy --labels tags.npy --task multilabel --fail-if 'ece>0.05'
@@ -74,15 +74,15 @@ others.`,
 	{
 		name: "forecasts", short: "regression, quantiles, samples; hubverse and nixtla",
 		long: `Regression forecasts are compared with observed values. --task regression takes a mean and a standard deviation per row,
-quantiles takes quantiles, and samples takes M samples. Their files are tables (.csv, .tsv, .txt, also .gz and .zst) whose first
-line names the columns: mean, sd and observed, or what --mean, --std and --observed say; for quantiles named q0.05 and so on,
---quantile-prefix q. Or they are arrays: an .npz with these names, (N, 3), (N, 2), (N, Q) with --levels, or (N, M), and --labels
-are the observed values. --from hubverse and nixtla read files of several models, --oracle has what was observed, and
---transform log1p compares quantiles and samples on a log scale.
+quantiles takes quantiles, and samples takes M samples. The files are tables (.csv, .tsv, .txt, also .gz and .zst) whose first line
+names the columns: mean, sd and observed, or the names given by --mean, --std and --observed; for quantiles in columns q0.05 and
+so on, --quantile-prefix q. Or they are arrays: an .npz with these names, (N, 3), (N, 2), (N, Q) with --levels, or (N, M), with
+the observed values in --labels. --from hubverse and --from nixtla read files of several models, --oracle holds the observed
+values, and --transform log1p compares quantiles and samples on a log scale.
 
---distribution says that a mean and a standard deviation are those of a Laplace, logistic or Student's t distribution instead of
-a normal one; nll, crps, coverage and everything else that takes quantiles follow it. --scale COLUMN is its scale parameter,
-instead of the standard deviation.`,
+--distribution says that the forecasts are Laplace, logistic or Student's t distributions instead of normal ones; nll, crps,
+coverage and everything else that uses quantiles follow it. --scale COLUMN gives the scale parameter instead of the standard
+deviation.`,
 		example: `  candor eval forecast.csv --task regression --mean mu --std sigma --observed y --group site
   candor eval forecast.npz --task regression --plot pit.png --plot-kind pit
   candor eval forecast.csv --task regression --mean mu --scale sigma --observed y --distribution laplace
@@ -95,14 +95,14 @@ instead of the standard deviation.`,
 	},
 	{
 		name: "survival", short: "the time until an event, with censored rows",
-		long: `--task survival reads probabilities that an event has happened by a time, when each row was last seen (--time), and whether
-the event happened then (--event: 1, or 0 for a censored row). --prob-prefix finds columns whose names end in a time, as risk_720;
---prob names columns, and --horizons their times. --input survival says that they are probabilities that the event has not
-happened. An .npz has risks (N, H), time and event; of arrays in files, --time and --event name the files.
+		long: `--task survival reads the probabilities that an event has happened by given times, the time at which each row was last seen
+(--time), and whether the event happened then (--event: 1, or 0 for a censored row). --prob-prefix finds columns whose names end
+in a time, such as risk_720; --prob names columns, and --horizons their times. --input survival reads probabilities that the event
+has not happened. An .npz holds risks (N, H), time and event; for arrays in separate files, --time and --event name the files.
 
-Everything is judged at each of --horizons, and metrics are then brier_ipcw(horizon=720) and the like. Of curves with many times,
-name those that are judged. Rows that were not seen until the horizon count as far as they were seen; where nothing can be judged,
-values are null with a reason. docs/survival.md is the guide.`,
+Everything is evaluated at each of --horizons, so metrics are named brier_ipcw(horizon=720) and the like. For curves with many
+times, name the times to evaluate. Rows that were lost before the horizon count for the time that they were seen; where nothing
+can be evaluated, the value is null, with a reason. docs/survival.md is the guide.`,
 		example: `  candor eval patients.csv --task survival --time days --event died --prob-prefix risk_
   candor eval patients.csv --task survival --time days --event died --prob p5 --horizons 1826
   candor eval curves.npz --task survival --input survival --curve-times 180,360,540,720 --horizons 360,720
@@ -111,21 +111,21 @@ values are null with a reason. docs/survival.md is the guide.`,
 	},
 	{
 		name: "language-models", short: "tokens, prompts and lm-evaluation-harness",
-		long: `--ignore-label names labels of rows that do not count, as the tokens of a prompt. --bytes gives bits per byte of a language
-model's tokens, --sequence the NLL of whole sequences.
+		long: `--ignore-label names the labels of rows that do not count, such as the tokens of a prompt. --bytes gives bits per byte of a
+language model's tokens, --sequence the NLL of whole sequences.
 
-With --from lm-eval the files are what lm-evaluation-harness logs of multiple-choice tasks, samples_*.jsonl, or the folder of a
-model, whose tasks are read together. A row has the log-likelihoods of the choices of a question. Choices are not classes:
-metrics of classes, base rates and skill have no value. --group task, or a field as doc.subject, groups the rows.`,
+With --from lm-eval the files are the logs of lm-evaluation-harness for multiple-choice tasks, samples_*.jsonl, or the folder of a
+model, whose tasks are read together. A row holds the log-likelihoods of the choices of a question. Choices are not classes, so
+class-wise metrics, base rates and skill have no value. --group task, or --group with a field such as doc.subject, groups the rows.`,
 		example: `  candor eval logits.npy --labels labels.npy --input logits --ignore-label -100 --metrics nll,perplexity
   candor eval logits.npy --labels labels.npy --input logits --bytes bytes.npy --sequence sequences.npy
   candor eval samples_mc.jsonl --from lm-eval`,
 		flags: "ignore-label bytes sequence choice-norm target-delimiter filter",
 	},
 	{
-		name: "definitions", short: "which metrics, and as which system computes them",
-		long: `The default set of metrics is small. --metrics all gives the rest, and a metric that a gate names is always evaluated.
-'candor metrics' lists them, 'candor metrics NAME' explains one; 'candor score' writes the values of each row.
+		name: "definitions", short: "the metrics, and the definitions of other systems",
+		long: `The default set of metrics is small; --metrics all adds the rest. A metric that a gate names is always computed. 'candor metrics'
+lists the metrics, 'candor metrics NAME' explains one, and 'candor score' writes the values of each row.
 
 ` + likeHelp + `.`,
 		example: `  candor eval probs.npy --labels labels.npy --metrics 'default,ece(bins=30),mce'
@@ -135,19 +135,19 @@ metrics of classes, base rates and skill have no value. --group task, or a field
 	},
 	{
 		name: "groups", short: "groups of rows, clusters and slices",
-		long: `--group also gives every metric for each group of rows that have the same value in a column of a table, in an array of each
-.npz, or in a file of whole numbers or text, one per row. Up to 1,000 groups have all metrics; of up to 100,000 sums are kept, for
-means over rows and ece. Each group of at least --min-rows rows is tested: whether as many events came as its scores say, in all
-rows and in bins. --adjust allows for the number of tests, and the first line names the groups that are off. --plot uses all
-rows, and so do gates unless they begin with worst_group.
+		long: `--group also computes every metric for each group: the rows that share a value in a column of a table, in an array of each .npz,
+or in a file of whole numbers or text, one per row. Up to 1,000 groups have all metrics; up to 100,000 groups have means over rows
+and ece. Each group of at least --min-rows rows is tested: did as many events happen as its scores predict, overall and in each
+bin? --adjust allows for the number of tests, and the first line names the groups that are off. --plot shows all rows together.
+Gates look at all rows together, too, unless they begin with worst_group.
 
 --cluster says which rows depend on each other, by a column, array or file like that of --group: frames of a video, visits of a
-patient. Intervals and the verdict are then by clusters, and metrics without such an interval have none. docs/clusters.md has
-more.
+patient. Intervals and the verdict then allow for that dependence; a metric without such an interval has none. docs/clusters.md
+has more.
 
---slice-by site,age,score crosses columns, and says which values, pairs and triples of values the scores are wrong about, worst
-first, with p-values adjusted for their number; score is the model's own. Numbers have ten bins of equal mass, or those of
---slice-edges. It also gives MCGrad's multicalibration_error, and multicalibration_gap_p, a test of all slices together.`,
+--slice-by site,age,score crosses columns and finds the values, pairs and triples of values for which the scores are off, worst
+first, with p-values adjusted for their number; score is the model's own. Numeric columns are cut into ten bins of equal mass, or
+at --slice-edges. It also computes MCGrad's multicalibration_error, and multicalibration_gap_p, a test of all slices together.`,
 		example: `  candor eval visits.csv --prob p --label y --cluster patient
   candor eval probs.npy --labels labels.npy --group sites.npy
   candor eval probs.npy --labels labels.npy --group users.npy --min-rows 100 --adjust bh
@@ -157,12 +157,12 @@ first, with p-values adjusted for their number; score is the model's own. Number
 		flags: "group cluster slice-by slice-edges min-rows adjust",
 	},
 	{
-		name: "output", short: "tables, JSON, CSV, pictures",
-		long: `A result is a table, with the verdict in its first line. --format markdown is for a page, csv for a spreadsheet, with all
-digits, and json, which --json stands for, for programs: docs/json.md describes both. On a terminal there are colours, unless NO_COLOR is set
-or TERM is dumb; tables take its width, and leave out what has no room and say so. A pipe counts as 100 columns.
+		name: "output", short: "tables, JSON, CSV and pictures",
+		long: `A result is a table, with the verdict in its first line. --format markdown is for a page, csv for a spreadsheet, with all digits,
+and json (or --json) for programs; docs/json.md describes the last two. Terminals get colours, unless NO_COLOR is set or TERM is
+dumb. Tables fit the terminal's width; a note names the columns that do not fit. A pipe counts as 100 columns wide.
 
---plot draws a picture, and --plot-kind says which. docs/pictures.md shows them.`,
+--plot draws a picture, and --plot-kind chooses which. docs/pictures.md shows them.`,
 		example: `  candor eval --format csv
   candor eval probs.npy --labels labels.npy --plot corp.png --plot-kind corp
   candor eval probs.npy --labels labels.npy --plot risk.svg --plot-kind risk-coverage`,
@@ -172,42 +172,43 @@ or TERM is dumb; tables take its width, and leave out what has no room and say s
 		name: "gates", short: "conditions and reports for CI",
 		long: `--fail-if and --require are gates: the exit code is 1 if a condition of --fail-if holds, if one of --require does not, or if
 there is no value. A condition is NAME, NAME.low or NAME.high, then >, >=, < or <=, and a number. worst_group.bias.low>0.05 looks
-at all groups of at least --min-rows rows, with intervals that allow for their number; delta.nll.low>0 is of candor compare and
-candor drift. --report writes the result for a CI system: JUnit XML, GitHub's step summary, MLflow's metrics, OpenMetrics.
-docs/ci.md describes them.`,
+at all groups of at least --min-rows rows, with intervals that allow for their number; delta.nll.low>0 is for candor compare and
+candor drift. --report writes the result for a CI system: JUnit XML, a step summary for GitHub, metrics for MLflow, or OpenMetrics
+text. docs/ci.md describes them.`,
 		example: `  candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02'
   candor eval probs.npy --labels labels.npy --require 'accuracy.low>0.9' --report junit=report.xml,github=summary.md`,
 		flags: "fail-if require report",
 	},
 	{
-		name: "exit-codes", short: "what the exit code says",
+		name: "exit-codes", short: "what the exit codes mean",
 		long: `0   done
 1   a gate failed: a condition of --fail-if holds, one of --require does not, or there is no value
 2   the command line is wrong, or an output cannot be written
 3   the predictions or states cannot be used
 70  a fault of candor, which says how to report it
 
-With --json an error is one JSON object on standard error, and nothing else is there; docs/json.md describes it.`,
+With --json an error is one JSON object, alone on standard error; docs/json.md describes it.`,
 		example: `  candor eval probs.npy --labels labels.npy --fail-if 'ece>0.05'`,
 	},
 	{
 		name: "memory", short: "shards, states, threads and memory",
-		long: `Files are read in one pass, block by block, so their size is not limited by memory. --max-memory is what candor keeps itself to,
-and --threads how many cores it takes; results do not depend on either, except that a state says how many scores it may keep.
+		long: `Files are read in one pass, block by block, so they may be larger than memory. --max-memory limits candor's memory, and --threads
+the number of cores; results do not depend on either, except that a state records how many scores it may keep.
 
---state writes what was kept of the rows. 'candor merge' adds states up, and answers as if it had read all rows: shards may be
-evaluated on several machines. With --quiet no result is printed, and none is computed unless gates or reports need it.
+--state writes the sums from which all answers are computed. 'candor merge' adds such states and answers as if it had read all
+rows, so shards can be evaluated on several machines. With --quiet no result is printed, and none is computed unless gates or
+reports need it.
 
---shard I/N reads the I-th of N shards of the rows, from 0, for a run that is divided among machines or processes: rows of arrays
-and safetensors, row groups of Parquet, record batches of Arrow's files, and otherwise whole files. --shard slurm is the task of
-a job array of Slurm, --shard k8s/N the completion of an Indexed Job of Kubernetes. --files-from reads the names of the files from
-a list. Each state says which shard it is of. When all shards are merged, the state equals that of an undivided run. A shard
-without rows prints nothing, but writes a state. For files that were not divided by --shard, --first-row says where each begins, for
+--shard I/N reads only shard I of N, counted from 0, so that a run can be divided among machines or processes. It divides arrays
+and safetensors by rows, Parquet by row groups, Arrow files by record batches, and everything else by whole files. --shard slurm
+takes I and N from a Slurm job array, --shard k8s/N takes I from an Indexed Job of Kubernetes. --files-from reads the file names
+from a list. Each state records its shard. When all shards are merged, the state equals that of an undivided run. A shard without
+rows prints nothing, but writes a state. For shards that you cut yourself, --first-row gives the number of the first row, for
 metrics that draw random numbers by row.
 
---checkpoint FILE saves what a run has read, every minute or after each --checkpoint-every, and when SIGTERM or SIGINT ends it.
-With --resume the same command goes on from there, or starts from the beginning if there is no such file. The run may be killed at
-any moment; the result has the same bytes. It is an error if a file or a flag has changed. The checkpoint is removed at the end.`,
+--checkpoint FILE saves the progress of a run, every minute or every --checkpoint-every, and when SIGTERM or SIGINT ends it. With
+--resume the same command continues from there, or starts from the beginning if there is no such file. The run may be killed at
+any moment; the result has the same bytes. A changed file or flag is an error. The checkpoint is removed at the end.`,
 		example: `  candor eval shard-1.npz --input logits --state shard-1.state
   candor merge shard-1.state
   candor eval probs.npy --labels labels.npy --shard 0/8 --state shard-0.state
@@ -217,52 +218,50 @@ any moment; the result has the same bytes. It is an error if a file or a flag ha
 	},
 	{
 		name: "comparing", short: "how candor compare reads and judges sets",
-		long: `A table with the scores of several models in columns of its own is read with --prob NAME=COLUMN for each. A long table, with
-a row for each model and example, is read with --model COLUMN, the column that names the model.
+		long: `For a table with a column of scores for each model, give --prob NAME=COLUMN once per model. For a long table, with a row for each
+model and example, --model COLUMN names the column that holds the model's name.
 
---id COLUMNS matches the rows of sets that stand in other orders, or those of the models of a long table, whose rows are
-otherwise taken in their order. A row that not every set has is an error, or is left out of all sets with --on-unmatched
-drop and counted. Labels come from each set, or from --labels TABLE:COLUMN, matched by --id too. An .npz has its ids in an
-array.
+--id COLUMNS matches rows by their ids; without it, sets must have their rows in the same order. A row that is missing from a set
+is an error; with --on-unmatched drop it is left out of every set, and counted. Labels come from each set, or from --labels
+TABLE:COLUMN, also matched by --id. In an .npz the ids are an array.
 
-Losses by row, as candor score -o FILE.npz writes them, may stand in place of the predictions of a set, as of a baseline whose
-predictions are not kept. Metrics that are means of these have the same differences, others have none. --id then needs the
-columns that candor score --id copied.
+A set may also be a file of losses by row, as candor score -o FILE.npz writes it: a baseline whose predictions were not kept, for
+instance. Metrics that are means of these losses have the same differences; other metrics have none. --id then needs the columns
+that candor score --id copied.
 
-With --from lm-eval each argument is a file of samples, or the folder of a model. Documents may be in any order: they are
-the same if task and doc_hash are, and it is an error if one set has others.
+With --from lm-eval each argument is a file of samples, or the folder of a model. Documents may be in any order; they
+are matched by task and doc_hash, and a document that is missing from a set is an error.
 
-The sets are read side by side, and the differences of each metric are found from their rows: B minus A, with an interval
-and a p-value that allow for both models having judged the same rows. p-values of a metric are adjusted by Holm for the
-number of pairs, and intervals are not; with --adjust max-t all intervals of a metric hold together, and p-values are
-those of the largest |t|. Metrics are not adjusted for each other. A star marks the best value of a metric where it differs from
-those of all other sets. --margin nll=0.01 names a difference that does not matter, and says whether the sets are
-equivalent, or one is not worse. More than 20 sets need --baseline, with which all others are compared.
+The sets are read side by side. The difference of each metric is B minus A; its interval and p-value are those of a paired
+comparison: both models judged the same rows. The p-values of a metric are adjusted for the number of pairs by Holm's method; the
+intervals are not adjusted. With --adjust max-t the intervals of a metric hold simultaneously, and p-values are those of the
+largest |t|. Nothing is adjusted for the number of metrics. A star marks the best value of a metric if it differs from those of
+all other sets. --margin nll=0.01 names a difference that does not matter; the result then says whether the sets are equivalent,
+or one is not worse. More than 20 sets need --baseline, the set with which all others are compared.
 
---group COLUMN says for which groups of rows which set is better, the worst first: nll, brier, accuracy and bias, or the means of
-forecasts, of each group of --min-rows rows, adjusted by --adjust holm or bh over groups and pairs.
+--group COLUMN says which set is better for each group of rows, worst groups first: by nll, brier, accuracy and bias, or the mean
+scores of forecasts, for groups of at least --min-rows rows. --adjust holm or bh adjusts over groups and pairs.
 
 --flips FILE writes each row whose decisions differ between two sets: its number, the names of the sets a and b, the label,
-both decisions and their probabilities, in the order of rows. With --id it has the id in place of the number. The first 20 are
-printed too.
+both decisions and their probabilities, in row order. With --id it has the id in place of the number. The first 20 are also
+printed.
 
-Rows are taken as independent. For regression forecasts (--task regression, quantiles, samples) of consecutive times,
---horizon takes the test of Diebold and Mariano: rows must then be in the order of time. --series COLUMN does so within
-each of several series, which are taken as independent of each other.
+Rows are assumed to be independent. For forecasts of consecutive times (--task regression, quantiles, samples), --horizon uses the
+Diebold-Mariano test; rows must then be in time order. --series COLUMN applies it within each of several series, which are assumed
+to be independent of each other.
 
---temperature-scaled adds the differences after temperature scaling, which take the fitted temperatures as fixed. With
---cluster each fold has whole clusters.
+--temperature-scaled adds the differences after temperature scaling; they treat the fitted temperatures as known. With --cluster
+each fold has whole clusters.
 
---cluster COLUMN says which rows depend on each other, as the frames of a video, the answers to a prompt, or the forecasts of
-one day, and errors of differences are then by the sums of clusters. Sets must agree about the cluster of each row.
+--cluster COLUMN says which rows depend on each other, such as the frames of a video, the answers to a prompt, or the forecasts of
+one day. The standard errors of differences then come from the sums over clusters. Sets must agree on the cluster of each row.
 
-A row that is bad in one set is left out of all with --on-invalid drop, and counted once. It is an error if sets differ in
+With --on-invalid drop, a row that is bad in one set is left out of every set, and counted once. It is an error if sets differ in
 the label, the weight or the observed value of a row.
 
-With --from hubverse or nixtla, the sets are the models of files that have several, or those of --model. Such forecasts
-have a relative skill, and others with --baseline: the geometric mean of the ratios of a set's mean wis, crps or absolute
-error to that of each set, over the rows that both have. --baseline NAME scales it to 1 for that set, and gives the plain
-ratio to it too.`,
+With --from hubverse or nixtla, the sets are the models in the files, or those that --model names. Such forecasts get a relative
+skill, and so do others with --baseline: the geometric mean of the ratios of a set's mean wis, crps or absolute error to that of
+each set, over the rows that both have. --baseline NAME scales it to 1 for that set, and adds the plain ratio to that set.`,
 		example: `  candor compare all.csv --model model --id id --prob p --label y
   candor compare a.npy b.npy c.npy --labels labels.npy --adjust max-t
   candor compare a.npy b.npy --labels labels.npy --temperature-scaled
@@ -301,9 +300,9 @@ take precedence.
   blog          "Metrics for uncertainty estimation"
     over bins     15 edges, so 14 bins, (a,b]; p = 0 has a bin of its own
 
-All systems except torchmetrics bin the top label's score in a binary task too, also in
+All systems except torchmetrics bin the top label's score in binary tasks, too, also for
 ece_equal_mass and ece_sweep, unless a metric's name says otherwise. ece_equal_mass, sce, ace and
-tace have the system's number of bins. --bins N replaces it everywhere`
+tace use the system's number of bins. --bins N replaces it everywhere`
 
 // topicCommands returns a page of candor help for each topic.
 func topicCommands() (l []*cobra.Command) {

@@ -20,7 +20,7 @@ func versionCommand() *cobra.Command {
 	var form sheetForm
 	c := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version, and what of the CPU is used",
+		Short:   "Print the version, and the CPU features in use",
 		Example: "  candor version\n  candor version --cpu",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
