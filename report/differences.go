@@ -288,6 +288,7 @@ func (d *Differences) Sentence() string {
 // part says one difference, times sign: that of the better model and the other one.
 func (d *Differences) part(x *compared.Difference, sign float64, spell bool, b, a string) string {
 	name := say(x.Metric.String())
+	x = d.tidy(x)
 	value, i := sign*x.Value, x.Interval
 	if sign < 0 {
 		i = metrics.Interval{Low: -i.High, High: -i.Low}
@@ -325,6 +326,17 @@ func (d *Differences) part(x *compared.Difference, sign float64, spell bool, b, 
 		s += " (" + strings.Join(more, "; ") + ")"
 	}
 	return s
+}
+
+// tidy returns a difference as text shows it: what is nothing but the rounding of values is 0. Forecasts have units of their own.
+func (d *Differences) tidy(x *compared.Difference) *compared.Difference {
+	const rounding = 1e-13
+	if d.Forecasts || !(math.Abs(x.Interval.Low) < rounding && math.Abs(x.Interval.High) < rounding) {
+		return x
+	}
+	c := *x
+	c.Value, c.Interval, c.RowsToDecide = 0, metrics.Interval{}, 0
+	return &c
 }
 
 // size returns a function that formats a size of a difference: of accuracy in points.
@@ -486,7 +498,7 @@ func (d *Differences) Table(w io.Writer, f Format, width int) error {
 		t := table.NewWriter()
 		t.AppendHeader(table.Row{"Metric", "Difference", "Value", interval, p, "Outcome"})
 		for i := range d.List {
-			x := &d.List[i]
+			x := d.tidy(&d.List[i])
 			t.AppendRow(table.Row{x.Metric.String(), names[x.B] + " - " + names[x.A], short(x.Value), intervalOf(x), pText(x.Adjusted), d.outcome(x, names)})
 		}
 		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
@@ -501,7 +513,7 @@ func (d *Differences) Table(w io.Writer, f Format, width int) error {
 	t := narrow{head: []string{"Metric", "Difference", "Value", interval, p, "Outcome"}, numbers: 2, texts: 1}
 	left, before := 0, ""
 	for i := range d.List {
-		x := &d.List[i]
+		x := d.tidy(&d.List[i])
 		if math.IsNaN(x.Interval.Low) {
 			continue
 		}

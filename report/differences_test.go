@@ -44,6 +44,7 @@ func TestSentence(t *testing.T) {
 		"; equivalent within 0.01).": differences(two, margin),
 		"new is better than old: NLL not compared, since new gives probability 0 to the true class of 6 rows; Brier score lower by 0.0130 [0.0091, 0.0169].": differences(two, none, diff(0, 1, "brier", -0.013, 0.002)),
 		"old and new do not differ: NLL is the same in every row.": differences(two, diff(0, 1, "nll", 0, 0)),
+		"AUROC of new minus old is 0.000 [0.000, 0.000], not decided at this N.": differences(two, diff(0, 1, "auroc", 1e-18, 1e-17)),
 		"c is better than each of the others by NLL.":              differences([]string{"a", "b", "c"}, diff(0, 1, "nll", 0, 0.1), diff(0, 2, "nll", -1, 0.1), diff(1, 2, "nll", -1, 0.1)),
 		"No set is shown to be better than all others by NLL or accuracy.": differences([]string{"a", "b", "c"}, diff(0, 1, "nll", 0, 0.1), diff(0, 2, "nll", -1, 0.1), diff(1, 2, "nll", -0.01, 0.1),
 			diff(0, 1, "accuracy", 0, 0.1), diff(0, 2, "accuracy", 0, 0.1), diff(1, 2, "accuracy", 0, 0.1)),

@@ -50,7 +50,8 @@ type Document struct {
 	judged   *eval.Judgement // for the verdict; nil if there are no classes
 	// detectable is the bias that the rows would probably have shown; NaN if that is not known.
 	detectable float64
-	most       int // number of classes that JSON has, the worst first and without bins; 0 for all
+	most       int    // number of classes that JSON has, the worst first and without bins; 0 for all
+	stateless  string // why there is no State: a warning in JSON, which would have it
 }
 
 // Member is the evaluation of one member of an ensemble.
@@ -172,7 +173,7 @@ func Brief(e *eval.Evaluation) *Document {
 		Input: InputOf(e), State: e.SHA256(), Warnings: a.Warnings(), level: e.Spec.Level, shape: e.Spec.Shape(), weighted: a.Weighted,
 	}
 	if names := e.Spec.KeepsRows(); names != "" {
-		d.Warnings = append(d.Warnings, "there is no state: "+names+" keep every row")
+		d.stateless = "there is no state: it has no rows, and every row is kept for " + names
 	}
 	for _, w := range e.Out.Warnings() {
 		d.Warnings = append(d.Warnings, "out-of-distribution: "+w)
@@ -432,6 +433,9 @@ func (d *Document) object() object {
 	}
 	ms := objects(d.Metrics)
 	warnings := d.Warnings
+	if d.stateless != "" {
+		warnings = append([]string{d.stateless}, warnings...)
+	}
 	if warnings == nil {
 		warnings = []string{}
 	}

@@ -29,7 +29,8 @@ func (f *compareRun) refusedApart(why string, timed bool) error {
 		{"--flips", f.flips != nil && keyed, "compare files that have the same rows"},
 		{"--state", f.state != "" && members, "write a state for each ensemble by candor eval --state, or compare files of the means of the members"},
 		{"--state", f.state != "" && keyed, "write a state for each model by candor eval --state"},
-		{"--state", f.state != "", "leave it out, or compare what is of rows in a run of its own"},
+		{"--state", f.state != "" && len(f.tokens.sequences) > 0, "leave --sequence out: rows alone have a state"},
+		{"--state", f.state != "", eval.WithoutExact},
 		{"--plot-kind " + f.plot.kind, f.plot.kind == plotGaps || f.plot.kind == plotGroups && (keyed || members) || f.plot.kind == plotFlips && keyed, "leave it out, or name another kind"},
 		{"--horizon", timed, "leave it out; --cluster allows for rows that depend on each other"},
 	} {
@@ -156,7 +157,7 @@ func (f *compareRun) pairSideBySide(c *cobra.Command, j *job, list []comparedSet
 	}
 	why := func(m eval.Metric) string {
 		if exactly.MatchString(m.String()) {
-			return "exact keeps every row, which a comparison does not support"
+			return "exact keeps every row, and differences are of what is kept; " + eval.WithoutExact
 		}
 		return notOfRows
 	}

@@ -232,7 +232,7 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"--margin", "ece=0.01"}, "--margin ece: its difference has no interval"},
 		{[]string{"--margin", "bias=1"}, "no margin applies"},
 		{[]string{"--adjust", "maxt"}, `--adjust is "maxt" (did you mean max-t?); it is holm, bh or max-t`},
-		{[]string{"--state", "s.state", "--metrics", "ks(exact)"}, "--state: exact keeps every row; leave it out, or compare what is of rows in a run of its own"},
+		{[]string{"--state", "s.state", "--metrics", "ks(exact)"}, "--state: exact keeps every row; leave exact out, and the value is the same up to 262,144 distinct scores, and has a bound beyond"},
 		{[]string{"--baseline", "z"}, `--baseline is "z", which is none of the sets; it is one of x, x (2)`},
 		{[]string{"--horizon", "2"}, "--horizon is for forecasts"},
 		{[]string{"--fail-if", "nll>1"}, `--fail-if "nll>1": gates of a comparison are on differences`},

@@ -220,7 +220,7 @@ func (f *driftRun) show(c *cobra.Command, d *report.Drift) error {
 			return err
 		}
 	}
-	if err := f.reports.write(c, outcomes, ci.OfDrift(d)...); err != nil {
+	if err := f.reports.writeResult(c, &ci.Result{Says: d.Verdict(), Sets: ci.OfDrift(d), Gates: outcomes}); err != nil {
 		return err
 	}
 	if err := f.reports.page.write(func() ([]byte, error) { return page.Drift(d, driftCommandOf(d)) }); err != nil {

@@ -332,7 +332,7 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 	}
 	s.e.Threads, s.e.ClusterBytes = f.threads, j.clusterBytes()
 	if names := s.e.Spec.KeepsRows(); names != "" && len(f.columns.groups) > 0 {
-		return nil, usage("--group: metrics %s keep every row, which --group does not support; leave exact or --group out", names)
+		return nil, usage("--group: metrics %s keep every row, which --group does not support; %s", names, eval.WithoutExact)
 	}
 	if err := ready(s.e, s.info); err != nil {
 		return nil, err
@@ -725,7 +725,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 			if f.state == "" {
 				flag = "--checkpoint"
 			}
-			return usage("%s: metrics %s keep every row and are in no state; leave exact or %[1]s out", flag, names)
+			return usage("%s: metrics %s keep every row and are in no state; %s; or leave %[1]s out", flag, names, eval.WithoutExact)
 		}
 		if err := f.plot.ready(e); err != nil {
 			return err

@@ -18,8 +18,11 @@ func TestExact(t *testing.T) {
 			t.Errorf("%s is %+v, and %+v of every row", name, b, a)
 		}
 	}
-	if doc.State.SHA256 != "" || !strings.Contains(strings.Join(doc.Warnings, " "), "there is no state: auroc(exact), ks(exact), calibration_auc(exact) keep every row") {
+	if doc.State.SHA256 != "" || !strings.Contains(strings.Join(doc.Warnings, " "), "there is no state: it has no rows, and every row is kept for auroc(exact), ks(exact), calibration_auc(exact)") {
 		t.Errorf("%+v, %q", doc.State, doc.Warnings)
+	}
+	if _, out, _ := candor(t, "eval", x, "--labels", y, "--metrics", "ks(exact)"); strings.Contains(out, "no state") {
+		t.Errorf("nobody asked for a state: %s", out)
 	}
 	large := newSet(51, 500_000, 1)
 	lx, ly := d.put("lx.npy", large.scores(t)), d.put("ly.npy", large.labelFile(t))
@@ -27,7 +30,7 @@ func TestExact(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"eval", x, "--labels", y, "--metrics", "aurc(exact)", "--state", d.at("s.state")}, "--state: metrics aurc(exact) keep every row and are in no state; leave exact or --state out"},
+		{[]string{"eval", x, "--labels", y, "--metrics", "aurc(exact)", "--state", d.at("s.state")}, "--state: metrics aurc(exact) keep every row and are in no state; leave exact out, and the value is the same up to 262,144 distinct scores, and has a bound beyond; or leave --state out"},
 		{[]string{"eval", lx, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "60MiB"}, "ks(exact): 500000 rows take 8500000 bytes and there is room for 5033164: pass --max-memory 86MiB, or leave exact out"},
 		{[]string{"compare", lx, x, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "60MiB"}, "pass --max-memory 110MiB"},
 		{[]string{"eval", x, "--labels", y, "--metrics", "auroc(exact,average=macro)"}, "exact is of class 1 of two"},

@@ -385,7 +385,11 @@ func linked(path string) string {
 // comparison writes a comparison to standard output, and its reports. If gates fail, it returns them as an error.
 func (o *output) comparison(c *cobra.Command, first *eval.Evaluation, docs *report.Comparison) error {
 	outcomes := o.outcomes(func(g report.Gate) report.Outcome { return g.CheckDifferences(docs.Differences) })
-	if err := o.reports.writeResult(c, &ci.Result{Sets: ci.OfComparison(docs), Gates: outcomes, Deltas: ci.DeltasOf(docs), Rankings: ci.RankingsOf(docs)}); err != nil {
+	says := ""
+	if docs.Differences != nil {
+		says = docs.Differences.Sentence()
+	}
+	if err := o.reports.writeResult(c, &ci.Result{Says: says, Sets: ci.OfComparison(docs), Gates: outcomes, Deltas: ci.DeltasOf(docs), Rankings: ci.RankingsOf(docs)}); err != nil {
 		return err
 	}
 	if err := o.reports.page.write(func() ([]byte, error) {

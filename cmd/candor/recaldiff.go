@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -42,9 +43,41 @@ func (f *recalFit) afterAndDifferences(j *job, m recal.Method, before *eval.Eval
 		found.List = f.values(before, e, why)
 		return e, found, nil
 	}
+	e, err := f.pairMaps(j, m, spec, whole, raw, after, found)
+	var room *eval.RoomError
+	if !errors.As(err, &room) {
+		return e, found, err
+	}
+	// Of clusters there is no room for scores: metrics that need them have no interval.
+	less := spec
+	less.Metrics = slices.DeleteFunc(slices.Clone(spec.Metrics), func(m eval.Metric) bool { return compared.NeedsScores(&spec, m) })
+	if len(less.Metrics) == 0 || len(less.Metrics) == len(spec.Metrics) {
+		return nil, nil, err
+	}
+	*found = report.Differences{Names: found.Names, Level: found.Level, Rows: found.Rows}
+	if _, err := f.pairMaps(j, m, less, whole, raw, after, found); err != nil {
+		return nil, nil, err
+	}
+	if e, err = evaluateApplied(j, spec, after); err != nil {
+		return nil, nil, err
+	}
+	have := found.List
+	found.List = nil
+	for _, d := range f.values(before, e, room.Reason) {
+		if k := slices.IndexFunc(have, func(o compared.Difference) bool { return o.Metric.String() == d.Metric.String() }); k >= 0 {
+			found.List = append(found.List, have[k])
+		} else if compared.NeedsScores(&spec, d.Metric) {
+			found.List = append(found.List, d)
+		}
+	}
+	return e, found, nil
+}
+
+// pairMaps finds the differences between rows as they were and as they are recalibrated, whose evaluation it returns.
+func (f *recalFit) pairMaps(j *job, m recal.Method, spec eval.Spec, whole recal.Map, raw, after recal.Data, found *report.Differences) (*eval.Evaluation, error) {
 	all, err := compared.New(spec, beforeAfter, "")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	all.Room = j.clusterRoom()
 	pass := j.pass
@@ -62,13 +95,13 @@ func (f *recalFit) afterAndDifferences(j *job, m recal.Method, before *eval.Eval
 	for _, d := range []recal.Data{raw, after, applied} {
 		src, err := d.Open()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		defer src.Close()
 		srcs = append(srcs, src)
 	}
 	if err := all.AddSources(srcs, &pass); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	list := all.Differences(nil)
 	for _, d := range list {
@@ -84,7 +117,7 @@ func (f *recalFit) afterAndDifferences(j *job, m recal.Method, before *eval.Eval
 	}
 	compared.Judge(found.List, spec.Level, all.Rows(), compared.Holm)
 	found.Clusters = all.Models()[1].Clusters()
-	return all.Models()[1].Evaluation, found, nil
+	return all.Models()[1].Evaluation, nil
 }
 
 // widen widens an interval by another standard error, of what is independent of it. Intervals of counts stay.
@@ -114,7 +147,7 @@ func (f *recalFit) unpaired(before *eval.Evaluation, after *eval.Spec) string {
 		return "before and after are forecasts of other kinds, which are not compared row by row"
 	}
 	if after.KeepsRows() != "" {
-		return "exact keeps every row, which a comparison does not support"
+		return "exact keeps every row, and differences are of what is kept; " + eval.WithoutExact
 	}
 	return ""
 }

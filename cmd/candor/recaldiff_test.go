@@ -238,3 +238,34 @@ func TestRecalDifferencesSaid(t *testing.T) {
 		t.Errorf("%+v", none)
 	}
 }
+
+// Where there is no room for the scores of clusters, metrics that need them have no interval, and all others have the one that they have with
+// more memory.
+func TestChangesOfManyScoresInClusters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it fits 60,000 rows")
+	}
+	d, s := newDir(t), newSet(77, 60_000, 1)
+	clusters := make([]int32, s.rows)
+	for i := range clusters {
+		clusters[i] = int32(i / 300)
+	}
+	args := []string{"temperature", d.put("x.npy", s.scores(t)), "--labels", d.put("y.npy", s.labelFile(t)), "--cluster", d.put("g.npy", npy(t, []int64{int64(s.rows)}, clusters)),
+		"--metrics", "nll,brier,accuracy,calibration_error_squared"}
+	little, _, _ := changes(t, append([]string{"--max-memory", "80MiB"}, args...)...)
+	much, _, _ := changes(t, append([]string{"--max-memory", "600MiB"}, args...)...)
+	if len(little) != len(much) {
+		t.Errorf("with little memory there are %d differences, with more %d", len(little), len(much))
+	}
+	for name, m := range much {
+		l := little[name]
+		switch {
+		case name == "calibration_error_squared":
+			if l.Low != nil || m.Low == nil || !strings.Contains(l.Reason, "clusters or more take more memory than there is: pass --max-memory ") || numberIn(t, l.Value) != numberIn(t, m.Value) {
+				t.Errorf("%s is %+v with little memory, and %+v", name, l, m)
+			}
+		case m.Low == nil || l.Low == nil || numberIn(t, l.Low) != numberIn(t, m.Low) || numberIn(t, l.Value) != numberIn(t, m.Value):
+			t.Errorf("%s is %+v with little memory, and %+v", name, l, m)
+		}
+	}
+}

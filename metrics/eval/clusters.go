@@ -98,7 +98,7 @@ func (s *Spec) checkClusters() error {
 	case s.Members > 0 || s.Out || s.Labels > 0:
 		return errors.New("eval: neither an ensemble, nor rows beside out-of-distribution rows, nor several labels have clusters")
 	case s.KeepsRows() != "":
-		return fmt.Errorf("metrics %s keep every row, which clusters do not support: leave exact out", s.KeepsRows())
+		return fmt.Errorf("metrics %s keep every row, which clusters do not support: %s", s.KeepsRows(), WithoutExact)
 	}
 	return nil
 }

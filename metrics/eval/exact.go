@@ -53,6 +53,9 @@ type RoomError struct{ Reason string }
 
 func (e *RoomError) Error() string { return e.Reason }
 
+// WithoutExact says what to do where no rows can be kept.
+const WithoutExact = "leave exact out, and the value is the same up to 262,144 distinct scores, and has a bound beyond"
+
 // KeepsRows returns the metrics that keep every row and therefore have no state, or "" if there are none.
 func (e *Evaluation) KeepsRows() string { return e.Spec.KeepsRows() }
 

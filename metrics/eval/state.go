@@ -88,7 +88,7 @@ func (e *Evaluation) WriteTo(w io.Writer) (int64, error) {
 // noState returns an error if the evaluation has no state.
 func (e *Evaluation) noState() error {
 	if names := e.Spec.KeepsRows(); names != "" {
-		return fmt.Errorf("metrics %s keep every row and are in no state: leave exact out", names)
+		return fmt.Errorf("metrics %s keep every row and are in no state: %s", names, WithoutExact)
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ func Forms() []Form { return []Form{JUnit, GitHub, MLflow, OpenMetrics} }
 // Result is what a report tells.
 type Result struct {
 	Command string // what was run, as "candor eval"
+	Says    string // the verdict of several sets together, as of their differences; "" if there is none
 	Sets    []Set  // one for an evaluation, several for a comparison
 	Gates   []report.Outcome
 	Notes   []string // about the whole result
@@ -123,9 +124,6 @@ func OfComparison(c *report.Comparison) []Set {
 		s.Name = d.Name
 		l = append(l, s)
 	}
-	if d := c.Differences; d != nil && len(l) > 0 {
-		l[0].Verdict = d.Sentence() + " " + l[0].Verdict
-	}
 	return l
 }
 
@@ -144,13 +142,12 @@ func DeltasOf(c *report.Comparison) []Delta {
 	return l
 }
 
-// OfDrift returns the old and the new set of a drift. The verdict of the new one begins with what drifted.
+// OfDrift returns the old and the new set of a drift.
 func OfDrift(d *report.Drift) []Set {
 	l := []Set{OfDocument(report.New(d.Result.Old.AtLevel(d.Level))), OfDocument(report.New(d.Result.New.AtLevel(d.Level)))}
 	for i := range l {
 		l[i].Name = d.Names[i]
 	}
-	l[1].Verdict = d.Verdict() + " " + l[1].Verdict
 	return l
 }
 

@@ -73,6 +73,9 @@ func result(t testing.TB, sets, columns, values []string, text string) *ci.Resul
 		{Gate: gate(t, "ece>0.05", false), Failed: true, Text: text}, {Gate: gate(t, "ece<1", true), Text: "ece<1 is required, and it is 0.0625"},
 		{Gate: gate(t, "ece>0.05", false), Failed: true, Text: text},
 	}}
+	if len(sets) > 1 {
+		r.Says = text
+	}
 	for _, name := range sets {
 		r.Sets = append(r.Sets, ci.Set{Name: name, Verdict: text, Rows: 5, Dropped: 2, Metrics: list, Notes: []string{text, "more"}, Parts: parts(columns, values, list)})
 	}

@@ -31,10 +31,11 @@ func TestDeltas(t *testing.T) {
 			t.Errorf("%s has no value", name)
 		}
 	}
+	r.Says = "new is better than old."
 	r.Deltas[0].Adjusted, r.Deltas[0].Outcome, r.Deltas[1].Adjusted = 0.01, "better", math.NaN()
 	unit := write(t, ci.JUnit, r)
 	for _, want := range []string{`<property name="delta.nll" value="-0.25">`, `<property name="delta.nll.low" value="-0.5">`, `<property name="delta.nll.p_adjusted" value="0.01">`,
-		`<property name="delta.nll.outcome" value="better">`, `<property name="delta.ece(bins=30)" value="0.125">`} {
+		`<property name="delta.nll.outcome" value="better">`, `<property name="delta.ece(bins=30)" value="0.125">`, `<property name="verdict" value="new is better than old.">`} {
 		if !strings.Contains(unit, want) {
 			t.Errorf("no %s in %s", want, unit)
 		}
@@ -42,7 +43,7 @@ func TestDeltas(t *testing.T) {
 	if strings.Contains(unit, "delta.auroc") || strings.Contains(unit, "delta.ece(bins=30).p_adjusted") {
 		t.Error("JUnit has what has no value")
 	}
-	if hub := write(t, ci.GitHub, r); !strings.Contains(hub, "| `nll` | `new` minus `old` | -0.25000 | ") || !strings.Contains(hub, " | 0.01 | better |") {
+	if hub := write(t, ci.GitHub, r); !strings.Contains(hub, "| `nll` | `new` minus `old` | -0.25000 | ") || !strings.Contains(hub, " | 0.01 | better |") || !strings.Contains(hub, "\n\nnew is better than old.\n\n- `old`: ") {
 		t.Error(hub)
 	}
 	// Many pairs of hostile names.

@@ -44,6 +44,9 @@ func writeGitHub(w io.Writer, r *Result) error {
 		title += ": all gates passed"
 	}
 	p.add("### %s\n\n", prose(title))
+	if r.Says != "" {
+		p.add("%s\n\n", prose(r.Says))
+	}
 	for _, s := range r.Sets {
 		if s.Name != "" {
 			p.add("- %s: %s\n", code(s.Name), prose(s.Verdict))

@@ -55,6 +55,10 @@ func writeJUnit(w io.Writer, r *Result) error {
 	class := strings.ReplaceAll(r.Command, " ", ".")
 	s := testSuite{Name: r.Command, Tests: max(1, len(r.Gates)), Failures: r.failed(), Time: "0"}
 	var verdicts []string
+	if r.Says != "" {
+		verdicts = append(verdicts, r.Says)
+		s.Properties = append(s.Properties, property{"verdict", r.Says})
+	}
 	for _, set := range r.Sets {
 		before, verdict := "", set.Verdict
 		if set.Name != "" {

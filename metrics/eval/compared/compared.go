@@ -80,7 +80,7 @@ func New(s eval.Spec, names []string, baseline string) (*Comparison, error) {
 		return nil, errors.New("compared: an ensemble is not compared row by row")
 	}
 	if names := s.KeepsRows(); names != "" {
-		return nil, fmt.Errorf("metrics %s keep every row, which a comparison does not support: leave exact out", names)
+		return nil, fmt.Errorf("metrics %s keep every row, which a comparison does not support: %s", names, eval.WithoutExact)
 	}
 	c := &Comparison{Baseline: -1, clustered: s.Cluster != ""}
 	for i, n := range names {

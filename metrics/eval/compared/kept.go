@@ -96,6 +96,12 @@ func comparedBy(s *eval.Spec, m eval.Metric) (method, metrics.RowMetric) {
 	return byRow(ofMean, m.String())
 }
 
+// NeedsScores reports whether differences of a metric need the scores of rows, of which clusters keep more than of means.
+func NeedsScores(s *eval.Spec, m eval.Metric) bool {
+	by, _ := comparedBy(s, m)
+	return by >= ofAUROC
+}
+
 // HasInterval reports whether differences of a metric have intervals by a spec, as far as the rows allow.
 func HasInterval(s *eval.Spec, m eval.Metric) bool {
 	if name, is := ofScaled(m); is {

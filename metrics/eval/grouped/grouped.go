@@ -56,7 +56,7 @@ func New(s eval.Spec, columns []string) (*Evaluation, error) {
 		return nil, errors.New("grouped: neither an ensemble nor rows beside out-of-distribution rows can be grouped")
 	}
 	if names := s.KeepsRows(); names != "" {
-		return nil, fmt.Errorf("metrics %s keep every row, which groups do not support: leave exact out", names)
+		return nil, fmt.Errorf("metrics %s keep every row, which groups do not support: %s", names, eval.WithoutExact)
 	}
 	whole, err := eval.New(s)
 	if err != nil {

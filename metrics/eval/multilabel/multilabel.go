@@ -38,7 +38,7 @@ func New(s eval.Spec, labels int) (*Evaluation, error) {
 		return nil, errors.New("multilabel: several labels have no members, decisions, confidence scores or out-of-distribution rows")
 	}
 	if names := s.KeepsRows(); names != "" {
-		return nil, fmt.Errorf("metrics %s keep every row, which several labels do not support: leave exact out", names)
+		return nil, fmt.Errorf("metrics %s keep every row, which several labels do not support: %s", names, eval.WithoutExact)
 	}
 	if s.Classes = 1; s.Shape().Kind != metrics.Probs {
 		return nil, fmt.Errorf("multilabel: the scores of several labels cannot be %v", s.Kind)

@@ -41,7 +41,7 @@ func New(s eval.Spec, columns []Column) (*Evaluation, error) {
 		return nil, errors.New("slices are of the probabilities of one model for classes")
 	}
 	if names := s.KeepsRows(); names != "" {
-		return nil, fmt.Errorf("metrics %s keep every row, which slices do not support: leave exact out", names)
+		return nil, fmt.Errorf("metrics %s keep every row, which slices do not support: %s", names, eval.WithoutExact)
 	}
 	whole, err := eval.New(s)
 	if err != nil {
