@@ -250,7 +250,7 @@ func TestDriftReports(t *testing.T) {
 	}
 	for file, says := range map[string][]string{
 		"r.xml": {`tests="2" failures="1"`, `<testcase name="--fail-if psi&gt;0.01" classname="candor.drift"`, `<testcase name="--require delta.mean_p.p&lt;0.5"`,
-			`<property name="june: rows" value="900">`, `<property name="july: rows" value="1000">`, `<property name="july: verdict" value="` + verdict + " "},
+			`<property name="june: rows" value="900">`, `<property name="july: rows" value="1000">`, `<property name="july: verdict" value="1,000 rows, binary: `, `<property name="verdict" value="` + verdict + `">`},
 		"r.txt": {`candor_gate_failed{kind="fail_if",gate="psi>0.01"} 1`, `candor_gate_failed{kind="require",gate="delta.mean_p.p<0.5"} 0`, `candor_rows{set="june"} 900`},
 	} {
 		for _, s := range says {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/candor-go/candor/metrics"
@@ -39,6 +41,26 @@ func frames(mean, sd float64) func(r *rand.Rand) func(a, b []float64) int32 {
 	}
 }
 
+// events draws clusters whose rows share the probability of the event, on average mean, and half of what decides whether it happens. B knows
+// the probability, and A has noise of its own.
+func events(mean float64) func(r *rand.Rand) func(a, b []float64) int32 {
+	return func(r *rand.Rand) func(a, b []float64) int32 {
+		p, shared, noise := 2*mean*r.Float64(), r.NormFloat64(), 0.5*r.NormFloat64()
+		return func(a, b []float64) int32 {
+			a[0], b[0] = logistic(math.Log(p/(1-p))+noise+0.3*r.NormFloat64()), p
+			return shares(p, shared, r)
+		}
+	}
+}
+
+// shares decides an event of this probability by two normal numbers: one that is shared, and one of its own.
+func shares(p, shared float64, r *rand.Rand) int32 {
+	if math.Erfc(-(shared+r.NormFloat64())/2)/2 < p {
+		return 1
+	}
+	return 0
+}
+
 var clusterLaws = []clusterLaw{
 	{"frames", 1, tenRows, frames(0, 1.5)},
 	{"unequal", 1, func(r *rand.Rand, _, _ int) int { return min(60, 1+int(10*r.ExpFloat64())) }, frames(0, 1.5)},
@@ -67,6 +89,8 @@ var clusterLaws = []clusterLaw{
 			return y
 		}
 	}},
+	{"few events", 1, tenRows, events(0.1)},
+	{"rare events", 1, tenRows, events(0.02)},
 	{"both calibrated", 1, tenRows, func(r *rand.Rand) func(a, b []float64) int32 {
 		p := r.Float64()
 		y := happens(r, p)
@@ -137,12 +161,13 @@ func (l *clusterLaw) compare(a, b *metrics.Predictions, of []int32, list []eval.
 // take rows as independent.
 func printClusters(w io.Writer, runs, truth, threads int, sizes []int) error {
 	fmt.Fprintf(w, "Share of %d sets of clusters of rows whose 95%% interval of the difference of two models holds the true difference, and in brackets that of intervals that take rows as independent; - where there is none.\n", runs)
+	laws := slices.DeleteFunc(slices.Clone(clusterLaws), func(l clusterLaw) bool { return !strings.Contains(l.name, onlyLaw) })
 	for _, n := range sizes {
 		fmt.Fprintf(w, "\n%d clusters:\n\n| metric |", n)
 		line := "\n| --- |"
-		share := make([]map[string][2]float64, len(clusterLaws))
-		for i := range clusterLaws {
-			l := &clusterLaws[i]
+		share := make([]map[string][2]float64, len(laws))
+		for i := range laws {
+			l := &laws[i]
 			fmt.Fprintf(w, " %s |", l.name)
 			line += " ---: |"
 			var err error
@@ -153,7 +178,7 @@ func printClusters(w io.Writer, runs, truth, threads int, sizes []int) error {
 		fmt.Fprintln(w, line)
 		for _, name := range pairNames {
 			row := "| `" + name + "` |"
-			for i := range clusterLaws {
+			for i := range laws {
 				if v, ok := share[i][name]; ok {
 					row += fmt.Sprintf(" %.3f (%.2f) |", v[0], v[1])
 				} else {

@@ -91,7 +91,7 @@ func sharesOf(s []float64, runs, threads int, seed uint64, run func(*rand.Rand) 
 		all.Go(func() {
 			for i := t; i < runs && errs[t] == nil; i += threads {
 				var found []bool
-				found, errs[t] = run(rand.New(rand.NewPCG(uint64(i), seed)))
+				found, errs[t] = run(rand.New(rand.NewPCG(uint64(first+i), seed)))
 				for k, yes := range found {
 					if yes {
 						counts[t][k]++

@@ -35,6 +35,8 @@ func main() {
 	groups := flag.Bool("groups", false, "only the table of groups of rows that are found to be off; with -pairs, of those for which one of two models is found to be better")
 	verdicts := flag.Bool("verdicts", false, "only the table of verdicts of rows in clusters")
 	bySlices := flag.Bool("slices", false, "only the table of slices")
+	flag.IntVar(&first, "first", 0, "`NUMBER` of the first set, by which its random numbers go: with another one all sets are others")
+	flag.StringVar(&onlyLaw, "law", "", "only the laws of slices, of verdicts, and of differences in clusters whose names, of slices with the number of rows, have this `TEXT` in them")
 	lives := flag.Bool("survival", false, "only the table of rows that may be censored")
 	flag.Parse()
 	if *lives {
@@ -265,13 +267,19 @@ func Print(w io.Writer, runs, truth, threads int) error {
 	return printForecasts(w, runs, threads)
 }
 
+// first is the number of the first set. The random numbers of a set depend on its number: from another one on, all sets are others.
+var first int
+
+// onlyLaw is in the names of the laws that are drawn.
+var onlyLaw string
+
 // each calls f for every run, on this many goroutines, and returns one of their errors.
 func each(runs, threads int, f func(run int) error) error {
 	var mu sync.Mutex
 	var failed error
 	parallel.Each(threads, runs, func() func(int) {
 		return func(run int) {
-			if err := f(run); err != nil {
+			if err := f(first + run); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				failed = err

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/candor-go/candor/metrics"
@@ -118,6 +119,9 @@ func printSlices(w io.Writer, runs, threads int, sizes []int, common float64) er
 	fmt.Fprintln(w, "| --- | ---: | ---: | ---: | ---: | ---: |")
 	for _, l := range sliceLaws {
 		for _, rows := range sizes {
+			if !strings.Contains(fmt.Sprintf("%s, %d", l.name, rows), onlyLaw) {
+				continue
+			}
 			var sum [2]found
 			var mu sync.Mutex
 			var wait sync.WaitGroup
@@ -126,7 +130,7 @@ func printSlices(w io.Writer, runs, threads int, sizes []int, common float64) er
 				wait.Go(func() {
 					for i := t; i < runs; i += threads {
 						for k, planted := range []float64{0, 0.3} {
-							f, err := slicedSet(uint64(i), l.draw, rows, planted, common)
+							f, err := slicedSet(uint64(first+i), l.draw, rows, planted, common)
 							mu.Lock()
 							sum[k].gap, sum[k].list, sum[k].worst = sum[k].gap+f.gap, sum[k].list+f.list, sum[k].worst+f.worst
 							if err != nil {
