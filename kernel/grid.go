@@ -61,6 +61,7 @@ var gridMade struct {
 	sync.Once
 	places []float64 // by cell: first those of parts and steps, then those between neighbours
 	rising []int32   // cells in order of place
+	ranks  []int32   // the number of each cell in that order
 	steps  []gridStep
 }
 
@@ -117,6 +118,10 @@ func gridMake() {
 		slices.SortFunc(gridMade.rising, func(a, b int32) int {
 			return cmp.Compare(gridMade.places[a], gridMade.places[b])
 		})
+		gridMade.ranks = make([]int32, len(gridMade.rising))
+		for i, g := range gridMade.rising {
+			gridMade.ranks[g] = int32(i)
+		}
 	})
 }
 
@@ -148,12 +153,24 @@ func firstBeyond(e float64) float64 {
 // GridRank returns the number of places below that of the cell of q, for q in [0, 1/2]: the cell is element GridRank(q) of
 // rising.
 func GridRank(q float64) int {
-	places, rising := GridPlaces()
-	i, found := slices.BinarySearchFunc(rising, q, func(g int32, q float64) int { return cmp.Compare(places[g], q) })
-	if !found {
-		i--
+	gridMake()
+	if !(q >= 0 && q < 0.5) {
+		return len(gridMade.rising) - 1
 	}
-	return i
+	return int(gridMade.ranks[gridCell(q)])
+}
+
+// gridCell returns the cell of q, for q in [0, 1/2).
+func gridCell(q float64) int {
+	part := max(0, int64(math.Float64bits(q+0)-math.Float64bits(gridLeast))>>gridShift) // -0 is 0
+	if part < gridLogs-1 {                                                              // the steps begin within the last one
+		return int(part)
+	}
+	steps := math.Float64bits(float64(q*gridSteps) + (gridFixed + gridDoubt))
+	if steps&(1<<gridPoint-1) < gridClose {
+		return gridBeside(q)
+	}
+	return int(steps>>gridPoint&1023) + gridLogs - gridFrom
 }
 
 // GridSize returns the number of GridCells: four for each cell of the grid, for the halves p < 1/2 and p >= 1/2 and in each

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/candor-go/candor/internal/isa/isatest"
@@ -194,4 +195,36 @@ func TestGridSumsOutside(t *testing.T) {
 			t.Errorf("%d out, %d in", out, n)
 		}
 	})
+}
+
+// TestGridRank: the rank is the number of places below, less one.
+func TestGridRank(t *testing.T) {
+	places, rising := GridPlaces()
+	sorted := make([]float64, len(places))
+	for i, g := range rising {
+		sorted[i] = places[g]
+	}
+	check := func(q float64) {
+		t.Helper()
+		at, found := slices.BinarySearch(sorted, q)
+		if !found {
+			at--
+		}
+		if got := GridRank(q); got != at {
+			t.Fatalf("%v has rank %d, not %d", q, got, at)
+		}
+	}
+	for _, q := range places {
+		check(q)
+		check(math.Max(0, math.Nextafter(q, 0)))
+		check(math.Min(0.5, math.Nextafter(q, 1)))
+	}
+	check(math.Copysign(0, -1))
+	check(math.SmallestNonzeroFloat64)
+	p, tail := someGridScores()
+	for i := range p {
+		if q := math.Min(p[i], tail[i]); q >= 0 && q <= 0.5 {
+			check(q)
+		}
+	}
 }

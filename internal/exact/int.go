@@ -99,7 +99,20 @@ func (x *Int) AddFloat(v float64) bool {
 	if e < exactField {
 		return x.AddShifted(roundQuanta(v, uint(exactField-e)), 0)
 	}
-	return x.add(shifted(significand(v), uint(e-exactField)))
+	m, s := significand(v), uint(e-exactField)
+	if s >= 64 {
+		return x.add(shifted(m, s))
+	}
+	// What shifted returns, by shifts of which Go need not check that they are less than 64. A number below 2^91 cannot take x out of the range
+	// unless x is near an end.
+	lo, k := bits.Add64(x.lo, uint64(m)<<(s&63), 0)
+	mi, k := bits.Add64(x.mi, uint64(m>>1>>(63-s&63)), k)
+	hi, _ := bits.Add64(x.hi, uint64(m>>63), k)
+	if int64((x.hi^hi)&(uint64(m>>63)^hi)) < 0 {
+		return false
+	}
+	x.lo, x.mi, x.hi = lo, mi, hi
+	return true
 }
 
 // wrapAdd adds y modulo 2^192 and returns the carry in units of 2^192 quanta, which is 2^104: -1, 0 or 1.

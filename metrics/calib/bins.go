@@ -216,11 +216,7 @@ func (b *Bins) add(event Event, by, p []float64, y []uint8, w []float64, t metri
 		b.assign(idx, at, edges, t)
 		b.place(idx, at, w)
 		if w != nil {
-			for i, c := range idx {
-				if c >= 0 {
-					b.cells[c].AddWeighted(p[i], y[i], w[i])
-				}
-			}
+			tally.AddWeightedTo(b.cells, idx, p[:n], y[:n], w[:n])
 			w = w[n:]
 		} else {
 			b.sum(idx, p[:n], y[:n])

@@ -49,6 +49,7 @@ type Cells struct {
 
 	heavy        map[uint64]*tally.Cell // weighted cells, by key or by grid place; both rise with the score
 	weightedGrid bool                   // heavy is indexed by grid place
+	placed       []*tally.Cell          // by grid place, what of heavy has been found there
 
 	cols columns
 }
@@ -597,6 +598,9 @@ func (c *Cells) addWeighted(p, tail []float64, hit []uint8, b *metrics.Block) {
 	if c.heavy == nil {
 		c.heavy = map[uint64]*tally.Cell{}
 	}
+	if c.weightedGrid && c.placed == nil {
+		c.placed = make([]*tally.Cell, tally.Places())
+	}
 	for i, w := range b.Weights {
 		k := tally.Key(p[i], tail[i])
 		if k > 2*half {
@@ -607,12 +611,18 @@ func (c *Cells) addWeighted(p, tail []float64, hit []uint8, b *metrics.Block) {
 		switch {
 		case c.weightedGrid:
 			k = tally.Place(k)
+			if c.placed[k] == nil {
+				c.placed[k] = c.numbered(k)
+			}
+			c.placed[k].AddWeighted(v, hit[i]&1, w)
+			continue
 		case c.origin != ofScores:
 			k = rawEventKey(b.Peak[i], c.Event())
 		}
 		c.numbered(k).AddWeighted(v, hit[i]&1, w)
-		if !c.weightedGrid && len(c.heavy) > MaxExactWeighted {
+		if len(c.heavy) > MaxExactWeighted {
 			c.toWeightedGrid()
+			c.placed = make([]*tally.Cell, tally.Places())
 		}
 	}
 }
@@ -630,7 +640,7 @@ func (c *Cells) numbered(k uint64) *tally.Cell {
 // toWeightedGrid moves exact weighted cells to the grid.
 func (c *Cells) toWeightedGrid() {
 	_, fine := c.weightedScores()
-	c.heavy, c.weightedGrid = map[uint64]*tally.Cell{}, true
+	c.heavy, c.weightedGrid, c.placed = map[uint64]*tally.Cell{}, true, nil
 	for k, h := range fine {
 		c.numbered(tally.Place(k)).Merge(h)
 	}

@@ -193,7 +193,7 @@ func TestPackedForms(t *testing.T) {
 	refused("nothing", 1, nil)
 	refused("all zeros", 200, make([]byte, 400))
 	refused("more than there may be", cells.MaxExact+1, make([]byte, cells.MaxExact))
-	refused("a huge number", math.MaxInt64, good)
+	refused("a huge number", math.MaxInt, good)
 	one := func(shift, step, rows uint64, codes func(*text)) []byte {
 		var t text
 		t.number(5, 64)
@@ -322,7 +322,7 @@ func TestMemoryOf(t *testing.T) {
 	if n := cells.MemoryOf(all); n != 130*24 {
 		t.Errorf("%d bytes, want %d", n, 130*24)
 	}
-	if n := cells.MemoryOf(sealedCells(math.MaxInt64, nil)); n != cells.MaxExact*24 {
+	if n := cells.MemoryOf(sealedCells(math.MaxInt, nil)); n != cells.MaxExact*24 {
 		t.Errorf("%d bytes of more cells than there may be", n)
 	}
 }

@@ -161,7 +161,7 @@ func (c *Cells) gridFields(f *exact.Fields, numbers []uint64, count int, rows *r
 // weightedFields lists the numbered weighted cells.
 func (c *Cells) weightedFields(f *exact.Fields, numbers []uint64, count int, rows *rowCount) {
 	if f.Must(c.weightedGrid || count <= MaxExactWeighted, badCell); f.Reading() {
-		c.heavy = map[uint64]*tally.Cell{}
+		c.heavy, c.placed = map[uint64]*tally.Cell{}, nil
 	}
 	least, last := c.keyRange()
 	for at := 0; at < count && f.OK(); at++ {

@@ -85,6 +85,7 @@ func (c *Cells) subtractGrid(o *Cells) bool {
 
 func (c *Cells) subtractWeighted(o *Cells) bool {
 	other := o.heavy
+	c.placed = nil // some may vanish
 	switch {
 	case o.weightedGrid && !c.weightedGrid:
 		return false

@@ -65,9 +65,7 @@ func (r *BaseRates) AddBlock(b *metrics.Block) {
 		return
 	}
 	r.grow(int(slices.Max(b.Labels)) + 1)
-	for i, y := range b.Labels {
-		r.weights[y].AddFloat(b.Weights[i])
-	}
+	tally.AddFloatsTo(r.weights, b.Labels, b.Weights)
 }
 
 // grow makes room for n classes.

@@ -56,10 +56,12 @@ type Loss struct {
 	brier    tally.Mean
 	entropy  tally.Mean
 
-	v      []float64
-	counts []int64 // for a block's ranks
-	hit    []uint8 // rows of class 1
-	ones   []int32
+	v       []float64
+	counts  []int64 // for a block's ranks
+	hit     []uint8 // rows of class 1
+	ones    []int32
+	spreads []float64 // with weights: terms of spread
+	places  []int32   // with weights: 0 for a hit and 1 for a miss, if ranks are not kept
 }
 
 var _ metrics.Accumulator = (*Loss)(nil)
@@ -191,11 +193,15 @@ func (l *Loss) addRanks(b *metrics.Block) {
 		l.count(b)
 		return
 	}
-	for i, w := range b.Weights {
-		if r := rank(b, i); r < len(l.ranks) {
-			l.ranks[r].AddFloat(w)
+	ranks := b.Stats.Rank
+	if ranks == nil {
+		l.places = slices.Grow(l.places[:0], b.Rows)
+		for _, hit := range b.Hit[:b.Rows] {
+			l.places = append(l.places, 1-int32(hit))
 		}
+		ranks = l.places
 	}
+	tally.AddFloatsTo(l.ranks, ranks[:b.Rows], b.Weights)
 }
 
 // addEvent adds a block's labels of class 1 and, for one or two classes, their probabilities.
@@ -208,10 +214,10 @@ func (l *Loss) addEvent(b *metrics.Block) {
 			kernel.Counts(counts[:], labels)
 			l.event.Y.AddShifted(counts[1], 88)
 		}
-		for i, w := range weights {
-			if labels[i] == 1 {
-				l.event.Y.AddFloat(w)
-			}
+		if weights != nil {
+			var byLabel [2]exact.Sum
+			tally.AddFloatsTo(byLabel[:], labels, weights)
+			l.event.Y.Merge(&byLabel[1])
 		}
 		return
 	}
@@ -221,8 +227,12 @@ func (l *Loss) addEvent(b *metrics.Block) {
 	}
 	kernel.Hits(l.hit[:n], labels, l.ones[:n])
 	l.event.AddAll(p, l.hit[:n], weights)
-	for i, w := range weights {
-		l.spread.AddFloat(w * w * float64(p[i]*(1-p[i])))
+	if weights != nil {
+		l.spreads = slices.Grow(l.spreads[:0], n)
+		for i, w := range weights {
+			l.spreads = append(l.spreads, w*w*float64(p[i]*(1-p[i])))
+		}
+		tally.AddFloats(&l.spread, l.spreads)
 	}
 }
 

@@ -18,9 +18,15 @@ type Weight struct {
 // Add counts n rows with their weights, which may be nil.
 func (w *Weight) Add(n int, weights []float64) {
 	w.N += int64(n)
-	for _, v := range weights {
-		w.W.AddFloat(v)
-		w.W2.AddFloat(v * v)
+	AddFloats(&w.W, weights)
+	for len(weights) > 0 {
+		k := min(len(weights), chunk)
+		var squares [chunk]float64
+		for i, v := range weights[:k] {
+			squares[i] = v * v
+		}
+		AddFloats(&w.W2, squares[:k])
+		weights = weights[k:]
 	}
 }
 
@@ -129,7 +135,7 @@ func (m *Mean) addOutside(v []float64, first, second *kernel.Window) {
 	}
 }
 
-func (m *Mean) addWeighted(v, weights []float64) {
+func (m *Mean) addWeightedRows(v, weights []float64) {
 	for i, x := range v {
 		if x-x != 0 {
 			m.Over++
@@ -246,9 +252,7 @@ func (c *Cell) AddWeighted(p float64, y uint8, w float64) {
 // AddAll adds the scores of a block to one cell; weights may be nil.
 func (c *Cell) AddAll(p []float64, y []uint8, weights []float64) {
 	if weights != nil {
-		for i, v := range p {
-			c.AddWeighted(v, y[i], weights[i])
-		}
+		c.addWeighted(p, y, weights)
 		return
 	}
 	for len(p) > 0 {
