@@ -159,6 +159,9 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if name, n := f.files.twice(paths); n > 1 {
 		return about(usage("%s is named %d times, and can be read once; name it once", name, n), name)
 	}
+	if once := f.files.once(paths...); once != "" && ofSets(f.table.probs) {
+		return about(usage("the columns of each --prob NAME=COLUMN are a set, for which the table is read, and %s can be read only once; write it to a file", once), once)
+	}
 	if once := f.files.once(f.ood...); once != "" {
 		return about(usage("--ood: it is read once for each set, and %s only once; name a file", once), once)
 	}

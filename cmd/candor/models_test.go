@@ -327,6 +327,14 @@ func TestTransform(t *testing.T) {
 
 // TestRelativeSkillOfSets: relative skill is what a program finds by the definition of scoringutils, also of models that lack forecasts, and
 // of plain tables.
+// TestSetsOfPipe: a table with several sets is read for each of them, which standard input cannot be.
+func TestSetsOfPipe(t *testing.T) {
+	code, _, errs := candor(t, "compare", "-", "--prob", "a=p", "--prob", "b=q", "--label", "y")
+	if code != exitUsage || !strings.Contains(errs, "standard input can be read only once; write it to a file") {
+		t.Errorf("%d: %s", code, errs)
+	}
+}
+
 func TestRelativeSkillOfSets(t *testing.T) {
 	hub := func(name ...string) string {
 		return forecastFiles(append([]string{"hub", "model-output"}, name...)...)

@@ -40,6 +40,7 @@ var trials = []trial{
 	{"kills", "Kills", aboutKills, tryKills},
 	{"outputs", "Outputs that cannot be written", aboutOutputs, tryOutputs},
 	{"load", "Load", aboutLoad, tryLoad},
+	{"soak", "Commands that run for long", aboutSoak, trySoak},
 }
 
 func main() {
