@@ -171,6 +171,7 @@ Other tests try other things, and run for every change too:
   no assembly, on amd64, 386, arm64, s390x, riscv64 and WebAssembly. Some of these are emulated.
 - **Memory of the assembly.** Each kernel reads and writes between pages that cannot be touched, at every length and offset, at every level.
   The same tests run with checked pointers, with the address sanitizer, and under thousands of signals and collections a second.
+  A test reads the assembly itself: no function has a stack frame, and every read of a parameter or a constant is within it.
 - **Fuzzing.** Targets of package fuzz and of the readers run for minutes in CI.
 - **Intervals and p-values.** [Coverage](coverage.md) has how often intervals hold the true value, and how often a calibrated model is found to be off.
 - **Engines.** Workers of Spark and Beam that die, raise and are killed: [more rows than one machine wants](scaling.md).
