@@ -32,7 +32,8 @@ func (f *compareRun) refusedApart(why string, timed bool) error {
 		{"--state", f.state != "" && len(f.tokens.sequences) > 0, "leave --sequence out: rows alone have a state"},
 		{"--state", f.state != "", eval.WithoutExact},
 		{"--plot-kind " + f.plot.kind, f.plot.kind == plotGaps || f.plot.kind == plotGroups && (keyed || members) || f.plot.kind == plotFlips && keyed, "leave it out, or name another kind"},
-		{"--horizon", timed, "leave it out; --cluster allows for rows that depend on each other"},
+		{"--horizon", timed && !members, "leave it out; --cluster allows for rows that depend on each other"},
+		{"--horizon", timed, "leave it out, or compare files of the means of the members"},
 	} {
 		if l.set {
 			return usage("%s: %s; %s", l.flag, why, l.remedy)

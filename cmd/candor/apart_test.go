@@ -170,7 +170,7 @@ func TestApartFlips(t *testing.T) {
 		t.Errorf("groups with exact are %.300s, not %.300s", got, want)
 	}
 	args := []string{"compare", d.at("[ab].npy"), d.at("[ab].npy"), "--task", "ensemble", "--labels", y}
-	refusedAs(t, d, exitUsage, append(args, "--state", d.at("s")), "--state: ensembles are not compared row by row; write a state for each ensemble by candor eval --state, or compare files of the means of the members")
+	refusedAs(t, d, exitUsage, append(args, "--state", d.at("s")), "--state: an ensemble's rows are the means of its members; write a state for each ensemble by candor eval --state, or compare files of the means of the members")
 	refusedAs(t, d, exitUsage, append([]string{"compare"}, hubArgs("--output-type", "quantile", "--baseline", "PSI-DICE", "--group", "location")...), "may have other rows each; evaluate each model by candor eval --group")
 }
 

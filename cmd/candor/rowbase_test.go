@@ -340,7 +340,7 @@ func TestRowBaseRefused(t *testing.T) {
 		{"--plot", d.at("p.svg"), "--plot-kind", "gaps", "--plot does not go with base.npz"},
 		{"--metrics", "ece", "no metric of --metrics is a mean of such"},
 		{"--metrics", "nll,ece(exact=true)", "exact keeps every row"},
-		{"--task", "ensemble", "ensembles are not compared row by row"},
+		{"--task", "ensemble", "an ensemble's rows are the means of its members"},
 		{"--task", "regression", "losses by row are compared of classes"},
 		{"--task", "samples", "losses by row are compared of classes"},
 	} {

@@ -21,7 +21,7 @@ func (f *compareRun) apart() string {
 	case f.model.from != "":
 		return "models of --from " + f.model.from + " may have other rows each"
 	case f.task == "ensemble":
-		return "ensembles are not compared row by row"
+		return "an ensemble's rows are the means of its members"
 	case len(f.tokens.sequences) > 0:
 		return "--sequence is of whole sequences, not of rows"
 	case exactly.MatchString(f.metrics):
