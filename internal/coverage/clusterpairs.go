@@ -104,6 +104,11 @@ var clusterLaws = []clusterLaw{
 	}},
 }
 
+// lawsOfClusters returns the laws that are asked for.
+func lawsOfClusters() []clusterLaw {
+	return slices.DeleteFunc(slices.Clone(clusterLaws), func(l clusterLaw) bool { return !strings.Contains(l.name, onlyLaw) })
+}
+
 // many returns very many rows, in clusters of ten: where clusters are of other sizes, one may have most rows, and tell of itself only.
 func (l *clusterLaw) many(rows int) (a, b *metrics.Predictions, of []int32) {
 	ten := *l
@@ -161,7 +166,7 @@ func (l *clusterLaw) compare(a, b *metrics.Predictions, of []int32, list []eval.
 // take rows as independent.
 func printClusters(w io.Writer, runs, truth, threads int, sizes []int) error {
 	fmt.Fprintf(w, "Share of %d sets of clusters of rows whose 95%% interval of the difference of two models holds the true difference, and in brackets that of intervals that take rows as independent; - where there is none.\n", runs)
-	laws := slices.DeleteFunc(slices.Clone(clusterLaws), func(l clusterLaw) bool { return !strings.Contains(l.name, onlyLaw) })
+	laws := lawsOfClusters()
 	for _, n := range sizes {
 		fmt.Fprintf(w, "\n%d clusters:\n\n| metric |", n)
 		line := "\n| --- |"

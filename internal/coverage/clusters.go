@@ -17,22 +17,23 @@ var clusterNames = []string{"accuracy", "base_rate", "mean_p", "bias", "overconf
 // printClustered writes the table of the coverage of intervals of one model by clusters, and by intervals that take rows as independent.
 func printClustered(w io.Writer, runs, truth, threads int, sizes []int) error {
 	fmt.Fprintf(w, "Share of %d sets of clusters of rows whose 95%% interval holds the true value, and in brackets that of intervals that take rows as independent; - where there is none.\n", runs)
+	laws := lawsOfClusters()
 	for _, n := range sizes {
 		fmt.Fprintf(w, "\n%d clusters:\n\n| metric |", n)
 		line := "\n| --- |"
-		share := make([]map[string][2]float64, len(clusterLaws))
-		for i := range clusterLaws {
-			fmt.Fprintf(w, " %s |", clusterLaws[i].name)
+		share := make([]map[string][2]float64, len(laws))
+		for i := range laws {
+			fmt.Fprintf(w, " %s |", laws[i].name)
 			line += " ---: |"
 			var err error
-			if share[i], err = clusterLaws[i].hold(n, runs, truth, threads); err != nil {
+			if share[i], err = laws[i].hold(n, runs, truth, threads); err != nil {
 				return err
 			}
 		}
 		fmt.Fprintln(w, line)
 		for _, name := range clusterNames {
 			row := "| `" + name + "` |"
-			for i := range clusterLaws {
+			for i := range laws {
 				if v, ok := share[i][name]; ok {
 					row += fmt.Sprintf(" %.3f (%.2f) |", v[0], v[1])
 				} else {
