@@ -338,12 +338,15 @@ func (k *keyCells) said() string { return strings.Join(k.names, ", ") }
 // binding says how the columns of tables were bound.
 func (f *compareRun) binding(c *cobra.Command, s *opened) {
 	t, ok := tableOf(s.r)
-	if !ok || !f.aligns() || t.Binding() == "" || notesAreJSON(c) {
+	if !ok || !f.aligns() && f.wide == "" || t.Binding() == "" || notesAreJSON(c) {
 		s.binding(c, &f.slicing)
 		return
 	}
 	// To the readers ids are columns that are kept, and models are groups.
 	said := t.Binding()
+	if scores, rest, _ := strings.Cut(said, "; "); f.wide != "" && strings.HasPrefix(scores, "scores ") {
+		said = "scores " + f.wide + "; " + rest
+	}
 	if f.ids != nil {
 		said = strings.Replace(said, "kept "+strings.Join(f.ids.names, ", "), "id "+f.ids.said(), 1)
 	}

@@ -31,6 +31,7 @@ type compareRun struct {
 	flipped  string // file of rows whose decisions differ
 	flips    *flips
 	names    []string                    // of the sets
+	wide     string                      // the sets of a table whose columns of scores --prob NAME=COLUMN names, with these
 	marks    map[int]predictions.RowMark // of the sets of which there are only losses by row
 }
 

@@ -495,6 +495,9 @@ func TestCompareColumns(t *testing.T) {
 	if got := printed(t, "compare", table, "--prob", "old=old", "--prob", "new=new", "--label", "y", "--json"); got != want {
 		t.Errorf("of a table it is\n%s\nnot\n%s", got, want)
 	}
+	if _, _, errs := candor(t, "compare", table, "--prob", "old=old", "--prob", "new=new", "--label", "y"); !strings.Contains(errs, "Columns: scores old=old, new=new; label y.\n") {
+		t.Errorf("it says %s", errs)
+	}
 	for want, args := range map[string][]string{
 		"it is NAME=COLUMN where one of them is":   {"--prob", "old=old", "--prob", "new"},
 		"--prob names the columns of one set, old": {"--prob", "old=old"},

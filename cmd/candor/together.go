@@ -147,6 +147,13 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 		}
 		all.Flipped = f.flips.add
 	}
+	var wide []string
+	for i, one := range list {
+		if one.probs != nil {
+			wide = append(wide, names[i]+"="+strings.Join(one.probs, "+"))
+		}
+	}
+	f.wide = strings.Join(wide, ", ")
 	for _, s := range sets {
 		if s.columns == nil {
 			f.binding(c, s)
