@@ -165,3 +165,42 @@ def test_survival() -> None:
     assert a.brier_ipcw.value == b.brier_ipcw.value and a.bias_km.value == 0.0
     with pytest.raises(candor.DataError, match="event is 2"):
         candor.evaluate_survival(risks=[0.5, 0.5], time=[1.0, 2.0], event=[2, 0], horizons=[1.5])
+
+
+def test_one_call_for_every_task() -> None:
+    risks, seen, event = R.random(300), R.exponential(size=300), R.integers(0, 2, 300)
+    want = candor.evaluate_survival(risks=risks, time=seen, event=event, horizons=[0.5], weights=Y + 1.0)
+    assert candor.evaluate(risks, task="survival", time=seen, event=event, horizons=[0.5], weights=Y + 1.0) == want
+    want = candor.evaluate_survival(survival=1 - risks, time=seen, event=event, horizons=[0.5])
+    assert candor.evaluate(task="survival", survival=1 - risks, time=seen, event=event, horizons=[0.5]) == want
+    values = np.sort(R.normal(size=(300, 3)), axis=1)
+    want = candor.evaluate_forecast(quantiles=values, levels=[0.1, 0.5, 0.9], observed=seen)
+    assert candor.evaluate(values, labels=seen, task="quantiles", levels=[0.1, 0.5, 0.9]) == want
+    assert candor.evaluate(values, labels=seen, task="samples") == candor.evaluate_forecast(samples=values, observed=seen)
+    want = candor.evaluate_forecast(mean=risks, std=seen, observed=event)
+    assert candor.evaluate(task="regression", mean=risks, std=seen, labels=event) == want
+
+
+@pytest.mark.parametrize(
+    "says, given",
+    [
+        ("needs time= and event= and horizons=; help\\(candor.evaluate_survival\\)", {"probs": P[:, 0], "task": "survival"}),
+        ("labels= does not go with task='survival'", {"probs": P[:, 0], "labels": Y, "task": "survival"}),
+        ("logits= does not go with task='survival'", {"logits": P[:, 0], "task": "survival"}),
+        ("give one of risks, survival; given are none", {"task": "survival", "time": Y + 1, "event": Y > 0, "horizons": [1]}),
+        ("probs= and quantiles= are the same", {"probs": P, "quantiles": P[::-1], "labels": Y, "task": "quantiles", "levels": [0.1, 0.5, 0.9]}),
+        ("probs= does not go with task='regression'", {"probs": P[:, 0], "labels": Y, "task": "regression"}),
+    ],
+)
+def test_arguments_of_other_tasks(says: str, given: dict[str, object]) -> None:
+    with pytest.raises(candor.UsageError, match=says):
+        candor.evaluate(**given)
+
+
+def test_states_with_different_metrics() -> None:
+    one = candor.evaluate(P, labels=Y, metrics="brier,nll").state
+    two = candor.evaluate(P, labels=Y, metrics="brier,ece").state
+    with pytest.raises(candor.CandorError, match="metrics"):
+        candor.State.merge([one, two])
+    both = candor.State.merge([one, two], common=True).evaluate()
+    assert list(both.metrics) == ["brier"] and both.input["rows"] == 600

@@ -138,6 +138,23 @@ def _seconds(metric: Any, x: Any, y: Any) -> float:
     return time.perf_counter() - start
 
 
+class Scored(torch.utils.data.Dataset):
+    """Batches whose NLL is computed by the worker that loads them."""
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, i: int) -> float:
+        rows = slice(100 * i, 100 * (i + 1))
+        return float(candor.evaluate(logits=LOGITS[rows].numpy(), labels=TARGET[rows].numpy()).nll)
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn"])
+def test_workers_of_a_data_loader(how: str) -> None:
+    loader = torch.utils.data.DataLoader(Scored(), batch_size=2, num_workers=2, multiprocessing_context=how)
+    assert torch.cat(list(loader)).tolist() == [Scored()[i] for i in range(8)]
+
+
 def _rank(rank: int, address: str, queue: Any) -> None:
     torch.distributed.init_process_group("gloo", init_method=f"file://{address}", rank=rank, world_size=2)
     metric = ours.MulticlassCalibrationError(5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike, fspath
 from typing import Any, Optional, TypeVar, Union
@@ -67,7 +67,9 @@ def evaluate(
         ood: scores of rows that are out of distribution, of the same kind as the others, (N', K).
         classes: the classes in the order of the columns of scores, as `clf.classes_` has them.
         metrics: their names, with options, as "ece(bins=30)"; "default", "all", or a list of names. `candor metrics` lists them.
-        task: binary, classification, multilabel or ensemble. By default binary for one column or two, and classification for more.
+        task: binary, classification, multilabel or ensemble. By default binary for one column or two, and classification for more. "survival"
+            takes what `evaluate_survival` does, with `probs` as risks; "quantiles", "samples" and "regression" what `evaluate_forecast` does,
+            with `probs` as quantiles or samples and `labels` as what was observed.
         state: keep the state, from which pages and pictures are made; False saves a little time.
         max_memory: what the command keeps to beside the arrays, as "1GiB" or a number of bytes. It is "256MiB" by default, on every machine, so that
             results and states do not depend on what is free. An error says how much is needed where that is too little.
@@ -90,7 +92,26 @@ def evaluate(
     <brier 0.105 [0, 0.60897]>
     >>> result.input["rows"]
     4
+    >>> result = evaluate([0.2, 0.6, 0.4, 0.5], task="survival", time=[3.0, 1.0, 4.0, 2.0], event=[0, 1, 0, 1], horizons=[2.5], metrics="brier_ipcw")
+    >>> round(result.brier_ipcw, 4)
+    0.1525
     """
+    if task in _OTHERS:
+        name, other, renamed = _OTHERS[task]
+        for k, v in {"logits": logits, "logprobs": logprobs, "dirichlet": dirichlet, "slices": slices, "ood": ood, "classes": classes}.items():
+            if v is not None:
+                raise UsageError(f"{k}= does not go with task={task!r}; help(candor.{name}) says what does")
+        for k, v in {"probs": probs, "labels": labels, "clusters": clusters}.items():
+            if v is not None:
+                if k not in renamed:
+                    raise UsageError(f"{k}= does not go with task={task!r}; help(candor.{name}) says what does")
+                if options.setdefault(renamed[k], v) is not v:
+                    raise UsageError(f"{k}= and {renamed[k]}= are the same with task={task!r}; give one")
+        missing = [k for k in _NEEDED[name] if k not in options]
+        if missing:
+            raise UsageError(f"task={task!r} needs {' and '.join(f'{k}=' for k in missing)}; help(candor.{name}) describes the arguments")
+        shared = {"weights": weights, "groups": groups, "metrics": metrics, "state": state, "max_memory": max_memory, "progress": progress}
+        return other(**shared, **options)
     kind, value = one(probs=probs, logits=logits, logprobs=logprobs, dirichlet=dirichlet)
     a = _arrays.scores(kind, value)
     if a.ndim == 3 and isinstance(a, np.ndarray) and task == "ensemble" and str(options.get("member_axis", 0)) == "0":
@@ -224,6 +245,18 @@ def evaluate_survival(
     words += beside(kind, len(a), weights=weights, groups=groups, options=options)
     words += flags({"metrics": metrics, "max_memory": max_memory, **options})
     return _result(Result, words, state, progress, a.nbytes)
+
+
+_OTHERS: Mapping[Optional[str], tuple[str, Callable[..., Result], Mapping[str, str]]] = {
+    "survival": ("evaluate_survival", evaluate_survival, {"probs": "risks"}),
+    "regression": ("evaluate_forecast", evaluate_forecast, {"labels": "observed", "clusters": "clusters"}),
+    "quantiles": ("evaluate_forecast", evaluate_forecast, {"probs": "quantiles", "labels": "observed", "clusters": "clusters"}),
+    "samples": ("evaluate_forecast", evaluate_forecast, {"probs": "samples", "labels": "observed", "clusters": "clusters"}),
+}
+"""Tasks that functions of their own evaluate: the function, and what it calls arguments of `evaluate`."""
+
+_NEEDED = {"evaluate_survival": ("time", "event", "horizons"), "evaluate_forecast": ("observed",)}
+"""Arguments that they cannot do without."""
 
 
 def compare(

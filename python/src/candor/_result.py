@@ -278,3 +278,6 @@ class Picture:
 
     def _repr_svg_(self) -> str:
         return self._svg
+
+    def __repr__(self) -> str:
+        return f"<candor.Picture {self._kind}>"

@@ -58,12 +58,22 @@ class State:
             raise
 
     @staticmethod
-    def merge(states: Iterable[State]) -> State:
+    def merge(states: Iterable[State], *, common: bool = False) -> State:
         """Return the state of the rows of all states.
+
+        Args:
+            states: what to merge.
+            common: keep the metrics that all states have. Without it, states with different metrics are an error.
 
         Raises:
             UsageError: there are none.
             DataError: they differ in classes, metrics or options, or one is damaged.
+
+        >>> import candor
+        >>> one = candor.evaluate([0.2, 0.7], labels=[0, 1], metrics="brier,nll").state
+        >>> two = candor.evaluate([0.9], labels=[1], metrics="brier,ece").state
+        >>> sorted(State.merge([one, two], common=True).evaluate().metrics)
+        ['brier']
         """
         parts = list(states)
         if not parts:
@@ -72,7 +82,7 @@ class State:
             return parts[0]
         merged = Output()
         with ExitStack() as stack:
-            run(["merge", "--json", *_inputs(parts), "-o", merged], stack)
+            run(["merge", "--json", *_inputs(parts), "-o", merged, *(["--common"] if common else [])], stack)
         return State(merged.data)
 
     def evaluate(self) -> Result:
