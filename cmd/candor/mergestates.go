@@ -125,7 +125,9 @@ func (m *merging[E]) aside(r *stateFiles, paths []string, threads int) (sum E, e
 				e, err := m.read(r, b, paths[i])
 				if err == nil {
 					if each[i] = (mergedState{mark, idOf(b), m.rows(e)}); some[t] {
-						err = sums[t].Merge(e)
+						if err = sums[t].Merge(e); err == nil {
+							giveBack(e)
+						}
 					} else {
 						sums[t], some[t] = e, true
 					}
@@ -152,6 +154,13 @@ func (m *merging[E]) aside(r *stateFiles, paths []string, threads int) (sum E, e
 		}
 	}
 	return sum, each, ok
+}
+
+// giveBack gives back the memory of a state that was merged.
+func giveBack(e any) {
+	if e, ok := e.(interface{ Release() }); ok {
+		e.Release()
+	}
 }
 
 // stateID tells states apart: the checksum in which each ends.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/candor-go/candor/kernel"
@@ -523,24 +524,43 @@ func (g *grid) addLog(log []uint64) {
 	}
 }
 
+// rungs are the places of the grid in rising order.
+var rungs = sync.OnceValue(func() []float64 {
+	places, rising := kernel.GridPlaces()
+	l := make([]float64, len(rising))
+	for i, at := range rising {
+		l[i] = places[at]
+	}
+	return l
+})
+
 // addCells adds exact cells in ascending order.
 func (g *grid) addCells(cells []exactCell) {
-	places, rising := kernel.GridPlaces()
-	at := 0 // index into rising; it follows q, which rises in the lower half and falls in the upper half
-	for _, e := range cells {
+	_, rising := kernel.GridPlaces()
+	places := rungs()
+	at := 0 // it follows q, which rises in the lower half and falls in the upper half
+	for i := range cells {
+		e := &cells[i]
 		q, upper := tally.Distance(e.key)
-		for at+1 < len(rising) && places[rising[at+1]] <= q {
+		for at+1 < len(places) && places[at+1] <= q {
 			at++
 		}
-		for places[rising[at]] > q {
+		for places[at] > q {
 			at--
 		}
 		k := int(rising[at]) << 2
 		if upper {
 			k |= 2
 		}
-		x := places[rising[at]]
+		x := places[at]
 		dq, dqq := tally.Units(q)-tally.Units(x), tally.Units(float64(q*q))-tally.Units(float64(x*x))
+		if e.n == 1 {
+			s := &g.sums[k|int(e.y)]
+			s.n++
+			s.q.Add(dq)
+			s.qq.Add(dqq)
+			continue
+		}
 		for y, n := range [...]int64{e.n - e.y, e.y} {
 			g.sums[k|y].addRows(uint64(n), dq, dqq)
 		}
@@ -688,7 +708,7 @@ func (c *Cells) Merge(a metrics.Accumulator) error {
 		c.merge(o.exact, true)
 		return nil
 	}
-	if len(c.exact) == 0 || o == c {
+	if c.grid == nil && len(c.exact) == 0 || o == c {
 		o.lent = true
 	}
 	c.merge(o.exact, true)

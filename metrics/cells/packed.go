@@ -229,7 +229,7 @@ func unpack(b []byte, n int, least, last uint64, rows rowCount) ([]exactCell, er
 		return nil, errPacked
 	}
 	r := bitReader{b: b}
-	cells := make([]exactCell, n)
+	cells := newCells(n)
 	for from := 0; from < n; from += packedBlock {
 		before, first := uint64(0), from == 0
 		if first {
@@ -244,11 +244,22 @@ func unpack(b []byte, n int, least, last uint64, rows rowCount) ([]exactCell, er
 		for i := 0; i < len(block); i++ {
 			e := exactCell{key: before, n: 1}
 			if i > 0 || !first {
-				some := r.quick(h, before, block[i:])
-				for _, e := range block[i : i+some] {
-					if before = e.key; !rows.add(uint64(e.n)) {
+				var some int
+				if h.rows == 0 {
+					some = r.singles(h, before, block[i:])
+					if some > 0 && !rows.add(uint64(some)) {
 						return nil, errPacked
 					}
+				} else {
+					some = r.quick(h, before, block[i:])
+					for _, e := range block[i : i+some] {
+						if !rows.add(uint64(e.n)) {
+							return nil, errPacked
+						}
+					}
+				}
+				if some > 0 {
+					before = block[i+some-1].key
 				}
 				if i += some; i == len(block) {
 					break
@@ -286,10 +297,41 @@ func unpack(b []byte, n int, least, last uint64, rows rowCount) ([]exactCell, er
 	return cells, nil
 }
 
-// quick reads cells, each from one word, and returns their number. It stops before a cell that is longer, and before any that is not valid.
+// whole is the number of bits of a word that are there wherever they begin.
+const whole = 57
+
+// singles reads cells of one row, each from one word, and returns their number. It stops before a cell that is longer, and before any that is
+// not valid.
+func (r *bitReader) singles(h packing, before uint64, cells []exactCell) int {
+	at, b, n := r.at, r.b, len(cells)
+	order, shift := h.step&63, h.shift&63
+	less, most := uint64(1)<<order-1, uint64(1<<63)>>shift // what a code is more than the step
+	for i := range cells {
+		if len(b)-at/8 < 8 {
+			n = i
+			break
+		}
+		next := le.LittleEndian.Uint64(b[at/8:]) >> (at & 7)
+		zeros := uint(bits.TrailingZeros64(next))
+		used := 2*zeros + order + 2 // with the outcome
+		high := uint64(1) << ((order + zeros) & 63)
+		step := next>>((zeros+1)&63)&(high-1) + high - less
+		key := before + step<<shift
+		if used > whole || step > most || key < before {
+			n = i
+			break
+		}
+		cells[i], before = exactCell{key, 1, int64(next >> ((used - 1) & 63) & 1)}, key
+		at += int(used)
+	}
+	r.at = at
+	return n
+}
+
+// quick reads cells as singles does, with numbers of rows.
 func (r *bitReader) quick(h packing, before uint64, cells []exactCell) int {
-	const whole = 57 // bits of a word, wherever they begin
 	at, b, most := r.at, r.b, uint64(1<<63)>>(h.shift&63)
+	order := h.rows - 1
 	defer func() { r.at = at }()
 	for i := range cells {
 		if len(b)-at/8 < 8 {
@@ -303,17 +345,14 @@ func (r *bitReader) quick(h packing, before uint64, cells []exactCell) int {
 		}
 		step := next>>((zeros+1)&63)&(1<<((h.step+zeros)&63)-1) + 1<<((h.step+zeros)&63) - 1<<(h.step&63) + 1
 		next >>= used & 63
-		key, n, length := before+step<<(h.shift&63), uint64(1), uint(1)
-		if h.rows > 0 {
-			order := h.rows - 1
-			zeros := uint(bits.TrailingZeros64(next))
-			if used += 2*zeros + 1 + order; used >= whole {
-				return i
-			}
-			n += next>>((zeros+1)&63)&(1<<((order+zeros)&63)-1) + 1<<((order+zeros)&63) - 1<<(order&63)
-			next >>= (2*zeros + 1 + order) & 63
-			length = uint(bits.Len64(n))
+		key := before + step<<(h.shift&63)
+		zeros = uint(bits.TrailingZeros64(next))
+		if used += 2*zeros + 1 + order; used >= whole {
+			return i
 		}
+		n := next>>((zeros+1)&63)&(1<<((order+zeros)&63)-1) + 1<<((order+zeros)&63) - 1<<(order&63) + 1
+		next >>= (2*zeros + 1 + order) & 63
+		length := uint(bits.Len64(n))
 		y := next & (1<<(length&63) - 1)
 		if used += length; used > whole || step > most || key < before || y > n {
 			return i

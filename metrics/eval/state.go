@@ -454,10 +454,24 @@ func (h held) read(data []byte) error {
 	if c, ok := s.(*cells.Cells); ok && c.Classes() != h.classes && (c.Classes() > 0 || c.Len() > 0) {
 		return fmt.Errorf("%w: cells of %d classes among rows of %d", exact.ErrDamaged, c.Classes(), h.classes)
 	}
-	if err := merge(h.stored, s); err != nil {
+	add := merge
+	if c, ok := h.stored.(*cells.Cells); ok {
+		add = func(_, s stored) error { return c.Adopt(s.(*cells.Cells)) }
+	}
+	if err := add(h.stored, s); err != nil {
 		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 	}
 	return nil
+}
+
+// Release gives the memory of cells back, for states that are read later. e must not be used any more. What it has been merged into
+// remains valid.
+func (e *Evaluation) Release() {
+	for _, a := range e.states() {
+		if c, ok := a.stored.(*cells.Cells); ok {
+			c.Release()
+		}
+	}
 }
 
 // Part is a part of a state: what an accumulator keeps, or at first what the metrics and rows are.
