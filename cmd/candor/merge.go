@@ -99,19 +99,12 @@ A shard of candor eval --shard that appears twice is an error; with --expect, so
 			}
 			var sum *eval.Evaluation
 			var groups *grouped.Evaluation
-			begin := func(e *eval.Evaluation, grouped bool) error {
-				o.plot.grouped = grouped
-				return o.fits(c, e, grouped)
-			}
 			switch {
 			case strings.HasPrefix(string(b), groupsMagic):
 				if common {
 					return usage("--common: %s has groups of rows, whose metrics are all kept; leave it out", files.call(args[0]))
 				}
-				m := merging[*grouped.Evaluation]{magic: groupsMagic, empty: func() *grouped.Evaluation { return new(grouped.Evaluation) },
-					rows:  func(g *grouped.Evaluation) int64 { return g.Whole().Audit.Rows },
-					begin: func(g *grouped.Evaluation) error { return begin(g.Whole(), true) }}
-				if groups, err = m.all(c, r, args, b); err == nil {
+				if groups, err = o.mergeGroups(c, r, args, b); err == nil {
 					sum = groups.Whole()
 				}
 			case common:
@@ -120,13 +113,10 @@ A shard of candor eval --shard that appears twice is an error; with --expect, so
 					begin: func(*inCommon) error { return nil }}
 				var all *inCommon
 				if all, err = m.all(c, r, args, b); err == nil {
-					sum, err = all.Evaluation, begin(all.Evaluation, false)
+					sum, err = all.Evaluation, o.fits(c, all.Evaluation, false)
 				}
 			default:
-				m := merging[*eval.Evaluation]{magic: stateMagic, empty: func() *eval.Evaluation { return new(eval.Evaluation) },
-					rows:  func(e *eval.Evaluation) int64 { return e.Audit.Rows },
-					begin: func(e *eval.Evaluation) error { return begin(e, false) }}
-				sum, err = m.all(c, r, args, b)
+				sum, err = o.mergePlain(c, r, args, b)
 			}
 			if err != nil {
 				return err
@@ -153,6 +143,25 @@ A shard of candor eval --shard that appears twice is an error; with --expect, so
 		panic(err)
 	}
 	return c
+}
+
+// mergePlain merges the states of one set, of which b is the first, or takes rows out of it.
+func (o *output) mergePlain(c *cobra.Command, r *stateFiles, args []string, b []byte) (*eval.Evaluation, error) {
+	m := merging[*eval.Evaluation]{magic: stateMagic, empty: func() *eval.Evaluation { return new(eval.Evaluation) },
+		rows:  func(e *eval.Evaluation) int64 { return e.Audit.Rows },
+		begin: func(e *eval.Evaluation) error { return o.fits(c, e, false) }}
+	return m.all(c, r, args, b)
+}
+
+// mergeGroups is mergePlain for the states of groups.
+func (o *output) mergeGroups(c *cobra.Command, r *stateFiles, args []string, b []byte) (*grouped.Evaluation, error) {
+	m := merging[*grouped.Evaluation]{magic: groupsMagic, empty: func() *grouped.Evaluation { return new(grouped.Evaluation) },
+		rows: func(g *grouped.Evaluation) int64 { return g.Whole().Audit.Rows },
+		begin: func(g *grouped.Evaluation) error {
+			o.plot.grouped = true
+			return o.fits(c, g.Whole(), true)
+		}}
+	return m.all(c, r, args, b)
 }
 
 // openStates checks the files that merge and subtract read and write, and opens the states.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/candor-go/candor/internal/sharding"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/report"
 )
 
 // mergeable is what states of one kind are read into.
@@ -44,6 +45,9 @@ func (m *merging[E]) all(c *cobra.Command, r *stateFiles, args []string, first [
 	r.shards.seen(c, idOf(first), m.first, m.rows(sum))
 	if err := m.begin(sum); err != nil {
 		return sum, err
+	}
+	if r.shards.taken {
+		return sum, m.takeOut(c, r, sum, args[1:])
 	}
 	args, begun := args[1:], args[0]
 	threads := min(runtime.GOMAXPROCS(0), int((r.memory-fixedMemory)/sumMemory), len(args)/fewStates)
@@ -82,6 +86,36 @@ func (m *merging[E]) all(c *cobra.Command, r *stateFiles, args []string, first [
 		}
 	}
 	return sum, nil
+}
+
+// takeOut takes the rows of states out of sum.
+func (m *merging[E]) takeOut(c *cobra.Command, r *stateFiles, sum E, paths []string) error {
+	from := any(sum).(interface {
+		Subtract(E) error
+		OnGrid() bool
+	})
+	for _, path := range paths {
+		name := r.call(path)
+		b, shards, err := r.next(path)
+		if err != nil {
+			return err
+		}
+		e, err := m.read(r, b, path)
+		if err != nil {
+			return err
+		}
+		if err := from.Subtract(e); err != nil {
+			return notTaken(m.first, name, err)
+		}
+		if err := r.shards.sum.Subtract(shards); err != nil {
+			return badAt(place{File: name, Remedy: "take out a shard that was merged"}, "%s out of %s: %w", name, m.first, err)
+		}
+	}
+	if from.OnGrid() {
+		warn(c, "%s: scores stay on the grid that they were moved to when there were more rows; evaluate the %s rows that are left for exact ones",
+			m.first, report.Count(m.rows(sum)))
+	}
+	return nil
 }
 
 // read reads a state.

@@ -19,6 +19,7 @@ type shardMarks struct {
 	each   []markedState
 	twins  map[stateID]string // the states without a mark
 	whole  bool               // the last state has no mark
+	taken  bool               // the states after the first are taken out of it
 }
 
 // markedState is a state with a mark.
@@ -77,6 +78,9 @@ func (m *shardMarks) empty(c *cobra.Command, names string, rows int64) (done boo
 	switch {
 	case rows > 0:
 		return false, nil
+	case m.taken:
+		tell(c, "", "No rows are left.")
+		return true, nil
 	case m.sum.Whole():
 		return false, fault(names, "look at the files that were divided", "no state has rows")
 	}

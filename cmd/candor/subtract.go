@@ -4,10 +4,12 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/candor-go/candor/internal/sharding"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
-	"github.com/candor-go/candor/report"
+	"github.com/candor-go/candor/metrics/eval/compared"
+	"github.com/candor-go/candor/metrics/eval/grouped"
+	"github.com/candor-go/candor/metrics/eval/multilabel"
+	"github.com/candor-go/candor/metrics/eval/sliced"
 	"github.com/spf13/cobra"
 )
 
@@ -22,9 +24,9 @@ func subtractCommand() *cobra.Command {
 writes, equal those of the other rows alone, to the byte, unless scores of the first state are on a grid, as those of more than
 262,144 distinct scores are: what is left stays on it, and the command says so. A warning of probabilities whose sums are not 1 no
 longer gives the smallest and the largest sum, as they are unknown. Rows that the first state does not have are an error, but not
-every such row can be noticed. Metrics that keep more than counts and sums, such as ace, tace and retention_nll, cannot give up rows, nor can
-states of groups, slices, several labels and of candor compare: merge the states of the other shards instead. "-" is standard
-input. The other flags are those of candor merge.`,
+every such row can be noticed. States of groups, slices and several labels are as those of one set. Metrics that keep more than counts and
+sums, such as ace, tace and retention_nll, cannot give up rows, nor can states of candor compare, and those of more than 1,000 groups if fewer
+are left: merge the states of the other shards instead. "-" is standard input. The other flags are those of candor merge.`,
 		Example: `  candor subtract all.state shard-7.state -o rest.state
   candor subtract week.state monday.state tuesday.state --json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -42,46 +44,37 @@ input. The other flags are those of candor merge.`,
 				return err
 			}
 			defer stayWithin(r.memory)()
+			b, mark, err := r.next(args[0])
+			if err != nil {
+				return err
+			}
+			r.shards.sum, r.shards.taken = mark, true
 			var rest *eval.Evaluation
-			var mark sharding.Mark
-			for _, path := range args {
-				name := files.call(path)
-				b, shards, err := r.next(path)
-				if err != nil {
-					return err
+			var groups *grouped.Evaluation
+			switch {
+			case strings.HasPrefix(string(b), compared.Magic):
+				return badAt(place{File: files.call(args[0]), Remedy: "merge the states of the other shards"}, "%s: rows cannot be taken out of states of comparisons", files.call(args[0]))
+			case strings.HasPrefix(string(b), multilabel.Magic):
+				return mergeLabels(c, &o, to, args, b, r)
+			case strings.HasPrefix(string(b), sliced.Magic):
+				return mergeSlices(c, &o, to, args, b, r)
+			case strings.HasPrefix(string(b), groupsMagic):
+				if groups, err = o.mergeGroups(c, r, args, b); err == nil {
+					rest = groups.Whole()
 				}
-				if isMagic(b) && !strings.HasPrefix(string(b), stateMagic) {
-					return badAt(place{File: name, Remedy: "merge the states of the other shards"},
-						"%s: rows cannot be taken out of states of groups, slices, several labels and comparisons, nor such states out of others", name)
-				}
-				e := new(eval.Evaluation)
-				if err := decodeState(e, stateMagic, b, name); err != nil {
-					return err
-				}
-				if rest == nil {
-					if err := o.fits(c, e, false); err != nil {
-						return err
-					}
-					rest, mark = e, shards
-					continue
-				}
-				if err := rest.Subtract(e); err != nil {
-					return notTaken(files.call(args[0]), name, err)
-				}
-				if err := mark.Subtract(shards); err != nil {
-					return badAt(place{File: name, Remedy: "take out a shard that was merged"}, "%s out of %s: %w", name, files.call(args[0]), err)
-				}
+			default:
+				rest, err = o.mergePlain(c, r, args, b)
 			}
-			if rest.OnGrid() {
-				warn(c, "%s: scores stay on the grid that they were moved to when there were more rows; evaluate the %s rows that are left for exact ones",
-					files.call(args[0]), report.Count(rest.Audit.Rows))
+			if err != nil {
+				return err
 			}
-			if to != "" {
-				if err := writeTo(to, &marked{&mark, rest}); err != nil {
-					return err
-				}
+			if err := r.shards.write(c, to, stateOf(rest, groups)); err != nil {
+				return err
 			}
-			return o.write(c, rest, nil, "")
+			if done, err := r.shards.empty(c, files.calls(args), rest.Audit.Rows); done || err != nil {
+				return err
+			}
+			return o.write(c, rest, groups, "")
 		},
 	}
 	c.Flags().SortFlags = false

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,7 +40,10 @@ func TestSubtractCommand(t *testing.T) {
 	}
 	groups := d.at("groups.state")
 	evaluate(t, d.at("x.npy"), "--labels", d.at("y.npy"), "--group", d.at("y.npy"), "--state", groups)
-	refused(t, d, []string{"subtract", groups, groups}, "rows cannot be taken out of states of groups", "merge the states of the other shards")
+	refused(t, d, []string{"subtract", groups, all}, "one has groups of rows, the other has none")
+	pair := d.at("pair.state")
+	printed(t, "compare", d.at("x.npy"), d.put("z.npy", newSet(8, 100, 3).scores(t)), "--labels", d.at("y.npy"), "--state", pair)
+	refused(t, d, []string{"subtract", pair, pair}, "rows cannot be taken out of states of comparisons", "merge the states of the other shards")
 	kept := d.at("kept.state")
 	evaluate(t, d.at("x.npy"), "--labels", d.at("y.npy"), "--metrics", "ece,ace", "--state", kept)
 	refused(t, d, []string{"subtract", kept, kept}, "rows cannot be taken out of what some metrics keep: ace", "merge the states of the other shards")
@@ -64,6 +69,87 @@ func TestSubtractShard(t *testing.T) {
 	printed(t, "merge", d.at("rest.state"), states[1], "-o", d.at("again.state"))
 	if !bytes.Equal(d.read(d.at("again.state")), d.read(d.at("all.state"))) {
 		t.Error("all shards are not restored")
+	}
+}
+
+// TestSubtractParts: what is left of groups, slices and several labels has the document and the state of the other shards alone, also where
+// groups vanish, and rows that are not there are an error.
+func TestSubtractParts(t *testing.T) {
+	d := newDir(t)
+	const rows, shards = 900, 3
+	s := newSet(23, rows, 4)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	sites, tags := make([]int32, rows), make([]int32, rows*s.classes)
+	for i := range sites {
+		if sites[i] = int32(i % 5); i >= 600 {
+			sites[i] += 4 // of which the first shards have one
+		}
+	}
+	for i := range tags {
+		tags[i] = int32(i / 3 % 2)
+	}
+	many := make([]int32, rows)
+	for i := range many {
+		many[i] = int32(i)
+	}
+	g := d.put("g.npy", npy(t, []int64{rows}, sites))
+	for name, run := range map[string][]string{
+		"groups":          {x, "--labels", y, "--group", g},
+		"groups, weights": {x, "--labels", y, "--group", g, "--weights", d.put("w.npy", s.weightFile(t))},
+		"a group a row":   {x, "--labels", y, "--group", d.put("many.npy", npy(t, []int64{rows}, many)), "--metrics", "nll,ece"},
+		"slices":          {x, "--labels", y, "--slice-by", g},
+		"slices of scores": {d.put("p.npy", npy(t, []int64{rows}, s.probs[:rows])), "--labels", d.put("b.npy", npy(t, []int64{rows}, tags[:rows])),
+			"--slice-by", "score", "--slice-by", g},
+		"labels": {x, "--labels", d.put("tags.npy", npy(t, []int64{rows, int64(s.classes)}, tags)), "--task", "multilabel"},
+	} {
+		var states []string
+		for i := range shards {
+			states = append(states, d.at(fmt.Sprintf("part-%d.state", i)))
+			printed(t, slices.Concat([]string{"eval"}, run, []string{"--shard", fmt.Sprintf("%d/%d", i, shards), "--state", states[i]})...)
+		}
+		all, left := d.at("all.state"), d.at("left.state")
+		printed(t, append([]string{"merge", "-o", all}, states...)...)
+		for gone := range shards {
+			rest := slices.Delete(slices.Clone(states), gone, gone+1)
+			want := printed(t, append([]string{"merge", "--json", "-o", d.at("two.state")}, rest...)...)
+			code, got, errs := candor(t, "subtract", "--json", all, states[gone], "-o", left)
+			if code != 0 || got != want || !bytes.Equal(d.read(left), d.read(d.at("two.state"))) {
+				t.Errorf("%s without shard %d: %d: what is left is not the others: %s", name, gone, code, errs)
+			}
+			refused(t, d, []string{"subtract", left, states[gone], "-o", d.at("no.state")}, "part-"+fmt.Sprint(gone)+".state out of ", "does not have all of the rows")
+		}
+		if code, out, errs := candor(t, append([]string{"subtract", all}, states...)...); code != 0 || out != "" || !strings.Contains(errs, "No rows are left.") {
+			t.Errorf("%s: nothing is left: %d: %s%s", name, code, out, errs)
+		}
+	}
+}
+
+// TestSubtractManyGroups: of more groups than have evaluations sums are kept, of which rows are taken out while as many are left.
+func TestSubtractManyGroups(t *testing.T) {
+	d := newDir(t)
+	for _, rows := range []int{4500, 2000} {
+		s := newSet(24, rows, 2)
+		sites := make([]int32, rows)
+		for i := range sites {
+			sites[i] = int32(i)
+		}
+		run := []string{"eval", d.put("x.npy", s.scores(t)), "--labels", d.put("y.npy", s.labelFile(t)), "--group", d.put("g.npy", npy(t, []int64{int64(rows)}, sites))}
+		var states []string
+		for i := range 3 {
+			states = append(states, d.at(fmt.Sprintf("part-%d.state", i)))
+			printed(t, slices.Concat(run, []string{"--shard", fmt.Sprintf("%d/3", i), "--state", states[i]})...)
+		}
+		all, left, two := d.at("all.state"), d.at("left.state"), d.at("two.state")
+		printed(t, append([]string{"merge", "-o", all}, states...)...)
+		if rows < 3000 {
+			refused(t, d, []string{"subtract", all, states[0], states[1]}, "the evaluations of groups, of which 667 are left", "merge the states of the other shards")
+			continue
+		}
+		want := printed(t, "merge", "--json", states[0], states[2], "-o", two)
+		if got := printed(t, "subtract", "--json", all, states[1], "-o", left); got != want || !bytes.Equal(d.read(left), d.read(two)) {
+			t.Error("what is left is not the others")
+		}
+		refused(t, d, []string{"subtract", left, states[1]}, "does not have all of the rows")
 	}
 }
 

@@ -81,6 +81,16 @@ func (e *Evaluation) Subtract(o *Evaluation) error {
 	return nil
 }
 
+// Copy returns an evaluation of the same rows, by its state.
+func (e *Evaluation) Copy() (*Evaluation, error) {
+	b, err := e.AppendBinary(nil)
+	if err != nil {
+		return nil, err
+	}
+	n := new(Evaluation)
+	return n, n.UnmarshalBinary(b)
+}
+
 // subtract takes the rows of o out of s. o may be changed.
 func subtract(s, o stored) error {
 	if t, ok := s.(subtracter); ok {

@@ -179,3 +179,21 @@ func (s *Sums) fields(f *exact.Fields, weighted bool) {
 		f.Must(m.Over <= s.N && s.Big[i] <= s.N, exact.OutOfRange)
 	}
 }
+
+// Negate negates the sums.
+func (s *Sums) Negate() {
+	s.N = -s.N
+	s.Cell.Negate()
+	s.Own.Negate()
+	for i := range s.Bins {
+		b := &s.Bins[i]
+		b.N = -b.N
+		b.W.Negate()
+		b.Y.Negate()
+		b.P.Negate()
+	}
+	for i := range s.Means {
+		s.Means[i].Negate()
+		s.Big[i] = -s.Big[i]
+	}
+}

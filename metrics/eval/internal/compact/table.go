@@ -492,3 +492,21 @@ func (t *Table) Read(data []byte, g int32) error {
 }
 
 var sumsFormat = exact.Format{Name: "compact.Sums", Magic: "cSUM", Version: 1}
+
+// Subtract takes the rows of groups of another table out: those of its group i belong to group to[i] of t. It reports whether t has as many.
+// o is changed.
+func (t *Table) Subtract(o *Table, to []int32) bool {
+	for i, g := range to {
+		s, other := t.sums(), o.Sums(int32(i))
+		s.Merge(t.Sums(g))
+		if t.wide[g] = s; s.N < other.N {
+			return false
+		}
+		for k := range t.hot[min(len(t.hot), int(g)*t.words):min(len(t.hot), (int(g)+1)*t.words)] {
+			t.hot[int(g)*t.words+k] = 0
+		}
+		other.Negate()
+		s.Merge(other)
+	}
+	return true
+}
