@@ -21,8 +21,8 @@
 // core's sibling is busy or the clock is low. A figure is the median of the samples whose lower probe is at least 0.9 of
 // the best in the run; the column samples says how many of all these are. Of the columns, GB/s is that of scores alone,
 // probe that of 10^9 multiply-adds a second a thread, "of read" the ratio to sequential read with as many threads, and
-// efficiency max(bytes / read bandwidth, port operations / probe) / time: 1 is what the memory or the ports allow, by an
-// estimate of the operations (none at level generic). In -json, a goal of goal_unit read_ratio is one for read_ratio, of
+// efficiency the time that the memory or the ports need at least, whichever is longer and named by the column limit, over the time taken: by the run's
+// fastest read, and by the cycles of the busiest vector port, counted from the assembly, at the run's best probe (none at level generic). In -json, a goal of goal_unit read_ratio is one for read_ratio, of
 // rows_per_s one for rows_per_s, of slices_sort_ratio one for that.
 package main
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,6 +50,7 @@ type result struct {
 	ReadRatio4K float64 `json:"read_ratio_4k,omitempty"`
 	SortRatio   float64 `json:"slices_sort_ratio,omitempty"` // of a ranking: of the scores that slices.Sort sorts in as long
 	Efficiency  float64 `json:"efficiency,omitempty"`        // of what memory and ports would allow
+	Limit       string  `json:"limit,omitempty"`             // what would, read or ports
 	Probe       float64 `json:"probe"`                       // multiply-adds a thread
 
 	Goal     float64 `json:"goal,omitempty"`
@@ -122,6 +124,18 @@ func (r *run) readRate(threads int, m *memory) float64 {
 	return median(rates)
 }
 
+// fastestRead returns the bandwidth of the fastest sequential read, which limits any other.
+func (r *run) fastestRead(threads int, m *memory) (rate float64) {
+	for _, g := range r.groups {
+		if g.read.threads == threads && g.read.memory == m {
+			for _, s := range g.read.samples {
+				rate = max(rate, s.rate)
+			}
+		}
+	}
+	return rate
+}
+
 // result returns the figures of a series on huge pages, without its goal.
 func (r *run) result(s *series) result {
 	rate, probe, counted := figure(s.samples, r.best[s.kind()])
@@ -132,10 +146,8 @@ func (r *run) result(s *series) result {
 	if s.work.ranking != nil {
 		f.SortRatio = f.RowsPerS / r.plainRate(s.work)
 	}
-	if ops := s.work.operations(s.level); ops > 0 {
-		const label = 4 // bytes that a row has besides its scores
-		f.Efficiency = f.RowsPerS * max((rowBytes+label)/read, ops/(probe*float64(s.threads)))
-	}
+	least, by := s.work.limit(s.level, isa.Info().Brand, r.fastestRead(s.threads, s.memory), r.best[s.kind()]*float64(s.threads))
+	f.Efficiency, f.Limit = f.RowsPerS*least, by
 	return f
 }
 
@@ -248,7 +260,7 @@ func (d *document) text(w io.Writer) error {
 	row := func(name string, cells ...string) {
 		fmt.Fprintf(t, "%-*s\t%s\n", widest, name, strings.Join(cells, "\t"))
 	}
-	row("workload", "isa", "threads", "GB/s", "M rows/s", "of read", "on 4 KB", "x slices.Sort", "efficiency", "probe", "samples", "  goal")
+	row("workload", "isa", "threads", "GB/s", "M rows/s", "of read", "on 4 KB", "x slices.Sort", "efficiency", "limit", "probe", "samples", "  goal")
 	for i := range d.Workloads {
 		f := &d.Workloads[i]
 		goal := "  -"
@@ -259,7 +271,7 @@ func (d *document) text(w io.Writer) error {
 			goal += fmt.Sprintf("; %.2f on 4 KB: %s", f.Goal4K, metText(*f.Met4K))
 		}
 		row(f.Name, f.ISA, strconv.Itoa(f.Threads), fmt.Sprintf("%.2f", f.GBps), fmt.Sprintf("%.4g", f.RowsPerS/1e6),
-			fmt.Sprintf("%.2f", f.ReadRatio), optional(f.ReadRatio4K), optional(f.SortRatio), optional(f.Efficiency), fmt.Sprintf("%.1f", f.Probe),
+			fmt.Sprintf("%.2f", f.ReadRatio), optional(f.ReadRatio4K), optional(f.SortRatio), optional(f.Efficiency), cmp.Or(f.Limit, "-"), fmt.Sprintf("%.1f", f.Probe),
 			fmt.Sprintf("%d/%d", f.Counted, f.Samples), goal)
 	}
 	return t.Flush()

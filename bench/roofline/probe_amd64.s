@@ -19,6 +19,10 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-24
 
 	// Eight sums of four words, so that no load waits for an addition.
 blocks:
+	PREFETCHT0 2048(SI)
+	PREFETCHT0 2112(SI)
+	PREFETCHT0 2176(SI)
+	PREFETCHT0 2240(SI)
 	VPADDQ 0(SI), Y0, Y0
 	VPADDQ 32(SI), Y1, Y1
 	VPADDQ 64(SI), Y2, Y2
