@@ -348,7 +348,9 @@ func TestJSON(t *testing.T) {
 			}
 			positive := []string{"gbps", "rows_per_s", "read_ratio", "probe", "rows"}
 			if l != isa.LevelGeneric {
-				positive = append(positive, "efficiency")
+				if positive = append(positive, "efficiency"); w["limit"] != "read" && w["limit"] != "ports" {
+					t.Errorf("the limit is %v", w["limit"])
+				}
 			}
 			top := isa.Levels()[len(isa.Levels())-1]
 			if l == top && threads == 1 {
@@ -507,6 +509,31 @@ func TestGoals(t *testing.T) {
 		same := func(a, b *bool) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 		if math.Abs(f.Goal-c.goal) > 1e-9*c.goal || f.GoalUnit != c.unit || f.GoalText != c.text || !same(f.Met, c.met) || !same(f.Met4K, c.met4K) {
 			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+// TestLimits: each evaluation has a least time at every level with assembly, on CPUs of either maker, which more memory bandwidth or more ports shorten
+// until the other one limits it; the Go loops have none.
+func TestLimits(t *testing.T) {
+	for i := range workloads {
+		w := &workloads[i]
+		for _, level := range []isa.Level{isa.LevelGeneric, isa.LevelAVX2, isa.LevelAVX512, isa.LevelNEON} {
+			for _, brand := range []string{"AMD EPYC", "Intel(R) Xeon(R)"} {
+				_, issued := w.row.at(level, brand)
+				slow, of := w.limit(level, brand, 1e9, 1e15)
+				ports, by := w.limit(level, brand, 1e15, 1e9)
+				switch {
+				case level == isa.LevelGeneric || w.ranking != nil:
+					if slow != 0 || of != "" {
+						t.Errorf("%s, %v: %v by %s", w.name, level, slow, of)
+					}
+				case of != "read" || by != "ports" || !(slow > 0) || !(ports > 0):
+					t.Errorf("%s, %v, %s: %v by %s, %v by %s", w.name, level, brand, slow, of, ports, by)
+				case math.Abs(slow*1e9-float64(w.rowBytes()+4)) > 1e-6*slow*1e9 || issued < 1 || issued > 2:
+					t.Errorf("%s, %v, %s: %v s for %d bytes", w.name, level, brand, slow, w.rowBytes())
+				}
+			}
 		}
 	}
 }
