@@ -7,7 +7,7 @@ import (
 )
 
 // The kernels of events take the scores and labels of a binary task as they are, and write no columns: they cost a few cycles a row,
-// where the columns alone take ten. A row has a fault if its score is outside [0,1], or NaN, or if its label is not 0 or 1. Then they
+// where the columns alone take ten. A row has a fault if its score is outside [0,1], or NaN, or if its label is not 0 or 1. Then those of bins
 // return false and add nothing.
 
 // EventBinsF32 adds each probability p[i] of y = 1, its square and its label to the sums of its bin: one of len(sums) equal-width ones,
@@ -24,18 +24,18 @@ func EventBinsF64(sums []BinSum, p []float64, labels []int32, edges []float64) (
 
 // EventSum holds the sums of EventSums.
 type EventSum struct {
-	Event BinSum // of the scores and labels, as CellSum has them
-	Top   BinSum // likewise of the larger of p and 1-p, and of hits: p > 1/2 says 1
+	Top BinSum // of the larger of p and 1-p, and of hits: p > 1/2 says 1; as CellSum has them
 	// Brier and Brier2 are the sums of the squared errors (p - y)^2 and of their squares, in units of WindowBrier and WindowBrier2. The error is 1-p,
 	// rounded, or p.
 	Brier, Brier2 int64
 }
 
-// EventSumsF32 returns sums of the probabilities p of y = 1 and their labels, for at most MaxSum rows.
-func EventSumsF32(p []float32, labels []int32) (s EventSum, ok bool) { return eventSums(p, labels) }
+// EventSumsF32 returns sums of the probabilities p of y = 1 and their labels, for at most MaxSum rows. They mean nothing if a row has a fault, which
+// EventBinsF32 finds.
+func EventSumsF32(p []float32, labels []int32) EventSum { return eventSums(p, labels) }
 
 // EventSumsF64 is EventSumsF32 for float64.
-func EventSumsF64(p []float64, labels []int32) (s EventSum, ok bool) { return eventSums(p, labels) }
+func EventSumsF64(p []float64, labels []int32) EventSum { return eventSums(p, labels) }
 
 // eventStep is the number of rows that the assembly takes at a time.
 const eventStep = 16
@@ -133,7 +133,7 @@ func (s *BinSum) add(x float64, y int32) {
 	s.PY += v & -h
 }
 
-func eventSums[T float32 | float64](p []T, labels []int32) (s EventSum, ok bool) {
+func eventSums[T float32 | float64](p []T, labels []int32) (s EventSum) {
 	checkEqual(len(p), len(labels))
 	if len(p) > MaxSum {
 		panic(errCount)
@@ -142,26 +142,17 @@ func eventSums[T float32 | float64](p []T, labels []int32) (s EventSum, ok bool)
 	if !simd() {
 		n = 0
 	}
-	if !faultless(p[n:], labels[n:]) {
-		return s, false
-	}
 	if n > 0 {
-		var to [10]uint64
-		fault := 0
+		var w [6]uint64
 		switch p := any(p).(type) {
 		case []float32:
-			fault = asm.EventSumsF32(&to[0], &p[0], &labels[0], n)
+			asm.EventSumsF32(&w[0], &p[0], &labels[0], n)
 		case []float64:
-			fault = asm.EventSumsF64(&to[0], &p[0], &labels[0], n)
-		}
-		if fault != 0 {
-			return s, false
+			asm.EventSumsF64(&w[0], &p[0], &labels[0], n)
 		}
 		rows := uint64(n)
-		of := func(w []uint64) BinSum {
-			return BinSum{N: int64(n), Y: int64(w[0]), P: int64(w[1] - rows*bits3), PP: int64(w[2] - rows*bits3), PY: int64(w[3] - w[0]*bits3)}
-		}
-		s = EventSum{of(to[:4]), of(to[4:8]), int64(to[8] - rows*math.Float64bits(WindowBrier.Magic)), int64(to[9] - rows*math.Float64bits(WindowBrier2.Magic))}
+		s = EventSum{BinSum{N: int64(n), Y: int64(w[0]), P: int64(w[1] - rows*bits3), PP: int64(w[2] - rows*bits3), PY: int64(w[3] - w[0]*bits3)},
+			int64(w[4] - rows*math.Float64bits(WindowBrier.Magic)), int64(w[5] - rows*math.Float64bits(WindowBrier2.Magic))}
 	}
 	for i, v := range p[n:] {
 		x, y := float64(v), labels[n+i]
@@ -173,11 +164,10 @@ func eventSums[T float32 | float64](p []T, labels []int32) (s EventSum, ok bool)
 		if x > 0.5 {
 			hit = y
 		}
-		s.Event.add(x, y)
 		s.Top.add(max(x, q), hit)
 		e := float64(d * d)
 		s.Brier += int64(math.Float64bits(e+WindowBrier.Magic) - math.Float64bits(WindowBrier.Magic))
 		s.Brier2 += int64(math.Float64bits(float64(e*e)+WindowBrier2.Magic) - math.Float64bits(WindowBrier2.Magic))
 	}
-	return s, true
+	return s
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
@@ -43,6 +44,9 @@ func TestLevelsEvents(t *testing.T) {
 			"sums of float32": func() string { return fmt.Sprint(EventSumsF32(narrow.s, y.s)) },
 			"sums of float64": func() string { return fmt.Sprint(EventSumsF64(wide.s, y.s)) },
 		} {
+			if fault && strings.HasPrefix(name, "sums") {
+				continue
+			}
 			var texts []string
 			if err := sameAtLevels(func() uint64 {
 				if texts = append(texts, f()); texts[0] != texts[len(texts)-1] {

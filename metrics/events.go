@@ -52,11 +52,11 @@ func (e *Events) Bins(edges []float64) (sums []kernel.BinSum, ok bool) {
 	return sums, ok
 }
 
-// Event returns the sums of the probabilities and labels, those of bins together where some accumulator takes these.
+// Event returns the sums of the probabilities and labels: those of bins together, where possible of bins that some accumulator takes. ok is false if a
+// row has a fault.
 func (e *Events) Event() (sum kernel.BinSum, ok bool) {
 	if e.edges == nil {
-		s, ok := e.Sums()
-		return s.Event, ok
+		e.edges = kernel.Edges(fewBins)
 	}
 	sums, ok := e.Bins(e.edges)
 	for _, s := range sums {
@@ -69,8 +69,11 @@ func (e *Events) Event() (sum kernel.BinSum, ok bool) {
 	return sum, ok
 }
 
-// Sums returns the sums of kernel.EventSumsF32.
-func (e *Events) Sums() (kernel.EventSum, bool) {
+// fewBins is a number of bins that costs no more than fewer.
+const fewBins = 15
+
+// Sums returns the sums of kernel.EventSumsF32. They mean nothing if a row has a fault.
+func (e *Events) Sums() kernel.EventSum {
 	if e.F64 != nil {
 		return kernel.EventSumsF64(e.F64, e.Labels)
 	}

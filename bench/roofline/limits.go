@@ -69,7 +69,7 @@ var (
 	rowColumns = counted(7.0, 6.6, 9.7, 7.7, 2*opsRowEnd)
 	rowBinary  = counted(13.5, 16.3, 19.8, 16.4, 2*opsBinary)
 	rowBins    = counted(1.84, 1.44, 1.86, 1.54, 2*opsBins)
-	rowEvents  = counted(2.64, 2.48, 3.60, 2.75, 2*opsEvents)
+	rowEvents  = counted(1.39, 1.41, 2.01, 1.64, 2*opsEvents)
 	rowNormal  = counted(6.1, 7.4, 8.8, 7.9, 2*opsNormal)
 )
 

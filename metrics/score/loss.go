@@ -117,23 +117,19 @@ func (l *Loss) AddsEvents() (bins []float64, ok bool) { return nil, !l.keeps(OfN
 
 // AddEvents adds rows, see metrics.EventAdder.
 func (l *Loss) AddEvents(e *metrics.Events) bool {
-	if !l.keeps(OfTop | OfBrier) {
-		event, ok := e.Event()
-		if !ok {
-			return false
-		}
-		l.seen = state.Rows{Classes: 1}
-		l.top.Weight.Add(e.Len(), nil)
-		if l.keeps(OfEvent) {
-			l.event.AddBins(&event)
-		}
-		return true
-	}
-	s, ok := e.Sums()
+	event, ok := e.Event()
 	if !ok {
 		return false
 	}
 	l.seen = state.Rows{Classes: 1}
+	if l.keeps(OfEvent) {
+		l.event.AddBins(&event)
+	}
+	if !l.keeps(OfTop | OfBrier) {
+		l.top.Weight.Add(e.Len(), nil)
+		return true
+	}
+	s := e.Sums()
 	if l.keeps(OfTop) {
 		l.top.AddBins(&s.Top)
 		l.ranks[0].AddShifted(s.Top.Y, 88)
@@ -142,9 +138,6 @@ func (l *Loss) AddEvents(e *metrics.Events) bool {
 		}
 	} else {
 		l.top.Weight.Add(e.Len(), nil)
-	}
-	if l.keeps(OfEvent) {
-		l.event.AddBins(&s.Event)
 	}
 	if l.keeps(OfBrier) {
 		l.brier.AddSums(s.Brier, s.Brier2, &kernel.WindowBrier, &kernel.WindowBrier2)

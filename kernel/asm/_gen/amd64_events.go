@@ -35,3 +35,14 @@ func (m *amd64) StoreWords(p R, off int, v V) {
 	m.VMOVUPS(m.half(v), at(p, off))
 	m.VMOVUPS(m.upper(v), at(p, off+32))
 }
+
+func (m *amd64) XorM(a, b M) M {
+	x, y := a.(mask), b.(mask)
+	d := m.newMask(x.t)
+	if m.wide() {
+		m.KXORW(x.r, y.r, d.r)
+	} else {
+		m.VPXOR(x.r, y.r, d.r)
+	}
+	return d
+}

@@ -19,3 +19,5 @@ func (m *neonMachine) CountedCells(one V) func(a, b V, place func(l int) (R, int
 }
 
 func (m *neonMachine) StoreWords(p R, off int, v V) { m.Store(p, off, v) }
+
+func (m *neonMachine) XorM(a, b M) M { return m.Xor(a, b) }

@@ -205,52 +205,35 @@ func (c eventKernel) eventBinsF32() {
 }
 
 func (c eventKernel) eventSums() {
-	c.Func("EventSums"+c.name, "EventSums"+c.name+` writes ten sums of n rows, a multiple of 16 that is not 0, to to: of labels; of the bits of p+3, of p*p+3,
-		and of p+3 where the label is 1; of hits; of the bits of t+3, of t*t+3, and of t+3 where there is a hit, for the larger t of p and 1-p; of the
-		bits of e+6 and of e*e+12 for the squared error e. It returns 1, and the sums mean nothing, if a score is outside [0,1] or a label is not 0 or 1.`,
-		[]Arg{{"to", "*uint64"}, {"x", c.scores}, {"labels", "*int32"}, {"n", "int"}}, []Arg{{"ret", "int"}})
+	c.Func("EventSums"+c.name, "EventSums"+c.name+` writes six sums of n rows, a multiple of 16 that is not 0, to to: of hits; of the bits of t+3, of
+		t*t+3, and of t+3 where there is a hit, for the larger t of p and 1-p; of the bits of e+6 and of e*e+12 for the squared error e.`,
+		[]Arg{{"to", "*uint64"}, {"x", c.scores}, {"labels", "*int32"}, {"n", "int"}}, nil)
 	to, x, labels, n := c.Arg("to"), c.Arg("x"), c.Arg("labels"), c.Arg("n")
-	zero := c.Zero()
-	good := c.Cmp(F64, EQ, zero, zero)
-	var sums [10]V
+	var sums [6]V
 	for i := range sums {
 		sums[i] = c.Zero()
 	}
-	three, one, half := c.pinned64(3), c.c64(1), c.pinned64(0.5)
+	three, one, half := c.pinned64(3), c.pinned64(1), c.pinned64(0.5)
 	unit := c.pinnedInt(1)
-	// In this order no more than 16 registers are in use at a time.
 	c.eachScore(x, labels, n, func(_ int, x V, label func() V) {
-		cell := func(first int, p, square V) (v V) {
-			c.AddTo(I64, sums[first+2], c.Add(F64, square, three))
-			v = c.Add(F64, p, three)
-			c.AddTo(I64, sums[first+1], v)
-			return v
-		}
-		square, in := c.scored(x)
-		c.MoveM(good, c.AndM(good, in))
-		v := cell(0, x, square)
-		y := label()
-		c.AddTo(I64, sums[0], y)
-		event := c.Cmp(I64, EQ, y, unit)
-		c.AddWhere(I64, sums[3], event, v)
-		other := c.Cmp(I64, EQ, y, c.Zero())
-		c.MoveM(good, c.AndM(good, c.OrM(event, other)))
-		hit := c.AndM(other, c.Cmp(F64, LE, x, half)) // a score of 1/2 says 0
-		hit = c.OrM(hit, c.AndM(event, c.Cmp(F64, GT, x, half)))
+		event := c.Cmp(I64, EQ, label(), unit)
 		q := c.Sub(F64, c.Copy(one), x)
 		wrong := c.Blend(event, q, x) // distance of the score from the label
+		square := c.Mul(F64, wrong, wrong)
+		c.AddTo(I64, sums[4], c.Add(F64, square, c.c64(6)))
+		c.AddTo(I64, sums[5], c.Add(F64, c.Mul(F64, square, square), c.c64(12)))
 		top := c.Max(F64, x, q)
-		square = c.Mul(F64, wrong, wrong)
-		c.AddTo(I64, sums[8], c.Add(F64, square, c.c64(6)))
-		c.AddTo(I64, sums[9], c.Add(F64, c.Mul(F64, square, square), c.c64(12)))
-		v = cell(4, top, c.Mul(F64, top, top))
-		c.CountTo(I64, sums[4], hit, unit)
-		c.AddWhere(I64, sums[7], hit, v)
+		c.AddTo(I64, sums[2], c.Add(F64, c.Mul(F64, top, top), three))
+		v := c.Add(F64, top, three)
+		c.AddTo(I64, sums[1], v)
+		hit := c.XorM(event, c.Cmp(F64, LE, x, half)) // a score of 1/2 says 0
+		c.CountTo(I64, sums[0], hit, unit)
+		c.AddWhere(I64, sums[3], hit, v)
 	})
 	for i, s := range sums {
 		c.total(to, i, s)
 	}
-	c.finish(good, nil)
+	c.Return()
 }
 
 // floorTo is FloorTo where there is no rounding down: the remainder of the product is below 0 where it was rounded up.

@@ -6,5 +6,6 @@ type eventsMachine interface {
 	FloorTo(a, b, magic V) V // of F32: 2^23, which is magic, and the largest whole number that is not above a*b, where that is in [0, 2^22)
 	// CountedCells returns what adds lane l of two registers of 64 bits and the 16 bytes of one, which has the same ones throughout, to 32 bytes.
 	CountedCells(one V) func(a, b V, place func(l int) (R, int))
+	XorM(a, b M) M
 	StoreWords(p R, off int, v V) // as Store, for words that are loaded soon
 }

@@ -658,13 +658,12 @@ func BinEdgesRight(dst *int32, p *float64, n int, edges *float64, inner int)
 //go:noescape
 func BinSums(to *uint64, cells *uint64, bins int, bin *int32, p *float64, y *uint8, n int) (ret int)
 
-// EventSumsF32 writes ten sums of n rows, a multiple of 16 that is not 0, to to: of labels; of the bits of p+3, of
-// p*p+3, and of p+3 where the label is 1; of hits; of the bits of t+3, of t*t+3, and of t+3 where there is a hit, for
-// the larger t of p and 1-p; of the bits of e+6 and of e*e+12 for the squared error e. It returns 1, and the sums mean
-// nothing, if a score is outside [0,1] or a label is not 0 or 1.
+// EventSumsF32 writes six sums of n rows, a multiple of 16 that is not 0, to to: of hits; of the bits of t+3, of t*t+3,
+// and of t+3 where there is a hit, for the larger t of p and 1-p; of the bits of e+6 and of e*e+12 for the squared
+// error e.
 //
 //go:noescape
-func EventSumsF32(to *uint64, x *float32, labels *int32, n int) (ret int)
+func EventSumsF32(to *uint64, x *float32, labels *int32, n int)
 
 // EventBinsF32 sums n rows, a multiple of 16 that is not 0, by equal-width bins of their scores and by their labels: it
 // writes to to, for label 0 and then for label 1 of each bin, the sums of the bits of p+3 and of p*p+3, the number of
@@ -675,13 +674,12 @@ func EventSumsF32(to *uint64, x *float32, labels *int32, n int) (ret int)
 //go:noescape
 func EventBinsF32(to *uint64, cells *uint64, bins int, x *float32, labels *int32, n int, scale *float32) (ret int)
 
-// EventSumsF64 writes ten sums of n rows, a multiple of 16 that is not 0, to to: of labels; of the bits of p+3, of
-// p*p+3, and of p+3 where the label is 1; of hits; of the bits of t+3, of t*t+3, and of t+3 where there is a hit, for
-// the larger t of p and 1-p; of the bits of e+6 and of e*e+12 for the squared error e. It returns 1, and the sums mean
-// nothing, if a score is outside [0,1] or a label is not 0 or 1.
+// EventSumsF64 writes six sums of n rows, a multiple of 16 that is not 0, to to: of hits; of the bits of t+3, of t*t+3,
+// and of t+3 where there is a hit, for the larger t of p and 1-p; of the bits of e+6 and of e*e+12 for the squared
+// error e.
 //
 //go:noescape
-func EventSumsF64(to *uint64, x *float64, labels *int32, n int) (ret int)
+func EventSumsF64(to *uint64, x *float64, labels *int32, n int)
 
 // EventBinsF64 sums n rows, a multiple of 16 that is not 0, by equal-width bins of their scores: it writes to the four
 // words of each bin at to N + Y<<32 and the sums of the bits of p+3, of p*p+3, and of p+3 where the label is 1. cells

@@ -4,199 +4,118 @@
 
 #include "textflag.h"
 
-// func EventSumsF32(to *uint64, x *float32, labels *int32, n int) (ret int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·EventSumsF32(SB), NOSPLIT, $0-40
+// func EventSumsF32(to *uint64, x *float32, labels *int32, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·EventSumsF32(SB), NOSPLIT, $0-32
 	MOVQ         to+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         labels+16(FP), DX
 	MOVQ         n+24(FP), BX
 	VPXORD       Z0, Z0, Z0
-	VCMPPD       $0x00, Z0, Z0, K1
-	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z4, Z4, Z4
 	VPXORD       Z5, Z5, Z5
-	VPXORD       Z6, Z6, Z6
-	VPXORD       Z7, Z7, Z7
-	VPXORD       Z8, Z8, Z8
-	VPXORD       Z9, Z9, Z9
-	VPXORD       Z10, Z10, Z10
-	VPXORD       Z11, Z11, Z11
-	VBROADCASTSD c64_4008000000000000<>+0(SB), Z12
-	VBROADCASTSD c64_3fe0000000000000<>+0(SB), Z13
-	VBROADCASTSD c64_1<>+0(SB), Z14
+	VBROADCASTSD c64_4008000000000000<>+0(SB), Z6
+	VBROADCASTSD c64_3ff0000000000000<>+0(SB), Z7
+	VBROADCASTSD c64_3fe0000000000000<>+0(SB), Z8
+	VBROADCASTSD c64_1<>+0(SB), Z9
 
 rows:
-	PREFETCHT0   2048(CX)
-	PREFETCHT0   2048(DX)
-	VCVTPS2PD    (CX), Z15
-	VMULPD       Z15, Z15, Z16
-	VSUBPD       Z16, Z15, Z17
-	VPXORD       Z18, Z18, Z18
-	VCMPPD       $0x1d, Z18, Z17, K2
-	KANDW        K1, K2, K1
-	KMOVW        K1, K1
-	VADDPD       Z12, Z16, Z16
-	VPADDQ       Z16, Z4, Z4
-	VADDPD       Z12, Z15, Z16
-	VPADDQ       Z16, Z3, Z3
-	VPMOVSXDQ    (DX), Z17
-	VPADDQ       Z17, Z0, Z0
-	VPCMPEQQ     Z14, Z17, K2
-	VPADDQ       Z16, Z5, K2, Z5
-	VPXORD       Z16, Z16, Z16
-	VPCMPEQQ     Z16, Z17, K3
-	KORW         K2, K3, K4
-	KANDW        K1, K4, K1
-	KMOVW        K1, K1
-	VCMPPD       $0x12, Z13, Z15, K4
-	KANDW        K3, K4, K3
-	VCMPPD       $0x1e, Z13, Z15, K4
-	KANDW        K2, K4, K4
-	KORW         K3, K4, K3
-	VBROADCASTSD c64_3ff0000000000000<>+0(SB), Z16
-	VSUBPD       Z15, Z16, Z16
-	VBLENDMPD    Z16, Z15, K2, Z1
-	VMAXPD       Z16, Z15, Z15
-	VMULPD       Z1, Z1, Z16
-	VADDPD.BCST  c64_4018000000000000<>+0(SB), Z16, Z17
-	VPADDQ       Z17, Z10, Z10
-	VMULPD       Z16, Z16, Z16
-	VADDPD.BCST  c64_4028000000000000<>+0(SB), Z16, Z16
-	VPADDQ       Z16, Z11, Z11
-	VMULPD       Z15, Z15, Z16
-	VADDPD       Z12, Z16, Z16
-	VPADDQ       Z16, Z8, Z8
-	VADDPD       Z12, Z15, Z15
-	VPADDQ       Z15, Z7, Z7
-	VPADDQ       Z14, Z6, K3, Z6
-	VPADDQ       Z15, Z9, K3, Z9
-	VCVTPS2PD    32(CX), Z15
-	VMULPD       Z15, Z15, Z16
-	VSUBPD       Z16, Z15, Z17
-	VPXORD       Z18, Z18, Z18
-	VCMPPD       $0x1d, Z18, Z17, K2
-	KANDW        K1, K2, K1
-	KMOVW        K1, K1
-	VADDPD       Z12, Z16, Z16
-	VPADDQ       Z16, Z4, Z4
-	VADDPD       Z12, Z15, Z16
-	VPADDQ       Z16, Z3, Z3
-	VPMOVSXDQ    32(DX), Z17
-	VPADDQ       Z17, Z0, Z0
-	VPCMPEQQ     Z14, Z17, K2
-	VPADDQ       Z16, Z5, K2, Z5
-	VPXORD       Z16, Z16, Z16
-	VPCMPEQQ     Z16, Z17, K3
-	KORW         K2, K3, K4
-	KANDW        K1, K4, K1
-	KMOVW        K1, K1
-	VCMPPD       $0x12, Z13, Z15, K4
-	KANDW        K3, K4, K3
-	VCMPPD       $0x1e, Z13, Z15, K4
-	KANDW        K2, K4, K4
-	KORW         K3, K4, K3
-	VBROADCASTSD c64_3ff0000000000000<>+0(SB), Z16
-	VSUBPD       Z15, Z16, Z16
-	VBLENDMPD    Z16, Z15, K2, Z2
-	VMAXPD       Z16, Z15, Z15
-	VMULPD       Z2, Z2, Z16
-	VADDPD.BCST  c64_4018000000000000<>+0(SB), Z16, Z17
-	VPADDQ       Z17, Z10, Z10
-	VMULPD       Z16, Z16, Z16
-	VADDPD.BCST  c64_4028000000000000<>+0(SB), Z16, Z16
-	VPADDQ       Z16, Z11, Z11
-	VMULPD       Z15, Z15, Z16
-	VADDPD       Z12, Z16, Z16
-	VPADDQ       Z16, Z8, Z8
-	VADDPD       Z12, Z15, Z15
-	VPADDQ       Z15, Z7, Z7
-	VPADDQ       Z14, Z6, K3, Z6
-	VPADDQ       Z15, Z9, K3, Z9
-	ADDQ         $+64, CX
-	ADDQ         $+64, DX
-	SUBQ         $+16, BX
-	CMPQ         BX, $+0
-	JGT          rows
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, (AX)
-	VSHUFF64X2   $0x4e, Z3, Z3, Z0
-	VPADDQ       Z0, Z3, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 8(AX)
-	VSHUFF64X2   $0x4e, Z4, Z4, Z0
-	VPADDQ       Z0, Z4, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 16(AX)
-	VSHUFF64X2   $0x4e, Z5, Z5, Z0
-	VPADDQ       Z0, Z5, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 24(AX)
-	VSHUFF64X2   $0x4e, Z6, Z6, Z0
-	VPADDQ       Z0, Z6, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 32(AX)
-	VSHUFF64X2   $0x4e, Z7, Z7, Z0
-	VPADDQ       Z0, Z7, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 40(AX)
-	VSHUFF64X2   $0x4e, Z8, Z8, Z0
-	VPADDQ       Z0, Z8, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 48(AX)
-	VSHUFF64X2   $0x4e, Z9, Z9, Z0
-	VPADDQ       Z0, Z9, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 56(AX)
-	VSHUFF64X2   $0x4e, Z10, Z10, Z0
-	VPADDQ       Z0, Z10, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 64(AX)
-	VSHUFF64X2   $0x4e, Z11, Z11, Z0
-	VPADDQ       Z0, Z11, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 72(AX)
-	MOVQ         $+1, AX
-	KNOTB        K1, K1
-	KORTESTW     K1, K1
-	JNE          fault
-	XORQ         AX, AX
-
-fault:
-	MOVQ AX, ret+32(FP)
+	PREFETCHT0  2048(CX)
+	PREFETCHT0  2048(DX)
+	VCVTPS2PD   (CX), Z10
+	VPMOVSXDQ   (DX), Z11
+	VPCMPEQQ    Z9, Z11, K1
+	VMOVAPS     Z7, Z11
+	VSUBPD      Z10, Z11, Z11
+	VBLENDMPD   Z11, Z10, K1, Z12
+	VMULPD      Z12, Z12, Z14
+	VADDPD.BCST c64_4018000000000000<>+0(SB), Z14, Z15
+	VPADDQ      Z15, Z4, Z4
+	VMULPD      Z14, Z14, Z14
+	VADDPD.BCST c64_4028000000000000<>+0(SB), Z14, Z14
+	VPADDQ      Z14, Z5, Z5
+	VMAXPD      Z11, Z10, Z11
+	VMULPD      Z11, Z11, Z14
+	VADDPD      Z6, Z14, Z14
+	VPADDQ      Z14, Z2, Z2
+	VADDPD      Z6, Z11, Z11
+	VPADDQ      Z11, Z1, Z1
+	VCMPPD      $0x12, Z8, Z10, K2
+	KXORW       K1, K2, K1
+	VPADDQ      Z9, Z0, K1, Z0
+	VPADDQ      Z11, Z3, K1, Z3
+	VCVTPS2PD   32(CX), Z10
+	VPMOVSXDQ   32(DX), Z11
+	VPCMPEQQ    Z9, Z11, K1
+	VMOVAPS     Z7, Z11
+	VSUBPD      Z10, Z11, Z11
+	VBLENDMPD   Z11, Z10, K1, Z13
+	VMULPD      Z13, Z13, Z14
+	VADDPD.BCST c64_4018000000000000<>+0(SB), Z14, Z15
+	VPADDQ      Z15, Z4, Z4
+	VMULPD      Z14, Z14, Z14
+	VADDPD.BCST c64_4028000000000000<>+0(SB), Z14, Z14
+	VPADDQ      Z14, Z5, Z5
+	VMAXPD      Z11, Z10, Z11
+	VMULPD      Z11, Z11, Z14
+	VADDPD      Z6, Z14, Z14
+	VPADDQ      Z14, Z2, Z2
+	VADDPD      Z6, Z11, Z11
+	VPADDQ      Z11, Z1, Z1
+	VCMPPD      $0x12, Z8, Z10, K2
+	KXORW       K1, K2, K1
+	VPADDQ      Z9, Z0, K1, Z0
+	VPADDQ      Z11, Z3, K1, Z3
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	SUBQ        $+16, BX
+	CMPQ        BX, $+0
+	JGT         rows
+	VSHUFF64X2  $0x4e, Z0, Z0, Z6
+	VPADDQ      Z6, Z0, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z6
+	VPADDQ      Z6, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z6
+	VPADDQ      Z6, Z0, Z0
+	VMOVSD      X0, (AX)
+	VSHUFF64X2  $0x4e, Z1, Z1, Z0
+	VPADDQ      Z0, Z1, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVSD      X0, 8(AX)
+	VSHUFF64X2  $0x4e, Z2, Z2, Z0
+	VPADDQ      Z0, Z2, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVSD      X0, 16(AX)
+	VSHUFF64X2  $0x4e, Z3, Z3, Z0
+	VPADDQ      Z0, Z3, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVSD      X0, 24(AX)
+	VSHUFF64X2  $0x4e, Z4, Z4, Z0
+	VPADDQ      Z0, Z4, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVSD      X0, 32(AX)
+	VSHUFF64X2  $0x4e, Z5, Z5, Z0
+	VPADDQ      Z0, Z5, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVSD      X0, 40(AX)
 	VZEROUPPER
 	RET
 
@@ -438,199 +357,118 @@ GLOBL pairs1_64<>(SB), RODATA|NOPTR, $64
 DATA c64_fffffffefffffffe<>+0(SB)/8, $0xfffffffefffffffe
 GLOBL c64_fffffffefffffffe<>(SB), RODATA|NOPTR, $8
 
-// func EventSumsF64(to *uint64, x *float64, labels *int32, n int) (ret int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·EventSumsF64(SB), NOSPLIT, $0-40
+// func EventSumsF64(to *uint64, x *float64, labels *int32, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·EventSumsF64(SB), NOSPLIT, $0-32
 	MOVQ         to+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         labels+16(FP), DX
 	MOVQ         n+24(FP), BX
 	VPXORD       Z0, Z0, Z0
-	VCMPPD       $0x00, Z0, Z0, K1
-	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z4, Z4, Z4
 	VPXORD       Z5, Z5, Z5
-	VPXORD       Z6, Z6, Z6
-	VPXORD       Z7, Z7, Z7
-	VPXORD       Z8, Z8, Z8
-	VPXORD       Z9, Z9, Z9
-	VPXORD       Z10, Z10, Z10
-	VPXORD       Z11, Z11, Z11
-	VBROADCASTSD c64_4008000000000000<>+0(SB), Z12
-	VBROADCASTSD c64_3fe0000000000000<>+0(SB), Z13
-	VBROADCASTSD c64_1<>+0(SB), Z14
+	VBROADCASTSD c64_4008000000000000<>+0(SB), Z6
+	VBROADCASTSD c64_3ff0000000000000<>+0(SB), Z7
+	VBROADCASTSD c64_3fe0000000000000<>+0(SB), Z8
+	VBROADCASTSD c64_1<>+0(SB), Z9
 
 rows:
-	PREFETCHT0   2048(CX)
-	PREFETCHT0   2048(DX)
-	VMOVUPS      (CX), Z15
-	VMULPD       Z15, Z15, Z16
-	VSUBPD       Z16, Z15, Z17
-	VPXORD       Z18, Z18, Z18
-	VCMPPD       $0x1d, Z18, Z17, K2
-	KANDW        K1, K2, K1
-	KMOVW        K1, K1
-	VADDPD       Z12, Z16, Z16
-	VPADDQ       Z16, Z4, Z4
-	VADDPD       Z12, Z15, Z16
-	VPADDQ       Z16, Z3, Z3
-	VPMOVSXDQ    (DX), Z17
-	VPADDQ       Z17, Z0, Z0
-	VPCMPEQQ     Z14, Z17, K2
-	VPADDQ       Z16, Z5, K2, Z5
-	VPXORD       Z16, Z16, Z16
-	VPCMPEQQ     Z16, Z17, K3
-	KORW         K2, K3, K4
-	KANDW        K1, K4, K1
-	KMOVW        K1, K1
-	VCMPPD       $0x12, Z13, Z15, K4
-	KANDW        K3, K4, K3
-	VCMPPD       $0x1e, Z13, Z15, K4
-	KANDW        K2, K4, K4
-	KORW         K3, K4, K3
-	VBROADCASTSD c64_3ff0000000000000<>+0(SB), Z16
-	VSUBPD       Z15, Z16, Z16
-	VBLENDMPD    Z16, Z15, K2, Z1
-	VMAXPD       Z16, Z15, Z15
-	VMULPD       Z1, Z1, Z16
-	VADDPD.BCST  c64_4018000000000000<>+0(SB), Z16, Z17
-	VPADDQ       Z17, Z10, Z10
-	VMULPD       Z16, Z16, Z16
-	VADDPD.BCST  c64_4028000000000000<>+0(SB), Z16, Z16
-	VPADDQ       Z16, Z11, Z11
-	VMULPD       Z15, Z15, Z16
-	VADDPD       Z12, Z16, Z16
-	VPADDQ       Z16, Z8, Z8
-	VADDPD       Z12, Z15, Z15
-	VPADDQ       Z15, Z7, Z7
-	VPADDQ       Z14, Z6, K3, Z6
-	VPADDQ       Z15, Z9, K3, Z9
-	VMOVUPS      64(CX), Z15
-	VMULPD       Z15, Z15, Z16
-	VSUBPD       Z16, Z15, Z17
-	VPXORD       Z18, Z18, Z18
-	VCMPPD       $0x1d, Z18, Z17, K2
-	KANDW        K1, K2, K1
-	KMOVW        K1, K1
-	VADDPD       Z12, Z16, Z16
-	VPADDQ       Z16, Z4, Z4
-	VADDPD       Z12, Z15, Z16
-	VPADDQ       Z16, Z3, Z3
-	VPMOVSXDQ    32(DX), Z17
-	VPADDQ       Z17, Z0, Z0
-	VPCMPEQQ     Z14, Z17, K2
-	VPADDQ       Z16, Z5, K2, Z5
-	VPXORD       Z16, Z16, Z16
-	VPCMPEQQ     Z16, Z17, K3
-	KORW         K2, K3, K4
-	KANDW        K1, K4, K1
-	KMOVW        K1, K1
-	VCMPPD       $0x12, Z13, Z15, K4
-	KANDW        K3, K4, K3
-	VCMPPD       $0x1e, Z13, Z15, K4
-	KANDW        K2, K4, K4
-	KORW         K3, K4, K3
-	VBROADCASTSD c64_3ff0000000000000<>+0(SB), Z16
-	VSUBPD       Z15, Z16, Z16
-	VBLENDMPD    Z16, Z15, K2, Z2
-	VMAXPD       Z16, Z15, Z15
-	VMULPD       Z2, Z2, Z16
-	VADDPD.BCST  c64_4018000000000000<>+0(SB), Z16, Z17
-	VPADDQ       Z17, Z10, Z10
-	VMULPD       Z16, Z16, Z16
-	VADDPD.BCST  c64_4028000000000000<>+0(SB), Z16, Z16
-	VPADDQ       Z16, Z11, Z11
-	VMULPD       Z15, Z15, Z16
-	VADDPD       Z12, Z16, Z16
-	VPADDQ       Z16, Z8, Z8
-	VADDPD       Z12, Z15, Z15
-	VPADDQ       Z15, Z7, Z7
-	VPADDQ       Z14, Z6, K3, Z6
-	VPADDQ       Z15, Z9, K3, Z9
-	ADDQ         $+128, CX
-	ADDQ         $+64, DX
-	SUBQ         $+16, BX
-	CMPQ         BX, $+0
-	JGT          rows
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, (AX)
-	VSHUFF64X2   $0x4e, Z3, Z3, Z0
-	VPADDQ       Z0, Z3, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 8(AX)
-	VSHUFF64X2   $0x4e, Z4, Z4, Z0
-	VPADDQ       Z0, Z4, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 16(AX)
-	VSHUFF64X2   $0x4e, Z5, Z5, Z0
-	VPADDQ       Z0, Z5, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 24(AX)
-	VSHUFF64X2   $0x4e, Z6, Z6, Z0
-	VPADDQ       Z0, Z6, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 32(AX)
-	VSHUFF64X2   $0x4e, Z7, Z7, Z0
-	VPADDQ       Z0, Z7, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 40(AX)
-	VSHUFF64X2   $0x4e, Z8, Z8, Z0
-	VPADDQ       Z0, Z8, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 48(AX)
-	VSHUFF64X2   $0x4e, Z9, Z9, Z0
-	VPADDQ       Z0, Z9, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 56(AX)
-	VSHUFF64X2   $0x4e, Z10, Z10, Z0
-	VPADDQ       Z0, Z10, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 64(AX)
-	VSHUFF64X2   $0x4e, Z11, Z11, Z0
-	VPADDQ       Z0, Z11, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VPSHUFD      $0x4e, Z0, Z1
-	VPADDQ       Z1, Z0, Z0
-	VMOVSD       X0, 72(AX)
-	MOVQ         $+1, AX
-	KNOTB        K1, K1
-	KORTESTW     K1, K1
-	JNE          fault
-	XORQ         AX, AX
-
-fault:
-	MOVQ AX, ret+32(FP)
+	PREFETCHT0  2048(CX)
+	PREFETCHT0  2048(DX)
+	VMOVUPS     (CX), Z10
+	VPMOVSXDQ   (DX), Z11
+	VPCMPEQQ    Z9, Z11, K1
+	VMOVAPS     Z7, Z11
+	VSUBPD      Z10, Z11, Z11
+	VBLENDMPD   Z11, Z10, K1, Z12
+	VMULPD      Z12, Z12, Z14
+	VADDPD.BCST c64_4018000000000000<>+0(SB), Z14, Z15
+	VPADDQ      Z15, Z4, Z4
+	VMULPD      Z14, Z14, Z14
+	VADDPD.BCST c64_4028000000000000<>+0(SB), Z14, Z14
+	VPADDQ      Z14, Z5, Z5
+	VMAXPD      Z11, Z10, Z11
+	VMULPD      Z11, Z11, Z14
+	VADDPD      Z6, Z14, Z14
+	VPADDQ      Z14, Z2, Z2
+	VADDPD      Z6, Z11, Z11
+	VPADDQ      Z11, Z1, Z1
+	VCMPPD      $0x12, Z8, Z10, K2
+	KXORW       K1, K2, K1
+	VPADDQ      Z9, Z0, K1, Z0
+	VPADDQ      Z11, Z3, K1, Z3
+	VMOVUPS     64(CX), Z10
+	VPMOVSXDQ   32(DX), Z11
+	VPCMPEQQ    Z9, Z11, K1
+	VMOVAPS     Z7, Z11
+	VSUBPD      Z10, Z11, Z11
+	VBLENDMPD   Z11, Z10, K1, Z13
+	VMULPD      Z13, Z13, Z14
+	VADDPD.BCST c64_4018000000000000<>+0(SB), Z14, Z15
+	VPADDQ      Z15, Z4, Z4
+	VMULPD      Z14, Z14, Z14
+	VADDPD.BCST c64_4028000000000000<>+0(SB), Z14, Z14
+	VPADDQ      Z14, Z5, Z5
+	VMAXPD      Z11, Z10, Z11
+	VMULPD      Z11, Z11, Z14
+	VADDPD      Z6, Z14, Z14
+	VPADDQ      Z14, Z2, Z2
+	VADDPD      Z6, Z11, Z11
+	VPADDQ      Z11, Z1, Z1
+	VCMPPD      $0x12, Z8, Z10, K2
+	KXORW       K1, K2, K1
+	VPADDQ      Z9, Z0, K1, Z0
+	VPADDQ      Z11, Z3, K1, Z3
+	ADDQ        $+128, CX
+	ADDQ        $+64, DX
+	SUBQ        $+16, BX
+	CMPQ        BX, $+0
+	JGT         rows
+	VSHUFF64X2  $0x4e, Z0, Z0, Z6
+	VPADDQ      Z6, Z0, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z6
+	VPADDQ      Z6, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z6
+	VPADDQ      Z6, Z0, Z0
+	VMOVSD      X0, (AX)
+	VSHUFF64X2  $0x4e, Z1, Z1, Z0
+	VPADDQ      Z0, Z1, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVSD      X0, 8(AX)
+	VSHUFF64X2  $0x4e, Z2, Z2, Z0
+	VPADDQ      Z0, Z2, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVSD      X0, 16(AX)
+	VSHUFF64X2  $0x4e, Z3, Z3, Z0
+	VPADDQ      Z0, Z3, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVSD      X0, 24(AX)
+	VSHUFF64X2  $0x4e, Z4, Z4, Z0
+	VPADDQ      Z0, Z4, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVSD      X0, 32(AX)
+	VSHUFF64X2  $0x4e, Z5, Z5, Z0
+	VPADDQ      Z0, Z5, Z0
+	VSHUFF64X2  $0xb1, Z0, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VPSHUFD     $0x4e, Z0, Z1
+	VPADDQ      Z1, Z0, Z0
+	VMOVSD      X0, 40(AX)
 	VZEROUPPER
 	RET
 

@@ -7,12 +7,12 @@
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x4008000000000000
 DATA consts<>+8(SB)/8, $0x4008000000000000
-DATA consts<>+16(SB)/8, $0x3fe0000000000000
-DATA consts<>+24(SB)/8, $0x3fe0000000000000
-DATA consts<>+32(SB)/8, $0x0000000000000001
-DATA consts<>+40(SB)/8, $0x0000000000000001
-DATA consts<>+48(SB)/8, $0x3ff0000000000000
-DATA consts<>+56(SB)/8, $0x3ff0000000000000
+DATA consts<>+16(SB)/8, $0x3ff0000000000000
+DATA consts<>+24(SB)/8, $0x3ff0000000000000
+DATA consts<>+32(SB)/8, $0x3fe0000000000000
+DATA consts<>+40(SB)/8, $0x3fe0000000000000
+DATA consts<>+48(SB)/8, $0x0000000000000001
+DATA consts<>+56(SB)/8, $0x0000000000000001
 DATA consts<>+64(SB)/8, $0x4018000000000000
 DATA consts<>+72(SB)/8, $0x4018000000000000
 DATA consts<>+80(SB)/8, $0x4028000000000000
@@ -29,444 +29,266 @@ DATA consts<>+160(SB)/8, $0x4337ffffffffffff
 DATA consts<>+168(SB)/8, $0x4337ffffffffffff
 GLOBL consts<>(SB), RODATA|NOPTR, $176
 
-// func EventSumsF32(to *uint64, x *float32, labels *int32, n int) (ret int)
-TEXT ·EventSumsF32(SB), NOSPLIT, $0-40
+// func EventSumsF32(to *uint64, x *float32, labels *int32, n int)
+TEXT ·EventSumsF32(SB), NOSPLIT, $0-32
 	MOVD $consts<>(SB), R0
 	MOVD to+0(FP), R1
 	MOVD x+8(FP), R2
 	MOVD labels+16(FP), R3
 	MOVD n+24(FP), R4
 	VMOVI $0, V0.B16
-	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	VMOVI $0, V10.B16
-	FMOVQ (R0), F11
-	FMOVQ 16(R0), F12
-	FMOVQ 32(R0), F13
+	FMOVQ (R0), F6
+	FMOVQ 16(R0), F7
+	FMOVQ 32(R0), F8
+	FMOVQ 48(R0), F9
 
 rows:
 	PRFM 2048(R2), PLDL1KEEP
 	PRFM 2048(R3), PLDL1KEEP
-	FMOVD (R2), F14
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD (R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVD 8(R2), F14
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 8(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVD 16(R2), F14
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 16(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVD 24(R2), F14
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 24(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVD 32(R2), F14
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 32(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVD 40(R2), F14
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 40(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVD 48(R2), F14
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 48(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVD 56(R2), F14
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 56(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
+	FMOVD (R2), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD (R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVD 8(R2), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 8(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVD 16(R2), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 16(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVD 24(R2), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 24(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVD 32(R2), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 32(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVD 40(R2), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 40(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVD 48(R2), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 48(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVD 56(R2), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 56(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
 	ADD $64, R2
 	ADD $64, R3
 	SUB $16, R4
 	CMP $0, R4
 	BGT rows
-	VEXT $8, V1.B16, V1.B16, V11.B16
-	VADD V11.D2, V1.D2, V1.D2
-	FMOVD F1, (R1)
-	VEXT $8, V2.B16, V2.B16, V1.B16
-	VADD V1.D2, V2.D2, V1.D2
-	FMOVD F1, 8(R1)
-	VEXT $8, V3.B16, V3.B16, V1.B16
-	VADD V1.D2, V3.D2, V1.D2
-	FMOVD F1, 16(R1)
-	VEXT $8, V4.B16, V4.B16, V1.B16
-	VADD V1.D2, V4.D2, V1.D2
-	FMOVD F1, 24(R1)
-	VEXT $8, V5.B16, V5.B16, V1.B16
-	VADD V1.D2, V5.D2, V1.D2
-	FMOVD F1, 32(R1)
-	VEXT $8, V6.B16, V6.B16, V1.B16
-	VADD V1.D2, V6.D2, V1.D2
-	FMOVD F1, 40(R1)
-	VEXT $8, V7.B16, V7.B16, V1.B16
-	VADD V1.D2, V7.D2, V1.D2
-	FMOVD F1, 48(R1)
-	VEXT $8, V8.B16, V8.B16, V1.B16
-	VADD V1.D2, V8.D2, V1.D2
-	FMOVD F1, 56(R1)
-	VEXT $8, V9.B16, V9.B16, V1.B16
-	VADD V1.D2, V9.D2, V1.D2
-	FMOVD F1, 64(R1)
-	VEXT $8, V10.B16, V10.B16, V1.B16
-	VADD V1.D2, V10.D2, V1.D2
-	FMOVD F1, 72(R1)
-	MOVD $1, R0
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R1
-	CBNZ R1, fault
-	MOVD $0, R0
-
-fault:
-	MOVD R0, ret+32(FP)
+	VEXT $8, V0.B16, V0.B16, V6.B16
+	VADD V6.D2, V0.D2, V0.D2
+	FMOVD F0, (R1)
+	VEXT $8, V1.B16, V1.B16, V0.B16
+	VADD V0.D2, V1.D2, V0.D2
+	FMOVD F0, 8(R1)
+	VEXT $8, V2.B16, V2.B16, V0.B16
+	VADD V0.D2, V2.D2, V0.D2
+	FMOVD F0, 16(R1)
+	VEXT $8, V3.B16, V3.B16, V0.B16
+	VADD V0.D2, V3.D2, V0.D2
+	FMOVD F0, 24(R1)
+	VEXT $8, V4.B16, V4.B16, V0.B16
+	VADD V0.D2, V4.D2, V0.D2
+	FMOVD F0, 32(R1)
+	VEXT $8, V5.B16, V5.B16, V0.B16
+	VADD V0.D2, V5.D2, V0.D2
+	FMOVD F0, 40(R1)
 	RET
 
 // func EventBinsF32(to *uint64, cells *uint64, bins int, x *float32, labels *int32, n int, scale *float32) (ret int)
@@ -825,436 +647,258 @@ fault:
 	MOVD R1, ret+56(FP)
 	RET
 
-// func EventSumsF64(to *uint64, x *float64, labels *int32, n int) (ret int)
-TEXT ·EventSumsF64(SB), NOSPLIT, $0-40
+// func EventSumsF64(to *uint64, x *float64, labels *int32, n int)
+TEXT ·EventSumsF64(SB), NOSPLIT, $0-32
 	MOVD $consts<>(SB), R0
 	MOVD to+0(FP), R1
 	MOVD x+8(FP), R2
 	MOVD labels+16(FP), R3
 	MOVD n+24(FP), R4
 	VMOVI $0, V0.B16
-	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	VMOVI $0, V10.B16
-	FMOVQ (R0), F11
-	FMOVQ 16(R0), F12
-	FMOVQ 32(R0), F13
+	FMOVQ (R0), F6
+	FMOVQ 16(R0), F7
+	FMOVQ 32(R0), F8
+	FMOVQ 48(R0), F9
 
 rows:
 	PRFM 2048(R2), PLDL1KEEP
 	PRFM 2048(R3), PLDL1KEEP
-	FMOVQ (R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD (R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 16(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 8(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 32(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 16(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 48(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 24(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 64(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 32(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 80(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 40(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 96(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 48(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
-	FMOVQ 112(R2), F14
-	WORD $0x6e6eddcf // fmul v15.2d, v14.2d, v14.2d
-	WORD $0x4eefd5d0 // fsub v16.2d, v14.2d, v15.2d
-	VMOVI $0, V17.B16
-	WORD $0x6e71e610 // fcmge v16.2d, v16.2d, v17.2d
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
-	VADD V15.D2, V3.D2, V3.D2
-	WORD $0x4e6bd5cf // fadd v15.2d, v14.2d, v11.2d
-	VADD V15.D2, V2.D2, V2.D2
-	FMOVD 56(R3), F16
-	WORD $0x0f20a610 // sxtl v16.2d, v16.2s
-	VADD V16.D2, V1.D2, V1.D2
-	VCMEQ V13.D2, V16.D2, V17.D2
-	VAND V17.B16, V15.B16, V15.B16
-	VADD V15.D2, V4.D2, V4.D2
-	VMOVI $0, V15.B16
-	VCMEQ V15.D2, V16.D2, V15.D2
-	VORR V15.B16, V17.B16, V16.B16
-	VAND V16.B16, V0.B16, V0.B16
-	WORD $0x6e6ee590 // fcmge v16.2d, v12.2d, v14.2d
-	VAND V16.B16, V15.B16, V15.B16
-	WORD $0x6eece5d0 // fcmgt v16.2d, v14.2d, v12.2d
-	VAND V16.B16, V17.B16, V16.B16
-	VORR V16.B16, V15.B16, V15.B16
-	FMOVQ 48(R0), F16
-	WORD $0x4eeed610 // fsub v16.2d, v16.2d, v14.2d
-	VBSL V14.B16, V16.B16, V17.B16
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x6e71de30 // fmul v16.2d, v17.2d, v17.2d
-	FMOVQ 64(R0), F17
-	WORD $0x4e71d611 // fadd v17.2d, v16.2d, v17.2d
-	VADD V17.D2, V9.D2, V9.D2
-	WORD $0x6e70de10 // fmul v16.2d, v16.2d, v16.2d
-	FMOVQ 80(R0), F17
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	VADD V16.D2, V10.D2, V10.D2
-	WORD $0x6e6eddd0 // fmul v16.2d, v14.2d, v14.2d
-	WORD $0x4e6bd610 // fadd v16.2d, v16.2d, v11.2d
-	VADD V16.D2, V7.D2, V7.D2
-	WORD $0x4e6bd5ce // fadd v14.2d, v14.2d, v11.2d
-	VADD V14.D2, V6.D2, V6.D2
-	VSUB V15.D2, V5.D2, V5.D2
-	VAND V15.B16, V14.B16, V14.B16
-	VADD V14.D2, V8.D2, V8.D2
+	FMOVQ (R2), F10
+	FMOVD (R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVQ 16(R2), F10
+	FMOVD 8(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVQ 32(R2), F10
+	FMOVD 16(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVQ 48(R2), F10
+	FMOVD 24(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVQ 64(R2), F10
+	FMOVD 32(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVQ 80(R2), F10
+	FMOVD 40(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVQ 96(R2), F10
+	FMOVD 48(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
+	FMOVQ 112(R2), F10
+	FMOVD 56(R3), F11
+	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	VCMEQ V9.D2, V11.D2, V11.D2
+	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	VMOV V11.B16, V13.B16
+	VBSL V10.B16, V12.B16, V13.B16
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 64(R0), F14
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	VADD V14.D2, V4.D2, V4.D2
+	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
+	FMOVQ 80(R0), F14
+	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
+	VADD V13.D2, V5.D2, V5.D2
+	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
+	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
+	VADD V13.D2, V2.D2, V2.D2
+	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
+	VADD V12.D2, V1.D2, V1.D2
+	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
+	VEOR V10.B16, V11.B16, V10.B16
+	VSUB V10.D2, V0.D2, V0.D2
+	VAND V10.B16, V12.B16, V10.B16
+	VADD V10.D2, V3.D2, V3.D2
 	ADD $128, R2
 	ADD $64, R3
 	SUB $16, R4
 	CMP $0, R4
 	BGT rows
-	VEXT $8, V1.B16, V1.B16, V11.B16
-	VADD V11.D2, V1.D2, V1.D2
-	FMOVD F1, (R1)
-	VEXT $8, V2.B16, V2.B16, V1.B16
-	VADD V1.D2, V2.D2, V1.D2
-	FMOVD F1, 8(R1)
-	VEXT $8, V3.B16, V3.B16, V1.B16
-	VADD V1.D2, V3.D2, V1.D2
-	FMOVD F1, 16(R1)
-	VEXT $8, V4.B16, V4.B16, V1.B16
-	VADD V1.D2, V4.D2, V1.D2
-	FMOVD F1, 24(R1)
-	VEXT $8, V5.B16, V5.B16, V1.B16
-	VADD V1.D2, V5.D2, V1.D2
-	FMOVD F1, 32(R1)
-	VEXT $8, V6.B16, V6.B16, V1.B16
-	VADD V1.D2, V6.D2, V1.D2
-	FMOVD F1, 40(R1)
-	VEXT $8, V7.B16, V7.B16, V1.B16
-	VADD V1.D2, V7.D2, V1.D2
-	FMOVD F1, 48(R1)
-	VEXT $8, V8.B16, V8.B16, V1.B16
-	VADD V1.D2, V8.D2, V1.D2
-	FMOVD F1, 56(R1)
-	VEXT $8, V9.B16, V9.B16, V1.B16
-	VADD V1.D2, V9.D2, V1.D2
-	FMOVD F1, 64(R1)
-	VEXT $8, V10.B16, V10.B16, V1.B16
-	VADD V1.D2, V10.D2, V1.D2
-	FMOVD F1, 72(R1)
-	MOVD $1, R0
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R1
-	CBNZ R1, fault
-	MOVD $0, R0
-
-fault:
-	MOVD R0, ret+32(FP)
+	VEXT $8, V0.B16, V0.B16, V6.B16
+	VADD V6.D2, V0.D2, V0.D2
+	FMOVD F0, (R1)
+	VEXT $8, V1.B16, V1.B16, V0.B16
+	VADD V0.D2, V1.D2, V0.D2
+	FMOVD F0, 8(R1)
+	VEXT $8, V2.B16, V2.B16, V0.B16
+	VADD V0.D2, V2.D2, V0.D2
+	FMOVD F0, 16(R1)
+	VEXT $8, V3.B16, V3.B16, V0.B16
+	VADD V0.D2, V3.D2, V0.D2
+	FMOVD F0, 24(R1)
+	VEXT $8, V4.B16, V4.B16, V0.B16
+	VADD V0.D2, V4.D2, V0.D2
+	FMOVD F0, 32(R1)
+	VEXT $8, V5.B16, V5.B16, V0.B16
+	VADD V0.D2, V5.D2, V0.D2
+	FMOVD F0, 40(R1)
 	RET
 
 // func EventBinsF64(to *uint64, cells *uint64, bins int, x *float64, labels *int32, n int, scale *float64) (ret int)
@@ -1283,7 +927,7 @@ TEXT ·EventBinsF64(SB), NOSPLIT, $0-64
 	VDUP V3.D[0], V3.D2
 	FMOVQ 160(R0), F4
 	FMOVQ (R0), F5
-	FMOVQ 32(R0), F6
+	FMOVQ 48(R0), F6
 	VMOVI $0, V7.B16
 	WORD $0x4e67e4e7 // fcmeq v7.2d, v7.2d, v7.2d
 	VMOVI $0, V8.B16
