@@ -46,7 +46,7 @@ func (f *compareRun) refusedApart(why string, timed bool) error {
 // of --from the losses of the rows that both of a pair have.
 func (f *compareRun) pairAgain(c *cobra.Command, j *job, list []comparedSet, names []string, sets []*eval.Evaluation, o *compared.Answers) (*report.Differences, error) {
 	if n := len(list); n > compared.MostPairs && f.baseline == "" {
-		warn(c, "there are no differences: %d sets make %d pairs; name the one that all others are compared with, as --baseline %s", n, n*(n-1)/2, names[0])
+		warn(c, "there are no differences: %d sets make %d pairs; name one with which all others are compared: --baseline %s", n, n*(n-1)/2, names[0])
 		return nil, nil
 	}
 	found := &report.Differences{Names: names, Level: f.level, Rows: sets[0].Audit.Rows, Baseline: f.baseline != "", Adjust: o.Adjust, Forecasts: !sets[0].Spec.Shape().HasClasses()}
@@ -60,7 +60,7 @@ func (f *compareRun) pairAgain(c *cobra.Command, j *job, list []comparedSet, nam
 	}
 	switch once := f.readOnce(list); {
 	case once != "" && again != "":
-		return nil, about(usage("%s: %s, whose rows are read once more for it, and %s is read once; name a file", again, f.apart(), once), once)
+		return nil, about(usage("%s: %s, which reads the rows again, and %s can be read only once; name a file", again, f.apart(), once), once)
 	case f.task == "ensemble" && len(f.table.ids) > 0 && again != "":
 		return nil, usage("%s: --id finds the labels of ensembles, and does not match their rows; leave one of them out", again)
 	case once != "":

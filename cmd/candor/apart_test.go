@@ -234,7 +234,7 @@ func TestCompareModelsByKey(t *testing.T) {
 	}
 	many := []string{"compare", d.put("many.csv", manyModels()), "--from", "hubverse", "--oracle", d.put("o.csv", []byte("location,target,oracle_value\nL0,x,1\nL1,x,2\n")), "--json"}
 	code, out, errs = candor(t, many...)
-	if code != exitDone || !strings.Contains(out, "there are no differences: 21 sets make 210 pairs; name the one that all others are compared with, as --baseline m0") || strings.Contains(out, `"differences"`) {
+	if code != exitDone || !strings.Contains(out, "there are no differences: 21 sets make 210 pairs; name one with which all others are compared: --baseline m0") || strings.Contains(out, `"differences"`) {
 		t.Errorf("exit code %d: %s %.300s", code, errs, out)
 	}
 	if code, out, errs = candor(t, append(many, "--baseline", "m3")...); code != exitDone || strings.Count(out, `"a": "m3"`) < 20 {

@@ -65,7 +65,7 @@ func (k *checkpointFlags) open(c *cobra.Command, f *evalRun, from fs.FS, reads [
 		return nil, nil
 	}
 	if k.every <= 0 {
-		return nil, usage("--checkpoint-every is %v; it is a time above 0, as 1m", k.every)
+		return nil, usage("--checkpoint-every is %v; it is a time above 0, such as 1m", k.every)
 	}
 	for _, l := range []struct {
 		flag string
@@ -131,7 +131,7 @@ func (k *checkpoint) read(b []byte) error {
 				return "none"
 			}
 			if a, b := at(l.was), at(l.now); a != b {
-				return about(usage("--resume: the %s are others than those of %s: there it is %s, and now %s; %s", l.what, k.file, a, b, remedy), k.file)
+				return about(usage("--resume: the %s differ from those of %s: there %s, and now %s; %s", l.what, k.file, a, b, remedy), k.file)
 			}
 		}
 	}

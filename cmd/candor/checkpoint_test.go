@@ -194,10 +194,10 @@ func TestCheckpointUsage(t *testing.T) {
 		t.Fatal("no checkpoint")
 	}
 	check("the file exists; pass --resume", with(a, b)...)
-	check("the files are others", with(a, "--resume")...)
-	check("the files are others", with(b, a, "--resume")...)
-	check("the flags are others than those of "+k+": there it is none, and now --bins 9", with(a, b, "--bins", "9", "--resume")...)
-	check("the flags are others", with(a, b, "--on-invalid", "drop", "--resume")...)
+	check("the files differ", with(a, "--resume")...)
+	check("the files differ", with(b, a, "--resume")...)
+	check("the flags differ from those of "+k+": there none, and now --bins 9", with(a, b, "--bins", "9", "--resume")...)
+	check("the flags differ", with(a, b, "--on-invalid", "drop", "--resume")...)
 	old := read(t, k)
 	damaged := bytes.Clone(old)
 	damaged[len(damaged)/2]++
@@ -208,7 +208,7 @@ func TestCheckpointUsage(t *testing.T) {
 	d.put("checkpoint", old)
 	// The same size, and one label is another.
 	d.put("b.npz", npz(t, "probs.npy", s.scores(t), "labels.npy", s.label(1, 7).labelFile(t)))
-	check("the files are others", with(a, b, "--resume")...)
+	check("the files differ", with(a, b, "--resume")...)
 	if err := os.Remove(k); err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func (f *evalFlags) checkTables(c *cobra.Command) error {
 	case s.labelPrefix != "" && len(f.labels) > 0:
 		return usage("--label-prefix and --label name the same columns; give one of them")
 	case s.correct != "" && (len(f.labels) > 0 || f.event != "" || len(s.classes) > 0 || len(f.decisions) > 0 || f.task != "" && f.task != "binary"):
-		return usage("--correct takes the place of a label: leave --label, --event, --classes, --decisions and --task out")
+		return usage("--correct replaces the label: leave out --label, --event, --classes, --decisions and --task")
 	case s.correct != "" && len(s.probs) != 1:
 		return usage("--correct goes with --prob COLUMN, the probability of the top label; name it")
 	case s.unmatched != "error" && s.unmatched != "drop":
@@ -126,7 +126,7 @@ func (f *evalFlags) checkTables(c *cobra.Command) error {
 	}
 	for _, r := range f.rowColumns() {
 		if s.given() && len(*r.names) > 1 {
-			return usage("%s names %d columns, and a row of a table has one; name one", r.flag, len(*r.names))
+			return usage("%s names %d columns, and a table has one per row; name one", r.flag, len(*r.names))
 		}
 	}
 	if s.logitPrefix != "" {

@@ -210,7 +210,7 @@ func TestClassTableFlags(t *testing.T) {
 		{exitUsage, []string{x, "--labels", y, "--classes", "a,b,c", "--task", "samples"}, "--classes names classes, and --task samples has none"},
 		{exitData, []string{table, "--prob", "p_cat", "--labels", "label", "--classes", "a,b,c"}, "3 classes are named, and one probability a row is a binary task"},
 		{exitData, []string{table, "--prob", "p_cat", "--labels", "label", "--classes", "dog,cat", "--event", "dog"}, `the event is "dog", and the second of the classes, which is the event, is "cat"`},
-		{exitUsage, []string{table, "--prob-prefix", "p_", "--labels", "label,weight"}, "--labels names 2 columns, and a row of a table has one"},
+		{exitUsage, []string{table, "--prob-prefix", "p_", "--labels", "label,weight"}, "--labels names 2 columns, and a table has one per row"},
 		{exitData, []string{table, "--labels", "label"}, `t.csv: no column of scores is named: the columns are "id", "p_cat"`},
 		{exitData, []string{table, "--prob-prefix", "p_"}, "t.csv: no column of labels is named"},
 		{exitData, []string{table, "--prob-prefix", "p_", "--labels", "lable"}, `t.csv: no column "lable" for the label`},

@@ -60,7 +60,7 @@ same rows. 'candor help comparing' says how sets are matched, tested and adjuste
 				return nil
 			}
 			if len(args) < 2 && (f.choices.from == "" || f.choices.from == harness) && !(len(args) == 1 && ofSets(f.table.probs)) {
-				return usage("candor compare takes two sets of predictions or more; candor eval takes one")
+				return usage("candor compare takes two or more sets of predictions; candor eval takes one")
 			}
 			return nil
 		},
@@ -154,7 +154,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		case len(l.files) > 1:
 			return usage("%s names %d files, and all sets have the same; name one", l.flag, len(l.files))
 		case f.files.once(l.files...) != "":
-			return about(usage("%s %s: it is read once for each set, and %s only once; name a file", l.flag, l.files[0], f.files.once(l.files...)), f.files.once(l.files...))
+			return about(usage("%s %s: it is read once per set, and %s can be read only once; name a file", l.flag, l.files[0], f.files.once(l.files...)), f.files.once(l.files...))
 		}
 	}
 	if name, n := f.files.twice(paths); n > 1 {
@@ -164,7 +164,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 		return about(usage("the columns of each --prob NAME=COLUMN are a set, for which the table is read, and %s can be read only once; write it to a file", once), once)
 	}
 	if once := f.files.once(f.ood...); once != "" {
-		return about(usage("--ood: it is read once for each set, and %s only once; name a file", once), once)
+		return about(usage("--ood: it is read once per set, and %s can be read only once; name a file", once), once)
 	}
 	reads := slices.Concat(paths, f.labels, f.weights)
 	if err := f.plot.checkFile("--state", f.state, reads...); err != nil {
@@ -194,16 +194,16 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	f.gated = nil
 	for _, g := range f.gates {
 		if g.Scope() != report.Delta {
-			return usage("%s %q: gates of a comparison are on differences, as delta.nll.low>0; candor eval has others", flagOf(g), g)
+			return usage("%s %q: gates of a comparison are on differences, such as delta.nll.low>0; for others use candor eval", flagOf(g), g)
 		}
 		f.gated = append(f.gated, g)
 	}
 	timed := c.Flags().Changed("horizon")
 	if timed && f.columns.cluster != "" {
-		return usage("--horizon and --cluster are both given: the test of Diebold and Mariano allows for rows near in time, and clusters for rows that belong together; give one")
+		return usage("--horizon and --cluster are both given: the Diebold-Mariano test allows for rows close in time, and clusters for rows that belong together; give one")
 	}
 	if c.Flags().Changed("series") && (!timed || f.series == "") {
-		return usage("--series %q: it names the column of the series within which --horizon STEPS takes its test; give both", f.series)
+		return usage("--series %q: it names the column of the series within which --horizon STEPS tests; give both", f.series)
 	}
 	defer stayWithin(j.memory)() // also limits the memory of joint answers
 	f.names = names

@@ -242,7 +242,7 @@ func TestCompareRefuses(t *testing.T) {
 		}
 	}
 	many := append([]string{"compare"}, slices.Repeat([]string{x}, 21)...)
-	if code, _, errs := candor(t, append(many, "--labels", y)...); code != exitUsage || !strings.Contains(errs, "21 sets make 210 pairs, and at most 20 sets are compared each with each; name the one that all others are compared with, as --baseline x\n") {
+	if code, _, errs := candor(t, append(many, "--labels", y)...); code != exitUsage || !strings.Contains(errs, "21 sets make 210 pairs, and candor compares all pairs of at most 20 sets; name one with which all others are compared: --baseline x\n") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	if code, out, errs := candor(t, append(many, "--labels", y, "--baseline", "x")...); code != 0 || !strings.HasPrefix(out, "Against x: by NLL, not decided: x (2)") || strings.Contains(out, "* better") {
@@ -375,7 +375,7 @@ func TestCompareGates(t *testing.T) {
 	if code, _, errs := candor(t, append(args, "--require", "delta.nll.low>-100")...); code != 0 {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, _, errs := candor(t, "eval", a, "--labels", y, "--fail-if", "delta.nll>0"); code != exitUsage || !strings.Contains(errs, "delta. is of differences, which candor compare finds") {
+	if code, _, errs := candor(t, "eval", a, "--labels", y, "--fail-if", "delta.nll>0"); code != exitUsage || !strings.Contains(errs, "delta. is for differences, which candor compare computes") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
@@ -499,9 +499,9 @@ func TestCompareColumns(t *testing.T) {
 		t.Errorf("it says %s", errs)
 	}
 	for want, args := range map[string][]string{
-		"it is NAME=COLUMN where one of them is":   {"--prob", "old=old", "--prob", "new"},
+		"give NAME=COLUMN for every set, such as":   {"--prob", "old=old", "--prob", "new"},
 		"--prob names the columns of one set, old": {"--prob", "old=old"},
-		"takes two sets of predictions or more":    {"--prob", "old"},
+		"takes two or more sets of predictions":    {"--prob", "old"},
 		"no column \"older\" for the scores":       {"--prob", "old=older", "--prob", "new=new"},
 		"NAME=COLUMN names the sets of one table":  {table, "--prob", "old=old", "--prob", "new=new"},
 	} {

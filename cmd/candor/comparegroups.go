@@ -20,13 +20,13 @@ func (f *compareRun) checkGroups(c *cobra.Command, j *job) error {
 	}
 	switch once := f.files.once(by...); {
 	case once != "":
-		return about(usage("--group %s: it is read once for each set, and %s only once; name a file", once, once), once)
+		return about(usage("--group %s: it is read once per set, and %s can be read only once; name a file", once, once), once)
 	case f.scaled:
 		return usage("--temperature-scaled does not go with --group; leave one of them out")
 	case slices.Contains(by, f.model.column) && f.model.column != "":
-		return usage("--group %s: the models of --model are what is compared; leave it out of --group", f.model.column)
+		return usage("--group %s: the models of --model are what is compared; remove it from --group", f.model.column)
 	case c.Flags().Changed("horizon"):
-		return usage("--horizon and --group are both given: the test of Diebold and Mariano is of all rows in the order of time; leave one of them out")
+		return usage("--horizon and --group are both given: the Diebold-Mariano test is over all rows in time order; leave one of them out")
 	}
 	j.also = groupMetrics
 	return nil

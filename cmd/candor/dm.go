@@ -244,7 +244,7 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, list []comparedSet
 	}
 	for _, s := range list {
 		if once := f.files.once(s.paths...); once != "" && f.aligned == nil {
-			return nil, "", about(usage("--horizon: rows are read once more for the test of Diebold and Mariano, and %s is read once; name a file", once), once)
+			return nil, "", about(usage("--horizon: the Diebold-Mariano test reads the rows again, and %s can be read only once; name a file", once), once)
 		}
 	}
 	rows := allRowsOf(sets[0])

@@ -157,7 +157,7 @@ func TestDieboldMarianoSeries(t *testing.T) {
 		t.Error(out)
 	}
 	for want, flags := range map[string][]string{
-		`--series "shop": it names the column of the series within which --horizon STEPS takes its test; give both`: {"compare", a, b, "--task", "regression", "--series", "shop"},
+		`--series "shop": it names the column of the series within which --horizon STEPS tests; give both`: {"compare", a, b, "--task", "regression", "--series", "shop"},
 		`none.csv: line 3: column "shop": the row has no series; each row needs the name or number of its series`: {"compare", d.put("none.csv", []byte("observed,mean,sd,shop\n1,2,1,north\n2,1,1,\n")),
 			d.put("other.csv", []byte("observed,mean,sd,shop\n1,2,1,north\n2,3,1,north\n")), "--task", "regression", "--horizon", "1", "--series", "shop"},
 		`none.csv: line 3: column "shop": the row has no series; each row needs the name`: {"compare", d.at("none.csv"), d.at("other.csv"), "--task", "regression", "--horizon", "1", "--series", "shop", "--id", "observed"},

@@ -81,7 +81,7 @@ func (f *driftRun) check(c *cobra.Command, paths []string) (drift.Options, error
 		return o, err
 	}
 	if !(f.level > 0 && f.level < 1) {
-		return o, usage("--confidence is %v; it lies between 0 and 1, as 0.95", f.level)
+		return o, usage("--confidence is %v; it is between 0 and 1, such as 0.95", f.level)
 	}
 	adjust, err := drift.ParseAdjust(f.adjust)
 	if err != nil {

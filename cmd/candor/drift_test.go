@@ -271,7 +271,7 @@ func TestDriftRefuses(t *testing.T) {
 	}
 	refusedAs(t, d, exitUsage, []string{"drift", "-", "-"}, "named 2 times")
 	refusedAs(t, d, exitUsage, []string{"drift", june, july, "--adjust", "bonferroni"}, "--adjust is \"bonferroni\"; it is holm or bh")
-	refusedAs(t, d, exitUsage, []string{"drift", june, july, "--confidence", "1"}, "lies between 0 and 1")
+	refusedAs(t, d, exitUsage, []string{"drift", june, july, "--confidence", "1"}, "is between 0 and 1")
 	refusedAs(t, d, exitUsage, []string{"drift", june, july, "--format", "xml"}, "--format is \"xml\"")
 	refusedAs(t, d, exitUsage, []string{"drift", june, july, "--json", "--format", "csv"}, "give one")
 	refusedAs(t, d, exitUsage, []string{"drift", june, july, "--max-memory", "1MiB"}, "--max-memory")

@@ -186,7 +186,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		return nil, usage("--ood: those rows have no weights, and scores of both are put in one order; leave --weights out")
 	}
 	if f.renormalize && kind != metrics.Probs {
-		return nil, usage("--renormalize is for --input probs, and %s need no such thing; leave it out", kind)
+		return nil, usage("--renormalize is for --input probs, and %s do not need it; leave it out", kind)
 	}
 	if f.firstRow < 0 || f.firstRow > maxFirstRow {
 		return nil, usage("--first-row is %d; it is a number from 0 to %d", f.firstRow, int64(maxFirstRow))
@@ -322,7 +322,7 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 	}
 	for _, g := range f.gated {
 		if m, err := g.Metric(spec.Shape()); err == nil && s.e.Spec.AtEach(m) {
-			return nil, usage("%s %q: survival is judged at %d horizons; name a horizon, as %s(horizon=%v)", flagOf(g), g, len(s.e.Spec.Horizons), m.Name, s.e.Spec.Horizons[0])
+			return nil, usage("%s %q: survival is evaluated at %d horizons; name one, such as %s(horizon=%v)", flagOf(g), g, len(s.e.Spec.Horizons), m.Name, s.e.Spec.Horizons[0])
 		}
 	}
 	if share := &j.read.Share; share.Of > 1 && !share.Numbered && numberedRows(s.e) {
@@ -421,7 +421,7 @@ func (f *evalFlags) eventOf() (predictions.Event, error) {
 	case said && (ofNumbers || f.task == "classification" || f.task == "multilabel" || f.input == metrics.Dirichlet.String()):
 		return 0, usage("--event is for binary tasks whose scores have two columns; leave it out")
 	case said && !f.table.given() && f.event != "0" && f.event != "1":
-		return 0, usage("--event is %s; it is 0 or 1, the class whose probability is judged, or of a table a label or a class", f.event)
+		return 0, usage("--event is %s; it is 0 or 1, the class whose probability is evaluated; for a table it is a label or a class", f.event)
 	case ofNumbers || f.task == "classification" || f.task == "multilabel":
 		return predictions.NoEvent, nil
 	case f.event == "0":
@@ -819,7 +819,7 @@ func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
 		return s, usage("--bins: %v", errors.New(strings.TrimPrefix(err.Error(), "calib: ")))
 	}
 	if !(f.level > 0 && f.level < 1) {
-		return s, usage("--confidence is %v; it lies between 0 and 1, as 0.95", f.level)
+		return s, usage("--confidence is %v; it is between 0 and 1, such as 0.95", f.level)
 	}
 	s.Level, s.Seed = f.level, f.seed
 	if f.task != "" && !slices.Contains(tasks, f.task) {
@@ -868,7 +868,7 @@ func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
 			continue
 		}
 		if k == metrics.Dirichlet && f.task == "ensemble" {
-			return 0, usage("--input dirichlet is of one model, not of --task ensemble; leave one of them out")
+			return 0, usage("--input dirichlet is for one model, not for --task ensemble; leave one of them out")
 		}
 		return k, nil
 	}

@@ -86,7 +86,7 @@ func flagFault(c *cobra.Command, err error) error {
 	case errors.Is(err, errEmpty):
 		return usage("%s is empty; give it a value (%s), or leave the flag out", flag, what)
 	case errors.Is(err, errItem):
-		return usage("%s is %q: an item is empty; leave out the comma that is too many", flag, value)
+		return usage("%s is %q: an item is empty; remove the extra comma", flag, value)
 	case errors.Is(err, errLineEnd):
 		return usage("%s is %q: there is a line end in it; put commas between items, or give the flag once for each", flag, value)
 	}

@@ -39,7 +39,7 @@ func TestEmptyFlags(t *testing.T) {
 // TestFlagValues: a list with an item that is empty or not read, and a number that is none, are told in the words of the help.
 func TestFlagValues(t *testing.T) {
 	for _, c := range []struct{ flag, value, want string }{
-		{"--labels", "a.npy,,b.npy", `--labels is "a.npy,,b.npy": an item is empty; leave out the comma that is too many`},
+		{"--labels", "a.npy,,b.npy", `--labels is "a.npy,,b.npy": an item is empty; remove the extra comma`},
 		{"--labels", "a.npy,", "an item is empty"},
 		{"--labels", "a.npy\nb.npy", `--labels is "a.npy\nb.npy": there is a line end in it; put commas between items, or give the flag once for each`},
 		{"--weights", "a.npy\r\nb.npy", "there is a line end in it"},

@@ -56,7 +56,7 @@ func flipsTo(path string, written []writtenFile, reads ...string) (*flips, error
 	f := &flips{path: path, npz: strings.HasSuffix(strings.ToLower(path), ".npz")}
 	var ok bool
 	if f.format, ok = predictions.TableFormatOf(path); !ok && !f.npz && path != "-" {
-		return nil, usage("--flips %s: its name does not say what is written; end it in .npz, %s", path, anyOf(predictions.TableExtensions()))
+		return nil, usage("--flips %s: its extension names no format; end the name in .npz, %s", path, anyOf(predictions.TableExtensions()))
 	}
 	for _, o := range written {
 		if o.path != "" && filepath.Clean(o.path) == filepath.Clean(path) {

@@ -249,7 +249,7 @@ func TestFlipsRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"compare", a, b, "--labels", y, "--flips", d.at("f.json")}, "end it in .npz, .csv"},
+		{[]string{"compare", a, b, "--labels", y, "--flips", d.at("f.json")}, "end the name in .npz, .csv"},
 		{[]string{"compare", a, b, "--labels", y, "--flips", "-"}, "name a file"},
 		{[]string{"compare", a, b, "--labels", y, "--flips", d.at("f.csv"), "--state", d.at("f.csv")}, "--flips and --state both name"},
 		{[]string{"compare", a, b, "--labels", y, "--flips", d.at("f.csv"), "--report", "junit=" + d.at("f.csv")}, "--flips and --report both name"},

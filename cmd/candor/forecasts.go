@@ -69,7 +69,7 @@ func (l *columnFlags) check(f *evalFlags) error {
 	case len(l.groups) > 0 && len(f.ood) > 0:
 		return usage("--group and --ood are both given, and out-of-distribution rows are in no group; give one")
 	case l.cluster != "" && len(f.ood) > 0:
-		return usage("--cluster and --ood are both given, and out-of-distribution rows are in no cluster; give one")
+		return usage("--cluster and --ood are both given, and out-of-distribution rows have no clusters; give one")
 	case l.error != "" && (l.mean != "" || l.observed != ""):
 		return usage("--error is observed minus mean, in place of --mean and --observed; leave it out, or leave these out")
 	case l.std != "" && l.scale != "":
@@ -121,7 +121,7 @@ func (l *columnFlags) readLevels() (levels []float64, err error) {
 	for _, s := range strings.Split(l.levels, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || !(v > 0 && v < 1) || len(levels) > 0 && v <= levels[len(levels)-1] {
-			return nil, usage("--levels: %q; give numbers between 0 and 1 in rising order, as 0.05,0.5,0.95", s)
+			return nil, usage("--levels: %q; give numbers between 0 and 1 in rising order, such as 0.05,0.5,0.95", s)
 		}
 		levels = append(levels, v)
 	}
@@ -260,12 +260,12 @@ func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
 		there = e.PIT() != nil
 	case "rank":
 		if e.Spec.Kind != metrics.Samples {
-			return usage("--plot-kind rank is of the ranks among samples (--task samples); for others draw pit")
+			return usage("--plot-kind rank draws ranks among samples (--task samples); for other forecasts draw pit")
 		}
 		there = e.Ranks() != nil
 	case "spread":
 		if e.Spec.Kind != metrics.Normals {
-			return usage("--plot-kind spread is of standard deviations (--task regression); draw another kind")
+			return usage("--plot-kind spread draws standard deviations (--task regression); draw another kind")
 		}
 		there = e.Spread() != nil
 	}

@@ -75,7 +75,7 @@ func (o *output) gatesOfGroups(c *cobra.Command, groups bool) error {
 	}
 	for _, g := range o.gates {
 		if g.Scope() == report.Delta {
-			return usage("%s %q: delta. is of differences, which candor compare finds; leave it out", flagOf(g), g)
+			return usage("%s %q: delta. is for differences, which candor compare computes; leave it out", flagOf(g), g)
 		}
 		if g.Scope() == report.WorstGroup && !groups {
 			return usage("%s %q: there are no groups of rows; evaluate with --group, or leave worst_group. out", flagOf(g), g)

@@ -36,7 +36,7 @@ func (p *htmlPage) check(c *cobra.Command, written map[string]string, reads ...s
 		return nil
 	}
 	if p.file == "" {
-		return usage("--html has no file; name one, as --html page.html")
+		return usage("--html has no file; name one, such as --html page.html")
 	}
 	if isOutput(p.file, c.OutOrStdout()) || isOutput(p.file, c.ErrOrStderr()) {
 		return about(usage("--html %s: the result or the messages of candor go there; name a file", p.file), p.file)

@@ -59,7 +59,7 @@ func TestJSONErrors(t *testing.T) {
 	}{
 		{exitUsage, []string{"eval", "--nonsense"}, map[string]any{"kind": "usage"}, "unknown flag: --nonsense"},
 		{exitUsage, []string{"eval", x, "--labels", y, "--metrics", "eec"}, map[string]any{"kind": "usage", "remedy": "'candor metrics' lists them"}, "did you mean ece?"},
-		{exitUsage, []string{"eval", x, "--labels", y, "--state", d.at("none/s")}, map[string]any{"kind": "output", "file": d.at("none/s"), "remedy": "name a file in a folder that exists, with room, and that may be written"}, "cannot write "},
+		{exitUsage, []string{"eval", x, "--labels", y, "--state", d.at("none/s")}, map[string]any{"kind": "output", "file": d.at("none/s"), "remedy": "name a file in an existing, writable folder with free space"}, "cannot write "},
 		{exitData, []string{"eval", d.at("none.npy")}, map[string]any{"kind": "data", "file": d.at("none.npy"), "remedy": "check the name and the folder"}, "none.npy: no such file; check the name and the folder"},
 		{exitData, []string{"eval", x, "--labels", few}, map[string]any{"kind": "data", "file": few, "remedy": "each row needs one: are they of the same data, and all of it?"}, "50 labels for the 60 rows"},
 		{exitData, []string{"eval", large, "--labels", y}, map[string]any{"kind": "data", "file": large, "row": 7., "column": 1., "value": 4., "remedy": "logits? pass --input logits; percentages? pass --percent"}, "row 7, column 1: probability is 4"},
@@ -86,7 +86,7 @@ func TestJSONErrors(t *testing.T) {
 		{exitUsage, []string{"eval", x, "--labels", y, "--like", "a; b"}, map[string]any{"kind": "usage", "remedy": "it is um, tfp, torchmetrics, guo or blog"}, `--like is "a; b"; it is`},
 		{exitUsage, []string{"eval", x, "--labels", y, "--event", "0"}, map[string]any{"kind": "usage", "remedy": "leave it out"}, "and these are (60, 3); leave it out"},
 		{exitUsage, []string{"eval", x, "--labels", y, "--state", y}, map[string]any{"kind": "usage", "file": y, "remedy": "name another one"}, "that file is read"},
-		{exitUsage, []string{"compare", x}, map[string]any{"kind": "usage", "remedy": "candor eval takes one"}, "takes two sets"},
+		{exitUsage, []string{"compare", x}, map[string]any{"kind": "usage", "remedy": "candor eval takes one"}, "takes two or more sets"},
 		{exitData, []string{"compare", x, four, "--labels", y}, map[string]any{"kind": "data", "file": four, "remedy": "name sets of the same shape"}, "is (60, 4), so they differ in classes"},
 		{exitData, append([]string{"compare", d.put("w.csv", []byte("mean,sd,observed\n0,1,0.5\n1,1,2\n")), d.put("v.csv", []byte("mean,sd,observed\n0,1,0.5\n1,1,3\n"))}, regression...), map[string]any{"kind": "data", "file": d.at("v.csv"), "row": 1., "value": 3., "remedy": "name sets of the same rows, in the same order; --id matches the rows of tables and of .npz files"}, "row 1: the observed value is 3, and 2 in "},
 		{exitData, []string{"merge", a, d.at("other.state")}, map[string]any{"kind": "data", "file": d.at("other.state"), "remedy": "evaluate the shards with the same options, and merge like with like"}, "a.state against "},

@@ -291,7 +291,7 @@ func TestChoicesErrors(t *testing.T) {
 		{with(from, full, "--classes", "a,b"), exitUsage, "--classes"},
 		{with(from, full, "--task", "binary"), exitUsage, "--task binary does not go with --from lm-eval"},
 		{with(from, full, "--temperature-scaled"), exitUsage, "--temperature-scaled"},
-		{with(from, full, "--plot", d.at("c.png"), "--plot-kind", "classes"), exitUsage, "--plot-kind classes draws classes, and choices are none"},
+		{with(from, full, "--plot", d.at("c.png"), "--plot-kind", "classes"), exitUsage, "--plot-kind classes draws classes, and choices are not classes"},
 		{with(from, full, "--metrics", "ks(event=positive)"), exitUsage, "there is no positive class: choices are not classes"},
 		{with(from, samples(t, "one", "yes_no"), "--filter", "first", "--plot", d.at("roc.svg"), "--plot-kind", "roc"), 0, ""},
 		{with(from, samples(t, "one", "yes_no"), "--filter", "first", "--plot", d.at("frequency.svg"), "--plot-y", "frequency"), 0, ""},

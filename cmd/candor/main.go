@@ -110,7 +110,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			code = exitFault
-			err := fmt.Errorf("a fault of candor itself: %v\n\n%s\nPlease report this with the command line and the lines above: https://github.com/candor-go/candor/issues", r, debug.Stack())
+			err := fmt.Errorf("a bug in candor: %v\n\n%s\nPlease report this with the command line and the lines above: https://github.com/candor-go/candor/issues", r, debug.Stack())
 			if asJSON {
 				writeError(stderr, &failure{exitFault, "fault", place{}, err})
 				return

@@ -20,7 +20,7 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 		begin: func(n *compared.Comparison) error {
 			for _, g := range o.gates {
 				if g.Scope() != report.Delta {
-					return usage("%s %q: gates of a comparison are on differences, as delta.nll.low>0", flagOf(g), g)
+					return usage("%s %q: gates of a comparison are on differences, such as delta.nll.low>0", flagOf(g), g)
 				}
 				if why := g.Missing(n.Spec.Metrics, n.Spec.Shape()); why != "" {
 					return usage("%s: %s", flagOf(g), why)

@@ -400,7 +400,7 @@ func TestRelativeSkillOfSets(t *testing.T) {
 		want string
 	}{
 		{append(flags, "--baseline", "c"), `--baseline is "c", which is none of the sets; it is one of a, b`},
-		{[]string{"compare", a, "--task", "regression"}, "takes two sets of predictions or more"},
+		{[]string{"compare", a, "--task", "regression"}, "takes two or more sets of predictions"},
 	} {
 		if code, _, errs := candor(t, c.args...); code != exitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("%v: exit code %d: %s", c.args, code, errs)

@@ -36,7 +36,7 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	case len(paths) == 0:
 		return unnamed(c, "no predictions are named")
 	case f.input == "dirichlet":
-		return usage("--input dirichlet is of one distribution over classes, not of --task multilabel; leave one of them out")
+		return usage("--input dirichlet is for one distribution over classes, not for --task multilabel; leave one of them out")
 	}
 	if err := f.plot.checkLabels(c); err != nil {
 		return err
@@ -220,7 +220,7 @@ func labelMetrics(list string, of eval.Shape) (l []eval.Metric, unasked map[stri
 // checkLabels returns an error if the requested picture does not exist for several labels.
 func (p *plot) checkLabels(c *cobra.Command) error {
 	if p.file != "" && c.Flags().Changed("plot-kind") && p.kind != "classes" {
-		return usage("--plot-kind %s is of one label; --task multilabel draws a reliability diagram of each, --plot-kind classes", p.kind)
+		return usage("--plot-kind %s is for one label; --task multilabel draws a reliability diagram of each, --plot-kind classes", p.kind)
 	}
 	return nil
 }

@@ -337,7 +337,7 @@ func checkFile(flag, path string, reads ...string) error {
 func besideFile(path string) (*os.File, error) { return temporary.Create(filepath.Dir(path), 0o666) }
 
 func cannotWrite(path string, err error) error {
-	return about(badOutput("cannot write %s: %v; name a file in a folder that exists, with room, and that may be written", path, unwrapPath(err)), path)
+	return about(badOutput("cannot write %s: %v; name a file in an existing, writable folder with free space", path, unwrapPath(err)), path)
 }
 
 // writeFile writes a file completely or not at all: under another name next to it, which is then renamed. Anything that is

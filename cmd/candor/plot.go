@@ -197,7 +197,7 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	}
 	of := e.Spec.Shape()
 	if of.Kind == metrics.Survival {
-		return usage("--plot draws no survival yet; leave it out: --json has the bins of the reliability diagram at each horizon")
+		return usage("--plot cannot draw survival yet; leave it out: --json has the bins of the reliability diagram at each horizon")
 	}
 	if of.Kind == metrics.LogLiks {
 		return usage("--plot draws forecasts, and --task loglik has none; leave it out")
@@ -228,7 +228,7 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	switch p.kind {
 	case "classes":
 		if e.Spec.Choices != eval.NoChoices {
-			return usage("--plot-kind classes draws classes, and choices are none; draw another kind")
+			return usage("--plot-kind classes draws classes, and choices are not classes; draw another kind")
 		}
 		there = e.Classes() != nil
 	case "corp":

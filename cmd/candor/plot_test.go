@@ -359,7 +359,7 @@ func TestPlotDifferences(t *testing.T) {
 	}{
 		{[]string{"eval", d.at("first.npy"), "--labels", y, "--plot-kind", "groups"}, "--plot-kind groups draws groups of rows, and there are none"},
 		{[]string{"merge", d.at("a.state"), "--plot-kind", "differences"}, "--plot-kind differences draws how sets differ"},
-		{append(slices.Clone(args), "--plot-kind", "roc"), "--plot-kind roc is of one set; of several there are reliability, differences, groups, gaps and flips"},
+		{append(slices.Clone(args), "--plot-kind", "roc"), "--plot-kind roc is for one set; for several sets there are reliability, differences, groups, gaps and flips"},
 		{append(append([]string{"compare"}, many[:3]...), "--labels", y, "--plot-kind", "flips"), "--plot-kind flips draws two sets, and there are 3; name two"},
 		{[]string{"compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--metrics", "nll", "--plot-kind", "flips"}, "accuracy is not among the metrics"},
 		{append(append([]string{"compare"}, many[:3]...), "--labels", y, "--plot-kind", "gaps"), "--plot-kind gaps draws two sets, and there are 3; name two"},

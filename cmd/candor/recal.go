@@ -377,7 +377,7 @@ func (f *recalFit) checkMemory(j *job, m recal.Method, i predictions.Info, e *ev
 	if i.Classes > 1 {
 		what += fmt.Sprintf(" x %s classes", report.Count(int64(i.Classes)))
 	}
-	return nil, usage("%s of %s takes about %d MiB, %d of them for the maps of all rows and of %d folds; pass --max-memory %dMiB", m, what, all>>20+1,
+	return nil, usage("%s of %s takes about %d MiB, of which %d are for the maps of all rows and of %d folds; pass --max-memory %dMiB", m, what, all>>20+1,
 		(int64(f.folds+1)*need.Map)>>20, f.folds, all>>20+1)
 }
 
@@ -662,10 +662,10 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	case f.out == "":
 		return usage("-o FILE is missing: the result is written to a file, .npy, %s", anyOf(predictions.TableExtensions()))
 	case f.out == "-" && screenOf(c.OutOrStdout()).terminal:
-		return usage("-o -: standard output is a terminal, which shows no .npy; name a file, or give it to a program")
+		return usage("-o -: standard output is a terminal, which cannot show .npy; name a file, or pipe it to a program")
 	}
 	if _, table := predictions.TableFormatOf(f.out); !table && f.out != "-" && !strings.HasSuffix(strings.ToLower(f.out), ".npy") {
-		return usage("-o %s: its name does not say what is written; end it in .npy, %s", f.out, anyOf(predictions.TableExtensions()))
+		return usage("-o %s: its extension names no format; end the name in .npy, %s", f.out, anyOf(predictions.TableExtensions()))
 	}
 	if err := f.useRemote(&paths); err != nil {
 		return err

@@ -86,7 +86,7 @@ func (f *recalExport) run(c *cobra.Command, file string) error {
 	case !slices.Contains(names, f.to):
 		return noSuch("--to", f.to, names...)
 	case f.to == "onnx" && f.out == "-" && screenOf(c.OutOrStdout()).terminal:
-		return usage("-o FILE is missing: standard output is a terminal, which shows no ONNX")
+		return usage("-o FILE is missing: standard output is a terminal, which cannot show ONNX")
 	case file == "-":
 		return usage("the map is read from a file")
 	}
@@ -120,7 +120,7 @@ func (f *recalExport) run(c *cobra.Command, file string) error {
 		b, err = export.ONNX(m, kind)
 	case "go":
 		if !goName(f.pkg) {
-			return usage("--package %s is no name of a Go package: lower-case letters and digits", f.pkg)
+			return usage("--package %s is not a name of a Go package: use lower-case letters and digits", f.pkg)
 		}
 		b, err = export.Go(m, kind, f.pkg)
 	}

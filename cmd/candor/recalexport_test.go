@@ -64,7 +64,7 @@ func TestRecalExport(t *testing.T) {
 		{exitUsage, []string{m, "--to", "go", "-o", d.at("none/map.go")}, "cannot write none/map.go"},
 		{exitUsage, []string{m, "--to", "go", "--columns", "p"}, "--columns is for --to sql"},
 		{exitUsage, []string{m, "--to", "sql", "--package", "p"}, "--package is for --to go"},
-		{exitUsage, []string{m, "--to", "go", "--package", "my-maps"}, "--package my-maps is no name of a Go package"},
+		{exitUsage, []string{m, "--to", "go", "--package", "my-maps"}, "--package my-maps is not a name of a Go package"},
 		{exitUsage, []string{m, "--to", "sql", "--columns", "p"}, "the map takes 3 columns, and 1 is named"},
 		{exitUsage, []string{m, "--to", "sql", "--columns", "a,b,c d"}, `"c d" is no name that all dialects of SQL write in the same way`},
 		{exitUsage, []string{m, "--to", "sql", "--table", "a;b"}, `"a;b" is no name`},

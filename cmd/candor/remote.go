@@ -27,7 +27,7 @@ func openRemote(lists ...*[]string) (*remote.FS, error) {
 			if at := strings.Index(p, "://"); at < 1 || strings.Trim(strings.ToLower(p[:at]), "abcdefghijklmnopqrstuvwxyz0123456789+.-") != "" {
 				continue
 			} else if !remote.Is(p) {
-				return nil, usage("%s: an object store is read by presigned URLs, https://..., or by a pipe, with - as its name; make a URL, as aws s3 presign does", withoutQueries(p))
+				return nil, usage("%s: candor reads an object store by presigned URLs, https://..., or through a pipe, named -; make a URL, for example with aws s3 presign", withoutQueries(p))
 			}
 			// A column of a table follows its name.
 			column := ""

@@ -51,7 +51,7 @@ func (r *reports) check(c *cobra.Command, written map[string]string, reads ...st
 		form, path, ok := strings.Cut(s, "=")
 		switch form := ci.Form(strings.TrimSpace(form)); {
 		case !ok || path == "":
-			return usage("--report is %q; it is FORM=FILE, as junit=report.xml", s)
+			return usage("--report is %q; it is FORM=FILE, such as junit=report.xml", s)
 		case !slices.Contains(ci.Forms(), form):
 			return usage("--report %s: there is no form %q; it is %s", s, string(form), formNames())
 		case isOutput(path, c.OutOrStdout()) || isOutput(path, c.ErrOrStderr()):

@@ -135,7 +135,7 @@ func (f *compareRun) openRows(c *cobra.Command, path string, with *opened) (*ope
 	}
 	switch has := func(n string) bool { return slices.Contains(columns, n) }; {
 	case len(wanted) == 0:
-		return bad(usage("%s has losses by row, and no metric of --metrics is a mean of such; name one, as nll", file))
+		return bad(usage("%s has losses by row, and no metric of --metrics is a mean of losses; name one that is, such as nll", file))
 	case !slices.ContainsFunc(wanted, has):
 		return bad(badAt(place{File: file, Remedy: "write it again, by candor score --metrics '" + strings.Join(wanted, ",") + "', or compare by --metrics what it has"},
 			"%s has losses by row of %s, and not of %s", file, strings.Join(m.Metrics, ", "), strings.Join(wanted, ", ")))

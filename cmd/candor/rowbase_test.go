@@ -338,7 +338,7 @@ func TestRowBaseRefused(t *testing.T) {
 		{"--temperature-scaled", "losses by row have no temperature"},
 		{"--plot", d.at("p.svg"), "--plot does not go with base.npz"},
 		{"--plot", d.at("p.svg"), "--plot-kind", "gaps", "--plot does not go with base.npz"},
-		{"--metrics", "ece", "no metric of --metrics is a mean of such"},
+		{"--metrics", "ece", "no metric of --metrics is a mean of losses"},
 		{"--metrics", "nll,ece(exact=true)", "exact keeps every row"},
 		{"--task", "ensemble", "an ensemble's rows are the means of its members"},
 		{"--task", "regression", "losses by row are compared of classes"},

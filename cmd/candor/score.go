@@ -295,7 +295,7 @@ func (j *job) source(f *evalFlags, paths []string) (rowReader, error) {
 // count reads tables once to count their rows, since the number must be known before the first row is written.
 func (f *evalFlags) count(c *cobra.Command, j *job, paths []string) (rows int64, err error) {
 	if once := f.files.once(paths...); once != "" {
-		return 0, usage("a table on %s cannot be read twice, as the number of its rows is needed first; name a file", once)
+		return 0, usage("a table on %s cannot be read twice, and the number of its rows is needed first; name a file", once)
 	}
 	kept := f.kept
 	f.kept = nil // nothing is copied yet
@@ -325,10 +325,10 @@ func (f *evalFlags) count(c *cobra.Command, j *job, paths []string) (rows int64,
 func (f *scoreRun) form(c *cobra.Command) (string, error) {
 	switch ext := strings.ToLower(filepath.Ext(f.out)); {
 	case f.out == "":
-		return "", usage("-o is missing; name the file that the values are written to, such as rows.npy")
+		return "", usage("-o is missing; name a file for the values, such as rows.npy")
 	case f.out == "-":
 		if screenOf(c.OutOrStdout()).terminal {
-			return "", usage("-o -: standard output is a terminal, which shows no .npy; name a file, or give it to a program")
+			return "", usage("-o -: standard output is a terminal, which cannot show .npy; name a file, or pipe it to a program")
 		}
 		return "npy", nil
 	case ext == ".npy" || ext == ".npz":
@@ -337,7 +337,7 @@ func (f *scoreRun) form(c *cobra.Command) (string, error) {
 	if _, ok := predictions.TableFormatOf(f.out); ok {
 		return "table", nil
 	}
-	return "", usage("-o %s: its name does not say what is written; end it in .npy, .npz, %s", f.out, anyOf(predictions.TableExtensions()))
+	return "", usage("-o %s: its extension names no format; end the name in .npy, .npz, %s", f.out, anyOf(predictions.TableExtensions()))
 }
 
 // rowTable is the file being written: the values of all rows, row by row or metric by metric.

@@ -281,8 +281,8 @@ func TestScoreErrors(t *testing.T) {
 		want string
 	}{
 		{exitUsage, []string{"score"}, "no predictions are named"},
-		{exitUsage, []string{"score", x, "--labels", y}, "-o is missing; name the file"},
-		{exitUsage, []string{"score", x, "--labels", y, "-o", d.at("r.txt")}, "its name does not say what is written; end it in .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .arrows"},
+		{exitUsage, []string{"score", x, "--labels", y}, "-o is missing; name a file"},
+		{exitUsage, []string{"score", x, "--labels", y, "-o", d.at("r.txt")}, "its extension names no format; end the name in .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .arrows"},
 		{exitUsage, []string{"score", x, "--labels", y, "-o", y}, "that file is read"},
 		{exitUsage, []string{"score", x, "--labels", y, "-o", d.at("none/r.npy")}, "cannot write "},
 		{exitUsage, with("--metrics", "ece"), "--metrics: metric ece: it has no value for each row of probs; there are accuracy, top5_accuracy"},

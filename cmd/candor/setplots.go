@@ -49,7 +49,7 @@ func (p *plot) ofRows(of eval.Shape) (bool, error) {
 	case kind == plotDifferences, kind == plotGaps, kind == plotFlips, kind == plotGroups:
 		return true, nil
 	case p.sets && !slices.Contains([]string{"", "reliability", "calibration"}, kind):
-		return true, usage("--plot-kind %s is of one set; of several there are reliability, differences, groups, gaps and flips", kind)
+		return true, usage("--plot-kind %s is for one set; for several sets there are reliability, differences, groups, gaps and flips", kind)
 	}
 	return false, nil
 }

@@ -67,7 +67,7 @@ func (f *compareRun) columnSets(paths []string) (list []comparedSet, names []str
 	for _, p := range f.table.probs {
 		name, column, ok := strings.Cut(p, "=")
 		if !ok || name == "" || column == "" {
-			return nil, nil, usage("--prob %q: it is NAME=COLUMN where one of them is, as --prob old=p_old --prob new=p_new", p)
+			return nil, nil, usage("--prob %q: give NAME=COLUMN for every set, such as --prob old=p_old --prob new=p_new", p)
 		}
 		i := slices.Index(names, name)
 		if i < 0 {

@@ -93,7 +93,7 @@ func (s *sliceFlags) check(c *cobra.Command, f *evalRun) error {
 		name, list, ok := strings.Cut(text, "=")
 		i := slices.IndexFunc(s.columns, func(c sliced.Column) bool { return c.Name == name || !c.Score && base(c.Name) == name })
 		if !ok || i < 0 {
-			return usage("--slice-edges %s: it is COLUMN=EDGES, as age=0,18,65, where --slice-by names the column", text)
+			return usage("--slice-edges %s: it is COLUMN=EDGES, such as age=0,18,65, where --slice-by names the column", text)
 		}
 		if s.columns[i].Edges != nil {
 			return usage("--slice-edges: column %s has edges twice; leave one of them out", name)

@@ -44,7 +44,7 @@ func (s *sources) check(known ...string) error {
 	s.names = nil
 	for _, g := range s.given {
 		if !strings.Contains(g, "=") {
-			return usage("--name is %q; it is SOURCE=TEXT, as /dev/fd/63=monday.npy", g)
+			return usage("--name is %q; it is SOURCE=TEXT, such as /dev/fd/63=monday.npy", g)
 		}
 		// Both parts may contain an equals sign.
 		source, text := "", ""

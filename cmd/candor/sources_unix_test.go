@@ -82,7 +82,7 @@ func TestPipes(t *testing.T) {
 			{[]string{"eval", x, "--labels", py, "--temperature-scaled"}, "and " + py + once},
 			{[]string{"eval", "-", "--labels", y, "--temperature-scaled"}, "and standard input" + once},
 			{[]string{"recal", "fit", "temperature", px, "--labels", y}, "everything is read several times, and " + px + once},
-			{[]string{"compare", x, x, "--labels", py}, "--labels " + py + ": it is read once for each set, and " + py + once},
+			{[]string{"compare", x, x, "--labels", py}, "--labels " + py + ": it is read once per set, and " + py + " can be read" + once},
 			{[]string{"compare", px, px, "--labels", y}, px + " is named 2 times, and can be read once; name it once"},
 			{[]string{"merge", px, x, px}, px + " is named 2 times, and can be read once; name it once"},
 			{[]string{"inspect", px, px}, px + " is named 2 times, and can be read once; name it once"},

@@ -31,7 +31,7 @@ are left: merge the states of the other shards instead. "-" is standard input. T
   candor subtract week.state monday.state tuesday.state --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usage("two states or more have to be named: that of all rows, and what is to be taken out of it")
+				return usage("name two or more states: that of all rows, and those to take out of it")
 			}
 			return nil
 		},

@@ -78,7 +78,7 @@ func timesOf(flag, list string) (times []float64, err error) {
 	for _, w := range strings.Split(list, ",") {
 		t, err := strconv.ParseFloat(strings.TrimSpace(w), 64)
 		if err != nil || !(t > 0 && t-t == 0) || slices.Contains(times, t) {
-			return nil, usage("%s: %q; give times above 0, each once, as 365,730", flag, w)
+			return nil, usage("%s: %q; give times above 0, each once, such as 365,730", flag, w)
 		}
 		times = append(times, t)
 	}
@@ -114,7 +114,7 @@ func (f *evalFlags) survivalSpec(s *eval.Spec, times []float64) (err error) {
 	}
 	slices.Sort(s.Horizons)
 	if s.Horizons == nil && len(times) > mostHorizons {
-		return usage("the curves have %d times; name those at which they are judged, as --horizons %v,%v", len(times), times[len(times)/2], times[3*len(times)/4])
+		return usage("the curves have %d times; name the times to evaluate, such as --horizons %v,%v", len(times), times[len(times)/2], times[3*len(times)/4])
 	}
 	return nil
 }

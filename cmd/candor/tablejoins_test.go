@@ -370,7 +370,7 @@ func TestCorrectness(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	failing(t, []badCase{
-		{exitUsage, []string{path, "--prob", "confidence", "--correct", "right", "--event", "yes"}, "--correct takes the place of a label"},
+		{exitUsage, []string{path, "--prob", "confidence", "--correct", "right", "--event", "yes"}, "--correct replaces the label"},
 		{exitUsage, []string{path, "--prob-prefix", "conf", "--correct", "right"}, "--correct goes with --prob COLUMN"},
 		{exitData, []string{d.put("b.csv", []byte("p,right\n.5,1\n.5,maybe\n")), "--prob", "p", "--correct", "right"}, `b.csv: line 3: column "right": label "maybe" is neither 0 nor 1; write true or false, or 1 or 0`},
 	})

@@ -371,7 +371,7 @@ func TestTablesOutRefuses(t *testing.T) {
 		{exitUsage, with("o.npy", "--id", "id"), "an array (.npy) has none; end the name of -o in .csv, .tsv, .parquet, .arrow, .feather or .arrows"},
 		{exitUsage, with("o.csv", "--id", "id", "--keep", "site,id"), `--id and --keep name column "id" twice`},
 		{exitData, with("o.csv", "--id", "idd"), `no column "idd" to keep (did you mean "id"?)`},
-		{exitUsage, with("o.txt"), "its name does not say what is written"},
+		{exitUsage, with("o.txt"), "its extension names no format"},
 		{exitUsage, []string{"score", d.at("named.csv"), "--prob", "p", "--label", "y", "--keep", "nll", "-o", d.at("o.csv")}, `column "nll" is copied by --id or --keep, and it is also the name of a column that is computed`},
 		{exitData, []string{"score", d.at("latin.csv"), "--prob", "p", "--label", "y", "--id", "id", "-o", d.at("o.csv")}, `latin.csv: line 3: column "id": "caf\xe9" is not UTF-8; write the file as UTF-8`},
 		{exitData, []string{"score", lines, "--prob", "p.scores", "--label", "label", "--classes", "cat,dog,owl", "--keep", "p.scores", "-o", d.at("o.csv")}, `column "p.scores" cannot be kept: it is array of numbers`},

@@ -476,7 +476,7 @@ func TestTasksRefuse(t *testing.T) {
 		{[]string{x, "--task", "samples"}, exitData, "--labels"},
 		{[]string{x, "--labels", y, "--member-axis", "1"}, exitUsage, "--member-axis is for --task ensemble"},
 		{[]string{x, "--labels", y, "--task", "ensemble", "--member-axis", "2"}, exitUsage, "--member-axis is 2"},
-		{[]string{x, "--labels", y, "--task", "ensemble", "--input", "dirichlet"}, exitUsage, "not of --task ensemble"},
+		{[]string{x, "--labels", y, "--task", "ensemble", "--input", "dirichlet"}, exitUsage, "not for --task ensemble"},
 		{[]string{x, "--task", "loglik", "--plot", d.at("p.png")}, exitUsage, "--plot draws forecasts, and --task loglik has none"},
 		{[]string{x, "--labels", y, "--metrics", "mutual_information"}, exitUsage, "it is for ensembles"},
 		{[]string{x, "--labels", y, "--metrics", "crps"}, exitUsage, "it is for samples"},

@@ -38,7 +38,7 @@ var exactly = regexp.MustCompile(`[(,]\s*exact\b`)
 func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, names []string, ready func(i int, s *opened) error) (*compared.Comparison, error) {
 	defer stayWithin(j.memory)()
 	if n := len(list); n > compared.MostPairs && f.baseline == "" {
-		return nil, usage("%d sets make %d pairs, and at most %d sets are compared each with each; name the one that all others are compared with, as --baseline %s",
+		return nil, usage("%d sets make %d pairs, and candor compares all pairs of at most %d sets; name one with which all others are compared: --baseline %s",
 			n, n*(n-1)/2, compared.MostPairs, names[0])
 	}
 	// Buffers of all sets take as much as those of two.
@@ -265,7 +265,7 @@ func margins(list []string) (map[string]float64, error) {
 	for _, s := range list {
 		at := strings.LastIndexByte(s, '=')
 		if at < 0 {
-			return nil, usage("--margin %q: it is METRIC=SIZE, as nll=0.01", s)
+			return nil, usage("--margin %q: it is METRIC=SIZE, such as nll=0.01", s)
 		}
 		metric, err := eval.ParseMetric(strings.TrimSpace(s[:at]))
 		if err != nil {

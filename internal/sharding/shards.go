@@ -87,7 +87,7 @@ func Parse(text string, getenv func(string) string) (Shard, error) {
 	i, err := strconv.ParseInt(index, 10, 64)
 	n, err2 := strconv.ParseInt(of, 10, 64)
 	if !both || err != nil || err2 != nil {
-		return s, errors.New("it is I/N, as 0/8, counting from 0; or slurm, or k8s/N")
+		return s, errors.New("it is I/N, counted from 0, such as 0/8; or slurm, or k8s/N")
 	}
 	return of64(i, n)
 }
