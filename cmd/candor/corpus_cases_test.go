@@ -186,7 +186,7 @@ func corpusFlags(c *corpus) {
 // optionValues are numbers for the options that take one.
 var optionValues = map[string]string{"bins": "7", "k": "2", "threshold": "0.03", "replicates": "20", "draws": "100", "folds": "3", "truncation": "0.1", "thresholds": "9",
 	"fraction": "0.2", "most": "5", "within": "0.4", "found": "0.8", "p": "2", "level": "0.8", "clip": "0.01", "r_eff": "0.4", "groups": "4", "span": "0.7", "delta": "0.01", "max_fpr": "0.3",
-	"horizon": "720", "repeats": "2", "max_rows": "400"}
+	"horizon": "720", "repeats": "2", "max_rows": "400", "fp": "2", "fn": "4", "tp": "0.5", "tn": "0.25", "risk": "0.4", "confidence": "0.8", "steps": "7"}
 
 // optionsOf are the metrics of such predictions, but those that are before the first, with each of their options.
 // What is exact keeps every row, and so there is no state beside it: exact says which are wanted.
@@ -230,6 +230,19 @@ func corpusOptions(c *corpus) {
 		s := exactProbs(16, 151, k)
 		c.eval(fmt.Sprint(k), with(c.put(fmt.Sprint(k), s, "probs", "float32"), "--metrics", optionsOf("accuracy", eval.Spec{Classes: k}, false))...)
 		c.eval(fmt.Sprintf("%d/exact", k), with(c.put(fmt.Sprint(k), s, "probs", "float32"), "--metrics", optionsOf("", eval.Spec{Classes: k}, true))...)
+	}
+	c.stated("acting/1", with(c.put("acting1", exactProbs(18, 151, 1), "probs", "float32"),
+		"--metrics", "net_benefit,expected_cost,avoidable_cost,least_cost_threshold,coverage_at_risk(risk=0.5),threshold_at_risk(risk=0.5)")...)
+	c.stated("acting/3", with(c.put("acting3", exactProbs(18, 151, 3), "probs", "float32"), "--metrics", "coverage_at_risk,threshold_at_risk")...)
+	// Options with which there is a threshold.
+	for _, option := range []string{"risk=0.3", "confidence=0.8", "steps=7", "exact"} {
+		for _, k := range []int{1, 3} {
+			list := "threshold_at_risk(risk=0.3," + option + ")"
+			if option == "risk=0.3" {
+				list = "threshold_at_risk(risk=0.3)"
+			}
+			c.eval(fmt.Sprintf("acting/%d/%s", k, option), with(c.put("acting", exactProbs(18, 1500, k), "probs", "float32"), "--metrics", list)...)
+		}
 	}
 	// Where rows are that are quite sure, these have no value.
 	var l []string

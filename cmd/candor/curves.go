@@ -40,6 +40,8 @@ func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.D
 		c.Subtitle += "\n" + said + ". It is the chance that " + of + "."
 		c.Finding, c.Square = said, true
 		roc(c, r.ROC(mostPoints))
+	case "decision":
+		decisionCurve(c, e)
 	case "ood-roc":
 		o := e.Foreign()
 		if o == nil {
@@ -61,6 +63,43 @@ func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.D
 func roc(c *picture.Curves, points []rank.Point) {
 	x, y := coordinates(points)
 	c.Curves = []picture.Curve{{Name: "by score", X: x, Y: y}, {Name: "chance", X: []float64{0, 1}, Y: []float64{0, 1}, Bound: true}}
+}
+
+// decisionCurve draws the net benefit of acting on the probability beside those of acting on every row and on none.
+func decisionCurve(c *picture.Curves, e *eval.Evaluation) {
+	r, _ := e.Ranking(calib.Positive)
+	c.Title = "Net benefit of acting on the probability"
+	c.X, c.Y = "threshold from which on rows are acted on", "net benefit above acting on none"
+	var x, y, all []float64
+	first, last, best := 0, 0, 0.0
+	for i := 1; i < 100; i++ {
+		t := float64(i) / 100
+		b, _ := r.MeanOutcome(t, rank.Benefit(t, false))
+		over, _ := r.MeanOutcome(t, rank.Benefit(t, true))
+		if math.IsNaN(b) {
+			return
+		}
+		x, y, all = append(x, t), append(y, b), append(all, b-over)
+		best = math.Max(best, math.Max(b, b-over))
+		if b > 0 && over > 0 {
+			if first == 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	switch {
+	case first == 0:
+		c.Finding = "At no threshold does the model do better than acting on every row and than acting on none"
+	case first == last:
+		c.Finding = fmt.Sprintf("At a threshold of %d%% the model does better than acting on every row and than acting on none", first)
+	default:
+		c.Finding = fmt.Sprintf("Thresholds at which the model does better than acting on every row and than acting on none: from %d%% to %d%%", first, last)
+	}
+	c.Subtitle += "\n" + c.Finding + ".\nA row with y = 1 that is acted on counts 1, one with y = 0 counts -t/(1-t) at the threshold t."
+	c.Low, c.High = -math.Max(best, 0.01)/10, 1.05*math.Max(best, 0.01)
+	zero := []float64{0, 0}
+	c.Curves = []picture.Curve{{Name: "by the model", X: x, Y: y}, {Name: "acting on every row", X: x, Y: all, Bound: true}, {Name: "acting on none", X: []float64{0.01, 0.99}, Y: zero, Bound: true}}
 }
 
 func coordinates(points []rank.Point) (x, y []float64) {

@@ -26,12 +26,13 @@ func spelled(classes int) string {
 		"brier_uncertainty(by=class)", "brier_resolution(as_coded=um)", "brier_reliability(as_coded=tfp)", "brier_within_bin(by=class)",
 		"auroc(average=macro)", "auroc(average=ovo)", "auroc(average=micro)", "auprc(average=weighted)", "aurc(replicates=30)", "eaurc(replicates=30)", "augrc(replicates=30)",
 		"oracle_accuracy(fraction=0.3)", "oracle_accuracy(fraction=0.3,bins=10)", "abstain_precision(fraction=0.3,most=2)", "abstain_recall(fraction=0.7)", "abstain_recall(bins=5,fraction=1)",
-		"retention_accuracy(oracle)", "retention_nll(oracle,trapezoid)", "retention_nll(trapezoid)",
+		"coverage_at_risk(risk=0.2,confidence=0.9,steps=20)", "threshold_at_risk(risk=0.3,steps=4)", "retention_accuracy(oracle)", "retention_nll(oracle,trapezoid)", "retention_nll(trapezoid)",
 		"ece_bayes_mean(bins=4,draws=100,as_coded)", "ece_bayes_q10(closed=right,draws=100)", "ece_bayes_q50(draws=100,zero=own)", "ece_bayes_q90(bins=2,draws=100)",
 		"multicalibration_error(every)", "multicalibration_error_relative(every)", "multicalibration_error_sigma(every)", "multicalibration_error_p(every)"}
 	if classes <= 2 {
 		l = append(l, "auroc(max_fpr=0.2)", "auroc(thresholds=20)", "auroc(thresholds=9,summation=majoring)", "auprc(area=trapezoid)", "auprc(area=davis_goadrich)", "auprc(thresholds=20,summation=minoring)",
 			"oracle_auc(fraction=0.2)", "oracle_auc(curve=pr,thresholds=20,fraction=0.2)", "oracle_auc(within=0.1)", "oracle_auc(most=3,fraction=1)", "brier_resolution(bins=4)", "brier_reliability(by=bins)",
+			"net_benefit(threshold=0.2)", "net_benefit(over=all,threshold=0.2)", "expected_cost(fn=5)", "expected_cost(fn=5,fp=2,threshold=0.4,tn=1,tp=1)", "avoidable_cost(fn=5)", "least_cost_threshold(fn=5)",
 			"corp_mcb(event=top,replicates=20)", "smooth_ece(event=positive)", "ece_positive(adaptive,bins=4)", "ece_top_label(adaptive,bins=4,norm=l2)", "ece_top_label(closed=right)", "ece_positive(norm=max)")
 	}
 	return strings.Join(l, ",")

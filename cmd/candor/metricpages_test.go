@@ -208,7 +208,7 @@ func intervalsOf(t *testing.T) map[meaning]string {
 		kind string
 		args []string
 	}{
-		{"", []string{in("sample", "breast_cancer_probs.npy"), "--labels", in("sample", "breast_cancer_labels.npy"), "--metrics", "all,topk_accuracy,spce"}},
+		{"", []string{in("sample", "breast_cancer_probs.npy"), "--labels", in("sample", "breast_cancer_labels.npy"), "--metrics", "all,topk_accuracy,spce,net_benefit,expected_cost,avoidable_cost,least_cost_threshold,coverage_at_risk,threshold_at_risk"}},
 		{"", []string{"--metrics", "all"}},
 		{"", []string{"--temperature-scaled"}},
 		{"", []string{d.at("clear.npy"), "--labels", d.at("clear_labels.npy"), "--input", "logits", "--bytes", d.at("bytes.npy"), "--sequence", d.at("sequences.npy"),

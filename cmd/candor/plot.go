@@ -70,6 +70,7 @@ var plotKinds = []plotKind{
 	{"rejection", "aurc", false},                             // accuracy of what is kept, with out-of-distribution rows where there are any
 	{"confidence", "aurc", false},                            // accuracy above a confidence, likewise
 	{"roc", "calibration_auc", false},                        // of class 1 of two, or of being right
+	{"decision", "net_benefit", false},                       // net benefit of acting on the probability, by threshold
 	{"ood-roc", "ood_auroc", false},                          // of out-of-distribution rows
 	{"calibration", "miscalibration_area", true},             // how often what was observed is below the quantiles
 	{"coverage", "miscalibration_area(form=interval)", true}, // coverage of central intervals
@@ -113,7 +114,7 @@ func (p *plot) also(of eval.Shape) string {
 		return "auroc"
 	case of.Out && (k.name == "rejection" || k.name == "confidence"):
 		return k.of + ",ood_auroc"
-	case k.name == "ood-roc" && !of.Out:
+	case k.name == "ood-roc" && !of.Out, k.name == "decision" && of.Classes > 2:
 		return ""
 	case k.name == "rank" && of.Kind != metrics.Samples, k.name == "spread" && of.Kind != metrics.Normals:
 		return ""
@@ -251,6 +252,11 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		}
 	case "roc":
 		_, there = e.Ranking(rocEvent(e))
+	case "decision":
+		if rocEvent(e) != calib.Positive {
+			return usage("--plot-kind decision draws decisions for class 1 of two, and there are more classes or choices; draw risk-coverage")
+		}
+		_, there = e.Ranking(calib.Positive)
 	default:
 		_, there = e.Ranking(calib.TopLabel)
 		there = there && (!e.Spec.Out || p.kind == "risk-coverage" || e.Foreign() != nil)

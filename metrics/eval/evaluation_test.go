@@ -180,12 +180,14 @@ var (
 		nll_temperature_scaled brier_temperature_scaled ece_temperature_scaled`)
 	// base_rate against what is said, three ways; top5_accuracy for any k; accuracy where classes are rare; what of corp_mcb is chance; what nwaic1 is a correction of; iscv
 	// with weights that can be trusted; evidence that may be looked at any time; bins that each count once; errors with their sign; coverage_50 and width_50 at any level; the parts
-	// of wis; the root of zms; all levels' coverages in one number; the time until an event
+	// of wis; the root of zms; all levels' coverages in one number; the time until an event;
+	// what acting on a model is worth and costs
 	additions = []string{"mean_p", "oe_ratio", "topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
 		"ece_unweighted", "bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "sigma_scale",
 		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo", "bits_per_byte", "sequence_nll", "calibration_error_squared", "e_calibration",
 		"multicalibration_error", "multicalibration_error_relative", "multicalibration_error_sigma", "multicalibration_error_p", "multicalibration_gap", "multicalibration_gap_p",
-		"mean_risk", "event_share_km", "bias_km", "cce", "ece_km", "brier_ipcw", "brier_integrated", "auroc_ipcw", "concordance_ipcw", "concordance", "d_calibration_p"}
+		"mean_risk", "event_share_km", "bias_km", "cce", "ece_km", "brier_ipcw", "brier_integrated", "auroc_ipcw", "concordance_ipcw", "concordance", "d_calibration_p",
+		"net_benefit", "expected_cost", "avoidable_cost", "least_cost_threshold", "coverage_at_risk", "threshold_at_risk"}
 )
 
 func TestTable(t *testing.T) {

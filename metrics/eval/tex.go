@@ -124,6 +124,13 @@ var tex = map[string]string{
 	"sharpness_class0": `\frac1{N_0}\sum_{i:\,y_i=0} (1-p_i)`,
 	"sharpness_class1": `\frac1{N_1}\sum_{i:\,y_i=1} p_i`,
 
+	"net_benefit":          `\frac{\mathrm{TP}}N-\frac{\mathrm{FP}}N\cdot\frac t{1-t},\qquad\text{positive: }p_i\ge t`,
+	"expected_cost":        `\frac1N\bigl(c_{\mathrm{TP}}\mathrm{TP}+c_{\mathrm{FP}}\mathrm{FP}+c_{\mathrm{FN}}\mathrm{FN}+c_{\mathrm{TN}}\mathrm{TN}\bigr),\qquad\text{positive: }p_i\ge t=\frac{c_{\mathrm{FP}}-c_{\mathrm{TN}}}{c_{\mathrm{FP}}-c_{\mathrm{TN}}+c_{\mathrm{FN}}-c_{\mathrm{TP}}}`,
+	"avoidable_cost":       `C(t)-\min_{t'} C(t'),\qquad C(t)\text{ the mean cost at the threshold }t\text{ of expected cost}`,
+	"least_cost_threshold": `\max\bigl\{t:C(t)=\min_{t'} C(t')\bigr\},\qquad C(t)\text{ the mean cost at the threshold }t`,
+	"coverage_at_risk":     `\max_j\Bigl\{\frac{m_j}N:P\bigl(\mathrm{Bin}(m_j,r)\le e_j\bigr)\le\frac{1-c}J\Bigr\},\qquad j=1,\dots,J`,
+	"threshold_at_risk":    `\text{the score at place }\lfloor jN/J\rfloor+1\text{ for the }j\text{ of coverage at risk}`,
+
 	"calibration_auc":    aurocTeX,
 	"aurc":               `\frac1N\sum_{k=1}^N \frac{E_k}k,\qquad E_k\text{ errors among the }k\text{ most confident rows}`,
 	"eaurc":              `\mathrm{aurc}-\frac1N\Bigl(E-(N-E)\bigl(H_N-H_{N-E}\bigr)\Bigr),\qquad H_n=\sum_{j=1}^n \frac1j`,
