@@ -365,7 +365,7 @@ func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 	}
 	defer spelledOut(t, key, s)
 	if s["event"] == nil && !strings.Contains(d.Options, "bins=N") { // it has its own options, and the text names those that are set
-		of := regexp.MustCompile("^(aurc|eaurc|augrc|oracle_accuracy|abstain_.*|retention_.*)$").MatchString(name)
+		of := regexp.MustCompile("^(aurc|eaurc|augrc|oracle_accuracy|abstain_.*|retention_.*|.*_at_risk)$").MatchString(name)
 		if strings.Contains(text, "; of the caller's decisions in place of the arg max") != (decided && of) || strings.Contains(text, "top label; ") {
 			t.Errorf("%s: decisions %v: %s", key, decided, text)
 		}
