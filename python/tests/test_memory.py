@@ -40,6 +40,11 @@ def test_weights() -> None:
     assert taken(WIDE, labels=Y_WIDE, weights=R.random(len(WIDE))) < MOST
 
 
+def test_weights_of_binary_rows() -> None:
+    weights = R.random(ROWS)
+    assert taken(P, labels=Y, weights=weights) < MOST
+
+
 @pytest.mark.parametrize("how", ["as it is", "Fortran", "strided", "float16", "big-endian"])
 def test_scores(how: str) -> None:
     """They are 114 MiB."""

@@ -22,6 +22,10 @@ from .errors import KINDS, CandorError, GateError, ProgramError, in_python
 SMALL = 1 << 20
 """Bytes up to which copying an array is cheaper than feeding a pipe."""
 
+LARGE = 64 << 20
+"""Bytes of arrays from which on the command collects garbage earlier: it then takes less memory, and a few percent more time. For small arrays that
+would be most of the time."""
+
 in_memory = sys.platform == "linux" and hasattr(os, "memfd_create")
 """Files of a run are in memory, and programs know them by /dev/fd/N. Elsewhere they are in a folder that the run removes."""
 
@@ -96,6 +100,7 @@ def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = 
         if isinstance(w, (Input, Stream)):
             args += ["--name", f"{a}={w.name}"]
     out, errors = files.scratch(), files.scratch()
+    large = sum(w.data.nbytes for w in words if isinstance(w, Input)) > LARGE
     _starting.tied = tied
     try:
         process = subprocess.Popen(
@@ -104,6 +109,7 @@ def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = 
             stdout=out,
             stderr=errors,
             pass_fds=files.passed,
+            env={"GOGC": "12", **os.environ} if large else None,
             preexec_fn=_pipe.tie if tied else None,
         )
     finally:
