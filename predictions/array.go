@@ -33,8 +33,11 @@ type Array struct {
 //
 // path is an .npy, an .npz, one array of an .npz ("preds.npz:logits"), or "-" for an .npy on standard input. It may be a pipe. Arrays
 // that cannot be evaluated (objects, strings, records) are listed too. A file whose length does not match its headers is an *Error.
-func Inspect(path string) ([]Array, error) {
-	c, e := openContainer(nil, path, nil)
+func Inspect(path string) ([]Array, error) { return InspectIn(nil, path) }
+
+// InspectIn is Inspect of a file that from opens; nil is the system.
+func InspectIn(from fs.FS, path string) ([]Array, error) {
+	c, e := openContainer(from, path, nil)
 	if e != nil {
 		return nil, e
 	}

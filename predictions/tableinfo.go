@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,13 +32,16 @@ type TableColumn struct {
 }
 
 // InspectTable describes the table at a path, or the first file of a folder. It reads the header and the first rows.
-func InspectTable(path string) (Table, error) {
+func InspectTable(path string) (Table, error) { return InspectTableIn(nil, path) }
+
+// InspectTableIn is InspectTable of a file that from opens; nil is the system.
+func InspectTableIn(from fs.FS, path string) (Table, error) {
 	var t Table
-	files, roots, e := expand(nil, []string{path})
+	files, roots, e := expand(from, []string{path})
 	if e != nil {
 		return Table{}, e
 	}
-	t, e = inspectTable(files[0])
+	t, e = inspectTable(from, files[0])
 	if e != nil {
 		return Table{}, e.in(files[0])
 	}
@@ -57,9 +61,9 @@ func InspectTableReader(r io.Reader, name string) (Table, error) {
 	in := io.NopCloser(b)
 	t, e := Table{}, (*Error)(nil)
 	if f, ok := begunBy(start); ok {
-		t, e = inspectColumns("-", in, f)
+		t, e = inspectColumns(nil, "-", in, f)
 	} else {
-		t, e = inspectText("-", in)
+		t, e = inspectText(nil, "-", in)
 	}
 	if e != nil {
 		e.File = name
@@ -68,21 +72,21 @@ func InspectTableReader(r io.Reader, name string) (Table, error) {
 	return t, nil
 }
 
-func inspectTable(path string) (t Table, e *Error) {
+func inspectTable(from fs.FS, path string) (t Table, e *Error) {
 	if f, ok := formatOf(path); ok {
-		if t, e = inspectColumns(path, nil, f); e != nil {
-			if l, ok := logAt(nil, path); ok {
+		if t, e = inspectColumns(from, path, nil, f); e != nil {
+			if l, ok := logAt(from, path); ok {
 				e = l.fault()
 			}
 		}
 	} else {
-		t, e = inspectText(path, nil)
+		t, e = inspectText(from, path, nil)
 	}
 	return t, e
 }
 
-func inspectText(path string, in io.ReadCloser) (Table, *Error) {
-	t := &table{options: &ForecastOptions{}}
+func inspectText(from fs.FS, path string, in io.ReadCloser) (Table, *Error) {
+	t := &table{options: &ForecastOptions{FS: from}}
 	f, e := t.probe(path, in, true)
 	if e != nil {
 		return Table{}, e
@@ -106,10 +110,10 @@ func inspectText(path string, in io.ReadCloser) (Table, *Error) {
 }
 
 // inspectColumns describes a file of a format with columns, or what in reads of one.
-func inspectColumns(path string, in io.ReadCloser, format columnFormat) (Table, *Error) {
+func inspectColumns(from fs.FS, path string, in io.ReadCloser, format columnFormat) (Table, *Error) {
 	out := Table{Format: format.key, Bytes: -1}
 	if in == nil {
-		fi, regular, e := statText(nil, path)
+		fi, regular, e := statText(from, path)
 		if e != nil {
 			return Table{}, e
 		}
@@ -118,7 +122,7 @@ func inspectColumns(path string, in io.ReadCloser, format columnFormat) (Table, 
 		}
 	}
 	var read atomic.Int64
-	f, e := format.open(nil, path, in, &read)
+	f, e := format.open(from, path, in, &read)
 	if e != nil {
 		return Table{}, e
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,8 @@ func inspectCommand() *cobra.Command {
 		Short: "Describe a file without reading it whole",
 		Long: `Describe files: the arrays of .npy and .npz files with their types, shapes and orders, from the headers; the columns of a table
 (.csv, .tsv, .txt, .jsonl, .parquet, .arrow, .safetensors), with a command that probably evaluates it; and what a state of
-candor eval --state was made from. "-" is standard input.`,
+candor eval --state was made from. "-" is standard input. A file may be a presigned URL,
+https://..., of which little is read; a state may not.`,
 		Example: `  candor inspect preds.npz
   candor inspect predictions.csv
   candor inspect all.state --json`,
@@ -57,10 +59,19 @@ candor eval --state was made from. "-" is standard input.`,
 			if name, n := files.twice(args); n > 1 {
 				return about(usage("%s is named %d times, and can be read once; name it once", name, n), name)
 			}
+			from, err := openURLs(&args)
+			if err != nil {
+				return err
+			}
 			var out bytes.Buffer
 			var docs []any
 			for _, path := range args {
-				v, err := inspect(&out, &files, c.InOrStdin(), path)
+				var v any
+				if from != nil && strings.Contains(path, "://") {
+					v, err = inspectURL(&out, from, path)
+				} else {
+					v, err = inspect(&out, &files, c.InOrStdin(), path)
+				}
 				if err != nil {
 					return err
 				}
@@ -227,7 +238,7 @@ func shardInfos(m *sharding.Mark) (l []shardInfo) {
 
 func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, error) {
 	if !readOnce(path) && predictions.HasColumns(path) {
-		return inspectTable(w, path, cmp.Or(files.names[path], path))
+		return inspectTable(w, nil, path, cmp.Or(files.names[path], path))
 	}
 	// What can be read only once is not opened again.
 	head, rest, size, err := files.open(stdin, path)
@@ -259,7 +270,7 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 		return in, err
 	}
 	if err == nil && !readOnce(path) && predictions.IsTable(path) {
-		return inspectTable(w, path, name)
+		return inspectTable(w, nil, path, name)
 	}
 	var arrays []predictions.Array
 	if err == nil && readOnce(path) {
@@ -284,8 +295,20 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 	return describe(w, arrays, name), nil
 }
 
-func inspectTable(w io.Writer, path, name string) (any, error) {
-	t, err := predictions.InspectTable(path)
+// inspectURL describes a file at a URL, of which it reads the parts that say what it is.
+func inspectURL(w io.Writer, from fs.FS, path string) (any, error) {
+	if predictions.HasColumns(path) || predictions.IsTable(path) {
+		return inspectTable(w, from, path, path)
+	}
+	arrays, err := predictions.InspectIn(from, path)
+	if err != nil {
+		return nil, badData(err)
+	}
+	return describe(w, arrays, path), nil
+}
+
+func inspectTable(w io.Writer, from fs.FS, path, name string) (any, error) {
+	t, err := predictions.InspectTableIn(from, path)
 	if err != nil {
 		return nil, badData(err)
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -42,6 +43,15 @@ func openRemote(lists ...*[]string) (*remote.FS, error) {
 		}
 	}
 	return from, nil
+}
+
+// openURLs is openRemote for files that are described.
+func openURLs(paths *[]string) (fs.FS, error) {
+	from, err := openRemote(paths)
+	if from == nil {
+		return nil, err
+	}
+	return from, err
 }
 
 // useRemote opens the URLs among the files that are read.

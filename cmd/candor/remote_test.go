@@ -71,6 +71,17 @@ func TestURLs(t *testing.T) {
 		return l
 	}
 	for name, args := range dividedRuns(t, d) {
+		for _, a := range args { // a file that is described
+			if fi, err := os.Stat(a); err != nil || fi.IsDir() {
+				continue
+			}
+			was := count.Load()
+			want, address := printed(t, "inspect", a), remotely([]string{a})
+			code, got := run("inspect", address[0])
+			if open, _, _ := strings.Cut(address[0], "?"); code != exitDone || strings.ReplaceAll(got, open, a) != want || count.Load() == was {
+				t.Errorf("inspect %s: %d: %s\nwant %s", a, code, got, want)
+			}
+		}
 		want := printed(t, append([]string{"eval", "--json"}, args...)...)
 		code, got := run(append([]string{"eval", "--json"}, remotely(args)...)...)
 		if code != exitDone || got != want {
@@ -137,7 +148,7 @@ func TestURLs(t *testing.T) {
 		{[]string{"eval", url(x), url(x) + "x", "--labels", y}, "two URLs differ only in what follows the question mark"},
 		{[]string{"eval", "s3://bucket/a.npy", "--labels", y}, "candor reads an object store by presigned URLs"},
 		{[]string{"eval", "https://?" + secret, "--labels", y}, "it is not a URL"},
-		{[]string{"inspect", url(x)}, "no such file"},
+		{[]string{"inspect", none}, "none.npy: no such file"},
 		{[]string{"merge", d.at("whole"), url(d.at("whole"))}, "states are files, and not read from URLs"},
 		{[]string{"compare", url(x), "s3://bucket/a.npy", "--labels", y}, "candor reads an object store by presigned URLs"},
 		{[]string{"recal", "fit", "temperature", none, "--labels", y}, "none.npy: no such file"},
