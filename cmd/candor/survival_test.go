@@ -178,7 +178,7 @@ func TestSurvivalGates(t *testing.T) {
 	}{
 		{"brier_ipcw(horizon=720)>0.2", 0, ""},
 		{"brier_ipcw(horizon=720)>0.1", 1, "gate failed"},
-		{"brier_ipcw>0.1", 2, "name a horizon"},
+		{"brier_ipcw>0.1", 2, "name one, such as brier_ipcw(horizon=720)"},
 		{"brier_ipcw(horizon=700)>0.1", 2, "no column has the probability at 700; the nearest of the times are 360, 540, 720, 900"},
 	} {
 		if code, _, errs := candor(t, append([]string{"eval", gbsg2, "--fail-if", c.gate}, gbsg2Flags...)...); code != c.code || !strings.Contains(errs, c.said) {
