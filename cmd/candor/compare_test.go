@@ -499,7 +499,7 @@ func TestCompareColumns(t *testing.T) {
 		t.Errorf("it says %s", errs)
 	}
 	for want, args := range map[string][]string{
-		"give NAME=COLUMN for every set, such as":   {"--prob", "old=old", "--prob", "new"},
+		"give NAME=COLUMN for every set, such as":  {"--prob", "old=old", "--prob", "new"},
 		"--prob names the columns of one set, old": {"--prob", "old=old"},
 		"takes two or more sets of predictions":    {"--prob", "old"},
 		"no column \"older\" for the scores":       {"--prob", "old=older", "--prob", "new=new"},
