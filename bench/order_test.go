@@ -117,7 +117,7 @@ func BenchmarkSplit(b *testing.B) {
 	for _, parts := range []int{2, 16, 64} {
 		var lasts []uint32
 		for i := 1; i < parts; i++ {
-			lasts = append(lasts, uint32(i*(1<<32/parts)))
+			lasts = append(lasts, uint32(uint64(i)<<32/uint64(parts)))
 		}
 		ends := make([]int, len(lasts))
 		b.Run(fmt.Sprintf("dtype=u32/n=%d/parts=%d", n, parts), func(b *testing.B) {

@@ -9,8 +9,8 @@ import (
 
 // counts are cycles for which the busiest vector port is taken, or the front end if that is longer, at each level. Those of kernels' loops are counted
 // from the assembly by llvm-mca 19: on Intel's CPUs by its model of Sapphire Rapids, with 512 bits half of the operations of ports 0, 1 and 5,
-// since port 1 rests then, else the busiest of the three; on AMD's by its model of Zen 4. No loop's chain is longer than its ports' time. They are
-// the least that a workload can take: what stands outside of its longest loops is not in them.
+// since port 1 rests then, else the busiest of the three; on AMD's by its model of Zen 4. Latency is not counted: some loops wait for a chain of
+// operations longer than for their ports. The counts are the least that a workload can take: what stands outside of its longest loops is not in them.
 //
 //	llvm-objdump -d --no-show-raw-insn --disassemble-symbols=FUNCTION BINARY, the lines of a loop to llvm-mca -mcpu=sapphirerapids|znver4
 type counts struct {
