@@ -38,6 +38,15 @@ func costs(m Metric) rank.Outcomes {
 	return rank.Outcomes{TruePositive: o.of(m, "tp"), FalsePositive: o.of(m, "fp"), FalseNegative: o.of(m, "fn"), TrueNegative: o.of(m, "tn")}
 }
 
+// costThreshold returns the threshold of expected_cost, which the costs imply if it is not given, and the costs.
+func costThreshold(m Metric) (float64, rank.Outcomes) {
+	o := costs(m)
+	if t := costAtOwn.of(m, "threshold"); t >= 0 {
+		return t, o
+	}
+	return o.Threshold(), o
+}
+
 // costsOK returns a check of costs.
 func costsOK(l choices) func(m Metric) error {
 	return func(m Metric) error {
@@ -108,14 +117,7 @@ func inActing() []Descriptor {
 			Meaning: "mean cost of deciding by the probability, at the threshold that the costs imply or at one that is given",
 			Formula: "(TP tp + FP fp + FN fn + TN tn)/N, rows with p >= t positive, t = (fp - tn)/(fp - tn + fn - tp)", Range: "[0, Inf)", Better: Lower,
 			Source: "Elkan 2001",
-			value: outcomes(func(m Metric) (float64, rank.Outcomes) {
-				o := costs(m)
-				t := costAtOwn.of(m, "threshold")
-				if t < 0 {
-					t = o.Threshold()
-				}
-				return t, o
-			}),
+			value: outcomes(costThreshold),
 		},
 		{
 			Name: "avoidable_cost", Named: true, applies: two, needs: needs, Options: costOwn.String(), own: costOwn, check: costsOK(costOwn), ofTwo: true,

@@ -27,6 +27,10 @@ func (e *Evaluation) Fields(m Metric) (f []Field) {
 				}
 			case ofEvent.name:
 				f[i].Value = ofEvent.words[e.event(m)]
+			case costAtOwn[len(costAtOwn)-1].name: // which the costs imply if it is not given
+				if m.Name == "expected_cost" {
+					f[i].Value, _ = costThreshold(m)
+				}
 			case "span", "delta": // only for a loess
 				if d.own.of(m, "smoother") == 0 {
 					f[i].Value = nil
