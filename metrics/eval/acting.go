@@ -117,7 +117,7 @@ func inActing() []Descriptor {
 			Meaning: "mean cost of deciding by the probability, at the threshold that the costs imply or at one that is given",
 			Formula: "(TP tp + FP fp + FN fn + TN tn)/N, rows with p >= t positive, t = (fp - tn)/(fp - tn + fn - tp)", Range: "[0, Inf)", Better: Lower,
 			Source: "Elkan 2001",
-			value: outcomes(costThreshold),
+			value:  outcomes(costThreshold),
 		},
 		{
 			Name: "avoidable_cost", Named: true, applies: two, needs: needs, Options: costOwn.String(), own: costOwn, check: costsOK(costOwn), ofTwo: true,
