@@ -44,7 +44,10 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 	if err != nil {
 		return err
 	}
-	if err := r.shards.write(c, to, sum); err != nil || o.silent() {
+	if err := r.shards.write(c, to, sum); err != nil {
+		return err
+	}
+	if done, err := r.shards.empty(c, r.calls(args), sum.Rows()); done || err != nil || o.silent() {
 		return err
 	}
 	var names []string

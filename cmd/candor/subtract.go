@@ -20,13 +20,16 @@ func subtractCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "subtract STATE SHARD...",
 		Short: "Take the rows of shards out of a merged state",
-		Long: `Take the rows of shards out of the state of all rows: a shard that was wrong, or counted twice. The document, and the state that -o
-writes, equal those of the other rows alone, to the byte, unless scores of the first state are on a grid, as those of more than
-262,144 distinct scores are: what is left stays on it, and the command says so. A warning of probabilities whose sums are not 1 no
-longer gives the smallest and the largest sum, as they are unknown. Rows that the first state does not have are an error, but not
-every such row can be noticed. States of groups, slices and several labels are as those of one set. Metrics that keep more than counts and
-sums, such as ace, tace and retention_nll, cannot give up rows, nor can states of candor compare, and those of more than 1,000 groups if fewer
-are left: merge the states of the other shards instead. "-" is standard input. The other flags are those of candor merge.`,
+		Long: `Take the rows of shards out of the state of all rows: a shard that was wrong, or counted twice. The document, and the state
+that -o writes, equal those of the other rows alone, to the byte. Groups, slices, several labels and comparisons are no exception.
+
+If the scores of the first state are on a grid, as more than 262,144 distinct scores are, what is left stays on it, and the
+command says so. A warning about probabilities whose sums are not 1 loses the smallest and the largest sum, which are no longer
+known. Rows that the first state does not have are an error, but not every such row can be noticed.
+
+Rows cannot be taken out of metrics that keep more than counts and sums, such as ace, tace and retention_nll, out of clusters, out
+of the groups of a comparison, or out of more than 1,000 groups if fewer are left: merge the states of the other shards instead.
+"-" is standard input. The other flags are those of candor merge.`,
 		Example: `  candor subtract all.state shard-7.state -o rest.state
   candor subtract week.state monday.state tuesday.state --json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -53,7 +56,11 @@ are left: merge the states of the other shards instead. "-" is standard input. T
 			var groups *grouped.Evaluation
 			switch {
 			case strings.HasPrefix(string(b), compared.Magic):
-				return badAt(place{File: files.call(args[0]), Remedy: "merge the states of the other shards"}, "%s: rows cannot be taken out of states of comparisons", files.call(args[0]))
+				how, err := adjustment(o.adjust)
+				if err != nil {
+					return err
+				}
+				return mergeComparisons(c, &o, to, args, b, r, nil, how)
 			case strings.HasPrefix(string(b), multilabel.Magic):
 				return mergeLabels(c, &o, to, args, b, r)
 			case strings.HasPrefix(string(b), sliced.Magic):

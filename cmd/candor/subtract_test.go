@@ -42,12 +42,41 @@ func TestSubtractCommand(t *testing.T) {
 	evaluate(t, d.at("x.npy"), "--labels", d.at("y.npy"), "--group", d.at("y.npy"), "--state", groups)
 	refused(t, d, []string{"subtract", groups, all}, "one has groups of rows, the other has none")
 	pair := d.at("pair.state")
-	printed(t, "compare", d.at("x.npy"), d.put("z.npy", newSet(8, 100, 3).scores(t)), "--labels", d.at("y.npy"), "--state", pair)
-	refused(t, d, []string{"subtract", pair, pair}, "rows cannot be taken out of states of comparisons", "merge the states of the other shards")
+	printed(t, "compare", d.at("x.npy"), d.put("z.npy", newSet(8, 100, 3).scores(t)), "--labels", d.at("y.npy"), "--state", pair, "--group", d.at("y.npy"))
+	refused(t, d, []string{"subtract", pair, pair}, "rows cannot be taken out of what some metrics keep: groups of a comparison", "merge the states of the other shards")
 	kept := d.at("kept.state")
 	evaluate(t, d.at("x.npy"), "--labels", d.at("y.npy"), "--metrics", "ece,ace", "--state", kept)
 	refused(t, d, []string{"subtract", kept, kept}, "rows cannot be taken out of what some metrics keep: ace", "merge the states of the other shards")
 	refused(t, d, []string{"subtract", all, kept}, "evaluate the shards with the same")
+}
+
+// TestSubtractComparison: the same of two models, whose differences are those of the rows that are left.
+func TestSubtractComparison(t *testing.T) {
+	d := newDir(t)
+	var states []string
+	for i, n := range []int{300, 200} {
+		s, other := newSet(uint64(70+i), n, 3), newSet(uint64(80+i), n, 3)
+		states = append(states, d.at([]string{"a.state", "b.state"}[i]))
+		printed(t, "compare", d.put("x.npy", s.scores(t)), d.put("z.npy", other.scores(t)), "--labels", d.put("y.npy", s.labelFile(t)), "--state", states[i])
+	}
+	all, rest, none := d.at("all.state"), d.at("rest.state"), d.at("none.state")
+	printed(t, "merge", states[0], states[1], "-o", all)
+	want := printed(t, "merge", "--json", states[0])
+	if got := printed(t, "subtract", "--json", all, states[1], "-o", rest); got != want {
+		t.Errorf("the documents differ: %s", got)
+	}
+	if !bytes.Equal(d.read(rest), d.read(states[0])) {
+		t.Error("the states differ")
+	}
+	refused(t, d, []string{"subtract", rest, states[1]}, "b.state out of ", "does not have all of the rows", "name the state of all rows first")
+	code, out, errs := candor(t, "subtract", rest, states[0], "-o", none)
+	if code != exitDone || out != "" {
+		t.Errorf("nothing is left: %d: %s%s", code, out, errs)
+	}
+	printed(t, "merge", none, states[1], "-o", d.at("again.state"))
+	if !bytes.Equal(d.read(d.at("again.state")), d.read(states[1])) {
+		t.Error("a state without rows changes another one")
+	}
 }
 
 // TestSubtractShard: what is left of a divided run says which shards it holds.

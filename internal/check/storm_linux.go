@@ -21,9 +21,7 @@ func storm() func() {
 	var running sync.WaitGroup
 	ticks := make(chan os.Signal, 1)
 	signal.Notify(ticks, syscall.SIGPROF, syscall.SIGUSR1)
-	running.Add(1)
-	go func() {
-		defer running.Done()
+	running.Go(func() {
 		for n := 0; !ended.Load(); n++ {
 			for _, s := range []syscall.Signal{syscall.SIGURG, syscall.SIGUSR1} {
 				if syscall.Kill(os.Getpid(), s) == nil {
@@ -36,7 +34,7 @@ func storm() func() {
 			}
 			time.Sleep(20 * time.Microsecond)
 		}
-	}()
+	})
 	setTimer(1000)
 	start := time.Now()
 	return func() {

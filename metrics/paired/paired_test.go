@@ -576,3 +576,54 @@ func TestInfiniteLosses(t *testing.T) {
 		}
 	}
 }
+
+// TestJointSubtract: what is left has the state of the other rows, or on the grid that of these on it.
+func TestJointSubtract(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, weighted := range []bool{false, true} {
+		for _, distinct := range []int{8, 400} {
+			const most = 100 // so that of 400 there are more pairs than that
+			rows := func(n int) (l []row) {
+				for range n {
+					l = append(l, row{a: float64(r.IntN(distinct)) / float64(distinct), b: float64(r.IntN(3)) / 4, ya: uint8(r.IntN(2)), yb: uint8(r.IntN(2)), w: 1 + r.Float64()})
+				}
+				return l
+			}
+			one, other := rows(900), rows(700)
+			first, second, all := NewJoint(most, 16), NewJoint(most, 16), NewJoint(most, 16)
+			add(first, one, weighted)
+			add(second, other, weighted)
+			add(all, one, weighted)
+			add(all, other, weighted)
+			if gridded := distinct > most; all.Exact() == gridded {
+				t.Fatalf("%d distinct scores: exact %v", distinct, all.Exact())
+			}
+			few := NewJoint(most, 16) // exact, where all are on the grid
+			add(few, other[:50], weighted)
+			add(all, other[:50], weighted)
+			for _, o := range []*Joint{few, second} {
+				if err := all.Subtract(o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if first.Exact() != all.Exact() {
+				t.Fatal("one is exact")
+			}
+			x, err := first.AppendBinary(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			y, err := all.AppendBinary(nil)
+			if err != nil || !bytes.Equal(x, y) {
+				t.Errorf("weighted %v, %d distinct: another state, %v", weighted, distinct, err)
+			}
+			add(all, other, weighted) // it goes on
+			if err := all.Subtract(second); err != nil || all.Len() != 900 {
+				t.Errorf("%d rows, %v", all.Len(), err)
+			}
+			if err := all.Subtract(second); !errors.Is(err, metrics.ErrMissing) {
+				t.Errorf("rows that are not there: %v", err)
+			}
+		}
+	}
+}

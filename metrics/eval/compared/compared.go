@@ -207,30 +207,8 @@ func (c *Comparison) Need(x eval.Extent, threads int) (n int64) {
 // Merge adds the rows of another Comparison of the same models by the same spec. Otherwise, and where Know was called, it returns an error
 // that names the first difference, and changes nothing.
 func (c *Comparison) Merge(o *Comparison) error {
-	if len(c.models) != len(o.models) {
-		return fmt.Errorf("%w: comparisons of %d models and of %d", metrics.ErrMismatch, len(c.models), len(o.models))
-	}
-	for i, m := range c.models {
-		if m.Name != o.models[i].Name {
-			return fmt.Errorf("%w: model %d is named %q and %q", metrics.ErrMismatch, i+1, m.Name, o.models[i].Name)
-		}
-	}
-	for i := range c.models {
-		if c.Known(i) || o.Known(i) {
-			return fmt.Errorf("%w: only losses by row are known of %s", metrics.ErrMismatch, c.models[i].Name)
-		}
-	}
-	if c.Baseline != o.Baseline {
-		return fmt.Errorf("%w: the baselines differ", metrics.ErrMismatch)
-	}
-	if x, y := c.Grouped(), o.Grouped(); !slices.Equal(x, y) {
-		said := func(l []string) string {
-			if l == nil {
-				return "no column"
-			}
-			return strings.Join(l, ", ")
-		}
-		return fmt.Errorf("%w: rows are grouped by %s and by %s", metrics.ErrMismatch, said(x), said(y))
+	if err := c.alike(o); err != nil {
+		return err
 	}
 	var by *byGroup
 	if c.by != nil {
@@ -268,6 +246,36 @@ func (c *Comparison) Merge(o *Comparison) error {
 	err := c.take(o)
 	c.by = by
 	return err
+}
+
+// alike returns an error that names the first difference, if the comparisons are of other models, or by other baselines or groups.
+func (c *Comparison) alike(o *Comparison) error {
+	if len(c.models) != len(o.models) {
+		return fmt.Errorf("%w: comparisons of %d models and of %d", metrics.ErrMismatch, len(c.models), len(o.models))
+	}
+	for i, m := range c.models {
+		if m.Name != o.models[i].Name {
+			return fmt.Errorf("%w: model %d is named %q and %q", metrics.ErrMismatch, i+1, m.Name, o.models[i].Name)
+		}
+	}
+	for i := range c.models {
+		if c.Known(i) || o.Known(i) {
+			return fmt.Errorf("%w: only losses by row are known of %s", metrics.ErrMismatch, c.models[i].Name)
+		}
+	}
+	if c.Baseline != o.Baseline {
+		return fmt.Errorf("%w: the baselines differ", metrics.ErrMismatch)
+	}
+	if x, y := c.Grouped(), o.Grouped(); !slices.Equal(x, y) {
+		said := func(l []string) string {
+			if l == nil {
+				return "no column"
+			}
+			return strings.Join(l, ", ")
+		}
+		return fmt.Errorf("%w: rows are grouped by %s and by %s", metrics.ErrMismatch, said(x), said(y))
+	}
+	return nil
 }
 
 // take merges what is kept of the rows of o, but the evaluations.
