@@ -16,7 +16,7 @@ import (
 )
 
 const aboutSoak = `Commands that read rows from a pipe without an end: for an hour in the whole campaign, and for twenty seconds in a tenth of it. A fault
-is a row that is not counted, more memory than --max-memory, here 1 GiB, or in the whole campaign growth: in the second half of the hour
+is a row that is not counted, more than 1 GiB of memory, or in the whole campaign growth: in the second half of the hour
 memory may be at most 8 MiB above that in the first half.`
 
 // soaked is a command that reads a table for as long as there are rows.
@@ -36,7 +36,7 @@ var soaks = []soaked{
 		b = append(strconv.AppendInt(append(appendP(b, r, 20), ','), r.Int64N(2), 10), ',')
 		return append(strconv.AppendInt(b, r.Int64N(5000), 10), '\n')
 	}},
-	{"50 groups", "eval - --prob p --label y --group site --max-memory 1GiB --json", "p,y,site\n", func(b []byte, r *rand.Rand) []byte {
+	{"50 groups", "eval - --prob p --label y --group site --max-memory 3GiB --json", "p,y,site\n", func(b []byte, r *rand.Rand) []byte {
 		b = append(strconv.AppendInt(append(appendP(b, r, 12), ','), r.Int64N(2), 10), ",s"...)
 		return append(strconv.AppendInt(b, r.Int64N(50), 10), '\n')
 	}},
