@@ -383,7 +383,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	defer s.r.Close()
 	f.slicing.room(j, s.info)
 	pass := j.pass
-	if pass.Threads, err = f.within(j, s.e, s.info); err != nil {
+	if pass.Threads, err = f.within(j, s.e, s.info, paths); err != nil {
 		return nil, err
 	}
 	s.binding(c, &f.slicing)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -41,5 +42,25 @@ func TestExact(t *testing.T) {
 	}
 	if code, _, errs := candor(t, "eval", lx, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "86MiB"); code != 0 {
 		t.Errorf("with what it says to pass: exit code %d: %s", code, errs)
+	}
+}
+
+// TestExactOfTable: rows of a table are counted as it is read, so that its length bounds their number; that of a pipe is not known.
+func TestExactOfTable(t *testing.T) {
+	d := newDir(t)
+	var b strings.Builder
+	b.WriteString("p,y\n")
+	for i := range 500 {
+		fmt.Fprintf(&b, "0.%03d,%d\n", 1+i*7%999, i%2)
+	}
+	table := d.put("t.csv", []byte(b.String()))
+	args := []string{"--prob", "p", "--label", "y", "--metrics", "auroc,auroc(exact)"}
+	doc := evaluate(t, append([]string{table}, args...)...)
+	if x, y := doc.Metrics["auroc"], doc.Metrics["auroc(exact)"]; x.Value == nil || x.Value != y.Value {
+		t.Errorf("%+v, exact %+v", x, y)
+	}
+	code, _, errs := candor(t, append([]string{"eval", "-"}, args...)...)
+	if code != exitUsage || !strings.Contains(errs, "auroc(exact) keep every row, and the number of rows of standard input is known only at the end") {
+		t.Errorf("a pipe: %d: %s", code, errs)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -125,10 +126,32 @@ func (j *job) bufferBytes(threads int, i predictions.Info) int64 {
 	return n
 }
 
+// mostRows returns the number of rows of the files or, if it is known only at their end, the largest that there may be: a row of
+// plain text takes two bytes or more. It is below 0 if nothing is known.
+func mostRows(i predictions.Info, paths []string) int64 {
+	if i.Rows >= 0 || i.Bytes <= 0 {
+		return i.Rows
+	}
+	for _, p := range paths {
+		switch strings.ToLower(filepath.Ext(p)) {
+		case ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".json":
+		default:
+			return i.Rows
+		}
+	}
+	return i.Bytes/2 + 1
+}
+
 // within returns the number of threads with which the rows fit into the memory, besides earlier and later sets, or an error
 // that says how much they need.
-func (f *evalFlags) within(j *job, e *eval.Evaluation, i predictions.Info) (threads int, err error) {
+func (f *evalFlags) within(j *job, e *eval.Evaluation, i predictions.Info, paths []string) (threads int, err error) {
 	j.extent = eval.Extent{Rows: i.Rows, Out: f.outRows(j), DType: i.DType, Weighted: i.Weighted}
+	if names := e.KeepsRows(); names != "" {
+		if j.extent.Rows = mostRows(i, paths); j.extent.Rows < 0 {
+			return 0, usage("metrics %s keep every row, and the number of rows of %s is known only at the end; write them to an uncompressed file, or leave exact out",
+				names, f.files.calls(paths))
+		}
+	}
 	if f.renormalize || e.Spec.Members > 0 {
 		j.extent.DType = metrics.Float64
 	}
