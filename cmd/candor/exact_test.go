@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"strings"
 	"testing"
@@ -59,8 +61,13 @@ func TestExactOfTable(t *testing.T) {
 	if x, y := doc.Metrics["auroc"], doc.Metrics["auroc(exact)"]; x.Value == nil || x.Value != y.Value {
 		t.Errorf("%+v, exact %+v", x, y)
 	}
-	code, _, errs := candor(t, append([]string{"eval", "-"}, args...)...)
-	if code != exitUsage || !strings.Contains(errs, "auroc(exact) keep every row, and the number of rows of standard input is known only at the end") {
-		t.Errorf("a pipe: %d: %s", code, errs)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(b.String())); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := candor(t, append([]string{"eval", d.put("t.csv.gz", packed.Bytes())}, args...)...)
+	if code != exitUsage || !strings.Contains(errs, "auroc(exact) keep every row, and the number of rows of ") || !strings.Contains(errs, "t.csv.gz is known only at the end; write them to an uncompressed file") {
+		t.Errorf("compressed: %d: %s", code, errs)
 	}
 }
