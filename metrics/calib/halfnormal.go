@@ -7,6 +7,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
 // halfNormals is the distribution of S = sum of s_b |Z_b| for independent standard normal Z_b, in units of sqrt(sum s_b^2).
@@ -214,7 +215,7 @@ func (h *halfNormals) quantile(p float64) float64 {
 	}
 	// S is concentrated around its mean: see upper.
 	lo, hi := math.Max(0, h.mean-1.2), h.mean+math.Sqrt(-2*kernel.Log64(p))
-	return h.unit * root(func(x float64) float64 { return p - h.upper(x*h.unit) }, lo, hi, 1e-13)
+	return h.unit * tails.Root(func(x float64) float64 { return p - h.upper(x*h.unit) }, lo, hi, 1e-13)
 }
 
 // logSeries returns the coefficients of z, z^2, ... in log(erfc(-z/sqrt 2)). The series converges for |z| < 3.4.
