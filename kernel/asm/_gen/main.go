@@ -51,7 +51,6 @@ var families = []struct {
 	{"columnkeys", columnKeys},
 	{"keys", keys},
 	{"hitblocks", hitBlocks},
-	{"sort", sortRows},
 	{"samples", sampleSpreads},
 	{"classwise", classwise},
 	{"normal", normal},
