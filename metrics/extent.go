@@ -23,3 +23,11 @@ type Sizer interface {
 	Accumulator
 	Size(Extent) int64
 }
+
+// Holder is a Sizer that knows what its rows take, which is often far less than Size: of many rows with few distinct values, or once values
+// share cells. Held estimates the most bytes that it takes after this many more rows, 0 for what it takes now. The extent's Rows do not
+// matter.
+type Holder interface {
+	Sizer
+	Held(more int64, x Extent) int64
+}

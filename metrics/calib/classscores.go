@@ -155,6 +155,15 @@ func (s *ClassScores) Size(x metrics.Extent) int64 {
 	return limited(x, each, s.opt.MaxBytes) + min(s.opt.MaxBytes, scoresScratch)
 }
 
+// Held estimates the memory in bytes after this many more rows.
+func (s *ClassScores) Held(more int64, x metrics.Extent) int64 {
+	if s.over() {
+		return scoresScratch
+	}
+	x.Rows = s.rows + more
+	return s.Size(x)
+}
+
 // scoresScratch is the memory in bytes for sorting the entries of a block.
 const scoresScratch = 1 << 18
 

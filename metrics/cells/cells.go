@@ -129,6 +129,44 @@ func (c *Cells) Size(x metrics.Extent) int64 {
 	return 8*log + 24*x.Distinct(MaxExact)
 }
 
+// Held estimates the memory in bytes after this many more rows.
+func (c *Cells) Held(more int64, x metrics.Extent) int64 {
+	if x.Weighted {
+		n := min(int64(len(c.heavy))+more, 2*MaxExactWeighted) * (int64(unsafe.Sizeof(tally.Cell{})) + 64)
+		if c.weightedGrid || int64(len(c.heavy))+more > MaxExactWeighted {
+			n += 8 * int64(tally.Places())
+		}
+		return n
+	}
+	const cell = int64(unsafe.Sizeof(exactCell{}))
+	if c.grid != nil {
+		return gridBytes()
+	}
+	held := 8*int64(cap(c.log)+len(c.scratch)) + cell*int64(cap(c.exact))
+	if more == 0 {
+		return held
+	}
+	rows, log := int64(len(c.log))+more, int64(max(shortLog, cap(c.log)))
+	for log < min(rows, logLen) {
+		log = int64(longer(int(log)))
+	}
+	// A log is sorted at the end at the latest.
+	n := 8*(log+int64(kernel.SortScratch(int(min(rows, logLen))))) + cell*int64(cap(c.exact))
+	if rows > logLen || len(c.exact) > 0 { // it becomes cells, or a grid
+		if most := int64(len(c.exact)) + rows; most > MaxExact {
+			n += cell*max(0, MaxExact-int64(cap(c.exact))) + gridBytes()
+		} else {
+			n += cell * max(0, most-int64(cap(c.exact)))
+		}
+	}
+	return max(n, held)
+}
+
+// gridBytes is the memory of a grid.
+func gridBytes() int64 {
+	return int64(kernel.GridSize()) * int64(unsafe.Sizeof(gridSum{})+unsafe.Sizeof(kernel.GridCell{}))
+}
+
 // Outside returns the number of scores outside [0,1], which are in no cell. Only unchecked predictions have such scores.
 func (c *Cells) Outside() int64 { return c.outside }
 

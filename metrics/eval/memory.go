@@ -73,6 +73,20 @@ func (e *Evaluation) account(x Extent, parts int64) (a account) {
 // Size estimates the bytes of the evaluation after rows of this extent.
 func (e *Evaluation) Size(x Extent) int64 { return e.account(x, 1).all }
 
+// Held estimates the bytes of the evaluation after this many more rows; those of the extent do not matter. For what its metrics keep of rows,
+// it goes by what they have kept so far, and so tells far less than Size where scores repeat, or are many.
+func (e *Evaluation) Held(more int64, x Extent) int64 {
+	x.Rows = e.Audit.Rows + more
+	n := e.Size(x)
+	in := metrics.Extent{Rows: x.Rows, Classes: e.Spec.Classes, Kind: e.Spec.Kind, DType: x.DType, Weighted: x.Weighted}
+	for _, a := range e.Accumulators() {
+		if h, ok := a.(metrics.Holder); ok {
+			n += h.Held(more, in) - h.Size(in)
+		}
+	}
+	return n
+}
+
 // Need estimates the most bytes needed to read rows of this extent with this many threads and to compute the answers. Each
 // thread has accumulators of its own, which are merged at the end.
 func (e *Evaluation) Need(x Extent, threads int) int64 {

@@ -57,6 +57,11 @@ func (e *Entries) Size(x metrics.Extent) int64 {
 	return e.cells.Size(x)
 }
 
+// Held estimates the memory in bytes after this many more rows.
+func (e *Entries) Held(more int64, x metrics.Extent) int64 {
+	return e.cells.Held(more*int64(max(2, x.Classes)), x)
+}
+
 // AddBlock adds a block's rows.
 func (e *Entries) AddBlock(b *metrics.Block) {
 	e.classes = b.Classes

@@ -115,6 +115,9 @@ func (t *Retention) Len() int64 {
 // Size estimates the memory in bytes.
 func (t *Retention) Size(x metrics.Extent) int64 { return t.table.size(x) }
 
+// Held estimates the memory in bytes after this many more rows.
+func (t *Retention) Held(more int64, _ metrics.Extent) int64 { return t.table.held(more) }
+
 // Outside returns the number of rows that were left out: those with a confidence outside [0,1], which only unchecked
 // predictions have, or with ByScore those without a score.
 func (t *Retention) Outside() int64 { return t.outside }

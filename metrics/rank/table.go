@@ -80,6 +80,22 @@ func (t *table[C, P]) size(x metrics.Extent) int64 {
 	return n*(8+int64(unsafe.Sizeof(*new(C))))*5/4 + logged*log
 }
 
+// held estimates the memory in bytes after this many more rows.
+func (t *table[C, P]) held(more int64) int64 {
+	const entryBytes = int64(unsafe.Sizeof(entry{}))
+	sum := 8 + int64(unsafe.Sizeof(*new(C)))
+	now := sum*int64(cap(t.keys)) + entryBytes*int64(cap(t.log)+len(t.sorted)) + 8*int64(len(t.order)+len(t.scratch))
+	if more == 0 {
+		return now
+	}
+	rows, log := int64(len(t.log))+more, int64(max(shortLog, cap(t.log)))
+	for log < min(rows, 1<<logBits) {
+		log = min(8*log, 1<<logBits)
+	}
+	keys := max(int64(cap(t.keys)), min(int64(len(t.keys))+rows, MaxExact+1<<logBits)*5/4)
+	return max(now, sum*keys+(2*entryBytes+24)*log)
+}
+
 // settle adds the logged rows to the sums, and drops bits until at most MaxExact keys are left.
 func (t *table[C, P]) settle() {
 	t.flush()

@@ -182,13 +182,29 @@ func (g *Evaluation) AddSource(src metrics.Source, values func(group int32) []st
 			}
 			w.whole = nil
 		}
+		for i := range room.of {
+			if e := room.of[i].over; e != nil {
+				if err := n.whole.Merge(e); err != nil {
+					return err
+				}
+				room.of[i].over = nil
+			}
+		}
 		for _, a := range n.whole.Accumulators() {
 			if a, ok := a.(metrics.Ender); ok {
 				a.End()
 			}
 		}
 	} else {
+		for i := range room.of {
+			if e := room.of[i].over; e != nil {
+				if err := n.add(values(int32(i)), e); err != nil {
+					return err
+				}
+			}
+		}
 		for _, w := range workers {
+			w.accs, w.now = nil, nil
 			for i, e := range w.each {
 				if e == nil {
 					continue
@@ -196,8 +212,8 @@ func (g *Evaluation) AddSource(src metrics.Source, values func(group int32) []st
 				if err := n.add(values(int32(i)), e); err != nil {
 					return err
 				}
+				w.each[i] = nil
 			}
-			w.each, w.accs = nil, nil
 		}
 		if n.whole, err = n.merged(n.each); err != nil {
 			return err

@@ -26,6 +26,8 @@ type reader struct {
 	room   *room
 	sizes  []size
 	grown  int64 // memory of the rows of a chunk
+	held   int64 // memory of each
+	took   []part
 
 	at, count []int32 // for each group, its range among the rows sorted by group
 	order     []int32
@@ -62,7 +64,7 @@ func (w *reader) add(c *metrics.Chunk) error {
 	w.seen += int64(c.Rows)
 	most := largest(c.Groups)
 	w.meet(c.Groups, most)
-	w.grown = 0
+	w.grown, w.took = 0, w.took[:0]
 	if w.whole != nil || w.groups > MostWhole {
 		if err := w.brief(); err != nil {
 			return err
@@ -80,10 +82,28 @@ func (w *reader) add(c *metrics.Chunk) error {
 			return err
 		}
 	}
-	if !w.room.take(int64(c.Rows), w.grown, int(most)+1, c.Weights != nil) {
+	w.held += w.grown
+	fits, hand := w.room.take(int64(c.Rows), w.took, w.grown, w.held, int(most)+1, c.Weights != nil)
+	if hand {
+		var err error
+		if fits, err = w.hand(); err != nil {
+			return err
+		}
+	}
+	if !fits {
 		return errNoRoom
 	}
 	return nil
+}
+
+// hand hands the evaluations of groups over to all goroutines. It reports whether there is room afterwards.
+func (w *reader) hand() (fits bool, err error) {
+	fits, err = w.room.hand(w.each, w.held)
+	clear(w.each)
+	clear(w.accs)
+	clear(w.sizes)
+	w.held, w.now = 0, nil
+	return fits, err
 }
 
 // largest returns the largest of the groups of rows.
@@ -187,10 +207,23 @@ func (w *reader) group(g int32, c *metrics.Chunk) error {
 			w.alone[i] = g
 		}
 	}
-	w.grown += w.sizes[g].add(int64(c.Rows), w.each[g], w.room.Extent)
+	s := &w.sizes[g]
+	s.e = w.each[g]
+	if s.rows += int64(c.Rows); s.rows > s.counted && w.room.Bytes > 0 {
+		w.room.flies(s.e.Held(int64(c.Rows), w.room.Extent) - s.bytes)
+	}
 	w.walker.Add(c)
 	a := w.walker.Take()
-	return w.each[g].Audit.Merge(&a)
+	if err := w.each[g].Audit.Merge(&a); err != nil {
+		return err
+	}
+	took := part{group: g, rows: int64(c.Rows)}
+	if s.rows > s.counted && w.room.Bytes > 0 {
+		w.grown += s.measure(w.room.Extent)
+		took.of = s
+	}
+	w.took = append(w.took, took)
+	return nil
 }
 
 func resized[T any](s []T, n int) []T {
