@@ -8,8 +8,10 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,7 +19,7 @@ import numpy as np
 import pytest
 
 import candor
-from candor import _program
+from candor import _command, _program
 
 R = np.random.default_rng(2)
 P = R.dirichlet(np.ones(4), 200)
@@ -58,10 +60,23 @@ def slow_program(folder: Path, then: str) -> str:
     return str(path)
 
 
+@pytest.fixture(params=[True, False], ids=["memory", "folder"])
+def files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Both ways of arrays to the command. Neither leaves a file, a descriptor or a process."""
+    folder = tmp_path_factory.mktemp("files")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(_command, "in_memory", request.param and _command.in_memory)
+    before = set(os.listdir("/dev/fd"))
+    yield
+    assert not list(folder.iterdir())
+    assert set(os.listdir("/dev/fd")) == before
+    assert not children()
+
+
 @unix
+@pytest.mark.usefixtures("files")
 def test_interrupt_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANDOR_BINARY", slow_program(tmp_path, "exec sleep 60"))
-    before = set(os.listdir("/dev/fd"))
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     start = time.monotonic()
@@ -69,20 +84,19 @@ def test_interrupt_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         candor.evaluate(P, labels=Y)
     assert time.monotonic() - start < 20
     timer.join()
-    assert not children()
-    assert set(os.listdir("/dev/fd")) == before
 
 
 @unix
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("scores", [P, LARGE], ids=["small", "large"])
 def test_killed_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores: np.ndarray) -> None:
     monkeypatch.setenv("CANDOR_BINARY", slow_program(tmp_path, "kill -9 $$"))
     with pytest.raises(candor.ProgramError, match="killed by SIGKILL"):
         candor.evaluate(scores, labels=np.resize(Y, len(scores)))
-    assert not children()
 
 
 @unix
+@pytest.mark.usefixtures("files")
 def test_closed_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANDOR_BINARY", slow_program(tmp_path, "echo 'candor: enough' >&2; exit 3"))
     with pytest.raises(candor.DataError, match="enough"):
@@ -90,6 +104,7 @@ def test_closed_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @unix
+@pytest.mark.usefixtures("files")
 def test_other_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANDOR_BINARY", str(tmp_path / "none"))
     with pytest.raises(candor.ProgramError, match="CANDOR_BINARY"):

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -52,14 +53,35 @@ def test_is_the_command(tmp_path: Path, rows: int) -> None:
         ("probs", lambda: candor.evaluate(np.resize(P * 2, (400_000, 3)), labels=np.resize(Y, 400_000))),
         ("probs", lambda: candor.evaluate(Y, labels=P)),
         ("weights", lambda: candor.evaluate(P, labels=Y, weights=-np.ones(300))),
+        ("weights", lambda: candor.evaluate(P, labels=Y, weights=np.ones(299))),
+        ("weights", lambda: candor.evaluate(P, labels=Y, weights=np.ma.masked_equal(np.ones(300), 1))),
+        ("weights", lambda: candor.evaluate(P, labels=Y, weights=["heavy"] * 300)),
+        ("clusters", lambda: candor.evaluate(P, labels=Y, clusters=Y[1:])),
+        ("groups", lambda: candor.evaluate(P, labels=Y, groups=Y[1:])),
+        ("groups", lambda: candor.evaluate(P, labels=Y, groups={"site": Y[1:]})),
+        ("groups", lambda: candor.evaluate(P, labels=Y, groups={"site": np.ma.masked_equal(Y, 0)})),
+        ("groups", lambda: candor.evaluate(P, labels=Y, groups={"site": [None] * 300})),
+        ("slices", lambda: candor.evaluate(P, labels=Y, slices={"age": Y[1:], "score": None})),
+        ("decisions", lambda: candor.evaluate(P, labels=Y, decisions=Y[1:])),
+        ("probs", lambda: candor.evaluate(np.ma.masked_less(P, 0.1), labels=Y)),
+        ("probs", lambda: candor.evaluate(P.astype(object), labels=Y)),
+        ("logits", lambda: candor.evaluate(logits=[["a", "b"]] * 300, labels=Y)),
+        ("labels", lambda: candor.compare({"a": P, "b": P}, labels=Y[1:])),
+        ("labels", lambda: candor.recalibrate("isotonic", P, labels=Y[1:])),
+        ("observed", lambda: candor.evaluate_forecast(mean=P[:, 0], std=P[:, 1], observed=Y[1:])),
+        ("std", lambda: candor.evaluate_forecast(mean=P[:, 0], std=P[1:, 1], observed=Y)),
+        ("time", lambda: candor.evaluate_survival(risks=P[:, 0], time=Y[1:], event=Y > 0, horizons=[1])),
     ],
 )
-def test_errors_name_the_argument(argument: str, call: object) -> None:
+def test_errors_name_the_argument(argument: str, call: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = set(os.listdir("/dev/fd")) if os.path.isdir("/dev/fd") else set()
     with pytest.raises(candor.DataError) as e:
         call()  # type: ignore[operator]
     assert e.value.argument == argument
+    assert str(e.value).startswith(argument)
     assert "/dev/fd" not in str(e.value)
+    assert not list(tmp_path.iterdir())
     assert not before or set(os.listdir("/dev/fd")) == before
 
 

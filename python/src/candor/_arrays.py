@@ -41,8 +41,8 @@ Data = Union[Array, Rows]
 
 
 def wrong(name: str, what: str, **place: Any) -> DataError:
-    """Return an error about an argument."""
-    return DataError(f"{name}: {what}", {"file": name, **place})
+    """Return an error about an argument, or about a column of one, as in groups['site']."""
+    return DataError(f"{name}: {what}", {"file": name.split("[")[0] if name.endswith("']") else name, **place})
 
 
 def as_array(name: str, value: Any) -> Array:
@@ -205,13 +205,13 @@ def numbers(name: str, value: Any) -> Data:
     return a
 
 
-def named_columns(name: str, value: Any) -> dict[str, Any]:
-    """Return columns by name: of a mapping, of a data frame, or the one array under its own name."""
+def named_columns(argument: str, name: str, value: Any) -> dict[str, tuple[str, Any]]:
+    """Return columns by name, each with what messages call it: of a mapping, of a data frame, or the one array under a name of its own."""
     if isinstance(value, Mapping):
-        return {str(k): v for k, v in value.items()}
+        return {str(k): (f"{argument}['{k}']", v) for k, v in value.items()}
     if hasattr(value, "columns"):
-        return {str(k): value[k] for k in value.columns}
-    return {name: value}
+        return {str(k): (f"{argument}['{k}']", value[k]) for k in value.columns}
+    return {name: (argument, value)}
 
 
 def same_length(first: str, rows: int, **others: Optional[Data]) -> None:

@@ -370,8 +370,8 @@ def beside(
     """Return the words for what goes with scores, all of which have as many rows, and is read as often. Options that are arrays are taken out."""
     words: list[Word] = []
 
-    def add(flag: str, name: str, a: Data) -> None:
-        _arrays.same_length(first, rows, **{name: a})
+    def add(flag: str, name: str, a: Data, said: str = "") -> None:
+        _arrays.same_length(first, rows, **{said or name: a})
         words.extend((flag, Input(name, a, once=once)))
 
     if labels is not None:
@@ -382,13 +382,13 @@ def beside(
         add("--weights", "weights", _arrays.numbers("weights", weights))
     if clusters is not None:
         add("--cluster", "clusters", _arrays.column("clusters", clusters))
-    for flag, name, value in (("--group", "group", groups), ("--slice-by", "slice", slices)):
+    for flag, argument, name, value in (("--group", "groups", "group", groups), ("--slice-by", "slices", "slice", slices)):
         if value is not None:
-            for k, v in _arrays.named_columns(name, value).items():
+            for k, (said, v) in _arrays.named_columns(argument, name, value).items():
                 if k == "score" and v is None:
                     words.extend((flag, "score"))
                 else:
-                    add(flag, _file_name(k), _arrays.column(k, v))
+                    add(flag, _file_name(k), _arrays.column(said, v), said)
     for k in _COLUMNS:
         value = options.pop(k, None)
         if value is not None:
