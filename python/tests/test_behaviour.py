@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +21,7 @@ import numpy as np
 import pytest
 
 import candor
-from candor import _command, _program
+from candor import _command, _pipe, _program
 
 R = np.random.default_rng(2)
 P = R.dirichlet(np.ones(4), 200)
@@ -77,11 +79,15 @@ def files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_p
 @pytest.mark.usefixtures("files")
 def test_interrupt_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANDOR_BINARY", slow_program(tmp_path, "exec sleep 60"))
+    was = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     start = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        candor.evaluate(P, labels=Y)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            candor.evaluate(P, labels=Y)
+    finally:
+        signal.signal(signal.SIGINT, was)
     assert time.monotonic() - start < 20
     timer.join()
 
@@ -101,6 +107,30 @@ def test_closed_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANDOR_BINARY", slow_program(tmp_path, "echo 'candor: enough' >&2; exit 3"))
     with pytest.raises(candor.DataError, match="enough"):
         candor.evaluate(LARGE, labels=np.resize(Y, len(LARGE)))
+
+
+def test_closed_pipe_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which has another name for it."""
+
+    def refuse(_fd: int, _data: memoryview) -> int:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(_pipe, "os", types.SimpleNamespace(write=refuse, strerror=os.strerror))
+    with pytest.raises(OSError, match="Invalid argument"):
+        _pipe.write(-1, memoryview(b"a"))
+    monkeypatch.setattr(_pipe, "sys", types.SimpleNamespace(platform="win32"))
+    with pytest.raises(BrokenPipeError):
+        _pipe.write(-1, memoryview(b"a"))
+
+
+@unix
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("code", [1, 3, 70])
+def test_a_command_that_says_nothing(code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that was killed on Windows."""
+    monkeypatch.setenv("CANDOR_BINARY", slow_program(tmp_path, f"exit {code}"))
+    with pytest.raises(candor.ProgramError, match=f"code {code}"):
+        candor.evaluate(P, labels=Y)
 
 
 @unix

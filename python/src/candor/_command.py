@@ -144,6 +144,8 @@ def _error(code: int, text: str) -> CandorError:
 
         what = signal.Signals(-code).name if -code in signal.valid_signals() else f"signal {-code}"
         return ProgramError(f"the command candor was killed by {what}; was there too little memory?")
+    if not text.strip():  # on Windows this is what a killed program looks like
+        return ProgramError(f"the command candor ended with code {code} and said nothing; was it killed?")
     try:
         place = json.loads(text.splitlines()[-1])["error"]
     except (IndexError, KeyError, TypeError, ValueError):
@@ -239,7 +241,7 @@ class _Files:
 
     def scratch(self) -> IO[bytes]:
         """Return an empty file without a name."""
-        if in_memory:
+        if sys.platform == "linux" and in_memory:
             return self._stack.enter_context(open(os.memfd_create("candor"), "w+b", buffering=0))
         import tempfile
 

@@ -70,7 +70,12 @@ def widen(fd: int) -> None:
 def write(fd: int, data: memoryview) -> None:
     """Write all bytes to a pipe or a file, with a copy: they may change afterwards."""
     while data:
-        data = data[os.write(fd, data[: 1 << 30]) :]
+        try:
+            data = data[os.write(fd, data[: 1 << 30]) :]
+        except OSError as e:
+            if sys.platform == "win32" and e.errno == errno.EINVAL:  # what Windows says of a pipe without a reader
+                raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from e
+            raise
 
 
 def splice(fd: int, address: int, data: memoryview) -> None:
