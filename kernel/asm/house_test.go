@@ -1,11 +1,13 @@
 package asm
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -375,6 +377,11 @@ func TestHouseRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		header := "constants_" + l.arch + ".h"
+		constants, err := os.ReadFile(filepath.Join(dir, header))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
 		var names []string
 		for _, name := range files {
 			if !strings.HasSuffix(name, "_"+l.arch+".s") {
@@ -383,6 +390,9 @@ func TestHouseRules(t *testing.T) {
 			text, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if strings.Contains(string(text), `#include "`+header+`"`) {
+				text = append(text, constants...)
 			}
 			f := read(string(text), l)
 			for rule, check := range rules {

@@ -5,12 +5,15 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -52,7 +55,12 @@ func assemble(root string, l level) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		functions, err := constants(src)
+		// A level's files may share their constants.
+		shared, err := os.ReadFile(filepath.Join(filepath.Dir(name), "constants_"+l.arch+".h"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		functions, err := constants(slices.Concat(src, shared))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -80,7 +88,7 @@ func assemble(root string, l level) (map[string]string, error) {
 
 // machineCode assembles a file and returns the instructions of each of its functions, in hexadecimal.
 func machineCode(name, object, arch, include string) (map[string]string, error) {
-	asm := exec.Command("go", "tool", "asm", "-p", "level", "-I", include, "-o", object, name)
+	asm := exec.Command("go", "tool", "asm", "-p", "level", "-I", include, "-I", filepath.Dir(name), "-o", object, name)
 	asm.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch)
 	if out, err := asm.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go tool asm: %w\n%s", err, out)

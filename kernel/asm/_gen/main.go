@@ -89,6 +89,7 @@ func main() {
 			log.Fatal(err)
 		}
 		var funcs []Function
+		shared := constants{}
 		for _, f := range families {
 			if slower[f.name] == l.name {
 				continue
@@ -99,8 +100,11 @@ func main() {
 			if err != nil {
 				log.Fatalf("%s %s: %v", l.name, f.name, err)
 			}
-			write(filepath.Join(dir, f.name+"_"+l.arch+".s"), text)
+			write(filepath.Join(dir, f.name+"_"+l.arch+".s"), shared.take(text, l.arch))
 			funcs = append(funcs, m.Functions()...)
+		}
+		if len(shared) > 0 {
+			write(filepath.Join(dir, headerOf(l.arch)), shared.header())
 		}
 		doc := fmt.Sprintf("// Package %s has the kernels that need %s. Only the CPUs of that level may call them.\n", l.name, l.title)
 		write(filepath.Join(dir, "stubs.go"), stubs(l.name, l.arch+" && !noasm", doc, funcs, false))

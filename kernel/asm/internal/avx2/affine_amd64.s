@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func PackColumnsF64(to *float64, from *float64, n int, stride int, cols int)
 // Requires: AVX, AVX2
@@ -54,18 +55,6 @@ few:
 done:
 	VZEROUPPER
 	RET
-
-DATA iota64_0<>+0(SB)/8, $0x0000000000000000
-DATA iota64_0<>+8(SB)/8, $0x0000000000000001
-DATA iota64_0<>+16(SB)/8, $0x0000000000000002
-DATA iota64_0<>+24(SB)/8, $0x0000000000000003
-GLOBL iota64_0<>(SB), RODATA|NOPTR, $32
-
-DATA iota64_4<>+0(SB)/8, $0x0000000000000004
-DATA iota64_4<>+8(SB)/8, $0x0000000000000005
-DATA iota64_4<>+16(SB)/8, $0x0000000000000006
-DATA iota64_4<>+24(SB)/8, $0x0000000000000007
-GLOBL iota64_4<>(SB), RODATA|NOPTR, $32
 
 // func AddProductsF64(to *float64, toStride int, c *float64, cStride int, x *float64, row int, step int, y *float64, n int, rows int, cols int)
 // Requires: AVX, AVX2, FMA3, MMX+

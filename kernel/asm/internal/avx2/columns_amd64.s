@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func FixedSums(to *uint64, v *float64, n int, first *float64)
 // Requires: AVX, AVX2
@@ -89,18 +90,6 @@ rows:
 	VMOVSD     X0, 8(AX)
 	VZEROUPPER
 	RET
-
-DATA c64_7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
-DATA c64_7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
-DATA c64_7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
-DATA c64_7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
-GLOBL c64_7fffffffffffffff<>(SB), RODATA|NOPTR, $32
-
-DATA c64_1<>+0(SB)/8, $0x0000000000000001
-DATA c64_1<>+8(SB)/8, $0x0000000000000001
-DATA c64_1<>+16(SB)/8, $0x0000000000000001
-DATA c64_1<>+24(SB)/8, $0x0000000000000001
-GLOBL c64_1<>(SB), RODATA|NOPTR, $32
 
 // func FixedSumsFine(to *uint64, v *float64, n int, first *float64)
 // Requires: AVX, AVX2
@@ -740,12 +729,6 @@ rows:
 	VZEROUPPER
 	RET
 
-DATA c64_4008000000000000<>+0(SB)/8, $0x4008000000000000
-DATA c64_4008000000000000<>+8(SB)/8, $0x4008000000000000
-DATA c64_4008000000000000<>+16(SB)/8, $0x4008000000000000
-DATA c64_4008000000000000<>+24(SB)/8, $0x4008000000000000
-GLOBL c64_4008000000000000<>(SB), RODATA|NOPTR, $32
-
 // func Hits(dst *uint8, a *int32, b *int32, n int)
 // Requires: AVX, AVX2
 TEXT ·Hits(SB), NOSPLIT, $0-32
@@ -801,18 +784,6 @@ rows:
 	JGT       rows
 	VZEROUPPER
 	RET
-
-DATA packed32<>+0(SB)/8, $0x0000000400000000
-DATA packed32<>+8(SB)/8, $0x0000000500000001
-DATA packed32<>+16(SB)/8, $0x0000000600000002
-DATA packed32<>+24(SB)/8, $0x0000000700000003
-GLOBL packed32<>(SB), RODATA|NOPTR, $32
-
-DATA c32_1010101<>+0(SB)/8, $0x0101010101010101
-DATA c32_1010101<>+8(SB)/8, $0x0101010101010101
-DATA c32_1010101<>+16(SB)/8, $0x0101010101010101
-DATA c32_1010101<>+24(SB)/8, $0x0101010101010101
-GLOBL c32_1010101<>(SB), RODATA|NOPTR, $32
 
 // func Counts(to *uint64, v *int32, n int)
 // Requires: AVX, AVX2
@@ -902,30 +873,6 @@ rows:
 	VMOVSD     X0, 32(AX)
 	VZEROUPPER
 	RET
-
-DATA c32_0<>+0(SB)/8, $0x0000000000000000
-DATA c32_0<>+8(SB)/8, $0x0000000000000000
-DATA c32_0<>+16(SB)/8, $0x0000000000000000
-DATA c32_0<>+24(SB)/8, $0x0000000000000000
-GLOBL c32_0<>(SB), RODATA|NOPTR, $32
-
-DATA c32_2020202<>+0(SB)/8, $0x0202020202020202
-DATA c32_2020202<>+8(SB)/8, $0x0202020202020202
-DATA c32_2020202<>+16(SB)/8, $0x0202020202020202
-DATA c32_2020202<>+24(SB)/8, $0x0202020202020202
-GLOBL c32_2020202<>(SB), RODATA|NOPTR, $32
-
-DATA c32_3030303<>+0(SB)/8, $0x0303030303030303
-DATA c32_3030303<>+8(SB)/8, $0x0303030303030303
-DATA c32_3030303<>+16(SB)/8, $0x0303030303030303
-DATA c32_3030303<>+24(SB)/8, $0x0303030303030303
-GLOBL c32_3030303<>(SB), RODATA|NOPTR, $32
-
-DATA c32_4040404<>+0(SB)/8, $0x0404040404040404
-DATA c32_4040404<>+8(SB)/8, $0x0404040404040404
-DATA c32_4040404<>+16(SB)/8, $0x0404040404040404
-DATA c32_4040404<>+24(SB)/8, $0x0404040404040404
-GLOBL c32_4040404<>(SB), RODATA|NOPTR, $32
 
 // func SquaredErrors(dst *float64, top *float64, tail *float64, label *float64, rest *float64, hit *uint8, n int)
 // Requires: AVX, AVX2
@@ -1102,12 +1049,6 @@ rows:
 	JGT       rows
 	VZEROUPPER
 	RET
-
-DATA c64_3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
-DATA c64_3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
-DATA c64_3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
-DATA c64_3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
-GLOBL c64_3ff0000000000000<>(SB), RODATA|NOPTR, $32
 
 // func EventErrors(dst *float64, top *float64, tail *float64, hit *uint8, n int)
 // Requires: AVX, AVX2
@@ -1332,18 +1273,6 @@ rows:
 	JGT       rows
 	VZEROUPPER
 	RET
-
-DATA c64_4337ffffffffffff<>+0(SB)/8, $0x4337ffffffffffff
-DATA c64_4337ffffffffffff<>+8(SB)/8, $0x4337ffffffffffff
-DATA c64_4337ffffffffffff<>+16(SB)/8, $0x4337ffffffffffff
-DATA c64_4337ffffffffffff<>+24(SB)/8, $0x4337ffffffffffff
-GLOBL c64_4337ffffffffffff<>(SB), RODATA|NOPTR, $32
-
-DATA c64_ffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
-DATA c64_ffffffffffffffff<>+8(SB)/8, $0xffffffffffffffff
-DATA c64_ffffffffffffffff<>+16(SB)/8, $0xffffffffffffffff
-DATA c64_ffffffffffffffff<>+24(SB)/8, $0xffffffffffffffff
-GLOBL c64_ffffffffffffffff<>(SB), RODATA|NOPTR, $32
 
 // func BinEqualRight(dst *int32, p *float64, n int, scale *float64)
 // Requires: AVX, AVX2
@@ -2027,33 +1956,3 @@ return:
 	MOVQ AX, ret+56(FP)
 	VZEROUPPER
 	RET
-
-DATA c32_ffffffff<>+0(SB)/8, $0xffffffffffffffff
-DATA c32_ffffffff<>+8(SB)/8, $0xffffffffffffffff
-DATA c32_ffffffff<>+16(SB)/8, $0xffffffffffffffff
-DATA c32_ffffffff<>+24(SB)/8, $0xffffffffffffffff
-GLOBL c32_ffffffff<>(SB), RODATA|NOPTR, $32
-
-DATA c64_100000001<>+0(SB)/8, $0x0000000100000001
-DATA c64_100000001<>+8(SB)/8, $0x0000000100000001
-DATA c64_100000001<>+16(SB)/8, $0x0000000100000001
-DATA c64_100000001<>+24(SB)/8, $0x0000000100000001
-GLOBL c64_100000001<>(SB), RODATA|NOPTR, $32
-
-DATA c32_1<>+0(SB)/8, $0x0000000100000001
-DATA c32_1<>+8(SB)/8, $0x0000000100000001
-DATA c32_1<>+16(SB)/8, $0x0000000100000001
-DATA c32_1<>+24(SB)/8, $0x0000000100000001
-GLOBL c32_1<>(SB), RODATA|NOPTR, $32
-
-DATA pairs0_64<>+0(SB)/8, $0x0000000000000000
-DATA pairs0_64<>+8(SB)/8, $0x0000000000000001
-DATA pairs0_64<>+16(SB)/8, $0x0000000000000008
-DATA pairs0_64<>+24(SB)/8, $0x0000000000000009
-GLOBL pairs0_64<>(SB), RODATA|NOPTR, $32
-
-DATA pairs1_64<>+0(SB)/8, $0x0000000000000004
-DATA pairs1_64<>+8(SB)/8, $0x0000000000000005
-DATA pairs1_64<>+16(SB)/8, $0x000000000000000c
-DATA pairs1_64<>+24(SB)/8, $0x000000000000000d
-GLOBL pairs1_64<>(SB), RODATA|NOPTR, $32

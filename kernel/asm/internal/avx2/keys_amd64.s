@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func KeysF32(dst *uint32, x *float32, n int)
 // Requires: AVX, AVX2
@@ -52,18 +53,6 @@ steps:
 	JGT       steps
 	VZEROUPPER
 	RET
-
-DATA c32_80000000<>+0(SB)/8, $0x8000000080000000
-DATA c32_80000000<>+8(SB)/8, $0x8000000080000000
-DATA c32_80000000<>+16(SB)/8, $0x8000000080000000
-DATA c32_80000000<>+24(SB)/8, $0x8000000080000000
-GLOBL c32_80000000<>(SB), RODATA|NOPTR, $32
-
-DATA c32_ffffffff<>+0(SB)/8, $0xffffffffffffffff
-DATA c32_ffffffff<>+8(SB)/8, $0xffffffffffffffff
-DATA c32_ffffffff<>+16(SB)/8, $0xffffffffffffffff
-DATA c32_ffffffff<>+24(SB)/8, $0xffffffffffffffff
-GLOBL c32_ffffffff<>(SB), RODATA|NOPTR, $32
 
 // func ValuesF32(dst *float32, x *uint32, n int)
 // Requires: AVX, AVX2
@@ -182,12 +171,6 @@ steps:
 	MOVQ       AX, ret+40(FP)
 	VZEROUPPER
 	RET
-
-DATA c32_1<>+0(SB)/8, $0x0000000100000001
-DATA c32_1<>+8(SB)/8, $0x0000000100000001
-DATA c32_1<>+16(SB)/8, $0x0000000100000001
-DATA c32_1<>+24(SB)/8, $0x0000000100000001
-GLOBL c32_1<>(SB), RODATA|NOPTR, $32
 
 // func HitSumU32(to *uint64, keys *uint32, n int) (ret int)
 // Requires: AVX, AVX2, FMA3
@@ -350,18 +333,6 @@ inside:
 	VZEROUPPER
 	RET
 
-DATA c64_4008000000000000<>+0(SB)/8, $0x4008000000000000
-DATA c64_4008000000000000<>+8(SB)/8, $0x4008000000000000
-DATA c64_4008000000000000<>+16(SB)/8, $0x4008000000000000
-DATA c64_4008000000000000<>+24(SB)/8, $0x4008000000000000
-GLOBL c64_4008000000000000<>(SB), RODATA|NOPTR, $32
-
-DATA c64_1<>+0(SB)/8, $0x0000000000000001
-DATA c64_1<>+8(SB)/8, $0x0000000000000001
-DATA c64_1<>+16(SB)/8, $0x0000000000000001
-DATA c64_1<>+24(SB)/8, $0x0000000000000001
-GLOBL c64_1<>(SB), RODATA|NOPTR, $32
-
 // func KeysF64(dst *uint64, x *float64, n int)
 // Requires: AVX, AVX2
 TEXT ·KeysF64(SB), NOSPLIT, $0-24
@@ -442,18 +413,6 @@ steps:
 	JGT       steps
 	VZEROUPPER
 	RET
-
-DATA c64_8000000000000000<>+0(SB)/8, $0x8000000000000000
-DATA c64_8000000000000000<>+8(SB)/8, $0x8000000000000000
-DATA c64_8000000000000000<>+16(SB)/8, $0x8000000000000000
-DATA c64_8000000000000000<>+24(SB)/8, $0x8000000000000000
-GLOBL c64_8000000000000000<>(SB), RODATA|NOPTR, $32
-
-DATA c64_ffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
-DATA c64_ffffffffffffffff<>+8(SB)/8, $0xffffffffffffffff
-DATA c64_ffffffffffffffff<>+16(SB)/8, $0xffffffffffffffff
-DATA c64_ffffffffffffffff<>+24(SB)/8, $0xffffffffffffffff
-GLOBL c64_ffffffffffffffff<>(SB), RODATA|NOPTR, $32
 
 // func ValuesF64(dst *float64, x *uint64, n int)
 // Requires: AVX, AVX2

@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func PairKLF32(kl *float64, p *float32, lp *float32, lq *float32, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -139,30 +140,6 @@ summed:
 	JGT          row
 	VZEROUPPER
 	RET
-
-DATA c32_0<>+0(SB)/8, $0x0000000000000000
-DATA c32_0<>+8(SB)/8, $0x0000000000000000
-DATA c32_0<>+16(SB)/8, $0x0000000000000000
-DATA c32_0<>+24(SB)/8, $0x0000000000000000
-GLOBL c32_0<>(SB), RODATA|NOPTR, $32
-
-DATA iota32_0<>+0(SB)/8, $0x0000000100000000
-DATA iota32_0<>+8(SB)/8, $0x0000000300000002
-DATA iota32_0<>+16(SB)/8, $0x0000000500000004
-DATA iota32_0<>+24(SB)/8, $0x0000000700000006
-GLOBL iota32_0<>(SB), RODATA|NOPTR, $32
-
-DATA iota32_8<>+0(SB)/8, $0x0000000900000008
-DATA iota32_8<>+8(SB)/8, $0x0000000b0000000a
-DATA iota32_8<>+16(SB)/8, $0x0000000d0000000c
-DATA iota32_8<>+24(SB)/8, $0x0000000f0000000e
-GLOBL iota32_8<>(SB), RODATA|NOPTR, $32
-
-DATA c64_7ff8000000000000<>+0(SB)/8, $0x7ff8000000000000
-DATA c64_7ff8000000000000<>+8(SB)/8, $0x7ff8000000000000
-DATA c64_7ff8000000000000<>+16(SB)/8, $0x7ff8000000000000
-DATA c64_7ff8000000000000<>+24(SB)/8, $0x7ff8000000000000
-GLOBL c64_7ff8000000000000<>(SB), RODATA|NOPTR, $32
 
 // func PairSumsF32(dot *float64, abs *float64, squares *float64, p *float32, q *float32, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -386,24 +363,6 @@ summed:
 	VZEROUPPER
 	RET
 
-DATA c32_7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
-DATA c32_7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
-DATA c32_7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
-DATA c32_7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL c32_7fffffff<>(SB), RODATA|NOPTR, $32
-
-DATA c32_3800000<>+0(SB)/8, $0x0380000003800000
-DATA c32_3800000<>+8(SB)/8, $0x0380000003800000
-DATA c32_3800000<>+16(SB)/8, $0x0380000003800000
-DATA c32_3800000<>+24(SB)/8, $0x0380000003800000
-GLOBL c32_3800000<>(SB), RODATA|NOPTR, $32
-
-DATA c64_3870000000000000<>+0(SB)/8, $0x3870000000000000
-DATA c64_3870000000000000<>+8(SB)/8, $0x3870000000000000
-DATA c64_3870000000000000<>+16(SB)/8, $0x3870000000000000
-DATA c64_3870000000000000<>+24(SB)/8, $0x3870000000000000
-GLOBL c64_3870000000000000<>(SB), RODATA|NOPTR, $32
-
 // func PairKLF64(kl *float64, p *float64, lp *float64, lq *float64, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·PairKLF64(SB), NOSPLIT, $0-64
@@ -521,24 +480,6 @@ summed:
 	JGT        row
 	VZEROUPPER
 	RET
-
-DATA c64_0<>+0(SB)/8, $0x0000000000000000
-DATA c64_0<>+8(SB)/8, $0x0000000000000000
-DATA c64_0<>+16(SB)/8, $0x0000000000000000
-DATA c64_0<>+24(SB)/8, $0x0000000000000000
-GLOBL c64_0<>(SB), RODATA|NOPTR, $32
-
-DATA iota64_0<>+0(SB)/8, $0x0000000000000000
-DATA iota64_0<>+8(SB)/8, $0x0000000000000001
-DATA iota64_0<>+16(SB)/8, $0x0000000000000002
-DATA iota64_0<>+24(SB)/8, $0x0000000000000003
-GLOBL iota64_0<>(SB), RODATA|NOPTR, $32
-
-DATA iota64_4<>+0(SB)/8, $0x0000000000000004
-DATA iota64_4<>+8(SB)/8, $0x0000000000000005
-DATA iota64_4<>+16(SB)/8, $0x0000000000000006
-DATA iota64_4<>+24(SB)/8, $0x0000000000000007
-GLOBL iota64_4<>(SB), RODATA|NOPTR, $32
 
 // func PairSumsF64(dot *float64, abs *float64, squares *float64, p *float64, q *float64, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -703,15 +644,3 @@ summed:
 	JGT        row
 	VZEROUPPER
 	RET
-
-DATA c64_7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
-DATA c64_7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
-DATA c64_7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
-DATA c64_7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
-GLOBL c64_7fffffffffffffff<>(SB), RODATA|NOPTR, $32
-
-DATA c64_3f0000000000000<>+0(SB)/8, $0x03f0000000000000
-DATA c64_3f0000000000000<>+8(SB)/8, $0x03f0000000000000
-DATA c64_3f0000000000000<>+16(SB)/8, $0x03f0000000000000
-DATA c64_3f0000000000000<>+24(SB)/8, $0x03f0000000000000
-GLOBL c64_3f0000000000000<>(SB), RODATA|NOPTR, $32

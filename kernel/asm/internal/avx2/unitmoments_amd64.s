@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func Largest(to *float64, v *float64, n int)
 // Requires: AVX, AVX2, FMA3
@@ -67,12 +68,6 @@ rows:
 	VMOVSD      X0, (AX)
 	VZEROUPPER
 	RET
-
-DATA c64_7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
-DATA c64_7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
-DATA c64_7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
-DATA c64_7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
-GLOBL c64_7fffffffffffffff<>(SB), RODATA|NOPTR, $32
 
 // func UnitMoments(to *uint64, v *float64, n int, first *float64, second *float64)
 // Requires: AVX, AVX2

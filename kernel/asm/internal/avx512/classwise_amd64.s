@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func ClassSumsF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX512F, BMI2, MMX+, POPCNT
@@ -330,22 +331,6 @@ done:
 	MOVQ AX, listed+80(FP)
 	VZEROUPPER
 	RET
-
-DATA c64_4008000000000000<>+0(SB)/8, $0x4008000000000000
-GLOBL c64_4008000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c32_1<>+0(SB)/4, $0x00000001
-GLOBL c32_1<>(SB), RODATA|NOPTR, $4
-
-DATA iota32_0<>+0(SB)/8, $0x0000000100000000
-DATA iota32_0<>+8(SB)/8, $0x0000000300000002
-DATA iota32_0<>+16(SB)/8, $0x0000000500000004
-DATA iota32_0<>+24(SB)/8, $0x0000000700000006
-DATA iota32_0<>+32(SB)/8, $0x0000000900000008
-DATA iota32_0<>+40(SB)/8, $0x0000000b0000000a
-DATA iota32_0<>+48(SB)/8, $0x0000000d0000000c
-DATA iota32_0<>+56(SB)/8, $0x0000000f0000000e
-GLOBL iota32_0<>(SB), RODATA|NOPTR, $64
 
 // func ClassSumsAboveF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX512F, BMI2, MMX+, POPCNT
@@ -1268,9 +1253,6 @@ done:
 	MOVQ AX, listed+80(FP)
 	VZEROUPPER
 	RET
-
-DATA c64_1<>+0(SB)/8, $0x0000000000000001
-GLOBL c64_1<>(SB), RODATA|NOPTR, $8
 
 // func ClassSumsAboveF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+, POPCNT

@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int, least *float32) (ret int)
 // Requires: AVX, AVX512F, MMX+
@@ -169,12 +170,6 @@ inside:
 	VZEROUPPER
 	RET
 
-DATA c32_ffffffff<>+0(SB)/4, $0xffffffff
-GLOBL c32_ffffffff<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3f800000<>+0(SB)/4, $0x3f800000
-GLOBL c32_3f800000<>(SB), RODATA|NOPTR, $4
-
 // func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int, least *float64) (ret int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-64
@@ -281,9 +276,3 @@ inside:
 	MOVQ AX, ret+56(FP)
 	VZEROUPPER
 	RET
-
-DATA c64_ffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
-GLOBL c64_ffffffffffffffff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
-GLOBL c64_3ff0000000000000<>(SB), RODATA|NOPTR, $8

@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func FixedSums(to *uint64, v *float64, n int, first *float64)
 // Requires: AVX, AVX512F
@@ -67,12 +68,6 @@ rows:
 	VMOVSD     X0, 8(AX)
 	VZEROUPPER
 	RET
-
-DATA c64_7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
-GLOBL c64_7fffffffffffffff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_1<>+0(SB)/8, $0x0000000000000001
-GLOBL c64_1<>(SB), RODATA|NOPTR, $8
 
 // func FixedSumsFine(to *uint64, v *float64, n int, first *float64)
 // Requires: AVX, AVX512F
@@ -512,9 +507,6 @@ rows:
 	VZEROUPPER
 	RET
 
-DATA c64_4008000000000000<>+0(SB)/8, $0x4008000000000000
-GLOBL c64_4008000000000000<>(SB), RODATA|NOPTR, $8
-
 // func Hits(dst *uint8, a *int32, b *int32, n int)
 // Requires: AVX, AVX512BW, AVX512F
 TEXT ·Hits(SB), NOSPLIT, $0-32
@@ -549,16 +541,6 @@ rows:
 	JGT        rows
 	VZEROUPPER
 	RET
-
-DATA c32_1010101<>+0(SB)/8, $0x0101010101010101
-DATA c32_1010101<>+8(SB)/8, $0x0101010101010101
-DATA c32_1010101<>+16(SB)/8, $0x0101010101010101
-DATA c32_1010101<>+24(SB)/8, $0x0101010101010101
-DATA c32_1010101<>+32(SB)/8, $0x0101010101010101
-DATA c32_1010101<>+40(SB)/8, $0x0101010101010101
-DATA c32_1010101<>+48(SB)/8, $0x0101010101010101
-DATA c32_1010101<>+56(SB)/8, $0x0101010101010101
-GLOBL c32_1010101<>(SB), RODATA|NOPTR, $64
 
 // func Counts(to *uint64, v *int32, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F
@@ -667,18 +649,6 @@ rows:
 	VZEROUPPER
 	RET
 
-DATA c32_0<>+0(SB)/4, $0x00000000
-GLOBL c32_0<>(SB), RODATA|NOPTR, $4
-
-DATA c32_2020202<>+0(SB)/4, $0x02020202
-GLOBL c32_2020202<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3030303<>+0(SB)/4, $0x03030303
-GLOBL c32_3030303<>(SB), RODATA|NOPTR, $4
-
-DATA c32_4040404<>+0(SB)/4, $0x04040404
-GLOBL c32_4040404<>(SB), RODATA|NOPTR, $4
-
 // func SquaredErrors(dst *float64, top *float64, tail *float64, label *float64, rest *float64, hit *uint8, n int)
 // Requires: AVX, AVX512F
 TEXT ·SquaredErrors(SB), NOSPLIT, $0-56
@@ -775,9 +745,6 @@ rows:
 	JGT       rows
 	VZEROUPPER
 	RET
-
-DATA c64_3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
-GLOBL c64_3ff0000000000000<>(SB), RODATA|NOPTR, $8
 
 // func EventErrors(dst *float64, top *float64, tail *float64, hit *uint8, n int)
 // Requires: AVX, AVX512F
@@ -898,12 +865,6 @@ rows:
 	JGT     rows
 	VZEROUPPER
 	RET
-
-DATA c64_4337ffffffffffff<>+0(SB)/8, $0x4337ffffffffffff
-GLOBL c64_4337ffffffffffff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_ffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
-GLOBL c64_ffffffffffffffff<>(SB), RODATA|NOPTR, $8
 
 // func BinEqualRight(dst *int32, p *float64, n int, scale *float64)
 // Requires: AVX, AVX512F
@@ -1405,32 +1366,3 @@ return:
 	MOVQ AX, ret+56(FP)
 	VZEROUPPER
 	RET
-
-DATA c32_ffffffff<>+0(SB)/4, $0xffffffff
-GLOBL c32_ffffffff<>(SB), RODATA|NOPTR, $4
-
-DATA c64_100000001<>+0(SB)/8, $0x0000000100000001
-GLOBL c64_100000001<>(SB), RODATA|NOPTR, $8
-
-DATA c32_1<>+0(SB)/4, $0x00000001
-GLOBL c32_1<>(SB), RODATA|NOPTR, $4
-
-DATA pairs0_64<>+0(SB)/8, $0x0000000000000000
-DATA pairs0_64<>+8(SB)/8, $0x0000000000000001
-DATA pairs0_64<>+16(SB)/8, $0x0000000000000008
-DATA pairs0_64<>+24(SB)/8, $0x0000000000000009
-DATA pairs0_64<>+32(SB)/8, $0x0000000000000002
-DATA pairs0_64<>+40(SB)/8, $0x0000000000000003
-DATA pairs0_64<>+48(SB)/8, $0x000000000000000a
-DATA pairs0_64<>+56(SB)/8, $0x000000000000000b
-GLOBL pairs0_64<>(SB), RODATA|NOPTR, $64
-
-DATA pairs1_64<>+0(SB)/8, $0x0000000000000004
-DATA pairs1_64<>+8(SB)/8, $0x0000000000000005
-DATA pairs1_64<>+16(SB)/8, $0x000000000000000c
-DATA pairs1_64<>+24(SB)/8, $0x000000000000000d
-DATA pairs1_64<>+32(SB)/8, $0x0000000000000006
-DATA pairs1_64<>+40(SB)/8, $0x0000000000000007
-DATA pairs1_64<>+48(SB)/8, $0x000000000000000e
-DATA pairs1_64<>+56(SB)/8, $0x000000000000000f
-GLOBL pairs1_64<>(SB), RODATA|NOPTR, $64

@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func NarrowExactly(dst *float32, v *float64, n int) (ret int)
 // Requires: AVX, AVX512DQ, AVX512F
@@ -191,9 +192,6 @@ rows:
 	VZEROUPPER
 	RET
 
-DATA c32_1<>+0(SB)/4, $0x00000001
-GLOBL c32_1<>(SB), RODATA|NOPTR, $4
-
 // func CountUpToF64(counts *uint64, x *float64, n int, edges *float64)
 // Requires: AVX, AVX512F
 TEXT ·CountUpToF64(SB), NOSPLIT, $0-32
@@ -333,6 +331,3 @@ rows:
 	VMOVSD     X0, 48(AX)
 	VZEROUPPER
 	RET
-
-DATA c64_1<>+0(SB)/8, $0x0000000000000001
-GLOBL c64_1<>(SB), RODATA|NOPTR, $8

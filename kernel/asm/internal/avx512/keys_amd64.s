@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func KeysF32(dst *uint32, x *float32, n int)
 // Requires: AVX, AVX512F
@@ -38,12 +39,6 @@ steps:
 	JGT       steps
 	VZEROUPPER
 	RET
-
-DATA c32_80000000<>+0(SB)/4, $0x80000000
-GLOBL c32_80000000<>(SB), RODATA|NOPTR, $4
-
-DATA c32_ffffffff<>+0(SB)/4, $0xffffffff
-GLOBL c32_ffffffff<>(SB), RODATA|NOPTR, $4
 
 // func ValuesF32(dst *float32, x *uint32, n int)
 // Requires: AVX, AVX512F
@@ -130,9 +125,6 @@ steps:
 	MOVQ       AX, ret+40(FP)
 	VZEROUPPER
 	RET
-
-DATA c32_1<>+0(SB)/4, $0x00000001
-GLOBL c32_1<>(SB), RODATA|NOPTR, $4
 
 // func HitSumU32(to *uint64, keys *uint32, n int) (ret int)
 // Requires: AVX, AVX512F
@@ -246,12 +238,6 @@ inside:
 	VZEROUPPER
 	RET
 
-DATA c64_4008000000000000<>+0(SB)/8, $0x4008000000000000
-GLOBL c64_4008000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_1<>+0(SB)/8, $0x0000000000000001
-GLOBL c64_1<>(SB), RODATA|NOPTR, $8
-
 // func KeysF64(dst *uint64, x *float64, n int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·KeysF64(SB), NOSPLIT, $0-24
@@ -302,12 +288,6 @@ steps:
 	JGT       steps
 	VZEROUPPER
 	RET
-
-DATA c64_8000000000000000<>+0(SB)/8, $0x8000000000000000
-GLOBL c64_8000000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_ffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
-GLOBL c64_ffffffffffffffff<>(SB), RODATA|NOPTR, $8
 
 // func ValuesF64(dst *float64, x *uint64, n int)
 // Requires: AVX, AVX512F

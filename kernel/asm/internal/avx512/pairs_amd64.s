@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func PairKLF32(kl *float64, p *float32, lp *float32, lq *float32, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
@@ -109,12 +110,6 @@ summed:
 	JGT           row
 	VZEROUPPER
 	RET
-
-DATA c32_0<>+0(SB)/4, $0x00000000
-GLOBL c32_0<>(SB), RODATA|NOPTR, $4
-
-DATA c64_7ff8000000000000<>+0(SB)/8, $0x7ff8000000000000
-GLOBL c64_7ff8000000000000<>(SB), RODATA|NOPTR, $8
 
 // func PairSumsF32(dot *float64, abs *float64, squares *float64, p *float32, q *float32, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
@@ -277,15 +272,6 @@ summed:
 	VZEROUPPER
 	RET
 
-DATA c32_7fffffff<>+0(SB)/4, $0x7fffffff
-GLOBL c32_7fffffff<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3800000<>+0(SB)/4, $0x03800000
-GLOBL c32_3800000<>(SB), RODATA|NOPTR, $4
-
-DATA c64_3870000000000000<>+0(SB)/8, $0x3870000000000000
-GLOBL c64_3870000000000000<>(SB), RODATA|NOPTR, $8
-
 // func PairKLF64(kl *float64, p *float64, lp *float64, lq *float64, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
 TEXT ·PairKLF64(SB), NOSPLIT, $0-64
@@ -382,9 +368,6 @@ summed:
 	JGT          row
 	VZEROUPPER
 	RET
-
-DATA c64_0<>+0(SB)/8, $0x0000000000000000
-GLOBL c64_0<>(SB), RODATA|NOPTR, $8
 
 // func PairSumsF64(dot *float64, abs *float64, squares *float64, p *float64, q *float64, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
@@ -517,9 +500,3 @@ summed:
 	JGT          row
 	VZEROUPPER
 	RET
-
-DATA c64_7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
-GLOBL c64_7fffffffffffffff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3f0000000000000<>+0(SB)/8, $0x03f0000000000000
-GLOBL c64_3f0000000000000<>(SB), RODATA|NOPTR, $8

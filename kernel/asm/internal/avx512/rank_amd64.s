@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func RankRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, dst *int32)
 // Requires: AVX, AVX512F, BMI2, MMX+
@@ -124,12 +125,6 @@ store:
 	VZEROUPPER
 	RET
 
-DATA c32_1<>+0(SB)/4, $0x00000001
-GLOBL c32_1<>(SB), RODATA|NOPTR, $4
-
-DATA c32_ff800000<>+0(SB)/4, $0xff800000
-GLOBL c32_ff800000<>(SB), RODATA|NOPTR, $4
-
 // func RankRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, dst *int32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·RankRowsF64(SB), NOSPLIT, $0-56
@@ -247,12 +242,6 @@ store:
 	JGT  row
 	VZEROUPPER
 	RET
-
-DATA c64_1<>+0(SB)/8, $0x0000000000000001
-GLOBL c64_1<>(SB), RODATA|NOPTR, $8
-
-DATA c64_fff0000000000000<>+0(SB)/8, $0xfff0000000000000
-GLOBL c64_fff0000000000000<>(SB), RODATA|NOPTR, $8
 
 // func RankRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, dst *int32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+

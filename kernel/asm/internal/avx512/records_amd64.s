@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func RecordScores(to *uint64, words *int64, room *uint64, keys *uint32, p *float64, n int, limit *uint32, bins int) (ok int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL
@@ -456,24 +457,6 @@ end:
 	VZEROUPPER
 	RET
 
-DATA c64_4008000000000000<>+0(SB)/8, $0x4008000000000000
-GLOBL c64_4008000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_1<>+0(SB)/8, $0x0000000000000001
-GLOBL c64_1<>(SB), RODATA|NOPTR, $8
-
-DATA c64_100000000<>+0(SB)/8, $0x0000000100000000
-GLOBL c64_100000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
-GLOBL c64_3ff0000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c32_1<>+0(SB)/4, $0x00000001
-GLOBL c32_1<>(SB), RODATA|NOPTR, $4
-
-DATA c32_ff<>+0(SB)/4, $0x000000ff
-GLOBL c32_ff<>(SB), RODATA|NOPTR, $4
-
 // func RecordMoments(to *uint64, words *int64, room *uint64, keys *uint32, v *float64, n int, limit *uint32, first *float64, second *float64) (ok int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·RecordMoments(SB), NOSPLIT, $0-80
@@ -712,29 +695,6 @@ bad:
 end:
 	VZEROUPPER
 	RET
-
-DATA c64_7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
-GLOBL c64_7fffffffffffffff<>(SB), RODATA|NOPTR, $8
-
-DATA pairs0_64<>+0(SB)/8, $0x0000000000000000
-DATA pairs0_64<>+8(SB)/8, $0x0000000000000001
-DATA pairs0_64<>+16(SB)/8, $0x0000000000000008
-DATA pairs0_64<>+24(SB)/8, $0x0000000000000009
-DATA pairs0_64<>+32(SB)/8, $0x0000000000000002
-DATA pairs0_64<>+40(SB)/8, $0x0000000000000003
-DATA pairs0_64<>+48(SB)/8, $0x000000000000000a
-DATA pairs0_64<>+56(SB)/8, $0x000000000000000b
-GLOBL pairs0_64<>(SB), RODATA|NOPTR, $64
-
-DATA pairs1_64<>+0(SB)/8, $0x0000000000000004
-DATA pairs1_64<>+8(SB)/8, $0x0000000000000005
-DATA pairs1_64<>+16(SB)/8, $0x000000000000000c
-DATA pairs1_64<>+24(SB)/8, $0x000000000000000d
-DATA pairs1_64<>+32(SB)/8, $0x0000000000000006
-DATA pairs1_64<>+40(SB)/8, $0x0000000000000007
-DATA pairs1_64<>+48(SB)/8, $0x000000000000000e
-DATA pairs1_64<>+56(SB)/8, $0x000000000000000f
-GLOBL pairs1_64<>(SB), RODATA|NOPTR, $64
 
 // func RecordMomentsFine(to *uint64, words *int64, room *uint64, keys *uint32, v *float64, n int, limit *uint32, first *float64, second *float64) (ok int)
 // Requires: AVX, AVX2, AVX512F

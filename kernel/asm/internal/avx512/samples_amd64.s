@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64) (left int)
 // Requires: AVX, AVX512F, CMOV, MMX+
@@ -4822,15 +4823,6 @@ faulty:
 	MOVQ AX, left+80(FP)
 	VZEROUPPER
 	RET
-
-DATA c64_7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
-GLOBL c64_7fffffffffffffff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_4000000000000000<>+0(SB)/8, $0x4000000000000000
-GLOBL c64_4000000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_7ff8000000000000<>+0(SB)/8, $0x7ff8000000000000
-GLOBL c64_7ff8000000000000<>(SB), RODATA|NOPTR, $8
 
 // func SampleSpreadF64(w *float64, x *float64, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64)
 // Requires: AVX, AVX512F, CMOV, MMX+

@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func ScaledTermsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
 // Requires: AVX, AVX512F, BMI2, CMOV, MMX+
@@ -345,42 +346,6 @@ folded:
 	JGT           row
 	VZEROUPPER
 	RET
-
-DATA c32_4b40007f<>+0(SB)/4, $0x4b40007f
-GLOBL c32_4b40007f<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3f7ffffe<>+0(SB)/4, $0x3f7ffffe
-GLOBL c32_3f7ffffe<>(SB), RODATA|NOPTR, $4
-
-DATA c32_392385a5<>+0(SB)/4, $0x392385a5
-GLOBL c32_392385a5<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3aafb93c<>+0(SB)/4, $0x3aafb93c
-GLOBL c32_3aafb93c<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3c1d9387<>+0(SB)/4, $0x3c1d9387
-GLOBL c32_3c1d9387<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3d635739<>+0(SB)/4, $0x3d635739
-GLOBL c32_3d635739<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3e75fdf1<>+0(SB)/4, $0x3e75fdf1
-GLOBL c32_3e75fdf1<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3f317219<>+0(SB)/4, $0x3f317219
-GLOBL c32_3f317219<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3f800000<>+0(SB)/4, $0x3f800000
-GLOBL c32_3f800000<>(SB), RODATA|NOPTR, $4
-
-DATA c32_ff800000<>+0(SB)/4, $0xff800000
-GLOBL c32_ff800000<>(SB), RODATA|NOPTR, $4
-
-DATA c32_7f800000<>+0(SB)/4, $0x7f800000
-GLOBL c32_7f800000<>(SB), RODATA|NOPTR, $4
-
-DATA c32_0<>+0(SB)/4, $0x00000000
-GLOBL c32_0<>(SB), RODATA|NOPTR, $4
 
 // func ScaledTermsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int, t *float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
@@ -744,57 +709,6 @@ folded:
 	JGT        row
 	VZEROUPPER
 	RET
-
-DATA c64_43380000000003ff<>+0(SB)/8, $0x43380000000003ff
-GLOBL c64_43380000000003ff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3feffffffffffffe<>+0(SB)/8, $0x3feffffffffffffe
-GLOBL c64_3feffffffffffffe<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3dfc0638429c697c<>+0(SB)/8, $0x3dfc0638429c697c
-GLOBL c64_3dfc0638429c697c<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3e3e605f98b8e096<>+0(SB)/8, $0x3e3e605f98b8e096
-GLOBL c64_3e3e605f98b8e096<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3e7b54167a53a801<>+0(SB)/8, $0x3e7b54167a53a801
-GLOBL c64_3e7b54167a53a801<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3eb62bfd49ecb777<>+0(SB)/8, $0x3eb62bfd49ecb777
-GLOBL c64_3eb62bfd49ecb777<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3eeffcbee3b06d6b<>+0(SB)/8, $0x3eeffcbee3b06d6b
-GLOBL c64_3eeffcbee3b06d6b<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3f24309130961162<>+0(SB)/8, $0x3f24309130961162
-GLOBL c64_3f24309130961162<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3f55d87fe7bbbe1b<>+0(SB)/8, $0x3f55d87fe7bbbe1b
-GLOBL c64_3f55d87fe7bbbe1b<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3f83b2ab6fba1e1c<>+0(SB)/8, $0x3f83b2ab6fba1e1c
-GLOBL c64_3f83b2ab6fba1e1c<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fac6b08d7048f31<>+0(SB)/8, $0x3fac6b08d7048f31
-GLOBL c64_3fac6b08d7048f31<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fcebfbdff82c598<>+0(SB)/8, $0x3fcebfbdff82c598
-GLOBL c64_3fcebfbdff82c598<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fe62e42fefa39f3<>+0(SB)/8, $0x3fe62e42fefa39f3
-GLOBL c64_3fe62e42fefa39f3<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
-GLOBL c64_3ff0000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_fff0000000000000<>+0(SB)/8, $0xfff0000000000000
-GLOBL c64_fff0000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
-GLOBL c64_7ff0000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_0<>+0(SB)/8, $0x0000000000000000
-GLOBL c64_0<>(SB), RODATA|NOPTR, $8
 
 // func ScaledTermsF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV, MMX+
@@ -1793,9 +1707,6 @@ column:
 	VZEROUPPER
 	RET
 
-DATA c32_1<>+0(SB)/4, $0x00000001
-GLOBL c32_1<>(SB), RODATA|NOPTR, $4
-
 // func ScaledRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·ScaledRowsF32(SB), NOSPLIT, $0-64
@@ -2133,9 +2044,6 @@ column:
 	JGT              group
 	VZEROUPPER
 	RET
-
-DATA c64_1<>+0(SB)/8, $0x0000000000000001
-GLOBL c64_1<>(SB), RODATA|NOPTR, $8
 
 // func ScaledRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int, t *float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2

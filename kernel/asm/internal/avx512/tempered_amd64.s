@@ -3,6 +3,7 @@
 //go:build amd64 && !noasm
 
 #include "textflag.h"
+#include "constants_amd64.h"
 
 // func TemperedRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
@@ -439,53 +440,6 @@ has_class:
 	VZEROUPPER
 	RET
 
-DATA sixteenths0_64<>+0(SB)/8, $0x3ff0000000000000
-DATA sixteenths0_64<>+8(SB)/8, $0x3fefb5586cf9890f
-DATA sixteenths0_64<>+16(SB)/8, $0x3fef72b83c7d517b
-DATA sixteenths0_64<>+24(SB)/8, $0x3fef387a6e756238
-DATA sixteenths0_64<>+32(SB)/8, $0x3fef06fe0a31b715
-DATA sixteenths0_64<>+40(SB)/8, $0x3feedea64c123422
-DATA sixteenths0_64<>+48(SB)/8, $0x3feebfdad5362a27
-DATA sixteenths0_64<>+56(SB)/8, $0x3feeab07dd485429
-GLOBL sixteenths0_64<>(SB), RODATA|NOPTR, $64
-
-DATA sixteenths8_64<>+0(SB)/8, $0x3feea09e667f3bcd
-DATA sixteenths8_64<>+8(SB)/8, $0x3feea11473eb0187
-DATA sixteenths8_64<>+16(SB)/8, $0x3feeace5422aa0db
-DATA sixteenths8_64<>+24(SB)/8, $0x3feec49182a3f090
-DATA sixteenths8_64<>+32(SB)/8, $0x3feee89f995ad3ad
-DATA sixteenths8_64<>+40(SB)/8, $0x3fef199bdd85529c
-DATA sixteenths8_64<>+48(SB)/8, $0x3fef5818dcfba487
-DATA sixteenths8_64<>+56(SB)/8, $0x3fefa4afa2a490da
-GLOBL sixteenths8_64<>(SB), RODATA|NOPTR, $64
-
-DATA c32_ff800000<>+0(SB)/4, $0xff800000
-GLOBL c32_ff800000<>(SB), RODATA|NOPTR, $4
-
-DATA c32_7f800000<>+0(SB)/4, $0x7f800000
-GLOBL c32_7f800000<>(SB), RODATA|NOPTR, $4
-
-DATA c64_4338000000000000<>+0(SB)/8, $0x4338000000000000
-GLOBL c64_4338000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3e15d862bed83185<>+0(SB)/8, $0x3e15d862bed83185
-GLOBL c64_3e15d862bed83185<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3e83b2c78bd33fb2<>+0(SB)/8, $0x3e83b2c78bd33fb2
-GLOBL c64_3e83b2c78bd33fb2<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3eec6b08d771e067<>+0(SB)/8, $0x3eec6b08d771e067
-GLOBL c64_3eec6b08d771e067<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3f4ebfbdff5ffc01<>+0(SB)/8, $0x3f4ebfbdff5ffc01
-GLOBL c64_3f4ebfbdff5ffc01<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fa62e42fefa3981<>+0(SB)/8, $0x3fa62e42fefa3981
-GLOBL c64_3fa62e42fefa3981<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
-GLOBL c64_3ff0000000000000<>(SB), RODATA|NOPTR, $8
-
 // func TemperedRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·TemperedRowsF64(SB), NOSPLIT, $0-56
@@ -898,12 +852,6 @@ has_class:
 	JGT  row
 	VZEROUPPER
 	RET
-
-DATA c64_fff0000000000000<>+0(SB)/8, $0xfff0000000000000
-GLOBL c64_fff0000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
-GLOBL c64_7ff0000000000000<>(SB), RODATA|NOPTR, $8
 
 // func TemperedRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, t *float64)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
@@ -2101,12 +2049,6 @@ column:
 	VZEROUPPER
 	RET
 
-DATA c32_7fffffff<>+0(SB)/4, $0x7fffffff
-GLOBL c32_7fffffff<>(SB), RODATA|NOPTR, $4
-
-DATA c32_1<>+0(SB)/4, $0x00000001
-GLOBL c32_1<>(SB), RODATA|NOPTR, $4
-
 // func TemperedShortF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·TemperedShortF64(SB), NOSPLIT, $0-56
@@ -2289,12 +2231,6 @@ column:
 	VZEROUPPER
 	RET
 
-DATA c64_7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
-GLOBL c64_7fffffffffffffff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_1<>+0(SB)/8, $0x0000000000000001
-GLOBL c64_1<>(SB), RODATA|NOPTR, $8
-
 // func TemperedEnds(w *float64, n int, t *float64, nll *float64, slope *float64, curvature *float64, label *float64)
 // Requires: AVX, AVX512F
 TEXT ·TemperedEnds(SB), NOSPLIT, $0-56
@@ -2372,63 +2308,3 @@ rows:
 	JGT              rows
 	VZEROUPPER
 	RET
-
-DATA c64_7ff8000000000000<>+0(SB)/8, $0x7ff8000000000000
-GLOBL c64_7ff8000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_ffefffffffffffff<>+0(SB)/8, $0xffefffffffffffff
-GLOBL c64_ffefffffffffffff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_0<>+0(SB)/8, $0x0000000000000000
-GLOBL c64_0<>(SB), RODATA|NOPTR, $8
-
-DATA c64_7fefffffffffffff<>+0(SB)/8, $0x7fefffffffffffff
-GLOBL c64_7fefffffffffffff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_95f6200000000<>+0(SB)/8, $0x00095f6200000000
-GLOBL c64_95f6200000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_4330000000000000<>+0(SB)/8, $0x4330000000000000
-GLOBL c64_4330000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_43300000000003ff<>+0(SB)/8, $0x43300000000003ff
-GLOBL c64_43300000000003ff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_fffffffffffff<>+0(SB)/8, $0x000fffffffffffff
-GLOBL c64_fffffffffffff<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fe6a09e00000000<>+0(SB)/8, $0x3fe6a09e00000000
-GLOBL c64_3fe6a09e00000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fe62e42fefa39ef<>+0(SB)/8, $0x3fe62e42fefa39ef
-GLOBL c64_3fe62e42fefa39ef<>(SB), RODATA|NOPTR, $8
-
-DATA c64_4000000000000000<>+0(SB)/8, $0x4000000000000000
-GLOBL c64_4000000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fe0000000000000<>+0(SB)/8, $0x3fe0000000000000
-GLOBL c64_3fe0000000000000<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fc2f05659483424<>+0(SB)/8, $0x3fc2f05659483424
-GLOBL c64_3fc2f05659483424<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fc39a1ba82a83b4<>+0(SB)/8, $0x3fc39a1ba82a83b4
-GLOBL c64_3fc39a1ba82a83b4<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fc74663eea824cd<>+0(SB)/8, $0x3fc74663eea824cd
-GLOBL c64_3fc74663eea824cd<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fcc71c52095296d<>+0(SB)/8, $0x3fcc71c52095296d
-GLOBL c64_3fcc71c52095296d<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fd24924941f132b<>+0(SB)/8, $0x3fd24924941f132b
-GLOBL c64_3fd24924941f132b<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fd999999997fdb6<>+0(SB)/8, $0x3fd999999997fdb6
-GLOBL c64_3fd999999997fdb6<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3fe5555555555592<>+0(SB)/8, $0x3fe5555555555592
-GLOBL c64_3fe5555555555592<>(SB), RODATA|NOPTR, $8
-
-DATA c64_3c7abc9e3b39803f<>+0(SB)/8, $0x3c7abc9e3b39803f
-GLOBL c64_3c7abc9e3b39803f<>(SB), RODATA|NOPTR, $8
