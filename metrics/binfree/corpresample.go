@@ -32,6 +32,7 @@ type kind struct {
 	n    int64
 	loss float64
 	hit  float64 // 1 for rows with the event
+	run  int     // number of its run: kinds with the event, then kinds without it, which the fit pools however often each is drawn
 }
 
 // kinds returns the groups of equal rows, with an urn to draw from.
@@ -43,6 +44,12 @@ func (c *CORP) kinds() (kinds []kind, u *draw.Urn) {
 			k := kind{n: int64(s.weight), loss: c.proper.loss(s.v, s.rest)}
 			if s.hit {
 				k.hit = 1
+			}
+			if len(kinds) > 0 {
+				last := &kinds[len(kinds)-1]
+				if k.run = last.run; k.hit > last.hit {
+					k.run++
+				}
 			}
 			kinds, sizes = append(kinds, k), append(sizes, k.n)
 		}
@@ -66,20 +73,29 @@ func (c *CORP) bootstrap(o *metrics.Resampling) replicates {
 	replicate(o, bootstrapStream, func() func(int, *draw.Source) {
 		h := u.Sample()
 		var fit cells.Pool
+		var runs []cells.Block
+		if n := len(kinds); n > 0 {
+			runs = make([]cells.Block, kinds[n-1].run+1)
+		}
 		return func(i int, s *draw.Source) {
 			h.Draw(s)
-			fit.Reset()
+			clear(runs)
 			score, events := 0.0, 0.0
-			h.Each(func(i int, n int64) {
-				if n == 0 {
-					return
-				}
-				k, times := &kinds[i], float64(n)
-				y := float64(times * k.hit)
+			for i, n := range h.Times() {
+				k := &kinds[i]
+				y := float64(n * k.hit)
 				events += y
-				score += float64(times * k.loss)
-				fit.Add(cells.Block{N: times, Y: y})
-			})
+				score += float64(n * k.loss)
+				r := &runs[k.run]
+				r.N += n
+				r.Y += y
+			}
+			fit.Reset()
+			for i := range runs {
+				if runs[i].N > 0 {
+					fit.Add(runs[i])
+				}
+			}
 			left := c.proper.left(&fit) / c.total
 			base := c.proper.entropy(c.total, events) / c.total
 			r.mcb[i], r.dsc[i], r.unc[i] = score/c.total+spread-left, base-left, base
@@ -93,6 +109,22 @@ type coin struct {
 	n         int64
 	p         float64 // probability of the event
 	hit, rest float64 // scores of a row with the event and of one without it; 0 where the outcome is impossible
+	one       bool    // a single row, whose outcome is not certain
+	toss      draw.Coin
+}
+
+// run is neighbouring cells that are pooled whatever follows: their rows and events.
+type run struct{ low, high, n, y int64 }
+
+// thrower draws new outcomes for coins.
+type thrower struct {
+	coins []coin
+	runs  []run
+	fit   cells.Pool
+}
+
+func newThrower(coins []coin) *thrower {
+	return &thrower{coins: coins, runs: make([]run, len(coins)+1)}
 }
 
 // coins returns a coin for each cell, with the cell's score as the probability of the event.
@@ -100,6 +132,9 @@ func (c *CORP) coins() []coin {
 	k := make([]coin, 0, c.rows.Count())
 	c.rows.Each(func(x *cells.Cell) {
 		one := coin{n: x.N, p: x.P}
+		if one.one = x.N == 1 && x.P > 0 && x.P < 1; one.one {
+			one.toss = draw.NewCoin(x.P)
+		}
 		if x.P > 0 {
 			one.hit = c.proper.loss(x.P, x.Q)
 		}
@@ -112,13 +147,35 @@ func (c *CORP) coins() []coin {
 }
 
 // throw draws new outcomes, fits them, and returns the sum of their scores.
-func throw(coins []coin, fit *cells.Pool, s *draw.Source) (score float64) {
-	fit.Reset()
-	for i := range coins {
-		k := &coins[i]
-		n, y := float64(k.n), float64(s.Binomial(k.n, k.p))
-		score += float64(y*k.hit) + float64((n-y)*k.rest)
-		fit.Add(cells.Block{Low: float64(i), High: float64(i), N: n, Y: y})
+func (t *thrower) throw(s *draw.Source) (score float64) {
+	// An outcome is chance, which no CPU predicts: so single rows are gathered into runs without a branch.
+	at := 0
+	var r run
+	for i := range t.coins {
+		k := &t.coins[i]
+		n, y, next := int64(1), int64(0), int64(0)
+		if k.one {
+			y = s.Toss(k.toss)
+			next = y & int64(uint64(r.y-r.n)>>63) // an event after rows without it
+		} else {
+			n, y = k.n, s.Binomial(k.n, k.p)
+			if below := (&cells.Block{N: float64(r.n), Y: float64(r.y)}); !below.Joins(float64(n), float64(y)) {
+				next = 1
+			}
+		}
+		score += float64(float64(y)*k.hit) + float64(float64(n-y)*k.rest)
+		at += int(next)
+		r.low += (int64(i) - r.low) & -next
+		r.n = r.n&(next-1) + n
+		r.y = r.y&(next-1) + y
+		r.high = int64(i)
+		t.runs[at] = r
+	}
+	t.fit.Reset()
+	if len(t.coins) > 0 {
+		for _, r := range t.runs[:at+1] {
+			t.fit.Add(cells.Block{Low: float64(r.low), High: float64(r.high), N: float64(r.n), Y: float64(r.y)})
+		}
 	}
 	return score
 }
@@ -128,10 +185,10 @@ func (c *CORP) floor(o *metrics.Resampling) float64 {
 	coins := c.coins()
 	mcb := make([]float64, o.OrDefault().Replicates)
 	replicate(o, floorStream, func() func(int, *draw.Source) {
-		var fit cells.Pool
+		t := newThrower(coins)
 		return func(i int, s *draw.Source) {
-			score := throw(coins, &fit, s)
-			mcb[i] = (score - c.proper.left(&fit)) / c.total
+			score := t.throw(s)
+			mcb[i] = (score - c.proper.left(&t.fit)) / c.total
 		}
 	})
 	mean, _ := moments(mcb)
@@ -262,10 +319,10 @@ func (c *CORP) Band(level float64, o *metrics.Resampling) []BandPoint {
 	n := o.OrDefault().Replicates
 	fits := make([]float64, n*len(at)) // for each point, its values in all replicates
 	replicate(o, bandStream, func() func(int, *draw.Source) {
-		var fit cells.Pool
+		t := newThrower(coins)
 		return func(i int, s *draw.Source) {
-			throw(coins, &fit, s)
-			blocks := fit.Blocks()
+			t.throw(s)
+			blocks := t.fit.Blocks()
 			for j, cell := range at {
 				for blocks[0].High < float64(cell) {
 					blocks = blocks[1:]

@@ -2,8 +2,11 @@ package binfree
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/draw"
 )
 
@@ -49,5 +52,35 @@ func TestQuantile(t *testing.T) {
 	}
 	if got := draw.Quantile([]float64{3}, 0.3); got != 3 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestThrow: runs make the fit and the score of cells that are added one by one.
+func TestThrow(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, most := range []int{1, 2, 40} {
+		var coins []coin
+		for i := range 500 {
+			k := coin{n: int64(1 + r.IntN(most)), p: float64(r.IntN(20)+i) / 520, hit: r.Float64(), rest: r.Float64()}
+			if k.one = k.n == 1 && k.p > 0 && k.p < 1; k.one {
+				k.toss = draw.NewCoin(k.p)
+			}
+			coins = append(coins, k)
+		}
+		c := newThrower(coins)
+		for i := range 50 {
+			score := c.throw(draw.New(1, uint64(i)))
+			s, want := draw.New(1, uint64(i)), 0.0
+			var fit cells.Pool
+			for i := range coins {
+				k := &coins[i]
+				n, y := float64(k.n), float64(s.Binomial(k.n, k.p))
+				want += float64(y*k.hit) + float64((n-y)*k.rest)
+				fit.Add(cells.Block{Low: float64(i), High: float64(i), N: n, Y: y})
+			}
+			if score != want || !slices.Equal(c.fit.Blocks(), fit.Blocks()) {
+				t.Fatalf("up to %d rows, sample %d: score %v, want %v; blocks\n%v\nwant\n%v", most, i, score, want, c.fit.Blocks(), fit.Blocks())
+			}
+		}
 	}
 }

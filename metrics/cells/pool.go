@@ -37,6 +37,10 @@ func (p *Pool) Add(b Block) {
 	p.n = i + 1
 }
 
+// Joins reports whether a cell of n rows with y events that comes next is pooled with b whatever follows: its frequency is not above. Cells with whole
+// numbers of rows may be added to b, in any order, before b is added to a Pool; n = 0 always may.
+func (b *Block) Joins(n, y float64) bool { return !below(b.N, b.Y, n, y) }
+
 // below reports whether the frequency y/n is below v/m. If the rounded products are equal, their rounding errors decide.
 func below(n, y, m, v float64) bool {
 	a, b := float64(y*m), float64(v*n)

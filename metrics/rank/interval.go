@@ -13,34 +13,50 @@ import (
 
 // kind is a group of equal rows: those of one cell with one outcome.
 type kind struct {
-	wrong bool
-	first bool // first of its cell
+	wrong float64 // 1 for rows without the event, else 0
+	cell  int
 }
 
 // kinds returns the groups of equal rows, highest score first, and their sizes.
 func (r *Ranking) kinds() (kinds []kind, sizes []int64) {
 	// Within a cell the right rows come last here, so they come first after the reversal.
+	cell := 0
 	r.rows.Each(func(x *cells.Cell) {
 		wrong, right := int64(x.Weight-x.Events), int64(x.Events)
 		if wrong > 0 {
-			kinds, sizes = append(kinds, kind{wrong: true, first: right == 0}), append(sizes, wrong)
+			kinds, sizes = append(kinds, kind{wrong: 1, cell: cell}), append(sizes, wrong)
 		}
 		if right > 0 {
-			kinds, sizes = append(kinds, kind{first: true}), append(sizes, right)
+			kinds, sizes = append(kinds, kind{cell: cell}), append(sizes, right)
 		}
+		cell++
 	})
 	slices.Reverse(kinds)
 	slices.Reverse(sizes)
 	return kinds, sizes
 }
 
-// areasOf returns the areas of a sample of n rows; each says how often each kind was drawn.
-func areasOf(each func(f func(kind int, times int64)), kinds []kind, n float64) (aurc, eaurc, augrc float64) {
+// areasOf returns the areas of a sample of n rows; times says how often each kind was drawn. It needs room for the indices of all kinds.
+func areasOf(times []float64, kinds []kind, room []int32, n float64) (aurc, eaurc, augrc float64) {
+	// Whether a kind was drawn at all is chance, which no CPU predicts: so the drawn ones are listed without a branch.
+	room = room[:len(times)]
+	drawn := 0
+	for i, t := range times {
+		room[drawn] = int32(i)
+		if t > 0 {
+			drawn++
+		}
+	}
 	var a, g sum
-	before, errors, m, e := 0.0, 0.0, 0.0, 0.0
-	cell := func() {
-		if m == 0 {
-			return
+	before, errors := 0.0, 0.0
+	for i := 0; i < drawn; {
+		k := &kinds[room[i]]
+		m := times[room[i]]
+		e := float64(m * k.wrong)
+		for i++; i < drawn && kinds[room[i]].cell == k.cell; i++ {
+			t := times[room[i]]
+			m += t
+			e += float64(t * kinds[room[i]].wrong)
 		}
 		if e > 0 || errors > 0 {
 			a.add(e + float64((errors-float64(e*before/m))*harmonic(before, m, false)))
@@ -48,17 +64,7 @@ func areasOf(each func(f func(kind int, times int64)), kinds []kind, n float64) 
 		}
 		before += m
 		errors += e
-		m, e = 0, 0
 	}
-	each(func(i int, times int64) {
-		if kinds[i].first {
-			cell()
-		}
-		if m += float64(times); kinds[i].wrong {
-			e += float64(times)
-		}
-	})
-	cell()
 	aurc = a.value() / n
 	return aurc, math.Max(0, aurc-least(errors, n-errors, false)), g.value() / n / n
 }
@@ -152,10 +158,10 @@ func (r *Ranking) replicates(o *metrics.Resampling) (v [3][]float64) {
 		v[k] = make([]float64, opt.Replicates)
 	}
 	pool.Each(opt.Threads, opt.Replicates, func() func(int) {
-		h := u.Sample()
+		h, room := u.Sample(), make([]int32, len(kinds))
 		return func(i int) {
 			h.Draw(draw.New(opt.Seed, uint64(i)))
-			v[0][i], v[1][i], v[2][i] = areasOf(h.Each, kinds, n)
+			v[0][i], v[1][i], v[2][i] = areasOf(h.Times(), kinds, room, n)
 		}
 	})
 	return v

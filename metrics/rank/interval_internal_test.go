@@ -28,16 +28,13 @@ func TestSampledAreas(t *testing.T) {
 		}
 		x := RankingOf(c)
 		kinds, sizes := x.kinds()
-		rows := int64(0)
-		for _, n := range sizes {
+		rows, times := int64(0), make([]float64, len(sizes))
+		for i, n := range sizes {
 			rows += n
+			times[i] = float64(n)
 		}
 		var got, want [3]float64
-		got[0], got[1], got[2] = areasOf(func(f func(int, int64)) {
-			for i, n := range sizes {
-				f(i, n)
-			}
-		}, kinds, float64(rows))
+		got[0], got[1], got[2] = areasOf(times, kinds, make([]int32, len(kinds)), float64(rows))
 		want[0], _ = x.AURC()
 		want[1], _ = x.EAURC()
 		want[2], _ = x.AUGRC()

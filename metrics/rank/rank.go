@@ -225,9 +225,16 @@ func harmonic(n0, m float64, weighted bool) float64 {
 		}
 		return kernel.Log64((n0 + m) / n0)
 	}
+	if m < 1 {
+		return 0
+	}
 	if m <= 64 {
-		s := 0.0
-		for k := 1.0; k <= m; k++ {
+		second := 0.0 // without a branch: whether there are two is often chance
+		if m >= 2 {
+			second = 1
+		}
+		s := 1/(n0+1) + second/(n0+2)
+		for k := 3.0; k <= m; k++ {
 			s += 1 / (n0 + k)
 		}
 		return s

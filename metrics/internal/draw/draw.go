@@ -36,7 +36,7 @@ func (s *Source) Below(n uint64) uint64 {
 
 // Uniform returns a number in (0,1), never an end: an odd multiple of 2^-53. (With one bit more, halves would be rounded,
 // and the largest number would become 1.)
-func (s *Source) Uniform() float64 { return (float64(s.Uint64()>>12) + 0.5) * 0x1p-52 }
+func (s *Source) Uniform() float64 { return (float64(int64(s.Uint64()>>12)) + 0.5) * 0x1p-52 }
 
 // Normal returns a standard normal number, by Marsaglia's polar method.
 func (s *Source) Normal() float64 {
@@ -184,6 +184,29 @@ func (s *Source) tail(a, width float64) float64 {
 			return t
 		}
 	}
+}
+
+// Coin is a probability for Toss.
+type Coin struct {
+	below uint64 // numbers of 52 bits below it make the rarer outcome
+	rarer int64
+}
+
+// NewCoin returns the coin that shows 1 with probability p, in (0,1).
+func NewCoin(p float64) Coin {
+	c := Coin{rarer: 1}
+	if p > 0.5 {
+		p, c.rarer = 1-p, 0
+	}
+	// Uniform is (k + 1/2) 2^-52: below p if k < p 2^52 - 1/2, whose right side is exact above 1/4.
+	c.below = uint64(max(0, math.Ceil(float64(p*0x1p52)-0.5)))
+	return c
+}
+
+// Toss returns Binomial(1, p) with the coin's p, without a branch.
+func (s *Source) Toss(c Coin) int64 {
+	rare := int64((s.Uint64()>>12 - c.below) >> 63)
+	return 1 ^ rare ^ c.rarer
 }
 
 // Binomial returns the number of successes in n trials, at most 2^53, with probability p in [0,1].

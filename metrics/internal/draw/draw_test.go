@@ -44,3 +44,22 @@ func TestMoments(t *testing.T) {
 		}
 	}
 }
+
+// TestToss: a coin shows what Binomial draws from the same numbers, at both ends too.
+func TestToss(t *testing.T) {
+	for _, p := range []float64{5e-324, 0x1p-54, 0x1p-53, 0x1.8p-53, 0x1p-52, 0x1.7p-51, 0.1, 1.0 / 3, math.Nextafter(0.5, 0), 0.5, math.Nextafter(0.5, 1), 0.7, 1 - 0x1p-52, 1 - 0x1p-53} {
+		a, b, c := New(7, 1), New(7, 1), NewCoin(p)
+		for i := range 2000 {
+			if got, want := a.Toss(c), b.Binomial(1, p); got != want {
+				t.Fatalf("%v, toss %d: %d, want %d", p, i, got, want)
+			}
+		}
+		// The number at which the outcome changes.
+		least := min(p, 1-p)
+		for k := max(2, c.below) - 2; k < c.below+2; k++ {
+			if got, want := k < c.below, (float64(k)+0.5)*0x1p-52 < least; got != want {
+				t.Errorf("%v: number %d is rare: %v, want %v", p, k, got, want)
+			}
+		}
+	}
+}

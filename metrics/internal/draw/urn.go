@@ -32,11 +32,12 @@ type Sample struct {
 	urn   *Urn
 	heavy []int64 // count for each heavy kind
 	light []uint8 // count for each light row, kind by kind. No row is drawn 256 times: the chance is below 1/256!.
+	times []float64
 }
 
 // Sample returns room for a sample, in which nothing is drawn yet.
 func (u *Urn) Sample() *Sample {
-	return &Sample{u, make([]int64, len(u.heavy)), make([]uint8, u.light)}
+	return &Sample{urn: u, heavy: make([]int64, len(u.heavy)), light: make([]uint8, u.light)}
 }
 
 // Draw replaces the sample by a new one, of as many rows as the urn holds.
@@ -54,19 +55,28 @@ func (h *Sample) Draw(s *Source) {
 	}
 }
 
-// Each calls f for every kind, in order, with the number of its rows that were drawn, which may be 0.
-func (h *Sample) Each(f func(kind int, times int64)) {
+// Times returns how many rows of each kind were drawn, as integers that may be 0. The slice is valid until the next call.
+func (h *Sample) Times() []float64 {
+	if h.times == nil {
+		h.times = make([]float64, len(h.urn.sizes))
+	}
 	heavy, light := h.heavy, h.light
 	for i, n := range h.urn.sizes {
-		times := int64(0)
-		if n > lightRows {
-			times, heavy = heavy[0], heavy[1:]
-		} else {
+		switch {
+		case n == 1:
+			h.times[i] = float64(light[0])
+			light = light[1:]
+		case n > lightRows:
+			h.times[i] = float64(heavy[0])
+			heavy = heavy[1:]
+		default:
+			drawn := 0
 			for _, m := range light[:n] {
-				times += int64(m)
+				drawn += int(m)
 			}
+			h.times[i] = float64(drawn)
 			light = light[n:]
 		}
-		f(i, times)
 	}
+	return h.times
 }

@@ -21,19 +21,15 @@ func TestUrn(t *testing.T) {
 		h := u.Sample()
 		for i := range runs {
 			h.Draw(New(1, uint64(i)))
-			rows, next := int64(0), 0
-			h.Each(func(kind int, times int64) {
-				if kind != next {
-					t.Fatalf("kind %d in place of %d", kind, next)
-				}
-				next++
-				rows += times
-				d := float64(times - sizes[kind])
+			rows, times := int64(0), h.Times()
+			for kind, n := range times {
+				rows += int64(n)
+				d := n - float64(sizes[kind])
 				sum[kind] += d
 				squares[kind] += d * d
-			})
-			if rows != all || next != len(sizes) {
-				t.Fatalf("sample %d has %d rows of %d kinds", i, rows, next)
+			}
+			if rows != all || len(times) != len(sizes) {
+				t.Fatalf("sample %d has %d rows of %d kinds", i, rows, len(times))
 			}
 		}
 		for k, n := range sizes {
