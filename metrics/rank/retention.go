@@ -33,7 +33,7 @@ type RetentionOptions struct {
 // confident rows. It keeps a sum for each distinct confidence up to MaxExact; beyond that, confidences that differ only in
 // the last bits of their keys share a sum. Retention is a metrics.Accumulator.
 //
-// It takes about 100 bytes per distinct confidence, plus 2 MiB for many rows. Its state takes about 30 bytes for each, or 60
+// It takes about 100 bytes per distinct confidence, plus 8 MiB for many rows. Its state takes about 30 bytes for each, or 60
 // with weights.
 type Retention struct {
 	opt      RetentionOptions
@@ -49,9 +49,9 @@ type Retention struct {
 // losses holds the sums over the rows of a confidence.
 type losses struct {
 	n        int64
-	infinite int64     // rows with infinite loss
-	weight   exact.Sum // with weights
+	infinite int64 // rows with infinite loss
 	loss     exact.Sum
+	weight   exact.Sum // with weights; last, since without them it is not touched
 }
 
 func (c *losses) merge(o *losses) {

@@ -43,9 +43,10 @@ type table[C any, P interface {
 	order, scratch []uint64
 }
 
-// A batch is sorted by words that hold a key and, in the last bits, the index of a row.
+// A batch is sorted by words that hold a key and, in the last bits, the index of a row. It has half as many rows as there can be sums, so that these
+// are read and written nearly in a row: memory is what they wait for.
 const (
-	logBits  = 15
+	logBits  = 17
 	shortLog = 1 << 9
 	place    = 1<<logBits - 1
 )
@@ -75,7 +76,7 @@ func (t *table[C, P]) size(x metrics.Extent) int64 {
 	const logged = 2*int64(unsafe.Sizeof(entry{})) + 24
 	n, log := x.Distinct(MaxExact+1<<logBits), int64(shortLog)
 	for log < min(n, 1<<logBits) {
-		log *= 8
+		log = min(8*log, 1<<logBits)
 	}
 	return n*(8+int64(unsafe.Sizeof(*new(C))))*5/4 + logged*log
 }
