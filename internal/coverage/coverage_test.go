@@ -26,17 +26,42 @@ func TestPrint(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			least := 0.6
-			if strings.HasPrefix(l, "| `rmse` |") {
-				least = 0.2 // of heavy tails most sets hold none of the largest errors
-			}
 			// So few sets tell what is badly off, no more.
-			if strings.HasPrefix(l, "| `") && v < least || strings.HasPrefix(l, "| 0.9") && v > 0.4 {
+			if strings.HasPrefix(l, "| `") && v < 0.6 || strings.HasPrefix(l, "| 0.9") && v > 0.4 {
 				t.Error(l)
 			}
 		}
 	}
-	if rows != len(names)+10+len(forecastNames)+1 {
+	if rows != len(names)+10 {
+		t.Errorf("%d rows:\n%s", rows, b.String())
+	}
+}
+
+// TestPrintForecasts: the intervals of forecasts hold the true values in most sets, and calibrated forecasts are seldom found fault with.
+func TestPrintForecasts(t *testing.T) {
+	var b strings.Builder
+	if err := printForecasts(&b, check.Size(10, 20, 400), 2); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for _, l := range strings.Split(b.String(), "\n") {
+		least, most := 0.6, 1.0
+		switch {
+		case strings.HasPrefix(l, "| `rmse` |"):
+			least = 0.2 // of heavy tails most sets hold none of the largest errors
+		case strings.HasPrefix(l, "| verdict"):
+			least, most = 0, 0.4
+		case !strings.HasPrefix(l, "| `"):
+			continue
+		}
+		rows++
+		for _, f := range strings.Split(strings.Trim(l, "| "), "|")[1:] {
+			if v, err := strconv.ParseFloat(strings.TrimSpace(f), 64); err != nil || v < least || v > most {
+				t.Error(l)
+			}
+		}
+	}
+	if rows != len(forecastNames)+2 {
 		t.Errorf("%d rows:\n%s", rows, b.String())
 	}
 }

@@ -37,7 +37,7 @@ func printForecasts(w io.Writer, runs, threads int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nCalibrated normal forecasts whose stated standard deviations are lognormal, with the standard deviation of their logarithms: share of %d\n"+
+	fmt.Fprintf(w, "Calibrated normal forecasts whose stated standard deviations are lognormal, with the standard deviation of their logarithms: share of %d\n"+
 		"sets whose 95%% interval holds the true value, and whose verdict finds fault.\n\n", runs)
 	head, line := "| metric |", "| --- |"
 	var rows []string

@@ -1,12 +1,13 @@
 // Command coverage prints how often candor's intervals hold what they estimate, and how often a calibrated model is found fault with:
-// the tables of docs/coverage.md. Sets of rows are drawn from laws whose answers are known from a set of a million rows.
+// every table of docs/coverage.md. Sets of rows are drawn from laws whose answers are known, most from a set of a million rows.
 //
-//	go run ./internal/coverage [-runs N] [-threads N] [-pairs [-clusters|-groups]] [-together] [-fitted] [-drift] [-groups] [-slices [-clusters]] [-verdicts] [-survival]
+//	go run ./internal/coverage [-seed N] [-only NAME,...] [-runs N] [-threads N] [-law TEXT]
 //
-// With -drift they are of two sets: how often candor drift finds a difference where there is none, and how often its intervals hold.
+// All tables take hours; -runs 20 takes minutes, and says what is badly off.
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,101 +25,97 @@ import (
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
+// section is a part of docs/coverage.md.
+type section struct {
+	name string // for -only
+	runs int    // sets of each law and size
+	// print writes its tables. Truths that have no formula are those of so many rows.
+	print func(w io.Writer, runs, truth, threads int) error
+}
+
+var sections = []section{
+	{"one", 2000, Print},
+	{"clusters", 600, func(w io.Writer, runs, truth, threads int) error {
+		return printClustered(w, runs, 2*truth, threads, []int{20, 100})
+	}},
+	{"verdicts", 2000, func(w io.Writer, runs, _, threads int) error {
+		return printVerdicts(w, runs, threads, []int{20, 40, 100, 300})
+	}},
+	{"pairs", 1000, func(w io.Writer, runs, truth, threads int) error {
+		return printPairs(w, runs, truth, threads, []int{200, 1000, 10_000})
+	}},
+	{"fitted", 300, func(w io.Writer, runs, truth, threads int) error {
+		return printFitted(w, runs, truth/10, threads, []int{200, 1000})
+	}},
+	{"together", 1000, func(w io.Writer, runs, truth, threads int) error {
+		return printTogether(w, runs, truth, threads, []int{200, 1000})
+	}},
+	{"cluster-pairs", 500, func(w io.Writer, runs, truth, threads int) error {
+		return printClusters(w, runs, truth, threads, []int{30, 100})
+	}},
+	{"groups", 2000, func(w io.Writer, runs, _, threads int) error { return printGroups(w, runs, threads) }},
+	{"cluster-groups", 500, func(w io.Writer, runs, _, threads int) error {
+		return printClusteredGroups(w, runs, threads, []int{10, 20, 40, 100})
+	}},
+	{"cluster-slices", 500, func(w io.Writer, runs, _, threads int) error {
+		return printSlices(w, runs, threads, []int{5000, 20_000}, 0.5)
+	}},
+	{"group-pairs", 1000, func(w io.Writer, runs, _, threads int) error { return printGroupPairs(w, runs, threads) }},
+	{"forecasts", 2000, func(w io.Writer, runs, _, threads int) error { return printForecasts(w, runs, threads) }},
+	{"drift", 1000, PrintDrift},
+	{"slices", 200, func(w io.Writer, runs, _, threads int) error {
+		return printSlices(w, runs, threads, []int{1000, 5000}, 0)
+	}},
+	{"survival", 200, func(w io.Writer, runs, truth, threads int) error {
+		return printSurvival(w, runs, truth*3/10, threads, []int{300, 1000})
+	}},
+	{"decisions", 2000, func(w io.Writer, runs, _, threads int) error { return printDecisions(w, runs, threads) }},
+	{"p-values", 2000, func(w io.Writer, runs, _, threads int) error {
+		return printPValues(w, runs, threads, []int{100, 1000})
+	}},
+}
+
 func main() {
 	log.SetFlags(0)
-	runs := flag.Int("runs", 4000, "sets of each law and size")
+	runs := flag.Int("runs", 0, "sets of each law and size; by default as many as docs/coverage.md says")
 	threads := flag.Int("threads", runtime.GOMAXPROCS(0), "goroutines")
-	pairs := flag.Bool("pairs", false, "only the table of the differences of two models")
-	together := flag.Bool("together", false, "only the table of the differences of five models, whose intervals hold together")
-	clusters := flag.Bool("clusters", false, "only the table of intervals by clusters; with -pairs, of differences")
-	fitted := flag.Bool("fitted", false, "only the table of differences that are made with fitted temperatures")
-	drift := flag.Bool("drift", false, "two independent sets, in place of one")
-	groups := flag.Bool("groups", false, "only the table of groups of rows that are found to be off; with -pairs, of those for which one of two models is found to be better")
-	verdicts := flag.Bool("verdicts", false, "only the table of verdicts of rows in clusters")
-	bySlices := flag.Bool("slices", false, "only the table of slices")
-	flag.IntVar(&first, "first", 0, "`NUMBER` of the first set, by which its random numbers go: with another one all sets are others")
-	flag.StringVar(&onlyLaw, "law", "", "only the laws of slices, of verdicts, and of differences in clusters whose names, of slices with the number of rows, have this `TEXT` in them")
-	lives := flag.Bool("survival", false, "only the table of rows that may be censored")
+	seed := flag.Int("seed", 1, "with another one all sets are others")
+	only := flag.String("only", "", "tables, by the `NAMES` of their sections, separated by commas")
+	flag.StringVar(&onlyLaw, "law", "", "only the laws of slices, of verdicts, and of clusters whose names, of slices with the number of rows, have this `TEXT` in them")
 	flag.Parse()
-	if *lives {
-		if err := printSurvival(os.Stdout, *runs, 300_000, *threads, []int{300, 1000}); err != nil {
-			log.Fatal(err)
-		}
-		return
+	first = (*seed - 1) * 1_000_000
+	sets := func(s section) int { return cmp.Or(*runs, s.runs) }
+	if err := printAll(os.Stdout, *only, sets, 1_000_000, *threads); err != nil {
+		log.Fatal("coverage: ", err)
 	}
-	if *verdicts {
-		if err := printVerdicts(os.Stdout, *runs, *threads, []int{20, 40, 100, 300}); err != nil {
-			log.Fatal(err)
+}
+
+// printAll writes the tables of sections with these names, of all without names.
+func printAll(w io.Writer, only string, sets func(section) int, truth, threads int) error {
+	chosen := sections
+	if only != "" {
+		chosen = nil
+		for _, name := range strings.Split(only, ",") {
+			i := slices.IndexFunc(sections, func(s section) bool { return s.name == name })
+			if i < 0 {
+				var known []string
+				for _, s := range sections {
+					known = append(known, s.name)
+				}
+				return fmt.Errorf("no section is named %q; there are %s", name, strings.Join(known, ", "))
+			}
+			chosen = append(chosen, sections[i])
 		}
-		return
 	}
-	if *bySlices {
-		sizes, common := []int{1000, 5000}, 0.0
-		if *clusters {
-			sizes, common = []int{5000, 20_000}, 0.5
+	for i, s := range chosen {
+		if i > 0 {
+			fmt.Fprintln(w)
 		}
-		if err := printSlices(os.Stdout, *runs, *threads, sizes, common); err != nil {
-			log.Fatal(err)
+		if err := s.print(w, sets(s), truth, threads); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		return
 	}
-	if *pairs && *clusters {
-		if err := printClusters(os.Stdout, *runs, 1_000_000, *threads, []int{30, 100}); err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
-	if *groups && *clusters {
-		if err := printClusteredGroups(os.Stdout, *runs, *threads, []int{10, 20, 40, 100}); err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
-	if *clusters {
-		if err := printClustered(os.Stdout, *runs, 2_000_000, *threads, []int{20, 100}); err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
-	if *pairs && *groups {
-		if err := printGroupPairs(os.Stdout, *runs, *threads); err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
-	if *groups {
-		if err := printGroups(os.Stdout, *runs, *threads); err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
-	if *pairs {
-		if err := printPairs(os.Stdout, *runs, 1_000_000, *threads, []int{200, 1000, 10_000}); err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
-	if *together {
-		if err := printTogether(os.Stdout, *runs, 1_000_000, *threads, []int{200, 1000}); err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
-	if *fitted {
-		if err := printFitted(os.Stdout, *runs, 100_000, *threads, []int{200, 1000}); err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
-	if *drift {
-		if err := PrintDrift(os.Stdout, *runs, 1_000_000, *threads); err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
-	if err := Print(os.Stdout, *runs, 1_000_000, *threads); err != nil {
-		log.Fatal(err)
-	}
+	return nil
 }
 
 // law draws rows for a model with this many classes.
@@ -264,7 +262,7 @@ func Print(w io.Writer, runs, truth, threads int) error {
 			fmt.Fprintln(w, row)
 		}
 	}
-	return printForecasts(w, runs, threads)
+	return nil
 }
 
 // first is the number of the first set. The random numbers of a set depend on its number: from another one on, all sets are others.

@@ -130,7 +130,7 @@ func printLives(w io.Writer, intervals []survivalInterval, runs, threads int, si
 			for t := range threads {
 				wait.Go(func() {
 					for i := t; i < runs; i += threads {
-						rows := l.draw(rand.New(rand.NewPCG(uint64(i), 41)), n)
+						rows := l.draw(rand.New(rand.NewPCG(uint64(first+i), 41)), n)
 						for k, c := range intervals {
 							_, in, err := c.of(rows)
 							mu.Lock()

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/candor-go/candor/internal/check"
+)
+
+// labels are the heads of the tables in a text, and the first cells of their rows.
+func labels(text string) (l []string) {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		switch {
+		case !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| ---"):
+		case strings.HasPrefix(lines[i+1], "| ---"):
+			l = append(l, line)
+		default:
+			cells := strings.Split(line, " | ")
+			if len(cells) > 2 && strings.HasPrefix(cells[1], "`") { // of a difference and a metric
+				cells[0] += " | " + cells[1]
+			}
+			l = append(l, cells[0])
+		}
+	}
+	return l
+}
+
+// TestSections: one command prints every table of docs/coverage.md, with the same heads and rows in the same order, and no other table.
+func TestSections(t *testing.T) {
+	page, err := os.ReadFile("../../docs/coverage.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := labels(string(page))
+	var b strings.Builder
+	none := func(s section) int { // the tests of each table draw sets
+		if s.name == "together" { // it has rows of what has a share
+			return 2
+		}
+		return 0
+	}
+	if err := printAll(&b, "", none, 4_000, 2); err != nil {
+		t.Fatal(err)
+	}
+	if got := labels(b.String()); !slices.Equal(got, want) {
+		for i := range max(len(got), len(want)) {
+			if i >= len(got) || i >= len(want) || got[i] != want[i] {
+				t.Fatalf("line %d of the tables: the command has %q, and the page %q", i, got[min(i, len(got)-1)], want[min(i, len(want)-1)])
+			}
+		}
+	}
+	if err := printAll(&b, "pairs,none", none, 1000, 2); err == nil || !strings.Contains(err.Error(), `named "none"`) {
+		t.Errorf("a section that there is not: %v", err)
+	}
+}
+
+// TestPages: docs/coverage.md names each section's command, with the number of sets that it takes unless -runs is given.
+func TestPages(t *testing.T) {
+	page, err := os.ReadFile("../../docs/coverage.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sections {
+		if !strings.Contains(string(page), "`-only "+s.name+"`") {
+			t.Errorf("-only %s is not on the page", s.name)
+		}
+	}
+}
+
+// TestSeed: the same seed gives the same tables, on any number of threads, and another seed others.
+func TestSeed(t *testing.T) {
+	defer func(before int) { first = before }(first)
+	print := func(seed, threads int) string {
+		first = (seed - 1) * 1_000_000
+		var b strings.Builder
+		if err := printAll(&b, "decisions,p-values,verdicts", func(section) int { return 4 }, 4000, threads); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	one := print(1, 1)
+	if print(1, 3) != one {
+		t.Error("other tables by another number of threads")
+	}
+	if print(2, 3) == one {
+		t.Error("the same tables by another seed")
+	}
+}
+
+// TestDecisions: intervals of outcomes hold the true mean, and promises are kept.
+func TestDecisions(t *testing.T) {
+	runs := check.Size(60, 200, 1000)
+	for i := range decisions {
+		d := &decisions[i]
+		if share, err := d.cover(runs, 2); err != nil || share < 0.94-4*math.Sqrt(0.05/float64(runs)) {
+			t.Errorf("%s: %v of sets, %v", d.name, share, err)
+		}
+	}
+	for _, p := range promises {
+		broken, answered, err := promised(p.right, 7, runs, 2)
+		if err != nil || broken > 0.1+4*math.Sqrt(0.09/float64(runs)) || p.name == promises[0].name && answered < 0.9 {
+			t.Errorf("%s: broken in %v of sets, answered in %v, %v", p.name, broken, answered, err)
+		}
+	}
+}
+
+// TestPValues: calibrated models are found fault with about as often as the level says, and no p-value is missing.
+func TestPValues(t *testing.T) {
+	runs := check.Size(60, 200, 1000)
+	var b strings.Builder
+	if err := printPValues(&b, runs, 2, []int{100, 1000}); err != nil {
+		t.Fatal(err)
+	}
+	most, shares := 0.06+4*math.Sqrt(0.05/float64(runs)), 0
+	for _, l := range strings.Split(b.String(), "\n") {
+		for _, f := range strings.Split(l, "|") {
+			if v, err := strconv.ParseFloat(strings.TrimSpace(f), 64); err == nil {
+				if shares++; v > most {
+					t.Error(l)
+				}
+			}
+		}
+	}
+	// 100 rows are too few for the ranks among 20 samples.
+	if want := 2*(4*5+2) + 1; shares != want {
+		t.Errorf("%d shares, not %d:\n%s", shares, want, b.String())
+	}
+}
