@@ -27,12 +27,12 @@ PAGE = HERE.parents[1] / "docs" / "conformance.md"
 HEAD = """\
 # Conformance
 
-What candor's figures have in common with those of other programs. Each row is computed by both, on the same data: by the program's own call, and
-by the [Python package](python.md). `python python/conformance FOLDER` installs all of them and writes this page; CI repeats a part of it.
+Candor's values compared with those of other programs. Each row is computed twice on the same data: by the program's own call and by candor's
+[Python package](python.md). `python python/conformance FOLDER` installs all programs and writes this page; CI repeats a part of it.
 
-The two numbers of a row bound the largest absolute and the largest relative difference that was seen: twice that, rounded up to a power of ten. About
-1e-15 is the rounding of float64. Where programs differ, both figures are there, of the first set of data, with the reason.
-[Where programs differ](where-programs-differ.md) and [where scores differ](where-scores-differ.md) have the definitions.
+*Absolute* and *relative* bound the largest observed difference: twice that difference, rounded up to a power of ten. Values near 1e-15 are float64
+rounding. Where programs differ, the row shows both values on the first data set and the reason.
+[Where programs differ](where-programs-differ.md) and [where scores differ](where-scores-differ.md) give the definitions.
 
 Data:
 

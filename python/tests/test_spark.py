@@ -246,3 +246,73 @@ def test_versions(spark, data):
     df = frame(spark, data, rows=slice(10)).select("probability", "label")
     with pytest.raises(Exception, match="the driver 'candor 0.1' of 1; install one version"):
         df.mapInArrow(task, "state binary").collect()
+
+
+@pytest.mark.parametrize("partitions", [5, 80])
+@pytest.mark.parametrize("how", ["cut", "changed", "empty", "other"])
+def test_damaged_states(spark, data, how, partitions):
+    """A shard's state that arrives damaged ends the job, in the driver and in the second stage, which is in tasks: there is no answer without its rows."""
+    part = candor.evaluate(data["p"][:50], labels=data["y"][:50]).state
+    states = [bytes(part)] * partitions
+    states[3] = {
+        "cut": states[0][:-7],
+        "changed": states[0][:200] + bytes([states[0][200] ^ 4]) + states[0][201:],
+        "empty": b"",
+        "other": bytes(candor.evaluate(data["p"][:50], labels=data["y"][:50], metrics="brier").state),
+    }[how]
+    df = spark.createDataFrame([(s,) for s in states], "state binary").repartition(partitions)
+    with pytest.raises((candor.DataError, pyspark.errors.PythonException), match="state"):
+        candor.spark._merged(df, "no rows")
+
+
+KILLS = """\
+#!/bin/sh
+if [ "$1" = eval ] && { [ -n "%(always)s" ] || mkdir "%(marker)s" 2>/dev/null; }; then
+  %(how)s
+fi
+exec "%(program)s" "$@"
+"""
+
+JVM = """
+  pid=$$
+  while [ "$(cat /proc/$pid/comm)" != java ]; do pid=$(awk '{print $4}' /proc/$pid/stat); done
+  kill -9 $pid
+  sleep 60"""
+
+
+def with_program(task, path):
+    """Return a task that runs another program."""
+
+    def stage(batches):
+        os.environ["CANDOR_BINARY"] = path
+        yield from task(batches)
+
+    return stage
+
+
+def tried(spark, data, tmp_path, how, always=""):
+    from candor._program import program
+
+    path = tmp_path / "candor"
+    path.write_text(KILLS % {"always": always, "marker": tmp_path / "marker", "how": how, "program": program()})
+    path.chmod(0o755)
+    df = frame(spark, data).repartition(4).select("probability", "label")
+    task = candor.spark._Rows("probs", "probability", "label", None, [], {})
+    return candor.spark._merged(df.mapInArrow(with_program(task, str(path)), candor.spark._SCHEMA), "no rows")
+
+
+@pytest.mark.parametrize("how", ["command", "executor"])
+def test_killed_in_a_task(spark, data, how, tmp_path):
+    """The command of a task that is killed, and an executor that is killed while the command runs: the task is repeated, and every row is counted
+    once."""
+    if how == "executor" and "local-cluster" not in spark.sparkContext.master:
+        pytest.skip("the executor is the driver")
+    got = tried(spark, data, tmp_path, "kill -9 $$" if how == "command" else JVM)
+    assert got == candor.evaluate(data["p"], labels=data["y"]).state
+    assert (tmp_path / "marker").exists()
+
+
+def test_killed_in_every_task(spark, data, tmp_path):
+    """A command that is killed again and again ends the job with an error that says so."""
+    with pytest.raises(pyspark.errors.PythonException, match="killed by SIGKILL"):
+        tried(spark, data, tmp_path, "kill -9 $$", always="x")

@@ -16,6 +16,7 @@ from ._evaluate import beside, one
 from ._options import flags
 from ._result import Document, Evaluation, read
 from ._state import Path
+from .errors import ProgramError
 
 
 class Map:
@@ -63,7 +64,11 @@ class Map:
             words.append("--bfloat16")
         words += flags({"as" if k == "as_" else k: v for k, v in options.items()})
         with ExitStack() as stack:
-            out: Array = np.load(run(words, stack).out, allow_pickle=False)
+            done = run(words, stack)
+            try:
+                out: Array = np.load(done.out, allow_pickle=False)
+            except (EOFError, ValueError) as e:
+                raise ProgramError(f"the command candor printed no array ({e}); is CANDOR_BINARY another program?") from e
         # Where a probability would round to 1, a single column becomes two.
         return out[:, 1] if out.ndim > a.ndim else out
 

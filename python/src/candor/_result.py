@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, Optional, TypeVar
 
 from ._command import Input, Output, Word, run
 from ._state import Path, State
-from .errors import UsageError
+from .errors import ProgramError, UsageError
 
 if TYPE_CHECKING:
     import pandas
@@ -89,8 +89,18 @@ class Metric(float):
 
 
 def read(out: IO[bytes]) -> dict[str, Any]:
-    """Read a document that the command has printed."""
-    document: dict[str, Any] = json.load(out, object_hook=_infinite)
+    """Read a document that the command has printed.
+
+    Raises:
+        ProgramError: it is none. The command writes whole documents, so another program is in its place, or wrote to its output.
+    """
+    text = out.read()
+    try:
+        document = json.loads(text, object_hook=_infinite)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise ProgramError(f"the command candor printed no document, but {len(text)} bytes that begin with {text[:20]!r}; is CANDOR_BINARY another program?")
     return document
 
 
