@@ -26,8 +26,12 @@ import (
 type campaign struct {
 	full   bool
 	seed   uint64
-	dir    string // an empty folder
-	candor string // the command
+	dir    string        // an empty folder
+	candor string        // the command
+	soaks  time.Duration // how long commands run that run for long, if it is set
+
+	picture  string // of the trial, a file beside the page's, if it draws one
+	pictured []byte
 
 	mu     sync.Mutex
 	tries  int64
@@ -81,8 +85,9 @@ type command struct {
 	env   []string
 	stdin io.Reader
 
-	program string   // candor unless it is set
-	extra   *os.File // file descriptor 3, if it is set
+	program string        // candor unless it is set
+	extra   *os.File      // file descriptor 3, if it is set
+	limit   time.Duration // after which it hangs, if that is not after hangs
 	// killed, if set, is called when the process has started; the process may be sent a signal.
 	killed func(p *exec.Cmd)
 }
@@ -102,7 +107,7 @@ const hangs = 2 * time.Minute
 
 // run runs a command.
 func (c *campaign) run(k command) (outcome, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), hangs)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(k.limit, hangs))
 	defer cancel()
 	p := exec.CommandContext(ctx, cmp.Or(k.program, c.candor), k.args...)
 	if k.extra != nil {

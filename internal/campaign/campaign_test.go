@@ -138,3 +138,58 @@ func TestTable(t *testing.T) {
 		t.Errorf("%s", b.String())
 	}
 }
+
+// TestPage: a trial that runs alone replaces its section and its row, and leaves those of others.
+func TestPage(t *testing.T) {
+	of := func(i int, text string) (string, section) {
+		return trials[i].title, section{summary: "| [" + trials[i].title + "](#x) | " + text + " |", text: text + "\n\n| a |\n| --- |\n| " + text + " |\n"}
+	}
+	all := map[string]section{}
+	for i := range trials {
+		title, s := of(i, "before")
+		all[title] = s
+	}
+	page := pageOf(all, nil)
+	if again := pageOf(nil, sectionsOf(page)); string(again) != string(page) {
+		t.Fatalf("what is read of a page is not what is in it:\n%s\n%s", page, again)
+	}
+	title, s := of(3, "after")
+	got := string(pageOf(map[string]section{title: s}, sectionsOf(page)))
+	// Its row, its text and its table.
+	if strings.Count(got, "after |") != 2 || strings.Count(got, "before") != strings.Count(string(page), "before")-3 || len(got) != len(page)-3 {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestCollection: a line of the collector has what is live.
+func TestCollection(t *testing.T) {
+	m := collection.FindStringSubmatch("gc 23 @1.5s 2%: 0.02+1.1+0.03 ms clock, 0.04+0.2/1.0/0.3+0.06 ms cpu, 120->131->57 MB, 128 MB goal, 0 MB stacks, 0 MB globals, 2 P")
+	if m == nil || m[1] != "57" {
+		t.Errorf("%q", m)
+	}
+}
+
+// TestCrowd: a value that is off and rows that are not counted are faults.
+func TestCrowd(t *testing.T) {
+	c, of := &campaign{}, &crowd{name: "x", bound: 1e-7}
+	l := &table{}
+	if err := c.crowd(l, "386", of, 10, "nll 0.5 0.50000001\nbrier 0.25 0.25\nrows 10 1.5\n"); err != nil || len(c.faults) > 0 || len(l.rows) != 2 {
+		t.Errorf("%v, %q, %q", err, c.faults, l.rows)
+	}
+	if err := c.crowd(l, "386", of, 11, "nll 0.5 0.50001\nbrier 0.25 0.2500001\nrows 10 1.5\n"); err != nil || len(c.faults) != 3 {
+		t.Errorf("%v, %q", err, c.faults)
+	}
+	if err := c.crowd(l, "386", of, 11, "killed"); err == nil {
+		t.Error("no error")
+	}
+}
+
+// TestDrawLoad: a picture has a point for each measurement in each of its two rows.
+func TestDrawLoad(t *testing.T) {
+	p := panel{name: "rows, of a kind"}
+	p.add(1000, 0.02, 30)
+	p.add(100_000, 1.7, 31)
+	if got := strings.Count(string(drawLoad([]panel{p, p})), "<circle"); got != 8 {
+		t.Errorf("%d points", got)
+	}
+}
