@@ -177,6 +177,9 @@ func runAll(chosen []trial, full bool, seed uint64, soaks time.Duration) (faults
 		if full {
 			part = "all"
 		}
+		if t.name == "soak" && soaks > 0 {
+			part = soaks.String() + " of an hour"
+		}
 		summary := fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %.0f | %s |", t.title, anchor(t.title), part, thousands(c.tries), thousands(int64(len(c.faults))), took.Seconds(), commit())
 		var b bytes.Buffer
 		fmt.Fprintf(&b, "%s\n\n", t.about)

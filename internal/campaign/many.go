@@ -30,7 +30,7 @@ type crowd struct {
 	classes int
 	single  bool
 	bound   float64 // of nll; other metrics are within 1e-12
-	always  bool    // in a tenth of the campaign too
+	always  bool    // in a tenth of the campaign too, where only this system's build runs
 }
 
 var crowds = []crowd{
@@ -123,7 +123,7 @@ func tryMany(c *campaign) (*table, error) {
 			return nil, fmt.Errorf("go build for %s: %v\n%s", arch, err, b)
 		}
 		for i := range crowds {
-			if !c.full && !crowds[i].always {
+			if !c.full && (!crowds[i].always || arch != runtime.GOARCH) {
 				continue
 			}
 			run := exec.Command(program)
