@@ -63,7 +63,6 @@ type Block struct {
 	Probs   Tile      // probabilities of the rows, for NeedRows; for kinds without classes, the rows as given
 	Peak    []float64 // score of the arg max as given (a logit if the scores are logits), for NeedPeak, and for NeedLogit where it applies
 	Places  []Place   // of the label's score as given, for NeedTies
-	Given   []float32 // scores of a binary task as given, of which alone Stats are made; nil where they are of another type, apart, or some rows were dropped
 
 	Kind     Kind      // of the scores
 	Observed []float64 // for Samples and Quantiles, in place of Labels

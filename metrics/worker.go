@@ -209,8 +209,6 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	}
 	if !whole {
 		w.compact(b, keep)
-	} else if c.Classes == 1 && st == 1 && c.DType() == Float32 && c.Kind != LogProbs && c.Pair == nil {
-		b.Given = c.F32[at : at+n]
 	}
 	if b.Rows == 0 {
 		return

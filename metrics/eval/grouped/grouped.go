@@ -145,6 +145,9 @@ func (g *Evaluation) AddSource(src metrics.Source, values func(group int32) []st
 	}
 	var bad *metrics.DataError
 	for _, w := range workers {
+		if err := w.end(); err != nil {
+			return err
+		}
 		var e *metrics.DataError
 		if err := w.walker.Err(); errors.As(err, &e) {
 			if bad == nil {

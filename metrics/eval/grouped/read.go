@@ -7,6 +7,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/internal/compact"
+	"github.com/candor-go/candor/metrics/score"
 )
 
 // reader is the state of one goroutine of AddSource: a Walker whose blocks go to the accumulators of the current group, until there are
@@ -14,6 +15,8 @@ import (
 type reader struct {
 	spec   eval.Spec
 	walker *metrics.Walker
+	pass   func(*metrics.Chunk) // rows that have waited
+	loss   *score.Loss          // of the accumulators that rows go to
 	table  *compact.Table
 	met    []bool             // by group number
 	groups int                // how many have been met
@@ -48,8 +51,15 @@ func newReader(g *Evaluation, o *metrics.Options) *reader {
 		if of == nil { // the rows of one group
 			of = w.alone[:b.Rows]
 		}
-		w.table.Add(b, of)
+		var squares []float64
+		if w.loss != nil {
+			squares = w.loss.LastBrier()
+		}
+		w.table.Add(b, of, squares)
 	})
+	w.pass = func(c *metrics.Chunk) {
+		w.walker.Add(c)
+	}
 	return w
 }
 
@@ -69,9 +79,16 @@ func (w *reader) add(c *metrics.Chunk) error {
 		if err := w.brief(); err != nil {
 			return err
 		}
-		w.walker.Add(c)
-		a := w.walker.Take()
-		if err := w.whole.Audit.Merge(&a); err != nil {
+		if !w.table.Waits(c) {
+			w.walker.Add(c)
+		} else {
+			for from := 0; from < c.Rows; from += compact.WaitRows {
+				if part := c.Slice(from, min(from+compact.WaitRows, c.Rows)); !w.table.Wait(&part, w.pass) {
+					w.walker.Add(&part)
+				}
+			}
+		}
+		if err := w.audit(); err != nil {
 			return err
 		}
 	} else {
@@ -102,22 +119,34 @@ func (w *reader) hand() (fits bool, err error) {
 	clear(w.each)
 	clear(w.accs)
 	clear(w.sizes)
-	w.held, w.now = 0, nil
+	w.held, w.now, w.loss = 0, nil, nil
 	return fits, err
+}
+
+// audit moves the audit of the rows that have been passed on to the evaluation of all rows.
+func (w *reader) audit() error {
+	a := w.walker.Take()
+	return w.whole.Audit.Merge(&a)
+}
+
+// end passes on the rows that wait.
+func (w *reader) end() error {
+	if w.table.Settle(w.pass); w.whole == nil {
+		return nil
+	}
+	return w.audit()
 }
 
 // largest returns the largest of the groups of rows.
 func largest(groups []int32) int32 {
-	var most [4]int32 // which do not wait for each other
+	var m0, m1, m2, m3 int32 // which do not wait for each other
 	for ; len(groups) >= 4; groups = groups[4:] {
-		for i, g := range groups[:4] {
-			most[i] = max(most[i], g)
-		}
+		m0, m1, m2, m3 = max(m0, groups[0]), max(m1, groups[1]), max(m2, groups[2]), max(m3, groups[3])
 	}
 	for _, g := range groups {
-		most[0] = max(most[0], g)
+		m0 = max(m0, g)
 	}
-	return max(most[0], most[1], most[2], most[3])
+	return max(m0, m1, m2, m3)
 }
 
 // meet records groups, the largest of which is most.
@@ -155,7 +184,7 @@ func (w *reader) brief() error {
 		}
 		w.grown -= w.sizes[i].bytes
 	}
-	w.whole, w.now = whole, whole.Accumulators()
+	w.whole, w.now, w.loss = whole, whole.Accumulators(), whole.Loss
 	w.each, w.accs, w.sizes, w.alone = nil, nil, nil, nil
 	return nil
 }
@@ -201,7 +230,7 @@ func (w *reader) group(g int32, c *metrics.Chunk) error {
 		}
 		w.each[g], w.accs[g] = e, e.Accumulators()
 	}
-	w.now = w.accs[g]
+	w.now, w.loss = w.accs[g], w.each[g].Loss
 	if w.alone = resized(w.alone, min(c.Rows, kernel.MaxSum)); w.alone[0] != g || w.alone[len(w.alone)-1] != g {
 		for i := range w.alone {
 			w.alone[i] = g

@@ -34,14 +34,24 @@ func BenchmarkAdd(b *testing.B) {
 			t.Grow(int(max(1, groups)))
 			w := metrics.NewWalker(nil, metrics.NeedSpread, func(k *metrics.Block) {
 				if groups > 0 {
-					t.Add(k, k.Groups)
+					t.Add(k, k.Groups, nil)
 				}
 			})
 			c := metrics.Chunk{Predictions: *p, Groups: of}
-			w.Add(&c)
+			add := func() {
+				if !t.Waits(&c) {
+					w.Add(&c)
+					return
+				}
+				for from := 0; from < rows; from += compact.WaitRows {
+					part := c.Slice(from, from+compact.WaitRows)
+					t.Wait(&part, w.Add)
+				}
+			}
+			add()
 			was := cpu()
 			for b.Loop() {
-				w.Add(&c)
+				add()
 			}
 			b.ReportMetric((cpu()-was)/float64(b.N)/rows, "cpu-ns/row")
 		})

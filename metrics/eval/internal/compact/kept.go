@@ -29,8 +29,10 @@ type Kept struct {
 // Mean is a mean over rows that is kept with its squares.
 type Mean struct {
 	metrics.RowMetric
-	first, second *kernel.Window // of the values and of their squares; nil if no window is known
-	at            int            // its first word
+	first, second *kernel.Window                 // of the values and of their squares; nil if no window is known
+	at            int                            // its first word
+	column        func(*metrics.Block) []float64 // the column of a block that has the values; nil if they must be computed
+	squares       bool                           // the values are the rows' Brier scores, which the caller may have
 }
 
 // fixed holds the windows in which evaluations sum the same values, by names of row metrics.
@@ -62,6 +64,14 @@ func For(s *eval.Spec) *Kept {
 		n := Mean{RowMetric: l}
 		if w, ok := fixed[l.Name]; ok && k.Classes {
 			n.first, n.second, n.at = w[0], w[1], k.words
+			switch l.Name {
+			case "nll":
+				n.column = func(b *metrics.Block) []float64 { return b.Stats.NLL }
+			case "entropy":
+				n.column = func(b *metrics.Block) []float64 { return b.Stats.Entropy }
+			case "brier":
+				n.squares = true
+			}
 			k.words += 2
 			if w[0].Fine != 0 {
 				k.words += 2

@@ -37,10 +37,12 @@ type Table struct {
 	ends     []uint32 // of the rows of regions there
 	keys     []uint32
 	sorted   [][]float64
+	page     [][]float64 // the columns of a page
 	waiting  []waiting
 	free     []page
 	touched  int64
-	narrow   narrow
+	raw      raw
+	direct   [][]float64 // the columns of a block whose rows do not wait
 }
 
 // full is the number of rows of a bin from which on words are cleared.
@@ -86,7 +88,7 @@ func (k *Kept) Bytes(groups int64, weighted bool) int64 {
 			each += int64(len(k.Means)) * 560
 		}
 	}
-	waiting := (groups/region + 1) * max(regionRows*int64(12+8*len(k.Means)), narrowBytes)
+	waiting := (groups/region + 1) * max(regionRows*int64(12+8*len(k.Means)), rawBytes)
 	return groups*(each+8) + waiting
 }
 
@@ -101,8 +103,9 @@ func (t *Table) of(g int32) *Sums {
 	return t.wide[g]
 }
 
-// Add adds the rows of a block, each to the group of its number. Grow has made room.
-func (t *Table) Add(b *metrics.Block, groups []int32) {
+// Add adds the rows of a block, each to the group of its number. Grow has made room. squares are the rows' Brier scores where the caller has
+// them, else nil.
+func (t *Table) Add(b *metrics.Block, groups []int32, squares []float64) {
 	n := b.Rows
 	t.Weighted = b.Weights != nil
 	if len(t.bin) < n {
@@ -124,10 +127,6 @@ func (t *Table) Add(b *metrics.Block, groups []int32) {
 		}
 		return
 	}
-	if t.narrows(b) {
-		t.addNarrow(b, groups)
-		return
-	}
 	p, y := b.Score, b.Right
 	if t.Event == calib.Positive {
 		p, y = b.Stats.Positive, t.hit
@@ -143,7 +142,53 @@ func (t *Table) Add(b *metrics.Block, groups []int32) {
 		}
 		return
 	}
+	if from, near := t.near(); near {
+		t.addDirect(b, p[:n], y[:n], groups, squares, from)
+		return
+	}
 	t.collect(b, p[:n], y[:n], groups)
+}
+
+// near returns the first of neighbouring groups that the rows of a block are of, if their words are in the cache or soon will be.
+func (t *Table) near() (from int32, near bool) {
+	if t.raw.passing {
+		return t.raw.from, true
+	}
+	return 0, len(t.wide) <= nearRegions*region
+}
+
+// addDirect adds the rows of a block to the words of their groups at once: of groups from number from on.
+func (t *Table) addDirect(b *metrics.Block, p []float64, y []uint8, groups []int32, squares []float64, from int32) {
+	t.heat()
+	n := b.Rows
+	if len(t.keys) < n {
+		t.keys = make([]uint32, n)
+	}
+	if t.direct == nil {
+		t.direct = make([][]float64, 1+len(t.Means))
+	}
+	keys, bins, words := t.keys[:n], t.bin[:n], uint32(t.words)
+	for i, g := range groups {
+		keys[i] = uint32(g-from)*words<<8 | uint32(bins[i])<<1 | uint32(y[i])
+	}
+	t.direct[0] = p
+	for m := range t.Means {
+		l, v := &t.Means[m], &t.direct[1+m]
+		switch {
+		case l.first == nil:
+			t.slow(m, b, groups)
+		case l.squares && squares != nil:
+			*v = squares
+		case l.column != nil:
+			*v = l.column(b)
+		default:
+			if len(*v) < n {
+				*v = make([]float64, n)
+			}
+			t.values[m]((*v)[:n], b)
+		}
+	}
+	t.addRows(from, t.hot[int(from)*t.words:], keys, t.direct)
 }
 
 // slow adds the values of a mean to Sums.
@@ -162,8 +207,8 @@ func (t *Table) slow(m int, b *metrics.Block, groups []int32) {
 // Rows wait until there are enough of neighbouring groups: the words of many groups are slow to come from memory.
 const (
 	region      = 1 << 10 // neighbouring groups, whose words stay in the cache while rows are added to them
-	regionRows  = 1 << 13 // rows that wait, if there are more than a few regions
-	nearRegions = 1 << 2  // of so few the words stay in the cache anyway
+	regionRows  = 1 << 13 // rows of a region that wait
+	nearRegions = 1 << 2  // of so few the words stay in the cache anyway, and rows need not wait
 	pageRows    = 1 << 9  // rows in a page of memory
 	batchRows   = 1 << 13 // rows that are sorted at once
 	together    = 1 << 7  // rows that are added without a look at whether a bin is full
@@ -192,7 +237,7 @@ func (t *Table) collect(b *metrics.Block, p []float64, y []uint8, groups []int32
 				width++
 			}
 		}
-		t.columns, t.sorted = make([][]float64, width), make([][]float64, width)
+		t.columns, t.sorted, t.page = make([][]float64, width), make([][]float64, width), make([][]float64, 1+len(t.Means))
 	}
 	n := len(p)
 	from, to := len(t.groups), len(t.groups)+n
@@ -282,7 +327,7 @@ func (t *Table) wait(r, from, to int) {
 			copy(p.values[j*pageRows+w.rows:][:n], c[from:])
 		}
 		from, w.rows = from+n, w.rows+n
-		if w.rows == pageRows && (len(w.pages) == regionRows/pageRows || len(t.waiting) <= nearRegions) {
+		if w.rows == pageRows && len(w.pages) == regionRows/pageRows {
 			t.add(r)
 		}
 	}
@@ -290,10 +335,12 @@ func (t *Table) wait(r, from, to int) {
 
 // settle adds all rows that wait.
 func (t *Table) settle() {
-	if t.columns == nil && t.narrow.regions == nil {
+	if slices.ContainsFunc(t.raw.n, func(n uint32) bool { return n > 0 }) {
+		panic("compact: rows wait that have not been passed on")
+	}
+	if t.columns == nil {
 		return
 	}
-	t.settleNarrow()
 	if len(t.groups) > 0 {
 		t.sort()
 	}
@@ -306,16 +353,21 @@ func (t *Table) settle() {
 // add adds the rows of a region that wait to the words of their groups.
 func (t *Table) add(r int) {
 	w := &t.waiting[r]
-	if len(t.waiting) > nearRegions {
-		t.touch(r, len(w.pages)*pageRows)
-	}
+	t.touch(r, len(w.pages)*pageRows)
 	for i := range w.pages {
 		n := pageRows
 		if i == len(w.pages)-1 {
 			n = w.rows
 		}
-		p := &w.pages[i]
-		t.addRows(r, p.keys[:n], p.values, pageRows)
+		p, at := &w.pages[i], 1
+		t.page[0] = p.values
+		for m := range t.Means {
+			if t.Means[m].first != nil {
+				t.page[1+m] = p.values[at*pageRows:]
+				at++
+			}
+		}
+		t.addRows(int32(r*region), t.region(r), p.keys[:n], t.page)
 	}
 	t.free = append(t.free, w.pages...)
 	w.pages, w.rows = w.pages[:0], 0
@@ -337,27 +389,26 @@ func (t *Table) region(r int) []int64 {
 	return t.hot[r*region*t.words : min(len(t.hot), (r+1)*region*t.words)]
 }
 
-// addRows adds rows of a region to the words of their groups. Of values the columns begin stride elements apart.
-func (t *Table) addRows(r int, of []uint32, values []float64, stride int) {
-	words := t.region(r)
+// addRows adds rows to words of groups, of which the first is number first. The first of the columns has the scores, and then each of the means
+// has one, which is ignored where no window is known.
+func (t *Table) addRows(first int32, words []int64, of []uint32, columns [][]float64) {
+	group := func(key uint32) int32 { return first + int32(int(key>>8)/t.words) }
 	for from := 0; from < len(of); from += together {
 		to := min(from+together, len(of))
-		keys, p := of[from:to], values[from:to]
+		keys, p := of[from:to], columns[0][from:to]
 		seen, out := kernel.RecordScores(words, keys, p, Bins)
-		at := from + stride
 		for m := range t.Means {
 			l := &t.Means[m]
 			if l.first == nil {
 				continue
 			}
-			v := values[at:][:len(keys)]
-			at += stride
+			v := columns[1+m][from:to]
 			if kernel.RecordMoments(words, keys, l.at, v, l.first, l.second) == 0 {
 				continue
 			}
 			for i, x := range v {
 				if !(math.Abs(x) <= l.first.Max) {
-					t.of(t.group(r, keys[i])).addValue(m, x, 1, false, true)
+					t.of(group(keys[i])).addValue(m, x, 1, false, true)
 				}
 			}
 		}
@@ -365,7 +416,7 @@ func (t *Table) addRows(r int, of []uint32, values []float64, stride int) {
 			continue
 		}
 		for i, k := range keys {
-			g, bin := t.group(r, k), int(k>>1&0x7f)
+			g, bin := group(k), int(k>>1&0x7f)
 			if v := p[i]; !tally.InUnit(v) {
 				t.of(g).add(int32(bin), v, uint8(k&1), 1, false)
 				t.spill(g) // no bin counts the row
@@ -375,9 +426,6 @@ func (t *Table) addRows(r int, of []uint32, values []float64, stride int) {
 		}
 	}
 }
-
-// group returns the group of a key.
-func (t *Table) group(r int, key uint32) int32 { return int32(r*region + int(key>>8)/t.words) }
 
 // spill adds the words of a group to its Sums and clears them.
 func (t *Table) spill(g int32) {

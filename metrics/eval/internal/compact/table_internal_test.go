@@ -16,8 +16,8 @@ import (
 )
 
 // TestTable: sums of groups are those that adding their rows one by one gives: of few and many groups, so large that words are moved to
-// sums, with infinite losses, in random order and group after group, and where Sums is called between rows. Of float32 scores of a binary
-// task most rows wait by these, and those of blocks of which a row was dropped by their columns.
+// sums, with infinite losses, in random order and group after group, and where Sums is called between rows. Of a binary task the rows of many
+// groups wait as they were given, but for those that may be at fault.
 func TestTable(t *testing.T) {
 	for _, kind := range []struct {
 		classes int
@@ -68,7 +68,7 @@ func TestTable(t *testing.T) {
 						}
 						p.F64, p.Kind = nil, kind.kind
 					}
-					given, apart := 0, 0
+					waited, apart, blocks := 0, 0, 0
 					k := For(&spec)
 					table := k.New()
 					table.Grow(groups)
@@ -76,13 +76,17 @@ func TestTable(t *testing.T) {
 					for i := range want {
 						want[i] = k.sums()
 					}
-					blocks := 0
 					w := metrics.NewWalker(opt, k.Need()|metrics.NeedSpread, func(b *metrics.Block) {
-						table.Add(b, b.Groups)
-						if table.narrows(b) {
-							given++
+						squares := make([]float64, b.Rows)
+						kernel.SquaredErrors(squares, b.Stats, b.Hit[:b.Rows], b.Classes)
+						if blocks++; blocks%2 == 0 {
+							squares = nil // which are computed then
+						}
+						table.Add(b, b.Groups, squares)
+						if table.raw.passing {
+							waited += b.Rows
 						} else {
-							apart++
+							apart += b.Rows
 						}
 						score, y := b.Score, b.Right
 						if k.Event == calib.Positive {
@@ -117,17 +121,24 @@ func TestTable(t *testing.T) {
 							}
 							k.addWords(want[g], rec)
 						}
-						if blocks++; blocks == 30 { // rows wait
-							var f Floats
-							if table.Floats(0, &f); f.N != want[0].N {
-								t.Fatalf("the first group has %d rows, not %d", f.N, want[0].N)
-							}
-							table.Sums(0)
-						}
 					})
-					w.Add(&metrics.Chunk{Predictions: *p, Groups: of})
-					if narrow := given > 10; narrow != kind.narrow || apart < 10 {
-						t.Fatalf("%d blocks wait by scores and %d by columns", given, apart)
+					for from := 0; from < rows; from += 50_000 {
+						for at := from; at < from+50_000; at += WaitRows {
+							to := min(at+WaitRows, from+50_000)
+							c := metrics.Chunk{Predictions: p.Slice(at, to), Groups: of[at:to]}
+							if !table.Waits(&c) || !table.Wait(&c, w.Add) {
+								w.Add(&c)
+							}
+						}
+						table.Settle(w.Add)
+						var f Floats
+						if table.Floats(0, &f); f.N != want[0].N {
+							t.Fatalf("the first group has %d rows, not %d", f.N, want[0].N)
+						}
+						table.Sums(0)
+					}
+					if waits := classes == 1 && groups > 4096; waited > rows/4 != waits || apart > rows*3/4 == waits || kind.narrow && apart == 0 {
+						t.Fatalf("%d rows waited as they were given, and %d did not", waited, apart)
 					}
 					for g := range groups {
 						got, err := table.Append(nil, int32(g))
