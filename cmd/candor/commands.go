@@ -5,5 +5,5 @@ package main
 import "github.com/spf13/cobra"
 
 func commands() []*cobra.Command {
-	return []*cobra.Command{evalCommand(), mergeCommand(), subtractCommand(), compareCommand(), driftCommand(), scoreCommand(), recalCommand(), inspectCommand(), metricsCommand(), versionCommand(), manCommand()}
+	return []*cobra.Command{evalCommand(), mergeCommand(), subtractCommand(), compareCommand(), driftCommand(), scoreCommand(), recalCommand(), conformalCommand(), inspectCommand(), metricsCommand(), versionCommand(), manCommand()}
 }

@@ -587,7 +587,7 @@ func TestPages(t *testing.T) {
 }
 
 // shownBy returns what a command prints, or the first lines of the file that it writes if "&& head -N FILE" follows it.
-// States are in a folder of their own.
+// States and maps are in a folder of their own.
 func shownBy(t *testing.T, command, states string) string {
 	t.Helper()
 	line, head, ok := strings.Cut(command, " && head -")
@@ -599,7 +599,7 @@ func shownBy(t *testing.T, command, states string) string {
 	}
 	args := strings.Fields(line)[1:]
 	for i := range args {
-		if args[i] = strings.Trim(args[i], "'"); strings.HasSuffix(args[i], ".state") {
+		if args[i] = strings.Trim(args[i], "'"); strings.HasSuffix(args[i], ".state") || args[i] == "sets.json" {
 			args[i] = filepath.Join(states, args[i])
 		}
 	}

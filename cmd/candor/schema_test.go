@@ -60,7 +60,7 @@ func checkSchema(t *testing.T, doc string) {
 		t.Fatal(err)
 	}
 	schema, _ := v["schema"].(string)
-	def := map[string]string{report.Schema: "document", report.ComparisonSchema: "comparison", report.DriftSchema: "drift", report.RecalibrationSchema: "recalibration"}[schema]
+	def := map[string]string{report.Schema: "document", report.ComparisonSchema: "comparison", report.DriftSchema: "drift", report.RecalibrationSchema: "recalibration", "candor-conformal/1": "conformal"}[schema]
 	if _, ok := v["labels"]; ok {
 		def = "multilabel"
 	}
@@ -259,6 +259,15 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	add("inspection", "inspect", "../../testdata/tables/half.parquet", d.at("shard.state"), d.at("lean.state"), d.at("a.state"), d.at("pair.state"), d.at("named.state"), d.at("choices.state"), d.at("tags.state"), d.at("groups.state"), d.at("slices.state"), samples,
 		d.put("t.csv", classes.table("p_", animals)), d.put("rows.jsonl", []byte(`{"p": 0.25, "y": 0}`)), d.put("plain.csv", []byte("a,b\n1,x\n")), d.put("both.npz", npz(t, "a.npy", d.read(samples), "b.npy", d.read(k[0]))))
 	add("descriptors", "metrics")
+
+	// Conformal maps, sets and intervals.
+	ofSets, ofNumbers := d.at("sets.json"), d.at("intervals.json")
+	add("conformal", with([]string{"conformal", "fit", "lac(by_class)"}, with(k, "--coverage", "0.99")...)...)
+	add("conformal", with([]string{"conformal", "fit", "aps"}, with(k, "-o", ofSets)...)...)
+	add("conformal", with([]string{"conformal", "eval", "--map", ofSets}, k...)...)
+	add("conformal", "conformal", "fit", "split", table, "--mean", "mu", "--std", "sigma", "--observed", "y", "-o", ofNumbers)
+	add("conformal", "conformal", "eval", table, "--map", ofNumbers, "--mean", "mu", "--std", "sigma", "--observed", "y")
+	add("conformal", "conformal", "eval", d.put("ends.csv", []byte("low,high,y\n0,1,0\n")), "--low", "low", "--high", "high", "--observed", "y")
 
 	// Errors.
 	add("failure", "eval", "--nonsense")

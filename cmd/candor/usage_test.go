@@ -444,6 +444,14 @@ func TestExamples(t *testing.T) {
 	d.put("bytes.npy", s.byFile(t))
 	d.put("sequences.npy", npy(t, []int64{300}, make([]int32, 300)))
 	d.put("binary.csv", []byte("verdict,p\nspam,0.75\nham,0.25\nham,0.5\n"))
+	d.put("sets.npy", npy(t, []int64{300, 4}, func() []float32 {
+		l := make([]float32, 1200)
+		for i := range 300 {
+			l[4*i+i%4] = 1
+		}
+		return l
+	}()))
+	d.put("intervals.csv", []byte("low,high,y\n0,1,0.5\n2,3,4\n"))
 	d.put("quantiles.csv", quantiles.csv())
 	table, oracle := hubTable(1)
 	d.put("2026-11-23-model.csv", table)
