@@ -146,7 +146,7 @@ func (m *Map) Intervals(dst []float64, b *metrics.Block) {
 		case CQR:
 			high = t.At(i, t.Width-1)
 		}
-		mid := low + (high-low)/2
+		mid := low + float64((high-low)/2)
 		low, high = low-by, high+by
 		if low > high {
 			low, high = mid, mid

@@ -72,7 +72,7 @@ func (t *SetTally) All() (s Share) {
 func (t *SetTally) MeanSize() float64 {
 	n := 0.0
 	for size, s := range t.BySize {
-		n += float64(size) * float64(s.Rows)
+		n += float64(float64(size) * float64(s.Rows))
 	}
 	return n / float64(t.All().Rows)
 }
