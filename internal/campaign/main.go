@@ -37,7 +37,7 @@ type trial struct {
 
 var trials = []trial{
 	{"exact", "Exact sums", aboutExact, tryExact},
-	{"many", "More than 2^31 rows", aboutMany, tryMany},
+	{"many", "More rows than 32 bits count", aboutMany, tryMany},
 	{"order", "The same bytes in any order", aboutOrder, tryOrder},
 	{"damage", "Damaged files", aboutDamage, tryDamage},
 	{"hostile", "Hostile files", aboutHostile, tryHostile},

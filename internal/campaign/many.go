@@ -20,8 +20,8 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
-const aboutMany = `More than 2^31 rows, so that no count of rows or of bytes may be a number of 32 bits: natively and, where this CPU and system run it, built for 386,
-whose *int* has 32 bits. A block of rows is read again and again. Nearly all its rows are of one kind, so that their number alone exceeds 2^31.
+const aboutMany = `More than 2^31 rows, so that no count of rows or of bytes may be a number of 32 bits: on this system and, in the whole campaign, built for
+386, whose *int* has 32 bits. A block of rows is read again and again. Nearly all its rows are of one kind, so that their number alone exceeds 2^31.
 Exact values and errors are as above.`
 
 // crowd is a kind of rows of which there are many.
