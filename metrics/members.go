@@ -18,6 +18,8 @@ type Members struct {
 type MemberChunk struct {
 	Members
 	First int64 // number of the chunk's first row in the whole data set
+	// Groups, if set, holds the group number of each row.
+	Groups []int32
 	// Recycle, if set, is called once, from any goroutine, when the chunk's slices are no longer read.
 	Recycle func()
 }

@@ -130,7 +130,17 @@ func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
 	if b.groups != nil {
 		own = b.groups[i]
 	}
-	if have := slices.IndexFunc(own, func(a *array) bool { return a != nil }); have >= 0 {
+	have := slices.IndexFunc(own, func(a *array) bool { return a != nil })
+	if have >= 0 && b.ensemble {
+		if e := b.checkGroups(own[have], ro); e != nil {
+			return nil, e
+		}
+		if n := own[have].rows(); n != rows {
+			return nil, b.otherLength(ro, own[have], n, rows, b.scoring.what)
+		}
+		return own[have : have+1], nil
+	}
+	if have >= 0 {
 		if miss := slices.Index(own, nil); miss >= 0 {
 			return nil, fault("put it into every file", "no array %q, but %s has one", path, b.call(own[have].path)).in(b.call(b.scores[miss].path))
 		}

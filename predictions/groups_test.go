@@ -108,8 +108,14 @@ func TestGroups(t *testing.T) {
 	}
 	_, err = OpenLabels([]string{x}, &Options{Groups: []string{y}, Labels: []string{x}})
 	wantError(t, err, "rows of several labels are not grouped")
-	_, err = OpenMembers([]string{x, x}, &Options{Groups: []string{y}, Labels: []string{y}})
-	wantError(t, err, "the rows of an ensemble are not grouped")
+	m, err := OpenMembers([]string{x, x}, &Options{Groups: []string{y}, Labels: []string{y}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if c, err := m.Next(); err != nil || len(c.Groups) != len(c.Labels) || m.GroupColumns() == nil || m.Group(c.Groups[0]) == nil {
+		t.Error(err)
+	}
 	s, err := Open([]string{x}, &Options{Kind: metrics.Samples, Observed: []string{y}, Groups: []string{many}})
 	if err != nil {
 		t.Fatal(err)

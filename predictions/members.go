@@ -54,7 +54,8 @@ type twin struct {
 // 1), or with Options.BinaryMembers (M, N) or (N, M). Several paths are one member each, (N, K) or (N,), in natural order, with equal
 // rows, classes and types. Options.Kind is Probs, Logits or LogProbs; decisions and confidence scores are not allowed.
 //
-// Labels and weights are one file for all members. If several .npz have them, they must be equal. Otherwise files are as in Open.
+// Labels and weights are one file for all members. If several .npz have them, they must be equal. Groups are one file for all members, or an
+// array of the .npz of a member, of which the first one is read. Otherwise files are as in Open.
 //
 // There are at most 2,048 members. They are read side by side and never loaded whole. An array that does not allow this goes through a
 // temporary file: one with members first or in Fortran order that is deflated or comes from a pipe. Options.BufferBytes is the size of
@@ -81,8 +82,6 @@ func (b *opening) openMembers() (*MembersReader, *Error) {
 		return nil, fault("pass "+setting.ClassKinds.String(), "the scores of an ensemble's members cannot be %s", o.Kind)
 	case len(o.Decisions)+len(o.ConfidenceScores) > 0:
 		return nil, fault("leave "+setting.Decisions.String()+" and "+setting.ConfidenceScores.String()+" out", "an ensemble has no decisions and confidence scores")
-	case len(o.Groups) > 0:
-		return nil, fault("leave "+setting.Groups.String()+" out", "the rows of an ensemble are not grouped")
 	case o.Cluster != "":
 		return nil, fault("leave "+setting.Cluster.String()+" out", "the rows of an ensemble are not clustered")
 	case o.MemberAxis != 0 && o.MemberAxis != 1:
@@ -92,7 +91,7 @@ func (b *opening) openMembers() (*MembersReader, *Error) {
 	if e != nil {
 		return nil, e
 	}
-	b.scoring = membersRole
+	b.scoring, b.ensemble = membersRole, true
 	for _, p := range b.paths {
 		if e := b.shard(p); e != nil {
 			return nil, e
@@ -138,6 +137,9 @@ func (b *opening) openMembers() (*MembersReader, *Error) {
 		if e := checkPercent(o.Kind, r.info.DType); e != nil {
 			return nil, e.in(b.scores[0].file)
 		}
+	}
+	if e := b.besideGroups(&r.beside, r.info.Rows, r.Locate); e != nil {
+		return nil, e
 	}
 	r.narrow(b)
 	r.allocate(o)
@@ -355,6 +357,12 @@ func (r *MembersReader) File(member int) string {
 	return r.parts[min(member, len(r.parts)-1)].file
 }
 
+// GroupColumns returns the names of the columns by which rows are grouped.
+func (r *MembersReader) GroupColumns() []string { return slices.Clone(r.beside.groups.names().columns) }
+
+// Group returns the value of each column in group i of the chunks so far.
+func (r *MembersReader) Group(i int32) []string { return r.beside.groups.names().values(i) }
+
 // Next returns the next chunk of rows of all members, or io.EOF after the last. Other errors are *Error, and later calls return the
 // same error.
 //
@@ -425,7 +433,7 @@ func (r *MembersReader) fill(b *buffer) (*metrics.MemberChunk, *Error) {
 		return nil, e
 	}
 	c := &metrics.MemberChunk{First: r.base + r.row, Recycle: b.recycle(r.free)}
-	c.Kind, c.Labels, c.Weights = r.kind, head(b.labels, n), head(b.weights, n)
+	c.Kind, c.Labels, c.Weights, c.Groups = r.kind, head(b.labels, n), head(b.weights, n), head(b.groups, n)
 	r.view(b, n)
 	c.Each = b.each
 	if r.percent && r.gap > 0 {

@@ -254,11 +254,12 @@ type opening struct {
 
 	forecast *ForecastOptions // of OpenForecast, else nil
 
-	truth   role     // labels or observations; none are looked for if what is empty
-	truths  []string // their files, as given
-	scoring role     // of the scores
-	members bool     // each file is a member of an ensemble
-	labels  bool     // each row has a label for each score
+	truth    role     // labels or observations; none are looked for if what is empty
+	truths   []string // their files, as given
+	scoring  role     // of the scores
+	members  bool     // each file is a member of an ensemble
+	ensemble bool     // files have one row for each of an ensemble, whatever the arrays of members are
+	labels   bool     // each row has a label for each score
 
 	// Arrays found in the files of scores; nil if a file has none.
 	own, weights []*array

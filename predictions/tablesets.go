@@ -16,7 +16,8 @@ type LabelTable struct{ *ForecastReader }
 var _ metrics.LabelSource = (*LabelTable)(nil)
 
 // OpenLabelTable returns a LabelTable of the rows of all paths, which are shards in natural order. TableOptions.Columns.Tags says where the
-// labels are. Otherwise tables are as in OpenTable; they have no decisions, confidence scores or groups. Errors are *Error.
+// labels are. Otherwise tables are as in OpenTable; they have no decisions and no confidence scores. Groups are
+// those of the first table. Errors are *Error.
 func OpenLabelTable(paths []string, o *TableOptions) (*LabelTable, error) {
 	w := &o.Columns
 	switch {
@@ -66,8 +67,6 @@ func OpenMemberTable(paths []string, o *TableOptions) (*MemberTable, error) {
 	switch {
 	case w.Decision != "" || w.Confidence != "":
 		return nil, fault("leave "+setting.Decisions.String()+" and "+setting.ConfidenceScores.String()+" out", "an ensemble has no decisions and confidence scores")
-	case len(w.Groups) > 0:
-		return nil, fault("leave "+setting.Groups.String()+" out", "the rows of an ensemble are not grouped")
 	case w.Cluster != "":
 		return nil, fault("leave "+setting.Cluster.String()+" out", "the rows of an ensemble are not clustered")
 	case w.Correct != "" || w.Tags || o.Rows != AllRows:
@@ -96,7 +95,7 @@ func OpenMemberTable(paths []string, o *TableOptions) (*MemberTable, error) {
 			return nil, err
 		}
 		if i == 0 {
-			t.ForecastReader, t.info = r, r.info
+			t.ForecastReader, t.info, own.Columns.Groups = r, r.info, nil
 			if o.Truth != nil {
 				t.unlabelled, own.Truth, own.Unlabelled = true, nil, true
 			}
@@ -141,7 +140,7 @@ func (t *MemberTable) Next() (*metrics.MemberChunk, error) {
 		return nil, err
 	}
 	m := &metrics.MemberChunk{First: c.First, Recycle: c.Recycle}
-	m.Kind, m.Labels, m.Weights = c.Kind, c.Labels, c.Weights
+	m.Kind, m.Labels, m.Weights, m.Groups = c.Kind, c.Labels, c.Weights, c.Groups
 	k := c.Classes / t.info.Members
 	for i := range t.info.Members {
 		m.Each = append(m.Each, memberOf(&c.Scores, i*k, k))
@@ -234,6 +233,9 @@ func (t *MemberTable) together() (*metrics.MemberChunk, error) {
 		p := a.c.Predictions.Slice(a.at, a.at+rows)
 		if i == 0 {
 			m.Kind, m.Labels, m.Weights = p.Kind, p.Labels, p.Weights
+			if a.c.Groups != nil {
+				m.Groups = a.c.Groups[a.at : a.at+rows]
+			}
 		} else if e := t.unlike(a, &p, m); e != nil {
 			return nil, e
 		}

@@ -746,6 +746,9 @@ func (d *Differences) FlipsText() string {
 	}
 	f := d.Flips[0]
 	if f.Differ == 0 {
+		if !slices.ContainsFunc(d.List, func(x compared.Difference) bool { return x.Metric.Name == "accuracy" }) {
+			return "" // of rare events a decision at 1/2 is often the same one in all rows, and says little
+		}
 		return "All decisions are the same."
 	}
 	names := visible.Texts(d.Names)

@@ -24,14 +24,12 @@ func (f *compareRun) refusedApart(why string, timed bool) error {
 		set    bool
 		remedy string
 	}{
-		{"--group", len(f.columns.groups) > 0 && keyed, "evaluate each model by candor eval --group"},
-		{"--group", len(f.columns.groups) > 0 && members, "write the means of the members to a file for each ensemble, and compare these"},
 		{"--flips", f.flips != nil && keyed, "compare files that have the same rows"},
 		{"--state", f.state != "" && members, "write a state for each ensemble by candor eval --state, or compare files of the means of the members"},
 		{"--state", f.state != "" && keyed, "write a state for each model by candor eval --state"},
 		{"--state", f.state != "" && len(f.tokens.sequences) > 0, "leave --sequence out: rows alone have a state"},
 		{"--state", f.state != "", eval.WithoutExact},
-		{"--plot-kind " + f.plot.kind, f.plot.kind == plotGaps || f.plot.kind == plotGroups && (keyed || members) || f.plot.kind == plotFlips && keyed, "leave it out, or name another kind"},
+		{"--plot-kind " + f.plot.kind, f.plot.kind == plotGaps || f.plot.kind == plotFlips && keyed, "leave it out, or name another kind"},
 		{"--horizon", timed && !members, "leave it out; --cluster allows for rows that depend on each other"},
 		{"--horizon", timed, "leave it out, or compare files of the means of the members"},
 	} {
@@ -72,7 +70,7 @@ func (f *compareRun) pairAgain(c *cobra.Command, j *job, list []comparedSet, nam
 			return "--id finds the labels of ensembles, and does not match their rows"
 		})
 	case f.model.from != "":
-		found.List, found.Clusters, err = f.pairByKey(c, j, list, names, sets)
+		err = f.pairByKey(c, j, list, sets, found, o.Adjust)
 	default:
 		err = f.pairSideBySide(c, j, list, sets, found, o.Adjust)
 	}
@@ -267,8 +265,8 @@ func (b *bareRows) Next() (*metrics.Chunk, error) {
 }
 
 // pairByKey compares the losses of the rows that both models of a pair have, which keys match.
-func (f *compareRun) pairByKey(c *cobra.Command, j *job, list []comparedSet, names []string, sets []*eval.Evaluation) ([]compared.Difference, *eval.Clusters, error) {
-	spec := &sets[0].Spec
+func (f *compareRun) pairByKey(c *cobra.Command, j *job, list []comparedSet, sets []*eval.Evaluation, found *report.Differences, how compared.Adjust) error {
+	spec, names := &sets[0].Spec, found.Names
 	var losses []metrics.RowMetric
 	place := map[string]int{} // of a metric's loss among them, plus 1
 	for _, m := range spec.Metrics {
@@ -282,24 +280,28 @@ func (f *compareRun) pairByKey(c *cobra.Command, j *job, list []comparedSet, nam
 		}
 		place[m.String()] = at + 1
 	}
-	why := notOfRows
+	why, grouped := notOfRows, len(f.columns.groups) > 0
 	need := f.needByPlace(sets, len(losses))
 	if need > j.memory/2 {
 		why = f.tooMany(sets, need)
 	}
 	if losses == nil || need > j.memory/2 {
-		return f.unpairedList(sets, names, func(eval.Metric) string { return why }), nil, nil
+		if grouped {
+			return usage("--group: %s", why)
+		}
+		found.List = f.unpairedList(sets, names, func(eval.Metric) string { return why })
+		return nil
 	}
 	all, err := f.lossesByPlace(c, j, list, sets, losses)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	var found []compared.Difference
+	pairs := f.pairsOf(names)
 	for _, m := range spec.Metrics {
-		for _, p := range f.pairsOf(names) {
+		for _, p := range pairs {
 			k := place[m.String()] - 1
 			if k < 0 {
-				found = append(found, unpairedDifference(sets, m, p, why))
+				found.List = append(found.List, unpairedDifference(sets, m, p, why))
 				continue
 			}
 			both := &compared.Losses{Names: [2]string{names[p[0]], names[p[1]]}}
@@ -313,8 +315,21 @@ func (f *compareRun) pairByKey(c *cobra.Command, j *job, list []comparedSet, nam
 					}
 				}
 			}
-			found = append(found, compared.OfLosses(spec, m, p[0], p[1], both))
+			found.List = append(found.List, compared.OfLosses(spec, m, p[0], p[1], both))
 		}
 	}
-	return found, sets[0].Clusters(), nil
+	found.Clusters = sets[0].Clusters()
+	if !grouped {
+		return nil
+	}
+	by := &compared.GroupedLosses{Columns: all.columns, Values: all.groups, Group: all.group, Clusters: all.clusters, Of: func(m eval.Metric, model int) []float64 {
+		if k := place[m.String()] - 1; k >= 0 {
+			return all.values[k][model]
+		}
+		return nil
+	}}
+	if found.Groups, err = compared.OfGroups(spec, pairs, compared.GroupAnswers{MinRows: f.minRows, Adjust: how}, by); err != nil {
+		return usage("--group: %v", err)
+	}
+	return nil
 }

@@ -43,10 +43,16 @@ func groupMetrics(of eval.Shape) string {
 	return "nll,brier,accuracy"
 }
 
+// groupNames says what the groups of a reader's rows are.
+type groupNames interface {
+	GroupColumns() []string
+	Group(i int32) []string
+}
+
 // groupBy groups the rows of a comparison.
 func (f *compareRun) groupBy(n *compared.Comparison, sets []*opened) error {
 	var columns []string
-	readers, skip := make([]groupedReader, len(sets)), 0
+	readers, skip := make([]groupNames, len(sets)), 0
 	if f.model.column != "" {
 		skip = 1 // the model's name
 	}
@@ -54,7 +60,7 @@ func (f *compareRun) groupBy(n *compared.Comparison, sets []*opened) error {
 		if s.columns != nil { // of losses by row, which have no groups of their own
 			continue
 		}
-		r, ok := s.r.(groupedReader)
+		r, ok := s.r.(groupNames)
 		if !ok {
 			return usage("--group: %s has no groups of rows; leave it out", f.files.calls(s.paths))
 		}

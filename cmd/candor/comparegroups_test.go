@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -238,5 +239,92 @@ func TestCompareGroupFlags(t *testing.T) {
 		if code, out, errs := candor(t, c.args...); code != c.code || out != "" || !strings.Contains(strings.Join(strings.Fields(errs), " "), c.want) {
 			t.Errorf("candor %v: exit code %d: %s", c.args, code, errs)
 		}
+	}
+}
+
+// TestCompareGroupsApart: sets that are read apart have the groups of what is compared of them: of ensembles, as arrays and tables, those of
+// the means of their members, and of models of --from those of the rows of each group by themselves.
+func TestCompareGroupsApart(t *testing.T) {
+	d, e := newDir(t), newDir(t)
+	rows, old, now, y, site := groupedModels(1200)
+	n := int64(len(rows))
+	mean := func(p, q []float64) []float64 {
+		l := make([]float64, len(p))
+		for i := range p {
+			l[i] = (p[i] + q[i]) / 2
+		}
+		return l
+	}
+	grid := func(p []float64) []float64 { // means of these are exact
+		l := make([]float64, len(p))
+		for i, v := range p {
+			l[i] = math.Round(v*1022+1) / 1024
+		}
+		return l
+	}
+	old, now = grid(old), grid(now)
+	back := slices.Clone(old)
+	slices.Reverse(back)
+	labels, sites := d.put("y.npy", npy(t, []int64{n}, y)), d.put("site.npy", textArray(site))
+	more := []string{"--labels", labels, "--group", sites, "--metrics", "nll,brier", "--json"}
+	table := func(p, q []float64) []byte {
+		var b strings.Builder
+		b.WriteString("m0,m1,y,site\n")
+		for i := range p {
+			fmt.Fprintf(&b, "%v,%v,%d,%s\n", p[i], q[i], y[i], site[i])
+		}
+		return []byte(b.String())
+	}
+	want, raw := differencesByGroup(t, printed(t, with([]string{"compare", d.put("a.npy", npy(t, []int64{n}, mean(old, back))), d.put("b.npy", npy(t, []int64{n}, mean(now, back)))}, more...)...))
+	for _, args := range [][]string{
+		with([]string{"compare", e.put("a.npy", npy(t, []int64{2, n, 1}, slices.Concat(old, back))), e.put("b.npy", npy(t, []int64{2, n, 1}, slices.Concat(now, back))), "--task", "ensemble"}, more...),
+		{"compare", e.put("a.csv", table(old, back)), e.put("b.csv", table(now, back)), "--task", "ensemble", "--prob", "m0", "--prob", "m1", "--label", "y", "--group", "site", "--metrics", "nll,brier", "--json"},
+	} {
+		if got, doc := differencesByGroup(t, printed(t, args...)); doc != raw || len(want.Groups) < 6 {
+			t.Errorf("%v: %d groups: %s\nwant %s", args, len(got.Groups), doc, raw)
+		}
+	}
+	if code, _, errs := candor(t, with([]string{"eval", e.at("a.npy"), "--task", "ensemble"}, more...)...); code != exitUsage || !strings.Contains(errs, "the rows of an ensemble are not grouped") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	// Models of one file, of which one lacks some rows.
+	r := rand.New(rand.NewPCG(7, 8))
+	var lines []string
+	head := "unique_id,ds,y,One,One-lo-80,One-hi-80,Two,Two-lo-80,Two-hi-80\n"
+	for i := range 240 {
+		at, off := r.NormFloat64(), 0.3*r.NormFloat64()
+		line := fmt.Sprintf("%c,%d,%.4f,%.4f,%.4f,%.4f", 'A'+i%3, i/3, at+0.4*r.NormFloat64(), at, at-0.5, at+0.5)
+		if two := at + off; i%5 == 0 {
+			line += ",,,"
+		} else {
+			line += fmt.Sprintf(",%.4f,%.4f,%.4f", two, two-0.7, two+0.4)
+		}
+		lines = append(lines, line+"\n")
+	}
+	file := d.put("models.csv", []byte(head+strings.Join(lines, "")))
+	models := []string{"--from", "nixtla", "--on-invalid", "drop", "--metrics", "wis", "--json"}
+	got, doc := differencesByGroup(t, printed(t, with([]string{"compare", file, "--group", "unique_id"}, models...)...))
+	if len(got.Groups) != 3 || got.Metrics[0].Family != 3 {
+		t.Fatal(doc)
+	}
+	for _, g := range got.Groups {
+		id := g.Group["unique_id"]
+		alone := d.put(id+".csv", []byte(head+strings.Join(slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return l[:1] != id }), "")))
+		var whole struct {
+			Differences []struct{ Value, Low, High, P float64 }
+		}
+		if err := json.Unmarshal([]byte(printed(t, with([]string{"compare", alone}, models...)...)), &whole); err != nil {
+			t.Fatal(err)
+		}
+		near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12 } // a whole difference is that of two rounded means
+		for i, x := range g.Differences {
+			if w := whole.Differences[i]; !near(x.Value, w.Value) || !near(x.Low, w.Low) || !near(x.High, w.High) || !near(*x.P, w.P) || g.Rows != 64 {
+				t.Errorf("group %s has %+v of %d rows, and its rows alone %+v", id, x, g.Rows, w)
+			}
+		}
+	}
+	clustered, _ := differencesByGroup(t, printed(t, with([]string{"compare", file, "--group", "unique_id", "--cluster", "ds"}, models...)...))
+	if clustered.Groups[0].Clusters != 64 {
+		t.Errorf("%+v", clustered.Groups[0])
 	}
 }

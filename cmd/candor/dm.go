@@ -28,8 +28,10 @@ type rowLosses struct {
 	grown  *atomic.Bool                      // there are more rows than in the first read
 	of     []func([]float64, *metrics.Block) // one per loss
 	v      []float64
-	series []int32                // of each row, the number of its series or cluster; nil unless they are asked for and known
-	names  *atomic.Value          // func(int32) string: of series
+	series []int32       // of each row, the number of its series or cluster; nil unless they are asked for and known
+	names  *atomic.Value // func(int32) string: of series
+	groups []int32       // of each row; nil unless rows are grouped
+	by     groupNames
 	key    func(row int64) string // of a row; "" where rows have none
 }
 
@@ -91,6 +93,9 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, set
 	}
 	if series != "" || f.columns.cluster != "" {
 		l.series, l.names = make([]int32, allRowsOf(e)), new(atomic.Value)
+	}
+	if g, ok := r.(groupNames); ok && len(f.columns.groups) > 0 {
+		l.groups, l.by = make([]int32, allRowsOf(e)), g
 	}
 	for range losses {
 		l.values = append(l.values, none())
@@ -192,7 +197,7 @@ func (l *rowLosses) Needs() (n metrics.Need) {
 }
 
 func (l *rowLosses) Empty() metrics.Accumulator {
-	o := &rowLosses{losses: l.losses, values: l.values, seen: l.seen, series: l.series, names: l.names, grown: l.grown}
+	o := &rowLosses{losses: l.losses, values: l.values, seen: l.seen, series: l.series, names: l.names, groups: l.groups, grown: l.grown}
 	o.begin()
 	return o
 }
@@ -220,6 +225,11 @@ func (l *rowLosses) AddBlock(b *metrics.Block) {
 		}
 		for i, s := range b.Clusters {
 			l.series[b.Number(i)] = s
+		}
+	}
+	if l.groups != nil {
+		for i, g := range b.Groups {
+			l.groups[b.Number(i)] = g
 		}
 	}
 	for k, f := range l.of {

@@ -460,6 +460,9 @@ func (j *job) open(f *evalFlags, paths []string) (reader, func(*eval.Evaluation,
 	if f.model.from != "" {
 		return j.feedModel(f, paths)
 	}
+	if f.task == "ensemble" && len(f.columns.groups) > 0 {
+		return nil, nil, usage("--group: the rows of an ensemble are not grouped; leave it out, or evaluate a file of the means of the members")
+	}
 	if f.task == "ensemble" && f.tables(paths) {
 		o := f.tableOptions(j, paths)
 		r, err := predictions.OpenMemberTable(paths, o)

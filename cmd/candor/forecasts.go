@@ -56,7 +56,7 @@ func (l *columnFlags) check(f *evalFlags) error {
 		{"--distribution", l.distribution != "normal", regression, "regression"},
 		{"--observed", l.observed != "", regression || quantiles || f.task == "samples", "regression, quantiles and samples"},
 		{"--quantile-prefix", l.prefix != "", quantiles, "quantiles"}, {"--levels", l.levels != "", quantiles, "quantiles"},
-		{"--group", len(l.groups) > 0, !slices.Contains([]string{"multilabel", "ensemble", "loglik"}, f.task),
+		{"--group", len(l.groups) > 0, !slices.Contains([]string{"multilabel", "loglik"}, f.task), // an ensemble's are compared
 			"classification, binary, regression, quantiles, samples and survival"},
 		{"--cluster", l.cluster != "", !slices.Contains([]string{"multilabel", "ensemble", "loglik", ofSurvival}, f.task),
 			"classification, binary, regression, quantiles and samples"},

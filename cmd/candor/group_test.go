@@ -241,7 +241,7 @@ func TestGroupsRefuse(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{x, "--labels", y, "--group", y, "--task", "ensemble"}, exitUsage, "--group is for --task classification, binary, regression, quantiles, samples and survival"},
+		{[]string{x, "--labels", y, "--group", y, "--task", "ensemble"}, exitUsage, "the rows of an ensemble are not grouped"},
 		{[]string{x, "--labels", y, "--group", y, "--task", "multilabel"}, exitUsage, "--group is for"},
 		{[]string{x, "--group", y, "--task", "loglik"}, exitUsage, "--group is for"},
 		{[]string{x, "--labels", y, "--group", y, "--ood", x}, exitUsage, "--group and --ood are both given"},

@@ -125,6 +125,10 @@ func (f *compareRun) relativeSkill(c *cobra.Command, j *job, list []comparedSet,
 type byPlace struct {
 	values   [][][]float64 // by loss, set and place; NaN where a set has no such row
 	clusters []string      // of each place; nil if rows are in none
+
+	columns []string // by which rows are grouped; nil if they are not
+	groups  [][]string
+	group   []int32 // of each place
 }
 
 // needByPlace returns the bytes that so many losses of all sets take.
@@ -157,11 +161,13 @@ func (f *compareRun) lossesByPlace(c *cobra.Command, j *job, list []comparedSet,
 		all.values[k] = make([][]float64, len(sets))
 	}
 	most := 0
+	groups := map[string]int32{}
 	for i, e := range sets {
 		l, err := f.rowLosses(c, j, e, list[i], losses, "")
 		if err != nil {
 			return nil, err
 		}
+		numbers := map[int32]int32{} // of groups, by those of the set
 		for row := range l.values[0] {
 			place := row
 			if key := l.key(int64(row)); key != "" {
@@ -178,6 +184,26 @@ func (f *compareRun) lossesByPlace(c *cobra.Command, j *job, list []comparedSet,
 				}
 				all.values[k][i][place] = l.values[k][row]
 			}
+			if l.groups != nil && l.values[0][row] == l.values[0][row] {
+				of, met := numbers[l.groups[row]]
+				if !met {
+					values := l.by.Group(l.groups[row])
+					key := strings.Join(values, "\x00")
+					if of, met = groups[key]; !met {
+						of = int32(len(all.groups))
+						groups[key], all.groups = of, append(all.groups, values)
+					}
+					numbers[l.groups[row]], all.columns = of, l.by.GroupColumns()
+				}
+				for len(all.group) <= place {
+					all.group = append(all.group, -1)
+				}
+				if was := all.group[place]; was >= 0 && was != of {
+					return nil, badAt(where(f.files.calls(list[i].paths), row, "group by columns that say the same of a row for all models"), "row %d: the group is %q, and %q of another model: models are compared on the same rows",
+						row, strings.Join(all.groups[of], ", "), strings.Join(all.groups[was], ", "))
+				}
+				all.group[place] = of
+			}
 			if l.series != nil {
 				for len(all.clusters) <= place {
 					all.clusters = append(all.clusters, "")
@@ -185,6 +211,9 @@ func (f *compareRun) lossesByPlace(c *cobra.Command, j *job, list []comparedSet,
 				all.clusters[place] = l.name(l.series[row])
 			}
 		}
+	}
+	for len(all.group) < most && all.columns != nil {
+		all.group = append(all.group, -1)
 	}
 	for k := range losses {
 		for i := range sets {
@@ -194,6 +223,12 @@ func (f *compareRun) lossesByPlace(c *cobra.Command, j *job, list []comparedSet,
 		}
 	}
 	return all, nil
+}
+
+// where is the place of a row in a file.
+func where(file string, row int, remedy string) place {
+	at := int64(row)
+	return place{File: file, Row: &at, Remedy: remedy}
 }
 
 // skillLines describes relative skill.

@@ -115,6 +115,25 @@ func (s *Sums) Mean(name string) (mean, se float64, ok bool) {
 	return mean, spread(&of, moves, weight.Float64()), true
 }
 
+// Rarer returns the number of clusters that have the rarer of two outcomes, of which a loss is 1 or 0; NaN if the loss is not kept.
+func (s *Sums) Rarer(name string) float64 {
+	l := s.loss(name)
+	if l < 0 {
+		return math.NaN()
+	}
+	n := [2]float64{}
+	s.eachByName(func(c *cluster) {
+		y := c.sums[l].Float64()
+		if y > 0 {
+			n[1]++
+		}
+		if y < s.size(c) {
+			n[0]++
+		}
+	})
+	return math.Min(n[0], n[1])
+}
+
 // spread returns the standard error of a mean over clusters whose rows are above it by these sums, of rows of this weight. It is NaN for
 // fewer than two clusters.
 func spread(of *shares.Of, moves []float64, weight float64) float64 {

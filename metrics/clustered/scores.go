@@ -155,9 +155,8 @@ func (t *Scores) AUROC() float64 {
 	return math.Sqrt(math.Max(0, v))
 }
 
-// few returns by how much a standard error is widened where few clusters have one of the outcomes: sqrt(1 + 3/m) for m clusters that have the
-// rarer one, as for differences. They are all that is known of the scores of such rows.
-func (t *Scores) few() float64 {
+// Rarer returns the number of clusters that have the outcome which fewer of them have.
+func (t *Scores) Rarer() float64 {
 	n := [2]float64{}
 	t.s.eachByName(func(c *cluster) {
 		has := [2]bool{}
@@ -168,8 +167,12 @@ func (t *Scores) few() float64 {
 			}
 		}
 	})
-	return math.Sqrt(1 + 3/math.Min(n[0], n[1]))
+	return math.Min(n[0], n[1])
 }
+
+// few returns by how much a standard error is widened where few clusters have one of the outcomes: sqrt(1 + 3/m) for m clusters that have the
+// rarer one, as for differences. They are all that is known of the scores of such rows.
+func (t *Scores) few() float64 { return math.Sqrt(1 + 3/t.Rarer()) }
 
 // Selective returns the standard errors of AURC, E-AURC and AUGRC, widened for few clusters with one of the outcomes. The event is that a
 // row is right.
@@ -210,7 +213,7 @@ func (t *Scores) Selective() (aurc, eaurc, augrc float64) {
 }
 
 // Cox returns the standard errors of the intercept and slope of a logistic calibration line that the caller has fitted: the sandwich
-// estimate by cluster, that of the slope widened for few clusters with one of the outcomes. Rows of the places next to 0 and 1 are left out. They are NaN if the scores determine no line.
+// estimate by cluster, widened for few clusters with one of the outcomes. Rows of the places next to 0 and 1 are left out. They are NaN if the scores determine no line.
 //
 // Source: Liang and Zeger 1986.
 func (t *Scores) Cox(intercept, slope float64) (ofIntercept, ofSlope float64) {
@@ -243,7 +246,8 @@ func (t *Scores) Cox(intercept, slope float64) (ofIntercept, ofSlope float64) {
 			b[y][i] = float64(r*(float64(i00*x[i])-i01)) / det
 		}
 	}
-	return t.errorOf(a), float64(t.few() * t.errorOf(b))
+	few := t.few()
+	return float64(few * t.errorOf(a)), float64(few * t.errorOf(b))
 }
 
 // Bin is what clusters say of a bin of scores.

@@ -116,6 +116,7 @@ type means struct {
 	f64     []float64
 	labels  []int32
 	weights []float64
+	groups  []int32
 }
 
 // chunk returns a chunk for the means of c's rows. It has no scores if nobody reads them.
@@ -143,6 +144,10 @@ func (f *Folded) chunk(c *metrics.MemberChunk) *metrics.Chunk {
 	if c.Weights != nil {
 		b.weights = room(b.weights, rows)
 		m.Weights = b.weights[:copy(b.weights, c.Weights)]
+	}
+	if c.Groups != nil {
+		b.groups = room(b.groups, rows)
+		m.Groups = b.groups[:copy(b.groups, c.Groups)]
 	}
 	return m
 }

@@ -50,6 +50,7 @@ const (
 	lostClusters  = "no interval: one cluster has nearly all rows"
 	notEven       = "what chance adds to it is known by clusters only for bins of equal width of scores that are kept"
 	oneEach       = "no bin has rows of two clusters, so what chance adds is not known"
+	fewClusters   = "no interval: fewer than two clusters have rows of one of the outcomes"
 	alikeClusters = "no interval: clusters show no spread"
 )
 
@@ -333,6 +334,10 @@ func (e *Evaluation) byCluster(m Metric, v *Value) {
 	switch how {
 	case ofShare:
 		_, se, _ = s.Mean(l.Name)
+		if m := s.Rarer(l.Name); m > 1 { // a share of 0 or 1, or of one cluster, has no spread by which its variance could be uncertain
+			df = math.Min(df, m-1)
+			q = clustered.Quantile(e.Spec.Level, df)
+		}
 		v.Interval, v.Method = s.Wilson(v.Value, se, s.Effective(), q), clusterShare
 	case ofMean:
 		_, se, _ = s.Mean(l.Name)
@@ -355,7 +360,7 @@ func (e *Evaluation) byCluster(m Metric, v *Value) {
 	case ofLoss, ofExponential, ofSkill:
 		e.byLoss(s, how, m, l.Name, q, v)
 	default:
-		e.byScores(how, q, v)
+		df = e.byScores(how, df, v)
 	}
 	if v.Interval.Low == v.Interval.Low {
 		v.Clusters, v.DF = g, df
@@ -433,8 +438,9 @@ func (e *Evaluation) byLoss(s *clustered.Sums, how clustering, m Metric, name st
 	v.Interval = i
 }
 
-// byScores sets the interval of a metric over scores.
-func (e *Evaluation) byScores(how clustering, q float64, v *Value) {
+// byScores sets the interval of a metric over scores, and returns its degrees of freedom: at most m - 1 of m clusters that have the rarer
+// outcome, since these clusters make up most of the variance.
+func (e *Evaluation) byScores(how clustering, df float64, v *Value) float64 {
 	event := calib.TopLabel
 	switch how {
 	case ofAUROC:
@@ -445,15 +451,20 @@ func (e *Evaluation) byScores(how clustering, q float64, v *Value) {
 	t := e.clusterScores(event)
 	if t == nil {
 		v.Reason = notClustered
-		return
+		return df
 	}
 	var se float64
 	least, most := 0.0, 1.0
+	if df = math.Min(df, t.Rarer()-1); !(df > 0) {
+		v.Reason = fewClusters
+		return df
+	}
+	q := clustered.Quantile(e.Spec.Level, df)
 	switch how {
 	case ofAUROC, ofTopAUROC:
 		se, v.Method = t.AUROC(), clusterAUROC
 		v.Interval = aroundLogit(v.Value, se, q)
-		return
+		return df
 	case ofAURC, ofEAURC, ofAUGRC:
 		a, b, c := t.Selective()
 		se, v.Method = map[clustering]float64{ofAURC: a, ofEAURC: b, ofAUGRC: c}[how], clusterAreas
@@ -470,6 +481,7 @@ func (e *Evaluation) byScores(how clustering, q float64, v *Value) {
 	if v.Interval = around(v.Value, se, q); v.Interval.Low == v.Interval.Low {
 		v.Interval = metrics.Interval{Low: math.Max(least, v.Interval.Low), High: math.Min(most, v.Interval.High)}
 	}
+	return df
 }
 
 // bet sets e_calibration, with one factor for each cluster.

@@ -45,17 +45,33 @@ func (c *Clusters) spread(moves []float64, total float64) Error {
 // slack is how many units in the last place of its terms a difference may be off by rounding. Below it is 0.
 const slack = 8 * 0x1p-53
 
-// around returns by how much each cluster's sum of a column is above what its rows have on average.
-func (c *Clusters) around(column int, each []float64, total *exact.Sum) []float64 {
+// spreadOf is spread of amounts that f returns times a unit of 1, or a smaller one if they exceed the range of float64.
+func (c *Clusters) spreadOf(total float64, f func(unit float64) []float64) Error {
+	for _, t := range f(1) {
+		if t-t != 0 {
+			return c.spread(f(0x1p-64), float64(total*0x1p-64))
+		}
+	}
+	return c.spread(f(1), total)
+}
+
+// around returns by how much each cluster's sum of a column is above what its rows have on average, times unit, a power of two.
+func (c *Clusters) around(column int, each []float64, total *exact.Sum, unit float64) []float64 {
 	var all exact.Sum
 	for i := range c.names {
 		all.Merge(&c.sums[i*c.columns+column])
 	}
 	mean := exact.Ratio(&all, total)
 	rest := make([]float64, len(each))
+	var per exact.Sum
+	per.AddExact(1 / unit)
 	for i, n := range each {
-		sum, part := c.sums[i*c.columns+column].Float64(), float64(n*mean)
-		if d := sum - part; math.Abs(d) > float64(slack*math.Max(math.Abs(sum), math.Abs(part))) {
+		s := &c.sums[i*c.columns+column]
+		sum, part := s.Float64(), float64(float64(n*unit)*mean)
+		if unit != 1 {
+			sum = exact.Ratio(s, &per)
+		}
+		if d := sum - part; d-d != 0 || math.Abs(d) > float64(slack*math.Max(math.Abs(sum), math.Abs(part))) {
 			rest[i] = d
 		}
 	}
@@ -69,7 +85,7 @@ func (c *Clusters) around(column int, each []float64, total *exact.Sum) []float6
 func (c *Clusters) OfMean(column int) Error {
 	c.settle()
 	each, total := c.sizes()
-	return c.spread(c.around(column, each, &total), total.Float64())
+	return c.spreadOf(total.Float64(), func(unit float64) []float64 { return c.around(column, each, &total, unit) })
 }
 
 // OfFunction returns the error of the difference f(mean of B) - f(mean of A), of columns of the differences and of A's losses, where
@@ -77,15 +93,18 @@ func (c *Clusters) OfMean(column int) Error {
 func (c *Clusters) OfFunction(difference, a int, slopeA, slopeB float64) Error {
 	c.settle()
 	each, total := c.sizes()
-	moves := c.around(difference, each, &total)
-	for i, x := range c.around(a, each, &total) {
-		moves[i] = float64(slopeB*moves[i]) + float64((slopeB-slopeA)*x)
-	}
-	return c.spread(moves, total.Float64())
+	return c.spreadOf(total.Float64(), func(unit float64) []float64 {
+		moves := c.around(difference, each, &total, unit)
+		for i, x := range c.around(a, each, &total, unit) {
+			moves[i] = float64(slopeB*moves[i]) + float64((slopeB-slopeA)*x)
+		}
+		return moves
+	})
 }
 
 // OfSkill returns the error of the difference of skills 1 - loss/reference by a column of the losses' differences and a list of marks
-// whose keys are the rows' labels. reference and influence are as for Means.OfSkill. It is unknown for one cluster.
+// whose keys are the rows' labels. reference and influence are as for Means.OfSkill. It is unknown for one cluster. Of two labels it has at most
+// m - 1 degrees of freedom, where m clusters have the rarer one.
 func (c *Clusters) OfSkill(difference, labels int, reference float64, influence []float64) Error {
 	c.settle()
 	each, total := c.sizes()
@@ -94,13 +113,26 @@ func (c *Clusters) OfSkill(difference, labels int, reference float64, influence 
 		all.Merge(&c.sums[i*c.columns+difference])
 	}
 	ratio := exact.Ratio(&all, &total) / reference
-	moves := c.around(difference, each, &total)
+	e := c.spreadOf(float64(total.Float64()*reference), func(unit float64) []float64 {
+		moves := c.around(difference, each, &total, unit)
+		for _, m := range c.lists[labels].items {
+			if m.key < uint64(len(influence)) {
+				moves[m.cluster] -= float64(ratio * float64(float64(float64(m.n)*m.weight)*float64(influence[m.key]*unit)))
+			}
+		}
+		return moves
+	})
+	if len(influence) > 2 {
+		return e
+	}
+	with, last := [2]float64{}, [2]int32{-1, -1}
 	for _, m := range c.lists[labels].items {
-		if m.key < uint64(len(influence)) {
-			moves[m.cluster] -= float64(ratio * float64(float64(m.n)*m.weight*influence[m.key]))
+		if k := m.key & 1; last[k] != m.cluster {
+			last[k] = m.cluster
+			with[k]++
 		}
 	}
-	return c.spread(moves, float64(total.Float64()*reference))
+	return limited(math.Min(with[0], with[1]), e)
 }
 
 // View is what one model makes of its scores: those of a list of marks, whose keys Scores wrote.
@@ -180,7 +212,7 @@ func (v *View) between(o *View, a, b influence) Error {
 	moves := make([]float64, v.c.Len())
 	v.moves(moves, a, -1, -1)
 	o.moves(moves, b, 1, -1)
-	return v.c.spread(moves, v.total)
+	return v.limited(o, v.c.spread(moves, v.total))
 }
 
 // AUROC returns the error of the difference of the areas under the ROC of o and v. If both models have the same event, as those of a
@@ -223,16 +255,35 @@ func (v *View) AUROC(o *View, shared bool) Error {
 		both += float64(x * y)
 	}
 	square := float64(rest*(v.with[0]/(v.with[0]-1))) + float64(events*(v.with[1]/(v.with[1]-1))) + float64(2*both*(g/(g-1)))
-	return Error{math.Sqrt(math.Max(0, square)) / v.total, of.DF}
+	return v.limited(o, Error{math.Sqrt(math.Max(0, square)) / v.total, of.DF})
+}
+
+// rarer is the number of clusters that have the outcome, of either model, which fewest of them have.
+func (v *View) rarer(o *View) float64 {
+	return math.Min(math.Min(v.with[0], v.with[1]), math.Min(o.with[0], o.with[1]))
 }
 
 // few is Sides.few, by clusters that have rows of the rarer outcome.
 func (v *View) few(o *View) float64 {
-	least := math.Min(math.Min(v.with[0], v.with[1]), math.Min(o.with[0], o.with[1]))
-	if !(least > 0) {
-		return math.NaN()
+	if least := v.rarer(o); least > 0 {
+		return math.Sqrt(1 + 3/least)
 	}
-	return math.Sqrt(1 + 3/least)
+	return math.NaN()
+}
+
+// limited returns an error with at most m - 1 degrees of freedom, of m clusters that have the rarer outcome: they make up most of the variance
+// of what depends on scores. It is unknown for m = 1, unless no cluster moves the difference.
+func (v *View) limited(o *View, e Error) Error { return limited(v.rarer(o), e) }
+
+func limited(clusters float64, e Error) Error {
+	if e.SE == 0 {
+		return e
+	}
+	if clusters < 2 {
+		return unknown
+	}
+	e.DF = math.Min(e.DF, clusters-1)
+	return e
 }
 
 // Selective is Sides.Selective of the difference of o and v, by the influence of the rows of each cluster.
@@ -379,7 +430,7 @@ func (v *View) ErrorSquared(o *View, n int) (e Error, unseen [2]float64) {
 	e = v.c.spread(moves, v.total)
 	square := float64(v.total * v.total)
 	e.SE = math.Sqrt(math.Max(float64(e.SE*e.SE)-taken/square, math.Max(0, least)/square))
-	return e, unseen
+	return v.limited(o, e), unseen
 }
 
 // topKey returns the key of the top label of a binary task for that of class 1. At 1/2 class 0 is the top label.

@@ -90,13 +90,16 @@ func (c *Clusters) Add(column int, at []int32, v, weights []float64) {
 		if weights != nil {
 			x = float64(x * weights[i])
 		}
-		if x-x == 0 && x != 0 {
-			s := &c.sums[int(at[i])*c.columns+column]
+		s := &c.sums[int(at[i])*c.columns+column]
+		switch {
+		case x-x == 0 && x != 0:
 			if c.units && !(math.Abs(x) >= 0x1p-36) {
 				s.AddExact(x)
 			} else {
 				s.AddFloat(x)
 			}
+		case x != 0 && weights != nil && v[i]-v[i] == 0: // the product exceeds the range of float64
+			tally.AddLarge(s, weights[i], v[i])
 		}
 	}
 }

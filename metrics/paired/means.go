@@ -136,11 +136,8 @@ func (m *Means) AddIn(r *Room, a, b []float64, rows *Rows) {
 		m.addByLabel(d, labels)
 	default:
 		for i, v := range d {
-			if weights != nil {
-				v = float64(v * weights[i])
-			}
 			m.byLabel = Grown(m.byLabel, int(labels[i])+1)
-			m.byLabel[labels[i]].AddFloat(v)
+			addTo(&m.byLabel[labels[i]], v, some(weights, i))
 		}
 	}
 	if top != top || weights != nil {
@@ -148,6 +145,22 @@ func (m *Means) AddIn(r *Room, a, b []float64, rows *Rows) {
 		return
 	}
 	m.addAll(r, d, top)
+}
+
+// addTo adds v, times a weight if there is one, to a sum of which small terms are rounded. The product may exceed the range of float64. A
+// difference of finite losses that does is left out: no mean of such rows has an error.
+func addTo(s *exact.Sum, v float64, weight []float64) {
+	switch x := v; {
+	case v-v != 0:
+	case weight == nil:
+		s.AddFloat(v)
+	default:
+		if x = float64(v * weight[0]); x-x == 0 {
+			s.AddFloat(x)
+		} else {
+			tally.AddLarge(s, weight[0], v)
+		}
+	}
 }
 
 // leastBound is the least bound of differences of which those that are added together are whole numbers of 2^-88, the quanta of sums by label.

@@ -19,6 +19,8 @@ import (
 // MostGroups is the largest number of groups of rows.
 const MostGroups = 100_000
 
+var errNoGroupMetric = errors.New("no metric has differences by group: of classes nll, brier, accuracy and bias have them, and of forecasts means over rows")
+
 // byGroup keeps what the differences of groups of rows are found from. Sums of all groups are those of all rows.
 type byGroup struct {
 	columns []string
@@ -94,7 +96,7 @@ func (c *Comparison) GroupBy(columns []string) error {
 		g.metrics = append(g.metrics, n)
 	}
 	if len(g.metrics) == 0 {
-		return errors.New("no metric has differences by group: of classes nll, brier, accuracy and bias have them, and of forecasts means over rows")
+		return errNoGroupMetric
 	}
 	c.by = g
 	return nil

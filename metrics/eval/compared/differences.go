@@ -226,6 +226,8 @@ func (f *finder) sides(e paired.Event, pair int) *paired.Sides {
 	return f.kept[e][pair]
 }
 
+const tooLarge = "errors of rows are so large that their squares are not finite, and there is no interval"
+
 const oneClusterOnly = "all rows are of one cluster, so there is no spread between clusters to judge it by"
 
 const (
@@ -273,6 +275,10 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 	}
 	e := paired.Error{SE: nan, DF: nan}
 	var unseen [2]float64
+	if d.OnlyA+d.OnlyB+d.Both > 0 { // of finite values: those of a root, whose squares have a mean of any size
+		d.Reason = tooLarge
+		return d
+	}
 	if c.clustered {
 		if d.Clusters = c.Clusters(); by == none {
 			d.Reason = c.unpaired(m)
@@ -344,6 +350,8 @@ func (d *Difference) known(e paired.Error, same bool) bool {
 	clustered := d.Clusters > 0
 	d.Error.SE, d.Method = math.NaN(), ""
 	switch {
+	case math.IsInf(e.SE, 1):
+		d.Reason = tooLarge
 	case e.SE != 0:
 		d.Reason = "there are too few rows, or too few of an outcome, for an interval"
 		if clustered {
@@ -499,14 +507,11 @@ type Flips struct {
 	OnlyA, OnlyB int64 // rows that only A has right, and only B
 }
 
-// Flips returns those of each pair, in the order of Differences. There are none unless accuracy is among the metrics, and decisions are known
-// of both models.
+// Flips returns those of each pair, in the order of Differences, of models of classes. A pair has none unless decisions are known of both
+// models in all rows: states of earlier versions count them only where accuracy is among the metrics.
 func (c *Comparison) Flips() (l []Flips) {
-	if !c.kept.hits {
-		return nil
-	}
 	for _, p := range c.pairs {
-		if !c.judges(p.a) || !c.judges(p.b) || !c.decides(p.a) || !c.decides(p.b) {
+		if !c.flip(p) || p.hits.N != c.count.Rows() {
 			continue
 		}
 		l = append(l, Flips{p.a, p.b, p.hits.N, p.flips, p.hits.OnlyA, p.hits.OnlyB})

@@ -81,6 +81,21 @@ func TestFlipped(t *testing.T) {
 			if err := c.AddSources([]metrics.Source{&inChunks{l[0], 0, 300}, &inChunks{l[1], 0, 170}, &inChunks{l[2], 0, 411}}, &metrics.Options{Threads: threads}); err != nil {
 				t.Fatal(err)
 			}
+			// They are counted without accuracy among the metrics.
+			differ, right := map[[2]int]int64{}, map[[2]int]int64{}
+			for _, f := range want {
+				if differ[[2]int{f.A, f.B}]++; f.Decisions[0] == f.Label {
+					right[[2]int{f.A, f.B}]++
+				}
+			}
+			for _, f := range c.Flips() {
+				if ab := [2]int{f.A, f.B}; f.Rows != n-2 || f.Differ != differ[ab] || f.OnlyA != right[ab] || f.Differ == 0 {
+					t.Errorf("%d classes: flips are %+v, want %d, of which %d are right before", classes, f, differ[ab], right[ab])
+				}
+			}
+			if len(c.Flips()) != 2 {
+				t.Errorf("%d classes: flips of %d pairs", classes, len(c.Flips()))
+			}
 			var order []int64
 			for p := range parts {
 				order = append(order, p)

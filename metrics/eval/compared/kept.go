@@ -13,6 +13,7 @@ import (
 type kept struct {
 	losses  []loss
 	hits    bool // who was right: accuracy
+	decided bool // how often decisions differ, and who is right then: models of classes
 	joint   bool // the rows by the scores of both models
 	byLabel bool // some loss has sums by label
 }
@@ -135,6 +136,7 @@ func rowMetric(s *eval.Spec, name string) (metrics.RowMetric, error) {
 
 // keptFor returns what the metrics of a spec need.
 func keptFor(s *eval.Spec) (k kept) {
+	k.decided = s.Shape().HasClasses()
 	for _, m := range s.Metrics {
 		by, l := comparedBy(s, m)
 		switch by {

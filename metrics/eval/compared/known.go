@@ -38,7 +38,7 @@ func RowColumns(s *eval.Spec) (l []string) {
 	for i := range k.losses {
 		l = append(l, k.losses[i].Name)
 	}
-	if k.hits {
+	if k.decided {
 		l = append(l, hitsName)
 	}
 	return append(l, DecisionColumn, ConfidenceColumn)
@@ -126,6 +126,16 @@ func (c *Comparison) judges(model int) bool {
 func (c *Comparison) decides(model int) bool {
 	k := c.knows(model)
 	return k == nil || k.decisions >= 0
+}
+
+// flip reports whether it is known of each row whether the decisions of a pair differ, and which is right.
+func (c *Comparison) flip(p *pair) bool {
+	for _, m := range []int{p.a, p.b} {
+		if k := c.knows(m); k != nil && (k.decisions < 0 || k.hits < 0) {
+			return false
+		}
+	}
+	return c.kept.decided
 }
 
 // counts reports whether row i of a chunk counts.

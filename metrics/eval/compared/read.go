@@ -208,13 +208,13 @@ func (v *view) add(r *reader, b *metrics.Block, whole bool) {
 	if r.gridded != nil {
 		r.gridded.Places(v.places[from:to], b, events)
 	}
-	if k.hits {
+	if k.decided {
 		v.right = take(v.room.right, b.Right, from, b.Rows, whole)
 	}
 	if v.group != nil {
 		v.columnsOf(b, from, r.c.Spec.Classes == 1)
 	}
-	if k.hits || r.flipped != nil || v.top != nil {
+	if k.decided && b.Classes != 1 || r.flipped != nil || v.top != nil {
 		decided := b.Decisions
 		if decided == nil {
 			decided = b.Stats.ArgMax
@@ -627,17 +627,23 @@ func (p *pair) add(r *reader, a, b *view, n, classes int) {
 	default:
 		p.joint.Add(a.keys[:n], b.keys[:n], classes, weights)
 	}
-	if !c.judges(p.a) || !c.judges(p.b) {
+	judged, flip := c.judges(p.a) && c.judges(p.b), c.flip(p)
+	if !judged && !flip {
 		return
 	}
+	was := p.hits
 	p.hits.Add(a.right[:n], b.right[:n])
-	var room [stepRows]uint8
-	alike := room[:n]
-	if c.decides(p.a) && c.decides(p.b) {
+	switch {
+	case !flip:
+	case classes == 1: // of two decisions that differ one is right
+		p.flips += p.hits.OnlyA - was.OnlyA + p.hits.OnlyB - was.OnlyB
+	default:
+		var room [stepRows]uint8
+		alike := room[:n]
 		kernel.Hits(alike, a.decided[:n], b.decided[:n])
 		p.flips += int64(n - bytes.Count(alike, []byte{1}))
 	}
-	if weights != nil {
+	if judged && weights != nil {
 		x, y := make([]float64, n), make([]float64, n)
 		for i := range n {
 			x[i], y[i] = float64(a.right[i]), float64(b.right[i])
