@@ -47,7 +47,7 @@ func TestTablePanic(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		if what != "parsing" { // parse has closed its files
+		if was.text != nil { // else scan has closed it
 			was.text.close()
 		}
 	}

@@ -792,6 +792,7 @@ func (t *table) scan() {
 			}
 		}
 		f.text.close()
+		f.text = nil // its buffers would stay until the last file is read
 	}
 	close(t.order)
 }

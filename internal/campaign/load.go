@@ -17,7 +17,7 @@ import (
 
 const aboutLoad = `Time and memory against the number of rows, classes, bins, groups, models, files and processes. A fault is an exit code, memory above its bound,
 or CPU time per row, per class, per model, per file or per process that is more than twice that of the size before. Bins and groups cost no time that is in
-proportion to their number, and have a bound of memory alone. Memory does not grow with rows or processes; a file takes about 6 kB, and a model up to
+proportion to their number, and have a bound of memory alone. Memory does not grow with rows or processes; a file takes about 1 kB, and a model up to
 400 kB. Seconds are those of all CPUs together. With 8 processes, all run at once: memory is that of the largest, and all have to give the same document.
 
 ![CPU seconds and memory against the number of rows, classes, bins, groups, models, files and processes](load.svg)`
@@ -167,7 +167,6 @@ func (c *campaign) ladders() []ladder {
 		l[4].steps = append(l[4].steps, models(1000))
 		l[4].most = 512 << 20 // what --max-memory allows
 		l[5].steps = append(l[5].steps, files(100_000))
-		l[5].most = 800 << 20
 	}
 	return l
 }
