@@ -352,15 +352,15 @@ func (s *sources) setNames(paths []string) []string {
 	short := make([]string, len(files))
 	const most = 64
 	for folders := range most {
-		was := slices.Clone(short)
+		have := map[string]int{}
+		for _, n := range short {
+			have[n]++
+		}
+		if folders > 0 && len(have) == len(short) {
+			break
+		}
 		for i, p := range files {
-			same := 0
-			for _, n := range was {
-				if n == was[i] {
-					same++
-				}
-			}
-			if folders == 0 || same > 1 {
+			if have[short[i]] > 1 || folders == 0 {
 				short[i] = s.setName(p, folders)
 			}
 		}

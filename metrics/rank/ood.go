@@ -52,7 +52,7 @@ func (d Detector) logits() bool { return d == MaxLogit || d == Energy || d == De
 // score up to MaxExact scores; beyond that, scores that differ only in the last bits of their keys are counted together.
 // Labels and decisions are ignored. NewOOD compares two sets. Scores is a metrics.Accumulator.
 //
-// It takes about 50 bytes per distinct score, plus 2 MiB for many rows. Its state takes at most 10 bytes per score, or about
+// It takes about 50 bytes per distinct score, plus 8 MiB for many rows. Its state takes at most 10 bytes per score, or about
 // 30 with weights.
 type Scores struct {
 	detector Detector
