@@ -223,18 +223,19 @@ func TestMaxMemory(t *testing.T) {
 	wide := []string{d.put("z.npy", npy(t, []int64{few, classes}, z)), "--labels", d.put("k.npy", npy(t, []int64{few}, y[:few])), "--input", "logits"}
 	bin, little := build(t), "these metrics take about"
 	for _, c := range []struct {
-		name string
-		args []string
-		says string
+		name   string
+		args   []string
+		says   string
+		little string // memory that is too little
 	}{
-		{"classes", append([]string{"eval", "--metrics", "sce,balanced_accuracy,brier_skill"}, wide...), little},
-		{"bins", append([]string{"eval", "--metrics", "ece(bins=200000)"}, one...), little},
-		{"groups", append([]string{"eval", "--metrics", "default,sce,retention_nll,ece_sweep", "--group", groups}, one...), "groups or more, and these metrics of each take more memory than there is"},
+		{"classes", append([]string{"eval", "--metrics", "sce,balanced_accuracy,brier_skill"}, wide...), little, "56MiB"},
+		{"bins", append([]string{"eval", "--metrics", "ece(bins=200000)"}, one...), little, "56MiB"},
+		{"groups", append([]string{"eval", "--metrics", "default,sce,retention_nll,ece_sweep", "--group", groups}, one...), "groups or more, and these metrics of each take more memory than there is", "72MiB"},
 		{"sets", append([]string{"compare", one[0], // twice
-			"--metrics", "auroc(average=macro),ace,retention_nll,retention_accuracy"}, one...), "these metrics of 2 sets take about "},
+			"--metrics", "auroc(average=macro),ace,retention_nll,retention_accuracy"}, one...), "these metrics of 2 sets take about ", "56MiB"},
 		{"groups of sets", append([]string{"compare", other, "--metrics", "nll,brier", "--group", d.put("more.npy", npy(t, []int64{rows}, more))}, one...),
-			"by more rows are in 20000 groups or more, whose sums of 1 pair of models take more memory than there is"},
-		{"outside", append([]string{"eval", "--metrics", "ood_auroc(score=entropy),ood_auroc,retention_nll,retention_accuracy", "--ood", one[0]}, one...), little},
+			"by more rows are in 20000 groups or more, whose sums of 1 pair of models take more memory than there is", "56MiB"},
+		{"outside", append([]string{"eval", "--metrics", "ood_auroc(score=entropy),ood_auroc,retention_nll,retention_accuracy", "--ood", one[0]}, one...), little, "56MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out, errs bytes.Buffer
@@ -246,8 +247,8 @@ func TestMaxMemory(t *testing.T) {
 				return x
 			}
 			var failed *exec.ExitError
-			if err := run("56MiB").Run(); !errors.As(err, &failed) || failed.ExitCode() != exitUsage || out.Len() > 0 {
-				t.Fatalf("with 56MiB: %v, %s", err, errs.String())
+			if err := run(c.little).Run(); !errors.As(err, &failed) || failed.ExitCode() != exitUsage || out.Len() > 0 {
+				t.Fatalf("with %s: %v, %s", c.little, err, errs.String())
 			}
 			said := errs.String()
 			_, after, ok := strings.Cut(said, "pass --max-memory ")

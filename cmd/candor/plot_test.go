@@ -353,6 +353,11 @@ func TestPlotDifferences(t *testing.T) {
 		!strings.Contains(svg, "exact keeps every row") {
 		t.Error(svg)
 	}
+	// Decisions are counted whatever is asked.
+	pair := []string{"compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--plot-kind", "flips", "--metrics"}
+	if drawnBy(t, d, append(slices.Clone(pair), "nll")...) != drawnBy(t, d, append(slices.Clone(pair), "accuracy")...) {
+		t.Error("other flips without accuracy")
+	}
 	for _, c := range []struct {
 		args []string
 		want string
@@ -361,7 +366,6 @@ func TestPlotDifferences(t *testing.T) {
 		{[]string{"merge", d.at("a.state"), "--plot-kind", "differences"}, "--plot-kind differences draws how sets differ"},
 		{append(slices.Clone(args), "--plot-kind", "roc"), "--plot-kind roc is for one set; for several sets there are reliability, differences, groups, gaps and flips"},
 		{append(append([]string{"compare"}, many[:3]...), "--labels", y, "--plot-kind", "flips"), "--plot-kind flips draws two sets, and there are 3; name two"},
-		{[]string{"compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--metrics", "nll", "--plot-kind", "flips"}, "accuracy is not among the metrics"},
 		{append(append([]string{"compare"}, many[:3]...), "--labels", y, "--plot-kind", "gaps"), "--plot-kind gaps draws two sets, and there are 3; name two"},
 		{[]string{"compare", d.at("first.npy"), d.at("second.npy"), "--labels", y, "--metrics", "nll", "--plot-kind", "gaps"}, "these metrics do not keep; evaluate with --metrics default,calibration_error_squared"},
 		{[]string{"eval", d.at("first.npy"), "--labels", y, "--plot-kind", "gaps"}, "--plot-kind gaps draws how sets differ"},

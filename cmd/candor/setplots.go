@@ -82,11 +82,11 @@ func gapsPicture(c *compared.Comparison) picture.Drawing {
 	return d
 }
 
-// flipsPicture returns which rows two models have right. There are no counts of them with weights, or without accuracy.
+// flipsPicture returns which rows two models have right. There are no counts of them with weights, or in states of earlier versions without accuracy.
 func flipsPicture(d *report.Differences, c *compared.Comparison) (picture.Drawing, error) {
 	switch {
 	case len(d.Flips) != 1:
-		return nil, usage("--plot-kind flips draws whose decisions are right, and accuracy is not among the metrics; evaluate with --metrics default,accuracy")
+		return nil, usage("--plot-kind flips draws whose decisions are right, and states of earlier versions have no count of them without accuracy; make the states again, or draw another kind")
 	case slices.ContainsFunc(c.Models(), func(m compared.Model) bool { return m.Audit.Weighted }):
 		return nil, usage("--plot-kind flips counts rows, and they have weights; draw another kind")
 	}
