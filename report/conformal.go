@@ -242,9 +242,9 @@ func (r *Conformal) Verdict() string {
 		case p >= 1-r.Level:
 			s += fmt.Sprintf(", as promised: between %s and %s was to be expected.", shareText(in.Low), shareText(in.High))
 		case all.Value() < in.Low:
-			s += fmt.Sprintf(", fewer than promised: between %s and %s was to be expected (p = %.2g). The rows are not exchangeable with the calibration rows.", shareText(in.Low), shareText(in.High), p)
+			s += fmt.Sprintf(", fewer than promised: between %s and %s was to be expected (p = %.2g). The rows are probably not exchangeable with the calibration rows.", shareText(in.Low), shareText(in.High), p)
 		default:
-			s += fmt.Sprintf(", more than promised: between %s and %s was to be expected (p = %.2g). Scores have ties, or the rows are not exchangeable with the calibration rows.", shareText(in.Low), shareText(in.High), p)
+			s += fmt.Sprintf(", more than promised: between %s and %s was to be expected (p = %.2g). Scores have ties, or the rows are probably not exchangeable with the calibration rows.", shareText(in.Low), shareText(in.High), p)
 		}
 	case r.Coverage > 0:
 		i := conformal.Exact(all.Covered, all.Rows, r.Level)
