@@ -701,6 +701,14 @@ func (a *assembler) float64s(v *columns.Vector, t *columns.Type) []float64 {
 			a.wide[i] = float64(x)
 		}
 		return a.wide
+	case columns.Bool:
+		a.wide = sized(a.wide, len(v.Bool))
+		for i, x := range v.Bool {
+			if a.wide[i] = 0; x {
+				a.wide[i] = 1
+			}
+		}
+		return a.wide
 	}
 	x := a.float32s(v, t)
 	a.wide = sized(a.wide, len(x))
@@ -816,7 +824,7 @@ func (l *columnLayout) asStored() bool {
 	return !slices.ContainsFunc(l.scores, func(at int) bool { return other(l.types[at]) })
 }
 
-// stretch returns elements [from, to) of a vector of numbers.
+// stretch returns elements [from, to) of a vector of numbers or truth values.
 func stretch(v *columns.Vector, from, to int) (p columns.Vector) {
 	switch {
 	case v.Float64 != nil:
@@ -827,6 +835,8 @@ func stretch(v *columns.Vector, from, to int) (p columns.Vector) {
 		p.Float16 = v.Float16[from:to]
 	case v.Int64 != nil:
 		p.Int64 = v.Int64[from:to]
+	case v.Bool != nil:
+		p.Bool = v.Bool[from:to]
 	}
 	return p
 }

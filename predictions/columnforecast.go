@@ -7,6 +7,7 @@ import (
 
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions/internal/columns"
 	"github.com/candor-go/candor/predictions/roles"
 )
 
@@ -94,7 +95,7 @@ func (l *columnLayout) layForecast(o *ForecastOptions, f *openColumns, parts []p
 			p.Float(u.column)
 			f.columns = f.Columns()
 		}
-		if c := &f.columns[u.column]; !isNumber(&c.Type) {
+		if c := &f.columns[u.column]; !isNumber(&c.Type) && !(c.Kind == columns.Bool && u.what == "event") {
 			remedy := "name another column by " + columnSetting[u.what].String()
 			if u.what == "" {
 				remedy = "rename it, or name another prefix by " + setting.Prefix.String()

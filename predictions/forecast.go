@@ -45,7 +45,7 @@ type ForecastOptions struct {
 	// happened with the probability in a column, above 0; the number in a name after Prefix is such a time.
 	Levels []float64
 	// Time and Event are columns of Survival: when each row was last seen, and 1 if the event happened then, or 0 if the row is censored. For
-	// arrays they are arrays of each .npz, or files. Empty names mean "time" and "event".
+	// arrays they are arrays of each .npz, or files. In a table true and false are 1 and 0. Empty names mean "time" and "event".
 	Time, Event string
 	// Alive says that columns of Survival hold the probabilities that the event has not happened yet. They are subtracted from 1.
 	Alive bool

@@ -222,7 +222,10 @@ func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
 					return 0, false
 				}
 			case s.slot >= 0:
-				if v, ok = l.number(c); !ok {
+				if v, ok = l.number(c); !ok && s.truth {
+					v, ok = truthNumber(c)
+				}
+				if !ok {
 					return 0, false
 				}
 			}
@@ -318,7 +321,12 @@ func (l *layout) explain(b *block, start int) *Error {
 				return at(p, badList(l.names[column], c, n, ok, l.classes))
 			}
 		} else if _, ok := l.number(c); s.slot >= 0 && !ok {
-			return at(p, badCell(l.names[column], c))
+			if !s.truth {
+				return at(p, badCell(l.names[column], c))
+			}
+			if _, ok = truthNumber(c); !ok {
+				return at(p, badTruth(l.names[column], c))
+			}
 		}
 		p, column = end+1, column+1
 	}
@@ -337,6 +345,14 @@ func badCell(name string, c []byte) (e *Error) {
 		remedy = "write decimal points, and no commas"
 	}
 	return fault(remedy, "column %q: %q is not a number", cut(name), cut(s))
+}
+
+// badTruth returns the Error of a cell that is neither a number nor a truth value.
+func badTruth(name string, c []byte) *Error {
+	s := string(bytes.Trim(c, " \t"))
+	e := fault("write 1 or true where the event happened, and 0 or false where the row is censored", "column %q: %q is neither a number nor true or false", cut(name), cut(s))
+	e.Name, e.Value = name, s
+	return e
 }
 
 func isRange(err error) bool {
@@ -442,6 +458,17 @@ func (l *layout) number(c []byte) (float64, bool) {
 		c = bytes.ReplaceAll(c, []byte{','}, []byte{'.'})
 	}
 	return cellNumber(c)
+}
+
+// truthNumber returns 1 for true and 0 for false, in letters of any case.
+func truthNumber(c []byte) (float64, bool) {
+	switch c = bytes.Trim(c, " \t"); {
+	case bytes.EqualFold(c, []byte("true")):
+		return 1, true
+	case bytes.EqualFold(c, []byte("false")):
+		return 0, true
+	}
+	return 0, false
 }
 
 // cellNumber returns the number in a cell; NaN if it is missing.

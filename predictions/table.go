@@ -106,10 +106,11 @@ func (l *layout) keyed() bool { return l.grouped > 0 || l.clustered }
 
 // step is a cell to read, after cells to skip.
 type step struct {
-	skip  int // cells before it
-	slot  int // where its number goes: an index in the row, observedSlot or weightSlot; -1: nowhere
-	group int // index of its text among the columns of groups and of clusters, in this order; -1: none
-	kept  int // index of its text among the kept columns; -1: none
+	skip  int  // cells before it
+	slot  int  // where its number goes: an index in the row, observedSlot or weightSlot; -1: nowhere
+	group int  // index of its text among the columns of groups and of clusters, in this order; -1: none
+	kept  int  // index of its text among the kept columns; -1: none
+	truth bool // true and false are 1 and 0
 }
 
 const (
@@ -551,9 +552,10 @@ func (t *table) steps(uses []use) {
 			// A number that also groups rows, or is also kept.
 			s := &l.steps[n-1]
 			s.slot, s.group, s.kept = max(s.slot, u.slot), max(s.group, u.group), max(s.kept, u.kept)
+			s.truth = s.truth || u.what == "event"
 			continue
 		}
-		l.steps = append(l.steps, step{u.column - next, u.slot, u.group, u.kept})
+		l.steps = append(l.steps, step{u.column - next, u.slot, u.group, u.kept, u.what == "event"})
 		next = u.column + 1
 	}
 	l.behind = len(l.names) - next

@@ -142,6 +142,45 @@ func TestSurvivalForms(t *testing.T) {
 	}
 }
 
+// TestSurvivalTruthValues: events may be true and false, in letters of any case, and times may not.
+func TestSurvivalTruthValues(t *testing.T) {
+	d := newDir(t)
+	var number, word, lines strings.Builder
+	number.WriteString("time,event,risk\n")
+	word.WriteString("time,event,risk\n")
+	for i := range 40 {
+		happened := i%3 == 0
+		e := 0
+		if happened {
+			e = 1
+		}
+		row := func(event string) string { return fmt.Sprintf("%d,%s,0.%02d\n", 1+i%7, event, 10+i) }
+		number.WriteString(row(strconv.Itoa(e)))
+		word.WriteString(row([]string{"TRUE", "false", "False", "true", "FALSE", "fAlse"}[i%6]))
+		fmt.Fprintf(&lines, `{"time":%d,"event":%t,"risk":0.%02d}`+"\n", 1+i%7, happened, 10+i)
+	}
+	flags := []string{"--task", "survival", "--prob", "risk", "--horizons", "5"}
+	var want string
+	for _, f := range []struct{ name, content string }{{"n.csv", number.String()}, {"w.csv", word.String()}, {"w.jsonl", lines.String()}} {
+		state := d.at(f.name + ".state")
+		printed(t, append([]string{"eval", d.put(f.name, []byte(f.content)), "--state", state}, flags...)...)
+		if got := string(d.read(state)); want == "" {
+			want = got
+		} else if got != want {
+			t.Errorf("%s: another state", f.name)
+		}
+	}
+	for what, c := range map[string][2]string{
+		"a text":       {"time,event,risk\n1,yes,0.2\n", `line 2: column "event": "yes" is neither a number nor true or false`},
+		"times":        {"time,event,risk\ntrue,1,0.2\n", `line 2: column "time": "true" is not a number`},
+		"other values": {"time,event,risk\n1,1,true\n", `line 2: column "risk": "true" is not a number`},
+	} {
+		if code, _, errs := candor(t, append([]string{"eval", d.put("bad.csv", []byte(c[0]))}, flags...)...); code != exitData || !strings.Contains(errs, c[1]) {
+			t.Errorf("%s: exit code %d, %s", what, code, errs)
+		}
+	}
+}
+
 // TestSurvivalMerges: shards in any order give the document of the whole, and inspect says what a state has.
 func TestSurvivalMerges(t *testing.T) {
 	d := newDir(t)
