@@ -528,19 +528,5 @@ func walkBlocks(r metrics.Source, threads int, visitor func() func(*metrics.Bloc
 	if err := metrics.Feed(r, visits...); err != nil {
 		return err
 	}
-	var bad *metrics.DataError
-	for _, w := range walkers {
-		var d *metrics.DataError
-		switch {
-		case !errors.As(w.check.Err(), &d):
-		case bad == nil:
-			bad = d
-		default:
-			bad.Merge(d)
-		}
-	}
-	if bad != nil {
-		return bad
-	}
-	return nil
+	return invalidRows(walkers)
 }

@@ -881,6 +881,11 @@ func (w *mapped) fill(r metrics.Source) error {
 	if err := metrics.Feed(r, visits...); err != nil {
 		return err
 	}
+	return invalidRows(workers)
+}
+
+// invalidRows returns what is wrong with the rows that all goroutines have seen.
+func invalidRows(workers []*mapper) error {
 	var bad *metrics.DataError
 	for _, m := range workers {
 		var d *metrics.DataError
@@ -892,10 +897,10 @@ func (w *mapped) fill(r metrics.Source) error {
 			bad.Merge(d)
 		}
 	}
-	if bad != nil {
-		return bad
+	if bad == nil {
+		return nil
 	}
-	return nil
+	return bad
 }
 
 // mapped is the file with the results of a map.
