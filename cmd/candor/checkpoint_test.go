@@ -152,7 +152,8 @@ func TestTerminated(t *testing.T) {
 	d, s := newDir(t), newSet(54, 200_000, 3)
 	file := d.put("t.csv", s.table("p_", animals))
 	for wait := 100 * time.Millisecond; ; wait = wait * 2 / 3 {
-		c := exec.Command(program, "eval", file, file, "--prob-prefix", "p_", "--label", "label", "--checkpoint", d.at("checkpoint"), "--checkpoint-every", "1h")
+		// Eight times the file, so that it is still read by a fast machine when the signal comes.
+		c := exec.Command(program, "eval", file, file, file, file, file, file, file, file, "--prob-prefix", "p_", "--label", "label", "--checkpoint", d.at("checkpoint"), "--checkpoint-every", "1h")
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
