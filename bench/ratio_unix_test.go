@@ -97,7 +97,7 @@ func median(v []float64) float64 {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// ratioSet is comparedSet, of another kind and type.
+// ratioSet returns rows like those of comparedSet, with scores of this kind and type.
 func ratioSet(rows, classes int, noise float64, kind metrics.Kind, wide bool) *metrics.Predictions {
 	p := comparedSet(rows, classes, noise)
 	p.Kind = kind

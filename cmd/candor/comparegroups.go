@@ -43,7 +43,7 @@ func groupMetrics(of eval.Shape) string {
 	return "nll,brier,accuracy"
 }
 
-// groupNames says what the groups of a reader's rows are.
+// groupNames is a reader whose rows are in groups: the columns that group them, and the values of a group.
 type groupNames interface {
 	GroupColumns() []string
 	Group(i int32) []string

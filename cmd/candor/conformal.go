@@ -528,5 +528,5 @@ func walkBlocks(r metrics.Source, threads int, visitor func() func(*metrics.Bloc
 	if err := metrics.Feed(r, visits...); err != nil {
 		return err
 	}
-	return invalidRows(walkers)
+	return invalidRows(walkersOf(walkers))
 }

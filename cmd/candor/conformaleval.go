@@ -248,11 +248,7 @@ func (f *conformalEval) count(c *cobra.Command, r rowReader, info predictions.In
 		if err := metrics.Feed(r, visits...); err != nil {
 			return err
 		}
-		var all error
-		for _, w := range walkers {
-			all = mergeBad(all, w.Err())
-		}
-		return all
+		return invalidRows(walkers)
 	}()
 	switch {
 	case err != nil:
@@ -276,18 +272,4 @@ func (f *conformalEval) count(c *cobra.Command, r rowReader, info predictions.In
 		return fault(f.files.calls(paths), "", "%s", "there are no rows")
 	}
 	return nil
-}
-
-// mergeBad merges errors about bad rows.
-func mergeBad(a, b error) error {
-	x, ok := a.(*metrics.DataError)
-	y, also := b.(*metrics.DataError)
-	switch {
-	case ok && also:
-		x.Merge(y)
-		return x
-	case b != nil:
-		return b
-	}
-	return a
 }

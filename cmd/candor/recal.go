@@ -881,16 +881,28 @@ func (w *mapped) fill(r metrics.Source) error {
 	if err := metrics.Feed(r, visits...); err != nil {
 		return err
 	}
-	return invalidRows(workers)
+	return invalidRows(walkersOf(workers))
 }
 
-// invalidRows returns what is wrong with the rows that all goroutines have seen.
-func invalidRows(workers []*mapper) error {
+// walkersOf returns what checks the rows of each goroutine.
+func walkersOf(workers []*mapper) []*metrics.Walker {
+	walkers := make([]*metrics.Walker, len(workers))
+	for i, m := range workers {
+		walkers[i] = m.check
+	}
+	return walkers
+}
+
+// invalidRows returns one error for all invalid rows that the walkers found.
+func invalidRows(walkers []*metrics.Walker) error {
 	var bad *metrics.DataError
-	for _, m := range workers {
+	for _, w := range walkers {
+		err := w.Err()
 		var d *metrics.DataError
 		switch {
-		case !errors.As(m.check.Err(), &d):
+		case err == nil:
+		case !errors.As(err, &d):
+			return err
 		case bad == nil:
 			bad = d
 		default:

@@ -161,7 +161,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCollection: a line of the collector has what is live.
+// TestCollection: the live memory is read from a line of the collector's trace.
 func TestCollection(t *testing.T) {
 	m := collection.FindStringSubmatch("gc 23 @1.5s 2%: 0.02+1.1+0.03 ms clock, 0.04+0.2/1.0/0.3+0.06 ms cpu, 120->131->57 MB, 128 MB goal, 0 MB stacks, 0 MB globals, 2 P")
 	if m == nil || m[1] != "57" {

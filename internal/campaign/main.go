@@ -4,7 +4,7 @@
 //
 //	go run ./internal/campaign [-full] [-seed N] [-only NAME,...] [-soak DURATION] [-o FILE]
 //
-// With -only, what FILE has of other trials stays as it is, so that trials of hours can be run one by one, each at its commit.
+// With -only, the sections of other trials in FILE are kept, so that trials of hours can be run one by one, each at its commit.
 // Most trials run the command as its users do, and look at what it prints, what it leaves behind, and what it needs. A tenth is tried unless
 // -full is given. Everything that is drawn at random comes from the seed; when a process is killed also depends on the machine.
 // The exit code is 1 if there is a fault.
@@ -137,7 +137,7 @@ func choose(names string) ([]trial, error) {
 	return l, nil
 }
 
-// section is what a page has of a trial.
+// section is the part of a page that reports a trial.
 type section struct {
 	summary string // its row of the first table
 	text    string

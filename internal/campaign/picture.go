@@ -86,7 +86,7 @@ func decades(l []float64) (low, high float64) {
 	return low, max(high, 10*low)
 }
 
-// round removes what a power of ten has of rounding.
+// round removes rounding errors of a power of ten.
 func round(v float64) float64 { return math.Round(v*1000) / 1000 }
 
 // short is a number in few characters: 1,000 or 1e6.

@@ -3,7 +3,7 @@
 //
 //	go run ./internal/coverage [-seed N] [-only NAME,...] [-runs N] [-threads N] [-law TEXT]
 //
-// All tables take hours; -runs 20 takes minutes, and says what is badly off.
+// All tables take hours; -runs 20 takes minutes and shows what is badly wrong.
 package main
 
 import (

@@ -1,6 +1,6 @@
 package main
 
-// orderer is what sorting asks of a Machine. Lanes are unsigned integers: t is I32 or I64.
+// orderer has the operations that a Machine needs to sort keys. Lanes are unsigned integers: t is I32 or I64.
 type orderer interface {
 	// Sifter returns what tells the lanes of a register that are at most last from the others: low has the first in their
 	// order from lane 0 on, high the others, and behind them either has lanes of no meaning; n is the number of the first.

@@ -1,6 +1,6 @@
 package main
 
-// sorter is what sorting a row a lane asks of a Machine.
+// sorter has the loads and stores that a Machine needs to sort rows, one in each lane.
 type sorter interface {
 	LoadAt(p, i R, scale int) V // from p + i*scale, where scale is 1, 2, 4 or 8
 	StoreAt(p, i R, scale int, v V)

@@ -194,7 +194,7 @@ func TestMerge(t *testing.T) {
 	})
 }
 
-// orderTrials are trials of what sorting asks of a Machine.
+// orderTrials are trials of the operations that sorting needs.
 func orderTrials() (all []trial) {
 	for _, t := range []T{I32, I64} {
 		size := t.Bytes()
