@@ -37,7 +37,7 @@ func simdSpread[T float32 | float64](abs, spread []float64, x []T, rows, m, stri
 func asmSpread[T float32 | float64](w, x *T, rows, m, stride int, p *sortPlan, y, abs, spread *float64) {
 	v, u, steps, top := unsafe.Pointer(w), unsafe.Pointer(x), &p.steps[0].op, math.Float64bits(float64(m-1))
 	if unsafe.Sizeof(T(0)) == 4 {
-		asm.SortRowsF32((*float32)(v), (*float32)(u), rows, m, stride, steps, y, abs, spread, top)
+		asm.SampleSpreadF32((*float32)(v), (*float32)(u), rows, m, stride, steps, y, abs, spread, top)
 	} else {
 		asm.SampleSpreadF64((*float64)(v), (*float64)(u), rows, m, stride, steps, y, abs, spread, top)
 	}

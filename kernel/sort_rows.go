@@ -11,9 +11,8 @@ import (
 // nor written.
 //
 // scratch has at least SortRowsScratch(k) elements and must not overlap x. Rows of 4 to 1,024 elements are sorted by
-// assembly with a sorting network, as many at a time as a register has lanes. So one row takes as long as a register of rows,
-// and the time does not depend on the values, except that the rows of a register in which there is a NaN are sorted by the
-// definition. That takes many times as long, and so do rows of other lengths.
+// assembly with a sorting network, as many at a time as a register has lanes. So the time does not depend on the values, and
+// one row takes as long as a register of rows. Other rows are sorted by the definition, which takes many times as long.
 func SortRowsF32(x []float32, rows, k, stride int, scratch []float32) {
 	checkRows(len(x), rows, k, stride)
 	checkScratch(len(scratch), SortRowsScratch(k))

@@ -173,13 +173,7 @@ func simdSortRows32(x []float32, rows, k, stride int, scratch []float32) {
 	var p sortPlan
 	p.make(k, vectorBytes())
 	batch := 1 << 18 / k / lanes * lanes // of 1 MiB
-	for i := 0; i < rows; {
-		n := min(batch, rows-i)
-		left := asm.SortRowsF32(&scratch[0], &x[i*stride], n, k, stride, &p.steps[0].op, nil, nil, nil, 0)
-		i += n - left
-		for range min(left, lanes) { // one of these has a NaN
-			sortRow32(x[i*stride : i*stride+k])
-			i++
-		}
+	for i := 0; i < rows; i += batch {
+		asm.SortRowsF32(&scratch[0], &x[i*stride], min(batch, rows-i), k, stride, &p.steps[0].op)
 	}
 }

@@ -1864,29 +1864,42 @@ func HitBlocksF32(to *uint64, keys *uint32, n int) {
 	}
 }
 
-// SortRowsF32 sorts rows of 4 elements or more in place where y is nil, up to the register of rows in which there is a
-// NaN, and returns the number of rows that are left, those with it. -0 becomes 0. Where y is not nil it writes to abs,
-// for each row of 4 samples or more, the sum of the distances of its samples from its y, and to spread that of the
-// distances of any two of them: NaN where a number is not finite. y, abs and spread have room for whole registers of
-// rows. top has the bits of k-1 as float64. w is scratch: 64 bytes and a register for each sample of a row, at the
-// first address in it that is a multiple of 64. steps are the network, up to one whose operation is 0.
-func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64) (left int) {
+// SortRowsF32 sorts rows of 4 elements or more in place. w is scratch: 64 bytes and a register for each element of a
+// row, at the first address in it that is a multiple of 64. steps are the network, up to one whose operation is 0.
+func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int32) {
 	switch {
 	case isa.NEON:
-		return neon.SortRowsF32(w, x, rows, k, stride, steps, y, abs, spread, top)
+		neon.SortRowsF32(w, x, rows, k, stride, steps)
 	case isa.AVX512:
-		return avx512.SortRowsF32(w, x, rows, k, stride, steps, y, abs, spread, top)
+		avx512.SortRowsF32(w, x, rows, k, stride, steps)
 	case isa.AVX2:
-		return avx2.SortRowsF32(w, x, rows, k, stride, steps, y, abs, spread, top)
+		avx2.SortRowsF32(w, x, rows, k, stride, steps)
+	default:
+		panic(absent)
 	}
-	panic(absent)
+}
+
+// SampleSpreadF32 writes to abs, for each row of 4 samples or more, the sum of the distances of its samples from its y,
+// and to spread that of the distances of any two of them: NaN where a number is not finite. y, abs and spread have room
+// for whole registers of rows. top has the bits of k-1 as float64. w is scratch: 192 bytes and a register for each
+// sample of a row. steps are the network, up to one whose operation is 0.
+func SampleSpreadF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64) {
+	switch {
+	case isa.NEON:
+		neon.SampleSpreadF32(w, x, rows, k, stride, steps, y, abs, spread, top)
+	case isa.AVX512:
+		avx512.SampleSpreadF32(w, x, rows, k, stride, steps, y, abs, spread, top)
+	case isa.AVX2:
+		avx2.SampleSpreadF32(w, x, rows, k, stride, steps, y, abs, spread, top)
+	default:
+		panic(absent)
+	}
 }
 
 // SampleSpreadF64 writes to abs, for each row of 4 samples or more, the sum of the distances of its samples from its y,
 // and to spread that of the distances of any two of them: NaN where a number is not finite. y, abs and spread have room
-// for whole registers of rows. top has the bits of k-1 as float64. w is scratch: 64 bytes and a register for each
-// sample of a row, at the first address in it that is a multiple of 64. steps are the network, up to one whose
-// operation is 0.
+// for whole registers of rows. top has the bits of k-1 as float64. w is scratch: 192 bytes and a register for each
+// sample of a row. steps are the network, up to one whose operation is 0.
 func SampleSpreadF64(w *float64, x *float64, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64) {
 	switch {
 	case isa.NEON:

@@ -5,6 +5,48 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// SortTo at 64 bytes makes the larger of a, b and the smaller: integers have min and max on one of the two ports there,
+// exclusive or on both.
+func (m *amd64) SortTo(a, b V) V {
+	least := m.v()
+	m.VPMINSD(op(a), op(b), least)
+	if m.wide() {
+		m.VPTERNLOGD(operand.U8(0x96), op(a), least, op(b))
+	} else {
+		m.VPMAXSD(op(a), op(b), op(b))
+	}
+	return least
+}
+
+func (m *amd64) SortMemory(p R, b V) {
+	least := m.v()
+	m.VPMINSD(at(p, 0), op(b), least)
+	if m.wide() {
+		m.VPTERNLOGD(operand.U8(0x96), at(p, 0), least, op(b))
+	} else {
+		m.VPMAXSD(at(p, 0), op(b), op(b))
+	}
+	m.Store(p, 0, least)
+}
+
+func (m *amd64) TurnNegative() func(v V) V {
+	if !m.wide() {
+		low := m.Const(I32, 1<<31-1)
+		return func(v V) V {
+			d := m.v()
+			m.VPSIGND(op(v), op(m.And(v, low)), d)
+			return d
+		}
+	}
+	top := m.Copy(m.Const(I32, 1<<31))
+	return func(v V) V {
+		k := m.K()
+		m.VPMOVD2M(op(v), k)
+		m.VPSUBD(op(v), op(top), k, op(v))
+		return v
+	}
+}
+
 func sumOf(p, i R, scale int) operand.Mem {
 	return operand.Mem{Base: p.(reg.Register), Index: i.(reg.Register), Scale: uint8(scale)}
 }

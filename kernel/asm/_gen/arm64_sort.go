@@ -6,6 +6,23 @@ import (
 	"github.com/candor-go/candor/kernel/asm/_gen/neon"
 )
 
+func (m *neonMachine) SortTo(a, b V) V {
+	least := m.do("smin", "4s", a, b)
+	m.f.Do("smax", "4s", 0, register(b), register(b), register(a))
+	return least
+}
+
+func (m *neonMachine) SortMemory(R, V) { panic("SortMemory: there are enough registers") }
+
+func (m *neonMachine) TurnNegative() func(v V) V {
+	top := m.Pin(m.Const(I32, 1<<31))
+	return func(v V) V {
+		turned := m.Sub(I32, top, v)
+		m.BlendTo(m.Sar(I32, v, 31), v, turned)
+		return v
+	}
+}
+
 // sum returns p + i*scale.
 func (m *neonMachine) sum(p, i R, scale int) R {
 	r := m.f.General()

@@ -51,6 +51,7 @@ var families = []struct {
 	{"columnkeys", columnKeys},
 	{"keys", keys},
 	{"hitblocks", hitBlocks},
+	{"sort", sortRows},
 	{"samples", sampleSpreads},
 	{"classwise", classwise},
 	{"normal", normal},

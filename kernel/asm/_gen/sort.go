@@ -93,22 +93,42 @@ const (
 	sortX = 8 * iota
 	sortRowsLeft
 	sortBlocks
-	sortY // and where the columns of sums are
-	sortAbs
-	sortSpread
 	sortCols = 64 // where the columns start
 )
 
 // sorting emits the network that sorts a row a lane.
 type sorting struct {
 	Machine
-	t                                  T // the elements of rows
+	t        T                            // the elements of rows
+	room     int                          // the bytes of the head, behind which the columns start
+	lines    int                          // of the next tile that an operation prefetches
+	pair     func(a, b V) (least, most V) // a and b are used up
+	inMemory func(p R, b V)               // the same where a stands in memory, to which least goes; most is b
+
 	head                               R // of the scratch
 	low, high, next, count, step, soon R
 	by                                 [4]R // 1, 3, 5 and 7 times the stride
 }
 
-// start begins a loop over tiles, before which more is done.
+func sortRows(m Machine) {
+	m.Func("SortRowsF32", `SortRowsF32 sorts rows of 4 elements or more in place. w is scratch: 64 bytes and a register for each element
+		of a row, at the first address in it that is a multiple of 64. steps are the network, up to one whose operation is 0.`,
+		[]Arg{{"w", "*float32"}, {"x", "*float32"}, {"rows", "int"}, {"k", "int"}, {"stride", "int"}, {"steps", "*int32"}}, nil)
+	s := &sorting{Machine: m, t: F32, room: sortCols, lines: 2}
+	s.pair = func(a, b V) (least, most V) { return m.SortTo(a, b), b }
+	s.inMemory = m.SortMemory
+	s.start(func() {})
+	s.transposing("fetch", func(t *tile) {
+		turned := t.TurnNegative()
+		t.fetch(func(_ int, c V) V { return turned(c) })
+	})
+	s.prefetching()
+	s.network()
+	s.transposing("put", (*tile).put)
+	s.end()
+}
+
+// start begins a loop over tiles, before which more is done, and end ends it and the function.
 func (s *sorting) start(more func()) {
 	s.head = s.Arg("w")
 	s.AddR(s.head, 63)
@@ -119,7 +139,6 @@ func (s *sorting) start(more func()) {
 	s.Label("tile")
 }
 
-// end ends it.
 func (s *sorting) end() {
 	x, left := s.LoadR(s.head, sortX, 8), s.LoadR(s.head, sortRowsLeft, 8)
 	s.AddR(x, s.stride(log2(s.rows())))
@@ -127,6 +146,7 @@ func (s *sorting) end() {
 	s.StoreR(s.head, sortX, 8, x)
 	s.StoreR(s.head, sortRowsLeft, 8, left)
 	s.If(left, GT, 0, "tile")
+	s.Return()
 }
 
 // prefetching starts to prefetch the tile behind the one at hand, of which prefetch takes the next n lines.
@@ -275,7 +295,7 @@ func (t *tile) fetch(f func(q int, c V) V) {
 	t.Label(many)
 	v := pieces()
 	for q, c := range t.transposed(v) {
-		t.Store(t.cols, sortCols+q*t.Width(), f(q, c))
+		t.Store(t.cols, t.room+q*t.Width(), f(q, c))
 	}
 	t.forth(per, many)
 	t.If(t.left, EQ, 0, end)
@@ -287,6 +307,7 @@ func (t *tile) fetch(f func(q int, c V) V) {
 // may come again.
 func (t *tile) put() {
 	w := t.rows()
+	turned := t.TurnNegative()
 	many, few, four, end := t.name+"_many", t.name+"_few", t.name+"_four", t.name+"_end"
 	if w > 4 {
 		t.If(t.left, LT, w, few)
@@ -297,11 +318,11 @@ func (t *tile) put() {
 		if l%4 == 0 {
 			v := make([]V, 4)
 			for j := range w {
-				v[j%4] = t.LoadGroup(v[j%4], j/4, t.cols, sortCols+j*t.Width()+4*l)
+				v[j%4] = t.LoadGroup(v[j%4], j/4, t.cols, t.room+j*t.Width()+4*l)
 			}
 			out = t.transposed(v)
 		}
-		t.Store(row, 0, out[l%4])
+		t.Store(row, 0, turned(out[l%4]))
 	})
 	t.forth(w, many)
 	t.If(t.left, EQ, 0, end)
@@ -316,9 +337,12 @@ func (t *tile) put() {
 		t.Label(four)
 		v := make([]V, 4)
 		for j := range v {
-			v[j] = t.Load(t.cols, sortCols+j*t.Width())
+			v[j] = t.Load(t.cols, t.room+j*t.Width())
 		}
 		v = t.transposed(v)
+		for j := range v {
+			v[j] = turned(v[j])
+		}
 		t.each(func(l int, row R) { t.StoreGroup(row, 0, v[l%4], l/4) })
 		t.forth(4, four)
 		t.If(t.left, GT, 0, few)
@@ -333,7 +357,7 @@ func (s *sorting) network() {
 	op := s.LoadR(s.step, stepOp, 4)
 	s.If(op, EQ, 0, "sorted")
 	cols := s.CopyR(s.head)
-	s.AddR(cols, sortCols)
+	s.AddR(cols, s.room)
 	s.low, s.high = s.LoadR(s.step, stepLow, 4), s.LoadR(s.step, stepHigh, 4)
 	s.AddR(s.low, cols)
 	s.AddR(s.high, cols)
@@ -480,10 +504,9 @@ func (s *sorting) operation(op int) {
 			}
 		}
 		if p[0] == 0 && stays {
-			s.SortMemoryTo(s.t, s.low, v[p[1]])
+			s.inMemory(s.low, v[p[1]])
 		} else {
-			a, b := v[p[0]], v[p[1]]
-			v[p[0]], v[p[1]] = s.Min(s.t, a, b), s.Max(s.t, a, b)
+			v[p[0]], v[p[1]] = s.pair(v[p[0]], v[p[1]])
 		}
 		for _, u := range p {
 			if left[u]--; left[u] == 0 && v[u] != nil {
@@ -491,7 +514,7 @@ func (s *sorting) operation(op int) {
 			}
 		}
 	}
-	s.prefetch(1)
+	s.prefetch(s.lines)
 	s.AddR(s.low, s.next)
 	if flip {
 		s.SubR(s.high, s.next)

@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
-// func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64) (left int)
+// func SampleSpreadF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
-TEXT ·SortRowsF32(SB), NOSPLIT, $0-88
+TEXT ·SampleSpreadF32(SB), NOSPLIT, $0-80
 	MOVQ w+0(FP), AX
 	ADDQ $+63, AX
 	ANDQ $-64, AX
@@ -23,181 +23,10 @@ TEXT ·SortRowsF32(SB), NOSPLIT, $0-88
 	MOVQ CX, 40(AX)
 
 tile:
-	MOVQ   (AX), CX
-	MOVQ   stride+32(FP), DX
-	SHLQ   $0x05, DX
-	ADDQ   DX, CX
-	MOVQ   y+48(FP), DX
-	TESTQ  DX, DX
-	JNE    samples
-	MOVQ   8(AX), DX
-	CMPQ   DX, $+8
-	JLT    take_fewer
-	MOVQ   (AX), DX
-	MOVQ   stride+32(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   AX, SI
-	MOVQ   k+24(FP), DI
-	VPXOR  Y0, Y0, Y0
-	VCMPPS $0x03, Y0, Y0, Y1
-	MOVQ   BX, R8
-	MOVQ   BX, R9
-	ADDQ   R9, R9
-	ADDQ   BX, R9
-	SHLQ   $0x02, R8
-
-take_many:
-	MOVQ           DX, R10
-	VBROADCASTF128 (R10), Y2
-	VBROADCASTF128 (R10)(BX*1), Y3
-	VBROADCASTF128 (R10)(BX*2), Y4
-	VBROADCASTF128 (R10)(R9*1), Y5
-	ADDQ           R8, R10
-	VINSERTF128    $0x01, (R10), Y2, Y2
-	VINSERTF128    $0x01, (R10)(BX*1), Y3, Y3
-	VINSERTF128    $0x01, (R10)(BX*2), Y4, Y4
-	VINSERTF128    $0x01, (R10)(R9*1), Y5, Y5
-	VUNPCKLPS      Y3, Y2, Y6
-	VUNPCKHPS      Y3, Y2, Y2
-	VUNPCKLPS      Y5, Y4, Y3
-	VUNPCKHPS      Y5, Y4, Y4
-	VUNPCKLPD      Y3, Y6, Y5
-	VUNPCKHPD      Y3, Y6, Y3
-	VUNPCKLPD      Y4, Y2, Y6
-	VUNPCKHPD      Y4, Y2, Y2
-	PREFETCHT0     (CX)
-	ADDQ           $+64, CX
-	VADDPS         Y0, Y5, Y4
-	VCMPPS         $0x03, Y4, Y4, Y5
-	VPOR           Y1, Y5, Y1
-	VMOVUPS        Y4, 64(SI)
-	VADDPS         Y0, Y3, Y3
-	VCMPPS         $0x03, Y3, Y3, Y4
-	VPOR           Y1, Y4, Y1
-	VMOVUPS        Y3, 96(SI)
-	VADDPS         Y0, Y6, Y3
-	VCMPPS         $0x03, Y3, Y3, Y4
-	VPOR           Y1, Y4, Y1
-	VMOVUPS        Y3, 128(SI)
-	VADDPS         Y0, Y2, Y2
-	VCMPPS         $0x03, Y2, Y2, Y3
-	VPOR           Y1, Y3, Y1
-	VMOVUPS        Y2, 160(SI)
-	ADDQ           $+16, DX
-	ADDQ           $+128, SI
-	SUBQ           $+4, DI
-	CMPQ           DI, $+4
-	JGE            take_many
-	TESTQ          DI, DI
-	JEQ            take_end
-	SUBQ           $+4, DI
-	SHLQ           $0x02, DI
-	ADDQ           DI, DX
-	SHLQ           $0x03, DI
-	ADDQ           DI, SI
-	MOVQ           $+4, DI
-	JMP            take_many
-
-take_end:
-	VPTEST Y1, Y1
-	JNE    faulty
-	JMP    take_done
-
-take_fewer:
-	MOVQ   (AX), DX
-	MOVQ   stride+32(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   AX, SI
-	MOVQ   k+24(FP), DI
-	MOVQ   8(AX), R8
-	SUBQ   $+1, R8
-	IMULQ  BX, R8
-	ADDQ   DX, R8
-	VPXOR  Y0, Y0, Y0
-	VCMPPS $0x03, Y0, Y0, Y1
-
-take_fewer_many:
-	MOVQ           DX, R9
-	VBROADCASTF128 (R9), Y2
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VBROADCASTF128 (R9), Y3
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VBROADCASTF128 (R9), Y4
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VBROADCASTF128 (R9), Y5
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VINSERTF128    $0x01, (R9), Y2, Y2
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VINSERTF128    $0x01, (R9), Y3, Y3
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VINSERTF128    $0x01, (R9), Y4, Y4
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VINSERTF128    $0x01, (R9), Y5, Y5
-	VUNPCKLPS      Y3, Y2, Y6
-	VUNPCKHPS      Y3, Y2, Y2
-	VUNPCKLPS      Y5, Y4, Y3
-	VUNPCKHPS      Y5, Y4, Y4
-	VUNPCKLPD      Y3, Y6, Y5
-	VUNPCKHPD      Y3, Y6, Y3
-	VUNPCKLPD      Y4, Y2, Y6
-	VUNPCKHPD      Y4, Y2, Y2
-	PREFETCHT0     (CX)
-	ADDQ           $+64, CX
-	VADDPS         Y0, Y5, Y4
-	VCMPPS         $0x03, Y4, Y4, Y5
-	VPOR           Y1, Y5, Y1
-	VMOVUPS        Y4, 64(SI)
-	VADDPS         Y0, Y3, Y3
-	VCMPPS         $0x03, Y3, Y3, Y4
-	VPOR           Y1, Y4, Y1
-	VMOVUPS        Y3, 96(SI)
-	VADDPS         Y0, Y6, Y3
-	VCMPPS         $0x03, Y3, Y3, Y4
-	VPOR           Y1, Y4, Y1
-	VMOVUPS        Y3, 128(SI)
-	VADDPS         Y0, Y2, Y2
-	VCMPPS         $0x03, Y2, Y2, Y3
-	VPOR           Y1, Y3, Y1
-	VMOVUPS        Y2, 160(SI)
-	ADDQ           $+16, DX
-	ADDQ           $+16, R8
-	ADDQ           $+128, SI
-	SUBQ           $+4, DI
-	CMPQ           DI, $+4
-	JGE            take_fewer_many
-	TESTQ          DI, DI
-	JEQ            take_fewer_end
-	SUBQ           $+4, DI
-	SHLQ           $0x02, DI
-	ADDQ           DI, DX
-	ADDQ           DI, R8
-	SHLQ           $0x03, DI
-	ADDQ           DI, SI
-	MOVQ           $+4, DI
-	JMP            take_fewer_many
-
-take_fewer_end:
-	VPTEST Y1, Y1
-	JNE    faulty
-
-take_done:
-	JMP network
-
-samples:
+	MOVQ  (AX), CX
+	MOVQ  stride+32(FP), DX
+	SHLQ  $0x05, DX
+	ADDQ  DX, CX
 	MOVQ  8(AX), DX
 	CMPQ  DX, $+8
 	JLT   fetch_fewer
@@ -237,13 +66,13 @@ fetch_many:
 	VFMADD231PS    Y0, Y6, Y1
 	PREFETCHT0     (CX)
 	ADDQ           $+64, CX
-	VMOVUPS        Y6, 64(SI)
+	VMOVUPS        Y6, 128(SI)
 	VFMADD231PS    Y0, Y4, Y2
-	VMOVUPS        Y4, 96(SI)
+	VMOVUPS        Y4, 160(SI)
 	VFMADD231PS    Y0, Y7, Y1
-	VMOVUPS        Y7, 128(SI)
+	VMOVUPS        Y7, 192(SI)
 	VFMADD231PS    Y0, Y3, Y2
-	VMOVUPS        Y3, 160(SI)
+	VMOVUPS        Y3, 224(SI)
 	ADDQ           $+16, DX
 	ADDQ           $+128, SI
 	SUBQ           $+4, DI
@@ -260,9 +89,8 @@ fetch_many:
 	JMP            fetch_many
 
 fetch_end:
-	MOVQ    32(AX), DX
 	VADDPS  Y2, Y1, Y0
-	VMOVUPS Y0, (DX)
+	VMOVUPS Y0, 64(AX)
 	JMP     fetch_done
 
 fetch_fewer:
@@ -321,13 +149,13 @@ fetch_fewer_many:
 	VFMADD231PS    Y0, Y6, Y1
 	PREFETCHT0     (CX)
 	ADDQ           $+64, CX
-	VMOVUPS        Y6, 64(SI)
+	VMOVUPS        Y6, 128(SI)
 	VFMADD231PS    Y0, Y4, Y2
-	VMOVUPS        Y4, 96(SI)
+	VMOVUPS        Y4, 160(SI)
 	VFMADD231PS    Y0, Y7, Y1
-	VMOVUPS        Y7, 128(SI)
+	VMOVUPS        Y7, 192(SI)
 	VFMADD231PS    Y0, Y3, Y2
-	VMOVUPS        Y3, 160(SI)
+	VMOVUPS        Y3, 224(SI)
 	ADDQ           $+16, DX
 	ADDQ           $+16, R8
 	ADDQ           $+128, SI
@@ -346,12 +174,10 @@ fetch_fewer_many:
 	JMP            fetch_fewer_many
 
 fetch_fewer_end:
-	MOVQ    32(AX), DX
 	VADDPS  Y2, Y1, Y0
-	VMOVUPS Y0, (DX)
+	VMOVUPS Y0, 64(AX)
 
 fetch_done:
-network:
 	MOVQ steps+40(FP), DX
 
 step:
@@ -359,7 +185,7 @@ step:
 	TESTQ   BX, BX
 	JEQ     sorted
 	MOVQ    AX, BX
-	ADDQ    $+64, BX
+	ADDQ    $+128, BX
 	MOVLQSX 8(DX), SI
 	MOVLQSX 12(DX), DI
 	ADDQ    BX, SI
@@ -3418,303 +3244,10 @@ block_done:
 	JMP     step
 
 sorted:
-	MOVQ  y+48(FP), DX
-	TESTQ DX, DX
-	JNE   sums
-	MOVQ  8(AX), CX
-	CMPQ  CX, $+8
-	JLT   put_fewer
-	MOVQ  (AX), CX
-	MOVQ  stride+32(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  AX, BX
-	MOVQ  k+24(FP), SI
-	CMPQ  SI, $+8
-	JLT   put_few
-
-put_many:
-	MOVQ           CX, DI
-	VBROADCASTF128 64(BX), Y0
-	VBROADCASTF128 96(BX), Y1
-	VBROADCASTF128 128(BX), Y2
-	VBROADCASTF128 160(BX), Y3
-	VINSERTF128    $0x01, 192(BX), Y0, Y0
-	VINSERTF128    $0x01, 224(BX), Y1, Y1
-	VINSERTF128    $0x01, 256(BX), Y2, Y2
-	VINSERTF128    $0x01, 288(BX), Y3, Y3
-	VUNPCKLPS      Y1, Y0, Y4
-	VUNPCKHPS      Y1, Y0, Y0
-	VUNPCKLPS      Y3, Y2, Y1
-	VUNPCKHPS      Y3, Y2, Y2
-	VUNPCKLPD      Y1, Y4, Y3
-	VUNPCKHPD      Y1, Y4, Y1
-	VUNPCKLPD      Y2, Y0, Y4
-	VUNPCKHPD      Y2, Y0, Y0
-	VMOVUPS        Y3, (DI)
-	ADDQ           DX, DI
-	VMOVUPS        Y1, (DI)
-	ADDQ           DX, DI
-	VMOVUPS        Y4, (DI)
-	ADDQ           DX, DI
-	VMOVUPS        Y0, (DI)
-	ADDQ           DX, DI
-	VBROADCASTF128 80(BX), Y0
-	VBROADCASTF128 112(BX), Y1
-	VBROADCASTF128 144(BX), Y2
-	VBROADCASTF128 176(BX), Y3
-	VINSERTF128    $0x01, 208(BX), Y0, Y0
-	VINSERTF128    $0x01, 240(BX), Y1, Y1
-	VINSERTF128    $0x01, 272(BX), Y2, Y2
-	VINSERTF128    $0x01, 304(BX), Y3, Y3
-	VUNPCKLPS      Y1, Y0, Y4
-	VUNPCKHPS      Y1, Y0, Y0
-	VUNPCKLPS      Y3, Y2, Y1
-	VUNPCKHPS      Y3, Y2, Y2
-	VUNPCKLPD      Y1, Y4, Y3
-	VUNPCKHPD      Y1, Y4, Y1
-	VUNPCKLPD      Y2, Y0, Y4
-	VUNPCKHPD      Y2, Y0, Y0
-	VMOVUPS        Y3, (DI)
-	ADDQ           DX, DI
-	VMOVUPS        Y1, (DI)
-	ADDQ           DX, DI
-	VMOVUPS        Y4, (DI)
-	ADDQ           DX, DI
-	VMOVUPS        Y0, (DI)
-	ADDQ           $+32, CX
-	ADDQ           $+256, BX
-	SUBQ           $+8, SI
-	CMPQ           SI, $+8
-	JGE            put_many
-	TESTQ          SI, SI
-	JEQ            put_end
-	CMPQ           SI, $+4
-	JLE            put_few
-	SUBQ           $+8, SI
-	SHLQ           $0x02, SI
-	ADDQ           SI, CX
-	SHLQ           $0x03, SI
-	ADDQ           SI, BX
-	MOVQ           $+8, SI
-	JMP            put_many
-
-put_few:
-	CMPQ SI, $+4
-	JGE  put_four
-	SUBQ $+4, SI
-	SHLQ $0x02, SI
-	ADDQ SI, CX
-	SHLQ $0x03, SI
-	ADDQ SI, BX
-	MOVQ $+4, SI
-
-put_four:
-	VMOVUPS      64(BX), Y0
-	VMOVUPS      96(BX), Y1
-	VMOVUPS      128(BX), Y2
-	VMOVUPS      160(BX), Y3
-	VUNPCKLPS    Y1, Y0, Y4
-	VUNPCKHPS    Y1, Y0, Y0
-	VUNPCKLPS    Y3, Y2, Y1
-	VUNPCKHPS    Y3, Y2, Y2
-	VUNPCKLPD    Y1, Y4, Y3
-	VUNPCKHPD    Y1, Y4, Y1
-	VUNPCKLPD    Y2, Y0, Y4
-	VUNPCKHPD    Y2, Y0, Y0
-	MOVQ         CX, DI
-	VMOVUPS      X3, (DI)
-	ADDQ         DX, DI
-	VMOVUPS      X1, (DI)
-	ADDQ         DX, DI
-	VMOVUPS      X4, (DI)
-	ADDQ         DX, DI
-	VMOVUPS      X0, (DI)
-	ADDQ         DX, DI
-	VEXTRACTF128 $0x01, Y3, (DI)
-	ADDQ         DX, DI
-	VEXTRACTF128 $0x01, Y1, (DI)
-	ADDQ         DX, DI
-	VEXTRACTF128 $0x01, Y4, (DI)
-	ADDQ         DX, DI
-	VEXTRACTF128 $0x01, Y0, (DI)
-	ADDQ         $+16, CX
-	ADDQ         $+128, BX
-	SUBQ         $+4, SI
-	CMPQ         SI, $+4
-	JGE          put_four
-	CMPQ         SI, $+0
-	JGT          put_few
-
-put_end:
-	JMP put_done
-
-put_fewer:
-	MOVQ  (AX), CX
-	MOVQ  stride+32(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  AX, BX
-	MOVQ  k+24(FP), SI
-	MOVQ  8(AX), DI
-	SUBQ  $+1, DI
-	IMULQ DX, DI
-	ADDQ  CX, DI
-	CMPQ  SI, $+8
-	JLT   put_fewer_few
-
-put_fewer_many:
-	MOVQ           CX, R8
-	VBROADCASTF128 64(BX), Y0
-	VBROADCASTF128 96(BX), Y1
-	VBROADCASTF128 128(BX), Y2
-	VBROADCASTF128 160(BX), Y3
-	VINSERTF128    $0x01, 192(BX), Y0, Y0
-	VINSERTF128    $0x01, 224(BX), Y1, Y1
-	VINSERTF128    $0x01, 256(BX), Y2, Y2
-	VINSERTF128    $0x01, 288(BX), Y3, Y3
-	VUNPCKLPS      Y1, Y0, Y4
-	VUNPCKHPS      Y1, Y0, Y0
-	VUNPCKLPS      Y3, Y2, Y1
-	VUNPCKHPS      Y3, Y2, Y2
-	VUNPCKLPD      Y1, Y4, Y3
-	VUNPCKHPD      Y1, Y4, Y1
-	VUNPCKLPD      Y2, Y0, Y4
-	VUNPCKHPD      Y2, Y0, Y0
-	VMOVUPS        Y3, (R8)
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VMOVUPS        Y1, (R8)
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VMOVUPS        Y4, (R8)
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VMOVUPS        Y0, (R8)
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VBROADCASTF128 80(BX), Y0
-	VBROADCASTF128 112(BX), Y1
-	VBROADCASTF128 144(BX), Y2
-	VBROADCASTF128 176(BX), Y3
-	VINSERTF128    $0x01, 208(BX), Y0, Y0
-	VINSERTF128    $0x01, 240(BX), Y1, Y1
-	VINSERTF128    $0x01, 272(BX), Y2, Y2
-	VINSERTF128    $0x01, 304(BX), Y3, Y3
-	VUNPCKLPS      Y1, Y0, Y4
-	VUNPCKHPS      Y1, Y0, Y0
-	VUNPCKLPS      Y3, Y2, Y1
-	VUNPCKHPS      Y3, Y2, Y2
-	VUNPCKLPD      Y1, Y4, Y3
-	VUNPCKHPD      Y1, Y4, Y1
-	VUNPCKLPD      Y2, Y0, Y4
-	VUNPCKHPD      Y2, Y0, Y0
-	VMOVUPS        Y3, (R8)
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VMOVUPS        Y1, (R8)
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VMOVUPS        Y4, (R8)
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VMOVUPS        Y0, (R8)
-	ADDQ           $+32, CX
-	ADDQ           $+32, DI
-	ADDQ           $+256, BX
-	SUBQ           $+8, SI
-	CMPQ           SI, $+8
-	JGE            put_fewer_many
-	TESTQ          SI, SI
-	JEQ            put_fewer_end
-	CMPQ           SI, $+4
-	JLE            put_fewer_few
-	SUBQ           $+8, SI
-	SHLQ           $0x02, SI
-	ADDQ           SI, CX
-	ADDQ           SI, DI
-	SHLQ           $0x03, SI
-	ADDQ           SI, BX
-	MOVQ           $+8, SI
-	JMP            put_fewer_many
-
-put_fewer_few:
-	CMPQ SI, $+4
-	JGE  put_fewer_four
-	SUBQ $+4, SI
-	SHLQ $0x02, SI
-	ADDQ SI, CX
-	ADDQ SI, DI
-	SHLQ $0x03, SI
-	ADDQ SI, BX
-	MOVQ $+4, SI
-
-put_fewer_four:
-	VMOVUPS      64(BX), Y0
-	VMOVUPS      96(BX), Y1
-	VMOVUPS      128(BX), Y2
-	VMOVUPS      160(BX), Y3
-	VUNPCKLPS    Y1, Y0, Y4
-	VUNPCKHPS    Y1, Y0, Y0
-	VUNPCKLPS    Y3, Y2, Y1
-	VUNPCKHPS    Y3, Y2, Y2
-	VUNPCKLPD    Y1, Y4, Y3
-	VUNPCKHPD    Y1, Y4, Y1
-	VUNPCKLPD    Y2, Y0, Y4
-	VUNPCKHPD    Y2, Y0, Y0
-	MOVQ         CX, R8
-	VMOVUPS      X3, (R8)
-	ADDQ         DX, R8
-	CMPQ         DI, R8
-	CMOVQLT      DI, R8
-	VMOVUPS      X1, (R8)
-	ADDQ         DX, R8
-	CMPQ         DI, R8
-	CMOVQLT      DI, R8
-	VMOVUPS      X4, (R8)
-	ADDQ         DX, R8
-	CMPQ         DI, R8
-	CMOVQLT      DI, R8
-	VMOVUPS      X0, (R8)
-	ADDQ         DX, R8
-	CMPQ         DI, R8
-	CMOVQLT      DI, R8
-	VEXTRACTF128 $0x01, Y3, (R8)
-	ADDQ         DX, R8
-	CMPQ         DI, R8
-	CMOVQLT      DI, R8
-	VEXTRACTF128 $0x01, Y1, (R8)
-	ADDQ         DX, R8
-	CMPQ         DI, R8
-	CMOVQLT      DI, R8
-	VEXTRACTF128 $0x01, Y4, (R8)
-	ADDQ         DX, R8
-	CMPQ         DI, R8
-	CMOVQLT      DI, R8
-	VEXTRACTF128 $0x01, Y0, (R8)
-	ADDQ         $+16, CX
-	ADDQ         $+16, DI
-	ADDQ         $+128, BX
-	SUBQ         $+4, SI
-	CMPQ         SI, $+4
-	JGE          put_fewer_four
-	CMPQ         SI, $+0
-	JGT          put_fewer_few
-
-put_fewer_end:
-put_done:
-	JMP next
-
-sums:
 	MOVQ         AX, DX
 	MOVQ         k+24(FP), BX
 	MOVQ         k+24(FP), SI
-	ADDQ         $+64, DX
+	ADDQ         $+128, DX
 	SUBQ         $+1, BX
 	SHLQ         $0x05, BX
 	ADDQ         DX, BX
@@ -3774,13 +3307,12 @@ pairs:
 
 even:
 	VPXOR       Y0, Y0, Y0
-	MOVQ        32(AX), CX
-	VCVTPS2PD   (CX), Y7
+	VCVTPS2PD   64(AX), Y7
 	VFMADD231PD Y0, Y1, Y7
 	VCMPPD      $0x03, Y7, Y7, Y1
 	VBLENDVPS   Y1, c64_7ff8000000000000<>+0(SB), Y2, Y2
 	VBLENDVPS   Y1, c64_7ff8000000000000<>+0(SB), Y3, Y3
-	VCVTPS2PD   16(CX), Y1
+	VCVTPS2PD   80(AX), Y1
 	VFMADD231PD Y0, Y4, Y1
 	VCMPPD      $0x03, Y1, Y1, Y0
 	VBLENDVPS   Y0, c64_7ff8000000000000<>+0(SB), Y5, Y5
@@ -3798,24 +3330,16 @@ even:
 	VMOVUPS     Y6, 32(CX)
 	ADDQ        $+64, CX
 	MOVQ        CX, 40(AX)
-
-next:
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ stride+32(FP), BX
-	SHLQ $0x05, BX
-	ADDQ BX, CX
-	SUBQ $+8, DX
-	MOVQ CX, (AX)
-	MOVQ DX, 8(AX)
-	CMPQ DX, $+0
-	JGT  tile
-	XORQ CX, CX
-	MOVQ CX, 8(AX)
-
-faulty:
-	MOVQ 8(AX), AX
-	MOVQ AX, left+80(FP)
+	MOVQ        (AX), CX
+	MOVQ        8(AX), DX
+	MOVQ        stride+32(FP), BX
+	SHLQ        $0x05, BX
+	ADDQ        BX, CX
+	SUBQ        $+8, DX
+	MOVQ        CX, (AX)
+	MOVQ        DX, 8(AX)
+	CMPQ        DX, $+0
+	JGT         tile
 	VZEROUPPER
 	RET
 
@@ -3867,9 +3391,9 @@ fetch_many:
 	VFMADD231PD    Y0, Y5, Y1
 	PREFETCHT0     (CX)
 	ADDQ           $+64, CX
-	VMOVUPS        Y5, 64(SI)
+	VMOVUPS        Y5, 128(SI)
 	VFMADD231PD    Y0, Y3, Y2
-	VMOVUPS        Y3, 96(SI)
+	VMOVUPS        Y3, 160(SI)
 	ADDQ           $+16, DX
 	ADDQ           $+64, SI
 	SUBQ           $+2, DI
@@ -3886,9 +3410,8 @@ fetch_many:
 	JMP            fetch_many
 
 fetch_end:
-	MOVQ    32(AX), DX
 	VADDPD  Y2, Y1, Y0
-	VMOVUPS Y0, (DX)
+	VMOVUPS Y0, 64(AX)
 	JMP     fetch_done
 
 fetch_fewer:
@@ -3925,9 +3448,9 @@ fetch_fewer_many:
 	VFMADD231PD    Y0, Y5, Y1
 	PREFETCHT0     (CX)
 	ADDQ           $+64, CX
-	VMOVUPS        Y5, 64(SI)
+	VMOVUPS        Y5, 128(SI)
 	VFMADD231PD    Y0, Y3, Y2
-	VMOVUPS        Y3, 96(SI)
+	VMOVUPS        Y3, 160(SI)
 	ADDQ           $+16, DX
 	ADDQ           $+16, R8
 	ADDQ           $+64, SI
@@ -3946,9 +3469,8 @@ fetch_fewer_many:
 	JMP            fetch_fewer_many
 
 fetch_fewer_end:
-	MOVQ    32(AX), DX
 	VADDPD  Y2, Y1, Y0
-	VMOVUPS Y0, (DX)
+	VMOVUPS Y0, 64(AX)
 
 fetch_done:
 	MOVQ steps+40(FP), DX
@@ -3958,7 +3480,7 @@ step:
 	TESTQ   BX, BX
 	JEQ     sorted
 	MOVQ    AX, BX
-	ADDQ    $+64, BX
+	ADDQ    $+128, BX
 	MOVLQSX 8(DX), SI
 	MOVLQSX 12(DX), DI
 	ADDQ    BX, SI
@@ -7020,7 +6542,7 @@ sorted:
 	MOVQ         AX, DX
 	MOVQ         k+24(FP), BX
 	MOVQ         k+24(FP), SI
-	ADDQ         $+64, DX
+	ADDQ         $+128, DX
 	SUBQ         $+1, BX
 	SHLQ         $0x05, BX
 	ADDQ         DX, BX
@@ -7063,8 +6585,7 @@ pairs:
 
 even:
 	VPXOR       Y0, Y0, Y0
-	MOVQ        32(AX), CX
-	VMOVUPS     (CX), Y4
+	VMOVUPS     64(AX), Y4
 	VFMADD231PD Y0, Y1, Y4
 	VCMPPD      $0x03, Y4, Y4, Y0
 	VBLENDVPS   Y0, c64_7ff8000000000000<>+0(SB), Y2, Y2

@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
-// func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64) (left int)
+// func SampleSpreadF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·SortRowsF32(SB), NOSPLIT, $0-88
+TEXT ·SampleSpreadF32(SB), NOSPLIT, $0-80
 	MOVQ w+0(FP), AX
 	ADDQ $+63, AX
 	ANDQ $-64, AX
@@ -27,227 +27,6 @@ tile:
 	MOVQ   stride+32(FP), DX
 	SHLQ   $0x06, DX
 	ADDQ   DX, CX
-	MOVQ   y+48(FP), DX
-	TESTQ  DX, DX
-	JNE    samples
-	MOVQ   8(AX), DX
-	CMPQ   DX, $+16
-	JLT    take_fewer
-	MOVQ   (AX), DX
-	MOVQ   stride+32(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   AX, SI
-	MOVQ   k+24(FP), DI
-	VPXORD Z0, Z0, Z0
-	VCMPPS $0x03, Z0, Z0, K1
-	MOVQ   BX, R8
-	MOVQ   BX, R9
-	ADDQ   R9, R9
-	ADDQ   BX, R9
-	SHLQ   $0x02, R8
-
-take_many:
-	MOVQ            DX, R10
-	VBROADCASTF32X4 (R10), Z1
-	VBROADCASTF32X4 (R10)(BX*1), Z2
-	VBROADCASTF32X4 (R10)(BX*2), Z3
-	VBROADCASTF32X4 (R10)(R9*1), Z4
-	ADDQ            R8, R10
-	VINSERTF32X4    $0x01, (R10), Z1, Z1
-	VINSERTF32X4    $0x01, (R10)(BX*1), Z2, Z2
-	VINSERTF32X4    $0x01, (R10)(BX*2), Z3, Z3
-	VINSERTF32X4    $0x01, (R10)(R9*1), Z4, Z4
-	ADDQ            R8, R10
-	VINSERTF32X4    $0x02, (R10), Z1, Z1
-	VINSERTF32X4    $0x02, (R10)(BX*1), Z2, Z2
-	VINSERTF32X4    $0x02, (R10)(BX*2), Z3, Z3
-	VINSERTF32X4    $0x02, (R10)(R9*1), Z4, Z4
-	ADDQ            R8, R10
-	VINSERTF32X4    $0x03, (R10), Z1, Z1
-	VINSERTF32X4    $0x03, (R10)(BX*1), Z2, Z2
-	VINSERTF32X4    $0x03, (R10)(BX*2), Z3, Z3
-	VINSERTF32X4    $0x03, (R10)(R9*1), Z4, Z4
-	VUNPCKLPS       Z2, Z1, Z5
-	VUNPCKHPS       Z2, Z1, Z1
-	VUNPCKLPS       Z4, Z3, Z2
-	VUNPCKHPS       Z4, Z3, Z3
-	VUNPCKLPD       Z2, Z5, Z4
-	VUNPCKHPD       Z2, Z5, Z2
-	VUNPCKLPD       Z3, Z1, Z5
-	VUNPCKHPD       Z3, Z1, Z1
-	PREFETCHT0      (CX)
-	ADDQ            $+64, CX
-	VADDPS          Z0, Z4, Z3
-	VCMPPS          $0x03, Z3, Z3, K2
-	KORW            K1, K2, K1
-	KMOVW           K1, K1
-	VMOVUPS         Z3, 64(SI)
-	VADDPS          Z0, Z2, Z2
-	VCMPPS          $0x03, Z2, Z2, K2
-	KORW            K1, K2, K1
-	KMOVW           K1, K1
-	VMOVUPS         Z2, 128(SI)
-	VADDPS          Z0, Z5, Z2
-	VCMPPS          $0x03, Z2, Z2, K2
-	KORW            K1, K2, K1
-	KMOVW           K1, K1
-	VMOVUPS         Z2, 192(SI)
-	VADDPS          Z0, Z1, Z1
-	VCMPPS          $0x03, Z1, Z1, K2
-	KORW            K1, K2, K1
-	KMOVW           K1, K1
-	VMOVUPS         Z1, 256(SI)
-	ADDQ            $+16, DX
-	ADDQ            $+256, SI
-	SUBQ            $+4, DI
-	CMPQ            DI, $+4
-	JGE             take_many
-	TESTQ           DI, DI
-	JEQ             take_end
-	SUBQ            $+4, DI
-	SHLQ            $0x02, DI
-	ADDQ            DI, DX
-	SHLQ            $0x04, DI
-	ADDQ            DI, SI
-	MOVQ            $+4, DI
-	JMP             take_many
-
-take_end:
-	KORTESTW K1, K1
-	JNE      faulty
-	JMP      take_done
-
-take_fewer:
-	MOVQ   (AX), DX
-	MOVQ   stride+32(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   AX, SI
-	MOVQ   k+24(FP), DI
-	MOVQ   8(AX), R8
-	SUBQ   $+1, R8
-	IMULQ  BX, R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VCMPPS $0x03, Z0, Z0, K1
-
-take_fewer_many:
-	MOVQ            DX, R9
-	VBROADCASTF32X4 (R9), Z1
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VBROADCASTF32X4 (R9), Z2
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VBROADCASTF32X4 (R9), Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VBROADCASTF32X4 (R9), Z4
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x01, (R9), Z1, Z1
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x01, (R9), Z2, Z2
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x01, (R9), Z3, Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x01, (R9), Z4, Z4
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x02, (R9), Z1, Z1
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x02, (R9), Z2, Z2
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x02, (R9), Z3, Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x02, (R9), Z4, Z4
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x03, (R9), Z1, Z1
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x03, (R9), Z2, Z2
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x03, (R9), Z3, Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x03, (R9), Z4, Z4
-	VUNPCKLPS       Z2, Z1, Z5
-	VUNPCKHPS       Z2, Z1, Z1
-	VUNPCKLPS       Z4, Z3, Z2
-	VUNPCKHPS       Z4, Z3, Z3
-	VUNPCKLPD       Z2, Z5, Z4
-	VUNPCKHPD       Z2, Z5, Z2
-	VUNPCKLPD       Z3, Z1, Z5
-	VUNPCKHPD       Z3, Z1, Z1
-	PREFETCHT0      (CX)
-	ADDQ            $+64, CX
-	VADDPS          Z0, Z4, Z3
-	VCMPPS          $0x03, Z3, Z3, K2
-	KORW            K1, K2, K1
-	KMOVW           K1, K1
-	VMOVUPS         Z3, 64(SI)
-	VADDPS          Z0, Z2, Z2
-	VCMPPS          $0x03, Z2, Z2, K2
-	KORW            K1, K2, K1
-	KMOVW           K1, K1
-	VMOVUPS         Z2, 128(SI)
-	VADDPS          Z0, Z5, Z2
-	VCMPPS          $0x03, Z2, Z2, K2
-	KORW            K1, K2, K1
-	KMOVW           K1, K1
-	VMOVUPS         Z2, 192(SI)
-	VADDPS          Z0, Z1, Z1
-	VCMPPS          $0x03, Z1, Z1, K2
-	KORW            K1, K2, K1
-	KMOVW           K1, K1
-	VMOVUPS         Z1, 256(SI)
-	ADDQ            $+16, DX
-	ADDQ            $+16, R8
-	ADDQ            $+256, SI
-	SUBQ            $+4, DI
-	CMPQ            DI, $+4
-	JGE             take_fewer_many
-	TESTQ           DI, DI
-	JEQ             take_fewer_end
-	SUBQ            $+4, DI
-	SHLQ            $0x02, DI
-	ADDQ            DI, DX
-	ADDQ            DI, R8
-	SHLQ            $0x04, DI
-	ADDQ            DI, SI
-	MOVQ            $+4, DI
-	JMP             take_fewer_many
-
-take_fewer_end:
-	KORTESTW K1, K1
-	JNE      faulty
-
-take_done:
-	JMP network
-
-samples:
 	MOVQ   8(AX), DX
 	CMPQ   DX, $+16
 	JLT    fetch_fewer
@@ -297,13 +76,13 @@ fetch_many:
 	VFMADD231PS     Z0, Z6, Z1
 	PREFETCHT0      (CX)
 	ADDQ            $+64, CX
-	VMOVUPS         Z6, 64(SI)
+	VMOVUPS         Z6, 128(SI)
 	VFMADD231PS     Z0, Z4, Z2
-	VMOVUPS         Z4, 128(SI)
+	VMOVUPS         Z4, 192(SI)
 	VFMADD231PS     Z0, Z7, Z1
-	VMOVUPS         Z7, 192(SI)
+	VMOVUPS         Z7, 256(SI)
 	VFMADD231PS     Z0, Z3, Z2
-	VMOVUPS         Z3, 256(SI)
+	VMOVUPS         Z3, 320(SI)
 	ADDQ            $+16, DX
 	ADDQ            $+256, SI
 	SUBQ            $+4, DI
@@ -320,9 +99,8 @@ fetch_many:
 	JMP             fetch_many
 
 fetch_end:
-	MOVQ    32(AX), DX
 	VADDPS  Z2, Z1, Z0
-	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(AX)
 	JMP     fetch_done
 
 fetch_fewer:
@@ -413,13 +191,13 @@ fetch_fewer_many:
 	VFMADD231PS     Z0, Z6, Z1
 	PREFETCHT0      (CX)
 	ADDQ            $+64, CX
-	VMOVUPS         Z6, 64(SI)
+	VMOVUPS         Z6, 128(SI)
 	VFMADD231PS     Z0, Z4, Z2
-	VMOVUPS         Z4, 128(SI)
+	VMOVUPS         Z4, 192(SI)
 	VFMADD231PS     Z0, Z7, Z1
-	VMOVUPS         Z7, 192(SI)
+	VMOVUPS         Z7, 256(SI)
 	VFMADD231PS     Z0, Z3, Z2
-	VMOVUPS         Z3, 256(SI)
+	VMOVUPS         Z3, 320(SI)
 	ADDQ            $+16, DX
 	ADDQ            $+16, R8
 	ADDQ            $+256, SI
@@ -438,12 +216,10 @@ fetch_fewer_many:
 	JMP             fetch_fewer_many
 
 fetch_fewer_end:
-	MOVQ    32(AX), DX
 	VADDPS  Z2, Z1, Z0
-	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(AX)
 
 fetch_done:
-network:
 	MOVQ steps+40(FP), DX
 
 step:
@@ -451,7 +227,7 @@ step:
 	TESTQ   BX, BX
 	JEQ     sorted
 	MOVQ    AX, BX
-	ADDQ    $+64, BX
+	ADDQ    $+128, BX
 	MOVLQSX 8(DX), SI
 	MOVLQSX 12(DX), DI
 	ADDQ    BX, SI
@@ -4196,527 +3972,10 @@ block_done:
 	JMP     step
 
 sorted:
-	MOVQ  y+48(FP), DX
-	TESTQ DX, DX
-	JNE   sums
-	MOVQ  8(AX), CX
-	CMPQ  CX, $+16
-	JLT   put_fewer
-	MOVQ  (AX), CX
-	MOVQ  stride+32(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  AX, BX
-	MOVQ  k+24(FP), SI
-	CMPQ  SI, $+16
-	JLT   put_few
-
-put_many:
-	MOVQ            CX, DI
-	VBROADCASTF32X4 64(BX), Z0
-	VBROADCASTF32X4 128(BX), Z1
-	VBROADCASTF32X4 192(BX), Z2
-	VBROADCASTF32X4 256(BX), Z3
-	VINSERTF32X4    $0x01, 320(BX), Z0, Z0
-	VINSERTF32X4    $0x01, 384(BX), Z1, Z1
-	VINSERTF32X4    $0x01, 448(BX), Z2, Z2
-	VINSERTF32X4    $0x01, 512(BX), Z3, Z3
-	VINSERTF32X4    $0x02, 576(BX), Z0, Z0
-	VINSERTF32X4    $0x02, 640(BX), Z1, Z1
-	VINSERTF32X4    $0x02, 704(BX), Z2, Z2
-	VINSERTF32X4    $0x02, 768(BX), Z3, Z3
-	VINSERTF32X4    $0x03, 832(BX), Z0, Z0
-	VINSERTF32X4    $0x03, 896(BX), Z1, Z1
-	VINSERTF32X4    $0x03, 960(BX), Z2, Z2
-	VINSERTF32X4    $0x03, 1024(BX), Z3, Z3
-	VUNPCKLPS       Z1, Z0, Z4
-	VUNPCKHPS       Z1, Z0, Z0
-	VUNPCKLPS       Z3, Z2, Z1
-	VUNPCKHPS       Z3, Z2, Z2
-	VUNPCKLPD       Z1, Z4, Z3
-	VUNPCKHPD       Z1, Z4, Z1
-	VUNPCKLPD       Z2, Z0, Z4
-	VUNPCKHPD       Z2, Z0, Z0
-	VMOVUPS         Z3, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z1, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z4, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z0, (DI)
-	ADDQ            DX, DI
-	VBROADCASTF32X4 80(BX), Z0
-	VBROADCASTF32X4 144(BX), Z1
-	VBROADCASTF32X4 208(BX), Z2
-	VBROADCASTF32X4 272(BX), Z3
-	VINSERTF32X4    $0x01, 336(BX), Z0, Z0
-	VINSERTF32X4    $0x01, 400(BX), Z1, Z1
-	VINSERTF32X4    $0x01, 464(BX), Z2, Z2
-	VINSERTF32X4    $0x01, 528(BX), Z3, Z3
-	VINSERTF32X4    $0x02, 592(BX), Z0, Z0
-	VINSERTF32X4    $0x02, 656(BX), Z1, Z1
-	VINSERTF32X4    $0x02, 720(BX), Z2, Z2
-	VINSERTF32X4    $0x02, 784(BX), Z3, Z3
-	VINSERTF32X4    $0x03, 848(BX), Z0, Z0
-	VINSERTF32X4    $0x03, 912(BX), Z1, Z1
-	VINSERTF32X4    $0x03, 976(BX), Z2, Z2
-	VINSERTF32X4    $0x03, 1040(BX), Z3, Z3
-	VUNPCKLPS       Z1, Z0, Z4
-	VUNPCKHPS       Z1, Z0, Z0
-	VUNPCKLPS       Z3, Z2, Z1
-	VUNPCKHPS       Z3, Z2, Z2
-	VUNPCKLPD       Z1, Z4, Z3
-	VUNPCKHPD       Z1, Z4, Z1
-	VUNPCKLPD       Z2, Z0, Z4
-	VUNPCKHPD       Z2, Z0, Z0
-	VMOVUPS         Z3, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z1, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z4, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z0, (DI)
-	ADDQ            DX, DI
-	VBROADCASTF32X4 96(BX), Z0
-	VBROADCASTF32X4 160(BX), Z1
-	VBROADCASTF32X4 224(BX), Z2
-	VBROADCASTF32X4 288(BX), Z3
-	VINSERTF32X4    $0x01, 352(BX), Z0, Z0
-	VINSERTF32X4    $0x01, 416(BX), Z1, Z1
-	VINSERTF32X4    $0x01, 480(BX), Z2, Z2
-	VINSERTF32X4    $0x01, 544(BX), Z3, Z3
-	VINSERTF32X4    $0x02, 608(BX), Z0, Z0
-	VINSERTF32X4    $0x02, 672(BX), Z1, Z1
-	VINSERTF32X4    $0x02, 736(BX), Z2, Z2
-	VINSERTF32X4    $0x02, 800(BX), Z3, Z3
-	VINSERTF32X4    $0x03, 864(BX), Z0, Z0
-	VINSERTF32X4    $0x03, 928(BX), Z1, Z1
-	VINSERTF32X4    $0x03, 992(BX), Z2, Z2
-	VINSERTF32X4    $0x03, 1056(BX), Z3, Z3
-	VUNPCKLPS       Z1, Z0, Z4
-	VUNPCKHPS       Z1, Z0, Z0
-	VUNPCKLPS       Z3, Z2, Z1
-	VUNPCKHPS       Z3, Z2, Z2
-	VUNPCKLPD       Z1, Z4, Z3
-	VUNPCKHPD       Z1, Z4, Z1
-	VUNPCKLPD       Z2, Z0, Z4
-	VUNPCKHPD       Z2, Z0, Z0
-	VMOVUPS         Z3, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z1, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z4, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z0, (DI)
-	ADDQ            DX, DI
-	VBROADCASTF32X4 112(BX), Z0
-	VBROADCASTF32X4 176(BX), Z1
-	VBROADCASTF32X4 240(BX), Z2
-	VBROADCASTF32X4 304(BX), Z3
-	VINSERTF32X4    $0x01, 368(BX), Z0, Z0
-	VINSERTF32X4    $0x01, 432(BX), Z1, Z1
-	VINSERTF32X4    $0x01, 496(BX), Z2, Z2
-	VINSERTF32X4    $0x01, 560(BX), Z3, Z3
-	VINSERTF32X4    $0x02, 624(BX), Z0, Z0
-	VINSERTF32X4    $0x02, 688(BX), Z1, Z1
-	VINSERTF32X4    $0x02, 752(BX), Z2, Z2
-	VINSERTF32X4    $0x02, 816(BX), Z3, Z3
-	VINSERTF32X4    $0x03, 880(BX), Z0, Z0
-	VINSERTF32X4    $0x03, 944(BX), Z1, Z1
-	VINSERTF32X4    $0x03, 1008(BX), Z2, Z2
-	VINSERTF32X4    $0x03, 1072(BX), Z3, Z3
-	VUNPCKLPS       Z1, Z0, Z4
-	VUNPCKHPS       Z1, Z0, Z0
-	VUNPCKLPS       Z3, Z2, Z1
-	VUNPCKHPS       Z3, Z2, Z2
-	VUNPCKLPD       Z1, Z4, Z3
-	VUNPCKHPD       Z1, Z4, Z1
-	VUNPCKLPD       Z2, Z0, Z4
-	VUNPCKHPD       Z2, Z0, Z0
-	VMOVUPS         Z3, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z1, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z4, (DI)
-	ADDQ            DX, DI
-	VMOVUPS         Z0, (DI)
-	ADDQ            $+64, CX
-	ADDQ            $+1024, BX
-	SUBQ            $+16, SI
-	CMPQ            SI, $+16
-	JGE             put_many
-	TESTQ           SI, SI
-	JEQ             put_end
-	CMPQ            SI, $+4
-	JLE             put_few
-	SUBQ            $+16, SI
-	SHLQ            $0x02, SI
-	ADDQ            SI, CX
-	SHLQ            $0x04, SI
-	ADDQ            SI, BX
-	MOVQ            $+16, SI
-	JMP             put_many
-
-put_few:
-	CMPQ SI, $+4
-	JGE  put_four
-	SUBQ $+4, SI
-	SHLQ $0x02, SI
-	ADDQ SI, CX
-	SHLQ $0x04, SI
-	ADDQ SI, BX
-	MOVQ $+4, SI
-
-put_four:
-	VMOVUPS       64(BX), Z0
-	VMOVUPS       128(BX), Z1
-	VMOVUPS       192(BX), Z2
-	VMOVUPS       256(BX), Z3
-	VUNPCKLPS     Z1, Z0, Z4
-	VUNPCKHPS     Z1, Z0, Z0
-	VUNPCKLPS     Z3, Z2, Z1
-	VUNPCKHPS     Z3, Z2, Z2
-	VUNPCKLPD     Z1, Z4, Z3
-	VUNPCKHPD     Z1, Z4, Z1
-	VUNPCKLPD     Z2, Z0, Z4
-	VUNPCKHPD     Z2, Z0, Z0
-	MOVQ          CX, DI
-	VMOVUPS       X3, (DI)
-	ADDQ          DX, DI
-	VMOVUPS       X1, (DI)
-	ADDQ          DX, DI
-	VMOVUPS       X4, (DI)
-	ADDQ          DX, DI
-	VMOVUPS       X0, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x01, Z3, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x01, Z1, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x01, Z4, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x01, Z0, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x02, Z3, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x02, Z1, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x02, Z4, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x02, Z0, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x03, Z3, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x03, Z1, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x03, Z4, (DI)
-	ADDQ          DX, DI
-	VEXTRACTF32X4 $0x03, Z0, (DI)
-	ADDQ          $+16, CX
-	ADDQ          $+256, BX
-	SUBQ          $+4, SI
-	CMPQ          SI, $+4
-	JGE           put_four
-	CMPQ          SI, $+0
-	JGT           put_few
-
-put_end:
-	JMP put_done
-
-put_fewer:
-	MOVQ  (AX), CX
-	MOVQ  stride+32(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  AX, BX
-	MOVQ  k+24(FP), SI
-	MOVQ  8(AX), DI
-	SUBQ  $+1, DI
-	IMULQ DX, DI
-	ADDQ  CX, DI
-	CMPQ  SI, $+16
-	JLT   put_fewer_few
-
-put_fewer_many:
-	MOVQ            CX, R8
-	VBROADCASTF32X4 64(BX), Z0
-	VBROADCASTF32X4 128(BX), Z1
-	VBROADCASTF32X4 192(BX), Z2
-	VBROADCASTF32X4 256(BX), Z3
-	VINSERTF32X4    $0x01, 320(BX), Z0, Z0
-	VINSERTF32X4    $0x01, 384(BX), Z1, Z1
-	VINSERTF32X4    $0x01, 448(BX), Z2, Z2
-	VINSERTF32X4    $0x01, 512(BX), Z3, Z3
-	VINSERTF32X4    $0x02, 576(BX), Z0, Z0
-	VINSERTF32X4    $0x02, 640(BX), Z1, Z1
-	VINSERTF32X4    $0x02, 704(BX), Z2, Z2
-	VINSERTF32X4    $0x02, 768(BX), Z3, Z3
-	VINSERTF32X4    $0x03, 832(BX), Z0, Z0
-	VINSERTF32X4    $0x03, 896(BX), Z1, Z1
-	VINSERTF32X4    $0x03, 960(BX), Z2, Z2
-	VINSERTF32X4    $0x03, 1024(BX), Z3, Z3
-	VUNPCKLPS       Z1, Z0, Z4
-	VUNPCKHPS       Z1, Z0, Z0
-	VUNPCKLPS       Z3, Z2, Z1
-	VUNPCKHPS       Z3, Z2, Z2
-	VUNPCKLPD       Z1, Z4, Z3
-	VUNPCKHPD       Z1, Z4, Z1
-	VUNPCKLPD       Z2, Z0, Z4
-	VUNPCKHPD       Z2, Z0, Z0
-	VMOVUPS         Z3, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z4, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z0, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VBROADCASTF32X4 80(BX), Z0
-	VBROADCASTF32X4 144(BX), Z1
-	VBROADCASTF32X4 208(BX), Z2
-	VBROADCASTF32X4 272(BX), Z3
-	VINSERTF32X4    $0x01, 336(BX), Z0, Z0
-	VINSERTF32X4    $0x01, 400(BX), Z1, Z1
-	VINSERTF32X4    $0x01, 464(BX), Z2, Z2
-	VINSERTF32X4    $0x01, 528(BX), Z3, Z3
-	VINSERTF32X4    $0x02, 592(BX), Z0, Z0
-	VINSERTF32X4    $0x02, 656(BX), Z1, Z1
-	VINSERTF32X4    $0x02, 720(BX), Z2, Z2
-	VINSERTF32X4    $0x02, 784(BX), Z3, Z3
-	VINSERTF32X4    $0x03, 848(BX), Z0, Z0
-	VINSERTF32X4    $0x03, 912(BX), Z1, Z1
-	VINSERTF32X4    $0x03, 976(BX), Z2, Z2
-	VINSERTF32X4    $0x03, 1040(BX), Z3, Z3
-	VUNPCKLPS       Z1, Z0, Z4
-	VUNPCKHPS       Z1, Z0, Z0
-	VUNPCKLPS       Z3, Z2, Z1
-	VUNPCKHPS       Z3, Z2, Z2
-	VUNPCKLPD       Z1, Z4, Z3
-	VUNPCKHPD       Z1, Z4, Z1
-	VUNPCKLPD       Z2, Z0, Z4
-	VUNPCKHPD       Z2, Z0, Z0
-	VMOVUPS         Z3, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z4, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z0, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VBROADCASTF32X4 96(BX), Z0
-	VBROADCASTF32X4 160(BX), Z1
-	VBROADCASTF32X4 224(BX), Z2
-	VBROADCASTF32X4 288(BX), Z3
-	VINSERTF32X4    $0x01, 352(BX), Z0, Z0
-	VINSERTF32X4    $0x01, 416(BX), Z1, Z1
-	VINSERTF32X4    $0x01, 480(BX), Z2, Z2
-	VINSERTF32X4    $0x01, 544(BX), Z3, Z3
-	VINSERTF32X4    $0x02, 608(BX), Z0, Z0
-	VINSERTF32X4    $0x02, 672(BX), Z1, Z1
-	VINSERTF32X4    $0x02, 736(BX), Z2, Z2
-	VINSERTF32X4    $0x02, 800(BX), Z3, Z3
-	VINSERTF32X4    $0x03, 864(BX), Z0, Z0
-	VINSERTF32X4    $0x03, 928(BX), Z1, Z1
-	VINSERTF32X4    $0x03, 992(BX), Z2, Z2
-	VINSERTF32X4    $0x03, 1056(BX), Z3, Z3
-	VUNPCKLPS       Z1, Z0, Z4
-	VUNPCKHPS       Z1, Z0, Z0
-	VUNPCKLPS       Z3, Z2, Z1
-	VUNPCKHPS       Z3, Z2, Z2
-	VUNPCKLPD       Z1, Z4, Z3
-	VUNPCKHPD       Z1, Z4, Z1
-	VUNPCKLPD       Z2, Z0, Z4
-	VUNPCKHPD       Z2, Z0, Z0
-	VMOVUPS         Z3, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z4, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z0, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VBROADCASTF32X4 112(BX), Z0
-	VBROADCASTF32X4 176(BX), Z1
-	VBROADCASTF32X4 240(BX), Z2
-	VBROADCASTF32X4 304(BX), Z3
-	VINSERTF32X4    $0x01, 368(BX), Z0, Z0
-	VINSERTF32X4    $0x01, 432(BX), Z1, Z1
-	VINSERTF32X4    $0x01, 496(BX), Z2, Z2
-	VINSERTF32X4    $0x01, 560(BX), Z3, Z3
-	VINSERTF32X4    $0x02, 624(BX), Z0, Z0
-	VINSERTF32X4    $0x02, 688(BX), Z1, Z1
-	VINSERTF32X4    $0x02, 752(BX), Z2, Z2
-	VINSERTF32X4    $0x02, 816(BX), Z3, Z3
-	VINSERTF32X4    $0x03, 880(BX), Z0, Z0
-	VINSERTF32X4    $0x03, 944(BX), Z1, Z1
-	VINSERTF32X4    $0x03, 1008(BX), Z2, Z2
-	VINSERTF32X4    $0x03, 1072(BX), Z3, Z3
-	VUNPCKLPS       Z1, Z0, Z4
-	VUNPCKHPS       Z1, Z0, Z0
-	VUNPCKLPS       Z3, Z2, Z1
-	VUNPCKHPS       Z3, Z2, Z2
-	VUNPCKLPD       Z1, Z4, Z3
-	VUNPCKHPD       Z1, Z4, Z1
-	VUNPCKLPD       Z2, Z0, Z4
-	VUNPCKHPD       Z2, Z0, Z0
-	VMOVUPS         Z3, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z4, (R8)
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VMOVUPS         Z0, (R8)
-	ADDQ            $+64, CX
-	ADDQ            $+64, DI
-	ADDQ            $+1024, BX
-	SUBQ            $+16, SI
-	CMPQ            SI, $+16
-	JGE             put_fewer_many
-	TESTQ           SI, SI
-	JEQ             put_fewer_end
-	CMPQ            SI, $+4
-	JLE             put_fewer_few
-	SUBQ            $+16, SI
-	SHLQ            $0x02, SI
-	ADDQ            SI, CX
-	ADDQ            SI, DI
-	SHLQ            $0x04, SI
-	ADDQ            SI, BX
-	MOVQ            $+16, SI
-	JMP             put_fewer_many
-
-put_fewer_few:
-	CMPQ SI, $+4
-	JGE  put_fewer_four
-	SUBQ $+4, SI
-	SHLQ $0x02, SI
-	ADDQ SI, CX
-	ADDQ SI, DI
-	SHLQ $0x04, SI
-	ADDQ SI, BX
-	MOVQ $+4, SI
-
-put_fewer_four:
-	VMOVUPS       64(BX), Z0
-	VMOVUPS       128(BX), Z1
-	VMOVUPS       192(BX), Z2
-	VMOVUPS       256(BX), Z3
-	VUNPCKLPS     Z1, Z0, Z4
-	VUNPCKHPS     Z1, Z0, Z0
-	VUNPCKLPS     Z3, Z2, Z1
-	VUNPCKHPS     Z3, Z2, Z2
-	VUNPCKLPD     Z1, Z4, Z3
-	VUNPCKHPD     Z1, Z4, Z1
-	VUNPCKLPD     Z2, Z0, Z4
-	VUNPCKHPD     Z2, Z0, Z0
-	MOVQ          CX, R8
-	VMOVUPS       X3, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VMOVUPS       X1, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VMOVUPS       X4, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VMOVUPS       X0, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x01, Z3, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x01, Z1, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x01, Z4, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x01, Z0, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x02, Z3, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x02, Z1, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x02, Z4, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x02, Z0, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x03, Z3, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x03, Z1, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x03, Z4, (R8)
-	ADDQ          DX, R8
-	CMPQ          DI, R8
-	CMOVQLT       DI, R8
-	VEXTRACTF32X4 $0x03, Z0, (R8)
-	ADDQ          $+16, CX
-	ADDQ          $+16, DI
-	ADDQ          $+256, BX
-	SUBQ          $+4, SI
-	CMPQ          SI, $+4
-	JGE           put_fewer_four
-	CMPQ          SI, $+0
-	JGT           put_fewer_few
-
-put_fewer_end:
-put_done:
-	JMP next
-
-sums:
 	MOVQ         AX, DX
 	MOVQ         k+24(FP), BX
 	MOVQ         k+24(FP), SI
-	ADDQ         $+64, DX
+	ADDQ         $+128, DX
 	SUBQ         $+1, BX
 	SHLQ         $0x06, BX
 	ADDQ         DX, BX
@@ -4779,13 +4038,12 @@ pairs:
 even:
 	VPXORD       Z0, Z0, Z0
 	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z1
-	MOVQ         32(AX), CX
-	VCVTPS2PD    (CX), Z2
+	VCVTPS2PD    64(AX), Z2
 	VFMADD231PD  Z0, Z3, Z2
 	VCMPPD       $0x03, Z2, Z2, K1
 	VMOVUPD      Z1, K1, Z4
 	VMOVUPD      Z1, K1, Z5
-	VCVTPS2PD    32(CX), Z2
+	VCVTPS2PD    96(AX), Z2
 	VFMADD231PD  Z0, Z6, Z2
 	VCMPPD       $0x03, Z2, Z2, K1
 	VMOVUPD      Z1, K1, Z7
@@ -4803,24 +4061,16 @@ even:
 	VMOVUPS      Z8, 64(CX)
 	ADDQ         $+128, CX
 	MOVQ         CX, 40(AX)
-
-next:
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ stride+32(FP), BX
-	SHLQ $0x06, BX
-	ADDQ BX, CX
-	SUBQ $+16, DX
-	MOVQ CX, (AX)
-	MOVQ DX, 8(AX)
-	CMPQ DX, $+0
-	JGT  tile
-	XORQ CX, CX
-	MOVQ CX, 8(AX)
-
-faulty:
-	MOVQ 8(AX), AX
-	MOVQ AX, left+80(FP)
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         stride+32(FP), BX
+	SHLQ         $0x06, BX
+	ADDQ         BX, CX
+	SUBQ         $+16, DX
+	MOVQ         CX, (AX)
+	MOVQ         DX, 8(AX)
+	CMPQ         DX, $+0
+	JGT          tile
 	VZEROUPPER
 	RET
 
@@ -4878,9 +4128,9 @@ fetch_many:
 	VFMADD231PD     Z0, Z5, Z1
 	PREFETCHT0      (CX)
 	ADDQ            $+64, CX
-	VMOVUPS         Z5, 64(SI)
+	VMOVUPS         Z5, 128(SI)
 	VFMADD231PD     Z0, Z3, Z2
-	VMOVUPS         Z3, 128(SI)
+	VMOVUPS         Z3, 192(SI)
 	ADDQ            $+16, DX
 	ADDQ            $+128, SI
 	SUBQ            $+2, DI
@@ -4897,9 +4147,8 @@ fetch_many:
 	JMP             fetch_many
 
 fetch_end:
-	MOVQ    32(AX), DX
 	VADDPD  Z2, Z1, Z0
-	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(AX)
 	JMP     fetch_done
 
 fetch_fewer:
@@ -4952,9 +4201,9 @@ fetch_fewer_many:
 	VFMADD231PD     Z0, Z5, Z1
 	PREFETCHT0      (CX)
 	ADDQ            $+64, CX
-	VMOVUPS         Z5, 64(SI)
+	VMOVUPS         Z5, 128(SI)
 	VFMADD231PD     Z0, Z3, Z2
-	VMOVUPS         Z3, 128(SI)
+	VMOVUPS         Z3, 192(SI)
 	ADDQ            $+16, DX
 	ADDQ            $+16, R8
 	ADDQ            $+128, SI
@@ -4973,9 +4222,8 @@ fetch_fewer_many:
 	JMP             fetch_fewer_many
 
 fetch_fewer_end:
-	MOVQ    32(AX), DX
 	VADDPD  Z2, Z1, Z0
-	VMOVUPS Z0, (DX)
+	VMOVUPS Z0, 64(AX)
 
 fetch_done:
 	MOVQ steps+40(FP), DX
@@ -4985,7 +4233,7 @@ step:
 	TESTQ   BX, BX
 	JEQ     sorted
 	MOVQ    AX, BX
-	ADDQ    $+64, BX
+	ADDQ    $+128, BX
 	MOVLQSX 8(DX), SI
 	MOVLQSX 12(DX), DI
 	ADDQ    BX, SI
@@ -8733,7 +7981,7 @@ sorted:
 	MOVQ         AX, DX
 	MOVQ         k+24(FP), BX
 	MOVQ         k+24(FP), SI
-	ADDQ         $+64, DX
+	ADDQ         $+128, DX
 	SUBQ         $+1, BX
 	SHLQ         $0x06, BX
 	ADDQ         DX, BX
@@ -8779,8 +8027,7 @@ pairs:
 even:
 	VPXORD       Z0, Z0, Z0
 	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z1
-	MOVQ         32(AX), CX
-	VMOVUPS      (CX), Z2
+	VMOVUPS      64(AX), Z2
 	VFMADD231PD  Z0, Z3, Z2
 	VCMPPD       $0x03, Z2, Z2, K1
 	VMOVUPD      Z1, K1, Z4

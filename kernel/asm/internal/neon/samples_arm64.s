@@ -13,8 +13,8 @@ DATA consts<>+32(SB)/8, $0x7ff8000000000000
 DATA consts<>+40(SB)/8, $0x7ff8000000000000
 GLOBL consts<>(SB), RODATA|NOPTR, $48
 
-// func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64) (left int)
-TEXT ·SortRowsF32(SB), NOSPLIT, $0-88
+// func SampleSpreadF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64)
+TEXT ·SampleSpreadF32(SB), NOSPLIT, $0-80
 	MOVD $consts<>(SB), R0
 	MOVD w+0(FP), R1
 	ADD $63, R1
@@ -35,185 +35,6 @@ tile:
 	MOVD stride+32(FP), R3
 	LSL $4, R3
 	ADD R3, R2
-	MOVD y+48(FP), R3
-	CBNZ R3, samples
-	MOVD 8(R1), R3
-	CMP $4, R3
-	BLT take_fewer
-	MOVD (R1), R3
-	MOVD stride+32(FP), R4
-	LSL $2, R4
-	MOVD R1, R5
-	MOVD k+24(FP), R6
-	VMOVI $0, V0.B16
-	WORD $0x4e20e401 // fcmeq v1.4s, v0.4s, v0.4s
-	WORD $0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
-	VAND V2.B16, V1.B16, V1.B16
-	WORD $0x6e205821 // mvn v1.16b, v1.16b
-	MOVD R4, R7
-	ADD R7, R7
-	ADD R4, R7
-
-take_many:
-	FMOVQ (R3), F2
-	ADD R4<<0, R3, R8
-	FMOVQ (R8), F3
-	ADD R4<<1, R3, R8
-	FMOVQ (R8), F4
-	ADD R7<<0, R3, R8
-	FMOVQ (R8), F5
-	VZIP1 V3.S4, V2.S4, V6.S4
-	VZIP2 V3.S4, V2.S4, V2.S4
-	VZIP1 V5.S4, V4.S4, V3.S4
-	VZIP2 V5.S4, V4.S4, V4.S4
-	VZIP1 V3.D2, V6.D2, V5.D2
-	VZIP2 V3.D2, V6.D2, V3.D2
-	VZIP1 V4.D2, V2.D2, V6.D2
-	VZIP2 V4.D2, V2.D2, V2.D2
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	WORD $0x4e20d4a4 // fadd v4.4s, v5.4s, v0.4s
-	WORD $0x4e24e485 // fcmeq v5.4s, v4.4s, v4.4s
-	WORD $0x4e24e487 // fcmeq v7.4s, v4.4s, v4.4s
-	VAND V7.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V1.B16, V1.B16
-	FMOVQ F4, 64(R5)
-	WORD $0x4e20d463 // fadd v3.4s, v3.4s, v0.4s
-	WORD $0x4e23e464 // fcmeq v4.4s, v3.4s, v3.4s
-	WORD $0x4e23e465 // fcmeq v5.4s, v3.4s, v3.4s
-	VAND V5.B16, V4.B16, V4.B16
-	WORD $0x6e205884 // mvn v4.16b, v4.16b
-	VORR V4.B16, V1.B16, V1.B16
-	FMOVQ F3, 80(R5)
-	WORD $0x4e20d4c3 // fadd v3.4s, v6.4s, v0.4s
-	WORD $0x4e23e464 // fcmeq v4.4s, v3.4s, v3.4s
-	WORD $0x4e23e465 // fcmeq v5.4s, v3.4s, v3.4s
-	VAND V5.B16, V4.B16, V4.B16
-	WORD $0x6e205884 // mvn v4.16b, v4.16b
-	VORR V4.B16, V1.B16, V1.B16
-	FMOVQ F3, 96(R5)
-	WORD $0x4e20d442 // fadd v2.4s, v2.4s, v0.4s
-	WORD $0x4e22e443 // fcmeq v3.4s, v2.4s, v2.4s
-	WORD $0x4e22e444 // fcmeq v4.4s, v2.4s, v2.4s
-	VAND V4.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	VORR V3.B16, V1.B16, V1.B16
-	FMOVQ F2, 112(R5)
-	ADD $16, R3
-	ADD $64, R5
-	SUB $4, R6
-	CMP $4, R6
-	BGE take_many
-	CBZ R6, take_end
-	SUB $4, R6
-	LSL $2, R6
-	ADD R6, R3
-	LSL $2, R6
-	ADD R6, R5
-	MOVD $4, R6
-	JMP take_many
-
-take_end:
-	WORD $0x6ea1a420 // umaxp v0.4s, v1.4s, v1.4s
-	FMOVD F0, R3
-	CBNZ R3, faulty
-	JMP take_done
-
-take_fewer:
-	MOVD (R1), R3
-	MOVD stride+32(FP), R4
-	LSL $2, R4
-	MOVD R1, R5
-	MOVD k+24(FP), R6
-	MOVD 8(R1), R7
-	SUB $1, R7
-	MUL R4, R7
-	ADD R3, R7
-	VMOVI $0, V0.B16
-	WORD $0x4e20e401 // fcmeq v1.4s, v0.4s, v0.4s
-	WORD $0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
-	VAND V2.B16, V1.B16, V1.B16
-	WORD $0x6e205821 // mvn v1.16b, v1.16b
-
-take_fewer_many:
-	MOVD R3, R8
-	FMOVQ (R8), F2
-	ADD R4, R8
-	CMP R7, R8
-	CSEL LT, R8, R7, R8
-	FMOVQ (R8), F3
-	ADD R4, R8
-	CMP R7, R8
-	CSEL LT, R8, R7, R8
-	FMOVQ (R8), F4
-	ADD R4, R8
-	CMP R7, R8
-	CSEL LT, R8, R7, R8
-	FMOVQ (R8), F5
-	VZIP1 V3.S4, V2.S4, V6.S4
-	VZIP2 V3.S4, V2.S4, V2.S4
-	VZIP1 V5.S4, V4.S4, V3.S4
-	VZIP2 V5.S4, V4.S4, V4.S4
-	VZIP1 V3.D2, V6.D2, V5.D2
-	VZIP2 V3.D2, V6.D2, V3.D2
-	VZIP1 V4.D2, V2.D2, V6.D2
-	VZIP2 V4.D2, V2.D2, V2.D2
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	WORD $0x4e20d4a4 // fadd v4.4s, v5.4s, v0.4s
-	WORD $0x4e24e485 // fcmeq v5.4s, v4.4s, v4.4s
-	WORD $0x4e24e487 // fcmeq v7.4s, v4.4s, v4.4s
-	VAND V7.B16, V5.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	VORR V5.B16, V1.B16, V1.B16
-	FMOVQ F4, 64(R5)
-	WORD $0x4e20d463 // fadd v3.4s, v3.4s, v0.4s
-	WORD $0x4e23e464 // fcmeq v4.4s, v3.4s, v3.4s
-	WORD $0x4e23e465 // fcmeq v5.4s, v3.4s, v3.4s
-	VAND V5.B16, V4.B16, V4.B16
-	WORD $0x6e205884 // mvn v4.16b, v4.16b
-	VORR V4.B16, V1.B16, V1.B16
-	FMOVQ F3, 80(R5)
-	WORD $0x4e20d4c3 // fadd v3.4s, v6.4s, v0.4s
-	WORD $0x4e23e464 // fcmeq v4.4s, v3.4s, v3.4s
-	WORD $0x4e23e465 // fcmeq v5.4s, v3.4s, v3.4s
-	VAND V5.B16, V4.B16, V4.B16
-	WORD $0x6e205884 // mvn v4.16b, v4.16b
-	VORR V4.B16, V1.B16, V1.B16
-	FMOVQ F3, 96(R5)
-	WORD $0x4e20d442 // fadd v2.4s, v2.4s, v0.4s
-	WORD $0x4e22e443 // fcmeq v3.4s, v2.4s, v2.4s
-	WORD $0x4e22e444 // fcmeq v4.4s, v2.4s, v2.4s
-	VAND V4.B16, V3.B16, V3.B16
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
-	VORR V3.B16, V1.B16, V1.B16
-	FMOVQ F2, 112(R5)
-	ADD $16, R3
-	ADD $16, R7
-	ADD $64, R5
-	SUB $4, R6
-	CMP $4, R6
-	BGE take_fewer_many
-	CBZ R6, take_fewer_end
-	SUB $4, R6
-	LSL $2, R6
-	ADD R6, R3
-	ADD R6, R7
-	LSL $2, R6
-	ADD R6, R5
-	MOVD $4, R6
-	JMP take_fewer_many
-
-take_fewer_end:
-	WORD $0x6ea1a420 // umaxp v0.4s, v1.4s, v1.4s
-	FMOVD F0, R3
-	CBNZ R3, faulty
-
-take_done:
-	JMP network
-
-samples:
 	MOVD 8(R1), R3
 	CMP $4, R3
 	BLT fetch_fewer
@@ -248,13 +69,13 @@ fetch_many:
 	VFMLA V0.S4, V6.S4, V1.S4
 	PRFM (R2), PLDL1KEEP
 	ADD $64, R2
-	FMOVQ F6, 64(R5)
+	FMOVQ F6, 128(R5)
 	VFMLA V0.S4, V4.S4, V2.S4
-	FMOVQ F4, 80(R5)
+	FMOVQ F4, 144(R5)
 	VFMLA V0.S4, V7.S4, V1.S4
-	FMOVQ F7, 96(R5)
+	FMOVQ F7, 160(R5)
 	VFMLA V0.S4, V3.S4, V2.S4
-	FMOVQ F3, 112(R5)
+	FMOVQ F3, 176(R5)
 	ADD $16, R3
 	ADD $64, R5
 	SUB $4, R6
@@ -270,9 +91,8 @@ fetch_many:
 	JMP fetch_many
 
 fetch_end:
-	MOVD 32(R1), R3
 	WORD $0x4e22d420 // fadd v0.4s, v1.4s, v2.4s
-	FMOVQ F0, (R3)
+	FMOVQ F0, 64(R1)
 	JMP fetch_done
 
 fetch_fewer:
@@ -315,13 +135,13 @@ fetch_fewer_many:
 	VFMLA V0.S4, V6.S4, V1.S4
 	PRFM (R2), PLDL1KEEP
 	ADD $64, R2
-	FMOVQ F6, 64(R5)
+	FMOVQ F6, 128(R5)
 	VFMLA V0.S4, V4.S4, V2.S4
-	FMOVQ F4, 80(R5)
+	FMOVQ F4, 144(R5)
 	VFMLA V0.S4, V7.S4, V1.S4
-	FMOVQ F7, 96(R5)
+	FMOVQ F7, 160(R5)
 	VFMLA V0.S4, V3.S4, V2.S4
-	FMOVQ F3, 112(R5)
+	FMOVQ F3, 176(R5)
 	ADD $16, R3
 	ADD $16, R7
 	ADD $64, R5
@@ -339,20 +159,17 @@ fetch_fewer_many:
 	JMP fetch_fewer_many
 
 fetch_fewer_end:
-	MOVD 32(R1), R3
 	WORD $0x4e22d420 // fadd v0.4s, v1.4s, v2.4s
-	FMOVQ F0, (R3)
+	FMOVQ F0, 64(R1)
 
 fetch_done:
-
-network:
 	MOVD steps+40(FP), R3
 
 step:
 	MOVW (R3), R4
 	CBZ R4, sorted
 	MOVD R1, R4
-	ADD $64, R4
+	ADD $128, R4
 	MOVW 8(R3), R5
 	MOVW 12(R3), R6
 	ADD R4, R5
@@ -4044,119 +3861,10 @@ block_done:
 	JMP step
 
 sorted:
-	MOVD y+48(FP), R3
-	CBNZ R3, sums
-	MOVD 8(R1), R2
-	CMP $4, R2
-	BLT put_fewer
-	MOVD (R1), R2
-	MOVD stride+32(FP), R3
-	LSL $2, R3
-	MOVD R1, R4
-	MOVD k+24(FP), R5
-
-put_many:
-	MOVD R2, R6
-	FMOVQ 64(R4), F0
-	FMOVQ 80(R4), F1
-	FMOVQ 96(R4), F2
-	FMOVQ 112(R4), F3
-	VZIP1 V1.S4, V0.S4, V4.S4
-	VZIP2 V1.S4, V0.S4, V0.S4
-	VZIP1 V3.S4, V2.S4, V1.S4
-	VZIP2 V3.S4, V2.S4, V2.S4
-	VZIP1 V1.D2, V4.D2, V3.D2
-	VZIP2 V1.D2, V4.D2, V1.D2
-	VZIP1 V2.D2, V0.D2, V4.D2
-	VZIP2 V2.D2, V0.D2, V0.D2
-	FMOVQ F3, (R6)
-	ADD R3, R6
-	FMOVQ F1, (R6)
-	ADD R3, R6
-	FMOVQ F4, (R6)
-	ADD R3, R6
-	FMOVQ F0, (R6)
-	ADD $16, R2
-	ADD $64, R4
-	SUB $4, R5
-	CMP $4, R5
-	BGE put_many
-	CBZ R5, put_end
-	SUB $4, R5
-	LSL $2, R5
-	ADD R5, R2
-	LSL $2, R5
-	ADD R5, R4
-	MOVD $4, R5
-	JMP put_many
-
-put_end:
-	JMP put_done
-
-put_fewer:
-	MOVD (R1), R2
-	MOVD stride+32(FP), R3
-	LSL $2, R3
-	MOVD R1, R4
-	MOVD k+24(FP), R5
-	MOVD 8(R1), R6
-	SUB $1, R6
-	MUL R3, R6
-	ADD R2, R6
-
-put_fewer_many:
-	MOVD R2, R7
-	FMOVQ 64(R4), F0
-	FMOVQ 80(R4), F1
-	FMOVQ 96(R4), F2
-	FMOVQ 112(R4), F3
-	VZIP1 V1.S4, V0.S4, V4.S4
-	VZIP2 V1.S4, V0.S4, V0.S4
-	VZIP1 V3.S4, V2.S4, V1.S4
-	VZIP2 V3.S4, V2.S4, V2.S4
-	VZIP1 V1.D2, V4.D2, V3.D2
-	VZIP2 V1.D2, V4.D2, V1.D2
-	VZIP1 V2.D2, V0.D2, V4.D2
-	VZIP2 V2.D2, V0.D2, V0.D2
-	FMOVQ F3, (R7)
-	ADD R3, R7
-	CMP R6, R7
-	CSEL LT, R7, R6, R7
-	FMOVQ F1, (R7)
-	ADD R3, R7
-	CMP R6, R7
-	CSEL LT, R7, R6, R7
-	FMOVQ F4, (R7)
-	ADD R3, R7
-	CMP R6, R7
-	CSEL LT, R7, R6, R7
-	FMOVQ F0, (R7)
-	ADD $16, R2
-	ADD $16, R6
-	ADD $64, R4
-	SUB $4, R5
-	CMP $4, R5
-	BGE put_fewer_many
-	CBZ R5, put_fewer_end
-	SUB $4, R5
-	LSL $2, R5
-	ADD R5, R2
-	ADD R5, R6
-	LSL $2, R5
-	ADD R5, R4
-	MOVD $4, R5
-	JMP put_fewer_many
-
-put_fewer_end:
-
-put_done:
-	JMP next
-
-sums:
 	MOVD R1, R3
 	MOVD k+24(FP), R4
 	MOVD k+24(FP), R5
-	ADD $64, R3
+	ADD $128, R3
 	SUB $1, R4
 	LSL $4, R4
 	ADD R3, R4
@@ -4225,8 +3933,7 @@ pairs:
 even:
 	VMOVI $0, V0.B16
 	FMOVQ 32(R0), F1
-	MOVD 32(R1), R2
-	FMOVD (R2), F2
+	FMOVD 64(R1), F2
 	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
 	VFMLA V0.D2, V3.D2, V2.D2
 	WORD $0x4e62e443 // fcmeq v3.2d, v2.2d, v2.2d
@@ -4235,7 +3942,7 @@ even:
 	WORD $0x6e205842 // mvn v2.16b, v2.16b
 	VBIT V2.B16, V1.B16, V4.B16
 	VBIT V2.B16, V1.B16, V5.B16
-	FMOVD 8(R2), F2
+	FMOVD 72(R1), F2
 	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
 	VFMLA V0.D2, V6.D2, V2.D2
 	WORD $0x4e62e440 // fcmeq v0.2d, v2.2d, v2.2d
@@ -4257,8 +3964,6 @@ even:
 	FMOVQ F8, 16(R2)
 	ADD $32, R2
 	MOVD R2, 40(R1)
-
-next:
 	MOVD (R1), R2
 	MOVD 8(R1), R3
 	MOVD stride+32(FP), R4
@@ -4269,12 +3974,6 @@ next:
 	MOVD R3, 8(R1)
 	CMP $0, R3
 	BGT tile
-	MOVD $0, R0
-	MOVD R0, 8(R1)
-
-faulty:
-	MOVD 8(R1), R0
-	MOVD R0, left+80(FP)
 	RET
 
 // func SampleSpreadF64(w *float64, x *float64, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64)
@@ -4320,9 +4019,9 @@ fetch_many:
 	VFMLA V0.D2, V5.D2, V1.D2
 	PRFM (R2), PLDL1KEEP
 	ADD $64, R2
-	FMOVQ F5, 64(R5)
+	FMOVQ F5, 128(R5)
 	VFMLA V0.D2, V3.D2, V2.D2
-	FMOVQ F3, 80(R5)
+	FMOVQ F3, 144(R5)
 	ADD $16, R3
 	ADD $32, R5
 	SUB $2, R6
@@ -4338,9 +4037,8 @@ fetch_many:
 	JMP fetch_many
 
 fetch_end:
-	MOVD 32(R1), R3
 	WORD $0x4e62d420 // fadd v0.2d, v1.2d, v2.2d
-	FMOVQ F0, (R3)
+	FMOVQ F0, 64(R1)
 	JMP fetch_done
 
 fetch_fewer:
@@ -4369,9 +4067,9 @@ fetch_fewer_many:
 	VFMLA V0.D2, V5.D2, V1.D2
 	PRFM (R2), PLDL1KEEP
 	ADD $64, R2
-	FMOVQ F5, 64(R5)
+	FMOVQ F5, 128(R5)
 	VFMLA V0.D2, V3.D2, V2.D2
-	FMOVQ F3, 80(R5)
+	FMOVQ F3, 144(R5)
 	ADD $16, R3
 	ADD $16, R7
 	ADD $32, R5
@@ -4389,20 +4087,17 @@ fetch_fewer_many:
 	JMP fetch_fewer_many
 
 fetch_fewer_end:
-	MOVD 32(R1), R3
 	WORD $0x4e62d420 // fadd v0.2d, v1.2d, v2.2d
-	FMOVQ F0, (R3)
+	FMOVQ F0, 64(R1)
 
 fetch_done:
-
-network:
 	MOVD steps+40(FP), R3
 
 step:
 	MOVW (R3), R4
 	CBZ R4, sorted
 	MOVD R1, R4
-	ADD $64, R4
+	ADD $128, R4
 	MOVW 8(R3), R5
 	MOVW 12(R3), R6
 	ADD R4, R5
@@ -8097,7 +7792,7 @@ sorted:
 	MOVD R1, R3
 	MOVD k+24(FP), R4
 	MOVD k+24(FP), R5
-	ADD $64, R3
+	ADD $128, R3
 	SUB $1, R4
 	LSL $4, R4
 	ADD R3, R4
@@ -8143,8 +7838,7 @@ pairs:
 even:
 	VMOVI $0, V0.B16
 	FMOVQ 32(R0), F1
-	MOVD 32(R1), R2
-	FMOVQ (R2), F2
+	FMOVQ 64(R1), F2
 	VFMLA V0.D2, V3.D2, V2.D2
 	WORD $0x4e62e440 // fcmeq v0.2d, v2.2d, v2.2d
 	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
@@ -8163,8 +7857,6 @@ even:
 	FMOVQ F5, (R2)
 	ADD $16, R2
 	MOVD R2, 40(R1)
-
-next:
 	MOVD (R1), R2
 	MOVD 8(R1), R3
 	MOVD stride+32(FP), R4
