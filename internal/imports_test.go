@@ -72,8 +72,8 @@ var rooms = []room{
 	{name: "predictions/internal/jsonlines", allow: []string{"internal/setting", "predictions/internal/columns", "predictions/internal/decimal"}},
 	{name: "predictions/internal/lmeval", allow: []string{"predictions/internal/columns", "predictions/internal/jsonlines", "kernel", "internal/setting"}},
 	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/setting", "internal/temporary", "internal/visible", deflate}},
-	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/clustered", "metrics/regress", "kernel", "internal/exact",
-		"internal/setting"},
+	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/clustered", "metrics/conformal", "metrics/regress", "kernel",
+		"internal/exact", "internal/setting"},
 		tests: []string{gonum}},
 
 	// A family of metrics does not know the other families; eval is where they meet. Gonum's sums and functions differ in last bits

@@ -29,7 +29,8 @@ func conformalCommand() *cobra.Command {
 
 'candor conformal fit' finds the threshold on labelled rows that the model was not trained on, and writes it to a file.
 'candor conformal apply' writes the sets or intervals of other predictions.
-'candor conformal eval' says how often sets or intervals hold the truth, and how large they are.`,
+'candor conformal eval' says how often sets or intervals hold the truth, and how large they are.
+'candor conformal export' writes the map as code that needs no candor.`,
 		Example: `  candor conformal fit aps probs.npy --labels labels.npy --coverage 0.9 -o sets.json
   candor conformal apply sets.json probs.npy -o sets.npy
   candor conformal eval probs.npy --map sets.json --labels labels.npy`,
@@ -37,11 +38,11 @@ func conformalCommand() *cobra.Command {
 			if len(args) == 0 {
 				return c.Help()
 			}
-			return usage("there is no command 'candor conformal %s'%s: it is fit, apply or eval", args[0], meant(args[0], []string{"fit", "apply", "eval"}))
+			return usage("there is no command 'candor conformal %s'%s: it is fit, apply, eval or export", args[0], meant(args[0], []string{"fit", "apply", "eval", "export"}))
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	c.AddCommand(conformalFitCommand(), conformalApplyCommand(), conformalEvalCommand())
+	c.AddCommand(conformalFitCommand(), conformalApplyCommand(), conformalEvalCommand(), conformalExportCommand())
 	return c
 }
 

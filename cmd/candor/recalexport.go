@@ -7,13 +7,12 @@ import (
 	"strings"
 
 	"github.com/candor-go/candor/metrics"
-	"github.com/candor-go/candor/recal"
 	"github.com/candor-go/candor/recal/export"
 	"github.com/spf13/cobra"
 )
 
-// recalExport holds the flags of candor recal export.
-type recalExport struct {
+// exporter holds the flags of candor recal export and candor conformal export.
+type exporter struct {
 	files sources
 
 	to, out, input string
@@ -30,21 +29,39 @@ var exportTargets = []struct{ name, what string }{
 	{"go", "a file with a function of a row"},
 }
 
-func recalExportCommand() *cobra.Command {
-	var f recalExport
-	var targets strings.Builder
-	var names []string
+// targetHelp returns the targets for the help of a command.
+func targetHelp() string {
+	var b strings.Builder
 	for _, t := range exportTargets {
-		fmt.Fprintf(&targets, "  %-7s %s\n", t.name, t.what)
-		names = append(names, t.name)
+		fmt.Fprintf(&b, "  %-7s %s\n", t.name, t.what)
 	}
+	return b.String()
+}
+
+// targetNames returns the names of the targets.
+func targetNames() (l []string) {
+	for _, t := range exportTargets {
+		l = append(l, t.name)
+	}
+	return l
+}
+
+// code writes a map in each target.
+type code struct {
+	python, js, onnx func(metrics.Kind) ([]byte, error)
+	sql              func(metrics.Kind, export.SQLOptions) ([]byte, error)
+	golang           func(k metrics.Kind, pkg string) ([]byte, error)
+}
+
+func recalExportCommand() *cobra.Command {
+	var f exporter
 	c := &cobra.Command{
 		Use:   "export MAP",
 		Short: "Write a map as code that needs no candor",
 		Long: `Write a map of 'candor recal fit' as code that recalibrates without candor: where predictions are served, or in a database.
 
 --to is one of
-` + targets.String() + `
+` + targetHelp() + `
 The code gives what 'candor recal apply' gives, to 1e-12, an ONNX model to 1e-6. It takes what the map was fitted to, or the
 kind that --input names, and it returns probabilities; of forecasts it returns standard deviations or quantiles. Rows are not
 checked: give it numbers that candor would accept.
@@ -62,24 +79,41 @@ adds columns with _recalibrated behind these names. A map of more than 1,000 par
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(c, args[0], func() (string, *code, error) {
+				m, err := readMap(args[0])
+				if err != nil {
+					return "", nil, fault(f.files.call(args[0]), "", "%v", err)
+				}
+				return m.Fit().Kind, &code{
+					python: func(k metrics.Kind) ([]byte, error) { return export.Python(m, k) },
+					js:     func(k metrics.Kind) ([]byte, error) { return export.JavaScript(m, k) },
+					onnx:   func(k metrics.Kind) ([]byte, error) { return export.ONNX(m, k) },
+					sql:    func(k metrics.Kind, o export.SQLOptions) ([]byte, error) { return export.SQL(m, k, o) },
+					golang: func(k metrics.Kind, pkg string) ([]byte, error) { return export.Go(m, k, pkg) },
+				}, nil
+			})
+		},
 	}
+	f.flags(c, "recalibration")
+	return c
+}
+
+// flags adds the flags; pkg is the name of the Go package where none is given.
+func (f *exporter) flags(c *cobra.Command, pkg string) {
 	fl := c.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.to, "to", "", "`TARGET`: "+anyOf(names))
+	fl.StringVar(&f.to, "to", "", "`TARGET`: "+anyOf(targetNames()))
 	fl.StringVarP(&f.out, "output", "o", "-", "`FILE` to write; - is standard output")
 	fl.StringVar(&f.input, "input", "", "`KIND` of scores that the code takes: probs, logits or logprobs (default what the map was fitted to)")
 	fl.StringVar(&f.table, "table", "predictions", "`NAME` of the table, for sql")
 	fl.StringSliceVar(&f.columns, "columns", nil, "`NAMES` of the table's columns of scores, in the order of the classes, for sql")
-	fl.StringVar(&f.pkg, "package", "recalibration", "`NAME` of the package, for go")
-	return c
+	fl.StringVar(&f.pkg, "package", pkg, "`NAME` of the package, for go")
 }
 
-func (f *recalExport) run(c *cobra.Command, file string) error {
-	var names []string
-	for _, t := range exportTargets {
-		names = append(names, t.name)
-	}
+// run writes the map of a file; read returns the kind of scores to which it was fitted, and what writes it.
+func (f *exporter) run(c *cobra.Command, file string, read func() (string, *code, error)) error {
+	names := targetNames()
 	switch {
 	case f.to == "":
 		return usage("--to is missing: %s", anyOf(names))
@@ -100,29 +134,29 @@ func (f *recalExport) run(c *cobra.Command, file string) error {
 			return err
 		}
 	}
-	m, err := readMap(file)
+	fitted, m, err := read()
 	if err != nil {
-		return fault(f.files.call(file), "", "%v", err)
+		return err
 	}
-	kind, err := f.kind(m)
+	kind, err := f.kind(fitted)
 	if err != nil {
 		return err
 	}
 	var b []byte
 	switch f.to {
 	case "python":
-		b, err = export.Python(m, kind)
+		b, err = m.python(kind)
 	case "sql":
-		b, err = export.SQL(m, kind, export.SQLOptions{Table: f.table, Columns: f.columns})
+		b, err = m.sql(kind, export.SQLOptions{Table: f.table, Columns: f.columns})
 	case "js":
-		b, err = export.JavaScript(m, kind)
+		b, err = m.js(kind)
 	case "onnx":
-		b, err = export.ONNX(m, kind)
+		b, err = m.onnx(kind)
 	case "go":
 		if !goName(f.pkg) {
 			return usage("--package %s is not a name of a Go package: use lower-case letters and digits", f.pkg)
 		}
-		b, err = export.Go(m, kind, f.pkg)
+		b, err = m.golang(kind, f.pkg)
 	}
 	switch {
 	case errors.Is(err, export.ErrNotThere):
@@ -137,8 +171,7 @@ func (f *recalExport) run(c *cobra.Command, file string) error {
 }
 
 // kind returns what the code takes.
-func (f *recalExport) kind(m recal.Map) (metrics.Kind, error) {
-	fitted := m.Fit().Kind
+func (f *exporter) kind(fitted string) (metrics.Kind, error) {
 	want := f.input
 	if want == "" {
 		want = fitted

@@ -210,8 +210,9 @@ func (m Method) accepts(k metrics.Kind) error {
 	return nil
 }
 
-// penalty returns what RAPS adds to the score of the class at a rank from 1, 0 for other methods.
-func (m *Method) penalty(rank int) float64 {
+// Penalty returns what RAPS adds to the score of the class at a rank from 1: Lambda max(0, rank - K), with the defaults of both; 0 for other
+// methods.
+func (m *Method) Penalty(rank int) float64 {
 	if m.Score != RAPS {
 		return 0
 	}

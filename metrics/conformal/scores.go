@@ -59,7 +59,7 @@ func (r *ranking) next(m *Method, u float64) int {
 	r.down(0)
 	r.rank++
 	r.sum += r.p[c]
-	r.score = math.Max(r.score, r.sum-float64(u*r.p[c])+m.penalty(r.rank))
+	r.score = math.Max(r.score, r.sum-float64(u*r.p[c])+m.Penalty(r.rank))
 	return int(c)
 }
 

@@ -1,9 +1,12 @@
-// Package export writes a map of recalibration as code that needs no candor: a function in Python, JavaScript or Go, a query in
-// SQL, or an ONNX model.
+// Package export writes a map of recalibration, or a conformal map, as code that needs no candor: a function in Python, JavaScript or Go,
+// a query in SQL, or an ONNX model.
 //
 // The results are those of the map's Apply in float64, to 1e-12 for a probability and to 1e-12 of the largest number for a
 // forecast. An ONNX model takes and returns float32, and its results are within 1e-6. Rows that Apply refuses, such as those
 // with NaN, are not checked.
+//
+// Sets of probabilities are those of the conformal map. Of logits and log-probabilities they may differ where a score equals the threshold to
+// the last digits, as the sum of all classes of aps does where the threshold is 1.
 //
 // The code says at its top what it takes, what it returns, and which map it is of. It is a function of the map alone: the same
 // map gives the same bytes.

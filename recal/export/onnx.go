@@ -28,7 +28,7 @@ func ONNX(m recal.Map, input metrics.Kind) ([]byte, error) {
 	}
 	g := &graph{program: p}
 	g.write()
-	return g.model(), nil
+	return g.model("recalibrate", g.what()), nil
 }
 
 // A graph is an ONNX graph in the making. Values are named by numbers.
@@ -54,16 +54,22 @@ func (g *graph) op(kind string, inputs []value, attributes ...attribute) value {
 }
 
 func (g *graph) node(kind string, inputs []value, out value, attributes ...attribute) {
-	var n message
+	g.nodes = append(g.nodes, node(kind, inputs, []value{out}, attributes...))
+}
+
+// node returns the NodeProto of an operator.
+func node(kind string, inputs, outputs []value, attributes ...attribute) (n message) {
 	for _, i := range inputs {
 		n.text(1, string(i))
 	}
-	n.text(2, string(out))
+	for _, o := range outputs {
+		n.text(2, string(o))
+	}
 	n.text(4, kind)
 	for _, a := range attributes {
 		n.bytes(5, a.encode())
 	}
-	g.nodes = append(g.nodes, n)
+	return n
 }
 
 func (g *graph) unary(kind string, x value) value { return g.op(kind, []value{x}) }
@@ -132,16 +138,17 @@ func (g *graph) give(x value, name string, width int) {
 	g.node("Cast", []value{x}, value(name), attribute{name: "to", one: onnxFloat})
 }
 
-func (g *graph) model() []byte {
+// model returns the model; what describes it.
+func (g *graph) model(name, what string) []byte {
 	var graph, opset, m message
 	for _, n := range g.nodes {
 		graph.bytes(1, n)
 	}
-	graph.text(2, "recalibrate")
+	graph.text(2, name)
 	for _, t := range g.initializers {
 		graph.bytes(5, t)
 	}
-	graph.text(10, g.what())
+	graph.text(10, what)
 	for _, v := range g.inputs {
 		graph.bytes(11, v)
 	}
@@ -152,7 +159,7 @@ func (g *graph) model() []byte {
 	opset.number(2, onnxOpset)
 	m.number(1, onnxVersion)
 	m.text(2, "candor")
-	m.text(6, g.what())
+	m.text(6, what)
 	m.bytes(7, graph)
 	m.bytes(8, opset)
 	return m

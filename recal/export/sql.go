@@ -38,33 +38,49 @@ func SQL(m recal.Map, input metrics.Kind, o SQLOptions) ([]byte, error) {
 	if q.columns == nil {
 		q.columns = p.sqlColumns()
 	}
-	if want := len(p.sqlColumns()); len(q.columns) != want {
+	if err := q.check(o.Table, len(p.sqlColumns())); err != nil {
+		return nil, err
+	}
+	q.write()
+	return q.text(o.Table, p.what()), nil
+}
+
+// check returns an error for names that the query cannot have.
+func (q *query) check(table string, want int) error {
+	if len(q.columns) != want {
 		are := "are"
 		if len(q.columns) == 1 {
 			are = "is"
 		}
-		return nil, fmt.Errorf("the map takes %d columns, and %d %s named", want, len(q.columns), are)
+		return fmt.Errorf("the map takes %d columns, and %d %s named", want, len(q.columns), are)
 	}
-	table := o.Table
-	if table == "" {
-		table = "predictions"
-	}
-	for i, name := range append([]string{table}, q.columns...) {
+	for i, name := range append([]string{tableName(table)}, q.columns...) {
 		if !plainName(name, i == 0) {
-			return nil, fmt.Errorf("%q is no name that all dialects of SQL write in the same way; use letters, digits and _, or name a view", name)
+			return fmt.Errorf("%q is no name that all dialects of SQL write in the same way; use letters, digits and _, or name a view", name)
 		}
 	}
-	q.write()
+	return nil
+}
+
+func tableName(s string) string {
+	if s == "" {
+		return "predictions"
+	}
+	return s
+}
+
+// text returns the query; what describes the map.
+func (q *query) text(table, what string) []byte {
 	var c code
-	c.line("-- %s", p.what())
+	c.line("-- %s", what)
 	c.line("-- Written by candor, for DuckDB and Spark.")
 	c.line("SELECT t.*,\n%s", strings.Join(q.results, ",\n"))
-	c.WriteString("FROM " + table + " AS t")
+	c.WriteString("FROM " + tableName(table) + " AS t")
 	for _, s := range q.stages {
 		c.WriteString(",\n" + s)
 	}
 	c.line(";")
-	return []byte(c.String()), nil
+	return []byte(c.String())
 }
 
 // plainName reports whether a name needs no quotes; a table's may have points.
