@@ -72,7 +72,7 @@ var rooms = []room{
 	{name: "predictions/internal/jsonlines", allow: []string{"internal/setting", "predictions/internal/columns", "predictions/internal/decimal"}},
 	{name: "predictions/internal/lmeval", allow: []string{"predictions/internal/columns", "predictions/internal/jsonlines", "kernel", "internal/setting"}},
 	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/setting", "internal/temporary", "internal/visible", deflate}},
-	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/clustered", "metrics/conformal", "metrics/regress", "kernel",
+	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/clustered", "metrics/conformal", "metrics/paired", "metrics/regress", "kernel",
 		"internal/exact", "internal/setting"},
 		tests: []string{gonum}},
 

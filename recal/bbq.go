@@ -345,6 +345,7 @@ type bbqSteps struct {
 }
 
 func (s *bbqSteps) logits() bool { return false }
+func (s *bbqSteps) free() int    { return free(s.Values) }
 
 func (s *bbqSteps) ready() error {
 	if len(s.Values) < 1 || len(s.Cuts) != len(s.Values)-1 || s.On != nil && len(s.On) != len(s.Cuts) {

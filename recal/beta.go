@@ -70,6 +70,7 @@ func (m *CurveMap) Beta(i int) BetaCurve {
 }
 
 func (c *BetaCurve) logits() bool { return true }
+func (c *BetaCurve) free() int    { return 3 }
 
 func (c *BetaCurve) line(x []float64) {
 	var u, v, e, t [256]float64

@@ -139,17 +139,29 @@ func (a *crossApplied) Next() (*metrics.Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := newOutcome(c, a.maps[0])
+	d, err := crossed(a.maps, a.folds, c)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([][]int32, len(a.maps))
+	if c.Recycle != nil {
+		c.Recycle()
+	}
+	return d, nil
+}
+
+// crossed returns the rows of a chunk, each by the map of its fold.
+func crossed(maps []Map, folds Folds, c *metrics.Chunk) (*metrics.Chunk, error) {
+	all, err := newOutcome(c, maps[0])
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]int32, len(maps))
 	for i := range c.Rows {
-		f := a.folds.row(c, i)
+		f := folds.row(c, i)
 		rows[f] = append(rows[f], int32(i))
 	}
 	width := all.Classes
-	for f, m := range a.maps {
+	for f, m := range maps {
 		if len(rows[f]) == 0 {
 			continue
 		}
@@ -163,9 +175,5 @@ func (a *crossApplied) Next() (*metrics.Chunk, error) {
 			copy(all.F64[int(r)*width:][:width], o.F64[i*width:])
 		}
 	}
-	d := all.chunk(c)
-	if c.Recycle != nil {
-		c.Recycle()
-	}
-	return d, nil
+	return all.chunk(c), nil
 }

@@ -17,6 +17,7 @@ type curve interface {
 	apply(x []float64) // replaces scores with probabilities; only NaN becomes NaN
 	// ready prepares a curve that was fitted or read from a file. It returns an error if the curve is invalid.
 	ready() error
+	free() int // number of free numbers, see Parameters
 }
 
 // CurveMap is the map of the methods that recalibrate one probability: Histogram, Isotonic, BBQ, Platt and Beta. It has

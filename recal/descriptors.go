@@ -5,6 +5,7 @@ import "slices"
 // Descriptor describes a method.
 type Descriptor struct {
 	Name    string
+	Title   string // in prose: "temperature scaling"
 	Short   string // what it does, in a few words
 	Formula string
 	Options string // "" if there are none
@@ -41,24 +42,24 @@ const (
 
 // methods is the one list of methods, with their zero values.
 var methods = []Descriptor{
-	{"temperature", "logits divided by one number T > 0", "softmax(z/T); binary: sigmoid(z/T)", "", ofClasses, keepsAll, "hundreds",
+	{"temperature", "temperature scaling", "logits divided by one number T > 0", "softmax(z/T); binary: sigmoid(z/T)", "", ofClasses, keepsAll, "hundreds",
 		"Guo et al. 2017", Temperature{}},
-	{"ets", "a mean of the rows at T, at 1, and of equal shares", "w1 softmax(z/T) + w2 softmax(z) + w3/K", "", ofClasses, keepsAll, "hundreds",
+	{"ets", "ensemble temperature scaling", "a mean of the rows at T, at 1, and of equal shares", "w1 softmax(z/T) + w2 softmax(z) + w3/K", "", ofClasses, keepsAll, "hundreds",
 		"Zhang, Kailkhura and Han 2020", ETS{}},
-	{"vector", "a factor and a bias for each class", "softmax(w*z + b)", "", ofMany, keepsNone, "tens for each class", "Guo et al. 2017", Vector{}},
-	{"matrix", "all logits mixed for each class", "softmax(W z + b)", "off_diagonal=WEIGHT, bias=WEIGHT", ofMany, keepsNone, "tens for each of K^2 numbers, or weights",
+	{"vector", "vector scaling", "a factor and a bias for each class", "softmax(w*z + b)", "", ofMany, keepsNone, "tens for each class", "Guo et al. 2017", Vector{}},
+	{"matrix", "matrix scaling", "all logits mixed for each class", "softmax(W z + b)", "off_diagonal=WEIGHT, bias=WEIGHT", ofMany, keepsNone, "tens for each of K^2 numbers, or weights",
 		"Guo et al. 2017; Kull et al. 2019", Matrix{}},
-	{"histogram", "the frequency in the score's bin", "mean y in the bin of p", "bins=N, equal_mass, empty=centre|identity|zero, right_closed, as_coded, top_label", ofScores, keepsNone,
+	{"histogram", "histogram binning", "the frequency in the score's bin", "mean y in the bin of p", "bins=N, equal_mass, empty=centre|identity|zero, right_closed, as_coded, top_label", ofScores, keepsNone,
 		"hundreds for each bin", "Zadrozny and Elkan 2001; Guo et al. 2017", Histogram{}},
-	{"isotonic", "the rising step function next to the outcomes", "argmin over rising f of sum (f(p) - y)^2", "interpolate, top_label", ofScores, keepsMost,
+	{"isotonic", "isotonic regression", "the rising step function next to the outcomes", "argmin over rising f of sum (f(p) - y)^2", "interpolate, top_label", ofScores, keepsMost,
 		"a thousand or more", "Zadrozny and Elkan 2002", Isotonic{}},
-	{"bbq", "a mean of equal-mass histograms by how likely they are", "sum_s P(q|s, D) P(s|D)", "prune, as_coded, top_label", ofScores, keepsNone, "a thousand or more",
+	{"bbq", "Bayesian binning", "a mean of equal-mass histograms by how likely they are", "sum_s P(q|s, D) P(s|D)", "prune, as_coded, top_label", ofScores, keepsNone, "a thousand or more",
 		"Naeini, Cooper and Hauskrecht 2015", BBQ{}},
-	{"platt", "a line through the logits", "sigmoid(a z + b)", "smoothed, top_label", ofScores, keepsRanks, "hundreds", "Platt 1999", Platt{}},
-	{"beta", "a curve of three numbers, which a line is one of", "sigmoid(a ln p - b ln(1-p) + c), a, b >= 0", "top_label", ofScores, keepsRanks, "hundreds",
+	{"platt", "Platt scaling", "a line through the logits", "sigmoid(a z + b)", "smoothed, top_label", ofScores, keepsRanks, "hundreds", "Platt 1999", Platt{}},
+	{"beta", "beta calibration", "a curve of three numbers, which a line is one of", "sigmoid(a ln p - b ln(1-p) + c), a, b >= 0", "top_label", ofScores, keepsRanks, "hundreds",
 		"Kull, Silva Filho and Flach 2017", Beta{}},
-	{"sigma", "standard deviations times one number", "sd sqrt(mean ((y-m)/sd)^2)", "as_coded", ofNormals, "means, and the order of spreads", "hundreds",
+	{"sigma", "scaling of standard deviations", "standard deviations times one number", "sd sqrt(mean ((y-m)/sd)^2)", "as_coded", ofNormals, "means, and the order of spreads", "hundreds",
 		"Levi et al. 2022; LaplaceRedux.jl", Sigma{}},
-	{"quantile", "levels as often as they come true", "R(F(y)), R the frequency of F(y) <= p", "levels=P P ...", ofNormals + " or quantiles", "medians need not stay", "a thousand or more",
+	{"quantile", "quantile recalibration", "levels as often as they come true", "R(F(y)), R the frequency of F(y) <= p", "levels=P P ...", ofNormals + " or quantiles", "medians need not stay", "a thousand or more",
 		"Kuleshov, Fenner and Ermon 2018", Quantile{}},
 }

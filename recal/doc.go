@@ -32,6 +32,6 @@
 // A fit does not depend on threads, chunks or files. Rows whose true class has probability 0 are left out, and Fit reports their number.
 // If the likelihood has no maximum, the error wraps ErrUnreachable.
 //
-// To see how much a method helps, fit on some rows and evaluate on others. CrossFit does this for all rows. docs/recalibration.md says
-// which method to use.
+// To see how much a method helps, fit on some rows and evaluate on others. CrossFit does this for all rows. Best compares methods by it, and
+// chooses one. docs/recalibration.md says which method to use.
 package recal

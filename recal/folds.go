@@ -49,10 +49,16 @@ func (f Folds) row(c *metrics.Chunk, i int) int {
 		return f.Fold(c.Number(i))
 	case c.Clusters == nil:
 		panic("recal: the rows have no clusters")
-	case c.ClusterName == nil:
-		return f.FoldOf(strconv.Itoa(int(c.Clusters[i])))
 	}
-	return f.FoldOf(c.ClusterName(c.Clusters[i]))
+	return f.FoldOf(clusterName(c.ClusterName, c.Clusters[i]))
+}
+
+// clusterName returns the name of a cluster: its number, where named is nil.
+func clusterName(named func(int32) string, cluster int32) string {
+	if named == nil {
+		return strconv.Itoa(int(cluster))
+	}
+	return named(cluster)
 }
 
 func (f Folds) of(key uint64) int {

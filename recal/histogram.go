@@ -304,6 +304,7 @@ type bins struct {
 }
 
 func (c *bins) logits() bool { return false }
+func (c *bins) free() int    { return free(c.values) }
 
 func (c *bins) ready() error {
 	if len(c.Values) < 1 || len(c.Values) > mostBins || len(c.Cuts) != len(c.Values)-1 {

@@ -125,6 +125,7 @@ type isotone struct {
 }
 
 func (c *isotone) logits() bool { return false }
+func (c *isotone) free() int    { return free(c.Y) }
 
 func (c *isotone) ready() error {
 	if len(c.X) < 1 || len(c.X) != len(c.Y) {

@@ -101,6 +101,7 @@ func (c *PlattCurve) Intervals(level float64) (a, b metrics.Interval) {
 }
 
 func (c *PlattCurve) logits() bool { return true }
+func (c *PlattCurve) free() int    { return 2 }
 
 func (c *PlattCurve) line(x []float64) {
 	if c.A == 0 {

@@ -822,6 +822,15 @@ func corpusRecal(c *corpus) {
 		c.recalibrated("weights/"+m, m, with(args[1:3], "--weights", c.d.put("w.npy", s.weightFile(c.t)), "--task", "classification", "--folds", "3", "--seed", "9", "--metrics", "nll,ece", "--bins", "10",
 			"--confidence", "0.9"), append(args[:1:1], args[3:]...)...)
 	}
+	for _, k := range []struct {
+		name, methods string
+		classes       int
+	}{{"best/1", "temperature,ets,platt,beta,isotonic,bbq", 1}, {"best/3", "temperature,vector,isotonic,platt(top_label)", 3}} {
+		args := c.put("best", exactLogits(95, 400, k.classes, 0), "logits", "float32")
+		c.run(k.name, func() []corpusLine {
+			return c.document(c.candor(with([]string{"recal", "best", "--json", "--methods", k.methods}, args...)...))
+		})
+	}
 	f, q := exactNormals(92, 300), exactQuantiles(93, 300)
 	for _, m := range []string{"sigma", "sigma(as_coded)", "quantile", "quantile(levels=0.1 0.5 0.9)"} {
 		c.recalibrated("regression/"+strings.ReplaceAll(m, " ", "_"), m, nil, c.d.put("f.csv", f.csv()), "--mean", "mu", "--std", "sigma", "--observed", "y")

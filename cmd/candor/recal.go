@@ -28,6 +28,7 @@ func recalCommand() *cobra.Command {
 		Long: `Recalibrate: fit a map from what a model says to what it should have said, on held-out rows, and apply it to others.
 
 'candor recal fit' writes the map to a file and reports how much it helps on rows that it was not fitted to.
+'candor recal best' compares the methods, and fits the simplest one that is within noise of the best.
 'candor recal apply' applies the map to other predictions.
 'candor recal export' writes it as code that needs no candor.`,
 		Example: `  candor recal fit temperature val_logits.npy --labels val_labels.npy --input logits -o map.json
@@ -37,11 +38,11 @@ func recalCommand() *cobra.Command {
 			if len(args) == 0 {
 				return c.Help()
 			}
-			return usage("there is no command 'candor recal %s'%s: it is fit, apply or export", args[0], meant(args[0], []string{"fit", "apply", "export"}))
+			return usage("there is no command 'candor recal %s'%s: it is fit, best, apply or export", args[0], meant(args[0], []string{"fit", "best", "apply", "export"}))
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	c.AddCommand(recalFitCommand(), recalApplyCommand(), recalExportCommand())
+	c.AddCommand(recalFitCommand(), recalBestCommand(), recalApplyCommand(), recalExportCommand())
 	return c
 }
 
@@ -158,24 +159,12 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 	if err != nil {
 		return usage("%v%s", err, nearMethod(method))
 	}
-	if len(paths) == 0 && !f.columns.files() {
-		return usage("no predictions are named; name their files")
-	}
-	if f.folds < 2 || f.folds > 1000 {
-		return usage("--folds is %d; it is a number from 2 to 1000", f.folds)
-	}
 	if err := f.taskOf(m); err != nil {
 		return err
 	}
-	reads := slices.Concat(paths, f.labels, f.weights)
-	if len(paths) == 0 {
-		reads = append(reads, f.columns.named()...)
-	}
-	if err := f.files.check(reads...); err != nil {
+	reads, err := f.checkReads(paths)
+	if err != nil {
 		return err
-	}
-	if once := f.files.once(reads...); once != "" {
-		return usage("everything is read several times, and %s only once; name a file", once)
 	}
 	if err := checkFile("-o", f.out, reads...); err != nil {
 		return err
@@ -208,6 +197,27 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 		return err
 	}
 	return f.show(c, r)
+}
+
+// checkReads checks the folds, and the files that are read several times, which it returns.
+func (f *recalFit) checkReads(paths []string) ([]string, error) {
+	if len(paths) == 0 && !f.columns.files() {
+		return nil, usage("no predictions are named; name their files")
+	}
+	if f.folds < 2 || f.folds > 1000 {
+		return nil, usage("--folds is %d; it is a number from 2 to 1000", f.folds)
+	}
+	reads := slices.Concat(paths, f.labels, f.weights)
+	if len(paths) == 0 {
+		reads = append(reads, f.columns.named()...)
+	}
+	if err := f.files.check(reads...); err != nil {
+		return nil, err
+	}
+	if once := f.files.once(reads...); once != "" {
+		return nil, usage("everything is read several times, and %s only once; name a file", once)
+	}
+	return reads, nil
 }
 
 // taskOf sets the task that the method implies, if --task is not given.

@@ -790,7 +790,7 @@ func TestRecalApplyRefuses(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	for name, hint := range map[string]string{"nonsense": "", "aply": " (did you mean apply?)"} {
-		refusedAs(t, d, exitUsage, []string{"recal", name}, "there is no command 'candor recal "+name+"'"+hint+": it is fit, apply or export")
+		refusedAs(t, d, exitUsage, []string{"recal", name}, "there is no command 'candor recal "+name+"'"+hint+": it is fit, best, apply or export")
 	}
 }
 

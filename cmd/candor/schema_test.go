@@ -60,7 +60,7 @@ func checkSchema(t *testing.T, doc string) {
 		t.Fatal(err)
 	}
 	schema, _ := v["schema"].(string)
-	def := map[string]string{report.Schema: "document", report.ComparisonSchema: "comparison", report.DriftSchema: "drift", report.RecalibrationSchema: "recalibration", "candor-conformal/1": "conformal"}[schema]
+	def := map[string]string{report.Schema: "document", report.ComparisonSchema: "comparison", report.DriftSchema: "drift", report.RecalibrationSchema: "recalibration", report.BestSchema: "recalibration-choice", "candor-conformal/1": "conformal"}[schema]
 	if _, ok := v["labels"]; ok {
 		def = "multilabel"
 	}
@@ -254,6 +254,12 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	for _, m := range []string{"sigma", "quantile"} {
 		add("recalibration", with([]string{"recal", "fit", m, table, "--output", d.at(m + ".json")}, regression[2:]...)...)
 	}
+	sure := classes.only(func(i int) bool {
+		return classes.probs[3*i+int(classes.labels[i])] == slices.Max(classes.probs[3*i:3*i+3])
+	})
+	add("recalibration-choice", with([]string{"recal", "best"}, k...)...)
+	add("recalibration-choice", "recal", "best", d.at("visits.csv"), "--prob", "p", "--labels", "y", "--cluster", "patient", "--methods", "isotonic,platt")
+	add("recalibration-choice", with([]string{"recal", "best", "--methods", "isotonic,temperature,vector", "--task", "classification"}, files("sure", sure)...)...)
 	add("document", append([]string{"eval", "--shard", "1/3", "--state", d.at("shard.state")}, k...)...)
 	add("document", append([]string{"eval", "--metrics", "ece", "--state", d.at("lean.state")}, k...)...)
 	add("inspection", "inspect", "../../testdata/tables/half.parquet", d.at("shard.state"), d.at("lean.state"), d.at("a.state"), d.at("pair.state"), d.at("named.state"), d.at("choices.state"), d.at("tags.state"), d.at("groups.state"), d.at("slices.state"), samples,
