@@ -45,6 +45,28 @@ type Ender interface {
 	End()
 }
 
+// Sharer is an Accumulator with a memory limit that holds for all goroutines of a Pass together. What they see is merged in the
+// end, so each may drop what it keeps once the total exceeds the limit.
+type Sharer interface {
+	Accumulator
+	// Share returns an accumulator as Empty does, whose rows count towards one limit with those of the receiver and of its other
+	// copies. The receiver has seen no rows.
+	Share() Accumulator
+}
+
+// together returns a, which has seen no rows, and copies of it, one accumulator for each of n goroutines.
+func together(a Accumulator, n int) []Accumulator {
+	l := []Accumulator{a}
+	for len(l) < n {
+		if s, ok := a.(Sharer); ok {
+			l = append(l, s.Share())
+		} else {
+			l = append(l, a.Empty())
+		}
+	}
+	return l
+}
+
 // ErrMismatch is wrapped by the error of a Merge of accumulators that do not match.
 var ErrMismatch = errors.New("states do not match")
 

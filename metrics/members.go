@@ -40,12 +40,12 @@ type Walker struct {
 // NewWalker returns a Walker that calls f with each block of good rows. need selects the columns of the blocks. opt may be
 // nil; Threads is ignored. f must not keep any part of a block beyond the next one.
 func NewWalker(opt *Options, need Need, f func(b *Block)) *Walker {
-	p := &Pass{need: need, accs: []Accumulator{handOn{f}}}
+	p := &Pass{need: need}
 	if opt != nil {
 		p.opt = *opt
 	}
 	w := &Walker{}
-	w.w = newWorker(p, &w.failed)
+	w.w = newWorker(p, []Accumulator{handOn{f}}, &w.failed)
 	w.w.whole = true
 	return w
 }

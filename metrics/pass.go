@@ -81,13 +81,18 @@ func (p *Pass) read(src Source, fill bool) error {
 	}
 	src = &checked{src: src}
 	var failed atomic.Bool // after a bad row, further rows are only checked
-	workers := make([]*worker, threads)
-	for i := range workers {
-		workers[i] = newWorker(p, &failed)
+	each := make([][]Accumulator, threads)
+	for _, a := range p.accs {
+		if !fill {
+			a = a.Empty()
+		}
+		for t, c := range together(a, threads) {
+			each[t] = append(each[t], c)
+		}
 	}
-	if fill {
-		copy(workers[0].accs, p.accs)
-		workers[0].adders, workers[0].plain.edges = addsEvents(workers[0].accs)
+	workers := make([]*worker, threads)
+	for t := range workers {
+		workers[t] = newWorker(p, each[t], &failed)
 	}
 	if small && threads == 1 {
 		for {

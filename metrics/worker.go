@@ -77,13 +77,9 @@ type worker struct {
 	scratch64  []float64
 }
 
-func newWorker(p *Pass, failed *atomic.Bool) *worker {
-	w := &worker{opt: p.opt, need: p.need, failed: failed}
-	w.accs = make([]Accumulator, len(p.accs))
-	for i, a := range p.accs {
-		w.accs[i] = a.Empty()
-	}
-	w.adders, w.plain.edges = addsEvents(w.accs)
+func newWorker(p *Pass, accs []Accumulator, failed *atomic.Bool) *worker {
+	w := &worker{opt: p.opt, need: p.need, accs: accs, failed: failed}
+	w.adders, w.plain.edges = addsEvents(accs)
 	w.audit.Renormalized, w.audit.Unchecked = p.opt.Renormalize, p.opt.Unchecked
 	return w
 }

@@ -41,6 +41,9 @@ type keptKeys[K kernel.Key] struct {
 	blocks []keyBlock[K]
 	lists  []keyList[K]
 
+	dropped bool // entries are only counted
+	keys    []K  // of a block that is only counted
+
 	listing bool // the last block was stored as a list
 	lowest  kernel.Lowest
 	sums    kernel.ClassSums // unused; the kernel computes them along with its list
@@ -129,12 +132,20 @@ func addRows[K kernel.Key, F float32 | float64](k *keptKeys[K], r *rowsOf, x []F
 	rows := len(r.labels)
 	if k.listing {
 		if out, ok := find(k, r, x, t, sums); ok {
-			k.appendList(&k.found)
+			if !k.dropped {
+				k.appendList(&k.found)
+			}
 			return len(k.found.keys), out
 		}
 		k.listing = false
 	}
-	b := keyBlock[K]{rows: rows, keys: make([]K, rows*k.width), weights: slices.Clone(r.weights)}
+	b := keyBlock[K]{rows: rows}
+	if k.dropped {
+		k.keys = slices.Grow(k.keys[:0], rows*k.width)
+		b.keys = k.keys[:rows*k.width]
+	} else {
+		b.keys, b.weights = make([]K, rows*k.width), slices.Clone(r.weights)
+	}
 	least, out := columnKeys(b.keys, x, rows, k.width, t.Stride)
 	for i, y := range r.labels {
 		b.keys[int(y)*rows+i] |= 1
@@ -148,12 +159,15 @@ func addRows[K kernel.Key, F float32 | float64](k *keptKeys[K], r *rowsOf, x []F
 				keys++
 			}
 		}
-		if k.listing = k.listBytes(keys) < k.blockBytes(rows); k.listing {
-			k.appendBlock(&b)
-			return keys, out
-		}
+		k.listing = k.listBytes(keys) < k.blockBytes(rows)
 	}
-	k.addBlock(b)
+	switch {
+	case k.dropped:
+	case k.listing:
+		k.appendBlock(&b)
+	default:
+		k.addBlock(b)
+	}
 	return keys, out
 }
 
@@ -298,6 +312,9 @@ func (k *keptKeys[K]) tail(n int) *keyList[K] {
 // merge adds the entries of another keeper. Large parts are shared by both.
 func (k *keptKeys[K]) merge(a keeper) {
 	o := a.(*keptKeys[K])
+	if k.dropped {
+		return
+	}
 	for _, b := range slices.Clone(o.blocks) {
 		k.addBlock(b)
 	}
@@ -312,8 +329,8 @@ func (k *keptKeys[K]) merge(a keeper) {
 	}
 }
 
-// drop removes all entries.
-func (k *keptKeys[K]) drop() { k.blocks, k.lists = nil, nil }
+// drop removes all entries. Others are only counted from then on.
+func (k *keptKeys[K]) drop() { k.dropped, k.blocks, k.lists = true, nil, nil }
 
 // keysByClass holds the entries of the lists by class: those of class c are at starts[c] to starts[c+1].
 type keysByClass[K kernel.Key] struct {

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -63,9 +64,9 @@ func (o ClassScoresOptions) equal(p ClassScoresOptions) bool {
 // kept entry takes at most 8 or 12 bytes. Weights take at most 8 more bytes per entry; without a threshold they take 8 bytes
 // per row until a state is read back.
 //
-// MaxBytes limits the sum of the bytes per entry over all rows of a set. Each goroutine of a Pass may keep this much until its
-// part is merged. For each thread, an answer takes 1 MiB, or the memory of the entries of four classes if that is more, or of
-// one class if that is more than 4 MiB, and the memory of one more class. With a threshold it also takes a copy of all entries.
+// MaxBytes limits the sum of the bytes per entry over all rows of a set. The goroutines of a Pass share the limit. For each
+// thread, an answer takes 1 MiB, or the memory of the entries of four classes if that is more, or of one class if that is more
+// than 4 MiB, and the memory of one more class. With a threshold it also takes a copy of all entries.
 type ClassScores struct {
 	opt   ClassScoresOptions
 	seen  state.Rows
@@ -75,6 +76,8 @@ type ClassScores struct {
 	keys  int64 // number of entries above the threshold; without one, of all entries, including those outside [0,1]
 	out   int64
 	kept  keeper // nil before the first block; without entries once the limit is exceeded
+
+	all *atomic.Int64 // keys of all copies that share the limit; nil if there are none
 }
 
 var _ metrics.Accumulator = (*ClassScores)(nil)
@@ -99,6 +102,14 @@ func (s *ClassScores) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator without rows with the same options.
 func (s *ClassScores) Empty() metrics.Accumulator { return metrics.Must(NewClassScores(&s.opt)) }
+
+// Share returns an accumulator without rows whose entries count towards one limit with those of s.
+func (s *ClassScores) Share() metrics.Accumulator {
+	if s.all == nil {
+		s.all = new(atomic.Int64)
+	}
+	return &ClassScores{opt: s.opt, all: s.all}
+}
 
 // Len returns the number of rows seen.
 func (s *ClassScores) Len() int64 { return s.rows }
@@ -135,8 +146,10 @@ func (s *ClassScores) over() bool { return s.opt.MaxBytes > 0 && s.Bytes() > s.o
 
 // Bytes returns the memory of all entries as counted for MaxBytes, or what they would take if the limit were not exceeded. It
 // is at most 2**63-1.
-func (s *ClassScores) Bytes() int64 {
-	hi, lo := bits.Mul64(uint64(s.keys), uint64(s.entryBytes()))
+func (s *ClassScores) Bytes() int64 { return s.bytes(s.keys) }
+
+func (s *ClassScores) bytes(keys int64) int64 {
+	hi, lo := bits.Mul64(uint64(keys), uint64(s.entryBytes()))
 	if hi > 0 || lo > math.MaxInt64 {
 		return math.MaxInt64
 	}
@@ -211,6 +224,7 @@ func (s *ClassScores) start(seen state.Rows, wide bool) {
 
 // AddBlock adds a block's rows.
 func (s *ClassScores) AddBlock(k *metrics.Block) {
+	before := s.keys
 	if s.seen.Classes == 0 {
 		s.start(state.Rows{Classes: k.Classes, Weighted: k.Weights != nil}, k.Probs.F32 == nil)
 	}
@@ -229,12 +243,16 @@ func (s *ClassScores) AddBlock(k *metrics.Block) {
 		s.keys += int64(keys)
 		s.out += int64(out)
 	}
-	s.limit()
+	all := s.keys
+	if s.all != nil {
+		all = max(all, s.all.Add(s.keys-before))
+	}
+	s.limit(all)
 }
 
-// limit drops the entries if there are too many. From then on they are only counted.
-func (s *ClassScores) limit() {
-	if s.over() {
+// limit drops the entries if there are too many of all copies. From then on they are only counted.
+func (s *ClassScores) limit(all int64) {
+	if s.opt.MaxBytes > 0 && s.bytes(all) > s.opt.MaxBytes {
 		s.kept.drop()
 	}
 }
@@ -261,7 +279,7 @@ func (s *ClassScores) Merge(a metrics.Accumulator) error {
 	s.keys += o.keys
 	s.out += o.out
 	s.kept.merge(o.kept)
-	s.limit()
+	s.limit(s.keys)
 	return nil
 }
 

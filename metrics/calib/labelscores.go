@@ -3,6 +3,7 @@ package calib
 import (
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
@@ -19,6 +20,7 @@ type LabelScores struct {
 	seen  state.Rows
 	rows  int64
 	of    map[int]*ClassScores // by label
+	all   *atomic.Int64        // bytes of all copies that share the limit; nil if there are none
 
 	// Copies of the rows of one label in a block.
 	order  []int32
@@ -46,6 +48,14 @@ func (s *LabelScores) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator without rows with the same limit.
 func (s *LabelScores) Empty() metrics.Accumulator { return metrics.Must(NewLabelScores(s.limit)) }
+
+// Share returns an accumulator without rows whose entries count towards one limit with those of s.
+func (s *LabelScores) Share() metrics.Accumulator {
+	if s.all == nil {
+		s.all = new(atomic.Int64)
+	}
+	return &LabelScores{limit: s.limit, all: s.all}
+}
 
 // Len returns the number of rows seen.
 func (s *LabelScores) Len() int64 { return s.rows }
@@ -95,6 +105,7 @@ func (s *LabelScores) AddBlock(b *metrics.Block) {
 	if s.seen.Weighted {
 		return
 	}
+	before := s.Bytes()
 	s.order = s.order[:0]
 	for i := range b.Rows {
 		s.order = append(s.order, int32(i))
@@ -119,7 +130,11 @@ func (s *LabelScores) AddBlock(b *metrics.Block) {
 		}
 		s.label(int(y)).AddBlock(&part)
 	}
-	s.drop()
+	all := s.Bytes()
+	if s.all != nil {
+		all = max(all, s.all.Add(all-before))
+	}
+	s.drop(all)
 }
 
 func gatherRows[F float32 | float64](dst, x []F, rows []int32, t *metrics.Tile) []F {
@@ -129,9 +144,9 @@ func gatherRows[F float32 | float64](dst, x []F, rows []int32, t *metrics.Tile) 
 	return dst
 }
 
-// drop drops the entries if there are too many. From then on they are only counted.
-func (s *LabelScores) drop() {
-	if !s.Over() {
+// drop drops the entries if those of all copies take more than the limit. From then on they are only counted.
+func (s *LabelScores) drop(all int64) {
+	if s.limit == 0 || all <= s.limit {
 		return
 	}
 	for _, c := range s.of {
@@ -162,7 +177,7 @@ func (s *LabelScores) Merge(a metrics.Accumulator) error {
 			return err
 		}
 	}
-	s.drop()
+	s.drop(s.Bytes())
 	return nil
 }
 

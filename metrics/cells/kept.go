@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -22,6 +23,7 @@ type Kept struct {
 	origin origin
 	parts  []keptPart
 	cols   columns
+	all    *atomic.Int64 // rows of all copies that share the limit; nil if there are none
 }
 
 // keptPart holds the keys of some rows. raw holds the keys of what the scores were computed from, and is empty if that is the
@@ -54,6 +56,14 @@ func (k *Kept) Needs() metrics.Need { return metrics.NeedLogit }
 // Empty returns an accumulator without rows with the same event and limit.
 func (k *Kept) Empty() metrics.Accumulator { return NewKept(k.event, k.most) }
 
+// Share returns an accumulator without rows whose rows count towards one limit with those of k.
+func (k *Kept) Share() metrics.Accumulator {
+	if k.all == nil {
+		k.all = new(atomic.Int64)
+	}
+	return &Kept{event: k.event, most: k.most, all: k.all}
+}
+
 // Len returns the number of rows seen.
 func (k *Kept) Len() int64 { return k.audit.Rows }
 
@@ -71,7 +81,12 @@ func (k *Kept) Size(x metrics.Extent) int64 {
 // AddBlock adds a block's rows.
 func (k *Kept) AddBlock(b *metrics.Block) {
 	k.seen.Begin(b)
-	if k.audit.Rows += int64(b.Rows); k.seen.Weighted || k.over() {
+	k.audit.Rows += int64(b.Rows)
+	all := k.audit.Rows
+	if k.all != nil {
+		all = max(all, k.all.Add(int64(b.Rows)))
+	}
+	if k.seen.Weighted || k.most > 0 && all > k.most {
 		k.parts = nil
 		return
 	}

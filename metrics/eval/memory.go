@@ -18,6 +18,7 @@ const (
 	jointBytes      = 16 << 10 // an accumulator over all members, or one that is no Sizer
 	sortedBytes     = 96 << 10 // sorted rows of samples
 	binBytes        = 640      // a bin in an answer: its cell, interval and band
+	blockBytes      = 1 << 19  // what is kept of a block
 )
 
 // account is the memory of accumulators in bytes.
@@ -42,10 +43,19 @@ func (a *account) add(one any, x metrics.Extent) {
 	}
 }
 
+// share adds a part of an accumulator whose parts keep no more than the whole, but for a block each.
+func (a *account) share(one metrics.Sharer, whole metrics.Extent, parts int64) {
+	var all account
+	all.add(one, whole)
+	n := (all.all+parts-1)/parts + blockBytes
+	a.all += n
+	a.largest = max(a.largest, n)
+}
+
 // account returns the memory for an evaluation of one of parts equal parts of the rows.
 func (e *Evaluation) account(x Extent, parts int64) (a account) {
 	in := metrics.Extent{Rows: x.Rows, Classes: e.Spec.Classes, Kind: e.Spec.Kind, DType: x.DType, Weighted: x.Weighted}
-	away := in
+	away, whole := in, in
 	away.Rows = x.Out
 	for _, r := range []*int64{&in.Rows, &away.Rows} {
 		if *r >= 0 {
@@ -54,6 +64,10 @@ func (e *Evaluation) account(x Extent, parts int64) (a account) {
 	}
 	a.all = evaluationBytes
 	for _, acc := range e.Accumulators() {
+		if s, ok := acc.(metrics.Sharer); ok && parts > 1 {
+			a.share(s, whole, parts)
+			continue
+		}
 		a.add(acc, in)
 	}
 	for i, k := range e.plan.statistics {
