@@ -50,7 +50,13 @@ var (
 	lossOwn   = choices{{name: "level", least: 0, most: 1 - 1e-6, unsaid: 0}}
 	sigmaOwn  = choices{{name: "as_coded"}}
 	wisOwn    = choices{{name: "count_median_twice"}}
+	fromOwn   = choices{{name: "from", least: math.Inf(-1), most: math.Inf(1), unsaid: math.Inf(-1)},
+		{name: "to", least: math.Inf(-1), most: math.Inf(1), unsaid: math.Inf(1)}, {name: "fair"}}
+	emphasisOwn = choices{{name: "emphasis", words: []string{"tails", "centre", "left", "right"}}}
 )
+
+// emphases are the weights of emphasisOwn.
+var emphases = []regress.Emphasis{regress.Tails, regress.Centre, regress.LeftTail, regress.RightTail}
 
 // errorsOf returns the accumulators and the answer for a statistic of regress.Errors.
 func errorsOf(stat regress.ErrorStat) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
@@ -188,6 +194,57 @@ func width(a *regress.Intervals, l, confidence float64) Value {
 
 func intervalScore(a *regress.Intervals, l, confidence float64) Value {
 	return Value{Value: a.Score(l), Interval: a.ScoreInterval(l, confidence), Method: normal}
+}
+
+// penaltiesStatistic returns the accumulator of the parts of an interval score.
+func (s *Spec) penaltiesStatistic(level float64) statistic {
+	quantiles, law := s.Levels, s.Law
+	return statistic{fmt.Sprintf("penalties %v", level), rows, func() any {
+		return metrics.Must(regress.NewPenalties(&regress.PenaltyOptions{Level: level, Quantiles: quantiles, Law: law}))
+	}}
+}
+
+// weightedStatistic returns the accumulator of a weighted CRPS.
+func (s *Spec) weightedStatistic(m Metric) statistic {
+	o := regress.WeightedCRPSOptions{From: math.Inf(-1), To: math.Inf(1), Quantiles: s.Levels, Law: s.Law}
+	if m.Name == "qwcrps" {
+		o.Emphasis = emphases[int(emphasisOwn.of(m, "emphasis"))]
+	} else {
+		o.From, o.To, o.Fair = fromOwn.of(m, "from"), fromOwn.of(m, "to"), fromOwn.of(m, "fair") != 0
+	}
+	return statistic{fmt.Sprintf("crps %v %v %v %v", o.From, o.To, o.Emphasis, o.Fair), rows, func() any { return metrics.Must(regress.NewWeightedCRPS(&o)) }}
+}
+
+func ofWeighted(s *Spec, m Metric) []statistic { return []statistic{s.weightedStatistic(m)} }
+
+func weightedCRPS(e *Evaluation, m Metric) Value {
+	a := statisticOf[*regress.WeightedCRPS](e, rows, e.Spec.weightedStatistic(m).key)
+	v := Value{Value: a.Value(), Interval: a.Interval(e.Spec.Level), Method: normal, Reason: a.Reason()}
+	if m.Name == "twcrps" && fromOwn.of(m, "fair") != 0 && e.Spec.Kind != metrics.Samples {
+		v.Value, v.Interval, v.Reason = math.NaN(), metrics.NoInterval(), "the fair form is for samples"
+	}
+	return v
+}
+
+// checkFrom checks the options of twcrps.
+func checkFrom(m Metric) error {
+	if err := fromOwn.check(m); err != nil {
+		return err
+	}
+	if from, to := fromOwn.of(m, "from"), fromOwn.of(m, "to"); !(from < to) {
+		return fmt.Errorf("the interval from %v to %v holds no values", from, to)
+	}
+	return nil
+}
+
+// weightedText returns the formula of a weighted CRPS.
+func weightedText(e *Evaluation, m Metric) string {
+	d := e.Spec.describe(m)
+	t := d.own.formula(d.Formula, m)
+	if e.Spec.Levels != nil {
+		return t + ", as far as the quantiles know it" + e.Spec.levelsText()
+	}
+	return t + e.Spec.lawOf()
 }
 
 // quantilesStatistic returns the accumulator of quantile scores, at the given levels or at the usual 23.
@@ -426,6 +483,36 @@ func inForecasts() []Descriptor {
 		keeps, value := central(ofLevel, c.value)
 		add(d, keeps, value)
 	}
+	for _, c := range []struct {
+		Descriptor
+		value func(p *regress.Penalties, confidence float64) (float64, metrics.Interval)
+	}{
+		{Descriptor{Name: "interval_score_underprediction", Short: "of it, y above", Meaning: "the part of interval_score that is y above the interval",
+			Formula: "mean (2/a) max(0, y - u), a = 1 - L"}, func(p *regress.Penalties, c float64) (float64, metrics.Interval) {
+			return p.Underprediction(), p.UnderpredictionInterval(c)
+		}},
+		{Descriptor{Name: "interval_score_overprediction", Short: "of it, y below", Meaning: "the part of interval_score that is y below the interval",
+			Formula: "mean (2/a) max(0, l - y), a = 1 - L"}, func(p *regress.Penalties, c float64) (float64, metrics.Interval) {
+			return p.Overprediction(), p.OverpredictionInterval(c)
+		}},
+	} {
+		d := c.Descriptor
+		d.Range, d.Better, d.Source, d.applies, d.needs, d.own = units, Lower, "Winkler 1972; parts as of wis", ofForecasts, needsForecasts, centreOwn
+		add(d, func(s *Spec, m Metric) []statistic { return []statistic{s.penaltiesStatistic(ofLevel(m))} }, func(e *Evaluation, m Metric) Value {
+			p := statisticOf[*regress.Penalties](e, rows, e.Spec.penaltiesStatistic(ofLevel(m)).key)
+			v := Value{Method: normal, Reason: p.Reason()}
+			v.Value, v.Interval = c.value(p, e.Spec.Level)
+			return v
+		})
+	}
+	add(Descriptor{Name: "twcrps", Named: true, applies: ofForecasts, needs: needsForecasts, own: fromOwn, text: weightedText,
+		Short: "crps of some values", Meaning: "threshold-weighted crps: of the values from `from` to `to` alone, as above 30; fair: unbiased, for samples",
+		Formula: "mean integral (F(x) - 1[x >= y])^2 dx, x from `from` to `to`", Range: units, Better: Lower,
+		Source: "Gneiting and Ranjan 2011; Allen, Ginsbourger and Ziegel 2023"}, ofWeighted, weightedCRPS)
+	l[len(l)-1].check = checkFrom
+	add(Descriptor{Name: "qwcrps", applies: ofForecasts, needs: needsForecasts, own: emphasisOwn, text: weightedText,
+		Short: "crps of some quantiles", Meaning: "quantile-weighted crps: that of the outer quantiles most, or of the centre, the left or the right",
+		Formula: "mean 2 integral (2p - 1)^2 (1[y < q_p] - p)(q_p - y) dp", Range: units, Better: Lower, Source: "Gneiting and Ranjan 2011"}, ofWeighted, weightedCRPS)
 	add(Descriptor{Name: "pinball", applies: ofForecasts, needs: needsForecasts, own: lossOwn,
 		Short: "loss of quantiles", Meaning: "pinball loss, mean over the levels; with level=0.9 of that quantile",
 		Formula: "mean (1[y < q_p] - p)(q_p - y)", Range: units, Better: Lower, Source: "Koenker and Bassett 1978"},

@@ -69,7 +69,8 @@ func everyForecast(t testing.TB) (l []forecasts) {
 	t.Helper()
 	const options = ",miscalibration_area(form=plain),miscalibration_area(form=interval),miscalibration_area(bins=4),quantile_mse(bins=7),rms_calibration,rms_calibration(form=quantile,bins=8),coverage(level=0.8),width(level=0.3)," +
 		"interval_score(level=0.5),pinball(level=0.25),pit_p(bins=4),wis(count_median_twice),wis_dispersion(count_median_twice)," +
-		"wis_underprediction(count_median_twice),wis_overprediction(count_median_twice)"
+		"wis_underprediction(count_median_twice),wis_overprediction(count_median_twice),twcrps(from=0.1),twcrps(from=-1,to=0.5,fair),qwcrps(emphasis=left)," +
+		"interval_score_underprediction(level=0.5),interval_score_overprediction(level=0.5)"
 	for _, weighted := range []bool{false, true} {
 		n := normals(7, 40, false)
 		q, x := quantilesOf(8, 40, 5, weighted), numbers(9, 40, 7, metrics.Samples)
@@ -98,6 +99,86 @@ type plainForecast struct {
 	y, w, mean, sd float64
 	quantile       func(p float64) float64 // NaN if there is none at this level
 	below          func(p float64) float64 // what the row counts at a level of the calibration curve
+	draws          []float64               // rising
+	placed         bool                    // the mean is known
+}
+
+// weighted is a weighted CRPS by its definition. The integrals are by Simpson's rule.
+func (r *plainForecast) weighted(levels []float64, from, to float64, weight func(p float64) float64, fair bool) float64 {
+	clamp := func(x float64) float64 { return min(max(x, from), to) }
+	simpson := func(f func(float64) float64, a, b float64) float64 {
+		const n = 2000
+		sum := 0.0
+		for i := 0; a < b && i <= 2*n; i++ {
+			x := a + (b-a)*float64(i)/(2*n)
+			switch {
+			case i == 0 || i == 2*n:
+				sum += f(x)
+			case i%2 == 1:
+				sum += 4 * f(x)
+			default:
+				sum += 2 * f(x)
+			}
+		}
+		return sum * (b - a) / (6 * n)
+	}
+	dear := func(a, b float64, below bool) float64 { // what levels from a to b cost per unit of distance
+		return simpson(func(p float64) float64 {
+			if below {
+				return 2 * p * weight(p)
+			}
+			return 2 * (1 - p) * weight(p)
+		}, a, b)
+	}
+	y := clamp(r.y)
+	switch {
+	case r.draws != nil:
+		sum, apart, m := 0.0, 0.0, float64(len(r.draws))
+		for j, x := range r.draws {
+			x = clamp(x)
+			sum += max(0, y-x)*dear(float64(j)/m, float64(j+1)/m, true) + max(0, x-y)*dear(float64(j)/m, float64(j+1)/m, false)
+			for _, z := range r.draws[:j] {
+				apart += math.Abs(x - clamp(z))
+			}
+		}
+		if fair {
+			sum -= apart/m/(m-1) - apart/m/m
+		}
+		return sum
+	case fair:
+		return math.NaN()
+	case levels != nil:
+		sum := 0.0
+		for j, p := range levels {
+			lo, hi := 0.0, 1.0
+			if j > 0 {
+				lo = (levels[j-1] + p) / 2
+			}
+			if j+1 < len(levels) {
+				hi = (levels[j+1] + p) / 2
+			}
+			x := clamp(r.quantile(p))
+			sum += 2 * (hi - lo) * weight(p) * (p*max(0, y-x) + (1-p)*max(0, x-y))
+		}
+		return sum
+	}
+	if !r.placed && !math.IsInf(from, -1) {
+		return math.NaN()
+	}
+	cdf := func(x float64) float64 { return 0.5 * math.Erfc(-(x-r.mean)/r.sd/math.Sqrt2) }
+	lo, hi := max(from, min(y, r.mean-12*r.sd)), min(to, max(y, r.mean+12*r.sd))
+	return simpson(func(x float64) float64 { return r.dearBelow(cdf(x), weight) }, lo, y) + simpson(func(x float64) float64 { return r.dearAbove(cdf(x), weight) }, y, hi)
+}
+
+// dearBelow is the integral of 2u*weight(u) up to p, for weights that are squares: by Gauss's rule of three points.
+func (*plainForecast) dearBelow(p float64, weight func(float64) float64) float64 {
+	f := func(u float64) float64 { return 2 * u * weight(u) }
+	d := p / 2 * math.Sqrt(0.6)
+	return p / 2 * (5*f(p/2-d) + 8*f(p/2) + 5*f(p/2+d)) / 9
+}
+
+func (r *plainForecast) dearAbove(p float64, weight func(float64) float64) float64 {
+	return r.dearBelow(1-p, func(u float64) float64 { return weight(1 - u) })
 }
 
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
@@ -125,7 +206,7 @@ func plainForecasts(s Spec, p *metrics.Predictions) (l []plainForecast) {
 		switch p.Kind {
 		case metrics.Normals:
 			if len(row) == 3 {
-				f.mean, f.sd, f.y = row[0], row[1], row[2]
+				f.mean, f.sd, f.y, f.placed = row[0], row[1], row[2], true
 			} else {
 				f.mean, f.sd, f.y = 0, row[1], row[0]
 			}
@@ -143,7 +224,7 @@ func plainForecasts(s Spec, p *metrics.Predictions) (l []plainForecast) {
 		case metrics.Samples:
 			f.y = p.Observed[i]
 			slices.Sort(row)
-			f.mean = 0
+			f.mean, f.draws = 0, row
 			for _, v := range row {
 				f.mean += v / float64(len(row))
 			}
@@ -255,6 +336,25 @@ func plainValues(s Spec, l []plainForecast) map[string]float64 {
 	}
 	for name, level := range map[string]float64{"interval_score": 0.9, "interval_score(level=0.5)": 0.5} {
 		v[name] = mean(func(r plainForecast) float64 { w, o, u := score(r, level); return w + o + u })
+	}
+	for name, level := range map[string]float64{"": 0.9, "(level=0.5)": 0.5} {
+		v["interval_score_underprediction"+name] = mean(func(r plainForecast) float64 { w, _, u := score(r, level); return u + 0*w }) // NaN without one of the ends
+		v["interval_score_overprediction"+name] = mean(func(r plainForecast) float64 { w, o, _ := score(r, level); return o + 0*w })
+	}
+	for name, c := range map[string]struct {
+		from, to float64
+		weight   func(p float64) float64
+		fair     bool
+	}{
+		"twcrps(from=0.1)":            {from: 0.1, to: math.Inf(1)},
+		"twcrps(fair,from=-1,to=0.5)": {from: -1, to: 0.5, fair: true},
+		"qwcrps":                      {from: math.Inf(-1), to: math.Inf(1), weight: func(p float64) float64 { return sq(2*p - 1) }},
+		"qwcrps(emphasis=left)":       {from: math.Inf(-1), to: math.Inf(1), weight: func(p float64) float64 { return sq(1 - p) }},
+	} {
+		if c.weight == nil {
+			c.weight = func(float64) float64 { return 1 }
+		}
+		v[name] = mean(func(r plainForecast) float64 { return r.weighted(s.Levels, c.from, c.to, c.weight, c.fair) })
 	}
 	curve := func(bins int) (p, f []float64) {
 		if p = slices.Clone(s.Levels); p == nil {

@@ -101,7 +101,7 @@ func TestSubtract(t *testing.T) {
 
 // subtracted are the accumulators that give up rows, beside those of ensembles.
 const subtracted = "*binfree.EProcess *calib.Bins *calib.Chosen *calib.ClassBins *cells.Cells *rank.Entries *regress.Calibration *regress.Errors " +
-	"*regress.Intervals *regress.Normal *regress.PIT *regress.Quantiles *regress.Ranks *score.Balanced *score.BaseRates *score.Clipped *score.Loss *score.Mean " +
+	"*regress.Intervals *regress.Normal *regress.PIT *regress.Penalties *regress.Quantiles *regress.Ranks *regress.WeightedCRPS *score.Balanced *score.BaseRates *score.Clipped *score.Loss *score.Mean " +
 	"*score.SampleCRPS *score.TopHits"
 
 // TestSubtractMembers: the same for ensembles.

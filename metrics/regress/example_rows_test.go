@@ -42,9 +42,9 @@ func ExampleRowNames() {
 		fmt.Println(k, regress.RowNames(k))
 	}
 	// Output:
-	// normal [error abs_error squared_error nll crps z pit interval_score]
-	// quantiles [wis pinball interval_score ae_median]
-	// samples [error abs_error squared_error ae_median pit]
+	// normal [error abs_error squared_error nll crps twcrps qwcrps z pit interval_score interval_score_underprediction interval_score_overprediction]
+	// quantiles [wis twcrps qwcrps pinball interval_score interval_score_underprediction interval_score_overprediction ae_median]
+	// samples [error abs_error squared_error ae_median twcrps qwcrps pit]
 }
 
 func ExampleRowMetrics() {

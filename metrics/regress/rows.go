@@ -57,23 +57,33 @@ var rowsTable = []rowsMetric{
 	})},
 	{kind: metrics.Normals, name: "nll", usual: true, of: rowsColumn(func(c *kernel.NormalColumns) []float64 { return c.NLL })},
 	{kind: metrics.Normals, name: "crps", usual: true, of: rowsColumn(func(c *kernel.NormalColumns) []float64 { return c.CRPS })},
+	{kind: metrics.Normals, name: "twcrps", need: metrics.NeedRows, of: rowsWeighted("twcrps", metrics.Normals)},
+	{kind: metrics.Normals, name: "qwcrps", need: metrics.NeedRows, of: rowsWeighted("qwcrps", metrics.Normals)},
 	{kind: metrics.Normals, name: "z", usual: true, of: rowsColumn(func(c *kernel.NormalColumns) []float64 { return c.Z })},
 	{kind: metrics.Normals, name: "pit", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) {
 		for i := range dst {
 			dst[i] = kernel.NormCDF64(b.Normal.Z[i])
 		}
 	})},
-	{kind: metrics.Normals, name: "interval_score", level: true, of: rowsNormalInterval},
+	{kind: metrics.Normals, name: "interval_score", level: true, of: rowsNormalInterval(rowsScore)},
+	{kind: metrics.Normals, name: "interval_score_underprediction", level: true, of: rowsNormalInterval(rowsUnder)},
+	{kind: metrics.Normals, name: "interval_score_overprediction", level: true, of: rowsNormalInterval(rowsOver)},
 
 	{kind: metrics.Quantiles, name: "wis", need: metrics.NeedRows, usual: true, of: rowsWIS},
+	{kind: metrics.Quantiles, name: "twcrps", need: metrics.NeedRows, of: rowsWeighted("twcrps", metrics.Quantiles)},
+	{kind: metrics.Quantiles, name: "qwcrps", need: metrics.NeedRows, of: rowsWeighted("qwcrps", metrics.Quantiles)},
 	{kind: metrics.Quantiles, name: "pinball", need: metrics.NeedRows, level: true, of: rowsPinball},
-	{kind: metrics.Quantiles, name: "interval_score", need: metrics.NeedRows, level: true, of: rowsInterval},
+	{kind: metrics.Quantiles, name: "interval_score", need: metrics.NeedRows, level: true, of: rowsInterval(rowsScore)},
+	{kind: metrics.Quantiles, name: "interval_score_underprediction", need: metrics.NeedRows, level: true, of: rowsInterval(rowsUnder)},
+	{kind: metrics.Quantiles, name: "interval_score_overprediction", need: metrics.NeedRows, level: true, of: rowsInterval(rowsOver)},
 	{kind: metrics.Quantiles, name: "ae_median", need: metrics.NeedRows, usual: true, of: rowsMedian},
 
 	{kind: metrics.Samples, name: "error", need: metrics.NeedRows, usual: true, of: rowsSampleMean(rowsSame)},
 	{kind: metrics.Samples, name: "abs_error", need: metrics.NeedRows, of: rowsSampleMean(math.Abs)},
 	{kind: metrics.Samples, name: "squared_error", need: metrics.NeedRows, of: rowsSampleMean(rowsSquare)},
 	{kind: metrics.Samples, name: "ae_median", need: metrics.NeedRows, usual: true, of: rowsSampleMedian},
+	{kind: metrics.Samples, name: "twcrps", need: metrics.NeedRows, of: rowsWeighted("twcrps", metrics.Samples)},
+	{kind: metrics.Samples, name: "qwcrps", need: metrics.NeedRows, of: rowsWeighted("qwcrps", metrics.Samples)},
 	{kind: metrics.Samples, name: "pit", need: metrics.NeedRows, usual: true, of: rowsPlain(rowsSamplePIT)},
 }
 
@@ -114,36 +124,49 @@ func rowsScore(low, high, y, level float64) float64 {
 	return high - low + float64(2/(1-level)*(max(0, low-y)+max(0, y-high)))
 }
 
-func rowsNormalInterval(level float64, _ []float64) (func() rowsFunc, error) {
-	if level == 0 {
-		level = rowsDefaultLevel
-	}
-	z := kernel.NormQuantile64((1 + level) / 2)
-	return func() rowsFunc {
-		return func(dst []float64, b *metrics.Block) {
-			for i, sd := range b.Normal.SD[:b.Rows] {
-				half := float64(z * sd)
-				dst[i] = rowsScore(-half, half, b.Normal.Error[i], level)
-			}
+// rowsUnder returns the part of the interval score for an observed value above the interval.
+func rowsUnder(_, high, y, level float64) float64 { return float64(2 / (1 - level) * max(0, y-high)) }
+
+// rowsOver returns the part of the interval score for an observed value below the interval.
+func rowsOver(low, _, y, level float64) float64 { return float64(2 / (1 - level) * max(0, low-y)) }
+
+// intervalRule returns a score of the interval [low, high] of a level.
+type intervalRule = func(low, high, y, level float64) float64
+
+func rowsNormalInterval(of intervalRule) func(float64, []float64) (func() rowsFunc, error) {
+	return func(level float64, _ []float64) (func() rowsFunc, error) {
+		if level == 0 {
+			level = rowsDefaultLevel
 		}
-	}, nil
+		z := kernel.NormQuantile64((1 + level) / 2)
+		return func() rowsFunc {
+			return func(dst []float64, b *metrics.Block) {
+				for i, sd := range b.Normal.SD[:b.Rows] {
+					half := float64(z * sd)
+					dst[i] = of(-half, half, b.Normal.Error[i], level)
+				}
+			}
+		}, nil
+	}
 }
 
-func rowsInterval(level float64, levels []float64) (func() rowsFunc, error) {
-	if level == 0 {
-		level = rowsDefaultLevel
+func rowsInterval(of intervalRule) func(float64, []float64) (func() rowsFunc, error) {
+	return func(level float64, levels []float64) (func() rowsFunc, error) {
+		if level == 0 {
+			level = rowsDefaultLevel
+		}
+		low, err := rowsFind(levels, (1-level)/2)
+		if err != nil {
+			return nil, err
+		}
+		high, err := rowsFind(levels, (1+level)/2)
+		if err != nil {
+			return nil, err
+		}
+		return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
+			return of(t.At(i, low), t.At(i, high), y, level)
+		})
 	}
-	low, err := rowsFind(levels, (1-level)/2)
-	if err != nil {
-		return nil, err
-	}
-	high, err := rowsFind(levels, (1+level)/2)
-	if err != nil {
-		return nil, err
-	}
-	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
-		return rowsScore(t.At(i, low), t.At(i, high), y, level)
-	})
 }
 
 // rowsLoss returns the pinball loss of the quantile x of a level.
@@ -291,15 +314,21 @@ func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetri
 //	           crps            sd (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi))
 //	           z               e / sd
 //	           pit             Phi(z): 0 if the observed value is far below the mean, 1 if it is far above
+//	           twcrps          the threshold-weighted CRPS of WeightedCRPS; options from and to
+//	           qwcrps          the quantile-weighted CRPS of WeightedCRPS; option emphasis, by default tails
 //	           interval_score  of the central interval (l, u) of an option level, by default 0.9:
 //	                           u - l + (2/(1-level)) (max(0, l-y) + max(0, y-u))
+//	           interval_score_underprediction, interval_score_overprediction
+//	                           its parts (2/(1-level)) max(0, y-u) and (2/(1-level)) max(0, l-y)
 //	Quantiles  wis             (|y - median|/2 + sum over the pairs (a/2) interval_score(level=1-a)) / (pairs + 1/2);
 //	                           without a median the sum over the pairs / pairs
 //	           pinball         (1[y < x] - q)(x - y), for the level q of an option level; by default the mean over all levels
-//	           interval_score  as above
+//	           twcrps, qwcrps, interval_score and its parts
+//	                           as above
 //	           ae_median       |y - median|
 //	Samples    error, abs_error, squared_error
 //	                           as for Normals, with the samples' mean
+//	           twcrps, qwcrps  as above; twcrps also has the option fair
 //	           ae_median       |observed - median|; for an even number of samples, the median is the mean of the middle two
 //	           pit             (a + b + 1) / (2 (m + 1)), with a of m samples below the observed value and b at or below it: the
 //	                           middle of the interval from which a randomized one is drawn
@@ -319,6 +348,9 @@ func ParseRowMetric(name string, k metrics.Kind, levels []float64) (metrics.RowM
 		return fail(metrics.ErrNoRows)
 	}
 	m := &rowsTable[at]
+	if weightedName(name) {
+		return parseWeighted(spelling, k, levels, NormalLaw)
+	}
 	level := 0.0
 	if open {
 		var ok bool
@@ -353,9 +385,12 @@ func ParseRowMetric(name string, k metrics.Kind, levels []float64) (metrics.RowM
 	return metrics.RowMetric{Name: name, Need: m.need, New: fresh}, nil
 }
 
-// LawRowMetric is ParseRowMetric for metrics.Normals that state means and standard deviations of a law: nll, crps, pit and
-// interval_score use that law.
+// LawRowMetric is ParseRowMetric for metrics.Normals that state means and standard deviations of a law: nll, crps, twcrps,
+// qwcrps, pit, interval_score and its parts use that law.
 func LawRowMetric(name string, l Law) (metrics.RowMetric, error) {
+	if weightedName(name) {
+		return parseWeighted(name, metrics.Normals, nil, l)
+	}
 	m, err := ParseRowMetric(name, metrics.Normals, nil)
 	if err != nil || l == NormalLaw {
 		return m, err
@@ -368,13 +403,14 @@ func LawRowMetric(name string, l Law) (metrics.RowMetric, error) {
 		of = func(e, sd, _ float64) float64 { return l.CRPS(e, sd) }
 	case "pit":
 		of = func(_, _, z float64) float64 { return l.CDF(z) }
-	case "interval_score":
+	case "interval_score", "interval_score_underprediction", "interval_score_overprediction":
 		level := rowsDefaultLevel
 		if _, v, ok := strings.Cut(strings.TrimSuffix(option, ")"), "="); ok {
 			level, _ = strconv.ParseFloat(v, 64) // ParseRowMetric has formatted it
 		}
-		q := l.Quantile((1 + level) / 2)
-		of = func(e, sd, _ float64) float64 { half := float64(q * sd); return rowsScore(-half, half, e, level) }
+		q, rule := l.Quantile((1+level)/2), map[string]intervalRule{"interval_score": rowsScore, "interval_score_underprediction": rowsUnder,
+			"interval_score_overprediction": rowsOver}[base]
+		of = func(e, sd, _ float64) float64 { half := float64(q * sd); return rule(-half, half, e, level) }
 	default:
 		return m, nil
 	}

@@ -131,7 +131,7 @@ func TestRowsNames(t *testing.T) {
 	for _, m := range regress.RowMetrics(metrics.Quantiles, []float64{0.1, 0.5}, false) {
 		names = append(names, m.Name)
 	}
-	if !slices.Equal(names, []string{"pinball", "ae_median"}) {
+	if !slices.Equal(names, []string{"twcrps", "qwcrps", "pinball", "ae_median"}) {
 		t.Error(names)
 	}
 	m, err := regress.ParseRowMetric(" interval_score ( level = .90 ) ", metrics.Normals, nil)
