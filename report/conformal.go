@@ -2,9 +2,11 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +26,17 @@ type Conformal struct {
 
 	Sets      *conformal.SetTally      // nil if there are none
 	Intervals *conformal.IntervalTally // likewise
-	Notes     []string
+
+	GroupColumns []string // nil if rows are not grouped
+	Groups       []ConformalGroup
+
+	Notes []string
+}
+
+// ConformalGroup is the coverage of the rows of a group.
+type ConformalGroup struct {
+	Values []string // in the GroupColumns
+	conformal.Share
 }
 
 type conformalShare struct {
@@ -64,6 +76,12 @@ type conformalPromise struct {
 	ShareLow  any `json:"share_low,omitempty"`
 	ShareHigh any `json:"share_high,omitempty"`
 	P         any `json:"p,omitempty"`
+}
+
+type conformalGroup struct {
+	Group map[string]string `json:"group"`
+	conformalShare
+	Below any `json:"below"`
 }
 
 type conformalSize struct {
@@ -119,6 +137,7 @@ func (r *Conformal) JSON() ([]byte, error) {
 		All       *conformalShare     `json:"all,omitempty"`
 		Sets      *conformalSets      `json:"sets,omitempty"`
 		Intervals *conformalIntervals `json:"intervals,omitempty"`
+		Groups    []conformalGroup    `json:"groups,omitempty"`
 		Notes     []string            `json:"notes"`
 	}{Schema: "candor-conformal/1", Method: r.Method, Rows: r.Rows, Level: r.Level, Notes: append([]string{}, r.Notes...)}
 	if r.Coverage > 0 {
@@ -167,12 +186,38 @@ func (r *Conformal) JSON() ([]byte, error) {
 			d.Intervals.WorstWidth = w
 		}
 	}
+	for _, g := range r.groups() {
+		values := map[string]string{}
+		for i, name := range r.GroupColumns {
+			values[name] = g.Values[i]
+		}
+		c := conformalGroup{values, r.share(g.Share), nil}
+		if r.Coverage > 0 {
+			c.Below = r.below(g.Share)
+		}
+		d.Groups = append(d.Groups, c)
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err := e.Encode(d)
 	return b.Bytes(), err
+}
+
+// groups returns the groups by rising coverage, and of equal coverage those with more rows first.
+func (r *Conformal) groups() []ConformalGroup {
+	l := slices.Clone(r.Groups)
+	slices.SortFunc(l, func(a, b ConformalGroup) int {
+		return cmp.Or(cmp.Compare(a.Value(), b.Value()), cmp.Compare(b.Rows, a.Rows), slices.Compare(a.Values, b.Values))
+	})
+	return l
+}
+
+// below reports whether a group covers less than the coverage by more than chance, also for the lowest of so many groups: whether its exact
+// interval is below at a level of which all groups share what is left (Bonferroni).
+func (r *Conformal) below(s conformal.Share) bool {
+	return conformal.Exact(s.Covered, s.Rows, 1-(1-r.Level)/float64(len(r.Groups))).High < r.Coverage
 }
 
 func ratioOf(n, rows int64) any {
@@ -259,7 +304,36 @@ func (r *Conformal) Verdict() string {
 	default:
 		s += "."
 	}
+	if r.Coverage > 0 && len(r.Groups) > 1 {
+		s += " " + r.ofGroups()
+	}
 	return strings.Join(append(l, s), "\n\n")
+}
+
+// ofGroups returns a sentence about the groups.
+func (r *Conformal) ofGroups() string {
+	var names []string
+	for _, g := range r.groups() {
+		if r.below(g.Share) {
+			names = append(names, groupName(r.GroupColumns, g.Values))
+		}
+	}
+	n := len(names)
+	switch {
+	case n == 0:
+		return fmt.Sprintf("None of the %s groups covers less than %s by more than chance.", Count(int64(len(r.Groups))), shareText(r.Coverage))
+	case n > 5:
+		names = append(names[:5], fmt.Sprintf("%d others", n-5))
+	}
+	list := names[0]
+	if len(names) > 1 {
+		list = strings.Join(names[:len(names)-1], "; ") + " and " + names[len(names)-1]
+	}
+	verb := "cover"
+	if n == 1 {
+		verb = "covers"
+	}
+	return fmt.Sprintf("%s of the %s groups %s less than %s by more than chance: %s.", Count(int64(n)), Count(int64(len(r.Groups))), verb, shareText(r.Coverage), list)
 }
 
 // Text writes the tables, as plain text.
@@ -279,6 +353,19 @@ func (r *Conformal) Text(b *bytes.Buffer) {
 		}
 		return
 	}
+	defer func() {
+		if len(r.Groups) == 0 {
+			return
+		}
+		fmt.Fprintf(b, "\nCoverage by group, the lowest first:\n\n")
+		for i, g := range r.groups() {
+			if i == 20 {
+				fmt.Fprintf(b, "  (and %s others)\n", Count(int64(len(r.Groups)-i)))
+				break
+			}
+			row(groupName(r.GroupColumns, g.Values), "%s", share(g.Share))
+		}
+	}()
 	if t := r.Sets; t != nil {
 		row("mean size", "%.4g of %d classes", t.MeanSize(), len(t.ByClass))
 		row("one class", "%s", shareText(float64(t.BySize[1].Rows)/float64(all.Rows)))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -101,6 +102,32 @@ func (f *conformalFlags) begin(c *cobra.Command, m conformal.Method) (*job, erro
 		j.read.Event = predictions.NoEvent // two columns are two classes
 	}
 	return j, nil
+}
+
+// rows opens predictions, and returns their kind. Those of split need no standard deviations: without any, the means are one column of
+// quantiles.
+func (f *conformalFlags) rows(j *job, m conformal.Method, paths []string) (groupedReader, metrics.Kind, error) {
+	r, err := j.source(&f.evalFlags, paths)
+	if err == nil {
+		return r.(groupedReader), j.read.Kind, nil
+	}
+	if m.Score != conformal.Split || f.columns.spread() != "" || len(f.files.once(paths...)) > 0 {
+		return nil, 0, badData(err)
+	}
+	o, bad := f.forecast(j, paths)
+	if bad != nil {
+		return nil, 0, bad
+	}
+	o.Kind, o.Levels = metrics.Quantiles, []float64{0.5} // of which nothing depends
+	if slices.ContainsFunc(paths, isColumns) {
+		o.Columns = []string{cmp.Or(o.Mean, "mean")}
+	}
+	o.Mean = ""
+	means, bad := predictions.OpenForecast(paths, o)
+	if bad != nil {
+		return nil, 0, badData(err)
+	}
+	return means, metrics.Quantiles, nil
 }
 
 // files checks the files that are read and written.
@@ -225,9 +252,9 @@ func (f *conformalFit) run(c *cobra.Command, method string, paths []string) erro
 	}
 	defer stayWithin(j.memory)()
 	warnISA(c)
-	r, err := j.source(&f.evalFlags, paths)
+	r, _, err := f.rows(j, m, paths)
 	if err != nil {
-		return badData(err)
+		return err
 	}
 	defer r.Close()
 	info := r.Info()
@@ -378,18 +405,22 @@ func (f *conformalApply) run(c *cobra.Command, file string, paths []string) erro
 	defer out.remove()
 	defer stayWithin(j.memory)()
 	warnISA(c)
-	r, err := j.source(&f.evalFlags, paths)
+	r, kind, err := f.rows(j, m.Method(), paths)
 	if err != nil {
-		return badData(err)
+		return err
 	}
 	defer r.Close()
 	info := r.Info()
 	if info.Rows < 0 && out == nil {
-		if info.Rows, err = f.count(c, j, paths); err != nil {
+		info.Rows, err = f.countOf(c, paths, func() (rowReader, error) {
+			r, _, err := f.rows(j, m.Method(), paths)
+			return r, err
+		})
+		if err != nil {
 			return err
 		}
 	}
-	if err := m.Accepts(j.read.Kind, info.Classes); err != nil {
+	if err := m.Accepts(kind, info.Classes); err != nil {
 		return fault(f.files.calls(paths), "", "%v", err)
 	}
 	ofClasses, width, dtype := m.Method().Score.Classes(), 2, metrics.Float64

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -76,6 +81,120 @@ func TestConformalIntervals(t *testing.T) {
 			t.Errorf("%s: %s", c.method, a)
 		}
 	}
+}
+
+// Coverage by group is that of each group's rows alone, whatever the threads; a group of which too few rows are covered is said.
+func TestConformalGroups(t *testing.T) {
+	d := newDir(t)
+	// Of 400 rows in three groups, b's numbers are outside half of its intervals.
+	var all strings.Builder
+	parts := map[string]*strings.Builder{"a": {}, "b": {}, "c,d": {}}
+	all.WriteString("low,high,y,g,h\n")
+	for i := range 400 {
+		g := []string{"a", "b", "c,d"}[i%3]
+		y := 0.5
+		if i%20 == 0 || g == "b" && i%2 == 0 {
+			y = 3
+		}
+		line := fmt.Sprintf("0,1,%v,%q,x\n", y, g)
+		all.WriteString(line)
+		parts[g].WriteString(line)
+	}
+	type share struct {
+		Group              map[string]string
+		Rows               int64
+		Covered, Low, High float64
+		Below              *bool
+	}
+	read := func(file string, more ...string) (v struct {
+		All    share
+		Groups []share
+	}) {
+		t.Helper()
+		args := with([]string{"conformal", "eval", file, "--low", "low", "--high", "high", "--observed", "y", "--json"}, more...)
+		if err := json.Unmarshal([]byte(printed(t, args...)), &v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	file := d.put("all.csv", []byte(all.String()))
+	got := read(file, "--group", "h", "--group", "g", "--coverage", "0.9")
+	if len(got.Groups) != 3 || got.Groups[0].Group["g"] != "b" || !*got.Groups[0].Below || *got.Groups[1].Below || *got.Groups[2].Below {
+		t.Fatalf("%+v", got)
+	}
+	for _, g := range got.Groups {
+		one := read(d.put("one.csv", []byte("low,high,y,g,h\n"+parts[g.Group["g"]].String()))).All
+		if g.Group["h"] != "x" || one.Rows != g.Rows || one.Covered != g.Covered || one.Low != g.Low || one.High != g.High {
+			t.Errorf("group %+v, and its rows alone %+v", g, one)
+		}
+	}
+	if other := read(file, "--group", "h", "--group", "g", "--coverage", "0.9", "--threads", "5"); !reflect.DeepEqual(other, got) {
+		t.Errorf("with threads %+v", other)
+	}
+	if other := read(file, "--group", "g"); other.Groups[0].Below != nil {
+		t.Errorf("without a coverage %+v", other.Groups[0])
+	}
+	out := printed(t, "conformal", "eval", file, "--low", "low", "--high", "high", "--observed", "y", "--group", "g", "--coverage", "0.9")
+	if !strings.Contains(strings.ReplaceAll(out, "\n", " "), "1 of the 3 groups covers less than 90.0% by more than chance: g=b.") || !strings.Contains(out, "g=c,d ") {
+		t.Error(out)
+	}
+	// Of sets.
+	x, y := conformalRows(t, d, 1)
+	m := d.at("map.json")
+	printed(t, "conformal", "fit", "lac", x, "--labels", y, "-o", m)
+	var sets struct {
+		Groups []share
+		Sets   struct {
+			ByClass []share `json:"by_class"`
+		}
+	}
+	if err := json.Unmarshal([]byte(printed(t, "conformal", "eval", x, "--map", m, "--labels", y, "--group", y, "--json")), &sets); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range sets.Groups { // labels as groups are classes
+		for c, s := range sets.Sets.ByClass {
+			if slices.Contains(slices.Collect(maps.Values(g.Group)), fmt.Sprint(c)) && (s.Rows != g.Rows || s.Covered != g.Covered) {
+				t.Errorf("class %d: %+v and %+v", c, s, g)
+			}
+		}
+	}
+	if len(sets.Groups) != 3 {
+		t.Errorf("%+v", sets)
+	}
+}
+
+// split needs means alone: in a table, and in an array of vectors. Its intervals are those of rows with standard deviations.
+func TestConformalSplitOfMeans(t *testing.T) {
+	d := newDir(t)
+	rows := normalRows(1, 200)
+	table := d.put("n.csv", rows.csv())
+	var plain strings.Builder
+	for i, line := range strings.Split(strings.TrimSpace(string(rows.csv())), "\n") {
+		cells := strings.Split(line, ",")
+		if i == 0 && (cells[1] != "mu" || cells[3] != "y") {
+			t.Fatal(line)
+		}
+		fmt.Fprintf(&plain, "%s,%s\n", cells[1], cells[3])
+	}
+	means := d.put("m.csv", []byte(plain.String()))
+	with := printed(t, "conformal", "fit", "split", table, "--mean", "mu", "--std", "sigma", "--observed", "y", "-o", d.at("with.json"))
+	without := printed(t, "conformal", "fit", "split", means, "--mean", "mu", "--observed", "y", "-o", d.at("without.json"))
+	with, _, _ = strings.Cut(with, "Next")
+	if without, _, _ = strings.Cut(without, "Next"); with != without {
+		t.Errorf("with standard deviations\n%s\nwithout\n%s", with, without)
+	}
+	printed(t, "conformal", "apply", d.at("with.json"), table, "--mean", "mu", "--std", "sigma", "-o", d.at("a.npy"))
+	printed(t, "conformal", "apply", d.at("without.json"), means, "--mean", "mu", "-o", d.at("b.npy"))
+	printed(t, "conformal", "apply", d.at("with.json"), means, "--mean", "mu", "-o", d.at("c.npy"))
+	if a := d.read(d.at("a.npy")); !bytes.Equal(a, d.read(d.at("b.npy"))) || !bytes.Equal(a, d.read(d.at("c.npy"))) {
+		t.Error("the intervals differ")
+	}
+	a := printed(t, "conformal", "eval", table, "--map", d.at("with.json"), "--mean", "mu", "--std", "sigma", "--observed", "y")
+	if b := printed(t, "conformal", "eval", means, "--map", d.at("without.json"), "--mean", "mu", "--observed", "y"); a != b {
+		t.Errorf("%s\n%s", a, b)
+	}
+	refusedAs(t, d, exitData, []string{"conformal", "fit", "normalized", means, "--mean", "mu", "--observed", "y"}, "for the standard deviation")
+	refusedAs(t, d, exitData, []string{"conformal", "fit", "split", means, "--mean", "mean", "--observed", "y"}, "mean")
 }
 
 func TestConformalRefuses(t *testing.T) {

@@ -28,7 +28,7 @@ func conformalEvalCommand() *cobra.Command {
 		Use:   "eval FILES...",
 		Short: "Say how often sets or intervals hold the truth, and how large they are",
 		Long: `Say how often sets of classes, or intervals of numbers, hold the truth: over all rows, by the size of the set or the width of the
-interval, and by class. Shares have the exact intervals of Clopper and Pearson.
+interval, by class, and with --group by group. Shares have the exact intervals of Clopper and Pearson.
 
 With --map, FILES are labelled predictions, and the sets are those of a map of 'candor conformal fit'. The coverage is then also
 compared with what the calibration rows promise.
@@ -49,7 +49,7 @@ cover; the interval score needs it. A low end above the high end is an error.`,
 	fl.StringVar(&f.low, "low", "", "`COLUMN` of the low ends of given intervals")
 	fl.StringVar(&f.high, "high", "", "`COLUMN` of the high ends of given intervals")
 	fl.BoolVar(&f.intervals, "intervals", false, "an array (N, 2) holds intervals, not sets of two classes")
-	f.take(c, "input", "event")
+	f.take(c, "group", "input", "event")
 	f.take(c, strings.Fields(conformalColumns)...)
 	f.take(c, "mean", "std", "observed", "error", "quantile-prefix", "levels", "confidence", "bfloat16")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
@@ -94,7 +94,7 @@ func (f *conformalEval) run(c *cobra.Command, paths []string) error {
 	}
 	defer stayWithin(j.memory)()
 	warnISA(c)
-	r, err := f.open(j, paths)
+	r, kind, err := f.open(j, method, paths)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (f *conformalEval) run(c *cobra.Command, paths []string) error {
 	d := &report.Conformal{Coverage: f.coverage, Level: f.level}
 	switch {
 	case m != nil:
-		if err := m.Accepts(j.read.Kind, info.Classes); err != nil {
+		if err := m.Accepts(kind, info.Classes); err != nil {
 			return fault(f.files.calls(paths), "", "%v", err)
 		}
 		d = documentOf(m, nil, f.level)
@@ -126,17 +126,13 @@ func (f *conformalEval) run(c *cobra.Command, paths []string) error {
 }
 
 // open opens the files: given intervals as two quantiles.
-func (f *conformalEval) open(j *job, paths []string) (rowReader, error) {
+func (f *conformalEval) open(j *job, m conformal.Method, paths []string) (groupedReader, metrics.Kind, error) {
 	if f.low == "" && !f.intervals {
-		r, err := j.source(&f.evalFlags, paths)
-		if err != nil {
-			return nil, badData(err)
-		}
-		return r, nil
+		return f.rows(j, m, paths)
 	}
 	o, err := f.forecast(j, paths)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	o.Levels = []float64{0.25, 0.75} // of which nothing depends
 	if f.low != "" {
@@ -144,9 +140,9 @@ func (f *conformalEval) open(j *job, paths []string) (rowReader, error) {
 	}
 	r, err := predictions.OpenForecast(paths, o)
 	if err != nil {
-		return nil, badData(err)
+		return nil, 0, badData(err)
 	}
-	return r, nil
+	return r, o.Kind, nil
 }
 
 // badSet is a value of a set that is neither 0 nor 1.
@@ -157,7 +153,7 @@ type badSet struct {
 }
 
 // count counts all rows into the document.
-func (f *conformalEval) count(c *cobra.Command, r rowReader, info predictions.Info, m *conformal.Map, d *report.Conformal, threads int, paths []string) error {
+func (f *conformalEval) count(c *cobra.Command, r groupedReader, info predictions.Info, m *conformal.Map, d *report.Conformal, threads int, paths []string) error {
 	ofClasses := m == nil && !f.intervals && f.low == "" || m != nil && m.Method().Score.Classes()
 	k := max(2, info.Classes)
 	if ofClasses {
@@ -165,10 +161,25 @@ func (f *conformalEval) count(c *cobra.Command, r rowReader, info predictions.In
 	} else {
 		d.Intervals = &conformal.IntervalTally{}
 	}
+	grouped := len(f.columns.groups) > 0
+	found := map[int32]conformal.Share{}
+	if grouped {
+		d.GroupColumns = r.GroupColumns()
+	}
 	var lock sync.Mutex
 	var bad *badSet
 	var crossed error
-	visitor := func() (func(*metrics.Block), func()) {
+	visitor := func(now **metrics.Chunk) (func(*metrics.Block), func()) {
+		groups := map[int32]conformal.Share{}
+		count := func(b *metrics.Block, i int, covered bool) {
+			if grouped {
+				c := *now
+				g := c.Groups[b.Number(i)-c.First]
+				t := groups[g]
+				t.Add(covered)
+				groups[g] = t
+			}
+		}
 		var bools []bool
 		var ends []float64
 		sets, intervals := conformal.NewSetTally(k), &conformal.IntervalTally{}
@@ -196,7 +207,9 @@ func (f *conformalEval) count(c *cobra.Command, r rowReader, info predictions.In
 				bools = slices.Grow(bools[:0], b.Rows*k)[:b.Rows*k]
 				fill(bools, b)
 				for i := range b.Rows {
-					sets.Add(bools[i*k:][:k], int(b.Labels[i]))
+					set := bools[i*k:][:k]
+					sets.Add(set, int(b.Labels[i]))
+					count(b, i, set[b.Labels[i]])
 				}
 				return
 			}
@@ -222,9 +235,15 @@ func (f *conformalEval) count(c *cobra.Command, r rowReader, info predictions.In
 					crossed = err
 					lock.Unlock()
 				}
+				count(b, i, low <= y && y <= high)
 			}
 		}
 		return visit, func() {
+			for g, s := range groups {
+				t := found[g]
+				t.Merge(s)
+				found[g] = t
+			}
 			if ofClasses {
 				d.Sets.Merge(sets)
 			} else {
@@ -236,9 +255,11 @@ func (f *conformalEval) count(c *cobra.Command, r rowReader, info predictions.In
 	ends := make([]func(), len(walkers))
 	visits := make([]func(*metrics.Chunk) error, len(walkers))
 	for i := range walkers {
-		visit, end := visitor()
+		var now *metrics.Chunk
+		visit, end := visitor(&now)
 		walkers[i], ends[i] = metrics.NewWalker(&metrics.Options{Unchecked: m == nil && ofClasses}, metrics.NeedRows, visit), end
 		visits[i] = func(c *metrics.Chunk) error {
+			now = c
 			walkers[i].Add(c)
 			return nil
 		}
@@ -261,6 +282,9 @@ func (f *conformalEval) count(c *cobra.Command, r rowReader, info predictions.In
 	}
 	for _, end := range ends {
 		end()
+	}
+	for g, s := range found {
+		d.Groups = append(d.Groups, report.ConformalGroup{Values: r.Group(g), Share: s})
 	}
 	rows := int64(0)
 	if ofClasses {

@@ -273,7 +273,9 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	add("conformal", with([]string{"conformal", "eval", "--map", ofSets}, k...)...)
 	add("conformal", "conformal", "fit", "split", table, "--mean", "mu", "--std", "sigma", "--observed", "y", "-o", ofNumbers)
 	add("conformal", "conformal", "eval", table, "--map", ofNumbers, "--mean", "mu", "--std", "sigma", "--observed", "y")
-	add("conformal", "conformal", "eval", d.put("ends.csv", []byte("low,high,y\n0,1,0\n")), "--low", "low", "--high", "high", "--observed", "y")
+	ends := d.put("ends.csv", []byte("low,high,y,g\n0,1,0,a\n0,1,2,b\n"))
+	add("conformal", "conformal", "eval", ends, "--low", "low", "--high", "high", "--observed", "y", "--group", "g")
+	add("conformal", "conformal", "eval", ends, "--low", "low", "--high", "high", "--observed", "y", "--group", "g", "--coverage", "0.9")
 
 	// Errors.
 	add("failure", "eval", "--nonsense")

@@ -294,15 +294,26 @@ func (j *job) source(f *evalFlags, paths []string) (rowReader, error) {
 
 // count reads tables once to count their rows, since the number must be known before the first row is written.
 func (f *evalFlags) count(c *cobra.Command, j *job, paths []string) (rows int64, err error) {
+	return f.countOf(c, paths, func() (rowReader, error) {
+		r, err := j.source(f, paths)
+		if err != nil {
+			return nil, badData(err)
+		}
+		return r, nil
+	})
+}
+
+// countOf is count of the rows that open opens.
+func (f *evalFlags) countOf(c *cobra.Command, paths []string, open func() (rowReader, error)) (rows int64, err error) {
 	if once := f.files.once(paths...); once != "" {
 		return 0, usage("a table on %s cannot be read twice, and the number of its rows is needed first; name a file", once)
 	}
 	kept := f.kept
 	f.kept = nil // nothing is copied yet
-	r, err := j.source(f, paths)
+	r, err := open()
 	f.kept = kept
 	if err != nil {
-		return 0, badData(err)
+		return 0, err
 	}
 	defer r.Close()
 	defer progress(c.ErrOrStderr(), r, r.Info().Bytes, "reading")()

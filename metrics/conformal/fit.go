@@ -106,6 +106,10 @@ func (k *keeper) AddBlock(b *metrics.Block) {
 	if k.err = k.m.accepts(b.Kind); k.err != nil {
 		return
 	}
+	if k.m.Score == Split && b.Kind == metrics.Quantiles && b.Probs.Width != 1 {
+		k.err = errManyMeans
+		return
+	}
 	k.s.m = k.m
 	for i := range b.Rows {
 		if !k.m.Score.Classes() {

@@ -1,6 +1,7 @@
 package conformal
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -92,8 +93,14 @@ func (m *Map) Accepts(k metrics.Kind, classes int) error {
 			return fmt.Errorf("the map was fitted to %d classes, and these rows have %d", m.classes, classes)
 		}
 	}
+	if m.method.Score == Split && k == metrics.Quantiles && classes != 1 {
+		return errManyMeans
+	}
 	return nil
 }
+
+// errManyMeans is the error of Split for rows of several numbers.
+var errManyMeans = errors.New("split takes one forecast of each row, and these rows have several quantiles")
 
 const (
 	errSets      = "conformal: dst has a bool for each row and class, and the map is of classes"

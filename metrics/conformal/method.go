@@ -193,13 +193,15 @@ func (m Method) check() error {
 	return nil
 }
 
-// accepts returns an error unless the method takes rows of this kind.
+// accepts returns an error unless the method takes rows of this kind. Split takes means as one column of quantiles too.
 func (m Method) accepts(k metrics.Kind) error {
 	ok := false
 	switch m.Score {
 	case LAC, APS, RAPS:
 		ok = k < metrics.Samples
-	case Split, Normalized:
+	case Split:
+		ok = k == metrics.Normals || k == metrics.Quantiles
+	case Normalized:
 		ok = k == metrics.Normals
 	case CQR:
 		ok = k == metrics.Quantiles

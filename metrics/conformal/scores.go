@@ -104,6 +104,9 @@ func (s *rowScorer) number(b *metrics.Block, i int) float64 {
 		y, low, high := b.Observed[i], t.At(i, 0), t.At(i, t.Width-1)
 		return math.Max(low-y, y-high)
 	}
+	if b.Kind == metrics.Quantiles { // Split
+		return math.Abs(b.Observed[i] - t.At(i, 0))
+	}
 	e, sd := t.At(i, 0), t.At(i, 1)
 	if t.Width == 3 {
 		e = t.At(i, 2) - e

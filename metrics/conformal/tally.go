@@ -15,14 +15,16 @@ type Share struct{ Rows, Covered int64 }
 // Value returns the covered share, NaN if there are no rows.
 func (s Share) Value() float64 { return float64(s.Covered) / float64(s.Rows) }
 
-func (s *Share) add(covered bool) {
+// Add counts a row.
+func (s *Share) Add(covered bool) {
 	s.Rows++
 	if covered {
 		s.Covered++
 	}
 }
 
-func (s *Share) merge(o Share) { s.Rows, s.Covered = s.Rows+o.Rows, s.Covered+o.Covered }
+// Merge adds the rows of another share.
+func (s *Share) Merge(o Share) { s.Rows, s.Covered = s.Rows+o.Rows, s.Covered+o.Covered }
 
 // SetTally counts sets of classes.
 type SetTally struct {
@@ -46,24 +48,24 @@ func (t *SetTally) Add(set []bool, label int) {
 			size++
 		}
 	}
-	t.BySize[size].add(set[label])
-	t.ByClass[label].add(set[label])
+	t.BySize[size].Add(set[label])
+	t.ByClass[label].Add(set[label])
 }
 
 // Merge adds the rows of another tally of as many classes.
 func (t *SetTally) Merge(o *SetTally) {
 	for i := range o.BySize {
-		t.BySize[i].merge(o.BySize[i])
+		t.BySize[i].Merge(o.BySize[i])
 	}
 	for i := range o.ByClass {
-		t.ByClass[i].merge(o.ByClass[i])
+		t.ByClass[i].Merge(o.ByClass[i])
 	}
 }
 
 // All returns the rows of all sizes.
 func (t *SetTally) All() (s Share) {
 	for _, o := range t.BySize {
-		s.merge(o)
+		s.Merge(o)
 	}
 	return s
 }
@@ -108,7 +110,7 @@ func (t *IntervalTally) Add(low, high, observed float64) error {
 	}
 	w := high - low
 	covered := low <= observed && observed <= high
-	t.All.add(covered)
+	t.All.Add(covered)
 	switch {
 	case observed < low:
 		t.Below++
@@ -132,7 +134,7 @@ func (t *IntervalTally) Add(low, high, observed float64) error {
 
 // Merge adds the rows of another tally.
 func (t *IntervalTally) Merge(o *IntervalTally) {
-	t.All.merge(o.All)
+	t.All.Merge(o.All)
 	t.Below, t.Above, t.Unbounded = t.Below+o.Below, t.Above+o.Above, t.Unbounded+o.Unbounded
 	t.width.AddSuper(&o.width)
 	t.outside.AddSuper(&o.outside)
@@ -195,7 +197,7 @@ func (t *IntervalTally) ByWidth(n int) (l []Stratum) {
 		}
 		s := Stratum{Narrowest: math.Abs(t.kept[from]), Widest: math.Abs(t.kept[to-1])}
 		for _, w := range t.kept[from:to] {
-			s.add(!math.Signbit(w))
+			s.Add(!math.Signbit(w))
 		}
 		l, from = append(l, s), to
 	}
