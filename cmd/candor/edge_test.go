@@ -19,7 +19,7 @@ func spelled(classes int) string {
 		"rmsce(adaptive)", "rmsce(bins=2,zero=own)", "rmsce_debiased(bins=8)", "calibration_error_squared(bins=8)", "calibration_error_squared(adaptive)", "rmsce_debiased(adaptive)", "rmsce_debiased(closed=right,variance=kumar)", "rmsce_debiased(adaptive,variance=kumar)", "ece_unweighted(bins=10)", "ece_unweighted(adaptive)", "ece_unweighted(closed=right,zero=own)", "ace(bins=7,norm=l2)", "ace(threshold=0.3)", "sce(closed=right)",
 		"sce(bins=4,norm=l2,threshold=0.05)", "sce(threshold=0.999)", "tace(threshold=1e-3)", "tace(threshold=0.999)", "tace(bins=3,norm=l2,threshold=0.999)", "tace(threshold=0)",
 		"ece_equal_mass(bins=5,norm=max)", "ece_equal_mass(norm=l2)", "smooth_ece(event=top)", "ks(event=top)", "ks_p(event=top)",
-		"kuiper(event=top)", "kuiper_p(event=top)", "spiegelhalter_z(event=top)", "spiegelhalter_p(event=top)",
+		"kuiper(event=top)", "kuiper_p(event=top)", "skce(event=top)", "skce_p(bandwidth=0.05)", "mmce(event=top,bandwidth=2)", "spiegelhalter_z(event=top)", "spiegelhalter_p(event=top)",
 		"ici(event=top)", "ici(smoother=loess)", "e50(smoother=loess,span=0.7,delta=0.01)", "e90(smoother=loess,delta=0)", "hosmer_lemeshow(event=top,groups=4)", "hosmer_lemeshow(even)", "hosmer_lemeshow_p(event=top,groups=3)", "hosmer_lemeshow_p(fitted)", "hosmer_lemeshow_p(even,fitted,groups=20)",
 		"calibration_slope(event=top)", "calibration_intercept(unit_slope)", "corp_mcb(score=log,replicates=20)", "corp_dsc(score=log,replicates=20)",
 		"corp_unc(score=log,replicates=20)", "corp_mcb_floor(replicates=30)", "spce(smoothing=spline,weights=chi,normalize)", "spce(folds=2,orthogonal,weights=relative)",

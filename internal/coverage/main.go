@@ -208,7 +208,7 @@ func evaluate(p *metrics.Predictions, list []eval.Metric) (*eval.Evaluation, err
 }
 
 // names are the metrics whose intervals are simulated; those that do not apply to a law are left out.
-var names = []string{"accuracy", "nll", "brier", "brier_skill", "overconfidence", "bias", "calibration_auc", "auroc", "aurc(replicates=200)", "eaurc", "augrc"}
+var names = []string{"accuracy", "nll", "brier", "brier_skill", "overconfidence", "bias", "skce", "calibration_auc", "auroc", "aurc(replicates=200)", "eaurc", "augrc"}
 
 // Print writes the tables as Markdown.
 func Print(w io.Writer, runs, truth, threads int) error {

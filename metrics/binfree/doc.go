@@ -10,6 +10,7 @@
 //   - CORPOf: the rising fit (isotonic regression) and the decomposition of a proper score into miscalibration, discrimination and
 //     uncertainty, with bootstrap intervals and consistency bands.
 //   - ICIOf: the integrated calibration index, how far scores are from the rising fit or from a loess; with its quantiles E50 and E90.
+//   - SKCEOf: the squared kernel calibration error, unbiased, with its test; and MMCE (Widmann et al. 2019; Kumar et al. 2018).
 //   - SemiparametricOf: the semiparametric calibration error of uncertainty_metrics.
 //   - NewEProcess: the e-value of calibration, evidence that may be looked at after every row. It reads rows, not cells.
 //   - SharpnessOf: how sharp the scores of each outcome are.

@@ -20,6 +20,7 @@ var (
 		{name: "span", least: 0.001, most: 1, unsaid: binfree.DefaultSpan}, {name: "delta", most: 1, unsaid: binfree.DefaultDelta}}
 	hosmerOwn = append(groupOwn[:len(groupOwn):len(groupOwn)], choice{name: "fitted"})
 	coxOwn    = choices{ofEvent, {name: "unit_slope"}}
+	kernelOwn = choices{ofEvent, {name: "bandwidth", least: 0.001, most: 100, unsaid: binfree.DefaultBandwidth}}
 	bayesOwn  = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 100, most: 1000000, unsaid: calib.DefaultDraws}}
 	semiOwn   = choices{
 		ofEvent,
@@ -51,6 +52,10 @@ type (
 	coxOf     struct {
 		calib.Event
 		binfree.CoxOptions
+	}
+	kernelOf struct {
+		calib.Event
+		binfree.SKCEOptions
 	}
 	hosmerOf struct {
 		calib.Event
@@ -93,6 +98,11 @@ func (e *Evaluation) smooth(m Metric) *binfree.Smooth {
 func (e *Evaluation) cox(m Metric) *binfree.Cox {
 	k := coxOf{e.event(m), binfree.CoxOptions{UnitSlope: coxOwn.of(m, "unit_slope") != 0}}
 	return remember(e, k, func() *binfree.Cox { return binfree.CoxOf(e.rising(k.Event), &k.CoxOptions) })
+}
+
+func (e *Evaluation) kernel(m Metric) *binfree.SKCE {
+	k := kernelOf{e.event(m), binfree.SKCEOptions{Bandwidth: kernelOwn.of(m, "bandwidth")}}
+	return remember(e, k, func() *binfree.SKCE { return binfree.SKCEOf(e.rising(k.Event), &k.SKCEOptions) })
 }
 
 func (e *Evaluation) ici(m Metric) *binfree.ICI {
@@ -179,6 +189,27 @@ func inOrder() []Descriptor {
 			Meaning: "p-value of calibration by kuiper: with enough rows every model's falls to 0",
 			Formula: "P(max B - min B >= kuiper N / sqrt(sum p(1-p))), B Brownian motion on [0,1]", Range: "[0, 1]", Better: Neither,
 			Source: "Feller 1951; Arrieta-Ibarra et al. 2022",
+		},
+		{
+			Name: "skce", event: plainEvent, own: kernelOwn, value: skce,
+			Short:   "squared kernel gap",
+			Meaning: "squared kernel calibration error, unbiased: mean over pairs of rows of both gaps times how near their scores are",
+			Formula: "sum_{i != j} (y_i - p_i)(y_j - p_j) exp(-|p_i - p_j|/h) / (N(N-1))", Range: "[-1, 1]", Better: Zero,
+			Source: "Widmann et al. 2019",
+		},
+		{
+			Name: "skce_p", event: plainEvent, own: kernelOwn, value: skceP,
+			Short:   "p-value of skce",
+			Meaning: "p-value of calibration by skce: with enough rows every model's falls to 0",
+			Formula: "P(skce of outcomes drawn by the scores >= skce), by the gamma distribution of its first three moments", Range: "[0, 1]", Better: Neither,
+			Source: "Widmann et al. 2019; Pearson 1895",
+		},
+		{
+			Name: "mmce", event: plainEvent, own: kernelOwn, value: mmce,
+			Short:   "root of kernel gaps",
+			Meaning: "maximum mean calibration error: root of the mean over all pairs of rows, each with itself too, of both gaps times how near their scores are",
+			Formula: "sqrt(sum_ij (y_i - p_i)(y_j - p_j) exp(-|p_i - p_j|/h) / N^2)", Range: "[0, 1]", Better: Lower,
+			Source: "Kumar et al. 2018",
 		},
 		{
 			Name: "spiegelhalter_z", event: plainEvent, own: byEvent, value: spiegelhalterZ,
@@ -426,6 +457,25 @@ func kuiperP(e *Evaluation, m Metric) Value {
 	return none(s.KuiperP(), s.KuiperPBound(), pValue, s.Reason())
 }
 
+const unbiased = "variance of the mean over pairs, as a line of the error; rows taken as independent"
+
+func skce(e *Evaluation, m Metric) Value {
+	k := e.kernel(m)
+	v, bound := k.Value()
+	return Value{Value: v, Bound: bound, Interval: k.Interval(e.Spec.Level), Method: unbiased, Reason: k.Reason()}
+}
+
+func skceP(e *Evaluation, m Metric) Value {
+	k := e.kernel(m)
+	v, bound := k.P()
+	return none(v, bound, pValue, k.Reason())
+}
+
+func mmce(e *Evaluation, m Metric) Value {
+	v, bound := e.kernel(m).MMCE()
+	return none(v, bound, "no interval; that of skce is of its square without the pairs of rows with themselves", "")
+}
+
 func spiegelhalterZ(e *Evaluation, m Metric) Value {
 	s := e.spiegelhalter(m)
 	return none(s.Z, s.Bound, "a test's statistic, whose p-value is spiegelhalter_p", s.Reason)
@@ -574,6 +624,8 @@ func orderText(e *Evaluation, m Metric) string {
 	d := Describe(m.Name)
 	formula := d.Formula
 	switch {
+	case d.own.index("bandwidth") >= 0:
+		formula += "; h = " + plainly(kernelOwn.of(m, "bandwidth"))
 	case m.Name == "spce":
 		formula = e.semiOptions(m).Text()
 	case d.own.index("smoother") >= 0:

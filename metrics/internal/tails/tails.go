@@ -257,3 +257,40 @@ func binomial(k, n, f float64) float64 {
 	log := stirling(n) - stirling(k) - stirling(n-k) - deviance(k, mean, d) - deviance(n-k, n-mean, -d)
 	return kernel.Exp64(log) * math.Sqrt(n/(2*math.Pi*k*(n-k)))
 }
+
+// Gamma returns the probability that a gamma variable of shape a > 0 and scale 1 is at least x.
+func Gamma(x, a float64) float64 {
+	switch {
+	case x <= 0:
+		return 1
+	case x > math.MaxFloat64:
+		return 0
+	case x != x || a != a:
+		return math.NaN()
+	}
+	term := kernel.Exp64(-stirling(a)-deviance(a, x, a-x)) / math.Sqrt(2*math.Pi*a) // x^a e^-x / Gamma(a+1)
+	if x <= a+1 {
+		sum, t := 0.0, term
+		for j := a; t > tiny*sum; {
+			sum += t
+			j++
+			t = float64(t * (x / j))
+		}
+		return math.Max(0, 1-sum)
+	}
+	// The continued fraction DLMF 8.9.2 in its even form, by the method of Lentz.
+	b := x + 1 - a
+	c, d := math.Inf(1), 1/b
+	f := d
+	for i := 1.0; ; i++ {
+		up := -float64(i * (i - a))
+		b += 2
+		d = 1 / (float64(up*d) + b)
+		c = b + up/c
+		step := float64(c * d)
+		f = float64(f * step)
+		if math.Abs(step-1) < 0x1p-50 {
+			return float64(float64(term*a) * f)
+		}
+	}
+}

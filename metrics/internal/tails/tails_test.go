@@ -286,3 +286,27 @@ func TestFisher(t *testing.T) {
 	}
 	t.Logf("off by %.2g at most", worst)
 }
+
+// TestGamma compares with chi-square tails, and with gonum between whole degrees of freedom.
+func TestGamma(t *testing.T) {
+	worst := 0.0
+	for _, a := range []float64{0.03, 0.5, 0.7, 1, 1.3, 2.5, 4, 9.75, 60.5, 1234.25, 1e6} {
+		for _, z := range []float64{-3, -1, -0.2, 0, 0.5, 1, 2, 4, 10, 30} {
+			x := a + z*math.Sqrt(a)
+			if x <= 0 {
+				continue
+			}
+			got := Gamma(x, a)
+			if want := mathext.GammaIncRegComp(a, x); want > 1e-290 && math.Abs(got/want-1) > 1e-11*(1+math.Sqrt(a)/30) {
+				t.Errorf("a = %v, x = %v: %v, gonum %v", a, x, got, want)
+			}
+			if k := int(2 * a); float64(k) == 2*a && k < 1e5 && got < 0.9 {
+				near(t, &worst, got, ChiSquare(2*x, k), a, x)
+			}
+		}
+	}
+	if Gamma(0, 2) != 1 || Gamma(-1, 2) != 1 || Gamma(math.Inf(1), 2) != 0 || !math.IsNaN(Gamma(math.NaN(), 2)) || !math.IsNaN(Gamma(1, math.NaN())) {
+		t.Error("ends")
+	}
+	t.Logf("relative error %.2g (1 - ln p)", worst)
+}
