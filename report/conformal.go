@@ -134,12 +134,13 @@ func (r *Conformal) JSON() ([]byte, error) {
 		Parts     []conformalPart     `json:"thresholds,omitempty"`
 		Promise   *conformalPromise   `json:"promise,omitempty"`
 		Level     float64             `json:"level"`
+		Verdict   string              `json:"verdict"`
 		All       *conformalShare     `json:"all,omitempty"`
 		Sets      *conformalSets      `json:"sets,omitempty"`
 		Intervals *conformalIntervals `json:"intervals,omitempty"`
 		Groups    []conformalGroup    `json:"groups,omitempty"`
 		Notes     []string            `json:"notes"`
-	}{Schema: "candor-conformal/1", Method: r.Method, Rows: r.Rows, Level: r.Level, Notes: append([]string{}, r.Notes...)}
+	}{Schema: "candor-conformal/1", Method: r.Method, Rows: r.Rows, Level: r.Level, Verdict: r.Verdict(), Notes: append([]string{}, r.Notes...)}
 	if r.Coverage > 0 {
 		d.Coverage = r.Coverage
 	}
@@ -263,20 +264,20 @@ func intervalText(i metrics.Interval) string {
 // Verdict returns what the document says, in sentences.
 func (r *Conformal) Verdict() string {
 	var l []string
+	what := "sets"
+	if m, err := conformal.Parse(r.Method); err == nil && !m.Score.Classes() || r.Intervals != nil {
+		what = "intervals"
+	}
 	if r.Promise != nil && !math.IsInf(r.Parts[0].Threshold, 1) {
 		i := r.Promise.Coverage(r.Level)
-		l = append(l, fmt.Sprintf("%s rows promise that %s of later sets hold the truth, on average over calibration sets; for this one the share is between %s and %s with %v%% probability.",
-			Count(r.Rows), shareText(r.Coverage), shareText(i.Low), shareText(i.High), 100*r.Level))
+		l = append(l, fmt.Sprintf("%s rows promise that %s of later %s hold the truth, on average over calibration sets; for this one the share is between %s and %s with %v%% probability.",
+			Count(r.Rows), shareText(r.Coverage), what, shareText(i.Low), shareText(i.High), 100*r.Level))
 	} else if r.Promise == nil && len(r.Parts) > 0 {
 		l = append(l, fmt.Sprintf("%s rows promise a coverage of %s for each class.", Count(r.Rows), shareText(r.Coverage)))
 	}
 	all, any := r.all()
 	if !any {
 		return strings.Join(l, " ")
-	}
-	what := "sets"
-	if r.Intervals != nil {
-		what = "intervals"
 	}
 	s := fmt.Sprintf("%s%s of %s %s hold the truth", shareText(all.Value()), intervalText(conformal.Exact(all.Covered, all.Rows, r.Level)), Count(all.Rows), what)
 	switch {

@@ -135,7 +135,7 @@ func (f *conformalFlags) check(out string, paths []string, more ...string) error
 	if len(paths) == 0 {
 		return usage("no predictions are named; name their files")
 	}
-	reads := slices.Concat(paths, f.labels, more)
+	reads := slices.Concat(paths, f.labels, f.columns.groups, more)
 	if err := f.files.check(reads...); err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ small for the coverage, every set holds everything, and a note says so.`,
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that seeds random numbers, for randomized and keep_last")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
-	f.take(c, "threads", "max-memory")
+	f.take(c, "name", "threads", "max-memory")
 	return c
 }
 
@@ -371,7 +371,7 @@ file) and .arrows (an Arrow stream).`,
 	f.take(c, "input", "event")
 	f.take(c, strings.Fields(conformalColumns)...)
 	f.keepFlags.flags(c)
-	f.take(c, "mean", "std", "quantile-prefix", "levels", "bfloat16", "threads", "max-memory")
+	f.take(c, "mean", "std", "quantile-prefix", "levels", "bfloat16", "name", "threads", "max-memory")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	return c
 }
@@ -386,7 +386,11 @@ func (f *conformalApply) run(c *cobra.Command, file string, paths []string) erro
 	if _, table := predictions.TableFormatOf(f.out); !table && f.out != "-" && !strings.HasSuffix(strings.ToLower(f.out), ".npy") {
 		return usage("-o %s: its extension names no format; end the name in .npy, %s", f.out, anyOf(predictions.TableExtensions()))
 	}
-	if err := f.check(f.out, paths, file); err != nil {
+	out := f.out
+	if out == "-" {
+		out = "" // standard output, which is no file
+	}
+	if err := f.check(out, paths, file); err != nil {
 		return err
 	}
 	m, err := f.readConformal(file)
@@ -398,11 +402,11 @@ func (f *conformalApply) run(c *cobra.Command, file string, paths []string) erro
 		return err
 	}
 	j.read.NoLabels, f.unobserved = true, true
-	out, err := f.newTableOut(f.out, &f.keepFlags, ".npy", paths)
+	table, err := f.newTableOut(f.out, &f.keepFlags, ".npy", paths)
 	if err != nil {
 		return err
 	}
-	defer out.remove()
+	defer table.remove()
 	defer stayWithin(j.memory)()
 	warnISA(c)
 	r, kind, err := f.rows(j, m.Method(), paths)
@@ -411,7 +415,7 @@ func (f *conformalApply) run(c *cobra.Command, file string, paths []string) erro
 	}
 	defer r.Close()
 	info := r.Info()
-	if info.Rows < 0 && out == nil {
+	if info.Rows < 0 && table == nil {
 		info.Rows, err = f.countOf(c, paths, func() (rowReader, error) {
 			r, _, err := f.rows(j, m.Method(), paths)
 			return r, err
@@ -438,12 +442,12 @@ func (f *conformalApply) run(c *cobra.Command, file string, paths []string) erro
 			}
 			names = append(names, "in_"+name)
 		}
-		if out != nil {
+		if table != nil {
 			names, width = append(names, "size"), width+1
 		}
 	}
-	if out != nil {
-		if err := out.ready(r, names); err != nil {
+	if table != nil {
+		if err := table.ready(r, names); err != nil {
 			return err
 		}
 	}
@@ -458,7 +462,7 @@ func (f *conformalApply) run(c *cobra.Command, file string, paths []string) erro
 		defer progress(c.ErrOrStderr(), r, info.Bytes, "reading")()
 		return w.fill(source, j.pass.Threads)
 	}()
-	for _, failed := range []error{a.failure(), out.failure()} {
+	for _, failed := range []error{a.failure(), table.failure()} {
 		if failed != nil {
 			return cannotWrite(f.out, failed)
 		}
@@ -474,12 +478,12 @@ func (f *conformalApply) run(c *cobra.Command, file string, paths []string) erro
 		warn(c, "%s", n)
 	}
 	var write func(io.Writer) error
-	if out != nil {
+	if table != nil {
 		var list []valueColumn
 		for i, n := range names {
 			list = append(list, valueColumn{name: n, at: i})
 		}
-		write = func(to io.Writer) error { return out.write(to, a, list, dtype, width, source.rows) }
+		write = func(to io.Writer) error { return table.write(to, a, list, dtype, width, source.rows) }
 	}
 	if err := a.finish(c, f.out, write); err != nil {
 		return cannotWrite(f.out, err)

@@ -30,6 +30,9 @@ func TestConformalSets(t *testing.T) {
 		if string(d.read(d.at("sets.npy"))) != string(d.read(d.at("again.npy"))) {
 			t.Errorf("%s: threads change the sets", method)
 		}
+		if printed(t, "conformal", "apply", m, other, "-o", "-") != string(d.read(d.at("sets.npy"))) {
+			t.Errorf("%s: standard output has something else", method)
+		}
 		printed(t, "conformal", "apply", m, other, "-o", d.at("sets.csv"))
 		part := func(args ...string) string {
 			var v struct{ All, Sets json.RawMessage }

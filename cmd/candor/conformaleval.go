@@ -54,7 +54,7 @@ cover; the interval score needs it. A low end above the high end is an error.`,
 	f.take(c, "mean", "std", "observed", "error", "quantile-prefix", "levels", "confidence", "bfloat16")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
-	f.take(c, "threads", "max-memory")
+	f.take(c, "name", "threads", "max-memory")
 	return c
 }
 

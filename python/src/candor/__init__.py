@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._build import VERSION as __version__
+from ._conformal import ConformalMap, Coverage, conformalize, evaluate_intervals, evaluate_sets
 from ._evaluate import compare, evaluate, evaluate_files, evaluate_forecast, evaluate_survival
 from ._recalibrate import Map, recalibrate
 from ._result import Comparison, Evaluation, Metric, Picture, Result
@@ -27,6 +28,8 @@ __all__ = [
     "CalibratedClassifier",
     "CandorError",
     "Comparison",
+    "ConformalMap",
+    "Coverage",
     "DataError",
     "Evaluation",
     "GateError",
@@ -40,9 +43,12 @@ __all__ = [
     "UsageError",
     "__version__",
     "compare",
+    "conformalize",
     "evaluate",
     "evaluate_files",
     "evaluate_forecast",
+    "evaluate_intervals",
+    "evaluate_sets",
     "evaluate_survival",
     "make_scorer",
     "recalibrate",

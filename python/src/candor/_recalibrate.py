@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Optional, Union
@@ -13,35 +12,19 @@ from . import _arrays
 from ._arrays import Array
 from ._command import Input, Output, Word, run
 from ._evaluate import beside, one
+from ._mapfile import MapFile
 from ._options import flags
 from ._result import Document, Evaluation, read
-from ._state import Path
 from .errors import ProgramError
 
 
-class Map:
+class Map(MapFile):
     """A map that was fitted to scores. It applies to others of the same kind, and never changes.
 
     `bytes(m)` are the file that `candor recal fit` writes, in JSON. Maps are equal where their bytes are, and they pickle.
     """
 
-    __slots__ = ("_data", "_report")
-
-    def __init__(self, data: bytes, report: Optional[Mapping[str, Any]] = None) -> None:
-        """Take the bytes of the file of a map. They are checked when it is used."""
-        self._data = bytes(data)
-        self._report = report
-
-    @classmethod
-    def load(cls, path: Path) -> Map:
-        """Read a map from a file."""
-        with open(path, "rb") as f:
-            return cls(f.read())
-
-    def save(self, path: Path) -> None:
-        """Write the map to a file, for `candor recal apply` and `Map.load`."""
-        with open(path, "wb") as f:
-            f.write(self._data)
+    __slots__ = ()
 
     def apply(self, probs: Any = None, *, logits: Any = None, logprobs: Any = None, **options: Any) -> Array:
         """Return recalibrated probabilities in the shape of the scores, float64 for float64 and else float32.
@@ -73,17 +56,6 @@ class Map:
         return out[:, 1] if out.ndim > a.ndim else out
 
     @property
-    def method(self) -> str:
-        """The method, as temperature."""
-        return str(self.document["method"])
-
-    @property
-    def document(self) -> Mapping[str, Any]:
-        """The map as candor-map/1: its parameters, and what it was fitted to."""
-        document: Mapping[str, Any] = json.loads(self._data)
-        return document
-
-    @property
     def report(self) -> Mapping[str, Any]:
         """What the fit told, as candor-recal/1; empty for a map that was read from a file."""
         return Document(self._report or {})
@@ -97,18 +69,6 @@ class Map:
     def after(self) -> Evaluation:
         """Their evaluation after recalibration, each row by a map that was fitted to the other folds."""
         return Evaluation(self.report["after"])
-
-    def __bytes__(self) -> bytes:
-        return self._data
-
-    def __eq__(self, other: object) -> bool:
-        return self._data == other._data if isinstance(other, Map) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._data)
-
-    def __reduce__(self) -> tuple[type[Map], tuple[bytes, Optional[Mapping[str, Any]]]]:
-        return Map, (self._data, self._report)
 
     def __repr__(self) -> str:
         says = (self._report or {}).get("says")
