@@ -20,7 +20,7 @@ type curve interface {
 	free() int // number of free numbers, see Parameters
 }
 
-// CurveMap is the map of the methods that recalibrate one probability: Histogram, Isotonic, BBQ, Platt and Beta. It has
+// CurveMap is the map of the methods that recalibrate one probability: Histogram, Isotonic, VennAbers, BBQ, Platt and Beta. It has
 //
 //	one curve   for a binary task: the event's probability becomes f(p)
 //	K curves    for K >= 2 classes, each fitted to its class against the rest: p_j becomes f_j(p_j) / sum_k f_k(p_k),
@@ -66,22 +66,24 @@ func (m *CurveMap) Curve(i int) func(p float64) float64 {
 	}
 }
 
-// Steps is a curve of Histogram or BBQ: Values[i] between Cuts[i-1] and Cuts[i], where the outer cuts are 0 and 1. A score on a cut has the
+// Steps is a curve of Histogram, VennAbers or BBQ: Values[i] between Cuts[i-1] and Cuts[i], where the outer cuts are 0 and 1. A score on a cut has the
 // value above it; with RightClosed, the value below it.
 type Steps struct {
 	Cuts, Values []float64
 	RightClosed  bool
-	// On has the values of scores on the cuts, of BBQ with AsCoded, where neither neighbour's is theirs; nil otherwise.
+	// On has the values of scores on the cuts, of VennAbers and of BBQ with AsCoded, where neither neighbour's is theirs; nil otherwise.
 	On []float64
 }
 
-// Steps returns curve i of a map that Histogram or BBQ fitted. A value that leaves scores as they are, by Identity, is NaN. It panics if there
+// Steps returns curve i of a map that Histogram, VennAbers or BBQ fitted. A value that leaves scores as they are, by Identity, is NaN. It panics if there
 // is no such curve.
 func (m *CurveMap) Steps(i int) Steps {
 	if i >= 0 && i < len(m.curves) {
 		switch c := m.curves[i].(type) {
 		case *bins:
 			return Steps{Cuts: slices.Clone(c.Cuts), Values: slices.Clone(c.values), RightClosed: c.side == kernel.RightClosed}
+		case *vennCurve:
+			return Steps{Cuts: slices.Clone(c.Cuts), Values: slices.Clone(c.Values), On: slices.Clone(c.On)}
 		case *bbqSteps:
 			return Steps{Cuts: slices.Clone(c.Cuts), Values: slices.Clone(c.Values), On: slices.Clone(c.On)}
 		}

@@ -17,6 +17,7 @@
 //
 //	Histogram    the frequency in the bin of p                     bins of equal width or equal mass
 //	Isotonic     the rising step function closest to the outcomes  optionally interpolated
+//	VennAbers    two isotonic regressions with the new row, merged     bounds for each row; no probability is 0 or 1
 //	BBQ          an average of histograms                          no weights
 //	Platt        sigmoid(a z + b)
 //	Beta         sigmoid(a ln p - b ln(1-p) + c)                   a, b >= 0

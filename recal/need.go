@@ -64,6 +64,17 @@ func NeedOf(m Method, s Size, o *Options) Need {
 			n.Fit += 48 * s.Rows * curves
 			n.Reads = 2
 		}
+	case VennAbers:
+		curves, folds := curvesOf(m.TopLabel, s), int64(max(1, m.Folds))
+		part := s
+		part.Rows = s.Rows/folds + 1
+		points := folds * curves * part.Rows // where events are rare, p1 rises with each row
+		n.curves(curves, 320, points/curves, 48, 5)
+		n.sort(m.TopLabel, part, o)
+		n.Fit += 130*part.Rows + 24*points
+		if folds > 1 {
+			n.Reads = 1 + int(folds)*n.Reads
+		}
 	case Platt:
 		n.logistic(curvesOf(m.TopLabel, s), threads)
 	case Beta:

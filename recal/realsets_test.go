@@ -23,8 +23,8 @@ import (
 // realNumbers are those for regression forecasts.
 var (
 	realMethods = []string{"temperature", "ets", "vector", "matrix", "histogram", "histogram(equal_mass)", "isotonic", "isotonic(interpolate)",
-		"bbq", "bbq(prune)", "platt", "platt(smoothed)", "beta"}
-	realTop = []string{"histogram(top_label)", "isotonic(top_label)", "bbq(top_label)", "platt(top_label)", "beta(top_label)"}
+		"venn_abers", "bbq", "bbq(prune)", "platt", "platt(smoothed)", "beta"}
+	realTop = []string{"histogram(top_label)", "isotonic(top_label)", "venn_abers(top_label)", "bbq(top_label)", "platt(top_label)", "beta(top_label)"}
 
 	realNumbers = []string{"sigma", "quantile"} // the first for normal forecasts alone
 )

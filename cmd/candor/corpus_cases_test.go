@@ -789,9 +789,9 @@ func (c *corpus) recalibrated(name, method string, labels []string, flags ...str
 // corpusRecal: every method, what it fits and what it makes of the rows.
 func corpusRecal(c *corpus) {
 	ofScores := []string{"temperature", "ets", "platt", "beta", "isotonic", "histogram", "bbq", "platt(smoothed)", "isotonic(interpolate)", "histogram(bins=7,equal_mass)",
-		"histogram(empty=identity,right_closed)", "histogram(empty=zero)", "histogram(as_coded)", "bbq(prune)", "bbq(as_coded)"}
+		"histogram(empty=identity,right_closed)", "histogram(empty=zero)", "histogram(as_coded)", "bbq(prune)", "bbq(as_coded)", "venn_abers", "venn_abers(brier,folds=3)"}
 	ofClasses := []string{"temperature", "ets", "vector", "matrix", "matrix(off_diagonal=1,bias=1)", "platt", "platt(top_label)", "beta", "beta(top_label)", "isotonic", "isotonic(top_label)",
-		"histogram", "histogram(top_label)", "bbq", "bbq(top_label)"}
+		"histogram", "histogram(top_label)", "bbq", "bbq(top_label)", "venn_abers", "venn_abers(top_label)"}
 	for _, of := range []struct {
 		kind, dtype   string
 		rows, classes int
@@ -807,6 +807,12 @@ func corpusRecal(c *corpus) {
 			c.recalibrated(name+"/"+m, m, args[1:3], append(args[:1:1], args[3:]...)...)
 		}
 	}
+	c.run("bounds", func() []corpusLine {
+		args := c.put("bounds", exactLogits(96, 300, 3, 0), "logits", "float32")
+		c.candor(with([]string{"recal", "fit", "venn_abers(folds=2)", "--output", c.d.at("bounds.json")}, args...)...)
+		c.candor(slices.Concat([]string{"recal", "apply", c.d.at("bounds.json"), "--bounds", "--output", c.d.at("bounds-o.npy")}, args[:1], args[3:])...)
+		return array(c.d.read(c.d.at("bounds-o.npy")))
+	})
 	two := c.put("two", exactLogits(94, 300, 2, 0), "logits", "float32")
 	c.recalibrated("two/platt", "platt", two[1:3], with(append(two[:1:1], two[3:]...), "--event", "0")...)
 	for _, as := range []string{"probs", "logits", "logprobs"} {

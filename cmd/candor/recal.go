@@ -607,6 +607,7 @@ type recalApply struct {
 	evalFlags
 	keepFlags
 	out, as string
+	bounds  bool
 }
 
 func recalApplyCommand() *cobra.Command {
@@ -631,6 +632,10 @@ means and standard deviations, unless --error names one of them; errors stay err
 .arrows (an Arrow stream). Its columns are prob_ and the name or number of each class, or prob for a binary task in one column
 (logit or logprob with --as); mean, sd and observed; q and the level of each quantile. --id and --keep copy columns of a table
 in front of these, so that 'candor eval OUT.csv --prob-prefix prob_ --labels label' reads what --keep label wrote.
+
+--bounds writes p0 and p1 of a map by venn_abers behind the probabilities: an array of three columns, (N, 3), of a binary task, and
+(N, 3 K) of K classes, all p0 behind all probabilities and then all p1; in a table the columns low and high, or low_ and high_ and
+the names of the classes.
 
 Rows that cannot be used are an error, and then nothing is written. "-" is standard input or output.`,
 		Example: `  candor recal apply map.json logits.npy --input logits -o probs.npy
@@ -662,6 +667,7 @@ Rows that cannot be used are an error, and then nothing is written. "-" is stand
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .csv, .tsv, .parquet, .arrow, .feather or .arrows")
 	f.keepFlags.flags(c)
 	fl.StringVar(&f.as, "as", "probs", "`KIND` to write: probs, logits or logprobs")
+	fl.BoolVar(&f.bounds, "bounds", false, "write p0 and p1 of venn_abers too")
 	take("mean", "std", "observed", "error", "quantile-prefix", "levels", "labels", "bfloat16", "name", "threads", "max-memory")
 	fl.Lookup("labels").Usage = "`FILE` of observed values, for arrays of regression forecasts"
 	return c
@@ -717,6 +723,14 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	as, err := f.written()
 	if err != nil {
 		return err
+	}
+	if f.bounds {
+		if c, ok := m.(*recal.CurveMap); !ok || !c.HasBounds() {
+			return usage("--bounds is for maps by venn_abers without top_label, and this one is %s; leave it out", m.Method())
+		}
+		if as != metrics.Probs {
+			return usage("--bounds writes probabilities; leave --as out")
+		}
 	}
 	if _, ofNumbers := numbers[f.task]; len(f.labels) > 0 && !ofNumbers {
 		return usage("--labels names observed values for regression forecasts, and a map of classes needs none; leave it out")
@@ -816,7 +830,10 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kin
 		w.width = info.Classes
 	}
 	w.classes = kind == metrics.Probs
-	if w.binary = w.classes && width == 1; w.binary && info.Pairs {
+	if f.bounds {
+		w.bounds, w.wide, w.width = true, 3*width, 3*width
+	}
+	if w.binary = w.classes && width == 1 && !f.bounds; w.binary && info.Pairs {
 		w.wide, w.width, w.event = 2, 2, info.Event
 	}
 	shape := []int64{max(info.Rows, 0)} // a table has no header, so it may be unknown
@@ -937,7 +954,8 @@ type mapped struct {
 	means       bool // rows hold a mean and a standard deviation, and possibly the observed value
 	normals     bool // so do the results
 	classes     bool // rows belong to classes
-	binary      bool // rows belong to a binary task
+	binary      bool // rows belong to a binary task, and have no bounds
+	bounds      bool // p0 and p1 are behind the probabilities
 	event       int  // column of the event among two
 	certain     certain
 
@@ -985,6 +1003,21 @@ func (m *mapper) chunk(given *metrics.Chunk) error {
 }
 
 func (m *mapped) applyAs(dst, src *metrics.Scores, k metrics.Kind) {
+	if m.bounds {
+		n := dst.Classes / 3
+		part := func(i int) *metrics.Scores {
+			s := metrics.Scores{Rows: dst.Rows, Classes: n, Stride: 3 * n}
+			if dst.F64 != nil {
+				s.F64 = dst.F64[min(i*n, len(dst.F64)):]
+			} else {
+				s.F32 = dst.F32[min(i*n, len(dst.F32)):]
+			}
+			return &s
+		}
+		m.m.Apply(part(0), src, k)
+		m.m.(*recal.CurveMap).Bounds(part(1), part(2), src, k)
+		return
+	}
 	recal.ApplyAs(m.m, m.as, dst, src, k)
 }
 

@@ -920,3 +920,61 @@ func TestRecalApplyUnobserved(t *testing.T) {
 	refused(t, d, []string{"recal", "apply", d.at("m.json"), d.at("t.csv"), "--quantile-prefix", "q", "--observed", "z", "-o", d.at("none.npy")},
 		`no column "z"`)
 }
+
+// TestRecalBounds: --bounds writes what the library says, of one column, of two, and of classes, as an array and as a table.
+func TestRecalBounds(t *testing.T) {
+	d := newDir(t)
+	for _, c := range []struct {
+		classes int
+		header  string
+	}{{1, "prob,low,high"}, {2, "prob,low,high"}, {3, "prob_0,prob_1,prob_2,low_0,low_1,low_2,high_0,high_1,high_2"}} {
+		s := recalSet(5, 300, c.classes)
+		x, y, m := d.put("x.npy", npy(t, s.shape(), s.probs)), d.put("y.npy", s.labelFile(t)), d.at("m.json")
+		printed(t, "recal", "fit", "venn_abers", x, "--labels", y, "--input", "logits", "-o", m)
+		printed(t, "recal", "apply", m, x, "--input", "logits", "--bounds", "-o", d.at("o.npy"), "--threads", "3")
+		got, _, _ := written(t, d.at("o.npy"))
+		b := d.read(m)
+		of, err := recal.Unmarshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := &metrics.Scores{Rows: 300, Classes: 1, F64: make([]float64, 300)}
+		for i := range 300 {
+			switch c.classes {
+			case 1:
+				one.F64[i] = s.probs[i]
+			case 2:
+				one.F64[i] = s.probs[2*i+1] - s.probs[2*i]
+			}
+		}
+		if c.classes == 3 {
+			one = &metrics.Scores{Rows: 300, Classes: 3, F64: s.probs}
+		}
+		k := one.Classes
+		part := func() *metrics.Scores { return &metrics.Scores{Rows: 300, Classes: k, F64: make([]float64, 300*k)} }
+		p, low, high := part(), part(), part()
+		of.Apply(p, one, metrics.Logits)
+		of.(*recal.CurveMap).Bounds(low, high, one, metrics.Logits)
+		for i := range 300 {
+			for j := range k {
+				at := 3*k*i + j
+				for n, v := range []float64{p.F64[k*i+j], low.F64[k*i+j], high.F64[k*i+j]} {
+					if math.Abs(got[at+n*k]-v) > 1e-9 {
+						t.Fatalf("%d classes: row %d, column %d is %v, want %v", c.classes, i, j+n*k, got[at+n*k], v)
+					}
+				}
+				if k == 1 && !(low.F64[i] <= p.F64[i] && p.F64[i] <= high.F64[i]) {
+					t.Errorf("%v is not within %v and %v", p.F64[i], low.F64[i], high.F64[i])
+				}
+			}
+		}
+		printed(t, "recal", "apply", m, x, "--input", "logits", "--bounds", "-o", d.at("o.csv"))
+		if head, _, _ := strings.Cut(string(d.read(d.at("o.csv"))), "\n"); head != c.header {
+			t.Errorf("the columns are %s", head)
+		}
+	}
+	x := d.at("x.npy")
+	refusedAs(t, d, exitUsage, []string{"recal", "apply", d.at("m.json"), x, "--input", "logits", "--bounds", "--as", "logits", "-o", d.at("p.npy")}, "--bounds writes probabilities; leave --as out")
+	printed(t, "recal", "fit", "venn_abers(top_label)", x, "--labels", d.at("y.npy"), "--input", "logits", "-o", d.at("top.json"))
+	refusedAs(t, d, exitUsage, []string{"recal", "apply", d.at("top.json"), x, "--input", "logits", "--bounds", "-o", d.at("p.npy")}, "--bounds is for maps by venn_abers without top_label, and this one is venn_abers(top_label)")
+}

@@ -74,8 +74,8 @@ given. Files are read many times, so none may be standard input or a pipe.`,
 
 // What is tried by default.
 var (
-	binaryCandidates = []string{"temperature", "ets", "platt", "beta", "isotonic", "histogram(equal_mass)", "bbq"}
-	classCandidates  = []string{"temperature", "ets", "vector", "matrix", "platt", "beta", "isotonic", "histogram(equal_mass)", "bbq"}
+	binaryCandidates = []string{"temperature", "ets", "platt", "beta", "isotonic", "venn_abers", "histogram(equal_mass)", "bbq"}
+	classCandidates  = []string{"temperature", "ets", "vector", "matrix", "platt", "beta", "isotonic", "venn_abers", "histogram(equal_mass)", "bbq"}
 )
 
 func (f *recalBest) run(c *cobra.Command, paths []string) error {

@@ -36,7 +36,7 @@ func (f *recalApply) nameColumns(m *mapped, r rowReader, kind metrics.Kind) ([]s
 	if i := r.Info(); i.Pairs && i.Event == 0 { // names have the event's last, and columns their order
 		slices.Reverse(classes)
 	}
-	each := func(n int) (names []string) {
+	each := func(word string, n int) (names []string) {
 		for i := range n {
 			name := strconv.Itoa(i)
 			if len(classes) == n {
@@ -46,11 +46,18 @@ func (f *recalApply) nameColumns(m *mapped, r rowReader, kind metrics.Kind) ([]s
 		}
 		return names
 	}
-	m.pair = each(2)
+	if m.bounds {
+		if m.width == 3 {
+			return []string{"prob", "low", "high"}, nil
+		}
+		n := m.width / 3
+		return slices.Concat(each("prob", n), each("low", n), each("high", n)), nil
+	}
+	m.pair = each(word, 2)
 	if m.width == 1 {
 		return []string{word}, nil
 	}
-	return each(m.width), nil
+	return each(word, m.width), nil
 }
 
 // finishTable writes the table.

@@ -161,8 +161,13 @@ func newProgram(m recal.Map, input metrics.Kind) (*program, error) {
 			}
 			p.curves = append(p.curves, curve{cuts: c.Cuts, values: c.Values, closed: method.RightClosed || method.AsCoded})
 		}
-	case recal.BBQ:
-		p.top = method.TopLabel
+	case recal.BBQ, recal.VennAbers:
+		switch m := method.(type) {
+		case recal.BBQ:
+			p.top = m.TopLabel
+		case recal.VennAbers:
+			p.top = m.TopLabel
+		}
 		for _, c := range n.Curves {
 			p.curves = append(p.curves, curve{cuts: c.Cuts, values: c.Values, on: c.On})
 		}
