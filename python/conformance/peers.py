@@ -262,11 +262,143 @@ def mapie(row: Rows) -> None:
     row("regression_mean_width_score", "width_90", (QUANTILES,), lambda d: r.regression_mean_width_score(intervals(d))[0])
     row("regression_mwi_score", "interval_score", (QUANTILES,), lambda d: r.regression_mwi_score(d.y, intervals(d), 0.9))
 
+    from mapie.classification import SplitConformalClassifier
+    from mapie.conformity_scores import APSConformityScore, ResidualNormalisedScore
+    from mapie.metrics import classification as m
+    from mapie.regression import ConformalizedQuantileRegressor, SplitConformalRegressor
+
+    given = _given()
+
+    def sets(d: Any, score: Any, **params: Any) -> Any:
+        """Return the sets of the second half of the rows, by the first."""
+        half, k = len(d.y) // 2, d.p.shape[1]
+        c = SplitConformalClassifier(given(slice(k), np.arange(k)), confidence_level=0.85, conformity_score=score, prefit=True, random_state=1)
+        return c.conformalize(d.p[:half], d.y[:half]).predict_set(d.p[half:], conformity_score_params=params or None)[1][:, :, 0]
+
+    row("SplitConformalClassifier('lac')", "conformal lac", CLASSES, lambda d: sets(d, "lac"), ours=lambda d: _sets(d, "lac"), note="sets by half of the rows, of the others; so below")
+    row(
+        "SplitConformalClassifier(APSConformityScore()), mean size",
+        "conformal aps(keep_last)",
+        CLASSES,
+        lambda d: sets(d, APSConformityScore(), include_last_label=True).sum(axis=1).mean(),
+        ours=lambda d: _sets(d, "aps(keep_last)").sum(axis=1).mean(),
+        differs="the scores of the calibration rows have random numbers, of NumPy's generator there and of a hash here; a test gives both the same",
+    )
+    row("classification_coverage_score", "coverage of conformal eval", CLASSES, lambda d: m.classification_coverage_score(_half(d), _sets(d, "aps"))[0], ours=lambda d: _seen(d)["all"]["covered"])
+    row("classification_mean_width_score", "mean_size", CLASSES, lambda d: m.classification_mean_width_score(_sets(d, "aps")[:, :, None])[0], ours=lambda d: _seen(d)["sets"]["mean_size"])
+
+    def ssc(d: Any) -> Any:
+        return min(s["covered"] for s in _seen(d)["sets"]["by_size"])
+
+    row("classification_ssc_score", "lowest of by_size", CLASSES, lambda d: m.classification_ssc_score(_half(d), _sets(d, "aps")[:, :, None])[0], ours=ssc)
+
+    def columns(d: Any) -> Any:
+        return np.stack([d.mean, d.std, d.mean - d.std, d.mean + d.std], axis=1)
+
+    def ends(d: Any, **more: Any) -> Any:
+        half, x = len(d.y) // 2, columns(d)
+        return SplitConformalRegressor(given(0), confidence_level=0.85, prefit=True, **more).conformalize(x[:half], d.y[:half]).predict_interval(x[half:])[1][:, :, 0]
+
+    def cqr(d: Any) -> Any:
+        half, x = len(d.y) // 2, columns(d)
+        c = ConformalizedQuantileRegressor([given(2), given(3), given(0)], confidence_level=0.85, prefit=True).conformalize(x[:half], d.y[:half])
+        return c.predict_interval(x[half:], symmetric_correction=True)[1][:, :, 0]
+
+    both = (DIABETES, NORMALS)
+    row("SplitConformalRegressor", "conformal split", both, ends, ours=lambda d: _ends(d, "split"))
+    row("SplitConformalRegressor(ResidualNormalisedScore())", "conformal normalized", (NORMALS,), lambda d: ends(d, conformity_score=ResidualNormalisedScore(residual_estimator=given(1), prefit=True)), ours=lambda d: _ends(d, "normalized"))
+    row("ConformalizedQuantileRegressor", "conformal cqr", both, cqr, ours=lambda d: _ends(d, "cqr"), note="symmetric_correction=True")
+    row("regression_ssc_score", "lowest of by_width", (NORMALS,), lambda d: r.regression_ssc_score(_half(d), _ends(d, "normalized")[:, :, None], num_bins=3)[0], ours=lambda d: min(s["covered"] for s in candor.evaluate_intervals(_ends(d, "normalized"), observed=_half(d))["intervals"]["by_width"]))
+
 
 def _standardized(d: Any, metric: str) -> float:
     (found,) = d.evaluate(metric).metrics.values()
     return float(found) / (float(np.sqrt(np.sum(d.p * (1 - d.p)))) / len(d.p))
 
+
+
+@peer("crepes")
+def crepes(row: Rows) -> None:
+    from crepes import ConformalClassifier, ConformalRegressor
+    from crepes.extras import hinge
+
+    def sets(d: Any) -> Any:
+        half, k = len(d.y) // 2, d.p.shape[1]
+        c = ConformalClassifier().fit(hinge(d.p[:half], np.arange(k), d.y[:half]))
+        return c.predict_set(hinge(d.p[half:]), confidence=0.85, smoothing=False)
+
+    def by_class(d: Any) -> Any:
+        half, k = len(d.y) // 2, d.p.shape[1]
+        c = ConformalClassifier().fit(hinge(d.p[:half], np.arange(k), d.y[:half]), bins=d.y[:half])
+        scores = hinge(d.p[half:])
+        return np.array([c.predict_set(scores, bins=np.full(len(scores), j), confidence=0.85, smoothing=False)[:, j] for j in range(k)]).T
+
+    row("ConformalClassifier(hinge).predict_set", "conformal lac", CLASSES, sets, ours=lambda d: _sets(d, "lac"), note="smoothing=False; sets by half of the rows, of the others")
+    row("ConformalClassifier(hinge, bins=y).predict_set", "conformal lac(by_class)", CLASSES, by_class, ours=lambda d: _sets(d, "lac(by_class)"))
+
+    def ends(d: Any, scaled: bool) -> Any:
+        half = len(d.y) // 2
+        a, b = ({"sigmas": d.std[:half]}, {"sigmas": d.std[half:]}) if scaled else ({}, {})
+        return ConformalRegressor().fit(d.y[:half] - d.mean[:half], **a).predict_int(d.mean[half:], confidence=0.85, **b)
+
+    row("ConformalRegressor", "conformal split", (DIABETES, NORMALS), lambda d: ends(d, False), ours=lambda d: _ends(d, "split"))
+    row("ConformalRegressor(sigmas)", "conformal normalized", (DIABETES, NORMALS), lambda d: ends(d, True), ours=lambda d: _ends(d, "normalized"))
+
+
+def _given() -> Any:
+    """Return a class of fitted estimators whose predictions are columns of what they are given."""
+    from sklearn.base import BaseEstimator
+
+    class Given(BaseEstimator):  # type: ignore[misc]
+        def __init__(self, at: Any, classes: Any = None) -> None:
+            self.at, self.classes = at, classes
+            self._estimator_type = "regressor" if classes is None else "classifier"
+            if classes is not None:
+                self.classes_ = classes
+
+        def __sklearn_tags__(self) -> Any:
+            tags = super().__sklearn_tags__()
+            tags.estimator_type = self._estimator_type
+            return tags
+
+        def fit(self, x: Any, y: Any) -> Any:
+            return self
+
+        def predict(self, x: Any) -> Any:
+            x = np.asarray(x)[:, self.at]
+            return x if self.classes is None else x.argmax(axis=1)
+
+        def predict_proba(self, x: Any) -> Any:
+            return np.asarray(x)[:, self.at]
+
+        def __sklearn_is_fitted__(self) -> bool:
+            return True
+
+    return Given
+
+
+def _half(d: Any) -> Any:
+    return d.y[len(d.y) // 2 :]
+
+
+def _sets(d: Any, method: str) -> Any:
+    """Return the sets of the second half of the rows, by the first."""
+    half = len(d.y) // 2
+    return candor.conformalize(method, d.p[:half], labels=d.y[:half], coverage=0.85).apply(d.p[half:])
+
+
+def _seen(d: Any) -> Any:
+    return candor.evaluate_sets(_sets(d, "aps"), labels=_half(d))
+
+
+def _ends(d: Any, method: str) -> Any:
+    half = len(d.y) // 2
+    first, second = ({"mean": d.mean[i], "std": d.std[i]} for i in (slice(half), slice(half, None)))
+    if method == "split":
+        first, second = {"mean": first["mean"]}, {"mean": second["mean"]}
+    if method == "cqr":
+        first, second = ({"quantiles": np.stack([f["mean"] - f["std"], f["mean"] + f["std"]], axis=1), "levels": [0.16, 0.84]} for f in (first, second))
+    return candor.conformalize(method, **first, observed=d.y[:half], coverage=0.85).apply(**second)
 
 @peer("model-diagnostics")
 def model_diagnostics(row: Rows) -> None:
