@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/conformal"
+	"github.com/candor-go/candor/report/picture"
 )
 
 // Conformal is the document of a conformal map, or of sets or intervals and how often they hold the truth.
@@ -399,4 +401,74 @@ func (r *Conformal) Text(b *bytes.Buffer) {
 	for _, s := range t.ByWidth(widthStrata) {
 		row(fmt.Sprintf("%.4g to %.4g", s.Narrowest, s.Widest), "%s", share(s.Share))
 	}
+}
+
+// mostShares is the largest number of classes and of groups in a picture.
+const mostShares = 15
+
+// Forest returns the picture of the coverage above or below the promise, of all rows, by the size of the set or the width of the interval, by class
+// and by group; of many classes or groups those that are covered least. The coverage has to be known.
+func (r *Conformal) Forest() *picture.Forest {
+	all, _ := r.all()
+	f := &picture.Forest{Title: "Coverage minus " + shareText(r.Coverage), Sides: true, First: "too few hold the truth", Other: "more than promised", Undecided: "as promised"}
+	f.Subtitle = strings.ReplaceAll(r.Verdict(), "\n\n", "\n") + "\nPoints; " + percentOf(r.Level) + " intervals of Clopper and Pearson, each by itself."
+	panel := func(title string, names []string, shares []conformal.Share) {
+		p := picture.ForestPanel{Name: title, Points: true}
+		at := make([]int, len(shares))
+		for i := range at {
+			at[i] = i
+		}
+		if len(at) > mostShares {
+			slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(shares[a].Value(), shares[b].Value()) })
+			at = at[:mostShares]
+			p.Name += fmt.Sprintf(", the lowest %d of %s", mostShares, Count(int64(len(shares))))
+		}
+		for _, i := range at {
+			s := shares[i]
+			if s.Rows == 0 {
+				continue
+			}
+			in := conformal.Exact(s.Covered, s.Rows, r.Level)
+			row := picture.ForestRow{Name: withRows(names[i], s.Rows), Value: s.Value() - r.Coverage, Interval: metrics.Interval{Low: in.Low - r.Coverage, High: in.High - r.Coverage}, Rows: s.Rows}
+			switch {
+			case in.High < r.Coverage:
+				row.Verdict = picture.First
+			case in.Low > r.Coverage:
+				row.Verdict = picture.Other
+			}
+			p.Rows = append(p.Rows, row)
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	panel("", []string{"all rows"}, []conformal.Share{all})
+	var names []string
+	var shares []conformal.Share
+	if t := r.Sets; t != nil {
+		for size, s := range t.BySize {
+			if s.Rows > 0 {
+				names, shares = append(names, strconv.Itoa(size)), append(shares, s)
+			}
+		}
+		panel("By the size of the set", names, shares)
+		names = nil
+		for i := range t.ByClass {
+			names = append(names, visible.Text(r.class(strconv.Itoa(i))))
+		}
+		panel("By class", names, t.ByClass)
+	}
+	if t := r.Intervals; t != nil {
+		strata := t.ByWidth(widthStrata)
+		for _, s := range strata {
+			names = append(names, fmt.Sprintf("%.4g to %.4g", s.Narrowest, s.Widest))
+		}
+		panel("By width", names, conformal.Shares(strata))
+	}
+	if len(r.Groups) > 0 {
+		names, shares = nil, nil
+		for _, g := range r.groups() {
+			names, shares = append(names, groupName(r.GroupColumns, g.Values)), append(shares, g.Share)
+		}
+		panel("By group", names, shares)
+	}
+	return f
 }

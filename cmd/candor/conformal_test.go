@@ -141,6 +141,16 @@ func TestConformalGroups(t *testing.T) {
 	if !strings.Contains(strings.ReplaceAll(out, "\n", " "), "1 of the 3 groups covers less than 90.0% by more than chance: g=b.") || !strings.Contains(out, "g=c,d ") {
 		t.Error(out)
 	}
+	// The picture has a row for each.
+	picture := d.at("c.svg")
+	printed(t, "conformal", "eval", file, "--low", "low", "--high", "high", "--observed", "y", "--group", "g", "--coverage", "0.9", "--plot", picture)
+	for _, w := range []string{"Coverage minus 90.0%", "all rows (400)", "g=b (133)", "By width"} {
+		if !strings.Contains(string(d.read(picture)), w) {
+			t.Errorf("the picture has no %q", w)
+		}
+	}
+	refusedAs(t, d, exitUsage, []string{"conformal", "eval", file, "--low", "low", "--high", "high", "--observed", "y", "--plot", picture}, "give --coverage")
+	refusedAs(t, d, exitUsage, []string{"conformal", "eval", file, "--low", "low", "--high", "high", "--observed", "y", "--coverage", "0.9", "--plot", "c.gif"}, ".png, .svg or .pdf")
 	// Of sets.
 	x, y := conformalRows(t, d, 1)
 	m := d.at("map.json")

@@ -20,6 +20,7 @@ type conformalEval struct {
 	coverage  float64
 	low, high string // columns of given intervals
 	intervals bool
+	plot      plot
 }
 
 func conformalEvalCommand() *cobra.Command {
@@ -54,6 +55,7 @@ cover; the interval score needs it. A low end above the high end is an error.`,
 	f.take(c, "mean", "std", "observed", "error", "quantile-prefix", "levels", "confidence", "bfloat16")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	fl.StringVar(&f.plot.file, "plot", "", "draw the coverage by size or width, class and group, beside what is promised, to `FILE`.png, .svg or .pdf")
 	f.take(c, "name", "threads", "max-memory")
 	return c
 }
@@ -66,6 +68,14 @@ func (f *conformalEval) run(c *cobra.Command, paths []string) error {
 	if err := f.check("", paths, more...); err != nil {
 		return err
 	}
+	if err := f.plot.check(c); err != nil {
+		return err
+	}
+	if f.plot.file != "" {
+		if err := f.plot.checkFile("", "", slices.Concat(paths, f.labels, f.columns.groups, more)...); err != nil {
+			return err
+		}
+	}
 	given := f.low != "" || f.high != "" || f.intervals
 	switch {
 	case f.file != "" && (given || f.coverage != 0):
@@ -76,6 +86,9 @@ func (f *conformalEval) run(c *cobra.Command, paths []string) error {
 		return usage("--low and --high name columns of a table, and --intervals is for an array; give one of them")
 	case c.Flags().Changed("coverage") && !(f.coverage > 0 && f.coverage < 1):
 		return usage("--coverage is %v; it is a number between 0 and 1, such as 0.9", f.coverage)
+	}
+	if f.plot.file != "" && f.file == "" && f.coverage == 0 {
+		return usage("--plot draws the coverage beside what is promised; give --coverage, such as 0.9")
 	}
 	var m *conformal.Map
 	var method conformal.Method
@@ -122,6 +135,11 @@ func (f *conformalEval) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	warnOf(c, r)
+	if f.plot.file != "" {
+		if err := f.plot.save(d.Forest()); err != nil {
+			return err
+		}
+	}
 	return f.show(c, d, "")
 }
 

@@ -70,6 +70,9 @@ var sections = []section{
 		return printSurvival(w, runs, truth*3/10, threads, []int{300, 1000})
 	}},
 	{"decisions", 2000, func(w io.Writer, runs, _, threads int) error { return printDecisions(w, runs, threads) }},
+	{"conformal", 2000, func(w io.Writer, runs, _, threads int) error {
+		return printConformal(w, runs, threads, []int{50, 100, 1000})
+	}},
 	{"p-values", 2000, func(w io.Writer, runs, _, threads int) error {
 		return printPValues(w, runs, threads, []int{100, 1000})
 	}},
