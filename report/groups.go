@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/grouped"
+	"github.com/candor-go/candor/metrics/parallel"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -35,14 +37,26 @@ func OfGroups(g *grouped.Evaluation, o grouped.TestOptions) *Document {
 		tested[strings.Join(x.Values, "\x00")] = x
 	}
 	each := g.Each()
-	for i, e := range each {
-		of := Brief(e.Evaluation)
-		of.judgeAmong(tested[strings.Join(e.Values, "\x00")], len(each))
-		d.Groups = append(d.Groups, Group{g.Columns, e.Values, of})
-		each[i] = grouped.Group{} // frees what it cached
+	groups := len(each)
+	d.Groups = make([]Group, groups)
+	threads := g.Threads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
 	}
+	parallel.Each(min(threads, answering), groups, func() func(int) {
+		return func(i int) {
+			e := &each[i]
+			of := Brief(e.Evaluation)
+			of.judgeAmong(tested[strings.Join(e.Values, "\x00")], groups)
+			d.Groups[i] = Group{g.Columns, e.Values, of}
+			*e = grouped.Group{} // frees what it cached
+		}
+	})
 	return d
 }
+
+// answering is the largest number of groups that are answered at the same time, which bounds the memory of what their answers compute.
+const answering = 4
 
 // judgeAmong makes the verdict of a group one among many: it is off only if its adjusted tests say so, or where there are none, if its own
 // would at a level divided by the number of groups.

@@ -22,17 +22,51 @@ type coxFit struct {
 	ends       [2]ends     // smallest and largest score for either outcome
 
 	center   odds
-	points   []coxPoint // nil if there are too many to keep
-	lo, hi   float64    // smallest and largest x
-	a, b     float64    // the current line
-	sums     coxSums    // at the current line
-	searched int        // number of passes over all points
+	points   []coxPoints // all points; nil if there are too many to keep
+	some     coxPoints   // some of the points, where not all are kept
+	room     [2][coxBlock]float64
+	lo, hi   float64 // smallest and largest x
+	a, b     float64 // the current line
+	sums     coxSums // at the current line
+	searched int     // number of passes over all points
 }
 
 // odds is a probability p with q = 1 - p; a small one of the two keeps all its digits.
 type odds struct{ p, q float64 }
 
-type coxPoint struct{ x, rest, hits float64 }
+// coxPoints are some points in the order of cells.
+type coxPoints struct {
+	odds          []odds
+	rest, hits, x []float64
+}
+
+// coxBlock is the number of points that are computed together, so that what belongs to them stays in the first-level cache.
+const coxBlock = 256
+
+func newCoxPoints() coxPoints {
+	all := make([]float64, 3*coxBlock)
+	return coxPoints{make([]odds, 0, coxBlock), all[:0:coxBlock], all[coxBlock : coxBlock : 2*coxBlock], all[2*coxBlock : 2*coxBlock]}
+}
+
+// from sets the x of points to the logit minus that of c.
+func (f *coxFit) from(k *coxPoints, c odds) {
+	n := len(k.odds)
+	k.x = k.x[:n]
+	p, q := f.room[0][:n], f.room[1][:n]
+	for i, o := range k.odds {
+		p[i], q[i] = o.p, o.q
+	}
+	kernel.LogSliceF64(p, p)
+	kernel.LogSliceF64(q, q)
+	logit := kernel.Log64(c.p) - kernel.Log64(c.q)
+	for i, o := range k.odds {
+		if t := o.ratio(c); math.Abs(t) < 0.5 {
+			k.x[i] = kernel.Log1p64(t)
+		} else {
+			k.x[i] = p[i] - q[i] - logit
+		}
+	}
+}
 
 // ends holds a smallest and a largest score; the zero value stands for no scores.
 type ends struct{ low, high odds }
@@ -52,20 +86,27 @@ func (e *ends) add(o odds) {
 // below reports whether o is a lower probability than r.
 func (o odds) below(r odds) bool { return o.p < r.p || o.p == r.p && o.q > r.q }
 
-// from returns the logit of o minus the logit of c.
-func (o odds) from(c odds) float64 {
-	// p/q over pc/qc is 1 + (p - pc) / (q pc).
+// ratio returns o's p/q over that of c, minus 1: (p - pc) / (q pc).
+func (o odds) ratio(c odds) float64 {
 	d := o.p - c.p
 	if o.p > 0.5 && c.p > 0.5 {
 		d = c.q - o.q
 	}
-	if t := d / float64(o.q*c.p); math.Abs(t) < 0.5 {
+	return d / float64(o.q*c.p)
+}
+
+// from returns the logit of o minus the logit of c.
+func (o odds) from(c odds) float64 {
+	if t := o.ratio(c); math.Abs(t) < 0.5 {
 		return kernel.Log1p64(t)
 	}
 	return kernel.Log64(o.p) - kernel.Log64(o.q) - (kernel.Log64(c.p) - kernel.Log64(c.q))
 }
 
-func (o odds) logit() float64 { return o.from(odds{0.5, 0.5}) }
+// even are the odds whose logit is 0.
+var even = odds{0.5, 0.5}
+
+func (o odds) logit() float64 { return o.from(even) }
 
 // compensated is a sum with its accumulated rounding error (Neumaier).
 type compensated struct{ sum, lost float64 }
@@ -82,8 +123,38 @@ func (c *compensated) add(v float64) {
 
 func (c *compensated) value() float64 { return c.sum + c.lost }
 
-// each calls f for the points in the order of cells.
-func (f *coxFit) each(visit func(o odds, rest, hits float64)) {
+// each calls visit for the points in the order of cells, some at a time. Their x are unset where not all are kept.
+func (f *coxFit) each(visit func(k *coxPoints)) {
+	if f.points != nil {
+		for i := range f.points {
+			visit(&f.points[i])
+		}
+		return
+	}
+	keep := 2*f.of.Count() <= f.keep
+	if f.some.odds == nil {
+		f.some = newCoxPoints()
+	}
+	hand := func() {
+		if visit(&f.some); keep {
+			f.points = append(f.points, f.some)
+			f.some = newCoxPoints()
+		}
+		k := &f.some
+		k.odds, k.rest, k.hits = k.odds[:0], k.rest[:0], k.hits[:0]
+	}
+	f.eachPoint(func(o odds, rest, hits float64) {
+		k := &f.some
+		if k.odds, k.rest, k.hits = append(k.odds, o), append(k.rest, rest), append(k.hits, hits); len(k.odds) == coxBlock {
+			hand()
+		}
+	})
+	if len(f.some.odds) > 0 {
+		hand()
+	}
+}
+
+func (f *coxFit) eachPoint(visit func(o odds, rest, hits float64)) {
 	exact, weighted := f.of.Exact(), f.of.Weighted()
 	f.leftOut = 0
 	f.of.Each(func(x *cells.Cell) {
@@ -123,19 +194,24 @@ func (c *gridCell) odds(q float64) odds {
 // survey collects totals, the ends and the center, which is the score nearest to the mean logit.
 func (f *coxFit) survey() {
 	var w, wx compensated
-	f.each(func(o odds, rest, hits float64) {
-		f.rest.add(rest)
-		f.hits.add(hits)
-		if rest > 0 {
-			f.ends[0].add(o)
+	f.each(func(k *coxPoints) {
+		f.from(k, even)
+		for i, o := range k.odds {
+			rest, hits := k.rest[i], k.hits[i]
+			f.rest.add(rest)
+			f.hits.add(hits)
+			if rest > 0 {
+				f.ends[0].add(o)
+			}
+			if hits > 0 {
+				f.ends[1].add(o)
+			}
+			v := float64((rest + hits) * math.Max(float64(o.p*o.q), 0x1p-900))
+			w.add(v)
+			wx.add(float64(v * k.x[i]))
 		}
-		if hits > 0 {
-			f.ends[1].add(o)
-		}
-		v := float64((rest + hits) * math.Max(float64(o.p*o.q), 0x1p-900))
-		w.add(v)
-		wx.add(float64(v * o.logit()))
 	})
+	f.center = even
 	f.mean = wx.value() / w.value()
 }
 
@@ -161,38 +237,38 @@ func (f *coxFit) reason() string {
 	return ""
 }
 
-// keptPoints is the maximal number of points in memory, 24 bytes each. More points are recomputed in each pass.
-const keptPoints = 1 << 20
+// keptPoints is the maximal number of points in memory, 40 bytes each. More points are recomputed in each pass.
+const keptPoints = 1 << 19
 
 // recenter makes the score with x nearest to at the center, and keeps the line unchanged.
 func (f *coxFit) recenter(at float64) {
-	old, next, shift := f.center, odds{}, math.Inf(1)
-	f.each(func(o odds, _, _ float64) {
-		if x := o.from(old); math.Abs(x-at) < math.Abs(shift-at) {
-			next, shift = o, x
+	next, shift := odds{}, math.Inf(1)
+	f.walk(func(k *coxPoints) {
+		for i, x := range k.x {
+			if math.Abs(x-at) < math.Abs(shift-at) {
+				next, shift = k.odds[i], x
+			}
 		}
 	})
 	f.center = next
 	f.a += float64(f.b * shift)
-	f.points = nil
-	if 2*f.of.Count() <= f.keep {
-		points := make([]coxPoint, 0, f.of.Count())
-		f.walk(func(x, rest, hits float64) { points = append(points, coxPoint{x, rest, hits}) })
-		f.points = points
-	}
 	f.lo, f.hi = math.Inf(1), math.Inf(-1)
-	f.walk(func(x, _, _ float64) { f.lo, f.hi = math.Min(f.lo, x), math.Max(f.hi, x) })
+	f.each(func(k *coxPoints) {
+		f.from(k, next)
+		for _, x := range k.x {
+			f.lo, f.hi = math.Min(f.lo, x), math.Max(f.hi, x)
+		}
+	})
 }
 
-func (f *coxFit) walk(visit func(x, rest, hits float64)) {
-	if f.points == nil {
-		f.each(func(o odds, rest, hits float64) { visit(o.from(f.center), rest, hits) })
-		return
-	}
-	for i := range f.points {
-		p := &f.points[i]
-		visit(p.x, p.rest, p.hits)
-	}
+// walk is each with the x of points set.
+func (f *coxFit) walk(visit func(k *coxPoints)) {
+	f.each(func(k *coxPoints) {
+		if f.points == nil {
+			f.from(k, f.center)
+		}
+		visit(k)
+	})
 }
 
 // coxSums holds the gradient and the information at a line: with weights weight * mu(1-mu), their sum, the mean of x, and
@@ -208,7 +284,11 @@ func (s *coxSums) about(m float64) float64 { return s.g1 - float64(m*s.g0) }
 
 // logistic returns the smaller of 1/(1+exp(-eta)) and 1/(1+exp(eta)), and their product.
 func logistic(eta float64) (small, product float64) {
-	e := kernel.Exp64(-math.Abs(eta))
+	return logisticOf(kernel.Exp64(-math.Abs(eta)))
+}
+
+// logisticOf is logistic for exp(-|eta|).
+func logisticOf(e float64) (small, product float64) {
 	big := 1 / (1 + e)
 	small = float64(e * big)
 	return small, float64(small * big)
@@ -217,25 +297,33 @@ func logistic(eta float64) (small, product float64) {
 func (f *coxFit) at(a, b float64) coxSums {
 	f.searched++
 	var g0, g1, h0, h1, h2 compensated
-	f.walk(func(x, rest, hits float64) {
-		eta := a + float64(b*x)
-		small, w := logistic(eta)
-		// Computes (rest + hits) mu - hits from the smaller of mu and 1 - mu; the whole numbers may cancel.
-		n := rest + hits
-		whole, part := -hits, float64(n*small)
-		if eta > 0 {
-			whole, part = rest, -part
+	f.walk(func(k *coxPoints) {
+		etas, es := f.room[0][:len(k.x)], f.room[1][:len(k.x)]
+		for i, x := range k.x {
+			etas[i] = a + float64(b*x)
+			es[i] = -math.Abs(etas[i])
 		}
-		g0.add(whole)
-		g0.add(part)
-		p := float64(whole * x)
-		g1.add(p)
-		g1.add(math.FMA(whole, x, -p))
-		g1.add(float64(part * x))
-		w = float64(n * w)
-		h0.add(w)
-		h1.add(float64(w * x))
-		h2.add(float64(w * float64(x*x)))
+		kernel.ExpSliceF64(es, es)
+		for i, x := range k.x {
+			rest, hits := k.rest[i], k.hits[i]
+			small, w := logisticOf(es[i])
+			// Computes (rest + hits) mu - hits from the smaller of mu and 1 - mu; the whole numbers may cancel.
+			n := rest + hits
+			whole, part := -hits, float64(n*small)
+			if etas[i] > 0 {
+				whole, part = rest, -part
+			}
+			g0.add(whole)
+			g0.add(part)
+			p := float64(whole * x)
+			g1.add(p)
+			g1.add(math.FMA(whole, x, -p))
+			g1.add(float64(part * x))
+			w = float64(n * w)
+			h0.add(w)
+			h1.add(float64(w * x))
+			h2.add(float64(w * float64(x*x)))
+		}
 	})
 	s := coxSums{g0: g0.value(), g1: g1.value(), w: h0.value(), square: h2.value()}
 	s.mean = h1.value() / s.w
@@ -264,7 +352,6 @@ const (
 // likelihood rises there so steeply that Newton's parabola is far off. Only the derivative along the step is used, since it
 // keeps its digits where differences of likelihoods have none.
 func (f *coxFit) solve() bool {
-	f.center = odds{0.5, 0.5}
 	f.recenter(f.mean)
 	origin := f.center.logit()
 	if f.a, f.b = origin, 1; f.unit {
