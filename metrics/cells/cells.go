@@ -39,10 +39,9 @@ type Cells struct {
 	origin  origin
 	outside int64 // number of scores outside [0,1]
 
-	log     []uint64 // rows that are not counted yet: key<<1 | outcome
-	sorted  bool     // log is sorted
-	shared  bool     // log is shared with another accumulator: it may be sorted, but not appended to or overwritten
-	scratch []uint64
+	log     []uint64    // rows that are not counted yet: key<<1 | outcome
+	sorted  bool        // log is sorted
+	shared  bool        // log is shared with another accumulator: it may be sorted, but not appended to or overwritten
 	exact   []exactCell // in ascending order of keys
 	lent    bool        // exact is shared likewise
 	byScore []exactCell // exact in order of scores; computed on demand if keys are of raw scores
@@ -142,7 +141,7 @@ func (c *Cells) Held(more int64, x metrics.Extent) int64 {
 	if c.grid != nil {
 		return gridBytes()
 	}
-	held := 8*int64(cap(c.log)+len(c.scratch)) + cell*int64(cap(c.exact))
+	held := 8*int64(cap(c.log)) + cell*int64(cap(c.exact))
 	if more == 0 {
 		return held
 	}
@@ -150,8 +149,7 @@ func (c *Cells) Held(more int64, x metrics.Extent) int64 {
 	for log < min(rows, logLen) {
 		log = int64(longer(int(log)))
 	}
-	// A log is sorted at the end at the latest.
-	n := 8*(log+int64(kernel.SortScratch(int(min(rows, logLen))))) + cell*int64(cap(c.exact))
+	n := 8*log + cell*int64(cap(c.exact))
 	if rows > logLen || len(c.exact) > 0 { // it becomes cells, or a grid
 		if most := int64(len(c.exact)) + rows; most > MaxExact {
 			n += cell*max(0, MaxExact-int64(cap(c.exact))) + gridBytes()
@@ -255,7 +253,7 @@ func (c *Cells) makeRoom() bool {
 
 // longer returns the next capacity of a log.
 func longer(n int) int {
-	if n *= 8; n > logLen/2 {
+	if n *= 2; n > logLen/2 {
 		return logLen
 	}
 	return max(shortLog, n)
@@ -364,15 +362,21 @@ func (c *columns) room(n int) {
 	}
 }
 
+// sortRoom holds scratch for sorting logs, up to 3 MiB for each goroutine that sorts one.
+var sortRoom sync.Pool
+
 // sortLog sorts the log.
 func (c *Cells) sortLog() {
 	if c.sorted || len(c.log) == 0 {
 		return
 	}
-	if need := kernel.SortScratch(len(c.log)); len(c.scratch) < need {
-		c.scratch = make([]uint64, need)
+	need := kernel.SortScratch(len(c.log))
+	scratch, _ := sortRoom.Get().(*[]uint64)
+	if scratch == nil || len(*scratch) < need {
+		scratch = new(make([]uint64, need))
 	}
-	kernel.Sort(c.log, c.scratch[:kernel.SortScratch(len(c.log))])
+	kernel.Sort(c.log, (*scratch)[:need])
+	sortRoom.Put(scratch)
 	c.sorted = true
 }
 
@@ -494,7 +498,7 @@ func (c *Cells) collapse() {
 	c.grid = newGrid()
 	c.toGrid(c.exact)
 	c.logToGrid(c.log)
-	c.exact, c.log, c.scratch, c.byScore = nil, nil, nil, nil
+	c.exact, c.log, c.byScore = nil, nil, nil
 }
 
 // toGrid adds exact cells in ascending order to the grid.

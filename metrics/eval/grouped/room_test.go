@@ -99,3 +99,22 @@ func TestRoomEndless(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 }
+
+// TestRoomThreads: many goroutines need little more room than two.
+func TestRoomThreads(t *testing.T) {
+	const rows = 1_000_000
+	p := testrows.Random(7, rows, 1, false)
+	spec := eval.Spec{Classes: 1}
+	spec.Metrics, _ = eval.ParseMetrics("default", spec.Shape())
+	for _, threads := range []int{1, 2, 4, 16} {
+		g, err := grouped.New(spec, []string{"site"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Room = grouped.Room{Bytes: 52 << 20, Extent: eval.Extent{Rows: rows}}
+		if err := g.AddSource(&source{p: p, size: 40_000, group: func(i int) int32 { return int32(i % 10) }},
+			func(g int32) []string { return []string{strconv.Itoa(int(g))} }, &metrics.Options{Threads: threads}); err != nil {
+			t.Errorf("%d threads: %v", threads, err)
+		}
+	}
+}
