@@ -16,7 +16,7 @@ import (
 //	temperature                  1
 //	ets                          3: T and two of the three weights, which add up to 1
 //	vector                       2K - 1, since a number added to all biases changes nothing
-//	matrix                       K^2 - 1, since a row added to all rows of W changes nothing either
+//	matrix, dirichlet            K^2 - 1, since a row added to all rows of W changes nothing either
 //	platt, beta                  2 and 3 for each curve
 //	histogram, isotonic, venn_abers, bbq: the different values of each curve
 //

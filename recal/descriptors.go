@@ -49,6 +49,8 @@ var methods = []Descriptor{
 	{"vector", "vector scaling", "a factor and a bias for each class", "softmax(w*z + b)", "", ofMany, keepsNone, "tens for each class", "Guo et al. 2017", Vector{}},
 	{"matrix", "matrix scaling", "all logits mixed for each class", "softmax(W z + b)", "off_diagonal=WEIGHT, bias=WEIGHT", ofMany, keepsNone, "tens for each of K^2 numbers, or weights",
 		"Guo et al. 2017; Kull et al. 2019", Matrix{}},
+	{"dirichlet", "Dirichlet calibration", "all log-probabilities mixed for each class", "softmax(W ln p + b)", "off_diagonal=WEIGHT, bias=WEIGHT, ref_row", ofMany, keepsNone,
+		"tens for each of K^2 numbers, or weights", "Kull et al. 2019", Dirichlet{}},
 	{"histogram", "histogram binning", "the frequency in the score's bin", "mean y in the bin of p", "bins=N, equal_mass, empty=centre|identity|zero, right_closed, as_coded, top_label", ofScores, keepsNone,
 		"hundreds for each bin", "Zadrozny and Elkan 2001; Guo et al. 2017", Histogram{}},
 	{"isotonic", "isotonic regression", "the rising step function next to the outcomes", "argmin over rising f of sum (f(p) - y)^2", "interpolate, top_label", ofScores, keepsMost,

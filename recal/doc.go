@@ -12,6 +12,7 @@
 //	ETS          w1 softmax(z/T) + w2 softmax(z) + w3/K            4; no decision changes
 //	Vector       softmax(w*z + b)                                  2K
 //	Matrix       softmax(W z + b), with penalties                  K^2 + K
+//	Dirichlet    softmax(W ln p + b), with penalties               K^2 + K
 //
 // For one event; for several classes one against the rest; or for the top class alone (see CurveMap):
 //

@@ -27,6 +27,8 @@ type linear struct {
 	full bool // W has off-diagonal elements
 	off  float64
 	bias float64
+	// normal turns logits into log-probabilities; refRow has the penalties of W and b minus their last rows.
+	normal, refRow bool
 
 	k      int
 	groups map[int64]int32 // number of rows in each tile
@@ -85,6 +87,7 @@ type linearTile struct {
 	weights []float64
 	numbers []int64
 	zeros   []int32 // positions in z that were -Inf
+	normal  bool    // logits become log-probabilities
 }
 
 func (t *linearTile) reset() {
@@ -105,6 +108,9 @@ func (t *linearTile) add(c *metrics.Chunk, lo, hi int) {
 		at, n := len(t.z), end-lo
 		t.z = slices.Grow(t.z, n*c.Classes)[:at+n*c.Classes]
 		logits(t.z[at:], &c.Scores, c.Kind, lo, end)
+		if t.normal && c.Kind == metrics.Logits {
+			kernel.LogSoftmaxF64(t.z[at:], c.Classes, t.z[at:], n, c.Classes, c.Classes)
+		}
 		t.labels = append(t.labels, c.Labels[lo:end]...)
 		for i := lo; i < end; i++ {
 			w := 1.0
@@ -191,11 +197,11 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 	var rows atomic.Int64
 	err := each(l.d, l.o, func() func(*metrics.Chunk) {
 		visit := newVisit()
-		mine := &linearTile{}
+		mine := &linearTile{normal: l.normal}
 		finish := func(t *linearTile) {
 			rows.Add(int64(t.rows))
 			t.sort(l.k)
-			t.clean(l.k, l.s.kind, l.floor)
+			t.clean(l.k, logKind(l.s.kind, l.normal), l.floor)
 			if t.rows > 0 {
 				visit(t)
 			}
@@ -223,7 +229,7 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 					if n := len(free); n > 0 {
 						t, free = free[n-1], free[:n-1]
 					} else {
-						t = &linearTile{}
+						t = &linearTile{normal: l.normal}
 					}
 					t.reset()
 					open[g] = t
@@ -332,7 +338,7 @@ func (l *linear) prepare() error {
 		return err
 	}
 	s.fit.Reads++
-	if s.kind == metrics.LogProbs {
+	if logKind(s.kind, l.normal) == metrics.LogProbs {
 		l.floor = low // given logarithms can be lower than those of the smallest probability of the type
 	}
 	l.weight = l.total.Float64()
@@ -450,6 +456,9 @@ func (l *linear) scores(y []float64, t *linearTile, w, b []float64) {
 func (l *linear) penalty(grad, w, b []float64) float64 {
 	k := l.k
 	var off, bias float64
+	if l.refRow {
+		return l.refPenalty(grad, w, b)
+	}
 	if l.off > 0 {
 		n := float64(k) * float64(k-1)
 		means := columnMeans(w, k, true)
@@ -472,6 +481,31 @@ func (l *linear) penalty(grad, w, b []float64) float64 {
 		bias *= l.bias / float64(k)
 	}
 	return off + bias
+}
+
+// refPenalty is penalty of W and b minus their last rows.
+func (l *linear) refPenalty(grad, w, b []float64) float64 {
+	k := l.k
+	last := (k - 1) * k
+	off, bias := 0.0, 0.0
+	each, one := l.off/(float64(k)*float64(k-1)), l.bias/float64(k)
+	for i, v := range w[:last] {
+		if j := i % k; i/k != j {
+			v -= w[last+j]
+			off += float64(v * v)
+			g := float64(2 * each * v)
+			grad[i] += g
+			grad[last+j] -= g
+		}
+	}
+	for i, v := range b[:k-1] {
+		v -= b[k-1]
+		bias += float64(v * v)
+		g := float64(2 * one * v)
+		grad[len(w)+i] += g
+		grad[len(w)+k-1] -= g
+	}
+	return float64(each*off) + float64(one*bias)
 }
 
 // columnMeans returns the mean of each column of W, over its off-diagonal elements (off) or all.

@@ -11,7 +11,7 @@ import (
 //
 //	OffDiagonal * mean of W_ij^2 over i != j  +  Bias * mean of b_i^2
 //
-// which are 0 by default; with both it is the ODIR of Kull et al. The arg max may change.
+// which are 0 by default; with both it is the ODIR of Kull et al. The arg max may change. Dirichlet is the same of log-probabilities.
 //
 // Logits, rows left out, L-BFGS and errors are as for Vector, with these differences. In the scores of other classes, a
 // class without probability counts with the logarithm of the smallest positive probability of the scores' type (-103.28 for
@@ -40,17 +40,21 @@ func (m Matrix) String() string {
 
 // Fit returns a *MatrixMap.
 func (m Matrix) Fit(d Data, o *Options) (Map, error) {
-	for _, v := range []float64{m.OffDiagonal, m.Bias} {
+	return fitMatrix(&linear{d: d, o: o, name: "matrix", full: true, off: m.OffDiagonal, bias: m.Bias}, m)
+}
+
+// fitMatrix fits what m asks for.
+func fitMatrix(l *linear, m Method) (Map, error) {
+	for _, v := range []float64{l.off, l.bias} {
 		if !(v >= 0 && v <= math.MaxFloat64) {
 			return nil, fmt.Errorf("a weight of %v: it is 0 or above", v)
 		}
 	}
-	l := &linear{d: d, o: o, name: "matrix", full: true, off: m.OffDiagonal, bias: m.Bias}
 	f, err := l.fit()
 	if err != nil {
 		return nil, err
 	}
-	return &MatrixMap{linearMap{fit: l.s.fit, kind: l.s.kind, method: m.String(), w: transposed(f.w, l.k), b: f.b, floor: l.floor,
+	return &MatrixMap{linearMap{fit: l.s.fit, kind: l.s.kind, method: m.String(), w: transposed(f.w, l.k), b: f.b, floor: l.floor, normal: l.normal,
 		passes: f.passes, gradient: f.gradient}}, nil
 }
 
@@ -67,7 +71,7 @@ func (m Matrix) with(option, v string) (Method, error) {
 	return m, err
 }
 
-// MatrixMap is a map fitted by Matrix.
+// MatrixMap is a map fitted by Matrix or Dirichlet.
 type MatrixMap struct{ linearMap }
 
 // Matrix returns the rows of W. The dot product of row j with the logits of a row is, up to the bias, the score of class j.
@@ -94,12 +98,16 @@ func (m *MatrixMap) parameters() any {
 }
 
 func (m Matrix) decode(f Fit, parameters json.RawMessage) (Map, error) {
+	return decodeMatrix(m, f, parameters, false)
+}
+
+func decodeMatrix(m Method, f Fit, parameters json.RawMessage, normal bool) (Map, error) {
 	var p matrixFile
 	if err := strict(parameters, &p); err != nil {
 		return nil, err
 	}
 	k := len(p.Matrix)
-	l := linearMap{fit: f, method: m.String(), b: p.Biases, floor: p.Floor, passes: p.Passes, gradient: p.Gradient}
+	l := linearMap{fit: f, method: m.String(), b: p.Biases, floor: p.Floor, normal: normal, passes: p.Passes, gradient: p.Gradient}
 	l.w = make([]float64, k*k)
 	for j, row := range p.Matrix {
 		if len(row) != k {

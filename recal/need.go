@@ -34,7 +34,7 @@ func NeedOf(m Method, s Size, o *Options) Need {
 		n.Reads = 14
 	case Vector:
 		n.linear(2*k, s, threads, 25)
-	case Matrix:
+	case Matrix, Dirichlet:
 		n.linear(k*k+k, s, threads, 60)
 	case Histogram:
 		curves := curvesOf(m.TopLabel, s)

@@ -81,6 +81,7 @@ type linearMap struct {
 	w        []float64 // the diagonal, or the transposed matrix
 	b        []float64
 	floor    float64 // for a full matrix: what a class without probability counts as in the scores of others
+	normal   bool    // logits become log-probabilities first
 	passes   int
 	gradient float64
 }
@@ -119,16 +120,24 @@ func (m *linearMap) Biases() []float64 { return slices.Clone(m.b) }
 func (m *linearMap) Passes() (n int, gradient float64) { return m.passes, m.gradient }
 
 // Out accepts rows with the number of classes that the map was fitted to, and returns Probs. A map fitted to logits accepts
-// Logits; one fitted to Probs or LogProbs accepts both of these.
+// Logits; one fitted to Probs or LogProbs accepts both of these. A map of Dirichlet accepts all three.
 func (m *linearMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	kind, width, err := softmaxOut(m.method, m.fit.Classes, k, classes)
 	if err != nil {
 		return 0, 0, err
 	}
-	if (k == metrics.Logits) != (m.kind == metrics.Logits) {
+	if (k == metrics.Logits) != (m.kind == metrics.Logits) && !m.normal {
 		return 0, 0, fmt.Errorf("the map %s was fitted to %s, and these are %s", m.method, m.fit.Kind, k)
 	}
 	return kind, width, nil
+}
+
+// logKind returns what logits of a kind are, once they are normal.
+func logKind(k metrics.Kind, normal bool) metrics.Kind {
+	if normal && k == metrics.Logits {
+		return metrics.LogProbs
+	}
+	return k
 }
 
 // applyBytes is about the size of the rows that Apply processes at a time.
@@ -159,6 +168,9 @@ func (m *linearMap) scores(src *metrics.Scores, k metrics.Kind, from, to int, f 
 		hi := min(lo+step, to)
 		n := hi - lo
 		logits(z, src, k, lo, hi)
+		if m.normal && k == metrics.Logits {
+			kernel.LogSoftmaxF64(z, c, z[:n*c], n, c, c)
+		}
 		zeros = zeros[:0]
 		for i := range n {
 			row := z[i*c : (i+1)*c]
@@ -172,7 +184,7 @@ func (m *linearMap) scores(src *metrics.Scores, k metrics.Kind, from, to int, f 
 				}
 				continue
 			}
-			zeros = lift(row, zeros, i*c, k, m.floor)
+			zeros = lift(row, zeros, i*c, logKind(k, m.normal), m.floor)
 		}
 		if len(m.w) > c {
 			kernel.AffineF64(y, z, m.w, m.b, n, c, c)

@@ -75,8 +75,8 @@ visits of a patient, in one fold, and the intervals allow for that dependence. T
 temperature the report also shows NLL and ECE of all rows against T.
 
 Files, labels and flags are those of candor eval. Two columns, (N, 2), are a binary task: the map is fitted to column 1, or to
-the class that --event names, and applies to both. --task classification makes them two classes, which vector and matrix
-need. Files are read several times, so none may be standard input or a pipe.`,
+the class that --event names, and applies to both. --task classification makes them two classes, which vector, matrix
+and dirichlet need. Files are read several times, so none may be standard input or a pipe.`,
 		Example: `  candor recal fit temperature logits.npy --labels labels.npy --input logits -o map.json
   candor recal fit isotonic scores.npy --labels outcomes.npy -o isotonic.json --plot before-after.png
   candor recal fit 'matrix(off_diagonal=1,bias=1)' probs.npy --labels labels.npy -o matrix.json
@@ -336,7 +336,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 // checkMany returns an error unless a method for several classes has them.
 func (f *recalFit) checkMany(m recal.Method, i predictions.Info, paths []string) error {
 	switch m.(type) {
-	case recal.Vector, recal.Matrix:
+	case recal.Vector, recal.Matrix, recal.Dirichlet:
 	default:
 		return nil
 	}

@@ -36,8 +36,8 @@ these, and the best itself, the one with the fewest parameters is chosen. No rec
 --methods lists what is tried, separated by commas, as recal fit names it. By default that is, of a binary task,
   ` + strings.Join(binaryCandidates, ", ") + `
 and of classes
-  ` + strings.Join(classCandidates, ", ") + `
-but matrix only where there are more rows than parameters, and bbq only without weights.
+  ` + strings.ReplaceAll(strings.Join(classCandidates, ", "), ", platt", ",\n  platt") + `
+but matrix and dirichlet only where there are as many rows as elements of W, and bbq only without weights.
 
 -o writes the map of the chosen method, fitted to all rows, as recal fit writes it. If no recalibration is chosen, the map changes
 nothing. Files, labels and other flags are those of recal fit. Two columns, (N, 2), are a binary task unless --task classification is
@@ -75,7 +75,7 @@ given. Files are read many times, so none may be standard input or a pipe.`,
 // What is tried by default.
 var (
 	binaryCandidates = []string{"temperature", "ets", "platt", "beta", "isotonic", "venn_abers", "histogram(equal_mass)", "bbq"}
-	classCandidates  = []string{"temperature", "ets", "vector", "matrix", "platt", "beta", "isotonic", "venn_abers", "histogram(equal_mass)", "bbq"}
+	classCandidates  = []string{"temperature", "ets", "vector", "matrix", "dirichlet(off_diagonal=1,bias=1)", "platt", "beta", "isotonic", "venn_abers", "histogram(equal_mass)", "bbq"}
 )
 
 func (f *recalBest) run(c *cobra.Command, paths []string) error {
@@ -178,7 +178,7 @@ func candidates(i predictions.Info) (l []recal.Method) {
 			panic(err)
 		}
 		switch m.(type) {
-		case recal.Matrix:
+		case recal.Matrix, recal.Dirichlet:
 			if i.Rows >= 0 && int64(i.Classes)*int64(i.Classes) > i.Rows {
 				continue
 			}

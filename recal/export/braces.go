@@ -344,7 +344,21 @@ func (b *braces) writeSoft() {
 		b.loop("j", k)
 		b.put("z[j] = %s", z)
 		b.end()
-		if b.input == metrics.Logits {
+		if s.normal {
+			b.put("m := -@inf")
+			b.loop("j", k)
+			b.put("m = @max(m, z[j])")
+			b.end()
+			b.put("sum := 0.0")
+			b.loop("j", k)
+			b.put("sum += @exp(z[j] - m)")
+			b.end()
+			b.put("norm := m + @log(sum)")
+			b.loop("j", k)
+			b.put("z[j] -= norm")
+			b.end()
+		}
+		if b.input == metrics.Logits && !s.normal {
 			b.put("m := -@inf")
 			b.loop("j", k)
 			b.put("m = @max(m, z[j])")

@@ -49,6 +49,7 @@ type soft struct {
 	matrix      [][]float64
 	biases      []float64
 	floor       float64
+	normal      bool // logits become log-probabilities first
 }
 
 // A curve is a function from an event's probability to its recalibrated one: sigmoid(a ln p - b ln(1-p) + c), or steps, or straight
@@ -128,8 +129,9 @@ func newProgram(m recal.Map, input metrics.Kind) (*program, error) {
 	switch method := method.(type) {
 	case recal.Temperature, recal.ETS:
 		p.soft = &soft{temperature: n.Temperature, mixture: n.Weights}
-	case recal.Vector, recal.Matrix:
-		p.soft = &soft{factors: n.Factors, matrix: n.Matrix, biases: n.Biases, floor: n.Floor}
+	case recal.Vector, recal.Matrix, recal.Dirichlet:
+		_, normal := method.(recal.Dirichlet)
+		p.soft = &soft{normal: normal && input == metrics.Logits, factors: n.Factors, matrix: n.Matrix, biases: n.Biases, floor: n.Floor}
 	case recal.Sigma:
 		p.sigma = n.Scale
 	case recal.Quantile:

@@ -67,7 +67,7 @@ func scale(want []float64) float64 {
 	return m
 }
 
-var classMethods = []string{"temperature", "ets", "vector", "matrix(off_diagonal=0.1,bias=0.1)", "platt", "platt(top_label)", "beta", "beta(top_label)", "isotonic",
+var classMethods = []string{"temperature", "ets", "vector", "matrix(off_diagonal=0.1,bias=0.1)", "dirichlet(off_diagonal=0.1,bias=0.1)", "platt", "platt(top_label)", "beta", "beta(top_label)", "isotonic",
 	"isotonic(interpolate)", "isotonic(top_label)", "histogram(bins=10)", "histogram(bins=8,equal_mass)", "histogram(bins=40,empty=identity)",
 	"histogram(bins=9,right_closed,top_label)", "histogram(as_coded)", "bbq", "bbq(as_coded)", "bbq(top_label)", "venn_abers", "venn_abers(folds=3)",
 	"venn_abers(brier,top_label)"}
@@ -80,7 +80,7 @@ func trials(t *testing.T) []trial {
 		for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits, metrics.LogProbs} {
 			p := classRows(rng, 400, classes, kind)
 			for _, name := range classMethods {
-				if classes == 1 && (strings.HasPrefix(name, "vector") || strings.HasPrefix(name, "matrix")) {
+				if classes == 1 && (strings.HasPrefix(name, "vector") || strings.HasPrefix(name, "matrix") || strings.HasPrefix(name, "dirichlet")) {
 					continue
 				}
 				m := fitted(t, name, p)

@@ -224,12 +224,16 @@ func (g *graph) writeSoft(x value) value {
 		}
 		return g.mixed(p, g.softmax(z), g.classes)
 	}
+	if s.normal {
+		z = g.sub(z, g.largest(z))
+		z = g.sub(z, g.unary("Log", g.total(g.unary("Exp", z))))
+	}
 	never := g.scalar(math.Inf(-1))
 	impossible := g.equal(z, never)
 	var y value
 	if s.matrix != nil {
 		floor := g.scalar(s.floor)
-		if g.input == metrics.Logits {
+		if g.input == metrics.Logits && !s.normal {
 			floor = g.add(g.largest(z), floor)
 		}
 		k := g.classes

@@ -116,6 +116,10 @@ func (p *program) pythonSoft(c *code) {
 	} else {
 		c.line("    z = x")
 	}
+	if s.normal {
+		c.line("    z = z - z.max(axis=1, keepdims=True)")
+		c.line("    z = z - np.log(np.exp(z).sum(axis=1, keepdims=True))")
+	}
 	switch {
 	case s.mixture != nil:
 		c.line("    return %s * softmax(z / %s) + %s * softmax(z) + %s", number(s.mixture[0]), number(s.temperature), number(s.mixture[1]),
@@ -124,7 +128,7 @@ func (p *program) pythonSoft(c *code) {
 		c.line("    return softmax(z / %s)", number(s.temperature))
 	case s.matrix != nil:
 		floor := number(s.floor)
-		if p.input == metrics.Logits {
+		if p.input == metrics.Logits && !s.normal {
 			floor = "z.max(axis=1, keepdims=True) + " + floor
 		}
 		c.line("    impossible = np.isneginf(z)")

@@ -233,21 +233,27 @@ func (q *query) writeSoft() {
 	} else {
 		q.stage("l", q.each("s.x# AS z#")...)
 	}
+	z := "l"
+	if s.normal {
+		q.softmax("n", "l.z#")
+		z = "w"
+		q.stage(z, q.each("CASE WHEN l.z# = -"+sqlInfinity+" THEN l.z# ELSE l.z# - n_max.m - ln(n.total) END AS z#")...)
+	}
 	switch {
 	case s.matrix != nil:
 		floor := sqlNumber(s.floor)
-		if q.input == metrics.Logits {
+		if q.input == metrics.Logits && !s.normal {
 			floor = "greatest(" + q.joined("l.z#", ", ") + ") + " + floor
 		}
 		q.stage("f", "  "+floor+" AS floor")
-		q.stage("g", q.each("CASE WHEN l.z# = -"+sqlInfinity+" THEN f.floor ELSE l.z# END AS z#")...)
+		q.stage("g", q.each("CASE WHEN "+z+".z# = -"+sqlInfinity+" THEN f.floor ELSE "+z+".z# END AS z#")...)
 		var l []string
 		for j, row := range s.matrix {
 			sum := sqlNumber(s.biases[j])
 			for i, v := range row {
 				sum += fmt.Sprintf(" + %s * g.z%d", sqlNumber(v), i)
 			}
-			l = append(l, fmt.Sprintf("  CASE WHEN l.z%d = -%s THEN l.z%d ELSE %s END AS z%d", j, sqlInfinity, j, sum, j))
+			l = append(l, fmt.Sprintf("  CASE WHEN %s.z%d = -%s THEN %s.z%d ELSE %s END AS z%d", z, j, sqlInfinity, z, j, sum, j))
 		}
 		q.stage("y", l...)
 		q.softmax("p", "y.z#")
