@@ -48,6 +48,31 @@ func TestConformalSets(t *testing.T) {
 	}
 }
 
+// Sets of two classes, as of a binary task, are read from tables and arrays.
+func TestConformalSetsOfTwo(t *testing.T) {
+	d := newDir(t)
+	var rows strings.Builder
+	rows.WriteString("p,y\n")
+	for i := range 200 {
+		fmt.Fprintf(&rows, "%v,%d\n", float64(i)/200, (i*i/7+i/60)%2)
+	}
+	table, m := d.put("t.csv", []byte(rows.String())), d.at("m.json")
+	printed(t, "conformal", "fit", "lac", table, "--prob", "p", "--labels", "y", "--coverage", "0.7", "-o", m)
+	printed(t, "conformal", "apply", m, table, "--prob", "p", "--keep", "y", "-o", d.at("sets.csv"))
+	var a, b struct{ All, Sets json.RawMessage }
+	for _, c := range []struct {
+		to   any
+		args []string
+	}{{&a, []string{table, "--prob", "p", "--map", m}}, {&b, []string{d.at("sets.csv"), "--prob-prefix", "in_"}}} {
+		if err := json.Unmarshal([]byte(printed(t, with([]string{"conformal", "eval", "--json", "--labels", "y"}, c.args...)...)), c.to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if string(a.All) != string(b.All) || string(a.Sets) != string(b.Sets) || !strings.Contains(string(a.Sets), "mean_size") {
+		t.Errorf("%s%s and %s%s", a.All, a.Sets, b.All, b.Sets)
+	}
+}
+
 // Intervals of numbers: the same of all three ways.
 func TestConformalIntervals(t *testing.T) {
 	d := newDir(t)
@@ -218,6 +243,7 @@ func TestConformalRefuses(t *testing.T) {
 	two := newSet(3, 20, 4)
 	four := d.put("four.npy", two.scores(t))
 	crossed := d.put("crossed.csv", []byte("low,high,y\n0,1,0\n2,1,0\n"))
+	half := d.put("half.csv", []byte("in_0,in_1,y\n1,0,0\n0.5,1,1\n"))
 	table := d.put("n.csv", normalRows(1, 20).csv())
 	empty := d.put("empty.csv", []byte("p_a,p_b,y\n"))
 	nan := d.put("nan.csv", []byte("p_a,p_b,y\n0.5,0.5,a\n,0.5,a\n"))
@@ -240,7 +266,8 @@ func TestConformalRefuses(t *testing.T) {
 		{exitData, []string{"conformal", "apply", x, x, "-o", d.at("a.npy")}, "not the file of a conformal map"},
 		{exitData, []string{"conformal", "apply", m, four, "-o", d.at("a.npy")}, "fitted to 3 classes"},
 		{exitData, []string{"conformal", "eval", x, "--labels", y}, "a set holds a class, 1, or not, 0"},
-		{exitData, []string{"conformal", "eval", crossed, "--low", "low", "--high", "high", "--observed", "y"}, "line 3"},
+		{exitData, []string{"conformal", "eval", crossed, "--low", "low", "--high", "high", "--observed", "y"}, "line 3: the high end is 1, below the low end (1 of 2 rows like it); swap the two ends"},
+		{exitData, []string{"conformal", "eval", half, "--prob-prefix", "in_", "--labels", "y"}, "a set holds a class, 1, or not, 0"},
 		{exitUsage, []string{"conformal", "eval", crossed, "--low", "low", "--observed", "y"}, "give both"},
 		{exitUsage, []string{"conformal", "eval", x, "--labels", y, "--map", m, "--coverage", "0.9"}, "leave"},
 		{exitUsage, []string{"conformal", "eval", x, "--labels", y, "--coverage", "2"}, "between 0 and 1"},

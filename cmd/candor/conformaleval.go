@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -100,6 +102,8 @@ func (f *conformalEval) run(c *cobra.Command, paths []string) error {
 		method = m.Method()
 	} else if given {
 		method.Score = conformal.CQR
+	} else if f.task == "" && f.event == "" {
+		f.task = "classification" // two columns are two classes
 	}
 	j, err := f.begin(c, method)
 	if err != nil {
@@ -289,7 +293,16 @@ func (f *conformalEval) count(c *cobra.Command, r groupedReader, info prediction
 		}
 		return invalidRows(walkers)
 	}()
+	var wrong *metrics.DataError
 	switch {
+	case m == nil && !ofClasses && errors.As(err, &wrong) && wrong.Faults[0].Reason == metrics.Crossing:
+		b := wrong.Faults[0]
+		file, row := r.Locate(b.Row)
+		where := fmt.Sprintf("row %d", row)
+		if t, ok := r.(*predictions.ForecastReader); ok && t.Line(b.Row) > 0 {
+			where = fmt.Sprintf("line %d", t.Line(b.Row))
+		}
+		return fault(f.files.call(file), "swap the two ends, if they are in the wrong order", "%s: the high end is %v, below the low end (%d of %d rows like it)", where, b.Value, b.Count, wrong.Rows)
 	case err != nil:
 		return badData(f.locate(err, r, paths))
 	case bad != nil:

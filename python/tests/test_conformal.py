@@ -107,7 +107,7 @@ def test_refused() -> None:
         m.apply(P[:, :3] / P[:, :3].sum(axis=1, keepdims=True))
     with pytest.raises(candor.DataError, match="rows"):
         candor.evaluate_intervals(np.zeros((4, 2)), observed=[1.0])
-    with pytest.raises(candor.DataError, match="below the one before it"):
+    with pytest.raises(candor.DataError, match="below the low end"):
         candor.evaluate_intervals([[2, 1]], observed=[1.0])
     with pytest.raises(candor.DataError, match="a set holds a class"):
         candor.evaluate_sets(P, labels=Y)
