@@ -6,8 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/survival"
+	"github.com/candor-go/candor/report/picture"
 )
 
 // Survival is what predictions of the time until an event say at each horizon, and of whole curves.
@@ -65,6 +68,40 @@ func (d *Document) HorizonVerdict(i int) string {
 		return s + "too low by " + points(h.Gap.Value) + "."
 	}
 	return s + "no overall miscalibration seen at this N."
+}
+
+// Diagram returns the bins of the reliability diagram at a horizon, by its number, as pictures take them: frequencies are those of the Kaplan-Meier
+// curves of the bins. There is no band, since censoring decides how far a calibrated bin may lie off. Where all rows of a bin or none have the event,
+// Greenwood's standard error is 0 and says nothing, and where the last row of a bin is censored before the horizon the frequency is a lower bound:
+// both are without an interval. It is empty if the horizon cannot be judged.
+func (s *Survival) Diagram(i int, level float64) []calib.Bin {
+	l := make([]calib.Bin, len(s.Horizons[i].Bins))
+	for j := range l {
+		b := &s.Horizons[i].Bins[j]
+		in := b.Interval(level)
+		if !(b.SE > 0) || b.Short {
+			in = metrics.NoInterval()
+		}
+		l[j] = calib.Bin{Lower: b.Lower, Upper: b.Upper, Count: int64(b.Count), Weight: b.Weight, Confidence: b.Predicted, Frequency: b.Observed, Interval: in, Band: metrics.NoInterval()}
+	}
+	return l
+}
+
+// Pictured returns the reliability diagram at all horizons that can be judged: of one by itself, of several over each other.
+func (d *Document) Pictured(y picture.Y) picture.Drawing {
+	var about []string
+	var sets []picture.Set
+	for i := range d.Survival.Horizons {
+		about = append(about, d.HorizonVerdict(i))
+		if bins := d.Survival.Diagram(i, d.level); len(bins) > 0 {
+			sets = append(sets, picture.Set{Name: "by " + timeText(d.Survival.Horizons[i].Time), Bins: bins})
+		}
+	}
+	about = append(about, "Shares with the event are those of a Kaplan-Meier curve in each of 15 bins of equal width.")
+	if len(sets) == 1 {
+		return &picture.Reliability{Title: "Reliability " + sets[0].Name, Subtitle: strings.Join(about, "\n"), Bins: sets[0].Bins, Event: picture.ByHorizon, Y: y, Level: d.level}
+	}
+	return &picture.Overlay{Title: "Reliability by horizon", Subtitle: strings.Join(about, "\n"), Sets: sets, Event: picture.ByHorizon, Y: y, Level: d.level}
 }
 
 // fields are those of the document.

@@ -198,7 +198,15 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	}
 	of := e.Spec.Shape()
 	if of.Kind == metrics.Survival {
-		return usage("--plot cannot draw survival yet; leave it out: --json has the bins of the reliability diagram at each horizon")
+		switch {
+		case p.sets:
+			return usage("--plot draws survival predictions of one model; draw each by candor eval")
+		case p.kind != "" && p.kind != "reliability":
+			return usage("--plot-kind %s is not for survival, of which there is reliability", p.kind)
+		case p.asked && p.y == picture.Accuracy:
+			return usage("--plot-y accuracy is for classes; of survival there are frequency and gap")
+		}
+		return nil
 	}
 	if of.Kind == metrics.LogLiks {
 		return usage("--plot draws forecasts, and --task loglik has none; leave it out")
@@ -279,6 +287,13 @@ func rocEvent(e *eval.Evaluation) calib.Event {
 func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 	if p.file == "" {
 		return nil
+	}
+	if d.Survival != nil {
+		y := p.y
+		if !p.asked {
+			y = picture.Frequency
+		}
+		return p.save(d.Pictured(y))
 	}
 	if k, _ := p.kindOf(e.Spec.Shape()); k.numbers {
 		return p.save(forecastPicture(k, e, d))

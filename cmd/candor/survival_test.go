@@ -314,3 +314,36 @@ func TestSurvivalMemory(t *testing.T) {
 		t.Errorf("with %s: exit code %d, %s", size, code, errs)
 	}
 }
+
+// TestSurvivalPictures: a horizon has its diagram, several are drawn over each other, a state gives the same picture, and the page has one for each.
+func TestSurvivalPictures(t *testing.T) {
+	d := newDir(t)
+	one, both, again, page, state := d.at("one.svg"), d.at("both.svg"), d.at("again.svg"), d.at("page.html"), d.at("s.state")
+	printed(t, "eval", gbsg2, "--task", "survival", "--prob-prefix", "risk_", "--horizons", "720", "--plot", one)
+	printed(t, with([]string{"eval", gbsg2, "--plot", both, "--state", state, "--html", page}, gbsg2Flags...)...)
+	printed(t, "merge", state, "--plot", again)
+	for _, c := range []struct {
+		file string
+		want []string
+	}{
+		{one, []string{"Reliability by 720", "By 720 it expects", "share with the event by then"}},
+		{both, []string{"Reliability by horizon", "by 1440", "By 1440 it expects"}},
+		{page, []string{"reliability-0", "reliability-1", "By 1440 it expects", "The bins as a table", "a lower bound"}},
+	} {
+		for _, w := range c.want {
+			if !strings.Contains(string(d.read(c.file)), w) {
+				t.Errorf("%s has no %q", c.file, w)
+			}
+		}
+	}
+	if !bytes.Equal(d.read(both), d.read(again)) {
+		t.Error("a state gives another picture")
+	}
+	for _, c := range []struct{ flag, value, want string }{
+		{"--plot-kind", "roc", "--plot-kind roc is not for survival"},
+		{"--plot-y", "accuracy", "frequency and gap"},
+	} {
+		refusedAs(t, d, exitUsage, with([]string{"eval", gbsg2, "--plot", d.at("x.svg"), c.flag, c.value}, gbsg2Flags...), c.want)
+	}
+	printed(t, with([]string{"eval", gbsg2, "--plot", d.at("gap.svg"), "--plot-y", "gap"}, gbsg2Flags...)...)
+}

@@ -32,7 +32,9 @@ func Eval(d *report.Document, command string) ([]byte, error) {
 	if t := tiles(d); t != "" {
 		s.sections = append(s.sections, t)
 	}
-	if d.Shape().HasClasses() {
+	if d.Survival != nil {
+		lives(s, d)
+	} else if d.Shape().HasClasses() {
 		calibration(s, d)
 	} else {
 		forecasts(s, d)
@@ -233,6 +235,41 @@ func calibration(s *sheet, d *report.Document) {
 	}
 	more := details("The bins as a table", t.html(), tag("p", `class="def"`, text(d.BinsText)))
 	s.section("Does it mean what it says?", pictures, more)
+}
+
+// lives is the section of the reliability of survival at each horizon, and of whole curves.
+func lives(s *sheet, d *report.Document) {
+	level := report.LevelText(d.Level())
+	var l []safe
+	t := &table{name: "Bins", head: []safe{"by", "bin", "rows", "probability", "share with the event", text(level), "gap, points"}}
+	for i := range d.Survival.Horizons {
+		bins := d.Survival.Diagram(i, d.Level())
+		if len(bins) == 0 {
+			continue
+		}
+		r := &picture.Reliability{Bins: bins, Event: picture.ByHorizon, Level: d.Level(), Y: picture.Frequency}
+		l = append(l, figure(fmt.Sprintf("reliability-%d", i), r.Panel(), text(d.HorizonVerdict(i))))
+		for j := range bins {
+			b := &bins[j]
+			if b.Count == 0 {
+				continue
+			}
+			in := shares(b.Interval)
+			if d.Survival.Horizons[i].Bins[j].Short {
+				in = "a lower bound"
+			}
+			t.rows = append(t.rows, []safe{number(d.Survival.Horizons[i].Time), join(edge(b.Lower), " to ", edge(b.Upper)), count(b.Count), percent(b.Confidence), percent(b.Frequency), in, text(minus(fmt.Sprintf("%+.1f", 100*(b.Frequency-b.Confidence))))})
+		}
+	}
+	if l == nil {
+		return
+	}
+	about := tag("p", "", text("A dot is a bin, larger with more rows and hollow with fewer than 30. On the dashed line the probabilities are right. The share with the event is that of a Kaplan-Meier curve of the bin's rows, so that censored rows count until they were last seen; a line is its "+level+"."))
+	pictures := l[0]
+	if len(l) > 1 {
+		pictures = tag("div", `class="two"`, l...)
+	}
+	s.section("Does it mean what it says?", pictures, about, details("The bins as a table", t.html()))
 }
 
 // forecasts is the section of the pictures of regression forecasts.

@@ -30,6 +30,9 @@ func ParseY(s string) (y Y, ok bool) {
 	return 0, false
 }
 
+// ByHorizon is the event of survival: it has happened by a time. Partitions have no such event, and pictures have words for it.
+const ByHorizon calib.Event = 1 << 7
+
 // names are the words for an event.
 type names struct {
 	score, up string // of the axes
@@ -39,6 +42,8 @@ type names struct {
 
 func namesOf(e calib.Event) names {
 	switch e {
+	case ByHorizon:
+		return names{"probability of the event by then", "share with the event by then", "probability", "the event happens in"}
 	case calib.Positive:
 		return names{"probability of y = 1", "share of y = 1", "probability", "y = 1 in"}
 	case calib.AllClasses:
