@@ -56,10 +56,12 @@ func (f *evalFlags) named(r reader, what string) ([]string, error) {
 	if what == "classes" {
 		n = max(2, n)
 	}
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if seen[name] {
 			return nil, usage("--classes names %q twice; name each once", name)
 		}
+		seen[name] = true
 	}
 	if len(names) != n {
 		return nil, usage("--classes names %d %s, and the scores are of %d; name each once, in the order of the scores", len(names), what, n)

@@ -79,6 +79,9 @@ func flagFault(c *cobra.Command, err error) error {
 	}
 	f := bad.GetFlag()
 	flag, value := "--"+f.Name, bad.GetValue()
+	if len(value) > 200 {
+		value = strings.ToValidUTF8(value[:200], "") + "..."
+	}
 	what, _ := pflag.UnquoteUsage(f)
 	switch {
 	case errors.Is(err, errEmpty) && what == "":

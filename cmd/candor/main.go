@@ -106,6 +106,7 @@ func cutLast(s, mark string) (before, after string, found bool) {
 
 // run executes a command line and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	args, inFile := fileArgs(args)
 	asJSON := wantsJSON(args)
 	defer func() {
 		if r := recover(); r != nil {
@@ -127,7 +128,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	if asJSON {
 		root.SetErr(io.Discard) // if there is only an error
 	}
-	err := root.ExecuteContext(context.WithValue(context.Background(), noteKey{}, n))
+	err := inFile
+	if err == nil {
+		err = root.ExecuteContext(context.WithValue(context.Background(), noteKey{}, n))
+	}
 	if err == nil {
 		return exitDone
 	}

@@ -24,7 +24,10 @@ such rows are left out and counted.
 
 A file may be a URL, https://..., such as a presigned URL of an object store ('aws s3 presign s3://BUCKET/KEY' makes one). candor
 reads it with range requests, and never prints the part after the question mark, which is a credential. A pipe needs no URL:
-'aws s3 cp s3://BUCKET/KEY - | candor eval -'.`,
+'aws s3 cp s3://BUCKET/KEY - | candor eval -'.
+
+A command line that is longer than the system allows goes into a file: 'candor @FILE' takes its arguments from FILE, one on each
+line or, if the file has a zero byte, one before each zero byte.`,
 		example: `  candor eval shard-*.npz --input logits --state all.state
   candor eval part-1.npy part-2.npy --labels labels.npy --on-invalid drop`,
 		flags: "labels name weights on-invalid renormalize bfloat16",
