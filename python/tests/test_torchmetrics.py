@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import pickle
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -92,6 +95,18 @@ def test_snippet() -> None:
     names: dict[str, Any] = {"logits": logits, "labels": logits.argmax(1)}
     exec(code, names)
     assert abs(names["calibration"].compute().item() - names["everything"].compute().ece) < 1e-6
+
+
+def test_front_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The snippet of README.md, and the command that is beside it."""
+    monkeypatch.chdir(tmp_path)
+    text = (Path(PAGE).parents[1] / "README.md").read_text()
+    (code,) = [c for c in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE) if "torch." in c]
+    loader = [(LOGITS[:600], TARGET[:600]), (LOGITS[600:], TARGET[600:])]
+    exec(code, {"np": np, "torch": torch, "loader": loader, "model": lambda x: x.bfloat16(), "labels": TARGET})
+    (command,) = re.findall(r"# candor (eval .*)", code)
+    out = subprocess.run([sys.executable, "-m", "candor", *command.split(), "--json"], check=True, stdout=subprocess.PIPE).stdout
+    assert json.loads(out)["metrics"]["nll"]["value"] == candor.evaluate(logits=LOGITS.bfloat16().float(), labels=TARGET).nll
 
 
 def test_keeps_its_own_copy() -> None:

@@ -45,6 +45,11 @@ def wrong(name: str, what: str, **place: Any) -> DataError:
     return DataError(f"{name}: {what}", {"file": name.split("[")[0] if name.endswith("']") else name, **place})
 
 
+def column_of(argument: str, key: object) -> str:
+    """Return what messages call one of the arrays of an argument."""
+    return f"{argument}['{key}']"
+
+
 def as_array(name: str, value: Any) -> Array:
     """Return what is called `name` as a NumPy array.
 
@@ -208,9 +213,9 @@ def numbers(name: str, value: Any) -> Data:
 def named_columns(argument: str, name: str, value: Any) -> dict[str, tuple[str, Any]]:
     """Return columns by name, each with what messages call it: of a mapping, of a data frame, or the one array under a name of its own."""
     if isinstance(value, Mapping):
-        return {str(k): (f"{argument}['{k}']", v) for k, v in value.items()}
+        return {str(k): (column_of(argument, k), v) for k, v in value.items()}
     if hasattr(value, "columns"):
-        return {str(k): (f"{argument}['{k}']", value[k]) for k in value.columns}
+        return {str(k): (column_of(argument, k), value[k]) for k in value.columns}
     return {name: (argument, value)}
 
 

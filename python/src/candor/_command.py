@@ -17,7 +17,7 @@ import numpy as np
 from . import _pipe
 from ._arrays import Data, blocks, narrow, npy_header
 from ._program import program
-from .errors import KINDS, CandorError, GateError, ProgramError, in_python
+from .errors import KINDS, CandorError, GateError, ProgramError, UsageError, in_python
 
 SMALL = 1 << 20
 """Bytes up to which copying an array is cheaper than feeding a pipe."""
@@ -25,6 +25,10 @@ SMALL = 1 << 20
 LARGE = 64 << 20
 """Bytes of arrays from which on the command collects garbage earlier: it then takes less memory, and a few percent more time. For small arrays that
 would be most of the time."""
+
+LONG = 8_000
+"""Characters of a command line from which on it is in a file: Windows has a limit of 32,767, with quotes and backslashes doubled, Linux one of 131,071
+bytes an argument."""
 
 in_memory = sys.platform == "linux" and hasattr(os, "memfd_create")
 """Files of a run are in memory, and programs know them by /dev/fd/N. Elsewhere they are in a folder that the run removes."""
@@ -94,11 +98,16 @@ def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = 
     Raises:
         CandorError: the command did.
     """
+    for text in (w if isinstance(w, str) else getattr(w, "name", "") for w in words):
+        if (at := text.find("\0")) >= 0:
+            raise UsageError(f"a name or an option has a zero byte, in {text[max(0, at - 20) : at + 20]!r}; leave the byte out")
     files = stack.enter_context(_Files())
     args = [files.name(w) for w in words]
     for w, a in zip(words, args):
         if isinstance(w, (Input, Stream)):
             args += ["--name", f"{a}={w.name}"]
+    if sum(map(len, args)) > LONG:
+        args = ["@" + files.lines(args)]
     out, errors = files.scratch(), files.scratch()
     large = sum(w.data.nbytes for w in words if isinstance(w, Input)) > LARGE
     _starting.tied = tied
@@ -219,15 +228,24 @@ class _Files:
                 return f"/dev/fd/{read}"
             self._stdin, self.by_stdin = word, True
             return "-"
+        path, fd = self._file("" if word.raw else ".npy")
+        _write(fd, word, narrow(word.data) if word.data.nbytes > SMALL else word.data)
+        return path
+
+    def lines(self, args: Sequence[str]) -> str:
+        """Return the name of a file of arguments, which is made."""
+        path, fd = self._file("")
+        _pipe.write(fd, memoryview(b"".join(os.fsencode(a) + b"\0" for a in args)))
+        return path
+
+    def _file(self, suffix: str) -> tuple[str, int]:
+        """Return the name and the descriptor of a file that the command reads."""
         if in_memory:
             fd = self.scratch().fileno()
             self.passed.append(fd)
-            path = f"/dev/fd/{fd}"
-        else:
-            path = self._path("" if word.raw else ".npy")
-            fd = self._stack.enter_context(open(path, "xb", buffering=0)).fileno()
-        _write(fd, word, narrow(word.data) if word.data.nbytes > SMALL else word.data)
-        return path
+            return f"/dev/fd/{fd}", fd
+        path = self._path(suffix)
+        return path, self._stack.enter_context(open(path, "xb", buffering=0)).fileno()
 
     def _output(self, word: Output) -> str:
         if in_memory and not word.suffix:

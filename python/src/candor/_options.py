@@ -62,7 +62,14 @@ def _text(value: Any) -> str:
 
 
 def listed(names: Sequence[Any]) -> str:
-    """Return names as a list of the command: joined by commas, quoted where one holds any."""
+    """Return the names of classes as a list of the command: joined by commas, quoted where one holds any.
+
+    Raises:
+        UsageError: one is empty.
+    """
+    for i, name in enumerate(names):
+        if not str(name).strip():
+            raise UsageError(f"classes: the name of class {i} is empty; give it one")
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow([str(n) for n in names])
     return line.getvalue()

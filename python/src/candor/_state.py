@@ -7,13 +7,16 @@ from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Union
 
-from ._command import Input, Output, Word, run
+from ._command import Input, Output, run
 from .errors import UsageError
 
 if TYPE_CHECKING:
     from ._result import Result
 
 Path = Union[str, "os.PathLike[str]"]
+
+AT_ONCE = 64
+"""States that one run merges: each is an open file, of which a process may have 256 in macOS, and often 1,024 in Linux."""
 
 
 class State:
@@ -78,19 +81,22 @@ class State:
         parts = list(states)
         if not parts:
             raise UsageError("there are no states to merge")
-        if len(parts) == 1:
-            return parts[0]
-        merged = Output()
-        with ExitStack() as stack:
-            run(["merge", "--json", *_inputs(parts), "-o", merged, *(["--common"] if common else [])], stack)
-        return State(merged.data)
+        whole = parts[0]
+        for i in range(1, len(parts), AT_ONCE - 1):
+            merged = Output()
+            some = [Input("state 0" if i == 1 else f"states 0 to {i - 1}", bytes(whole))]
+            some += [Input(f"state {k}", bytes(s)) for k, s in enumerate(parts[i : i + AT_ONCE - 1], i)]
+            with ExitStack() as stack:
+                run(["merge", "--json", *some, "-o", merged, *(["--common"] if common else [])], stack)
+            whole = State(merged.data)
+        return whole
 
     def evaluate(self) -> Result:
         """Return the result of the rows that the state is of."""
         from ._result import Result
 
         with ExitStack() as stack:
-            done = run(["merge", "--json", *_inputs([self])], stack)
+            done = run(["merge", "--json", Input("the state", self._data)], stack)
             return Result.read(done.out, self)
 
     def __add__(self, other: State) -> State:
@@ -114,8 +120,3 @@ class State:
 
     def __repr__(self) -> str:
         return f"<candor.State of {len(self._data):,} bytes>"
-
-
-def _inputs(states: list[State]) -> list[Word]:
-    names = ["the state"] if len(states) == 1 else [f"state {i}" for i in range(len(states))]
-    return [Input(n, bytes(s)) for n, s in zip(names, states)]
