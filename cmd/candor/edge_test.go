@@ -21,7 +21,7 @@ func spelled(classes int) string {
 		"ece_equal_mass(bins=5,norm=max)", "ece_equal_mass(norm=l2)", "smooth_ece(event=top)", "ks(event=top)", "ks_p(event=top)",
 		"kuiper(event=top)", "kuiper_p(event=top)", "skce(event=top)", "skce_p(bandwidth=0.05)", "mmce(event=top,bandwidth=2)", "spiegelhalter_z(event=top)", "spiegelhalter_p(event=top)",
 		"ici(event=top)", "ici(smoother=loess)", "e50(smoother=loess,span=0.7,delta=0.01)", "e90(smoother=loess,delta=0)", "hosmer_lemeshow(event=top,groups=4)", "hosmer_lemeshow(even)", "hosmer_lemeshow_p(event=top,groups=3)", "hosmer_lemeshow_p(fitted)", "hosmer_lemeshow_p(even,fitted,groups=20)",
-		"calibration_slope(event=top)", "calibration_intercept(unit_slope)", "corp_mcb(score=log,replicates=20)", "corp_dsc(score=log,replicates=20)",
+		"giviti(event=top)", "giviti_degree(degree=2)", "giviti_p(fitted)", "giviti_p(degree=3)", "calibration_slope(event=top)", "calibration_intercept(unit_slope)", "corp_mcb(score=log,replicates=20)", "corp_dsc(score=log,replicates=20)",
 		"corp_unc(score=log,replicates=20)", "corp_mcb_floor(replicates=30)", "spce(smoothing=spline,weights=chi,normalize)", "spce(folds=2,orthogonal,weights=relative)",
 		"brier_uncertainty(by=class)", "brier_resolution(as_coded=um)", "brier_reliability(as_coded=tfp)", "brier_within_bin(by=class)",
 		"auroc(average=macro)", "auroc(average=ovo)", "auroc(average=micro)", "auprc(average=weighted)", "aurc(replicates=30)", "eaurc(replicates=30)", "augrc(replicates=30)",

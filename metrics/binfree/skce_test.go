@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/cells"
@@ -212,10 +213,7 @@ var calibratedLaws = []struct {
 
 // TestSKCEPSize holds how often the test finds fault with calibrated sets, and how often the interval misses 0.
 func TestSKCEPSize(t *testing.T) {
-	runs := 1500
-	if testing.Short() {
-		runs = 200
-	}
+	runs := check.Size(200, 600, 1500)
 	slack := func(share float64) float64 { return 4 * math.Sqrt(share*(1-share)/float64(runs)) }
 	for _, l := range calibratedLaws {
 		for _, h := range []float64{0.05, 0.4} {

@@ -20,6 +20,7 @@ var (
 		{name: "span", least: 0.001, most: 1, unsaid: binfree.DefaultSpan}, {name: "delta", most: 1, unsaid: binfree.DefaultDelta}}
 	hosmerOwn = append(groupOwn[:len(groupOwn):len(groupOwn)], choice{name: "fitted"})
 	coxOwn    = choices{ofEvent, {name: "unit_slope"}}
+	beltOwn   = choices{ofEvent, {name: "fitted"}, {name: "degree", whole: true, least: 1, most: 4, unsaid: 4}}
 	kernelOwn = choices{ofEvent, {name: "bandwidth", least: 0.001, most: 100, unsaid: binfree.DefaultBandwidth}}
 	bayesOwn  = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 100, most: 1000000, unsaid: calib.DefaultDraws}}
 	semiOwn   = choices{
@@ -52,6 +53,10 @@ type (
 	coxOf     struct {
 		calib.Event
 		binfree.CoxOptions
+	}
+	beltOf struct {
+		calib.Event
+		binfree.BeltOptions
 	}
 	kernelOf struct {
 		calib.Event
@@ -98,6 +103,11 @@ func (e *Evaluation) smooth(m Metric) *binfree.Smooth {
 func (e *Evaluation) cox(m Metric) *binfree.Cox {
 	k := coxOf{e.event(m), binfree.CoxOptions{UnitSlope: coxOwn.of(m, "unit_slope") != 0}}
 	return remember(e, k, func() *binfree.Cox { return binfree.CoxOf(e.rising(k.Event), &k.CoxOptions) })
+}
+
+func (e *Evaluation) belt(m Metric) *binfree.Belt {
+	k := beltOf{e.event(m), binfree.BeltOptions{Fitted: beltOwn.of(m, "fitted") != 0, Degree: int(beltOwn.of(m, "degree"))}}
+	return remember(e, k, func() *binfree.Belt { return binfree.BeltOf(e.rising(k.Event), &k.BeltOptions) })
 }
 
 func (e *Evaluation) kernel(m Metric) *binfree.SKCE {
@@ -236,6 +246,27 @@ func inOrder() []Descriptor {
 			Meaning: "p-value of hosmer_lemeshow: with enough rows every model's falls to 0",
 			Formula: "P(chi-squared of G degrees of freedom >= hosmer_lemeshow), G groups that count; fitted: of G - 2", Range: "[0, 1]", Better: Neither,
 			Source: "Hosmer and Lemeshow 1980",
+		},
+		{
+			Name: "giviti", event: plainEvent, own: beltOwn, check: beltOK, value: giviti((*binfree.Belt).Statistic),
+			Short:   "polynomial vs scores",
+			Meaning: "statistic of the GiViTI calibration test: twice what a polynomial of the logits gains in log-likelihood over the scores",
+			Formula: "2 (l(b) - l(p)), l the log-likelihood, b of logit P(y=1) = sum_{k <= m} b_k (logit p)^k", Range: "[0, +Inf]", Better: Lower,
+			Source: "Finazzi et al. 2011; Nattino et al. 2014",
+		},
+		{
+			Name: "giviti_degree", event: plainEvent, own: beltOwn, check: beltOK, value: givitiDegree,
+			Short:   "of that polynomial",
+			Meaning: "degree m of the polynomial of giviti: from 1 up as long as one more coefficient is significant at 5%",
+			Formula: "the first m, from 1 (fitted: 2), with 2 (l_{m+1} - l_m) < 3.84, at most 4", Range: "[1, 4]", Better: Neither,
+			Source: "Finazzi et al. 2011; Nattino et al. 2014",
+		},
+		{
+			Name: "giviti_p", event: plainEvent, own: beltOwn, check: beltOK, value: giviti((*binfree.Belt).P),
+			Short:   "p-value of giviti",
+			Meaning: "p-value of calibration by giviti, which allows for the choice of the degree: with enough rows every model's falls to 0",
+			Formula: "P(C + sum_{j < m} X_j >= giviti), C chi-squared of 2 degrees (fitted: 1, and m - 2 terms), X_j of 1, given X_j > 3.84", Range: "[0, 1]", Better: Neither,
+			Source: "Nattino et al. 2014; Nattino et al. 2016",
 		},
 		{
 			Name: "ici", event: plainEvent, own: iciOwn, check: iciOK, value: ici((*binfree.ICI).Mean),
@@ -507,6 +538,43 @@ func hosmerLemeshowP(e *Evaluation, m Metric) Value {
 	return v
 }
 
+// giviti returns the answer of the calibration belt for its statistic or its p-value.
+func giviti(answer func(*binfree.Belt) (value, bound float64)) func(e *Evaluation, m Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		b := e.belt(m)
+		v, bound := answer(b)
+		why := pValue
+		if m.Name == "giviti" {
+			why = "a test's statistic, whose p-value is giviti_p"
+		}
+		r := none(v, bound, why, b.Reason())
+		if n := b.LeftOut(); n > 0 && !math.IsNaN(v) {
+			r.Note = leftOutOfFit(n)
+		}
+		return r
+	}
+}
+
+func givitiDegree(e *Evaluation, m Metric) Value {
+	b := e.belt(m)
+	if b.Reason() != "" {
+		return none(math.NaN(), math.NaN(), "", b.Reason())
+	}
+	_, bound := b.Statistic()
+	return none(float64(b.Degree()), bound, "chosen by tests, not an estimate", "")
+}
+
+// beltOK checks the options of the calibration belt: a fitted model has no first degree.
+func beltOK(m Metric) error {
+	if err := beltOwn.check(m); err != nil {
+		return err
+	}
+	if beltOwn.of(m, "fitted") != 0 && beltOwn.of(m, "degree") < 2 {
+		return errors.New("a fitted model starts at degree 2")
+	}
+	return nil
+}
+
 // ici returns the answer for the calibration index or for a quantile.
 func ici(answer func(*binfree.ICI) (value, bound float64)) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
@@ -539,9 +607,13 @@ const wald = "Wald's, of the information matrix; rows taken as independent"
 func coefficient(c *binfree.Cox, v, bound float64, i metrics.Interval) Value {
 	r := Value{Value: v, Bound: bound, Interval: i, Method: wald, Reason: c.IntervalReason()}
 	if n := c.LeftOut(); n > 0 && !math.IsNaN(v) {
-		r.Note = fmt.Sprintf("%s of a score of exactly 0 or 1 left out of the fit: the logit is infinite", rowsText(n))
+		r.Note = leftOutOfFit(n)
 	}
 	return r
+}
+
+func leftOutOfFit(rows int64) string {
+	return fmt.Sprintf("%s of a score of exactly 0 or 1 left out of the fit: the logit is infinite", rowsText(rows))
 }
 
 func rowsText(n int64) string {
@@ -624,6 +696,8 @@ func orderText(e *Evaluation, m Metric) string {
 	d := Describe(m.Name)
 	formula := d.Formula
 	switch {
+	case strings.HasPrefix(m.Name, "giviti"):
+		formula = givitiText(m)
 	case d.own.index("bandwidth") >= 0:
 		formula += "; h = " + plainly(kernelOwn.of(m, "bandwidth"))
 	case m.Name == "spce":
@@ -663,6 +737,24 @@ func hosmerText(m Metric) string {
 		return formula + "; " + n + " groups of equal width, left-closed, the last closed"
 	}
 	return formula + "; " + n + " groups of equal mass: group j ends with all rows of the score of rank floor((N-1)*j/" + n + "), from 0"
+}
+
+// givitiText describes a metric of the calibration belt.
+func givitiText(m Metric) string {
+	formula := Describe(m.Name).Formula
+	most := plainly(beltOwn.of(m, "degree"))
+	first, law := "1", "C chi-squared of 2 degrees, X_j of 1, given X_j > 3.84"
+	if beltOwn.of(m, "fitted") != 0 {
+		first, law = "2", "C chi-squared of 1 degree, X_j of 1, given X_j > 3.84"
+		formula = strings.Replace(formula, "sum_{j < m}", "sum_{j < m - 1}", 1)
+	}
+	switch before, _, cut := strings.Cut(formula, ", C chi"); {
+	case m.Name == "giviti_degree":
+		return "the first m, from " + first + ", with 2 (l_{m+1} - l_m) < 3.84, at most " + most + "; l the log-likelihood of logit P(y=1) = sum_{k <= m} b_k (logit p)^k"
+	case cut:
+		return before + ", " + law + "; m from " + first + " to at most " + most
+	}
+	return formula + ", m = giviti_degree from " + first + " to at most " + most
 }
 
 // iciText describes the curve of ici, and the quantiles of the distances from it.

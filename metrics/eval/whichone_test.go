@@ -118,6 +118,7 @@ var series = []struct {
 		{"sqrt(corp_mcb_floor)", "corp_mcb_floor(replicates=20)", root, false},
 		{"ece_bayes_mean", "ece_bayes_mean(draws=100)", plain, false},
 		{"calibration_slope", "calibration_slope", plain, false},
+		{"giviti_p < 0.05", "giviti_p", rejects, true},
 	}},
 	{20, 1e5, []figure{
 		{"spce", "spce", plain, false},
@@ -417,6 +418,8 @@ var setRows = []struct {
 	{"ece_p", "ece_p", plain, "%.2g", false},
 	{"ks_p", "ks_p", plain, "%.2g", false},
 	{"skce_p", "skce_p", plain, "%.2g", false},
+	{"giviti_p", "giviti_p", plain, "%.2g", false},
+	{"giviti_degree", "giviti_degree", plain, "%.0f", false},
 	{"calibration_slope", "calibration_slope", plain, "%.2f", true},
 	{"calibration_intercept", "calibration_intercept", plain, "%.2f", true},
 	{"calibration_auc", "calibration_auc", plain, "%.3f", false},
