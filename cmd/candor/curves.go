@@ -70,7 +70,7 @@ func decisionCurve(c *picture.Curves, e *eval.Evaluation) {
 	r, _ := e.Ranking(calib.Positive)
 	c.Title = "Net benefit of acting on the probability"
 	c.X, c.Y = "threshold from which on rows are acted on", "net benefit above acting on none"
-	var x, y, all []float64
+	var x, y, all, low, high []float64
 	first, last, best := 0, 0, 0.0
 	for i := 1; i < 100; i++ {
 		t := float64(i) / 100
@@ -80,6 +80,8 @@ func decisionCurve(c *picture.Curves, e *eval.Evaluation) {
 			return
 		}
 		x, y, all = append(x, t), append(y, b), append(all, b-over)
+		in := r.OutcomeInterval(t, rank.Benefit(t, false), e.Spec.Level)
+		low, high = append(low, in.Low), append(high, in.High)
 		best = math.Max(best, math.Max(b, b-over))
 		if b > 0 && over > 0 {
 			if first == 0 {
@@ -99,7 +101,12 @@ func decisionCurve(c *picture.Curves, e *eval.Evaluation) {
 	c.Subtitle += "\n" + c.Finding + ".\nA row with y = 1 that is acted on counts 1, one with y = 0 counts -t/(1-t) at the threshold t."
 	c.Low, c.High = -math.Max(best, 0.01)/10, 1.05*math.Max(best, 0.01)
 	zero := []float64{0, 0}
-	c.Curves = []picture.Curve{{Name: "by the model", X: x, Y: y}, {Name: "acting on every row", X: x, Y: all, Bound: true}, {Name: "acting on none", X: []float64{0.01, 0.99}, Y: zero, Bound: true}}
+	model := picture.Curve{Name: "by the model", X: x, Y: y}
+	if e.Spec.Cluster == "" && !math.IsNaN(low[0]) { // the interval is for independent rows without weights
+		model.Low, model.High = low, high
+		c.Band = percent(e.Spec.Level) + " interval at each threshold by itself"
+	}
+	c.Curves = []picture.Curve{model, {Name: "acting on every row", X: x, Y: all, Bound: true}, {Name: "acting on none", X: []float64{0.01, 0.99}, Y: zero, Bound: true}}
 }
 
 func coordinates(points []rank.Point) (x, y []float64) {

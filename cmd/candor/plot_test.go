@@ -379,3 +379,39 @@ func TestPlotDifferences(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
 }
+
+// TestPlotDecisionBand: the decision curve of independent rows has a band, that of rows with weights or in clusters has none.
+func TestPlotDecisionBand(t *testing.T) {
+	d := newDir(t)
+	var rows strings.Builder
+	rows.WriteString("p,y,w,c\n")
+	for i := range 300 {
+		fmt.Fprintf(&rows, "%v,%d,%d,%d\n", float64(i)/300, (i*i/11+i/100)%2, 1+i%3, i/10)
+	}
+	table, out := d.put("t.csv", []byte(rows.String())), d.at("d.svg")
+	for _, c := range []struct {
+		flags []string
+		band  bool
+	}{{nil, true}, {[]string{"--weights", "w"}, false}, {[]string{"--cluster", "c"}, false}} {
+		printed(t, with([]string{"eval", table, "--prob", "p", "--labels", "y", "--plot", out, "--plot-kind", "decision"}, c.flags...)...)
+		if got := strings.Contains(string(d.read(out)), "95% interval at each threshold by itself"); got != c.band {
+			t.Errorf("%v: a band: %v", c.flags, got)
+		}
+	}
+}
+
+// TestNegativeCosts: costs below 0 are an error that names the cost, and so is a wrong decision that costs no more than a right one.
+func TestNegativeCosts(t *testing.T) {
+	d := newDir(t)
+	table := d.put("t.csv", []byte("p,y\n0.2,0\n0.7,1\n"))
+	for _, c := range []struct{ metric, want string }{
+		{"expected_cost(fp=-1)", `metric expected_cost: fp is "-1"; it is a number from 0 to`},
+		{"expected_cost(fn=-2.5)", `fn is "-2.5"`},
+		{"avoidable_cost(tp=-1)", `metric avoidable_cost: tp is "-1"`},
+		{"least_cost_threshold(tn=-1)", `tn is "-1"`},
+		{"expected_cost(fp=nan)", `fp is "NaN"`},
+		{"expected_cost(fp=1,tn=1)", "a wrong decision must cost more than a right one"},
+	} {
+		refusedAs(t, d, exitUsage, []string{"eval", table, "--prob", "p", "--labels", "y", "--metrics", c.metric}, c.want)
+	}
+}

@@ -3,6 +3,7 @@ package picture
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/candor-go/candor/report/scene"
 )
@@ -15,6 +16,8 @@ type Curve struct {
 	Bound bool
 	// Steps keeps the value of a point back to the point before: nothing lies on a slanted line between them.
 	Steps bool
+	// Low and High, unless nil, are the ends of the interval at each point, which is drawn as a band; it breaks where either is not finite.
+	Low, High []float64
 }
 
 // Curves draws curves over shares from 0 to 1, such as risk against coverage or a receiver operating characteristic. The vertical axis goes
@@ -29,6 +32,7 @@ type Curves struct {
 	From            float64 // left end of the horizontal axis
 	Fit             bool
 	Square          bool   // as wide as high
+	Band            string // what the bands of curves are, for the key
 	Percent         bool   // values and shares are percentages
 	Finding         string // what the picture shows
 }
@@ -103,6 +107,9 @@ func (d *Curves) Scene() *scene.Scene {
 			k = append(k, lineSample(p, name))
 		}
 	}
+	if d.Band != "" {
+		k = append(k, bandSample(d.Band))
+	}
 	return sheet(d.Panel(), d.Title, d.Subtitle, k)
 }
 
@@ -133,6 +140,9 @@ func (d *Curves) Panel() *scene.Scene {
 	}
 	any := false
 	paints := d.paints()
+	for i := range d.Curves {
+		p.curveBand(&d.Curves[i])
+	}
 	for _, bounds := range []bool{true, false} {
 		for i, c := range d.Curves {
 			if c.Bound != bounds {
@@ -148,6 +158,31 @@ func (d *Curves) Panel() *scene.Scene {
 	p.right(d.X, 29)
 	s.Height = p.y + p.h + 34
 	return s
+}
+
+// curveBand draws the band of a curve, as far as the plane goes.
+func (p *plane) curveBand(c *Curve) {
+	same(len(c.X), c.Low, c.High)
+	if c.Low == nil || c.High == nil {
+		return
+	}
+	var up, down []scene.Point
+	flush := func() {
+		if len(up) > 1 {
+			slices.Reverse(down)
+			p.Add(scene.Path{Points: append(up, down...), Closed: true, Paint: bandPaint})
+		}
+		up, down = nil, nil
+	}
+	within := func(v float64) float64 { return math.Max(p.y0, math.Min(v, p.y1)) }
+	for i, x := range c.X {
+		if !finite(x, c.Low[i]) || !finite(x, c.High[i]) || x < p.x0 || x > p.x1 {
+			flush()
+			continue
+		}
+		up, down = append(up, p.at(x, within(c.High[i]))), append(down, p.at(x, within(c.Low[i])))
+	}
+	flush()
 }
 
 // curve draws a curve, and reports whether it has a point.

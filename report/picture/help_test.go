@@ -250,6 +250,7 @@ func drawings() map[string]Drawing {
 		"spread, odd ends":   &Spread{RMV: []float64{1, 2}, RMSE: []float64{1, 2}, Low: []float64{-5, 1e-9}, High: []float64{inf, 1e9}},
 		"curves, odd":        &Curves{Title: title, Curves: []Curve{{Name: title, X: odd, Y: oddly}, {X: odd, Y: oddly, Steps: true}, {X: oddly, Y: odd, Bound: true}}},
 		"curves, fit":        &Curves{Fit: true, From: 1, Percent: true, Curves: []Curve{{X: odd, Y: oddly, Steps: true}, {Name: "d", X: []float64{0, 1}, Y: []float64{0, 1}, Bound: true}}},
+		"curves, band":       &Curves{Band: title, Curves: []Curve{{Name: title, X: odd, Y: oddly, Low: oddly, High: odd}, {X: []float64{0, 0.5, 1}, Y: []float64{0, 0.5, 1}, Low: []float64{-5, 0.4, 1}, High: []float64{9, 0.6, 1}}}},
 		"curves, beyond":     &Curves{Low: 0.9, High: 0.95, Curves: []Curve{{X: []float64{-1, 3}, Y: []float64{-5, 7}}}},
 		"risk, all right":    &Risk{Coverage: []float64{0.5, 1}, Risk: []float64{0, 0}},
 		"risk, all wrong":    &Risk{Coverage: []float64{0.5, 1}, Risk: []float64{1, 1}},
