@@ -18,6 +18,7 @@ import (
 //	vector                       2K - 1, since a number added to all biases changes nothing
 //	matrix, dirichlet            K^2 - 1, since a row added to all rows of W changes nothing either
 //	platt, beta                  2 and 3 for each curve
+//	spline                       the knots of each curve
 //	histogram, isotonic, venn_abers, bbq: the different values of each curve
 //
 // Penalties do not lower it. It is 0 for a temperature of 1 that was not fitted, which leaves predictions as they are, and for maps of

@@ -20,7 +20,7 @@ type curve interface {
 	free() int // number of free numbers, see Parameters
 }
 
-// CurveMap is the map of the methods that recalibrate one probability: Histogram, Isotonic, VennAbers, BBQ, Platt and Beta. It has
+// CurveMap is the map of the methods that recalibrate one probability: Histogram, Isotonic, Spline, VennAbers, BBQ, Platt and Beta. It has
 //
 //	one curve   for a binary task: the event's probability becomes f(p)
 //	K curves    for K >= 2 classes, each fitted to its class against the rest: p_j becomes f_j(p_j) / sum_k f_k(p_k),
@@ -91,11 +91,14 @@ func (m *CurveMap) Steps(i int) Steps {
 	panic(errCurve)
 }
 
-// Points returns curve i of a map that Isotonic fitted: x and y rise. Between points the curve has the y of the point below, or with Interpolate
-// is a straight line; beyond the outer points it is constant. It panics if there is no such curve.
+// Points returns curve i of a map that Isotonic or Spline fitted: x rises, and of Isotonic y too. Between points the curve has the y of the point below, or
+// with Interpolate and of Spline is a straight line; beyond the outer points it is constant. It panics if there is no such curve.
 func (m *CurveMap) Points(i int) (x, y []float64) {
 	if i >= 0 && i < len(m.curves) {
-		if c, ok := m.curves[i].(*isotone); ok {
+		switch c := m.curves[i].(type) {
+		case *isotone:
+			return slices.Clone(c.X), slices.Clone(c.Y)
+		case *polyline:
 			return slices.Clone(c.X), slices.Clone(c.Y)
 		}
 	}

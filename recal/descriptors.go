@@ -55,6 +55,8 @@ var methods = []Descriptor{
 		"hundreds for each bin", "Zadrozny and Elkan 2001; Guo et al. 2017", Histogram{}},
 	{"isotonic", "isotonic regression", "the rising step function next to the outcomes", "argmin over rising f of sum (f(p) - y)^2", "interpolate, top_label", ofScores, keepsMost,
 		"a thousand or more", "Zadrozny and Elkan 2002", Isotonic{}},
+	{"spline", "spline calibration", "the slope of a spline of the cumulative gap", "p + D'(share of rows up to p)", "knots=N, top_label", ofScores, keepsNone, "hundreds",
+		"Gupta et al. 2021", Spline{}},
 	{"venn_abers", "Venn-Abers prediction", "two rising step functions, with the new row as event and as none, merged", "p1/(1 - p0 + p1)", "folds=N, brier, as_coded, top_label", ofScores, keepsMost,
 		"a thousand or more", "Vovk, Petej and Fedorova 2015", VennAbers{}},
 	{"bbq", "Bayesian binning", "a mean of equal-mass histograms by how likely they are", "sum_s P(q|s, D) P(s|D)", "prune, as_coded, top_label", ofScores, keepsNone, "a thousand or more",

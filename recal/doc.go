@@ -18,6 +18,7 @@
 //
 //	Histogram    the frequency in the bin of p                     bins of equal width or equal mass
 //	Isotonic     the rising step function closest to the outcomes  optionally interpolated
+//	Spline       p + D'(share of rows up to p)                     D a spline of the cumulative gap
 //	VennAbers    two isotonic regressions with the new row, merged     bounds for each row; no probability is 0 or 1
 //	BBQ          an average of histograms                          no weights
 //	Platt        sigmoid(a z + b)

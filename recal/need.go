@@ -64,6 +64,10 @@ func NeedOf(m Method, s Size, o *Options) Need {
 			n.Fit += 48 * s.Rows * curves
 			n.Reads = 2
 		}
+	case Spline:
+		curves := curvesOf(m.TopLabel, s)
+		n.curves(curves, 320, min(s.Rows, splinePieces+1), 40, 2)
+		n.sort(m.TopLabel, s, o)
 	case VennAbers:
 		curves, folds := curvesOf(m.TopLabel, s), int64(max(1, m.Folds))
 		part := s

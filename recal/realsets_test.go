@@ -22,9 +22,9 @@ import (
 // realMethods are the rows of the table for probabilities of classes, realTop what it has besides of more than two classes, and
 // realNumbers are those for regression forecasts.
 var (
-	realMethods = []string{"temperature", "ets", "vector", "matrix", "histogram", "histogram(equal_mass)", "isotonic", "isotonic(interpolate)",
-		"venn_abers", "bbq", "bbq(prune)", "platt", "platt(smoothed)", "beta"}
-	realTop = []string{"histogram(top_label)", "isotonic(top_label)", "venn_abers(top_label)", "bbq(top_label)", "platt(top_label)", "beta(top_label)"}
+	realMethods = []string{"temperature", "ets", "vector", "matrix", "dirichlet(off_diagonal=1,bias=1)", "histogram", "histogram(equal_mass)", "isotonic", "isotonic(interpolate)",
+		"spline", "venn_abers", "bbq", "bbq(prune)", "platt", "platt(smoothed)", "beta"}
+	realTop = []string{"histogram(top_label)", "isotonic(top_label)", "spline(top_label)", "venn_abers(top_label)", "bbq(top_label)", "platt(top_label)", "beta(top_label)"}
 
 	realNumbers = []string{"sigma", "quantile"} // the first for normal forecasts alone
 )
@@ -59,10 +59,10 @@ func TestRealSetsTable(t *testing.T) {
 		if info.Classes > 2 {
 			methods = slices.Concat(methods, realTop)
 			if info.Classes >= 100 && os.Getenv("CANDOR_UPDATE") == "" && !check.Full() {
-				methods = slices.DeleteFunc(methods, func(m string) bool { return m == "matrix" })
+				methods = slices.DeleteFunc(methods, func(m string) bool { return m == "matrix" || strings.HasPrefix(m, "dirichlet") })
 			}
 		} else {
-			methods = slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return m == "vector" || m == "matrix" })
+			methods = slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return m == "vector" || m == "matrix" || strings.HasPrefix(m, "dirichlet") })
 		}
 		shape := eval.Shape{Classes: info.Classes, Kind: metrics.Probs}
 		realRows(t, name, d, methods, shape, nil, []string{"nll", realZero, realOthers, "brier", "ece(bins=15)"})

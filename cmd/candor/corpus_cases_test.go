@@ -789,9 +789,9 @@ func (c *corpus) recalibrated(name, method string, labels []string, flags ...str
 // corpusRecal: every method, what it fits and what it makes of the rows.
 func corpusRecal(c *corpus) {
 	ofScores := []string{"temperature", "ets", "platt", "beta", "isotonic", "histogram", "bbq", "platt(smoothed)", "isotonic(interpolate)", "histogram(bins=7,equal_mass)",
-		"histogram(empty=identity,right_closed)", "histogram(empty=zero)", "histogram(as_coded)", "bbq(prune)", "bbq(as_coded)", "venn_abers", "venn_abers(brier,folds=3)"}
+		"histogram(empty=identity,right_closed)", "histogram(empty=zero)", "histogram(as_coded)", "bbq(prune)", "bbq(as_coded)", "venn_abers", "venn_abers(brier,folds=3)", "spline", "spline(knots=9)"}
 	ofClasses := []string{"temperature", "ets", "vector", "matrix", "matrix(off_diagonal=1,bias=1)", "platt", "platt(top_label)", "beta", "beta(top_label)", "isotonic", "isotonic(top_label)",
-		"histogram", "histogram(top_label)", "bbq", "bbq(top_label)", "venn_abers", "venn_abers(top_label)", "dirichlet", "dirichlet(off_diagonal=1,bias=1,ref_row)"}
+		"histogram", "histogram(top_label)", "bbq", "bbq(top_label)", "venn_abers", "venn_abers(top_label)", "dirichlet", "dirichlet(off_diagonal=1,bias=1,ref_row)", "spline", "spline(top_label)"}
 	for _, of := range []struct {
 		kind, dtype   string
 		rows, classes int

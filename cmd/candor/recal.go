@@ -139,10 +139,15 @@ func completeMethod(_ *cobra.Command, args []string, _ string) (l []string, _ co
 func methodList() string {
 	var b strings.Builder
 	for _, m := range recal.Descriptors() {
-		fmt.Fprintf(&b, "  %-12s %s\n", m.Name, m.Short)
-		if m.Options != "" {
-			fmt.Fprintf(&b, "  %-12s   (%s)\n", "", m.Options)
+		line := fmt.Sprintf("  %-12s %s", m.Name, m.Short)
+		switch {
+		case m.Options == "":
+		case len(line)+len(m.Options)+3 <= 100:
+			line += " (" + m.Options + ")"
+		default:
+			line += fmt.Sprintf("\n  %-12s   (%s)", "", m.Options)
 		}
+		b.WriteString(line + "\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

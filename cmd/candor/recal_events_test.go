@@ -255,7 +255,7 @@ func TestRecalCertainPairs(t *testing.T) {
 		}
 	}
 	x, y := d.put("x.npy", npy(t, []int64{400, 2}, two)), d.put("y.npy", s.labelFile(t))
-	for _, m := range []string{"temperature", "ets", "platt", "beta", "isotonic", "histogram", "bbq", "venn_abers"} {
+	for _, m := range []string{"temperature", "ets", "platt", "beta", "isotonic", "histogram", "bbq", "venn_abers", "spline"} {
 		doc := fitted(t, m, x, "--labels", y, "--input", "logits", "-o", d.at("m.json"))
 		if doc.After == nil || strings.Contains(doc.Says, "left out") {
 			t.Errorf("%s: %s", m, doc.Says)

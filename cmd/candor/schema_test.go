@@ -245,7 +245,7 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 		r[0] = 1
 	}
 	add("comparison", with(append([]string{"compare", d.put("near.csv", f.csv()), d.put("far.csv", g.csv())}, regression...), "--metrics", "crps")...)
-	for _, m := range []string{"temperature", "ets", "vector", "matrix", "dirichlet", "platt", "beta", "isotonic", "histogram", "bbq", "venn_abers"} {
+	for _, m := range []string{"temperature", "ets", "vector", "matrix", "dirichlet", "platt", "beta", "isotonic", "histogram", "bbq", "venn_abers", "spline"} {
 		add("recalibration", with(append([]string{"recal", "fit", m}, k...), "--output", d.at(m+".json"))...)
 	}
 	add("recalibration", with(append([]string{"recal", "fit", "isotonic"}, files("one", classes.part(0, 1))...), "--output", d.at("one.json"))...)

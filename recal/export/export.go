@@ -155,6 +155,11 @@ func newProgram(m recal.Map, input metrics.Kind) (*program, error) {
 				p.curves = append(p.curves, curve{cuts: c.X[1:], values: c.Y})
 			}
 		}
+	case recal.Spline:
+		p.top = method.TopLabel
+		for _, c := range n.Curves {
+			p.curves = append(p.curves, curve{line: true, cuts: c.X, values: c.Y})
+		}
 	case recal.Histogram:
 		p.top = method.TopLabel
 		for _, c := range n.Curves {

@@ -91,7 +91,7 @@ def recalibrate(
     """Fit a map to scores and labels that the model was not trained on, and tell by cross-fitting how much it helps.
 
     Args:
-        method: temperature, ets, vector, matrix, dirichlet, histogram, isotonic, venn_abers, bbq, platt or beta, with options, as
+        method: temperature, ets, vector, matrix, dirichlet, histogram, isotonic, spline, venn_abers, bbq, platt or beta, with options, as
             "histogram(bins=20)".
             `candor recal fit --help` describes them, docs/recalibration.md says which to use.
         probs: probabilities, shape (N, K), or P(y = 1), (N,).
