@@ -82,6 +82,7 @@ type Input struct {
 	Binary        bool
 	DType, Kind   string
 	Weighted      bool
+	Effective     float64 // number of rows of equal weight with means as precise; 0 without weights and for forecasts
 	Decided       bool    // the caller gave decisions
 	Correct       bool    // labels say whether the top label was right
 	Scored        bool    // the caller gave the scores that rows are binned by
@@ -103,6 +104,9 @@ func InputOf(e *eval.Evaluation) Input {
 	} else if i.Times, i.Horizons = e.Spec.Times, e.Spec.Horizons; e.Spec.Kind == metrics.Survival {
 	} else if i.Levels = e.Spec.Levels; e.Spec.Kind != metrics.Normals && i.Levels == nil {
 		i.Draws = e.Spec.Classes
+	}
+	if i.Weighted && i.Classes > 0 && e.Loss != nil && a.Rows > 0 {
+		i.Effective = e.Loss.EffectiveRows()
 	}
 	switch {
 	case i.Members > 0:
@@ -162,6 +166,9 @@ func (d *Document) WithClasses(most int) *Document {
 	return &c
 }
 
+// fewEffective is the share of rows below which their effective number gets a warning, as 1 in so many.
+const fewEffective = 20
+
 // Brief returns the document of one evaluation among others, without Detail.
 func Brief(e *eval.Evaluation) *Document {
 	a := &e.Audit
@@ -177,6 +184,9 @@ func Brief(e *eval.Evaluation) *Document {
 	}
 	for _, w := range e.Out.Warnings() {
 		d.Warnings = append(d.Warnings, "out-of-distribution: "+w)
+	}
+	if n := d.Input.Effective; n > 0 && n < float64(a.Rows)/fewEffective {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("the weights leave %.4g effective rows of %d: the rows with the largest weights decide", n, a.Rows))
 	}
 	if d.Clusters = e.Clusters(); d.Clusters != nil && d.Clusters.Number < eval.FewClusters {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: with fewer than %d, intervals are rough, and miss the true value more often than they say",
@@ -403,6 +413,9 @@ func (d *Document) object() object {
 	}
 	if d.shape.Kind == metrics.Normals {
 		in = append(in, field{"distribution", d.Input.Law.String()})
+	}
+	if d.Input.Effective > 0 {
+		in = append(in, field{"effective_rows", d.Input.Effective})
 	}
 	if d.Input.Choices != eval.NoChoices {
 		in = append(in, field{"choices", d.Input.Choices.String()})

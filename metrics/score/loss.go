@@ -151,6 +151,10 @@ func (l *Loss) Empty() metrics.Accumulator { return metrics.Must(NewLoss(&l.opt)
 // Len returns the number of rows seen.
 func (l *Loss) Len() int64 { return l.top.N }
 
+// EffectiveRows returns the effective number of rows, (sum w)^2 / sum w^2: how many rows of equal weight have means as precise as these.
+// Without weights it is their number.
+func (l *Loss) EffectiveRows() float64 { return l.top.Effective(l.seen.Weighted) }
+
 // AddBlock adds a block's rows.
 func (l *Loss) AddBlock(b *metrics.Block) {
 	n, s := b.Rows, b.Stats

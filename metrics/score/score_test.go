@@ -354,6 +354,7 @@ func FuzzLossUnmarshal(f *testing.F) {
 		}
 		l.Accuracy()
 		l.AccuracyInterval(0.95)
+		l.EffectiveRows()
 		l.TopK(1)
 		l.BaseRateInterval(0.95)
 		l.ConfidenceInterval(0.95)

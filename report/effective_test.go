@@ -1,0 +1,47 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+// TestEffectiveRows: weights give the effective number of rows, and a warning where it is below 5% of them.
+func TestEffectiveRows(t *testing.T) {
+	m, err := eval.ParseMetrics("brier", eval.Shape{Classes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		first  float64 // weight of the first row; others have 1
+		warned bool
+	}{{0, false}, {1, false}, {5, false}, {1000, true}} {
+		e, err := eval.New(eval.Spec{Classes: 1, Metrics: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &metrics.Predictions{Scores: metrics.Scores{F64: rep(50, 0.3, 0.6), Rows: 100, Classes: 1}, Labels: rep[int32](50, 0, 1)}
+		if c.first > 0 {
+			p.Weights = rep(100, 1.0)
+			p.Weights[0] = c.first
+		}
+		if err := e.AddSource(&source{p}, nil); err != nil {
+			t.Fatal(err)
+		}
+		d := New(e)
+		b, err := d.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		const warning = "the weights leave 1.207 effective rows of 100: the rows with the largest weights decide"
+		if said := strings.Contains(string(b), `"effective_rows"`); said != (c.first > 0) {
+			t.Errorf("first weight %v: effective rows in the document: %v", c.first, said)
+		}
+		if got := slices.Contains(d.Warnings, warning); got != c.warned {
+			t.Errorf("first weight %v: warnings %q", c.first, d.Warnings)
+		}
+	}
+}
