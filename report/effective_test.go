@@ -36,7 +36,7 @@ func TestEffectiveRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const warning = "the weights leave 1.207 effective rows of 100: the rows with the largest weights decide"
+		const warning = "the weights leave 1.208 effective rows of 100: the rows with the largest weights decide"
 		if said := strings.Contains(string(b), `"effective_rows"`); said != (c.first > 0) {
 			t.Errorf("first weight %v: effective rows in the document: %v", c.first, said)
 		}
