@@ -62,7 +62,15 @@ def test_is_the_command(tmp_path: Path, rows: int) -> None:
         ("groups", lambda: candor.evaluate(P, labels=Y, groups={"site": Y[1:]})),
         ("groups", lambda: candor.evaluate(P, labels=Y, groups={"site": np.ma.masked_equal(Y, 0)})),
         ("groups", lambda: candor.evaluate(P, labels=Y, groups={"site": [None] * 300})),
+        ("groups: groups are float64", lambda: candor.evaluate(P, labels=Y, groups=Y + 0.5)),
+        ("groups['site']: ", lambda: candor.evaluate(P, labels=Y, groups={"site": Y + 0.5})),
+        ("groups['si.te']: ", lambda: candor.evaluate(P, labels=Y, groups={"si.te": Y + 0.5})),
+        ("labels=: row", lambda: candor.evaluate(P, labels=Y + 1, groups={"labels": Y})),
         ("slices", lambda: candor.evaluate(P, labels=Y, slices={"age": Y[1:], "score": None})),
+        ("labels: it is one value", lambda: candor.evaluate(P, labels=3)),
+        ("labels: it is dict, not an array", lambda: candor.evaluate(P, labels={"y": Y})),
+        ("labels: it is generator, not an array; make a list", lambda: candor.evaluate(P, labels=(y for y in Y))),
+        ("probs: it is set", lambda: candor.evaluate({0.5}, labels=Y)),
         ("decisions", lambda: candor.evaluate(P, labels=Y, decisions=Y[1:])),
         ("probs", lambda: candor.evaluate(np.ma.masked_less(P, 0.1), labels=Y)),
         ("probs", lambda: candor.evaluate(P.astype(object), labels=Y)),
@@ -147,6 +155,8 @@ def test_names_that_are_none() -> None:
     for classes, what in ((["a", " ", "c"], "the name of class 1 is empty"), (["a", "b\0", "c"], "zero byte")):
         with pytest.raises(candor.UsageError, match=what):
             candor.evaluate(P, labels=Y, classes=classes)
+    with pytest.raises(candor.UsageError, match="classes: it is one text"):
+        candor.evaluate(P, labels=Y, classes="abc")
     with pytest.raises(candor.UsageError, match="probs: a set is called '', which is no name"):
         candor.compare({"": P, "b": P}, labels=Y)
     with pytest.raises(candor.UsageError, match="probs: a set is called '1', which is the name of another"):

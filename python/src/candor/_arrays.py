@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any, Optional, Union
 
@@ -73,6 +73,8 @@ def as_array(name: str, value: Any) -> Array:
         if hasattr(value, "__dlpack__"):  # CuPy's arrays are copied only by those who ask for it
             return _of_dlpack(name, value)
         raise wrong(name, str(e)) from e
+    if array.ndim == 0 and array.dtype.kind == "O":
+        raise wrong(name, f"it is {type(value).__name__}, not an array" + ("; make a list of it" if isinstance(value, Iterable) else ""))
     if array.dtype.name == "bfloat16":
         return array.view(np.uint16)
     return array
@@ -134,6 +136,8 @@ def labels(name: str, value: Any, classes: Optional[Names]) -> Data:
     numbers of classes already.
     """
     a = as_array(name, value)
+    if a.ndim == 0:
+        raise wrong(name, "it is one value; labels are (N,), one for each row")
     if a.dtype.kind in "SUOT":
         if classes is None:
             texts(name, a)

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import IO, Any, NamedTuple, Optional, Union
 
@@ -38,13 +38,15 @@ class Input:
     """What the command reads as a file: an array, rows, or bytes as they are.
 
     Args:
-        name: what messages call it.
+        name: what documents call it.
         data: the array, the rows or the bytes.
         once: it is read once, from its first byte to its last.
+        said: what messages call it, if they do otherwise: one of several arrays of an argument, as groups['site'].
     """
 
-    def __init__(self, name: str, data: Union[Data, bytes], once: bool = False) -> None:
+    def __init__(self, name: str, data: Union[Data, bytes], once: bool = False, said: str = "") -> None:
         self.name = name
+        self.said = said or name
         self.once = once
         self.raw = isinstance(data, bytes)
         self.data: Data = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
@@ -103,9 +105,11 @@ def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = 
             raise UsageError(f"a name or an option has a zero byte, in {text[max(0, at - 20) : at + 20]!r}; leave the byte out")
     files = stack.enter_context(_Files())
     args = [files.name(w) for w in words]
+    said = {w.name: w.said for w in words if isinstance(w, Input) and w.said != w.name}
     for w, a in zip(words, args):
         if isinstance(w, (Input, Stream)):
-            args += ["--name", f"{a}={w.name}"]
+            # An argument that is called as an array of another one is told from it.
+            args += ["--name", f"{a}={w.name}" + "=" * (w.name in said and getattr(w, "said", w.name) == w.name)]
     if sum(map(len, args)) > LONG:
         args = ["@" + files.lines(args)]
     out, errors = files.scratch(), files.scratch()
@@ -142,9 +146,23 @@ def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = 
         return Finished(out, None)
     errors.seek(0)
     error = _error(code, errors.read().decode(errors="replace"))
+    if said and error.argument is not None:
+        _say(error, said)
     if isinstance(error, GateError):
         return Finished(out, error)
     raise error
+
+
+def _say(error: CandorError, said: Mapping[str, str]) -> None:
+    """Let an error about one of several arrays of an argument name the argument, too."""
+    name = error.argument or ""
+    if name not in said:
+        error.argument = name.rstrip("=")
+        return
+    error.argument = said[name].split("[")[0]
+    start, lines = f"{name}: ", str(error).split("\n")
+    about = lines[0] if lines[0].startswith(start) or lines[0].startswith(f"{error.argument}=") else f"{error.argument}: {lines[0]}"
+    error.args = ("\n".join(f"{said[name]}: {t[len(start) :]}" if t.startswith(start) else t for t in [about, *lines[1:]]),)
 
 
 def _error(code: int, text: str) -> CandorError:

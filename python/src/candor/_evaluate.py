@@ -16,7 +16,7 @@ from ._options import Option, flags, listed
 from ._progress import shown
 from ._result import Comparison, Result
 from ._state import State
-from .errors import CandorError, DataError, UsageError
+from .errors import DataError, UsageError
 
 _COLUMNS = ("decisions", "confidence_scores", "bytes", "sequence")
 """Options that are a value for each row, of candor eval."""
@@ -299,43 +299,26 @@ def compare(
     if not isinstance(sets, Mapping) or len(sets) < 2:
         raise UsageError(f"{kind} of compare are a mapping of two sets or more by their names, as {{'old': a, 'new': b}}")
     words: list[Word] = ["compare"]
-    said: dict[str, str] = {}
+    names: set[str] = set()
     rows, first, total = -1, "", 0
     for key, value in sets.items():
         name = str(key)
-        if not name.strip() or name in said:
-            raise UsageError(f"{kind}: a set is called {key!r}, which is {'the name of another' if name in said else 'no name'}; call it something else")
-        said[name] = _arrays.column_of(kind, name)
-        a = _arrays.scores(said[name], value)
+        if not name.strip() or name in names:
+            raise UsageError(f"{kind}: a set is called {key!r}, which is {'the name of another' if name in names else 'no name'}; call it something else")
+        names.add(name)
+        said = _arrays.column_of(kind, name)
+        a = _arrays.scores(said, value)
         if rows < 0:
-            rows, first, total = len(a), said[name], a.nbytes
-        _arrays.same_length(first, rows, **{said[name]: a})
-        words.append(Input(name, a, once=not any(options.get(k) for k in _SEVERAL_READS)))
+            rows, first, total = len(a), said, a.nbytes
+        _arrays.same_length(first, rows, **{said: a})
+        words.append(Input(name, a, once=not any(options.get(k) for k in _SEVERAL_READS), said=said))
         if _arrays.is_bfloat16(value) and "--bfloat16" not in words:
             words.append("--bfloat16")
     if kind != "probs":
         words += ["--input", kind]
-    others = beside(first, rows, labels=labels, weights=weights, clusters=clusters, classes=classes, options=options)
-    words += [*others, *flags({"metrics": metrics, "max_memory": max_memory, **options})]
-    for w in others:
-        if isinstance(w, Input) and w.name in said:
-            w.name += "="  # so that messages tell it from the set
-    try:
-        return _result(Comparison, words, state, progress, total)
-    except CandorError as e:
-        if e.argument in said:
-            _name_argument(e, kind, e.argument, said[e.argument])
-        elif e.argument:
-            e.argument = e.argument.rstrip("=")
-        raise
-
-
-def _name_argument(e: CandorError, kind: str, name: str, said: str) -> None:
-    """Let an error about a set name the argument, too."""
-    lines = str(e).split("\n")
-    start = f"{name}: "
-    e.args = ("\n".join(f"{said}: {t[len(start) :]}" if t.startswith(start) else f"{kind}: {t}" if i == 0 else t for i, t in enumerate(lines)),)
-    e.argument = kind
+    words += beside(first, rows, labels=labels, weights=weights, clusters=clusters, classes=classes, options=options)
+    words += flags({"metrics": metrics, "max_memory": max_memory, **options})
+    return _result(Comparison, words, state, progress, total)
 
 
 def evaluate_files(
@@ -395,7 +378,7 @@ def beside(
 
     def add(flag: str, name: str, a: Data, said: str = "") -> None:
         _arrays.same_length(first, rows, **{said or name: a})
-        words.extend((flag, Input(name, a, once=once)))
+        words.extend((flag, Input(name, a, once, said)))
 
     if labels is not None:
         add("--labels", "labels", _arrays.labels("labels", labels, classes))

@@ -65,8 +65,10 @@ def listed(names: Sequence[Any]) -> str:
     """Return the names of classes as a list of the command: joined by commas, quoted where one holds any.
 
     Raises:
-        UsageError: one is empty.
+        UsageError: one is empty, or they are one text.
     """
+    if isinstance(names, (str, bytes)):
+        raise UsageError("classes: it is one text; pass a list of the names")
     for i, name in enumerate(names):
         if not str(name).strip():
             raise UsageError(f"classes: the name of class {i} is empty; give it one")
