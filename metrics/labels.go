@@ -19,3 +19,17 @@ type LabelChunk struct {
 type LabelSource interface {
 	Next() (*LabelChunk, error)
 }
+
+// HasNegative reports whether a label is below 0, as Ignored is.
+func HasNegative(labels []int32) bool {
+	var a, b int32 // which do not wait for each other
+	for ; len(labels) >= 8; labels = labels[8:] {
+		l := (*[8]int32)(labels)
+		a |= l[0] | l[1] | l[2] | l[3]
+		b |= l[4] | l[5] | l[6] | l[7]
+	}
+	for _, y := range labels {
+		a |= y
+	}
+	return a|b < 0
+}

@@ -229,11 +229,7 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 // unignored returns labels that a kernel takes, and whether there are ignored rows, for which they are 0: a kernel is slow where a label is no
 // class.
 func (w *worker) unignored(labels []int32) ([]int32, bool) {
-	any := int32(0)
-	for _, y := range labels {
-		any |= y
-	}
-	if any >= 0 || !slices.Contains(labels, Ignored) {
+	if !HasNegative(labels) || !slices.Contains(labels, Ignored) {
 		return labels, false
 	}
 	w.masked = room(w.masked, len(labels))

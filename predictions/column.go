@@ -158,7 +158,8 @@ func (c *column) labels(dst []int32) *Error {
 				convert(d, view[int32](buf, n))
 			case 8:
 				s := view[int64](buf, n)
-				return narrow(d, s, func(v int64) bool { return int64(int32(v)) == v })
+				fit := narrowMost(d, s)
+				return fit + narrow(d[fit:], s[fit:], func(v int64) bool { return int64(int32(v)) == v })
 			}
 			return n
 		}
@@ -217,9 +218,31 @@ func (c *column) weights(dst []float64) *Error {
 }
 
 func convert[D int32 | float64, S fixed](dst []D, src []S) {
+	dst = dst[:len(src)]
+	for ; len(src) >= 8; src, dst = src[8:], dst[8:] {
+		s, d := (*[8]S)(src), (*[8]D)(dst)
+		d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7] = D(s[0]), D(s[1]), D(s[2]), D(s[3]), D(s[4]), D(s[5]), D(s[6]), D(s[7])
+	}
 	for i, v := range src {
 		dst[i] = D(v)
 	}
+}
+
+// narrowMost converts values, eight at a time, up to the first eight of which one does not fit, and returns their number. Fewer than eight at
+// the end are left.
+func narrowMost(dst []int32, src []int64) (n int) {
+	dst = dst[:len(src)]
+	for ; len(src) >= 8; src, dst, n = src[8:], dst[8:], n+8 {
+		s, d := (*[8]int64)(src), (*[8]int32)(dst)
+		// The sum is from 0 to 2^32 - 1 if a value fits.
+		const half = 1 << 31
+		a, b := uint64(s[0]+half)|uint64(s[1]+half)|uint64(s[2]+half)|uint64(s[3]+half), uint64(s[4]+half)|uint64(s[5]+half)|uint64(s[6]+half)|uint64(s[7]+half)
+		if (a|b)>>32 != 0 {
+			return n
+		}
+		d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7] = int32(s[0]), int32(s[1]), int32(s[2]), int32(s[3]), int32(s[4]), int32(s[5]), int32(s[6]), int32(s[7])
+	}
+	return n
 }
 
 // whole reports whether v is an integer in the range of int32.

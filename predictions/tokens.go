@@ -22,6 +22,9 @@ const (
 // or -1.
 func ignored(labels, ignore []int32) int {
 	if len(ignore) == 0 {
+		if !metrics.HasNegative(labels) {
+			return -1
+		}
 		return slices.Index(labels, metrics.Ignored)
 	}
 	for i, y := range labels {
