@@ -4,11 +4,14 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/score"
+	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/recal"
 )
 
@@ -324,5 +327,37 @@ func TestParameters(t *testing.T) {
 	}
 	if n := recal.Parameters(recal.NewTemperature(1, 3)); n != 0 {
 		t.Errorf("a temperature of 1 has %d", n)
+	}
+}
+
+// TestBestReal: what Best chooses on real sets, and which loss is the lowest. docs/recalibration.md and docs/which-one.md say why.
+func TestBestReal(t *testing.T) {
+	dir := os.Getenv("CANDOR_REAL")
+	if dir == "" {
+		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
+	}
+	binary := []recal.Method{recal.Temperature{}, recal.ETS{}, recal.Platt{}, recal.Beta{}, recal.Isotonic{}, recal.VennAbers{}, recal.BBQ{}}
+	classes := append([]recal.Method{recal.Vector{}, recal.Matrix{}, recal.Dirichlet{OffDiagonal: 1, Bias: 1}}, binary...)
+	for _, c := range []struct {
+		set, chosen, lowest string
+		methods             []recal.Method
+	}{
+		{"netcal_c10_wrn16_4", "vector", "dirichlet(off_diagonal=1,bias=1)", classes},
+		{"fte_march_madness_in_game", "venn_abers", "venn_abers", binary},
+		{"labelerr_20news", "bbq", "venn_abers", binary}, // 61 rows have probability 0, which both alone make larger
+	} {
+		d := recal.OpenFunc(func() (recal.Source, error) {
+			return predictions.Open([]string{filepath.Join(dir, c.set, "probs.npy")}, &predictions.Options{Labels: []string{filepath.Join(dir, c.set, "labels.npy")}})
+		})
+		b, err := recal.Best(c.methods, d, recal.Folds{}, nil)
+		if err != nil {
+			t.Fatal(c.set, err)
+		}
+		for _, x := range b.Candidates {
+			t.Logf("%s %s: %d parameters, NLL %.4f, from the lowest %.4f [%.4f, %.4f]", c.set, x.Name, x.Parameters, x.Loss, x.FromLowest.Value, x.FromLowest.Interval.Low, x.FromLowest.Interval.High)
+		}
+		if chosen, lowest := b.Candidates[b.Chosen].Name, b.Candidates[b.Lowest].Name; chosen != c.chosen || lowest != c.lowest {
+			t.Errorf("%s: %s is chosen, and %s has the lowest NLL; want %s and %s", c.set, chosen, lowest, c.chosen, c.lowest)
+		}
 	}
 }
