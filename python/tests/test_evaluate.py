@@ -169,6 +169,18 @@ def test_compare_and_recalibrate() -> None:
     fitted = candor.recalibrate("isotonic", P, labels=Y)
     assert fitted.apply(P).shape == P.shape
     assert pickle.loads(pickle.dumps(fitted)) == fitted
+    for method in ("venn_abers(folds=2)", "spline", "dirichlet(off_diagonal=1,bias=1)"):
+        assert candor.recalibrate(method, P, labels=Y).apply(P).shape == P.shape
+
+
+def test_bounds() -> None:
+    p, y = P[:, 0], (Y == 0).astype(int)
+    fitted = candor.recalibrate("venn_abers", p, labels=y)
+    plain, out = fitted.apply(p), fitted.apply(p, bounds=True)
+    assert out.shape == (len(p), 3)
+    assert np.array_equal(out[:, 0], plain)
+    assert (out[:, 1] <= plain).all() and (plain <= out[:, 2]).all() and (out[:, 1] < out[:, 2]).all()
+    assert candor.recalibrate("venn_abers", P, labels=Y).apply(P, bounds=True).shape == (len(P), 3 * P.shape[1])
 
 
 def test_text_labels() -> None:

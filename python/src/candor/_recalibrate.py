@@ -33,7 +33,8 @@ class Map(MapFile):
             probs: probabilities, shape (N, K) or (N,).
             logits: logits instead.
             logprobs: natural logarithms of probabilities instead.
-            **options: flags of `candor recal apply`, with _ in place of -: as_="logits" returns logits.
+            **options: flags of `candor recal apply`, with _ in place of -: as_="logits" returns logits; bounds=True returns p0 and p1 of
+                venn_abers behind the probabilities, (N, 3) or (N, 3 K).
 
         Raises:
             DataError: the scores cannot be used, or are not of the kind or the number of classes that the map was fitted to.
@@ -53,7 +54,7 @@ class Map(MapFile):
             except (EOFError, ValueError) as e:
                 raise ProgramError(f"the command candor printed no array ({e}); is CANDOR_BINARY another program?") from e
         # Where a probability would round to 1, a single column becomes two.
-        return out[:, 1] if out.ndim > a.ndim else out
+        return out[:, 1] if out.ndim > a.ndim and not options.get("bounds") else out
 
     @property
     def report(self) -> Mapping[str, Any]:
