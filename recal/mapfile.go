@@ -100,6 +100,9 @@ func Unmarshal(b []byte) (Map, error) {
 		if strings.HasPrefix(version.Schema, "candor-map/") {
 			return nil, fmt.Errorf("the map is of the format %q, and %s is known here: a later candor reads it", version.Schema, schema)
 		}
+		if strings.HasPrefix(version.Schema, "candor-conformal-map/") {
+			return nil, errors.New("this is a conformal map, and not one of recalibration: pass it to candor conformal")
+		}
 		return nil, errors.New("this is not the file of a map: its schema is not " + schema)
 	}
 	var f mapFile

@@ -255,6 +255,7 @@ func TestMapErrors(t *testing.T) {
 		{bytes.Replace(b, []byte("candor-map/1"), []byte("candor-map/2"), 1), `of the format "candor-map/2", and candor-map/1 is known here: a later`},
 		{[]byte(`{"schema":"candor-map/2","other":[1,2]}`), "a later candor reads it"},
 		{[]byte(`{"schema":"candor/1"}`), "its schema is not"},
+		{[]byte(`{"schema":"candor-conformal-map/1"}`), "this is a conformal map"},
 		{bytes.Replace(b, []byte(`"method"`), []byte(`"metric"`), 1), "unknown field"},
 		{bytes.Replace(b, []byte(`"method"`), []byte(`"note": "", "method"`), 1), "unknown field"},
 		{bytes.Replace(b, []byte(`"bbq"`), []byte(`"ets"`), 1), "changed or damaged"},

@@ -69,7 +69,10 @@ func censored(o survival.CensoredOptions) func(*survival.Rows) (float64, metrics
 		if err != nil {
 			return 0, metrics.NoInterval(), err
 		}
-		// The interval of the estimate, whether or not it is one that the package gives.
+		if in := c.Interval(0.95); !o.AsCoded && !math.IsNaN(in.Low) {
+			return c.RMS(), in, nil
+		}
+		// The interval of an estimate of which the package gives none, and that of uncertainty_metrics.
 		in := metrics.Normal(c.Squared, c.SE, 0.95)
 		return c.RMS(), metrics.Interval{Low: math.Sqrt(max(in.Low, 0)), High: math.Sqrt(max(in.High, 0))}, nil
 	}

@@ -394,7 +394,7 @@ func censored(e *Evaluation, m Metric) Value {
 	if e.Spec.UM {
 		return Value{Value: a.c.Squared, Interval: metrics.Normal(a.c.Squared, a.c.SE, e.Spec.Level), Method: "value +- z*SE, as coded"}
 	}
-	v := Value{Value: a.c.RMS(), Interval: a.c.Interval(e.Spec.Level), Method: "roots of the mean square +- z*SE; rows taken as independent"}
+	v := Value{Value: a.c.RMS(), Interval: a.c.Interval(e.Spec.Level), Method: "from the root of the mean square - z*SE to the root of it + z*SE, or value + z*SE/(2 value) if that is larger; rows taken as independent"}
 	if math.IsNaN(v.Interval.Low) {
 		v.Reason = "no interval: the orthogonal estimate is too low by the variance of its curves"
 	}

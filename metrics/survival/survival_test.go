@@ -209,6 +209,30 @@ func TestUncensored(t *testing.T) {
 }
 
 // TestNoInterval: an estimate that is known to be too low has none, and as coded it has.
+// TestCensoredInterval: the low end is that of the square; the high end is that of the root where the estimate is clear of 0, and is continuous and
+// rises with the estimate everywhere.
+func TestCensoredInterval(t *testing.T) {
+	z := metrics.Z(0.95)
+	clear := Censored{Squared: 0.04, SE: 0.005}
+	if i := clear.Interval(0.95); math.Abs(i.Low-math.Sqrt(0.04-0.005*z)) > 1e-15 || math.Abs(i.High-(0.2+0.005*z/0.4)) > 1e-15 {
+		t.Errorf("%v", i)
+	}
+	before := math.NaN()
+	for k := range 4000 {
+		c := Censored{Squared: -0.02 + float64(k)*1e-5, SE: 0.005}
+		i := c.Interval(0.95)
+		if k > 0 && !(i.High >= before && i.High-before < 0.01) {
+			t.Fatalf("the high end of %v is %v, and just before it was %v", c.Squared, i.High, before)
+		}
+		if before = i.High; i.Low > c.RMS() || i.High < c.RMS() {
+			t.Fatalf("%v is not in %v", c.RMS(), i)
+		}
+	}
+	if i := (&Censored{}).Interval(0.95); i != (metrics.Interval{}) {
+		t.Errorf("without an error or any variance: %v", i)
+	}
+}
+
 func TestNoInterval(t *testing.T) {
 	l := law{m: curved, censoring: 1, end: math.Inf(1)}
 	rows := l.draw(rand.New(rand.NewPCG(11, 1)), 100)
