@@ -86,10 +86,12 @@ type Block struct {
 	Peak    []float64 // score of the arg max as given (a logit if the scores are logits), for NeedPeak, and for NeedLogit where it applies
 	Places  []Place   // of the label's score as given, for NeedTies
 
-	Kind     Kind      // of the scores
-	Observed []float64 // for Samples and Quantiles, in place of Labels
-	Abs      []float64 // for Samples and NeedSpread: sums of distances from the observed number, see kernel.SampleSpreadF64
-	Spread   []float64 // likewise: sums of distances between the samples
+	Kind Kind // of the scores
+	// Dimensions of Multivariate; 0 for other kinds
+	Dimensions int
+	Observed   []float64 // for Samples and Quantiles, in place of Labels
+	Abs        []float64 // for Samples and NeedSpread: sums of distances from the observed number, see kernel.SampleSpreadF64
+	Spread     []float64 // likewise: sums of distances between the samples
 
 	// Normal holds the columns of Normals in its first Rows elements.
 	Normal *kernel.NormalColumns

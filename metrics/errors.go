@@ -44,12 +44,13 @@ type Fault struct {
 // DataError says which rows of the predictions cannot be used. It covers every row that was read, so its counts do not
 // depend on threads or block sizes.
 type DataError struct {
-	Rows    int64   // rows read
-	Kind    Kind    // declared kind of the scores
-	Classes int     // 1 for a binary task
-	Faults  []Fault // ordered by first row
-	Percent bool    // the caller divided percentages by 100, so messages have them
-	Strict  bool    // rows cannot be dropped or renormalised, so no remedy mentions Options.Drop or Options.Renormalize
+	Rows       int64   // rows read
+	Kind       Kind    // declared kind of the scores
+	Classes    int     // 1 for a binary task
+	Dimensions int     // of Multivariate; 0 for other kinds
+	Faults     []Fault // ordered by first row
+	Percent    bool    // the caller divided percentages by 100, so messages have them
+	Strict     bool    // rows cannot be dropped or renormalised, so no remedy mentions Options.Drop or Options.Renormalize
 }
 
 // sumTolerance is the largest accepted distance of a row's sum from 1.
@@ -88,7 +89,13 @@ func (e *DataError) Error() string {
 
 func (e *DataError) describe(f Fault) string {
 	where := fmt.Sprintf("row %d", f.Row)
-	if f.Column >= 0 {
+	switch d := e.Dimensions; {
+	case f.Column < 0:
+	case d > 0 && f.Column < e.Classes-d:
+		where += fmt.Sprintf(", member %d, number %d", f.Column/d, f.Column%d)
+	case d > 0:
+		where += fmt.Sprintf(", observed number %d", f.Column%d)
+	default:
 		where += fmt.Sprintf(", column %d", f.Column)
 	}
 	what, remedy := e.explain(f)
@@ -185,13 +192,15 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 			what = "log-likelihood is " + v
 		case e.Kind == Survival:
 			what = survivalColumn(e.Classes, f.Column) + " is " + v
+		case e.Kind == Multivariate:
+			what = "it is " + v
 		case f.Column < 0:
 			what = "every logit is -Inf, so no class is possible"
 		default:
 			what = "score is " + v
 		}
 		remedy = "look for a division by 0 or an overflow in the code that computed the scores" + e.leftOut()
-		if (e.Kind == Normals || e.Kind == Quantiles || e.Kind == Survival) && f.Value != f.Value {
+		if (e.Kind == Normals || e.Kind == Quantiles || e.Kind == Survival || e.Kind == Multivariate) && f.Value != f.Value {
 			remedy = "a missing value? check the code that computed it" + e.leftOut()
 		}
 	case OutsideUnit:

@@ -284,7 +284,7 @@ func (w *worker) faultOfPair(c *Chunk, i int) (r Reason, column int, value float
 // addRows checks and passes on rows [at, at+n) of a chunk whose kind has no classes.
 func (w *worker) addRows(c *Chunk, at, n, st int) {
 	b := &w.block
-	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Kind: c.Kind}
+	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Kind: c.Kind, Dimensions: c.Dimensions}
 	c.place(b, at)
 	if c.Weights != nil {
 		b.Weights = c.Weights[at : at+n]

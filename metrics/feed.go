@@ -71,7 +71,7 @@ func (c *Chunk) Slice(from, to int) Chunk {
 // Pick sets p to the given rows of c, by their places in it, and reuses the memory of p's slices, which must be p's own. Groups
 // are left out, and Recycle is not set.
 func (p *Chunk) Pick(c *Chunk, rows []int32) {
-	p.Kind, p.First, p.Rows, p.Classes, p.Stride = c.Kind, c.First, len(rows), c.Classes, 0
+	p.Kind, p.Dimensions, p.First, p.Rows, p.Classes, p.Stride = c.Kind, c.Dimensions, c.First, len(rows), c.Classes, 0
 	stride := c.RowStride()
 	p.F64 = pickRows(p.F64, c.F64, rows, c.Classes, stride)
 	p.F32 = pickRows(p.F32, c.F32, rows, c.Classes, stride)
@@ -135,6 +135,8 @@ type checked struct {
 	seen Audit
 	last int64 // sequence of the last row
 
+	dimensions int
+
 	beside *[3]bool // whether rows have bytes, sequences and clusters
 }
 
@@ -148,9 +150,10 @@ func (s *checked) Next() (*Chunk, error) {
 	}
 	if c.Rows > 0 {
 		a := c.shape()
-		if s.seen.Merge(&a) != nil {
+		if s.seen.Merge(&a) != nil || s.dimensions != 0 && s.dimensions != c.Dimensions {
 			panic(errChunks)
 		}
+		s.dimensions = c.Dimensions
 		beside := [3]bool{c.Bytes != nil, c.Sequences != nil, c.Clusters != nil}
 		if s.beside == nil {
 			s.beside = &beside

@@ -79,7 +79,8 @@ func (p *Pass) read(src Source, fill bool) error {
 			threads = 1
 		}
 	}
-	src = &checked{src: src}
+	rows := &checked{src: src}
+	src = rows
 	var failed atomic.Bool // after a bad row, further rows are only checked
 	each := make([][]Accumulator, threads)
 	for _, a := range p.accs {
@@ -117,7 +118,11 @@ func (p *Pass) read(src Source, fill bool) error {
 			return err
 		}
 	}
-	return p.merge(workers, fill)
+	err := p.merge(workers, fill)
+	if bad, ok := err.(*DataError); ok {
+		bad.Dimensions = rows.dimensions
+	}
+	return err
 }
 
 // merge adds the states of the workers to the accumulators: all or nothing, unless the first worker used the accumulators

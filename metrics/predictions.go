@@ -36,11 +36,15 @@ const (
 	// each of Classes-2 rising times, which never decrease; then the time when the row was last seen, above 0; and 1 if the event happened then,
 	// or 0 if the row is censored. There are no labels.
 	Survival
+	// Multivariate are forecasts of several numbers at a time, of Dimensions, by the members of an ensemble or draws. A row holds the numbers of
+	// each member, one member after another, and then the observed ones: Classes is a multiple of Dimensions, at least twice as large. There are
+	// no labels.
+	Multivariate
 	kinds
 )
 
 // String returns the name of the kind as used in documents and flags: "probs", "logits", "logprobs", "dirichlet", "samples",
-// "loglik", "normal", "quantiles", "survival".
+// "loglik", "normal", "quantiles", "survival", "multivariate".
 func (k Kind) String() string {
 	switch k {
 	case Probs:
@@ -61,6 +65,8 @@ func (k Kind) String() string {
 		return "quantiles"
 	case Survival:
 		return "survival"
+	case Multivariate:
+		return "multivariate"
 	}
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
@@ -84,10 +90,12 @@ const Ignored = math.MinInt32
 // Predictions pairs rows of scores with the true classes. It is a view: its data are neither kept nor changed.
 type Predictions struct {
 	Scores
-	Kind   Kind
-	Labels []int32 // one per row, 0 <= label < Classes (0 or 1 if Classes is 1), or Ignored
+	Kind Kind
+	// Dimensions is the number of numbers that a forecast of Multivariate is of; 0 for other kinds.
+	Dimensions int
+	Labels     []int32 // one per row, 0 <= label < Classes (0 or 1 if Classes is 1), or Ignored
 	// Observed holds the observed numbers for Samples and Quantiles, in place of Labels: one per row, finite. LogLiks,
-	// Normals and Survival have neither Labels nor Observed.
+	// Normals, Survival and Multivariate have neither Labels nor Observed.
 	Observed []float64
 	Weights  []float64 // one per row: 0 (an absent row) or within [2^-32, 2^32]; nil: every row counts once
 
@@ -150,6 +158,7 @@ const (
 	errDirichlet = "metrics: a Dirichlet distribution has parameters of two classes or more"
 	errNormals   = "metrics: a normal forecast is two or three numbers a row"
 	errSurvival  = "metrics: a row of survival is one probability or more, a time and an event"
+	errVectors   = "metrics: a row of multivariate forecasts is a vector of each member, one or more, and one of what was observed, each of the dimensions"
 	errNoClasses = "metrics: decisions, confidence scores, bytes and sequences are of classes, which these scores are not"
 	errPair      = "metrics: a pair of scores is of a binary task, one for each row"
 	errNumbers   = "metrics: numbers of rows and rows differ in number"
@@ -160,7 +169,7 @@ const (
 
 // Slice returns a view of rows [from, to).
 func (p *Predictions) Slice(from, to int) Predictions {
-	return Predictions{Scores: p.Scores.Slice(from, to), Kind: p.Kind, Labels: part(p.Labels, from, to), Observed: part(p.Observed, from, to),
+	return Predictions{Scores: p.Scores.Slice(from, to), Kind: p.Kind, Dimensions: p.Dimensions, Labels: part(p.Labels, from, to), Observed: part(p.Observed, from, to),
 		Weights: part(p.Weights, from, to), Decisions: part(p.Decisions, from, to), ConfidenceScores: part(p.ConfidenceScores, from, to),
 		Bytes: part(p.Bytes, from, to), Sequences: part(p.Sequences, from, to)}
 }
@@ -199,6 +208,9 @@ func (p *Predictions) check(complete bool) error {
 	}
 	if p.Kind == Survival && p.Classes < 3 {
 		panic(errSurvival)
+	}
+	if p.Kind == Multivariate && (p.Dimensions < 1 || p.Classes%p.Dimensions != 0 || p.Classes < 2*p.Dimensions) {
+		panic(errVectors)
 	}
 	if p.Kind == Dirichlet && p.Classes < 2 {
 		panic(errDirichlet)

@@ -62,8 +62,11 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 	}
 	f := &ForecastReader{levels: slices.Sorted(slices.Values(o.Levels))}
 	vectors, e := b.vectors()
-	if o.Kind == metrics.Survival {
+	switch o.Kind {
+	case metrics.Survival:
 		vectors, e = b.survival()
+	case metrics.Multivariate:
+		vectors, e = b.multivariate()
 	}
 	if e != nil {
 		return nil, e
@@ -284,7 +287,20 @@ type vectorReader struct {
 	scratch   []float64
 	kind      metrics.Kind
 	wide      int   // columns of the first part
-	places    []int // of these in a row
+	places    []int // of these in a row; nil if they are in order
+
+	dimensions int // of Multivariate, whose second part has as many columns
+}
+
+// width returns the columns of a part.
+func (r *vectorReader) width(part int) int {
+	switch {
+	case part == 0:
+		return r.wide
+	case r.dimensions > 0:
+		return r.dimensions
+	}
+	return 1
 }
 
 // normalVectors holds the arrays of normal forecasts in vectors. Arrays of an .npz are nil if files replace them.
@@ -443,8 +459,11 @@ func (c *container) without(ro role, name string) *Error {
 
 // describe checks the opened arrays against each other, sets Info and allocates buffers.
 func (r *vectorReader) describe(b *opening) *Error {
-	k := r.wide + len(r.parts) - 1
-	r.info = Info{Classes: k, DType: metrics.Float32, Files: len(b.scores), Weighted: r.beside.weight != nil}
+	k := 0
+	for j := range r.parts {
+		k += r.width(j)
+	}
+	r.info = Info{Dimensions: r.dimensions, Classes: k, DType: metrics.Float32, Files: len(b.scores), Weighted: r.beside.weight != nil}
 	for _, a := range b.scores {
 		r.shards = append(r.shards, shard{a, r.info.Rows})
 		r.info.Rows += a.rows()
@@ -478,7 +497,7 @@ func (r *vectorReader) describe(b *opening) *Error {
 	}
 	row := k * r.info.DType.Size()
 	r.chunkRows = chunkRows(b.options, row, max(1, r.info.Rows))
-	r.scratch = make([]float64, r.chunkRows*r.wide)
+	r.scratch = make([]float64, r.chunkRows*max(r.wide, r.dimensions))
 	r.stock(b.options.buffers(), r.chunkRows*row, r.chunkRows, (r.info.Rows+int64(r.chunkRows)-1)/int64(r.chunkRows), &r.beside)
 	return nil
 }
@@ -504,7 +523,21 @@ func (r *vectorReader) ended() error {
 func (r *vectorReader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	n := int(min(int64(r.chunkRows), r.info.Rows-r.row))
 	k := r.info.Classes
+	at := 0
 	for j, p := range r.parts {
+		wide := r.width(j)
+		if wide > 1 && (j > 0 || r.places == nil) {
+			if e := p.weights(r.scratch[:n*wide]); e != nil {
+				return nil, e
+			}
+			if r.info.DType == metrics.Float64 {
+				spreadRows(view[float64](b.words, n*k), r.scratch[:n*wide], wide, at, k)
+			} else {
+				spreadRows(view[float32](b.words, n*k), r.scratch[:n*wide], wide, at, k)
+			}
+			at += wide
+			continue
+		}
 		if j == 0 && r.wide > 1 {
 			if e := p.weights(r.scratch[:n*r.wide]); e != nil {
 				return nil, e
@@ -516,11 +549,11 @@ func (r *vectorReader) fill(b *buffer) (*metrics.Chunk, *Error) {
 					spreadMatrix(view[float32](b.words, n*k), r.scratch[:n*r.wide], i, r.wide, at, k)
 				}
 			}
+			at += wide
 			continue
 		}
-		if j > 0 {
-			j += r.wide - 1
-		}
+		j = at
+		at++
 		if e := p.weights(r.scratch[:n]); e != nil {
 			return nil, e
 		}
@@ -536,7 +569,19 @@ func (r *vectorReader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	first := r.base + r.row
 	r.row += int64(n)
 	r.read.Store(int64(float64(r.info.Bytes) * (float64(r.row) / float64(r.info.Rows))))
-	return b.chunk(first, n, k, r.info.DType, r.kind, r.free), nil
+	c := b.chunk(first, n, k, r.info.DType, r.kind, r.free)
+	c.Dimensions = r.dimensions
+	return c, nil
+}
+
+// spreadRows writes rows of wide values into rows of k, from column at on.
+func spreadRows[T float32 | float64](to []T, from []float64, wide, at, k int) {
+	for ; len(from) >= wide; from = from[wide:] {
+		for i, v := range from[:wide] {
+			to[at+i] = T(v)
+		}
+		at += k
+	}
 }
 
 // spreadMatrix writes column i of a matrix that is wide columns wide into column j of k.

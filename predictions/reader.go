@@ -114,18 +114,20 @@ func (e Event) kindOf(k metrics.Kind) metrics.Kind {
 
 // Info says what a reader reads.
 type Info struct {
-	Rows     int64
-	Classes  int // columns of a row: classes, samples, draws, quantiles, or columns of normal forecasts; 1 for a binary task, of shape (N,), (N, 1), or (N, 2) with Options.Event
-	DType    metrics.DType
-	Bytes    int64  // of scores, after decompression
-	Shape    string // of all files together: "(30000, 10)", or "(30000,)" for vectors
-	Files    int    // number of shards, or of files of members
-	Members  int    // of an ensemble; 0 for one model
-	Weighted bool   // rows have weights
-	Decided  bool   // rows have decisions
-	Scored   bool   // rows have confidence scores
-	Pairs    bool   // rows have two scores, which Options.Event turns into one
-	Event    int    // of Pairs: the column of the event
+	Rows    int64
+	Classes int // columns of a row: classes, samples, draws, quantiles, or columns of normal forecasts; 1 for a binary task, of shape (N,), (N, 1), or (N, 2) with Options.Event
+	DType   metrics.DType
+	Bytes   int64  // of scores, after decompression
+	Shape   string // of all files together: "(30000, 10)", or "(30000,)" for vectors
+	Files   int    // number of shards, or of files of members
+	Members int    // of an ensemble; 0 for one model
+	// Dimensions is the number of numbers of each member of Multivariate; 0 for other kinds.
+	Dimensions int
+	Weighted   bool // rows have weights
+	Decided    bool // rows have decisions
+	Scored     bool // rows have confidence scores
+	Pairs      bool // rows have two scores, which Options.Event turns into one
+	Event      int  // of Pairs: the column of the event
 }
 
 // shard is one file of scores.

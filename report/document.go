@@ -37,6 +37,7 @@ type Document struct {
 	Detail   *Detail     // nil without classes, and of groups, labels and sets
 	// Forecasts are the pictures of forecasts without classes, whose numbers are then in the document; nil unless AddForecasts was called.
 	Forecasts *ForecastPictures
+	ranked    string         // what ranks among the members say of forecasts of several numbers
 	Survival  *Survival      // what survival predictions say at each horizon; nil for other kinds
 	State     string         // SHA-256 of the state, in hex
 	Clusters  *eval.Clusters // nil if rows are independent
@@ -73,6 +74,8 @@ type Input struct {
 	Choices       eval.Choices      // the columns are choices of each row's own
 	Draws         int               // per row, of samples and log-likelihoods
 	Levels        []float64         // of quantiles
+	Dimensions    int               // of forecasts of several numbers at a time
+	VectorMembers int               // of these
 	Times         []float64         // of the probabilities of survival
 	Horizons      []float64         // of these, those that are judged
 	Transform     metrics.Transform // of forecasts and observed values
@@ -101,6 +104,7 @@ func InputOf(e *eval.Evaluation) Input {
 	if e.Spec.Shape().HasClasses() {
 		i.Classes, i.Binary, i.ClassNames = max(2, e.Spec.Classes), e.Spec.Classes == 1, e.Spec.Names
 		i.Choices = e.Spec.Choices
+	} else if i.Dimensions, i.VectorMembers = e.Spec.Dimensions, e.Spec.VectorMembers(); i.Dimensions > 0 {
 	} else if i.Times, i.Horizons = e.Spec.Times, e.Spec.Horizons; e.Spec.Kind == metrics.Survival {
 	} else if i.Levels = e.Spec.Levels; e.Spec.Kind != metrics.Normals && i.Levels == nil {
 		i.Draws = e.Spec.Classes
@@ -116,7 +120,7 @@ func InputOf(e *eval.Evaluation) Input {
 	case i.Classes > 0:
 		i.Task = "classification"
 	default:
-		i.Task = map[metrics.Kind]string{metrics.Normals: "regression", metrics.Quantiles: "quantiles", metrics.Samples: "samples", metrics.LogLiks: "loglik", metrics.Survival: "survival"}[e.Spec.Kind]
+		i.Task = map[metrics.Kind]string{metrics.Normals: "regression", metrics.Quantiles: "quantiles", metrics.Samples: "samples", metrics.LogLiks: "loglik", metrics.Survival: "survival", metrics.Multivariate: "multivariate"}[e.Spec.Kind]
 	}
 	return i
 }
@@ -214,8 +218,11 @@ func Brief(e *eval.Evaluation) *Document {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is the gap of a bin of %s: with so few it says little", r.Key, rows))
 		}
 	}
-	if d.shape.Kind == metrics.Survival {
+	switch d.shape.Kind {
+	case metrics.Survival:
 		d.Survival = survivalOf(e)
+	case metrics.Multivariate:
+		d.ranked = ranksSay(e)
 	}
 	if !d.shape.HasClasses() {
 		return d
@@ -403,6 +410,9 @@ func (d *Document) object() object {
 	switch {
 	case d.Input.Draws > 0:
 		in[1] = field{"draws", d.Input.Draws}
+	case d.Input.Dimensions > 0:
+		in[1] = field{"members", d.Input.VectorMembers}
+		in = slices.Insert(in, 2, field{"dimensions", d.Input.Dimensions})
 	case d.Input.Times != nil:
 		in[1] = field{"times", d.Input.Times}
 		in = slices.Insert(in, 2, field{"horizons", d.Input.Horizons})
@@ -612,6 +622,8 @@ func (d *Document) VerdictOfAll() string {
 		shape = rows + " x " + countOf(int64(d.Input.Draws), "sample")
 	case d.shape.Kind == metrics.LogLiks:
 		shape = rows + " x " + countOf(int64(d.Input.Draws), "draw")
+	case d.shape.Kind == metrics.Multivariate:
+		shape = fmt.Sprintf("%s x %s x %s", rows, countOf(int64(d.Input.VectorMembers), "member"), countOf(int64(d.Input.Dimensions), "number"))
 	case d.shape.Kind == metrics.Survival:
 		shape = rows + d.ofEvents()
 	case d.shape.Kind == metrics.Quantiles:
@@ -691,11 +703,12 @@ func points(v float64) string {
 
 // headlines are the metrics in the verdict on forecasts without classes, with their wording. The first that the document has is used.
 var headlines = [][2]string{{"crps", "Off by %s%s on average, spread counted (CRPS, in the units of what was observed)"},
+	{"energy_score", "Off by %s%s on average, spread counted (energy score, in the units of what was observed)"},
 	{"nwaic1", "The log-likelihood of a new row is about %s%s (WAIC)"}, {"psis_loo", "The log-likelihood of a new row is about %s%s (PSIS)"}}
 
 func (d *Document) headline() string {
-	calibrated := d.spread() + d.holds()
-	if calibrated != "" && d.shape.Kind != metrics.Samples {
+	calibrated := d.spread() + d.holds() + d.ranked
+	if calibrated != "" && d.shape.Kind != metrics.Samples && d.shape.Kind != metrics.Multivariate {
 		return calibrated
 	}
 	for _, h := range headlines {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/report/picture"
@@ -51,6 +53,9 @@ func ForecastPicturesOf(e *eval.Evaluation) *ForecastPictures {
 	if h := e.Ranks(); h != nil {
 		f.Rank = picture.HistogramOfRanks(h, level)
 		f.Rank.Level, f.Rank.Rows = level, rows
+		if n := e.Spec.VectorMembers(); n > 0 {
+			f.Rank.X, f.Rank.Together = fmt.Sprintf("average rank of what was observed among %d members", n), true
+		}
 	}
 	if s := e.Spread(); s != nil {
 		const bins = 15
@@ -91,6 +96,9 @@ func (f *ForecastPictures) object() (o object) {
 		{"rank", "histogram of the ranks of observed values among the samples, from 0 to 1, and where each density lies for a calibrated forecast", f.Rank}} {
 		if h.of == nil {
 			continue
+		}
+		if h.of.Together {
+			h.text = "histogram of the ranks of what was observed among the members, which are ordered by the mean of their ranks in each number, and where each density lies for calibrated forecasts"
 		}
 		l := make([]object, len(h.of.Bars))
 		for i, b := range h.of.Bars {

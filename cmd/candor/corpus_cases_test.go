@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ var corpusGroups = []struct {
 	{"binary", corpusBinary}, {"classes", corpusClasses}, {"wide", corpusWide}, {"flags", corpusFlags}, {"options", corpusOptions}, {"groups", corpusGroupsOfRows}, {"slices", corpusSlices},
 	{"ood", corpusOOD}, {"ensemble", corpusEnsemble}, {"multilabel", corpusMultilabel}, {"forecasts", corpusForecasts}, {"samples", corpusSamples},
 	{"loglik", corpusLogLiks}, {"grid", corpusGrid}, {"merge", corpusMerge}, {"compare", corpusCompare}, {"drift", corpusDrift}, {"score", corpusScore}, {"recal", corpusRecal},
-	{"survival", corpusSurvival}, {"tables", corpusTables}, {"choices", corpusChoices}, {"models", corpusModels}, {"tokens", corpusTokens},
+	{"survival", corpusSurvival}, {"multivariate", corpusVectors}, {"tables", corpusTables}, {"choices", corpusChoices}, {"models", corpusModels}, {"tokens", corpusTokens},
 }
 
 var (
@@ -186,7 +187,7 @@ func corpusFlags(c *corpus) {
 // optionValues are numbers for the options that take one.
 var optionValues = map[string]string{"bins": "7", "k": "2", "threshold": "0.03", "replicates": "20", "draws": "100", "folds": "3", "truncation": "0.1", "thresholds": "9",
 	"fraction": "0.2", "most": "5", "within": "0.4", "found": "0.8", "p": "2", "level": "0.8", "clip": "0.01", "r_eff": "0.4", "groups": "4", "bandwidth": "0.1", "degree": "3", "span": "0.7", "delta": "0.01", "max_fpr": "0.3",
-	"horizon": "720", "repeats": "2", "max_rows": "400", "fp": "2", "fn": "4", "tp": "0.5", "tn": "0.25", "risk": "0.4", "confidence": "0.8", "steps": "7", "from": "-0.5", "to": "1"}
+	"horizon": "720", "repeats": "2", "max_rows": "400", "fp": "2", "fn": "4", "tp": "0.5", "tn": "0.25", "risk": "0.4", "confidence": "0.8", "steps": "7", "from": "-0.5", "to": "1", "order": "1.5"}
 
 // optionsOf are the metrics of such predictions, but those that are before the first, with each of their options.
 // What is exact keeps every row, and so there is no state beside it: exact says which are wanted.
@@ -475,6 +476,30 @@ func corpusSurvival(c *corpus) {
 	c.eval("arrays", c.d.put("risks.npy", stored(c.t, "float32", []int64{n, int64(len(times))}, risks)), "--task", "survival", "--time", c.d.put("time.npy", npy(c.t, []int64{n}, f32(columns[0]))),
 		"--event", c.d.put("event.npy", npy(c.t, []int64{n}, f32(columns[1]))), "--curve-times", strings.Join(times, ","), "--horizons", "720")
 	c.eval("um", rows, "--task", "survival", "--prob", "risk_720", "--horizons", "720", "--like", "um", "--metrics", "cce,cce(orthogonal)")
+}
+
+// corpusVectors: members of several numbers.
+func corpusVectors(c *corpus) {
+	for _, of := range []struct{ members, dimensions, rows int }{{1, 2, 9}, {7, 1, 60}, {30, 3, 160}, {20, 24, 7}} {
+		spec := eval.Spec{Classes: (of.members + 1) * of.dimensions, Kind: metrics.Multivariate, Dimensions: of.dimensions}
+		list := allOf(spec.Shape())
+		if of.members == 30 {
+			list += "," + optionsOf("", spec, false)
+		}
+		for _, dtype := range dtypes[:3] {
+			r := rand.New(rand.NewPCG(uint64(of.members), 3))
+			numbers := func(n int) []float64 { // which every type has
+				v := make([]float64, n)
+				for i := range v {
+					v[i] = float64(r.IntN(257)-128) / 32
+				}
+				return v
+			}
+			x, y := numbers(of.rows*of.members*of.dimensions), numbers(of.rows*of.dimensions)
+			c.eval(fmt.Sprintf("%dx%d/%s", of.members, of.dimensions, dtype), c.d.put(dtype+".npy", stored(c.t, dtype, []int64{int64(of.rows), int64(of.members), int64(of.dimensions)}, x)), "--task", "multivariate",
+				"--labels", c.d.put("y.npy", stored(c.t, dtype, []int64{int64(of.rows), int64(of.dimensions)}, y)), "--seed", "2", "--metrics", list)
+		}
+	}
 }
 
 // corpusLogLiks: log-likelihoods under draws of a model's parameters.

@@ -108,7 +108,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed values: one for all rows, or one per shard, in the same order; or a column of a table; --label is the same")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet (the parameters of a Dirichlet distribution)")
-	fl.StringVar(&f.task, "task", "", "`TASK`: binary (the default for one or two columns), classification (for three or more), multilabel, ensemble, regression, quantiles, samples, loglik, survival")
+	fl.StringVar(&f.task, "task", "", "`TASK`: binary (the default for one or two columns), classification (for three or more), multilabel, ensemble, regression, quantiles, samples, multivariate, loglik, survival")
 	fl.StringVar(&f.event, "event", "", "`CLASS` that is the event of a binary task: for arrays (N, 2) column 0 or 1; in a table the label or class that counts as 1")
 	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0 for (M, N, K), 1 for (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
@@ -214,7 +214,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		j.read.Truth, j.read.Labels = t, nil
 	}
 	switch f.task {
-	case "samples":
+	case "samples", ofVectors:
 		j.read.Labels, j.read.Observed = nil, f.labels
 	case "loglik":
 		if len(f.labels) > 0 {
@@ -292,7 +292,7 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 	}()
 	s.info = s.r.Info()
 	spec := j.spec
-	spec.Classes, spec.Members = s.info.Classes, s.info.Members
+	spec.Classes, spec.Members, spec.Dimensions = s.info.Classes, s.info.Members, s.info.Dimensions
 	if f.columns.cluster != "" {
 		spec.Cluster = s.r.(clusteredReader).ClusterColumn()
 	}
@@ -853,10 +853,13 @@ func (f *evalFlags) passOptions() (o metrics.Options, err error) {
 }
 
 // tasks are the values of --task. The first two only confirm what the shape of the scores shows.
-var tasks = []string{"classification", "binary", "multilabel", "ensemble", "regression", "quantiles", "samples", "loglik", "survival"}
+var tasks = []string{"classification", "binary", "multilabel", "ensemble", "regression", "quantiles", "samples", ofVectors, "loglik", "survival"}
+
+// ofVectors is the task of forecasts of several numbers at a time.
+const ofVectors = "multivariate"
 
 // numbers maps tasks whose scores do not belong to classes to their kind.
-var numbers = map[string]metrics.Kind{"regression": metrics.Normals, "quantiles": metrics.Quantiles, "samples": metrics.Samples, "loglik": metrics.LogLiks, "survival": metrics.Survival}
+var numbers = map[string]metrics.Kind{"regression": metrics.Normals, "quantiles": metrics.Quantiles, "samples": metrics.Samples, "loglik": metrics.LogLiks, "survival": metrics.Survival, ofVectors: metrics.Multivariate}
 
 // kind returns the kind of the scores; said says whether --input is given.
 func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
@@ -911,7 +914,11 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 				whose = fmt.Sprintf("member %d: ", m.Member)
 			}
 		}
-		switch b.Reason {
+		reason := b.Reason
+		if d.Dimensions > 0 && b.Column >= d.Classes-d.Dimensions {
+			reason = metrics.BadObserved
+		}
+		switch reason {
 		case metrics.BadLabel, metrics.BadObserved:
 			file, row = f.files.beside(f.labels, paths, file, row, b.Row)
 		case metrics.BadWeight:
@@ -928,7 +935,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 			file, row = r.Locate(d.Faults[i].Row)
 		}
 		b.Row = row
-		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}, Strict: f.strict, Percent: f.tokens.percent}
+		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Dimensions: d.Dimensions, Faults: []metrics.Fault{b}, Strict: f.strict, Percent: f.tokens.percent}
 		said := one.Error()
 		at := place{Value: numberOf(b.Value), Remedy: one.Remedy(b)}
 		if one.Percent && b.Reason == metrics.OutsideUnit {

@@ -161,7 +161,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 // forecasts reports whether the files are read as regression forecasts, as tables are.
 func (f *evalFlags) forecasts(paths []string) bool {
 	switch f.task {
-	case "regression", "quantiles", ofSurvival:
+	case "regression", "quantiles", ofSurvival, ofVectors:
 		return true
 	case "samples":
 		return f.columns.observed != "" || slices.ContainsFunc(paths, isColumns)
@@ -208,6 +208,13 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 	case b.Reason == metrics.BadWeight:
 		column(f.weights[0])
 	case c < 0:
+	case f.task == ofVectors:
+		d := r.Info().Dimensions
+		who := fmt.Sprintf("member %d", c/d)
+		if c >= r.Info().Classes-d {
+			who = "observed values"
+		}
+		where += fmt.Sprintf(", %s, number %d", who, c%d)
 	case r.ClassNames() != nil:
 		where += fmt.Sprintf(", class %q", r.ClassNames()[c])
 	case levels != nil && f.task != ofSurvival:
@@ -253,14 +260,17 @@ func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Eva
 // readyNumbers returns, before rows are read, the reason why a picture of regression forecasts could not be drawn.
 func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
 	there := false
+	if e.Spec.Kind == metrics.Multivariate && k.name != "rank" {
+		return usage("--plot-kind %s draws forecasts of one number; of --task multivariate draw rank", k.name)
+	}
 	switch k.name {
 	case "calibration", "coverage":
 		there = e.Calibration(k.name == "coverage") != nil
 	case "pit":
 		there = e.PIT() != nil
 	case "rank":
-		if e.Spec.Kind != metrics.Samples {
-			return usage("--plot-kind rank draws ranks among samples (--task samples); for other forecasts draw pit")
+		if e.Spec.Kind != metrics.Samples && e.Spec.Kind != metrics.Multivariate {
+			return usage("--plot-kind rank draws ranks among samples or members (--task samples, multivariate); for other forecasts draw pit")
 		}
 		there = e.Ranks() != nil
 	case "spread":
@@ -270,7 +280,7 @@ func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
 		there = e.Spread() != nil
 	}
 	if !there {
-		return usage("--plot-kind %s draws what is not among the metrics; evaluate with --metrics default,%s", k.name, k.of)
+		return usage("--plot-kind %s draws what is not among the metrics; evaluate with --metrics default,%s", k.name, p.metricOf(k, e.Spec.Kind))
 	}
 	return nil
 }
@@ -283,7 +293,9 @@ func forecastPicture(k plotKind, e *eval.Evaluation, d *report.Document) picture
 		f.PIT.Title = "What forecasts gave to what was observed or less (PIT)"
 		return f.PIT
 	case "rank":
-		f.Rank.Title = "Rank of what was observed among the samples"
+		if f.Rank.Title = "Rank of what was observed among the samples"; e.Spec.Kind == metrics.Multivariate {
+			f.Rank.Title = "Average rank of what was observed among the members"
+		}
 		return f.Rank
 	case "spread":
 		f.Spread.Title, f.Spread.Subtitle = "Errors against the stated spread", d.Verdict()

@@ -57,6 +57,8 @@ func (p *htmlPage) also(of eval.Shape) string {
 	switch {
 	case p.file == "" || of.Kind == metrics.LogLiks || of.Kind == metrics.Survival:
 		return ""
+	case of.Kind == metrics.Multivariate:
+		return "multivariate_rank_p"
 	case of.Kind == metrics.Normals:
 		return "miscalibration_area,miscalibration_area(form=interval),pit_p,ence"
 	case of.Kind == metrics.Quantiles:
@@ -263,6 +265,8 @@ func outcomesOf(in *report.Input) []string {
 		return []string{"--time TIME", "--event EVENT"}
 	case in.Classes > 0:
 		return []string{"--labels LABELS"}
+	case in.Task == ofVectors:
+		return []string{"--labels OBSERVED"}
 	case in.Task == "loglik":
 		return nil
 	}

@@ -221,6 +221,7 @@ func intervalsOf(t *testing.T) map[meaning]string {
 		{"quantiles", []string{in("golden", "covid_eu_quantiles23.csv.gz"), "--task", "quantiles", "--quantile-prefix", "q", "--metrics", "all"}},
 		{"samples", []string{in("examples", "draws.npy"), "--labels", in("examples", "observed.npy"), "--task", "samples", "--metrics", "all"}},
 		{"loglik", []string{in("examples", "loglik.npy"), "--task", "loglik", "--metrics", "all"}},
+		{"multivariate", append(vectorFiles(t, d, "vectors", 3, 200, 9, 3), "--metrics", "all")},
 		{"survival", []string{gbsg2, "--task", "survival", "--prob-prefix", "risk_", "--horizons", "720", "--metrics", "all"}},
 	} {
 		code, out, errs := candor(t, append([]string{"eval", "--json"}, c.args...)...)

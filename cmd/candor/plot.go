@@ -75,7 +75,7 @@ var plotKinds = []plotKind{
 	{"calibration", "miscalibration_area", true},             // how often what was observed is below the quantiles
 	{"coverage", "miscalibration_area(form=interval)", true}, // coverage of central intervals
 	{"pit", "pit_p", true},                                   // histogram of the probability integral transform
-	{"rank", "rank_p", true},                                 // histogram of ranks among samples
+	{"rank", "rank_p", true},                                 // histogram of ranks among samples or members
 	{"spread", "ence", true},                                 // errors by stated spread
 }
 
@@ -83,6 +83,12 @@ var plotKinds = []plotKind{
 func (p *plot) kindOf(of eval.Shape) (plotKind, bool) {
 	numbers := !of.HasClasses()
 	for _, k := range plotKinds {
+		if !p.said && of.Kind == metrics.Multivariate && k.name == "rank" {
+			return k, true
+		}
+		if !p.said && of.Kind == metrics.Multivariate {
+			continue
+		}
 		if p.said && k.name == p.kind || !p.said && k.numbers == numbers {
 			return k, k.numbers == numbers
 		}
@@ -116,8 +122,18 @@ func (p *plot) also(of eval.Shape) string {
 		return k.of + ",ood_auroc"
 	case k.name == "ood-roc" && !of.Out, k.name == "decision" && of.Classes > 2:
 		return ""
-	case k.name == "rank" && of.Kind != metrics.Samples, k.name == "spread" && of.Kind != metrics.Normals:
+	case of.Kind == metrics.Multivariate && k.name != "rank":
 		return ""
+	case k.name == "rank" && of.Kind != metrics.Samples && of.Kind != metrics.Multivariate, k.name == "spread" && of.Kind != metrics.Normals:
+		return ""
+	}
+	return p.metricOf(k, of.Kind)
+}
+
+// metricOf returns the metric of a kind of picture.
+func (p *plot) metricOf(k plotKind, of metrics.Kind) string {
+	if k.name == "rank" && of == metrics.Multivariate {
+		return "multivariate_rank_p"
 	}
 	return k.of
 }

@@ -196,6 +196,8 @@ func jsonDocuments(t *testing.T) (l []jsonDocument) {
 	}
 	spec = eval.Spec{Classes: 9, Kind: metrics.LogLiks}
 	add("document", "eval", d.put("loglik.npy", npy(t, []int64{60, 9}, x)), "--task", "loglik", "--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))
+	spec = eval.Spec{Classes: 12, Kind: metrics.Multivariate, Dimensions: 3}
+	add("document", append([]string{"eval", "--metrics", allOf(spec.Shape()) + "," + optionsOf("", spec, false), "--html", paged}, vectorFiles(t, d, "vectors", 3, 60, 3, 3)...)...)
 	add("document", append([]string{"eval", gbsg2, "--metrics", "all,cce(curve=nelson_aalen)"}, gbsg2Flags...)...)
 	add("document", "eval", d.put("censored.csv", []byte("time,event,risk_5\n1,0,0.5\n2,0,0.25\n")), "--task", "survival", "--prob-prefix", "risk_", "--html", paged)
 

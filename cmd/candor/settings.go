@@ -79,6 +79,7 @@ var flagsOf = map[setting.Setting]string{
 	setting.HappenedAt:  "--event",
 	setting.OfSurvival:  "--input survival",
 	setting.OfEvents:    "--task survival",
+	setting.OfVectors:   "--task multivariate",
 	setting.OfForecasts: "--task regression, quantiles or samples",
 	setting.OfMeans:     "--task regression or samples",
 	setting.Out:         "--ood",

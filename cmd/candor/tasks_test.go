@@ -356,6 +356,8 @@ var shapes = []struct {
 	{eval.Shape{Classes: 1, Kind: metrics.Samples}, "all"},
 	{eval.Shape{Classes: 8, Kind: metrics.LogLiks}, "all,nwaic1(as_coded),nwaic2(as_coded),iscv(as_coded),p_waic(as_coded),psis_loo(r_eff=0.5),p_loo(r_eff=0.5),pareto_k_max(r_eff=0.5)"},
 	{eval.Shape{Classes: 1, Kind: metrics.LogLiks}, "all,nwaic1(as_coded)"},
+	{eval.Shape{Classes: 12, Kind: metrics.Multivariate}, "all,variogram_score(order=1.5,weights=inverse_distance),multivariate_rank_p(ranking=band_depth),multivariate_rank_p(bins=2,ranking=dominance)"},
+	{eval.Shape{Classes: 6, Kind: metrics.Multivariate}, "all"},
 	{eval.Shape{Classes: 14, Kind: metrics.Survival}, "all,mean_risk(horizon=3),event_share_km(horizon=3),bias_km(horizon=3),brier_ipcw(horizon=3),auroc_ipcw(horizon=3),concordance_ipcw(horizon=3)," +
 		"concordance(horizon=3),ece_km(bins=4),d_calibration_p(bins=4),cce(orthogonal,repeats=1),cce(kernel=cubic,curve=nelson_aalen,horizon=4,weights=chi)"},
 }
@@ -400,6 +402,9 @@ func TestTaskDocuments(t *testing.T) {
 				}
 				input = []string{"times", "horizons"}
 				args = []string{d.put("s.npz", npz(t, "risks.npy", cut(0, 12), "time.npy", cut(12, 13), "event.npy", cut(13, 14))), "--task", "survival", "--horizons", "1,2,3,4,5,6,7,8,9,10,11,12"}
+			case c.Kind == metrics.Multivariate:
+				input = []string{"members", "dimensions"}
+				args = vectorFiles(t, d, "v", 5, rows, c.Classes/3-1, 3)
 			case c.Kind == metrics.Dirichlet:
 				args = append(args, "--input", "dirichlet")
 			case c.Members > 0:
@@ -470,7 +475,7 @@ func TestTasksRefuse(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{x, "--labels", y, "--task", "nonsense"}, exitUsage, "it is classification, binary, multilabel, ensemble, regression, quantiles, samples, loglik or survival"},
+		{[]string{x, "--labels", y, "--task", "nonsense"}, exitUsage, "it is classification, binary, multilabel, ensemble, regression, quantiles, samples, multivariate, loglik or survival"},
 		{[]string{x, "--labels", y, "--task", "samples", "--input", "logits"}, exitUsage, "--input does not go with --task samples"},
 		{[]string{x, "--labels", y, "--task", "loglik"}, exitUsage, "--labels: log-likelihoods need no labels"},
 		{[]string{x, "--task", "samples"}, exitData, "--labels"},

@@ -97,6 +97,7 @@ const (
 	HappenedAt  Setting = "Event of Survival"
 	OfSurvival  Setting = "the probabilities of the event, 1 minus those of survival"
 	OfEvents    Setting = "metrics.Survival"
+	OfVectors   Setting = "metrics.Multivariate"
 	OfForecasts Setting = "metrics.Normals, Quantiles or Samples"
 	OfMeans     Setting = "metrics.Normals or Samples"
 	Out         Setting = "Spec.Out"

@@ -212,6 +212,8 @@ func (s *ofSpec) Next() (*metrics.Chunk, error) {
 		err = fmt.Errorf("%w: rows of %v for an evaluation of %v", metrics.ErrMismatch, c.Kind, s.spec.Kind)
 	case c.Classes != s.spec.Classes:
 		err = fmt.Errorf("%w: rows of %d %s for an evaluation of %d", metrics.ErrMismatch, c.Classes, s.spec.columns(), s.spec.Classes)
+	case c.Dimensions != s.spec.Dimensions:
+		err = fmt.Errorf("%w: forecasts of %d numbers for an evaluation of %d", metrics.ErrMismatch, c.Dimensions, s.spec.Dimensions)
 	case c.Clusters == nil && s.spec.Cluster != "":
 		err = fmt.Errorf("%w: rows without clusters for an evaluation of rows in clusters by %q", metrics.ErrMismatch, s.spec.Cluster)
 	case c.Decisions != nil && !s.spec.Decided:

@@ -103,6 +103,9 @@ func create(s Spec) (*Evaluation, error) {
 	if err := s.checkSurvival(); err != nil {
 		return nil, err
 	}
+	if err := s.checkVectors(); err != nil {
+		return nil, err
+	}
 	if s.Base.Bins == 0 {
 		s.Base.Bins = calib.DefaultBins
 	}

@@ -69,13 +69,14 @@ func TestParseMetrics(t *testing.T) {
 		}
 	}
 	for s, want := range map[Shape]string{
-		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair rmse coverage_90 miscalibration_area bias crps_pwm crps_rolled mae ae_median wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse pit_p rank_p",
-		{Classes: 3, Kind: metrics.Normals}:   "nll crps rmse sharpness_root zms rce coverage_90 miscalibration_area bias mae ae_median sharpness sigma_scale wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse ence uce pit_p",
-		{Classes: 3, Kind: metrics.Quantiles}: "ae_median wis coverage_50 coverage_90 width_90 miscalibration_area crps wis_dispersion wis_underprediction wis_overprediction width_50 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse pit_p",
-		{Classes: 3, Kind: metrics.LogLiks}:   "nwaic1 nwaic2 iscv lppd psis_loo p_waic p_loo high_variance_rows pareto_k_max",
-		{Classes: 3, Members: 2}:              "accuracy nll brier ece calibration_auc brier_skill augrc mutual_information disagreement",
-		{Classes: 3, Kind: metrics.Dirichlet}: "accuracy nll brier ece calibration_auc brier_skill augrc knowledge_uncertainty",
-		{Classes: 3, Out: true}:               "accuracy nll brier ece calibration_auc brier_skill augrc ood_auroc ood_fpr95",
+		{Classes: 3, Kind: metrics.Samples}:      "crps crps_fair rmse coverage_90 miscalibration_area bias crps_pwm crps_rolled mae ae_median wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse pit_p rank_p",
+		{Classes: 3, Kind: metrics.Normals}:      "nll crps rmse sharpness_root zms rce coverage_90 miscalibration_area bias mae ae_median sharpness sigma_scale wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse ence uce pit_p",
+		{Classes: 3, Kind: metrics.Quantiles}:    "ae_median wis coverage_50 coverage_90 width_90 miscalibration_area crps wis_dispersion wis_underprediction wis_overprediction width_50 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse pit_p",
+		{Classes: 3, Kind: metrics.LogLiks}:      "nwaic1 nwaic2 iscv lppd psis_loo p_waic p_loo high_variance_rows pareto_k_max",
+		{Classes: 6, Kind: metrics.Multivariate}: "energy_score energy_score_fair variogram_score multivariate_rank_p dawid_sebastiani",
+		{Classes: 3, Members: 2}:                 "accuracy nll brier ece calibration_auc brier_skill augrc mutual_information disagreement",
+		{Classes: 3, Kind: metrics.Dirichlet}:    "accuracy nll brier ece calibration_auc brier_skill augrc knowledge_uncertainty",
+		{Classes: 3, Out: true}:                  "accuracy nll brier ece calibration_auc brier_skill augrc ood_auroc ood_fpr95",
 	} {
 		words := "default"
 		if !s.HasClasses() {
@@ -179,13 +180,15 @@ var (
 		zms rce ence uce coverage_50 coverage_90 width_50 width_90 interval_score wis pinball pit_p rank_p temperature
 		nll_temperature_scaled brier_temperature_scaled ece_temperature_scaled`)
 	// base_rate against what is said, three ways; top5_accuracy for any k; accuracy where classes are rare; what of corp_mcb is chance; what nwaic1 is a correction of; iscv
-	// with weights that can be trusted; evidence that may be looked at any time; bins that each count once; errors with their sign; coverage_50 and width_50 at any level; the parts
+	// with weights that can be trusted; evidence that may be looked at any time; bins that each count once; errors with their sign; coverage_50 and width_50 at any level; several
+	// numbers at a time; the parts
 	// of wis and of interval_score; crps of some values or quantiles; the root of zms; all levels' coverages in one number; the time until an event;
 	// what acting on a model is worth and costs; gaps weighed by a kernel; scores against a polynomial of their logits
 	additions = []string{"mean_p", "oe_ratio", "topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
 		"ece_unweighted", "bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "interval_score_underprediction", "interval_score_overprediction", "twcrps", "qwcrps", "sigma_scale",
 		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo", "bits_per_byte", "sequence_nll", "calibration_error_squared", "e_calibration",
 		"multicalibration_error", "multicalibration_error_relative", "multicalibration_error_sigma", "multicalibration_error_p", "multicalibration_gap", "multicalibration_gap_p",
+		"energy_score", "energy_score_fair", "variogram_score", "dawid_sebastiani", "multivariate_rank_p",
 		"mean_risk", "event_share_km", "bias_km", "cce", "ece_km", "brier_ipcw", "brier_integrated", "auroc_ipcw", "concordance_ipcw", "concordance", "d_calibration_p",
 		"net_benefit", "expected_cost", "avoidable_cost", "least_cost_threshold", "coverage_at_risk", "threshold_at_risk", "skce", "skce_p", "mmce",
 		"giviti", "giviti_degree", "giviti_p"}
@@ -218,7 +221,7 @@ func TestTable(t *testing.T) {
 		// What it applies to is all that has classes, or it says what else.
 		all, none := true, true
 		for _, classes := range []int{1, 2, 3, 1000, 5000} {
-			for _, s := range []Shape{{}, {Kind: metrics.Dirichlet}, {Members: 2}, {Out: true}, {Kind: metrics.Samples}, {Kind: metrics.LogLiks}, {Kind: metrics.Normals}, {Kind: metrics.Quantiles}, {Kind: metrics.Survival}} {
+			for _, s := range []Shape{{}, {Kind: metrics.Dirichlet}, {Members: 2}, {Out: true}, {Kind: metrics.Samples}, {Kind: metrics.LogLiks}, {Kind: metrics.Normals}, {Kind: metrics.Quantiles}, {Kind: metrics.Survival}, {Kind: metrics.Multivariate}} {
 				s.Classes = classes
 				applies := d.applies(s)
 				all, none = all && applies == s.HasClasses(), none && !applies

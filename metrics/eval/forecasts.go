@@ -702,8 +702,11 @@ func (e *Evaluation) Calibration(central bool) *regress.Calibration {
 // PIT returns the histogram of metric pit_p without options, or nil if the spec has no such metric.
 func (e *Evaluation) PIT() *regress.PIT { return found[*regress.PIT](e, e.Spec.pitStatistic(20).key) }
 
-// Ranks returns the histogram of metric rank_p without options, or nil if the spec has no such metric.
+// Ranks returns the histogram of metric rank_p or multivariate_rank_p without options, or nil if the spec has no such metric.
 func (e *Evaluation) Ranks() *regress.Ranks {
+	if r := found[*regress.VectorRanks](e, e.Spec.vectorRanks(1000, rankings[0]).key); r != nil {
+		return r.Ranks()
+	}
 	return found[*regress.Ranks](e, e.Spec.ranksStatistic(1000).key)
 }
 

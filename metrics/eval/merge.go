@@ -89,6 +89,8 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: %v and %v distributions", metrics.ErrMismatch, s.Law, o.Law)
 	case !slices.Equal(s.Levels, o.Levels):
 		return fmt.Errorf("%w: quantiles at the levels %v and at %v", metrics.ErrMismatch, s.Levels, o.Levels)
+	case s.Dimensions != o.Dimensions:
+		return fmt.Errorf("%w: forecasts of %d numbers and of %d", metrics.ErrMismatch, s.Dimensions, o.Dimensions)
 	case !slices.Equal(s.Times, o.Times):
 		return fmt.Errorf("%w: probabilities at the times %v and at %v", metrics.ErrMismatch, s.Times, o.Times)
 	case !slices.Equal(s.Horizons, o.Horizons):

@@ -124,6 +124,9 @@ func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
 	if s.Kind == metrics.Normals {
 		enc.Str(s.Law.String())
 	}
+	if s.Kind == metrics.Multivariate {
+		enc.U32(uint32(s.Dimensions))
+	}
 	if s.Kind == metrics.Survival {
 		for _, l := range [][]float64{s.Times, s.Horizons} {
 			enc.U64(uint64(len(l)))
@@ -194,6 +197,9 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	law := ""
 	if s.Kind == metrics.Normals {
 		law = d.Str()
+	}
+	if s.Kind == metrics.Multivariate {
+		s.Dimensions = int(d.U32())
 	}
 	if s.Kind == metrics.Survival {
 		for _, l := range []*[]float64{&s.Times, &s.Horizons} {

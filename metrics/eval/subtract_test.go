@@ -48,7 +48,8 @@ func takings(t testing.TB) (l []taken) {
 					p := quantilesOf(seed, n, 5, weighted)
 					p.Kind = metrics.Samples
 					return p
-				}})
+				}},
+			taken{fmt.Sprintf("vectors, weights %v", weighted), vectorSpec(t, 7, 2, everyVector), func(seed uint64, n int) *metrics.Predictions { return vectorsOf(seed, n, 7, 2, weighted) }})
 	}
 	return l
 }
@@ -101,7 +102,7 @@ func TestSubtract(t *testing.T) {
 
 // subtracted are the accumulators that give up rows, beside those of ensembles.
 const subtracted = "*binfree.EProcess *calib.Bins *calib.Chosen *calib.ClassBins *cells.Cells *rank.Entries *regress.Calibration *regress.Errors " +
-	"*regress.Intervals *regress.Normal *regress.PIT *regress.Penalties *regress.Quantiles *regress.Ranks *regress.WeightedCRPS *score.Balanced *score.BaseRates *score.Clipped *score.Loss *score.Mean " +
+	"*regress.Intervals *regress.Normal *regress.PIT *regress.Penalties *regress.Quantiles *regress.Ranks *regress.VectorRanks *regress.Vectors *regress.WeightedCRPS *score.Balanced *score.BaseRates *score.Clipped *score.Loss *score.Mean " +
 	"*score.SampleCRPS *score.TopHits"
 
 // TestSubtractMembers: the same for ensembles.

@@ -85,6 +85,10 @@ var rowsTable = []rowsMetric{
 	{kind: metrics.Samples, name: "twcrps", need: metrics.NeedRows, of: rowsWeighted("twcrps", metrics.Samples)},
 	{kind: metrics.Samples, name: "qwcrps", need: metrics.NeedRows, of: rowsWeighted("qwcrps", metrics.Samples)},
 	{kind: metrics.Samples, name: "pit", need: metrics.NeedRows, usual: true, of: rowsPlain(rowsSamplePIT)},
+	{kind: metrics.Multivariate, name: vectorNames[Energy], need: metrics.NeedRows, usual: true, of: rowsVector(Energy)},
+	{kind: metrics.Multivariate, name: vectorNames[EnergyFair], need: metrics.NeedRows, of: rowsVector(EnergyFair)},
+	{kind: metrics.Multivariate, name: vectorNames[Variogram], need: metrics.NeedRows, usual: true, of: rowsVector(Variogram)},
+	{kind: metrics.Multivariate, name: vectorNames[DawidSebastiani], need: metrics.NeedRows, of: rowsVector(DawidSebastiani)},
 }
 
 // rowsDefaultLevel is the default level of an interval.
@@ -333,6 +337,11 @@ func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetri
 //	           pit             (a + b + 1) / (2 (m + 1)), with a of m samples below the observed value and b at or below it: the
 //	                           middle of the interval from which a randomized one is drawn
 //
+//	Multivariate
+//	           energy_score, energy_score_fair, dawid_sebastiani
+//	                           of Vectors; the last is NaN in a row whose covariance is singular
+//	           variogram_score options order, by default 0.5, and weights: equal or inverse_distance
+//
 // The error wraps metrics.ErrNoRows if the kind has no metric of that name. Otherwise it says what is wrong with the option,
 // or which quantile is missing. Levels are equal if they differ by at most 1e-9. The CRPS of samples is in package score. A
 // metric of quantiles panics unless rows have one quantile per level. A value that overflows float64 is +Inf.
@@ -348,8 +357,11 @@ func ParseRowMetric(name string, k metrics.Kind, levels []float64) (metrics.RowM
 		return fail(metrics.ErrNoRows)
 	}
 	m := &rowsTable[at]
-	if weightedName(name) {
+	switch {
+	case weightedName(name):
 		return parseWeighted(spelling, k, levels, NormalLaw)
+	case k == metrics.Multivariate:
+		return parseVector(spelling)
 	}
 	level := 0.0
 	if open {

@@ -286,6 +286,9 @@ func forecasts(s *sheet, d *report.Document) {
 		id, about string
 		of        *picture.Histogram
 	}{{"pit", "What forecasts gave to what was observed or less (PIT).", f.PIT}, {"rank", "Rank of what was observed among the samples.", f.Rank}} {
+		if h.of != nil && h.of.Together {
+			h.about = "Average rank of what was observed among the members."
+		}
 		if h.of != nil {
 			l = append(l, figure(h.id, h.of.Panel(), tag("b", "", text(h.about)), " ", text(minus(h.of.Verdict()))))
 		}

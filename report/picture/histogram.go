@@ -30,6 +30,7 @@ type Histogram struct {
 	Rows            int64   // for the notes and the verdict; 0 omits them and the test
 	P               float64 // p-value of a test of flatness, for the notes
 	Reason          string  // why P is NaN
+	Together        bool    // of several numbers at a time, whose dependence may also make a U or a hump
 }
 
 // HistogramOfPIT returns the histogram of p, with bands at a level.
@@ -96,14 +97,18 @@ func (d *Histogram) Verdict() string {
 		slope += float64(mass * math.Sqrt(3) * (u + v - 1))
 		bend += float64(mass * math.Sqrt(5) * (float64(2*(float64(u*u)+float64(u*v)+float64(v*v))) - float64(3*(u+v)) + 1))
 	}
+	narrow, wide := "too narrow (U shape)", "too wide (hump)"
+	if d.Together {
+		narrow, wide = "too narrow or too weakly dependent (U shape)", "too wide or too strongly dependent (hump)"
+	}
 	n := math.Sqrt(float64(d.Rows))
 	const clear = 2.24
 	var shape []string
 	switch z := bend * n; {
 	case z > clear:
-		shape = append(shape, "too narrow (U shape)")
+		shape = append(shape, narrow)
 	case z < -clear:
-		shape = append(shape, "too wide (hump)")
+		shape = append(shape, wide)
 	}
 	switch z := slope * n; {
 	case z > clear:
