@@ -529,7 +529,7 @@ func TestMasked(t *testing.T) {
 	for _, kind := range []string{"logits", "logprobs"} {
 		got := evaluate(t, d.put("l.npy", npy(t, s.shape(), logs.probs)), "--labels", y, "--input", kind, "--metrics", quick(5))
 		for key := range want.Metrics {
-			if a, b := got.value(t, key), want.value(t, key); math.Abs(a-b) > 1e-12 {
+			if a, b := got.value(t, key), want.value(t, key); math.Abs(a-b) > 1e-12*math.Max(1, math.Abs(b)) {
 				t.Errorf("%s: %s is %v of %s, %v of probabilities", kind, key, a, kind, b)
 			}
 		}
