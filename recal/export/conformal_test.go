@@ -132,6 +132,10 @@ func conformalTrials(t *testing.T) (l []conformalTrial) {
 			for _, name := range conformalMethods {
 				add(name, p, coverage, kind, classes, x)
 			}
+			if kind == metrics.Probs { // the calibration rows: the score of one is the threshold
+				add("lac", p, coverage, kind, classes, p.F64)
+				add("raps(lambda=0.1,k=1)", p, coverage, kind, classes, p.F64)
+			}
 			add("lac(by_class)", classRows(rng, 20, classes, kind), 0.95, kind, classes, x) // thresholds are infinite
 			add("aps(keep_last)", classRows(rng, 10, classes, kind), 0.95, kind, classes, x)
 			// Where sets are small many would be empty.
