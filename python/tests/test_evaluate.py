@@ -274,6 +274,14 @@ def test_one_call_for_every_task() -> None:
     want = candor.evaluate_forecast(quantiles=values, levels=[0.1, 0.5, 0.9], observed=seen)
     assert candor.evaluate(values, labels=seen, task="quantiles", levels=[0.1, 0.5, 0.9]) == want
     assert candor.evaluate(values, labels=seen, task="samples") == candor.evaluate_forecast(samples=values, observed=seen)
+    members, outcomes = R.normal(size=(300, 6, 2)), R.normal(size=(300, 2))
+    many = candor.evaluate(members, labels=outcomes, task="multivariate", weights=Y + 1.0)
+    assert many == candor.evaluate_forecast(members=members, observed=outcomes, weights=Y + 1.0)
+    apart = np.linalg.norm(members[:, :, None] - members[:, None], axis=3).sum(axis=(1, 2)) / (2 * 6 * 5)
+    fair = np.linalg.norm(members - outcomes[:, None], axis=2).mean(axis=1) - apart
+    assert many.energy_score_fair == pytest.approx(np.average(fair, weights=Y + 1.0), rel=1e-12)
+    with pytest.raises(candor.DataError, match="observed values have shape"):
+        candor.evaluate_forecast(members=members, observed=outcomes[:, :1])
     want = candor.evaluate_forecast(mean=risks, std=seen, observed=event)
     assert candor.evaluate(task="regression", mean=risks, std=seen, labels=event) == want
 

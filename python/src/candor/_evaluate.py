@@ -68,8 +68,8 @@ def evaluate(
         classes: the classes in the order of the columns of scores, as `clf.classes_` has them.
         metrics: their names, with options, as "ece(bins=30)"; "default", "all", or a list of names. `candor metrics` lists them.
         task: binary, classification, multilabel or ensemble. By default binary for one column or two, and classification for more. "survival"
-            takes what `evaluate_survival` does, with `probs` as risks; "quantiles", "samples" and "regression" what `evaluate_forecast` does,
-            with `probs` as quantiles or samples and `labels` as what was observed.
+            takes what `evaluate_survival` does, with `probs` as risks; "quantiles", "samples", "multivariate" and "regression" what
+            `evaluate_forecast` does, with `probs` as quantiles, samples or members and `labels` as what was observed.
         state: keep the state, from which pages and pictures are made; False saves a little time.
         max_memory: what the command keeps to beside the arrays, as "1GiB" or a number of bytes. It is "256MiB" by default, on every machine, so that
             results and states do not depend on what is free. An error says how much is needed where that is too little.
@@ -140,6 +140,7 @@ def evaluate_forecast(
     quantiles: Any = None,
     levels: Optional[Sequence[float]] = None,
     samples: Any = None,
+    members: Any = None,
     weights: Any = None,
     groups: Any = None,
     clusters: Any = None,
@@ -149,16 +150,17 @@ def evaluate_forecast(
     progress: Optional[bool] = None,
     **options: Any,
 ) -> Result:
-    """Evaluate forecasts of numbers: distributions, quantiles or samples. Values are in the units of what was observed.
+    """Evaluate forecasts of numbers: distributions, quantiles, samples, or members of several numbers at a time. Values are in the units of what was observed.
 
     Args:
-        observed: what was observed, shape (N,).
+        observed: what was observed, shape (N,); for `members` (N, D).
         mean: means of a distribution, (N,), with `std` or `scale`; normal, or what distribution="laplace", "logistic" or "t(df=5)" says.
         std: standard deviations, (N,), positive.
         scale: parameters of scale instead, (N,), positive.
         quantiles: quantiles, (N, L), rising in each row, with `levels`.
         levels: the levels of the L quantiles, between 0 and 1, rising.
         samples: samples of the forecast, (N, S), in any order.
+        members: members of a forecast of D numbers at a time, (N, M, D).
         weights: a weight for each row, (N,).
         groups: as in `evaluate`.
         clusters: as in `evaluate`.
@@ -171,7 +173,7 @@ def evaluate_forecast(
     >>> round(result.rmse, 4)
     0.6557
     """
-    kind, value = one(mean=mean, quantiles=quantiles, samples=samples)
+    kind, value = one(mean=mean, quantiles=quantiles, samples=samples, members=members)
     if kind == "mean":
         spread, by = one(std=std, scale=scale)
         a = _arrays.numbers("mean", mean)
@@ -184,12 +186,13 @@ def evaluate_forecast(
         words += beside(kind, len(a), weights=weights, groups=groups, clusters=clusters, options=options, once=True)
     else:
         a = _arrays.scores(kind, value)
-        words = ["eval", Input(kind, a, once=True), "--task", kind]
+        words = ["eval", Input(kind, a, once=True), "--task", "multivariate" if kind == "members" else kind]
         if kind == "quantiles":
             if levels is None:
                 raise UsageError("levels= says which quantiles these are, as [0.05, 0.5, 0.95]")
             words += ["--levels", ",".join(map(repr, map(float, levels)))]
-        words += beside(kind, len(a), labels=_arrays.numbers("observed", observed), weights=weights, groups=groups, clusters=clusters, options=options, once=True)
+        y = _arrays.scores("observed", observed) if kind == "members" else _arrays.numbers("observed", observed)
+        words += beside(kind, len(a), labels=y, weights=weights, groups=groups, clusters=clusters, options=options, once=True)
     words += flags({"metrics": metrics, "max_memory": max_memory, **options})
     return _result(Result, words, state, progress, a.nbytes)
 
@@ -252,6 +255,7 @@ _OTHERS: Mapping[Optional[str], tuple[str, Callable[..., Result], Mapping[str, s
     "regression": ("evaluate_forecast", evaluate_forecast, {"labels": "observed", "clusters": "clusters"}),
     "quantiles": ("evaluate_forecast", evaluate_forecast, {"probs": "quantiles", "labels": "observed", "clusters": "clusters"}),
     "samples": ("evaluate_forecast", evaluate_forecast, {"probs": "samples", "labels": "observed", "clusters": "clusters"}),
+    "multivariate": ("evaluate_forecast", evaluate_forecast, {"probs": "members", "labels": "observed", "clusters": "clusters"}),
 }
 """Tasks that functions of their own evaluate: the function, and what it calls arguments of `evaluate`."""
 

@@ -66,7 +66,7 @@ KINDS: Mapping[str, type[CandorError]] = {
 
 _FLAG = re.compile(
     r"(?<![\w-])--(?P<flag>[a-z][a-z-]*[a-z])(?:[ =](?P<value>\d[\w./]*\w|\d|drop|skip|probs|logits|logprobs|dirichlet|binary|classification|multilabel|ensemble"
-    r"|regression|quantiles|samples|loglik)\b| [A-Z]{2,}\b)?"
+    r"|regression|quantiles|samples|multivariate|loglik)\b| [A-Z]{2,}\b)?"
 )
 _ARGUMENTS = {"group": "groups", "cluster": "clusters", "slice-by": "slices"}
 _SWITCHES = {"bfloat16", "percent", "renormalize", "temperature-scaled"}
