@@ -66,6 +66,7 @@ var plotKinds = []plotKind{
 	{"equal-mass", "calibration_auc", false},                 // gaps by bins of equal mass
 	{"classes", "sce", false},                                // a diagram of each class
 	{"corp", "corp_mcb", false},                              // of rising frequencies, without bins
+	{"belt", "giviti", false},                                // calibration belt
 	{"risk-coverage", "aurc", false},                         // of selective classification
 	{"rejection", "aurc", false},                             // accuracy of what is kept, with out-of-distribution rows where there are any
 	{"confidence", "aurc", false},                            // accuracy above a confidence, likewise
@@ -260,6 +261,10 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		there = slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool {
 			return strings.HasPrefix(m.Name, "corp_") && !strings.Contains(m.String(), "exact") && !strings.Contains(m.String(), "score=log") && !strings.Contains(m.String(), "score=spherical")
 		})
+	case "belt":
+		there = slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool {
+			return strings.HasPrefix(m.Name, "giviti") && !strings.Contains(m.String(), "exact")
+		})
 	case "equal-mass":
 		_, there = e.EqualMass()
 	case "rejection", "ood-roc":
@@ -320,6 +325,8 @@ func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 		return p.save(p.classPicture(e, d))
 	case "corp":
 		return p.save(corpPicture(e, d))
+	case "belt":
+		return p.save(beltPicture(e, d))
 	case "equal-mass":
 		return p.save(massPicture(e, d))
 	default:
@@ -383,6 +390,15 @@ func corpPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
 	r := &picture.CORP{Title: "Recalibrated frequency by score", Subtitle: d.VerdictOfAll(), Level: level}
 	if f := e.Fit(); f != nil {
 		r.Fit, r.Event, r.Bins, r.Band = f.CORP, f.Event, f.Histogram, f.Band(level, &f.Resampling)
+	}
+	return r
+}
+
+// beltPicture returns the calibration belt.
+func beltPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
+	r := &picture.Belt{Title: "Calibration belt", Subtitle: d.VerdictOfAll()}
+	if b := e.Belt(); b != nil {
+		r.Belt, r.Event, r.Bins = b.Belt, b.Event, b.Histogram
 	}
 	return r
 }

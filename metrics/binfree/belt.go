@@ -388,7 +388,7 @@ const beltPoints = 4096
 // frequencies of all polynomials of the degree whose likelihood ratio against the fit is at most the statistic's quantile at the level, as in
 // the test. So it holds for all scores together, given the degree: if it leaves out the diagonal somewhere, the p-value is below 1 - level.
 //
-// Limits are accurate to about 1e-8. With more than 4,096 distinct scores, neighbours within 1/128 of a
+// Limits are accurate to about 1e-8; they are 0 and 1 where the polynomial parts the outcomes. With more than 4,096 distinct scores, neighbours within 1/128 of a
 // logit are joined first, within more if that leaves more than 4,096. It returns nil if
 // Reason gives a reason. It panics unless 0 < level < 1.
 func (b *Belt) Limits(level float64, scores ...float64) []BeltLimits {
@@ -406,7 +406,13 @@ func (b *Belt) Limits(level float64, scores ...float64) []BeltLimits {
 		x := odds{s, 1 - s}.logit()
 		basis := p.values(x)
 		at := func(c []float64) float64 { return share(x + p.along(c, &basis)) }
-		limits[i] = BeltLimits{s, at(p.at), at(p.farthest(&basis, -1, top, room)), at(p.farthest(&basis, 1, top, room))}
+		limits[i] = BeltLimits{s, at(p.at), 0, 1}
+		if c, ok := p.farthest(&basis, -1, top, room); ok {
+			limits[i].Low = at(c)
+		}
+		if c, ok := p.farthest(&basis, 1, top, room); ok {
+			limits[i].High = at(c)
+		}
 	}
 	return limits
 }
@@ -454,8 +460,8 @@ func (p *polynomial) joined(most int) polynomial {
 // farthest returns the coefficients with the largest value of sign times the polynomial at a point with this basis, among those whose
 // log-likelihood is at most room below that of the fit, which gains top. With f the loss of log-likelihood, r its gradient and H its second
 // derivatives, the maximum has r = v g and f = room for the vector g of the point; these equations are solved by Newton's method from the
-// ellipse of H at the fit.
-func (p *polynomial) farthest(basis *[mostDegree + 1]float64, sign, top, room float64) []float64 {
+// ellipse of H at the fit. ok is false if there is no solution: where the polynomial parts the outcomes.
+func (p *polynomial) farthest(basis *[mostDegree + 1]float64, sign, top, room float64) (c []float64, ok bool) {
 	n := p.degree + 1
 	g := make([]float64, n)
 	for k := range g {
@@ -468,7 +474,7 @@ func (p *polynomial) farthest(basis *[mostDegree + 1]float64, sign, top, room fl
 		}
 		return s
 	}
-	c := slices.Clone(p.at)
+	c = slices.Clone(p.at)
 	loss := 0.0
 	for range 100 {
 		slope, h := p.slopes(c)
@@ -478,7 +484,7 @@ func (p *polynomial) farthest(basis *[mostDegree + 1]float64, sign, top, room fl
 		}
 		u, ok := solved(&h, g)
 		if !ok {
-			break
+			return nil, false
 		}
 		w, _ := solved(&h, r)
 		along := dot(r, u)
@@ -508,8 +514,8 @@ func (p *polynomial) farthest(basis *[mostDegree + 1]float64, sign, top, room fl
 			}
 		}
 		if size < 1e-16*room {
-			break
+			return c, math.Abs(loss-room) < 1e-6*room
 		}
 	}
-	return c
+	return nil, false
 }

@@ -171,6 +171,11 @@ func TestBeltWithoutFit(t *testing.T) {
 	if v, _ := parted.Statistic(); math.Abs(v+2*math.Log(0.8*0.7*0.4*0.5)) > 1e-8 {
 		t.Errorf("outcomes that a line parts: %v", v)
 	}
+	for _, l := range parted.Limits(0.95, 0.1, 0.35, 0.9) {
+		if l.Low > l.Score || l.High < l.Score {
+			t.Errorf("the belt of outcomes that a line parts leaves out the diagonal: %+v", l)
+		}
+	}
 	w := binaryRows([]float64{0.2, 0.3, 0.2}, []int32{1, 0, 0})
 	w.Weights = []float64{1, 2, 3}
 	if b := binfree.BeltOf(seen(t, w), nil); b.Reason() == "" {

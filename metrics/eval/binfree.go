@@ -155,6 +155,24 @@ func (e *Evaluation) Fit() *Fit {
 	return nil
 }
 
+// BeltFit is the calibration belt from which the giviti metrics are computed.
+type BeltFit struct {
+	*binfree.Belt
+	Event     calib.Event // event whose probability the scores state
+	Histogram []calib.Bin // fifty bins of the scores
+}
+
+// Belt returns the calibration belt of the first giviti metric whose cells are kept. It is nil if the spec has none, or no rows.
+func (e *Evaluation) Belt() *BeltFit {
+	for _, m := range e.Spec.Metrics {
+		if strings.HasPrefix(m.Name, "giviti") && !m.exact() && e.Audit.Rows > 0 {
+			bins, _ := calib.EvenOf(e.cells(e.event(m)), 50)
+			return &BeltFit{e.belt(m), e.event(m), bins.Bins(e.Spec.Level)}
+		}
+	}
+	return nil
+}
+
 func (e *Evaluation) bayesian(m Metric) *calib.Bayesian {
 	k := bayesOf{*e.binning(m), calib.BayesianOptions{AsCoded: bayesOwn.of(m, "as_coded") != 0, Draws: int(bayesOwn.of(m, "draws")), Seed: e.Spec.Seed}}
 	return remember(e, k, func() *calib.Bayesian {

@@ -60,6 +60,7 @@ func usual() map[string]Drawing {
 		"forest":      &Forest{Title: "Differences", Subtitle: "a", First: "first", Panels: slices.Repeat([]ForestPanel{{Name: "m", Rows: []ForestRow{{Name: "r", Value: 0.02, Interval: in, Verdict: First}}}}, 8)},
 		"gaps":        &Gaps{Title: "Difference of the gaps", X: "x", Y: "y", Bins: []GapBin{{0, 1, 0.02, in, 90}}},
 		"flips":       &Flips{Title: "Who is right", A: "a", B: "b", Both: 9, OnlyA: 1},
+		"belt":        &Belt{Title: "Calibration belt", Bins: many(50)},
 		"corp":        &CORP{Title: "Recalibrated frequency by score", Bins: many(50)},
 	}
 }
@@ -84,7 +85,7 @@ func TestHeader(t *testing.T) {
 
 // TestBytes: pictures are the same on every CPU. If they change because the design does, put what it says here.
 func TestBytes(t *testing.T) {
-	const want = "e0cc000fb70d9c9a123b4fe46924e613eece1ca3d9d5d78700ab7a40cc80b11a"
+	const want = "1c555d6db81399422df533fc74b2aa5d3ce554d23c5ddb6a56fa0c04bc521a6c"
 	h := sha256.New()
 	for _, l := range []map[string]Drawing{usual(), drawings()} {
 		for _, name := range slices.Sorted(maps.Keys(l)) {

@@ -140,6 +140,17 @@ func ExampleCORP() {
 	// Output: The recalibrated curve has 2 steps, from a share of 0.0% to 100.0%; miscalibration (MCB) is 0.180.
 }
 
+func ExampleBelt() {
+	c := metrics.Must(cells.New(nil))
+	if err := metrics.NewPass(nil, c).Add(predictions()); err != nil {
+		log.Fatal(err)
+	}
+	histogram, _ := calib.EvenOf(c, 50)
+	d := &picture.Belt{Belt: binfree.BeltOf(c, nil), Event: c.Event(), Bins: histogram.Bins(metrics.DefaultLevel)}
+	fmt.Println(d.Panel().Desc)
+	// Output: The diagonal is within the 95% belt at all scores.
+}
+
 func ExampleCalibrationCurve() {
 	d := &picture.CalibrationCurve{
 		Rows: 400, Area: 0.0625,

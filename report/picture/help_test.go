@@ -185,7 +185,7 @@ func drawings() map[string]Drawing {
 	}
 	title, sub := strings.Repeat("word ", 60)+strings.Repeat("x", 500), "a\nb\n"+strings.Repeat("<&>\" é ", 40)
 	out := map[string]Drawing{"zero reliability": &Reliability{}, "zero overlay": &Overlay{}, "zero classes": &Classes{}, "zero mass": &Mass{}, "zero risk": &Risk{},
-		"zero members": &Members{}, "zero forest": &Forest{}, "zero gaps": &Gaps{}, "zero flips": &Flips{}, "zero curves": &Curves{}, "zero corp": &CORP{},
+		"zero members": &Members{}, "zero forest": &Forest{}, "zero gaps": &Gaps{}, "zero flips": &Flips{}, "zero curves": &Curves{}, "zero corp": &CORP{}, "zero belt": &Belt{},
 		"long": &Reliability{Title: title, Subtitle: sub, Bins: five(), Classes: 3}}
 	for name, b := range sets {
 		for _, y := range []Y{Accuracy, Frequency, Gap} {
