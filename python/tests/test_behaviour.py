@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import candor
-from candor import _command, _pipe, _program
+from candor import _command, _pipe, _program, _progress
 
 R = np.random.default_rng(2)
 P = R.dirichlet(np.ones(4), 200)
@@ -173,6 +173,54 @@ def test_other_arrays() -> None:
             return self.a.__dlpack_device__()
 
     assert candor.evaluate(Tensor(P), labels=Tensor(Y), weights=weights) == want
+
+
+class Bar:
+    """What tqdm returns."""
+
+    made: list[Bar] = []
+
+    def __init__(self, total: int, **_: object) -> None:
+        self.total, self.done, self.closed = total, 0, False
+        Bar.made.append(self)
+
+    def update(self, n: int) -> None:
+        assert not self.closed
+        self.done += n
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closed = True
+
+
+@pytest.mark.usefixtures("files")
+def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In notebooks, of much data, or where it is asked for; without tqdm there is none."""
+    labels = np.resize(Y, len(LARGE))
+    monkeypatch.setattr(Bar, "made", [])
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setattr(_progress, "LONG", LARGE.nbytes)
+    candor.evaluate(LARGE, labels=labels, metrics="nll")
+    assert not Bar.made
+    for scores in (LARGE, np.asfortranarray(LARGE)):
+        candor.evaluate(scores, labels=labels, metrics="nll", progress=True)
+    candor.compare({"a": LARGE, "b": LARGE}, labels=labels, metrics="nll", progress=True)
+    with pytest.raises(candor.DataError):
+        candor.evaluate(LARGE, labels=labels + 1, metrics="nll", progress=True)
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    candor.evaluate(LARGE, labels=labels, metrics="nll")
+    assert len(Bar.made) == 5
+    candor.evaluate(LARGE[1:], labels=labels[1:], metrics="nll")
+    candor.evaluate(LARGE, labels=labels, metrics="nll", progress=False)
+    assert len(Bar.made) == 5
+    assert all(b.closed and b.total == LARGE.nbytes for b in Bar.made)
+    assert [b.done for b in Bar.made[:3] + Bar.made[4:]] == [LARGE.nbytes] * 4
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    candor.evaluate(LARGE, labels=labels, metrics="nll", progress=True)
 
 
 def test_groups_of_a_frame() -> None:
