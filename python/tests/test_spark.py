@@ -316,3 +316,26 @@ def test_killed_in_every_task(spark, data, tmp_path):
     """A command that is killed again and again ends the job with an error that says so."""
     with pytest.raises(pyspark.errors.PythonException, match="killed by SIGKILL"):
         tried(spark, data, tmp_path, "kill -9 $$", always="x")
+
+
+@pytest.mark.parametrize("method", ["temperature", "ets", "vector", "matrix", "beta", "platt", "platt(smoothed)", "isotonic", "histogram"])
+def test_exported_maps(spark, tmp_path, method):
+    """The query of candor recal export gives what apply gives, also of 0, 1 and ties."""
+    r = np.random.default_rng(4)
+    columns = ["a", "b", "c"] if method in ("temperature", "ets", "vector", "matrix") else ["p"]
+    if len(columns) == 1:
+        p = r.random(ROWS).round(2)
+        labels = (r.random(ROWS) < p**2).astype(int)
+        p[:3] = 0, 1, 1
+    else:
+        p = r.dirichlet(np.ones(3), ROWS)
+        labels = (np.log(p) / 2 + r.gumbel(size=p.shape)).argmax(axis=1)
+    fitted = candor.recalibrate(method, p, labels=labels)
+    fitted.save(tmp_path / "map.json")
+    words = ["recal", "export", str(tmp_path / "map.json"), "--to", "sql", "--columns", ",".join(columns), "--table", "scores"]
+    query = subprocess.run([sys.executable, "-m", "candor", *words], check=True, stdout=subprocess.PIPE, text=True).stdout
+    rows = [(i, *map(float, row)) for i, row in enumerate(p.reshape(ROWS, -1))]
+    spark.createDataFrame(rows, ["i", *columns]).createOrReplaceTempView("scores")
+    found = spark.sql(query).orderBy("i").collect()
+    got = np.array([[row[f"{c}_recalibrated"] for c in columns] for row in found]).reshape(p.shape)
+    np.testing.assert_allclose(got, fitted.apply(p), rtol=0, atol=1e-12)
