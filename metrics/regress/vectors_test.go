@@ -447,6 +447,38 @@ func TestVectorRanksCalibrated(t *testing.T) {
 	}
 }
 
+// TestVectorsCover: 95% intervals of 100 rows hold the mean of many rows about that often.
+func TestVectorsCover(t *testing.T) {
+	r := rand.New(rand.NewPCG(41, 42))
+	rows := func(n int) *metrics.Predictions {
+		p := &metrics.Predictions{Kind: metrics.Multivariate, Dimensions: 2, Scores: metrics.Scores{Rows: n, Classes: 14}}
+		for range n {
+			a := r.NormFloat64()
+			for range p.Classes {
+				p.F64 = append(p.F64, a+r.NormFloat64())
+			}
+		}
+		return p
+	}
+	for score, o := range map[regress.VectorScore]regress.VectorOptions{regress.Energy: {}, regress.EnergyFair: {}, regress.Variogram: {Score: regress.Variogram}} {
+		all := vectors(o)
+		passInto(t, rows(200_000), all)
+		want, held := all.Value(score), 0
+		const sets = 1000
+		for range sets {
+			v := vectors(o)
+			passInto(t, rows(100), v)
+			if i := v.Interval(score, 0.95); i.Low <= want && want <= i.High {
+				held++
+			}
+		}
+		t.Logf("score %d: %d of %d", score, held, sets)
+		if held < 920 || held > 970 {
+			t.Errorf("score %d: %d of %d intervals hold %v", score, held, sets, want)
+		}
+	}
+}
+
 func FuzzVectorsUnmarshal(f *testing.F) {
 	for _, a := range vectorAccumulators()[:3] {
 		f.Add(metrics.Must(a.AppendBinary(nil)))
