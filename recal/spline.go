@@ -177,7 +177,7 @@ func (b *natural) at(dst []float64, t float64) {
 	h, square := b.h, float64(u*u)
 	cube := float64(square*u) / float64(6*h)
 	clear(dst)
-	addScaled(dst, square/2-cube-float64(h*u)/3, b.bend[j*b.k:][:b.k])
+	addScaled(dst, float64(square/2)-cube-float64(h*u)/3, b.bend[j*b.k:][:b.k])
 	addScaled(dst, cube-float64(h*u)/6, b.bend[(j+1)*b.k:][:b.k])
 	dst[j] += 1 - u/h
 	dst[j+1] += u / h

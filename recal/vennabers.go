@@ -233,7 +233,7 @@ func (m VennAbers) merge(low, high []float64) float64 {
 		sum := 0.0
 		for i, p0 := range low {
 			p1 := high[i]
-			sum += p1 + float64(p0*p0)/2 - float64(p1*p1)/2
+			sum += p1 + float64(float64(p0*p0)/2) - float64(float64(p1*p1)/2)
 		}
 		return sum / n
 	}
