@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -55,8 +56,10 @@ func data(v float64, shown string) safe {
 	return tag("data", `value="`+exact+`"`, text(minus(shown)))
 }
 
-// minus writes the sign of negative numbers as one.
-func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }
+// minus writes the sign of negative numbers as one, and leaves hyphens, such as those of names, as they are.
+func minus(s string) string { return negative.ReplaceAllString(s, "${1}−${2}") }
+
+var negative = regexp.MustCompile(`(^|[\s([]|[0-9]e)-([0-9.]|Inf)`)
 
 // count is a whole number, whose digits are all shown.
 func count(n int64) safe { return text(minus(report.Count(n))) }
