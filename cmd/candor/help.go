@@ -24,6 +24,9 @@ const allFlags = "flags"
 // manyFlags is the number of flags from which the help of a command is short: it has the main ones, and says which topics have the others.
 const manyFlags = 20
 
+// ownUsage annotates a flag whose usage is shown in place of that of inShort, since its command takes fewer values.
+const ownUsage = "own usage"
+
 // inShort says in a few words what the main flags are for. Flags that are in no topic belong here too.
 var inShort = []struct {
 	part        int // 0 input, 1 metrics, 2 output
@@ -220,7 +223,9 @@ func briefly(c *cobra.Command, width int) (parts [4]string, rest string) {
 		for _, f := range flags {
 			if f.Name == s.name {
 				short := *f
-				short.Usage, short.DefValue = s.usage, ""
+				if short.DefValue = ""; f.Annotations[ownUsage] == nil {
+					short.Usage = s.usage
+				}
 				main[s.part] = append(main[s.part], &short)
 				seen[s.name] = true
 			}

@@ -29,18 +29,18 @@ func recalBestCommand() *cobra.Command {
 		Short: "Compare methods, and fit the simplest of the best",
 		Long: `Compare recalibration methods by cross-fitting, and choose the simplest one that is within noise of the best.
 
-Rows are divided into --folds, and each row is judged by a map that was fitted to the other folds. The method of the lowest mean NLL is
-compared with each other one, row by row. A method is within noise if the interval of the difference of their NLL has 0 in it. Of
-these, and the best itself, the one with the fewest parameters is chosen. No recalibration is a candidate, of 0 parameters.
+Rows are divided into --folds, and each row is judged by a map that was fitted to the other folds. The method with the lowest mean NLL
+is compared with each other method, row by row. A method is within noise if the interval of the difference of their NLL contains 0.
+Among these methods and the best one itself, the one with the fewest parameters is chosen. Leaving the predictions as they are also
+counts as a method, with 0 parameters; tables call it none.
 
---methods lists what is tried, separated by commas, as recal fit names it. By default that is, of a binary task,
+--methods lists what is tried, separated by commas, as recal fit names it. The default for a binary task is
   ` + strings.Join(binaryCandidates, ", ") + `
-and of classes
+and for classes
   ` + strings.ReplaceAll(strings.Join(classCandidates, ", "), ", platt", ",\n  platt") + `
-but matrix and dirichlet only where there are as many rows as elements of W, and bbq only without weights.
+but matrix and dirichlet only where there are at least K^2 rows for K classes, and bbq only without weights.
 
--o writes the map of the chosen method, fitted to all rows, as recal fit writes it. If no recalibration is chosen, the map changes
-nothing. Files, labels and other flags are those of recal fit. Two columns, (N, 2), are a binary task unless --task classification is
+-o writes the map of the chosen method, fitted to all rows, as recal fit writes it. If none is chosen, the map changes nothing. Files, labels and other flags are those of recal fit. Two columns, (N, 2), are a binary task unless --task classification is
 given. Files are read many times, so none may be standard input or a pipe.`,
 		Example: `  candor recal best logits.npy --labels labels.npy --input logits -o map.json
   candor recal best visits.csv --prob p --labels y --cluster patient
@@ -60,8 +60,13 @@ given. Files are read many times, so none may be standard input or a pipe.`,
 	}
 	fl.StringVar(&f.list, "methods", "", "`METHODS` to try, separated by commas")
 	take("labels", "input", "task", "event", "weights", "prob", "prob-prefix", "logit-prefix", "pivot", "id", "on-unmatched", "classes", "no-header", "ignore-label", "percent")
-	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
-	fl.Lookup("task").Usage = "`TASK`: binary, of one or two columns, or classification, of three or more, unless it is said"
+	own := func(name, usage string) {
+		f := fl.Lookup(name)
+		f.Usage, f.Annotations = usage, map[string][]string{ownUsage: {}}
+	}
+	own("labels", "`FILE` of true classes, or a column")
+	own("input", "`KIND` of scores: probs (the default), logits, logprobs")
+	own("task", "`TASK` of two columns: binary (the default), classification")
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` of the chosen map to write, as JSON")
 	fl.StringVar(&f.loss, "loss", "nll", "`LOSS` by which methods are compared: nll or brier")
 	fl.IntVar(&f.folds, "folds", 5, "`NUMBER` of folds of the cross-fitting")
