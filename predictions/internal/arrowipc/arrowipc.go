@@ -25,7 +25,6 @@ type File struct {
 	r       *messages
 	stream  *ipc.Reader
 	index   *index // of a file, which is no stream
-	file    *ipc.FileReader
 	columns []columns.Column
 	types   []arrow.DataType
 	want    []int
@@ -209,7 +208,7 @@ func (p *part) begin() (err error) {
 		if err := p.f.index.check(p.f.index.batches[p.batch]); err != nil {
 			return err
 		}
-		if p.record, err = p.f.file.RecordBatchAt(p.batch); err != nil {
+		if p.record, err = p.f.index.readers.batch(p.batch); err != nil {
 			return fault(err)
 		}
 	}

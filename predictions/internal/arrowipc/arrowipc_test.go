@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -315,6 +316,83 @@ func TestTypes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestDictionaries: batches of a file that share dictionaries may be read at the same time.
+func TestDictionaries(t *testing.T) {
+	const batches, threads = 64, 8
+	mem := memory.NewGoAllocator()
+	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	var fields []arrow.Field
+	var arrays []arrow.Array
+	for c := range 6 {
+		b := array.NewDictionaryBuilder(mem, words).(*array.BinaryDictionaryBuilder)
+		for i := range 4 {
+			if err := b.AppendString(fmt.Sprint(c, " ", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		arrays = append(arrays, b.NewArray())
+		fields = append(fields, arrow.Field{Name: fmt.Sprint(c), Type: words})
+	}
+	r := array.NewRecordBatch(arrow.NewSchema(fields, nil), arrays, 4)
+	var all []arrow.RecordBatch
+	for range batches {
+		all = append(all, r)
+	}
+	f, err := open(written(t, false, all, ipc.WithLZ4()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, copies := range []bool{true, false} {
+		if copies && !f.index.readers.copies {
+			t.Error("small dictionaries are not copied")
+		}
+		f.index.readers.copies = copies
+		if !copies {
+			f.index.readers.free = f.index.readers.free[:1]
+		}
+		want := columns.Want{Bytes: 1 << 24}
+		for c := range fields {
+			want.Columns = append(want.Columns, c)
+		}
+		if err := f.Want(want); err != nil {
+			t.Fatal(err)
+		}
+		f.at = 0
+		parts := make(chan columns.Part, batches)
+		for range batches {
+			p, err := f.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts <- p
+		}
+		close(parts)
+		var threaded sync.WaitGroup
+		for range threads {
+			threaded.Go(func() {
+				for p := range parts {
+					block := &columns.Block{Most: 10}
+					if err := p.Next(block); err != nil {
+						t.Error(err)
+						return
+					}
+					for c := range fields {
+						for i := range block.Rows {
+							if got, want := cellOf(&block.Columns[c], &f.columns[c].Type, i), fmt.Sprint(c, " ", i); got != want {
+								t.Errorf("column %d, row %d: %q, want %q", c, i, got, want)
+							}
+						}
+					}
+					if err := p.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		threaded.Wait()
 	}
 }
 

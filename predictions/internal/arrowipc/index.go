@@ -17,6 +17,7 @@ type index struct {
 	end     int // the batch behind the last that is read
 	checks  *messages
 	lone    bool // batches share nothing, as dictionaries are
+	readers *readers
 }
 
 // location is where a message is.
@@ -31,21 +32,14 @@ func OpenFile(src columns.Source) (_ *IndexedFile, err error) {
 		return nil, err
 	}
 	f.index = x
-	s := struct {
-		io.ReaderAt
-		io.ReadSeeker
-	}{src, io.NewSectionReader(src, 0, src.Size())}
-	options := []ipc.Option{ipc.WithBodySizeLimit(0)}
-	if x.lone {
-		options = append(options, ipc.WithAllocator(&f.r.spare))
-	}
-	if f.file, err = ipc.NewFileReader(s, options...); err != nil {
+	var first *ipc.FileReader
+	if x.readers, first, err = newReaders(src, x.lone, &f.r.spare); err != nil {
 		return nil, fault(err)
 	}
-	if f.file.NumRecords() != len(x.batches) {
-		return nil, damaged("its index has %d batches and %d", len(x.batches), f.file.NumRecords())
+	if first.NumRecords() != len(x.batches) {
+		return nil, damaged("its index has %d batches and %d", len(x.batches), first.NumRecords())
 	}
-	return &IndexedFile{f}, f.lay(f.file.Schema())
+	return &IndexedFile{f}, f.lay(first.Schema())
 }
 
 // read reads the index, and checks it and the dictionaries.
