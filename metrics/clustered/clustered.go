@@ -219,12 +219,13 @@ func (s *Sums) count(c *cluster, place uint64, w float64) {
 		return
 	}
 	if n := len(c.counts); n == cap(c.counts) && n >= 16 && c.sorted < n {
-		if c.settle(s.seen.Weighted); len(c.counts) > n/2 {
-			c.counts = slices.Grow(c.counts, n)
-			s.take(8 * int64(n))
+		// Half as many again, where more than two thirds stay: full clusters are many, and settle is quick.
+		if s.settle(c); len(c.counts) > n*2/3 {
+			c.counts = slices.Grow(c.counts, n*3/2-len(c.counts))
+			s.take(8 * int64(n/2))
 			if s.seen.Weighted {
-				c.heavy = slices.Grow(c.heavy, n)
-				s.take(32 * int64(n))
+				c.heavy = slices.Grow(c.heavy, n*3/2-len(c.heavy))
+				s.take(32 * int64(n/2))
 			}
 		}
 	} else if n < 16 {
@@ -240,39 +241,66 @@ func (s *Sums) count(c *cluster, place uint64, w float64) {
 }
 
 // settle sorts the counts of a cluster and joins those of one place.
-func (c *cluster) settle(weighted bool) {
+func (s *Sums) settle(c *cluster) {
 	if c.sorted == len(c.counts) {
 		return
 	}
-	if weighted {
-		order := make([]int, len(c.counts))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.counts[a]>>countBits, c.counts[b]>>countBits) })
-		counts, heavy := make([]uint64, 0, len(order)), make([]exact.Sum, 0, len(order))
-		for _, i := range order {
-			if n := len(counts); n > 0 && counts[n-1]>>countBits == c.counts[i]>>countBits {
-				counts[n-1] += c.counts[i] & mostCount
-				heavy[n-1].Merge(&c.heavy[i])
-				continue
-			}
-			counts, heavy = append(counts, c.counts[i]), append(heavy, c.heavy[i])
-		}
-		c.counts, c.heavy, c.sorted = counts, heavy, len(counts)
-		return
+	if s.seen.Weighted {
+		c.counts, c.heavy = joined(c.counts, c.heavy)
+	} else {
+		t := tallies.Get().(*tallied)
+		t.add(c.counts)
+		c.counts = t.take(c.counts[:0])
+		tallies.Put(t)
 	}
-	slices.Sort(c.counts)
+	c.sorted = len(c.counts)
+}
+
+// joined returns counts and their weights in rising order, one for each place. The lists are as long as what they hold.
+func joined(counts []uint64, heavy []exact.Sum) ([]uint64, []exact.Sum) {
+	order := make([]int, len(counts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(counts[a]>>countBits, counts[b]>>countBits) })
+	same := func(k int) bool { return k > 0 && counts[order[k-1]]>>countBits == counts[order[k]]>>countBits }
 	n := 0
-	for _, v := range c.counts {
-		if n > 0 && c.counts[n-1]>>countBits == v>>countBits {
-			c.counts[n-1] += v & mostCount
+	for k := range order {
+		if !same(k) {
+			n++
+		}
+	}
+	c, h := make([]uint64, 0, n), make([]exact.Sum, 0, n)
+	for k, i := range order {
+		if same(k) {
+			c[len(c)-1] += counts[i] & mostCount
+			h[len(h)-1].Merge(&heavy[i])
 			continue
 		}
-		c.counts[n] = v
-		n++
+		c, h = append(c, counts[i]), append(h, heavy[i].Clone())
 	}
-	c.counts, c.sorted = c.counts[:n], n
+	return c, h
+}
+
+// join adds the counts of another cluster, which stays as it is. The list grows to what it holds and no further: clusters of two threads mostly
+// have the same places.
+func (s *Sums) join(c, o *cluster) {
+	switch {
+	case len(o.counts) == 0:
+		return
+	case s.seen.Weighted:
+		c.counts, c.heavy = joined(slices.Concat(c.counts, o.counts), slices.Concat(c.heavy, o.heavy))
+	default:
+		t := tallies.Get().(*tallied)
+		t.add(c.counts)
+		t.add(o.counts)
+		if n := t.len(); n > cap(c.counts) {
+			c.counts = make([]uint64, 0, n)
+		}
+		c.counts = t.take(c.counts[:0])
+		tallies.Put(t)
+	}
+	c.sorted = len(c.counts)
 }
 
 // placed finds the places of a block's scores on the grid, with outcomes as their last bits.
@@ -332,13 +360,7 @@ func (s *Sums) Merge(a metrics.Accumulator) error {
 		for l := range to.sums {
 			to.sums[l].Merge(&from.sums[l])
 		}
-		to.counts = append(to.counts, from.counts...)
-		for k := range from.heavy {
-			to.heavy = append(to.heavy, from.heavy[k].Clone())
-		}
-		if len(from.counts) > 0 {
-			to.settle(s.seen.Weighted)
-		}
+		s.join(to, from)
 	}
 	return nil
 }
@@ -346,7 +368,7 @@ func (s *Sums) Merge(a metrics.Accumulator) error {
 // sort sorts the clusters by their names, by which states are equal where rows are.
 func (s *Sums) sort() {
 	for i := range s.all {
-		s.all[i].settle(s.seen.Weighted)
+		s.settle(&s.all[i])
 	}
 	if slices.IsSortedFunc(s.all, func(a, b cluster) int { return cmp.Compare(a.name, b.name) }) {
 		return

@@ -178,6 +178,11 @@ func TestMerge(t *testing.T) {
 	name := func(i int32) string { return fmt.Sprintf("video %d", i) }
 	for _, weights := range []bool{false, true} {
 		s := sample(3, 900, 40, weights)
+		for i := range s.w {
+			if i%7 == 0 {
+				s.w[i] = math.Ldexp(s.w[i], 30-i%60)
+			}
+		}
 		whole, err := read(t, s, 0, 900, name).AppendBinary(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -192,6 +197,10 @@ func TestMerge(t *testing.T) {
 			if err := a.Merge(o); err != nil {
 				t.Fatal(err)
 			}
+		}
+		kept, err := b.AppendBinary(nil)
+		if want, err2 := read(t, other, 201, 640, back).AppendBinary(nil); err != nil || err2 != nil || !bytes.Equal(kept, want) {
+			t.Errorf("what was merged is another now: %v, %v", err, err2)
 		}
 		parts, err := a.AppendBinary(nil)
 		if err != nil || !bytes.Equal(whole, parts) {
