@@ -37,9 +37,9 @@ type PowerSum struct {
 // square or of a square of that is below the windows, which have 51 bits each.
 const powerSpan = 24
 
-// PowerSums returns the sums of values, of their squares and of the squares of these, which are products rounded to float64, without
-// further rounding. They are of the values whose magnitude is at least 2^-24 times that power of two which top has or is above. Values
-// below, 0 and NaN are in no sum. No magnitude exceeds top, which is from 2^-100 to 2^100. At most MaxSum values are allowed.
+// PowerSums returns the sums of values, of their squares and of the squares of these, which are products rounded to float64, without further
+// rounding. A value counts if its magnitude is at least 2^-24 times the largest power of two that is not above top. Smaller values, 0 and NaN are in
+// no sum. No magnitude exceeds top, which is from 2^-100 to 2^100. At most MaxSum values are allowed.
 func PowerSums(v []float64, top float64) (s PowerSum) {
 	if len(v) > MaxSum {
 		panic(errCount)

@@ -36,9 +36,8 @@ const (
 	// each of Classes-2 rising times, which never decrease; then the time when the row was last seen, above 0; and 1 if the event happened then,
 	// or 0 if the row is censored. There are no labels.
 	Survival
-	// Multivariate are forecasts of several numbers at a time, of Dimensions, by the members of an ensemble or draws. A row holds the numbers of
-	// each member, one member after another, and then the observed ones: Classes is a multiple of Dimensions, at least twice as large. There are
-	// no labels.
+	// Multivariate are forecasts of vectors of Dimensions numbers, by the members of an ensemble or by draws. A row holds the numbers of each member,
+	// one member after another, and then the observed ones: Classes is a multiple of Dimensions, at least twice as large. There are no labels.
 	Multivariate
 	kinds
 )

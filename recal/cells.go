@@ -112,7 +112,7 @@ func (f *CellFit) Beta() BetaCurve {
 	panic(errCurve)
 }
 
-// Mapped are the rows of a cell with one outcome, and what becomes of their score.
+// Mapped has the rows of a cell with one outcome, and their score before and after the map.
 type Mapped struct {
 	Event  bool
 	Weight float64 // of the rows: their number without weights

@@ -155,7 +155,7 @@ func (t *Scores) AUROC() float64 {
 	return math.Sqrt(math.Max(0, v))
 }
 
-// Rarer returns the number of clusters that have the outcome which fewer of them have.
+// Rarer counts the clusters with the event and those without, and returns the smaller number.
 func (t *Scores) Rarer() float64 {
 	n := [2]float64{}
 	t.s.eachByName(func(c *cluster) {

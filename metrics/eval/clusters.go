@@ -251,7 +251,7 @@ type Clusters struct {
 // FewClusters is the number of clusters below which intervals are said to be rough.
 const FewClusters = 20
 
-// Clusters returns what there is to say of the clusters; nil if the spec has none.
+// Clusters describes the clusters; nil if the spec has none.
 func (e *Evaluation) Clusters() *Clusters {
 	s := e.clusterSums()
 	if s == nil {

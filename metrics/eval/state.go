@@ -343,8 +343,8 @@ func (p *plan) mostBins() (n int64) {
 	return n
 }
 
-// LeastState returns a lower bound on the length of what AppendStates appends for these rows, to hold against a length before memory is
-// taken.
+// LeastState returns a lower bound on the length of what AppendStates appends for these rows, for comparison with a length before memory is
+// allocated.
 func (e *Evaluation) LeastState() int64 { return leastCell * max(1, e.plan.mostBins()) }
 
 // AppendStates appends the states of the accumulators alone, for a state of several evaluations that share a spec and an audit.

@@ -6,8 +6,8 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 )
 
-// Brief are Means without sums by label of which there are very many, each of few rows: the same sums, in less memory. The zero value
-// is empty.
+// Brief has the sums of Means, without those by label, in less memory. It is for very many sets of few rows each, such as groups. The zero value is
+// empty.
 type Brief struct {
 	sum, square, fourth exact.Short // of differences, of their squares, and of the squares of these
 	rest                *Means      // the rows whose differences are of an extreme size; nil if there are none

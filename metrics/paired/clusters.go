@@ -10,9 +10,9 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Clusters keeps of each cluster of rows what the error of a difference needs where the rows of a cluster depend on each other: sums
-// of columns, as of a loss's differences, and lists of marks, as of a model's scores with their outcomes. Clusters have names, so
-// that those of several parts of the rows meet in a merge.
+// Clusters keeps what the error of a difference needs from each cluster of rows, if the rows of a cluster depend on each other: sums of columns, as
+// of a loss's differences, and lists of marks, as of a model's scores with their outcomes. Clusters have names, so that those of several parts of the
+// rows meet in a merge.
 //
 // A cluster takes about 100 bytes and 32 for each column. A mark takes 24 bytes: one for each row of a list at most, since equal
 // marks of a cluster are counted.

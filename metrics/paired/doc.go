@@ -1,4 +1,4 @@
-// Package paired finds how two models of the same rows differ, and how sure that is.
+// Package paired compares two models on the same rows: differences of metrics, with intervals and p-values.
 //
 // The rows of two models are read side by side. What is kept are integers and exact sums: of each loss the differences of the
 // two models' rows and their squares (Means); how often one was right where the other was wrong, and the rows by both models'

@@ -31,8 +31,8 @@ func freedom(n, second, fourth float64) float64 {
 	return math.Max(1, math.Min(n-1, 2*n/(k-1)))
 }
 
-// Interval returns the confidence interval of a difference with this error, which a bound widens by which its value may be off. There
-// is none if the error is unknown. It panics unless 0 < level < 1.
+// Interval returns the confidence interval of a difference with this error. It is widened by bound, the most by which value may be off. There is none
+// if the error is unknown. It panics unless 0 < level < 1.
 func (e Error) Interval(value, bound, level float64) metrics.Interval {
 	z := metrics.Z(level)
 	if !(e.SE >= 0) {
@@ -60,7 +60,7 @@ func (e Error) P(value, bound float64) float64 {
 	return tails.Student(gap/e.SE, e.DF)
 }
 
-// Beyond returns the one-sided p-value of a difference that is above -size, for a value that is above it by size + value.
+// Beyond returns the one-sided p-value of the hypothesis that a difference is at most some number, which its estimate exceeds by gap.
 func (e Error) Beyond(gap float64) float64 {
 	switch {
 	case !(e.SE >= 0):

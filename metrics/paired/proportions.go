@@ -110,8 +110,8 @@ func (d Discordance) McNemar() (mid, exact float64) {
 	return math.Min(1, tail+beyond), math.Min(1, 2*tail)
 }
 
-// Error returns the standard error of the difference, by the discordant rows. It is for sizes of samples: intervals and
-// p-values are better by Interval, McNemar and Beyond.
+// Error returns the standard error of the difference, by the discordant rows. Use it to plan a number of rows: Interval, McNemar and Beyond give
+// better intervals and p-values.
 func (d Discordance) Error() Error {
 	n, x := float64(d.N), float64(d.OnlyB-d.OnlyA)
 	return Error{math.Sqrt(float64(d.OnlyA+d.OnlyB)-float64(x*x)/n) / n, n - 1}

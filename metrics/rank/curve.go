@@ -285,7 +285,7 @@ func (r *Ranking) RiskCoverage(most int) []Point {
 // Exact reports whether each distinct score has its own cell.
 func (r *Ranking) Exact() bool { return r.rows.Exact() }
 
-// Cut is what is left of rows where those with the lowest scores are refused.
+// Cut describes the rows that are kept if those with the lowest scores are refused.
 type Cut struct {
 	Share     float64 // share of the rows that are kept
 	Threshold float64 // the lowest of their scores; on a grid the mean of its lowest cell
