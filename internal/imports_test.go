@@ -37,6 +37,7 @@ const (
 	goCmp   = "github.com/google/go-cmp/..."
 	goArch  = "golang.org/x/arch/..."
 	schemas = "github.com/google/jsonschema-go/..."
+	unix    = "golang.org/x/sys/unix"
 )
 
 // A room is a part of the module and what its files may import besides the standard library. Names without a dot in
@@ -71,6 +72,7 @@ var rooms = []room{
 	{name: "predictions/internal/keyjoin"},
 	{name: "predictions/internal/jsonlines", allow: []string{"internal/setting", "predictions/internal/columns", "predictions/internal/decimal"}},
 	{name: "predictions/internal/lmeval", allow: []string{"predictions/internal/columns", "predictions/internal/jsonlines", "kernel", "internal/setting"}},
+	{name: "predictions/memory", allow: []string{unix}},
 	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/setting", "internal/temporary", "internal/visible", deflate}},
 	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/clustered", "metrics/conformal", "metrics/paired", "metrics/regress", "kernel",
 		"internal/exact", "internal/setting"},

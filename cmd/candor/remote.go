@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/candor-go/candor/predictions/memory"
 	"github.com/candor-go/candor/predictions/remote"
 )
 
@@ -54,12 +55,17 @@ func openURLs(paths *[]string) (fs.FS, error) {
 	return from, err
 }
 
-// useRemote opens the URLs among the files that are read.
+// useRemote opens the URLs among the files that are read, and the arrays in memory.
 func (f *evalFlags) useRemote(paths *[]string) error {
 	mean, sd, observed, errs, scale := one(f.columns.mean), one(f.columns.std), one(f.columns.observed), one(f.columns.error), one(f.columns.scale)
 	cluster := one(f.columns.cluster)
-	from, err := openRemote(paths, &f.labels, &f.weights, &f.decisions, &f.scores, &f.ood, &f.columns.groups, &f.tokens.bytes, &f.tokens.sequences,
-		&mean, &sd, &observed, &errs, &scale, &cluster)
+	lists := []*[]string{paths, &f.labels, &f.weights, &f.decisions, &f.scores, &f.ood, &f.columns.groups, &f.tokens.bytes, &f.tokens.sequences,
+		&mean, &sd, &observed, &errs, &scale, &cluster}
+	if slices.ContainsFunc(lists, func(l *[]string) bool { return slices.ContainsFunc(*l, memory.Is) }) {
+		f.from = memory.FS{}
+		return nil
+	}
+	from, err := openRemote(lists...)
 	if err != nil || from == nil {
 		return err
 	}

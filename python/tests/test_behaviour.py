@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import candor
-from candor import _command, _pipe, _program, _progress
+from candor import _command, _memory, _pipe, _program, _progress
 
 R = np.random.default_rng(2)
 P = R.dirichlet(np.ones(4), 200)
@@ -301,3 +301,74 @@ def test_scikit_learn_checks() -> None:
     failed = {c["check_name"] for c in checks if c["status"] == "xfail"}
     assert failed == NOT_PROBABILITIES.keys()
     assert len(passed) > 15
+
+
+@pytest.fixture
+def large() -> tuple[np.ndarray, np.ndarray]:
+    r = np.random.default_rng(5)
+    p = r.random((60_000, 20), dtype="f4")
+    return p / p.sum(axis=1, keepdims=True), r.integers(0, 20, 60_000)
+
+
+def names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that gets the names under which arrays are read in memory."""
+    given: list[str] = []
+    name = _memory.Memory.name
+
+    def noted(self: _memory.Memory, data: object) -> str:
+        given.append(name(self, data))  # type: ignore[arg-type]
+        return given[-1]
+
+    monkeypatch.setattr(_memory.Memory, "name", noted)
+    return given
+
+
+@pytest.mark.skipif(sys.platform != "linux" or _memory._scope() > 1, reason="this system does not let the command read memory")
+def test_memory(large: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
+    p, y = large
+    given = names(monkeypatch)
+    w = np.linspace(1, 2, 600_000)
+    direct = candor.evaluate(p, labels=y)
+    twice = candor.compare({"a": p, "b": p}, labels=y)
+    binary = candor.evaluate(w - 1, labels=np.arange(600_000) % 2, weights=w)
+    forecasts = candor.evaluate_forecast(mean=w, std=w, observed=w + 1)
+    assert sum(map(bool, given)) == 8 and not _memory.Memory._refused
+    monkeypatch.setattr(_memory, "LEAST", 1 << 60)
+    assert dict(candor.evaluate(p, labels=y)) == dict(direct)
+    assert dict(candor.compare({"a": p, "b": p}, labels=y)) == dict(twice)
+    assert dict(candor.evaluate(w - 1, labels=np.arange(600_000) % 2, weights=w)) == dict(binary)
+    assert dict(candor.evaluate_forecast(mean=w, std=w, observed=w + 1)) == dict(forecasts)
+
+
+def test_memory_refused(large: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system does not allow it, the array goes through a pipe, and so do all later ones."""
+    p, y = large
+    given = names(monkeypatch)
+    monkeypatch.setattr(_memory.Memory, "_refused", False)
+    monkeypatch.setattr(_memory, "_scope", lambda: 0)
+    monkeypatch.setattr(os, "getpid", lambda: 1)  # another process than the one that starts the command
+    want = candor.evaluate(p, labels=y)
+    assert _memory.Memory._refused and any(given)
+    given.clear()
+    assert dict(candor.evaluate(p, labels=y)) == dict(want) and not any(given)
+
+
+def test_memory_named(large: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system wants to know the reader, one run of several at a time is read in memory, and the others through pipes."""
+    p, y = large
+    given = names(monkeypatch)
+    monkeypatch.setattr(_memory.Memory, "_refused", False)
+    monkeypatch.setattr(_memory, "_scope", lambda: 1)
+    want = dict(candor.evaluate(p, labels=y))
+    assert given[0]
+    got: list[object] = []
+    threads = [threading.Thread(target=lambda: got.append(dict(candor.evaluate(p, labels=y)))) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert got == [want] * 4
+    assert not _memory.Memory._named.locked()
+    with pytest.raises(candor.CandorError):
+        candor.evaluate(p - 1, labels=y)
+    assert not _memory.Memory._named.locked()

@@ -16,6 +16,7 @@ import numpy as np
 
 from . import _pipe
 from ._arrays import Data, blocks, narrow, npy_header
+from ._memory import REFUSED, Memory
 from ._program import program
 from .errors import KINDS, CandorError, GateError, ProgramError, UsageError, in_python
 
@@ -100,10 +101,22 @@ def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = 
     Raises:
         CandorError: the command did.
     """
+    try:
+        return _run(words, stack, progress, tied, Memory() if words[:1] == ["eval"] or words[:1] == ["compare"] else None)
+    except CandorError as e:
+        if REFUSED not in str(e):
+            raise
+        Memory.refuse()  # a pipe does as well
+        return _run(words, stack, progress, tied, None)
+
+
+def _run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress], tied: bool, memory: Optional[Memory]) -> Finished:
     for text in (w if isinstance(w, str) else getattr(w, "name", "") for w in words):
         if (at := text.find("\0")) >= 0:
             raise UsageError(f"a name or an option has a zero byte, in {text[max(0, at - 20) : at + 20]!r}; leave the byte out")
-    files = stack.enter_context(_Files())
+    files = stack.enter_context(_Files(memory if progress is None else None))
+    if memory is not None:
+        stack.callback(memory.end)
     args = [files.name(w) for w in words]
     said = {w.name: w.said for w in words if isinstance(w, Input) and w.said != w.name}
     for w, a in zip(words, args):
@@ -128,6 +141,8 @@ def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = 
     finally:
         _starting.tied = False
     try:
+        if memory is not None:
+            memory.allow(process.pid)
         files.started(process)
         with suppress(BrokenPipeError):  # the command has an error, which is read below
             files.feed(progress)
@@ -139,6 +154,8 @@ def run(words: Sequence[Word], stack: ExitStack, progress: Optional[Progress] = 
             process.kill()
             process.wait()
         files.close_pipes()
+        if memory is not None:
+            memory.end()
     if files.failed:
         raise files.failed[0]
     out.seek(0)
@@ -208,8 +225,9 @@ if hasattr(os, "register_at_fork"):
 class _Files:
     """The files of a run, and the pipes to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Optional[Memory] = None) -> None:
         self.passed: list[int] = []
+        self._memory = memory
         self.by_stdin = False
         self.failed: list[BaseException] = []  # of the threads
         self._stack = ExitStack()
@@ -237,6 +255,8 @@ class _Files:
         if isinstance(word, Stream):
             self._stdin, self.by_stdin = word, True
             return "-"
+        if word.once and self._memory is not None and (place := self._memory.name(word.data)):
+            return place
         if word.once and (word.data.nbytes > SMALL if in_memory else self._stdin is None):
             if in_memory:
                 read, fd = self._pipe()
