@@ -297,7 +297,8 @@ def main(words: list[str]) -> int:
     folder = Path(names[0])
     folder.mkdir(parents=True, exist_ok=True)
     here, release = "--here" in options, "--release" in options
-    made = []
+    made: list[str] = []
+    built = sources_version()
     for platform in [host()] if here else PLATFORMS:
         made.append(wheel(folder, platform))
         if release:
@@ -308,6 +309,11 @@ def main(words: list[str]) -> int:
         sums = "".join(f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in sorted(made))
         (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
         made.append("SHA256SUMS")
+    if (now := sources_version()) != built:
+        for name in made:
+            (folder / name).unlink()
+        print(f"the sources were {built} when the build began, and are {now} now; build again without changing them", file=sys.stderr)
+        return 1
     print("\n".join(made))
     return 0
 
