@@ -38,10 +38,13 @@ type side struct {
 // Sides returns the rows as the models see them. Its parts do not change when rows are added.
 func (j *Joint) Sides(e Event) *Sides {
 	j.sort()
-	s := &Sides{weighted: j.seen.Weighted, same: true, w: make([]float64, len(j.cells)), w2: make([]float64, len(j.cells))}
+	s := &Sides{weighted: j.seen.Weighted, same: true, w: make([]float64, len(j.cells))}
+	if s.w2 = s.w; s.weighted {
+		s.w2 = make([]float64, len(j.cells))
+	}
 	for i, c := range j.cells {
 		s.same = s.same && c.a == c.b
-		if s.w[i], s.w2[i] = float64(c.n), float64(c.n); s.weighted {
+		if s.w[i] = float64(c.n); s.weighted {
 			s.w[i], s.w2[i] = j.heavy[i].W.Float64(), j.heavy[i].W2.Float64()
 		}
 		s.total += s.w[i]

@@ -217,6 +217,9 @@ func newFinder(c *Comparison) *finder {
 
 // sides returns the joint rows of a pair.
 func (f *finder) sides(e paired.Event, pair int) *paired.Sides {
+	if f.c.Spec.Classes != 1 {
+		e = paired.Kept // that of the top label already
+	}
 	if f.kept[e] == nil {
 		f.kept[e] = make([]*paired.Sides, len(f.c.pairs))
 	}
