@@ -92,13 +92,23 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestDecisions: intervals of outcomes hold the true mean, and promises are kept.
+// TestDecisions: intervals of outcomes and of what calibration saves hold the true value, and promises are kept.
 func TestDecisions(t *testing.T) {
 	runs := check.Size(60, 200, 1000)
 	for i := range decisions {
 		d := &decisions[i]
 		if share, err := d.cover(runs, 2); err != nil || share < 0.94-4*math.Sqrt(0.05/float64(runs)) {
 			t.Errorf("%s: %v of sets, %v", d.name, share, err)
+		}
+	}
+	for i, c := range savings {
+		rows := c.rows[len(c.rows)-1]
+		if rows > 10_000 {
+			rows = c.rows[1]
+		}
+		share, want, mean, _, err := saved(i, rows, runs, 2)
+		if err != nil || share < 0.94-4*math.Sqrt(0.05/float64(runs)) || mean < want {
+			t.Errorf("savings, %s: %v of sets, %v saved, estimate %v, %v", c.name, share, want, mean, err)
 		}
 	}
 	for _, p := range promises {

@@ -25,6 +25,7 @@ var (
 
 const (
 	actingMethod = "normal, after z^2/4 rows are added to each of the four outcomes (Agresti and Coull 1998)"
+	savingMethod = "from the best threshold's savings, below by those of maximally selected statistics (Miller and Siegmund 1982)"
 	noPromise    = "no share of the rows is safe: there are too many errors at the top, or too few rows to rule them out"
 	everyRow     = "every row may be answered: there is no threshold"
 	nonePositive = "the least cost is that of no positive decision: the threshold is above every score"
@@ -125,12 +126,18 @@ func inActing() []Descriptor {
 			Meaning: "part of expected_cost that calibration would save: what it is above the least cost of any threshold on these rows",
 			Formula: "expected_cost - min over thresholds t of (TP tp + FP fp + FN fn + TN tn)/N", Range: "[0, Inf)", Better: Lower,
 			Source: "Elkan 2001; Ehm et al. 2016",
-			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
+			value: func(e *Evaluation, m Metric) Value {
 				o, r := costs(m), e.positives()
-				at, bound := r.MeanOutcome(o.Threshold(), o)
-				least, _, loose := r.LeastCost(o)
-				return math.Max(0, at-least), bound + loose
-			}, noRows),
+				v := Value{Interval: r.SavingInterval(o, e.Spec.Level), Method: savingMethod}
+				if v.Value, v.Bound = r.Saving(o); math.IsNaN(v.Value) {
+					v.Reason = noRows
+				} else if e.Audit.Weighted {
+					v.Reason = noWeighted
+				} else if math.IsNaN(v.Interval.Low) {
+					v.Reason = "scores lie outside the grid that keeps them"
+				}
+				return v
+			},
 		},
 		{
 			Name: "least_cost_threshold", Named: true, applies: two, needs: needs, Options: costOwn.String(), own: costOwn, check: costsOK(costOwn), ofTwo: true,

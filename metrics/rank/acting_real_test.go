@@ -54,6 +54,11 @@ func TestActingReal(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, c[0], c[1])
 		}
 	}
+	v, _ := r.Saving(o)
+	_, low, high := definedSaving(p, o, 0.95)
+	if i := r.SavingInterval(o, 0.95); !near(v, cost-least, 1e-15) || !near(i.Low, low, 1e-9) || !near(i.High, high, 1e-9) || !(i.High < 0.0034) {
+		t.Errorf("calibration saves %v %v, want %v [%v, %v]", v, i, cost-least, low, high)
+	}
 	top := metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel}))
 	if err := metrics.NewPass(nil, top).Add(p); err != nil {
 		t.Fatal(err)

@@ -339,6 +339,7 @@ func BenchmarkActing(b *testing.B) {
 	for name, f := range map[string]func(){
 		"cost":    func() { r.OutcomeInterval(o.Threshold(), o, 0.95) },
 		"least":   func() { r.LeastCost(o) },
+		"saving":  func() { r.SavingInterval(o, 0.95) },
 		"promise": func() { r.Promised(rank.Promise{Risk: 0.3, Confidence: 0.95, Steps: 50}) },
 	} {
 		b.Run(name, func(b *testing.B) {
