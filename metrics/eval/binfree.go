@@ -696,8 +696,11 @@ func semiparametric(e *Evaluation, m Metric) Value {
 	if a.err != nil {
 		return none(math.NaN(), 0, "", strings.TrimPrefix(a.err.Error(), "calib: "))
 	}
-	return Value{Value: a.RMS(), Interval: a.Interval(e.Spec.Level), Bound: a.Bound,
-		Method: "normal interval of the squared error; rows taken as independent"}
+	method := "from the root of the mean square - z*SE to the root of it + z*SE, or to the largest error that is not rejected if that is larger; rows taken as independent"
+	if semiOwn.of(m, "as_coded") != 0 {
+		method = "normal interval of the squared error; rows taken as independent"
+	}
+	return Value{Value: a.RMS(), Interval: a.Interval(e.Spec.Level), Bound: a.Bound, Method: method}
 }
 
 func (e *Evaluation) semiOptions(m Metric) binfree.SemiparametricOptions {
