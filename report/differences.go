@@ -209,13 +209,16 @@ func (d *Differences) best(metric string) []bool {
 }
 
 // firstWords are the metrics that the first sentence speaks of, the first of each list that there is.
-var firstWords = [][]string{{"nll", "wis", "crps", "brier", "rmse", "mae", "ae_median", "pinball"}, {"accuracy", "auroc"}, {"nll_temperature_scaled"}}
+var firstWords = [][]string{{"nll", "wis", "crps", "brier", "rmse", "mae", "ae_median", "pinball", "brier_integrated", "brier_ipcw"}, {"accuracy", "auroc", "auroc_ipcw"}, {"nll_temperature_scaled"}}
 
 // spoken are names of metrics in a sentence, where these are not their names.
 var spoken = map[string]string{"nll": "NLL", "wis": "WIS", "crps": "CRPS", "brier": "Brier score", "rmse": "RMSE", "mae": "mean absolute error", "ae_median": "median absolute error",
-	"pinball": "pinball loss", "auroc": "AUROC", "nll_temperature_scaled": "NLL after temperature scaling"}
+	"pinball": "pinball loss", "auroc": "AUROC", "nll_temperature_scaled": "NLL after temperature scaling", "brier_integrated": "integrated Brier score", "brier_ipcw": "Brier score", "auroc_ipcw": "AUROC"}
 
 func say(metric string) string {
+	if name, horizon, ok := strings.Cut(strings.TrimSuffix(metric, ")"), "(horizon="); ok && spoken[name] != "" && !strings.Contains(horizon, ",") {
+		return spoken[name] + " by " + horizon
+	}
 	if s, ok := spoken[metric]; ok {
 		return s
 	}
@@ -227,10 +230,15 @@ func (d *Differences) firstMetrics() (metrics []string) {
 	for _, l := range firstWords {
 		for _, name := range l {
 			at := slices.IndexFunc(d.List, func(x compared.Difference) bool { return x.Metric.String() == name })
+			for i := range d.List { // of several horizons the last one
+				if m := d.List[i].Metric.String(); strings.HasPrefix(m, name+"(horizon=") {
+					at = i
+				}
+			}
 			if at < 0 {
 				continue
 			}
-			metrics = append(metrics, name)
+			metrics = append(metrics, d.List[at].Metric.String())
 			if !math.IsNaN(d.List[at].Interval.Low) {
 				break // of an infinite NLL the next one speaks too
 			}

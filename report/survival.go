@@ -20,11 +20,13 @@ type Survival struct {
 	// Curves is the test of whole curves; nil without one, and Why says why.
 	Curves *survival.DCalibration
 	Why    string
+	// Brier is the Brier score over the times of the curves; without a time at which rows can be judged it is empty.
+	Brier []eval.BrierPoint
 }
 
 // survivalOf returns the results of an evaluation.
 func survivalOf(e *eval.Evaluation) *Survival {
-	s := &Survival{Horizons: e.JudgeHorizons(), Events: e.Events()}
+	s := &Survival{Horizons: e.JudgeHorizons(), Events: e.Events(), Brier: e.BrierCurve()}
 	s.Curves, s.Why = e.DCalibration(0)
 	return s
 }
@@ -104,6 +106,56 @@ func (d *Document) Pictured(y picture.Y) picture.Drawing {
 	return &picture.Overlay{Title: "Reliability by horizon", Subtitle: strings.Join(about, "\n"), Sets: sets, Event: picture.ByHorizon, Y: y, Level: d.level}
 }
 
+// SmoothPicture returns the smooth calibration curves of the horizons that can be judged, by hazard regression, each with its band.
+func (d *Document) SmoothPicture() *picture.Curves {
+	p := &picture.Curves{Title: "Smooth calibration by horizon", X: "probability of the event by then", Y: "share with the event by then", Square: true, Percent: true,
+		Band: LevelText(d.level) + " of each point", Curves: []picture.Curve{{Name: "right", X: []float64{0, 1}, Y: []float64{0, 1}, Bound: true}}}
+	var about []string
+	for i := range d.Survival.Horizons {
+		h := &d.Survival.Horizons[i]
+		about = append(about, d.HorizonVerdict(i))
+		if len(h.Curve) < 2 {
+			continue
+		}
+		c := picture.Curve{Name: "by " + timeText(h.Time)}
+		for _, x := range h.Curve {
+			in := x.Interval(d.level)
+			c.X, c.Y, c.Low, c.High = append(c.X, x.Predicted), append(c.Y, x.Observed), append(c.Low, in.Low), append(c.High, in.High)
+		}
+		p.Curves = append(p.Curves, c)
+	}
+	p.Subtitle = strings.Join(append(about, "Curves are those of a Cox regression on a restricted cubic spline of log(-log(1 - probability)). They assume proportional hazards."), "\n")
+	p.Finding = "The share with the event by the probability, smoothed."
+	return p
+}
+
+// BrierPicture returns the Brier score over time, with its band and that of the share with the event alone.
+func (d *Document) BrierPicture() *picture.Curves {
+	p := &picture.Curves{Title: "Brier score over time", X: "time", Y: "Brier score", Fit: true, Band: LevelText(d.level) + " of each point"}
+	model, reference := picture.Curve{Name: "model"}, picture.Curve{Name: "share with the event, the same for every row", Bound: true}
+	for _, x := range d.Survival.Brier {
+		model.X, model.Y = append(model.X, x.Time), append(model.Y, x.Score.Value)
+		model.Low, model.High = append(model.Low, x.Score.Interval.Low), append(model.High, x.Score.Interval.High)
+		reference.X, reference.Y = append(reference.X, x.Time), append(reference.Y, x.Reference)
+	}
+	if n := len(model.X); n > 0 {
+		p.To = model.X[n-1]
+		low, high := 0.0, 0.0
+		for i := range model.X {
+			for _, v := range []float64{model.High[i], model.Y[i], reference.Y[i]} {
+				if v > high {
+					high = v
+				}
+			}
+		}
+		p.Low, p.High, p.Fit = low, math.Ceil(20*high)/20, false
+	}
+	p.Curves = []picture.Curve{reference, model}
+	p.Subtitle = "Rows that were censored earlier are stood for by those that are known."
+	p.Finding = "The Brier score at each time; below the dashed line the model knows more than the share of events."
+	return p
+}
+
 // fields are those of the document.
 func (s *Survival) fields(d *Document) object {
 	l := make([]object, len(s.Horizons))
@@ -116,12 +168,24 @@ func (s *Survival) fields(d *Document) object {
 			bins[j] = object{{"lower", number(b.Lower)}, {"upper", number(b.Upper)}, {"count", int64(b.Count)}, {"weight", number(b.Weight)},
 				{"predicted", number(b.Predicted)}, {"observed", number(b.Observed)}, {"low", number(in.Low)}, {"high", number(in.High)}, {"short", b.Short}}
 		}
-		l[i] = object{{"horizon", number(h.Time)}, {"events", h.Events}, {"censored_before", h.Unknown}, {"verdict", d.HorizonVerdict(i)}, {"bins", bins}}
+		curve := make([]object, len(h.Curve))
+		for j, x := range h.Curve {
+			in := x.Interval(d.level)
+			curve[j] = object{{"predicted", number(x.Predicted)}, {"observed", number(x.Observed)}, {"low", number(in.Low)}, {"high", number(in.High)}}
+		}
+		l[i] = object{{"horizon", number(h.Time)}, {"events", h.Events}, {"censored_before", h.Unknown}, {"verdict", d.HorizonVerdict(i)}, {"bins", bins}, {"curve", curve}}
 		if h.Reason != "" {
 			l[i] = append(l[i], field{"reason", h.Reason})
 		}
 	}
 	o := object{{"horizons", l}}
+	if len(s.Brier) > 0 {
+		points := make([]object, len(s.Brier))
+		for i, x := range s.Brier {
+			points[i] = object{{"time", number(x.Time)}, {"brier", number(x.Score.Value)}, {"low", number(x.Score.Interval.Low)}, {"high", number(x.Score.Interval.High)}, {"reference", number(x.Reference)}}
+		}
+		o = append(o, field{"brier_curve", points})
+	}
 	if s.Curves != nil {
 		shares := make([]number, len(s.Curves.Shares))
 		for i, v := range s.Curves.Shares {

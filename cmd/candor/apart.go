@@ -47,7 +47,7 @@ func (f *compareRun) pairAgain(c *cobra.Command, j *job, list []comparedSet, nam
 		warn(c, "there are no differences: %d sets make %d pairs; name one with which all others are compared: --baseline %s", n, n*(n-1)/2, names[0])
 		return nil, nil
 	}
-	found := &report.Differences{Names: names, Level: f.level, Rows: sets[0].Audit.Rows, Baseline: f.baseline != "", Adjust: o.Adjust, Forecasts: !sets[0].Spec.Shape().HasClasses()}
+	found := &report.Differences{Names: names, Level: f.level, Rows: sets[0].Audit.Rows, Baseline: f.baseline != "", Adjust: o.Adjust, Forecasts: consecutive(&sets[0].Spec)}
 	var err error
 	again := "" // what needs the rows once more
 	switch {

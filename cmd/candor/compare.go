@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/eval/compared"
 	"github.com/candor-go/candor/predictions"
@@ -69,6 +70,7 @@ same rows. 'candor help comparing' says how sets are matched, tested and adjuste
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
 	f.model.flags(c)
+	f.life.flags(c)
 	c.Flags().StringVar(&f.baseline, "baseline", "", "`NAME` of the set with which all others are compared; for forecasts, its relative skill is 1")
 	c.Flags().StringSliceVar(&f.margin, "margin", nil, "`METRIC=SIZE`: SIZE of a difference that does not matter, in the metric's units; sets are equivalent if the 90% interval lies within it")
 	adjustFlag(c, &f.adjust)
@@ -264,7 +266,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 				return err
 			}
 		}
-		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Adjust: how, Clusters: f.whole(all).Clusters(), Forecasts: !all.Spec.Shape().HasClasses(),
+		found = &report.Differences{Names: names, Level: f.level, Rows: all.Rows(), Baseline: all.Baseline >= 0, Adjust: how, Clusters: f.whole(all).Clusters(), Forecasts: consecutive(&all.Spec),
 			Flips: all.Flips(), List: all.Differences(&compared.Answers{Margins: sizes, Adjust: how}), Groups: all.GroupDifferences(compared.GroupAnswers{MinRows: f.minRows, Adjust: how})}
 		if f.flips != nil {
 			if found.Flipped, err = f.flips.finish(names, &all.Spec, f.flipIDs()); err != nil {
@@ -408,4 +410,9 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 // percent formats a level with as many digits as it has.
 func percent(level float64) string {
 	return strconv.FormatFloat(math.Round(1e8*level)/1e6, 'f', -1, 64) + "%"
+}
+
+// consecutive reports whether rows are often of consecutive times, as those of forecasts.
+func consecutive(s *eval.Spec) bool {
+	return !s.Shape().HasClasses() && s.Kind != metrics.Survival
 }

@@ -187,7 +187,7 @@ func corpusFlags(c *corpus) {
 // optionValues are numbers for the options that take one.
 var optionValues = map[string]string{"bins": "7", "k": "2", "threshold": "0.03", "replicates": "20", "draws": "100", "folds": "3", "truncation": "0.1", "thresholds": "9",
 	"fraction": "0.2", "most": "5", "within": "0.4", "found": "0.8", "p": "2", "level": "0.8", "clip": "0.01", "r_eff": "0.4", "groups": "4", "bandwidth": "0.1", "degree": "3", "span": "0.7", "delta": "0.01", "max_fpr": "0.3",
-	"horizon": "720", "repeats": "2", "max_rows": "400", "fp": "2", "fn": "4", "tp": "0.5", "tn": "0.25", "risk": "0.4", "confidence": "0.8", "steps": "7", "from": "-0.5", "to": "1", "order": "1.5"}
+	"horizon": "720", "repeats": "2", "max_rows": "400", "fp": "2", "fn": "4", "tp": "0.5", "tn": "0.25", "risk": "0.4", "confidence": "0.8", "steps": "7", "from": "-0.5", "to": "1", "order": "1.5", "knots": "4"}
 
 // optionsOf are the metrics of such predictions, but those that are before the first, with each of their options.
 // What is exact keeps every row, and so there is no state beside it: exact says which are wanted.
@@ -475,6 +475,16 @@ func corpusSurvival(c *corpus) {
 	}
 	c.eval("arrays", c.d.put("risks.npy", stored(c.t, "float32", []int64{n, int64(len(times))}, risks)), "--task", "survival", "--time", c.d.put("time.npy", npy(c.t, []int64{n}, f32(columns[0]))),
 		"--event", c.d.put("event.npy", npy(c.t, []int64{n}, f32(columns[1]))), "--curve-times", strings.Join(times, ","), "--horizons", "720")
+	for i := range risks {
+		risks[i] *= 0.75
+	}
+	c.compared("compared/arrays", c.d.at("risks.npy"), c.d.put("low.npy", stored(c.t, "float32", []int64{n, int64(len(times))}, risks)), "--task", "survival", "--time", c.d.at("time.npy"),
+		"--event", c.d.at("event.npy"), "--curve-times", strings.Join(times, ","), "--horizons", "720")
+	a, b := lifeSites(c.t, c.d)
+	flags := []string{"--task", "survival", "--prob-prefix", "risk_", "--horizons", "720,1440", "--metrics", "all"}
+	c.eval("clusters", append([]string{a, "--cluster", "site"}, flags...)...)
+	c.compared("compared", append([]string{a, b}, flags...)...)
+	c.compared("compared/clusters", append([]string{a, b, "--cluster", "site"}, flags...)...)
 	c.eval("um", rows, "--task", "survival", "--prob", "risk_720", "--horizons", "720", "--like", "um", "--metrics", "cce,cce(orthogonal)")
 }
 

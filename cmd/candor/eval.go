@@ -950,6 +950,8 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		}
 		if ok {
 			said, inTable = f.inTable(table, said, d.Faults[i], &at), true
+		} else if lives, is := r.(*predictions.ForecastReader); is && f.task == ofSurvival {
+			said, file = f.inArrays(lives.Levels(), said, file, d.Faults[i], &at)
 		}
 		if at.File = file; i == 0 {
 			first = at

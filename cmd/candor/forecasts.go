@@ -58,8 +58,8 @@ func (l *columnFlags) check(f *evalFlags) error {
 		{"--quantile-prefix", l.prefix != "", quantiles, "quantiles"}, {"--levels", l.levels != "", quantiles, "quantiles"},
 		{"--group", len(l.groups) > 0, !slices.Contains([]string{"multilabel", "loglik"}, f.task), // an ensemble's are compared
 			"classification, binary, regression, quantiles, samples and survival"},
-		{"--cluster", l.cluster != "", !slices.Contains([]string{"multilabel", "ensemble", "loglik", ofSurvival}, f.task),
-			"classification, binary, regression, quantiles and samples"},
+		{"--cluster", l.cluster != "", !slices.Contains([]string{"multilabel", "ensemble", "loglik"}, f.task),
+			"classification, binary, regression, quantiles, samples, multivariate and survival"},
 	} {
 		if o.given && !o.of {
 			return usage("%s is for --task %s; leave it out, or pass that", o.flag, o.tasks)
@@ -278,6 +278,8 @@ func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
 			return usage("--plot-kind spread draws standard deviations (--task regression); draw another kind")
 		}
 		there = e.Spread() != nil
+	case "brier":
+		return usage("--plot-kind brier draws survival over time (--task survival); draw another kind")
 	}
 	if !there {
 		return usage("--plot-kind %s draws what is not among the metrics; evaluate with --metrics default,%s", k.name, p.metricOf(k, e.Spec.Kind))

@@ -57,7 +57,7 @@ func mergeComparisons(c *cobra.Command, o *output, to string, args []string, b [
 		names, sets = append(names, m.Name), append(sets, m.Evaluation)
 		docs.Sets = append(docs.Sets, report.Named{Name: m.Name, Document: report.Brief(m.Evaluation)})
 	}
-	found := &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, Adjust: how, Clusters: sum.Models()[0].Clusters(), Forecasts: !sum.Spec.Shape().HasClasses(),
+	found := &report.Differences{Names: names, Level: sum.Spec.Level, Rows: sum.Rows(), Baseline: sum.Baseline >= 0, Adjust: how, Clusters: sum.Models()[0].Clusters(), Forecasts: consecutive(&sum.Spec),
 		Flips: sum.Flips(), List: sum.Differences(&compared.Answers{Margins: sizes, Adjust: how}), Groups: sum.GroupDifferences(compared.GroupAnswers{MinRows: o.minRows, Adjust: how})}
 	if err := o.plot.overlay(names, sets, found, sum); err != nil {
 		return err

@@ -87,6 +87,7 @@ func TestPageCommands(t *testing.T) {
 		{"compare", []string{x, z, "--labels", y, "--group", group, "--min-rows", "5", "--adjust", "bh", "--margin", "nll=0.1,accuracy=0.05", "--baseline", "z"}, "group min-rows adjust margin baseline"},
 		{"compare", []string{numbers, numbers, "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--horizon", "2", "--series", "series", "--distribution", "t(df=5)"}, "task observed horizon series distribution"},
 		{"eval", []string{lives, "--task", "survival", "--prob-prefix", "risk_", "--time", "days", "--event", "died", "--horizons", "720"}, "task time horizons"},
+		{"compare", []string{lives, lives, "--task", "survival", "--prob-prefix", "risk_", "--time", "days", "--event", "died", "--horizons", "720"}, "task time horizons"},
 		{"eval", vectorFiles(t, d, "vectors", 3, 60, 3, 3), "task labels"},
 		{"merge", []string{a, a, "--min-rows", "5", "--adjust", "bh"}, "min-rows adjust"},
 		{"merge", []string{two, two, "--min-rows", "5", "--adjust", "bh", "--margin", "nll=0.1"}, "min-rows adjust margin"},

@@ -78,7 +78,11 @@ var plotKinds = []plotKind{
 	{"pit", "pit_p", true},                                   // histogram of the probability integral transform
 	{"rank", "rank_p", true},                                 // histogram of ranks among samples or members
 	{"spread", "ence", true},                                 // errors by stated spread
+	{"brier", "brier_integrated", true},                      // of survival, over time
 }
+
+// survivalPlots are those of the kinds that survival has.
+var survivalPlots = []string{"reliability", "calibration", "brier"}
 
 // kindOf returns the kind of picture for such predictions, and whether one with the given name exists for them.
 func (p *plot) kindOf(of eval.Shape) (plotKind, bool) {
@@ -124,6 +128,8 @@ func (p *plot) also(of eval.Shape) string {
 	case k.name == "ood-roc" && !of.Out, k.name == "decision" && of.Classes > 2:
 		return ""
 	case of.Kind == metrics.Multivariate && k.name != "rank":
+		return ""
+	case k.name == "brier": // of survival alone, which ready says
 		return ""
 	case k.name == "rank" && of.Kind != metrics.Samples && of.Kind != metrics.Multivariate, k.name == "spread" && of.Kind != metrics.Normals:
 		return ""
@@ -218,8 +224,10 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		switch {
 		case p.sets:
 			return usage("--plot draws survival predictions of one model; draw each by candor eval")
-		case p.kind != "" && p.kind != "reliability":
-			return usage("--plot-kind %s is not for survival, of which there is reliability", p.kind)
+		case p.said && !slices.Contains(survivalPlots, p.kind):
+			return usage("--plot-kind %s is not for survival, of which there are %s", p.kind, strings.Join(survivalPlots, ", "))
+		case p.kind == "brier" && len(e.Spec.Times) < 2:
+			return usage("--plot-kind brier draws the Brier score over several times, and the probabilities are those at one")
 		case p.asked && p.y == picture.Accuracy:
 			return usage("--plot-y accuracy is for classes; of survival there are frequency and gap")
 		}
@@ -313,6 +321,12 @@ func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 		y := p.y
 		if !p.asked {
 			y = picture.Frequency
+		}
+		switch p.kind {
+		case "calibration":
+			return p.save(d.SmoothPicture())
+		case "brier":
+			return p.save(d.BrierPicture())
 		}
 		return p.save(d.Pictured(y))
 	}

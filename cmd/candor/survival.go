@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/predictions"
 )
@@ -127,4 +130,29 @@ func (f *evalFlags) lifeFiles() (l []string) {
 		}
 	}
 	return l
+}
+
+// inArrays returns the message about a bad row of arrays of survival, with the time of a column in place of its number, and the file that has it: times
+// and events are arrays of their own.
+func (f *evalFlags) inArrays(times []float64, said, file string, b metrics.Fault, at *place) (message, of string) {
+	where, what, _ := strings.Cut(said, ": ") // "row N, column C"
+	where, _, _ = strings.Cut(where, ",")
+	own, name := f.life.time, "time"
+	switch c := int(b.Column); {
+	case c < 0:
+		return said, file
+	case c < len(times):
+		return fmt.Sprintf("%s, time %v: %s", where, times[c], what), file
+	case c > len(times):
+		own, name = f.event, "event"
+	}
+	at.Column = nil
+	if slices.Contains(f.lifeFiles(), own) { // one file for all rows
+		at.Row = &b.Row
+		return fmt.Sprintf("row %d: %s", b.Row, what), f.files.call(own)
+	}
+	if npz, _, is := strings.Cut(file, ".npz:"); is {
+		file = npz + ".npz:" + cmp.Or(own, name)
+	}
+	return where + ": " + what, file
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -258,7 +259,6 @@ func TestSurvivalRefuses(t *testing.T) {
 		{"", append([]string{"--event", "died"}, two...), `no column "died" for the event`},
 		{"", append([]string{"--input", "logits"}, two...), "of --task survival it is probs"},
 		{"", append([]string{"--like", "guo"}, two...), "--like guo does not go with --task survival"},
-		{"", append([]string{"--cluster", "time"}, two...), "--cluster is for --task"},
 		{"", append([]string{"--metrics", "ece"}, two...), "metric ece: it is for"},
 		{"", append([]string{"--metrics", "cce(horizon=3)"}, two...), "no column has the probability at 3"},
 		{"", append([]string{"--metrics", "cce(folds=1)"}, two...), `folds is "1"`},
@@ -284,6 +284,33 @@ func TestSurvivalRefuses(t *testing.T) {
 			t.Errorf("%s: the reason is %q, want %q", c.key, m.Reason, c.want)
 		}
 	}
+	// Arrays: a fault of a time or an event is in its own array, and a column has a time.
+	vector := func(v ...float64) []byte { return npy(t, []int64{int64(len(v))}, v) }
+	matrix := func(v ...float64) []byte { return npy(t, []int64{3, 2}, v) }
+	for _, c := range []struct {
+		risks, time, event []byte
+		want               string
+	}{
+		{matrix(0.1, 0.2, 0.1, 0.2, 0.1, 0.2), vector(1, 0, 2), vector(1, 0, 1), ":time: row 1: time is 0; times are above 0"},
+		{matrix(0.1, 0.2, 0.1, 0.2, 0.1, 0.2), vector(1, 3, 2), vector(1, 0, 2), ":event: row 2: event is 2; it is 1 if"},
+		{matrix(0.1, 0.2, 0.3, 0.2, 0.1, 0.2), vector(1, 3, 2), vector(1, 0, 1), ":risks: row 1, time 5: probability of the event is 0.2, below that at the time before it"},
+		{matrix(0.1, 0.2, 0.1, 0.2, -1, 0.2), vector(1, 3, 2), vector(1, 0, 1), ":risks: row 2, time 1: probability of the event is -1, outside [0, 1]"},
+	} {
+		f := d.put("a.npz", npz(t, "risks.npy", c.risks, "time.npy", c.time, "event.npy", c.event))
+		if code, _, errs := candor(t, "eval", f, "--task", "survival", "--horizons", "1,5"); code != exitData || !strings.Contains(errs, "a.npz"+c.want) {
+			t.Errorf("exit code %d, %s; want %s", code, errs, c.want)
+		}
+		alone := []string{"--task", "survival", "--horizons", "1,5", "--time", d.put("t.npy", c.time), "--event", d.put("e.npy", c.event)}
+		want := strings.NewReplacer(":time:", "t.npy:", ":event:", "e.npy:", ":risks:", "risks.npy:").Replace(c.want)
+		if code, _, errs := candor(t, append([]string{"eval", d.put("risks.npy", c.risks)}, alone...)...); code != exitData || !strings.Contains(errs, want) {
+			t.Errorf("exit code %d, %s; want %s", code, errs, want)
+		}
+	}
+	// Of two models the fault comes before what they disagree about.
+	bad, fine := d.put("bad.csv", []byte(head+good+"0,1,0.1,0.2\n")), d.put("fine.csv", []byte(head+good+"4,1,0.1,0.2\n"))
+	if code, _, errs := candor(t, append([]string{"compare", fine, bad, "--task", "survival"}, two...)...); code != exitData || !strings.Contains(errs, `line 7, column "time": time is 0`) {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
 	dropped := evaluate(t, append([]string{d.put("t.csv", []byte(head+good+"0,1,0.1,0.2\n")), "--task", "survival", "--on-invalid", "drop"}, two...)...)
 	if dropped.Input.Rows != 5 || dropped.Input.Dropped != 1 {
 		t.Errorf("%+v", dropped.Input)
@@ -292,6 +319,150 @@ func TestSurvivalRefuses(t *testing.T) {
 		if code, _, errs := candor(t, append([]string{"eval", gbsg2}, flags...)...); code != 2 || !strings.Contains(errs, "is for --task survival") {
 			t.Errorf("%v: exit code %d, %s", flags, code, errs)
 		}
+	}
+}
+
+// lifeSites are the rows of gbsg2 in 40 clusters, and the same with the predictions of another model.
+func lifeSites(t testing.TB, d *dir) (a, b string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(string(d.read(gbsg2))), "\n")
+	var first, second strings.Builder
+	for i, line := range lines {
+		cells := strings.Split(line, ",")
+		site := "site"
+		if i > 0 {
+			site = fmt.Sprintf("h%02d", i*7%40)
+		}
+		first.WriteString(line + "," + site + "\n")
+		for j := 2; j < len(cells) && i > 0; j++ {
+			p, err := strconv.ParseFloat(cells[j], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cells[j] = strconv.FormatFloat(p*float64(2+i%5)/6, 'g', -1, 64)
+		}
+		second.WriteString(strings.Join(cells, ",") + "," + site + "\n")
+	}
+	return d.put("a.csv", []byte(first.String())), d.put("b.csv", []byte(second.String()))
+}
+
+// TestSurvivalClusters: values are those without clusters, intervals are by them, shards merge, and what has no form for clusters says so.
+func TestSurvivalClusters(t *testing.T) {
+	d := newDir(t)
+	a, _ := lifeSites(t, d)
+	args := with([]string{a, "--cluster", "site", "--metrics", "all"}, gbsg2Flags...)
+	plain, got := evaluate(t, with([]string{a, "--metrics", "all"}, gbsg2Flags...)...), evaluate(t, args...)
+	if len(got.Metrics) != len(plain.Metrics) {
+		t.Fatalf("%d metrics and %d", len(got.Metrics), len(plain.Metrics))
+	}
+	for name, w := range plain.Metrics {
+		g := got.Metrics[name]
+		switch had := w.Low != nil; {
+		case g.Value != w.Value:
+			t.Errorf("%s: %v, without clusters %v", name, g.Value, w.Value)
+		case strings.HasPrefix(name, "cce"), !had:
+			if g.Low != nil || g.Reason == "" {
+				t.Errorf("%s: %+v", name, g)
+			}
+		case g.Low == nil || g.Low == w.Low:
+			t.Errorf("%s: %+v, without clusters %+v", name, g, w)
+		}
+	}
+	if !strings.Contains(printed(t, append([]string{"eval"}, args...)...), "40 clusters of site") {
+		t.Error("the text does not name the clusters")
+	}
+	lines := strings.SplitAfter(string(d.read(a)), "\n")
+	for i, part := range [][]string{lines[:90], append([]string{lines[0]}, lines[90:]...)} {
+		f := d.put(fmt.Sprintf("p%d.csv", i), []byte(strings.Join(part, "")))
+		printed(t, with([]string{"eval", f, "--cluster", "site", "--metrics", "all", "--state", f + ".state"}, gbsg2Flags...)...)
+	}
+	want := printed(t, append([]string{"eval", "--json"}, args...)...)
+	if got := printed(t, "merge", "--json", d.at("p1.csv.state"), d.at("p0.csv.state")); got != want {
+		t.Errorf("merged: %s\nwant %s", got, want)
+	}
+	checkSchema(t, want)
+}
+
+// TestSurvivalCompared: differences are those of the values, more certain than each, with and without clusters; states merge; rows are the same.
+func TestSurvivalCompared(t *testing.T) {
+	d := newDir(t)
+	a, b := lifeSites(t, d)
+	args := with([]string{"compare", a, b, "--metrics", "all"}, gbsg2Flags...)
+	text := printed(t, args...)
+	for _, w := range []string{"a is better than b: integrated Brier score lower by ", "Intervals of differences take rows as independent.", "it depends on the outcomes alone", "chance adds to it, and adds more where the"} {
+		if !strings.Contains(text, w) {
+			t.Errorf("no %q in\n%s", w, text)
+		}
+	}
+	for _, more := range [][]string{nil, {"--cluster", "site"}} {
+		out := printed(t, append(with(args, "--json"), more...)...)
+		checkSchema(t, out)
+		var doc struct {
+			Sets        []*document
+			Differences []difference
+		}
+		if err := json.Unmarshal([]byte(out), &doc); err != nil {
+			t.Fatal(err)
+		}
+		have := 0
+		for _, x := range doc.Differences {
+			if x.Low == nil {
+				if x.Reason == "" {
+					t.Errorf("%s: neither interval nor reason", x.Metric)
+				}
+				continue
+			}
+			have++
+			value, low, high, p := numberIn(t, x.Value), numberIn(t, x.Low), numberIn(t, x.High), numberIn(t, x.P)
+			m, o := doc.Sets[0].Metrics[x.Metric], doc.Sets[1].Metrics[x.Metric]
+			if math.Abs(value-(numberIn(t, o.Value)-numberIn(t, m.Value))) > 1e-15 || low > value || high < value || !(p > 0 && p <= 1) || !(high-low < numberIn(t, m.High)-numberIn(t, m.Low)+numberIn(t, o.High)-numberIn(t, o.Low)) {
+				t.Errorf("%s: %v [%v, %v], values %v and %v", x.Metric, value, low, high, m.Value, o.Value)
+			}
+		}
+		if have != 13 {
+			t.Errorf("%d differences with an interval", have)
+		}
+		// A model and itself.
+		for _, x := range listedDifferences(t, append(with([]string{a, a}, gbsg2Flags...), more...)...) {
+			if x.Value != 0.0 || x.Low != nil && (x.Low != 0.0 || x.High != 0.0 || x.P != 1.0) {
+				t.Errorf("itself: %+v", x)
+			}
+		}
+		// Shards.
+		var states []string
+		for i, cut := range [][2]int{{0, 120}, {120, 343}} {
+			var l []string
+			for _, f := range []string{a, b} {
+				lines := strings.SplitAfter(string(d.read(f)), "\n")
+				dir := fmt.Sprintf("%d", i)
+				if err := os.MkdirAll(d.at(dir), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				l = append(l, d.put(dir+"/"+f[len(f)-5:], []byte(lines[0]+strings.Join(lines[1+cut[0]:1+cut[1]], ""))))
+			}
+			states = append(states, l[0]+".state")
+			printed(t, append(with([]string{"compare", l[0], l[1], "--metrics", "all", "--state", states[i]}, gbsg2Flags...), more...)...)
+		}
+		if got := printed(t, "merge", "--json", states[1], states[0]); got != out {
+			t.Errorf("merged %v:\n%s\nwant\n%s", more, got, out)
+		}
+	}
+	if out := printed(t, "compare", a, "--task", "survival", "--prob", "x=risk_720", "--prob", "y=risk_540", "--horizons", "720", "--metrics", "brier_ipcw,auroc_ipcw"); !strings.Contains(out, "AUROC") {
+		t.Error(out)
+	}
+	lines := strings.SplitAfter(string(d.read(b)), "\n")
+	for what, change := range map[string]func(cells []string){"time is 1, and": func(c []string) { c[0] = "1" }, "event is": func(c []string) { c[1] = map[string]string{"0": "1", "1": "0"}[c[1]] }} {
+		l := slices.Clone(lines)
+		cells := strings.Split(l[7], ",")
+		change(cells)
+		l[7] = strings.Join(cells, ",")
+		code, _, errs := candor(t, with([]string{"compare", a, d.put("c.csv", []byte(strings.Join(l, "")))}, gbsg2Flags...)...)
+		if code != exitData || !strings.Contains(errs, "row 6: the "+what) || !strings.Contains(errs, "name sets of the same rows") {
+			t.Errorf("%s: exit code %d, %s", what, code, errs)
+		}
+	}
+	if code, _, errs := candor(t, with(args, "--plot", d.at("x.svg"))...); code != exitUsage || !strings.Contains(errs, "draw each by candor eval") {
+		t.Errorf("exit code %d, %s", code, errs)
 	}
 }
 

@@ -359,7 +359,7 @@ var shapes = []struct {
 	{eval.Shape{Classes: 12, Kind: metrics.Multivariate}, "all,variogram_score(order=1.5,weights=inverse_distance),multivariate_rank_p(ranking=band_depth),multivariate_rank_p(bins=2,ranking=dominance)"},
 	{eval.Shape{Classes: 6, Kind: metrics.Multivariate}, "all"},
 	{eval.Shape{Classes: 14, Kind: metrics.Survival}, "all,mean_risk(horizon=3),event_share_km(horizon=3),bias_km(horizon=3),brier_ipcw(horizon=3),auroc_ipcw(horizon=3),concordance_ipcw(horizon=3)," +
-		"concordance(horizon=3),ece_km(bins=4),d_calibration_p(bins=4),cce(orthogonal,repeats=1),cce(kernel=cubic,curve=nelson_aalen,horizon=4,weights=chi)"},
+		"concordance(horizon=3),ece_km(bins=4),ici_cox(knots=4),e50_cox(knots=2),e90_cox(knots=5),emax_cox(knots=5),d_calibration_p(bins=4),cce(orthogonal,repeats=1),cce(kernel=cubic,curve=nelson_aalen,horizon=4,weights=chi)"},
 }
 
 // TestTaskDocuments: what TestReasons says of classes holds of them: each answer is a number or says why not, in every format, and

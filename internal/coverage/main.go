@@ -69,6 +69,15 @@ var sections = []section{
 	{"survival", 200, func(w io.Writer, runs, truth, threads int) error {
 		return printSurvival(w, runs, truth*3/10, threads, []int{300, 1000})
 	}},
+	{"survival-clusters", 1000, func(w io.Writer, runs, truth, threads int) error {
+		return printLifeClusters(w, runs, truth*3/10, threads)
+	}},
+	{"survival-pairs", 1000, func(w io.Writer, runs, truth, threads int) error {
+		return printLifePairs(w, runs, truth*3/10, threads, []int{300, 1000})
+	}},
+	{"semiparametric", 500, func(w io.Writer, runs, _, threads int) error {
+		return printSemiparametric(w, runs, threads, []int{300, 1000})
+	}},
 	{"shift", 2000, printShift},
 	{"decisions", 2000, func(w io.Writer, runs, _, threads int) error { return printDecisions(w, runs, threads) }},
 	{"conformal", 2000, func(w io.Writer, runs, _, threads int) error {

@@ -5,7 +5,10 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/survival"
@@ -34,12 +37,16 @@ var survivalLaws = []survivalLaw{
 func (l *survivalLaw) draw(r *rand.Rand, n int) *survival.Rows {
 	rows := &survival.Rows{}
 	for range n {
-		p := r.Float64()
-		t := r.ExpFloat64() / -math.Log1p(-min(l.happens(p), 0.999))
-		c := min(r.ExpFloat64()*l.censoring*(1+float64(l.more*p)), l.end)
-		rows.Risks, rows.Times, rows.Events = append(rows.Risks, p), append(rows.Times, max(1e-9, min(t, c))), append(rows.Events, t <= c)
+		l.add(rows, r.Float64(), r.ExpFloat64(), r.ExpFloat64())
 	}
 	return rows
+}
+
+// add adds a row by its prediction and two exponential numbers, by which the event and the censoring come.
+func (l *survivalLaw) add(rows *survival.Rows, p, event, gone float64) {
+	t := event / -math.Log1p(-min(l.happens(p), 0.999))
+	c := min(gone*l.censoring*(1+float64(l.more*p)), l.end)
+	rows.Risks, rows.Times, rows.Events = append(rows.Risks, p), append(rows.Times, max(1e-9, min(t, c))), append(rows.Events, t <= c)
 }
 
 // An interval of 95% at horizon 1.
@@ -103,6 +110,158 @@ func printSurvival(w io.Writer, runs, million, threads int, sizes []int) error {
 		}
 		return math.Sqrt(sum / float64(million)), nil
 	})
+}
+
+// evenCensoring are the laws of which one curve of censoring is right.
+func evenCensoring() []survivalLaw { return survivalLaws[:4] }
+
+// printLifeClusters prints how often intervals by clusters hold what is true. Half of what decides when the event of a row happens, when it is
+// censored and what is predicted is that of its cluster.
+func printLifeClusters(w io.Writer, runs, million, threads int) error {
+	fmt.Fprint(w, "| law, clusters |")
+	for _, c := range survivalEstimates {
+		fmt.Fprintf(w, " %s |", c.name)
+	}
+	fmt.Fprint(w, " share |\n| --- |"+strings.Repeat(" ---: |", len(survivalEstimates)+1)+"\n")
+	all := append(slices.Clone(survivalEstimates), survivalInterval{"share", estimate(func(r *survival.Rows) (survival.Estimate, error) { return survival.EventShare(r, 1) })})
+	for _, l := range evenCensoring() {
+		free := l
+		free.censoring, free.end = math.Inf(1), math.Inf(1)
+		many := free.draw(rand.New(rand.NewPCG(1, 99)), million)
+		want := make([]float64, len(all))
+		for k := range all {
+			var err error
+			if want[k], _, err = all[k].of(many); err != nil {
+				return err
+			}
+		}
+		for _, c := range []struct{ clusters, most int }{{30, 19}, {100, 9}} {
+			held := make([]atomic.Int64, len(all))
+			if err := each(runs, threads, func(run int) error {
+				rows := l.drawClusters(rand.New(rand.NewPCG(uint64(run), 42)), c.clusters, c.most)
+				for k := range all {
+					_, in, err := all[k].of(rows)
+					if err != nil {
+						return err
+					}
+					if in.Low <= want[k] && want[k] <= in.High {
+						held[k].Add(1)
+					}
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "| %s, %d of 1 to %d rows |", l.name, c.clusters, c.most)
+			for k := range held {
+				fmt.Fprintf(w, " %.3f |", float64(held[k].Load())/float64(runs))
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	return nil
+}
+
+func (l *survivalLaw) drawClusters(r *rand.Rand, clusters, most int) *survival.Rows {
+	rows := &survival.Rows{}
+	even := func(shared float64) float64 { // in [0,1], half shared
+		return math.Erfc(-(shared+r.NormFloat64())/2) / 2
+	}
+	for c := range clusters {
+		a, b, d := r.NormFloat64(), r.NormFloat64(), r.NormFloat64()
+		for range 1 + r.IntN(most) {
+			p := even(a)
+			l.add(rows, p, -math.Log(even(b)), -math.Log(even(d)))
+			rows.Clusters = append(rows.Clusters, int32(c))
+		}
+	}
+	return rows
+}
+
+// lifePairs are estimates whose differences between two models are simulated.
+var lifePairs = []struct {
+	name string
+	of   func(r *survival.Rows) (survival.Estimate, error)
+}{
+	{"in the large", func(r *survival.Rows) (survival.Estimate, error) { return survival.InTheLarge(r, 1) }},
+	{"Brier", func(r *survival.Rows) (survival.Estimate, error) { return survival.Brier(r, 1) }},
+	{"integrated Brier", func(r *survival.Rows) (survival.Estimate, error) {
+		early := make([]float64, len(r.Risks)) // by time 1/2, if the hazard is constant
+		for i, p := range r.Risks {
+			early[i] = 1 - math.Sqrt(1-p)
+		}
+		return survival.IntegratedBrier(r, &survival.Curves{Times: []float64{0.5, 1}, Risks: [][]float64{early, r.Risks}})
+	}},
+	{"AUROC", func(r *survival.Rows) (survival.Estimate, error) { return survival.AUROC(r, 1) }},
+	{"Uno", func(r *survival.Rows) (survival.Estimate, error) { return survival.ConcordanceIPCW(r, 1) }},
+}
+
+// other returns rows with the predictions of another model, which sees what the first sees with noise.
+func other(r *rand.Rand, rows *survival.Rows) *survival.Rows {
+	o := *rows
+	o.Risks = make([]float64, len(rows.Risks))
+	for i, p := range rows.Risks {
+		o.Risks[i] = logistic(0.9*math.Log(max(p, 1e-12)/max(1-p, 1e-12)) + 0.7*r.NormFloat64())
+	}
+	return &o
+}
+
+// printLifePairs prints how often intervals of the difference of two models hold what is true.
+func printLifePairs(w io.Writer, runs, million, threads int, sizes []int) error {
+	fmt.Fprint(w, "| law, rows of two models |")
+	for _, c := range lifePairs {
+		fmt.Fprintf(w, " %s |", c.name)
+	}
+	fmt.Fprint(w, "\n| --- |"+strings.Repeat(" ---: |", len(lifePairs))+"\n")
+	for _, l := range evenCensoring() {
+		free := l
+		free.censoring, free.end = math.Inf(1), math.Inf(1)
+		r := rand.New(rand.NewPCG(1, 98))
+		a := free.draw(r, million)
+		b := other(r, a)
+		want := make([]float64, len(lifePairs))
+		for k, c := range lifePairs {
+			x, err := c.of(a)
+			if err != nil {
+				return err
+			}
+			y, err := c.of(b)
+			if err != nil {
+				return err
+			}
+			want[k] = y.Value - x.Value
+		}
+		for _, n := range sizes {
+			held := make([]atomic.Int64, len(lifePairs))
+			if err := each(runs, threads, func(run int) error {
+				r := rand.New(rand.NewPCG(uint64(run), 43))
+				a := l.draw(r, n)
+				b := other(r, a)
+				for k, c := range lifePairs {
+					x, err := c.of(a)
+					if err != nil {
+						return err
+					}
+					y, err := c.of(b)
+					if err != nil {
+						return err
+					}
+					if in := y.Minus(x, a).Interval(0.95); in.Low <= want[k] && want[k] <= in.High {
+						held[k].Add(1)
+					}
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "| %s, %d |", l.name, n)
+			for k := range held {
+				fmt.Fprintf(w, " %.3f |", float64(held[k].Load())/float64(runs))
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	return nil
 }
 
 func printLives(w io.Writer, intervals []survivalInterval, runs, threads int, sizes []int, truth func(free *survivalLaw, k int) (float64, error)) error {

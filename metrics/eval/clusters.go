@@ -297,6 +297,10 @@ func (e *Evaluation) clusterScores(event calib.Event) *clustered.Scores {
 func (e *Evaluation) byCluster(m Metric, v *Value) {
 	s := e.clusterSums()
 	v.Chance = Chance{} // it is of independent rows
+	if e.Spec.Kind == metrics.Survival {
+		e.livesByCluster(m, v)
+		return
+	}
 	how, l := e.Spec.clusteredBy(m)
 	if how == ofBetting {
 		e.bet(s, l.Name, v)

@@ -189,7 +189,7 @@ var (
 		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo", "bits_per_byte", "sequence_nll", "calibration_error_squared", "e_calibration",
 		"multicalibration_error", "multicalibration_error_relative", "multicalibration_error_sigma", "multicalibration_error_p", "multicalibration_gap", "multicalibration_gap_p",
 		"energy_score", "energy_score_fair", "variogram_score", "dawid_sebastiani", "multivariate_rank_p",
-		"mean_risk", "event_share_km", "bias_km", "cce", "ece_km", "brier_ipcw", "brier_integrated", "auroc_ipcw", "concordance_ipcw", "concordance", "d_calibration_p",
+		"mean_risk", "event_share_km", "bias_km", "cce", "ece_km", "ici_cox", "e50_cox", "e90_cox", "emax_cox", "brier_ipcw", "brier_integrated", "auroc_ipcw", "concordance_ipcw", "concordance", "d_calibration_p",
 		"net_benefit", "expected_cost", "avoidable_cost", "least_cost_threshold", "coverage_at_risk", "threshold_at_risk", "skce", "skce_p", "mmce",
 		"giviti", "giviti_degree", "giviti_p"}
 )

@@ -22,6 +22,7 @@ var (
 	horizonOwn = choice{name: "horizon", least: 0, most: math.MaxFloat64, unsaid: 0}
 	atHorizon  = choices{horizonOwn}
 	inBins     = choices{{name: "bins", whole: true, least: 1, most: 10000, unsaid: 15}, horizonOwn}
+	knotsOwn   = choices{horizonOwn, {name: "knots", whole: true, least: 2, most: survival.MostKnots, unsaid: survival.Knots}}
 	dBinsOwn   = choices{{name: "bins", whole: true, least: 2, most: 1000, unsaid: 10}}
 	cceOwn     = choices{
 		{name: "curve", words: []string{"kaplan_meier", "nelson_aalen"}},
@@ -41,6 +42,9 @@ const (
 	survivalKey = "survival"
 	leastTimes  = 10 // of a curve that is judged as a whole
 )
+
+// mostSmoothed is the number of rows up to which HazardCurve is part of what is judged without being asked for: a million take 2 s.
+const mostSmoothed = 100_000
 
 // keptRows is the accumulator of all metrics of survival.
 var keptRows = statistic{survivalKey, rows, func() any { return survival.NewKept() }}
@@ -259,23 +263,98 @@ func undefined(reason string) Value {
 // plainError strips the package name from an error of package survival.
 func plainError(err error) string { return strings.TrimPrefix(err.Error(), "survival: ") }
 
+// survivalEstimates are the metrics at a horizon on which the influence of rows is known.
+var survivalEstimates = map[string]func(r *survival.Rows, h float64) (survival.Estimate, error){
+	"mean_risk":        func(r *survival.Rows, _ float64) (survival.Estimate, error) { return survival.MeanRisk(r) },
+	"event_share_km":   survival.EventShare,
+	"bias_km":          survival.InTheLarge,
+	"brier_ipcw":       survival.Brier,
+	"auroc_ipcw":       survival.AUROC,
+	"concordance_ipcw": survival.ConcordanceIPCW,
+	"concordance":      func(r *survival.Rows, _ float64) (survival.Estimate, error) { return survival.Concordance(r) },
+}
+
+// brierIntegrated is the one of whole curves.
+const brierIntegrated = "brier_integrated"
+
 // survivalAt returns the answer of a metric at a horizon.
-func survivalAt(method string, of func(r *survival.Rows, h float64) (survival.Estimate, error)) func(*Evaluation, Metric) Value {
+func survivalAt(method string) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		h := e.HorizonOf(m)
 		if why := e.unjudged(h); why != "" {
 			return undefined(why)
 		}
-		x, err := of(e.livesAt(h), h)
+		x, err := survivalEstimates[m.Name](e.livesAt(h), h)
 		if err != nil {
 			return undefined(plainError(err))
 		}
-		v := Value{Value: x.Value, Interval: x.Interval(e.Spec.Level), Method: method}
-		if math.IsNaN(x.SE) {
-			v.Interval, v.Reason = metrics.NoInterval(), "its standard error is not known"
-		}
-		return v
+		return e.estimated(x, method)
 	}
+}
+
+// HasInfluence reports whether SurvivalEstimate has an answer for a metric of survival.
+func HasInfluence(m Metric) bool {
+	return survivalEstimates[m.Name] != nil || m.Name == brierIntegrated
+}
+
+// SurvivalEstimate returns the estimate of a metric of rows of survival other than the evaluation's, with the influence of each row. lives are the rows
+// with the probabilities of each of Spec.Times. It panics unless HasInfluence.
+func (e *Evaluation) SurvivalEstimate(m Metric, lives []*survival.Rows) (survival.Estimate, error) {
+	if m.Name == brierIntegrated {
+		return survival.IntegratedBrier(lives[0], e.curves(lives))
+	}
+	h := e.HorizonOf(m)
+	i, _ := slices.BinarySearch(e.Spec.Times, h)
+	return survivalEstimates[m.Name](lives[i], h)
+}
+
+// curves are the predicted curves of rows.
+func (e *Evaluation) curves(lives []*survival.Rows) *survival.Curves {
+	c := &survival.Curves{Times: e.Spec.Times}
+	for _, r := range lives {
+		c.Risks = append(c.Risks, r.Risks)
+	}
+	return c
+}
+
+// estimated is the value of an estimate, whose method is that of independent rows.
+func (e *Evaluation) estimated(x survival.Estimate, method string) Value {
+	v := Value{Value: x.Value, Interval: x.Interval(e.Spec.Level), Method: method, DF: x.DF}
+	if math.IsNaN(x.SE) {
+		v.Interval, v.Reason = metrics.NoInterval(), "its standard error is not known"
+	}
+	return v
+}
+
+const (
+	clusterInfluence  = "value +- t*s, s^2 of the influence of rows summed by cluster, " + clusterT
+	clusterKnownCurve = clusterInfluence + "; the curve of censoring taken as known"
+)
+
+// livesByCluster replaces what a value says of intervals where rows are in clusters: estimates have been found by them already.
+func (e *Evaluation) livesByCluster(m Metric, v *Value) {
+	known := v.Method == knownCurve
+	had := v.Interval.Low == v.Interval.Low
+	switch g := e.clusterSums().Count(); {
+	case v.Value-v.Value != 0:
+	case v.DF > 0 && had:
+		if v.Clusters, v.Method = g, clusterInfluence; known {
+			v.Method = clusterKnownCurve
+		}
+		return
+	case v.Reason == chiSquared:
+		v.Note = "computed as if the rows of a cluster were independent"
+	case m.Name == "cce" && had:
+		v.Reason = notClustered
+	case m.Name == "cce", m.Name == "ece_km", strings.HasSuffix(m.Name, "_cox"):
+	case g < 2:
+		v.Reason = oneCluster
+	case e.clusterSums().DF() > 0:
+		v.Reason = fewClusters
+	default:
+		v.Reason = lostClusters
+	}
+	v.Interval, v.Method = metrics.NoInterval(), ""
 }
 
 // Reliability returns the reliability diagram of survival at a horizon, or the reason why there is none.
@@ -299,6 +378,74 @@ func (e *Evaluation) Reliability(horizon float64, bins int) (*survival.Reliabili
 		return answer{r, ""}
 	})
 	return a.r, a.why
+}
+
+// HazardCurve returns the smooth calibration curve of survival at a horizon by hazard regression, or the reason why there is none.
+func (e *Evaluation) HazardCurve(horizon float64, knots int) (*survival.ICI, string) {
+	type key struct {
+		h     float64
+		knots int
+	}
+	type answer struct {
+		c   *survival.ICI
+		why string
+	}
+	a := remember(e, key{horizon, knots}, func() answer {
+		if why := e.unjudged(horizon); why != "" {
+			return answer{nil, why}
+		}
+		c, err := survival.ICIOf(e.livesAt(horizon), horizon, knots)
+		if err != nil {
+			return answer{nil, plainError(err)}
+		}
+		return answer{c, ""}
+	})
+	return a.c, a.why
+}
+
+// hazardGap returns the answer of a distance from HazardCurve.
+func hazardGap(of func(*survival.ICI) float64) func(*Evaluation, Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		c, why := e.HazardCurve(e.HorizonOf(m), int(knotsOwn.of(m, "knots")))
+		if why != "" {
+			return undefined(why)
+		}
+		return Value{Value: of(c), Interval: metrics.NoInterval(), Reason: "no interval: chance alone makes it positive, however right the probabilities are; the curve has a band"}
+	}
+}
+
+// BrierPoint is the Brier score of survival at a time.
+type BrierPoint struct {
+	Time  float64
+	Score Value
+	// Reference is the score of the share with the event by the Kaplan-Meier curve, the same for every row: who knows only that does as well.
+	Reference float64
+}
+
+// BrierCurve returns the Brier score at each time of Spec.Times at which rows can be judged.
+func (e *Evaluation) BrierCurve() []BrierPoint {
+	type key struct{}
+	return remember(e, key{}, func() (l []BrierPoint) {
+		for i, t := range e.Spec.Times {
+			if e.unjudged(t) != "" {
+				continue
+			}
+			r := *e.lives()[i]
+			x, err := survival.Brier(&r, t)
+			if err != nil {
+				continue
+			}
+			p := BrierPoint{Time: t, Score: e.estimated(x, influence), Reference: math.NaN()}
+			if share, err := survival.EventShare(&r, t); err == nil {
+				r.Risks = slices.Repeat([]float64{math.Min(1, math.Max(0, share.Value))}, len(r.Times))
+				if x, err := survival.Brier(&r, t); err == nil {
+					p.Reference = x.Value
+				}
+			}
+			l = append(l, p)
+		}
+		return l
+	})
 }
 
 // DCalibration returns the histogram and test of whole curves, or the reason why there is none.
@@ -413,21 +560,22 @@ func censoredText(e *Evaluation, m Metric) string {
 
 // inSurvival returns the metrics of the time until an event.
 func inSurvival() []Descriptor {
+	const austin = "Austin, Harrell and van Klaveren 2020"
+	hazards := func(what string) string {
+		return what + " |p_i - c(p_i)|, c(p) = 1 - exp(-H0(h) exp(f(log(-log(1 - p))))), f a restricted cubic spline in a Cox regression, H0 its cumulative hazard"
+	}
 	const km = "S the Kaplan-Meier curve of the rows"
 	const ipcw = "w_i = 1/G(t_i-) with the event by h, 1/G(h-) if seen without it until h, else 0, G the Kaplan-Meier curve of censoring"
-	risk := func(f func(*survival.Rows, float64) (survival.Estimate, error)) func(r *survival.Rows, h float64) (survival.Estimate, error) {
-		return f
-	}
 	l := []Descriptor{
 		{Name: "mean_risk", own: atHorizon, Short: "mean P(T <= h)", Meaning: "mean probability that the event happens by the horizon",
 			Formula: "mean p_i(h)", Range: "[0, 1]", Better: Neither, Source: "standard",
-			value: survivalAt("mean +- z*s/sqrt(n); rows taken as independent", risk(func(r *survival.Rows, _ float64) (survival.Estimate, error) { return survival.MeanRisk(r) }))},
+			value: survivalAt("mean +- z*s/sqrt(n); rows taken as independent")},
 		{Name: "event_share_km", own: atHorizon, Short: "events by h", Meaning: "share of the rows with the event by the horizon, by the Kaplan-Meier curve",
 			Formula: "1 - S(h), " + km, Range: "[0, 1]", Better: Neither, Source: "Kaplan and Meier 1958; Greenwood 1926",
-			value: survivalAt("Greenwood: value +- z*SE; rows taken as independent", risk(survival.EventShare))},
+			value: survivalAt("Greenwood: value +- z*SE; rows taken as independent")},
 		{Name: "bias_km", Default: true, own: atHorizon, Short: "mean risk - events", Meaning: "calibration in the large: mean probability minus the share of rows with the event by the horizon; above 0 it is too high",
 			Formula: "mean p_i(h) - (1 - S(h)), " + km, Range: "[-1, 1]", Better: Zero, Source: "Kaplan-Meier; Crowson, Atkinson and Therneau 2016",
-			value: survivalAt(influence, risk(survival.InTheLarge))},
+			value: survivalAt(influence)},
 		{Name: "cce", Default: true, random: true, own: cceOwn, Short: "calibration error", Meaning: "censored calibration error: root mean squared distance of the probability from the share of events among rows like it, without bins",
 			Formula: "sqrt(max(0, mean w_i (p_i - y_i)(p_i - c(p_i)))), c(p) = 1 - S(h | p) of rows in other folds weighted by a kernel, w_i = 1/G(t- | p_i) <= 20", Range: "[0, 1]", Better: Lower,
 			Source: "Yadlowsky, Basu and Tian 2019", value: censored, text: censoredText},
@@ -440,19 +588,27 @@ func inSurvival() []Descriptor {
 				}
 				return Value{Value: r.ECE, Interval: metrics.NoInterval(), Reason: "no interval is computed of a sum of sizes of gaps"}
 			}},
+		{Name: "ici_cox", own: knotsOwn, Short: "mean gap to a fit", Meaning: "integrated calibration index: mean distance of the probability from a smooth curve by hazard regression",
+			Formula: hazards("mean"), Range: "[0, 1]", Better: Lower, Source: austin, value: hazardGap(func(c *survival.ICI) float64 { return c.Mean })},
+		{Name: "e50_cox", own: knotsOwn, Short: "median gap to a fit", Meaning: "median distance of the probability from a smooth curve by hazard regression, over the rows",
+			Formula: hazards("median"), Range: "[0, 1]", Better: Lower, Source: austin, value: hazardGap(func(c *survival.ICI) float64 { return c.E50 })},
+		{Name: "e90_cox", own: knotsOwn, Short: "90% of gaps to a fit", Meaning: "90% quantile of the distance of the probability from a smooth curve by hazard regression, over the rows",
+			Formula: hazards("90% quantile of"), Range: "[0, 1]", Better: Lower, Source: austin, value: hazardGap(func(c *survival.ICI) float64 { return c.E90 })},
+		{Name: "emax_cox", own: knotsOwn, Short: "largest gap to a fit", Meaning: "largest distance of the probability of a row from a smooth curve by hazard regression",
+			Formula: hazards("max"), Range: "[0, 1]", Better: Lower, Source: austin, value: hazardGap(func(c *survival.ICI) float64 { return c.Max })},
 		{Name: "brier_ipcw", Default: true, own: atHorizon, Short: "squared error at h", Meaning: "Brier score at the horizon; rows censored before it are stood for by those that are known",
 			Formula: "mean w_i (p_i(h) - y_i)^2, " + ipcw, Range: "[0, Inf)", Better: Lower, Source: "Graf et al. 1999",
-			value: survivalAt(influence, risk(survival.Brier))},
+			value: survivalAt(influence)},
 		{Name: "auroc_ipcw", Default: true, own: atHorizon, Short: "events rank above rest", Meaning: "cumulative/dynamic AUROC: probability that a row with the event by the horizon has a larger risk than one without",
 			Formula: "sum_{i with, j without} w_i ([p_i > p_j] + [p_i = p_j]/2) / (sum_i w_i n_-), " + ipcw, Range: "[0, 1]", Better: Higher, Source: "Uno et al. 2007; Hung and Chiang 2010",
-			value: survivalAt(knownCurve, risk(survival.AUROC))},
+			value: survivalAt(knownCurve)},
 		{Name: "concordance_ipcw", own: atHorizon, Short: "Uno's concordance", Meaning: "Uno's concordance up to the horizon: probability that of two rows the one with the earlier event has the larger risk",
 			Formula: "sum_{i, j} G(t_i-)^-2 [t_i < t_j, t_i < h, event_i] ([p_i > p_j] + [p_i = p_j]/2) / sum of the same without the comparison", Range: "[0, 1]", Better: Higher, Source: "Uno et al. 2011",
-			value: survivalAt(knownCurve, risk(survival.ConcordanceIPCW))},
+			value: survivalAt(knownCurve)},
 		{Name: "concordance", own: atHorizon, Short: "Harrell's concordance", Meaning: "Harrell's concordance of the risks at the horizon, over all pairs that can be compared; depends on how rows are censored",
 			Formula: "share of pairs with t_i < t_j and event_i with p_i > p_j, equal p counting 1/2", Range: "[0, 1]", Better: Higher, Source: "Harrell et al. 1982",
-			value: survivalAt("value +- z*SE by the infinitesimal jackknife; rows taken as independent", risk(func(r *survival.Rows, _ float64) (survival.Estimate, error) { return survival.Concordance(r) }))},
-		{Name: "brier_integrated", Default: true, Short: "brier over the curve", Meaning: "integrated Brier score: mean of the Brier score over the times of predicted curves",
+			value: survivalAt("value +- z*SE by the infinitesimal jackknife; rows taken as independent")},
+		{Name: brierIntegrated, Default: true, Short: "brier over the curve", Meaning: "integrated Brier score: mean of the Brier score over the times of predicted curves",
 			Formula: "(1/(t_K - t_1)) integral of brier_ipcw by trapezoids between the times", Range: "[0, Inf)", Better: Lower, Source: "Graf et al. 1999",
 			value: integratedBrier},
 		{Name: "d_calibration_p", Default: true, own: dBinsOwn, Short: "p-value of whole curves", Meaning: "p-value of D-calibration: small if what curves predict at the time of the event is not even in [0, 1]",
@@ -468,7 +624,7 @@ func inSurvival() []Descriptor {
 	for i := range l {
 		d := &l[i]
 		d.applies, d.needs, d.keeps, d.check = ofSurvival, needsSurvival, ofKept, noOptions
-		if least, ok := map[string]int{"brier_integrated": 2, "d_calibration_p": leastTimes}[d.Name]; ok {
+		if least, ok := map[string]int{brierIntegrated: 2, "d_calibration_p": leastTimes}[d.Name]; ok {
 			d.defaults = func(s Shape) bool { return s.Classes-2 >= least }
 		}
 		if d.own != nil {
@@ -491,15 +647,11 @@ func integratedBrier(e *Evaluation, _ Metric) Value {
 			return undefined(why)
 		}
 	}
-	c := &survival.Curves{Times: e.Spec.Times}
-	for _, r := range e.lives() {
-		c.Risks = append(c.Risks, r.Risks)
-	}
-	x, err := survival.IntegratedBrier(e.lives()[0], c)
+	x, err := survival.IntegratedBrier(e.lives()[0], e.curves(e.lives()))
 	if err != nil {
 		return undefined(plainError(err))
 	}
-	return Value{Value: x.Value, Interval: x.Interval(e.Spec.Level), Method: influence}
+	return e.estimated(x, influence)
 }
 
 // Horizon is what survival predictions say of the event by a time, and what happened.
@@ -508,9 +660,10 @@ type Horizon struct {
 	Events, Unknown    int64 // rows with the event by then, and rows censored before
 	Says, Happens, Gap Value // mean probability, share of events, and their difference
 	Reason             string
-	Bins               []survival.Bin // of the reliability diagram
-	Error              Value          // cce, if it is among the metrics
-	Side               int            // of the probabilities on average: 1 too high, -1 too low, 0 if not shown
+	Bins               []survival.Bin        // of the reliability diagram
+	Curve              []survival.CurvePoint // of HazardCurve; beyond 100,000 rows only where a metric asks for it
+	Error              Value                 // cce, if it is among the metrics
+	Side               int                   // of the probabilities on average: 1 too high, -1 too low, 0 if not shown
 }
 
 // JudgeHorizons judges the probabilities at each horizon: whether they are right on average, by Holm's method over all of them.
@@ -525,6 +678,11 @@ func (e *Evaluation) JudgeHorizons() []Horizon {
 		x.Says, x.Happens, x.Gap = get("mean_risk"), get("event_share_km"), get("bias_km")
 		if r, why := e.Reliability(h, 0); why == "" {
 			x.Bins = r.Bins
+		}
+		if e.Audit.Rows <= mostSmoothed || slices.ContainsFunc(e.Spec.Metrics, func(m Metric) bool { return strings.HasSuffix(m.Name, "_cox") }) {
+			if c, why := e.HazardCurve(h, 0); why == "" {
+				x.Curve = c.Curve
+			}
 		}
 		if x.Reason == "" {
 			p[i] = ChanceOf(&x.Gap, e.Spec.Level, 0)

@@ -19,18 +19,6 @@ type Error struct {
 
 var unknown = Error{math.NaN(), math.NaN()}
 
-// freedom returns the degrees of freedom of the variance of n rows with these mean squares and mean fourth powers.
-func freedom(n, second, fourth float64) float64 {
-	if !(n > 1) {
-		return math.NaN()
-	}
-	k := fourth / float64(second*second)
-	if !(k > 1) {
-		return n - 1
-	}
-	return math.Max(1, math.Min(n-1, 2*n/(k-1)))
-}
-
 // Interval returns the confidence interval of a difference with this error. It is widened by bound, the most by which value may be off. There is none
 // if the error is unknown. It panics unless 0 < level < 1.
 func (e Error) Interval(value, bound, level float64) metrics.Interval {

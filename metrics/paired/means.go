@@ -7,6 +7,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/internal/state"
+	"github.com/candor-go/candor/metrics/internal/tails"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -371,7 +372,7 @@ func (m *Means) Error(c *Count) Error {
 	total := c.weight.Total(c.seen.Weighted)
 	w := total.Float64()
 	second, fourth := m.mean.Squares.Float64()/w, m.square.Squares.Float64()/w
-	return Error{m.mean.StdErr(&c.weight, c.seen.Weighted), freedom(c.Effective(), second, fourth)}
+	return Error{m.mean.StdErr(&c.weight, c.seen.Weighted), tails.Freedom(c.Effective(), second, fourth)}
 }
 
 // OfFunction returns the error of the difference f(mean of B) - f(mean of A), where slopeA and slopeB are the derivatives of f at

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/internal/tails"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -179,7 +180,7 @@ func (s *Sides) errorOf(a, b influence, factor [2]float64) Error {
 		v += float64(w2 * q)
 		fourth += float64(w2 * float64(q*q))
 	}
-	return Error{math.Sqrt(v) / s.total, freedom(s.effective(), v/s.squares, fourth/s.squares)}
+	return Error{math.Sqrt(v) / s.total, tails.Freedom(s.effective(), v/s.squares, fourth/s.squares)}
 }
 
 // plain returns the factor n/(n-1) of the effective number of rows, for both outcomes.

@@ -22,7 +22,7 @@ func Brier(r *Rows, horizon float64) (Estimate, error) {
 	}
 	order := r.byTime()
 	terms := r.briers(r.curve(order, false), horizon, r.Risks)
-	return r.meanOf(terms, r.throughCurve(order, terms, horizon)), nil
+	return r.meanOf(terms, r.throughCurve(order, terms, horizon), horizon), nil
 }
 
 // briers are w (p-y)^2, with the rows' own weights.
@@ -77,21 +77,19 @@ func (r *Rows) throughCurve(order []int32, terms []float64, horizon float64) []f
 	return out
 }
 
-// meanOf returns the mean of terms that include the rows' weights. more is what each row adds to its influence on their sum, without its weight.
-func (r *Rows) meanOf(terms, more []float64) Estimate {
+// meanOf returns the mean of terms that include the rows' weights. more is what each row adds to its influence on their sum, without its weight. Both
+// are overwritten.
+func (r *Rows) meanOf(terms, more []float64, horizon float64) Estimate {
 	sum, rows := 0.0, 0.0
 	for i, v := range terms {
 		sum += v
 		rows += r.weight(i)
 	}
-	e := Estimate{Value: sum / rows}
-	spread := 0.0
+	value := sum / rows
 	for i, v := range terms {
-		d := v + float64(r.weight(i)*(more[i]-e.Value))
-		spread += float64(d * d)
+		terms[i] = v + float64(r.weight(i)*(more[i]-value))
 	}
-	e.SE = math.Sqrt(spread) / rows
-	return e
+	return r.estimate(value, terms, rows, horizon)
 }
 
 // Curves are predicted survival curves.
@@ -150,5 +148,5 @@ func IntegratedBrier(r *Rows, c *Curves) (Estimate, error) {
 			more[j] += float64(share * v)
 		}
 	}
-	return r.meanOf(sums, more), nil
+	return r.meanOf(sums, more, c.Times[k-1]), nil
 }

@@ -15,8 +15,9 @@ type Bin struct {
 	Count        int
 	Weight       float64 // sum of weights; Count without weights
 	Predicted    float64 // mean prediction; NaN if the bin is empty
-	// Observed is 1 - S(horizon) of the Kaplan-Meier curve of the bin's rows, with Greenwood's standard error. NaN if the bin is empty.
+	// Observed is 1 - S(horizon) of the Kaplan-Meier curve of the bin's rows, with the standard error of EventShare. NaN if the bin is empty.
 	Observed, SE float64
+	DF           float64 // as in Estimate
 	// Last is the latest time in the bin. If it is before the horizon and that row is censored, Observed is 1 - S(Last), a lower bound.
 	Last  float64
 	Short bool
@@ -24,7 +25,7 @@ type Bin struct {
 
 // Interval returns the confidence interval of Observed, within [0,1].
 func (b *Bin) Interval(level float64) metrics.Interval {
-	i := metrics.Normal(b.Observed, b.SE, level)
+	i := Estimate{Value: b.Observed, SE: b.SE, DF: b.DF}.Interval(level)
 	return metrics.Interval{Low: math.Max(0, i.Low), High: math.Min(1, i.High)}
 }
 
@@ -76,7 +77,11 @@ func ReliabilityOf(r *Rows, horizon float64, bins int) (*Reliability, error) {
 			}
 			b.Predicted = sum / b.Weight
 			c := r.curve(rows, true)
-			b.Observed, b.SE = 1-c.At(horizon), math.Sqrt(c.VarianceAt(horizon))
+			if b.Observed, b.SE = 1-c.At(horizon), math.Sqrt(c.VarianceAt(horizon)); r.Clusters != nil {
+				own := r.pick(rows)
+				e := own.share(own.byTime(), horizon)
+				b.SE, b.DF = e.SE, e.DF
+			}
 			last := rows[len(rows)-1]
 			b.Last = r.Times[last]
 			b.Short = b.Last < horizon && !r.Events[last]
@@ -98,16 +103,70 @@ func MeanRisk(r *Rows) (Estimate, error) {
 	for i, p := range r.Risks {
 		terms[i] = float64(r.weight(i) * p)
 	}
-	return r.meanOf(terms, make([]float64, len(terms))), nil
+	e := r.meanOf(terms, make([]float64, len(terms)), math.Inf(1))
+	if r.Clusters != nil { // whether the event happens has no part in it
+		if e.SE, e.DF = r.spread(e.Influence), r.sizes(nil).DF; !(e.DF > 0) {
+			e.SE, e.DF = math.NaN(), 0
+		}
+	}
+	return e, nil
 }
 
-// EventShare returns the share of rows with the event by a time: 1 - S(time) of the Kaplan-Meier curve, with Greenwood's standard error.
+// EventShare returns the share of rows with the event by a time: 1 - S(time) of the Kaplan-Meier curve, with Greenwood's standard error, or with
+// clusters that of the rows' influence.
 func EventShare(r *Rows, time float64) (Estimate, error) {
-	c, err := KaplanMeier(r)
-	if err != nil {
+	if err := r.Validate(false); err != nil {
 		return Estimate{}, err
 	}
-	return Estimate{1 - c.At(time), math.Sqrt(c.VarianceAt(time))}, nil
+	return r.share(r.byTime(), time), nil
+}
+
+// share is EventShare of some rows, in the order of byTime. Influence is that of all rows.
+func (r *Rows) share(order []int32, time float64) Estimate {
+	c := r.curve(order, true)
+	s := c.At(time)
+	parts := r.onCurve(order, time)
+	for _, i := range order {
+		parts[i] = float64(-s * float64(r.weight(int(i))*parts[i]))
+	}
+	if r.Clusters != nil {
+		return r.estimate(1-s, parts, 1, time)
+	}
+	return Estimate{Value: 1 - s, SE: math.Sqrt(c.VarianceAt(time)), Influence: parts}
+}
+
+// onCurve returns the influence of each of some rows on the logarithm of the Kaplan-Meier curve at a time, (dN - sum of hazards)/Y up to the row's
+// time with a minus, without its weight. order is that of byTime.
+func (r *Rows) onCurve(order []int32, time float64) []float64 {
+	influence := make([]float64, len(r.Times))
+	under, pull := 0.0, 0.0
+	for _, i := range order {
+		under += r.weight(int(i))
+	}
+	for from := 0; from < len(order); {
+		to, t, d, gone := from, r.Times[order[from]], 0.0, 0.0
+		for ; to < len(order) && r.Times[order[to]] == t; to++ {
+			w := r.weight(int(order[to]))
+			gone += w
+			if r.Events[order[to]] {
+				d += w
+			}
+		}
+		jump := 0.0
+		if t <= time && d > 0 && d < under {
+			pull += d / float64(under*(under-d))
+			jump = 1 / (under - d)
+		}
+		for _, i := range order[from:to] {
+			influence[i] = pull
+			if r.Events[i] {
+				influence[i] -= jump
+			}
+		}
+		under -= gone
+		from = to
+	}
+	return influence
 }
 
 // InTheLarge returns the mean prediction P(T <= horizon) minus the share of rows with the event by then, 1 - S(horizon) of the Kaplan-Meier curve;
@@ -128,38 +187,11 @@ func InTheLarge(r *Rows, horizon float64) (Estimate, error) {
 	mean := sum / total
 	c := r.curve(order, true)
 	s := c.At(horizon)
-	// A row's influence on S is -S (dN - sum of hazards)/Y, up to its time.
-	influence := make([]float64, len(r.Times))
-	under, pull := total, 0.0
-	for from := 0; from < len(order); {
-		to, t, d, gone := from, r.Times[order[from]], 0.0, 0.0
-		for ; to < len(order) && r.Times[order[to]] == t; to++ {
-			w := r.weight(int(order[to]))
-			gone += w
-			if r.Events[order[to]] {
-				d += w
-			}
-		}
-		jump := 0.0
-		if t <= horizon && d > 0 && d < under {
-			pull += d / float64(under*(under-d))
-			jump = 1 / (under - d)
-		}
-		for _, i := range order[from:to] {
-			influence[i] = -pull
-			if r.Events[i] {
-				influence[i] += jump
-			}
-		}
-		under -= gone
-		from = to
+	parts := r.onCurve(order, horizon)
+	for i := range parts {
+		parts[i] = float64(r.weight(i) * ((r.Risks[i]-mean)/total + float64(s*parts[i])))
 	}
-	spread := 0.0
-	for i := range influence {
-		v := float64(r.weight(i) * ((r.Risks[i]-mean)/total - float64(s*influence[i])))
-		spread += float64(v * v)
-	}
-	return Estimate{mean - (1 - s), math.Sqrt(spread)}, nil
+	return r.estimate(mean-(1-s), parts, 1, horizon), nil
 }
 
 // DCalibration is a test of whether predicted survival curves are calibrated at all times together.

@@ -4,19 +4,7 @@ import (
 	"errors"
 	"math"
 	"slices"
-
-	"github.com/candor-go/candor/metrics"
 )
-
-// Estimate is a value with its standard error for independent rows.
-type Estimate struct {
-	Value, SE float64 // SE is NaN if it is not known
-}
-
-// Interval returns the confidence interval Value -+ z*SE.
-func (e Estimate) Interval(level float64) metrics.Interval {
-	return metrics.Normal(e.Value, e.SE, level)
-}
 
 var (
 	errNoPairs  = errors.New("survival: no two rows can be compared: no event comes before the time of another row")
@@ -126,14 +114,11 @@ func (r *Rows) concordance(weight func(int32) float64, horizon float64) (Estimat
 		}
 		start = end
 	}
-	e := Estimate{Value: above / all}
-	spread := 0.0
+	value := above / all
 	for i := range good {
-		d := good[i] - float64(e.Value*pairs[i])
-		spread += float64(d * d)
+		good[i] -= float64(value * pairs[i])
 	}
-	e.SE = math.Sqrt(spread) / all
-	return e, nil
+	return r.estimate(value, good, all, horizon), nil
 }
 
 // AUROC returns the area under the cumulative/dynamic ROC curve at a horizon: of pairs of a row with the event by then and of one without, the
@@ -167,7 +152,7 @@ func AUROC(r *Rows, horizon float64) (Estimate, error) {
 		return Estimate{}, errNoneLeft
 	}
 	// The placement of a row is the share of the other kind that it beats, or that beats it.
-	area, spread := 0.0, 0.0
+	area, parts := 0.0, make([]float64, len(r.Times))
 	for i, w := range known.weights {
 		if w != 0 && known.happens[i] {
 			area += float64(w * (without.below(rank[i]) / without.total))
@@ -175,17 +160,15 @@ func AUROC(r *Rows, horizon float64) (Estimate, error) {
 	}
 	area /= with.total
 	for i, w := range known.weights {
-		d := 0.0
 		switch {
 		case w == 0:
 		case known.happens[i]:
-			d = float64(w*(without.below(rank[i])/without.total-area)) / with.total
+			parts[i] = float64(w*(without.below(rank[i])/without.total-area)) / with.total
 		default:
-			d = float64(w*(1-with.below(rank[i])/with.total-area)) / without.total
+			parts[i] = float64(w*(1-with.below(rank[i])/with.total-area)) / without.total
 		}
-		spread += float64(d * d)
 	}
-	return Estimate{area, math.Sqrt(spread)}, nil
+	return r.estimate(area, parts, 1, horizon), nil
 }
 
 // ranks numbers the distinct values from 0, by rising value.

@@ -5,6 +5,7 @@
 //
 //	CensoredOf                    the calibration error at a horizon, without bins
 //	ReliabilityOf                 the reliability diagram at a horizon and its ECE, by Kaplan-Meier curves
+//	ICIOf                         a smooth calibration curve by hazard regression, and the mean distance from it
 //	InTheLarge                    the mean prediction minus the share of events
 //	DCalibrationOf                a test of whole predicted curves
 //	Brier, IntegratedBrier        the squared error at a horizon, and over several
@@ -12,6 +13,6 @@
 //	Concordance, ConcordanceIPCW  whether risks are in the order of the events: Harrell's and Uno's index
 //	KaplanMeier, CensoringCurve   the curves behind them
 //
-// All rows are in memory. Answers depend on the set of rows, not on their order. Rows are taken as independent, and censoring as independent of
+// Estimate.Minus compares two models on the same rows, and Rows.Clusters allows for rows that depend on each other. All rows are in memory. Answers depend on the set of rows, not on their order. Rows are taken as independent unless they have clusters, and censoring as independent of
 // the time of the event: given the prediction for CensoredOf and ReliabilityOf, unconditionally for the others but Concordance.
 package survival

@@ -19,6 +19,9 @@ type Rows struct {
 	Events []bool    // whether the event happened at Times; false for a censored row
 	// Weights, if set, are how often each row counts, above 0.
 	Weights []float64
+	// Clusters, if set, are the numbers of each row's cluster, from 0: rows of a cluster may depend on each other, as those of a patient. Standard
+	// errors are then by sums over clusters. CensoredOf and DCalibrationOf take rows as independent.
+	Clusters []int32
 }
 
 var errNone = errors.New("survival: no rows")
@@ -31,6 +34,13 @@ func (r *Rows) Validate(probabilities bool) error {
 		return errNone
 	case len(r.Risks) != n, len(r.Events) != n, r.Weights != nil && len(r.Weights) != n:
 		return fmt.Errorf("%w: %d risks, %d times, %d events and %d weights", metrics.ErrMismatch, len(r.Risks), n, len(r.Events), len(r.Weights))
+	case r.Clusters != nil && len(r.Clusters) != n:
+		return fmt.Errorf("%w: %d clusters of %d rows", metrics.ErrMismatch, len(r.Clusters), n)
+	}
+	for i, c := range r.Clusters {
+		if c < 0 {
+			return fmt.Errorf("survival: row %d: its cluster is %d; clusters are numbered from 0", i, c)
+		}
 	}
 	for i, t := range r.Times {
 		switch p := r.Risks[i]; {
@@ -52,6 +62,21 @@ func (r *Rows) weight(i int) float64 {
 		return 1
 	}
 	return r.Weights[i]
+}
+
+// pick returns some of the rows.
+func (r *Rows) pick(rows []int32) *Rows {
+	p := &Rows{}
+	for _, i := range rows {
+		p.Risks, p.Times, p.Events = append(p.Risks, r.Risks[i]), append(p.Times, r.Times[i]), append(p.Events, r.Events[i])
+		if r.Weights != nil {
+			p.Weights = append(p.Weights, r.Weights[i])
+		}
+		if r.Clusters != nil {
+			p.Clusters = append(p.Clusters, r.Clusters[i])
+		}
+	}
+	return p
 }
 
 // byTime returns the numbers of the rows by rising time. Events come before censored rows of the same time; beyond that the order goes by the

@@ -208,7 +208,6 @@ func TestUncensored(t *testing.T) {
 	}
 }
 
-// TestNoInterval: an estimate that is known to be too low has none, and as coded it has.
 // TestCensoredInterval: the low end is that of the square; the high end is that of the root where the estimate is clear of 0, and is continuous and
 // rises with the estimate everywhere.
 func TestCensoredInterval(t *testing.T) {
@@ -233,6 +232,7 @@ func TestCensoredInterval(t *testing.T) {
 	}
 }
 
+// TestNoInterval: an estimate that is known to be too low has none, and as coded it has.
 func TestNoInterval(t *testing.T) {
 	l := law{m: curved, censoring: 1, end: math.Inf(1)}
 	rows := l.draw(rand.New(rand.NewPCG(11, 1)), 100)

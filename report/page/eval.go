@@ -269,7 +269,16 @@ func lives(s *sheet, d *report.Document) {
 	if len(l) > 1 {
 		pictures = tag("div", `class="two"`, l...)
 	}
-	s.section("Does it mean what it says?", pictures, about, details("The bins as a table", t.html()))
+	more := details("The bins as a table", t.html())
+	if c := d.SmoothPicture(); len(c.Curves) > 1 {
+		smooth := tag("p", "", text("The same without bins, by a Cox regression on a spline of the probabilities, which assumes proportional hazards. A band is the "+level+" of each point."))
+		s.section("Does it mean what it says?", pictures, about, more, smooth, figure("smooth", c.Panel(), text("The share with the event by the probability, smoothed.")))
+	} else {
+		s.section("Does it mean what it says?", pictures, about, more)
+	}
+	if len(d.Survival.Brier) > 1 {
+		s.section("How good is it over time?", figure("brier", d.BrierPicture().Panel(), text("The Brier score at each time, with the "+level+" of each point. On the dashed line every row has the share with the event; below it the model knows more.")))
+	}
 }
 
 // forecasts is the section of the pictures of regression forecasts.

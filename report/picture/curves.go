@@ -20,7 +20,7 @@ type Curve struct {
 	Low, High []float64
 }
 
-// Curves draws curves over shares from 0 to 1, such as risk against coverage or a receiver operating characteristic. The vertical axis goes
+// Curves draws curves over shares from 0 to 1, such as risk against coverage or a receiver operating characteristic, or over a longer range, as of time. The vertical axis goes
 // from Low to High. If these are equal, it goes from 0 to 1, or fits the curves if Fit is set. NaN points break a curve; what is beyond the panel
 // is cut off. X and Y of a curve have the same length. Curves differ in colour and dash. The zero value draws a
 // picture without data.
@@ -29,7 +29,7 @@ type Curves struct {
 	X, Y            string // names of the axes
 	Curves          []Curve
 	Low, High       float64
-	From            float64 // left end of the horizontal axis
+	From, To        float64 // ends of the horizontal axis; a To of 0 is 1
 	Fit             bool
 	Square          bool   // as wide as high
 	Band            string // what the bands of curves are, for the key
@@ -120,14 +120,18 @@ func (d *Curves) Panel() *scene.Scene {
 		s.Title = "Curves"
 	}
 	lo, hi := d.ends()
-	p := &plane{s, 40, 22, panelWidth - 50, 240, d.From, 1, lo, hi}
+	to := d.To
+	if to == 0 {
+		to = 1
+	}
+	p := &plane{s, 40, 22, panelWidth - 50, 240, d.From, to, lo, hi}
 	if d.Square {
 		p.h = p.w
 	}
-	if !(d.From < 1) {
+	if !(d.From < to) {
 		p.x0 = 0
 	}
-	xs, ys := ticks(p.x0, 1, 6), ticks(lo, hi, 6)
+	xs, ys := ticks(p.x0, to, 6), ticks(lo, hi, 6)
 	if d.Percent {
 		p.columns(xs, percents(xs))
 		p.rows(ys, percents(ys))

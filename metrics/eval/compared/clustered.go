@@ -61,6 +61,8 @@ func (f *finder) clustered(d *Difference, by method, pair, loss int, va, vb eval
 		if d.Method, e = byClusterSandwich, s; by == ofIntercept {
 			e = i
 		}
+	case ofLives:
+		e = f.lives(d, byClusterInfluence)
 	case ofSquares:
 		d.Method = byClusterSquares
 		e, unseen = f.view(paired.Kept, d.A).ErrorSquared(f.view(paired.Kept, d.B), c.Spec.Base.Bins)

@@ -217,7 +217,7 @@ func (r *room) take(more int64, c *Comparison) error {
 	if c.kept.joint {
 		var names []string
 		for _, m := range c.Spec.Metrics {
-			if by, _ := comparedBy(&c.Spec, m); by >= ofAUROC {
+			if by, _ := comparedBy(&c.Spec, m); by >= ofAUROC && by < ofLives {
 				names = append(names, m.String())
 			}
 		}

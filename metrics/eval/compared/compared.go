@@ -11,6 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/paired"
+	"github.com/candor-go/candor/metrics/survival"
 )
 
 // Most is the largest number of models.
@@ -52,6 +53,7 @@ type Comparison struct {
 	losses    [][]paired.Losses
 	pairs     []*pair
 	groups    *paired.Clusters // nil if rows are independent
+	lives     *survival.Kept   // rows of survival with the probabilities of all models; nil for others
 	by        *byGroup         // nil if rows are not grouped
 	known     []*known         // by model, of which only losses by row are known; nil for others, and if there are none
 }
@@ -145,6 +147,9 @@ func (c *Comparison) make() {
 			c.pairs = append(c.pairs, p)
 		}
 	}
+	if c.lives = nil; c.Spec.Kind == metrics.Survival {
+		c.lives = survival.NewSets(n)
+	}
 	if c.groups = nil; c.clustered {
 		c.groups = paired.NewClusters(c.columns(), c.lists(), !c.Spec.Shape().HasClasses())
 	}
@@ -174,6 +179,10 @@ func (c *Comparison) Size(x eval.Extent) (n int64) {
 // pairBytes estimates the bytes of what is kept of the pairs.
 func (c *Comparison) pairBytes(x eval.Extent) (n int64) {
 	in := metrics.Extent{Rows: x.Rows, Classes: c.Spec.Classes, Kind: c.Spec.Kind, DType: x.DType, Weighted: x.Weighted}
+	if c.lives != nil {
+		in.Classes = len(c.models)*(c.Spec.Classes-2) + 2
+		n += c.lives.Size(in)
+	}
 	labels := int64(max(2, c.Spec.Classes)) * int64(unsafe.Sizeof(exact.Sum{}))
 	for _, p := range c.pairs {
 		n += int64(len(c.kept.losses)) * 2048
@@ -297,6 +306,11 @@ func (c *Comparison) take(o *Comparison) error {
 		}
 		if k := c.knows(m); k != nil {
 			k.right.Merge(&o.known[m].right)
+		}
+	}
+	if c.lives != nil {
+		if err := c.lives.Merge(o.lives); err != nil {
+			return err
 		}
 	}
 	if c.groups != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/internal/adjusted"
 	"github.com/candor-go/candor/metrics/paired"
+	"github.com/candor-go/candor/metrics/survival"
 )
 
 // Outcome says how B compares with A by a metric.
@@ -209,6 +210,8 @@ type finder struct {
 	kept  map[paired.Event][]*paired.Sides
 	views map[paired.Event][]*paired.View // of rows of clusters, by model
 	after *finder                         // of the rows after temperature scaling; nil until it is needed
+	alive map[liveKey]survival.Estimate   // of rows of survival
+	rows  map[int][]*survival.Rows        // and these, by model
 }
 
 func newFinder(c *Comparison) *finder {
@@ -273,7 +276,7 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 		d.Reason = infinite(&d, m, [2]string{c.models[d.A].Name, c.models[d.B].Name})
 		return d
 	}
-	if !c.scored(p) && by >= ofAUROC {
+	if !c.scored(p) && by >= ofAUROC && by < ofLives {
 		panic("compared: a metric of scores where only losses by row are known")
 	}
 	e := paired.Error{SE: nan, DF: nan}
@@ -330,6 +333,8 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 		case ofSquares:
 			d.Method = bySquares
 			e, unseen = f.sides(paired.Kept, pair).ErrorSquared(c.Spec.Base.Bins)
+		case ofLives:
+			e = f.lives(&d, byInfluence)
 		}
 	}
 	if !d.known(e, e.SE == 0 && f.same(pair)) {
@@ -429,12 +434,14 @@ func infinite(d *Difference, m eval.Metric, names [2]string) string {
 func (c *Comparison) unpaired(m eval.Metric) string {
 	d := eval.Describe(m.Name).In(c.Spec.Shape())
 	switch {
-	case m.Name == "base_rate" || m.Name == "corp_unc" || m.Name == "brier_uncertainty":
+	case m.Name == "base_rate" || m.Name == "corp_unc" || m.Name == "brier_uncertainty" || m.Name == "event_share_km":
 		return "it depends on the outcomes alone, which are the same for all models"
 	case d.Whole:
 		return "a count"
 	case m.Name == "temperature":
 		return "each temperature has an interval of its own, and their difference has none"
+	case m.Name == "cce" || m.Name == "ece_km" || strings.HasSuffix(m.Name, "_cox"):
+		return "chance adds to it, and adds more where the model is better calibrated; the difference of brier_ipcw has an interval"
 	case slices.Contains([]string{"ece", "ece_positive", "ece_top_label", "ece_equal_mass", "ece_sweep", "ece_unweighted", "mce", "rmsce", "rmsce_debiased", "ace", "sce", "tace", "smooth_ece", "ks", "kuiper", "corp_mcb", "ici"}, m.Name):
 		return "chance adds to it, and adds more where the model is better calibrated; calibration_error_squared has one"
 	}

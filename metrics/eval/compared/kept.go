@@ -45,6 +45,7 @@ const (
 	ofSlope            // of the calibration line
 	ofIntercept        //
 	ofSquares          // calibration_error_squared
+	ofLives            // of survival, by the influence of rows
 )
 
 // comparedBy returns how a metric is compared, with the loss of a row if it is by a loss.
@@ -59,6 +60,11 @@ func comparedBy(s *eval.Spec, m eval.Metric) (method, metrics.RowMetric) {
 		return as, l
 	}
 	switch {
+	case s.Kind == metrics.Survival:
+		if eval.HasInfluence(m) && m.Name != "event_share_km" {
+			return ofLives, metrics.RowMetric{}
+		}
+		return none, metrics.RowMetric{}
 	case !s.Shape().HasClasses():
 		switch m.Name {
 		case "rmse":
@@ -100,7 +106,7 @@ func comparedBy(s *eval.Spec, m eval.Metric) (method, metrics.RowMetric) {
 // NeedsScores reports whether differences of a metric need the scores of rows, of which clusters keep more than of means.
 func NeedsScores(s *eval.Spec, m eval.Metric) bool {
 	by, _ := comparedBy(s, m)
-	return by >= ofAUROC
+	return by >= ofAUROC && by < ofLives
 }
 
 // HasInterval reports whether differences of a metric have intervals by a spec, as far as the rows allow.
@@ -140,7 +146,7 @@ func keptFor(s *eval.Spec) (k kept) {
 	for _, m := range s.Metrics {
 		by, l := comparedBy(s, m)
 		switch by {
-		case none:
+		case none, ofLives:
 		case ofHits:
 			k.hits = true
 		case ofMean, ofRoot, ofExp, ofSkill:

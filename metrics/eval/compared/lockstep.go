@@ -219,7 +219,7 @@ func alike(chunks []metrics.Chunk, names []string) error {
 		if (a.Weights == nil) != (b.Weights == nil) {
 			return fmt.Errorf("%w: %s and %s: one has weights, the other has none", metrics.ErrMismatch, names[0], names[m+1])
 		}
-		if identical(a.Labels, b.Labels) && identical(a.Weights, b.Weights) && identical(a.Observed, b.Observed) && a.Kind != metrics.Normals {
+		if identical(a.Labels, b.Labels) && identical(a.Weights, b.Weights) && identical(a.Observed, b.Observed) && a.Kind != metrics.Normals && a.Kind != metrics.Survival {
 			b.Labels = a.Labels
 			continue
 		}
@@ -235,6 +235,12 @@ func alike(chunks []metrics.Chunk, names []string) error {
 				e.What, e.Value, e.Other = "observed value", b.Observed[i], a.Observed[i]
 			case a.Kind == metrics.Normals && a.Classes == 3 && b.Classes == 3 && !same(a.At(i, 2), b.At(i, 2)):
 				e.What, e.Value, e.Other = "observed value", b.At(i, 2), a.At(i, 2)
+			case a.Kind == metrics.Survival && (a.Classes != b.Classes || !lived(a, i) || !lived(b, i)): // a fault of its row, which is found when it is read
+				continue
+			case a.Kind == metrics.Survival && a.At(i, a.Classes-2) != b.At(i, a.Classes-2):
+				e.What, e.Value, e.Other = "time", b.At(i, a.Classes-2), a.At(i, a.Classes-2)
+			case a.Kind == metrics.Survival && a.At(i, a.Classes-1) != b.At(i, a.Classes-1):
+				e.What, e.Value, e.Other = "event", b.At(i, a.Classes-1), a.At(i, a.Classes-1)
 			default:
 				continue
 			}
@@ -253,6 +259,12 @@ func identical[T int32 | float64](a, b []T) bool {
 		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(T(0))))
 	}
 	return bytes.Equal(raw(a), raw(b))
+}
+
+// lived reports whether a row of survival has a time and an event that can be.
+func lived(c *metrics.Chunk, i int) bool {
+	t, e := c.At(i, c.Classes-2), c.At(i, c.Classes-1)
+	return t > 0 && t-t == 0 && (e == 0 || e == 1)
 }
 
 // same reports whether two numbers are equal, or one is missing, which is a fault of its row and found when it is read.

@@ -13,6 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 	"github.com/candor-go/candor/metrics/paired"
 	"github.com/candor-go/candor/metrics/score"
+	"github.com/candor-go/candor/metrics/survival"
 )
 
 // stepRows is the number of rows that all models' kernels go through before pairs are added: their columns stay in the
@@ -71,6 +72,7 @@ type view struct {
 	places  []uint32 // and for the others
 	columns          // of the rows at hand: those of a block that has them all, else copies in room
 	room    columns
+	lives   survival.SetRows // rows of survival
 	cluster []int32
 	group   []int32 // nil if rows are not grouped
 	found   []int64 // numbers of the rows that check has found good
@@ -179,6 +181,9 @@ func (v *view) add(r *reader, b *metrics.Block, whole bool) {
 	v.weights = take(v.room.weights, b.Weights, from, b.Rows, whole)
 	if v.cluster != nil {
 		copy(v.cluster[from:to], b.Clusters)
+	}
+	if r.c.lives != nil {
+		v.lives.Append(b)
 	}
 	for i, f := range v.losses {
 		if k.losses[i].squares {
@@ -524,7 +529,7 @@ func (r *reader) step() error {
 	r.events = 0
 	for m := range r.view {
 		v := &r.view[m]
-		v.n = 0
+		v.n, v.lives.Values = 0, v.lives.Values[:0]
 		if v.known != nil {
 			if err := v.addKnown(r, m, &r.room[m]); err != nil {
 				return err
@@ -575,6 +580,9 @@ func (r *reader) step() error {
 	for _, p := range c.pairs {
 		p.add(r, &r.view[p.a], &r.view[p.b], n, classes)
 	}
+	if c.lives != nil {
+		r.addLives(n, weights)
+	}
 	if r.clusters != nil {
 		r.clusters.add(n, labels, weights)
 	}
@@ -585,6 +593,20 @@ func (r *reader) step() error {
 		r.addFlips(n)
 	}
 	return nil
+}
+
+// addLives keeps the n rows of survival that all views have.
+func (r *reader) addLives(n int, weights []float64) {
+	sets := make([]survival.SetRows, len(r.view))
+	for m := range r.view {
+		sets[m] = r.view[m].lives
+	}
+	var clusters []int32
+	var name func(int32) string
+	if r.clusters != nil {
+		clusters, name = r.view[0].cluster[:n], r.clusters.names[0]
+	}
+	r.c.lives.AddSets(sets, weights, clusters, name)
 }
 
 // addFlips notes the rows of which two models decide differently, pair by pair.

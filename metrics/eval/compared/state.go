@@ -10,6 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/internal/frame"
 	"github.com/candor-go/candor/metrics/paired"
+	"github.com/candor-go/candor/metrics/survival"
 )
 
 // Magic is what the state of a Comparison begins with.
@@ -156,6 +157,20 @@ func (c *Comparison) fields() []func(*exact.Fields) {
 	}
 	if c.groups != nil {
 		all = append(all, func(f *exact.Fields) { c.groups.Fields(f, &c.count) })
+	}
+	if c.lives != nil {
+		all = append(all, func(f *exact.Fields) {
+			f.Part(c.lives.AppendBinary, func(part []byte) error {
+				k := survival.NewSets(len(c.models))
+				if err := k.UnmarshalBinary(part); err != nil {
+					return err
+				}
+				if k.Len() != c.count.Rows() || !k.Like(len(c.models)*(c.Spec.Classes-2)+2, c.count.Weighted(), c.clustered) {
+					return fmt.Errorf("%w: rows of survival are of another kind", exact.ErrDamaged)
+				}
+				return c.lives.Merge(k)
+			})
+		})
 	}
 	return all
 }

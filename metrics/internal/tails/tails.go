@@ -50,6 +50,19 @@ func Student(t, nu float64) float64 {
 	return p
 }
 
+// Freedom returns the degrees of freedom of the variance of n rows with these mean squares and mean fourth powers: 2n/(k-1) with the kurtosis k, at
+// least 1 and at most n - 1. It is NaN for fewer than two rows.
+func Freedom(n, second, fourth float64) float64 {
+	if !(n > 1) {
+		return math.NaN()
+	}
+	k := fourth / float64(second*second)
+	if !(k > 1) {
+		return n - 1
+	}
+	return math.Max(1, math.Min(n-1, 2*n/(k-1)))
+}
+
 // StudentQuantile returns the t > 0 with Student(t, nu) = p, for 0 < p < 1.
 func StudentQuantile(p, nu float64) float64 {
 	// The normal quantile is a lower bound. From there Newton's steps only go up, since the tail is convex.

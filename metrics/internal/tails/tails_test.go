@@ -310,3 +310,15 @@ func TestGamma(t *testing.T) {
 	}
 	t.Logf("relative error %.2g (1 - ln p)", worst)
 }
+
+// TestFreedom: rows that count alike have n - 1, and few that have all have fewer.
+func TestFreedom(t *testing.T) {
+	for _, c := range []struct{ n, second, fourth, want float64 }{{10, 2, 4, 9}, {100, 1, 3, 99}, {100, 1, 5, 50}, {100, 1, 1000, 1}} {
+		if got := Freedom(c.n, c.second, c.fourth); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	if got := Freedom(1, 1, 1); got == got {
+		t.Errorf("of one row: %v", got)
+	}
+}
