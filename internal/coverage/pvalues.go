@@ -13,7 +13,7 @@ import (
 )
 
 // pValues are the metrics of one set that are p-values of calibration. Those of slices have a table of their own.
-var pValues = []string{"ece_p", "ks_p", "kuiper_p", "skce_p", "spiegelhalter_p", "hosmer_lemeshow_p", "giviti_p", "pit_p", "rank_p"}
+var pValues = []string{"ece_p", "ks_p", "kuiper_p", "skce_p", "tcal_p", "spiegelhalter_p", "hosmer_lemeshow_p", "giviti_p", "pit_p", "rank_p"}
 
 // pLaws are calibrated models.
 var pLaws = []struct {

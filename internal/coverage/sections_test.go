@@ -142,7 +142,7 @@ func TestPValues(t *testing.T) {
 		}
 	}
 	// 100 rows are too few for the ranks among 20 samples.
-	if want := 2*(4*7+2) + 1; shares != want {
+	if want := 2*(4*8+2) + 1; shares != want {
 		t.Errorf("%d shares, not %d:\n%s", shares, want, b.String())
 	}
 }

@@ -7,6 +7,7 @@
 //   - PartialSumsOf: the statistics of Kolmogorov-Smirnov and of Kuiper over cumulative differences, with p-values.
 //   - SpiegelhalterOf: Spiegelhalter's test of the Brier score.
 //   - CoxOf: calibration slope and intercept, by logistic regression of the outcome on the logit.
+//   - TCalOf: the test of calibration T-Cal, by debiased squared gaps of 2, 4, 8 and more bins (Lee et al. 2023).
 //   - BeltOf: the calibration belt of the GiViTI group and its test, by a polynomial of the logit (Finazzi et al. 2011; Nattino et al. 2014).
 //   - CORPOf: the rising fit (isotonic regression) and the decomposition of a proper score into miscalibration, discrimination and
 //     uncertainty, with bootstrap intervals and consistency bands.

@@ -7,7 +7,6 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/reason"
-	"github.com/candor-go/candor/metrics/internal/tails"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -201,7 +200,8 @@ func (s *SKCE) MMCE() (value, bound float64) {
 
 // P returns the p-value of calibration by Value: the probability of at least this value if each outcome is drawn by its score. The
 // scores stay as they are. The first three moments of the value are then known exactly, and P is the tail of the gamma distribution
-// (Pearson's type III) that has these three. In the limit of many rows the value is distributed as a weighted sum of chi-squared
+// (Pearson's type III) that has these three. If its skewness is above 8, as where less than about a third of an event is expected, P is the
+// largest probability that the variance allows. In the limit of many rows the value is distributed as a weighted sum of chi-squared
 // variables. With enough rows P falls to 0 for every model. In 1,500 calibrated sets of each of seven laws
 // with five or more expected events, P was at most 5% in 3.8% to 5.7% of the sets, and at most 1% in 0.6% to 1.3%.
 //
@@ -214,21 +214,10 @@ func (s *SKCE) P() (value, bound float64) {
 	if bound = 0; !s.rows.Exact() {
 		bound = math.NaN()
 	}
-	sd := math.Sqrt(s.variance.value())
-	if !(sd > 0) {
-		if s.own.value() > 0.5 {
-			return 0, bound
-		}
-		return 1, bound
+	if variance := s.variance.value(); variance > 0 || s.own.value() <= 0.5 {
+		return threeMoments(s.pairs.value(), variance, s.third.value()), bound
 	}
-	z := s.pairs.value() / sd
-	skew := s.third.value() / (sd * sd * sd)
-	if skew < 1e-4 {
-		return kernel.NormCDF64(-z), bound
-	}
-	// A gamma variable of shape a, less its mean and over its deviation, has skewness 2/sqrt(a).
-	a := 4 / (skew * skew)
-	return tails.Gamma(a+float64(z*math.Sqrt(a)), a), bound
+	return 0, bound
 }
 
 // Reason says why Value and P are NaN: no pair of rows, weights, or scores outside [0,1]. It is "" if they are not.

@@ -22,6 +22,7 @@ var (
 	coxOwn    = choices{ofEvent, {name: "unit_slope"}}
 	beltOwn   = choices{ofEvent, {name: "fitted"}, {name: "degree", whole: true, least: 1, most: 4, unsaid: 4}}
 	kernelOwn = choices{ofEvent, {name: "bandwidth", least: 0.001, most: 100, unsaid: binfree.DefaultBandwidth}}
+	tcalOwn   = choices{ofEvent, {name: "bins", whole: true, most: 1 << 20}}
 	bayesOwn  = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 100, most: 1000000, unsaid: calib.DefaultDraws}}
 	semiOwn   = choices{
 		ofEvent,
@@ -61,6 +62,10 @@ type (
 	kernelOf struct {
 		calib.Event
 		binfree.SKCEOptions
+	}
+	tcalOf struct {
+		calib.Event
+		binfree.TCalOptions
 	}
 	hosmerOf struct {
 		calib.Event
@@ -113,6 +118,11 @@ func (e *Evaluation) belt(m Metric) *binfree.Belt {
 func (e *Evaluation) kernel(m Metric) *binfree.SKCE {
 	k := kernelOf{e.event(m), binfree.SKCEOptions{Bandwidth: kernelOwn.of(m, "bandwidth")}}
 	return remember(e, k, func() *binfree.SKCE { return binfree.SKCEOf(e.rising(k.Event), &k.SKCEOptions) })
+}
+
+func (e *Evaluation) tcal(m Metric) *binfree.TCal {
+	k := tcalOf{e.event(m), binfree.TCalOptions{Bins: int(tcalOwn.of(m, "bins"))}}
+	return remember(e, k, func() *binfree.TCal { return binfree.TCalOf(e.rising(k.Event), &k.TCalOptions) })
 }
 
 func (e *Evaluation) ici(m Metric) *binfree.ICI {
@@ -238,6 +248,27 @@ func inOrder() []Descriptor {
 			Meaning: "maximum mean calibration error: root of the mean over all pairs of rows, each with itself too, of both gaps times how near their scores are",
 			Formula: "sqrt(sum_ij (y_i - p_i)(y_j - p_j) exp(-|p_i - p_j|/h) / N^2)", Range: "[0, 1]", Better: Lower,
 			Source: "Kumar et al. 2018",
+		},
+		{
+			Name: "tcal", event: plainEvent, own: tcalOwn, value: tcal,
+			Short:   "debiased squared gaps",
+			Meaning: "statistic of T-Cal: squared gaps of bins of equal width without the pairs of rows with themselves, 0 on average if calibrated",
+			Formula: "T_m = (1/N) sum_b ((sum e)^2 - sum e^2) / n_b, e = y - p, over m bins of equal width, m = tcal_bins", Range: "[-1, 1]", Better: Zero,
+			Source: "Lee et al. 2023",
+		},
+		{
+			Name: "tcal_bins", event: plainEvent, own: tcalOwn, value: tcalBins,
+			Short:   "of that statistic",
+			Meaning: "number of bins at which tcal says most against the scores: of 2, 4, 8 and so on that with the smallest p-value",
+			Formula: "arg min_m P_m, m = 2, 4, 8, ... up to the first m >= N^2 / ln N", Range: "[1, +Inf]", Better: Neither,
+			Source: "Lee et al. 2023",
+		},
+		{
+			Name: "tcal_p", event: plainEvent, own: tcalOwn, value: tcalP,
+			Short:   "p-value of tcal",
+			Meaning: "p-value of calibration by tcal, which allows for the choice of the bins: with enough rows every model's falls to 0",
+			Formula: "min(1, B min_m P_m), P_m = P(T_m of outcomes drawn by the scores >= T_m), by the gamma distribution of its first three moments; B numbers of bins that part the rows differently", Range: "[0, 1]", Better: Neither,
+			Source: "Lee et al. 2023; Pearson 1895",
 		},
 		{
 			Name: "spiegelhalter_z", event: plainEvent, own: byEvent, value: spiegelhalterZ,
@@ -525,6 +556,31 @@ func mmce(e *Evaluation, m Metric) Value {
 	return none(v, bound, "no interval; that of skce is of its square without the pairs of rows with themselves", "")
 }
 
+func tcal(e *Evaluation, m Metric) Value {
+	t := e.tcal(m)
+	v, bound := t.Value()
+	why := "chosen by tests, not an estimate; calibration_error_squared is one"
+	if tcalOwn.of(m, "bins") != 0 {
+		why = "a test's statistic, whose p-value is tcal_p; calibration_error_squared has an interval"
+	}
+	return none(v, bound, why, t.Reason())
+}
+
+func tcalBins(e *Evaluation, m Metric) Value {
+	t := e.tcal(m)
+	if t.Reason() != "" {
+		return none(math.NaN(), math.NaN(), "", t.Reason())
+	}
+	_, bound := t.P()
+	return none(float64(t.Bins()), bound, "chosen by tests, not an estimate", "")
+}
+
+func tcalP(e *Evaluation, m Metric) Value {
+	t := e.tcal(m)
+	v, bound := t.P()
+	return none(v, bound, pValue, t.Reason())
+}
+
 func spiegelhalterZ(e *Evaluation, m Metric) Value {
 	s := e.spiegelhalter(m)
 	return none(s.Z, s.Bound, "a test's statistic, whose p-value is spiegelhalter_p", s.Reason)
@@ -719,6 +775,8 @@ func orderText(e *Evaluation, m Metric) string {
 	switch {
 	case strings.HasPrefix(m.Name, "giviti"):
 		formula = givitiText(m)
+	case strings.HasPrefix(m.Name, "tcal"):
+		formula = tcalText(m)
 	case d.own.index("bandwidth") >= 0:
 		formula += "; h = " + plainly(kernelOwn.of(m, "bandwidth"))
 	case m.Name == "spce":
@@ -776,6 +834,22 @@ func givitiText(m Metric) string {
 		return before + ", " + law + "; m from " + first + " to at most " + most
 	}
 	return formula + ", m = giviti_degree from " + first + " to at most " + most
+}
+
+// tcalText describes a metric of T-Cal.
+func tcalText(m Metric) string {
+	formula := Describe(m.Name).Formula
+	bins := tcalOwn.of(m, "bins")
+	switch n := plainly(bins); {
+	case bins == 0:
+		return formula
+	case m.Name == "tcal_bins":
+		return "m = " + n
+	case m.Name == "tcal_p":
+		return "P(T_m of outcomes drawn by the scores >= T_m), by the gamma distribution of its first three moments, m = " + n
+	default:
+		return strings.Replace(formula, "m = tcal_bins", "m = "+n, 1)
+	}
 }
 
 // iciText describes the curve of ici, and the quantiles of the distances from it.

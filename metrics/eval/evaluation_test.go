@@ -41,7 +41,7 @@ func TestParseMetrics(t *testing.T) {
 		{"default", 1, "base_rate mean_p bias nll brier ece calibration_slope calibration_intercept brier_skill auroc"},
 		{"mce,default,all", 2, "mce accuracy nll brier ece calibration_auc brier_skill augrc confidence overconfidence " +
 			"base_rate mean_p bias oe_ratio nll_infinite_rows perplexity entropy ece_positive ece_top_label ece_floor ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased calibration_error_squared ece_unweighted ace sce tace ece_equal_mass ece_sweep " +
-			"smooth_ece ks ks_p kuiper kuiper_p skce skce_p mmce spiegelhalter_z spiegelhalter_p hosmer_lemeshow hosmer_lemeshow_p giviti giviti_degree giviti_p ici e50 e90 calibration_slope calibration_intercept " +
+			"smooth_ece ks ks_p kuiper kuiper_p skce skce_p mmce tcal tcal_bins tcal_p spiegelhalter_z spiegelhalter_p hosmer_lemeshow hosmer_lemeshow_p giviti giviti_degree giviti_p ici e50 e90 calibration_slope calibration_intercept " +
 			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 e_calibration aurc balanced_accuracy spherical rps nll_skill " +
 			"brier_uncertainty brier_resolution brier_reliability brier_within_bin sharpness_class0 sharpness_class1 auroc auprc eaurc oracle_accuracy oracle_auc " +
 			"abstain_precision abstain_recall retention_accuracy retention_nll"},
@@ -183,7 +183,7 @@ var (
 	// with weights that can be trusted; evidence that may be looked at any time; bins that each count once; errors with their sign; coverage_50 and width_50 at any level; several
 	// numbers at a time; the parts
 	// of wis and of interval_score; crps of some values or quantiles; the root of zms; all levels' coverages in one number; the time until an event;
-	// what acting on a model is worth and costs; gaps weighed by a kernel; scores against a polynomial of their logits
+	// what acting on a model is worth and costs; gaps weighed by a kernel, and of 2, 4, 8 and so on bins; scores against a polynomial of their logits
 	additions = []string{"mean_p", "oe_ratio", "topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
 		"ece_unweighted", "bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "interval_score_underprediction", "interval_score_overprediction", "twcrps", "qwcrps", "sigma_scale",
 		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo", "bits_per_byte", "sequence_nll", "calibration_error_squared", "e_calibration",
@@ -191,7 +191,7 @@ var (
 		"energy_score", "energy_score_fair", "variogram_score", "dawid_sebastiani", "multivariate_rank_p",
 		"mean_risk", "event_share_km", "bias_km", "cce", "ece_km", "ici_cox", "e50_cox", "e90_cox", "emax_cox", "brier_ipcw", "brier_integrated", "auroc_ipcw", "concordance_ipcw", "concordance", "d_calibration_p",
 		"net_benefit", "expected_cost", "avoidable_cost", "least_cost_threshold", "coverage_at_risk", "threshold_at_risk", "skce", "skce_p", "mmce",
-		"giviti", "giviti_degree", "giviti_p"}
+		"tcal", "tcal_bins", "tcal_p", "giviti", "giviti_degree", "giviti_p"}
 )
 
 func TestTable(t *testing.T) {

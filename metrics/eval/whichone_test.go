@@ -119,6 +119,7 @@ var series = []struct {
 		{"ece_bayes_mean", "ece_bayes_mean(draws=100)", plain, false},
 		{"calibration_slope", "calibration_slope", plain, false},
 		{"giviti_p < 0.05", "giviti_p", rejects, true},
+		{"tcal_p < 0.05", "tcal_p", rejects, true},
 	}},
 	{20, 1e5, []figure{
 		{"spce", "spce", plain, false},
@@ -418,6 +419,7 @@ var setRows = []struct {
 	{"ece_p", "ece_p", plain, "%.2g", false},
 	{"ks_p", "ks_p", plain, "%.2g", false},
 	{"skce_p", "skce_p", plain, "%.2g", false},
+	{"tcal_p", "tcal_p", plain, "%.2g", false},
 	{"giviti_p", "giviti_p", plain, "%.2g", false},
 	{"giviti_degree", "giviti_degree", plain, "%.0f", false},
 	{"calibration_slope", "calibration_slope", plain, "%.2f", true},
