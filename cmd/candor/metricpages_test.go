@@ -217,7 +217,7 @@ func intervalsOf(t *testing.T) map[meaning]string {
 		{"", []string{in("examples", "wards.csv"), "--prob", "p", "--labels", "y", "--slice-by", "site", "--metrics", "all"}},
 		{"dirichlet", []string{d.at("clear.npy"), "--labels", d.at("clear_labels.npy"), "--input", "dirichlet", "--metrics", "all"}},
 		{"ensemble", []string{in("examples", "members.npy"), "--labels", in("examples", "member_labels.npy"), "--task", "ensemble", "--metrics", "all"}},
-		{"regression", []string{in("sample", "diabetes_gaussian.npz"), "--task", "regression", "--metrics", "all,coverage,width,rms_calibration,twcrps"}},
+		{"regression", []string{in("sample", "diabetes_gaussian.npz"), "--task", "regression", "--metrics", "all,coverage,width,rms_calibration,twcrps,interval_score_mcb,interval_score_dsc,interval_score_unc"}},
 		{"quantiles", []string{in("golden", "covid_eu_quantiles23.csv.gz"), "--task", "quantiles", "--quantile-prefix", "q", "--metrics", "all"}},
 		{"samples", []string{in("examples", "draws.npy"), "--labels", in("examples", "observed.npy"), "--task", "samples", "--metrics", "all"}},
 		{"loglik", []string{in("examples", "loglik.npy"), "--task", "loglik", "--metrics", "all"}},

@@ -350,7 +350,7 @@ var shapes = []struct {
 	{eval.Shape{Classes: 3, Members: 4}, "default,disagreement(normalised),double_fault,double_fault(conditional),average_kl,average_kl(all_pairs,clip),average_kl(generalized)," +
 		"lp_distance(p=2),lp_distance,logit_kl,cosine_similarity,bregman_kl_variance,variance_bound,ensemble_nll,gibbs_nll,total_uncertainty,data_uncertainty"},
 	{eval.Shape{Classes: 3, Kind: metrics.Dirichlet}, "default,total_uncertainty,data_uncertainty,spherical"},
-	{eval.Shape{Classes: 8, Kind: metrics.Samples}, "all,coverage(level=0.8),width(level=0.8),interval_score(level=0.5),interval_score_underprediction(level=0.5),interval_score_overprediction(level=0.8),twcrps(from=-0.5,to=1),twcrps(fair,to=0),qwcrps(emphasis=centre),pinball(level=0.25),miscalibration_area(form=plain)," +
+	{eval.Shape{Classes: 8, Kind: metrics.Samples}, "all,coverage(level=0.8),width(level=0.8),interval_score(level=0.5),interval_score_underprediction(level=0.5),interval_score_overprediction(level=0.8),interval_score_mcb(level=0.8),interval_score_dsc(end=low),interval_score_unc(end=high),twcrps(from=-0.5,to=1),twcrps(fair,to=0),qwcrps(emphasis=centre),pinball(level=0.25),miscalibration_area(form=plain)," +
 		"miscalibration_area(bins=8,form=interval),quantile_mse(bins=4),rms_calibration,rms_calibration(form=quantile,bins=8),wis(count_median_twice),wis_dispersion(count_median_twice),wis_underprediction(count_median_twice),wis_overprediction(count_median_twice),pit_p(bins=4),rank_p(bins=3)"},
 	{eval.Shape{Classes: 3, Kind: metrics.Normals}, "all,ence(bins=4),uce(bins=4),sigma_scale(as_coded)"},
 	{eval.Shape{Classes: 1, Kind: metrics.Samples}, "all"},

@@ -185,7 +185,7 @@ var (
 	// of wis and of interval_score; crps of some values or quantiles; the root of zms; all levels' coverages in one number; the time until an event;
 	// what acting on a model is worth and costs; gaps weighed by a kernel, and of 2, 4, 8 and so on bins; scores against a polynomial of their logits
 	additions = []string{"mean_p", "oe_ratio", "topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
-		"ece_unweighted", "bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "interval_score_underprediction", "interval_score_overprediction", "twcrps", "qwcrps", "sigma_scale",
+		"ece_unweighted", "bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "interval_score_underprediction", "interval_score_overprediction", "interval_score_mcb", "interval_score_dsc", "interval_score_unc", "twcrps", "qwcrps", "sigma_scale",
 		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo", "bits_per_byte", "sequence_nll", "calibration_error_squared", "e_calibration",
 		"multicalibration_error", "multicalibration_error_relative", "multicalibration_error_sigma", "multicalibration_error_p", "multicalibration_gap", "multicalibration_gap_p",
 		"energy_score", "energy_score_fair", "variogram_score", "dawid_sebastiani", "multivariate_rank_p",

@@ -13,7 +13,7 @@ var families = []struct{ name, metrics string }{
 	{"Acting on a model", "net_benefit expected_cost avoidable_cost least_cost_threshold coverage_at_risk threshold_at_risk"},
 	{"Out-of-distribution rows", "ood_auroc ood_auprc_in ood_auprc_out ood_fpr95"},
 	{"Ensembles and distributions", "mutual_information knowledge_uncertainty total_uncertainty data_uncertainty ensemble_nll gibbs_nll disagreement double_fault average_kl logit_kl cosine_similarity lp_distance bregman_kl_variance variance_bound"},
-	{"Scores of forecasts", "crps crps_fair crps_pwm crps_rolled wis wis_dispersion wis_underprediction wis_overprediction interval_score interval_score_underprediction interval_score_overprediction twcrps qwcrps pinball rmse mae ae_median"},
+	{"Scores of forecasts", "crps crps_fair crps_pwm crps_rolled wis wis_dispersion wis_underprediction wis_overprediction interval_score interval_score_underprediction interval_score_overprediction interval_score_mcb interval_score_dsc interval_score_unc twcrps qwcrps pinball rmse mae ae_median"},
 	{"Calibration of forecasts", "coverage coverage_50 coverage_90 width width_50 width_90 sharpness sharpness_root zms rce sigma_scale ence uce miscalibration_area quantile_mse rms_calibration pit_p rank_p"},
 	{"Multivariate forecasts", "energy_score energy_score_fair variogram_score dawid_sebastiani multivariate_rank_p"},
 	{"Survival", "mean_risk event_share_km bias_km cce ece_km ici_cox e50_cox e90_cox emax_cox brier_ipcw brier_integrated auroc_ipcw concordance_ipcw concordance d_calibration_p"},

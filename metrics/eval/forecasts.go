@@ -52,6 +52,7 @@ var (
 	wisOwn    = choices{{name: "count_median_twice"}}
 	fromOwn   = choices{{name: "from", least: math.Inf(-1), most: math.Inf(1), unsaid: math.Inf(-1)},
 		{name: "to", least: math.Inf(-1), most: math.Inf(1), unsaid: math.Inf(1)}, {name: "fair"}}
+	endOwn      = choices{levelOwn, {name: "end", words: []string{"both", "low", "high"}}}
 	emphasisOwn = choices{{name: "emphasis", words: []string{"tails", "centre", "left", "right"}}}
 )
 
@@ -201,6 +202,14 @@ func (s *Spec) penaltiesStatistic(level float64) statistic {
 	quantiles, law := s.Levels, s.Law
 	return statistic{fmt.Sprintf("penalties %v", level), rows, func() any {
 		return metrics.Must(regress.NewPenalties(&regress.PenaltyOptions{Level: level, Quantiles: quantiles, Law: law}))
+	}}
+}
+
+// intervalCORPStatistic returns the accumulator of the decomposition of an interval score.
+func (s *Spec) intervalCORPStatistic(m Metric) statistic {
+	level, quantiles, law := endOwn.of(m, "level"), s.Levels, s.Law
+	return statistic{fmt.Sprintf("decomposed interval %v", level), rows, func() any {
+		return metrics.Must(regress.NewIntervalCORP(&regress.PenaltyOptions{Level: level, Quantiles: quantiles, Law: law}))
 	}}
 }
 
@@ -502,6 +511,31 @@ func inForecasts() []Descriptor {
 			p := statisticOf[*regress.Penalties](e, rows, e.Spec.penaltiesStatistic(ofLevel(m)).key)
 			v := Value{Method: normal, Reason: p.Reason()}
 			v.Value, v.Interval = c.value(p, e.Spec.Level)
+			return v
+		})
+	}
+	for _, c := range []struct {
+		Descriptor
+		part func(regress.Decomposition) float64
+	}{
+		{Descriptor{Name: "interval_score_mcb", Short: "of it, miscalibration", Meaning: "miscalibration: how much of interval_score recalibrating the interval's ends would save",
+			Formula: "S - C, S interval_score, C that of ends by isotonic quantile regression", Better: Lower}, func(d regress.Decomposition) float64 { return d.MCB }},
+		{Descriptor{Name: "interval_score_dsc", Short: "of it, discrimination", Meaning: "discrimination: what the order of the interval's ends knows of y, in units of interval_score",
+			Formula: "R - C, R interval_score of y's own quantiles, C of ends by isotonic quantile regression", Better: Higher}, func(d regress.Decomposition) float64 { return d.DSC }},
+		{Descriptor{Name: "interval_score_unc", Short: "of it, uncertainty", Meaning: "uncertainty: interval_score of the same interval for all rows, from the quantiles of y",
+			Formula: "R, interval_score of y's own quantiles", Better: Neither}, func(d regress.Decomposition) float64 { return d.UNC }},
+	} {
+		d := c.Descriptor
+		d.Named, d.Range, d.applies, d.needs, d.own = true, units, ofForecasts, needsForecasts, endOwn
+		d.Source = "Gneiting et al. 2023 for quantiles; Dimitriadis, Gneiting and Jordan 2021"
+		add(d, func(s *Spec, m Metric) []statistic { return []statistic{s.intervalCORPStatistic(m)} }, func(e *Evaluation, m Metric) Value {
+			a := statisticOf[*regress.IntervalCORP](e, rows, e.Spec.intervalCORPStatistic(m).key)
+			both, low, high := a.Decompose()
+			d := []regress.Decomposition{both, low, high}[int(endOwn.of(m, "end"))]
+			v := Value{Value: c.part(d), Interval: metrics.NoInterval(), Reason: a.Reason()}
+			if v.Reason == "" {
+				v.Reason = "no interval is computed of a score by isotonic regression"
+			}
 			return v
 		})
 	}

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -70,7 +71,8 @@ func everyForecast(t testing.TB) (l []forecasts) {
 	const options = ",miscalibration_area(form=plain),miscalibration_area(form=interval),miscalibration_area(bins=4),quantile_mse(bins=7),rms_calibration,rms_calibration(form=quantile,bins=8),coverage(level=0.8),width(level=0.3)," +
 		"interval_score(level=0.5),pinball(level=0.25),pit_p(bins=4),wis(count_median_twice),wis_dispersion(count_median_twice)," +
 		"wis_underprediction(count_median_twice),wis_overprediction(count_median_twice),twcrps(from=0.1),twcrps(from=-1,to=0.5,fair),qwcrps(emphasis=left)," +
-		"interval_score_underprediction(level=0.5),interval_score_overprediction(level=0.5)"
+		"interval_score_underprediction(level=0.5),interval_score_overprediction(level=0.5)," +
+		"interval_score_mcb(level=0.5),interval_score_dsc(level=0.5),interval_score_unc(level=0.5),interval_score_mcb(end=low),interval_score_dsc(end=high),interval_score_unc(end=high)"
 	for _, weighted := range []bool{false, true} {
 		n := normals(7, 40, false)
 		q, x := quantilesOf(8, 40, 5, weighted), numbers(9, 40, 7, metrics.Samples)
@@ -341,6 +343,33 @@ func plainValues(s Spec, l []plainForecast) map[string]float64 {
 		v["interval_score_underprediction"+name] = mean(func(r plainForecast) float64 { w, _, u := score(r, level); return u + 0*w }) // NaN without one of the ends
 		v["interval_score_overprediction"+name] = mean(func(r plainForecast) float64 { w, o, _ := score(r, level); return o + 0*w })
 	}
+	for name, level := range map[string]float64{"": 0.9, "level=0.5": 0.5} {
+		var ofEnds [2][3]float64 // score, recalibrated, of the quantiles of y; by end
+		for end, p := range []float64{(1 - level) / 2, (1 + level) / 2} {
+			fitted, same := rising(l, p), quantileOf(l, p)
+			for k, at := range []func(i int) float64{func(i int) float64 { return l[i].quantile(p) }, func(i int) float64 { return fitted[i] }, func(int) float64 { return same }} {
+				i := -1
+				ofEnds[end][k] = 2 / (1 - level) * mean(func(r plainForecast) float64 {
+					i++
+					z := at(i)
+					return max((1-p)*(z-r.y), p*(r.y-z)) + 0*r.quantile(p) + 0*r.quantile(1-p) // NaN without one of the ends
+				})
+				if s.Kind == metrics.Normals && !l[0].placed {
+					ofEnds[end][k] = math.NaN()
+				}
+			}
+		}
+		for part, of := range map[string]func(s [3]float64) float64{"mcb": func(s [3]float64) float64 { return s[0] - s[1] }, "dsc": func(s [3]float64) float64 { return s[2] - s[1] }, "unc": func(s [3]float64) float64 { return s[2] }} {
+			at := func(options ...string) string {
+				options = slices.DeleteFunc(options, func(s string) bool { return s == "" })
+				if len(options) == 0 {
+					return "interval_score_" + part
+				}
+				return "interval_score_" + part + "(" + strings.Join(options, ",") + ")"
+			}
+			v[at(name)], v[at("end=low", name)], v[at("end=high", name)] = of(ofEnds[0])+of(ofEnds[1]), of(ofEnds[0]), of(ofEnds[1])
+		}
+	}
 	for name, c := range map[string]struct {
 		from, to float64
 		weight   func(p float64) float64
@@ -467,6 +496,58 @@ func plainValues(s Spec, l []plainForecast) map[string]float64 {
 		}
 	}
 	return v
+}
+
+// quantileOf is the least number below which, itself included, a share p of what was observed is.
+func quantileOf(l []plainForecast, p float64) float64 {
+	y := slices.Clone(l)
+	slices.SortFunc(y, func(a, b plainForecast) int { return cmp.Compare(a.y, b.y) })
+	sum, all := 0.0, 0.0
+	for _, r := range y {
+		all += r.w
+	}
+	for _, r := range y {
+		if sum += r.w; sum >= p*all*(1-1e-12) {
+			return r.y
+		}
+	}
+	return math.NaN()
+}
+
+// rising is isotonic regression of the quantile of a level on the rows' own, by its formula: the largest, over the blocks from
+// which it may begin, of the least quantile over the blocks up to which it may go.
+func rising(l []plainForecast, p float64) []float64 {
+	var at []float64
+	for _, r := range l {
+		at = append(at, r.quantile(p))
+	}
+	blocks := slices.Compact(slices.Sorted(slices.Values(at)))
+	pooled := make([][]float64, len(blocks)) // by the first and the last block
+	for i, from := range blocks {
+		for _, to := range blocks {
+			var in []plainForecast
+			for j, r := range l {
+				if from <= at[j] && at[j] <= to {
+					in = append(in, r)
+				}
+			}
+			pooled[i] = append(pooled[i], quantileOf(in, p))
+		}
+	}
+	fit := make([]float64, len(l))
+	for i := range l {
+		fit[i] = math.Inf(-1)
+		for f := 0; f < len(blocks) && blocks[f] <= at[i]; f++ {
+			least := math.Inf(1)
+			for to := f; to < len(blocks); to++ {
+				if blocks[to] >= at[i] {
+					least = min(least, pooled[f][to])
+				}
+			}
+			fit[i] = max(fit[i], least)
+		}
+	}
+	return fit
 }
 
 // TestForecastValues holds each metric to its definition.

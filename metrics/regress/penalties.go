@@ -125,9 +125,14 @@ func (s *Penalties) Reason() string {
 	case s.Len() == 0:
 		return reasonNoForecasts
 	case !s.has():
-		return fmt.Sprintf("the interval takes the quantiles of the levels %.6g and %.6g, and not both are given", s.rows.levels[0], s.rows.levels[1])
+		return s.missing()
 	}
 	return ""
+}
+
+// missing says which quantiles the interval takes.
+func (s *Penalties) missing() string {
+	return fmt.Sprintf("the interval takes the quantiles of the levels %.6g and %.6g, and not both are given", s.rows.levels[0], s.rows.levels[1])
 }
 
 // Underprediction returns the mean penalty of observed values above the interval; NaN if there is a Reason.

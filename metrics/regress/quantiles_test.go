@@ -82,6 +82,7 @@ func quantileAccumulators(levels []float64) []metrics.Accumulator {
 		metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, CountMedianTwice: true})),
 		metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.3, 0.5, 0.9}, Quantiles: levels})),
 		metrics.Must(regress.NewPenalties(&regress.PenaltyOptions{Quantiles: levels})),
+		metrics.Must(regress.NewIntervalCORP(&regress.PenaltyOptions{Quantiles: levels})),
 		metrics.Must(regress.NewWeightedCRPS(&regress.WeightedCRPSOptions{From: -1, To: 2, Quantiles: levels})),
 		metrics.Must(regress.NewWeightedCRPS(&regress.WeightedCRPSOptions{Emphasis: regress.Tails, Quantiles: levels})),
 	}
