@@ -101,7 +101,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
-	if err := f.files.check(slices.Concat(paths, f.labels, f.weights, f.ood, f.model.oracle, f.tokens.bytes, f.tokens.sequences)...); err != nil {
+	if err := f.files.check(slices.Concat(paths, f.labels, f.weights, f.ood, f.columns.groups, one(f.columns.cluster), f.model.oracle, f.tokens.bytes, f.tokens.sequences, f.lifeFiles())...); err != nil {
 		return err
 	}
 	if err := f.checkAlign(c); err != nil {
@@ -151,7 +151,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	for _, l := range []struct {
 		flag  string
 		files []string
-	}{{"--labels", f.labels}, {"--weights", f.weights}, {"--bytes", f.tokens.bytes}, {"--sequence", f.tokens.sequences}, {"--cluster", one(f.columns.cluster)}} {
+	}{{"--labels", f.labels}, {"--weights", f.weights}, {"--bytes", f.tokens.bytes}, {"--sequence", f.tokens.sequences}, {"--cluster", one(f.columns.cluster)}, {"--time", one(f.life.time)}, {"--event", one(f.event)}} {
 		switch {
 		case len(l.files) > 1:
 			return usage("%s names %d files, and all sets have the same; name one", l.flag, len(l.files))
@@ -168,7 +168,7 @@ func (f *compareRun) run(c *cobra.Command, args []string) error {
 	if once := f.files.once(f.ood...); once != "" {
 		return about(usage("--ood: it is read once per set, and %s can be read only once; name a file", once), once)
 	}
-	reads := slices.Concat(paths, f.labels, f.weights)
+	reads := slices.Concat(paths, f.labels, f.weights, f.lifeFiles())
 	if err := f.plot.checkFile("--state", f.state, reads...); err != nil {
 		return err
 	}

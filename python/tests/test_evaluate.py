@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import re
@@ -252,6 +253,35 @@ def test_errors_speak_of_arguments(call: object, says: str) -> None:
         call()  # type: ignore[operator]
     assert "--" not in str(e.value)
     assert "--" not in str(e.value.remedy)
+
+
+def test_clusters_of_two_models() -> None:
+    """Values that rows have in common may be given beside two models."""
+    probs = {"a": R.random(200), "b": R.random(200)}
+    labels, site = R.integers(0, 2, 200), np.arange(200) // 5
+    both = candor.compare(probs, labels=labels, metrics="brier", clusters=site)
+    assert both["differences"][0]["low"] < both["differences"][0]["high"] and both.sets[0]["clusters"]["number"] == 40
+
+
+def test_survival_of_two_models() -> None:
+    """Differences are those of the values, and clusters widen intervals."""
+    time, event = [3.0, 1.0, 4.0, 2.0, 5.0, 1.5, 2.5, 3.5], [0, 1, 0, 1, 1, 1, 0, 1]
+    risks = {"a": [0.2, 0.6, 0.4, 0.5, 0.1, 0.7, 0.3, 0.4], "b": [0.5] * 8}
+    both = candor.compare(risks, time=time, event=event, horizons=[2.75], metrics="brier_ipcw,auroc_ipcw")
+    for k, name in enumerate(("a", "b")):
+        one = candor.evaluate_survival(risks=risks[name], time=time, event=event, horizons=[2.75], metrics="brier_ipcw,auroc_ipcw")
+        assert both.sets[k].brier_ipcw == one.brier_ipcw
+    difference = both["differences"][0]
+    assert math.isclose(difference["value"], both.sets[1].brier_ipcw - both.sets[0].brier_ipcw) and difference["low"] < difference["value"] < difference["high"]
+    clusters = ["x", "x", "y", "y", "z", "z", "v", "w"]
+    paired = candor.compare(risks, time=time, event=event, horizons=[2.75], metrics="brier_ipcw", clusters=clusters)
+    assert paired["differences"][0]["value"] == difference["value"] and paired["differences"][0]["low"] != difference["low"]
+    apart = candor.evaluate_survival(risks=risks["a"], time=time, event=event, horizons=[2.75], metrics="brier_ipcw", clusters=clusters)
+    assert apart.brier_ipcw == both.sets[0].brier_ipcw and apart["clusters"]["number"] == 5
+    with pytest.raises(candor.UsageError, match="event is missing"):
+        candor.compare(risks, time=time, horizons=[2.75])
+    with pytest.raises(candor.UsageError, match="task is 'binary'"):
+        candor.compare(risks, time=time, event=event, horizons=[2.75], task="binary")
 
 
 def test_survival() -> None:

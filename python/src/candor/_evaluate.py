@@ -206,6 +206,7 @@ def evaluate_survival(
     horizons: Sequence[float],
     curve_times: Optional[Sequence[float]] = None,
     weights: Any = None,
+    clusters: Any = None,
     groups: Any = None,
     metrics: Union[str, Sequence[str], None] = None,
     state: bool = True,
@@ -223,6 +224,7 @@ def evaluate_survival(
         horizons: the times at which they are judged: those of the columns, or some of `curve_times`.
         curve_times: the times of the H columns, where more than the horizons.
         weights: a weight for each row, (N,).
+        clusters: values, (N,): rows with the same one depend on each other, as the visits of a patient.
         groups: as in `evaluate`.
         metrics: as in `evaluate`.
         state: as in `evaluate`.
@@ -238,20 +240,27 @@ def evaluate_survival(
     words: list[Word] = ["eval", Input(kind, a), "--task", "survival"]
     if kind == "survival":
         words += ["--input", "survival"]
-    for name, given in (("time", time), ("event", event)):
-        x = _arrays.numbers(name, given)
-        _arrays.same_length(kind, len(a), **{name: x})
-        words += [f"--{name}", Input(name, x)]
-    words += ["--horizons", ",".join(map(repr, map(float, horizons)))]
-    if curve_times is not None:
-        words += ["--curve-times", ",".join(map(repr, map(float, curve_times)))]
-    words += beside(kind, len(a), weights=weights, groups=groups, options=options)
+    words += _seen(kind, len(a), time, event, horizons, curve_times)
+    words += beside(kind, len(a), weights=weights, clusters=clusters, groups=groups, options=options)
     words += flags({"metrics": metrics, "max_memory": max_memory, **options})
     return _result(Result, words, state, progress, a.nbytes)
 
 
+def _seen(first: str, rows: int, time: Any, event: Any, horizons: Sequence[float], curve_times: Optional[Sequence[float]]) -> list[Word]:
+    """Return the words for when rows were last seen, what happened then, and the times of probabilities."""
+    words: list[Word] = []
+    for name, given in (("time", time), ("event", event)):
+        x = _arrays.numbers(name, given)
+        _arrays.same_length(first, rows, **{name: x})
+        words += [f"--{name}", Input(name, x)]
+    words += ["--horizons", ",".join(map(repr, map(float, horizons)))]
+    if curve_times is not None:
+        words += ["--curve-times", ",".join(map(repr, map(float, curve_times)))]
+    return words
+
+
 _OTHERS: Mapping[Optional[str], tuple[str, Callable[..., Result], Mapping[str, str]]] = {
-    "survival": ("evaluate_survival", evaluate_survival, {"probs": "risks"}),
+    "survival": ("evaluate_survival", evaluate_survival, {"probs": "risks", "clusters": "clusters"}),
     "regression": ("evaluate_forecast", evaluate_forecast, {"labels": "observed", "clusters": "clusters"}),
     "quantiles": ("evaluate_forecast", evaluate_forecast, {"probs": "quantiles", "labels": "observed", "clusters": "clusters"}),
     "samples": ("evaluate_forecast", evaluate_forecast, {"probs": "samples", "labels": "observed", "clusters": "clusters"}),
@@ -272,6 +281,10 @@ def compare(
     weights: Any = None,
     clusters: Any = None,
     classes: Optional[Sequence[Any]] = None,
+    time: Any = None,
+    event: Any = None,
+    horizons: Optional[Sequence[float]] = None,
+    curve_times: Optional[Sequence[float]] = None,
     metrics: Union[str, Sequence[str], None] = None,
     state: bool = True,
     max_memory: Union[str, int, None] = None,
@@ -288,6 +301,11 @@ def compare(
         weights: a weight for each row, (N,).
         clusters: values, (N,): rows with the same one depend on each other.
         classes: the classes in the order of the columns.
+        time: of survival, when each row was last seen; `probs` are then the probabilities that the event has happened by each time. So are event,
+            horizons and curve_times, as in `evaluate_survival`.
+        event: 1 or True if the event happened then, 0 if the row is censored.
+        horizons: the times at which the probabilities are judged.
+        curve_times: the times of the columns, where more than the horizons.
         metrics: names of metrics.
         state: keep the state, for pages and pictures.
         max_memory: as in `evaluate`.
@@ -320,6 +338,15 @@ def compare(
             words.append("--bfloat16")
     if kind != "probs":
         words += ["--input", kind]
+    lives = {"time": time, "event": event, "horizons": horizons}
+    if any(v is not None for v in (*lives.values(), curve_times)):
+        for name, given in lives.items():
+            if given is None:
+                raise UsageError(f"{name} is missing: survival has time, event and horizons")
+        assert horizons is not None
+        if options.setdefault("task", "survival") != "survival":
+            raise UsageError(f"time, event and horizons are those of survival, and task is {options['task']!r}; leave one of them out")
+        words += _seen(first, rows, time, event, horizons, curve_times)
     words += beside(first, rows, labels=labels, weights=weights, clusters=clusters, classes=classes, options=options)
     words += flags({"metrics": metrics, "max_memory": max_memory, **options})
     return _result(Comparison, words, state, progress, total)
