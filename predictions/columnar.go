@@ -237,7 +237,7 @@ func (t *columnar) open(r *ForecastReader, paths, roots []string, in io.ReadClos
 	if len(paths) == 1 && t.first != nil {
 		rows = first.Rows()
 	}
-	r.info = Info{Rows: rows, Classes: l.classes, DType: l.dtype, Bytes: size, Files: len(paths), Weighted: l.weight >= 0, Decided: l.decision >= 0 || l.correct,
+	r.info = Info{Rows: rows, Classes: l.classes, Dimensions: l.dimensions, DType: l.dtype, Bytes: size, Files: len(paths), Weighted: l.weight >= 0, Decided: l.decision >= 0 || l.correct,
 		Scored: l.confidence >= 0, Shape: l.shape()}
 	r.info.Members = l.members
 	if l.scored != nil && l.scored.pairs {

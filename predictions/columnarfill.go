@@ -24,6 +24,7 @@ type columnLayout struct {
 	types        []columns.Column // of these
 	scored       *scored
 	scoreColumns []string
+	dimensions   int // of Multivariate
 
 	// Indices in want; -1 is none.
 	scores                                              []int

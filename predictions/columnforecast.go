@@ -76,7 +76,7 @@ func (l *columnLayout) layForecast(o *ForecastOptions, f *openColumns, parts []p
 		return nil, e
 	}
 	l.label, l.weight, l.decision, l.confidence, l.only, l.observed, l.bytes, l.sequence = -1, -1, -1, -1, -1, -1, -1, -1
-	l.classes, l.clustered = header.classes, header.clustered
+	l.classes, l.dimensions, l.clustered = header.classes, header.dimensions, header.clustered
 	l.scores, l.scoreColumns = make([]int, l.classes), make([]string, l.classes)
 	for _, u := range uses {
 		switch {

@@ -141,7 +141,8 @@ var _ metrics.Source = (*ForecastReader)(nil)
 // Arrays of Normals are a matrix (N, 3) of means, standard deviations and observed values; (N, 2) of means and standard deviations,
 // with Observations; (N, 2) of errors and standard deviations; or a vector for each, in an .npz or, without paths, in files. Quantiles
 // are (N, Q) with Levels and Observations, samples (N, M) with Observations. Members of Multivariate are (N, M, D), and their Observations (N, D);
-// both may be in each .npz. Chunks have the type of the array. If they are assembled
+// both may be in each .npz. In a table, a column of each observed quantity is named Observed, by default obs_, and then the quantity, as obs_wind,
+// and wind_1, wind_2 are what members 1 and 2 say of it; every member has a column for every quantity. Chunks have the type of the array. If they are assembled
 // from several arrays or columns, they are float32 if all of these fit in float32, else float64.
 //
 // docs/formats.md describes the syntax of tables.
@@ -161,9 +162,6 @@ func OpenForecast(paths []string, o *ForecastOptions) (*ForecastReader, error) {
 func openForecast(paths []string, o *ForecastOptions) (*ForecastReader, *Error) {
 	if e := o.check(); e != nil {
 		return nil, e
-	}
-	if i := slices.IndexFunc(paths, func(p string) bool { return HasColumns(p) || IsTable(p) }); i >= 0 && o.Kind == metrics.Multivariate {
-		return nil, fault("save arrays: members (N, M, D) and observed values (N, D)", "forecasts of several numbers are not read from tables").in(names(o.Names).of(paths[i]))
 	}
 	if slices.ContainsFunc(paths, HasColumns) {
 		return openForecastColumns(paths, nil, o)
@@ -255,7 +253,7 @@ func (o *ForecastOptions) check() *Error {
 		}
 	case metrics.Multivariate:
 		if len(o.Levels) > 0 || o.Prefix != "" || len(o.Columns) > 0 {
-			return fault("leave levels and names of columns out", "members of forecasts of several numbers are an array")
+			return fault("leave levels and names of columns out", "members of forecasts of several numbers are an array, or columns named wind_1, wind_2 beside obs_wind")
 		}
 	default:
 		return fault("read other kinds by Open", "regression forecasts are normal, quantiles or samples, not %s", o.Kind)
@@ -283,6 +281,9 @@ func (r *ForecastReader) Next() (*metrics.Chunk, error) {
 	c, err := r.from.Next()
 	if err == nil && c.Clusters != nil {
 		c.ClusterName = r.Cluster
+	}
+	if err == nil && r.info.Dimensions > 0 {
+		c.Dimensions = r.info.Dimensions
 	}
 	if r.truth != nil && (err == nil || err == io.EOF) {
 		if bad := r.truth.label(c); bad != nil {
@@ -363,7 +364,8 @@ func (r *ForecastReader) Info() Info { return r.info }
 // Levels returns the levels of Quantiles, or the times of Survival, in ascending order, the order of a row's values; nil for other kinds.
 func (r *ForecastReader) Levels() []float64 { return slices.Clone(r.levels) }
 
-// ScoreColumns returns the names of the columns of scores of classes, for a reader from OpenTable; nil for others.
+// ScoreColumns returns the names of the columns of scores of classes, for a reader from OpenTable, or of all numbers of a row of Multivariate, for a
+// table; nil for others.
 func (r *ForecastReader) ScoreColumns() []string { return slices.Clone(r.scoreColumns) }
 
 // ClassNames returns the names of the classes, for a reader from OpenTable, of a binary task the event's last; nil if they have none.

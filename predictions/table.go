@@ -83,6 +83,7 @@ type layout struct {
 	names      []string
 	separator  byte
 	classes    int
+	dimensions int // of Multivariate
 	groupValue func(column int, value []byte) []byte
 	steps      []step
 	behind     int           // cells after the last step
@@ -208,7 +209,7 @@ func (t *table) open(r *ForecastReader, paths []string, in io.ReadCloser) *Error
 	for range n {
 		t.free <- &block{ready: make(chan struct{}, 1)}
 	}
-	r.info = Info{Rows: -1, Classes: t.layout.classes, DType: metrics.Float64, Bytes: bytes, Files: len(paths), Weighted: t.layout.weighted,
+	r.info = Info{Rows: -1, Classes: t.layout.classes, Dimensions: t.layout.dimensions, DType: metrics.Float64, Bytes: bytes, Files: len(paths), Weighted: t.layout.weighted,
 		Decided: t.layout.decided, Scored: t.layout.scored,
 		Shape: fmt.Sprintf("(N, %d)", t.layout.classes)}
 	if l := &t.layout; l.pairs {
@@ -409,6 +410,14 @@ func (t *table) lay(r *ForecastReader, f *tableFile) *Error {
 		return e
 	}
 	r.levels, r.kept = levels, untyped(t.options.Kept)
+	if t.options.Kind == metrics.Multivariate {
+		r.scoreColumns = make([]string, t.layout.classes)
+		for _, u := range uses {
+			if u.slot >= 0 && u.slot < len(r.scoreColumns) {
+				r.scoreColumns[u.slot] = t.layout.names[u.column]
+			}
+		}
+	}
 	t.steps(uses)
 	return nil
 }
@@ -436,7 +445,7 @@ func (l *layout) bind(o *ForecastOptions) (uses []use, levels []float64, e *Erro
 		if e = want(o.Time, "time", "time", timeSlot); e == nil {
 			e = want(o.Event, "event", "event", eventSlot)
 		}
-	case o.Kind != metrics.Normals && o.Unobserved && o.Observed == "":
+	case o.Kind == metrics.Multivariate, o.Kind != metrics.Normals && o.Unobserved && o.Observed == "":
 	case o.Kind != metrics.Normals:
 		l.observed = true
 		e = want(o.Observed, "observed", "observed value", observedSlot)
@@ -510,7 +519,12 @@ func (l *layout) bind(o *ForecastOptions) (uses []use, levels []float64, e *Erro
 			taken[u.column] = true
 		}
 		var columns []int
-		if columns, levels, e = l.forecast(o, taken); e != nil {
+		if o.Kind == metrics.Multivariate {
+			columns, l.dimensions, e = l.vectors(o, taken)
+		} else {
+			columns, levels, e = l.forecast(o, taken)
+		}
+		if e != nil {
 			return nil, nil, e
 		}
 		for slot, i := range columns {

@@ -34,7 +34,7 @@ func (l *columnFlags) flags(c *cobra.Command) {
 	fl.StringVar(&l.std, "std", "", "`COLUMN` of standard deviations")
 	fl.StringVar(&l.scale, "scale", "", "`COLUMN` of scale parameters, instead of --std")
 	fl.StringVar(&l.distribution, "distribution", "normal", "`NAME` of the distribution for --task regression: normal, laplace, logistic or 't(df=5)'")
-	fl.StringVar(&l.observed, "observed", "", "`COLUMN` of the observed values; for arrays --labels FILE works too")
+	fl.StringVar(&l.observed, "observed", "", "`COLUMN` of the observed values; for arrays --labels FILE works too; with --task multivariate the prefix of these columns (default obs_)")
 	fl.StringVar(&l.error, "error", "", "`COLUMN` of observed minus mean, instead of --mean and --observed")
 	fl.StringVar(&l.prefix, "quantile-prefix", "", "`PREFIX` of the columns for --task quantiles, followed by the level in their names: q for q0.025")
 	fl.StringVar(&l.levels, "levels", "", "`LIST` of the levels of an array's quantiles: 0.05,0.5,0.95")
@@ -54,7 +54,7 @@ func (l *columnFlags) check(f *evalFlags) error {
 		{"--mean", l.mean != "", regression, "regression"}, {"--std", l.std != "", regression, "regression"},
 		{"--error", l.error != "", regression, "regression"}, {"--scale", l.scale != "", regression, "regression"},
 		{"--distribution", l.distribution != "normal", regression, "regression"},
-		{"--observed", l.observed != "", regression || quantiles || f.task == "samples", "regression, quantiles and samples"},
+		{"--observed", l.observed != "", regression || quantiles || f.task == "samples" || f.task == ofVectors, "regression, quantiles, samples and multivariate"},
 		{"--quantile-prefix", l.prefix != "", quantiles, "quantiles"}, {"--levels", l.levels != "", quantiles, "quantiles"},
 		{"--group", len(l.groups) > 0, !slices.Contains([]string{"multilabel", "loglik"}, f.task), // an ensemble's are compared
 			"classification, binary, regression, quantiles, samples and survival"},
@@ -209,6 +209,10 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 		column(f.weights[0])
 	case c < 0:
 	case f.task == ofVectors:
+		if names := r.ScoreColumns(); names != nil {
+			column(names[c])
+			break
+		}
 		d := r.Info().Dimensions
 		who := fmt.Sprintf("member %d", c/d)
 		if c >= r.Info().Classes-d {

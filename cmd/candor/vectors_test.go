@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -110,7 +111,16 @@ func TestVectorsErrors(t *testing.T) {
 		{[]string{d.put("alone.npz", npz(t, "members.npy", npy(t, []int64{8, 4, 2}, numbers)))}, exitData, []string{"alone.npz", "no observed values"}},
 		{[]string{x, put("other.npy", []int64{8, 2, 4}, numbers), "--labels", y}, exitData, []string{"other.npy: 2 members of 4 numbers", "4 of 2"}},
 		{[]string{d.put("words.npy", textArray([]string{"a", "b"})), "--labels", y}, exitData, []string{"members have 1 axes"}},
-		{[]string{d.put("table.csv", []byte("a,b\n1,2\n"))}, exitData, []string{"not read from tables", "members (N, M, D)"}},
+		{[]string{d.put("table.csv", []byte("a,b\n1,2\n"))}, exitData, []string{`table.csv: no column is named "obs_wind" or like it`, `its columns are "a", "b"`, "--observed"}},
+		{[]string{d.put("alone.csv", []byte("obs_a,b\n1,2\n"))}, exitData, []string{`no column has members of "a"`, "a_1, a_2"}},
+		{[]string{d.put("lacks.csv", []byte("obs_a,obs_b,a_1,a_2,b_1\n1,2,3,4,5\n"))}, exitData, []string{`member 2 has no column "b_2"`, "a, b"}},
+		{[]string{d.put("both.csv", []byte("obs_a,a_1,a_01\n1,2,3\n"))}, exitData, []string{`columns "a_1" and "a_01" are both of member 1`}},
+		{[]string{d.put("twice.csv", []byte("obs_a,a_1,a_1\n1,2,3\n"))}, exitData, []string{`two columns are named "a_1"`}},
+		{[]string{d.put("words.csv", []byte("obs_a,a_1\n1,2\n3,x\n"))}, exitData, []string{`words.csv: line 3: column "a_1"`, `"x"`}},
+		{[]string{d.put("empty.csv", []byte("obs_a,a_1,a_2\n1,2,4\n3,,4\n"))}, exitData, []string{`empty.csv: line 3, column "a_1": it is NaN`}},
+		{[]string{d.put("words.jsonl", []byte(`{"obs_a":1,"a_1":"x"}`+"\n"))}, exitData, []string{`column "a_1" has no numbers: it is text`}},
+		{[]string{x, "--labels", y, "--observed", "y_"}, exitUsage, []string{"--observed and --labels are both given"}},
+		{[]string{x, "--observed", "y_"}, exitData, []string{`a column of observed values, "y_", is for tables`}},
 		{[]string{x, "--labels", y, "--input", "logits"}, exitUsage, []string{"--input does not go with --task multivariate"}},
 		{[]string{x, "--labels", y, "--decisions", y}, exitUsage, []string{"--decisions does not go with --task multivariate"}},
 		{[]string{x, "--labels", y, "--metrics", "crps"}, exitUsage, []string{"metric crps"}},
@@ -133,6 +143,55 @@ func TestVectorsErrors(t *testing.T) {
 	}
 	if _, err := predictions.OpenForecast([]string{x}, &predictions.ForecastOptions{Kind: 9, Levels: []float64{0.5}}); err == nil {
 		t.Error("levels of members")
+	}
+}
+
+// TestVectorsTables: tables of every format, with columns in any order, are the arrays; a row is named by its line and column.
+func TestVectorsTables(t *testing.T) {
+	d := newDir(t)
+	const rows, members, dimensions = 30, 4, 2
+	args := vectorFiles(t, d, "all", 1, rows, members, dimensions)
+	x, _ := draws(1, rows, members*dimensions)
+	y, _ := draws(1001, rows, dimensions)
+	var text, lines strings.Builder
+	text.WriteString("p_b_10,p_a_2,obs_p_a,day,p_b_2,p_a_7,p_a_0,p_b_0,w,obs_p_b,p_b_7,p_a_10\n")
+	weights := make([]float64, rows)
+	for i := range rows {
+		m, o := x[i*members*dimensions:], y[i*dimensions:]
+		weights[i] = 1 + float64(i%3)
+		fmt.Fprintf(&text, "%v,%v,%v,d%d,%v,%v,%v,%v,%v,%v,%v,%v\n", m[7], m[2], o[0], i/10, m[3], m[4], m[0], m[1], weights[i], o[1], m[5], m[6])
+		fmt.Fprintf(&lines, `{"p_b_10":%v,"p_a_2":%v,"obs_p_a":%v,"p_b_2":%v,"p_a_7":%v,"p_a_0":%v,"p_b_0":%v,"w":%v,"obs_p_b":%v,"p_b_7":%v,"p_a_10":%v}`+"\n",
+			m[7], m[2], o[0], m[3], m[4], m[0], m[1], weights[i], o[1], m[5], m[6])
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		code, out, errs := candor(t, append([]string{"eval", "--json", "--task", "multivariate", "--metrics", "all,multivariate_rank_p(bins=4)"}, args...)...)
+		if code != 0 {
+			t.Fatalf("%v: exit code %d: %s", args, code, errs)
+		}
+		var doc struct{ Metrics, Forecast json.RawMessage }
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Metrics) < 100 {
+			t.Fatal(err, out)
+		}
+		return string(doc.Metrics)
+	}
+	want := run(append(args, "--weights", d.put("w.npy", npy(t, []int64{rows}, weights)))...)
+	csv := d.put("t.csv", []byte(text.String()))
+	for name, path := range map[string]string{"csv": csv, "jsonl": d.put("t.jsonl", []byte(lines.String()))} {
+		if got := run(path, "--weights", "w"); got != want {
+			t.Errorf("%s: %s\nwant %s", name, got, want)
+		}
+	}
+	// In tableAs, names that begin with p_ are numbers: those of observed values too, if that is their prefix.
+	renamed := strings.NewReplacer("obs_p_a", "p_obs_p_a", "obs_p_b", "p_obs_p_b").Replace(text.String())
+	for _, name := range []string{"t.parquet", "t.arrow"} {
+		if got := run(tableAs(t, d.at(name), []byte(renamed)), "--weights", "w", "--observed", "p_obs_"); got != want {
+			t.Errorf("%s: %s\nwant %s", name, got, want)
+		}
+	}
+	code, out, errs := candor(t, "eval", csv, "--task", "multivariate", "--group", "day", "--metrics", "energy_score")
+	if code != 0 || strings.Count(out, " 10 ") != 3 {
+		t.Error(code, errs, out)
 	}
 }
 
