@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -106,12 +107,16 @@ func (d *Document) Pictured(y picture.Y) picture.Drawing {
 	return &picture.Overlay{Title: "Reliability by horizon", Subtitle: strings.Join(about, "\n"), Sets: sets, Event: picture.ByHorizon, Y: y, Level: d.level}
 }
 
-// SmoothPicture returns the smooth calibration curves of the horizons that can be judged, by hazard regression, each with its band.
-func (d *Document) SmoothPicture() *picture.Curves {
+// SmoothPicture returns the smooth calibration curves by hazard regression of those horizons that can be judged, by their numbers, each with its
+// band; without numbers those of all.
+func (d *Document) SmoothPicture(horizons ...int) *picture.Curves {
 	p := &picture.Curves{Title: "Smooth calibration by horizon", X: "probability of the event by then", Y: "share with the event by then", Square: true, Percent: true,
 		Band: LevelText(d.level) + " of each point", Curves: []picture.Curve{{Name: "right", X: []float64{0, 1}, Y: []float64{0, 1}, Bound: true}}}
 	var about []string
 	for i := range d.Survival.Horizons {
+		if horizons != nil && !slices.Contains(horizons, i) {
+			continue
+		}
 		h := &d.Survival.Horizons[i]
 		about = append(about, d.HorizonVerdict(i))
 		if len(h.Curve) < 2 {

@@ -499,7 +499,7 @@ func TestSurvivalPictures(t *testing.T) {
 	}{
 		{one, []string{"Reliability by 720", "By 720 it expects", "share with the event by then"}},
 		{both, []string{"Reliability by horizon", "by 1440", "By 1440 it expects"}},
-		{page, []string{"reliability-0", "reliability-1", "By 1440 it expects", "The bins as a table", "a lower bound"}},
+		{page, []string{"reliability-0", "reliability-1", "By 1440 it expects", "The bins as a table", "a lower bound", "smooth-0", "smooth-1", "proportional hazards", "How good is it over time?", "below it the model knows more"}},
 	} {
 		for _, w := range c.want {
 			if !strings.Contains(string(d.read(c.file)), w) {
@@ -509,6 +509,29 @@ func TestSurvivalPictures(t *testing.T) {
 	}
 	if !bytes.Equal(d.read(both), d.read(again)) {
 		t.Error("a state gives another picture")
+	}
+	for kind, want := range map[string]string{"calibration": "Smooth calibration by horizon", "brier": "Brier score over time"} {
+		file, again := d.at(kind+".svg"), d.at(kind+"-again.svg")
+		printed(t, with([]string{"eval", gbsg2, "--plot", file, "--plot-kind", kind}, gbsg2Flags...)...)
+		printed(t, "merge", state, "--plot", again, "--plot-kind", kind)
+		if !strings.Contains(string(d.read(file)), want) || !bytes.Equal(d.read(file), d.read(again)) {
+			t.Errorf("%s: no %q, or a state gives another picture", kind, want)
+		}
+	}
+	refusedAs(t, d, exitUsage, []string{"eval", gbsg2, "--task", "survival", "--prob", "risk_720", "--horizons", "720", "--plot", d.at("x.svg"), "--plot-kind", "brier"}, "over several times")
+	// The curve is that of the metric, and its first and last values those of brier_ipcw at these times.
+	var doc struct {
+		Curve []struct{ Time, Brier, Reference float64 } `json:"brier_curve"`
+	}
+	out := printed(t, with([]string{"eval", gbsg2, "--json", "--metrics", "brier_ipcw(horizon=180),brier_ipcw(horizon=2160)"}, gbsg2Flags...)...)
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Curve) != 12 {
+		t.Fatalf("%d points, %v", len(doc.Curve), err)
+	}
+	scores := evaluate(t, with([]string{gbsg2, "--metrics", "brier_ipcw(horizon=180),brier_ipcw(horizon=2160)"}, gbsg2Flags...)...)
+	for i, x := range map[int]float64{0: 180, 11: 2160} {
+		if p := doc.Curve[i]; p.Time != x || p.Brier != scores.value(t, fmt.Sprintf("brier_ipcw(horizon=%v)", x)) || !(p.Reference > 0 && p.Reference <= 0.25) {
+			t.Errorf("%+v", p)
+		}
 	}
 	for _, c := range []struct{ flag, value, want string }{
 		{"--plot-kind", "roc", "--plot-kind roc is not for survival"},

@@ -75,6 +75,9 @@ var sections = []section{
 	{"survival-pairs", 1000, func(w io.Writer, runs, truth, threads int) error {
 		return printLifePairs(w, runs, truth*3/10, threads, []int{300, 1000})
 	}},
+	{"survival-curve", 1000, func(w io.Writer, runs, _, threads int) error {
+		return printHazardCurves(w, runs, threads, []int{300, 1000})
+	}},
 	{"semiparametric", 500, func(w io.Writer, runs, _, threads int) error {
 		return printSemiparametric(w, runs, threads, []int{300, 1000})
 	}},

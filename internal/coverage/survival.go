@@ -320,3 +320,50 @@ func printLives(w io.Writer, intervals []survivalInterval, runs, threads int, si
 	}
 	return nil
 }
+
+// curveLaws are those of smooth curves: hazards are proportional in all, since they are constant in time.
+var curveLaws = []survivalLaw{
+	{"right, a third censored", itself, 2, 0, math.Inf(1)},
+	{"half of the hazard, a third censored", func(p float64) float64 { return 1 - math.Sqrt(1-p) }, 2, 0, math.Inf(1)},
+	{"off, half censored", curved, 1.2, 0, math.Inf(1)},
+	{"off, censoring by prediction", curved, 0.8, 2, math.Inf(1)},
+}
+
+var curveAt = []float64{0.1, 0.5, 0.9}
+
+// printHazardCurves prints how often the band of the smooth calibration curve holds the share of events of rows with a prediction.
+func printHazardCurves(w io.Writer, runs, threads int, sizes []int) error {
+	fmt.Fprint(w, "| law, rows | at 10% | at 50% | at 90% |\n| --- | ---: | ---: | ---: |\n")
+	for _, l := range curveLaws {
+		for _, n := range sizes {
+			held := make([]atomic.Int64, len(curveAt))
+			if err := each(runs, threads, func(run int) error {
+				c, err := survival.ICIOf(l.draw(rand.New(rand.NewPCG(uint64(run), 44)), n), 1, 0)
+				if err != nil {
+					return err
+				}
+				for k, p := range curveAt {
+					at := 0
+					for i, x := range c.Curve {
+						if math.Abs(x.Predicted-p) < math.Abs(c.Curve[at].Predicted-p) {
+							at = i
+						}
+					}
+					x := c.Curve[at]
+					if in, want := x.Interval(0.95), l.happens(x.Predicted); in.Low <= want && want <= in.High {
+						held[k].Add(1)
+					}
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "| %s, %d |", l.name, n)
+			for k := range held {
+				fmt.Fprintf(w, " %.3f |", float64(held[k].Load())/float64(runs))
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	return nil
+}

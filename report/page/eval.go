@@ -269,15 +269,21 @@ func lives(s *sheet, d *report.Document) {
 	if len(l) > 1 {
 		pictures = tag("div", `class="two"`, l...)
 	}
-	more := details("The bins as a table", t.html())
-	if c := d.SmoothPicture(); len(c.Curves) > 1 {
-		smooth := tag("p", "", text("The same without bins, by a Cox regression on a spline of the probabilities, which assumes proportional hazards. A band is the "+level+" of each point."))
-		s.section("Does it mean what it says?", pictures, about, more, smooth, figure("smooth", c.Panel(), text("The share with the event by the probability, smoothed.")))
-	} else {
-		s.section("Does it mean what it says?", pictures, about, more)
+	parts := []safe{pictures, about, details("The bins as a table", t.html())}
+	var smooth []safe
+	for i := range d.Survival.Horizons {
+		if c := d.SmoothPicture(i); len(c.Curves) > 1 { // beside the diagonal
+			smooth = append(smooth, figure(fmt.Sprintf("smooth-%d", i), c.Panel(), join("By ", number(d.Survival.Horizons[i].Time), ".")))
+		}
 	}
+	if smooth != nil {
+		parts = append(parts, tag("p", "", text("The same without bins, by a Cox regression on a spline of the probabilities, which assumes proportional hazards. A band is the "+level+" of each point.")),
+			tag("div", `class="two"`, smooth...))
+	}
+	s.section("Does it mean what it says?", parts...)
 	if len(d.Survival.Brier) > 1 {
-		s.section("How good is it over time?", figure("brier", d.BrierPicture().Panel(), text("The Brier score at each time, with the "+level+" of each point. On the dashed line every row has the share with the event; below it the model knows more.")))
+		s.section("How good is it over time?", tag("div", `class="two"`, figure("brier", d.BrierPicture().Panel(),
+			text("The Brier score at each time, with the "+level+" of each point. On the dashed line every row has the share with the event; below it the model knows more."))))
 	}
 }
 
