@@ -186,7 +186,7 @@ func corpusFlags(c *corpus) {
 
 // optionValues are numbers for the options that take one.
 var optionValues = map[string]string{"bins": "7", "k": "2", "threshold": "0.03", "replicates": "20", "draws": "100", "folds": "3", "truncation": "0.1", "thresholds": "9",
-	"fraction": "0.2", "most": "5", "within": "0.4", "found": "0.8", "p": "2", "level": "0.8", "clip": "0.01", "r_eff": "0.4", "groups": "4", "bandwidth": "0.1", "degree": "3", "span": "0.7", "delta": "0.01", "max_fpr": "0.3",
+	"fraction": "0.2", "most": "5", "within": "0.4", "found": "0.8", "p": "2", "level": "0.8", "clip": "0.01", "r_eff": "0.4", "groups": "4", "bandwidth": "0.1", "frequencies": "7", "degree": "3", "span": "0.7", "delta": "0.01", "max_fpr": "0.3",
 	"horizon": "720", "repeats": "2", "max_rows": "400", "fp": "2", "fn": "4", "tp": "0.5", "tn": "0.25", "risk": "0.4", "confidence": "0.8", "steps": "7", "from": "-0.5", "to": "1", "order": "1.5", "knots": "4"}
 
 // optionsOf are the metrics of such predictions, but those that are before the first, with each of their options.

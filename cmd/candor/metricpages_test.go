@@ -209,7 +209,7 @@ func intervalsOf(t *testing.T) map[meaning]string {
 		args []string
 	}{
 		{"", []string{in("sample", "breast_cancer_probs.npy"), "--labels", in("sample", "breast_cancer_labels.npy"), "--metrics", "all,topk_accuracy,spce,net_benefit,expected_cost,avoidable_cost,least_cost_threshold,coverage_at_risk,threshold_at_risk"}},
-		{"", []string{"--metrics", "all"}},
+		{"", []string{"--metrics", "all,canonical_skce,canonical_skce_p"}},
 		{"", []string{"--temperature-scaled"}},
 		{"", []string{d.at("clear.npy"), "--labels", d.at("clear_labels.npy"), "--input", "logits", "--bytes", d.at("bytes.npy"), "--sequence", d.at("sequences.npy"),
 			"--metrics", "bits_per_byte,sequence_nll"}},

@@ -13,7 +13,7 @@ var partNames = map[string]string{
 	"cCEL": "cells.Cells", "cRAT": "score.BaseRates", "cLOS": "score.Loss", "cMEA": "score.Mean", "cTOP": "score.TopHits", "cCLP": "score.Clipped",
 	"cBAL": "score.Balanced", "cDEC": "score.Decomposition", "cTOK": "score.Tokens", "cCRP": "score.SampleCRPS",
 	"cBIN": "calib.Bins", "cCLS": "calib.ClassBins", "cCSC": "calib.ClassScores", "cCHO": "calib.Chosen", "cLSC": "calib.LabelScores",
-	"cREN": "rank.Entries", "cRET": "rank.Retention", "cOOD": "rank.Scores", "cEPR": "binfree.EProcess", "cCLU": "clustered.Sums", "cJNT": "paired.Joint", "cPCT": "paired.Count",
+	"cREN": "rank.Entries", "cRET": "rank.Retention", "cOOD": "rank.Scores", "cEPR": "binfree.EProcess", "cCAN": "binfree.Canonical", "cCLU": "clustered.Sums", "cJNT": "paired.Joint", "cPCT": "paired.Count",
 	"cNRM": "regress.Normal", "cERR": "regress.Errors", "cPIT": "regress.PIT", "cRKH": "regress.Ranks", "cSPR": "regress.Spread",
 	"rCAL": "regress.Calibration", "rINT": "regress.Intervals", "rQUA": "regress.Quantiles", "rPEN": "regress.Penalties", "rICO": "regress.IntervalCORP", "rWCR": "regress.WeightedCRPS", "rVEC": "regress.Vectors", "rVRK": "regress.VectorRanks",
 	"sKEP": "survival.Kept",

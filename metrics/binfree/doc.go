@@ -13,6 +13,8 @@
 //     uncertainty, with bootstrap intervals and consistency bands.
 //   - ICIOf: the integrated calibration index, how far scores are from the rising fit or from a loess; with its quantiles E50 and E90.
 //   - SKCEOf: the squared kernel calibration error, unbiased, with its test; and MMCE (Widmann et al. 2019; Kumar et al. 2018).
+//   - NewCanonical: the squared kernel calibration error of whole rows of probabilities, by fixed random features, with its test (Widmann et al.
+//     2019). It reads rows, not cells.
 //   - SemiparametricOf: the semiparametric calibration error of uncertainty_metrics.
 //   - NewEProcess: the e-value of calibration, evidence that may be looked at after every row. It reads rows, not cells.
 //   - SharpnessOf: how sharp the scores of each outcome are.

@@ -7,7 +7,7 @@ var families = []struct{ name, metrics string }{
 	{"Rates and means", "accuracy balanced_accuracy top5_accuracy topk_accuracy confidence overconfidence base_rate mean_p bias oe_ratio"},
 	{"Proper scores", "nll nll_infinite_rows nll_skill perplexity bits_per_byte sequence_nll brier brier_skill brier_uncertainty brier_resolution brier_reliability brier_within_bin spherical rps"},
 	{"Calibration over bins", "ece ece_positive ece_top_label ece_floor ece_floor_q95 ece_p detectable_gap mce rmsce rmsce_debiased calibration_error_squared ece_unweighted ece_equal_mass ece_sweep ace sce tace ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90"},
-	{"Calibration without bins", "smooth_ece ks ks_p kuiper kuiper_p skce skce_p mmce tcal tcal_bins tcal_p spiegelhalter_z spiegelhalter_p hosmer_lemeshow hosmer_lemeshow_p giviti giviti_degree giviti_p ici e50 e90 calibration_slope calibration_intercept corp_mcb corp_mcb_floor corp_dsc corp_unc spce e_calibration"},
+	{"Calibration without bins", "smooth_ece ks ks_p kuiper kuiper_p skce skce_p mmce canonical_skce canonical_skce_p tcal tcal_bins tcal_p spiegelhalter_z spiegelhalter_p hosmer_lemeshow hosmer_lemeshow_p giviti giviti_degree giviti_p ici e50 e90 calibration_slope calibration_intercept corp_mcb corp_mcb_floor corp_dsc corp_unc spce e_calibration"},
 	{"Telling classes apart", "auroc auprc entropy sharpness_class0 sharpness_class1"},
 	{"Telling right from wrong", "calibration_auc aurc eaurc augrc oracle_accuracy oracle_auc abstain_precision abstain_recall retention_accuracy retention_nll"},
 	{"Acting on a model", "net_benefit expected_cost avoidable_cost least_cost_threshold coverage_at_risk threshold_at_risk"},

@@ -19,7 +19,7 @@ func (c Choices) String() string { return [...]string{"", "none", "char", "byte"
 
 // ofClassNumbers are the metrics that compare a class with itself in other rows, besides those that their descriptors tell.
 var ofClassNumbers = []string{"base_rate", "mean_p", "bias", "oe_ratio", "ece_positive", "balanced_accuracy", "rps", "brier_skill", "nll_skill",
-	"sharpness_class0", "sharpness_class1"}
+	"sharpness_class0", "sharpness_class1", "canonical_skce", "canonical_skce_p"}
 
 const notClasses = "choices are not classes: choice 1 of a row has nothing to do with choice 1 of another"
 

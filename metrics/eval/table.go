@@ -193,7 +193,7 @@ func init() {
 	}
 	before("calibration_auc", inOrder())
 	before("nll", inEvents())
-	table = slices.Concat(d, inScores(), inTokens(), classSharpness(), inRanks(), inActing(), inMembers(), inNumbers(), inForecasts(), inSurvival(), inVectors(), inScaled(), inSlices())
+	table = slices.Concat(d, inScores(), inTokens(), classSharpness(), inRanks(), inActing(), inMembers(), inNumbers(), inForecasts(), inSurvival(), inVectors(), inVectorsOfClasses(), inScaled(), inSlices())
 	for i := range table {
 		if d := &table[i]; slices.Contains(ofClasses, d.Name) || slices.Contains(ofEvents, d.Name) {
 			d.Default, d.defaults = true, func(s Shape) bool {

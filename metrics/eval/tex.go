@@ -108,6 +108,8 @@ var tex = map[string]string{
 	"kuiper":                `\max_{j\ge 0} S_j-\min_{j\ge 0} S_j,\qquad S_0=0,\qquad S_j=\frac1N\sum_{i:\,p_i\le p_j} (y_i-p_i)`,
 	"kuiper_p":              `P\Bigl(\max_{0\le t\le 1} B_t-\min_{0\le t\le 1} B_t\ge\frac{N\,\mathrm{kuiper}}{\sqrt{\sum_i p_i(1-p_i)}}\Bigr)`,
 	"skce":                  `\frac1{N(N-1)}\sum_{i\ne j} (y_i-p_i)(y_j-p_j)\,e^{-|p_i-p_j|/h}`,
+	"canonical_skce":        `\frac1{N(N-1)}\sum_{i\ne j} k(p_i,p_j)\;e_i\cdot e_j,\qquad e_{ik}=[y_i=k]-p_{ik},\qquad k(p,p')=\frac1D\sum_{d=1}^D \mathrm{cos}\bigl(w_d\cdot(p-p')\bigr),\qquad w_d\sim\mathcal N(0,I/h^2)\text{, fixed}`,
+	"canonical_skce_p":      `\frac{1+\#\{\mathrm{canonical\_skce}\text{ of drawn outcomes}\ge\mathrm{canonical\_skce}\}}{1+R}`,
 	"skce_p":                `P\bigl(G\ge\mathrm{skce}\bigr),\qquad G\text{ gamma with the mean, variance and third moment of skce where }y_i\sim\mathrm{Bernoulli}(p_i)`,
 	"mmce":                  `\sqrt{\frac1{N^2}\sum_{i,j} (y_i-p_i)(y_j-p_j)\,e^{-|p_i-p_j|/h}}`,
 	"tcal":                  `T_m=\frac1N\sum_{b=1}^m \frac{\bigl(\sum_{i\in b} e_i\bigr)^2-\sum_{i\in b} e_i^2}{n_b},\qquad e_i=y_i-p_i`,

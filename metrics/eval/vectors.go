@@ -7,6 +7,7 @@ import (
 
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/regress"
 )
 
@@ -45,8 +46,13 @@ func (s *Spec) VectorMembers() int {
 // NumbersRows reports whether a metric draws random numbers by the numbers of rows, as for ties of ranks.
 func (e *Evaluation) NumbersRows() bool {
 	for _, a := range e.statistics {
-		if _, ok := a.(*regress.VectorRanks); ok {
+		switch a := a.(type) {
+		case *regress.VectorRanks:
 			return true
+		case *binfree.Canonical:
+			if a.Draws() {
+				return true
+			}
 		}
 	}
 	return false

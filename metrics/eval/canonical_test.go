@@ -1,0 +1,66 @@
+package eval_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/predictions"
+)
+
+// TestCanonicalRealSets: on 5,000 held-out rows of real networks, the error by few fixed frequencies is near that of the Gaussian kernel, which
+// NumPy found from all 25 million pairs of rows: every second row, from the second on.
+func TestCanonicalRealSets(t *testing.T) {
+	dir := os.Getenv("CANDOR_REAL")
+	if dir == "" {
+		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
+	}
+	for name, want := range map[string]float64{"netcal_c10_wrn16_4": 0.0005745859756133068, "cl_c10_resnet50_cv50k": 0.001772463692308144} {
+		r, err := predictions.Open([]string{filepath.Join(dir, name, "probs.npy")}, &predictions.Options{Labels: []string{filepath.Join(dir, name, "labels.npy")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		half := &metrics.Chunk{}
+		for {
+			c, err := r.Next()
+			if err != nil {
+				break
+			}
+			for i := range c.Rows {
+				if c.Number(i)%2 == 1 && len(half.Labels) < 5000 {
+					for k := range c.Classes {
+						half.F64 = append(half.F64, c.At(i, k))
+					}
+					half.Labels = append(half.Labels, c.Labels[i])
+				}
+			}
+			if c.Recycle != nil {
+				c.Recycle()
+			}
+		}
+		half.Rows, half.Classes = len(half.Labels), 10
+		spec := eval.Spec{Classes: 10}
+		if spec.Metrics, err = eval.ParseMetrics("canonical_skce,canonical_skce(frequencies=1024),canonical_skce_p", spec.Shape()); err != nil {
+			t.Fatal(err)
+		}
+		e, err := eval.New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Add(&half.Predictions, &metrics.Options{Renormalize: true}); err != nil {
+			t.Fatal(err)
+		}
+		for i, most := range []float64{0.06, 0.03} {
+			if v := e.Value(e.Spec.Metrics[i]); math.Abs(v.Value/want-1) > most {
+				t.Errorf("%s, %s: %v, want %v", name, e.Spec.Metrics[i], v.Value, want)
+			}
+		}
+		if v := e.Value(e.Spec.Metrics[2]); v.Value != 0.01 {
+			t.Errorf("%s: the p-value is %v", name, v.Value)
+		}
+	}
+}
