@@ -222,8 +222,9 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	of := e.Spec.Shape()
 	if of.Kind == metrics.Survival {
 		switch {
+		case p.sets && p.said && p.kind == plotDifferences:
 		case p.sets:
-			return usage("--plot draws survival predictions of one model; draw each by candor eval")
+			return usage("--plot draws survival predictions of one model; draw each by candor eval, or their differences by --plot-kind differences")
 		case p.said && !slices.Contains(survivalPlots, p.kind):
 			return usage("--plot-kind %s is not for survival, of which there are %s", p.kind, strings.Join(survivalPlots, ", "))
 		case p.kind == "brier" && len(e.Spec.Times) < 2:

@@ -461,6 +461,10 @@ func TestSurvivalCompared(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", what, code, errs)
 		}
 	}
+	printed(t, with(args, "--plot", d.at("differences.svg"), "--plot-kind", "differences")...)
+	if s := string(d.read(d.at("differences.svg"))); !strings.Contains(s, "auroc_ipcw(horizon=1440)") {
+		t.Error("a picture of differences without one")
+	}
 	if code, _, errs := candor(t, with(args, "--plot", d.at("x.svg"))...); code != exitUsage || !strings.Contains(errs, "draw each by candor eval") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
@@ -483,6 +487,13 @@ func TestSurvivalMemory(t *testing.T) {
 	size, _, _ = strings.Cut(size, ",")
 	if code, _, errs := candor(t, append(args, size)...); code != 0 {
 		t.Errorf("with %s: exit code %d, %s", size, code, errs)
+	}
+	two := []string{"compare", f, f, "--task", "survival", "--prob-prefix", "risk_", "--metrics", "bias_km", "--max-memory"}
+	if code, _, errs := candor(t, append(two, "80MiB")...); code != 2 || !strings.Contains(errs, "are kept, for each model and for their differences") || !strings.Contains(errs, "pass --max-memory") {
+		t.Errorf("two models: exit code %d, %s", code, errs)
+	}
+	if code, _, errs := candor(t, append(two, "1GiB")...); code != 0 {
+		t.Errorf("two models: exit code %d, %s", code, errs)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/paired"
+	"github.com/candor-go/candor/metrics/survival"
 )
 
 // Room limits the memory of clusters and of groups, whose number is unknown before the rows are read. The zero value sets no limit.
@@ -198,6 +199,7 @@ type room struct {
 	mu      sync.Mutex
 	held    int64
 	grouped int64 // by groups
+	lives   int64 // by rows of survival
 	met     int   // the most groups that a goroutine has
 }
 
@@ -224,6 +226,25 @@ func (r *room) take(more int64, c *Comparison) error {
 		why = ", or leave out metrics of which each row's score is kept: " + joined(names)
 	}
 	return &eval.RoomError{Reason: fmt.Sprintf("the sums of %d clusters or more take more memory than there is: %s%s", c.groups.Len(), remedy, why)}
+}
+
+// keep records rows of survival, which are kept by each model and for all together.
+func (r *room) keep(rows int, c *Comparison) error {
+	if c.lives == nil || r.Bytes == 0 {
+		return nil
+	}
+	n, weighted := len(c.models), c.count.Weighted()
+	each := int64(n)*survival.RowBytes(c.Spec.Classes, weighted) + survival.RowBytes(n*(c.Spec.Classes-2)+2, weighted)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lives += int64(rows) * each; r.lives <= 4*r.Bytes {
+		return nil
+	}
+	remedy := "give it more"
+	if r.Remedy != nil {
+		remedy = r.Remedy(2 * r.lives)
+	}
+	return &eval.RoomError{Reason: fmt.Sprintf("all rows of survival are kept, for each model and for their differences, and take more memory than there is: %s, or name fewer columns of times", remedy)}
 }
 
 // joined joins names, of which it spells the first ones.

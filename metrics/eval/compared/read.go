@@ -47,6 +47,7 @@ type reader struct {
 	flips    []Flip                              // of the run at hand
 	clusters *clustering                         // nil if rows are independent
 	groups   *groupRows                          // nil if rows are not grouped
+	memory   *room                               // of all readers
 	values   func(model int, group int32) []string
 
 	losses paired.Room
@@ -290,6 +291,7 @@ func (c *Comparison) AddSources(srcs []metrics.Source, o *metrics.Options) error
 		if c.by != nil {
 			r.groups = newGroupRows(r, room)
 		}
+		r.memory = room
 		readers[i], visits[i] = r, r.add
 	}
 	if err := metrics.Deal(l.next, (*run).release, visits...); err != nil {
@@ -413,6 +415,9 @@ func (r *reader) add(w *run) error {
 		}
 	}
 	rows := w.chunks[0].Rows
+	if err := r.memory.keep(rows, r.c); err != nil {
+		return err
+	}
 	r.seen += int64(rows)
 	r.flips = r.flips[:0]
 	for at := 0; at < rows; at += stepRows {
