@@ -380,6 +380,11 @@ func (c *Canonical) fields(f *exact.Fields) {
 		return
 	}
 	classes := max(2, c.seen.Classes)
+	const most = 1 << 30 // sums: more would take 8 GiB
+	f.Must(int64(classes) <= most && 2*int64(c.opt.Frequencies)*int64(classes) <= most/int64(c.opt.Replicates+1), exact.OutOfRange)
+	if !f.OK() {
+		return
+	}
 	n, sets := 2*c.opt.Frequencies*classes, c.opt.Replicates+1
 	parts, labels, ofLabels := 2*n, sets*n, sets
 	f.Count(&parts, 1)
