@@ -202,7 +202,8 @@ rows come from the same population, their sets hold the truth with a probability
 
 METHOD is one of
 ` + conformalMethods() + `
-with options in parentheses: 'raps(lambda=0.01,k=5,randomized)'. by_class finds a threshold for each class, so that the
+
+Options stand in parentheses: 'raps(lambda=0.01,k=5,randomized)'. by_class finds a threshold for each class, so that the
 promise holds for each class. randomized makes sets cover no more than promised, by random numbers of --seed and the rows'
 numbers; some sets are then empty. docs/conformal.md says which method to use.
 

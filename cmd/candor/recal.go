@@ -65,7 +65,8 @@ func recalFitCommand() *cobra.Command {
 
 METHOD is one of
 ` + methodList() + `
-with options in parentheses: 'histogram(bins=10,equal_mass)'. Methods for binary tasks also take rows of K classes: each
+
+Options stand in parentheses: 'histogram(bins=10,equal_mass)'. Methods for binary tasks also take rows of K classes: each
 class against the rest, then divided by the sum. With top_label only the probability of the top class is mapped.
 docs/recalibration.md says which method to use.
 

@@ -21,6 +21,7 @@ func versionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version, and the CPU features in use",
+		Long:    "Print the version of candor, with --cpu also the vector instructions that it uses and those that the CPU has.",
 		Example: "  candor version\n  candor version --cpu",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
