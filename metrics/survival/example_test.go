@@ -41,3 +41,40 @@ func Example() {
 	// calibration error 0.17 [0.12, 0.21]
 	// Brier score 0.25, concordance 0.64
 }
+
+func ExampleICIOf() {
+	rows := &survival.Rows{
+		Risks:  []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}, // P(T <= 3)
+		Times:  []float64{6, 5, 2.5, 4, 3.5, 1.5, 2, 1},
+		Events: []bool{false, true, true, false, true, true, false, true},
+	}
+	c, err := survival.ICIOf(rows, 3, 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	p := c.Curve[50]
+	fmt.Printf("ICI %.3f; of rows with %.3f the event happens in %.3f\n", c.Mean, p.Predicted, p.Observed)
+	// Output: ICI 0.150; of rows with 0.454 the event happens in 0.421
+}
+
+func ExampleEstimate_Minus() {
+	one := &survival.Rows{
+		Risks:  []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8},
+		Times:  []float64{6, 5, 2.5, 4, 3.5, 1.5, 2, 1},
+		Events: []bool{false, true, true, false, true, true, false, true},
+	}
+	other := *one // the same rows, by another model
+	other.Risks = []float64{0.3, 0.4, 0.4, 0.4, 0.5, 0.5, 0.5, 0.6}
+	a, err := survival.Brier(one, 3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	b, err := survival.Brier(&other, 3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	d := b.Minus(a, one)
+	i := d.Interval(0.95)
+	fmt.Printf("%.3f [%.3f, %.3f]\n", d.Value, i.Low, i.High)
+	// Output: 0.037 [-0.039, 0.113]
+}

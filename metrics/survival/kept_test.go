@@ -156,6 +156,16 @@ func FuzzKeptUnmarshal(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(b)
+		sets := NewSets(2)
+		rows, weights := rowsOf(4, 6, weighted), []float64(nil)
+		if weighted {
+			weights = rows.Weights
+		}
+		sets.AddSets([]SetRows{{4, rows.F64}, {4, rows.F64}}, weights, []int32{0, 1, 1, 2, 0, 2}, func(c int32) string { return string('a' + rune(c)) })
+		if b, err = sets.AppendBinary(nil); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var k Kept
@@ -167,7 +177,13 @@ func FuzzKeptUnmarshal(f *testing.F) {
 			t.Fatalf("written again it differs: %v", err)
 		}
 		if k.Len() > 0 {
-			k.Rows(0)
+			r := k.Rows(0)
+			for _, c := range influenced {
+				if e, err := c.of(r, r.Times[0]); err == nil {
+					e.Minus(e, r)
+				}
+			}
+			_, _ = ICIOf(r, r.Times[0], 0) // what few rows have is no concern here
 		}
 	})
 }
