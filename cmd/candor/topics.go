@@ -109,6 +109,7 @@ can be evaluated, the value is null, with a reason. docs/survival.md is the guid
 		example: `  candor eval patients.csv --task survival --time days --event died --prob-prefix risk_
   candor eval patients.csv --task survival --time days --event died --prob p5 --horizons 1826
   candor eval curves.npz --task survival --input survival --curve-times 180,360,540,720 --horizons 360,720
+  candor compare patients.csv --task survival --time days --event died --prob old=old --prob new=new --horizons 720
   candor eval patients.csv --task survival --time days --event died --prob-prefix risk_ --fail-if 'bias_km(horizon=720).low>0.05'`,
 		flags: "time horizons curve-times",
 	},

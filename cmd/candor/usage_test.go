@@ -457,7 +457,7 @@ func TestExamples(t *testing.T) {
 	d.put("2026-11-23-model.csv", table)
 	d.put("oracle.csv", oracle)
 	d.put("cv.csv", []byte("unique_id,ds,y,SeasonalNaive,SeasonalNaive-lo-90,SeasonalNaive-hi-90,AutoARIMA,AutoARIMA-lo-90,AutoARIMA-hi-90\na,1,2,2,1,3,2,1,4\na,2,2,2,1,3,2,1,3\n"))
-	d.put("patients.csv", []byte("days,died,risk_360,risk_720,p5\n100,1,0.25,0.5,0.5\n900,0,0.125,0.25,0.5\n500,1,0.25,0.75,0.5\n2000,0,0.125,0.5,0.25\n"))
+	d.put("patients.csv", []byte("days,died,risk_360,risk_720,p5,old,new\n100,1,0.25,0.5,0.5,0.5,0.75\n900,0,0.125,0.25,0.5,0.25,0.125\n500,1,0.25,0.75,0.5,0.25,0.5\n2000,0,0.125,0.5,0.25,0.5,0.25\n"))
 	d.put("curves.npz", npz(t, "survival.npy", npy(t, []int64{2, 4}, []float64{0.9, 0.8, 0.7, 0.6, 0.8, 0.75, 0.5, 0.25}), "time.npy", npy(t, []int64{2}, []float64{300, 900}), "event.npy", npy(t, []int64{2}, []int32{1, 0})))
 	d.put("quantiles.npy", quantiles.matrix(t, 0, 2, 4))
 	d.put("sites.npy", s.labelFile(t))
