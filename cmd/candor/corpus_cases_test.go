@@ -283,7 +283,7 @@ func corpusSlices(c *corpus) {
 			site[i], age[i] = []string{"north", "süd", "", "ost 1"}[i*7%11%4], float64(i*i%97)/4
 		}
 		by := c.d.put("site.npy", textArray(site)) + "," + c.d.put("age.npy", npy(c.t, []int64{int64(s.rows)}, age)) + ",score"
-		args := with(c.put(fmt.Sprint(k), s, "probs", "float32"), "--slice-by", by, "--metrics", "ece,multicalibration_error(every),multicalibration_error_relative(every),multicalibration_error_sigma(every),multicalibration_error_p(every)")
+		args := with(c.put(fmt.Sprint(k), s, "probs", "float32"), "--slice-by", by, "--metrics", "ece,multicalibration_error(every),multicalibration_error_relative(every),multicalibration_error_sigma(every),multicalibration_error_p(every),grouping_loss(bins=5),grouping_loss_explained(bins=5),grouping_loss_induced(bins=4)")
 		c.eval(fmt.Sprint(k)+"/first", with(args, "--adjust", "bh")...)
 		c.stated(fmt.Sprint(k), with(args, "--slice-edges", "age=0,5,20", "--min-rows", "10")...)
 	}

@@ -28,7 +28,7 @@ func spelled(classes int) string {
 		"oracle_accuracy(fraction=0.3)", "oracle_accuracy(fraction=0.3,bins=10)", "abstain_precision(fraction=0.3,most=2)", "abstain_recall(fraction=0.7)", "abstain_recall(bins=5,fraction=1)",
 		"coverage_at_risk(risk=0.2,confidence=0.9,steps=20)", "threshold_at_risk(risk=0.3,steps=4)", "retention_accuracy(oracle)", "retention_nll(oracle,trapezoid)", "retention_nll(trapezoid)",
 		"ece_bayes_mean(bins=4,draws=100,as_coded)", "ece_bayes_q10(closed=right,draws=100)", "ece_bayes_q50(draws=100,zero=own)", "ece_bayes_q90(bins=2,draws=100)",
-		"multicalibration_error(every)", "multicalibration_error_relative(every)", "multicalibration_error_sigma(every)", "multicalibration_error_p(every)"}
+		"multicalibration_error(every)", "multicalibration_error_relative(every)", "multicalibration_error_sigma(every)", "multicalibration_error_p(every)", "grouping_loss(bins=5)", "grouping_loss_explained(bins=20)", "grouping_loss_induced(bins=5)"}
 	if classes <= 2 {
 		l = append(l, "auroc(max_fpr=0.2)", "auroc(thresholds=20)", "auroc(thresholds=9,summation=majoring)", "auprc(area=trapezoid)", "auprc(area=davis_goadrich)", "auprc(thresholds=20,summation=minoring)",
 			"oracle_auc(fraction=0.2)", "oracle_auc(curve=pr,thresholds=20,fraction=0.2)", "oracle_auc(within=0.1)", "oracle_auc(most=3,fraction=1)", "brier_resolution(bins=4)", "brier_reliability(by=bins)",

@@ -102,7 +102,7 @@ func sectionOf(d *eval.Descriptor, intervals map[meaning]string) string {
 		set := ""
 		if m.Default {
 			set = " In the default set."
-		} else if m.Named && !strings.HasPrefix(d.Name, "multicalibration") && !strings.Contains(d.Name, "temperature") { // which a flag adds
+		} else if m.Named && !strings.HasPrefix(d.Name, "multicalibration") && !strings.HasPrefix(d.Name, "grouping_loss") && !strings.Contains(d.Name, "temperature") { // which a flag adds
 			set = " Only if it is named."
 		}
 		fmt.Fprintf(&b, "- **Range** %s; %s.%s\n", inMarkdown(m.Range), map[string]string{"lower": "lower is better", "higher": "higher is better", "0": "0 is best",
@@ -214,7 +214,7 @@ func intervalsOf(t *testing.T) map[meaning]string {
 		{"", []string{d.at("clear.npy"), "--labels", d.at("clear_labels.npy"), "--input", "logits", "--bytes", d.at("bytes.npy"), "--sequence", d.at("sequences.npy"),
 			"--metrics", "bits_per_byte,sequence_nll"}},
 		{"", []string{in("examples", "seen.npy"), "--labels", in("examples", "seen_labels.npy"), "--ood", in("examples", "unseen.npy"), "--metrics", "all"}},
-		{"", []string{in("examples", "wards.csv"), "--prob", "p", "--labels", "y", "--slice-by", "site", "--metrics", "all"}},
+		{"", []string{in("examples", "wards.csv"), "--prob", "p", "--labels", "y", "--slice-by", "site", "--metrics", "all,grouping_loss,grouping_loss_explained,grouping_loss_induced"}},
 		{"dirichlet", []string{d.at("clear.npy"), "--labels", d.at("clear_labels.npy"), "--input", "dirichlet", "--metrics", "all"}},
 		{"ensemble", []string{in("examples", "members.npy"), "--labels", in("examples", "member_labels.npy"), "--task", "ensemble", "--metrics", "all"}},
 		{"regression", []string{in("sample", "diabetes_gaussian.npz"), "--task", "regression", "--metrics", "all,coverage,width,rms_calibration,twcrps,interval_score_mcb,interval_score_dsc,interval_score_unc"}},

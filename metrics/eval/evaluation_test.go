@@ -183,12 +183,12 @@ var (
 	// with weights that can be trusted; evidence that may be looked at any time; bins that each count once; errors with their sign; coverage_50 and width_50 at any level; several
 	// numbers at a time; the parts
 	// of wis and of interval_score; crps of some values or quantiles; the root of zms; all levels' coverages in one number; the time until an event;
-	// what acting on a model is worth and costs; gaps weighed by a kernel, and of 2, 4, 8 and so on bins; scores against a polynomial of their logits;
+	// what acting on a model is worth and costs; gaps weighed by a kernel, and of 2, 4, 8 and so on bins; regions of equal scores; scores against a polynomial of their logits;
 	// whole rows of probabilities
 	additions = []string{"mean_p", "oe_ratio", "topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
 		"ece_unweighted", "bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "interval_score_underprediction", "interval_score_overprediction", "interval_score_mcb", "interval_score_dsc", "interval_score_unc", "twcrps", "qwcrps", "sigma_scale",
 		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo", "bits_per_byte", "sequence_nll", "calibration_error_squared", "e_calibration",
-		"multicalibration_error", "multicalibration_error_relative", "multicalibration_error_sigma", "multicalibration_error_p", "multicalibration_gap", "multicalibration_gap_p",
+		"multicalibration_error", "multicalibration_error_relative", "multicalibration_error_sigma", "multicalibration_error_p", "multicalibration_gap", "multicalibration_gap_p", "grouping_loss", "grouping_loss_explained", "grouping_loss_induced",
 		"energy_score", "energy_score_fair", "variogram_score", "dawid_sebastiani", "multivariate_rank_p",
 		"mean_risk", "event_share_km", "bias_km", "cce", "ece_km", "ici_cox", "e50_cox", "e90_cox", "emax_cox", "brier_ipcw", "brier_integrated", "auroc_ipcw", "concordance_ipcw", "concordance", "d_calibration_p",
 		"net_benefit", "expected_cost", "avoidable_cost", "least_cost_threshold", "coverage_at_risk", "threshold_at_risk", "skce", "skce_p", "mmce",

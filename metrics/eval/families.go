@@ -19,7 +19,7 @@ var families = []struct{ name, metrics string }{
 	{"Survival", "mean_risk event_share_km bias_km cce ece_km ici_cox e50_cox e90_cox emax_cox brier_ipcw brier_integrated auroc_ipcw concordance_ipcw concordance d_calibration_p"},
 	{"Draws of a posterior", "lppd nwaic1 nwaic2 iscv psis_loo p_waic p_loo high_variance_rows pareto_k_max"},
 	{"After temperature scaling", "temperature nll_temperature_scaled brier_temperature_scaled ece_temperature_scaled"},
-	{"Slices", "multicalibration_error multicalibration_error_relative multicalibration_error_sigma multicalibration_error_p multicalibration_gap multicalibration_gap_p"},
+	{"Slices", "multicalibration_error multicalibration_error_relative multicalibration_error_sigma multicalibration_error_p multicalibration_gap multicalibration_gap_p grouping_loss grouping_loss_explained grouping_loss_induced"},
 }
 
 // familyOf maps the names of metrics to their families.

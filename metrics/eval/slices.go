@@ -13,6 +13,25 @@ type Slices interface {
 	Multicalibration(every bool) *Multicalibration
 	// LargestGap returns the largest standardized gap of a slice in a bin of scores, in Gap and GapP.
 	LargestGap() *Multicalibration
+	// Grouping returns the grouping loss of the slices by all columns, with so many bins by score.
+	Grouping(bins int) *Grouping
+}
+
+// Estimate is a value with its interval.
+type Estimate struct {
+	Value    float64
+	Interval metrics.Interval
+}
+
+// Grouping says how much regions of the rows differ that have the same scores.
+type Grouping struct {
+	Loss      Estimate // Explained less Induced
+	Explained Estimate // variance of the regions' frequencies within bins, without chance
+	Induced   Estimate // variance of the frequency by score within bins: what bins add to Explained
+	Rows      int64
+	LeftOut   int64  // rows that are alone in a region and bin
+	Exact     bool   // each distinct score has a cell of its own
+	Reason    string // why there are no values
 }
 
 // Multicalibration says how far the slices of the rows are from calibrated.
@@ -35,6 +54,9 @@ type Multicalibration struct {
 	Reason         string // why there are no values
 	RelativeReason string // why Relative has none
 }
+
+// groupingOwn are the options of the grouping loss.
+var groupingOwn = choices{{name: "bins", whole: true, least: 1, most: 10000, unsaid: 15}}
 
 // slicesOwn are the options of metrics over segments.
 var slicesOwn = choices{{name: "every"}}
@@ -78,6 +100,28 @@ func ofGaps(of func(a *Multicalibration) float64) func(*Evaluation, Metric) Valu
 		}
 		if v.Reason == "" {
 			v.Reason = "no interval is known for the largest of many"
+		}
+		return v
+	}
+}
+
+// ofRegions returns the answer of a metric of the grouping loss.
+func ofRegions(of func(g *Grouping) Estimate) func(*Evaluation, Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		if e.Slices == nil {
+			return noSlices()
+		}
+		g := e.Slices.Grouping(int(groupingOwn.of(m, "bins")))
+		if g.Reason != "" {
+			return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: g.Reason}
+		}
+		x := of(g)
+		v := Value{Value: x.Value, Interval: x.Interval, Method: "variance of the rows' influences, as a line of the value, and of single pairs; rows taken as independent"}
+		if !g.Exact {
+			v.Bound = math.NaN()
+		}
+		if g.LeftOut > 0 {
+			v.Note = rowsText(g.LeftOut) + " alone in a region and bin left out of the differences of regions"
 		}
 		return v
 	}
@@ -140,6 +184,40 @@ func inSlices() []Descriptor {
 		Source: "candor",
 		value:  ofGaps(func(a *Multicalibration) float64 { return a.GapP }),
 	})
+	const perez = "Perez-Lebel, Le Morvan and Varoquaux 2023"
+	grouping := []Descriptor{
+		{
+			Name:    "grouping_loss",
+			Short:   "spread at equal scores",
+			Meaning: "lower bound of the grouping loss: how much the frequencies of regions differ within bins of scores, without chance and without what bins add",
+			Formula: "grouping_loss_explained - grouping_loss_induced", Range: "[-1, 1]", Better: Lower,
+			Source: perez,
+			value:  ofRegions(func(g *Grouping) Estimate { return g.Loss }),
+		},
+		{
+			Name:    "grouping_loss_explained",
+			Short:   "regions within bins",
+			Meaning: "variance of the frequencies of regions within bins of scores, without chance",
+			Formula: "(1/N) (sum_br Y_br (Y_br - 1)/(n_br - 1) - sum_b Y_b (Y_b - 1)/(n_b - 1)), Y the events of n rows, of bin b and of its region r", Range: "[-1, 1]", Better: Lower,
+			Source: perez,
+			value:  ofRegions(func(g *Grouping) Estimate { return g.Explained }),
+		},
+		{
+			Name:    "grouping_loss_induced",
+			Short:   "scores within bins",
+			Meaning: "what bins add to grouping_loss_explained: variance of the frequency by score within bins, without chance",
+			Formula: "(1/N) sum_b (a_b^2 sum (p - p_b)^2 - s_b^2), a_b the slope of the least-squares line of y on p in bin b, p_b the mean score, s_b^2 the variance about the line", Range: "[-1, 1]", Better: Zero,
+			Source: perez + "; the line is candor's",
+			value:  ofRegions(func(g *Grouping) Estimate { return g.Induced }),
+		},
+	}
+	for i := range grouping {
+		grouping[i].own = groupingOwn
+		grouping[i].text = func(_ *Evaluation, m Metric) string {
+			return Describe(m.Name).Formula + "; " + plainly(groupingOwn.of(m, "bins")) + " bins of equal width, regions the values of all columns"
+		}
+	}
+	l = append(l, grouping...)
 	for i := range l {
 		l[i].Named, l[i].applies, l[i].Options, l[i].check = true, always, l[i].own.String(), l[i].own.check
 	}

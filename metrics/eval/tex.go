@@ -237,6 +237,9 @@ var tex = map[string]string{
 	"brier_temperature_scaled": `\mathrm{brier},` + scaledTeX,
 	"ece_temperature_scaled":   `\mathrm{ece},` + scaledTeX,
 
+	"grouping_loss":                   `\mathrm{grouping\_loss\_explained}-\mathrm{grouping\_loss\_induced}`,
+	"grouping_loss_explained":         `\frac1N\Bigl(\sum_{b,r}\frac{Y_{br}(Y_{br}-1)}{n_{br}-1}-\sum_b\frac{Y_b(Y_b-1)}{n_b-1}\Bigr),\qquad Y=\sum y`,
+	"grouping_loss_induced":           `\frac1N\sum_b\Bigl(a_b^2\sum_{i\in b}(p_i-\bar p_b)^2-s_b^2\Bigr),\qquad a_b\text{ the slope of }y\text{ on }p\text{ in bin }b,\qquad s_b^2\text{ its residual variance}`,
 	"multicalibration_error":          sigmaTeX + `\cdot\frac{\sqrt{\sum_i p_i(1-p_i)}}N,\qquad V_s=\mathrm{kuiper}\text{ of segment }s`,
 	"multicalibration_error_relative": `\frac{100\cdot\mathrm{multicalibration\_error}}{\min(\bar y,\,1-\bar y)}`,
 	"multicalibration_error_sigma":    `\sigma=` + sigmaTeX + `,\qquad V_s=\mathrm{kuiper}\text{ of segment }s`,
