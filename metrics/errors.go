@@ -29,6 +29,7 @@ const (
 	BadSum                      // probabilities that sum to more than 0.02 away from 1
 	BadTime                     // a time of survival that is not above 0
 	BadEvent                    // an event of survival that is neither 0 nor 1
+	BadCovariance               // a covariance matrix that is not symmetric or not positive definite
 	reasons
 )
 
@@ -47,7 +48,7 @@ type DataError struct {
 	Rows       int64   // rows read
 	Kind       Kind    // declared kind of the scores
 	Classes    int     // 1 for a binary task
-	Dimensions int     // of Multivariate; 0 for other kinds
+	Dimensions int     // of Multivariate and MultivariateNormals; 0 for other kinds
 	Faults     []Fault // ordered by first row
 	Percent    bool    // the caller divided percentages by 100, so messages have them
 	Strict     bool    // rows cannot be dropped or renormalised, so no remedy mentions Options.Drop or Options.Renormalize
@@ -91,6 +92,10 @@ func (e *DataError) describe(f Fault) string {
 	where := fmt.Sprintf("row %d", f.Row)
 	switch d := e.Dimensions; {
 	case f.Column < 0:
+	case e.Kind == MultivariateNormals && f.Column < d:
+		where += fmt.Sprintf(", mean of number %d", f.Column)
+	case e.Kind == MultivariateNormals && f.Column < e.Classes-d:
+		where += fmt.Sprintf(", covariance of numbers %d and %d", f.Column/d-1, f.Column%d)
 	case d > 0 && f.Column < e.Classes-d:
 		where += fmt.Sprintf(", member %d, number %d", f.Column/d, f.Column%d)
 	case d > 0:
@@ -164,6 +169,17 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 	case BadEvent:
 		what = fmt.Sprintf("event is %s; it is 1 if the event happened at the row's time, or 0 if the row is censored", v)
 		remedy = "another code of the event? convert it to 0 and 1; several kinds of events? choose one, and count the others as censored if that is right" + e.leftOut()
+	case BadCovariance:
+		d := e.Dimensions
+		remedy = "correlations, a triangle or an inverse? save the covariance matrix; an estimate from few rows? shrink it, or add to its diagonal" + e.leftOut()
+		switch i, j := f.Column/d-1, f.Column%d; {
+		case i != j:
+			what = fmt.Sprintf("it is %s, and its mirror image is not: a covariance matrix is symmetric", v)
+		case !(f.Value > 0):
+			what = fmt.Sprintf("variance is %s; it must be above 0", v)
+		default:
+			what = "the covariance matrix is not positive definite: this number follows from those before it"
+		}
 	case Crossing:
 		if e.Kind == Survival {
 			what = fmt.Sprintf("probability of the event is %s, below that at the time before it", v)
@@ -192,7 +208,7 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 			what = "log-likelihood is " + v
 		case e.Kind == Survival:
 			what = survivalColumn(e.Classes, f.Column) + " is " + v
-		case e.Kind == Multivariate:
+		case e.Kind == Multivariate || e.Kind == MultivariateNormals:
 			what = "it is " + v
 		case f.Column < 0:
 			what = "every logit is -Inf, so no class is possible"
@@ -200,7 +216,7 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 			what = "score is " + v
 		}
 		remedy = "look for a division by 0 or an overflow in the code that computed the scores" + e.leftOut()
-		if (e.Kind == Normals || e.Kind == Quantiles || e.Kind == Survival || e.Kind == Multivariate) && f.Value != f.Value {
+		if (e.Kind == Normals || e.Kind == Quantiles || e.Kind == Survival || e.Kind == Multivariate || e.Kind == MultivariateNormals) && f.Value != f.Value {
 			remedy = "a missing value? check the code that computed it" + e.leftOut()
 		}
 	case OutsideUnit:

@@ -302,6 +302,8 @@ func (w *worker) addRows(c *Chunk, at, n, st int) {
 		good = w.finite(b, false) && w.rising(b)
 	case c.Kind == Survival:
 		good = w.survives(b)
+	case c.Kind == MultivariateNormals:
+		good = w.stated(c, at, n, st)
 	case sums:
 		w.spread(b)
 		fallthrough
@@ -582,6 +584,8 @@ func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64
 		if r != reasons {
 			return r, j, c.element(at + j)
 		}
+	case MultivariateNormals:
+		return c.faultOfStated(row, st, new([]float64))
 	case Quantiles:
 		for j := 1; j < c.Classes; j++ {
 			if v := c.element(at + j); v < c.element(at+j-1) {

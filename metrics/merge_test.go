@@ -191,7 +191,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%v, want %s", d, want)
 		}
 	}
-	for k, want := range map[metrics.Kind]string{metrics.Probs: "probs", metrics.Logits: "logits", metrics.LogProbs: "logprobs", metrics.Normals: "normal", metrics.Multivariate: "multivariate", 10: "Kind(10)"} {
+	for k, want := range map[metrics.Kind]string{metrics.Probs: "probs", metrics.Logits: "logits", metrics.LogProbs: "logprobs", metrics.Normals: "normal", metrics.Multivariate: "multivariate", metrics.MultivariateNormals: "multivariate_normal", 11: "Kind(11)"} {
 		if k.String() != want {
 			t.Errorf("%v, want %s", k, want)
 		}

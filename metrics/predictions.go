@@ -39,11 +39,14 @@ const (
 	// Multivariate are forecasts of vectors of Dimensions numbers, by the members of an ensemble or by draws. A row holds the numbers of each member,
 	// one member after another, and then the observed ones: Classes is a multiple of Dimensions, at least twice as large. There are no labels.
 	Multivariate
+	// MultivariateNormals are normal forecasts of vectors of Dimensions numbers. A row holds the mean of each number, their covariances row by row,
+	// symmetric and positive definite, and then the observed numbers: Classes is Dimensions*(Dimensions+2). There are no labels.
+	MultivariateNormals
 	kinds
 )
 
 // String returns the name of the kind as used in documents and flags: "probs", "logits", "logprobs", "dirichlet", "samples",
-// "loglik", "normal", "quantiles", "survival", "multivariate".
+// "loglik", "normal", "quantiles", "survival", "multivariate", "multivariate_normal".
 func (k Kind) String() string {
 	switch k {
 	case Probs:
@@ -66,6 +69,8 @@ func (k Kind) String() string {
 		return "survival"
 	case Multivariate:
 		return "multivariate"
+	case MultivariateNormals:
+		return "multivariate_normal"
 	}
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
@@ -90,11 +95,11 @@ const Ignored = math.MinInt32
 type Predictions struct {
 	Scores
 	Kind Kind
-	// Dimensions is the number of numbers that a forecast of Multivariate is of; 0 for other kinds.
+	// Dimensions is the number of numbers that a forecast of Multivariate or MultivariateNormals is of; 0 for other kinds.
 	Dimensions int
 	Labels     []int32 // one per row, 0 <= label < Classes (0 or 1 if Classes is 1), or Ignored
 	// Observed holds the observed numbers for Samples and Quantiles, in place of Labels: one per row, finite. LogLiks,
-	// Normals, Survival and Multivariate have neither Labels nor Observed.
+	// Normals, Survival, Multivariate and MultivariateNormals have neither Labels nor Observed.
 	Observed []float64
 	Weights  []float64 // one per row: 0 (an absent row) or within [2^-32, 2^32]; nil: every row counts once
 
@@ -158,6 +163,7 @@ const (
 	errNormals   = "metrics: a normal forecast is two or three numbers a row"
 	errSurvival  = "metrics: a row of survival is one probability or more, a time and an event"
 	errVectors   = "metrics: a row of multivariate forecasts is a vector of each member, one or more, and one of what was observed, each of the dimensions"
+	errStated    = "metrics: a row of multivariate normal forecasts is the means of the dimensions, their covariances, and the observed numbers"
 	errNoClasses = "metrics: decisions, confidence scores, bytes and sequences are of classes, which these scores are not"
 	errPair      = "metrics: a pair of scores is of a binary task, one for each row"
 	errNumbers   = "metrics: numbers of rows and rows differ in number"
@@ -210,6 +216,9 @@ func (p *Predictions) check(complete bool) error {
 	}
 	if p.Kind == Multivariate && (p.Dimensions < 1 || p.Classes%p.Dimensions != 0 || p.Classes < 2*p.Dimensions) {
 		panic(errVectors)
+	}
+	if p.Kind == MultivariateNormals && (p.Dimensions < 1 || p.Dimensions > 1<<12 || p.Classes != p.Dimensions*(p.Dimensions+2)) {
+		panic(errStated)
 	}
 	if p.Kind == Dirichlet && p.Classes < 2 {
 		panic(errDirichlet)

@@ -66,7 +66,8 @@ type worker struct {
 	places  []Place
 	truths  []float64 // compacted observations
 
-	normal kernel.NormalColumns
+	normal     kernel.NormalColumns
+	covariance []float64 // of MultivariateNormals, while a row is examined
 
 	norms []float64 // columns that do not change when rows are divided by their sums
 	tops  []int32

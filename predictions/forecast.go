@@ -19,7 +19,7 @@ const maxGroups = 100_000
 
 // ForecastOptions says how OpenForecast reads regression forecasts.
 type ForecastOptions struct {
-	// Kind is metrics.Normals, Quantiles, Samples, Survival or Multivariate.
+	// Kind is metrics.Normals, Quantiles, Samples, Survival, Multivariate or MultivariateNormals.
 	Kind metrics.Kind
 
 	// Columns of the forecast. In a table they are names in its header, in an .npz names of arrays, and in an .npy matrix of Normals
@@ -141,7 +141,7 @@ var _ metrics.Source = (*ForecastReader)(nil)
 // Arrays of Normals are a matrix (N, 3) of means, standard deviations and observed values; (N, 2) of means and standard deviations,
 // with Observations; (N, 2) of errors and standard deviations; or a vector for each, in an .npz or, without paths, in files. Quantiles
 // are (N, Q) with Levels and Observations, samples (N, M) with Observations. Members of Multivariate are (N, M, D), and their Observations (N, D);
-// both may be in each .npz. In a table, a column of each observed quantity is named Observed, by default obs_, and then the quantity, as obs_wind,
+// both may be in each .npz. MultivariateNormals are an .npz with means (N, D), covariances (N, D, D) and observed values (N, D). In a table, a column of each observed quantity is named Observed, by default obs_, and then the quantity, as obs_wind,
 // and wind_1, wind_2 are what members 1 and 2 say of it; every member has a column for every quantity. Chunks have the type of the array. If they are assembled
 // from several arrays or columns, they are float32 if all of these fit in float32, else float64.
 //
@@ -162,6 +162,11 @@ func OpenForecast(paths []string, o *ForecastOptions) (*ForecastReader, error) {
 func openForecast(paths []string, o *ForecastOptions) (*ForecastReader, *Error) {
 	if e := o.check(); e != nil {
 		return nil, e
+	}
+	if o.Kind == metrics.MultivariateNormals {
+		if i := slices.IndexFunc(paths, func(p string) bool { return HasColumns(p) || IsTable(p) }); i >= 0 {
+			return nil, fault(statedRemedy, "multivariate normal forecasts are not read from tables").in(names(o.Names).of(paths[i]))
+		}
 	}
 	if slices.ContainsFunc(paths, HasColumns) {
 		return openForecastColumns(paths, nil, o)
@@ -250,6 +255,10 @@ func (o *ForecastOptions) check() *Error {
 		}
 		if o.Columns != nil && len(o.Columns) != len(o.Levels) {
 			return fault("name a time for each column by "+setting.Horizons.String(), "%d times for %d columns", len(o.Levels), len(o.Columns))
+		}
+	case metrics.MultivariateNormals:
+		if len(o.Levels) > 0 || o.Prefix != "" || len(o.Columns) > 0 {
+			return fault("leave levels and names of columns out", "multivariate normal forecasts are arrays of an .npz")
 		}
 	case metrics.Multivariate:
 		if len(o.Levels) > 0 || o.Prefix != "" || len(o.Columns) > 0 {

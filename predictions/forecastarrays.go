@@ -67,6 +67,8 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 		vectors, e = b.survival()
 	case metrics.Multivariate:
 		vectors, e = b.multivariate()
+	case metrics.MultivariateNormals:
+		vectors, e = b.stated()
 	}
 	if e != nil {
 		return nil, e
@@ -289,12 +291,14 @@ type vectorReader struct {
 	wide      int   // columns of the first part
 	places    []int // of these in a row; nil if they are in order
 
-	dimensions int // of Multivariate, whose second part has as many columns
+	dimensions int // of Multivariate, whose second part has as many columns, and of MultivariateNormals
 }
 
 // width returns the columns of a part.
 func (r *vectorReader) width(part int) int {
 	switch {
+	case part == 1 && r.kind == metrics.MultivariateNormals:
+		return r.dimensions * r.dimensions
 	case part == 0:
 		return r.wide
 	case r.dimensions > 0:
@@ -497,7 +501,7 @@ func (r *vectorReader) describe(b *opening) *Error {
 	}
 	row := k * r.info.DType.Size()
 	r.chunkRows = chunkRows(b.options, row, max(1, r.info.Rows))
-	r.scratch = make([]float64, r.chunkRows*max(r.wide, r.dimensions))
+	r.scratch = make([]float64, r.chunkRows*max(r.wide, r.dimensions, r.width(min(1, len(r.parts)-1))))
 	r.stock(b.options.buffers(), r.chunkRows*row, r.chunkRows, (r.info.Rows+int64(r.chunkRows)-1)/int64(r.chunkRows), &r.beside)
 	return nil
 }

@@ -120,7 +120,7 @@ func InputOf(e *eval.Evaluation) Input {
 	case i.Classes > 0:
 		i.Task = "classification"
 	default:
-		i.Task = map[metrics.Kind]string{metrics.Normals: "regression", metrics.Quantiles: "quantiles", metrics.Samples: "samples", metrics.LogLiks: "loglik", metrics.Survival: "survival", metrics.Multivariate: "multivariate"}[e.Spec.Kind]
+		i.Task = map[metrics.Kind]string{metrics.Normals: "regression", metrics.Quantiles: "quantiles", metrics.Samples: "samples", metrics.LogLiks: "loglik", metrics.Survival: "survival", metrics.Multivariate: "multivariate", metrics.MultivariateNormals: "multivariate_normal"}[e.Spec.Kind]
 	}
 	return i
 }
@@ -410,6 +410,8 @@ func (d *Document) object() object {
 	switch {
 	case d.Input.Draws > 0:
 		in[1] = field{"draws", d.Input.Draws}
+	case d.shape.Kind == metrics.MultivariateNormals:
+		in[1] = field{"dimensions", d.Input.Dimensions}
 	case d.Input.Dimensions > 0:
 		in[1] = field{"members", d.Input.VectorMembers}
 		in = slices.Insert(in, 2, field{"dimensions", d.Input.Dimensions})
@@ -624,6 +626,8 @@ func (d *Document) VerdictOfAll() string {
 		shape = rows + " x " + countOf(int64(d.Input.Draws), "draw")
 	case d.shape.Kind == metrics.Multivariate:
 		shape = fmt.Sprintf("%s x %s x %s", rows, countOf(int64(d.Input.VectorMembers), "member"), countOf(int64(d.Input.Dimensions), "number"))
+	case d.shape.Kind == metrics.MultivariateNormals:
+		shape = rows + " x " + countOf(int64(d.Input.Dimensions), "number")
 	case d.shape.Kind == metrics.Survival:
 		shape = rows + d.ofEvents()
 	case d.shape.Kind == metrics.Quantiles:

@@ -20,7 +20,7 @@ var corpusGroups = []struct {
 	{"binary", corpusBinary}, {"classes", corpusClasses}, {"wide", corpusWide}, {"flags", corpusFlags}, {"options", corpusOptions}, {"groups", corpusGroupsOfRows}, {"slices", corpusSlices},
 	{"ood", corpusOOD}, {"ensemble", corpusEnsemble}, {"multilabel", corpusMultilabel}, {"forecasts", corpusForecasts}, {"samples", corpusSamples},
 	{"loglik", corpusLogLiks}, {"grid", corpusGrid}, {"merge", corpusMerge}, {"compare", corpusCompare}, {"drift", corpusDrift}, {"score", corpusScore}, {"recal", corpusRecal},
-	{"survival", corpusSurvival}, {"multivariate", corpusVectors}, {"tables", corpusTables}, {"choices", corpusChoices}, {"models", corpusModels}, {"tokens", corpusTokens},
+	{"survival", corpusSurvival}, {"multivariate", corpusVectors}, {"multivariate_normal", corpusStated}, {"tables", corpusTables}, {"choices", corpusChoices}, {"models", corpusModels}, {"tokens", corpusTokens},
 }
 
 var (
@@ -508,6 +508,34 @@ func corpusVectors(c *corpus) {
 			x, y := numbers(of.rows*of.members*of.dimensions), numbers(of.rows*of.dimensions)
 			c.eval(fmt.Sprintf("%dx%d/%s", of.members, of.dimensions, dtype), c.d.put(dtype+".npy", stored(c.t, dtype, []int64{int64(of.rows), int64(of.members), int64(of.dimensions)}, x)), "--task", "multivariate",
 				"--labels", c.d.put("y.npy", stored(c.t, dtype, []int64{int64(of.rows), int64(of.dimensions)}, y)), "--seed", "2", "--metrics", list)
+		}
+	}
+}
+
+// corpusStated: means and covariances of several numbers.
+func corpusStated(c *corpus) {
+	for _, of := range []struct{ dimensions, rows int }{{1, 30}, {3, 160}} {
+		d := of.dimensions
+		spec := eval.Spec{Classes: d * (d + 2), Kind: metrics.MultivariateNormals, Dimensions: d}
+		for _, dtype := range dtypes[:3] {
+			r := rand.New(rand.NewPCG(uint64(d), 4))
+			var mean, cov, y []float64 // which every type has
+			for range of.rows {
+				size := float64(int(1) << r.IntN(3))
+				for i := range d {
+					mean, y = append(mean, float64(r.IntN(257)-128)/32), append(y, float64(r.IntN(257)-128)/32)
+					for j := range d {
+						if i == j {
+							cov = append(cov, size)
+						} else {
+							cov = append(cov, size/4)
+						}
+					}
+				}
+			}
+			n, k := int64(of.rows), int64(d)
+			c.eval(fmt.Sprintf("%d/%s", d, dtype), c.d.put(dtype+".npz", npz(c.t, "mean.npy", stored(c.t, dtype, []int64{n, k}, mean), "cov.npy", stored(c.t, dtype, []int64{n, k, k}, cov),
+				"obs.npy", stored(c.t, dtype, []int64{n, k}, y))), "--task", "multivariate_normal", "--metrics", allOf(spec.Shape()))
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed values: one for all rows, or one per shard, in the same order; or a column of a table; --label is the same")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet (the parameters of a Dirichlet distribution)")
-	fl.StringVar(&f.task, "task", "", "`TASK`: binary (the default for one or two columns), classification (for three or more), multilabel, ensemble, regression, quantiles, samples, multivariate, loglik, survival")
+	fl.StringVar(&f.task, "task", "", "`TASK`: binary (the default for one or two columns), classification (for three or more), multilabel, ensemble, regression, quantiles, samples, multivariate, multivariate_normal, loglik, survival")
 	fl.StringVar(&f.event, "event", "", "`CLASS` that is the event of a binary task: for arrays (N, 2) column 0 or 1; in a table the label or class that counts as 1")
 	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0 for (M, N, K), 1 for (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
@@ -214,7 +214,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		j.read.Truth, j.read.Labels = t, nil
 	}
 	switch f.task {
-	case "samples", ofVectors:
+	case "samples", ofVectors, ofStated:
 		j.read.Labels, j.read.Observed = nil, f.labels
 	case "loglik":
 		if len(f.labels) > 0 {
@@ -853,13 +853,16 @@ func (f *evalFlags) passOptions() (o metrics.Options, err error) {
 }
 
 // tasks are the values of --task. The first two only confirm what the shape of the scores shows.
-var tasks = []string{"classification", "binary", "multilabel", "ensemble", "regression", "quantiles", "samples", ofVectors, "loglik", "survival"}
+var tasks = []string{"classification", "binary", "multilabel", "ensemble", "regression", "quantiles", "samples", ofVectors, ofStated, "loglik", "survival"}
 
 // ofVectors is the task of forecasts of several numbers at a time.
 const ofVectors = "multivariate"
 
+// ofStated is the task of multivariate normal forecasts.
+const ofStated = "multivariate_normal"
+
 // numbers maps tasks whose scores do not belong to classes to their kind.
-var numbers = map[string]metrics.Kind{"regression": metrics.Normals, "quantiles": metrics.Quantiles, "samples": metrics.Samples, "loglik": metrics.LogLiks, "survival": metrics.Survival, ofVectors: metrics.Multivariate}
+var numbers = map[string]metrics.Kind{"regression": metrics.Normals, "quantiles": metrics.Quantiles, "samples": metrics.Samples, "loglik": metrics.LogLiks, "survival": metrics.Survival, ofVectors: metrics.Multivariate, ofStated: metrics.MultivariateNormals}
 
 // kind returns the kind of the scores; said says whether --input is given.
 func (f *evalFlags) kind(said bool) (metrics.Kind, error) {

@@ -161,7 +161,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 // forecasts reports whether the files are read as regression forecasts, as tables are.
 func (f *evalFlags) forecasts(paths []string) bool {
 	switch f.task {
-	case "regression", "quantiles", ofSurvival, ofVectors:
+	case "regression", "quantiles", ofSurvival, ofVectors, ofStated:
 		return true
 	case "samples":
 		return f.columns.observed != "" || slices.ContainsFunc(paths, isColumns)
@@ -264,6 +264,9 @@ func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Eva
 // readyNumbers returns, before rows are read, the reason why a picture of regression forecasts could not be drawn.
 func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
 	there := false
+	if e.Spec.Kind == metrics.MultivariateNormals {
+		return usage("there is no picture of --task multivariate_normal; leave --plot out")
+	}
 	if e.Spec.Kind == metrics.Multivariate && k.name != "rank" {
 		return usage("--plot-kind %s draws forecasts of one number; of --task multivariate draw rank", k.name)
 	}

@@ -55,7 +55,7 @@ const mostClasses = 2000
 // also returns the metrics that the page needs besides those that are always there, or "".
 func (p *htmlPage) also(of eval.Shape) string {
 	switch {
-	case p.file == "" || of.Kind == metrics.LogLiks || of.Kind == metrics.Survival:
+	case p.file == "" || of.Kind == metrics.LogLiks || of.Kind == metrics.Survival || of.Kind == metrics.MultivariateNormals:
 		return ""
 	case of.Kind == metrics.Multivariate:
 		return "multivariate_rank_p"
@@ -265,7 +265,7 @@ func outcomesOf(in *report.Input) []string {
 		return []string{"--time TIME", "--event EVENT"}
 	case in.Classes > 0:
 		return []string{"--labels LABELS"}
-	case in.Task == ofVectors:
+	case in.Task == ofVectors || in.Task == ofStated:
 		return []string{"--labels OBSERVED"}
 	case in.Task == "loglik":
 		return nil

@@ -217,6 +217,7 @@ func intervalsOf(t *testing.T) map[meaning]string {
 		{"", []string{in("examples", "wards.csv"), "--prob", "p", "--labels", "y", "--slice-by", "site", "--metrics", "all,grouping_loss,grouping_loss_explained,grouping_loss_induced"}},
 		{"dirichlet", []string{d.at("clear.npy"), "--labels", d.at("clear_labels.npy"), "--input", "dirichlet", "--metrics", "all"}},
 		{"ensemble", []string{in("examples", "members.npy"), "--labels", in("examples", "member_labels.npy"), "--task", "ensemble", "--metrics", "all"}},
+		{"multivariate_normal", []string{in("examples", "flowers_normal.npz"), "--task", "multivariate_normal"}},
 		{"regression", []string{in("sample", "diabetes_gaussian.npz"), "--task", "regression", "--metrics", "all,coverage,width,rms_calibration,twcrps,interval_score_mcb,interval_score_dsc,interval_score_unc"}},
 		{"quantiles", []string{in("golden", "covid_eu_quantiles23.csv.gz"), "--task", "quantiles", "--quantile-prefix", "q", "--metrics", "all"}},
 		{"samples", []string{in("examples", "draws.npy"), "--labels", in("examples", "observed.npy"), "--task", "samples", "--metrics", "all"}},

@@ -15,7 +15,7 @@ var partNames = map[string]string{
 	"cBIN": "calib.Bins", "cCLS": "calib.ClassBins", "cCSC": "calib.ClassScores", "cCHO": "calib.Chosen", "cLSC": "calib.LabelScores",
 	"cREN": "rank.Entries", "cRET": "rank.Retention", "cOOD": "rank.Scores", "cEPR": "binfree.EProcess", "cCAN": "binfree.Canonical", "cCLU": "clustered.Sums", "cJNT": "paired.Joint", "cPCT": "paired.Count",
 	"cNRM": "regress.Normal", "cERR": "regress.Errors", "cPIT": "regress.PIT", "cRKH": "regress.Ranks", "cSPR": "regress.Spread",
-	"rCAL": "regress.Calibration", "rINT": "regress.Intervals", "rQUA": "regress.Quantiles", "rPEN": "regress.Penalties", "rICO": "regress.IntervalCORP", "rWCR": "regress.WeightedCRPS", "rVEC": "regress.Vectors", "rVRK": "regress.VectorRanks",
+	"rCAL": "regress.Calibration", "rINT": "regress.Intervals", "rQUA": "regress.Quantiles", "rPEN": "regress.Penalties", "rICO": "regress.IntervalCORP", "rNVE": "regress.NormalVectors", "rWCR": "regress.WeightedCRPS", "rVEC": "regress.Vectors", "rVRK": "regress.VectorRanks",
 	"sKEP": "survival.Kept",
 	"cUNC": "ensemble.Uncertainty", "cDVY": "ensemble.Diversity", "cKNO": "ensemble.Knowledge", "cINF": "ensemble.Information",
 }

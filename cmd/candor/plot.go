@@ -103,7 +103,7 @@ func (p *plot) kindOf(of eval.Shape) (plotKind, bool) {
 
 // also returns the metrics that the picture needs besides those that are always there, or "".
 func (p *plot) also(of eval.Shape) string {
-	if p.file == "" || of.Kind == metrics.LogLiks || of.Kind == metrics.Survival {
+	if p.file == "" || of.Kind == metrics.LogLiks || of.Kind == metrics.Survival || of.Kind == metrics.MultivariateNormals {
 		return ""
 	}
 	k, ok := p.kindOf(of)

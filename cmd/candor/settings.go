@@ -80,6 +80,7 @@ var flagsOf = map[setting.Setting]string{
 	setting.OfSurvival:  "--input survival",
 	setting.OfEvents:    "--task survival",
 	setting.OfVectors:   "--task multivariate",
+	setting.OfStated:    "--task multivariate_normal",
 	setting.OfForecasts: "--task regression, quantiles or samples",
 	setting.OfMeans:     "--task regression or samples",
 	setting.Out:         "--ood",

@@ -358,6 +358,7 @@ var shapes = []struct {
 	{eval.Shape{Classes: 1, Kind: metrics.LogLiks}, "all,nwaic1(as_coded)"},
 	{eval.Shape{Classes: 12, Kind: metrics.Multivariate}, "all,variogram_score(order=1.5,weights=inverse_distance),multivariate_rank_p(ranking=band_depth),multivariate_rank_p(bins=2,ranking=dominance)"},
 	{eval.Shape{Classes: 6, Kind: metrics.Multivariate}, "all"},
+	{eval.Shape{Classes: 8, Kind: metrics.MultivariateNormals}, "all"},
 	{eval.Shape{Classes: 14, Kind: metrics.Survival}, "all,mean_risk(horizon=3),event_share_km(horizon=3),bias_km(horizon=3),brier_ipcw(horizon=3),auroc_ipcw(horizon=3),concordance_ipcw(horizon=3)," +
 		"concordance(horizon=3),ece_km(bins=4),ici_cox(knots=4),e50_cox(knots=2),e90_cox(knots=5),emax_cox(knots=5),d_calibration_p(bins=4),cce(orthogonal,repeats=1),cce(kernel=cubic,curve=nelson_aalen,horizon=4,weights=chi)"},
 }
@@ -405,6 +406,14 @@ func TestTaskDocuments(t *testing.T) {
 			case c.Kind == metrics.Multivariate:
 				input = []string{"members", "dimensions"}
 				args = vectorFiles(t, d, "v", 5, rows, c.Classes/3-1, 3)
+			case c.Kind == metrics.MultivariateNormals:
+				input = []string{"dimensions"}
+				var cov []float64
+				for range rows {
+					cov = append(cov, 2, 0.5, 0.5, 1)
+				}
+				numbers, _ := draws(5, rows, 4)
+				args = []string{d.put("s.npz", npz(t, "mean.npy", npy(t, []int64{int64(rows), 2}, numbers[:2*rows]), "cov.npy", npy(t, []int64{int64(rows), 2, 2}, cov), "obs.npy", npy(t, []int64{int64(rows), 2}, numbers[2*rows:]))), "--task", "multivariate_normal"}
 			case c.Kind == metrics.Dirichlet:
 				args = append(args, "--input", "dirichlet")
 			case c.Members > 0:
@@ -475,7 +484,7 @@ func TestTasksRefuse(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{x, "--labels", y, "--task", "nonsense"}, exitUsage, "it is classification, binary, multilabel, ensemble, regression, quantiles, samples, multivariate, loglik or survival"},
+		{[]string{x, "--labels", y, "--task", "nonsense"}, exitUsage, "it is classification, binary, multilabel, ensemble, regression, quantiles, samples, multivariate, multivariate_normal, loglik or survival"},
 		{[]string{x, "--labels", y, "--task", "samples", "--input", "logits"}, exitUsage, "--input does not go with --task samples"},
 		{[]string{x, "--labels", y, "--task", "loglik"}, exitUsage, "--labels: log-likelihoods need no labels"},
 		{[]string{x, "--task", "samples"}, exitData, "--labels"},

@@ -111,7 +111,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--fail-if", "eec>0.99"), []string{`there is no metric "eec" (did you mean ece?)`}},
 		{with("--metrics", "auc"), []string{`there is no metric "auc"; candor calls it auroc`}},
 		{with("--metrics", "f1"), []string{"candor judges probabilities"}},
-		{with("--task", "nonsense"), []string{`--task is "nonsense"; it is classification, binary, multilabel, ensemble, regression, quantiles, samples, multivariate, loglik or survival`}},
+		{with("--task", "nonsense"), []string{`--task is "nonsense"; it is classification, binary, multilabel, ensemble, regression, quantiles, samples, multivariate, multivariate_normal, loglik or survival`}},
 		{with("--task", "binary"), []string{"--task binary takes one score a row", "(40, 4)"}},
 		{[]string{"eval", bx, "--labels", by, "--task", "classification"}, []string{"--task classification takes a score for each class", "(40,)"}},
 		{with("--like", "nonsense"), []string{`--like is "nonsense"; it is um, tfp, torchmetrics, guo or blog`}},

@@ -195,6 +195,52 @@ func TestVectorsTables(t *testing.T) {
 	}
 }
 
+// TestVectorsStated: means and covariances of an .npz, in parts and through states, and what is wrong with them.
+func TestVectorsStated(t *testing.T) {
+	d := newDir(t)
+	mean, observed := npy(t, []int64{3, 2}, []float64{0, 0, 1, 1, 2, 2}), npy(t, []int64{3, 2}, []float64{0, 1, 2, 1, 2, 2})
+	cov := func(last ...float64) []byte {
+		return npy(t, []int64{3, 2, 2}, append([]float64{1, 0.5, 0.5, 1, 4, 0, 0, 1}, last...))
+	}
+	good := d.put("good.npz", npz(t, "mean.npy", mean, "cov.npy", cov(1, 0, 0, 1), "obs.npy", observed))
+	code, out, errs := candor(t, "eval", good, "--task", "multivariate_normal", "--json")
+	var doc struct {
+		Input   map[string]any
+		Metrics map[string]struct{ Value float64 }
+	}
+	if err := json.Unmarshal([]byte(out), &doc); code != 0 || err != nil {
+		t.Fatal(code, err, errs)
+	}
+	// ln det is ln 0.75, ln 4 and 0; the squares are 4/3, 1/4 and 0.
+	want := (math.Log(0.75) + math.Log(4) + 4.0/3 + 0.25) / 3
+	if got := doc.Metrics["dawid_sebastiani"].Value; math.Abs(got-want) > 1e-14 || math.Abs(doc.Metrics["multivariate_nll"].Value-(want/2+math.Log(2*math.Pi))) > 1e-14 {
+		t.Errorf("%v, want %v: %s", got, want, out)
+	}
+	if doc.Input["task"] != "multivariate_normal" || doc.Input["dimensions"] != 2.0 || doc.Input["members"] != nil {
+		t.Error(doc.Input)
+	}
+	for _, c := range []struct {
+		path string
+		code int
+		want string
+	}{
+		{d.put("indefinite.npz", npz(t, "mean.npy", mean, "cov.npy", cov(1, 2, 2, 1), "obs.npy", observed)), exitData, "row 2, covariance of numbers 1 and 1: the covariance matrix is not positive definite"},
+		{d.put("alone.npz", npz(t, "mean.npy", mean, "obs.npy", observed)), exitData, "none of its arrays is named like covariances"},
+		{d.put("unseen.npz", npz(t, "mean.npy", mean, "cov.npy", cov(1, 0, 0, 1))), exitData, "no observed values"},
+		{d.put("flat.npz", npz(t, "mean.npy", mean, "cov.npy", npy(t, []int64{3, 2}, make([]float64, 6)), "obs.npy", observed)), exitData, "covariances have shape (3, 2); they are an array (N, 2, 2)"},
+		{d.put("mean.npy", mean), exitData, "multivariate normal forecasts are several arrays"},
+		{d.put("t.csv", []byte("a,b\n1,2\n")), exitData, "not read from tables; save an .npz"},
+	} {
+		code, _, errs := candor(t, "eval", c.path, "--task", "multivariate_normal")
+		if code != c.code || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: %d, %s; want %s", c.path, code, errs, c.want)
+		}
+	}
+	if code, _, errs := candor(t, "eval", good, "--task", "multivariate_normal", "--plot", d.at("p.svg")); code != exitUsage || !strings.Contains(errs, "no picture of --task multivariate_normal") {
+		t.Error(code, errs)
+	}
+}
+
 // TestVectorsVerdict: ranks say what is wrong, in the picture and on the page too.
 func TestVectorsVerdict(t *testing.T) {
 	d := newDir(t)

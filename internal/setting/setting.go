@@ -98,6 +98,7 @@ const (
 	OfSurvival  Setting = "the probabilities of the event, 1 minus those of survival"
 	OfEvents    Setting = "metrics.Survival"
 	OfVectors   Setting = "metrics.Multivariate"
+	OfStated    Setting = "metrics.MultivariateNormals"
 	OfForecasts Setting = "metrics.Normals, Quantiles or Samples"
 	OfMeans     Setting = "metrics.Normals or Samples"
 	Out         Setting = "Spec.Out"

@@ -69,14 +69,15 @@ func TestParseMetrics(t *testing.T) {
 		}
 	}
 	for s, want := range map[Shape]string{
-		{Classes: 3, Kind: metrics.Samples}:      "crps crps_fair rmse coverage_90 miscalibration_area bias crps_pwm crps_rolled mae ae_median wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse pit_p rank_p",
-		{Classes: 3, Kind: metrics.Normals}:      "nll crps rmse sharpness_root zms rce coverage_90 miscalibration_area bias mae ae_median sharpness sigma_scale wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse ence uce pit_p",
-		{Classes: 3, Kind: metrics.Quantiles}:    "ae_median wis coverage_50 coverage_90 width_90 miscalibration_area crps wis_dispersion wis_underprediction wis_overprediction width_50 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse pit_p",
-		{Classes: 3, Kind: metrics.LogLiks}:      "nwaic1 nwaic2 iscv lppd psis_loo p_waic p_loo high_variance_rows pareto_k_max",
-		{Classes: 6, Kind: metrics.Multivariate}: "energy_score energy_score_fair variogram_score multivariate_rank_p dawid_sebastiani",
-		{Classes: 3, Members: 2}:                 "accuracy nll brier ece calibration_auc brier_skill augrc mutual_information disagreement",
-		{Classes: 3, Kind: metrics.Dirichlet}:    "accuracy nll brier ece calibration_auc brier_skill augrc knowledge_uncertainty",
-		{Classes: 3, Out: true}:                  "accuracy nll brier ece calibration_auc brier_skill augrc ood_auroc ood_fpr95",
+		{Classes: 3, Kind: metrics.Samples}:             "crps crps_fair rmse coverage_90 miscalibration_area bias crps_pwm crps_rolled mae ae_median wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse pit_p rank_p",
+		{Classes: 3, Kind: metrics.Normals}:             "nll crps rmse sharpness_root zms rce coverage_90 miscalibration_area bias mae ae_median sharpness sigma_scale wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse ence uce pit_p",
+		{Classes: 3, Kind: metrics.Quantiles}:           "ae_median wis coverage_50 coverage_90 width_90 miscalibration_area crps wis_dispersion wis_underprediction wis_overprediction width_50 interval_score interval_score_underprediction interval_score_overprediction qwcrps pinball quantile_mse pit_p",
+		{Classes: 3, Kind: metrics.LogLiks}:             "nwaic1 nwaic2 iscv lppd psis_loo p_waic p_loo high_variance_rows pareto_k_max",
+		{Classes: 8, Kind: metrics.MultivariateNormals}: "dawid_sebastiani multivariate_nll",
+		{Classes: 6, Kind: metrics.Multivariate}:        "energy_score energy_score_fair variogram_score multivariate_rank_p dawid_sebastiani",
+		{Classes: 3, Members: 2}:                        "accuracy nll brier ece calibration_auc brier_skill augrc mutual_information disagreement",
+		{Classes: 3, Kind: metrics.Dirichlet}:           "accuracy nll brier ece calibration_auc brier_skill augrc knowledge_uncertainty",
+		{Classes: 3, Out: true}:                         "accuracy nll brier ece calibration_auc brier_skill augrc ood_auroc ood_fpr95",
 	} {
 		words := "default"
 		if !s.HasClasses() {
@@ -189,7 +190,7 @@ var (
 		"ece_unweighted", "bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "interval_score_underprediction", "interval_score_overprediction", "interval_score_mcb", "interval_score_dsc", "interval_score_unc", "twcrps", "qwcrps", "sigma_scale",
 		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo", "bits_per_byte", "sequence_nll", "calibration_error_squared", "e_calibration",
 		"multicalibration_error", "multicalibration_error_relative", "multicalibration_error_sigma", "multicalibration_error_p", "multicalibration_gap", "multicalibration_gap_p", "grouping_loss", "grouping_loss_explained", "grouping_loss_induced",
-		"energy_score", "energy_score_fair", "variogram_score", "dawid_sebastiani", "multivariate_rank_p",
+		"energy_score", "energy_score_fair", "variogram_score", "dawid_sebastiani", "multivariate_nll", "multivariate_rank_p",
 		"mean_risk", "event_share_km", "bias_km", "cce", "ece_km", "ici_cox", "e50_cox", "e90_cox", "emax_cox", "brier_ipcw", "brier_integrated", "auroc_ipcw", "concordance_ipcw", "concordance", "d_calibration_p",
 		"net_benefit", "expected_cost", "avoidable_cost", "least_cost_threshold", "coverage_at_risk", "threshold_at_risk", "skce", "skce_p", "mmce",
 		"tcal", "tcal_bins", "tcal_p", "giviti", "giviti_degree", "giviti_p", "canonical_skce", "canonical_skce_p"}
@@ -222,7 +223,7 @@ func TestTable(t *testing.T) {
 		// What it applies to is all that has classes, or it says what else.
 		all, none := true, true
 		for _, classes := range []int{1, 2, 3, 1000, 5000} {
-			for _, s := range []Shape{{}, {Kind: metrics.Dirichlet}, {Members: 2}, {Out: true}, {Kind: metrics.Samples}, {Kind: metrics.LogLiks}, {Kind: metrics.Normals}, {Kind: metrics.Quantiles}, {Kind: metrics.Survival}, {Kind: metrics.Multivariate}} {
+			for _, s := range []Shape{{}, {Kind: metrics.Dirichlet}, {Members: 2}, {Out: true}, {Kind: metrics.Samples}, {Kind: metrics.LogLiks}, {Kind: metrics.Normals}, {Kind: metrics.Quantiles}, {Kind: metrics.Survival}, {Kind: metrics.Multivariate}, {Kind: metrics.MultivariateNormals}} {
 				s.Classes = classes
 				applies := d.applies(s)
 				all, none = all && applies == s.HasClasses(), none && !applies

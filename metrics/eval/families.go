@@ -15,7 +15,7 @@ var families = []struct{ name, metrics string }{
 	{"Ensembles and distributions", "mutual_information knowledge_uncertainty total_uncertainty data_uncertainty ensemble_nll gibbs_nll disagreement double_fault average_kl logit_kl cosine_similarity lp_distance bregman_kl_variance variance_bound"},
 	{"Scores of forecasts", "crps crps_fair crps_pwm crps_rolled wis wis_dispersion wis_underprediction wis_overprediction interval_score interval_score_underprediction interval_score_overprediction interval_score_mcb interval_score_dsc interval_score_unc twcrps qwcrps pinball rmse mae ae_median"},
 	{"Calibration of forecasts", "coverage coverage_50 coverage_90 width width_50 width_90 sharpness sharpness_root zms rce sigma_scale ence uce miscalibration_area quantile_mse rms_calibration pit_p rank_p"},
-	{"Multivariate forecasts", "energy_score energy_score_fair variogram_score dawid_sebastiani multivariate_rank_p"},
+	{"Multivariate forecasts", "energy_score energy_score_fair variogram_score dawid_sebastiani multivariate_nll multivariate_rank_p"},
 	{"Survival", "mean_risk event_share_km bias_km cce ece_km ici_cox e50_cox e90_cox emax_cox brier_ipcw brier_integrated auroc_ipcw concordance_ipcw concordance d_calibration_p"},
 	{"Draws of a posterior", "lppd nwaic1 nwaic2 iscv psis_loo p_waic p_loo high_variance_rows pareto_k_max"},
 	{"After temperature scaling", "temperature nll_temperature_scaled brier_temperature_scaled ece_temperature_scaled"},

@@ -28,7 +28,7 @@ type Spec struct {
 	// Times of Survival are those of its columns of probabilities, rising, one for each of Classes-2; nil for other kinds. Horizons are those of
 	// them that are judged; nil means all. A metric that names no horizon stands for one at each.
 	Times, Horizons []float64
-	// Dimensions is the number of numbers that forecasts of Multivariate are of; 0 for other kinds.
+	// Dimensions is the number of numbers that forecasts of Multivariate and MultivariateNormals are of; 0 for other kinds.
 	Dimensions int
 	Metrics    []Metric // see ParseMetrics
 	// Base holds the defaults of metrics over bins. Its Event is ByShape, or TopLabel if ece uses the top label in a binary task too.
@@ -283,7 +283,7 @@ func (s *Spec) columns() string {
 		return "draws"
 	case metrics.Normals:
 		return "columns"
-	case metrics.Survival, metrics.Multivariate:
+	case metrics.Survival, metrics.Multivariate, metrics.MultivariateNormals:
 		return "columns"
 	case metrics.Quantiles:
 		return "quantiles"

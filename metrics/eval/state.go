@@ -124,7 +124,7 @@ func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
 	if s.Kind == metrics.Normals {
 		enc.Str(s.Law.String())
 	}
-	if s.Kind == metrics.Multivariate {
+	if s.Kind == metrics.Multivariate || s.Kind == metrics.MultivariateNormals {
 		enc.U32(uint32(s.Dimensions))
 	}
 	if s.Kind == metrics.Survival {
@@ -198,7 +198,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if s.Kind == metrics.Normals {
 		law = d.Str()
 	}
-	if s.Kind == metrics.Multivariate {
+	if s.Kind == metrics.Multivariate || s.Kind == metrics.MultivariateNormals {
 		s.Dimensions = int(d.U32())
 	}
 	if s.Kind == metrics.Survival {

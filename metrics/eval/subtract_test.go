@@ -49,6 +49,16 @@ func takings(t testing.TB) (l []taken) {
 					p.Kind = metrics.Samples
 					return p
 				}},
+			taken{fmt.Sprintf("stated vectors, weights %v", weighted), Spec{Classes: 8, Kind: metrics.MultivariateNormals, Dimensions: 2, Metrics: of(Shape{Kind: metrics.MultivariateNormals, Classes: 8}, "all")},
+				func(seed uint64, n int) *metrics.Predictions {
+					p := vectorsOf(seed, n, 3, 2, weighted)
+					p.Kind = metrics.MultivariateNormals
+					for at := 0; at < len(p.F64); at += 8 {
+						copy(p.F64[at+2:at+6], []float64{2, 0.5, 0.5, 1})
+						p.F64[at+6] *= float64(1 + 30*(seed%10-1)) // sums of others' squares are larger, by which alone rows are told apart
+					}
+					return p
+				}},
 			taken{fmt.Sprintf("vectors, weights %v", weighted), vectorSpec(t, 7, 2, everyVector), func(seed uint64, n int) *metrics.Predictions { return vectorsOf(seed, n, 7, 2, weighted) }})
 	}
 	return l
@@ -102,7 +112,7 @@ func TestSubtract(t *testing.T) {
 
 // subtracted are the accumulators that give up rows, beside those of ensembles.
 const subtracted = "*binfree.EProcess *calib.Bins *calib.Chosen *calib.ClassBins *cells.Cells *rank.Entries *regress.Calibration *regress.Errors " +
-	"*regress.Intervals *regress.Normal *regress.PIT *regress.Penalties *regress.Quantiles *regress.Ranks *regress.VectorRanks *regress.Vectors *regress.WeightedCRPS *score.Balanced *score.BaseRates *score.Clipped *score.Loss *score.Mean " +
+	"*regress.Intervals *regress.Normal *regress.NormalVectors *regress.PIT *regress.Penalties *regress.Quantiles *regress.Ranks *regress.VectorRanks *regress.Vectors *regress.WeightedCRPS *score.Balanced *score.BaseRates *score.Clipped *score.Loss *score.Mean " +
 	"*score.SampleCRPS *score.TopHits"
 
 // TestSubtractMembers: the same for ensembles.

@@ -194,6 +194,7 @@ var tex = map[string]string{
 	"energy_score_fair":              `\frac1N\sum_i \Bigl(\frac1M\sum_k \| x_{ik}-y_i\|-\frac1{M(M-1)}\sum_{k<l} \| x_{ik}-x_{il}\|\Bigr)`,
 	"variogram_score":                `\frac1N\sum_i \sum_{a,b} w_{ab}\Bigl(|y_{ia}-y_{ib}|^p-\frac1M\sum_k |x_{ika}-x_{ikb}|^p\Bigr)^2`,
 	"dawid_sebastiani":               `\frac1N\sum_i \Bigl(\ln|S_i|+(y_i-m_i)' S_i^{-1} (y_i-m_i)\Bigr)`,
+	"multivariate_nll":               `\frac1{2N}\sum_i \Bigl(\ln|S_i|+(y_i-m_i)' S_i^{-1} (y_i-m_i)+D\ln 2\pi\Bigr)`,
 	"multivariate_rank_p":            `P\Bigl(\chi^2_G \ge N\sum_g \frac{(f_g-q_g)^2}{q_g}\Bigr)`,
 	"twcrps":                         `\frac1N\sum_i \int_a^b \bigl(F_i(x)-1[x\ge y_i]\bigr)^2\,dx`,
 	"qwcrps":                         `\frac1N\sum_i 2\int_0^1 (2p-1)^2\,\bigl(1[y_i<q_{ip}]-p\bigr)(q_{ip}-y_i)\,dp`,

@@ -14,6 +14,13 @@ import (
 var needsVectors = need{"it is for forecasts of several numbers at a time (%v)", []any{setting.OfVectors}}
 
 func ofVectors(s Shape) bool { return s.Kind == metrics.Multivariate }
+func ofStated(s Shape) bool  { return s.Kind == metrics.MultivariateNormals }
+
+var needsStated = need{"it is for multivariate normal forecasts (%v)", []any{setting.OfStated}}
+
+const statedKey = "stated vectors"
+
+var statedRows = statistic{statedKey, rows, func() any { return regress.NewNormalVectors() }}
 
 // Options of metrics for forecasts of several numbers at a time.
 var (
@@ -27,6 +34,10 @@ var rankings = []regress.Ranking{regress.AverageRank, regress.BandDepth, regress
 // checkVectors returns an error for rows that are not of so many dimensions.
 func (s *Spec) checkVectors() error {
 	switch d := s.Dimensions; {
+	case s.Kind == metrics.MultivariateNormals:
+		if d < 1 || s.Classes != d*(d+2) {
+			return errors.New("eval: a row of multivariate normal forecasts is a mean, a covariance matrix and what was observed")
+		}
 	case s.Kind != metrics.Multivariate && d != 0:
 		return fmt.Errorf("eval: dimensions are those of forecasts of several numbers, and the rows are %v", s.Kind)
 	case s.Kind == metrics.Multivariate && (d < 1 || s.Classes%d != 0 || s.Classes < 2*d):
@@ -108,7 +119,7 @@ func inVectors() []Descriptor {
 			Formula: "mean sum_{i,j} w_ij (|y_i - y_j|^p - sum_k |x_ki - x_kj|^p/M)^2, p = order, w_ij = 1", Range: "[0, Inf), in the units to the power 2p",
 			Source: "Scheuerer and Hamill 2015"}},
 		{regress.DawidSebastiani, Descriptor{Name: "dawid_sebastiani", Short: "mean and covariance",
-			Meaning: "Dawid-Sebastiani score: whether the mean and the covariance of the members are right; it takes many more members than numbers",
+			Meaning: "Dawid-Sebastiani score: whether the mean and the covariance, stated or of the members, are right; it takes many more members than numbers",
 			Formula: "mean (ln det S + (y - m)' S^-1 (y - m)), S the covariance of the members over M - 1, m their mean", Range: "(-Inf, Inf)",
 			Source: "Dawid and Sebastiani 1999"}},
 	} {
@@ -118,8 +129,40 @@ func inVectors() []Descriptor {
 			d.check, d.Options = d.own.check, d.own.String()
 		}
 		d.keeps, d.value = vectorScore(c.score)
+		if c.score == regress.DawidSebastiani {
+			keeps, value := d.keeps, d.value
+			d.applies = func(s Shape) bool { return ofVectors(s) || ofStated(s) }
+			d.Default, d.defaults = true, ofStated
+			d.keeps = func(s *Spec, m Metric) []statistic {
+				if s.Kind == metrics.MultivariateNormals {
+					return []statistic{statedRows}
+				}
+				return keeps(s, m)
+			}
+			d.value = func(e *Evaluation, m Metric) Value {
+				if e.Spec.Kind != metrics.MultivariateNormals {
+					return value(e, m)
+				}
+				a := statisticOf[*regress.NormalVectors](e, rows, statedKey)
+				return Value{Value: a.DawidSebastiani(), Interval: a.DawidSebastianiInterval(e.Spec.Level), Method: normal, Reason: a.Reason()}
+			}
+			d.text = func(e *Evaluation, m Metric) string {
+				if e.Spec.Kind == metrics.MultivariateNormals {
+					return "mean (ln det S + (y - m)' S^-1 (y - m)), S the stated covariance, m the mean"
+				}
+				return e.Spec.describe(m).Formula
+			}
+		}
 		l = append(l, d)
 	}
+	l = append(l, Descriptor{Name: "multivariate_nll", Default: true, applies: ofStated, needs: needsStated, check: noOptions, Better: Lower,
+		Short: "surprise at y, in nats", Meaning: "logarithmic score of multivariate normal forecasts, in nats: the negative logarithm of the density at what was observed",
+		Formula: "mean (ln det S + (y - m)' S^-1 (y - m) + D ln(2 pi))/2", Range: "(-Inf, Inf)", Source: "Good 1952; Gneiting and Raftery 2007",
+		keeps: func(*Spec, Metric) []statistic { return []statistic{statedRows} },
+		value: func(e *Evaluation, _ Metric) Value {
+			a := statisticOf[*regress.NormalVectors](e, rows, statedKey)
+			return Value{Value: a.NLL(), Interval: a.NLLInterval(e.Spec.Level), Method: normal, Reason: a.Reason()}
+		}})
 	of := func(s *Spec, m Metric) statistic {
 		return s.vectorRanks(int(vectorOwn.of(m, "bins")), rankings[int(vectorOwn.of(m, "ranking"))])
 	}

@@ -89,6 +89,8 @@ var rowsTable = []rowsMetric{
 	{kind: metrics.Multivariate, name: vectorNames[EnergyFair], need: metrics.NeedRows, of: rowsVector(EnergyFair)},
 	{kind: metrics.Multivariate, name: vectorNames[Variogram], need: metrics.NeedRows, usual: true, of: rowsVector(Variogram)},
 	{kind: metrics.Multivariate, name: vectorNames[DawidSebastiani], need: metrics.NeedRows, of: rowsVector(DawidSebastiani)},
+	{kind: metrics.MultivariateNormals, name: "multivariate_nll", need: metrics.NeedRows, usual: true, of: rowsStated(true)},
+	{kind: metrics.MultivariateNormals, name: vectorNames[DawidSebastiani], need: metrics.NeedRows, of: rowsStated(false)},
 }
 
 // rowsDefaultLevel is the default level of an interval.
@@ -341,6 +343,10 @@ func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetri
 //	           energy_score, energy_score_fair, dawid_sebastiani
 //	                           of Vectors; the last is NaN in a row whose covariance is singular
 //	           variogram_score options order, by default 0.5, and weights: equal or inverse_distance
+//
+//	MultivariateNormals
+//	           multivariate_nll, dawid_sebastiani
+//	                           of NormalVectors
 //
 // The error wraps metrics.ErrNoRows if the kind has no metric of that name. Otherwise it says what is wrong with the option,
 // or which quantile is missing. Levels are equal if they differ by at most 1e-9. The CRPS of samples is in package score. A
