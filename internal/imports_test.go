@@ -105,7 +105,7 @@ var rooms = []room{
 	{name: "internal/isa", allow: []string{cpuid}},
 	{name: "internal/check"},
 	{name: "internal/testrows", allow: []string{"metrics", "kernel"}},
-	{name: "internal/coverage", allow: []string{"metrics", "metrics/cells", "metrics/conformal", "metrics/rank", "metrics/eval", "metrics/eval/compared", "metrics/eval/drift", "metrics/eval/grouped", "metrics/eval/sliced", "metrics/survival", "metrics/parallel", "recal", "report"}},
+	{name: "internal/coverage", allow: []string{"metrics", "metrics/cells", "metrics/conformal", "metrics/rank", "metrics/score", "metrics/eval", "metrics/eval/compared", "metrics/eval/drift", "metrics/eval/grouped", "metrics/eval/sliced", "metrics/survival", "metrics/parallel", "recal", "report"}},
 	{name: "internal/campaign", allow: []string{"internal/check", "metrics", "metrics/eval", "metrics/parallel", "predictions", "report/scene", deflate}},
 	{name: "internal/browser/...", allow: []string{"predictions"}}, // programs that make what is checked in a browser
 	{name: "internal/ci/..."},                                      // programs that check the module: they read it and do not use it

@@ -275,14 +275,25 @@ func all(classes int) []metrics.Accumulator {
 }
 
 // classwise returns accumulators of all the probabilities of the rows, empty.
-func classwise(int) []metrics.Accumulator {
+func classwise(classes int) []metrics.Accumulator {
 	return []metrics.Accumulator{metrics.Must(calib.NewClassBins(nil)), metrics.Must(calib.NewClassBins(&calib.ClassOptions{Bins: 4, Above: new(0.1)})),
 		metrics.Must(calib.NewClassScores(nil)), metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.0)})),
 		metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.2)})), metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{MaxBytes: 20000})),
 		metrics.Must(calib.NewLabelScores(0)), metrics.Must(calib.NewLabelScores(20000)), rank.NewEntries(), metrics.Must(rank.NewRetention(&rank.RetentionOptions{ByScore: true})),
-		score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), score.NewBaseRates(), score.NewDecomposition(), score.NewBalanced(), calib.NewChosen(),
+		score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), score.NewBaseRates(), score.NewDecomposition(), score.NewBalanced(), calib.NewChosen(), metrics.Must(score.NewDecisionCosts(costsOf(classes))),
 		metrics.Must(score.NewClipped(score.NLLOptions{Clip: 1e-3})), metrics.Must(score.NewClipped(score.NLLOptions{Clip: 1e-3, Rescale: score.RescaleLast})),
 		metrics.Must(score.NewTopHits(2, score.LastOfTies)), metrics.Must(score.NewTopHits(1, score.AllOfTies))}
+}
+
+// costsOf returns what decisions cost, one more than there are classes.
+func costsOf(classes int) *score.CostMatrix {
+	m := &score.CostMatrix{Classes: max(2, classes), Decisions: max(2, classes) + 1}
+	for k := range m.Classes {
+		for d := range m.Decisions {
+			m.Cost = append(m.Cost, math.Abs(float64(k-d))+0.25*float64(d%3))
+		}
+	}
+	return m
 }
 
 func state(t testing.TB, accs ...metrics.Accumulator) []byte {
@@ -351,6 +362,10 @@ func answers(accs ...metrics.Accumulator) []float64 {
 			v = append(v, a.Log(), a.Value())
 		case *score.Balanced:
 			v = append(v, a.Value())
+			ends(a.Interval(0.95))
+		case *score.DecisionCosts:
+			least, d := a.Constant()
+			v = append(v, a.Value(), least, float64(d), a.Share(0))
 			ends(a.Interval(0.95))
 		case *score.BaseRates:
 			v = append(v, a.NLL(), a.Score(score.SphericalRule), a.Score(score.RankedRule), float64(a.Present()), a.Rate(1))

@@ -234,6 +234,13 @@ func corpusOptions(c *corpus) {
 	}
 	c.stated("acting/1", with(c.put("acting1", exactProbs(18, 151, 1), "probs", "float32"),
 		"--metrics", "net_benefit,expected_cost,avoidable_cost,least_cost_threshold,coverage_at_risk(risk=0.5),threshold_at_risk(risk=0.5)")...)
+	for _, k := range []int{1, 3} {
+		costs := "0,1.5,0.3\n4,0,0.3\n"
+		if k > 1 {
+			costs += "2,1,0.3\n"
+		}
+		c.stated(fmt.Sprintf("costs/%d", k), with(c.put(fmt.Sprintf("costs%d", k), exactProbs(18, 151, k), "probs", "float32"), "--metrics", "accuracy", "--costs", c.d.put(fmt.Sprintf("costs%d.csv", k), []byte(costs)))...)
+	}
 	c.stated("acting/3", with(c.put("acting3", exactProbs(18, 151, 3), "probs", "float32"), "--metrics", "coverage_at_risk,threshold_at_risk")...)
 	// Options with which there is a threshold.
 	for _, option := range []string{"risk=0.3", "confidence=0.8", "steps=7", "exact"} {

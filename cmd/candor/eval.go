@@ -44,6 +44,8 @@ type evalFlags struct {
 	unobserved      bool // forecasts are not judged, so observed values may be missing
 	columns         columnFlags
 	life            survivalFlags
+	costs           string    // file of what decisions cost
+	costing         *costFile // what it holds, once it is read
 	table           scoreFlags
 	choices         choiceFlags
 	model           modelFlags
@@ -93,6 +95,7 @@ candor evaluates a small real sample.`,
 	f.model.flags(c)
 	c.Flags().StringVar(&f.table.labelPrefix, "label-prefix", "", "`PREFIX` of the columns of labels, 0 or 1, of --task multilabel; the name of the label follows it")
 	f.life.flags(c)
+	c.Flags().StringVar(&f.costs, "costs", "", "`FILE` of what each decision costs for each true class, one class a row (.csv, .json, .npy), for decision_cost and constant_cost")
 	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels; or the column of a table that marks such rows")
 	f.output.flags(c)
 	c.Flags().Int64Var(&f.firstRow, "first-row", 0, "`NUMBER` of this shard's first row within the whole set; pit_p and rank_p draw random numbers by row number")
@@ -303,6 +306,12 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 		return nil, err
 	}
 	list := f.metrics + f.tokens.metrics()
+	if f.costs != "" {
+		if !spec.Shape().HasClasses() || spec.Choices != eval.NoChoices || spec.Correct {
+			return nil, usage("--costs: these predictions have no classes; leave it out")
+		}
+		list += ",decision_cost,constant_cost"
+	}
 	if spec.Correct {
 		list = ofTopLabel(list)
 	}
@@ -315,6 +324,9 @@ func (f *evalFlags) open(c *cobra.Command, j *job, paths []string, ready func(e 
 		return nil, usage("--metrics: %v", err)
 	}
 	if spec.Metrics, err = withGated(spec.Metrics, f.gated, spec.Shape()); err != nil {
+		return nil, err
+	}
+	if err := f.checkCosts(&spec); err != nil {
 		return nil, err
 	}
 	if s.e, err = eval.New(spec); err != nil {
@@ -656,7 +668,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	f.gated = f.gates
-	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups, one(f.columns.cluster), f.model.oracle, f.tokens.bytes, f.tokens.sequences)
+	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups, one(f.columns.cluster), f.model.oracle, f.tokens.bytes, f.tokens.sequences, one(f.costs))
 	if len(paths) == 0 {
 		others = append(others, f.columns.named()...)
 	}

@@ -210,6 +210,7 @@ func intervalsOf(t *testing.T) map[meaning]string {
 	}{
 		{"", []string{in("sample", "breast_cancer_probs.npy"), "--labels", in("sample", "breast_cancer_labels.npy"), "--metrics", "all,topk_accuracy,spce,net_benefit,expected_cost,avoidable_cost,least_cost_threshold,coverage_at_risk,threshold_at_risk"}},
 		{"", []string{"--metrics", "all,canonical_skce,canonical_skce_p"}},
+		{"", []string{in("sample", "digits_logits.npy"), "--labels", in("sample", "digits_labels.npy"), "--input", "logits", "--costs", in("examples", "digits_costs.csv")}},
 		{"", []string{"--temperature-scaled"}},
 		{"", []string{d.at("clear.npy"), "--labels", d.at("clear_labels.npy"), "--input", "logits", "--bytes", d.at("bytes.npy"), "--sequence", d.at("sequences.npy"),
 			"--metrics", "bits_per_byte,sequence_nll"}},

@@ -66,6 +66,7 @@ func TestPageCommands(t *testing.T) {
 		{"eval", []string{x, "--labels", y, "--weights", w, "--bins", "7", "--confidence", "0.9", "--metrics", "nll,ece"}, "labels weights bins confidence metrics"},
 		{"eval", []string{x, "--labels", y, "--metrics", "eaurc(replicates=20)", "--seed", "3", "--decisions", chosen}, "seed decisions"},
 		{"eval", []string{x, "--labels", y, "--confidence-scores", w, "--like", "guo"}, "confidence-scores like"},
+		{"eval", []string{x, "--labels", y, "--costs", d.put("costs.csv", []byte("0,1,1,0.2\n1,0,1,0.2\n1,1,0,0.2\n"))}, "costs"},
 		{"eval", []string{x, "--labels", y, "--ood", ood, "--renormalize", "--ignore-label", "2"}, "ood renormalize ignore-label"},
 		{"eval", []string{l, "--labels", y, "--input", "logits", "--temperature-scaled", "--cluster", group}, "input temperature-scaled cluster"},
 		{"eval", []string{table, "--prob", "p,q", "--task", "classification", "--label", "y"}, "task"},

@@ -11,7 +11,7 @@ import (
 var partNames = map[string]string{
 	stateMagic: "eval.Evaluation", "cAUD": "metrics.Audit", "cSUM": "compact.Sums", "cCMq": "compared.Comparison",
 	"cCEL": "cells.Cells", "cRAT": "score.BaseRates", "cLOS": "score.Loss", "cMEA": "score.Mean", "cTOP": "score.TopHits", "cCLP": "score.Clipped",
-	"cBAL": "score.Balanced", "cDEC": "score.Decomposition", "cTOK": "score.Tokens", "cCRP": "score.SampleCRPS",
+	"cBAL": "score.Balanced", "cDEC": "score.Decomposition", "cTOK": "score.Tokens", "cDCO": "score.DecisionCosts", "cCRP": "score.SampleCRPS",
 	"cBIN": "calib.Bins", "cCLS": "calib.ClassBins", "cCSC": "calib.ClassScores", "cCHO": "calib.Chosen", "cLSC": "calib.LabelScores",
 	"cREN": "rank.Entries", "cRET": "rank.Retention", "cOOD": "rank.Scores", "cEPR": "binfree.EProcess", "cCAN": "binfree.Canonical", "cCLU": "clustered.Sums", "cJNT": "paired.Joint", "cPCT": "paired.Count",
 	"cNRM": "regress.Normal", "cERR": "regress.Errors", "cPIT": "regress.PIT", "cRKH": "regress.Ranks", "cSPR": "regress.Spread",

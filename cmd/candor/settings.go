@@ -72,6 +72,7 @@ var flagsOf = map[setting.Setting]string{
 	setting.OfQuantiles: "--task quantiles",
 	setting.OfSamples:   "--task samples",
 	setting.OfLogLiks:   "--task loglik",
+	setting.Costs:       "--costs",
 	setting.Horizons:    "--horizons",
 	setting.Risks:       "--prob",
 	setting.RiskPrefix:  "--prob-prefix",

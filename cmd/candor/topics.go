@@ -65,14 +65,19 @@ A row's decision is its most probable class, the first one if several are equal;
 decisions were made, pass them with --decisions: accuracy, confidence and the top label's bins then use the decisions and their
 probabilities. --confidence-scores are your own scores, higher for surer rows: rows are binned and ranked by them, for
 calibration_auc, aurc, retention_accuracy and the like; the gap of a bin is still that of the probabilities. --ood names the same
-model's scores of out-of-distribution rows, which its uncertainty should tell apart from the others.`,
+model's scores of out-of-distribution rows, which its uncertainty should tell apart from the others.
+
+--costs FILE says what each decision costs for each true class: classes are rows, decisions columns. The decision of a row is then the
+one with the least expected cost; decision_cost is the mean cost of these, constant_cost that of the best decision that is the same for
+all rows. There may be more decisions than classes, as one that asks a person.`,
 		example: `  candor eval members.npy --labels labels.npy --task ensemble
   candor eval model-1.npy model-2.npy --labels labels.npy --task ensemble --metrics average_kl
   candor eval probs.npy --labels tags.npy --task multilabel --fail-if 'ece>0.05'
   candor eval parameters.npy --labels labels.npy --input dirichlet
   candor eval loglik.npy --task loglik --metrics all
-  candor eval logits.npz --input logits --ood other.npz --metrics 'ood_auroc(score=energy)'`,
-		flags: "task input event member-axis decisions confidence-scores ood temperature-scaled",
+  candor eval logits.npz --input logits --ood other.npz --metrics 'ood_auroc(score=energy)'
+  candor eval probs.npy --labels labels.npy --costs costs.csv`,
+		flags: "task input event member-axis decisions confidence-scores costs ood temperature-scaled",
 	},
 	{
 		name: "forecasts", short: "regression, quantiles, samples; hubverse and nixtla",

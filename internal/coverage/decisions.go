@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/rank"
+	"github.com/candor-go/candor/metrics/score"
 )
 
 // decision is an outcome of acting on a calibrated score, whose mean has an interval.
@@ -82,6 +84,71 @@ func ranked(n int, row func() (score, chance float64), r *rand.Rand) (*rank.Rank
 		return nil, err
 	}
 	return rank.RankingOf(c), nil
+}
+
+// choices are cost matrices of several classes, with the number of rows. Probabilities are calibrated: those of a uniform point of the simplex, squared and divided by
+// their sum.
+var choices = []struct {
+	name  string
+	rows  int
+	costs score.CostMatrix
+}{
+	{"three classes, equal costs and one decision that abstains", 100, score.CostMatrix{Classes: 3, Decisions: 4, Cost: []float64{0, 1, 1, 0.3, 1, 0, 1, 0.3, 1, 1, 0, 0.3}}},
+	{"three classes in an order, costs by the distance", 100, score.CostMatrix{Classes: 3, Decisions: 3, Cost: []float64{0, 1, 2, 1, 0, 1, 2, 1, 0}}},
+	{"three classes, one error costs 40 others", 500, score.CostMatrix{Classes: 3, Decisions: 3, Cost: []float64{0, 1, 1, 1, 0, 1, 40, 1, 0}}},
+	{"three classes, one error costs 40 others", 10_000, score.CostMatrix{Classes: 3, Decisions: 3, Cost: []float64{0, 1, 1, 1, 0, 1, 40, 1, 0}}},
+}
+
+// point returns calibrated probabilities of three classes.
+func point(p []float64, r *rand.Rand) {
+	sum := 0.0
+	for j := range p {
+		v := -math.Log(1 - r.Float64())
+		p[j] = v * v
+		sum += p[j]
+	}
+	for j := range p {
+		p[j] /= sum
+	}
+}
+
+// chosen returns the share of sets whose interval of decision_cost holds the true value of case i.
+func chosen(i, runs, threads int) (float64, error) {
+	c := &choices[i]
+	m := &c.costs
+	r, p, room := rand.New(rand.NewPCG(9, 9)), make([]float64, m.Classes), make([]float64, m.Decisions)
+	want := 0.0
+	const draws = 1_000_000
+	for range draws {
+		point(p, r)
+		d := m.Decide(room, p)
+		want += room[d] / draws
+	}
+	var held atomic.Int64
+	err := each(runs, threads, func(run int) error {
+		r := rand.New(rand.NewPCG(uint64(c.rows), uint64(run)))
+		s := &metrics.Predictions{Labels: make([]int32, c.rows)}
+		s.Rows, s.Classes, s.F64 = c.rows, m.Classes, make([]float64, c.rows*m.Classes)
+		for i := range c.rows {
+			row := s.F64[i*m.Classes:][:m.Classes]
+			point(row, r)
+			for u := r.Float64() - row[0]; u >= 0 && int(s.Labels[i]) < m.Classes-1; u -= row[s.Labels[i]] {
+				s.Labels[i]++
+			}
+		}
+		a, err := score.NewDecisionCosts(m)
+		if err != nil {
+			return err
+		}
+		if err := metrics.NewPass(&metrics.Options{Threads: 1}, a).Add(s); err != nil {
+			return err
+		}
+		if i := a.Interval(0.95); i.Low <= want && want <= i.High {
+			held.Add(1)
+		}
+		return nil
+	})
+	return float64(held.Load()) / float64(runs), err
 }
 
 // savings are scores, costs and sizes of what calibration would save.
@@ -193,6 +260,14 @@ func printDecisions(w io.Writer, runs, threads int) error {
 			return err
 		}
 		fmt.Fprintf(w, "| %s | %d | %.3f |\n", d.name, d.rows, share)
+	}
+	fmt.Fprintf(w, "\nThe same for `decision_cost`, by a matrix of costs.\n\n| what | rows | share |\n| --- | ---: | ---: |\n")
+	for i, c := range choices {
+		share, err := chosen(i, runs, threads)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "| %s | %d | %.3f |\n", c.name, c.rows, share)
 	}
 	fmt.Fprintf(w, "\nShare of %d sets whose 95%% interval of `avoidable_cost` holds what calibration would save, with that, the mean of the estimates and the mean\nlength of the intervals.\n\n", runs)
 	fmt.Fprintln(w, "| what | rows | saved | estimate | length | share |\n| --- | ---: | ---: | ---: | ---: | ---: |")

@@ -101,6 +101,11 @@ func TestDecisions(t *testing.T) {
 			t.Errorf("%s: %v of sets, %v", d.name, share, err)
 		}
 	}
+	for i, c := range choices {
+		if share, err := chosen(i, runs, 2); err != nil || share < 0.94-4*math.Sqrt(0.05/float64(runs)) {
+			t.Errorf("%s, %d rows: %v of sets, %v", c.name, c.rows, share, err)
+		}
+	}
 	for i, c := range savings {
 		rows := c.rows[len(c.rows)-1]
 		if rows > 10_000 {

@@ -90,6 +90,7 @@ const (
 	OfQuantiles Setting = "metrics.Quantiles"
 	OfSamples   Setting = "metrics.Samples"
 	OfLogLiks   Setting = "metrics.LogLiks"
+	Costs       Setting = "Spec.Costs"
 	Horizons    Setting = "Levels of Survival"
 	Risks       Setting = "Columns of Survival"
 	RiskPrefix  Setting = "Prefix of Survival"

@@ -2,10 +2,13 @@ package eval
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/rank"
+	"github.com/candor-go/candor/metrics/score"
 )
 
 // Options of metrics of what is done with a model.
@@ -25,6 +28,7 @@ var (
 
 const (
 	actingMethod = "normal, after z^2/4 rows are added to each of the four outcomes (Agresti and Coull 1998)"
+	costMethod   = "normal, after z^2 rows are added, half at the lowest cost of their class and half at its highest (Agresti and Coull 1998)"
 	savingMethod = "from the best threshold's savings, below by those of maximally selected statistics (Miller and Siegmund 1982)"
 	noPromise    = "no share of the rows is safe: there are too many errors at the top, or too few rows to rule them out"
 	everyRow     = "every row may be answered: there is no threshold"
@@ -98,6 +102,21 @@ func promised(of func(a *rank.Answered) (value float64, reason string)) func(e *
 	}
 }
 
+const costKey = "decision costs"
+
+// keepCosts returns the accumulator of decisions by a cost matrix, if there is one.
+func keepCosts(s *Spec, _ Metric) []statistic {
+	if s.Costs == nil {
+		return nil
+	}
+	return []statistic{{costKey, rows, func() any { return metrics.Must(score.NewDecisionCosts(s.Costs)) }}}
+}
+
+// noCosts is the answer without a cost matrix.
+func noCosts() Value {
+	return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: fmt.Sprintf("it needs a cost matrix, by %v", setting.Costs)}
+}
+
 func inActing() []Descriptor {
 	needs := onlyTwo
 	return []Descriptor{
@@ -153,6 +172,41 @@ func inActing() []Descriptor {
 					v.Reason = noRows
 				case math.IsInf(t, 1):
 					v.Value, v.Reason = math.NaN(), nonePositive
+				}
+				return v
+			},
+		},
+		{
+			Name: "decision_cost", Named: true, applies: always, check: noOptions, keeps: keepCosts,
+			Short:   "cost by a cost matrix",
+			Meaning: "mean cost of the decision with the least expected cost, by a matrix of what each decision costs for each true class",
+			Formula: "mean C[y, d], d = argmin_d sum_k p_k C[k, d]", Range: "[0, Inf)", Better: Lower, Source: "Elkan 2001",
+			value: func(e *Evaluation, _ Metric) Value {
+				if e.Spec.Costs == nil {
+					return noCosts()
+				}
+				a := statisticOf[*score.DecisionCosts](e, rows, costKey)
+				v := Value{Value: a.Value(), Interval: a.Interval(e.Spec.Level), Method: costMethod}
+				if math.IsNaN(v.Value) {
+					v.Reason = noRows
+				} else if math.IsNaN(v.Interval.Low) {
+					v.Reason = noWeighted
+				}
+				return v
+			},
+		},
+		{
+			Name: "constant_cost", Named: true, applies: always, check: noOptions, keeps: keepCosts,
+			Short:   "cost without the model",
+			Meaning: "mean cost of the best decision that is the same for all rows, without the model; decision_cost is to be below it",
+			Formula: "min over d of mean C[y, d]", Range: "[0, Inf)", Better: Neither, Source: "Elkan 2001",
+			value: func(e *Evaluation, _ Metric) Value {
+				if e.Spec.Costs == nil {
+					return noCosts()
+				}
+				v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
+				if v.Value, _ = statisticOf[*score.DecisionCosts](e, rows, costKey).Constant(); math.IsNaN(v.Value) {
+					v.Reason = noRows
 				}
 				return v
 			},

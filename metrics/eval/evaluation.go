@@ -96,6 +96,17 @@ func create(s Spec) (*Evaluation, error) {
 	case s.Base.Event != calib.ByShape && s.Base.Event != calib.TopLabel:
 		return nil, errors.New("eval: the base's event is neither ByShape nor TopLabel")
 	}
+	if s.Costs != nil {
+		if err := s.Costs.Check(); err != nil {
+			return nil, err
+		}
+		if !s.Shape().HasClasses() || s.Choices != NoChoices || s.Correct {
+			return nil, errors.New("costs are those of classes, and these predictions have none")
+		}
+		if k := max(2, s.Classes); s.Costs.Classes != k {
+			return nil, fmt.Errorf("the cost matrix has %d rows, and there are %d classes; a row is a true class, a column a decision", s.Costs.Classes, k)
+		}
+	}
 	if err := s.checkClusters(); err != nil {
 		return nil, err
 	}

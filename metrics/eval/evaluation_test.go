@@ -192,7 +192,7 @@ var (
 		"multicalibration_error", "multicalibration_error_relative", "multicalibration_error_sigma", "multicalibration_error_p", "multicalibration_gap", "multicalibration_gap_p", "grouping_loss", "grouping_loss_explained", "grouping_loss_induced",
 		"energy_score", "energy_score_fair", "variogram_score", "dawid_sebastiani", "multivariate_nll", "multivariate_rank_p",
 		"mean_risk", "event_share_km", "bias_km", "cce", "ece_km", "ici_cox", "e50_cox", "e90_cox", "emax_cox", "brier_ipcw", "brier_integrated", "auroc_ipcw", "concordance_ipcw", "concordance", "d_calibration_p",
-		"net_benefit", "expected_cost", "avoidable_cost", "least_cost_threshold", "coverage_at_risk", "threshold_at_risk", "skce", "skce_p", "mmce",
+		"net_benefit", "expected_cost", "avoidable_cost", "least_cost_threshold", "decision_cost", "constant_cost", "coverage_at_risk", "threshold_at_risk", "skce", "skce_p", "mmce",
 		"tcal", "tcal_bins", "tcal_p", "giviti", "giviti_degree", "giviti_p", "canonical_skce", "canonical_skce_p"}
 )
 
@@ -348,9 +348,21 @@ func specs(t testing.TB) []Spec {
 		if k > 1 {
 			l = append(l, Spec{Classes: k, Choices: Choices(1 + k%3), Metrics: list(t, "all", k)})
 		}
+		l = append(l, Spec{Classes: k, Costs: costsOf(k), Metrics: list(t, "decision_cost,constant_cost", k)})
 		l = append(l, Spec{Classes: k, Names: []string{"no", "yes", "", "\x00", "a", "b", "c", "d", "e", "f"}[:max(2, k)], Metrics: list(t, "topk_accuracy(k=7),ece(bins=4),brier(form=per_class),mce(zero=own,one=overflow,blog_edges)", k), Base: calib.Options{Bins: 6}})
 	}
 	return l
+}
+
+// costsOf returns what decisions cost, one more than there are classes.
+func costsOf(classes int) *score.CostMatrix {
+	m := &score.CostMatrix{Classes: max(2, classes), Decisions: max(2, classes) + 1}
+	for k := range m.Classes {
+		for d := range m.Decisions {
+			m.Cost = append(m.Cost, float64((3*k+5*d)%7)/2)
+		}
+	}
+	return m
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -614,6 +626,7 @@ func TestMergeMismatch(t *testing.T) {
 		{"type", fill(t, base, f32), "scores of type float64 and of type float32"},
 		{"kind", fill(t, base, &logits), "scores are probs and logits"},
 		{"names", fill(t, with(func(s *Spec) { s.Names = []string{"a", "b", "c"} }), p), "classes without names and classes named a, b, c"},
+		{"costs", fill(t, with(func(s *Spec) { s.Costs = costsOf(3) }), p), "decisions by other costs"},
 		{"choices", fill(t, with(func(s *Spec) { s.Choices = ChoiceBytes }), p), "classes and choices with the norm byte"},
 		{"decisions", fill(t, with(func(s *Spec) { s.Decided = true }), nil), "one has decisions, the other has none"},
 		{"confidence scores", fill(t, with(func(s *Spec) { s.Scored = true }), nil), "one has confidence scores, the other has none"},

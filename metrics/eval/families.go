@@ -10,7 +10,7 @@ var families = []struct{ name, metrics string }{
 	{"Calibration without bins", "smooth_ece ks ks_p kuiper kuiper_p skce skce_p mmce canonical_skce canonical_skce_p tcal tcal_bins tcal_p spiegelhalter_z spiegelhalter_p hosmer_lemeshow hosmer_lemeshow_p giviti giviti_degree giviti_p ici e50 e90 calibration_slope calibration_intercept corp_mcb corp_mcb_floor corp_dsc corp_unc spce e_calibration"},
 	{"Telling classes apart", "auroc auprc entropy sharpness_class0 sharpness_class1"},
 	{"Telling right from wrong", "calibration_auc aurc eaurc augrc oracle_accuracy oracle_auc abstain_precision abstain_recall retention_accuracy retention_nll"},
-	{"Acting on a model", "net_benefit expected_cost avoidable_cost least_cost_threshold coverage_at_risk threshold_at_risk"},
+	{"Acting on a model", "net_benefit expected_cost avoidable_cost least_cost_threshold decision_cost constant_cost coverage_at_risk threshold_at_risk"},
 	{"Out-of-distribution rows", "ood_auroc ood_auprc_in ood_auprc_out ood_fpr95"},
 	{"Ensembles and distributions", "mutual_information knowledge_uncertainty total_uncertainty data_uncertainty ensemble_nll gibbs_nll disagreement double_fault average_kl logit_kl cosine_similarity lp_distance bregman_kl_variance variance_bound"},
 	{"Scores of forecasts", "crps crps_fair crps_pwm crps_rolled wis wis_dispersion wis_underprediction wis_overprediction interval_score interval_score_underprediction interval_score_overprediction interval_score_mcb interval_score_dsc interval_score_unc twcrps qwcrps pinball rmse mae ae_median"},

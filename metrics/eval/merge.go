@@ -95,6 +95,8 @@ func (s *Spec) Match(o *Spec) error {
 		return fmt.Errorf("%w: probabilities at the times %v and at %v", metrics.ErrMismatch, s.Times, o.Times)
 	case !slices.Equal(s.Horizons, o.Horizons):
 		return fmt.Errorf("%w: judged at the horizons %v and at %v", metrics.ErrMismatch, s.Horizons, o.Horizons)
+	case !s.Costs.Equal(o.Costs):
+		return fmt.Errorf("%w: decisions by other costs", metrics.ErrMismatch)
 	case s.Base != o.Base:
 		return fmt.Errorf("%w: bins of (%s) and of (%s)", metrics.ErrMismatch, s.Base.Text(), o.Base.Text())
 	case s.UM != o.UM:

@@ -30,7 +30,9 @@ type Spec struct {
 	Times, Horizons []float64
 	// Dimensions is the number of numbers that forecasts of Multivariate and MultivariateNormals are of; 0 for other kinds.
 	Dimensions int
-	Metrics    []Metric // see ParseMetrics
+	// Costs are what decisions cost, for decision_cost and constant_cost; nil if there are none.
+	Costs   *score.CostMatrix
+	Metrics []Metric // see ParseMetrics
 	// Base holds the defaults of metrics over bins. Its Event is ByShape, or TopLabel if ece uses the top label in a binary task too.
 	Base    calib.Options
 	Brier   score.BrierForm // default form of brier

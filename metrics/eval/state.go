@@ -48,6 +48,9 @@ const hasClusters = 64
 // isLean is another such bit, of Spec.Lean.
 const isLean = 32
 
+// hasCosts is another such bit, which says that there are Costs.
+const hasCosts = 16
+
 func (s *Spec) ignores() (bits uint8) {
 	if len(s.Ignore) > 0 {
 		bits |= ignoresLabels
@@ -57,6 +60,9 @@ func (s *Spec) ignores() (bits uint8) {
 	}
 	if s.Lean {
 		bits |= isLean
+	}
+	if s.Costs != nil {
+		bits |= hasCosts
 	}
 	return bits
 }
@@ -172,6 +178,13 @@ func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
 	if s.Cluster != "" {
 		enc.Str(s.Cluster)
 	}
+	if s.Costs != nil {
+		enc.U32(uint32(s.Costs.Decisions))
+		enc.U64(uint64(len(s.Costs.Cost)))
+		for _, c := range s.Costs.Cost {
+			enc.F64(c)
+		}
+	}
 	return enc.B, nil
 }
 
@@ -214,7 +227,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	}
 	s.Level = d.F64()
 	brier := d.U8()
-	s.Brier = score.BrierForm(brier &^ (ignoresLabels | hasClusters | isLean))
+	s.Brier = score.BrierForm(brier &^ (ignoresLabels | hasClusters | isLean | hasCosts))
 	s.Lean = brier&isLean != 0
 	s.binned = s.Lean
 	f := d.U8()
@@ -252,6 +265,14 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	}
 	if brier&hasClusters != 0 {
 		s.Cluster = d.Str()
+	}
+	if brier&hasCosts != 0 {
+		s.Costs = &score.CostMatrix{Decisions: int(d.U32())}
+		s.Costs.Cost = make([]float64, d.Count(8))
+		for i := range s.Costs.Cost {
+			s.Costs.Cost[i] = d.F64()
+		}
+		s.Costs.Classes = len(s.Costs.Cost) / max(1, s.Costs.Decisions)
 	}
 	if err := d.Err(); err != nil {
 		return err

@@ -38,6 +38,8 @@ func takings(t testing.TB) (l []taken) {
 				l = append(l, taken{fmt.Sprintf("%d classes, %s, weights %v", classes, set, weighted), Spec{Classes: classes, Metrics: of(s, set)},
 					func(seed uint64, n int) *metrics.Predictions { return testrows.Random(seed, n, classes, weighted) }})
 			}
+			l = append(l, taken{fmt.Sprintf("costs of %d classes, weights %v", classes, weighted), Spec{Classes: classes, Costs: costsOf(classes), Metrics: of(s, "decision_cost,constant_cost")},
+				func(seed uint64, n int) *metrics.Predictions { return testrows.Random(seed, n, classes, weighted) }})
 		}
 		l = append(l, taken{fmt.Sprintf("regression, weights %v", weighted), Spec{Classes: 3, Kind: metrics.Normals, Metrics: of(Shape{Kind: metrics.Normals, Classes: 3}, "default,pit_p")},
 			func(seed uint64, n int) *metrics.Predictions { return testrows.Normals(seed, n, weighted) }},
@@ -112,7 +114,7 @@ func TestSubtract(t *testing.T) {
 
 // subtracted are the accumulators that give up rows, beside those of ensembles.
 const subtracted = "*binfree.EProcess *calib.Bins *calib.Chosen *calib.ClassBins *cells.Cells *rank.Entries *regress.Calibration *regress.Errors " +
-	"*regress.Intervals *regress.Normal *regress.NormalVectors *regress.PIT *regress.Penalties *regress.Quantiles *regress.Ranks *regress.VectorRanks *regress.Vectors *regress.WeightedCRPS *score.Balanced *score.BaseRates *score.Clipped *score.Loss *score.Mean " +
+	"*regress.Intervals *regress.Normal *regress.NormalVectors *regress.PIT *regress.Penalties *regress.Quantiles *regress.Ranks *regress.VectorRanks *regress.Vectors *regress.WeightedCRPS *score.Balanced *score.BaseRates *score.Clipped *score.DecisionCosts *score.Loss *score.Mean " +
 	"*score.SampleCRPS *score.TopHits"
 
 // TestSubtractMembers: the same for ensembles.

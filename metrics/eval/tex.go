@@ -142,6 +142,8 @@ var tex = map[string]string{
 	"net_benefit":          `\frac{\mathrm{TP}}N-\frac{\mathrm{FP}}N\cdot\frac t{1-t},\qquad\text{positive: }p_i\ge t`,
 	"expected_cost":        `\frac1N\bigl(c_{\mathrm{TP}}\mathrm{TP}+c_{\mathrm{FP}}\mathrm{FP}+c_{\mathrm{FN}}\mathrm{FN}+c_{\mathrm{TN}}\mathrm{TN}\bigr),\qquad\text{positive: }p_i\ge t=\frac{c_{\mathrm{FP}}-c_{\mathrm{TN}}}{c_{\mathrm{FP}}-c_{\mathrm{TN}}+c_{\mathrm{FN}}-c_{\mathrm{TP}}}`,
 	"avoidable_cost":       `C(t)-\min_{t'} C(t'),\qquad C(t)\text{ the mean cost at the threshold }t\text{ of expected cost}`,
+	"decision_cost":        `\frac1N\sum_i C_{y_i,d_i},\qquad d_i=\arg\min_d\sum_k p_{ik}C_{k,d}`,
+	"constant_cost":        `\min_d\frac1N\sum_i C_{y_i,d}`,
 	"least_cost_threshold": `\max\bigl\{t:C(t)=\min_{t'} C(t')\bigr\},\qquad C(t)\text{ the mean cost at the threshold }t`,
 	"coverage_at_risk":     `\max_j\Bigl\{\frac{m_j}N:P\bigl(\mathrm{Bin}(m_j,r)\le e_j\bigr)\le\frac{1-c}J\Bigr\},\qquad j=1,\dots,J`,
 	"threshold_at_risk":    `\text{the score at place }\lfloor jN/J\rfloor+1\text{ for the }j\text{ of coverage at risk}`,

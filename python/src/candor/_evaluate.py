@@ -40,6 +40,7 @@ def evaluate(
     slices: Any = None,
     ood: Any = None,
     classes: Optional[Sequence[Any]] = None,
+    costs: Any = None,
     metrics: Union[str, Sequence[str], None] = None,
     task: Optional[str] = None,
     state: bool = True,
@@ -66,6 +67,8 @@ def evaluate(
             None stands for the model's own score.
         ood: scores of rows that are out of distribution, of the same kind as the others, (N', K).
         classes: the classes in the order of the columns of scores, as `clf.classes_` has them.
+        costs: what each decision costs for each true class, (K, D): rows are classes, columns decisions, of which there may be more than classes, as one
+            that abstains. Adds decision_cost and constant_cost.
         metrics: their names, with options, as "ece(bins=30)"; "default", "all", or a list of names. `candor metrics` lists them.
         task: binary, classification, multilabel or ensemble. By default binary for one column or two, and classification for more. "survival"
             takes what `evaluate_survival` does, with `probs` as risks; "quantiles", "samples", "multivariate" and "regression" what
@@ -98,7 +101,7 @@ def evaluate(
     """
     if task in _OTHERS:
         name, other, renamed = _OTHERS[task]
-        for k, v in {"logits": logits, "logprobs": logprobs, "dirichlet": dirichlet, "slices": slices, "ood": ood, "classes": classes}.items():
+        for k, v in {"logits": logits, "logprobs": logprobs, "dirichlet": dirichlet, "slices": slices, "ood": ood, "classes": classes, "costs": costs}.items():
             if v is not None:
                 raise UsageError(f"{k}= does not go with task={task!r}; help(candor.{name}) says what does")
         for k, v in {"probs": probs, "labels": labels, "clusters": clusters}.items():
@@ -125,6 +128,8 @@ def evaluate(
     if _arrays.is_bfloat16(value):
         words.append("--bfloat16")
     words += beside(kind, rows, labels=labels, weights=weights, groups=groups, clusters=clusters, slices=slices, classes=classes, options=options, once=once)
+    if costs is not None:
+        words += ["--costs", Input("costs", np.ascontiguousarray(costs, np.float64))]
     if ood is not None:
         words += ["--ood", Input("ood", _arrays.scores("ood", ood), once=once)]
     words += flags({"metrics": metrics, "task": task, "max_memory": max_memory, **options})
