@@ -213,7 +213,7 @@ func (f *recalFit) checkReads(paths []string) ([]string, error) {
 	if f.folds < 2 || f.folds > 1000 {
 		return nil, usage("--folds is %d; it is a number from 2 to 1000", f.folds)
 	}
-	reads := slices.Concat(paths, f.labels, f.weights)
+	reads := slices.Concat(paths, f.labels, f.weights, one(f.columns.cluster))
 	if len(paths) == 0 {
 		reads = append(reads, f.columns.named()...)
 	}

@@ -174,6 +174,53 @@ def test_compare_and_recalibrate() -> None:
         assert candor.recalibrate(method, P, labels=Y).apply(P).shape == P.shape
 
 
+def test_costs() -> None:
+    costs = np.array([[0, 1, 2, 0.3], [1, 0, 1, 0.3], [4, 1, 0, 0.3]])
+    result = candor.evaluate(P, labels=Y, costs=costs, metrics="accuracy")
+    taken = (P @ costs).argmin(axis=1)
+    assert result.decision_cost == pytest.approx(costs[Y, taken].mean(), abs=1e-12)
+    assert result.decision_cost.low <= result.decision_cost <= result.decision_cost.high
+    assert result.constant_cost == pytest.approx(costs[Y].mean(axis=0).min(), abs=1e-12)
+    assert candor.evaluate(P, labels=Y, costs=costs.tolist(), metrics="accuracy").decision_cost == result.decision_cost
+    assert candor.State.merge([result.state, result.state]).evaluate().decision_cost == result.decision_cost
+    with pytest.raises(candor.DataError, match="row 0, column 1 of the cost matrix is -1"):
+        candor.evaluate(P, labels=Y, costs=-costs)
+    with pytest.raises(candor.DataError, match="it has 2 rows, and there are 3 classes"):
+        candor.evaluate(P, labels=Y, costs=costs[:2])
+    with pytest.raises(candor.UsageError, match="costs= does not go with task='survival'"):
+        candor.evaluate(P, task="survival", time=Y + 1, event=Y > 0, costs=costs)
+
+
+def test_recalibrate_best() -> None:
+    choice = candor.recalibrate_best(P, labels=Y, methods=["temperature", "matrix(off_diagonal=1,bias=1)"], folds=4)
+    assert [m["method"] for m in choice["methods"]] == ["none", "temperature", "matrix(off_diagonal=1,bias=1)"]
+    assert choice["folds"] == 4 and choice["loss"] == "nll" and choice["map"] == choice.map.document
+    assert choice.verdict == choice["says"] and choice.verdict in repr(choice)
+    losses = {m["method"]: m.get("loss") for m in choice["methods"]}
+    assert losses["none"] == pytest.approx(candor.evaluate(P, labels=Y).nll, abs=1e-12)
+    # Of logits that are twice too large, temperature scaling is chosen, and its map is that of a fit.
+    rows = np.random.default_rng(1).normal(size=(4000, 3))
+    truth = (rows + np.random.default_rng(2).gumbel(size=rows.shape)).argmax(axis=1)
+    choice = candor.recalibrate_best(logits=2 * rows, labels=truth, methods="temperature,vector")
+    assert choice.method == "temperature"
+    assert choice.map == candor.recalibrate("temperature", logits=2 * rows, labels=truth)
+    assert choice.map.apply(logits=2 * rows) == pytest.approx(np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True), abs=0.03)
+    # Scores that are right are left as they are.
+    left = candor.recalibrate_best(logits=rows, labels=truth, methods="temperature", loss="brier")
+    assert left.method == "none" and left["loss"] == "brier"
+    assert left.map.apply(logits=rows) == pytest.approx(np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True), abs=1e-12)
+    # Of two columns and of one, with weights and clusters.
+    p, y = P[:, 0], (Y == 0).astype(int)
+    for more in ({"weights": np.full(len(p), 2.0)}, {"clusters": np.arange(len(p)) // 3}, {"classes": ["no", "yes"]}):
+        assert candor.recalibrate_best(p, labels=y, methods="temperature", **more).map.apply(p).shape == p.shape
+    with pytest.raises(candor.UsageError, match="temprature"):
+        candor.recalibrate_best(P, labels=Y, methods="temprature")
+    with pytest.raises(candor.UsageError, match="mse"):
+        candor.recalibrate_best(P, labels=Y, loss="mse")
+    with pytest.raises(candor.DataError):
+        candor.recalibrate_best(P, labels=Y[1:])
+
+
 def test_bounds() -> None:
     p, y = P[:, 0], (Y == 0).astype(int)
     fitted = candor.recalibrate("venn_abers", p, labels=y)

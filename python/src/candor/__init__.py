@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ._build import VERSION as __version__
 from ._conformal import ConformalMap, Coverage, conformalize, evaluate_intervals, evaluate_sets
 from ._evaluate import compare, evaluate, evaluate_files, evaluate_forecast, evaluate_survival
-from ._recalibrate import Map, recalibrate
+from ._recalibrate import Choice, Map, recalibrate, recalibrate_best
 from ._result import Comparison, Evaluation, Metric, Picture, Result
 from ._state import State
 from .errors import CandorError, DataError, GateError, ProgramError, UsageError
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CalibratedClassifier",
     "CandorError",
+    "Choice",
     "Comparison",
     "ConformalMap",
     "Coverage",
@@ -52,6 +53,7 @@ __all__ = [
     "evaluate_survival",
     "make_scorer",
     "recalibrate",
+    "recalibrate_best",
 ]
 
 

@@ -76,6 +76,83 @@ class Map(MapFile):
         return f"<candor.Map: {says or self.method}>"
 
 
+class Choice(Document):
+    """A choice among methods of recalibration: a mapping of the keys of candor-recal-best/1, as docs/json.md describes them."""
+
+    def __init__(self, document: Mapping[str, Any], fitted: Map) -> None:
+        super().__init__(document)
+        self._map = fitted
+
+    @property
+    def map(self) -> Map:
+        """The map of the chosen method, fitted to all rows; one that changes nothing if none is chosen."""
+        return self._map
+
+    @property
+    def method(self) -> str:
+        """The chosen method, with its options; "none" if none is shown to help."""
+        return str(self["chosen"])
+
+    @property
+    def verdict(self) -> str:
+        """What is chosen and why, in one sentence."""
+        return str(self["says"])
+
+    def __repr__(self) -> str:
+        return f"<candor.Choice: {self.verdict}>"
+
+
+def recalibrate_best(
+    probs: Any = None,
+    *,
+    logits: Any = None,
+    logprobs: Any = None,
+    labels: Any,
+    methods: Union[str, Sequence[str], None] = None,
+    loss: str = "nll",
+    weights: Any = None,
+    clusters: Any = None,
+    classes: Optional[Sequence[Any]] = None,
+    **options: Any,
+) -> Choice:
+    """Compare methods of recalibration by cross-fitting, and choose the simplest one that is within noise of the best.
+
+    Args:
+        probs: probabilities, shape (N, K), or P(y = 1), (N,), of rows that the model was not trained on.
+        logits: logits instead.
+        logprobs: natural logarithms of probabilities instead.
+        labels: the true classes, (N,), as in `evaluate`.
+        methods: what is tried, as in `recalibrate`; "none" takes part in any case. `candor recal best --help` says what is tried by default.
+        loss: "nll" or "brier", by which methods are compared.
+        weights: a weight for each row, (N,).
+        clusters: values, (N,): rows with the same one stay in one fold.
+        classes: the classes in the order of the columns, as in `evaluate`.
+        **options: flags of `candor recal best`, with _ in place of -: folds=5, seed=1, confidence=0.9.
+
+    >>> import numpy as np
+    >>> p = np.repeat([0.05, 0.3, 0.7, 0.95], 50)
+    >>> y = np.tile([1, 0, 0, 0, 0], 10).tolist() * 2 + np.tile([0, 1, 1, 1, 1], 10).tolist() * 2
+    >>> choice = recalibrate_best(p, labels=y, methods=["temperature", "platt"])
+    >>> choice.method
+    'none'
+    >>> choice.map.apply([0.05, 0.95]).shape
+    (2,)
+    """
+    kind, value = one(probs=probs, logits=logits, logprobs=logprobs)
+    a = _arrays.scores(kind, value)
+    fitted = Output()
+    words: list[Word] = ["recal", "best", Input(kind, a)]
+    if kind != "probs":
+        words += ["--input", kind]
+    if _arrays.is_bfloat16(value):
+        words.append("--bfloat16")
+    words += beside(kind, len(a), labels=labels, weights=weights, clusters=clusters, classes=classes, options=options)
+    words += flags({"methods": methods, "loss": loss, **options})
+    with ExitStack() as stack:
+        report = read(run([*words, "--json", "--output", fitted], stack).out)
+    return Choice(report, Map(fitted.data))
+
+
 def recalibrate(
     method: str,
     probs: Any = None,
