@@ -587,7 +587,7 @@ func TestBadForecasts(t *testing.T) {
 		{[]string{good, "--task", "regression", "--levels", "0.5"}, exitUsage, "--levels is for --task quantiles"},
 		{[]string{good, "--task", "regression", "--quantile-prefix", "q"}, exitUsage, "--quantile-prefix is for --task quantiles"},
 		{[]string{good, "--group", "site", "--task", "loglik"}, exitUsage, "--group is for --task classification, binary, regression, quantiles, samples and survival"},
-		{[]string{good, "--task", "ensemble", "--observed", "y"}, exitUsage, "--observed is for --task regression, quantiles and samples"},
+		{[]string{good, "--task", "ensemble", "--observed", "y"}, exitUsage, "--observed is for --task regression, quantiles, samples and multivariate"},
 		{[]string{y, "--task", "quantiles", "--levels", "0.5,0.1"}, exitUsage, `--levels: "0.1"; give numbers between 0 and 1 in rising order`},
 		{[]string{y, "--task", "quantiles", "--levels", "0,0.1"}, exitUsage, `--levels: "0"`},
 		{[]string{y, "--task", "quantiles", "--levels", "0.1,x"}, exitUsage, `--levels: "x"`},
