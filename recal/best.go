@@ -42,6 +42,12 @@ func Parameters(m Map) int {
 			n += c.free()
 		}
 		return n
+	case *PairMap:
+		n := 0
+		for _, c := range m.curves {
+			n += c.free()
+		}
+		return n
 	}
 	return 0
 }

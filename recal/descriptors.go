@@ -57,7 +57,7 @@ var methods = []Descriptor{
 		"a thousand or more", "Zadrozny and Elkan 2002", Isotonic{}},
 	{"spline", "spline calibration", "the slope of a spline of the cumulative gap", "p + D'(share of rows up to p)", "knots=N, top_label", ofScores, keepsNone, "hundreds",
 		"Gupta et al. 2021", Spline{}},
-	{"venn_abers", "Venn-Abers prediction", "two isotonic fits, with the new row as an event and as none, merged", "p1/(1 - p0 + p1)", "folds=N, brier, as_coded, top_label", ofScores, keepsMost,
+	{"venn_abers", "Venn-Abers prediction", "two isotonic fits, with the new row as an event and as none, merged", "p1/(1 - p0 + p1)", "folds=N, brier, as_coded, top_label, one_vs_one", ofScores, keepsMost,
 		"a thousand or more", "Vovk, Petej and Fedorova 2015", VennAbers{}},
 	{"bbq", "Bayesian binning", "a mean of equal-mass histograms, weighted by their likelihood", "sum_s P(q|s, D) P(s|D)", "prune, as_coded, top_label", ofScores, keepsNone, "a thousand or more",
 		"Naeini, Cooper and Hauskrecht 2015", BBQ{}},

@@ -69,6 +69,15 @@ func NeedOf(m Method, s Size, o *Options) Need {
 		n.curves(curves, 320, min(s.Rows, splinePieces+1), 40, 2)
 		n.sort(m.TopLabel, s, o)
 	case VennAbers:
+		if k > 1 && m.OneVsOne { // each row is in K-1 pairs
+			n.curves(k*(k-1)/2, 320, 2*s.Rows/k+1, 48, 5)
+			part := s
+			part.Classes, part.DType, part.Kind = 1, metrics.Float64, metrics.Probs
+			n.sort(false, part, o)
+			n.Fit += (130 + 24 + 2*(8+8+4)*k) * s.Rows // slices grow to twice their length
+			n.Reads = int(k)
+			break
+		}
 		curves, folds := curvesOf(m.TopLabel, s), int64(max(1, m.Folds))
 		part := s
 		part.Rows = s.Rows/folds + 1

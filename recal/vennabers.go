@@ -42,13 +42,16 @@ type VennAbers struct {
 	// AsCoded is venn-abers 1.5 of PyPI: the p1 of scores above all others is that of the highest score, where it should be 1.
 	AsCoded  bool
 	TopLabel bool
+	// OneVsOne fits a curve to each pair of classes instead of to each class against the rest; see PairMap, which is then the map of three classes or
+	// more. It has no folds and no bounds.
+	OneVsOne bool
 }
 
 const mostVennFolds = 100
 
-// String returns "venn_abers" with the options that differ from the default: folds=N, brier, as_coded, top_label.
+// String returns "venn_abers" with the options that differ from the default: folds=N, brier, as_coded, top_label, one_vs_one.
 func (m VennAbers) String() string {
-	return spelled("venn_abers", value("folds", float64(max(1, m.Folds)), 1), word("brier", m.Brier), word("as_coded", m.AsCoded), word("top_label", m.TopLabel))
+	return spelled("venn_abers", value("folds", float64(max(1, m.Folds)), 1), word("brier", m.Brier), word("as_coded", m.AsCoded), word("top_label", m.TopLabel), word("one_vs_one", m.OneVsOne))
 }
 
 func (m VennAbers) with(option, value string) (Method, error) {
@@ -62,20 +65,32 @@ func (m VennAbers) with(option, value string) (Method, error) {
 		m.AsCoded, err = readWord(option, value)
 	case "top_label":
 		m.TopLabel, err = readWord(option, value)
+	case "one_vs_one":
+		m.OneVsOne, err = readWord(option, value)
 	default:
-		err = noOption(option, "folds", "brier", "as_coded", "top_label")
+		err = noOption(option, "folds", "brier", "as_coded", "top_label", "one_vs_one")
 	}
 	return m, err
 }
 
-// Fit returns a *CurveMap. It must sort the rows; see Options.Memory. With folds those of one at a time are held.
+// Fit returns a *CurveMap, or with OneVsOne and more than one score a row a *PairMap. It must sort the rows; see Options.Memory. With folds those of one at a
+// time are held, with OneVsOne those of the pairs of one class, for each of which the data are read.
 func (m VennAbers) Fit(d Data, o *Options) (Map, error) {
 	if m.Folds < 0 || m.Folds > mostVennFolds {
 		return nil, errors.New("recal: venn_abers has 1 to 100 folds")
 	}
+	switch {
+	case m.OneVsOne && m.Folds > 1:
+		return nil, errors.New("venn_abers: one_vs_one and folds do not go together; leave one of them out")
+	case m.OneVsOne && m.TopLabel:
+		return nil, errors.New("venn_abers: one_vs_one and top_label do not go together; leave one of them out")
+	}
 	s, err := lookBinary(d, o, false)
 	if err != nil {
 		return nil, err
+	}
+	if m.OneVsOne && s.fit.Classes > 1 {
+		return m.fitPairs(d, o, s)
 	}
 	parts := make([][]vennPart, (reading{top: m.TopLabel}).curves(s.fit.Classes))
 	folds := max(1, m.Folds)
@@ -109,6 +124,9 @@ func (m VennAbers) Fit(d Data, o *Options) (Map, error) {
 }
 
 func (m VennAbers) decode(f Fit, parameters json.RawMessage) (Map, error) {
+	if m.OneVsOne && f.Classes > 1 {
+		return decodePairs(m, f, parameters)
+	}
 	return decodeCurves(m, f, m.TopLabel, parameters, func() curve { return &vennCurve{} })
 }
 

@@ -1138,6 +1138,8 @@ func says(m recal.Map, level float64) string {
 		default:
 			s += fmt.Sprintf("%d curves, a class each", m.Curves())
 		}
+	case *recal.PairMap:
+		s += fmt.Sprintf("%d curves, a pair of classes each", fit.Classes*(fit.Classes-1)/2)
 	case *recal.VectorMap:
 		s += fmt.Sprintf("%d factors and biases", fit.Classes)
 	case *recal.MatrixMap:

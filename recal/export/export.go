@@ -173,6 +173,9 @@ func newProgram(m recal.Map, input metrics.Kind) (*program, error) {
 		case recal.BBQ:
 			p.top = m.TopLabel
 		case recal.VennAbers:
+			if m.OneVsOne && p.classes > 1 {
+				return nil, fmt.Errorf("%w: curves of pairs of classes; leave one_vs_one out", ErrNotThere)
+			}
 			p.top = m.TopLabel
 		}
 		for _, c := range n.Curves {
