@@ -98,7 +98,7 @@ candor evaluates a small real sample.`,
 	c.Flags().StringVar(&f.costs, "costs", "", "`FILE` of what each decision costs for each true class, one class a row (.csv, .json, .npy), for decision_cost and constant_cost")
 	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels; or the column of a table that marks such rows")
 	f.output.flags(c)
-	c.Flags().Int64Var(&f.firstRow, "first-row", 0, "`NUMBER` of this shard's first row within the whole set; pit_p and rank_p draw random numbers by row number")
+	c.Flags().Int64Var(&f.firstRow, "first-row", 0, "`NUMBER` of this shard's first row within the whole set; pit_p, rank_p and canonical_skce_p draw random numbers by row number")
 	f.slicing.flags(c)
 	f.divided.flags(c)
 	c.Flags().StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
