@@ -15,10 +15,11 @@ import (
 //
 //	p1(s)  with the event,     p0(s)  without it,     p0 < p1
 //
-// and the score becomes p = p1/(1 - p0 + p1), whose log loss is at most so much above that of the better of the two, whichever it is. p0 is
-// above 0 only if the event happened below s, and 1 - p1 likewise, so p is between 1/(n+2) and (n+1)/(n+2) of n rows: the NLL of other
-// rows is finite, which that of Isotonic is not. If the rows and the next one are exchangeable, the one of the two whose outcome comes true is
-// a calibrated probability, for any n and any scores. Equal scores are averaged first. CurveMap describes the treatment of several classes.
+// and the score becomes p = p1/(1 - p0 + p1), which makes the larger of two regrets as small as possible: by how much its log loss exceeds that of p1
+// if the event happens, and that of p0 if not. p0 is above 0 only if the event happened below s, and 1 - p1 likewise, so p is between 1/(n+2) and
+// (n+1)/(n+2) of n rows: the NLL of other rows is finite, which that of Isotonic is not. If the rows and the next one are exchangeable, the one of
+// the two whose outcome comes true is a calibrated probability, for any n and any scores. Equal scores are averaged first. CurveMap describes the
+// treatment of several classes.
 //
 // Both are step functions: p0 of a score on a step has the value above it, p1 that below it. CurveMap.Bounds returns them.
 //

@@ -99,7 +99,7 @@ func ExampleDocument() {
 	// | --- | --- | --- | --- |
 	// | accuracy | 0.75000 | [0.30064, 0.95441] | share of rows whose most probable class is the true one |
 	// | ece(bins=2) | 0.25000 | [0, 0.73445] | expected calibration error: mean gap between confidence and accuracy, by bins (here ece_positive); floor 0.19947, p 0.29 |
-	// | rmsce_debiased | - |  | root-mean-square calibration error without what chance alone adds to the gaps |
+	// | rmsce_debiased | - |  | root-mean-square calibration error less the part that is due to chance |
 	// 0.250 of 4 rows
 	// true
 	// 4 Reliability by probability

@@ -52,7 +52,7 @@ func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.D
 		c.Title = "Out-of-distribution rows found by their doubt"
 		c.Subtitle = fmt.Sprintf("%s rows and %s out-of-distribution ones, by 1 - the top probability.\nAUROC %s; false positive rate where 95%% are found %s",
 			report.Count(e.Audit.Rows), report.Count(e.Out.Rows), value(area), value(fpr))
-		c.X, c.Y = "share of the own rows refused", "share of the out-of-distribution rows found"
+		c.X, c.Y = "share of the other rows refused", "share of the out-of-distribution rows found"
 		c.Finding, c.Square = "AUROC "+value(area), true
 		roc(c, o.ROC(mostPoints))
 	}

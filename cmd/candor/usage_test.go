@@ -625,7 +625,7 @@ func TestMetricsCommand(t *testing.T) {
 		}
 	}
 	tidy(t, all)
-	if _, page, _ := candor(t, "metrics", "tace"); page != `tace              thresholded ace: only probabilities above a threshold, 0.01 if none is given
+	if _, page, _ := candor(t, "metrics", "tace"); page != `tace              thresholded ace: only probabilities above a threshold, by default 0.01
 formula           (1/K) sum_k (1/N_k) sum_bins |sum (p_k - [y = k])|, over the N_k entries above the
                   threshold
 options           bins=N, threshold=P, norm=l1|l2

@@ -64,7 +64,7 @@ func BeltOf(r cells.Rising, o *BeltOptions) *Belt {
 		b.reason = reason.Outside
 		return b
 	case r.Weighted():
-		b.reason = "with weights twice the difference of log-likelihoods is not distributed as without"
+		b.reason = "with weights the distribution of the likelihood ratio is not known"
 		return b
 	}
 	f := &coxFit{of: r}

@@ -71,7 +71,7 @@ func ICIOf(r cells.Rising, o *ICIOptions) *ICI {
 	case c.n == 0:
 		c.reason = reason.NoRows
 	case opt.Curve == LoessCurve && c.weighted:
-		c.reason = "a loess takes no weights here; smoother=rising does"
+		c.reason = "loess takes no weights here; smoother=rising does"
 	case opt.Curve == LoessCurve && c.n > MaxLoessRows:
 		c.reason = fmt.Sprintf("a loess is for up to 10,000 rows here, and there are %d; smoother=rising has no limit", c.n)
 	}

@@ -153,7 +153,7 @@ func TestICIReasons(t *testing.T) {
 		{"10,000 rows", many(10_000), loess, ""},
 		{"10,001 rows", many(10_001), loess, "a loess is for up to 10,000 rows here, and there are 10001"},
 		{"10,001 rows of a rising fit", many(10_001), nil, ""},
-		{"weights", weighted, loess, "a loess takes no weights"},
+		{"weights", weighted, loess, "loess takes no weights"},
 		{"weights of a rising fit", weighted, nil, ""},
 	} {
 		i := binfree.ICIOf(seen(t, c.p), c.o)

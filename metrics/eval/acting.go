@@ -123,7 +123,7 @@ func inActing() []Descriptor {
 		{
 			Name: "net_benefit", Named: true, applies: two, needs: needs, Options: benefitOwn.String(), own: benefitOwn, check: benefitOwn.check, ofTwo: true,
 			Short:   "benefit of acting on p",
-			Meaning: "net benefit of treating the rows whose probability reaches the threshold, above that of treating none, or with over=all every row",
+			Meaning: "net benefit of treating the rows whose probability reaches the threshold, over treating none, or with over=all over treating every row",
 			Formula: "TP/N - FP/N t/(1-t), rows with p >= t positive, t the threshold", Range: "(-Inf, Inf)", Better: Higher,
 			Source: "Vickers and Elkin 2006",
 			value: outcomes(func(m Metric) (float64, rank.Outcomes) {
@@ -142,7 +142,7 @@ func inActing() []Descriptor {
 		{
 			Name: "avoidable_cost", Named: true, applies: two, needs: needs, Options: costOwn.String(), own: costOwn, check: costsOK(costOwn), ofTwo: true,
 			Short:   "cost recalibration saves",
-			Meaning: "part of expected_cost that calibration would save: what it is above the least cost of any threshold on these rows",
+			Meaning: "part of expected_cost that calibration would save: the excess over the least cost of any threshold on these rows",
 			Formula: "expected_cost - min over thresholds t of (TP tp + FP fp + FN fn + TN tn)/N", Range: "[0, Inf)", Better: Lower,
 			Source: "Elkan 2001; Ehm et al. 2016",
 			value: func(e *Evaluation, m Metric) Value {
@@ -214,20 +214,20 @@ func inActing() []Descriptor {
 		{
 			Name: "coverage_at_risk", Named: true, applies: always, Options: promiseOwn.String(), own: promiseOwn, check: promiseOwn.check, event: decision, uncut: true, ranked: true,
 			Short:   "share safe to answer",
-			Meaning: "share of rows that can be answered, most confident first, with a guarantee that at most the share risk of such rows is wrong",
+			Meaning: "share of rows that can be answered, most confident first, with a guarantee that at most the share `risk` of such rows is wrong",
 			Formula: "max over j of m_j/N with P(X <= e_j) <= (1 - confidence)/steps, X ~ Binomial(m_j, risk), e_j errors among the m_j rows above place floor(j N/steps) + 1", Range: "[0, 1]", Better: Higher,
 			Source: "Geifman and El-Yaniv 2017; Angelopoulos et al. 2021",
 			value: promised(func(a *rank.Answered) (float64, string) {
 				if a.Share == 0 {
 					return 0, noPromise
 				}
-				return a.Share, "it has no interval: the guarantee holds with the confidence that is given"
+				return a.Share, "the guarantee holds with the given confidence"
 			}),
 		},
 		{
 			Name: "threshold_at_risk", Named: true, applies: always, Options: promiseOwn.String(), own: promiseOwn, check: promiseOwn.check, event: decision, uncut: true, ranked: true,
 			Short:   "confidence to answer at",
-			Meaning: "confidence above which rows can be answered with a guarantee that at most the share risk of them is wrong; see coverage_at_risk",
+			Meaning: "confidence above which rows can be answered with a guarantee that at most the share `risk` of them is wrong; see coverage_at_risk",
 			Formula: "the score at place floor(j N/steps) + 1 for the j of coverage_at_risk, most confident first", Range: "(-Inf, Inf)", Better: Neither,
 			Source: "Geifman and El-Yaniv 2017; Angelopoulos et al. 2021",
 			value: promised(func(a *rank.Answered) (float64, string) {
@@ -237,7 +237,7 @@ func inActing() []Descriptor {
 				case math.IsInf(a.Above, -1):
 					return math.NaN(), everyRow
 				}
-				return a.Above, "it has no interval: the guarantee holds with the confidence that is given"
+				return a.Above, "the guarantee holds with the given confidence"
 			}),
 		},
 	}

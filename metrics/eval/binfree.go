@@ -203,117 +203,117 @@ func inOrder() []Descriptor {
 		{
 			Name: "ks", event: plainEvent, own: byEvent, value: ks,
 			Short:   "largest cumulative gap",
-			Meaning: "largest sum of gaps up to some score, over N: Kolmogorov and Smirnov's distance",
+			Meaning: "largest cumulative gap up to any score, divided by N: the Kolmogorov-Smirnov distance",
 			Formula: "max_j |S_j|, S_j = (1/N) sum_{p_i <= p_j} (y_i - p_i)", Range: "[0, 1]", Better: Lower,
 			Source: "Gupta et al. 2021; Arrieta-Ibarra et al. 2022",
 		},
 		{
 			Name: "ks_p", event: plainEvent, own: byEvent, value: ksP,
 			Short:   "p-value of ks",
-			Meaning: "p-value of calibration by ks: with enough rows every model's falls to 0",
+			Meaning: "p-value of calibration by ks: with enough rows it falls to 0 for every real model",
 			Formula: "P(max |B| >= ks N / sqrt(sum p(1-p))), B Brownian motion on [0,1]", Range: "[0, 1]", Better: Neither,
 			Source: "Arrieta-Ibarra et al. 2022",
 		},
 		{
 			Name: "kuiper", event: plainEvent, own: byEvent, value: kuiper,
 			Short:   "largest gap of a range",
-			Meaning: "largest sum of gaps over any range of scores, over N: Kuiper's distance",
+			Meaning: "largest cumulative gap over any range of scores, divided by N: Kuiper's distance",
 			Formula: "max_j S_j - min_j S_j, S_0 = 0 among them", Range: "[0, 1]", Better: Lower,
 			Source: "Arrieta-Ibarra et al. 2022",
 		},
 		{
 			Name: "kuiper_p", event: plainEvent, own: byEvent, value: kuiperP,
 			Short:   "p-value of kuiper",
-			Meaning: "p-value of calibration by kuiper: with enough rows every model's falls to 0",
+			Meaning: "p-value of calibration by kuiper: with enough rows it falls to 0 for every real model",
 			Formula: "P(max B - min B >= kuiper N / sqrt(sum p(1-p))), B Brownian motion on [0,1]", Range: "[0, 1]", Better: Neither,
 			Source: "Feller 1951; Arrieta-Ibarra et al. 2022",
 		},
 		{
 			Name: "skce", event: plainEvent, own: kernelOwn, value: skce,
 			Short:   "squared kernel gap",
-			Meaning: "squared kernel calibration error, unbiased: mean over pairs of rows of both gaps times how near their scores are",
+			Meaning: "squared kernel calibration error, unbiased: mean over pairs of rows of the product of their gaps, weighted by how near their scores are",
 			Formula: "sum_{i != j} (y_i - p_i)(y_j - p_j) exp(-|p_i - p_j|/h) / (N(N-1))", Range: "[-1, 1]", Better: Zero,
 			Source: "Widmann et al. 2019",
 		},
 		{
 			Name: "skce_p", event: plainEvent, own: kernelOwn, value: skceP,
 			Short:   "p-value of skce",
-			Meaning: "p-value of calibration by skce: with enough rows every model's falls to 0",
+			Meaning: "p-value of calibration by skce: with enough rows it falls to 0 for every real model",
 			Formula: "P(skce of outcomes drawn by the scores >= skce), by the gamma distribution of its first three moments", Range: "[0, 1]", Better: Neither,
 			Source: "Widmann et al. 2019; Pearson 1895",
 		},
 		{
 			Name: "mmce", event: plainEvent, own: kernelOwn, value: mmce,
 			Short:   "root of kernel gaps",
-			Meaning: "maximum mean calibration error: root of the mean over all pairs of rows, each with itself too, of both gaps times how near their scores are",
+			Meaning: "maximum mean calibration error: root of the mean over all pairs of rows, each row with itself too, of the product of their gaps, weighted by how near their scores are",
 			Formula: "sqrt(sum_ij (y_i - p_i)(y_j - p_j) exp(-|p_i - p_j|/h) / N^2)", Range: "[0, 1]", Better: Lower,
 			Source: "Kumar et al. 2018",
 		},
 		{
 			Name: "tcal", event: plainEvent, own: tcalOwn, value: tcal,
 			Short:   "debiased squared gaps",
-			Meaning: "statistic of T-Cal: squared gaps of bins of equal width without the pairs of rows with themselves, 0 on average if calibrated",
+			Meaning: "statistic of T-Cal: squared gaps of bins of equal width, less the terms of single rows, so that calibrated scores have 0 on average",
 			Formula: "T_m = (1/N) sum_b ((sum e)^2 - sum e^2) / n_b, e = y - p, over m bins of equal width, m = tcal_bins", Range: "[-1, 1]", Better: Zero,
 			Source: "Lee et al. 2023",
 		},
 		{
 			Name: "tcal_bins", event: plainEvent, own: tcalOwn, value: tcalBins,
 			Short:   "of that statistic",
-			Meaning: "number of bins at which tcal says most against the scores: of 2, 4, 8 and so on that with the smallest p-value",
+			Meaning: "number of bins with the strongest evidence against calibration: of 2, 4, 8 and so on, the one with the smallest p-value",
 			Formula: "arg min_m P_m, m = 2, 4, 8, ... up to the first m >= N^2 / ln N", Range: "[1, +Inf]", Better: Neither,
 			Source: "Lee et al. 2023",
 		},
 		{
 			Name: "tcal_p", event: plainEvent, own: tcalOwn, value: tcalP,
 			Short:   "p-value of tcal",
-			Meaning: "p-value of calibration by tcal, which allows for the choice of the bins: with enough rows every model's falls to 0",
+			Meaning: "p-value of calibration by tcal, which allows for the choice of the bins: with enough rows it falls to 0 for every real model",
 			Formula: "min(1, B min_m P_m), P_m = P(T_m of outcomes drawn by the scores >= T_m), by the gamma distribution of its first three moments; B numbers of bins that part the rows differently", Range: "[0, 1]", Better: Neither,
 			Source: "Lee et al. 2023; Pearson 1895",
 		},
 		{
 			Name: "spiegelhalter_z", event: plainEvent, own: byEvent, value: spiegelhalterZ,
 			Short:   "surplus brier, in sd",
-			Meaning: "Spiegelhalter's Z: Brier score minus what the scores announce, in standard deviations",
+			Meaning: "Spiegelhalter's Z: Brier score minus its expected value if the scores are right, in standard deviations",
 			Formula: "sum (y-p)(1-2p) / sqrt(sum (1-2p)^2 p(1-p))", Range: "[-Inf, +Inf]", Better: Zero, Source: "Spiegelhalter 1986",
 		},
 		{
 			Name: "spiegelhalter_p", event: plainEvent, own: byEvent, value: spiegelhalterP,
 			Short:   "p-value of Spiegelhalter",
-			Meaning: "two-sided p-value of Spiegelhalter's Z: with enough rows most models' falls to 0",
+			Meaning: "two-sided p-value of Spiegelhalter's Z: with enough rows it falls to 0 for most real models",
 			Formula: "P(|normal| >= |Z|)", Range: "[0, 1]", Better: Neither, Source: "Spiegelhalter 1986",
 		},
 		{
 			Name: "hosmer_lemeshow", event: plainEvent, own: groupOwn, value: hosmerLemeshow,
 			Short:   "chi^2 of risk groups",
-			Meaning: "Hosmer and Lemeshow's statistic: squared gaps of groups by risk, in units of their variances",
+			Meaning: "Hosmer-Lemeshow statistic: squared gaps of groups of similar risk, each divided by its variance",
 			Formula: "sum_g (O_g - E_g)^2 / (n_g p_g (1 - p_g)), O_g = sum y, E_g = sum p = n_g p_g", Range: "[0, +Inf]", Better: Lower,
 			Source: "Hosmer and Lemeshow 1980",
 		},
 		{
 			Name: "hosmer_lemeshow_p", event: plainEvent, own: hosmerOwn, value: hosmerLemeshowP,
 			Short:   "p-value by risk groups",
-			Meaning: "p-value of hosmer_lemeshow: with enough rows every model's falls to 0",
+			Meaning: "p-value of hosmer_lemeshow: with enough rows it falls to 0 for every real model",
 			Formula: "P(chi-squared of G degrees of freedom >= hosmer_lemeshow), G groups that count; fitted: of G - 2", Range: "[0, 1]", Better: Neither,
 			Source: "Hosmer and Lemeshow 1980",
 		},
 		{
 			Name: "giviti", event: plainEvent, own: beltOwn, check: beltOK, value: giviti((*binfree.Belt).Statistic),
 			Short:   "polynomial vs scores",
-			Meaning: "statistic of the GiViTI calibration test: twice what a polynomial of the logits gains in log-likelihood over the scores",
+			Meaning: "statistic of the GiViTI calibration test: twice the gain in log-likelihood of a polynomial of the logits over the scores",
 			Formula: "2 (l(b) - l(p)), l the log-likelihood, b of logit P(y=1) = sum_{k <= m} b_k (logit p)^k", Range: "[0, +Inf]", Better: Lower,
 			Source: "Finazzi et al. 2011; Nattino et al. 2014",
 		},
 		{
 			Name: "giviti_degree", event: plainEvent, own: beltOwn, check: beltOK, value: givitiDegree,
 			Short:   "of that polynomial",
-			Meaning: "degree m of the polynomial of giviti: from 1 up as long as one more coefficient is significant at 5%",
+			Meaning: "degree m of the polynomial of giviti: raised from 1 as long as one more coefficient is significant at 5%",
 			Formula: "the first m, from 1 (fitted: 2), with 2 (l_{m+1} - l_m) < 3.84, at most 4", Range: "[1, 4]", Better: Neither,
 			Source: "Finazzi et al. 2011; Nattino et al. 2014",
 		},
 		{
 			Name: "giviti_p", event: plainEvent, own: beltOwn, check: beltOK, value: giviti((*binfree.Belt).P),
 			Short:   "p-value of giviti",
-			Meaning: "p-value of calibration by giviti, which allows for the choice of the degree: with enough rows every model's falls to 0",
+			Meaning: "p-value of calibration by giviti, which allows for the choice of the degree: with enough rows it falls to 0 for every real model",
 			Formula: "P(C + sum_{j < m} X_j >= giviti), C chi-squared of 2 degrees (fitted: 1, and m - 2 terms), X_j of 1, given X_j > 3.84", Range: "[0, 1]", Better: Neither,
 			Source: "Nattino et al. 2014; Nattino et al. 2016",
 		},
@@ -352,7 +352,7 @@ func inOrder() []Descriptor {
 		{
 			Name: "corp_mcb", event: plainEvent, own: corpOwn, random: true, value: corp((*binfree.CORP).MCB, func(i *binfree.CORPIntervals) metrics.Interval { return i.MCB }),
 			Short:   "loss by miscalibration",
-			Meaning: "miscalibration: what the best rising recalibration would take off mean (p - y)^2",
+			Meaning: "miscalibration: how much the best monotone recalibration would lower mean (p - y)^2",
 			Formula: "S - S_C, S = mean (p - y)^2, S_C of the scores recalibrated by isotonic regression", Range: "[0, 1]; log [0, +Inf]", Better: Lower,
 			Source: "Dimitriadis, Gneiting and Jordan 2021",
 		},
@@ -366,7 +366,7 @@ func inOrder() []Descriptor {
 		{
 			Name: "corp_dsc", event: plainEvent, own: corpOwn, random: true, value: corp((*binfree.CORP).DSC, func(i *binfree.CORPIntervals) metrics.Interval { return i.DSC }),
 			Short:   "gain by discrimination",
-			Meaning: "discrimination: what recalibrated scores take off mean (p - y)^2 of the base rate",
+			Meaning: "discrimination: how much lower mean (p - y)^2 of the recalibrated scores is than that of the base rate",
 			Formula: "S_R - S_C, S_R of the base rate", Range: "[0, 1/4]; log [0, ln 2]", Better: Higher,
 			Source: "Dimitriadis, Gneiting and Jordan 2021",
 		},
@@ -396,7 +396,7 @@ func inOrder() []Descriptor {
 		name, short, meaning string
 		value                func(*calib.Bayesian) float64
 	}{
-		{"mean", "posterior mean of ece", "posterior mean of ece: near calibration too high, about sqrt(2) ece_floor", (*calib.Bayesian).Mean},
+		{"mean", "posterior mean of ece", "posterior mean of ece: too high near calibration, where it is about sqrt(2) ece_floor", (*calib.Bayesian).Mean},
 		{"q10", "90% sure ece is above", "10% quantile of the posterior of ece", quantile(0.1)},
 		{"q50", "posterior median of ece", "median of the posterior of ece", quantile(0.5)},
 		{"q90", "90% sure ece is below", "90% quantile of the posterior of ece", quantile(0.9)},
@@ -411,7 +411,7 @@ func inOrder() []Descriptor {
 					return none(math.NaN(), 0, "", "its prior has the mean score of a bin within the bin, and bins are of the caller's confidence scores")
 				}
 				b := e.bayesian(m)
-				v := Value{Value: q.value(b), Interval: metrics.NoInterval(), Reason: "of a posterior, whose quantiles are metrics beside it"}
+				v := Value{Value: q.value(b), Interval: metrics.NoInterval(), Reason: "its own spread is in ece_bayes_q10 to ece_bayes_q90"}
 				if b.Reason() != "" {
 					v.Reason = b.Reason()
 				}
@@ -424,7 +424,7 @@ func inOrder() []Descriptor {
 	return append(d, Descriptor{
 		Name: "e_calibration", applies: always, check: noOptions, keeps: ofBets,
 		Short:   "bet payoff: 20 rejects",
-		Meaning: "e-value of calibration: what bets against the scores pay for 1; 20 or more rejects at 5%, whenever it is looked at",
+		Meaning: "e-value against calibration: what bets against the scores return per unit staked; 20 or more rejects calibration at 5%, however often it is looked at",
 		Formula: betsFormula, Range: "[0, +Inf]", Better: Neither,
 		Source: "Ville 1939; Shafer 2021; Waudby-Smith and Ramdas 2024",
 		value: func(e *Evaluation, m Metric) Value {

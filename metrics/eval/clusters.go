@@ -352,7 +352,7 @@ func (e *Evaluation) byCluster(m Metric, v *Value) {
 		b := around(v.Value, e.gapError(s, l.Name), q)
 		half := (b.High - b.Low) / 2 / e.Loss.MeanP()
 		v.Interval = metrics.Interval{Low: math.Max(0, v.Value-half), High: v.Value + half}
-		v.Method = "1 - the interval of bias / mean_p, mean_p taken as it is; that of bias by clusters"
+		v.Method = "1 - the interval of bias / mean_p, mean_p taken as known; that of bias by clusters"
 	case ofRoot:
 		var mean float64
 		mean, se, _ = s.Mean(l.Name)
@@ -420,7 +420,7 @@ func (e *Evaluation) byLoss(s *clustered.Sums, how clustering, m Metric, name st
 		k := float64(float64(q*q)*float64(se*se)) / mean
 		i.High = math.Max(i.High, mean+float64(k/2)+math.Sqrt(float64(k*mean)+float64(float64(k*k)/4)))
 	}
-	v.Method = clusterMean + "; s^2 at least what the model's own probabilities imply, the upper end as if it were in proportion to the mean"
+	v.Method = clusterMean + "; s^2 at least what the model's own probabilities imply, the upper end as if s were in proportion to the mean"
 	switch how {
 	case ofLoss:
 		if name == "brier" {
@@ -434,7 +434,7 @@ func (e *Evaluation) byLoss(s *clustered.Sums, how clustering, m Metric, name st
 	case ofSkill:
 		ref := mean / (1 - v.Value)
 		i = metrics.Interval{Low: 1 - i.High/ref, High: math.Min(1, 1-i.Low/ref)}
-		v.Method = "1 - the ends of the score's interval over the base rates' score, taken as it is; that of the score by clusters"
+		v.Method = "1 - the ends of the score's interval over the base rates' score, which is taken as known; that of the score by clusters"
 		if !(ref > 0) {
 			i = metrics.NoInterval()
 		}

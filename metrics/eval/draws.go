@@ -128,14 +128,14 @@ func inNumbers() []Descriptor {
 		{
 			Name: "crps_pwm", applies: ofSamples, needs: needsSamples, check: noOptions, value: crps(score.CRPSPWM), keeps: ofCRPS(false),
 			Short:   "crps by moments",
-			Meaning: "continuous ranked probability score by probability-weighted moments, which is the fair one",
+			Meaning: "continuous ranked probability score by probability-weighted moments: the same as the fair one",
 			Formula: "mean (sum_j |x_j - y|/M + b0 - 2 b1), b_r = probability-weighted moments", Range: "in the units of what was observed", Better: Lower,
 			Source: "Zamo and Naveau 2018",
 		},
 		{
 			Name: "crps_rolled", applies: ofSamples, needs: needsSamples, check: noOptions, value: crps(score.CRPSRolled), keeps: ofCRPS(true),
 			Short:   "crps by neighbours",
-			Meaning: "continuous ranked probability score by neighbouring samples alone, as uncertainty_metrics has it: it depends on their order",
+			Meaning: "continuous ranked probability score from neighbouring samples only, as in uncertainty_metrics: it depends on their order",
 			Formula: "mean (sum_j |x_j - y|/M - sum_j |x_{j-1} - x_j|/(2M)), x_0 = x_M", Range: "in the units of what was observed", Better: Lower,
 			Source: "uncertainty_metrics (crps_score)",
 		},
@@ -147,9 +147,9 @@ func inNumbers() []Descriptor {
 		{ensemble.LPPD, Descriptor{Short: "log density, fitted rows", Formula: "mean ln mean_m exp l_m",
 			Meaning: "log pointwise predictive density of the rows that the model was fitted to: too high for new ones", Source: "Gelman, Hwang and Vehtari 2014"}},
 		{ensemble.WAIC1, Descriptor{Default: true, Short: "log density by WAIC", Formula: "mean (ln mean_m exp l_m - V), V the variance of l_m",
-			Meaning: "log density of a new row by Watanabe's information criterion: less the variance of the log-likelihoods", Source: "Watanabe 2010; as_coded: uncertainty_metrics"}},
+			Meaning: "log density of a new row by Watanabe's information criterion: lppd less the variance of the log-likelihoods", Source: "Watanabe 2010; as_coded: uncertainty_metrics"}},
 		{ensemble.WAIC2, Descriptor{Default: true, Short: "by WAIC's other penalty", Formula: "mean (2 mean_m l_m - ln mean_m exp l_m)",
-			Meaning: "log density of a new row by WAIC's other penalty, of mean log-likelihoods", Source: "Gelman, Hwang and Vehtari 2014; as_coded: uncertainty_metrics"}},
+			Meaning: "log density of a new row by WAIC's other penalty, from mean log-likelihoods", Source: "Gelman, Hwang and Vehtari 2014; as_coded: uncertainty_metrics"}},
 		{ensemble.ISCV, Descriptor{Default: true, Short: "by importance sampling", Formula: "mean -ln mean_m exp(-l_m)",
 			Meaning: "log density of a row left out, by importance sampling", Source: "Gelfand, Dey and Chang 1992; as_coded: uncertainty_metrics"}},
 		{ensemble.PSISLOO, Descriptor{Short: "by smoothed importance", Formula: "mean ln(sum_m w_m exp l_m / sum_m w_m), w the smoothed 1/exp l_m",
@@ -180,7 +180,7 @@ func inNumbers() []Descriptor {
 	return append(l, Descriptor{
 		Name: "high_variance_rows", Whole: true, applies: ofLogLiks, needs: needsLogLiks, check: noOptions,
 		Short:   "rows WAIC cannot judge",
-		Meaning: "rows whose log-likelihoods have a variance above 0.4, where WAIC is not to be trusted",
+		Meaning: "rows whose log-likelihoods have a variance above 0.4, where WAIC cannot be trusted",
 		Formula: "#{V > 0.4}", Range: "[0, N]", Better: Lower, Source: "Vehtari, Gelman and Gabry 2017",
 		keeps: func(*Spec, Metric) []statistic { return []statistic{plain} },
 		value: func(e *Evaluation, _ Metric) Value {
@@ -194,12 +194,12 @@ func inNumbers() []Descriptor {
 	}, Descriptor{
 		Name: "pareto_k_max", applies: ofLogLiks, needs: needsLogLiks, own: efficient, check: efficient.check, Options: efficient.String(),
 		Short:   "worst importance tail",
-		Meaning: "largest Pareto shape of a row's importance weights: from 0.7 on psis_loo and iscv are not to be trusted",
+		Meaning: "largest Pareto shape of a row's importance weights: from 0.7 on psis_loo and iscv cannot be trusted",
 		Formula: "max k, k the shape of the largest 1/exp l_m", Range: "(-Inf, Inf]", Better: Lower,
 		Source: "Vehtari, Simpson, Gelman, Yao and Gabry 2024", keeps: ofSmoothed,
 		value: func(e *Evaluation, m Metric) Value {
 			i := statisticOf[*ensemble.Information](e, rows, ofSmoothed(nil, m)[0].key)
-			v := Value{Value: i.ParetoKMax(), Interval: metrics.NoInterval(), Reason: "the largest of all rows has no interval"}
+			v := Value{Value: i.ParetoKMax(), Interval: metrics.NoInterval(), Reason: "a maximum over rows has no interval"}
 			switch {
 			case math.IsNaN(v.Value):
 				v.Reason = "no row has five weights in its tail: there are 20 draws or fewer, or they agree"

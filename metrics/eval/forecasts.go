@@ -23,8 +23,8 @@ var (
 
 const (
 	chiSquared  = "a p-value has no interval"
-	areaReason  = "no interval is computed of an area between curves"
-	curveReason = "no interval is computed of a whole curve"
+	areaReason  = "no interval is computed for an area between curves"
+	curveReason = "no interval is computed for a whole curve"
 )
 
 func ofNormals(s Shape) bool   { return s.Kind == metrics.Normals }
@@ -362,7 +362,7 @@ func ofSpread(*Spec, Metric) []statistic {
 func spread(value func(s *regress.Spread, bins int) float64) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		s := statisticOf[*regress.Spread](e, rows, spreadKey)
-		v := Value{Value: value(s, int(spreadOwn.of(m, "bins"))), Interval: metrics.NoInterval(), Reason: "errors by bins that the rows themselves make have no interval"}
+		v := Value{Value: value(s, int(spreadOwn.of(m, "bins"))), Interval: metrics.NoInterval(), Reason: "no interval is computed where the rows themselves make the bins"}
 		if !s.Exact() {
 			v.Note = fmt.Sprintf("there are more than %d standard deviations: bins end where cells do, which are up to %.2g of them wide", regress.MaxExactSpreads, s.GridStep())
 		}
@@ -418,7 +418,7 @@ func inForecasts() []Descriptor {
 		{regress.Sharpness, normal, Descriptor{Short: "mean stated variance", Meaning: "sharpness: mean of the stated variances", Formula: "mean sd^2", Range: "[0, Inf), in squares of the units", Better: Neither, Source: "LaplaceRedux.jl"}},
 		{regress.SharpnessRoot, "roots of the interval of sharpness", Descriptor{Default: true, Short: "stated spread", Meaning: "root of the mean stated variance", Formula: "sqrt(mean sd^2)", Range: units, Better: Neither, Source: "uncertainty-toolbox"}},
 		{regress.ZMS, normal, Descriptor{Default: true, Short: "squared z-score: 1", Meaning: "mean squared z-score: 1 if errors are as large as the standard deviations say", Formula: "mean ((y - m)/sd)^2", Range: from0, Better: Neither, Source: "Pernot 2023"}},
-		{regress.RCE, "delta method on RMV/RMSE; rows taken as independent", Descriptor{Default: true, Short: "excess of stated spread", Meaning: "relative calibration error: how much of the stated spread is too much; below 0 it is too little", Formula: "(RMV - RMSE)/RMV, RMV = sqrt(mean sd^2)", Range: "(-Inf, 1]", Better: Zero, Source: "Pernot 2024"}},
+		{regress.RCE, "delta method on RMV/RMSE; rows taken as independent", Descriptor{Default: true, Short: "excess of stated spread", Meaning: "relative calibration error: the share of the stated spread that is too much; below 0 the spread is too small", Formula: "(RMV - RMSE)/RMV, RMV = sqrt(mean sd^2)", Range: "(-Inf, 1]", Better: Zero, Source: "Pernot 2024"}},
 	} {
 		d := c.Descriptor
 		d.Name, d.applies, d.needs = c.stat.String(), ofNormals, needsNormals
@@ -426,7 +426,7 @@ func inForecasts() []Descriptor {
 		add(d, keeps, value)
 	}
 	add(Descriptor{Name: "sigma_scale", applies: ofNormals, needs: needsNormals, own: sigmaOwn, text: sigmaText,
-		Short: "factor the sd needs: 1", Meaning: "sigma scaling: the factor of all standard deviations that makes nll least",
+		Short: "factor the sd needs: 1", Meaning: "sigma scaling: the factor for all standard deviations that minimizes nll",
 		Formula: sigmaFormula, Range: from0, Better: Neither, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020; as_coded: LaplaceRedux.jl"},
 		func(s *Spec, m Metric) []statistic { keeps, _ := sigmaScale(m); return keeps(s, m) },
 		func(e *Evaluation, m Metric) Value { _, value := sigmaScale(m); return value(e, m) })
@@ -445,15 +445,15 @@ func inForecasts() []Descriptor {
 	}{
 		{Descriptor{Name: "wis", Short: "weighted interval score", Meaning: "weighted interval score: of the median and of central intervals, near CRPS",
 			Formula: "mean (|y - median|/2 + sum_a (a/2) IS_a)/(Q + 1/2), Q intervals"}, func(q *regress.Quantiles, c float64) (float64, metrics.Interval) { return q.WIS(), q.WISInterval(c) }},
-		{Descriptor{Name: "wis_dispersion", Short: "of it, width", Meaning: "the part of wis that is the intervals' width",
+		{Descriptor{Name: "wis_dispersion", Short: "of it, width", Meaning: "the part of wis from the width of the intervals",
 			Formula: "mean sum_a (a/2) (u_a - l_a)/(Q + 1/2)"}, func(q *regress.Quantiles, c float64) (float64, metrics.Interval) {
 			return q.Dispersion(), q.DispersionInterval(c)
 		}},
-		{Descriptor{Name: "wis_underprediction", Short: "of it, y above", Meaning: "the part of wis that is y above forecasts",
+		{Descriptor{Name: "wis_underprediction", Short: "of it, y above", Meaning: "the part of wis from observed values above the forecast",
 			Formula: "mean (max(0, y - median)/2 + sum_a max(0, y - u_a))/(Q + 1/2)"}, func(q *regress.Quantiles, c float64) (float64, metrics.Interval) {
 			return q.Underprediction(), q.UnderpredictionInterval(c)
 		}},
-		{Descriptor{Name: "wis_overprediction", Short: "of it, y below", Meaning: "the part of wis that is y below forecasts",
+		{Descriptor{Name: "wis_overprediction", Short: "of it, y below", Meaning: "the part of wis from observed values below the forecast",
 			Formula: "mean (max(0, median - y)/2 + sum_a max(0, l_a - y))/(Q + 1/2)"}, func(q *regress.Quantiles, c float64) (float64, metrics.Interval) {
 			return q.Overprediction(), q.OverpredictionInterval(c)
 		}},
@@ -468,11 +468,11 @@ func inForecasts() []Descriptor {
 		value func(a *regress.Intervals, level, confidence float64) Value
 		at    []int
 	}{
-		{Descriptor{Name: "coverage", Short: "%s interval holds y", Meaning: "share of what was observed that the central %s interval holds",
+		{Descriptor{Name: "coverage", Short: "%s interval holds y", Meaning: "share of observed values inside the central %s interval",
 			Formula: "mean [q_{(1-L)/2} <= y <= q_{(1+L)/2}]", Range: "[0, 1]", Better: Neither, Source: "standard"}, coverage, []int{50, 90}},
 		{Descriptor{Name: "width", Short: "%s interval width", Meaning: "mean width of the central %s interval",
 			Formula: "mean (q_{(1+L)/2} - q_{(1-L)/2})", Range: units, Better: Neither, Source: "standard"}, width, []int{50, 90}},
-		{Descriptor{Name: "interval_score", Short: "%s width and misses", Meaning: "interval (Winkler) score of the central %s interval: its width, and misses by how far",
+		{Descriptor{Name: "interval_score", Short: "%s width and misses", Meaning: "interval (Winkler) score of the central %s interval: its width plus a penalty for how far misses are outside",
 			Formula: "mean (u - l + (2/a) max(0, l - y, y - u)), a = 1 - L", Range: units, Better: Lower, Source: "Winkler 1972; Gneiting and Raftery 2007"}, intervalScore, nil},
 	} {
 		for _, at := range c.at {
@@ -496,11 +496,11 @@ func inForecasts() []Descriptor {
 		Descriptor
 		value func(p *regress.Penalties, confidence float64) (float64, metrics.Interval)
 	}{
-		{Descriptor{Name: "interval_score_underprediction", Short: "of it, y above", Meaning: "the part of interval_score that is y above the interval",
+		{Descriptor{Name: "interval_score_underprediction", Short: "of it, y above", Meaning: "the part of interval_score from observed values above the interval",
 			Formula: "mean (2/a) max(0, y - u), a = 1 - L"}, func(p *regress.Penalties, c float64) (float64, metrics.Interval) {
 			return p.Underprediction(), p.UnderpredictionInterval(c)
 		}},
-		{Descriptor{Name: "interval_score_overprediction", Short: "of it, y below", Meaning: "the part of interval_score that is y below the interval",
+		{Descriptor{Name: "interval_score_overprediction", Short: "of it, y below", Meaning: "the part of interval_score from observed values below the interval",
 			Formula: "mean (2/a) max(0, l - y), a = 1 - L"}, func(p *regress.Penalties, c float64) (float64, metrics.Interval) {
 			return p.Overprediction(), p.OverpredictionInterval(c)
 		}},
@@ -520,7 +520,7 @@ func inForecasts() []Descriptor {
 	}{
 		{Descriptor{Name: "interval_score_mcb", Short: "of it, miscalibration", Meaning: "miscalibration: how much of interval_score recalibrating the interval's ends would save",
 			Formula: "S - C, S interval_score, C that of ends by isotonic quantile regression", Better: Lower}, func(d regress.Decomposition) float64 { return d.MCB }},
-		{Descriptor{Name: "interval_score_dsc", Short: "of it, discrimination", Meaning: "discrimination: what the order of the interval's ends knows of y, in units of interval_score",
+		{Descriptor{Name: "interval_score_dsc", Short: "of it, discrimination", Meaning: "discrimination: how much the order of the interval's ends tells about y, in units of interval_score",
 			Formula: "R - C, R interval_score of y's own quantiles, C of ends by isotonic quantile regression", Better: Higher}, func(d regress.Decomposition) float64 { return d.DSC }},
 		{Descriptor{Name: "interval_score_unc", Short: "of it, uncertainty", Meaning: "uncertainty: interval_score of the same interval for all rows, from the quantiles of y",
 			Formula: "R, interval_score of y's own quantiles", Better: Neither}, func(d regress.Decomposition) float64 { return d.UNC }},
@@ -534,21 +534,21 @@ func inForecasts() []Descriptor {
 			d := []regress.Decomposition{both, low, high}[int(endOwn.of(m, "end"))]
 			v := Value{Value: c.part(d), Interval: metrics.NoInterval(), Reason: a.Reason()}
 			if v.Reason == "" {
-				v.Reason = "no interval is computed of a score by isotonic regression"
+				v.Reason = "no interval is computed for a score by isotonic regression"
 			}
 			return v
 		})
 	}
 	add(Descriptor{Name: "twcrps", Named: true, applies: ofForecasts, needs: needsForecasts, own: fromOwn, text: weightedText,
-		Short: "crps of some values", Meaning: "threshold-weighted crps: of the values from `from` to `to` alone, as above 30; fair: unbiased, for samples",
+		Short: "crps of some values", Meaning: "threshold-weighted crps: only of the values from `from` to `to`; fair: unbiased, for samples",
 		Formula: "mean integral (F(x) - 1[x >= y])^2 dx, x from `from` to `to`", Range: units, Better: Lower,
 		Source: "Gneiting and Ranjan 2011; Allen, Ginsbourger and Ziegel 2023"}, ofWeighted, weightedCRPS)
 	l[len(l)-1].check = checkFrom
 	add(Descriptor{Name: "qwcrps", applies: ofForecasts, needs: needsForecasts, own: emphasisOwn, text: weightedText,
-		Short: "crps of some quantiles", Meaning: "quantile-weighted crps: that of the outer quantiles most, or of the centre, the left or the right",
+		Short: "crps of some quantiles", Meaning: "quantile-weighted crps: with most weight on the outer quantiles, or on the centre, the left or the right",
 		Formula: "mean 2 integral (2p - 1)^2 (1[y < q_p] - p)(q_p - y) dp", Range: units, Better: Lower, Source: "Gneiting and Ranjan 2011"}, ofWeighted, weightedCRPS)
 	add(Descriptor{Name: "pinball", applies: ofForecasts, needs: needsForecasts, own: lossOwn,
-		Short: "loss of quantiles", Meaning: "pinball loss, mean over the levels; with level=0.9 of that quantile",
+		Short: "loss of quantiles", Meaning: "pinball loss, mean over the levels; level=0.9: of that quantile alone",
 		Formula: "mean (1[y < q_p] - p)(q_p - y)", Range: units, Better: Lower, Source: "Koenker and Bassett 1978"},
 		func(s *Spec, m Metric) []statistic { return []statistic{s.quantilesStatistic(lossOwn.of(m, "level"))} }, pinball)
 	l[len(l)-1].check = checkLoss
@@ -574,7 +574,7 @@ func inForecasts() []Descriptor {
 			v := Value{Value: curve.RootMeanSquare(), Interval: metrics.NoInterval(), Reason: curveReason}
 			switch f := curve.RootMeanSquareFloor(); {
 			case len(curve.Levels) == 0:
-				v.Reason = "no two quantiles are of levels that sum to 1"
+				v.Reason = "no two quantiles have levels that sum to 1"
 			case !math.IsNaN(v.Value) && !math.IsNaN(f):
 				v.Reason += fmt.Sprintf("; a calibrated forecast would show about %.3g by chance", f)
 			}

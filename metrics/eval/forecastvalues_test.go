@@ -610,7 +610,7 @@ func TestForecastReasons(t *testing.T) {
 		{levelled(0.1, 0.4, 0.95), lopsided, "pinball(level=0.5)", "there is no quantile of level 0.5", false},
 		{levelled(0.1, 0.4, 0.95), lopsided, "pinball(level=0.95)", "", true},
 		{levelled(0.1, 0.4, 0.95), lopsided, "crps", "", true},
-		{levelled(0.1, 0.4, 0.95), lopsided, "rms_calibration", "no two quantiles are of levels that sum to 1", false},
+		{levelled(0.1, 0.4, 0.95), lopsided, "rms_calibration", "no two quantiles have levels that sum to 1", false},
 		{levelled(0.1, 0.4, 0.95), lopsided, "rms_calibration(form=quantile)", "", true},
 		{Spec{Classes: 3, Kind: metrics.Normals}, normals(1, 40, false), "rms_calibration", "; a calibrated forecast would show about 0.0642 by chance", true},
 		{levelled(0.1, 0.25, 0.9), lopsided, "wis", "", false},

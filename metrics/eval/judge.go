@@ -323,7 +323,7 @@ func twoEntropy(p float64) float64 {
 // meanMethod describes the interval of a mean whose variance has a lower limit.
 const (
 	meanMethod = "mean +- z*s/sqrt(n), s^2 at least the variance that the model's own probabilities imply; rows taken as independent"
-	lossMethod = "mean +- z*s/sqrt(n), s^2 at least the variance that the model's own probabilities imply; the upper end as if it were in proportion to the mean; rows taken as independent"
+	lossMethod = "mean +- z*s/sqrt(n), s^2 at least the variance that the model's own probabilities imply; the upper end as if s were in proportion to the mean; rows taken as independent"
 )
 
 // inEvents returns the metrics of the event of a binary task.
@@ -344,7 +344,7 @@ func inEvents() []Descriptor {
 		{
 			Name: "bias", applies: two, needs: onlyTwo, check: noOptions,
 			Short:   "mean_p - base_rate",
-			Meaning: "mean probability minus the share of rows of class 1: above 0 class 1 is announced more often than it comes",
+			Meaning: "mean probability minus the share of rows of class 1: above 0 class 1 is predicted more often than it occurs",
 			Formula: "mean (p - y)", Range: "[-1, 1]", Better: Zero, Source: "Steyerberg 2009 (calibration in the large)",
 			value: func(e *Evaluation, m Metric) Value {
 				return of(e.Loss.Bias(), e.Loss.BiasInterval(e.Spec.Level), meanMethod)
@@ -353,10 +353,10 @@ func inEvents() []Descriptor {
 		{
 			Name: "oe_ratio", applies: two, needs: onlyTwo, check: noOptions,
 			Short:   "observed over expected",
-			Meaning: "rows of class 1 observed over those that the probabilities sum to: 1 is best, below it they are too high",
+			Meaning: "observed over expected: rows of class 1 over the sum of the probabilities of class 1; below 1 the probabilities are too high",
 			Formula: "sum y / sum p", Range: "[0, +Inf)", Better: Neither, Source: "Debray et al. 2017",
 			value: func(e *Evaluation, m Metric) Value {
-				v := of(e.Loss.OERatio(), e.Loss.OERatioInterval(e.Spec.Level), "1 - the interval of bias / mean_p, mean_p taken as it is; rows taken as independent")
+				v := of(e.Loss.OERatio(), e.Loss.OERatioInterval(e.Spec.Level), "1 - the interval of bias / mean_p, mean_p taken as known; rows taken as independent")
 				if math.IsNaN(v.Value) && e.Audit.Rows > 0 {
 					v.Interval, v.Reason = metrics.NoInterval(), "every probability is 0, so that no row of class 1 is expected"
 				}

@@ -52,7 +52,7 @@ const (
 	needsTwo    = "it is of two classes; of more it takes average=, such as average=macro"
 	noPairs     = "rows with weights have no area of one class against one other, here as in scikit-learn"
 	withDoubt   = "least confident first, ties in random order"
-	outMeaning  = "out-of-distribution rows found by their score"
+	outMeaning  = "out-of-distribution rows, found by a high score"
 	needsTwoOut = "the out-of-distribution rows or the others are missing"
 )
 
@@ -264,7 +264,7 @@ func inRanks() []Descriptor {
 		{
 			Name: "auroc", applies: always, Options: aurocOwn.String(), own: aurocOwn, check: gridOK(aurocOwn), ofTwo: true,
 			Short:   "tells the classes apart",
-			Meaning: "how well the probability of class 1 tells it from the other: area under the ROC; of more than two classes average= has the mean over those present, each against the rest (macro, weighted) or each against each other (ovo), or takes all entries together (micro)",
+			Meaning: "how well the probability of class 1 separates the two classes: area under the ROC curve; of more than two classes average= has the mean over those present, each against the rest (macro, weighted) or each against each other (ovo), or pools all entries (micro)",
 			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal probability", Range: "[0, 1]", Better: Higher,
 			Source: "Hanley and McNeil 1982; DeLong et al. 1988; ovo: Hand and Till 2001; max_fpr: McClish 1989; thresholds: tf.keras.metrics.AUC",
 			value:  perClass(aurocOwn, auroc, areaOf(aurocOwn, rank.CurveROC, auroc, oneOutcome, aurocInterval)), keeps: ofEntries(aurocOwn),
@@ -272,7 +272,7 @@ func inRanks() []Descriptor {
 		{
 			Name: "auprc", applies: always, Options: auprcOwn.String(), own: auprcOwn, check: gridOK(auprcOwn), ofTwo: true,
 			Short:   "precision-recall area",
-			Meaning: "area under the precision-recall curve of class 1: chance has its frequency; average= as of auroc",
+			Meaning: "area under the precision-recall curve of class 1: that of chance is its frequency; average= as of auroc",
 			Formula: "average precision: sum_g (dTP_g/TP) TP_g/(TP_g + FP_g), at the ends of cells g of equal probability", Range: "[0, 1]", Better: Higher,
 			Source: "Davis and Goadrich 2006; scikit-learn's average_precision_score; thresholds: tf.keras.metrics.AUC",
 			value:  perClass(auprcOwn, auprc, areaOf(auprcOwn, rank.CurvePR, auprc, noEvents, nil)), keeps: ofEntries(auprcOwn),
@@ -280,7 +280,7 @@ func inRanks() []Descriptor {
 		{
 			Name: "eaurc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, ranked: true, random: true,
 			Short:   "aurc above the best",
-			Meaning: "area under the risk-coverage curve above that of an order with all errors last",
+			Meaning: "excess area under the risk-coverage curve: aurc minus that of an order with all errors last",
 			Formula: "aurc - [E - (N-E) (H(N) - H(N-E))]/N, E errors, H the harmonic numbers", Range: "[0, 1]", Better: Lower,
 			Source: "Geifman, Uziel and El-Yaniv 2019",
 			value:  risk((*rank.Ranking).EAURC, func(i *rank.Intervals) metrics.Interval { return i.EAURC }, 0),
@@ -306,7 +306,7 @@ func inRanks() []Descriptor {
 		{
 			Name: "oracle_auc", applies: two, needs: onlyTwo, Options: oracleOwn.String(), own: oracleOwn, check: gridOK(oracleOwn), ofTwo: true,
 			Short:   "auroc with an oracle",
-			Meaning: "area under the ROC if an oracle answers the given fraction of rows, at each threshold those nearest to it",
+			Meaning: "area under the ROC curve if an oracle answers the given fraction of rows, at each threshold those nearest to it",
 			Formula: "area under (FPR, TPR), at each threshold without the errors of the floor(f N) rows next to it, f the fraction", Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021 (oracle-collaborative AUC); thresholds: robustness_metrics",
 			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
@@ -343,7 +343,7 @@ func inRanks() []Descriptor {
 		{
 			Name: "retention_accuracy", applies: always, Options: retainOwn.String(), own: retainOwn, check: retainOwn.check, event: decision, uncut: true, ranked: true,
 			Short:   "mean accuracy retained",
-			Meaning: "mean accuracy over all numbers of rows retained, the most confident; the others are left out, or with oracle right",
+			Meaning: "mean accuracy over all numbers of rows retained, the most confident first; the others are left out, or with oracle count as right",
 			Formula: "(1/(N+1)) (1 + sum_k right among the k most confident / k)", Range: "[0, 1]", Better: Higher,
 			Source: "Filos et al. 2019; uncertainty-baselines",
 			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
@@ -353,15 +353,15 @@ func inRanks() []Descriptor {
 		{
 			Name: "retention_nll", applies: always, Options: retainOwn.String(), own: retainOwn, check: retainOwn.check, keeps: ofRetention(rank.NLL), retained: true,
 			Short:   "mean nll retained",
-			Meaning: "mean NLL over all numbers of rows retained, the most confident; the others are left out, or with oracle 0",
+			Meaning: "mean NLL over all numbers of rows retained, the most confident first; the others are left out, or with oracle count as 0",
 			Formula: "(1/(N+1)) sum_k sum of NLL of the k most confident / k", Range: "[0, Inf)", Better: Lower,
 			Source: "uncertainty-baselines",
 			value:  retention(rank.NLL),
 		},
 		{
 			Name: "ood_auroc", Default: true, applies: withOut, needs: needsOut, Options: oodOwn.String(), own: oodOwn, check: oodOwn.check, keeps: ofScores,
-			Short:   "doubt tells foreign rows",
-			Meaning: "how well a score of doubt tells out-of-distribution rows from the others: area under the ROC",
+			Short:   "tells OOD rows apart",
+			Meaning: "how well an uncertainty score separates out-of-distribution rows from the others: area under the ROC curve",
 			Formula: "share of pairs in which the out-of-distribution row has the higher score, equal scores counting half", Range: "[0, 1]", Better: Higher,
 			Source: "Hendrycks and Gimpel 2017; Liu et al. 2020 (energy); Sensoy et al. 2018 (Dempster-Shafer)",
 			value: ood(func(o *rank.OOD, _ Metric, v *Value, level float64) {
@@ -373,7 +373,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "ood_auprc_in", applies: withOut, needs: needsOut, Options: oodPROwn.String(), own: oodPROwn, check: oodPROwn.check, keeps: ofScores,
-			Short:   "pr area of own rows",
+			Short:   "pr area of other rows",
 			Meaning: "area under the precision-recall curve of the in-distribution rows, found by a low score",
 			Formula: "average precision, lowest scores first, in-distribution rows positive", Range: "[0, 1]", Better: Higher,
 			Source: "Hendrycks and Gimpel 2017",
@@ -383,7 +383,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "ood_auprc_out", applies: withOut, needs: needsOut, Options: oodPROwn.String(), own: oodPROwn, check: oodPROwn.check, keeps: ofScores,
-			Short:   "pr area of foreign rows",
+			Short:   "pr area of OOD rows",
 			Meaning: "area under the precision-recall curve of the " + outMeaning,
 			Formula: "average precision, highest scores first, out-of-distribution rows positive", Range: "[0, 1]", Better: Higher,
 			Source: "Hendrycks and Gimpel 2017",
@@ -393,8 +393,8 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "ood_fpr95", Default: true, applies: withOut, needs: needsOut, Options: oodFPROwn.String(), own: oodFPROwn, check: oodFPROwn.check, keeps: ofScores,
-			Short:   "own rows refused at 95%",
-			Meaning: "share of in-distribution rows that are taken for foreign where 95% of the out-of-distribution rows are found",
+			Short:   "false alarms at 95%",
+			Meaning: "share of in-distribution rows flagged at the threshold that finds 95% of the out-of-distribution rows",
 			Formula: "FPR at the first threshold with TPR >= found, 0.95 where unsaid; out-of-distribution rows positive", Range: "[0, 1]", Better: Lower,
 			Source: "Hendrycks and Gimpel 2017; Liang et al. 2018",
 			value:  ood(func(o *rank.OOD, m Metric, v *Value, _ float64) { v.Value, v.Bound = o.FPRAt(oodFPROwn.of(m, "found")) }),

@@ -95,7 +95,7 @@ func inScaled() []Descriptor {
 		{
 			Name:    "temperature",
 			Short:   "divisor of logits",
-			Meaning: "the T by which logits are divided for the least NLL: above 1 where the model is too sure",
+			Meaning: "the T that minimizes NLL when logits are divided by it: above 1 if the model is overconfident",
 			Formula: "argmin_{T > 0} mean -ln softmax(z/T)_y, z = ln p of probabilities; binary: sigmoid(z/T)", Range: "(0, +Inf)", Better: Neither,
 			Source: "Guo et al. 2017",
 		},

@@ -110,7 +110,7 @@ func skill(of func(e *Evaluation, m Metric, r *score.BaseRates) (score, referenc
 		default:
 			i := interval(e)
 			v.Interval = metrics.Interval{Low: score.Skill(i.High, ref), High: math.Min(1, score.Skill(i.Low, ref))}
-			v.Method = "1 - the ends of the score's interval over the base rates' score, taken as it is; rows taken as independent"
+			v.Method = "1 - the ends of the score's interval over the base rates' score, which is taken as known; rows taken as independent"
 		}
 		return v
 	}
@@ -179,7 +179,7 @@ func inScores() []Descriptor {
 		{
 			Name: "balanced_accuracy", applies: always, check: noOptions,
 			Short:   "mean accuracy of classes",
-			Meaning: "balanced accuracy: mean over the classes that have rows of the share of their rows that is right",
+			Meaning: "balanced accuracy: mean recall of the classes that have rows",
 			Formula: "(1/C) sum_c r_c, r_c = mean [argmax_k p_k = y] of the rows of class c", Range: "[0, 1]", Better: Higher,
 			Source: "Brodersen et al. 2010; scikit-learn",
 			keeps:  func(*Spec, Metric) []statistic { return []statistic{balanced} },
@@ -207,7 +207,7 @@ func inScores() []Descriptor {
 		{
 			Name: "brier_skill", applies: always, check: noOptions, keeps: ofBaseRates,
 			Short:   "brier saved vs base rate",
-			Meaning: "Brier skill: the share of the Brier score of the set's own base rates that the forecasts save; below 0 they are worse",
+			Meaning: "Brier skill: the share by which the Brier score is lower than that of the set's own base rates; below 0 it is higher",
 			Formula: "1 - brier/brier of the base rates", Range: "(-Inf, 1]", Better: Higher, Source: "Murphy 1973",
 			value: skill(func(e *Evaluation, _ Metric, r *score.BaseRates) (float64, float64) {
 				f := e.skillForm()
@@ -220,7 +220,7 @@ func inScores() []Descriptor {
 		{
 			Name: "nll_skill", applies: always, check: noOptions, keeps: ofBaseRates,
 			Short:   "nll saved vs base rate",
-			Meaning: "skill in NLL: the share of the NLL of the set's own base rates that the forecasts save; below 0 they are worse",
+			Meaning: "NLL skill: the share by which NLL is lower than that of the set's own base rates; below 0 it is higher",
 			Formula: "1 - nll/entropy of the base rates", Range: "[-Inf, 1]", Better: Higher, Source: "Gneiting and Raftery 2007",
 			value: skill(func(e *Evaluation, _ Metric, r *score.BaseRates) (float64, float64) { return e.Loss.NLL(), r.NLL() }, func(e *Evaluation) metrics.Interval {
 				v0, _ := e.implied()
@@ -239,7 +239,7 @@ func inScores() []Descriptor {
 			Higher, func(t *score.BrierTerms) float64 { return t.Resolution }},
 		{"brier_reliability", "p against frequencies", "reliability: how far probabilities are from the frequencies of their group", "mean |D_g - p|^2",
 			Lower, func(t *score.BrierTerms) float64 { return t.Reliability }},
-		{"brier_within_bin", "skill inside of groups", "what forecasts know inside of the groups: below 0 it is to their credit", "-2 mean (p - m_g) (y - D_g), m_g mean forecast of the group",
+		{"brier_within_bin", "skill inside of groups", "covariance of probabilities and outcomes within groups, times -2: below 0 if probabilities are informative there", "-2 mean (p - m_g) (y - D_g), m_g mean forecast of the group",
 			Lower, func(t *score.BrierTerms) float64 { return t.WithinBin }},
 	} {
 		l = append(l, Descriptor{

@@ -134,7 +134,7 @@ func inSlices() []Descriptor {
 		{
 			Name:    "multicalibration_error",
 			Short:   "worst segment's ECCE",
-			Meaning: "multicalibration error: the largest ECCE (kuiper) of a segment of the rows in its standard deviations, times the standard deviation of all rows",
+			Meaning: "multicalibration error: the largest kuiper (ECCE) of any segment of the rows, in its standard deviations, times the standard deviation of all rows",
 			Formula: "max_s (kuiper_s N_s / sqrt(sum_s p(1-p))) sqrt(sum p(1-p)) / N, over segments s of ten rows or more by up to three columns", Range: "[0, +Inf]", Better: Lower,
 			Source: guy + "; MCGrad",
 			value:  ofSegments(func(a *Multicalibration) (float64, float64, string) { return a.Error, a.Bound, "" }),
@@ -152,7 +152,7 @@ func inSlices() []Descriptor {
 		{
 			Name:    "multicalibration_error_sigma",
 			Short:   "in standard deviations",
-			Meaning: "the largest ECCE (kuiper) of a segment of the rows, in its standard deviations",
+			Meaning: "the largest kuiper (ECCE) of any segment of the rows, in its standard deviations",
 			Formula: "max_s kuiper_s N_s / sqrt(sum_s p(1-p))", Range: "[0, +Inf]", Better: Lower,
 			Source: guy + "; MCGrad",
 			value:  ofSegments(func(a *Multicalibration) (float64, float64, string) { return a.Sigma, a.SigmaBound, "" }),
@@ -172,14 +172,14 @@ func inSlices() []Descriptor {
 	l = append(l, Descriptor{
 		Name:    "multicalibration_gap",
 		Short:   "largest slice gap, in sd",
-		Meaning: "the largest gap of a slice, over all scores or in a bin of them, in standard deviations, of all slices by up to three columns",
+		Meaning: "the largest gap of any slice by up to three columns, over all scores or in a bin of scores, in standard deviations",
 		Formula: "max |sum (y-p)| / sqrt(sum p(1-p)) over slices, whole and in 10 bins of equal mass, with sum p(1-p) >= 10", Range: "[0, +Inf]", Better: Lower,
 		Source: "Hebert-Johnson, Kim, Reingold and Rothblum 2018",
 		value:  ofGaps(func(a *Multicalibration) float64 { return a.Gap }),
 	}, Descriptor{
 		Name:    "multicalibration_gap_p",
 		Short:   "p-value of that gap",
-		Meaning: "p-value of calibration by multicalibration_gap, which allows for the number of slices and bins: it is simulated",
+		Meaning: "p-value of calibration by multicalibration_gap, simulated, which allows for the number of slices and bins",
 		Formula: "(1 + k)/(1 + B), k of B draws as large; a draw gives each finest cell an independent normal number", Range: "[0, 1]", Better: Neither,
 		Source: "candor",
 		value:  ofGaps(func(a *Multicalibration) float64 { return a.GapP }),

@@ -586,7 +586,7 @@ func inSurvival() []Descriptor {
 				if why != "" {
 					return undefined(why)
 				}
-				return Value{Value: r.ECE, Interval: metrics.NoInterval(), Reason: "no interval is computed of a sum of sizes of gaps"}
+				return Value{Value: r.ECE, Interval: metrics.NoInterval(), Reason: "no interval is computed for a sum of absolute gaps"}
 			}},
 		{Name: "ici_cox", own: knotsOwn, Short: "mean gap to a fit", Meaning: "integrated calibration index: mean distance of the probability from a smooth curve by hazard regression",
 			Formula: hazards("mean"), Range: "[0, 1]", Better: Lower, Source: austin, value: hazardGap(func(c *survival.ICI) float64 { return c.Mean })},
@@ -596,7 +596,7 @@ func inSurvival() []Descriptor {
 			Formula: hazards("90% quantile of"), Range: "[0, 1]", Better: Lower, Source: austin, value: hazardGap(func(c *survival.ICI) float64 { return c.E90 })},
 		{Name: "emax_cox", own: knotsOwn, Short: "largest gap to a fit", Meaning: "largest distance of the probability of a row from a smooth curve by hazard regression",
 			Formula: hazards("max"), Range: "[0, 1]", Better: Lower, Source: austin, value: hazardGap(func(c *survival.ICI) float64 { return c.Max })},
-		{Name: "brier_ipcw", Default: true, own: atHorizon, Short: "squared error at h", Meaning: "Brier score at the horizon; rows censored before it are stood for by those that are known",
+		{Name: "brier_ipcw", Default: true, own: atHorizon, Short: "squared error at h", Meaning: "Brier score at the horizon; other rows are weighted up for those censored before it",
 			Formula: "mean w_i (p_i(h) - y_i)^2, " + ipcw, Range: "[0, Inf)", Better: Lower, Source: "Graf et al. 1999",
 			value: survivalAt(influence)},
 		{Name: "auroc_ipcw", Default: true, own: atHorizon, Short: "events rank above rest", Meaning: "cumulative/dynamic AUROC: probability that a row with the event by the horizon has a larger risk than one without",
@@ -611,7 +611,7 @@ func inSurvival() []Descriptor {
 		{Name: brierIntegrated, Default: true, Short: "brier over the curve", Meaning: "integrated Brier score: mean of the Brier score over the times of predicted curves",
 			Formula: "(1/(t_K - t_1)) integral of brier_ipcw by trapezoids between the times", Range: "[0, Inf)", Better: Lower, Source: "Graf et al. 1999",
 			value: integratedBrier},
-		{Name: "d_calibration_p", Default: true, own: dBinsOwn, Short: "p-value of whole curves", Meaning: "p-value of D-calibration: small if what curves predict at the time of the event is not even in [0, 1]",
+		{Name: "d_calibration_p", Default: true, own: dBinsOwn, Short: "p-value of whole curves", Meaning: "p-value of D-calibration: small if the predicted survival at the time of the event is not uniform on [0, 1]",
 			Formula: "chi-squared test of equal shares of 1 - p_i(t_i) in bins of equal width, censored rows spread over what is left", Range: "[0, 1]", Better: Neither, Source: "Haider et al. 2020",
 			value: func(e *Evaluation, m Metric) Value {
 				d, why := e.DCalibration(int(dBinsOwn.of(m, "bins")))

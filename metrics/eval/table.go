@@ -260,7 +260,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "overconfidence", applies: always, check: noOptions,
 			Short:   "confidence - accuracy",
-			Meaning: "confidence minus accuracy: above 0 the model claims more than it keeps",
+			Meaning: "confidence minus accuracy: above 0 the model is overconfident",
 			Formula: "mean (max_k p_k - [argmax_k p_k = y])", Range: "[-1, 1]", Better: Zero, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
 				return Value{Value: e.Loss.Overconfidence(), Interval: e.Loss.OverconfidenceInterval(e.Spec.Level), Method: meanMethod}
@@ -306,7 +306,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "perplexity", applies: always, check: noOptions,
 			Short:   "exp(nll)",
-			Meaning: "exp(nll): as undecided as among this many equal classes",
+			Meaning: "exp(nll): as uncertain as a choice among this many equally likely classes",
 			Formula: "exp(mean -ln p_y)", Range: "[1, +Inf]", Better: Lower, Source: "Jelinek et al. 1977",
 			value: func(e *Evaluation, m Metric) Value {
 				v0, _ := e.implied()
@@ -339,8 +339,8 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "entropy", applies: always, check: noOptions,
-			Short:   "claimed doubt, in nats",
-			Meaning: "how undecided the model says it is, in nats",
+			Short:   "stated doubt, in nats",
+			Meaning: "mean entropy of the probabilities: how uncertain the model says it is, in nats",
 			Formula: "mean -sum_k p_k ln p_k", Range: "[0, ln K]", Better: Neither, Source: "Shannon 1948",
 			value: func(e *Evaluation, m Metric) Value {
 				return Value{Value: e.Loss.Entropy(), Interval: e.Loss.EntropyInterval(e.Spec.Level), Method: normal}
@@ -382,14 +382,14 @@ func descriptors() []Descriptor {
 		{
 			Name: "ece_p", applies: always, check: evenOnly, Options: fixedOptions, event: byShape,
 			Short:   "p-value of ece",
-			Meaning: "p-value of perfect calibration: with enough rows every model's falls to 0",
+			Meaning: "p-value of perfect calibration: with enough rows it falls to 0 for every real model",
 			Formula: "P(sum_bins |Z_b| >= ece), Z_b normal of variance sum p(1-p) / N^2", Range: "[0, 1]", Better: Neither, Source: "candor",
 			value: calibrated((*calib.Partition).P, "a p-value, not an estimate"),
 		},
 		{
 			Name: "detectable_gap", applies: always, check: noOptions, event: byShape,
 			Short:   "gap that N rows can show",
-			Meaning: "gap of confidence and accuracy that so many rows can show (5%, power 0.8)",
+			Meaning: "smallest gap between confidence and accuracy that this many rows can detect (5% level, power 0.8)",
 			Formula: "2.80 sqrt(sum p(1-p)) / N", Range: "[0, 1.4]", Better: Neither, Source: "candor",
 			value: calibrated((*calib.Partition).DetectableGap, "a property of the set, not an estimate"),
 		},
@@ -402,13 +402,13 @@ func descriptors() []Descriptor {
 		{
 			Name: "rmsce", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: l2,
 			Short:   "rms gap over bins",
-			Meaning: "root-mean-square calibration error: that of the gaps, by the bins of ece",
+			Meaning: "root-mean-square calibration error: root mean square of the gaps, over the bins of ece",
 			Formula: "sqrt(sum_bins (n_b/N) (mean p - mean y)^2)", Range: "[0, 1]", Better: Lower, Source: "Hendrycks et al. 2019", value: ece,
 		},
 		{
 			Name: "rmsce_debiased", applies: always, own: debiasedOwn, check: debiasedOK, Options: oneNorm + ", " + debiasedOwn.String(), event: byShape, norm: l2,
 			Short:   "rmsce less chance",
-			Meaning: "root-mean-square calibration error without what chance alone adds to the gaps",
+			Meaning: "root-mean-square calibration error less the part that is due to chance",
 			Formula: "sqrt(max(0, sum_bins (n_b/N) (gap_b^2 - v_b/n_b))), v_b the sample variance of y - p, n_b >= 2", Range: "[0, 1]", Better: Lower,
 			Source: "Kumar et al. 2019",
 			value: func(e *Evaluation, m Metric) Value {
@@ -429,7 +429,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "calibration_error_squared", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: l2,
 			Short:   "squared gap less chance",
-			Meaning: "mean squared calibration error without what chance adds, below 0 if that is all there is: its differences are unbiased",
+			Meaning: "mean squared calibration error less the part that is due to chance: unbiased, so it can be below 0, and so are its differences",
 			Formula: "sum_bins (n_b/N) (gap_b^2 - v_b/n_b), v_b the sample variance of y - p, n_b >= 2", Range: "[-1, 1]", Better: Lower,
 			Source: "Kumar et al. 2019; Lee et al. 2022",
 			value: func(e *Evaluation, m Metric) Value {
@@ -454,7 +454,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "ece_unweighted", applies: always, check: noNorm, Options: oneNorm, event: byShape,
 			Short:   "each bin counts once",
-			Meaning: "mean gap of the bins that have rows, each counting once: netcal's ACE, not ace",
+			Meaning: "mean gap over nonempty bins, each with equal weight: netcal's ACE, not ace",
 			Formula: "(1/B') sum_bins |mean p - mean y|, B' bins that have rows", Range: "[0, 1]", Better: Lower,
 			Source: "Neumann et al. 2018",
 			value: func(e *Evaluation, m Metric) Value {
@@ -477,7 +477,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "tace", applies: always, check: classesOK(thresholded), Options: classOptions, classes: thresholded,
 			Short:   "ace above a threshold",
-			Meaning: "thresholded ace: only probabilities above a threshold, 0.01 if none is given",
+			Meaning: "thresholded ace: only probabilities above a threshold, by default 0.01",
 			Formula: "(1/K) sum_k (1/N_k) sum_bins |sum (p_k - [y = k])|, over the N_k entries above the threshold", Range: "[0, 1]", Better: Lower,
 			Source: "Nixon et al. 2019", value: classwise,
 		},
@@ -490,7 +490,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "ece_sweep", applies: always, check: noOptions, event: byShape, uncut: true,
 			Short:   "ece, most rising bins",
-			Meaning: "ece over as many equal-mass bins as there can be with rising frequencies",
+			Meaning: "ece over the largest number of equal-mass bins whose frequencies rise from bin to bin",
 			Formula: "(1/N) sum_bins |sum (p - y)| over the largest number of bins whose frequencies rise", Range: "[0, 1]", Better: Lower,
 			Source: "Roelofs et al. 2022",
 			value: func(e *Evaluation, m Metric) Value {
@@ -506,7 +506,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "calibration_auc", applies: always, check: noOptions, event: decision, uncut: true, ranked: true,
 			Short:   "tells right from wrong",
-			Meaning: "how well confidence tells right from wrong: area under the ROC for being right",
+			Meaning: "how well confidence tells right from wrong: area under the ROC curve for being right",
 			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal confidence, + right and - wrong", Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021; DeLong et al. 1988",
 			value: func(e *Evaluation, m Metric) Value {

@@ -23,7 +23,7 @@ func inTokens() []Descriptor {
 		{
 			Name: "bits_per_byte", Named: true, applies: always, check: noOptions, keeps: keeps,
 			Short:   "bits per byte of text",
-			Meaning: "NLL of a language model's tokens in bits, for each byte of their text: it does not depend on how a text is divided into tokens",
+			Meaning: "NLL of a language model's tokens in bits per byte of text: it does not depend on the tokenizer",
 			Formula: "sum -ln p_y / (ln 2 sum b), b the bytes of a row; weights are in both sums", Range: "[0, +Inf]", Better: Lower,
 			Source: "Gao et al. 2020; interval: Cochran 1977",
 			value: func(e *Evaluation, _ Metric) Value {

@@ -37,7 +37,7 @@ type Reliability struct {
 }
 
 // ReliabilityOf returns the reliability diagram at a horizon, in bins of equal width, closed at the left: the k-th of n is [(k-1)/n, k/n), and the
-// last includes 1. 0 bins are 15.
+// last includes 1. bins = 0 means 15.
 //
 // The share of rows with the event is that of a Kaplan-Meier curve in each bin. So censoring may depend on the prediction, which it may not where
 // one curve of censoring weighs all rows.
@@ -203,9 +203,9 @@ type DCalibration struct {
 
 var errTestWeights = errors.New("survival: the test of D-calibration is not defined for rows with weights; leave the weights out")
 
-// DCalibrationOf returns the test of D-calibration: if curves are calibrated, what they predict at the time of the event is even in [0,1]. survival
-// holds the predicted probability of each row to be without the event after its time. A censored row counts in the bins below its survival s, and
-// in its own, as much as it may still come there: the width of a bin over s. 0 bins are 10.
+// DCalibrationOf returns the test of D-calibration: if curves are calibrated, the survival that they predict at the time of the event is uniform on
+// [0,1]. survival holds the predicted probability of each row to be without the event after its time. A censored row counts in the bins below its
+// survival s, and in its own, as much as it may still come there: the width of a bin over s. bins = 0 means 10.
 //
 // The p-value is that of a chi-square with bins - 1 degrees of freedom, which is slightly conservative with censored rows.
 //

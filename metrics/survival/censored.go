@@ -39,9 +39,9 @@ func (s *Censored) RMS() float64 { return math.Sqrt(math.Max(s.Squared, 0)) }
 
 // Interval returns the confidence interval of RMS for independent rows. Low is the root of Squared - z*SE, or 0 where this is negative. High is the
 // root of Squared + z*SE, or if it is larger RMS + z*SE/(2 max(RMS, sqrt(SE))): the standard error grows about as the error itself, so that it is
-// small where the estimate happens to be, and the interval of the root takes this into account. If the error is 0, the estimate converges faster
-// than its standard error indicates. docs/coverage.md reports how often it holds the true error. There is none for Orthogonal, unless AsCoded: the
-// estimate is too low by the variance of c, so it would in 72 to 88%.
+// small where the estimate happens to be, and the interval of the root takes this into account. If the error is 0, the estimate converges faster than
+// its standard error indicates. docs/coverage.md reports how often it holds the true error. There is none for Orthogonal, unless AsCoded: the
+// estimate is too low by the variance of c, so an interval would hold the true error in only 72% to 88% of sets.
 func (s *Censored) Interval(level float64) metrics.Interval {
 	if s.biased {
 		return metrics.NoInterval()

@@ -26,7 +26,7 @@ type Rows struct {
 
 var errNone = errors.New("survival: no rows")
 
-// Validate returns an error that names the first row that cannot be used, or nil. probabilities says that Risks have to be such.
+// Validate returns an error that names the first row that cannot be used, or nil. With probabilities, Risks must be in [0,1].
 func (r *Rows) Validate(probabilities bool) error {
 	n := len(r.Times)
 	switch {

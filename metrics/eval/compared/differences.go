@@ -366,7 +366,7 @@ func (d *Difference) known(e paired.Error, same bool) bool {
 			d.Reason = "there are too few clusters, or too few with an outcome, for an interval"
 		}
 	case d.Value != 0:
-		d.Reason = "every row differs by the same, so there is no spread to judge it by"
+		d.Reason = "every row differs by the same amount, so there is no spread to judge it by"
 		if clustered {
 			d.Reason = "every cluster differs by the same amount, so there is no spread to judge it by"
 		}

@@ -211,7 +211,7 @@ func (c *Comparison) groupDifference(s *groupSums, metric, pair int) GroupDiffer
 		}
 	}
 	if e.SE == 0 && d.Value != 0 {
-		d.Reason = "every row differs by the same, so there is no spread to judge it by"
+		d.Reason = "every row differs by the same amount, so there is no spread to judge it by"
 		return d
 	}
 	d.Interval, d.P = e.Interval(d.Value, 0, c.Spec.Level), e.P(d.Value, 0)

@@ -51,7 +51,7 @@ func ksOf(before, after *eval.Evaluation) KS {
 	exact := a.Exact() && b.Exact()
 	k.Value, k.Bound = distance(stepsOf(a, exact), stepsOf(b, exact), exact)
 	if a.Weighted() || b.Weighted() {
-		k.Reason = "with weights the law of the distance is not known"
+		k.Reason = "with weights the distribution of the distance is not known"
 		return k
 	}
 	m, n := float64(before.Audit.Rows), float64(after.Audit.Rows)
