@@ -107,7 +107,7 @@ func (d *divideFlags) share() predictions.Share {
 
 // numbered reports whether an evaluation needs the number of each row among all rows.
 func numberedRows(e *eval.Evaluation) bool {
-	return e.Spec.Kind == metrics.Multivariate && e.NumbersRows() || (e.Spec.Kind == metrics.Samples || e.Spec.Kind == metrics.Quantiles) && (e.PIT() != nil || e.Ranks() != nil)
+	return e.NumbersRows() || (e.Spec.Kind == metrics.Samples || e.Spec.Kind == metrics.Quantiles) && (e.PIT() != nil || e.Ranks() != nil)
 }
 
 // mark returns the mark of the shard.

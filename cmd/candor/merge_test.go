@@ -205,7 +205,7 @@ func TestMergeLaw(t *testing.T) {
 				for i := 1; i < len(cuts); i++ {
 					p, f := shards(t, d, l, cuts[i-1:i+1], 2+k)
 					s := d.at(fmt.Sprintf("%d-%d.state", k, i))
-					command(append(append(append([]string{"eval"}, p...), f...), "--json", "--threads", threads, "--state", s)...)
+					command(append(append(append([]string{"eval"}, p...), f...), "--json", "--threads", threads, "--state", s, "--first-row", fmt.Sprint(cuts[i-1]))...)
 					states = append(states, s)
 				}
 				for try := range tries {
