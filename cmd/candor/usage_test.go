@@ -411,6 +411,7 @@ func TestExamples(t *testing.T) {
 	d.put("other.npz", z)
 	d.put("loglik.npy", s.scores(t))
 	d.put("parameters.npy", s.scores(t))
+	d.put("costs.csv", []byte("0,1,1,2\n1,0,1,2\n5,1,0,2\n1,1,1,0\n"))
 	d.put("tags.npy", npy(t, []int64{300, 4}, newTagged(1, 300, 4).truth))
 	table := normalRows(1, 300).csv()
 	for _, n := range []string{"forecast.csv", "a.csv", "b.csv"} {
