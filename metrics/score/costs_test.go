@@ -136,10 +136,9 @@ func TestDecisionCostsOfTwo(t *testing.T) {
 		}
 		p.F64, p.Labels = append(p.F64, s), append(p.Labels, y)
 	}
-	c := metrics.Must(cells.New(nil))
 	for _, o := range []rank.Outcomes{{FalsePositive: 1, FalseNegative: 1}, {TruePositive: 2, FalsePositive: 7, FalseNegative: 30, TrueNegative: 0.5}} {
 		a := metrics.Must(score.NewDecisionCosts(&score.CostMatrix{Classes: 2, Decisions: 2, Cost: []float64{o.TrueNegative, o.FalsePositive, o.FalseNegative, o.TruePositive}}))
-		c = metrics.Must(cells.New(nil))
+		c := metrics.Must(cells.New(nil))
 		if err := metrics.NewPass(nil, a, c).Add(p); err != nil {
 			t.Fatal(err)
 		}
