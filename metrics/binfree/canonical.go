@@ -10,6 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/internal/draw"
 	"github.com/candor-go/candor/metrics/internal/reason"
 	"github.com/candor-go/candor/metrics/internal/state"
+	"github.com/candor-go/candor/metrics/internal/turn"
 )
 
 // The defaults of CanonicalOptions, and the most that they may be.
@@ -176,7 +177,7 @@ func (c *Canonical) add(p []float64, label int, number int64) bool {
 		for j, w := range c.frequencies[f*k : (f+1)*k] {
 			x += float64(w * p[j])
 		}
-		sin, cos := turn(x)
+		sin, cos := turn.SinCos(x)
 		for h, v := range [2]float64{cos, sin} {
 			n := math.RoundToEven(float64(v * (1 << phiBits)))
 			c.whole[2*f+h], c.phi[2*f+h] = int64(n), n*(1<<(pBits-phiBits))
@@ -222,45 +223,6 @@ func frequencies(d, k int, h float64) []float64 {
 	}
 	return w
 }
-
-// turn returns the sine and the cosine of x, |x| < 2^20, with the same bits on every CPU.
-func turn(x float64) (sin, cos float64) {
-	const (
-		quarter = 0x1.921fb544p+0            // of pi/2, with 33 bits: a multiple is exact
-		rest    = 6.07710050650619224932e-11 // pi/2 - quarter
-	)
-	n := math.RoundToEven(float64(x * (2 / math.Pi)))
-	r := x - float64(n*quarter)
-	r -= float64(n * rest)
-	z := float64(r * r)
-	sin, cos = 0, 0
-	for i := len(series) - 1; i >= 0; i-- {
-		sin = float64(sin*z) + series[i].sin
-		cos = float64(cos*z) + series[i].cos
-	}
-	sin = float64(r * sin)
-	switch int64(n) & 3 {
-	case 1:
-		return cos, -sin
-	case 2:
-		return -sin, -cos
-	case 3:
-		return -cos, sin
-	}
-	return sin, cos
-}
-
-// series has the coefficients of sin r / r and of cos r by r^2: those of |r| < pi/4 up to 2^-56.
-var series = func() (s [9]struct{ sin, cos float64 }) {
-	v := 1.0
-	for i := range s {
-		s[i].cos = v
-		v /= float64(2*i + 1)
-		s[i].sin = v
-		v /= -float64(2*i + 2)
-	}
-	return s
-}()
 
 // value returns the error of a set of outcomes.
 func (c *Canonical) value(set int) float64 {

@@ -50,17 +50,6 @@ func canonicalOf(t testing.TB, p *metrics.Predictions, o *CanonicalOptions, thre
 	return c
 }
 
-// TestTurn: sines and cosines are those of the standard library.
-func TestTurn(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range 200_000 {
-		x := r.NormFloat64() * math.Pow(10, float64(i%5))
-		if sin, cos := turn(x); math.Abs(sin-math.Sin(x)) > 1e-14*math.Max(1, math.Abs(x)/100) || math.Abs(cos-math.Cos(x)) > 1e-14*math.Max(1, math.Abs(x)/100) {
-			t.Fatalf("%v: %v, %v", x, sin-math.Sin(x), cos-math.Cos(x))
-		}
-	}
-}
-
 // TestCanonical: the error is the mean over all pairs of rows, by the kernel of its frequencies; and near that by the Gaussian kernel.
 func TestCanonical(t *testing.T) {
 	for _, k := range []int{1, 2, 3, 7} {

@@ -8,6 +8,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tails"
+	"github.com/candor-go/candor/metrics/internal/turn"
 )
 
 // halfNormals is the distribution of S = sum of s_b |Z_b| for independent standard normal Z_b, in units of sqrt(sum s_b^2).
@@ -251,11 +252,11 @@ var weideman = sync.OnceValue(func() *weidemanSeries {
 	w.l = math.Sqrt(weidemanTerms * rootHalf)
 	for k := 1 - m; k < m; k++ {
 		angle := float64(k) * math.Pi / m
-		sin, cos := sincos(angle / 2)
+		sin, cos := turn.SinCos(angle / 2)
 		t := w.l * (sin / cos)
 		f := kernel.Exp64(-float64(t*t)) * (float64(w.l*w.l) + float64(t*t)) / (2 * m)
 		for n := range w.a {
-			_, cos := sincos(float64(n+1) * angle)
+			_, cos := turn.SinCos(float64(n+1) * angle)
 			w.a[n] += float64(f * cos)
 		}
 	}
