@@ -64,11 +64,7 @@ func printSemiparametric(w io.Writer, runs, threads int, sizes []int) error {
 			}); err != nil {
 				return err
 			}
-			fmt.Fprintf(w, "| %s, %d |", l.name, n)
-			for k := range held {
-				fmt.Fprintf(w, " %.3f |", float64(held[k].Load())/float64(runs))
-			}
-			fmt.Fprintln(w)
+			printHeld(w, fmt.Sprintf("%s, %d", l.name, n), held, runs)
 		}
 	}
 	return nil

@@ -152,11 +152,7 @@ func printLifeClusters(w io.Writer, runs, million, threads int) error {
 			}); err != nil {
 				return err
 			}
-			fmt.Fprintf(w, "| %s, %d of 1 to %d rows |", l.name, c.clusters, c.most)
-			for k := range held {
-				fmt.Fprintf(w, " %.3f |", float64(held[k].Load())/float64(runs))
-			}
-			fmt.Fprintln(w)
+			printHeld(w, fmt.Sprintf("%s, %d of 1 to %d rows", l.name, c.clusters, c.most), held, runs)
 		}
 	}
 	return nil
@@ -254,14 +250,19 @@ func printLifePairs(w io.Writer, runs, million, threads int, sizes []int) error 
 			}); err != nil {
 				return err
 			}
-			fmt.Fprintf(w, "| %s, %d |", l.name, n)
-			for k := range held {
-				fmt.Fprintf(w, " %.3f |", float64(held[k].Load())/float64(runs))
-			}
-			fmt.Fprintln(w)
+			printHeld(w, fmt.Sprintf("%s, %d", l.name, n), held, runs)
 		}
 	}
 	return nil
+}
+
+// printHeld prints a row of the shares of runs whose intervals held the truth.
+func printHeld(w io.Writer, name string, held []atomic.Int64, runs int) {
+	fmt.Fprintf(w, "| %s |", name)
+	for k := range held {
+		fmt.Fprintf(w, " %.3f |", float64(held[k].Load())/float64(runs))
+	}
+	fmt.Fprintln(w)
 }
 
 func printLives(w io.Writer, intervals []survivalInterval, runs, threads int, sizes []int, truth func(free *survivalLaw, k int) (float64, error)) error {
@@ -358,11 +359,7 @@ func printHazardCurves(w io.Writer, runs, threads int, sizes []int) error {
 			}); err != nil {
 				return err
 			}
-			fmt.Fprintf(w, "| %s, %d |", l.name, n)
-			for k := range held {
-				fmt.Fprintf(w, " %.3f |", float64(held[k].Load())/float64(runs))
-			}
-			fmt.Fprintln(w)
+			printHeld(w, fmt.Sprintf("%s, %d", l.name, n), held, runs)
 		}
 	}
 	return nil
