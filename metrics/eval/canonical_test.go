@@ -82,3 +82,51 @@ func TestCanonicalRealSets(t *testing.T) {
 		}
 	}
 }
+
+// TestGivitiRealSets: on the first 5,000 held-out rows of real forecasts that have a logit, every second row from the second on, the calibration
+// test of the GiViTI group is that of calibration-belt 0.1.41.
+func TestGivitiRealSets(t *testing.T) {
+	dir := os.Getenv("CANDOR_REAL")
+	if dir == "" {
+		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
+	}
+	const name = "fte_march_madness_in_game"
+	r, err := predictions.Open([]string{filepath.Join(dir, name, "probs.npy")}, &predictions.Options{Labels: []string{filepath.Join(dir, name, "labels.npy")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	half := &metrics.Predictions{Scores: metrics.Scores{Classes: 1}}
+	for {
+		c, err := r.Next()
+		if err != nil {
+			break
+		}
+		for i := range c.Rows {
+			if p := c.At(i, 0); c.Number(i)%2 == 1 && p > 0 && p < 1 && len(half.F64) < 5000 {
+				half.F64, half.Labels = append(half.F64, p), append(half.Labels, c.Labels[i])
+			}
+		}
+		if c.Recycle != nil {
+			c.Recycle()
+		}
+	}
+	half.Rows = len(half.F64)
+	spec := eval.Spec{Classes: 1}
+	if spec.Metrics, err = eval.ParseMetrics("giviti,giviti_degree,giviti_p", spec.Shape()); err != nil {
+		t.Fatal(err)
+	}
+	e, err := eval.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Add(half, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{"giviti": 38.00996461727027, "giviti_degree": 1, "giviti_p": 5.5749510563529725e-09}
+	for _, m := range spec.Metrics {
+		if v := e.Value(m).Value; math.Abs(v/want[m.Name]-1) > 1e-6 {
+			t.Errorf("%s: %v, want %v", m, v, want[m.Name])
+		}
+	}
+}
