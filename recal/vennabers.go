@@ -74,8 +74,8 @@ func (m VennAbers) with(option, value string) (Method, error) {
 	return m, err
 }
 
-// Fit returns a *CurveMap, or with OneVsOne and more than one score a row a *PairMap. It must sort the rows; see Options.Memory. With folds those of one at a
-// time are held, with OneVsOne those of the pairs of one class, for each of which the data are read.
+// Fit returns a *CurveMap. With OneVsOne and several classes it returns a *PairMap. It must sort the rows; see Options.Memory. With folds it holds
+// the rows of one fold at a time. With OneVsOne it reads the data once for each class but the last, and holds the rows of that class's pairs.
 func (m VennAbers) Fit(d Data, o *Options) (Map, error) {
 	if m.Folds < 0 || m.Folds > mostVennFolds {
 		return nil, errors.New("recal: venn_abers has 1 to 100 folds")

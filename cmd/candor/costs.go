@@ -22,7 +22,7 @@ func (f *evalFlags) checkCosts(s *eval.Spec) error {
 	if f.costs == "" {
 		for _, m := range s.Metrics {
 			if m.Name == "decision_cost" || m.Name == "constant_cost" {
-				return usage("%s needs what decisions cost; pass --costs FILE of candor eval", m.Name)
+				return usage("%s needs a cost matrix; pass --costs FILE to candor eval", m.Name)
 			}
 		}
 		return nil
@@ -124,7 +124,7 @@ func (c *costFile) csv(b []byte) error {
 		row := make([]float64, len(l))
 		for j, v := range l {
 			if row[j], err = strconv.ParseFloat(strings.TrimSpace(v), 64); err != nil {
-				return fmt.Errorf("row %d, column %d is %q, which is no number; a .csv of costs has numbers only, or a first line of decisions and a first column of classes", i, j, v)
+				return fmt.Errorf("row %d, column %d is %q, which is not a number; a .csv of costs has numbers only, or a first line of decisions and a first column of classes", i, j, v)
 			}
 		}
 		c.Costs = append(c.Costs, row)

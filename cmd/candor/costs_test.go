@@ -96,8 +96,8 @@ func TestBadCosts(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"decision_cost needs what decisions cost": {"eval", x, "--labels", y, "--metrics", "decision_cost"},
-		"constant_cost needs what decisions cost": {"compare", x, x, "--labels", y, "--metrics", "constant_cost"},
+		"decision_cost needs a cost matrix": {"eval", x, "--labels", y, "--metrics", "decision_cost"},
+		"constant_cost needs a cost matrix": {"compare", x, x, "--labels", y, "--metrics", "constant_cost"},
 		"these predictions have no classes":       {"eval", d.put("f.csv", []byte("mean,sd,observed\n1,1,2\n2,1,1\n")), "--task", "regression", "--costs", "c.csv"},
 	} {
 		if code, _, errs := candor(t, args...); code != exitUsage || !strings.Contains(errs, want) {

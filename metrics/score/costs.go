@@ -31,7 +31,7 @@ func (m *CostMatrix) Check() error {
 	case m.Classes < 2 || m.Decisions < 2:
 		return fmt.Errorf("the cost matrix has %d rows and %d columns; it takes at least two classes, one a row, and two decisions", m.Classes, m.Decisions)
 	case m.Classes > mostCosts/m.Decisions:
-		return fmt.Errorf("the cost matrix has %d rows and %d columns; %d costs are the most", m.Classes, m.Decisions, mostCosts)
+		return fmt.Errorf("the cost matrix has %d rows and %d columns; it may have at most %d costs", m.Classes, m.Decisions, mostCosts)
 	case len(m.Cost) != m.Classes*m.Decisions:
 		return fmt.Errorf("the cost matrix has %d costs for %d rows and %d columns", len(m.Cost), m.Classes, m.Decisions)
 	}

@@ -155,9 +155,9 @@ func TestCostMatrixCheck(t *testing.T) {
 		"row 1, column 0 of the cost matrix is -1":   {Classes: 2, Decisions: 2, Cost: []float64{0, 1, -1, 0}},
 		"row 0, column 1 of the cost matrix is NaN":  {Classes: 2, Decisions: 2, Cost: []float64{0, math.NaN(), 1, 0}},
 		"row 1, column 2 of the cost matrix is +Inf": {Classes: 2, Decisions: 3, Cost: []float64{0, 1, 1, 1, 0, math.Inf(1)}},
-		"has 1 rows":   {Classes: 1, Decisions: 2, Cost: []float64{0, 1}},
-		"has 3 costs":  {Classes: 2, Decisions: 2, Cost: []float64{0, 1, 1}},
-		"are the most": {Classes: 1 << 20, Decisions: 2},
+		"has 1 rows":                        {Classes: 1, Decisions: 2, Cost: []float64{0, 1}},
+		"has 3 costs":                       {Classes: 2, Decisions: 2, Cost: []float64{0, 1, 1}},
+		"it may have at most 1048576 costs": {Classes: 1 << 20, Decisions: 2},
 	} {
 		if _, err := score.NewDecisionCosts(m); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
