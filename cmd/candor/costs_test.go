@@ -98,7 +98,7 @@ func TestBadCosts(t *testing.T) {
 	for want, args := range map[string][]string{
 		"decision_cost needs a cost matrix": {"eval", x, "--labels", y, "--metrics", "decision_cost"},
 		"constant_cost needs a cost matrix": {"compare", x, x, "--labels", y, "--metrics", "constant_cost"},
-		"these predictions have no classes":       {"eval", d.put("f.csv", []byte("mean,sd,observed\n1,1,2\n2,1,1\n")), "--task", "regression", "--costs", "c.csv"},
+		"these predictions have no classes": {"eval", d.put("f.csv", []byte("mean,sd,observed\n1,1,2\n2,1,1\n")), "--task", "regression", "--costs", "c.csv"},
 	} {
 		if code, _, errs := candor(t, args...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%q: %d %s, want %q", args, code, errs, want)
