@@ -111,7 +111,7 @@ func logMeanExp(x []float64, members, stride int) float64 {
 		}
 	}
 	if !(math.Abs(top) <= math.MaxFloat64) {
-		return top + 0
+		return top + 0 // a signalling NaN becomes a quiet one, as in the other operations
 	}
 	sum, below := 0.0, 0.0
 	for m := range members {

@@ -75,7 +75,7 @@ func (c *NormalColumns) packed(at int, x []float32, n, k, stride int) uint8 {
 		t := r[3*i:][:3]
 		switch {
 		case i >= n:
-			t[1] = 1
+			t[1] = 1 // a standard deviation: rows that fill up the step must not stop it
 		case k == 2:
 			t[1], t[2] = x[i*stride+1], x[i*stride]
 		default:

@@ -183,7 +183,7 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 	case Crossing:
 		if e.Kind == Survival {
 			what = fmt.Sprintf("probability of the event is %s, below that at the time before it", v)
-			remedy = "the event does not unhappen: a survival curve never rises, so check the order of the columns; are these probabilities of survival? pass " + setting.OfSurvival.String() + e.leftOut()
+			remedy = "the probability that the event has happened by a time never falls as the time rises: check the order of the columns; are these probabilities of survival? pass " + setting.OfSurvival.String() + e.leftOut()
 			break
 		}
 		what = fmt.Sprintf("quantile is %s, below the one before it", v)

@@ -263,7 +263,7 @@ func (a *Alignment) Join() error {
 		for _, s := range a.sets[1:] {
 			if s.rows != first.rows {
 				file, _ := s.from.Locate(0)
-				return fault("a set has a row for each of every other one; name the columns that tell which rows belong together by "+setting.Keys.String(),
+				return fault("sets are compared row by row, so they have equally many rows; to match rows by a key, name its columns by "+setting.Keys.String(),
 					"%q has %s, and %q has %s", cut(s.name), count(int(s.rows), "row"), cut(first.name), count(int(first.rows), "row")).in(file)
 			}
 		}

@@ -158,6 +158,8 @@ func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
 	if e != nil {
 		if len(own) > 0 && errors.Is(e.err, fs.ErrNotExist) && strings.HasSuffix(strings.ToLower(b.scores[0].path), ".npz") {
 			e.Reason += ", and no array of that name in " + b.call(b.scores[0].path)
+		} else if errors.Is(e.err, fs.ErrNotExist) {
+			e.Remedy = "arrays have no columns: name a file that has a value for each row"
 		}
 		return nil, e
 	}

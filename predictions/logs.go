@@ -18,7 +18,7 @@ type evalLog struct {
 	correct   string // field that says whether the answer is right
 }
 
-const noProbabilities = "it holds answers and their marks, and no probabilities"
+const noProbabilities = "it holds answers and whether they are right, and no probabilities"
 
 // evalLogs are the logs that are known.
 var evalLogs = []evalLog{

@@ -62,7 +62,7 @@ func (b *opening) multivariate() (*vectorReader, *Error) {
 			return nil, fault("shards are of one set: do they belong together?", "%d members of %d numbers, and %s has %d of %d", m, d, b.scores[0].file, members, dimensions).in(a.file)
 		}
 		if a.fortran && a.rows() > 1 && members*dimensions > 1 {
-			return nil, fault("save np.ascontiguousarray(members)", "members of shape %s are in Fortran's order", shapeText(a.shape)).in(a.file)
+			return nil, fault("save np.ascontiguousarray(members)", "members of shape %s are in Fortran order", shapeText(a.shape)).in(a.file)
 		}
 		a.stated, a.shape, a.fortran = a.shape, []int64{a.shape[0], members * dimensions}, false
 	}

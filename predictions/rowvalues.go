@@ -133,7 +133,7 @@ func (r *RowReader) readMark() *Error {
 	}
 	const most = 1 << 26 // the names of a million classes or so
 	if d := a.dtype; d.kind != 'U' || len(a.shape) > 0 || d.size > most {
-		return fault(writeRows(), "its mark is %s %s, not a text", d, shapeText(a.shape)).in(a.file)
+		return fault(writeRows(), "it is %s %s, not a text", d, shapeText(a.shape)).in(a.file)
 	}
 	if e := a.checkLength(); e != nil {
 		return e
@@ -153,14 +153,14 @@ func (r *RowReader) readMark() *Error {
 	text, ok := groupText(nil, cell, a.dtype)
 	text = []byte(strings.TrimRight(string(text), "\x00"))
 	if !ok || !utf8.Valid(text) || json.Unmarshal(text, &r.mark) != nil {
-		return fault(writeRows(), "its mark is no JSON text: %q", cut(string(text))).in(a.file)
+		return fault(writeRows(), "it is no JSON text: %q", cut(string(text))).in(a.file)
 	}
 	m := &r.mark
 	switch {
 	case m.Format != RowFormat:
 		return fault(writeRows(), "its format is %q, and %s is read", cut(m.Format), RowFormat)
 	case m.Rows < 1 || m.Classes < 0 || m.Classes == 1 || m.Classes > 1<<30 || (m.Task == "binary") && m.Classes != 2:
-		return fault(writeRows(), "its mark says %d rows and %d classes of a task %q", m.Rows, m.Classes, cut(m.Task)).in(a.file)
+		return fault(writeRows(), "it says %d rows and %d classes of a task %q", m.Rows, m.Classes, cut(m.Task)).in(a.file)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (r *RowReader) array(name string) (*array, *Error) {
 		return nil, e
 	}
 	if len(a.shape) != 1 || a.rows() != r.mark.Rows {
-		return nil, fault(writeRows(), "its shape is %s, and the mark says %s", shapeText(a.shape), count(int(r.mark.Rows), "row")).in(a.file)
+		return nil, fault(writeRows(), "its shape is %s, and "+RowMarkArray+" says %s", shapeText(a.shape), count(int(r.mark.Rows), "row")).in(a.file)
 	}
 	return a, a.checkLength()
 }

@@ -102,17 +102,17 @@ func TestOpenRowsBad(t *testing.T) {
 		file []byte
 		says string
 	}{
-		{lossFile(false, 9, func(m *RowMark) { m.Rows = 8 }), "base.npz:labels: its shape is (9,), and the mark says 8 rows"},
-		{lossFile(false, 9, func(m *RowMark) { m.Rows = 0 }), "its mark says 0 rows"},
+		{lossFile(false, 9, func(m *RowMark) { m.Rows = 8 }), "base.npz:labels: its shape is (9,), and candor_rows says 8 rows"},
+		{lossFile(false, 9, func(m *RowMark) { m.Rows = 0 }), "it says 0 rows"},
 		{lossFile(false, 9, func(m *RowMark) { m.Task, m.Classes = "binary", 3 }), `3 classes of a task "binary"`},
 		{lossFile(false, 9, func(m *RowMark) { m.Format = "" }), `its format is "", and candor-rows/1 is read`},
 		{lossFile(false, 9, func(m *RowMark) { m.Columns = nil }), `no column "id" of the rows was kept in it: there is none`},
 		{lossFile(false, 9, nil)[:900], "truncated or damaged .npz"},
 		{npz(false, entry{"nll.npy", npy(1, "<f8", false, []int{9}, score)}), "it has no array candor_rows"},
-		{npz(false, entry{"candor_rows.npy", npy(1, "<f8", false, []int{9}, score)}), "its mark is float64 (9,), not a text"},
-		{npz(false, entry{"candor_rows.npy", append(npyHead(1, "{'descr': '<U1', 'fortran_order': False, 'shape': (), }"), '{', 0, 0, 0)}), `its mark is no JSON text: "{"`},
+		{npz(false, entry{"candor_rows.npy", npy(1, "<f8", false, []int{9}, score)}), "it is float64 (9,), not a text"},
+		{npz(false, entry{"candor_rows.npy", append(npyHead(1, "{'descr': '<U1', 'fortran_order': False, 'shape': (), }"), '{', 0, 0, 0)}), `it is no JSON text: "{"`},
 		{npz(false, entry{"candor_rows.npy", append(npyHead(1, "{'descr': '<U9', 'fortran_order': False, 'shape': (), }"), '{', 0, 0, 0)}), "truncated"},
-		{npz(false, entry{"candor_rows.npy", append(npyHead(1, "{'descr': '<U1', 'fortran_order': False, 'shape': (), }"), 0, 0, 0, 0x7F)}), "its mark is no JSON text"},
+		{npz(false, entry{"candor_rows.npy", append(npyHead(1, "{'descr': '<U1', 'fortran_order': False, 'shape': (), }"), 0, 0, 0, 0x7F)}), "it is no JSON text"},
 		{npy(1, "<f8", false, []int{9}, score), "it has no array candor_rows"},
 		{[]byte("a,b\n"), "base.npz: "},
 	} {
@@ -185,7 +185,7 @@ func FuzzRows(f *testing.F) {
 			c.Recycle()
 		}
 		if rows != m.Rows {
-			t.Errorf("%d rows, and the mark says %d", rows, m.Rows)
+			t.Errorf("%d rows, and candor_rows says %d", rows, m.Rows)
 		}
 	})
 }

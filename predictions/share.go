@@ -134,12 +134,12 @@ func (n narrowing) beside(s *beside, from, to int64) {
 
 // uncounted returns the Error of a file whose rows are to be numbered and cannot.
 func uncounted() *Error {
-	return fault("write .npy or Parquet, or name metrics that draw no random numbers by row", "the rows that follow it cannot be numbered, as only reading it tells how many it has")
+	return fault("write .npy or Parquet, or name metrics that draw no random numbers by row", "the rows of the next files cannot be numbered, as the number of rows of this one is known only once it is read")
 }
 
 // pipeShared returns the Error of a file that can be read only once.
 func pipeShared() *Error {
-	return fault("write it to a file, and name that", "it can be read only once, and is to be read by shares or further on")
+	return fault("write it to a file, and name that", "it can be read only once, and a shard or a run that goes on reads it from the middle")
 }
 
 // divide forgets what the first file was opened for, and finds the number of the first row.

@@ -316,6 +316,9 @@ func loadText(b []byte) string {
 	if decimalComma.Match(b) && separator != "," {
 		return `pandas.read_csv(path, sep="` + separator + `", decimal=",").to_numpy()`
 	}
+	if separator == "" {
+		return `numpy.loadtxt(path, skiprows=1)`
+	}
 	return `numpy.loadtxt(path, delimiter="` + separator + `", skiprows=1)`
 }
 
@@ -332,7 +335,7 @@ func looksZipped(z *zip.Reader) kind {
 		case f.Name == "model.weights.h5":
 			return modelFile
 		case strings.HasPrefix(f.Name, "_journal/"):
-			return kind{what: "a log of Inspect (.eval)", remedy: "it holds answers and their marks, and no probabilities of choices"}
+			return kind{what: "a log of Inspect (.eval)", remedy: "it holds answers and whether they are right, and no probabilities of choices"}
 		}
 	}
 	return kind{}

@@ -95,7 +95,7 @@ func (b *opening) stated() (*vectorReader, *Error) {
 			return nil, b.otherLength(outcomesRole, y[i], y[i].rows(), a.rows(), a.file)
 		}
 		if s.fortran && s.rows() > 1 && d > 1 {
-			return nil, fault("save np.ascontiguousarray(cov)", "covariances of shape %s are in Fortran's order", shapeText(s.shape)).in(s.file)
+			return nil, fault("save np.ascontiguousarray(cov)", "covariances of shape %s are in Fortran order", shapeText(s.shape)).in(s.file)
 		}
 		s.stated, s.shape, s.fortran = s.shape, []int64{s.shape[0], d * d}, false
 	}

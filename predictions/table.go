@@ -584,7 +584,7 @@ func (l *layout) forecast(o *ForecastOptions, taken map[int]bool) (columns []int
 		}
 		if o.Kind == metrics.Survival {
 			if taken[at] || slices.Contains(columns, at) {
-				return nil, nil, fault("name another", "column %q has two uses", cut(name))
+				return nil, nil, fault("name another", "column %q is given two roles", cut(name))
 			}
 			to, _ := slices.BinarySearch(levels, o.Levels[i])
 			levels, columns = slices.Insert(levels, to, o.Levels[i]), slices.Insert(columns, to, at)

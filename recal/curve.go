@@ -244,7 +244,7 @@ func decodeCurves(m Method, f Fit, top bool, parameters json.RawMessage, empty f
 }
 
 // errCurveFile is the error for a curve in a file that ready rejects.
-var errCurveFile = errors.New("its numbers are no curve's")
+var errCurveFile = errors.New("its numbers do not make a curve")
 
 // toProbs converts rows of scores to probabilities.
 func toProbs(x []float64, rows, classes int, k metrics.Kind) {

@@ -246,7 +246,7 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 		}
 	})
 	if err == nil && rows.Load() != l.s.fit.Rows {
-		err = errors.New("the data have other rows than when they were read first")
+		err = errors.New("the number of rows changed between two reads")
 	}
 	return err
 }

@@ -440,7 +440,7 @@ func TestLinearErrors(t *testing.T) {
 		n--
 		return InMemory(linearSlice(p, make([]int, n))).Open()
 	})
-	if _, err := (Vector{}).Fit(changing, nil); err == nil || !strings.Contains(err.Error(), "other rows") {
+	if _, err := (Vector{}).Fit(changing, nil); err == nil || !strings.Contains(err.Error(), "rows changed") {
 		t.Error(err)
 	}
 	for s, want := range map[string]Method{

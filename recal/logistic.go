@@ -497,21 +497,21 @@ func (f *logisticFit) reason() string {
 	none, all := s.ends[0], s.ends[1]
 	switch {
 	case s.rows[0]+s.rows[1] == 0:
-		return "no row that counts has another score than 0 and 1, and these have no logit"
+		return "all scores that count are 0 or 1, whose logits are infinite"
 	case f.beta && s.differ < 3 && s.differ > 1:
-		return "there are two different scores, and three parameters; three scores would tell them apart, and platt needs two"
+		return "there are two distinct scores for three parameters; fit to rows of three distinct scores or more, or take platt, which needs two"
 	case s.differ < 2:
-		return "all scores are the same, and tell no slope"
+		return "all scores are equal, so any slope fits"
 	case f.smoothed:
 		return ""
 	case s.rows[0] == 0:
-		return "all rows have the event, and the larger the intercept the better"
+		return "all rows have the event, so the intercept would grow without end; fit to rows of both outcomes"
 	case s.rows[1] == 0:
-		return "no row has the event, and the smaller the intercept the better"
+		return "no row has the event, so the intercept would fall without end; fit to rows of both outcomes"
 	case all.lo >= none.hi:
-		return "the scores separate the labels perfectly, so a steeper curve is always better"
+		return "the scores separate the labels perfectly, so the slope would grow without end; fit to more rows"
 	case !f.beta && all.hi <= none.lo:
-		return "the scores separate the labels perfectly in reverse, so a steeper falling curve is always better"
+		return "the scores separate the labels perfectly in reverse, so the slope would fall without end; fit to more rows, and check which class is the event"
 	}
 	return ""
 }

@@ -35,7 +35,7 @@ func ExamplePlatt() {
 	// [0.000 0.388 0.903]
 	// platt(smoothed): a 0.312 (-0.18 to 0.80), b -0.024 (-1.39 to 1.34)
 	// [0.000 0.428 0.804]
-	// the likelihood has no maximum: the scores separate the labels perfectly, so a steeper curve is always better
+	// the likelihood has no maximum: the scores separate the labels perfectly, so the slope would grow without end; fit to more rows
 }
 
 // The model knows what is likely, and not what is unlikely. Beta calibration bends the one end of the curve more than the other one: a is

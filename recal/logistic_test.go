@@ -380,7 +380,7 @@ func TestPlattIsCox(t *testing.T) {
 
 func TestLogisticUnreachable(t *testing.T) {
 	inf := math.Inf(1)
-	const same, apart, reverse = "all scores are the same", "separate the labels perfectly, so", "separate the labels perfectly in reverse"
+	const same, apart, reverse = "all scores are equal", "separate the labels perfectly, so", "separate the labels perfectly in reverse"
 	tests := []struct {
 		name                   string
 		z                      []float64
@@ -392,16 +392,16 @@ func TestLogisticUnreachable(t *testing.T) {
 		{"apart", []float64{1, 2, 3, 4}, []int32{0, 0, 1, 1}, apart, "", apart},
 		{"touching", []float64{1, 2, 2, 4}, []int32{0, 0, 1, 1}, apart, "", apart},
 		{"touching with ties", []float64{1, 2, 2, 2, 2, 4}, []int32{0, 0, 1, 1, 0, 1}, apart, "", apart},
-		{"inside one score", []float64{2, 2, 2, 3}, []int32{0, 0, 1, 1}, apart, "", "two different scores"},
+		{"inside one score", []float64{2, 2, 2, 3}, []int32{0, 0, 1, 1}, apart, "", "two distinct scores"},
 		{"reverse", []float64{4, 3, 2, 1}, []int32{0, 0, 1, 1}, reverse, "", ""},
 		{"reverse touching", []float64{4, 3, 3, 1}, []int32{0, 0, 1, 1}, reverse, "", ""},
-		{"overlap at a pair of ties", []float64{1, 1, 2, 2}, []int32{0, 1, 0, 1}, "", "", "two different scores"},
+		{"overlap at a pair of ties", []float64{1, 1, 2, 2}, []int32{0, 1, 0, 1}, "", "", "two distinct scores"},
 		{"one score", []float64{2, 2, 2}, []int32{0, 1, 0}, same, same, same},
 		{"one row", []float64{2}, []int32{1}, same, same, same},
-		{"two rows", []float64{1, 2}, []int32{0, 1}, apart, "", "two different scores"},
+		{"two rows", []float64{1, 2}, []int32{0, 1}, apart, "", "two distinct scores"},
 		{"one score beside 0 and 1", []float64{2, 2, -inf, inf}, []int32{0, 1, 0, 1}, same, same, same},
-		{"0 and 1", []float64{-inf, inf}, []int32{0, 1}, "no logit", "no logit", "no logit"},
-		{"0 and 1 in reverse", []float64{-inf, inf}, []int32{1, 0}, "no logit", "no logit", "no logit"},
+		{"0 and 1", []float64{-inf, inf}, []int32{0, 1}, "logits are infinite", "logits are infinite", "logits are infinite"},
+		{"0 and 1 in reverse", []float64{-inf, inf}, []int32{1, 0}, "logits are infinite", "logits are infinite", "logits are infinite"},
 		{"falls beside 0", []float64{-inf, 3, 2, 1.5, 1, 2.5}, []int32{0, 0, 1, 0, 1, 1}, "are in reverse order", "are in reverse order", ""},
 		{"falls beside a wrong 0", []float64{-inf, 3, 2, 1.5, 1, 2.5}, []int32{1, 0, 1, 0, 1, 1}, "", "", ""},
 		{"far apart", []float64{-1e5, 1e-5, 2e-5, 1e5, 1, 2}, []int32{0, 1, 0, 1, 1, 0}, "", "", ""},

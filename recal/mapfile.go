@@ -43,7 +43,7 @@ func (f *fitFile) check() error {
 	none := f.LeftOut == 0 && f.FirstLeftOut == -1
 	some := f.LeftOut > 0 && f.LeftOut <= f.Rows && f.FirstLeftOut >= 0
 	if f.Rows < 0 || f.Reads < 0 || (f.Rows == 0) != (f.Reads == 0) || f.Classes < 1 || !kind || !none && !some {
-		return errors.New("its rows, classes, kind, rows left out and reads are no fit's")
+		return errors.New("its record of the fit contradicts itself: rows, classes, kind, rows left out, or reads")
 	}
 	return nil
 }

@@ -544,13 +544,13 @@ func (m Quantile) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	}
 	switch {
 	case !known:
-		return nil, errors.New("its rows are no regression forecasts")
+		return nil, errors.New("kind is not one of regression forecasts")
 	case !slices.Equal(p.Levels, m.levels()):
-		return nil, errors.New("levels are not those of the method")
+		return nil, errors.New("levels differ from those of the method")
 	case len(p.At) != len(p.Levels) || !slices.IsSorted(p.At):
-		return nil, errors.New("at has to have a number for each of the levels, not falling")
+		return nil, errors.New("at needs a number for each of the levels, in rising order")
 	case q.kind != metrics.Normals && (p.At[0] < 0 || p.At[len(p.At)-1] > 1):
-		return nil, errors.New("at lies from 0 to 1 but for normal forecasts")
+		return nil, errors.New("at is outside [0, 1], and the map is not of normal forecasts")
 	}
 	return q, nil
 }

@@ -923,13 +923,13 @@ func TestTemperatureBadFile(t *testing.T) {
 		{"temperature", fit, `{"log_se":null}`, "no number above 0"},
 		{"temperature", fit, `{"temperature":2,"log_se":-1}`, "below 0"},
 		{"temperature", fit, `{"temperature":2,"log_se":1,"bias":1}`, "bias"},
-		{"temperature", `{"rows":3}`, `{"temperature":2,"log_se":null}`, "no fit"},
+		{"temperature", `{"rows":3}`, `{"temperature":2,"log_se":null}`, "contradicts itself"},
 		{"ets", fit, `{"temperature":2,"weights":[0.5,0.25,0.25]}`, ""},
 		{"ets", fit, `{"temperature":2,"weights":[0.5,0.25]}`, "three"},
 		{"ets", fit, `{"temperature":2,"weights":[0.5,0.25,0.3]}`, "sum 1"},
 		{"ets", fit, `{"temperature":2,"weights":[1.5,-0.25,-0.25]}`, "sum 1"},
 		{"ets", fit, `{"temperature":0,"weights":[0.5,0.25,0.25]}`, "no number above 0"},
-		{"ets", `{"rows":3}`, `{"temperature":2,"weights":[0.5,0.25,0.25]}`, "no fit"},
+		{"ets", `{"rows":3}`, `{"temperature":2,"weights":[0.5,0.25,0.25]}`, "contradicts itself"},
 		{"ets", fit, `{"temperature":2,"weights":"no"}`, "weights"},
 	} {
 		sum := sha256.Sum256([]byte("candor-map/1\n" + c.method + "\n" + c.fit + "\n" + c.parameters + "\n"))

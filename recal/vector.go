@@ -103,7 +103,7 @@ func (m *linearMap) check(classes int) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("there is no fit to %q", m.fit.Kind)
+	return fmt.Errorf("kind is %q; it is probs, logits or logprobs", m.fit.Kind)
 }
 
 // Method returns the method that fitted the map.

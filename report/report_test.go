@@ -362,7 +362,7 @@ func TestUndefined(t *testing.T) {
 	d := doc(t, 1, "all,tace(threshold=0.999)", []float64{0.75}, 1)
 	want := []string{"there is no rmsce_debiased, calibration_error_squared: no bin has two rows, so no variance can be estimated",
 		"there is no skce, skce_p, tcal, tcal_bins, tcal_p: a single row is no pair",
-		"there is no giviti, giviti_degree, giviti_p, calibration_slope, calibration_intercept: all outcomes are the same: the intercept has no end",
+		"there is no giviti, giviti_degree, giviti_p, calibration_slope, calibration_intercept: all outcomes are the same: the intercept is infinite",
 		"there is no corp_mcb_floor: a single row has no spread", "there is no calibration_auc: all rows are right, or all are wrong",
 		"there is no brier_skill, nll_skill: all rows are of one class, so the base rates are certain of it",
 		"there is no sharpness_class0: no rows of this class",

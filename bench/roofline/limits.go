@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"strings"
 
 	"github.com/candor-go/candor/internal/isa"
@@ -38,7 +37,7 @@ func (a counts) at(level isa.Level, brand string) (cycles, issued float64) {
 	amd := strings.Contains(brand, "AMD")
 	switch {
 	case level == isa.LevelAVX512 && amd:
-		return a.avx512.amd, 1 // Zen 4; of Zen 5, which issues two, these are half cycles
+		return a.avx512.amd, 1 // Zen 4; Zen 5 issues two, and takes half of these cycles
 	case level == isa.LevelAVX512:
 		return a.avx512.intel, 2
 	case level == isa.LevelAVX2 && amd:
@@ -85,5 +84,5 @@ func (w *workload) limit(level isa.Level, brand string, read, probe float64) (se
 	if bytes > ports {
 		return bytes, "read"
 	}
-	return math.Max(bytes, ports), "ports"
+	return ports, "ports"
 }

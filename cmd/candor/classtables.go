@@ -317,7 +317,7 @@ func (f *evalFlags) ambiguous(o *predictions.TableOptions) error {
 		if _, err := os.Stat(name); name == "" || err != nil {
 			return nil
 		}
-		return usage("%s %s: there is a column of that name and a file; rename the column, or go to another folder", flag, name)
+		return usage("%s %s: there is a column of that name and a file; rename the column, or run candor in another folder", flag, name)
 	}
 	for _, u := range f.rowColumns() {
 		if err := both(u.flag, *u.of(&o.Columns)); err != nil {

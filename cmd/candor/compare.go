@@ -317,7 +317,7 @@ func (f *compareRun) oneByOne(c *cobra.Command, j *job, list []comparedSet, name
 			return err
 		}
 		if a, b := &sets[0].Audit, &sets[i].Audit; a.Rows != b.Rows && f.model.from == "" {
-			return badAt(place{File: called(i), Remedy: "leave those that one cannot use out of all of them"},
+			return badAt(place{File: called(i), Remedy: "give all sets the same rows: leave out of all those that are invalid in one"},
 				"%s has %s rows that can be used and %s has %s: sets are compared on the same rows",
 				called(0), report.Count(a.Rows), called(i), report.Count(b.Rows))
 		} else if a.Rows != b.Rows {

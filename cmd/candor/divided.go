@@ -57,7 +57,7 @@ func (d *divideFlags) named(c *cobra.Command, paths []string) ([]string, error) 
 		switch p := strings.TrimRight(lines.Text(), "\r"); p {
 		case "":
 		case "-":
-			return nil, fault(name, "name files", "standard input is no file of a list")
+			return nil, fault(name, "name files only", "the list names -, standard input, which cannot be an item of it")
 		default:
 			paths, found = append(paths, p), found+1
 		}

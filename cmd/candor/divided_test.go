@@ -138,7 +138,7 @@ func TestShardMarks(t *testing.T) {
 		{[]string{a, b, c, "--expect", "4"}, a + " has shard 0 of 3, and --expect is 4"},
 		{[]string{a, foreign, c, "--expect", "3"}, "shards of different files"},
 		{[]string{a, four, "--expect", "3"}, four + " has shard 1 of 4, and --expect is 3"},
-		{[]string{d.at("whole"), "--expect", "3"}, d.at("whole") + " is no shard"},
+		{[]string{d.at("whole"), "--expect", "3"}, d.at("whole") + " is not a shard"},
 	} {
 		if code, _, errs := candor(t, append([]string{"merge"}, m.args...)...); code != exitData || !strings.Contains(errs, m.want) {
 			t.Errorf("%v: %d, %s", m.args, code, errs)
@@ -221,7 +221,7 @@ func TestDividedUsage(t *testing.T) {
 			t.Errorf("%v: %d, %s", c.args, code, errs)
 		}
 	}
-	for list, want := range map[string]string{"": "no file is named", "\n\n": "no file is named", "-\n": "standard input is no file of a list", "none.npy\n": "no such file"} {
+	for list, want := range map[string]string{"": "no file is named", "\n\n": "no file is named", "-\n": "the list names -", "none.npy\n": "no such file"} {
 		if code, _, errs := candor(t, "eval", "--labels", y, "--files-from", d.put("list", []byte(list))); code != exitData || !strings.Contains(errs, want) {
 			t.Errorf("a list %q: %d, %s", list, code, errs)
 		}

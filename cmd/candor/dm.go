@@ -308,7 +308,7 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, list []comparedSet
 		tests = append(tests, report.DieboldMariano{A: d.A, B: d.B, Loss: losses[k].Name, Metric: name, DMResult: r, Horizon: f.horizon, By: f.series})
 	}
 	if sets[0].Audit.Weighted {
-		note = "the Diebold-Mariano test takes each row once: weights have no say in it"
+		note = "the Diebold-Mariano test does not support weights"
 	}
 	return tests, note, nil
 }

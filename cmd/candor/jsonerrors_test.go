@@ -78,7 +78,7 @@ func TestJSONErrors(t *testing.T) {
 		{exitData, []string{"recal", "fit", "vector", pair, "--labels", right2}, map[string]any{"kind": "data", "file": pair, "remedy": "pass --task classification to fit it to the two columns as classes, or take platt"}, "vector is for two classes or more"},
 		{exitUsage, []string{"recal", "fit", "histogram(bins=65536)", x, "--labels", y, "--max-memory", "56MiB", "--threads", "1"}, map[string]any{"kind": "usage", "remedy": "pass --max-memory 124MiB"}, "takes about "},
 		{exitData, []string{"compare", x, nan, "--labels", y}, map[string]any{"kind": "data", "file": nan, "row": 7., "column": 1., "value": "NaN", "remedy": remedyNaN}, "score is NaN"},
-		{exitData, []string{"merge", x}, map[string]any{"kind": "data", "file": x, "remedy": "candor merge takes the states that candor eval --state has written; predictions go to candor eval"}, "not a state that can be read"},
+		{exitData, []string{"merge", x}, map[string]any{"kind": "data", "file": x, "remedy": "name a file that candor eval --state has written; predictions go to candor eval"}, "not a state that can be read: it begins with"},
 		{exitData, []string{"inspect", d.at("none")}, map[string]any{"kind": "data", "file": d.at("none"), "remedy": "check the name and the folder"}, "no such file"},
 		{exitUsage, []string{"eval", x, "--labels", y, "--metrics", "auc"}, map[string]any{"kind": "usage", "remedy": "candor calls it auroc"}, `--metrics: there is no metric "auc"; candor calls it auroc`},
 		{exitUsage, []string{"eval", x, "--labels", y, "--fail-if", "a; b>1"}, map[string]any{"kind": "usage", "remedy": "'candor metrics' lists them"}, `there is no metric "a; b"`},

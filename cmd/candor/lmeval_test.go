@@ -325,12 +325,12 @@ func TestChoicesErrors(t *testing.T) {
 func TestOtherLogs(t *testing.T) {
 	d := newDir(t)
 	for _, of := range []struct{ name, text, want string }{
-		{"scenario_state.json", "{\n  \"adapter_spec\": {\"method\": \"multiple_choice_joint\"},\n  \"request_states\": []\n}", "a log of HELM (scenario_state.json): it holds answers and their marks, and no probabilities"},
+		{"scenario_state.json", "{\n  \"adapter_spec\": {\"method\": \"multiple_choice_joint\"},\n  \"request_states\": []\n}", "a log of HELM (scenario_state.json): it holds answers and whether they are right, and no probabilities"},
 		{"display_predictions.json", `[{"instance_id": "id4", "train_trial_index": 0, "predicted_text": " A", "stats": {"exact_match": 1.0}}]`, "a log of HELM (display_predictions.json)"},
 		{"per_instance_stats.json", `[{"instance_id": "id4", "train_trial_index": 0, "stats": [{"name": {"name": "exact_match"}, "mean": 1.0}]}]`, "a log of HELM (per_instance_stats.json)"},
-		{"log.json", "{\n  \"version\": 2,\n  \"status\": \"success\",\n  \"eval\": {\"task\": \"arc\"},\n  \"plan\": {},\n  \"samples\": []\n}", "a log of Inspect: it holds answers and their marks, and no probabilities"},
+		{"log.json", "{\n  \"version\": 2,\n  \"status\": \"success\",\n  \"eval\": {\"task\": \"arc\"},\n  \"plan\": {},\n  \"samples\": []\n}", "a log of Inspect: it holds answers and whether they are right, and no probabilities"},
 		{"log.eval", string(npz(t, "_journal/start.json", []byte("{}"))), "a log of Inspect (.eval)"},
-		{"instances.jsonl", `{"schema_version": "0.2.1", "evaluation_id": "e", "sample_id": "1", "evaluation": {"score": 1.0, "is_correct": true}}`, "a log of every_eval_ever: it holds answers and their marks, and no probabilities; if evaluation.score is a confidence, pass --prob evaluation.score --correct evaluation.is_correct"},
+		{"instances.jsonl", `{"schema_version": "0.2.1", "evaluation_id": "e", "sample_id": "1", "evaluation": {"score": 1.0, "is_correct": true}}`, "a log of every_eval_ever: it holds answers and whether they are right, and no probabilities; if evaluation.score is a confidence, pass --prob evaluation.score --correct evaluation.is_correct"},
 		{"results_2026.json", "{\n  \"results\": {},\n  \"configs\": {},\n  \"versions\": {}\n}", "a file of results of lm-evaluation-harness: the samples are beside it"},
 		{"aggregate.json", "{\n  \"schema_version\": \"0.2.1\",\n  \"evaluation_id\": \"e\",\n  \"evaluation_results\": []\n}", "a log of every_eval_ever: it holds results of whole data sets"},
 	} {

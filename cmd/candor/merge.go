@@ -345,7 +345,7 @@ func decodeState(e encoding.BinaryUnmarshaler, magic string, b []byte, path stri
 		case isMagic(b) && !strings.HasPrefix(string(b), magic):
 			remedy = "states of one set, of slices (--slice-by), of several labels (--task multilabel) and of candor compare are not merged with each other"
 		case !isMagic(b):
-			remedy = "candor merge takes the states that candor eval --state has written; predictions go to candor eval"
+			return fault(path, "name a file that candor eval --state has written; predictions go to candor eval", "not a state that can be read: it begins with %.20q", b[:min(len(b), 20)])
 		}
 		return fault(path, remedy, "not a state that can be read: %v", err)
 	}

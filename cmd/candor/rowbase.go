@@ -44,10 +44,10 @@ func (f *compareRun) findRows(list []comparedSet) error {
 		return nil
 	}
 	if !slices.ContainsFunc(list, func(s comparedSet) bool { return !s.rows }) {
-		return usage("%s: only losses by row are known of each set, and metrics are found from predictions; name those of one too", some)
+		return usage("%s: each of these sets has losses by row alone, and at least one set has to be predictions; name the predictions of one", some)
 	}
 	if why := f.apart(); why != "" {
-		return usage("%s has losses by row, and %s, so that none are put side by side; compare the predictions", some, why)
+		return usage("%s has losses by row, and %s, so rows are not put side by side; compare the predictions", some, why)
 	}
 	_, ofNumbers := numbers[f.task]
 	plotted := f.plot.file != "" && !(f.plot.said && (f.plot.kind == plotDifferences || f.plot.kind == plotFlips))

@@ -310,7 +310,7 @@ func TestRowBaseRefused(t *testing.T) {
 		{d.put("damaged.npz", func() []byte { c := slices.Clone(whole); c[2000] ^= 4; return c }()), b, y, nil, []string{"damaged.npz"}},
 		{d.put("old.npz", npz(t, arrays[:6]...)), b, y, nil, []string{"old.npz has losses by row (accuracy, nll, brier), and nothing that says of what", "candor score -o FILE.npz"}},
 		{d.put("unmarked.npz", npz(t, arrays...)), b, y, nil, []string{"unmarked.npz has losses by row (accuracy, nll, brier), and nothing that says of what"}},
-		{d.put("text.npz", npz(t, append(slices.Clone(arrays), predictions.RowMarkArray+".npy", arrays[1])...)), b, y, nil, []string{"text.npz:candor_rows: its mark is float64 (300,), not a text"}},
+		{d.put("text.npz", npz(t, append(slices.Clone(arrays), predictions.RowMarkArray+".npy", arrays[1])...)), b, y, nil, []string{"text.npz:candor_rows: it is float64 (300,), not a text"}},
 		{marked(func(m *predictions.RowMark) { m.Format = "candor-rows/2" }), b, y, nil, []string{`changed.npz: its format is "candor-rows/2", and candor-rows/1 is read`}},
 	} {
 		refused(t, d, append([]string{"compare", bad.file, bad.with, "--labels", bad.labels}, bad.more...), bad.says...)
@@ -319,8 +319,8 @@ func TestRowBaseRefused(t *testing.T) {
 		file func() string
 		says string
 	}{
-		{func() string { return marked(func(m *predictions.RowMark) { m.Rows = 299 }) }, "changed.npz:labels: its shape is (300,), and the mark says 299 rows"},
-		{func() string { return marked(func(m *predictions.RowMark) { m.Classes = 1 }) }, "its mark says 300 rows and 1 classes"},
+		{func() string { return marked(func(m *predictions.RowMark) { m.Rows = 299 }) }, "changed.npz:labels: its shape is (300,), and candor_rows says 299 rows"},
+		{func() string { return marked(func(m *predictions.RowMark) { m.Classes = 1 }) }, "it says 300 rows and 1 classes"},
 		{func() string { return with("labels", nil) }, "changed.npz: no array labels: it has accuracy"},
 		{func() string { return with("labels", arrays[1].([]byte)) }, "changed.npz:labels: its labels are float64, not integers"},
 		{func() string { return with("nll", npy(t, []int64{300, 1}, make([]float64, 300))) }, "changed.npz:nll: its shape is (300, 1)"},
@@ -329,7 +329,7 @@ func TestRowBaseRefused(t *testing.T) {
 		{func() string { return changed("brier", 7, math.NaN()) }, "changed.npz: row 7 has no values"},
 		{func() string {
 			return d.put("changed.npz", npz(t, append(slices.Clone(arrays), predictions.RowMarkArray+".npy", arrays[1], predictions.RowMarkArray+".npy", arrays[1])...))
-		}, "changed.npz:candor_rows: its mark is float64"},
+		}, "changed.npz:candor_rows: it is float64"},
 	} {
 		refused(t, d, []string{"compare", bad.file(), b, "--labels", y}, bad.says)
 	}
@@ -348,7 +348,7 @@ func TestRowBaseRefused(t *testing.T) {
 		refusedAs(t, d, exitUsage, append([]string{"compare", base, b, "--labels", y}, bad[:len(bad)-1]...), says)
 	}
 	d.put("other.npz", whole)
-	refusedAs(t, d, exitUsage, []string{"compare", base, d.at("other.npz"), "--labels", y}, "only losses by row are known of each set")
+	refusedAs(t, d, exitUsage, []string{"compare", base, d.at("other.npz"), "--labels", y}, "each of these sets has losses by row alone")
 	refused(t, d, []string{"eval", base}, "base.npz: it has losses by row, for a comparison, and no scores")
 	// Forecasts have losses too, which are not compared.
 	n := normalRows(1, 300)

@@ -32,7 +32,7 @@ type markedState struct {
 func (m *shardMarks) add(name string, mark sharding.Mark) error {
 	if m.expect > 0 {
 		if mark.Whole() && m.expect > 1 {
-			return badAt(place{File: name, Remedy: "leave --expect out, or evaluate it with --shard"}, "%s is no shard, and --expect is %d", name, m.expect)
+			return badAt(place{File: name, Remedy: "leave --expect out, or evaluate it with --shard"}, "%s is not a shard, and --expect is %d", name, m.expect)
 		}
 		for _, g := range mark.Held() {
 			if g.Of != m.expect {
@@ -42,13 +42,14 @@ func (m *shardMarks) add(name string, mark sharding.Mark) error {
 	}
 	if err := m.sum.Gather(mark); err != nil {
 		var twice *sharding.TwiceError
+		if !errors.As(err, &twice) {
+			return err
+		}
 		other := "another state"
-		if errors.As(err, &twice) {
-			for i := range m.each {
-				if errors.As(m.each[i].mark.Add(mark), new(*sharding.TwiceError)) {
-					other = m.each[i].name
-					break
-				}
+		for i := range m.each {
+			if errors.As(m.each[i].mark.Add(mark), new(*sharding.TwiceError)) {
+				other = m.each[i].name
+				break
 			}
 		}
 		return badAt(place{File: name, Remedy: "merge each shard once"}, "shard %d of %d is in %s and in %s", twice.Shard.Index, twice.Shard.Of, other, name)
@@ -82,7 +83,7 @@ func (m *shardMarks) empty(c *cobra.Command, names string, rows int64) (done boo
 		tell(c, "", "No rows are left.")
 		return true, nil
 	case m.sum.Whole():
-		return false, fault(names, "look at the files that were divided", "no state has rows")
+		return false, fault(names, "check the files that were divided", "no shard has rows")
 	}
 	tell(c, "", "The merged shards have no rows.")
 	return true, nil

@@ -171,7 +171,7 @@ func TestSubtractManyGroups(t *testing.T) {
 		all, left, two := d.at("all.state"), d.at("left.state"), d.at("two.state")
 		printed(t, append([]string{"merge", "-o", all}, states...)...)
 		if rows < 3000 {
-			refused(t, d, []string{"subtract", all, states[0], states[1]}, "the evaluations of groups, of which 667 are left", "merge the states of the other shards")
+			refused(t, d, []string{"subtract", all, states[0], states[1]}, "the metrics of the 667 groups that are left", "merge the states of the other shards")
 			continue
 		}
 		want := printed(t, "merge", "--json", states[0], states[2], "-o", two)

@@ -91,7 +91,17 @@ func trySoak(c *campaign) (*table, error) {
 			if c.full && second > first+slack {
 				c.fault("%s: %d MiB are live in the second half, %d in the first", s.name, second, first)
 			}
-			list := func(v [parts]int64) string { return strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " 0", " -") }
+			list := func(v [parts]int64) string {
+				var l []string
+				for _, m := range v {
+					if m == 0 {
+						l = append(l, "-")
+					} else {
+						l = append(l, fmt.Sprint(m))
+					}
+				}
+				return strings.Join(l, " ")
+			}
 			rows[i] = []string{s.name, fmt.Sprint(int(last.Seconds())), thousands(got.rows), thousands(got.collections), list(got.live), list(got.resident)}
 		})
 	}

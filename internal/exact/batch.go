@@ -23,8 +23,8 @@ func (s *Sum) addBatch(v []float64) {
 		even = max(even, math.Float64bits(v[i])<<1)
 		odd = max(odd, math.Float64bits(v[i+1])<<1)
 	}
-	even = max(even, odd, math.Float64bits(v[len(v)-1])<<1)
-	top := even >> 53 // the largest exponent
+	top := max(even, odd, math.Float64bits(v[len(v)-1])<<1) >> 53 // the largest exponent
+	// Few values are not worth it, and near the ends of float64 the units below would leave it. Infinities and NaN are at the upper one.
 	if len(v) < 8 || top < 200 || top > 2000 {
 		for _, x := range v {
 			s.AddExact(x)

@@ -156,7 +156,7 @@ func TestBeltWithoutFit(t *testing.T) {
 	}{
 		{nil, nil, false, "no rows"},
 		{[]float64{0, 1, 1}, []int32{0, 1, 0}, false, "all scores are 0 or 1, whose logits are infinite"},
-		{[]float64{0.2, 0.3}, []int32{1, 1}, false, "all outcomes are the same: the intercept has no end"},
+		{[]float64{0.2, 0.3}, []int32{1, 1}, false, "all outcomes are the same: the intercept is infinite"},
 		{[]float64{0.2, 0.2}, []int32{1, 0}, false, "a polynomial of degree 1 needs 2 distinct scores"},
 		{[]float64{0.2, 0.3, 0.2}, []int32{1, 0, 0}, true, "a polynomial of degree 2 needs 3 distinct scores"},
 	} {

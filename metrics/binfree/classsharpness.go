@@ -40,7 +40,7 @@ func SharpnessOf(r cells.Rising) ClassSharpness {
 		s.Reason0, s.Reason1 = reason.NoRows, reason.NoRows
 		return s
 	case r.Event() != metrics.Positive:
-		panic("calib: sharpness by classes is of the positive class")
+		panic("binfree: sharpness by classes is of the positive class")
 	}
 	var sum cells.Sum
 	var zero, one classMoments

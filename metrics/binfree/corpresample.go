@@ -305,7 +305,7 @@ const bandPoints = 256
 // Source: Dimitriadis, Gneiting and Jordan 2021, who also redraw the scores.
 func (c *CORP) Band(level float64, o *metrics.Resampling) []BandPoint {
 	if !(level > 0 && level < 1) {
-		panic("calib: the level of a band lies between 0 and 1")
+		panic("binfree: the level of a band lies between 0 and 1")
 	}
 	if c.IntervalReason() != "" {
 		return nil

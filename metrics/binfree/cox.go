@@ -109,10 +109,10 @@ func (c *Cox) IntervalReason() string {
 
 const (
 	reasonNoLogits      = "all scores are 0 or 1, whose logits are infinite"
-	reasonSame01        = "all outcomes are the same: the intercept has no end"
+	reasonSame01        = "all outcomes are the same: the intercept is infinite"
 	reasonOneScore      = "all scores are equal: any slope fits"
-	reasonSeparated     = "a score parts the outcomes perfectly: the slope has no end"
-	reasonSeparatedGrid = "by the cells of the grid a score parts the outcomes perfectly: the slope has no end"
-	reasonAstray        = "the fit was not found: a score all but parts the outcomes, or scores are too close together"
+	reasonSeparated     = "the scores separate the outcomes perfectly: the slope is infinite"
+	reasonSeparatedGrid = "scores that are rounded to a grid separate the outcomes perfectly: the slope is infinite"
+	reasonAstray        = "the fit does not converge: the scores nearly separate the outcomes, or are too close together"
 	reasonCoxWeighted   = "with weights the variance of the fit needs the sums of their squares by outcome, which are not kept"
 )

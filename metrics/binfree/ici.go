@@ -149,7 +149,7 @@ func (c *ICI) Mean() (value, bound float64) {
 // weights, the value of rank r is that at which the cumulative weight passes r times the mean weight. bound is as for Mean.
 func (c *ICI) Quantile(percent int) (value, bound float64) {
 	if percent < 0 || percent > 100 {
-		panic("calib: a percentage below 0 or above 100")
+		panic("binfree: a percentage below 0 or above 100")
 	}
 	if c.reason != "" {
 		return math.NaN(), math.NaN()

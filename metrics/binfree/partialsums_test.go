@@ -503,11 +503,11 @@ func TestCurveReasons(t *testing.T) {
 	}{
 		{"same outcomes", "the same", "the same", []float64{0.2, 0.4}, []int32{1, 1}},
 		{"one score", "equal", "", []float64{0.2, 0.2}, []int32{0, 1}},
-		{"parted", "parts", "", []float64{0.2, 0.4, 0.4, 0.5}, []int32{0, 0, 1, 1}},
-		{"parted the other way", "parts", "", []float64{0.2, 0.4, 0.4, 0.5}, []int32{1, 0, 1, 0}},
+		{"parted", "separate", "", []float64{0.2, 0.4, 0.4, 0.5}, []int32{0, 0, 1, 1}},
+		{"parted the other way", "separate", "", []float64{0.2, 0.4, 0.4, 0.5}, []int32{1, 0, 1, 0}},
 		{"ends", "0 or 1", "0 or 1", []float64{0, 1}, []int32{0, 1}},
 		{"no rows", "no rows", "no rows", nil, nil},
-		{"all but the ends parted", "parts", "", []float64{0, 0.2, 0.4, 1}, []int32{1, 0, 1, 0}},
+		{"all but the ends parted", "separate", "", []float64{0, 0.2, 0.4, 1}, []int32{1, 0, 1, 0}},
 	} {
 		c := metrics.Must(cells.New(nil))
 		if len(x.p) > 0 {

@@ -73,11 +73,11 @@ func (s *Semiparametric) Interval(level float64) metrics.Interval {
 }
 
 var (
-	errSemiparametricWeights = errors.New("calib: the semiparametric error is not defined for rows with weights; " +
+	errSemiparametricWeights = errors.New("binfree: the semiparametric error is not defined for rows with weights; " +
 		"repeat rows, or leave the weights out")
-	errOrder = errors.New("calib: as coded, a spline's weights go by the order of the rows, which cells have forgotten: " +
+	errOrder = errors.New("binfree: with AsCoded a spline's weights depend on the order of the rows, which cells do not keep: " +
 		"give the rows, or constant weights")
-	errBeyond = errors.New("calib: beyond the scores of other folds a spline leaves the range of float64: scores are too close " +
+	errBeyond = errors.New("binfree: a spline that is extrapolated to a fold's scores leaves the range of float64: scores are too close " +
 		"together; take a kernel")
 )
 
@@ -104,13 +104,13 @@ func SemiparametricOf(r cells.Rising, o *SemiparametricOptions) (*Semiparametric
 	case r.Weighted():
 		return nil, errSemiparametricWeights
 	case r.Outside() > 0:
-		return nil, fmt.Errorf("calib: %d scores lie outside [0,1]; logits? pass their kind", r.Outside())
+		return nil, fmt.Errorf("binfree: %d scores lie outside [0,1]; logits? pass their kind", r.Outside())
 	case opt.AsCoded && opt.Smoother == SplineSmoother && opt.Weights != ConstantWeights:
 		return nil, errOrder
 	}
 	d := deal(r, opt.Folds, opt.Seed)
 	if d.n < int64(opt.Folds) {
-		return nil, fmt.Errorf("calib: rows cannot be dealt to %d folds where there are %d; take fewer folds", opt.Folds, d.n)
+		return nil, fmt.Errorf("binfree: rows cannot be dealt to %d folds where there are %d; take fewer folds", opt.Folds, d.n)
 	}
 	s, err := d.estimate(&opt)
 	if err == nil && !r.Exact() {
@@ -136,16 +136,16 @@ func SemiparametricOfRows(scores, labels []float64, folds []int, o *Semiparametr
 	for i, p := range scores {
 		switch y, f := labels[i], folds[i]; {
 		case !(p >= 0 && p <= 1):
-			return nil, fmt.Errorf("calib: row %d: score is %v, outside [0,1]; logits? make them probabilities", i, p)
+			return nil, fmt.Errorf("binfree: row %d: score is %v, outside [0,1]; logits? make them probabilities", i, p)
 		case !(y >= 0 && y <= 1):
-			return nil, fmt.Errorf("calib: row %d: label is %v, outside [0,1]", i, y)
+			return nil, fmt.Errorf("binfree: row %d: label is %v, outside [0,1]", i, y)
 		case f < 0 || f >= maxFolds:
-			return nil, fmt.Errorf("calib: row %d: fold is %d, not one of 0 to %d", i, f, maxFolds-1)
+			return nil, fmt.Errorf("binfree: row %d: fold is %d, not one of 0 to %d", i, f, maxFolds-1)
 		}
 	}
 	d := fold(scores, labels, folds, opt.AsCoded)
 	if !slices.ContainsFunc(folds, func(f int) bool { return f != folds[0] }) {
-		return nil, fmt.Errorf("calib: %d rows are in one fold, or none; at least two folds need rows", len(scores))
+		return nil, fmt.Errorf("binfree: %d rows are in one fold, or none; at least two folds need rows", len(scores))
 	}
 	return d.estimate(&opt)
 }
@@ -261,7 +261,7 @@ func (d *folded) estimate(o *SemiparametricOptions) (*Semiparametric, error) {
 		}
 	}
 	if err == nil && best < 0 {
-		err = errors.New("calib: no hyperparameter gives each row a frequency; as coded, a kernel that is too narrow gives 0/0")
+		err = errors.New("binfree: no hyperparameter gives each row a frequency; as coded, a kernel that is too narrow gives 0/0")
 	}
 	if err != nil {
 		return nil, err

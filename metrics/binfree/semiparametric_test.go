@@ -417,7 +417,7 @@ func TestSemiparametricErrors(t *testing.T) {
 		"0 rows are":          rows(nil, nil, nil, nil),
 		"1 folds":             valid(binfree.SemiparametricOptions{Folds: 1}),
 		"truncated at 2":      valid(binfree.SemiparametricOptions{Truncation: 2}),
-		"no such value":       valid(binfree.SemiparametricOptions{Weights: 3}),
+		"unknown value":       valid(binfree.SemiparametricOptions{Weights: 3}),
 		"-1 attempts":         valid(binfree.SemiparametricOptions{Attempts: -1}),
 		"from 2 to 1":         valid(binfree.SemiparametricOptions{Range: [2]float64{2, 1}}),
 		"from 0 to 1":         valid(binfree.SemiparametricOptions{Range: [2]float64{0, 1}, Smoother: binfree.SplineSmoother}),

@@ -84,21 +84,21 @@ func (o SemiparametricOptions) Validate() error {
 	o = o.normal()
 	switch {
 	case o.Folds < 2 || o.Folds > maxFolds:
-		return fmt.Errorf("calib: %d folds; there have to be 2 to %d", o.Folds, maxFolds)
+		return fmt.Errorf("binfree: %d folds; there have to be 2 to %d", o.Folds, maxFolds)
 	case !(o.Truncation > 0 && o.Truncation <= 1):
-		return fmt.Errorf("calib: weights are truncated at %v; it is above 0 and at most 1", o.Truncation)
+		return fmt.Errorf("binfree: weights are truncated at %v; it is above 0 and at most 1", o.Truncation)
 	case o.Weights > ChiWeights || o.Smoother > SplineSmoother:
-		return errors.New("calib: an option has no such value")
+		return errors.New("binfree: Weights or Smoother has an unknown value")
 	case o.Attempts < 1 || o.Attempts > 10000:
-		return fmt.Errorf("calib: %d attempts; there have to be 1 to 10000", o.Attempts)
+		return fmt.Errorf("binfree: %d attempts; there have to be 1 to 10000", o.Attempts)
 	case !(o.Range[0] >= 0 && o.Range[1] >= o.Range[0] && o.Range[1] > 0 && o.Range[1] <= 1e6),
 		o.Smoother == SplineSmoother && o.Range[0] == 0:
-		return fmt.Errorf("calib: hyperparameters from %v to %v; the ends rise and are above 0, though the kernel's first may be 0",
+		return fmt.Errorf("binfree: hyperparameters from %v to %v; the ends rise and are above 0, though the kernel's first may be 0",
 			o.Range[0], o.Range[1])
 	}
 	for _, h := range o.Hyperparameters {
 		if !(h > 0 && h <= 1e100) {
-			return fmt.Errorf("calib: a hyperparameter of %v; it is above 0 and at most 1e100", h)
+			return fmt.Errorf("binfree: a hyperparameter of %v; it is above 0 and at most 1e100", h)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func (d *folded) splines(o *SemiparametricOptions, s []float64, c []float64) ([]
 			}
 			p := d.others(int32(fold), o.AsCoded && d.row != nil)
 			if len(p.X) < spline.MinPoints {
-				failed[fold] = fmt.Errorf("calib: there are %d different scores outside fold %d; a spline needs %d, a kernel one",
+				failed[fold] = fmt.Errorf("binfree: there are %d different scores outside fold %d; a spline needs %d, a kernel one",
 					len(p.X), fold, spline.MinPoints)
 				return
 			}

@@ -50,8 +50,8 @@ const (
 )
 
 const (
-	errSmoothSigma  = "calib: the bandwidth is not above 0"
-	errSmoothPoints = "calib: fewer than two points of a curve"
+	errSmoothSigma  = "binfree: the bandwidth is not above 0"
+	errSmoothPoints = "binfree: fewer than two points of a curve"
 )
 
 // SmoothOf returns the smooth calibration error of the rows in r. It usually walks the cells once, and once or twice more if

@@ -55,7 +55,7 @@ func TCalOf(r cells.Rising, o *TCalOptions) *TCal {
 	case n == 0:
 		t.reason = reason.NoRows
 	case r.Weighted():
-		t.reason = "with weights the law of the statistic is not known"
+		t.reason = "with weights the distribution of the statistic is not known"
 	case n < 2:
 		t.reason = "a single row is no pair"
 	}

@@ -154,7 +154,7 @@ func TestTCalWithoutValue(t *testing.T) {
 		{binaryRows([]float64{0.2}, []int32{1}), 0, "a single row is no pair"},
 		{binaryRows([]float64{0.2, 0.8}, []int32{1, 0}), 0, "no two rows share a bin"},
 		{binaryRows([]float64{0.2, 0.8}, []int32{1, 0}), 3, "no two rows share a bin"},
-		{weighted, 0, "with weights the law of the statistic is not known"},
+		{weighted, 0, "with weights the distribution of the statistic is not known"},
 	} {
 		s := binfree.TCalOf(seen(t, c.p), &binfree.TCalOptions{Bins: c.bins})
 		v, _ := s.Value()

@@ -48,7 +48,7 @@ func (o ClassOptions) Validate() error {
 	case o.Edges == nil && (o.Bins < 1 || o.Bins > maxBins), o.Edges != nil && (len(o.Edges) < 2 || len(o.Edges) > maxBins+1):
 		return fmt.Errorf("calib: %d bins; there have to be 1 to %d", max(o.Bins, len(o.Edges)-1), maxBins)
 	case o.Side > kernel.RightClosed:
-		return errors.New("calib: an option has no such value")
+		return errors.New("calib: Side has an unknown value")
 	case o.Above != nil && !(*o.Above >= 0 && *o.Above < 1):
 		return fmt.Errorf("calib: a threshold of %v; it is from 0 to below 1", *o.Above)
 	}

@@ -149,7 +149,7 @@ func (o GeneralOptions) Validate() error {
 	sweeps := o.Binning >= SweepMass
 	switch {
 	case o.Binning > SweepEven || o.EdgeRule > Strides || o.Norm > Max:
-		return errors.New("calib: an option has no such value")
+		return errors.New("calib: Binning, EdgeRule or Norm has an unknown value")
 	case o.Bins < 0 || o.PointsPerBin < 0:
 		return errors.New("calib: a number of bins, or of points in one, is below 0")
 	case given.Bins != 0 && (o.Edges != nil || o.PointsPerBin != 0 || o.Binning > Adaptive):

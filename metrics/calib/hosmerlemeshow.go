@@ -114,7 +114,7 @@ func HosmerLemeshowOf(c *cells.Cells, o *HosmerLemeshowOptions) HosmerLemeshow {
 	return h
 }
 
-const reasonWeights = "with weights the law of the statistic is not known"
+const reasonWeights = "with weights the distribution of the statistic is not known"
 
 // deciles returns the sums of equal-mass groups of the unweighted rows in c. Group j = 1 .. groups-1 ends after all rows with
 // the score of rank floor((N-1) j/groups), counted from 0. torn reports whether a group would end inside a cell; it then ends

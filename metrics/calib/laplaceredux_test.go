@@ -161,7 +161,7 @@ func TestClassSharpnessReasons(t *testing.T) {
 		t.Error(s)
 	}
 	defer func() {
-		if r := recover(); r != "calib: sharpness by classes is of the positive class" {
+		if r := recover(); r != "binfree: sharpness by classes is of the positive class" {
 			t.Error(r)
 		}
 	}()

@@ -118,7 +118,7 @@ func (o Options) Validate() error {
 	case o.Bins < 1 || o.Bins > maxBins || o.BlogEdges && o.Bins < 2:
 		return fmt.Errorf("calib: %d bins; there have to be 1 to %d (2 where they are edges)", o.Bins, maxBins)
 	case o.Event > AllClasses || o.Side > kernel.RightClosed || o.One > LastBinOnly || o.Zero > OwnBin || o.Index > EdgeTorch:
-		return errors.New("calib: an option has no such value")
+		return errors.New("calib: Event, Side, One, Zero or Index has an unknown value")
 	case o.Index == FloorMul && o.Side == kernel.RightClosed:
 		return errors.New("calib: floor(B*p) makes left-closed bins; it cannot be asked to close them on the right")
 	}

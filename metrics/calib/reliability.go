@@ -68,7 +68,7 @@ func Window(p *metrics.Predictions, o *WindowOptions) ([]Point, error) {
 	case win.Width < 0:
 		return nil, fmt.Errorf("calib: a window of %d scores; there are 1 or more, or with 0 as many as by default", win.Width)
 	case win.Event > AllClasses:
-		return nil, errors.New("calib: an option has no such value")
+		return nil, errors.New("calib: Event has an unknown value")
 	case win.Class != nil && (*win.Class < 0 || *win.Class >= max(2, p.Classes)):
 		return nil, fmt.Errorf("%w: class %d of %d classes", metrics.ErrMismatch, *win.Class, max(2, p.Classes))
 	case win.Class == nil && win.Event == AllClasses:

@@ -195,7 +195,7 @@ func (s *sweeper) each(bins, lo int, f func(from, to int, edge float64) bool) {
 		}
 		return int(s.start[r])
 	}
-	j := int(float64(lo)/step) - 2
+	j := int(float64(lo)/step) - 2 // of which a bin before lo is certain, whatever way ranks are rounded
 	if s.before != nil {
 		j = int(s.before[lo]/s.before[n]*float64(bins)) - 2
 	}

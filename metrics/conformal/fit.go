@@ -10,7 +10,7 @@ import (
 )
 
 // ErrWeights is the error of a fit to rows with weights.
-var ErrWeights = errors.New("the rows have weights, and the promise is for rows that count once: leave the weights out")
+var ErrWeights = errors.New("the rows have weights, and the guarantee of coverage is for rows that count once: leave the weights out")
 
 // ErrNoRows is the error of a fit to no rows.
 var ErrNoRows = errors.New("there are no rows to fit to")

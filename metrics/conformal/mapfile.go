@@ -122,7 +122,7 @@ func Unmarshal(b []byte) (*Map, error) {
 	return f.decode()
 }
 
-var errDamaged = errors.New("the map cannot be read: its thresholds are no fit's")
+var errDamaged = errors.New("the map cannot be read: its thresholds are not those of a fit")
 
 func (f *mapFile) decode() (*Map, error) {
 	method, err := Parse(f.Method)

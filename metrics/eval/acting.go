@@ -33,8 +33,8 @@ const (
 	noPromise    = "no share of the rows is safe: there are too many errors at the top, or too few rows to rule them out"
 	everyRow     = "every row may be answered: there is no threshold"
 	nonePositive = "the least cost is that of no positive decision: the threshold is above every score"
-	alikeRows    = "the promise is for rows that are independent, and those of a cluster are not"
-	plainRows    = "the promise is for rows without weights: there is no binomial bound with them"
+	alikeRows    = "the guarantee is for independent rows, and those of a cluster are not"
+	plainRows    = "the guarantee is for rows without weights: there is no binomial bound with them"
 )
 
 // costs returns the costs that a metric names.

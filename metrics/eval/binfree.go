@@ -607,7 +607,7 @@ func hosmerLemeshowP(e *Evaluation, m Metric) Value {
 	}
 	v := none(h.P, h.Bound, pValue, h.Reason)
 	if h.Few > 0 && !math.IsNaN(h.P) {
-		v.Note = fmt.Sprintf("fewer than 5 events, or than 5 rows without, are expected in %d of %d groups: the chi-squared law is rough there", h.Few, h.Groups)
+		v.Note = fmt.Sprintf("fewer than 5 events, or than 5 rows without, are expected in %d of %d groups: the chi-squared distribution is only approximate there", h.Few, h.Groups)
 	}
 	return v
 }
@@ -644,7 +644,7 @@ func beltOK(m Metric) error {
 		return err
 	}
 	if beltOwn.of(m, "fitted") != 0 && beltOwn.of(m, "degree") < 2 {
-		return errors.New("a fitted model starts at degree 2")
+		return errors.New("with fitted, degree is 2, 3 or 4")
 	}
 	return nil
 }
@@ -669,7 +669,7 @@ func iciOK(m Metric) error {
 	}
 	for _, a := range m.args {
 		if (a.name == "span" || a.name == "delta") && iciOwn.of(m, "smoother") == 0 {
-			return fmt.Errorf("%s is of a loess; give smoother=loess too", a.name)
+			return fmt.Errorf("%s is for smoother=loess; give that too", a.name)
 		}
 	}
 	return nil
@@ -879,7 +879,7 @@ func semiOK(m Metric) error {
 		return err
 	}
 	if semiOwn.of(m, "as_coded") != 0 && semiOwn.of(m, "smoothing") != 0 && semiOwn.of(m, "weights") != 0 {
-		return errors.New("as coded, a spline's weights go by the order of the rows, which a state has forgotten; leave out one of the three")
+		return errors.New("with as_coded a spline's weights depend on the order of the rows, which no state keeps; leave out as_coded, smoothing=spline or weights")
 	}
 	return nil
 }

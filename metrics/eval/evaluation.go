@@ -64,11 +64,11 @@ func create(s Spec) (*Evaluation, error) {
 	case !(s.Level > 0 && s.Level < 1):
 		return nil, fmt.Errorf("the confidence level is %v; it lies between 0 and 1", s.Level)
 	case s.Classes < 1:
-		return nil, errors.New("eval: no classes")
+		return nil, errors.New("eval: Classes is below 1")
 	case s.Memory < 0:
-		return nil, errors.New("eval: the memory is below 0")
+		return nil, errors.New("eval: Memory is below 0")
 	case s.Members < 0:
-		return nil, errors.New("eval: less than no members")
+		return nil, errors.New("eval: Members is below 0")
 	case (s.Members > 0 || s.Out) && !s.Shape().HasClasses():
 		return nil, fmt.Errorf("eval: %v are of no ensemble, and none of them is out of distribution", s.Kind)
 	case s.Kind == metrics.Quantiles && len(s.Levels) != s.Classes:

@@ -93,11 +93,11 @@ func TestParseMetrics(t *testing.T) {
 		classes int
 		want    string
 	}{
-		{"auroc(summation=minoring)", 2, "summation is for a grid of thresholds; give that too"},
-		{"oracle_auc(bins=7)", 2, "bins are of a grid of thresholds; give that too"},
+		{"auroc(summation=minoring)", 2, "summation is for thresholds=N; give that too"},
+		{"oracle_auc(bins=7)", 2, "bins is for thresholds=N; give that too"},
 		{"auroc(thresholds=2)", 2, "thresholds must be at least 3, including both ends, or 0 for no grid"},
-		{"auprc(area=trapezoid,thresholds=200)", 2, "a grid of thresholds has a summation in place of area"},
-		{"auprc(average=macro,thresholds=200)", 3, "a grid of thresholds is of two classes; it goes without average"},
+		{"auprc(area=trapezoid,thresholds=200)", 2, "with thresholds, summation takes the place of area; leave area out"},
+		{"auprc(average=macro,thresholds=200)", 3, "thresholds is for two classes, and average for more; leave one of them out"},
 		{"auroc(area=trapezoid)", 2, `there is no option "area"; there are average=none|macro|weighted|micro|ovo|ovo_weighted, max_fpr=0, thresholds=0`},
 		{"brier_resolution(by=bins,as_coded=um)", 2, "as_coded is by the predicted class, not by bins"},
 		{"brier_reliability(bins=0)", 2, `bins is "0"; it is a whole number from 1 to 1000000`},
@@ -105,7 +105,7 @@ func TestParseMetrics(t *testing.T) {
 		{"oracle_accuracy(fraction=1.5)", 3, `fraction is "1.5"; it is a number from 0 to 1`},
 		{"eaurc(replicates=3)", 3, `replicates is "3"; it is a whole number from 20 to 100000`},
 		{"brier_resolution", 1025, "it is for up to 1,024 classes"},
-		{"ici(span=0.3)", 2, "span is of a loess; give smoother=loess too"},
+		{"ici(span=0.3)", 2, "span is for smoother=loess; give that too"},
 		{"e50(smoother=loess,span=0)", 2, `span is "0"; it is a number from 0.001 to 1`},
 		{"e90(smoother=spline)", 2, `smoother is "spline"; it is one of rising, loess`},
 		{"hosmer_lemeshow(fitted)", 2, `there is no option "fitted"; there are event=shape|top|positive, groups=10, even`},
@@ -730,12 +730,12 @@ func TestNewRefuses(t *testing.T) {
 		s    Spec
 		want string
 	}{
-		{Spec{}, "no classes"},
-		{Spec{Classes: -1}, "no classes"},
+		{Spec{}, "Classes is below 1"},
+		{Spec{Classes: -1}, "Classes is below 1"},
 		{Spec{Classes: 3, Level: 1}, "level is 1"},
 		{Spec{Classes: 3, Level: -0.5}, "level is -0.5"},
 		{Spec{Classes: 3, Base: calib.Options{Bins: -1}}, "-1 bins"},
-		{Spec{Classes: 3, Members: -1}, "less than no members"},
+		{Spec{Classes: 3, Members: -1}, "Members is below 0"},
 		{Spec{Classes: 3, Members: 2, Kind: metrics.Samples}, "samples are of no ensemble"},
 		{Spec{Classes: 3, Out: true, Kind: metrics.LogLiks}, "none of them is out of distribution"},
 		{Spec{Classes: 3, Metrics: []Metric{{Name: "disagreement"}}}, "it is for ensembles"},

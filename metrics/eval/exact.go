@@ -36,7 +36,7 @@ func (d *Descriptor) withExact() {
 			return err
 		}
 		if all.of(m, exactly.name) != 0 && own.index(average.name) >= 0 && own.of(m, average.name) != 0 {
-			return errors.New("exact is of class 1 of two; average= keeps every entry as it is, or with micro takes no more than others")
+			return errors.New("exact is for class 1 of two classes; with average= leave it out")
 		}
 		return nil
 	}

@@ -64,7 +64,7 @@ func (m Metric) binned(base calib.Options, classes int, event calib.Event, norma
 	}
 	if b.adaptive {
 		if rules {
-			return b, errors.New("adaptive takes bins and norm beside it: its bins have no rules for 0 and 1, and equal scores are never divided")
+			return b, errors.New("adaptive goes with bins and norm only: its bins have no rules for 0 and 1, and equal scores are never divided")
 		}
 		b.Options = calib.Options{Bins: b.Bins, Event: b.Event}
 	}

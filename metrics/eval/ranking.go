@@ -85,15 +85,15 @@ func gridOK(l choices) func(m Metric) error {
 		case t == 1 || t == 2:
 			return errors.New("thresholds must be at least 3, including both ends, or 0 for no grid")
 		case t == 0 && l.of(m, "summation") != 0:
-			return errors.New("summation is for a grid of thresholds; give that too")
+			return errors.New("summation is for thresholds=N; give that too")
 		case t == 0 && l.index("bins") >= 0 && l.of(m, "bins") != 0:
-			return errors.New("bins are of a grid of thresholds; give that too")
+			return errors.New("bins is for thresholds=N; give that too")
 		case t > 0 && l.index("average") >= 0 && l.of(m, "average") != 0:
-			return errors.New("a grid of thresholds is of two classes; it goes without average")
+			return errors.New("thresholds is for two classes, and average for more; leave one of them out")
 		case l.index("max_fpr") >= 0 && l.of(m, "max_fpr") != 0 && (t > 0 || l.of(m, "average") != 0):
-			return errors.New("max_fpr is of two classes and of all their thresholds; it goes without average and thresholds")
+			return errors.New("max_fpr does not go with average or thresholds; leave one of them out")
 		case t > 0 && l.index("area") >= 0 && l.of(m, "area") != 0:
-			return errors.New("a grid of thresholds has a summation in place of area")
+			return errors.New("with thresholds, summation takes the place of area; leave area out")
 		}
 		return nil
 	}

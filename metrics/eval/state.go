@@ -347,7 +347,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if same, err := n.framedAs(parts).Is(data); err != nil {
 		return err
 	} else if !same {
-		return fmt.Errorf("%w: its fields are not spelled as they are written", exact.ErrDamaged)
+		return fmt.Errorf("%w: its fields are not encoded as candor encodes them", exact.ErrDamaged)
 	}
 	*e = *n
 	return nil

@@ -192,7 +192,7 @@ func (p *PIT) AddValues(u, weights []float64) error {
 		}
 	}
 	if p.kind > pitValues || p.kind == pitValues && p.h.weighted != (weights != nil) {
-		return fmt.Errorf("%w: regress.PIT has seen other forecasts, or is with and without weights", metrics.ErrMismatch)
+		return fmt.Errorf("%w: regress.PIT: values and weights do not match those added before: other forecasts, or weights on one side only", metrics.ErrMismatch)
 	}
 	p.addValues(u, weights)
 	return nil

@@ -146,7 +146,7 @@ func (o CensoredOptions) Validate() error {
 	case !(o.Truncation > 0 && o.Truncation <= 1):
 		return fmt.Errorf("survival: weights are truncated at %v; it is above 0 and at most 1", o.Truncation)
 	case o.Weights > ChiWeights || o.Product > ExponentOfSum || o.Nearby > Nearest:
-		return errors.New("survival: an option has an unknown value")
+		return errors.New("survival: Weights, Product or Nearby has an unknown value")
 	case o.Attempts < 1 || o.Attempts > 1000:
 		return fmt.Errorf("survival: %d bandwidths; there have to be 1 to 1000", o.Attempts)
 	case !(o.Range[0] >= 0 && o.Range[1] > o.Range[0] && o.Range[1] <= 1):

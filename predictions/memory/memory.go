@@ -111,7 +111,7 @@ func (a *array) probe() error {
 // read fills p with the bytes from one on. The number of a process that has ended may soon be that of another one.
 func (a *array) read(p []byte, at int64) error {
 	if os.Getppid() != a.pid {
-		return errors.New("it has ended, or is another one")
+		return errors.New("the process that has the array has ended, or is not the parent of candor")
 	}
 	return read(p, a.pid, a.address+uint64(at))
 }

@@ -46,8 +46,8 @@ func TestRefused(t *testing.T) {
 		nameOf(os.Getpid(), "", nil):                         "",
 		fmt.Sprintf("/proc/%d/mem/4096/100//1", os.Getpid()): Refused,
 		fmt.Sprintf("/proc/%d/mem/8/100//1", os.Getpid()):    Refused,
-		nameOf(os.Getppid(), "", b):                          "it has ended, or is another one",
-		nameOf(1<<22+1, "", b):                               "it has ended, or is another one",
+		nameOf(os.Getppid(), "", b):                          "the process that has the array has ended, or is not the parent of candor",
+		nameOf(1<<22+1, "", b):                               "the process that has the array has ended, or is not the parent of candor",
 	} {
 		_, err := child(t, name)
 		exit := (*exec.ExitError)(nil)

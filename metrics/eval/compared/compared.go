@@ -87,7 +87,7 @@ func New(s eval.Spec, names []string, baseline string) (*Comparison, error) {
 	c := &Comparison{Baseline: -1, clustered: s.Cluster != ""}
 	for i, n := range names {
 		if n == "" || slices.Contains(names[:i], n) {
-			return nil, fmt.Errorf("compared: %q names no model, or two", n)
+			return nil, fmt.Errorf("compared: the name %q of a model is empty, or that of another", n)
 		}
 		e, err := eval.New(s)
 		if err != nil {

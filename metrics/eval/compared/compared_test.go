@@ -337,7 +337,7 @@ func TestNew(t *testing.T) {
 	for what, c := range map[string]struct {
 		names    []string
 		baseline string
-	}{"two models or more": {[]string{"a"}, ""}, `names no model, or two`: {[]string{"a", "a"}, ""}, "none of the models": {[]string{"a", "b"}, "c"}, "name a baseline": {many, ""}} {
+	}{"two models or more": {[]string{"a"}, ""}, "is empty, or that of another": {[]string{"a", "a"}, ""}, "none of the models": {[]string{"a", "b"}, "c"}, "name a baseline": {many, ""}} {
 		if _, err := New(s, c.names, c.baseline); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}

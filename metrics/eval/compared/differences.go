@@ -361,9 +361,9 @@ func (d *Difference) known(e paired.Error, same bool) bool {
 	case math.IsInf(e.SE, 1):
 		d.Reason = tooLarge
 	case e.SE != 0:
-		d.Reason = "there are too few rows, or too few of an outcome, for an interval"
+		d.Reason = "there are too few rows, or too few with one of the outcomes, for an interval"
 		if clustered {
-			d.Reason = "there are too few clusters, or too few with an outcome, for an interval"
+			d.Reason = "there are too few clusters, or too few with one of the outcomes, for an interval"
 		}
 	case d.Value != 0:
 		d.Reason = "every row differs by the same amount, so there is no spread to judge it by"

@@ -249,7 +249,7 @@ func (c *Comparison) UnmarshalBinary(data []byte) error {
 	if same, err := n.framed().Is(data); err != nil {
 		return err
 	} else if !same {
-		return fmt.Errorf("%w: its fields are not spelled as they are written", exact.ErrDamaged)
+		return fmt.Errorf("%w: its fields are not encoded as candor encodes them", exact.ErrDamaged)
 	}
 	*c = *n
 	return nil

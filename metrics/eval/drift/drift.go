@@ -235,7 +235,7 @@ func (r *Result) compare(of func(*eval.Evaluation) eval.Value, untested string) 
 				return d
 			}
 		}
-		d.Reason = "an interval does not hold its value, which is biased"
+		d.Reason = "an interval does not contain its value, whose estimate is biased"
 		return d
 	}
 	if untested != "" {

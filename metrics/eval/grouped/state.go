@@ -171,7 +171,7 @@ func (g *Evaluation) UnmarshalBinary(data []byte) error {
 	if same, err := n.framed().Is(data); err != nil {
 		return err
 	} else if !same {
-		return fmt.Errorf("%w: its fields are not spelled as they are written", exact.ErrDamaged)
+		return fmt.Errorf("%w: its fields are not encoded as candor encodes them", exact.ErrDamaged)
 	}
 	*g = *n
 	return nil

@@ -79,7 +79,7 @@ func (g *Evaluation) Subtract(o *Evaluation) error {
 	case many && n.Len() > MostWhole:
 		n.whole = all
 	case many && n.Len() > 0:
-		return fmt.Errorf("%w: the evaluations of groups, of which %d are left", eval.ErrKept, n.Len())
+		return fmt.Errorf("%w: the metrics of the %d groups that are left would need rows that more than 1,000 groups do not keep", eval.ErrKept, n.Len())
 	default:
 		if n.whole, err = n.merged(n.each); err != nil {
 			return err

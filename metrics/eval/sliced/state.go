@@ -138,7 +138,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if same, err := n.framed().Is(data); err != nil {
 		return err
 	} else if !same {
-		return damaged("its fields are not spelled as they are written")
+		return damaged("its fields are not encoded as candor encodes them")
 	}
 	*e = *n
 	e.answer()

@@ -109,7 +109,7 @@ func sortOf[K kernel.Key](x, scratch []K, threads int, read func(dst []K, first 
 	}
 	// With many equal keys a part may have any size. A part more than four times the usual size is sorted later, when the
 	// other memory is free, unless all its keys are equal.
-	usual := 4 * (n/mostParts + 1)
+	largest := 4 * (n/mostParts + 1)
 	late := make([]bool, parts)
 	pool.Share(threads, parts, func(int) func(int) {
 		var room []K
@@ -119,9 +119,9 @@ func sortOf[K kernel.Key](x, scratch []K, threads int, read func(dst []K, first 
 			for c := range moved.number() {
 				at += copy(part[at:], segment(c, p))
 			}
-			if len(part) <= usual {
+			if len(part) <= largest {
 				if need := kernel.SortScratch(len(part)); len(room) < need {
-					room = make([]K, kernel.SortScratch(min(usual, len(part)+len(part)/4)))
+					room = make([]K, kernel.SortScratch(min(largest, len(part)+len(part)/4)))
 				}
 				kernel.Sort(part, room)
 			} else if late[p] = !allEqual(part); late[p] {
