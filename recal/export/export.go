@@ -73,7 +73,7 @@ type levels struct {
 }
 
 // ErrNotThere is the error for a map that a target cannot express. Errors wrap it and say what to do.
-var ErrNotThere = errors.New("this map has no such form")
+var ErrNotThere = errors.New("the map cannot be written in this form")
 
 // parameters has the members of all methods' parameters, as docs/recalibration.md lists them.
 type parameters struct {

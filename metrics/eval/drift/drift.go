@@ -24,7 +24,7 @@ type Options struct {
 	Adjust Adjust
 }
 
-// Result says what differs between an old and a new set. Differences are new minus old. Parts without classes of rows have no p.
+// Result says what differs between an old and a new set. Differences are new minus old. Without classes Scores, Outcomes and Calibration have no P.
 type Result struct {
 	Level    float64
 	Adjust   Adjust
