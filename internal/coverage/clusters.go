@@ -11,7 +11,7 @@ import (
 )
 
 // clusterNames are the metrics of one model whose intervals by clusters are simulated.
-var clusterNames = []string{"accuracy", "base_rate", "mean_p", "bias", "overconfidence", "nll", "brier", "brier_skill", "auroc", "calibration_auc", "augrc",
+var clusterNames = []string{"accuracy", "base_rate", "mean_p", "bias", "overconfidence", "nll", "brier", "brier_skill", "auroc", "calibration_auc", "aurc", "eaurc", "augrc",
 	"calibration_slope", "calibration_intercept"}
 
 // printClustered writes the table of the coverage of intervals of one model by clusters, and by intervals that take rows as independent.
@@ -63,8 +63,8 @@ func (l *clusterLaw) hold(n, runs, truth, threads int) (map[string][2]float64, e
 		if name == "overconfidence" && l.classes == 1 || name == "auroc" && l.classes > 1 {
 			continue
 		}
-		if name == "augrc" {
-			name = "augrc(replicates=200)"
+		if name == "aurc" || name == "augrc" {
+			name += "(replicates=200)" // of intervals that take rows as independent
 		}
 		if m, err := eval.ParseMetrics(name, eval.Shape{Classes: l.classes}); err == nil {
 			list = append(list, m...)

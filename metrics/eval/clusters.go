@@ -39,19 +39,20 @@ const (
 )
 
 const (
-	clusterMean   = "mean +- t*s, s^2 = sum over clusters of (sum of the rows' distances from the mean)^2 / (1 - the cluster's share of the rows) / n^2, " + clusterT
-	clusterShare  = "Wilson's of the rows over the design effect of clusters, " + clusterT
-	clusterAUROC  = "logit of AUROC +- t*s over AUROC (1 - AUROC), s^2 of structural components summed by cluster (Obuchowski 1997), " + clusterT
-	clusterLine   = "value +- t*s, s^2 the sandwich estimate by cluster, that of the slope larger by 3/m for m clusters with the rarer outcome, " + clusterT
-	clusterAreas  = "value +- t*s, s^2 of the influence of rows summed by cluster, larger by 3/m for m clusters with the rarer outcome, " + clusterT
-	clusterT      = "t Student's with degrees of freedom by the sizes of clusters (Bell and McCaffrey 2002)"
-	oneCluster    = "no interval: all rows are of one cluster, and how clusters differ is not known"
-	notClustered  = "no interval: its method takes rows as independent, and has no form for clusters"
-	lostClusters  = "no interval: one cluster has nearly all rows"
-	notEven       = "what chance adds to it is known by clusters only for bins of equal width of scores that are kept"
-	oneEach       = "no bin has rows of two clusters, so what chance adds is not known"
-	fewClusters   = "no interval: fewer than two clusters have rows of one of the outcomes"
-	alikeClusters = "no interval: clusters show no spread"
+	clusterMean      = "mean +- t*s, s^2 = sum over clusters of (sum of the rows' distances from the mean)^2 / (1 - the cluster's share of the rows) / n^2, " + clusterT
+	clusterGapMethod = clusterMean + "; s^2 larger by 3/m for m clusters with the rarer outcome, and at least what the model's own probabilities imply"
+	clusterShare     = "Wilson's of the rows over the design effect of clusters, " + clusterT
+	clusterAUROC     = "logit of AUROC +- t*s over AUROC (1 - AUROC), s^2 of structural components summed by cluster (Obuchowski 1997), " + clusterT
+	clusterLine      = "value +- t*s, s^2 the sandwich estimate by cluster, that of the slope larger by 3/m for m clusters with the rarer outcome, " + clusterT
+	clusterAreas     = "value +- t*s, s^2 of the influence of rows summed by cluster, larger by 3/m for m clusters with the rarer outcome, the upper end as if s^2 were in proportion to the value, " + clusterT
+	clusterT         = "t Student's with degrees of freedom by the sizes of clusters (Bell and McCaffrey 2002)"
+	oneCluster       = "no interval: all rows are of one cluster, and how clusters differ is not known"
+	notClustered     = "no interval: its method takes rows as independent, and has no form for clusters"
+	lostClusters     = "no interval: one cluster has nearly all rows"
+	notEven          = "what chance adds to it is known by clusters only for bins of equal width of scores that are kept"
+	oneEach          = "no bin has rows of two clusters, so what chance adds is not known"
+	fewClusters      = "no interval: fewer than two clusters have rows of one of the outcomes"
+	alikeClusters    = "no interval: clusters show no spread"
 )
 
 // clusterKey is the key of the statistic of clusters.
@@ -347,9 +348,9 @@ func (e *Evaluation) byCluster(m Metric, v *Value) {
 		_, se, _ = s.Mean(l.Name)
 		v.Interval, v.Method = around(v.Value, se, q), clusterMean
 	case ofGap:
-		v.Interval, v.Method = around(v.Value, e.gapError(s, l.Name), q), clusterMean+"; s^2 at least what the model's own probabilities imply"
+		v.Interval, v.Method = around(v.Value, e.gapWidth(s, l.Name), q), clusterGapMethod
 	case ofRatio:
-		b := around(v.Value, e.gapError(s, l.Name), q)
+		b := around(v.Value, e.gapWidth(s, l.Name), q)
 		half := (b.High - b.Low) / 2 / e.Loss.MeanP()
 		v.Interval = metrics.Interval{Low: math.Max(0, v.Value-half), High: v.Value + half}
 		v.Method = "1 - the interval of bias / mean_p, mean_p taken as known; that of bias by clusters"
@@ -382,6 +383,16 @@ func around(mean, se, q float64) metrics.Interval {
 	return metrics.Interval{Low: mean - h, High: mean + h}
 }
 
+// growing returns the interval of around with an upper end as if the variance were in proportion to the mean, which is above 0: the m with
+// (m - mean)^2 = q^2 se^2 m/mean. A mean that happens to be small has a small error as well, since few rows make up most of both.
+func growing(i metrics.Interval, mean, se, q float64) metrics.Interval {
+	if mean > 0 && i.High == i.High {
+		k := float64(float64(q*q)*float64(se*se)) / mean
+		i.High = math.Max(i.High, mean+float64(k/2)+math.Sqrt(float64(k*mean)+float64(float64(k*k)/4)))
+	}
+	return i
+}
+
 // aroundLogit returns the share whose logit is that of f +- q*se/(f (1-f)), which lies between 0 and 1; no interval of 0, 1 or an unknown
 // error. Source: Pepe 2003.
 func aroundLogit(f, se, q float64) metrics.Interval {
@@ -401,6 +412,19 @@ func (e *Evaluation) gapError(s *clustered.Sums, name string) float64 {
 	return se
 }
 
+// gapWidth is gapError for intervals: the variance by clusters is larger by 3/m, where m clusters have the rarer of the two outcomes of Judge's
+// event, as it is for areas and fits. Few events by chance are few clusters that have any, and hardly any spread. Of another event it is gapError.
+func (e *Evaluation) gapWidth(s *clustered.Sums, name string) float64 {
+	se := e.gapError(s, name)
+	if judged := e.Spec.judgedRows(); name == judged[2].Name {
+		if m := s.Rarer(judged[1].Name); m > 0 {
+			_, by, _ := s.Mean(name)
+			se = math.Max(se, float64(by*math.Sqrt(1+3/m)))
+		}
+	}
+	return se
+}
+
 // byLoss sets the interval of a loss, or of a function of it.
 func (e *Evaluation) byLoss(s *clustered.Sums, how clustering, m Metric, name string, q float64, v *Value) {
 	mean, se, _ := s.Mean(name)
@@ -415,10 +439,8 @@ func (e *Evaluation) byLoss(s *clustered.Sums, how clustering, m Metric, name st
 		se = math.Max(se, math.Sqrt(own/s.Effective()))
 	}
 	i := around(mean, se, q)
-	if own > 0 && mean > 0 && i.High == i.High {
-		// As for independent rows: the upper end as if the variance were in proportion to the mean.
-		k := float64(float64(q*q)*float64(se*se)) / mean
-		i.High = math.Max(i.High, mean+float64(k/2)+math.Sqrt(float64(k*mean)+float64(float64(k*k)/4)))
+	if own > 0 { // as for independent rows
+		i = growing(i, mean, se, q)
 	}
 	v.Method = clusterMean + "; s^2 at least what the model's own probabilities imply, the upper end as if s were in proportion to the mean"
 	switch how {
@@ -482,7 +504,10 @@ func (e *Evaluation) byScores(how clustering, df float64, v *Value) float64 {
 			se = a
 		}
 	}
-	if v.Interval = around(v.Value, se, q); v.Interval.Low == v.Interval.Low {
+	if v.Interval = around(v.Value, se, q); how == ofAURC || how == ofEAURC || how == ofAUGRC {
+		v.Interval = growing(v.Interval, v.Value, se, q)
+	}
+	if v.Interval.Low == v.Interval.Low {
 		v.Interval = metrics.Interval{Low: math.Max(least, v.Interval.Low), High: math.Min(most, v.Interval.High)}
 	}
 	return df
@@ -626,7 +651,7 @@ func (e *Evaluation) judgeClusters(j *Judgement) {
 			v.Interval = s.Wilson(v.Value, se, s.Effective(), q)
 		case 2:
 			se = e.gapError(s, says[k].Name)
-			v.Interval = around(v.Value, se, q)
+			v.Interval = around(v.Value, e.gapWidth(s, says[k].Name), q)
 			if j.Z = -v.Value / se; v.Value == 0 {
 				j.Z = 0
 			}

@@ -361,3 +361,52 @@ func TestSquaredOfClusters(t *testing.T) {
 		}
 	}
 }
+
+// TestClustersOfFewEvents: of few clusters with events, bias has a variance that is larger by 3/m, and the upper end of areas is as if the
+// variance were in proportion to the value.
+func TestClustersOfFewEvents(t *testing.T) {
+	const g, k = 24, 10
+	r := rand.New(rand.NewPCG(11, 12))
+	p := &metrics.Predictions{}
+	p.Rows, p.Classes = g*k, 1
+	sums, gap, m := make([]float64, g), 0.0, 0.0
+	for c := range g {
+		some := false
+		for range k {
+			x, y := 0.02+0.5*r.Float64(), int32(0)
+			if c%2 == 0 && r.IntN(2) == 0 {
+				y, some = 1, true
+			}
+			p.F64, p.Labels = append(p.F64, x), append(p.Labels, y)
+			sums[c] += x - float64(y)
+		}
+		if gap += sums[c] / (g * k); some {
+			m++
+		}
+	}
+	v := 0.0
+	for _, s := range sums {
+		v += (s - k*gap) * (s - k*gap)
+	}
+	se := math.Sqrt(v*g/(g-1)*(1+3/m)) / (g * k)
+	e := clusteredBy(t, "bias,oe_ratio,augrc,aurc,eaurc", p, func(i int) int32 { return int32(i / k) })
+	const q = 2.0686576104190 // of Student's t with 23 degrees of freedom
+	bias := e.Value(e.Spec.Metrics[0])
+	if i := bias.Interval; math.Abs(i.Low-(gap-q*se)) > 1e-9 || math.Abs(i.High-(gap+q*se)) > 1e-9 {
+		t.Errorf("bias is %v in %v; %v clusters have events, and %v +- %v is meant", bias.Value, i, m, gap, q*se)
+	}
+	if i, j := bias.Interval, e.Judge().Gap.Interval; i != j {
+		t.Errorf("the verdict has %v, bias %v", j, i)
+	}
+	oe := e.Value(e.Spec.Metrics[1])
+	if half := q * se / e.Loss.MeanP(); math.Abs(oe.Interval.High-oe.Value-half) > 1e-9 {
+		t.Errorf("oe_ratio is %v in %v, whose half is to be %v", oe.Value, oe.Interval, half)
+	}
+	for _, n := range e.Spec.Metrics[2:] {
+		a := e.Value(n)
+		half, up := a.Value-a.Interval.Low, a.Interval.High-a.Value
+		if !(a.Interval.Low > 0) || math.Abs(up*up-half*half*a.Interval.High/a.Value) > 1e-12 {
+			t.Errorf("%v is %v in %v", n, a.Value, a.Interval)
+		}
+	}
+}
