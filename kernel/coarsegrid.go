@@ -13,32 +13,29 @@ import (
 // rest equally wide up to 1/2: confident models crowd near 0 and 1.
 type CoarseGrid struct {
 	places int
-	// Numbers of the kernel. With d the bits of q less those where its part begins, without the last 20, the number of its place
-	// in the part is d*slope + half, rounded down. The exact product is a multiple of 2*half: so its rounding decides nothing. In the
-	// part above 2^-7 it is (q - 2^-7)*slope. From is 1.5*2^52, of which the last place is 1, plus the first place of a part,
-	// less one.
-	k [10]float64
+	// Numbers of the kernel. With d the bits of q less those where the first part begins, without the last 20, the number of its place
+	// below 2^-7 is d*slope + start of its part, rounded down, and that of the other part is smaller: the larger one is taken. The exact
+	// sum is half a step of d or more from a whole number, so its rounding decides nothing. Above 2^-7 it is (q - 2^-7)*slope, and
+	// first is added. Slopes and starts have the other sign, since the kernel rounds up.
+	k [8]float64
 }
 
 // Elements of CoarseGrid.k.
 const (
 	tinySlope = iota
-	tinyHalf
-	tinyFrom
+	tinyStart
 	smallSlope
-	smallHalf
-	smallFrom
+	smallStart
 	largeSlope
 	largeMost
-	largeFrom
-	lastPlace // as the bits of a float64
+	largeFirst // as the bits of a float64
+	lastPlace  // likewise
 )
 
 const (
 	coarseLarge = 0x1p-7
 	coarseSmall = 0x1p-20
 	coarseTiny  = 0x1p-64
-	coarseFrom  = 0x1.8p52 - 1
 	coarseShift = 20 // bits of q that do not matter
 	tinyShare   = 27 // of 256
 	smallShare  = 86
@@ -57,15 +54,15 @@ func NewCoarseGrid(places int) *CoarseGrid {
 	large := half - tiny - small
 	g := &CoarseGrid{places: places}
 	part := func(at, first, n int, from, to float64) {
-		bits := float64((math.Float64bits(to) - math.Float64bits(from)) >> coarseShift)
-		g.k[at], g.k[at+1] = float64(n)/bits, 0.5/bits
-		g.k[at+2] = coarseFrom + float64(first)
+		steps := func(a, b float64) float64 { return float64((math.Float64bits(b) - math.Float64bits(a)) >> coarseShift) }
+		slope, half := float64(n)/steps(from, to), 0.5/steps(from, to)
+		g.k[at], g.k[at+1] = -slope, float64(slope*steps(coarseTiny, from))-half-float64(first)
 	}
 	part(tinySlope, 0, tiny, coarseTiny, coarseSmall)
 	part(smallSlope, tiny, small, coarseSmall, coarseLarge)
 	g.k[largeSlope] = float64(large) * (1 / (0.5 - coarseLarge))
-	g.k[largeMost] = float64(large) - 0.5
-	g.k[largeFrom] = coarseFrom + float64(tiny+small)
+	g.k[largeMost] = 0.5 - float64(large)
+	g.k[largeFirst] = math.Float64frombits(uint64(tiny + small))
 	g.k[lastPlace] = math.Float64frombits(uint64(places - 1))
 	return g
 }
@@ -75,18 +72,11 @@ const errPlaces = "kernel: places are not an even number from 2 to 2^15"
 // Place returns the place of a score below 1/2 that is q, in [0, 1/2]. It rises with q.
 func (g *CoarseGrid) Place(q float64) uint32 {
 	k := &g.k
-	b := math.Float64bits(q)
-	switch {
-	case q >= coarseLarge:
-		return uint32(k[largeFrom]-coarseFrom) + uint32(min(float64((q-coarseLarge)*k[largeSlope]), k[largeMost]))
-	case q >= coarseSmall:
-		d := float64(int64(b-math.Float64bits(coarseSmall)) >> coarseShift)
-		return uint32(k[smallFrom]-coarseFrom) + uint32(float64(d*k[smallSlope])+k[smallHalf])
-	case q >= coarseTiny:
-		d := float64(int64(b-math.Float64bits(coarseTiny)) >> coarseShift)
-		return uint32(float64(d*k[tinySlope]) + k[tinyHalf])
+	if q >= coarseLarge {
+		return uint32(math.Float64bits(k[largeFirst])) + uint32(-max(float64((coarseLarge-q)*k[largeSlope]), k[largeMost]))
 	}
-	return 0
+	d := float64((math.Float64bits(max(q, coarseTiny)) - math.Float64bits(coarseTiny)) >> coarseShift)
+	return uint32(-min(float64(d*k[tinySlope])+k[tinyStart], float64(d*k[smallSlope])+k[smallStart]))
 }
 
 // Places writes the places of scores p, whose tails are 1 - p, each times two plus the outcome y, which is 0 or 1. Those outside
@@ -117,3 +107,21 @@ func (g *CoarseGrid) Places(dst []uint32, p, tail []float64, y []uint8) {
 
 // coarseMost is the largest tail: 1/2 and GridSlack units in the last place.
 const coarseMost = 0.5 + GridSlack*0x1p-53
+
+// JointPlaces writes to dst the elements of a matrix that rows with places a and b of two models are: of row 2*a + b&1 column b>>1, of so many
+// columns as the grid has places. a and b are what Places wrote; where either is NoPlace the element is NoPlace.
+func (g *CoarseGrid) JointPlaces(dst, a, b []uint32) {
+	checkEqual(len(dst), len(a))
+	checkEqual(len(dst), len(b))
+	n, columns := 0, uint32(g.places)
+	if simd() {
+		n = len(dst) &^ (columnStep - 1)
+	}
+	if n > 0 {
+		asm.JointPlaces(&dst[0], &a[0], &b[0], n, &columns)
+	}
+	for i := n; i < len(dst); i++ {
+		x, z := a[i], b[i]
+		dst[i] = (2*x+z&1)*columns + z>>1 | uint32(int32(x|z)>>31)
+	}
+}

@@ -415,3 +415,59 @@ func TestLevelsCoarsePlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestJointPlaces: elements are those of whole numbers, and none is that of a row without a place.
+func TestJointPlaces(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		r := check.Rand(173)
+		for _, places := range []uint32{2, 10, 64, 512, 1000, 1 << 15} {
+			g := NewCoarseGrid(int(places))
+			for _, n := range []int{0, 1, 31, 32, 33, 100} {
+				dst, a, b := make([]uint32, n), make([]uint32, n), make([]uint32, n)
+				for i := range n {
+					for _, v := range [][]uint32{a, b} {
+						if v[i] = r.Uint32N(2 * places); r.IntN(8) == 0 {
+							v[i] = []uint32{NoPlace, 2*places - 1}[r.IntN(2)]
+						}
+					}
+				}
+				g.JointPlaces(dst, a, b)
+				for i, got := range dst {
+					want := uint32(NoPlace)
+					if a[i] != NoPlace && b[i] != NoPlace {
+						place, y, other, hit := a[i]/2, a[i]%2, b[i]/2, b[i]%2
+						want = ((place*2+y)*2+hit)*places + other
+					}
+					if got != want {
+						t.Fatalf("%d places: %d and %d are element %d, not %d", places, a[i], b[i], got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestLevelsJointPlaces(t *testing.T) {
+	logCompared(t)
+	const most = 2048
+	as, bs, ds := newRoom[uint32](t, most), newRoom[uint32](t, most), newRoom[uint32](t, most)
+	r := check.Rand(179)
+	grids := []*CoarseGrid{NewCoarseGrid(512), NewCoarseGrid(64), NewCoarseGrid(2), NewCoarseGrid(1000), NewCoarseGrid(1 << 15)}
+	for i, n := range lengths(16, most) {
+		for j, at := range places(i, 32) {
+			g := grids[(i+j)%len(grids)]
+			a, b := as.lay("a", at, n, true), bs.lay("b", place{at.side, at.off * 5 % 32}, n, true)
+			dst := ds.lay("dst", place{at.side, at.off * 3 % 32}, n, false).column(n)
+			for i := range n {
+				for _, v := range [][]uint32{a.s, b.s} {
+					if v[i] = r.Uint32N(2 * uint32(g.places)); r.IntN(8) == 0 {
+						v[i] = []uint32{NoPlace, 2*uint32(g.places) - 1}[r.IntN(2)]
+					}
+				}
+			}
+			if err := sameAtLevels(func() uint64 { g.JointPlaces(dst.s, a.s, b.s); return 0 }, a, b, dst); err != nil {
+				t.Fatalf("%d places, n=%d at %v: %v", g.places, n, at, err)
+			}
+		}
+	}
+}

@@ -2197,6 +2197,21 @@ func CoarsePlaces(dst *uint32, p *float64, tail *float64, y *uint8, n int, k *fl
 	}
 }
 
+// JointPlaces writes to dst where a matrix of so many columns has n rows, a multiple of 32 that is not 0, of which
+// CoarsePlaces found a and b: of row 2*a + b&1 column b>>1, and 1<<32-1 where one of the two has this.
+func JointPlaces(dst *uint32, a *uint32, b *uint32, n int, columns *uint32) {
+	switch {
+	case isa.NEON:
+		neon.JointPlaces(dst, a, b, n, columns)
+	case isa.AVX512:
+		avx512.JointPlaces(dst, a, b, n, columns)
+	case isa.AVX2:
+		avx2.JointPlaces(dst, a, b, n, columns)
+	default:
+		panic(absent)
+	}
+}
+
 // PackColumnsF64 copies the first cols columns of n rows, n > 0, which are stride elements apart, to rows that follow
 // each other: cols is a multiple of 8, or less than 8, and then zeros make up a row of 8.
 func PackColumnsF64(to *float64, from *float64, n int, stride int, cols int) {

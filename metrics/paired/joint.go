@@ -113,19 +113,24 @@ const mostOver = 1 << 18
 // The number of a pair of places is at a's place and outcome times side, plus b's outcome times places, plus b's place: so the rows of a
 // binary task, whose outcomes are the same for both models, take half of the lines of the cache.
 func (j *Joint) count(a, b []uint32) {
+	var room [512]uint32
 	j.heat()
-	dense, places := j.dense, uint32(j.places)
-	b = b[:len(a)]
-	for i, k := range a {
-		l := b[i]
-		if int32(k|l) < 0 { // NoPlace
-			continue
+	for len(a) > 0 {
+		n := min(len(a), len(room))
+		at := room[:n]
+		j.grid.JointPlaces(at, a[:n], b[:n])
+		dense := j.dense
+		for i, k := range at {
+			if uint(k) >= uint(len(dense)) { // NoPlace
+				continue
+			}
+			c := dense[k] + 1
+			if dense[k] = c; c == 0 {
+				j.overflow(a[i], b[i])
+				dense = j.dense
+			}
 		}
-		c := &dense[(2*k+l&1)*places+l>>1]
-		if *c++; *c == 0 {
-			j.overflow(k, l)
-			dense = j.dense
-		}
+		a, b = a[n:], b[n:]
 	}
 }
 

@@ -3,7 +3,6 @@ package paired
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -21,16 +20,30 @@ type Discordance struct {
 func (d *Discordance) Add(a, b []uint8) {
 	d.N += int64(len(a))
 	b = b[:len(a)]
-	for len(a) >= 8 {
-		x, y := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)
-		d.OnlyA += int64(bits.OnesCount64(x &^ y))
-		d.OnlyB += int64(bits.OnesCount64(y &^ x))
-		a, b = a[8:], b[8:]
+	for len(a) >= 32 {
+		// A byte has room for what it gets of 63 times four rows.
+		onlyA, onlyB := uint64(0), uint64(0)
+		for n := min(len(a)/32, 63); n > 0 && len(a) >= 32 && len(b) >= 32; n-- {
+			u, v := a[:32:32], b[:32:32]
+			for i := range 4 {
+				x, y := binary.LittleEndian.Uint64(u[8*i:]), binary.LittleEndian.Uint64(v[8*i:])
+				onlyA, onlyB = onlyA+x&^y, onlyB+y&^x
+			}
+			a, b = a[32:], b[32:]
+		}
+		d.OnlyA += sumBytes(onlyA)
+		d.OnlyB += sumBytes(onlyB)
 	}
 	for i, x := range a {
 		d.OnlyA += int64(x &^ b[i])
 		d.OnlyB += int64(b[i] &^ x)
 	}
+}
+
+// sumBytes returns the sum of the bytes.
+func sumBytes(v uint64) int64 {
+	const even = 0x00ff00ff00ff00ff
+	return int64((v&even + v>>8&even) * 0x0001000100010001 >> 48)
 }
 
 // Difference returns the accuracy of B minus that of A; NaN without rows.

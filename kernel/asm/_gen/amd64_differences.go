@@ -10,3 +10,5 @@ func (m *amd64) OrAndTo(acc, a V, b any) {
 	}
 	m.VPOR(op(m.And(a, b)), op(acc), op(acc))
 }
+
+func (m *amd64) MulInt(a, b any) V { return m.either(m.VPMULLD, a, b) }

@@ -424,6 +424,7 @@ func trials() []trial {
 		func(a, b, c float64) float64 { return math.FMA(a, b, c) - c }, func(a, b, c float32) float32 { return fma32(a, b, c) - c })...)
 	add(floats("HornerTo", func(m Machine, t T, a, b, c V) V { m.HornerTo(t, a, b, c); return a }, math.FMA, fma32)...)
 	add(floats("HornerTo of a pinned constant in a loop", horner, horner64, horner32)...)
+	add(perLane("MulInt", I32, func(m Machine, a, b, c V) V { return m.MulInt(a, b) }, func(a, b, c uint64) uint64 { return a * b }))
 	for _, t := range []T{I32, I64} {
 		add(perLane("Add", t, func(m Machine, a, b, c V) V { return m.Add(t, a, b) }, func(a, b, c uint64) uint64 { return a + b }))
 		add(perLane("Sub", t, func(m Machine, a, b, c V) V { return m.Sub(t, a, b) }, func(a, b, c uint64) uint64 { return a - b }))

@@ -1,6 +1,9 @@
 package main
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // What two models' columns are compared by: the Go definitions are in kernel/differences.go and kernel/coarsegrid.go.
 func differences(m Machine) {
@@ -10,6 +13,7 @@ func differences(m Machine) {
 	c.differenceSums("DifferenceSums", false)
 	c.differenceSums("DifferenceSumsEvents", true)
 	c.coarsePlaces()
+	c.jointPlaces()
 }
 
 func (c columnKernel) differences() {
@@ -194,51 +198,73 @@ func (c columnKernel) coarsePlaces() {
 		[]Arg{{"dst", "*uint32"}, {"p", "*float64"}, {"tail", "*float64"}, {"y", "*uint8"}, {"n", "int"}, {"k", "*float64"}}, nil)
 	dst, p, tail, y, n, k := c.Arg("dst"), c.Arg("p"), c.Arg("tail"), c.Arg("y"), c.Arg("n"), c.Arg("k")
 	// Where there are registers the numbers stay there; else they are loaded where they are used.
-	var kept [10]V
+	types := [8]T{F64, F64, F64, F64, F64, F64, I64, I32}
+	var kept [8]V
 	if c.Level() != "avx2" {
-		for i := range kept {
-			kept[i] = c.Broadcast(F64, k, 8*i)
+		for i, t := range types {
+			kept[i] = c.Broadcast(t, k, 8*i)
 		}
 	}
 	number := func(i int) V {
 		if kept[i] == nil {
-			return c.Broadcast(F64, k, 8*i)
+			return c.Broadcast(types[i], k, 8*i)
 		}
 		return kept[i]
 	}
-	bits := func(x float64) any { return c.pinnedInt(int64(math.Float64bits(x))) }
 	half, most := c.pinned64(0.5), c.pinned64(0.5+4*0x1p-53)
-	large, small, tiny := c.pinned64(0x1p-7), c.pinned64(0x1p-20), c.pinned64(0x1p-64)
-	smallBits, tinyBits := bits(0x1p-20), bits(0x1p-64)
-	point, pointBits := c.pinned64(0x1p52), bits(0x1p52)
-	one, none, zero := c.pinnedInt(1), c.pinnedInt(-1), c.Zero()
-	// pick is Blend, of which avo takes the destination of AVX-512 for an operand, so that all of a loop's would live at once.
-	pick := func(k M, yes, no any) V {
-		v := c.Copy(no)
-		c.BlendTo(k, v, yes)
-		return v
-	}
+	large, tiny := c.pinned64(0x1p-7), c.pinned64(0x1p-64)
+	// The bits of q without the last 20 are the last ones of a float64, less its value for the tiniest q.
+	pointBits, from := c.pinnedInt(int64(math.Float64bits(0x1p52))), c.pinned64(0x1p52+float64(math.Float64bits(0x1p-64)>>20))
+	magic, none, zero := c.pinned64(0x1.8p52), c.pinnedInt(-1), c.Zero()
+	below := c.Unsigned(I32, c.Copy(c.Const(I32, math.Float64bits(0.5)>>32-1)))
 	c.rows(n, func(u int) {
-		x, v := c.at(p, u), c.at(tail, u)
-		low := c.Cmp(F64, LT, x, half)
-		c.BlendTo(low, v, x)
-		ok := c.AndM(c.Cmp(F64, GE, x, zero), c.AndM(c.Cmp(F64, GE, v, zero), c.Cmp(F64, LE, v, most)))
-		q := c.Add(F64, c.Min(F64, v, half), zero)
-		inSmall, inLarge := c.Cmp(F64, GE, q, small), c.Cmp(F64, GE, q, large)
-		d := c.Shr(I64, c.Sub(I64, q, pick(inSmall, smallBits, tinyBits)), 20)
-		d = c.Sub(F64, c.Or(d, pointBits), point)
-		f := c.Mul(F64, d, pick(inSmall, number(3), number(0)))
-		f = c.Keep(c.Cmp(F64, GE, q, tiny), c.Add(F64, f, pick(inSmall, number(4), number(1))))
-		c.BlendTo(inLarge, f, c.Min(F64, c.Mul(F64, c.Sub(F64, q, large), number(6)), number(7)))
-		from := pick(inSmall, number(5), number(2))
-		c.BlendTo(inLarge, from, number(8))
-		to := c.Add(F64, f, from)
-		c.CountTo(I64, to, c.Cmp(F64, LE, c.Sub(F64, to, from), f), one)
-		c.BlendTo(c.NotM(low), to, c.Sub(I64, number(9), to))
-		to = c.Shl(I64, to, 1)
-		c.CountTo(I64, to, c.LoadTruths(y, u*c.wide()), one)
-		c.BlendTo(c.NotM(ok), to, none)
-		c.StoreNarrow(dst, u*c.Width()/2, to)
+		if u%2 != 0 {
+			return
+		}
+		var q, place [2]V
+		var high [2]M
+		for h := range q {
+			x := c.at(p, u+h)
+			high[h] = c.Cmp(F64, GE, x, half)
+			c.BlendTo(high[h], x, c.at(tail, u+h))
+			q[h] = x
+			inLarge := c.Cmp(F64, GE, x, large)
+			d := c.Sub(F64, c.Or(c.Shr(I64, c.Max(F64, x, tiny), 20), pointBits), from)
+			f := c.Min(F64, c.FMA(F64, d, number(0), number(1)), c.FMA(F64, d, number(2), number(3)))
+			c.BlendTo(inLarge, f, c.Max(F64, c.Mul(F64, c.Sub(F64, large, x), number(4)), number(5)))
+			place[h] = c.Sub(F64, magic, c.Ceil(F64, f))
+			c.AddWhere(I64, place[h], inLarge, number(6))
+		}
+		to := c.LowWords(place[0], place[1])
+		c.BlendTo(c.PackM(high[0], high[1]), to, c.Sub(I32, number(7), to))
+		to = c.Add(I32, c.Add(I32, to, to), c.LoadBytes(I32, y, u*c.wide()))
+		usual := fmt.Sprint("usual", u)
+		c.None(c.Below(I32, below, c.Unsigned(I32, c.HighWords(q[0], q[1]))), usual) // all but 0 to below 1/2 is beyond that as bits, -0 too
+		var out [2]M
+		for h, q := range q {
+			out[h] = c.NotM(c.AndM(c.Cmp(F64, GE, q, zero), c.Cmp(F64, LE, q, most)))
+		}
+		c.BlendTo(c.PackM(out[0], out[1]), to, none)
+		c.Label(usual)
+		c.Store(dst, u*c.Width()/2, to)
 	}, walker{dst, 4}, walker{p, 8}, walker{tail, 8}, walker{y, 1})
+	c.Return()
+}
+
+func (c columnKernel) jointPlaces() {
+	c.Func("JointPlaces", `JointPlaces writes to dst where a matrix of so many columns has n rows, a multiple of 32 that is not 0, of
+		which CoarsePlaces found a and b: of row 2*a + b&1 column b>>1, and 1<<32-1 where one of the two has this.`,
+		[]Arg{{"dst", "*uint32"}, {"a", "*uint32"}, {"b", "*uint32"}, {"n", "int"}, {"columns", "*uint32"}}, nil)
+	dst, a, b, n := c.Arg("dst"), c.Arg("a"), c.Arg("b"), c.Arg("n")
+	columns, one := c.Broadcast(I32, c.Arg("columns"), 0), c.Pin(c.Const(I32, 1))
+	c.rows(n, func(u int) {
+		if u%2 != 0 {
+			return
+		}
+		x, z := c.Load(a, u*c.Width()/2), c.Load(b, u*c.Width()/2)
+		to := c.MulInt(c.Add(I32, c.Add(I32, x, x), c.And(z, one)), columns)
+		to = c.Add(I32, to, c.Shr(I32, z, 1))
+		c.Store(dst, u*c.Width()/2, c.Or(to, c.Sar(I32, c.Or(x, z), 31)))
+	}, walker{dst, 4}, walker{a, 4}, walker{b, 4})
 	c.Return()
 }

@@ -33,15 +33,21 @@ DATA consts<>+192(SB)/8, $0x3fe0000000000004
 DATA consts<>+200(SB)/8, $0x3fe0000000000004
 DATA consts<>+208(SB)/8, $0x3f80000000000000
 DATA consts<>+216(SB)/8, $0x3f80000000000000
-DATA consts<>+224(SB)/8, $0x3eb0000000000000
-DATA consts<>+232(SB)/8, $0x3eb0000000000000
-DATA consts<>+240(SB)/8, $0x3bf0000000000000
-DATA consts<>+248(SB)/8, $0x3bf0000000000000
-DATA consts<>+256(SB)/8, $0x4330000000000000
-DATA consts<>+264(SB)/8, $0x4330000000000000
-DATA consts<>+272(SB)/8, $0xffffffffffffffff
-DATA consts<>+280(SB)/8, $0xffffffffffffffff
-GLOBL consts<>(SB), RODATA|NOPTR, $288
+DATA consts<>+224(SB)/8, $0x3bf0000000000000
+DATA consts<>+232(SB)/8, $0x3bf0000000000000
+DATA consts<>+240(SB)/8, $0x4330000000000000
+DATA consts<>+248(SB)/8, $0x4330000000000000
+DATA consts<>+256(SB)/8, $0x433003bf00000000
+DATA consts<>+264(SB)/8, $0x433003bf00000000
+DATA consts<>+272(SB)/8, $0x4338000000000000
+DATA consts<>+280(SB)/8, $0x4338000000000000
+DATA consts<>+288(SB)/8, $0xffffffffffffffff
+DATA consts<>+296(SB)/8, $0xffffffffffffffff
+DATA consts<>+304(SB)/8, $0x3fdfffff3fdfffff
+DATA consts<>+312(SB)/8, $0x3fdfffff3fdfffff
+DATA consts<>+320(SB)/8, $0x0000000100000001
+DATA consts<>+328(SB)/8, $0x0000000100000001
+GLOBL consts<>(SB), RODATA|NOPTR, $336
 
 // func Differences(to *float64, dst *float64, a *float64, b *float64, n int)
 TEXT ·Differences(SB), NOSPLIT, $0-40
@@ -2214,894 +2220,718 @@ TEXT ·CoarsePlaces(SB), NOSPLIT, $0-48
 	VDUP V5.D[0], V5.D2
 	FMOVD 48(R6), F6
 	VDUP V6.D[0], V6.D2
-	FMOVD 56(R6), F7
-	VDUP V7.D[0], V7.D2
-	FMOVD 64(R6), F8
-	VDUP V8.D[0], V8.D2
-	FMOVD 72(R6), F9
-	VDUP V9.D[0], V9.D2
-	FMOVQ 176(R0), F10
-	FMOVQ 192(R0), F11
-	FMOVQ 208(R0), F12
-	FMOVQ 224(R0), F13
-	FMOVQ 240(R0), F14
-	FMOVQ 224(R0), F15
-	FMOVQ 240(R0), F16
-	FMOVQ 256(R0), F17
-	FMOVQ 256(R0), F18
-	FMOVQ 272(R0), F19
-	VMOVI $0, V20.B16
+	FMOVS 56(R6), F7
+	VDUP V7.S[0], V7.S4
+	FMOVQ 176(R0), F8
+	FMOVQ 192(R0), F9
+	FMOVQ 208(R0), F10
+	FMOVQ 224(R0), F11
+	FMOVQ 240(R0), F12
+	FMOVQ 256(R0), F13
+	FMOVQ 272(R0), F14
+	FMOVQ 288(R0), F15
+	VMOVI $0, V16.B16
+	FMOVQ 304(R0), F17
 
 rows:
-	FMOVQ (R2), F21
-	FMOVQ (R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU (R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, (R1)
+	FMOVQ (R2), F18
+	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
+	FMOVQ (R3), F20
+	VBIT V19.B16, V20.B16, V18.B16
+	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
+	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
+	VUSHR $20, V21.D2, V21.D2
+	VORR V12.B16, V21.B16, V21.B16
+	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
+	VMOV V1.B16, V22.B16
+	VFMLA V0.D2, V21.D2, V22.D2
+	VMOV V3.B16, V23.B16
+	VFMLA V2.D2, V21.D2, V23.D2
+	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
+	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
+	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
+	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
+	VBIT V20.B16, V22.B16, V21.B16
+	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
+	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
+	VAND V20.B16, V6.B16, V20.B16
+	VADD V20.D2, V21.D2, V20.D2
 	FMOVQ 16(R2), F21
-	FMOVQ 16(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 2(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 8(R1)
-	FMOVQ 32(R2), F21
-	FMOVQ 32(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 4(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 16(R1)
+	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
+	FMOVQ 16(R3), F23
+	VBIT V22.B16, V23.B16, V21.B16
+	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
+	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
+	VUSHR $20, V24.D2, V24.D2
+	VORR V12.B16, V24.B16, V24.B16
+	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
+	VMOV V1.B16, V25.B16
+	VFMLA V0.D2, V24.D2, V25.D2
+	VMOV V3.B16, V26.B16
+	VFMLA V2.D2, V24.D2, V26.D2
+	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
+	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
+	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
+	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
+	VBIT V23.B16, V25.B16, V24.B16
+	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
+	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
+	VAND V23.B16, V6.B16, V23.B16
+	VADD V23.D2, V24.D2, V23.D2
+	VUZP1 V23.S4, V20.S4, V20.S4
+	VUZP1 V22.S4, V19.S4, V19.S4
+	VSUB V20.S4, V7.S4, V22.S4
+	VBIT V19.B16, V22.B16, V20.B16
+	VADD V20.S4, V20.S4, V19.S4
+	MOVW (R4), R0
+	FMOVD R0, F20
+	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
+	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
+	VADD V20.S4, V19.S4, V19.S4
+	VUZP2 V21.S4, V18.S4, V20.S4
+	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
+	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
+	FMOVD F20, R0
+	CBZ R0, usual0
+	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
+	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	VAND V18.B16, V20.B16, V18.B16
+	WORD $0x6e205a52 // mvn v18.16b, v18.16b
+	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
+	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	VAND V21.B16, V20.B16, V20.B16
+	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	VUZP1 V20.S4, V18.S4, V18.S4
+	VBIT V18.B16, V15.B16, V19.B16
+
+usual0:
+	FMOVQ F19, (R1)
+	FMOVQ 32(R2), F18
+	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
+	FMOVQ 32(R3), F20
+	VBIT V19.B16, V20.B16, V18.B16
+	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
+	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
+	VUSHR $20, V21.D2, V21.D2
+	VORR V12.B16, V21.B16, V21.B16
+	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
+	VMOV V1.B16, V22.B16
+	VFMLA V0.D2, V21.D2, V22.D2
+	VMOV V3.B16, V23.B16
+	VFMLA V2.D2, V21.D2, V23.D2
+	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
+	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
+	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
+	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
+	VBIT V20.B16, V22.B16, V21.B16
+	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
+	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
+	VAND V20.B16, V6.B16, V20.B16
+	VADD V20.D2, V21.D2, V20.D2
 	FMOVQ 48(R2), F21
-	FMOVQ 48(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 6(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 24(R1)
-	FMOVQ 64(R2), F21
-	FMOVQ 64(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 8(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 32(R1)
+	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
+	FMOVQ 48(R3), F23
+	VBIT V22.B16, V23.B16, V21.B16
+	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
+	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
+	VUSHR $20, V24.D2, V24.D2
+	VORR V12.B16, V24.B16, V24.B16
+	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
+	VMOV V1.B16, V25.B16
+	VFMLA V0.D2, V24.D2, V25.D2
+	VMOV V3.B16, V26.B16
+	VFMLA V2.D2, V24.D2, V26.D2
+	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
+	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
+	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
+	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
+	VBIT V23.B16, V25.B16, V24.B16
+	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
+	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
+	VAND V23.B16, V6.B16, V23.B16
+	VADD V23.D2, V24.D2, V23.D2
+	VUZP1 V23.S4, V20.S4, V20.S4
+	VUZP1 V22.S4, V19.S4, V19.S4
+	VSUB V20.S4, V7.S4, V22.S4
+	VBIT V19.B16, V22.B16, V20.B16
+	VADD V20.S4, V20.S4, V19.S4
+	MOVW 4(R4), R0
+	FMOVD R0, F20
+	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
+	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
+	VADD V20.S4, V19.S4, V19.S4
+	VUZP2 V21.S4, V18.S4, V20.S4
+	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
+	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
+	FMOVD F20, R0
+	CBZ R0, usual2
+	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
+	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	VAND V18.B16, V20.B16, V18.B16
+	WORD $0x6e205a52 // mvn v18.16b, v18.16b
+	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
+	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	VAND V21.B16, V20.B16, V20.B16
+	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	VUZP1 V20.S4, V18.S4, V18.S4
+	VBIT V18.B16, V15.B16, V19.B16
+
+usual2:
+	FMOVQ F19, 16(R1)
+	FMOVQ 64(R2), F18
+	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
+	FMOVQ 64(R3), F20
+	VBIT V19.B16, V20.B16, V18.B16
+	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
+	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
+	VUSHR $20, V21.D2, V21.D2
+	VORR V12.B16, V21.B16, V21.B16
+	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
+	VMOV V1.B16, V22.B16
+	VFMLA V0.D2, V21.D2, V22.D2
+	VMOV V3.B16, V23.B16
+	VFMLA V2.D2, V21.D2, V23.D2
+	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
+	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
+	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
+	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
+	VBIT V20.B16, V22.B16, V21.B16
+	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
+	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
+	VAND V20.B16, V6.B16, V20.B16
+	VADD V20.D2, V21.D2, V20.D2
 	FMOVQ 80(R2), F21
-	FMOVQ 80(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 10(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 40(R1)
-	FMOVQ 96(R2), F21
-	FMOVQ 96(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 12(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 48(R1)
+	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
+	FMOVQ 80(R3), F23
+	VBIT V22.B16, V23.B16, V21.B16
+	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
+	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
+	VUSHR $20, V24.D2, V24.D2
+	VORR V12.B16, V24.B16, V24.B16
+	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
+	VMOV V1.B16, V25.B16
+	VFMLA V0.D2, V24.D2, V25.D2
+	VMOV V3.B16, V26.B16
+	VFMLA V2.D2, V24.D2, V26.D2
+	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
+	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
+	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
+	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
+	VBIT V23.B16, V25.B16, V24.B16
+	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
+	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
+	VAND V23.B16, V6.B16, V23.B16
+	VADD V23.D2, V24.D2, V23.D2
+	VUZP1 V23.S4, V20.S4, V20.S4
+	VUZP1 V22.S4, V19.S4, V19.S4
+	VSUB V20.S4, V7.S4, V22.S4
+	VBIT V19.B16, V22.B16, V20.B16
+	VADD V20.S4, V20.S4, V19.S4
+	MOVW 8(R4), R0
+	FMOVD R0, F20
+	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
+	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
+	VADD V20.S4, V19.S4, V19.S4
+	VUZP2 V21.S4, V18.S4, V20.S4
+	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
+	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
+	FMOVD F20, R0
+	CBZ R0, usual4
+	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
+	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	VAND V18.B16, V20.B16, V18.B16
+	WORD $0x6e205a52 // mvn v18.16b, v18.16b
+	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
+	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	VAND V21.B16, V20.B16, V20.B16
+	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	VUZP1 V20.S4, V18.S4, V18.S4
+	VBIT V18.B16, V15.B16, V19.B16
+
+usual4:
+	FMOVQ F19, 32(R1)
+	FMOVQ 96(R2), F18
+	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
+	FMOVQ 96(R3), F20
+	VBIT V19.B16, V20.B16, V18.B16
+	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
+	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
+	VUSHR $20, V21.D2, V21.D2
+	VORR V12.B16, V21.B16, V21.B16
+	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
+	VMOV V1.B16, V22.B16
+	VFMLA V0.D2, V21.D2, V22.D2
+	VMOV V3.B16, V23.B16
+	VFMLA V2.D2, V21.D2, V23.D2
+	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
+	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
+	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
+	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
+	VBIT V20.B16, V22.B16, V21.B16
+	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
+	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
+	VAND V20.B16, V6.B16, V20.B16
+	VADD V20.D2, V21.D2, V20.D2
 	FMOVQ 112(R2), F21
-	FMOVQ 112(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 14(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 56(R1)
-	FMOVQ 128(R2), F21
-	FMOVQ 128(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 16(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 64(R1)
+	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
+	FMOVQ 112(R3), F23
+	VBIT V22.B16, V23.B16, V21.B16
+	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
+	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
+	VUSHR $20, V24.D2, V24.D2
+	VORR V12.B16, V24.B16, V24.B16
+	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
+	VMOV V1.B16, V25.B16
+	VFMLA V0.D2, V24.D2, V25.D2
+	VMOV V3.B16, V26.B16
+	VFMLA V2.D2, V24.D2, V26.D2
+	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
+	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
+	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
+	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
+	VBIT V23.B16, V25.B16, V24.B16
+	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
+	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
+	VAND V23.B16, V6.B16, V23.B16
+	VADD V23.D2, V24.D2, V23.D2
+	VUZP1 V23.S4, V20.S4, V20.S4
+	VUZP1 V22.S4, V19.S4, V19.S4
+	VSUB V20.S4, V7.S4, V22.S4
+	VBIT V19.B16, V22.B16, V20.B16
+	VADD V20.S4, V20.S4, V19.S4
+	MOVW 12(R4), R0
+	FMOVD R0, F20
+	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
+	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
+	VADD V20.S4, V19.S4, V19.S4
+	VUZP2 V21.S4, V18.S4, V20.S4
+	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
+	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
+	FMOVD F20, R0
+	CBZ R0, usual6
+	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
+	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	VAND V18.B16, V20.B16, V18.B16
+	WORD $0x6e205a52 // mvn v18.16b, v18.16b
+	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
+	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	VAND V21.B16, V20.B16, V20.B16
+	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	VUZP1 V20.S4, V18.S4, V18.S4
+	VBIT V18.B16, V15.B16, V19.B16
+
+usual6:
+	FMOVQ F19, 48(R1)
+	FMOVQ 128(R2), F18
+	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
+	FMOVQ 128(R3), F20
+	VBIT V19.B16, V20.B16, V18.B16
+	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
+	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
+	VUSHR $20, V21.D2, V21.D2
+	VORR V12.B16, V21.B16, V21.B16
+	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
+	VMOV V1.B16, V22.B16
+	VFMLA V0.D2, V21.D2, V22.D2
+	VMOV V3.B16, V23.B16
+	VFMLA V2.D2, V21.D2, V23.D2
+	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
+	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
+	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
+	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
+	VBIT V20.B16, V22.B16, V21.B16
+	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
+	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
+	VAND V20.B16, V6.B16, V20.B16
+	VADD V20.D2, V21.D2, V20.D2
 	FMOVQ 144(R2), F21
-	FMOVQ 144(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 18(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 72(R1)
-	FMOVQ 160(R2), F21
-	FMOVQ 160(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 20(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 80(R1)
+	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
+	FMOVQ 144(R3), F23
+	VBIT V22.B16, V23.B16, V21.B16
+	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
+	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
+	VUSHR $20, V24.D2, V24.D2
+	VORR V12.B16, V24.B16, V24.B16
+	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
+	VMOV V1.B16, V25.B16
+	VFMLA V0.D2, V24.D2, V25.D2
+	VMOV V3.B16, V26.B16
+	VFMLA V2.D2, V24.D2, V26.D2
+	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
+	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
+	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
+	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
+	VBIT V23.B16, V25.B16, V24.B16
+	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
+	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
+	VAND V23.B16, V6.B16, V23.B16
+	VADD V23.D2, V24.D2, V23.D2
+	VUZP1 V23.S4, V20.S4, V20.S4
+	VUZP1 V22.S4, V19.S4, V19.S4
+	VSUB V20.S4, V7.S4, V22.S4
+	VBIT V19.B16, V22.B16, V20.B16
+	VADD V20.S4, V20.S4, V19.S4
+	MOVW 16(R4), R0
+	FMOVD R0, F20
+	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
+	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
+	VADD V20.S4, V19.S4, V19.S4
+	VUZP2 V21.S4, V18.S4, V20.S4
+	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
+	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
+	FMOVD F20, R0
+	CBZ R0, usual8
+	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
+	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	VAND V18.B16, V20.B16, V18.B16
+	WORD $0x6e205a52 // mvn v18.16b, v18.16b
+	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
+	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	VAND V21.B16, V20.B16, V20.B16
+	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	VUZP1 V20.S4, V18.S4, V18.S4
+	VBIT V18.B16, V15.B16, V19.B16
+
+usual8:
+	FMOVQ F19, 64(R1)
+	FMOVQ 160(R2), F18
+	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
+	FMOVQ 160(R3), F20
+	VBIT V19.B16, V20.B16, V18.B16
+	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
+	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
+	VUSHR $20, V21.D2, V21.D2
+	VORR V12.B16, V21.B16, V21.B16
+	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
+	VMOV V1.B16, V22.B16
+	VFMLA V0.D2, V21.D2, V22.D2
+	VMOV V3.B16, V23.B16
+	VFMLA V2.D2, V21.D2, V23.D2
+	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
+	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
+	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
+	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
+	VBIT V20.B16, V22.B16, V21.B16
+	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
+	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
+	VAND V20.B16, V6.B16, V20.B16
+	VADD V20.D2, V21.D2, V20.D2
 	FMOVQ 176(R2), F21
-	FMOVQ 176(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 22(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 88(R1)
-	FMOVQ 192(R2), F21
-	FMOVQ 192(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 24(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 96(R1)
+	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
+	FMOVQ 176(R3), F23
+	VBIT V22.B16, V23.B16, V21.B16
+	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
+	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
+	VUSHR $20, V24.D2, V24.D2
+	VORR V12.B16, V24.B16, V24.B16
+	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
+	VMOV V1.B16, V25.B16
+	VFMLA V0.D2, V24.D2, V25.D2
+	VMOV V3.B16, V26.B16
+	VFMLA V2.D2, V24.D2, V26.D2
+	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
+	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
+	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
+	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
+	VBIT V23.B16, V25.B16, V24.B16
+	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
+	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
+	VAND V23.B16, V6.B16, V23.B16
+	VADD V23.D2, V24.D2, V23.D2
+	VUZP1 V23.S4, V20.S4, V20.S4
+	VUZP1 V22.S4, V19.S4, V19.S4
+	VSUB V20.S4, V7.S4, V22.S4
+	VBIT V19.B16, V22.B16, V20.B16
+	VADD V20.S4, V20.S4, V19.S4
+	MOVW 20(R4), R0
+	FMOVD R0, F20
+	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
+	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
+	VADD V20.S4, V19.S4, V19.S4
+	VUZP2 V21.S4, V18.S4, V20.S4
+	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
+	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
+	FMOVD F20, R0
+	CBZ R0, usual10
+	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
+	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	VAND V18.B16, V20.B16, V18.B16
+	WORD $0x6e205a52 // mvn v18.16b, v18.16b
+	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
+	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	VAND V21.B16, V20.B16, V20.B16
+	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	VUZP1 V20.S4, V18.S4, V18.S4
+	VBIT V18.B16, V15.B16, V19.B16
+
+usual10:
+	FMOVQ F19, 80(R1)
+	FMOVQ 192(R2), F18
+	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
+	FMOVQ 192(R3), F20
+	VBIT V19.B16, V20.B16, V18.B16
+	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
+	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
+	VUSHR $20, V21.D2, V21.D2
+	VORR V12.B16, V21.B16, V21.B16
+	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
+	VMOV V1.B16, V22.B16
+	VFMLA V0.D2, V21.D2, V22.D2
+	VMOV V3.B16, V23.B16
+	VFMLA V2.D2, V21.D2, V23.D2
+	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
+	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
+	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
+	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
+	VBIT V20.B16, V22.B16, V21.B16
+	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
+	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
+	VAND V20.B16, V6.B16, V20.B16
+	VADD V20.D2, V21.D2, V20.D2
 	FMOVQ 208(R2), F21
-	FMOVQ 208(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 26(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 104(R1)
-	FMOVQ 224(R2), F21
-	FMOVQ 224(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 28(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 112(R1)
+	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
+	FMOVQ 208(R3), F23
+	VBIT V22.B16, V23.B16, V21.B16
+	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
+	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
+	VUSHR $20, V24.D2, V24.D2
+	VORR V12.B16, V24.B16, V24.B16
+	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
+	VMOV V1.B16, V25.B16
+	VFMLA V0.D2, V24.D2, V25.D2
+	VMOV V3.B16, V26.B16
+	VFMLA V2.D2, V24.D2, V26.D2
+	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
+	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
+	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
+	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
+	VBIT V23.B16, V25.B16, V24.B16
+	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
+	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
+	VAND V23.B16, V6.B16, V23.B16
+	VADD V23.D2, V24.D2, V23.D2
+	VUZP1 V23.S4, V20.S4, V20.S4
+	VUZP1 V22.S4, V19.S4, V19.S4
+	VSUB V20.S4, V7.S4, V22.S4
+	VBIT V19.B16, V22.B16, V20.B16
+	VADD V20.S4, V20.S4, V19.S4
+	MOVW 24(R4), R0
+	FMOVD R0, F20
+	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
+	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
+	VADD V20.S4, V19.S4, V19.S4
+	VUZP2 V21.S4, V18.S4, V20.S4
+	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
+	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
+	FMOVD F20, R0
+	CBZ R0, usual12
+	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
+	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	VAND V18.B16, V20.B16, V18.B16
+	WORD $0x6e205a52 // mvn v18.16b, v18.16b
+	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
+	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	VAND V21.B16, V20.B16, V20.B16
+	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	VUZP1 V20.S4, V18.S4, V18.S4
+	VBIT V18.B16, V15.B16, V19.B16
+
+usual12:
+	FMOVQ F19, 96(R1)
+	FMOVQ 224(R2), F18
+	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
+	FMOVQ 224(R3), F20
+	VBIT V19.B16, V20.B16, V18.B16
+	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
+	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
+	VUSHR $20, V21.D2, V21.D2
+	VORR V12.B16, V21.B16, V21.B16
+	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
+	VMOV V1.B16, V22.B16
+	VFMLA V0.D2, V21.D2, V22.D2
+	VMOV V3.B16, V23.B16
+	VFMLA V2.D2, V21.D2, V23.D2
+	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
+	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
+	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
+	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
+	VBIT V20.B16, V22.B16, V21.B16
+	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
+	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
+	VAND V20.B16, V6.B16, V20.B16
+	VADD V20.D2, V21.D2, V20.D2
 	FMOVQ 240(R2), F21
-	FMOVQ 240(R3), F22
-	WORD $0x6ef5e557 // fcmgt v23.2d, v10.2d, v21.2d
-	VBIT V23.B16, V21.B16, V22.B16
-	WORD $0x6e74e6b5 // fcmge v21.2d, v21.2d, v20.2d
-	WORD $0x6e74e6d8 // fcmge v24.2d, v22.2d, v20.2d
-	WORD $0x6e76e579 // fcmge v25.2d, v11.2d, v22.2d
-	VAND V25.B16, V24.B16, V24.B16
-	VAND V24.B16, V21.B16, V21.B16
-	WORD $0x4eeaf6d6 // fmin v22.2d, v22.2d, v10.2d
-	WORD $0x4e74d6d6 // fadd v22.2d, v22.2d, v20.2d
-	WORD $0x6e6de6d8 // fcmge v24.2d, v22.2d, v13.2d
-	WORD $0x6e6ce6d9 // fcmge v25.2d, v22.2d, v12.2d
-	VMOV V16.B16, V26.B16
-	VBIT V24.B16, V15.B16, V26.B16
-	VSUB V26.D2, V22.D2, V26.D2
-	VUSHR $20, V26.D2, V26.D2
-	VORR V18.B16, V26.B16, V26.B16
-	WORD $0x4ef1d75a // fsub v26.2d, v26.2d, v17.2d
-	VMOV V0.B16, V27.B16
-	VBIT V24.B16, V3.B16, V27.B16
-	WORD $0x6e7bdf5a // fmul v26.2d, v26.2d, v27.2d
-	WORD $0x6e6ee6db // fcmge v27.2d, v22.2d, v14.2d
-	VMOV V1.B16, V28.B16
-	VBIT V24.B16, V4.B16, V28.B16
-	WORD $0x4e7cd75a // fadd v26.2d, v26.2d, v28.2d
-	VAND V27.B16, V26.B16, V26.B16
-	WORD $0x4eecd6d6 // fsub v22.2d, v22.2d, v12.2d
-	WORD $0x6e66ded6 // fmul v22.2d, v22.2d, v6.2d
-	WORD $0x4ee7f6d6 // fmin v22.2d, v22.2d, v7.2d
-	VBIT V25.B16, V22.B16, V26.B16
-	VMOV V2.B16, V22.B16
-	VBIT V24.B16, V5.B16, V22.B16
-	VBIT V25.B16, V8.B16, V22.B16
-	WORD $0x4e76d758 // fadd v24.2d, v26.2d, v22.2d
-	WORD $0x4ef6d716 // fsub v22.2d, v24.2d, v22.2d
-	WORD $0x6e76e756 // fcmge v22.2d, v26.2d, v22.2d
-	VSUB V22.D2, V24.D2, V22.D2
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
-	VSUB V22.D2, V9.D2, V24.D2
-	VBIT V23.B16, V24.B16, V22.B16
-	VSHL $1, V22.D2, V22.D2
-	MOVHU 30(R4), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	VSUB V23.D2, V22.D2, V22.D2
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
-	VBIT V21.B16, V19.B16, V22.B16
-	VUZP1 V22.S4, V22.S4, V21.S4
-	FMOVD F21, 120(R1)
+	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
+	FMOVQ 240(R3), F23
+	VBIT V22.B16, V23.B16, V21.B16
+	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
+	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
+	VUSHR $20, V24.D2, V24.D2
+	VORR V12.B16, V24.B16, V24.B16
+	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
+	VMOV V1.B16, V25.B16
+	VFMLA V0.D2, V24.D2, V25.D2
+	VMOV V3.B16, V26.B16
+	VFMLA V2.D2, V24.D2, V26.D2
+	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
+	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
+	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
+	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
+	VBIT V23.B16, V25.B16, V24.B16
+	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
+	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
+	VAND V23.B16, V6.B16, V23.B16
+	VADD V23.D2, V24.D2, V23.D2
+	VUZP1 V23.S4, V20.S4, V20.S4
+	VUZP1 V22.S4, V19.S4, V19.S4
+	VSUB V20.S4, V7.S4, V22.S4
+	VBIT V19.B16, V22.B16, V20.B16
+	VADD V20.S4, V20.S4, V19.S4
+	MOVW 28(R4), R0
+	FMOVD R0, F20
+	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
+	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
+	VADD V20.S4, V19.S4, V19.S4
+	VUZP2 V21.S4, V18.S4, V20.S4
+	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
+	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
+	FMOVD F20, R0
+	CBZ R0, usual14
+	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
+	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	VAND V18.B16, V20.B16, V18.B16
+	WORD $0x6e205a52 // mvn v18.16b, v18.16b
+	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
+	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	VAND V21.B16, V20.B16, V20.B16
+	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	VUZP1 V20.S4, V18.S4, V18.S4
+	VBIT V18.B16, V15.B16, V19.B16
+
+usual14:
+	FMOVQ F19, 112(R1)
 	ADD $128, R1
 	ADD $256, R2
 	ADD $256, R3
 	ADD $32, R4
 	SUB $32, R5
 	CMP $0, R5
+	BGT rows
+	RET
+
+// func JointPlaces(dst *uint32, a *uint32, b *uint32, n int, columns *uint32)
+TEXT ·JointPlaces(SB), NOSPLIT, $0-40
+	MOVD $consts<>(SB), R0
+	MOVD dst+0(FP), R1
+	MOVD a+8(FP), R2
+	MOVD b+16(FP), R3
+	MOVD n+24(FP), R4
+	MOVD columns+32(FP), R5
+	FMOVS (R5), F0
+	VDUP V0.S[0], V0.S4
+	FMOVQ 320(R0), F1
+
+rows:
+	FMOVQ (R2), F2
+	FMOVQ (R3), F3
+	VADD V2.S4, V2.S4, V4.S4
+	VAND V1.B16, V3.B16, V5.B16
+	VADD V5.S4, V4.S4, V4.S4
+	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
+	VUSHR $1, V3.S4, V5.S4
+	VADD V5.S4, V4.S4, V4.S4
+	VORR V3.B16, V2.B16, V2.B16
+	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	VORR V2.B16, V4.B16, V2.B16
+	FMOVQ F2, (R1)
+	FMOVQ 16(R2), F2
+	FMOVQ 16(R3), F3
+	VADD V2.S4, V2.S4, V4.S4
+	VAND V1.B16, V3.B16, V5.B16
+	VADD V5.S4, V4.S4, V4.S4
+	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
+	VUSHR $1, V3.S4, V5.S4
+	VADD V5.S4, V4.S4, V4.S4
+	VORR V3.B16, V2.B16, V2.B16
+	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	VORR V2.B16, V4.B16, V2.B16
+	FMOVQ F2, 16(R1)
+	FMOVQ 32(R2), F2
+	FMOVQ 32(R3), F3
+	VADD V2.S4, V2.S4, V4.S4
+	VAND V1.B16, V3.B16, V5.B16
+	VADD V5.S4, V4.S4, V4.S4
+	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
+	VUSHR $1, V3.S4, V5.S4
+	VADD V5.S4, V4.S4, V4.S4
+	VORR V3.B16, V2.B16, V2.B16
+	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	VORR V2.B16, V4.B16, V2.B16
+	FMOVQ F2, 32(R1)
+	FMOVQ 48(R2), F2
+	FMOVQ 48(R3), F3
+	VADD V2.S4, V2.S4, V4.S4
+	VAND V1.B16, V3.B16, V5.B16
+	VADD V5.S4, V4.S4, V4.S4
+	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
+	VUSHR $1, V3.S4, V5.S4
+	VADD V5.S4, V4.S4, V4.S4
+	VORR V3.B16, V2.B16, V2.B16
+	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	VORR V2.B16, V4.B16, V2.B16
+	FMOVQ F2, 48(R1)
+	FMOVQ 64(R2), F2
+	FMOVQ 64(R3), F3
+	VADD V2.S4, V2.S4, V4.S4
+	VAND V1.B16, V3.B16, V5.B16
+	VADD V5.S4, V4.S4, V4.S4
+	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
+	VUSHR $1, V3.S4, V5.S4
+	VADD V5.S4, V4.S4, V4.S4
+	VORR V3.B16, V2.B16, V2.B16
+	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	VORR V2.B16, V4.B16, V2.B16
+	FMOVQ F2, 64(R1)
+	FMOVQ 80(R2), F2
+	FMOVQ 80(R3), F3
+	VADD V2.S4, V2.S4, V4.S4
+	VAND V1.B16, V3.B16, V5.B16
+	VADD V5.S4, V4.S4, V4.S4
+	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
+	VUSHR $1, V3.S4, V5.S4
+	VADD V5.S4, V4.S4, V4.S4
+	VORR V3.B16, V2.B16, V2.B16
+	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	VORR V2.B16, V4.B16, V2.B16
+	FMOVQ F2, 80(R1)
+	FMOVQ 96(R2), F2
+	FMOVQ 96(R3), F3
+	VADD V2.S4, V2.S4, V4.S4
+	VAND V1.B16, V3.B16, V5.B16
+	VADD V5.S4, V4.S4, V4.S4
+	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
+	VUSHR $1, V3.S4, V5.S4
+	VADD V5.S4, V4.S4, V4.S4
+	VORR V3.B16, V2.B16, V2.B16
+	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	VORR V2.B16, V4.B16, V2.B16
+	FMOVQ F2, 96(R1)
+	FMOVQ 112(R2), F2
+	FMOVQ 112(R3), F3
+	VADD V2.S4, V2.S4, V4.S4
+	VAND V1.B16, V3.B16, V5.B16
+	VADD V5.S4, V4.S4, V4.S4
+	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
+	VUSHR $1, V3.S4, V5.S4
+	VADD V5.S4, V4.S4, V4.S4
+	VORR V3.B16, V2.B16, V2.B16
+	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	VORR V2.B16, V4.B16, V2.B16
+	FMOVQ F2, 112(R1)
+	ADD $128, R1
+	ADD $128, R2
+	ADD $128, R3
+	SUB $32, R4
+	CMP $0, R4
 	BGT rows
 	RET
