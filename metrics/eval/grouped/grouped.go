@@ -2,10 +2,11 @@ package grouped
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 	"strconv"
@@ -43,8 +44,8 @@ type Evaluation struct {
 
 	kept   *compact.Kept
 	table  *compact.Table
-	index  map[string]int32 // numbers in the table, by values
-	values [][]string       // by number
+	values [][]string // by number in the table
+	slots  []int32    // open addressing: the number of a group plus 1, by the hash of its values
 }
 
 // New returns an Evaluation without rows.
@@ -62,7 +63,7 @@ func New(s eval.Spec, columns []string) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Evaluation{Spec: whole.Spec, Columns: slices.Clone(columns), whole: whole, kept: compact.For(&whole.Spec), index: map[string]int32{}}
+	g := &Evaluation{Spec: whole.Spec, Columns: slices.Clone(columns), whole: whole, kept: compact.For(&whole.Spec)}
 	g.table = g.kept.New()
 	return g, nil
 }
@@ -233,7 +234,8 @@ func (g *Evaluation) AddSource(src metrics.Source, values func(group int32) []st
 func (g *Evaluation) takeSums(w *reader, values func(group int32) []string) error {
 	to := make([]int32, w.table.Len())
 	if g.Len() == 0 {
-		g.index, g.values = make(map[string]int32, len(to)), make([][]string, 0, len(to))
+		g.values = make([][]string, 0, len(to))
+		g.grow(len(to))
 	}
 	for i := range to {
 		if to[i] = -1; w.met[i] {
@@ -262,29 +264,47 @@ func (g *Evaluation) number(values []string) (int32, error) {
 	if len(values) != len(g.Columns) {
 		panic("grouped: a group has a value for each column")
 	}
-	key := values[0]
-	if len(values) > 1 {
-		var b []byte
-		for _, v := range values {
-			b = append(binary.AppendUvarint(b, uint64(len(v))), v...)
-		}
-		key = string(b)
+	if 2*len(g.values) >= len(g.slots) {
+		g.grow(len(g.values) + 1)
 	}
-	n, met := g.index[key]
-	if met {
-		return n, nil
+	slot := g.slot(values)
+	if *slot > 0 {
+		return *slot - 1, nil
 	}
 	if len(g.values) == Most {
 		return 0, fmt.Errorf("by %s rows are in more than %d groups", strings.Join(g.Columns, ", "), Most)
 	}
-	n = int32(len(g.values))
-	g.index[key], g.values = n, append(g.values, slices.Clone(values))
-	return n, nil
+	g.values = append(g.values, slices.Clone(values))
+	*slot = int32(len(g.values))
+	return *slot - 1, nil
+}
+
+// slot returns the slot of the group with these values, which is 0 if there is none yet.
+func (g *Evaluation) slot(values []string) *int32 {
+	h := uint64(0)
+	for _, v := range values {
+		h = bits.RotateLeft64(h, 1) ^ maphash.String(seed, v)
+	}
+	for mask := uint64(len(g.slots) - 1); ; h++ {
+		if s := &g.slots[h&mask]; *s == 0 || slices.Equal(g.values[*s-1], values) {
+			return s
+		}
+	}
+}
+
+var seed = maphash.MakeSeed()
+
+// grow makes slots for at least n groups.
+func (g *Evaluation) grow(n int) {
+	g.slots = make([]int32, max(1024, 1<<bits.Len(uint(2*n))))
+	for i, v := range g.values {
+		*g.slot(v) = int32(i + 1)
+	}
 }
 
 // take replaces the rows of g.
 func (g *Evaluation) take(n *Evaluation) {
-	g.each, g.whole, g.table, g.index, g.values = n.each, n.whole, n.table, n.index, n.values
+	g.each, g.whole, g.table, g.values, g.slots = n.each, n.whole, n.table, n.values, n.slots
 }
 
 // add merges the evaluation of a group, and may keep it.
