@@ -45,7 +45,7 @@ type Evaluation struct {
 	kept   *compact.Kept
 	table  *compact.Table
 	values [][]string // by number in the table
-	slots  []int32    // open addressing: the number of a group plus 1, by the hash of its values
+	slots  []uint64   // open addressing: numbers of groups by the hashes of their values; see slot
 }
 
 // New returns an Evaluation without rows.
@@ -267,27 +267,30 @@ func (g *Evaluation) number(values []string) (int32, error) {
 	if 2*len(g.values) >= len(g.slots) {
 		g.grow(len(g.values) + 1)
 	}
-	slot := g.slot(values)
-	if *slot > 0 {
-		return *slot - 1, nil
+	slot, hash := g.slot(values)
+	if *slot == 0 {
+		if len(g.values) == Most {
+			return 0, fmt.Errorf("by %s rows are in more than %d groups", strings.Join(g.Columns, ", "), Most)
+		}
+		g.values = append(g.values, slices.Clone(values))
+		*slot = hash | uint64(len(g.values))
 	}
-	if len(g.values) == Most {
-		return 0, fmt.Errorf("by %s rows are in more than %d groups", strings.Join(g.Columns, ", "), Most)
-	}
-	g.values = append(g.values, slices.Clone(values))
-	*slot = int32(len(g.values))
-	return *slot - 1, nil
+	return int32(*slot&numberMask) - 1, nil
 }
 
-// slot returns the slot of the group with these values, which is 0 if there is none yet.
-func (g *Evaluation) slot(values []string) *int32 {
-	h := uint64(0)
+// numberMask are the bits of a slot that have the number of its group plus 1. The others are those of the hash of its values.
+const numberMask = 1<<20 - 1
+
+// slot returns the slot of the group with these values, which is 0 if there is none yet, and its bits of the hash.
+func (g *Evaluation) slot(values []string) (slot *uint64, hash uint64) {
 	for _, v := range values {
-		h = bits.RotateLeft64(h, 1) ^ maphash.String(seed, v)
+		hash = bits.RotateLeft64(hash, 1) ^ maphash.String(seed, v)
 	}
-	for mask := uint64(len(g.slots) - 1); ; h++ {
-		if s := &g.slots[h&mask]; *s == 0 || slices.Equal(g.values[*s-1], values) {
-			return s
+	at, mask := hash, uint64(len(g.slots)-1)
+	for hash &^= numberMask; ; at++ {
+		s := &g.slots[at&mask]
+		if *s == 0 || *s&^numberMask == hash && slices.Equal(g.values[*s&numberMask-1], values) {
+			return s, hash
 		}
 	}
 }
@@ -296,9 +299,10 @@ var seed = maphash.MakeSeed()
 
 // grow makes slots for at least n groups.
 func (g *Evaluation) grow(n int) {
-	g.slots = make([]int32, max(1024, 1<<bits.Len(uint(2*n))))
+	g.slots = make([]uint64, max(1024, 1<<bits.Len(uint(2*n))))
 	for i, v := range g.values {
-		*g.slot(v) = int32(i + 1)
+		slot, hash := g.slot(v)
+		*slot = hash | uint64(i+1)
 	}
 }
 

@@ -88,7 +88,7 @@ func (k *Kept) Bytes(groups int64, weighted bool) int64 {
 			each += int64(len(k.Means)) * 560
 		}
 	}
-	waiting := (groups/region + 1) * max(regionRows*int64(12+8*len(k.Means)), rawBytes)
+	waiting := max((groups/region+1)*regionRows*int64(12+8*len(k.Means)), (groups/part+1)*rawBytes)
 	return groups*(each+8) + waiting
 }
 
@@ -167,10 +167,8 @@ func (t *Table) addDirect(b *metrics.Block, p []float64, y []uint8, groups []int
 	if t.direct == nil {
 		t.direct = make([][]float64, 1+len(t.Means))
 	}
-	keys, bins, words := t.keys[:n], t.bin[:n], uint32(t.words)
-	for i, g := range groups {
-		keys[i] = uint32(g-from)*words<<8 | uint32(bins[i])<<1 | uint32(y[i])
-	}
+	keys := t.keys[:n]
+	recordKeys(keys, groups, t.bin, y, from, uint32(t.words))
 	t.direct[0] = p
 	for m := range t.Means {
 		l, v := &t.Means[m], &t.direct[1+m]
@@ -189,6 +187,14 @@ func (t *Table) addDirect(b *metrics.Block, p []float64, y []uint8, groups []int
 		}
 	}
 	t.addRows(from, t.hot[int(from)*t.words:], keys, t.direct)
+}
+
+// recordKeys writes the keys of rows as kernel.RecordScores reads them, where the words of group number from are the first.
+func recordKeys(keys []uint32, groups, bins []int32, y []uint8, from int32, words uint32) {
+	groups, bins, y = groups[:len(keys)], bins[:len(keys)], y[:len(keys)]
+	for i := range keys {
+		keys[i] = uint32(groups[i]-from)*words<<8 | uint32(bins[i])<<1 | uint32(y[i])
+	}
 }
 
 // slow adds the values of a mean to Sums.
@@ -353,7 +359,7 @@ func (t *Table) settle() {
 // add adds the rows of a region that wait to the words of their groups.
 func (t *Table) add(r int) {
 	w := &t.waiting[r]
-	t.touch(r, len(w.pages)*pageRows)
+	t.touch(t.region(r), len(w.pages)*pageRows)
 	for i := range w.pages {
 		n := pageRows
 		if i == len(w.pages)-1 {
@@ -373,15 +379,16 @@ func (t *Table) add(r int) {
 	w.pages, w.rows = w.pages[:0], 0
 }
 
-// touch loads the words of a region to which so many rows are about to be added: in order, they come fast from memory.
-func (t *Table) touch(r, rows int) {
-	part := t.region(r)
-	if rows <= len(part)/64 {
+// touch loads words of neighbouring groups to which so many rows are about to be added: in order, they come fast from memory.
+func (t *Table) touch(words []int64, rows int) {
+	if rows <= len(words)/64 {
 		return
 	}
-	for i := 0; i < len(part); i += 8 {
-		t.touched += part[i]
+	sum := int64(0)
+	for ; len(words) >= 8; words = words[8:] {
+		sum += words[0]
 	}
+	t.touched += sum
 }
 
 // region returns the words of the groups of a region.
