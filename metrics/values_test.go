@@ -8,6 +8,7 @@ import (
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/internal/tails"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -216,18 +217,19 @@ func kept(t *testing.T, p *metrics.Predictions) []plainRow {
 	return rows
 }
 
-// stderr returns s/sqrt(n) by two passes, with the effective n for weights.
-func stderr(l []plainRow, f func(r *plainRow) float64) (m, se float64) {
+// stderr returns s/sqrt(n) by two passes; with weights the sandwich estimate, larger by Student's quantile of the weights' degrees of freedom at
+// this level over that of n - 1.
+func stderr(l []plainRow, level float64, f func(r *plainRow) float64) (m, se float64) {
 	m = mean(l, f)
-	v, w, w2 := 0.0, 0.0, 0.0
+	v, w, w2, w3, w4 := 0.0, 0.0, 0.0, 0.0, 0.0
 	for i := range l {
-		d := f(&l[i]) - m
-		v += l[i].w * d * d
-		w += l[i].w
-		w2 += l[i].w * l[i].w
+		d, x := f(&l[i])-m, l[i].w
+		v += x * x * d * d
+		w, w2, w3, w4 = w+x, w2+x*x, w3+x*x*x, w4+x*x*x*x
 	}
-	n := w * w / w2
-	return m, math.Sqrt(v / w * n / (n - 1) / n)
+	v *= w2 / (w2 - 2*w3/w + w2*w2/w/w) / (w * w)
+	all := float64(len(l) - 1)
+	return m, math.Sqrt(v) * tails.StudentQuantile(1-level, min(all, w2*w2/w4-1)) / tails.StudentQuantile(1-level, all)
 }
 
 func TestMeanIntervals(t *testing.T) {
@@ -252,7 +254,7 @@ func TestMeanIntervals(t *testing.T) {
 			const z = 1.959963984540
 			check := func(what string, got metrics.Interval, f func(r *plainRow) float64) {
 				t.Helper()
-				m, se := stderr(rows, f)
+				m, se := stderr(rows, 0.95, f)
 				if !near(got.Low, m-z*se, 1e-11) || !near(got.High, m+z*se, 1e-11) {
 					t.Errorf("%s, weighted %v: %v, want %v +- %v", what, weighted, got, m, z*se)
 				}
@@ -261,7 +263,7 @@ func TestMeanIntervals(t *testing.T) {
 			check("entropy", l.EntropyInterval(0.95), func(r *plainRow) float64 { return r.entropy })
 			check("confidence", l.ConfidenceInterval(0.95), func(r *plainRow) float64 { return r.conf })
 			// That of overconfidence is at least as wide as right confidences would have it.
-			m, se := stderr(rows, func(r *plainRow) float64 { return r.conf - r.hit })
+			m, se := stderr(rows, 0.95, func(r *plainRow) float64 { return r.conf - r.hit })
 			u, sum, squares := 0.0, 0.0, 0.0
 			for i := range rows {
 				u += rows[i].w * rows[i].conf * (1 - rows[i].conf)
@@ -280,11 +282,8 @@ func TestMeanIntervals(t *testing.T) {
 			}
 			n := float64(len(rows))
 			if weighted {
-				s, s2 := 0.0, 0.0
-				for _, r := range rows {
-					s, s2 = s+r.w, s2+r.w*r.w
-				}
-				n = s * s / s2
+				f, se := stderr(rows, 0.9, func(r *plainRow) float64 { return r.hit })
+				n = f * (1 - f) / (se * se) / (1 - squares/sum/sum)
 			}
 			i, j := l.AccuracyInterval(0.9), metrics.Wilson(l.Accuracy(), n, 0.9)
 			if !near(i.Low, j.Low, 1e-12) || !near(i.High, j.High, 1e-12) {

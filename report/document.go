@@ -173,6 +173,9 @@ func (d *Document) WithClasses(most int) *Document {
 // fewEffective is the share of rows below which their effective number gets a warning, as 1 in so many.
 const fewEffective = 20
 
+// fewFreedom are the degrees of freedom of weighted means below which they get a warning, unless the rows are few.
+const fewFreedom = 50
+
 // Brief returns the document of one evaluation among others, without Detail.
 func Brief(e *eval.Evaluation) *Document {
 	a := &e.Audit
@@ -191,6 +194,10 @@ func Brief(e *eval.Evaluation) *Document {
 	}
 	if n := d.Input.Effective; n > 0 && n < float64(a.Rows)/fewEffective {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("the weights leave %.4g effective rows of %d: the rows with the largest weights decide", n, a.Rows))
+	} else if e.Loss != nil && e.Spec.Cluster == "" {
+		if df := e.Loss.DF(); df < fewFreedom && df < float64(a.Rows)/4 {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("the largest weights decide how sure means are, as few as %.3g equal rows would: intervals of what rises with the weights may end too early", df+1))
+		}
 	}
 	if d.Clusters = e.Clusters(); d.Clusters != nil && d.Clusters.Number < eval.FewClusters {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: with fewer than %d, intervals are rough, and miss the true value more often than they say",

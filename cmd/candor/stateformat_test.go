@@ -216,6 +216,8 @@ type pageState struct {
 	k             int
 	top, event    pageCell
 	nll, brier    pageMean
+	w3, w4        float64
+	p2, pp2       float64 // of class 1, with the squares of the weights
 	infinite      pageWeight
 	origin        int
 	scores        []pageScore
@@ -289,7 +291,7 @@ func readByPage(t *testing.T, b []byte) (s pageState) {
 	loss := (&pageReader{t, r.bytes()}).frame("cLOS", 2)
 	s.k = loss.u32()
 	loss.u32()
-	loss.u8()
+	marks := loss.u8()
 	s.top, s.event = loss.cell(), loss.cell()
 	loss.sum()
 	for range s.k {
@@ -297,6 +299,17 @@ func readByPage(t *testing.T, b []byte) (s pageState) {
 	}
 	s.nll, s.infinite, s.brier = loss.mean(), loss.weight(), loss.mean()
 	loss.mean()
+	if marks&8 != 0 {
+		s.w3, s.w4 = loss.sum(), loss.sum()
+		for range s.k + 5 {
+			loss.sum()
+		}
+		s.p2, s.pp2 = loss.sum(), loss.sum()
+		loss.sum()
+		for range 3 {
+			loss.mean()
+		}
+	}
 	loss.end()
 
 	cells := (&pageReader{t, r.bytes()}).frame("cCEL", 4)
@@ -348,7 +361,7 @@ func TestStatePage(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	for _, name := range []string{"v8-classes", "v8-binary", "v8-weights", "v8-grid"} {
+	for _, name := range []string{"v8-classes", "v8-binary", "v8-weights", "v8-squares", "v8-grid"} {
 		b, err := os.ReadFile("../../testdata/states/" + name + ".state")
 		if err != nil {
 			t.Fatal(err)
@@ -359,7 +372,9 @@ func TestStatePage(t *testing.T) {
 		}
 		var doc struct {
 			Input   struct{ Rows int64 }
-			Metrics map[string]struct{ Value float64 }
+			Metrics map[string]struct {
+				Value, Low float64
+			}
 		}
 		if err := json.Unmarshal(text, &doc); err != nil {
 			t.Fatal(err)
@@ -371,6 +386,13 @@ func TestStatePage(t *testing.T) {
 		total := float64(s.rows)
 		if len(s.heavyRates) > 0 {
 			total = s.top.w
+		}
+		if name == "v8-squares" {
+			w1, w2, m := s.event.w, s.event.w2, s.event.p/s.event.w
+			v := (s.pp2 - 2*m*s.p2 + m*m*w2) / (w1 * w1) * w2 / (w2 - 2*s.w3/w1 + w2*w2/(w1*w1))
+			near(name+": degrees of freedom", w2*w2/s.w4-1, 43.81683888960897)
+			// Student's quantiles for these and for 59 degrees of freedom, by scipy 1.17.1.
+			near(name+": lower end of mean_p", m-1.959963984540*2.0156055475375565/2.000995378088267*math.Sqrt(v), doc.Metrics["mean_p"].Low)
 		}
 		near(name+": NLL", s.nll.s1/total, doc.Metrics["nll"].Value)
 		if s.classes > 1 {
@@ -480,5 +502,14 @@ func TestInspectParts(t *testing.T) {
 		if out := printed(t, "inspect", to); !strings.Contains(out, c.parts+" ") {
 			t.Errorf("%v: %s", c.args, out)
 		}
+	}
+}
+
+// TestStatesOfWeights: a state of weighted rows of an earlier version does not merge with one that has the squares of the weights, and says why.
+func TestStatesOfWeights(t *testing.T) {
+	const before, after = "../../testdata/states/v8-weights.state", "../../testdata/states/v8-squares.state"
+	refused(t, newDir(t), []string{"merge", before, after}, "of which an earlier version evaluated one", "evaluate its rows again")
+	if !strings.Contains(printed(t, "merge", "--json", after, after), "White 1980") {
+		t.Error("merged states lose their squares")
 	}
 }

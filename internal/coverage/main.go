@@ -35,7 +35,7 @@ type section struct {
 
 var sections = []section{
 	{"one", 2000, Print},
-	{"clusters", 600, func(w io.Writer, runs, truth, threads int) error {
+	{"clusters", 2000, func(w io.Writer, runs, truth, threads int) error {
 		return printClustered(w, runs, 2*truth, threads, []int{20, 100})
 	}},
 	{"verdicts", 2000, func(w io.Writer, runs, _, threads int) error {

@@ -168,12 +168,16 @@ func TestShift(t *testing.T) {
 		}
 		rows++
 		effective, err := strconv.ParseFloat(strings.Trim(f[2], " %"), 64)
-		if err != nil || effective > last+1 {
+		if strings.HasPrefix(f[1], " 0,") && (err != nil || effective > last+1) {
 			t.Errorf("%s: effective rows after %v%%, %v", l, last, err)
 		}
 		last = effective
-		for _, cell := range f[3 : 3+len(shiftNames)] {
-			if v, err := strconv.ParseFloat(strings.TrimSpace(cell), 64); err != nil || v < 0.88-4*math.Sqrt(0.1/float64(runs)) {
+		for k, cell := range f[3 : 3+len(shiftNames)] {
+			least := 0.94
+			if shiftNames[k] == "mean_p" && !strings.HasPrefix(f[1], " 0,") {
+				least = 0.82 // of 500 rows few have most of the mean
+			}
+			if v, err := strconv.ParseFloat(strings.TrimSpace(cell), 64); err != nil || v < least-4*math.Sqrt(least*(1-least)/float64(runs)) {
 				t.Errorf("%s: %v, %v", l, cell, err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -326,6 +327,24 @@ const (
 	lossMethod = "mean +- z*s/sqrt(n), s^2 at least the variance that the model's own probabilities imply; the upper end as if s were in proportion to the mean; rows taken as independent"
 )
 
+// byWeights returns the method of an interval of a mean or a share, with weights that which allows for losses that depend on them.
+func (e *Evaluation) byWeights(method string) string {
+	if e.Audit.Weighted && (e.Loss == nil || e.Loss.ByWeights()) {
+		switch method {
+		case wilson:
+			return "Wilson score interval of as many rows as have the error of a weighted mean, " + ofWeights
+		default:
+			if rest, ok := strings.CutPrefix(method, "mean +- z*s/sqrt(n)"); ok {
+				return "mean +- t*s, " + ofWeights + rest
+			}
+		}
+	}
+	return method
+}
+
+// ofWeights describes the error of a weighted mean.
+const ofWeights = "s^2 the sum of w^2 (x - mean)^2 over (sum w)^2, and Student's t of the weights' degrees of freedom (White 1980; Bell and McCaffrey 2002)"
+
 // inEvents returns the metrics of the event of a binary task.
 func inEvents() []Descriptor {
 	of := func(v float64, i metrics.Interval, method string) Value {
@@ -338,7 +357,7 @@ func inEvents() []Descriptor {
 			Meaning: "mean probability that the model gives to class 1",
 			Formula: "mean p", Range: "[0, 1]", Better: Neither, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
-				return of(e.Loss.MeanP(), e.Loss.MeanPInterval(e.Spec.Level), normal)
+				return of(e.Loss.MeanP(), e.Loss.MeanPInterval(e.Spec.Level), e.byWeights(normal))
 			},
 		},
 		{
@@ -347,7 +366,7 @@ func inEvents() []Descriptor {
 			Meaning: "mean probability minus the share of rows of class 1: above 0 class 1 is predicted more often than it occurs",
 			Formula: "mean (p - y)", Range: "[-1, 1]", Better: Zero, Source: "Steyerberg 2009 (calibration in the large)",
 			value: func(e *Evaluation, m Metric) Value {
-				return of(e.Loss.Bias(), e.Loss.BiasInterval(e.Spec.Level), meanMethod)
+				return of(e.Loss.Bias(), e.Loss.BiasInterval(e.Spec.Level), e.byWeights(meanMethod))
 			},
 		},
 		{

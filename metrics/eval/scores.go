@@ -85,7 +85,7 @@ func byRule(r score.Rule, key string) (value func(*Evaluation, Metric) Value, ke
 	k := ofRule(r, key)
 	return func(e *Evaluation, _ Metric) Value {
 		m := statisticOf[*score.Mean](e, rows, key)
-		return Value{Value: m.Value(), Interval: m.Interval(e.Spec.Level), Method: normal}
+		return Value{Value: m.Value(), Interval: m.Interval(e.Spec.Level), Method: e.byWeights(normal)}
 	}, func(*Spec, Metric) []statistic { return []statistic{k} }
 }
 

@@ -220,7 +220,7 @@ func descriptors() []Descriptor {
 			Meaning: "share of rows whose most probable class is the true one",
 			Formula: "mean [argmax_k p_k = y], the first of equals: p_1 = 1/2 is class 0", Range: "[0, 1]", Better: Higher, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
-				return Value{Value: e.Loss.Accuracy(), Interval: e.Loss.AccuracyInterval(e.Spec.Level), Method: wilson}
+				return Value{Value: e.Loss.Accuracy(), Interval: e.Loss.AccuracyInterval(e.Spec.Level), Method: e.byWeights(wilson)}
 			},
 		},
 		{
@@ -254,7 +254,7 @@ func descriptors() []Descriptor {
 			Meaning: "mean probability that the model gives to its most probable class",
 			Formula: "mean max_k p_k", Range: "[1/K, 1]", Better: Neither, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
-				return Value{Value: e.Loss.Confidence(), Interval: e.Loss.ConfidenceInterval(e.Spec.Level), Method: normal}
+				return Value{Value: e.Loss.Confidence(), Interval: e.Loss.ConfidenceInterval(e.Spec.Level), Method: e.byWeights(normal)}
 			},
 		},
 		{
@@ -263,7 +263,7 @@ func descriptors() []Descriptor {
 			Meaning: "confidence minus accuracy: above 0 the model is overconfident",
 			Formula: "mean (max_k p_k - [argmax_k p_k = y])", Range: "[-1, 1]", Better: Zero, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
-				return Value{Value: e.Loss.Overconfidence(), Interval: e.Loss.OverconfidenceInterval(e.Spec.Level), Method: meanMethod}
+				return Value{Value: e.Loss.Overconfidence(), Interval: e.Loss.OverconfidenceInterval(e.Spec.Level), Method: e.byWeights(meanMethod)}
 			},
 		},
 		{
@@ -272,7 +272,7 @@ func descriptors() []Descriptor {
 			Meaning: "share of rows whose true class is 1",
 			Formula: "mean y", Range: "[0, 1]", Better: Neither, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
-				return Value{Value: e.Loss.BaseRate(), Interval: e.Loss.BaseRateInterval(e.Spec.Level), Method: wilson}
+				return Value{Value: e.Loss.BaseRate(), Interval: e.Loss.BaseRateInterval(e.Spec.Level), Method: e.byWeights(wilson)}
 			},
 		},
 		{
@@ -284,9 +284,9 @@ func descriptors() []Descriptor {
 				v0, _ := e.implied()
 				if k := ofClipped(&e.Spec, m); k != nil {
 					c := statisticOf[*score.Clipped](e, rows, k[0].key)
-					return Value{Value: c.Value(), Interval: c.IntervalAtLeast(e.Spec.Level, v0), Method: lossMethod}
+					return Value{Value: c.Value(), Interval: c.IntervalAtLeast(e.Spec.Level, v0), Method: e.byWeights(lossMethod)}
 				}
-				v := Value{Value: e.Loss.NLL(), Interval: e.Loss.NLLIntervalAtLeast(e.Spec.Level, v0), Method: lossMethod}
+				v := Value{Value: e.Loss.NLL(), Interval: e.Loss.NLLIntervalAtLeast(e.Spec.Level, v0), Method: e.byWeights(lossMethod)}
 				if n := e.Loss.InfiniteRows(); n > 0 {
 					v.Count = n
 					v.Reason = e.infiniteText()
@@ -326,7 +326,7 @@ func descriptors() []Descriptor {
 			value: func(e *Evaluation, m Metric) Value {
 				f, _ := m.form(e.Spec.Brier)
 				_, v0 := e.implied()
-				v := Value{Value: e.Loss.Brier(f), Interval: e.Loss.BrierIntervalAtLeast(f, e.Spec.Level, v0), Method: lossMethod}
+				v := Value{Value: e.Loss.Brier(f), Interval: e.Loss.BrierIntervalAtLeast(f, e.Spec.Level, v0), Method: e.byWeights(lossMethod)}
 				if f == score.BrierBinary && math.IsNaN(v.Value) {
 					v.Reason = "the binary form is for two classes"
 				}
@@ -343,7 +343,7 @@ func descriptors() []Descriptor {
 			Meaning: "mean entropy of the probabilities: how uncertain the model says it is, in nats",
 			Formula: "mean -sum_k p_k ln p_k", Range: "[0, ln K]", Better: Neither, Source: "Shannon 1948",
 			value: func(e *Evaluation, m Metric) Value {
-				return Value{Value: e.Loss.Entropy(), Interval: e.Loss.EntropyInterval(e.Spec.Level), Method: normal}
+				return Value{Value: e.Loss.Entropy(), Interval: e.Loss.EntropyInterval(e.Spec.Level), Method: e.byWeights(normal)}
 			},
 		},
 		{
@@ -682,7 +682,7 @@ func ofPlaces(_ *Spec, m Metric) []statistic {
 }
 
 func topK(e *Evaluation, k int) Value {
-	return Value{Value: e.Loss.TopK(k), Interval: e.Loss.TopKInterval(k, e.Spec.Level), Method: wilson}
+	return Value{Value: e.Loss.TopK(k), Interval: e.Loss.TopKInterval(k, e.Spec.Level), Method: e.byWeights(wilson)}
 }
 
 // infiniteText says how many rows make nll infinite, and gives its value without them.

@@ -22,9 +22,10 @@ func (l *Loss) best() *tally.Cell {
 	return &tally.Cell{}
 }
 
-// AccuracyInterval returns Wilson's interval.
+// AccuracyInterval returns Wilson's interval. With weights its number of rows is that by which a share has the standard error of a weighted mean whose
+// terms may depend on the weights, at most the number of rows.
 func (l *Loss) AccuracyInterval(level float64) metrics.Interval {
-	return metrics.Wilson(l.Accuracy(), l.effective(), level)
+	return l.wilson(l.Accuracy(), &l.best().Y, &l.squared.top.Y, level)
 }
 
 func (l *Loss) effective() float64 { return l.top.Effective(l.seen.Weighted) }
@@ -45,9 +46,16 @@ func (l *Loss) TopK(k int) float64 {
 	return l.over(&s)
 }
 
-// TopKInterval returns Wilson's interval.
+// TopKInterval returns Wilson's interval, as AccuracyInterval.
 func (l *Loss) TopKInterval(k int, level float64) metrics.Interval {
-	return metrics.Wilson(l.TopK(k), l.effective(), level)
+	var s, q exact.Sum
+	for i := range k {
+		s.Merge(&l.ranks[i])
+		if l.squared.ranks != nil {
+			q.Merge(&l.squared.ranks[i])
+		}
+	}
+	return l.wilson(l.TopK(k), &s, &q, level)
 }
 
 func (l *Loss) over(s *exact.Sum) float64 {
@@ -58,19 +66,17 @@ func (l *Loss) over(s *exact.Sum) float64 {
 // BaseRate returns the share of rows of class 1.
 func (l *Loss) BaseRate() float64 { return l.event.Frequency(l.seen.Weighted) }
 
-// BaseRateInterval returns Wilson's interval.
+// BaseRateInterval returns Wilson's interval, as AccuracyInterval.
 func (l *Loss) BaseRateInterval(level float64) metrics.Interval {
-	return metrics.Wilson(l.BaseRate(), l.effective(), level)
+	return l.wilson(l.BaseRate(), &l.event.Y, &l.squared.event.Y, level)
 }
 
 // Confidence returns the mean of the largest probability, or of the probability of the caller's decision.
 func (l *Loss) Confidence() float64 { return l.best().Score(l.seen.Weighted) }
 
-// ConfidenceInterval returns mean +- z*s/sqrt(n).
+// ConfidenceInterval returns mean +- z*s/sqrt(n), with weights as NLLInterval.
 func (l *Loss) ConfidenceInterval(level float64) metrics.Interval {
-	top := l.best()
-	m := tally.Mean{S1: top.P, S2: top.PP}
-	return metrics.Normal(l.Confidence(), m.StdErr(&top.Weight, l.seen.Weighted), level)
+	return metrics.Normal(l.Confidence(), l.scoreError(l.best(), &l.squared.top, level), level)
 }
 
 // Overconfidence returns mean confidence minus accuracy. 0 is best; above 0, the model is more confident than accurate.
@@ -83,8 +89,8 @@ func (l *Loss) Overconfidence() float64 {
 // of c(1-c), the variance if the confidences are right, because few or no errors in the sample say little about the rate of
 // errors.
 func (l *Loss) OverconfidenceInterval(level float64) metrics.Interval {
-	m, se := l.best().MeanGap(l.seen.Weighted)
-	return metrics.Normal(m, l.atLeast(se, l.impliedBy(l.best())), level)
+	m, _ := l.best().MeanGap(l.seen.Weighted)
+	return metrics.Normal(m, l.atLeast(l.gapError(l.best(), &l.squared.top, level), l.impliedBy(l.best())), level)
 }
 
 // impliedBy returns the mean of p(1-p), the variance of a row's p - y if the scores are right.
@@ -111,10 +117,9 @@ func (l *Loss) MeanP() float64 {
 	return l.event.Score(l.seen.Weighted)
 }
 
-// MeanPInterval returns mean +- z*s/sqrt(n).
+// MeanPInterval returns mean +- z*s/sqrt(n), with weights as NLLInterval.
 func (l *Loss) MeanPInterval(level float64) metrics.Interval {
-	m := tally.Mean{S1: l.event.P, S2: l.event.PP}
-	return metrics.Normal(l.MeanP(), m.StdErr(&l.event.Weight, l.seen.Weighted), level)
+	return metrics.Normal(l.MeanP(), l.scoreError(&l.event, &l.squared.event, level), level)
 }
 
 // Bias returns MeanP minus BaseRate. 0 is best; above 0, class 1 is predicted more often than it occurs. It is NaN for more
@@ -133,7 +138,8 @@ func (l *Loss) BiasInterval(level float64) metrics.Interval {
 	if l.seen.Classes > 2 {
 		return metrics.NoInterval()
 	}
-	m, se := l.event.MeanGap(l.seen.Weighted)
+	m, _ := l.event.MeanGap(l.seen.Weighted)
+	se := l.gapError(&l.event, &l.squared.event, level)
 	if l.seen.Weighted {
 		if w := l.event.W.Float64(); se-se == 0 {
 			se = math.Max(se, math.Sqrt(math.Max(0, l.spread.Float64()))/w)
@@ -201,7 +207,12 @@ func (l *Loss) NLL() float64 {
 	return l.nll.Value(l.weight(OfNLL), l.seen.Weighted)
 }
 
-// NLLInterval returns mean +- z*s/sqrt(n). There is no interval if the mean is infinite.
+// NLLInterval returns mean +- z*s/sqrt(n). With weights it is mean +- z*q*se with
+//
+//	se^2 = b sum w^2 (nll - mean)^2 / (sum w)^2,   b = W_2 / (W_2 - 2 W_3/W_1 + W_2^2/W_1^2)
+//
+// for the sums W_k of the k-th powers of the weights: rows of large weight may have other losses (White 1980; Bell and McCaffrey 2002). q is Student's
+// quantile for W_2^2/W_4 - 1 degrees of freedom over that for N - 1, so that equal weights have the interval of rows without. There is no interval if the mean is infinite.
 func (l *Loss) NLLInterval(level float64) metrics.Interval { return l.NLLIntervalAtLeast(level, 0) }
 
 // NLLIntervalAtLeast is NLLInterval with a variance s^2 of a row's NLL of at least v0, the variance that the model's own
@@ -210,7 +221,7 @@ func (l *Loss) NLLIntervalAtLeast(level, v0 float64) metrics.Interval {
 	if l.infinite.N > 0 {
 		return metrics.NoInterval()
 	}
-	return ofLosses(l.NLL(), l.nll.StdErr(l.weight(OfNLL), l.seen.Weighted), l.effective(), level, v0)
+	return ofLosses(l.NLL(), l.meanError(OfNLL, &l.nll, &l.squared.nll, level), l.effective(), level, v0)
 }
 
 // ofLosses returns the interval of a mean of nonnegative losses. Its standard error is at least that of n rows with the
@@ -275,7 +286,7 @@ func (l *Loss) Brier(f BrierForm) float64 {
 	return float64(scale*l.brier.Value(l.weight(OfBrier), l.seen.Weighted)) + shift
 }
 
-// BrierInterval returns mean +- z*s/sqrt(n) in the same form.
+// BrierInterval returns mean +- z*s/sqrt(n), or with weights as NLLInterval, in the same form.
 func (l *Loss) BrierInterval(f BrierForm, level float64) metrics.Interval {
 	return l.BrierIntervalAtLeast(f, level, 0)
 }
@@ -284,7 +295,7 @@ func (l *Loss) BrierInterval(f BrierForm, level float64) metrics.Interval {
 // NLLIntervalAtLeast.
 func (l *Loss) BrierIntervalAtLeast(f BrierForm, level, v0 float64) metrics.Interval {
 	scale, shift := f.of(l.seen.Classes)
-	i := ofLosses(l.brier.Value(l.weight(OfBrier), l.seen.Weighted), l.brier.StdErr(l.weight(OfBrier), l.seen.Weighted), l.effective(), level, v0)
+	i := ofLosses(l.brier.Value(l.weight(OfBrier), l.seen.Weighted), l.meanError(OfBrier, &l.brier, &l.squared.brier, level), l.effective(), level, v0)
 	return metrics.Interval{Low: float64(scale*i.Low) + shift, High: float64(scale*i.High) + shift}
 }
 
@@ -320,7 +331,7 @@ func (f BrierForm) of(classes int) (scale, shift float64) {
 // Entropy returns the mean entropy of the rows' probabilities, in nats. It is high if the model is undecided.
 func (l *Loss) Entropy() float64 { return l.entropy.Value(l.weight(OfEntropy), l.seen.Weighted) }
 
-// EntropyInterval returns mean +- z*s/sqrt(n).
+// EntropyInterval returns mean +- z*s/sqrt(n), with weights as NLLInterval.
 func (l *Loss) EntropyInterval(level float64) metrics.Interval {
-	return metrics.Normal(l.Entropy(), l.entropy.StdErr(l.weight(OfEntropy), l.seen.Weighted), level)
+	return metrics.Normal(l.Entropy(), l.meanError(OfEntropy, &l.entropy, &l.squared.entropy, level), level)
 }

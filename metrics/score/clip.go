@@ -154,7 +154,7 @@ func (c *Clipped) Value() float64 {
 	return c.mean.Value(&c.weight, c.seen.Weighted)
 }
 
-// Interval returns mean +- z*s/sqrt(n). There is no interval for a sum, for an infinite mean, or for fewer than two rows.
+// Interval returns mean +- z*s/sqrt(n), or with weights as Loss.NLLInterval. There is no interval for a sum, for an infinite mean, or for fewer than two rows.
 func (c *Clipped) Interval(level float64) metrics.Interval { return c.IntervalAtLeast(level, 0) }
 
 // IntervalAtLeast is Interval with a variance of a row's score of at least v0, as in Loss.NLLIntervalAtLeast. Without
@@ -163,7 +163,7 @@ func (c *Clipped) IntervalAtLeast(level, v0 float64) metrics.Interval {
 	if c.opt.Sum || c.infinite > 0 {
 		return metrics.NoInterval()
 	}
-	return ofLosses(c.Value(), c.mean.StdErr(&c.weight, c.seen.Weighted), c.weight.Effective(c.seen.Weighted), level, v0)
+	return ofLosses(c.Value(), c.stdErr(level), c.weight.Effective(c.seen.Weighted), level, v0)
 }
 
 // Merge adds what another *Clipped has seen.

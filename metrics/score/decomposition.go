@@ -173,7 +173,7 @@ func (d *Decomposition) AddBlock(b *metrics.Block) {
 		d.v = make([]float64, b.Rows)
 	}
 	v := d.v[:b.Rows]
-	squared(v, b)
+	squares(v, b)
 	d.weight.Add(b.Rows, b.Weights)
 	d.brier.Add(v, &kernel.WindowBrier, &kernel.WindowBrier2, b.Weights)
 	switch t := &b.Probs; {

@@ -55,6 +55,7 @@ type Loss struct {
 	infinite tally.Weight // rows whose label has probability 0
 	brier    tally.Mean
 	entropy  tally.Mean
+	squared  squared // with weights: the same with their squares
 
 	v       []float64
 	counts  []int64 // for a block's ranks
@@ -155,16 +156,31 @@ func (l *Loss) Len() int64 { return l.top.N }
 // Without weights it is their number.
 func (l *Loss) EffectiveRows() float64 { return l.top.Effective(l.seen.Weighted) }
 
+// DF returns the degrees of freedom of the intervals of weighted means, W_2^2/W_4 - 1 for the sums W_k of the k-th powers of the weights, between 1
+// and N - 1: one less than the number of equal weights that vary as much. It is NaN without weights, and for fewer than two rows.
+func (l *Loss) DF() float64 {
+	if !l.ByWeights() {
+		return math.NaN()
+	}
+	return l.top.DF(&l.squared.powers)
+}
+
+// ByWeights reports whether intervals allow for weights that depend on losses, see NLLInterval: if the rows have weights, and are not of a state of an
+// earlier version, which lacks the sums.
+func (l *Loss) ByWeights() bool { return l.seen.Weighted && !l.squared.lost }
+
 // AddBlock adds a block's rows.
 func (l *Loss) AddBlock(b *metrics.Block) {
 	n, s := b.Rows, b.Stats
 	l.seen.Begin(b)
 	l.seen.Decided = b.Decisions != nil
+	l.squared.begin(b)
 	if len(l.v) < n {
 		l.v = make([]float64, n)
 	}
 	if l.keeps(OfTop) {
 		l.top.AddAll(b.Score[:n], b.Right[:n], b.Weights)
+		l.squared.cell(&l.squared.top, b.Score[:n], b.Right[:n])
 		l.addRanks(b)
 	} else {
 		l.top.Weight.Add(n, b.Weights)
@@ -174,13 +190,16 @@ func (l *Loss) AddBlock(b *metrics.Block) {
 	}
 	if l.keeps(OfNLL) {
 		l.addNLL(s.NLL[:n], b.Weights)
+		l.squared.mean(&l.squared.nll, s.NLL[:n])
 	}
 	if l.keeps(OfBrier) {
-		squared(l.v[:n], b)
+		squares(l.v[:n], b)
 		l.brier.Add(l.v[:n], &kernel.WindowBrier, &kernel.WindowBrier2, b.Weights)
+		l.squared.mean(&l.squared.brier, l.v[:n])
 	}
 	if l.keeps(OfEntropy) {
 		l.entropy.Add(s.Entropy[:n], &kernel.WindowEntropy, &kernel.WindowEntropy2, b.Weights)
+		l.squared.mean(&l.squared.entropy, s.Entropy[:n])
 	}
 }
 
@@ -199,6 +218,7 @@ func (l *Loss) addRanks(b *metrics.Block) {
 		ranks = l.places
 	}
 	tally.AddFloatsTo(l.ranks, ranks[:b.Rows], b.Weights)
+	l.squared.rank(len(l.ranks), ranks[:b.Rows])
 }
 
 // addEvent adds a block's labels of class 1 and, for one or two classes, their probabilities.
@@ -215,6 +235,9 @@ func (l *Loss) addEvent(b *metrics.Block) {
 			var byLabel [2]exact.Sum
 			tally.AddFloatsTo(byLabel[:], labels, weights)
 			l.event.Y.Merge(&byLabel[1])
+			byLabel[1] = exact.Sum{}
+			tally.AddFloatsTo(byLabel[:], labels, l.squared.w)
+			l.squared.event.Y.Merge(&byLabel[1])
 		}
 		return
 	}
@@ -224,6 +247,7 @@ func (l *Loss) addEvent(b *metrics.Block) {
 	}
 	kernel.Hits(l.hit[:n], labels, l.ones[:n])
 	l.event.AddAll(p, l.hit[:n], weights)
+	l.squared.cell(&l.squared.event, p, l.hit[:n])
 	if weights != nil {
 		l.spreads = slices.Grow(l.spreads[:0], n)
 		for i, w := range weights {
@@ -278,8 +302,8 @@ func rank(b *metrics.Block, i int) int {
 // valid until the next block. They mean nothing where OfBrier is not kept.
 func (l *Loss) LastBrier() []float64 { return l.v }
 
-// squared writes each row's Brier score: sum over classes of (p - y)^2, or (p - y)^2 for a binary task.
-func squared(dst []float64, b *metrics.Block) {
+// squares writes each row's Brier score: sum over classes of (p - y)^2, or (p - y)^2 for a binary task.
+func squares(dst []float64, b *metrics.Block) {
 	kernel.SquaredErrors(dst, b.Stats, b.Hit[:len(dst)], b.Classes)
 }
 
@@ -291,6 +315,7 @@ func (l *Loss) Narrow(o *Options) *Loss {
 		return nil
 	}
 	n.seen = l.seen
+	n.squared.narrow(&l.squared, len(n.ranks), n.keeps)
 	if n.keeps(OfTop) {
 		n.top.Merge(&l.top)
 		for i := range n.ranks {
@@ -328,9 +353,13 @@ func (l *Loss) Merge(a metrics.Accumulator) error {
 	if l.opt != o.opt {
 		return state.Mismatch(lossFormat, "with top-%d and with top-%d", l.opt.TopK, o.opt.TopK)
 	}
+	if l.seen.Weighted && o.seen.Weighted && l.squared.lost != o.squared.lost {
+		return state.Mismatch(lossFormat, lostSquares)
+	}
 	if err := l.seen.Merge(o.seen, lossFormat, "classes"); err != nil {
 		return err
 	}
+	l.squared.narrow(&o.squared, len(l.ranks), nil)
 	l.top.Merge(&o.top)
 	l.event.Merge(&o.event)
 	l.spread.Merge(&o.spread)
@@ -350,10 +379,13 @@ func (l *Loss) fields(f *exact.Fields) {
 	f.Int(&l.opt.TopK)
 	f.Int(&l.seen.Classes)
 	some := l.opt.Parts != 0
-	if f.Flags(&l.seen.Weighted, &l.seen.Decided, &some); some {
+	kept := l.seen.Weighted && !l.squared.lost
+	if f.Flags(&l.seen.Weighted, &l.seen.Decided, &some, &kept); some {
 		exact.Byte(f, &l.opt.Parts)
 		f.Must(l.opt.Parts > 0 && l.opt.Parts < allParts, exact.OutOfRange)
 	}
+	f.Must(!kept || l.seen.Weighted, exact.OutOfRange)
+	l.squared.lost = l.seen.Weighted && !kept
 	if f.Must(l.opt.TopK >= 1 && l.opt.TopK <= maxTopK, exact.OutOfRange); f.Reading() && f.OK() {
 		l.ranks, l.counts = make([]exact.Sum, l.opt.TopK), make([]int64, l.opt.TopK)
 	}
@@ -367,6 +399,9 @@ func (l *Loss) fields(f *exact.Fields) {
 	l.infinite.Fields(f)
 	l.brier.Fields(f)
 	l.entropy.Fields(f)
+	if kept {
+		l.squared.fields(f, l.opt.TopK)
+	}
 }
 
 // AppendBinary appends the state.

@@ -13,6 +13,7 @@ func (l *Loss) Negate() {
 	l.infinite.Negate()
 	l.brier.Negate()
 	l.entropy.Negate()
+	l.squared.negate()
 }
 
 // Negate is as that of Loss.
@@ -30,6 +31,8 @@ func (r *BaseRates) Negate() {
 func (c *scoreMean) negate() {
 	c.weight.Negate()
 	c.mean.Negate()
+	c.powers.Negate()
+	c.squared.Negate()
 }
 
 // Negate is as that of Loss.

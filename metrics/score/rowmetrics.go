@@ -97,7 +97,7 @@ func brierRows(value string, classes int) (func() rowFunc, error) {
 	}
 	scale, shift := f.of(classes)
 	return plain(func(dst []float64, b *metrics.Block) {
-		squared(dst, b)
+		squares(dst, b)
 		if f == BrierDefault {
 			return
 		}

@@ -42,7 +42,7 @@ func (r Rule) rows(dst []float64, b *metrics.Block) {
 	case r == SphericalRule:
 		spherical(dst, b)
 	case b.Classes == 1:
-		squared(dst, b)
+		squares(dst, b)
 	case t.F32 != nil:
 		ranked(dst, t.F32, t, b.Labels)
 	default:
@@ -91,6 +91,12 @@ type scoreMean struct {
 	weight tally.Weight
 	mean   tally.Mean
 	v      []float64
+
+	// With weights: their powers, and the mean with their squares. They are lost in states of earlier versions.
+	powers  tally.Powers
+	squared tally.Mean
+	lost    bool
+	w       []float64
 }
 
 // add adds a block's scores, as written by row, and returns them.
@@ -103,22 +109,50 @@ func (c *scoreMean) add(b *metrics.Block, row rowFunc) []float64 {
 	c.seen.Begin(b)
 	c.weight.Add(b.Rows, b.Weights)
 	c.mean.Add(v, &kernel.WindowNLL, &kernel.WindowNLL2, b.Weights)
+	if b.Weights != nil {
+		c.powers.Add(b.Weights)
+		c.w = tally.Squared(c.w, b.Weights)
+		c.squared.Add(v, &kernel.WindowNLL, &kernel.WindowNLL2, c.w)
+	}
 	return v
 }
 
+// stdErr returns the standard error, with weights as Loss.sandwich.
+func (c *scoreMean) stdErr(level float64) float64 {
+	se := c.mean.StdErr(&c.weight, c.seen.Weighted)
+	if !c.seen.Weighted || c.lost || se != se {
+		return se
+	}
+	return studentError(&c.weight, &c.powers, &c.mean.S1, &c.squared.S1, &c.squared.S2, level)
+}
+
 func (c *scoreMean) merge(o *scoreMean, format exact.Format) error {
+	if c.seen.Weighted && o.seen.Weighted && c.lost != o.lost {
+		return state.Mismatch(format, lostSquares)
+	}
 	if err := c.seen.Merge(o.seen, format, "classes"); err != nil {
 		return err
 	}
+	c.lost = c.lost || o.lost
 	c.weight.Merge(&o.weight)
 	c.mean.Merge(&o.mean)
+	c.powers.Merge(&o.powers)
+	c.squared.Merge(&o.squared)
 	return nil
 }
 
 func (c *scoreMean) fields(f *exact.Fields) {
-	c.seen.Fields(f)
+	f.Int(&c.seen.Classes)
+	kept := c.seen.Weighted && !c.lost
+	f.Flags(&c.seen.Weighted, &kept)
+	f.Must((c.seen.Classes > 0 || !c.seen.Weighted) && (c.seen.Weighted || !kept), exact.OutOfRange)
+	c.lost = c.seen.Weighted && !kept
 	c.weight.Fields(f)
 	c.mean.Fields(f)
+	if kept {
+		c.powers.Fields(f)
+		c.squared.Fields(f)
+	}
 	f.Must((c.weight.N == 0) == (c.seen.Classes == 0), exact.OutOfRange)
 }
 
@@ -158,9 +192,9 @@ func (m *Mean) AddBlock(b *metrics.Block) {
 // Value returns the mean score; lower is better. It returns NaN without rows.
 func (m *Mean) Value() float64 { return m.mean.Value(&m.weight, m.seen.Weighted) }
 
-// Interval returns mean +- z*s/sqrt(n). There is no interval for fewer than two rows.
+// Interval returns mean +- z*s/sqrt(n), or with weights as Loss.NLLInterval. There is no interval for fewer than two rows.
 func (m *Mean) Interval(level float64) metrics.Interval {
-	return metrics.Normal(m.Value(), m.mean.StdErr(&m.weight, m.seen.Weighted), level)
+	return metrics.Normal(m.Value(), m.stdErr(level), level)
 }
 
 // Merge adds what another *Mean has seen.

@@ -28,10 +28,11 @@ with open(f"{sys.argv[1]}/classes.csv", "w") as out:
         p = [v / sum(z) for v in z]
         f.writerow([repr(v) for v in p] + [r.choices("abc", p)[0]])
 P
-for name in binary weights grid classes; do
+cp "$here/weights.csv" "$here/squares.csv" # with the squares of the weights, which the first states of weighted rows do not have
+for name in binary weights squares grid classes; do
   case $name in
     classes) set -- --prob a,b,c --classes a,b,c ;;
-    weights) set -- --prob p --weights w ;;
+    weights | squares) set -- --prob p --weights w ;;
     *) set -- --prob p ;;
   esac
   "$candor" eval "$here/$name.csv" --labels y "$@" --state "$here/v8-$name.state" --json >"$here/v8-$name.json"

@@ -43,6 +43,9 @@ func (b *Brief) Answers(list []eval.Metric, level float64) []eval.Value {
 	l := make([]eval.Value, len(list))
 	for i, m := range list {
 		l[i] = b.of.Spec.Bounded(m, b.of.answer(s, m, level))
+		if b.of.table.Weighted && l[i].Interval.Low == l[i].Interval.Low {
+			l[i].Interval, l[i].Method, l[i].Reason = metrics.NoInterval(), "", "with more than 1,000 groups weighted rows have no intervals"
+		}
 		if b.of.Spec.Cluster != "" && l[i].Interval.Low == l[i].Interval.Low {
 			l[i].Interval, l[i].Method, l[i].Reason = metrics.NoInterval(), "", "with more than 1,000 groups there are no clustered intervals"
 		}

@@ -155,12 +155,12 @@ func (m *Mean) addWeightedRows(v, weights []float64) {
 	}
 }
 
-// AddLarge adds w*x, which overflows float64 but not a Sum, for a weight w <= 2^32: it adds 2^-32 of it and doubles that 32
-// times.
+// AddLarge adds w*x, which overflows float64 but not a Sum, for w up to 2^64, the square of the largest weight: it adds 2^-64 of it and doubles
+// that 64 times.
 func AddLarge(s *exact.Sum, w, x float64) {
 	var t exact.Sum
-	t.AddExact(w * 0x1p-32 * x)
-	for range 32 {
+	t.AddExact(w * 0x1p-64 * x)
+	for range 64 {
 		t.Merge(&t)
 	}
 	s.Merge(&t)

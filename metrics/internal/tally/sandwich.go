@@ -1,0 +1,126 @@
+package tally
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/candor-go/candor/internal/exact"
+)
+
+// Powers holds sums of higher powers of the weights, by which the error of a weighted mean is found.
+type Powers struct{ W3, W4 exact.Sum }
+
+// Add adds the weights of rows.
+func (p *Powers) Add(weights []float64) {
+	for len(weights) > 0 {
+		n := min(len(weights), chunk)
+		var third, fourth [chunk]float64
+		least := math.Inf(1)
+		for i, w := range weights[:n] {
+			q := float64(w * w)
+			third[i], fourth[i] = float64(q*w), float64(q*q)
+			if w > 0 {
+				least = math.Min(least, fourth[i])
+			}
+		}
+		if least >= small {
+			AddFloats(&p.W3, third[:n])
+			AddFloats(&p.W4, fourth[:n])
+		} else {
+			addSmall(&p.W3, third[:n])
+			addSmall(&p.W4, fourth[:n])
+		}
+		weights = weights[n:]
+	}
+}
+
+// small is below what AddFloat adds to at least 52 bits.
+const small = 0x1p-36
+
+// addSmall adds values, those below small without rounding. Whether a value is rounded depends on the value alone, so that sums do not depend on
+// the order of rows.
+func addSmall(s *exact.Sum, v []float64) {
+	for _, x := range v {
+		switch {
+		case x == 0:
+		case x < small:
+			s.AddExact(x)
+		default:
+			s.AddFloat(x)
+		}
+	}
+}
+
+// Merge adds the weights of another Powers.
+func (p *Powers) Merge(o *Powers) {
+	p.W3.Merge(&o.W3)
+	p.W4.Merge(&o.W4)
+}
+
+// Negate negates the sums.
+func (p *Powers) Negate() {
+	p.W3.Negate()
+	p.W4.Negate()
+}
+
+// Fields lists the fields of the state.
+func (p *Powers) Fields(f *exact.Fields) {
+	f.Sum(&p.W3)
+	f.Sum(&p.W4)
+}
+
+// Squared appends the squares of weights to dst[:0]: what Mean and Cell add with these in place of the weights has the sums of Sandwich.
+func Squared(dst, weights []float64) []float64 {
+	dst = dst[:0]
+	for _, w := range weights {
+		dst = append(dst, float64(w*w))
+	}
+	return dst
+}
+
+// Sandwich returns the standard error of a weighted mean m of rows whose terms x may depend on the weights, and its degrees of freedom. s1 is
+// the sum of w x, q1 and q2 are those of w^2 x and w^2 x^2. With the sums W_k of the k-th powers of the weights
+//
+//	se^2 = b sum w^2 (x - m)^2 / W_1^2,   b = W_2 / (W_2 - 2 W_3/W_1 + W_2^2/W_1^2),   df = W_2^2/W_4 - 1,
+//
+// df at least 1 and at most one less than there are rows. b makes se^2 right on average if all rows have one variance, and df is Satterthwaite's
+// for it, less 1 for the mean: equal weights have s^2/n and n - 1. Both are NaN for fewer than two rows, and if one has all weight but
+// rounding.
+//
+// Source: White 1980 (heteroscedasticity); Bell and McCaffrey 2002 (bias and degrees of freedom).
+func (w *Weight) Sandwich(p *Powers, s1, q1, q2 *exact.Sum) (se, df float64) {
+	nan := math.NaN()
+	if df = w.DF(p); df != df {
+		return nan, nan
+	}
+	w1, w2, w3 := exact.Rat(&w.W), exact.Rat(&w.W2), exact.Rat(&p.W3)
+	mul := func(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
+	square := mul(w1, w1)
+	// se^2 W_1^2 (W_1^2 - 2 W_3 W_1/W_2 + W_2) = sum w^2 (W_1 x - s1)^2
+	below := mul(w3, w1)
+	below.Quo(below.Add(below, below), w2)
+	below.Sub(new(big.Rat).Add(square, w2), below)
+	if below.Sign() <= 0 {
+		return nan, nan
+	}
+	first := exact.Rat(s1)
+	above := mul(mul(first, first), w2)
+	cross := mul(mul(first, exact.Rat(q1)), w1)
+	above.Sub(above, cross.Add(cross, cross))
+	above.Add(above, mul(exact.Rat(q2), square))
+	v := new(big.Rat)
+	if above.Sign() > 0 {
+		v.Quo(above, mul(square, below))
+	}
+	return Root(v), df
+}
+
+// DF returns the degrees of freedom of Sandwich, which follow from the weights alone; NaN for fewer than two rows.
+func (w *Weight) DF(p *Powers) float64 {
+	if w.N < 2 || w.W.Sign() <= 0 || w.W2.Sign() <= 0 || p.W4.Sign() <= 0 {
+		return math.NaN()
+	}
+	w2 := exact.Rat(&w.W2)
+	w2.Mul(w2, w2)
+	return math.Max(1, math.Min(float64(w.N-1), Float(w2.Quo(w2, exact.Rat(&p.W4)))-1))
+}
