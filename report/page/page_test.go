@@ -282,7 +282,7 @@ func TestStates(t *testing.T) {
 		not  []string
 	}{
 		{"all 0 or 1", certain(10), []string{">Certain of every row, and wrong in 5.0% of them</h1>", "All probabilities are 0 or 1, as decisions are.", `class="over`,
-			"All rows have the same confidence, so none can be refused before the others.", "There is no curve by Platt scaling or beta calibration: no row that counts"}, nil},
+			"All rows have the same confidence, so none can be refused before the others.", "There is no curve by Platt scaling or beta calibration: all scores that count are 0 or 1"}, nil},
 		{"all 0 or 1, all right", certain(0), []string{">Certain of every row, and always right</h1>", "All rows are right, so there is no error to sort out."}, nil},
 		{"weights", weighted, []string{"Rows have weights: frequencies", "Tests of classes are of rows without weights.", "yes: shares and means are weighted", "of the rows that it was fitted to", "with unequal ones by more"}, nil},
 		{"more classes than rows/30", set(7, 2000, 1000), []string{"2,000 rows are too few for 1,000 classes"}, nil},
