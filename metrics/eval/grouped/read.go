@@ -47,15 +47,15 @@ func newReader(g *Evaluation, o *metrics.Options) *reader {
 		for _, a := range w.now {
 			a.AddBlock(b)
 		}
-		of := b.Groups
-		if of == nil { // the rows of one group
-			of = w.alone[:b.Rows]
-		}
 		var squares []float64
 		if w.loss != nil {
 			squares = w.loss.LastBrier()
 		}
-		w.table.Add(b, of, squares)
+		if b.Groups == nil { // the rows of one group
+			w.table.AddAlone(b, w.alone[:b.Rows], squares)
+			return
+		}
+		w.table.Add(b, b.Groups, squares)
 	})
 	w.pass = func(c *metrics.Chunk) {
 		w.walker.Add(c)

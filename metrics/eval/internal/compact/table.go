@@ -43,6 +43,7 @@ type Table struct {
 	touched  int64
 	raw      raw
 	direct   [][]float64 // the columns of a block whose rows do not wait
+	room     [][]float64 // for those of means that the block lacks
 }
 
 // full is the number of rows of a bin from which on words are cleared.
@@ -106,12 +107,7 @@ func (t *Table) of(g int32) *Sums {
 // Add adds the rows of a block, each to the group of its number. Grow has made room. squares are the rows' Brier scores where the caller has
 // them, else nil.
 func (t *Table) Add(b *metrics.Block, groups []int32, squares []float64) {
-	n := b.Rows
-	t.Weighted = b.Weights != nil
-	if len(t.bin) < n {
-		t.bin, t.hit, t.v = make([]int32, n), make([]uint8, n), make([]float64, n)
-		t.ones = slices.Repeat([]int32{1}, n)
-	}
+	t.begin(b)
 	if !t.Classes {
 		for i, g := range groups {
 			s := t.of(g)
@@ -127,12 +123,7 @@ func (t *Table) Add(b *metrics.Block, groups []int32, squares []float64) {
 		}
 		return
 	}
-	p, y := b.Score, b.Right
-	if t.Event == calib.Positive {
-		p, y = b.Stats.Positive, t.hit
-		kernel.Hits(t.hit[:n], b.Labels[:n], t.ones[:n])
-	}
-	kernel.BinEqual(t.bin[:n], p[:n], t.edges, kernel.LeftClosed)
+	p, y := t.scores(b)
 	if t.Weighted {
 		for i, g := range groups {
 			t.of(g).add(t.bin[i], p[i], y[i], b.Weights[i], true)
@@ -143,10 +134,97 @@ func (t *Table) Add(b *metrics.Block, groups []int32, squares []float64) {
 		return
 	}
 	if from, near := t.near(); near {
-		t.addDirect(b, p[:n], y[:n], groups, squares, from)
+		t.addDirect(b, p, y, groups, squares, from)
 		return
 	}
-	t.collect(b, p[:n], y[:n], groups)
+	t.collect(b, p, y, groups)
+}
+
+// begin makes room for the columns of a block.
+func (t *Table) begin(b *metrics.Block) {
+	n := b.Rows
+	if t.Weighted = b.Weights != nil; len(t.bin) < n {
+		t.bin, t.hit, t.v = make([]int32, n), make([]uint8, n), make([]float64, n)
+		t.ones = slices.Repeat([]int32{1}, n)
+	}
+}
+
+// scores returns the scores and outcomes of the event, and writes the rows' bins.
+func (t *Table) scores(b *metrics.Block) (p []float64, y []uint8) {
+	n := b.Rows
+	p, y = b.Score[:n], b.Right[:n]
+	if t.Event == calib.Positive {
+		p, y = b.Stats.Positive[:n], t.hit[:n]
+		kernel.Hits(y, b.Labels[:n], t.ones[:n])
+	}
+	kernel.BinEqual(t.bin[:n], p, t.edges, kernel.LeftClosed)
+	return p, y
+}
+
+// leastAlone is the number of rows from which on those of one group are added up before they are added to its sums.
+const leastAlone = 128
+
+// AddAlone is Add for rows that are all of one group. They would wait for each other at its words, so they are added up first.
+func (t *Table) AddAlone(b *metrics.Block, groups []int32, squares []float64) {
+	n := b.Rows
+	if !t.Classes || b.Weights != nil || n < leastAlone || n > kernel.MaxSum {
+		t.Add(b, groups, squares)
+		return
+	}
+	t.begin(b)
+	p, y := t.scores(b)
+	var bins [Bins]kernel.BinSum
+	kernel.BinSums(bins[:], t.bin[:n], p, y)
+	in, rec := int64(0), make([]int64, t.words)
+	for i, s := range bins {
+		in += s.N
+		rec[i*binWords], rec[i*binWords+1] = s.N<<32+s.Y, s.P
+		rec[atSquares] += s.PP
+		rec[atHits] += s.PY
+	}
+	if in < int64(n) { // some score is outside [0,1]
+		t.Add(b, groups, squares)
+		return
+	}
+	to := t.of(groups[0])
+	for m := range t.Means {
+		l := &t.Means[m]
+		if l.first == nil {
+			t.slow(m, b, groups)
+			continue
+		}
+		v := t.column(m, &t.v, b, squares)
+		s := kernel.Moments(v, l.first, l.second)
+		if l.first.Fine == 0 {
+			rec[l.at], rec[l.at+1] = s.Hi, s.Hi2
+		} else {
+			rec[l.at], rec[l.at+1], rec[l.at+2], rec[l.at+3] = s.Hi, s.Lo, s.Hi2, s.Lo2
+		}
+		if s.Out > 0 {
+			for _, x := range v {
+				if !(math.Abs(x) <= l.first.Max) {
+					to.addValue(m, x, 1, false, true)
+				}
+			}
+		}
+	}
+	t.addWords(to, rec)
+}
+
+// column returns the values of a mean: a column of the block if it has them, else they are written to room.
+func (t *Table) column(m int, room *[]float64, b *metrics.Block, squares []float64) []float64 {
+	switch l := &t.Means[m]; {
+	case l.squares && squares != nil:
+		return squares[:b.Rows]
+	case l.column != nil:
+		return l.column(b)[:b.Rows]
+	}
+	if len(*room) < b.Rows {
+		*room = make([]float64, b.Rows)
+	}
+	v := (*room)[:b.Rows]
+	t.values[m](v, b)
+	return v
 }
 
 // near returns the first of neighbouring groups that the rows of a block are of, if their words are in the cache or soon will be.
@@ -165,26 +243,17 @@ func (t *Table) addDirect(b *metrics.Block, p []float64, y []uint8, groups []int
 		t.keys = make([]uint32, n)
 	}
 	if t.direct == nil {
-		t.direct = make([][]float64, 1+len(t.Means))
+		t.direct, t.room = make([][]float64, 1+len(t.Means)), make([][]float64, len(t.Means))
 	}
 	keys := t.keys[:n]
 	recordKeys(keys, groups, t.bin, y, from, uint32(t.words))
 	t.direct[0] = p
 	for m := range t.Means {
-		l, v := &t.Means[m], &t.direct[1+m]
-		switch {
-		case l.first == nil:
+		if t.Means[m].first == nil {
 			t.slow(m, b, groups)
-		case l.squares && squares != nil:
-			*v = squares
-		case l.column != nil:
-			*v = l.column(b)
-		default:
-			if len(*v) < n {
-				*v = make([]float64, n)
-			}
-			t.values[m]((*v)[:n], b)
+			continue
 		}
+		t.direct[1+m] = t.column(m, &t.room[m], b, squares)
 	}
 	t.addRows(from, t.hot[int(from)*t.words:], keys, t.direct)
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/internal/isa/isatest"
 	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -157,4 +159,55 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAddAlone: rows that are all of one group make the same sums as those that are of any.
+func TestAddAlone(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		for _, classes := range []int{1, 3} {
+			for _, rows := range []int{1, leastAlone - 1, leastAlone, 700, kernel.MaxSum} {
+				p := testrows.Random(uint64(rows), rows, classes, false)
+				switch rows {
+				case 700: // with an unchecked score
+					p.F64[1] = 1.5
+				case kernel.MaxSum: // with an infinite loss
+					p.Labels[0], p.F64[0] = 1, 0
+					if classes > 1 {
+						copy(p.F64, []float64{0.5, 0, 0.5})
+					}
+				}
+				spec := eval.Spec{Classes: classes}
+				spec.Metrics, _ = eval.ParseMetrics("default,entropy,spherical", spec.Shape())
+				k := For(&spec)
+				one, other := k.New(), k.New()
+				groups := slices.Repeat([]int32{2}, rows)
+				blocks := 0
+				w := metrics.NewWalker(&metrics.Options{Unchecked: true}, k.Need()|metrics.NeedSpread, func(b *metrics.Block) {
+					squares := make([]float64, b.Rows)
+					kernel.SquaredErrors(squares, b.Stats, b.Hit[:b.Rows], b.Classes)
+					if blocks++; blocks%2 == 0 {
+						squares = nil
+					}
+					one.AddAlone(b, groups[:b.Rows], squares)
+					other.Add(b, groups[:b.Rows], squares)
+				})
+				one.Grow(5)
+				other.Grow(5)
+				for range 3 {
+					w.Add(&metrics.Chunk{Predictions: *p})
+				}
+				a, err := one.Append(nil, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := other.Append(nil, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if blocks != 3 || !bytes.Equal(a, b) {
+					t.Fatalf("%d classes, %d rows in %d blocks: other sums", classes, rows, blocks)
+				}
+			}
+		}
+	})
 }
