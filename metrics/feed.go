@@ -70,47 +70,66 @@ func (c *Chunk) Slice(from, to int) Chunk {
 
 // Pick sets p to the given rows of c, by their places in it, and reuses the memory of p's slices, which must be p's own. Groups
 // are left out, and Recycle is not set.
-func (p *Chunk) Pick(c *Chunk, rows []int32) {
+func (p *Chunk) Pick(c *Chunk, rows []int32) { p.take(c, rows, false) }
+
+// Order is Pick of all rows of c in an order: row i of c becomes row to[i]. Rows are read in their own order, which is faster where they
+// are short.
+func (p *Chunk) Order(c *Chunk, to []int32) { p.take(c, to, true) }
+
+func (p *Chunk) take(c *Chunk, rows []int32, to bool) {
 	p.Kind, p.Dimensions, p.First, p.Rows, p.Classes, p.Stride = c.Kind, c.Dimensions, c.First, len(rows), c.Classes, 0
 	stride := c.RowStride()
-	p.F64 = pickRows(p.F64, c.F64, rows, c.Classes, stride)
-	p.F32 = pickRows(p.F32, c.F32, rows, c.Classes, stride)
-	p.F16 = pickRows(p.F16, c.F16, rows, c.Classes, stride)
-	p.BF16 = pickRows(p.BF16, c.BF16, rows, c.Classes, stride)
-	p.Labels = pickRows(p.Labels, c.Labels, rows, 1, 1)
-	p.Observed = pickRows(p.Observed, c.Observed, rows, 1, 1)
-	p.Weights = pickRows(p.Weights, c.Weights, rows, 1, 1)
-	p.Decisions = pickRows(p.Decisions, c.Decisions, rows, 1, 1)
-	p.ConfidenceScores = pickRows(p.ConfidenceScores, c.ConfidenceScores, rows, 1, 1)
-	p.Bytes = pickRows(p.Bytes, c.Bytes, rows, 1, 1)
-	p.Sequences = pickRows(p.Sequences, c.Sequences, rows, 1, 1)
-	p.Clusters, p.ClusterName = pickRows(p.Clusters, c.Clusters, rows, 1, 1), c.ClusterName
-	p.Pair = c.Pair.Rows(rows)
-	if c.Numbers != nil {
-		p.Numbers = pickRows(p.Numbers, c.Numbers, rows, 1, 1)
-	} else {
+	p.F64 = takeRows(p.F64, c.F64, rows, c.Classes, stride, to)
+	p.F32 = takeRows(p.F32, c.F32, rows, c.Classes, stride, to)
+	p.F16 = takeRows(p.F16, c.F16, rows, c.Classes, stride, to)
+	p.BF16 = takeRows(p.BF16, c.BF16, rows, c.Classes, stride, to)
+	p.Labels = takeRows(p.Labels, c.Labels, rows, 1, 1, to)
+	p.Observed = takeRows(p.Observed, c.Observed, rows, 1, 1, to)
+	p.Weights = takeRows(p.Weights, c.Weights, rows, 1, 1, to)
+	p.Decisions = takeRows(p.Decisions, c.Decisions, rows, 1, 1, to)
+	p.ConfidenceScores = takeRows(p.ConfidenceScores, c.ConfidenceScores, rows, 1, 1, to)
+	p.Bytes = takeRows(p.Bytes, c.Bytes, rows, 1, 1, to)
+	p.Sequences = takeRows(p.Sequences, c.Sequences, rows, 1, 1, to)
+	p.Clusters, p.ClusterName = takeRows(p.Clusters, c.Clusters, rows, 1, 1, to), c.ClusterName
+	if p.Pair = nil; c.Pair != nil {
+		p.Pair = &Pair{takeRows(nil, c.Pair.Raw, rows, 2, 2, to), c.Pair.Kind, c.Pair.Event}
+	}
+	switch {
+	case c.Numbers != nil:
+		p.Numbers = takeRows(p.Numbers, c.Numbers, rows, 1, 1, to)
+	case to:
+		p.Numbers = room(p.Numbers[:cap(p.Numbers)], len(rows))[:len(rows)]
+		for from, at := range rows {
+			p.Numbers[at] = int32(from)
+		}
+	default:
 		p.Numbers = append(p.Numbers[:0], rows...)
 	}
 }
 
-// pickRows copies rows to dst, reallocating it if needed; nil stays nil.
-func pickRows[T any](dst, src []T, rows []int32, width, stride int) []T {
+// takeRows copies rows to dst, reallocating it if needed; nil stays nil. If to is set it copies all rows, and these are their places in dst.
+func takeRows[T any](dst, src []T, rows []int32, width, stride int, to bool) []T {
 	if src == nil {
 		return nil
 	}
-	if n := len(rows) * width; cap(dst) < n {
-		dst = make([]T, n)
-	} else {
-		dst = dst[:n]
-	}
-	if width == 1 {
-		for to, from := range rows {
-			dst[to] = src[int(from)*stride]
+	dst = room(dst[:cap(dst)], len(rows)*width)[:len(rows)*width]
+	switch {
+	case width == 1 && to:
+		for from, at := range rows {
+			dst[at] = src[from*stride]
 		}
-		return dst
-	}
-	for to, from := range rows {
-		copy(dst[to*width:(to+1)*width], src[int(from)*stride:int(from)*stride+width])
+	case width == 1:
+		for at, from := range rows {
+			dst[at] = src[int(from)*stride]
+		}
+	default:
+		for at, from := range rows {
+			at, from := at, int(from)
+			if to {
+				at, from = from, at
+			}
+			copy(dst[at*width:(at+1)*width], src[from*stride:from*stride+width])
+		}
 	}
 	return dst
 }

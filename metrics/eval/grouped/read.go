@@ -34,7 +34,8 @@ type reader struct {
 
 	at, count []int32 // for each group, its range among the rows sorted by group
 	order     []int32
-	part      metrics.Chunk
+	part      metrics.Chunk // the rows of a chunk in this order, or of one of its groups
+	slice     metrics.Chunk
 }
 
 func newReader(g *Evaluation, o *metrics.Options) *reader {
@@ -204,15 +205,36 @@ func (w *reader) parts(c *metrics.Chunk, most int32) error {
 	}
 	w.at = append(w.at[:0], w.count[:most+1]...)
 	w.order = resized(w.order, c.Rows)
+	if c.RowStride()*c.DType().Size() <= shortRow {
+		for i, g := range c.Groups {
+			w.order[i] = w.at[g]
+			w.at[g]++
+		}
+		w.part.Order(c, w.order)
+		return w.groupsOf(most, func(from, to int32) *metrics.Chunk {
+			w.slice = w.part.Slice(int(from), int(to))
+			return &w.slice
+		})
+	}
 	for i, g := range c.Groups {
 		w.order[w.at[g]] = int32(i)
 		w.at[g]++
 	}
+	return w.groupsOf(most, func(from, to int32) *metrics.Chunk {
+		w.part.Pick(c, w.order[from:to])
+		return &w.part
+	})
+}
+
+// shortRow is the number of bytes of a row up to which the rows of a chunk are put in order at once.
+const shortRow = 64
+
+// groupsOf passes on the rows of each group of a chunk, which lie side by side and of which rows returns those in a range.
+func (w *reader) groupsOf(most int32, rows func(from, to int32) *metrics.Chunk) error {
 	from := int32(0)
-	for g := range most + 1 {
-		if to := w.at[g]; to > from {
-			w.part.Pick(c, w.order[from:to])
-			if err := w.group(g, &w.part); err != nil {
+	for g, to := range w.at[:most+1] {
+		if to > from {
+			if err := w.group(int32(g), rows(from, to)); err != nil {
 				return err
 			}
 			from = to
