@@ -339,7 +339,8 @@ func (v *View) bins(n int) (l []binned, in []int32) {
 // square of a bin's mean residual is the variance of that mean by clusters. R_gk is the sum of the residuals of cluster g in bin k around
 // their mean g_k, times sqrt(G_k/(G_k-1)) for the G_k clusters of the bin. A cluster moves the difference by 2 g_k R_gk and by g_k^2 of its rows. Where both models are calibrated, what is left is the variance of the
 // products of two clusters' residuals, 2 sum C_kl^2 / (n_k n_l N^2) over pairs of bins of both models, with C_kl = sum_g R_gk R_gl. As
-// for rows, the variance is the first minus the second, and at least the second.
+// for rows, the variance is the first minus the second, and at least the second. It is larger by 3/m for m clusters that have the rarer outcome, as
+// that of areas and fits.
 //
 // A bin with one cluster has no variance and adds nothing to a value. unseen is the most that those of v and of o might have added.
 func (v *View) ErrorSquared(o *View, n int) (e Error, unseen [2]float64) {
@@ -429,7 +430,7 @@ func (v *View) ErrorSquared(o *View, n int) (e Error, unseen [2]float64) {
 	}
 	e = v.c.spread(moves, v.total)
 	square := float64(v.total * v.total)
-	e.SE = math.Sqrt(math.Max(float64(e.SE*e.SE)-taken/square, math.Max(0, least)/square))
+	e.SE = math.Sqrt(math.Max(float64(e.SE*e.SE)-taken/square, math.Max(0, least)/square)) * v.few(o)
 	return v.limited(o, e), unseen
 }
 
