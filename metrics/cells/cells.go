@@ -218,6 +218,7 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 		return
 	}
 	c.sorted = false
+	log := c.log
 	for i, v := range p {
 		k := tally.Key(v, tail[i])
 		if k > 2*half {
@@ -227,12 +228,17 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 		if c.origin != ofScores {
 			k = rawEventKey(b.Peak[i], c.Event())
 		}
-		if len(c.log) == cap(c.log) && !c.makeRoom() {
-			c.outside += int64(c.grid.add(p[i:], tail[i:], hit[i:]))
-			return
+		if len(log) == cap(log) {
+			c.log = log
+			if !c.makeRoom() {
+				c.outside += int64(c.grid.add(p[i:], tail[i:], hit[i:]))
+				return
+			}
+			log = c.log
 		}
-		c.log = append(c.log, k<<1|uint64(hit[i]&1))
+		log = append(log, k<<1|uint64(hit[i]&1))
 	}
+	c.log = log
 }
 
 // makeRoom makes room in the log. It returns false if the scores have moved to a grid.
@@ -267,11 +273,9 @@ func manyDistinct(log []uint64) bool {
 	n := 0
 	for _, v := range log {
 		h := (v >> 1) * 0x9e3779b97f4a7c15 >> (64 - bits)
-		word, bit := &taken[h/64], uint64(1)<<(h%64)
-		if *word&bit == 0 {
-			n++
-			*word |= bit
-		}
+		word := &taken[h/64]
+		n += int(^*word >> (h % 64) & 1)
+		*word |= 1 << (h % 64)
 	}
 	return n > MaxExact
 }
@@ -556,10 +560,11 @@ func (g *grid) addLog(log []uint64) {
 		n := min(len(log), len(p))
 		for i, v := range log[:n] {
 			q, upper := tally.Distance(v >> 1)
-			p[i], tail[i], y[i] = q, q, uint8(v&1)
+			b := math.Float64bits(q)
 			if upper {
-				p[i] = 1 // any value in the upper half
+				b = 0x3ff0000000000000 // 1, or any value in the upper half; as bits it needs no jump
 			}
+			p[i], tail[i], y[i] = math.Float64frombits(b), q, uint8(v&1)
 		}
 		g.add(p[:n], tail[:n], y[:n])
 		log = log[n:]

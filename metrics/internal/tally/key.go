@@ -26,10 +26,11 @@ func Key(p, tail float64) uint64 {
 
 // Distance returns the distance q of a score from the nearer of 0 and 1, and whether that is 1.
 func Distance(key uint64) (q float64, upper bool) {
-	if key < HalfKey {
-		return math.Float64frombits(key), false
+	b := 2*HalfKey - key
+	if key < HalfKey { // no jump, as in Key
+		b = key
 	}
-	return math.Float64frombits(2*HalfKey - key), true
+	return math.Float64frombits(b), key >= HalfKey
 }
 
 // Score returns the score of a key.
