@@ -20,9 +20,6 @@ import (
 // beforeAfter are the sets of a recalibration's differences, and the rows by the map of all of them.
 var beforeAfter = []string{"before", "after", "map of all rows"}
 
-// byMaps is what is added to the method of differences that are widened by how maps vary.
-const byMaps = "; widened by how maps of other rows differ"
-
 // afterAndDifferences evaluates the recalibrated data, and finds the differences from the rows as they were. The intervals allow for the
 // maps' being estimates, by the rows as the map of all of them has them.
 //
@@ -129,7 +126,7 @@ func widen(d *compared.Difference, se, level float64) {
 	d.Interval = metrics.Interval{Low: d.Value - rootSum(d.Value-d.Interval.Low, more), High: d.Value + rootSum(d.Interval.High-d.Value, more)}
 	d.Error.SE = rootSum(d.Error.SE, se)
 	d.P = math.Max(d.P, d.Error.P(d.Value, 0))
-	d.Method += byMaps
+	d.Method += report.ByMaps
 }
 
 // keepsDecisions reports whether maps of a method change no decision.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -141,6 +142,31 @@ func TestPrintFitted(t *testing.T) {
 	}
 	if want := len(fittedWhat) * len(fittedLosses); rows != want || shares < want*5 {
 		t.Errorf("%d rows, %d shares:\n%s", rows, shares, b.String())
+	}
+}
+
+// TestPrintFittedClusters: likewise where rows are in clusters, of which each is in one fold.
+func TestPrintFittedClusters(t *testing.T) {
+	defer func(law string) { onlyLaw = law }(onlyLaw)
+	onlyLaw = "frames"
+	runs := check.Size(20, 60, 500)
+	var b strings.Builder
+	if err := printFittedClusters(&b, runs, check.Size(4000, 20_000, 100_000), 2, []int{40}); err != nil {
+		t.Fatal(err)
+	}
+	shares := 0
+	for _, l := range strings.Split(b.String(), "\n") {
+		f := strings.Split(l, "|")
+		if !strings.Contains(l, "| `") || len(f) < 4 {
+			continue
+		}
+		if v, err := strconv.ParseFloat(strings.TrimSpace(f[3]), 64); err != nil || v < 0.93-5*math.Sqrt(0.07/float64(runs)) {
+			t.Errorf("%s: %v", l, err)
+		}
+		shares++
+	}
+	if want := len(fittedWhat) * len(fittedLosses); shares != want {
+		t.Errorf("%d shares, not %d:\n%s", shares, want, b.String())
 	}
 }
 

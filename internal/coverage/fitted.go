@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 
 	"github.com/candor-go/candor/metrics"
@@ -22,7 +23,7 @@ func printFitted(w io.Writer, runs, truth, threads int, sizes []int) error {
 	fmt.Fprintf(w, "Share of %d sets whose 95%% interval holds the true difference of the fitted maps; - where both sets are one model after scaling.\n", runs)
 	var tables [6][2]*risks
 	for i := range pairLaws {
-		tables[i] = pairLaws[i].risks(truth)
+		tables[i] = risksOf(pairLaws[i].draw(rand.New(rand.NewPCG(1, 0)), truth))
 	}
 	for _, n := range sizes {
 		fmt.Fprintf(w, "\nN = %d:\n\n| difference | metric |", n)
@@ -32,7 +33,9 @@ func printFitted(w io.Writer, runs, truth, threads int, sizes []int) error {
 			fmt.Fprintf(w, " %s |", pairLaws[i].name)
 			line += " ---: |"
 			var err error
-			if share[i], err = pairLaws[i].coverFitted(n, runs, threads, tables[i]); err != nil {
+			if share[i], err = coverFitted(runs, threads, tables[i], func(run int) ([2]*metrics.Predictions, []int32) {
+				return pairLaws[i].draw(rand.New(rand.NewPCG(2, uint64(run))), n), nil
+			}); err != nil {
 				return err
 			}
 		}
@@ -91,15 +94,16 @@ func (l *pairLaw) draw(r *rand.Rand, n int) [2]*metrics.Predictions {
 	return [2]*metrics.Predictions{a, b}
 }
 
-// risks finds the mean losses of both models from very many rows.
-func (l *pairLaw) risks(rows int) (of [2]*risks) {
-	for m, p := range l.draw(rand.New(rand.NewPCG(1, 0)), rows) {
+// risksOf finds the mean losses of both models from very many rows.
+func risksOf(models [2]*metrics.Predictions) (of [2]*risks) {
+	for m, p := range models {
+		rows := p.Rows
 		of[m] = &risks{map[string][]float64{}}
 		of[m].at["nll"], of[m].at["brier"] = make([]float64, riskSteps), make([]float64, riskSteps)
-		k := max(2, l.classes)
+		k := max(2, p.Classes)
 		z, q := make([]float64, k), make([]float64, k)
 		for i := range rows {
-			if l.classes == 1 {
+			if p.Classes == 1 {
 				z[0], z[1] = math.Log1p(-p.F64[i]), math.Log(p.F64[i])
 			} else {
 				for c := range z {
@@ -116,7 +120,7 @@ func (l *pairLaw) risks(rows int) (of [2]*risks) {
 					}
 					square += v * v
 				}
-				if l.classes == 1 {
+				if p.Classes == 1 {
 					square /= 2
 				}
 				of[m].at["nll"][s] -= math.Log(q[y]) / float64(rows)
@@ -127,21 +131,31 @@ func (l *pairLaw) risks(rows int) (of [2]*risks) {
 	return of
 }
 
-// coverFitted returns the share of sets whose interval holds the true difference, by what is compared and by which metric.
-func (l *pairLaw) coverFitted(n, runs, threads int, of [2]*risks) (map[string]float64, error) {
-	list, err := eval.ParseMetrics("nll,brier", eval.Shape{Classes: l.classes})
-	if err != nil {
-		return nil, err
-	}
+// coverFitted returns the share of sets whose interval holds the true difference, by what is compared and by which metric. draw draws the rows of
+// both models for a run, and their clusters, which may be nil.
+func coverFitted(runs, threads int, of [2]*risks, draw func(run int) ([2]*metrics.Predictions, []int32)) (map[string]float64, error) {
 	var mu sync.Mutex
 	hit, all := map[string]int{}, map[string]int{}
-	err = each(runs, threads, func(run int) error {
-		folds := recal.Folds{}
+	err := each(runs, threads, func(run int) error {
+		models, clusters := draw(run)
+		n := models[0].Rows
+		spec := eval.Spec{Classes: models[0].Classes}
+		var err error
+		if spec.Metrics, err = eval.ParseMetrics("nll,brier", spec.Shape()); err != nil {
+			return err
+		}
+		if clusters != nil {
+			spec.Cluster = "cluster"
+		}
+		folds := recal.Folds{Clusters: clusters != nil}
 		var raw, scaled [2]recal.Data
 		var maps [2][]recal.Map
 		var whole [2]recal.Data
-		for m, p := range l.draw(rand.New(rand.NewPCG(2, uint64(run))), n) {
+		for m, p := range models {
 			raw[m] = recal.InMemory(p)
+			if clusters != nil {
+				raw[m] = recal.OpenFunc(func() (recal.Source, error) { return &clusteredRows{inClusters{once{p}, clusters}}, nil })
+			}
 			var err error
 			if maps[m], err = recal.CrossFit(recal.Temperature{}, raw[m], folds, &recal.Options{Threads: 1}); err != nil {
 				return nil // some set has no best temperature
@@ -156,7 +170,11 @@ func (l *pairLaw) coverFitted(n, runs, threads int, of [2]*risks) (map[string]fl
 		// A fold counts by its rows.
 		count := make([]float64, folds.Count())
 		for i := range n {
-			count[folds.Fold(int64(i))] += 1 / float64(n)
+			k := folds.Fold(int64(i))
+			if clusters != nil {
+				k = folds.FoldOf(strconv.Itoa(int(clusters[i])))
+			}
+			count[k] += 1 / float64(n)
 		}
 		after := func(m int, metric string) (v float64) {
 			for k, t := range maps[m] {
@@ -165,7 +183,7 @@ func (l *pairLaw) coverFitted(n, runs, threads int, of [2]*risks) (map[string]fl
 			return v
 		}
 		for w, sides := range [][3]recal.Data{{scaled[0], scaled[1], scaled[1]}, {raw[0], scaled[0], whole[0]}, {raw[1], scaled[1], whole[1]}} {
-			c, err := compared.New(eval.Spec{Classes: l.classes, Metrics: list}, []string{"A", "B", "map of all rows"}, "")
+			c, err := compared.New(spec, []string{"A", "B", "map of all rows"}, "")
 			if err != nil {
 				return err
 			}
@@ -216,6 +234,52 @@ func (l *pairLaw) coverFitted(n, runs, threads int, of [2]*risks) (map[string]fl
 		share[what] = float64(hit[what]) / float64(n)
 	}
 	return share, err
+}
+
+// clusteredRows are rows of clusters that were opened.
+type clusteredRows struct{ inClusters }
+
+func (*clusteredRows) Close() error { return nil }
+
+// printFittedClusters is printFitted for rows in clusters, whose folds hold whole clusters, by the number of clusters.
+func printFittedClusters(w io.Writer, runs, truth, threads int, sizes []int) error {
+	fmt.Fprintf(w, "Share of %d sets of clusters of rows whose 95%% interval holds the true difference of the fitted maps.\n", runs)
+	for _, n := range sizes {
+		fmt.Fprintf(w, "\n%d clusters:\n\n| difference | metric |", n)
+		line := "\n| --- | --- |"
+		var share []map[string]float64
+		for _, l := range lawsOfClusters() {
+			if l.name == "giant" { // whose fold has most rows
+				continue
+			}
+			fmt.Fprintf(w, " %s |", l.name)
+			line += " ---: |"
+			a, b, _ := l.many(truth)
+			found, err := coverFitted(runs, threads, risksOf([2]*metrics.Predictions{a, b}), func(run int) ([2]*metrics.Predictions, []int32) {
+				a, b, of := l.draw(rand.New(rand.NewPCG(6, uint64(run))), n)
+				return [2]*metrics.Predictions{a, b}, of
+			})
+			if err != nil {
+				return err
+			}
+			share = append(share, found)
+		}
+		fmt.Fprintln(w, line)
+		for _, what := range fittedWhat {
+			for _, name := range fittedLosses {
+				row := fmt.Sprintf("| %s | `%s` |", what, name)
+				for i := range share {
+					if v, ok := share[i][what+name]; ok {
+						row += fmt.Sprintf(" %.3f |", v)
+					} else {
+						row += " - |"
+					}
+				}
+				fmt.Fprintln(w, row)
+			}
+		}
+	}
+	return nil
 }
 
 // applied returns data after a map.

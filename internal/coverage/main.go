@@ -47,10 +47,13 @@ var sections = []section{
 	{"fitted", 300, func(w io.Writer, runs, truth, threads int) error {
 		return printFitted(w, runs, truth/10, threads, []int{200, 1000})
 	}},
+	{"cluster-fitted", 1000, func(w io.Writer, runs, truth, threads int) error {
+		return printFittedClusters(w, runs, truth/10, threads, []int{30, 100})
+	}},
 	{"together", 1000, func(w io.Writer, runs, truth, threads int) error {
 		return printTogether(w, runs, truth, threads, []int{200, 1000})
 	}},
-	{"cluster-pairs", 500, func(w io.Writer, runs, truth, threads int) error {
+	{"cluster-pairs", 2000, func(w io.Writer, runs, truth, threads int) error {
 		return printClusters(w, runs, truth, threads, []int{30, 100})
 	}},
 	{"groups", 2000, func(w io.Writer, runs, _, threads int) error { return printGroups(w, runs, threads) }},
