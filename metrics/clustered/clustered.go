@@ -36,11 +36,14 @@ type Sums struct {
 	all     []cluster
 	index   map[string]int32
 	numbers map[int32]int32 // of a cluster in blocks: its place in all
+	low     []int32         // the same of low numbers, plus 1; 0 where it is not known
 
 	values []func(dst []float64, b *metrics.Block) // of the losses, for the goroutine that adds
 	v      [][]float64
 	places []uint64
 	tails  []float64
+	at     []int32 // places in all of the clusters of rows
+	loaded uint64  // of what fetch has loaded, so that it is
 }
 
 // cluster is what is kept of a cluster.
@@ -130,19 +133,61 @@ func (s *Sums) AddBlock(b *metrics.Block) {
 	if s.opt.Scored {
 		s.placed(b)
 	}
-	for i := 0; i < n; {
-		j := i + 1
-		for j < n && b.Clusters[j] == b.Clusters[i] {
-			j++
+	for from := 0; from < n; from += together {
+		to := min(from+together, n)
+		s.fetch(b, from, to)
+		for i := from; i < to; {
+			j := i + 1
+			for j < to && s.at[j-from] == s.at[i-from] {
+				j++
+			}
+			s.run(b, &s.all[s.at[i-from]], i, j)
+			i = j
 		}
-		s.run(b, i, j)
-		i = j
 	}
 }
 
+// together is the number of rows whose clusters are brought into the cache at once.
+const together = 256
+
+// fetch finds the places in all of the clusters of rows, and loads what rows are added to. Of many clusters in random order each would be waited
+// for in turn, several times a row; here none waits for another.
+func (s *Sums) fetch(b *metrics.Block, from, to int) {
+	s.at = s.at[:0]
+	for i, number := range b.Clusters[from:to] {
+		if i > 0 && number == b.Clusters[from+i-1] {
+			s.at = append(s.at, s.at[i-1])
+			continue
+		}
+		s.at = append(s.at, s.of(b, number))
+	}
+	if len(s.all) < together {
+		return
+	}
+	sum := uint64(0)
+	for _, at := range s.at {
+		c := &s.all[at]
+		sum += uint64(c.n) + uint64(c.sorted) + uint64(len(c.sums))
+	}
+	for _, at := range s.at {
+		c := &s.all[at]
+		for l := 0; l < len(c.sums); l += 2 { // two in a line of the cache, and one more where they do not begin with it
+			sum += firstWord(&c.sums[l])
+		}
+		if n := len(c.sums); n > 0 {
+			sum += firstWord(&c.sums[n-1])
+		}
+		if n := len(c.counts); n > 0 {
+			sum += c.counts[n-1]
+		}
+	}
+	s.loaded += sum
+}
+
+func firstWord(s *exact.Sum) uint64 { return *(*uint64)(unsafe.Pointer(s)) }
+
 // run adds rows i to before j of a block, which are of one cluster.
-func (s *Sums) run(b *metrics.Block, i, j int) {
-	c := &s.all[s.of(b, b.Clusters[i])]
+func (s *Sums) run(b *metrics.Block, c *cluster, i, j int) {
 	c.n += int64(j - i)
 	if b.Weights != nil {
 		for _, w := range b.Weights[i:j] {
@@ -179,13 +224,25 @@ func (s *Sums) run(b *metrics.Block, i, j int) {
 
 // of returns the place of a block's cluster in all, and adds it if it is new.
 func (s *Sums) of(b *metrics.Block, number int32) int32 {
-	at, ok := s.numbers[number]
-	if !ok {
-		name := strconv.Itoa(int(number))
-		if b.ClusterName != nil {
-			name = b.ClusterName(number)
+	if uint(number) < uint(len(s.low)) {
+		if at := s.low[number]; at > 0 {
+			return at - 1
 		}
-		at = s.named(name)
+	} else if at, ok := s.numbers[number]; ok {
+		return at
+	}
+	name := strconv.Itoa(int(number))
+	if b.ClusterName != nil {
+		name = b.ClusterName(number)
+	}
+	at := s.named(name)
+	// Low numbers have a table as long as there are about as many clusters.
+	if number >= 0 && int(number) < 4*len(s.all)+64 && int(number) >= len(s.low) {
+		s.low = append(s.low, make([]int32, int(number)+1-len(s.low))...)
+	}
+	if uint(number) < uint(len(s.low)) {
+		s.low[number] = at + 1
+	} else {
 		s.numbers[number] = at
 	}
 	return at
@@ -376,6 +433,7 @@ func (s *Sums) sort() {
 	slices.SortFunc(s.all, func(a, b cluster) int { return cmp.Compare(a.name, b.name) })
 	clear(s.index)
 	clear(s.numbers)
+	s.low = nil
 	for i := range s.all {
 		s.index[s.all[i].name] = int32(i)
 	}

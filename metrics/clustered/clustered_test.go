@@ -2,10 +2,13 @@ package clustered_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
@@ -225,6 +228,39 @@ func TestMerge(t *testing.T) {
 		}
 		if err := again.Merge(clustered.New(clustered.Options{})); err == nil {
 			t.Error("merged with other losses")
+		}
+	}
+}
+
+// TestMany: of more clusters than are loaded at once, the state has the same bytes in random order, cluster after cluster, and whether their numbers
+// are low or far apart.
+func TestMany(t *testing.T) {
+	for _, weights := range []bool{false, true} {
+		const n, clusters = 4000, 900
+		s := sample(6, n, clusters, weights)
+		order := make([]int, n)
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.of[a], s.of[b]) })
+		ordered, apart := &rows{weights: weights}, &rows{p: s.p, y: s.y, w: s.w, weights: weights}
+		for i, from := range order {
+			ordered.p, ordered.y, ordered.w, ordered.of = append(ordered.p, s.p[from]), append(ordered.y, s.y[from]), append(ordered.w, s.w[from]), append(ordered.of, s.of[from])
+			g := s.of[i]
+			if g%3 > 0 {
+				g += 1_000_000 * (g % 3)
+			}
+			apart.of = append(apart.of, g)
+		}
+		name := func(i int32) string { return strconv.Itoa(int(i % 1_000_000)) }
+		want, err := read(t, s, 0, n, name).AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for kind, s := range []*rows{ordered, apart} {
+			if got, err := read(t, s, 0, n, name).AppendBinary(nil); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("weights %v, kind %d: another state, %v", weights, kind, err)
+			}
 		}
 	}
 }
