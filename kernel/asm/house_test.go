@@ -9,12 +9,15 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/candor-go/candor/internal/asmtext"
 )
 
 // level is what the files of a folder may use.
@@ -369,6 +372,56 @@ func checkStubs(arch string, funcs []string, stubs, other string) (faults []stri
 	return faults
 }
 
+// TestVet compares names, offsets and results of arguments with the declarations: go vet does not look into macros.
+func TestVet(t *testing.T) {
+	for name, l := range levels {
+		dir := t.TempDir()
+		write := func(file, text string) {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("go.mod", "module "+name+"\n\ngo 1.26\n")
+		for _, header := range []string{"constants_" + l.arch + ".h", "words_" + l.arch + ".h", "stubs.go"} {
+			text, err := os.ReadFile(filepath.Join("internal", name, header))
+			if err == nil {
+				write(header, string(text))
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+		files, err := filepath.Glob(filepath.Join("internal", name, "*.s"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%v, no files of %s", err, name)
+		}
+		for _, file := range files {
+			text, err := asmtext.ExpandFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(filepath.Base(file), text)
+		}
+		vet := func() ([]byte, error) {
+			cmd := exec.Command("go", "vet", ".")
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOOS=linux", "GOARCH="+l.arch, "GOFLAGS=")
+			return cmd.CombinedOutput()
+		}
+		if out, err := vet(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+		// A wrong offset is found.
+		file := filepath.Base(files[0])
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(file, strings.Replace(string(text), "+8(FP)", "+12(FP)", 1))
+		if out, err := vet(); err == nil || !strings.Contains(string(out), "+12(FP)") {
+			t.Errorf("%s: no fault in %s with a wrong offset: %v\n%s", name, file, err, out)
+		}
+	}
+}
+
 // TestHouseRules holds every file of every level to the rules.
 func TestHouseRules(t *testing.T) {
 	for name, l := range levels {
@@ -387,14 +440,14 @@ func TestHouseRules(t *testing.T) {
 			if !strings.HasSuffix(name, "_"+l.arch+".s") {
 				t.Errorf("%s does not end in _%s.s", name, l.arch)
 			}
-			text, err := os.ReadFile(name)
+			text, err := asmtext.ExpandFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(string(text), `#include "`+header+`"`) {
-				text = append(text, constants...)
+			if strings.Contains(text, `#include "`+header+`"`) {
+				text += string(constants)
 			}
-			f := read(string(text), l)
+			f := read(text, l)
 			for rule, check := range rules {
 				for _, fault := range check(f) {
 					t.Errorf("%s: %s: %s", name, rule, fault)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/candor-go/candor/internal/asmtext"
 )
 
 // This decoder is for the instructions that stand as words, and no others. It knows nothing of the generator's table: it
@@ -162,11 +164,11 @@ func TestWords(t *testing.T) {
 	}
 	total := 0
 	for _, name := range append(files, "testdata/words.s") {
-		text, err := os.ReadFile(name)
+		text, err := asmtext.ExpandFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, faults := checkWords(string(text))
+		n, faults := checkWords(text)
 		for _, f := range faults {
 			t.Errorf("%s: %s", name, f)
 		}

@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/candor-go/candor/internal/asmtext"
 )
 
 // A level is a folder of assembly and its architecture.
@@ -51,16 +53,16 @@ func assemble(root string, l level) (map[string]string, error) {
 	defer os.RemoveAll(tmp)
 	hashes := map[string]string{}
 	for _, name := range files {
-		src, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
 		// A level's files may share their constants.
 		shared, err := os.ReadFile(filepath.Join(filepath.Dir(name), "constants_"+l.arch+".h"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		functions, err := constants(slices.Concat(src, shared))
+		text, err := asmtext.ExpandFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		functions, err := constants(slices.Concat([]byte(text), shared))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

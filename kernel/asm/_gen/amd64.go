@@ -140,6 +140,7 @@ func (m *amd64) Func(name, doc string, args, results []Arg) {
 
 func (m *amd64) TEXT(name string, a attr.Attribute, sig string) {
 	m.Context.Function(name)
+	m.unique = 0
 	m.Attributes(a)
 	m.SignatureExpr(sig)
 }

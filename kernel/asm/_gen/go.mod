@@ -8,7 +8,10 @@ require (
 )
 
 require (
+	github.com/candor-go/candor v0.0.0
 	golang.org/x/mod v0.27.0 // indirect
-	golang.org/x/sync v0.16.0 // indirect
+	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/tools v0.36.0 // indirect
 )
+
+replace github.com/candor-go/candor => ../../..

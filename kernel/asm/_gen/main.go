@@ -90,7 +90,7 @@ func main() {
 			log.Fatal(err)
 		}
 		var funcs []Function
-		shared := constants{}
+		shared, named := constants{}, words{}
 		for _, f := range families {
 			if slower[f.name] == l.name {
 				continue
@@ -101,11 +101,14 @@ func main() {
 			if err != nil {
 				log.Fatalf("%s %s: %v", l.name, f.name, err)
 			}
-			write(filepath.Join(dir, f.name+"_"+l.arch+".s"), shared.take(text, l.arch))
+			write(filepath.Join(dir, f.name+"_"+l.arch+".s"), fold(shared.take(text, l.arch), f.name, l.arch, named))
 			funcs = append(funcs, m.Functions()...)
 		}
 		if len(shared) > 0 {
 			write(filepath.Join(dir, headerOf(l.arch)), shared.header())
+		}
+		if len(named) > 0 {
+			write(filepath.Join(dir, wordsHeader), named.header())
 		}
 		doc := fmt.Sprintf("// Package %s has the kernels that need %s. Only the CPUs of that level may call them.\n", l.name, l.title)
 		write(filepath.Join(dir, "stubs.go"), stubs(l.name, l.arch+" && !noasm", doc, funcs, false))

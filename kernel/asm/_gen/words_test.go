@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/arch/arm64/arm64asm"
 
+	"github.com/candor-go/candor/internal/asmtext"
 	"github.com/candor-go/candor/kernel/asm/_gen/neon"
 )
 
@@ -38,11 +39,11 @@ func allWords(t *testing.T) []word {
 		if i == len(files) && i > 0 && len(words) == 0 {
 			t.Fatal("no words in the kernels: are they written otherwise?")
 		}
-		text, err := os.ReadFile(name)
+		text, err := asmtext.ExpandFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, line := range strings.Split(string(text), "\n") {
+		for i, line := range strings.Split(text, "\n") {
 			if !strings.Contains(line, "WORD") {
 				continue
 			}

@@ -5,6 +5,77 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define AFFINE_units1() \
+	PREFETCHT0 (R10) \
+	PREFETCHT0 56(R10) \
+	ADDQ R9, R10 \
+	PREFETCHT0 (R10) \
+	PREFETCHT0 56(R10) \
+	ADDQ R9, R10 \
+	PREFETCHT0 (R10) \
+	PREFETCHT0 56(R10) \
+	ADDQ R9, R10 \
+	PREFETCHT0 (R10) \
+	PREFETCHT0 56(R10) \
+	ADDQ R9, R10 \
+	PREFETCHT0 (R10) \
+	PREFETCHT0 56(R10) \
+	ADDQ R9, R10 \
+	PREFETCHT0 (R10) \
+	PREFETCHT0 56(R10) \
+	ADDQ R9, R10 \
+	MOVQ y+56(FP), R9 \
+	MOVQ n+64(FP), R10 \
+	MOVQ DX, R11 \
+	MOVQ DX, R12 \
+	ADDQ DI, R12 \
+	ADDQ SI, R12
+
+#define AFFINE_units1_fewer() \
+	PREFETCHT0 (R10) \
+	PREFETCHT0 56(R10) \
+	ADDQ R9, R10 \
+	PREFETCHT0 (R10) \
+	PREFETCHT0 56(R10) \
+	ADDQ R9, R10 \
+	PREFETCHT0 (R10) \
+	PREFETCHT0 56(R10) \
+	ADDQ R9, R10 \
+	PREFETCHT0 (R10) \
+	PREFETCHT0 56(R10) \
+	ADDQ R9, R10 \
+	MOVQ y+56(FP), R9 \
+	MOVQ n+64(FP), R10 \
+	MOVQ DX, R11
+
+#define AFFINE_units1_2() \
+	MOVQ cStride+24(FP), R9 \
+	SHLQ $0x03, R9 \
+	VMOVUPS (CX), Y0 \
+	VMOVUPS 32(CX), Y1 \
+	ADDQ R9, CX \
+	VMOVUPS (CX), Y2 \
+	VMOVUPS 32(CX), Y3 \
+	ADDQ R9, CX \
+	VMOVUPS (CX), Y4 \
+	VMOVUPS 32(CX), Y5 \
+	ADDQ R9, CX \
+	VMOVUPS (CX), Y6
+
+#define AFFINE_units1_rows2(REG, REG2, REG3, REG4) \
+	VMOVUPS (DI), Y4 \
+	VMOVUPS 32(DI), Y5 \
+	VBROADCASTSD (R10), Y6 \
+	VFMADD231PD Y4, Y6, REG \
+	VFMADD231PD Y5, Y6, REG2 \
+	VBROADCASTSD (R10)(SI*1), Y6 \
+	VFMADD231PD Y4, Y6, REG3 \
+	VFMADD231PD Y5, Y6, REG4 \
+	ADDQ $+64, DI \
+	ADDQ R8, R10 \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0
+
 // func PackColumnsF64(to *float64, from *float64, n int, stride int, cols int)
 // Requires: AVX, AVX2
 TEXT ·PackColumnsF64(SB), NOSPLIT, $0-40
@@ -15,7 +86,7 @@ TEXT ·PackColumnsF64(SB), NOSPLIT, $0-40
 	MOVQ cols+32(FP), SI
 	SHLQ $0x03, BX
 	CMPQ SI, $+8
-	JLT  few
+	JLT few
 
 row:
 	MOVQ CX, DI
@@ -26,31 +97,31 @@ unit:
 	VMOVUPS 32(DI), Y1
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
-	ADDQ    $+64, DI
-	ADDQ    $+64, AX
-	SUBQ    $+8, R8
-	CMPQ    R8, $+0
-	JGT     unit
-	ADDQ    BX, CX
-	SUBQ    $+1, DX
-	CMPQ    DX, $+0
-	JGT     row
-	JMP     done
+	ADDQ $+64, DI
+	ADDQ $+64, AX
+	SUBQ $+8, R8
+	CMPQ R8, $+0
+	JGT unit
+	ADDQ BX, CX
+	SUBQ $+1, DX
+	CMPQ DX, $+0
+	JGT row
+	JMP done
 
 few:
-	VMOVQ        SI, X0
+	VMOVQ SI, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   (CX), Y1, Y1
-	VMASKMOVPD   32(CX), Y0, Y0
-	VMOVUPS      Y1, (AX)
-	VMOVUPS      Y0, 32(AX)
-	ADDQ         BX, CX
-	ADDQ         $+64, AX
-	SUBQ         $+1, DX
-	CMPQ         DX, $+0
-	JGT          few
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y0
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y0, 32(AX)
+	ADDQ BX, CX
+	ADDQ $+64, AX
+	SUBQ $+1, DX
+	CMPQ DX, $+0
+	JGT few
 
 done:
 	VZEROUPPER
@@ -72,670 +143,553 @@ TEXT ·AddProductsF64(SB), NOSPLIT, $0-88
 	SHLQ $0x03, R8
 	MOVQ cols+80(FP), R9
 	CMPQ R9, $+8
-	JLT  units1_not
+	JLT units1_not
 	CMPQ BX, $+6
-	JLT  units1_fewer
+	JLT units1_fewer
 
 units1:
-	MOVQ       cStride+24(FP), R9
-	SHLQ       $0x03, R9
-	VMOVUPS    (CX), Y0
-	VMOVUPS    32(CX), Y1
-	ADDQ       R9, CX
-	VMOVUPS    (CX), Y2
-	VMOVUPS    32(CX), Y3
-	ADDQ       R9, CX
-	VMOVUPS    (CX), Y4
-	VMOVUPS    32(CX), Y5
-	ADDQ       R9, CX
-	VMOVUPS    (CX), Y6
-	VMOVUPS    32(CX), Y7
-	ADDQ       R9, CX
-	VMOVUPS    (CX), Y8
-	VMOVUPS    32(CX), Y9
-	ADDQ       R9, CX
-	VMOVUPS    (CX), Y10
-	VMOVUPS    32(CX), Y11
-	ADDQ       R9, CX
-	MOVQ       CX, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 56(R10)
-	ADDQ       R9, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 56(R10)
-	ADDQ       R9, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 56(R10)
-	ADDQ       R9, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 56(R10)
-	ADDQ       R9, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 56(R10)
-	ADDQ       R9, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 56(R10)
-	ADDQ       R9, R10
-	MOVQ       y+56(FP), R9
-	MOVQ       n+64(FP), R10
-	MOVQ       DX, R11
-	MOVQ       DX, R12
-	ADDQ       DI, R12
-	ADDQ       SI, R12
+	AFFINE_units1_2()
+	VMOVUPS 32(CX), Y7
+	ADDQ R9, CX
+	VMOVUPS (CX), Y8
+	VMOVUPS 32(CX), Y9
+	ADDQ R9, CX
+	VMOVUPS (CX), Y10
+	VMOVUPS 32(CX), Y11
+	ADDQ R9, CX
+	MOVQ CX, R10
+	AFFINE_units1()
 
 units1_block:
-	VMOVUPS      (R9), Y12
-	VMOVUPS      32(R9), Y13
+	VMOVUPS (R9), Y12
+	VMOVUPS 32(R9), Y13
 	VBROADCASTSD (R11), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
+	VFMADD231PD Y12, Y14, Y0
+	VFMADD231PD Y13, Y14, Y1
 	VBROADCASTSD (R11)(SI*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
+	VFMADD231PD Y12, Y14, Y2
+	VFMADD231PD Y13, Y14, Y3
 	VBROADCASTSD (R11)(SI*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
+	VFMADD231PD Y12, Y14, Y4
+	VFMADD231PD Y13, Y14, Y5
 	VBROADCASTSD (R11)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
+	VFMADD231PD Y12, Y14, Y6
+	VFMADD231PD Y13, Y14, Y7
 	VBROADCASTSD (R12), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
+	VFMADD231PD Y12, Y14, Y8
+	VFMADD231PD Y13, Y14, Y9
 	VBROADCASTSD (R12)(SI*1), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         $+64, R9
-	ADDQ         R8, R11
-	ADDQ         R8, R12
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
-	JGT          units1_block
-	MOVQ         toStride+8(FP), R9
-	SHLQ         $0x03, R9
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         R9, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         R9, AX
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         R9, AX
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
-	ADDQ         R9, AX
-	VMOVUPS      Y8, (AX)
-	VMOVUPS      Y9, 32(AX)
-	ADDQ         R9, AX
-	VMOVUPS      Y10, (AX)
-	VMOVUPS      Y11, 32(AX)
-	ADDQ         R9, AX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	SUBQ         $+6, BX
-	CMPQ         BX, $+6
-	JGE          units1
+	VFMADD231PD Y12, Y14, Y10
+	VFMADD231PD Y13, Y14, Y11
+	ADDQ $+64, R9
+	ADDQ R8, R11
+	ADDQ R8, R12
+	SUBQ $+1, R10
+	CMPQ R10, $+0
+	JGT units1_block
+	MOVQ toStride+8(FP), R9
+	SHLQ $0x03, R9
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ R9, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ R9, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ R9, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ R9, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	ADDQ R9, AX
+	VMOVUPS Y10, (AX)
+	VMOVUPS Y11, 32(AX)
+	ADDQ R9, AX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	SUBQ $+6, BX
+	CMPQ BX, $+6
+	JGE units1
 
 units1_fewer:
-	CMPQ       BX, $+4
-	JLT        units1_below4
-	MOVQ       cStride+24(FP), R9
-	SHLQ       $0x03, R9
-	VMOVUPS    (CX), Y0
-	VMOVUPS    32(CX), Y1
-	ADDQ       R9, CX
-	VMOVUPS    (CX), Y2
-	VMOVUPS    32(CX), Y3
-	ADDQ       R9, CX
-	VMOVUPS    (CX), Y4
-	VMOVUPS    32(CX), Y5
-	ADDQ       R9, CX
-	VMOVUPS    (CX), Y6
-	VMOVUPS    32(CX), Y7
-	ADDQ       R9, CX
-	MOVQ       CX, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 56(R10)
-	ADDQ       R9, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 56(R10)
-	ADDQ       R9, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 56(R10)
-	ADDQ       R9, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 56(R10)
-	ADDQ       R9, R10
-	MOVQ       y+56(FP), R9
-	MOVQ       n+64(FP), R10
-	MOVQ       DX, R11
+	CMPQ BX, $+4
+	JLT units1_below4
+	AFFINE_units1_2()
+	VMOVUPS 32(CX), Y7
+	ADDQ R9, CX
+	MOVQ CX, R10
+	AFFINE_units1_fewer()
 
 units1_rows4:
-	VMOVUPS      (R9), Y8
-	VMOVUPS      32(R9), Y9
+	VMOVUPS (R9), Y8
+	VMOVUPS 32(R9), Y9
 	VBROADCASTSD (R11), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
+	VFMADD231PD Y8, Y10, Y0
+	VFMADD231PD Y9, Y10, Y1
 	VBROADCASTSD (R11)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
+	VFMADD231PD Y8, Y10, Y2
+	VFMADD231PD Y9, Y10, Y3
 	VBROADCASTSD (R11)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
+	VFMADD231PD Y8, Y10, Y4
+	VFMADD231PD Y9, Y10, Y5
 	VBROADCASTSD (R11)(DI*1), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         $+64, R9
-	ADDQ         R8, R11
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
-	JGT          units1_rows4
-	MOVQ         toStride+8(FP), DI
-	SHLQ         $0x03, DI
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DI, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         DI, AX
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         DI, AX
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
-	ADDQ         DI, AX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	SUBQ         $+4, BX
+	VFMADD231PD Y8, Y10, Y6
+	VFMADD231PD Y9, Y10, Y7
+	ADDQ $+64, R9
+	ADDQ R8, R11
+	SUBQ $+1, R10
+	CMPQ R10, $+0
+	JGT units1_rows4
+	MOVQ toStride+8(FP), DI
+	SHLQ $0x03, DI
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ DI, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ DI, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ DI, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ DI, AX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	SUBQ $+4, BX
 
 units1_below4:
-	CMPQ       BX, $+2
-	JLT        units1_below2
-	MOVQ       cStride+24(FP), DI
-	SHLQ       $0x03, DI
-	VMOVUPS    (CX), Y0
-	VMOVUPS    32(CX), Y1
-	ADDQ       DI, CX
-	VMOVUPS    (CX), Y2
-	VMOVUPS    32(CX), Y3
-	ADDQ       DI, CX
-	MOVQ       CX, R9
+	CMPQ BX, $+2
+	JLT units1_below2
+	MOVQ cStride+24(FP), DI
+	SHLQ $0x03, DI
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ DI, CX
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ DI, CX
+	MOVQ CX, R9
 	PREFETCHT0 (R9)
 	PREFETCHT0 56(R9)
-	ADDQ       DI, R9
+	ADDQ DI, R9
 	PREFETCHT0 (R9)
 	PREFETCHT0 56(R9)
-	ADDQ       DI, R9
-	MOVQ       y+56(FP), DI
-	MOVQ       n+64(FP), R9
-	MOVQ       DX, R10
+	ADDQ DI, R9
+	MOVQ y+56(FP), DI
+	MOVQ n+64(FP), R9
+	MOVQ DX, R10
 
 units1_rows2:
-	VMOVUPS      (DI), Y4
-	VMOVUPS      32(DI), Y5
-	VBROADCASTSD (R10), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (R10)(SI*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         $+64, DI
-	ADDQ         R8, R10
-	SUBQ         $+1, R9
-	CMPQ         R9, $+0
-	JGT          units1_rows2
-	MOVQ         toStride+8(FP), DI
-	SHLQ         $0x03, DI
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DI, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         DI, AX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	SUBQ         $+2, BX
+	AFFINE_units1_rows2(Y0, Y1, Y2, Y3)
+	JGT units1_rows2
+	MOVQ toStride+8(FP), DI
+	SHLQ $0x03, DI
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ DI, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ DI, AX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	SUBQ $+2, BX
 
 units1_below2:
-	CMPQ       BX, $+1
-	JLT        units1_below1
-	MOVQ       cStride+24(FP), DI
-	SHLQ       $0x03, DI
-	VMOVUPS    (CX), Y0
-	VMOVUPS    32(CX), Y1
-	ADDQ       DI, CX
-	MOVQ       CX, R9
+	CMPQ BX, $+1
+	JLT units1_below1
+	MOVQ cStride+24(FP), DI
+	SHLQ $0x03, DI
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ DI, CX
+	MOVQ CX, R9
 	PREFETCHT0 (R9)
 	PREFETCHT0 56(R9)
-	ADDQ       DI, R9
-	MOVQ       y+56(FP), DI
-	MOVQ       n+64(FP), R9
-	MOVQ       DX, R10
+	ADDQ DI, R9
+	MOVQ y+56(FP), DI
+	MOVQ n+64(FP), R9
+	MOVQ DX, R10
 
 units1_rows1:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y3
+	VMOVUPS (DI), Y2
+	VMOVUPS 32(DI), Y3
 	VBROADCASTSD (R10), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         $+64, DI
-	ADDQ         R8, R10
-	SUBQ         $+1, R9
-	CMPQ         R9, $+0
-	JGT          units1_rows1
-	MOVQ         toStride+8(FP), DI
-	SHLQ         $0x03, DI
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         DI, AX
-	ADDQ         SI, DX
-	SUBQ         $+1, BX
+	VFMADD231PD Y2, Y4, Y0
+	VFMADD231PD Y3, Y4, Y1
+	ADDQ $+64, DI
+	ADDQ R8, R10
+	SUBQ $+1, R9
+	CMPQ R9, $+0
+	JGT units1_rows1
+	MOVQ toStride+8(FP), DI
+	SHLQ $0x03, DI
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ DI, AX
+	ADDQ SI, DX
+	SUBQ $+1, BX
 
 units1_below1:
 	JMP done
 
 units1_not:
 	CMPQ BX, $+6
-	JLT  part_fewer
+	JLT part_fewer
 
 part:
-	MOVQ         cStride+24(FP), R9
-	SHLQ         $0x03, R9
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X0
+	MOVQ cStride+24(FP), R9
+	SHLQ $0x03, R9
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   (CX), Y1, Y1
-	VMASKMOVPD   32(CX), Y0, Y0
-	ADDQ         R9, CX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X2
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y0
+	ADDQ R9, CX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X2
 	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iota64_0<>+0(SB), Y2, Y3
-	VPCMPGTQ     iota64_4<>+0(SB), Y2, Y2
-	VMASKMOVPD   (CX), Y3, Y3
-	VMASKMOVPD   32(CX), Y2, Y2
-	ADDQ         R9, CX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X4
+	VPCMPGTQ iota64_0<>+0(SB), Y2, Y3
+	VPCMPGTQ iota64_4<>+0(SB), Y2, Y2
+	VMASKMOVPD (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y2, Y2
+	ADDQ R9, CX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X4
 	VPBROADCASTQ X4, Y4
-	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
-	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
-	VMASKMOVPD   (CX), Y5, Y5
-	VMASKMOVPD   32(CX), Y4, Y4
-	ADDQ         R9, CX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X6
+	VPCMPGTQ iota64_0<>+0(SB), Y4, Y5
+	VPCMPGTQ iota64_4<>+0(SB), Y4, Y4
+	VMASKMOVPD (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y4, Y4
+	ADDQ R9, CX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X6
 	VPBROADCASTQ X6, Y6
-	VPCMPGTQ     iota64_0<>+0(SB), Y6, Y7
-	VPCMPGTQ     iota64_4<>+0(SB), Y6, Y6
-	VMASKMOVPD   (CX), Y7, Y7
-	VMASKMOVPD   32(CX), Y6, Y6
-	ADDQ         R9, CX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X8
+	VPCMPGTQ iota64_0<>+0(SB), Y6, Y7
+	VPCMPGTQ iota64_4<>+0(SB), Y6, Y6
+	VMASKMOVPD (CX), Y7, Y7
+	VMASKMOVPD 32(CX), Y6, Y6
+	ADDQ R9, CX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X8
 	VPBROADCASTQ X8, Y8
-	VPCMPGTQ     iota64_0<>+0(SB), Y8, Y9
-	VPCMPGTQ     iota64_4<>+0(SB), Y8, Y8
-	VMASKMOVPD   (CX), Y9, Y9
-	VMASKMOVPD   32(CX), Y8, Y8
-	ADDQ         R9, CX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X10
+	VPCMPGTQ iota64_0<>+0(SB), Y8, Y9
+	VPCMPGTQ iota64_4<>+0(SB), Y8, Y8
+	VMASKMOVPD (CX), Y9, Y9
+	VMASKMOVPD 32(CX), Y8, Y8
+	ADDQ R9, CX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X10
 	VPBROADCASTQ X10, Y10
-	VPCMPGTQ     iota64_0<>+0(SB), Y10, Y11
-	VPCMPGTQ     iota64_4<>+0(SB), Y10, Y10
-	VMASKMOVPD   (CX), Y11, Y11
-	VMASKMOVPD   32(CX), Y10, Y10
-	ADDQ         R9, CX
-	MOVQ         CX, R10
-	PREFETCHT0   (R10)
-	PREFETCHT0   56(R10)
-	ADDQ         R9, R10
-	PREFETCHT0   (R10)
-	PREFETCHT0   56(R10)
-	ADDQ         R9, R10
-	PREFETCHT0   (R10)
-	PREFETCHT0   56(R10)
-	ADDQ         R9, R10
-	PREFETCHT0   (R10)
-	PREFETCHT0   56(R10)
-	ADDQ         R9, R10
-	PREFETCHT0   (R10)
-	PREFETCHT0   56(R10)
-	ADDQ         R9, R10
-	PREFETCHT0   (R10)
-	PREFETCHT0   56(R10)
-	ADDQ         R9, R10
-	MOVQ         y+56(FP), R9
-	MOVQ         n+64(FP), R10
-	MOVQ         DX, R11
-	MOVQ         DX, R12
-	ADDQ         DI, R12
-	ADDQ         SI, R12
+	VPCMPGTQ iota64_0<>+0(SB), Y10, Y11
+	VPCMPGTQ iota64_4<>+0(SB), Y10, Y10
+	VMASKMOVPD (CX), Y11, Y11
+	VMASKMOVPD 32(CX), Y10, Y10
+	ADDQ R9, CX
+	MOVQ CX, R10
+	AFFINE_units1()
 
 part_block:
-	VMOVUPS      (R9), Y12
-	VMOVUPS      32(R9), Y13
+	VMOVUPS (R9), Y12
+	VMOVUPS 32(R9), Y13
 	VBROADCASTSD (R11), Y14
-	VFMADD231PD  Y12, Y14, Y1
-	VFMADD231PD  Y13, Y14, Y0
+	VFMADD231PD Y12, Y14, Y1
+	VFMADD231PD Y13, Y14, Y0
 	VBROADCASTSD (R11)(SI*1), Y14
-	VFMADD231PD  Y12, Y14, Y3
-	VFMADD231PD  Y13, Y14, Y2
+	VFMADD231PD Y12, Y14, Y3
+	VFMADD231PD Y13, Y14, Y2
 	VBROADCASTSD (R11)(SI*2), Y14
-	VFMADD231PD  Y12, Y14, Y5
-	VFMADD231PD  Y13, Y14, Y4
+	VFMADD231PD Y12, Y14, Y5
+	VFMADD231PD Y13, Y14, Y4
 	VBROADCASTSD (R11)(DI*1), Y14
-	VFMADD231PD  Y12, Y14, Y7
-	VFMADD231PD  Y13, Y14, Y6
+	VFMADD231PD Y12, Y14, Y7
+	VFMADD231PD Y13, Y14, Y6
 	VBROADCASTSD (R12), Y14
-	VFMADD231PD  Y12, Y14, Y9
-	VFMADD231PD  Y13, Y14, Y8
+	VFMADD231PD Y12, Y14, Y9
+	VFMADD231PD Y13, Y14, Y8
 	VBROADCASTSD (R12)(SI*1), Y14
-	VFMADD231PD  Y12, Y14, Y11
-	VFMADD231PD  Y13, Y14, Y10
-	ADDQ         $+64, R9
-	ADDQ         R8, R11
-	ADDQ         R8, R12
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
-	JGT          part_block
-	MOVQ         toStride+8(FP), R9
-	SHLQ         $0x03, R9
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X12
+	VFMADD231PD Y12, Y14, Y11
+	VFMADD231PD Y13, Y14, Y10
+	ADDQ $+64, R9
+	ADDQ R8, R11
+	ADDQ R8, R12
+	SUBQ $+1, R10
+	CMPQ R10, $+0
+	JGT part_block
+	MOVQ toStride+8(FP), R9
+	SHLQ $0x03, R9
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X12
 	VPBROADCASTQ X12, Y12
-	VPCMPGTQ     iota64_0<>+0(SB), Y12, Y13
-	VPCMPGTQ     iota64_4<>+0(SB), Y12, Y12
-	VMASKMOVPD   Y1, Y13, (AX)
-	VMASKMOVPD   Y0, Y12, 32(AX)
-	ADDQ         R9, AX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X0
+	VPCMPGTQ iota64_0<>+0(SB), Y12, Y13
+	VPCMPGTQ iota64_4<>+0(SB), Y12, Y12
+	VMASKMOVPD Y1, Y13, (AX)
+	VMASKMOVPD Y0, Y12, 32(AX)
+	ADDQ R9, AX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   Y3, Y1, (AX)
-	VMASKMOVPD   Y2, Y0, 32(AX)
-	ADDQ         R9, AX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X0
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD Y3, Y1, (AX)
+	VMASKMOVPD Y2, Y0, 32(AX)
+	ADDQ R9, AX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   Y5, Y1, (AX)
-	VMASKMOVPD   Y4, Y0, 32(AX)
-	ADDQ         R9, AX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X0
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD Y5, Y1, (AX)
+	VMASKMOVPD Y4, Y0, 32(AX)
+	ADDQ R9, AX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   Y7, Y1, (AX)
-	VMASKMOVPD   Y6, Y0, 32(AX)
-	ADDQ         R9, AX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X0
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD Y7, Y1, (AX)
+	VMASKMOVPD Y6, Y0, 32(AX)
+	ADDQ R9, AX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   Y9, Y1, (AX)
-	VMASKMOVPD   Y8, Y0, 32(AX)
-	ADDQ         R9, AX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X0
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD Y9, Y1, (AX)
+	VMASKMOVPD Y8, Y0, 32(AX)
+	ADDQ R9, AX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   Y11, Y1, (AX)
-	VMASKMOVPD   Y10, Y0, 32(AX)
-	ADDQ         R9, AX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	SUBQ         $+6, BX
-	CMPQ         BX, $+6
-	JGE          part
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD Y11, Y1, (AX)
+	VMASKMOVPD Y10, Y0, 32(AX)
+	ADDQ R9, AX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	SUBQ $+6, BX
+	CMPQ BX, $+6
+	JGE part
 
 part_fewer:
-	CMPQ         BX, $+4
-	JLT          part_below4
-	MOVQ         cStride+24(FP), R9
-	SHLQ         $0x03, R9
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X0
+	CMPQ BX, $+4
+	JLT part_below4
+	MOVQ cStride+24(FP), R9
+	SHLQ $0x03, R9
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   (CX), Y1, Y1
-	VMASKMOVPD   32(CX), Y0, Y0
-	ADDQ         R9, CX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X2
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y0
+	ADDQ R9, CX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X2
 	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iota64_0<>+0(SB), Y2, Y3
-	VPCMPGTQ     iota64_4<>+0(SB), Y2, Y2
-	VMASKMOVPD   (CX), Y3, Y3
-	VMASKMOVPD   32(CX), Y2, Y2
-	ADDQ         R9, CX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X4
+	VPCMPGTQ iota64_0<>+0(SB), Y2, Y3
+	VPCMPGTQ iota64_4<>+0(SB), Y2, Y2
+	VMASKMOVPD (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y2, Y2
+	ADDQ R9, CX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X4
 	VPBROADCASTQ X4, Y4
-	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
-	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
-	VMASKMOVPD   (CX), Y5, Y5
-	VMASKMOVPD   32(CX), Y4, Y4
-	ADDQ         R9, CX
-	MOVQ         cols+80(FP), R10
-	VMOVQ        R10, X6
+	VPCMPGTQ iota64_0<>+0(SB), Y4, Y5
+	VPCMPGTQ iota64_4<>+0(SB), Y4, Y4
+	VMASKMOVPD (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y4, Y4
+	ADDQ R9, CX
+	MOVQ cols+80(FP), R10
+	VMOVQ R10, X6
 	VPBROADCASTQ X6, Y6
-	VPCMPGTQ     iota64_0<>+0(SB), Y6, Y7
-	VPCMPGTQ     iota64_4<>+0(SB), Y6, Y6
-	VMASKMOVPD   (CX), Y7, Y7
-	VMASKMOVPD   32(CX), Y6, Y6
-	ADDQ         R9, CX
-	MOVQ         CX, R10
-	PREFETCHT0   (R10)
-	PREFETCHT0   56(R10)
-	ADDQ         R9, R10
-	PREFETCHT0   (R10)
-	PREFETCHT0   56(R10)
-	ADDQ         R9, R10
-	PREFETCHT0   (R10)
-	PREFETCHT0   56(R10)
-	ADDQ         R9, R10
-	PREFETCHT0   (R10)
-	PREFETCHT0   56(R10)
-	ADDQ         R9, R10
-	MOVQ         y+56(FP), R9
-	MOVQ         n+64(FP), R10
-	MOVQ         DX, R11
+	VPCMPGTQ iota64_0<>+0(SB), Y6, Y7
+	VPCMPGTQ iota64_4<>+0(SB), Y6, Y6
+	VMASKMOVPD (CX), Y7, Y7
+	VMASKMOVPD 32(CX), Y6, Y6
+	ADDQ R9, CX
+	MOVQ CX, R10
+	AFFINE_units1_fewer()
 
 part_rows4:
-	VMOVUPS      (R9), Y8
-	VMOVUPS      32(R9), Y9
+	VMOVUPS (R9), Y8
+	VMOVUPS 32(R9), Y9
 	VBROADCASTSD (R11), Y10
-	VFMADD231PD  Y8, Y10, Y1
-	VFMADD231PD  Y9, Y10, Y0
+	VFMADD231PD Y8, Y10, Y1
+	VFMADD231PD Y9, Y10, Y0
 	VBROADCASTSD (R11)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y3
-	VFMADD231PD  Y9, Y10, Y2
+	VFMADD231PD Y8, Y10, Y3
+	VFMADD231PD Y9, Y10, Y2
 	VBROADCASTSD (R11)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y5
-	VFMADD231PD  Y9, Y10, Y4
+	VFMADD231PD Y8, Y10, Y5
+	VFMADD231PD Y9, Y10, Y4
 	VBROADCASTSD (R11)(DI*1), Y10
-	VFMADD231PD  Y8, Y10, Y7
-	VFMADD231PD  Y9, Y10, Y6
-	ADDQ         $+64, R9
-	ADDQ         R8, R11
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
-	JGT          part_rows4
-	MOVQ         toStride+8(FP), DI
-	SHLQ         $0x03, DI
-	MOVQ         cols+80(FP), R9
-	VMOVQ        R9, X8
+	VFMADD231PD Y8, Y10, Y7
+	VFMADD231PD Y9, Y10, Y6
+	ADDQ $+64, R9
+	ADDQ R8, R11
+	SUBQ $+1, R10
+	CMPQ R10, $+0
+	JGT part_rows4
+	MOVQ toStride+8(FP), DI
+	SHLQ $0x03, DI
+	MOVQ cols+80(FP), R9
+	VMOVQ R9, X8
 	VPBROADCASTQ X8, Y8
-	VPCMPGTQ     iota64_0<>+0(SB), Y8, Y9
-	VPCMPGTQ     iota64_4<>+0(SB), Y8, Y8
-	VMASKMOVPD   Y1, Y9, (AX)
-	VMASKMOVPD   Y0, Y8, 32(AX)
-	ADDQ         DI, AX
-	MOVQ         cols+80(FP), R9
-	VMOVQ        R9, X0
+	VPCMPGTQ iota64_0<>+0(SB), Y8, Y9
+	VPCMPGTQ iota64_4<>+0(SB), Y8, Y8
+	VMASKMOVPD Y1, Y9, (AX)
+	VMASKMOVPD Y0, Y8, 32(AX)
+	ADDQ DI, AX
+	MOVQ cols+80(FP), R9
+	VMOVQ R9, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   Y3, Y1, (AX)
-	VMASKMOVPD   Y2, Y0, 32(AX)
-	ADDQ         DI, AX
-	MOVQ         cols+80(FP), R9
-	VMOVQ        R9, X0
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD Y3, Y1, (AX)
+	VMASKMOVPD Y2, Y0, 32(AX)
+	ADDQ DI, AX
+	MOVQ cols+80(FP), R9
+	VMOVQ R9, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   Y5, Y1, (AX)
-	VMASKMOVPD   Y4, Y0, 32(AX)
-	ADDQ         DI, AX
-	MOVQ         cols+80(FP), R9
-	VMOVQ        R9, X0
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD Y5, Y1, (AX)
+	VMASKMOVPD Y4, Y0, 32(AX)
+	ADDQ DI, AX
+	MOVQ cols+80(FP), R9
+	VMOVQ R9, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   Y7, Y1, (AX)
-	VMASKMOVPD   Y6, Y0, 32(AX)
-	ADDQ         DI, AX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	SUBQ         $+4, BX
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD Y7, Y1, (AX)
+	VMASKMOVPD Y6, Y0, 32(AX)
+	ADDQ DI, AX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	SUBQ $+4, BX
 
 part_below4:
-	CMPQ         BX, $+2
-	JLT          part_below2
-	MOVQ         cStride+24(FP), DI
-	SHLQ         $0x03, DI
-	MOVQ         cols+80(FP), R9
-	VMOVQ        R9, X0
+	CMPQ BX, $+2
+	JLT part_below2
+	MOVQ cStride+24(FP), DI
+	SHLQ $0x03, DI
+	MOVQ cols+80(FP), R9
+	VMOVQ R9, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   (CX), Y1, Y1
-	VMASKMOVPD   32(CX), Y0, Y0
-	ADDQ         DI, CX
-	MOVQ         cols+80(FP), R9
-	VMOVQ        R9, X2
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y0
+	ADDQ DI, CX
+	MOVQ cols+80(FP), R9
+	VMOVQ R9, X2
 	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iota64_0<>+0(SB), Y2, Y3
-	VPCMPGTQ     iota64_4<>+0(SB), Y2, Y2
-	VMASKMOVPD   (CX), Y3, Y3
-	VMASKMOVPD   32(CX), Y2, Y2
-	ADDQ         DI, CX
-	MOVQ         CX, R9
-	PREFETCHT0   (R9)
-	PREFETCHT0   56(R9)
-	ADDQ         DI, R9
-	PREFETCHT0   (R9)
-	PREFETCHT0   56(R9)
-	ADDQ         DI, R9
-	MOVQ         y+56(FP), DI
-	MOVQ         n+64(FP), R9
-	MOVQ         DX, R10
+	VPCMPGTQ iota64_0<>+0(SB), Y2, Y3
+	VPCMPGTQ iota64_4<>+0(SB), Y2, Y2
+	VMASKMOVPD (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y2, Y2
+	ADDQ DI, CX
+	MOVQ CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ DI, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ DI, R9
+	MOVQ y+56(FP), DI
+	MOVQ n+64(FP), R9
+	MOVQ DX, R10
 
 part_rows2:
-	VMOVUPS      (DI), Y4
-	VMOVUPS      32(DI), Y5
-	VBROADCASTSD (R10), Y6
-	VFMADD231PD  Y4, Y6, Y1
-	VFMADD231PD  Y5, Y6, Y0
-	VBROADCASTSD (R10)(SI*1), Y6
-	VFMADD231PD  Y4, Y6, Y3
-	VFMADD231PD  Y5, Y6, Y2
-	ADDQ         $+64, DI
-	ADDQ         R8, R10
-	SUBQ         $+1, R9
-	CMPQ         R9, $+0
-	JGT          part_rows2
-	MOVQ         toStride+8(FP), DI
-	SHLQ         $0x03, DI
-	MOVQ         cols+80(FP), R9
-	VMOVQ        R9, X4
+	AFFINE_units1_rows2(Y1, Y0, Y3, Y2)
+	JGT part_rows2
+	MOVQ toStride+8(FP), DI
+	SHLQ $0x03, DI
+	MOVQ cols+80(FP), R9
+	VMOVQ R9, X4
 	VPBROADCASTQ X4, Y4
-	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
-	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
-	VMASKMOVPD   Y1, Y5, (AX)
-	VMASKMOVPD   Y0, Y4, 32(AX)
-	ADDQ         DI, AX
-	MOVQ         cols+80(FP), R9
-	VMOVQ        R9, X0
+	VPCMPGTQ iota64_0<>+0(SB), Y4, Y5
+	VPCMPGTQ iota64_4<>+0(SB), Y4, Y4
+	VMASKMOVPD Y1, Y5, (AX)
+	VMASKMOVPD Y0, Y4, 32(AX)
+	ADDQ DI, AX
+	MOVQ cols+80(FP), R9
+	VMOVQ R9, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   Y3, Y1, (AX)
-	VMASKMOVPD   Y2, Y0, 32(AX)
-	ADDQ         DI, AX
-	ADDQ         SI, DX
-	ADDQ         SI, DX
-	SUBQ         $+2, BX
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD Y3, Y1, (AX)
+	VMASKMOVPD Y2, Y0, 32(AX)
+	ADDQ DI, AX
+	ADDQ SI, DX
+	ADDQ SI, DX
+	SUBQ $+2, BX
 
 part_below2:
-	CMPQ         BX, $+1
-	JLT          part_below1
-	MOVQ         cStride+24(FP), DI
-	SHLQ         $0x03, DI
-	MOVQ         cols+80(FP), R9
-	VMOVQ        R9, X0
+	CMPQ BX, $+1
+	JLT part_below1
+	MOVQ cStride+24(FP), DI
+	SHLQ $0x03, DI
+	MOVQ cols+80(FP), R9
+	VMOVQ R9, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   (CX), Y1, Y1
-	VMASKMOVPD   32(CX), Y0, Y0
-	ADDQ         DI, CX
-	MOVQ         CX, R9
-	PREFETCHT0   (R9)
-	PREFETCHT0   56(R9)
-	ADDQ         DI, R9
-	MOVQ         y+56(FP), DI
-	MOVQ         n+64(FP), R9
-	MOVQ         DX, R10
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y0
+	ADDQ DI, CX
+	MOVQ CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ DI, R9
+	MOVQ y+56(FP), DI
+	MOVQ n+64(FP), R9
+	MOVQ DX, R10
 
 part_rows1:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y3
+	VMOVUPS (DI), Y2
+	VMOVUPS 32(DI), Y3
 	VBROADCASTSD (R10), Y4
-	VFMADD231PD  Y2, Y4, Y1
-	VFMADD231PD  Y3, Y4, Y0
-	ADDQ         $+64, DI
-	ADDQ         R8, R10
-	SUBQ         $+1, R9
-	CMPQ         R9, $+0
-	JGT          part_rows1
-	MOVQ         toStride+8(FP), DI
-	SHLQ         $0x03, DI
-	MOVQ         cols+80(FP), R8
-	VMOVQ        R8, X2
+	VFMADD231PD Y2, Y4, Y1
+	VFMADD231PD Y3, Y4, Y0
+	ADDQ $+64, DI
+	ADDQ R8, R10
+	SUBQ $+1, R9
+	CMPQ R9, $+0
+	JGT part_rows1
+	MOVQ toStride+8(FP), DI
+	SHLQ $0x03, DI
+	MOVQ cols+80(FP), R8
+	VMOVQ R8, X2
 	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iota64_0<>+0(SB), Y2, Y3
-	VPCMPGTQ     iota64_4<>+0(SB), Y2, Y2
-	VMASKMOVPD   Y1, Y3, (AX)
-	VMASKMOVPD   Y0, Y2, 32(AX)
-	ADDQ         DI, AX
-	ADDQ         SI, DX
-	SUBQ         $+1, BX
+	VPCMPGTQ iota64_0<>+0(SB), Y2, Y3
+	VPCMPGTQ iota64_4<>+0(SB), Y2, Y2
+	VMASKMOVPD Y1, Y3, (AX)
+	VMASKMOVPD Y0, Y2, 32(AX)
+	ADDQ DI, AX
+	ADDQ SI, DX
+	SUBQ $+1, BX
 
 part_below1:
+
 done:
 	VZEROUPPER
 	RET
@@ -751,7 +705,7 @@ TEXT ·ScaleShiftF64(SB), NOSPLIT, $0-48
 	MOVQ k+40(FP), DI
 	SHLQ $0x03, DI
 	CMPQ SI, $+16
-	JLT  units2_end
+	JLT units2_end
 
 units2:
 	VMOVUPS (DX), Y0
@@ -762,114 +716,114 @@ units2:
 	VMOVUPS 32(BX), Y5
 	VMOVUPS 64(BX), Y6
 	VMOVUPS 96(BX), Y7
-	MOVQ    CX, R8
-	MOVQ    AX, R9
-	MOVQ    rows+32(FP), R10
+	MOVQ CX, R8
+	MOVQ AX, R9
+	MOVQ rows+32(FP), R10
 
 units2_rows:
-	VMOVUPS     (R8), Y8
-	VMOVUPS     32(R8), Y9
-	VMOVUPS     64(R8), Y10
-	VMOVUPS     96(R8), Y11
-	VMOVAPS     Y4, Y12
+	VMOVUPS (R8), Y8
+	VMOVUPS 32(R8), Y9
+	VMOVUPS 64(R8), Y10
+	VMOVUPS 96(R8), Y11
+	VMOVAPS Y4, Y12
 	VFMADD231PD Y0, Y8, Y12
-	VMOVAPS     Y5, Y8
+	VMOVAPS Y5, Y8
 	VFMADD231PD Y1, Y9, Y8
-	VMOVAPS     Y6, Y9
+	VMOVAPS Y6, Y9
 	VFMADD231PD Y2, Y10, Y9
-	VMOVAPS     Y7, Y10
+	VMOVAPS Y7, Y10
 	VFMADD231PD Y3, Y11, Y10
-	VMOVUPS     Y12, (R9)
-	VMOVUPS     Y8, 32(R9)
-	VMOVUPS     Y9, 64(R9)
-	VMOVUPS     Y10, 96(R9)
-	ADDQ        DI, R8
-	ADDQ        DI, R9
-	SUBQ        $+1, R10
-	CMPQ        R10, $+0
-	JGT         units2_rows
-	ADDQ        $+128, AX
-	ADDQ        $+128, CX
-	ADDQ        $+128, DX
-	ADDQ        $+128, BX
-	SUBQ        $+16, SI
-	CMPQ        SI, $+16
-	JGE         units2
+	VMOVUPS Y12, (R9)
+	VMOVUPS Y8, 32(R9)
+	VMOVUPS Y9, 64(R9)
+	VMOVUPS Y10, 96(R9)
+	ADDQ DI, R8
+	ADDQ DI, R9
+	SUBQ $+1, R10
+	CMPQ R10, $+0
+	JGT units2_rows
+	ADDQ $+128, AX
+	ADDQ $+128, CX
+	ADDQ $+128, DX
+	ADDQ $+128, BX
+	SUBQ $+16, SI
+	CMPQ SI, $+16
+	JGE units2
 
 units2_end:
 	CMPQ SI, $+8
-	JLT  units1_end
+	JLT units1_end
 
 units1:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS (BX), Y2
 	VMOVUPS 32(BX), Y3
-	MOVQ    CX, R8
-	MOVQ    AX, R9
-	MOVQ    rows+32(FP), R10
+	MOVQ CX, R8
+	MOVQ AX, R9
+	MOVQ rows+32(FP), R10
 
 units1_rows:
-	VMOVUPS     (R8), Y4
-	VMOVUPS     32(R8), Y5
-	VMOVAPS     Y2, Y6
+	VMOVUPS (R8), Y4
+	VMOVUPS 32(R8), Y5
+	VMOVAPS Y2, Y6
 	VFMADD231PD Y0, Y4, Y6
-	VMOVAPS     Y3, Y4
+	VMOVAPS Y3, Y4
 	VFMADD231PD Y1, Y5, Y4
-	VMOVUPS     Y6, (R9)
-	VMOVUPS     Y4, 32(R9)
-	ADDQ        DI, R8
-	ADDQ        DI, R9
-	SUBQ        $+1, R10
-	CMPQ        R10, $+0
-	JGT         units1_rows
-	ADDQ        $+64, AX
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
-	ADDQ        $+64, BX
-	SUBQ        $+8, SI
-	CMPQ        SI, $+8
-	JGE         units1
+	VMOVUPS Y6, (R9)
+	VMOVUPS Y4, 32(R9)
+	ADDQ DI, R8
+	ADDQ DI, R9
+	SUBQ $+1, R10
+	CMPQ R10, $+0
+	JGT units1_rows
+	ADDQ $+64, AX
+	ADDQ $+64, CX
+	ADDQ $+64, DX
+	ADDQ $+64, BX
+	SUBQ $+8, SI
+	CMPQ SI, $+8
+	JGE units1
 
 units1_end:
-	TESTQ        SI, SI
-	JEQ          done
-	VMOVQ        SI, X0
+	TESTQ SI, SI
+	JEQ done
+	VMOVQ SI, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   (DX), Y1, Y1
-	VMASKMOVPD   32(DX), Y0, Y0
-	VMOVQ        SI, X2
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD (DX), Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y0
+	VMOVQ SI, X2
 	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iota64_0<>+0(SB), Y2, Y3
-	VPCMPGTQ     iota64_4<>+0(SB), Y2, Y2
-	VMASKMOVPD   (BX), Y3, Y3
-	VMASKMOVPD   32(BX), Y2, Y2
-	MOVQ         rows+32(FP), DX
+	VPCMPGTQ iota64_0<>+0(SB), Y2, Y3
+	VPCMPGTQ iota64_4<>+0(SB), Y2, Y2
+	VMASKMOVPD (BX), Y3, Y3
+	VMASKMOVPD 32(BX), Y2, Y2
+	MOVQ rows+32(FP), DX
 
 rest_rows:
-	VMOVQ        SI, X4
+	VMOVQ SI, X4
 	VPBROADCASTQ X4, Y4
-	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
-	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
-	VMASKMOVPD   (CX), Y5, Y5
-	VMASKMOVPD   32(CX), Y4, Y4
-	VMOVAPS      Y3, Y6
-	VFMADD231PD  Y1, Y5, Y6
-	VMOVAPS      Y2, Y5
-	VFMADD231PD  Y0, Y4, Y5
-	VMOVQ        SI, X4
+	VPCMPGTQ iota64_0<>+0(SB), Y4, Y5
+	VPCMPGTQ iota64_4<>+0(SB), Y4, Y4
+	VMASKMOVPD (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y4, Y4
+	VMOVAPS Y3, Y6
+	VFMADD231PD Y1, Y5, Y6
+	VMOVAPS Y2, Y5
+	VFMADD231PD Y0, Y4, Y5
+	VMOVQ SI, X4
 	VPBROADCASTQ X4, Y4
-	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y7
-	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
-	VMASKMOVPD   Y6, Y7, (AX)
-	VMASKMOVPD   Y5, Y4, 32(AX)
-	ADDQ         DI, CX
-	ADDQ         DI, AX
-	SUBQ         $+1, DX
-	CMPQ         DX, $+0
-	JGT          rest_rows
+	VPCMPGTQ iota64_0<>+0(SB), Y4, Y7
+	VPCMPGTQ iota64_4<>+0(SB), Y4, Y4
+	VMASKMOVPD Y6, Y7, (AX)
+	VMASKMOVPD Y5, Y4, 32(AX)
+	ADDQ DI, CX
+	ADDQ DI, AX
+	SUBQ $+1, DX
+	CMPQ DX, $+0
+	JGT rest_rows
 
 done:
 	VZEROUPPER
@@ -884,96 +838,96 @@ TEXT ·AddRowsF64(SB), NOSPLIT, $0-32
 	MOVQ k+24(FP), BX
 	SHLQ $0x03, BX
 	CMPQ DX, $+16
-	JLT  units2_end
+	JLT units2_end
 
 units2:
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
 	VMOVUPS 96(AX), Y3
-	MOVQ    CX, SI
-	MOVQ    rows+16(FP), DI
+	MOVQ CX, SI
+	MOVQ rows+16(FP), DI
 
 units2_rows:
 	VMOVUPS (SI), Y4
 	VMOVUPS 32(SI), Y5
 	VMOVUPS 64(SI), Y6
 	VMOVUPS 96(SI), Y7
-	VADDPD  Y4, Y0, Y0
-	VADDPD  Y5, Y1, Y1
-	VADDPD  Y6, Y2, Y2
-	VADDPD  Y7, Y3, Y3
-	ADDQ    BX, SI
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     units2_rows
+	VADDPD Y4, Y0, Y0
+	VADDPD Y5, Y1, Y1
+	VADDPD Y6, Y2, Y2
+	VADDPD Y7, Y3, Y3
+	ADDQ BX, SI
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT units2_rows
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VMOVUPS Y3, 96(AX)
-	ADDQ    $+128, AX
-	ADDQ    $+128, CX
-	SUBQ    $+16, DX
-	CMPQ    DX, $+16
-	JGE     units2
+	ADDQ $+128, AX
+	ADDQ $+128, CX
+	SUBQ $+16, DX
+	CMPQ DX, $+16
+	JGE units2
 
 units2_end:
 	CMPQ DX, $+8
-	JLT  units1_end
+	JLT units1_end
 
 units1:
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	MOVQ    CX, SI
-	MOVQ    rows+16(FP), DI
+	MOVQ CX, SI
+	MOVQ rows+16(FP), DI
 
 units1_rows:
 	VMOVUPS (SI), Y2
 	VMOVUPS 32(SI), Y3
-	VADDPD  Y2, Y0, Y0
-	VADDPD  Y3, Y1, Y1
-	ADDQ    BX, SI
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     units1_rows
+	VADDPD Y2, Y0, Y0
+	VADDPD Y3, Y1, Y1
+	ADDQ BX, SI
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT units1_rows
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
-	ADDQ    $+64, AX
-	ADDQ    $+64, CX
-	SUBQ    $+8, DX
-	CMPQ    DX, $+8
-	JGE     units1
+	ADDQ $+64, AX
+	ADDQ $+64, CX
+	SUBQ $+8, DX
+	CMPQ DX, $+8
+	JGE units1
 
 units1_end:
-	TESTQ        DX, DX
-	JEQ          done
-	VMOVQ        DX, X0
+	TESTQ DX, DX
+	JEQ done
+	VMOVQ DX, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   (AX), Y1, Y1
-	VMASKMOVPD   32(AX), Y0, Y0
-	MOVQ         rows+16(FP), SI
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD (AX), Y1, Y1
+	VMASKMOVPD 32(AX), Y0, Y0
+	MOVQ rows+16(FP), SI
 
 rest_rows:
-	VMOVQ        DX, X2
+	VMOVQ DX, X2
 	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iota64_0<>+0(SB), Y2, Y3
-	VPCMPGTQ     iota64_4<>+0(SB), Y2, Y2
-	VMASKMOVPD   (CX), Y3, Y3
-	VMASKMOVPD   32(CX), Y2, Y2
-	VADDPD       Y3, Y1, Y1
-	VADDPD       Y2, Y0, Y0
-	ADDQ         BX, CX
-	SUBQ         $+1, SI
-	CMPQ         SI, $+0
-	JGT          rest_rows
-	VMOVQ        DX, X2
+	VPCMPGTQ iota64_0<>+0(SB), Y2, Y3
+	VPCMPGTQ iota64_4<>+0(SB), Y2, Y2
+	VMASKMOVPD (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y2, Y2
+	VADDPD Y3, Y1, Y1
+	VADDPD Y2, Y0, Y0
+	ADDQ BX, CX
+	SUBQ $+1, SI
+	CMPQ SI, $+0
+	JGT rest_rows
+	VMOVQ DX, X2
 	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iota64_0<>+0(SB), Y2, Y3
-	VPCMPGTQ     iota64_4<>+0(SB), Y2, Y2
-	VMASKMOVPD   Y1, Y3, (AX)
-	VMASKMOVPD   Y0, Y2, 32(AX)
+	VPCMPGTQ iota64_0<>+0(SB), Y2, Y3
+	VPCMPGTQ iota64_4<>+0(SB), Y2, Y2
+	VMASKMOVPD Y1, Y3, (AX)
+	VMASKMOVPD Y0, Y2, 32(AX)
 
 done:
 	VZEROUPPER
@@ -990,149 +944,149 @@ TEXT ·AddScaledRowsF64(SB), NOSPLIT, $0-48
 	MOVQ products+32(FP), SI
 	MOVQ x+40(FP), DI
 	CMPQ DX, $+16
-	JLT  units2_end
+	JLT units2_end
 
 units2:
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
 	VMOVUPS 96(AX), Y3
-	MOVQ    CX, R8
-	MOVQ    rows+16(FP), R9
+	MOVQ CX, R8
+	MOVQ rows+16(FP), R9
 	VMOVUPS (SI), Y4
 	VMOVUPS 32(SI), Y5
 	VMOVUPS 64(SI), Y6
 	VMOVUPS 96(SI), Y7
-	MOVQ    DI, R10
+	MOVQ DI, R10
 
 units2_rows:
-	VMOVUPS     (R8), Y8
-	VMOVUPS     32(R8), Y9
-	VMOVUPS     64(R8), Y10
-	VMOVUPS     96(R8), Y11
-	VMOVUPS     (R10), Y12
-	VMOVUPS     32(R10), Y13
-	VMOVUPS     64(R10), Y14
-	VMOVUPS     96(R10), Y15
+	VMOVUPS (R8), Y8
+	VMOVUPS 32(R8), Y9
+	VMOVUPS 64(R8), Y10
+	VMOVUPS 96(R8), Y11
+	VMOVUPS (R10), Y12
+	VMOVUPS 32(R10), Y13
+	VMOVUPS 64(R10), Y14
+	VMOVUPS 96(R10), Y15
 	VFMADD231PD Y12, Y8, Y4
 	VFMADD231PD Y13, Y9, Y5
 	VFMADD231PD Y14, Y10, Y6
 	VFMADD231PD Y15, Y11, Y7
-	ADDQ        BX, R10
-	VADDPD      Y8, Y0, Y0
-	VADDPD      Y9, Y1, Y1
-	VADDPD      Y10, Y2, Y2
-	VADDPD      Y11, Y3, Y3
-	ADDQ        BX, R8
-	SUBQ        $+1, R9
-	CMPQ        R9, $+0
-	JGT         units2_rows
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, 32(AX)
-	VMOVUPS     Y2, 64(AX)
-	VMOVUPS     Y3, 96(AX)
-	VMOVUPS     Y4, (SI)
-	VMOVUPS     Y5, 32(SI)
-	VMOVUPS     Y6, 64(SI)
-	VMOVUPS     Y7, 96(SI)
-	ADDQ        $+128, AX
-	ADDQ        $+128, CX
-	ADDQ        $+128, SI
-	ADDQ        $+128, DI
-	SUBQ        $+16, DX
-	CMPQ        DX, $+16
-	JGE         units2
+	ADDQ BX, R10
+	VADDPD Y8, Y0, Y0
+	VADDPD Y9, Y1, Y1
+	VADDPD Y10, Y2, Y2
+	VADDPD Y11, Y3, Y3
+	ADDQ BX, R8
+	SUBQ $+1, R9
+	CMPQ R9, $+0
+	JGT units2_rows
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, (SI)
+	VMOVUPS Y5, 32(SI)
+	VMOVUPS Y6, 64(SI)
+	VMOVUPS Y7, 96(SI)
+	ADDQ $+128, AX
+	ADDQ $+128, CX
+	ADDQ $+128, SI
+	ADDQ $+128, DI
+	SUBQ $+16, DX
+	CMPQ DX, $+16
+	JGE units2
 
 units2_end:
 	CMPQ DX, $+8
-	JLT  units1_end
+	JLT units1_end
 
 units1:
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	MOVQ    CX, R8
-	MOVQ    rows+16(FP), R9
+	MOVQ CX, R8
+	MOVQ rows+16(FP), R9
 	VMOVUPS (SI), Y2
 	VMOVUPS 32(SI), Y3
-	MOVQ    DI, R10
+	MOVQ DI, R10
 
 units1_rows:
-	VMOVUPS     (R8), Y4
-	VMOVUPS     32(R8), Y5
-	VMOVUPS     (R10), Y6
-	VMOVUPS     32(R10), Y7
+	VMOVUPS (R8), Y4
+	VMOVUPS 32(R8), Y5
+	VMOVUPS (R10), Y6
+	VMOVUPS 32(R10), Y7
 	VFMADD231PD Y6, Y4, Y2
 	VFMADD231PD Y7, Y5, Y3
-	ADDQ        BX, R10
-	VADDPD      Y4, Y0, Y0
-	VADDPD      Y5, Y1, Y1
-	ADDQ        BX, R8
-	SUBQ        $+1, R9
-	CMPQ        R9, $+0
-	JGT         units1_rows
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, 32(AX)
-	VMOVUPS     Y2, (SI)
-	VMOVUPS     Y3, 32(SI)
-	ADDQ        $+64, AX
-	ADDQ        $+64, CX
-	ADDQ        $+64, SI
-	ADDQ        $+64, DI
-	SUBQ        $+8, DX
-	CMPQ        DX, $+8
-	JGE         units1
+	ADDQ BX, R10
+	VADDPD Y4, Y0, Y0
+	VADDPD Y5, Y1, Y1
+	ADDQ BX, R8
+	SUBQ $+1, R9
+	CMPQ R9, $+0
+	JGT units1_rows
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, (SI)
+	VMOVUPS Y3, 32(SI)
+	ADDQ $+64, AX
+	ADDQ $+64, CX
+	ADDQ $+64, SI
+	ADDQ $+64, DI
+	SUBQ $+8, DX
+	CMPQ DX, $+8
+	JGE units1
 
 units1_end:
-	TESTQ        DX, DX
-	JEQ          done
-	VMOVQ        DX, X0
+	TESTQ DX, DX
+	JEQ done
+	VMOVQ DX, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   (AX), Y1, Y1
-	VMASKMOVPD   32(AX), Y0, Y0
-	MOVQ         rows+16(FP), R8
-	VMOVQ        DX, X2
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD (AX), Y1, Y1
+	VMASKMOVPD 32(AX), Y0, Y0
+	MOVQ rows+16(FP), R8
+	VMOVQ DX, X2
 	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iota64_0<>+0(SB), Y2, Y3
-	VPCMPGTQ     iota64_4<>+0(SB), Y2, Y2
-	VMASKMOVPD   (SI), Y3, Y3
-	VMASKMOVPD   32(SI), Y2, Y2
+	VPCMPGTQ iota64_0<>+0(SB), Y2, Y3
+	VPCMPGTQ iota64_4<>+0(SB), Y2, Y2
+	VMASKMOVPD (SI), Y3, Y3
+	VMASKMOVPD 32(SI), Y2, Y2
 
 rest_rows:
-	VMOVQ        DX, X4
+	VMOVQ DX, X4
 	VPBROADCASTQ X4, Y4
-	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
-	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
-	VMASKMOVPD   (CX), Y5, Y5
-	VMASKMOVPD   32(CX), Y4, Y4
-	VMOVQ        DX, X6
+	VPCMPGTQ iota64_0<>+0(SB), Y4, Y5
+	VPCMPGTQ iota64_4<>+0(SB), Y4, Y4
+	VMASKMOVPD (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y4, Y4
+	VMOVQ DX, X6
 	VPBROADCASTQ X6, Y6
-	VPCMPGTQ     iota64_0<>+0(SB), Y6, Y7
-	VPCMPGTQ     iota64_4<>+0(SB), Y6, Y6
-	VMASKMOVPD   (DI), Y7, Y7
-	VMASKMOVPD   32(DI), Y6, Y6
-	VFMADD231PD  Y7, Y5, Y3
-	VFMADD231PD  Y6, Y4, Y2
-	ADDQ         BX, DI
-	VADDPD       Y5, Y1, Y1
-	VADDPD       Y4, Y0, Y0
-	ADDQ         BX, CX
-	SUBQ         $+1, R8
-	CMPQ         R8, $+0
-	JGT          rest_rows
-	VMOVQ        DX, X4
+	VPCMPGTQ iota64_0<>+0(SB), Y6, Y7
+	VPCMPGTQ iota64_4<>+0(SB), Y6, Y6
+	VMASKMOVPD (DI), Y7, Y7
+	VMASKMOVPD 32(DI), Y6, Y6
+	VFMADD231PD Y7, Y5, Y3
+	VFMADD231PD Y6, Y4, Y2
+	ADDQ BX, DI
+	VADDPD Y5, Y1, Y1
+	VADDPD Y4, Y0, Y0
+	ADDQ BX, CX
+	SUBQ $+1, R8
+	CMPQ R8, $+0
+	JGT rest_rows
+	VMOVQ DX, X4
 	VPBROADCASTQ X4, Y4
-	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
-	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
-	VMASKMOVPD   Y1, Y5, (AX)
-	VMASKMOVPD   Y0, Y4, 32(AX)
-	VMOVQ        DX, X0
+	VPCMPGTQ iota64_0<>+0(SB), Y4, Y5
+	VPCMPGTQ iota64_4<>+0(SB), Y4, Y4
+	VMASKMOVPD Y1, Y5, (AX)
+	VMASKMOVPD Y0, Y4, 32(AX)
+	VMOVQ DX, X0
 	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VPCMPGTQ     iota64_4<>+0(SB), Y0, Y0
-	VMASKMOVPD   Y3, Y1, (SI)
-	VMASKMOVPD   Y2, Y0, 32(SI)
+	VPCMPGTQ iota64_0<>+0(SB), Y0, Y1
+	VPCMPGTQ iota64_4<>+0(SB), Y0, Y0
+	VMASKMOVPD Y3, Y1, (SI)
+	VMASKMOVPD Y2, Y0, 32(SI)
 
 done:
 	VZEROUPPER

@@ -5,201 +5,306 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define CLASSWISE_columns_rowsa(REG, REG2, REG3, REG4) \
+	ADDQ R8, R10 \
+	SUBQ $+1, R11 \
+	CMPQ R11, $+0 \
+	JGT columns_rows \
+	MOVQ limits+72(FP), R10 \
+	VBROADCASTSD (R10), REG \
+	VPSUBQ REG, REG2, REG2 \
+	VMOVUPS REG2, (DX) \
+	VPSUBQ REG, REG3, REG2 \
+	VMOVUPS REG2, (BX) \
+	VMOVUPS (CX), REG2 \
+	VPADDQ REG2, REG4, REG4 \
+	VMOVUPS REG4, (CX) \
+	ADDQ $+32, DI \
+	ADDQ $+32, CX \
+	ADDQ $+32, DX \
+	ADDQ $+32, BX \
+	SUBQ $+4, R9 \
+	CMPQ R9, $+4 \
+	JGE columns
+
+#define CLASSWISE_lasta(REG, REG2, REG3, REG4) \
+	ADDQ R8, AX \
+	SUBQ $+1, DI \
+	CMPQ DI, $+0 \
+	JGT last \
+	MOVQ limits+72(FP), AX \
+	VBROADCASTSD (AX), Y0 \
+	VPSUBQ Y0, REG, REG2 \
+	VMOVUPS REG2, (DX) \
+	VPSUBQ Y0, REG3, Y0 \
+	VMOVUPS Y0, (BX) \
+	VMOVUPS (CX), Y0 \
+	VPADDQ Y0, REG4, Y0 \
+	VMOVUPS Y0, (CX)
+
+#define CLASSWISE_rest(REG, REG2, REG3, REG4) \
+	TESTQ R9, R9 \
+	JEQ done \
+	SUBQ $+8, R9 \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, CX \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, DX \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, BX \
+	MOVQ R9, AX \
+	SHLQ $0x02, AX \
+	ADDQ AX, DI \
+	XORQ AX, AX \
+	SUBQ R9, AX \
+	VMOVQ AX, REG \
+	VPBROADCASTD REG, REG2 \
+	VPCMPGTD iota32_0<>+0(SB), REG2, REG3 \
+	VPCMPGTD iota32_8<>+0(SB), REG2, REG2 \
+	VPXOR REG2, REG2, REG2 \
+	VPCMPEQD REG4, REG4, REG4 \
+	VPXOR REG4, REG3, REG4
+
+#define CLASSWISE_rest_2(REG, REG2, REG3, REG4) \
+	TESTQ R9, R9 \
+	JEQ done \
+	SUBQ $+4, R9 \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, CX \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, DX \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, BX \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, DI \
+	XORQ AX, AX \
+	SUBQ R9, AX \
+	VMOVQ AX, REG \
+	VPBROADCASTQ REG, REG2 \
+	VPCMPGTQ iota64_0<>+0(SB), REG2, REG3 \
+	VPCMPGTQ iota64_4<>+0(SB), REG2, REG2 \
+	VPXOR REG2, REG2, REG2 \
+	VPCMPEQD REG4, REG4, REG4 \
+	VPXOR REG4, REG3, REG4
+
+#define CLASSWISE_start(N, REG) \
+	VBROADCASTSS N(AX), REG \
+	VPXOR c32_80000000<>+0(SB), REG, REG \
+	MOVQ n+0(FP), CX \
+	MOVQ p+8(FP), DX \
+	MOVQ pp+16(FP), BX \
+	MOVQ list+24(FP), SI \
+	MOVQ from+40(FP), DI \
+	MOVQ stride+64(FP), R8 \
+	SHLQ $0x02, DI \
+	MOVQ x+32(FP), R9 \
+	ADDQ R9, DI \
+	SHLQ $0x02, R8 \
+	MOVQ 40(AX), AX \
+	MOVQ k+56(FP), R9 \
+	CMPQ R9, $+8 \
+	JLT rest
+
+#define CLASSWISE_start_2(CONST, N, N2) \
+	VPXOR CONST<>+0(SB), Y2, Y2 \
+	VBROADCASTSS 32(AX), Y3 \
+	MOVQ n+0(FP), CX \
+	MOVQ p+8(FP), DX \
+	MOVQ pp+16(FP), BX \
+	MOVQ list+24(FP), SI \
+	MOVQ from+40(FP), DI \
+	MOVQ stride+64(FP), R8 \
+	SHLQ N, DI \
+	MOVQ x+32(FP), R9 \
+	ADDQ R9, DI \
+	SHLQ N, R8 \
+	MOVQ 40(AX), AX \
+	MOVQ k+56(FP), R9 \
+	CMPQ R9, N2 \
+	JLT rest
+
+#define CLASSWISE_start_3(N, REG) \
+	VBROADCASTSD N(AX), REG \
+	VPXOR c64_8000000000000000<>+0(SB), REG, REG \
+	MOVQ n+0(FP), CX \
+	MOVQ p+8(FP), DX \
+	MOVQ pp+16(FP), BX \
+	MOVQ list+24(FP), SI \
+	MOVQ from+40(FP), DI \
+	MOVQ stride+64(FP), R8 \
+	SHLQ $0x03, DI \
+	MOVQ x+32(FP), R9 \
+	ADDQ R9, DI \
+	SHLQ $0x03, R8 \
+	MOVQ 40(AX), AX \
+	MOVQ k+56(FP), R9 \
+	CMPQ R9, $+4 \
+	JLT rest
+
 // func ClassSumsF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX2, FMA3, MMX+, POPCNT
 TEXT ·ClassSumsF32(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
-	VBROADCASTSS 8(AX), Y0
-	VPXOR        c32_80000000<>+0(SB), Y0, Y0
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x02, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x02, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+8
-	JLT          rest
+	MOVQ limits+72(FP), AX
+	CLASSWISE_start(8, Y0)
 
 columns:
-	VPXOR   Y1, Y1, Y1
+	VPXOR Y1, Y1, Y1
 	VMOVUPS (DX), Y2
 	VMOVUPS (BX), Y3
 	VMOVUPS 32(DX), Y4
 	VMOVUPS 32(BX), Y5
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 columns_rows:
-	VMOVUPS      (R10), Y6
-	PREFETCHT1   (R10)(AX*1)
-	VPXOR        c32_80000000<>+0(SB), Y6, Y7
-	VPCMPGTD     Y7, Y0, Y7
-	VPSUBD       Y7, Y1, Y1
-	VPAND        Y6, Y7, Y6
-	VCVTPS2PD    X6, Y8
+	VMOVUPS (R10), Y6
+	PREFETCHT1 (R10)(AX*1)
+	VPXOR c32_80000000<>+0(SB), Y6, Y7
+	VPCMPGTD Y7, Y0, Y7
+	VPSUBD Y7, Y1, Y1
+	VPAND Y6, Y7, Y6
+	VCVTPS2PD X6, Y8
 	VEXTRACTF128 $0x01, Y6, X6
-	VCVTPS2PD    X6, Y6
-	VADDPD       c64_4008000000000000<>+0(SB), Y8, Y9
-	VPADDQ       Y9, Y2, Y2
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y8, Y8
-	VPADDQ       Y8, Y3, Y3
-	VADDPD       c64_4008000000000000<>+0(SB), Y6, Y8
-	VPADDQ       Y8, Y4, Y4
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y6, Y6
-	VPADDQ       Y6, Y5, Y5
-	VMOVMSKPS    Y7, R12
-	CMPL         R12, $0x000000ff
-	JEQ          columns_rowsa
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x02, R12
-	ADDQ         $+0, R12
-	VMOVQ        R12, X6
+	VCVTPS2PD X6, Y6
+	VADDPD c64_4008000000000000<>+0(SB), Y8, Y9
+	VPADDQ Y9, Y2, Y2
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y8, Y8
+	VPADDQ Y8, Y3, Y3
+	VADDPD c64_4008000000000000<>+0(SB), Y6, Y8
+	VPADDQ Y8, Y4, Y4
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y6, Y6
+	VPADDQ Y6, Y5, Y5
+	VMOVMSKPS Y7, R12
+	CMPL R12, $0x000000ff
+	JEQ columns_rowsa
+	MOVQ R10, R12
+	MOVQ x+32(FP), R13
+	SUBQ R13, R12
+	SHRQ $0x02, R12
+	ADDQ $+0, R12
+	VMOVQ R12, X6
 	VPBROADCASTD X6, Y6
-	VPCMPEQD     Y8, Y8, Y8
-	VPXOR        Y8, Y7, Y7
-	VMOVMSKPS    Y7, R12
-	LEAQ         numbers<>+0(SB), R13
-	VPMOVZXBD    (R13)(R12*8), Y7
-	VPADDD       Y6, Y7, Y7
-	VMOVUPS      Y7, (SI)
-	POPCNTL      R12, R12
-	LEAQ         (SI)(R12*4), SI
+	VPCMPEQD Y8, Y8, Y8
+	VPXOR Y8, Y7, Y7
+	VMOVMSKPS Y7, R12
+	LEAQ numbers<>+0(SB), R13
+	VPMOVZXBD (R13)(R12*8), Y7
+	VPADDD Y6, Y7, Y7
+	VMOVUPS Y7, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
 
 columns_rowsa:
-	ADDQ         R8, R10
-	SUBQ         $+1, R11
-	CMPQ         R11, $+0
-	JGT          columns_rows
-	MOVQ         limits+72(FP), R10
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_rows
+	MOVQ limits+72(FP), R10
 	VBROADCASTSD (R10), Y6
-	VPMOVSXDQ    X1, Y7
+	VPMOVSXDQ X1, Y7
 	VEXTRACTF128 $0x01, Y1, X1
-	VPMOVSXDQ    X1, Y1
-	VPSUBQ       Y6, Y2, Y2
-	VMOVUPS      Y2, (DX)
-	VPSUBQ       Y6, Y3, Y2
-	VMOVUPS      Y2, (BX)
-	VMOVUPS      (CX), Y2
-	VPADDQ       Y2, Y7, Y2
-	VMOVUPS      Y2, (CX)
-	VPSUBQ       Y6, Y4, Y2
-	VMOVUPS      Y2, 32(DX)
-	VPSUBQ       Y6, Y5, Y2
-	VMOVUPS      Y2, 32(BX)
-	VMOVUPS      32(CX), Y2
-	VPADDQ       Y2, Y1, Y1
-	VMOVUPS      Y1, 32(CX)
-	ADDQ         $+32, DI
-	ADDQ         $+64, CX
-	ADDQ         $+64, DX
-	ADDQ         $+64, BX
-	SUBQ         $+8, R9
-	CMPQ         R9, $+8
-	JGE          columns
+	VPMOVSXDQ X1, Y1
+	VPSUBQ Y6, Y2, Y2
+	VMOVUPS Y2, (DX)
+	VPSUBQ Y6, Y3, Y2
+	VMOVUPS Y2, (BX)
+	VMOVUPS (CX), Y2
+	VPADDQ Y2, Y7, Y2
+	VMOVUPS Y2, (CX)
+	VPSUBQ Y6, Y4, Y2
+	VMOVUPS Y2, 32(DX)
+	VPSUBQ Y6, Y5, Y2
+	VMOVUPS Y2, 32(BX)
+	VMOVUPS 32(CX), Y2
+	VPADDQ Y2, Y1, Y1
+	VMOVUPS Y1, 32(CX)
+	ADDQ $+32, DI
+	ADDQ $+64, CX
+	ADDQ $+64, DX
+	ADDQ $+64, BX
+	SUBQ $+8, R9
+	CMPQ R9, $+8
+	JGE columns
 
 rest:
-	TESTQ        R9, R9
-	JEQ          done
-	SUBQ         $+8, R9
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, CX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, BX
-	MOVQ         R9, AX
-	SHLQ         $0x02, AX
-	ADDQ         AX, DI
-	XORQ         AX, AX
-	SUBQ         R9, AX
-	VMOVQ        AX, X1
-	VPBROADCASTD X1, Y1
-	VPCMPGTD     iota32_0<>+0(SB), Y1, Y2
-	VPCMPGTD     iota32_8<>+0(SB), Y1, Y1
-	VPXOR        Y1, Y1, Y1
-	VPCMPEQD     Y3, Y3, Y3
-	VPXOR        Y3, Y2, Y3
-	VMOVUPS      (DX), Y4
-	VMOVUPS      (BX), Y5
-	VMOVUPS      32(DX), Y6
-	VMOVUPS      32(BX), Y7
-	MOVQ         DI, AX
-	MOVQ         rows+48(FP), DI
+	CLASSWISE_rest(X1, Y1, Y2, Y3)
+	VMOVUPS (DX), Y4
+	VMOVUPS (BX), Y5
+	VMOVUPS 32(DX), Y6
+	VMOVUPS 32(BX), Y7
+	MOVQ DI, AX
+	MOVQ rows+48(FP), DI
 
 last:
-	VMOVUPS      (AX), Y8
-	VPXOR        c32_80000000<>+0(SB), Y8, Y9
-	VPCMPGTD     Y9, Y0, Y9
-	VPAND        Y9, Y3, Y10
-	VPOR         Y9, Y2, Y9
-	VPSUBD       Y10, Y1, Y1
-	VPAND        Y8, Y10, Y8
-	VCVTPS2PD    X8, Y10
+	VMOVUPS (AX), Y8
+	VPXOR c32_80000000<>+0(SB), Y8, Y9
+	VPCMPGTD Y9, Y0, Y9
+	VPAND Y9, Y3, Y10
+	VPOR Y9, Y2, Y9
+	VPSUBD Y10, Y1, Y1
+	VPAND Y8, Y10, Y8
+	VCVTPS2PD X8, Y10
 	VEXTRACTF128 $0x01, Y8, X8
-	VCVTPS2PD    X8, Y8
-	VADDPD       c64_4008000000000000<>+0(SB), Y10, Y11
-	VPADDQ       Y11, Y4, Y4
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y10, Y10
-	VPADDQ       Y10, Y5, Y5
-	VADDPD       c64_4008000000000000<>+0(SB), Y8, Y10
-	VPADDQ       Y10, Y6, Y6
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y8, Y8
-	VPADDQ       Y8, Y7, Y7
-	VMOVMSKPS    Y9, R9
-	CMPL         R9, $0x000000ff
-	JEQ          lasta
-	MOVQ         AX, R9
-	MOVQ         x+32(FP), R10
-	SUBQ         R10, R9
-	SHRQ         $0x02, R9
-	ADDQ         $+0, R9
-	VMOVQ        R9, X8
+	VCVTPS2PD X8, Y8
+	VADDPD c64_4008000000000000<>+0(SB), Y10, Y11
+	VPADDQ Y11, Y4, Y4
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y10, Y10
+	VPADDQ Y10, Y5, Y5
+	VADDPD c64_4008000000000000<>+0(SB), Y8, Y10
+	VPADDQ Y10, Y6, Y6
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y8, Y8
+	VPADDQ Y8, Y7, Y7
+	VMOVMSKPS Y9, R9
+	CMPL R9, $0x000000ff
+	JEQ lasta
+	MOVQ AX, R9
+	MOVQ x+32(FP), R10
+	SUBQ R10, R9
+	SHRQ $0x02, R9
+	ADDQ $+0, R9
+	VMOVQ R9, X8
 	VPBROADCASTD X8, Y8
-	VPCMPEQD     Y10, Y10, Y10
-	VPXOR        Y10, Y9, Y9
-	VMOVMSKPS    Y9, R9
-	LEAQ         numbers<>+0(SB), R10
-	VPMOVZXBD    (R10)(R9*8), Y9
-	VPADDD       Y8, Y9, Y9
-	VMOVUPS      Y9, (SI)
-	POPCNTL      R9, R9
-	LEAQ         (SI)(R9*4), SI
+	VPCMPEQD Y10, Y10, Y10
+	VPXOR Y10, Y9, Y9
+	VMOVMSKPS Y9, R9
+	LEAQ numbers<>+0(SB), R10
+	VPMOVZXBD (R10)(R9*8), Y9
+	VPADDD Y8, Y9, Y9
+	VMOVUPS Y9, (SI)
+	POPCNTL R9, R9
+	LEAQ (SI)(R9*4), SI
 
 lasta:
-	ADDQ         R8, AX
-	SUBQ         $+1, DI
-	CMPQ         DI, $+0
-	JGT          last
-	MOVQ         limits+72(FP), AX
+	ADDQ R8, AX
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT last
+	MOVQ limits+72(FP), AX
 	VBROADCASTSD (AX), Y0
-	VPMOVSXDQ    X1, Y2
+	VPMOVSXDQ X1, Y2
 	VEXTRACTF128 $0x01, Y1, X1
-	VPMOVSXDQ    X1, Y1
-	VPSUBQ       Y0, Y4, Y3
-	VMOVUPS      Y3, (DX)
-	VPSUBQ       Y0, Y5, Y3
-	VMOVUPS      Y3, (BX)
-	VMOVUPS      (CX), Y3
-	VPADDQ       Y3, Y2, Y2
-	VMOVUPS      Y2, (CX)
-	VPSUBQ       Y0, Y6, Y2
-	VMOVUPS      Y2, 32(DX)
-	VPSUBQ       Y0, Y7, Y0
-	VMOVUPS      Y0, 32(BX)
-	VMOVUPS      32(CX), Y0
-	VPADDQ       Y0, Y1, Y0
-	VMOVUPS      Y0, 32(CX)
+	VPMOVSXDQ X1, Y1
+	VPSUBQ Y0, Y4, Y3
+	VMOVUPS Y3, (DX)
+	VPSUBQ Y0, Y5, Y3
+	VMOVUPS Y3, (BX)
+	VMOVUPS (CX), Y3
+	VPADDQ Y3, Y2, Y2
+	VMOVUPS Y2, (CX)
+	VPSUBQ Y0, Y6, Y2
+	VMOVUPS Y2, 32(DX)
+	VPSUBQ Y0, Y7, Y0
+	VMOVUPS Y0, 32(BX)
+	VMOVUPS 32(CX), Y0
+	VPADDQ Y0, Y1, Y0
+	VMOVUPS Y0, 32(CX)
 
 done:
 	MOVQ SI, AX
@@ -213,205 +318,167 @@ done:
 // func ClassSumsAboveF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX2, FMA3, MMX+, POPCNT
 TEXT ·ClassSumsAboveF32(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
+	MOVQ limits+72(FP), AX
 	VBROADCASTSS 8(AX), Y0
-	VPXOR        c32_80000000<>+0(SB), Y0, Y0
+	VPXOR c32_80000000<>+0(SB), Y0, Y0
 	VBROADCASTSS 16(AX), Y1
-	VBROADCASTSS 24(AX), Y2
-	VPXOR        c32_80000000<>+0(SB), Y2, Y2
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x02, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x02, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+8
-	JLT          rest
+	CLASSWISE_start(24, Y2)
 
 columns:
-	VPXOR   Y3, Y3, Y3
+	VPXOR Y3, Y3, Y3
 	VMOVUPS (DX), Y4
 	VMOVUPS (BX), Y5
 	VMOVUPS 32(DX), Y6
 	VMOVUPS 32(BX), Y7
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 columns_rows:
-	VMOVUPS      (R10), Y8
-	PREFETCHT1   (R10)(AX*1)
-	VPXOR        c32_80000000<>+0(SB), Y8, Y9
-	VPCMPGTD     Y9, Y0, Y10
-	VPSUBD       Y1, Y9, Y9
-	VPCMPGTD     Y9, Y2, Y9
-	VPSUBD       Y9, Y3, Y3
-	VPAND        Y8, Y9, Y8
-	VCVTPS2PD    X8, Y9
+	VMOVUPS (R10), Y8
+	PREFETCHT1 (R10)(AX*1)
+	VPXOR c32_80000000<>+0(SB), Y8, Y9
+	VPCMPGTD Y9, Y0, Y10
+	VPSUBD Y1, Y9, Y9
+	VPCMPGTD Y9, Y2, Y9
+	VPSUBD Y9, Y3, Y3
+	VPAND Y8, Y9, Y8
+	VCVTPS2PD X8, Y9
 	VEXTRACTF128 $0x01, Y8, X8
-	VCVTPS2PD    X8, Y8
-	VADDPD       c64_4008000000000000<>+0(SB), Y9, Y11
-	VPADDQ       Y11, Y4, Y4
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y9, Y9
-	VPADDQ       Y9, Y5, Y5
-	VADDPD       c64_4008000000000000<>+0(SB), Y8, Y9
-	VPADDQ       Y9, Y6, Y6
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y8, Y8
-	VPADDQ       Y8, Y7, Y7
-	VMOVMSKPS    Y10, R12
-	CMPL         R12, $0x000000ff
-	JEQ          columns_rowsa
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x02, R12
-	ADDQ         $+0, R12
-	VMOVQ        R12, X8
+	VCVTPS2PD X8, Y8
+	VADDPD c64_4008000000000000<>+0(SB), Y9, Y11
+	VPADDQ Y11, Y4, Y4
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y9, Y9
+	VPADDQ Y9, Y5, Y5
+	VADDPD c64_4008000000000000<>+0(SB), Y8, Y9
+	VPADDQ Y9, Y6, Y6
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y8, Y8
+	VPADDQ Y8, Y7, Y7
+	VMOVMSKPS Y10, R12
+	CMPL R12, $0x000000ff
+	JEQ columns_rowsa
+	MOVQ R10, R12
+	MOVQ x+32(FP), R13
+	SUBQ R13, R12
+	SHRQ $0x02, R12
+	ADDQ $+0, R12
+	VMOVQ R12, X8
 	VPBROADCASTD X8, Y8
-	VPCMPEQD     Y9, Y9, Y9
-	VPXOR        Y9, Y10, Y9
-	VMOVMSKPS    Y9, R12
-	LEAQ         numbers<>+0(SB), R13
-	VPMOVZXBD    (R13)(R12*8), Y9
-	VPADDD       Y8, Y9, Y9
-	VMOVUPS      Y9, (SI)
-	POPCNTL      R12, R12
-	LEAQ         (SI)(R12*4), SI
+	VPCMPEQD Y9, Y9, Y9
+	VPXOR Y9, Y10, Y9
+	VMOVMSKPS Y9, R12
+	LEAQ numbers<>+0(SB), R13
+	VPMOVZXBD (R13)(R12*8), Y9
+	VPADDD Y8, Y9, Y9
+	VMOVUPS Y9, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
 
 columns_rowsa:
-	ADDQ         R8, R10
-	SUBQ         $+1, R11
-	CMPQ         R11, $+0
-	JGT          columns_rows
-	MOVQ         limits+72(FP), R10
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_rows
+	MOVQ limits+72(FP), R10
 	VBROADCASTSD (R10), Y8
-	VPMOVSXDQ    X3, Y9
+	VPMOVSXDQ X3, Y9
 	VEXTRACTF128 $0x01, Y3, X3
-	VPMOVSXDQ    X3, Y3
-	VPSUBQ       Y8, Y4, Y4
-	VMOVUPS      Y4, (DX)
-	VPSUBQ       Y8, Y5, Y4
-	VMOVUPS      Y4, (BX)
-	VMOVUPS      (CX), Y4
-	VPADDQ       Y4, Y9, Y4
-	VMOVUPS      Y4, (CX)
-	VPSUBQ       Y8, Y6, Y4
-	VMOVUPS      Y4, 32(DX)
-	VPSUBQ       Y8, Y7, Y4
-	VMOVUPS      Y4, 32(BX)
-	VMOVUPS      32(CX), Y4
-	VPADDQ       Y4, Y3, Y3
-	VMOVUPS      Y3, 32(CX)
-	ADDQ         $+32, DI
-	ADDQ         $+64, CX
-	ADDQ         $+64, DX
-	ADDQ         $+64, BX
-	SUBQ         $+8, R9
-	CMPQ         R9, $+8
-	JGE          columns
+	VPMOVSXDQ X3, Y3
+	VPSUBQ Y8, Y4, Y4
+	VMOVUPS Y4, (DX)
+	VPSUBQ Y8, Y5, Y4
+	VMOVUPS Y4, (BX)
+	VMOVUPS (CX), Y4
+	VPADDQ Y4, Y9, Y4
+	VMOVUPS Y4, (CX)
+	VPSUBQ Y8, Y6, Y4
+	VMOVUPS Y4, 32(DX)
+	VPSUBQ Y8, Y7, Y4
+	VMOVUPS Y4, 32(BX)
+	VMOVUPS 32(CX), Y4
+	VPADDQ Y4, Y3, Y3
+	VMOVUPS Y3, 32(CX)
+	ADDQ $+32, DI
+	ADDQ $+64, CX
+	ADDQ $+64, DX
+	ADDQ $+64, BX
+	SUBQ $+8, R9
+	CMPQ R9, $+8
+	JGE columns
 
 rest:
-	TESTQ        R9, R9
-	JEQ          done
-	SUBQ         $+8, R9
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, CX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, BX
-	MOVQ         R9, AX
-	SHLQ         $0x02, AX
-	ADDQ         AX, DI
-	XORQ         AX, AX
-	SUBQ         R9, AX
-	VMOVQ        AX, X3
-	VPBROADCASTD X3, Y3
-	VPCMPGTD     iota32_0<>+0(SB), Y3, Y4
-	VPCMPGTD     iota32_8<>+0(SB), Y3, Y3
-	VPXOR        Y3, Y3, Y3
-	VPCMPEQD     Y5, Y5, Y5
-	VPXOR        Y5, Y4, Y5
-	VMOVUPS      (DX), Y6
-	VMOVUPS      (BX), Y7
-	VMOVUPS      32(DX), Y8
-	VMOVUPS      32(BX), Y9
-	MOVQ         DI, AX
-	MOVQ         rows+48(FP), DI
+	CLASSWISE_rest(X3, Y3, Y4, Y5)
+	VMOVUPS (DX), Y6
+	VMOVUPS (BX), Y7
+	VMOVUPS 32(DX), Y8
+	VMOVUPS 32(BX), Y9
+	MOVQ DI, AX
+	MOVQ rows+48(FP), DI
 
 last:
-	VMOVUPS      (AX), Y10
-	VPXOR        c32_80000000<>+0(SB), Y10, Y11
-	VPCMPGTD     Y11, Y0, Y12
-	VPSUBD       Y1, Y11, Y11
-	VPCMPGTD     Y11, Y2, Y11
-	VPAND        Y11, Y5, Y11
-	VPOR         Y12, Y4, Y12
-	VPSUBD       Y11, Y3, Y3
-	VPAND        Y10, Y11, Y10
-	VCVTPS2PD    X10, Y11
+	VMOVUPS (AX), Y10
+	VPXOR c32_80000000<>+0(SB), Y10, Y11
+	VPCMPGTD Y11, Y0, Y12
+	VPSUBD Y1, Y11, Y11
+	VPCMPGTD Y11, Y2, Y11
+	VPAND Y11, Y5, Y11
+	VPOR Y12, Y4, Y12
+	VPSUBD Y11, Y3, Y3
+	VPAND Y10, Y11, Y10
+	VCVTPS2PD X10, Y11
 	VEXTRACTF128 $0x01, Y10, X10
-	VCVTPS2PD    X10, Y10
-	VADDPD       c64_4008000000000000<>+0(SB), Y11, Y13
-	VPADDQ       Y13, Y6, Y6
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y11, Y11
-	VPADDQ       Y11, Y7, Y7
-	VADDPD       c64_4008000000000000<>+0(SB), Y10, Y11
-	VPADDQ       Y11, Y8, Y8
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y10, Y10
-	VPADDQ       Y10, Y9, Y9
-	VMOVMSKPS    Y12, R9
-	CMPL         R9, $0x000000ff
-	JEQ          lasta
-	MOVQ         AX, R9
-	MOVQ         x+32(FP), R10
-	SUBQ         R10, R9
-	SHRQ         $0x02, R9
-	ADDQ         $+0, R9
-	VMOVQ        R9, X10
+	VCVTPS2PD X10, Y10
+	VADDPD c64_4008000000000000<>+0(SB), Y11, Y13
+	VPADDQ Y13, Y6, Y6
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y11, Y11
+	VPADDQ Y11, Y7, Y7
+	VADDPD c64_4008000000000000<>+0(SB), Y10, Y11
+	VPADDQ Y11, Y8, Y8
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y10, Y10
+	VPADDQ Y10, Y9, Y9
+	VMOVMSKPS Y12, R9
+	CMPL R9, $0x000000ff
+	JEQ lasta
+	MOVQ AX, R9
+	MOVQ x+32(FP), R10
+	SUBQ R10, R9
+	SHRQ $0x02, R9
+	ADDQ $+0, R9
+	VMOVQ R9, X10
 	VPBROADCASTD X10, Y10
-	VPCMPEQD     Y11, Y11, Y11
-	VPXOR        Y11, Y12, Y11
-	VMOVMSKPS    Y11, R9
-	LEAQ         numbers<>+0(SB), R10
-	VPMOVZXBD    (R10)(R9*8), Y11
-	VPADDD       Y10, Y11, Y11
-	VMOVUPS      Y11, (SI)
-	POPCNTL      R9, R9
-	LEAQ         (SI)(R9*4), SI
+	VPCMPEQD Y11, Y11, Y11
+	VPXOR Y11, Y12, Y11
+	VMOVMSKPS Y11, R9
+	LEAQ numbers<>+0(SB), R10
+	VPMOVZXBD (R10)(R9*8), Y11
+	VPADDD Y10, Y11, Y11
+	VMOVUPS Y11, (SI)
+	POPCNTL R9, R9
+	LEAQ (SI)(R9*4), SI
 
 lasta:
-	ADDQ         R8, AX
-	SUBQ         $+1, DI
-	CMPQ         DI, $+0
-	JGT          last
-	MOVQ         limits+72(FP), AX
+	ADDQ R8, AX
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT last
+	MOVQ limits+72(FP), AX
 	VBROADCASTSD (AX), Y0
-	VPMOVSXDQ    X3, Y1
+	VPMOVSXDQ X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
-	VPMOVSXDQ    X2, Y2
-	VPSUBQ       Y0, Y6, Y3
-	VMOVUPS      Y3, (DX)
-	VPSUBQ       Y0, Y7, Y3
-	VMOVUPS      Y3, (BX)
-	VMOVUPS      (CX), Y3
-	VPADDQ       Y3, Y1, Y1
-	VMOVUPS      Y1, (CX)
-	VPSUBQ       Y0, Y8, Y1
-	VMOVUPS      Y1, 32(DX)
-	VPSUBQ       Y0, Y9, Y0
-	VMOVUPS      Y0, 32(BX)
-	VMOVUPS      32(CX), Y0
-	VPADDQ       Y0, Y2, Y0
-	VMOVUPS      Y0, 32(CX)
+	VPMOVSXDQ X2, Y2
+	VPSUBQ Y0, Y6, Y3
+	VMOVUPS Y3, (DX)
+	VPSUBQ Y0, Y7, Y3
+	VMOVUPS Y3, (BX)
+	VMOVUPS (CX), Y3
+	VPADDQ Y3, Y1, Y1
+	VMOVUPS Y1, (CX)
+	VPSUBQ Y0, Y8, Y1
+	VMOVUPS Y1, 32(DX)
+	VPSUBQ Y0, Y9, Y0
+	VMOVUPS Y0, 32(BX)
+	VMOVUPS 32(CX), Y0
+	VPADDQ Y0, Y2, Y0
+	VMOVUPS Y0, 32(CX)
 
 done:
 	MOVQ SI, AX
@@ -425,198 +492,160 @@ done:
 // func ClassSumsFrequentF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX2, FMA3, MMX+, POPCNT
 TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
+	MOVQ limits+72(FP), AX
 	VBROADCASTSS 8(AX), Y0
-	VPXOR        c32_80000000<>+0(SB), Y0, Y0
+	VPXOR c32_80000000<>+0(SB), Y0, Y0
 	VBROADCASTSS 16(AX), Y1
 	VBROADCASTSS 24(AX), Y2
-	VPXOR        c32_80000000<>+0(SB), Y2, Y2
-	VBROADCASTSS 32(AX), Y3
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x02, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x02, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+8
-	JLT          rest
+	CLASSWISE_start_2(c32_80000000, $0x02, $+8)
 
 columns:
-	VPXOR        Y4, Y4, Y4
-	VMOVUPS      (DX), Y5
-	VMOVUPS      (BX), Y6
-	VMOVUPS      32(DX), Y7
-	VMOVUPS      32(BX), Y8
-	MOVQ         DI, R10
-	MOVQ         rows+48(FP), R11
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x02, R12
-	ADDQ         $+0, R12
-	VMOVQ        R12, X9
+	VPXOR Y4, Y4, Y4
+	VMOVUPS (DX), Y5
+	VMOVUPS (BX), Y6
+	VMOVUPS 32(DX), Y7
+	VMOVUPS 32(BX), Y8
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
+	MOVQ R10, R12
+	MOVQ x+32(FP), R13
+	SUBQ R13, R12
+	SHRQ $0x02, R12
+	ADDQ $+0, R12
+	VMOVQ R12, X9
 	VPBROADCASTD X9, Y9
 
 columns_rows:
-	VMOVUPS      (R10), Y10
-	PREFETCHT1   (R10)(AX*1)
-	VPXOR        c32_80000000<>+0(SB), Y10, Y11
-	VPCMPGTD     Y11, Y0, Y12
-	VPSUBD       Y1, Y11, Y11
-	VPCMPGTD     Y11, Y2, Y11
-	VPSUBD       Y11, Y4, Y4
-	VPAND        Y10, Y11, Y10
-	VCVTPS2PD    X10, Y11
+	VMOVUPS (R10), Y10
+	PREFETCHT1 (R10)(AX*1)
+	VPXOR c32_80000000<>+0(SB), Y10, Y11
+	VPCMPGTD Y11, Y0, Y12
+	VPSUBD Y1, Y11, Y11
+	VPCMPGTD Y11, Y2, Y11
+	VPSUBD Y11, Y4, Y4
+	VPAND Y10, Y11, Y10
+	VCVTPS2PD X10, Y11
 	VEXTRACTF128 $0x01, Y10, X10
-	VCVTPS2PD    X10, Y10
-	VADDPD       c64_4008000000000000<>+0(SB), Y11, Y13
-	VPADDQ       Y13, Y5, Y5
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y11, Y11
-	VPADDQ       Y11, Y6, Y6
-	VADDPD       c64_4008000000000000<>+0(SB), Y10, Y11
-	VPADDQ       Y11, Y7, Y7
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y10, Y10
-	VPADDQ       Y10, Y8, Y8
-	VPCMPEQD     Y10, Y10, Y10
-	VPXOR        Y10, Y12, Y10
-	VMOVMSKPS    Y10, R12
-	LEAQ         numbers<>+0(SB), R13
-	VPMOVZXBD    (R13)(R12*8), Y10
-	VPADDD       Y9, Y10, Y10
-	VMOVUPS      Y10, (SI)
-	POPCNTL      R12, R12
-	LEAQ         (SI)(R12*4), SI
-	VPADDD       Y3, Y9, Y9
-	ADDQ         R8, R10
-	SUBQ         $+1, R11
-	CMPQ         R11, $+0
-	JGT          columns_rows
-	MOVQ         limits+72(FP), R10
+	VCVTPS2PD X10, Y10
+	VADDPD c64_4008000000000000<>+0(SB), Y11, Y13
+	VPADDQ Y13, Y5, Y5
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y11, Y11
+	VPADDQ Y11, Y6, Y6
+	VADDPD c64_4008000000000000<>+0(SB), Y10, Y11
+	VPADDQ Y11, Y7, Y7
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y10, Y10
+	VPADDQ Y10, Y8, Y8
+	VPCMPEQD Y10, Y10, Y10
+	VPXOR Y10, Y12, Y10
+	VMOVMSKPS Y10, R12
+	LEAQ numbers<>+0(SB), R13
+	VPMOVZXBD (R13)(R12*8), Y10
+	VPADDD Y9, Y10, Y10
+	VMOVUPS Y10, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
+	VPADDD Y3, Y9, Y9
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_rows
+	MOVQ limits+72(FP), R10
 	VBROADCASTSD (R10), Y9
-	VPMOVSXDQ    X4, Y10
+	VPMOVSXDQ X4, Y10
 	VEXTRACTF128 $0x01, Y4, X4
-	VPMOVSXDQ    X4, Y4
-	VPSUBQ       Y9, Y5, Y5
-	VMOVUPS      Y5, (DX)
-	VPSUBQ       Y9, Y6, Y5
-	VMOVUPS      Y5, (BX)
-	VMOVUPS      (CX), Y5
-	VPADDQ       Y5, Y10, Y5
-	VMOVUPS      Y5, (CX)
-	VPSUBQ       Y9, Y7, Y5
-	VMOVUPS      Y5, 32(DX)
-	VPSUBQ       Y9, Y8, Y5
-	VMOVUPS      Y5, 32(BX)
-	VMOVUPS      32(CX), Y5
-	VPADDQ       Y5, Y4, Y4
-	VMOVUPS      Y4, 32(CX)
-	ADDQ         $+32, DI
-	ADDQ         $+64, CX
-	ADDQ         $+64, DX
-	ADDQ         $+64, BX
-	SUBQ         $+8, R9
-	CMPQ         R9, $+8
-	JGE          columns
+	VPMOVSXDQ X4, Y4
+	VPSUBQ Y9, Y5, Y5
+	VMOVUPS Y5, (DX)
+	VPSUBQ Y9, Y6, Y5
+	VMOVUPS Y5, (BX)
+	VMOVUPS (CX), Y5
+	VPADDQ Y5, Y10, Y5
+	VMOVUPS Y5, (CX)
+	VPSUBQ Y9, Y7, Y5
+	VMOVUPS Y5, 32(DX)
+	VPSUBQ Y9, Y8, Y5
+	VMOVUPS Y5, 32(BX)
+	VMOVUPS 32(CX), Y5
+	VPADDQ Y5, Y4, Y4
+	VMOVUPS Y4, 32(CX)
+	ADDQ $+32, DI
+	ADDQ $+64, CX
+	ADDQ $+64, DX
+	ADDQ $+64, BX
+	SUBQ $+8, R9
+	CMPQ R9, $+8
+	JGE columns
 
 rest:
-	TESTQ        R9, R9
-	JEQ          done
-	SUBQ         $+8, R9
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, CX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, BX
-	MOVQ         R9, AX
-	SHLQ         $0x02, AX
-	ADDQ         AX, DI
-	XORQ         AX, AX
-	SUBQ         R9, AX
-	VMOVQ        AX, X4
-	VPBROADCASTD X4, Y4
-	VPCMPGTD     iota32_0<>+0(SB), Y4, Y5
-	VPCMPGTD     iota32_8<>+0(SB), Y4, Y4
-	VPXOR        Y4, Y4, Y4
-	VPCMPEQD     Y6, Y6, Y6
-	VPXOR        Y6, Y5, Y6
-	VMOVUPS      (DX), Y7
-	VMOVUPS      (BX), Y8
-	VMOVUPS      32(DX), Y9
-	VMOVUPS      32(BX), Y10
-	MOVQ         DI, AX
-	MOVQ         rows+48(FP), DI
-	MOVQ         AX, R9
-	MOVQ         x+32(FP), R10
-	SUBQ         R10, R9
-	SHRQ         $0x02, R9
-	ADDQ         $+0, R9
-	VMOVQ        R9, X11
+	CLASSWISE_rest(X4, Y4, Y5, Y6)
+	VMOVUPS (DX), Y7
+	VMOVUPS (BX), Y8
+	VMOVUPS 32(DX), Y9
+	VMOVUPS 32(BX), Y10
+	MOVQ DI, AX
+	MOVQ rows+48(FP), DI
+	MOVQ AX, R9
+	MOVQ x+32(FP), R10
+	SUBQ R10, R9
+	SHRQ $0x02, R9
+	ADDQ $+0, R9
+	VMOVQ R9, X11
 	VPBROADCASTD X11, Y11
 
 last:
-	VMOVUPS      (AX), Y12
-	VPXOR        c32_80000000<>+0(SB), Y12, Y13
-	VPCMPGTD     Y13, Y0, Y14
-	VPSUBD       Y1, Y13, Y13
-	VPCMPGTD     Y13, Y2, Y13
-	VPAND        Y13, Y6, Y13
-	VPOR         Y14, Y5, Y14
-	VPSUBD       Y13, Y4, Y4
-	VPAND        Y12, Y13, Y12
-	VCVTPS2PD    X12, Y13
+	VMOVUPS (AX), Y12
+	VPXOR c32_80000000<>+0(SB), Y12, Y13
+	VPCMPGTD Y13, Y0, Y14
+	VPSUBD Y1, Y13, Y13
+	VPCMPGTD Y13, Y2, Y13
+	VPAND Y13, Y6, Y13
+	VPOR Y14, Y5, Y14
+	VPSUBD Y13, Y4, Y4
+	VPAND Y12, Y13, Y12
+	VCVTPS2PD X12, Y13
 	VEXTRACTF128 $0x01, Y12, X12
-	VCVTPS2PD    X12, Y12
-	VADDPD       c64_4008000000000000<>+0(SB), Y13, Y15
-	VPADDQ       Y15, Y7, Y7
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y13, Y13
-	VPADDQ       Y13, Y8, Y8
-	VADDPD       c64_4008000000000000<>+0(SB), Y12, Y13
-	VPADDQ       Y13, Y9, Y9
-	VFMADD213PD  c64_4008000000000000<>+0(SB), Y12, Y12
-	VPADDQ       Y12, Y10, Y10
-	VPCMPEQD     Y12, Y12, Y12
-	VPXOR        Y12, Y14, Y12
-	VMOVMSKPS    Y12, R9
-	LEAQ         numbers<>+0(SB), R10
-	VPMOVZXBD    (R10)(R9*8), Y12
-	VPADDD       Y11, Y12, Y12
-	VMOVUPS      Y12, (SI)
-	POPCNTL      R9, R9
-	LEAQ         (SI)(R9*4), SI
-	VPADDD       Y3, Y11, Y11
-	ADDQ         R8, AX
-	SUBQ         $+1, DI
-	CMPQ         DI, $+0
-	JGT          last
-	MOVQ         limits+72(FP), AX
+	VCVTPS2PD X12, Y12
+	VADDPD c64_4008000000000000<>+0(SB), Y13, Y15
+	VPADDQ Y15, Y7, Y7
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y13, Y13
+	VPADDQ Y13, Y8, Y8
+	VADDPD c64_4008000000000000<>+0(SB), Y12, Y13
+	VPADDQ Y13, Y9, Y9
+	VFMADD213PD c64_4008000000000000<>+0(SB), Y12, Y12
+	VPADDQ Y12, Y10, Y10
+	VPCMPEQD Y12, Y12, Y12
+	VPXOR Y12, Y14, Y12
+	VMOVMSKPS Y12, R9
+	LEAQ numbers<>+0(SB), R10
+	VPMOVZXBD (R10)(R9*8), Y12
+	VPADDD Y11, Y12, Y12
+	VMOVUPS Y12, (SI)
+	POPCNTL R9, R9
+	LEAQ (SI)(R9*4), SI
+	VPADDD Y3, Y11, Y11
+	ADDQ R8, AX
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT last
+	MOVQ limits+72(FP), AX
 	VBROADCASTSD (AX), Y0
-	VPMOVSXDQ    X4, Y1
+	VPMOVSXDQ X4, Y1
 	VEXTRACTF128 $0x01, Y4, X2
-	VPMOVSXDQ    X2, Y2
-	VPSUBQ       Y0, Y7, Y3
-	VMOVUPS      Y3, (DX)
-	VPSUBQ       Y0, Y8, Y3
-	VMOVUPS      Y3, (BX)
-	VMOVUPS      (CX), Y3
-	VPADDQ       Y3, Y1, Y1
-	VMOVUPS      Y1, (CX)
-	VPSUBQ       Y0, Y9, Y1
-	VMOVUPS      Y1, 32(DX)
-	VPSUBQ       Y0, Y10, Y0
-	VMOVUPS      Y0, 32(BX)
-	VMOVUPS      32(CX), Y0
-	VPADDQ       Y0, Y2, Y0
-	VMOVUPS      Y0, 32(CX)
+	VPMOVSXDQ X2, Y2
+	VPSUBQ Y0, Y7, Y3
+	VMOVUPS Y3, (DX)
+	VPSUBQ Y0, Y8, Y3
+	VMOVUPS Y3, (BX)
+	VMOVUPS (CX), Y3
+	VPADDQ Y3, Y1, Y1
+	VMOVUPS Y1, (CX)
+	VPSUBQ Y0, Y9, Y1
+	VMOVUPS Y1, 32(DX)
+	VPSUBQ Y0, Y10, Y0
+	VMOVUPS Y0, 32(BX)
+	VMOVUPS 32(CX), Y0
+	VPADDQ Y0, Y2, Y0
+	VMOVUPS Y0, 32(CX)
 
 done:
 	MOVQ SI, AX
@@ -630,162 +659,93 @@ done:
 // func ClassSumsF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX2, MMX+, POPCNT
 TEXT ·ClassSumsF64(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
-	VBROADCASTSD 8(AX), Y0
-	VPXOR        c64_8000000000000000<>+0(SB), Y0, Y0
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x03, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x03, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+4
-	JLT          rest
+	MOVQ limits+72(FP), AX
+	CLASSWISE_start_3(8, Y0)
 
 columns:
-	VPXOR   Y1, Y1, Y1
+	VPXOR Y1, Y1, Y1
 	VMOVUPS (DX), Y2
 	VMOVUPS (BX), Y3
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 columns_rows:
-	VMOVUPS      (R10), Y4
-	PREFETCHT1   (R10)(AX*1)
-	VPXOR        c64_8000000000000000<>+0(SB), Y4, Y5
-	VPCMPGTQ     Y5, Y0, Y5
-	VPSUBQ       Y5, Y1, Y1
-	VPAND        Y4, Y5, Y4
-	VADDPD       c64_4008000000000000<>+0(SB), Y4, Y6
-	VPADDQ       Y6, Y2, Y2
-	VMULPD       Y4, Y4, Y4
-	VADDPD       c64_4008000000000000<>+0(SB), Y4, Y4
-	VPADDQ       Y4, Y3, Y3
-	VMOVMSKPD    Y5, R12
-	CMPL         R12, $0x0000000f
-	JEQ          columns_rowsa
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x03, R12
-	ADDQ         $+0, R12
-	VMOVQ        R12, X4
+	VMOVUPS (R10), Y4
+	PREFETCHT1 (R10)(AX*1)
+	VPXOR c64_8000000000000000<>+0(SB), Y4, Y5
+	VPCMPGTQ Y5, Y0, Y5
+	VPSUBQ Y5, Y1, Y1
+	VPAND Y4, Y5, Y4
+	VADDPD c64_4008000000000000<>+0(SB), Y4, Y6
+	VPADDQ Y6, Y2, Y2
+	VMULPD Y4, Y4, Y4
+	VADDPD c64_4008000000000000<>+0(SB), Y4, Y4
+	VPADDQ Y4, Y3, Y3
+	VMOVMSKPD Y5, R12
+	CMPL R12, $0x0000000f
+	JEQ columns_rowsa
+	MOVQ R10, R12
+	MOVQ x+32(FP), R13
+	SUBQ R13, R12
+	SHRQ $0x03, R12
+	ADDQ $+0, R12
+	VMOVQ R12, X4
 	VPBROADCASTD X4, Y4
-	VPCMPEQD     Y6, Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VMOVMSKPD    Y5, R12
-	LEAQ         numbers<>+0(SB), R13
-	VPMOVZXBD    (R13)(R12*8), Y5
-	VPADDD       Y4, Y5, Y5
-	VMOVUPS      X5, (SI)
-	POPCNTL      R12, R12
-	LEAQ         (SI)(R12*4), SI
+	VPCMPEQD Y6, Y6, Y6
+	VPXOR Y6, Y5, Y5
+	VMOVMSKPD Y5, R12
+	LEAQ numbers<>+0(SB), R13
+	VPMOVZXBD (R13)(R12*8), Y5
+	VPADDD Y4, Y5, Y5
+	VMOVUPS X5, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
 
 columns_rowsa:
-	ADDQ         R8, R10
-	SUBQ         $+1, R11
-	CMPQ         R11, $+0
-	JGT          columns_rows
-	MOVQ         limits+72(FP), R10
-	VBROADCASTSD (R10), Y4
-	VPSUBQ       Y4, Y2, Y2
-	VMOVUPS      Y2, (DX)
-	VPSUBQ       Y4, Y3, Y2
-	VMOVUPS      Y2, (BX)
-	VMOVUPS      (CX), Y2
-	VPADDQ       Y2, Y1, Y1
-	VMOVUPS      Y1, (CX)
-	ADDQ         $+32, DI
-	ADDQ         $+32, CX
-	ADDQ         $+32, DX
-	ADDQ         $+32, BX
-	SUBQ         $+4, R9
-	CMPQ         R9, $+4
-	JGE          columns
+	CLASSWISE_columns_rowsa(Y4, Y2, Y3, Y1)
 
 rest:
-	TESTQ        R9, R9
-	JEQ          done
-	SUBQ         $+4, R9
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, CX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, BX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DI
-	XORQ         AX, AX
-	SUBQ         R9, AX
-	VMOVQ        AX, X1
-	VPBROADCASTQ X1, Y1
-	VPCMPGTQ     iota64_0<>+0(SB), Y1, Y2
-	VPCMPGTQ     iota64_4<>+0(SB), Y1, Y1
-	VPXOR        Y1, Y1, Y1
-	VPCMPEQD     Y3, Y3, Y3
-	VPXOR        Y3, Y2, Y3
-	VMOVUPS      (DX), Y4
-	VMOVUPS      (BX), Y5
-	MOVQ         DI, AX
-	MOVQ         rows+48(FP), DI
+	CLASSWISE_rest_2(X1, Y1, Y2, Y3)
+	VMOVUPS (DX), Y4
+	VMOVUPS (BX), Y5
+	MOVQ DI, AX
+	MOVQ rows+48(FP), DI
 
 last:
-	VMOVUPS      (AX), Y6
-	VPXOR        c64_8000000000000000<>+0(SB), Y6, Y7
-	VPCMPGTQ     Y7, Y0, Y7
-	VPAND        Y7, Y3, Y8
-	VPOR         Y7, Y2, Y7
-	VPSUBQ       Y8, Y1, Y1
-	VPAND        Y6, Y8, Y6
-	VADDPD       c64_4008000000000000<>+0(SB), Y6, Y8
-	VPADDQ       Y8, Y4, Y4
-	VMULPD       Y6, Y6, Y6
-	VADDPD       c64_4008000000000000<>+0(SB), Y6, Y6
-	VPADDQ       Y6, Y5, Y5
-	VMOVMSKPD    Y7, R9
-	CMPL         R9, $0x0000000f
-	JEQ          lasta
-	MOVQ         AX, R9
-	MOVQ         x+32(FP), R10
-	SUBQ         R10, R9
-	SHRQ         $0x03, R9
-	ADDQ         $+0, R9
-	VMOVQ        R9, X6
+	VMOVUPS (AX), Y6
+	VPXOR c64_8000000000000000<>+0(SB), Y6, Y7
+	VPCMPGTQ Y7, Y0, Y7
+	VPAND Y7, Y3, Y8
+	VPOR Y7, Y2, Y7
+	VPSUBQ Y8, Y1, Y1
+	VPAND Y6, Y8, Y6
+	VADDPD c64_4008000000000000<>+0(SB), Y6, Y8
+	VPADDQ Y8, Y4, Y4
+	VMULPD Y6, Y6, Y6
+	VADDPD c64_4008000000000000<>+0(SB), Y6, Y6
+	VPADDQ Y6, Y5, Y5
+	VMOVMSKPD Y7, R9
+	CMPL R9, $0x0000000f
+	JEQ lasta
+	MOVQ AX, R9
+	MOVQ x+32(FP), R10
+	SUBQ R10, R9
+	SHRQ $0x03, R9
+	ADDQ $+0, R9
+	VMOVQ R9, X6
 	VPBROADCASTD X6, Y6
-	VPCMPEQD     Y8, Y8, Y8
-	VPXOR        Y8, Y7, Y7
-	VMOVMSKPD    Y7, R9
-	LEAQ         numbers<>+0(SB), R10
-	VPMOVZXBD    (R10)(R9*8), Y7
-	VPADDD       Y6, Y7, Y7
-	VMOVUPS      X7, (SI)
-	POPCNTL      R9, R9
-	LEAQ         (SI)(R9*4), SI
+	VPCMPEQD Y8, Y8, Y8
+	VPXOR Y8, Y7, Y7
+	VMOVMSKPD Y7, R9
+	LEAQ numbers<>+0(SB), R10
+	VPMOVZXBD (R10)(R9*8), Y7
+	VPADDD Y6, Y7, Y7
+	VMOVUPS X7, (SI)
+	POPCNTL R9, R9
+	LEAQ (SI)(R9*4), SI
 
 lasta:
-	ADDQ         R8, AX
-	SUBQ         $+1, DI
-	CMPQ         DI, $+0
-	JGT          last
-	MOVQ         limits+72(FP), AX
-	VBROADCASTSD (AX), Y0
-	VPSUBQ       Y0, Y4, Y2
-	VMOVUPS      Y2, (DX)
-	VPSUBQ       Y0, Y5, Y0
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      (CX), Y0
-	VPADDQ       Y0, Y1, Y0
-	VMOVUPS      Y0, (CX)
+	CLASSWISE_lasta(Y4, Y2, Y5, Y1)
 
 done:
 	MOVQ SI, AX
@@ -799,169 +759,100 @@ done:
 // func ClassSumsAboveF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX2, MMX+, POPCNT
 TEXT ·ClassSumsAboveF64(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
+	MOVQ limits+72(FP), AX
 	VBROADCASTSD 8(AX), Y0
-	VPXOR        c64_8000000000000000<>+0(SB), Y0, Y0
+	VPXOR c64_8000000000000000<>+0(SB), Y0, Y0
 	VBROADCASTSD 16(AX), Y1
-	VBROADCASTSD 24(AX), Y2
-	VPXOR        c64_8000000000000000<>+0(SB), Y2, Y2
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x03, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x03, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+4
-	JLT          rest
+	CLASSWISE_start_3(24, Y2)
 
 columns:
-	VPXOR   Y3, Y3, Y3
+	VPXOR Y3, Y3, Y3
 	VMOVUPS (DX), Y4
 	VMOVUPS (BX), Y5
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 columns_rows:
-	VMOVUPS      (R10), Y6
-	PREFETCHT1   (R10)(AX*1)
-	VPXOR        c64_8000000000000000<>+0(SB), Y6, Y7
-	VPCMPGTQ     Y7, Y0, Y8
-	VPSUBQ       Y1, Y7, Y7
-	VPCMPGTQ     Y7, Y2, Y7
-	VPSUBQ       Y7, Y3, Y3
-	VPAND        Y6, Y7, Y6
-	VADDPD       c64_4008000000000000<>+0(SB), Y6, Y7
-	VPADDQ       Y7, Y4, Y4
-	VMULPD       Y6, Y6, Y6
-	VADDPD       c64_4008000000000000<>+0(SB), Y6, Y6
-	VPADDQ       Y6, Y5, Y5
-	VMOVMSKPD    Y8, R12
-	CMPL         R12, $0x0000000f
-	JEQ          columns_rowsa
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x03, R12
-	ADDQ         $+0, R12
-	VMOVQ        R12, X6
+	VMOVUPS (R10), Y6
+	PREFETCHT1 (R10)(AX*1)
+	VPXOR c64_8000000000000000<>+0(SB), Y6, Y7
+	VPCMPGTQ Y7, Y0, Y8
+	VPSUBQ Y1, Y7, Y7
+	VPCMPGTQ Y7, Y2, Y7
+	VPSUBQ Y7, Y3, Y3
+	VPAND Y6, Y7, Y6
+	VADDPD c64_4008000000000000<>+0(SB), Y6, Y7
+	VPADDQ Y7, Y4, Y4
+	VMULPD Y6, Y6, Y6
+	VADDPD c64_4008000000000000<>+0(SB), Y6, Y6
+	VPADDQ Y6, Y5, Y5
+	VMOVMSKPD Y8, R12
+	CMPL R12, $0x0000000f
+	JEQ columns_rowsa
+	MOVQ R10, R12
+	MOVQ x+32(FP), R13
+	SUBQ R13, R12
+	SHRQ $0x03, R12
+	ADDQ $+0, R12
+	VMOVQ R12, X6
 	VPBROADCASTD X6, Y6
-	VPCMPEQD     Y7, Y7, Y7
-	VPXOR        Y7, Y8, Y7
-	VMOVMSKPD    Y7, R12
-	LEAQ         numbers<>+0(SB), R13
-	VPMOVZXBD    (R13)(R12*8), Y7
-	VPADDD       Y6, Y7, Y7
-	VMOVUPS      X7, (SI)
-	POPCNTL      R12, R12
-	LEAQ         (SI)(R12*4), SI
+	VPCMPEQD Y7, Y7, Y7
+	VPXOR Y7, Y8, Y7
+	VMOVMSKPD Y7, R12
+	LEAQ numbers<>+0(SB), R13
+	VPMOVZXBD (R13)(R12*8), Y7
+	VPADDD Y6, Y7, Y7
+	VMOVUPS X7, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
 
 columns_rowsa:
-	ADDQ         R8, R10
-	SUBQ         $+1, R11
-	CMPQ         R11, $+0
-	JGT          columns_rows
-	MOVQ         limits+72(FP), R10
-	VBROADCASTSD (R10), Y6
-	VPSUBQ       Y6, Y4, Y4
-	VMOVUPS      Y4, (DX)
-	VPSUBQ       Y6, Y5, Y4
-	VMOVUPS      Y4, (BX)
-	VMOVUPS      (CX), Y4
-	VPADDQ       Y4, Y3, Y3
-	VMOVUPS      Y3, (CX)
-	ADDQ         $+32, DI
-	ADDQ         $+32, CX
-	ADDQ         $+32, DX
-	ADDQ         $+32, BX
-	SUBQ         $+4, R9
-	CMPQ         R9, $+4
-	JGE          columns
+	CLASSWISE_columns_rowsa(Y6, Y4, Y5, Y3)
 
 rest:
-	TESTQ        R9, R9
-	JEQ          done
-	SUBQ         $+4, R9
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, CX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, BX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DI
-	XORQ         AX, AX
-	SUBQ         R9, AX
-	VMOVQ        AX, X3
-	VPBROADCASTQ X3, Y3
-	VPCMPGTQ     iota64_0<>+0(SB), Y3, Y4
-	VPCMPGTQ     iota64_4<>+0(SB), Y3, Y3
-	VPXOR        Y3, Y3, Y3
-	VPCMPEQD     Y5, Y5, Y5
-	VPXOR        Y5, Y4, Y5
-	VMOVUPS      (DX), Y6
-	VMOVUPS      (BX), Y7
-	MOVQ         DI, AX
-	MOVQ         rows+48(FP), DI
+	CLASSWISE_rest_2(X3, Y3, Y4, Y5)
+	VMOVUPS (DX), Y6
+	VMOVUPS (BX), Y7
+	MOVQ DI, AX
+	MOVQ rows+48(FP), DI
 
 last:
-	VMOVUPS      (AX), Y8
-	VPXOR        c64_8000000000000000<>+0(SB), Y8, Y9
-	VPCMPGTQ     Y9, Y0, Y10
-	VPSUBQ       Y1, Y9, Y9
-	VPCMPGTQ     Y9, Y2, Y9
-	VPAND        Y9, Y5, Y9
-	VPOR         Y10, Y4, Y10
-	VPSUBQ       Y9, Y3, Y3
-	VPAND        Y8, Y9, Y8
-	VADDPD       c64_4008000000000000<>+0(SB), Y8, Y9
-	VPADDQ       Y9, Y6, Y6
-	VMULPD       Y8, Y8, Y8
-	VADDPD       c64_4008000000000000<>+0(SB), Y8, Y8
-	VPADDQ       Y8, Y7, Y7
-	VMOVMSKPD    Y10, R9
-	CMPL         R9, $0x0000000f
-	JEQ          lasta
-	MOVQ         AX, R9
-	MOVQ         x+32(FP), R10
-	SUBQ         R10, R9
-	SHRQ         $0x03, R9
-	ADDQ         $+0, R9
-	VMOVQ        R9, X8
+	VMOVUPS (AX), Y8
+	VPXOR c64_8000000000000000<>+0(SB), Y8, Y9
+	VPCMPGTQ Y9, Y0, Y10
+	VPSUBQ Y1, Y9, Y9
+	VPCMPGTQ Y9, Y2, Y9
+	VPAND Y9, Y5, Y9
+	VPOR Y10, Y4, Y10
+	VPSUBQ Y9, Y3, Y3
+	VPAND Y8, Y9, Y8
+	VADDPD c64_4008000000000000<>+0(SB), Y8, Y9
+	VPADDQ Y9, Y6, Y6
+	VMULPD Y8, Y8, Y8
+	VADDPD c64_4008000000000000<>+0(SB), Y8, Y8
+	VPADDQ Y8, Y7, Y7
+	VMOVMSKPD Y10, R9
+	CMPL R9, $0x0000000f
+	JEQ lasta
+	MOVQ AX, R9
+	MOVQ x+32(FP), R10
+	SUBQ R10, R9
+	SHRQ $0x03, R9
+	ADDQ $+0, R9
+	VMOVQ R9, X8
 	VPBROADCASTD X8, Y8
-	VPCMPEQD     Y9, Y9, Y9
-	VPXOR        Y9, Y10, Y9
-	VMOVMSKPD    Y9, R9
-	LEAQ         numbers<>+0(SB), R10
-	VPMOVZXBD    (R10)(R9*8), Y9
-	VPADDD       Y8, Y9, Y9
-	VMOVUPS      X9, (SI)
-	POPCNTL      R9, R9
-	LEAQ         (SI)(R9*4), SI
+	VPCMPEQD Y9, Y9, Y9
+	VPXOR Y9, Y10, Y9
+	VMOVMSKPD Y9, R9
+	LEAQ numbers<>+0(SB), R10
+	VPMOVZXBD (R10)(R9*8), Y9
+	VPADDD Y8, Y9, Y9
+	VMOVUPS X9, (SI)
+	POPCNTL R9, R9
+	LEAQ (SI)(R9*4), SI
 
 lasta:
-	ADDQ         R8, AX
-	SUBQ         $+1, DI
-	CMPQ         DI, $+0
-	JGT          last
-	MOVQ         limits+72(FP), AX
-	VBROADCASTSD (AX), Y0
-	VPSUBQ       Y0, Y6, Y1
-	VMOVUPS      Y1, (DX)
-	VPSUBQ       Y0, Y7, Y0
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      (CX), Y0
-	VPADDQ       Y0, Y3, Y0
-	VMOVUPS      Y0, (CX)
+	CLASSWISE_lasta(Y6, Y1, Y7, Y3)
 
 done:
 	MOVQ SI, AX
@@ -975,162 +866,124 @@ done:
 // func ClassSumsFrequentF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX2, MMX+, POPCNT
 TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
+	MOVQ limits+72(FP), AX
 	VBROADCASTSD 8(AX), Y0
-	VPXOR        c64_8000000000000000<>+0(SB), Y0, Y0
+	VPXOR c64_8000000000000000<>+0(SB), Y0, Y0
 	VBROADCASTSD 16(AX), Y1
 	VBROADCASTSD 24(AX), Y2
-	VPXOR        c64_8000000000000000<>+0(SB), Y2, Y2
-	VBROADCASTSS 32(AX), Y3
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x03, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x03, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+4
-	JLT          rest
+	CLASSWISE_start_2(c64_8000000000000000, $0x03, $+4)
 
 columns:
-	VPXOR        Y4, Y4, Y4
-	VMOVUPS      (DX), Y5
-	VMOVUPS      (BX), Y6
-	MOVQ         DI, R10
-	MOVQ         rows+48(FP), R11
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x03, R12
-	ADDQ         $+0, R12
-	VMOVQ        R12, X7
+	VPXOR Y4, Y4, Y4
+	VMOVUPS (DX), Y5
+	VMOVUPS (BX), Y6
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
+	MOVQ R10, R12
+	MOVQ x+32(FP), R13
+	SUBQ R13, R12
+	SHRQ $0x03, R12
+	ADDQ $+0, R12
+	VMOVQ R12, X7
 	VPBROADCASTD X7, Y7
 
 columns_rows:
-	VMOVUPS      (R10), Y8
-	PREFETCHT1   (R10)(AX*1)
-	VPXOR        c64_8000000000000000<>+0(SB), Y8, Y9
-	VPCMPGTQ     Y9, Y0, Y10
-	VPSUBQ       Y1, Y9, Y9
-	VPCMPGTQ     Y9, Y2, Y9
-	VPSUBQ       Y9, Y4, Y4
-	VPAND        Y8, Y9, Y8
-	VADDPD       c64_4008000000000000<>+0(SB), Y8, Y9
-	VPADDQ       Y9, Y5, Y5
-	VMULPD       Y8, Y8, Y8
-	VADDPD       c64_4008000000000000<>+0(SB), Y8, Y8
-	VPADDQ       Y8, Y6, Y6
-	VPCMPEQD     Y8, Y8, Y8
-	VPXOR        Y8, Y10, Y8
-	VMOVMSKPD    Y8, R12
-	LEAQ         numbers<>+0(SB), R13
-	VPMOVZXBD    (R13)(R12*8), Y8
-	VPADDD       Y7, Y8, Y8
-	VMOVUPS      X8, (SI)
-	POPCNTL      R12, R12
-	LEAQ         (SI)(R12*4), SI
-	VPADDD       Y3, Y7, Y7
-	ADDQ         R8, R10
-	SUBQ         $+1, R11
-	CMPQ         R11, $+0
-	JGT          columns_rows
-	MOVQ         limits+72(FP), R10
+	VMOVUPS (R10), Y8
+	PREFETCHT1 (R10)(AX*1)
+	VPXOR c64_8000000000000000<>+0(SB), Y8, Y9
+	VPCMPGTQ Y9, Y0, Y10
+	VPSUBQ Y1, Y9, Y9
+	VPCMPGTQ Y9, Y2, Y9
+	VPSUBQ Y9, Y4, Y4
+	VPAND Y8, Y9, Y8
+	VADDPD c64_4008000000000000<>+0(SB), Y8, Y9
+	VPADDQ Y9, Y5, Y5
+	VMULPD Y8, Y8, Y8
+	VADDPD c64_4008000000000000<>+0(SB), Y8, Y8
+	VPADDQ Y8, Y6, Y6
+	VPCMPEQD Y8, Y8, Y8
+	VPXOR Y8, Y10, Y8
+	VMOVMSKPD Y8, R12
+	LEAQ numbers<>+0(SB), R13
+	VPMOVZXBD (R13)(R12*8), Y8
+	VPADDD Y7, Y8, Y8
+	VMOVUPS X8, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
+	VPADDD Y3, Y7, Y7
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_rows
+	MOVQ limits+72(FP), R10
 	VBROADCASTSD (R10), Y7
-	VPSUBQ       Y7, Y5, Y5
-	VMOVUPS      Y5, (DX)
-	VPSUBQ       Y7, Y6, Y5
-	VMOVUPS      Y5, (BX)
-	VMOVUPS      (CX), Y5
-	VPADDQ       Y5, Y4, Y4
-	VMOVUPS      Y4, (CX)
-	ADDQ         $+32, DI
-	ADDQ         $+32, CX
-	ADDQ         $+32, DX
-	ADDQ         $+32, BX
-	SUBQ         $+4, R9
-	CMPQ         R9, $+4
-	JGE          columns
+	VPSUBQ Y7, Y5, Y5
+	VMOVUPS Y5, (DX)
+	VPSUBQ Y7, Y6, Y5
+	VMOVUPS Y5, (BX)
+	VMOVUPS (CX), Y5
+	VPADDQ Y5, Y4, Y4
+	VMOVUPS Y4, (CX)
+	ADDQ $+32, DI
+	ADDQ $+32, CX
+	ADDQ $+32, DX
+	ADDQ $+32, BX
+	SUBQ $+4, R9
+	CMPQ R9, $+4
+	JGE columns
 
 rest:
-	TESTQ        R9, R9
-	JEQ          done
-	SUBQ         $+4, R9
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, CX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, BX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DI
-	XORQ         AX, AX
-	SUBQ         R9, AX
-	VMOVQ        AX, X4
-	VPBROADCASTQ X4, Y4
-	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
-	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
-	VPXOR        Y4, Y4, Y4
-	VPCMPEQD     Y6, Y6, Y6
-	VPXOR        Y6, Y5, Y6
-	VMOVUPS      (DX), Y7
-	VMOVUPS      (BX), Y8
-	MOVQ         DI, AX
-	MOVQ         rows+48(FP), DI
-	MOVQ         AX, R9
-	MOVQ         x+32(FP), R10
-	SUBQ         R10, R9
-	SHRQ         $0x03, R9
-	ADDQ         $+0, R9
-	VMOVQ        R9, X9
+	CLASSWISE_rest_2(X4, Y4, Y5, Y6)
+	VMOVUPS (DX), Y7
+	VMOVUPS (BX), Y8
+	MOVQ DI, AX
+	MOVQ rows+48(FP), DI
+	MOVQ AX, R9
+	MOVQ x+32(FP), R10
+	SUBQ R10, R9
+	SHRQ $0x03, R9
+	ADDQ $+0, R9
+	VMOVQ R9, X9
 	VPBROADCASTD X9, Y9
 
 last:
-	VMOVUPS      (AX), Y10
-	VPXOR        c64_8000000000000000<>+0(SB), Y10, Y11
-	VPCMPGTQ     Y11, Y0, Y12
-	VPSUBQ       Y1, Y11, Y11
-	VPCMPGTQ     Y11, Y2, Y11
-	VPAND        Y11, Y6, Y11
-	VPOR         Y12, Y5, Y12
-	VPSUBQ       Y11, Y4, Y4
-	VPAND        Y10, Y11, Y10
-	VADDPD       c64_4008000000000000<>+0(SB), Y10, Y11
-	VPADDQ       Y11, Y7, Y7
-	VMULPD       Y10, Y10, Y10
-	VADDPD       c64_4008000000000000<>+0(SB), Y10, Y10
-	VPADDQ       Y10, Y8, Y8
-	VPCMPEQD     Y10, Y10, Y10
-	VPXOR        Y10, Y12, Y10
-	VMOVMSKPD    Y10, R9
-	LEAQ         numbers<>+0(SB), R10
-	VPMOVZXBD    (R10)(R9*8), Y10
-	VPADDD       Y9, Y10, Y10
-	VMOVUPS      X10, (SI)
-	POPCNTL      R9, R9
-	LEAQ         (SI)(R9*4), SI
-	VPADDD       Y3, Y9, Y9
-	ADDQ         R8, AX
-	SUBQ         $+1, DI
-	CMPQ         DI, $+0
-	JGT          last
-	MOVQ         limits+72(FP), AX
+	VMOVUPS (AX), Y10
+	VPXOR c64_8000000000000000<>+0(SB), Y10, Y11
+	VPCMPGTQ Y11, Y0, Y12
+	VPSUBQ Y1, Y11, Y11
+	VPCMPGTQ Y11, Y2, Y11
+	VPAND Y11, Y6, Y11
+	VPOR Y12, Y5, Y12
+	VPSUBQ Y11, Y4, Y4
+	VPAND Y10, Y11, Y10
+	VADDPD c64_4008000000000000<>+0(SB), Y10, Y11
+	VPADDQ Y11, Y7, Y7
+	VMULPD Y10, Y10, Y10
+	VADDPD c64_4008000000000000<>+0(SB), Y10, Y10
+	VPADDQ Y10, Y8, Y8
+	VPCMPEQD Y10, Y10, Y10
+	VPXOR Y10, Y12, Y10
+	VMOVMSKPD Y10, R9
+	LEAQ numbers<>+0(SB), R10
+	VPMOVZXBD (R10)(R9*8), Y10
+	VPADDD Y9, Y10, Y10
+	VMOVUPS X10, (SI)
+	POPCNTL R9, R9
+	LEAQ (SI)(R9*4), SI
+	VPADDD Y3, Y9, Y9
+	ADDQ R8, AX
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT last
+	MOVQ limits+72(FP), AX
 	VBROADCASTSD (AX), Y0
-	VPSUBQ       Y0, Y7, Y1
-	VMOVUPS      Y1, (DX)
-	VPSUBQ       Y0, Y8, Y0
-	VMOVUPS      Y0, (BX)
-	VMOVUPS      (CX), Y0
-	VPADDQ       Y0, Y4, Y0
-	VMOVUPS      Y0, (CX)
+	VPSUBQ Y0, Y7, Y1
+	VMOVUPS Y1, (DX)
+	VPSUBQ Y0, Y8, Y0
+	VMOVUPS Y0, (BX)
+	VMOVUPS (CX), Y0
+	VPADDQ Y0, Y4, Y0
+	VMOVUPS Y0, (CX)
 
 done:
 	MOVQ SI, AX

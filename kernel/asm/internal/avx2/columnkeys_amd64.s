@@ -5,20 +5,35 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define COLUMNKEYS_columns(REG, REG2) \
+	VBROADCASTF128 (R12), REG \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VBROADCASTF128 (R12), REG2 \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VINSERTF128 $0x01, (R12), Y3, Y3 \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VINSERTF128 $0x01, (R12), Y4, Y4
+
 // func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int, least *float32) (ret int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·ColumnKeysF32(SB), NOSPLIT, $0-64
-	MOVQ    dst+0(FP), AX
-	MOVQ    pitch+8(FP), CX
-	MOVQ    x+16(FP), DX
-	MOVQ    stride+24(FP), BX
-	MOVQ    rows+32(FP), SI
-	MOVQ    cols+40(FP), DI
-	VPXOR   Y0, Y0, Y0
-	VPXOR   Y1, Y1, Y1
+	MOVQ dst+0(FP), AX
+	MOVQ pitch+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ cols+40(FP), DI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
 	VMOVUPS c32_3f800000<>+0(SB), Y2
-	MOVQ    BX, R8
-	SHLQ    $0x04, R8
+	MOVQ BX, R8
+	SHLQ $0x04, R8
 
 rows:
 	MOVQ DX, R9
@@ -26,113 +41,101 @@ rows:
 	MOVQ DI, R11
 
 columns:
-	MOVQ           R9, R12
-	MOVQ           R9, R13
-	ADDQ           R8, R13
+	MOVQ R9, R12
+	MOVQ R9, R13
+	ADDQ R8, R13
 	VBROADCASTF128 (R12), Y3
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
+	PREFETCHT0 (R13)
+	ADDQ BX, R12
+	ADDQ BX, R13
 	VBROADCASTF128 (R12), Y4
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
-	VBROADCASTF128 (R12), Y5
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
-	VBROADCASTF128 (R12), Y6
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
-	VINSERTF128    $0x01, (R12), Y3, Y3
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
-	VINSERTF128    $0x01, (R12), Y4, Y4
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
-	VINSERTF128    $0x01, (R12), Y5, Y5
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
-	VINSERTF128    $0x01, (R12), Y6, Y6
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
-	VUNPCKLPS      Y4, Y3, Y7
-	VUNPCKHPS      Y4, Y3, Y3
-	VUNPCKLPS      Y6, Y5, Y4
-	VUNPCKHPS      Y6, Y5, Y5
-	VUNPCKLPD      Y4, Y7, Y6
-	VUNPCKHPD      Y4, Y7, Y4
-	VUNPCKLPD      Y5, Y3, Y7
-	VUNPCKHPD      Y5, Y3, Y3
-	VMULPS         Y6, Y6, Y5
-	VSUBPS         Y5, Y6, Y5
-	VCMPPS         $0x1d, Y0, Y5, Y5
-	VPSLLD         $0x01, Y6, Y8
-	VMOVUPS        c32_ffffffff<>+0(SB), Y9
-	VBLENDVPS      Y5, Y8, Y9, Y5
-	VPOR           Y5, Y1, Y1
-	VMINPS         Y6, Y2, Y2
-	VMOVUPS        Y5, (R10)
-	ADDQ           CX, R10
-	VMULPS         Y4, Y4, Y5
-	VSUBPS         Y5, Y4, Y5
-	VCMPPS         $0x1d, Y0, Y5, Y5
-	VPSLLD         $0x01, Y4, Y6
-	VMOVUPS        c32_ffffffff<>+0(SB), Y8
-	VBLENDVPS      Y5, Y6, Y8, Y5
-	VPOR           Y5, Y1, Y1
-	VMINPS         Y4, Y2, Y2
-	VMOVUPS        Y5, (R10)
-	ADDQ           CX, R10
-	VMULPS         Y7, Y7, Y4
-	VSUBPS         Y4, Y7, Y4
-	VCMPPS         $0x1d, Y0, Y4, Y4
-	VPSLLD         $0x01, Y7, Y5
-	VMOVUPS        c32_ffffffff<>+0(SB), Y6
-	VBLENDVPS      Y4, Y5, Y6, Y4
-	VPOR           Y4, Y1, Y1
-	VMINPS         Y7, Y2, Y2
-	VMOVUPS        Y4, (R10)
-	ADDQ           CX, R10
-	VMULPS         Y3, Y3, Y4
-	VSUBPS         Y4, Y3, Y4
-	VCMPPS         $0x1d, Y0, Y4, Y4
-	VPSLLD         $0x01, Y3, Y5
-	VMOVUPS        c32_ffffffff<>+0(SB), Y6
-	VBLENDVPS      Y4, Y5, Y6, Y4
-	VPOR           Y4, Y1, Y1
-	VMINPS         Y3, Y2, Y2
-	VMOVUPS        Y4, (R10)
-	ADDQ           CX, R10
-	ADDQ           $+16, R9
-	SUBQ           $+4, R11
-	CMPQ           R11, $+0
-	JGT            columns
-	MOVQ           BX, R9
-	SHLQ           $0x03, R9
-	ADDQ           R9, DX
-	ADDQ           $+32, AX
-	SUBQ           $+8, SI
-	CMPQ           SI, $+0
-	JGT            rows
-	MOVQ           least+48(FP), AX
-	VPERM2F128     $0x01, Y2, Y2, Y3
-	VMINPS         Y3, Y2, Y2
-	VPSHUFD        $0x4e, Y2, Y3
-	VMINPS         Y3, Y2, Y2
-	VPSHUFD        $0xb1, Y2, Y3
-	VMINPS         Y3, Y2, Y2
-	VMOVSS         X2, (AX)
-	XORQ           AX, AX
-	VPCMPGTD       Y1, Y0, Y0
-	VPTEST         Y0, Y0
-	JEQ            inside
-	MOVQ           $+1, AX
+	PREFETCHT0 (R13)
+	ADDQ BX, R12
+	ADDQ BX, R13
+	COLUMNKEYS_columns(Y5, Y6)
+	PREFETCHT0 (R13)
+	ADDQ BX, R12
+	ADDQ BX, R13
+	VINSERTF128 $0x01, (R12), Y5, Y5
+	PREFETCHT0 (R13)
+	ADDQ BX, R12
+	ADDQ BX, R13
+	VINSERTF128 $0x01, (R12), Y6, Y6
+	PREFETCHT0 (R13)
+	ADDQ BX, R12
+	ADDQ BX, R13
+	VUNPCKLPS Y4, Y3, Y7
+	VUNPCKHPS Y4, Y3, Y3
+	VUNPCKLPS Y6, Y5, Y4
+	VUNPCKHPS Y6, Y5, Y5
+	VUNPCKLPD Y4, Y7, Y6
+	VUNPCKHPD Y4, Y7, Y4
+	VUNPCKLPD Y5, Y3, Y7
+	VUNPCKHPD Y5, Y3, Y3
+	VMULPS Y6, Y6, Y5
+	VSUBPS Y5, Y6, Y5
+	VCMPPS $0x1d, Y0, Y5, Y5
+	VPSLLD $0x01, Y6, Y8
+	VMOVUPS c32_ffffffff<>+0(SB), Y9
+	VBLENDVPS Y5, Y8, Y9, Y5
+	VPOR Y5, Y1, Y1
+	VMINPS Y6, Y2, Y2
+	VMOVUPS Y5, (R10)
+	ADDQ CX, R10
+	VMULPS Y4, Y4, Y5
+	VSUBPS Y5, Y4, Y5
+	VCMPPS $0x1d, Y0, Y5, Y5
+	VPSLLD $0x01, Y4, Y6
+	VMOVUPS c32_ffffffff<>+0(SB), Y8
+	VBLENDVPS Y5, Y6, Y8, Y5
+	VPOR Y5, Y1, Y1
+	VMINPS Y4, Y2, Y2
+	VMOVUPS Y5, (R10)
+	ADDQ CX, R10
+	VMULPS Y7, Y7, Y4
+	VSUBPS Y4, Y7, Y4
+	VCMPPS $0x1d, Y0, Y4, Y4
+	VPSLLD $0x01, Y7, Y5
+	VMOVUPS c32_ffffffff<>+0(SB), Y6
+	VBLENDVPS Y4, Y5, Y6, Y4
+	VPOR Y4, Y1, Y1
+	VMINPS Y7, Y2, Y2
+	VMOVUPS Y4, (R10)
+	ADDQ CX, R10
+	VMULPS Y3, Y3, Y4
+	VSUBPS Y4, Y3, Y4
+	VCMPPS $0x1d, Y0, Y4, Y4
+	VPSLLD $0x01, Y3, Y5
+	VMOVUPS c32_ffffffff<>+0(SB), Y6
+	VBLENDVPS Y4, Y5, Y6, Y4
+	VPOR Y4, Y1, Y1
+	VMINPS Y3, Y2, Y2
+	VMOVUPS Y4, (R10)
+	ADDQ CX, R10
+	ADDQ $+16, R9
+	SUBQ $+4, R11
+	CMPQ R11, $+0
+	JGT columns
+	MOVQ BX, R9
+	SHLQ $0x03, R9
+	ADDQ R9, DX
+	ADDQ $+32, AX
+	SUBQ $+8, SI
+	CMPQ SI, $+0
+	JGT rows
+	MOVQ least+48(FP), AX
+	VPERM2F128 $0x01, Y2, Y2, Y3
+	VMINPS Y3, Y2, Y2
+	VPSHUFD $0x4e, Y2, Y3
+	VMINPS Y3, Y2, Y2
+	VPSHUFD $0xb1, Y2, Y3
+	VMINPS Y3, Y2, Y2
+	VMOVSS X2, (AX)
+	XORQ AX, AX
+	VPCMPGTD Y1, Y0, Y0
+	VPTEST Y0, Y0
+	JEQ inside
+	MOVQ $+1, AX
 
 inside:
 	MOVQ AX, ret+56(FP)
@@ -142,17 +145,17 @@ inside:
 // func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int, least *float64) (ret int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-64
-	MOVQ    dst+0(FP), AX
-	MOVQ    pitch+8(FP), CX
-	MOVQ    x+16(FP), DX
-	MOVQ    stride+24(FP), BX
-	MOVQ    rows+32(FP), SI
-	MOVQ    cols+40(FP), DI
-	VPXOR   Y0, Y0, Y0
-	VPXOR   Y1, Y1, Y1
+	MOVQ dst+0(FP), AX
+	MOVQ pitch+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ cols+40(FP), DI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
 	VMOVUPS c64_3ff0000000000000<>+0(SB), Y2
-	MOVQ    BX, R8
-	SHLQ    $0x03, R8
+	MOVQ BX, R8
+	SHLQ $0x03, R8
 
 rows:
 	MOVQ DX, R9
@@ -160,69 +163,57 @@ rows:
 	MOVQ DI, R11
 
 columns:
-	MOVQ           R9, R12
-	MOVQ           R9, R13
-	ADDQ           R8, R13
-	VBROADCASTF128 (R12), Y3
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
-	VBROADCASTF128 (R12), Y4
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
-	VINSERTF128    $0x01, (R12), Y3, Y3
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
-	VINSERTF128    $0x01, (R12), Y4, Y4
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
-	VUNPCKLPD      Y4, Y3, Y5
-	VUNPCKHPD      Y4, Y3, Y3
-	VMULPD         Y5, Y5, Y4
-	VSUBPD         Y4, Y5, Y4
-	VCMPPD         $0x1d, Y0, Y4, Y4
-	VPSLLQ         $0x01, Y5, Y6
-	VMOVUPS        c64_ffffffffffffffff<>+0(SB), Y7
-	VBLENDVPS      Y4, Y6, Y7, Y4
-	VPOR           Y4, Y1, Y1
-	VMINPD         Y5, Y2, Y2
-	VMOVUPS        Y4, (R10)
-	ADDQ           CX, R10
-	VMULPD         Y3, Y3, Y4
-	VSUBPD         Y4, Y3, Y4
-	VCMPPD         $0x1d, Y0, Y4, Y4
-	VPSLLQ         $0x01, Y3, Y5
-	VMOVUPS        c64_ffffffffffffffff<>+0(SB), Y6
-	VBLENDVPS      Y4, Y5, Y6, Y4
-	VPOR           Y4, Y1, Y1
-	VMINPD         Y3, Y2, Y2
-	VMOVUPS        Y4, (R10)
-	ADDQ           CX, R10
-	ADDQ           $+16, R9
-	SUBQ           $+2, R11
-	CMPQ           R11, $+0
-	JGT            columns
-	MOVQ           BX, R9
-	SHLQ           $0x02, R9
-	ADDQ           R9, DX
-	ADDQ           $+32, AX
-	SUBQ           $+4, SI
-	CMPQ           SI, $+0
-	JGT            rows
-	MOVQ           least+48(FP), AX
-	VPERM2F128     $0x01, Y2, Y2, Y3
-	VMINPD         Y3, Y2, Y2
-	VPSHUFD        $0x4e, Y2, Y3
-	VMINPD         Y3, Y2, Y2
-	VMOVSD         X2, (AX)
-	XORQ           AX, AX
-	VPCMPGTQ       Y1, Y0, Y0
-	VPTEST         Y0, Y0
-	JEQ            inside
-	MOVQ           $+1, AX
+	MOVQ R9, R12
+	MOVQ R9, R13
+	ADDQ R8, R13
+	COLUMNKEYS_columns(Y3, Y4)
+	PREFETCHT0 (R13)
+	ADDQ BX, R12
+	ADDQ BX, R13
+	VUNPCKLPD Y4, Y3, Y5
+	VUNPCKHPD Y4, Y3, Y3
+	VMULPD Y5, Y5, Y4
+	VSUBPD Y4, Y5, Y4
+	VCMPPD $0x1d, Y0, Y4, Y4
+	VPSLLQ $0x01, Y5, Y6
+	VMOVUPS c64_ffffffffffffffff<>+0(SB), Y7
+	VBLENDVPS Y4, Y6, Y7, Y4
+	VPOR Y4, Y1, Y1
+	VMINPD Y5, Y2, Y2
+	VMOVUPS Y4, (R10)
+	ADDQ CX, R10
+	VMULPD Y3, Y3, Y4
+	VSUBPD Y4, Y3, Y4
+	VCMPPD $0x1d, Y0, Y4, Y4
+	VPSLLQ $0x01, Y3, Y5
+	VMOVUPS c64_ffffffffffffffff<>+0(SB), Y6
+	VBLENDVPS Y4, Y5, Y6, Y4
+	VPOR Y4, Y1, Y1
+	VMINPD Y3, Y2, Y2
+	VMOVUPS Y4, (R10)
+	ADDQ CX, R10
+	ADDQ $+16, R9
+	SUBQ $+2, R11
+	CMPQ R11, $+0
+	JGT columns
+	MOVQ BX, R9
+	SHLQ $0x02, R9
+	ADDQ R9, DX
+	ADDQ $+32, AX
+	SUBQ $+4, SI
+	CMPQ SI, $+0
+	JGT rows
+	MOVQ least+48(FP), AX
+	VPERM2F128 $0x01, Y2, Y2, Y3
+	VMINPD Y3, Y2, Y2
+	VPSHUFD $0x4e, Y2, Y3
+	VMINPD Y3, Y2, Y2
+	VMOVSD X2, (AX)
+	XORQ AX, AX
+	VPCMPGTQ Y1, Y0, Y0
+	VPTEST Y0, Y0
+	JEQ inside
+	MOVQ $+1, AX
 
 inside:
 	MOVQ AX, ret+56(FP)

@@ -5,124 +5,130 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define MEMBERS_many_next(VDIVP, N) \
+	SUBQ $+1, DI \
+	CMPQ DI, $+0 \
+	JGT many \
+	VDIVP Y0, Y1, Y1 \
+	VDIVP Y0, Y2, Y2 \
+	VDIVP Y0, Y3, Y3 \
+	VDIVP Y0, Y4, Y4 \
+	VMOVUPS Y1, (AX) \
+	VMOVUPS Y2, 32(AX) \
+	VMOVUPS Y3, 64(AX) \
+	VMOVUPS Y4, 96(AX) \
+	ADDQ $+128, CX \
+	ADDQ $+128, AX \
+	SUBQ N, DX \
+	CMPQ DX, N \
+	JGE many_loop
+
+#define MEMBERS_one_next(VDIVP, N) \
+	SUBQ $+1, DI \
+	CMPQ DI, $+0 \
+	JGT one \
+	VDIVP Y0, Y1, Y1 \
+	VDIVP Y0, Y2, Y2 \
+	VMOVUPS Y1, (AX) \
+	VMOVUPS Y2, 32(AX) \
+	ADDQ $+64, CX \
+	ADDQ $+64, AX \
+	SUBQ N, DX \
+	CMPQ DX, N \
+	JGE one_loop
+
 // func MeanF32(dst *float32, x *float32, by *float32, members int, n int, stride int)
 // Requires: AVX, AVX2
 TEXT ·MeanF32(SB), NOSPLIT, $0-48
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+32(FP), DX
-	MOVQ         stride+40(FP), BX
-	MOVQ         by+16(FP), SI
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ stride+40(FP), BX
+	MOVQ by+16(FP), SI
 	VBROADCASTSS (SI), Y0
-	SHLQ         $0x02, BX
-	CMPQ         DX, $+32
-	JLT          many_end
+	SHLQ $0x02, BX
+	CMPQ DX, $+32
+	JLT many_end
 
 many_loop:
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 	VMOVUPS (SI), Y1
 	VMOVUPS 32(SI), Y2
 	VMOVUPS 64(SI), Y3
 	VMOVUPS 96(SI), Y4
-	JMP     many_next
+	JMP many_next
 
 many:
-	ADDQ    BX, SI
+	ADDQ BX, SI
 	VMOVUPS (SI), Y5
 	VMOVUPS 32(SI), Y6
 	VMOVUPS 64(SI), Y7
 	VMOVUPS 96(SI), Y8
-	VADDPS  Y5, Y1, Y1
-	VADDPS  Y6, Y2, Y2
-	VADDPS  Y7, Y3, Y3
-	VADDPS  Y8, Y4, Y4
+	VADDPS Y5, Y1, Y1
+	VADDPS Y6, Y2, Y2
+	VADDPS Y7, Y3, Y3
+	VADDPS Y8, Y4, Y4
 
 many_next:
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     many
-	VDIVPS  Y0, Y1, Y1
-	VDIVPS  Y0, Y2, Y2
-	VDIVPS  Y0, Y3, Y3
-	VDIVPS  Y0, Y4, Y4
-	VMOVUPS Y1, (AX)
-	VMOVUPS Y2, 32(AX)
-	VMOVUPS Y3, 64(AX)
-	VMOVUPS Y4, 96(AX)
-	ADDQ    $+128, CX
-	ADDQ    $+128, AX
-	SUBQ    $+32, DX
-	CMPQ    DX, $+32
-	JGE     many_loop
+	MEMBERS_many_next(VDIVPS, $+32)
 
 many_end:
 	CMPQ DX, $+16
-	JLT  one_end
+	JLT one_end
 
 one_loop:
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 	VMOVUPS (SI), Y1
 	VMOVUPS 32(SI), Y2
-	JMP     one_next
+	JMP one_next
 
 one:
-	ADDQ    BX, SI
+	ADDQ BX, SI
 	VMOVUPS (SI), Y3
 	VMOVUPS 32(SI), Y4
-	VADDPS  Y3, Y1, Y1
-	VADDPS  Y4, Y2, Y2
+	VADDPS Y3, Y1, Y1
+	VADDPS Y4, Y2, Y2
 
 one_next:
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     one
-	VDIVPS  Y0, Y1, Y1
-	VDIVPS  Y0, Y2, Y2
-	VMOVUPS Y1, (AX)
-	VMOVUPS Y2, 32(AX)
-	ADDQ    $+64, CX
-	ADDQ    $+64, AX
-	SUBQ    $+16, DX
-	CMPQ    DX, $+16
-	JGE     one_loop
+	MEMBERS_one_next(VDIVPS, $+16)
 
 one_end:
-	TESTQ        DX, DX
-	JEQ          done
-	MOVQ         members+24(FP), SI
-	VMOVQ        DX, X1
+	TESTQ DX, DX
+	JEQ done
+	MOVQ members+24(FP), SI
+	VMOVQ DX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     iota32_0<>+0(SB), Y1, Y2
-	VPCMPGTD     iota32_8<>+0(SB), Y1, Y1
-	VMASKMOVPS   (CX), Y2, Y2
-	VMASKMOVPS   32(CX), Y1, Y1
-	JMP          rest_next
+	VPCMPGTD iota32_0<>+0(SB), Y1, Y2
+	VPCMPGTD iota32_8<>+0(SB), Y1, Y1
+	VMASKMOVPS (CX), Y2, Y2
+	VMASKMOVPS 32(CX), Y1, Y1
+	JMP rest_next
 
 rest:
-	ADDQ         BX, CX
-	VMOVQ        DX, X3
+	ADDQ BX, CX
+	VMOVQ DX, X3
 	VPBROADCASTD X3, Y3
-	VPCMPGTD     iota32_0<>+0(SB), Y3, Y4
-	VPCMPGTD     iota32_8<>+0(SB), Y3, Y3
-	VMASKMOVPS   (CX), Y4, Y4
-	VMASKMOVPS   32(CX), Y3, Y3
-	VADDPS       Y4, Y2, Y2
-	VADDPS       Y3, Y1, Y1
+	VPCMPGTD iota32_0<>+0(SB), Y3, Y4
+	VPCMPGTD iota32_8<>+0(SB), Y3, Y3
+	VMASKMOVPS (CX), Y4, Y4
+	VMASKMOVPS 32(CX), Y3, Y3
+	VADDPS Y4, Y2, Y2
+	VADDPS Y3, Y1, Y1
 
 rest_next:
-	SUBQ         $+1, SI
-	CMPQ         SI, $+0
-	JGT          rest
-	VDIVPS       Y0, Y2, Y2
-	VDIVPS       Y0, Y1, Y0
-	VMOVQ        DX, X1
+	SUBQ $+1, SI
+	CMPQ SI, $+0
+	JGT rest
+	VDIVPS Y0, Y2, Y2
+	VDIVPS Y0, Y1, Y0
+	VMOVQ DX, X1
 	VPBROADCASTD X1, Y1
-	VPCMPGTD     iota32_0<>+0(SB), Y1, Y3
-	VPCMPGTD     iota32_8<>+0(SB), Y1, Y1
-	VMASKMOVPS   Y2, Y3, (AX)
-	VMASKMOVPS   Y0, Y1, 32(AX)
+	VPCMPGTD iota32_0<>+0(SB), Y1, Y3
+	VPCMPGTD iota32_8<>+0(SB), Y1, Y1
+	VMASKMOVPS Y2, Y3, (AX)
+	VMASKMOVPS Y0, Y1, 32(AX)
 
 done:
 	VZEROUPPER
@@ -131,121 +137,95 @@ done:
 // func MeanF64(dst *float64, x *float64, by *float64, members int, n int, stride int)
 // Requires: AVX, AVX2
 TEXT ·MeanF64(SB), NOSPLIT, $0-48
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+32(FP), DX
-	MOVQ         stride+40(FP), BX
-	MOVQ         by+16(FP), SI
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ stride+40(FP), BX
+	MOVQ by+16(FP), SI
 	VBROADCASTSD (SI), Y0
-	SHLQ         $0x03, BX
-	CMPQ         DX, $+16
-	JLT          many_end
+	SHLQ $0x03, BX
+	CMPQ DX, $+16
+	JLT many_end
 
 many_loop:
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 	VMOVUPS (SI), Y1
 	VMOVUPS 32(SI), Y2
 	VMOVUPS 64(SI), Y3
 	VMOVUPS 96(SI), Y4
-	JMP     many_next
+	JMP many_next
 
 many:
-	ADDQ    BX, SI
+	ADDQ BX, SI
 	VMOVUPS (SI), Y5
 	VMOVUPS 32(SI), Y6
 	VMOVUPS 64(SI), Y7
 	VMOVUPS 96(SI), Y8
-	VADDPD  Y5, Y1, Y1
-	VADDPD  Y6, Y2, Y2
-	VADDPD  Y7, Y3, Y3
-	VADDPD  Y8, Y4, Y4
+	VADDPD Y5, Y1, Y1
+	VADDPD Y6, Y2, Y2
+	VADDPD Y7, Y3, Y3
+	VADDPD Y8, Y4, Y4
 
 many_next:
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     many
-	VDIVPD  Y0, Y1, Y1
-	VDIVPD  Y0, Y2, Y2
-	VDIVPD  Y0, Y3, Y3
-	VDIVPD  Y0, Y4, Y4
-	VMOVUPS Y1, (AX)
-	VMOVUPS Y2, 32(AX)
-	VMOVUPS Y3, 64(AX)
-	VMOVUPS Y4, 96(AX)
-	ADDQ    $+128, CX
-	ADDQ    $+128, AX
-	SUBQ    $+16, DX
-	CMPQ    DX, $+16
-	JGE     many_loop
+	MEMBERS_many_next(VDIVPD, $+16)
 
 many_end:
 	CMPQ DX, $+8
-	JLT  one_end
+	JLT one_end
 
 one_loop:
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 	VMOVUPS (SI), Y1
 	VMOVUPS 32(SI), Y2
-	JMP     one_next
+	JMP one_next
 
 one:
-	ADDQ    BX, SI
+	ADDQ BX, SI
 	VMOVUPS (SI), Y3
 	VMOVUPS 32(SI), Y4
-	VADDPD  Y3, Y1, Y1
-	VADDPD  Y4, Y2, Y2
+	VADDPD Y3, Y1, Y1
+	VADDPD Y4, Y2, Y2
 
 one_next:
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     one
-	VDIVPD  Y0, Y1, Y1
-	VDIVPD  Y0, Y2, Y2
-	VMOVUPS Y1, (AX)
-	VMOVUPS Y2, 32(AX)
-	ADDQ    $+64, CX
-	ADDQ    $+64, AX
-	SUBQ    $+8, DX
-	CMPQ    DX, $+8
-	JGE     one_loop
+	MEMBERS_one_next(VDIVPD, $+8)
 
 one_end:
-	TESTQ        DX, DX
-	JEQ          done
-	MOVQ         members+24(FP), SI
-	VMOVQ        DX, X1
+	TESTQ DX, DX
+	JEQ done
+	MOVQ members+24(FP), SI
+	VMOVQ DX, X1
 	VPBROADCASTQ X1, Y1
-	VPCMPGTQ     iota64_0<>+0(SB), Y1, Y2
-	VPCMPGTQ     iota64_4<>+0(SB), Y1, Y1
-	VMASKMOVPD   (CX), Y2, Y2
-	VMASKMOVPD   32(CX), Y1, Y1
-	JMP          rest_next
+	VPCMPGTQ iota64_0<>+0(SB), Y1, Y2
+	VPCMPGTQ iota64_4<>+0(SB), Y1, Y1
+	VMASKMOVPD (CX), Y2, Y2
+	VMASKMOVPD 32(CX), Y1, Y1
+	JMP rest_next
 
 rest:
-	ADDQ         BX, CX
-	VMOVQ        DX, X3
+	ADDQ BX, CX
+	VMOVQ DX, X3
 	VPBROADCASTQ X3, Y3
-	VPCMPGTQ     iota64_0<>+0(SB), Y3, Y4
-	VPCMPGTQ     iota64_4<>+0(SB), Y3, Y3
-	VMASKMOVPD   (CX), Y4, Y4
-	VMASKMOVPD   32(CX), Y3, Y3
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y3, Y1, Y1
+	VPCMPGTQ iota64_0<>+0(SB), Y3, Y4
+	VPCMPGTQ iota64_4<>+0(SB), Y3, Y3
+	VMASKMOVPD (CX), Y4, Y4
+	VMASKMOVPD 32(CX), Y3, Y3
+	VADDPD Y4, Y2, Y2
+	VADDPD Y3, Y1, Y1
 
 rest_next:
-	SUBQ         $+1, SI
-	CMPQ         SI, $+0
-	JGT          rest
-	VDIVPD       Y0, Y2, Y2
-	VDIVPD       Y0, Y1, Y0
-	VMOVQ        DX, X1
+	SUBQ $+1, SI
+	CMPQ SI, $+0
+	JGT rest
+	VDIVPD Y0, Y2, Y2
+	VDIVPD Y0, Y1, Y0
+	VMOVQ DX, X1
 	VPBROADCASTQ X1, Y1
-	VPCMPGTQ     iota64_0<>+0(SB), Y1, Y3
-	VPCMPGTQ     iota64_4<>+0(SB), Y1, Y1
-	VMASKMOVPD   Y2, Y3, (AX)
-	VMASKMOVPD   Y0, Y1, 32(AX)
+	VPCMPGTQ iota64_0<>+0(SB), Y1, Y3
+	VPCMPGTQ iota64_4<>+0(SB), Y1, Y1
+	VMASKMOVPD Y2, Y3, (AX)
+	VMASKMOVPD Y0, Y1, 32(AX)
 
 done:
 	VZEROUPPER
@@ -254,199 +234,199 @@ done:
 // func MeanScaledF32(dst *float32, x *float32, scale *float32, by *float32, members int, rows int, k int, stride int) (low int)
 // Requires: AVX, AVX2
 TEXT ·MeanScaledF32(SB), NOSPLIT, $0-72
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         scale+16(FP), DX
-	MOVQ         stride+56(FP), BX
-	MOVQ         by+24(FP), SI
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ scale+16(FP), DX
+	MOVQ stride+56(FP), BX
+	MOVQ by+24(FP), SI
 	VBROADCASTSS (SI), Y0
-	MOVQ         rows+40(FP), SI
-	MOVQ         rows+40(FP), DI
-	SHLQ         $0x02, BX
-	SHLQ         $0x02, SI
-	VMOVUPS      c32_7f800000<>+0(SB), Y1
-	VMOVUPS      c32_7f800000<>+0(SB), Y2
+	MOVQ rows+40(FP), SI
+	MOVQ rows+40(FP), DI
+	SHLQ $0x02, BX
+	SHLQ $0x02, SI
+	VMOVUPS c32_7f800000<>+0(SB), Y1
+	VMOVUPS c32_7f800000<>+0(SB), Y2
 
 row:
 	MOVQ k+48(FP), R8
 	CMPQ R8, $+32
-	JLT  many_end
+	JLT many_end
 
 many_loop:
-	MOVQ         CX, R9
-	MOVQ         DX, R10
-	MOVQ         members+32(FP), R11
+	MOVQ CX, R9
+	MOVQ DX, R10
+	MOVQ members+32(FP), R11
 	VBROADCASTSS (R10), Y3
-	VMOVUPS      (R9), Y4
-	VMOVUPS      32(R9), Y5
-	VMOVUPS      64(R9), Y6
-	VMOVUPS      96(R9), Y7
-	VMINPS       Y1, Y4, Y1
-	VMULPS       Y3, Y4, Y4
-	VMINPS       Y2, Y5, Y2
-	VMULPS       Y3, Y5, Y5
-	VMINPS       Y1, Y6, Y1
-	VMULPS       Y3, Y6, Y6
-	VMINPS       Y2, Y7, Y2
-	VMULPS       Y3, Y7, Y3
-	JMP          many_next
+	VMOVUPS (R9), Y4
+	VMOVUPS 32(R9), Y5
+	VMOVUPS 64(R9), Y6
+	VMOVUPS 96(R9), Y7
+	VMINPS Y1, Y4, Y1
+	VMULPS Y3, Y4, Y4
+	VMINPS Y2, Y5, Y2
+	VMULPS Y3, Y5, Y5
+	VMINPS Y1, Y6, Y1
+	VMULPS Y3, Y6, Y6
+	VMINPS Y2, Y7, Y2
+	VMULPS Y3, Y7, Y3
+	JMP many_next
 
 many:
-	ADDQ         BX, R9
-	ADDQ         SI, R10
+	ADDQ BX, R9
+	ADDQ SI, R10
 	VBROADCASTSS (R10), Y7
-	VMOVUPS      (R9), Y8
-	VMOVUPS      32(R9), Y9
-	VMOVUPS      64(R9), Y10
-	VMOVUPS      96(R9), Y11
-	VMINPS       Y1, Y8, Y1
-	VMULPS       Y7, Y8, Y8
-	VADDPS       Y8, Y4, Y4
-	VMINPS       Y2, Y9, Y2
-	VMULPS       Y7, Y9, Y8
-	VADDPS       Y8, Y5, Y5
-	VMINPS       Y1, Y10, Y1
-	VMULPS       Y7, Y10, Y8
-	VADDPS       Y8, Y6, Y6
-	VMINPS       Y2, Y11, Y2
-	VMULPS       Y7, Y11, Y7
-	VADDPS       Y7, Y3, Y3
+	VMOVUPS (R9), Y8
+	VMOVUPS 32(R9), Y9
+	VMOVUPS 64(R9), Y10
+	VMOVUPS 96(R9), Y11
+	VMINPS Y1, Y8, Y1
+	VMULPS Y7, Y8, Y8
+	VADDPS Y8, Y4, Y4
+	VMINPS Y2, Y9, Y2
+	VMULPS Y7, Y9, Y8
+	VADDPS Y8, Y5, Y5
+	VMINPS Y1, Y10, Y1
+	VMULPS Y7, Y10, Y8
+	VADDPS Y8, Y6, Y6
+	VMINPS Y2, Y11, Y2
+	VMULPS Y7, Y11, Y7
+	VADDPS Y7, Y3, Y3
 
 many_next:
-	SUBQ    $+1, R11
-	CMPQ    R11, $+0
-	JGT     many
-	VDIVPS  Y0, Y4, Y4
-	VDIVPS  Y0, Y5, Y5
-	VDIVPS  Y0, Y6, Y6
-	VDIVPS  Y0, Y3, Y3
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT many
+	VDIVPS Y0, Y4, Y4
+	VDIVPS Y0, Y5, Y5
+	VDIVPS Y0, Y6, Y6
+	VDIVPS Y0, Y3, Y3
 	VMOVUPS Y4, (AX)
 	VMOVUPS Y5, 32(AX)
 	VMOVUPS Y6, 64(AX)
 	VMOVUPS Y3, 96(AX)
-	ADDQ    $+128, CX
-	ADDQ    $+128, AX
-	SUBQ    $+32, R8
-	CMPQ    R8, $+32
-	JGE     many_loop
+	ADDQ $+128, CX
+	ADDQ $+128, AX
+	SUBQ $+32, R8
+	CMPQ R8, $+32
+	JGE many_loop
 
 many_end:
 	CMPQ R8, $+16
-	JLT  one_end
+	JLT one_end
 
 one_loop:
-	MOVQ         CX, R9
-	MOVQ         DX, R10
-	MOVQ         members+32(FP), R11
+	MOVQ CX, R9
+	MOVQ DX, R10
+	MOVQ members+32(FP), R11
 	VBROADCASTSS (R10), Y3
-	VMOVUPS      (R9), Y4
-	VMOVUPS      32(R9), Y5
-	VMINPS       Y1, Y4, Y1
-	VMULPS       Y3, Y4, Y4
-	VMINPS       Y2, Y5, Y2
-	VMULPS       Y3, Y5, Y3
-	JMP          one_next
+	VMOVUPS (R9), Y4
+	VMOVUPS 32(R9), Y5
+	VMINPS Y1, Y4, Y1
+	VMULPS Y3, Y4, Y4
+	VMINPS Y2, Y5, Y2
+	VMULPS Y3, Y5, Y3
+	JMP one_next
 
 one:
-	ADDQ         BX, R9
-	ADDQ         SI, R10
+	ADDQ BX, R9
+	ADDQ SI, R10
 	VBROADCASTSS (R10), Y5
-	VMOVUPS      (R9), Y6
-	VMOVUPS      32(R9), Y7
-	VMINPS       Y1, Y6, Y1
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y4, Y4
-	VMINPS       Y2, Y7, Y2
-	VMULPS       Y5, Y7, Y5
-	VADDPS       Y5, Y3, Y3
+	VMOVUPS (R9), Y6
+	VMOVUPS 32(R9), Y7
+	VMINPS Y1, Y6, Y1
+	VMULPS Y5, Y6, Y6
+	VADDPS Y6, Y4, Y4
+	VMINPS Y2, Y7, Y2
+	VMULPS Y5, Y7, Y5
+	VADDPS Y5, Y3, Y3
 
 one_next:
-	SUBQ    $+1, R11
-	CMPQ    R11, $+0
-	JGT     one
-	VDIVPS  Y0, Y4, Y4
-	VDIVPS  Y0, Y3, Y3
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT one
+	VDIVPS Y0, Y4, Y4
+	VDIVPS Y0, Y3, Y3
 	VMOVUPS Y4, (AX)
 	VMOVUPS Y3, 32(AX)
-	ADDQ    $+64, CX
-	ADDQ    $+64, AX
-	SUBQ    $+16, R8
-	CMPQ    R8, $+16
-	JGE     one_loop
+	ADDQ $+64, CX
+	ADDQ $+64, AX
+	SUBQ $+16, R8
+	CMPQ R8, $+16
+	JGE one_loop
 
 one_end:
-	TESTQ        R8, R8
-	JEQ          next
-	VMOVQ        R8, X3
+	TESTQ R8, R8
+	JEQ next
+	VMOVQ R8, X3
 	VPBROADCASTD X3, Y3
-	VPCMPGTD     iota32_0<>+0(SB), Y3, Y4
-	VPCMPGTD     iota32_8<>+0(SB), Y3, Y3
-	MOVQ         CX, R9
-	MOVQ         DX, R10
-	MOVQ         members+32(FP), R11
+	VPCMPGTD iota32_0<>+0(SB), Y3, Y4
+	VPCMPGTD iota32_8<>+0(SB), Y3, Y3
+	MOVQ CX, R9
+	MOVQ DX, R10
+	MOVQ members+32(FP), R11
 	VBROADCASTSS (R10), Y5
-	VMOVQ        R8, X6
+	VMOVQ R8, X6
 	VPBROADCASTD X6, Y6
-	VPCMPGTD     iota32_0<>+0(SB), Y6, Y7
-	VPCMPGTD     iota32_8<>+0(SB), Y6, Y6
-	VMASKMOVPS   (R9), Y7, Y7
-	VMASKMOVPS   32(R9), Y6, Y6
-	VMINPS       Y1, Y7, Y8
-	VBLENDVPS    Y4, Y8, Y1, Y1
-	VMULPS       Y5, Y7, Y7
-	VMINPS       Y2, Y6, Y8
-	VBLENDVPS    Y3, Y8, Y2, Y2
-	VMULPS       Y5, Y6, Y5
-	JMP          rest_next
+	VPCMPGTD iota32_0<>+0(SB), Y6, Y7
+	VPCMPGTD iota32_8<>+0(SB), Y6, Y6
+	VMASKMOVPS (R9), Y7, Y7
+	VMASKMOVPS 32(R9), Y6, Y6
+	VMINPS Y1, Y7, Y8
+	VBLENDVPS Y4, Y8, Y1, Y1
+	VMULPS Y5, Y7, Y7
+	VMINPS Y2, Y6, Y8
+	VBLENDVPS Y3, Y8, Y2, Y2
+	VMULPS Y5, Y6, Y5
+	JMP rest_next
 
 rest:
-	ADDQ         BX, R9
-	ADDQ         SI, R10
+	ADDQ BX, R9
+	ADDQ SI, R10
 	VBROADCASTSS (R10), Y6
-	VMOVQ        R8, X8
+	VMOVQ R8, X8
 	VPBROADCASTD X8, Y8
-	VPCMPGTD     iota32_0<>+0(SB), Y8, Y9
-	VPCMPGTD     iota32_8<>+0(SB), Y8, Y8
-	VMASKMOVPS   (R9), Y9, Y9
-	VMASKMOVPS   32(R9), Y8, Y8
-	VMINPS       Y1, Y9, Y10
-	VBLENDVPS    Y4, Y10, Y1, Y1
-	VMULPS       Y6, Y9, Y9
-	VADDPS       Y9, Y7, Y7
-	VMINPS       Y2, Y8, Y9
-	VBLENDVPS    Y3, Y9, Y2, Y2
-	VMULPS       Y6, Y8, Y6
-	VADDPS       Y6, Y5, Y5
+	VPCMPGTD iota32_0<>+0(SB), Y8, Y9
+	VPCMPGTD iota32_8<>+0(SB), Y8, Y8
+	VMASKMOVPS (R9), Y9, Y9
+	VMASKMOVPS 32(R9), Y8, Y8
+	VMINPS Y1, Y9, Y10
+	VBLENDVPS Y4, Y10, Y1, Y1
+	VMULPS Y6, Y9, Y9
+	VADDPS Y9, Y7, Y7
+	VMINPS Y2, Y8, Y9
+	VBLENDVPS Y3, Y9, Y2, Y2
+	VMULPS Y6, Y8, Y6
+	VADDPS Y6, Y5, Y5
 
 rest_next:
-	SUBQ         $+1, R11
-	CMPQ         R11, $+0
-	JGT          rest
-	VDIVPS       Y0, Y7, Y3
-	VDIVPS       Y0, Y5, Y4
-	VMOVQ        R8, X5
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT rest
+	VDIVPS Y0, Y7, Y3
+	VDIVPS Y0, Y5, Y4
+	VMOVQ R8, X5
 	VPBROADCASTD X5, Y5
-	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
-	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
-	VMASKMOVPS   Y3, Y6, (AX)
-	VMASKMOVPS   Y4, Y5, 32(AX)
-	SHLQ         $0x02, R8
-	ADDQ         R8, CX
-	ADDQ         R8, AX
+	VPCMPGTD iota32_0<>+0(SB), Y5, Y6
+	VPCMPGTD iota32_8<>+0(SB), Y5, Y5
+	VMASKMOVPS Y3, Y6, (AX)
+	VMASKMOVPS Y4, Y5, 32(AX)
+	SHLQ $0x02, R8
+	ADDQ R8, CX
+	ADDQ R8, AX
 
 next:
-	ADDQ     $+4, DX
-	SUBQ     $+1, DI
-	CMPQ     DI, $+0
-	JGT      row
-	MOVQ     $+1, AX
-	VMINPS   Y2, Y1, Y0
-	VCMPPS   $0x1d, c32_1800000<>+0(SB), Y0, Y0
+	ADDQ $+4, DX
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT row
+	MOVQ $+1, AX
+	VMINPS Y2, Y1, Y0
+	VCMPPS $0x1d, c32_1800000<>+0(SB), Y0, Y0
 	VPCMPEQD Y1, Y1, Y1
-	VPXOR    Y1, Y0, Y0
-	VPTEST   Y0, Y0
-	JNE      some
-	XORQ     AX, AX
+	VPXOR Y1, Y0, Y0
+	VPTEST Y0, Y0
+	JNE some
+	XORQ AX, AX
 
 some:
 	MOVQ AX, low+64(FP)
@@ -456,45 +436,45 @@ some:
 // func LogMeanExp(dst *float64, x *float64, by *float64, members int, n int, stride int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·LogMeanExp(SB), NOSPLIT, $0-48
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+32(FP), DX
-	MOVQ         stride+40(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         by+16(FP), SI
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ stride+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ by+16(FP), SI
 	VBROADCASTSD (SI), Y0
 
 elements:
 	VMOVUPS (CX), Y1
-	VCMPPD  $0x03, Y1, Y1, Y2
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	VCMPPD $0x03, Y1, Y1, Y2
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 
 top:
 	VMOVUPS (SI), Y3
-	VCMPPD  $0x03, Y3, Y3, Y4
-	VPOR    Y2, Y4, Y2
-	VMAXPD  Y1, Y3, Y1
-	ADDQ    BX, SI
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     top
-	VPXOR   Y3, Y3, Y3
-	VPXOR   Y4, Y4, Y4
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	VCMPPD $0x03, Y3, Y3, Y4
+	VPOR Y2, Y4, Y2
+	VMAXPD Y1, Y3, Y1
+	ADDQ BX, SI
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT top
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 
 sum:
-	VMOVUPS     (SI), Y5
-	VSUBPD      Y1, Y5, Y5
-	VMOVUPS     c64_c087500000000000<>+0(SB), Y6
-	VMAXPD      Y5, Y6, Y5
-	VMOVUPS     c64_4338000000000000<>+0(SB), Y6
+	VMOVUPS (SI), Y5
+	VSUBPD Y1, Y5, Y5
+	VMOVUPS c64_c087500000000000<>+0(SB), Y6
+	VMAXPD Y5, Y6, Y5
+	VMOVUPS c64_4338000000000000<>+0(SB), Y6
 	VFMADD231PD c64_3ff71547652b82fe<>+0(SB), Y5, Y6
-	VSUBPD      c64_4338000000000000<>+0(SB), Y6, Y6
+	VSUBPD c64_4338000000000000<>+0(SB), Y6, Y6
 	VFMADD231PD c64_bfe62e42fefa39ef<>+0(SB), Y6, Y5
 	VFMADD231PD c64_bc7abc9e3b39803f<>+0(SB), Y6, Y5
-	VMOVUPS     c64_3e5af6bda85bfb07<>+0(SB), Y7
+	VMOVUPS c64_3e5af6bda85bfb07<>+0(SB), Y7
 	VFMADD231PD c64_3e21e3d33c408bef<>+0(SB), Y5, Y7
 	VFMADD213PD c64_3e927e5b43506fa6<>+0(SB), Y5, Y7
 	VFMADD213PD c64_3ec71ddf02854ed4<>+0(SB), Y5, Y7
@@ -505,44 +485,44 @@ sum:
 	VFMADD213PD c64_3fa5555555555503<>+0(SB), Y5, Y7
 	VFMADD213PD c64_3fc555555555555b<>+0(SB), Y5, Y7
 	VFMADD213PD c64_3fe0000000000000<>+0(SB), Y5, Y7
-	VMULPD      Y5, Y5, Y8
+	VMULPD Y5, Y5, Y8
 	VFMADD231PD Y7, Y8, Y5
-	VADDPD      c64_3ff0000000000000<>+0(SB), Y5, Y7
-	VMOVUPS     c64_4338000000000000<>+0(SB), Y8
+	VADDPD c64_3ff0000000000000<>+0(SB), Y5, Y7
+	VMOVUPS c64_4338000000000000<>+0(SB), Y8
 	VFMADD231PD c64_3fe0000000000000<>+0(SB), Y6, Y8
-	VSUBPD      c64_4338000000000000<>+0(SB), Y8, Y9
-	VSUBPD      Y9, Y6, Y9
-	VADDPD      c64_4338000000000000<>+0(SB), Y9, Y9
-	VPADDQ      c64_3ff<>+0(SB), Y8, Y8
-	VPSLLQ      $0x34, Y8, Y8
-	VMULPD      Y8, Y7, Y7
-	VPADDQ      c64_3ff<>+0(SB), Y9, Y8
-	VPSLLQ      $0x34, Y8, Y8
-	VMULPD      Y8, Y7, Y7
-	VADDPD      Y7, Y3, Y3
-	VCMPPD      $0x00, c64_0<>+0(SB), Y6, Y6
-	VSUBPD      c64_3ff0000000000000<>+0(SB), Y7, Y7
-	VBLENDVPS   Y6, Y5, Y7, Y5
-	VADDPD      Y5, Y4, Y4
-	ADDQ        BX, SI
-	SUBQ        $+1, DI
-	CMPQ        DI, $+0
-	JGT         sum
-	VDIVPD      Y0, Y4, Y4
-	VDIVPD      Y0, Y3, Y3
-	VPADDQ      c64_95f6200000000<>+0(SB), Y3, Y3
-	VPSRLQ      $0x34, Y3, Y5
-	VPOR        c64_4330000000000000<>+0(SB), Y5, Y5
-	VSUBPD      c64_43300000000003ff<>+0(SB), Y5, Y5
-	VPAND       c64_fffffffffffff<>+0(SB), Y3, Y3
-	VPADDQ      c64_3fe6a09e00000000<>+0(SB), Y3, Y3
-	VSUBPD      c64_3ff0000000000000<>+0(SB), Y3, Y3
-	VADDPD      c64_4000000000000000<>+0(SB), Y3, Y6
-	VDIVPD      Y6, Y3, Y6
-	VMULPD      Y6, Y6, Y7
-	VMULPD      c64_3fe0000000000000<>+0(SB), Y3, Y8
-	VMULPD      Y3, Y8, Y8
-	VMOVUPS     c64_3fc39a1ba82a83b4<>+0(SB), Y9
+	VSUBPD c64_4338000000000000<>+0(SB), Y8, Y9
+	VSUBPD Y9, Y6, Y9
+	VADDPD c64_4338000000000000<>+0(SB), Y9, Y9
+	VPADDQ c64_3ff<>+0(SB), Y8, Y8
+	VPSLLQ $0x34, Y8, Y8
+	VMULPD Y8, Y7, Y7
+	VPADDQ c64_3ff<>+0(SB), Y9, Y8
+	VPSLLQ $0x34, Y8, Y8
+	VMULPD Y8, Y7, Y7
+	VADDPD Y7, Y3, Y3
+	VCMPPD $0x00, c64_0<>+0(SB), Y6, Y6
+	VSUBPD c64_3ff0000000000000<>+0(SB), Y7, Y7
+	VBLENDVPS Y6, Y5, Y7, Y5
+	VADDPD Y5, Y4, Y4
+	ADDQ BX, SI
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT sum
+	VDIVPD Y0, Y4, Y4
+	VDIVPD Y0, Y3, Y3
+	VPADDQ c64_95f6200000000<>+0(SB), Y3, Y3
+	VPSRLQ $0x34, Y3, Y5
+	VPOR c64_4330000000000000<>+0(SB), Y5, Y5
+	VSUBPD c64_43300000000003ff<>+0(SB), Y5, Y5
+	VPAND c64_fffffffffffff<>+0(SB), Y3, Y3
+	VPADDQ c64_3fe6a09e00000000<>+0(SB), Y3, Y3
+	VSUBPD c64_3ff0000000000000<>+0(SB), Y3, Y3
+	VADDPD c64_4000000000000000<>+0(SB), Y3, Y6
+	VDIVPD Y6, Y3, Y6
+	VMULPD Y6, Y6, Y7
+	VMULPD c64_3fe0000000000000<>+0(SB), Y3, Y8
+	VMULPD Y3, Y8, Y8
+	VMOVUPS c64_3fc39a1ba82a83b4<>+0(SB), Y9
 	VFMADD231PD c64_3fc2f05659483424<>+0(SB), Y7, Y9
 	VFMADD213PD c64_3fc74663eea824cd<>+0(SB), Y7, Y9
 	VFMADD213PD c64_3fcc71c52095296d<>+0(SB), Y7, Y9
@@ -550,38 +530,38 @@ sum:
 	VFMADD213PD c64_3fd999999997fdb6<>+0(SB), Y7, Y9
 	VFMADD213PD c64_3fe5555555555592<>+0(SB), Y7, Y9
 	VFMADD213PD Y8, Y7, Y9
-	VMULPD      c64_3c7abc9e3b39803f<>+0(SB), Y5, Y7
+	VMULPD c64_3c7abc9e3b39803f<>+0(SB), Y5, Y7
 	VFMADD213PD Y7, Y6, Y9
-	VSUBPD      Y9, Y8, Y6
-	VSUBPD      Y6, Y3, Y3
+	VSUBPD Y9, Y8, Y6
+	VSUBPD Y6, Y3, Y3
 	VFMADD231PD c64_3fe62e42fefa39ef<>+0(SB), Y5, Y3
-	VCMPPD      $0x1e, c64_bfe0000000000000<>+0(SB), Y4, Y5
-	VADDPD      c64_3ff0000000000000<>+0(SB), Y4, Y6
-	VSUBPD      c64_3ff0000000000000<>+0(SB), Y6, Y7
-	VMOVUPS     c64_3ff0000000000000<>+0(SB), Y8
-	VSUBPD      Y7, Y6, Y9
-	VSUBPD      Y9, Y8, Y8
-	VSUBPD      Y7, Y4, Y7
-	VADDPD      Y7, Y8, Y7
-	VPADDQ      c64_95f6200000000<>+0(SB), Y6, Y6
-	VPSRLQ      $0x34, Y6, Y8
-	VPOR        c64_4330000000000000<>+0(SB), Y8, Y8
-	VSUBPD      c64_43300000000003ff<>+0(SB), Y8, Y8
-	VPAND       c64_fffffffffffff<>+0(SB), Y6, Y6
-	VPADDQ      c64_3fe6a09e00000000<>+0(SB), Y6, Y6
-	VSUBPD      c64_3ff0000000000000<>+0(SB), Y6, Y6
-	VMOVUPS     c64_4338000000000000<>+0(SB), Y9
-	VSUBPD      Y8, Y9, Y9
-	VPADDQ      c64_3ff<>+0(SB), Y9, Y9
-	VPSLLQ      $0x34, Y9, Y9
-	VMULPD      Y9, Y7, Y7
-	VADDPD      Y7, Y6, Y6
-	VADDPD      c64_4000000000000000<>+0(SB), Y6, Y7
-	VDIVPD      Y7, Y6, Y7
-	VMULPD      Y7, Y7, Y9
-	VMULPD      c64_3fe0000000000000<>+0(SB), Y6, Y10
-	VMULPD      Y6, Y10, Y10
-	VMOVUPS     c64_3fc39a1ba82a83b4<>+0(SB), Y11
+	VCMPPD $0x1e, c64_bfe0000000000000<>+0(SB), Y4, Y5
+	VADDPD c64_3ff0000000000000<>+0(SB), Y4, Y6
+	VSUBPD c64_3ff0000000000000<>+0(SB), Y6, Y7
+	VMOVUPS c64_3ff0000000000000<>+0(SB), Y8
+	VSUBPD Y7, Y6, Y9
+	VSUBPD Y9, Y8, Y8
+	VSUBPD Y7, Y4, Y7
+	VADDPD Y7, Y8, Y7
+	VPADDQ c64_95f6200000000<>+0(SB), Y6, Y6
+	VPSRLQ $0x34, Y6, Y8
+	VPOR c64_4330000000000000<>+0(SB), Y8, Y8
+	VSUBPD c64_43300000000003ff<>+0(SB), Y8, Y8
+	VPAND c64_fffffffffffff<>+0(SB), Y6, Y6
+	VPADDQ c64_3fe6a09e00000000<>+0(SB), Y6, Y6
+	VSUBPD c64_3ff0000000000000<>+0(SB), Y6, Y6
+	VMOVUPS c64_4338000000000000<>+0(SB), Y9
+	VSUBPD Y8, Y9, Y9
+	VPADDQ c64_3ff<>+0(SB), Y9, Y9
+	VPSLLQ $0x34, Y9, Y9
+	VMULPD Y9, Y7, Y7
+	VADDPD Y7, Y6, Y6
+	VADDPD c64_4000000000000000<>+0(SB), Y6, Y7
+	VDIVPD Y7, Y6, Y7
+	VMULPD Y7, Y7, Y9
+	VMULPD c64_3fe0000000000000<>+0(SB), Y6, Y10
+	VMULPD Y6, Y10, Y10
+	VMOVUPS c64_3fc39a1ba82a83b4<>+0(SB), Y11
 	VFMADD231PD c64_3fc2f05659483424<>+0(SB), Y9, Y11
 	VFMADD213PD c64_3fc74663eea824cd<>+0(SB), Y9, Y11
 	VFMADD213PD c64_3fcc71c52095296d<>+0(SB), Y9, Y11
@@ -589,25 +569,25 @@ sum:
 	VFMADD213PD c64_3fd999999997fdb6<>+0(SB), Y9, Y11
 	VFMADD213PD c64_3fe5555555555592<>+0(SB), Y9, Y11
 	VFMADD213PD Y10, Y9, Y11
-	VMULPD      c64_3c7abc9e3b39803f<>+0(SB), Y8, Y9
+	VMULPD c64_3c7abc9e3b39803f<>+0(SB), Y8, Y9
 	VFMADD213PD Y9, Y7, Y11
-	VSUBPD      Y11, Y10, Y7
-	VSUBPD      Y7, Y6, Y6
+	VSUBPD Y11, Y10, Y7
+	VSUBPD Y7, Y6, Y6
 	VFMADD231PD c64_3fe62e42fefa39ef<>+0(SB), Y8, Y6
-	VPAND       c64_7fffffffffffffff<>+0(SB), Y4, Y7
-	VCMPPD      $0x11, c64_3c90000000000000<>+0(SB), Y7, Y7
-	VBLENDVPS   Y7, Y4, Y6, Y4
-	VBLENDVPS   Y5, Y4, Y3, Y3
-	VADDPD      Y3, Y1, Y3
-	VPAND       c64_7fffffffffffffff<>+0(SB), Y1, Y4
-	VCMPPD      $0x12, c64_7fefffffffffffff<>+0(SB), Y4, Y4
-	VBLENDVPS   Y4, Y3, Y1, Y1
-	VBLENDVPS   Y2, c64_7fffffffffffffff<>+0(SB), Y1, Y1
-	VMOVUPS     Y1, (AX)
-	ADDQ        $+32, CX
-	ADDQ        $+32, AX
-	SUBQ        $+4, DX
-	CMPQ        DX, $+0
-	JGT         elements
+	VPAND c64_7fffffffffffffff<>+0(SB), Y4, Y7
+	VCMPPD $0x11, c64_3c90000000000000<>+0(SB), Y7, Y7
+	VBLENDVPS Y7, Y4, Y6, Y4
+	VBLENDVPS Y5, Y4, Y3, Y3
+	VADDPD Y3, Y1, Y3
+	VPAND c64_7fffffffffffffff<>+0(SB), Y1, Y4
+	VCMPPD $0x12, c64_7fefffffffffffff<>+0(SB), Y4, Y4
+	VBLENDVPS Y4, Y3, Y1, Y1
+	VBLENDVPS Y2, c64_7fffffffffffffff<>+0(SB), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ $+32, CX
+	ADDQ $+32, AX
+	SUBQ $+4, DX
+	CMPQ DX, $+0
+	JGT elements
 	VZEROUPPER
 	RET

@@ -5,6 +5,288 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define WIDEN_F16(from, to) \
+	VCVTPH2PS from, to
+
+#define WIDEN_BF16(from, to) \
+	VPMOVZXWD from, to \
+	VPSLLD $0x10, to, to
+
+#define RANK_ROWS_BODY(WIDEN) \
+	MOVQ w+0(FP), AX \
+	MOVQ x+8(FP), CX \
+	MOVQ rows+16(FP), DX \
+	MOVQ k+24(FP), BX \
+	MOVQ stride+32(FP), SI \
+	MOVQ labels+40(FP), DI \
+	MOVQ AX, R8 \
+	SHLQ $0x01, SI \
+	SUBQ $+4096, AX \
+	MOVQ dst+48(FP), R9 \
+row: \
+	MOVQ $-1, R10 \
+	MOVLQSX (DI), R11 \
+	CMPQ R11, BX \
+	JCC store \
+	MOVQ R11, R10 \
+	SHLQ $0x01, R10 \
+	ADDQ CX, R10 \
+	VPBROADCASTW (R10), X0 \
+	WIDEN(X0, Y0) \
+	VPXOR Y1, Y1, Y1 \
+	VPXOR Y2, Y2, Y2 \
+	VMOVUPS c32_1<>+0(SB), Y3 \
+	MOVQ CX, R10 \
+	MOVQ R11, R12 \
+	CMPQ R12, $+16 \
+	JLT before_end \
+before: \
+	WIDEN((R10), Y4) \
+	VCMPPS $0x1d, Y0, Y4, Y4 \
+	VPAND Y3, Y4, Y4 \
+	VPADDD Y4, Y1, Y1 \
+	WIDEN(16(R10), Y4) \
+	VCMPPS $0x1d, Y0, Y4, Y4 \
+	VPAND Y3, Y4, Y4 \
+	VPADDD Y4, Y2, Y2 \
+	ADDQ $+32, R10 \
+	SUBQ $+16, R12 \
+	CMPQ R12, $+16 \
+	JGE before \
+before_end: \
+	TESTQ R12, R12 \
+	JEQ label \
+	VPXOR X4, X4, X4 \
+	VPXOR X5, X5, X5 \
+	LEAQ shifts<>+48(SB), R13 \
+	SUBQ R12, R13 \
+	SUBQ R12, R13 \
+	CMPQ R12, $+8 \
+	JLT fewer2 \
+	VMOVDQU (R10), X4 \
+	VMOVDQU -16(R10)(R12*2), X5 \
+	VPSHUFB (R13), X5, X5 \
+	JMP done1 \
+fewer2: \
+	CMPQ R12, $+4 \
+	JLT fewer3 \
+	VMOVQ (R10), X4 \
+	VMOVQ -8(R10)(R12*2), X6 \
+	VPSHUFB -24(R13), X6, X6 \
+	VPOR X6, X4, X4 \
+	JMP done1 \
+fewer3: \
+	CMPQ R12, $+2 \
+	JLT fewer4 \
+	VMOVD (R10), X4 \
+	VMOVD -4(R10)(R12*2), X6 \
+	VPSHUFB -28(R13), X6, X6 \
+	VPOR X6, X4, X4 \
+	JMP done1 \
+fewer4: \
+	TESTQ R12, R12 \
+	JEQ done1 \
+	VPINSRW $0x00, (R10), X4, X4 \
+done1: \
+	WIDEN(X4, Y4) \
+	WIDEN(X5, Y5) \
+	VMOVQ R12, X6 \
+	VPBROADCASTD X6, Y6 \
+	VPCMPGTD iota32_0<>+0(SB), Y6, Y7 \
+	VPCMPGTD iota32_8<>+0(SB), Y6, Y6 \
+	RANK_before_end(Y4, Y5) \
+label: \
+	MOVQ BX, R12 \
+	SUBQ R11, R12 \
+	MOVQ R11, R10 \
+	SHLQ $0x01, R10 \
+	ADDQ CX, R10 \
+	CMPQ R12, $+16 \
+	JLT after_end \
+after: \
+	PREFETCHT0 12288(R10) \
+	WIDEN((R10), Y4) \
+	VCMPPS $0x1e, Y0, Y4, Y4 \
+	VPAND Y3, Y4, Y4 \
+	VPADDD Y4, Y1, Y1 \
+	WIDEN(16(R10), Y4) \
+	VCMPPS $0x1e, Y0, Y4, Y4 \
+	VPAND Y3, Y4, Y4 \
+	VPADDD Y4, Y2, Y2 \
+	ADDQ $+32, R10 \
+	SUBQ $+16, R12 \
+	CMPQ R12, $+16 \
+	JGE after \
+after_end: \
+	TESTQ R12, R12 \
+	JEQ sum \
+	VPXOR X4, X4, X4 \
+	VPXOR X5, X5, X5 \
+	LEAQ shifts<>+48(SB), R11 \
+	SUBQ R12, R11 \
+	SUBQ R12, R11 \
+	CMPQ R12, $+8 \
+	JLT fewer6 \
+	VMOVDQU (R10), X4 \
+	VMOVDQU -16(R10)(R12*2), X5 \
+	VPSHUFB (R11), X5, X5 \
+	JMP done5 \
+fewer6: \
+	CMPQ R12, $+4 \
+	JLT fewer7 \
+	VMOVQ (R10), X4 \
+	VMOVQ -8(R10)(R12*2), X6 \
+	VPSHUFB -24(R11), X6, X6 \
+	VPOR X6, X4, X4 \
+	JMP done5 \
+fewer7: \
+	CMPQ R12, $+2 \
+	JLT fewer8 \
+	VMOVD (R10), X4 \
+	VMOVD -4(R10)(R12*2), X6 \
+	VPSHUFB -28(R11), X6, X6 \
+	VPOR X6, X4, X4 \
+	JMP done5 \
+fewer8: \
+	TESTQ R12, R12 \
+	JEQ done5 \
+	VPINSRW $0x00, (R10), X4, X4 \
+done5: \
+	WIDEN(X4, Y4) \
+	WIDEN(X5, Y5) \
+	VMOVQ R12, X6 \
+	VPBROADCASTD X6, Y6 \
+	VPCMPGTD iota32_0<>+0(SB), Y6, Y7 \
+	VPCMPGTD iota32_8<>+0(SB), Y6, Y6 \
+	RANK_after_end(Y4, Y5) \
+sum: \
+	VPADDD Y2, Y1, Y0 \
+	VPERM2F128 $0x01, Y0, Y0, Y1 \
+	VPADDD Y1, Y0, Y0 \
+	VPSHUFD $0x4e, Y0, Y1 \
+	VPADDD Y1, Y0, Y0 \
+	VPSHUFD $0xb1, Y0, Y1 \
+	VPADDD Y1, Y0, Y0 \
+	VMOVSS X0, 4096(AX) \
+	MOVLQSX 4096(AX), R10 \
+store: \
+	MOVL R10, (R9) \
+	ADDQ $+4, R9 \
+	ADDQ SI, CX \
+	ADDQ $+4, DI \
+	ADDQ $+8, R8 \
+	SUBQ $+1, DX \
+	CMPQ DX, $+0 \
+	JGT row \
+	VZEROUPPER \
+	RET
+
+#define RANK_row(N, VBROADCASTS, CONST, N2) \
+	MOVQ $-1, R10 \
+	MOVLQSX (DI), R11 \
+	CMPQ R11, BX \
+	JCC store \
+	MOVQ R11, R10 \
+	SHLQ N, R10 \
+	ADDQ CX, R10 \
+	VBROADCASTS (R10), Y0 \
+	VPXOR Y1, Y1, Y1 \
+	VPXOR Y2, Y2, Y2 \
+	VMOVUPS CONST<>+0(SB), Y3 \
+	MOVQ CX, R10 \
+	MOVQ R11, R12 \
+	CMPQ R12, N2 \
+	JLT before_end
+
+#define RANK_before(VCMPP, VPADD, N) \
+	VMOVUPS (R10), Y4 \
+	VCMPP $0x1d, Y0, Y4, Y4 \
+	VPAND Y3, Y4, Y4 \
+	VPADD Y4, Y1, Y1 \
+	VMOVUPS 32(R10), Y4 \
+	VCMPP $0x1d, Y0, Y4, Y4 \
+	VPAND Y3, Y4, Y4 \
+	VPADD Y4, Y2, Y2 \
+	ADDQ $+64, R10 \
+	SUBQ N, R12 \
+	CMPQ R12, N \
+	JGE before
+
+#define RANK_after(VCMPP, VPADD, N) \
+	PREFETCHT0 12288(R10) \
+	VMOVUPS (R10), Y4 \
+	VCMPP $0x1e, Y0, Y4, Y4 \
+	VPAND Y3, Y4, Y4 \
+	VPADD Y4, Y1, Y1 \
+	VMOVUPS 32(R10), Y4 \
+	VCMPP $0x1e, Y0, Y4, Y4 \
+	VPAND Y3, Y4, Y4 \
+	VPADD Y4, Y2, Y2 \
+	ADDQ $+64, R10 \
+	SUBQ N, R12 \
+	CMPQ R12, N \
+	JGE after
+
+#define RANK_before_end(REG, REG2) \
+	VMOVUPS c32_ff800000<>+0(SB), Y8 \
+	VBLENDVPS Y7, REG, Y8, REG \
+	VMOVUPS c32_ff800000<>+0(SB), Y7 \
+	VBLENDVPS Y6, REG2, Y7, REG2 \
+	VMOVUPS REG, 4160(AX) \
+	VMOVUPS REG2, 4192(AX) \
+	VMOVUPS 4160(AX), Y4 \
+	VCMPPS $0x1d, Y0, Y4, Y4 \
+	VMOVQ R12, X5 \
+	VPBROADCASTD X5, Y5 \
+	VPCMPGTD iota32_0<>+0(SB), Y5, Y6 \
+	VPCMPGTD iota32_8<>+0(SB), Y5, Y5 \
+	VPAND Y4, Y6, Y4 \
+	VPAND Y3, Y4, Y4 \
+	VPADDD Y4, Y1, Y1 \
+	VMOVUPS 4192(AX), Y4 \
+	VCMPPS $0x1d, Y0, Y4, Y4 \
+	VMOVQ R12, X5 \
+	VPBROADCASTD X5, Y5 \
+	VPCMPGTD iota32_0<>+0(SB), Y5, Y6 \
+	VPCMPGTD iota32_8<>+0(SB), Y5, Y5 \
+	VPAND Y4, Y5, Y4 \
+	VPAND Y3, Y4, Y4 \
+	VPADDD Y4, Y2, Y2
+
+#define RANK_before_end_2() \
+	VMOVQ R12, X4 \
+	VPBROADCASTQ X4, Y4 \
+	VPCMPGTQ iota64_0<>+0(SB), Y4, Y5 \
+	VPCMPGTQ iota64_4<>+0(SB), Y4, Y4 \
+	VMASKMOVPD (R10), Y5, Y5 \
+	VMASKMOVPD 32(R10), Y4, Y4 \
+	VMOVQ R12, X6 \
+	VPBROADCASTQ X6, Y6 \
+	VPCMPGTQ iota64_0<>+0(SB), Y6, Y7 \
+	VPCMPGTQ iota64_4<>+0(SB), Y6, Y6 \
+	VMOVUPS c64_fff0000000000000<>+0(SB), Y8 \
+	VBLENDVPS Y7, Y5, Y8, Y5 \
+	VMOVUPS c64_fff0000000000000<>+0(SB), Y7 \
+	VBLENDVPS Y6, Y4, Y7, Y4 \
+	VMOVUPS Y5, 4160(AX) \
+	VMOVUPS Y4, 4192(AX)
+
+#define RANK_after_end(REG, REG2) \
+	VMOVUPS c32_ff800000<>+0(SB), Y8 \
+	VBLENDVPS Y7, REG, Y8, REG \
+	VMOVUPS c32_ff800000<>+0(SB), Y7 \
+	VBLENDVPS Y6, REG2, Y7, REG2 \
+	VMOVUPS REG, 4160(AX) \
+	VMOVUPS REG2, 4192(AX) \
+	VMOVUPS 4160(AX), Y4 \
+	VCMPPS $0x1e, Y0, Y4, Y4 \
+	VPAND Y3, Y4, Y4 \
+	VPADDD Y4, Y1, Y1 \
+	VMOVUPS 4192(AX), Y4 \
+	VCMPPS $0x1e, Y0, Y4, Y0 \
+	VPAND Y3, Y0, Y0 \
+	VPADDD Y0, Y2, Y2
+
 // func RankRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, dst *int32)
 // Requires: AVX, AVX2, MMX+
 TEXT ·RankRowsF32(SB), NOSPLIT, $0-56
@@ -20,73 +302,25 @@ TEXT ·RankRowsF32(SB), NOSPLIT, $0-56
 	MOVQ dst+48(FP), R9
 
 row:
-	MOVQ         $-1, R10
-	MOVLQSX      (DI), R11
-	CMPQ         R11, BX
-	JCC          store
-	MOVQ         R11, R10
-	SHLQ         $0x02, R10
-	ADDQ         CX, R10
-	VBROADCASTSS (R10), Y0
-	VPXOR        Y1, Y1, Y1
-	VPXOR        Y2, Y2, Y2
-	VMOVUPS      c32_1<>+0(SB), Y3
-	MOVQ         CX, R10
-	MOVQ         R11, R12
-	CMPQ         R12, $+16
-	JLT          before_end
+	RANK_row($0x02, VBROADCASTSS, c32_1, $+16)
 
 before:
-	VMOVUPS (R10), Y4
-	VCMPPS  $0x1d, Y0, Y4, Y4
-	VPAND   Y3, Y4, Y4
-	VPADDD  Y4, Y1, Y1
-	VMOVUPS 32(R10), Y4
-	VCMPPS  $0x1d, Y0, Y4, Y4
-	VPAND   Y3, Y4, Y4
-	VPADDD  Y4, Y2, Y2
-	ADDQ    $+64, R10
-	SUBQ    $+16, R12
-	CMPQ    R12, $+16
-	JGE     before
+	RANK_before(VCMPPS, VPADDD, $+16)
 
 before_end:
-	TESTQ        R12, R12
-	JEQ          label
-	VMOVQ        R12, X4
+	TESTQ R12, R12
+	JEQ label
+	VMOVQ R12, X4
 	VPBROADCASTD X4, Y4
-	VPCMPGTD     iota32_0<>+0(SB), Y4, Y5
-	VPCMPGTD     iota32_8<>+0(SB), Y4, Y4
-	VMASKMOVPS   (R10), Y5, Y5
-	VMASKMOVPS   32(R10), Y4, Y4
-	VMOVQ        R12, X6
+	VPCMPGTD iota32_0<>+0(SB), Y4, Y5
+	VPCMPGTD iota32_8<>+0(SB), Y4, Y4
+	VMASKMOVPS (R10), Y5, Y5
+	VMASKMOVPS 32(R10), Y4, Y4
+	VMOVQ R12, X6
 	VPBROADCASTD X6, Y6
-	VPCMPGTD     iota32_0<>+0(SB), Y6, Y7
-	VPCMPGTD     iota32_8<>+0(SB), Y6, Y6
-	VMOVUPS      c32_ff800000<>+0(SB), Y8
-	VBLENDVPS    Y7, Y5, Y8, Y5
-	VMOVUPS      c32_ff800000<>+0(SB), Y7
-	VBLENDVPS    Y6, Y4, Y7, Y4
-	VMOVUPS      Y5, 4160(AX)
-	VMOVUPS      Y4, 4192(AX)
-	VMOVUPS      4160(AX), Y4
-	VCMPPS       $0x1d, Y0, Y4, Y4
-	VMOVQ        R12, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
-	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
-	VPAND        Y4, Y6, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVUPS      4192(AX), Y4
-	VCMPPS       $0x1d, Y0, Y4, Y4
-	VMOVQ        R12, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
-	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
-	VPAND        Y4, Y5, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDD       Y4, Y2, Y2
+	VPCMPGTD iota32_0<>+0(SB), Y6, Y7
+	VPCMPGTD iota32_8<>+0(SB), Y6, Y6
+	RANK_before_end(Y5, Y4)
 
 label:
 	MOVQ BX, R12
@@ -95,61 +329,36 @@ label:
 	SHLQ $0x02, R10
 	ADDQ CX, R10
 	CMPQ R12, $+16
-	JLT  after_end
+	JLT after_end
 
 after:
-	PREFETCHT0 12288(R10)
-	VMOVUPS    (R10), Y4
-	VCMPPS     $0x1e, Y0, Y4, Y4
-	VPAND      Y3, Y4, Y4
-	VPADDD     Y4, Y1, Y1
-	VMOVUPS    32(R10), Y4
-	VCMPPS     $0x1e, Y0, Y4, Y4
-	VPAND      Y3, Y4, Y4
-	VPADDD     Y4, Y2, Y2
-	ADDQ       $+64, R10
-	SUBQ       $+16, R12
-	CMPQ       R12, $+16
-	JGE        after
+	RANK_after(VCMPPS, VPADDD, $+16)
 
 after_end:
-	TESTQ        R12, R12
-	JEQ          sum
-	VMOVQ        R12, X4
+	TESTQ R12, R12
+	JEQ sum
+	VMOVQ R12, X4
 	VPBROADCASTD X4, Y4
-	VPCMPGTD     iota32_0<>+0(SB), Y4, Y5
-	VPCMPGTD     iota32_8<>+0(SB), Y4, Y4
-	VMASKMOVPS   (R10), Y5, Y5
-	VMASKMOVPS   32(R10), Y4, Y4
-	VMOVQ        R12, X6
+	VPCMPGTD iota32_0<>+0(SB), Y4, Y5
+	VPCMPGTD iota32_8<>+0(SB), Y4, Y4
+	VMASKMOVPS (R10), Y5, Y5
+	VMASKMOVPS 32(R10), Y4, Y4
+	VMOVQ R12, X6
 	VPBROADCASTD X6, Y6
-	VPCMPGTD     iota32_0<>+0(SB), Y6, Y7
-	VPCMPGTD     iota32_8<>+0(SB), Y6, Y6
-	VMOVUPS      c32_ff800000<>+0(SB), Y8
-	VBLENDVPS    Y7, Y5, Y8, Y5
-	VMOVUPS      c32_ff800000<>+0(SB), Y7
-	VBLENDVPS    Y6, Y4, Y7, Y4
-	VMOVUPS      Y5, 4160(AX)
-	VMOVUPS      Y4, 4192(AX)
-	VMOVUPS      4160(AX), Y4
-	VCMPPS       $0x1e, Y0, Y4, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVUPS      4192(AX), Y4
-	VCMPPS       $0x1e, Y0, Y4, Y0
-	VPAND        Y3, Y0, Y0
-	VPADDD       Y0, Y2, Y2
+	VPCMPGTD iota32_0<>+0(SB), Y6, Y7
+	VPCMPGTD iota32_8<>+0(SB), Y6, Y6
+	RANK_after_end(Y5, Y4)
 
 sum:
-	VPADDD     Y2, Y1, Y0
+	VPADDD Y2, Y1, Y0
 	VPERM2F128 $0x01, Y0, Y0, Y1
-	VPADDD     Y1, Y0, Y0
-	VPSHUFD    $0x4e, Y0, Y1
-	VPADDD     Y1, Y0, Y0
-	VPSHUFD    $0xb1, Y0, Y1
-	VPADDD     Y1, Y0, Y0
-	VMOVSS     X0, 4096(AX)
-	MOVLQSX    4096(AX), R10
+	VPADDD Y1, Y0, Y0
+	VPSHUFD $0x4e, Y0, Y1
+	VPADDD Y1, Y0, Y0
+	VPSHUFD $0xb1, Y0, Y1
+	VPADDD Y1, Y0, Y0
+	VMOVSS X0, 4096(AX)
+	MOVLQSX 4096(AX), R10
 
 store:
 	MOVL R10, (R9)
@@ -159,7 +368,7 @@ store:
 	ADDQ $+8, R8
 	SUBQ $+1, DX
 	CMPQ DX, $+0
-	JGT  row
+	JGT row
 	VZEROUPPER
 	RET
 
@@ -178,73 +387,33 @@ TEXT ·RankRowsF64(SB), NOSPLIT, $0-56
 	MOVQ dst+48(FP), R9
 
 row:
-	MOVQ         $-1, R10
-	MOVLQSX      (DI), R11
-	CMPQ         R11, BX
-	JCC          store
-	MOVQ         R11, R10
-	SHLQ         $0x03, R10
-	ADDQ         CX, R10
-	VBROADCASTSD (R10), Y0
-	VPXOR        Y1, Y1, Y1
-	VPXOR        Y2, Y2, Y2
-	VMOVUPS      c64_1<>+0(SB), Y3
-	MOVQ         CX, R10
-	MOVQ         R11, R12
-	CMPQ         R12, $+8
-	JLT          before_end
+	RANK_row($0x03, VBROADCASTSD, c64_1, $+8)
 
 before:
-	VMOVUPS (R10), Y4
-	VCMPPD  $0x1d, Y0, Y4, Y4
-	VPAND   Y3, Y4, Y4
-	VPADDQ  Y4, Y1, Y1
-	VMOVUPS 32(R10), Y4
-	VCMPPD  $0x1d, Y0, Y4, Y4
-	VPAND   Y3, Y4, Y4
-	VPADDQ  Y4, Y2, Y2
-	ADDQ    $+64, R10
-	SUBQ    $+8, R12
-	CMPQ    R12, $+8
-	JGE     before
+	RANK_before(VCMPPD, VPADDQ, $+8)
 
 before_end:
-	TESTQ        R12, R12
-	JEQ          label
-	VMOVQ        R12, X4
-	VPBROADCASTQ X4, Y4
-	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
-	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
-	VMASKMOVPD   (R10), Y5, Y5
-	VMASKMOVPD   32(R10), Y4, Y4
-	VMOVQ        R12, X6
-	VPBROADCASTQ X6, Y6
-	VPCMPGTQ     iota64_0<>+0(SB), Y6, Y7
-	VPCMPGTQ     iota64_4<>+0(SB), Y6, Y6
-	VMOVUPS      c64_fff0000000000000<>+0(SB), Y8
-	VBLENDVPS    Y7, Y5, Y8, Y5
-	VMOVUPS      c64_fff0000000000000<>+0(SB), Y7
-	VBLENDVPS    Y6, Y4, Y7, Y4
-	VMOVUPS      Y5, 4160(AX)
-	VMOVUPS      Y4, 4192(AX)
-	VMOVUPS      4160(AX), Y4
-	VCMPPD       $0x1d, Y0, Y4, Y4
-	VMOVQ        R12, X5
+	TESTQ R12, R12
+	JEQ label
+	RANK_before_end_2()
+	VMOVUPS 4160(AX), Y4
+	VCMPPD $0x1d, Y0, Y4, Y4
+	VMOVQ R12, X5
 	VPBROADCASTQ X5, Y5
-	VPCMPGTQ     iota64_0<>+0(SB), Y5, Y6
-	VPCMPGTQ     iota64_4<>+0(SB), Y5, Y5
-	VPAND        Y4, Y6, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDQ       Y4, Y1, Y1
-	VMOVUPS      4192(AX), Y4
-	VCMPPD       $0x1d, Y0, Y4, Y4
-	VMOVQ        R12, X5
+	VPCMPGTQ iota64_0<>+0(SB), Y5, Y6
+	VPCMPGTQ iota64_4<>+0(SB), Y5, Y5
+	VPAND Y4, Y6, Y4
+	VPAND Y3, Y4, Y4
+	VPADDQ Y4, Y1, Y1
+	VMOVUPS 4192(AX), Y4
+	VCMPPD $0x1d, Y0, Y4, Y4
+	VMOVQ R12, X5
 	VPBROADCASTQ X5, Y5
-	VPCMPGTQ     iota64_0<>+0(SB), Y5, Y6
-	VPCMPGTQ     iota64_4<>+0(SB), Y5, Y5
-	VPAND        Y4, Y5, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDQ       Y4, Y2, Y2
+	VPCMPGTQ iota64_0<>+0(SB), Y5, Y6
+	VPCMPGTQ iota64_4<>+0(SB), Y5, Y5
+	VPAND Y4, Y5, Y4
+	VPAND Y3, Y4, Y4
+	VPADDQ Y4, Y2, Y2
 
 label:
 	MOVQ BX, R12
@@ -253,59 +422,32 @@ label:
 	SHLQ $0x03, R10
 	ADDQ CX, R10
 	CMPQ R12, $+8
-	JLT  after_end
+	JLT after_end
 
 after:
-	PREFETCHT0 12288(R10)
-	VMOVUPS    (R10), Y4
-	VCMPPD     $0x1e, Y0, Y4, Y4
-	VPAND      Y3, Y4, Y4
-	VPADDQ     Y4, Y1, Y1
-	VMOVUPS    32(R10), Y4
-	VCMPPD     $0x1e, Y0, Y4, Y4
-	VPAND      Y3, Y4, Y4
-	VPADDQ     Y4, Y2, Y2
-	ADDQ       $+64, R10
-	SUBQ       $+8, R12
-	CMPQ       R12, $+8
-	JGE        after
+	RANK_after(VCMPPD, VPADDQ, $+8)
 
 after_end:
-	TESTQ        R12, R12
-	JEQ          sum
-	VMOVQ        R12, X4
-	VPBROADCASTQ X4, Y4
-	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
-	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
-	VMASKMOVPD   (R10), Y5, Y5
-	VMASKMOVPD   32(R10), Y4, Y4
-	VMOVQ        R12, X6
-	VPBROADCASTQ X6, Y6
-	VPCMPGTQ     iota64_0<>+0(SB), Y6, Y7
-	VPCMPGTQ     iota64_4<>+0(SB), Y6, Y6
-	VMOVUPS      c64_fff0000000000000<>+0(SB), Y8
-	VBLENDVPS    Y7, Y5, Y8, Y5
-	VMOVUPS      c64_fff0000000000000<>+0(SB), Y7
-	VBLENDVPS    Y6, Y4, Y7, Y4
-	VMOVUPS      Y5, 4160(AX)
-	VMOVUPS      Y4, 4192(AX)
-	VMOVUPS      4160(AX), Y4
-	VCMPPD       $0x1e, Y0, Y4, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDQ       Y4, Y1, Y1
-	VMOVUPS      4192(AX), Y4
-	VCMPPD       $0x1e, Y0, Y4, Y0
-	VPAND        Y3, Y0, Y0
-	VPADDQ       Y0, Y2, Y2
+	TESTQ R12, R12
+	JEQ sum
+	RANK_before_end_2()
+	VMOVUPS 4160(AX), Y4
+	VCMPPD $0x1e, Y0, Y4, Y4
+	VPAND Y3, Y4, Y4
+	VPADDQ Y4, Y1, Y1
+	VMOVUPS 4192(AX), Y4
+	VCMPPD $0x1e, Y0, Y4, Y0
+	VPAND Y3, Y0, Y0
+	VPADDQ Y0, Y2, Y2
 
 sum:
-	VPADDQ     Y2, Y1, Y0
+	VPADDQ Y2, Y1, Y0
 	VPERM2F128 $0x01, Y0, Y0, Y1
-	VPADDQ     Y1, Y0, Y0
-	VPSHUFD    $0x4e, Y0, Y1
-	VPADDQ     Y1, Y0, Y0
-	VMOVSD     X0, 4096(AX)
-	MOVQ       4096(AX), R10
+	VPADDQ Y1, Y0, Y0
+	VPSHUFD $0x4e, Y0, Y1
+	VPADDQ Y1, Y0, Y0
+	VMOVSD X0, 4096(AX)
+	MOVQ 4096(AX), R10
 
 store:
 	MOVL R10, (R9)
@@ -315,464 +457,19 @@ store:
 	ADDQ $+8, R8
 	SUBQ $+1, DX
 	CMPQ DX, $+0
-	JGT  row
+	JGT row
 	VZEROUPPER
 	RET
 
 // func RankRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, dst *int32)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·RankRowsF16(SB), NOSPLIT, $0-56
-	MOVQ w+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ k+24(FP), BX
-	MOVQ stride+32(FP), SI
-	MOVQ labels+40(FP), DI
-	MOVQ AX, R8
-	SHLQ $0x01, SI
-	SUBQ $+4096, AX
-	MOVQ dst+48(FP), R9
-
-row:
-	MOVQ         $-1, R10
-	MOVLQSX      (DI), R11
-	CMPQ         R11, BX
-	JCC          store
-	MOVQ         R11, R10
-	SHLQ         $0x01, R10
-	ADDQ         CX, R10
-	VPBROADCASTW (R10), X0
-	VCVTPH2PS    X0, Y0
-	VPXOR        Y1, Y1, Y1
-	VPXOR        Y2, Y2, Y2
-	VMOVUPS      c32_1<>+0(SB), Y3
-	MOVQ         CX, R10
-	MOVQ         R11, R12
-	CMPQ         R12, $+16
-	JLT          before_end
-
-before:
-	VCVTPH2PS (R10), Y4
-	VCMPPS    $0x1d, Y0, Y4, Y4
-	VPAND     Y3, Y4, Y4
-	VPADDD    Y4, Y1, Y1
-	VCVTPH2PS 16(R10), Y4
-	VCMPPS    $0x1d, Y0, Y4, Y4
-	VPAND     Y3, Y4, Y4
-	VPADDD    Y4, Y2, Y2
-	ADDQ      $+32, R10
-	SUBQ      $+16, R12
-	CMPQ      R12, $+16
-	JGE       before
-
-before_end:
-	TESTQ   R12, R12
-	JEQ     label
-	VPXOR   X4, X4, X4
-	VPXOR   X5, X5, X5
-	LEAQ    shifts<>+48(SB), R13
-	SUBQ    R12, R13
-	SUBQ    R12, R13
-	CMPQ    R12, $+8
-	JLT     fewer2
-	VMOVDQU (R10), X4
-	VMOVDQU -16(R10)(R12*2), X5
-	VPSHUFB (R13), X5, X5
-	JMP     done1
-
-fewer2:
-	CMPQ    R12, $+4
-	JLT     fewer3
-	VMOVQ   (R10), X4
-	VMOVQ   -8(R10)(R12*2), X6
-	VPSHUFB -24(R13), X6, X6
-	VPOR    X6, X4, X4
-	JMP     done1
-
-fewer3:
-	CMPQ    R12, $+2
-	JLT     fewer4
-	VMOVD   (R10), X4
-	VMOVD   -4(R10)(R12*2), X6
-	VPSHUFB -28(R13), X6, X6
-	VPOR    X6, X4, X4
-	JMP     done1
-
-fewer4:
-	TESTQ   R12, R12
-	JEQ     done1
-	VPINSRW $0x00, (R10), X4, X4
-
-done1:
-	VCVTPH2PS    X4, Y4
-	VCVTPH2PS    X5, Y5
-	VMOVQ        R12, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     iota32_0<>+0(SB), Y6, Y7
-	VPCMPGTD     iota32_8<>+0(SB), Y6, Y6
-	VMOVUPS      c32_ff800000<>+0(SB), Y8
-	VBLENDVPS    Y7, Y4, Y8, Y4
-	VMOVUPS      c32_ff800000<>+0(SB), Y7
-	VBLENDVPS    Y6, Y5, Y7, Y5
-	VMOVUPS      Y4, 4160(AX)
-	VMOVUPS      Y5, 4192(AX)
-	VMOVUPS      4160(AX), Y4
-	VCMPPS       $0x1d, Y0, Y4, Y4
-	VMOVQ        R12, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
-	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
-	VPAND        Y4, Y6, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVUPS      4192(AX), Y4
-	VCMPPS       $0x1d, Y0, Y4, Y4
-	VMOVQ        R12, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
-	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
-	VPAND        Y4, Y5, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-
-label:
-	MOVQ BX, R12
-	SUBQ R11, R12
-	MOVQ R11, R10
-	SHLQ $0x01, R10
-	ADDQ CX, R10
-	CMPQ R12, $+16
-	JLT  after_end
-
-after:
-	PREFETCHT0 12288(R10)
-	VCVTPH2PS  (R10), Y4
-	VCMPPS     $0x1e, Y0, Y4, Y4
-	VPAND      Y3, Y4, Y4
-	VPADDD     Y4, Y1, Y1
-	VCVTPH2PS  16(R10), Y4
-	VCMPPS     $0x1e, Y0, Y4, Y4
-	VPAND      Y3, Y4, Y4
-	VPADDD     Y4, Y2, Y2
-	ADDQ       $+32, R10
-	SUBQ       $+16, R12
-	CMPQ       R12, $+16
-	JGE        after
-
-after_end:
-	TESTQ   R12, R12
-	JEQ     sum
-	VPXOR   X4, X4, X4
-	VPXOR   X5, X5, X5
-	LEAQ    shifts<>+48(SB), R11
-	SUBQ    R12, R11
-	SUBQ    R12, R11
-	CMPQ    R12, $+8
-	JLT     fewer6
-	VMOVDQU (R10), X4
-	VMOVDQU -16(R10)(R12*2), X5
-	VPSHUFB (R11), X5, X5
-	JMP     done5
-
-fewer6:
-	CMPQ    R12, $+4
-	JLT     fewer7
-	VMOVQ   (R10), X4
-	VMOVQ   -8(R10)(R12*2), X6
-	VPSHUFB -24(R11), X6, X6
-	VPOR    X6, X4, X4
-	JMP     done5
-
-fewer7:
-	CMPQ    R12, $+2
-	JLT     fewer8
-	VMOVD   (R10), X4
-	VMOVD   -4(R10)(R12*2), X6
-	VPSHUFB -28(R11), X6, X6
-	VPOR    X6, X4, X4
-	JMP     done5
-
-fewer8:
-	TESTQ   R12, R12
-	JEQ     done5
-	VPINSRW $0x00, (R10), X4, X4
-
-done5:
-	VCVTPH2PS    X4, Y4
-	VCVTPH2PS    X5, Y5
-	VMOVQ        R12, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     iota32_0<>+0(SB), Y6, Y7
-	VPCMPGTD     iota32_8<>+0(SB), Y6, Y6
-	VMOVUPS      c32_ff800000<>+0(SB), Y8
-	VBLENDVPS    Y7, Y4, Y8, Y4
-	VMOVUPS      c32_ff800000<>+0(SB), Y7
-	VBLENDVPS    Y6, Y5, Y7, Y5
-	VMOVUPS      Y4, 4160(AX)
-	VMOVUPS      Y5, 4192(AX)
-	VMOVUPS      4160(AX), Y4
-	VCMPPS       $0x1e, Y0, Y4, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVUPS      4192(AX), Y4
-	VCMPPS       $0x1e, Y0, Y4, Y0
-	VPAND        Y3, Y0, Y0
-	VPADDD       Y0, Y2, Y2
-
-sum:
-	VPADDD     Y2, Y1, Y0
-	VPERM2F128 $0x01, Y0, Y0, Y1
-	VPADDD     Y1, Y0, Y0
-	VPSHUFD    $0x4e, Y0, Y1
-	VPADDD     Y1, Y0, Y0
-	VPSHUFD    $0xb1, Y0, Y1
-	VPADDD     Y1, Y0, Y0
-	VMOVSS     X0, 4096(AX)
-	MOVLQSX    4096(AX), R10
-
-store:
-	MOVL R10, (R9)
-	ADDQ $+4, R9
-	ADDQ SI, CX
-	ADDQ $+4, DI
-	ADDQ $+8, R8
-	SUBQ $+1, DX
-	CMPQ DX, $+0
-	JGT  row
-	VZEROUPPER
-	RET
+	RANK_ROWS_BODY(WIDEN_F16)
 
 // func RankRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, dst *int32)
 // Requires: AVX, AVX2, MMX+
 TEXT ·RankRowsBF16(SB), NOSPLIT, $0-56
-	MOVQ w+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ k+24(FP), BX
-	MOVQ stride+32(FP), SI
-	MOVQ labels+40(FP), DI
-	MOVQ AX, R8
-	SHLQ $0x01, SI
-	SUBQ $+4096, AX
-	MOVQ dst+48(FP), R9
-
-row:
-	MOVQ         $-1, R10
-	MOVLQSX      (DI), R11
-	CMPQ         R11, BX
-	JCC          store
-	MOVQ         R11, R10
-	SHLQ         $0x01, R10
-	ADDQ         CX, R10
-	VPBROADCASTW (R10), X0
-	VPMOVZXWD    X0, Y0
-	VPSLLD       $0x10, Y0, Y0
-	VPXOR        Y1, Y1, Y1
-	VPXOR        Y2, Y2, Y2
-	VMOVUPS      c32_1<>+0(SB), Y3
-	MOVQ         CX, R10
-	MOVQ         R11, R12
-	CMPQ         R12, $+16
-	JLT          before_end
-
-before:
-	VPMOVZXWD (R10), Y4
-	VPSLLD    $0x10, Y4, Y4
-	VCMPPS    $0x1d, Y0, Y4, Y4
-	VPAND     Y3, Y4, Y4
-	VPADDD    Y4, Y1, Y1
-	VPMOVZXWD 16(R10), Y4
-	VPSLLD    $0x10, Y4, Y4
-	VCMPPS    $0x1d, Y0, Y4, Y4
-	VPAND     Y3, Y4, Y4
-	VPADDD    Y4, Y2, Y2
-	ADDQ      $+32, R10
-	SUBQ      $+16, R12
-	CMPQ      R12, $+16
-	JGE       before
-
-before_end:
-	TESTQ   R12, R12
-	JEQ     label
-	VPXOR   X4, X4, X4
-	VPXOR   X5, X5, X5
-	LEAQ    shifts<>+48(SB), R13
-	SUBQ    R12, R13
-	SUBQ    R12, R13
-	CMPQ    R12, $+8
-	JLT     fewer10
-	VMOVDQU (R10), X4
-	VMOVDQU -16(R10)(R12*2), X5
-	VPSHUFB (R13), X5, X5
-	JMP     done9
-
-fewer10:
-	CMPQ    R12, $+4
-	JLT     fewer11
-	VMOVQ   (R10), X4
-	VMOVQ   -8(R10)(R12*2), X6
-	VPSHUFB -24(R13), X6, X6
-	VPOR    X6, X4, X4
-	JMP     done9
-
-fewer11:
-	CMPQ    R12, $+2
-	JLT     fewer12
-	VMOVD   (R10), X4
-	VMOVD   -4(R10)(R12*2), X6
-	VPSHUFB -28(R13), X6, X6
-	VPOR    X6, X4, X4
-	JMP     done9
-
-fewer12:
-	TESTQ   R12, R12
-	JEQ     done9
-	VPINSRW $0x00, (R10), X4, X4
-
-done9:
-	VPMOVZXWD    X4, Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPMOVZXWD    X5, Y5
-	VPSLLD       $0x10, Y5, Y5
-	VMOVQ        R12, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     iota32_0<>+0(SB), Y6, Y7
-	VPCMPGTD     iota32_8<>+0(SB), Y6, Y6
-	VMOVUPS      c32_ff800000<>+0(SB), Y8
-	VBLENDVPS    Y7, Y4, Y8, Y4
-	VMOVUPS      c32_ff800000<>+0(SB), Y7
-	VBLENDVPS    Y6, Y5, Y7, Y5
-	VMOVUPS      Y4, 4160(AX)
-	VMOVUPS      Y5, 4192(AX)
-	VMOVUPS      4160(AX), Y4
-	VCMPPS       $0x1d, Y0, Y4, Y4
-	VMOVQ        R12, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
-	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
-	VPAND        Y4, Y6, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVUPS      4192(AX), Y4
-	VCMPPS       $0x1d, Y0, Y4, Y4
-	VMOVQ        R12, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
-	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
-	VPAND        Y4, Y5, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-
-label:
-	MOVQ BX, R12
-	SUBQ R11, R12
-	MOVQ R11, R10
-	SHLQ $0x01, R10
-	ADDQ CX, R10
-	CMPQ R12, $+16
-	JLT  after_end
-
-after:
-	PREFETCHT0 12288(R10)
-	VPMOVZXWD  (R10), Y4
-	VPSLLD     $0x10, Y4, Y4
-	VCMPPS     $0x1e, Y0, Y4, Y4
-	VPAND      Y3, Y4, Y4
-	VPADDD     Y4, Y1, Y1
-	VPMOVZXWD  16(R10), Y4
-	VPSLLD     $0x10, Y4, Y4
-	VCMPPS     $0x1e, Y0, Y4, Y4
-	VPAND      Y3, Y4, Y4
-	VPADDD     Y4, Y2, Y2
-	ADDQ       $+32, R10
-	SUBQ       $+16, R12
-	CMPQ       R12, $+16
-	JGE        after
-
-after_end:
-	TESTQ   R12, R12
-	JEQ     sum
-	VPXOR   X4, X4, X4
-	VPXOR   X5, X5, X5
-	LEAQ    shifts<>+48(SB), R11
-	SUBQ    R12, R11
-	SUBQ    R12, R11
-	CMPQ    R12, $+8
-	JLT     fewer14
-	VMOVDQU (R10), X4
-	VMOVDQU -16(R10)(R12*2), X5
-	VPSHUFB (R11), X5, X5
-	JMP     done13
-
-fewer14:
-	CMPQ    R12, $+4
-	JLT     fewer15
-	VMOVQ   (R10), X4
-	VMOVQ   -8(R10)(R12*2), X6
-	VPSHUFB -24(R11), X6, X6
-	VPOR    X6, X4, X4
-	JMP     done13
-
-fewer15:
-	CMPQ    R12, $+2
-	JLT     fewer16
-	VMOVD   (R10), X4
-	VMOVD   -4(R10)(R12*2), X6
-	VPSHUFB -28(R11), X6, X6
-	VPOR    X6, X4, X4
-	JMP     done13
-
-fewer16:
-	TESTQ   R12, R12
-	JEQ     done13
-	VPINSRW $0x00, (R10), X4, X4
-
-done13:
-	VPMOVZXWD    X4, Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPMOVZXWD    X5, Y5
-	VPSLLD       $0x10, Y5, Y5
-	VMOVQ        R12, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     iota32_0<>+0(SB), Y6, Y7
-	VPCMPGTD     iota32_8<>+0(SB), Y6, Y6
-	VMOVUPS      c32_ff800000<>+0(SB), Y8
-	VBLENDVPS    Y7, Y4, Y8, Y4
-	VMOVUPS      c32_ff800000<>+0(SB), Y7
-	VBLENDVPS    Y6, Y5, Y7, Y5
-	VMOVUPS      Y4, 4160(AX)
-	VMOVUPS      Y5, 4192(AX)
-	VMOVUPS      4160(AX), Y4
-	VCMPPS       $0x1e, Y0, Y4, Y4
-	VPAND        Y3, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVUPS      4192(AX), Y4
-	VCMPPS       $0x1e, Y0, Y4, Y0
-	VPAND        Y3, Y0, Y0
-	VPADDD       Y0, Y2, Y2
-
-sum:
-	VPADDD     Y2, Y1, Y0
-	VPERM2F128 $0x01, Y0, Y0, Y1
-	VPADDD     Y1, Y0, Y0
-	VPSHUFD    $0x4e, Y0, Y1
-	VPADDD     Y1, Y0, Y0
-	VPSHUFD    $0xb1, Y0, Y1
-	VPADDD     Y1, Y0, Y0
-	VMOVSS     X0, 4096(AX)
-	MOVLQSX    4096(AX), R10
-
-store:
-	MOVL R10, (R9)
-	ADDQ $+4, R9
-	ADDQ SI, CX
-	ADDQ $+4, DI
-	ADDQ $+8, R8
-	SUBQ $+1, DX
-	CMPQ DX, $+0
-	JGT  row
-	VZEROUPPER
-	RET
+	RANK_ROWS_BODY(WIDEN_BF16)
 
 // func ShortRankF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, dst *int32)
 // Requires: AVX, AVX2
@@ -789,143 +486,143 @@ TEXT ·ShortRankF32(SB), NOSPLIT, $0-56
 
 group:
 	VMOVUPS (DI), Y0
-	VPXOR   Y1, Y1, Y1
+	VPXOR Y1, Y1, Y1
 	VMOVUPS c32_1<>+0(SB), Y2
-	VPXOR   Y3, Y3, Y3
-	MOVQ    AX, R10
-	MOVQ    BX, R11
-	MOVQ    CX, R12
-	CMPQ    R11, $+4
-	JLT     columns_one
+	VPXOR Y3, Y3, Y3
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ CX, R12
+	CMPQ R11, $+4
+	JLT columns_one
 
 columns_many:
-	MOVQ           R12, R13
+	MOVQ R12, R13
 	VBROADCASTF128 (R13), Y4
-	ADDQ           SI, R13
+	ADDQ SI, R13
 	VBROADCASTF128 (R13), Y5
-	ADDQ           SI, R13
+	ADDQ SI, R13
 	VBROADCASTF128 (R13), Y6
-	ADDQ           SI, R13
+	ADDQ SI, R13
 	VBROADCASTF128 (R13), Y7
-	ADDQ           SI, R13
-	VINSERTF128    $0x01, (R13), Y4, Y4
-	ADDQ           SI, R13
-	VINSERTF128    $0x01, (R13), Y5, Y5
-	ADDQ           SI, R13
-	VINSERTF128    $0x01, (R13), Y6, Y6
-	ADDQ           SI, R13
-	VINSERTF128    $0x01, (R13), Y7, Y7
-	ADDQ           SI, R13
-	VUNPCKLPS      Y5, Y4, Y8
-	VUNPCKHPS      Y5, Y4, Y4
-	VUNPCKLPS      Y7, Y6, Y5
-	VUNPCKHPS      Y7, Y6, Y6
-	VUNPCKLPD      Y5, Y8, Y7
-	VUNPCKHPD      Y5, Y8, Y5
-	VUNPCKLPD      Y6, Y4, Y8
-	VUNPCKHPD      Y6, Y4, Y4
-	VMOVUPS        Y7, 5056(R10)
-	VPCMPEQD       Y0, Y3, Y6
-	VBLENDVPS      Y6, Y7, Y1, Y1
-	VPADDD         Y2, Y3, Y3
-	VMOVUPS        Y5, 5088(R10)
-	VPCMPEQD       Y0, Y3, Y6
-	VBLENDVPS      Y6, Y5, Y1, Y1
-	VPADDD         Y2, Y3, Y3
-	VMOVUPS        Y8, 5120(R10)
-	VPCMPEQD       Y0, Y3, Y5
-	VBLENDVPS      Y5, Y8, Y1, Y1
-	VPADDD         Y2, Y3, Y3
-	VMOVUPS        Y4, 5152(R10)
-	VPCMPEQD       Y0, Y3, Y5
-	VBLENDVPS      Y5, Y4, Y1, Y1
-	VPADDD         Y2, Y3, Y3
-	ADDQ           $+16, R12
-	ADDQ           $+128, R10
-	SUBQ           $+4, R11
-	CMPQ           R11, $+4
-	JGE            columns_many
-	TESTQ          R11, R11
-	JEQ            columns_done
-	SUBQ           $+4, R11
-	MOVQ           R11, R13
-	SHLQ           $0x02, R13
-	ADDQ           R13, R12
-	SHLQ           $0x03, R13
-	ADDQ           R13, R10
-	MOVQ           R11, 4096(AX)
-	VBROADCASTSS   4096(AX), Y4
-	VPADDD         Y4, Y3, Y3
-	MOVQ           $+4, R11
-	JMP            columns_many
+	ADDQ SI, R13
+	VINSERTF128 $0x01, (R13), Y4, Y4
+	ADDQ SI, R13
+	VINSERTF128 $0x01, (R13), Y5, Y5
+	ADDQ SI, R13
+	VINSERTF128 $0x01, (R13), Y6, Y6
+	ADDQ SI, R13
+	VINSERTF128 $0x01, (R13), Y7, Y7
+	ADDQ SI, R13
+	VUNPCKLPS Y5, Y4, Y8
+	VUNPCKHPS Y5, Y4, Y4
+	VUNPCKLPS Y7, Y6, Y5
+	VUNPCKHPS Y7, Y6, Y6
+	VUNPCKLPD Y5, Y8, Y7
+	VUNPCKHPD Y5, Y8, Y5
+	VUNPCKLPD Y6, Y4, Y8
+	VUNPCKHPD Y6, Y4, Y4
+	VMOVUPS Y7, 5056(R10)
+	VPCMPEQD Y0, Y3, Y6
+	VBLENDVPS Y6, Y7, Y1, Y1
+	VPADDD Y2, Y3, Y3
+	VMOVUPS Y5, 5088(R10)
+	VPCMPEQD Y0, Y3, Y6
+	VBLENDVPS Y6, Y5, Y1, Y1
+	VPADDD Y2, Y3, Y3
+	VMOVUPS Y8, 5120(R10)
+	VPCMPEQD Y0, Y3, Y5
+	VBLENDVPS Y5, Y8, Y1, Y1
+	VPADDD Y2, Y3, Y3
+	VMOVUPS Y4, 5152(R10)
+	VPCMPEQD Y0, Y3, Y5
+	VBLENDVPS Y5, Y4, Y1, Y1
+	VPADDD Y2, Y3, Y3
+	ADDQ $+16, R12
+	ADDQ $+128, R10
+	SUBQ $+4, R11
+	CMPQ R11, $+4
+	JGE columns_many
+	TESTQ R11, R11
+	JEQ columns_done
+	SUBQ $+4, R11
+	MOVQ R11, R13
+	SHLQ $0x02, R13
+	ADDQ R13, R12
+	SHLQ $0x03, R13
+	ADDQ R13, R10
+	MOVQ R11, 4096(AX)
+	VBROADCASTSS 4096(AX), Y4
+	VPADDD Y4, Y3, Y3
+	MOVQ $+4, R11
+	JMP columns_many
 
 columns_one:
-	MOVQ      R12, R13
-	MOVLQSX   (R13), R15
-	MOVL      R15, 5056(R10)
-	ADDQ      SI, R13
-	MOVLQSX   (R13), R15
-	MOVL      R15, 5060(R10)
-	ADDQ      SI, R13
-	MOVLQSX   (R13), R15
-	MOVL      R15, 5064(R10)
-	ADDQ      SI, R13
-	MOVLQSX   (R13), R15
-	MOVL      R15, 5068(R10)
-	ADDQ      SI, R13
-	MOVLQSX   (R13), R15
-	MOVL      R15, 5072(R10)
-	ADDQ      SI, R13
-	MOVLQSX   (R13), R15
-	MOVL      R15, 5076(R10)
-	ADDQ      SI, R13
-	MOVLQSX   (R13), R15
-	MOVL      R15, 5080(R10)
-	ADDQ      SI, R13
-	MOVLQSX   (R13), R15
-	MOVL      R15, 5084(R10)
-	ADDQ      SI, R13
-	ADDQ      $+4, R12
-	VMOVUPS   5056(R10), Y4
-	VPCMPEQD  Y0, Y3, Y5
+	MOVQ R12, R13
+	MOVLQSX (R13), R15
+	MOVL R15, 5056(R10)
+	ADDQ SI, R13
+	MOVLQSX (R13), R15
+	MOVL R15, 5060(R10)
+	ADDQ SI, R13
+	MOVLQSX (R13), R15
+	MOVL R15, 5064(R10)
+	ADDQ SI, R13
+	MOVLQSX (R13), R15
+	MOVL R15, 5068(R10)
+	ADDQ SI, R13
+	MOVLQSX (R13), R15
+	MOVL R15, 5072(R10)
+	ADDQ SI, R13
+	MOVLQSX (R13), R15
+	MOVL R15, 5076(R10)
+	ADDQ SI, R13
+	MOVLQSX (R13), R15
+	MOVL R15, 5080(R10)
+	ADDQ SI, R13
+	MOVLQSX (R13), R15
+	MOVL R15, 5084(R10)
+	ADDQ SI, R13
+	ADDQ $+4, R12
+	VMOVUPS 5056(R10), Y4
+	VPCMPEQD Y0, Y3, Y5
 	VBLENDVPS Y5, Y4, Y1, Y1
-	VPADDD    Y2, Y3, Y3
-	ADDQ      $+32, R10
-	SUBQ      $+1, R11
-	CMPQ      R11, $+0
-	JGT       columns_one
+	VPADDD Y2, Y3, Y3
+	ADDQ $+32, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_one
 
 columns_done:
-	VPXOR   Y2, Y2, Y2
+	VPXOR Y2, Y2, Y2
 	VMOVUPS c32_1<>+0(SB), Y3
-	VPXOR   Y4, Y4, Y4
-	MOVQ    AX, R10
-	MOVQ    BX, R11
+	VPXOR Y4, Y4, Y4
+	MOVQ AX, R10
+	MOVQ BX, R11
 
 column:
-	VMOVUPS  5056(R10), Y5
-	VCMPPS   $0x00, Y1, Y5, Y6
+	VMOVUPS 5056(R10), Y5
+	VCMPPS $0x00, Y1, Y5, Y6
 	VPCMPGTD Y4, Y0, Y7
-	VPAND    Y6, Y7, Y6
-	VCMPPS   $0x1e, Y1, Y5, Y5
-	VPOR     Y6, Y5, Y5
-	VPAND    Y3, Y5, Y5
-	VPADDD   Y5, Y2, Y2
-	VPADDD   c32_1<>+0(SB), Y4, Y4
-	ADDQ     $+32, R10
-	SUBQ     $+1, R11
-	CMPQ     R11, $+0
-	JGT      column
-	VMOVUPS  Y2, (R9)
-	ADDQ     $+32, R9
-	MOVQ     SI, R10
-	SHLQ     $0x03, R10
-	ADDQ     R10, CX
-	ADDQ     $+32, DI
-	ADDQ     $+64, R8
-	SUBQ     $+8, DX
-	CMPQ     DX, $+0
-	JGT      group
+	VPAND Y6, Y7, Y6
+	VCMPPS $0x1e, Y1, Y5, Y5
+	VPOR Y6, Y5, Y5
+	VPAND Y3, Y5, Y5
+	VPADDD Y5, Y2, Y2
+	VPADDD c32_1<>+0(SB), Y4, Y4
+	ADDQ $+32, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT column
+	VMOVUPS Y2, (R9)
+	ADDQ $+32, R9
+	MOVQ SI, R10
+	SHLQ $0x03, R10
+	ADDQ R10, CX
+	ADDQ $+32, DI
+	ADDQ $+64, R8
+	SUBQ $+8, DX
+	CMPQ DX, $+0
+	JGT group
 	VZEROUPPER
 	RET
 
@@ -943,112 +640,112 @@ TEXT ·ShortRankF64(SB), NOSPLIT, $0-56
 	MOVQ dst+48(FP), R9
 
 group:
-	VMOVUPS   (DI), Y0
+	VMOVUPS (DI), Y0
 	VPMOVSXDQ X0, Y0
-	VPXOR     Y1, Y1, Y1
-	VMOVUPS   c64_1<>+0(SB), Y2
-	VPXOR     Y3, Y3, Y3
-	MOVQ      AX, R10
-	MOVQ      BX, R11
-	MOVQ      CX, R12
-	CMPQ      R11, $+2
-	JLT       columns_one
+	VPXOR Y1, Y1, Y1
+	VMOVUPS c64_1<>+0(SB), Y2
+	VPXOR Y3, Y3, Y3
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ CX, R12
+	CMPQ R11, $+2
+	JLT columns_one
 
 columns_many:
-	MOVQ           R12, R13
+	MOVQ R12, R13
 	VBROADCASTF128 (R13), Y4
-	ADDQ           SI, R13
+	ADDQ SI, R13
 	VBROADCASTF128 (R13), Y5
-	ADDQ           SI, R13
-	VINSERTF128    $0x01, (R13), Y4, Y4
-	ADDQ           SI, R13
-	VINSERTF128    $0x01, (R13), Y5, Y5
-	ADDQ           SI, R13
-	VUNPCKLPD      Y5, Y4, Y6
-	VUNPCKHPD      Y5, Y4, Y4
-	VMOVUPS        Y6, 5056(R10)
-	VPCMPEQQ       Y0, Y3, Y5
-	VBLENDVPS      Y5, Y6, Y1, Y1
-	VPADDQ         Y2, Y3, Y3
-	VMOVUPS        Y4, 5088(R10)
-	VPCMPEQQ       Y0, Y3, Y5
-	VBLENDVPS      Y5, Y4, Y1, Y1
-	VPADDQ         Y2, Y3, Y3
-	ADDQ           $+16, R12
-	ADDQ           $+64, R10
-	SUBQ           $+2, R11
-	CMPQ           R11, $+2
-	JGE            columns_many
-	TESTQ          R11, R11
-	JEQ            columns_done
-	SUBQ           $+2, R11
-	MOVQ           R11, R13
-	SHLQ           $0x03, R13
-	ADDQ           R13, R12
-	SHLQ           $0x02, R13
-	ADDQ           R13, R10
-	MOVQ           R11, 4096(AX)
-	VBROADCASTSD   4096(AX), Y4
-	VPADDQ         Y4, Y3, Y3
-	MOVQ           $+2, R11
-	JMP            columns_many
+	ADDQ SI, R13
+	VINSERTF128 $0x01, (R13), Y4, Y4
+	ADDQ SI, R13
+	VINSERTF128 $0x01, (R13), Y5, Y5
+	ADDQ SI, R13
+	VUNPCKLPD Y5, Y4, Y6
+	VUNPCKHPD Y5, Y4, Y4
+	VMOVUPS Y6, 5056(R10)
+	VPCMPEQQ Y0, Y3, Y5
+	VBLENDVPS Y5, Y6, Y1, Y1
+	VPADDQ Y2, Y3, Y3
+	VMOVUPS Y4, 5088(R10)
+	VPCMPEQQ Y0, Y3, Y5
+	VBLENDVPS Y5, Y4, Y1, Y1
+	VPADDQ Y2, Y3, Y3
+	ADDQ $+16, R12
+	ADDQ $+64, R10
+	SUBQ $+2, R11
+	CMPQ R11, $+2
+	JGE columns_many
+	TESTQ R11, R11
+	JEQ columns_done
+	SUBQ $+2, R11
+	MOVQ R11, R13
+	SHLQ $0x03, R13
+	ADDQ R13, R12
+	SHLQ $0x02, R13
+	ADDQ R13, R10
+	MOVQ R11, 4096(AX)
+	VBROADCASTSD 4096(AX), Y4
+	VPADDQ Y4, Y3, Y3
+	MOVQ $+2, R11
+	JMP columns_many
 
 columns_one:
-	MOVQ      R12, R13
-	MOVQ      (R13), R15
-	MOVQ      R15, 5056(R10)
-	ADDQ      SI, R13
-	MOVQ      (R13), R15
-	MOVQ      R15, 5064(R10)
-	ADDQ      SI, R13
-	MOVQ      (R13), R15
-	MOVQ      R15, 5072(R10)
-	ADDQ      SI, R13
-	MOVQ      (R13), R15
-	MOVQ      R15, 5080(R10)
-	ADDQ      SI, R13
-	ADDQ      $+8, R12
-	VMOVUPS   5056(R10), Y4
-	VPCMPEQQ  Y0, Y3, Y5
+	MOVQ R12, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5056(R10)
+	ADDQ SI, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5064(R10)
+	ADDQ SI, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5072(R10)
+	ADDQ SI, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5080(R10)
+	ADDQ SI, R13
+	ADDQ $+8, R12
+	VMOVUPS 5056(R10), Y4
+	VPCMPEQQ Y0, Y3, Y5
 	VBLENDVPS Y5, Y4, Y1, Y1
-	VPADDQ    Y2, Y3, Y3
-	ADDQ      $+32, R10
-	SUBQ      $+1, R11
-	CMPQ      R11, $+0
-	JGT       columns_one
+	VPADDQ Y2, Y3, Y3
+	ADDQ $+32, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_one
 
 columns_done:
-	VPXOR   Y2, Y2, Y2
+	VPXOR Y2, Y2, Y2
 	VMOVUPS c64_1<>+0(SB), Y3
-	VPXOR   Y4, Y4, Y4
-	MOVQ    AX, R10
-	MOVQ    BX, R11
+	VPXOR Y4, Y4, Y4
+	MOVQ AX, R10
+	MOVQ BX, R11
 
 column:
-	VMOVUPS  5056(R10), Y5
-	VCMPPD   $0x00, Y1, Y5, Y6
+	VMOVUPS 5056(R10), Y5
+	VCMPPD $0x00, Y1, Y5, Y6
 	VPCMPGTQ Y4, Y0, Y7
-	VPAND    Y6, Y7, Y6
-	VCMPPD   $0x1e, Y1, Y5, Y5
-	VPOR     Y6, Y5, Y5
-	VPAND    Y3, Y5, Y5
-	VPADDQ   Y5, Y2, Y2
-	VPADDQ   c64_1<>+0(SB), Y4, Y4
-	ADDQ     $+32, R10
-	SUBQ     $+1, R11
-	CMPQ     R11, $+0
-	JGT      column
-	VPSHUFD  $0x88, Y2, Y0
-	VPERMQ   $0xd8, Y0, Y0
-	VMOVUPS  X0, (R9)
-	ADDQ     $+16, R9
-	MOVQ     SI, R10
-	SHLQ     $0x02, R10
-	ADDQ     R10, CX
-	ADDQ     $+16, DI
-	ADDQ     $+32, R8
-	SUBQ     $+4, DX
-	CMPQ     DX, $+0
-	JGT      group
+	VPAND Y6, Y7, Y6
+	VCMPPD $0x1e, Y1, Y5, Y5
+	VPOR Y6, Y5, Y5
+	VPAND Y3, Y5, Y5
+	VPADDQ Y5, Y2, Y2
+	VPADDQ c64_1<>+0(SB), Y4, Y4
+	ADDQ $+32, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT column
+	VPSHUFD $0x88, Y2, Y0
+	VPERMQ $0xd8, Y0, Y0
+	VMOVUPS X0, (R9)
+	ADDQ $+16, R9
+	MOVQ SI, R10
+	SHLQ $0x02, R10
+	ADDQ R10, CX
+	ADDQ $+16, DI
+	ADDQ $+32, R8
+	SUBQ $+4, DX
+	CMPQ DX, $+0
+	JGT group
 	VZEROUPPER
 	RET

@@ -5,6611 +5,3069 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define SORT_PS(a, b, low, high) \
+	VMINPS b, a, low \
+	VMAXPS b, a, high
+
+#define SORT_PD(a, b, low, high) \
+	VMINPD b, a, low \
+	VMAXPD b, a, high
+
+#define SAMPLES_fetch_fewer(N) \
+	MOVQ (AX), DX \
+	MOVQ stride+32(FP), BX \
+	SHLQ N, BX \
+	MOVQ AX, SI \
+	MOVQ k+24(FP), DI \
+	MOVQ 8(AX), R8 \
+	SUBQ $+1, R8 \
+	IMULQ BX, R8 \
+	ADDQ DX, R8 \
+	VPXOR Y0, Y0, Y0 \
+	VPXOR Y1, Y1, Y1 \
+	VPXOR Y2, Y2, Y2
+
+#define SAMPLES_step() \
+	MOVLQSX (DX), BX \
+	TESTQ BX, BX \
+	JEQ sorted \
+	MOVQ AX, BX \
+	ADDQ $+128, BX \
+	MOVLQSX 8(DX), SI \
+	MOVLQSX 12(DX), DI \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	MOVLQSX 24(DX), BX \
+	MOVQ BX, 16(AX) \
+	MOVLQSX 20(DX), BX \
+	MOVLQSX 16(DX), R8 \
+	MOVQ R8, R9 \
+	ADDQ R9, R9 \
+	MOVQ R8, R10 \
+	ADDQ R9, R10 \
+	MOVQ R10, R11 \
+	ADDQ R9, R11 \
+	MOVQ R11, R12 \
+	ADDQ R9, R12
+
+#define SAMPLES_block() \
+	MOVLQSX 4(DX), R9 \
+	MOVLQSX (DX), R13 \
+	CMPQ R13, $+23 \
+	JGE from23 \
+	CMPQ R13, $+12 \
+	JGE from12 \
+	CMPQ R13, $+7 \
+	JGE from7 \
+	CMPQ R13, $+4 \
+	JGE from4 \
+	CMPQ R13, $+3 \
+	JGE from3
+
+#define SAMPLES_op2(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS 32(SI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, (SI) \
+	VMOVUPS Y0, 32(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op2 \
+	JMP block_done
+
+#define SAMPLES_op3(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS 32(SI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS 64(SI), Y1 \
+	SORT_P(Y2, Y1, Y3, Y1) \
+	VMOVUPS Y3, (SI) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, 32(SI) \
+	VMOVUPS Y0, 64(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op3 \
+	JMP block_done
+
+#define SAMPLES_op4(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS 32(SI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS 64(SI), Y1 \
+	VMOVUPS 96(SI), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	SORT_P(Y2, Y4, Y3, Y2) \
+	VMOVUPS Y3, (SI) \
+	SORT_P(Y0, Y1, Y3, Y0) \
+	VMOVUPS Y0, 96(SI) \
+	SORT_P(Y3, Y2, Y0, Y1) \
+	VMOVUPS Y0, 32(SI) \
+	VMOVUPS Y1, 64(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op4 \
+	JMP block_done
+
+#define SAMPLES_op5(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS 32(SI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS 64(SI), Y1 \
+	VMOVUPS 96(SI), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	SORT_P(Y2, Y4, Y3, Y2) \
+	SORT_P(Y0, Y1, Y4, Y0) \
+	VMOVUPS 128(SI), Y1 \
+	SORT_P(Y3, Y1, Y5, Y1) \
+	VMOVUPS Y5, (SI) \
+	SORT_P(Y4, Y2, Y3, Y2) \
+	SORT_P(Y3, Y1, Y4, Y1) \
+	VMOVUPS Y4, 32(SI) \
+	SORT_P(Y2, Y1, Y3, Y1) \
+	VMOVUPS Y3, 64(SI) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, 96(SI) \
+	VMOVUPS Y0, 128(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op5 \
+	JMP block_done
+
+#define SAMPLES_op6(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS 32(SI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS 64(SI), Y1 \
+	VMOVUPS 96(SI), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS 128(SI), Y3 \
+	VMOVUPS 160(SI), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	SORT_P(Y2, Y4, Y5, Y2) \
+	SORT_P(Y0, Y1, Y4, Y0) \
+	SORT_P(Y5, Y6, Y1, Y5) \
+	VMOVUPS Y1, (SI) \
+	SORT_P(Y4, Y3, Y1, Y3) \
+	SORT_P(Y1, Y2, Y4, Y1) \
+	SORT_P(Y4, Y5, Y2, Y4) \
+	VMOVUPS Y2, 32(SI) \
+	SORT_P(Y1, Y4, Y2, Y1) \
+	VMOVUPS Y2, 64(SI) \
+	SORT_P(Y0, Y3, Y2, Y0) \
+	VMOVUPS Y0, 160(SI) \
+	SORT_P(Y2, Y1, Y0, Y1) \
+	VMOVUPS Y0, 96(SI) \
+	VMOVUPS Y1, 128(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op6 \
+	JMP block_done
+
+#define SAMPLES_op7(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS 32(SI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS 64(SI), Y1 \
+	VMOVUPS 96(SI), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS 128(SI), Y3 \
+	VMOVUPS 160(SI), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	SORT_P(Y2, Y4, Y5, Y2) \
+	SORT_P(Y0, Y1, Y4, Y0) \
+	VMOVUPS 192(SI), Y1 \
+	SORT_P(Y6, Y1, Y7, Y1) \
+	SORT_P(Y5, Y7, Y6, Y5) \
+	VMOVUPS Y6, (SI) \
+	SORT_P(Y4, Y3, Y6, Y3) \
+	SORT_P(Y2, Y1, Y4, Y1) \
+	SORT_P(Y6, Y4, Y2, Y4) \
+	SORT_P(Y2, Y5, Y6, Y2) \
+	VMOVUPS Y6, 32(SI) \
+	SORT_P(Y4, Y2, Y5, Y2) \
+	VMOVUPS Y5, 64(SI) \
+	SORT_P(Y3, Y1, Y4, Y1) \
+	SORT_P(Y0, Y4, Y3, Y0) \
+	SORT_P(Y3, Y2, Y4, Y2) \
+	VMOVUPS Y4, 96(SI) \
+	VMOVUPS Y2, 128(SI) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, 160(SI) \
+	VMOVUPS Y0, 192(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op7 \
+	JMP block_done
+
+#define SAMPLES_op8(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS 32(SI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS 64(SI), Y1 \
+	VMOVUPS 96(SI), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS 128(SI), Y3 \
+	VMOVUPS 160(SI), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS 192(SI), Y5 \
+	VMOVUPS 224(SI), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	SORT_P(Y2, Y4, Y7, Y2) \
+	SORT_P(Y0, Y1, Y4, Y0) \
+	SORT_P(Y6, Y8, Y1, Y6) \
+	SORT_P(Y3, Y5, Y8, Y3) \
+	SORT_P(Y7, Y1, Y5, Y1) \
+	VMOVUPS Y5, (SI) \
+	SORT_P(Y4, Y8, Y5, Y4) \
+	SORT_P(Y2, Y6, Y7, Y2) \
+	SORT_P(Y0, Y3, Y6, Y0) \
+	SORT_P(Y5, Y7, Y3, Y5) \
+	SORT_P(Y3, Y1, Y7, Y1) \
+	VMOVUPS Y7, 32(SI) \
+	SORT_P(Y5, Y1, Y3, Y1) \
+	VMOVUPS Y3, 64(SI) \
+	SORT_P(Y4, Y2, Y3, Y2) \
+	SORT_P(Y6, Y3, Y4, Y3) \
+	SORT_P(Y4, Y1, Y5, Y1) \
+	VMOVUPS Y5, 96(SI) \
+	VMOVUPS Y1, 128(SI) \
+	SORT_P(Y3, Y2, Y1, Y2) \
+	VMOVUPS Y1, 160(SI) \
+	SORT_P(Y2, Y0, Y1, Y0) \
+	VMOVUPS Y1, 192(SI) \
+	VMOVUPS Y0, 224(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op8 \
+	JMP block_done
+
+#define SAMPLES_op9(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS 32(SI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS 64(SI), Y1 \
+	VMOVUPS 96(SI), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS 128(SI), Y3 \
+	VMOVUPS 160(SI), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS 192(SI), Y5 \
+	VMOVUPS 224(SI), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	SORT_P(Y2, Y4, Y7, Y2) \
+	SORT_P(Y0, Y1, Y4, Y0) \
+	SORT_P(Y6, Y8, Y1, Y6) \
+	SORT_P(Y3, Y5, Y8, Y3) \
+	SORT_P(Y7, Y1, Y5, Y1) \
+	SORT_P(Y4, Y8, Y7, Y4) \
+	SORT_P(Y2, Y6, Y8, Y2) \
+	SORT_P(Y0, Y3, Y6, Y0) \
+	VMOVUPS 256(SI), Y3 \
+	SORT_P(Y5, Y3, Y9, Y3) \
+	VMOVUPS Y9, (SI) \
+	SORT_P(Y1, Y3, Y5, Y1) \
+	SORT_P(Y7, Y8, Y3, Y7) \
+	SORT_P(Y3, Y5, Y8, Y3) \
+	VMOVUPS Y8, 32(SI) \
+	SORT_P(Y7, Y1, Y5, Y1) \
+	SORT_P(Y5, Y3, Y7, Y3) \
+	VMOVUPS Y7, 64(SI) \
+	SORT_P(Y4, Y2, Y5, Y2) \
+	SORT_P(Y6, Y1, Y4, Y1) \
+	SORT_P(Y2, Y1, Y6, Y1) \
+	SORT_P(Y4, Y5, Y2, Y4) \
+	SORT_P(Y2, Y3, Y5, Y2) \
+	VMOVUPS Y5, 96(SI) \
+	VMOVUPS Y2, 128(SI) \
+	SORT_P(Y4, Y6, Y2, Y3) \
+	VMOVUPS Y2, 160(SI) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y0, 256(SI) \
+	SORT_P(Y3, Y2, Y0, Y1) \
+	VMOVUPS Y0, 192(SI) \
+	VMOVUPS Y1, 224(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op9 \
+	JMP block_done
+
+#define SAMPLES_op10(SORT_P) \
+	SAMPLES_start_5(SORT_P) \
+	VMOVUPS 288(SI), Y9 \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	SORT_P(Y2, Y4, Y9, Y2) \
+	SORT_P(Y0, Y1, Y4, Y0) \
+	SORT_P(Y6, Y8, Y1, Y6) \
+	SORT_P(Y3, Y5, Y8, Y3) \
+	SORT_P(Y9, Y1, Y5, Y1) \
+	SORT_P(Y4, Y8, Y9, Y4) \
+	SORT_P(Y2, Y6, Y8, Y2) \
+	SORT_P(Y0, Y3, Y6, Y0) \
+	SORT_P(Y5, Y10, Y3, Y5) \
+	VMOVUPS Y3, (SI) \
+	SORT_P(Y9, Y7, Y3, Y7) \
+	SORT_P(Y2, Y7, Y9, Y2) \
+	SORT_P(Y1, Y5, Y7, Y1) \
+	SORT_P(Y3, Y8, Y5, Y3) \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS Y8, 32(SI) \
+	SORT_P(Y3, Y1, Y7, Y1) \
+	SORT_P(Y7, Y5, Y3, Y5) \
+	VMOVUPS Y3, 64(SI) \
+	SORT_P(Y4, Y9, Y3, Y4) \
+	SORT_P(Y6, Y1, Y7, Y1) \
+	SORT_P(Y4, Y1, Y6, Y1) \
+	SORT_P(Y7, Y3, Y4, Y3) \
+	SORT_P(Y0, Y2, Y7, Y0) \
+	SORT_P(Y4, Y5, Y2, Y4) \
+	VMOVUPS Y2, 96(SI) \
+	VMOVUPS Y4, 128(SI) \
+	SORT_P(Y3, Y6, Y2, Y3) \
+	VMOVUPS Y2, 160(SI) \
+	SORT_P(Y7, Y1, Y2, Y1) \
+	SORT_P(Y3, Y2, Y4, Y2) \
+	VMOVUPS Y4, 192(SI) \
+	VMOVUPS Y2, 224(SI) \
+	SORT_P(Y1, Y0, Y2, Y0) \
+	VMOVUPS Y2, 256(SI) \
+	VMOVUPS Y0, 288(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op10 \
+	JMP block_done
+
+#define SAMPLES_op11(SORT_P) \
+	SAMPLES_start_5(SORT_P) \
+	VMOVUPS 288(SI), Y9 \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	SORT_P(Y2, Y4, Y9, Y2) \
+	SORT_P(Y0, Y1, Y4, Y0) \
+	SORT_P(Y6, Y8, Y1, Y6) \
+	SORT_P(Y3, Y5, Y8, Y3) \
+	VMOVUPS 320(SI), Y5 \
+	SORT_P(Y10, Y5, Y11, Y5) \
+	SORT_P(Y9, Y1, Y10, Y1) \
+	SORT_P(Y4, Y8, Y9, Y4) \
+	SORT_P(Y2, Y6, Y8, Y2) \
+	SORT_P(Y0, Y3, Y6, Y0) \
+	SORT_P(Y10, Y11, Y3, Y10) \
+	VMOVUPS Y3, (SI) \
+	SORT_P(Y9, Y7, Y3, Y7) \
+	SORT_P(Y8, Y5, Y9, Y5) \
+	SORT_P(Y4, Y5, Y8, Y4) \
+	SORT_P(Y2, Y7, Y5, Y2) \
+	SORT_P(Y1, Y10, Y7, Y1) \
+	SORT_P(Y3, Y9, Y10, Y3) \
+	SORT_P(Y10, Y7, Y9, Y7) \
+	VMOVUPS Y9, 32(SI) \
+	SORT_P(Y3, Y1, Y9, Y1) \
+	SORT_P(Y9, Y7, Y3, Y7) \
+	VMOVUPS Y3, 64(SI) \
+	SORT_P(Y8, Y5, Y3, Y5) \
+	SORT_P(Y2, Y4, Y8, Y2) \
+	SORT_P(Y6, Y1, Y4, Y1) \
+	SORT_P(Y5, Y1, Y6, Y1) \
+	SORT_P(Y4, Y3, Y5, Y3) \
+	SORT_P(Y0, Y8, Y4, Y0) \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS Y8, 96(SI) \
+	VMOVUPS Y5, 128(SI) \
+	SORT_P(Y3, Y6, Y5, Y3) \
+	VMOVUPS Y5, 160(SI) \
+	SORT_P(Y4, Y1, Y5, Y1) \
+	SORT_P(Y0, Y2, Y4, Y0) \
+	VMOVUPS Y0, 320(SI) \
+	SORT_P(Y3, Y5, Y0, Y2) \
+	VMOVUPS Y0, 192(SI) \
+	VMOVUPS Y2, 224(SI) \
+	SORT_P(Y1, Y4, Y0, Y1) \
+	VMOVUPS Y0, 256(SI) \
+	VMOVUPS Y1, 288(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op11 \
+	JMP block_done
+
+#define SAMPLES_op12(SORT_P) \
+	SAMPLES_start_2(SORT_P) \
+	VMOVUPS 352(SI), Y11 \
+	SORT_P(Y9, Y11, Y12, Y9) \
+	SORT_P(Y2, Y4, Y11, Y2) \
+	SORT_P(Y0, Y1, Y4, Y0) \
+	SORT_P(Y6, Y8, Y1, Y6) \
+	SORT_P(Y3, Y5, Y8, Y3) \
+	SORT_P(Y10, Y12, Y5, Y10) \
+	SORT_P(Y7, Y9, Y12, Y7) \
+	SORT_P(Y11, Y1, Y9, Y1) \
+	SORT_P(Y4, Y8, Y11, Y4) \
+	SORT_P(Y2, Y6, Y8, Y2) \
+	SORT_P(Y0, Y3, Y6, Y0) \
+	SORT_P(Y9, Y5, Y3, Y5) \
+	VMOVUPS Y3, (SI) \
+	SORT_P(Y11, Y12, Y3, Y9) \
+	SORT_P(Y8, Y10, Y11, Y8) \
+	SORT_P(Y6, Y7, Y10, Y6) \
+	SORT_P(Y4, Y8, Y7, Y4) \
+	SORT_P(Y2, Y9, Y8, Y2) \
+	SORT_P(Y1, Y5, Y9, Y1) \
+	SORT_P(Y0, Y6, Y5, Y0) \
+	VMOVUPS Y0, 352(SI) \
+	SORT_P(Y3, Y11, Y0, Y3) \
+	SORT_P(Y0, Y9, Y6, Y0) \
+	VMOVUPS Y6, 32(SI) \
+	SORT_P(Y3, Y1, Y6, Y1) \
+	SORT_P(Y6, Y0, Y3, Y0) \
+	VMOVUPS Y3, 64(SI) \
+	SORT_P(Y7, Y8, Y3, Y6) \
+	SORT_P(Y2, Y4, Y7, Y2) \
+	SORT_P(Y10, Y1, Y4, Y1) \
+	SORT_P(Y6, Y1, Y8, Y1) \
+	SORT_P(Y4, Y3, Y6, Y3) \
+	SORT_P(Y5, Y7, Y4, Y5) \
+	SORT_P(Y6, Y0, Y7, Y0) \
+	VMOVUPS Y7, 96(SI) \
+	VMOVUPS Y0, 128(SI) \
+	SORT_P(Y3, Y8, Y0, Y3) \
+	VMOVUPS Y0, 160(SI) \
+	SORT_P(Y4, Y1, Y0, Y1) \
+	SORT_P(Y5, Y2, Y4, Y2) \
+	VMOVUPS Y2, 320(SI) \
+	SORT_P(Y3, Y0, Y2, Y0) \
+	VMOVUPS Y2, 192(SI) \
+	VMOVUPS Y0, 224(SI) \
+	SORT_P(Y1, Y4, Y0, Y1) \
+	VMOVUPS Y0, 256(SI) \
+	VMOVUPS Y1, 288(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op12 \
+	JMP block_done
+
+#define SAMPLES_op13(SORT_P) \
+	SAMPLES_start_2(SORT_P) \
+	VMOVUPS 352(SI), Y11 \
+	SORT_P(Y9, Y11, Y12, Y9) \
+	SORT_P(Y2, Y4, Y11, Y2) \
+	SORT_P(Y0, Y1, Y4, Y0) \
+	SORT_P(Y6, Y8, Y1, Y6) \
+	SORT_P(Y3, Y5, Y8, Y3) \
+	SORT_P(Y10, Y12, Y5, Y10) \
+	SORT_P(Y7, Y9, Y12, Y7) \
+	SORT_P(Y11, Y1, Y9, Y1) \
+	SORT_P(Y4, Y8, Y11, Y4) \
+	SORT_P(Y2, Y6, Y8, Y2) \
+	SORT_P(Y0, Y3, Y6, Y0) \
+	VMOVUPS 384(SI), Y3 \
+	SORT_P(Y5, Y3, Y13, Y3) \
+	SORT_P(Y9, Y13, Y5, Y9) \
+	VMOVUPS Y5, (SI) \
+	SORT_P(Y11, Y12, Y5, Y11) \
+	SORT_P(Y8, Y10, Y12, Y8) \
+	SORT_P(Y6, Y7, Y10, Y6) \
+	SORT_P(Y1, Y3, Y7, Y1) \
+	SORT_P(Y4, Y8, Y3, Y4) \
+	SORT_P(Y2, Y11, Y8, Y2) \
+	SORT_P(Y10, Y1, Y11, Y1) \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	SORT_P(Y0, Y6, Y9, Y0) \
+	SORT_P(Y5, Y12, Y6, Y5) \
+	SORT_P(Y6, Y10, Y12, Y6) \
+	VMOVUPS Y12, 32(SI) \
+	SORT_P(Y5, Y7, Y10, Y5) \
+	SORT_P(Y10, Y6, Y7, Y6) \
+	VMOVUPS Y7, 64(SI) \
+	SORT_P(Y3, Y8, Y7, Y3) \
+	SORT_P(Y2, Y4, Y8, Y2) \
+	SORT_P(Y11, Y5, Y4, Y5) \
+	SORT_P(Y9, Y1, Y10, Y1) \
+	SORT_P(Y3, Y5, Y9, Y3) \
+	SORT_P(Y2, Y1, Y5, Y1) \
+	SORT_P(Y4, Y7, Y2, Y4) \
+	SORT_P(Y10, Y8, Y7, Y8) \
+	SORT_P(Y2, Y6, Y10, Y2) \
+	VMOVUPS Y10, 96(SI) \
+	VMOVUPS Y2, 128(SI) \
+	SORT_P(Y4, Y9, Y2, Y4) \
+	VMOVUPS Y2, 160(SI) \
+	SORT_P(Y7, Y3, Y2, Y3) \
+	SORT_P(Y8, Y5, Y6, Y5) \
+	VMOVUPS Y5, 320(SI) \
+	SORT_P(Y0, Y1, Y5, Y0) \
+	VMOVUPS Y5, 352(SI) \
+	VMOVUPS Y0, 384(SI) \
+	SORT_P(Y4, Y2, Y0, Y1) \
+	VMOVUPS Y0, 192(SI) \
+	VMOVUPS Y1, 224(SI) \
+	SORT_P(Y3, Y6, Y0, Y1) \
+	VMOVUPS Y0, 256(SI) \
+	VMOVUPS Y1, 288(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op13 \
+	JMP block_done
+
+#define SAMPLES_op14(SORT_P) \
+	SAMPLES_start(SORT_P) \
+	VMOVUPS 416(SI), Y13 \
+	SORT_P(Y11, Y13, Y14, Y11) \
+	SORT_P(Y2, Y4, Y13, Y2) \
+	SORT_P(Y0, Y1, Y4, Y0) \
+	SORT_P(Y6, Y8, Y1, Y6) \
+	SORT_P(Y3, Y5, Y8, Y3) \
+	SORT_P(Y10, Y12, Y5, Y10) \
+	SORT_P(Y7, Y9, Y12, Y7) \
+	SORT_P(Y13, Y1, Y9, Y1) \
+	SORT_P(Y4, Y8, Y13, Y4) \
+	SORT_P(Y2, Y6, Y8, Y2) \
+	SORT_P(Y0, Y3, Y6, Y0) \
+	SORT_P(Y5, Y14, Y3, Y5) \
+	SORT_P(Y12, Y11, Y14, Y11) \
+	SORT_P(Y9, Y3, Y12, Y3) \
+	VMOVUPS Y12, (SI) \
+	SORT_P(Y13, Y14, Y9, Y12) \
+	SORT_P(Y8, Y10, Y13, Y8) \
+	SORT_P(Y6, Y7, Y10, Y6) \
+	SORT_P(Y1, Y5, Y7, Y1) \
+	SORT_P(Y4, Y11, Y5, Y4) \
+	SORT_P(Y5, Y8, Y11, Y5) \
+	SORT_P(Y2, Y12, Y8, Y2) \
+	SORT_P(Y10, Y1, Y12, Y1) \
+	SORT_P(Y7, Y3, Y10, Y3) \
+	SORT_P(Y0, Y6, Y7, Y0) \
+	SORT_P(Y9, Y13, Y6, Y9) \
+	SORT_P(Y6, Y10, Y13, Y6) \
+	VMOVUPS Y13, 32(SI) \
+	SORT_P(Y7, Y4, Y10, Y4) \
+	SORT_P(Y9, Y3, Y7, Y3) \
+	SORT_P(Y7, Y6, Y9, Y6) \
+	VMOVUPS Y9, 64(SI) \
+	SORT_P(Y11, Y8, Y7, Y8) \
+	SORT_P(Y2, Y5, Y9, Y2) \
+	SORT_P(Y0, Y4, Y5, Y0) \
+	VMOVUPS Y0, 416(SI) \
+	SORT_P(Y12, Y3, Y0, Y3) \
+	SORT_P(Y10, Y1, Y4, Y1) \
+	SORT_P(Y8, Y3, Y10, Y3) \
+	SORT_P(Y2, Y1, Y8, Y1) \
+	SORT_P(Y0, Y7, Y2, Y0) \
+	SORT_P(Y4, Y9, Y7, Y4) \
+	SORT_P(Y2, Y6, Y9, Y2) \
+	VMOVUPS Y9, 96(SI) \
+	VMOVUPS Y2, 128(SI) \
+	SORT_P(Y0, Y10, Y2, Y0) \
+	VMOVUPS Y2, 160(SI) \
+	SORT_P(Y7, Y3, Y2, Y3) \
+	SORT_P(Y4, Y8, Y6, Y4) \
+	VMOVUPS Y4, 320(SI) \
+	SORT_P(Y5, Y1, Y4, Y1) \
+	VMOVUPS Y4, 352(SI) \
+	VMOVUPS Y1, 384(SI) \
+	SORT_P(Y0, Y2, Y1, Y0) \
+	VMOVUPS Y1, 192(SI) \
+	VMOVUPS Y0, 224(SI) \
+	SORT_P(Y3, Y6, Y0, Y1) \
+	VMOVUPS Y0, 256(SI) \
+	VMOVUPS Y1, 288(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op14 \
+	JMP block_done
+
+#define SAMPLES_op15(SORT_P) \
+	SAMPLES_start(SORT_P) \
+	VMOVUPS 416(SI), Y13 \
+	SORT_P(Y11, Y13, Y14, Y11) \
+	SORT_P(Y2, Y4, Y13, Y2) \
+	SORT_P(Y0, Y1, Y4, Y0) \
+	SORT_P(Y6, Y8, Y1, Y6) \
+	SORT_P(Y3, Y5, Y8, Y3) \
+	SORT_P(Y10, Y12, Y5, Y10) \
+	SORT_P(Y7, Y9, Y12, Y7) \
+	VMOVUPS 448(SI), Y9 \
+	SORT_P(Y14, Y9, Y15, Y9) \
+	SORT_P(Y13, Y1, Y14, Y1) \
+	SORT_P(Y4, Y8, Y13, Y4) \
+	SORT_P(Y2, Y6, Y8, Y2) \
+	SORT_P(Y0, Y3, Y6, Y0) \
+	SORT_P(Y5, Y15, Y3, Y5) \
+	SORT_P(Y12, Y11, Y15, Y11) \
+	SORT_P(Y10, Y9, Y12, Y9) \
+	SORT_P(Y14, Y3, Y10, Y3) \
+	VMOVUPS Y10, (SI) \
+	SORT_P(Y13, Y15, Y10, Y13) \
+	SORT_P(Y8, Y12, Y14, Y8) \
+	SORT_P(Y6, Y7, Y12, Y6) \
+	SORT_P(Y1, Y5, Y7, Y1) \
+	SORT_P(Y4, Y11, Y5, Y4) \
+	SORT_P(Y2, Y9, Y11, Y2) \
+	SORT_P(Y5, Y8, Y9, Y5) \
+	SORT_P(Y11, Y13, Y8, Y11) \
+	SORT_P(Y12, Y1, Y13, Y1) \
+	SORT_P(Y4, Y2, Y12, Y2) \
+	SORT_P(Y7, Y3, Y4, Y3) \
+	SORT_P(Y0, Y6, Y7, Y0) \
+	SORT_P(Y10, Y14, Y6, Y10) \
+	SORT_P(Y6, Y4, Y14, Y4) \
+	VMOVUPS Y14, 32(SI) \
+	SORT_P(Y7, Y12, Y6, Y7) \
+	SORT_P(Y10, Y3, Y12, Y3) \
+	SORT_P(Y0, Y2, Y10, Y0) \
+	VMOVUPS Y0, 448(SI) \
+	SORT_P(Y12, Y4, Y0, Y2) \
+	VMOVUPS Y0, 64(SI) \
+	SORT_P(Y9, Y8, Y0, Y4) \
+	SORT_P(Y11, Y5, Y8, Y5) \
+	SORT_P(Y10, Y7, Y9, Y7) \
+	VMOVUPS Y7, 416(SI) \
+	SORT_P(Y13, Y3, Y7, Y3) \
+	SORT_P(Y6, Y1, Y10, Y1) \
+	SORT_P(Y4, Y3, Y6, Y3) \
+	SORT_P(Y5, Y1, Y4, Y1) \
+	SORT_P(Y7, Y0, Y5, Y0) \
+	SORT_P(Y10, Y8, Y7, Y8) \
+	SORT_P(Y5, Y2, Y10, Y2) \
+	VMOVUPS Y10, 96(SI) \
+	VMOVUPS Y2, 128(SI) \
+	SORT_P(Y0, Y6, Y2, Y0) \
+	VMOVUPS Y2, 160(SI) \
+	SORT_P(Y7, Y3, Y2, Y3) \
+	SORT_P(Y8, Y4, Y5, Y4) \
+	VMOVUPS Y4, 320(SI) \
+	SORT_P(Y9, Y1, Y4, Y1) \
+	VMOVUPS Y4, 352(SI) \
+	VMOVUPS Y1, 384(SI) \
+	SORT_P(Y0, Y2, Y1, Y0) \
+	VMOVUPS Y1, 192(SI) \
+	VMOVUPS Y0, 224(SI) \
+	SORT_P(Y3, Y5, Y0, Y1) \
+	VMOVUPS Y0, 256(SI) \
+	VMOVUPS Y1, 288(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op15 \
+	JMP block_done
+
+#define SAMPLES_op16(SORT_P) \
+	VMOVUPS 32(SI), Y0 \
+	SORT_P(Y0, (SI), Y1, Y0) \
+	VMOVUPS Y1, (SI) \
+	VMOVUPS 64(SI), Y1 \
+	VMOVUPS 96(SI), Y2 \
+	SORT_P(Y1, Y2, Y3, Y1) \
+	VMOVUPS 128(SI), Y2 \
+	VMOVUPS 160(SI), Y4 \
+	SORT_P(Y2, Y4, Y5, Y2) \
+	VMOVUPS 192(SI), Y4 \
+	VMOVUPS 224(SI), Y6 \
+	SORT_P(Y4, Y6, Y7, Y4) \
+	VMOVUPS 256(SI), Y6 \
+	VMOVUPS 288(SI), Y8 \
+	SORT_P(Y6, Y8, Y9, Y6) \
+	VMOVUPS 320(SI), Y8 \
+	VMOVUPS 352(SI), Y10 \
+	SORT_P(Y8, Y10, Y11, Y8) \
+	VMOVUPS 384(SI), Y10 \
+	VMOVUPS 416(SI), Y12 \
+	SORT_P(Y10, Y12, Y13, Y10) \
+	VMOVUPS 448(SI), Y12 \
+	VMOVUPS 480(SI), Y14 \
+	SORT_P(Y12, Y14, Y15, Y12) \
+	SORT_P(Y3, (SI), Y14, Y3) \
+	VMOVUPS Y14, (SI) \
+	SORT_P(Y0, Y1, Y14, Y0) \
+	SORT_P(Y5, Y7, Y1, Y5) \
+	SORT_P(Y2, Y4, Y7, Y2) \
+	SORT_P(Y9, Y11, Y4, Y9) \
+	SORT_P(Y6, Y8, Y11, Y6) \
+	SORT_P(Y13, Y15, Y8, Y13) \
+	SORT_P(Y10, Y12, Y15, Y10) \
+	SORT_P(Y1, (SI), Y12, Y1) \
+	VMOVUPS Y12, (SI) \
+	SORT_P(Y14, Y7, Y12, Y7) \
+	SORT_P(Y3, Y5, Y14, Y3) \
+	SORT_P(Y0, Y2, Y5, Y0) \
+	SORT_P(Y4, Y8, Y2, Y4) \
+	SORT_P(Y11, Y15, Y8, Y11) \
+	SORT_P(Y9, Y13, Y15, Y9) \
+	SORT_P(Y6, Y10, Y13, Y6) \
+	SORT_P(Y2, (SI), Y10, Y2) \
+	VMOVUPS Y10, (SI) \
+	SORT_P(Y12, Y8, Y10, Y8) \
+	SORT_P(Y14, Y15, Y12, Y14) \
+	SORT_P(Y5, Y13, Y15, Y5) \
+	SORT_P(Y1, Y4, Y13, Y1) \
+	SORT_P(Y7, Y11, Y4, Y7) \
+	SORT_P(Y3, Y9, Y11, Y3) \
+	SORT_P(Y0, Y6, Y9, Y0) \
+	VMOVUPS Y0, 480(SI) \
+	SORT_P(Y4, Y14, Y0, Y4) \
+	SORT_P(Y11, Y8, Y6, Y8) \
+	SORT_P(Y15, Y1, Y11, Y1) \
+	SORT_P(Y7, Y3, Y14, Y3) \
+	SORT_P(Y13, Y2, Y7, Y2) \
+	SORT_P(Y9, Y5, Y13, Y5) \
+	SORT_P(Y10, Y12, Y9, Y10) \
+	SORT_P(Y9, Y7, Y12, Y7) \
+	VMOVUPS Y12, 32(SI) \
+	SORT_P(Y13, Y14, Y9, Y12) \
+	SORT_P(Y10, Y2, Y13, Y2) \
+	SORT_P(Y5, Y3, Y10, Y3) \
+	VMOVUPS Y3, 448(SI) \
+	SORT_P(Y13, Y7, Y3, Y5) \
+	VMOVUPS Y3, 64(SI) \
+	SORT_P(Y0, Y6, Y3, Y0) \
+	SORT_P(Y8, Y4, Y6, Y4) \
+	SORT_P(Y10, Y12, Y7, Y8) \
+	VMOVUPS Y8, 416(SI) \
+	SORT_P(Y11, Y2, Y8, Y2) \
+	SORT_P(Y9, Y1, Y10, Y1) \
+	SORT_P(Y0, Y2, Y9, Y0) \
+	SORT_P(Y4, Y1, Y2, Y1) \
+	SORT_P(Y8, Y3, Y4, Y3) \
+	SORT_P(Y10, Y6, Y8, Y6) \
+	SORT_P(Y4, Y5, Y10, Y4) \
+	VMOVUPS Y10, 96(SI) \
+	VMOVUPS Y4, 128(SI) \
+	SORT_P(Y3, Y9, Y4, Y3) \
+	VMOVUPS Y4, 160(SI) \
+	SORT_P(Y8, Y0, Y4, Y0) \
+	SORT_P(Y6, Y2, Y5, Y2) \
+	VMOVUPS Y2, 320(SI) \
+	SORT_P(Y7, Y1, Y2, Y1) \
+	VMOVUPS Y2, 352(SI) \
+	VMOVUPS Y1, 384(SI) \
+	SORT_P(Y3, Y4, Y1, Y2) \
+	VMOVUPS Y1, 192(SI) \
+	VMOVUPS Y2, 224(SI) \
+	SORT_P(Y0, Y5, Y1, Y0) \
+	VMOVUPS Y1, 256(SI) \
+	VMOVUPS Y0, 288(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op16 \
+	JMP block_done
+
+#define SAMPLES_op17(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, (SI) \
+	VMOVUPS Y0, (DI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op17 \
+	JMP block_done
+
+#define SAMPLES_op18(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS (SI)(R8*1), Y0 \
+	SORT_P(Y2, Y0, Y1, Y0) \
+	VMOVUPS Y1, (SI) \
+	VMOVUPS Y0, (SI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op18 \
+	JMP block_done
+
+#define SAMPLES_op19(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (DI)(R8*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	SORT_P(Y2, Y4, Y3, Y2) \
+	VMOVUPS Y3, (SI) \
+	VMOVUPS Y2, (SI)(R8*1) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y0, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op19 \
+	JMP block_done
+
+#define SAMPLES_op20(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS (SI)(R8*2), Y0 \
+	SORT_P(Y2, Y0, Y1, Y0) \
+	VMOVUPS (SI)(R8*1), Y2 \
+	VMOVUPS (SI)(R10*1), Y3 \
+	SORT_P(Y2, Y3, Y4, Y2) \
+	SORT_P(Y1, Y4, Y3, Y1) \
+	VMOVUPS Y3, (SI) \
+	VMOVUPS Y1, (SI)(R8*1) \
+	SORT_P(Y0, Y2, Y1, Y0) \
+	VMOVUPS Y1, (SI)(R8*2) \
+	VMOVUPS Y0, (SI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op20 \
+	JMP block_done
+
+#define SAMPLES_op21(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (DI)(R8*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R8*2), Y3 \
+	SORT_P(Y2, Y3, Y5, Y2) \
+	VMOVUPS (SI)(R10*1), Y3 \
+	SORT_P(Y4, Y3, Y6, Y3) \
+	SORT_P(Y5, Y6, Y4, Y5) \
+	VMOVUPS Y4, (SI) \
+	VMOVUPS Y5, (SI)(R8*1) \
+	SORT_P(Y2, Y3, Y4, Y2) \
+	VMOVUPS Y4, (SI)(R8*2) \
+	VMOVUPS Y2, (SI)(R10*1) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y0, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op21 \
+	JMP block_done
+
+#define SAMPLES_op22(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (DI)(R8*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R8*2), Y3 \
+	VMOVUPS (DI)(R8*2), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	SORT_P(Y2, Y6, Y5, Y2) \
+	VMOVUPS (SI)(R10*1), Y6 \
+	SORT_P(Y4, Y6, Y7, Y4) \
+	SORT_P(Y0, Y3, Y6, Y0) \
+	VMOVUPS Y0, (DI)(R8*2) \
+	SORT_P(Y5, Y7, Y0, Y3) \
+	VMOVUPS Y0, (SI) \
+	VMOVUPS Y3, (SI)(R8*1) \
+	SORT_P(Y2, Y4, Y0, Y2) \
+	VMOVUPS Y0, (SI)(R8*2) \
+	VMOVUPS Y2, (SI)(R10*1) \
+	SORT_P(Y6, Y1, Y0, Y1) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS Y1, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op22 \
+	JMP block_done
+
+#define SAMPLES_op23(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (DI)(R8*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R8*2), Y3 \
+	VMOVUPS (DI)(R8*2), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI)(R10*1), Y5 \
+	VMOVUPS (DI)(R10*1), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	SORT_P(Y2, Y6, Y7, Y2) \
+	SORT_P(Y4, Y8, Y6, Y4) \
+	SORT_P(Y0, Y3, Y8, Y0) \
+	SORT_P(Y1, Y5, Y3, Y1) \
+	SORT_P(Y7, Y6, Y5, Y6) \
+	VMOVUPS Y5, (SI) \
+	VMOVUPS Y6, (SI)(R8*1) \
+	SORT_P(Y2, Y4, Y5, Y2) \
+	VMOVUPS Y5, (SI)(R8*2) \
+	VMOVUPS Y2, (SI)(R10*1) \
+	SORT_P(Y8, Y3, Y2, Y3) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y3, (DI)(R8*1) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, (DI)(R8*2) \
+	VMOVUPS Y0, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op23 \
+	JMP block_done
+
+#define SAMPLES_op24(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS (SI)(R8*4), Y0 \
+	SORT_P(Y2, Y0, Y1, Y0) \
+	VMOVUPS (SI)(R8*1), Y2 \
+	VMOVUPS (SI)(R11*1), Y3 \
+	SORT_P(Y2, Y3, Y4, Y2) \
+	VMOVUPS (SI)(R8*2), Y3 \
+	VMOVUPS (SI)(R10*2), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI)(R10*1), Y5 \
+	VMOVUPS (SI)(R12*1), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	SORT_P(Y1, Y6, Y7, Y1) \
+	SORT_P(Y4, Y8, Y6, Y4) \
+	SORT_P(Y0, Y3, Y8, Y0) \
+	SORT_P(Y2, Y5, Y3, Y2) \
+	SORT_P(Y7, Y6, Y5, Y6) \
+	VMOVUPS Y5, (SI) \
+	VMOVUPS Y6, (SI)(R8*1) \
+	SORT_P(Y1, Y4, Y5, Y1) \
+	VMOVUPS Y5, (SI)(R8*2) \
+	VMOVUPS Y1, (SI)(R10*1) \
+	SORT_P(Y8, Y3, Y1, Y3) \
+	VMOVUPS Y1, (SI)(R8*4) \
+	VMOVUPS Y3, (SI)(R11*1) \
+	SORT_P(Y0, Y2, Y1, Y0) \
+	VMOVUPS Y1, (SI)(R10*2) \
+	VMOVUPS Y0, (SI)(R12*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op24 \
+	JMP block_done
+
+#define SAMPLES_op25(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (DI)(R8*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R8*4), Y3 \
+	SORT_P(Y2, Y3, Y5, Y2) \
+	VMOVUPS (SI)(R11*1), Y3 \
+	SORT_P(Y4, Y3, Y6, Y3) \
+	VMOVUPS (SI)(R8*2), Y4 \
+	VMOVUPS (SI)(R10*2), Y7 \
+	SORT_P(Y4, Y7, Y8, Y4) \
+	VMOVUPS (SI)(R10*1), Y7 \
+	VMOVUPS (SI)(R12*1), Y9 \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	SORT_P(Y5, Y8, Y9, Y5) \
+	SORT_P(Y6, Y10, Y8, Y6) \
+	SORT_P(Y2, Y4, Y10, Y2) \
+	SORT_P(Y3, Y7, Y4, Y3) \
+	SORT_P(Y9, Y8, Y7, Y8) \
+	VMOVUPS Y7, (SI) \
+	VMOVUPS Y8, (SI)(R8*1) \
+	SORT_P(Y5, Y6, Y7, Y5) \
+	VMOVUPS Y7, (SI)(R8*2) \
+	VMOVUPS Y5, (SI)(R10*1) \
+	SORT_P(Y10, Y4, Y5, Y4) \
+	VMOVUPS Y5, (SI)(R8*4) \
+	VMOVUPS Y4, (SI)(R11*1) \
+	SORT_P(Y2, Y3, Y4, Y2) \
+	VMOVUPS Y4, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y0, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op25 \
+	JMP block_done
+
+#define SAMPLES_op26(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (DI)(R8*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R8*2), Y3 \
+	VMOVUPS (DI)(R8*2), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI)(R8*4), Y5 \
+	SORT_P(Y2, Y5, Y7, Y2) \
+	VMOVUPS (SI)(R11*1), Y5 \
+	SORT_P(Y4, Y5, Y8, Y4) \
+	VMOVUPS (SI)(R10*2), Y5 \
+	SORT_P(Y6, Y5, Y9, Y5) \
+	VMOVUPS (SI)(R10*1), Y6 \
+	VMOVUPS (SI)(R12*1), Y10 \
+	SORT_P(Y6, Y10, Y11, Y6) \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	SORT_P(Y8, Y11, Y9, Y8) \
+	SORT_P(Y2, Y5, Y11, Y2) \
+	SORT_P(Y4, Y6, Y5, Y4) \
+	SORT_P(Y0, Y3, Y6, Y0) \
+	VMOVUPS Y0, (DI)(R8*2) \
+	SORT_P(Y10, Y9, Y0, Y3) \
+	VMOVUPS Y0, (SI) \
+	VMOVUPS Y3, (SI)(R8*1) \
+	SORT_P(Y7, Y8, Y0, Y3) \
+	VMOVUPS Y0, (SI)(R8*2) \
+	VMOVUPS Y3, (SI)(R10*1) \
+	SORT_P(Y11, Y5, Y0, Y3) \
+	VMOVUPS Y0, (SI)(R8*4) \
+	VMOVUPS Y3, (SI)(R11*1) \
+	SORT_P(Y2, Y4, Y0, Y2) \
+	VMOVUPS Y0, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y6, Y1, Y0, Y1) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS Y1, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op26 \
+	JMP block_done
+
+#define SAMPLES_op27(SORT_P) \
+	SAMPLES_start_6(SORT_P) \
+	VMOVUPS (SI)(R8*4), Y7 \
+	SORT_P(Y2, Y7, Y9, Y2) \
+	VMOVUPS (SI)(R11*1), Y7 \
+	SORT_P(Y4, Y7, Y10, Y4) \
+	VMOVUPS (SI)(R10*2), Y7 \
+	SORT_P(Y6, Y7, Y11, Y6) \
+	VMOVUPS (SI)(R12*1), Y7 \
+	SORT_P(Y8, Y7, Y12, Y7) \
+	SORT_P(Y9, Y11, Y8, Y9) \
+	SORT_P(Y10, Y12, Y11, Y10) \
+	SORT_P(Y2, Y6, Y12, Y2) \
+	SORT_P(Y4, Y7, Y6, Y4) \
+	SORT_P(Y0, Y3, Y7, Y0) \
+	SORT_P(Y1, Y5, Y3, Y1) \
+	SORT_P(Y8, Y11, Y5, Y8) \
+	VMOVUPS Y5, (SI) \
+	VMOVUPS Y8, (SI)(R8*1) \
+	SORT_P(Y9, Y10, Y5, Y8) \
+	VMOVUPS Y5, (SI)(R8*2) \
+	VMOVUPS Y8, (SI)(R10*1) \
+	SORT_P(Y12, Y6, Y5, Y6) \
+	VMOVUPS Y5, (SI)(R8*4) \
+	VMOVUPS Y6, (SI)(R11*1) \
+	SORT_P(Y2, Y4, Y5, Y2) \
+	VMOVUPS Y5, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y7, Y3, Y2, Y3) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y3, (DI)(R8*1) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, (DI)(R8*2) \
+	VMOVUPS Y0, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op27 \
+	JMP block_done
+
+#define SAMPLES_op28(SORT_P) \
+	SAMPLES_start_6(SORT_P) \
+	VMOVUPS (SI)(R8*4), Y7 \
+	VMOVUPS (DI)(R8*4), Y9 \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	SORT_P(Y2, Y10, Y9, Y2) \
+	VMOVUPS (SI)(R11*1), Y10 \
+	SORT_P(Y4, Y10, Y11, Y4) \
+	VMOVUPS (SI)(R10*2), Y10 \
+	SORT_P(Y6, Y10, Y12, Y6) \
+	VMOVUPS (SI)(R12*1), Y10 \
+	SORT_P(Y8, Y10, Y13, Y8) \
+	SORT_P(Y0, Y7, Y10, Y0) \
+	VMOVUPS Y0, (DI)(R8*4) \
+	SORT_P(Y9, Y12, Y0, Y7) \
+	SORT_P(Y11, Y13, Y9, Y11) \
+	SORT_P(Y2, Y6, Y12, Y2) \
+	SORT_P(Y4, Y8, Y6, Y4) \
+	SORT_P(Y10, Y3, Y8, Y3) \
+	SORT_P(Y1, Y5, Y10, Y1) \
+	SORT_P(Y0, Y9, Y5, Y0) \
+	VMOVUPS Y5, (SI) \
+	VMOVUPS Y0, (SI)(R8*1) \
+	SORT_P(Y7, Y11, Y0, Y5) \
+	VMOVUPS Y0, (SI)(R8*2) \
+	VMOVUPS Y5, (SI)(R10*1) \
+	SORT_P(Y12, Y6, Y0, Y5) \
+	VMOVUPS Y0, (SI)(R8*4) \
+	VMOVUPS Y5, (SI)(R11*1) \
+	SORT_P(Y2, Y4, Y0, Y2) \
+	VMOVUPS Y0, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y8, Y10, Y0, Y2) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS Y2, (DI)(R8*1) \
+	SORT_P(Y3, Y1, Y0, Y1) \
+	VMOVUPS Y0, (DI)(R8*2) \
+	VMOVUPS Y1, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op28 \
+	JMP block_done
+
+#define SAMPLES_op29(SORT_P) \
+	SAMPLES_start_3(SORT_P) \
+	VMOVUPS (DI)(R11*1), Y11 \
+	SORT_P(Y9, Y11, Y12, Y9) \
+	SORT_P(Y2, Y10, Y11, Y2) \
+	SORT_P(Y4, Y12, Y10, Y4) \
+	VMOVUPS (SI)(R10*2), Y12 \
+	SORT_P(Y6, Y12, Y13, Y6) \
+	VMOVUPS (SI)(R12*1), Y12 \
+	SORT_P(Y8, Y12, Y14, Y8) \
+	SORT_P(Y0, Y7, Y12, Y0) \
+	SORT_P(Y1, Y9, Y7, Y1) \
+	SORT_P(Y11, Y13, Y9, Y11) \
+	SORT_P(Y10, Y14, Y13, Y10) \
+	SORT_P(Y2, Y6, Y14, Y2) \
+	SORT_P(Y4, Y8, Y6, Y4) \
+	SORT_P(Y12, Y3, Y8, Y3) \
+	SORT_P(Y7, Y5, Y12, Y5) \
+	SORT_P(Y9, Y13, Y7, Y9) \
+	VMOVUPS Y7, (SI) \
+	VMOVUPS Y9, (SI)(R8*1) \
+	SORT_P(Y11, Y10, Y7, Y9) \
+	VMOVUPS Y7, (SI)(R8*2) \
+	VMOVUPS Y9, (SI)(R10*1) \
+	SORT_P(Y14, Y6, Y7, Y6) \
+	VMOVUPS Y7, (SI)(R8*4) \
+	VMOVUPS Y6, (SI)(R11*1) \
+	SORT_P(Y2, Y4, Y6, Y2) \
+	VMOVUPS Y6, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y8, Y12, Y2, Y4) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y4, (DI)(R8*1) \
+	SORT_P(Y3, Y5, Y2, Y3) \
+	VMOVUPS Y2, (DI)(R8*2) \
+	VMOVUPS Y3, (DI)(R10*1) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, (DI)(R8*4) \
+	VMOVUPS Y0, (DI)(R11*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op29 \
+	JMP block_done
+
+#define SAMPLES_op30(SORT_P) \
+	SAMPLES_start_3(SORT_P) \
+	VMOVUPS (DI)(R11*1), Y11 \
+	SORT_P(Y9, Y11, Y12, Y9) \
+	VMOVUPS (SI)(R10*2), Y11 \
+	VMOVUPS (DI)(R10*2), Y13 \
+	SORT_P(Y11, Y13, Y14, Y11) \
+	SORT_P(Y2, Y10, Y13, Y2) \
+	SORT_P(Y4, Y12, Y10, Y4) \
+	SORT_P(Y6, Y14, Y12, Y6) \
+	VMOVUPS (SI)(R12*1), Y14 \
+	SORT_P(Y8, Y14, Y15, Y8) \
+	SORT_P(Y0, Y7, Y14, Y0) \
+	SORT_P(Y1, Y9, Y7, Y1) \
+	SORT_P(Y3, Y11, Y9, Y3) \
+	SORT_P(Y13, Y12, Y11, Y12) \
+	SORT_P(Y10, Y15, Y13, Y10) \
+	SORT_P(Y2, Y6, Y15, Y2) \
+	SORT_P(Y4, Y8, Y6, Y4) \
+	SORT_P(Y14, Y9, Y8, Y9) \
+	SORT_P(Y7, Y5, Y14, Y5) \
+	SORT_P(Y0, Y3, Y7, Y0) \
+	VMOVUPS Y0, (DI)(R10*2) \
+	SORT_P(Y11, Y13, Y0, Y3) \
+	VMOVUPS Y0, (SI) \
+	VMOVUPS Y3, (SI)(R8*1) \
+	SORT_P(Y12, Y10, Y0, Y3) \
+	VMOVUPS Y0, (SI)(R8*2) \
+	VMOVUPS Y3, (SI)(R10*1) \
+	SORT_P(Y15, Y6, Y0, Y3) \
+	VMOVUPS Y0, (SI)(R8*4) \
+	VMOVUPS Y3, (SI)(R11*1) \
+	SORT_P(Y2, Y4, Y0, Y2) \
+	VMOVUPS Y0, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y8, Y14, Y0, Y2) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS Y2, (DI)(R8*1) \
+	SORT_P(Y9, Y5, Y0, Y2) \
+	VMOVUPS Y0, (DI)(R8*2) \
+	VMOVUPS Y2, (DI)(R10*1) \
+	SORT_P(Y7, Y1, Y0, Y1) \
+	VMOVUPS Y0, (DI)(R8*4) \
+	VMOVUPS Y1, (DI)(R11*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op30 \
+	JMP block_done
+
+#define SAMPLES_op31(SORT_P) \
+	VMOVUPS (DI), Y0 \
+	SORT_P(Y0, (SI), Y1, Y0) \
+	VMOVUPS Y1, (SI) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (DI)(R8*1), Y2 \
+	SORT_P(Y1, Y2, Y3, Y1) \
+	VMOVUPS (SI)(R8*2), Y2 \
+	VMOVUPS (DI)(R8*2), Y4 \
+	SORT_P(Y2, Y4, Y5, Y2) \
+	VMOVUPS (SI)(R10*1), Y4 \
+	VMOVUPS (DI)(R10*1), Y6 \
+	SORT_P(Y4, Y6, Y7, Y4) \
+	VMOVUPS (SI)(R8*4), Y6 \
+	VMOVUPS (DI)(R8*4), Y8 \
+	SORT_P(Y6, Y8, Y9, Y6) \
+	VMOVUPS (SI)(R11*1), Y8 \
+	VMOVUPS (DI)(R11*1), Y10 \
+	SORT_P(Y8, Y10, Y11, Y8) \
+	VMOVUPS (SI)(R10*2), Y10 \
+	VMOVUPS (DI)(R10*2), Y12 \
+	SORT_P(Y10, Y12, Y13, Y10) \
+	VMOVUPS (SI)(R12*1), Y12 \
+	VMOVUPS (DI)(R12*1), Y14 \
+	SORT_P(Y12, Y14, Y15, Y12) \
+	SORT_P(Y9, (SI), Y14, Y9) \
+	VMOVUPS Y14, (SI) \
+	SORT_P(Y3, Y11, Y14, Y3) \
+	SORT_P(Y5, Y13, Y11, Y5) \
+	SORT_P(Y7, Y15, Y13, Y7) \
+	SORT_P(Y0, Y6, Y15, Y0) \
+	SORT_P(Y1, Y8, Y6, Y1) \
+	SORT_P(Y2, Y10, Y8, Y2) \
+	SORT_P(Y4, Y12, Y10, Y4) \
+	SORT_P(Y11, (SI), Y12, Y11) \
+	VMOVUPS Y12, (SI) \
+	SORT_P(Y14, Y13, Y12, Y13) \
+	SORT_P(Y9, Y5, Y14, Y5) \
+	SORT_P(Y3, Y7, Y9, Y3) \
+	SORT_P(Y15, Y8, Y7, Y8) \
+	SORT_P(Y6, Y10, Y15, Y6) \
+	SORT_P(Y0, Y2, Y10, Y0) \
+	SORT_P(Y1, Y4, Y2, Y1) \
+	SORT_P(Y12, (SI), Y4, Y12) \
+	VMOVUPS Y4, (SI) \
+	VMOVUPS Y12, (SI)(R8*1) \
+	SORT_P(Y11, Y13, Y4, Y11) \
+	VMOVUPS Y4, (SI)(R8*2) \
+	VMOVUPS Y11, (SI)(R10*1) \
+	SORT_P(Y14, Y9, Y4, Y9) \
+	VMOVUPS Y4, (SI)(R8*4) \
+	VMOVUPS Y9, (SI)(R11*1) \
+	SORT_P(Y5, Y3, Y4, Y3) \
+	VMOVUPS Y4, (SI)(R10*2) \
+	VMOVUPS Y3, (SI)(R12*1) \
+	SORT_P(Y7, Y15, Y3, Y4) \
+	VMOVUPS Y3, (DI) \
+	VMOVUPS Y4, (DI)(R8*1) \
+	SORT_P(Y8, Y6, Y3, Y4) \
+	VMOVUPS Y3, (DI)(R8*2) \
+	VMOVUPS Y4, (DI)(R10*1) \
+	SORT_P(Y10, Y2, Y3, Y2) \
+	VMOVUPS Y3, (DI)(R8*4) \
+	VMOVUPS Y2, (DI)(R11*1) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, (DI)(R10*2) \
+	VMOVUPS Y0, (DI)(R12*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op31 \
+	JMP block_done
+
+#define SAMPLES_op32(SORT_P) \
+	VMOVUPS (SI)(R10*1), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (SI)(R8*2), Y1 \
+	SORT_P(Y0, Y1, Y3, Y0) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	SORT_P(Y1, Y2, Y4, Y1) \
+	SORT_P(Y3, Y4, Y2, Y3) \
+	VMOVUPS Y2, (SI) \
+	VMOVUPS Y3, (SI)(R8*1) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, (SI)(R8*2) \
+	VMOVUPS Y0, (SI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op32 \
+	JMP block_done
+
+#define SAMPLES_op33(SORT_P) \
+	VMOVUPS (SI)(R8*2), Y0 \
+	VMOVUPS (DI)(R8*1), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R10*1), Y1 \
+	VMOVUPS (DI), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI), Y3 \
+	SORT_P(Y3, Y2, Y5, Y2) \
+	VMOVUPS (SI)(R8*1), Y3 \
+	SORT_P(Y3, Y4, Y6, Y3) \
+	SORT_P(Y5, Y6, Y4, Y5) \
+	VMOVUPS Y4, (SI) \
+	VMOVUPS Y5, (SI)(R8*1) \
+	SORT_P(Y2, Y3, Y4, Y2) \
+	VMOVUPS Y4, (SI)(R8*2) \
+	VMOVUPS Y2, (SI)(R10*1) \
+	SORT_P(Y1, Y0, Y2, Y0) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y0, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op33 \
+	JMP block_done
+
+#define SAMPLES_op34(SORT_P) \
+	VMOVUPS (SI)(R8*1), Y0 \
+	VMOVUPS (DI)(R8*2), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*2), Y1 \
+	VMOVUPS (DI)(R8*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R10*1), Y3 \
+	VMOVUPS (DI), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI), Y5 \
+	SORT_P(Y5, Y4, Y7, Y4) \
+	SORT_P(Y2, Y6, Y5, Y2) \
+	SORT_P(Y3, Y0, Y6, Y0) \
+	VMOVUPS Y0, (DI)(R8*2) \
+	SORT_P(Y7, Y5, Y0, Y3) \
+	VMOVUPS Y0, (SI) \
+	VMOVUPS Y3, (SI)(R8*1) \
+	SORT_P(Y4, Y2, Y0, Y2) \
+	VMOVUPS Y0, (SI)(R8*2) \
+	VMOVUPS Y2, (SI)(R10*1) \
+	SORT_P(Y6, Y1, Y0, Y1) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS Y1, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op34 \
+	JMP block_done
+
+#define SAMPLES_op35(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI)(R10*1), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (DI)(R8*2), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R8*2), Y3 \
+	VMOVUPS (DI)(R8*1), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI)(R10*1), Y5 \
+	VMOVUPS (DI), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	SORT_P(Y2, Y6, Y7, Y2) \
+	SORT_P(Y4, Y8, Y6, Y4) \
+	SORT_P(Y5, Y1, Y8, Y1) \
+	SORT_P(Y3, Y0, Y5, Y0) \
+	SORT_P(Y7, Y6, Y3, Y6) \
+	VMOVUPS Y3, (SI) \
+	VMOVUPS Y6, (SI)(R8*1) \
+	SORT_P(Y2, Y4, Y3, Y2) \
+	VMOVUPS Y3, (SI)(R8*2) \
+	VMOVUPS Y2, (SI)(R10*1) \
+	SORT_P(Y8, Y5, Y2, Y3) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y3, (DI)(R8*1) \
+	SORT_P(Y1, Y0, Y2, Y0) \
+	VMOVUPS Y2, (DI)(R8*2) \
+	VMOVUPS Y0, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op35 \
+	JMP block_done
+
+#define SAMPLES_op36(SORT_P) \
+	VMOVUPS (SI)(R12*1), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (SI)(R8*4), Y1 \
+	SORT_P(Y0, Y1, Y3, Y0) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (SI)(R11*1), Y4 \
+	SORT_P(Y1, Y4, Y5, Y1) \
+	VMOVUPS (SI)(R8*2), Y4 \
+	VMOVUPS (SI)(R10*2), Y6 \
+	SORT_P(Y4, Y6, Y7, Y4) \
+	VMOVUPS (SI)(R10*1), Y6 \
+	SORT_P(Y6, Y2, Y8, Y2) \
+	SORT_P(Y3, Y7, Y6, Y3) \
+	SORT_P(Y5, Y8, Y7, Y5) \
+	SORT_P(Y0, Y4, Y8, Y0) \
+	SORT_P(Y1, Y2, Y4, Y1) \
+	SORT_P(Y6, Y7, Y2, Y6) \
+	VMOVUPS Y2, (SI) \
+	VMOVUPS Y6, (SI)(R8*1) \
+	SORT_P(Y3, Y5, Y2, Y3) \
+	VMOVUPS Y2, (SI)(R8*2) \
+	VMOVUPS Y3, (SI)(R10*1) \
+	SORT_P(Y8, Y4, Y2, Y3) \
+	VMOVUPS Y2, (SI)(R8*4) \
+	VMOVUPS Y3, (SI)(R11*1) \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS Y2, (SI)(R10*2) \
+	VMOVUPS Y0, (SI)(R12*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op36 \
+	JMP block_done
+
+#define SAMPLES_op37(SORT_P) \
+	VMOVUPS (SI)(R10*2), Y0 \
+	VMOVUPS (DI)(R8*1), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R12*1), Y1 \
+	VMOVUPS (DI), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI), Y3 \
+	VMOVUPS (SI)(R8*4), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI)(R8*1), Y5 \
+	VMOVUPS (SI)(R11*1), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS (SI)(R8*2), Y7 \
+	SORT_P(Y7, Y2, Y9, Y2) \
+	VMOVUPS (SI)(R10*1), Y7 \
+	SORT_P(Y7, Y4, Y10, Y4) \
+	SORT_P(Y6, Y9, Y7, Y6) \
+	SORT_P(Y8, Y10, Y9, Y8) \
+	SORT_P(Y3, Y2, Y10, Y2) \
+	SORT_P(Y5, Y4, Y3, Y4) \
+	SORT_P(Y7, Y9, Y5, Y7) \
+	VMOVUPS Y5, (SI) \
+	VMOVUPS Y7, (SI)(R8*1) \
+	SORT_P(Y6, Y8, Y5, Y6) \
+	VMOVUPS Y5, (SI)(R8*2) \
+	VMOVUPS Y6, (SI)(R10*1) \
+	SORT_P(Y10, Y3, Y5, Y3) \
+	VMOVUPS Y5, (SI)(R8*4) \
+	VMOVUPS Y3, (SI)(R11*1) \
+	SORT_P(Y2, Y4, Y3, Y2) \
+	VMOVUPS Y3, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y1, Y0, Y2, Y0) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y0, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op37 \
+	JMP block_done
+
+#define SAMPLES_op38(SORT_P) \
+	VMOVUPS (SI)(R11*1), Y0 \
+	VMOVUPS (DI)(R8*2), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R10*2), Y1 \
+	VMOVUPS (DI)(R8*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R12*1), Y3 \
+	VMOVUPS (DI), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI), Y5 \
+	VMOVUPS (SI)(R8*4), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS (SI)(R8*1), Y7 \
+	SORT_P(Y7, Y2, Y9, Y2) \
+	VMOVUPS (SI)(R8*2), Y7 \
+	SORT_P(Y7, Y4, Y10, Y4) \
+	VMOVUPS (SI)(R10*1), Y7 \
+	SORT_P(Y7, Y6, Y11, Y6) \
+	SORT_P(Y8, Y10, Y7, Y8) \
+	SORT_P(Y9, Y11, Y10, Y9) \
+	SORT_P(Y5, Y4, Y11, Y4) \
+	SORT_P(Y2, Y6, Y5, Y2) \
+	SORT_P(Y3, Y0, Y6, Y0) \
+	VMOVUPS Y0, (DI)(R8*2) \
+	SORT_P(Y7, Y10, Y0, Y3) \
+	VMOVUPS Y0, (SI) \
+	VMOVUPS Y3, (SI)(R8*1) \
+	SORT_P(Y8, Y9, Y0, Y3) \
+	VMOVUPS Y0, (SI)(R8*2) \
+	VMOVUPS Y3, (SI)(R10*1) \
+	SORT_P(Y11, Y5, Y0, Y3) \
+	VMOVUPS Y0, (SI)(R8*4) \
+	VMOVUPS Y3, (SI)(R11*1) \
+	SORT_P(Y4, Y2, Y0, Y2) \
+	VMOVUPS Y0, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y6, Y1, Y0, Y1) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS Y1, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op38 \
+	JMP block_done
+
+#define SAMPLES_op39(SORT_P) \
+	VMOVUPS (SI)(R8*4), Y0 \
+	VMOVUPS (DI)(R10*1), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R11*1), Y1 \
+	VMOVUPS (DI)(R8*2), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R10*2), Y3 \
+	VMOVUPS (DI)(R8*1), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI)(R12*1), Y5 \
+	VMOVUPS (DI), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS (SI), Y7 \
+	SORT_P(Y7, Y2, Y9, Y2) \
+	VMOVUPS (SI)(R8*1), Y7 \
+	SORT_P(Y7, Y4, Y10, Y4) \
+	VMOVUPS (SI)(R8*2), Y7 \
+	SORT_P(Y7, Y6, Y11, Y6) \
+	VMOVUPS (SI)(R10*1), Y7 \
+	SORT_P(Y7, Y8, Y12, Y7) \
+	SORT_P(Y9, Y11, Y8, Y9) \
+	SORT_P(Y10, Y12, Y11, Y10) \
+	SORT_P(Y2, Y6, Y12, Y2) \
+	SORT_P(Y4, Y7, Y6, Y4) \
+	SORT_P(Y5, Y1, Y7, Y1) \
+	SORT_P(Y3, Y0, Y5, Y0) \
+	SORT_P(Y8, Y11, Y3, Y8) \
+	VMOVUPS Y3, (SI) \
+	VMOVUPS Y8, (SI)(R8*1) \
+	SORT_P(Y9, Y10, Y3, Y8) \
+	VMOVUPS Y3, (SI)(R8*2) \
+	VMOVUPS Y8, (SI)(R10*1) \
+	SORT_P(Y12, Y6, Y3, Y6) \
+	VMOVUPS Y3, (SI)(R8*4) \
+	VMOVUPS Y6, (SI)(R11*1) \
+	SORT_P(Y2, Y4, Y3, Y2) \
+	VMOVUPS Y3, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y7, Y5, Y2, Y3) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y3, (DI)(R8*1) \
+	SORT_P(Y1, Y0, Y2, Y0) \
+	VMOVUPS Y2, (DI)(R8*2) \
+	VMOVUPS Y0, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op39 \
+	JMP block_done
+
+#define SAMPLES_op40(SORT_P) \
+	VMOVUPS (SI)(R10*1), Y0 \
+	VMOVUPS (DI)(R8*4), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*4), Y1 \
+	VMOVUPS (DI)(R10*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R11*1), Y3 \
+	VMOVUPS (DI)(R8*2), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI)(R10*2), Y5 \
+	VMOVUPS (DI)(R8*1), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS (SI)(R12*1), Y7 \
+	VMOVUPS (DI), Y9 \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	VMOVUPS (SI), Y9 \
+	SORT_P(Y9, Y4, Y11, Y4) \
+	VMOVUPS (SI)(R8*1), Y9 \
+	SORT_P(Y9, Y6, Y12, Y6) \
+	VMOVUPS (SI)(R8*2), Y9 \
+	SORT_P(Y9, Y8, Y13, Y8) \
+	SORT_P(Y2, Y10, Y9, Y2) \
+	SORT_P(Y7, Y0, Y10, Y0) \
+	VMOVUPS Y0, (DI)(R8*4) \
+	SORT_P(Y11, Y13, Y0, Y7) \
+	SORT_P(Y12, Y9, Y11, Y9) \
+	SORT_P(Y4, Y8, Y12, Y4) \
+	SORT_P(Y6, Y2, Y8, Y2) \
+	SORT_P(Y10, Y3, Y6, Y3) \
+	SORT_P(Y5, Y1, Y10, Y1) \
+	SORT_P(Y0, Y11, Y5, Y0) \
+	VMOVUPS Y5, (SI) \
+	VMOVUPS Y0, (SI)(R8*1) \
+	SORT_P(Y7, Y9, Y0, Y5) \
+	VMOVUPS Y0, (SI)(R8*2) \
+	VMOVUPS Y5, (SI)(R10*1) \
+	SORT_P(Y12, Y8, Y0, Y5) \
+	VMOVUPS Y0, (SI)(R8*4) \
+	VMOVUPS Y5, (SI)(R11*1) \
+	SORT_P(Y4, Y2, Y0, Y2) \
+	VMOVUPS Y0, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y6, Y10, Y0, Y2) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS Y2, (DI)(R8*1) \
+	SORT_P(Y3, Y1, Y0, Y1) \
+	VMOVUPS Y0, (DI)(R8*2) \
+	VMOVUPS Y1, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op40 \
+	JMP block_done
+
+#define SAMPLES_op41(SORT_P) \
+	VMOVUPS (SI)(R8*2), Y0 \
+	VMOVUPS (DI)(R11*1), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R10*1), Y1 \
+	VMOVUPS (DI)(R8*4), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R8*4), Y3 \
+	VMOVUPS (DI)(R10*1), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI)(R11*1), Y5 \
+	VMOVUPS (DI)(R8*2), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS (SI)(R10*2), Y7 \
+	VMOVUPS (DI)(R8*1), Y9 \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	VMOVUPS (SI)(R12*1), Y9 \
+	VMOVUPS (DI), Y11 \
+	SORT_P(Y9, Y11, Y12, Y9) \
+	VMOVUPS (SI), Y11 \
+	SORT_P(Y11, Y6, Y13, Y6) \
+	VMOVUPS (SI)(R8*1), Y11 \
+	SORT_P(Y11, Y8, Y14, Y8) \
+	SORT_P(Y2, Y10, Y11, Y2) \
+	SORT_P(Y4, Y12, Y10, Y4) \
+	SORT_P(Y9, Y1, Y12, Y1) \
+	SORT_P(Y7, Y0, Y9, Y0) \
+	SORT_P(Y13, Y11, Y7, Y11) \
+	SORT_P(Y14, Y10, Y13, Y10) \
+	SORT_P(Y6, Y2, Y14, Y2) \
+	SORT_P(Y8, Y4, Y6, Y4) \
+	SORT_P(Y12, Y5, Y8, Y5) \
+	SORT_P(Y9, Y3, Y12, Y3) \
+	SORT_P(Y7, Y13, Y9, Y7) \
+	VMOVUPS Y9, (SI) \
+	VMOVUPS Y7, (SI)(R8*1) \
+	SORT_P(Y11, Y10, Y7, Y9) \
+	VMOVUPS Y7, (SI)(R8*2) \
+	VMOVUPS Y9, (SI)(R10*1) \
+	SORT_P(Y14, Y6, Y7, Y6) \
+	VMOVUPS Y7, (SI)(R8*4) \
+	VMOVUPS Y6, (SI)(R11*1) \
+	SORT_P(Y2, Y4, Y6, Y2) \
+	VMOVUPS Y6, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y8, Y12, Y2, Y4) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y4, (DI)(R8*1) \
+	SORT_P(Y5, Y3, Y2, Y3) \
+	VMOVUPS Y2, (DI)(R8*2) \
+	VMOVUPS Y3, (DI)(R10*1) \
+	SORT_P(Y1, Y0, Y2, Y0) \
+	VMOVUPS Y2, (DI)(R8*4) \
+	VMOVUPS Y0, (DI)(R11*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op41 \
+	JMP block_done
+
+#define SAMPLES_op42(SORT_P) \
+	VMOVUPS (SI)(R8*1), Y0 \
+	VMOVUPS (DI)(R10*2), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*2), Y1 \
+	VMOVUPS (DI)(R11*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R10*1), Y3 \
+	VMOVUPS (DI)(R8*4), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI)(R8*4), Y5 \
+	VMOVUPS (DI)(R10*1), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS (SI)(R11*1), Y7 \
+	VMOVUPS (DI)(R8*2), Y9 \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	VMOVUPS (SI)(R10*2), Y9 \
+	VMOVUPS (DI)(R8*1), Y11 \
+	SORT_P(Y9, Y11, Y12, Y9) \
+	VMOVUPS (SI)(R12*1), Y11 \
+	VMOVUPS (DI), Y13 \
+	SORT_P(Y11, Y13, Y14, Y11) \
+	VMOVUPS (SI), Y13 \
+	SORT_P(Y13, Y8, Y15, Y8) \
+	SORT_P(Y2, Y10, Y13, Y2) \
+	SORT_P(Y4, Y12, Y10, Y4) \
+	SORT_P(Y6, Y14, Y12, Y6) \
+	SORT_P(Y11, Y3, Y14, Y3) \
+	SORT_P(Y9, Y1, Y11, Y1) \
+	SORT_P(Y7, Y0, Y9, Y0) \
+	SORT_P(Y15, Y10, Y7, Y10) \
+	SORT_P(Y13, Y12, Y15, Y12) \
+	SORT_P(Y8, Y4, Y13, Y4) \
+	SORT_P(Y2, Y6, Y8, Y2) \
+	SORT_P(Y14, Y9, Y6, Y9) \
+	SORT_P(Y11, Y5, Y14, Y5) \
+	SORT_P(Y3, Y0, Y11, Y0) \
+	VMOVUPS Y0, (DI)(R10*2) \
+	SORT_P(Y7, Y15, Y0, Y3) \
+	VMOVUPS Y0, (SI) \
+	VMOVUPS Y3, (SI)(R8*1) \
+	SORT_P(Y10, Y12, Y0, Y3) \
+	VMOVUPS Y0, (SI)(R8*2) \
+	VMOVUPS Y3, (SI)(R10*1) \
+	SORT_P(Y13, Y8, Y0, Y3) \
+	VMOVUPS Y0, (SI)(R8*4) \
+	VMOVUPS Y3, (SI)(R11*1) \
+	SORT_P(Y4, Y2, Y0, Y2) \
+	VMOVUPS Y0, (SI)(R10*2) \
+	VMOVUPS Y2, (SI)(R12*1) \
+	SORT_P(Y6, Y14, Y0, Y2) \
+	VMOVUPS Y0, (DI) \
+	VMOVUPS Y2, (DI)(R8*1) \
+	SORT_P(Y9, Y5, Y0, Y2) \
+	VMOVUPS Y0, (DI)(R8*2) \
+	VMOVUPS Y2, (DI)(R10*1) \
+	SORT_P(Y11, Y1, Y0, Y1) \
+	VMOVUPS Y0, (DI)(R8*4) \
+	VMOVUPS Y1, (DI)(R11*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op42 \
+	JMP block_done
+
+#define SAMPLES_op43(SORT_P) \
+	VMOVUPS (DI)(R12*1), Y0 \
+	SORT_P(Y0, (SI), Y1, Y0) \
+	VMOVUPS Y1, (SI) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (DI)(R10*2), Y2 \
+	SORT_P(Y1, Y2, Y3, Y1) \
+	VMOVUPS (SI)(R8*2), Y2 \
+	VMOVUPS (DI)(R11*1), Y4 \
+	SORT_P(Y2, Y4, Y5, Y2) \
+	VMOVUPS (SI)(R10*1), Y4 \
+	VMOVUPS (DI)(R8*4), Y6 \
+	SORT_P(Y4, Y6, Y7, Y4) \
+	VMOVUPS (SI)(R8*4), Y6 \
+	VMOVUPS (DI)(R10*1), Y8 \
+	SORT_P(Y6, Y8, Y9, Y6) \
+	VMOVUPS (SI)(R11*1), Y8 \
+	VMOVUPS (DI)(R8*2), Y10 \
+	SORT_P(Y8, Y10, Y11, Y8) \
+	VMOVUPS (SI)(R10*2), Y10 \
+	VMOVUPS (DI)(R8*1), Y12 \
+	SORT_P(Y10, Y12, Y13, Y10) \
+	VMOVUPS (SI)(R12*1), Y12 \
+	VMOVUPS (DI), Y14 \
+	SORT_P(Y12, Y14, Y15, Y12) \
+	SORT_P(Y9, (SI), Y14, Y9) \
+	VMOVUPS Y14, (SI) \
+	SORT_P(Y3, Y11, Y14, Y3) \
+	SORT_P(Y5, Y13, Y11, Y5) \
+	SORT_P(Y7, Y15, Y13, Y7) \
+	SORT_P(Y12, Y4, Y15, Y4) \
+	SORT_P(Y10, Y2, Y12, Y2) \
+	SORT_P(Y8, Y1, Y10, Y1) \
+	SORT_P(Y6, Y0, Y8, Y0) \
+	SORT_P(Y11, (SI), Y6, Y11) \
+	VMOVUPS Y6, (SI) \
+	SORT_P(Y14, Y13, Y6, Y13) \
+	SORT_P(Y9, Y5, Y14, Y5) \
+	SORT_P(Y3, Y7, Y9, Y3) \
+	SORT_P(Y15, Y10, Y7, Y10) \
+	SORT_P(Y12, Y8, Y15, Y8) \
+	SORT_P(Y4, Y1, Y12, Y1) \
+	SORT_P(Y2, Y0, Y4, Y0) \
+	SORT_P(Y6, (SI), Y2, Y6) \
+	VMOVUPS Y2, (SI) \
+	VMOVUPS Y6, (SI)(R8*1) \
+	SORT_P(Y11, Y13, Y2, Y6) \
+	VMOVUPS Y2, (SI)(R8*2) \
+	VMOVUPS Y6, (SI)(R10*1) \
+	SORT_P(Y14, Y9, Y2, Y6) \
+	VMOVUPS Y2, (SI)(R8*4) \
+	VMOVUPS Y6, (SI)(R11*1) \
+	SORT_P(Y5, Y3, Y2, Y3) \
+	VMOVUPS Y2, (SI)(R10*2) \
+	VMOVUPS Y3, (SI)(R12*1) \
+	SORT_P(Y7, Y15, Y2, Y3) \
+	VMOVUPS Y2, (DI) \
+	VMOVUPS Y3, (DI)(R8*1) \
+	SORT_P(Y10, Y8, Y2, Y3) \
+	VMOVUPS Y2, (DI)(R8*2) \
+	VMOVUPS Y3, (DI)(R10*1) \
+	SORT_P(Y12, Y4, Y2, Y3) \
+	VMOVUPS Y2, (DI)(R8*4) \
+	VMOVUPS Y3, (DI)(R11*1) \
+	SORT_P(Y1, Y0, Y2, Y0) \
+	VMOVUPS Y2, (DI)(R10*2) \
+	VMOVUPS Y0, (DI)(R12*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op43
+
+#define SAMPLES_start(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS 32(SI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS 64(SI), Y1 \
+	VMOVUPS 96(SI), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS 128(SI), Y3 \
+	VMOVUPS 160(SI), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS 192(SI), Y5 \
+	VMOVUPS 224(SI), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS 256(SI), Y7 \
+	VMOVUPS 288(SI), Y9 \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	VMOVUPS 320(SI), Y9 \
+	VMOVUPS 352(SI), Y11 \
+	SORT_P(Y9, Y11, Y12, Y9) \
+	VMOVUPS 384(SI), Y11
+
+#define SAMPLES_pairs(REG, REG2, REG3, REG4) \
+	VPAND c64_7fffffffffffffff<>+0(SB), REG, REG \
+	VSUBPD REG2, REG3, REG3 \
+	VPAND c64_7fffffffffffffff<>+0(SB), REG3, REG3 \
+	VADDPD REG3, REG, REG \
+	VADDPD REG, REG4, REG4 \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	VSUBPD c64_4000000000000000<>+0(SB), Y0, Y0 \
+	ADDQ $+32, DX \
+	SUBQ $+32, BX \
+	SUBQ $+1, SI \
+	CMPQ SI, $+0 \
+	JGT pairs \
+	MOVQ k+24(FP), CX \
+	ANDQ $+1, CX \
+	TESTQ CX, CX \
+	JEQ even
+
+#define SAMPLES_start_2(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS 32(SI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS 64(SI), Y1 \
+	VMOVUPS 96(SI), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS 128(SI), Y3 \
+	VMOVUPS 160(SI), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS 192(SI), Y5 \
+	VMOVUPS 224(SI), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS 256(SI), Y7 \
+	VMOVUPS 288(SI), Y9 \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	VMOVUPS 320(SI), Y9
+
+#define SAMPLES_start_3(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (DI)(R8*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R8*2), Y3 \
+	VMOVUPS (DI)(R8*2), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI)(R10*1), Y5 \
+	VMOVUPS (DI)(R10*1), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS (SI)(R8*4), Y7 \
+	VMOVUPS (DI)(R8*4), Y9 \
+	SORT_P(Y7, Y9, Y10, Y7) \
+	VMOVUPS (SI)(R11*1), Y9
+
+#define SAMPLES_sorted() \
+	MOVQ AX, DX \
+	MOVQ k+24(FP), BX \
+	MOVQ k+24(FP), SI \
+	ADDQ $+128, DX \
+	SUBQ $+1, BX \
+	SHLQ $0x05, BX \
+	ADDQ DX, BX \
+	SHRQ $0x01, SI \
+	MOVQ top+72(FP), DI \
+	MOVQ DI, 16(AX) \
+	VBROADCASTSD 16(AX), Y0 \
+	MOVQ 24(AX), DI \
+	VMOVUPS (DI), Y1 \
+	VPXOR Y2, Y2, Y2 \
+	VPXOR Y3, Y3, Y3
+
+#define SAMPLES_start_4() \
+	MOVQ w+0(FP), AX \
+	ADDQ $+63, AX \
+	ANDQ $-64, AX \
+	MOVQ x+8(FP), CX \
+	MOVQ CX, (AX) \
+	MOVQ rows+16(FP), CX \
+	MOVQ CX, 8(AX) \
+	MOVQ y+48(FP), CX \
+	MOVQ CX, 24(AX) \
+	MOVQ abs+56(FP), CX \
+	MOVQ CX, 32(AX) \
+	MOVQ spread+64(FP), CX \
+	MOVQ CX, 40(AX)
+
+#define SAMPLES_start_5(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS 32(SI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS 64(SI), Y1 \
+	VMOVUPS 96(SI), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS 128(SI), Y3 \
+	VMOVUPS 160(SI), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS 192(SI), Y5 \
+	VMOVUPS 224(SI), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5) \
+	VMOVUPS 256(SI), Y7
+
+#define SAMPLES_even(N) \
+	MOVQ (AX), CX \
+	MOVQ 8(AX), DX \
+	MOVQ stride+32(FP), BX \
+	SHLQ $0x05, BX \
+	ADDQ BX, CX \
+	SUBQ N, DX \
+	MOVQ CX, (AX) \
+	MOVQ DX, 8(AX) \
+	CMPQ DX, $+0 \
+	JGT tile \
+	VZEROUPPER \
+	RET
+
+#define SAMPLES_start_6(SORT_P) \
+	VMOVUPS (SI), Y0 \
+	VMOVUPS (DI), Y1 \
+	SORT_P(Y0, Y1, Y2, Y0) \
+	VMOVUPS (SI)(R8*1), Y1 \
+	VMOVUPS (DI)(R8*1), Y3 \
+	SORT_P(Y1, Y3, Y4, Y1) \
+	VMOVUPS (SI)(R8*2), Y3 \
+	VMOVUPS (DI)(R8*2), Y5 \
+	SORT_P(Y3, Y5, Y6, Y3) \
+	VMOVUPS (SI)(R10*1), Y5 \
+	VMOVUPS (DI)(R10*1), Y7 \
+	SORT_P(Y5, Y7, Y8, Y5)
+
 // func SampleSpreadF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·SampleSpreadF32(SB), NOSPLIT, $0-80
-	MOVQ w+0(FP), AX
-	ADDQ $+63, AX
-	ANDQ $-64, AX
-	MOVQ x+8(FP), CX
-	MOVQ CX, (AX)
-	MOVQ rows+16(FP), CX
-	MOVQ CX, 8(AX)
-	MOVQ y+48(FP), CX
-	MOVQ CX, 24(AX)
-	MOVQ abs+56(FP), CX
-	MOVQ CX, 32(AX)
-	MOVQ spread+64(FP), CX
-	MOVQ CX, 40(AX)
+	SAMPLES_start_4()
 
 tile:
-	MOVQ  (AX), CX
-	MOVQ  stride+32(FP), DX
-	SHLQ  $0x05, DX
-	ADDQ  DX, CX
-	MOVQ  8(AX), DX
-	CMPQ  DX, $+8
-	JLT   fetch_fewer
-	MOVQ  (AX), DX
-	MOVQ  stride+32(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  AX, SI
-	MOVQ  k+24(FP), DI
+	MOVQ (AX), CX
+	MOVQ stride+32(FP), DX
+	SHLQ $0x05, DX
+	ADDQ DX, CX
+	MOVQ 8(AX), DX
+	CMPQ DX, $+8
+	JLT fetch_fewer
+	MOVQ (AX), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x02, BX
+	MOVQ AX, SI
+	MOVQ k+24(FP), DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
-	MOVQ  BX, R8
-	MOVQ  BX, R9
-	ADDQ  R9, R9
-	ADDQ  BX, R9
-	SHLQ  $0x02, R8
+	MOVQ BX, R8
+	MOVQ BX, R9
+	ADDQ R9, R9
+	ADDQ BX, R9
+	SHLQ $0x02, R8
 
 fetch_many:
-	MOVQ           DX, R10
+	MOVQ DX, R10
 	VBROADCASTF128 (R10), Y3
 	VBROADCASTF128 (R10)(BX*1), Y4
 	VBROADCASTF128 (R10)(BX*2), Y5
 	VBROADCASTF128 (R10)(R9*1), Y6
-	ADDQ           R8, R10
-	VINSERTF128    $0x01, (R10), Y3, Y3
-	VINSERTF128    $0x01, (R10)(BX*1), Y4, Y4
-	VINSERTF128    $0x01, (R10)(BX*2), Y5, Y5
-	VINSERTF128    $0x01, (R10)(R9*1), Y6, Y6
-	VUNPCKLPS      Y4, Y3, Y7
-	VUNPCKHPS      Y4, Y3, Y3
-	VUNPCKLPS      Y6, Y5, Y4
-	VUNPCKHPS      Y6, Y5, Y5
-	VUNPCKLPD      Y4, Y7, Y6
-	VUNPCKHPD      Y4, Y7, Y4
-	VUNPCKLPD      Y5, Y3, Y7
-	VUNPCKHPD      Y5, Y3, Y3
-	VFMADD231PS    Y0, Y6, Y1
-	PREFETCHT0     (CX)
-	ADDQ           $+64, CX
-	VMOVUPS        Y6, 128(SI)
-	VFMADD231PS    Y0, Y4, Y2
-	VMOVUPS        Y4, 160(SI)
-	VFMADD231PS    Y0, Y7, Y1
-	VMOVUPS        Y7, 192(SI)
-	VFMADD231PS    Y0, Y3, Y2
-	VMOVUPS        Y3, 224(SI)
-	ADDQ           $+16, DX
-	ADDQ           $+128, SI
-	SUBQ           $+4, DI
-	CMPQ           DI, $+4
-	JGE            fetch_many
-	TESTQ          DI, DI
-	JEQ            fetch_end
-	SUBQ           $+4, DI
-	SHLQ           $0x02, DI
-	ADDQ           DI, DX
-	SHLQ           $0x03, DI
-	ADDQ           DI, SI
-	MOVQ           $+4, DI
-	JMP            fetch_many
+	ADDQ R8, R10
+	VINSERTF128 $0x01, (R10), Y3, Y3
+	VINSERTF128 $0x01, (R10)(BX*1), Y4, Y4
+	VINSERTF128 $0x01, (R10)(BX*2), Y5, Y5
+	VINSERTF128 $0x01, (R10)(R9*1), Y6, Y6
+	VUNPCKLPS Y4, Y3, Y7
+	VUNPCKHPS Y4, Y3, Y3
+	VUNPCKLPS Y6, Y5, Y4
+	VUNPCKHPS Y6, Y5, Y5
+	VUNPCKLPD Y4, Y7, Y6
+	VUNPCKHPD Y4, Y7, Y4
+	VUNPCKLPD Y5, Y3, Y7
+	VUNPCKHPD Y5, Y3, Y3
+	VFMADD231PS Y0, Y6, Y1
+	PREFETCHT0 (CX)
+	ADDQ $+64, CX
+	VMOVUPS Y6, 128(SI)
+	VFMADD231PS Y0, Y4, Y2
+	VMOVUPS Y4, 160(SI)
+	VFMADD231PS Y0, Y7, Y1
+	VMOVUPS Y7, 192(SI)
+	VFMADD231PS Y0, Y3, Y2
+	VMOVUPS Y3, 224(SI)
+	ADDQ $+16, DX
+	ADDQ $+128, SI
+	SUBQ $+4, DI
+	CMPQ DI, $+4
+	JGE fetch_many
+	TESTQ DI, DI
+	JEQ fetch_end
+	SUBQ $+4, DI
+	SHLQ $0x02, DI
+	ADDQ DI, DX
+	SHLQ $0x03, DI
+	ADDQ DI, SI
+	MOVQ $+4, DI
+	JMP fetch_many
 
 fetch_end:
-	VADDPS  Y2, Y1, Y0
+	VADDPS Y2, Y1, Y0
 	VMOVUPS Y0, 64(AX)
-	JMP     fetch_done
+	JMP fetch_done
 
 fetch_fewer:
-	MOVQ  (AX), DX
-	MOVQ  stride+32(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  AX, SI
-	MOVQ  k+24(FP), DI
-	MOVQ  8(AX), R8
-	SUBQ  $+1, R8
-	IMULQ BX, R8
-	ADDQ  DX, R8
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
+	SAMPLES_fetch_fewer($0x02)
 
 fetch_fewer_many:
-	MOVQ           DX, R9
+	MOVQ DX, R9
 	VBROADCASTF128 (R9), Y3
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
 	VBROADCASTF128 (R9), Y4
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
 	VBROADCASTF128 (R9), Y5
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
 	VBROADCASTF128 (R9), Y6
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VINSERTF128    $0x01, (R9), Y3, Y3
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VINSERTF128    $0x01, (R9), Y4, Y4
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VINSERTF128    $0x01, (R9), Y5, Y5
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VINSERTF128    $0x01, (R9), Y6, Y6
-	VUNPCKLPS      Y4, Y3, Y7
-	VUNPCKHPS      Y4, Y3, Y3
-	VUNPCKLPS      Y6, Y5, Y4
-	VUNPCKHPS      Y6, Y5, Y5
-	VUNPCKLPD      Y4, Y7, Y6
-	VUNPCKHPD      Y4, Y7, Y4
-	VUNPCKLPD      Y5, Y3, Y7
-	VUNPCKHPD      Y5, Y3, Y3
-	VFMADD231PS    Y0, Y6, Y1
-	PREFETCHT0     (CX)
-	ADDQ           $+64, CX
-	VMOVUPS        Y6, 128(SI)
-	VFMADD231PS    Y0, Y4, Y2
-	VMOVUPS        Y4, 160(SI)
-	VFMADD231PS    Y0, Y7, Y1
-	VMOVUPS        Y7, 192(SI)
-	VFMADD231PS    Y0, Y3, Y2
-	VMOVUPS        Y3, 224(SI)
-	ADDQ           $+16, DX
-	ADDQ           $+16, R8
-	ADDQ           $+128, SI
-	SUBQ           $+4, DI
-	CMPQ           DI, $+4
-	JGE            fetch_fewer_many
-	TESTQ          DI, DI
-	JEQ            fetch_fewer_end
-	SUBQ           $+4, DI
-	SHLQ           $0x02, DI
-	ADDQ           DI, DX
-	ADDQ           DI, R8
-	SHLQ           $0x03, DI
-	ADDQ           DI, SI
-	MOVQ           $+4, DI
-	JMP            fetch_fewer_many
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF128 $0x01, (R9), Y3, Y3
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF128 $0x01, (R9), Y4, Y4
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF128 $0x01, (R9), Y5, Y5
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF128 $0x01, (R9), Y6, Y6
+	VUNPCKLPS Y4, Y3, Y7
+	VUNPCKHPS Y4, Y3, Y3
+	VUNPCKLPS Y6, Y5, Y4
+	VUNPCKHPS Y6, Y5, Y5
+	VUNPCKLPD Y4, Y7, Y6
+	VUNPCKHPD Y4, Y7, Y4
+	VUNPCKLPD Y5, Y3, Y7
+	VUNPCKHPD Y5, Y3, Y3
+	VFMADD231PS Y0, Y6, Y1
+	PREFETCHT0 (CX)
+	ADDQ $+64, CX
+	VMOVUPS Y6, 128(SI)
+	VFMADD231PS Y0, Y4, Y2
+	VMOVUPS Y4, 160(SI)
+	VFMADD231PS Y0, Y7, Y1
+	VMOVUPS Y7, 192(SI)
+	VFMADD231PS Y0, Y3, Y2
+	VMOVUPS Y3, 224(SI)
+	ADDQ $+16, DX
+	ADDQ $+16, R8
+	ADDQ $+128, SI
+	SUBQ $+4, DI
+	CMPQ DI, $+4
+	JGE fetch_fewer_many
+	TESTQ DI, DI
+	JEQ fetch_fewer_end
+	SUBQ $+4, DI
+	SHLQ $0x02, DI
+	ADDQ DI, DX
+	ADDQ DI, R8
+	SHLQ $0x03, DI
+	ADDQ DI, SI
+	MOVQ $+4, DI
+	JMP fetch_fewer_many
 
 fetch_fewer_end:
-	VADDPS  Y2, Y1, Y0
+	VADDPS Y2, Y1, Y0
 	VMOVUPS Y0, 64(AX)
 
 fetch_done:
 	MOVQ steps+40(FP), DX
 
 step:
-	MOVLQSX (DX), BX
-	TESTQ   BX, BX
-	JEQ     sorted
-	MOVQ    AX, BX
-	ADDQ    $+128, BX
-	MOVLQSX 8(DX), SI
-	MOVLQSX 12(DX), DI
-	ADDQ    BX, SI
-	ADDQ    BX, DI
-	MOVLQSX 24(DX), BX
-	MOVQ    BX, 16(AX)
-	MOVLQSX 20(DX), BX
-	MOVLQSX 16(DX), R8
-	MOVQ    R8, R9
-	ADDQ    R9, R9
-	MOVQ    R8, R10
-	ADDQ    R9, R10
-	MOVQ    R10, R11
-	ADDQ    R9, R11
-	MOVQ    R11, R12
-	ADDQ    R9, R12
+	SAMPLES_step()
 
 block:
-	MOVLQSX 4(DX), R9
-	MOVLQSX (DX), R13
-	CMPQ    R13, $+23
-	JGE     from23
-	CMPQ    R13, $+12
-	JGE     from12
-	CMPQ    R13, $+7
-	JGE     from7
-	CMPQ    R13, $+4
-	JGE     from4
-	CMPQ    R13, $+3
-	JGE     from3
+	SAMPLES_block()
 
 op2:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, (SI)
-	VMOVUPS    Y0, 32(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op2
-	JMP        block_done
+	SAMPLES_op2(SORT_PS)
 
 from3:
+
 op3:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMINPS     Y1, Y2, Y3
-	VMAXPS     Y1, Y2, Y1
-	VMOVUPS    Y3, (SI)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, 32(SI)
-	VMOVUPS    Y0, 64(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op3
-	JMP        block_done
+	SAMPLES_op3(SORT_PS)
 
 from4:
 	CMPQ R13, $+5
-	JGE  from5
+	JGE from5
 
 op4:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMINPS     Y4, Y2, Y3
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y3, (SI)
-	VMINPS     Y1, Y0, Y3
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y0, 96(SI)
-	VMINPS     Y2, Y3, Y0
-	VMAXPS     Y2, Y3, Y1
-	VMOVUPS    Y0, 32(SI)
-	VMOVUPS    Y1, 64(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op4
-	JMP        block_done
+	SAMPLES_op4(SORT_PS)
 
 from5:
 	CMPQ R13, $+6
-	JGE  from6
+	JGE from6
 
 op5:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMINPS     Y4, Y2, Y3
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y0, Y4
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    128(SI), Y1
-	VMINPS     Y1, Y3, Y5
-	VMAXPS     Y1, Y3, Y1
-	VMOVUPS    Y5, (SI)
-	VMINPS     Y2, Y4, Y3
-	VMAXPS     Y2, Y4, Y2
-	VMINPS     Y1, Y3, Y4
-	VMAXPS     Y1, Y3, Y1
-	VMOVUPS    Y4, 32(SI)
-	VMINPS     Y1, Y2, Y3
-	VMAXPS     Y1, Y2, Y1
-	VMOVUPS    Y3, 64(SI)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, 96(SI)
-	VMOVUPS    Y0, 128(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op5
-	JMP        block_done
+	SAMPLES_op5(SORT_PS)
 
 from6:
+
 op6:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y4, Y2, Y5
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y0, Y4
-	VMAXPS     Y1, Y0, Y0
-	VMINPS     Y6, Y5, Y1
-	VMAXPS     Y6, Y5, Y5
-	VMOVUPS    Y1, (SI)
-	VMINPS     Y3, Y4, Y1
-	VMAXPS     Y3, Y4, Y3
-	VMINPS     Y2, Y1, Y4
-	VMAXPS     Y2, Y1, Y1
-	VMINPS     Y5, Y4, Y2
-	VMAXPS     Y5, Y4, Y4
-	VMOVUPS    Y2, 32(SI)
-	VMINPS     Y4, Y1, Y2
-	VMAXPS     Y4, Y1, Y1
-	VMOVUPS    Y2, 64(SI)
-	VMINPS     Y3, Y0, Y2
-	VMAXPS     Y3, Y0, Y0
-	VMOVUPS    Y0, 160(SI)
-	VMINPS     Y1, Y2, Y0
-	VMAXPS     Y1, Y2, Y1
-	VMOVUPS    Y0, 96(SI)
-	VMOVUPS    Y1, 128(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op6
-	JMP        block_done
+	SAMPLES_op6(SORT_PS)
 
 from7:
 	CMPQ R13, $+9
-	JGE  from9
+	JGE from9
 	CMPQ R13, $+8
-	JGE  from8
+	JGE from8
 
 op7:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y4, Y2, Y5
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y0, Y4
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    192(SI), Y1
-	VMINPS     Y1, Y6, Y7
-	VMAXPS     Y1, Y6, Y1
-	VMINPS     Y7, Y5, Y6
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    Y6, (SI)
-	VMINPS     Y3, Y4, Y6
-	VMAXPS     Y3, Y4, Y3
-	VMINPS     Y1, Y2, Y4
-	VMAXPS     Y1, Y2, Y1
-	VMINPS     Y4, Y6, Y2
-	VMAXPS     Y4, Y6, Y4
-	VMINPS     Y5, Y2, Y6
-	VMAXPS     Y5, Y2, Y2
-	VMOVUPS    Y6, 32(SI)
-	VMINPS     Y2, Y4, Y5
-	VMAXPS     Y2, Y4, Y2
-	VMOVUPS    Y5, 64(SI)
-	VMINPS     Y1, Y3, Y4
-	VMAXPS     Y1, Y3, Y1
-	VMINPS     Y4, Y0, Y3
-	VMAXPS     Y4, Y0, Y0
-	VMINPS     Y2, Y3, Y4
-	VMAXPS     Y2, Y3, Y2
-	VMOVUPS    Y4, 96(SI)
-	VMOVUPS    Y2, 128(SI)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, 160(SI)
-	VMOVUPS    Y0, 192(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op7
-	JMP        block_done
+	SAMPLES_op7(SORT_PS)
 
 from8:
+
 op8:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMINPS     Y4, Y2, Y7
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y0, Y4
-	VMAXPS     Y1, Y0, Y0
-	VMINPS     Y8, Y6, Y1
-	VMAXPS     Y8, Y6, Y6
-	VMINPS     Y5, Y3, Y8
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y1, Y7, Y5
-	VMAXPS     Y1, Y7, Y1
-	VMOVUPS    Y5, (SI)
-	VMINPS     Y8, Y4, Y5
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y6, Y2, Y7
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y3, Y0, Y6
-	VMAXPS     Y3, Y0, Y0
-	VMINPS     Y7, Y5, Y3
-	VMAXPS     Y7, Y5, Y5
-	VMINPS     Y1, Y3, Y7
-	VMAXPS     Y1, Y3, Y1
-	VMOVUPS    Y7, 32(SI)
-	VMINPS     Y1, Y5, Y3
-	VMAXPS     Y1, Y5, Y1
-	VMOVUPS    Y3, 64(SI)
-	VMINPS     Y2, Y4, Y3
-	VMAXPS     Y2, Y4, Y2
-	VMINPS     Y3, Y6, Y4
-	VMAXPS     Y3, Y6, Y3
-	VMINPS     Y1, Y4, Y5
-	VMAXPS     Y1, Y4, Y1
-	VMOVUPS    Y5, 96(SI)
-	VMOVUPS    Y1, 128(SI)
-	VMINPS     Y2, Y3, Y1
-	VMAXPS     Y2, Y3, Y2
-	VMOVUPS    Y1, 160(SI)
-	VMINPS     Y0, Y2, Y1
-	VMAXPS     Y0, Y2, Y0
-	VMOVUPS    Y1, 192(SI)
-	VMOVUPS    Y0, 224(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op8
-	JMP        block_done
+	SAMPLES_op8(SORT_PS)
 
 from9:
 	CMPQ R13, $+10
-	JGE  from10
+	JGE from10
 
 op9:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMINPS     Y4, Y2, Y7
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y0, Y4
-	VMAXPS     Y1, Y0, Y0
-	VMINPS     Y8, Y6, Y1
-	VMAXPS     Y8, Y6, Y6
-	VMINPS     Y5, Y3, Y8
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y1, Y7, Y5
-	VMAXPS     Y1, Y7, Y1
-	VMINPS     Y8, Y4, Y7
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y6, Y2, Y8
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y3, Y0, Y6
-	VMAXPS     Y3, Y0, Y0
-	VMOVUPS    256(SI), Y3
-	VMINPS     Y3, Y5, Y9
-	VMAXPS     Y3, Y5, Y3
-	VMOVUPS    Y9, (SI)
-	VMINPS     Y3, Y1, Y5
-	VMAXPS     Y3, Y1, Y1
-	VMINPS     Y8, Y7, Y3
-	VMAXPS     Y8, Y7, Y7
-	VMINPS     Y5, Y3, Y8
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    Y8, 32(SI)
-	VMINPS     Y1, Y7, Y5
-	VMAXPS     Y1, Y7, Y1
-	VMINPS     Y3, Y5, Y7
-	VMAXPS     Y3, Y5, Y3
-	VMOVUPS    Y7, 64(SI)
-	VMINPS     Y2, Y4, Y5
-	VMAXPS     Y2, Y4, Y2
-	VMINPS     Y1, Y6, Y4
-	VMAXPS     Y1, Y6, Y1
-	VMINPS     Y1, Y2, Y6
-	VMAXPS     Y1, Y2, Y1
-	VMINPS     Y5, Y4, Y2
-	VMAXPS     Y5, Y4, Y4
-	VMINPS     Y3, Y2, Y5
-	VMAXPS     Y3, Y2, Y2
-	VMOVUPS    Y5, 96(SI)
-	VMOVUPS    Y2, 128(SI)
-	VMINPS     Y6, Y4, Y2
-	VMAXPS     Y6, Y4, Y3
-	VMOVUPS    Y2, 160(SI)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y0, 256(SI)
-	VMINPS     Y2, Y3, Y0
-	VMAXPS     Y2, Y3, Y1
-	VMOVUPS    Y0, 192(SI)
-	VMOVUPS    Y1, 224(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op9
-	JMP        block_done
+	SAMPLES_op9(SORT_PS)
 
 from10:
 	CMPQ R13, $+11
-	JGE  from11
+	JGE from11
 
 op10:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMINPS     Y4, Y2, Y9
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y0, Y4
-	VMAXPS     Y1, Y0, Y0
-	VMINPS     Y8, Y6, Y1
-	VMAXPS     Y8, Y6, Y6
-	VMINPS     Y5, Y3, Y8
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y1, Y9, Y5
-	VMAXPS     Y1, Y9, Y1
-	VMINPS     Y8, Y4, Y9
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y6, Y2, Y8
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y3, Y0, Y6
-	VMAXPS     Y3, Y0, Y0
-	VMINPS     Y10, Y5, Y3
-	VMAXPS     Y10, Y5, Y5
-	VMOVUPS    Y3, (SI)
-	VMINPS     Y7, Y9, Y3
-	VMAXPS     Y7, Y9, Y7
-	VMINPS     Y7, Y2, Y9
-	VMAXPS     Y7, Y2, Y2
-	VMINPS     Y5, Y1, Y7
-	VMAXPS     Y5, Y1, Y1
-	VMINPS     Y8, Y3, Y5
-	VMAXPS     Y8, Y3, Y3
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    Y8, 32(SI)
-	VMINPS     Y1, Y3, Y7
-	VMAXPS     Y1, Y3, Y1
-	VMINPS     Y5, Y7, Y3
-	VMAXPS     Y5, Y7, Y5
-	VMOVUPS    Y3, 64(SI)
-	VMINPS     Y9, Y4, Y3
-	VMAXPS     Y9, Y4, Y4
-	VMINPS     Y1, Y6, Y7
-	VMAXPS     Y1, Y6, Y1
-	VMINPS     Y1, Y4, Y6
-	VMAXPS     Y1, Y4, Y1
-	VMINPS     Y3, Y7, Y4
-	VMAXPS     Y3, Y7, Y3
-	VMINPS     Y2, Y0, Y7
-	VMAXPS     Y2, Y0, Y0
-	VMINPS     Y5, Y4, Y2
-	VMAXPS     Y5, Y4, Y4
-	VMOVUPS    Y2, 96(SI)
-	VMOVUPS    Y4, 128(SI)
-	VMINPS     Y6, Y3, Y2
-	VMAXPS     Y6, Y3, Y3
-	VMOVUPS    Y2, 160(SI)
-	VMINPS     Y1, Y7, Y2
-	VMAXPS     Y1, Y7, Y1
-	VMINPS     Y2, Y3, Y4
-	VMAXPS     Y2, Y3, Y2
-	VMOVUPS    Y4, 192(SI)
-	VMOVUPS    Y2, 224(SI)
-	VMINPS     Y0, Y1, Y2
-	VMAXPS     Y0, Y1, Y0
-	VMOVUPS    Y2, 256(SI)
-	VMOVUPS    Y0, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op10
-	JMP        block_done
+	SAMPLES_op10(SORT_PS)
 
 from11:
+
 op11:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMINPS     Y4, Y2, Y9
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y0, Y4
-	VMAXPS     Y1, Y0, Y0
-	VMINPS     Y8, Y6, Y1
-	VMAXPS     Y8, Y6, Y6
-	VMINPS     Y5, Y3, Y8
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    320(SI), Y5
-	VMINPS     Y5, Y10, Y11
-	VMAXPS     Y5, Y10, Y5
-	VMINPS     Y1, Y9, Y10
-	VMAXPS     Y1, Y9, Y1
-	VMINPS     Y8, Y4, Y9
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y6, Y2, Y8
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y3, Y0, Y6
-	VMAXPS     Y3, Y0, Y0
-	VMINPS     Y11, Y10, Y3
-	VMAXPS     Y11, Y10, Y10
-	VMOVUPS    Y3, (SI)
-	VMINPS     Y7, Y9, Y3
-	VMAXPS     Y7, Y9, Y7
-	VMINPS     Y5, Y8, Y9
-	VMAXPS     Y5, Y8, Y5
-	VMINPS     Y5, Y4, Y8
-	VMAXPS     Y5, Y4, Y4
-	VMINPS     Y7, Y2, Y5
-	VMAXPS     Y7, Y2, Y2
-	VMINPS     Y10, Y1, Y7
-	VMAXPS     Y10, Y1, Y1
-	VMINPS     Y9, Y3, Y10
-	VMAXPS     Y9, Y3, Y3
-	VMINPS     Y7, Y10, Y9
-	VMAXPS     Y7, Y10, Y7
-	VMOVUPS    Y9, 32(SI)
-	VMINPS     Y1, Y3, Y9
-	VMAXPS     Y1, Y3, Y1
-	VMINPS     Y7, Y9, Y3
-	VMAXPS     Y7, Y9, Y7
-	VMOVUPS    Y3, 64(SI)
-	VMINPS     Y5, Y8, Y3
-	VMAXPS     Y5, Y8, Y5
-	VMINPS     Y4, Y2, Y8
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y6, Y4
-	VMAXPS     Y1, Y6, Y1
-	VMINPS     Y1, Y5, Y6
-	VMAXPS     Y1, Y5, Y1
-	VMINPS     Y3, Y4, Y5
-	VMAXPS     Y3, Y4, Y3
-	VMINPS     Y8, Y0, Y4
-	VMAXPS     Y8, Y0, Y0
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    Y8, 96(SI)
-	VMOVUPS    Y5, 128(SI)
-	VMINPS     Y6, Y3, Y5
-	VMAXPS     Y6, Y3, Y3
-	VMOVUPS    Y5, 160(SI)
-	VMINPS     Y1, Y4, Y5
-	VMAXPS     Y1, Y4, Y1
-	VMINPS     Y2, Y0, Y4
-	VMAXPS     Y2, Y0, Y0
-	VMOVUPS    Y0, 320(SI)
-	VMINPS     Y5, Y3, Y0
-	VMAXPS     Y5, Y3, Y2
-	VMOVUPS    Y0, 192(SI)
-	VMOVUPS    Y2, 224(SI)
-	VMINPS     Y4, Y1, Y0
-	VMAXPS     Y4, Y1, Y1
-	VMOVUPS    Y0, 256(SI)
-	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op11
-	JMP        block_done
+	SAMPLES_op11(SORT_PS)
 
 from12:
 	CMPQ R13, $+17
-	JGE  from17
+	JGE from17
 	CMPQ R13, $+14
-	JGE  from14
+	JGE from14
 	CMPQ R13, $+13
-	JGE  from13
+	JGE from13
 
 op12:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMOVUPS    320(SI), Y9
-	VMOVUPS    352(SI), Y11
-	VMINPS     Y11, Y9, Y12
-	VMAXPS     Y11, Y9, Y9
-	VMINPS     Y4, Y2, Y11
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y0, Y4
-	VMAXPS     Y1, Y0, Y0
-	VMINPS     Y8, Y6, Y1
-	VMAXPS     Y8, Y6, Y6
-	VMINPS     Y5, Y3, Y8
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y12, Y10, Y5
-	VMAXPS     Y12, Y10, Y10
-	VMINPS     Y9, Y7, Y12
-	VMAXPS     Y9, Y7, Y7
-	VMINPS     Y1, Y11, Y9
-	VMAXPS     Y1, Y11, Y1
-	VMINPS     Y8, Y4, Y11
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y6, Y2, Y8
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y3, Y0, Y6
-	VMAXPS     Y3, Y0, Y0
-	VMINPS     Y5, Y9, Y3
-	VMAXPS     Y5, Y9, Y5
-	VMOVUPS    Y3, (SI)
-	VMINPS     Y12, Y11, Y3
-	VMAXPS     Y12, Y11, Y9
-	VMINPS     Y10, Y8, Y11
-	VMAXPS     Y10, Y8, Y8
-	VMINPS     Y7, Y6, Y10
-	VMAXPS     Y7, Y6, Y6
-	VMINPS     Y8, Y4, Y7
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y9, Y2, Y8
-	VMAXPS     Y9, Y2, Y2
-	VMINPS     Y5, Y1, Y9
-	VMAXPS     Y5, Y1, Y1
-	VMINPS     Y6, Y0, Y5
-	VMAXPS     Y6, Y0, Y0
-	VMOVUPS    Y0, 352(SI)
-	VMINPS     Y11, Y3, Y0
-	VMAXPS     Y11, Y3, Y3
-	VMINPS     Y9, Y0, Y6
-	VMAXPS     Y9, Y0, Y0
-	VMOVUPS    Y6, 32(SI)
-	VMINPS     Y1, Y3, Y6
-	VMAXPS     Y1, Y3, Y1
-	VMINPS     Y0, Y6, Y3
-	VMAXPS     Y0, Y6, Y0
-	VMOVUPS    Y3, 64(SI)
-	VMINPS     Y8, Y7, Y3
-	VMAXPS     Y8, Y7, Y6
-	VMINPS     Y4, Y2, Y7
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y10, Y4
-	VMAXPS     Y1, Y10, Y1
-	VMINPS     Y1, Y6, Y8
-	VMAXPS     Y1, Y6, Y1
-	VMINPS     Y3, Y4, Y6
-	VMAXPS     Y3, Y4, Y3
-	VMINPS     Y7, Y5, Y4
-	VMAXPS     Y7, Y5, Y5
-	VMINPS     Y0, Y6, Y7
-	VMAXPS     Y0, Y6, Y0
-	VMOVUPS    Y7, 96(SI)
-	VMOVUPS    Y0, 128(SI)
-	VMINPS     Y8, Y3, Y0
-	VMAXPS     Y8, Y3, Y3
-	VMOVUPS    Y0, 160(SI)
-	VMINPS     Y1, Y4, Y0
-	VMAXPS     Y1, Y4, Y1
-	VMINPS     Y2, Y5, Y4
-	VMAXPS     Y2, Y5, Y2
-	VMOVUPS    Y2, 320(SI)
-	VMINPS     Y0, Y3, Y2
-	VMAXPS     Y0, Y3, Y0
-	VMOVUPS    Y2, 192(SI)
-	VMOVUPS    Y0, 224(SI)
-	VMINPS     Y4, Y1, Y0
-	VMAXPS     Y4, Y1, Y1
-	VMOVUPS    Y0, 256(SI)
-	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op12
-	JMP        block_done
+	SAMPLES_op12(SORT_PS)
 
 from13:
+
 op13:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMOVUPS    320(SI), Y9
-	VMOVUPS    352(SI), Y11
-	VMINPS     Y11, Y9, Y12
-	VMAXPS     Y11, Y9, Y9
-	VMINPS     Y4, Y2, Y11
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y0, Y4
-	VMAXPS     Y1, Y0, Y0
-	VMINPS     Y8, Y6, Y1
-	VMAXPS     Y8, Y6, Y6
-	VMINPS     Y5, Y3, Y8
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y12, Y10, Y5
-	VMAXPS     Y12, Y10, Y10
-	VMINPS     Y9, Y7, Y12
-	VMAXPS     Y9, Y7, Y7
-	VMINPS     Y1, Y11, Y9
-	VMAXPS     Y1, Y11, Y1
-	VMINPS     Y8, Y4, Y11
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y6, Y2, Y8
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y3, Y0, Y6
-	VMAXPS     Y3, Y0, Y0
-	VMOVUPS    384(SI), Y3
-	VMINPS     Y3, Y5, Y13
-	VMAXPS     Y3, Y5, Y3
-	VMINPS     Y13, Y9, Y5
-	VMAXPS     Y13, Y9, Y9
-	VMOVUPS    Y5, (SI)
-	VMINPS     Y12, Y11, Y5
-	VMAXPS     Y12, Y11, Y11
-	VMINPS     Y10, Y8, Y12
-	VMAXPS     Y10, Y8, Y8
-	VMINPS     Y7, Y6, Y10
-	VMAXPS     Y7, Y6, Y6
-	VMINPS     Y3, Y1, Y7
-	VMAXPS     Y3, Y1, Y1
-	VMINPS     Y8, Y4, Y3
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y11, Y2, Y8
-	VMAXPS     Y11, Y2, Y2
-	VMINPS     Y1, Y10, Y11
-	VMAXPS     Y1, Y10, Y1
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMINPS     Y6, Y0, Y9
-	VMAXPS     Y6, Y0, Y0
-	VMINPS     Y12, Y5, Y6
-	VMAXPS     Y12, Y5, Y5
-	VMINPS     Y10, Y6, Y12
-	VMAXPS     Y10, Y6, Y6
-	VMOVUPS    Y12, 32(SI)
-	VMINPS     Y7, Y5, Y10
-	VMAXPS     Y7, Y5, Y5
-	VMINPS     Y6, Y10, Y7
-	VMAXPS     Y6, Y10, Y6
-	VMOVUPS    Y7, 64(SI)
-	VMINPS     Y8, Y3, Y7
-	VMAXPS     Y8, Y3, Y3
-	VMINPS     Y4, Y2, Y8
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y5, Y11, Y4
-	VMAXPS     Y5, Y11, Y5
-	VMINPS     Y1, Y9, Y10
-	VMAXPS     Y1, Y9, Y1
-	VMINPS     Y5, Y3, Y9
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y1, Y2, Y5
-	VMAXPS     Y1, Y2, Y1
-	VMINPS     Y7, Y4, Y2
-	VMAXPS     Y7, Y4, Y4
-	VMINPS     Y8, Y10, Y7
-	VMAXPS     Y8, Y10, Y8
-	VMINPS     Y6, Y2, Y10
-	VMAXPS     Y6, Y2, Y2
-	VMOVUPS    Y10, 96(SI)
-	VMOVUPS    Y2, 128(SI)
-	VMINPS     Y9, Y4, Y2
-	VMAXPS     Y9, Y4, Y4
-	VMOVUPS    Y2, 160(SI)
-	VMINPS     Y3, Y7, Y2
-	VMAXPS     Y3, Y7, Y3
-	VMINPS     Y5, Y8, Y6
-	VMAXPS     Y5, Y8, Y5
-	VMOVUPS    Y5, 320(SI)
-	VMINPS     Y1, Y0, Y5
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y5, 352(SI)
-	VMOVUPS    Y0, 384(SI)
-	VMINPS     Y2, Y4, Y0
-	VMAXPS     Y2, Y4, Y1
-	VMOVUPS    Y0, 192(SI)
-	VMOVUPS    Y1, 224(SI)
-	VMINPS     Y6, Y3, Y0
-	VMAXPS     Y6, Y3, Y1
-	VMOVUPS    Y0, 256(SI)
-	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op13
-	JMP        block_done
+	SAMPLES_op13(SORT_PS)
 
 from14:
 	CMPQ R13, $+15
-	JGE  from15
+	JGE from15
 
 op14:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMOVUPS    320(SI), Y9
-	VMOVUPS    352(SI), Y11
-	VMINPS     Y11, Y9, Y12
-	VMAXPS     Y11, Y9, Y9
-	VMOVUPS    384(SI), Y11
-	VMOVUPS    416(SI), Y13
-	VMINPS     Y13, Y11, Y14
-	VMAXPS     Y13, Y11, Y11
-	VMINPS     Y4, Y2, Y13
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y0, Y4
-	VMAXPS     Y1, Y0, Y0
-	VMINPS     Y8, Y6, Y1
-	VMAXPS     Y8, Y6, Y6
-	VMINPS     Y5, Y3, Y8
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y12, Y10, Y5
-	VMAXPS     Y12, Y10, Y10
-	VMINPS     Y9, Y7, Y12
-	VMAXPS     Y9, Y7, Y7
-	VMINPS     Y1, Y13, Y9
-	VMAXPS     Y1, Y13, Y1
-	VMINPS     Y8, Y4, Y13
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y6, Y2, Y8
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y3, Y0, Y6
-	VMAXPS     Y3, Y0, Y0
-	VMINPS     Y14, Y5, Y3
-	VMAXPS     Y14, Y5, Y5
-	VMINPS     Y11, Y12, Y14
-	VMAXPS     Y11, Y12, Y11
-	VMINPS     Y3, Y9, Y12
-	VMAXPS     Y3, Y9, Y3
-	VMOVUPS    Y12, (SI)
-	VMINPS     Y14, Y13, Y9
-	VMAXPS     Y14, Y13, Y12
-	VMINPS     Y10, Y8, Y13
-	VMAXPS     Y10, Y8, Y8
-	VMINPS     Y7, Y6, Y10
-	VMAXPS     Y7, Y6, Y6
-	VMINPS     Y5, Y1, Y7
-	VMAXPS     Y5, Y1, Y1
-	VMINPS     Y11, Y4, Y5
-	VMAXPS     Y11, Y4, Y4
-	VMINPS     Y8, Y5, Y11
-	VMAXPS     Y8, Y5, Y5
-	VMINPS     Y12, Y2, Y8
-	VMAXPS     Y12, Y2, Y2
-	VMINPS     Y1, Y10, Y12
-	VMAXPS     Y1, Y10, Y1
-	VMINPS     Y3, Y7, Y10
-	VMAXPS     Y3, Y7, Y3
-	VMINPS     Y6, Y0, Y7
-	VMAXPS     Y6, Y0, Y0
-	VMINPS     Y13, Y9, Y6
-	VMAXPS     Y13, Y9, Y9
-	VMINPS     Y10, Y6, Y13
-	VMAXPS     Y10, Y6, Y6
-	VMOVUPS    Y13, 32(SI)
-	VMINPS     Y4, Y7, Y10
-	VMAXPS     Y4, Y7, Y4
-	VMINPS     Y3, Y9, Y7
-	VMAXPS     Y3, Y9, Y3
-	VMINPS     Y6, Y7, Y9
-	VMAXPS     Y6, Y7, Y6
-	VMOVUPS    Y9, 64(SI)
-	VMINPS     Y8, Y11, Y7
-	VMAXPS     Y8, Y11, Y8
-	VMINPS     Y5, Y2, Y9
-	VMAXPS     Y5, Y2, Y2
-	VMINPS     Y4, Y0, Y5
-	VMAXPS     Y4, Y0, Y0
-	VMOVUPS    Y0, 416(SI)
-	VMINPS     Y3, Y12, Y0
-	VMAXPS     Y3, Y12, Y3
-	VMINPS     Y1, Y10, Y4
-	VMAXPS     Y1, Y10, Y1
-	VMINPS     Y3, Y8, Y10
-	VMAXPS     Y3, Y8, Y3
-	VMINPS     Y1, Y2, Y8
-	VMAXPS     Y1, Y2, Y1
-	VMINPS     Y7, Y0, Y2
-	VMAXPS     Y7, Y0, Y0
-	VMINPS     Y9, Y4, Y7
-	VMAXPS     Y9, Y4, Y4
-	VMINPS     Y6, Y2, Y9
-	VMAXPS     Y6, Y2, Y2
-	VMOVUPS    Y9, 96(SI)
-	VMOVUPS    Y2, 128(SI)
-	VMINPS     Y10, Y0, Y2
-	VMAXPS     Y10, Y0, Y0
-	VMOVUPS    Y2, 160(SI)
-	VMINPS     Y3, Y7, Y2
-	VMAXPS     Y3, Y7, Y3
-	VMINPS     Y8, Y4, Y6
-	VMAXPS     Y8, Y4, Y4
-	VMOVUPS    Y4, 320(SI)
-	VMINPS     Y1, Y5, Y4
-	VMAXPS     Y1, Y5, Y1
-	VMOVUPS    Y4, 352(SI)
-	VMOVUPS    Y1, 384(SI)
-	VMINPS     Y2, Y0, Y1
-	VMAXPS     Y2, Y0, Y0
-	VMOVUPS    Y1, 192(SI)
-	VMOVUPS    Y0, 224(SI)
-	VMINPS     Y6, Y3, Y0
-	VMAXPS     Y6, Y3, Y1
-	VMOVUPS    Y0, 256(SI)
-	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op14
-	JMP        block_done
+	SAMPLES_op14(SORT_PS)
 
 from15:
 	CMPQ R13, $+16
-	JGE  from16
+	JGE from16
 
 op15:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMOVUPS    320(SI), Y9
-	VMOVUPS    352(SI), Y11
-	VMINPS     Y11, Y9, Y12
-	VMAXPS     Y11, Y9, Y9
-	VMOVUPS    384(SI), Y11
-	VMOVUPS    416(SI), Y13
-	VMINPS     Y13, Y11, Y14
-	VMAXPS     Y13, Y11, Y11
-	VMINPS     Y4, Y2, Y13
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y1, Y0, Y4
-	VMAXPS     Y1, Y0, Y0
-	VMINPS     Y8, Y6, Y1
-	VMAXPS     Y8, Y6, Y6
-	VMINPS     Y5, Y3, Y8
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y12, Y10, Y5
-	VMAXPS     Y12, Y10, Y10
-	VMINPS     Y9, Y7, Y12
-	VMAXPS     Y9, Y7, Y7
-	VMOVUPS    448(SI), Y9
-	VMINPS     Y9, Y14, Y15
-	VMAXPS     Y9, Y14, Y9
-	VMINPS     Y1, Y13, Y14
-	VMAXPS     Y1, Y13, Y1
-	VMINPS     Y8, Y4, Y13
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y6, Y2, Y8
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y3, Y0, Y6
-	VMAXPS     Y3, Y0, Y0
-	VMINPS     Y15, Y5, Y3
-	VMAXPS     Y15, Y5, Y5
-	VMINPS     Y11, Y12, Y15
-	VMAXPS     Y11, Y12, Y11
-	VMINPS     Y9, Y10, Y12
-	VMAXPS     Y9, Y10, Y9
-	VMINPS     Y3, Y14, Y10
-	VMAXPS     Y3, Y14, Y3
-	VMOVUPS    Y10, (SI)
-	VMINPS     Y15, Y13, Y10
-	VMAXPS     Y15, Y13, Y13
-	VMINPS     Y12, Y8, Y14
-	VMAXPS     Y12, Y8, Y8
-	VMINPS     Y7, Y6, Y12
-	VMAXPS     Y7, Y6, Y6
-	VMINPS     Y5, Y1, Y7
-	VMAXPS     Y5, Y1, Y1
-	VMINPS     Y11, Y4, Y5
-	VMAXPS     Y11, Y4, Y4
-	VMINPS     Y9, Y2, Y11
-	VMAXPS     Y9, Y2, Y2
-	VMINPS     Y8, Y5, Y9
-	VMAXPS     Y8, Y5, Y5
-	VMINPS     Y13, Y11, Y8
-	VMAXPS     Y13, Y11, Y11
-	VMINPS     Y1, Y12, Y13
-	VMAXPS     Y1, Y12, Y1
-	VMINPS     Y2, Y4, Y12
-	VMAXPS     Y2, Y4, Y2
-	VMINPS     Y3, Y7, Y4
-	VMAXPS     Y3, Y7, Y3
-	VMINPS     Y6, Y0, Y7
-	VMAXPS     Y6, Y0, Y0
-	VMINPS     Y14, Y10, Y6
-	VMAXPS     Y14, Y10, Y10
-	VMINPS     Y4, Y6, Y14
-	VMAXPS     Y4, Y6, Y4
-	VMOVUPS    Y14, 32(SI)
-	VMINPS     Y12, Y7, Y6
-	VMAXPS     Y12, Y7, Y7
-	VMINPS     Y3, Y10, Y12
-	VMAXPS     Y3, Y10, Y3
-	VMINPS     Y2, Y0, Y10
-	VMAXPS     Y2, Y0, Y0
-	VMOVUPS    Y0, 448(SI)
-	VMINPS     Y4, Y12, Y0
-	VMAXPS     Y4, Y12, Y2
-	VMOVUPS    Y0, 64(SI)
-	VMINPS     Y8, Y9, Y0
-	VMAXPS     Y8, Y9, Y4
-	VMINPS     Y5, Y11, Y8
-	VMAXPS     Y5, Y11, Y5
-	VMINPS     Y7, Y10, Y9
-	VMAXPS     Y7, Y10, Y7
-	VMOVUPS    Y7, 416(SI)
-	VMINPS     Y3, Y13, Y7
-	VMAXPS     Y3, Y13, Y3
-	VMINPS     Y1, Y6, Y10
-	VMAXPS     Y1, Y6, Y1
-	VMINPS     Y3, Y4, Y6
-	VMAXPS     Y3, Y4, Y3
-	VMINPS     Y1, Y5, Y4
-	VMAXPS     Y1, Y5, Y1
-	VMINPS     Y0, Y7, Y5
-	VMAXPS     Y0, Y7, Y0
-	VMINPS     Y8, Y10, Y7
-	VMAXPS     Y8, Y10, Y8
-	VMINPS     Y2, Y5, Y10
-	VMAXPS     Y2, Y5, Y2
-	VMOVUPS    Y10, 96(SI)
-	VMOVUPS    Y2, 128(SI)
-	VMINPS     Y6, Y0, Y2
-	VMAXPS     Y6, Y0, Y0
-	VMOVUPS    Y2, 160(SI)
-	VMINPS     Y3, Y7, Y2
-	VMAXPS     Y3, Y7, Y3
-	VMINPS     Y4, Y8, Y5
-	VMAXPS     Y4, Y8, Y4
-	VMOVUPS    Y4, 320(SI)
-	VMINPS     Y1, Y9, Y4
-	VMAXPS     Y1, Y9, Y1
-	VMOVUPS    Y4, 352(SI)
-	VMOVUPS    Y1, 384(SI)
-	VMINPS     Y2, Y0, Y1
-	VMAXPS     Y2, Y0, Y0
-	VMOVUPS    Y1, 192(SI)
-	VMOVUPS    Y0, 224(SI)
-	VMINPS     Y5, Y3, Y0
-	VMAXPS     Y5, Y3, Y1
-	VMOVUPS    Y0, 256(SI)
-	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op15
-	JMP        block_done
+	SAMPLES_op15(SORT_PS)
 
 from16:
+
 op16:
-	VMOVUPS    32(SI), Y0
-	VMINPS     (SI), Y0, Y1
-	VMAXPS     (SI), Y0, Y0
-	VMOVUPS    Y1, (SI)
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y2
-	VMINPS     Y2, Y1, Y3
-	VMAXPS     Y2, Y1, Y1
-	VMOVUPS    128(SI), Y2
-	VMOVUPS    160(SI), Y4
-	VMINPS     Y4, Y2, Y5
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    192(SI), Y4
-	VMOVUPS    224(SI), Y6
-	VMINPS     Y6, Y4, Y7
-	VMAXPS     Y6, Y4, Y4
-	VMOVUPS    256(SI), Y6
-	VMOVUPS    288(SI), Y8
-	VMINPS     Y8, Y6, Y9
-	VMAXPS     Y8, Y6, Y6
-	VMOVUPS    320(SI), Y8
-	VMOVUPS    352(SI), Y10
-	VMINPS     Y10, Y8, Y11
-	VMAXPS     Y10, Y8, Y8
-	VMOVUPS    384(SI), Y10
-	VMOVUPS    416(SI), Y12
-	VMINPS     Y12, Y10, Y13
-	VMAXPS     Y12, Y10, Y10
-	VMOVUPS    448(SI), Y12
-	VMOVUPS    480(SI), Y14
-	VMINPS     Y14, Y12, Y15
-	VMAXPS     Y14, Y12, Y12
-	VMINPS     (SI), Y3, Y14
-	VMAXPS     (SI), Y3, Y3
-	VMOVUPS    Y14, (SI)
-	VMINPS     Y1, Y0, Y14
-	VMAXPS     Y1, Y0, Y0
-	VMINPS     Y7, Y5, Y1
-	VMAXPS     Y7, Y5, Y5
-	VMINPS     Y4, Y2, Y7
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y11, Y9, Y4
-	VMAXPS     Y11, Y9, Y9
-	VMINPS     Y8, Y6, Y11
-	VMAXPS     Y8, Y6, Y6
-	VMINPS     Y15, Y13, Y8
-	VMAXPS     Y15, Y13, Y13
-	VMINPS     Y12, Y10, Y15
-	VMAXPS     Y12, Y10, Y10
-	VMINPS     (SI), Y1, Y12
-	VMAXPS     (SI), Y1, Y1
-	VMOVUPS    Y12, (SI)
-	VMINPS     Y7, Y14, Y12
-	VMAXPS     Y7, Y14, Y7
-	VMINPS     Y5, Y3, Y14
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y2, Y0, Y5
-	VMAXPS     Y2, Y0, Y0
-	VMINPS     Y8, Y4, Y2
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y15, Y11, Y8
-	VMAXPS     Y15, Y11, Y11
-	VMINPS     Y13, Y9, Y15
-	VMAXPS     Y13, Y9, Y9
-	VMINPS     Y10, Y6, Y13
-	VMAXPS     Y10, Y6, Y6
-	VMINPS     (SI), Y2, Y10
-	VMAXPS     (SI), Y2, Y2
-	VMOVUPS    Y10, (SI)
-	VMINPS     Y8, Y12, Y10
-	VMAXPS     Y8, Y12, Y8
-	VMINPS     Y15, Y14, Y12
-	VMAXPS     Y15, Y14, Y14
-	VMINPS     Y13, Y5, Y15
-	VMAXPS     Y13, Y5, Y5
-	VMINPS     Y4, Y1, Y13
-	VMAXPS     Y4, Y1, Y1
-	VMINPS     Y11, Y7, Y4
-	VMAXPS     Y11, Y7, Y7
-	VMINPS     Y9, Y3, Y11
-	VMAXPS     Y9, Y3, Y3
-	VMINPS     Y6, Y0, Y9
-	VMAXPS     Y6, Y0, Y0
-	VMOVUPS    Y0, 480(SI)
-	VMINPS     Y14, Y4, Y0
-	VMAXPS     Y14, Y4, Y4
-	VMINPS     Y8, Y11, Y6
-	VMAXPS     Y8, Y11, Y8
-	VMINPS     Y1, Y15, Y11
-	VMAXPS     Y1, Y15, Y1
-	VMINPS     Y3, Y7, Y14
-	VMAXPS     Y3, Y7, Y3
-	VMINPS     Y2, Y13, Y7
-	VMAXPS     Y2, Y13, Y2
-	VMINPS     Y5, Y9, Y13
-	VMAXPS     Y5, Y9, Y5
-	VMINPS     Y12, Y10, Y9
-	VMAXPS     Y12, Y10, Y10
-	VMINPS     Y7, Y9, Y12
-	VMAXPS     Y7, Y9, Y7
-	VMOVUPS    Y12, 32(SI)
-	VMINPS     Y14, Y13, Y9
-	VMAXPS     Y14, Y13, Y12
-	VMINPS     Y2, Y10, Y13
-	VMAXPS     Y2, Y10, Y2
-	VMINPS     Y3, Y5, Y10
-	VMAXPS     Y3, Y5, Y3
-	VMOVUPS    Y3, 448(SI)
-	VMINPS     Y7, Y13, Y3
-	VMAXPS     Y7, Y13, Y5
-	VMOVUPS    Y3, 64(SI)
-	VMINPS     Y6, Y0, Y3
-	VMAXPS     Y6, Y0, Y0
-	VMINPS     Y4, Y8, Y6
-	VMAXPS     Y4, Y8, Y4
-	VMINPS     Y12, Y10, Y7
-	VMAXPS     Y12, Y10, Y8
-	VMOVUPS    Y8, 416(SI)
-	VMINPS     Y2, Y11, Y8
-	VMAXPS     Y2, Y11, Y2
-	VMINPS     Y1, Y9, Y10
-	VMAXPS     Y1, Y9, Y1
-	VMINPS     Y2, Y0, Y9
-	VMAXPS     Y2, Y0, Y0
-	VMINPS     Y1, Y4, Y2
-	VMAXPS     Y1, Y4, Y1
-	VMINPS     Y3, Y8, Y4
-	VMAXPS     Y3, Y8, Y3
-	VMINPS     Y6, Y10, Y8
-	VMAXPS     Y6, Y10, Y6
-	VMINPS     Y5, Y4, Y10
-	VMAXPS     Y5, Y4, Y4
-	VMOVUPS    Y10, 96(SI)
-	VMOVUPS    Y4, 128(SI)
-	VMINPS     Y9, Y3, Y4
-	VMAXPS     Y9, Y3, Y3
-	VMOVUPS    Y4, 160(SI)
-	VMINPS     Y0, Y8, Y4
-	VMAXPS     Y0, Y8, Y0
-	VMINPS     Y2, Y6, Y5
-	VMAXPS     Y2, Y6, Y2
-	VMOVUPS    Y2, 320(SI)
-	VMINPS     Y1, Y7, Y2
-	VMAXPS     Y1, Y7, Y1
-	VMOVUPS    Y2, 352(SI)
-	VMOVUPS    Y1, 384(SI)
-	VMINPS     Y4, Y3, Y1
-	VMAXPS     Y4, Y3, Y2
-	VMOVUPS    Y1, 192(SI)
-	VMOVUPS    Y2, 224(SI)
-	VMINPS     Y5, Y0, Y1
-	VMAXPS     Y5, Y0, Y0
-	VMOVUPS    Y1, 256(SI)
-	VMOVUPS    Y0, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op16
-	JMP        block_done
+	SAMPLES_op16(SORT_PS)
 
 from17:
 	CMPQ R13, $+20
-	JGE  from20
+	JGE from20
 	CMPQ R13, $+18
-	JGE  from18
+	JGE from18
 
 op17:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, (SI)
-	VMOVUPS    Y0, (DI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op17
-	JMP        block_done
+	SAMPLES_op17(SORT_PS)
 
 from18:
 	CMPQ R13, $+19
-	JGE  from19
+	JGE from19
 
 op18:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    (SI)(R8*1), Y0
-	VMINPS     Y0, Y2, Y1
-	VMAXPS     Y0, Y2, Y0
-	VMOVUPS    Y1, (SI)
-	VMOVUPS    Y0, (SI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op18
-	JMP        block_done
+	SAMPLES_op18(SORT_PS)
 
 from19:
+
 op19:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMINPS     Y4, Y2, Y3
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y3, (SI)
-	VMOVUPS    Y2, (SI)(R8*1)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op19
-	JMP        block_done
+	SAMPLES_op19(SORT_PS)
 
 from20:
 	CMPQ R13, $+21
-	JGE  from21
+	JGE from21
 
 op20:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    (SI)(R8*2), Y0
-	VMINPS     Y0, Y2, Y1
-	VMAXPS     Y0, Y2, Y0
-	VMOVUPS    (SI)(R8*1), Y2
-	VMOVUPS    (SI)(R10*1), Y3
-	VMINPS     Y3, Y2, Y4
-	VMAXPS     Y3, Y2, Y2
-	VMINPS     Y4, Y1, Y3
-	VMAXPS     Y4, Y1, Y1
-	VMOVUPS    Y3, (SI)
-	VMOVUPS    Y1, (SI)(R8*1)
-	VMINPS     Y2, Y0, Y1
-	VMAXPS     Y2, Y0, Y0
-	VMOVUPS    Y1, (SI)(R8*2)
-	VMOVUPS    Y0, (SI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op20
-	JMP        block_done
+	SAMPLES_op20(SORT_PS)
 
 from21:
 	CMPQ R13, $+22
-	JGE  from22
+	JGE from22
 
 op21:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMINPS     Y3, Y2, Y5
-	VMAXPS     Y3, Y2, Y2
-	VMOVUPS    (SI)(R10*1), Y3
-	VMINPS     Y3, Y4, Y6
-	VMAXPS     Y3, Y4, Y3
-	VMINPS     Y6, Y5, Y4
-	VMAXPS     Y6, Y5, Y5
-	VMOVUPS    Y4, (SI)
-	VMOVUPS    Y5, (SI)(R8*1)
-	VMINPS     Y3, Y2, Y4
-	VMAXPS     Y3, Y2, Y2
-	VMOVUPS    Y4, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op21
-	JMP        block_done
+	SAMPLES_op21(SORT_PS)
 
 from22:
+
 op22:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMINPS     Y6, Y2, Y5
-	VMAXPS     Y6, Y2, Y2
-	VMOVUPS    (SI)(R10*1), Y6
-	VMINPS     Y6, Y4, Y7
-	VMAXPS     Y6, Y4, Y4
-	VMINPS     Y3, Y0, Y6
-	VMAXPS     Y3, Y0, Y0
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMINPS     Y7, Y5, Y0
-	VMAXPS     Y7, Y5, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPS     Y4, Y2, Y0
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPS     Y1, Y6, Y0
-	VMAXPS     Y1, Y6, Y1
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op22
-	JMP        block_done
+	SAMPLES_op22(SORT_PS)
 
 from23:
 	CMPQ R13, $+33
-	JGE  from33
+	JGE from33
 	CMPQ R13, $+28
-	JGE  from28
+	JGE from28
 	CMPQ R13, $+25
-	JGE  from25
+	JGE from25
 	CMPQ R13, $+24
-	JGE  from24
+	JGE from24
 
 op23:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMINPS     Y6, Y2, Y7
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y8, Y4, Y6
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y3, Y0, Y8
-	VMAXPS     Y3, Y0, Y0
-	VMINPS     Y5, Y1, Y3
-	VMAXPS     Y5, Y1, Y1
-	VMINPS     Y6, Y7, Y5
-	VMAXPS     Y6, Y7, Y6
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y6, (SI)(R8*1)
-	VMINPS     Y4, Y2, Y5
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y5, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPS     Y3, Y8, Y2
-	VMAXPS     Y3, Y8, Y3
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y3, (DI)(R8*1)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op23
-	JMP        block_done
+	SAMPLES_op23(SORT_PS)
 
 from24:
+
 op24:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    (SI)(R8*4), Y0
-	VMINPS     Y0, Y2, Y1
-	VMAXPS     Y0, Y2, Y0
-	VMOVUPS    (SI)(R8*1), Y2
-	VMOVUPS    (SI)(R11*1), Y3
-	VMINPS     Y3, Y2, Y4
-	VMAXPS     Y3, Y2, Y2
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (SI)(R10*2), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (SI)(R12*1), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMINPS     Y6, Y1, Y7
-	VMAXPS     Y6, Y1, Y1
-	VMINPS     Y8, Y4, Y6
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y3, Y0, Y8
-	VMAXPS     Y3, Y0, Y0
-	VMINPS     Y5, Y2, Y3
-	VMAXPS     Y5, Y2, Y2
-	VMINPS     Y6, Y7, Y5
-	VMAXPS     Y6, Y7, Y6
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y6, (SI)(R8*1)
-	VMINPS     Y4, Y1, Y5
-	VMAXPS     Y4, Y1, Y1
-	VMOVUPS    Y5, (SI)(R8*2)
-	VMOVUPS    Y1, (SI)(R10*1)
-	VMINPS     Y3, Y8, Y1
-	VMAXPS     Y3, Y8, Y3
-	VMOVUPS    Y1, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPS     Y2, Y0, Y1
-	VMAXPS     Y2, Y0, Y0
-	VMOVUPS    Y1, (SI)(R10*2)
-	VMOVUPS    Y0, (SI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op24
-	JMP        block_done
+	SAMPLES_op24(SORT_PS)
 
 from25:
 	CMPQ R13, $+26
-	JGE  from26
+	JGE from26
 
 op25:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*4), Y3
-	VMINPS     Y3, Y2, Y5
-	VMAXPS     Y3, Y2, Y2
-	VMOVUPS    (SI)(R11*1), Y3
-	VMINPS     Y3, Y4, Y6
-	VMAXPS     Y3, Y4, Y3
-	VMOVUPS    (SI)(R8*2), Y4
-	VMOVUPS    (SI)(R10*2), Y7
-	VMINPS     Y7, Y4, Y8
-	VMAXPS     Y7, Y4, Y4
-	VMOVUPS    (SI)(R10*1), Y7
-	VMOVUPS    (SI)(R12*1), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMINPS     Y8, Y5, Y9
-	VMAXPS     Y8, Y5, Y5
-	VMINPS     Y10, Y6, Y8
-	VMAXPS     Y10, Y6, Y6
-	VMINPS     Y4, Y2, Y10
-	VMAXPS     Y4, Y2, Y2
-	VMINPS     Y7, Y3, Y4
-	VMAXPS     Y7, Y3, Y3
-	VMINPS     Y8, Y9, Y7
-	VMAXPS     Y8, Y9, Y8
-	VMOVUPS    Y7, (SI)
-	VMOVUPS    Y8, (SI)(R8*1)
-	VMINPS     Y6, Y5, Y7
-	VMAXPS     Y6, Y5, Y5
-	VMOVUPS    Y7, (SI)(R8*2)
-	VMOVUPS    Y5, (SI)(R10*1)
-	VMINPS     Y4, Y10, Y5
-	VMAXPS     Y4, Y10, Y4
-	VMOVUPS    Y5, (SI)(R8*4)
-	VMOVUPS    Y4, (SI)(R11*1)
-	VMINPS     Y3, Y2, Y4
-	VMAXPS     Y3, Y2, Y2
-	VMOVUPS    Y4, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op25
-	JMP        block_done
+	SAMPLES_op25(SORT_PS)
 
 from26:
 	CMPQ R13, $+27
-	JGE  from27
+	JGE from27
 
 op26:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R8*4), Y5
-	VMINPS     Y5, Y2, Y7
-	VMAXPS     Y5, Y2, Y2
-	VMOVUPS    (SI)(R11*1), Y5
-	VMINPS     Y5, Y4, Y8
-	VMAXPS     Y5, Y4, Y4
-	VMOVUPS    (SI)(R10*2), Y5
-	VMINPS     Y5, Y6, Y9
-	VMAXPS     Y5, Y6, Y5
-	VMOVUPS    (SI)(R10*1), Y6
-	VMOVUPS    (SI)(R12*1), Y10
-	VMINPS     Y10, Y6, Y11
-	VMAXPS     Y10, Y6, Y6
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMINPS     Y11, Y8, Y9
-	VMAXPS     Y11, Y8, Y8
-	VMINPS     Y5, Y2, Y11
-	VMAXPS     Y5, Y2, Y2
-	VMINPS     Y6, Y4, Y5
-	VMAXPS     Y6, Y4, Y4
-	VMINPS     Y3, Y0, Y6
-	VMAXPS     Y3, Y0, Y0
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMINPS     Y9, Y10, Y0
-	VMAXPS     Y9, Y10, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPS     Y8, Y7, Y0
-	VMAXPS     Y8, Y7, Y3
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y3, (SI)(R10*1)
-	VMINPS     Y5, Y11, Y0
-	VMAXPS     Y5, Y11, Y3
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPS     Y4, Y2, Y0
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y1, Y6, Y0
-	VMAXPS     Y1, Y6, Y1
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op26
-	JMP        block_done
+	SAMPLES_op26(SORT_PS)
 
 from27:
+
 op27:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*4), Y7
-	VMINPS     Y7, Y2, Y9
-	VMAXPS     Y7, Y2, Y2
-	VMOVUPS    (SI)(R11*1), Y7
-	VMINPS     Y7, Y4, Y10
-	VMAXPS     Y7, Y4, Y4
-	VMOVUPS    (SI)(R10*2), Y7
-	VMINPS     Y7, Y6, Y11
-	VMAXPS     Y7, Y6, Y6
-	VMOVUPS    (SI)(R12*1), Y7
-	VMINPS     Y7, Y8, Y12
-	VMAXPS     Y7, Y8, Y7
-	VMINPS     Y11, Y9, Y8
-	VMAXPS     Y11, Y9, Y9
-	VMINPS     Y12, Y10, Y11
-	VMAXPS     Y12, Y10, Y10
-	VMINPS     Y6, Y2, Y12
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y7, Y4, Y6
-	VMAXPS     Y7, Y4, Y4
-	VMINPS     Y3, Y0, Y7
-	VMAXPS     Y3, Y0, Y0
-	VMINPS     Y5, Y1, Y3
-	VMAXPS     Y5, Y1, Y1
-	VMINPS     Y11, Y8, Y5
-	VMAXPS     Y11, Y8, Y8
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y8, (SI)(R8*1)
-	VMINPS     Y10, Y9, Y5
-	VMAXPS     Y10, Y9, Y8
-	VMOVUPS    Y5, (SI)(R8*2)
-	VMOVUPS    Y8, (SI)(R10*1)
-	VMINPS     Y6, Y12, Y5
-	VMAXPS     Y6, Y12, Y6
-	VMOVUPS    Y5, (SI)(R8*4)
-	VMOVUPS    Y6, (SI)(R11*1)
-	VMINPS     Y4, Y2, Y5
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y5, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y3, Y7, Y2
-	VMAXPS     Y3, Y7, Y3
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y3, (DI)(R8*1)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op27
-	JMP        block_done
+	SAMPLES_op27(SORT_PS)
 
 from28:
 	CMPQ R13, $+30
-	JGE  from30
+	JGE from30
 	CMPQ R13, $+29
-	JGE  from29
+	JGE from29
 
 op28:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*4), Y7
-	VMOVUPS    (DI)(R8*4), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMINPS     Y10, Y2, Y9
-	VMAXPS     Y10, Y2, Y2
-	VMOVUPS    (SI)(R11*1), Y10
-	VMINPS     Y10, Y4, Y11
-	VMAXPS     Y10, Y4, Y4
-	VMOVUPS    (SI)(R10*2), Y10
-	VMINPS     Y10, Y6, Y12
-	VMAXPS     Y10, Y6, Y6
-	VMOVUPS    (SI)(R12*1), Y10
-	VMINPS     Y10, Y8, Y13
-	VMAXPS     Y10, Y8, Y8
-	VMINPS     Y7, Y0, Y10
-	VMAXPS     Y7, Y0, Y0
-	VMOVUPS    Y0, (DI)(R8*4)
-	VMINPS     Y12, Y9, Y0
-	VMAXPS     Y12, Y9, Y7
-	VMINPS     Y13, Y11, Y9
-	VMAXPS     Y13, Y11, Y11
-	VMINPS     Y6, Y2, Y12
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y8, Y4, Y6
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y3, Y10, Y8
-	VMAXPS     Y3, Y10, Y3
-	VMINPS     Y5, Y1, Y10
-	VMAXPS     Y5, Y1, Y1
-	VMINPS     Y9, Y0, Y5
-	VMAXPS     Y9, Y0, Y0
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y0, (SI)(R8*1)
-	VMINPS     Y11, Y7, Y0
-	VMAXPS     Y11, Y7, Y5
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y5, (SI)(R10*1)
-	VMINPS     Y6, Y12, Y0
-	VMAXPS     Y6, Y12, Y5
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y5, (SI)(R11*1)
-	VMINPS     Y4, Y2, Y0
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y10, Y8, Y0
-	VMAXPS     Y10, Y8, Y2
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y2, (DI)(R8*1)
-	VMINPS     Y1, Y3, Y0
-	VMAXPS     Y1, Y3, Y1
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMOVUPS    Y1, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op28
-	JMP        block_done
+	SAMPLES_op28(SORT_PS)
 
 from29:
+
 op29:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*4), Y7
-	VMOVUPS    (DI)(R8*4), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMOVUPS    (SI)(R11*1), Y9
-	VMOVUPS    (DI)(R11*1), Y11
-	VMINPS     Y11, Y9, Y12
-	VMAXPS     Y11, Y9, Y9
-	VMINPS     Y10, Y2, Y11
-	VMAXPS     Y10, Y2, Y2
-	VMINPS     Y12, Y4, Y10
-	VMAXPS     Y12, Y4, Y4
-	VMOVUPS    (SI)(R10*2), Y12
-	VMINPS     Y12, Y6, Y13
-	VMAXPS     Y12, Y6, Y6
-	VMOVUPS    (SI)(R12*1), Y12
-	VMINPS     Y12, Y8, Y14
-	VMAXPS     Y12, Y8, Y8
-	VMINPS     Y7, Y0, Y12
-	VMAXPS     Y7, Y0, Y0
-	VMINPS     Y9, Y1, Y7
-	VMAXPS     Y9, Y1, Y1
-	VMINPS     Y13, Y11, Y9
-	VMAXPS     Y13, Y11, Y11
-	VMINPS     Y14, Y10, Y13
-	VMAXPS     Y14, Y10, Y10
-	VMINPS     Y6, Y2, Y14
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y8, Y4, Y6
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y3, Y12, Y8
-	VMAXPS     Y3, Y12, Y3
-	VMINPS     Y5, Y7, Y12
-	VMAXPS     Y5, Y7, Y5
-	VMINPS     Y13, Y9, Y7
-	VMAXPS     Y13, Y9, Y9
-	VMOVUPS    Y7, (SI)
-	VMOVUPS    Y9, (SI)(R8*1)
-	VMINPS     Y10, Y11, Y7
-	VMAXPS     Y10, Y11, Y9
-	VMOVUPS    Y7, (SI)(R8*2)
-	VMOVUPS    Y9, (SI)(R10*1)
-	VMINPS     Y6, Y14, Y7
-	VMAXPS     Y6, Y14, Y6
-	VMOVUPS    Y7, (SI)(R8*4)
-	VMOVUPS    Y6, (SI)(R11*1)
-	VMINPS     Y4, Y2, Y6
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y6, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y12, Y8, Y2
-	VMAXPS     Y12, Y8, Y4
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y4, (DI)(R8*1)
-	VMINPS     Y5, Y3, Y2
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y3, (DI)(R10*1)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)(R8*4)
-	VMOVUPS    Y0, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op29
-	JMP        block_done
+	SAMPLES_op29(SORT_PS)
 
 from30:
 	CMPQ R13, $+31
-	JGE  from31
+	JGE from31
 
 op30:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*4), Y7
-	VMOVUPS    (DI)(R8*4), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMOVUPS    (SI)(R11*1), Y9
-	VMOVUPS    (DI)(R11*1), Y11
-	VMINPS     Y11, Y9, Y12
-	VMAXPS     Y11, Y9, Y9
-	VMOVUPS    (SI)(R10*2), Y11
-	VMOVUPS    (DI)(R10*2), Y13
-	VMINPS     Y13, Y11, Y14
-	VMAXPS     Y13, Y11, Y11
-	VMINPS     Y10, Y2, Y13
-	VMAXPS     Y10, Y2, Y2
-	VMINPS     Y12, Y4, Y10
-	VMAXPS     Y12, Y4, Y4
-	VMINPS     Y14, Y6, Y12
-	VMAXPS     Y14, Y6, Y6
-	VMOVUPS    (SI)(R12*1), Y14
-	VMINPS     Y14, Y8, Y15
-	VMAXPS     Y14, Y8, Y8
-	VMINPS     Y7, Y0, Y14
-	VMAXPS     Y7, Y0, Y0
-	VMINPS     Y9, Y1, Y7
-	VMAXPS     Y9, Y1, Y1
-	VMINPS     Y11, Y3, Y9
-	VMAXPS     Y11, Y3, Y3
-	VMINPS     Y12, Y13, Y11
-	VMAXPS     Y12, Y13, Y12
-	VMINPS     Y15, Y10, Y13
-	VMAXPS     Y15, Y10, Y10
-	VMINPS     Y6, Y2, Y15
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y8, Y4, Y6
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y9, Y14, Y8
-	VMAXPS     Y9, Y14, Y9
-	VMINPS     Y5, Y7, Y14
-	VMAXPS     Y5, Y7, Y5
-	VMINPS     Y3, Y0, Y7
-	VMAXPS     Y3, Y0, Y0
-	VMOVUPS    Y0, (DI)(R10*2)
-	VMINPS     Y13, Y11, Y0
-	VMAXPS     Y13, Y11, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPS     Y10, Y12, Y0
-	VMAXPS     Y10, Y12, Y3
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y3, (SI)(R10*1)
-	VMINPS     Y6, Y15, Y0
-	VMAXPS     Y6, Y15, Y3
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPS     Y4, Y2, Y0
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y14, Y8, Y0
-	VMAXPS     Y14, Y8, Y2
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y2, (DI)(R8*1)
-	VMINPS     Y5, Y9, Y0
-	VMAXPS     Y5, Y9, Y2
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMOVUPS    Y2, (DI)(R10*1)
-	VMINPS     Y1, Y7, Y0
-	VMAXPS     Y1, Y7, Y1
-	VMOVUPS    Y0, (DI)(R8*4)
-	VMOVUPS    Y1, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op30
-	JMP        block_done
+	SAMPLES_op30(SORT_PS)
 
 from31:
 	CMPQ R13, $+32
-	JGE  from32
+	JGE from32
 
 op31:
-	VMOVUPS    (DI), Y0
-	VMINPS     (SI), Y0, Y1
-	VMAXPS     (SI), Y0, Y0
-	VMOVUPS    Y1, (SI)
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y2
-	VMINPS     Y2, Y1, Y3
-	VMAXPS     Y2, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y2
-	VMOVUPS    (DI)(R8*2), Y4
-	VMINPS     Y4, Y2, Y5
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    (SI)(R10*1), Y4
-	VMOVUPS    (DI)(R10*1), Y6
-	VMINPS     Y6, Y4, Y7
-	VMAXPS     Y6, Y4, Y4
-	VMOVUPS    (SI)(R8*4), Y6
-	VMOVUPS    (DI)(R8*4), Y8
-	VMINPS     Y8, Y6, Y9
-	VMAXPS     Y8, Y6, Y6
-	VMOVUPS    (SI)(R11*1), Y8
-	VMOVUPS    (DI)(R11*1), Y10
-	VMINPS     Y10, Y8, Y11
-	VMAXPS     Y10, Y8, Y8
-	VMOVUPS    (SI)(R10*2), Y10
-	VMOVUPS    (DI)(R10*2), Y12
-	VMINPS     Y12, Y10, Y13
-	VMAXPS     Y12, Y10, Y10
-	VMOVUPS    (SI)(R12*1), Y12
-	VMOVUPS    (DI)(R12*1), Y14
-	VMINPS     Y14, Y12, Y15
-	VMAXPS     Y14, Y12, Y12
-	VMINPS     (SI), Y9, Y14
-	VMAXPS     (SI), Y9, Y9
-	VMOVUPS    Y14, (SI)
-	VMINPS     Y11, Y3, Y14
-	VMAXPS     Y11, Y3, Y3
-	VMINPS     Y13, Y5, Y11
-	VMAXPS     Y13, Y5, Y5
-	VMINPS     Y15, Y7, Y13
-	VMAXPS     Y15, Y7, Y7
-	VMINPS     Y6, Y0, Y15
-	VMAXPS     Y6, Y0, Y0
-	VMINPS     Y8, Y1, Y6
-	VMAXPS     Y8, Y1, Y1
-	VMINPS     Y10, Y2, Y8
-	VMAXPS     Y10, Y2, Y2
-	VMINPS     Y12, Y4, Y10
-	VMAXPS     Y12, Y4, Y4
-	VMINPS     (SI), Y11, Y12
-	VMAXPS     (SI), Y11, Y11
-	VMOVUPS    Y12, (SI)
-	VMINPS     Y13, Y14, Y12
-	VMAXPS     Y13, Y14, Y13
-	VMINPS     Y5, Y9, Y14
-	VMAXPS     Y5, Y9, Y5
-	VMINPS     Y7, Y3, Y9
-	VMAXPS     Y7, Y3, Y3
-	VMINPS     Y8, Y15, Y7
-	VMAXPS     Y8, Y15, Y8
-	VMINPS     Y10, Y6, Y15
-	VMAXPS     Y10, Y6, Y6
-	VMINPS     Y2, Y0, Y10
-	VMAXPS     Y2, Y0, Y0
-	VMINPS     Y4, Y1, Y2
-	VMAXPS     Y4, Y1, Y1
-	VMINPS     (SI), Y12, Y4
-	VMAXPS     (SI), Y12, Y12
-	VMOVUPS    Y4, (SI)
-	VMOVUPS    Y12, (SI)(R8*1)
-	VMINPS     Y13, Y11, Y4
-	VMAXPS     Y13, Y11, Y11
-	VMOVUPS    Y4, (SI)(R8*2)
-	VMOVUPS    Y11, (SI)(R10*1)
-	VMINPS     Y9, Y14, Y4
-	VMAXPS     Y9, Y14, Y9
-	VMOVUPS    Y4, (SI)(R8*4)
-	VMOVUPS    Y9, (SI)(R11*1)
-	VMINPS     Y3, Y5, Y4
-	VMAXPS     Y3, Y5, Y3
-	VMOVUPS    Y4, (SI)(R10*2)
-	VMOVUPS    Y3, (SI)(R12*1)
-	VMINPS     Y15, Y7, Y3
-	VMAXPS     Y15, Y7, Y4
-	VMOVUPS    Y3, (DI)
-	VMOVUPS    Y4, (DI)(R8*1)
-	VMINPS     Y6, Y8, Y3
-	VMAXPS     Y6, Y8, Y4
-	VMOVUPS    Y3, (DI)(R8*2)
-	VMOVUPS    Y4, (DI)(R10*1)
-	VMINPS     Y2, Y10, Y3
-	VMAXPS     Y2, Y10, Y2
-	VMOVUPS    Y3, (DI)(R8*4)
-	VMOVUPS    Y2, (DI)(R11*1)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)(R10*2)
-	VMOVUPS    Y0, (DI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op31
-	JMP        block_done
+	SAMPLES_op31(SORT_PS)
 
 from32:
+
 op32:
-	VMOVUPS    (SI)(R10*1), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (SI)(R8*2), Y1
-	VMINPS     Y1, Y0, Y3
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMINPS     Y2, Y1, Y4
-	VMAXPS     Y2, Y1, Y1
-	VMINPS     Y4, Y3, Y2
-	VMAXPS     Y4, Y3, Y3
-	VMOVUPS    Y2, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, (SI)(R8*2)
-	VMOVUPS    Y0, (SI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op32
-	JMP        block_done
+	SAMPLES_op32(SORT_PS)
 
 from33:
 	CMPQ R13, $+38
-	JGE  from38
+	JGE from38
 	CMPQ R13, $+35
-	JGE  from35
+	JGE from35
 	CMPQ R13, $+34
-	JGE  from34
+	JGE from34
 
 op33:
-	VMOVUPS    (SI)(R8*2), Y0
-	VMOVUPS    (DI)(R8*1), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R10*1), Y1
-	VMOVUPS    (DI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI), Y3
-	VMINPS     Y2, Y3, Y5
-	VMAXPS     Y2, Y3, Y2
-	VMOVUPS    (SI)(R8*1), Y3
-	VMINPS     Y4, Y3, Y6
-	VMAXPS     Y4, Y3, Y3
-	VMINPS     Y6, Y5, Y4
-	VMAXPS     Y6, Y5, Y5
-	VMOVUPS    Y4, (SI)
-	VMOVUPS    Y5, (SI)(R8*1)
-	VMINPS     Y3, Y2, Y4
-	VMAXPS     Y3, Y2, Y2
-	VMOVUPS    Y4, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPS     Y0, Y1, Y2
-	VMAXPS     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op33
-	JMP        block_done
+	SAMPLES_op33(SORT_PS)
 
 from34:
+
 op34:
-	VMOVUPS    (SI)(R8*1), Y0
-	VMOVUPS    (DI)(R8*2), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*2), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R10*1), Y3
-	VMOVUPS    (DI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI), Y5
-	VMINPS     Y4, Y5, Y7
-	VMAXPS     Y4, Y5, Y4
-	VMINPS     Y6, Y2, Y5
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y0, Y3, Y6
-	VMAXPS     Y0, Y3, Y0
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMINPS     Y5, Y7, Y0
-	VMAXPS     Y5, Y7, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPS     Y2, Y4, Y0
-	VMAXPS     Y2, Y4, Y2
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPS     Y1, Y6, Y0
-	VMAXPS     Y1, Y6, Y1
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op34
-	JMP        block_done
+	SAMPLES_op34(SORT_PS)
 
 from35:
 	CMPQ R13, $+36
-	JGE  from36
+	JGE from36
 
 op35:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI)(R10*1), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*2), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*1), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMINPS     Y6, Y2, Y7
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y8, Y4, Y6
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y1, Y5, Y8
-	VMAXPS     Y1, Y5, Y1
-	VMINPS     Y0, Y3, Y5
-	VMAXPS     Y0, Y3, Y0
-	VMINPS     Y6, Y7, Y3
-	VMAXPS     Y6, Y7, Y6
-	VMOVUPS    Y3, (SI)
-	VMOVUPS    Y6, (SI)(R8*1)
-	VMINPS     Y4, Y2, Y3
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y3, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPS     Y5, Y8, Y2
-	VMAXPS     Y5, Y8, Y3
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y3, (DI)(R8*1)
-	VMINPS     Y0, Y1, Y2
-	VMAXPS     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op35
-	JMP        block_done
+	SAMPLES_op35(SORT_PS)
 
 from36:
 	CMPQ R13, $+37
-	JGE  from37
+	JGE from37
 
 op36:
-	VMOVUPS    (SI)(R12*1), Y0
-	VMOVUPS    (DI), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (SI)(R8*4), Y1
-	VMINPS     Y1, Y0, Y3
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (SI)(R11*1), Y4
-	VMINPS     Y4, Y1, Y5
-	VMAXPS     Y4, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y4
-	VMOVUPS    (SI)(R10*2), Y6
-	VMINPS     Y6, Y4, Y7
-	VMAXPS     Y6, Y4, Y4
-	VMOVUPS    (SI)(R10*1), Y6
-	VMINPS     Y2, Y6, Y8
-	VMAXPS     Y2, Y6, Y2
-	VMINPS     Y7, Y3, Y6
-	VMAXPS     Y7, Y3, Y3
-	VMINPS     Y8, Y5, Y7
-	VMAXPS     Y8, Y5, Y5
-	VMINPS     Y4, Y0, Y8
-	VMAXPS     Y4, Y0, Y0
-	VMINPS     Y2, Y1, Y4
-	VMAXPS     Y2, Y1, Y1
-	VMINPS     Y7, Y6, Y2
-	VMAXPS     Y7, Y6, Y6
-	VMOVUPS    Y2, (SI)
-	VMOVUPS    Y6, (SI)(R8*1)
-	VMINPS     Y5, Y3, Y2
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    Y2, (SI)(R8*2)
-	VMOVUPS    Y3, (SI)(R10*1)
-	VMINPS     Y4, Y8, Y2
-	VMAXPS     Y4, Y8, Y3
-	VMOVUPS    Y2, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    Y2, (SI)(R10*2)
-	VMOVUPS    Y0, (SI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op36
-	JMP        block_done
+	SAMPLES_op36(SORT_PS)
 
 from37:
+
 op37:
-	VMOVUPS    (SI)(R10*2), Y0
-	VMOVUPS    (DI)(R8*1), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R12*1), Y1
-	VMOVUPS    (DI), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI), Y3
-	VMOVUPS    (SI)(R8*4), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R8*1), Y5
-	VMOVUPS    (SI)(R11*1), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*2), Y7
-	VMINPS     Y2, Y7, Y9
-	VMAXPS     Y2, Y7, Y2
-	VMOVUPS    (SI)(R10*1), Y7
-	VMINPS     Y4, Y7, Y10
-	VMAXPS     Y4, Y7, Y4
-	VMINPS     Y9, Y6, Y7
-	VMAXPS     Y9, Y6, Y6
-	VMINPS     Y10, Y8, Y9
-	VMAXPS     Y10, Y8, Y8
-	VMINPS     Y2, Y3, Y10
-	VMAXPS     Y2, Y3, Y2
-	VMINPS     Y4, Y5, Y3
-	VMAXPS     Y4, Y5, Y4
-	VMINPS     Y9, Y7, Y5
-	VMAXPS     Y9, Y7, Y7
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y7, (SI)(R8*1)
-	VMINPS     Y8, Y6, Y5
-	VMAXPS     Y8, Y6, Y6
-	VMOVUPS    Y5, (SI)(R8*2)
-	VMOVUPS    Y6, (SI)(R10*1)
-	VMINPS     Y3, Y10, Y5
-	VMAXPS     Y3, Y10, Y3
-	VMOVUPS    Y5, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPS     Y4, Y2, Y3
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y3, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y0, Y1, Y2
-	VMAXPS     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op37
-	JMP        block_done
+	SAMPLES_op37(SORT_PS)
 
 from38:
 	CMPQ R13, $+41
-	JGE  from41
+	JGE from41
 	CMPQ R13, $+39
-	JGE  from39
+	JGE from39
 
 op38:
-	VMOVUPS    (SI)(R11*1), Y0
-	VMOVUPS    (DI)(R8*2), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R10*2), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R12*1), Y3
-	VMOVUPS    (DI), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI), Y5
-	VMOVUPS    (SI)(R8*4), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*1), Y7
-	VMINPS     Y2, Y7, Y9
-	VMAXPS     Y2, Y7, Y2
-	VMOVUPS    (SI)(R8*2), Y7
-	VMINPS     Y4, Y7, Y10
-	VMAXPS     Y4, Y7, Y4
-	VMOVUPS    (SI)(R10*1), Y7
-	VMINPS     Y6, Y7, Y11
-	VMAXPS     Y6, Y7, Y6
-	VMINPS     Y10, Y8, Y7
-	VMAXPS     Y10, Y8, Y8
-	VMINPS     Y11, Y9, Y10
-	VMAXPS     Y11, Y9, Y9
-	VMINPS     Y4, Y5, Y11
-	VMAXPS     Y4, Y5, Y4
-	VMINPS     Y6, Y2, Y5
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y0, Y3, Y6
-	VMAXPS     Y0, Y3, Y0
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMINPS     Y10, Y7, Y0
-	VMAXPS     Y10, Y7, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPS     Y9, Y8, Y0
-	VMAXPS     Y9, Y8, Y3
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y3, (SI)(R10*1)
-	VMINPS     Y5, Y11, Y0
-	VMAXPS     Y5, Y11, Y3
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPS     Y2, Y4, Y0
-	VMAXPS     Y2, Y4, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y1, Y6, Y0
-	VMAXPS     Y1, Y6, Y1
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op38
-	JMP        block_done
+	SAMPLES_op38(SORT_PS)
 
 from39:
 	CMPQ R13, $+40
-	JGE  from40
+	JGE from40
 
 op39:
-	VMOVUPS    (SI)(R8*4), Y0
-	VMOVUPS    (DI)(R10*1), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R11*1), Y1
-	VMOVUPS    (DI)(R8*2), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R10*2), Y3
-	VMOVUPS    (DI)(R8*1), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R12*1), Y5
-	VMOVUPS    (DI), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    (SI), Y7
-	VMINPS     Y2, Y7, Y9
-	VMAXPS     Y2, Y7, Y2
-	VMOVUPS    (SI)(R8*1), Y7
-	VMINPS     Y4, Y7, Y10
-	VMAXPS     Y4, Y7, Y4
-	VMOVUPS    (SI)(R8*2), Y7
-	VMINPS     Y6, Y7, Y11
-	VMAXPS     Y6, Y7, Y6
-	VMOVUPS    (SI)(R10*1), Y7
-	VMINPS     Y8, Y7, Y12
-	VMAXPS     Y8, Y7, Y7
-	VMINPS     Y11, Y9, Y8
-	VMAXPS     Y11, Y9, Y9
-	VMINPS     Y12, Y10, Y11
-	VMAXPS     Y12, Y10, Y10
-	VMINPS     Y6, Y2, Y12
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y7, Y4, Y6
-	VMAXPS     Y7, Y4, Y4
-	VMINPS     Y1, Y5, Y7
-	VMAXPS     Y1, Y5, Y1
-	VMINPS     Y0, Y3, Y5
-	VMAXPS     Y0, Y3, Y0
-	VMINPS     Y11, Y8, Y3
-	VMAXPS     Y11, Y8, Y8
-	VMOVUPS    Y3, (SI)
-	VMOVUPS    Y8, (SI)(R8*1)
-	VMINPS     Y10, Y9, Y3
-	VMAXPS     Y10, Y9, Y8
-	VMOVUPS    Y3, (SI)(R8*2)
-	VMOVUPS    Y8, (SI)(R10*1)
-	VMINPS     Y6, Y12, Y3
-	VMAXPS     Y6, Y12, Y6
-	VMOVUPS    Y3, (SI)(R8*4)
-	VMOVUPS    Y6, (SI)(R11*1)
-	VMINPS     Y4, Y2, Y3
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y3, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y5, Y7, Y2
-	VMAXPS     Y5, Y7, Y3
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y3, (DI)(R8*1)
-	VMINPS     Y0, Y1, Y2
-	VMAXPS     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op39
-	JMP        block_done
+	SAMPLES_op39(SORT_PS)
 
 from40:
+
 op40:
-	VMOVUPS    (SI)(R10*1), Y0
-	VMOVUPS    (DI)(R8*4), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*4), Y1
-	VMOVUPS    (DI)(R10*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R11*1), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*2), Y5
-	VMOVUPS    (DI)(R8*1), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    (SI)(R12*1), Y7
-	VMOVUPS    (DI), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMOVUPS    (SI), Y9
-	VMINPS     Y4, Y9, Y11
-	VMAXPS     Y4, Y9, Y4
-	VMOVUPS    (SI)(R8*1), Y9
-	VMINPS     Y6, Y9, Y12
-	VMAXPS     Y6, Y9, Y6
-	VMOVUPS    (SI)(R8*2), Y9
-	VMINPS     Y8, Y9, Y13
-	VMAXPS     Y8, Y9, Y8
-	VMINPS     Y10, Y2, Y9
-	VMAXPS     Y10, Y2, Y2
-	VMINPS     Y0, Y7, Y10
-	VMAXPS     Y0, Y7, Y0
-	VMOVUPS    Y0, (DI)(R8*4)
-	VMINPS     Y13, Y11, Y0
-	VMAXPS     Y13, Y11, Y7
-	VMINPS     Y9, Y12, Y11
-	VMAXPS     Y9, Y12, Y9
-	VMINPS     Y8, Y4, Y12
-	VMAXPS     Y8, Y4, Y4
-	VMINPS     Y2, Y6, Y8
-	VMAXPS     Y2, Y6, Y2
-	VMINPS     Y3, Y10, Y6
-	VMAXPS     Y3, Y10, Y3
-	VMINPS     Y1, Y5, Y10
-	VMAXPS     Y1, Y5, Y1
-	VMINPS     Y11, Y0, Y5
-	VMAXPS     Y11, Y0, Y0
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y0, (SI)(R8*1)
-	VMINPS     Y9, Y7, Y0
-	VMAXPS     Y9, Y7, Y5
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y5, (SI)(R10*1)
-	VMINPS     Y8, Y12, Y0
-	VMAXPS     Y8, Y12, Y5
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y5, (SI)(R11*1)
-	VMINPS     Y2, Y4, Y0
-	VMAXPS     Y2, Y4, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y10, Y6, Y0
-	VMAXPS     Y10, Y6, Y2
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y2, (DI)(R8*1)
-	VMINPS     Y1, Y3, Y0
-	VMAXPS     Y1, Y3, Y1
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMOVUPS    Y1, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op40
-	JMP        block_done
+	SAMPLES_op40(SORT_PS)
 
 from41:
 	CMPQ R13, $+42
-	JGE  from42
+	JGE from42
 
 op41:
-	VMOVUPS    (SI)(R8*2), Y0
-	VMOVUPS    (DI)(R11*1), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R10*1), Y1
-	VMOVUPS    (DI)(R8*4), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*4), Y3
-	VMOVUPS    (DI)(R10*1), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R11*1), Y5
-	VMOVUPS    (DI)(R8*2), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    (SI)(R10*2), Y7
-	VMOVUPS    (DI)(R8*1), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMOVUPS    (SI)(R12*1), Y9
-	VMOVUPS    (DI), Y11
-	VMINPS     Y11, Y9, Y12
-	VMAXPS     Y11, Y9, Y9
-	VMOVUPS    (SI), Y11
-	VMINPS     Y6, Y11, Y13
-	VMAXPS     Y6, Y11, Y6
-	VMOVUPS    (SI)(R8*1), Y11
-	VMINPS     Y8, Y11, Y14
-	VMAXPS     Y8, Y11, Y8
-	VMINPS     Y10, Y2, Y11
-	VMAXPS     Y10, Y2, Y2
-	VMINPS     Y12, Y4, Y10
-	VMAXPS     Y12, Y4, Y4
-	VMINPS     Y1, Y9, Y12
-	VMAXPS     Y1, Y9, Y1
-	VMINPS     Y0, Y7, Y9
-	VMAXPS     Y0, Y7, Y0
-	VMINPS     Y11, Y13, Y7
-	VMAXPS     Y11, Y13, Y11
-	VMINPS     Y10, Y14, Y13
-	VMAXPS     Y10, Y14, Y10
-	VMINPS     Y2, Y6, Y14
-	VMAXPS     Y2, Y6, Y2
-	VMINPS     Y4, Y8, Y6
-	VMAXPS     Y4, Y8, Y4
-	VMINPS     Y5, Y12, Y8
-	VMAXPS     Y5, Y12, Y5
-	VMINPS     Y3, Y9, Y12
-	VMAXPS     Y3, Y9, Y3
-	VMINPS     Y13, Y7, Y9
-	VMAXPS     Y13, Y7, Y7
-	VMOVUPS    Y9, (SI)
-	VMOVUPS    Y7, (SI)(R8*1)
-	VMINPS     Y10, Y11, Y7
-	VMAXPS     Y10, Y11, Y9
-	VMOVUPS    Y7, (SI)(R8*2)
-	VMOVUPS    Y9, (SI)(R10*1)
-	VMINPS     Y6, Y14, Y7
-	VMAXPS     Y6, Y14, Y6
-	VMOVUPS    Y7, (SI)(R8*4)
-	VMOVUPS    Y6, (SI)(R11*1)
-	VMINPS     Y4, Y2, Y6
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    Y6, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y12, Y8, Y2
-	VMAXPS     Y12, Y8, Y4
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y4, (DI)(R8*1)
-	VMINPS     Y3, Y5, Y2
-	VMAXPS     Y3, Y5, Y3
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y3, (DI)(R10*1)
-	VMINPS     Y0, Y1, Y2
-	VMAXPS     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)(R8*4)
-	VMOVUPS    Y0, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op41
-	JMP        block_done
+	SAMPLES_op41(SORT_PS)
 
 from42:
 	CMPQ R13, $+43
-	JGE  from43
+	JGE from43
 
 op42:
-	VMOVUPS    (SI)(R8*1), Y0
-	VMOVUPS    (DI)(R10*2), Y1
-	VMINPS     Y1, Y0, Y2
-	VMAXPS     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*2), Y1
-	VMOVUPS    (DI)(R11*1), Y3
-	VMINPS     Y3, Y1, Y4
-	VMAXPS     Y3, Y1, Y1
-	VMOVUPS    (SI)(R10*1), Y3
-	VMOVUPS    (DI)(R8*4), Y5
-	VMINPS     Y5, Y3, Y6
-	VMAXPS     Y5, Y3, Y3
-	VMOVUPS    (SI)(R8*4), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPS     Y7, Y5, Y8
-	VMAXPS     Y7, Y5, Y5
-	VMOVUPS    (SI)(R11*1), Y7
-	VMOVUPS    (DI)(R8*2), Y9
-	VMINPS     Y9, Y7, Y10
-	VMAXPS     Y9, Y7, Y7
-	VMOVUPS    (SI)(R10*2), Y9
-	VMOVUPS    (DI)(R8*1), Y11
-	VMINPS     Y11, Y9, Y12
-	VMAXPS     Y11, Y9, Y9
-	VMOVUPS    (SI)(R12*1), Y11
-	VMOVUPS    (DI), Y13
-	VMINPS     Y13, Y11, Y14
-	VMAXPS     Y13, Y11, Y11
-	VMOVUPS    (SI), Y13
-	VMINPS     Y8, Y13, Y15
-	VMAXPS     Y8, Y13, Y8
-	VMINPS     Y10, Y2, Y13
-	VMAXPS     Y10, Y2, Y2
-	VMINPS     Y12, Y4, Y10
-	VMAXPS     Y12, Y4, Y4
-	VMINPS     Y14, Y6, Y12
-	VMAXPS     Y14, Y6, Y6
-	VMINPS     Y3, Y11, Y14
-	VMAXPS     Y3, Y11, Y3
-	VMINPS     Y1, Y9, Y11
-	VMAXPS     Y1, Y9, Y1
-	VMINPS     Y0, Y7, Y9
-	VMAXPS     Y0, Y7, Y0
-	VMINPS     Y10, Y15, Y7
-	VMAXPS     Y10, Y15, Y10
-	VMINPS     Y12, Y13, Y15
-	VMAXPS     Y12, Y13, Y12
-	VMINPS     Y4, Y8, Y13
-	VMAXPS     Y4, Y8, Y4
-	VMINPS     Y6, Y2, Y8
-	VMAXPS     Y6, Y2, Y2
-	VMINPS     Y9, Y14, Y6
-	VMAXPS     Y9, Y14, Y9
-	VMINPS     Y5, Y11, Y14
-	VMAXPS     Y5, Y11, Y5
-	VMINPS     Y0, Y3, Y11
-	VMAXPS     Y0, Y3, Y0
-	VMOVUPS    Y0, (DI)(R10*2)
-	VMINPS     Y15, Y7, Y0
-	VMAXPS     Y15, Y7, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPS     Y12, Y10, Y0
-	VMAXPS     Y12, Y10, Y3
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y3, (SI)(R10*1)
-	VMINPS     Y8, Y13, Y0
-	VMAXPS     Y8, Y13, Y3
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPS     Y2, Y4, Y0
-	VMAXPS     Y2, Y4, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPS     Y14, Y6, Y0
-	VMAXPS     Y14, Y6, Y2
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y2, (DI)(R8*1)
-	VMINPS     Y5, Y9, Y0
-	VMAXPS     Y5, Y9, Y2
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMOVUPS    Y2, (DI)(R10*1)
-	VMINPS     Y1, Y11, Y0
-	VMAXPS     Y1, Y11, Y1
-	VMOVUPS    Y0, (DI)(R8*4)
-	VMOVUPS    Y1, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op42
-	JMP        block_done
+	SAMPLES_op42(SORT_PS)
 
 from43:
+
 op43:
-	VMOVUPS    (DI)(R12*1), Y0
-	VMINPS     (SI), Y0, Y1
-	VMAXPS     (SI), Y0, Y0
-	VMOVUPS    Y1, (SI)
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R10*2), Y2
-	VMINPS     Y2, Y1, Y3
-	VMAXPS     Y2, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y2
-	VMOVUPS    (DI)(R11*1), Y4
-	VMINPS     Y4, Y2, Y5
-	VMAXPS     Y4, Y2, Y2
-	VMOVUPS    (SI)(R10*1), Y4
-	VMOVUPS    (DI)(R8*4), Y6
-	VMINPS     Y6, Y4, Y7
-	VMAXPS     Y6, Y4, Y4
-	VMOVUPS    (SI)(R8*4), Y6
-	VMOVUPS    (DI)(R10*1), Y8
-	VMINPS     Y8, Y6, Y9
-	VMAXPS     Y8, Y6, Y6
-	VMOVUPS    (SI)(R11*1), Y8
-	VMOVUPS    (DI)(R8*2), Y10
-	VMINPS     Y10, Y8, Y11
-	VMAXPS     Y10, Y8, Y8
-	VMOVUPS    (SI)(R10*2), Y10
-	VMOVUPS    (DI)(R8*1), Y12
-	VMINPS     Y12, Y10, Y13
-	VMAXPS     Y12, Y10, Y10
-	VMOVUPS    (SI)(R12*1), Y12
-	VMOVUPS    (DI), Y14
-	VMINPS     Y14, Y12, Y15
-	VMAXPS     Y14, Y12, Y12
-	VMINPS     (SI), Y9, Y14
-	VMAXPS     (SI), Y9, Y9
-	VMOVUPS    Y14, (SI)
-	VMINPS     Y11, Y3, Y14
-	VMAXPS     Y11, Y3, Y3
-	VMINPS     Y13, Y5, Y11
-	VMAXPS     Y13, Y5, Y5
-	VMINPS     Y15, Y7, Y13
-	VMAXPS     Y15, Y7, Y7
-	VMINPS     Y4, Y12, Y15
-	VMAXPS     Y4, Y12, Y4
-	VMINPS     Y2, Y10, Y12
-	VMAXPS     Y2, Y10, Y2
-	VMINPS     Y1, Y8, Y10
-	VMAXPS     Y1, Y8, Y1
-	VMINPS     Y0, Y6, Y8
-	VMAXPS     Y0, Y6, Y0
-	VMINPS     (SI), Y11, Y6
-	VMAXPS     (SI), Y11, Y11
-	VMOVUPS    Y6, (SI)
-	VMINPS     Y13, Y14, Y6
-	VMAXPS     Y13, Y14, Y13
-	VMINPS     Y5, Y9, Y14
-	VMAXPS     Y5, Y9, Y5
-	VMINPS     Y7, Y3, Y9
-	VMAXPS     Y7, Y3, Y3
-	VMINPS     Y10, Y15, Y7
-	VMAXPS     Y10, Y15, Y10
-	VMINPS     Y8, Y12, Y15
-	VMAXPS     Y8, Y12, Y8
-	VMINPS     Y1, Y4, Y12
-	VMAXPS     Y1, Y4, Y1
-	VMINPS     Y0, Y2, Y4
-	VMAXPS     Y0, Y2, Y0
-	VMINPS     (SI), Y6, Y2
-	VMAXPS     (SI), Y6, Y6
-	VMOVUPS    Y2, (SI)
-	VMOVUPS    Y6, (SI)(R8*1)
-	VMINPS     Y13, Y11, Y2
-	VMAXPS     Y13, Y11, Y6
-	VMOVUPS    Y2, (SI)(R8*2)
-	VMOVUPS    Y6, (SI)(R10*1)
-	VMINPS     Y9, Y14, Y2
-	VMAXPS     Y9, Y14, Y6
-	VMOVUPS    Y2, (SI)(R8*4)
-	VMOVUPS    Y6, (SI)(R11*1)
-	VMINPS     Y3, Y5, Y2
-	VMAXPS     Y3, Y5, Y3
-	VMOVUPS    Y2, (SI)(R10*2)
-	VMOVUPS    Y3, (SI)(R12*1)
-	VMINPS     Y15, Y7, Y2
-	VMAXPS     Y15, Y7, Y3
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y3, (DI)(R8*1)
-	VMINPS     Y8, Y10, Y2
-	VMAXPS     Y8, Y10, Y3
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y3, (DI)(R10*1)
-	VMINPS     Y4, Y12, Y2
-	VMAXPS     Y4, Y12, Y3
-	VMOVUPS    Y2, (DI)(R8*4)
-	VMOVUPS    Y3, (DI)(R11*1)
-	VMINPS     Y0, Y1, Y2
-	VMAXPS     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)(R10*2)
-	VMOVUPS    Y0, (DI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op43
+	SAMPLES_op43(SORT_PS)
 
 block_done:
-	MOVQ    16(AX), R9
+	MOVQ 16(AX), R9
 	MOVLQSX 28(DX), R13
-	ADDQ    R13, SI
+	ADDQ R13, SI
 	MOVLQSX 32(DX), R13
-	ADDQ    R13, DI
-	SUBQ    $+1, R9
-	MOVQ    R9, 16(AX)
-	CMPQ    R9, $+0
-	JGT     block
-	ADDQ    $+36, DX
-	JMP     step
+	ADDQ R13, DI
+	SUBQ $+1, R9
+	MOVQ R9, 16(AX)
+	CMPQ R9, $+0
+	JGT block
+	ADDQ $+36, DX
+	JMP step
 
 sorted:
-	MOVQ         AX, DX
-	MOVQ         k+24(FP), BX
-	MOVQ         k+24(FP), SI
-	ADDQ         $+128, DX
-	SUBQ         $+1, BX
-	SHLQ         $0x05, BX
-	ADDQ         DX, BX
-	SHRQ         $0x01, SI
-	MOVQ         top+72(FP), DI
-	MOVQ         DI, 16(AX)
-	VBROADCASTSD 16(AX), Y0
-	MOVQ         24(AX), DI
-	VMOVUPS      (DI), Y1
-	VPXOR        Y2, Y2, Y2
-	VPXOR        Y3, Y3, Y3
-	VMOVUPS      32(DI), Y4
-	VPXOR        Y5, Y5, Y5
-	VPXOR        Y6, Y6, Y6
+	SAMPLES_sorted()
+	VMOVUPS 32(DI), Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
 
 pairs:
-	VCVTPS2PD   (DX), Y7
-	VCVTPS2PD   (BX), Y8
-	VSUBPD      Y7, Y8, Y9
+	VCVTPS2PD (DX), Y7
+	VCVTPS2PD (BX), Y8
+	VSUBPD Y7, Y8, Y9
 	VFMADD231PD Y9, Y0, Y3
-	VSUBPD      Y1, Y7, Y7
-	VPAND       c64_7fffffffffffffff<>+0(SB), Y7, Y7
-	VSUBPD      Y1, Y8, Y8
-	VPAND       c64_7fffffffffffffff<>+0(SB), Y8, Y8
-	VADDPD      Y8, Y7, Y7
-	VADDPD      Y7, Y2, Y2
-	VCVTPS2PD   16(DX), Y7
-	VCVTPS2PD   16(BX), Y8
-	VSUBPD      Y7, Y8, Y9
+	VSUBPD Y1, Y7, Y7
+	VPAND c64_7fffffffffffffff<>+0(SB), Y7, Y7
+	VSUBPD Y1, Y8, Y8
+	VPAND c64_7fffffffffffffff<>+0(SB), Y8, Y8
+	VADDPD Y8, Y7, Y7
+	VADDPD Y7, Y2, Y2
+	VCVTPS2PD 16(DX), Y7
+	VCVTPS2PD 16(BX), Y8
+	VSUBPD Y7, Y8, Y9
 	VFMADD231PD Y9, Y0, Y6
-	VSUBPD      Y4, Y7, Y7
-	VPAND       c64_7fffffffffffffff<>+0(SB), Y7, Y7
-	VSUBPD      Y4, Y8, Y8
-	VPAND       c64_7fffffffffffffff<>+0(SB), Y8, Y8
-	VADDPD      Y8, Y7, Y7
-	VADDPD      Y7, Y5, Y5
-	PREFETCHT0  (CX)
-	ADDQ        $+64, CX
-	VSUBPD      c64_4000000000000000<>+0(SB), Y0, Y0
-	ADDQ        $+32, DX
-	SUBQ        $+32, BX
-	SUBQ        $+1, SI
-	CMPQ        SI, $+0
-	JGT         pairs
-	MOVQ        k+24(FP), CX
-	ANDQ        $+1, CX
-	TESTQ       CX, CX
-	JEQ         even
-	VCVTPS2PD   (DX), Y0
-	VSUBPD      Y1, Y0, Y0
-	VPAND       c64_7fffffffffffffff<>+0(SB), Y0, Y0
-	VADDPD      Y0, Y2, Y2
-	VCVTPS2PD   16(DX), Y0
-	VSUBPD      Y4, Y0, Y0
-	VPAND       c64_7fffffffffffffff<>+0(SB), Y0, Y0
-	VADDPD      Y0, Y5, Y5
+	VSUBPD Y4, Y7, Y7
+	SAMPLES_pairs(Y7, Y4, Y8, Y5)
+	VCVTPS2PD (DX), Y0
+	VSUBPD Y1, Y0, Y0
+	VPAND c64_7fffffffffffffff<>+0(SB), Y0, Y0
+	VADDPD Y0, Y2, Y2
+	VCVTPS2PD 16(DX), Y0
+	VSUBPD Y4, Y0, Y0
+	VPAND c64_7fffffffffffffff<>+0(SB), Y0, Y0
+	VADDPD Y0, Y5, Y5
 
 even:
-	VPXOR       Y0, Y0, Y0
-	VCVTPS2PD   64(AX), Y7
+	VPXOR Y0, Y0, Y0
+	VCVTPS2PD 64(AX), Y7
 	VFMADD231PD Y0, Y1, Y7
-	VCMPPD      $0x03, Y7, Y7, Y1
-	VBLENDVPS   Y1, c64_7ff8000000000000<>+0(SB), Y2, Y2
-	VBLENDVPS   Y1, c64_7ff8000000000000<>+0(SB), Y3, Y3
-	VCVTPS2PD   80(AX), Y1
+	VCMPPD $0x03, Y7, Y7, Y1
+	VBLENDVPS Y1, c64_7ff8000000000000<>+0(SB), Y2, Y2
+	VBLENDVPS Y1, c64_7ff8000000000000<>+0(SB), Y3, Y3
+	VCVTPS2PD 80(AX), Y1
 	VFMADD231PD Y0, Y4, Y1
-	VCMPPD      $0x03, Y1, Y1, Y0
-	VBLENDVPS   Y0, c64_7ff8000000000000<>+0(SB), Y5, Y5
-	VBLENDVPS   Y0, c64_7ff8000000000000<>+0(SB), Y6, Y6
-	MOVQ        24(AX), CX
-	ADDQ        $+64, CX
-	MOVQ        CX, 24(AX)
-	MOVQ        32(AX), CX
-	VMOVUPS     Y2, (CX)
-	VMOVUPS     Y5, 32(CX)
-	ADDQ        $+64, CX
-	MOVQ        CX, 32(AX)
-	MOVQ        40(AX), CX
-	VMOVUPS     Y3, (CX)
-	VMOVUPS     Y6, 32(CX)
-	ADDQ        $+64, CX
-	MOVQ        CX, 40(AX)
-	MOVQ        (AX), CX
-	MOVQ        8(AX), DX
-	MOVQ        stride+32(FP), BX
-	SHLQ        $0x05, BX
-	ADDQ        BX, CX
-	SUBQ        $+8, DX
-	MOVQ        CX, (AX)
-	MOVQ        DX, 8(AX)
-	CMPQ        DX, $+0
-	JGT         tile
-	VZEROUPPER
-	RET
+	VCMPPD $0x03, Y1, Y1, Y0
+	VBLENDVPS Y0, c64_7ff8000000000000<>+0(SB), Y5, Y5
+	VBLENDVPS Y0, c64_7ff8000000000000<>+0(SB), Y6, Y6
+	MOVQ 24(AX), CX
+	ADDQ $+64, CX
+	MOVQ CX, 24(AX)
+	MOVQ 32(AX), CX
+	VMOVUPS Y2, (CX)
+	VMOVUPS Y5, 32(CX)
+	ADDQ $+64, CX
+	MOVQ CX, 32(AX)
+	MOVQ 40(AX), CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y6, 32(CX)
+	ADDQ $+64, CX
+	MOVQ CX, 40(AX)
+	SAMPLES_even($+8)
 
 // func SampleSpreadF64(w *float64, x *float64, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·SampleSpreadF64(SB), NOSPLIT, $0-80
-	MOVQ w+0(FP), AX
-	ADDQ $+63, AX
-	ANDQ $-64, AX
-	MOVQ x+8(FP), CX
-	MOVQ CX, (AX)
-	MOVQ rows+16(FP), CX
-	MOVQ CX, 8(AX)
-	MOVQ y+48(FP), CX
-	MOVQ CX, 24(AX)
-	MOVQ abs+56(FP), CX
-	MOVQ CX, 32(AX)
-	MOVQ spread+64(FP), CX
-	MOVQ CX, 40(AX)
+	SAMPLES_start_4()
 
 tile:
-	MOVQ  (AX), CX
-	MOVQ  stride+32(FP), DX
-	SHLQ  $0x05, DX
-	ADDQ  DX, CX
-	MOVQ  8(AX), DX
-	CMPQ  DX, $+4
-	JLT   fetch_fewer
-	MOVQ  (AX), DX
-	MOVQ  stride+32(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  AX, SI
-	MOVQ  k+24(FP), DI
+	MOVQ (AX), CX
+	MOVQ stride+32(FP), DX
+	SHLQ $0x05, DX
+	ADDQ DX, CX
+	MOVQ 8(AX), DX
+	CMPQ DX, $+4
+	JLT fetch_fewer
+	MOVQ (AX), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x03, BX
+	MOVQ AX, SI
+	MOVQ k+24(FP), DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
-	MOVQ  BX, R8
-	SHLQ  $0x01, R8
+	MOVQ BX, R8
+	SHLQ $0x01, R8
 
 fetch_many:
-	MOVQ           DX, R9
+	MOVQ DX, R9
 	VBROADCASTF128 (R9), Y3
 	VBROADCASTF128 (R9)(BX*1), Y4
-	ADDQ           R8, R9
-	VINSERTF128    $0x01, (R9), Y3, Y3
-	VINSERTF128    $0x01, (R9)(BX*1), Y4, Y4
-	VUNPCKLPD      Y4, Y3, Y5
-	VUNPCKHPD      Y4, Y3, Y3
-	VFMADD231PD    Y0, Y5, Y1
-	PREFETCHT0     (CX)
-	ADDQ           $+64, CX
-	VMOVUPS        Y5, 128(SI)
-	VFMADD231PD    Y0, Y3, Y2
-	VMOVUPS        Y3, 160(SI)
-	ADDQ           $+16, DX
-	ADDQ           $+64, SI
-	SUBQ           $+2, DI
-	CMPQ           DI, $+2
-	JGE            fetch_many
-	TESTQ          DI, DI
-	JEQ            fetch_end
-	SUBQ           $+2, DI
-	SHLQ           $0x03, DI
-	ADDQ           DI, DX
-	SHLQ           $0x02, DI
-	ADDQ           DI, SI
-	MOVQ           $+2, DI
-	JMP            fetch_many
+	ADDQ R8, R9
+	VINSERTF128 $0x01, (R9), Y3, Y3
+	VINSERTF128 $0x01, (R9)(BX*1), Y4, Y4
+	VUNPCKLPD Y4, Y3, Y5
+	VUNPCKHPD Y4, Y3, Y3
+	VFMADD231PD Y0, Y5, Y1
+	PREFETCHT0 (CX)
+	ADDQ $+64, CX
+	VMOVUPS Y5, 128(SI)
+	VFMADD231PD Y0, Y3, Y2
+	VMOVUPS Y3, 160(SI)
+	ADDQ $+16, DX
+	ADDQ $+64, SI
+	SUBQ $+2, DI
+	CMPQ DI, $+2
+	JGE fetch_many
+	TESTQ DI, DI
+	JEQ fetch_end
+	SUBQ $+2, DI
+	SHLQ $0x03, DI
+	ADDQ DI, DX
+	SHLQ $0x02, DI
+	ADDQ DI, SI
+	MOVQ $+2, DI
+	JMP fetch_many
 
 fetch_end:
-	VADDPD  Y2, Y1, Y0
+	VADDPD Y2, Y1, Y0
 	VMOVUPS Y0, 64(AX)
-	JMP     fetch_done
+	JMP fetch_done
 
 fetch_fewer:
-	MOVQ  (AX), DX
-	MOVQ  stride+32(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  AX, SI
-	MOVQ  k+24(FP), DI
-	MOVQ  8(AX), R8
-	SUBQ  $+1, R8
-	IMULQ BX, R8
-	ADDQ  DX, R8
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
+	SAMPLES_fetch_fewer($0x03)
 
 fetch_fewer_many:
-	MOVQ           DX, R9
+	MOVQ DX, R9
 	VBROADCASTF128 (R9), Y3
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
 	VBROADCASTF128 (R9), Y4
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VINSERTF128    $0x01, (R9), Y3, Y3
-	ADDQ           BX, R9
-	CMPQ           R8, R9
-	CMOVQLT        R8, R9
-	VINSERTF128    $0x01, (R9), Y4, Y4
-	VUNPCKLPD      Y4, Y3, Y5
-	VUNPCKHPD      Y4, Y3, Y3
-	VFMADD231PD    Y0, Y5, Y1
-	PREFETCHT0     (CX)
-	ADDQ           $+64, CX
-	VMOVUPS        Y5, 128(SI)
-	VFMADD231PD    Y0, Y3, Y2
-	VMOVUPS        Y3, 160(SI)
-	ADDQ           $+16, DX
-	ADDQ           $+16, R8
-	ADDQ           $+64, SI
-	SUBQ           $+2, DI
-	CMPQ           DI, $+2
-	JGE            fetch_fewer_many
-	TESTQ          DI, DI
-	JEQ            fetch_fewer_end
-	SUBQ           $+2, DI
-	SHLQ           $0x03, DI
-	ADDQ           DI, DX
-	ADDQ           DI, R8
-	SHLQ           $0x02, DI
-	ADDQ           DI, SI
-	MOVQ           $+2, DI
-	JMP            fetch_fewer_many
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF128 $0x01, (R9), Y3, Y3
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF128 $0x01, (R9), Y4, Y4
+	VUNPCKLPD Y4, Y3, Y5
+	VUNPCKHPD Y4, Y3, Y3
+	VFMADD231PD Y0, Y5, Y1
+	PREFETCHT0 (CX)
+	ADDQ $+64, CX
+	VMOVUPS Y5, 128(SI)
+	VFMADD231PD Y0, Y3, Y2
+	VMOVUPS Y3, 160(SI)
+	ADDQ $+16, DX
+	ADDQ $+16, R8
+	ADDQ $+64, SI
+	SUBQ $+2, DI
+	CMPQ DI, $+2
+	JGE fetch_fewer_many
+	TESTQ DI, DI
+	JEQ fetch_fewer_end
+	SUBQ $+2, DI
+	SHLQ $0x03, DI
+	ADDQ DI, DX
+	ADDQ DI, R8
+	SHLQ $0x02, DI
+	ADDQ DI, SI
+	MOVQ $+2, DI
+	JMP fetch_fewer_many
 
 fetch_fewer_end:
-	VADDPD  Y2, Y1, Y0
+	VADDPD Y2, Y1, Y0
 	VMOVUPS Y0, 64(AX)
 
 fetch_done:
 	MOVQ steps+40(FP), DX
 
 step:
-	MOVLQSX (DX), BX
-	TESTQ   BX, BX
-	JEQ     sorted
-	MOVQ    AX, BX
-	ADDQ    $+128, BX
-	MOVLQSX 8(DX), SI
-	MOVLQSX 12(DX), DI
-	ADDQ    BX, SI
-	ADDQ    BX, DI
-	MOVLQSX 24(DX), BX
-	MOVQ    BX, 16(AX)
-	MOVLQSX 20(DX), BX
-	MOVLQSX 16(DX), R8
-	MOVQ    R8, R9
-	ADDQ    R9, R9
-	MOVQ    R8, R10
-	ADDQ    R9, R10
-	MOVQ    R10, R11
-	ADDQ    R9, R11
-	MOVQ    R11, R12
-	ADDQ    R9, R12
+	SAMPLES_step()
 
 block:
-	MOVLQSX 4(DX), R9
-	MOVLQSX (DX), R13
-	CMPQ    R13, $+23
-	JGE     from23
-	CMPQ    R13, $+12
-	JGE     from12
-	CMPQ    R13, $+7
-	JGE     from7
-	CMPQ    R13, $+4
-	JGE     from4
-	CMPQ    R13, $+3
-	JGE     from3
+	SAMPLES_block()
 
 op2:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, (SI)
-	VMOVUPS    Y0, 32(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op2
-	JMP        block_done
+	SAMPLES_op2(SORT_PD)
 
 from3:
+
 op3:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMINPD     Y1, Y2, Y3
-	VMAXPD     Y1, Y2, Y1
-	VMOVUPS    Y3, (SI)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, 32(SI)
-	VMOVUPS    Y0, 64(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op3
-	JMP        block_done
+	SAMPLES_op3(SORT_PD)
 
 from4:
 	CMPQ R13, $+5
-	JGE  from5
+	JGE from5
 
 op4:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMINPD     Y4, Y2, Y3
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y3, (SI)
-	VMINPD     Y1, Y0, Y3
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y0, 96(SI)
-	VMINPD     Y2, Y3, Y0
-	VMAXPD     Y2, Y3, Y1
-	VMOVUPS    Y0, 32(SI)
-	VMOVUPS    Y1, 64(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op4
-	JMP        block_done
+	SAMPLES_op4(SORT_PD)
 
 from5:
 	CMPQ R13, $+6
-	JGE  from6
+	JGE from6
 
 op5:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMINPD     Y4, Y2, Y3
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y0, Y4
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    128(SI), Y1
-	VMINPD     Y1, Y3, Y5
-	VMAXPD     Y1, Y3, Y1
-	VMOVUPS    Y5, (SI)
-	VMINPD     Y2, Y4, Y3
-	VMAXPD     Y2, Y4, Y2
-	VMINPD     Y1, Y3, Y4
-	VMAXPD     Y1, Y3, Y1
-	VMOVUPS    Y4, 32(SI)
-	VMINPD     Y1, Y2, Y3
-	VMAXPD     Y1, Y2, Y1
-	VMOVUPS    Y3, 64(SI)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, 96(SI)
-	VMOVUPS    Y0, 128(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op5
-	JMP        block_done
+	SAMPLES_op5(SORT_PD)
 
 from6:
+
 op6:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y4, Y2, Y5
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y0, Y4
-	VMAXPD     Y1, Y0, Y0
-	VMINPD     Y6, Y5, Y1
-	VMAXPD     Y6, Y5, Y5
-	VMOVUPS    Y1, (SI)
-	VMINPD     Y3, Y4, Y1
-	VMAXPD     Y3, Y4, Y3
-	VMINPD     Y2, Y1, Y4
-	VMAXPD     Y2, Y1, Y1
-	VMINPD     Y5, Y4, Y2
-	VMAXPD     Y5, Y4, Y4
-	VMOVUPS    Y2, 32(SI)
-	VMINPD     Y4, Y1, Y2
-	VMAXPD     Y4, Y1, Y1
-	VMOVUPS    Y2, 64(SI)
-	VMINPD     Y3, Y0, Y2
-	VMAXPD     Y3, Y0, Y0
-	VMOVUPS    Y0, 160(SI)
-	VMINPD     Y1, Y2, Y0
-	VMAXPD     Y1, Y2, Y1
-	VMOVUPS    Y0, 96(SI)
-	VMOVUPS    Y1, 128(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op6
-	JMP        block_done
+	SAMPLES_op6(SORT_PD)
 
 from7:
 	CMPQ R13, $+9
-	JGE  from9
+	JGE from9
 	CMPQ R13, $+8
-	JGE  from8
+	JGE from8
 
 op7:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y4, Y2, Y5
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y0, Y4
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    192(SI), Y1
-	VMINPD     Y1, Y6, Y7
-	VMAXPD     Y1, Y6, Y1
-	VMINPD     Y7, Y5, Y6
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    Y6, (SI)
-	VMINPD     Y3, Y4, Y6
-	VMAXPD     Y3, Y4, Y3
-	VMINPD     Y1, Y2, Y4
-	VMAXPD     Y1, Y2, Y1
-	VMINPD     Y4, Y6, Y2
-	VMAXPD     Y4, Y6, Y4
-	VMINPD     Y5, Y2, Y6
-	VMAXPD     Y5, Y2, Y2
-	VMOVUPS    Y6, 32(SI)
-	VMINPD     Y2, Y4, Y5
-	VMAXPD     Y2, Y4, Y2
-	VMOVUPS    Y5, 64(SI)
-	VMINPD     Y1, Y3, Y4
-	VMAXPD     Y1, Y3, Y1
-	VMINPD     Y4, Y0, Y3
-	VMAXPD     Y4, Y0, Y0
-	VMINPD     Y2, Y3, Y4
-	VMAXPD     Y2, Y3, Y2
-	VMOVUPS    Y4, 96(SI)
-	VMOVUPS    Y2, 128(SI)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, 160(SI)
-	VMOVUPS    Y0, 192(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op7
-	JMP        block_done
+	SAMPLES_op7(SORT_PD)
 
 from8:
+
 op8:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMINPD     Y4, Y2, Y7
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y0, Y4
-	VMAXPD     Y1, Y0, Y0
-	VMINPD     Y8, Y6, Y1
-	VMAXPD     Y8, Y6, Y6
-	VMINPD     Y5, Y3, Y8
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y1, Y7, Y5
-	VMAXPD     Y1, Y7, Y1
-	VMOVUPS    Y5, (SI)
-	VMINPD     Y8, Y4, Y5
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y6, Y2, Y7
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y3, Y0, Y6
-	VMAXPD     Y3, Y0, Y0
-	VMINPD     Y7, Y5, Y3
-	VMAXPD     Y7, Y5, Y5
-	VMINPD     Y1, Y3, Y7
-	VMAXPD     Y1, Y3, Y1
-	VMOVUPS    Y7, 32(SI)
-	VMINPD     Y1, Y5, Y3
-	VMAXPD     Y1, Y5, Y1
-	VMOVUPS    Y3, 64(SI)
-	VMINPD     Y2, Y4, Y3
-	VMAXPD     Y2, Y4, Y2
-	VMINPD     Y3, Y6, Y4
-	VMAXPD     Y3, Y6, Y3
-	VMINPD     Y1, Y4, Y5
-	VMAXPD     Y1, Y4, Y1
-	VMOVUPS    Y5, 96(SI)
-	VMOVUPS    Y1, 128(SI)
-	VMINPD     Y2, Y3, Y1
-	VMAXPD     Y2, Y3, Y2
-	VMOVUPS    Y1, 160(SI)
-	VMINPD     Y0, Y2, Y1
-	VMAXPD     Y0, Y2, Y0
-	VMOVUPS    Y1, 192(SI)
-	VMOVUPS    Y0, 224(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op8
-	JMP        block_done
+	SAMPLES_op8(SORT_PD)
 
 from9:
 	CMPQ R13, $+10
-	JGE  from10
+	JGE from10
 
 op9:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMINPD     Y4, Y2, Y7
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y0, Y4
-	VMAXPD     Y1, Y0, Y0
-	VMINPD     Y8, Y6, Y1
-	VMAXPD     Y8, Y6, Y6
-	VMINPD     Y5, Y3, Y8
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y1, Y7, Y5
-	VMAXPD     Y1, Y7, Y1
-	VMINPD     Y8, Y4, Y7
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y6, Y2, Y8
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y3, Y0, Y6
-	VMAXPD     Y3, Y0, Y0
-	VMOVUPS    256(SI), Y3
-	VMINPD     Y3, Y5, Y9
-	VMAXPD     Y3, Y5, Y3
-	VMOVUPS    Y9, (SI)
-	VMINPD     Y3, Y1, Y5
-	VMAXPD     Y3, Y1, Y1
-	VMINPD     Y8, Y7, Y3
-	VMAXPD     Y8, Y7, Y7
-	VMINPD     Y5, Y3, Y8
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    Y8, 32(SI)
-	VMINPD     Y1, Y7, Y5
-	VMAXPD     Y1, Y7, Y1
-	VMINPD     Y3, Y5, Y7
-	VMAXPD     Y3, Y5, Y3
-	VMOVUPS    Y7, 64(SI)
-	VMINPD     Y2, Y4, Y5
-	VMAXPD     Y2, Y4, Y2
-	VMINPD     Y1, Y6, Y4
-	VMAXPD     Y1, Y6, Y1
-	VMINPD     Y1, Y2, Y6
-	VMAXPD     Y1, Y2, Y1
-	VMINPD     Y5, Y4, Y2
-	VMAXPD     Y5, Y4, Y4
-	VMINPD     Y3, Y2, Y5
-	VMAXPD     Y3, Y2, Y2
-	VMOVUPS    Y5, 96(SI)
-	VMOVUPS    Y2, 128(SI)
-	VMINPD     Y6, Y4, Y2
-	VMAXPD     Y6, Y4, Y3
-	VMOVUPS    Y2, 160(SI)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y0, 256(SI)
-	VMINPD     Y2, Y3, Y0
-	VMAXPD     Y2, Y3, Y1
-	VMOVUPS    Y0, 192(SI)
-	VMOVUPS    Y1, 224(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op9
-	JMP        block_done
+	SAMPLES_op9(SORT_PD)
 
 from10:
 	CMPQ R13, $+11
-	JGE  from11
+	JGE from11
 
 op10:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMINPD     Y4, Y2, Y9
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y0, Y4
-	VMAXPD     Y1, Y0, Y0
-	VMINPD     Y8, Y6, Y1
-	VMAXPD     Y8, Y6, Y6
-	VMINPD     Y5, Y3, Y8
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y1, Y9, Y5
-	VMAXPD     Y1, Y9, Y1
-	VMINPD     Y8, Y4, Y9
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y6, Y2, Y8
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y3, Y0, Y6
-	VMAXPD     Y3, Y0, Y0
-	VMINPD     Y10, Y5, Y3
-	VMAXPD     Y10, Y5, Y5
-	VMOVUPS    Y3, (SI)
-	VMINPD     Y7, Y9, Y3
-	VMAXPD     Y7, Y9, Y7
-	VMINPD     Y7, Y2, Y9
-	VMAXPD     Y7, Y2, Y2
-	VMINPD     Y5, Y1, Y7
-	VMAXPD     Y5, Y1, Y1
-	VMINPD     Y8, Y3, Y5
-	VMAXPD     Y8, Y3, Y3
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    Y8, 32(SI)
-	VMINPD     Y1, Y3, Y7
-	VMAXPD     Y1, Y3, Y1
-	VMINPD     Y5, Y7, Y3
-	VMAXPD     Y5, Y7, Y5
-	VMOVUPS    Y3, 64(SI)
-	VMINPD     Y9, Y4, Y3
-	VMAXPD     Y9, Y4, Y4
-	VMINPD     Y1, Y6, Y7
-	VMAXPD     Y1, Y6, Y1
-	VMINPD     Y1, Y4, Y6
-	VMAXPD     Y1, Y4, Y1
-	VMINPD     Y3, Y7, Y4
-	VMAXPD     Y3, Y7, Y3
-	VMINPD     Y2, Y0, Y7
-	VMAXPD     Y2, Y0, Y0
-	VMINPD     Y5, Y4, Y2
-	VMAXPD     Y5, Y4, Y4
-	VMOVUPS    Y2, 96(SI)
-	VMOVUPS    Y4, 128(SI)
-	VMINPD     Y6, Y3, Y2
-	VMAXPD     Y6, Y3, Y3
-	VMOVUPS    Y2, 160(SI)
-	VMINPD     Y1, Y7, Y2
-	VMAXPD     Y1, Y7, Y1
-	VMINPD     Y2, Y3, Y4
-	VMAXPD     Y2, Y3, Y2
-	VMOVUPS    Y4, 192(SI)
-	VMOVUPS    Y2, 224(SI)
-	VMINPD     Y0, Y1, Y2
-	VMAXPD     Y0, Y1, Y0
-	VMOVUPS    Y2, 256(SI)
-	VMOVUPS    Y0, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op10
-	JMP        block_done
+	SAMPLES_op10(SORT_PD)
 
 from11:
+
 op11:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMINPD     Y4, Y2, Y9
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y0, Y4
-	VMAXPD     Y1, Y0, Y0
-	VMINPD     Y8, Y6, Y1
-	VMAXPD     Y8, Y6, Y6
-	VMINPD     Y5, Y3, Y8
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    320(SI), Y5
-	VMINPD     Y5, Y10, Y11
-	VMAXPD     Y5, Y10, Y5
-	VMINPD     Y1, Y9, Y10
-	VMAXPD     Y1, Y9, Y1
-	VMINPD     Y8, Y4, Y9
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y6, Y2, Y8
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y3, Y0, Y6
-	VMAXPD     Y3, Y0, Y0
-	VMINPD     Y11, Y10, Y3
-	VMAXPD     Y11, Y10, Y10
-	VMOVUPS    Y3, (SI)
-	VMINPD     Y7, Y9, Y3
-	VMAXPD     Y7, Y9, Y7
-	VMINPD     Y5, Y8, Y9
-	VMAXPD     Y5, Y8, Y5
-	VMINPD     Y5, Y4, Y8
-	VMAXPD     Y5, Y4, Y4
-	VMINPD     Y7, Y2, Y5
-	VMAXPD     Y7, Y2, Y2
-	VMINPD     Y10, Y1, Y7
-	VMAXPD     Y10, Y1, Y1
-	VMINPD     Y9, Y3, Y10
-	VMAXPD     Y9, Y3, Y3
-	VMINPD     Y7, Y10, Y9
-	VMAXPD     Y7, Y10, Y7
-	VMOVUPS    Y9, 32(SI)
-	VMINPD     Y1, Y3, Y9
-	VMAXPD     Y1, Y3, Y1
-	VMINPD     Y7, Y9, Y3
-	VMAXPD     Y7, Y9, Y7
-	VMOVUPS    Y3, 64(SI)
-	VMINPD     Y5, Y8, Y3
-	VMAXPD     Y5, Y8, Y5
-	VMINPD     Y4, Y2, Y8
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y6, Y4
-	VMAXPD     Y1, Y6, Y1
-	VMINPD     Y1, Y5, Y6
-	VMAXPD     Y1, Y5, Y1
-	VMINPD     Y3, Y4, Y5
-	VMAXPD     Y3, Y4, Y3
-	VMINPD     Y8, Y0, Y4
-	VMAXPD     Y8, Y0, Y0
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    Y8, 96(SI)
-	VMOVUPS    Y5, 128(SI)
-	VMINPD     Y6, Y3, Y5
-	VMAXPD     Y6, Y3, Y3
-	VMOVUPS    Y5, 160(SI)
-	VMINPD     Y1, Y4, Y5
-	VMAXPD     Y1, Y4, Y1
-	VMINPD     Y2, Y0, Y4
-	VMAXPD     Y2, Y0, Y0
-	VMOVUPS    Y0, 320(SI)
-	VMINPD     Y5, Y3, Y0
-	VMAXPD     Y5, Y3, Y2
-	VMOVUPS    Y0, 192(SI)
-	VMOVUPS    Y2, 224(SI)
-	VMINPD     Y4, Y1, Y0
-	VMAXPD     Y4, Y1, Y1
-	VMOVUPS    Y0, 256(SI)
-	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op11
-	JMP        block_done
+	SAMPLES_op11(SORT_PD)
 
 from12:
 	CMPQ R13, $+17
-	JGE  from17
+	JGE from17
 	CMPQ R13, $+14
-	JGE  from14
+	JGE from14
 	CMPQ R13, $+13
-	JGE  from13
+	JGE from13
 
 op12:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMOVUPS    320(SI), Y9
-	VMOVUPS    352(SI), Y11
-	VMINPD     Y11, Y9, Y12
-	VMAXPD     Y11, Y9, Y9
-	VMINPD     Y4, Y2, Y11
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y0, Y4
-	VMAXPD     Y1, Y0, Y0
-	VMINPD     Y8, Y6, Y1
-	VMAXPD     Y8, Y6, Y6
-	VMINPD     Y5, Y3, Y8
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y12, Y10, Y5
-	VMAXPD     Y12, Y10, Y10
-	VMINPD     Y9, Y7, Y12
-	VMAXPD     Y9, Y7, Y7
-	VMINPD     Y1, Y11, Y9
-	VMAXPD     Y1, Y11, Y1
-	VMINPD     Y8, Y4, Y11
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y6, Y2, Y8
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y3, Y0, Y6
-	VMAXPD     Y3, Y0, Y0
-	VMINPD     Y5, Y9, Y3
-	VMAXPD     Y5, Y9, Y5
-	VMOVUPS    Y3, (SI)
-	VMINPD     Y12, Y11, Y3
-	VMAXPD     Y12, Y11, Y9
-	VMINPD     Y10, Y8, Y11
-	VMAXPD     Y10, Y8, Y8
-	VMINPD     Y7, Y6, Y10
-	VMAXPD     Y7, Y6, Y6
-	VMINPD     Y8, Y4, Y7
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y9, Y2, Y8
-	VMAXPD     Y9, Y2, Y2
-	VMINPD     Y5, Y1, Y9
-	VMAXPD     Y5, Y1, Y1
-	VMINPD     Y6, Y0, Y5
-	VMAXPD     Y6, Y0, Y0
-	VMOVUPS    Y0, 352(SI)
-	VMINPD     Y11, Y3, Y0
-	VMAXPD     Y11, Y3, Y3
-	VMINPD     Y9, Y0, Y6
-	VMAXPD     Y9, Y0, Y0
-	VMOVUPS    Y6, 32(SI)
-	VMINPD     Y1, Y3, Y6
-	VMAXPD     Y1, Y3, Y1
-	VMINPD     Y0, Y6, Y3
-	VMAXPD     Y0, Y6, Y0
-	VMOVUPS    Y3, 64(SI)
-	VMINPD     Y8, Y7, Y3
-	VMAXPD     Y8, Y7, Y6
-	VMINPD     Y4, Y2, Y7
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y10, Y4
-	VMAXPD     Y1, Y10, Y1
-	VMINPD     Y1, Y6, Y8
-	VMAXPD     Y1, Y6, Y1
-	VMINPD     Y3, Y4, Y6
-	VMAXPD     Y3, Y4, Y3
-	VMINPD     Y7, Y5, Y4
-	VMAXPD     Y7, Y5, Y5
-	VMINPD     Y0, Y6, Y7
-	VMAXPD     Y0, Y6, Y0
-	VMOVUPS    Y7, 96(SI)
-	VMOVUPS    Y0, 128(SI)
-	VMINPD     Y8, Y3, Y0
-	VMAXPD     Y8, Y3, Y3
-	VMOVUPS    Y0, 160(SI)
-	VMINPD     Y1, Y4, Y0
-	VMAXPD     Y1, Y4, Y1
-	VMINPD     Y2, Y5, Y4
-	VMAXPD     Y2, Y5, Y2
-	VMOVUPS    Y2, 320(SI)
-	VMINPD     Y0, Y3, Y2
-	VMAXPD     Y0, Y3, Y0
-	VMOVUPS    Y2, 192(SI)
-	VMOVUPS    Y0, 224(SI)
-	VMINPD     Y4, Y1, Y0
-	VMAXPD     Y4, Y1, Y1
-	VMOVUPS    Y0, 256(SI)
-	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op12
-	JMP        block_done
+	SAMPLES_op12(SORT_PD)
 
 from13:
+
 op13:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMOVUPS    320(SI), Y9
-	VMOVUPS    352(SI), Y11
-	VMINPD     Y11, Y9, Y12
-	VMAXPD     Y11, Y9, Y9
-	VMINPD     Y4, Y2, Y11
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y0, Y4
-	VMAXPD     Y1, Y0, Y0
-	VMINPD     Y8, Y6, Y1
-	VMAXPD     Y8, Y6, Y6
-	VMINPD     Y5, Y3, Y8
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y12, Y10, Y5
-	VMAXPD     Y12, Y10, Y10
-	VMINPD     Y9, Y7, Y12
-	VMAXPD     Y9, Y7, Y7
-	VMINPD     Y1, Y11, Y9
-	VMAXPD     Y1, Y11, Y1
-	VMINPD     Y8, Y4, Y11
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y6, Y2, Y8
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y3, Y0, Y6
-	VMAXPD     Y3, Y0, Y0
-	VMOVUPS    384(SI), Y3
-	VMINPD     Y3, Y5, Y13
-	VMAXPD     Y3, Y5, Y3
-	VMINPD     Y13, Y9, Y5
-	VMAXPD     Y13, Y9, Y9
-	VMOVUPS    Y5, (SI)
-	VMINPD     Y12, Y11, Y5
-	VMAXPD     Y12, Y11, Y11
-	VMINPD     Y10, Y8, Y12
-	VMAXPD     Y10, Y8, Y8
-	VMINPD     Y7, Y6, Y10
-	VMAXPD     Y7, Y6, Y6
-	VMINPD     Y3, Y1, Y7
-	VMAXPD     Y3, Y1, Y1
-	VMINPD     Y8, Y4, Y3
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y11, Y2, Y8
-	VMAXPD     Y11, Y2, Y2
-	VMINPD     Y1, Y10, Y11
-	VMAXPD     Y1, Y10, Y1
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMINPD     Y6, Y0, Y9
-	VMAXPD     Y6, Y0, Y0
-	VMINPD     Y12, Y5, Y6
-	VMAXPD     Y12, Y5, Y5
-	VMINPD     Y10, Y6, Y12
-	VMAXPD     Y10, Y6, Y6
-	VMOVUPS    Y12, 32(SI)
-	VMINPD     Y7, Y5, Y10
-	VMAXPD     Y7, Y5, Y5
-	VMINPD     Y6, Y10, Y7
-	VMAXPD     Y6, Y10, Y6
-	VMOVUPS    Y7, 64(SI)
-	VMINPD     Y8, Y3, Y7
-	VMAXPD     Y8, Y3, Y3
-	VMINPD     Y4, Y2, Y8
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y5, Y11, Y4
-	VMAXPD     Y5, Y11, Y5
-	VMINPD     Y1, Y9, Y10
-	VMAXPD     Y1, Y9, Y1
-	VMINPD     Y5, Y3, Y9
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y1, Y2, Y5
-	VMAXPD     Y1, Y2, Y1
-	VMINPD     Y7, Y4, Y2
-	VMAXPD     Y7, Y4, Y4
-	VMINPD     Y8, Y10, Y7
-	VMAXPD     Y8, Y10, Y8
-	VMINPD     Y6, Y2, Y10
-	VMAXPD     Y6, Y2, Y2
-	VMOVUPS    Y10, 96(SI)
-	VMOVUPS    Y2, 128(SI)
-	VMINPD     Y9, Y4, Y2
-	VMAXPD     Y9, Y4, Y4
-	VMOVUPS    Y2, 160(SI)
-	VMINPD     Y3, Y7, Y2
-	VMAXPD     Y3, Y7, Y3
-	VMINPD     Y5, Y8, Y6
-	VMAXPD     Y5, Y8, Y5
-	VMOVUPS    Y5, 320(SI)
-	VMINPD     Y1, Y0, Y5
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y5, 352(SI)
-	VMOVUPS    Y0, 384(SI)
-	VMINPD     Y2, Y4, Y0
-	VMAXPD     Y2, Y4, Y1
-	VMOVUPS    Y0, 192(SI)
-	VMOVUPS    Y1, 224(SI)
-	VMINPD     Y6, Y3, Y0
-	VMAXPD     Y6, Y3, Y1
-	VMOVUPS    Y0, 256(SI)
-	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op13
-	JMP        block_done
+	SAMPLES_op13(SORT_PD)
 
 from14:
 	CMPQ R13, $+15
-	JGE  from15
+	JGE from15
 
 op14:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMOVUPS    320(SI), Y9
-	VMOVUPS    352(SI), Y11
-	VMINPD     Y11, Y9, Y12
-	VMAXPD     Y11, Y9, Y9
-	VMOVUPS    384(SI), Y11
-	VMOVUPS    416(SI), Y13
-	VMINPD     Y13, Y11, Y14
-	VMAXPD     Y13, Y11, Y11
-	VMINPD     Y4, Y2, Y13
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y0, Y4
-	VMAXPD     Y1, Y0, Y0
-	VMINPD     Y8, Y6, Y1
-	VMAXPD     Y8, Y6, Y6
-	VMINPD     Y5, Y3, Y8
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y12, Y10, Y5
-	VMAXPD     Y12, Y10, Y10
-	VMINPD     Y9, Y7, Y12
-	VMAXPD     Y9, Y7, Y7
-	VMINPD     Y1, Y13, Y9
-	VMAXPD     Y1, Y13, Y1
-	VMINPD     Y8, Y4, Y13
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y6, Y2, Y8
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y3, Y0, Y6
-	VMAXPD     Y3, Y0, Y0
-	VMINPD     Y14, Y5, Y3
-	VMAXPD     Y14, Y5, Y5
-	VMINPD     Y11, Y12, Y14
-	VMAXPD     Y11, Y12, Y11
-	VMINPD     Y3, Y9, Y12
-	VMAXPD     Y3, Y9, Y3
-	VMOVUPS    Y12, (SI)
-	VMINPD     Y14, Y13, Y9
-	VMAXPD     Y14, Y13, Y12
-	VMINPD     Y10, Y8, Y13
-	VMAXPD     Y10, Y8, Y8
-	VMINPD     Y7, Y6, Y10
-	VMAXPD     Y7, Y6, Y6
-	VMINPD     Y5, Y1, Y7
-	VMAXPD     Y5, Y1, Y1
-	VMINPD     Y11, Y4, Y5
-	VMAXPD     Y11, Y4, Y4
-	VMINPD     Y8, Y5, Y11
-	VMAXPD     Y8, Y5, Y5
-	VMINPD     Y12, Y2, Y8
-	VMAXPD     Y12, Y2, Y2
-	VMINPD     Y1, Y10, Y12
-	VMAXPD     Y1, Y10, Y1
-	VMINPD     Y3, Y7, Y10
-	VMAXPD     Y3, Y7, Y3
-	VMINPD     Y6, Y0, Y7
-	VMAXPD     Y6, Y0, Y0
-	VMINPD     Y13, Y9, Y6
-	VMAXPD     Y13, Y9, Y9
-	VMINPD     Y10, Y6, Y13
-	VMAXPD     Y10, Y6, Y6
-	VMOVUPS    Y13, 32(SI)
-	VMINPD     Y4, Y7, Y10
-	VMAXPD     Y4, Y7, Y4
-	VMINPD     Y3, Y9, Y7
-	VMAXPD     Y3, Y9, Y3
-	VMINPD     Y6, Y7, Y9
-	VMAXPD     Y6, Y7, Y6
-	VMOVUPS    Y9, 64(SI)
-	VMINPD     Y8, Y11, Y7
-	VMAXPD     Y8, Y11, Y8
-	VMINPD     Y5, Y2, Y9
-	VMAXPD     Y5, Y2, Y2
-	VMINPD     Y4, Y0, Y5
-	VMAXPD     Y4, Y0, Y0
-	VMOVUPS    Y0, 416(SI)
-	VMINPD     Y3, Y12, Y0
-	VMAXPD     Y3, Y12, Y3
-	VMINPD     Y1, Y10, Y4
-	VMAXPD     Y1, Y10, Y1
-	VMINPD     Y3, Y8, Y10
-	VMAXPD     Y3, Y8, Y3
-	VMINPD     Y1, Y2, Y8
-	VMAXPD     Y1, Y2, Y1
-	VMINPD     Y7, Y0, Y2
-	VMAXPD     Y7, Y0, Y0
-	VMINPD     Y9, Y4, Y7
-	VMAXPD     Y9, Y4, Y4
-	VMINPD     Y6, Y2, Y9
-	VMAXPD     Y6, Y2, Y2
-	VMOVUPS    Y9, 96(SI)
-	VMOVUPS    Y2, 128(SI)
-	VMINPD     Y10, Y0, Y2
-	VMAXPD     Y10, Y0, Y0
-	VMOVUPS    Y2, 160(SI)
-	VMINPD     Y3, Y7, Y2
-	VMAXPD     Y3, Y7, Y3
-	VMINPD     Y8, Y4, Y6
-	VMAXPD     Y8, Y4, Y4
-	VMOVUPS    Y4, 320(SI)
-	VMINPD     Y1, Y5, Y4
-	VMAXPD     Y1, Y5, Y1
-	VMOVUPS    Y4, 352(SI)
-	VMOVUPS    Y1, 384(SI)
-	VMINPD     Y2, Y0, Y1
-	VMAXPD     Y2, Y0, Y0
-	VMOVUPS    Y1, 192(SI)
-	VMOVUPS    Y0, 224(SI)
-	VMINPD     Y6, Y3, Y0
-	VMAXPD     Y6, Y3, Y1
-	VMOVUPS    Y0, 256(SI)
-	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op14
-	JMP        block_done
+	SAMPLES_op14(SORT_PD)
 
 from15:
 	CMPQ R13, $+16
-	JGE  from16
+	JGE from16
 
 op15:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    32(SI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    128(SI), Y3
-	VMOVUPS    160(SI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    192(SI), Y5
-	VMOVUPS    224(SI), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    256(SI), Y7
-	VMOVUPS    288(SI), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMOVUPS    320(SI), Y9
-	VMOVUPS    352(SI), Y11
-	VMINPD     Y11, Y9, Y12
-	VMAXPD     Y11, Y9, Y9
-	VMOVUPS    384(SI), Y11
-	VMOVUPS    416(SI), Y13
-	VMINPD     Y13, Y11, Y14
-	VMAXPD     Y13, Y11, Y11
-	VMINPD     Y4, Y2, Y13
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y1, Y0, Y4
-	VMAXPD     Y1, Y0, Y0
-	VMINPD     Y8, Y6, Y1
-	VMAXPD     Y8, Y6, Y6
-	VMINPD     Y5, Y3, Y8
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y12, Y10, Y5
-	VMAXPD     Y12, Y10, Y10
-	VMINPD     Y9, Y7, Y12
-	VMAXPD     Y9, Y7, Y7
-	VMOVUPS    448(SI), Y9
-	VMINPD     Y9, Y14, Y15
-	VMAXPD     Y9, Y14, Y9
-	VMINPD     Y1, Y13, Y14
-	VMAXPD     Y1, Y13, Y1
-	VMINPD     Y8, Y4, Y13
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y6, Y2, Y8
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y3, Y0, Y6
-	VMAXPD     Y3, Y0, Y0
-	VMINPD     Y15, Y5, Y3
-	VMAXPD     Y15, Y5, Y5
-	VMINPD     Y11, Y12, Y15
-	VMAXPD     Y11, Y12, Y11
-	VMINPD     Y9, Y10, Y12
-	VMAXPD     Y9, Y10, Y9
-	VMINPD     Y3, Y14, Y10
-	VMAXPD     Y3, Y14, Y3
-	VMOVUPS    Y10, (SI)
-	VMINPD     Y15, Y13, Y10
-	VMAXPD     Y15, Y13, Y13
-	VMINPD     Y12, Y8, Y14
-	VMAXPD     Y12, Y8, Y8
-	VMINPD     Y7, Y6, Y12
-	VMAXPD     Y7, Y6, Y6
-	VMINPD     Y5, Y1, Y7
-	VMAXPD     Y5, Y1, Y1
-	VMINPD     Y11, Y4, Y5
-	VMAXPD     Y11, Y4, Y4
-	VMINPD     Y9, Y2, Y11
-	VMAXPD     Y9, Y2, Y2
-	VMINPD     Y8, Y5, Y9
-	VMAXPD     Y8, Y5, Y5
-	VMINPD     Y13, Y11, Y8
-	VMAXPD     Y13, Y11, Y11
-	VMINPD     Y1, Y12, Y13
-	VMAXPD     Y1, Y12, Y1
-	VMINPD     Y2, Y4, Y12
-	VMAXPD     Y2, Y4, Y2
-	VMINPD     Y3, Y7, Y4
-	VMAXPD     Y3, Y7, Y3
-	VMINPD     Y6, Y0, Y7
-	VMAXPD     Y6, Y0, Y0
-	VMINPD     Y14, Y10, Y6
-	VMAXPD     Y14, Y10, Y10
-	VMINPD     Y4, Y6, Y14
-	VMAXPD     Y4, Y6, Y4
-	VMOVUPS    Y14, 32(SI)
-	VMINPD     Y12, Y7, Y6
-	VMAXPD     Y12, Y7, Y7
-	VMINPD     Y3, Y10, Y12
-	VMAXPD     Y3, Y10, Y3
-	VMINPD     Y2, Y0, Y10
-	VMAXPD     Y2, Y0, Y0
-	VMOVUPS    Y0, 448(SI)
-	VMINPD     Y4, Y12, Y0
-	VMAXPD     Y4, Y12, Y2
-	VMOVUPS    Y0, 64(SI)
-	VMINPD     Y8, Y9, Y0
-	VMAXPD     Y8, Y9, Y4
-	VMINPD     Y5, Y11, Y8
-	VMAXPD     Y5, Y11, Y5
-	VMINPD     Y7, Y10, Y9
-	VMAXPD     Y7, Y10, Y7
-	VMOVUPS    Y7, 416(SI)
-	VMINPD     Y3, Y13, Y7
-	VMAXPD     Y3, Y13, Y3
-	VMINPD     Y1, Y6, Y10
-	VMAXPD     Y1, Y6, Y1
-	VMINPD     Y3, Y4, Y6
-	VMAXPD     Y3, Y4, Y3
-	VMINPD     Y1, Y5, Y4
-	VMAXPD     Y1, Y5, Y1
-	VMINPD     Y0, Y7, Y5
-	VMAXPD     Y0, Y7, Y0
-	VMINPD     Y8, Y10, Y7
-	VMAXPD     Y8, Y10, Y8
-	VMINPD     Y2, Y5, Y10
-	VMAXPD     Y2, Y5, Y2
-	VMOVUPS    Y10, 96(SI)
-	VMOVUPS    Y2, 128(SI)
-	VMINPD     Y6, Y0, Y2
-	VMAXPD     Y6, Y0, Y0
-	VMOVUPS    Y2, 160(SI)
-	VMINPD     Y3, Y7, Y2
-	VMAXPD     Y3, Y7, Y3
-	VMINPD     Y4, Y8, Y5
-	VMAXPD     Y4, Y8, Y4
-	VMOVUPS    Y4, 320(SI)
-	VMINPD     Y1, Y9, Y4
-	VMAXPD     Y1, Y9, Y1
-	VMOVUPS    Y4, 352(SI)
-	VMOVUPS    Y1, 384(SI)
-	VMINPD     Y2, Y0, Y1
-	VMAXPD     Y2, Y0, Y0
-	VMOVUPS    Y1, 192(SI)
-	VMOVUPS    Y0, 224(SI)
-	VMINPD     Y5, Y3, Y0
-	VMAXPD     Y5, Y3, Y1
-	VMOVUPS    Y0, 256(SI)
-	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op15
-	JMP        block_done
+	SAMPLES_op15(SORT_PD)
 
 from16:
+
 op16:
-	VMOVUPS    32(SI), Y0
-	VMINPD     (SI), Y0, Y1
-	VMAXPD     (SI), Y0, Y0
-	VMOVUPS    Y1, (SI)
-	VMOVUPS    64(SI), Y1
-	VMOVUPS    96(SI), Y2
-	VMINPD     Y2, Y1, Y3
-	VMAXPD     Y2, Y1, Y1
-	VMOVUPS    128(SI), Y2
-	VMOVUPS    160(SI), Y4
-	VMINPD     Y4, Y2, Y5
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    192(SI), Y4
-	VMOVUPS    224(SI), Y6
-	VMINPD     Y6, Y4, Y7
-	VMAXPD     Y6, Y4, Y4
-	VMOVUPS    256(SI), Y6
-	VMOVUPS    288(SI), Y8
-	VMINPD     Y8, Y6, Y9
-	VMAXPD     Y8, Y6, Y6
-	VMOVUPS    320(SI), Y8
-	VMOVUPS    352(SI), Y10
-	VMINPD     Y10, Y8, Y11
-	VMAXPD     Y10, Y8, Y8
-	VMOVUPS    384(SI), Y10
-	VMOVUPS    416(SI), Y12
-	VMINPD     Y12, Y10, Y13
-	VMAXPD     Y12, Y10, Y10
-	VMOVUPS    448(SI), Y12
-	VMOVUPS    480(SI), Y14
-	VMINPD     Y14, Y12, Y15
-	VMAXPD     Y14, Y12, Y12
-	VMINPD     (SI), Y3, Y14
-	VMAXPD     (SI), Y3, Y3
-	VMOVUPS    Y14, (SI)
-	VMINPD     Y1, Y0, Y14
-	VMAXPD     Y1, Y0, Y0
-	VMINPD     Y7, Y5, Y1
-	VMAXPD     Y7, Y5, Y5
-	VMINPD     Y4, Y2, Y7
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y11, Y9, Y4
-	VMAXPD     Y11, Y9, Y9
-	VMINPD     Y8, Y6, Y11
-	VMAXPD     Y8, Y6, Y6
-	VMINPD     Y15, Y13, Y8
-	VMAXPD     Y15, Y13, Y13
-	VMINPD     Y12, Y10, Y15
-	VMAXPD     Y12, Y10, Y10
-	VMINPD     (SI), Y1, Y12
-	VMAXPD     (SI), Y1, Y1
-	VMOVUPS    Y12, (SI)
-	VMINPD     Y7, Y14, Y12
-	VMAXPD     Y7, Y14, Y7
-	VMINPD     Y5, Y3, Y14
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y2, Y0, Y5
-	VMAXPD     Y2, Y0, Y0
-	VMINPD     Y8, Y4, Y2
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y15, Y11, Y8
-	VMAXPD     Y15, Y11, Y11
-	VMINPD     Y13, Y9, Y15
-	VMAXPD     Y13, Y9, Y9
-	VMINPD     Y10, Y6, Y13
-	VMAXPD     Y10, Y6, Y6
-	VMINPD     (SI), Y2, Y10
-	VMAXPD     (SI), Y2, Y2
-	VMOVUPS    Y10, (SI)
-	VMINPD     Y8, Y12, Y10
-	VMAXPD     Y8, Y12, Y8
-	VMINPD     Y15, Y14, Y12
-	VMAXPD     Y15, Y14, Y14
-	VMINPD     Y13, Y5, Y15
-	VMAXPD     Y13, Y5, Y5
-	VMINPD     Y4, Y1, Y13
-	VMAXPD     Y4, Y1, Y1
-	VMINPD     Y11, Y7, Y4
-	VMAXPD     Y11, Y7, Y7
-	VMINPD     Y9, Y3, Y11
-	VMAXPD     Y9, Y3, Y3
-	VMINPD     Y6, Y0, Y9
-	VMAXPD     Y6, Y0, Y0
-	VMOVUPS    Y0, 480(SI)
-	VMINPD     Y14, Y4, Y0
-	VMAXPD     Y14, Y4, Y4
-	VMINPD     Y8, Y11, Y6
-	VMAXPD     Y8, Y11, Y8
-	VMINPD     Y1, Y15, Y11
-	VMAXPD     Y1, Y15, Y1
-	VMINPD     Y3, Y7, Y14
-	VMAXPD     Y3, Y7, Y3
-	VMINPD     Y2, Y13, Y7
-	VMAXPD     Y2, Y13, Y2
-	VMINPD     Y5, Y9, Y13
-	VMAXPD     Y5, Y9, Y5
-	VMINPD     Y12, Y10, Y9
-	VMAXPD     Y12, Y10, Y10
-	VMINPD     Y7, Y9, Y12
-	VMAXPD     Y7, Y9, Y7
-	VMOVUPS    Y12, 32(SI)
-	VMINPD     Y14, Y13, Y9
-	VMAXPD     Y14, Y13, Y12
-	VMINPD     Y2, Y10, Y13
-	VMAXPD     Y2, Y10, Y2
-	VMINPD     Y3, Y5, Y10
-	VMAXPD     Y3, Y5, Y3
-	VMOVUPS    Y3, 448(SI)
-	VMINPD     Y7, Y13, Y3
-	VMAXPD     Y7, Y13, Y5
-	VMOVUPS    Y3, 64(SI)
-	VMINPD     Y6, Y0, Y3
-	VMAXPD     Y6, Y0, Y0
-	VMINPD     Y4, Y8, Y6
-	VMAXPD     Y4, Y8, Y4
-	VMINPD     Y12, Y10, Y7
-	VMAXPD     Y12, Y10, Y8
-	VMOVUPS    Y8, 416(SI)
-	VMINPD     Y2, Y11, Y8
-	VMAXPD     Y2, Y11, Y2
-	VMINPD     Y1, Y9, Y10
-	VMAXPD     Y1, Y9, Y1
-	VMINPD     Y2, Y0, Y9
-	VMAXPD     Y2, Y0, Y0
-	VMINPD     Y1, Y4, Y2
-	VMAXPD     Y1, Y4, Y1
-	VMINPD     Y3, Y8, Y4
-	VMAXPD     Y3, Y8, Y3
-	VMINPD     Y6, Y10, Y8
-	VMAXPD     Y6, Y10, Y6
-	VMINPD     Y5, Y4, Y10
-	VMAXPD     Y5, Y4, Y4
-	VMOVUPS    Y10, 96(SI)
-	VMOVUPS    Y4, 128(SI)
-	VMINPD     Y9, Y3, Y4
-	VMAXPD     Y9, Y3, Y3
-	VMOVUPS    Y4, 160(SI)
-	VMINPD     Y0, Y8, Y4
-	VMAXPD     Y0, Y8, Y0
-	VMINPD     Y2, Y6, Y5
-	VMAXPD     Y2, Y6, Y2
-	VMOVUPS    Y2, 320(SI)
-	VMINPD     Y1, Y7, Y2
-	VMAXPD     Y1, Y7, Y1
-	VMOVUPS    Y2, 352(SI)
-	VMOVUPS    Y1, 384(SI)
-	VMINPD     Y4, Y3, Y1
-	VMAXPD     Y4, Y3, Y2
-	VMOVUPS    Y1, 192(SI)
-	VMOVUPS    Y2, 224(SI)
-	VMINPD     Y5, Y0, Y1
-	VMAXPD     Y5, Y0, Y0
-	VMOVUPS    Y1, 256(SI)
-	VMOVUPS    Y0, 288(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op16
-	JMP        block_done
+	SAMPLES_op16(SORT_PD)
 
 from17:
 	CMPQ R13, $+20
-	JGE  from20
+	JGE from20
 	CMPQ R13, $+18
-	JGE  from18
+	JGE from18
 
 op17:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, (SI)
-	VMOVUPS    Y0, (DI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op17
-	JMP        block_done
+	SAMPLES_op17(SORT_PD)
 
 from18:
 	CMPQ R13, $+19
-	JGE  from19
+	JGE from19
 
 op18:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    (SI)(R8*1), Y0
-	VMINPD     Y0, Y2, Y1
-	VMAXPD     Y0, Y2, Y0
-	VMOVUPS    Y1, (SI)
-	VMOVUPS    Y0, (SI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op18
-	JMP        block_done
+	SAMPLES_op18(SORT_PD)
 
 from19:
+
 op19:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMINPD     Y4, Y2, Y3
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y3, (SI)
-	VMOVUPS    Y2, (SI)(R8*1)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op19
-	JMP        block_done
+	SAMPLES_op19(SORT_PD)
 
 from20:
 	CMPQ R13, $+21
-	JGE  from21
+	JGE from21
 
 op20:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    (SI)(R8*2), Y0
-	VMINPD     Y0, Y2, Y1
-	VMAXPD     Y0, Y2, Y0
-	VMOVUPS    (SI)(R8*1), Y2
-	VMOVUPS    (SI)(R10*1), Y3
-	VMINPD     Y3, Y2, Y4
-	VMAXPD     Y3, Y2, Y2
-	VMINPD     Y4, Y1, Y3
-	VMAXPD     Y4, Y1, Y1
-	VMOVUPS    Y3, (SI)
-	VMOVUPS    Y1, (SI)(R8*1)
-	VMINPD     Y2, Y0, Y1
-	VMAXPD     Y2, Y0, Y0
-	VMOVUPS    Y1, (SI)(R8*2)
-	VMOVUPS    Y0, (SI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op20
-	JMP        block_done
+	SAMPLES_op20(SORT_PD)
 
 from21:
 	CMPQ R13, $+22
-	JGE  from22
+	JGE from22
 
 op21:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMINPD     Y3, Y2, Y5
-	VMAXPD     Y3, Y2, Y2
-	VMOVUPS    (SI)(R10*1), Y3
-	VMINPD     Y3, Y4, Y6
-	VMAXPD     Y3, Y4, Y3
-	VMINPD     Y6, Y5, Y4
-	VMAXPD     Y6, Y5, Y5
-	VMOVUPS    Y4, (SI)
-	VMOVUPS    Y5, (SI)(R8*1)
-	VMINPD     Y3, Y2, Y4
-	VMAXPD     Y3, Y2, Y2
-	VMOVUPS    Y4, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op21
-	JMP        block_done
+	SAMPLES_op21(SORT_PD)
 
 from22:
+
 op22:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMINPD     Y6, Y2, Y5
-	VMAXPD     Y6, Y2, Y2
-	VMOVUPS    (SI)(R10*1), Y6
-	VMINPD     Y6, Y4, Y7
-	VMAXPD     Y6, Y4, Y4
-	VMINPD     Y3, Y0, Y6
-	VMAXPD     Y3, Y0, Y0
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMINPD     Y7, Y5, Y0
-	VMAXPD     Y7, Y5, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPD     Y4, Y2, Y0
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPD     Y1, Y6, Y0
-	VMAXPD     Y1, Y6, Y1
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op22
-	JMP        block_done
+	SAMPLES_op22(SORT_PD)
 
 from23:
 	CMPQ R13, $+33
-	JGE  from33
+	JGE from33
 	CMPQ R13, $+28
-	JGE  from28
+	JGE from28
 	CMPQ R13, $+25
-	JGE  from25
+	JGE from25
 	CMPQ R13, $+24
-	JGE  from24
+	JGE from24
 
 op23:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMINPD     Y6, Y2, Y7
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y8, Y4, Y6
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y3, Y0, Y8
-	VMAXPD     Y3, Y0, Y0
-	VMINPD     Y5, Y1, Y3
-	VMAXPD     Y5, Y1, Y1
-	VMINPD     Y6, Y7, Y5
-	VMAXPD     Y6, Y7, Y6
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y6, (SI)(R8*1)
-	VMINPD     Y4, Y2, Y5
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y5, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPD     Y3, Y8, Y2
-	VMAXPD     Y3, Y8, Y3
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y3, (DI)(R8*1)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op23
-	JMP        block_done
+	SAMPLES_op23(SORT_PD)
 
 from24:
+
 op24:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    (SI)(R8*4), Y0
-	VMINPD     Y0, Y2, Y1
-	VMAXPD     Y0, Y2, Y0
-	VMOVUPS    (SI)(R8*1), Y2
-	VMOVUPS    (SI)(R11*1), Y3
-	VMINPD     Y3, Y2, Y4
-	VMAXPD     Y3, Y2, Y2
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (SI)(R10*2), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (SI)(R12*1), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMINPD     Y6, Y1, Y7
-	VMAXPD     Y6, Y1, Y1
-	VMINPD     Y8, Y4, Y6
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y3, Y0, Y8
-	VMAXPD     Y3, Y0, Y0
-	VMINPD     Y5, Y2, Y3
-	VMAXPD     Y5, Y2, Y2
-	VMINPD     Y6, Y7, Y5
-	VMAXPD     Y6, Y7, Y6
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y6, (SI)(R8*1)
-	VMINPD     Y4, Y1, Y5
-	VMAXPD     Y4, Y1, Y1
-	VMOVUPS    Y5, (SI)(R8*2)
-	VMOVUPS    Y1, (SI)(R10*1)
-	VMINPD     Y3, Y8, Y1
-	VMAXPD     Y3, Y8, Y3
-	VMOVUPS    Y1, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPD     Y2, Y0, Y1
-	VMAXPD     Y2, Y0, Y0
-	VMOVUPS    Y1, (SI)(R10*2)
-	VMOVUPS    Y0, (SI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op24
-	JMP        block_done
+	SAMPLES_op24(SORT_PD)
 
 from25:
 	CMPQ R13, $+26
-	JGE  from26
+	JGE from26
 
 op25:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*4), Y3
-	VMINPD     Y3, Y2, Y5
-	VMAXPD     Y3, Y2, Y2
-	VMOVUPS    (SI)(R11*1), Y3
-	VMINPD     Y3, Y4, Y6
-	VMAXPD     Y3, Y4, Y3
-	VMOVUPS    (SI)(R8*2), Y4
-	VMOVUPS    (SI)(R10*2), Y7
-	VMINPD     Y7, Y4, Y8
-	VMAXPD     Y7, Y4, Y4
-	VMOVUPS    (SI)(R10*1), Y7
-	VMOVUPS    (SI)(R12*1), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMINPD     Y8, Y5, Y9
-	VMAXPD     Y8, Y5, Y5
-	VMINPD     Y10, Y6, Y8
-	VMAXPD     Y10, Y6, Y6
-	VMINPD     Y4, Y2, Y10
-	VMAXPD     Y4, Y2, Y2
-	VMINPD     Y7, Y3, Y4
-	VMAXPD     Y7, Y3, Y3
-	VMINPD     Y8, Y9, Y7
-	VMAXPD     Y8, Y9, Y8
-	VMOVUPS    Y7, (SI)
-	VMOVUPS    Y8, (SI)(R8*1)
-	VMINPD     Y6, Y5, Y7
-	VMAXPD     Y6, Y5, Y5
-	VMOVUPS    Y7, (SI)(R8*2)
-	VMOVUPS    Y5, (SI)(R10*1)
-	VMINPD     Y4, Y10, Y5
-	VMAXPD     Y4, Y10, Y4
-	VMOVUPS    Y5, (SI)(R8*4)
-	VMOVUPS    Y4, (SI)(R11*1)
-	VMINPD     Y3, Y2, Y4
-	VMAXPD     Y3, Y2, Y2
-	VMOVUPS    Y4, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op25
-	JMP        block_done
+	SAMPLES_op25(SORT_PD)
 
 from26:
 	CMPQ R13, $+27
-	JGE  from27
+	JGE from27
 
 op26:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R8*4), Y5
-	VMINPD     Y5, Y2, Y7
-	VMAXPD     Y5, Y2, Y2
-	VMOVUPS    (SI)(R11*1), Y5
-	VMINPD     Y5, Y4, Y8
-	VMAXPD     Y5, Y4, Y4
-	VMOVUPS    (SI)(R10*2), Y5
-	VMINPD     Y5, Y6, Y9
-	VMAXPD     Y5, Y6, Y5
-	VMOVUPS    (SI)(R10*1), Y6
-	VMOVUPS    (SI)(R12*1), Y10
-	VMINPD     Y10, Y6, Y11
-	VMAXPD     Y10, Y6, Y6
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMINPD     Y11, Y8, Y9
-	VMAXPD     Y11, Y8, Y8
-	VMINPD     Y5, Y2, Y11
-	VMAXPD     Y5, Y2, Y2
-	VMINPD     Y6, Y4, Y5
-	VMAXPD     Y6, Y4, Y4
-	VMINPD     Y3, Y0, Y6
-	VMAXPD     Y3, Y0, Y0
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMINPD     Y9, Y10, Y0
-	VMAXPD     Y9, Y10, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPD     Y8, Y7, Y0
-	VMAXPD     Y8, Y7, Y3
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y3, (SI)(R10*1)
-	VMINPD     Y5, Y11, Y0
-	VMAXPD     Y5, Y11, Y3
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPD     Y4, Y2, Y0
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y1, Y6, Y0
-	VMAXPD     Y1, Y6, Y1
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op26
-	JMP        block_done
+	SAMPLES_op26(SORT_PD)
 
 from27:
+
 op27:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*4), Y7
-	VMINPD     Y7, Y2, Y9
-	VMAXPD     Y7, Y2, Y2
-	VMOVUPS    (SI)(R11*1), Y7
-	VMINPD     Y7, Y4, Y10
-	VMAXPD     Y7, Y4, Y4
-	VMOVUPS    (SI)(R10*2), Y7
-	VMINPD     Y7, Y6, Y11
-	VMAXPD     Y7, Y6, Y6
-	VMOVUPS    (SI)(R12*1), Y7
-	VMINPD     Y7, Y8, Y12
-	VMAXPD     Y7, Y8, Y7
-	VMINPD     Y11, Y9, Y8
-	VMAXPD     Y11, Y9, Y9
-	VMINPD     Y12, Y10, Y11
-	VMAXPD     Y12, Y10, Y10
-	VMINPD     Y6, Y2, Y12
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y7, Y4, Y6
-	VMAXPD     Y7, Y4, Y4
-	VMINPD     Y3, Y0, Y7
-	VMAXPD     Y3, Y0, Y0
-	VMINPD     Y5, Y1, Y3
-	VMAXPD     Y5, Y1, Y1
-	VMINPD     Y11, Y8, Y5
-	VMAXPD     Y11, Y8, Y8
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y8, (SI)(R8*1)
-	VMINPD     Y10, Y9, Y5
-	VMAXPD     Y10, Y9, Y8
-	VMOVUPS    Y5, (SI)(R8*2)
-	VMOVUPS    Y8, (SI)(R10*1)
-	VMINPD     Y6, Y12, Y5
-	VMAXPD     Y6, Y12, Y6
-	VMOVUPS    Y5, (SI)(R8*4)
-	VMOVUPS    Y6, (SI)(R11*1)
-	VMINPD     Y4, Y2, Y5
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y5, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y3, Y7, Y2
-	VMAXPD     Y3, Y7, Y3
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y3, (DI)(R8*1)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op27
-	JMP        block_done
+	SAMPLES_op27(SORT_PD)
 
 from28:
 	CMPQ R13, $+30
-	JGE  from30
+	JGE from30
 	CMPQ R13, $+29
-	JGE  from29
+	JGE from29
 
 op28:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*4), Y7
-	VMOVUPS    (DI)(R8*4), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMINPD     Y10, Y2, Y9
-	VMAXPD     Y10, Y2, Y2
-	VMOVUPS    (SI)(R11*1), Y10
-	VMINPD     Y10, Y4, Y11
-	VMAXPD     Y10, Y4, Y4
-	VMOVUPS    (SI)(R10*2), Y10
-	VMINPD     Y10, Y6, Y12
-	VMAXPD     Y10, Y6, Y6
-	VMOVUPS    (SI)(R12*1), Y10
-	VMINPD     Y10, Y8, Y13
-	VMAXPD     Y10, Y8, Y8
-	VMINPD     Y7, Y0, Y10
-	VMAXPD     Y7, Y0, Y0
-	VMOVUPS    Y0, (DI)(R8*4)
-	VMINPD     Y12, Y9, Y0
-	VMAXPD     Y12, Y9, Y7
-	VMINPD     Y13, Y11, Y9
-	VMAXPD     Y13, Y11, Y11
-	VMINPD     Y6, Y2, Y12
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y8, Y4, Y6
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y3, Y10, Y8
-	VMAXPD     Y3, Y10, Y3
-	VMINPD     Y5, Y1, Y10
-	VMAXPD     Y5, Y1, Y1
-	VMINPD     Y9, Y0, Y5
-	VMAXPD     Y9, Y0, Y0
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y0, (SI)(R8*1)
-	VMINPD     Y11, Y7, Y0
-	VMAXPD     Y11, Y7, Y5
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y5, (SI)(R10*1)
-	VMINPD     Y6, Y12, Y0
-	VMAXPD     Y6, Y12, Y5
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y5, (SI)(R11*1)
-	VMINPD     Y4, Y2, Y0
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y10, Y8, Y0
-	VMAXPD     Y10, Y8, Y2
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y2, (DI)(R8*1)
-	VMINPD     Y1, Y3, Y0
-	VMAXPD     Y1, Y3, Y1
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMOVUPS    Y1, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op28
-	JMP        block_done
+	SAMPLES_op28(SORT_PD)
 
 from29:
+
 op29:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*4), Y7
-	VMOVUPS    (DI)(R8*4), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMOVUPS    (SI)(R11*1), Y9
-	VMOVUPS    (DI)(R11*1), Y11
-	VMINPD     Y11, Y9, Y12
-	VMAXPD     Y11, Y9, Y9
-	VMINPD     Y10, Y2, Y11
-	VMAXPD     Y10, Y2, Y2
-	VMINPD     Y12, Y4, Y10
-	VMAXPD     Y12, Y4, Y4
-	VMOVUPS    (SI)(R10*2), Y12
-	VMINPD     Y12, Y6, Y13
-	VMAXPD     Y12, Y6, Y6
-	VMOVUPS    (SI)(R12*1), Y12
-	VMINPD     Y12, Y8, Y14
-	VMAXPD     Y12, Y8, Y8
-	VMINPD     Y7, Y0, Y12
-	VMAXPD     Y7, Y0, Y0
-	VMINPD     Y9, Y1, Y7
-	VMAXPD     Y9, Y1, Y1
-	VMINPD     Y13, Y11, Y9
-	VMAXPD     Y13, Y11, Y11
-	VMINPD     Y14, Y10, Y13
-	VMAXPD     Y14, Y10, Y10
-	VMINPD     Y6, Y2, Y14
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y8, Y4, Y6
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y3, Y12, Y8
-	VMAXPD     Y3, Y12, Y3
-	VMINPD     Y5, Y7, Y12
-	VMAXPD     Y5, Y7, Y5
-	VMINPD     Y13, Y9, Y7
-	VMAXPD     Y13, Y9, Y9
-	VMOVUPS    Y7, (SI)
-	VMOVUPS    Y9, (SI)(R8*1)
-	VMINPD     Y10, Y11, Y7
-	VMAXPD     Y10, Y11, Y9
-	VMOVUPS    Y7, (SI)(R8*2)
-	VMOVUPS    Y9, (SI)(R10*1)
-	VMINPD     Y6, Y14, Y7
-	VMAXPD     Y6, Y14, Y6
-	VMOVUPS    Y7, (SI)(R8*4)
-	VMOVUPS    Y6, (SI)(R11*1)
-	VMINPD     Y4, Y2, Y6
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y6, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y12, Y8, Y2
-	VMAXPD     Y12, Y8, Y4
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y4, (DI)(R8*1)
-	VMINPD     Y5, Y3, Y2
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y3, (DI)(R10*1)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)(R8*4)
-	VMOVUPS    Y0, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op29
-	JMP        block_done
+	SAMPLES_op29(SORT_PD)
 
 from30:
 	CMPQ R13, $+31
-	JGE  from31
+	JGE from31
 
 op30:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*4), Y7
-	VMOVUPS    (DI)(R8*4), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMOVUPS    (SI)(R11*1), Y9
-	VMOVUPS    (DI)(R11*1), Y11
-	VMINPD     Y11, Y9, Y12
-	VMAXPD     Y11, Y9, Y9
-	VMOVUPS    (SI)(R10*2), Y11
-	VMOVUPS    (DI)(R10*2), Y13
-	VMINPD     Y13, Y11, Y14
-	VMAXPD     Y13, Y11, Y11
-	VMINPD     Y10, Y2, Y13
-	VMAXPD     Y10, Y2, Y2
-	VMINPD     Y12, Y4, Y10
-	VMAXPD     Y12, Y4, Y4
-	VMINPD     Y14, Y6, Y12
-	VMAXPD     Y14, Y6, Y6
-	VMOVUPS    (SI)(R12*1), Y14
-	VMINPD     Y14, Y8, Y15
-	VMAXPD     Y14, Y8, Y8
-	VMINPD     Y7, Y0, Y14
-	VMAXPD     Y7, Y0, Y0
-	VMINPD     Y9, Y1, Y7
-	VMAXPD     Y9, Y1, Y1
-	VMINPD     Y11, Y3, Y9
-	VMAXPD     Y11, Y3, Y3
-	VMINPD     Y12, Y13, Y11
-	VMAXPD     Y12, Y13, Y12
-	VMINPD     Y15, Y10, Y13
-	VMAXPD     Y15, Y10, Y10
-	VMINPD     Y6, Y2, Y15
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y8, Y4, Y6
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y9, Y14, Y8
-	VMAXPD     Y9, Y14, Y9
-	VMINPD     Y5, Y7, Y14
-	VMAXPD     Y5, Y7, Y5
-	VMINPD     Y3, Y0, Y7
-	VMAXPD     Y3, Y0, Y0
-	VMOVUPS    Y0, (DI)(R10*2)
-	VMINPD     Y13, Y11, Y0
-	VMAXPD     Y13, Y11, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPD     Y10, Y12, Y0
-	VMAXPD     Y10, Y12, Y3
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y3, (SI)(R10*1)
-	VMINPD     Y6, Y15, Y0
-	VMAXPD     Y6, Y15, Y3
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPD     Y4, Y2, Y0
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y14, Y8, Y0
-	VMAXPD     Y14, Y8, Y2
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y2, (DI)(R8*1)
-	VMINPD     Y5, Y9, Y0
-	VMAXPD     Y5, Y9, Y2
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMOVUPS    Y2, (DI)(R10*1)
-	VMINPD     Y1, Y7, Y0
-	VMAXPD     Y1, Y7, Y1
-	VMOVUPS    Y0, (DI)(R8*4)
-	VMOVUPS    Y1, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op30
-	JMP        block_done
+	SAMPLES_op30(SORT_PD)
 
 from31:
 	CMPQ R13, $+32
-	JGE  from32
+	JGE from32
 
 op31:
-	VMOVUPS    (DI), Y0
-	VMINPD     (SI), Y0, Y1
-	VMAXPD     (SI), Y0, Y0
-	VMOVUPS    Y1, (SI)
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*1), Y2
-	VMINPD     Y2, Y1, Y3
-	VMAXPD     Y2, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y2
-	VMOVUPS    (DI)(R8*2), Y4
-	VMINPD     Y4, Y2, Y5
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    (SI)(R10*1), Y4
-	VMOVUPS    (DI)(R10*1), Y6
-	VMINPD     Y6, Y4, Y7
-	VMAXPD     Y6, Y4, Y4
-	VMOVUPS    (SI)(R8*4), Y6
-	VMOVUPS    (DI)(R8*4), Y8
-	VMINPD     Y8, Y6, Y9
-	VMAXPD     Y8, Y6, Y6
-	VMOVUPS    (SI)(R11*1), Y8
-	VMOVUPS    (DI)(R11*1), Y10
-	VMINPD     Y10, Y8, Y11
-	VMAXPD     Y10, Y8, Y8
-	VMOVUPS    (SI)(R10*2), Y10
-	VMOVUPS    (DI)(R10*2), Y12
-	VMINPD     Y12, Y10, Y13
-	VMAXPD     Y12, Y10, Y10
-	VMOVUPS    (SI)(R12*1), Y12
-	VMOVUPS    (DI)(R12*1), Y14
-	VMINPD     Y14, Y12, Y15
-	VMAXPD     Y14, Y12, Y12
-	VMINPD     (SI), Y9, Y14
-	VMAXPD     (SI), Y9, Y9
-	VMOVUPS    Y14, (SI)
-	VMINPD     Y11, Y3, Y14
-	VMAXPD     Y11, Y3, Y3
-	VMINPD     Y13, Y5, Y11
-	VMAXPD     Y13, Y5, Y5
-	VMINPD     Y15, Y7, Y13
-	VMAXPD     Y15, Y7, Y7
-	VMINPD     Y6, Y0, Y15
-	VMAXPD     Y6, Y0, Y0
-	VMINPD     Y8, Y1, Y6
-	VMAXPD     Y8, Y1, Y1
-	VMINPD     Y10, Y2, Y8
-	VMAXPD     Y10, Y2, Y2
-	VMINPD     Y12, Y4, Y10
-	VMAXPD     Y12, Y4, Y4
-	VMINPD     (SI), Y11, Y12
-	VMAXPD     (SI), Y11, Y11
-	VMOVUPS    Y12, (SI)
-	VMINPD     Y13, Y14, Y12
-	VMAXPD     Y13, Y14, Y13
-	VMINPD     Y5, Y9, Y14
-	VMAXPD     Y5, Y9, Y5
-	VMINPD     Y7, Y3, Y9
-	VMAXPD     Y7, Y3, Y3
-	VMINPD     Y8, Y15, Y7
-	VMAXPD     Y8, Y15, Y8
-	VMINPD     Y10, Y6, Y15
-	VMAXPD     Y10, Y6, Y6
-	VMINPD     Y2, Y0, Y10
-	VMAXPD     Y2, Y0, Y0
-	VMINPD     Y4, Y1, Y2
-	VMAXPD     Y4, Y1, Y1
-	VMINPD     (SI), Y12, Y4
-	VMAXPD     (SI), Y12, Y12
-	VMOVUPS    Y4, (SI)
-	VMOVUPS    Y12, (SI)(R8*1)
-	VMINPD     Y13, Y11, Y4
-	VMAXPD     Y13, Y11, Y11
-	VMOVUPS    Y4, (SI)(R8*2)
-	VMOVUPS    Y11, (SI)(R10*1)
-	VMINPD     Y9, Y14, Y4
-	VMAXPD     Y9, Y14, Y9
-	VMOVUPS    Y4, (SI)(R8*4)
-	VMOVUPS    Y9, (SI)(R11*1)
-	VMINPD     Y3, Y5, Y4
-	VMAXPD     Y3, Y5, Y3
-	VMOVUPS    Y4, (SI)(R10*2)
-	VMOVUPS    Y3, (SI)(R12*1)
-	VMINPD     Y15, Y7, Y3
-	VMAXPD     Y15, Y7, Y4
-	VMOVUPS    Y3, (DI)
-	VMOVUPS    Y4, (DI)(R8*1)
-	VMINPD     Y6, Y8, Y3
-	VMAXPD     Y6, Y8, Y4
-	VMOVUPS    Y3, (DI)(R8*2)
-	VMOVUPS    Y4, (DI)(R10*1)
-	VMINPD     Y2, Y10, Y3
-	VMAXPD     Y2, Y10, Y2
-	VMOVUPS    Y3, (DI)(R8*4)
-	VMOVUPS    Y2, (DI)(R11*1)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, (DI)(R10*2)
-	VMOVUPS    Y0, (DI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op31
-	JMP        block_done
+	SAMPLES_op31(SORT_PD)
 
 from32:
+
 op32:
-	VMOVUPS    (SI)(R10*1), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (SI)(R8*2), Y1
-	VMINPD     Y1, Y0, Y3
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMINPD     Y2, Y1, Y4
-	VMAXPD     Y2, Y1, Y1
-	VMINPD     Y4, Y3, Y2
-	VMAXPD     Y4, Y3, Y3
-	VMOVUPS    Y2, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, (SI)(R8*2)
-	VMOVUPS    Y0, (SI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op32
-	JMP        block_done
+	SAMPLES_op32(SORT_PD)
 
 from33:
 	CMPQ R13, $+38
-	JGE  from38
+	JGE from38
 	CMPQ R13, $+35
-	JGE  from35
+	JGE from35
 	CMPQ R13, $+34
-	JGE  from34
+	JGE from34
 
 op33:
-	VMOVUPS    (SI)(R8*2), Y0
-	VMOVUPS    (DI)(R8*1), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R10*1), Y1
-	VMOVUPS    (DI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI), Y3
-	VMINPD     Y2, Y3, Y5
-	VMAXPD     Y2, Y3, Y2
-	VMOVUPS    (SI)(R8*1), Y3
-	VMINPD     Y4, Y3, Y6
-	VMAXPD     Y4, Y3, Y3
-	VMINPD     Y6, Y5, Y4
-	VMAXPD     Y6, Y5, Y5
-	VMOVUPS    Y4, (SI)
-	VMOVUPS    Y5, (SI)(R8*1)
-	VMINPD     Y3, Y2, Y4
-	VMAXPD     Y3, Y2, Y2
-	VMOVUPS    Y4, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPD     Y0, Y1, Y2
-	VMAXPD     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op33
-	JMP        block_done
+	SAMPLES_op33(SORT_PD)
 
 from34:
+
 op34:
-	VMOVUPS    (SI)(R8*1), Y0
-	VMOVUPS    (DI)(R8*2), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*2), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R10*1), Y3
-	VMOVUPS    (DI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI), Y5
-	VMINPD     Y4, Y5, Y7
-	VMAXPD     Y4, Y5, Y4
-	VMINPD     Y6, Y2, Y5
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y0, Y3, Y6
-	VMAXPD     Y0, Y3, Y0
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMINPD     Y5, Y7, Y0
-	VMAXPD     Y5, Y7, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPD     Y2, Y4, Y0
-	VMAXPD     Y2, Y4, Y2
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPD     Y1, Y6, Y0
-	VMAXPD     Y1, Y6, Y1
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op34
-	JMP        block_done
+	SAMPLES_op34(SORT_PD)
 
 from35:
 	CMPQ R13, $+36
-	JGE  from36
+	JGE from36
 
 op35:
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (DI)(R10*1), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R8*2), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y3
-	VMOVUPS    (DI)(R8*1), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*1), Y5
-	VMOVUPS    (DI), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMINPD     Y6, Y2, Y7
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y8, Y4, Y6
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y1, Y5, Y8
-	VMAXPD     Y1, Y5, Y1
-	VMINPD     Y0, Y3, Y5
-	VMAXPD     Y0, Y3, Y0
-	VMINPD     Y6, Y7, Y3
-	VMAXPD     Y6, Y7, Y6
-	VMOVUPS    Y3, (SI)
-	VMOVUPS    Y6, (SI)(R8*1)
-	VMINPD     Y4, Y2, Y3
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y3, (SI)(R8*2)
-	VMOVUPS    Y2, (SI)(R10*1)
-	VMINPD     Y5, Y8, Y2
-	VMAXPD     Y5, Y8, Y3
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y3, (DI)(R8*1)
-	VMINPD     Y0, Y1, Y2
-	VMAXPD     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op35
-	JMP        block_done
+	SAMPLES_op35(SORT_PD)
 
 from36:
 	CMPQ R13, $+37
-	JGE  from37
+	JGE from37
 
 op36:
-	VMOVUPS    (SI)(R12*1), Y0
-	VMOVUPS    (DI), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    (SI), Y0
-	VMOVUPS    (SI)(R8*4), Y1
-	VMINPD     Y1, Y0, Y3
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (SI)(R11*1), Y4
-	VMINPD     Y4, Y1, Y5
-	VMAXPD     Y4, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y4
-	VMOVUPS    (SI)(R10*2), Y6
-	VMINPD     Y6, Y4, Y7
-	VMAXPD     Y6, Y4, Y4
-	VMOVUPS    (SI)(R10*1), Y6
-	VMINPD     Y2, Y6, Y8
-	VMAXPD     Y2, Y6, Y2
-	VMINPD     Y7, Y3, Y6
-	VMAXPD     Y7, Y3, Y3
-	VMINPD     Y8, Y5, Y7
-	VMAXPD     Y8, Y5, Y5
-	VMINPD     Y4, Y0, Y8
-	VMAXPD     Y4, Y0, Y0
-	VMINPD     Y2, Y1, Y4
-	VMAXPD     Y2, Y1, Y1
-	VMINPD     Y7, Y6, Y2
-	VMAXPD     Y7, Y6, Y6
-	VMOVUPS    Y2, (SI)
-	VMOVUPS    Y6, (SI)(R8*1)
-	VMINPD     Y5, Y3, Y2
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    Y2, (SI)(R8*2)
-	VMOVUPS    Y3, (SI)(R10*1)
-	VMINPD     Y4, Y8, Y2
-	VMAXPD     Y4, Y8, Y3
-	VMOVUPS    Y2, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    Y2, (SI)(R10*2)
-	VMOVUPS    Y0, (SI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op36
-	JMP        block_done
+	SAMPLES_op36(SORT_PD)
 
 from37:
+
 op37:
-	VMOVUPS    (SI)(R10*2), Y0
-	VMOVUPS    (DI)(R8*1), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R12*1), Y1
-	VMOVUPS    (DI), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI), Y3
-	VMOVUPS    (SI)(R8*4), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R8*1), Y5
-	VMOVUPS    (SI)(R11*1), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*2), Y7
-	VMINPD     Y2, Y7, Y9
-	VMAXPD     Y2, Y7, Y2
-	VMOVUPS    (SI)(R10*1), Y7
-	VMINPD     Y4, Y7, Y10
-	VMAXPD     Y4, Y7, Y4
-	VMINPD     Y9, Y6, Y7
-	VMAXPD     Y9, Y6, Y6
-	VMINPD     Y10, Y8, Y9
-	VMAXPD     Y10, Y8, Y8
-	VMINPD     Y2, Y3, Y10
-	VMAXPD     Y2, Y3, Y2
-	VMINPD     Y4, Y5, Y3
-	VMAXPD     Y4, Y5, Y4
-	VMINPD     Y9, Y7, Y5
-	VMAXPD     Y9, Y7, Y7
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y7, (SI)(R8*1)
-	VMINPD     Y8, Y6, Y5
-	VMAXPD     Y8, Y6, Y6
-	VMOVUPS    Y5, (SI)(R8*2)
-	VMOVUPS    Y6, (SI)(R10*1)
-	VMINPD     Y3, Y10, Y5
-	VMAXPD     Y3, Y10, Y3
-	VMOVUPS    Y5, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPD     Y4, Y2, Y3
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y3, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y0, Y1, Y2
-	VMAXPD     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op37
-	JMP        block_done
+	SAMPLES_op37(SORT_PD)
 
 from38:
 	CMPQ R13, $+41
-	JGE  from41
+	JGE from41
 	CMPQ R13, $+39
-	JGE  from39
+	JGE from39
 
 op38:
-	VMOVUPS    (SI)(R11*1), Y0
-	VMOVUPS    (DI)(R8*2), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R10*2), Y1
-	VMOVUPS    (DI)(R8*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R12*1), Y3
-	VMOVUPS    (DI), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI), Y5
-	VMOVUPS    (SI)(R8*4), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    (SI)(R8*1), Y7
-	VMINPD     Y2, Y7, Y9
-	VMAXPD     Y2, Y7, Y2
-	VMOVUPS    (SI)(R8*2), Y7
-	VMINPD     Y4, Y7, Y10
-	VMAXPD     Y4, Y7, Y4
-	VMOVUPS    (SI)(R10*1), Y7
-	VMINPD     Y6, Y7, Y11
-	VMAXPD     Y6, Y7, Y6
-	VMINPD     Y10, Y8, Y7
-	VMAXPD     Y10, Y8, Y8
-	VMINPD     Y11, Y9, Y10
-	VMAXPD     Y11, Y9, Y9
-	VMINPD     Y4, Y5, Y11
-	VMAXPD     Y4, Y5, Y4
-	VMINPD     Y6, Y2, Y5
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y0, Y3, Y6
-	VMAXPD     Y0, Y3, Y0
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMINPD     Y10, Y7, Y0
-	VMAXPD     Y10, Y7, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPD     Y9, Y8, Y0
-	VMAXPD     Y9, Y8, Y3
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y3, (SI)(R10*1)
-	VMINPD     Y5, Y11, Y0
-	VMAXPD     Y5, Y11, Y3
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPD     Y2, Y4, Y0
-	VMAXPD     Y2, Y4, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y1, Y6, Y0
-	VMAXPD     Y1, Y6, Y1
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op38
-	JMP        block_done
+	SAMPLES_op38(SORT_PD)
 
 from39:
 	CMPQ R13, $+40
-	JGE  from40
+	JGE from40
 
 op39:
-	VMOVUPS    (SI)(R8*4), Y0
-	VMOVUPS    (DI)(R10*1), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R11*1), Y1
-	VMOVUPS    (DI)(R8*2), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R10*2), Y3
-	VMOVUPS    (DI)(R8*1), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R12*1), Y5
-	VMOVUPS    (DI), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    (SI), Y7
-	VMINPD     Y2, Y7, Y9
-	VMAXPD     Y2, Y7, Y2
-	VMOVUPS    (SI)(R8*1), Y7
-	VMINPD     Y4, Y7, Y10
-	VMAXPD     Y4, Y7, Y4
-	VMOVUPS    (SI)(R8*2), Y7
-	VMINPD     Y6, Y7, Y11
-	VMAXPD     Y6, Y7, Y6
-	VMOVUPS    (SI)(R10*1), Y7
-	VMINPD     Y8, Y7, Y12
-	VMAXPD     Y8, Y7, Y7
-	VMINPD     Y11, Y9, Y8
-	VMAXPD     Y11, Y9, Y9
-	VMINPD     Y12, Y10, Y11
-	VMAXPD     Y12, Y10, Y10
-	VMINPD     Y6, Y2, Y12
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y7, Y4, Y6
-	VMAXPD     Y7, Y4, Y4
-	VMINPD     Y1, Y5, Y7
-	VMAXPD     Y1, Y5, Y1
-	VMINPD     Y0, Y3, Y5
-	VMAXPD     Y0, Y3, Y0
-	VMINPD     Y11, Y8, Y3
-	VMAXPD     Y11, Y8, Y8
-	VMOVUPS    Y3, (SI)
-	VMOVUPS    Y8, (SI)(R8*1)
-	VMINPD     Y10, Y9, Y3
-	VMAXPD     Y10, Y9, Y8
-	VMOVUPS    Y3, (SI)(R8*2)
-	VMOVUPS    Y8, (SI)(R10*1)
-	VMINPD     Y6, Y12, Y3
-	VMAXPD     Y6, Y12, Y6
-	VMOVUPS    Y3, (SI)(R8*4)
-	VMOVUPS    Y6, (SI)(R11*1)
-	VMINPD     Y4, Y2, Y3
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y3, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y5, Y7, Y2
-	VMAXPD     Y5, Y7, Y3
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y3, (DI)(R8*1)
-	VMINPD     Y0, Y1, Y2
-	VMAXPD     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op39
-	JMP        block_done
+	SAMPLES_op39(SORT_PD)
 
 from40:
+
 op40:
-	VMOVUPS    (SI)(R10*1), Y0
-	VMOVUPS    (DI)(R8*4), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*4), Y1
-	VMOVUPS    (DI)(R10*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R11*1), Y3
-	VMOVUPS    (DI)(R8*2), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R10*2), Y5
-	VMOVUPS    (DI)(R8*1), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    (SI)(R12*1), Y7
-	VMOVUPS    (DI), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMOVUPS    (SI), Y9
-	VMINPD     Y4, Y9, Y11
-	VMAXPD     Y4, Y9, Y4
-	VMOVUPS    (SI)(R8*1), Y9
-	VMINPD     Y6, Y9, Y12
-	VMAXPD     Y6, Y9, Y6
-	VMOVUPS    (SI)(R8*2), Y9
-	VMINPD     Y8, Y9, Y13
-	VMAXPD     Y8, Y9, Y8
-	VMINPD     Y10, Y2, Y9
-	VMAXPD     Y10, Y2, Y2
-	VMINPD     Y0, Y7, Y10
-	VMAXPD     Y0, Y7, Y0
-	VMOVUPS    Y0, (DI)(R8*4)
-	VMINPD     Y13, Y11, Y0
-	VMAXPD     Y13, Y11, Y7
-	VMINPD     Y9, Y12, Y11
-	VMAXPD     Y9, Y12, Y9
-	VMINPD     Y8, Y4, Y12
-	VMAXPD     Y8, Y4, Y4
-	VMINPD     Y2, Y6, Y8
-	VMAXPD     Y2, Y6, Y2
-	VMINPD     Y3, Y10, Y6
-	VMAXPD     Y3, Y10, Y3
-	VMINPD     Y1, Y5, Y10
-	VMAXPD     Y1, Y5, Y1
-	VMINPD     Y11, Y0, Y5
-	VMAXPD     Y11, Y0, Y0
-	VMOVUPS    Y5, (SI)
-	VMOVUPS    Y0, (SI)(R8*1)
-	VMINPD     Y9, Y7, Y0
-	VMAXPD     Y9, Y7, Y5
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y5, (SI)(R10*1)
-	VMINPD     Y8, Y12, Y0
-	VMAXPD     Y8, Y12, Y5
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y5, (SI)(R11*1)
-	VMINPD     Y2, Y4, Y0
-	VMAXPD     Y2, Y4, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y10, Y6, Y0
-	VMAXPD     Y10, Y6, Y2
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y2, (DI)(R8*1)
-	VMINPD     Y1, Y3, Y0
-	VMAXPD     Y1, Y3, Y1
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMOVUPS    Y1, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op40
-	JMP        block_done
+	SAMPLES_op40(SORT_PD)
 
 from41:
 	CMPQ R13, $+42
-	JGE  from42
+	JGE from42
 
 op41:
-	VMOVUPS    (SI)(R8*2), Y0
-	VMOVUPS    (DI)(R11*1), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R10*1), Y1
-	VMOVUPS    (DI)(R8*4), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R8*4), Y3
-	VMOVUPS    (DI)(R10*1), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R11*1), Y5
-	VMOVUPS    (DI)(R8*2), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    (SI)(R10*2), Y7
-	VMOVUPS    (DI)(R8*1), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMOVUPS    (SI)(R12*1), Y9
-	VMOVUPS    (DI), Y11
-	VMINPD     Y11, Y9, Y12
-	VMAXPD     Y11, Y9, Y9
-	VMOVUPS    (SI), Y11
-	VMINPD     Y6, Y11, Y13
-	VMAXPD     Y6, Y11, Y6
-	VMOVUPS    (SI)(R8*1), Y11
-	VMINPD     Y8, Y11, Y14
-	VMAXPD     Y8, Y11, Y8
-	VMINPD     Y10, Y2, Y11
-	VMAXPD     Y10, Y2, Y2
-	VMINPD     Y12, Y4, Y10
-	VMAXPD     Y12, Y4, Y4
-	VMINPD     Y1, Y9, Y12
-	VMAXPD     Y1, Y9, Y1
-	VMINPD     Y0, Y7, Y9
-	VMAXPD     Y0, Y7, Y0
-	VMINPD     Y11, Y13, Y7
-	VMAXPD     Y11, Y13, Y11
-	VMINPD     Y10, Y14, Y13
-	VMAXPD     Y10, Y14, Y10
-	VMINPD     Y2, Y6, Y14
-	VMAXPD     Y2, Y6, Y2
-	VMINPD     Y4, Y8, Y6
-	VMAXPD     Y4, Y8, Y4
-	VMINPD     Y5, Y12, Y8
-	VMAXPD     Y5, Y12, Y5
-	VMINPD     Y3, Y9, Y12
-	VMAXPD     Y3, Y9, Y3
-	VMINPD     Y13, Y7, Y9
-	VMAXPD     Y13, Y7, Y7
-	VMOVUPS    Y9, (SI)
-	VMOVUPS    Y7, (SI)(R8*1)
-	VMINPD     Y10, Y11, Y7
-	VMAXPD     Y10, Y11, Y9
-	VMOVUPS    Y7, (SI)(R8*2)
-	VMOVUPS    Y9, (SI)(R10*1)
-	VMINPD     Y6, Y14, Y7
-	VMAXPD     Y6, Y14, Y6
-	VMOVUPS    Y7, (SI)(R8*4)
-	VMOVUPS    Y6, (SI)(R11*1)
-	VMINPD     Y4, Y2, Y6
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    Y6, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y12, Y8, Y2
-	VMAXPD     Y12, Y8, Y4
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y4, (DI)(R8*1)
-	VMINPD     Y3, Y5, Y2
-	VMAXPD     Y3, Y5, Y3
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y3, (DI)(R10*1)
-	VMINPD     Y0, Y1, Y2
-	VMAXPD     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)(R8*4)
-	VMOVUPS    Y0, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op41
-	JMP        block_done
+	SAMPLES_op41(SORT_PD)
 
 from42:
 	CMPQ R13, $+43
-	JGE  from43
+	JGE from43
 
 op42:
-	VMOVUPS    (SI)(R8*1), Y0
-	VMOVUPS    (DI)(R10*2), Y1
-	VMINPD     Y1, Y0, Y2
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPS    (SI)(R8*2), Y1
-	VMOVUPS    (DI)(R11*1), Y3
-	VMINPD     Y3, Y1, Y4
-	VMAXPD     Y3, Y1, Y1
-	VMOVUPS    (SI)(R10*1), Y3
-	VMOVUPS    (DI)(R8*4), Y5
-	VMINPD     Y5, Y3, Y6
-	VMAXPD     Y5, Y3, Y3
-	VMOVUPS    (SI)(R8*4), Y5
-	VMOVUPS    (DI)(R10*1), Y7
-	VMINPD     Y7, Y5, Y8
-	VMAXPD     Y7, Y5, Y5
-	VMOVUPS    (SI)(R11*1), Y7
-	VMOVUPS    (DI)(R8*2), Y9
-	VMINPD     Y9, Y7, Y10
-	VMAXPD     Y9, Y7, Y7
-	VMOVUPS    (SI)(R10*2), Y9
-	VMOVUPS    (DI)(R8*1), Y11
-	VMINPD     Y11, Y9, Y12
-	VMAXPD     Y11, Y9, Y9
-	VMOVUPS    (SI)(R12*1), Y11
-	VMOVUPS    (DI), Y13
-	VMINPD     Y13, Y11, Y14
-	VMAXPD     Y13, Y11, Y11
-	VMOVUPS    (SI), Y13
-	VMINPD     Y8, Y13, Y15
-	VMAXPD     Y8, Y13, Y8
-	VMINPD     Y10, Y2, Y13
-	VMAXPD     Y10, Y2, Y2
-	VMINPD     Y12, Y4, Y10
-	VMAXPD     Y12, Y4, Y4
-	VMINPD     Y14, Y6, Y12
-	VMAXPD     Y14, Y6, Y6
-	VMINPD     Y3, Y11, Y14
-	VMAXPD     Y3, Y11, Y3
-	VMINPD     Y1, Y9, Y11
-	VMAXPD     Y1, Y9, Y1
-	VMINPD     Y0, Y7, Y9
-	VMAXPD     Y0, Y7, Y0
-	VMINPD     Y10, Y15, Y7
-	VMAXPD     Y10, Y15, Y10
-	VMINPD     Y12, Y13, Y15
-	VMAXPD     Y12, Y13, Y12
-	VMINPD     Y4, Y8, Y13
-	VMAXPD     Y4, Y8, Y4
-	VMINPD     Y6, Y2, Y8
-	VMAXPD     Y6, Y2, Y2
-	VMINPD     Y9, Y14, Y6
-	VMAXPD     Y9, Y14, Y9
-	VMINPD     Y5, Y11, Y14
-	VMAXPD     Y5, Y11, Y5
-	VMINPD     Y0, Y3, Y11
-	VMAXPD     Y0, Y3, Y0
-	VMOVUPS    Y0, (DI)(R10*2)
-	VMINPD     Y15, Y7, Y0
-	VMAXPD     Y15, Y7, Y3
-	VMOVUPS    Y0, (SI)
-	VMOVUPS    Y3, (SI)(R8*1)
-	VMINPD     Y12, Y10, Y0
-	VMAXPD     Y12, Y10, Y3
-	VMOVUPS    Y0, (SI)(R8*2)
-	VMOVUPS    Y3, (SI)(R10*1)
-	VMINPD     Y8, Y13, Y0
-	VMAXPD     Y8, Y13, Y3
-	VMOVUPS    Y0, (SI)(R8*4)
-	VMOVUPS    Y3, (SI)(R11*1)
-	VMINPD     Y2, Y4, Y0
-	VMAXPD     Y2, Y4, Y2
-	VMOVUPS    Y0, (SI)(R10*2)
-	VMOVUPS    Y2, (SI)(R12*1)
-	VMINPD     Y14, Y6, Y0
-	VMAXPD     Y14, Y6, Y2
-	VMOVUPS    Y0, (DI)
-	VMOVUPS    Y2, (DI)(R8*1)
-	VMINPD     Y5, Y9, Y0
-	VMAXPD     Y5, Y9, Y2
-	VMOVUPS    Y0, (DI)(R8*2)
-	VMOVUPS    Y2, (DI)(R10*1)
-	VMINPD     Y1, Y11, Y0
-	VMAXPD     Y1, Y11, Y1
-	VMOVUPS    Y0, (DI)(R8*4)
-	VMOVUPS    Y1, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op42
-	JMP        block_done
+	SAMPLES_op42(SORT_PD)
 
 from43:
+
 op43:
-	VMOVUPS    (DI)(R12*1), Y0
-	VMINPD     (SI), Y0, Y1
-	VMAXPD     (SI), Y0, Y0
-	VMOVUPS    Y1, (SI)
-	VMOVUPS    (SI)(R8*1), Y1
-	VMOVUPS    (DI)(R10*2), Y2
-	VMINPD     Y2, Y1, Y3
-	VMAXPD     Y2, Y1, Y1
-	VMOVUPS    (SI)(R8*2), Y2
-	VMOVUPS    (DI)(R11*1), Y4
-	VMINPD     Y4, Y2, Y5
-	VMAXPD     Y4, Y2, Y2
-	VMOVUPS    (SI)(R10*1), Y4
-	VMOVUPS    (DI)(R8*4), Y6
-	VMINPD     Y6, Y4, Y7
-	VMAXPD     Y6, Y4, Y4
-	VMOVUPS    (SI)(R8*4), Y6
-	VMOVUPS    (DI)(R10*1), Y8
-	VMINPD     Y8, Y6, Y9
-	VMAXPD     Y8, Y6, Y6
-	VMOVUPS    (SI)(R11*1), Y8
-	VMOVUPS    (DI)(R8*2), Y10
-	VMINPD     Y10, Y8, Y11
-	VMAXPD     Y10, Y8, Y8
-	VMOVUPS    (SI)(R10*2), Y10
-	VMOVUPS    (DI)(R8*1), Y12
-	VMINPD     Y12, Y10, Y13
-	VMAXPD     Y12, Y10, Y10
-	VMOVUPS    (SI)(R12*1), Y12
-	VMOVUPS    (DI), Y14
-	VMINPD     Y14, Y12, Y15
-	VMAXPD     Y14, Y12, Y12
-	VMINPD     (SI), Y9, Y14
-	VMAXPD     (SI), Y9, Y9
-	VMOVUPS    Y14, (SI)
-	VMINPD     Y11, Y3, Y14
-	VMAXPD     Y11, Y3, Y3
-	VMINPD     Y13, Y5, Y11
-	VMAXPD     Y13, Y5, Y5
-	VMINPD     Y15, Y7, Y13
-	VMAXPD     Y15, Y7, Y7
-	VMINPD     Y4, Y12, Y15
-	VMAXPD     Y4, Y12, Y4
-	VMINPD     Y2, Y10, Y12
-	VMAXPD     Y2, Y10, Y2
-	VMINPD     Y1, Y8, Y10
-	VMAXPD     Y1, Y8, Y1
-	VMINPD     Y0, Y6, Y8
-	VMAXPD     Y0, Y6, Y0
-	VMINPD     (SI), Y11, Y6
-	VMAXPD     (SI), Y11, Y11
-	VMOVUPS    Y6, (SI)
-	VMINPD     Y13, Y14, Y6
-	VMAXPD     Y13, Y14, Y13
-	VMINPD     Y5, Y9, Y14
-	VMAXPD     Y5, Y9, Y5
-	VMINPD     Y7, Y3, Y9
-	VMAXPD     Y7, Y3, Y3
-	VMINPD     Y10, Y15, Y7
-	VMAXPD     Y10, Y15, Y10
-	VMINPD     Y8, Y12, Y15
-	VMAXPD     Y8, Y12, Y8
-	VMINPD     Y1, Y4, Y12
-	VMAXPD     Y1, Y4, Y1
-	VMINPD     Y0, Y2, Y4
-	VMAXPD     Y0, Y2, Y0
-	VMINPD     (SI), Y6, Y2
-	VMAXPD     (SI), Y6, Y6
-	VMOVUPS    Y2, (SI)
-	VMOVUPS    Y6, (SI)(R8*1)
-	VMINPD     Y13, Y11, Y2
-	VMAXPD     Y13, Y11, Y6
-	VMOVUPS    Y2, (SI)(R8*2)
-	VMOVUPS    Y6, (SI)(R10*1)
-	VMINPD     Y9, Y14, Y2
-	VMAXPD     Y9, Y14, Y6
-	VMOVUPS    Y2, (SI)(R8*4)
-	VMOVUPS    Y6, (SI)(R11*1)
-	VMINPD     Y3, Y5, Y2
-	VMAXPD     Y3, Y5, Y3
-	VMOVUPS    Y2, (SI)(R10*2)
-	VMOVUPS    Y3, (SI)(R12*1)
-	VMINPD     Y15, Y7, Y2
-	VMAXPD     Y15, Y7, Y3
-	VMOVUPS    Y2, (DI)
-	VMOVUPS    Y3, (DI)(R8*1)
-	VMINPD     Y8, Y10, Y2
-	VMAXPD     Y8, Y10, Y3
-	VMOVUPS    Y2, (DI)(R8*2)
-	VMOVUPS    Y3, (DI)(R10*1)
-	VMINPD     Y4, Y12, Y2
-	VMAXPD     Y4, Y12, Y3
-	VMOVUPS    Y2, (DI)(R8*4)
-	VMOVUPS    Y3, (DI)(R11*1)
-	VMINPD     Y0, Y1, Y2
-	VMAXPD     Y0, Y1, Y0
-	VMOVUPS    Y2, (DI)(R10*2)
-	VMOVUPS    Y0, (DI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op43
+	SAMPLES_op43(SORT_PD)
 
 block_done:
-	MOVQ    16(AX), R9
+	MOVQ 16(AX), R9
 	MOVLQSX 28(DX), R13
-	ADDQ    R13, SI
+	ADDQ R13, SI
 	MOVLQSX 32(DX), R13
-	ADDQ    R13, DI
-	SUBQ    $+1, R9
-	MOVQ    R9, 16(AX)
-	CMPQ    R9, $+0
-	JGT     block
-	ADDQ    $+36, DX
-	JMP     step
+	ADDQ R13, DI
+	SUBQ $+1, R9
+	MOVQ R9, 16(AX)
+	CMPQ R9, $+0
+	JGT block
+	ADDQ $+36, DX
+	JMP step
 
 sorted:
-	MOVQ         AX, DX
-	MOVQ         k+24(FP), BX
-	MOVQ         k+24(FP), SI
-	ADDQ         $+128, DX
-	SUBQ         $+1, BX
-	SHLQ         $0x05, BX
-	ADDQ         DX, BX
-	SHRQ         $0x01, SI
-	MOVQ         top+72(FP), DI
-	MOVQ         DI, 16(AX)
-	VBROADCASTSD 16(AX), Y0
-	MOVQ         24(AX), DI
-	VMOVUPS      (DI), Y1
-	VPXOR        Y2, Y2, Y2
-	VPXOR        Y3, Y3, Y3
+	SAMPLES_sorted()
 
 pairs:
-	VMOVUPS     (DX), Y4
-	VMOVUPS     (BX), Y5
-	VSUBPD      Y4, Y5, Y6
+	VMOVUPS (DX), Y4
+	VMOVUPS (BX), Y5
+	VSUBPD Y4, Y5, Y6
 	VFMADD231PD Y6, Y0, Y3
-	VSUBPD      Y1, Y4, Y4
-	VPAND       c64_7fffffffffffffff<>+0(SB), Y4, Y4
-	VSUBPD      Y1, Y5, Y5
-	VPAND       c64_7fffffffffffffff<>+0(SB), Y5, Y5
-	VADDPD      Y5, Y4, Y4
-	VADDPD      Y4, Y2, Y2
-	PREFETCHT0  (CX)
-	ADDQ        $+64, CX
-	VSUBPD      c64_4000000000000000<>+0(SB), Y0, Y0
-	ADDQ        $+32, DX
-	SUBQ        $+32, BX
-	SUBQ        $+1, SI
-	CMPQ        SI, $+0
-	JGT         pairs
-	MOVQ        k+24(FP), CX
-	ANDQ        $+1, CX
-	TESTQ       CX, CX
-	JEQ         even
-	VMOVUPS     (DX), Y0
-	VSUBPD      Y1, Y0, Y0
-	VPAND       c64_7fffffffffffffff<>+0(SB), Y0, Y0
-	VADDPD      Y0, Y2, Y2
+	VSUBPD Y1, Y4, Y4
+	SAMPLES_pairs(Y4, Y1, Y5, Y2)
+	VMOVUPS (DX), Y0
+	VSUBPD Y1, Y0, Y0
+	VPAND c64_7fffffffffffffff<>+0(SB), Y0, Y0
+	VADDPD Y0, Y2, Y2
 
 even:
-	VPXOR       Y0, Y0, Y0
-	VMOVUPS     64(AX), Y4
+	VPXOR Y0, Y0, Y0
+	VMOVUPS 64(AX), Y4
 	VFMADD231PD Y0, Y1, Y4
-	VCMPPD      $0x03, Y4, Y4, Y0
-	VBLENDVPS   Y0, c64_7ff8000000000000<>+0(SB), Y2, Y2
-	VBLENDVPS   Y0, c64_7ff8000000000000<>+0(SB), Y3, Y3
-	MOVQ        24(AX), CX
-	ADDQ        $+32, CX
-	MOVQ        CX, 24(AX)
-	MOVQ        32(AX), CX
-	VMOVUPS     Y2, (CX)
-	ADDQ        $+32, CX
-	MOVQ        CX, 32(AX)
-	MOVQ        40(AX), CX
-	VMOVUPS     Y3, (CX)
-	ADDQ        $+32, CX
-	MOVQ        CX, 40(AX)
-	MOVQ        (AX), CX
-	MOVQ        8(AX), DX
-	MOVQ        stride+32(FP), BX
-	SHLQ        $0x05, BX
-	ADDQ        BX, CX
-	SUBQ        $+4, DX
-	MOVQ        CX, (AX)
-	MOVQ        DX, 8(AX)
-	CMPQ        DX, $+0
-	JGT         tile
-	VZEROUPPER
-	RET
+	VCMPPD $0x03, Y4, Y4, Y0
+	VBLENDVPS Y0, c64_7ff8000000000000<>+0(SB), Y2, Y2
+	VBLENDVPS Y0, c64_7ff8000000000000<>+0(SB), Y3, Y3
+	MOVQ 24(AX), CX
+	ADDQ $+32, CX
+	MOVQ CX, 24(AX)
+	MOVQ 32(AX), CX
+	VMOVUPS Y2, (CX)
+	ADDQ $+32, CX
+	MOVQ CX, 32(AX)
+	MOVQ 40(AX), CX
+	VMOVUPS Y3, (CX)
+	ADDQ $+32, CX
+	MOVQ CX, 40(AX)
+	SAMPLES_even($+4)

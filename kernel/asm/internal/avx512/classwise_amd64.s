@@ -5,323 +5,560 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define CLASSWISE_columns_rowsa(REG, REG2, REG3, REG4) \
+	ADDQ R8, R10 \
+	SUBQ $+1, R11 \
+	CMPQ R11, $+0 \
+	JGT columns_rows \
+	MOVQ limits+72(FP), R10 \
+	VBROADCASTSD (R10), REG \
+	VPSUBQ REG, REG2, REG2 \
+	VMOVUPS REG2, (DX) \
+	VPSUBQ REG, REG3, REG2 \
+	VMOVUPS REG2, (BX) \
+	VMOVUPS (CX), REG2 \
+	VPADDQ REG2, REG4, REG4 \
+	VMOVUPS REG4, (CX) \
+	ADDQ $+64, DI \
+	ADDQ $+64, CX \
+	ADDQ $+64, DX \
+	ADDQ $+64, BX \
+	SUBQ $+8, R9 \
+	CMPQ R9, $+8 \
+	JGE columns
+
+#define CLASSWISE_rest(REG, REG2, REG3) \
+	CLASSWISE_rest_3() \
+	KMOVB R9, K1 \
+	VPXORD REG, REG, REG \
+	KNOTB K1, K2 \
+	VMOVUPS (DX), REG2 \
+	VMOVUPS (BX), REG3 \
+	MOVQ DI, AX \
+	MOVQ rows+48(FP), DI
+
+#define CLASSWISE_lasta(REG, REG2, REG3) \
+	ADDQ R8, AX \
+	SUBQ $+1, DI \
+	CMPQ DI, $+0 \
+	JGT last \
+	MOVQ limits+72(FP), AX \
+	VBROADCASTSD (AX), Z0 \
+	VPSUBQ Z0, REG, Z1 \
+	VMOVUPS Z1, (DX) \
+	VPSUBQ Z0, REG2, Z0 \
+	VMOVUPS Z0, (BX) \
+	VMOVUPS (CX), Z0 \
+	VPADDQ Z0, REG3, Z0 \
+	VMOVUPS Z0, (CX)
+
+#define CLASSWISE_rest_2(REG, REG2, REG3, REG4) \
+	TESTQ R9, R9 \
+	JEQ done \
+	SUBQ $+16, R9 \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, CX \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, DX \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, BX \
+	MOVQ R9, AX \
+	SHLQ $0x02, AX \
+	ADDQ AX, DI \
+	XORQ AX, AX \
+	SUBQ R9, AX \
+	MOVQ $-1, R9 \
+	BZHIQ AX, R9, R9 \
+	KMOVW R9, K1 \
+	VPXORD REG, REG, REG \
+	KNOTW K1, K2 \
+	VMOVUPS (DX), REG2 \
+	VMOVUPS (BX), REG3 \
+	VMOVUPS 64(DX), REG4
+
+#define CLASSWISE_rest_3() \
+	TESTQ R9, R9 \
+	JEQ done \
+	SUBQ $+8, R9 \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, CX \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, DX \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, BX \
+	MOVQ R9, AX \
+	SHLQ $0x03, AX \
+	ADDQ AX, DI \
+	XORQ AX, AX \
+	SUBQ R9, AX \
+	MOVQ $-1, R9 \
+	BZHIQ AX, R9, R9
+
+#define CLASSWISE_pairs_rows(REG, REG2, REG3) \
+	VMOVUPS (R10), REG \
+	PREFETCHT1 (R10)(AX*1) \
+	VPCMPUD $0x01, Z0, REG, K1 \
+	VPSUBD Z1, REG, REG \
+	VPCMPUD $0x01, Z2, REG, K2 \
+	VPADDD Z4, Z5, K2, Z5 \
+	VCVTPS2PD.Z (R10), K2, REG \
+	KSHIFTRW $0x08, K2, K2 \
+	VCVTPS2PD.Z 32(R10), K2, REG2 \
+	VADDPD Z3, REG, REG3 \
+	VPADDQ REG3, Z6, Z6 \
+	VFMADD213PD Z3, REG, REG \
+	VPADDQ REG, Z7, Z7 \
+	VADDPD Z3, REG2, REG \
+	VPADDQ REG, Z8, Z8 \
+	VFMADD213PD Z3, REG2, REG2 \
+	VPADDQ REG2, Z9, Z9 \
+	KORTESTW K1, K1
+
+#define CLASSWISE_start(N, REG, REG2, REG3) \
+	VBROADCASTSS N(AX), REG \
+	VBROADCASTSD c64_4008000000000000<>+0(SB), REG2 \
+	VBROADCASTSS c32_1<>+0(SB), REG3 \
+	MOVQ n+0(FP), CX \
+	MOVQ p+8(FP), DX \
+	MOVQ pp+16(FP), BX \
+	MOVQ list+24(FP), SI \
+	MOVQ from+40(FP), DI \
+	MOVQ stride+64(FP), R8 \
+	SHLQ $0x02, DI \
+	MOVQ x+32(FP), R9 \
+	ADDQ R9, DI \
+	SHLQ $0x02, R8 \
+	MOVQ 40(AX), AX \
+	MOVQ k+56(FP), R9 \
+	CMPQ R9, $+32 \
+	JLT few
+
+#define CLASSWISE_start_2(N, REG, REG2, REG3) \
+	VBROADCASTSD N(AX), REG \
+	VBROADCASTSD c64_4008000000000000<>+0(SB), REG2 \
+	VBROADCASTSD c64_1<>+0(SB), REG3 \
+	MOVQ n+0(FP), CX \
+	MOVQ p+8(FP), DX \
+	MOVQ pp+16(FP), BX \
+	MOVQ list+24(FP), SI \
+	MOVQ from+40(FP), DI \
+	MOVQ stride+64(FP), R8 \
+	SHLQ $0x03, DI \
+	MOVQ x+32(FP), R9 \
+	ADDQ R9, DI \
+	SHLQ $0x03, R8 \
+	MOVQ 40(AX), AX \
+	MOVQ k+56(FP), R9 \
+	CMPQ R9, $+16 \
+	JLT few
+
+#define CLASSWISE_pairs_rows_2(REG, REG2, REG3) \
+	VMOVUPS (R10), REG \
+	PREFETCHT1 (R10)(AX*1) \
+	VPCMPUD $0x01, Z0, REG, K1 \
+	VPADDD Z2, Z3, K1, Z3 \
+	VCVTPS2PD.Z (R10), K1, REG \
+	KSHIFTRW $0x08, K1, K2 \
+	VCVTPS2PD.Z 32(R10), K2, REG2 \
+	VADDPD Z1, REG, REG3 \
+	VPADDQ REG3, Z4, Z4 \
+	VFMADD213PD Z1, REG, REG \
+	VPADDQ REG, Z5, Z5 \
+	VADDPD Z1, REG2, REG \
+	VPADDQ REG, Z6, Z6 \
+	VFMADD213PD Z1, REG2, REG2 \
+	VPADDQ REG2, Z7, Z7 \
+	KORTESTW K1, K1
+
+#define CLASSWISE_pairs_rowsb(REG, REG2) \
+	MOVQ limits+72(FP), R10 \
+	VBROADCASTSD (R10), REG \
+	VPMOVSXDQ Y3, REG2 \
+	VEXTRACTF64X4 $0x01, Z3, Y3 \
+	VPMOVSXDQ Y3, Z3 \
+	VPSUBQ REG, Z4, Z4 \
+	VMOVUPS Z4, (DX) \
+	VPSUBQ REG, Z5, Z4 \
+	VMOVUPS Z4, (BX) \
+	VMOVUPS (CX), Z4 \
+	VPADDQ Z4, REG2, Z4 \
+	VMOVUPS Z4, (CX) \
+	VPSUBQ REG, Z6, Z4 \
+	VMOVUPS Z4, 64(DX) \
+	VPSUBQ REG, Z7, Z4 \
+	VMOVUPS Z4, 64(BX)
+
+#define CLASSWISE_pairs_rowsb_2(REG, REG2) \
+	MOVQ limits+72(FP), R10 \
+	VBROADCASTSD (R10), REG \
+	VPMOVSXDQ Y5, REG2 \
+	VEXTRACTF64X4 $0x01, Z5, Y5 \
+	VPMOVSXDQ Y5, Z5 \
+	VPSUBQ REG, Z6, Z6 \
+	VMOVUPS Z6, (DX) \
+	VPSUBQ REG, Z7, Z6 \
+	VMOVUPS Z6, (BX) \
+	VMOVUPS (CX), Z6 \
+	VPADDQ Z6, REG2, Z6 \
+	VMOVUPS Z6, (CX) \
+	VPSUBQ REG, Z8, Z6 \
+	VMOVUPS Z6, 64(DX) \
+	VPSUBQ REG, Z9, Z6 \
+	VMOVUPS Z6, 64(BX)
+
+#define CLASSWISE_pairs_rows_3(REG, REG2) \
+	MOVQ limits+72(FP), R10 \
+	VBROADCASTSD (R10), REG \
+	VPMOVSXDQ Y6, REG2 \
+	VEXTRACTF64X4 $0x01, Z6, Y6 \
+	VPMOVSXDQ Y6, Z6 \
+	VPSUBQ REG, Z7, Z7 \
+	VMOVUPS Z7, (DX) \
+	VPSUBQ REG, Z8, Z7 \
+	VMOVUPS Z7, (BX) \
+	VMOVUPS (CX), Z7 \
+	VPADDQ Z7, REG2, Z7 \
+	VMOVUPS Z7, (CX) \
+	VPSUBQ REG, Z9, Z7 \
+	VMOVUPS Z7, 64(DX) \
+	VPSUBQ REG, Z10, Z7 \
+	VMOVUPS Z7, 64(BX)
+
+#define CLASSWISE_pairs_rows_4(REG, REG2) \
+	JCS pairs_rowsa \
+	MOVQ R10, R12 \
+	MOVQ x+32(FP), R13 \
+	SUBQ R13, R12 \
+	SHRQ $0x02, R12 \
+	ADDQ $+0, R12 \
+	VMOVQ R12, REG \
+	VPBROADCASTD REG, REG2 \
+	VPADDD iota32_0<>+0(SB), REG2, REG2 \
+	KNOTW K1, K1 \
+	KMOVW K1, R12 \
+	VPCOMPRESSD.Z REG2, K1, REG2 \
+	VMOVUPS REG2, (SI) \
+	POPCNTL R12, R12 \
+	LEAQ (SI)(R12*4), SI
+
+#define CLASSWISE_pairs_rowsa(REG, REG2) \
+	JCS pairs_rowsb \
+	MOVQ R10, R12 \
+	MOVQ x+32(FP), R13 \
+	SUBQ R13, R12 \
+	SHRQ $0x02, R12 \
+	ADDQ $+16, R12 \
+	VMOVQ R12, REG \
+	VPBROADCASTD REG, REG2 \
+	VPADDD iota32_0<>+0(SB), REG2, REG2 \
+	KNOTW K1, K1 \
+	KMOVW K1, R12 \
+	VPCOMPRESSD.Z REG2, K1, REG2 \
+	VMOVUPS REG2, (SI) \
+	POPCNTL R12, R12 \
+	LEAQ (SI)(R12*4), SI
+
+#define CLASSWISE_columns_rows(REG, REG2) \
+	JCS columns_rowsa \
+	MOVQ R10, R12 \
+	MOVQ x+32(FP), R13 \
+	SUBQ R13, R12 \
+	SHRQ $0x02, R12 \
+	ADDQ $+0, R12 \
+	VMOVQ R12, REG \
+	VPBROADCASTD REG, REG2 \
+	VPADDD iota32_0<>+0(SB), REG2, REG2 \
+	KNOTW K1, K1 \
+	KMOVW K1, R12 \
+	VPCOMPRESSD.Z REG2, K1, REG2 \
+	VMOVUPS REG2, (SI) \
+	POPCNTL R12, R12 \
+	LEAQ (SI)(R12*4), SI
+
+#define CLASSWISE_last(REG, REG2) \
+	JCS lasta \
+	MOVQ AX, R9 \
+	MOVQ x+32(FP), R10 \
+	SUBQ R10, R9 \
+	SHRQ $0x02, R9 \
+	ADDQ $+0, R9 \
+	VMOVQ R9, REG \
+	VPBROADCASTD REG, REG2 \
+	VPADDD iota32_0<>+0(SB), REG2, REG2 \
+	KNOTW K3, K3 \
+	KMOVW K3, R9 \
+	VPCOMPRESSD.Z REG2, K3, REG2 \
+	VMOVUPS REG2, (SI) \
+	POPCNTL R9, R9 \
+	LEAQ (SI)(R9*4), SI
+
+#define CLASSWISE_pairs_rows_5(REG, REG2, REG3) \
+	JCS pairs_rowsa \
+	MOVQ R10, R12 \
+	MOVQ x+32(FP), R13 \
+	SUBQ R13, R12 \
+	SHRQ $0x03, R12 \
+	ADDQ $+0, R12 \
+	VMOVQ R12, REG \
+	VPBROADCASTD REG, REG2 \
+	VPADDD iota32_0<>+0(SB), REG2, REG2 \
+	KNOTB K1, K1 \
+	KMOVB K1, R12 \
+	VPCOMPRESSD.Z REG3, K1, REG3 \
+	VMOVDQU32 REG3, (SI) \
+	POPCNTL R12, R12 \
+	LEAQ (SI)(R12*4), SI
+
+#define CLASSWISE_pairs_rowsa_2(REG, REG2, REG3) \
+	JCS pairs_rowsb \
+	MOVQ R10, R12 \
+	MOVQ x+32(FP), R13 \
+	SUBQ R13, R12 \
+	SHRQ $0x03, R12 \
+	ADDQ $+8, R12 \
+	VMOVQ R12, REG \
+	VPBROADCASTD REG, REG2 \
+	VPADDD iota32_0<>+0(SB), REG2, REG2 \
+	KNOTB K1, K1 \
+	KMOVB K1, R12 \
+	VPCOMPRESSD.Z REG3, K1, REG3 \
+	VMOVDQU32 REG3, (SI) \
+	POPCNTL R12, R12 \
+	LEAQ (SI)(R12*4), SI
+
+#define CLASSWISE_columns_rows_2(REG, REG2, REG3) \
+	JCS columns_rowsa \
+	MOVQ R10, R12 \
+	MOVQ x+32(FP), R13 \
+	SUBQ R13, R12 \
+	SHRQ $0x03, R12 \
+	ADDQ $+0, R12 \
+	VMOVQ R12, REG \
+	VPBROADCASTD REG, REG2 \
+	VPADDD iota32_0<>+0(SB), REG2, REG2 \
+	KNOTB K1, K1 \
+	KMOVB K1, R12 \
+	VPCOMPRESSD.Z REG3, K1, REG3 \
+	VMOVDQU32 REG3, (SI) \
+	POPCNTL R12, R12 \
+	LEAQ (SI)(R12*4), SI
+
+#define CLASSWISE_last_2(REG, REG2, REG3) \
+	JCS lasta \
+	MOVQ AX, R9 \
+	MOVQ x+32(FP), R10 \
+	SUBQ R10, R9 \
+	SHRQ $0x03, R9 \
+	ADDQ $+0, R9 \
+	VMOVQ R9, REG \
+	VPBROADCASTD REG, REG2 \
+	VPADDD iota32_0<>+0(SB), REG2, REG2 \
+	KNOTB K3, K3 \
+	KMOVB K3, R9 \
+	VPCOMPRESSD.Z REG3, K3, REG3 \
+	VMOVDQU32 REG3, (SI) \
+	POPCNTL R9, R9 \
+	LEAQ (SI)(R9*4), SI
+
+#define CLASSWISE_lasta_2(REG, REG2, REG3, REG4) \
+	ADDQ R8, AX \
+	SUBQ $+1, DI \
+	CMPQ DI, $+0 \
+	JGT last \
+	MOVQ limits+72(FP), AX \
+	VBROADCASTSD (AX), Z0 \
+	VPMOVSXDQ REG, Z1 \
+	VEXTRACTF64X4 $0x01, REG2, Y2 \
+	VPMOVSXDQ Y2, Z2 \
+	VPSUBQ Z0, REG3, Z3 \
+	VMOVUPS Z3, (DX) \
+	VPSUBQ Z0, REG4, Z3 \
+	VMOVUPS Z3, (BX)
+
+#define CLASSWISE_pairs_rows_6(REG, REG2) \
+	VMOVUPS (R10), REG \
+	PREFETCHT1 (R10)(AX*1) \
+	VPCMPUQ $0x01, Z0, REG, K1 \
+	VPSUBQ Z1, REG, REG \
+	VPCMPUQ $0x01, Z2, REG, K2 \
+	VPADDQ Z4, Z5, K2, Z5 \
+	VMOVUPD.Z (R10), K2, REG \
+	VADDPD Z3, REG, REG2 \
+	VPADDQ REG2, Z6, Z6 \
+	VMULPD REG, REG, REG \
+	VADDPD Z3, REG, REG \
+	VPADDQ REG, Z7, Z7 \
+	KORTESTB K1, K1
+
+#define CLASSWISE_columns(REG, REG2, REG3, REG4) \
+	VMOVUPS (DX), Z7 \
+	VMOVUPS (BX), Z8 \
+	MOVQ DI, REG \
+	MOVQ rows+48(FP), REG2 \
+	MOVQ REG, REG3 \
+	MOVQ x+32(FP), REG4 \
+	SUBQ REG4, REG3 \
+	SHRQ $0x03, REG3 \
+	ADDQ $+0, REG3 \
+	VMOVQ REG3, X9 \
+	VPBROADCASTD X9, Z9 \
+	VPADDD iota32_0<>+0(SB), Z9, Z9
+
 // func ClassSumsF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX512F, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsF32(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
-	VBROADCASTSS 8(AX), Z0
-	VBROADCASTSD c64_4008000000000000<>+0(SB), Z1
-	VBROADCASTSS c32_1<>+0(SB), Z2
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x02, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x02, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+32
-	JLT          few
+	MOVQ limits+72(FP), AX
+	CLASSWISE_start(8, Z0, Z1, Z2)
 
 pairs:
-	VPXORD  Z3, Z3, Z3
+	VPXORD Z3, Z3, Z3
 	VMOVUPS (DX), Z4
 	VMOVUPS (BX), Z5
 	VMOVUPS 64(DX), Z6
 	VMOVUPS 64(BX), Z7
-	VPXORD  Z8, Z8, Z8
+	VPXORD Z8, Z8, Z8
 	VMOVUPS 128(DX), Z9
 	VMOVUPS 128(BX), Z10
 	VMOVUPS 192(DX), Z11
 	VMOVUPS 192(BX), Z12
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 pairs_rows:
-	VMOVUPS       (R10), Z13
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUD       $0x01, Z0, Z13, K1
-	VPADDD        Z2, Z3, K1, Z3
-	VCVTPS2PD.Z   (R10), K1, Z13
-	KSHIFTRW      $0x08, K1, K2
-	VCVTPS2PD.Z   32(R10), K2, Z14
-	VADDPD        Z1, Z13, Z15
-	VPADDQ        Z15, Z4, Z4
-	VFMADD213PD   Z1, Z13, Z13
-	VPADDQ        Z13, Z5, Z5
-	VADDPD        Z1, Z14, Z13
-	VPADDQ        Z13, Z6, Z6
-	VFMADD213PD   Z1, Z14, Z14
-	VPADDQ        Z14, Z7, Z7
-	KORTESTW      K1, K1
-	JCS           pairs_rowsa
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x02, R12
-	ADDQ          $+0, R12
-	VMOVQ         R12, X13
-	VPBROADCASTD  X13, Z13
-	VPADDD        iota32_0<>+0(SB), Z13, Z13
-	KNOTW         K1, K1
-	KMOVW         K1, R12
-	VPCOMPRESSD.Z Z13, K1, Z13
-	VMOVUPS       Z13, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	CLASSWISE_pairs_rows_2(Z13, Z14, Z15)
+	CLASSWISE_pairs_rows_4(X13, Z13)
 
 pairs_rowsa:
-	VMOVUPS       64(R10), Z13
-	PREFETCHT1    64(R10)(AX*1)
-	VPCMPUD       $0x01, Z0, Z13, K1
-	VPADDD        Z2, Z8, K1, Z8
-	VCVTPS2PD.Z   64(R10), K1, Z13
-	KSHIFTRW      $0x08, K1, K2
-	VCVTPS2PD.Z   96(R10), K2, Z14
-	VADDPD        Z1, Z13, Z15
-	VPADDQ        Z15, Z9, Z9
-	VFMADD213PD   Z1, Z13, Z13
-	VPADDQ        Z13, Z10, Z10
-	VADDPD        Z1, Z14, Z13
-	VPADDQ        Z13, Z11, Z11
-	VFMADD213PD   Z1, Z14, Z14
-	VPADDQ        Z14, Z12, Z12
-	KORTESTW      K1, K1
-	JCS           pairs_rowsb
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x02, R12
-	ADDQ          $+16, R12
-	VMOVQ         R12, X13
-	VPBROADCASTD  X13, Z13
-	VPADDD        iota32_0<>+0(SB), Z13, Z13
-	KNOTW         K1, K1
-	KMOVW         K1, R12
-	VPCOMPRESSD.Z Z13, K1, Z13
-	VMOVUPS       Z13, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	VMOVUPS 64(R10), Z13
+	PREFETCHT1 64(R10)(AX*1)
+	VPCMPUD $0x01, Z0, Z13, K1
+	VPADDD Z2, Z8, K1, Z8
+	VCVTPS2PD.Z 64(R10), K1, Z13
+	KSHIFTRW $0x08, K1, K2
+	VCVTPS2PD.Z 96(R10), K2, Z14
+	VADDPD Z1, Z13, Z15
+	VPADDQ Z15, Z9, Z9
+	VFMADD213PD Z1, Z13, Z13
+	VPADDQ Z13, Z10, Z10
+	VADDPD Z1, Z14, Z13
+	VPADDQ Z13, Z11, Z11
+	VFMADD213PD Z1, Z14, Z14
+	VPADDQ Z14, Z12, Z12
+	KORTESTW K1, K1
+	CLASSWISE_pairs_rowsa(X13, Z13)
 
 pairs_rowsb:
-	ADDQ          R8, R10
-	SUBQ          $+1, R11
-	CMPQ          R11, $+0
-	JGT           pairs_rows
-	MOVQ          limits+72(FP), R10
-	VBROADCASTSD  (R10), Z13
-	VPMOVSXDQ     Y3, Z14
-	VEXTRACTF64X4 $0x01, Z3, Y3
-	VPMOVSXDQ     Y3, Z3
-	VPSUBQ        Z13, Z4, Z4
-	VMOVUPS       Z4, (DX)
-	VPSUBQ        Z13, Z5, Z4
-	VMOVUPS       Z4, (BX)
-	VMOVUPS       (CX), Z4
-	VPADDQ        Z4, Z14, Z4
-	VMOVUPS       Z4, (CX)
-	VPSUBQ        Z13, Z6, Z4
-	VMOVUPS       Z4, 64(DX)
-	VPSUBQ        Z13, Z7, Z4
-	VMOVUPS       Z4, 64(BX)
-	VMOVUPS       64(CX), Z4
-	VPADDQ        Z4, Z3, Z3
-	VMOVUPS       Z3, 64(CX)
-	VPMOVSXDQ     Y8, Z3
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT pairs_rows
+	CLASSWISE_pairs_rowsb(Z13, Z14)
+	VMOVUPS 64(CX), Z4
+	VPADDQ Z4, Z3, Z3
+	VMOVUPS Z3, 64(CX)
+	VPMOVSXDQ Y8, Z3
 	VEXTRACTF64X4 $0x01, Z8, Y4
-	VPMOVSXDQ     Y4, Z4
-	VPSUBQ        Z13, Z9, Z5
-	VMOVUPS       Z5, 128(DX)
-	VPSUBQ        Z13, Z10, Z5
-	VMOVUPS       Z5, 128(BX)
-	VMOVUPS       128(CX), Z5
-	VPADDQ        Z5, Z3, Z3
-	VMOVUPS       Z3, 128(CX)
-	VPSUBQ        Z13, Z11, Z3
-	VMOVUPS       Z3, 192(DX)
-	VPSUBQ        Z13, Z12, Z3
-	VMOVUPS       Z3, 192(BX)
-	VMOVUPS       192(CX), Z3
-	VPADDQ        Z3, Z4, Z3
-	VMOVUPS       Z3, 192(CX)
-	ADDQ          $+128, DI
-	ADDQ          $+256, CX
-	ADDQ          $+256, DX
-	ADDQ          $+256, BX
-	SUBQ          $+32, R9
-	CMPQ          R9, $+32
-	JGE           pairs
+	VPMOVSXDQ Y4, Z4
+	VPSUBQ Z13, Z9, Z5
+	VMOVUPS Z5, 128(DX)
+	VPSUBQ Z13, Z10, Z5
+	VMOVUPS Z5, 128(BX)
+	VMOVUPS 128(CX), Z5
+	VPADDQ Z5, Z3, Z3
+	VMOVUPS Z3, 128(CX)
+	VPSUBQ Z13, Z11, Z3
+	VMOVUPS Z3, 192(DX)
+	VPSUBQ Z13, Z12, Z3
+	VMOVUPS Z3, 192(BX)
+	VMOVUPS 192(CX), Z3
+	VPADDQ Z3, Z4, Z3
+	VMOVUPS Z3, 192(CX)
+	ADDQ $+128, DI
+	ADDQ $+256, CX
+	ADDQ $+256, DX
+	ADDQ $+256, BX
+	SUBQ $+32, R9
+	CMPQ R9, $+32
+	JGE pairs
 
 few:
 	CMPQ R9, $+16
-	JLT  rest
+	JLT rest
 
 columns:
-	VPXORD  Z3, Z3, Z3
+	VPXORD Z3, Z3, Z3
 	VMOVUPS (DX), Z4
 	VMOVUPS (BX), Z5
 	VMOVUPS 64(DX), Z6
 	VMOVUPS 64(BX), Z7
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 columns_rows:
-	VMOVUPS       (R10), Z8
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUD       $0x01, Z0, Z8, K1
-	VPADDD        Z2, Z3, K1, Z3
-	VCVTPS2PD.Z   (R10), K1, Z8
-	KSHIFTRW      $0x08, K1, K2
-	VCVTPS2PD.Z   32(R10), K2, Z9
-	VADDPD        Z1, Z8, Z10
-	VPADDQ        Z10, Z4, Z4
-	VFMADD213PD   Z1, Z8, Z8
-	VPADDQ        Z8, Z5, Z5
-	VADDPD        Z1, Z9, Z8
-	VPADDQ        Z8, Z6, Z6
-	VFMADD213PD   Z1, Z9, Z9
-	VPADDQ        Z9, Z7, Z7
-	KORTESTW      K1, K1
-	JCS           columns_rowsa
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x02, R12
-	ADDQ          $+0, R12
-	VMOVQ         R12, X8
-	VPBROADCASTD  X8, Z8
-	VPADDD        iota32_0<>+0(SB), Z8, Z8
-	KNOTW         K1, K1
-	KMOVW         K1, R12
-	VPCOMPRESSD.Z Z8, K1, Z8
-	VMOVUPS       Z8, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	CLASSWISE_pairs_rows_2(Z8, Z9, Z10)
+	CLASSWISE_columns_rows(X8, Z8)
 
 columns_rowsa:
-	ADDQ          R8, R10
-	SUBQ          $+1, R11
-	CMPQ          R11, $+0
-	JGT           columns_rows
-	MOVQ          limits+72(FP), R10
-	VBROADCASTSD  (R10), Z8
-	VPMOVSXDQ     Y3, Z9
-	VEXTRACTF64X4 $0x01, Z3, Y3
-	VPMOVSXDQ     Y3, Z3
-	VPSUBQ        Z8, Z4, Z4
-	VMOVUPS       Z4, (DX)
-	VPSUBQ        Z8, Z5, Z4
-	VMOVUPS       Z4, (BX)
-	VMOVUPS       (CX), Z4
-	VPADDQ        Z4, Z9, Z4
-	VMOVUPS       Z4, (CX)
-	VPSUBQ        Z8, Z6, Z4
-	VMOVUPS       Z4, 64(DX)
-	VPSUBQ        Z8, Z7, Z4
-	VMOVUPS       Z4, 64(BX)
-	VMOVUPS       64(CX), Z4
-	VPADDQ        Z4, Z3, Z3
-	VMOVUPS       Z3, 64(CX)
-	ADDQ          $+64, DI
-	ADDQ          $+128, CX
-	ADDQ          $+128, DX
-	ADDQ          $+128, BX
-	SUBQ          $+16, R9
-	CMPQ          R9, $+16
-	JGE           columns
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_rows
+	CLASSWISE_pairs_rowsb(Z8, Z9)
+	VMOVUPS 64(CX), Z4
+	VPADDQ Z4, Z3, Z3
+	VMOVUPS Z3, 64(CX)
+	ADDQ $+64, DI
+	ADDQ $+128, CX
+	ADDQ $+128, DX
+	ADDQ $+128, BX
+	SUBQ $+16, R9
+	CMPQ R9, $+16
+	JGE columns
 
 rest:
-	TESTQ   R9, R9
-	JEQ     done
-	SUBQ    $+16, R9
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, CX
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, DX
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, BX
-	MOVQ    R9, AX
-	SHLQ    $0x02, AX
-	ADDQ    AX, DI
-	XORQ    AX, AX
-	SUBQ    R9, AX
-	MOVQ    $-1, R9
-	BZHIQ   AX, R9, R9
-	KMOVW   R9, K1
-	VPXORD  Z3, Z3, Z3
-	KNOTW   K1, K2
-	VMOVUPS (DX), Z4
-	VMOVUPS (BX), Z5
-	VMOVUPS 64(DX), Z6
+	CLASSWISE_rest_2(Z3, Z4, Z5, Z6)
 	VMOVUPS 64(BX), Z7
-	MOVQ    DI, AX
-	MOVQ    rows+48(FP), DI
+	MOVQ DI, AX
+	MOVQ rows+48(FP), DI
 
 last:
-	VMOVUPS       (AX), Z8
-	VPCMPUD       $0x01, Z0, Z8, K3
-	KANDW         K3, K2, K4
-	KORW          K3, K1, K3
-	VPADDD        Z2, Z3, K4, Z3
-	VCVTPS2PD.Z   (AX), K4, Z8
-	KSHIFTRW      $0x08, K4, K4
-	VCVTPS2PD.Z   32(AX), K4, Z9
-	VADDPD        Z1, Z8, Z10
-	VPADDQ        Z10, Z4, Z4
-	VFMADD213PD   Z1, Z8, Z8
-	VPADDQ        Z8, Z5, Z5
-	VADDPD        Z1, Z9, Z8
-	VPADDQ        Z8, Z6, Z6
-	VFMADD213PD   Z1, Z9, Z9
-	VPADDQ        Z9, Z7, Z7
-	KORTESTW      K3, K3
-	JCS           lasta
-	MOVQ          AX, R9
-	MOVQ          x+32(FP), R10
-	SUBQ          R10, R9
-	SHRQ          $0x02, R9
-	ADDQ          $+0, R9
-	VMOVQ         R9, X8
-	VPBROADCASTD  X8, Z8
-	VPADDD        iota32_0<>+0(SB), Z8, Z8
-	KNOTW         K3, K3
-	KMOVW         K3, R9
-	VPCOMPRESSD.Z Z8, K3, Z8
-	VMOVUPS       Z8, (SI)
-	POPCNTL       R9, R9
-	LEAQ          (SI)(R9*4), SI
+	VMOVUPS (AX), Z8
+	VPCMPUD $0x01, Z0, Z8, K3
+	KANDW K3, K2, K4
+	KORW K3, K1, K3
+	VPADDD Z2, Z3, K4, Z3
+	VCVTPS2PD.Z (AX), K4, Z8
+	KSHIFTRW $0x08, K4, K4
+	VCVTPS2PD.Z 32(AX), K4, Z9
+	VADDPD Z1, Z8, Z10
+	VPADDQ Z10, Z4, Z4
+	VFMADD213PD Z1, Z8, Z8
+	VPADDQ Z8, Z5, Z5
+	VADDPD Z1, Z9, Z8
+	VPADDQ Z8, Z6, Z6
+	VFMADD213PD Z1, Z9, Z9
+	VPADDQ Z9, Z7, Z7
+	KORTESTW K3, K3
+	CLASSWISE_last(X8, Z8)
 
 lasta:
-	ADDQ          R8, AX
-	SUBQ          $+1, DI
-	CMPQ          DI, $+0
-	JGT           last
-	MOVQ          limits+72(FP), AX
-	VBROADCASTSD  (AX), Z0
-	VPMOVSXDQ     Y3, Z1
-	VEXTRACTF64X4 $0x01, Z3, Y2
-	VPMOVSXDQ     Y2, Z2
-	VPSUBQ        Z0, Z4, Z3
-	VMOVUPS       Z3, (DX)
-	VPSUBQ        Z0, Z5, Z3
-	VMOVUPS       Z3, (BX)
-	VMOVUPS       (CX), Z3
-	VPADDQ        Z3, Z1, Z1
-	VMOVUPS       Z1, (CX)
-	VPSUBQ        Z0, Z6, Z1
-	VMOVUPS       Z1, 64(DX)
-	VPSUBQ        Z0, Z7, Z0
-	VMOVUPS       Z0, 64(BX)
-	VMOVUPS       64(CX), Z0
-	VPADDQ        Z0, Z2, Z0
-	VMOVUPS       Z0, 64(CX)
+	CLASSWISE_lasta_2(Y3, Z3, Z4, Z5)
+	VMOVUPS (CX), Z3
+	VPADDQ Z3, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VPSUBQ Z0, Z6, Z1
+	VMOVUPS Z1, 64(DX)
+	VPSUBQ Z0, Z7, Z0
+	VMOVUPS Z0, 64(BX)
+	VMOVUPS 64(CX), Z0
+	VPADDQ Z0, Z2, Z0
+	VMOVUPS Z0, 64(CX)
 
 done:
 	MOVQ SI, AX
@@ -335,330 +572,158 @@ done:
 // func ClassSumsAboveF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX512F, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsAboveF32(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
+	MOVQ limits+72(FP), AX
 	VBROADCASTSS 8(AX), Z0
 	VBROADCASTSS 16(AX), Z1
-	VBROADCASTSS 24(AX), Z2
-	VBROADCASTSD c64_4008000000000000<>+0(SB), Z3
-	VBROADCASTSS c32_1<>+0(SB), Z4
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x02, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x02, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+32
-	JLT          few
+	CLASSWISE_start(24, Z2, Z3, Z4)
 
 pairs:
-	VPXORD  Z5, Z5, Z5
+	VPXORD Z5, Z5, Z5
 	VMOVUPS (DX), Z6
 	VMOVUPS (BX), Z7
 	VMOVUPS 64(DX), Z8
 	VMOVUPS 64(BX), Z9
-	VPXORD  Z10, Z10, Z10
+	VPXORD Z10, Z10, Z10
 	VMOVUPS 128(DX), Z11
 	VMOVUPS 128(BX), Z12
 	VMOVUPS 192(DX), Z13
 	VMOVUPS 192(BX), Z14
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 pairs_rows:
-	VMOVUPS       (R10), Z15
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUD       $0x01, Z0, Z15, K1
-	VPSUBD        Z1, Z15, Z15
-	VPCMPUD       $0x01, Z2, Z15, K2
-	VPADDD        Z4, Z5, K2, Z5
-	VCVTPS2PD.Z   (R10), K2, Z15
-	KSHIFTRW      $0x08, K2, K2
-	VCVTPS2PD.Z   32(R10), K2, Z16
-	VADDPD        Z3, Z15, Z17
-	VPADDQ        Z17, Z6, Z6
-	VFMADD213PD   Z3, Z15, Z15
-	VPADDQ        Z15, Z7, Z7
-	VADDPD        Z3, Z16, Z15
-	VPADDQ        Z15, Z8, Z8
-	VFMADD213PD   Z3, Z16, Z16
-	VPADDQ        Z16, Z9, Z9
-	KORTESTW      K1, K1
-	JCS           pairs_rowsa
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x02, R12
-	ADDQ          $+0, R12
-	VMOVQ         R12, X15
-	VPBROADCASTD  X15, Z15
-	VPADDD        iota32_0<>+0(SB), Z15, Z15
-	KNOTW         K1, K1
-	KMOVW         K1, R12
-	VPCOMPRESSD.Z Z15, K1, Z15
-	VMOVUPS       Z15, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	CLASSWISE_pairs_rows(Z15, Z16, Z17)
+	CLASSWISE_pairs_rows_4(X15, Z15)
 
 pairs_rowsa:
-	VMOVUPS       64(R10), Z15
-	PREFETCHT1    64(R10)(AX*1)
-	VPCMPUD       $0x01, Z0, Z15, K1
-	VPSUBD        Z1, Z15, Z15
-	VPCMPUD       $0x01, Z2, Z15, K2
-	VPADDD        Z4, Z10, K2, Z10
-	VCVTPS2PD.Z   64(R10), K2, Z15
-	KSHIFTRW      $0x08, K2, K2
-	VCVTPS2PD.Z   96(R10), K2, Z16
-	VADDPD        Z3, Z15, Z17
-	VPADDQ        Z17, Z11, Z11
-	VFMADD213PD   Z3, Z15, Z15
-	VPADDQ        Z15, Z12, Z12
-	VADDPD        Z3, Z16, Z15
-	VPADDQ        Z15, Z13, Z13
-	VFMADD213PD   Z3, Z16, Z16
-	VPADDQ        Z16, Z14, Z14
-	KORTESTW      K1, K1
-	JCS           pairs_rowsb
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x02, R12
-	ADDQ          $+16, R12
-	VMOVQ         R12, X15
-	VPBROADCASTD  X15, Z15
-	VPADDD        iota32_0<>+0(SB), Z15, Z15
-	KNOTW         K1, K1
-	KMOVW         K1, R12
-	VPCOMPRESSD.Z Z15, K1, Z15
-	VMOVUPS       Z15, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	VMOVUPS 64(R10), Z15
+	PREFETCHT1 64(R10)(AX*1)
+	VPCMPUD $0x01, Z0, Z15, K1
+	VPSUBD Z1, Z15, Z15
+	VPCMPUD $0x01, Z2, Z15, K2
+	VPADDD Z4, Z10, K2, Z10
+	VCVTPS2PD.Z 64(R10), K2, Z15
+	KSHIFTRW $0x08, K2, K2
+	VCVTPS2PD.Z 96(R10), K2, Z16
+	VADDPD Z3, Z15, Z17
+	VPADDQ Z17, Z11, Z11
+	VFMADD213PD Z3, Z15, Z15
+	VPADDQ Z15, Z12, Z12
+	VADDPD Z3, Z16, Z15
+	VPADDQ Z15, Z13, Z13
+	VFMADD213PD Z3, Z16, Z16
+	VPADDQ Z16, Z14, Z14
+	KORTESTW K1, K1
+	CLASSWISE_pairs_rowsa(X15, Z15)
 
 pairs_rowsb:
-	ADDQ          R8, R10
-	SUBQ          $+1, R11
-	CMPQ          R11, $+0
-	JGT           pairs_rows
-	MOVQ          limits+72(FP), R10
-	VBROADCASTSD  (R10), Z15
-	VPMOVSXDQ     Y5, Z16
-	VEXTRACTF64X4 $0x01, Z5, Y5
-	VPMOVSXDQ     Y5, Z5
-	VPSUBQ        Z15, Z6, Z6
-	VMOVUPS       Z6, (DX)
-	VPSUBQ        Z15, Z7, Z6
-	VMOVUPS       Z6, (BX)
-	VMOVUPS       (CX), Z6
-	VPADDQ        Z6, Z16, Z6
-	VMOVUPS       Z6, (CX)
-	VPSUBQ        Z15, Z8, Z6
-	VMOVUPS       Z6, 64(DX)
-	VPSUBQ        Z15, Z9, Z6
-	VMOVUPS       Z6, 64(BX)
-	VMOVUPS       64(CX), Z6
-	VPADDQ        Z6, Z5, Z5
-	VMOVUPS       Z5, 64(CX)
-	VPMOVSXDQ     Y10, Z5
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT pairs_rows
+	CLASSWISE_pairs_rowsb_2(Z15, Z16)
+	VMOVUPS 64(CX), Z6
+	VPADDQ Z6, Z5, Z5
+	VMOVUPS Z5, 64(CX)
+	VPMOVSXDQ Y10, Z5
 	VEXTRACTF64X4 $0x01, Z10, Y6
-	VPMOVSXDQ     Y6, Z6
-	VPSUBQ        Z15, Z11, Z7
-	VMOVUPS       Z7, 128(DX)
-	VPSUBQ        Z15, Z12, Z7
-	VMOVUPS       Z7, 128(BX)
-	VMOVUPS       128(CX), Z7
-	VPADDQ        Z7, Z5, Z5
-	VMOVUPS       Z5, 128(CX)
-	VPSUBQ        Z15, Z13, Z5
-	VMOVUPS       Z5, 192(DX)
-	VPSUBQ        Z15, Z14, Z5
-	VMOVUPS       Z5, 192(BX)
-	VMOVUPS       192(CX), Z5
-	VPADDQ        Z5, Z6, Z5
-	VMOVUPS       Z5, 192(CX)
-	ADDQ          $+128, DI
-	ADDQ          $+256, CX
-	ADDQ          $+256, DX
-	ADDQ          $+256, BX
-	SUBQ          $+32, R9
-	CMPQ          R9, $+32
-	JGE           pairs
+	VPMOVSXDQ Y6, Z6
+	VPSUBQ Z15, Z11, Z7
+	VMOVUPS Z7, 128(DX)
+	VPSUBQ Z15, Z12, Z7
+	VMOVUPS Z7, 128(BX)
+	VMOVUPS 128(CX), Z7
+	VPADDQ Z7, Z5, Z5
+	VMOVUPS Z5, 128(CX)
+	VPSUBQ Z15, Z13, Z5
+	VMOVUPS Z5, 192(DX)
+	VPSUBQ Z15, Z14, Z5
+	VMOVUPS Z5, 192(BX)
+	VMOVUPS 192(CX), Z5
+	VPADDQ Z5, Z6, Z5
+	VMOVUPS Z5, 192(CX)
+	ADDQ $+128, DI
+	ADDQ $+256, CX
+	ADDQ $+256, DX
+	ADDQ $+256, BX
+	SUBQ $+32, R9
+	CMPQ R9, $+32
+	JGE pairs
 
 few:
 	CMPQ R9, $+16
-	JLT  rest
+	JLT rest
 
 columns:
-	VPXORD  Z5, Z5, Z5
+	VPXORD Z5, Z5, Z5
 	VMOVUPS (DX), Z6
 	VMOVUPS (BX), Z7
 	VMOVUPS 64(DX), Z8
 	VMOVUPS 64(BX), Z9
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 columns_rows:
-	VMOVUPS       (R10), Z10
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUD       $0x01, Z0, Z10, K1
-	VPSUBD        Z1, Z10, Z10
-	VPCMPUD       $0x01, Z2, Z10, K2
-	VPADDD        Z4, Z5, K2, Z5
-	VCVTPS2PD.Z   (R10), K2, Z10
-	KSHIFTRW      $0x08, K2, K2
-	VCVTPS2PD.Z   32(R10), K2, Z11
-	VADDPD        Z3, Z10, Z12
-	VPADDQ        Z12, Z6, Z6
-	VFMADD213PD   Z3, Z10, Z10
-	VPADDQ        Z10, Z7, Z7
-	VADDPD        Z3, Z11, Z10
-	VPADDQ        Z10, Z8, Z8
-	VFMADD213PD   Z3, Z11, Z11
-	VPADDQ        Z11, Z9, Z9
-	KORTESTW      K1, K1
-	JCS           columns_rowsa
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x02, R12
-	ADDQ          $+0, R12
-	VMOVQ         R12, X10
-	VPBROADCASTD  X10, Z10
-	VPADDD        iota32_0<>+0(SB), Z10, Z10
-	KNOTW         K1, K1
-	KMOVW         K1, R12
-	VPCOMPRESSD.Z Z10, K1, Z10
-	VMOVUPS       Z10, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	CLASSWISE_pairs_rows(Z10, Z11, Z12)
+	CLASSWISE_columns_rows(X10, Z10)
 
 columns_rowsa:
-	ADDQ          R8, R10
-	SUBQ          $+1, R11
-	CMPQ          R11, $+0
-	JGT           columns_rows
-	MOVQ          limits+72(FP), R10
-	VBROADCASTSD  (R10), Z10
-	VPMOVSXDQ     Y5, Z11
-	VEXTRACTF64X4 $0x01, Z5, Y5
-	VPMOVSXDQ     Y5, Z5
-	VPSUBQ        Z10, Z6, Z6
-	VMOVUPS       Z6, (DX)
-	VPSUBQ        Z10, Z7, Z6
-	VMOVUPS       Z6, (BX)
-	VMOVUPS       (CX), Z6
-	VPADDQ        Z6, Z11, Z6
-	VMOVUPS       Z6, (CX)
-	VPSUBQ        Z10, Z8, Z6
-	VMOVUPS       Z6, 64(DX)
-	VPSUBQ        Z10, Z9, Z6
-	VMOVUPS       Z6, 64(BX)
-	VMOVUPS       64(CX), Z6
-	VPADDQ        Z6, Z5, Z5
-	VMOVUPS       Z5, 64(CX)
-	ADDQ          $+64, DI
-	ADDQ          $+128, CX
-	ADDQ          $+128, DX
-	ADDQ          $+128, BX
-	SUBQ          $+16, R9
-	CMPQ          R9, $+16
-	JGE           columns
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_rows
+	CLASSWISE_pairs_rowsb_2(Z10, Z11)
+	VMOVUPS 64(CX), Z6
+	VPADDQ Z6, Z5, Z5
+	VMOVUPS Z5, 64(CX)
+	ADDQ $+64, DI
+	ADDQ $+128, CX
+	ADDQ $+128, DX
+	ADDQ $+128, BX
+	SUBQ $+16, R9
+	CMPQ R9, $+16
+	JGE columns
 
 rest:
-	TESTQ   R9, R9
-	JEQ     done
-	SUBQ    $+16, R9
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, CX
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, DX
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, BX
-	MOVQ    R9, AX
-	SHLQ    $0x02, AX
-	ADDQ    AX, DI
-	XORQ    AX, AX
-	SUBQ    R9, AX
-	MOVQ    $-1, R9
-	BZHIQ   AX, R9, R9
-	KMOVW   R9, K1
-	VPXORD  Z5, Z5, Z5
-	KNOTW   K1, K2
-	VMOVUPS (DX), Z6
-	VMOVUPS (BX), Z7
-	VMOVUPS 64(DX), Z8
+	CLASSWISE_rest_2(Z5, Z6, Z7, Z8)
 	VMOVUPS 64(BX), Z9
-	MOVQ    DI, AX
-	MOVQ    rows+48(FP), DI
+	MOVQ DI, AX
+	MOVQ rows+48(FP), DI
 
 last:
-	VMOVUPS       (AX), Z10
-	VPCMPUD       $0x01, Z0, Z10, K3
-	VPSUBD        Z1, Z10, Z10
-	VPCMPUD       $0x01, Z2, Z10, K4
-	KANDW         K4, K2, K4
-	KORW          K3, K1, K3
-	VPADDD        Z4, Z5, K4, Z5
-	VCVTPS2PD.Z   (AX), K4, Z10
-	KSHIFTRW      $0x08, K4, K4
-	VCVTPS2PD.Z   32(AX), K4, Z11
-	VADDPD        Z3, Z10, Z12
-	VPADDQ        Z12, Z6, Z6
-	VFMADD213PD   Z3, Z10, Z10
-	VPADDQ        Z10, Z7, Z7
-	VADDPD        Z3, Z11, Z10
-	VPADDQ        Z10, Z8, Z8
-	VFMADD213PD   Z3, Z11, Z11
-	VPADDQ        Z11, Z9, Z9
-	KORTESTW      K3, K3
-	JCS           lasta
-	MOVQ          AX, R9
-	MOVQ          x+32(FP), R10
-	SUBQ          R10, R9
-	SHRQ          $0x02, R9
-	ADDQ          $+0, R9
-	VMOVQ         R9, X10
-	VPBROADCASTD  X10, Z10
-	VPADDD        iota32_0<>+0(SB), Z10, Z10
-	KNOTW         K3, K3
-	KMOVW         K3, R9
-	VPCOMPRESSD.Z Z10, K3, Z10
-	VMOVUPS       Z10, (SI)
-	POPCNTL       R9, R9
-	LEAQ          (SI)(R9*4), SI
+	VMOVUPS (AX), Z10
+	VPCMPUD $0x01, Z0, Z10, K3
+	VPSUBD Z1, Z10, Z10
+	VPCMPUD $0x01, Z2, Z10, K4
+	KANDW K4, K2, K4
+	KORW K3, K1, K3
+	VPADDD Z4, Z5, K4, Z5
+	VCVTPS2PD.Z (AX), K4, Z10
+	KSHIFTRW $0x08, K4, K4
+	VCVTPS2PD.Z 32(AX), K4, Z11
+	VADDPD Z3, Z10, Z12
+	VPADDQ Z12, Z6, Z6
+	VFMADD213PD Z3, Z10, Z10
+	VPADDQ Z10, Z7, Z7
+	VADDPD Z3, Z11, Z10
+	VPADDQ Z10, Z8, Z8
+	VFMADD213PD Z3, Z11, Z11
+	VPADDQ Z11, Z9, Z9
+	KORTESTW K3, K3
+	CLASSWISE_last(X10, Z10)
 
 lasta:
-	ADDQ          R8, AX
-	SUBQ          $+1, DI
-	CMPQ          DI, $+0
-	JGT           last
-	MOVQ          limits+72(FP), AX
-	VBROADCASTSD  (AX), Z0
-	VPMOVSXDQ     Y5, Z1
-	VEXTRACTF64X4 $0x01, Z5, Y2
-	VPMOVSXDQ     Y2, Z2
-	VPSUBQ        Z0, Z6, Z3
-	VMOVUPS       Z3, (DX)
-	VPSUBQ        Z0, Z7, Z3
-	VMOVUPS       Z3, (BX)
-	VMOVUPS       (CX), Z3
-	VPADDQ        Z3, Z1, Z1
-	VMOVUPS       Z1, (CX)
-	VPSUBQ        Z0, Z8, Z1
-	VMOVUPS       Z1, 64(DX)
-	VPSUBQ        Z0, Z9, Z0
-	VMOVUPS       Z0, 64(BX)
-	VMOVUPS       64(CX), Z0
-	VPADDQ        Z0, Z2, Z0
-	VMOVUPS       Z0, 64(CX)
+	CLASSWISE_lasta_2(Y5, Z5, Z6, Z7)
+	VMOVUPS (CX), Z3
+	VPADDQ Z3, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VPSUBQ Z0, Z8, Z1
+	VMOVUPS Z1, 64(DX)
+	VPSUBQ Z0, Z9, Z0
+	VMOVUPS Z0, 64(BX)
+	VMOVUPS 64(CX), Z0
+	VPADDQ Z0, Z2, Z0
+	VMOVUPS Z0, 64(CX)
 
 done:
 	MOVQ SI, AX
@@ -672,319 +737,249 @@ done:
 // func ClassSumsFrequentF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX512F, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
+	MOVQ limits+72(FP), AX
 	VBROADCASTSS 8(AX), Z0
 	VBROADCASTSS 16(AX), Z1
 	VBROADCASTSS 24(AX), Z2
-	VBROADCASTSS 32(AX), Z3
-	VBROADCASTSD c64_4008000000000000<>+0(SB), Z4
-	VBROADCASTSS c32_1<>+0(SB), Z5
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x02, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x02, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+32
-	JLT          few
+	CLASSWISE_start(32, Z3, Z4, Z5)
 
 pairs:
-	VPXORD       Z6, Z6, Z6
-	VMOVUPS      (DX), Z7
-	VMOVUPS      (BX), Z8
-	VMOVUPS      64(DX), Z9
-	VMOVUPS      64(BX), Z10
-	VPXORD       Z11, Z11, Z11
-	VMOVUPS      128(DX), Z12
-	VMOVUPS      128(BX), Z13
-	VMOVUPS      192(DX), Z14
-	VMOVUPS      192(BX), Z15
-	MOVQ         DI, R10
-	MOVQ         rows+48(FP), R11
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x02, R12
-	ADDQ         $+0, R12
-	VMOVQ        R12, X16
+	VPXORD Z6, Z6, Z6
+	VMOVUPS (DX), Z7
+	VMOVUPS (BX), Z8
+	VMOVUPS 64(DX), Z9
+	VMOVUPS 64(BX), Z10
+	VPXORD Z11, Z11, Z11
+	VMOVUPS 128(DX), Z12
+	VMOVUPS 128(BX), Z13
+	VMOVUPS 192(DX), Z14
+	VMOVUPS 192(BX), Z15
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
+	MOVQ R10, R12
+	MOVQ x+32(FP), R13
+	SUBQ R13, R12
+	SHRQ $0x02, R12
+	ADDQ $+0, R12
+	VMOVQ R12, X16
 	VPBROADCASTD X16, Z16
-	VPADDD       iota32_0<>+0(SB), Z16, Z16
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x02, R12
-	ADDQ         $+16, R12
-	VMOVQ        R12, X17
+	VPADDD iota32_0<>+0(SB), Z16, Z16
+	MOVQ R10, R12
+	MOVQ x+32(FP), R13
+	SUBQ R13, R12
+	SHRQ $0x02, R12
+	ADDQ $+16, R12
+	VMOVQ R12, X17
 	VPBROADCASTD X17, Z17
-	VPADDD       iota32_0<>+0(SB), Z17, Z17
+	VPADDD iota32_0<>+0(SB), Z17, Z17
 
 pairs_rows:
-	VMOVUPS       (R10), Z18
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUD       $0x01, Z0, Z18, K1
-	VPSUBD        Z1, Z18, Z18
-	VPCMPUD       $0x01, Z2, Z18, K2
-	VPADDD        Z5, Z6, K2, Z6
-	VCVTPS2PD.Z   (R10), K2, Z18
-	KSHIFTRW      $0x08, K2, K2
-	VCVTPS2PD.Z   32(R10), K2, Z19
-	VADDPD        Z4, Z18, Z20
-	VPADDQ        Z20, Z7, Z7
-	VFMADD213PD   Z4, Z18, Z18
-	VPADDQ        Z18, Z8, Z8
-	VADDPD        Z4, Z19, Z18
-	VPADDQ        Z18, Z9, Z9
-	VFMADD213PD   Z4, Z19, Z19
-	VPADDQ        Z19, Z10, Z10
-	KNOTW         K1, K1
-	KMOVW         K1, R12
+	VMOVUPS (R10), Z18
+	PREFETCHT1 (R10)(AX*1)
+	VPCMPUD $0x01, Z0, Z18, K1
+	VPSUBD Z1, Z18, Z18
+	VPCMPUD $0x01, Z2, Z18, K2
+	VPADDD Z5, Z6, K2, Z6
+	VCVTPS2PD.Z (R10), K2, Z18
+	KSHIFTRW $0x08, K2, K2
+	VCVTPS2PD.Z 32(R10), K2, Z19
+	VADDPD Z4, Z18, Z20
+	VPADDQ Z20, Z7, Z7
+	VFMADD213PD Z4, Z18, Z18
+	VPADDQ Z18, Z8, Z8
+	VADDPD Z4, Z19, Z18
+	VPADDQ Z18, Z9, Z9
+	VFMADD213PD Z4, Z19, Z19
+	VPADDQ Z19, Z10, Z10
+	KNOTW K1, K1
+	KMOVW K1, R12
 	VPCOMPRESSD.Z Z16, K1, Z18
-	VMOVUPS       Z18, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
-	VPADDD        Z3, Z16, Z16
-	VMOVUPS       64(R10), Z18
-	PREFETCHT1    64(R10)(AX*1)
-	VPCMPUD       $0x01, Z0, Z18, K1
-	VPSUBD        Z1, Z18, Z18
-	VPCMPUD       $0x01, Z2, Z18, K2
-	VPADDD        Z5, Z11, K2, Z11
-	VCVTPS2PD.Z   64(R10), K2, Z18
-	KSHIFTRW      $0x08, K2, K2
-	VCVTPS2PD.Z   96(R10), K2, Z19
-	VADDPD        Z4, Z18, Z20
-	VPADDQ        Z20, Z12, Z12
-	VFMADD213PD   Z4, Z18, Z18
-	VPADDQ        Z18, Z13, Z13
-	VADDPD        Z4, Z19, Z18
-	VPADDQ        Z18, Z14, Z14
-	VFMADD213PD   Z4, Z19, Z19
-	VPADDQ        Z19, Z15, Z15
-	KNOTW         K1, K1
-	KMOVW         K1, R12
+	VMOVUPS Z18, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
+	VPADDD Z3, Z16, Z16
+	VMOVUPS 64(R10), Z18
+	PREFETCHT1 64(R10)(AX*1)
+	VPCMPUD $0x01, Z0, Z18, K1
+	VPSUBD Z1, Z18, Z18
+	VPCMPUD $0x01, Z2, Z18, K2
+	VPADDD Z5, Z11, K2, Z11
+	VCVTPS2PD.Z 64(R10), K2, Z18
+	KSHIFTRW $0x08, K2, K2
+	VCVTPS2PD.Z 96(R10), K2, Z19
+	VADDPD Z4, Z18, Z20
+	VPADDQ Z20, Z12, Z12
+	VFMADD213PD Z4, Z18, Z18
+	VPADDQ Z18, Z13, Z13
+	VADDPD Z4, Z19, Z18
+	VPADDQ Z18, Z14, Z14
+	VFMADD213PD Z4, Z19, Z19
+	VPADDQ Z19, Z15, Z15
+	KNOTW K1, K1
+	KMOVW K1, R12
 	VPCOMPRESSD.Z Z17, K1, Z18
-	VMOVUPS       Z18, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
-	VPADDD        Z3, Z17, Z17
-	ADDQ          R8, R10
-	SUBQ          $+1, R11
-	CMPQ          R11, $+0
-	JGT           pairs_rows
-	MOVQ          limits+72(FP), R10
-	VBROADCASTSD  (R10), Z16
-	VPMOVSXDQ     Y6, Z17
-	VEXTRACTF64X4 $0x01, Z6, Y6
-	VPMOVSXDQ     Y6, Z6
-	VPSUBQ        Z16, Z7, Z7
-	VMOVUPS       Z7, (DX)
-	VPSUBQ        Z16, Z8, Z7
-	VMOVUPS       Z7, (BX)
-	VMOVUPS       (CX), Z7
-	VPADDQ        Z7, Z17, Z7
-	VMOVUPS       Z7, (CX)
-	VPSUBQ        Z16, Z9, Z7
-	VMOVUPS       Z7, 64(DX)
-	VPSUBQ        Z16, Z10, Z7
-	VMOVUPS       Z7, 64(BX)
-	VMOVUPS       64(CX), Z7
-	VPADDQ        Z7, Z6, Z6
-	VMOVUPS       Z6, 64(CX)
-	VPMOVSXDQ     Y11, Z6
+	VMOVUPS Z18, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
+	VPADDD Z3, Z17, Z17
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT pairs_rows
+	CLASSWISE_pairs_rows_3(Z16, Z17)
+	VMOVUPS 64(CX), Z7
+	VPADDQ Z7, Z6, Z6
+	VMOVUPS Z6, 64(CX)
+	VPMOVSXDQ Y11, Z6
 	VEXTRACTF64X4 $0x01, Z11, Y7
-	VPMOVSXDQ     Y7, Z7
-	VPSUBQ        Z16, Z12, Z8
-	VMOVUPS       Z8, 128(DX)
-	VPSUBQ        Z16, Z13, Z8
-	VMOVUPS       Z8, 128(BX)
-	VMOVUPS       128(CX), Z8
-	VPADDQ        Z8, Z6, Z6
-	VMOVUPS       Z6, 128(CX)
-	VPSUBQ        Z16, Z14, Z6
-	VMOVUPS       Z6, 192(DX)
-	VPSUBQ        Z16, Z15, Z6
-	VMOVUPS       Z6, 192(BX)
-	VMOVUPS       192(CX), Z6
-	VPADDQ        Z6, Z7, Z6
-	VMOVUPS       Z6, 192(CX)
-	ADDQ          $+128, DI
-	ADDQ          $+256, CX
-	ADDQ          $+256, DX
-	ADDQ          $+256, BX
-	SUBQ          $+32, R9
-	CMPQ          R9, $+32
-	JGE           pairs
+	VPMOVSXDQ Y7, Z7
+	VPSUBQ Z16, Z12, Z8
+	VMOVUPS Z8, 128(DX)
+	VPSUBQ Z16, Z13, Z8
+	VMOVUPS Z8, 128(BX)
+	VMOVUPS 128(CX), Z8
+	VPADDQ Z8, Z6, Z6
+	VMOVUPS Z6, 128(CX)
+	VPSUBQ Z16, Z14, Z6
+	VMOVUPS Z6, 192(DX)
+	VPSUBQ Z16, Z15, Z6
+	VMOVUPS Z6, 192(BX)
+	VMOVUPS 192(CX), Z6
+	VPADDQ Z6, Z7, Z6
+	VMOVUPS Z6, 192(CX)
+	ADDQ $+128, DI
+	ADDQ $+256, CX
+	ADDQ $+256, DX
+	ADDQ $+256, BX
+	SUBQ $+32, R9
+	CMPQ R9, $+32
+	JGE pairs
 
 few:
 	CMPQ R9, $+16
-	JLT  rest
+	JLT rest
 
 columns:
-	VPXORD       Z6, Z6, Z6
-	VMOVUPS      (DX), Z7
-	VMOVUPS      (BX), Z8
-	VMOVUPS      64(DX), Z9
-	VMOVUPS      64(BX), Z10
-	MOVQ         DI, R10
-	MOVQ         rows+48(FP), R11
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x02, R12
-	ADDQ         $+0, R12
-	VMOVQ        R12, X11
+	VPXORD Z6, Z6, Z6
+	VMOVUPS (DX), Z7
+	VMOVUPS (BX), Z8
+	VMOVUPS 64(DX), Z9
+	VMOVUPS 64(BX), Z10
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
+	MOVQ R10, R12
+	MOVQ x+32(FP), R13
+	SUBQ R13, R12
+	SHRQ $0x02, R12
+	ADDQ $+0, R12
+	VMOVQ R12, X11
 	VPBROADCASTD X11, Z11
-	VPADDD       iota32_0<>+0(SB), Z11, Z11
+	VPADDD iota32_0<>+0(SB), Z11, Z11
 
 columns_rows:
-	VMOVUPS       (R10), Z12
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUD       $0x01, Z0, Z12, K1
-	VPSUBD        Z1, Z12, Z12
-	VPCMPUD       $0x01, Z2, Z12, K2
-	VPADDD        Z5, Z6, K2, Z6
-	VCVTPS2PD.Z   (R10), K2, Z12
-	KSHIFTRW      $0x08, K2, K2
-	VCVTPS2PD.Z   32(R10), K2, Z13
-	VADDPD        Z4, Z12, Z14
-	VPADDQ        Z14, Z7, Z7
-	VFMADD213PD   Z4, Z12, Z12
-	VPADDQ        Z12, Z8, Z8
-	VADDPD        Z4, Z13, Z12
-	VPADDQ        Z12, Z9, Z9
-	VFMADD213PD   Z4, Z13, Z13
-	VPADDQ        Z13, Z10, Z10
-	KNOTW         K1, K1
-	KMOVW         K1, R12
+	VMOVUPS (R10), Z12
+	PREFETCHT1 (R10)(AX*1)
+	VPCMPUD $0x01, Z0, Z12, K1
+	VPSUBD Z1, Z12, Z12
+	VPCMPUD $0x01, Z2, Z12, K2
+	VPADDD Z5, Z6, K2, Z6
+	VCVTPS2PD.Z (R10), K2, Z12
+	KSHIFTRW $0x08, K2, K2
+	VCVTPS2PD.Z 32(R10), K2, Z13
+	VADDPD Z4, Z12, Z14
+	VPADDQ Z14, Z7, Z7
+	VFMADD213PD Z4, Z12, Z12
+	VPADDQ Z12, Z8, Z8
+	VADDPD Z4, Z13, Z12
+	VPADDQ Z12, Z9, Z9
+	VFMADD213PD Z4, Z13, Z13
+	VPADDQ Z13, Z10, Z10
+	KNOTW K1, K1
+	KMOVW K1, R12
 	VPCOMPRESSD.Z Z11, K1, Z12
-	VMOVUPS       Z12, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
-	VPADDD        Z3, Z11, Z11
-	ADDQ          R8, R10
-	SUBQ          $+1, R11
-	CMPQ          R11, $+0
-	JGT           columns_rows
-	MOVQ          limits+72(FP), R10
-	VBROADCASTSD  (R10), Z11
-	VPMOVSXDQ     Y6, Z12
-	VEXTRACTF64X4 $0x01, Z6, Y6
-	VPMOVSXDQ     Y6, Z6
-	VPSUBQ        Z11, Z7, Z7
-	VMOVUPS       Z7, (DX)
-	VPSUBQ        Z11, Z8, Z7
-	VMOVUPS       Z7, (BX)
-	VMOVUPS       (CX), Z7
-	VPADDQ        Z7, Z12, Z7
-	VMOVUPS       Z7, (CX)
-	VPSUBQ        Z11, Z9, Z7
-	VMOVUPS       Z7, 64(DX)
-	VPSUBQ        Z11, Z10, Z7
-	VMOVUPS       Z7, 64(BX)
-	VMOVUPS       64(CX), Z7
-	VPADDQ        Z7, Z6, Z6
-	VMOVUPS       Z6, 64(CX)
-	ADDQ          $+64, DI
-	ADDQ          $+128, CX
-	ADDQ          $+128, DX
-	ADDQ          $+128, BX
-	SUBQ          $+16, R9
-	CMPQ          R9, $+16
-	JGE           columns
+	VMOVUPS Z12, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
+	VPADDD Z3, Z11, Z11
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_rows
+	CLASSWISE_pairs_rows_3(Z11, Z12)
+	VMOVUPS 64(CX), Z7
+	VPADDQ Z7, Z6, Z6
+	VMOVUPS Z6, 64(CX)
+	ADDQ $+64, DI
+	ADDQ $+128, CX
+	ADDQ $+128, DX
+	ADDQ $+128, BX
+	SUBQ $+16, R9
+	CMPQ R9, $+16
+	JGE columns
 
 rest:
-	TESTQ        R9, R9
-	JEQ          done
-	SUBQ         $+16, R9
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, CX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, BX
-	MOVQ         R9, AX
-	SHLQ         $0x02, AX
-	ADDQ         AX, DI
-	XORQ         AX, AX
-	SUBQ         R9, AX
-	MOVQ         $-1, R9
-	BZHIQ        AX, R9, R9
-	KMOVW        R9, K1
-	VPXORD       Z6, Z6, Z6
-	KNOTW        K1, K2
-	VMOVUPS      (DX), Z7
-	VMOVUPS      (BX), Z8
-	VMOVUPS      64(DX), Z9
-	VMOVUPS      64(BX), Z10
-	MOVQ         DI, AX
-	MOVQ         rows+48(FP), DI
-	MOVQ         AX, R9
-	MOVQ         x+32(FP), R10
-	SUBQ         R10, R9
-	SHRQ         $0x02, R9
-	ADDQ         $+0, R9
-	VMOVQ        R9, X11
+	CLASSWISE_rest_2(Z6, Z7, Z8, Z9)
+	VMOVUPS 64(BX), Z10
+	MOVQ DI, AX
+	MOVQ rows+48(FP), DI
+	MOVQ AX, R9
+	MOVQ x+32(FP), R10
+	SUBQ R10, R9
+	SHRQ $0x02, R9
+	ADDQ $+0, R9
+	VMOVQ R9, X11
 	VPBROADCASTD X11, Z11
-	VPADDD       iota32_0<>+0(SB), Z11, Z11
+	VPADDD iota32_0<>+0(SB), Z11, Z11
 
 last:
-	VMOVUPS       (AX), Z12
-	VPCMPUD       $0x01, Z0, Z12, K3
-	VPSUBD        Z1, Z12, Z12
-	VPCMPUD       $0x01, Z2, Z12, K4
-	KANDW         K4, K2, K4
-	KORW          K3, K1, K3
-	VPADDD        Z5, Z6, K4, Z6
-	VCVTPS2PD.Z   (AX), K4, Z12
-	KSHIFTRW      $0x08, K4, K4
-	VCVTPS2PD.Z   32(AX), K4, Z13
-	VADDPD        Z4, Z12, Z14
-	VPADDQ        Z14, Z7, Z7
-	VFMADD213PD   Z4, Z12, Z12
-	VPADDQ        Z12, Z8, Z8
-	VADDPD        Z4, Z13, Z12
-	VPADDQ        Z12, Z9, Z9
-	VFMADD213PD   Z4, Z13, Z13
-	VPADDQ        Z13, Z10, Z10
-	KNOTW         K3, K3
-	KMOVW         K3, R9
+	VMOVUPS (AX), Z12
+	VPCMPUD $0x01, Z0, Z12, K3
+	VPSUBD Z1, Z12, Z12
+	VPCMPUD $0x01, Z2, Z12, K4
+	KANDW K4, K2, K4
+	KORW K3, K1, K3
+	VPADDD Z5, Z6, K4, Z6
+	VCVTPS2PD.Z (AX), K4, Z12
+	KSHIFTRW $0x08, K4, K4
+	VCVTPS2PD.Z 32(AX), K4, Z13
+	VADDPD Z4, Z12, Z14
+	VPADDQ Z14, Z7, Z7
+	VFMADD213PD Z4, Z12, Z12
+	VPADDQ Z12, Z8, Z8
+	VADDPD Z4, Z13, Z12
+	VPADDQ Z12, Z9, Z9
+	VFMADD213PD Z4, Z13, Z13
+	VPADDQ Z13, Z10, Z10
+	KNOTW K3, K3
+	KMOVW K3, R9
 	VPCOMPRESSD.Z Z11, K3, Z12
-	VMOVUPS       Z12, (SI)
-	POPCNTL       R9, R9
-	LEAQ          (SI)(R9*4), SI
-	VPADDD        Z3, Z11, Z11
-	ADDQ          R8, AX
-	SUBQ          $+1, DI
-	CMPQ          DI, $+0
-	JGT           last
-	MOVQ          limits+72(FP), AX
-	VBROADCASTSD  (AX), Z0
-	VPMOVSXDQ     Y6, Z1
+	VMOVUPS Z12, (SI)
+	POPCNTL R9, R9
+	LEAQ (SI)(R9*4), SI
+	VPADDD Z3, Z11, Z11
+	ADDQ R8, AX
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT last
+	MOVQ limits+72(FP), AX
+	VBROADCASTSD (AX), Z0
+	VPMOVSXDQ Y6, Z1
 	VEXTRACTF64X4 $0x01, Z6, Y2
-	VPMOVSXDQ     Y2, Z2
-	VPSUBQ        Z0, Z7, Z3
-	VMOVUPS       Z3, (DX)
-	VPSUBQ        Z0, Z8, Z3
-	VMOVUPS       Z3, (BX)
-	VMOVUPS       (CX), Z3
-	VPADDQ        Z3, Z1, Z1
-	VMOVUPS       Z1, (CX)
-	VPSUBQ        Z0, Z9, Z1
-	VMOVUPS       Z1, 64(DX)
-	VPSUBQ        Z0, Z10, Z0
-	VMOVUPS       Z0, 64(BX)
-	VMOVUPS       64(CX), Z0
-	VPADDQ        Z0, Z2, Z0
-	VMOVUPS       Z0, 64(CX)
+	VPMOVSXDQ Y2, Z2
+	VPSUBQ Z0, Z7, Z3
+	VMOVUPS Z3, (DX)
+	VPSUBQ Z0, Z8, Z3
+	VMOVUPS Z3, (BX)
+	VMOVUPS (CX), Z3
+	VPADDQ Z3, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VPSUBQ Z0, Z9, Z1
+	VMOVUPS Z1, 64(DX)
+	VPSUBQ Z0, Z10, Z0
+	VMOVUPS Z0, 64(BX)
+	VMOVUPS 64(CX), Z0
+	VPADDQ Z0, Z2, Z0
+	VMOVUPS Z0, 64(CX)
 
 done:
 	MOVQ SI, AX
@@ -998,252 +993,124 @@ done:
 // func ClassSumsF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsF64(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
-	VBROADCASTSD 8(AX), Z0
-	VBROADCASTSD c64_4008000000000000<>+0(SB), Z1
-	VBROADCASTSD c64_1<>+0(SB), Z2
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x03, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x03, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+16
-	JLT          few
+	MOVQ limits+72(FP), AX
+	CLASSWISE_start_2(8, Z0, Z1, Z2)
 
 pairs:
-	VPXORD  Z3, Z3, Z3
+	VPXORD Z3, Z3, Z3
 	VMOVUPS (DX), Z4
 	VMOVUPS (BX), Z5
-	VPXORD  Z6, Z6, Z6
+	VPXORD Z6, Z6, Z6
 	VMOVUPS 64(DX), Z7
 	VMOVUPS 64(BX), Z8
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 pairs_rows:
-	VMOVUPS       (R10), Z9
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUQ       $0x01, Z0, Z9, K1
-	VPADDQ        Z2, Z3, K1, Z3
-	VMOVUPD.Z     (R10), K1, Z9
-	VADDPD        Z1, Z9, Z10
-	VPADDQ        Z10, Z4, Z4
-	VMULPD        Z9, Z9, Z9
-	VADDPD        Z1, Z9, Z9
-	VPADDQ        Z9, Z5, Z5
-	KORTESTB      K1, K1
-	JCS           pairs_rowsa
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x03, R12
-	ADDQ          $+0, R12
-	VMOVQ         R12, X9
-	VPBROADCASTD  X9, Z9
-	VPADDD        iota32_0<>+0(SB), Z9, Z9
-	KNOTB         K1, K1
-	KMOVB         K1, R12
-	VPCOMPRESSD.Z Y9, K1, Y9
-	VMOVDQU32     Y9, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	VMOVUPS (R10), Z9
+	PREFETCHT1 (R10)(AX*1)
+	VPCMPUQ $0x01, Z0, Z9, K1
+	VPADDQ Z2, Z3, K1, Z3
+	VMOVUPD.Z (R10), K1, Z9
+	VADDPD Z1, Z9, Z10
+	VPADDQ Z10, Z4, Z4
+	VMULPD Z9, Z9, Z9
+	VADDPD Z1, Z9, Z9
+	VPADDQ Z9, Z5, Z5
+	KORTESTB K1, K1
+	CLASSWISE_pairs_rows_5(X9, Z9, Y9)
 
 pairs_rowsa:
-	VMOVUPS       64(R10), Z9
-	PREFETCHT1    64(R10)(AX*1)
-	VPCMPUQ       $0x01, Z0, Z9, K1
-	VPADDQ        Z2, Z6, K1, Z6
-	VMOVUPD.Z     64(R10), K1, Z9
-	VADDPD        Z1, Z9, Z10
-	VPADDQ        Z10, Z7, Z7
-	VMULPD        Z9, Z9, Z9
-	VADDPD        Z1, Z9, Z9
-	VPADDQ        Z9, Z8, Z8
-	KORTESTB      K1, K1
-	JCS           pairs_rowsb
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x03, R12
-	ADDQ          $+8, R12
-	VMOVQ         R12, X9
-	VPBROADCASTD  X9, Z9
-	VPADDD        iota32_0<>+0(SB), Z9, Z9
-	KNOTB         K1, K1
-	KMOVB         K1, R12
-	VPCOMPRESSD.Z Y9, K1, Y9
-	VMOVDQU32     Y9, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	VMOVUPS 64(R10), Z9
+	PREFETCHT1 64(R10)(AX*1)
+	VPCMPUQ $0x01, Z0, Z9, K1
+	VPADDQ Z2, Z6, K1, Z6
+	VMOVUPD.Z 64(R10), K1, Z9
+	VADDPD Z1, Z9, Z10
+	VPADDQ Z10, Z7, Z7
+	VMULPD Z9, Z9, Z9
+	VADDPD Z1, Z9, Z9
+	VPADDQ Z9, Z8, Z8
+	KORTESTB K1, K1
+	CLASSWISE_pairs_rowsa_2(X9, Z9, Y9)
 
 pairs_rowsb:
-	ADDQ         R8, R10
-	SUBQ         $+1, R11
-	CMPQ         R11, $+0
-	JGT          pairs_rows
-	MOVQ         limits+72(FP), R10
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT pairs_rows
+	MOVQ limits+72(FP), R10
 	VBROADCASTSD (R10), Z9
-	VPSUBQ       Z9, Z4, Z4
-	VMOVUPS      Z4, (DX)
-	VPSUBQ       Z9, Z5, Z4
-	VMOVUPS      Z4, (BX)
-	VMOVUPS      (CX), Z4
-	VPADDQ       Z4, Z3, Z3
-	VMOVUPS      Z3, (CX)
-	VPSUBQ       Z9, Z7, Z3
-	VMOVUPS      Z3, 64(DX)
-	VPSUBQ       Z9, Z8, Z3
-	VMOVUPS      Z3, 64(BX)
-	VMOVUPS      64(CX), Z3
-	VPADDQ       Z3, Z6, Z3
-	VMOVUPS      Z3, 64(CX)
-	ADDQ         $+128, DI
-	ADDQ         $+128, CX
-	ADDQ         $+128, DX
-	ADDQ         $+128, BX
-	SUBQ         $+16, R9
-	CMPQ         R9, $+16
-	JGE          pairs
+	VPSUBQ Z9, Z4, Z4
+	VMOVUPS Z4, (DX)
+	VPSUBQ Z9, Z5, Z4
+	VMOVUPS Z4, (BX)
+	VMOVUPS (CX), Z4
+	VPADDQ Z4, Z3, Z3
+	VMOVUPS Z3, (CX)
+	VPSUBQ Z9, Z7, Z3
+	VMOVUPS Z3, 64(DX)
+	VPSUBQ Z9, Z8, Z3
+	VMOVUPS Z3, 64(BX)
+	VMOVUPS 64(CX), Z3
+	VPADDQ Z3, Z6, Z3
+	VMOVUPS Z3, 64(CX)
+	ADDQ $+128, DI
+	ADDQ $+128, CX
+	ADDQ $+128, DX
+	ADDQ $+128, BX
+	SUBQ $+16, R9
+	CMPQ R9, $+16
+	JGE pairs
 
 few:
 	CMPQ R9, $+8
-	JLT  rest
+	JLT rest
 
 columns:
-	VPXORD  Z3, Z3, Z3
+	VPXORD Z3, Z3, Z3
 	VMOVUPS (DX), Z4
 	VMOVUPS (BX), Z5
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 columns_rows:
-	VMOVUPS       (R10), Z6
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUQ       $0x01, Z0, Z6, K1
-	VPADDQ        Z2, Z3, K1, Z3
-	VMOVUPD.Z     (R10), K1, Z6
-	VADDPD        Z1, Z6, Z7
-	VPADDQ        Z7, Z4, Z4
-	VMULPD        Z6, Z6, Z6
-	VADDPD        Z1, Z6, Z6
-	VPADDQ        Z6, Z5, Z5
-	KORTESTB      K1, K1
-	JCS           columns_rowsa
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x03, R12
-	ADDQ          $+0, R12
-	VMOVQ         R12, X6
-	VPBROADCASTD  X6, Z6
-	VPADDD        iota32_0<>+0(SB), Z6, Z6
-	KNOTB         K1, K1
-	KMOVB         K1, R12
-	VPCOMPRESSD.Z Y6, K1, Y6
-	VMOVDQU32     Y6, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	VMOVUPS (R10), Z6
+	PREFETCHT1 (R10)(AX*1)
+	VPCMPUQ $0x01, Z0, Z6, K1
+	VPADDQ Z2, Z3, K1, Z3
+	VMOVUPD.Z (R10), K1, Z6
+	VADDPD Z1, Z6, Z7
+	VPADDQ Z7, Z4, Z4
+	VMULPD Z6, Z6, Z6
+	VADDPD Z1, Z6, Z6
+	VPADDQ Z6, Z5, Z5
+	KORTESTB K1, K1
+	CLASSWISE_columns_rows_2(X6, Z6, Y6)
 
 columns_rowsa:
-	ADDQ         R8, R10
-	SUBQ         $+1, R11
-	CMPQ         R11, $+0
-	JGT          columns_rows
-	MOVQ         limits+72(FP), R10
-	VBROADCASTSD (R10), Z6
-	VPSUBQ       Z6, Z4, Z4
-	VMOVUPS      Z4, (DX)
-	VPSUBQ       Z6, Z5, Z4
-	VMOVUPS      Z4, (BX)
-	VMOVUPS      (CX), Z4
-	VPADDQ       Z4, Z3, Z3
-	VMOVUPS      Z3, (CX)
-	ADDQ         $+64, DI
-	ADDQ         $+64, CX
-	ADDQ         $+64, DX
-	ADDQ         $+64, BX
-	SUBQ         $+8, R9
-	CMPQ         R9, $+8
-	JGE          columns
+	CLASSWISE_columns_rowsa(Z6, Z4, Z5, Z3)
 
 rest:
-	TESTQ   R9, R9
-	JEQ     done
-	SUBQ    $+8, R9
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, CX
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, DX
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, BX
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, DI
-	XORQ    AX, AX
-	SUBQ    R9, AX
-	MOVQ    $-1, R9
-	BZHIQ   AX, R9, R9
-	KMOVB   R9, K1
-	VPXORD  Z3, Z3, Z3
-	KNOTB   K1, K2
-	VMOVUPS (DX), Z4
-	VMOVUPS (BX), Z5
-	MOVQ    DI, AX
-	MOVQ    rows+48(FP), DI
+	CLASSWISE_rest(Z3, Z4, Z5)
 
 last:
-	VMOVUPS       (AX), Z6
-	VPCMPUQ       $0x01, Z0, Z6, K3
-	KANDW         K3, K2, K4
-	KORW          K3, K1, K3
-	VPADDQ        Z2, Z3, K4, Z3
-	VMOVUPD.Z     (AX), K4, Z6
-	VADDPD        Z1, Z6, Z7
-	VPADDQ        Z7, Z4, Z4
-	VMULPD        Z6, Z6, Z6
-	VADDPD        Z1, Z6, Z6
-	VPADDQ        Z6, Z5, Z5
-	KORTESTB      K3, K3
-	JCS           lasta
-	MOVQ          AX, R9
-	MOVQ          x+32(FP), R10
-	SUBQ          R10, R9
-	SHRQ          $0x03, R9
-	ADDQ          $+0, R9
-	VMOVQ         R9, X6
-	VPBROADCASTD  X6, Z6
-	VPADDD        iota32_0<>+0(SB), Z6, Z6
-	KNOTB         K3, K3
-	KMOVB         K3, R9
-	VPCOMPRESSD.Z Y6, K3, Y6
-	VMOVDQU32     Y6, (SI)
-	POPCNTL       R9, R9
-	LEAQ          (SI)(R9*4), SI
+	VMOVUPS (AX), Z6
+	VPCMPUQ $0x01, Z0, Z6, K3
+	KANDW K3, K2, K4
+	KORW K3, K1, K3
+	VPADDQ Z2, Z3, K4, Z3
+	VMOVUPD.Z (AX), K4, Z6
+	VADDPD Z1, Z6, Z7
+	VPADDQ Z7, Z4, Z4
+	VMULPD Z6, Z6, Z6
+	VADDPD Z1, Z6, Z6
+	VPADDQ Z6, Z5, Z5
+	KORTESTB K3, K3
+	CLASSWISE_last_2(X6, Z6, Y6)
 
 lasta:
-	ADDQ         R8, AX
-	SUBQ         $+1, DI
-	CMPQ         DI, $+0
-	JGT          last
-	MOVQ         limits+72(FP), AX
-	VBROADCASTSD (AX), Z0
-	VPSUBQ       Z0, Z4, Z1
-	VMOVUPS      Z1, (DX)
-	VPSUBQ       Z0, Z5, Z0
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      (CX), Z0
-	VPADDQ       Z0, Z3, Z0
-	VMOVUPS      Z0, (CX)
+	CLASSWISE_lasta(Z4, Z5, Z3)
 
 done:
 	MOVQ SI, AX
@@ -1257,262 +1124,110 @@ done:
 // func ClassSumsAboveF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsAboveF64(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
+	MOVQ limits+72(FP), AX
 	VBROADCASTSD 8(AX), Z0
 	VBROADCASTSD 16(AX), Z1
-	VBROADCASTSD 24(AX), Z2
-	VBROADCASTSD c64_4008000000000000<>+0(SB), Z3
-	VBROADCASTSD c64_1<>+0(SB), Z4
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x03, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x03, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+16
-	JLT          few
+	CLASSWISE_start_2(24, Z2, Z3, Z4)
 
 pairs:
-	VPXORD  Z5, Z5, Z5
+	VPXORD Z5, Z5, Z5
 	VMOVUPS (DX), Z6
 	VMOVUPS (BX), Z7
-	VPXORD  Z8, Z8, Z8
+	VPXORD Z8, Z8, Z8
 	VMOVUPS 64(DX), Z9
 	VMOVUPS 64(BX), Z10
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 pairs_rows:
-	VMOVUPS       (R10), Z11
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUQ       $0x01, Z0, Z11, K1
-	VPSUBQ        Z1, Z11, Z11
-	VPCMPUQ       $0x01, Z2, Z11, K2
-	VPADDQ        Z4, Z5, K2, Z5
-	VMOVUPD.Z     (R10), K2, Z11
-	VADDPD        Z3, Z11, Z12
-	VPADDQ        Z12, Z6, Z6
-	VMULPD        Z11, Z11, Z11
-	VADDPD        Z3, Z11, Z11
-	VPADDQ        Z11, Z7, Z7
-	KORTESTB      K1, K1
-	JCS           pairs_rowsa
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x03, R12
-	ADDQ          $+0, R12
-	VMOVQ         R12, X11
-	VPBROADCASTD  X11, Z11
-	VPADDD        iota32_0<>+0(SB), Z11, Z11
-	KNOTB         K1, K1
-	KMOVB         K1, R12
-	VPCOMPRESSD.Z Y11, K1, Y11
-	VMOVDQU32     Y11, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	CLASSWISE_pairs_rows_6(Z11, Z12)
+	CLASSWISE_pairs_rows_5(X11, Z11, Y11)
 
 pairs_rowsa:
-	VMOVUPS       64(R10), Z11
-	PREFETCHT1    64(R10)(AX*1)
-	VPCMPUQ       $0x01, Z0, Z11, K1
-	VPSUBQ        Z1, Z11, Z11
-	VPCMPUQ       $0x01, Z2, Z11, K2
-	VPADDQ        Z4, Z8, K2, Z8
-	VMOVUPD.Z     64(R10), K2, Z11
-	VADDPD        Z3, Z11, Z12
-	VPADDQ        Z12, Z9, Z9
-	VMULPD        Z11, Z11, Z11
-	VADDPD        Z3, Z11, Z11
-	VPADDQ        Z11, Z10, Z10
-	KORTESTB      K1, K1
-	JCS           pairs_rowsb
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x03, R12
-	ADDQ          $+8, R12
-	VMOVQ         R12, X11
-	VPBROADCASTD  X11, Z11
-	VPADDD        iota32_0<>+0(SB), Z11, Z11
-	KNOTB         K1, K1
-	KMOVB         K1, R12
-	VPCOMPRESSD.Z Y11, K1, Y11
-	VMOVDQU32     Y11, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	VMOVUPS 64(R10), Z11
+	PREFETCHT1 64(R10)(AX*1)
+	VPCMPUQ $0x01, Z0, Z11, K1
+	VPSUBQ Z1, Z11, Z11
+	VPCMPUQ $0x01, Z2, Z11, K2
+	VPADDQ Z4, Z8, K2, Z8
+	VMOVUPD.Z 64(R10), K2, Z11
+	VADDPD Z3, Z11, Z12
+	VPADDQ Z12, Z9, Z9
+	VMULPD Z11, Z11, Z11
+	VADDPD Z3, Z11, Z11
+	VPADDQ Z11, Z10, Z10
+	KORTESTB K1, K1
+	CLASSWISE_pairs_rowsa_2(X11, Z11, Y11)
 
 pairs_rowsb:
-	ADDQ         R8, R10
-	SUBQ         $+1, R11
-	CMPQ         R11, $+0
-	JGT          pairs_rows
-	MOVQ         limits+72(FP), R10
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT pairs_rows
+	MOVQ limits+72(FP), R10
 	VBROADCASTSD (R10), Z11
-	VPSUBQ       Z11, Z6, Z6
-	VMOVUPS      Z6, (DX)
-	VPSUBQ       Z11, Z7, Z6
-	VMOVUPS      Z6, (BX)
-	VMOVUPS      (CX), Z6
-	VPADDQ       Z6, Z5, Z5
-	VMOVUPS      Z5, (CX)
-	VPSUBQ       Z11, Z9, Z5
-	VMOVUPS      Z5, 64(DX)
-	VPSUBQ       Z11, Z10, Z5
-	VMOVUPS      Z5, 64(BX)
-	VMOVUPS      64(CX), Z5
-	VPADDQ       Z5, Z8, Z5
-	VMOVUPS      Z5, 64(CX)
-	ADDQ         $+128, DI
-	ADDQ         $+128, CX
-	ADDQ         $+128, DX
-	ADDQ         $+128, BX
-	SUBQ         $+16, R9
-	CMPQ         R9, $+16
-	JGE          pairs
+	VPSUBQ Z11, Z6, Z6
+	VMOVUPS Z6, (DX)
+	VPSUBQ Z11, Z7, Z6
+	VMOVUPS Z6, (BX)
+	VMOVUPS (CX), Z6
+	VPADDQ Z6, Z5, Z5
+	VMOVUPS Z5, (CX)
+	VPSUBQ Z11, Z9, Z5
+	VMOVUPS Z5, 64(DX)
+	VPSUBQ Z11, Z10, Z5
+	VMOVUPS Z5, 64(BX)
+	VMOVUPS 64(CX), Z5
+	VPADDQ Z5, Z8, Z5
+	VMOVUPS Z5, 64(CX)
+	ADDQ $+128, DI
+	ADDQ $+128, CX
+	ADDQ $+128, DX
+	ADDQ $+128, BX
+	SUBQ $+16, R9
+	CMPQ R9, $+16
+	JGE pairs
 
 few:
 	CMPQ R9, $+8
-	JLT  rest
+	JLT rest
 
 columns:
-	VPXORD  Z5, Z5, Z5
+	VPXORD Z5, Z5, Z5
 	VMOVUPS (DX), Z6
 	VMOVUPS (BX), Z7
-	MOVQ    DI, R10
-	MOVQ    rows+48(FP), R11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
 
 columns_rows:
-	VMOVUPS       (R10), Z8
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUQ       $0x01, Z0, Z8, K1
-	VPSUBQ        Z1, Z8, Z8
-	VPCMPUQ       $0x01, Z2, Z8, K2
-	VPADDQ        Z4, Z5, K2, Z5
-	VMOVUPD.Z     (R10), K2, Z8
-	VADDPD        Z3, Z8, Z9
-	VPADDQ        Z9, Z6, Z6
-	VMULPD        Z8, Z8, Z8
-	VADDPD        Z3, Z8, Z8
-	VPADDQ        Z8, Z7, Z7
-	KORTESTB      K1, K1
-	JCS           columns_rowsa
-	MOVQ          R10, R12
-	MOVQ          x+32(FP), R13
-	SUBQ          R13, R12
-	SHRQ          $0x03, R12
-	ADDQ          $+0, R12
-	VMOVQ         R12, X8
-	VPBROADCASTD  X8, Z8
-	VPADDD        iota32_0<>+0(SB), Z8, Z8
-	KNOTB         K1, K1
-	KMOVB         K1, R12
-	VPCOMPRESSD.Z Y8, K1, Y8
-	VMOVDQU32     Y8, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
+	CLASSWISE_pairs_rows_6(Z8, Z9)
+	CLASSWISE_columns_rows_2(X8, Z8, Y8)
 
 columns_rowsa:
-	ADDQ         R8, R10
-	SUBQ         $+1, R11
-	CMPQ         R11, $+0
-	JGT          columns_rows
-	MOVQ         limits+72(FP), R10
-	VBROADCASTSD (R10), Z8
-	VPSUBQ       Z8, Z6, Z6
-	VMOVUPS      Z6, (DX)
-	VPSUBQ       Z8, Z7, Z6
-	VMOVUPS      Z6, (BX)
-	VMOVUPS      (CX), Z6
-	VPADDQ       Z6, Z5, Z5
-	VMOVUPS      Z5, (CX)
-	ADDQ         $+64, DI
-	ADDQ         $+64, CX
-	ADDQ         $+64, DX
-	ADDQ         $+64, BX
-	SUBQ         $+8, R9
-	CMPQ         R9, $+8
-	JGE          columns
+	CLASSWISE_columns_rowsa(Z8, Z6, Z7, Z5)
 
 rest:
-	TESTQ   R9, R9
-	JEQ     done
-	SUBQ    $+8, R9
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, CX
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, DX
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, BX
-	MOVQ    R9, AX
-	SHLQ    $0x03, AX
-	ADDQ    AX, DI
-	XORQ    AX, AX
-	SUBQ    R9, AX
-	MOVQ    $-1, R9
-	BZHIQ   AX, R9, R9
-	KMOVB   R9, K1
-	VPXORD  Z5, Z5, Z5
-	KNOTB   K1, K2
-	VMOVUPS (DX), Z6
-	VMOVUPS (BX), Z7
-	MOVQ    DI, AX
-	MOVQ    rows+48(FP), DI
+	CLASSWISE_rest(Z5, Z6, Z7)
 
 last:
-	VMOVUPS       (AX), Z8
-	VPCMPUQ       $0x01, Z0, Z8, K3
-	VPSUBQ        Z1, Z8, Z8
-	VPCMPUQ       $0x01, Z2, Z8, K4
-	KANDW         K4, K2, K4
-	KORW          K3, K1, K3
-	VPADDQ        Z4, Z5, K4, Z5
-	VMOVUPD.Z     (AX), K4, Z8
-	VADDPD        Z3, Z8, Z9
-	VPADDQ        Z9, Z6, Z6
-	VMULPD        Z8, Z8, Z8
-	VADDPD        Z3, Z8, Z8
-	VPADDQ        Z8, Z7, Z7
-	KORTESTB      K3, K3
-	JCS           lasta
-	MOVQ          AX, R9
-	MOVQ          x+32(FP), R10
-	SUBQ          R10, R9
-	SHRQ          $0x03, R9
-	ADDQ          $+0, R9
-	VMOVQ         R9, X8
-	VPBROADCASTD  X8, Z8
-	VPADDD        iota32_0<>+0(SB), Z8, Z8
-	KNOTB         K3, K3
-	KMOVB         K3, R9
-	VPCOMPRESSD.Z Y8, K3, Y8
-	VMOVDQU32     Y8, (SI)
-	POPCNTL       R9, R9
-	LEAQ          (SI)(R9*4), SI
+	VMOVUPS (AX), Z8
+	VPCMPUQ $0x01, Z0, Z8, K3
+	VPSUBQ Z1, Z8, Z8
+	VPCMPUQ $0x01, Z2, Z8, K4
+	KANDW K4, K2, K4
+	KORW K3, K1, K3
+	VPADDQ Z4, Z5, K4, Z5
+	VMOVUPD.Z (AX), K4, Z8
+	VADDPD Z3, Z8, Z9
+	VPADDQ Z9, Z6, Z6
+	VMULPD Z8, Z8, Z8
+	VADDPD Z3, Z8, Z8
+	VPADDQ Z8, Z7, Z7
+	KORTESTB K3, K3
+	CLASSWISE_last_2(X8, Z8, Y8)
 
 lasta:
-	ADDQ         R8, AX
-	SUBQ         $+1, DI
-	CMPQ         DI, $+0
-	JGT          last
-	MOVQ         limits+72(FP), AX
-	VBROADCASTSD (AX), Z0
-	VPSUBQ       Z0, Z6, Z1
-	VMOVUPS      Z1, (DX)
-	VPSUBQ       Z0, Z7, Z0
-	VMOVUPS      Z0, (BX)
-	VMOVUPS      (CX), Z0
-	VPADDQ       Z0, Z5, Z0
-	VMOVUPS      Z0, (CX)
+	CLASSWISE_lasta(Z6, Z7, Z5)
 
 done:
 	MOVQ SI, AX
@@ -1526,251 +1241,211 @@ done:
 // func ClassSumsFrequentF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
-	MOVQ         limits+72(FP), AX
+	MOVQ limits+72(FP), AX
 	VBROADCASTSD 8(AX), Z0
 	VBROADCASTSD 16(AX), Z1
 	VBROADCASTSD 24(AX), Z2
 	VBROADCASTSS 32(AX), Z3
 	VBROADCASTSD c64_4008000000000000<>+0(SB), Z4
 	VBROADCASTSD c64_1<>+0(SB), Z5
-	MOVQ         n+0(FP), CX
-	MOVQ         p+8(FP), DX
-	MOVQ         pp+16(FP), BX
-	MOVQ         list+24(FP), SI
-	MOVQ         from+40(FP), DI
-	MOVQ         stride+64(FP), R8
-	SHLQ         $0x03, DI
-	MOVQ         x+32(FP), R9
-	ADDQ         R9, DI
-	SHLQ         $0x03, R8
-	MOVQ         40(AX), AX
-	MOVQ         k+56(FP), R9
-	CMPQ         R9, $+16
-	JLT          few
+	MOVQ n+0(FP), CX
+	MOVQ p+8(FP), DX
+	MOVQ pp+16(FP), BX
+	MOVQ list+24(FP), SI
+	MOVQ from+40(FP), DI
+	MOVQ stride+64(FP), R8
+	SHLQ $0x03, DI
+	MOVQ x+32(FP), R9
+	ADDQ R9, DI
+	SHLQ $0x03, R8
+	MOVQ 40(AX), AX
+	MOVQ k+56(FP), R9
+	CMPQ R9, $+16
+	JLT few
 
 pairs:
-	VPXORD       Z6, Z6, Z6
-	VMOVUPS      (DX), Z7
-	VMOVUPS      (BX), Z8
-	VPXORD       Z9, Z9, Z9
-	VMOVUPS      64(DX), Z10
-	VMOVUPS      64(BX), Z11
-	MOVQ         DI, R10
-	MOVQ         rows+48(FP), R11
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x03, R12
-	ADDQ         $+0, R12
-	VMOVQ        R12, X12
+	VPXORD Z6, Z6, Z6
+	VMOVUPS (DX), Z7
+	VMOVUPS (BX), Z8
+	VPXORD Z9, Z9, Z9
+	VMOVUPS 64(DX), Z10
+	VMOVUPS 64(BX), Z11
+	MOVQ DI, R10
+	MOVQ rows+48(FP), R11
+	MOVQ R10, R12
+	MOVQ x+32(FP), R13
+	SUBQ R13, R12
+	SHRQ $0x03, R12
+	ADDQ $+0, R12
+	VMOVQ R12, X12
 	VPBROADCASTD X12, Z12
-	VPADDD       iota32_0<>+0(SB), Z12, Z12
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x03, R12
-	ADDQ         $+8, R12
-	VMOVQ        R12, X13
+	VPADDD iota32_0<>+0(SB), Z12, Z12
+	MOVQ R10, R12
+	MOVQ x+32(FP), R13
+	SUBQ R13, R12
+	SHRQ $0x03, R12
+	ADDQ $+8, R12
+	VMOVQ R12, X13
 	VPBROADCASTD X13, Z13
-	VPADDD       iota32_0<>+0(SB), Z13, Z13
+	VPADDD iota32_0<>+0(SB), Z13, Z13
 
 pairs_rows:
-	VMOVUPS       (R10), Z14
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUQ       $0x01, Z0, Z14, K1
-	VPSUBQ        Z1, Z14, Z14
-	VPCMPUQ       $0x01, Z2, Z14, K2
-	VPADDQ        Z5, Z6, K2, Z6
-	VMOVUPD.Z     (R10), K2, Z14
-	VADDPD        Z4, Z14, Z15
-	VPADDQ        Z15, Z7, Z7
-	VMULPD        Z14, Z14, Z14
-	VADDPD        Z4, Z14, Z14
-	VPADDQ        Z14, Z8, Z8
-	KNOTB         K1, K1
-	KMOVB         K1, R12
+	VMOVUPS (R10), Z14
+	PREFETCHT1 (R10)(AX*1)
+	VPCMPUQ $0x01, Z0, Z14, K1
+	VPSUBQ Z1, Z14, Z14
+	VPCMPUQ $0x01, Z2, Z14, K2
+	VPADDQ Z5, Z6, K2, Z6
+	VMOVUPD.Z (R10), K2, Z14
+	VADDPD Z4, Z14, Z15
+	VPADDQ Z15, Z7, Z7
+	VMULPD Z14, Z14, Z14
+	VADDPD Z4, Z14, Z14
+	VPADDQ Z14, Z8, Z8
+	KNOTB K1, K1
+	KMOVB K1, R12
 	VPCOMPRESSD.Z Y12, K1, Y14
-	VMOVDQU32     Y14, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
-	VPADDD        Z3, Z12, Z12
-	VMOVUPS       64(R10), Z14
-	PREFETCHT1    64(R10)(AX*1)
-	VPCMPUQ       $0x01, Z0, Z14, K1
-	VPSUBQ        Z1, Z14, Z14
-	VPCMPUQ       $0x01, Z2, Z14, K2
-	VPADDQ        Z5, Z9, K2, Z9
-	VMOVUPD.Z     64(R10), K2, Z14
-	VADDPD        Z4, Z14, Z15
-	VPADDQ        Z15, Z10, Z10
-	VMULPD        Z14, Z14, Z14
-	VADDPD        Z4, Z14, Z14
-	VPADDQ        Z14, Z11, Z11
-	KNOTB         K1, K1
-	KMOVB         K1, R12
+	VMOVDQU32 Y14, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
+	VPADDD Z3, Z12, Z12
+	VMOVUPS 64(R10), Z14
+	PREFETCHT1 64(R10)(AX*1)
+	VPCMPUQ $0x01, Z0, Z14, K1
+	VPSUBQ Z1, Z14, Z14
+	VPCMPUQ $0x01, Z2, Z14, K2
+	VPADDQ Z5, Z9, K2, Z9
+	VMOVUPD.Z 64(R10), K2, Z14
+	VADDPD Z4, Z14, Z15
+	VPADDQ Z15, Z10, Z10
+	VMULPD Z14, Z14, Z14
+	VADDPD Z4, Z14, Z14
+	VPADDQ Z14, Z11, Z11
+	KNOTB K1, K1
+	KMOVB K1, R12
 	VPCOMPRESSD.Z Y13, K1, Y14
-	VMOVDQU32     Y14, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
-	VPADDD        Z3, Z13, Z13
-	ADDQ          R8, R10
-	SUBQ          $+1, R11
-	CMPQ          R11, $+0
-	JGT           pairs_rows
-	MOVQ          limits+72(FP), R10
-	VBROADCASTSD  (R10), Z12
-	VPSUBQ        Z12, Z7, Z7
-	VMOVUPS       Z7, (DX)
-	VPSUBQ        Z12, Z8, Z7
-	VMOVUPS       Z7, (BX)
-	VMOVUPS       (CX), Z7
-	VPADDQ        Z7, Z6, Z6
-	VMOVUPS       Z6, (CX)
-	VPSUBQ        Z12, Z10, Z6
-	VMOVUPS       Z6, 64(DX)
-	VPSUBQ        Z12, Z11, Z6
-	VMOVUPS       Z6, 64(BX)
-	VMOVUPS       64(CX), Z6
-	VPADDQ        Z6, Z9, Z6
-	VMOVUPS       Z6, 64(CX)
-	ADDQ          $+128, DI
-	ADDQ          $+128, CX
-	ADDQ          $+128, DX
-	ADDQ          $+128, BX
-	SUBQ          $+16, R9
-	CMPQ          R9, $+16
-	JGE           pairs
+	VMOVDQU32 Y14, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
+	VPADDD Z3, Z13, Z13
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT pairs_rows
+	MOVQ limits+72(FP), R10
+	VBROADCASTSD (R10), Z12
+	VPSUBQ Z12, Z7, Z7
+	VMOVUPS Z7, (DX)
+	VPSUBQ Z12, Z8, Z7
+	VMOVUPS Z7, (BX)
+	VMOVUPS (CX), Z7
+	VPADDQ Z7, Z6, Z6
+	VMOVUPS Z6, (CX)
+	VPSUBQ Z12, Z10, Z6
+	VMOVUPS Z6, 64(DX)
+	VPSUBQ Z12, Z11, Z6
+	VMOVUPS Z6, 64(BX)
+	VMOVUPS 64(CX), Z6
+	VPADDQ Z6, Z9, Z6
+	VMOVUPS Z6, 64(CX)
+	ADDQ $+128, DI
+	ADDQ $+128, CX
+	ADDQ $+128, DX
+	ADDQ $+128, BX
+	SUBQ $+16, R9
+	CMPQ R9, $+16
+	JGE pairs
 
 few:
 	CMPQ R9, $+8
-	JLT  rest
+	JLT rest
 
 columns:
-	VPXORD       Z6, Z6, Z6
-	VMOVUPS      (DX), Z7
-	VMOVUPS      (BX), Z8
-	MOVQ         DI, R10
-	MOVQ         rows+48(FP), R11
-	MOVQ         R10, R12
-	MOVQ         x+32(FP), R13
-	SUBQ         R13, R12
-	SHRQ         $0x03, R12
-	ADDQ         $+0, R12
-	VMOVQ        R12, X9
-	VPBROADCASTD X9, Z9
-	VPADDD       iota32_0<>+0(SB), Z9, Z9
+	VPXORD Z6, Z6, Z6
+	CLASSWISE_columns(R10, R11, R12, R13)
 
 columns_rows:
-	VMOVUPS       (R10), Z10
-	PREFETCHT1    (R10)(AX*1)
-	VPCMPUQ       $0x01, Z0, Z10, K1
-	VPSUBQ        Z1, Z10, Z10
-	VPCMPUQ       $0x01, Z2, Z10, K2
-	VPADDQ        Z5, Z6, K2, Z6
-	VMOVUPD.Z     (R10), K2, Z10
-	VADDPD        Z4, Z10, Z11
-	VPADDQ        Z11, Z7, Z7
-	VMULPD        Z10, Z10, Z10
-	VADDPD        Z4, Z10, Z10
-	VPADDQ        Z10, Z8, Z8
-	KNOTB         K1, K1
-	KMOVB         K1, R12
+	VMOVUPS (R10), Z10
+	PREFETCHT1 (R10)(AX*1)
+	VPCMPUQ $0x01, Z0, Z10, K1
+	VPSUBQ Z1, Z10, Z10
+	VPCMPUQ $0x01, Z2, Z10, K2
+	VPADDQ Z5, Z6, K2, Z6
+	VMOVUPD.Z (R10), K2, Z10
+	VADDPD Z4, Z10, Z11
+	VPADDQ Z11, Z7, Z7
+	VMULPD Z10, Z10, Z10
+	VADDPD Z4, Z10, Z10
+	VPADDQ Z10, Z8, Z8
+	KNOTB K1, K1
+	KMOVB K1, R12
 	VPCOMPRESSD.Z Y9, K1, Y10
-	VMOVDQU32     Y10, (SI)
-	POPCNTL       R12, R12
-	LEAQ          (SI)(R12*4), SI
-	VPADDD        Z3, Z9, Z9
-	ADDQ          R8, R10
-	SUBQ          $+1, R11
-	CMPQ          R11, $+0
-	JGT           columns_rows
-	MOVQ          limits+72(FP), R10
-	VBROADCASTSD  (R10), Z9
-	VPSUBQ        Z9, Z7, Z7
-	VMOVUPS       Z7, (DX)
-	VPSUBQ        Z9, Z8, Z7
-	VMOVUPS       Z7, (BX)
-	VMOVUPS       (CX), Z7
-	VPADDQ        Z7, Z6, Z6
-	VMOVUPS       Z6, (CX)
-	ADDQ          $+64, DI
-	ADDQ          $+64, CX
-	ADDQ          $+64, DX
-	ADDQ          $+64, BX
-	SUBQ          $+8, R9
-	CMPQ          R9, $+8
-	JGE           columns
+	VMOVDQU32 Y10, (SI)
+	POPCNTL R12, R12
+	LEAQ (SI)(R12*4), SI
+	VPADDD Z3, Z9, Z9
+	ADDQ R8, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_rows
+	MOVQ limits+72(FP), R10
+	VBROADCASTSD (R10), Z9
+	VPSUBQ Z9, Z7, Z7
+	VMOVUPS Z7, (DX)
+	VPSUBQ Z9, Z8, Z7
+	VMOVUPS Z7, (BX)
+	VMOVUPS (CX), Z7
+	VPADDQ Z7, Z6, Z6
+	VMOVUPS Z6, (CX)
+	ADDQ $+64, DI
+	ADDQ $+64, CX
+	ADDQ $+64, DX
+	ADDQ $+64, BX
+	SUBQ $+8, R9
+	CMPQ R9, $+8
+	JGE columns
 
 rest:
-	TESTQ        R9, R9
-	JEQ          done
-	SUBQ         $+8, R9
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, CX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, BX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DI
-	XORQ         AX, AX
-	SUBQ         R9, AX
-	MOVQ         $-1, R9
-	BZHIQ        AX, R9, R9
-	KMOVB        R9, K1
-	VPXORD       Z6, Z6, Z6
-	KNOTB        K1, K2
-	VMOVUPS      (DX), Z7
-	VMOVUPS      (BX), Z8
-	MOVQ         DI, AX
-	MOVQ         rows+48(FP), DI
-	MOVQ         AX, R9
-	MOVQ         x+32(FP), R10
-	SUBQ         R10, R9
-	SHRQ         $0x03, R9
-	ADDQ         $+0, R9
-	VMOVQ        R9, X9
-	VPBROADCASTD X9, Z9
-	VPADDD       iota32_0<>+0(SB), Z9, Z9
+	CLASSWISE_rest_3()
+	KMOVB R9, K1
+	VPXORD Z6, Z6, Z6
+	KNOTB K1, K2
+	CLASSWISE_columns(AX, DI, R9, R10)
 
 last:
-	VMOVUPS       (AX), Z10
-	VPCMPUQ       $0x01, Z0, Z10, K3
-	VPSUBQ        Z1, Z10, Z10
-	VPCMPUQ       $0x01, Z2, Z10, K4
-	KANDW         K4, K2, K4
-	KORW          K3, K1, K3
-	VPADDQ        Z5, Z6, K4, Z6
-	VMOVUPD.Z     (AX), K4, Z10
-	VADDPD        Z4, Z10, Z11
-	VPADDQ        Z11, Z7, Z7
-	VMULPD        Z10, Z10, Z10
-	VADDPD        Z4, Z10, Z10
-	VPADDQ        Z10, Z8, Z8
-	KNOTB         K3, K3
-	KMOVB         K3, R9
+	VMOVUPS (AX), Z10
+	VPCMPUQ $0x01, Z0, Z10, K3
+	VPSUBQ Z1, Z10, Z10
+	VPCMPUQ $0x01, Z2, Z10, K4
+	KANDW K4, K2, K4
+	KORW K3, K1, K3
+	VPADDQ Z5, Z6, K4, Z6
+	VMOVUPD.Z (AX), K4, Z10
+	VADDPD Z4, Z10, Z11
+	VPADDQ Z11, Z7, Z7
+	VMULPD Z10, Z10, Z10
+	VADDPD Z4, Z10, Z10
+	VPADDQ Z10, Z8, Z8
+	KNOTB K3, K3
+	KMOVB K3, R9
 	VPCOMPRESSD.Z Y9, K3, Y10
-	VMOVDQU32     Y10, (SI)
-	POPCNTL       R9, R9
-	LEAQ          (SI)(R9*4), SI
-	VPADDD        Z3, Z9, Z9
-	ADDQ          R8, AX
-	SUBQ          $+1, DI
-	CMPQ          DI, $+0
-	JGT           last
-	MOVQ          limits+72(FP), AX
-	VBROADCASTSD  (AX), Z0
-	VPSUBQ        Z0, Z7, Z1
-	VMOVUPS       Z1, (DX)
-	VPSUBQ        Z0, Z8, Z0
-	VMOVUPS       Z0, (BX)
-	VMOVUPS       (CX), Z0
-	VPADDQ        Z0, Z6, Z0
-	VMOVUPS       Z0, (CX)
+	VMOVDQU32 Y10, (SI)
+	POPCNTL R9, R9
+	LEAQ (SI)(R9*4), SI
+	VPADDD Z3, Z9, Z9
+	ADDQ R8, AX
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT last
+	MOVQ limits+72(FP), AX
+	VBROADCASTSD (AX), Z0
+	VPSUBQ Z0, Z7, Z1
+	VMOVUPS Z1, (DX)
+	VPSUBQ Z0, Z8, Z0
+	VMOVUPS Z0, (BX)
+	VMOVUPS (CX), Z0
+	VPADDQ Z0, Z6, Z0
+	VMOVUPS Z0, (CX)
 
 done:
 	MOVQ SI, AX

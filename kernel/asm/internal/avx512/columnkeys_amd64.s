@@ -5,21 +5,66 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define COLUMNKEYS_columns(REG, REG2, N, N2) \
+	VBROADCASTF32X4 (R12), REG \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VBROADCASTF32X4 (R12), REG2 \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VINSERTF32X4 $0x01, (R12), Z4, Z4 \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VINSERTF32X4 $0x01, (R12), Z5, Z5 \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VINSERTF32X4 N, (R12), REG, REG \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VINSERTF32X4 N, (R12), REG2, REG2 \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VINSERTF32X4 N2, (R12), Z4, Z4 \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VINSERTF32X4 N2, (R12), Z5, Z5
+
+#define COLUMNKEYS_columns_2(N, REG, REG2, REG3) \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VINSERTF32X4 N, (R12), REG, REG \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VINSERTF32X4 N, (R12), REG2, REG2 \
+	PREFETCHT0 (R13) \
+	ADDQ BX, R12 \
+	ADDQ BX, R13 \
+	VINSERTF32X4 $0x03, (R12), REG3, REG3
+
 // func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int, least *float32) (ret int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·ColumnKeysF32(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         pitch+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+24(FP), BX
-	MOVQ         rows+32(FP), SI
-	MOVQ         cols+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ pitch+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ cols+40(FP), DI
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z0
-	VPXORD       Z1, Z1, Z1
-	VPXORD       Z2, Z2, Z2
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
 	VBROADCASTSS c32_3f800000<>+0(SB), Z3
-	MOVQ         BX, R8
-	SHLQ         $0x05, R8
+	MOVQ BX, R8
+	SHLQ $0x05, R8
 
 rows:
 	MOVQ DX, R9
@@ -27,143 +72,93 @@ rows:
 	MOVQ DI, R11
 
 columns:
-	MOVQ            R9, R12
-	MOVQ            R9, R13
-	ADDQ            R8, R13
+	MOVQ R9, R12
+	MOVQ R9, R13
+	ADDQ R8, R13
 	VBROADCASTF32X4 (R12), Z4
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
+	PREFETCHT0 (R13)
+	ADDQ BX, R12
+	ADDQ BX, R13
 	VBROADCASTF32X4 (R12), Z5
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VBROADCASTF32X4 (R12), Z6
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VBROADCASTF32X4 (R12), Z7
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x01, (R12), Z4, Z4
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x01, (R12), Z5, Z5
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x01, (R12), Z6, Z6
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x01, (R12), Z7, Z7
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x02, (R12), Z4, Z4
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x02, (R12), Z5, Z5
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x02, (R12), Z6, Z6
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x02, (R12), Z7, Z7
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x03, (R12), Z4, Z4
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x03, (R12), Z5, Z5
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x03, (R12), Z6, Z6
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x03, (R12), Z7, Z7
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VUNPCKLPS       Z5, Z4, Z12
-	VUNPCKHPS       Z5, Z4, Z4
-	VUNPCKLPS       Z7, Z6, Z5
-	VUNPCKHPS       Z7, Z6, Z6
-	VUNPCKLPD       Z5, Z12, Z7
-	VUNPCKHPD       Z5, Z12, Z5
-	VUNPCKLPD       Z6, Z4, Z12
-	VUNPCKHPD       Z6, Z4, Z4
-	VMULPS          Z7, Z7, Z6
-	VSUBPS          Z6, Z7, Z6
-	VCMPPS          $0x1d, Z1, Z6, K1
-	VPSLLD          $0x01, Z7, Z6
-	VBLENDMPS       Z6, Z0, K1, Z8
-	VPORD           Z8, Z2, Z2
-	VMINPS          Z7, Z3, Z3
-	VMOVUPS         Z8, (R10)
-	ADDQ            CX, R10
-	VMULPS          Z5, Z5, Z6
-	VSUBPS          Z6, Z5, Z6
-	VCMPPS          $0x1d, Z1, Z6, K1
-	VPSLLD          $0x01, Z5, Z6
-	VBLENDMPS       Z6, Z0, K1, Z9
-	VPORD           Z9, Z2, Z2
-	VMINPS          Z5, Z3, Z3
-	VMOVUPS         Z9, (R10)
-	ADDQ            CX, R10
-	VMULPS          Z12, Z12, Z5
-	VSUBPS          Z5, Z12, Z5
-	VCMPPS          $0x1d, Z1, Z5, K1
-	VPSLLD          $0x01, Z12, Z5
-	VBLENDMPS       Z5, Z0, K1, Z10
-	VPORD           Z10, Z2, Z2
-	VMINPS          Z12, Z3, Z3
-	VMOVUPS         Z10, (R10)
-	ADDQ            CX, R10
-	VMULPS          Z4, Z4, Z5
-	VSUBPS          Z5, Z4, Z5
-	VCMPPS          $0x1d, Z1, Z5, K1
-	VPSLLD          $0x01, Z4, Z5
-	VBLENDMPS       Z5, Z0, K1, Z11
-	VPORD           Z11, Z2, Z2
-	VMINPS          Z4, Z3, Z3
-	VMOVUPS         Z11, (R10)
-	ADDQ            CX, R10
-	ADDQ            $+16, R9
-	SUBQ            $+4, R11
-	CMPQ            R11, $+0
-	JGT             columns
-	MOVQ            BX, R9
-	SHLQ            $0x04, R9
-	ADDQ            R9, DX
-	ADDQ            $+64, AX
-	SUBQ            $+16, SI
-	CMPQ            SI, $+0
-	JGT             rows
-	MOVQ            least+48(FP), AX
-	VSHUFF64X2      $0x4e, Z3, Z3, Z0
-	VMINPS          Z0, Z3, Z0
-	VSHUFF64X2      $0xb1, Z0, Z0, Z3
-	VMINPS          Z3, Z0, Z0
-	VPSHUFD         $0x4e, Z0, Z3
-	VMINPS          Z3, Z0, Z0
-	VPSHUFD         $0xb1, Z0, Z3
-	VMINPS          Z3, Z0, Z0
-	VMOVSS          X0, (AX)
-	XORQ            AX, AX
-	VPCMPGTD        Z2, Z1, K1
-	KORTESTW        K1, K1
-	JEQ             inside
-	MOVQ            $+1, AX
+	PREFETCHT0 (R13)
+	ADDQ BX, R12
+	ADDQ BX, R13
+	COLUMNKEYS_columns(Z6, Z7, $0x01, $0x02)
+	COLUMNKEYS_columns_2($0x02, Z6, Z7, Z4)
+	COLUMNKEYS_columns_2($0x03, Z5, Z6, Z7)
+	PREFETCHT0 (R13)
+	ADDQ BX, R12
+	ADDQ BX, R13
+	VUNPCKLPS Z5, Z4, Z12
+	VUNPCKHPS Z5, Z4, Z4
+	VUNPCKLPS Z7, Z6, Z5
+	VUNPCKHPS Z7, Z6, Z6
+	VUNPCKLPD Z5, Z12, Z7
+	VUNPCKHPD Z5, Z12, Z5
+	VUNPCKLPD Z6, Z4, Z12
+	VUNPCKHPD Z6, Z4, Z4
+	VMULPS Z7, Z7, Z6
+	VSUBPS Z6, Z7, Z6
+	VCMPPS $0x1d, Z1, Z6, K1
+	VPSLLD $0x01, Z7, Z6
+	VBLENDMPS Z6, Z0, K1, Z8
+	VPORD Z8, Z2, Z2
+	VMINPS Z7, Z3, Z3
+	VMOVUPS Z8, (R10)
+	ADDQ CX, R10
+	VMULPS Z5, Z5, Z6
+	VSUBPS Z6, Z5, Z6
+	VCMPPS $0x1d, Z1, Z6, K1
+	VPSLLD $0x01, Z5, Z6
+	VBLENDMPS Z6, Z0, K1, Z9
+	VPORD Z9, Z2, Z2
+	VMINPS Z5, Z3, Z3
+	VMOVUPS Z9, (R10)
+	ADDQ CX, R10
+	VMULPS Z12, Z12, Z5
+	VSUBPS Z5, Z12, Z5
+	VCMPPS $0x1d, Z1, Z5, K1
+	VPSLLD $0x01, Z12, Z5
+	VBLENDMPS Z5, Z0, K1, Z10
+	VPORD Z10, Z2, Z2
+	VMINPS Z12, Z3, Z3
+	VMOVUPS Z10, (R10)
+	ADDQ CX, R10
+	VMULPS Z4, Z4, Z5
+	VSUBPS Z5, Z4, Z5
+	VCMPPS $0x1d, Z1, Z5, K1
+	VPSLLD $0x01, Z4, Z5
+	VBLENDMPS Z5, Z0, K1, Z11
+	VPORD Z11, Z2, Z2
+	VMINPS Z4, Z3, Z3
+	VMOVUPS Z11, (R10)
+	ADDQ CX, R10
+	ADDQ $+16, R9
+	SUBQ $+4, R11
+	CMPQ R11, $+0
+	JGT columns
+	MOVQ BX, R9
+	SHLQ $0x04, R9
+	ADDQ R9, DX
+	ADDQ $+64, AX
+	SUBQ $+16, SI
+	CMPQ SI, $+0
+	JGT rows
+	MOVQ least+48(FP), AX
+	VSHUFF64X2 $0x4e, Z3, Z3, Z0
+	VMINPS Z0, Z3, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z3
+	VMINPS Z3, Z0, Z0
+	VPSHUFD $0x4e, Z0, Z3
+	VMINPS Z3, Z0, Z0
+	VPSHUFD $0xb1, Z0, Z3
+	VMINPS Z3, Z0, Z0
+	VMOVSS X0, (AX)
+	XORQ AX, AX
+	VPCMPGTD Z2, Z1, K1
+	KORTESTW K1, K1
+	JEQ inside
+	MOVQ $+1, AX
 
 inside:
 	MOVQ AX, ret+56(FP)
@@ -173,18 +168,18 @@ inside:
 // func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int, least *float64) (ret int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         pitch+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+24(FP), BX
-	MOVQ         rows+32(FP), SI
-	MOVQ         cols+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ pitch+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ cols+40(FP), DI
 	VBROADCASTSD c64_ffffffffffffffff<>+0(SB), Z0
-	VPXORD       Z1, Z1, Z1
-	VPXORD       Z2, Z2, Z2
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
 	VBROADCASTSD c64_3ff0000000000000<>+0(SB), Z3
-	MOVQ         BX, R8
-	SHLQ         $0x04, R8
+	MOVQ BX, R8
+	SHLQ $0x04, R8
 
 rows:
 	MOVQ DX, R9
@@ -192,85 +187,57 @@ rows:
 	MOVQ DI, R11
 
 columns:
-	MOVQ            R9, R12
-	MOVQ            R9, R13
-	ADDQ            R8, R13
-	VBROADCASTF32X4 (R12), Z4
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VBROADCASTF32X4 (R12), Z5
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x01, (R12), Z4, Z4
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x01, (R12), Z5, Z5
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x02, (R12), Z4, Z4
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x02, (R12), Z5, Z5
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x03, (R12), Z4, Z4
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VINSERTF32X4    $0x03, (R12), Z5, Z5
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
-	VUNPCKLPD       Z5, Z4, Z8
-	VUNPCKHPD       Z5, Z4, Z4
-	VMULPD          Z8, Z8, Z5
-	VSUBPD          Z5, Z8, Z5
-	VCMPPD          $0x1d, Z1, Z5, K1
-	VPSLLQ          $0x01, Z8, Z5
-	VBLENDMPD       Z5, Z0, K1, Z6
-	VPORD           Z6, Z2, Z2
-	VMINPD          Z8, Z3, Z3
-	VMOVUPS         Z6, (R10)
-	ADDQ            CX, R10
-	VMULPD          Z4, Z4, Z5
-	VSUBPD          Z5, Z4, Z5
-	VCMPPD          $0x1d, Z1, Z5, K1
-	VPSLLQ          $0x01, Z4, Z5
-	VBLENDMPD       Z5, Z0, K1, Z7
-	VPORD           Z7, Z2, Z2
-	VMINPD          Z4, Z3, Z3
-	VMOVUPS         Z7, (R10)
-	ADDQ            CX, R10
-	ADDQ            $+16, R9
-	SUBQ            $+2, R11
-	CMPQ            R11, $+0
-	JGT             columns
-	MOVQ            BX, R9
-	SHLQ            $0x03, R9
-	ADDQ            R9, DX
-	ADDQ            $+64, AX
-	SUBQ            $+8, SI
-	CMPQ            SI, $+0
-	JGT             rows
-	MOVQ            least+48(FP), AX
-	VSHUFF64X2      $0x4e, Z3, Z3, Z0
-	VMINPD          Z0, Z3, Z0
-	VSHUFF64X2      $0xb1, Z0, Z0, Z3
-	VMINPD          Z3, Z0, Z0
-	VPSHUFD         $0x4e, Z0, Z3
-	VMINPD          Z3, Z0, Z0
-	VMOVSD          X0, (AX)
-	XORQ            AX, AX
-	VPCMPGTQ        Z2, Z1, K1
-	KORTESTW        K1, K1
-	JEQ             inside
-	MOVQ            $+1, AX
+	MOVQ R9, R12
+	MOVQ R9, R13
+	ADDQ R8, R13
+	COLUMNKEYS_columns(Z4, Z5, $0x02, $0x03)
+	PREFETCHT0 (R13)
+	ADDQ BX, R12
+	ADDQ BX, R13
+	VUNPCKLPD Z5, Z4, Z8
+	VUNPCKHPD Z5, Z4, Z4
+	VMULPD Z8, Z8, Z5
+	VSUBPD Z5, Z8, Z5
+	VCMPPD $0x1d, Z1, Z5, K1
+	VPSLLQ $0x01, Z8, Z5
+	VBLENDMPD Z5, Z0, K1, Z6
+	VPORD Z6, Z2, Z2
+	VMINPD Z8, Z3, Z3
+	VMOVUPS Z6, (R10)
+	ADDQ CX, R10
+	VMULPD Z4, Z4, Z5
+	VSUBPD Z5, Z4, Z5
+	VCMPPD $0x1d, Z1, Z5, K1
+	VPSLLQ $0x01, Z4, Z5
+	VBLENDMPD Z5, Z0, K1, Z7
+	VPORD Z7, Z2, Z2
+	VMINPD Z4, Z3, Z3
+	VMOVUPS Z7, (R10)
+	ADDQ CX, R10
+	ADDQ $+16, R9
+	SUBQ $+2, R11
+	CMPQ R11, $+0
+	JGT columns
+	MOVQ BX, R9
+	SHLQ $0x03, R9
+	ADDQ R9, DX
+	ADDQ $+64, AX
+	SUBQ $+8, SI
+	CMPQ SI, $+0
+	JGT rows
+	MOVQ least+48(FP), AX
+	VSHUFF64X2 $0x4e, Z3, Z3, Z0
+	VMINPD Z0, Z3, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z3
+	VMINPD Z3, Z0, Z0
+	VPSHUFD $0x4e, Z0, Z3
+	VMINPD Z3, Z0, Z0
+	VMOVSD X0, (AX)
+	XORQ AX, AX
+	VPCMPGTQ Z2, Z1, K1
+	KORTESTW K1, K1
+	JEQ inside
+	MOVQ $+1, AX
 
 inside:
 	MOVQ AX, ret+56(FP)

@@ -5,110 +5,128 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define MEMBERS_many_next(VDIVP, N) \
+	SUBQ $+1, DI \
+	CMPQ DI, $+0 \
+	JGT many \
+	VDIVP Z0, Z1, Z1 \
+	VDIVP Z0, Z2, Z2 \
+	VDIVP Z0, Z3, Z3 \
+	VDIVP Z0, Z4, Z4 \
+	VMOVUPS Z1, (AX) \
+	VMOVUPS Z2, 64(AX) \
+	VMOVUPS Z3, 128(AX) \
+	VMOVUPS Z4, 192(AX) \
+	ADDQ $+256, CX \
+	ADDQ $+256, AX \
+	SUBQ N, DX \
+	CMPQ DX, N \
+	JGE many_loop
+
+#define MEMBERS_sum(REG, REG2, REG3, REG4) \
+	VADDPD.BCST c64_4000000000000000<>+0(SB), REG, Z9 \
+	VDIVPD Z9, REG, Z9 \
+	VMULPD Z9, Z9, REG2 \
+	VMULPD.BCST c64_3fe0000000000000<>+0(SB), REG, REG3 \
+	VMULPD REG, REG3, REG3 \
+	VBROADCASTSD c64_3fc39a1ba82a83b4<>+0(SB), REG4 \
+	VFMADD231PD.BCST c64_3fc2f05659483424<>+0(SB), REG2, REG4 \
+	VFMADD213PD.BCST c64_3fc74663eea824cd<>+0(SB), REG2, REG4 \
+	VFMADD213PD.BCST c64_3fcc71c52095296d<>+0(SB), REG2, REG4 \
+	VFMADD213PD.BCST c64_3fd24924941f132b<>+0(SB), REG2, REG4 \
+	VFMADD213PD.BCST c64_3fd999999997fdb6<>+0(SB), REG2, REG4 \
+	VFMADD213PD.BCST c64_3fe5555555555592<>+0(SB), REG2, REG4 \
+	VFMADD213PD REG3, REG2, REG4
+
 // func MeanF32(dst *float32, x *float32, by *float32, members int, n int, stride int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·MeanF32(SB), NOSPLIT, $0-48
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+32(FP), DX
-	MOVQ         stride+40(FP), BX
-	MOVQ         by+16(FP), SI
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ stride+40(FP), BX
+	MOVQ by+16(FP), SI
 	VBROADCASTSS (SI), Z0
-	SHLQ         $0x02, BX
-	CMPQ         DX, $+64
-	JLT          many_end
+	SHLQ $0x02, BX
+	CMPQ DX, $+64
+	JLT many_end
 
 many_loop:
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 	VMOVUPS (SI), Z1
 	VMOVUPS 64(SI), Z2
 	VMOVUPS 128(SI), Z3
 	VMOVUPS 192(SI), Z4
-	JMP     many_next
+	JMP many_next
 
 many:
-	ADDQ    BX, SI
+	ADDQ BX, SI
 	VMOVUPS (SI), Z5
 	VMOVUPS 64(SI), Z6
 	VMOVUPS 128(SI), Z7
 	VMOVUPS 192(SI), Z8
-	VADDPS  Z5, Z1, Z1
-	VADDPS  Z6, Z2, Z2
-	VADDPS  Z7, Z3, Z3
-	VADDPS  Z8, Z4, Z4
+	VADDPS Z5, Z1, Z1
+	VADDPS Z6, Z2, Z2
+	VADDPS Z7, Z3, Z3
+	VADDPS Z8, Z4, Z4
 
 many_next:
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     many
-	VDIVPS  Z0, Z1, Z1
-	VDIVPS  Z0, Z2, Z2
-	VDIVPS  Z0, Z3, Z3
-	VDIVPS  Z0, Z4, Z4
-	VMOVUPS Z1, (AX)
-	VMOVUPS Z2, 64(AX)
-	VMOVUPS Z3, 128(AX)
-	VMOVUPS Z4, 192(AX)
-	ADDQ    $+256, CX
-	ADDQ    $+256, AX
-	SUBQ    $+64, DX
-	CMPQ    DX, $+64
-	JGE     many_loop
+	MEMBERS_many_next(VDIVPS, $+64)
 
 many_end:
 	CMPQ DX, $+16
-	JLT  one_end
+	JLT one_end
 
 one_loop:
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 	VMOVUPS (SI), Z1
-	JMP     one_next
+	JMP one_next
 
 one:
-	ADDQ    BX, SI
+	ADDQ BX, SI
 	VMOVUPS (SI), Z2
-	VADDPS  Z2, Z1, Z1
+	VADDPS Z2, Z1, Z1
 
 one_next:
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     one
-	VDIVPS  Z0, Z1, Z1
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT one
+	VDIVPS Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
-	ADDQ    $+64, CX
-	ADDQ    $+64, AX
-	SUBQ    $+16, DX
-	CMPQ    DX, $+16
-	JGE     one_loop
+	ADDQ $+64, CX
+	ADDQ $+64, AX
+	SUBQ $+16, DX
+	CMPQ DX, $+16
+	JGE one_loop
 
 one_end:
-	TESTQ     DX, DX
-	JEQ       done
-	MOVQ      members+24(FP), SI
-	MOVQ      $-1, DI
-	BZHIQ     DX, DI, DI
-	KMOVW     DI, K1
+	TESTQ DX, DX
+	JEQ done
+	MOVQ members+24(FP), SI
+	MOVQ $-1, DI
+	BZHIQ DX, DI, DI
+	KMOVW DI, K1
 	VMOVUPS.Z (CX), K1, Z1
-	JMP       rest_next
+	JMP rest_next
 
 rest:
-	ADDQ      BX, CX
-	MOVQ      $-1, DI
-	BZHIQ     DX, DI, DI
-	KMOVW     DI, K1
+	ADDQ BX, CX
+	MOVQ $-1, DI
+	BZHIQ DX, DI, DI
+	KMOVW DI, K1
 	VMOVUPS.Z (CX), K1, Z2
-	VADDPS    Z2, Z1, Z1
+	VADDPS Z2, Z1, Z1
 
 rest_next:
-	SUBQ    $+1, SI
-	CMPQ    SI, $+0
-	JGT     rest
-	VDIVPS  Z0, Z1, Z0
-	MOVQ    $-1, CX
-	BZHIQ   DX, CX, CX
-	KMOVW   CX, K1
+	SUBQ $+1, SI
+	CMPQ SI, $+0
+	JGT rest
+	VDIVPS Z0, Z1, Z0
+	MOVQ $-1, CX
+	BZHIQ DX, CX, CX
+	KMOVW CX, K1
 	VMOVUPS Z0, K1, (AX)
 
 done:
@@ -118,107 +136,92 @@ done:
 // func MeanF64(dst *float64, x *float64, by *float64, members int, n int, stride int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·MeanF64(SB), NOSPLIT, $0-48
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+32(FP), DX
-	MOVQ         stride+40(FP), BX
-	MOVQ         by+16(FP), SI
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ stride+40(FP), BX
+	MOVQ by+16(FP), SI
 	VBROADCASTSD (SI), Z0
-	SHLQ         $0x03, BX
-	CMPQ         DX, $+32
-	JLT          many_end
+	SHLQ $0x03, BX
+	CMPQ DX, $+32
+	JLT many_end
 
 many_loop:
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 	VMOVUPS (SI), Z1
 	VMOVUPS 64(SI), Z2
 	VMOVUPS 128(SI), Z3
 	VMOVUPS 192(SI), Z4
-	JMP     many_next
+	JMP many_next
 
 many:
-	ADDQ    BX, SI
+	ADDQ BX, SI
 	VMOVUPS (SI), Z5
 	VMOVUPS 64(SI), Z6
 	VMOVUPS 128(SI), Z7
 	VMOVUPS 192(SI), Z8
-	VADDPD  Z5, Z1, Z1
-	VADDPD  Z6, Z2, Z2
-	VADDPD  Z7, Z3, Z3
-	VADDPD  Z8, Z4, Z4
+	VADDPD Z5, Z1, Z1
+	VADDPD Z6, Z2, Z2
+	VADDPD Z7, Z3, Z3
+	VADDPD Z8, Z4, Z4
 
 many_next:
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     many
-	VDIVPD  Z0, Z1, Z1
-	VDIVPD  Z0, Z2, Z2
-	VDIVPD  Z0, Z3, Z3
-	VDIVPD  Z0, Z4, Z4
-	VMOVUPS Z1, (AX)
-	VMOVUPS Z2, 64(AX)
-	VMOVUPS Z3, 128(AX)
-	VMOVUPS Z4, 192(AX)
-	ADDQ    $+256, CX
-	ADDQ    $+256, AX
-	SUBQ    $+32, DX
-	CMPQ    DX, $+32
-	JGE     many_loop
+	MEMBERS_many_next(VDIVPD, $+32)
 
 many_end:
 	CMPQ DX, $+8
-	JLT  one_end
+	JLT one_end
 
 one_loop:
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 	VMOVUPS (SI), Z1
-	JMP     one_next
+	JMP one_next
 
 one:
-	ADDQ    BX, SI
+	ADDQ BX, SI
 	VMOVUPS (SI), Z2
-	VADDPD  Z2, Z1, Z1
+	VADDPD Z2, Z1, Z1
 
 one_next:
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     one
-	VDIVPD  Z0, Z1, Z1
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT one
+	VDIVPD Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
-	ADDQ    $+64, CX
-	ADDQ    $+64, AX
-	SUBQ    $+8, DX
-	CMPQ    DX, $+8
-	JGE     one_loop
+	ADDQ $+64, CX
+	ADDQ $+64, AX
+	SUBQ $+8, DX
+	CMPQ DX, $+8
+	JGE one_loop
 
 one_end:
-	TESTQ     DX, DX
-	JEQ       done
-	MOVQ      members+24(FP), SI
-	MOVQ      $-1, DI
-	BZHIQ     DX, DI, DI
-	KMOVB     DI, K1
+	TESTQ DX, DX
+	JEQ done
+	MOVQ members+24(FP), SI
+	MOVQ $-1, DI
+	BZHIQ DX, DI, DI
+	KMOVB DI, K1
 	VMOVUPD.Z (CX), K1, Z1
-	JMP       rest_next
+	JMP rest_next
 
 rest:
-	ADDQ      BX, CX
-	MOVQ      $-1, DI
-	BZHIQ     DX, DI, DI
-	KMOVB     DI, K1
+	ADDQ BX, CX
+	MOVQ $-1, DI
+	BZHIQ DX, DI, DI
+	KMOVB DI, K1
 	VMOVUPD.Z (CX), K1, Z2
-	VADDPD    Z2, Z1, Z1
+	VADDPD Z2, Z1, Z1
 
 rest_next:
-	SUBQ    $+1, SI
-	CMPQ    SI, $+0
-	JGT     rest
-	VDIVPD  Z0, Z1, Z0
-	MOVQ    $-1, CX
-	BZHIQ   DX, CX, CX
-	KMOVB   CX, K1
+	SUBQ $+1, SI
+	CMPQ SI, $+0
+	JGT rest
+	VDIVPD Z0, Z1, Z0
+	MOVQ $-1, CX
+	BZHIQ DX, CX, CX
+	KMOVB CX, K1
 	VMOVUPD Z0, K1, (AX)
 
 done:
@@ -228,174 +231,174 @@ done:
 // func MeanScaledF32(dst *float32, x *float32, scale *float32, by *float32, members int, rows int, k int, stride int) (low int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·MeanScaledF32(SB), NOSPLIT, $0-72
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         scale+16(FP), DX
-	MOVQ         stride+56(FP), BX
-	MOVQ         by+24(FP), SI
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ scale+16(FP), DX
+	MOVQ stride+56(FP), BX
+	MOVQ by+24(FP), SI
 	VBROADCASTSS (SI), Z0
-	MOVQ         rows+40(FP), SI
-	MOVQ         rows+40(FP), DI
-	SHLQ         $0x02, BX
-	SHLQ         $0x02, SI
+	MOVQ rows+40(FP), SI
+	MOVQ rows+40(FP), DI
+	SHLQ $0x02, BX
+	SHLQ $0x02, SI
 	VBROADCASTSS c32_7f800000<>+0(SB), Z1
 	VBROADCASTSS c32_7f800000<>+0(SB), Z2
 
 row:
 	MOVQ k+48(FP), R8
 	CMPQ R8, $+64
-	JLT  many_end
+	JLT many_end
 
 many_loop:
-	MOVQ         CX, R9
-	MOVQ         DX, R10
-	MOVQ         members+32(FP), R11
+	MOVQ CX, R9
+	MOVQ DX, R10
+	MOVQ members+32(FP), R11
 	VBROADCASTSS (R10), Z3
-	VMOVUPS      (R9), Z4
-	VMOVUPS      64(R9), Z5
-	VMOVUPS      128(R9), Z6
-	VMOVUPS      192(R9), Z7
-	VMINPS       Z1, Z4, Z1
-	VMULPS       Z3, Z4, Z4
-	VMINPS       Z2, Z5, Z2
-	VMULPS       Z3, Z5, Z5
-	VMINPS       Z1, Z6, Z1
-	VMULPS       Z3, Z6, Z6
-	VMINPS       Z2, Z7, Z2
-	VMULPS       Z3, Z7, Z3
-	JMP          many_next
+	VMOVUPS (R9), Z4
+	VMOVUPS 64(R9), Z5
+	VMOVUPS 128(R9), Z6
+	VMOVUPS 192(R9), Z7
+	VMINPS Z1, Z4, Z1
+	VMULPS Z3, Z4, Z4
+	VMINPS Z2, Z5, Z2
+	VMULPS Z3, Z5, Z5
+	VMINPS Z1, Z6, Z1
+	VMULPS Z3, Z6, Z6
+	VMINPS Z2, Z7, Z2
+	VMULPS Z3, Z7, Z3
+	JMP many_next
 
 many:
-	ADDQ         BX, R9
-	ADDQ         SI, R10
+	ADDQ BX, R9
+	ADDQ SI, R10
 	VBROADCASTSS (R10), Z7
-	VMOVUPS      (R9), Z8
-	VMOVUPS      64(R9), Z9
-	VMOVUPS      128(R9), Z10
-	VMOVUPS      192(R9), Z11
-	VMINPS       Z1, Z8, Z1
-	VMULPS       Z7, Z8, Z8
-	VADDPS       Z8, Z4, Z4
-	VMINPS       Z2, Z9, Z2
-	VMULPS       Z7, Z9, Z8
-	VADDPS       Z8, Z5, Z5
-	VMINPS       Z1, Z10, Z1
-	VMULPS       Z7, Z10, Z8
-	VADDPS       Z8, Z6, Z6
-	VMINPS       Z2, Z11, Z2
-	VMULPS       Z7, Z11, Z7
-	VADDPS       Z7, Z3, Z3
+	VMOVUPS (R9), Z8
+	VMOVUPS 64(R9), Z9
+	VMOVUPS 128(R9), Z10
+	VMOVUPS 192(R9), Z11
+	VMINPS Z1, Z8, Z1
+	VMULPS Z7, Z8, Z8
+	VADDPS Z8, Z4, Z4
+	VMINPS Z2, Z9, Z2
+	VMULPS Z7, Z9, Z8
+	VADDPS Z8, Z5, Z5
+	VMINPS Z1, Z10, Z1
+	VMULPS Z7, Z10, Z8
+	VADDPS Z8, Z6, Z6
+	VMINPS Z2, Z11, Z2
+	VMULPS Z7, Z11, Z7
+	VADDPS Z7, Z3, Z3
 
 many_next:
-	SUBQ    $+1, R11
-	CMPQ    R11, $+0
-	JGT     many
-	VDIVPS  Z0, Z4, Z4
-	VDIVPS  Z0, Z5, Z5
-	VDIVPS  Z0, Z6, Z6
-	VDIVPS  Z0, Z3, Z3
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT many
+	VDIVPS Z0, Z4, Z4
+	VDIVPS Z0, Z5, Z5
+	VDIVPS Z0, Z6, Z6
+	VDIVPS Z0, Z3, Z3
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z3, 192(AX)
-	ADDQ    $+256, CX
-	ADDQ    $+256, AX
-	SUBQ    $+64, R8
-	CMPQ    R8, $+64
-	JGE     many_loop
+	ADDQ $+256, CX
+	ADDQ $+256, AX
+	SUBQ $+64, R8
+	CMPQ R8, $+64
+	JGE many_loop
 
 many_end:
 	CMPQ R8, $+16
-	JLT  one_end
+	JLT one_end
 
 one_loop:
-	MOVQ         CX, R9
-	MOVQ         DX, R10
-	MOVQ         members+32(FP), R11
+	MOVQ CX, R9
+	MOVQ DX, R10
+	MOVQ members+32(FP), R11
 	VBROADCASTSS (R10), Z3
-	VMOVUPS      (R9), Z4
-	VMINPS       Z1, Z4, Z1
-	VMULPS       Z3, Z4, Z3
-	JMP          one_next
+	VMOVUPS (R9), Z4
+	VMINPS Z1, Z4, Z1
+	VMULPS Z3, Z4, Z3
+	JMP one_next
 
 one:
-	ADDQ         BX, R9
-	ADDQ         SI, R10
+	ADDQ BX, R9
+	ADDQ SI, R10
 	VBROADCASTSS (R10), Z4
-	VMOVUPS      (R9), Z5
-	VMINPS       Z1, Z5, Z1
-	VMULPS       Z4, Z5, Z4
-	VADDPS       Z4, Z3, Z3
+	VMOVUPS (R9), Z5
+	VMINPS Z1, Z5, Z1
+	VMULPS Z4, Z5, Z4
+	VADDPS Z4, Z3, Z3
 
 one_next:
-	SUBQ    $+1, R11
-	CMPQ    R11, $+0
-	JGT     one
-	VDIVPS  Z0, Z3, Z3
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT one
+	VDIVPS Z0, Z3, Z3
 	VMOVUPS Z3, (AX)
-	ADDQ    $+64, CX
-	ADDQ    $+64, AX
-	SUBQ    $+16, R8
-	CMPQ    R8, $+16
-	JGE     one_loop
+	ADDQ $+64, CX
+	ADDQ $+64, AX
+	SUBQ $+16, R8
+	CMPQ R8, $+16
+	JGE one_loop
 
 one_end:
-	TESTQ        R8, R8
-	JEQ          next
-	MOVQ         $-1, R9
-	BZHIQ        R8, R9, R9
-	KMOVW        R9, K1
-	MOVQ         CX, R9
-	MOVQ         DX, R10
-	MOVQ         members+32(FP), R11
+	TESTQ R8, R8
+	JEQ next
+	MOVQ $-1, R9
+	BZHIQ R8, R9, R9
+	KMOVW R9, K1
+	MOVQ CX, R9
+	MOVQ DX, R10
+	MOVQ members+32(FP), R11
 	VBROADCASTSS (R10), Z3
-	MOVQ         $-1, R12
-	BZHIQ        R8, R12, R12
-	KMOVW        R12, K2
-	VMOVUPS.Z    (R9), K2, Z4
-	VMINPS       Z1, Z4, Z5
-	VMOVUPS      Z5, K1, Z1
-	VMULPS       Z3, Z4, Z3
-	JMP          rest_next
+	MOVQ $-1, R12
+	BZHIQ R8, R12, R12
+	KMOVW R12, K2
+	VMOVUPS.Z (R9), K2, Z4
+	VMINPS Z1, Z4, Z5
+	VMOVUPS Z5, K1, Z1
+	VMULPS Z3, Z4, Z3
+	JMP rest_next
 
 rest:
-	ADDQ         BX, R9
-	ADDQ         SI, R10
+	ADDQ BX, R9
+	ADDQ SI, R10
 	VBROADCASTSS (R10), Z4
-	MOVQ         $-1, R12
-	BZHIQ        R8, R12, R12
-	KMOVW        R12, K2
-	VMOVUPS.Z    (R9), K2, Z5
-	VMINPS       Z1, Z5, Z6
-	VMOVUPS      Z6, K1, Z1
-	VMULPS       Z4, Z5, Z4
-	VADDPS       Z4, Z3, Z3
+	MOVQ $-1, R12
+	BZHIQ R8, R12, R12
+	KMOVW R12, K2
+	VMOVUPS.Z (R9), K2, Z5
+	VMINPS Z1, Z5, Z6
+	VMOVUPS Z6, K1, Z1
+	VMULPS Z4, Z5, Z4
+	VADDPS Z4, Z3, Z3
 
 rest_next:
-	SUBQ    $+1, R11
-	CMPQ    R11, $+0
-	JGT     rest
-	VDIVPS  Z0, Z3, Z3
-	MOVQ    $-1, R9
-	BZHIQ   R8, R9, R9
-	KMOVW   R9, K1
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT rest
+	VDIVPS Z0, Z3, Z3
+	MOVQ $-1, R9
+	BZHIQ R8, R9, R9
+	KMOVW R9, K1
 	VMOVUPS Z3, K1, (AX)
-	SHLQ    $0x02, R8
-	ADDQ    R8, CX
-	ADDQ    R8, AX
+	SHLQ $0x02, R8
+	ADDQ R8, CX
+	ADDQ R8, AX
 
 next:
-	ADDQ        $+4, DX
-	SUBQ        $+1, DI
-	CMPQ        DI, $+0
-	JGT         row
-	MOVQ        $+1, AX
-	VMINPS      Z2, Z1, Z0
+	ADDQ $+4, DX
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT row
+	MOVQ $+1, AX
+	VMINPS Z2, Z1, Z0
 	VCMPPS.BCST $0x1d, c32_1800000<>+0(SB), Z0, K1
-	KNOTW       K1, K1
-	KORTESTW    K1, K1
-	JNE         some
-	XORQ        AX, AX
+	KNOTW K1, K1
+	KORTESTW K1, K1
+	JNE some
+	XORQ AX, AX
 
 some:
 	MOVQ AX, low+64(FP)
@@ -405,47 +408,47 @@ some:
 // func LogMeanExp(dst *float64, x *float64, by *float64, members int, n int, stride int)
 // Requires: AVX, AVX512F
 TEXT ·LogMeanExp(SB), NOSPLIT, $0-48
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+32(FP), DX
-	MOVQ         stride+40(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         by+16(FP), SI
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ stride+40(FP), BX
+	SHLQ $0x03, BX
+	MOVQ by+16(FP), SI
 	VBROADCASTSD (SI), Z0
 
 elements:
 	VMOVUPS (CX), Z1
-	VCMPPD  $0x03, Z1, Z1, K1
-	KMOVW   K1, K1
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	VCMPPD $0x03, Z1, Z1, K1
+	KMOVW K1, K1
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 
 top:
 	VMOVUPS (SI), Z2
-	VCMPPD  $0x03, Z2, Z2, K2
-	KORW    K1, K2, K1
-	KMOVW   K1, K1
-	VMAXPD  Z1, Z2, Z1
-	ADDQ    BX, SI
-	SUBQ    $+1, DI
-	CMPQ    DI, $+0
-	JGT     top
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z7, Z7, Z7
-	MOVQ    CX, SI
-	MOVQ    members+24(FP), DI
+	VCMPPD $0x03, Z2, Z2, K2
+	KORW K1, K2, K1
+	KMOVW K1, K1
+	VMAXPD Z1, Z2, Z1
+	ADDQ BX, SI
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT top
+	VPXORD Z2, Z2, Z2
+	VPXORD Z7, Z7, Z7
+	MOVQ CX, SI
+	MOVQ members+24(FP), DI
 
 sum:
-	VMOVUPS          (SI), Z8
-	VSUBPD           Z1, Z8, Z8
-	VBROADCASTSD     c64_c087500000000000<>+0(SB), Z9
-	VMAXPD           Z8, Z9, Z8
-	VBROADCASTSD     c64_4338000000000000<>+0(SB), Z9
+	VMOVUPS (SI), Z8
+	VSUBPD Z1, Z8, Z8
+	VBROADCASTSD c64_c087500000000000<>+0(SB), Z9
+	VMAXPD Z8, Z9, Z8
+	VBROADCASTSD c64_4338000000000000<>+0(SB), Z9
 	VFMADD231PD.BCST c64_3ff71547652b82fe<>+0(SB), Z8, Z9
-	VSUBPD.BCST      c64_4338000000000000<>+0(SB), Z9, Z9
+	VSUBPD.BCST c64_4338000000000000<>+0(SB), Z9, Z9
 	VFMADD231PD.BCST c64_bfe62e42fefa39ef<>+0(SB), Z9, Z8
 	VFMADD231PD.BCST c64_bc7abc9e3b39803f<>+0(SB), Z9, Z8
-	VBROADCASTSD     c64_3e5af6bda85bfb07<>+0(SB), Z10
+	VBROADCASTSD c64_3e5af6bda85bfb07<>+0(SB), Z10
 	VFMADD231PD.BCST c64_3e21e3d33c408bef<>+0(SB), Z8, Z10
 	VFMADD213PD.BCST c64_3e927e5b43506fa6<>+0(SB), Z8, Z10
 	VFMADD213PD.BCST c64_3ec71ddf02854ed4<>+0(SB), Z8, Z10
@@ -456,94 +459,70 @@ sum:
 	VFMADD213PD.BCST c64_3fa5555555555503<>+0(SB), Z8, Z10
 	VFMADD213PD.BCST c64_3fc555555555555b<>+0(SB), Z8, Z10
 	VFMADD213PD.BCST c64_3fe0000000000000<>+0(SB), Z8, Z10
-	VMULPD           Z8, Z8, Z11
-	VFMADD231PD      Z10, Z11, Z8
-	VADDPD.BCST      c64_3ff0000000000000<>+0(SB), Z8, Z10
-	VSCALEFPD        Z9, Z10, Z10
-	VADDPD           Z10, Z2, Z2
-	VCMPPD.BCST      $0x00, c64_0<>+0(SB), Z9, K2
-	VSUBPD.BCST      c64_3ff0000000000000<>+0(SB), Z10, Z9
-	VBLENDMPD        Z8, Z9, K2, Z3
-	VADDPD           Z3, Z7, Z7
-	ADDQ             BX, SI
-	SUBQ             $+1, DI
-	CMPQ             DI, $+0
-	JGT              sum
-	VDIVPD           Z0, Z7, Z7
-	VDIVPD           Z0, Z2, Z2
-	VPADDQ.BCST      c64_95f6200000000<>+0(SB), Z2, Z2
-	VPSRLQ           $0x34, Z2, Z8
-	VPORQ.BCST       c64_4330000000000000<>+0(SB), Z8, Z8
-	VSUBPD.BCST      c64_43300000000003ff<>+0(SB), Z8, Z8
-	VPANDQ.BCST      c64_fffffffffffff<>+0(SB), Z2, Z2
-	VPADDQ.BCST      c64_3fe6a09e00000000<>+0(SB), Z2, Z2
-	VSUBPD.BCST      c64_3ff0000000000000<>+0(SB), Z2, Z2
-	VADDPD.BCST      c64_4000000000000000<>+0(SB), Z2, Z9
-	VDIVPD           Z9, Z2, Z9
-	VMULPD           Z9, Z9, Z10
-	VMULPD.BCST      c64_3fe0000000000000<>+0(SB), Z2, Z11
-	VMULPD           Z2, Z11, Z11
-	VBROADCASTSD     c64_3fc39a1ba82a83b4<>+0(SB), Z12
-	VFMADD231PD.BCST c64_3fc2f05659483424<>+0(SB), Z10, Z12
-	VFMADD213PD.BCST c64_3fc74663eea824cd<>+0(SB), Z10, Z12
-	VFMADD213PD.BCST c64_3fcc71c52095296d<>+0(SB), Z10, Z12
-	VFMADD213PD.BCST c64_3fd24924941f132b<>+0(SB), Z10, Z12
-	VFMADD213PD.BCST c64_3fd999999997fdb6<>+0(SB), Z10, Z12
-	VFMADD213PD.BCST c64_3fe5555555555592<>+0(SB), Z10, Z12
-	VFMADD213PD      Z11, Z10, Z12
-	VMULPD.BCST      c64_3c7abc9e3b39803f<>+0(SB), Z8, Z10
-	VFMADD213PD      Z10, Z9, Z12
-	VSUBPD           Z12, Z11, Z9
-	VSUBPD           Z9, Z2, Z2
+	VMULPD Z8, Z8, Z11
+	VFMADD231PD Z10, Z11, Z8
+	VADDPD.BCST c64_3ff0000000000000<>+0(SB), Z8, Z10
+	VSCALEFPD Z9, Z10, Z10
+	VADDPD Z10, Z2, Z2
+	VCMPPD.BCST $0x00, c64_0<>+0(SB), Z9, K2
+	VSUBPD.BCST c64_3ff0000000000000<>+0(SB), Z10, Z9
+	VBLENDMPD Z8, Z9, K2, Z3
+	VADDPD Z3, Z7, Z7
+	ADDQ BX, SI
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT sum
+	VDIVPD Z0, Z7, Z7
+	VDIVPD Z0, Z2, Z2
+	VPADDQ.BCST c64_95f6200000000<>+0(SB), Z2, Z2
+	VPSRLQ $0x34, Z2, Z8
+	VPORQ.BCST c64_4330000000000000<>+0(SB), Z8, Z8
+	VSUBPD.BCST c64_43300000000003ff<>+0(SB), Z8, Z8
+	VPANDQ.BCST c64_fffffffffffff<>+0(SB), Z2, Z2
+	VPADDQ.BCST c64_3fe6a09e00000000<>+0(SB), Z2, Z2
+	VSUBPD.BCST c64_3ff0000000000000<>+0(SB), Z2, Z2
+	MEMBERS_sum(Z2, Z10, Z11, Z12)
+	VMULPD.BCST c64_3c7abc9e3b39803f<>+0(SB), Z8, Z10
+	VFMADD213PD Z10, Z9, Z12
+	VSUBPD Z12, Z11, Z9
+	VSUBPD Z9, Z2, Z2
 	VFMADD231PD.BCST c64_3fe62e42fefa39ef<>+0(SB), Z8, Z2
-	VCMPPD.BCST      $0x1e, c64_bfe0000000000000<>+0(SB), Z7, K2
-	VADDPD.BCST      c64_3ff0000000000000<>+0(SB), Z7, Z8
-	VSUBPD.BCST      c64_3ff0000000000000<>+0(SB), Z8, Z9
-	VBROADCASTSD     c64_3ff0000000000000<>+0(SB), Z10
-	VSUBPD           Z9, Z8, Z11
-	VSUBPD           Z11, Z10, Z10
-	VSUBPD           Z9, Z7, Z9
-	VADDPD           Z9, Z10, Z9
-	VPADDQ.BCST      c64_95f6200000000<>+0(SB), Z8, Z10
-	VGETEXPPD        Z10, Z10
-	VPXORD           Z11, Z11, Z11
-	VSUBPD           Z10, Z11, Z11
-	VSCALEFPD        Z11, Z8, Z8
-	VSUBPD.BCST      c64_3ff0000000000000<>+0(SB), Z8, Z8
-	VSCALEFPD        Z11, Z9, Z9
-	VADDPD           Z9, Z8, Z8
-	VADDPD.BCST      c64_4000000000000000<>+0(SB), Z8, Z9
-	VDIVPD           Z9, Z8, Z9
-	VMULPD           Z9, Z9, Z11
-	VMULPD.BCST      c64_3fe0000000000000<>+0(SB), Z8, Z12
-	VMULPD           Z8, Z12, Z12
-	VBROADCASTSD     c64_3fc39a1ba82a83b4<>+0(SB), Z13
-	VFMADD231PD.BCST c64_3fc2f05659483424<>+0(SB), Z11, Z13
-	VFMADD213PD.BCST c64_3fc74663eea824cd<>+0(SB), Z11, Z13
-	VFMADD213PD.BCST c64_3fcc71c52095296d<>+0(SB), Z11, Z13
-	VFMADD213PD.BCST c64_3fd24924941f132b<>+0(SB), Z11, Z13
-	VFMADD213PD.BCST c64_3fd999999997fdb6<>+0(SB), Z11, Z13
-	VFMADD213PD.BCST c64_3fe5555555555592<>+0(SB), Z11, Z13
-	VFMADD213PD      Z12, Z11, Z13
-	VMULPD.BCST      c64_3c7abc9e3b39803f<>+0(SB), Z10, Z11
-	VFMADD213PD      Z11, Z9, Z13
-	VSUBPD           Z13, Z12, Z9
-	VSUBPD           Z9, Z8, Z8
+	VCMPPD.BCST $0x1e, c64_bfe0000000000000<>+0(SB), Z7, K2
+	VADDPD.BCST c64_3ff0000000000000<>+0(SB), Z7, Z8
+	VSUBPD.BCST c64_3ff0000000000000<>+0(SB), Z8, Z9
+	VBROADCASTSD c64_3ff0000000000000<>+0(SB), Z10
+	VSUBPD Z9, Z8, Z11
+	VSUBPD Z11, Z10, Z10
+	VSUBPD Z9, Z7, Z9
+	VADDPD Z9, Z10, Z9
+	VPADDQ.BCST c64_95f6200000000<>+0(SB), Z8, Z10
+	VGETEXPPD Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VSUBPD Z10, Z11, Z11
+	VSCALEFPD Z11, Z8, Z8
+	VSUBPD.BCST c64_3ff0000000000000<>+0(SB), Z8, Z8
+	VSCALEFPD Z11, Z9, Z9
+	VADDPD Z9, Z8, Z8
+	MEMBERS_sum(Z8, Z11, Z12, Z13)
+	VMULPD.BCST c64_3c7abc9e3b39803f<>+0(SB), Z10, Z11
+	VFMADD213PD Z11, Z9, Z13
+	VSUBPD Z13, Z12, Z9
+	VSUBPD Z9, Z8, Z8
 	VFMADD231PD.BCST c64_3fe62e42fefa39ef<>+0(SB), Z10, Z8
-	VPANDQ.BCST      c64_7fffffffffffffff<>+0(SB), Z7, Z9
-	VCMPPD.BCST      $0x11, c64_3c90000000000000<>+0(SB), Z9, K3
-	VBLENDMPD        Z7, Z8, K3, Z4
-	VMOVUPD          Z4, K2, Z2
-	VADDPD           Z2, Z1, Z2
-	VPANDQ.BCST      c64_7fffffffffffffff<>+0(SB), Z1, Z7
-	VCMPPD.BCST      $0x12, c64_7fefffffffffffff<>+0(SB), Z7, K2
-	VBLENDMPD        Z2, Z1, K2, Z5
-	VBLENDMPD.BCST   c64_7fffffffffffffff<>+0(SB), Z5, K1, Z6
-	VMOVUPS          Z6, (AX)
-	ADDQ             $+64, CX
-	ADDQ             $+64, AX
-	SUBQ             $+8, DX
-	CMPQ             DX, $+0
-	JGT              elements
+	VPANDQ.BCST c64_7fffffffffffffff<>+0(SB), Z7, Z9
+	VCMPPD.BCST $0x11, c64_3c90000000000000<>+0(SB), Z9, K3
+	VBLENDMPD Z7, Z8, K3, Z4
+	VMOVUPD Z4, K2, Z2
+	VADDPD Z2, Z1, Z2
+	VPANDQ.BCST c64_7fffffffffffffff<>+0(SB), Z1, Z7
+	VCMPPD.BCST $0x12, c64_7fefffffffffffff<>+0(SB), Z7, K2
+	VBLENDMPD Z2, Z1, K2, Z5
+	VBLENDMPD.BCST c64_7fffffffffffffff<>+0(SB), Z5, K1, Z6
+	VMOVUPS Z6, (AX)
+	ADDQ $+64, CX
+	ADDQ $+64, AX
+	SUBQ $+8, DX
+	CMPQ DX, $+0
+	JGT elements
 	VZEROUPPER
 	RET

@@ -5,498 +5,460 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define PAIRS_step(VSUBP, VFMADD231P, VADDP, N) \
+	VMOVUPS (BX), Z4 \
+	VMOVUPS (SI), Z5 \
+	VSUBP Z5, Z4, Z6 \
+	VFMADD231P Z5, Z4, Z1 \
+	VPANDD Z0, Z6, Z4 \
+	VADDP Z4, Z2, Z2 \
+	VFMADD231P Z6, Z6, Z3 \
+	ADDQ $+64, BX \
+	ADDQ $+64, SI \
+	SUBQ N, R11 \
+	CMPQ R11, N \
+	JGE step
+
+#define PAIRS_summed(N, REG, N2) \
+	VMOVUPS N(R9), Z2 \
+	VADDPD Z2, Z1, Z1 \
+	VSHUFF64X2 $0x4e, Z1, Z1, Z2 \
+	VADDPD Z2, Z1, Z1 \
+	VSHUFF64X2 $0xb1, Z1, Z1, Z2 \
+	VADDPD Z2, Z1, Z1 \
+	VPSHUFD $0x4e, Z1, Z2 \
+	VADDPD Z2, Z1, Z1 \
+	VPXORD Z2, Z2, Z2 \
+	VADDPD Z2, Z1, Z1 \
+	VCMPPD $0x03, Z1, Z1, K1 \
+	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z2 \
+	VMOVUPD Z2, K1, Z1 \
+	VMOVSD X1, (REG) \
+	ADDQ $+8, REG \
+	VMOVUPS N2(R9), Z1
+
+#define PAIRS_summed_2(REG, N) \
+	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z2 \
+	VMOVUPD Z2, K1, Z1 \
+	VMOVSD X1, (REG) \
+	ADDQ $+8, REG \
+	VMOVUPS N(R9), Z1 \
+	VSHUFF64X2 $0x4e, Z1, Z1, Z2 \
+	VADDPD Z2, Z1, Z1 \
+	VSHUFF64X2 $0xb1, Z1, Z1, Z2 \
+	VADDPD Z2, Z1, Z1 \
+	VPSHUFD $0x4e, Z1, Z2 \
+	VADDPD Z2, Z1, Z1 \
+	VPXORD Z2, Z2, Z2 \
+	VADDPD Z2, Z1, Z1 \
+	VCMPPD $0x03, Z1, Z1, K1
+
+#define PAIRS_summed_3() \
+	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z2 \
+	VMOVUPD Z2, K1, Z1 \
+	VMOVSD X1, (AX) \
+	ADDQ $+8, AX \
+	ADDQ DI, CX \
+	ADDQ DI, DX \
+	ADDQ DI, BX \
+	SUBQ $+1, SI \
+	CMPQ SI, $+0 \
+	JGT row \
+	VZEROUPPER \
+	RET
+
 // func PairKLF32(kl *float64, p *float32, lp *float32, lq *float32, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·PairKLF32(SB), NOSPLIT, $0-64
-	MOVQ         kl+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         lp+16(FP), DX
-	MOVQ         lq+24(FP), BX
-	MOVQ         rows+32(FP), SI
-	MOVQ         stride+48(FP), DI
-	MOVQ         room+56(FP), R8
-	MOVQ         k+40(FP), R9
-	SUBQ         R9, DI
-	SHLQ         $0x02, DI
+	MOVQ kl+0(FP), AX
+	MOVQ p+8(FP), CX
+	MOVQ lp+16(FP), DX
+	MOVQ lq+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ stride+48(FP), DI
+	MOVQ room+56(FP), R8
+	MOVQ k+40(FP), R9
+	SUBQ R9, DI
+	SHLQ $0x02, DI
 	VBROADCASTSS c32_0<>+0(SB), Z0
 
 row:
-	VPXORD  Z1, Z1, Z1
+	VPXORD Z1, Z1, Z1
 	VMOVUPS Z1, (R8)
 	VMOVUPS Z1, 64(R8)
-	MOVQ    k+40(FP), R9
+	MOVQ k+40(FP), R9
 
 block:
-	MOVQ    $+1024, R10
-	CMPQ    R9, R10
+	MOVQ $+1024, R10
+	CMPQ R9, R10
 	CMOVQLT R9, R10
-	SUBQ    R10, R9
-	VPXORD  Z1, Z1, Z1
-	CMPQ    R10, $+16
-	JLT     rest
+	SUBQ R10, R9
+	VPXORD Z1, Z1, Z1
+	CMPQ R10, $+16
+	JLT rest
 
 step:
-	VMOVUPS     (CX), Z2
-	VCMPPS      $0x04, Z0, Z2, K1
-	VMOVUPS     (DX), Z3
-	VMOVUPS     (BX), Z4
-	VSUBPS      Z4, Z3, Z3
-	VMOVUPS.Z   Z3, K1, Z3
+	VMOVUPS (CX), Z2
+	VCMPPS $0x04, Z0, Z2, K1
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VSUBPS Z4, Z3, Z3
+	VMOVUPS.Z Z3, K1, Z3
 	VFMADD231PS Z3, Z2, Z1
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
-	ADDQ        $+64, BX
-	SUBQ        $+16, R10
-	CMPQ        R10, $+16
-	JGE         step
+	ADDQ $+64, CX
+	ADDQ $+64, DX
+	ADDQ $+64, BX
+	SUBQ $+16, R10
+	CMPQ R10, $+16
+	JGE step
 
 rest:
-	TESTQ       R10, R10
-	JEQ         summed
-	MOVQ        $-1, R11
-	BZHIQ       R10, R11, R11
-	KMOVW       R11, K1
-	VMOVUPS.Z   (CX), K1, Z2
-	MOVQ        $-1, R11
-	BZHIQ       R10, R11, R11
-	KMOVW       R11, K1
-	VMOVUPS.Z   (DX), K1, Z3
-	MOVQ        $-1, R11
-	BZHIQ       R10, R11, R11
-	KMOVW       R11, K1
-	VMOVUPS.Z   (BX), K1, Z4
-	VCMPPS      $0x04, Z0, Z2, K1
-	VSUBPS      Z4, Z3, Z3
-	VMOVUPS.Z   Z3, K1, Z3
+	TESTQ R10, R10
+	JEQ summed
+	MOVQ $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVW R11, K1
+	VMOVUPS.Z (CX), K1, Z2
+	MOVQ $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVW R11, K1
+	VMOVUPS.Z (DX), K1, Z3
+	MOVQ $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVW R11, K1
+	VMOVUPS.Z (BX), K1, Z4
+	VCMPPS $0x04, Z0, Z2, K1
+	VSUBPS Z4, Z3, Z3
+	VMOVUPS.Z Z3, K1, Z3
 	VFMADD231PS Z3, Z2, Z1
-	SHLQ        $0x02, R10
-	ADDQ        R10, CX
-	ADDQ        R10, DX
-	ADDQ        R10, BX
+	SHLQ $0x02, R10
+	ADDQ R10, CX
+	ADDQ R10, DX
+	ADDQ R10, BX
 
 summed:
-	VCVTPS2PD     Y1, Z2
+	VCVTPS2PD Y1, Z2
 	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VMOVUPS       (R8), Z3
-	VADDPD        Z2, Z3, Z2
-	VMOVUPS       Z2, (R8)
-	VMOVUPS       64(R8), Z2
-	VADDPD        Z1, Z2, Z1
-	VMOVUPS       Z1, 64(R8)
-	CMPQ          R9, $+0
-	JGT           block
-	VMOVUPS       (R8), Z1
-	VMOVUPS       64(R8), Z2
-	VADDPD        Z2, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VSHUFF64X2    $0xb1, Z1, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VPSHUFD       $0x4e, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VPXORD        Z2, Z2, Z2
-	VADDPD        Z2, Z1, Z1
-	VCMPPD        $0x03, Z1, Z1, K1
-	VBROADCASTSD  c64_7ff8000000000000<>+0(SB), Z2
-	VMOVUPD       Z2, K1, Z1
-	VMOVSD        X1, (AX)
-	ADDQ          $+8, AX
-	ADDQ          DI, CX
-	ADDQ          DI, DX
-	ADDQ          DI, BX
-	SUBQ          $+1, SI
-	CMPQ          SI, $+0
-	JGT           row
-	VZEROUPPER
-	RET
+	VCVTPS2PD Y1, Z1
+	VMOVUPS (R8), Z3
+	VADDPD Z2, Z3, Z2
+	VMOVUPS Z2, (R8)
+	VMOVUPS 64(R8), Z2
+	VADDPD Z1, Z2, Z1
+	VMOVUPS Z1, 64(R8)
+	CMPQ R9, $+0
+	JGT block
+	VMOVUPS (R8), Z1
+	VMOVUPS 64(R8), Z2
+	VADDPD Z2, Z1, Z1
+	VSHUFF64X2 $0x4e, Z1, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VPSHUFD $0x4e, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VADDPD Z2, Z1, Z1
+	VCMPPD $0x03, Z1, Z1, K1
+	PAIRS_summed_3()
 
 // func PairSumsF32(dot *float64, abs *float64, squares *float64, p *float32, q *float32, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·PairSumsF32(SB), NOSPLIT, $0-72
-	MOVQ         dot+0(FP), AX
-	MOVQ         abs+8(FP), CX
-	MOVQ         squares+16(FP), DX
-	MOVQ         p+24(FP), BX
-	MOVQ         q+32(FP), SI
-	MOVQ         rows+40(FP), DI
-	MOVQ         stride+56(FP), R8
-	MOVQ         room+64(FP), R9
-	MOVQ         k+48(FP), R10
-	SUBQ         R10, R8
-	SHLQ         $0x02, R8
+	MOVQ dot+0(FP), AX
+	MOVQ abs+8(FP), CX
+	MOVQ squares+16(FP), DX
+	MOVQ p+24(FP), BX
+	MOVQ q+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ stride+56(FP), R8
+	MOVQ room+64(FP), R9
+	MOVQ k+48(FP), R10
+	SUBQ R10, R8
+	SHLQ $0x02, R8
 	VBROADCASTSS c32_7fffffff<>+0(SB), Z0
 
 row:
-	VPXORD  Z1, Z1, Z1
+	VPXORD Z1, Z1, Z1
 	VMOVUPS Z1, (R9)
 	VMOVUPS Z1, 64(R9)
 	VMOVUPS Z1, 128(R9)
 	VMOVUPS Z1, 192(R9)
 	VMOVUPS Z1, 256(R9)
 	VMOVUPS Z1, 320(R9)
-	MOVQ    k+48(FP), R10
+	MOVQ k+48(FP), R10
 
 block:
-	MOVQ         $+1024, R11
-	CMPQ         R10, R11
-	CMOVQLT      R10, R11
-	SUBQ         R11, R10
+	MOVQ $+1024, R11
+	CMPQ R10, R11
+	CMOVQLT R10, R11
+	SUBQ R11, R10
 	VBROADCASTSS c32_3800000<>+0(SB), Z1
-	VPXORD       Z2, Z2, Z2
+	VPXORD Z2, Z2, Z2
 	VBROADCASTSS c32_3800000<>+0(SB), Z3
-	CMPQ         R11, $+16
-	JLT          rest
+	CMPQ R11, $+16
+	JLT rest
 
 step:
-	VMOVUPS     (BX), Z4
-	VMOVUPS     (SI), Z5
-	VSUBPS      Z5, Z4, Z6
-	VFMADD231PS Z5, Z4, Z1
-	VPANDD      Z0, Z6, Z4
-	VADDPS      Z4, Z2, Z2
-	VFMADD231PS Z6, Z6, Z3
-	ADDQ        $+64, BX
-	ADDQ        $+64, SI
-	SUBQ        $+16, R11
-	CMPQ        R11, $+16
-	JGE         step
+	PAIRS_step(VSUBPS, VFMADD231PS, VADDPS, $+16)
 
 rest:
-	TESTQ       R11, R11
-	JEQ         summed
-	MOVQ        $-1, R12
-	BZHIQ       R11, R12, R12
-	KMOVW       R12, K1
-	VMOVUPS.Z   (BX), K1, Z4
-	MOVQ        $-1, R12
-	BZHIQ       R11, R12, R12
-	KMOVW       R12, K1
-	VMOVUPS.Z   (SI), K1, Z5
-	VSUBPS      Z5, Z4, Z6
+	TESTQ R11, R11
+	JEQ summed
+	MOVQ $-1, R12
+	BZHIQ R11, R12, R12
+	KMOVW R12, K1
+	VMOVUPS.Z (BX), K1, Z4
+	MOVQ $-1, R12
+	BZHIQ R11, R12, R12
+	KMOVW R12, K1
+	VMOVUPS.Z (SI), K1, Z5
+	VSUBPS Z5, Z4, Z6
 	VFMADD231PS Z5, Z4, Z1
-	VPANDD      Z0, Z6, Z4
-	VADDPS      Z4, Z2, Z2
+	VPANDD Z0, Z6, Z4
+	VADDPS Z4, Z2, Z2
 	VFMADD231PS Z6, Z6, Z3
-	SHLQ        $0x02, R11
-	ADDQ        R11, BX
-	ADDQ        R11, SI
+	SHLQ $0x02, R11
+	ADDQ R11, BX
+	ADDQ R11, SI
 
 summed:
-	VCVTPS2PD     Y1, Z4
+	VCVTPS2PD Y1, Z4
 	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VSUBPD.BCST   c64_3870000000000000<>+0(SB), Z4, Z4
-	VSUBPD.BCST   c64_3870000000000000<>+0(SB), Z1, Z1
-	VMOVUPS       (R9), Z5
-	VADDPD        Z4, Z5, Z4
-	VMOVUPS       Z4, (R9)
-	VMOVUPS       64(R9), Z4
-	VADDPD        Z1, Z4, Z1
-	VMOVUPS       Z1, 64(R9)
-	VCVTPS2PD     Y2, Z1
+	VCVTPS2PD Y1, Z1
+	VSUBPD.BCST c64_3870000000000000<>+0(SB), Z4, Z4
+	VSUBPD.BCST c64_3870000000000000<>+0(SB), Z1, Z1
+	VMOVUPS (R9), Z5
+	VADDPD Z4, Z5, Z4
+	VMOVUPS Z4, (R9)
+	VMOVUPS 64(R9), Z4
+	VADDPD Z1, Z4, Z1
+	VMOVUPS Z1, 64(R9)
+	VCVTPS2PD Y2, Z1
 	VEXTRACTF64X4 $0x01, Z2, Y2
-	VCVTPS2PD     Y2, Z2
-	VMOVUPS       128(R9), Z4
-	VADDPD        Z1, Z4, Z1
-	VMOVUPS       Z1, 128(R9)
-	VMOVUPS       192(R9), Z1
-	VADDPD        Z2, Z1, Z1
-	VMOVUPS       Z1, 192(R9)
-	VCVTPS2PD     Y3, Z1
+	VCVTPS2PD Y2, Z2
+	VMOVUPS 128(R9), Z4
+	VADDPD Z1, Z4, Z1
+	VMOVUPS Z1, 128(R9)
+	VMOVUPS 192(R9), Z1
+	VADDPD Z2, Z1, Z1
+	VMOVUPS Z1, 192(R9)
+	VCVTPS2PD Y3, Z1
 	VEXTRACTF64X4 $0x01, Z3, Y2
-	VCVTPS2PD     Y2, Z2
-	VSUBPD.BCST   c64_3870000000000000<>+0(SB), Z1, Z1
-	VSUBPD.BCST   c64_3870000000000000<>+0(SB), Z2, Z2
-	VMOVUPS       256(R9), Z3
-	VADDPD        Z1, Z3, Z1
-	VMOVUPS       Z1, 256(R9)
-	VMOVUPS       320(R9), Z1
-	VADDPD        Z2, Z1, Z1
-	VMOVUPS       Z1, 320(R9)
-	CMPQ          R10, $+0
-	JGT           block
-	VMOVUPS       (R9), Z1
-	VMOVUPS       64(R9), Z2
-	VADDPD        Z2, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VSHUFF64X2    $0xb1, Z1, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VPSHUFD       $0x4e, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VPXORD        Z2, Z2, Z2
-	VADDPD        Z2, Z1, Z1
-	VCMPPD        $0x03, Z1, Z1, K1
-	VBROADCASTSD  c64_7ff8000000000000<>+0(SB), Z2
-	VMOVUPD       Z2, K1, Z1
-	VMOVSD        X1, (AX)
-	ADDQ          $+8, AX
-	VMOVUPS       128(R9), Z1
-	VMOVUPS       192(R9), Z2
-	VADDPD        Z2, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VSHUFF64X2    $0xb1, Z1, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VPSHUFD       $0x4e, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VPXORD        Z2, Z2, Z2
-	VADDPD        Z2, Z1, Z1
-	VCMPPD        $0x03, Z1, Z1, K1
-	VBROADCASTSD  c64_7ff8000000000000<>+0(SB), Z2
-	VMOVUPD       Z2, K1, Z1
-	VMOVSD        X1, (CX)
-	ADDQ          $+8, CX
-	VMOVUPS       256(R9), Z1
-	VMOVUPS       320(R9), Z2
-	VADDPD        Z2, Z1, Z1
-	VSHUFF64X2    $0x4e, Z1, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VSHUFF64X2    $0xb1, Z1, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VPSHUFD       $0x4e, Z1, Z2
-	VADDPD        Z2, Z1, Z1
-	VPXORD        Z2, Z2, Z2
-	VADDPD        Z2, Z1, Z1
-	VCMPPD        $0x03, Z1, Z1, K1
-	VBROADCASTSD  c64_7ff8000000000000<>+0(SB), Z2
-	VMOVUPD       Z2, K1, Z1
-	VMOVSD        X1, (DX)
-	ADDQ          $+8, DX
-	ADDQ          R8, BX
-	ADDQ          R8, SI
-	SUBQ          $+1, DI
-	CMPQ          DI, $+0
-	JGT           row
+	VCVTPS2PD Y2, Z2
+	VSUBPD.BCST c64_3870000000000000<>+0(SB), Z1, Z1
+	VSUBPD.BCST c64_3870000000000000<>+0(SB), Z2, Z2
+	VMOVUPS 256(R9), Z3
+	VADDPD Z1, Z3, Z1
+	VMOVUPS Z1, 256(R9)
+	VMOVUPS 320(R9), Z1
+	VADDPD Z2, Z1, Z1
+	VMOVUPS Z1, 320(R9)
+	CMPQ R10, $+0
+	JGT block
+	VMOVUPS (R9), Z1
+	PAIRS_summed(64, AX, 128)
+	PAIRS_summed(192, CX, 256)
+	VMOVUPS 320(R9), Z2
+	VADDPD Z2, Z1, Z1
+	VSHUFF64X2 $0x4e, Z1, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VPSHUFD $0x4e, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VADDPD Z2, Z1, Z1
+	VCMPPD $0x03, Z1, Z1, K1
+	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z2
+	VMOVUPD Z2, K1, Z1
+	VMOVSD X1, (DX)
+	ADDQ $+8, DX
+	ADDQ R8, BX
+	ADDQ R8, SI
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT row
 	VZEROUPPER
 	RET
 
 // func PairKLF64(kl *float64, p *float64, lp *float64, lq *float64, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
 TEXT ·PairKLF64(SB), NOSPLIT, $0-64
-	MOVQ         kl+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         lp+16(FP), DX
-	MOVQ         lq+24(FP), BX
-	MOVQ         rows+32(FP), SI
-	MOVQ         stride+48(FP), DI
-	MOVQ         room+56(FP), R8
-	MOVQ         k+40(FP), R9
-	SUBQ         R9, DI
-	SHLQ         $0x03, DI
+	MOVQ kl+0(FP), AX
+	MOVQ p+8(FP), CX
+	MOVQ lp+16(FP), DX
+	MOVQ lq+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ stride+48(FP), DI
+	MOVQ room+56(FP), R8
+	MOVQ k+40(FP), R9
+	SUBQ R9, DI
+	SHLQ $0x03, DI
 	VBROADCASTSD c64_0<>+0(SB), Z0
 
 row:
-	VPXORD  Z1, Z1, Z1
+	VPXORD Z1, Z1, Z1
 	VMOVUPS Z1, (R8)
-	MOVQ    k+40(FP), R9
+	MOVQ k+40(FP), R9
 
 block:
-	MOVQ    $+1024, R10
-	CMPQ    R9, R10
+	MOVQ $+1024, R10
+	CMPQ R9, R10
 	CMOVQLT R9, R10
-	SUBQ    R10, R9
-	VPXORD  Z1, Z1, Z1
-	CMPQ    R10, $+8
-	JLT     rest
+	SUBQ R10, R9
+	VPXORD Z1, Z1, Z1
+	CMPQ R10, $+8
+	JLT rest
 
 step:
-	VMOVUPS     (CX), Z2
-	VCMPPD      $0x04, Z0, Z2, K1
-	VMOVUPS     (DX), Z3
-	VMOVUPS     (BX), Z4
-	VSUBPD      Z4, Z3, Z3
-	VMOVUPD.Z   Z3, K1, Z3
+	VMOVUPS (CX), Z2
+	VCMPPD $0x04, Z0, Z2, K1
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VSUBPD Z4, Z3, Z3
+	VMOVUPD.Z Z3, K1, Z3
 	VFMADD231PD Z3, Z2, Z1
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
-	ADDQ        $+64, BX
-	SUBQ        $+8, R10
-	CMPQ        R10, $+8
-	JGE         step
+	ADDQ $+64, CX
+	ADDQ $+64, DX
+	ADDQ $+64, BX
+	SUBQ $+8, R10
+	CMPQ R10, $+8
+	JGE step
 
 rest:
-	TESTQ       R10, R10
-	JEQ         summed
-	MOVQ        $-1, R11
-	BZHIQ       R10, R11, R11
-	KMOVB       R11, K1
-	VMOVUPD.Z   (CX), K1, Z2
-	MOVQ        $-1, R11
-	BZHIQ       R10, R11, R11
-	KMOVB       R11, K1
-	VMOVUPD.Z   (DX), K1, Z3
-	MOVQ        $-1, R11
-	BZHIQ       R10, R11, R11
-	KMOVB       R11, K1
-	VMOVUPD.Z   (BX), K1, Z4
-	VCMPPD      $0x04, Z0, Z2, K1
-	VSUBPD      Z4, Z3, Z3
-	VMOVUPD.Z   Z3, K1, Z3
+	TESTQ R10, R10
+	JEQ summed
+	MOVQ $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVB R11, K1
+	VMOVUPD.Z (CX), K1, Z2
+	MOVQ $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVB R11, K1
+	VMOVUPD.Z (DX), K1, Z3
+	MOVQ $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVB R11, K1
+	VMOVUPD.Z (BX), K1, Z4
+	VCMPPD $0x04, Z0, Z2, K1
+	VSUBPD Z4, Z3, Z3
+	VMOVUPD.Z Z3, K1, Z3
 	VFMADD231PD Z3, Z2, Z1
-	SHLQ        $0x03, R10
-	ADDQ        R10, CX
-	ADDQ        R10, DX
-	ADDQ        R10, BX
+	SHLQ $0x03, R10
+	ADDQ R10, CX
+	ADDQ R10, DX
+	ADDQ R10, BX
 
 summed:
-	VMOVUPS      (R8), Z2
-	VADDPD       Z1, Z2, Z1
-	VMOVUPS      Z1, (R8)
-	CMPQ         R9, $+0
-	JGT          block
-	VMOVUPS      (R8), Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0xb1, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPSHUFD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPXORD       Z2, Z2, Z2
-	VADDPD       Z2, Z1, Z1
-	VCMPPD       $0x03, Z1, Z1, K1
-	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z2
-	VMOVUPD      Z2, K1, Z1
-	VMOVSD       X1, (AX)
-	ADDQ         $+8, AX
-	ADDQ         DI, CX
-	ADDQ         DI, DX
-	ADDQ         DI, BX
-	SUBQ         $+1, SI
-	CMPQ         SI, $+0
-	JGT          row
-	VZEROUPPER
-	RET
+	VMOVUPS (R8), Z2
+	VADDPD Z1, Z2, Z1
+	VMOVUPS Z1, (R8)
+	CMPQ R9, $+0
+	JGT block
+	VMOVUPS (R8), Z1
+	VSHUFF64X2 $0x4e, Z1, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VPSHUFD $0x4e, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VADDPD Z2, Z1, Z1
+	VCMPPD $0x03, Z1, Z1, K1
+	PAIRS_summed_3()
 
 // func PairSumsF64(dot *float64, abs *float64, squares *float64, p *float64, q *float64, rows int, k int, stride int, room *float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
 TEXT ·PairSumsF64(SB), NOSPLIT, $0-72
-	MOVQ         dot+0(FP), AX
-	MOVQ         abs+8(FP), CX
-	MOVQ         squares+16(FP), DX
-	MOVQ         p+24(FP), BX
-	MOVQ         q+32(FP), SI
-	MOVQ         rows+40(FP), DI
-	MOVQ         stride+56(FP), R8
-	MOVQ         room+64(FP), R9
-	MOVQ         k+48(FP), R10
-	SUBQ         R10, R8
-	SHLQ         $0x03, R8
+	MOVQ dot+0(FP), AX
+	MOVQ abs+8(FP), CX
+	MOVQ squares+16(FP), DX
+	MOVQ p+24(FP), BX
+	MOVQ q+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ stride+56(FP), R8
+	MOVQ room+64(FP), R9
+	MOVQ k+48(FP), R10
+	SUBQ R10, R8
+	SHLQ $0x03, R8
 	VBROADCASTSD c64_7fffffffffffffff<>+0(SB), Z0
 
 row:
-	VPXORD  Z1, Z1, Z1
+	VPXORD Z1, Z1, Z1
 	VMOVUPS Z1, (R9)
 	VMOVUPS Z1, 128(R9)
 	VMOVUPS Z1, 256(R9)
-	MOVQ    k+48(FP), R10
+	MOVQ k+48(FP), R10
 
 block:
-	MOVQ         $+1024, R11
-	CMPQ         R10, R11
-	CMOVQLT      R10, R11
-	SUBQ         R11, R10
+	MOVQ $+1024, R11
+	CMPQ R10, R11
+	CMOVQLT R10, R11
+	SUBQ R11, R10
 	VBROADCASTSD c64_3f0000000000000<>+0(SB), Z1
-	VPXORD       Z2, Z2, Z2
+	VPXORD Z2, Z2, Z2
 	VBROADCASTSD c64_3f0000000000000<>+0(SB), Z3
-	CMPQ         R11, $+8
-	JLT          rest
+	CMPQ R11, $+8
+	JLT rest
 
 step:
-	VMOVUPS     (BX), Z4
-	VMOVUPS     (SI), Z5
-	VSUBPD      Z5, Z4, Z6
-	VFMADD231PD Z5, Z4, Z1
-	VPANDD      Z0, Z6, Z4
-	VADDPD      Z4, Z2, Z2
-	VFMADD231PD Z6, Z6, Z3
-	ADDQ        $+64, BX
-	ADDQ        $+64, SI
-	SUBQ        $+8, R11
-	CMPQ        R11, $+8
-	JGE         step
+	PAIRS_step(VSUBPD, VFMADD231PD, VADDPD, $+8)
 
 rest:
-	TESTQ       R11, R11
-	JEQ         summed
-	MOVQ        $-1, R12
-	BZHIQ       R11, R12, R12
-	KMOVB       R12, K1
-	VMOVUPD.Z   (BX), K1, Z4
-	MOVQ        $-1, R12
-	BZHIQ       R11, R12, R12
-	KMOVB       R12, K1
-	VMOVUPD.Z   (SI), K1, Z5
-	VSUBPD      Z5, Z4, Z6
+	TESTQ R11, R11
+	JEQ summed
+	MOVQ $-1, R12
+	BZHIQ R11, R12, R12
+	KMOVB R12, K1
+	VMOVUPD.Z (BX), K1, Z4
+	MOVQ $-1, R12
+	BZHIQ R11, R12, R12
+	KMOVB R12, K1
+	VMOVUPD.Z (SI), K1, Z5
+	VSUBPD Z5, Z4, Z6
 	VFMADD231PD Z5, Z4, Z1
-	VPANDD      Z0, Z6, Z4
-	VADDPD      Z4, Z2, Z2
+	VPANDD Z0, Z6, Z4
+	VADDPD Z4, Z2, Z2
 	VFMADD231PD Z6, Z6, Z3
-	SHLQ        $0x03, R11
-	ADDQ        R11, BX
-	ADDQ        R11, SI
+	SHLQ $0x03, R11
+	ADDQ R11, BX
+	ADDQ R11, SI
 
 summed:
-	VSUBPD.BCST  c64_3f0000000000000<>+0(SB), Z1, Z1
-	VMOVUPS      (R9), Z4
-	VADDPD       Z1, Z4, Z1
-	VMOVUPS      Z1, (R9)
-	VMOVUPS      128(R9), Z1
-	VADDPD       Z2, Z1, Z1
-	VMOVUPS      Z1, 128(R9)
-	VSUBPD.BCST  c64_3f0000000000000<>+0(SB), Z3, Z1
-	VMOVUPS      256(R9), Z2
-	VADDPD       Z1, Z2, Z1
-	VMOVUPS      Z1, 256(R9)
-	CMPQ         R10, $+0
-	JGT          block
-	VMOVUPS      (R9), Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0xb1, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPSHUFD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPXORD       Z2, Z2, Z2
-	VADDPD       Z2, Z1, Z1
-	VCMPPD       $0x03, Z1, Z1, K1
+	VSUBPD.BCST c64_3f0000000000000<>+0(SB), Z1, Z1
+	VMOVUPS (R9), Z4
+	VADDPD Z1, Z4, Z1
+	VMOVUPS Z1, (R9)
+	VMOVUPS 128(R9), Z1
+	VADDPD Z2, Z1, Z1
+	VMOVUPS Z1, 128(R9)
+	VSUBPD.BCST c64_3f0000000000000<>+0(SB), Z3, Z1
+	VMOVUPS 256(R9), Z2
+	VADDPD Z1, Z2, Z1
+	VMOVUPS Z1, 256(R9)
+	CMPQ R10, $+0
+	JGT block
+	VMOVUPS (R9), Z1
+	VSHUFF64X2 $0x4e, Z1, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VPSHUFD $0x4e, Z1, Z2
+	VADDPD Z2, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VADDPD Z2, Z1, Z1
+	VCMPPD $0x03, Z1, Z1, K1
+	PAIRS_summed_2(AX, 128)
+	PAIRS_summed_2(CX, 256)
 	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z2
-	VMOVUPD      Z2, K1, Z1
-	VMOVSD       X1, (AX)
-	ADDQ         $+8, AX
-	VMOVUPS      128(R9), Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0xb1, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPSHUFD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPXORD       Z2, Z2, Z2
-	VADDPD       Z2, Z1, Z1
-	VCMPPD       $0x03, Z1, Z1, K1
-	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z2
-	VMOVUPD      Z2, K1, Z1
-	VMOVSD       X1, (CX)
-	ADDQ         $+8, CX
-	VMOVUPS      256(R9), Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VSHUFF64X2   $0xb1, Z1, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPSHUFD      $0x4e, Z1, Z2
-	VADDPD       Z2, Z1, Z1
-	VPXORD       Z2, Z2, Z2
-	VADDPD       Z2, Z1, Z1
-	VCMPPD       $0x03, Z1, Z1, K1
-	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z2
-	VMOVUPD      Z2, K1, Z1
-	VMOVSD       X1, (DX)
-	ADDQ         $+8, DX
-	ADDQ         R8, BX
-	ADDQ         R8, SI
-	SUBQ         $+1, DI
-	CMPQ         DI, $+0
-	JGT          row
+	VMOVUPD Z2, K1, Z1
+	VMOVSD X1, (DX)
+	ADDQ $+8, DX
+	ADDQ R8, BX
+	ADDQ R8, SI
+	SUBQ $+1, DI
+	CMPQ DI, $+0
+	JGT row
 	VZEROUPPER
 	RET

@@ -5,6 +5,156 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define WIDEN_F16(from, to) \
+	VCVTPH2PS from, to
+
+#define WIDEN_BF16(from, to) \
+	VPMOVZXWD from, to \
+	VPSLLD $0x10, to, to
+
+#define RANK_ROWS_BODY(WIDEN) \
+	MOVQ w+0(FP), AX \
+	MOVQ x+8(FP), CX \
+	MOVQ rows+16(FP), DX \
+	MOVQ k+24(FP), BX \
+	MOVQ stride+32(FP), SI \
+	MOVQ labels+40(FP), DI \
+	MOVQ AX, R8 \
+	SHLQ $0x01, SI \
+	SUBQ $+4096, AX \
+	MOVQ dst+48(FP), R9 \
+row: \
+	MOVQ $-1, R10 \
+	MOVLQSX (DI), R11 \
+	CMPQ R11, BX \
+	JCC store \
+	MOVQ R11, R10 \
+	SHLQ $0x01, R10 \
+	ADDQ CX, R10 \
+	VPBROADCASTW (R10), Y0 \
+	WIDEN(Y0, Z0) \
+	VPXORD Z3, Z3, Z3 \
+	VBROADCASTSS c32_1<>+0(SB), Z4 \
+	MOVQ CX, R10 \
+	MOVQ R11, R12 \
+	CMPQ R12, $+16 \
+	JLT before_end \
+before: \
+	WIDEN((R10), Z5) \
+	VCMPPS $0x1d, Z0, Z5, K1 \
+	VMOVUPS.Z Z4, K1, Z5 \
+	VPADDD Z5, Z3, Z3 \
+	ADDQ $+32, R10 \
+	SUBQ $+16, R12 \
+	CMPQ R12, $+16 \
+	JGE before \
+before_end: \
+	TESTQ R12, R12 \
+	JEQ label \
+	MOVQ $-1, R13 \
+	BZHIQ R12, R13, R13 \
+	KMOVW R13, K1 \
+	VMOVDQU16.Z (R10), K1, Y5 \
+	WIDEN(Y5, Z5) \
+	MOVQ $-1, R10 \
+	BZHIQ R12, R10, R10 \
+	KMOVW R10, K1 \
+	VBROADCASTSS c32_ff800000<>+0(SB), Z6 \
+	VBLENDMPS Z5, Z6, K1, Z1 \
+	VCMPPS $0x1d, Z0, Z1, K1 \
+	MOVQ $-1, R10 \
+	BZHIQ R12, R10, R10 \
+	KMOVW R10, K2 \
+	KANDW K1, K2, K1 \
+	VMOVUPS.Z Z4, K1, Z5 \
+	VPADDD Z5, Z3, Z3 \
+label: \
+	MOVQ BX, R12 \
+	SUBQ R11, R12 \
+	MOVQ R11, R10 \
+	SHLQ $0x01, R10 \
+	ADDQ CX, R10 \
+	CMPQ R12, $+16 \
+	JLT after_end \
+after: \
+	PREFETCHT0 12288(R10) \
+	WIDEN((R10), Z5) \
+	VCMPPS $0x1e, Z0, Z5, K1 \
+	VMOVUPS.Z Z4, K1, Z5 \
+	VPADDD Z5, Z3, Z3 \
+	ADDQ $+32, R10 \
+	SUBQ $+16, R12 \
+	CMPQ R12, $+16 \
+	JGE after \
+after_end: \
+	TESTQ R12, R12 \
+	JEQ sum \
+	MOVQ $-1, R11 \
+	BZHIQ R12, R11, R11 \
+	KMOVW R11, K1 \
+	VMOVDQU16.Z (R10), K1, Y5 \
+	WIDEN(Y5, Z5) \
+	MOVQ $-1, R10 \
+	BZHIQ R12, R10, R10 \
+	KMOVW R10, K1 \
+	VBROADCASTSS c32_ff800000<>+0(SB), Z6 \
+	VBLENDMPS Z5, Z6, K1, Z2 \
+	VCMPPS $0x1e, Z0, Z2, K1 \
+	VMOVUPS.Z Z4, K1, Z0 \
+	VPADDD Z0, Z3, Z3 \
+sum: \
+	VSHUFF64X2 $0x4e, Z3, Z3, Z0 \
+	VPADDD Z0, Z3, Z0 \
+	VSHUFF64X2 $0xb1, Z0, Z0, Z3 \
+	VPADDD Z3, Z0, Z0 \
+	VPSHUFD $0x4e, Z0, Z3 \
+	VPADDD Z3, Z0, Z0 \
+	VPSHUFD $0xb1, Z0, Z3 \
+	VPADDD Z3, Z0, Z0 \
+	VMOVSS X0, 4096(AX) \
+	MOVLQSX 4096(AX), R10 \
+store: \
+	MOVL R10, (R9) \
+	ADDQ $+4, R9 \
+	ADDQ SI, CX \
+	ADDQ $+4, DI \
+	ADDQ $+8, R8 \
+	SUBQ $+1, DX \
+	CMPQ DX, $+0 \
+	JGT row \
+	VZEROUPPER \
+	RET
+
+#define RANK_row(N, VBROADCASTS, CONST, N2) \
+	MOVQ $-1, R10 \
+	MOVLQSX (DI), R11 \
+	CMPQ R11, BX \
+	JCC store \
+	MOVQ R11, R10 \
+	SHLQ N, R10 \
+	ADDQ CX, R10 \
+	VBROADCASTS (R10), Z0 \
+	VPXORD Z1, Z1, Z1 \
+	VBROADCASTS CONST<>+0(SB), Z2 \
+	MOVQ CX, R10 \
+	MOVQ R11, R12 \
+	CMPQ R12, N2 \
+	JLT before_end
+
+#define RANK_columns_one(N, N2, N3, N4) \
+	MOVLQSX (R13), R15 \
+	MOVL R15, N(R10) \
+	ADDQ SI, R13 \
+	MOVLQSX (R13), R15 \
+	MOVL R15, N2(R10) \
+	ADDQ SI, R13 \
+	MOVLQSX (R13), R15 \
+	MOVL R15, N3(R10) \
+	ADDQ SI, R13 \
+	MOVLQSX (R13), R15 \
+	MOVL R15, N4(R10) \
+	ADDQ SI, R13
+
 // func RankRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, dst *int32)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·RankRowsF32(SB), NOSPLIT, $0-56
@@ -20,50 +170,37 @@ TEXT ·RankRowsF32(SB), NOSPLIT, $0-56
 	MOVQ dst+48(FP), R9
 
 row:
-	MOVQ         $-1, R10
-	MOVLQSX      (DI), R11
-	CMPQ         R11, BX
-	JCC          store
-	MOVQ         R11, R10
-	SHLQ         $0x02, R10
-	ADDQ         CX, R10
-	VBROADCASTSS (R10), Z0
-	VPXORD       Z1, Z1, Z1
-	VBROADCASTSS c32_1<>+0(SB), Z2
-	MOVQ         CX, R10
-	MOVQ         R11, R12
-	CMPQ         R12, $+16
-	JLT          before_end
+	RANK_row($0x02, VBROADCASTSS, c32_1, $+16)
 
 before:
-	VMOVUPS   (R10), Z3
-	VCMPPS    $0x1d, Z0, Z3, K1
+	VMOVUPS (R10), Z3
+	VCMPPS $0x1d, Z0, Z3, K1
 	VMOVUPS.Z Z2, K1, Z3
-	VPADDD    Z3, Z1, Z1
-	ADDQ      $+64, R10
-	SUBQ      $+16, R12
-	CMPQ      R12, $+16
-	JGE       before
+	VPADDD Z3, Z1, Z1
+	ADDQ $+64, R10
+	SUBQ $+16, R12
+	CMPQ R12, $+16
+	JGE before
 
 before_end:
-	TESTQ        R12, R12
-	JEQ          label
-	MOVQ         $-1, R13
-	BZHIQ        R12, R13, R13
-	KMOVW        R13, K1
-	VMOVUPS.Z    (R10), K1, Z3
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVW        R10, K1
+	TESTQ R12, R12
+	JEQ label
+	MOVQ $-1, R13
+	BZHIQ R12, R13, R13
+	KMOVW R13, K1
+	VMOVUPS.Z (R10), K1, Z3
+	MOVQ $-1, R10
+	BZHIQ R12, R10, R10
+	KMOVW R10, K1
 	VBROADCASTSS c32_ff800000<>+0(SB), Z6
-	VBLENDMPS    Z3, Z6, K1, Z4
-	VCMPPS       $0x1d, Z0, Z4, K1
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVW        R10, K2
-	KANDW        K1, K2, K1
-	VMOVUPS.Z    Z2, K1, Z3
-	VPADDD       Z3, Z1, Z1
+	VBLENDMPS Z3, Z6, K1, Z4
+	VCMPPS $0x1d, Z0, Z4, K1
+	MOVQ $-1, R10
+	BZHIQ R12, R10, R10
+	KMOVW R10, K2
+	KANDW K1, K2, K1
+	VMOVUPS.Z Z2, K1, Z3
+	VPADDD Z3, Z1, Z1
 
 label:
 	MOVQ BX, R12
@@ -72,46 +209,46 @@ label:
 	SHLQ $0x02, R10
 	ADDQ CX, R10
 	CMPQ R12, $+16
-	JLT  after_end
+	JLT after_end
 
 after:
 	PREFETCHT0 12288(R10)
-	VMOVUPS    (R10), Z3
-	VCMPPS     $0x1e, Z0, Z3, K1
-	VMOVUPS.Z  Z2, K1, Z3
-	VPADDD     Z3, Z1, Z1
-	ADDQ       $+64, R10
-	SUBQ       $+16, R12
-	CMPQ       R12, $+16
-	JGE        after
+	VMOVUPS (R10), Z3
+	VCMPPS $0x1e, Z0, Z3, K1
+	VMOVUPS.Z Z2, K1, Z3
+	VPADDD Z3, Z1, Z1
+	ADDQ $+64, R10
+	SUBQ $+16, R12
+	CMPQ R12, $+16
+	JGE after
 
 after_end:
-	TESTQ        R12, R12
-	JEQ          sum
-	MOVQ         $-1, R11
-	BZHIQ        R12, R11, R11
-	KMOVW        R11, K1
-	VMOVUPS.Z    (R10), K1, Z3
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVW        R10, K1
+	TESTQ R12, R12
+	JEQ sum
+	MOVQ $-1, R11
+	BZHIQ R12, R11, R11
+	KMOVW R11, K1
+	VMOVUPS.Z (R10), K1, Z3
+	MOVQ $-1, R10
+	BZHIQ R12, R10, R10
+	KMOVW R10, K1
 	VBROADCASTSS c32_ff800000<>+0(SB), Z6
-	VBLENDMPS    Z3, Z6, K1, Z5
-	VCMPPS       $0x1e, Z0, Z5, K1
-	VMOVUPS.Z    Z2, K1, Z0
-	VPADDD       Z0, Z1, Z1
+	VBLENDMPS Z3, Z6, K1, Z5
+	VCMPPS $0x1e, Z0, Z5, K1
+	VMOVUPS.Z Z2, K1, Z0
+	VPADDD Z0, Z1, Z1
 
 sum:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
-	VPADDD     Z0, Z1, Z0
+	VPADDD Z0, Z1, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
-	VPADDD     Z1, Z0, Z0
-	VPSHUFD    $0x4e, Z0, Z1
-	VPADDD     Z1, Z0, Z0
-	VPSHUFD    $0xb1, Z0, Z1
-	VPADDD     Z1, Z0, Z0
-	VMOVSS     X0, 4096(AX)
-	MOVLQSX    4096(AX), R10
+	VPADDD Z1, Z0, Z0
+	VPSHUFD $0x4e, Z0, Z1
+	VPADDD Z1, Z0, Z0
+	VPSHUFD $0xb1, Z0, Z1
+	VPADDD Z1, Z0, Z0
+	VMOVSS X0, 4096(AX)
+	MOVLQSX 4096(AX), R10
 
 store:
 	MOVL R10, (R9)
@@ -121,7 +258,7 @@ store:
 	ADDQ $+8, R8
 	SUBQ $+1, DX
 	CMPQ DX, $+0
-	JGT  row
+	JGT row
 	VZEROUPPER
 	RET
 
@@ -140,50 +277,37 @@ TEXT ·RankRowsF64(SB), NOSPLIT, $0-56
 	MOVQ dst+48(FP), R9
 
 row:
-	MOVQ         $-1, R10
-	MOVLQSX      (DI), R11
-	CMPQ         R11, BX
-	JCC          store
-	MOVQ         R11, R10
-	SHLQ         $0x03, R10
-	ADDQ         CX, R10
-	VBROADCASTSD (R10), Z0
-	VPXORD       Z1, Z1, Z1
-	VBROADCASTSD c64_1<>+0(SB), Z2
-	MOVQ         CX, R10
-	MOVQ         R11, R12
-	CMPQ         R12, $+8
-	JLT          before_end
+	RANK_row($0x03, VBROADCASTSD, c64_1, $+8)
 
 before:
-	VMOVUPS   (R10), Z3
-	VCMPPD    $0x1d, Z0, Z3, K1
+	VMOVUPS (R10), Z3
+	VCMPPD $0x1d, Z0, Z3, K1
 	VMOVUPD.Z Z2, K1, Z3
-	VPADDQ    Z3, Z1, Z1
-	ADDQ      $+64, R10
-	SUBQ      $+8, R12
-	CMPQ      R12, $+8
-	JGE       before
+	VPADDQ Z3, Z1, Z1
+	ADDQ $+64, R10
+	SUBQ $+8, R12
+	CMPQ R12, $+8
+	JGE before
 
 before_end:
-	TESTQ        R12, R12
-	JEQ          label
-	MOVQ         $-1, R13
-	BZHIQ        R12, R13, R13
-	KMOVB        R13, K1
-	VMOVUPD.Z    (R10), K1, Z3
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVB        R10, K1
+	TESTQ R12, R12
+	JEQ label
+	MOVQ $-1, R13
+	BZHIQ R12, R13, R13
+	KMOVB R13, K1
+	VMOVUPD.Z (R10), K1, Z3
+	MOVQ $-1, R10
+	BZHIQ R12, R10, R10
+	KMOVB R10, K1
 	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z6
-	VBLENDMPD    Z3, Z6, K1, Z4
-	VCMPPD       $0x1d, Z0, Z4, K1
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVB        R10, K2
-	KANDW        K1, K2, K1
-	VMOVUPD.Z    Z2, K1, Z3
-	VPADDQ       Z3, Z1, Z1
+	VBLENDMPD Z3, Z6, K1, Z4
+	VCMPPD $0x1d, Z0, Z4, K1
+	MOVQ $-1, R10
+	BZHIQ R12, R10, R10
+	KMOVB R10, K2
+	KANDW K1, K2, K1
+	VMOVUPD.Z Z2, K1, Z3
+	VPADDQ Z3, Z1, Z1
 
 label:
 	MOVQ BX, R12
@@ -192,44 +316,44 @@ label:
 	SHLQ $0x03, R10
 	ADDQ CX, R10
 	CMPQ R12, $+8
-	JLT  after_end
+	JLT after_end
 
 after:
 	PREFETCHT0 12288(R10)
-	VMOVUPS    (R10), Z3
-	VCMPPD     $0x1e, Z0, Z3, K1
-	VMOVUPD.Z  Z2, K1, Z3
-	VPADDQ     Z3, Z1, Z1
-	ADDQ       $+64, R10
-	SUBQ       $+8, R12
-	CMPQ       R12, $+8
-	JGE        after
+	VMOVUPS (R10), Z3
+	VCMPPD $0x1e, Z0, Z3, K1
+	VMOVUPD.Z Z2, K1, Z3
+	VPADDQ Z3, Z1, Z1
+	ADDQ $+64, R10
+	SUBQ $+8, R12
+	CMPQ R12, $+8
+	JGE after
 
 after_end:
-	TESTQ        R12, R12
-	JEQ          sum
-	MOVQ         $-1, R11
-	BZHIQ        R12, R11, R11
-	KMOVB        R11, K1
-	VMOVUPD.Z    (R10), K1, Z3
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVB        R10, K1
+	TESTQ R12, R12
+	JEQ sum
+	MOVQ $-1, R11
+	BZHIQ R12, R11, R11
+	KMOVB R11, K1
+	VMOVUPD.Z (R10), K1, Z3
+	MOVQ $-1, R10
+	BZHIQ R12, R10, R10
+	KMOVB R10, K1
 	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z6
-	VBLENDMPD    Z3, Z6, K1, Z5
-	VCMPPD       $0x1e, Z0, Z5, K1
-	VMOVUPD.Z    Z2, K1, Z0
-	VPADDQ       Z0, Z1, Z1
+	VBLENDMPD Z3, Z6, K1, Z5
+	VCMPPD $0x1e, Z0, Z5, K1
+	VMOVUPD.Z Z2, K1, Z0
+	VPADDQ Z0, Z1, Z1
 
 sum:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
-	VPADDQ     Z0, Z1, Z0
+	VPADDQ Z0, Z1, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
-	VPADDQ     Z1, Z0, Z0
-	VPSHUFD    $0x4e, Z0, Z1
-	VPADDQ     Z1, Z0, Z0
-	VMOVSD     X0, 4096(AX)
-	MOVQ       4096(AX), R10
+	VPADDQ Z1, Z0, Z0
+	VPSHUFD $0x4e, Z0, Z1
+	VPADDQ Z1, Z0, Z0
+	VMOVSD X0, 4096(AX)
+	MOVQ 4096(AX), R10
 
 store:
 	MOVL R10, (R9)
@@ -239,260 +363,19 @@ store:
 	ADDQ $+8, R8
 	SUBQ $+1, DX
 	CMPQ DX, $+0
-	JGT  row
+	JGT row
 	VZEROUPPER
 	RET
 
 // func RankRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, dst *int32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
 TEXT ·RankRowsF16(SB), NOSPLIT, $0-56
-	MOVQ w+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ k+24(FP), BX
-	MOVQ stride+32(FP), SI
-	MOVQ labels+40(FP), DI
-	MOVQ AX, R8
-	SHLQ $0x01, SI
-	SUBQ $+4096, AX
-	MOVQ dst+48(FP), R9
-
-row:
-	MOVQ         $-1, R10
-	MOVLQSX      (DI), R11
-	CMPQ         R11, BX
-	JCC          store
-	MOVQ         R11, R10
-	SHLQ         $0x01, R10
-	ADDQ         CX, R10
-	VPBROADCASTW (R10), Y0
-	VCVTPH2PS    Y0, Z0
-	VPXORD       Z3, Z3, Z3
-	VBROADCASTSS c32_1<>+0(SB), Z4
-	MOVQ         CX, R10
-	MOVQ         R11, R12
-	CMPQ         R12, $+16
-	JLT          before_end
-
-before:
-	VCVTPH2PS (R10), Z5
-	VCMPPS    $0x1d, Z0, Z5, K1
-	VMOVUPS.Z Z4, K1, Z5
-	VPADDD    Z5, Z3, Z3
-	ADDQ      $+32, R10
-	SUBQ      $+16, R12
-	CMPQ      R12, $+16
-	JGE       before
-
-before_end:
-	TESTQ        R12, R12
-	JEQ          label
-	MOVQ         $-1, R13
-	BZHIQ        R12, R13, R13
-	KMOVW        R13, K1
-	VMOVDQU16.Z  (R10), K1, Y5
-	VCVTPH2PS    Y5, Z5
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVW        R10, K1
-	VBROADCASTSS c32_ff800000<>+0(SB), Z6
-	VBLENDMPS    Z5, Z6, K1, Z1
-	VCMPPS       $0x1d, Z0, Z1, K1
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVW        R10, K2
-	KANDW        K1, K2, K1
-	VMOVUPS.Z    Z4, K1, Z5
-	VPADDD       Z5, Z3, Z3
-
-label:
-	MOVQ BX, R12
-	SUBQ R11, R12
-	MOVQ R11, R10
-	SHLQ $0x01, R10
-	ADDQ CX, R10
-	CMPQ R12, $+16
-	JLT  after_end
-
-after:
-	PREFETCHT0 12288(R10)
-	VCVTPH2PS  (R10), Z5
-	VCMPPS     $0x1e, Z0, Z5, K1
-	VMOVUPS.Z  Z4, K1, Z5
-	VPADDD     Z5, Z3, Z3
-	ADDQ       $+32, R10
-	SUBQ       $+16, R12
-	CMPQ       R12, $+16
-	JGE        after
-
-after_end:
-	TESTQ        R12, R12
-	JEQ          sum
-	MOVQ         $-1, R11
-	BZHIQ        R12, R11, R11
-	KMOVW        R11, K1
-	VMOVDQU16.Z  (R10), K1, Y5
-	VCVTPH2PS    Y5, Z5
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVW        R10, K1
-	VBROADCASTSS c32_ff800000<>+0(SB), Z6
-	VBLENDMPS    Z5, Z6, K1, Z2
-	VCMPPS       $0x1e, Z0, Z2, K1
-	VMOVUPS.Z    Z4, K1, Z0
-	VPADDD       Z0, Z3, Z3
-
-sum:
-	VSHUFF64X2 $0x4e, Z3, Z3, Z0
-	VPADDD     Z0, Z3, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z3
-	VPADDD     Z3, Z0, Z0
-	VPSHUFD    $0x4e, Z0, Z3
-	VPADDD     Z3, Z0, Z0
-	VPSHUFD    $0xb1, Z0, Z3
-	VPADDD     Z3, Z0, Z0
-	VMOVSS     X0, 4096(AX)
-	MOVLQSX    4096(AX), R10
-
-store:
-	MOVL R10, (R9)
-	ADDQ $+4, R9
-	ADDQ SI, CX
-	ADDQ $+4, DI
-	ADDQ $+8, R8
-	SUBQ $+1, DX
-	CMPQ DX, $+0
-	JGT  row
-	VZEROUPPER
-	RET
+	RANK_ROWS_BODY(WIDEN_F16)
 
 // func RankRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, dst *int32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
 TEXT ·RankRowsBF16(SB), NOSPLIT, $0-56
-	MOVQ w+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ k+24(FP), BX
-	MOVQ stride+32(FP), SI
-	MOVQ labels+40(FP), DI
-	MOVQ AX, R8
-	SHLQ $0x01, SI
-	SUBQ $+4096, AX
-	MOVQ dst+48(FP), R9
-
-row:
-	MOVQ         $-1, R10
-	MOVLQSX      (DI), R11
-	CMPQ         R11, BX
-	JCC          store
-	MOVQ         R11, R10
-	SHLQ         $0x01, R10
-	ADDQ         CX, R10
-	VPBROADCASTW (R10), Y0
-	VPMOVZXWD    Y0, Z0
-	VPSLLD       $0x10, Z0, Z0
-	VPXORD       Z3, Z3, Z3
-	VBROADCASTSS c32_1<>+0(SB), Z4
-	MOVQ         CX, R10
-	MOVQ         R11, R12
-	CMPQ         R12, $+16
-	JLT          before_end
-
-before:
-	VPMOVZXWD (R10), Z5
-	VPSLLD    $0x10, Z5, Z5
-	VCMPPS    $0x1d, Z0, Z5, K1
-	VMOVUPS.Z Z4, K1, Z5
-	VPADDD    Z5, Z3, Z3
-	ADDQ      $+32, R10
-	SUBQ      $+16, R12
-	CMPQ      R12, $+16
-	JGE       before
-
-before_end:
-	TESTQ        R12, R12
-	JEQ          label
-	MOVQ         $-1, R13
-	BZHIQ        R12, R13, R13
-	KMOVW        R13, K1
-	VMOVDQU16.Z  (R10), K1, Y5
-	VPMOVZXWD    Y5, Z5
-	VPSLLD       $0x10, Z5, Z5
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVW        R10, K1
-	VBROADCASTSS c32_ff800000<>+0(SB), Z6
-	VBLENDMPS    Z5, Z6, K1, Z1
-	VCMPPS       $0x1d, Z0, Z1, K1
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVW        R10, K2
-	KANDW        K1, K2, K1
-	VMOVUPS.Z    Z4, K1, Z5
-	VPADDD       Z5, Z3, Z3
-
-label:
-	MOVQ BX, R12
-	SUBQ R11, R12
-	MOVQ R11, R10
-	SHLQ $0x01, R10
-	ADDQ CX, R10
-	CMPQ R12, $+16
-	JLT  after_end
-
-after:
-	PREFETCHT0 12288(R10)
-	VPMOVZXWD  (R10), Z5
-	VPSLLD     $0x10, Z5, Z5
-	VCMPPS     $0x1e, Z0, Z5, K1
-	VMOVUPS.Z  Z4, K1, Z5
-	VPADDD     Z5, Z3, Z3
-	ADDQ       $+32, R10
-	SUBQ       $+16, R12
-	CMPQ       R12, $+16
-	JGE        after
-
-after_end:
-	TESTQ        R12, R12
-	JEQ          sum
-	MOVQ         $-1, R11
-	BZHIQ        R12, R11, R11
-	KMOVW        R11, K1
-	VMOVDQU16.Z  (R10), K1, Y5
-	VPMOVZXWD    Y5, Z5
-	VPSLLD       $0x10, Z5, Z5
-	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
-	KMOVW        R10, K1
-	VBROADCASTSS c32_ff800000<>+0(SB), Z6
-	VBLENDMPS    Z5, Z6, K1, Z2
-	VCMPPS       $0x1e, Z0, Z2, K1
-	VMOVUPS.Z    Z4, K1, Z0
-	VPADDD       Z0, Z3, Z3
-
-sum:
-	VSHUFF64X2 $0x4e, Z3, Z3, Z0
-	VPADDD     Z0, Z3, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z3
-	VPADDD     Z3, Z0, Z0
-	VPSHUFD    $0x4e, Z0, Z3
-	VPADDD     Z3, Z0, Z0
-	VPSHUFD    $0xb1, Z0, Z3
-	VPADDD     Z3, Z0, Z0
-	VMOVSS     X0, 4096(AX)
-	MOVLQSX    4096(AX), R10
-
-store:
-	MOVL R10, (R9)
-	ADDQ $+4, R9
-	ADDQ SI, CX
-	ADDQ $+4, DI
-	ADDQ $+8, R8
-	SUBQ $+1, DX
-	CMPQ DX, $+0
-	JGT  row
-	VZEROUPPER
-	RET
+	RANK_ROWS_BODY(WIDEN_BF16)
 
 // func ShortRankF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, dst *int32)
 // Requires: AVX, AVX512F
@@ -508,184 +391,151 @@ TEXT ·ShortRankF32(SB), NOSPLIT, $0-56
 	MOVQ dst+48(FP), R9
 
 group:
-	VMOVUPS      (DI), Z0
-	VPXORD       Z1, Z1, Z1
+	VMOVUPS (DI), Z0
+	VPXORD Z1, Z1, Z1
 	VBROADCASTSS c32_1<>+0(SB), Z2
-	VPXORD       Z3, Z3, Z3
-	MOVQ         AX, R10
-	MOVQ         BX, R11
-	MOVQ         CX, R12
-	CMPQ         R11, $+4
-	JLT          columns_one
+	VPXORD Z3, Z3, Z3
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ CX, R12
+	CMPQ R11, $+4
+	JLT columns_one
 
 columns_many:
-	MOVQ            R12, R13
+	MOVQ R12, R13
 	VBROADCASTF32X4 (R13), Z4
-	ADDQ            SI, R13
+	ADDQ SI, R13
 	VBROADCASTF32X4 (R13), Z5
-	ADDQ            SI, R13
+	ADDQ SI, R13
 	VBROADCASTF32X4 (R13), Z6
-	ADDQ            SI, R13
+	ADDQ SI, R13
 	VBROADCASTF32X4 (R13), Z7
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x01, (R13), Z4, Z4
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x01, (R13), Z5, Z5
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x01, (R13), Z6, Z6
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x01, (R13), Z7, Z7
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x02, (R13), Z4, Z4
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x02, (R13), Z5, Z5
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x02, (R13), Z6, Z6
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x02, (R13), Z7, Z7
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x03, (R13), Z4, Z4
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x03, (R13), Z5, Z5
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x03, (R13), Z6, Z6
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x03, (R13), Z7, Z7
-	ADDQ            SI, R13
-	VUNPCKLPS       Z5, Z4, Z8
-	VUNPCKHPS       Z5, Z4, Z4
-	VUNPCKLPS       Z7, Z6, Z5
-	VUNPCKHPS       Z7, Z6, Z6
-	VUNPCKLPD       Z5, Z8, Z7
-	VUNPCKHPD       Z5, Z8, Z5
-	VUNPCKLPD       Z6, Z4, Z8
-	VUNPCKHPD       Z6, Z4, Z4
-	VMOVUPS         Z7, 5056(R10)
-	VPCMPEQD        Z0, Z3, K1
-	VMOVUPS         Z7, K1, Z1
-	VPADDD          Z2, Z3, Z3
-	VMOVUPS         Z5, 5120(R10)
-	VPCMPEQD        Z0, Z3, K1
-	VMOVUPS         Z5, K1, Z1
-	VPADDD          Z2, Z3, Z3
-	VMOVUPS         Z8, 5184(R10)
-	VPCMPEQD        Z0, Z3, K1
-	VMOVUPS         Z8, K1, Z1
-	VPADDD          Z2, Z3, Z3
-	VMOVUPS         Z4, 5248(R10)
-	VPCMPEQD        Z0, Z3, K1
-	VMOVUPS         Z4, K1, Z1
-	VPADDD          Z2, Z3, Z3
-	ADDQ            $+16, R12
-	ADDQ            $+256, R10
-	SUBQ            $+4, R11
-	CMPQ            R11, $+4
-	JGE             columns_many
-	TESTQ           R11, R11
-	JEQ             columns_done
-	SUBQ            $+4, R11
-	MOVQ            R11, R13
-	SHLQ            $0x02, R13
-	ADDQ            R13, R12
-	SHLQ            $0x04, R13
-	ADDQ            R13, R10
-	MOVQ            R11, 4096(AX)
-	VBROADCASTSS    4096(AX), Z4
-	VPADDD          Z4, Z3, Z3
-	MOVQ            $+4, R11
-	JMP             columns_many
+	ADDQ SI, R13
+	VINSERTF32X4 $0x01, (R13), Z4, Z4
+	ADDQ SI, R13
+	VINSERTF32X4 $0x01, (R13), Z5, Z5
+	ADDQ SI, R13
+	VINSERTF32X4 $0x01, (R13), Z6, Z6
+	ADDQ SI, R13
+	VINSERTF32X4 $0x01, (R13), Z7, Z7
+	ADDQ SI, R13
+	VINSERTF32X4 $0x02, (R13), Z4, Z4
+	ADDQ SI, R13
+	VINSERTF32X4 $0x02, (R13), Z5, Z5
+	ADDQ SI, R13
+	VINSERTF32X4 $0x02, (R13), Z6, Z6
+	ADDQ SI, R13
+	VINSERTF32X4 $0x02, (R13), Z7, Z7
+	ADDQ SI, R13
+	VINSERTF32X4 $0x03, (R13), Z4, Z4
+	ADDQ SI, R13
+	VINSERTF32X4 $0x03, (R13), Z5, Z5
+	ADDQ SI, R13
+	VINSERTF32X4 $0x03, (R13), Z6, Z6
+	ADDQ SI, R13
+	VINSERTF32X4 $0x03, (R13), Z7, Z7
+	ADDQ SI, R13
+	VUNPCKLPS Z5, Z4, Z8
+	VUNPCKHPS Z5, Z4, Z4
+	VUNPCKLPS Z7, Z6, Z5
+	VUNPCKHPS Z7, Z6, Z6
+	VUNPCKLPD Z5, Z8, Z7
+	VUNPCKHPD Z5, Z8, Z5
+	VUNPCKLPD Z6, Z4, Z8
+	VUNPCKHPD Z6, Z4, Z4
+	VMOVUPS Z7, 5056(R10)
+	VPCMPEQD Z0, Z3, K1
+	VMOVUPS Z7, K1, Z1
+	VPADDD Z2, Z3, Z3
+	VMOVUPS Z5, 5120(R10)
+	VPCMPEQD Z0, Z3, K1
+	VMOVUPS Z5, K1, Z1
+	VPADDD Z2, Z3, Z3
+	VMOVUPS Z8, 5184(R10)
+	VPCMPEQD Z0, Z3, K1
+	VMOVUPS Z8, K1, Z1
+	VPADDD Z2, Z3, Z3
+	VMOVUPS Z4, 5248(R10)
+	VPCMPEQD Z0, Z3, K1
+	VMOVUPS Z4, K1, Z1
+	VPADDD Z2, Z3, Z3
+	ADDQ $+16, R12
+	ADDQ $+256, R10
+	SUBQ $+4, R11
+	CMPQ R11, $+4
+	JGE columns_many
+	TESTQ R11, R11
+	JEQ columns_done
+	SUBQ $+4, R11
+	MOVQ R11, R13
+	SHLQ $0x02, R13
+	ADDQ R13, R12
+	SHLQ $0x04, R13
+	ADDQ R13, R10
+	MOVQ R11, 4096(AX)
+	VBROADCASTSS 4096(AX), Z4
+	VPADDD Z4, Z3, Z3
+	MOVQ $+4, R11
+	JMP columns_many
 
 columns_one:
-	MOVQ     R12, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5056(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5060(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5064(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5068(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5072(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5076(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5080(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5084(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5088(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5092(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5096(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5100(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5104(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5108(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5112(R10)
-	ADDQ     SI, R13
-	MOVLQSX  (R13), R15
-	MOVL     R15, 5116(R10)
-	ADDQ     SI, R13
-	ADDQ     $+4, R12
-	VMOVUPS  5056(R10), Z4
+	MOVQ R12, R13
+	RANK_columns_one(5056, 5060, 5064, 5068)
+	RANK_columns_one(5072, 5076, 5080, 5084)
+	RANK_columns_one(5088, 5092, 5096, 5100)
+	MOVLQSX (R13), R15
+	MOVL R15, 5104(R10)
+	ADDQ SI, R13
+	MOVLQSX (R13), R15
+	MOVL R15, 5108(R10)
+	ADDQ SI, R13
+	MOVLQSX (R13), R15
+	MOVL R15, 5112(R10)
+	ADDQ SI, R13
+	MOVLQSX (R13), R15
+	MOVL R15, 5116(R10)
+	ADDQ SI, R13
+	ADDQ $+4, R12
+	VMOVUPS 5056(R10), Z4
 	VPCMPEQD Z0, Z3, K1
-	VMOVUPS  Z4, K1, Z1
-	VPADDD   Z2, Z3, Z3
-	ADDQ     $+64, R10
-	SUBQ     $+1, R11
-	CMPQ     R11, $+0
-	JGT      columns_one
+	VMOVUPS Z4, K1, Z1
+	VPADDD Z2, Z3, Z3
+	ADDQ $+64, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_one
 
 columns_done:
-	VPXORD       Z2, Z2, Z2
+	VPXORD Z2, Z2, Z2
 	VBROADCASTSS c32_1<>+0(SB), Z3
-	VPXORD       Z4, Z4, Z4
-	MOVQ         AX, R10
-	MOVQ         BX, R11
+	VPXORD Z4, Z4, Z4
+	MOVQ AX, R10
+	MOVQ BX, R11
 
 column:
-	VMOVUPS     5056(R10), Z5
-	VCMPPS      $0x00, Z1, Z5, K1
-	VPCMPGTD    Z4, Z0, K2
-	KANDW       K1, K2, K1
-	VCMPPS      $0x1e, Z1, Z5, K2
-	KORW        K1, K2, K1
-	VMOVUPS.Z   Z3, K1, Z5
-	VPADDD      Z5, Z2, Z2
+	VMOVUPS 5056(R10), Z5
+	VCMPPS $0x00, Z1, Z5, K1
+	VPCMPGTD Z4, Z0, K2
+	KANDW K1, K2, K1
+	VCMPPS $0x1e, Z1, Z5, K2
+	KORW K1, K2, K1
+	VMOVUPS.Z Z3, K1, Z5
+	VPADDD Z5, Z2, Z2
 	VPADDD.BCST c32_1<>+0(SB), Z4, Z4
-	ADDQ        $+64, R10
-	SUBQ        $+1, R11
-	CMPQ        R11, $+0
-	JGT         column
-	VMOVUPS     Z2, (R9)
-	ADDQ        $+64, R9
-	MOVQ        SI, R10
-	SHLQ        $0x04, R10
-	ADDQ        R10, CX
-	ADDQ        $+64, DI
-	ADDQ        $+128, R8
-	SUBQ        $+16, DX
-	CMPQ        DX, $+0
-	JGT         group
+	ADDQ $+64, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT column
+	VMOVUPS Z2, (R9)
+	ADDQ $+64, R9
+	MOVQ SI, R10
+	SHLQ $0x04, R10
+	ADDQ R10, CX
+	ADDQ $+64, DI
+	ADDQ $+128, R8
+	SUBQ $+16, DX
+	CMPQ DX, $+0
+	JGT group
 	VZEROUPPER
 	RET
 
@@ -703,130 +553,130 @@ TEXT ·ShortRankF64(SB), NOSPLIT, $0-56
 	MOVQ dst+48(FP), R9
 
 group:
-	VMOVUPS      (DI), Z0
-	VPMOVSXDQ    Y0, Z0
-	VPXORD       Z1, Z1, Z1
+	VMOVUPS (DI), Z0
+	VPMOVSXDQ Y0, Z0
+	VPXORD Z1, Z1, Z1
 	VBROADCASTSD c64_1<>+0(SB), Z2
-	VPXORD       Z3, Z3, Z3
-	MOVQ         AX, R10
-	MOVQ         BX, R11
-	MOVQ         CX, R12
-	CMPQ         R11, $+2
-	JLT          columns_one
+	VPXORD Z3, Z3, Z3
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ CX, R12
+	CMPQ R11, $+2
+	JLT columns_one
 
 columns_many:
-	MOVQ            R12, R13
+	MOVQ R12, R13
 	VBROADCASTF32X4 (R13), Z4
-	ADDQ            SI, R13
+	ADDQ SI, R13
 	VBROADCASTF32X4 (R13), Z5
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x01, (R13), Z4, Z4
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x01, (R13), Z5, Z5
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x02, (R13), Z4, Z4
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x02, (R13), Z5, Z5
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x03, (R13), Z4, Z4
-	ADDQ            SI, R13
-	VINSERTF32X4    $0x03, (R13), Z5, Z5
-	ADDQ            SI, R13
-	VUNPCKLPD       Z5, Z4, Z6
-	VUNPCKHPD       Z5, Z4, Z4
-	VMOVUPS         Z6, 5056(R10)
-	VPCMPEQQ        Z0, Z3, K1
-	VMOVUPD         Z6, K1, Z1
-	VPADDQ          Z2, Z3, Z3
-	VMOVUPS         Z4, 5120(R10)
-	VPCMPEQQ        Z0, Z3, K1
-	VMOVUPD         Z4, K1, Z1
-	VPADDQ          Z2, Z3, Z3
-	ADDQ            $+16, R12
-	ADDQ            $+128, R10
-	SUBQ            $+2, R11
-	CMPQ            R11, $+2
-	JGE             columns_many
-	TESTQ           R11, R11
-	JEQ             columns_done
-	SUBQ            $+2, R11
-	MOVQ            R11, R13
-	SHLQ            $0x03, R13
-	ADDQ            R13, R12
-	SHLQ            $0x03, R13
-	ADDQ            R13, R10
-	MOVQ            R11, 4096(AX)
-	VBROADCASTSD    4096(AX), Z4
-	VPADDQ          Z4, Z3, Z3
-	MOVQ            $+2, R11
-	JMP             columns_many
+	ADDQ SI, R13
+	VINSERTF32X4 $0x01, (R13), Z4, Z4
+	ADDQ SI, R13
+	VINSERTF32X4 $0x01, (R13), Z5, Z5
+	ADDQ SI, R13
+	VINSERTF32X4 $0x02, (R13), Z4, Z4
+	ADDQ SI, R13
+	VINSERTF32X4 $0x02, (R13), Z5, Z5
+	ADDQ SI, R13
+	VINSERTF32X4 $0x03, (R13), Z4, Z4
+	ADDQ SI, R13
+	VINSERTF32X4 $0x03, (R13), Z5, Z5
+	ADDQ SI, R13
+	VUNPCKLPD Z5, Z4, Z6
+	VUNPCKHPD Z5, Z4, Z4
+	VMOVUPS Z6, 5056(R10)
+	VPCMPEQQ Z0, Z3, K1
+	VMOVUPD Z6, K1, Z1
+	VPADDQ Z2, Z3, Z3
+	VMOVUPS Z4, 5120(R10)
+	VPCMPEQQ Z0, Z3, K1
+	VMOVUPD Z4, K1, Z1
+	VPADDQ Z2, Z3, Z3
+	ADDQ $+16, R12
+	ADDQ $+128, R10
+	SUBQ $+2, R11
+	CMPQ R11, $+2
+	JGE columns_many
+	TESTQ R11, R11
+	JEQ columns_done
+	SUBQ $+2, R11
+	MOVQ R11, R13
+	SHLQ $0x03, R13
+	ADDQ R13, R12
+	SHLQ $0x03, R13
+	ADDQ R13, R10
+	MOVQ R11, 4096(AX)
+	VBROADCASTSD 4096(AX), Z4
+	VPADDQ Z4, Z3, Z3
+	MOVQ $+2, R11
+	JMP columns_many
 
 columns_one:
-	MOVQ     R12, R13
-	MOVQ     (R13), R15
-	MOVQ     R15, 5056(R10)
-	ADDQ     SI, R13
-	MOVQ     (R13), R15
-	MOVQ     R15, 5064(R10)
-	ADDQ     SI, R13
-	MOVQ     (R13), R15
-	MOVQ     R15, 5072(R10)
-	ADDQ     SI, R13
-	MOVQ     (R13), R15
-	MOVQ     R15, 5080(R10)
-	ADDQ     SI, R13
-	MOVQ     (R13), R15
-	MOVQ     R15, 5088(R10)
-	ADDQ     SI, R13
-	MOVQ     (R13), R15
-	MOVQ     R15, 5096(R10)
-	ADDQ     SI, R13
-	MOVQ     (R13), R15
-	MOVQ     R15, 5104(R10)
-	ADDQ     SI, R13
-	MOVQ     (R13), R15
-	MOVQ     R15, 5112(R10)
-	ADDQ     SI, R13
-	ADDQ     $+8, R12
-	VMOVUPS  5056(R10), Z4
+	MOVQ R12, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5056(R10)
+	ADDQ SI, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5064(R10)
+	ADDQ SI, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5072(R10)
+	ADDQ SI, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5080(R10)
+	ADDQ SI, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5088(R10)
+	ADDQ SI, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5096(R10)
+	ADDQ SI, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5104(R10)
+	ADDQ SI, R13
+	MOVQ (R13), R15
+	MOVQ R15, 5112(R10)
+	ADDQ SI, R13
+	ADDQ $+8, R12
+	VMOVUPS 5056(R10), Z4
 	VPCMPEQQ Z0, Z3, K1
-	VMOVUPD  Z4, K1, Z1
-	VPADDQ   Z2, Z3, Z3
-	ADDQ     $+64, R10
-	SUBQ     $+1, R11
-	CMPQ     R11, $+0
-	JGT      columns_one
+	VMOVUPD Z4, K1, Z1
+	VPADDQ Z2, Z3, Z3
+	ADDQ $+64, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT columns_one
 
 columns_done:
-	VPXORD       Z2, Z2, Z2
+	VPXORD Z2, Z2, Z2
 	VBROADCASTSD c64_1<>+0(SB), Z3
-	VPXORD       Z4, Z4, Z4
-	MOVQ         AX, R10
-	MOVQ         BX, R11
+	VPXORD Z4, Z4, Z4
+	MOVQ AX, R10
+	MOVQ BX, R11
 
 column:
-	VMOVUPS     5056(R10), Z5
-	VCMPPD      $0x00, Z1, Z5, K1
-	VPCMPGTQ    Z4, Z0, K2
-	KANDW       K1, K2, K1
-	VCMPPD      $0x1e, Z1, Z5, K2
-	KORW        K1, K2, K1
-	VMOVUPD.Z   Z3, K1, Z5
-	VPADDQ      Z5, Z2, Z2
+	VMOVUPS 5056(R10), Z5
+	VCMPPD $0x00, Z1, Z5, K1
+	VPCMPGTQ Z4, Z0, K2
+	KANDW K1, K2, K1
+	VCMPPD $0x1e, Z1, Z5, K2
+	KORW K1, K2, K1
+	VMOVUPD.Z Z3, K1, Z5
+	VPADDQ Z5, Z2, Z2
 	VPADDQ.BCST c64_1<>+0(SB), Z4, Z4
-	ADDQ        $+64, R10
-	SUBQ        $+1, R11
-	CMPQ        R11, $+0
-	JGT         column
-	VPMOVQD     Z2, (R9)
-	ADDQ        $+32, R9
-	MOVQ        SI, R10
-	SHLQ        $0x03, R10
-	ADDQ        R10, CX
-	ADDQ        $+32, DI
-	ADDQ        $+64, R8
-	SUBQ        $+8, DX
-	CMPQ        DX, $+0
-	JGT         group
+	ADDQ $+64, R10
+	SUBQ $+1, R11
+	CMPQ R11, $+0
+	JGT column
+	VPMOVQD Z2, (R9)
+	ADDQ $+32, R9
+	MOVQ SI, R10
+	SHLQ $0x03, R10
+	ADDQ R10, CX
+	ADDQ $+32, DI
+	ADDQ $+64, R8
+	SUBQ $+8, DX
+	CMPQ DX, $+0
+	JGT group
 	VZEROUPPER
 	RET

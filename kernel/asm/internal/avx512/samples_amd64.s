@@ -5,8053 +5,3534 @@
 #include "textflag.h"
 #include "constants_amd64.h"
 
+#define SORT_PS(a, b, low, high) \
+	VMINPS b, a, low \
+	VMAXPS b, a, high
+
+#define SORT_PD(a, b, low, high) \
+	VMINPD b, a, low \
+	VMAXPD b, a, high
+
+#define SAMPLES_fetch_fewer(N) \
+	MOVQ (AX), DX \
+	MOVQ stride+32(FP), BX \
+	SHLQ N, BX \
+	MOVQ AX, SI \
+	MOVQ k+24(FP), DI \
+	MOVQ 8(AX), R8 \
+	SUBQ $+1, R8 \
+	IMULQ BX, R8 \
+	ADDQ DX, R8 \
+	VPXORD Z0, Z0, Z0 \
+	VPXORD Z1, Z1, Z1 \
+	VPXORD Z2, Z2, Z2
+
+#define SAMPLES_step() \
+	MOVLQSX (DX), BX \
+	TESTQ BX, BX \
+	JEQ sorted \
+	MOVQ AX, BX \
+	ADDQ $+128, BX \
+	MOVLQSX 8(DX), SI \
+	MOVLQSX 12(DX), DI \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	MOVLQSX 24(DX), BX \
+	MOVQ BX, 16(AX) \
+	MOVLQSX 20(DX), BX \
+	MOVLQSX 16(DX), R8 \
+	MOVQ R8, R9 \
+	ADDQ R9, R9 \
+	MOVQ R8, R10 \
+	ADDQ R9, R10 \
+	MOVQ R10, R11 \
+	ADDQ R9, R11 \
+	MOVQ R11, R12 \
+	ADDQ R9, R12
+
+#define SAMPLES_block() \
+	MOVLQSX 4(DX), R9 \
+	MOVLQSX (DX), R13 \
+	CMPQ R13, $+24 \
+	JGE from24 \
+	CMPQ R13, $+13 \
+	JGE from13 \
+	CMPQ R13, $+7 \
+	JGE from7 \
+	CMPQ R13, $+4 \
+	JGE from4 \
+	CMPQ R13, $+3 \
+	JGE from3
+
+#define SAMPLES_op2(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS 64(SI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, (SI) \
+	VMOVUPS Z0, 64(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op2 \
+	JMP block_done
+
+#define SAMPLES_op3(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS 64(SI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS 128(SI), Z1 \
+	SORT_P(Z2, Z1, Z3, Z1) \
+	VMOVUPS Z3, (SI) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, 64(SI) \
+	VMOVUPS Z0, 128(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op3 \
+	JMP block_done
+
+#define SAMPLES_op4(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS 64(SI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS 128(SI), Z1 \
+	VMOVUPS 192(SI), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	SORT_P(Z2, Z4, Z3, Z2) \
+	VMOVUPS Z3, (SI) \
+	SORT_P(Z0, Z1, Z3, Z0) \
+	VMOVUPS Z0, 192(SI) \
+	SORT_P(Z3, Z2, Z0, Z1) \
+	VMOVUPS Z0, 64(SI) \
+	VMOVUPS Z1, 128(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op4 \
+	JMP block_done
+
+#define SAMPLES_op5(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS 64(SI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS 128(SI), Z1 \
+	VMOVUPS 192(SI), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	SORT_P(Z2, Z4, Z3, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	VMOVUPS 256(SI), Z1 \
+	SORT_P(Z3, Z1, Z5, Z1) \
+	VMOVUPS Z5, (SI) \
+	SORT_P(Z4, Z2, Z3, Z2) \
+	SORT_P(Z3, Z1, Z4, Z1) \
+	VMOVUPS Z4, 64(SI) \
+	SORT_P(Z2, Z1, Z3, Z1) \
+	VMOVUPS Z3, 128(SI) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, 192(SI) \
+	VMOVUPS Z0, 256(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op5 \
+	JMP block_done
+
+#define SAMPLES_op6(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS 64(SI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS 128(SI), Z1 \
+	VMOVUPS 192(SI), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS 256(SI), Z3 \
+	VMOVUPS 320(SI), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	SORT_P(Z2, Z4, Z5, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	SORT_P(Z5, Z6, Z1, Z5) \
+	VMOVUPS Z1, (SI) \
+	SORT_P(Z4, Z3, Z1, Z3) \
+	SORT_P(Z1, Z2, Z4, Z1) \
+	SORT_P(Z4, Z5, Z2, Z4) \
+	VMOVUPS Z2, 64(SI) \
+	SORT_P(Z1, Z4, Z2, Z1) \
+	VMOVUPS Z2, 128(SI) \
+	SORT_P(Z0, Z3, Z2, Z0) \
+	VMOVUPS Z0, 320(SI) \
+	SORT_P(Z2, Z1, Z0, Z1) \
+	VMOVUPS Z0, 192(SI) \
+	VMOVUPS Z1, 256(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op6 \
+	JMP block_done
+
+#define SAMPLES_op7(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS 64(SI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS 128(SI), Z1 \
+	VMOVUPS 192(SI), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS 256(SI), Z3 \
+	VMOVUPS 320(SI), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	SORT_P(Z2, Z4, Z5, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	VMOVUPS 384(SI), Z1 \
+	SORT_P(Z6, Z1, Z7, Z1) \
+	SORT_P(Z5, Z7, Z6, Z5) \
+	VMOVUPS Z6, (SI) \
+	SORT_P(Z4, Z3, Z6, Z3) \
+	SORT_P(Z2, Z1, Z4, Z1) \
+	SORT_P(Z6, Z4, Z2, Z4) \
+	SORT_P(Z2, Z5, Z6, Z2) \
+	VMOVUPS Z6, 64(SI) \
+	SORT_P(Z4, Z2, Z5, Z2) \
+	VMOVUPS Z5, 128(SI) \
+	SORT_P(Z3, Z1, Z4, Z1) \
+	SORT_P(Z0, Z4, Z3, Z0) \
+	SORT_P(Z3, Z2, Z4, Z2) \
+	VMOVUPS Z4, 192(SI) \
+	VMOVUPS Z2, 256(SI) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, 320(SI) \
+	VMOVUPS Z0, 384(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op7 \
+	JMP block_done
+
+#define SAMPLES_op8(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS 64(SI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS 128(SI), Z1 \
+	VMOVUPS 192(SI), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS 256(SI), Z3 \
+	VMOVUPS 320(SI), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS 384(SI), Z5 \
+	VMOVUPS 448(SI), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	SORT_P(Z2, Z4, Z7, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	SORT_P(Z6, Z8, Z1, Z6) \
+	SORT_P(Z3, Z5, Z8, Z3) \
+	SORT_P(Z7, Z1, Z5, Z1) \
+	VMOVUPS Z5, (SI) \
+	SORT_P(Z4, Z8, Z5, Z4) \
+	SORT_P(Z2, Z6, Z7, Z2) \
+	SORT_P(Z0, Z3, Z6, Z0) \
+	SORT_P(Z5, Z7, Z3, Z5) \
+	SORT_P(Z3, Z1, Z7, Z1) \
+	VMOVUPS Z7, 64(SI) \
+	SORT_P(Z5, Z1, Z3, Z1) \
+	VMOVUPS Z3, 128(SI) \
+	SORT_P(Z4, Z2, Z3, Z2) \
+	SORT_P(Z6, Z3, Z4, Z3) \
+	SORT_P(Z4, Z1, Z5, Z1) \
+	VMOVUPS Z5, 192(SI) \
+	VMOVUPS Z1, 256(SI) \
+	SORT_P(Z3, Z2, Z1, Z2) \
+	VMOVUPS Z1, 320(SI) \
+	SORT_P(Z2, Z0, Z1, Z0) \
+	VMOVUPS Z1, 384(SI) \
+	VMOVUPS Z0, 448(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op8 \
+	JMP block_done
+
+#define SAMPLES_op9(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS 64(SI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS 128(SI), Z1 \
+	VMOVUPS 192(SI), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS 256(SI), Z3 \
+	VMOVUPS 320(SI), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS 384(SI), Z5 \
+	VMOVUPS 448(SI), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	SORT_P(Z2, Z4, Z7, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	SORT_P(Z6, Z8, Z1, Z6) \
+	SORT_P(Z3, Z5, Z8, Z3) \
+	SORT_P(Z7, Z1, Z5, Z1) \
+	SORT_P(Z4, Z8, Z7, Z4) \
+	SORT_P(Z2, Z6, Z8, Z2) \
+	SORT_P(Z0, Z3, Z6, Z0) \
+	VMOVUPS 512(SI), Z3 \
+	SORT_P(Z5, Z3, Z9, Z3) \
+	VMOVUPS Z9, (SI) \
+	SORT_P(Z1, Z3, Z5, Z1) \
+	SORT_P(Z7, Z8, Z3, Z7) \
+	SORT_P(Z3, Z5, Z8, Z3) \
+	VMOVUPS Z8, 64(SI) \
+	SORT_P(Z7, Z1, Z5, Z1) \
+	SORT_P(Z5, Z3, Z7, Z3) \
+	VMOVUPS Z7, 128(SI) \
+	SORT_P(Z4, Z2, Z5, Z2) \
+	SORT_P(Z6, Z1, Z4, Z1) \
+	SORT_P(Z2, Z1, Z6, Z1) \
+	SORT_P(Z4, Z5, Z2, Z4) \
+	SORT_P(Z2, Z3, Z5, Z2) \
+	VMOVUPS Z5, 192(SI) \
+	VMOVUPS Z2, 256(SI) \
+	SORT_P(Z4, Z6, Z2, Z3) \
+	VMOVUPS Z2, 320(SI) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z0, 512(SI) \
+	SORT_P(Z3, Z2, Z0, Z1) \
+	VMOVUPS Z0, 384(SI) \
+	VMOVUPS Z1, 448(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op9 \
+	JMP block_done
+
+#define SAMPLES_op10(SORT_P) \
+	SAMPLES_start_6(SORT_P) \
+	VMOVUPS 576(SI), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	SORT_P(Z2, Z4, Z9, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	SORT_P(Z6, Z8, Z1, Z6) \
+	SORT_P(Z3, Z5, Z8, Z3) \
+	SORT_P(Z9, Z1, Z5, Z1) \
+	SORT_P(Z4, Z8, Z9, Z4) \
+	SORT_P(Z2, Z6, Z8, Z2) \
+	SORT_P(Z0, Z3, Z6, Z0) \
+	SORT_P(Z5, Z10, Z3, Z5) \
+	VMOVUPS Z3, (SI) \
+	SORT_P(Z9, Z7, Z3, Z7) \
+	SORT_P(Z2, Z7, Z9, Z2) \
+	SORT_P(Z1, Z5, Z7, Z1) \
+	SORT_P(Z3, Z8, Z5, Z3) \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS Z8, 64(SI) \
+	SORT_P(Z3, Z1, Z7, Z1) \
+	SORT_P(Z7, Z5, Z3, Z5) \
+	VMOVUPS Z3, 128(SI) \
+	SORT_P(Z4, Z9, Z3, Z4) \
+	SORT_P(Z6, Z1, Z7, Z1) \
+	SORT_P(Z4, Z1, Z6, Z1) \
+	SORT_P(Z7, Z3, Z4, Z3) \
+	SORT_P(Z0, Z2, Z7, Z0) \
+	SORT_P(Z4, Z5, Z2, Z4) \
+	VMOVUPS Z2, 192(SI) \
+	VMOVUPS Z4, 256(SI) \
+	SORT_P(Z3, Z6, Z2, Z3) \
+	VMOVUPS Z2, 320(SI) \
+	SORT_P(Z7, Z1, Z2, Z1) \
+	SORT_P(Z3, Z2, Z4, Z2) \
+	VMOVUPS Z4, 384(SI) \
+	VMOVUPS Z2, 448(SI) \
+	SORT_P(Z1, Z0, Z2, Z0) \
+	VMOVUPS Z2, 512(SI) \
+	VMOVUPS Z0, 576(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op10 \
+	JMP block_done
+
+#define SAMPLES_op11(SORT_P) \
+	SAMPLES_start_6(SORT_P) \
+	VMOVUPS 576(SI), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	SORT_P(Z2, Z4, Z9, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	SORT_P(Z6, Z8, Z1, Z6) \
+	SORT_P(Z3, Z5, Z8, Z3) \
+	VMOVUPS 640(SI), Z5 \
+	SORT_P(Z10, Z5, Z11, Z5) \
+	SORT_P(Z9, Z1, Z10, Z1) \
+	SORT_P(Z4, Z8, Z9, Z4) \
+	SORT_P(Z2, Z6, Z8, Z2) \
+	SORT_P(Z0, Z3, Z6, Z0) \
+	SORT_P(Z10, Z11, Z3, Z10) \
+	VMOVUPS Z3, (SI) \
+	SORT_P(Z9, Z7, Z3, Z7) \
+	SORT_P(Z8, Z5, Z9, Z5) \
+	SORT_P(Z4, Z5, Z8, Z4) \
+	SORT_P(Z2, Z7, Z5, Z2) \
+	SORT_P(Z1, Z10, Z7, Z1) \
+	SORT_P(Z3, Z9, Z10, Z3) \
+	SORT_P(Z10, Z7, Z9, Z7) \
+	VMOVUPS Z9, 64(SI) \
+	SORT_P(Z3, Z1, Z9, Z1) \
+	SORT_P(Z9, Z7, Z3, Z7) \
+	VMOVUPS Z3, 128(SI) \
+	SORT_P(Z8, Z5, Z3, Z5) \
+	SORT_P(Z2, Z4, Z8, Z2) \
+	SORT_P(Z6, Z1, Z4, Z1) \
+	SORT_P(Z5, Z1, Z6, Z1) \
+	SORT_P(Z4, Z3, Z5, Z3) \
+	SORT_P(Z0, Z8, Z4, Z0) \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS Z8, 192(SI) \
+	VMOVUPS Z5, 256(SI) \
+	SORT_P(Z3, Z6, Z5, Z3) \
+	VMOVUPS Z5, 320(SI) \
+	SORT_P(Z4, Z1, Z5, Z1) \
+	SORT_P(Z0, Z2, Z4, Z0) \
+	VMOVUPS Z0, 640(SI) \
+	SORT_P(Z3, Z5, Z0, Z2) \
+	VMOVUPS Z0, 384(SI) \
+	VMOVUPS Z2, 448(SI) \
+	SORT_P(Z1, Z4, Z0, Z1) \
+	VMOVUPS Z0, 512(SI) \
+	VMOVUPS Z1, 576(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op11 \
+	JMP block_done
+
+#define SAMPLES_op12(SORT_P) \
+	SAMPLES_start_3(SORT_P) \
+	VMOVUPS 704(SI), Z11 \
+	SORT_P(Z9, Z11, Z12, Z9) \
+	SORT_P(Z2, Z4, Z11, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	SORT_P(Z6, Z8, Z1, Z6) \
+	SORT_P(Z3, Z5, Z8, Z3) \
+	SORT_P(Z10, Z12, Z5, Z10) \
+	SORT_P(Z7, Z9, Z12, Z7) \
+	SORT_P(Z11, Z1, Z9, Z1) \
+	SORT_P(Z4, Z8, Z11, Z4) \
+	SORT_P(Z2, Z6, Z8, Z2) \
+	SORT_P(Z0, Z3, Z6, Z0) \
+	SORT_P(Z9, Z5, Z3, Z5) \
+	VMOVUPS Z3, (SI) \
+	SORT_P(Z11, Z12, Z3, Z9) \
+	SORT_P(Z8, Z10, Z11, Z8) \
+	SORT_P(Z6, Z7, Z10, Z6) \
+	SORT_P(Z4, Z8, Z7, Z4) \
+	SORT_P(Z2, Z9, Z8, Z2) \
+	SORT_P(Z1, Z5, Z9, Z1) \
+	SORT_P(Z0, Z6, Z5, Z0) \
+	VMOVUPS Z0, 704(SI) \
+	SORT_P(Z3, Z11, Z0, Z3) \
+	SORT_P(Z0, Z9, Z6, Z0) \
+	VMOVUPS Z6, 64(SI) \
+	SORT_P(Z3, Z1, Z6, Z1) \
+	SORT_P(Z6, Z0, Z3, Z0) \
+	VMOVUPS Z3, 128(SI) \
+	SORT_P(Z7, Z8, Z3, Z6) \
+	SORT_P(Z2, Z4, Z7, Z2) \
+	SORT_P(Z10, Z1, Z4, Z1) \
+	SORT_P(Z6, Z1, Z8, Z1) \
+	SORT_P(Z4, Z3, Z6, Z3) \
+	SORT_P(Z5, Z7, Z4, Z5) \
+	SORT_P(Z6, Z0, Z7, Z0) \
+	VMOVUPS Z7, 192(SI) \
+	VMOVUPS Z0, 256(SI) \
+	SORT_P(Z3, Z8, Z0, Z3) \
+	VMOVUPS Z0, 320(SI) \
+	SORT_P(Z4, Z1, Z0, Z1) \
+	SORT_P(Z5, Z2, Z4, Z2) \
+	VMOVUPS Z2, 640(SI) \
+	SORT_P(Z3, Z0, Z2, Z0) \
+	VMOVUPS Z2, 384(SI) \
+	VMOVUPS Z0, 448(SI) \
+	SORT_P(Z1, Z4, Z0, Z1) \
+	VMOVUPS Z0, 512(SI) \
+	VMOVUPS Z1, 576(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op12 \
+	JMP block_done
+
+#define SAMPLES_op13(SORT_P) \
+	SAMPLES_start_3(SORT_P) \
+	VMOVUPS 704(SI), Z11 \
+	SORT_P(Z9, Z11, Z12, Z9) \
+	SORT_P(Z2, Z4, Z11, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	SORT_P(Z6, Z8, Z1, Z6) \
+	SORT_P(Z3, Z5, Z8, Z3) \
+	SORT_P(Z10, Z12, Z5, Z10) \
+	SORT_P(Z7, Z9, Z12, Z7) \
+	SORT_P(Z11, Z1, Z9, Z1) \
+	SORT_P(Z4, Z8, Z11, Z4) \
+	SORT_P(Z2, Z6, Z8, Z2) \
+	SORT_P(Z0, Z3, Z6, Z0) \
+	VMOVUPS 768(SI), Z3 \
+	SORT_P(Z5, Z3, Z13, Z3) \
+	SORT_P(Z9, Z13, Z5, Z9) \
+	VMOVUPS Z5, (SI) \
+	SORT_P(Z11, Z12, Z5, Z11) \
+	SORT_P(Z8, Z10, Z12, Z8) \
+	SORT_P(Z6, Z7, Z10, Z6) \
+	SORT_P(Z1, Z3, Z7, Z1) \
+	SORT_P(Z4, Z8, Z3, Z4) \
+	SORT_P(Z2, Z11, Z8, Z2) \
+	SORT_P(Z10, Z1, Z11, Z1) \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	SORT_P(Z0, Z6, Z9, Z0) \
+	SORT_P(Z5, Z12, Z6, Z5) \
+	SORT_P(Z6, Z10, Z12, Z6) \
+	VMOVUPS Z12, 64(SI) \
+	SORT_P(Z5, Z7, Z10, Z5) \
+	SORT_P(Z10, Z6, Z7, Z6) \
+	VMOVUPS Z7, 128(SI) \
+	SORT_P(Z3, Z8, Z7, Z3) \
+	SORT_P(Z2, Z4, Z8, Z2) \
+	SORT_P(Z11, Z5, Z4, Z5) \
+	SORT_P(Z9, Z1, Z10, Z1) \
+	SORT_P(Z3, Z5, Z9, Z3) \
+	SORT_P(Z2, Z1, Z5, Z1) \
+	SORT_P(Z4, Z7, Z2, Z4) \
+	SORT_P(Z10, Z8, Z7, Z8) \
+	SORT_P(Z2, Z6, Z10, Z2) \
+	VMOVUPS Z10, 192(SI) \
+	VMOVUPS Z2, 256(SI) \
+	SORT_P(Z4, Z9, Z2, Z4) \
+	VMOVUPS Z2, 320(SI) \
+	SORT_P(Z7, Z3, Z2, Z3) \
+	SORT_P(Z8, Z5, Z6, Z5) \
+	VMOVUPS Z5, 640(SI) \
+	SORT_P(Z0, Z1, Z5, Z0) \
+	VMOVUPS Z5, 704(SI) \
+	VMOVUPS Z0, 768(SI) \
+	SORT_P(Z4, Z2, Z0, Z1) \
+	VMOVUPS Z0, 384(SI) \
+	VMOVUPS Z1, 448(SI) \
+	SORT_P(Z3, Z6, Z0, Z1) \
+	VMOVUPS Z0, 512(SI) \
+	VMOVUPS Z1, 576(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op13 \
+	JMP block_done
+
+#define SAMPLES_op14(SORT_P) \
+	SAMPLES_start(SORT_P) \
+	VMOVUPS 832(SI), Z13 \
+	SORT_P(Z11, Z13, Z14, Z11) \
+	SORT_P(Z2, Z4, Z13, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	SORT_P(Z6, Z8, Z1, Z6) \
+	SORT_P(Z3, Z5, Z8, Z3) \
+	SORT_P(Z10, Z12, Z5, Z10) \
+	SORT_P(Z7, Z9, Z12, Z7) \
+	SORT_P(Z13, Z1, Z9, Z1) \
+	SORT_P(Z4, Z8, Z13, Z4) \
+	SORT_P(Z2, Z6, Z8, Z2) \
+	SORT_P(Z0, Z3, Z6, Z0) \
+	SORT_P(Z5, Z14, Z3, Z5) \
+	SORT_P(Z12, Z11, Z14, Z11) \
+	SORT_P(Z9, Z3, Z12, Z3) \
+	VMOVUPS Z12, (SI) \
+	SORT_P(Z13, Z14, Z9, Z12) \
+	SORT_P(Z8, Z10, Z13, Z8) \
+	SORT_P(Z6, Z7, Z10, Z6) \
+	SORT_P(Z1, Z5, Z7, Z1) \
+	SORT_P(Z4, Z11, Z5, Z4) \
+	SORT_P(Z5, Z8, Z11, Z5) \
+	SORT_P(Z2, Z12, Z8, Z2) \
+	SORT_P(Z10, Z1, Z12, Z1) \
+	SORT_P(Z7, Z3, Z10, Z3) \
+	SORT_P(Z0, Z6, Z7, Z0) \
+	SORT_P(Z9, Z13, Z6, Z9) \
+	SORT_P(Z6, Z10, Z13, Z6) \
+	VMOVUPS Z13, 64(SI) \
+	SORT_P(Z7, Z4, Z10, Z4) \
+	SORT_P(Z9, Z3, Z7, Z3) \
+	SORT_P(Z7, Z6, Z9, Z6) \
+	VMOVUPS Z9, 128(SI) \
+	SORT_P(Z11, Z8, Z7, Z8) \
+	SORT_P(Z2, Z5, Z9, Z2) \
+	SORT_P(Z0, Z4, Z5, Z0) \
+	VMOVUPS Z0, 832(SI) \
+	SORT_P(Z12, Z3, Z0, Z3) \
+	SORT_P(Z10, Z1, Z4, Z1) \
+	SORT_P(Z8, Z3, Z10, Z3) \
+	SORT_P(Z2, Z1, Z8, Z1) \
+	SORT_P(Z0, Z7, Z2, Z0) \
+	SORT_P(Z4, Z9, Z7, Z4) \
+	SORT_P(Z2, Z6, Z9, Z2) \
+	VMOVUPS Z9, 192(SI) \
+	VMOVUPS Z2, 256(SI) \
+	SORT_P(Z0, Z10, Z2, Z0) \
+	VMOVUPS Z2, 320(SI) \
+	SORT_P(Z7, Z3, Z2, Z3) \
+	SORT_P(Z4, Z8, Z6, Z4) \
+	VMOVUPS Z4, 640(SI) \
+	SORT_P(Z5, Z1, Z4, Z1) \
+	VMOVUPS Z4, 704(SI) \
+	VMOVUPS Z1, 768(SI) \
+	SORT_P(Z0, Z2, Z1, Z0) \
+	VMOVUPS Z1, 384(SI) \
+	VMOVUPS Z0, 448(SI) \
+	SORT_P(Z3, Z6, Z0, Z1) \
+	VMOVUPS Z0, 512(SI) \
+	VMOVUPS Z1, 576(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op14 \
+	JMP block_done
+
+#define SAMPLES_op15(SORT_P) \
+	SAMPLES_start(SORT_P) \
+	VMOVUPS 832(SI), Z13 \
+	SORT_P(Z11, Z13, Z14, Z11) \
+	SORT_P(Z2, Z4, Z13, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	SORT_P(Z6, Z8, Z1, Z6) \
+	SORT_P(Z3, Z5, Z8, Z3) \
+	SORT_P(Z10, Z12, Z5, Z10) \
+	SORT_P(Z7, Z9, Z12, Z7) \
+	VMOVUPS 896(SI), Z9 \
+	SORT_P(Z14, Z9, Z15, Z9) \
+	SORT_P(Z13, Z1, Z14, Z1) \
+	SORT_P(Z4, Z8, Z13, Z4) \
+	SORT_P(Z2, Z6, Z8, Z2) \
+	SORT_P(Z0, Z3, Z6, Z0) \
+	SORT_P(Z5, Z15, Z3, Z5) \
+	SORT_P(Z12, Z11, Z15, Z11) \
+	SORT_P(Z10, Z9, Z12, Z9) \
+	SORT_P(Z14, Z3, Z10, Z3) \
+	VMOVUPS Z10, (SI) \
+	SORT_P(Z13, Z15, Z10, Z13) \
+	SORT_P(Z8, Z12, Z14, Z8) \
+	SORT_P(Z6, Z7, Z12, Z6) \
+	SORT_P(Z1, Z5, Z7, Z1) \
+	SORT_P(Z4, Z11, Z5, Z4) \
+	SORT_P(Z2, Z9, Z11, Z2) \
+	SORT_P(Z5, Z8, Z9, Z5) \
+	SORT_P(Z11, Z13, Z8, Z11) \
+	SORT_P(Z12, Z1, Z13, Z1) \
+	SORT_P(Z4, Z2, Z12, Z2) \
+	SORT_P(Z7, Z3, Z4, Z3) \
+	SORT_P(Z0, Z6, Z7, Z0) \
+	SORT_P(Z10, Z14, Z6, Z10) \
+	SORT_P(Z6, Z4, Z14, Z4) \
+	VMOVUPS Z14, 64(SI) \
+	SORT_P(Z7, Z12, Z6, Z7) \
+	SORT_P(Z10, Z3, Z12, Z3) \
+	SORT_P(Z0, Z2, Z10, Z0) \
+	VMOVUPS Z0, 896(SI) \
+	SORT_P(Z12, Z4, Z0, Z2) \
+	VMOVUPS Z0, 128(SI) \
+	SORT_P(Z9, Z8, Z0, Z4) \
+	SORT_P(Z11, Z5, Z8, Z5) \
+	SORT_P(Z10, Z7, Z9, Z7) \
+	VMOVUPS Z7, 832(SI) \
+	SORT_P(Z13, Z3, Z7, Z3) \
+	SORT_P(Z6, Z1, Z10, Z1) \
+	SORT_P(Z4, Z3, Z6, Z3) \
+	SORT_P(Z5, Z1, Z4, Z1) \
+	SORT_P(Z7, Z0, Z5, Z0) \
+	SORT_P(Z10, Z8, Z7, Z8) \
+	SORT_P(Z5, Z2, Z10, Z2) \
+	VMOVUPS Z10, 192(SI) \
+	VMOVUPS Z2, 256(SI) \
+	SORT_P(Z0, Z6, Z2, Z0) \
+	VMOVUPS Z2, 320(SI) \
+	SORT_P(Z7, Z3, Z2, Z3) \
+	SORT_P(Z8, Z4, Z5, Z4) \
+	VMOVUPS Z4, 640(SI) \
+	SORT_P(Z9, Z1, Z4, Z1) \
+	VMOVUPS Z4, 704(SI) \
+	VMOVUPS Z1, 768(SI) \
+	SORT_P(Z0, Z2, Z1, Z0) \
+	VMOVUPS Z1, 384(SI) \
+	VMOVUPS Z0, 448(SI) \
+	SORT_P(Z3, Z5, Z0, Z1) \
+	VMOVUPS Z0, 512(SI) \
+	VMOVUPS Z1, 576(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op15 \
+	JMP block_done
+
+#define SAMPLES_op16(SORT_P) \
+	SAMPLES_start(SORT_P) \
+	VMOVUPS 832(SI), Z13 \
+	SORT_P(Z11, Z13, Z14, Z11) \
+	VMOVUPS 896(SI), Z13 \
+	VMOVUPS 960(SI), Z15 \
+	SORT_P(Z13, Z15, Z16, Z13) \
+	SORT_P(Z2, Z4, Z15, Z2) \
+	SORT_P(Z0, Z1, Z4, Z0) \
+	SORT_P(Z6, Z8, Z1, Z6) \
+	SORT_P(Z3, Z5, Z8, Z3) \
+	SORT_P(Z10, Z12, Z5, Z10) \
+	SORT_P(Z7, Z9, Z12, Z7) \
+	SORT_P(Z14, Z16, Z9, Z14) \
+	SORT_P(Z11, Z13, Z16, Z11) \
+	SORT_P(Z15, Z1, Z13, Z1) \
+	SORT_P(Z4, Z8, Z15, Z4) \
+	SORT_P(Z2, Z6, Z8, Z2) \
+	SORT_P(Z0, Z3, Z6, Z0) \
+	SORT_P(Z5, Z9, Z3, Z5) \
+	SORT_P(Z12, Z16, Z9, Z12) \
+	SORT_P(Z10, Z14, Z16, Z10) \
+	SORT_P(Z7, Z11, Z14, Z7) \
+	SORT_P(Z13, Z3, Z11, Z3) \
+	VMOVUPS Z11, (SI) \
+	SORT_P(Z15, Z9, Z11, Z9) \
+	SORT_P(Z8, Z16, Z13, Z8) \
+	SORT_P(Z6, Z14, Z15, Z6) \
+	SORT_P(Z1, Z5, Z14, Z1) \
+	SORT_P(Z4, Z12, Z5, Z4) \
+	SORT_P(Z2, Z10, Z12, Z2) \
+	SORT_P(Z0, Z7, Z10, Z0) \
+	VMOVUPS Z0, 960(SI) \
+	SORT_P(Z5, Z8, Z0, Z5) \
+	SORT_P(Z12, Z9, Z7, Z8) \
+	SORT_P(Z15, Z1, Z9, Z1) \
+	SORT_P(Z4, Z2, Z12, Z2) \
+	SORT_P(Z14, Z3, Z4, Z3) \
+	SORT_P(Z10, Z6, Z14, Z6) \
+	SORT_P(Z11, Z13, Z10, Z11) \
+	SORT_P(Z10, Z4, Z13, Z4) \
+	VMOVUPS Z13, 64(SI) \
+	SORT_P(Z14, Z12, Z10, Z12) \
+	SORT_P(Z11, Z3, Z13, Z3) \
+	SORT_P(Z6, Z2, Z11, Z2) \
+	VMOVUPS Z2, 896(SI) \
+	SORT_P(Z13, Z4, Z2, Z4) \
+	VMOVUPS Z2, 128(SI) \
+	SORT_P(Z0, Z7, Z2, Z0) \
+	SORT_P(Z8, Z5, Z6, Z5) \
+	SORT_P(Z11, Z12, Z7, Z8) \
+	VMOVUPS Z8, 832(SI) \
+	SORT_P(Z9, Z3, Z8, Z3) \
+	SORT_P(Z10, Z1, Z9, Z1) \
+	SORT_P(Z0, Z3, Z10, Z0) \
+	SORT_P(Z5, Z1, Z3, Z1) \
+	SORT_P(Z8, Z2, Z5, Z2) \
+	SORT_P(Z9, Z6, Z8, Z6) \
+	SORT_P(Z5, Z4, Z9, Z4) \
+	VMOVUPS Z9, 192(SI) \
+	VMOVUPS Z4, 256(SI) \
+	SORT_P(Z2, Z10, Z4, Z2) \
+	VMOVUPS Z4, 320(SI) \
+	SORT_P(Z8, Z0, Z4, Z0) \
+	SORT_P(Z6, Z3, Z5, Z3) \
+	VMOVUPS Z3, 640(SI) \
+	SORT_P(Z7, Z1, Z3, Z1) \
+	VMOVUPS Z3, 704(SI) \
+	VMOVUPS Z1, 768(SI) \
+	SORT_P(Z2, Z4, Z1, Z2) \
+	VMOVUPS Z1, 384(SI) \
+	VMOVUPS Z2, 448(SI) \
+	SORT_P(Z0, Z5, Z1, Z0) \
+	VMOVUPS Z1, 512(SI) \
+	VMOVUPS Z0, 576(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op16 \
+	JMP block_done
+
+#define SAMPLES_op17(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, (SI) \
+	VMOVUPS Z0, (DI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op17 \
+	JMP block_done
+
+#define SAMPLES_op18(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS (SI)(R8*1), Z0 \
+	SORT_P(Z2, Z0, Z1, Z0) \
+	VMOVUPS Z1, (SI) \
+	VMOVUPS Z0, (SI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op18 \
+	JMP block_done
+
+#define SAMPLES_op19(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (DI)(R8*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	SORT_P(Z2, Z4, Z3, Z2) \
+	VMOVUPS Z3, (SI) \
+	VMOVUPS Z2, (SI)(R8*1) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z0, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op19 \
+	JMP block_done
+
+#define SAMPLES_op20(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS (SI)(R8*2), Z0 \
+	SORT_P(Z2, Z0, Z1, Z0) \
+	VMOVUPS (SI)(R8*1), Z2 \
+	VMOVUPS (SI)(R10*1), Z3 \
+	SORT_P(Z2, Z3, Z4, Z2) \
+	SORT_P(Z1, Z4, Z3, Z1) \
+	VMOVUPS Z3, (SI) \
+	VMOVUPS Z1, (SI)(R8*1) \
+	SORT_P(Z0, Z2, Z1, Z0) \
+	VMOVUPS Z1, (SI)(R8*2) \
+	VMOVUPS Z0, (SI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op20 \
+	JMP block_done
+
+#define SAMPLES_op21(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (DI)(R8*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R8*2), Z3 \
+	SORT_P(Z2, Z3, Z5, Z2) \
+	VMOVUPS (SI)(R10*1), Z3 \
+	SORT_P(Z4, Z3, Z6, Z3) \
+	SORT_P(Z5, Z6, Z4, Z5) \
+	VMOVUPS Z4, (SI) \
+	VMOVUPS Z5, (SI)(R8*1) \
+	SORT_P(Z2, Z3, Z4, Z2) \
+	VMOVUPS Z4, (SI)(R8*2) \
+	VMOVUPS Z2, (SI)(R10*1) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z0, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op21 \
+	JMP block_done
+
+#define SAMPLES_op22(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (DI)(R8*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R8*2), Z3 \
+	VMOVUPS (DI)(R8*2), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	SORT_P(Z2, Z6, Z5, Z2) \
+	VMOVUPS (SI)(R10*1), Z6 \
+	SORT_P(Z4, Z6, Z7, Z4) \
+	SORT_P(Z0, Z3, Z6, Z0) \
+	VMOVUPS Z0, (DI)(R8*2) \
+	SORT_P(Z5, Z7, Z0, Z3) \
+	VMOVUPS Z0, (SI) \
+	VMOVUPS Z3, (SI)(R8*1) \
+	SORT_P(Z2, Z4, Z0, Z2) \
+	VMOVUPS Z0, (SI)(R8*2) \
+	VMOVUPS Z2, (SI)(R10*1) \
+	SORT_P(Z6, Z1, Z0, Z1) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS Z1, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op22 \
+	JMP block_done
+
+#define SAMPLES_op23(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (DI)(R8*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R8*2), Z3 \
+	VMOVUPS (DI)(R8*2), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R10*1), Z5 \
+	VMOVUPS (DI)(R10*1), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	SORT_P(Z2, Z6, Z7, Z2) \
+	SORT_P(Z4, Z8, Z6, Z4) \
+	SORT_P(Z0, Z3, Z8, Z0) \
+	SORT_P(Z1, Z5, Z3, Z1) \
+	SORT_P(Z7, Z6, Z5, Z6) \
+	VMOVUPS Z5, (SI) \
+	VMOVUPS Z6, (SI)(R8*1) \
+	SORT_P(Z2, Z4, Z5, Z2) \
+	VMOVUPS Z5, (SI)(R8*2) \
+	VMOVUPS Z2, (SI)(R10*1) \
+	SORT_P(Z8, Z3, Z2, Z3) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z3, (DI)(R8*1) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, (DI)(R8*2) \
+	VMOVUPS Z0, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op23 \
+	JMP block_done
+
+#define SAMPLES_op24(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS (SI)(R8*4), Z0 \
+	SORT_P(Z2, Z0, Z1, Z0) \
+	VMOVUPS (SI)(R8*1), Z2 \
+	VMOVUPS (SI)(R11*1), Z3 \
+	SORT_P(Z2, Z3, Z4, Z2) \
+	VMOVUPS (SI)(R8*2), Z3 \
+	VMOVUPS (SI)(R10*2), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R10*1), Z5 \
+	VMOVUPS (SI)(R12*1), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	SORT_P(Z1, Z6, Z7, Z1) \
+	SORT_P(Z4, Z8, Z6, Z4) \
+	SORT_P(Z0, Z3, Z8, Z0) \
+	SORT_P(Z2, Z5, Z3, Z2) \
+	SORT_P(Z7, Z6, Z5, Z6) \
+	VMOVUPS Z5, (SI) \
+	VMOVUPS Z6, (SI)(R8*1) \
+	SORT_P(Z1, Z4, Z5, Z1) \
+	VMOVUPS Z5, (SI)(R8*2) \
+	VMOVUPS Z1, (SI)(R10*1) \
+	SORT_P(Z8, Z3, Z1, Z3) \
+	VMOVUPS Z1, (SI)(R8*4) \
+	VMOVUPS Z3, (SI)(R11*1) \
+	SORT_P(Z0, Z2, Z1, Z0) \
+	VMOVUPS Z1, (SI)(R10*2) \
+	VMOVUPS Z0, (SI)(R12*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op24 \
+	JMP block_done
+
+#define SAMPLES_op25(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (DI)(R8*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R8*4), Z3 \
+	SORT_P(Z2, Z3, Z5, Z2) \
+	VMOVUPS (SI)(R11*1), Z3 \
+	SORT_P(Z4, Z3, Z6, Z3) \
+	VMOVUPS (SI)(R8*2), Z4 \
+	VMOVUPS (SI)(R10*2), Z7 \
+	SORT_P(Z4, Z7, Z8, Z4) \
+	VMOVUPS (SI)(R10*1), Z7 \
+	VMOVUPS (SI)(R12*1), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	SORT_P(Z5, Z8, Z9, Z5) \
+	SORT_P(Z6, Z10, Z8, Z6) \
+	SORT_P(Z2, Z4, Z10, Z2) \
+	SORT_P(Z3, Z7, Z4, Z3) \
+	SORT_P(Z9, Z8, Z7, Z8) \
+	VMOVUPS Z7, (SI) \
+	VMOVUPS Z8, (SI)(R8*1) \
+	SORT_P(Z5, Z6, Z7, Z5) \
+	VMOVUPS Z7, (SI)(R8*2) \
+	VMOVUPS Z5, (SI)(R10*1) \
+	SORT_P(Z10, Z4, Z5, Z4) \
+	VMOVUPS Z5, (SI)(R8*4) \
+	VMOVUPS Z4, (SI)(R11*1) \
+	SORT_P(Z2, Z3, Z4, Z2) \
+	VMOVUPS Z4, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z0, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op25 \
+	JMP block_done
+
+#define SAMPLES_op26(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (DI)(R8*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R8*2), Z3 \
+	VMOVUPS (DI)(R8*2), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R8*4), Z5 \
+	SORT_P(Z2, Z5, Z7, Z2) \
+	VMOVUPS (SI)(R11*1), Z5 \
+	SORT_P(Z4, Z5, Z8, Z4) \
+	VMOVUPS (SI)(R10*2), Z5 \
+	SORT_P(Z6, Z5, Z9, Z5) \
+	VMOVUPS (SI)(R10*1), Z6 \
+	VMOVUPS (SI)(R12*1), Z10 \
+	SORT_P(Z6, Z10, Z11, Z6) \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	SORT_P(Z8, Z11, Z9, Z8) \
+	SORT_P(Z2, Z5, Z11, Z2) \
+	SORT_P(Z4, Z6, Z5, Z4) \
+	SORT_P(Z0, Z3, Z6, Z0) \
+	VMOVUPS Z0, (DI)(R8*2) \
+	SORT_P(Z10, Z9, Z0, Z3) \
+	VMOVUPS Z0, (SI) \
+	VMOVUPS Z3, (SI)(R8*1) \
+	SORT_P(Z7, Z8, Z0, Z3) \
+	VMOVUPS Z0, (SI)(R8*2) \
+	VMOVUPS Z3, (SI)(R10*1) \
+	SORT_P(Z11, Z5, Z0, Z3) \
+	VMOVUPS Z0, (SI)(R8*4) \
+	VMOVUPS Z3, (SI)(R11*1) \
+	SORT_P(Z2, Z4, Z0, Z2) \
+	VMOVUPS Z0, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z6, Z1, Z0, Z1) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS Z1, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op26 \
+	JMP block_done
+
+#define SAMPLES_op27(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (DI)(R8*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R8*2), Z3 \
+	VMOVUPS (DI)(R8*2), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R10*1), Z5 \
+	VMOVUPS (DI)(R10*1), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS (SI)(R8*4), Z7 \
+	SORT_P(Z2, Z7, Z9, Z2) \
+	VMOVUPS (SI)(R11*1), Z7 \
+	SORT_P(Z4, Z7, Z10, Z4) \
+	VMOVUPS (SI)(R10*2), Z7 \
+	SORT_P(Z6, Z7, Z11, Z6) \
+	VMOVUPS (SI)(R12*1), Z7 \
+	SORT_P(Z8, Z7, Z12, Z7) \
+	SORT_P(Z9, Z11, Z8, Z9) \
+	SORT_P(Z10, Z12, Z11, Z10) \
+	SORT_P(Z2, Z6, Z12, Z2) \
+	SORT_P(Z4, Z7, Z6, Z4) \
+	SORT_P(Z0, Z3, Z7, Z0) \
+	SORT_P(Z1, Z5, Z3, Z1) \
+	SORT_P(Z8, Z11, Z5, Z8) \
+	VMOVUPS Z5, (SI) \
+	VMOVUPS Z8, (SI)(R8*1) \
+	SORT_P(Z9, Z10, Z5, Z8) \
+	VMOVUPS Z5, (SI)(R8*2) \
+	VMOVUPS Z8, (SI)(R10*1) \
+	SORT_P(Z12, Z6, Z5, Z6) \
+	VMOVUPS Z5, (SI)(R8*4) \
+	VMOVUPS Z6, (SI)(R11*1) \
+	SORT_P(Z2, Z4, Z5, Z2) \
+	VMOVUPS Z5, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z7, Z3, Z2, Z3) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z3, (DI)(R8*1) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, (DI)(R8*2) \
+	VMOVUPS Z0, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op27 \
+	JMP block_done
+
+#define SAMPLES_op28(SORT_P) \
+	SAMPLES_start_7(SORT_P) \
+	VMOVUPS (DI)(R8*4), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	SORT_P(Z2, Z10, Z9, Z2) \
+	VMOVUPS (SI)(R11*1), Z10 \
+	SORT_P(Z4, Z10, Z11, Z4) \
+	VMOVUPS (SI)(R10*2), Z10 \
+	SORT_P(Z6, Z10, Z12, Z6) \
+	VMOVUPS (SI)(R12*1), Z10 \
+	SORT_P(Z8, Z10, Z13, Z8) \
+	SORT_P(Z0, Z7, Z10, Z0) \
+	VMOVUPS Z0, (DI)(R8*4) \
+	SORT_P(Z9, Z12, Z0, Z7) \
+	SORT_P(Z11, Z13, Z9, Z11) \
+	SORT_P(Z2, Z6, Z12, Z2) \
+	SORT_P(Z4, Z8, Z6, Z4) \
+	SORT_P(Z10, Z3, Z8, Z3) \
+	SORT_P(Z1, Z5, Z10, Z1) \
+	SORT_P(Z0, Z9, Z5, Z0) \
+	VMOVUPS Z5, (SI) \
+	VMOVUPS Z0, (SI)(R8*1) \
+	SORT_P(Z7, Z11, Z0, Z5) \
+	VMOVUPS Z0, (SI)(R8*2) \
+	VMOVUPS Z5, (SI)(R10*1) \
+	SORT_P(Z12, Z6, Z0, Z5) \
+	VMOVUPS Z0, (SI)(R8*4) \
+	VMOVUPS Z5, (SI)(R11*1) \
+	SORT_P(Z2, Z4, Z0, Z2) \
+	VMOVUPS Z0, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z8, Z10, Z0, Z2) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS Z2, (DI)(R8*1) \
+	SORT_P(Z3, Z1, Z0, Z1) \
+	VMOVUPS Z0, (DI)(R8*2) \
+	VMOVUPS Z1, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op28 \
+	JMP block_done
+
+#define SAMPLES_op29(SORT_P) \
+	SAMPLES_start_7(SORT_P) \
+	VMOVUPS (DI)(R8*4), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	VMOVUPS (SI)(R11*1), Z9 \
+	VMOVUPS (DI)(R11*1), Z11 \
+	SORT_P(Z9, Z11, Z12, Z9) \
+	SORT_P(Z2, Z10, Z11, Z2) \
+	SORT_P(Z4, Z12, Z10, Z4) \
+	VMOVUPS (SI)(R10*2), Z12 \
+	SORT_P(Z6, Z12, Z13, Z6) \
+	VMOVUPS (SI)(R12*1), Z12 \
+	SORT_P(Z8, Z12, Z14, Z8) \
+	SORT_P(Z0, Z7, Z12, Z0) \
+	SORT_P(Z1, Z9, Z7, Z1) \
+	SORT_P(Z11, Z13, Z9, Z11) \
+	SORT_P(Z10, Z14, Z13, Z10) \
+	SORT_P(Z2, Z6, Z14, Z2) \
+	SORT_P(Z4, Z8, Z6, Z4) \
+	SORT_P(Z12, Z3, Z8, Z3) \
+	SORT_P(Z7, Z5, Z12, Z5) \
+	SORT_P(Z9, Z13, Z7, Z9) \
+	VMOVUPS Z7, (SI) \
+	VMOVUPS Z9, (SI)(R8*1) \
+	SORT_P(Z11, Z10, Z7, Z9) \
+	VMOVUPS Z7, (SI)(R8*2) \
+	VMOVUPS Z9, (SI)(R10*1) \
+	SORT_P(Z14, Z6, Z7, Z6) \
+	VMOVUPS Z7, (SI)(R8*4) \
+	VMOVUPS Z6, (SI)(R11*1) \
+	SORT_P(Z2, Z4, Z6, Z2) \
+	VMOVUPS Z6, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z8, Z12, Z2, Z4) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z4, (DI)(R8*1) \
+	SORT_P(Z3, Z5, Z2, Z3) \
+	VMOVUPS Z2, (DI)(R8*2) \
+	VMOVUPS Z3, (DI)(R10*1) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, (DI)(R8*4) \
+	VMOVUPS Z0, (DI)(R11*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op29 \
+	JMP block_done
+
+#define SAMPLES_op30(SORT_P) \
+	SAMPLES_start_2(SORT_P) \
+	VMOVUPS (DI)(R10*2), Z13 \
+	SORT_P(Z11, Z13, Z14, Z11) \
+	SORT_P(Z2, Z10, Z13, Z2) \
+	SORT_P(Z4, Z12, Z10, Z4) \
+	SORT_P(Z6, Z14, Z12, Z6) \
+	VMOVUPS (SI)(R12*1), Z14 \
+	SORT_P(Z8, Z14, Z15, Z8) \
+	SORT_P(Z0, Z7, Z14, Z0) \
+	SORT_P(Z1, Z9, Z7, Z1) \
+	SORT_P(Z3, Z11, Z9, Z3) \
+	SORT_P(Z13, Z12, Z11, Z12) \
+	SORT_P(Z10, Z15, Z13, Z10) \
+	SORT_P(Z2, Z6, Z15, Z2) \
+	SORT_P(Z4, Z8, Z6, Z4) \
+	SORT_P(Z14, Z9, Z8, Z9) \
+	SORT_P(Z7, Z5, Z14, Z5) \
+	SORT_P(Z0, Z3, Z7, Z0) \
+	VMOVUPS Z0, (DI)(R10*2) \
+	SORT_P(Z11, Z13, Z0, Z3) \
+	VMOVUPS Z0, (SI) \
+	VMOVUPS Z3, (SI)(R8*1) \
+	SORT_P(Z12, Z10, Z0, Z3) \
+	VMOVUPS Z0, (SI)(R8*2) \
+	VMOVUPS Z3, (SI)(R10*1) \
+	SORT_P(Z15, Z6, Z0, Z3) \
+	VMOVUPS Z0, (SI)(R8*4) \
+	VMOVUPS Z3, (SI)(R11*1) \
+	SORT_P(Z2, Z4, Z0, Z2) \
+	VMOVUPS Z0, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z8, Z14, Z0, Z2) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS Z2, (DI)(R8*1) \
+	SORT_P(Z9, Z5, Z0, Z2) \
+	VMOVUPS Z0, (DI)(R8*2) \
+	VMOVUPS Z2, (DI)(R10*1) \
+	SORT_P(Z7, Z1, Z0, Z1) \
+	VMOVUPS Z0, (DI)(R8*4) \
+	VMOVUPS Z1, (DI)(R11*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op30 \
+	JMP block_done
+
+#define SAMPLES_op31(SORT_P) \
+	SAMPLES_start_2(SORT_P) \
+	VMOVUPS (DI)(R10*2), Z13 \
+	SORT_P(Z11, Z13, Z14, Z11) \
+	VMOVUPS (SI)(R12*1), Z13 \
+	VMOVUPS (DI)(R12*1), Z15 \
+	SORT_P(Z13, Z15, Z16, Z13) \
+	SORT_P(Z2, Z10, Z15, Z2) \
+	SORT_P(Z4, Z12, Z10, Z4) \
+	SORT_P(Z6, Z14, Z12, Z6) \
+	SORT_P(Z8, Z16, Z14, Z8) \
+	SORT_P(Z0, Z7, Z16, Z0) \
+	SORT_P(Z1, Z9, Z7, Z1) \
+	SORT_P(Z3, Z11, Z9, Z3) \
+	SORT_P(Z5, Z13, Z11, Z5) \
+	SORT_P(Z15, Z12, Z13, Z12) \
+	SORT_P(Z10, Z14, Z15, Z10) \
+	SORT_P(Z2, Z6, Z14, Z2) \
+	SORT_P(Z4, Z8, Z6, Z4) \
+	SORT_P(Z16, Z9, Z8, Z9) \
+	SORT_P(Z7, Z11, Z16, Z7) \
+	SORT_P(Z0, Z3, Z11, Z0) \
+	SORT_P(Z1, Z5, Z3, Z1) \
+	SORT_P(Z13, Z15, Z5, Z13) \
+	VMOVUPS Z5, (SI) \
+	VMOVUPS Z13, (SI)(R8*1) \
+	SORT_P(Z12, Z10, Z5, Z10) \
+	VMOVUPS Z5, (SI)(R8*2) \
+	VMOVUPS Z10, (SI)(R10*1) \
+	SORT_P(Z14, Z6, Z5, Z6) \
+	VMOVUPS Z5, (SI)(R8*4) \
+	VMOVUPS Z6, (SI)(R11*1) \
+	SORT_P(Z2, Z4, Z5, Z2) \
+	VMOVUPS Z5, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z8, Z16, Z2, Z4) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z4, (DI)(R8*1) \
+	SORT_P(Z9, Z7, Z2, Z4) \
+	VMOVUPS Z2, (DI)(R8*2) \
+	VMOVUPS Z4, (DI)(R10*1) \
+	SORT_P(Z11, Z3, Z2, Z3) \
+	VMOVUPS Z2, (DI)(R8*4) \
+	VMOVUPS Z3, (DI)(R11*1) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, (DI)(R10*2) \
+	VMOVUPS Z0, (DI)(R12*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op31 \
+	JMP block_done
+
+#define SAMPLES_op32(SORT_P) \
+	VMOVUPS (SI)(R10*1), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (SI)(R8*2), Z1 \
+	SORT_P(Z0, Z1, Z3, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	SORT_P(Z1, Z2, Z4, Z1) \
+	SORT_P(Z3, Z4, Z2, Z3) \
+	VMOVUPS Z2, (SI) \
+	VMOVUPS Z3, (SI)(R8*1) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, (SI)(R8*2) \
+	VMOVUPS Z0, (SI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op32 \
+	JMP block_done
+
+#define SAMPLES_op33(SORT_P) \
+	VMOVUPS (SI)(R8*2), Z0 \
+	VMOVUPS (DI)(R8*1), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R10*1), Z1 \
+	VMOVUPS (DI), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI), Z3 \
+	SORT_P(Z3, Z2, Z5, Z2) \
+	VMOVUPS (SI)(R8*1), Z3 \
+	SORT_P(Z3, Z4, Z6, Z3) \
+	SORT_P(Z5, Z6, Z4, Z5) \
+	VMOVUPS Z4, (SI) \
+	VMOVUPS Z5, (SI)(R8*1) \
+	SORT_P(Z2, Z3, Z4, Z2) \
+	VMOVUPS Z4, (SI)(R8*2) \
+	VMOVUPS Z2, (SI)(R10*1) \
+	SORT_P(Z1, Z0, Z2, Z0) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z0, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op33 \
+	JMP block_done
+
+#define SAMPLES_op34(SORT_P) \
+	VMOVUPS (SI)(R8*1), Z0 \
+	VMOVUPS (DI)(R8*2), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*2), Z1 \
+	VMOVUPS (DI)(R8*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R10*1), Z3 \
+	VMOVUPS (DI), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI), Z5 \
+	SORT_P(Z5, Z4, Z7, Z4) \
+	SORT_P(Z2, Z6, Z5, Z2) \
+	SORT_P(Z3, Z0, Z6, Z0) \
+	VMOVUPS Z0, (DI)(R8*2) \
+	SORT_P(Z7, Z5, Z0, Z3) \
+	VMOVUPS Z0, (SI) \
+	VMOVUPS Z3, (SI)(R8*1) \
+	SORT_P(Z4, Z2, Z0, Z2) \
+	VMOVUPS Z0, (SI)(R8*2) \
+	VMOVUPS Z2, (SI)(R10*1) \
+	SORT_P(Z6, Z1, Z0, Z1) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS Z1, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op34 \
+	JMP block_done
+
+#define SAMPLES_op35(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI)(R10*1), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (DI)(R8*2), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R8*2), Z3 \
+	VMOVUPS (DI)(R8*1), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R10*1), Z5 \
+	VMOVUPS (DI), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	SORT_P(Z2, Z6, Z7, Z2) \
+	SORT_P(Z4, Z8, Z6, Z4) \
+	SORT_P(Z5, Z1, Z8, Z1) \
+	SORT_P(Z3, Z0, Z5, Z0) \
+	SORT_P(Z7, Z6, Z3, Z6) \
+	VMOVUPS Z3, (SI) \
+	VMOVUPS Z6, (SI)(R8*1) \
+	SORT_P(Z2, Z4, Z3, Z2) \
+	VMOVUPS Z3, (SI)(R8*2) \
+	VMOVUPS Z2, (SI)(R10*1) \
+	SORT_P(Z8, Z5, Z2, Z3) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z3, (DI)(R8*1) \
+	SORT_P(Z1, Z0, Z2, Z0) \
+	VMOVUPS Z2, (DI)(R8*2) \
+	VMOVUPS Z0, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op35 \
+	JMP block_done
+
+#define SAMPLES_op36(SORT_P) \
+	VMOVUPS (SI)(R12*1), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (SI)(R8*4), Z1 \
+	SORT_P(Z0, Z1, Z3, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (SI)(R11*1), Z4 \
+	SORT_P(Z1, Z4, Z5, Z1) \
+	VMOVUPS (SI)(R8*2), Z4 \
+	VMOVUPS (SI)(R10*2), Z6 \
+	SORT_P(Z4, Z6, Z7, Z4) \
+	VMOVUPS (SI)(R10*1), Z6 \
+	SORT_P(Z6, Z2, Z8, Z2) \
+	SORT_P(Z3, Z7, Z6, Z3) \
+	SORT_P(Z5, Z8, Z7, Z5) \
+	SORT_P(Z0, Z4, Z8, Z0) \
+	SORT_P(Z1, Z2, Z4, Z1) \
+	SORT_P(Z6, Z7, Z2, Z6) \
+	VMOVUPS Z2, (SI) \
+	VMOVUPS Z6, (SI)(R8*1) \
+	SORT_P(Z3, Z5, Z2, Z3) \
+	VMOVUPS Z2, (SI)(R8*2) \
+	VMOVUPS Z3, (SI)(R10*1) \
+	SORT_P(Z8, Z4, Z2, Z3) \
+	VMOVUPS Z2, (SI)(R8*4) \
+	VMOVUPS Z3, (SI)(R11*1) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, (SI)(R10*2) \
+	VMOVUPS Z0, (SI)(R12*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op36 \
+	JMP block_done
+
+#define SAMPLES_op37(SORT_P) \
+	VMOVUPS (SI)(R10*2), Z0 \
+	VMOVUPS (DI)(R8*1), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R12*1), Z1 \
+	VMOVUPS (DI), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI), Z3 \
+	VMOVUPS (SI)(R8*4), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R8*1), Z5 \
+	VMOVUPS (SI)(R11*1), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS (SI)(R8*2), Z7 \
+	SORT_P(Z7, Z2, Z9, Z2) \
+	VMOVUPS (SI)(R10*1), Z7 \
+	SORT_P(Z7, Z4, Z10, Z4) \
+	SORT_P(Z6, Z9, Z7, Z6) \
+	SORT_P(Z8, Z10, Z9, Z8) \
+	SORT_P(Z3, Z2, Z10, Z2) \
+	SORT_P(Z5, Z4, Z3, Z4) \
+	SORT_P(Z7, Z9, Z5, Z7) \
+	VMOVUPS Z5, (SI) \
+	VMOVUPS Z7, (SI)(R8*1) \
+	SORT_P(Z6, Z8, Z5, Z6) \
+	VMOVUPS Z5, (SI)(R8*2) \
+	VMOVUPS Z6, (SI)(R10*1) \
+	SORT_P(Z10, Z3, Z5, Z3) \
+	VMOVUPS Z5, (SI)(R8*4) \
+	VMOVUPS Z3, (SI)(R11*1) \
+	SORT_P(Z2, Z4, Z3, Z2) \
+	VMOVUPS Z3, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z1, Z0, Z2, Z0) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z0, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op37 \
+	JMP block_done
+
+#define SAMPLES_op38(SORT_P) \
+	VMOVUPS (SI)(R11*1), Z0 \
+	VMOVUPS (DI)(R8*2), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R10*2), Z1 \
+	VMOVUPS (DI)(R8*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R12*1), Z3 \
+	VMOVUPS (DI), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI), Z5 \
+	VMOVUPS (SI)(R8*4), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS (SI)(R8*1), Z7 \
+	SORT_P(Z7, Z2, Z9, Z2) \
+	VMOVUPS (SI)(R8*2), Z7 \
+	SORT_P(Z7, Z4, Z10, Z4) \
+	VMOVUPS (SI)(R10*1), Z7 \
+	SORT_P(Z7, Z6, Z11, Z6) \
+	SORT_P(Z8, Z10, Z7, Z8) \
+	SORT_P(Z9, Z11, Z10, Z9) \
+	SORT_P(Z5, Z4, Z11, Z4) \
+	SORT_P(Z2, Z6, Z5, Z2) \
+	SORT_P(Z3, Z0, Z6, Z0) \
+	VMOVUPS Z0, (DI)(R8*2) \
+	SORT_P(Z7, Z10, Z0, Z3) \
+	VMOVUPS Z0, (SI) \
+	VMOVUPS Z3, (SI)(R8*1) \
+	SORT_P(Z8, Z9, Z0, Z3) \
+	VMOVUPS Z0, (SI)(R8*2) \
+	VMOVUPS Z3, (SI)(R10*1) \
+	SORT_P(Z11, Z5, Z0, Z3) \
+	VMOVUPS Z0, (SI)(R8*4) \
+	VMOVUPS Z3, (SI)(R11*1) \
+	SORT_P(Z4, Z2, Z0, Z2) \
+	VMOVUPS Z0, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z6, Z1, Z0, Z1) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS Z1, (DI)(R8*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op38 \
+	JMP block_done
+
+#define SAMPLES_op39(SORT_P) \
+	VMOVUPS (SI)(R8*4), Z0 \
+	VMOVUPS (DI)(R10*1), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R11*1), Z1 \
+	VMOVUPS (DI)(R8*2), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R10*2), Z3 \
+	VMOVUPS (DI)(R8*1), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R12*1), Z5 \
+	VMOVUPS (DI), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS (SI), Z7 \
+	SORT_P(Z7, Z2, Z9, Z2) \
+	VMOVUPS (SI)(R8*1), Z7 \
+	SORT_P(Z7, Z4, Z10, Z4) \
+	VMOVUPS (SI)(R8*2), Z7 \
+	SORT_P(Z7, Z6, Z11, Z6) \
+	VMOVUPS (SI)(R10*1), Z7 \
+	SORT_P(Z7, Z8, Z12, Z7) \
+	SORT_P(Z9, Z11, Z8, Z9) \
+	SORT_P(Z10, Z12, Z11, Z10) \
+	SORT_P(Z2, Z6, Z12, Z2) \
+	SORT_P(Z4, Z7, Z6, Z4) \
+	SORT_P(Z5, Z1, Z7, Z1) \
+	SORT_P(Z3, Z0, Z5, Z0) \
+	SORT_P(Z8, Z11, Z3, Z8) \
+	VMOVUPS Z3, (SI) \
+	VMOVUPS Z8, (SI)(R8*1) \
+	SORT_P(Z9, Z10, Z3, Z8) \
+	VMOVUPS Z3, (SI)(R8*2) \
+	VMOVUPS Z8, (SI)(R10*1) \
+	SORT_P(Z12, Z6, Z3, Z6) \
+	VMOVUPS Z3, (SI)(R8*4) \
+	VMOVUPS Z6, (SI)(R11*1) \
+	SORT_P(Z2, Z4, Z3, Z2) \
+	VMOVUPS Z3, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z7, Z5, Z2, Z3) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z3, (DI)(R8*1) \
+	SORT_P(Z1, Z0, Z2, Z0) \
+	VMOVUPS Z2, (DI)(R8*2) \
+	VMOVUPS Z0, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op39 \
+	JMP block_done
+
+#define SAMPLES_op40(SORT_P) \
+	VMOVUPS (SI)(R10*1), Z0 \
+	VMOVUPS (DI)(R8*4), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*4), Z1 \
+	VMOVUPS (DI)(R10*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R11*1), Z3 \
+	VMOVUPS (DI)(R8*2), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R10*2), Z5 \
+	VMOVUPS (DI)(R8*1), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS (SI)(R12*1), Z7 \
+	VMOVUPS (DI), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	VMOVUPS (SI), Z9 \
+	SORT_P(Z9, Z4, Z11, Z4) \
+	VMOVUPS (SI)(R8*1), Z9 \
+	SORT_P(Z9, Z6, Z12, Z6) \
+	VMOVUPS (SI)(R8*2), Z9 \
+	SORT_P(Z9, Z8, Z13, Z8) \
+	SORT_P(Z2, Z10, Z9, Z2) \
+	SORT_P(Z7, Z0, Z10, Z0) \
+	VMOVUPS Z0, (DI)(R8*4) \
+	SORT_P(Z11, Z13, Z0, Z7) \
+	SORT_P(Z12, Z9, Z11, Z9) \
+	SORT_P(Z4, Z8, Z12, Z4) \
+	SORT_P(Z6, Z2, Z8, Z2) \
+	SORT_P(Z10, Z3, Z6, Z3) \
+	SORT_P(Z5, Z1, Z10, Z1) \
+	SORT_P(Z0, Z11, Z5, Z0) \
+	VMOVUPS Z5, (SI) \
+	VMOVUPS Z0, (SI)(R8*1) \
+	SORT_P(Z7, Z9, Z0, Z5) \
+	VMOVUPS Z0, (SI)(R8*2) \
+	VMOVUPS Z5, (SI)(R10*1) \
+	SORT_P(Z12, Z8, Z0, Z5) \
+	VMOVUPS Z0, (SI)(R8*4) \
+	VMOVUPS Z5, (SI)(R11*1) \
+	SORT_P(Z4, Z2, Z0, Z2) \
+	VMOVUPS Z0, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z6, Z10, Z0, Z2) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS Z2, (DI)(R8*1) \
+	SORT_P(Z3, Z1, Z0, Z1) \
+	VMOVUPS Z0, (DI)(R8*2) \
+	VMOVUPS Z1, (DI)(R10*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op40 \
+	JMP block_done
+
+#define SAMPLES_op41(SORT_P) \
+	VMOVUPS (SI)(R8*2), Z0 \
+	VMOVUPS (DI)(R11*1), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R10*1), Z1 \
+	VMOVUPS (DI)(R8*4), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R8*4), Z3 \
+	VMOVUPS (DI)(R10*1), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R11*1), Z5 \
+	VMOVUPS (DI)(R8*2), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS (SI)(R10*2), Z7 \
+	VMOVUPS (DI)(R8*1), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	VMOVUPS (SI)(R12*1), Z9 \
+	VMOVUPS (DI), Z11 \
+	SORT_P(Z9, Z11, Z12, Z9) \
+	VMOVUPS (SI), Z11 \
+	SORT_P(Z11, Z6, Z13, Z6) \
+	VMOVUPS (SI)(R8*1), Z11 \
+	SORT_P(Z11, Z8, Z14, Z8) \
+	SORT_P(Z2, Z10, Z11, Z2) \
+	SORT_P(Z4, Z12, Z10, Z4) \
+	SORT_P(Z9, Z1, Z12, Z1) \
+	SORT_P(Z7, Z0, Z9, Z0) \
+	SORT_P(Z13, Z11, Z7, Z11) \
+	SORT_P(Z14, Z10, Z13, Z10) \
+	SORT_P(Z6, Z2, Z14, Z2) \
+	SORT_P(Z8, Z4, Z6, Z4) \
+	SORT_P(Z12, Z5, Z8, Z5) \
+	SORT_P(Z9, Z3, Z12, Z3) \
+	SORT_P(Z7, Z13, Z9, Z7) \
+	VMOVUPS Z9, (SI) \
+	VMOVUPS Z7, (SI)(R8*1) \
+	SORT_P(Z11, Z10, Z7, Z9) \
+	VMOVUPS Z7, (SI)(R8*2) \
+	VMOVUPS Z9, (SI)(R10*1) \
+	SORT_P(Z14, Z6, Z7, Z6) \
+	VMOVUPS Z7, (SI)(R8*4) \
+	VMOVUPS Z6, (SI)(R11*1) \
+	SORT_P(Z2, Z4, Z6, Z2) \
+	VMOVUPS Z6, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z8, Z12, Z2, Z4) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z4, (DI)(R8*1) \
+	SORT_P(Z5, Z3, Z2, Z3) \
+	VMOVUPS Z2, (DI)(R8*2) \
+	VMOVUPS Z3, (DI)(R10*1) \
+	SORT_P(Z1, Z0, Z2, Z0) \
+	VMOVUPS Z2, (DI)(R8*4) \
+	VMOVUPS Z0, (DI)(R11*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op41 \
+	JMP block_done
+
+#define SAMPLES_op42(SORT_P) \
+	VMOVUPS (SI)(R8*1), Z0 \
+	VMOVUPS (DI)(R10*2), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*2), Z1 \
+	VMOVUPS (DI)(R11*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R10*1), Z3 \
+	VMOVUPS (DI)(R8*4), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R8*4), Z5 \
+	VMOVUPS (DI)(R10*1), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS (SI)(R11*1), Z7 \
+	VMOVUPS (DI)(R8*2), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	VMOVUPS (SI)(R10*2), Z9 \
+	VMOVUPS (DI)(R8*1), Z11 \
+	SORT_P(Z9, Z11, Z12, Z9) \
+	VMOVUPS (SI)(R12*1), Z11 \
+	VMOVUPS (DI), Z13 \
+	SORT_P(Z11, Z13, Z14, Z11) \
+	VMOVUPS (SI), Z13 \
+	SORT_P(Z13, Z8, Z15, Z8) \
+	SORT_P(Z2, Z10, Z13, Z2) \
+	SORT_P(Z4, Z12, Z10, Z4) \
+	SORT_P(Z6, Z14, Z12, Z6) \
+	SORT_P(Z11, Z3, Z14, Z3) \
+	SORT_P(Z9, Z1, Z11, Z1) \
+	SORT_P(Z7, Z0, Z9, Z0) \
+	SORT_P(Z15, Z10, Z7, Z10) \
+	SORT_P(Z13, Z12, Z15, Z12) \
+	SORT_P(Z8, Z4, Z13, Z4) \
+	SORT_P(Z2, Z6, Z8, Z2) \
+	SORT_P(Z14, Z9, Z6, Z9) \
+	SORT_P(Z11, Z5, Z14, Z5) \
+	SORT_P(Z3, Z0, Z11, Z0) \
+	VMOVUPS Z0, (DI)(R10*2) \
+	SORT_P(Z7, Z15, Z0, Z3) \
+	VMOVUPS Z0, (SI) \
+	VMOVUPS Z3, (SI)(R8*1) \
+	SORT_P(Z10, Z12, Z0, Z3) \
+	VMOVUPS Z0, (SI)(R8*2) \
+	VMOVUPS Z3, (SI)(R10*1) \
+	SORT_P(Z13, Z8, Z0, Z3) \
+	VMOVUPS Z0, (SI)(R8*4) \
+	VMOVUPS Z3, (SI)(R11*1) \
+	SORT_P(Z4, Z2, Z0, Z2) \
+	VMOVUPS Z0, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z6, Z14, Z0, Z2) \
+	VMOVUPS Z0, (DI) \
+	VMOVUPS Z2, (DI)(R8*1) \
+	SORT_P(Z9, Z5, Z0, Z2) \
+	VMOVUPS Z0, (DI)(R8*2) \
+	VMOVUPS Z2, (DI)(R10*1) \
+	SORT_P(Z11, Z1, Z0, Z1) \
+	VMOVUPS Z0, (DI)(R8*4) \
+	VMOVUPS Z1, (DI)(R11*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op42 \
+	JMP block_done
+
+#define SAMPLES_op43(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI)(R12*1), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (DI)(R10*2), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R8*2), Z3 \
+	VMOVUPS (DI)(R11*1), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R10*1), Z5 \
+	VMOVUPS (DI)(R8*4), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS (SI)(R8*4), Z7 \
+	VMOVUPS (DI)(R10*1), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	VMOVUPS (SI)(R11*1), Z9 \
+	VMOVUPS (DI)(R8*2), Z11 \
+	SORT_P(Z9, Z11, Z12, Z9) \
+	VMOVUPS (SI)(R10*2), Z11 \
+	VMOVUPS (DI)(R8*1), Z13 \
+	SORT_P(Z11, Z13, Z14, Z11) \
+	VMOVUPS (SI)(R12*1), Z13 \
+	VMOVUPS (DI), Z15 \
+	SORT_P(Z13, Z15, Z16, Z13) \
+	SORT_P(Z2, Z10, Z15, Z2) \
+	SORT_P(Z4, Z12, Z10, Z4) \
+	SORT_P(Z6, Z14, Z12, Z6) \
+	SORT_P(Z8, Z16, Z14, Z8) \
+	SORT_P(Z13, Z5, Z16, Z5) \
+	SORT_P(Z11, Z3, Z13, Z3) \
+	SORT_P(Z9, Z1, Z11, Z1) \
+	SORT_P(Z7, Z0, Z9, Z0) \
+	SORT_P(Z15, Z12, Z7, Z12) \
+	SORT_P(Z10, Z14, Z15, Z10) \
+	SORT_P(Z2, Z6, Z14, Z2) \
+	SORT_P(Z4, Z8, Z6, Z4) \
+	SORT_P(Z16, Z11, Z8, Z11) \
+	SORT_P(Z13, Z9, Z16, Z9) \
+	SORT_P(Z5, Z1, Z13, Z1) \
+	SORT_P(Z3, Z0, Z5, Z0) \
+	SORT_P(Z7, Z15, Z3, Z7) \
+	VMOVUPS Z3, (SI) \
+	VMOVUPS Z7, (SI)(R8*1) \
+	SORT_P(Z12, Z10, Z3, Z7) \
+	VMOVUPS Z3, (SI)(R8*2) \
+	VMOVUPS Z7, (SI)(R10*1) \
+	SORT_P(Z14, Z6, Z3, Z6) \
+	VMOVUPS Z3, (SI)(R8*4) \
+	VMOVUPS Z6, (SI)(R11*1) \
+	SORT_P(Z2, Z4, Z3, Z2) \
+	VMOVUPS Z3, (SI)(R10*2) \
+	VMOVUPS Z2, (SI)(R12*1) \
+	SORT_P(Z8, Z16, Z2, Z3) \
+	VMOVUPS Z2, (DI) \
+	VMOVUPS Z3, (DI)(R8*1) \
+	SORT_P(Z11, Z9, Z2, Z3) \
+	VMOVUPS Z2, (DI)(R8*2) \
+	VMOVUPS Z3, (DI)(R10*1) \
+	SORT_P(Z13, Z5, Z2, Z3) \
+	VMOVUPS Z2, (DI)(R8*4) \
+	VMOVUPS Z3, (DI)(R11*1) \
+	SORT_P(Z1, Z0, Z2, Z0) \
+	VMOVUPS Z2, (DI)(R10*2) \
+	VMOVUPS Z0, (DI)(R12*1) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	SUBQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op43 \
+	JMP block_done
+
+#define SAMPLES_op45(SORT_P) \
+	VMOVUPS 1024(SI), Z0 \
+	SORT_P(Z0, (SI), Z1, Z0) \
+	VMOVUPS Z1, (SI) \
+	VMOVUPS 64(SI), Z1 \
+	SAMPLES_start_4(1152, 192, 1280, 320, SORT_P) \
+	SAMPLES_start_8(1408, 448, 1536, 576, SORT_P) \
+	SAMPLES_start_9(1664, 704, 1792, 832, SORT_P) \
+	VMOVUPS 1920(SI), Z28 \
+	SORT_P(Z26, Z28, Z29, Z26) \
+	VMOVUPS 960(SI), Z28 \
+	VMOVUPS 1984(SI), Z30 \
+	SORT_P(Z28, Z30, Z31, Z28) \
+	SORT_P(Z17, (SI), Z30, Z17) \
+	VMOVUPS Z30, (SI) \
+	SORT_P(Z3, Z19, Z30, Z3) \
+	SORT_P(Z5, Z21, Z19, Z5) \
+	SORT_P(Z7, Z23, Z21, Z7) \
+	SORT_P(Z9, Z25, Z23, Z9) \
+	SORT_P(Z11, Z27, Z25, Z11) \
+	SORT_P(Z13, Z29, Z27, Z13) \
+	SORT_P(Z15, Z31, Z29, Z15) \
+	SORT_P(Z0, Z14, Z31, Z0) \
+	SORT_P(Z1, Z16, Z14, Z1) \
+	SORT_P(Z2, Z18, Z16, Z2) \
+	SORT_P(Z4, Z20, Z18, Z4) \
+	SORT_P(Z6, Z22, Z20, Z6) \
+	SORT_P(Z8, Z24, Z22, Z8) \
+	SORT_P(Z10, Z26, Z24, Z10) \
+	SORT_P(Z12, Z28, Z26, Z12) \
+	SORT_P(Z23, (SI), Z28, Z23) \
+	VMOVUPS Z28, (SI) \
+	SORT_P(Z30, Z25, Z28, Z25) \
+	SORT_P(Z19, Z27, Z30, Z19) \
+	SORT_P(Z21, Z29, Z27, Z21) \
+	SORT_P(Z17, Z9, Z29, Z9) \
+	SORT_P(Z3, Z11, Z17, Z3) \
+	SORT_P(Z5, Z13, Z11, Z5) \
+	SORT_P(Z7, Z15, Z13, Z7) \
+	SORT_P(Z31, Z20, Z15, Z20) \
+	SORT_P(Z14, Z22, Z31, Z14) \
+	SORT_P(Z16, Z24, Z22, Z16) \
+	SORT_P(Z18, Z26, Z24, Z18) \
+	SORT_P(Z0, Z6, Z26, Z0) \
+	SORT_P(Z1, Z8, Z6, Z1) \
+	SORT_P(Z2, Z10, Z8, Z2) \
+	SORT_P(Z4, Z12, Z10, Z4) \
+	SORT_P(Z30, (SI), Z12, Z30) \
+	VMOVUPS Z12, (SI) \
+	SORT_P(Z28, Z27, Z12, Z27) \
+	SORT_P(Z23, Z19, Z28, Z19) \
+	SORT_P(Z25, Z21, Z23, Z21) \
+	SORT_P(Z29, Z11, Z25, Z11) \
+	SORT_P(Z17, Z13, Z29, Z13) \
+	SORT_P(Z9, Z5, Z17, Z5) \
+	SORT_P(Z3, Z7, Z9, Z3) \
+	SORT_P(Z15, Z22, Z7, Z15) \
+	SORT_P(Z31, Z24, Z22, Z24) \
+	SORT_P(Z20, Z16, Z31, Z16) \
+	SORT_P(Z14, Z18, Z20, Z14) \
+	SORT_P(Z26, Z8, Z18, Z8) \
+	SORT_P(Z6, Z10, Z26, Z6) \
+	SORT_P(Z0, Z2, Z10, Z0) \
+	SORT_P(Z1, Z4, Z2, Z1) \
+	SORT_P(Z12, (SI), Z4, Z12) \
+	VMOVUPS Z4, (SI) \
+	VMOVUPS Z12, 64(SI) \
+	SORT_P(Z30, Z27, Z4, Z12) \
+	VMOVUPS Z4, 128(SI) \
+	VMOVUPS Z12, 192(SI) \
+	SORT_P(Z28, Z23, Z4, Z12) \
+	VMOVUPS Z4, 256(SI) \
+	VMOVUPS Z12, 320(SI) \
+	SORT_P(Z19, Z21, Z4, Z12) \
+	VMOVUPS Z4, 384(SI) \
+	VMOVUPS Z12, 448(SI) \
+	SORT_P(Z25, Z29, Z4, Z12) \
+	VMOVUPS Z4, 512(SI) \
+	VMOVUPS Z12, 576(SI) \
+	SORT_P(Z11, Z13, Z4, Z11) \
+	VMOVUPS Z4, 640(SI) \
+	VMOVUPS Z11, 704(SI) \
+	SORT_P(Z17, Z9, Z4, Z9) \
+	VMOVUPS Z4, 768(SI) \
+	VMOVUPS Z9, 832(SI) \
+	SORT_P(Z5, Z3, Z4, Z3) \
+	VMOVUPS Z4, 896(SI) \
+	VMOVUPS Z3, 960(SI) \
+	SORT_P(Z7, Z22, Z3, Z4) \
+	VMOVUPS Z3, 1024(SI) \
+	VMOVUPS Z4, 1088(SI) \
+	SORT_P(Z15, Z24, Z3, Z4) \
+	VMOVUPS Z3, 1152(SI) \
+	VMOVUPS Z4, 1216(SI) \
+	SORT_P(Z31, Z20, Z3, Z4) \
+	VMOVUPS Z3, 1280(SI) \
+	VMOVUPS Z4, 1344(SI) \
+	SORT_P(Z16, Z14, Z3, Z4) \
+	VMOVUPS Z3, 1408(SI) \
+	VMOVUPS Z4, 1472(SI) \
+	SORT_P(Z18, Z26, Z3, Z4) \
+	VMOVUPS Z3, 1536(SI) \
+	VMOVUPS Z4, 1600(SI) \
+	SORT_P(Z8, Z6, Z3, Z4) \
+	VMOVUPS Z3, 1664(SI) \
+	VMOVUPS Z4, 1728(SI) \
+	SORT_P(Z10, Z2, Z3, Z2) \
+	VMOVUPS Z3, 1792(SI) \
+	VMOVUPS Z2, 1856(SI) \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS Z2, 1920(SI) \
+	VMOVUPS Z0, 1984(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op45 \
+	JMP block_done
+
+#define SAMPLES_op46(SORT_P) \
+	VMOVUPS 64(SI), Z0 \
+	SORT_P(Z0, (SI), Z1, Z0) \
+	VMOVUPS Z1, (SI) \
+	VMOVUPS 1024(SI), Z1 \
+	SAMPLES_start_4(192, 1152, 320, 1280, SORT_P) \
+	SAMPLES_start_8(448, 1408, 576, 1536, SORT_P) \
+	SAMPLES_start_9(704, 1664, 832, 1792, SORT_P) \
+	VMOVUPS 960(SI), Z28 \
+	SORT_P(Z26, Z28, Z29, Z26) \
+	VMOVUPS 1920(SI), Z28 \
+	VMOVUPS 1984(SI), Z30 \
+	SORT_P(Z28, Z30, Z31, Z28) \
+	SORT_P(Z5, (SI), Z30, Z5) \
+	VMOVUPS Z30, (SI) \
+	SORT_P(Z3, Z7, Z30, Z3) \
+	SORT_P(Z0, Z2, Z7, Z0) \
+	SORT_P(Z1, Z4, Z2, Z1) \
+	SORT_P(Z9, Z13, Z4, Z9) \
+	SORT_P(Z11, Z15, Z13, Z11) \
+	SORT_P(Z6, Z10, Z15, Z6) \
+	SORT_P(Z8, Z12, Z10, Z8) \
+	SORT_P(Z17, Z21, Z12, Z17) \
+	SORT_P(Z19, Z23, Z21, Z19) \
+	SORT_P(Z14, Z18, Z23, Z14) \
+	SORT_P(Z16, Z20, Z18, Z16) \
+	SORT_P(Z25, Z29, Z20, Z25) \
+	SORT_P(Z27, Z31, Z29, Z27) \
+	SORT_P(Z22, Z26, Z31, Z22) \
+	SORT_P(Z24, Z28, Z26, Z24) \
+	SORT_P(Z4, (SI), Z28, Z4) \
+	VMOVUPS Z28, (SI) \
+	SORT_P(Z30, Z13, Z28, Z13) \
+	SORT_P(Z7, Z15, Z30, Z7) \
+	SORT_P(Z2, Z10, Z15, Z2) \
+	SORT_P(Z5, Z9, Z10, Z5) \
+	SORT_P(Z3, Z11, Z9, Z3) \
+	SORT_P(Z0, Z6, Z11, Z0) \
+	SORT_P(Z1, Z8, Z6, Z1) \
+	SORT_P(Z12, Z20, Z8, Z12) \
+	SORT_P(Z21, Z29, Z20, Z21) \
+	SORT_P(Z23, Z31, Z29, Z23) \
+	SORT_P(Z18, Z26, Z31, Z18) \
+	SORT_P(Z17, Z25, Z26, Z17) \
+	SORT_P(Z19, Z27, Z25, Z19) \
+	SORT_P(Z14, Z22, Z27, Z14) \
+	SORT_P(Z16, Z24, Z22, Z16) \
+	SORT_P(Z8, (SI), Z24, Z8) \
+	VMOVUPS Z24, (SI) \
+	SORT_P(Z28, Z20, Z24, Z20) \
+	SORT_P(Z30, Z29, Z28, Z29) \
+	SORT_P(Z15, Z31, Z30, Z15) \
+	SORT_P(Z10, Z26, Z31, Z10) \
+	SORT_P(Z9, Z25, Z26, Z9) \
+	SORT_P(Z11, Z27, Z25, Z11) \
+	SORT_P(Z6, Z22, Z27, Z6) \
+	SORT_P(Z4, Z12, Z22, Z4) \
+	SORT_P(Z13, Z21, Z12, Z13) \
+	SORT_P(Z7, Z23, Z21, Z7) \
+	SORT_P(Z2, Z18, Z23, Z2) \
+	SORT_P(Z5, Z17, Z18, Z5) \
+	SORT_P(Z3, Z19, Z17, Z3) \
+	SORT_P(Z0, Z14, Z19, Z0) \
+	SORT_P(Z1, Z16, Z14, Z1) \
+	SORT_P(Z21, Z10, Z16, Z10) \
+	SORT_P(Z23, Z9, Z21, Z9) \
+	SORT_P(Z18, Z29, Z23, Z18) \
+	SORT_P(Z17, Z15, Z29, Z15) \
+	SORT_P(Z25, Z4, Z17, Z4) \
+	SORT_P(Z27, Z13, Z25, Z13) \
+	SORT_P(Z7, Z5, Z27, Z5) \
+	SORT_P(Z2, Z3, Z7, Z2) \
+	SORT_P(Z22, Z8, Z3, Z8) \
+	SORT_P(Z12, Z20, Z22, Z12) \
+	SORT_P(Z19, Z11, Z20, Z11) \
+	SORT_P(Z14, Z6, Z19, Z6) \
+	SORT_P(Z28, Z31, Z14, Z28) \
+	SORT_P(Z30, Z26, Z31, Z26) \
+	SORT_P(Z14, Z3, Z30, Z3) \
+	SORT_P(Z31, Z22, Z14, Z22) \
+	SORT_P(Z20, Z27, Z31, Z20) \
+	SORT_P(Z19, Z7, Z27, Z7) \
+	SORT_P(Z28, Z8, Z19, Z8) \
+	SORT_P(Z26, Z12, Z28, Z12) \
+	SORT_P(Z11, Z5, Z26, Z5) \
+	SORT_P(Z6, Z2, Z11, Z2) \
+	SORT_P(Z19, Z3, Z6, Z3) \
+	SORT_P(Z28, Z22, Z19, Z22) \
+	SORT_P(Z16, Z23, Z28, Z16) \
+	SORT_P(Z21, Z29, Z23, Z21) \
+	SORT_P(Z18, Z10, Z29, Z10) \
+	SORT_P(Z15, Z9, Z18, Z9) \
+	SORT_P(Z26, Z20, Z15, Z20) \
+	SORT_P(Z11, Z7, Z26, Z7) \
+	SORT_P(Z17, Z8, Z11, Z8) \
+	SORT_P(Z25, Z12, Z17, Z12) \
+	SORT_P(Z31, Z4, Z25, Z4) \
+	SORT_P(Z27, Z13, Z31, Z13) \
+	SORT_P(Z16, Z8, Z27, Z8) \
+	SORT_P(Z21, Z12, Z16, Z12) \
+	SORT_P(Z10, Z4, Z21, Z4) \
+	SORT_P(Z9, Z13, Z10, Z9) \
+	SORT_P(Z11, Z28, Z13, Z11) \
+	SORT_P(Z17, Z23, Z28, Z17) \
+	SORT_P(Z25, Z29, Z23, Z25) \
+	SORT_P(Z31, Z18, Z29, Z18) \
+	SORT_P(Z13, Z3, Z31, Z3) \
+	SORT_P(Z28, Z22, Z13, Z22) \
+	SORT_P(Z11, Z27, Z28, Z11) \
+	SORT_P(Z17, Z16, Z27, Z16) \
+	SORT_P(Z23, Z8, Z17, Z8) \
+	SORT_P(Z29, Z12, Z23, Z12) \
+	SORT_P(Z25, Z21, Z29, Z21) \
+	SORT_P(Z18, Z10, Z25, Z10) \
+	SORT_P(Z15, Z4, Z18, Z4) \
+	SORT_P(Z26, Z9, Z15, Z9) \
+	SORT_P(Z11, Z17, Z26, Z11) \
+	SORT_P(Z16, Z23, Z17, Z16) \
+	SORT_P(Z8, Z29, Z23, Z8) \
+	SORT_P(Z12, Z25, Z29, Z12) \
+	SORT_P(Z24, (SI), Z25, Z24) \
+	VMOVUPS Z25, (SI) \
+	SORT_P(Z30, Z14, Z25, Z14) \
+	SORT_P(Z6, Z19, Z30, Z6) \
+	SORT_P(Z31, Z13, Z19, Z13) \
+	SORT_P(Z3, Z22, Z31, Z3) \
+	SORT_P(Z28, Z27, Z22, Z27) \
+	SORT_P(Z26, Z17, Z28, Z17) \
+	SORT_P(Z11, Z16, Z26, Z11) \
+	SORT_P(Z23, Z29, Z16, Z23) \
+	SORT_P(Z8, Z12, Z29, Z8) \
+	SORT_P(Z21, Z10, Z12, Z10) \
+	SORT_P(Z18, Z15, Z21, Z15) \
+	SORT_P(Z4, Z9, Z18, Z4) \
+	SORT_P(Z20, Z7, Z9, Z7) \
+	SORT_P(Z5, Z2, Z20, Z2) \
+	SORT_P(Z0, Z1, Z5, Z0) \
+	VMOVUPS Z0, 1984(SI) \
+	SORT_P(Z16, Z24, Z0, Z1) \
+	SORT_P(Z29, Z14, Z16, Z14) \
+	SORT_P(Z12, Z6, Z24, Z6) \
+	SORT_P(Z21, Z13, Z12, Z13) \
+	SORT_P(Z18, Z3, Z21, Z3) \
+	SORT_P(Z9, Z27, Z18, Z9) \
+	SORT_P(Z20, Z17, Z27, Z17) \
+	SORT_P(Z5, Z11, Z20, Z5) \
+	SORT_P(Z31, Z0, Z11, Z0) \
+	SORT_P(Z22, Z16, Z29, Z16) \
+	SORT_P(Z28, Z24, Z22, Z24) \
+	SORT_P(Z26, Z12, Z28, Z12) \
+	SORT_P(Z21, Z1, Z26, Z1) \
+	SORT_P(Z18, Z14, Z21, Z14) \
+	SORT_P(Z27, Z6, Z18, Z6) \
+	SORT_P(Z20, Z13, Z27, Z13) \
+	SORT_P(Z3, Z23, Z20, Z3) \
+	SORT_P(Z9, Z8, Z23, Z8) \
+	SORT_P(Z17, Z10, Z9, Z10) \
+	SORT_P(Z5, Z15, Z17, Z5) \
+	SORT_P(Z30, Z11, Z15, Z11) \
+	SORT_P(Z19, Z29, Z30, Z19) \
+	SORT_P(Z22, Z0, Z29, Z0) \
+	SORT_P(Z28, Z16, Z22, Z16) \
+	SORT_P(Z24, Z26, Z28, Z24) \
+	SORT_P(Z12, Z21, Z26, Z12) \
+	SORT_P(Z18, Z1, Z21, Z1) \
+	SORT_P(Z27, Z14, Z18, Z14) \
+	SORT_P(Z6, Z20, Z27, Z6) \
+	SORT_P(Z13, Z23, Z20, Z13) \
+	SORT_P(Z9, Z3, Z23, Z3) \
+	SORT_P(Z17, Z8, Z9, Z8) \
+	SORT_P(Z10, Z4, Z17, Z4) \
+	SORT_P(Z5, Z7, Z10, Z5) \
+	SORT_P(Z25, Z15, Z7, Z15) \
+	VMOVUPS Z7, 64(SI) \
+	VMOVUPS Z15, 128(SI) \
+	SORT_P(Z30, Z11, Z7, Z11) \
+	VMOVUPS Z7, 192(SI) \
+	VMOVUPS Z11, 256(SI) \
+	SORT_P(Z19, Z29, Z7, Z11) \
+	VMOVUPS Z7, 320(SI) \
+	VMOVUPS Z11, 384(SI) \
+	SORT_P(Z22, Z0, Z7, Z0) \
+	VMOVUPS Z7, 448(SI) \
+	VMOVUPS Z0, 512(SI) \
+	SORT_P(Z16, Z28, Z0, Z7) \
+	VMOVUPS Z0, 576(SI) \
+	VMOVUPS Z7, 640(SI) \
+	SORT_P(Z26, Z24, Z0, Z7) \
+	VMOVUPS Z0, 704(SI) \
+	VMOVUPS Z7, 768(SI) \
+	SORT_P(Z12, Z21, Z0, Z7) \
+	VMOVUPS Z0, 832(SI) \
+	VMOVUPS Z7, 896(SI) \
+	SORT_P(Z18, Z1, Z0, Z1) \
+	VMOVUPS Z0, 960(SI) \
+	VMOVUPS Z1, 1024(SI) \
+	SORT_P(Z14, Z27, Z0, Z1) \
+	VMOVUPS Z0, 1088(SI) \
+	VMOVUPS Z1, 1152(SI) \
+	SORT_P(Z20, Z6, Z0, Z1) \
+	VMOVUPS Z0, 1216(SI) \
+	VMOVUPS Z1, 1280(SI) \
+	SORT_P(Z13, Z23, Z0, Z1) \
+	VMOVUPS Z0, 1344(SI) \
+	VMOVUPS Z1, 1408(SI) \
+	SORT_P(Z9, Z3, Z0, Z1) \
+	VMOVUPS Z0, 1472(SI) \
+	VMOVUPS Z1, 1536(SI) \
+	SORT_P(Z8, Z17, Z0, Z1) \
+	VMOVUPS Z0, 1600(SI) \
+	VMOVUPS Z1, 1664(SI) \
+	SORT_P(Z10, Z4, Z0, Z1) \
+	VMOVUPS Z0, 1728(SI) \
+	VMOVUPS Z1, 1792(SI) \
+	SORT_P(Z5, Z2, Z0, Z1) \
+	VMOVUPS Z0, 1856(SI) \
+	VMOVUPS Z1, 1920(SI) \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	ADDQ BX, SI \
+	ADDQ BX, DI \
+	SUBQ $+1, R9 \
+	CMPQ R9, $+0 \
+	JGT op46
+
+#define SAMPLES_start(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS 64(SI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS 128(SI), Z1 \
+	VMOVUPS 192(SI), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS 256(SI), Z3 \
+	VMOVUPS 320(SI), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS 384(SI), Z5 \
+	VMOVUPS 448(SI), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS 512(SI), Z7 \
+	VMOVUPS 576(SI), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	VMOVUPS 640(SI), Z9 \
+	VMOVUPS 704(SI), Z11 \
+	SORT_P(Z9, Z11, Z12, Z9) \
+	VMOVUPS 768(SI), Z11
+
+#define SAMPLES_start_2(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (DI)(R8*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R8*2), Z3 \
+	VMOVUPS (DI)(R8*2), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R10*1), Z5 \
+	VMOVUPS (DI)(R10*1), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS (SI)(R8*4), Z7 \
+	VMOVUPS (DI)(R8*4), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	VMOVUPS (SI)(R11*1), Z9 \
+	VMOVUPS (DI)(R11*1), Z11 \
+	SORT_P(Z9, Z11, Z12, Z9) \
+	VMOVUPS (SI)(R10*2), Z11
+
+#define SAMPLES_sorted() \
+	MOVQ AX, DX \
+	MOVQ k+24(FP), BX \
+	MOVQ k+24(FP), SI \
+	ADDQ $+128, DX \
+	SUBQ $+1, BX \
+	SHLQ $0x06, BX \
+	ADDQ DX, BX \
+	SHRQ $0x01, SI \
+	VBROADCASTSD c64_7fffffffffffffff<>+0(SB), Z0 \
+	VBROADCASTSD c64_4000000000000000<>+0(SB), Z1 \
+	MOVQ top+72(FP), DI \
+	MOVQ DI, 16(AX) \
+	VBROADCASTSD 16(AX), Z2 \
+	MOVQ 24(AX), DI \
+	VMOVUPS (DI), Z3 \
+	VPXORD Z4, Z4, Z4 \
+	VPXORD Z5, Z5, Z5
+
+#define SAMPLES_start_3(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS 64(SI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS 128(SI), Z1 \
+	VMOVUPS 192(SI), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS 256(SI), Z3 \
+	VMOVUPS 320(SI), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS 384(SI), Z5 \
+	VMOVUPS 448(SI), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS 512(SI), Z7 \
+	VMOVUPS 576(SI), Z9 \
+	SORT_P(Z7, Z9, Z10, Z7) \
+	VMOVUPS 640(SI), Z9
+
+#define SAMPLES_start_4(N, N2, N3, N4, SORT_P) \
+	VMOVUPS 1088(SI), Z2 \
+	SORT_P(Z1, Z2, Z3, Z1) \
+	VMOVUPS 128(SI), Z2 \
+	VMOVUPS N(SI), Z4 \
+	SORT_P(Z2, Z4, Z5, Z2) \
+	VMOVUPS N2(SI), Z4 \
+	VMOVUPS 1216(SI), Z6 \
+	SORT_P(Z4, Z6, Z7, Z4) \
+	VMOVUPS 256(SI), Z6 \
+	VMOVUPS N3(SI), Z8 \
+	SORT_P(Z6, Z8, Z9, Z6) \
+	VMOVUPS N4(SI), Z8 \
+	VMOVUPS 1344(SI), Z10 \
+	SORT_P(Z8, Z10, Z11, Z8) \
+	VMOVUPS 384(SI), Z10
+
+#define SAMPLES_start_5() \
+	MOVQ w+0(FP), AX \
+	ADDQ $+63, AX \
+	ANDQ $-64, AX \
+	MOVQ x+8(FP), CX \
+	MOVQ CX, (AX) \
+	MOVQ rows+16(FP), CX \
+	MOVQ CX, 8(AX) \
+	MOVQ y+48(FP), CX \
+	MOVQ CX, 24(AX) \
+	MOVQ abs+56(FP), CX \
+	MOVQ CX, 32(AX) \
+	MOVQ spread+64(FP), CX \
+	MOVQ CX, 40(AX)
+
+#define SAMPLES_start_6(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS 64(SI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS 128(SI), Z1 \
+	VMOVUPS 192(SI), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS 256(SI), Z3 \
+	VMOVUPS 320(SI), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS 384(SI), Z5 \
+	VMOVUPS 448(SI), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS 512(SI), Z7
+
+#define SAMPLES_start_7(SORT_P) \
+	VMOVUPS (SI), Z0 \
+	VMOVUPS (DI), Z1 \
+	SORT_P(Z0, Z1, Z2, Z0) \
+	VMOVUPS (SI)(R8*1), Z1 \
+	VMOVUPS (DI)(R8*1), Z3 \
+	SORT_P(Z1, Z3, Z4, Z1) \
+	VMOVUPS (SI)(R8*2), Z3 \
+	VMOVUPS (DI)(R8*2), Z5 \
+	SORT_P(Z3, Z5, Z6, Z3) \
+	VMOVUPS (SI)(R10*1), Z5 \
+	VMOVUPS (DI)(R10*1), Z7 \
+	SORT_P(Z5, Z7, Z8, Z5) \
+	VMOVUPS (SI)(R8*4), Z7
+
+#define SAMPLES_pairs() \
+	PREFETCHT0 (CX) \
+	ADDQ $+64, CX \
+	VSUBPD Z1, Z2, Z2 \
+	ADDQ $+64, DX \
+	SUBQ $+64, BX \
+	SUBQ $+1, SI \
+	CMPQ SI, $+0 \
+	JGT pairs \
+	MOVQ k+24(FP), CX \
+	ANDQ $+1, CX \
+	TESTQ CX, CX \
+	JEQ even
+
+#define SAMPLES_even(N) \
+	MOVQ (AX), CX \
+	MOVQ 8(AX), DX \
+	MOVQ stride+32(FP), BX \
+	SHLQ $0x06, BX \
+	ADDQ BX, CX \
+	SUBQ N, DX \
+	MOVQ CX, (AX) \
+	MOVQ DX, 8(AX) \
+	CMPQ DX, $+0 \
+	JGT tile \
+	VZEROUPPER \
+	RET
+
+#define SAMPLES_start_8(N, N2, N3, N4, SORT_P) \
+	VMOVUPS N(SI), Z12 \
+	SORT_P(Z10, Z12, Z13, Z10) \
+	VMOVUPS N2(SI), Z12 \
+	VMOVUPS 1472(SI), Z14 \
+	SORT_P(Z12, Z14, Z15, Z12) \
+	VMOVUPS 512(SI), Z14 \
+	VMOVUPS N3(SI), Z16 \
+	SORT_P(Z14, Z16, Z17, Z14) \
+	VMOVUPS N4(SI), Z16 \
+	VMOVUPS 1600(SI), Z18 \
+	SORT_P(Z16, Z18, Z19, Z16) \
+	VMOVUPS 640(SI), Z18
+
+#define SAMPLES_start_9(N, N2, N3, N4, SORT_P) \
+	VMOVUPS N(SI), Z20 \
+	SORT_P(Z18, Z20, Z21, Z18) \
+	VMOVUPS N2(SI), Z20 \
+	VMOVUPS 1728(SI), Z22 \
+	SORT_P(Z20, Z22, Z23, Z20) \
+	VMOVUPS 768(SI), Z22 \
+	VMOVUPS N3(SI), Z24 \
+	SORT_P(Z22, Z24, Z25, Z22) \
+	VMOVUPS N4(SI), Z24 \
+	VMOVUPS 1856(SI), Z26 \
+	SORT_P(Z24, Z26, Z27, Z24) \
+	VMOVUPS 896(SI), Z26
+
 // func SampleSpreadF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64)
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·SampleSpreadF32(SB), NOSPLIT, $0-80
-	MOVQ w+0(FP), AX
-	ADDQ $+63, AX
-	ANDQ $-64, AX
-	MOVQ x+8(FP), CX
-	MOVQ CX, (AX)
-	MOVQ rows+16(FP), CX
-	MOVQ CX, 8(AX)
-	MOVQ y+48(FP), CX
-	MOVQ CX, 24(AX)
-	MOVQ abs+56(FP), CX
-	MOVQ CX, 32(AX)
-	MOVQ spread+64(FP), CX
-	MOVQ CX, 40(AX)
+	SAMPLES_start_5()
 
 tile:
-	MOVQ   (AX), CX
-	MOVQ   stride+32(FP), DX
-	SHLQ   $0x06, DX
-	ADDQ   DX, CX
-	MOVQ   8(AX), DX
-	CMPQ   DX, $+16
-	JLT    fetch_fewer
-	MOVQ   (AX), DX
-	MOVQ   stride+32(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   AX, SI
-	MOVQ   k+24(FP), DI
+	MOVQ (AX), CX
+	MOVQ stride+32(FP), DX
+	SHLQ $0x06, DX
+	ADDQ DX, CX
+	MOVQ 8(AX), DX
+	CMPQ DX, $+16
+	JLT fetch_fewer
+	MOVQ (AX), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x02, BX
+	MOVQ AX, SI
+	MOVQ k+24(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
-	MOVQ   BX, R8
-	MOVQ   BX, R9
-	ADDQ   R9, R9
-	ADDQ   BX, R9
-	SHLQ   $0x02, R8
+	MOVQ BX, R8
+	MOVQ BX, R9
+	ADDQ R9, R9
+	ADDQ BX, R9
+	SHLQ $0x02, R8
 
 fetch_many:
-	MOVQ            DX, R10
+	MOVQ DX, R10
 	VBROADCASTF32X4 (R10), Z3
 	VBROADCASTF32X4 (R10)(BX*1), Z4
 	VBROADCASTF32X4 (R10)(BX*2), Z5
 	VBROADCASTF32X4 (R10)(R9*1), Z6
-	ADDQ            R8, R10
-	VINSERTF32X4    $0x01, (R10), Z3, Z3
-	VINSERTF32X4    $0x01, (R10)(BX*1), Z4, Z4
-	VINSERTF32X4    $0x01, (R10)(BX*2), Z5, Z5
-	VINSERTF32X4    $0x01, (R10)(R9*1), Z6, Z6
-	ADDQ            R8, R10
-	VINSERTF32X4    $0x02, (R10), Z3, Z3
-	VINSERTF32X4    $0x02, (R10)(BX*1), Z4, Z4
-	VINSERTF32X4    $0x02, (R10)(BX*2), Z5, Z5
-	VINSERTF32X4    $0x02, (R10)(R9*1), Z6, Z6
-	ADDQ            R8, R10
-	VINSERTF32X4    $0x03, (R10), Z3, Z3
-	VINSERTF32X4    $0x03, (R10)(BX*1), Z4, Z4
-	VINSERTF32X4    $0x03, (R10)(BX*2), Z5, Z5
-	VINSERTF32X4    $0x03, (R10)(R9*1), Z6, Z6
-	VUNPCKLPS       Z4, Z3, Z7
-	VUNPCKHPS       Z4, Z3, Z3
-	VUNPCKLPS       Z6, Z5, Z4
-	VUNPCKHPS       Z6, Z5, Z5
-	VUNPCKLPD       Z4, Z7, Z6
-	VUNPCKHPD       Z4, Z7, Z4
-	VUNPCKLPD       Z5, Z3, Z7
-	VUNPCKHPD       Z5, Z3, Z3
-	VFMADD231PS     Z0, Z6, Z1
-	PREFETCHT0      (CX)
-	ADDQ            $+64, CX
-	VMOVUPS         Z6, 128(SI)
-	VFMADD231PS     Z0, Z4, Z2
-	VMOVUPS         Z4, 192(SI)
-	VFMADD231PS     Z0, Z7, Z1
-	VMOVUPS         Z7, 256(SI)
-	VFMADD231PS     Z0, Z3, Z2
-	VMOVUPS         Z3, 320(SI)
-	ADDQ            $+16, DX
-	ADDQ            $+256, SI
-	SUBQ            $+4, DI
-	CMPQ            DI, $+4
-	JGE             fetch_many
-	TESTQ           DI, DI
-	JEQ             fetch_end
-	SUBQ            $+4, DI
-	SHLQ            $0x02, DI
-	ADDQ            DI, DX
-	SHLQ            $0x04, DI
-	ADDQ            DI, SI
-	MOVQ            $+4, DI
-	JMP             fetch_many
+	ADDQ R8, R10
+	VINSERTF32X4 $0x01, (R10), Z3, Z3
+	VINSERTF32X4 $0x01, (R10)(BX*1), Z4, Z4
+	VINSERTF32X4 $0x01, (R10)(BX*2), Z5, Z5
+	VINSERTF32X4 $0x01, (R10)(R9*1), Z6, Z6
+	ADDQ R8, R10
+	VINSERTF32X4 $0x02, (R10), Z3, Z3
+	VINSERTF32X4 $0x02, (R10)(BX*1), Z4, Z4
+	VINSERTF32X4 $0x02, (R10)(BX*2), Z5, Z5
+	VINSERTF32X4 $0x02, (R10)(R9*1), Z6, Z6
+	ADDQ R8, R10
+	VINSERTF32X4 $0x03, (R10), Z3, Z3
+	VINSERTF32X4 $0x03, (R10)(BX*1), Z4, Z4
+	VINSERTF32X4 $0x03, (R10)(BX*2), Z5, Z5
+	VINSERTF32X4 $0x03, (R10)(R9*1), Z6, Z6
+	VUNPCKLPS Z4, Z3, Z7
+	VUNPCKHPS Z4, Z3, Z3
+	VUNPCKLPS Z6, Z5, Z4
+	VUNPCKHPS Z6, Z5, Z5
+	VUNPCKLPD Z4, Z7, Z6
+	VUNPCKHPD Z4, Z7, Z4
+	VUNPCKLPD Z5, Z3, Z7
+	VUNPCKHPD Z5, Z3, Z3
+	VFMADD231PS Z0, Z6, Z1
+	PREFETCHT0 (CX)
+	ADDQ $+64, CX
+	VMOVUPS Z6, 128(SI)
+	VFMADD231PS Z0, Z4, Z2
+	VMOVUPS Z4, 192(SI)
+	VFMADD231PS Z0, Z7, Z1
+	VMOVUPS Z7, 256(SI)
+	VFMADD231PS Z0, Z3, Z2
+	VMOVUPS Z3, 320(SI)
+	ADDQ $+16, DX
+	ADDQ $+256, SI
+	SUBQ $+4, DI
+	CMPQ DI, $+4
+	JGE fetch_many
+	TESTQ DI, DI
+	JEQ fetch_end
+	SUBQ $+4, DI
+	SHLQ $0x02, DI
+	ADDQ DI, DX
+	SHLQ $0x04, DI
+	ADDQ DI, SI
+	MOVQ $+4, DI
+	JMP fetch_many
 
 fetch_end:
-	VADDPS  Z2, Z1, Z0
+	VADDPS Z2, Z1, Z0
 	VMOVUPS Z0, 64(AX)
-	JMP     fetch_done
+	JMP fetch_done
 
 fetch_fewer:
-	MOVQ   (AX), DX
-	MOVQ   stride+32(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   AX, SI
-	MOVQ   k+24(FP), DI
-	MOVQ   8(AX), R8
-	SUBQ   $+1, R8
-	IMULQ  BX, R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
+	SAMPLES_fetch_fewer($0x02)
 
 fetch_fewer_many:
-	MOVQ            DX, R9
+	MOVQ DX, R9
 	VBROADCASTF32X4 (R9), Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
 	VBROADCASTF32X4 (R9), Z4
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
 	VBROADCASTF32X4 (R9), Z5
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
 	VBROADCASTF32X4 (R9), Z6
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x01, (R9), Z3, Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x01, (R9), Z4, Z4
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x01, (R9), Z5, Z5
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x01, (R9), Z6, Z6
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x02, (R9), Z3, Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x02, (R9), Z4, Z4
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x02, (R9), Z5, Z5
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x02, (R9), Z6, Z6
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x03, (R9), Z3, Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x03, (R9), Z4, Z4
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x03, (R9), Z5, Z5
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x03, (R9), Z6, Z6
-	VUNPCKLPS       Z4, Z3, Z7
-	VUNPCKHPS       Z4, Z3, Z3
-	VUNPCKLPS       Z6, Z5, Z4
-	VUNPCKHPS       Z6, Z5, Z5
-	VUNPCKLPD       Z4, Z7, Z6
-	VUNPCKHPD       Z4, Z7, Z4
-	VUNPCKLPD       Z5, Z3, Z7
-	VUNPCKHPD       Z5, Z3, Z3
-	VFMADD231PS     Z0, Z6, Z1
-	PREFETCHT0      (CX)
-	ADDQ            $+64, CX
-	VMOVUPS         Z6, 128(SI)
-	VFMADD231PS     Z0, Z4, Z2
-	VMOVUPS         Z4, 192(SI)
-	VFMADD231PS     Z0, Z7, Z1
-	VMOVUPS         Z7, 256(SI)
-	VFMADD231PS     Z0, Z3, Z2
-	VMOVUPS         Z3, 320(SI)
-	ADDQ            $+16, DX
-	ADDQ            $+16, R8
-	ADDQ            $+256, SI
-	SUBQ            $+4, DI
-	CMPQ            DI, $+4
-	JGE             fetch_fewer_many
-	TESTQ           DI, DI
-	JEQ             fetch_fewer_end
-	SUBQ            $+4, DI
-	SHLQ            $0x02, DI
-	ADDQ            DI, DX
-	ADDQ            DI, R8
-	SHLQ            $0x04, DI
-	ADDQ            DI, SI
-	MOVQ            $+4, DI
-	JMP             fetch_fewer_many
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x01, (R9), Z3, Z3
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x01, (R9), Z4, Z4
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x01, (R9), Z5, Z5
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x01, (R9), Z6, Z6
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x02, (R9), Z3, Z3
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x02, (R9), Z4, Z4
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x02, (R9), Z5, Z5
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x02, (R9), Z6, Z6
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x03, (R9), Z3, Z3
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x03, (R9), Z4, Z4
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x03, (R9), Z5, Z5
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x03, (R9), Z6, Z6
+	VUNPCKLPS Z4, Z3, Z7
+	VUNPCKHPS Z4, Z3, Z3
+	VUNPCKLPS Z6, Z5, Z4
+	VUNPCKHPS Z6, Z5, Z5
+	VUNPCKLPD Z4, Z7, Z6
+	VUNPCKHPD Z4, Z7, Z4
+	VUNPCKLPD Z5, Z3, Z7
+	VUNPCKHPD Z5, Z3, Z3
+	VFMADD231PS Z0, Z6, Z1
+	PREFETCHT0 (CX)
+	ADDQ $+64, CX
+	VMOVUPS Z6, 128(SI)
+	VFMADD231PS Z0, Z4, Z2
+	VMOVUPS Z4, 192(SI)
+	VFMADD231PS Z0, Z7, Z1
+	VMOVUPS Z7, 256(SI)
+	VFMADD231PS Z0, Z3, Z2
+	VMOVUPS Z3, 320(SI)
+	ADDQ $+16, DX
+	ADDQ $+16, R8
+	ADDQ $+256, SI
+	SUBQ $+4, DI
+	CMPQ DI, $+4
+	JGE fetch_fewer_many
+	TESTQ DI, DI
+	JEQ fetch_fewer_end
+	SUBQ $+4, DI
+	SHLQ $0x02, DI
+	ADDQ DI, DX
+	ADDQ DI, R8
+	SHLQ $0x04, DI
+	ADDQ DI, SI
+	MOVQ $+4, DI
+	JMP fetch_fewer_many
 
 fetch_fewer_end:
-	VADDPS  Z2, Z1, Z0
+	VADDPS Z2, Z1, Z0
 	VMOVUPS Z0, 64(AX)
 
 fetch_done:
 	MOVQ steps+40(FP), DX
 
 step:
-	MOVLQSX (DX), BX
-	TESTQ   BX, BX
-	JEQ     sorted
-	MOVQ    AX, BX
-	ADDQ    $+128, BX
-	MOVLQSX 8(DX), SI
-	MOVLQSX 12(DX), DI
-	ADDQ    BX, SI
-	ADDQ    BX, DI
-	MOVLQSX 24(DX), BX
-	MOVQ    BX, 16(AX)
-	MOVLQSX 20(DX), BX
-	MOVLQSX 16(DX), R8
-	MOVQ    R8, R9
-	ADDQ    R9, R9
-	MOVQ    R8, R10
-	ADDQ    R9, R10
-	MOVQ    R10, R11
-	ADDQ    R9, R11
-	MOVQ    R11, R12
-	ADDQ    R9, R12
+	SAMPLES_step()
 
 block:
-	MOVLQSX 4(DX), R9
-	MOVLQSX (DX), R13
-	CMPQ    R13, $+24
-	JGE     from24
-	CMPQ    R13, $+13
-	JGE     from13
-	CMPQ    R13, $+7
-	JGE     from7
-	CMPQ    R13, $+4
-	JGE     from4
-	CMPQ    R13, $+3
-	JGE     from3
+	SAMPLES_block()
 
 op2:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, (SI)
-	VMOVUPS    Z0, 64(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op2
-	JMP        block_done
+	SAMPLES_op2(SORT_PS)
 
 from3:
+
 op3:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMINPS     Z1, Z2, Z3
-	VMAXPS     Z1, Z2, Z1
-	VMOVUPS    Z3, (SI)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, 64(SI)
-	VMOVUPS    Z0, 128(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op3
-	JMP        block_done
+	SAMPLES_op3(SORT_PS)
 
 from4:
 	CMPQ R13, $+5
-	JGE  from5
+	JGE from5
 
 op4:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMINPS     Z4, Z2, Z3
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)
-	VMINPS     Z1, Z0, Z3
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z0, 192(SI)
-	VMINPS     Z2, Z3, Z0
-	VMAXPS     Z2, Z3, Z1
-	VMOVUPS    Z0, 64(SI)
-	VMOVUPS    Z1, 128(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op4
-	JMP        block_done
+	SAMPLES_op4(SORT_PS)
 
 from5:
 	CMPQ R13, $+6
-	JGE  from6
+	JGE from6
 
 op5:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMINPS     Z4, Z2, Z3
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    256(SI), Z1
-	VMINPS     Z1, Z3, Z5
-	VMAXPS     Z1, Z3, Z1
-	VMOVUPS    Z5, (SI)
-	VMINPS     Z2, Z4, Z3
-	VMAXPS     Z2, Z4, Z2
-	VMINPS     Z1, Z3, Z4
-	VMAXPS     Z1, Z3, Z1
-	VMOVUPS    Z4, 64(SI)
-	VMINPS     Z1, Z2, Z3
-	VMAXPS     Z1, Z2, Z1
-	VMOVUPS    Z3, 128(SI)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, 192(SI)
-	VMOVUPS    Z0, 256(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op5
-	JMP        block_done
+	SAMPLES_op5(SORT_PS)
 
 from6:
+
 op6:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z4, Z2, Z5
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMINPS     Z6, Z5, Z1
-	VMAXPS     Z6, Z5, Z5
-	VMOVUPS    Z1, (SI)
-	VMINPS     Z3, Z4, Z1
-	VMAXPS     Z3, Z4, Z3
-	VMINPS     Z2, Z1, Z4
-	VMAXPS     Z2, Z1, Z1
-	VMINPS     Z5, Z4, Z2
-	VMAXPS     Z5, Z4, Z4
-	VMOVUPS    Z2, 64(SI)
-	VMINPS     Z4, Z1, Z2
-	VMAXPS     Z4, Z1, Z1
-	VMOVUPS    Z2, 128(SI)
-	VMINPS     Z3, Z0, Z2
-	VMAXPS     Z3, Z0, Z0
-	VMOVUPS    Z0, 320(SI)
-	VMINPS     Z1, Z2, Z0
-	VMAXPS     Z1, Z2, Z1
-	VMOVUPS    Z0, 192(SI)
-	VMOVUPS    Z1, 256(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op6
-	JMP        block_done
+	SAMPLES_op6(SORT_PS)
 
 from7:
 	CMPQ R13, $+10
-	JGE  from10
+	JGE from10
 	CMPQ R13, $+8
-	JGE  from8
+	JGE from8
 
 op7:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z4, Z2, Z5
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    384(SI), Z1
-	VMINPS     Z1, Z6, Z7
-	VMAXPS     Z1, Z6, Z1
-	VMINPS     Z7, Z5, Z6
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    Z6, (SI)
-	VMINPS     Z3, Z4, Z6
-	VMAXPS     Z3, Z4, Z3
-	VMINPS     Z1, Z2, Z4
-	VMAXPS     Z1, Z2, Z1
-	VMINPS     Z4, Z6, Z2
-	VMAXPS     Z4, Z6, Z4
-	VMINPS     Z5, Z2, Z6
-	VMAXPS     Z5, Z2, Z2
-	VMOVUPS    Z6, 64(SI)
-	VMINPS     Z2, Z4, Z5
-	VMAXPS     Z2, Z4, Z2
-	VMOVUPS    Z5, 128(SI)
-	VMINPS     Z1, Z3, Z4
-	VMAXPS     Z1, Z3, Z1
-	VMINPS     Z4, Z0, Z3
-	VMAXPS     Z4, Z0, Z0
-	VMINPS     Z2, Z3, Z4
-	VMAXPS     Z2, Z3, Z2
-	VMOVUPS    Z4, 192(SI)
-	VMOVUPS    Z2, 256(SI)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, 320(SI)
-	VMOVUPS    Z0, 384(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op7
-	JMP        block_done
+	SAMPLES_op7(SORT_PS)
 
 from8:
 	CMPQ R13, $+9
-	JGE  from9
+	JGE from9
 
 op8:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMINPS     Z4, Z2, Z7
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMINPS     Z8, Z6, Z1
-	VMAXPS     Z8, Z6, Z6
-	VMINPS     Z5, Z3, Z8
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z1, Z7, Z5
-	VMAXPS     Z1, Z7, Z1
-	VMOVUPS    Z5, (SI)
-	VMINPS     Z8, Z4, Z5
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z6, Z2, Z7
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z3, Z0, Z6
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z7, Z5, Z3
-	VMAXPS     Z7, Z5, Z5
-	VMINPS     Z1, Z3, Z7
-	VMAXPS     Z1, Z3, Z1
-	VMOVUPS    Z7, 64(SI)
-	VMINPS     Z1, Z5, Z3
-	VMAXPS     Z1, Z5, Z1
-	VMOVUPS    Z3, 128(SI)
-	VMINPS     Z2, Z4, Z3
-	VMAXPS     Z2, Z4, Z2
-	VMINPS     Z3, Z6, Z4
-	VMAXPS     Z3, Z6, Z3
-	VMINPS     Z1, Z4, Z5
-	VMAXPS     Z1, Z4, Z1
-	VMOVUPS    Z5, 192(SI)
-	VMOVUPS    Z1, 256(SI)
-	VMINPS     Z2, Z3, Z1
-	VMAXPS     Z2, Z3, Z2
-	VMOVUPS    Z1, 320(SI)
-	VMINPS     Z0, Z2, Z1
-	VMAXPS     Z0, Z2, Z0
-	VMOVUPS    Z1, 384(SI)
-	VMOVUPS    Z0, 448(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op8
-	JMP        block_done
+	SAMPLES_op8(SORT_PS)
 
 from9:
+
 op9:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMINPS     Z4, Z2, Z7
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMINPS     Z8, Z6, Z1
-	VMAXPS     Z8, Z6, Z6
-	VMINPS     Z5, Z3, Z8
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z1, Z7, Z5
-	VMAXPS     Z1, Z7, Z1
-	VMINPS     Z8, Z4, Z7
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z6, Z2, Z8
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z3, Z0, Z6
-	VMAXPS     Z3, Z0, Z0
-	VMOVUPS    512(SI), Z3
-	VMINPS     Z3, Z5, Z9
-	VMAXPS     Z3, Z5, Z3
-	VMOVUPS    Z9, (SI)
-	VMINPS     Z3, Z1, Z5
-	VMAXPS     Z3, Z1, Z1
-	VMINPS     Z8, Z7, Z3
-	VMAXPS     Z8, Z7, Z7
-	VMINPS     Z5, Z3, Z8
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    Z8, 64(SI)
-	VMINPS     Z1, Z7, Z5
-	VMAXPS     Z1, Z7, Z1
-	VMINPS     Z3, Z5, Z7
-	VMAXPS     Z3, Z5, Z3
-	VMOVUPS    Z7, 128(SI)
-	VMINPS     Z2, Z4, Z5
-	VMAXPS     Z2, Z4, Z2
-	VMINPS     Z1, Z6, Z4
-	VMAXPS     Z1, Z6, Z1
-	VMINPS     Z1, Z2, Z6
-	VMAXPS     Z1, Z2, Z1
-	VMINPS     Z5, Z4, Z2
-	VMAXPS     Z5, Z4, Z4
-	VMINPS     Z3, Z2, Z5
-	VMAXPS     Z3, Z2, Z2
-	VMOVUPS    Z5, 192(SI)
-	VMOVUPS    Z2, 256(SI)
-	VMINPS     Z6, Z4, Z2
-	VMAXPS     Z6, Z4, Z3
-	VMOVUPS    Z2, 320(SI)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z0, 512(SI)
-	VMINPS     Z2, Z3, Z0
-	VMAXPS     Z2, Z3, Z1
-	VMOVUPS    Z0, 384(SI)
-	VMOVUPS    Z1, 448(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op9
-	JMP        block_done
+	SAMPLES_op9(SORT_PS)
 
 from10:
 	CMPQ R13, $+11
-	JGE  from11
+	JGE from11
 
 op10:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMINPS     Z4, Z2, Z9
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMINPS     Z8, Z6, Z1
-	VMAXPS     Z8, Z6, Z6
-	VMINPS     Z5, Z3, Z8
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z1, Z9, Z5
-	VMAXPS     Z1, Z9, Z1
-	VMINPS     Z8, Z4, Z9
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z6, Z2, Z8
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z3, Z0, Z6
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z10, Z5, Z3
-	VMAXPS     Z10, Z5, Z5
-	VMOVUPS    Z3, (SI)
-	VMINPS     Z7, Z9, Z3
-	VMAXPS     Z7, Z9, Z7
-	VMINPS     Z7, Z2, Z9
-	VMAXPS     Z7, Z2, Z2
-	VMINPS     Z5, Z1, Z7
-	VMAXPS     Z5, Z1, Z1
-	VMINPS     Z8, Z3, Z5
-	VMAXPS     Z8, Z3, Z3
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    Z8, 64(SI)
-	VMINPS     Z1, Z3, Z7
-	VMAXPS     Z1, Z3, Z1
-	VMINPS     Z5, Z7, Z3
-	VMAXPS     Z5, Z7, Z5
-	VMOVUPS    Z3, 128(SI)
-	VMINPS     Z9, Z4, Z3
-	VMAXPS     Z9, Z4, Z4
-	VMINPS     Z1, Z6, Z7
-	VMAXPS     Z1, Z6, Z1
-	VMINPS     Z1, Z4, Z6
-	VMAXPS     Z1, Z4, Z1
-	VMINPS     Z3, Z7, Z4
-	VMAXPS     Z3, Z7, Z3
-	VMINPS     Z2, Z0, Z7
-	VMAXPS     Z2, Z0, Z0
-	VMINPS     Z5, Z4, Z2
-	VMAXPS     Z5, Z4, Z4
-	VMOVUPS    Z2, 192(SI)
-	VMOVUPS    Z4, 256(SI)
-	VMINPS     Z6, Z3, Z2
-	VMAXPS     Z6, Z3, Z3
-	VMOVUPS    Z2, 320(SI)
-	VMINPS     Z1, Z7, Z2
-	VMAXPS     Z1, Z7, Z1
-	VMINPS     Z2, Z3, Z4
-	VMAXPS     Z2, Z3, Z2
-	VMOVUPS    Z4, 384(SI)
-	VMOVUPS    Z2, 448(SI)
-	VMINPS     Z0, Z1, Z2
-	VMAXPS     Z0, Z1, Z0
-	VMOVUPS    Z2, 512(SI)
-	VMOVUPS    Z0, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op10
-	JMP        block_done
+	SAMPLES_op10(SORT_PS)
 
 from11:
 	CMPQ R13, $+12
-	JGE  from12
+	JGE from12
 
 op11:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMINPS     Z4, Z2, Z9
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMINPS     Z8, Z6, Z1
-	VMAXPS     Z8, Z6, Z6
-	VMINPS     Z5, Z3, Z8
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    640(SI), Z5
-	VMINPS     Z5, Z10, Z11
-	VMAXPS     Z5, Z10, Z5
-	VMINPS     Z1, Z9, Z10
-	VMAXPS     Z1, Z9, Z1
-	VMINPS     Z8, Z4, Z9
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z6, Z2, Z8
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z3, Z0, Z6
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z11, Z10, Z3
-	VMAXPS     Z11, Z10, Z10
-	VMOVUPS    Z3, (SI)
-	VMINPS     Z7, Z9, Z3
-	VMAXPS     Z7, Z9, Z7
-	VMINPS     Z5, Z8, Z9
-	VMAXPS     Z5, Z8, Z5
-	VMINPS     Z5, Z4, Z8
-	VMAXPS     Z5, Z4, Z4
-	VMINPS     Z7, Z2, Z5
-	VMAXPS     Z7, Z2, Z2
-	VMINPS     Z10, Z1, Z7
-	VMAXPS     Z10, Z1, Z1
-	VMINPS     Z9, Z3, Z10
-	VMAXPS     Z9, Z3, Z3
-	VMINPS     Z7, Z10, Z9
-	VMAXPS     Z7, Z10, Z7
-	VMOVUPS    Z9, 64(SI)
-	VMINPS     Z1, Z3, Z9
-	VMAXPS     Z1, Z3, Z1
-	VMINPS     Z7, Z9, Z3
-	VMAXPS     Z7, Z9, Z7
-	VMOVUPS    Z3, 128(SI)
-	VMINPS     Z5, Z8, Z3
-	VMAXPS     Z5, Z8, Z5
-	VMINPS     Z4, Z2, Z8
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z6, Z4
-	VMAXPS     Z1, Z6, Z1
-	VMINPS     Z1, Z5, Z6
-	VMAXPS     Z1, Z5, Z1
-	VMINPS     Z3, Z4, Z5
-	VMAXPS     Z3, Z4, Z3
-	VMINPS     Z8, Z0, Z4
-	VMAXPS     Z8, Z0, Z0
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    Z8, 192(SI)
-	VMOVUPS    Z5, 256(SI)
-	VMINPS     Z6, Z3, Z5
-	VMAXPS     Z6, Z3, Z3
-	VMOVUPS    Z5, 320(SI)
-	VMINPS     Z1, Z4, Z5
-	VMAXPS     Z1, Z4, Z1
-	VMINPS     Z2, Z0, Z4
-	VMAXPS     Z2, Z0, Z0
-	VMOVUPS    Z0, 640(SI)
-	VMINPS     Z5, Z3, Z0
-	VMAXPS     Z5, Z3, Z2
-	VMOVUPS    Z0, 384(SI)
-	VMOVUPS    Z2, 448(SI)
-	VMINPS     Z4, Z1, Z0
-	VMAXPS     Z4, Z1, Z1
-	VMOVUPS    Z0, 512(SI)
-	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op11
-	JMP        block_done
+	SAMPLES_op11(SORT_PS)
 
 from12:
+
 op12:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    640(SI), Z9
-	VMOVUPS    704(SI), Z11
-	VMINPS     Z11, Z9, Z12
-	VMAXPS     Z11, Z9, Z9
-	VMINPS     Z4, Z2, Z11
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMINPS     Z8, Z6, Z1
-	VMAXPS     Z8, Z6, Z6
-	VMINPS     Z5, Z3, Z8
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z12, Z10, Z5
-	VMAXPS     Z12, Z10, Z10
-	VMINPS     Z9, Z7, Z12
-	VMAXPS     Z9, Z7, Z7
-	VMINPS     Z1, Z11, Z9
-	VMAXPS     Z1, Z11, Z1
-	VMINPS     Z8, Z4, Z11
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z6, Z2, Z8
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z3, Z0, Z6
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z5, Z9, Z3
-	VMAXPS     Z5, Z9, Z5
-	VMOVUPS    Z3, (SI)
-	VMINPS     Z12, Z11, Z3
-	VMAXPS     Z12, Z11, Z9
-	VMINPS     Z10, Z8, Z11
-	VMAXPS     Z10, Z8, Z8
-	VMINPS     Z7, Z6, Z10
-	VMAXPS     Z7, Z6, Z6
-	VMINPS     Z8, Z4, Z7
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z9, Z2, Z8
-	VMAXPS     Z9, Z2, Z2
-	VMINPS     Z5, Z1, Z9
-	VMAXPS     Z5, Z1, Z1
-	VMINPS     Z6, Z0, Z5
-	VMAXPS     Z6, Z0, Z0
-	VMOVUPS    Z0, 704(SI)
-	VMINPS     Z11, Z3, Z0
-	VMAXPS     Z11, Z3, Z3
-	VMINPS     Z9, Z0, Z6
-	VMAXPS     Z9, Z0, Z0
-	VMOVUPS    Z6, 64(SI)
-	VMINPS     Z1, Z3, Z6
-	VMAXPS     Z1, Z3, Z1
-	VMINPS     Z0, Z6, Z3
-	VMAXPS     Z0, Z6, Z0
-	VMOVUPS    Z3, 128(SI)
-	VMINPS     Z8, Z7, Z3
-	VMAXPS     Z8, Z7, Z6
-	VMINPS     Z4, Z2, Z7
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z10, Z4
-	VMAXPS     Z1, Z10, Z1
-	VMINPS     Z1, Z6, Z8
-	VMAXPS     Z1, Z6, Z1
-	VMINPS     Z3, Z4, Z6
-	VMAXPS     Z3, Z4, Z3
-	VMINPS     Z7, Z5, Z4
-	VMAXPS     Z7, Z5, Z5
-	VMINPS     Z0, Z6, Z7
-	VMAXPS     Z0, Z6, Z0
-	VMOVUPS    Z7, 192(SI)
-	VMOVUPS    Z0, 256(SI)
-	VMINPS     Z8, Z3, Z0
-	VMAXPS     Z8, Z3, Z3
-	VMOVUPS    Z0, 320(SI)
-	VMINPS     Z1, Z4, Z0
-	VMAXPS     Z1, Z4, Z1
-	VMINPS     Z2, Z5, Z4
-	VMAXPS     Z2, Z5, Z2
-	VMOVUPS    Z2, 640(SI)
-	VMINPS     Z0, Z3, Z2
-	VMAXPS     Z0, Z3, Z0
-	VMOVUPS    Z2, 384(SI)
-	VMOVUPS    Z0, 448(SI)
-	VMINPS     Z4, Z1, Z0
-	VMAXPS     Z4, Z1, Z1
-	VMOVUPS    Z0, 512(SI)
-	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op12
-	JMP        block_done
+	SAMPLES_op12(SORT_PS)
 
 from13:
 	CMPQ R13, $+18
-	JGE  from18
+	JGE from18
 	CMPQ R13, $+15
-	JGE  from15
+	JGE from15
 	CMPQ R13, $+14
-	JGE  from14
+	JGE from14
 
 op13:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    640(SI), Z9
-	VMOVUPS    704(SI), Z11
-	VMINPS     Z11, Z9, Z12
-	VMAXPS     Z11, Z9, Z9
-	VMINPS     Z4, Z2, Z11
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMINPS     Z8, Z6, Z1
-	VMAXPS     Z8, Z6, Z6
-	VMINPS     Z5, Z3, Z8
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z12, Z10, Z5
-	VMAXPS     Z12, Z10, Z10
-	VMINPS     Z9, Z7, Z12
-	VMAXPS     Z9, Z7, Z7
-	VMINPS     Z1, Z11, Z9
-	VMAXPS     Z1, Z11, Z1
-	VMINPS     Z8, Z4, Z11
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z6, Z2, Z8
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z3, Z0, Z6
-	VMAXPS     Z3, Z0, Z0
-	VMOVUPS    768(SI), Z3
-	VMINPS     Z3, Z5, Z13
-	VMAXPS     Z3, Z5, Z3
-	VMINPS     Z13, Z9, Z5
-	VMAXPS     Z13, Z9, Z9
-	VMOVUPS    Z5, (SI)
-	VMINPS     Z12, Z11, Z5
-	VMAXPS     Z12, Z11, Z11
-	VMINPS     Z10, Z8, Z12
-	VMAXPS     Z10, Z8, Z8
-	VMINPS     Z7, Z6, Z10
-	VMAXPS     Z7, Z6, Z6
-	VMINPS     Z3, Z1, Z7
-	VMAXPS     Z3, Z1, Z1
-	VMINPS     Z8, Z4, Z3
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z11, Z2, Z8
-	VMAXPS     Z11, Z2, Z2
-	VMINPS     Z1, Z10, Z11
-	VMAXPS     Z1, Z10, Z1
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMINPS     Z6, Z0, Z9
-	VMAXPS     Z6, Z0, Z0
-	VMINPS     Z12, Z5, Z6
-	VMAXPS     Z12, Z5, Z5
-	VMINPS     Z10, Z6, Z12
-	VMAXPS     Z10, Z6, Z6
-	VMOVUPS    Z12, 64(SI)
-	VMINPS     Z7, Z5, Z10
-	VMAXPS     Z7, Z5, Z5
-	VMINPS     Z6, Z10, Z7
-	VMAXPS     Z6, Z10, Z6
-	VMOVUPS    Z7, 128(SI)
-	VMINPS     Z8, Z3, Z7
-	VMAXPS     Z8, Z3, Z3
-	VMINPS     Z4, Z2, Z8
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z5, Z11, Z4
-	VMAXPS     Z5, Z11, Z5
-	VMINPS     Z1, Z9, Z10
-	VMAXPS     Z1, Z9, Z1
-	VMINPS     Z5, Z3, Z9
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z1, Z2, Z5
-	VMAXPS     Z1, Z2, Z1
-	VMINPS     Z7, Z4, Z2
-	VMAXPS     Z7, Z4, Z4
-	VMINPS     Z8, Z10, Z7
-	VMAXPS     Z8, Z10, Z8
-	VMINPS     Z6, Z2, Z10
-	VMAXPS     Z6, Z2, Z2
-	VMOVUPS    Z10, 192(SI)
-	VMOVUPS    Z2, 256(SI)
-	VMINPS     Z9, Z4, Z2
-	VMAXPS     Z9, Z4, Z4
-	VMOVUPS    Z2, 320(SI)
-	VMINPS     Z3, Z7, Z2
-	VMAXPS     Z3, Z7, Z3
-	VMINPS     Z5, Z8, Z6
-	VMAXPS     Z5, Z8, Z5
-	VMOVUPS    Z5, 640(SI)
-	VMINPS     Z1, Z0, Z5
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z5, 704(SI)
-	VMOVUPS    Z0, 768(SI)
-	VMINPS     Z2, Z4, Z0
-	VMAXPS     Z2, Z4, Z1
-	VMOVUPS    Z0, 384(SI)
-	VMOVUPS    Z1, 448(SI)
-	VMINPS     Z6, Z3, Z0
-	VMAXPS     Z6, Z3, Z1
-	VMOVUPS    Z0, 512(SI)
-	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op13
-	JMP        block_done
+	SAMPLES_op13(SORT_PS)
 
 from14:
+
 op14:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    640(SI), Z9
-	VMOVUPS    704(SI), Z11
-	VMINPS     Z11, Z9, Z12
-	VMAXPS     Z11, Z9, Z9
-	VMOVUPS    768(SI), Z11
-	VMOVUPS    832(SI), Z13
-	VMINPS     Z13, Z11, Z14
-	VMAXPS     Z13, Z11, Z11
-	VMINPS     Z4, Z2, Z13
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMINPS     Z8, Z6, Z1
-	VMAXPS     Z8, Z6, Z6
-	VMINPS     Z5, Z3, Z8
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z12, Z10, Z5
-	VMAXPS     Z12, Z10, Z10
-	VMINPS     Z9, Z7, Z12
-	VMAXPS     Z9, Z7, Z7
-	VMINPS     Z1, Z13, Z9
-	VMAXPS     Z1, Z13, Z1
-	VMINPS     Z8, Z4, Z13
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z6, Z2, Z8
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z3, Z0, Z6
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z14, Z5, Z3
-	VMAXPS     Z14, Z5, Z5
-	VMINPS     Z11, Z12, Z14
-	VMAXPS     Z11, Z12, Z11
-	VMINPS     Z3, Z9, Z12
-	VMAXPS     Z3, Z9, Z3
-	VMOVUPS    Z12, (SI)
-	VMINPS     Z14, Z13, Z9
-	VMAXPS     Z14, Z13, Z12
-	VMINPS     Z10, Z8, Z13
-	VMAXPS     Z10, Z8, Z8
-	VMINPS     Z7, Z6, Z10
-	VMAXPS     Z7, Z6, Z6
-	VMINPS     Z5, Z1, Z7
-	VMAXPS     Z5, Z1, Z1
-	VMINPS     Z11, Z4, Z5
-	VMAXPS     Z11, Z4, Z4
-	VMINPS     Z8, Z5, Z11
-	VMAXPS     Z8, Z5, Z5
-	VMINPS     Z12, Z2, Z8
-	VMAXPS     Z12, Z2, Z2
-	VMINPS     Z1, Z10, Z12
-	VMAXPS     Z1, Z10, Z1
-	VMINPS     Z3, Z7, Z10
-	VMAXPS     Z3, Z7, Z3
-	VMINPS     Z6, Z0, Z7
-	VMAXPS     Z6, Z0, Z0
-	VMINPS     Z13, Z9, Z6
-	VMAXPS     Z13, Z9, Z9
-	VMINPS     Z10, Z6, Z13
-	VMAXPS     Z10, Z6, Z6
-	VMOVUPS    Z13, 64(SI)
-	VMINPS     Z4, Z7, Z10
-	VMAXPS     Z4, Z7, Z4
-	VMINPS     Z3, Z9, Z7
-	VMAXPS     Z3, Z9, Z3
-	VMINPS     Z6, Z7, Z9
-	VMAXPS     Z6, Z7, Z6
-	VMOVUPS    Z9, 128(SI)
-	VMINPS     Z8, Z11, Z7
-	VMAXPS     Z8, Z11, Z8
-	VMINPS     Z5, Z2, Z9
-	VMAXPS     Z5, Z2, Z2
-	VMINPS     Z4, Z0, Z5
-	VMAXPS     Z4, Z0, Z0
-	VMOVUPS    Z0, 832(SI)
-	VMINPS     Z3, Z12, Z0
-	VMAXPS     Z3, Z12, Z3
-	VMINPS     Z1, Z10, Z4
-	VMAXPS     Z1, Z10, Z1
-	VMINPS     Z3, Z8, Z10
-	VMAXPS     Z3, Z8, Z3
-	VMINPS     Z1, Z2, Z8
-	VMAXPS     Z1, Z2, Z1
-	VMINPS     Z7, Z0, Z2
-	VMAXPS     Z7, Z0, Z0
-	VMINPS     Z9, Z4, Z7
-	VMAXPS     Z9, Z4, Z4
-	VMINPS     Z6, Z2, Z9
-	VMAXPS     Z6, Z2, Z2
-	VMOVUPS    Z9, 192(SI)
-	VMOVUPS    Z2, 256(SI)
-	VMINPS     Z10, Z0, Z2
-	VMAXPS     Z10, Z0, Z0
-	VMOVUPS    Z2, 320(SI)
-	VMINPS     Z3, Z7, Z2
-	VMAXPS     Z3, Z7, Z3
-	VMINPS     Z8, Z4, Z6
-	VMAXPS     Z8, Z4, Z4
-	VMOVUPS    Z4, 640(SI)
-	VMINPS     Z1, Z5, Z4
-	VMAXPS     Z1, Z5, Z1
-	VMOVUPS    Z4, 704(SI)
-	VMOVUPS    Z1, 768(SI)
-	VMINPS     Z2, Z0, Z1
-	VMAXPS     Z2, Z0, Z0
-	VMOVUPS    Z1, 384(SI)
-	VMOVUPS    Z0, 448(SI)
-	VMINPS     Z6, Z3, Z0
-	VMAXPS     Z6, Z3, Z1
-	VMOVUPS    Z0, 512(SI)
-	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op14
-	JMP        block_done
+	SAMPLES_op14(SORT_PS)
 
 from15:
 	CMPQ R13, $+16
-	JGE  from16
+	JGE from16
 
 op15:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    640(SI), Z9
-	VMOVUPS    704(SI), Z11
-	VMINPS     Z11, Z9, Z12
-	VMAXPS     Z11, Z9, Z9
-	VMOVUPS    768(SI), Z11
-	VMOVUPS    832(SI), Z13
-	VMINPS     Z13, Z11, Z14
-	VMAXPS     Z13, Z11, Z11
-	VMINPS     Z4, Z2, Z13
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMINPS     Z8, Z6, Z1
-	VMAXPS     Z8, Z6, Z6
-	VMINPS     Z5, Z3, Z8
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z12, Z10, Z5
-	VMAXPS     Z12, Z10, Z10
-	VMINPS     Z9, Z7, Z12
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    896(SI), Z9
-	VMINPS     Z9, Z14, Z15
-	VMAXPS     Z9, Z14, Z9
-	VMINPS     Z1, Z13, Z14
-	VMAXPS     Z1, Z13, Z1
-	VMINPS     Z8, Z4, Z13
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z6, Z2, Z8
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z3, Z0, Z6
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z15, Z5, Z3
-	VMAXPS     Z15, Z5, Z5
-	VMINPS     Z11, Z12, Z15
-	VMAXPS     Z11, Z12, Z11
-	VMINPS     Z9, Z10, Z12
-	VMAXPS     Z9, Z10, Z9
-	VMINPS     Z3, Z14, Z10
-	VMAXPS     Z3, Z14, Z3
-	VMOVUPS    Z10, (SI)
-	VMINPS     Z15, Z13, Z10
-	VMAXPS     Z15, Z13, Z13
-	VMINPS     Z12, Z8, Z14
-	VMAXPS     Z12, Z8, Z8
-	VMINPS     Z7, Z6, Z12
-	VMAXPS     Z7, Z6, Z6
-	VMINPS     Z5, Z1, Z7
-	VMAXPS     Z5, Z1, Z1
-	VMINPS     Z11, Z4, Z5
-	VMAXPS     Z11, Z4, Z4
-	VMINPS     Z9, Z2, Z11
-	VMAXPS     Z9, Z2, Z2
-	VMINPS     Z8, Z5, Z9
-	VMAXPS     Z8, Z5, Z5
-	VMINPS     Z13, Z11, Z8
-	VMAXPS     Z13, Z11, Z11
-	VMINPS     Z1, Z12, Z13
-	VMAXPS     Z1, Z12, Z1
-	VMINPS     Z2, Z4, Z12
-	VMAXPS     Z2, Z4, Z2
-	VMINPS     Z3, Z7, Z4
-	VMAXPS     Z3, Z7, Z3
-	VMINPS     Z6, Z0, Z7
-	VMAXPS     Z6, Z0, Z0
-	VMINPS     Z14, Z10, Z6
-	VMAXPS     Z14, Z10, Z10
-	VMINPS     Z4, Z6, Z14
-	VMAXPS     Z4, Z6, Z4
-	VMOVUPS    Z14, 64(SI)
-	VMINPS     Z12, Z7, Z6
-	VMAXPS     Z12, Z7, Z7
-	VMINPS     Z3, Z10, Z12
-	VMAXPS     Z3, Z10, Z3
-	VMINPS     Z2, Z0, Z10
-	VMAXPS     Z2, Z0, Z0
-	VMOVUPS    Z0, 896(SI)
-	VMINPS     Z4, Z12, Z0
-	VMAXPS     Z4, Z12, Z2
-	VMOVUPS    Z0, 128(SI)
-	VMINPS     Z8, Z9, Z0
-	VMAXPS     Z8, Z9, Z4
-	VMINPS     Z5, Z11, Z8
-	VMAXPS     Z5, Z11, Z5
-	VMINPS     Z7, Z10, Z9
-	VMAXPS     Z7, Z10, Z7
-	VMOVUPS    Z7, 832(SI)
-	VMINPS     Z3, Z13, Z7
-	VMAXPS     Z3, Z13, Z3
-	VMINPS     Z1, Z6, Z10
-	VMAXPS     Z1, Z6, Z1
-	VMINPS     Z3, Z4, Z6
-	VMAXPS     Z3, Z4, Z3
-	VMINPS     Z1, Z5, Z4
-	VMAXPS     Z1, Z5, Z1
-	VMINPS     Z0, Z7, Z5
-	VMAXPS     Z0, Z7, Z0
-	VMINPS     Z8, Z10, Z7
-	VMAXPS     Z8, Z10, Z8
-	VMINPS     Z2, Z5, Z10
-	VMAXPS     Z2, Z5, Z2
-	VMOVUPS    Z10, 192(SI)
-	VMOVUPS    Z2, 256(SI)
-	VMINPS     Z6, Z0, Z2
-	VMAXPS     Z6, Z0, Z0
-	VMOVUPS    Z2, 320(SI)
-	VMINPS     Z3, Z7, Z2
-	VMAXPS     Z3, Z7, Z3
-	VMINPS     Z4, Z8, Z5
-	VMAXPS     Z4, Z8, Z4
-	VMOVUPS    Z4, 640(SI)
-	VMINPS     Z1, Z9, Z4
-	VMAXPS     Z1, Z9, Z1
-	VMOVUPS    Z4, 704(SI)
-	VMOVUPS    Z1, 768(SI)
-	VMINPS     Z2, Z0, Z1
-	VMAXPS     Z2, Z0, Z0
-	VMOVUPS    Z1, 384(SI)
-	VMOVUPS    Z0, 448(SI)
-	VMINPS     Z5, Z3, Z0
-	VMAXPS     Z5, Z3, Z1
-	VMOVUPS    Z0, 512(SI)
-	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op15
-	JMP        block_done
+	SAMPLES_op15(SORT_PS)
 
 from16:
 	CMPQ R13, $+17
-	JGE  from17
+	JGE from17
 
 op16:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    640(SI), Z9
-	VMOVUPS    704(SI), Z11
-	VMINPS     Z11, Z9, Z12
-	VMAXPS     Z11, Z9, Z9
-	VMOVUPS    768(SI), Z11
-	VMOVUPS    832(SI), Z13
-	VMINPS     Z13, Z11, Z14
-	VMAXPS     Z13, Z11, Z11
-	VMOVUPS    896(SI), Z13
-	VMOVUPS    960(SI), Z15
-	VMINPS     Z15, Z13, Z16
-	VMAXPS     Z15, Z13, Z13
-	VMINPS     Z4, Z2, Z15
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z1, Z0, Z4
-	VMAXPS     Z1, Z0, Z0
-	VMINPS     Z8, Z6, Z1
-	VMAXPS     Z8, Z6, Z6
-	VMINPS     Z5, Z3, Z8
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z12, Z10, Z5
-	VMAXPS     Z12, Z10, Z10
-	VMINPS     Z9, Z7, Z12
-	VMAXPS     Z9, Z7, Z7
-	VMINPS     Z16, Z14, Z9
-	VMAXPS     Z16, Z14, Z14
-	VMINPS     Z13, Z11, Z16
-	VMAXPS     Z13, Z11, Z11
-	VMINPS     Z1, Z15, Z13
-	VMAXPS     Z1, Z15, Z1
-	VMINPS     Z8, Z4, Z15
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z6, Z2, Z8
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z3, Z0, Z6
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z9, Z5, Z3
-	VMAXPS     Z9, Z5, Z5
-	VMINPS     Z16, Z12, Z9
-	VMAXPS     Z16, Z12, Z12
-	VMINPS     Z14, Z10, Z16
-	VMAXPS     Z14, Z10, Z10
-	VMINPS     Z11, Z7, Z14
-	VMAXPS     Z11, Z7, Z7
-	VMINPS     Z3, Z13, Z11
-	VMAXPS     Z3, Z13, Z3
-	VMOVUPS    Z11, (SI)
-	VMINPS     Z9, Z15, Z11
-	VMAXPS     Z9, Z15, Z9
-	VMINPS     Z16, Z8, Z13
-	VMAXPS     Z16, Z8, Z8
-	VMINPS     Z14, Z6, Z15
-	VMAXPS     Z14, Z6, Z6
-	VMINPS     Z5, Z1, Z14
-	VMAXPS     Z5, Z1, Z1
-	VMINPS     Z12, Z4, Z5
-	VMAXPS     Z12, Z4, Z4
-	VMINPS     Z10, Z2, Z12
-	VMAXPS     Z10, Z2, Z2
-	VMINPS     Z7, Z0, Z10
-	VMAXPS     Z7, Z0, Z0
-	VMOVUPS    Z0, 960(SI)
-	VMINPS     Z8, Z5, Z0
-	VMAXPS     Z8, Z5, Z5
-	VMINPS     Z9, Z12, Z7
-	VMAXPS     Z9, Z12, Z8
-	VMINPS     Z1, Z15, Z9
-	VMAXPS     Z1, Z15, Z1
-	VMINPS     Z2, Z4, Z12
-	VMAXPS     Z2, Z4, Z2
-	VMINPS     Z3, Z14, Z4
-	VMAXPS     Z3, Z14, Z3
-	VMINPS     Z6, Z10, Z14
-	VMAXPS     Z6, Z10, Z6
-	VMINPS     Z13, Z11, Z10
-	VMAXPS     Z13, Z11, Z11
-	VMINPS     Z4, Z10, Z13
-	VMAXPS     Z4, Z10, Z4
-	VMOVUPS    Z13, 64(SI)
-	VMINPS     Z12, Z14, Z10
-	VMAXPS     Z12, Z14, Z12
-	VMINPS     Z3, Z11, Z13
-	VMAXPS     Z3, Z11, Z3
-	VMINPS     Z2, Z6, Z11
-	VMAXPS     Z2, Z6, Z2
-	VMOVUPS    Z2, 896(SI)
-	VMINPS     Z4, Z13, Z2
-	VMAXPS     Z4, Z13, Z4
-	VMOVUPS    Z2, 128(SI)
-	VMINPS     Z7, Z0, Z2
-	VMAXPS     Z7, Z0, Z0
-	VMINPS     Z5, Z8, Z6
-	VMAXPS     Z5, Z8, Z5
-	VMINPS     Z12, Z11, Z7
-	VMAXPS     Z12, Z11, Z8
-	VMOVUPS    Z8, 832(SI)
-	VMINPS     Z3, Z9, Z8
-	VMAXPS     Z3, Z9, Z3
-	VMINPS     Z1, Z10, Z9
-	VMAXPS     Z1, Z10, Z1
-	VMINPS     Z3, Z0, Z10
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z1, Z5, Z3
-	VMAXPS     Z1, Z5, Z1
-	VMINPS     Z2, Z8, Z5
-	VMAXPS     Z2, Z8, Z2
-	VMINPS     Z6, Z9, Z8
-	VMAXPS     Z6, Z9, Z6
-	VMINPS     Z4, Z5, Z9
-	VMAXPS     Z4, Z5, Z4
-	VMOVUPS    Z9, 192(SI)
-	VMOVUPS    Z4, 256(SI)
-	VMINPS     Z10, Z2, Z4
-	VMAXPS     Z10, Z2, Z2
-	VMOVUPS    Z4, 320(SI)
-	VMINPS     Z0, Z8, Z4
-	VMAXPS     Z0, Z8, Z0
-	VMINPS     Z3, Z6, Z5
-	VMAXPS     Z3, Z6, Z3
-	VMOVUPS    Z3, 640(SI)
-	VMINPS     Z1, Z7, Z3
-	VMAXPS     Z1, Z7, Z1
-	VMOVUPS    Z3, 704(SI)
-	VMOVUPS    Z1, 768(SI)
-	VMINPS     Z4, Z2, Z1
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z1, 384(SI)
-	VMOVUPS    Z2, 448(SI)
-	VMINPS     Z5, Z0, Z1
-	VMAXPS     Z5, Z0, Z0
-	VMOVUPS    Z1, 512(SI)
-	VMOVUPS    Z0, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op16
-	JMP        block_done
+	SAMPLES_op16(SORT_PS)
 
 from17:
+
 op17:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, (SI)
-	VMOVUPS    Z0, (DI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op17
-	JMP        block_done
+	SAMPLES_op17(SORT_PS)
 
 from18:
 	CMPQ R13, $+21
-	JGE  from21
+	JGE from21
 	CMPQ R13, $+19
-	JGE  from19
+	JGE from19
 
 op18:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    (SI)(R8*1), Z0
-	VMINPS     Z0, Z2, Z1
-	VMAXPS     Z0, Z2, Z0
-	VMOVUPS    Z1, (SI)
-	VMOVUPS    Z0, (SI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op18
-	JMP        block_done
+	SAMPLES_op18(SORT_PS)
 
 from19:
 	CMPQ R13, $+20
-	JGE  from20
+	JGE from20
 
 op19:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMINPS     Z4, Z2, Z3
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)
-	VMOVUPS    Z2, (SI)(R8*1)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op19
-	JMP        block_done
+	SAMPLES_op19(SORT_PS)
 
 from20:
+
 op20:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    (SI)(R8*2), Z0
-	VMINPS     Z0, Z2, Z1
-	VMAXPS     Z0, Z2, Z0
-	VMOVUPS    (SI)(R8*1), Z2
-	VMOVUPS    (SI)(R10*1), Z3
-	VMINPS     Z3, Z2, Z4
-	VMAXPS     Z3, Z2, Z2
-	VMINPS     Z4, Z1, Z3
-	VMAXPS     Z4, Z1, Z1
-	VMOVUPS    Z3, (SI)
-	VMOVUPS    Z1, (SI)(R8*1)
-	VMINPS     Z2, Z0, Z1
-	VMAXPS     Z2, Z0, Z0
-	VMOVUPS    Z1, (SI)(R8*2)
-	VMOVUPS    Z0, (SI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op20
-	JMP        block_done
+	SAMPLES_op20(SORT_PS)
 
 from21:
 	CMPQ R13, $+22
-	JGE  from22
+	JGE from22
 
 op21:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMINPS     Z3, Z2, Z5
-	VMAXPS     Z3, Z2, Z2
-	VMOVUPS    (SI)(R10*1), Z3
-	VMINPS     Z3, Z4, Z6
-	VMAXPS     Z3, Z4, Z3
-	VMINPS     Z6, Z5, Z4
-	VMAXPS     Z6, Z5, Z5
-	VMOVUPS    Z4, (SI)
-	VMOVUPS    Z5, (SI)(R8*1)
-	VMINPS     Z3, Z2, Z4
-	VMAXPS     Z3, Z2, Z2
-	VMOVUPS    Z4, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op21
-	JMP        block_done
+	SAMPLES_op21(SORT_PS)
 
 from22:
 	CMPQ R13, $+23
-	JGE  from23
+	JGE from23
 
 op22:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMINPS     Z6, Z2, Z5
-	VMAXPS     Z6, Z2, Z2
-	VMOVUPS    (SI)(R10*1), Z6
-	VMINPS     Z6, Z4, Z7
-	VMAXPS     Z6, Z4, Z4
-	VMINPS     Z3, Z0, Z6
-	VMAXPS     Z3, Z0, Z0
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMINPS     Z7, Z5, Z0
-	VMAXPS     Z7, Z5, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPS     Z4, Z2, Z0
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPS     Z1, Z6, Z0
-	VMAXPS     Z1, Z6, Z1
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op22
-	JMP        block_done
+	SAMPLES_op22(SORT_PS)
 
 from23:
+
 op23:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMINPS     Z6, Z2, Z7
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z8, Z4, Z6
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z3, Z0, Z8
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z5, Z1, Z3
-	VMAXPS     Z5, Z1, Z1
-	VMINPS     Z6, Z7, Z5
-	VMAXPS     Z6, Z7, Z6
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z6, (SI)(R8*1)
-	VMINPS     Z4, Z2, Z5
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z5, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPS     Z3, Z8, Z2
-	VMAXPS     Z3, Z8, Z3
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z3, (DI)(R8*1)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op23
-	JMP        block_done
+	SAMPLES_op23(SORT_PS)
 
 from24:
 	CMPQ R13, $+35
-	JGE  from35
+	JGE from35
 	CMPQ R13, $+29
-	JGE  from29
+	JGE from29
 	CMPQ R13, $+26
-	JGE  from26
+	JGE from26
 	CMPQ R13, $+25
-	JGE  from25
+	JGE from25
 
 op24:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    (SI)(R8*4), Z0
-	VMINPS     Z0, Z2, Z1
-	VMAXPS     Z0, Z2, Z0
-	VMOVUPS    (SI)(R8*1), Z2
-	VMOVUPS    (SI)(R11*1), Z3
-	VMINPS     Z3, Z2, Z4
-	VMAXPS     Z3, Z2, Z2
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (SI)(R10*2), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (SI)(R12*1), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMINPS     Z6, Z1, Z7
-	VMAXPS     Z6, Z1, Z1
-	VMINPS     Z8, Z4, Z6
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z3, Z0, Z8
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z5, Z2, Z3
-	VMAXPS     Z5, Z2, Z2
-	VMINPS     Z6, Z7, Z5
-	VMAXPS     Z6, Z7, Z6
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z6, (SI)(R8*1)
-	VMINPS     Z4, Z1, Z5
-	VMAXPS     Z4, Z1, Z1
-	VMOVUPS    Z5, (SI)(R8*2)
-	VMOVUPS    Z1, (SI)(R10*1)
-	VMINPS     Z3, Z8, Z1
-	VMAXPS     Z3, Z8, Z3
-	VMOVUPS    Z1, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPS     Z2, Z0, Z1
-	VMAXPS     Z2, Z0, Z0
-	VMOVUPS    Z1, (SI)(R10*2)
-	VMOVUPS    Z0, (SI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op24
-	JMP        block_done
+	SAMPLES_op24(SORT_PS)
 
 from25:
+
 op25:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*4), Z3
-	VMINPS     Z3, Z2, Z5
-	VMAXPS     Z3, Z2, Z2
-	VMOVUPS    (SI)(R11*1), Z3
-	VMINPS     Z3, Z4, Z6
-	VMAXPS     Z3, Z4, Z3
-	VMOVUPS    (SI)(R8*2), Z4
-	VMOVUPS    (SI)(R10*2), Z7
-	VMINPS     Z7, Z4, Z8
-	VMAXPS     Z7, Z4, Z4
-	VMOVUPS    (SI)(R10*1), Z7
-	VMOVUPS    (SI)(R12*1), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMINPS     Z8, Z5, Z9
-	VMAXPS     Z8, Z5, Z5
-	VMINPS     Z10, Z6, Z8
-	VMAXPS     Z10, Z6, Z6
-	VMINPS     Z4, Z2, Z10
-	VMAXPS     Z4, Z2, Z2
-	VMINPS     Z7, Z3, Z4
-	VMAXPS     Z7, Z3, Z3
-	VMINPS     Z8, Z9, Z7
-	VMAXPS     Z8, Z9, Z8
-	VMOVUPS    Z7, (SI)
-	VMOVUPS    Z8, (SI)(R8*1)
-	VMINPS     Z6, Z5, Z7
-	VMAXPS     Z6, Z5, Z5
-	VMOVUPS    Z7, (SI)(R8*2)
-	VMOVUPS    Z5, (SI)(R10*1)
-	VMINPS     Z4, Z10, Z5
-	VMAXPS     Z4, Z10, Z4
-	VMOVUPS    Z5, (SI)(R8*4)
-	VMOVUPS    Z4, (SI)(R11*1)
-	VMINPS     Z3, Z2, Z4
-	VMAXPS     Z3, Z2, Z2
-	VMOVUPS    Z4, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op25
-	JMP        block_done
+	SAMPLES_op25(SORT_PS)
 
 from26:
 	CMPQ R13, $+27
-	JGE  from27
+	JGE from27
 
 op26:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R8*4), Z5
-	VMINPS     Z5, Z2, Z7
-	VMAXPS     Z5, Z2, Z2
-	VMOVUPS    (SI)(R11*1), Z5
-	VMINPS     Z5, Z4, Z8
-	VMAXPS     Z5, Z4, Z4
-	VMOVUPS    (SI)(R10*2), Z5
-	VMINPS     Z5, Z6, Z9
-	VMAXPS     Z5, Z6, Z5
-	VMOVUPS    (SI)(R10*1), Z6
-	VMOVUPS    (SI)(R12*1), Z10
-	VMINPS     Z10, Z6, Z11
-	VMAXPS     Z10, Z6, Z6
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMINPS     Z11, Z8, Z9
-	VMAXPS     Z11, Z8, Z8
-	VMINPS     Z5, Z2, Z11
-	VMAXPS     Z5, Z2, Z2
-	VMINPS     Z6, Z4, Z5
-	VMAXPS     Z6, Z4, Z4
-	VMINPS     Z3, Z0, Z6
-	VMAXPS     Z3, Z0, Z0
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMINPS     Z9, Z10, Z0
-	VMAXPS     Z9, Z10, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPS     Z8, Z7, Z0
-	VMAXPS     Z8, Z7, Z3
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z3, (SI)(R10*1)
-	VMINPS     Z5, Z11, Z0
-	VMAXPS     Z5, Z11, Z3
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPS     Z4, Z2, Z0
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z1, Z6, Z0
-	VMAXPS     Z1, Z6, Z1
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op26
-	JMP        block_done
+	SAMPLES_op26(SORT_PS)
 
 from27:
 	CMPQ R13, $+28
-	JGE  from28
+	JGE from28
 
 op27:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMINPS     Z7, Z2, Z9
-	VMAXPS     Z7, Z2, Z2
-	VMOVUPS    (SI)(R11*1), Z7
-	VMINPS     Z7, Z4, Z10
-	VMAXPS     Z7, Z4, Z4
-	VMOVUPS    (SI)(R10*2), Z7
-	VMINPS     Z7, Z6, Z11
-	VMAXPS     Z7, Z6, Z6
-	VMOVUPS    (SI)(R12*1), Z7
-	VMINPS     Z7, Z8, Z12
-	VMAXPS     Z7, Z8, Z7
-	VMINPS     Z11, Z9, Z8
-	VMAXPS     Z11, Z9, Z9
-	VMINPS     Z12, Z10, Z11
-	VMAXPS     Z12, Z10, Z10
-	VMINPS     Z6, Z2, Z12
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z7, Z4, Z6
-	VMAXPS     Z7, Z4, Z4
-	VMINPS     Z3, Z0, Z7
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z5, Z1, Z3
-	VMAXPS     Z5, Z1, Z1
-	VMINPS     Z11, Z8, Z5
-	VMAXPS     Z11, Z8, Z8
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z8, (SI)(R8*1)
-	VMINPS     Z10, Z9, Z5
-	VMAXPS     Z10, Z9, Z8
-	VMOVUPS    Z5, (SI)(R8*2)
-	VMOVUPS    Z8, (SI)(R10*1)
-	VMINPS     Z6, Z12, Z5
-	VMAXPS     Z6, Z12, Z6
-	VMOVUPS    Z5, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPS     Z4, Z2, Z5
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z5, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z3, Z7, Z2
-	VMAXPS     Z3, Z7, Z3
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z3, (DI)(R8*1)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op27
-	JMP        block_done
+	SAMPLES_op27(SORT_PS)
 
 from28:
+
 op28:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMOVUPS    (DI)(R8*4), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMINPS     Z10, Z2, Z9
-	VMAXPS     Z10, Z2, Z2
-	VMOVUPS    (SI)(R11*1), Z10
-	VMINPS     Z10, Z4, Z11
-	VMAXPS     Z10, Z4, Z4
-	VMOVUPS    (SI)(R10*2), Z10
-	VMINPS     Z10, Z6, Z12
-	VMAXPS     Z10, Z6, Z6
-	VMOVUPS    (SI)(R12*1), Z10
-	VMINPS     Z10, Z8, Z13
-	VMAXPS     Z10, Z8, Z8
-	VMINPS     Z7, Z0, Z10
-	VMAXPS     Z7, Z0, Z0
-	VMOVUPS    Z0, (DI)(R8*4)
-	VMINPS     Z12, Z9, Z0
-	VMAXPS     Z12, Z9, Z7
-	VMINPS     Z13, Z11, Z9
-	VMAXPS     Z13, Z11, Z11
-	VMINPS     Z6, Z2, Z12
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z8, Z4, Z6
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z3, Z10, Z8
-	VMAXPS     Z3, Z10, Z3
-	VMINPS     Z5, Z1, Z10
-	VMAXPS     Z5, Z1, Z1
-	VMINPS     Z9, Z0, Z5
-	VMAXPS     Z9, Z0, Z0
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z0, (SI)(R8*1)
-	VMINPS     Z11, Z7, Z0
-	VMAXPS     Z11, Z7, Z5
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z5, (SI)(R10*1)
-	VMINPS     Z6, Z12, Z0
-	VMAXPS     Z6, Z12, Z5
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z5, (SI)(R11*1)
-	VMINPS     Z4, Z2, Z0
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z10, Z8, Z0
-	VMAXPS     Z10, Z8, Z2
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z2, (DI)(R8*1)
-	VMINPS     Z1, Z3, Z0
-	VMAXPS     Z1, Z3, Z1
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMOVUPS    Z1, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op28
-	JMP        block_done
+	SAMPLES_op28(SORT_PS)
 
 from29:
 	CMPQ R13, $+32
-	JGE  from32
+	JGE from32
 	CMPQ R13, $+30
-	JGE  from30
+	JGE from30
 
 op29:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMOVUPS    (DI)(R8*4), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    (SI)(R11*1), Z9
-	VMOVUPS    (DI)(R11*1), Z11
-	VMINPS     Z11, Z9, Z12
-	VMAXPS     Z11, Z9, Z9
-	VMINPS     Z10, Z2, Z11
-	VMAXPS     Z10, Z2, Z2
-	VMINPS     Z12, Z4, Z10
-	VMAXPS     Z12, Z4, Z4
-	VMOVUPS    (SI)(R10*2), Z12
-	VMINPS     Z12, Z6, Z13
-	VMAXPS     Z12, Z6, Z6
-	VMOVUPS    (SI)(R12*1), Z12
-	VMINPS     Z12, Z8, Z14
-	VMAXPS     Z12, Z8, Z8
-	VMINPS     Z7, Z0, Z12
-	VMAXPS     Z7, Z0, Z0
-	VMINPS     Z9, Z1, Z7
-	VMAXPS     Z9, Z1, Z1
-	VMINPS     Z13, Z11, Z9
-	VMAXPS     Z13, Z11, Z11
-	VMINPS     Z14, Z10, Z13
-	VMAXPS     Z14, Z10, Z10
-	VMINPS     Z6, Z2, Z14
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z8, Z4, Z6
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z3, Z12, Z8
-	VMAXPS     Z3, Z12, Z3
-	VMINPS     Z5, Z7, Z12
-	VMAXPS     Z5, Z7, Z5
-	VMINPS     Z13, Z9, Z7
-	VMAXPS     Z13, Z9, Z9
-	VMOVUPS    Z7, (SI)
-	VMOVUPS    Z9, (SI)(R8*1)
-	VMINPS     Z10, Z11, Z7
-	VMAXPS     Z10, Z11, Z9
-	VMOVUPS    Z7, (SI)(R8*2)
-	VMOVUPS    Z9, (SI)(R10*1)
-	VMINPS     Z6, Z14, Z7
-	VMAXPS     Z6, Z14, Z6
-	VMOVUPS    Z7, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPS     Z4, Z2, Z6
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z6, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z12, Z8, Z2
-	VMAXPS     Z12, Z8, Z4
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z4, (DI)(R8*1)
-	VMINPS     Z5, Z3, Z2
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z3, (DI)(R10*1)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)(R8*4)
-	VMOVUPS    Z0, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op29
-	JMP        block_done
+	SAMPLES_op29(SORT_PS)
 
 from30:
 	CMPQ R13, $+31
-	JGE  from31
+	JGE from31
 
 op30:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMOVUPS    (DI)(R8*4), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    (SI)(R11*1), Z9
-	VMOVUPS    (DI)(R11*1), Z11
-	VMINPS     Z11, Z9, Z12
-	VMAXPS     Z11, Z9, Z9
-	VMOVUPS    (SI)(R10*2), Z11
-	VMOVUPS    (DI)(R10*2), Z13
-	VMINPS     Z13, Z11, Z14
-	VMAXPS     Z13, Z11, Z11
-	VMINPS     Z10, Z2, Z13
-	VMAXPS     Z10, Z2, Z2
-	VMINPS     Z12, Z4, Z10
-	VMAXPS     Z12, Z4, Z4
-	VMINPS     Z14, Z6, Z12
-	VMAXPS     Z14, Z6, Z6
-	VMOVUPS    (SI)(R12*1), Z14
-	VMINPS     Z14, Z8, Z15
-	VMAXPS     Z14, Z8, Z8
-	VMINPS     Z7, Z0, Z14
-	VMAXPS     Z7, Z0, Z0
-	VMINPS     Z9, Z1, Z7
-	VMAXPS     Z9, Z1, Z1
-	VMINPS     Z11, Z3, Z9
-	VMAXPS     Z11, Z3, Z3
-	VMINPS     Z12, Z13, Z11
-	VMAXPS     Z12, Z13, Z12
-	VMINPS     Z15, Z10, Z13
-	VMAXPS     Z15, Z10, Z10
-	VMINPS     Z6, Z2, Z15
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z8, Z4, Z6
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z9, Z14, Z8
-	VMAXPS     Z9, Z14, Z9
-	VMINPS     Z5, Z7, Z14
-	VMAXPS     Z5, Z7, Z5
-	VMINPS     Z3, Z0, Z7
-	VMAXPS     Z3, Z0, Z0
-	VMOVUPS    Z0, (DI)(R10*2)
-	VMINPS     Z13, Z11, Z0
-	VMAXPS     Z13, Z11, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPS     Z10, Z12, Z0
-	VMAXPS     Z10, Z12, Z3
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z3, (SI)(R10*1)
-	VMINPS     Z6, Z15, Z0
-	VMAXPS     Z6, Z15, Z3
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPS     Z4, Z2, Z0
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z14, Z8, Z0
-	VMAXPS     Z14, Z8, Z2
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z2, (DI)(R8*1)
-	VMINPS     Z5, Z9, Z0
-	VMAXPS     Z5, Z9, Z2
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMOVUPS    Z2, (DI)(R10*1)
-	VMINPS     Z1, Z7, Z0
-	VMAXPS     Z1, Z7, Z1
-	VMOVUPS    Z0, (DI)(R8*4)
-	VMOVUPS    Z1, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op30
-	JMP        block_done
+	SAMPLES_op30(SORT_PS)
 
 from31:
+
 op31:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMOVUPS    (DI)(R8*4), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    (SI)(R11*1), Z9
-	VMOVUPS    (DI)(R11*1), Z11
-	VMINPS     Z11, Z9, Z12
-	VMAXPS     Z11, Z9, Z9
-	VMOVUPS    (SI)(R10*2), Z11
-	VMOVUPS    (DI)(R10*2), Z13
-	VMINPS     Z13, Z11, Z14
-	VMAXPS     Z13, Z11, Z11
-	VMOVUPS    (SI)(R12*1), Z13
-	VMOVUPS    (DI)(R12*1), Z15
-	VMINPS     Z15, Z13, Z16
-	VMAXPS     Z15, Z13, Z13
-	VMINPS     Z10, Z2, Z15
-	VMAXPS     Z10, Z2, Z2
-	VMINPS     Z12, Z4, Z10
-	VMAXPS     Z12, Z4, Z4
-	VMINPS     Z14, Z6, Z12
-	VMAXPS     Z14, Z6, Z6
-	VMINPS     Z16, Z8, Z14
-	VMAXPS     Z16, Z8, Z8
-	VMINPS     Z7, Z0, Z16
-	VMAXPS     Z7, Z0, Z0
-	VMINPS     Z9, Z1, Z7
-	VMAXPS     Z9, Z1, Z1
-	VMINPS     Z11, Z3, Z9
-	VMAXPS     Z11, Z3, Z3
-	VMINPS     Z13, Z5, Z11
-	VMAXPS     Z13, Z5, Z5
-	VMINPS     Z12, Z15, Z13
-	VMAXPS     Z12, Z15, Z12
-	VMINPS     Z14, Z10, Z15
-	VMAXPS     Z14, Z10, Z10
-	VMINPS     Z6, Z2, Z14
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z8, Z4, Z6
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z9, Z16, Z8
-	VMAXPS     Z9, Z16, Z9
-	VMINPS     Z11, Z7, Z16
-	VMAXPS     Z11, Z7, Z7
-	VMINPS     Z3, Z0, Z11
-	VMAXPS     Z3, Z0, Z0
-	VMINPS     Z5, Z1, Z3
-	VMAXPS     Z5, Z1, Z1
-	VMINPS     Z15, Z13, Z5
-	VMAXPS     Z15, Z13, Z13
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z13, (SI)(R8*1)
-	VMINPS     Z10, Z12, Z5
-	VMAXPS     Z10, Z12, Z10
-	VMOVUPS    Z5, (SI)(R8*2)
-	VMOVUPS    Z10, (SI)(R10*1)
-	VMINPS     Z6, Z14, Z5
-	VMAXPS     Z6, Z14, Z6
-	VMOVUPS    Z5, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPS     Z4, Z2, Z5
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z5, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z16, Z8, Z2
-	VMAXPS     Z16, Z8, Z4
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z4, (DI)(R8*1)
-	VMINPS     Z7, Z9, Z2
-	VMAXPS     Z7, Z9, Z4
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z4, (DI)(R10*1)
-	VMINPS     Z3, Z11, Z2
-	VMAXPS     Z3, Z11, Z3
-	VMOVUPS    Z2, (DI)(R8*4)
-	VMOVUPS    Z3, (DI)(R11*1)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)(R10*2)
-	VMOVUPS    Z0, (DI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op31
-	JMP        block_done
+	SAMPLES_op31(SORT_PS)
 
 from32:
 	CMPQ R13, $+33
-	JGE  from33
+	JGE from33
 
 op32:
-	VMOVUPS    (SI)(R10*1), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (SI)(R8*2), Z1
-	VMINPS     Z1, Z0, Z3
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMINPS     Z2, Z1, Z4
-	VMAXPS     Z2, Z1, Z1
-	VMINPS     Z4, Z3, Z2
-	VMAXPS     Z4, Z3, Z3
-	VMOVUPS    Z2, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, (SI)(R8*2)
-	VMOVUPS    Z0, (SI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op32
-	JMP        block_done
+	SAMPLES_op32(SORT_PS)
 
 from33:
 	CMPQ R13, $+34
-	JGE  from34
+	JGE from34
 
 op33:
-	VMOVUPS    (SI)(R8*2), Z0
-	VMOVUPS    (DI)(R8*1), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R10*1), Z1
-	VMOVUPS    (DI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI), Z3
-	VMINPS     Z2, Z3, Z5
-	VMAXPS     Z2, Z3, Z2
-	VMOVUPS    (SI)(R8*1), Z3
-	VMINPS     Z4, Z3, Z6
-	VMAXPS     Z4, Z3, Z3
-	VMINPS     Z6, Z5, Z4
-	VMAXPS     Z6, Z5, Z5
-	VMOVUPS    Z4, (SI)
-	VMOVUPS    Z5, (SI)(R8*1)
-	VMINPS     Z3, Z2, Z4
-	VMAXPS     Z3, Z2, Z2
-	VMOVUPS    Z4, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPS     Z0, Z1, Z2
-	VMAXPS     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op33
-	JMP        block_done
+	SAMPLES_op33(SORT_PS)
 
 from34:
+
 op34:
-	VMOVUPS    (SI)(R8*1), Z0
-	VMOVUPS    (DI)(R8*2), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*2), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R10*1), Z3
-	VMOVUPS    (DI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI), Z5
-	VMINPS     Z4, Z5, Z7
-	VMAXPS     Z4, Z5, Z4
-	VMINPS     Z6, Z2, Z5
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z0, Z3, Z6
-	VMAXPS     Z0, Z3, Z0
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMINPS     Z5, Z7, Z0
-	VMAXPS     Z5, Z7, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPS     Z2, Z4, Z0
-	VMAXPS     Z2, Z4, Z2
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPS     Z1, Z6, Z0
-	VMAXPS     Z1, Z6, Z1
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op34
-	JMP        block_done
+	SAMPLES_op34(SORT_PS)
 
 from35:
 	CMPQ R13, $+40
-	JGE  from40
+	JGE from40
 	CMPQ R13, $+37
-	JGE  from37
+	JGE from37
 	CMPQ R13, $+36
-	JGE  from36
+	JGE from36
 
 op35:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI)(R10*1), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*2), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*1), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMINPS     Z6, Z2, Z7
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z8, Z4, Z6
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z1, Z5, Z8
-	VMAXPS     Z1, Z5, Z1
-	VMINPS     Z0, Z3, Z5
-	VMAXPS     Z0, Z3, Z0
-	VMINPS     Z6, Z7, Z3
-	VMAXPS     Z6, Z7, Z6
-	VMOVUPS    Z3, (SI)
-	VMOVUPS    Z6, (SI)(R8*1)
-	VMINPS     Z4, Z2, Z3
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPS     Z5, Z8, Z2
-	VMAXPS     Z5, Z8, Z3
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z3, (DI)(R8*1)
-	VMINPS     Z0, Z1, Z2
-	VMAXPS     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op35
-	JMP        block_done
+	SAMPLES_op35(SORT_PS)
 
 from36:
+
 op36:
-	VMOVUPS    (SI)(R12*1), Z0
-	VMOVUPS    (DI), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (SI)(R8*4), Z1
-	VMINPS     Z1, Z0, Z3
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (SI)(R11*1), Z4
-	VMINPS     Z4, Z1, Z5
-	VMAXPS     Z4, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z4
-	VMOVUPS    (SI)(R10*2), Z6
-	VMINPS     Z6, Z4, Z7
-	VMAXPS     Z6, Z4, Z4
-	VMOVUPS    (SI)(R10*1), Z6
-	VMINPS     Z2, Z6, Z8
-	VMAXPS     Z2, Z6, Z2
-	VMINPS     Z7, Z3, Z6
-	VMAXPS     Z7, Z3, Z3
-	VMINPS     Z8, Z5, Z7
-	VMAXPS     Z8, Z5, Z5
-	VMINPS     Z4, Z0, Z8
-	VMAXPS     Z4, Z0, Z0
-	VMINPS     Z2, Z1, Z4
-	VMAXPS     Z2, Z1, Z1
-	VMINPS     Z7, Z6, Z2
-	VMAXPS     Z7, Z6, Z6
-	VMOVUPS    Z2, (SI)
-	VMOVUPS    Z6, (SI)(R8*1)
-	VMINPS     Z5, Z3, Z2
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    Z2, (SI)(R8*2)
-	VMOVUPS    Z3, (SI)(R10*1)
-	VMINPS     Z4, Z8, Z2
-	VMAXPS     Z4, Z8, Z3
-	VMOVUPS    Z2, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, (SI)(R10*2)
-	VMOVUPS    Z0, (SI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op36
-	JMP        block_done
+	SAMPLES_op36(SORT_PS)
 
 from37:
 	CMPQ R13, $+38
-	JGE  from38
+	JGE from38
 
 op37:
-	VMOVUPS    (SI)(R10*2), Z0
-	VMOVUPS    (DI)(R8*1), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R12*1), Z1
-	VMOVUPS    (DI), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI), Z3
-	VMOVUPS    (SI)(R8*4), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R8*1), Z5
-	VMOVUPS    (SI)(R11*1), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*2), Z7
-	VMINPS     Z2, Z7, Z9
-	VMAXPS     Z2, Z7, Z2
-	VMOVUPS    (SI)(R10*1), Z7
-	VMINPS     Z4, Z7, Z10
-	VMAXPS     Z4, Z7, Z4
-	VMINPS     Z9, Z6, Z7
-	VMAXPS     Z9, Z6, Z6
-	VMINPS     Z10, Z8, Z9
-	VMAXPS     Z10, Z8, Z8
-	VMINPS     Z2, Z3, Z10
-	VMAXPS     Z2, Z3, Z2
-	VMINPS     Z4, Z5, Z3
-	VMAXPS     Z4, Z5, Z4
-	VMINPS     Z9, Z7, Z5
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z7, (SI)(R8*1)
-	VMINPS     Z8, Z6, Z5
-	VMAXPS     Z8, Z6, Z6
-	VMOVUPS    Z5, (SI)(R8*2)
-	VMOVUPS    Z6, (SI)(R10*1)
-	VMINPS     Z3, Z10, Z5
-	VMAXPS     Z3, Z10, Z3
-	VMOVUPS    Z5, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPS     Z4, Z2, Z3
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z0, Z1, Z2
-	VMAXPS     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op37
-	JMP        block_done
+	SAMPLES_op37(SORT_PS)
 
 from38:
 	CMPQ R13, $+39
-	JGE  from39
+	JGE from39
 
 op38:
-	VMOVUPS    (SI)(R11*1), Z0
-	VMOVUPS    (DI)(R8*2), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R10*2), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R12*1), Z3
-	VMOVUPS    (DI), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI), Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*1), Z7
-	VMINPS     Z2, Z7, Z9
-	VMAXPS     Z2, Z7, Z2
-	VMOVUPS    (SI)(R8*2), Z7
-	VMINPS     Z4, Z7, Z10
-	VMAXPS     Z4, Z7, Z4
-	VMOVUPS    (SI)(R10*1), Z7
-	VMINPS     Z6, Z7, Z11
-	VMAXPS     Z6, Z7, Z6
-	VMINPS     Z10, Z8, Z7
-	VMAXPS     Z10, Z8, Z8
-	VMINPS     Z11, Z9, Z10
-	VMAXPS     Z11, Z9, Z9
-	VMINPS     Z4, Z5, Z11
-	VMAXPS     Z4, Z5, Z4
-	VMINPS     Z6, Z2, Z5
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z0, Z3, Z6
-	VMAXPS     Z0, Z3, Z0
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMINPS     Z10, Z7, Z0
-	VMAXPS     Z10, Z7, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPS     Z9, Z8, Z0
-	VMAXPS     Z9, Z8, Z3
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z3, (SI)(R10*1)
-	VMINPS     Z5, Z11, Z0
-	VMAXPS     Z5, Z11, Z3
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPS     Z2, Z4, Z0
-	VMAXPS     Z2, Z4, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z1, Z6, Z0
-	VMAXPS     Z1, Z6, Z1
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op38
-	JMP        block_done
+	SAMPLES_op38(SORT_PS)
 
 from39:
+
 op39:
-	VMOVUPS    (SI)(R8*4), Z0
-	VMOVUPS    (DI)(R10*1), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R11*1), Z1
-	VMOVUPS    (DI)(R8*2), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R10*2), Z3
-	VMOVUPS    (DI)(R8*1), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R12*1), Z5
-	VMOVUPS    (DI), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI), Z7
-	VMINPS     Z2, Z7, Z9
-	VMAXPS     Z2, Z7, Z2
-	VMOVUPS    (SI)(R8*1), Z7
-	VMINPS     Z4, Z7, Z10
-	VMAXPS     Z4, Z7, Z4
-	VMOVUPS    (SI)(R8*2), Z7
-	VMINPS     Z6, Z7, Z11
-	VMAXPS     Z6, Z7, Z6
-	VMOVUPS    (SI)(R10*1), Z7
-	VMINPS     Z8, Z7, Z12
-	VMAXPS     Z8, Z7, Z7
-	VMINPS     Z11, Z9, Z8
-	VMAXPS     Z11, Z9, Z9
-	VMINPS     Z12, Z10, Z11
-	VMAXPS     Z12, Z10, Z10
-	VMINPS     Z6, Z2, Z12
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z7, Z4, Z6
-	VMAXPS     Z7, Z4, Z4
-	VMINPS     Z1, Z5, Z7
-	VMAXPS     Z1, Z5, Z1
-	VMINPS     Z0, Z3, Z5
-	VMAXPS     Z0, Z3, Z0
-	VMINPS     Z11, Z8, Z3
-	VMAXPS     Z11, Z8, Z8
-	VMOVUPS    Z3, (SI)
-	VMOVUPS    Z8, (SI)(R8*1)
-	VMINPS     Z10, Z9, Z3
-	VMAXPS     Z10, Z9, Z8
-	VMOVUPS    Z3, (SI)(R8*2)
-	VMOVUPS    Z8, (SI)(R10*1)
-	VMINPS     Z6, Z12, Z3
-	VMAXPS     Z6, Z12, Z6
-	VMOVUPS    Z3, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPS     Z4, Z2, Z3
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z5, Z7, Z2
-	VMAXPS     Z5, Z7, Z3
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z3, (DI)(R8*1)
-	VMINPS     Z0, Z1, Z2
-	VMAXPS     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op39
-	JMP        block_done
+	SAMPLES_op39(SORT_PS)
 
 from40:
 	CMPQ R13, $+43
-	JGE  from43
+	JGE from43
 	CMPQ R13, $+41
-	JGE  from41
+	JGE from41
 
 op40:
-	VMOVUPS    (SI)(R10*1), Z0
-	VMOVUPS    (DI)(R8*4), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*4), Z1
-	VMOVUPS    (DI)(R10*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R11*1), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*2), Z5
-	VMOVUPS    (DI)(R8*1), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI)(R12*1), Z7
-	VMOVUPS    (DI), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    (SI), Z9
-	VMINPS     Z4, Z9, Z11
-	VMAXPS     Z4, Z9, Z4
-	VMOVUPS    (SI)(R8*1), Z9
-	VMINPS     Z6, Z9, Z12
-	VMAXPS     Z6, Z9, Z6
-	VMOVUPS    (SI)(R8*2), Z9
-	VMINPS     Z8, Z9, Z13
-	VMAXPS     Z8, Z9, Z8
-	VMINPS     Z10, Z2, Z9
-	VMAXPS     Z10, Z2, Z2
-	VMINPS     Z0, Z7, Z10
-	VMAXPS     Z0, Z7, Z0
-	VMOVUPS    Z0, (DI)(R8*4)
-	VMINPS     Z13, Z11, Z0
-	VMAXPS     Z13, Z11, Z7
-	VMINPS     Z9, Z12, Z11
-	VMAXPS     Z9, Z12, Z9
-	VMINPS     Z8, Z4, Z12
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z2, Z6, Z8
-	VMAXPS     Z2, Z6, Z2
-	VMINPS     Z3, Z10, Z6
-	VMAXPS     Z3, Z10, Z3
-	VMINPS     Z1, Z5, Z10
-	VMAXPS     Z1, Z5, Z1
-	VMINPS     Z11, Z0, Z5
-	VMAXPS     Z11, Z0, Z0
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z0, (SI)(R8*1)
-	VMINPS     Z9, Z7, Z0
-	VMAXPS     Z9, Z7, Z5
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z5, (SI)(R10*1)
-	VMINPS     Z8, Z12, Z0
-	VMAXPS     Z8, Z12, Z5
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z5, (SI)(R11*1)
-	VMINPS     Z2, Z4, Z0
-	VMAXPS     Z2, Z4, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z10, Z6, Z0
-	VMAXPS     Z10, Z6, Z2
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z2, (DI)(R8*1)
-	VMINPS     Z1, Z3, Z0
-	VMAXPS     Z1, Z3, Z1
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMOVUPS    Z1, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op40
-	JMP        block_done
+	SAMPLES_op40(SORT_PS)
 
 from41:
 	CMPQ R13, $+42
-	JGE  from42
+	JGE from42
 
 op41:
-	VMOVUPS    (SI)(R8*2), Z0
-	VMOVUPS    (DI)(R11*1), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R10*1), Z1
-	VMOVUPS    (DI)(R8*4), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*4), Z3
-	VMOVUPS    (DI)(R10*1), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R11*1), Z5
-	VMOVUPS    (DI)(R8*2), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI)(R10*2), Z7
-	VMOVUPS    (DI)(R8*1), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    (SI)(R12*1), Z9
-	VMOVUPS    (DI), Z11
-	VMINPS     Z11, Z9, Z12
-	VMAXPS     Z11, Z9, Z9
-	VMOVUPS    (SI), Z11
-	VMINPS     Z6, Z11, Z13
-	VMAXPS     Z6, Z11, Z6
-	VMOVUPS    (SI)(R8*1), Z11
-	VMINPS     Z8, Z11, Z14
-	VMAXPS     Z8, Z11, Z8
-	VMINPS     Z10, Z2, Z11
-	VMAXPS     Z10, Z2, Z2
-	VMINPS     Z12, Z4, Z10
-	VMAXPS     Z12, Z4, Z4
-	VMINPS     Z1, Z9, Z12
-	VMAXPS     Z1, Z9, Z1
-	VMINPS     Z0, Z7, Z9
-	VMAXPS     Z0, Z7, Z0
-	VMINPS     Z11, Z13, Z7
-	VMAXPS     Z11, Z13, Z11
-	VMINPS     Z10, Z14, Z13
-	VMAXPS     Z10, Z14, Z10
-	VMINPS     Z2, Z6, Z14
-	VMAXPS     Z2, Z6, Z2
-	VMINPS     Z4, Z8, Z6
-	VMAXPS     Z4, Z8, Z4
-	VMINPS     Z5, Z12, Z8
-	VMAXPS     Z5, Z12, Z5
-	VMINPS     Z3, Z9, Z12
-	VMAXPS     Z3, Z9, Z3
-	VMINPS     Z13, Z7, Z9
-	VMAXPS     Z13, Z7, Z7
-	VMOVUPS    Z9, (SI)
-	VMOVUPS    Z7, (SI)(R8*1)
-	VMINPS     Z10, Z11, Z7
-	VMAXPS     Z10, Z11, Z9
-	VMOVUPS    Z7, (SI)(R8*2)
-	VMOVUPS    Z9, (SI)(R10*1)
-	VMINPS     Z6, Z14, Z7
-	VMAXPS     Z6, Z14, Z6
-	VMOVUPS    Z7, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPS     Z4, Z2, Z6
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z6, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z12, Z8, Z2
-	VMAXPS     Z12, Z8, Z4
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z4, (DI)(R8*1)
-	VMINPS     Z3, Z5, Z2
-	VMAXPS     Z3, Z5, Z3
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z3, (DI)(R10*1)
-	VMINPS     Z0, Z1, Z2
-	VMAXPS     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)(R8*4)
-	VMOVUPS    Z0, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op41
-	JMP        block_done
+	SAMPLES_op41(SORT_PS)
 
 from42:
+
 op42:
-	VMOVUPS    (SI)(R8*1), Z0
-	VMOVUPS    (DI)(R10*2), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*2), Z1
-	VMOVUPS    (DI)(R11*1), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R10*1), Z3
-	VMOVUPS    (DI)(R8*4), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R8*4), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI)(R11*1), Z7
-	VMOVUPS    (DI)(R8*2), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    (SI)(R10*2), Z9
-	VMOVUPS    (DI)(R8*1), Z11
-	VMINPS     Z11, Z9, Z12
-	VMAXPS     Z11, Z9, Z9
-	VMOVUPS    (SI)(R12*1), Z11
-	VMOVUPS    (DI), Z13
-	VMINPS     Z13, Z11, Z14
-	VMAXPS     Z13, Z11, Z11
-	VMOVUPS    (SI), Z13
-	VMINPS     Z8, Z13, Z15
-	VMAXPS     Z8, Z13, Z8
-	VMINPS     Z10, Z2, Z13
-	VMAXPS     Z10, Z2, Z2
-	VMINPS     Z12, Z4, Z10
-	VMAXPS     Z12, Z4, Z4
-	VMINPS     Z14, Z6, Z12
-	VMAXPS     Z14, Z6, Z6
-	VMINPS     Z3, Z11, Z14
-	VMAXPS     Z3, Z11, Z3
-	VMINPS     Z1, Z9, Z11
-	VMAXPS     Z1, Z9, Z1
-	VMINPS     Z0, Z7, Z9
-	VMAXPS     Z0, Z7, Z0
-	VMINPS     Z10, Z15, Z7
-	VMAXPS     Z10, Z15, Z10
-	VMINPS     Z12, Z13, Z15
-	VMAXPS     Z12, Z13, Z12
-	VMINPS     Z4, Z8, Z13
-	VMAXPS     Z4, Z8, Z4
-	VMINPS     Z6, Z2, Z8
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z9, Z14, Z6
-	VMAXPS     Z9, Z14, Z9
-	VMINPS     Z5, Z11, Z14
-	VMAXPS     Z5, Z11, Z5
-	VMINPS     Z0, Z3, Z11
-	VMAXPS     Z0, Z3, Z0
-	VMOVUPS    Z0, (DI)(R10*2)
-	VMINPS     Z15, Z7, Z0
-	VMAXPS     Z15, Z7, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPS     Z12, Z10, Z0
-	VMAXPS     Z12, Z10, Z3
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z3, (SI)(R10*1)
-	VMINPS     Z8, Z13, Z0
-	VMAXPS     Z8, Z13, Z3
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPS     Z2, Z4, Z0
-	VMAXPS     Z2, Z4, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z14, Z6, Z0
-	VMAXPS     Z14, Z6, Z2
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z2, (DI)(R8*1)
-	VMINPS     Z5, Z9, Z0
-	VMAXPS     Z5, Z9, Z2
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMOVUPS    Z2, (DI)(R10*1)
-	VMINPS     Z1, Z11, Z0
-	VMAXPS     Z1, Z11, Z1
-	VMOVUPS    Z0, (DI)(R8*4)
-	VMOVUPS    Z1, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op42
-	JMP        block_done
+	SAMPLES_op42(SORT_PS)
 
 from43:
 	CMPQ R13, $+45
-	JGE  from45
+	JGE from45
 
 op43:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI)(R12*1), Z1
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R10*2), Z3
-	VMINPS     Z3, Z1, Z4
-	VMAXPS     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R11*1), Z5
-	VMINPS     Z5, Z3, Z6
-	VMAXPS     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R8*4), Z7
-	VMINPS     Z7, Z5, Z8
-	VMAXPS     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMOVUPS    (DI)(R10*1), Z9
-	VMINPS     Z9, Z7, Z10
-	VMAXPS     Z9, Z7, Z7
-	VMOVUPS    (SI)(R11*1), Z9
-	VMOVUPS    (DI)(R8*2), Z11
-	VMINPS     Z11, Z9, Z12
-	VMAXPS     Z11, Z9, Z9
-	VMOVUPS    (SI)(R10*2), Z11
-	VMOVUPS    (DI)(R8*1), Z13
-	VMINPS     Z13, Z11, Z14
-	VMAXPS     Z13, Z11, Z11
-	VMOVUPS    (SI)(R12*1), Z13
-	VMOVUPS    (DI), Z15
-	VMINPS     Z15, Z13, Z16
-	VMAXPS     Z15, Z13, Z13
-	VMINPS     Z10, Z2, Z15
-	VMAXPS     Z10, Z2, Z2
-	VMINPS     Z12, Z4, Z10
-	VMAXPS     Z12, Z4, Z4
-	VMINPS     Z14, Z6, Z12
-	VMAXPS     Z14, Z6, Z6
-	VMINPS     Z16, Z8, Z14
-	VMAXPS     Z16, Z8, Z8
-	VMINPS     Z5, Z13, Z16
-	VMAXPS     Z5, Z13, Z5
-	VMINPS     Z3, Z11, Z13
-	VMAXPS     Z3, Z11, Z3
-	VMINPS     Z1, Z9, Z11
-	VMAXPS     Z1, Z9, Z1
-	VMINPS     Z0, Z7, Z9
-	VMAXPS     Z0, Z7, Z0
-	VMINPS     Z12, Z15, Z7
-	VMAXPS     Z12, Z15, Z12
-	VMINPS     Z14, Z10, Z15
-	VMAXPS     Z14, Z10, Z10
-	VMINPS     Z6, Z2, Z14
-	VMAXPS     Z6, Z2, Z2
-	VMINPS     Z8, Z4, Z6
-	VMAXPS     Z8, Z4, Z4
-	VMINPS     Z11, Z16, Z8
-	VMAXPS     Z11, Z16, Z11
-	VMINPS     Z9, Z13, Z16
-	VMAXPS     Z9, Z13, Z9
-	VMINPS     Z1, Z5, Z13
-	VMAXPS     Z1, Z5, Z1
-	VMINPS     Z0, Z3, Z5
-	VMAXPS     Z0, Z3, Z0
-	VMINPS     Z15, Z7, Z3
-	VMAXPS     Z15, Z7, Z7
-	VMOVUPS    Z3, (SI)
-	VMOVUPS    Z7, (SI)(R8*1)
-	VMINPS     Z10, Z12, Z3
-	VMAXPS     Z10, Z12, Z7
-	VMOVUPS    Z3, (SI)(R8*2)
-	VMOVUPS    Z7, (SI)(R10*1)
-	VMINPS     Z6, Z14, Z3
-	VMAXPS     Z6, Z14, Z6
-	VMOVUPS    Z3, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPS     Z4, Z2, Z3
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPS     Z16, Z8, Z2
-	VMAXPS     Z16, Z8, Z3
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z3, (DI)(R8*1)
-	VMINPS     Z9, Z11, Z2
-	VMAXPS     Z9, Z11, Z3
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z3, (DI)(R10*1)
-	VMINPS     Z5, Z13, Z2
-	VMAXPS     Z5, Z13, Z3
-	VMOVUPS    Z2, (DI)(R8*4)
-	VMOVUPS    Z3, (DI)(R11*1)
-	VMINPS     Z0, Z1, Z2
-	VMAXPS     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)(R10*2)
-	VMOVUPS    Z0, (DI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op43
-	JMP        block_done
+	SAMPLES_op43(SORT_PS)
 
 from45:
 	CMPQ R13, $+46
-	JGE  from46
+	JGE from46
 
 op45:
-	VMOVUPS    1024(SI), Z0
-	VMINPS     (SI), Z0, Z1
-	VMAXPS     (SI), Z0, Z0
-	VMOVUPS    Z1, (SI)
-	VMOVUPS    64(SI), Z1
-	VMOVUPS    1088(SI), Z2
-	VMINPS     Z2, Z1, Z3
-	VMAXPS     Z2, Z1, Z1
-	VMOVUPS    128(SI), Z2
-	VMOVUPS    1152(SI), Z4
-	VMINPS     Z4, Z2, Z5
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    192(SI), Z4
-	VMOVUPS    1216(SI), Z6
-	VMINPS     Z6, Z4, Z7
-	VMAXPS     Z6, Z4, Z4
-	VMOVUPS    256(SI), Z6
-	VMOVUPS    1280(SI), Z8
-	VMINPS     Z8, Z6, Z9
-	VMAXPS     Z8, Z6, Z6
-	VMOVUPS    320(SI), Z8
-	VMOVUPS    1344(SI), Z10
-	VMINPS     Z10, Z8, Z11
-	VMAXPS     Z10, Z8, Z8
-	VMOVUPS    384(SI), Z10
-	VMOVUPS    1408(SI), Z12
-	VMINPS     Z12, Z10, Z13
-	VMAXPS     Z12, Z10, Z10
-	VMOVUPS    448(SI), Z12
-	VMOVUPS    1472(SI), Z14
-	VMINPS     Z14, Z12, Z15
-	VMAXPS     Z14, Z12, Z12
-	VMOVUPS    512(SI), Z14
-	VMOVUPS    1536(SI), Z16
-	VMINPS     Z16, Z14, Z17
-	VMAXPS     Z16, Z14, Z14
-	VMOVUPS    576(SI), Z16
-	VMOVUPS    1600(SI), Z18
-	VMINPS     Z18, Z16, Z19
-	VMAXPS     Z18, Z16, Z16
-	VMOVUPS    640(SI), Z18
-	VMOVUPS    1664(SI), Z20
-	VMINPS     Z20, Z18, Z21
-	VMAXPS     Z20, Z18, Z18
-	VMOVUPS    704(SI), Z20
-	VMOVUPS    1728(SI), Z22
-	VMINPS     Z22, Z20, Z23
-	VMAXPS     Z22, Z20, Z20
-	VMOVUPS    768(SI), Z22
-	VMOVUPS    1792(SI), Z24
-	VMINPS     Z24, Z22, Z25
-	VMAXPS     Z24, Z22, Z22
-	VMOVUPS    832(SI), Z24
-	VMOVUPS    1856(SI), Z26
-	VMINPS     Z26, Z24, Z27
-	VMAXPS     Z26, Z24, Z24
-	VMOVUPS    896(SI), Z26
-	VMOVUPS    1920(SI), Z28
-	VMINPS     Z28, Z26, Z29
-	VMAXPS     Z28, Z26, Z26
-	VMOVUPS    960(SI), Z28
-	VMOVUPS    1984(SI), Z30
-	VMINPS     Z30, Z28, Z31
-	VMAXPS     Z30, Z28, Z28
-	VMINPS     (SI), Z17, Z30
-	VMAXPS     (SI), Z17, Z17
-	VMOVUPS    Z30, (SI)
-	VMINPS     Z19, Z3, Z30
-	VMAXPS     Z19, Z3, Z3
-	VMINPS     Z21, Z5, Z19
-	VMAXPS     Z21, Z5, Z5
-	VMINPS     Z23, Z7, Z21
-	VMAXPS     Z23, Z7, Z7
-	VMINPS     Z25, Z9, Z23
-	VMAXPS     Z25, Z9, Z9
-	VMINPS     Z27, Z11, Z25
-	VMAXPS     Z27, Z11, Z11
-	VMINPS     Z29, Z13, Z27
-	VMAXPS     Z29, Z13, Z13
-	VMINPS     Z31, Z15, Z29
-	VMAXPS     Z31, Z15, Z15
-	VMINPS     Z14, Z0, Z31
-	VMAXPS     Z14, Z0, Z0
-	VMINPS     Z16, Z1, Z14
-	VMAXPS     Z16, Z1, Z1
-	VMINPS     Z18, Z2, Z16
-	VMAXPS     Z18, Z2, Z2
-	VMINPS     Z20, Z4, Z18
-	VMAXPS     Z20, Z4, Z4
-	VMINPS     Z22, Z6, Z20
-	VMAXPS     Z22, Z6, Z6
-	VMINPS     Z24, Z8, Z22
-	VMAXPS     Z24, Z8, Z8
-	VMINPS     Z26, Z10, Z24
-	VMAXPS     Z26, Z10, Z10
-	VMINPS     Z28, Z12, Z26
-	VMAXPS     Z28, Z12, Z12
-	VMINPS     (SI), Z23, Z28
-	VMAXPS     (SI), Z23, Z23
-	VMOVUPS    Z28, (SI)
-	VMINPS     Z25, Z30, Z28
-	VMAXPS     Z25, Z30, Z25
-	VMINPS     Z27, Z19, Z30
-	VMAXPS     Z27, Z19, Z19
-	VMINPS     Z29, Z21, Z27
-	VMAXPS     Z29, Z21, Z21
-	VMINPS     Z9, Z17, Z29
-	VMAXPS     Z9, Z17, Z9
-	VMINPS     Z11, Z3, Z17
-	VMAXPS     Z11, Z3, Z3
-	VMINPS     Z13, Z5, Z11
-	VMAXPS     Z13, Z5, Z5
-	VMINPS     Z15, Z7, Z13
-	VMAXPS     Z15, Z7, Z7
-	VMINPS     Z20, Z31, Z15
-	VMAXPS     Z20, Z31, Z20
-	VMINPS     Z22, Z14, Z31
-	VMAXPS     Z22, Z14, Z14
-	VMINPS     Z24, Z16, Z22
-	VMAXPS     Z24, Z16, Z16
-	VMINPS     Z26, Z18, Z24
-	VMAXPS     Z26, Z18, Z18
-	VMINPS     Z6, Z0, Z26
-	VMAXPS     Z6, Z0, Z0
-	VMINPS     Z8, Z1, Z6
-	VMAXPS     Z8, Z1, Z1
-	VMINPS     Z10, Z2, Z8
-	VMAXPS     Z10, Z2, Z2
-	VMINPS     Z12, Z4, Z10
-	VMAXPS     Z12, Z4, Z4
-	VMINPS     (SI), Z30, Z12
-	VMAXPS     (SI), Z30, Z30
-	VMOVUPS    Z12, (SI)
-	VMINPS     Z27, Z28, Z12
-	VMAXPS     Z27, Z28, Z27
-	VMINPS     Z19, Z23, Z28
-	VMAXPS     Z19, Z23, Z19
-	VMINPS     Z21, Z25, Z23
-	VMAXPS     Z21, Z25, Z21
-	VMINPS     Z11, Z29, Z25
-	VMAXPS     Z11, Z29, Z11
-	VMINPS     Z13, Z17, Z29
-	VMAXPS     Z13, Z17, Z13
-	VMINPS     Z5, Z9, Z17
-	VMAXPS     Z5, Z9, Z5
-	VMINPS     Z7, Z3, Z9
-	VMAXPS     Z7, Z3, Z3
-	VMINPS     Z22, Z15, Z7
-	VMAXPS     Z22, Z15, Z15
-	VMINPS     Z24, Z31, Z22
-	VMAXPS     Z24, Z31, Z24
-	VMINPS     Z16, Z20, Z31
-	VMAXPS     Z16, Z20, Z16
-	VMINPS     Z18, Z14, Z20
-	VMAXPS     Z18, Z14, Z14
-	VMINPS     Z8, Z26, Z18
-	VMAXPS     Z8, Z26, Z8
-	VMINPS     Z10, Z6, Z26
-	VMAXPS     Z10, Z6, Z6
-	VMINPS     Z2, Z0, Z10
-	VMAXPS     Z2, Z0, Z0
-	VMINPS     Z4, Z1, Z2
-	VMAXPS     Z4, Z1, Z1
-	VMINPS     (SI), Z12, Z4
-	VMAXPS     (SI), Z12, Z12
-	VMOVUPS    Z4, (SI)
-	VMOVUPS    Z12, 64(SI)
-	VMINPS     Z27, Z30, Z4
-	VMAXPS     Z27, Z30, Z12
-	VMOVUPS    Z4, 128(SI)
-	VMOVUPS    Z12, 192(SI)
-	VMINPS     Z23, Z28, Z4
-	VMAXPS     Z23, Z28, Z12
-	VMOVUPS    Z4, 256(SI)
-	VMOVUPS    Z12, 320(SI)
-	VMINPS     Z21, Z19, Z4
-	VMAXPS     Z21, Z19, Z12
-	VMOVUPS    Z4, 384(SI)
-	VMOVUPS    Z12, 448(SI)
-	VMINPS     Z29, Z25, Z4
-	VMAXPS     Z29, Z25, Z12
-	VMOVUPS    Z4, 512(SI)
-	VMOVUPS    Z12, 576(SI)
-	VMINPS     Z13, Z11, Z4
-	VMAXPS     Z13, Z11, Z11
-	VMOVUPS    Z4, 640(SI)
-	VMOVUPS    Z11, 704(SI)
-	VMINPS     Z9, Z17, Z4
-	VMAXPS     Z9, Z17, Z9
-	VMOVUPS    Z4, 768(SI)
-	VMOVUPS    Z9, 832(SI)
-	VMINPS     Z3, Z5, Z4
-	VMAXPS     Z3, Z5, Z3
-	VMOVUPS    Z4, 896(SI)
-	VMOVUPS    Z3, 960(SI)
-	VMINPS     Z22, Z7, Z3
-	VMAXPS     Z22, Z7, Z4
-	VMOVUPS    Z3, 1024(SI)
-	VMOVUPS    Z4, 1088(SI)
-	VMINPS     Z24, Z15, Z3
-	VMAXPS     Z24, Z15, Z4
-	VMOVUPS    Z3, 1152(SI)
-	VMOVUPS    Z4, 1216(SI)
-	VMINPS     Z20, Z31, Z3
-	VMAXPS     Z20, Z31, Z4
-	VMOVUPS    Z3, 1280(SI)
-	VMOVUPS    Z4, 1344(SI)
-	VMINPS     Z14, Z16, Z3
-	VMAXPS     Z14, Z16, Z4
-	VMOVUPS    Z3, 1408(SI)
-	VMOVUPS    Z4, 1472(SI)
-	VMINPS     Z26, Z18, Z3
-	VMAXPS     Z26, Z18, Z4
-	VMOVUPS    Z3, 1536(SI)
-	VMOVUPS    Z4, 1600(SI)
-	VMINPS     Z6, Z8, Z3
-	VMAXPS     Z6, Z8, Z4
-	VMOVUPS    Z3, 1664(SI)
-	VMOVUPS    Z4, 1728(SI)
-	VMINPS     Z2, Z10, Z3
-	VMAXPS     Z2, Z10, Z2
-	VMOVUPS    Z3, 1792(SI)
-	VMOVUPS    Z2, 1856(SI)
-	VMINPS     Z1, Z0, Z2
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z2, 1920(SI)
-	VMOVUPS    Z0, 1984(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op45
-	JMP        block_done
+	SAMPLES_op45(SORT_PS)
 
 from46:
+
 op46:
-	VMOVUPS    64(SI), Z0
-	VMINPS     (SI), Z0, Z1
-	VMAXPS     (SI), Z0, Z0
-	VMOVUPS    Z1, (SI)
-	VMOVUPS    1024(SI), Z1
-	VMOVUPS    1088(SI), Z2
-	VMINPS     Z2, Z1, Z3
-	VMAXPS     Z2, Z1, Z1
-	VMOVUPS    128(SI), Z2
-	VMOVUPS    192(SI), Z4
-	VMINPS     Z4, Z2, Z5
-	VMAXPS     Z4, Z2, Z2
-	VMOVUPS    1152(SI), Z4
-	VMOVUPS    1216(SI), Z6
-	VMINPS     Z6, Z4, Z7
-	VMAXPS     Z6, Z4, Z4
-	VMOVUPS    256(SI), Z6
-	VMOVUPS    320(SI), Z8
-	VMINPS     Z8, Z6, Z9
-	VMAXPS     Z8, Z6, Z6
-	VMOVUPS    1280(SI), Z8
-	VMOVUPS    1344(SI), Z10
-	VMINPS     Z10, Z8, Z11
-	VMAXPS     Z10, Z8, Z8
-	VMOVUPS    384(SI), Z10
-	VMOVUPS    448(SI), Z12
-	VMINPS     Z12, Z10, Z13
-	VMAXPS     Z12, Z10, Z10
-	VMOVUPS    1408(SI), Z12
-	VMOVUPS    1472(SI), Z14
-	VMINPS     Z14, Z12, Z15
-	VMAXPS     Z14, Z12, Z12
-	VMOVUPS    512(SI), Z14
-	VMOVUPS    576(SI), Z16
-	VMINPS     Z16, Z14, Z17
-	VMAXPS     Z16, Z14, Z14
-	VMOVUPS    1536(SI), Z16
-	VMOVUPS    1600(SI), Z18
-	VMINPS     Z18, Z16, Z19
-	VMAXPS     Z18, Z16, Z16
-	VMOVUPS    640(SI), Z18
-	VMOVUPS    704(SI), Z20
-	VMINPS     Z20, Z18, Z21
-	VMAXPS     Z20, Z18, Z18
-	VMOVUPS    1664(SI), Z20
-	VMOVUPS    1728(SI), Z22
-	VMINPS     Z22, Z20, Z23
-	VMAXPS     Z22, Z20, Z20
-	VMOVUPS    768(SI), Z22
-	VMOVUPS    832(SI), Z24
-	VMINPS     Z24, Z22, Z25
-	VMAXPS     Z24, Z22, Z22
-	VMOVUPS    1792(SI), Z24
-	VMOVUPS    1856(SI), Z26
-	VMINPS     Z26, Z24, Z27
-	VMAXPS     Z26, Z24, Z24
-	VMOVUPS    896(SI), Z26
-	VMOVUPS    960(SI), Z28
-	VMINPS     Z28, Z26, Z29
-	VMAXPS     Z28, Z26, Z26
-	VMOVUPS    1920(SI), Z28
-	VMOVUPS    1984(SI), Z30
-	VMINPS     Z30, Z28, Z31
-	VMAXPS     Z30, Z28, Z28
-	VMINPS     (SI), Z5, Z30
-	VMAXPS     (SI), Z5, Z5
-	VMOVUPS    Z30, (SI)
-	VMINPS     Z7, Z3, Z30
-	VMAXPS     Z7, Z3, Z3
-	VMINPS     Z2, Z0, Z7
-	VMAXPS     Z2, Z0, Z0
-	VMINPS     Z4, Z1, Z2
-	VMAXPS     Z4, Z1, Z1
-	VMINPS     Z13, Z9, Z4
-	VMAXPS     Z13, Z9, Z9
-	VMINPS     Z15, Z11, Z13
-	VMAXPS     Z15, Z11, Z11
-	VMINPS     Z10, Z6, Z15
-	VMAXPS     Z10, Z6, Z6
-	VMINPS     Z12, Z8, Z10
-	VMAXPS     Z12, Z8, Z8
-	VMINPS     Z21, Z17, Z12
-	VMAXPS     Z21, Z17, Z17
-	VMINPS     Z23, Z19, Z21
-	VMAXPS     Z23, Z19, Z19
-	VMINPS     Z18, Z14, Z23
-	VMAXPS     Z18, Z14, Z14
-	VMINPS     Z20, Z16, Z18
-	VMAXPS     Z20, Z16, Z16
-	VMINPS     Z29, Z25, Z20
-	VMAXPS     Z29, Z25, Z25
-	VMINPS     Z31, Z27, Z29
-	VMAXPS     Z31, Z27, Z27
-	VMINPS     Z26, Z22, Z31
-	VMAXPS     Z26, Z22, Z22
-	VMINPS     Z28, Z24, Z26
-	VMAXPS     Z28, Z24, Z24
-	VMINPS     (SI), Z4, Z28
-	VMAXPS     (SI), Z4, Z4
-	VMOVUPS    Z28, (SI)
-	VMINPS     Z13, Z30, Z28
-	VMAXPS     Z13, Z30, Z13
-	VMINPS     Z15, Z7, Z30
-	VMAXPS     Z15, Z7, Z7
-	VMINPS     Z10, Z2, Z15
-	VMAXPS     Z10, Z2, Z2
-	VMINPS     Z9, Z5, Z10
-	VMAXPS     Z9, Z5, Z5
-	VMINPS     Z11, Z3, Z9
-	VMAXPS     Z11, Z3, Z3
-	VMINPS     Z6, Z0, Z11
-	VMAXPS     Z6, Z0, Z0
-	VMINPS     Z8, Z1, Z6
-	VMAXPS     Z8, Z1, Z1
-	VMINPS     Z20, Z12, Z8
-	VMAXPS     Z20, Z12, Z12
-	VMINPS     Z29, Z21, Z20
-	VMAXPS     Z29, Z21, Z21
-	VMINPS     Z31, Z23, Z29
-	VMAXPS     Z31, Z23, Z23
-	VMINPS     Z26, Z18, Z31
-	VMAXPS     Z26, Z18, Z18
-	VMINPS     Z25, Z17, Z26
-	VMAXPS     Z25, Z17, Z17
-	VMINPS     Z27, Z19, Z25
-	VMAXPS     Z27, Z19, Z19
-	VMINPS     Z22, Z14, Z27
-	VMAXPS     Z22, Z14, Z14
-	VMINPS     Z24, Z16, Z22
-	VMAXPS     Z24, Z16, Z16
-	VMINPS     (SI), Z8, Z24
-	VMAXPS     (SI), Z8, Z8
-	VMOVUPS    Z24, (SI)
-	VMINPS     Z20, Z28, Z24
-	VMAXPS     Z20, Z28, Z20
-	VMINPS     Z29, Z30, Z28
-	VMAXPS     Z29, Z30, Z29
-	VMINPS     Z31, Z15, Z30
-	VMAXPS     Z31, Z15, Z15
-	VMINPS     Z26, Z10, Z31
-	VMAXPS     Z26, Z10, Z10
-	VMINPS     Z25, Z9, Z26
-	VMAXPS     Z25, Z9, Z9
-	VMINPS     Z27, Z11, Z25
-	VMAXPS     Z27, Z11, Z11
-	VMINPS     Z22, Z6, Z27
-	VMAXPS     Z22, Z6, Z6
-	VMINPS     Z12, Z4, Z22
-	VMAXPS     Z12, Z4, Z4
-	VMINPS     Z21, Z13, Z12
-	VMAXPS     Z21, Z13, Z13
-	VMINPS     Z23, Z7, Z21
-	VMAXPS     Z23, Z7, Z7
-	VMINPS     Z18, Z2, Z23
-	VMAXPS     Z18, Z2, Z2
-	VMINPS     Z17, Z5, Z18
-	VMAXPS     Z17, Z5, Z5
-	VMINPS     Z19, Z3, Z17
-	VMAXPS     Z19, Z3, Z3
-	VMINPS     Z14, Z0, Z19
-	VMAXPS     Z14, Z0, Z0
-	VMINPS     Z16, Z1, Z14
-	VMAXPS     Z16, Z1, Z1
-	VMINPS     Z10, Z21, Z16
-	VMAXPS     Z10, Z21, Z10
-	VMINPS     Z9, Z23, Z21
-	VMAXPS     Z9, Z23, Z9
-	VMINPS     Z29, Z18, Z23
-	VMAXPS     Z29, Z18, Z18
-	VMINPS     Z15, Z17, Z29
-	VMAXPS     Z15, Z17, Z15
-	VMINPS     Z4, Z25, Z17
-	VMAXPS     Z4, Z25, Z4
-	VMINPS     Z13, Z27, Z25
-	VMAXPS     Z13, Z27, Z13
-	VMINPS     Z5, Z7, Z27
-	VMAXPS     Z5, Z7, Z5
-	VMINPS     Z3, Z2, Z7
-	VMAXPS     Z3, Z2, Z2
-	VMINPS     Z8, Z22, Z3
-	VMAXPS     Z8, Z22, Z8
-	VMINPS     Z20, Z12, Z22
-	VMAXPS     Z20, Z12, Z12
-	VMINPS     Z11, Z19, Z20
-	VMAXPS     Z11, Z19, Z11
-	VMINPS     Z6, Z14, Z19
-	VMAXPS     Z6, Z14, Z6
-	VMINPS     Z31, Z28, Z14
-	VMAXPS     Z31, Z28, Z28
-	VMINPS     Z26, Z30, Z31
-	VMAXPS     Z26, Z30, Z26
-	VMINPS     Z3, Z14, Z30
-	VMAXPS     Z3, Z14, Z3
-	VMINPS     Z22, Z31, Z14
-	VMAXPS     Z22, Z31, Z22
-	VMINPS     Z27, Z20, Z31
-	VMAXPS     Z27, Z20, Z20
-	VMINPS     Z7, Z19, Z27
-	VMAXPS     Z7, Z19, Z7
-	VMINPS     Z8, Z28, Z19
-	VMAXPS     Z8, Z28, Z8
-	VMINPS     Z12, Z26, Z28
-	VMAXPS     Z12, Z26, Z12
-	VMINPS     Z5, Z11, Z26
-	VMAXPS     Z5, Z11, Z5
-	VMINPS     Z2, Z6, Z11
-	VMAXPS     Z2, Z6, Z2
-	VMINPS     Z3, Z19, Z6
-	VMAXPS     Z3, Z19, Z3
-	VMINPS     Z22, Z28, Z19
-	VMAXPS     Z22, Z28, Z22
-	VMINPS     Z23, Z16, Z28
-	VMAXPS     Z23, Z16, Z16
-	VMINPS     Z29, Z21, Z23
-	VMAXPS     Z29, Z21, Z21
-	VMINPS     Z10, Z18, Z29
-	VMAXPS     Z10, Z18, Z10
-	VMINPS     Z9, Z15, Z18
-	VMAXPS     Z9, Z15, Z9
-	VMINPS     Z20, Z26, Z15
-	VMAXPS     Z20, Z26, Z20
-	VMINPS     Z7, Z11, Z26
-	VMAXPS     Z7, Z11, Z7
-	VMINPS     Z8, Z17, Z11
-	VMAXPS     Z8, Z17, Z8
-	VMINPS     Z12, Z25, Z17
-	VMAXPS     Z12, Z25, Z12
-	VMINPS     Z4, Z31, Z25
-	VMAXPS     Z4, Z31, Z4
-	VMINPS     Z13, Z27, Z31
-	VMAXPS     Z13, Z27, Z13
-	VMINPS     Z8, Z16, Z27
-	VMAXPS     Z8, Z16, Z8
-	VMINPS     Z12, Z21, Z16
-	VMAXPS     Z12, Z21, Z12
-	VMINPS     Z4, Z10, Z21
-	VMAXPS     Z4, Z10, Z4
-	VMINPS     Z13, Z9, Z10
-	VMAXPS     Z13, Z9, Z9
-	VMINPS     Z28, Z11, Z13
-	VMAXPS     Z28, Z11, Z11
-	VMINPS     Z23, Z17, Z28
-	VMAXPS     Z23, Z17, Z17
-	VMINPS     Z29, Z25, Z23
-	VMAXPS     Z29, Z25, Z25
-	VMINPS     Z18, Z31, Z29
-	VMAXPS     Z18, Z31, Z18
-	VMINPS     Z3, Z13, Z31
-	VMAXPS     Z3, Z13, Z3
-	VMINPS     Z22, Z28, Z13
-	VMAXPS     Z22, Z28, Z22
-	VMINPS     Z27, Z11, Z28
-	VMAXPS     Z27, Z11, Z11
-	VMINPS     Z16, Z17, Z27
-	VMAXPS     Z16, Z17, Z16
-	VMINPS     Z8, Z23, Z17
-	VMAXPS     Z8, Z23, Z8
-	VMINPS     Z12, Z29, Z23
-	VMAXPS     Z12, Z29, Z12
-	VMINPS     Z21, Z25, Z29
-	VMAXPS     Z21, Z25, Z21
-	VMINPS     Z10, Z18, Z25
-	VMAXPS     Z10, Z18, Z10
-	VMINPS     Z4, Z15, Z18
-	VMAXPS     Z4, Z15, Z4
-	VMINPS     Z9, Z26, Z15
-	VMAXPS     Z9, Z26, Z9
-	VMINPS     Z17, Z11, Z26
-	VMAXPS     Z17, Z11, Z11
-	VMINPS     Z23, Z16, Z17
-	VMAXPS     Z23, Z16, Z16
-	VMINPS     Z29, Z8, Z23
-	VMAXPS     Z29, Z8, Z8
-	VMINPS     Z25, Z12, Z29
-	VMAXPS     Z25, Z12, Z12
-	VMINPS     (SI), Z24, Z25
-	VMAXPS     (SI), Z24, Z24
-	VMOVUPS    Z25, (SI)
-	VMINPS     Z14, Z30, Z25
-	VMAXPS     Z14, Z30, Z14
-	VMINPS     Z19, Z6, Z30
-	VMAXPS     Z19, Z6, Z6
-	VMINPS     Z13, Z31, Z19
-	VMAXPS     Z13, Z31, Z13
-	VMINPS     Z22, Z3, Z31
-	VMAXPS     Z22, Z3, Z3
-	VMINPS     Z27, Z28, Z22
-	VMAXPS     Z27, Z28, Z27
-	VMINPS     Z17, Z26, Z28
-	VMAXPS     Z17, Z26, Z17
-	VMINPS     Z16, Z11, Z26
-	VMAXPS     Z16, Z11, Z11
-	VMINPS     Z29, Z23, Z16
-	VMAXPS     Z29, Z23, Z23
-	VMINPS     Z12, Z8, Z29
-	VMAXPS     Z12, Z8, Z8
-	VMINPS     Z10, Z21, Z12
-	VMAXPS     Z10, Z21, Z10
-	VMINPS     Z15, Z18, Z21
-	VMAXPS     Z15, Z18, Z15
-	VMINPS     Z9, Z4, Z18
-	VMAXPS     Z9, Z4, Z4
-	VMINPS     Z7, Z20, Z9
-	VMAXPS     Z7, Z20, Z7
-	VMINPS     Z2, Z5, Z20
-	VMAXPS     Z2, Z5, Z2
-	VMINPS     Z1, Z0, Z5
-	VMAXPS     Z1, Z0, Z0
-	VMOVUPS    Z0, 1984(SI)
-	VMINPS     Z24, Z16, Z0
-	VMAXPS     Z24, Z16, Z1
-	VMINPS     Z14, Z29, Z16
-	VMAXPS     Z14, Z29, Z14
-	VMINPS     Z6, Z12, Z24
-	VMAXPS     Z6, Z12, Z6
-	VMINPS     Z13, Z21, Z12
-	VMAXPS     Z13, Z21, Z13
-	VMINPS     Z3, Z18, Z21
-	VMAXPS     Z3, Z18, Z3
-	VMINPS     Z27, Z9, Z18
-	VMAXPS     Z27, Z9, Z9
-	VMINPS     Z17, Z20, Z27
-	VMAXPS     Z17, Z20, Z17
-	VMINPS     Z11, Z5, Z20
-	VMAXPS     Z11, Z5, Z5
-	VMINPS     Z0, Z31, Z11
-	VMAXPS     Z0, Z31, Z0
-	VMINPS     Z16, Z22, Z29
-	VMAXPS     Z16, Z22, Z16
-	VMINPS     Z24, Z28, Z22
-	VMAXPS     Z24, Z28, Z24
-	VMINPS     Z12, Z26, Z28
-	VMAXPS     Z12, Z26, Z12
-	VMINPS     Z1, Z21, Z26
-	VMAXPS     Z1, Z21, Z1
-	VMINPS     Z14, Z18, Z21
-	VMAXPS     Z14, Z18, Z14
-	VMINPS     Z6, Z27, Z18
-	VMAXPS     Z6, Z27, Z6
-	VMINPS     Z13, Z20, Z27
-	VMAXPS     Z13, Z20, Z13
-	VMINPS     Z23, Z3, Z20
-	VMAXPS     Z23, Z3, Z3
-	VMINPS     Z8, Z9, Z23
-	VMAXPS     Z8, Z9, Z8
-	VMINPS     Z10, Z17, Z9
-	VMAXPS     Z10, Z17, Z10
-	VMINPS     Z15, Z5, Z17
-	VMAXPS     Z15, Z5, Z5
-	VMINPS     Z11, Z30, Z15
-	VMAXPS     Z11, Z30, Z11
-	VMINPS     Z29, Z19, Z30
-	VMAXPS     Z29, Z19, Z19
-	VMINPS     Z0, Z22, Z29
-	VMAXPS     Z0, Z22, Z0
-	VMINPS     Z16, Z28, Z22
-	VMAXPS     Z16, Z28, Z16
-	VMINPS     Z26, Z24, Z28
-	VMAXPS     Z26, Z24, Z24
-	VMINPS     Z21, Z12, Z26
-	VMAXPS     Z21, Z12, Z12
-	VMINPS     Z1, Z18, Z21
-	VMAXPS     Z1, Z18, Z1
-	VMINPS     Z14, Z27, Z18
-	VMAXPS     Z14, Z27, Z14
-	VMINPS     Z20, Z6, Z27
-	VMAXPS     Z20, Z6, Z6
-	VMINPS     Z23, Z13, Z20
-	VMAXPS     Z23, Z13, Z13
-	VMINPS     Z3, Z9, Z23
-	VMAXPS     Z3, Z9, Z3
-	VMINPS     Z8, Z17, Z9
-	VMAXPS     Z8, Z17, Z8
-	VMINPS     Z4, Z10, Z17
-	VMAXPS     Z4, Z10, Z4
-	VMINPS     Z7, Z5, Z10
-	VMAXPS     Z7, Z5, Z5
-	VMINPS     Z15, Z25, Z7
-	VMAXPS     Z15, Z25, Z15
-	VMOVUPS    Z7, 64(SI)
-	VMOVUPS    Z15, 128(SI)
-	VMINPS     Z11, Z30, Z7
-	VMAXPS     Z11, Z30, Z11
-	VMOVUPS    Z7, 192(SI)
-	VMOVUPS    Z11, 256(SI)
-	VMINPS     Z29, Z19, Z7
-	VMAXPS     Z29, Z19, Z11
-	VMOVUPS    Z7, 320(SI)
-	VMOVUPS    Z11, 384(SI)
-	VMINPS     Z0, Z22, Z7
-	VMAXPS     Z0, Z22, Z0
-	VMOVUPS    Z7, 448(SI)
-	VMOVUPS    Z0, 512(SI)
-	VMINPS     Z28, Z16, Z0
-	VMAXPS     Z28, Z16, Z7
-	VMOVUPS    Z0, 576(SI)
-	VMOVUPS    Z7, 640(SI)
-	VMINPS     Z24, Z26, Z0
-	VMAXPS     Z24, Z26, Z7
-	VMOVUPS    Z0, 704(SI)
-	VMOVUPS    Z7, 768(SI)
-	VMINPS     Z21, Z12, Z0
-	VMAXPS     Z21, Z12, Z7
-	VMOVUPS    Z0, 832(SI)
-	VMOVUPS    Z7, 896(SI)
-	VMINPS     Z1, Z18, Z0
-	VMAXPS     Z1, Z18, Z1
-	VMOVUPS    Z0, 960(SI)
-	VMOVUPS    Z1, 1024(SI)
-	VMINPS     Z27, Z14, Z0
-	VMAXPS     Z27, Z14, Z1
-	VMOVUPS    Z0, 1088(SI)
-	VMOVUPS    Z1, 1152(SI)
-	VMINPS     Z6, Z20, Z0
-	VMAXPS     Z6, Z20, Z1
-	VMOVUPS    Z0, 1216(SI)
-	VMOVUPS    Z1, 1280(SI)
-	VMINPS     Z23, Z13, Z0
-	VMAXPS     Z23, Z13, Z1
-	VMOVUPS    Z0, 1344(SI)
-	VMOVUPS    Z1, 1408(SI)
-	VMINPS     Z3, Z9, Z0
-	VMAXPS     Z3, Z9, Z1
-	VMOVUPS    Z0, 1472(SI)
-	VMOVUPS    Z1, 1536(SI)
-	VMINPS     Z17, Z8, Z0
-	VMAXPS     Z17, Z8, Z1
-	VMOVUPS    Z0, 1600(SI)
-	VMOVUPS    Z1, 1664(SI)
-	VMINPS     Z4, Z10, Z0
-	VMAXPS     Z4, Z10, Z1
-	VMOVUPS    Z0, 1728(SI)
-	VMOVUPS    Z1, 1792(SI)
-	VMINPS     Z2, Z5, Z0
-	VMAXPS     Z2, Z5, Z1
-	VMOVUPS    Z0, 1856(SI)
-	VMOVUPS    Z1, 1920(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op46
+	SAMPLES_op46(SORT_PS)
 
 block_done:
-	MOVQ    16(AX), R9
+	MOVQ 16(AX), R9
 	MOVLQSX 28(DX), R13
-	ADDQ    R13, SI
+	ADDQ R13, SI
 	MOVLQSX 32(DX), R13
-	ADDQ    R13, DI
-	SUBQ    $+1, R9
-	MOVQ    R9, 16(AX)
-	CMPQ    R9, $+0
-	JGT     block
-	ADDQ    $+36, DX
-	JMP     step
+	ADDQ R13, DI
+	SUBQ $+1, R9
+	MOVQ R9, 16(AX)
+	CMPQ R9, $+0
+	JGT block
+	ADDQ $+36, DX
+	JMP step
 
 sorted:
-	MOVQ         AX, DX
-	MOVQ         k+24(FP), BX
-	MOVQ         k+24(FP), SI
-	ADDQ         $+128, DX
-	SUBQ         $+1, BX
-	SHLQ         $0x06, BX
-	ADDQ         DX, BX
-	SHRQ         $0x01, SI
-	VBROADCASTSD c64_7fffffffffffffff<>+0(SB), Z0
-	VBROADCASTSD c64_4000000000000000<>+0(SB), Z1
-	MOVQ         top+72(FP), DI
-	MOVQ         DI, 16(AX)
-	VBROADCASTSD 16(AX), Z2
-	MOVQ         24(AX), DI
-	VMOVUPS      (DI), Z3
-	VPXORD       Z4, Z4, Z4
-	VPXORD       Z5, Z5, Z5
-	VMOVUPS      64(DI), Z6
-	VPXORD       Z7, Z7, Z7
-	VPXORD       Z8, Z8, Z8
+	SAMPLES_sorted()
+	VMOVUPS 64(DI), Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
 
 pairs:
-	VCVTPS2PD   (DX), Z9
-	VCVTPS2PD   (BX), Z10
-	VSUBPD      Z9, Z10, Z11
+	VCVTPS2PD (DX), Z9
+	VCVTPS2PD (BX), Z10
+	VSUBPD Z9, Z10, Z11
 	VFMADD231PD Z11, Z2, Z5
-	VSUBPD      Z3, Z9, Z9
-	VPANDD      Z0, Z9, Z9
-	VSUBPD      Z3, Z10, Z10
-	VPANDD      Z0, Z10, Z10
-	VADDPD      Z10, Z9, Z9
-	VADDPD      Z9, Z4, Z4
-	VCVTPS2PD   32(DX), Z9
-	VCVTPS2PD   32(BX), Z10
-	VSUBPD      Z9, Z10, Z11
+	VSUBPD Z3, Z9, Z9
+	VPANDD Z0, Z9, Z9
+	VSUBPD Z3, Z10, Z10
+	VPANDD Z0, Z10, Z10
+	VADDPD Z10, Z9, Z9
+	VADDPD Z9, Z4, Z4
+	VCVTPS2PD 32(DX), Z9
+	VCVTPS2PD 32(BX), Z10
+	VSUBPD Z9, Z10, Z11
 	VFMADD231PD Z11, Z2, Z8
-	VSUBPD      Z6, Z9, Z9
-	VPANDD      Z0, Z9, Z9
-	VSUBPD      Z6, Z10, Z10
-	VPANDD      Z0, Z10, Z10
-	VADDPD      Z10, Z9, Z9
-	VADDPD      Z9, Z7, Z7
-	PREFETCHT0  (CX)
-	ADDQ        $+64, CX
-	VSUBPD      Z1, Z2, Z2
-	ADDQ        $+64, DX
-	SUBQ        $+64, BX
-	SUBQ        $+1, SI
-	CMPQ        SI, $+0
-	JGT         pairs
-	MOVQ        k+24(FP), CX
-	ANDQ        $+1, CX
-	TESTQ       CX, CX
-	JEQ         even
-	VCVTPS2PD   (DX), Z1
-	VSUBPD      Z3, Z1, Z1
-	VPANDD      Z0, Z1, Z1
-	VADDPD      Z1, Z4, Z4
-	VCVTPS2PD   32(DX), Z1
-	VSUBPD      Z6, Z1, Z1
-	VPANDD      Z0, Z1, Z0
-	VADDPD      Z0, Z7, Z7
+	VSUBPD Z6, Z9, Z9
+	VPANDD Z0, Z9, Z9
+	VSUBPD Z6, Z10, Z10
+	VPANDD Z0, Z10, Z10
+	VADDPD Z10, Z9, Z9
+	VADDPD Z9, Z7, Z7
+	SAMPLES_pairs()
+	VCVTPS2PD (DX), Z1
+	VSUBPD Z3, Z1, Z1
+	VPANDD Z0, Z1, Z1
+	VADDPD Z1, Z4, Z4
+	VCVTPS2PD 32(DX), Z1
+	VSUBPD Z6, Z1, Z1
+	VPANDD Z0, Z1, Z0
+	VADDPD Z0, Z7, Z7
 
 even:
-	VPXORD       Z0, Z0, Z0
+	VPXORD Z0, Z0, Z0
 	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z1
-	VCVTPS2PD    64(AX), Z2
-	VFMADD231PD  Z0, Z3, Z2
-	VCMPPD       $0x03, Z2, Z2, K1
-	VMOVUPD      Z1, K1, Z4
-	VMOVUPD      Z1, K1, Z5
-	VCVTPS2PD    96(AX), Z2
-	VFMADD231PD  Z0, Z6, Z2
-	VCMPPD       $0x03, Z2, Z2, K1
-	VMOVUPD      Z1, K1, Z7
-	VMOVUPD      Z1, K1, Z8
-	MOVQ         24(AX), CX
-	ADDQ         $+128, CX
-	MOVQ         CX, 24(AX)
-	MOVQ         32(AX), CX
-	VMOVUPS      Z4, (CX)
-	VMOVUPS      Z7, 64(CX)
-	ADDQ         $+128, CX
-	MOVQ         CX, 32(AX)
-	MOVQ         40(AX), CX
-	VMOVUPS      Z5, (CX)
-	VMOVUPS      Z8, 64(CX)
-	ADDQ         $+128, CX
-	MOVQ         CX, 40(AX)
-	MOVQ         (AX), CX
-	MOVQ         8(AX), DX
-	MOVQ         stride+32(FP), BX
-	SHLQ         $0x06, BX
-	ADDQ         BX, CX
-	SUBQ         $+16, DX
-	MOVQ         CX, (AX)
-	MOVQ         DX, 8(AX)
-	CMPQ         DX, $+0
-	JGT          tile
-	VZEROUPPER
-	RET
+	VCVTPS2PD 64(AX), Z2
+	VFMADD231PD Z0, Z3, Z2
+	VCMPPD $0x03, Z2, Z2, K1
+	VMOVUPD Z1, K1, Z4
+	VMOVUPD Z1, K1, Z5
+	VCVTPS2PD 96(AX), Z2
+	VFMADD231PD Z0, Z6, Z2
+	VCMPPD $0x03, Z2, Z2, K1
+	VMOVUPD Z1, K1, Z7
+	VMOVUPD Z1, K1, Z8
+	MOVQ 24(AX), CX
+	ADDQ $+128, CX
+	MOVQ CX, 24(AX)
+	MOVQ 32(AX), CX
+	VMOVUPS Z4, (CX)
+	VMOVUPS Z7, 64(CX)
+	ADDQ $+128, CX
+	MOVQ CX, 32(AX)
+	MOVQ 40(AX), CX
+	VMOVUPS Z5, (CX)
+	VMOVUPS Z8, 64(CX)
+	ADDQ $+128, CX
+	MOVQ CX, 40(AX)
+	SAMPLES_even($+16)
 
 // func SampleSpreadF64(w *float64, x *float64, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64)
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·SampleSpreadF64(SB), NOSPLIT, $0-80
-	MOVQ w+0(FP), AX
-	ADDQ $+63, AX
-	ANDQ $-64, AX
-	MOVQ x+8(FP), CX
-	MOVQ CX, (AX)
-	MOVQ rows+16(FP), CX
-	MOVQ CX, 8(AX)
-	MOVQ y+48(FP), CX
-	MOVQ CX, 24(AX)
-	MOVQ abs+56(FP), CX
-	MOVQ CX, 32(AX)
-	MOVQ spread+64(FP), CX
-	MOVQ CX, 40(AX)
+	SAMPLES_start_5()
 
 tile:
-	MOVQ   (AX), CX
-	MOVQ   stride+32(FP), DX
-	SHLQ   $0x06, DX
-	ADDQ   DX, CX
-	MOVQ   8(AX), DX
-	CMPQ   DX, $+8
-	JLT    fetch_fewer
-	MOVQ   (AX), DX
-	MOVQ   stride+32(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   AX, SI
-	MOVQ   k+24(FP), DI
+	MOVQ (AX), CX
+	MOVQ stride+32(FP), DX
+	SHLQ $0x06, DX
+	ADDQ DX, CX
+	MOVQ 8(AX), DX
+	CMPQ DX, $+8
+	JLT fetch_fewer
+	MOVQ (AX), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x03, BX
+	MOVQ AX, SI
+	MOVQ k+24(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
-	MOVQ   BX, R8
-	SHLQ   $0x01, R8
+	MOVQ BX, R8
+	SHLQ $0x01, R8
 
 fetch_many:
-	MOVQ            DX, R9
+	MOVQ DX, R9
 	VBROADCASTF32X4 (R9), Z3
 	VBROADCASTF32X4 (R9)(BX*1), Z4
-	ADDQ            R8, R9
-	VINSERTF32X4    $0x01, (R9), Z3, Z3
-	VINSERTF32X4    $0x01, (R9)(BX*1), Z4, Z4
-	ADDQ            R8, R9
-	VINSERTF32X4    $0x02, (R9), Z3, Z3
-	VINSERTF32X4    $0x02, (R9)(BX*1), Z4, Z4
-	ADDQ            R8, R9
-	VINSERTF32X4    $0x03, (R9), Z3, Z3
-	VINSERTF32X4    $0x03, (R9)(BX*1), Z4, Z4
-	VUNPCKLPD       Z4, Z3, Z5
-	VUNPCKHPD       Z4, Z3, Z3
-	VFMADD231PD     Z0, Z5, Z1
-	PREFETCHT0      (CX)
-	ADDQ            $+64, CX
-	VMOVUPS         Z5, 128(SI)
-	VFMADD231PD     Z0, Z3, Z2
-	VMOVUPS         Z3, 192(SI)
-	ADDQ            $+16, DX
-	ADDQ            $+128, SI
-	SUBQ            $+2, DI
-	CMPQ            DI, $+2
-	JGE             fetch_many
-	TESTQ           DI, DI
-	JEQ             fetch_end
-	SUBQ            $+2, DI
-	SHLQ            $0x03, DI
-	ADDQ            DI, DX
-	SHLQ            $0x03, DI
-	ADDQ            DI, SI
-	MOVQ            $+2, DI
-	JMP             fetch_many
+	ADDQ R8, R9
+	VINSERTF32X4 $0x01, (R9), Z3, Z3
+	VINSERTF32X4 $0x01, (R9)(BX*1), Z4, Z4
+	ADDQ R8, R9
+	VINSERTF32X4 $0x02, (R9), Z3, Z3
+	VINSERTF32X4 $0x02, (R9)(BX*1), Z4, Z4
+	ADDQ R8, R9
+	VINSERTF32X4 $0x03, (R9), Z3, Z3
+	VINSERTF32X4 $0x03, (R9)(BX*1), Z4, Z4
+	VUNPCKLPD Z4, Z3, Z5
+	VUNPCKHPD Z4, Z3, Z3
+	VFMADD231PD Z0, Z5, Z1
+	PREFETCHT0 (CX)
+	ADDQ $+64, CX
+	VMOVUPS Z5, 128(SI)
+	VFMADD231PD Z0, Z3, Z2
+	VMOVUPS Z3, 192(SI)
+	ADDQ $+16, DX
+	ADDQ $+128, SI
+	SUBQ $+2, DI
+	CMPQ DI, $+2
+	JGE fetch_many
+	TESTQ DI, DI
+	JEQ fetch_end
+	SUBQ $+2, DI
+	SHLQ $0x03, DI
+	ADDQ DI, DX
+	SHLQ $0x03, DI
+	ADDQ DI, SI
+	MOVQ $+2, DI
+	JMP fetch_many
 
 fetch_end:
-	VADDPD  Z2, Z1, Z0
+	VADDPD Z2, Z1, Z0
 	VMOVUPS Z0, 64(AX)
-	JMP     fetch_done
+	JMP fetch_done
 
 fetch_fewer:
-	MOVQ   (AX), DX
-	MOVQ   stride+32(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   AX, SI
-	MOVQ   k+24(FP), DI
-	MOVQ   8(AX), R8
-	SUBQ   $+1, R8
-	IMULQ  BX, R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
+	SAMPLES_fetch_fewer($0x03)
 
 fetch_fewer_many:
-	MOVQ            DX, R9
+	MOVQ DX, R9
 	VBROADCASTF32X4 (R9), Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
 	VBROADCASTF32X4 (R9), Z4
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x01, (R9), Z3, Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x01, (R9), Z4, Z4
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x02, (R9), Z3, Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x02, (R9), Z4, Z4
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x03, (R9), Z3, Z3
-	ADDQ            BX, R9
-	CMPQ            R8, R9
-	CMOVQLT         R8, R9
-	VINSERTF32X4    $0x03, (R9), Z4, Z4
-	VUNPCKLPD       Z4, Z3, Z5
-	VUNPCKHPD       Z4, Z3, Z3
-	VFMADD231PD     Z0, Z5, Z1
-	PREFETCHT0      (CX)
-	ADDQ            $+64, CX
-	VMOVUPS         Z5, 128(SI)
-	VFMADD231PD     Z0, Z3, Z2
-	VMOVUPS         Z3, 192(SI)
-	ADDQ            $+16, DX
-	ADDQ            $+16, R8
-	ADDQ            $+128, SI
-	SUBQ            $+2, DI
-	CMPQ            DI, $+2
-	JGE             fetch_fewer_many
-	TESTQ           DI, DI
-	JEQ             fetch_fewer_end
-	SUBQ            $+2, DI
-	SHLQ            $0x03, DI
-	ADDQ            DI, DX
-	ADDQ            DI, R8
-	SHLQ            $0x03, DI
-	ADDQ            DI, SI
-	MOVQ            $+2, DI
-	JMP             fetch_fewer_many
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x01, (R9), Z3, Z3
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x01, (R9), Z4, Z4
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x02, (R9), Z3, Z3
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x02, (R9), Z4, Z4
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x03, (R9), Z3, Z3
+	ADDQ BX, R9
+	CMPQ R8, R9
+	CMOVQLT R8, R9
+	VINSERTF32X4 $0x03, (R9), Z4, Z4
+	VUNPCKLPD Z4, Z3, Z5
+	VUNPCKHPD Z4, Z3, Z3
+	VFMADD231PD Z0, Z5, Z1
+	PREFETCHT0 (CX)
+	ADDQ $+64, CX
+	VMOVUPS Z5, 128(SI)
+	VFMADD231PD Z0, Z3, Z2
+	VMOVUPS Z3, 192(SI)
+	ADDQ $+16, DX
+	ADDQ $+16, R8
+	ADDQ $+128, SI
+	SUBQ $+2, DI
+	CMPQ DI, $+2
+	JGE fetch_fewer_many
+	TESTQ DI, DI
+	JEQ fetch_fewer_end
+	SUBQ $+2, DI
+	SHLQ $0x03, DI
+	ADDQ DI, DX
+	ADDQ DI, R8
+	SHLQ $0x03, DI
+	ADDQ DI, SI
+	MOVQ $+2, DI
+	JMP fetch_fewer_many
 
 fetch_fewer_end:
-	VADDPD  Z2, Z1, Z0
+	VADDPD Z2, Z1, Z0
 	VMOVUPS Z0, 64(AX)
 
 fetch_done:
 	MOVQ steps+40(FP), DX
 
 step:
-	MOVLQSX (DX), BX
-	TESTQ   BX, BX
-	JEQ     sorted
-	MOVQ    AX, BX
-	ADDQ    $+128, BX
-	MOVLQSX 8(DX), SI
-	MOVLQSX 12(DX), DI
-	ADDQ    BX, SI
-	ADDQ    BX, DI
-	MOVLQSX 24(DX), BX
-	MOVQ    BX, 16(AX)
-	MOVLQSX 20(DX), BX
-	MOVLQSX 16(DX), R8
-	MOVQ    R8, R9
-	ADDQ    R9, R9
-	MOVQ    R8, R10
-	ADDQ    R9, R10
-	MOVQ    R10, R11
-	ADDQ    R9, R11
-	MOVQ    R11, R12
-	ADDQ    R9, R12
+	SAMPLES_step()
 
 block:
-	MOVLQSX 4(DX), R9
-	MOVLQSX (DX), R13
-	CMPQ    R13, $+24
-	JGE     from24
-	CMPQ    R13, $+13
-	JGE     from13
-	CMPQ    R13, $+7
-	JGE     from7
-	CMPQ    R13, $+4
-	JGE     from4
-	CMPQ    R13, $+3
-	JGE     from3
+	SAMPLES_block()
 
 op2:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, (SI)
-	VMOVUPS    Z0, 64(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op2
-	JMP        block_done
+	SAMPLES_op2(SORT_PD)
 
 from3:
+
 op3:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMINPD     Z1, Z2, Z3
-	VMAXPD     Z1, Z2, Z1
-	VMOVUPS    Z3, (SI)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, 64(SI)
-	VMOVUPS    Z0, 128(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op3
-	JMP        block_done
+	SAMPLES_op3(SORT_PD)
 
 from4:
 	CMPQ R13, $+5
-	JGE  from5
+	JGE from5
 
 op4:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMINPD     Z4, Z2, Z3
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)
-	VMINPD     Z1, Z0, Z3
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z0, 192(SI)
-	VMINPD     Z2, Z3, Z0
-	VMAXPD     Z2, Z3, Z1
-	VMOVUPS    Z0, 64(SI)
-	VMOVUPS    Z1, 128(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op4
-	JMP        block_done
+	SAMPLES_op4(SORT_PD)
 
 from5:
 	CMPQ R13, $+6
-	JGE  from6
+	JGE from6
 
 op5:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMINPD     Z4, Z2, Z3
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    256(SI), Z1
-	VMINPD     Z1, Z3, Z5
-	VMAXPD     Z1, Z3, Z1
-	VMOVUPS    Z5, (SI)
-	VMINPD     Z2, Z4, Z3
-	VMAXPD     Z2, Z4, Z2
-	VMINPD     Z1, Z3, Z4
-	VMAXPD     Z1, Z3, Z1
-	VMOVUPS    Z4, 64(SI)
-	VMINPD     Z1, Z2, Z3
-	VMAXPD     Z1, Z2, Z1
-	VMOVUPS    Z3, 128(SI)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, 192(SI)
-	VMOVUPS    Z0, 256(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op5
-	JMP        block_done
+	SAMPLES_op5(SORT_PD)
 
 from6:
+
 op6:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z4, Z2, Z5
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMINPD     Z6, Z5, Z1
-	VMAXPD     Z6, Z5, Z5
-	VMOVUPS    Z1, (SI)
-	VMINPD     Z3, Z4, Z1
-	VMAXPD     Z3, Z4, Z3
-	VMINPD     Z2, Z1, Z4
-	VMAXPD     Z2, Z1, Z1
-	VMINPD     Z5, Z4, Z2
-	VMAXPD     Z5, Z4, Z4
-	VMOVUPS    Z2, 64(SI)
-	VMINPD     Z4, Z1, Z2
-	VMAXPD     Z4, Z1, Z1
-	VMOVUPS    Z2, 128(SI)
-	VMINPD     Z3, Z0, Z2
-	VMAXPD     Z3, Z0, Z0
-	VMOVUPS    Z0, 320(SI)
-	VMINPD     Z1, Z2, Z0
-	VMAXPD     Z1, Z2, Z1
-	VMOVUPS    Z0, 192(SI)
-	VMOVUPS    Z1, 256(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op6
-	JMP        block_done
+	SAMPLES_op6(SORT_PD)
 
 from7:
 	CMPQ R13, $+10
-	JGE  from10
+	JGE from10
 	CMPQ R13, $+8
-	JGE  from8
+	JGE from8
 
 op7:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z4, Z2, Z5
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    384(SI), Z1
-	VMINPD     Z1, Z6, Z7
-	VMAXPD     Z1, Z6, Z1
-	VMINPD     Z7, Z5, Z6
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    Z6, (SI)
-	VMINPD     Z3, Z4, Z6
-	VMAXPD     Z3, Z4, Z3
-	VMINPD     Z1, Z2, Z4
-	VMAXPD     Z1, Z2, Z1
-	VMINPD     Z4, Z6, Z2
-	VMAXPD     Z4, Z6, Z4
-	VMINPD     Z5, Z2, Z6
-	VMAXPD     Z5, Z2, Z2
-	VMOVUPS    Z6, 64(SI)
-	VMINPD     Z2, Z4, Z5
-	VMAXPD     Z2, Z4, Z2
-	VMOVUPS    Z5, 128(SI)
-	VMINPD     Z1, Z3, Z4
-	VMAXPD     Z1, Z3, Z1
-	VMINPD     Z4, Z0, Z3
-	VMAXPD     Z4, Z0, Z0
-	VMINPD     Z2, Z3, Z4
-	VMAXPD     Z2, Z3, Z2
-	VMOVUPS    Z4, 192(SI)
-	VMOVUPS    Z2, 256(SI)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, 320(SI)
-	VMOVUPS    Z0, 384(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op7
-	JMP        block_done
+	SAMPLES_op7(SORT_PD)
 
 from8:
 	CMPQ R13, $+9
-	JGE  from9
+	JGE from9
 
 op8:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMINPD     Z4, Z2, Z7
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMINPD     Z8, Z6, Z1
-	VMAXPD     Z8, Z6, Z6
-	VMINPD     Z5, Z3, Z8
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z1, Z7, Z5
-	VMAXPD     Z1, Z7, Z1
-	VMOVUPS    Z5, (SI)
-	VMINPD     Z8, Z4, Z5
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z6, Z2, Z7
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z3, Z0, Z6
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z7, Z5, Z3
-	VMAXPD     Z7, Z5, Z5
-	VMINPD     Z1, Z3, Z7
-	VMAXPD     Z1, Z3, Z1
-	VMOVUPS    Z7, 64(SI)
-	VMINPD     Z1, Z5, Z3
-	VMAXPD     Z1, Z5, Z1
-	VMOVUPS    Z3, 128(SI)
-	VMINPD     Z2, Z4, Z3
-	VMAXPD     Z2, Z4, Z2
-	VMINPD     Z3, Z6, Z4
-	VMAXPD     Z3, Z6, Z3
-	VMINPD     Z1, Z4, Z5
-	VMAXPD     Z1, Z4, Z1
-	VMOVUPS    Z5, 192(SI)
-	VMOVUPS    Z1, 256(SI)
-	VMINPD     Z2, Z3, Z1
-	VMAXPD     Z2, Z3, Z2
-	VMOVUPS    Z1, 320(SI)
-	VMINPD     Z0, Z2, Z1
-	VMAXPD     Z0, Z2, Z0
-	VMOVUPS    Z1, 384(SI)
-	VMOVUPS    Z0, 448(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op8
-	JMP        block_done
+	SAMPLES_op8(SORT_PD)
 
 from9:
+
 op9:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMINPD     Z4, Z2, Z7
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMINPD     Z8, Z6, Z1
-	VMAXPD     Z8, Z6, Z6
-	VMINPD     Z5, Z3, Z8
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z1, Z7, Z5
-	VMAXPD     Z1, Z7, Z1
-	VMINPD     Z8, Z4, Z7
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z6, Z2, Z8
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z3, Z0, Z6
-	VMAXPD     Z3, Z0, Z0
-	VMOVUPS    512(SI), Z3
-	VMINPD     Z3, Z5, Z9
-	VMAXPD     Z3, Z5, Z3
-	VMOVUPS    Z9, (SI)
-	VMINPD     Z3, Z1, Z5
-	VMAXPD     Z3, Z1, Z1
-	VMINPD     Z8, Z7, Z3
-	VMAXPD     Z8, Z7, Z7
-	VMINPD     Z5, Z3, Z8
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    Z8, 64(SI)
-	VMINPD     Z1, Z7, Z5
-	VMAXPD     Z1, Z7, Z1
-	VMINPD     Z3, Z5, Z7
-	VMAXPD     Z3, Z5, Z3
-	VMOVUPS    Z7, 128(SI)
-	VMINPD     Z2, Z4, Z5
-	VMAXPD     Z2, Z4, Z2
-	VMINPD     Z1, Z6, Z4
-	VMAXPD     Z1, Z6, Z1
-	VMINPD     Z1, Z2, Z6
-	VMAXPD     Z1, Z2, Z1
-	VMINPD     Z5, Z4, Z2
-	VMAXPD     Z5, Z4, Z4
-	VMINPD     Z3, Z2, Z5
-	VMAXPD     Z3, Z2, Z2
-	VMOVUPS    Z5, 192(SI)
-	VMOVUPS    Z2, 256(SI)
-	VMINPD     Z6, Z4, Z2
-	VMAXPD     Z6, Z4, Z3
-	VMOVUPS    Z2, 320(SI)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z0, 512(SI)
-	VMINPD     Z2, Z3, Z0
-	VMAXPD     Z2, Z3, Z1
-	VMOVUPS    Z0, 384(SI)
-	VMOVUPS    Z1, 448(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op9
-	JMP        block_done
+	SAMPLES_op9(SORT_PD)
 
 from10:
 	CMPQ R13, $+11
-	JGE  from11
+	JGE from11
 
 op10:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMINPD     Z4, Z2, Z9
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMINPD     Z8, Z6, Z1
-	VMAXPD     Z8, Z6, Z6
-	VMINPD     Z5, Z3, Z8
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z1, Z9, Z5
-	VMAXPD     Z1, Z9, Z1
-	VMINPD     Z8, Z4, Z9
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z6, Z2, Z8
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z3, Z0, Z6
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z10, Z5, Z3
-	VMAXPD     Z10, Z5, Z5
-	VMOVUPS    Z3, (SI)
-	VMINPD     Z7, Z9, Z3
-	VMAXPD     Z7, Z9, Z7
-	VMINPD     Z7, Z2, Z9
-	VMAXPD     Z7, Z2, Z2
-	VMINPD     Z5, Z1, Z7
-	VMAXPD     Z5, Z1, Z1
-	VMINPD     Z8, Z3, Z5
-	VMAXPD     Z8, Z3, Z3
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    Z8, 64(SI)
-	VMINPD     Z1, Z3, Z7
-	VMAXPD     Z1, Z3, Z1
-	VMINPD     Z5, Z7, Z3
-	VMAXPD     Z5, Z7, Z5
-	VMOVUPS    Z3, 128(SI)
-	VMINPD     Z9, Z4, Z3
-	VMAXPD     Z9, Z4, Z4
-	VMINPD     Z1, Z6, Z7
-	VMAXPD     Z1, Z6, Z1
-	VMINPD     Z1, Z4, Z6
-	VMAXPD     Z1, Z4, Z1
-	VMINPD     Z3, Z7, Z4
-	VMAXPD     Z3, Z7, Z3
-	VMINPD     Z2, Z0, Z7
-	VMAXPD     Z2, Z0, Z0
-	VMINPD     Z5, Z4, Z2
-	VMAXPD     Z5, Z4, Z4
-	VMOVUPS    Z2, 192(SI)
-	VMOVUPS    Z4, 256(SI)
-	VMINPD     Z6, Z3, Z2
-	VMAXPD     Z6, Z3, Z3
-	VMOVUPS    Z2, 320(SI)
-	VMINPD     Z1, Z7, Z2
-	VMAXPD     Z1, Z7, Z1
-	VMINPD     Z2, Z3, Z4
-	VMAXPD     Z2, Z3, Z2
-	VMOVUPS    Z4, 384(SI)
-	VMOVUPS    Z2, 448(SI)
-	VMINPD     Z0, Z1, Z2
-	VMAXPD     Z0, Z1, Z0
-	VMOVUPS    Z2, 512(SI)
-	VMOVUPS    Z0, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op10
-	JMP        block_done
+	SAMPLES_op10(SORT_PD)
 
 from11:
 	CMPQ R13, $+12
-	JGE  from12
+	JGE from12
 
 op11:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMINPD     Z4, Z2, Z9
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMINPD     Z8, Z6, Z1
-	VMAXPD     Z8, Z6, Z6
-	VMINPD     Z5, Z3, Z8
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    640(SI), Z5
-	VMINPD     Z5, Z10, Z11
-	VMAXPD     Z5, Z10, Z5
-	VMINPD     Z1, Z9, Z10
-	VMAXPD     Z1, Z9, Z1
-	VMINPD     Z8, Z4, Z9
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z6, Z2, Z8
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z3, Z0, Z6
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z11, Z10, Z3
-	VMAXPD     Z11, Z10, Z10
-	VMOVUPS    Z3, (SI)
-	VMINPD     Z7, Z9, Z3
-	VMAXPD     Z7, Z9, Z7
-	VMINPD     Z5, Z8, Z9
-	VMAXPD     Z5, Z8, Z5
-	VMINPD     Z5, Z4, Z8
-	VMAXPD     Z5, Z4, Z4
-	VMINPD     Z7, Z2, Z5
-	VMAXPD     Z7, Z2, Z2
-	VMINPD     Z10, Z1, Z7
-	VMAXPD     Z10, Z1, Z1
-	VMINPD     Z9, Z3, Z10
-	VMAXPD     Z9, Z3, Z3
-	VMINPD     Z7, Z10, Z9
-	VMAXPD     Z7, Z10, Z7
-	VMOVUPS    Z9, 64(SI)
-	VMINPD     Z1, Z3, Z9
-	VMAXPD     Z1, Z3, Z1
-	VMINPD     Z7, Z9, Z3
-	VMAXPD     Z7, Z9, Z7
-	VMOVUPS    Z3, 128(SI)
-	VMINPD     Z5, Z8, Z3
-	VMAXPD     Z5, Z8, Z5
-	VMINPD     Z4, Z2, Z8
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z6, Z4
-	VMAXPD     Z1, Z6, Z1
-	VMINPD     Z1, Z5, Z6
-	VMAXPD     Z1, Z5, Z1
-	VMINPD     Z3, Z4, Z5
-	VMAXPD     Z3, Z4, Z3
-	VMINPD     Z8, Z0, Z4
-	VMAXPD     Z8, Z0, Z0
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    Z8, 192(SI)
-	VMOVUPS    Z5, 256(SI)
-	VMINPD     Z6, Z3, Z5
-	VMAXPD     Z6, Z3, Z3
-	VMOVUPS    Z5, 320(SI)
-	VMINPD     Z1, Z4, Z5
-	VMAXPD     Z1, Z4, Z1
-	VMINPD     Z2, Z0, Z4
-	VMAXPD     Z2, Z0, Z0
-	VMOVUPS    Z0, 640(SI)
-	VMINPD     Z5, Z3, Z0
-	VMAXPD     Z5, Z3, Z2
-	VMOVUPS    Z0, 384(SI)
-	VMOVUPS    Z2, 448(SI)
-	VMINPD     Z4, Z1, Z0
-	VMAXPD     Z4, Z1, Z1
-	VMOVUPS    Z0, 512(SI)
-	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op11
-	JMP        block_done
+	SAMPLES_op11(SORT_PD)
 
 from12:
+
 op12:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    640(SI), Z9
-	VMOVUPS    704(SI), Z11
-	VMINPD     Z11, Z9, Z12
-	VMAXPD     Z11, Z9, Z9
-	VMINPD     Z4, Z2, Z11
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMINPD     Z8, Z6, Z1
-	VMAXPD     Z8, Z6, Z6
-	VMINPD     Z5, Z3, Z8
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z12, Z10, Z5
-	VMAXPD     Z12, Z10, Z10
-	VMINPD     Z9, Z7, Z12
-	VMAXPD     Z9, Z7, Z7
-	VMINPD     Z1, Z11, Z9
-	VMAXPD     Z1, Z11, Z1
-	VMINPD     Z8, Z4, Z11
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z6, Z2, Z8
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z3, Z0, Z6
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z5, Z9, Z3
-	VMAXPD     Z5, Z9, Z5
-	VMOVUPS    Z3, (SI)
-	VMINPD     Z12, Z11, Z3
-	VMAXPD     Z12, Z11, Z9
-	VMINPD     Z10, Z8, Z11
-	VMAXPD     Z10, Z8, Z8
-	VMINPD     Z7, Z6, Z10
-	VMAXPD     Z7, Z6, Z6
-	VMINPD     Z8, Z4, Z7
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z9, Z2, Z8
-	VMAXPD     Z9, Z2, Z2
-	VMINPD     Z5, Z1, Z9
-	VMAXPD     Z5, Z1, Z1
-	VMINPD     Z6, Z0, Z5
-	VMAXPD     Z6, Z0, Z0
-	VMOVUPS    Z0, 704(SI)
-	VMINPD     Z11, Z3, Z0
-	VMAXPD     Z11, Z3, Z3
-	VMINPD     Z9, Z0, Z6
-	VMAXPD     Z9, Z0, Z0
-	VMOVUPS    Z6, 64(SI)
-	VMINPD     Z1, Z3, Z6
-	VMAXPD     Z1, Z3, Z1
-	VMINPD     Z0, Z6, Z3
-	VMAXPD     Z0, Z6, Z0
-	VMOVUPS    Z3, 128(SI)
-	VMINPD     Z8, Z7, Z3
-	VMAXPD     Z8, Z7, Z6
-	VMINPD     Z4, Z2, Z7
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z10, Z4
-	VMAXPD     Z1, Z10, Z1
-	VMINPD     Z1, Z6, Z8
-	VMAXPD     Z1, Z6, Z1
-	VMINPD     Z3, Z4, Z6
-	VMAXPD     Z3, Z4, Z3
-	VMINPD     Z7, Z5, Z4
-	VMAXPD     Z7, Z5, Z5
-	VMINPD     Z0, Z6, Z7
-	VMAXPD     Z0, Z6, Z0
-	VMOVUPS    Z7, 192(SI)
-	VMOVUPS    Z0, 256(SI)
-	VMINPD     Z8, Z3, Z0
-	VMAXPD     Z8, Z3, Z3
-	VMOVUPS    Z0, 320(SI)
-	VMINPD     Z1, Z4, Z0
-	VMAXPD     Z1, Z4, Z1
-	VMINPD     Z2, Z5, Z4
-	VMAXPD     Z2, Z5, Z2
-	VMOVUPS    Z2, 640(SI)
-	VMINPD     Z0, Z3, Z2
-	VMAXPD     Z0, Z3, Z0
-	VMOVUPS    Z2, 384(SI)
-	VMOVUPS    Z0, 448(SI)
-	VMINPD     Z4, Z1, Z0
-	VMAXPD     Z4, Z1, Z1
-	VMOVUPS    Z0, 512(SI)
-	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op12
-	JMP        block_done
+	SAMPLES_op12(SORT_PD)
 
 from13:
 	CMPQ R13, $+18
-	JGE  from18
+	JGE from18
 	CMPQ R13, $+15
-	JGE  from15
+	JGE from15
 	CMPQ R13, $+14
-	JGE  from14
+	JGE from14
 
 op13:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    640(SI), Z9
-	VMOVUPS    704(SI), Z11
-	VMINPD     Z11, Z9, Z12
-	VMAXPD     Z11, Z9, Z9
-	VMINPD     Z4, Z2, Z11
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMINPD     Z8, Z6, Z1
-	VMAXPD     Z8, Z6, Z6
-	VMINPD     Z5, Z3, Z8
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z12, Z10, Z5
-	VMAXPD     Z12, Z10, Z10
-	VMINPD     Z9, Z7, Z12
-	VMAXPD     Z9, Z7, Z7
-	VMINPD     Z1, Z11, Z9
-	VMAXPD     Z1, Z11, Z1
-	VMINPD     Z8, Z4, Z11
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z6, Z2, Z8
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z3, Z0, Z6
-	VMAXPD     Z3, Z0, Z0
-	VMOVUPS    768(SI), Z3
-	VMINPD     Z3, Z5, Z13
-	VMAXPD     Z3, Z5, Z3
-	VMINPD     Z13, Z9, Z5
-	VMAXPD     Z13, Z9, Z9
-	VMOVUPS    Z5, (SI)
-	VMINPD     Z12, Z11, Z5
-	VMAXPD     Z12, Z11, Z11
-	VMINPD     Z10, Z8, Z12
-	VMAXPD     Z10, Z8, Z8
-	VMINPD     Z7, Z6, Z10
-	VMAXPD     Z7, Z6, Z6
-	VMINPD     Z3, Z1, Z7
-	VMAXPD     Z3, Z1, Z1
-	VMINPD     Z8, Z4, Z3
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z11, Z2, Z8
-	VMAXPD     Z11, Z2, Z2
-	VMINPD     Z1, Z10, Z11
-	VMAXPD     Z1, Z10, Z1
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMINPD     Z6, Z0, Z9
-	VMAXPD     Z6, Z0, Z0
-	VMINPD     Z12, Z5, Z6
-	VMAXPD     Z12, Z5, Z5
-	VMINPD     Z10, Z6, Z12
-	VMAXPD     Z10, Z6, Z6
-	VMOVUPS    Z12, 64(SI)
-	VMINPD     Z7, Z5, Z10
-	VMAXPD     Z7, Z5, Z5
-	VMINPD     Z6, Z10, Z7
-	VMAXPD     Z6, Z10, Z6
-	VMOVUPS    Z7, 128(SI)
-	VMINPD     Z8, Z3, Z7
-	VMAXPD     Z8, Z3, Z3
-	VMINPD     Z4, Z2, Z8
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z5, Z11, Z4
-	VMAXPD     Z5, Z11, Z5
-	VMINPD     Z1, Z9, Z10
-	VMAXPD     Z1, Z9, Z1
-	VMINPD     Z5, Z3, Z9
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z1, Z2, Z5
-	VMAXPD     Z1, Z2, Z1
-	VMINPD     Z7, Z4, Z2
-	VMAXPD     Z7, Z4, Z4
-	VMINPD     Z8, Z10, Z7
-	VMAXPD     Z8, Z10, Z8
-	VMINPD     Z6, Z2, Z10
-	VMAXPD     Z6, Z2, Z2
-	VMOVUPS    Z10, 192(SI)
-	VMOVUPS    Z2, 256(SI)
-	VMINPD     Z9, Z4, Z2
-	VMAXPD     Z9, Z4, Z4
-	VMOVUPS    Z2, 320(SI)
-	VMINPD     Z3, Z7, Z2
-	VMAXPD     Z3, Z7, Z3
-	VMINPD     Z5, Z8, Z6
-	VMAXPD     Z5, Z8, Z5
-	VMOVUPS    Z5, 640(SI)
-	VMINPD     Z1, Z0, Z5
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z5, 704(SI)
-	VMOVUPS    Z0, 768(SI)
-	VMINPD     Z2, Z4, Z0
-	VMAXPD     Z2, Z4, Z1
-	VMOVUPS    Z0, 384(SI)
-	VMOVUPS    Z1, 448(SI)
-	VMINPD     Z6, Z3, Z0
-	VMAXPD     Z6, Z3, Z1
-	VMOVUPS    Z0, 512(SI)
-	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op13
-	JMP        block_done
+	SAMPLES_op13(SORT_PD)
 
 from14:
+
 op14:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    640(SI), Z9
-	VMOVUPS    704(SI), Z11
-	VMINPD     Z11, Z9, Z12
-	VMAXPD     Z11, Z9, Z9
-	VMOVUPS    768(SI), Z11
-	VMOVUPS    832(SI), Z13
-	VMINPD     Z13, Z11, Z14
-	VMAXPD     Z13, Z11, Z11
-	VMINPD     Z4, Z2, Z13
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMINPD     Z8, Z6, Z1
-	VMAXPD     Z8, Z6, Z6
-	VMINPD     Z5, Z3, Z8
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z12, Z10, Z5
-	VMAXPD     Z12, Z10, Z10
-	VMINPD     Z9, Z7, Z12
-	VMAXPD     Z9, Z7, Z7
-	VMINPD     Z1, Z13, Z9
-	VMAXPD     Z1, Z13, Z1
-	VMINPD     Z8, Z4, Z13
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z6, Z2, Z8
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z3, Z0, Z6
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z14, Z5, Z3
-	VMAXPD     Z14, Z5, Z5
-	VMINPD     Z11, Z12, Z14
-	VMAXPD     Z11, Z12, Z11
-	VMINPD     Z3, Z9, Z12
-	VMAXPD     Z3, Z9, Z3
-	VMOVUPS    Z12, (SI)
-	VMINPD     Z14, Z13, Z9
-	VMAXPD     Z14, Z13, Z12
-	VMINPD     Z10, Z8, Z13
-	VMAXPD     Z10, Z8, Z8
-	VMINPD     Z7, Z6, Z10
-	VMAXPD     Z7, Z6, Z6
-	VMINPD     Z5, Z1, Z7
-	VMAXPD     Z5, Z1, Z1
-	VMINPD     Z11, Z4, Z5
-	VMAXPD     Z11, Z4, Z4
-	VMINPD     Z8, Z5, Z11
-	VMAXPD     Z8, Z5, Z5
-	VMINPD     Z12, Z2, Z8
-	VMAXPD     Z12, Z2, Z2
-	VMINPD     Z1, Z10, Z12
-	VMAXPD     Z1, Z10, Z1
-	VMINPD     Z3, Z7, Z10
-	VMAXPD     Z3, Z7, Z3
-	VMINPD     Z6, Z0, Z7
-	VMAXPD     Z6, Z0, Z0
-	VMINPD     Z13, Z9, Z6
-	VMAXPD     Z13, Z9, Z9
-	VMINPD     Z10, Z6, Z13
-	VMAXPD     Z10, Z6, Z6
-	VMOVUPS    Z13, 64(SI)
-	VMINPD     Z4, Z7, Z10
-	VMAXPD     Z4, Z7, Z4
-	VMINPD     Z3, Z9, Z7
-	VMAXPD     Z3, Z9, Z3
-	VMINPD     Z6, Z7, Z9
-	VMAXPD     Z6, Z7, Z6
-	VMOVUPS    Z9, 128(SI)
-	VMINPD     Z8, Z11, Z7
-	VMAXPD     Z8, Z11, Z8
-	VMINPD     Z5, Z2, Z9
-	VMAXPD     Z5, Z2, Z2
-	VMINPD     Z4, Z0, Z5
-	VMAXPD     Z4, Z0, Z0
-	VMOVUPS    Z0, 832(SI)
-	VMINPD     Z3, Z12, Z0
-	VMAXPD     Z3, Z12, Z3
-	VMINPD     Z1, Z10, Z4
-	VMAXPD     Z1, Z10, Z1
-	VMINPD     Z3, Z8, Z10
-	VMAXPD     Z3, Z8, Z3
-	VMINPD     Z1, Z2, Z8
-	VMAXPD     Z1, Z2, Z1
-	VMINPD     Z7, Z0, Z2
-	VMAXPD     Z7, Z0, Z0
-	VMINPD     Z9, Z4, Z7
-	VMAXPD     Z9, Z4, Z4
-	VMINPD     Z6, Z2, Z9
-	VMAXPD     Z6, Z2, Z2
-	VMOVUPS    Z9, 192(SI)
-	VMOVUPS    Z2, 256(SI)
-	VMINPD     Z10, Z0, Z2
-	VMAXPD     Z10, Z0, Z0
-	VMOVUPS    Z2, 320(SI)
-	VMINPD     Z3, Z7, Z2
-	VMAXPD     Z3, Z7, Z3
-	VMINPD     Z8, Z4, Z6
-	VMAXPD     Z8, Z4, Z4
-	VMOVUPS    Z4, 640(SI)
-	VMINPD     Z1, Z5, Z4
-	VMAXPD     Z1, Z5, Z1
-	VMOVUPS    Z4, 704(SI)
-	VMOVUPS    Z1, 768(SI)
-	VMINPD     Z2, Z0, Z1
-	VMAXPD     Z2, Z0, Z0
-	VMOVUPS    Z1, 384(SI)
-	VMOVUPS    Z0, 448(SI)
-	VMINPD     Z6, Z3, Z0
-	VMAXPD     Z6, Z3, Z1
-	VMOVUPS    Z0, 512(SI)
-	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op14
-	JMP        block_done
+	SAMPLES_op14(SORT_PD)
 
 from15:
 	CMPQ R13, $+16
-	JGE  from16
+	JGE from16
 
 op15:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    640(SI), Z9
-	VMOVUPS    704(SI), Z11
-	VMINPD     Z11, Z9, Z12
-	VMAXPD     Z11, Z9, Z9
-	VMOVUPS    768(SI), Z11
-	VMOVUPS    832(SI), Z13
-	VMINPD     Z13, Z11, Z14
-	VMAXPD     Z13, Z11, Z11
-	VMINPD     Z4, Z2, Z13
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMINPD     Z8, Z6, Z1
-	VMAXPD     Z8, Z6, Z6
-	VMINPD     Z5, Z3, Z8
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z12, Z10, Z5
-	VMAXPD     Z12, Z10, Z10
-	VMINPD     Z9, Z7, Z12
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    896(SI), Z9
-	VMINPD     Z9, Z14, Z15
-	VMAXPD     Z9, Z14, Z9
-	VMINPD     Z1, Z13, Z14
-	VMAXPD     Z1, Z13, Z1
-	VMINPD     Z8, Z4, Z13
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z6, Z2, Z8
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z3, Z0, Z6
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z15, Z5, Z3
-	VMAXPD     Z15, Z5, Z5
-	VMINPD     Z11, Z12, Z15
-	VMAXPD     Z11, Z12, Z11
-	VMINPD     Z9, Z10, Z12
-	VMAXPD     Z9, Z10, Z9
-	VMINPD     Z3, Z14, Z10
-	VMAXPD     Z3, Z14, Z3
-	VMOVUPS    Z10, (SI)
-	VMINPD     Z15, Z13, Z10
-	VMAXPD     Z15, Z13, Z13
-	VMINPD     Z12, Z8, Z14
-	VMAXPD     Z12, Z8, Z8
-	VMINPD     Z7, Z6, Z12
-	VMAXPD     Z7, Z6, Z6
-	VMINPD     Z5, Z1, Z7
-	VMAXPD     Z5, Z1, Z1
-	VMINPD     Z11, Z4, Z5
-	VMAXPD     Z11, Z4, Z4
-	VMINPD     Z9, Z2, Z11
-	VMAXPD     Z9, Z2, Z2
-	VMINPD     Z8, Z5, Z9
-	VMAXPD     Z8, Z5, Z5
-	VMINPD     Z13, Z11, Z8
-	VMAXPD     Z13, Z11, Z11
-	VMINPD     Z1, Z12, Z13
-	VMAXPD     Z1, Z12, Z1
-	VMINPD     Z2, Z4, Z12
-	VMAXPD     Z2, Z4, Z2
-	VMINPD     Z3, Z7, Z4
-	VMAXPD     Z3, Z7, Z3
-	VMINPD     Z6, Z0, Z7
-	VMAXPD     Z6, Z0, Z0
-	VMINPD     Z14, Z10, Z6
-	VMAXPD     Z14, Z10, Z10
-	VMINPD     Z4, Z6, Z14
-	VMAXPD     Z4, Z6, Z4
-	VMOVUPS    Z14, 64(SI)
-	VMINPD     Z12, Z7, Z6
-	VMAXPD     Z12, Z7, Z7
-	VMINPD     Z3, Z10, Z12
-	VMAXPD     Z3, Z10, Z3
-	VMINPD     Z2, Z0, Z10
-	VMAXPD     Z2, Z0, Z0
-	VMOVUPS    Z0, 896(SI)
-	VMINPD     Z4, Z12, Z0
-	VMAXPD     Z4, Z12, Z2
-	VMOVUPS    Z0, 128(SI)
-	VMINPD     Z8, Z9, Z0
-	VMAXPD     Z8, Z9, Z4
-	VMINPD     Z5, Z11, Z8
-	VMAXPD     Z5, Z11, Z5
-	VMINPD     Z7, Z10, Z9
-	VMAXPD     Z7, Z10, Z7
-	VMOVUPS    Z7, 832(SI)
-	VMINPD     Z3, Z13, Z7
-	VMAXPD     Z3, Z13, Z3
-	VMINPD     Z1, Z6, Z10
-	VMAXPD     Z1, Z6, Z1
-	VMINPD     Z3, Z4, Z6
-	VMAXPD     Z3, Z4, Z3
-	VMINPD     Z1, Z5, Z4
-	VMAXPD     Z1, Z5, Z1
-	VMINPD     Z0, Z7, Z5
-	VMAXPD     Z0, Z7, Z0
-	VMINPD     Z8, Z10, Z7
-	VMAXPD     Z8, Z10, Z8
-	VMINPD     Z2, Z5, Z10
-	VMAXPD     Z2, Z5, Z2
-	VMOVUPS    Z10, 192(SI)
-	VMOVUPS    Z2, 256(SI)
-	VMINPD     Z6, Z0, Z2
-	VMAXPD     Z6, Z0, Z0
-	VMOVUPS    Z2, 320(SI)
-	VMINPD     Z3, Z7, Z2
-	VMAXPD     Z3, Z7, Z3
-	VMINPD     Z4, Z8, Z5
-	VMAXPD     Z4, Z8, Z4
-	VMOVUPS    Z4, 640(SI)
-	VMINPD     Z1, Z9, Z4
-	VMAXPD     Z1, Z9, Z1
-	VMOVUPS    Z4, 704(SI)
-	VMOVUPS    Z1, 768(SI)
-	VMINPD     Z2, Z0, Z1
-	VMAXPD     Z2, Z0, Z0
-	VMOVUPS    Z1, 384(SI)
-	VMOVUPS    Z0, 448(SI)
-	VMINPD     Z5, Z3, Z0
-	VMAXPD     Z5, Z3, Z1
-	VMOVUPS    Z0, 512(SI)
-	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op15
-	JMP        block_done
+	SAMPLES_op15(SORT_PD)
 
 from16:
 	CMPQ R13, $+17
-	JGE  from17
+	JGE from17
 
 op16:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    64(SI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    128(SI), Z1
-	VMOVUPS    192(SI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    256(SI), Z3
-	VMOVUPS    320(SI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    384(SI), Z5
-	VMOVUPS    448(SI), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    512(SI), Z7
-	VMOVUPS    576(SI), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    640(SI), Z9
-	VMOVUPS    704(SI), Z11
-	VMINPD     Z11, Z9, Z12
-	VMAXPD     Z11, Z9, Z9
-	VMOVUPS    768(SI), Z11
-	VMOVUPS    832(SI), Z13
-	VMINPD     Z13, Z11, Z14
-	VMAXPD     Z13, Z11, Z11
-	VMOVUPS    896(SI), Z13
-	VMOVUPS    960(SI), Z15
-	VMINPD     Z15, Z13, Z16
-	VMAXPD     Z15, Z13, Z13
-	VMINPD     Z4, Z2, Z15
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z1, Z0, Z4
-	VMAXPD     Z1, Z0, Z0
-	VMINPD     Z8, Z6, Z1
-	VMAXPD     Z8, Z6, Z6
-	VMINPD     Z5, Z3, Z8
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z12, Z10, Z5
-	VMAXPD     Z12, Z10, Z10
-	VMINPD     Z9, Z7, Z12
-	VMAXPD     Z9, Z7, Z7
-	VMINPD     Z16, Z14, Z9
-	VMAXPD     Z16, Z14, Z14
-	VMINPD     Z13, Z11, Z16
-	VMAXPD     Z13, Z11, Z11
-	VMINPD     Z1, Z15, Z13
-	VMAXPD     Z1, Z15, Z1
-	VMINPD     Z8, Z4, Z15
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z6, Z2, Z8
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z3, Z0, Z6
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z9, Z5, Z3
-	VMAXPD     Z9, Z5, Z5
-	VMINPD     Z16, Z12, Z9
-	VMAXPD     Z16, Z12, Z12
-	VMINPD     Z14, Z10, Z16
-	VMAXPD     Z14, Z10, Z10
-	VMINPD     Z11, Z7, Z14
-	VMAXPD     Z11, Z7, Z7
-	VMINPD     Z3, Z13, Z11
-	VMAXPD     Z3, Z13, Z3
-	VMOVUPS    Z11, (SI)
-	VMINPD     Z9, Z15, Z11
-	VMAXPD     Z9, Z15, Z9
-	VMINPD     Z16, Z8, Z13
-	VMAXPD     Z16, Z8, Z8
-	VMINPD     Z14, Z6, Z15
-	VMAXPD     Z14, Z6, Z6
-	VMINPD     Z5, Z1, Z14
-	VMAXPD     Z5, Z1, Z1
-	VMINPD     Z12, Z4, Z5
-	VMAXPD     Z12, Z4, Z4
-	VMINPD     Z10, Z2, Z12
-	VMAXPD     Z10, Z2, Z2
-	VMINPD     Z7, Z0, Z10
-	VMAXPD     Z7, Z0, Z0
-	VMOVUPS    Z0, 960(SI)
-	VMINPD     Z8, Z5, Z0
-	VMAXPD     Z8, Z5, Z5
-	VMINPD     Z9, Z12, Z7
-	VMAXPD     Z9, Z12, Z8
-	VMINPD     Z1, Z15, Z9
-	VMAXPD     Z1, Z15, Z1
-	VMINPD     Z2, Z4, Z12
-	VMAXPD     Z2, Z4, Z2
-	VMINPD     Z3, Z14, Z4
-	VMAXPD     Z3, Z14, Z3
-	VMINPD     Z6, Z10, Z14
-	VMAXPD     Z6, Z10, Z6
-	VMINPD     Z13, Z11, Z10
-	VMAXPD     Z13, Z11, Z11
-	VMINPD     Z4, Z10, Z13
-	VMAXPD     Z4, Z10, Z4
-	VMOVUPS    Z13, 64(SI)
-	VMINPD     Z12, Z14, Z10
-	VMAXPD     Z12, Z14, Z12
-	VMINPD     Z3, Z11, Z13
-	VMAXPD     Z3, Z11, Z3
-	VMINPD     Z2, Z6, Z11
-	VMAXPD     Z2, Z6, Z2
-	VMOVUPS    Z2, 896(SI)
-	VMINPD     Z4, Z13, Z2
-	VMAXPD     Z4, Z13, Z4
-	VMOVUPS    Z2, 128(SI)
-	VMINPD     Z7, Z0, Z2
-	VMAXPD     Z7, Z0, Z0
-	VMINPD     Z5, Z8, Z6
-	VMAXPD     Z5, Z8, Z5
-	VMINPD     Z12, Z11, Z7
-	VMAXPD     Z12, Z11, Z8
-	VMOVUPS    Z8, 832(SI)
-	VMINPD     Z3, Z9, Z8
-	VMAXPD     Z3, Z9, Z3
-	VMINPD     Z1, Z10, Z9
-	VMAXPD     Z1, Z10, Z1
-	VMINPD     Z3, Z0, Z10
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z1, Z5, Z3
-	VMAXPD     Z1, Z5, Z1
-	VMINPD     Z2, Z8, Z5
-	VMAXPD     Z2, Z8, Z2
-	VMINPD     Z6, Z9, Z8
-	VMAXPD     Z6, Z9, Z6
-	VMINPD     Z4, Z5, Z9
-	VMAXPD     Z4, Z5, Z4
-	VMOVUPS    Z9, 192(SI)
-	VMOVUPS    Z4, 256(SI)
-	VMINPD     Z10, Z2, Z4
-	VMAXPD     Z10, Z2, Z2
-	VMOVUPS    Z4, 320(SI)
-	VMINPD     Z0, Z8, Z4
-	VMAXPD     Z0, Z8, Z0
-	VMINPD     Z3, Z6, Z5
-	VMAXPD     Z3, Z6, Z3
-	VMOVUPS    Z3, 640(SI)
-	VMINPD     Z1, Z7, Z3
-	VMAXPD     Z1, Z7, Z1
-	VMOVUPS    Z3, 704(SI)
-	VMOVUPS    Z1, 768(SI)
-	VMINPD     Z4, Z2, Z1
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z1, 384(SI)
-	VMOVUPS    Z2, 448(SI)
-	VMINPD     Z5, Z0, Z1
-	VMAXPD     Z5, Z0, Z0
-	VMOVUPS    Z1, 512(SI)
-	VMOVUPS    Z0, 576(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op16
-	JMP        block_done
+	SAMPLES_op16(SORT_PD)
 
 from17:
+
 op17:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, (SI)
-	VMOVUPS    Z0, (DI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op17
-	JMP        block_done
+	SAMPLES_op17(SORT_PD)
 
 from18:
 	CMPQ R13, $+21
-	JGE  from21
+	JGE from21
 	CMPQ R13, $+19
-	JGE  from19
+	JGE from19
 
 op18:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    (SI)(R8*1), Z0
-	VMINPD     Z0, Z2, Z1
-	VMAXPD     Z0, Z2, Z0
-	VMOVUPS    Z1, (SI)
-	VMOVUPS    Z0, (SI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op18
-	JMP        block_done
+	SAMPLES_op18(SORT_PD)
 
 from19:
 	CMPQ R13, $+20
-	JGE  from20
+	JGE from20
 
 op19:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMINPD     Z4, Z2, Z3
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)
-	VMOVUPS    Z2, (SI)(R8*1)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op19
-	JMP        block_done
+	SAMPLES_op19(SORT_PD)
 
 from20:
+
 op20:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    (SI)(R8*2), Z0
-	VMINPD     Z0, Z2, Z1
-	VMAXPD     Z0, Z2, Z0
-	VMOVUPS    (SI)(R8*1), Z2
-	VMOVUPS    (SI)(R10*1), Z3
-	VMINPD     Z3, Z2, Z4
-	VMAXPD     Z3, Z2, Z2
-	VMINPD     Z4, Z1, Z3
-	VMAXPD     Z4, Z1, Z1
-	VMOVUPS    Z3, (SI)
-	VMOVUPS    Z1, (SI)(R8*1)
-	VMINPD     Z2, Z0, Z1
-	VMAXPD     Z2, Z0, Z0
-	VMOVUPS    Z1, (SI)(R8*2)
-	VMOVUPS    Z0, (SI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op20
-	JMP        block_done
+	SAMPLES_op20(SORT_PD)
 
 from21:
 	CMPQ R13, $+22
-	JGE  from22
+	JGE from22
 
 op21:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMINPD     Z3, Z2, Z5
-	VMAXPD     Z3, Z2, Z2
-	VMOVUPS    (SI)(R10*1), Z3
-	VMINPD     Z3, Z4, Z6
-	VMAXPD     Z3, Z4, Z3
-	VMINPD     Z6, Z5, Z4
-	VMAXPD     Z6, Z5, Z5
-	VMOVUPS    Z4, (SI)
-	VMOVUPS    Z5, (SI)(R8*1)
-	VMINPD     Z3, Z2, Z4
-	VMAXPD     Z3, Z2, Z2
-	VMOVUPS    Z4, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op21
-	JMP        block_done
+	SAMPLES_op21(SORT_PD)
 
 from22:
 	CMPQ R13, $+23
-	JGE  from23
+	JGE from23
 
 op22:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMINPD     Z6, Z2, Z5
-	VMAXPD     Z6, Z2, Z2
-	VMOVUPS    (SI)(R10*1), Z6
-	VMINPD     Z6, Z4, Z7
-	VMAXPD     Z6, Z4, Z4
-	VMINPD     Z3, Z0, Z6
-	VMAXPD     Z3, Z0, Z0
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMINPD     Z7, Z5, Z0
-	VMAXPD     Z7, Z5, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPD     Z4, Z2, Z0
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPD     Z1, Z6, Z0
-	VMAXPD     Z1, Z6, Z1
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op22
-	JMP        block_done
+	SAMPLES_op22(SORT_PD)
 
 from23:
+
 op23:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMINPD     Z6, Z2, Z7
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z8, Z4, Z6
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z3, Z0, Z8
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z5, Z1, Z3
-	VMAXPD     Z5, Z1, Z1
-	VMINPD     Z6, Z7, Z5
-	VMAXPD     Z6, Z7, Z6
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z6, (SI)(R8*1)
-	VMINPD     Z4, Z2, Z5
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z5, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPD     Z3, Z8, Z2
-	VMAXPD     Z3, Z8, Z3
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z3, (DI)(R8*1)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op23
-	JMP        block_done
+	SAMPLES_op23(SORT_PD)
 
 from24:
 	CMPQ R13, $+35
-	JGE  from35
+	JGE from35
 	CMPQ R13, $+29
-	JGE  from29
+	JGE from29
 	CMPQ R13, $+26
-	JGE  from26
+	JGE from26
 	CMPQ R13, $+25
-	JGE  from25
+	JGE from25
 
 op24:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    (SI)(R8*4), Z0
-	VMINPD     Z0, Z2, Z1
-	VMAXPD     Z0, Z2, Z0
-	VMOVUPS    (SI)(R8*1), Z2
-	VMOVUPS    (SI)(R11*1), Z3
-	VMINPD     Z3, Z2, Z4
-	VMAXPD     Z3, Z2, Z2
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (SI)(R10*2), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (SI)(R12*1), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMINPD     Z6, Z1, Z7
-	VMAXPD     Z6, Z1, Z1
-	VMINPD     Z8, Z4, Z6
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z3, Z0, Z8
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z5, Z2, Z3
-	VMAXPD     Z5, Z2, Z2
-	VMINPD     Z6, Z7, Z5
-	VMAXPD     Z6, Z7, Z6
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z6, (SI)(R8*1)
-	VMINPD     Z4, Z1, Z5
-	VMAXPD     Z4, Z1, Z1
-	VMOVUPS    Z5, (SI)(R8*2)
-	VMOVUPS    Z1, (SI)(R10*1)
-	VMINPD     Z3, Z8, Z1
-	VMAXPD     Z3, Z8, Z3
-	VMOVUPS    Z1, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPD     Z2, Z0, Z1
-	VMAXPD     Z2, Z0, Z0
-	VMOVUPS    Z1, (SI)(R10*2)
-	VMOVUPS    Z0, (SI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op24
-	JMP        block_done
+	SAMPLES_op24(SORT_PD)
 
 from25:
+
 op25:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*4), Z3
-	VMINPD     Z3, Z2, Z5
-	VMAXPD     Z3, Z2, Z2
-	VMOVUPS    (SI)(R11*1), Z3
-	VMINPD     Z3, Z4, Z6
-	VMAXPD     Z3, Z4, Z3
-	VMOVUPS    (SI)(R8*2), Z4
-	VMOVUPS    (SI)(R10*2), Z7
-	VMINPD     Z7, Z4, Z8
-	VMAXPD     Z7, Z4, Z4
-	VMOVUPS    (SI)(R10*1), Z7
-	VMOVUPS    (SI)(R12*1), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMINPD     Z8, Z5, Z9
-	VMAXPD     Z8, Z5, Z5
-	VMINPD     Z10, Z6, Z8
-	VMAXPD     Z10, Z6, Z6
-	VMINPD     Z4, Z2, Z10
-	VMAXPD     Z4, Z2, Z2
-	VMINPD     Z7, Z3, Z4
-	VMAXPD     Z7, Z3, Z3
-	VMINPD     Z8, Z9, Z7
-	VMAXPD     Z8, Z9, Z8
-	VMOVUPS    Z7, (SI)
-	VMOVUPS    Z8, (SI)(R8*1)
-	VMINPD     Z6, Z5, Z7
-	VMAXPD     Z6, Z5, Z5
-	VMOVUPS    Z7, (SI)(R8*2)
-	VMOVUPS    Z5, (SI)(R10*1)
-	VMINPD     Z4, Z10, Z5
-	VMAXPD     Z4, Z10, Z4
-	VMOVUPS    Z5, (SI)(R8*4)
-	VMOVUPS    Z4, (SI)(R11*1)
-	VMINPD     Z3, Z2, Z4
-	VMAXPD     Z3, Z2, Z2
-	VMOVUPS    Z4, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op25
-	JMP        block_done
+	SAMPLES_op25(SORT_PD)
 
 from26:
 	CMPQ R13, $+27
-	JGE  from27
+	JGE from27
 
 op26:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R8*4), Z5
-	VMINPD     Z5, Z2, Z7
-	VMAXPD     Z5, Z2, Z2
-	VMOVUPS    (SI)(R11*1), Z5
-	VMINPD     Z5, Z4, Z8
-	VMAXPD     Z5, Z4, Z4
-	VMOVUPS    (SI)(R10*2), Z5
-	VMINPD     Z5, Z6, Z9
-	VMAXPD     Z5, Z6, Z5
-	VMOVUPS    (SI)(R10*1), Z6
-	VMOVUPS    (SI)(R12*1), Z10
-	VMINPD     Z10, Z6, Z11
-	VMAXPD     Z10, Z6, Z6
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMINPD     Z11, Z8, Z9
-	VMAXPD     Z11, Z8, Z8
-	VMINPD     Z5, Z2, Z11
-	VMAXPD     Z5, Z2, Z2
-	VMINPD     Z6, Z4, Z5
-	VMAXPD     Z6, Z4, Z4
-	VMINPD     Z3, Z0, Z6
-	VMAXPD     Z3, Z0, Z0
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMINPD     Z9, Z10, Z0
-	VMAXPD     Z9, Z10, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPD     Z8, Z7, Z0
-	VMAXPD     Z8, Z7, Z3
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z3, (SI)(R10*1)
-	VMINPD     Z5, Z11, Z0
-	VMAXPD     Z5, Z11, Z3
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPD     Z4, Z2, Z0
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z1, Z6, Z0
-	VMAXPD     Z1, Z6, Z1
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op26
-	JMP        block_done
+	SAMPLES_op26(SORT_PD)
 
 from27:
 	CMPQ R13, $+28
-	JGE  from28
+	JGE from28
 
 op27:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMINPD     Z7, Z2, Z9
-	VMAXPD     Z7, Z2, Z2
-	VMOVUPS    (SI)(R11*1), Z7
-	VMINPD     Z7, Z4, Z10
-	VMAXPD     Z7, Z4, Z4
-	VMOVUPS    (SI)(R10*2), Z7
-	VMINPD     Z7, Z6, Z11
-	VMAXPD     Z7, Z6, Z6
-	VMOVUPS    (SI)(R12*1), Z7
-	VMINPD     Z7, Z8, Z12
-	VMAXPD     Z7, Z8, Z7
-	VMINPD     Z11, Z9, Z8
-	VMAXPD     Z11, Z9, Z9
-	VMINPD     Z12, Z10, Z11
-	VMAXPD     Z12, Z10, Z10
-	VMINPD     Z6, Z2, Z12
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z7, Z4, Z6
-	VMAXPD     Z7, Z4, Z4
-	VMINPD     Z3, Z0, Z7
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z5, Z1, Z3
-	VMAXPD     Z5, Z1, Z1
-	VMINPD     Z11, Z8, Z5
-	VMAXPD     Z11, Z8, Z8
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z8, (SI)(R8*1)
-	VMINPD     Z10, Z9, Z5
-	VMAXPD     Z10, Z9, Z8
-	VMOVUPS    Z5, (SI)(R8*2)
-	VMOVUPS    Z8, (SI)(R10*1)
-	VMINPD     Z6, Z12, Z5
-	VMAXPD     Z6, Z12, Z6
-	VMOVUPS    Z5, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPD     Z4, Z2, Z5
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z5, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z3, Z7, Z2
-	VMAXPD     Z3, Z7, Z3
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z3, (DI)(R8*1)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op27
-	JMP        block_done
+	SAMPLES_op27(SORT_PD)
 
 from28:
+
 op28:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMOVUPS    (DI)(R8*4), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMINPD     Z10, Z2, Z9
-	VMAXPD     Z10, Z2, Z2
-	VMOVUPS    (SI)(R11*1), Z10
-	VMINPD     Z10, Z4, Z11
-	VMAXPD     Z10, Z4, Z4
-	VMOVUPS    (SI)(R10*2), Z10
-	VMINPD     Z10, Z6, Z12
-	VMAXPD     Z10, Z6, Z6
-	VMOVUPS    (SI)(R12*1), Z10
-	VMINPD     Z10, Z8, Z13
-	VMAXPD     Z10, Z8, Z8
-	VMINPD     Z7, Z0, Z10
-	VMAXPD     Z7, Z0, Z0
-	VMOVUPS    Z0, (DI)(R8*4)
-	VMINPD     Z12, Z9, Z0
-	VMAXPD     Z12, Z9, Z7
-	VMINPD     Z13, Z11, Z9
-	VMAXPD     Z13, Z11, Z11
-	VMINPD     Z6, Z2, Z12
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z8, Z4, Z6
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z3, Z10, Z8
-	VMAXPD     Z3, Z10, Z3
-	VMINPD     Z5, Z1, Z10
-	VMAXPD     Z5, Z1, Z1
-	VMINPD     Z9, Z0, Z5
-	VMAXPD     Z9, Z0, Z0
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z0, (SI)(R8*1)
-	VMINPD     Z11, Z7, Z0
-	VMAXPD     Z11, Z7, Z5
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z5, (SI)(R10*1)
-	VMINPD     Z6, Z12, Z0
-	VMAXPD     Z6, Z12, Z5
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z5, (SI)(R11*1)
-	VMINPD     Z4, Z2, Z0
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z10, Z8, Z0
-	VMAXPD     Z10, Z8, Z2
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z2, (DI)(R8*1)
-	VMINPD     Z1, Z3, Z0
-	VMAXPD     Z1, Z3, Z1
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMOVUPS    Z1, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op28
-	JMP        block_done
+	SAMPLES_op28(SORT_PD)
 
 from29:
 	CMPQ R13, $+32
-	JGE  from32
+	JGE from32
 	CMPQ R13, $+30
-	JGE  from30
+	JGE from30
 
 op29:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMOVUPS    (DI)(R8*4), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    (SI)(R11*1), Z9
-	VMOVUPS    (DI)(R11*1), Z11
-	VMINPD     Z11, Z9, Z12
-	VMAXPD     Z11, Z9, Z9
-	VMINPD     Z10, Z2, Z11
-	VMAXPD     Z10, Z2, Z2
-	VMINPD     Z12, Z4, Z10
-	VMAXPD     Z12, Z4, Z4
-	VMOVUPS    (SI)(R10*2), Z12
-	VMINPD     Z12, Z6, Z13
-	VMAXPD     Z12, Z6, Z6
-	VMOVUPS    (SI)(R12*1), Z12
-	VMINPD     Z12, Z8, Z14
-	VMAXPD     Z12, Z8, Z8
-	VMINPD     Z7, Z0, Z12
-	VMAXPD     Z7, Z0, Z0
-	VMINPD     Z9, Z1, Z7
-	VMAXPD     Z9, Z1, Z1
-	VMINPD     Z13, Z11, Z9
-	VMAXPD     Z13, Z11, Z11
-	VMINPD     Z14, Z10, Z13
-	VMAXPD     Z14, Z10, Z10
-	VMINPD     Z6, Z2, Z14
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z8, Z4, Z6
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z3, Z12, Z8
-	VMAXPD     Z3, Z12, Z3
-	VMINPD     Z5, Z7, Z12
-	VMAXPD     Z5, Z7, Z5
-	VMINPD     Z13, Z9, Z7
-	VMAXPD     Z13, Z9, Z9
-	VMOVUPS    Z7, (SI)
-	VMOVUPS    Z9, (SI)(R8*1)
-	VMINPD     Z10, Z11, Z7
-	VMAXPD     Z10, Z11, Z9
-	VMOVUPS    Z7, (SI)(R8*2)
-	VMOVUPS    Z9, (SI)(R10*1)
-	VMINPD     Z6, Z14, Z7
-	VMAXPD     Z6, Z14, Z6
-	VMOVUPS    Z7, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPD     Z4, Z2, Z6
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z6, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z12, Z8, Z2
-	VMAXPD     Z12, Z8, Z4
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z4, (DI)(R8*1)
-	VMINPD     Z5, Z3, Z2
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z3, (DI)(R10*1)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)(R8*4)
-	VMOVUPS    Z0, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op29
-	JMP        block_done
+	SAMPLES_op29(SORT_PD)
 
 from30:
 	CMPQ R13, $+31
-	JGE  from31
+	JGE from31
 
 op30:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMOVUPS    (DI)(R8*4), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    (SI)(R11*1), Z9
-	VMOVUPS    (DI)(R11*1), Z11
-	VMINPD     Z11, Z9, Z12
-	VMAXPD     Z11, Z9, Z9
-	VMOVUPS    (SI)(R10*2), Z11
-	VMOVUPS    (DI)(R10*2), Z13
-	VMINPD     Z13, Z11, Z14
-	VMAXPD     Z13, Z11, Z11
-	VMINPD     Z10, Z2, Z13
-	VMAXPD     Z10, Z2, Z2
-	VMINPD     Z12, Z4, Z10
-	VMAXPD     Z12, Z4, Z4
-	VMINPD     Z14, Z6, Z12
-	VMAXPD     Z14, Z6, Z6
-	VMOVUPS    (SI)(R12*1), Z14
-	VMINPD     Z14, Z8, Z15
-	VMAXPD     Z14, Z8, Z8
-	VMINPD     Z7, Z0, Z14
-	VMAXPD     Z7, Z0, Z0
-	VMINPD     Z9, Z1, Z7
-	VMAXPD     Z9, Z1, Z1
-	VMINPD     Z11, Z3, Z9
-	VMAXPD     Z11, Z3, Z3
-	VMINPD     Z12, Z13, Z11
-	VMAXPD     Z12, Z13, Z12
-	VMINPD     Z15, Z10, Z13
-	VMAXPD     Z15, Z10, Z10
-	VMINPD     Z6, Z2, Z15
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z8, Z4, Z6
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z9, Z14, Z8
-	VMAXPD     Z9, Z14, Z9
-	VMINPD     Z5, Z7, Z14
-	VMAXPD     Z5, Z7, Z5
-	VMINPD     Z3, Z0, Z7
-	VMAXPD     Z3, Z0, Z0
-	VMOVUPS    Z0, (DI)(R10*2)
-	VMINPD     Z13, Z11, Z0
-	VMAXPD     Z13, Z11, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPD     Z10, Z12, Z0
-	VMAXPD     Z10, Z12, Z3
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z3, (SI)(R10*1)
-	VMINPD     Z6, Z15, Z0
-	VMAXPD     Z6, Z15, Z3
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPD     Z4, Z2, Z0
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z14, Z8, Z0
-	VMAXPD     Z14, Z8, Z2
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z2, (DI)(R8*1)
-	VMINPD     Z5, Z9, Z0
-	VMAXPD     Z5, Z9, Z2
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMOVUPS    Z2, (DI)(R10*1)
-	VMINPD     Z1, Z7, Z0
-	VMAXPD     Z1, Z7, Z1
-	VMOVUPS    Z0, (DI)(R8*4)
-	VMOVUPS    Z1, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op30
-	JMP        block_done
+	SAMPLES_op30(SORT_PD)
 
 from31:
+
 op31:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMOVUPS    (DI)(R8*4), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    (SI)(R11*1), Z9
-	VMOVUPS    (DI)(R11*1), Z11
-	VMINPD     Z11, Z9, Z12
-	VMAXPD     Z11, Z9, Z9
-	VMOVUPS    (SI)(R10*2), Z11
-	VMOVUPS    (DI)(R10*2), Z13
-	VMINPD     Z13, Z11, Z14
-	VMAXPD     Z13, Z11, Z11
-	VMOVUPS    (SI)(R12*1), Z13
-	VMOVUPS    (DI)(R12*1), Z15
-	VMINPD     Z15, Z13, Z16
-	VMAXPD     Z15, Z13, Z13
-	VMINPD     Z10, Z2, Z15
-	VMAXPD     Z10, Z2, Z2
-	VMINPD     Z12, Z4, Z10
-	VMAXPD     Z12, Z4, Z4
-	VMINPD     Z14, Z6, Z12
-	VMAXPD     Z14, Z6, Z6
-	VMINPD     Z16, Z8, Z14
-	VMAXPD     Z16, Z8, Z8
-	VMINPD     Z7, Z0, Z16
-	VMAXPD     Z7, Z0, Z0
-	VMINPD     Z9, Z1, Z7
-	VMAXPD     Z9, Z1, Z1
-	VMINPD     Z11, Z3, Z9
-	VMAXPD     Z11, Z3, Z3
-	VMINPD     Z13, Z5, Z11
-	VMAXPD     Z13, Z5, Z5
-	VMINPD     Z12, Z15, Z13
-	VMAXPD     Z12, Z15, Z12
-	VMINPD     Z14, Z10, Z15
-	VMAXPD     Z14, Z10, Z10
-	VMINPD     Z6, Z2, Z14
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z8, Z4, Z6
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z9, Z16, Z8
-	VMAXPD     Z9, Z16, Z9
-	VMINPD     Z11, Z7, Z16
-	VMAXPD     Z11, Z7, Z7
-	VMINPD     Z3, Z0, Z11
-	VMAXPD     Z3, Z0, Z0
-	VMINPD     Z5, Z1, Z3
-	VMAXPD     Z5, Z1, Z1
-	VMINPD     Z15, Z13, Z5
-	VMAXPD     Z15, Z13, Z13
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z13, (SI)(R8*1)
-	VMINPD     Z10, Z12, Z5
-	VMAXPD     Z10, Z12, Z10
-	VMOVUPS    Z5, (SI)(R8*2)
-	VMOVUPS    Z10, (SI)(R10*1)
-	VMINPD     Z6, Z14, Z5
-	VMAXPD     Z6, Z14, Z6
-	VMOVUPS    Z5, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPD     Z4, Z2, Z5
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z5, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z16, Z8, Z2
-	VMAXPD     Z16, Z8, Z4
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z4, (DI)(R8*1)
-	VMINPD     Z7, Z9, Z2
-	VMAXPD     Z7, Z9, Z4
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z4, (DI)(R10*1)
-	VMINPD     Z3, Z11, Z2
-	VMAXPD     Z3, Z11, Z3
-	VMOVUPS    Z2, (DI)(R8*4)
-	VMOVUPS    Z3, (DI)(R11*1)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, (DI)(R10*2)
-	VMOVUPS    Z0, (DI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op31
-	JMP        block_done
+	SAMPLES_op31(SORT_PD)
 
 from32:
 	CMPQ R13, $+33
-	JGE  from33
+	JGE from33
 
 op32:
-	VMOVUPS    (SI)(R10*1), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (SI)(R8*2), Z1
-	VMINPD     Z1, Z0, Z3
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMINPD     Z2, Z1, Z4
-	VMAXPD     Z2, Z1, Z1
-	VMINPD     Z4, Z3, Z2
-	VMAXPD     Z4, Z3, Z3
-	VMOVUPS    Z2, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, (SI)(R8*2)
-	VMOVUPS    Z0, (SI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op32
-	JMP        block_done
+	SAMPLES_op32(SORT_PD)
 
 from33:
 	CMPQ R13, $+34
-	JGE  from34
+	JGE from34
 
 op33:
-	VMOVUPS    (SI)(R8*2), Z0
-	VMOVUPS    (DI)(R8*1), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R10*1), Z1
-	VMOVUPS    (DI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI), Z3
-	VMINPD     Z2, Z3, Z5
-	VMAXPD     Z2, Z3, Z2
-	VMOVUPS    (SI)(R8*1), Z3
-	VMINPD     Z4, Z3, Z6
-	VMAXPD     Z4, Z3, Z3
-	VMINPD     Z6, Z5, Z4
-	VMAXPD     Z6, Z5, Z5
-	VMOVUPS    Z4, (SI)
-	VMOVUPS    Z5, (SI)(R8*1)
-	VMINPD     Z3, Z2, Z4
-	VMAXPD     Z3, Z2, Z2
-	VMOVUPS    Z4, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPD     Z0, Z1, Z2
-	VMAXPD     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op33
-	JMP        block_done
+	SAMPLES_op33(SORT_PD)
 
 from34:
+
 op34:
-	VMOVUPS    (SI)(R8*1), Z0
-	VMOVUPS    (DI)(R8*2), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*2), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R10*1), Z3
-	VMOVUPS    (DI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI), Z5
-	VMINPD     Z4, Z5, Z7
-	VMAXPD     Z4, Z5, Z4
-	VMINPD     Z6, Z2, Z5
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z0, Z3, Z6
-	VMAXPD     Z0, Z3, Z0
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMINPD     Z5, Z7, Z0
-	VMAXPD     Z5, Z7, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPD     Z2, Z4, Z0
-	VMAXPD     Z2, Z4, Z2
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPD     Z1, Z6, Z0
-	VMAXPD     Z1, Z6, Z1
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op34
-	JMP        block_done
+	SAMPLES_op34(SORT_PD)
 
 from35:
 	CMPQ R13, $+40
-	JGE  from40
+	JGE from40
 	CMPQ R13, $+37
-	JGE  from37
+	JGE from37
 	CMPQ R13, $+36
-	JGE  from36
+	JGE from36
 
 op35:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI)(R10*1), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R8*2), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R8*1), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMINPD     Z6, Z2, Z7
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z8, Z4, Z6
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z1, Z5, Z8
-	VMAXPD     Z1, Z5, Z1
-	VMINPD     Z0, Z3, Z5
-	VMAXPD     Z0, Z3, Z0
-	VMINPD     Z6, Z7, Z3
-	VMAXPD     Z6, Z7, Z6
-	VMOVUPS    Z3, (SI)
-	VMOVUPS    Z6, (SI)(R8*1)
-	VMINPD     Z4, Z2, Z3
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)(R8*2)
-	VMOVUPS    Z2, (SI)(R10*1)
-	VMINPD     Z5, Z8, Z2
-	VMAXPD     Z5, Z8, Z3
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z3, (DI)(R8*1)
-	VMINPD     Z0, Z1, Z2
-	VMAXPD     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op35
-	JMP        block_done
+	SAMPLES_op35(SORT_PD)
 
 from36:
+
 op36:
-	VMOVUPS    (SI)(R12*1), Z0
-	VMOVUPS    (DI), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (SI)(R8*4), Z1
-	VMINPD     Z1, Z0, Z3
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (SI)(R11*1), Z4
-	VMINPD     Z4, Z1, Z5
-	VMAXPD     Z4, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z4
-	VMOVUPS    (SI)(R10*2), Z6
-	VMINPD     Z6, Z4, Z7
-	VMAXPD     Z6, Z4, Z4
-	VMOVUPS    (SI)(R10*1), Z6
-	VMINPD     Z2, Z6, Z8
-	VMAXPD     Z2, Z6, Z2
-	VMINPD     Z7, Z3, Z6
-	VMAXPD     Z7, Z3, Z3
-	VMINPD     Z8, Z5, Z7
-	VMAXPD     Z8, Z5, Z5
-	VMINPD     Z4, Z0, Z8
-	VMAXPD     Z4, Z0, Z0
-	VMINPD     Z2, Z1, Z4
-	VMAXPD     Z2, Z1, Z1
-	VMINPD     Z7, Z6, Z2
-	VMAXPD     Z7, Z6, Z6
-	VMOVUPS    Z2, (SI)
-	VMOVUPS    Z6, (SI)(R8*1)
-	VMINPD     Z5, Z3, Z2
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    Z2, (SI)(R8*2)
-	VMOVUPS    Z3, (SI)(R10*1)
-	VMINPD     Z4, Z8, Z2
-	VMAXPD     Z4, Z8, Z3
-	VMOVUPS    Z2, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, (SI)(R10*2)
-	VMOVUPS    Z0, (SI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op36
-	JMP        block_done
+	SAMPLES_op36(SORT_PD)
 
 from37:
 	CMPQ R13, $+38
-	JGE  from38
+	JGE from38
 
 op37:
-	VMOVUPS    (SI)(R10*2), Z0
-	VMOVUPS    (DI)(R8*1), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R12*1), Z1
-	VMOVUPS    (DI), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI), Z3
-	VMOVUPS    (SI)(R8*4), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R8*1), Z5
-	VMOVUPS    (SI)(R11*1), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*2), Z7
-	VMINPD     Z2, Z7, Z9
-	VMAXPD     Z2, Z7, Z2
-	VMOVUPS    (SI)(R10*1), Z7
-	VMINPD     Z4, Z7, Z10
-	VMAXPD     Z4, Z7, Z4
-	VMINPD     Z9, Z6, Z7
-	VMAXPD     Z9, Z6, Z6
-	VMINPD     Z10, Z8, Z9
-	VMAXPD     Z10, Z8, Z8
-	VMINPD     Z2, Z3, Z10
-	VMAXPD     Z2, Z3, Z2
-	VMINPD     Z4, Z5, Z3
-	VMAXPD     Z4, Z5, Z4
-	VMINPD     Z9, Z7, Z5
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z7, (SI)(R8*1)
-	VMINPD     Z8, Z6, Z5
-	VMAXPD     Z8, Z6, Z6
-	VMOVUPS    Z5, (SI)(R8*2)
-	VMOVUPS    Z6, (SI)(R10*1)
-	VMINPD     Z3, Z10, Z5
-	VMAXPD     Z3, Z10, Z3
-	VMOVUPS    Z5, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPD     Z4, Z2, Z3
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z0, Z1, Z2
-	VMAXPD     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op37
-	JMP        block_done
+	SAMPLES_op37(SORT_PD)
 
 from38:
 	CMPQ R13, $+39
-	JGE  from39
+	JGE from39
 
 op38:
-	VMOVUPS    (SI)(R11*1), Z0
-	VMOVUPS    (DI)(R8*2), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R10*2), Z1
-	VMOVUPS    (DI)(R8*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R12*1), Z3
-	VMOVUPS    (DI), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI), Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*1), Z7
-	VMINPD     Z2, Z7, Z9
-	VMAXPD     Z2, Z7, Z2
-	VMOVUPS    (SI)(R8*2), Z7
-	VMINPD     Z4, Z7, Z10
-	VMAXPD     Z4, Z7, Z4
-	VMOVUPS    (SI)(R10*1), Z7
-	VMINPD     Z6, Z7, Z11
-	VMAXPD     Z6, Z7, Z6
-	VMINPD     Z10, Z8, Z7
-	VMAXPD     Z10, Z8, Z8
-	VMINPD     Z11, Z9, Z10
-	VMAXPD     Z11, Z9, Z9
-	VMINPD     Z4, Z5, Z11
-	VMAXPD     Z4, Z5, Z4
-	VMINPD     Z6, Z2, Z5
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z0, Z3, Z6
-	VMAXPD     Z0, Z3, Z0
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMINPD     Z10, Z7, Z0
-	VMAXPD     Z10, Z7, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPD     Z9, Z8, Z0
-	VMAXPD     Z9, Z8, Z3
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z3, (SI)(R10*1)
-	VMINPD     Z5, Z11, Z0
-	VMAXPD     Z5, Z11, Z3
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPD     Z2, Z4, Z0
-	VMAXPD     Z2, Z4, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z1, Z6, Z0
-	VMAXPD     Z1, Z6, Z1
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op38
-	JMP        block_done
+	SAMPLES_op38(SORT_PD)
 
 from39:
+
 op39:
-	VMOVUPS    (SI)(R8*4), Z0
-	VMOVUPS    (DI)(R10*1), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R11*1), Z1
-	VMOVUPS    (DI)(R8*2), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R10*2), Z3
-	VMOVUPS    (DI)(R8*1), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R12*1), Z5
-	VMOVUPS    (DI), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI), Z7
-	VMINPD     Z2, Z7, Z9
-	VMAXPD     Z2, Z7, Z2
-	VMOVUPS    (SI)(R8*1), Z7
-	VMINPD     Z4, Z7, Z10
-	VMAXPD     Z4, Z7, Z4
-	VMOVUPS    (SI)(R8*2), Z7
-	VMINPD     Z6, Z7, Z11
-	VMAXPD     Z6, Z7, Z6
-	VMOVUPS    (SI)(R10*1), Z7
-	VMINPD     Z8, Z7, Z12
-	VMAXPD     Z8, Z7, Z7
-	VMINPD     Z11, Z9, Z8
-	VMAXPD     Z11, Z9, Z9
-	VMINPD     Z12, Z10, Z11
-	VMAXPD     Z12, Z10, Z10
-	VMINPD     Z6, Z2, Z12
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z7, Z4, Z6
-	VMAXPD     Z7, Z4, Z4
-	VMINPD     Z1, Z5, Z7
-	VMAXPD     Z1, Z5, Z1
-	VMINPD     Z0, Z3, Z5
-	VMAXPD     Z0, Z3, Z0
-	VMINPD     Z11, Z8, Z3
-	VMAXPD     Z11, Z8, Z8
-	VMOVUPS    Z3, (SI)
-	VMOVUPS    Z8, (SI)(R8*1)
-	VMINPD     Z10, Z9, Z3
-	VMAXPD     Z10, Z9, Z8
-	VMOVUPS    Z3, (SI)(R8*2)
-	VMOVUPS    Z8, (SI)(R10*1)
-	VMINPD     Z6, Z12, Z3
-	VMAXPD     Z6, Z12, Z6
-	VMOVUPS    Z3, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPD     Z4, Z2, Z3
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z5, Z7, Z2
-	VMAXPD     Z5, Z7, Z3
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z3, (DI)(R8*1)
-	VMINPD     Z0, Z1, Z2
-	VMAXPD     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op39
-	JMP        block_done
+	SAMPLES_op39(SORT_PD)
 
 from40:
 	CMPQ R13, $+43
-	JGE  from43
+	JGE from43
 	CMPQ R13, $+41
-	JGE  from41
+	JGE from41
 
 op40:
-	VMOVUPS    (SI)(R10*1), Z0
-	VMOVUPS    (DI)(R8*4), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*4), Z1
-	VMOVUPS    (DI)(R10*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R11*1), Z3
-	VMOVUPS    (DI)(R8*2), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*2), Z5
-	VMOVUPS    (DI)(R8*1), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI)(R12*1), Z7
-	VMOVUPS    (DI), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    (SI), Z9
-	VMINPD     Z4, Z9, Z11
-	VMAXPD     Z4, Z9, Z4
-	VMOVUPS    (SI)(R8*1), Z9
-	VMINPD     Z6, Z9, Z12
-	VMAXPD     Z6, Z9, Z6
-	VMOVUPS    (SI)(R8*2), Z9
-	VMINPD     Z8, Z9, Z13
-	VMAXPD     Z8, Z9, Z8
-	VMINPD     Z10, Z2, Z9
-	VMAXPD     Z10, Z2, Z2
-	VMINPD     Z0, Z7, Z10
-	VMAXPD     Z0, Z7, Z0
-	VMOVUPS    Z0, (DI)(R8*4)
-	VMINPD     Z13, Z11, Z0
-	VMAXPD     Z13, Z11, Z7
-	VMINPD     Z9, Z12, Z11
-	VMAXPD     Z9, Z12, Z9
-	VMINPD     Z8, Z4, Z12
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z2, Z6, Z8
-	VMAXPD     Z2, Z6, Z2
-	VMINPD     Z3, Z10, Z6
-	VMAXPD     Z3, Z10, Z3
-	VMINPD     Z1, Z5, Z10
-	VMAXPD     Z1, Z5, Z1
-	VMINPD     Z11, Z0, Z5
-	VMAXPD     Z11, Z0, Z0
-	VMOVUPS    Z5, (SI)
-	VMOVUPS    Z0, (SI)(R8*1)
-	VMINPD     Z9, Z7, Z0
-	VMAXPD     Z9, Z7, Z5
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z5, (SI)(R10*1)
-	VMINPD     Z8, Z12, Z0
-	VMAXPD     Z8, Z12, Z5
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z5, (SI)(R11*1)
-	VMINPD     Z2, Z4, Z0
-	VMAXPD     Z2, Z4, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z10, Z6, Z0
-	VMAXPD     Z10, Z6, Z2
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z2, (DI)(R8*1)
-	VMINPD     Z1, Z3, Z0
-	VMAXPD     Z1, Z3, Z1
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMOVUPS    Z1, (DI)(R10*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op40
-	JMP        block_done
+	SAMPLES_op40(SORT_PD)
 
 from41:
 	CMPQ R13, $+42
-	JGE  from42
+	JGE from42
 
 op41:
-	VMOVUPS    (SI)(R8*2), Z0
-	VMOVUPS    (DI)(R11*1), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R10*1), Z1
-	VMOVUPS    (DI)(R8*4), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*4), Z3
-	VMOVUPS    (DI)(R10*1), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R11*1), Z5
-	VMOVUPS    (DI)(R8*2), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI)(R10*2), Z7
-	VMOVUPS    (DI)(R8*1), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    (SI)(R12*1), Z9
-	VMOVUPS    (DI), Z11
-	VMINPD     Z11, Z9, Z12
-	VMAXPD     Z11, Z9, Z9
-	VMOVUPS    (SI), Z11
-	VMINPD     Z6, Z11, Z13
-	VMAXPD     Z6, Z11, Z6
-	VMOVUPS    (SI)(R8*1), Z11
-	VMINPD     Z8, Z11, Z14
-	VMAXPD     Z8, Z11, Z8
-	VMINPD     Z10, Z2, Z11
-	VMAXPD     Z10, Z2, Z2
-	VMINPD     Z12, Z4, Z10
-	VMAXPD     Z12, Z4, Z4
-	VMINPD     Z1, Z9, Z12
-	VMAXPD     Z1, Z9, Z1
-	VMINPD     Z0, Z7, Z9
-	VMAXPD     Z0, Z7, Z0
-	VMINPD     Z11, Z13, Z7
-	VMAXPD     Z11, Z13, Z11
-	VMINPD     Z10, Z14, Z13
-	VMAXPD     Z10, Z14, Z10
-	VMINPD     Z2, Z6, Z14
-	VMAXPD     Z2, Z6, Z2
-	VMINPD     Z4, Z8, Z6
-	VMAXPD     Z4, Z8, Z4
-	VMINPD     Z5, Z12, Z8
-	VMAXPD     Z5, Z12, Z5
-	VMINPD     Z3, Z9, Z12
-	VMAXPD     Z3, Z9, Z3
-	VMINPD     Z13, Z7, Z9
-	VMAXPD     Z13, Z7, Z7
-	VMOVUPS    Z9, (SI)
-	VMOVUPS    Z7, (SI)(R8*1)
-	VMINPD     Z10, Z11, Z7
-	VMAXPD     Z10, Z11, Z9
-	VMOVUPS    Z7, (SI)(R8*2)
-	VMOVUPS    Z9, (SI)(R10*1)
-	VMINPD     Z6, Z14, Z7
-	VMAXPD     Z6, Z14, Z6
-	VMOVUPS    Z7, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPD     Z4, Z2, Z6
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z6, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z12, Z8, Z2
-	VMAXPD     Z12, Z8, Z4
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z4, (DI)(R8*1)
-	VMINPD     Z3, Z5, Z2
-	VMAXPD     Z3, Z5, Z3
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z3, (DI)(R10*1)
-	VMINPD     Z0, Z1, Z2
-	VMAXPD     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)(R8*4)
-	VMOVUPS    Z0, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op41
-	JMP        block_done
+	SAMPLES_op41(SORT_PD)
 
 from42:
+
 op42:
-	VMOVUPS    (SI)(R8*1), Z0
-	VMOVUPS    (DI)(R10*2), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*2), Z1
-	VMOVUPS    (DI)(R11*1), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R10*1), Z3
-	VMOVUPS    (DI)(R8*4), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R8*4), Z5
-	VMOVUPS    (DI)(R10*1), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI)(R11*1), Z7
-	VMOVUPS    (DI)(R8*2), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    (SI)(R10*2), Z9
-	VMOVUPS    (DI)(R8*1), Z11
-	VMINPD     Z11, Z9, Z12
-	VMAXPD     Z11, Z9, Z9
-	VMOVUPS    (SI)(R12*1), Z11
-	VMOVUPS    (DI), Z13
-	VMINPD     Z13, Z11, Z14
-	VMAXPD     Z13, Z11, Z11
-	VMOVUPS    (SI), Z13
-	VMINPD     Z8, Z13, Z15
-	VMAXPD     Z8, Z13, Z8
-	VMINPD     Z10, Z2, Z13
-	VMAXPD     Z10, Z2, Z2
-	VMINPD     Z12, Z4, Z10
-	VMAXPD     Z12, Z4, Z4
-	VMINPD     Z14, Z6, Z12
-	VMAXPD     Z14, Z6, Z6
-	VMINPD     Z3, Z11, Z14
-	VMAXPD     Z3, Z11, Z3
-	VMINPD     Z1, Z9, Z11
-	VMAXPD     Z1, Z9, Z1
-	VMINPD     Z0, Z7, Z9
-	VMAXPD     Z0, Z7, Z0
-	VMINPD     Z10, Z15, Z7
-	VMAXPD     Z10, Z15, Z10
-	VMINPD     Z12, Z13, Z15
-	VMAXPD     Z12, Z13, Z12
-	VMINPD     Z4, Z8, Z13
-	VMAXPD     Z4, Z8, Z4
-	VMINPD     Z6, Z2, Z8
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z9, Z14, Z6
-	VMAXPD     Z9, Z14, Z9
-	VMINPD     Z5, Z11, Z14
-	VMAXPD     Z5, Z11, Z5
-	VMINPD     Z0, Z3, Z11
-	VMAXPD     Z0, Z3, Z0
-	VMOVUPS    Z0, (DI)(R10*2)
-	VMINPD     Z15, Z7, Z0
-	VMAXPD     Z15, Z7, Z3
-	VMOVUPS    Z0, (SI)
-	VMOVUPS    Z3, (SI)(R8*1)
-	VMINPD     Z12, Z10, Z0
-	VMAXPD     Z12, Z10, Z3
-	VMOVUPS    Z0, (SI)(R8*2)
-	VMOVUPS    Z3, (SI)(R10*1)
-	VMINPD     Z8, Z13, Z0
-	VMAXPD     Z8, Z13, Z3
-	VMOVUPS    Z0, (SI)(R8*4)
-	VMOVUPS    Z3, (SI)(R11*1)
-	VMINPD     Z2, Z4, Z0
-	VMAXPD     Z2, Z4, Z2
-	VMOVUPS    Z0, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z14, Z6, Z0
-	VMAXPD     Z14, Z6, Z2
-	VMOVUPS    Z0, (DI)
-	VMOVUPS    Z2, (DI)(R8*1)
-	VMINPD     Z5, Z9, Z0
-	VMAXPD     Z5, Z9, Z2
-	VMOVUPS    Z0, (DI)(R8*2)
-	VMOVUPS    Z2, (DI)(R10*1)
-	VMINPD     Z1, Z11, Z0
-	VMAXPD     Z1, Z11, Z1
-	VMOVUPS    Z0, (DI)(R8*4)
-	VMOVUPS    Z1, (DI)(R11*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op42
-	JMP        block_done
+	SAMPLES_op42(SORT_PD)
 
 from43:
 	CMPQ R13, $+45
-	JGE  from45
+	JGE from45
 
 op43:
-	VMOVUPS    (SI), Z0
-	VMOVUPS    (DI)(R12*1), Z1
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    (SI)(R8*1), Z1
-	VMOVUPS    (DI)(R10*2), Z3
-	VMINPD     Z3, Z1, Z4
-	VMAXPD     Z3, Z1, Z1
-	VMOVUPS    (SI)(R8*2), Z3
-	VMOVUPS    (DI)(R11*1), Z5
-	VMINPD     Z5, Z3, Z6
-	VMAXPD     Z5, Z3, Z3
-	VMOVUPS    (SI)(R10*1), Z5
-	VMOVUPS    (DI)(R8*4), Z7
-	VMINPD     Z7, Z5, Z8
-	VMAXPD     Z7, Z5, Z5
-	VMOVUPS    (SI)(R8*4), Z7
-	VMOVUPS    (DI)(R10*1), Z9
-	VMINPD     Z9, Z7, Z10
-	VMAXPD     Z9, Z7, Z7
-	VMOVUPS    (SI)(R11*1), Z9
-	VMOVUPS    (DI)(R8*2), Z11
-	VMINPD     Z11, Z9, Z12
-	VMAXPD     Z11, Z9, Z9
-	VMOVUPS    (SI)(R10*2), Z11
-	VMOVUPS    (DI)(R8*1), Z13
-	VMINPD     Z13, Z11, Z14
-	VMAXPD     Z13, Z11, Z11
-	VMOVUPS    (SI)(R12*1), Z13
-	VMOVUPS    (DI), Z15
-	VMINPD     Z15, Z13, Z16
-	VMAXPD     Z15, Z13, Z13
-	VMINPD     Z10, Z2, Z15
-	VMAXPD     Z10, Z2, Z2
-	VMINPD     Z12, Z4, Z10
-	VMAXPD     Z12, Z4, Z4
-	VMINPD     Z14, Z6, Z12
-	VMAXPD     Z14, Z6, Z6
-	VMINPD     Z16, Z8, Z14
-	VMAXPD     Z16, Z8, Z8
-	VMINPD     Z5, Z13, Z16
-	VMAXPD     Z5, Z13, Z5
-	VMINPD     Z3, Z11, Z13
-	VMAXPD     Z3, Z11, Z3
-	VMINPD     Z1, Z9, Z11
-	VMAXPD     Z1, Z9, Z1
-	VMINPD     Z0, Z7, Z9
-	VMAXPD     Z0, Z7, Z0
-	VMINPD     Z12, Z15, Z7
-	VMAXPD     Z12, Z15, Z12
-	VMINPD     Z14, Z10, Z15
-	VMAXPD     Z14, Z10, Z10
-	VMINPD     Z6, Z2, Z14
-	VMAXPD     Z6, Z2, Z2
-	VMINPD     Z8, Z4, Z6
-	VMAXPD     Z8, Z4, Z4
-	VMINPD     Z11, Z16, Z8
-	VMAXPD     Z11, Z16, Z11
-	VMINPD     Z9, Z13, Z16
-	VMAXPD     Z9, Z13, Z9
-	VMINPD     Z1, Z5, Z13
-	VMAXPD     Z1, Z5, Z1
-	VMINPD     Z0, Z3, Z5
-	VMAXPD     Z0, Z3, Z0
-	VMINPD     Z15, Z7, Z3
-	VMAXPD     Z15, Z7, Z7
-	VMOVUPS    Z3, (SI)
-	VMOVUPS    Z7, (SI)(R8*1)
-	VMINPD     Z10, Z12, Z3
-	VMAXPD     Z10, Z12, Z7
-	VMOVUPS    Z3, (SI)(R8*2)
-	VMOVUPS    Z7, (SI)(R10*1)
-	VMINPD     Z6, Z14, Z3
-	VMAXPD     Z6, Z14, Z6
-	VMOVUPS    Z3, (SI)(R8*4)
-	VMOVUPS    Z6, (SI)(R11*1)
-	VMINPD     Z4, Z2, Z3
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    Z3, (SI)(R10*2)
-	VMOVUPS    Z2, (SI)(R12*1)
-	VMINPD     Z16, Z8, Z2
-	VMAXPD     Z16, Z8, Z3
-	VMOVUPS    Z2, (DI)
-	VMOVUPS    Z3, (DI)(R8*1)
-	VMINPD     Z9, Z11, Z2
-	VMAXPD     Z9, Z11, Z3
-	VMOVUPS    Z2, (DI)(R8*2)
-	VMOVUPS    Z3, (DI)(R10*1)
-	VMINPD     Z5, Z13, Z2
-	VMAXPD     Z5, Z13, Z3
-	VMOVUPS    Z2, (DI)(R8*4)
-	VMOVUPS    Z3, (DI)(R11*1)
-	VMINPD     Z0, Z1, Z2
-	VMAXPD     Z0, Z1, Z0
-	VMOVUPS    Z2, (DI)(R10*2)
-	VMOVUPS    Z0, (DI)(R12*1)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	SUBQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op43
-	JMP        block_done
+	SAMPLES_op43(SORT_PD)
 
 from45:
 	CMPQ R13, $+46
-	JGE  from46
+	JGE from46
 
 op45:
-	VMOVUPS    1024(SI), Z0
-	VMINPD     (SI), Z0, Z1
-	VMAXPD     (SI), Z0, Z0
-	VMOVUPS    Z1, (SI)
-	VMOVUPS    64(SI), Z1
-	VMOVUPS    1088(SI), Z2
-	VMINPD     Z2, Z1, Z3
-	VMAXPD     Z2, Z1, Z1
-	VMOVUPS    128(SI), Z2
-	VMOVUPS    1152(SI), Z4
-	VMINPD     Z4, Z2, Z5
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    192(SI), Z4
-	VMOVUPS    1216(SI), Z6
-	VMINPD     Z6, Z4, Z7
-	VMAXPD     Z6, Z4, Z4
-	VMOVUPS    256(SI), Z6
-	VMOVUPS    1280(SI), Z8
-	VMINPD     Z8, Z6, Z9
-	VMAXPD     Z8, Z6, Z6
-	VMOVUPS    320(SI), Z8
-	VMOVUPS    1344(SI), Z10
-	VMINPD     Z10, Z8, Z11
-	VMAXPD     Z10, Z8, Z8
-	VMOVUPS    384(SI), Z10
-	VMOVUPS    1408(SI), Z12
-	VMINPD     Z12, Z10, Z13
-	VMAXPD     Z12, Z10, Z10
-	VMOVUPS    448(SI), Z12
-	VMOVUPS    1472(SI), Z14
-	VMINPD     Z14, Z12, Z15
-	VMAXPD     Z14, Z12, Z12
-	VMOVUPS    512(SI), Z14
-	VMOVUPS    1536(SI), Z16
-	VMINPD     Z16, Z14, Z17
-	VMAXPD     Z16, Z14, Z14
-	VMOVUPS    576(SI), Z16
-	VMOVUPS    1600(SI), Z18
-	VMINPD     Z18, Z16, Z19
-	VMAXPD     Z18, Z16, Z16
-	VMOVUPS    640(SI), Z18
-	VMOVUPS    1664(SI), Z20
-	VMINPD     Z20, Z18, Z21
-	VMAXPD     Z20, Z18, Z18
-	VMOVUPS    704(SI), Z20
-	VMOVUPS    1728(SI), Z22
-	VMINPD     Z22, Z20, Z23
-	VMAXPD     Z22, Z20, Z20
-	VMOVUPS    768(SI), Z22
-	VMOVUPS    1792(SI), Z24
-	VMINPD     Z24, Z22, Z25
-	VMAXPD     Z24, Z22, Z22
-	VMOVUPS    832(SI), Z24
-	VMOVUPS    1856(SI), Z26
-	VMINPD     Z26, Z24, Z27
-	VMAXPD     Z26, Z24, Z24
-	VMOVUPS    896(SI), Z26
-	VMOVUPS    1920(SI), Z28
-	VMINPD     Z28, Z26, Z29
-	VMAXPD     Z28, Z26, Z26
-	VMOVUPS    960(SI), Z28
-	VMOVUPS    1984(SI), Z30
-	VMINPD     Z30, Z28, Z31
-	VMAXPD     Z30, Z28, Z28
-	VMINPD     (SI), Z17, Z30
-	VMAXPD     (SI), Z17, Z17
-	VMOVUPS    Z30, (SI)
-	VMINPD     Z19, Z3, Z30
-	VMAXPD     Z19, Z3, Z3
-	VMINPD     Z21, Z5, Z19
-	VMAXPD     Z21, Z5, Z5
-	VMINPD     Z23, Z7, Z21
-	VMAXPD     Z23, Z7, Z7
-	VMINPD     Z25, Z9, Z23
-	VMAXPD     Z25, Z9, Z9
-	VMINPD     Z27, Z11, Z25
-	VMAXPD     Z27, Z11, Z11
-	VMINPD     Z29, Z13, Z27
-	VMAXPD     Z29, Z13, Z13
-	VMINPD     Z31, Z15, Z29
-	VMAXPD     Z31, Z15, Z15
-	VMINPD     Z14, Z0, Z31
-	VMAXPD     Z14, Z0, Z0
-	VMINPD     Z16, Z1, Z14
-	VMAXPD     Z16, Z1, Z1
-	VMINPD     Z18, Z2, Z16
-	VMAXPD     Z18, Z2, Z2
-	VMINPD     Z20, Z4, Z18
-	VMAXPD     Z20, Z4, Z4
-	VMINPD     Z22, Z6, Z20
-	VMAXPD     Z22, Z6, Z6
-	VMINPD     Z24, Z8, Z22
-	VMAXPD     Z24, Z8, Z8
-	VMINPD     Z26, Z10, Z24
-	VMAXPD     Z26, Z10, Z10
-	VMINPD     Z28, Z12, Z26
-	VMAXPD     Z28, Z12, Z12
-	VMINPD     (SI), Z23, Z28
-	VMAXPD     (SI), Z23, Z23
-	VMOVUPS    Z28, (SI)
-	VMINPD     Z25, Z30, Z28
-	VMAXPD     Z25, Z30, Z25
-	VMINPD     Z27, Z19, Z30
-	VMAXPD     Z27, Z19, Z19
-	VMINPD     Z29, Z21, Z27
-	VMAXPD     Z29, Z21, Z21
-	VMINPD     Z9, Z17, Z29
-	VMAXPD     Z9, Z17, Z9
-	VMINPD     Z11, Z3, Z17
-	VMAXPD     Z11, Z3, Z3
-	VMINPD     Z13, Z5, Z11
-	VMAXPD     Z13, Z5, Z5
-	VMINPD     Z15, Z7, Z13
-	VMAXPD     Z15, Z7, Z7
-	VMINPD     Z20, Z31, Z15
-	VMAXPD     Z20, Z31, Z20
-	VMINPD     Z22, Z14, Z31
-	VMAXPD     Z22, Z14, Z14
-	VMINPD     Z24, Z16, Z22
-	VMAXPD     Z24, Z16, Z16
-	VMINPD     Z26, Z18, Z24
-	VMAXPD     Z26, Z18, Z18
-	VMINPD     Z6, Z0, Z26
-	VMAXPD     Z6, Z0, Z0
-	VMINPD     Z8, Z1, Z6
-	VMAXPD     Z8, Z1, Z1
-	VMINPD     Z10, Z2, Z8
-	VMAXPD     Z10, Z2, Z2
-	VMINPD     Z12, Z4, Z10
-	VMAXPD     Z12, Z4, Z4
-	VMINPD     (SI), Z30, Z12
-	VMAXPD     (SI), Z30, Z30
-	VMOVUPS    Z12, (SI)
-	VMINPD     Z27, Z28, Z12
-	VMAXPD     Z27, Z28, Z27
-	VMINPD     Z19, Z23, Z28
-	VMAXPD     Z19, Z23, Z19
-	VMINPD     Z21, Z25, Z23
-	VMAXPD     Z21, Z25, Z21
-	VMINPD     Z11, Z29, Z25
-	VMAXPD     Z11, Z29, Z11
-	VMINPD     Z13, Z17, Z29
-	VMAXPD     Z13, Z17, Z13
-	VMINPD     Z5, Z9, Z17
-	VMAXPD     Z5, Z9, Z5
-	VMINPD     Z7, Z3, Z9
-	VMAXPD     Z7, Z3, Z3
-	VMINPD     Z22, Z15, Z7
-	VMAXPD     Z22, Z15, Z15
-	VMINPD     Z24, Z31, Z22
-	VMAXPD     Z24, Z31, Z24
-	VMINPD     Z16, Z20, Z31
-	VMAXPD     Z16, Z20, Z16
-	VMINPD     Z18, Z14, Z20
-	VMAXPD     Z18, Z14, Z14
-	VMINPD     Z8, Z26, Z18
-	VMAXPD     Z8, Z26, Z8
-	VMINPD     Z10, Z6, Z26
-	VMAXPD     Z10, Z6, Z6
-	VMINPD     Z2, Z0, Z10
-	VMAXPD     Z2, Z0, Z0
-	VMINPD     Z4, Z1, Z2
-	VMAXPD     Z4, Z1, Z1
-	VMINPD     (SI), Z12, Z4
-	VMAXPD     (SI), Z12, Z12
-	VMOVUPS    Z4, (SI)
-	VMOVUPS    Z12, 64(SI)
-	VMINPD     Z27, Z30, Z4
-	VMAXPD     Z27, Z30, Z12
-	VMOVUPS    Z4, 128(SI)
-	VMOVUPS    Z12, 192(SI)
-	VMINPD     Z23, Z28, Z4
-	VMAXPD     Z23, Z28, Z12
-	VMOVUPS    Z4, 256(SI)
-	VMOVUPS    Z12, 320(SI)
-	VMINPD     Z21, Z19, Z4
-	VMAXPD     Z21, Z19, Z12
-	VMOVUPS    Z4, 384(SI)
-	VMOVUPS    Z12, 448(SI)
-	VMINPD     Z29, Z25, Z4
-	VMAXPD     Z29, Z25, Z12
-	VMOVUPS    Z4, 512(SI)
-	VMOVUPS    Z12, 576(SI)
-	VMINPD     Z13, Z11, Z4
-	VMAXPD     Z13, Z11, Z11
-	VMOVUPS    Z4, 640(SI)
-	VMOVUPS    Z11, 704(SI)
-	VMINPD     Z9, Z17, Z4
-	VMAXPD     Z9, Z17, Z9
-	VMOVUPS    Z4, 768(SI)
-	VMOVUPS    Z9, 832(SI)
-	VMINPD     Z3, Z5, Z4
-	VMAXPD     Z3, Z5, Z3
-	VMOVUPS    Z4, 896(SI)
-	VMOVUPS    Z3, 960(SI)
-	VMINPD     Z22, Z7, Z3
-	VMAXPD     Z22, Z7, Z4
-	VMOVUPS    Z3, 1024(SI)
-	VMOVUPS    Z4, 1088(SI)
-	VMINPD     Z24, Z15, Z3
-	VMAXPD     Z24, Z15, Z4
-	VMOVUPS    Z3, 1152(SI)
-	VMOVUPS    Z4, 1216(SI)
-	VMINPD     Z20, Z31, Z3
-	VMAXPD     Z20, Z31, Z4
-	VMOVUPS    Z3, 1280(SI)
-	VMOVUPS    Z4, 1344(SI)
-	VMINPD     Z14, Z16, Z3
-	VMAXPD     Z14, Z16, Z4
-	VMOVUPS    Z3, 1408(SI)
-	VMOVUPS    Z4, 1472(SI)
-	VMINPD     Z26, Z18, Z3
-	VMAXPD     Z26, Z18, Z4
-	VMOVUPS    Z3, 1536(SI)
-	VMOVUPS    Z4, 1600(SI)
-	VMINPD     Z6, Z8, Z3
-	VMAXPD     Z6, Z8, Z4
-	VMOVUPS    Z3, 1664(SI)
-	VMOVUPS    Z4, 1728(SI)
-	VMINPD     Z2, Z10, Z3
-	VMAXPD     Z2, Z10, Z2
-	VMOVUPS    Z3, 1792(SI)
-	VMOVUPS    Z2, 1856(SI)
-	VMINPD     Z1, Z0, Z2
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z2, 1920(SI)
-	VMOVUPS    Z0, 1984(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op45
-	JMP        block_done
+	SAMPLES_op45(SORT_PD)
 
 from46:
+
 op46:
-	VMOVUPS    64(SI), Z0
-	VMINPD     (SI), Z0, Z1
-	VMAXPD     (SI), Z0, Z0
-	VMOVUPS    Z1, (SI)
-	VMOVUPS    1024(SI), Z1
-	VMOVUPS    1088(SI), Z2
-	VMINPD     Z2, Z1, Z3
-	VMAXPD     Z2, Z1, Z1
-	VMOVUPS    128(SI), Z2
-	VMOVUPS    192(SI), Z4
-	VMINPD     Z4, Z2, Z5
-	VMAXPD     Z4, Z2, Z2
-	VMOVUPS    1152(SI), Z4
-	VMOVUPS    1216(SI), Z6
-	VMINPD     Z6, Z4, Z7
-	VMAXPD     Z6, Z4, Z4
-	VMOVUPS    256(SI), Z6
-	VMOVUPS    320(SI), Z8
-	VMINPD     Z8, Z6, Z9
-	VMAXPD     Z8, Z6, Z6
-	VMOVUPS    1280(SI), Z8
-	VMOVUPS    1344(SI), Z10
-	VMINPD     Z10, Z8, Z11
-	VMAXPD     Z10, Z8, Z8
-	VMOVUPS    384(SI), Z10
-	VMOVUPS    448(SI), Z12
-	VMINPD     Z12, Z10, Z13
-	VMAXPD     Z12, Z10, Z10
-	VMOVUPS    1408(SI), Z12
-	VMOVUPS    1472(SI), Z14
-	VMINPD     Z14, Z12, Z15
-	VMAXPD     Z14, Z12, Z12
-	VMOVUPS    512(SI), Z14
-	VMOVUPS    576(SI), Z16
-	VMINPD     Z16, Z14, Z17
-	VMAXPD     Z16, Z14, Z14
-	VMOVUPS    1536(SI), Z16
-	VMOVUPS    1600(SI), Z18
-	VMINPD     Z18, Z16, Z19
-	VMAXPD     Z18, Z16, Z16
-	VMOVUPS    640(SI), Z18
-	VMOVUPS    704(SI), Z20
-	VMINPD     Z20, Z18, Z21
-	VMAXPD     Z20, Z18, Z18
-	VMOVUPS    1664(SI), Z20
-	VMOVUPS    1728(SI), Z22
-	VMINPD     Z22, Z20, Z23
-	VMAXPD     Z22, Z20, Z20
-	VMOVUPS    768(SI), Z22
-	VMOVUPS    832(SI), Z24
-	VMINPD     Z24, Z22, Z25
-	VMAXPD     Z24, Z22, Z22
-	VMOVUPS    1792(SI), Z24
-	VMOVUPS    1856(SI), Z26
-	VMINPD     Z26, Z24, Z27
-	VMAXPD     Z26, Z24, Z24
-	VMOVUPS    896(SI), Z26
-	VMOVUPS    960(SI), Z28
-	VMINPD     Z28, Z26, Z29
-	VMAXPD     Z28, Z26, Z26
-	VMOVUPS    1920(SI), Z28
-	VMOVUPS    1984(SI), Z30
-	VMINPD     Z30, Z28, Z31
-	VMAXPD     Z30, Z28, Z28
-	VMINPD     (SI), Z5, Z30
-	VMAXPD     (SI), Z5, Z5
-	VMOVUPS    Z30, (SI)
-	VMINPD     Z7, Z3, Z30
-	VMAXPD     Z7, Z3, Z3
-	VMINPD     Z2, Z0, Z7
-	VMAXPD     Z2, Z0, Z0
-	VMINPD     Z4, Z1, Z2
-	VMAXPD     Z4, Z1, Z1
-	VMINPD     Z13, Z9, Z4
-	VMAXPD     Z13, Z9, Z9
-	VMINPD     Z15, Z11, Z13
-	VMAXPD     Z15, Z11, Z11
-	VMINPD     Z10, Z6, Z15
-	VMAXPD     Z10, Z6, Z6
-	VMINPD     Z12, Z8, Z10
-	VMAXPD     Z12, Z8, Z8
-	VMINPD     Z21, Z17, Z12
-	VMAXPD     Z21, Z17, Z17
-	VMINPD     Z23, Z19, Z21
-	VMAXPD     Z23, Z19, Z19
-	VMINPD     Z18, Z14, Z23
-	VMAXPD     Z18, Z14, Z14
-	VMINPD     Z20, Z16, Z18
-	VMAXPD     Z20, Z16, Z16
-	VMINPD     Z29, Z25, Z20
-	VMAXPD     Z29, Z25, Z25
-	VMINPD     Z31, Z27, Z29
-	VMAXPD     Z31, Z27, Z27
-	VMINPD     Z26, Z22, Z31
-	VMAXPD     Z26, Z22, Z22
-	VMINPD     Z28, Z24, Z26
-	VMAXPD     Z28, Z24, Z24
-	VMINPD     (SI), Z4, Z28
-	VMAXPD     (SI), Z4, Z4
-	VMOVUPS    Z28, (SI)
-	VMINPD     Z13, Z30, Z28
-	VMAXPD     Z13, Z30, Z13
-	VMINPD     Z15, Z7, Z30
-	VMAXPD     Z15, Z7, Z7
-	VMINPD     Z10, Z2, Z15
-	VMAXPD     Z10, Z2, Z2
-	VMINPD     Z9, Z5, Z10
-	VMAXPD     Z9, Z5, Z5
-	VMINPD     Z11, Z3, Z9
-	VMAXPD     Z11, Z3, Z3
-	VMINPD     Z6, Z0, Z11
-	VMAXPD     Z6, Z0, Z0
-	VMINPD     Z8, Z1, Z6
-	VMAXPD     Z8, Z1, Z1
-	VMINPD     Z20, Z12, Z8
-	VMAXPD     Z20, Z12, Z12
-	VMINPD     Z29, Z21, Z20
-	VMAXPD     Z29, Z21, Z21
-	VMINPD     Z31, Z23, Z29
-	VMAXPD     Z31, Z23, Z23
-	VMINPD     Z26, Z18, Z31
-	VMAXPD     Z26, Z18, Z18
-	VMINPD     Z25, Z17, Z26
-	VMAXPD     Z25, Z17, Z17
-	VMINPD     Z27, Z19, Z25
-	VMAXPD     Z27, Z19, Z19
-	VMINPD     Z22, Z14, Z27
-	VMAXPD     Z22, Z14, Z14
-	VMINPD     Z24, Z16, Z22
-	VMAXPD     Z24, Z16, Z16
-	VMINPD     (SI), Z8, Z24
-	VMAXPD     (SI), Z8, Z8
-	VMOVUPS    Z24, (SI)
-	VMINPD     Z20, Z28, Z24
-	VMAXPD     Z20, Z28, Z20
-	VMINPD     Z29, Z30, Z28
-	VMAXPD     Z29, Z30, Z29
-	VMINPD     Z31, Z15, Z30
-	VMAXPD     Z31, Z15, Z15
-	VMINPD     Z26, Z10, Z31
-	VMAXPD     Z26, Z10, Z10
-	VMINPD     Z25, Z9, Z26
-	VMAXPD     Z25, Z9, Z9
-	VMINPD     Z27, Z11, Z25
-	VMAXPD     Z27, Z11, Z11
-	VMINPD     Z22, Z6, Z27
-	VMAXPD     Z22, Z6, Z6
-	VMINPD     Z12, Z4, Z22
-	VMAXPD     Z12, Z4, Z4
-	VMINPD     Z21, Z13, Z12
-	VMAXPD     Z21, Z13, Z13
-	VMINPD     Z23, Z7, Z21
-	VMAXPD     Z23, Z7, Z7
-	VMINPD     Z18, Z2, Z23
-	VMAXPD     Z18, Z2, Z2
-	VMINPD     Z17, Z5, Z18
-	VMAXPD     Z17, Z5, Z5
-	VMINPD     Z19, Z3, Z17
-	VMAXPD     Z19, Z3, Z3
-	VMINPD     Z14, Z0, Z19
-	VMAXPD     Z14, Z0, Z0
-	VMINPD     Z16, Z1, Z14
-	VMAXPD     Z16, Z1, Z1
-	VMINPD     Z10, Z21, Z16
-	VMAXPD     Z10, Z21, Z10
-	VMINPD     Z9, Z23, Z21
-	VMAXPD     Z9, Z23, Z9
-	VMINPD     Z29, Z18, Z23
-	VMAXPD     Z29, Z18, Z18
-	VMINPD     Z15, Z17, Z29
-	VMAXPD     Z15, Z17, Z15
-	VMINPD     Z4, Z25, Z17
-	VMAXPD     Z4, Z25, Z4
-	VMINPD     Z13, Z27, Z25
-	VMAXPD     Z13, Z27, Z13
-	VMINPD     Z5, Z7, Z27
-	VMAXPD     Z5, Z7, Z5
-	VMINPD     Z3, Z2, Z7
-	VMAXPD     Z3, Z2, Z2
-	VMINPD     Z8, Z22, Z3
-	VMAXPD     Z8, Z22, Z8
-	VMINPD     Z20, Z12, Z22
-	VMAXPD     Z20, Z12, Z12
-	VMINPD     Z11, Z19, Z20
-	VMAXPD     Z11, Z19, Z11
-	VMINPD     Z6, Z14, Z19
-	VMAXPD     Z6, Z14, Z6
-	VMINPD     Z31, Z28, Z14
-	VMAXPD     Z31, Z28, Z28
-	VMINPD     Z26, Z30, Z31
-	VMAXPD     Z26, Z30, Z26
-	VMINPD     Z3, Z14, Z30
-	VMAXPD     Z3, Z14, Z3
-	VMINPD     Z22, Z31, Z14
-	VMAXPD     Z22, Z31, Z22
-	VMINPD     Z27, Z20, Z31
-	VMAXPD     Z27, Z20, Z20
-	VMINPD     Z7, Z19, Z27
-	VMAXPD     Z7, Z19, Z7
-	VMINPD     Z8, Z28, Z19
-	VMAXPD     Z8, Z28, Z8
-	VMINPD     Z12, Z26, Z28
-	VMAXPD     Z12, Z26, Z12
-	VMINPD     Z5, Z11, Z26
-	VMAXPD     Z5, Z11, Z5
-	VMINPD     Z2, Z6, Z11
-	VMAXPD     Z2, Z6, Z2
-	VMINPD     Z3, Z19, Z6
-	VMAXPD     Z3, Z19, Z3
-	VMINPD     Z22, Z28, Z19
-	VMAXPD     Z22, Z28, Z22
-	VMINPD     Z23, Z16, Z28
-	VMAXPD     Z23, Z16, Z16
-	VMINPD     Z29, Z21, Z23
-	VMAXPD     Z29, Z21, Z21
-	VMINPD     Z10, Z18, Z29
-	VMAXPD     Z10, Z18, Z10
-	VMINPD     Z9, Z15, Z18
-	VMAXPD     Z9, Z15, Z9
-	VMINPD     Z20, Z26, Z15
-	VMAXPD     Z20, Z26, Z20
-	VMINPD     Z7, Z11, Z26
-	VMAXPD     Z7, Z11, Z7
-	VMINPD     Z8, Z17, Z11
-	VMAXPD     Z8, Z17, Z8
-	VMINPD     Z12, Z25, Z17
-	VMAXPD     Z12, Z25, Z12
-	VMINPD     Z4, Z31, Z25
-	VMAXPD     Z4, Z31, Z4
-	VMINPD     Z13, Z27, Z31
-	VMAXPD     Z13, Z27, Z13
-	VMINPD     Z8, Z16, Z27
-	VMAXPD     Z8, Z16, Z8
-	VMINPD     Z12, Z21, Z16
-	VMAXPD     Z12, Z21, Z12
-	VMINPD     Z4, Z10, Z21
-	VMAXPD     Z4, Z10, Z4
-	VMINPD     Z13, Z9, Z10
-	VMAXPD     Z13, Z9, Z9
-	VMINPD     Z28, Z11, Z13
-	VMAXPD     Z28, Z11, Z11
-	VMINPD     Z23, Z17, Z28
-	VMAXPD     Z23, Z17, Z17
-	VMINPD     Z29, Z25, Z23
-	VMAXPD     Z29, Z25, Z25
-	VMINPD     Z18, Z31, Z29
-	VMAXPD     Z18, Z31, Z18
-	VMINPD     Z3, Z13, Z31
-	VMAXPD     Z3, Z13, Z3
-	VMINPD     Z22, Z28, Z13
-	VMAXPD     Z22, Z28, Z22
-	VMINPD     Z27, Z11, Z28
-	VMAXPD     Z27, Z11, Z11
-	VMINPD     Z16, Z17, Z27
-	VMAXPD     Z16, Z17, Z16
-	VMINPD     Z8, Z23, Z17
-	VMAXPD     Z8, Z23, Z8
-	VMINPD     Z12, Z29, Z23
-	VMAXPD     Z12, Z29, Z12
-	VMINPD     Z21, Z25, Z29
-	VMAXPD     Z21, Z25, Z21
-	VMINPD     Z10, Z18, Z25
-	VMAXPD     Z10, Z18, Z10
-	VMINPD     Z4, Z15, Z18
-	VMAXPD     Z4, Z15, Z4
-	VMINPD     Z9, Z26, Z15
-	VMAXPD     Z9, Z26, Z9
-	VMINPD     Z17, Z11, Z26
-	VMAXPD     Z17, Z11, Z11
-	VMINPD     Z23, Z16, Z17
-	VMAXPD     Z23, Z16, Z16
-	VMINPD     Z29, Z8, Z23
-	VMAXPD     Z29, Z8, Z8
-	VMINPD     Z25, Z12, Z29
-	VMAXPD     Z25, Z12, Z12
-	VMINPD     (SI), Z24, Z25
-	VMAXPD     (SI), Z24, Z24
-	VMOVUPS    Z25, (SI)
-	VMINPD     Z14, Z30, Z25
-	VMAXPD     Z14, Z30, Z14
-	VMINPD     Z19, Z6, Z30
-	VMAXPD     Z19, Z6, Z6
-	VMINPD     Z13, Z31, Z19
-	VMAXPD     Z13, Z31, Z13
-	VMINPD     Z22, Z3, Z31
-	VMAXPD     Z22, Z3, Z3
-	VMINPD     Z27, Z28, Z22
-	VMAXPD     Z27, Z28, Z27
-	VMINPD     Z17, Z26, Z28
-	VMAXPD     Z17, Z26, Z17
-	VMINPD     Z16, Z11, Z26
-	VMAXPD     Z16, Z11, Z11
-	VMINPD     Z29, Z23, Z16
-	VMAXPD     Z29, Z23, Z23
-	VMINPD     Z12, Z8, Z29
-	VMAXPD     Z12, Z8, Z8
-	VMINPD     Z10, Z21, Z12
-	VMAXPD     Z10, Z21, Z10
-	VMINPD     Z15, Z18, Z21
-	VMAXPD     Z15, Z18, Z15
-	VMINPD     Z9, Z4, Z18
-	VMAXPD     Z9, Z4, Z4
-	VMINPD     Z7, Z20, Z9
-	VMAXPD     Z7, Z20, Z7
-	VMINPD     Z2, Z5, Z20
-	VMAXPD     Z2, Z5, Z2
-	VMINPD     Z1, Z0, Z5
-	VMAXPD     Z1, Z0, Z0
-	VMOVUPS    Z0, 1984(SI)
-	VMINPD     Z24, Z16, Z0
-	VMAXPD     Z24, Z16, Z1
-	VMINPD     Z14, Z29, Z16
-	VMAXPD     Z14, Z29, Z14
-	VMINPD     Z6, Z12, Z24
-	VMAXPD     Z6, Z12, Z6
-	VMINPD     Z13, Z21, Z12
-	VMAXPD     Z13, Z21, Z13
-	VMINPD     Z3, Z18, Z21
-	VMAXPD     Z3, Z18, Z3
-	VMINPD     Z27, Z9, Z18
-	VMAXPD     Z27, Z9, Z9
-	VMINPD     Z17, Z20, Z27
-	VMAXPD     Z17, Z20, Z17
-	VMINPD     Z11, Z5, Z20
-	VMAXPD     Z11, Z5, Z5
-	VMINPD     Z0, Z31, Z11
-	VMAXPD     Z0, Z31, Z0
-	VMINPD     Z16, Z22, Z29
-	VMAXPD     Z16, Z22, Z16
-	VMINPD     Z24, Z28, Z22
-	VMAXPD     Z24, Z28, Z24
-	VMINPD     Z12, Z26, Z28
-	VMAXPD     Z12, Z26, Z12
-	VMINPD     Z1, Z21, Z26
-	VMAXPD     Z1, Z21, Z1
-	VMINPD     Z14, Z18, Z21
-	VMAXPD     Z14, Z18, Z14
-	VMINPD     Z6, Z27, Z18
-	VMAXPD     Z6, Z27, Z6
-	VMINPD     Z13, Z20, Z27
-	VMAXPD     Z13, Z20, Z13
-	VMINPD     Z23, Z3, Z20
-	VMAXPD     Z23, Z3, Z3
-	VMINPD     Z8, Z9, Z23
-	VMAXPD     Z8, Z9, Z8
-	VMINPD     Z10, Z17, Z9
-	VMAXPD     Z10, Z17, Z10
-	VMINPD     Z15, Z5, Z17
-	VMAXPD     Z15, Z5, Z5
-	VMINPD     Z11, Z30, Z15
-	VMAXPD     Z11, Z30, Z11
-	VMINPD     Z29, Z19, Z30
-	VMAXPD     Z29, Z19, Z19
-	VMINPD     Z0, Z22, Z29
-	VMAXPD     Z0, Z22, Z0
-	VMINPD     Z16, Z28, Z22
-	VMAXPD     Z16, Z28, Z16
-	VMINPD     Z26, Z24, Z28
-	VMAXPD     Z26, Z24, Z24
-	VMINPD     Z21, Z12, Z26
-	VMAXPD     Z21, Z12, Z12
-	VMINPD     Z1, Z18, Z21
-	VMAXPD     Z1, Z18, Z1
-	VMINPD     Z14, Z27, Z18
-	VMAXPD     Z14, Z27, Z14
-	VMINPD     Z20, Z6, Z27
-	VMAXPD     Z20, Z6, Z6
-	VMINPD     Z23, Z13, Z20
-	VMAXPD     Z23, Z13, Z13
-	VMINPD     Z3, Z9, Z23
-	VMAXPD     Z3, Z9, Z3
-	VMINPD     Z8, Z17, Z9
-	VMAXPD     Z8, Z17, Z8
-	VMINPD     Z4, Z10, Z17
-	VMAXPD     Z4, Z10, Z4
-	VMINPD     Z7, Z5, Z10
-	VMAXPD     Z7, Z5, Z5
-	VMINPD     Z15, Z25, Z7
-	VMAXPD     Z15, Z25, Z15
-	VMOVUPS    Z7, 64(SI)
-	VMOVUPS    Z15, 128(SI)
-	VMINPD     Z11, Z30, Z7
-	VMAXPD     Z11, Z30, Z11
-	VMOVUPS    Z7, 192(SI)
-	VMOVUPS    Z11, 256(SI)
-	VMINPD     Z29, Z19, Z7
-	VMAXPD     Z29, Z19, Z11
-	VMOVUPS    Z7, 320(SI)
-	VMOVUPS    Z11, 384(SI)
-	VMINPD     Z0, Z22, Z7
-	VMAXPD     Z0, Z22, Z0
-	VMOVUPS    Z7, 448(SI)
-	VMOVUPS    Z0, 512(SI)
-	VMINPD     Z28, Z16, Z0
-	VMAXPD     Z28, Z16, Z7
-	VMOVUPS    Z0, 576(SI)
-	VMOVUPS    Z7, 640(SI)
-	VMINPD     Z24, Z26, Z0
-	VMAXPD     Z24, Z26, Z7
-	VMOVUPS    Z0, 704(SI)
-	VMOVUPS    Z7, 768(SI)
-	VMINPD     Z21, Z12, Z0
-	VMAXPD     Z21, Z12, Z7
-	VMOVUPS    Z0, 832(SI)
-	VMOVUPS    Z7, 896(SI)
-	VMINPD     Z1, Z18, Z0
-	VMAXPD     Z1, Z18, Z1
-	VMOVUPS    Z0, 960(SI)
-	VMOVUPS    Z1, 1024(SI)
-	VMINPD     Z27, Z14, Z0
-	VMAXPD     Z27, Z14, Z1
-	VMOVUPS    Z0, 1088(SI)
-	VMOVUPS    Z1, 1152(SI)
-	VMINPD     Z6, Z20, Z0
-	VMAXPD     Z6, Z20, Z1
-	VMOVUPS    Z0, 1216(SI)
-	VMOVUPS    Z1, 1280(SI)
-	VMINPD     Z23, Z13, Z0
-	VMAXPD     Z23, Z13, Z1
-	VMOVUPS    Z0, 1344(SI)
-	VMOVUPS    Z1, 1408(SI)
-	VMINPD     Z3, Z9, Z0
-	VMAXPD     Z3, Z9, Z1
-	VMOVUPS    Z0, 1472(SI)
-	VMOVUPS    Z1, 1536(SI)
-	VMINPD     Z17, Z8, Z0
-	VMAXPD     Z17, Z8, Z1
-	VMOVUPS    Z0, 1600(SI)
-	VMOVUPS    Z1, 1664(SI)
-	VMINPD     Z4, Z10, Z0
-	VMAXPD     Z4, Z10, Z1
-	VMOVUPS    Z0, 1728(SI)
-	VMOVUPS    Z1, 1792(SI)
-	VMINPD     Z2, Z5, Z0
-	VMAXPD     Z2, Z5, Z1
-	VMOVUPS    Z0, 1856(SI)
-	VMOVUPS    Z1, 1920(SI)
-	PREFETCHT0 (CX)
-	ADDQ       $+64, CX
-	ADDQ       BX, SI
-	ADDQ       BX, DI
-	SUBQ       $+1, R9
-	CMPQ       R9, $+0
-	JGT        op46
+	SAMPLES_op46(SORT_PD)
 
 block_done:
-	MOVQ    16(AX), R9
+	MOVQ 16(AX), R9
 	MOVLQSX 28(DX), R13
-	ADDQ    R13, SI
+	ADDQ R13, SI
 	MOVLQSX 32(DX), R13
-	ADDQ    R13, DI
-	SUBQ    $+1, R9
-	MOVQ    R9, 16(AX)
-	CMPQ    R9, $+0
-	JGT     block
-	ADDQ    $+36, DX
-	JMP     step
+	ADDQ R13, DI
+	SUBQ $+1, R9
+	MOVQ R9, 16(AX)
+	CMPQ R9, $+0
+	JGT block
+	ADDQ $+36, DX
+	JMP step
 
 sorted:
-	MOVQ         AX, DX
-	MOVQ         k+24(FP), BX
-	MOVQ         k+24(FP), SI
-	ADDQ         $+128, DX
-	SUBQ         $+1, BX
-	SHLQ         $0x06, BX
-	ADDQ         DX, BX
-	SHRQ         $0x01, SI
-	VBROADCASTSD c64_7fffffffffffffff<>+0(SB), Z0
-	VBROADCASTSD c64_4000000000000000<>+0(SB), Z1
-	MOVQ         top+72(FP), DI
-	MOVQ         DI, 16(AX)
-	VBROADCASTSD 16(AX), Z2
-	MOVQ         24(AX), DI
-	VMOVUPS      (DI), Z3
-	VPXORD       Z4, Z4, Z4
-	VPXORD       Z5, Z5, Z5
+	SAMPLES_sorted()
 
 pairs:
-	VMOVUPS     (DX), Z6
-	VMOVUPS     (BX), Z7
-	VSUBPD      Z6, Z7, Z8
+	VMOVUPS (DX), Z6
+	VMOVUPS (BX), Z7
+	VSUBPD Z6, Z7, Z8
 	VFMADD231PD Z8, Z2, Z5
-	VSUBPD      Z3, Z6, Z6
-	VPANDD      Z0, Z6, Z6
-	VSUBPD      Z3, Z7, Z7
-	VPANDD      Z0, Z7, Z7
-	VADDPD      Z7, Z6, Z6
-	VADDPD      Z6, Z4, Z4
-	PREFETCHT0  (CX)
-	ADDQ        $+64, CX
-	VSUBPD      Z1, Z2, Z2
-	ADDQ        $+64, DX
-	SUBQ        $+64, BX
-	SUBQ        $+1, SI
-	CMPQ        SI, $+0
-	JGT         pairs
-	MOVQ        k+24(FP), CX
-	ANDQ        $+1, CX
-	TESTQ       CX, CX
-	JEQ         even
-	VMOVUPS     (DX), Z1
-	VSUBPD      Z3, Z1, Z1
-	VPANDD      Z0, Z1, Z0
-	VADDPD      Z0, Z4, Z4
+	VSUBPD Z3, Z6, Z6
+	VPANDD Z0, Z6, Z6
+	VSUBPD Z3, Z7, Z7
+	VPANDD Z0, Z7, Z7
+	VADDPD Z7, Z6, Z6
+	VADDPD Z6, Z4, Z4
+	SAMPLES_pairs()
+	VMOVUPS (DX), Z1
+	VSUBPD Z3, Z1, Z1
+	VPANDD Z0, Z1, Z0
+	VADDPD Z0, Z4, Z4
 
 even:
-	VPXORD       Z0, Z0, Z0
+	VPXORD Z0, Z0, Z0
 	VBROADCASTSD c64_7ff8000000000000<>+0(SB), Z1
-	VMOVUPS      64(AX), Z2
-	VFMADD231PD  Z0, Z3, Z2
-	VCMPPD       $0x03, Z2, Z2, K1
-	VMOVUPD      Z1, K1, Z4
-	VMOVUPD      Z1, K1, Z5
-	MOVQ         24(AX), CX
-	ADDQ         $+64, CX
-	MOVQ         CX, 24(AX)
-	MOVQ         32(AX), CX
-	VMOVUPS      Z4, (CX)
-	ADDQ         $+64, CX
-	MOVQ         CX, 32(AX)
-	MOVQ         40(AX), CX
-	VMOVUPS      Z5, (CX)
-	ADDQ         $+64, CX
-	MOVQ         CX, 40(AX)
-	MOVQ         (AX), CX
-	MOVQ         8(AX), DX
-	MOVQ         stride+32(FP), BX
-	SHLQ         $0x06, BX
-	ADDQ         BX, CX
-	SUBQ         $+8, DX
-	MOVQ         CX, (AX)
-	MOVQ         DX, 8(AX)
-	CMPQ         DX, $+0
-	JGT          tile
-	VZEROUPPER
-	RET
+	VMOVUPS 64(AX), Z2
+	VFMADD231PD Z0, Z3, Z2
+	VCMPPD $0x03, Z2, Z2, K1
+	VMOVUPD Z1, K1, Z4
+	VMOVUPD Z1, K1, Z5
+	MOVQ 24(AX), CX
+	ADDQ $+64, CX
+	MOVQ CX, 24(AX)
+	MOVQ 32(AX), CX
+	VMOVUPS Z4, (CX)
+	ADDQ $+64, CX
+	MOVQ CX, 32(AX)
+	MOVQ 40(AX), CX
+	VMOVUPS Z5, (CX)
+	ADDQ $+64, CX
+	MOVQ CX, 40(AX)
+	SAMPLES_even($+8)

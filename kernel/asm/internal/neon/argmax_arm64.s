@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0xff800000ff800000
@@ -53,6 +54,344 @@ DATA consts<>+352(SB)/8, $0x0000000000000001
 DATA consts<>+360(SB)/8, $0x0000000000000001
 GLOBL consts<>(SB), RODATA|NOPTR, $368
 
+#define WIDEN_F16(from, to) \
+	FCVTL_S4(from, to)
+
+#define WIDEN_BF16(from, to) \
+	SHLL_S4_16(from, to)
+
+#define ARG_MAX_ROWS_BODY(WIDEN) \
+	MOVD $consts<>(SB), R0 \
+	MOVD w+0(FP), R1 \
+	MOVD x+8(FP), R2 \
+	MOVD rows+16(FP), R3 \
+	MOVD k+24(FP), R4 \
+	MOVD stride+32(FP), R5 \
+	MOVD dst+40(FP), R6 \
+	LSL $1, R5 \
+	MOVD $4096, R7 \
+	SUB R7, R1 \
+row: \
+	ARGMAX_row() \
+chains: \
+	PRFM 12288(R7), PLDL1KEEP \
+	FMOVD (R7), F10 \
+	WIDEN(10, 10) \
+	FMOVD 8(R7), F11 \
+	WIDEN(11, 11) \
+	FCMEQ_S4(10, 10, 12) \
+	FCMEQ_S4(11, 11, 13) \
+	VAND V13.B16, V12.B16, V12.B16 \
+	MVN_B16(12, 12) \
+	VORR V12.B16, V9.B16, V9.B16 \
+	FCMGT_S4(0, 10, 12) \
+	VBIT V12.B16, V8.B16, V1.B16 \
+	FMAX_S4(10, 0, 0) \
+	FCMGT_S4(2, 11, 10) \
+	VBIT V10.B16, V8.B16, V3.B16 \
+	FMAX_S4(11, 2, 2) \
+	FMOVD 16(R7), F10 \
+	WIDEN(10, 10) \
+	FMOVD 24(R7), F11 \
+	WIDEN(11, 11) \
+	FCMEQ_S4(10, 10, 12) \
+	FCMEQ_S4(11, 11, 13) \
+	VAND V13.B16, V12.B16, V12.B16 \
+	MVN_B16(12, 12) \
+	VORR V12.B16, V9.B16, V9.B16 \
+	FCMGT_S4(4, 10, 12) \
+	VBIT V12.B16, V8.B16, V5.B16 \
+	FMAX_S4(10, 4, 4) \
+	FCMGT_S4(6, 11, 10) \
+	VBIT V10.B16, V8.B16, V7.B16 \
+	FMAX_S4(11, 6, 6) \
+	ADD $32, R7 \
+	FMOVQ 32(R0), F10 \
+	VADD V10.S4, V8.S4, V8.S4 \
+	SUB $16, R8 \
+	CMP $16, R8 \
+	BGE chains \
+rest: \
+	CMP $16, R8 \
+	BLT one_end \
+one: \
+	FMOVD (R7), F10 \
+	WIDEN(10, 10) \
+	FCMEQ_S4(10, 10, 11) \
+	FCMEQ_S4(10, 10, 12) \
+	VAND V12.B16, V11.B16, V11.B16 \
+	MVN_B16(11, 11) \
+	VORR V11.B16, V9.B16, V9.B16 \
+	FCMGT_S4(0, 10, 11) \
+	VBIT V11.B16, V8.B16, V1.B16 \
+	FMAX_S4(10, 0, 0) \
+	FMOVD 8(R7), F10 \
+	WIDEN(10, 10) \
+	FCMEQ_S4(10, 10, 11) \
+	FCMEQ_S4(10, 10, 12) \
+	VAND V12.B16, V11.B16, V11.B16 \
+	MVN_B16(11, 11) \
+	VORR V11.B16, V9.B16, V9.B16 \
+	FCMGT_S4(2, 10, 11) \
+	VBIT V11.B16, V8.B16, V3.B16 \
+	FMAX_S4(10, 2, 2) \
+	FMOVD 16(R7), F10 \
+	WIDEN(10, 10) \
+	FCMEQ_S4(10, 10, 11) \
+	FCMEQ_S4(10, 10, 12) \
+	VAND V12.B16, V11.B16, V11.B16 \
+	MVN_B16(11, 11) \
+	VORR V11.B16, V9.B16, V9.B16 \
+	FCMGT_S4(4, 10, 11) \
+	VBIT V11.B16, V8.B16, V5.B16 \
+	FMAX_S4(10, 4, 4) \
+	FMOVD 24(R7), F10 \
+	WIDEN(10, 10) \
+	FCMEQ_S4(10, 10, 11) \
+	FCMEQ_S4(10, 10, 12) \
+	VAND V12.B16, V11.B16, V11.B16 \
+	MVN_B16(11, 11) \
+	VORR V11.B16, V9.B16, V9.B16 \
+	FCMGT_S4(6, 10, 11) \
+	VBIT V11.B16, V8.B16, V7.B16 \
+	FMAX_S4(10, 6, 6) \
+	FMOVQ 32(R0), F10 \
+	VADD V10.S4, V8.S4, V8.S4 \
+	ADD $32, R7 \
+	SUB $16, R8 \
+	CMP $16, R8 \
+	BGE one \
+one_end: \
+	CBZ R8, fold \
+	MOVD R8, R9 \
+	AND $-4, R9 \
+	MOVD R8, R10 \
+	LSL $1, R10 \
+	ADD R7, R10 \
+	LSL $1, R9 \
+	ADD R7, R9 \
+	MOVD $0, R11 \
+	TBZ $0, R8, l1 \
+	MOVHU -2(R10), R11 \
+l1: \
+	TBZ $1, R8, l2 \
+	LSL $32, R11 \
+	MOVWU (R9), R9 \
+	ORR R9, R11 \
+l2: \
+	FMOVD R11, F10 \
+	VMOVI $0, V11.B16 \
+	VMOVI $0, V12.B16 \
+	VMOVI $0, V13.B16 \
+	CMP $4, R8 \
+	BLT l4 \
+	FMOVD (R7), F14 \
+	CMP $8, R8 \
+	BLT l5 \
+	FMOVD 8(R7), F11 \
+	CMP $12, R8 \
+	BLT l6 \
+	FMOVD 16(R7), F12 \
+	CMP $16, R8 \
+	BLT l7 \
+	FMOVD 24(R7), F13 \
+	JMP l3 \
+l4: \
+	VMOV V10.B16, V14.B16 \
+	JMP l3 \
+l5: \
+	VMOV V10.B16, V11.B16 \
+	JMP l3 \
+l6: \
+	VMOV V10.B16, V12.B16 \
+	JMP l3 \
+l7: \
+	VMOV V10.B16, V13.B16 \
+l3: \
+	WIDEN(14, 10) \
+	WIDEN(11, 11) \
+	WIDEN(12, 12) \
+	WIDEN(13, 13) \
+	MOVD $64, R7 \
+	CMP R7, R8 \
+	CSEL LT, R8, R7, R7 \
+	VDUP R7, V14.S4 \
+	ARGMAX_l3_2(14, V10.B16, F10) \
+	ARGMAX_l3(F10, V10.B16, V14.B16, F14) \
+fold: \
+	ARGMAX_fold() \
+store: \
+	MOVW R7, (R6) \
+	ADD R5, R2 \
+	ADD $4, R6 \
+	SUB $1, R3 \
+	CMP $0, R3 \
+	BGT row \
+	RET
+
+#define ARGMAX_row() \
+	FMOVQ (R0), F0 \
+	FMOVQ 16(R0), F1 \
+	FMOVQ (R0), F2 \
+	FMOVQ 16(R0), F3 \
+	FMOVQ (R0), F4 \
+	FMOVQ 16(R0), F5 \
+	FMOVQ (R0), F6 \
+	FMOVQ 16(R0), F7 \
+	FMOVQ 16(R0), F8 \
+	FCMEQ_S4(0, 0, 9) \
+	MVN_B16(9, 9) \
+	MOVD R2, R7 \
+	MOVD R4, R8 \
+	CMP $16, R8 \
+	BLT rest
+
+#define ARGMAX_fold() \
+	FMAX_S4(4, 0, 8) \
+	FMAX_S4(6, 2, 10) \
+	FMAX_S4(10, 8, 8) \
+	VEXT $8, V8.B16, V8.B16, V10.B16 \
+	FMAX_S4(10, 8, 8) \
+	VREV64 V8.S4, V10.S4 \
+	FMAX_S4(10, 8, 8) \
+	FMOVQ 96(R0), F10 \
+	VMOVI $0, V11.B16 \
+	VADD V11.S4, V1.S4, V1.S4 \
+	FCMEQ_S4(8, 0, 0) \
+	VBSL V10.B16, V1.B16, V0.B16 \
+	FMOVQ 112(R0), F1 \
+	VADD V1.S4, V3.S4, V1.S4 \
+	FCMEQ_S4(8, 2, 2) \
+	VBSL V10.B16, V1.B16, V2.B16 \
+	FMOVQ 128(R0), F1 \
+	VADD V1.S4, V5.S4, V1.S4 \
+	FCMEQ_S4(8, 4, 3) \
+	VBSL V10.B16, V1.B16, V3.B16 \
+	FMOVQ 144(R0), F1 \
+	VADD V1.S4, V7.S4, V1.S4 \
+	FCMEQ_S4(8, 6, 4) \
+	VBSL V10.B16, V1.B16, V4.B16 \
+	FMIN_S4(3, 0, 0) \
+	FMIN_S4(4, 2, 1) \
+	FMIN_S4(1, 0, 0) \
+	VEXT $8, V0.B16, V0.B16, V1.B16 \
+	FMIN_S4(1, 0, 0) \
+	VREV64 V0.S4, V1.S4 \
+	FMIN_S4(1, 0, 0) \
+	FMOVS F0, 4096(R1) \
+	MOVW 4096(R1), R7 \
+	UMAXP_S4(9, 9, 0) \
+	FMOVD F0, R8 \
+	CBZ R8, store \
+	MOVD $-1, R7
+
+#define ARGMAX_l3(REG, OP, OP2, REG2) \
+	FMOVQ (R0), REG \
+	VBSL OP, V12.B16, V17.B16 \
+	FMOVQ (R0), REG \
+	VBSL OP, V13.B16, OP2 \
+	FMOVQ F15, 4160(R1) \
+	FMOVQ F16, 4176(R1) \
+	FMOVQ F17, 4192(R1) \
+	FMOVQ REG2, 4208(R1) \
+	FMOVQ 4160(R1), F10 \
+	FCMEQ_S4(10, 10, 11) \
+	FCMEQ_S4(10, 10, 12) \
+	VAND V12.B16, V11.B16, V11.B16 \
+	MVN_B16(11, 11) \
+	VORR V11.B16, V9.B16, V9.B16 \
+	FCMGT_S4(0, 10, 11) \
+	VBIT V11.B16, V8.B16, V1.B16 \
+	FMAX_S4(10, 0, 0) \
+	FMOVQ 4176(R1), F10 \
+	FCMEQ_S4(10, 10, 11) \
+	FCMEQ_S4(10, 10, 12) \
+	VAND V12.B16, V11.B16, V11.B16 \
+	MVN_B16(11, 11) \
+	VORR V11.B16, V9.B16, V9.B16 \
+	FCMGT_S4(2, 10, 11) \
+	VBIT V11.B16, V8.B16, V3.B16 \
+	FMAX_S4(10, 2, 2) \
+	FMOVQ 4192(R1), F10 \
+	FCMEQ_S4(10, 10, 11) \
+	FCMEQ_S4(10, 10, 12) \
+	VAND V12.B16, V11.B16, V11.B16 \
+	MVN_B16(11, 11) \
+	VORR V11.B16, V9.B16, V9.B16 \
+	FCMGT_S4(4, 10, 11) \
+	VBIT V11.B16, V8.B16, V5.B16 \
+	FMAX_S4(10, 4, 4) \
+	FMOVQ 4208(R1), F10 \
+	FCMEQ_S4(10, 10, 11) \
+	FCMEQ_S4(10, 10, 12) \
+	VAND V12.B16, V11.B16, V11.B16 \
+	MVN_B16(11, 11) \
+	VORR V11.B16, V9.B16, V9.B16 \
+	FCMGT_S4(6, 10, 11) \
+	VBIT V11.B16, V8.B16, V7.B16 \
+	FMAX_S4(10, 6, 6)
+
+#define ARGMAX_one(N, REG, N2, N3) \
+	FMOVQ N(REG), F10 \
+	FCMEQ_D2(10, 10, 11) \
+	FCMEQ_D2(10, 10, 12) \
+	VAND V12.B16, V11.B16, V11.B16 \
+	MVN_B16(11, 11) \
+	VORR V11.B16, V9.B16, V9.B16 \
+	FCMGT_D2(2, 10, 11) \
+	VBIT V11.B16, V8.B16, V3.B16 \
+	FMAX_D2(10, 2, 2) \
+	FMOVQ N2(REG), F10 \
+	FCMEQ_D2(10, 10, 11) \
+	FCMEQ_D2(10, 10, 12) \
+	VAND V12.B16, V11.B16, V11.B16 \
+	MVN_B16(11, 11) \
+	VORR V11.B16, V9.B16, V9.B16 \
+	FCMGT_D2(4, 10, 11) \
+	VBIT V11.B16, V8.B16, V5.B16 \
+	FMAX_D2(10, 4, 4) \
+	FMOVQ N3(REG), F10 \
+	FCMEQ_D2(10, 10, 11) \
+	FCMEQ_D2(10, 10, 12) \
+	VAND V12.B16, V11.B16, V11.B16 \
+	MVN_B16(11, 11) \
+	VORR V11.B16, V9.B16, V9.B16 \
+	FCMGT_D2(6, 10, 11) \
+	VBIT V11.B16, V8.B16, V7.B16 \
+	FMAX_D2(10, 6, 6)
+
+#define ARGMAX_l2(N, N2, N3, N4) \
+	VMOVI $0, V11.B16 \
+	VMOVI $0, V12.B16 \
+	VMOVI $0, V13.B16 \
+	CMP N, R8 \
+	BLT l4 \
+	FMOVQ (R7), F14 \
+	CMP N2, R8 \
+	BLT l5 \
+	FMOVQ 16(R7), F11 \
+	CMP N3, R8 \
+	BLT l6 \
+	FMOVQ 32(R7), F12 \
+	CMP N4, R8 \
+	BLT l7 \
+	FMOVQ 48(R7), F13 \
+	JMP l3
+
+#define ARGMAX_l3_2(N, OP, REG) \
+	FMOVQ 16(R0), F15 \
+	CMGT_S4(15, N, 15) \
+	FMOVQ 48(R0), F16 \
+	CMGT_S4(16, N, 16) \
+	FMOVQ 64(R0), F17 \
+	CMGT_S4(17, N, 17) \
+	FMOVQ 80(R0), F18 \
+	CMGT_S4(18, N, N) \
+	FMOVQ (R0), F18 \
+	VBSL V18.B16, OP, V15.B16 \
+	FMOVQ (R0), REG \
+	VBSL OP, V11.B16, V16.B16
+
 // func ArgMaxRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *int32)
 TEXT ·ArgMaxRowsF32(SB), NOSPLIT, $0-48
 	MOVD $consts<>(SB), R0
@@ -67,50 +406,36 @@ TEXT ·ArgMaxRowsF32(SB), NOSPLIT, $0-48
 	SUB R7, R1
 
 row:
-	FMOVQ (R0), F0
-	FMOVQ 16(R0), F1
-	FMOVQ (R0), F2
-	FMOVQ 16(R0), F3
-	FMOVQ (R0), F4
-	FMOVQ 16(R0), F5
-	FMOVQ (R0), F6
-	FMOVQ 16(R0), F7
-	FMOVQ 16(R0), F8
-	WORD $0x4e20e409 // fcmeq v9.4s, v0.4s, v0.4s
-	WORD $0x6e205929 // mvn v9.16b, v9.16b
-	MOVD R2, R7
-	MOVD R4, R8
-	CMP $16, R8
-	BLT rest
+	ARGMAX_row()
 
 chains:
 	PRFM 12288(R7), PLDL1KEEP
 	FMOVQ (R7), F10
 	FMOVQ 16(R7), F11
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	WORD $0x4e2be56d // fcmeq v13.4s, v11.4s, v11.4s
+	FCMEQ_S4(10, 10, 12)
+	FCMEQ_S4(11, 11, 13)
 	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x6e20598c // mvn v12.16b, v12.16b
+	MVN_B16(12, 12)
 	VORR V12.B16, V9.B16, V9.B16
-	WORD $0x6ea0e54c // fcmgt v12.4s, v10.4s, v0.4s
+	FCMGT_S4(0, 10, 12)
 	VBIT V12.B16, V8.B16, V1.B16
-	WORD $0x4e2af400 // fmax v0.4s, v0.4s, v10.4s
-	WORD $0x6ea2e56a // fcmgt v10.4s, v11.4s, v2.4s
+	FMAX_S4(10, 0, 0)
+	FCMGT_S4(2, 11, 10)
 	VBIT V10.B16, V8.B16, V3.B16
-	WORD $0x4e2bf442 // fmax v2.4s, v2.4s, v11.4s
+	FMAX_S4(11, 2, 2)
 	FMOVQ 32(R7), F10
 	FMOVQ 48(R7), F11
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	WORD $0x4e2be56d // fcmeq v13.4s, v11.4s, v11.4s
+	FCMEQ_S4(10, 10, 12)
+	FCMEQ_S4(11, 11, 13)
 	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x6e20598c // mvn v12.16b, v12.16b
+	MVN_B16(12, 12)
 	VORR V12.B16, V9.B16, V9.B16
-	WORD $0x6ea4e54c // fcmgt v12.4s, v10.4s, v4.4s
+	FCMGT_S4(4, 10, 12)
 	VBIT V12.B16, V8.B16, V5.B16
-	WORD $0x4e2af484 // fmax v4.4s, v4.4s, v10.4s
-	WORD $0x6ea6e56a // fcmgt v10.4s, v11.4s, v6.4s
+	FMAX_S4(10, 4, 4)
+	FCMGT_S4(6, 11, 10)
 	VBIT V10.B16, V8.B16, V7.B16
-	WORD $0x4e2bf4c6 // fmax v6.4s, v6.4s, v11.4s
+	FMAX_S4(11, 6, 6)
 	ADD $64, R7
 	FMOVQ 32(R0), F10
 	VADD V10.S4, V8.S4, V8.S4
@@ -124,41 +449,41 @@ rest:
 
 one:
 	FMOVQ (R7), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
+	FCMEQ_S4(10, 10, 11)
+	FCMEQ_S4(10, 10, 12)
 	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
+	MVN_B16(11, 11)
 	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea0e54b // fcmgt v11.4s, v10.4s, v0.4s
+	FCMGT_S4(0, 10, 11)
 	VBIT V11.B16, V8.B16, V1.B16
-	WORD $0x4e2af400 // fmax v0.4s, v0.4s, v10.4s
+	FMAX_S4(10, 0, 0)
 	FMOVQ 16(R7), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
+	FCMEQ_S4(10, 10, 11)
+	FCMEQ_S4(10, 10, 12)
 	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
+	MVN_B16(11, 11)
 	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea2e54b // fcmgt v11.4s, v10.4s, v2.4s
+	FCMGT_S4(2, 10, 11)
 	VBIT V11.B16, V8.B16, V3.B16
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
+	FMAX_S4(10, 2, 2)
 	FMOVQ 32(R7), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
+	FCMEQ_S4(10, 10, 11)
+	FCMEQ_S4(10, 10, 12)
 	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
+	MVN_B16(11, 11)
 	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea4e54b // fcmgt v11.4s, v10.4s, v4.4s
+	FCMGT_S4(4, 10, 11)
 	VBIT V11.B16, V8.B16, V5.B16
-	WORD $0x4e2af484 // fmax v4.4s, v4.4s, v10.4s
+	FMAX_S4(10, 4, 4)
 	FMOVQ 48(R7), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
+	FCMEQ_S4(10, 10, 11)
+	FCMEQ_S4(10, 10, 12)
 	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
+	MVN_B16(11, 11)
 	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea6e54b // fcmgt v11.4s, v10.4s, v6.4s
+	FCMGT_S4(6, 10, 11)
 	VBIT V11.B16, V8.B16, V7.B16
-	WORD $0x4e2af4c6 // fmax v6.4s, v6.4s, v10.4s
+	FMAX_S4(10, 6, 6)
 	FMOVQ 32(R0), F10
 	VADD V10.S4, V8.S4, V8.S4
 	ADD $64, R7
@@ -185,22 +510,7 @@ l1:
 	VZIP1 V10.D2, V11.D2, V10.D2
 
 l2:
-	VMOVI $0, V11.B16
-	VMOVI $0, V12.B16
-	VMOVI $0, V13.B16
-	CMP $4, R8
-	BLT l4
-	FMOVQ (R7), F14
-	CMP $8, R8
-	BLT l5
-	FMOVQ 16(R7), F11
-	CMP $12, R8
-	BLT l6
-	FMOVQ 32(R7), F12
-	CMP $16, R8
-	BLT l7
-	FMOVQ 48(R7), F13
-	JMP l3
+	ARGMAX_l2($4, $8, $12, $16)
 
 l4:
 	VMOV V10.B16, V14.B16
@@ -222,101 +532,11 @@ l3:
 	CMP R7, R8
 	CSEL LT, R8, R7, R7
 	VDUP R7, V10.S4
-	FMOVQ 16(R0), F15
-	WORD $0x4eaf354f // cmgt v15.4s, v10.4s, v15.4s
-	FMOVQ 48(R0), F16
-	WORD $0x4eb03550 // cmgt v16.4s, v10.4s, v16.4s
-	FMOVQ 64(R0), F17
-	WORD $0x4eb13551 // cmgt v17.4s, v10.4s, v17.4s
-	FMOVQ 80(R0), F18
-	WORD $0x4eb2354a // cmgt v10.4s, v10.4s, v18.4s
-	FMOVQ (R0), F18
-	VBSL V18.B16, V14.B16, V15.B16
-	FMOVQ (R0), F14
-	VBSL V14.B16, V11.B16, V16.B16
-	FMOVQ (R0), F11
-	VBSL V11.B16, V12.B16, V17.B16
-	FMOVQ (R0), F11
-	VBSL V11.B16, V13.B16, V10.B16
-	FMOVQ F15, 4160(R1)
-	FMOVQ F16, 4176(R1)
-	FMOVQ F17, 4192(R1)
-	FMOVQ F10, 4208(R1)
-	FMOVQ 4160(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea0e54b // fcmgt v11.4s, v10.4s, v0.4s
-	VBIT V11.B16, V8.B16, V1.B16
-	WORD $0x4e2af400 // fmax v0.4s, v0.4s, v10.4s
-	FMOVQ 4176(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea2e54b // fcmgt v11.4s, v10.4s, v2.4s
-	VBIT V11.B16, V8.B16, V3.B16
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	FMOVQ 4192(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea4e54b // fcmgt v11.4s, v10.4s, v4.4s
-	VBIT V11.B16, V8.B16, V5.B16
-	WORD $0x4e2af484 // fmax v4.4s, v4.4s, v10.4s
-	FMOVQ 4208(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea6e54b // fcmgt v11.4s, v10.4s, v6.4s
-	VBIT V11.B16, V8.B16, V7.B16
-	WORD $0x4e2af4c6 // fmax v6.4s, v6.4s, v10.4s
+	ARGMAX_l3_2(10, V14.B16, F14)
+	ARGMAX_l3(F11, V11.B16, V10.B16, F10)
 
 fold:
-	WORD $0x4e24f408 // fmax v8.4s, v0.4s, v4.4s
-	WORD $0x4e26f44a // fmax v10.4s, v2.4s, v6.4s
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	VEXT $8, V8.B16, V8.B16, V10.B16
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	VREV64 V8.S4, V10.S4
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	FMOVQ 96(R0), F10
-	VMOVI $0, V11.B16
-	VADD V11.S4, V1.S4, V1.S4
-	WORD $0x4e28e400 // fcmeq v0.4s, v0.4s, v8.4s
-	VBSL V10.B16, V1.B16, V0.B16
-	FMOVQ 112(R0), F1
-	VADD V1.S4, V3.S4, V1.S4
-	WORD $0x4e28e442 // fcmeq v2.4s, v2.4s, v8.4s
-	VBSL V10.B16, V1.B16, V2.B16
-	FMOVQ 128(R0), F1
-	VADD V1.S4, V5.S4, V1.S4
-	WORD $0x4e28e483 // fcmeq v3.4s, v4.4s, v8.4s
-	VBSL V10.B16, V1.B16, V3.B16
-	FMOVQ 144(R0), F1
-	VADD V1.S4, V7.S4, V1.S4
-	WORD $0x4e28e4c4 // fcmeq v4.4s, v6.4s, v8.4s
-	VBSL V10.B16, V1.B16, V4.B16
-	WORD $0x4ea3f400 // fmin v0.4s, v0.4s, v3.4s
-	WORD $0x4ea4f441 // fmin v1.4s, v2.4s, v4.4s
-	WORD $0x4ea1f400 // fmin v0.4s, v0.4s, v1.4s
-	VEXT $8, V0.B16, V0.B16, V1.B16
-	WORD $0x4ea1f400 // fmin v0.4s, v0.4s, v1.4s
-	VREV64 V0.S4, V1.S4
-	WORD $0x4ea1f400 // fmin v0.4s, v0.4s, v1.4s
-	FMOVS F0, 4096(R1)
-	MOVW 4096(R1), R7
-	WORD $0x6ea9a520 // umaxp v0.4s, v9.4s, v9.4s
-	FMOVD F0, R8
-	CBZ R8, store
-	MOVD $-1, R7
+	ARGMAX_fold()
 
 store:
 	MOVW R7, (R6)
@@ -350,8 +570,8 @@ row:
 	FMOVQ 160(R0), F6
 	FMOVQ 176(R0), F7
 	FMOVQ 176(R0), F8
-	WORD $0x4e60e409 // fcmeq v9.2d, v0.2d, v0.2d
-	WORD $0x6e205929 // mvn v9.16b, v9.16b
+	FCMEQ_D2(0, 0, 9)
+	MVN_B16(9, 9)
 	MOVD R2, R7
 	MOVD R4, R8
 	CMP $8, R8
@@ -361,30 +581,30 @@ chains:
 	PRFM 12288(R7), PLDL1KEEP
 	FMOVQ (R7), F10
 	FMOVQ 16(R7), F11
-	WORD $0x4e6ae54c // fcmeq v12.2d, v10.2d, v10.2d
-	WORD $0x4e6be56d // fcmeq v13.2d, v11.2d, v11.2d
+	FCMEQ_D2(10, 10, 12)
+	FCMEQ_D2(11, 11, 13)
 	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x6e20598c // mvn v12.16b, v12.16b
+	MVN_B16(12, 12)
 	VORR V12.B16, V9.B16, V9.B16
-	WORD $0x6ee0e54c // fcmgt v12.2d, v10.2d, v0.2d
+	FCMGT_D2(0, 10, 12)
 	VBIT V12.B16, V8.B16, V1.B16
-	WORD $0x4e6af400 // fmax v0.2d, v0.2d, v10.2d
-	WORD $0x6ee2e56a // fcmgt v10.2d, v11.2d, v2.2d
+	FMAX_D2(10, 0, 0)
+	FCMGT_D2(2, 11, 10)
 	VBIT V10.B16, V8.B16, V3.B16
-	WORD $0x4e6bf442 // fmax v2.2d, v2.2d, v11.2d
+	FMAX_D2(11, 2, 2)
 	FMOVQ 32(R7), F10
 	FMOVQ 48(R7), F11
-	WORD $0x4e6ae54c // fcmeq v12.2d, v10.2d, v10.2d
-	WORD $0x4e6be56d // fcmeq v13.2d, v11.2d, v11.2d
+	FCMEQ_D2(10, 10, 12)
+	FCMEQ_D2(11, 11, 13)
 	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x6e20598c // mvn v12.16b, v12.16b
+	MVN_B16(12, 12)
 	VORR V12.B16, V9.B16, V9.B16
-	WORD $0x6ee4e54c // fcmgt v12.2d, v10.2d, v4.2d
+	FCMGT_D2(4, 10, 12)
 	VBIT V12.B16, V8.B16, V5.B16
-	WORD $0x4e6af484 // fmax v4.2d, v4.2d, v10.2d
-	WORD $0x6ee6e56a // fcmgt v10.2d, v11.2d, v6.2d
+	FMAX_D2(10, 4, 4)
+	FCMGT_D2(6, 11, 10)
 	VBIT V10.B16, V8.B16, V7.B16
-	WORD $0x4e6bf4c6 // fmax v6.2d, v6.2d, v11.2d
+	FMAX_D2(11, 6, 6)
 	ADD $64, R7
 	FMOVQ 192(R0), F10
 	VADD V10.D2, V8.D2, V8.D2
@@ -398,41 +618,15 @@ rest:
 
 one:
 	FMOVQ (R7), F10
-	WORD $0x4e6ae54b // fcmeq v11.2d, v10.2d, v10.2d
-	WORD $0x4e6ae54c // fcmeq v12.2d, v10.2d, v10.2d
+	FCMEQ_D2(10, 10, 11)
+	FCMEQ_D2(10, 10, 12)
 	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
+	MVN_B16(11, 11)
 	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ee0e54b // fcmgt v11.2d, v10.2d, v0.2d
+	FCMGT_D2(0, 10, 11)
 	VBIT V11.B16, V8.B16, V1.B16
-	WORD $0x4e6af400 // fmax v0.2d, v0.2d, v10.2d
-	FMOVQ 16(R7), F10
-	WORD $0x4e6ae54b // fcmeq v11.2d, v10.2d, v10.2d
-	WORD $0x4e6ae54c // fcmeq v12.2d, v10.2d, v10.2d
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ee2e54b // fcmgt v11.2d, v10.2d, v2.2d
-	VBIT V11.B16, V8.B16, V3.B16
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	FMOVQ 32(R7), F10
-	WORD $0x4e6ae54b // fcmeq v11.2d, v10.2d, v10.2d
-	WORD $0x4e6ae54c // fcmeq v12.2d, v10.2d, v10.2d
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ee4e54b // fcmgt v11.2d, v10.2d, v4.2d
-	VBIT V11.B16, V8.B16, V5.B16
-	WORD $0x4e6af484 // fmax v4.2d, v4.2d, v10.2d
-	FMOVQ 48(R7), F10
-	WORD $0x4e6ae54b // fcmeq v11.2d, v10.2d, v10.2d
-	WORD $0x4e6ae54c // fcmeq v12.2d, v10.2d, v10.2d
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ee6e54b // fcmgt v11.2d, v10.2d, v6.2d
-	VBIT V11.B16, V8.B16, V7.B16
-	WORD $0x4e6af4c6 // fmax v6.2d, v6.2d, v10.2d
+	FMAX_D2(10, 0, 0)
+	ARGMAX_one(16, R7, 32, 48)
 	FMOVQ 192(R0), F10
 	VADD V10.D2, V8.D2, V8.D2
 	ADD $64, R7
@@ -450,22 +644,7 @@ one_end:
 	FMOVD -8(R9), F10
 
 l1:
-	VMOVI $0, V11.B16
-	VMOVI $0, V12.B16
-	VMOVI $0, V13.B16
-	CMP $2, R8
-	BLT l4
-	FMOVQ (R7), F14
-	CMP $4, R8
-	BLT l5
-	FMOVQ 16(R7), F11
-	CMP $6, R8
-	BLT l6
-	FMOVQ 32(R7), F12
-	CMP $8, R8
-	BLT l7
-	FMOVQ 48(R7), F13
-	JMP l3
+	ARGMAX_l2($2, $4, $6, $8)
 
 l4:
 	VMOV V10.B16, V14.B16
@@ -488,13 +667,13 @@ l3:
 	CSEL LT, R8, R7, R7
 	VDUP R7, V10.D2
 	FMOVQ 176(R0), F15
-	WORD $0x4eef354f // cmgt v15.2d, v10.2d, v15.2d
+	CMGT_D2(15, 10, 15)
 	FMOVQ 208(R0), F16
-	WORD $0x4ef03550 // cmgt v16.2d, v10.2d, v16.2d
+	CMGT_D2(16, 10, 16)
 	FMOVQ 224(R0), F17
-	WORD $0x4ef13551 // cmgt v17.2d, v10.2d, v17.2d
+	CMGT_D2(17, 10, 17)
 	FMOVQ 240(R0), F18
-	WORD $0x4ef2354a // cmgt v10.2d, v10.2d, v18.2d
+	CMGT_D2(18, 10, 10)
 	FMOVQ 160(R0), F18
 	VBSL V18.B16, V14.B16, V15.B16
 	FMOVQ 160(R0), F14
@@ -508,73 +687,47 @@ l3:
 	FMOVQ F17, 4192(R1)
 	FMOVQ F10, 4208(R1)
 	FMOVQ 4160(R1), F10
-	WORD $0x4e6ae54b // fcmeq v11.2d, v10.2d, v10.2d
-	WORD $0x4e6ae54c // fcmeq v12.2d, v10.2d, v10.2d
+	FCMEQ_D2(10, 10, 11)
+	FCMEQ_D2(10, 10, 12)
 	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
+	MVN_B16(11, 11)
 	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ee0e54b // fcmgt v11.2d, v10.2d, v0.2d
+	FCMGT_D2(0, 10, 11)
 	VBIT V11.B16, V8.B16, V1.B16
-	WORD $0x4e6af400 // fmax v0.2d, v0.2d, v10.2d
-	FMOVQ 4176(R1), F10
-	WORD $0x4e6ae54b // fcmeq v11.2d, v10.2d, v10.2d
-	WORD $0x4e6ae54c // fcmeq v12.2d, v10.2d, v10.2d
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ee2e54b // fcmgt v11.2d, v10.2d, v2.2d
-	VBIT V11.B16, V8.B16, V3.B16
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	FMOVQ 4192(R1), F10
-	WORD $0x4e6ae54b // fcmeq v11.2d, v10.2d, v10.2d
-	WORD $0x4e6ae54c // fcmeq v12.2d, v10.2d, v10.2d
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ee4e54b // fcmgt v11.2d, v10.2d, v4.2d
-	VBIT V11.B16, V8.B16, V5.B16
-	WORD $0x4e6af484 // fmax v4.2d, v4.2d, v10.2d
-	FMOVQ 4208(R1), F10
-	WORD $0x4e6ae54b // fcmeq v11.2d, v10.2d, v10.2d
-	WORD $0x4e6ae54c // fcmeq v12.2d, v10.2d, v10.2d
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ee6e54b // fcmgt v11.2d, v10.2d, v6.2d
-	VBIT V11.B16, V8.B16, V7.B16
-	WORD $0x4e6af4c6 // fmax v6.2d, v6.2d, v10.2d
+	FMAX_D2(10, 0, 0)
+	ARGMAX_one(4176, R1, 4192, 4208)
 
 fold:
-	WORD $0x4e64f408 // fmax v8.2d, v0.2d, v4.2d
-	WORD $0x4e66f44a // fmax v10.2d, v2.2d, v6.2d
-	WORD $0x4e6af508 // fmax v8.2d, v8.2d, v10.2d
+	FMAX_D2(4, 0, 8)
+	FMAX_D2(6, 2, 10)
+	FMAX_D2(10, 8, 8)
 	VEXT $8, V8.B16, V8.B16, V10.B16
-	WORD $0x4e6af508 // fmax v8.2d, v8.2d, v10.2d
+	FMAX_D2(10, 8, 8)
 	FMOVQ 256(R0), F10
 	VMOVI $0, V11.B16
 	VADD V11.D2, V1.D2, V1.D2
-	WORD $0x4e68e400 // fcmeq v0.2d, v0.2d, v8.2d
+	FCMEQ_D2(8, 0, 0)
 	VBSL V10.B16, V1.B16, V0.B16
 	FMOVQ 272(R0), F1
 	VADD V1.D2, V3.D2, V1.D2
-	WORD $0x4e68e442 // fcmeq v2.2d, v2.2d, v8.2d
+	FCMEQ_D2(8, 2, 2)
 	VBSL V10.B16, V1.B16, V2.B16
 	FMOVQ 288(R0), F1
 	VADD V1.D2, V5.D2, V1.D2
-	WORD $0x4e68e483 // fcmeq v3.2d, v4.2d, v8.2d
+	FCMEQ_D2(8, 4, 3)
 	VBSL V10.B16, V1.B16, V3.B16
 	FMOVQ 304(R0), F1
 	VADD V1.D2, V7.D2, V1.D2
-	WORD $0x4e68e4c4 // fcmeq v4.2d, v6.2d, v8.2d
+	FCMEQ_D2(8, 6, 4)
 	VBSL V10.B16, V1.B16, V4.B16
-	WORD $0x4ee3f400 // fmin v0.2d, v0.2d, v3.2d
-	WORD $0x4ee4f441 // fmin v1.2d, v2.2d, v4.2d
-	WORD $0x4ee1f400 // fmin v0.2d, v0.2d, v1.2d
+	FMIN_D2(3, 0, 0)
+	FMIN_D2(4, 2, 1)
+	FMIN_D2(1, 0, 0)
 	VEXT $8, V0.B16, V0.B16, V1.B16
-	WORD $0x4ee1f400 // fmin v0.2d, v0.2d, v1.2d
+	FMIN_D2(1, 0, 0)
 	FMOVD F0, 4096(R1)
 	MOVD 4096(R1), R7
-	WORD $0x6ea9a520 // umaxp v0.4s, v9.4s, v9.4s
+	UMAXP_S4(9, 9, 0)
 	FMOVD F0, R8
 	CBZ R8, store
 	MOVD $-1, R7
@@ -590,579 +743,11 @@ store:
 
 // func ArgMaxRowsF16(w *float64, x *uint16, rows int, k int, stride int, dst *int32)
 TEXT ·ArgMaxRowsF16(SB), NOSPLIT, $0-48
-	MOVD $consts<>(SB), R0
-	MOVD w+0(FP), R1
-	MOVD x+8(FP), R2
-	MOVD rows+16(FP), R3
-	MOVD k+24(FP), R4
-	MOVD stride+32(FP), R5
-	MOVD dst+40(FP), R6
-	LSL $1, R5
-	MOVD $4096, R7
-	SUB R7, R1
-
-row:
-	FMOVQ (R0), F0
-	FMOVQ 16(R0), F1
-	FMOVQ (R0), F2
-	FMOVQ 16(R0), F3
-	FMOVQ (R0), F4
-	FMOVQ 16(R0), F5
-	FMOVQ (R0), F6
-	FMOVQ 16(R0), F7
-	FMOVQ 16(R0), F8
-	WORD $0x4e20e409 // fcmeq v9.4s, v0.4s, v0.4s
-	WORD $0x6e205929 // mvn v9.16b, v9.16b
-	MOVD R2, R7
-	MOVD R4, R8
-	CMP $16, R8
-	BLT rest
-
-chains:
-	PRFM 12288(R7), PLDL1KEEP
-	FMOVD (R7), F10
-	WORD $0x0e21794a // fcvtl v10.4s, v10.4h
-	FMOVD 8(R7), F11
-	WORD $0x0e21796b // fcvtl v11.4s, v11.4h
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	WORD $0x4e2be56d // fcmeq v13.4s, v11.4s, v11.4s
-	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x6e20598c // mvn v12.16b, v12.16b
-	VORR V12.B16, V9.B16, V9.B16
-	WORD $0x6ea0e54c // fcmgt v12.4s, v10.4s, v0.4s
-	VBIT V12.B16, V8.B16, V1.B16
-	WORD $0x4e2af400 // fmax v0.4s, v0.4s, v10.4s
-	WORD $0x6ea2e56a // fcmgt v10.4s, v11.4s, v2.4s
-	VBIT V10.B16, V8.B16, V3.B16
-	WORD $0x4e2bf442 // fmax v2.4s, v2.4s, v11.4s
-	FMOVD 16(R7), F10
-	WORD $0x0e21794a // fcvtl v10.4s, v10.4h
-	FMOVD 24(R7), F11
-	WORD $0x0e21796b // fcvtl v11.4s, v11.4h
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	WORD $0x4e2be56d // fcmeq v13.4s, v11.4s, v11.4s
-	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x6e20598c // mvn v12.16b, v12.16b
-	VORR V12.B16, V9.B16, V9.B16
-	WORD $0x6ea4e54c // fcmgt v12.4s, v10.4s, v4.4s
-	VBIT V12.B16, V8.B16, V5.B16
-	WORD $0x4e2af484 // fmax v4.4s, v4.4s, v10.4s
-	WORD $0x6ea6e56a // fcmgt v10.4s, v11.4s, v6.4s
-	VBIT V10.B16, V8.B16, V7.B16
-	WORD $0x4e2bf4c6 // fmax v6.4s, v6.4s, v11.4s
-	ADD $32, R7
-	FMOVQ 32(R0), F10
-	VADD V10.S4, V8.S4, V8.S4
-	SUB $16, R8
-	CMP $16, R8
-	BGE chains
-
-rest:
-	CMP $16, R8
-	BLT one_end
-
-one:
-	FMOVD (R7), F10
-	WORD $0x0e21794a // fcvtl v10.4s, v10.4h
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea0e54b // fcmgt v11.4s, v10.4s, v0.4s
-	VBIT V11.B16, V8.B16, V1.B16
-	WORD $0x4e2af400 // fmax v0.4s, v0.4s, v10.4s
-	FMOVD 8(R7), F10
-	WORD $0x0e21794a // fcvtl v10.4s, v10.4h
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea2e54b // fcmgt v11.4s, v10.4s, v2.4s
-	VBIT V11.B16, V8.B16, V3.B16
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	FMOVD 16(R7), F10
-	WORD $0x0e21794a // fcvtl v10.4s, v10.4h
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea4e54b // fcmgt v11.4s, v10.4s, v4.4s
-	VBIT V11.B16, V8.B16, V5.B16
-	WORD $0x4e2af484 // fmax v4.4s, v4.4s, v10.4s
-	FMOVD 24(R7), F10
-	WORD $0x0e21794a // fcvtl v10.4s, v10.4h
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea6e54b // fcmgt v11.4s, v10.4s, v6.4s
-	VBIT V11.B16, V8.B16, V7.B16
-	WORD $0x4e2af4c6 // fmax v6.4s, v6.4s, v10.4s
-	FMOVQ 32(R0), F10
-	VADD V10.S4, V8.S4, V8.S4
-	ADD $32, R7
-	SUB $16, R8
-	CMP $16, R8
-	BGE one
-
-one_end:
-	CBZ R8, fold
-	MOVD R8, R9
-	AND $-4, R9
-	MOVD R8, R10
-	LSL $1, R10
-	ADD R7, R10
-	LSL $1, R9
-	ADD R7, R9
-	MOVD $0, R11
-	TBZ $0, R8, l1
-	MOVHU -2(R10), R11
-
-l1:
-	TBZ $1, R8, l2
-	LSL $32, R11
-	MOVWU (R9), R9
-	ORR R9, R11
-
-l2:
-	FMOVD R11, F10
-	VMOVI $0, V11.B16
-	VMOVI $0, V12.B16
-	VMOVI $0, V13.B16
-	CMP $4, R8
-	BLT l4
-	FMOVD (R7), F14
-	CMP $8, R8
-	BLT l5
-	FMOVD 8(R7), F11
-	CMP $12, R8
-	BLT l6
-	FMOVD 16(R7), F12
-	CMP $16, R8
-	BLT l7
-	FMOVD 24(R7), F13
-	JMP l3
-
-l4:
-	VMOV V10.B16, V14.B16
-	JMP l3
-
-l5:
-	VMOV V10.B16, V11.B16
-	JMP l3
-
-l6:
-	VMOV V10.B16, V12.B16
-	JMP l3
-
-l7:
-	VMOV V10.B16, V13.B16
-
-l3:
-	WORD $0x0e2179ca // fcvtl v10.4s, v14.4h
-	WORD $0x0e21796b // fcvtl v11.4s, v11.4h
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x0e2179ad // fcvtl v13.4s, v13.4h
-	MOVD $64, R7
-	CMP R7, R8
-	CSEL LT, R8, R7, R7
-	VDUP R7, V14.S4
-	FMOVQ 16(R0), F15
-	WORD $0x4eaf35cf // cmgt v15.4s, v14.4s, v15.4s
-	FMOVQ 48(R0), F16
-	WORD $0x4eb035d0 // cmgt v16.4s, v14.4s, v16.4s
-	FMOVQ 64(R0), F17
-	WORD $0x4eb135d1 // cmgt v17.4s, v14.4s, v17.4s
-	FMOVQ 80(R0), F18
-	WORD $0x4eb235ce // cmgt v14.4s, v14.4s, v18.4s
-	FMOVQ (R0), F18
-	VBSL V18.B16, V10.B16, V15.B16
-	FMOVQ (R0), F10
-	VBSL V10.B16, V11.B16, V16.B16
-	FMOVQ (R0), F10
-	VBSL V10.B16, V12.B16, V17.B16
-	FMOVQ (R0), F10
-	VBSL V10.B16, V13.B16, V14.B16
-	FMOVQ F15, 4160(R1)
-	FMOVQ F16, 4176(R1)
-	FMOVQ F17, 4192(R1)
-	FMOVQ F14, 4208(R1)
-	FMOVQ 4160(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea0e54b // fcmgt v11.4s, v10.4s, v0.4s
-	VBIT V11.B16, V8.B16, V1.B16
-	WORD $0x4e2af400 // fmax v0.4s, v0.4s, v10.4s
-	FMOVQ 4176(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea2e54b // fcmgt v11.4s, v10.4s, v2.4s
-	VBIT V11.B16, V8.B16, V3.B16
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	FMOVQ 4192(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea4e54b // fcmgt v11.4s, v10.4s, v4.4s
-	VBIT V11.B16, V8.B16, V5.B16
-	WORD $0x4e2af484 // fmax v4.4s, v4.4s, v10.4s
-	FMOVQ 4208(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea6e54b // fcmgt v11.4s, v10.4s, v6.4s
-	VBIT V11.B16, V8.B16, V7.B16
-	WORD $0x4e2af4c6 // fmax v6.4s, v6.4s, v10.4s
-
-fold:
-	WORD $0x4e24f408 // fmax v8.4s, v0.4s, v4.4s
-	WORD $0x4e26f44a // fmax v10.4s, v2.4s, v6.4s
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	VEXT $8, V8.B16, V8.B16, V10.B16
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	VREV64 V8.S4, V10.S4
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	FMOVQ 96(R0), F10
-	VMOVI $0, V11.B16
-	VADD V11.S4, V1.S4, V1.S4
-	WORD $0x4e28e400 // fcmeq v0.4s, v0.4s, v8.4s
-	VBSL V10.B16, V1.B16, V0.B16
-	FMOVQ 112(R0), F1
-	VADD V1.S4, V3.S4, V1.S4
-	WORD $0x4e28e442 // fcmeq v2.4s, v2.4s, v8.4s
-	VBSL V10.B16, V1.B16, V2.B16
-	FMOVQ 128(R0), F1
-	VADD V1.S4, V5.S4, V1.S4
-	WORD $0x4e28e483 // fcmeq v3.4s, v4.4s, v8.4s
-	VBSL V10.B16, V1.B16, V3.B16
-	FMOVQ 144(R0), F1
-	VADD V1.S4, V7.S4, V1.S4
-	WORD $0x4e28e4c4 // fcmeq v4.4s, v6.4s, v8.4s
-	VBSL V10.B16, V1.B16, V4.B16
-	WORD $0x4ea3f400 // fmin v0.4s, v0.4s, v3.4s
-	WORD $0x4ea4f441 // fmin v1.4s, v2.4s, v4.4s
-	WORD $0x4ea1f400 // fmin v0.4s, v0.4s, v1.4s
-	VEXT $8, V0.B16, V0.B16, V1.B16
-	WORD $0x4ea1f400 // fmin v0.4s, v0.4s, v1.4s
-	VREV64 V0.S4, V1.S4
-	WORD $0x4ea1f400 // fmin v0.4s, v0.4s, v1.4s
-	FMOVS F0, 4096(R1)
-	MOVW 4096(R1), R7
-	WORD $0x6ea9a520 // umaxp v0.4s, v9.4s, v9.4s
-	FMOVD F0, R8
-	CBZ R8, store
-	MOVD $-1, R7
-
-store:
-	MOVW R7, (R6)
-	ADD R5, R2
-	ADD $4, R6
-	SUB $1, R3
-	CMP $0, R3
-	BGT row
-	RET
+	ARG_MAX_ROWS_BODY(WIDEN_F16)
 
 // func ArgMaxRowsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *int32)
 TEXT ·ArgMaxRowsBF16(SB), NOSPLIT, $0-48
-	MOVD $consts<>(SB), R0
-	MOVD w+0(FP), R1
-	MOVD x+8(FP), R2
-	MOVD rows+16(FP), R3
-	MOVD k+24(FP), R4
-	MOVD stride+32(FP), R5
-	MOVD dst+40(FP), R6
-	LSL $1, R5
-	MOVD $4096, R7
-	SUB R7, R1
-
-row:
-	FMOVQ (R0), F0
-	FMOVQ 16(R0), F1
-	FMOVQ (R0), F2
-	FMOVQ 16(R0), F3
-	FMOVQ (R0), F4
-	FMOVQ 16(R0), F5
-	FMOVQ (R0), F6
-	FMOVQ 16(R0), F7
-	FMOVQ 16(R0), F8
-	WORD $0x4e20e409 // fcmeq v9.4s, v0.4s, v0.4s
-	WORD $0x6e205929 // mvn v9.16b, v9.16b
-	MOVD R2, R7
-	MOVD R4, R8
-	CMP $16, R8
-	BLT rest
-
-chains:
-	PRFM 12288(R7), PLDL1KEEP
-	FMOVD (R7), F10
-	WORD $0x2e61394a // shll v10.4s, v10.4h, #16
-	FMOVD 8(R7), F11
-	WORD $0x2e61396b // shll v11.4s, v11.4h, #16
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	WORD $0x4e2be56d // fcmeq v13.4s, v11.4s, v11.4s
-	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x6e20598c // mvn v12.16b, v12.16b
-	VORR V12.B16, V9.B16, V9.B16
-	WORD $0x6ea0e54c // fcmgt v12.4s, v10.4s, v0.4s
-	VBIT V12.B16, V8.B16, V1.B16
-	WORD $0x4e2af400 // fmax v0.4s, v0.4s, v10.4s
-	WORD $0x6ea2e56a // fcmgt v10.4s, v11.4s, v2.4s
-	VBIT V10.B16, V8.B16, V3.B16
-	WORD $0x4e2bf442 // fmax v2.4s, v2.4s, v11.4s
-	FMOVD 16(R7), F10
-	WORD $0x2e61394a // shll v10.4s, v10.4h, #16
-	FMOVD 24(R7), F11
-	WORD $0x2e61396b // shll v11.4s, v11.4h, #16
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	WORD $0x4e2be56d // fcmeq v13.4s, v11.4s, v11.4s
-	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x6e20598c // mvn v12.16b, v12.16b
-	VORR V12.B16, V9.B16, V9.B16
-	WORD $0x6ea4e54c // fcmgt v12.4s, v10.4s, v4.4s
-	VBIT V12.B16, V8.B16, V5.B16
-	WORD $0x4e2af484 // fmax v4.4s, v4.4s, v10.4s
-	WORD $0x6ea6e56a // fcmgt v10.4s, v11.4s, v6.4s
-	VBIT V10.B16, V8.B16, V7.B16
-	WORD $0x4e2bf4c6 // fmax v6.4s, v6.4s, v11.4s
-	ADD $32, R7
-	FMOVQ 32(R0), F10
-	VADD V10.S4, V8.S4, V8.S4
-	SUB $16, R8
-	CMP $16, R8
-	BGE chains
-
-rest:
-	CMP $16, R8
-	BLT one_end
-
-one:
-	FMOVD (R7), F10
-	WORD $0x2e61394a // shll v10.4s, v10.4h, #16
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea0e54b // fcmgt v11.4s, v10.4s, v0.4s
-	VBIT V11.B16, V8.B16, V1.B16
-	WORD $0x4e2af400 // fmax v0.4s, v0.4s, v10.4s
-	FMOVD 8(R7), F10
-	WORD $0x2e61394a // shll v10.4s, v10.4h, #16
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea2e54b // fcmgt v11.4s, v10.4s, v2.4s
-	VBIT V11.B16, V8.B16, V3.B16
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	FMOVD 16(R7), F10
-	WORD $0x2e61394a // shll v10.4s, v10.4h, #16
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea4e54b // fcmgt v11.4s, v10.4s, v4.4s
-	VBIT V11.B16, V8.B16, V5.B16
-	WORD $0x4e2af484 // fmax v4.4s, v4.4s, v10.4s
-	FMOVD 24(R7), F10
-	WORD $0x2e61394a // shll v10.4s, v10.4h, #16
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea6e54b // fcmgt v11.4s, v10.4s, v6.4s
-	VBIT V11.B16, V8.B16, V7.B16
-	WORD $0x4e2af4c6 // fmax v6.4s, v6.4s, v10.4s
-	FMOVQ 32(R0), F10
-	VADD V10.S4, V8.S4, V8.S4
-	ADD $32, R7
-	SUB $16, R8
-	CMP $16, R8
-	BGE one
-
-one_end:
-	CBZ R8, fold
-	MOVD R8, R9
-	AND $-4, R9
-	MOVD R8, R10
-	LSL $1, R10
-	ADD R7, R10
-	LSL $1, R9
-	ADD R7, R9
-	MOVD $0, R11
-	TBZ $0, R8, l1
-	MOVHU -2(R10), R11
-
-l1:
-	TBZ $1, R8, l2
-	LSL $32, R11
-	MOVWU (R9), R9
-	ORR R9, R11
-
-l2:
-	FMOVD R11, F10
-	VMOVI $0, V11.B16
-	VMOVI $0, V12.B16
-	VMOVI $0, V13.B16
-	CMP $4, R8
-	BLT l4
-	FMOVD (R7), F14
-	CMP $8, R8
-	BLT l5
-	FMOVD 8(R7), F11
-	CMP $12, R8
-	BLT l6
-	FMOVD 16(R7), F12
-	CMP $16, R8
-	BLT l7
-	FMOVD 24(R7), F13
-	JMP l3
-
-l4:
-	VMOV V10.B16, V14.B16
-	JMP l3
-
-l5:
-	VMOV V10.B16, V11.B16
-	JMP l3
-
-l6:
-	VMOV V10.B16, V12.B16
-	JMP l3
-
-l7:
-	VMOV V10.B16, V13.B16
-
-l3:
-	WORD $0x2e6139ca // shll v10.4s, v14.4h, #16
-	WORD $0x2e61396b // shll v11.4s, v11.4h, #16
-	WORD $0x2e61398c // shll v12.4s, v12.4h, #16
-	WORD $0x2e6139ad // shll v13.4s, v13.4h, #16
-	MOVD $64, R7
-	CMP R7, R8
-	CSEL LT, R8, R7, R7
-	VDUP R7, V14.S4
-	FMOVQ 16(R0), F15
-	WORD $0x4eaf35cf // cmgt v15.4s, v14.4s, v15.4s
-	FMOVQ 48(R0), F16
-	WORD $0x4eb035d0 // cmgt v16.4s, v14.4s, v16.4s
-	FMOVQ 64(R0), F17
-	WORD $0x4eb135d1 // cmgt v17.4s, v14.4s, v17.4s
-	FMOVQ 80(R0), F18
-	WORD $0x4eb235ce // cmgt v14.4s, v14.4s, v18.4s
-	FMOVQ (R0), F18
-	VBSL V18.B16, V10.B16, V15.B16
-	FMOVQ (R0), F10
-	VBSL V10.B16, V11.B16, V16.B16
-	FMOVQ (R0), F10
-	VBSL V10.B16, V12.B16, V17.B16
-	FMOVQ (R0), F10
-	VBSL V10.B16, V13.B16, V14.B16
-	FMOVQ F15, 4160(R1)
-	FMOVQ F16, 4176(R1)
-	FMOVQ F17, 4192(R1)
-	FMOVQ F14, 4208(R1)
-	FMOVQ 4160(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea0e54b // fcmgt v11.4s, v10.4s, v0.4s
-	VBIT V11.B16, V8.B16, V1.B16
-	WORD $0x4e2af400 // fmax v0.4s, v0.4s, v10.4s
-	FMOVQ 4176(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea2e54b // fcmgt v11.4s, v10.4s, v2.4s
-	VBIT V11.B16, V8.B16, V3.B16
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	FMOVQ 4192(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea4e54b // fcmgt v11.4s, v10.4s, v4.4s
-	VBIT V11.B16, V8.B16, V5.B16
-	WORD $0x4e2af484 // fmax v4.4s, v4.4s, v10.4s
-	FMOVQ 4208(R1), F10
-	WORD $0x4e2ae54b // fcmeq v11.4s, v10.4s, v10.4s
-	WORD $0x4e2ae54c // fcmeq v12.4s, v10.4s, v10.4s
-	VAND V12.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
-	VORR V11.B16, V9.B16, V9.B16
-	WORD $0x6ea6e54b // fcmgt v11.4s, v10.4s, v6.4s
-	VBIT V11.B16, V8.B16, V7.B16
-	WORD $0x4e2af4c6 // fmax v6.4s, v6.4s, v10.4s
-
-fold:
-	WORD $0x4e24f408 // fmax v8.4s, v0.4s, v4.4s
-	WORD $0x4e26f44a // fmax v10.4s, v2.4s, v6.4s
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	VEXT $8, V8.B16, V8.B16, V10.B16
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	VREV64 V8.S4, V10.S4
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	FMOVQ 96(R0), F10
-	VMOVI $0, V11.B16
-	VADD V11.S4, V1.S4, V1.S4
-	WORD $0x4e28e400 // fcmeq v0.4s, v0.4s, v8.4s
-	VBSL V10.B16, V1.B16, V0.B16
-	FMOVQ 112(R0), F1
-	VADD V1.S4, V3.S4, V1.S4
-	WORD $0x4e28e442 // fcmeq v2.4s, v2.4s, v8.4s
-	VBSL V10.B16, V1.B16, V2.B16
-	FMOVQ 128(R0), F1
-	VADD V1.S4, V5.S4, V1.S4
-	WORD $0x4e28e483 // fcmeq v3.4s, v4.4s, v8.4s
-	VBSL V10.B16, V1.B16, V3.B16
-	FMOVQ 144(R0), F1
-	VADD V1.S4, V7.S4, V1.S4
-	WORD $0x4e28e4c4 // fcmeq v4.4s, v6.4s, v8.4s
-	VBSL V10.B16, V1.B16, V4.B16
-	WORD $0x4ea3f400 // fmin v0.4s, v0.4s, v3.4s
-	WORD $0x4ea4f441 // fmin v1.4s, v2.4s, v4.4s
-	WORD $0x4ea1f400 // fmin v0.4s, v0.4s, v1.4s
-	VEXT $8, V0.B16, V0.B16, V1.B16
-	WORD $0x4ea1f400 // fmin v0.4s, v0.4s, v1.4s
-	VREV64 V0.S4, V1.S4
-	WORD $0x4ea1f400 // fmin v0.4s, v0.4s, v1.4s
-	FMOVS F0, 4096(R1)
-	MOVW 4096(R1), R7
-	WORD $0x6ea9a520 // umaxp v0.4s, v9.4s, v9.4s
-	FMOVD F0, R8
-	CBZ R8, store
-	MOVD $-1, R7
-
-store:
-	MOVW R7, (R6)
-	ADD R5, R2
-	ADD $4, R6
-	SUB $1, R3
-	CMP $0, R3
-	BGT row
-	RET
+	ARG_MAX_ROWS_BODY(WIDEN_BF16)
 
 // func ShortArgMaxF32(w *float64, x *float32, rows int, k int, stride int, dst *int32)
 TEXT ·ShortArgMaxF32(SB), NOSPLIT, $0-48
@@ -1178,8 +763,8 @@ TEXT ·ShortArgMaxF32(SB), NOSPLIT, $0-48
 group:
 	FMOVQ (R0), F0
 	VMOVI $0, V1.B16
-	WORD $0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	FCMEQ_S4(0, 0, 2)
+	MVN_B16(2, 2)
 	FMOVQ 320(R0), F3
 	VMOVI $0, V4.B16
 	MOVD R1, R7
@@ -1206,42 +791,42 @@ columns_many:
 	VZIP1 V7.D2, V5.D2, V9.D2
 	VZIP2 V7.D2, V5.D2, V5.D2
 	FMOVQ F8, 5056(R7)
-	WORD $0x4e28e507 // fcmeq v7.4s, v8.4s, v8.4s
-	WORD $0x4e28e50a // fcmeq v10.4s, v8.4s, v8.4s
+	FCMEQ_S4(8, 8, 7)
+	FCMEQ_S4(8, 8, 10)
 	VAND V10.B16, V7.B16, V7.B16
-	WORD $0x6e2058e7 // mvn v7.16b, v7.16b
+	MVN_B16(7, 7)
 	VORR V7.B16, V2.B16, V2.B16
-	WORD $0x6ea0e507 // fcmgt v7.4s, v8.4s, v0.4s
+	FCMGT_S4(0, 8, 7)
 	VBIT V7.B16, V8.B16, V0.B16
 	VBIT V7.B16, V4.B16, V1.B16
 	VADD V3.S4, V4.S4, V4.S4
 	FMOVQ F6, 5072(R7)
-	WORD $0x4e26e4c7 // fcmeq v7.4s, v6.4s, v6.4s
-	WORD $0x4e26e4c8 // fcmeq v8.4s, v6.4s, v6.4s
+	FCMEQ_S4(6, 6, 7)
+	FCMEQ_S4(6, 6, 8)
 	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x6e2058e7 // mvn v7.16b, v7.16b
+	MVN_B16(7, 7)
 	VORR V7.B16, V2.B16, V2.B16
-	WORD $0x6ea0e4c7 // fcmgt v7.4s, v6.4s, v0.4s
+	FCMGT_S4(0, 6, 7)
 	VBIT V7.B16, V6.B16, V0.B16
 	VBIT V7.B16, V4.B16, V1.B16
 	VADD V3.S4, V4.S4, V4.S4
 	FMOVQ F9, 5088(R7)
-	WORD $0x4e29e526 // fcmeq v6.4s, v9.4s, v9.4s
-	WORD $0x4e29e527 // fcmeq v7.4s, v9.4s, v9.4s
+	FCMEQ_S4(9, 9, 6)
+	FCMEQ_S4(9, 9, 7)
 	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	MVN_B16(6, 6)
 	VORR V6.B16, V2.B16, V2.B16
-	WORD $0x6ea0e526 // fcmgt v6.4s, v9.4s, v0.4s
+	FCMGT_S4(0, 9, 6)
 	VBIT V6.B16, V9.B16, V0.B16
 	VBIT V6.B16, V4.B16, V1.B16
 	VADD V3.S4, V4.S4, V4.S4
 	FMOVQ F5, 5104(R7)
-	WORD $0x4e25e4a6 // fcmeq v6.4s, v5.4s, v5.4s
-	WORD $0x4e25e4a7 // fcmeq v7.4s, v5.4s, v5.4s
+	FCMEQ_S4(5, 5, 6)
+	FCMEQ_S4(5, 5, 7)
 	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	MVN_B16(6, 6)
 	VORR V6.B16, V2.B16, V2.B16
-	WORD $0x6ea0e4a6 // fcmgt v6.4s, v5.4s, v0.4s
+	FCMGT_S4(0, 5, 6)
 	VBIT V6.B16, V5.B16, V0.B16
 	VBIT V6.B16, V4.B16, V1.B16
 	VADD V3.S4, V4.S4, V4.S4
@@ -1279,12 +864,12 @@ columns_one:
 	MOVW R10, 5068(R7)
 	ADD $4, R9
 	FMOVQ 5056(R7), F5
-	WORD $0x4e25e4a6 // fcmeq v6.4s, v5.4s, v5.4s
-	WORD $0x4e25e4a7 // fcmeq v7.4s, v5.4s, v5.4s
+	FCMEQ_S4(5, 5, 6)
+	FCMEQ_S4(5, 5, 7)
 	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	MVN_B16(6, 6)
 	VORR V6.B16, V2.B16, V2.B16
-	WORD $0x6ea0e4a6 // fcmgt v6.4s, v5.4s, v0.4s
+	FCMGT_S4(0, 5, 6)
 	VBIT V6.B16, V5.B16, V0.B16
 	VBIT V6.B16, V4.B16, V1.B16
 	VADD V3.S4, V4.S4, V4.S4
@@ -1320,8 +905,8 @@ TEXT ·ShortArgMaxF64(SB), NOSPLIT, $0-48
 group:
 	FMOVQ 160(R0), F0
 	VMOVI $0, V1.B16
-	WORD $0x4e60e402 // fcmeq v2.2d, v0.2d, v0.2d
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	FCMEQ_D2(0, 0, 2)
+	MVN_B16(2, 2)
 	FMOVQ 352(R0), F3
 	VMOVI $0, V4.B16
 	MOVD R1, R7
@@ -1338,22 +923,22 @@ columns_many:
 	VZIP1 V6.D2, V5.D2, V7.D2
 	VZIP2 V6.D2, V5.D2, V5.D2
 	FMOVQ F7, 5056(R7)
-	WORD $0x4e67e4e6 // fcmeq v6.2d, v7.2d, v7.2d
-	WORD $0x4e67e4e8 // fcmeq v8.2d, v7.2d, v7.2d
+	FCMEQ_D2(7, 7, 6)
+	FCMEQ_D2(7, 7, 8)
 	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	MVN_B16(6, 6)
 	VORR V6.B16, V2.B16, V2.B16
-	WORD $0x6ee0e4e6 // fcmgt v6.2d, v7.2d, v0.2d
+	FCMGT_D2(0, 7, 6)
 	VBIT V6.B16, V7.B16, V0.B16
 	VBIT V6.B16, V4.B16, V1.B16
 	VADD V3.D2, V4.D2, V4.D2
 	FMOVQ F5, 5072(R7)
-	WORD $0x4e65e4a6 // fcmeq v6.2d, v5.2d, v5.2d
-	WORD $0x4e65e4a7 // fcmeq v7.2d, v5.2d, v5.2d
+	FCMEQ_D2(5, 5, 6)
+	FCMEQ_D2(5, 5, 7)
 	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	MVN_B16(6, 6)
 	VORR V6.B16, V2.B16, V2.B16
-	WORD $0x6ee0e4a6 // fcmgt v6.2d, v5.2d, v0.2d
+	FCMGT_D2(0, 5, 6)
 	VBIT V6.B16, V5.B16, V0.B16
 	VBIT V6.B16, V4.B16, V1.B16
 	VADD V3.D2, V4.D2, V4.D2
@@ -1385,12 +970,12 @@ columns_one:
 	MOVD R10, 5064(R7)
 	ADD $8, R9
 	FMOVQ 5056(R7), F5
-	WORD $0x4e65e4a6 // fcmeq v6.2d, v5.2d, v5.2d
-	WORD $0x4e65e4a7 // fcmeq v7.2d, v5.2d, v5.2d
+	FCMEQ_D2(5, 5, 6)
+	FCMEQ_D2(5, 5, 7)
 	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	MVN_B16(6, 6)
 	VORR V6.B16, V2.B16, V2.B16
-	WORD $0x6ee0e4a6 // fcmgt v6.2d, v5.2d, v0.2d
+	FCMGT_D2(0, 5, 6)
 	VBIT V6.B16, V5.B16, V0.B16
 	VBIT V6.B16, V4.B16, V1.B16
 	VADD V3.D2, V4.D2, V4.D2

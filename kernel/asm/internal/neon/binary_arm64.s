@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x3ff0000000000000
@@ -113,78 +114,358 @@ DATA consts<>+832(SB)/8, $0x3fe62e42fefa39f3
 DATA consts<>+840(SB)/8, $0x3fe62e42fefa39f3
 GLOBL consts<>(SB), RODATA|NOPTR, $848
 
+#define BINARY_no_positive() \
+	SUB $4, R3 \
+	CMP $0, R3 \
+	BGT rows \
+	MOVD $1, R1 \
+	MVN_B16(1, 1) \
+	UMAXP_S4(1, 1, 1) \
+	FMOVD F1, R2 \
+	CBNZ R2, odd \
+	FMOVQ 336(R0), F1 \
+	VAND V1.B16, V0.B16, V0.B16 \
+	VMOVI $0, V1.B16 \
+	VCMEQ V1.S4, V0.S4, V0.S4 \
+	MVN_B16(0, 0) \
+	UMAXP_S4(0, 0, 0) \
+	FMOVD F0, R0 \
+	CBNZ R0, odd \
+	MOVD $0, R1
+
+#define BINARY_no_positive_2() \
+	SUB $4, R3 \
+	CMP $0, R3 \
+	BGT rows \
+	MOVD $1, R1 \
+	MVN_B16(8, 0) \
+	UMAXP_S4(0, 0, 0) \
+	FMOVD F0, R2 \
+	CBNZ R2, odd \
+	FMOVQ 336(R0), F0 \
+	VAND V0.B16, V7.B16, V0.B16 \
+	VMOVI $0, V1.B16 \
+	VCMEQ V1.S4, V0.S4, V0.S4 \
+	MVN_B16(0, 0) \
+	UMAXP_S4(0, 0, 0) \
+	FMOVD F0, R0 \
+	CBNZ R0, odd \
+	MOVD $0, R1
+
+#define BINARY_one_class(OP, OP2) \
+	FMOVQ 48(R0), F17 \
+	VADD V17.D2, V8.D2, V18.D2 \
+	VADD V17.D2, V9.D2, V17.D2 \
+	FMOVQ 288(R0), F19 \
+	FMOVQ 304(R0), F20 \
+	VAND V20.B16, V18.B16, V21.B16 \
+	VAND V20.B16, V17.B16, V20.B16 \
+	VSUB V21.D2, V19.D2, V21.D2 \
+	VSUB V20.D2, V19.D2, V19.D2 \
+	FMOVQ 320(R0), F20 \
+	VMOV V20.B16, V22.B16 \
+	VFMLA V21.D2, V8.D2, V22.D2 \
+	VFMLA V19.D2, V9.D2, V20.D2 \
+	VFMLA V21.D2, OP, V22.D2 \
+	VFMLA V19.D2, OP2, V20.D2 \
+	VUSHR $52, V18.D2, V3.D2 \
+	VUSHR $52, V17.D2, V4.D2 \
+	FMOVQ 64(R0), F17 \
+	VORR V17.B16, V3.B16, V3.B16 \
+	VORR V17.B16, V4.B16, V4.B16 \
+	FMOVQ 80(R0), F17 \
+	FSUB_D2(17, 3, 3) \
+	FSUB_D2(17, 4, 4) \
+	FMOVQ 128(R0), F17 \
+	FADD_D2(17, 22, 18) \
+	FADD_D2(17, 20, 17) \
+	FDIV_D2(18, 22, 18) \
+	FDIV_D2(17, 20, 17) \
+	FMUL_D2(18, 18, 19) \
+	FMUL_D2(17, 17, 21) \
+	FMOVQ 16(R0), F23 \
+	FMUL_D2(23, 22, 24) \
+	FMUL_D2(23, 20, 23) \
+	FMUL_D2(22, 24, 24) \
+	FMUL_D2(20, 23, 23) \
+	FMOVQ 144(R0), F25 \
+	FMOVQ 160(R0), F26 \
+	VMOV V26.B16, V27.B16 \
+	VFMLA V25.D2, V19.D2, V27.D2 \
+	VFMLA V25.D2, V21.D2, V26.D2 \
+	FMOVQ 176(R0), F25 \
+	VMOV V25.B16, V28.B16 \
+	VFMLA V19.D2, V27.D2, V28.D2 \
+	VFMLA V21.D2, V26.D2, V25.D2 \
+	FMOVQ 192(R0), F26 \
+	VMOV V26.B16, V27.B16 \
+	VFMLA V19.D2, V28.D2, V27.D2 \
+	VFMLA V21.D2, V25.D2, V26.D2 \
+	FMOVQ 208(R0), F25 \
+	VMOV V25.B16, V28.B16 \
+	VFMLA V19.D2, V27.D2, V28.D2 \
+	VFMLA V21.D2, V26.D2, V25.D2 \
+	FMOVQ 224(R0), F26 \
+	VMOV V26.B16, V27.B16 \
+	VFMLA V19.D2, V28.D2, V27.D2 \
+	VFMLA V21.D2, V25.D2, V26.D2 \
+	FMOVQ 240(R0), F25 \
+	VMOV V25.B16, V28.B16 \
+	VFMLA V19.D2, V27.D2, V28.D2 \
+	VFMLA V21.D2, V26.D2, V25.D2 \
+	VMOV V24.B16, V26.B16 \
+	VFMLA V19.D2, V28.D2, V26.D2 \
+	VMOV V23.B16, V19.B16 \
+	VFMLA V21.D2, V25.D2, V19.D2
+
+#define BINARY_one_class_2(OP) \
+	FMOVQ 16(R0), F18 \
+	FMOVQ (R0), F23 \
+	VMOV OP, V24.B16 \
+	VBSL V23.B16, V18.B16, V24.B16 \
+	VMOV V10.B16, V25.B16 \
+	VBSL V23.B16, V18.B16, V25.B16 \
+	FMOVQ 320(R0), F18 \
+	VMOV V18.B16, V23.B16 \
+	VFMLA V24.D2, V19.D2, V23.D2 \
+	VFMLA V25.D2, V20.D2, V18.D2 \
+	VFMLA V24.D2, V21.D2, V23.D2 \
+	VFMLA V25.D2, V22.D2, V18.D2 \
+	FMOVQ 128(R0), F19 \
+	FADD_D2(19, 23, 20) \
+	FADD_D2(19, 18, 19) \
+	FDIV_D2(20, 23, 20) \
+	FDIV_D2(19, 18, 19) \
+	FMUL_D2(20, 20, 21) \
+	FMUL_D2(19, 19, 22) \
+	FMOVQ 16(R0), F24 \
+	FMUL_D2(24, 23, 25) \
+	FMUL_D2(24, 18, 24) \
+	FMUL_D2(23, 25, 25) \
+	FMUL_D2(18, 24, 24) \
+	FMOVQ 144(R0), F28 \
+	FMOVQ 160(R0), F29 \
+	VMOV V29.B16, V30.B16 \
+	VFMLA V28.D2, V21.D2, V30.D2 \
+	VFMLA V28.D2, V22.D2, V29.D2 \
+	FMOVQ 176(R0), F28 \
+	VMOV V28.B16, V31.B16 \
+	VFMLA V21.D2, V30.D2, V31.D2 \
+	VFMLA V22.D2, V29.D2, V28.D2 \
+	FMOVQ 192(R0), F29 \
+	VMOV V29.B16, V30.B16 \
+	VFMLA V21.D2, V31.D2, V30.D2 \
+	VFMLA V22.D2, V28.D2, V29.D2 \
+	FMOVQ 208(R0), F28 \
+	VMOV V28.B16, V31.B16 \
+	VFMLA V21.D2, V30.D2, V31.D2 \
+	VFMLA V22.D2, V29.D2, V28.D2 \
+	FMOVQ 224(R0), F29 \
+	VMOV V29.B16, V30.B16 \
+	VFMLA V21.D2, V31.D2, V30.D2 \
+	VFMLA V22.D2, V28.D2, V29.D2 \
+	FMOVQ 240(R0), F28 \
+	VMOV V28.B16, V31.B16 \
+	VFMLA V21.D2, V30.D2, V31.D2 \
+	VFMLA V22.D2, V29.D2, V28.D2 \
+	VMOV V25.B16, V29.B16 \
+	VFMLA V21.D2, V31.D2, V29.D2 \
+	VMOV V24.B16, V21.B16 \
+	VFMLA V22.D2, V28.D2, V21.D2 \
+	FMOVQ 256(R0), F22 \
+	VAND OP, V22.B16, V28.B16 \
+	VAND V10.B16, V22.B16, V22.B16 \
+	VFMLA V20.D2, V29.D2, V28.D2 \
+	VFMLA V19.D2, V21.D2, V22.D2 \
+	FSUB_D2(28, 25, 19) \
+	FSUB_D2(22, 24, 20) \
+	FSUB_D2(19, 23, 19) \
+	FSUB_D2(20, 18, 18)
+
+#define BINARY_one_class_3(REG, N, N2, N3) \
+	FMOVQ 128(R0), REG \
+	FADD_D2(N, N2, 18) \
+	FADD_D2(N, N3, N) \
+	FDIV_D2(18, N2, 18) \
+	FDIV_D2(N, N3, N) \
+	FMUL_D2(18, 18, 19) \
+	FMUL_D2(N, N, 20) \
+	FMOVQ 16(R0), F21 \
+	FMUL_D2(21, N2, 22) \
+	FMUL_D2(21, N3, 21) \
+	FMUL_D2(N2, 22, 22) \
+	FMUL_D2(N3, 21, 21) \
+	FMOVQ 144(R0), F23 \
+	FMOVQ 160(R0), F24 \
+	VMOV V24.B16, V25.B16 \
+	VFMLA V23.D2, V19.D2, V25.D2 \
+	VFMLA V23.D2, V20.D2, V24.D2 \
+	FMOVQ 176(R0), F23 \
+	VMOV V23.B16, V26.B16 \
+	VFMLA V19.D2, V25.D2, V26.D2 \
+	VFMLA V20.D2, V24.D2, V23.D2 \
+	FMOVQ 192(R0), F24 \
+	VMOV V24.B16, V25.B16 \
+	VFMLA V19.D2, V26.D2, V25.D2 \
+	VFMLA V20.D2, V23.D2, V24.D2 \
+	FMOVQ 208(R0), F23 \
+	VMOV V23.B16, V26.B16 \
+	VFMLA V19.D2, V25.D2, V26.D2 \
+	VFMLA V20.D2, V24.D2, V23.D2 \
+	FMOVQ 224(R0), F24 \
+	VMOV V24.B16, V25.B16 \
+	VFMLA V19.D2, V26.D2, V25.D2 \
+	VFMLA V20.D2, V23.D2, V24.D2 \
+	FMOVQ 240(R0), F23 \
+	VMOV V23.B16, V26.B16 \
+	VFMLA V19.D2, V25.D2, V26.D2 \
+	VFMLA V20.D2, V24.D2, V23.D2 \
+	VMOV V22.B16, V24.B16 \
+	VFMLA V19.D2, V26.D2, V24.D2 \
+	VMOV V21.B16, V19.B16 \
+	VFMLA V20.D2, V23.D2, V19.D2
+
+#define BINARY_one_class_4(N, N2, OP, OP2) \
+	FMOVQ 256(R0), F21 \
+	FMUL_D2(21, 3, 25) \
+	FMUL_D2(21, 4, 21) \
+	VFMLA V18.D2, V26.D2, V25.D2 \
+	VFMLA V17.D2, V19.D2, V21.D2 \
+	FSUB_D2(25, 24, 17) \
+	FSUB_D2(21, 23, 18) \
+	FSUB_D2(17, 22, 17) \
+	FSUB_D2(18, 20, 18) \
+	FMOVQ 272(R0), F19 \
+	VFMLA V19.D2, V3.D2, V17.D2 \
+	VFMLA V19.D2, V4.D2, V18.D2 \
+	FMUL_D2(17, 8, 3) \
+	FMUL_D2(18, 9, 4) \
+	FSUB_D2(3, N, 3) \
+	FSUB_D2(4, N2, 4) \
+	FMOVQ F3, (R9) \
+	FMOVQ F4, 16(R9) \
+	VMOVI $0, V3.B16 \
+	VBSL V17.B16, OP, V5.B16 \
+	VBSL V18.B16, OP2, V6.B16 \
+	FSUB_D2(5, 3, 4) \
+	FSUB_D2(6, 3, 3) \
+	VMOVI $0, V5.B16 \
+	FCMEQ_D2(5, 7, 6) \
+	FCMEQ_D2(5, 10, 5) \
+	FMOVQ 304(R0), F7 \
+	VBSL V4.B16, V7.B16, V6.B16 \
+	VBSL V3.B16, V7.B16, V5.B16 \
+	FMOVQ F6, (R7) \
+	FMOVQ F5, 16(R7) \
+	VUZP1 V12.S4, V13.S4, V3.S4 \
+	FMOVQ F3, (R12) \
+	ADD $16, R12 \
+	CBZ R13, no_rank \
+	VEOR V2.B16, V3.B16, V2.B16 \
+	FMOVQ F2, (R13) \
+	ADD $16, R13
+
+#define BINARY_one_class_5(N, N2, OP, OP2) \
+	FMAX_D2(8, N, 14) \
+	FMAX_D2(9, N2, 15) \
+	FMOVQ F14, (R4) \
+	FMOVQ F15, 16(R4) \
+	FMOVQ F10, (R5) \
+	FMOVQ F11, 16(R5) \
+	FMUL_D2(10, 10, 10) \
+	FMUL_D2(11, 11, 11) \
+	FMOVQ F10, (R8) \
+	FMOVQ F11, 16(R8) \
+	FMOVQ F7, (R10) \
+	FMOVQ F7, 16(R10) \
+	FMOVQ 32(R0), F7 \
+	VCMEQ V7.D2, V5.D2, V5.D2 \
+	VCMEQ V7.D2, V6.D2, V6.D2 \
+	VMOV V5.B16, V7.B16 \
+	VBSL V8.B16, OP, V7.B16 \
+	VMOV V6.B16, V10.B16 \
+	VBSL V9.B16, OP2, V10.B16 \
+	FMOVQ F7, (R6) \
+	FMOVQ F10, 16(R6)
+
+#define BINARY_rows(N, N2, REG, REG2) \
+	FMOVQ (R0), F7 \
+	FSUB_D2(N, 7, 8) \
+	FSUB_D2(N2, 7, 9) \
+	FMIN_D2(8, N, 10) \
+	FMIN_D2(9, N2, 11) \
+	VMOVI $0, V12.B16 \
+	FCMGE_D2(12, 10, 13) \
+	FCMGE_D2(12, 11, 12) \
+	VAND V13.B16, V1.B16, V1.B16 \
+	VAND V12.B16, V1.B16, V1.B16 \
+	FMOVQ 16(R0), F12 \
+	FCMGT_D2(12, N, 13) \
+	FCMGT_D2(12, N2, 12) \
+	FMOVQ 32(R0), F14 \
+	VAND V13.B16, V14.B16, V13.B16 \
+	VAND V12.B16, V14.B16, V12.B16 \
+	CBZ R11, one_class \
+	FMOVQ REG, (R11) \
+	FMOVQ REG2, 16(R11)
+
+#define BINARY_start(N, N2, N3, N4) \
+	MOVD $consts<>(SB), R0 \
+	MOVD x+0(FP), R1 \
+	MOVD labels+8(FP), R2 \
+	MOVD n+16(FP), R3 \
+	MOVD top+24(FP), R4 \
+	MOVD tail+32(FP), R5 \
+	MOVD label+40(FP), R6 \
+	MOVD nll+48(FP), R7 \
+	MOVD rest+56(FP), R8 \
+	MOVD entropy+64(FP), R9 \
+	MOVD norm+72(FP), R10 \
+	MOVD positive+80(FP), R11 \
+	MOVD argMax+88(FP), R12 \
+	MOVD rank+96(FP), R13 \
+	FMOVQ N(R0), F0 \
+	FMOVQ N2(R0), F1 \
+	FMOVQ N3(R0), F2 \
+	FMOVQ N4(R0), F3
+
+#define BINARY_start_2() \
+	MOVD $consts<>(SB), R0 \
+	MOVD x+0(FP), R1 \
+	MOVD labels+8(FP), R2 \
+	MOVD n+16(FP), R3 \
+	MOVD top+24(FP), R4 \
+	MOVD tail+32(FP), R5 \
+	MOVD label+40(FP), R6 \
+	MOVD nll+48(FP), R7 \
+	MOVD rest+56(FP), R8 \
+	MOVD entropy+64(FP), R9 \
+	MOVD norm+72(FP), R10 \
+	MOVD positive+80(FP), R11 \
+	MOVD argMax+88(FP), R12 \
+	MOVD rank+96(FP), R13 \
+	VMOVI $0, V0.B16 \
+	FCMEQ_D2(0, 0, 1)
+
 // func BinaryProbsF32(x *float32, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int)
 TEXT ·BinaryProbsF32(SB), NOSPLIT, $0-112
-	MOVD $consts<>(SB), R0
-	MOVD x+0(FP), R1
-	MOVD labels+8(FP), R2
-	MOVD n+16(FP), R3
-	MOVD top+24(FP), R4
-	MOVD tail+32(FP), R5
-	MOVD label+40(FP), R6
-	MOVD nll+48(FP), R7
-	MOVD rest+56(FP), R8
-	MOVD entropy+64(FP), R9
-	MOVD norm+72(FP), R10
-	MOVD positive+80(FP), R11
-	MOVD argMax+88(FP), R12
-	MOVD rank+96(FP), R13
-	VMOVI $0, V0.B16
-	WORD $0x4e60e401 // fcmeq v1.2d, v0.2d, v0.2d
+	BINARY_start_2()
 
 rows:
 	FMOVQ (R2), F2
 	VORR V2.B16, V0.B16, V0.B16
 	FMOVQ (R1), F3
-	WORD $0x0e617864 // fcvtl v4.2d, v3.2s
-	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
-	WORD $0x0f20a445 // sxtl v5.2d, v2.2s
-	WORD $0x4f20a446 // sxtl2 v6.2d, v2.4s
+	FCVTL_D2(3, 4)
+	FCVTL2_D2(3, 3)
+	SXTL_D2(2, 5)
+	SXTL2_D2(2, 6)
 	VMOVI $0, V7.B16
-	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	FMOVQ (R0), F7
-	WORD $0x4ee4d4e8 // fsub v8.2d, v7.2d, v4.2d
-	WORD $0x4ee3d4e9 // fsub v9.2d, v7.2d, v3.2d
-	WORD $0x4ee8f48a // fmin v10.2d, v4.2d, v8.2d
-	WORD $0x4ee9f46b // fmin v11.2d, v3.2d, v9.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce54d // fcmge v13.2d, v10.2d, v12.2d
-	WORD $0x6e6ce56c // fcmge v12.2d, v11.2d, v12.2d
-	VAND V13.B16, V1.B16, V1.B16
-	VAND V12.B16, V1.B16, V1.B16
-	FMOVQ 16(R0), F12
-	WORD $0x6eece48d // fcmgt v13.2d, v4.2d, v12.2d
-	WORD $0x6eece46c // fcmgt v12.2d, v3.2d, v12.2d
-	FMOVQ 32(R0), F14
-	VAND V13.B16, V14.B16, V13.B16
-	VAND V12.B16, V14.B16, V12.B16
-	CBZ R11, one_class
-	FMOVQ F4, (R11)
-	FMOVQ F3, 16(R11)
+	FADD_D2(7, 4, 4)
+	FADD_D2(7, 3, 3)
+	BINARY_rows(4, 3, F4, F3)
 
 one_class:
-	WORD $0x4e68f48e // fmax v14.2d, v4.2d, v8.2d
-	WORD $0x4e69f46f // fmax v15.2d, v3.2d, v9.2d
-	FMOVQ F14, (R4)
-	FMOVQ F15, 16(R4)
-	FMOVQ F10, (R5)
-	FMOVQ F11, 16(R5)
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x6e6bdd6b // fmul v11.2d, v11.2d, v11.2d
-	FMOVQ F10, (R8)
-	FMOVQ F11, 16(R8)
-	FMOVQ F7, (R10)
-	FMOVQ F7, 16(R10)
-	FMOVQ 32(R0), F7
-	VCMEQ V7.D2, V5.D2, V5.D2
-	VCMEQ V7.D2, V6.D2, V6.D2
-	VMOV V5.B16, V7.B16
-	VBSL V8.B16, V4.B16, V7.B16
-	VMOV V6.B16, V10.B16
-	VBSL V9.B16, V3.B16, V10.B16
-	FMOVQ F7, (R6)
-	FMOVQ F10, 16(R6)
+	BINARY_one_class_5(4, 3, V4.B16, V3.B16)
 	FMOVQ 48(R0), F11
 	VADD V11.D2, V4.D2, V14.D2
 	VADD V11.D2, V3.D2, V11.D2
@@ -194,8 +475,8 @@ one_class:
 	VORR V17.B16, V15.B16, V15.B16
 	VORR V17.B16, V16.B16, V16.B16
 	FMOVQ 80(R0), F17
-	WORD $0x4ef1d5ef // fsub v15.2d, v15.2d, v17.2d
-	WORD $0x4ef1d610 // fsub v16.2d, v16.2d, v17.2d
+	FSUB_D2(17, 15, 15)
+	FSUB_D2(17, 16, 16)
 	FMOVQ 96(R0), F17
 	VAND V17.B16, V14.B16, V14.B16
 	VAND V17.B16, V11.B16, V11.B16
@@ -203,173 +484,33 @@ one_class:
 	VADD V17.D2, V14.D2, V14.D2
 	VADD V17.D2, V11.D2, V11.D2
 	FMOVQ (R0), F17
-	WORD $0x4ef1d5ce // fsub v14.2d, v14.2d, v17.2d
-	WORD $0x4ef1d56b // fsub v11.2d, v11.2d, v17.2d
-	FMOVQ 128(R0), F17
-	WORD $0x4e71d5d2 // fadd v18.2d, v14.2d, v17.2d
-	WORD $0x4e71d571 // fadd v17.2d, v11.2d, v17.2d
-	WORD $0x6e72fdd2 // fdiv v18.2d, v14.2d, v18.2d
-	WORD $0x6e71fd71 // fdiv v17.2d, v11.2d, v17.2d
-	WORD $0x6e72de53 // fmul v19.2d, v18.2d, v18.2d
-	WORD $0x6e71de34 // fmul v20.2d, v17.2d, v17.2d
-	FMOVQ 16(R0), F21
-	WORD $0x6e75ddd6 // fmul v22.2d, v14.2d, v21.2d
-	WORD $0x6e75dd75 // fmul v21.2d, v11.2d, v21.2d
-	WORD $0x6e6eded6 // fmul v22.2d, v22.2d, v14.2d
-	WORD $0x6e6bdeb5 // fmul v21.2d, v21.2d, v11.2d
-	FMOVQ 144(R0), F23
-	FMOVQ 160(R0), F24
-	VMOV V24.B16, V25.B16
-	VFMLA V23.D2, V19.D2, V25.D2
-	VFMLA V23.D2, V20.D2, V24.D2
-	FMOVQ 176(R0), F23
-	VMOV V23.B16, V26.B16
-	VFMLA V19.D2, V25.D2, V26.D2
-	VFMLA V20.D2, V24.D2, V23.D2
-	FMOVQ 192(R0), F24
-	VMOV V24.B16, V25.B16
-	VFMLA V19.D2, V26.D2, V25.D2
-	VFMLA V20.D2, V23.D2, V24.D2
-	FMOVQ 208(R0), F23
-	VMOV V23.B16, V26.B16
-	VFMLA V19.D2, V25.D2, V26.D2
-	VFMLA V20.D2, V24.D2, V23.D2
-	FMOVQ 224(R0), F24
-	VMOV V24.B16, V25.B16
-	VFMLA V19.D2, V26.D2, V25.D2
-	VFMLA V20.D2, V23.D2, V24.D2
-	FMOVQ 240(R0), F23
-	VMOV V23.B16, V26.B16
-	VFMLA V19.D2, V25.D2, V26.D2
-	VFMLA V20.D2, V24.D2, V23.D2
-	VMOV V22.B16, V24.B16
-	VFMLA V19.D2, V26.D2, V24.D2
-	VMOV V21.B16, V19.B16
-	VFMLA V20.D2, V23.D2, V19.D2
+	FSUB_D2(17, 14, 14)
+	FSUB_D2(17, 11, 11)
+	BINARY_one_class_3(F17, 17, 14, 11)
 	FMOVQ 256(R0), F20
-	WORD $0x6e74ddf7 // fmul v23.2d, v15.2d, v20.2d
-	WORD $0x6e74de14 // fmul v20.2d, v16.2d, v20.2d
+	FMUL_D2(20, 15, 23)
+	FMUL_D2(20, 16, 20)
 	VFMLA V18.D2, V24.D2, V23.D2
 	VFMLA V17.D2, V19.D2, V20.D2
-	WORD $0x4ef7d6d1 // fsub v17.2d, v22.2d, v23.2d
-	WORD $0x4ef4d6b2 // fsub v18.2d, v21.2d, v20.2d
-	WORD $0x4ef1d5ce // fsub v14.2d, v14.2d, v17.2d
-	WORD $0x4ef2d56b // fsub v11.2d, v11.2d, v18.2d
+	FSUB_D2(23, 22, 17)
+	FSUB_D2(20, 21, 18)
+	FSUB_D2(17, 14, 14)
+	FSUB_D2(18, 11, 11)
 	FMOVQ 272(R0), F17
 	VFMLA V17.D2, V15.D2, V14.D2
 	VFMLA V17.D2, V16.D2, V11.D2
 	VMOVI $0, V15.B16
-	WORD $0x6e6edc90 // fmul v16.2d, v4.2d, v14.2d
-	WORD $0x6e6bdc71 // fmul v17.2d, v3.2d, v11.2d
-	WORD $0x4ef0d5f0 // fsub v16.2d, v15.2d, v16.2d
-	WORD $0x4ef1d5ef // fsub v15.2d, v15.2d, v17.2d
+	FMUL_D2(14, 4, 16)
+	FMUL_D2(11, 3, 17)
+	FSUB_D2(16, 15, 16)
+	FSUB_D2(17, 15, 15)
 	FMOVQ (R0), F17
-	WORD $0x4ee8d632 // fsub v18.2d, v17.2d, v8.2d
-	WORD $0x4ee9d631 // fsub v17.2d, v17.2d, v9.2d
-	WORD $0x4ee4d644 // fsub v4.2d, v18.2d, v4.2d
-	WORD $0x4ee3d623 // fsub v3.2d, v17.2d, v3.2d
-	FMOVQ 48(R0), F17
-	VADD V17.D2, V8.D2, V18.D2
-	VADD V17.D2, V9.D2, V17.D2
-	FMOVQ 288(R0), F19
-	FMOVQ 304(R0), F20
-	VAND V20.B16, V18.B16, V21.B16
-	VAND V20.B16, V17.B16, V20.B16
-	VSUB V21.D2, V19.D2, V21.D2
-	VSUB V20.D2, V19.D2, V19.D2
-	FMOVQ 320(R0), F20
-	VMOV V20.B16, V22.B16
-	VFMLA V21.D2, V8.D2, V22.D2
-	VFMLA V19.D2, V9.D2, V20.D2
-	VFMLA V21.D2, V4.D2, V22.D2
-	VFMLA V19.D2, V3.D2, V20.D2
-	VUSHR $52, V18.D2, V3.D2
-	VUSHR $52, V17.D2, V4.D2
-	FMOVQ 64(R0), F17
-	VORR V17.B16, V3.B16, V3.B16
-	VORR V17.B16, V4.B16, V4.B16
-	FMOVQ 80(R0), F17
-	WORD $0x4ef1d463 // fsub v3.2d, v3.2d, v17.2d
-	WORD $0x4ef1d484 // fsub v4.2d, v4.2d, v17.2d
-	FMOVQ 128(R0), F17
-	WORD $0x4e71d6d2 // fadd v18.2d, v22.2d, v17.2d
-	WORD $0x4e71d691 // fadd v17.2d, v20.2d, v17.2d
-	WORD $0x6e72fed2 // fdiv v18.2d, v22.2d, v18.2d
-	WORD $0x6e71fe91 // fdiv v17.2d, v20.2d, v17.2d
-	WORD $0x6e72de53 // fmul v19.2d, v18.2d, v18.2d
-	WORD $0x6e71de35 // fmul v21.2d, v17.2d, v17.2d
-	FMOVQ 16(R0), F23
-	WORD $0x6e77ded8 // fmul v24.2d, v22.2d, v23.2d
-	WORD $0x6e77de97 // fmul v23.2d, v20.2d, v23.2d
-	WORD $0x6e76df18 // fmul v24.2d, v24.2d, v22.2d
-	WORD $0x6e74def7 // fmul v23.2d, v23.2d, v20.2d
-	FMOVQ 144(R0), F25
-	FMOVQ 160(R0), F26
-	VMOV V26.B16, V27.B16
-	VFMLA V25.D2, V19.D2, V27.D2
-	VFMLA V25.D2, V21.D2, V26.D2
-	FMOVQ 176(R0), F25
-	VMOV V25.B16, V28.B16
-	VFMLA V19.D2, V27.D2, V28.D2
-	VFMLA V21.D2, V26.D2, V25.D2
-	FMOVQ 192(R0), F26
-	VMOV V26.B16, V27.B16
-	VFMLA V19.D2, V28.D2, V27.D2
-	VFMLA V21.D2, V25.D2, V26.D2
-	FMOVQ 208(R0), F25
-	VMOV V25.B16, V28.B16
-	VFMLA V19.D2, V27.D2, V28.D2
-	VFMLA V21.D2, V26.D2, V25.D2
-	FMOVQ 224(R0), F26
-	VMOV V26.B16, V27.B16
-	VFMLA V19.D2, V28.D2, V27.D2
-	VFMLA V21.D2, V25.D2, V26.D2
-	FMOVQ 240(R0), F25
-	VMOV V25.B16, V28.B16
-	VFMLA V19.D2, V27.D2, V28.D2
-	VFMLA V21.D2, V26.D2, V25.D2
-	VMOV V24.B16, V26.B16
-	VFMLA V19.D2, V28.D2, V26.D2
-	VMOV V23.B16, V19.B16
-	VFMLA V21.D2, V25.D2, V19.D2
-	FMOVQ 256(R0), F21
-	WORD $0x6e75dc79 // fmul v25.2d, v3.2d, v21.2d
-	WORD $0x6e75dc95 // fmul v21.2d, v4.2d, v21.2d
-	VFMLA V18.D2, V26.D2, V25.D2
-	VFMLA V17.D2, V19.D2, V21.D2
-	WORD $0x4ef9d711 // fsub v17.2d, v24.2d, v25.2d
-	WORD $0x4ef5d6f2 // fsub v18.2d, v23.2d, v21.2d
-	WORD $0x4ef1d6d1 // fsub v17.2d, v22.2d, v17.2d
-	WORD $0x4ef2d692 // fsub v18.2d, v20.2d, v18.2d
-	FMOVQ 272(R0), F19
-	VFMLA V19.D2, V3.D2, V17.D2
-	VFMLA V19.D2, V4.D2, V18.D2
-	WORD $0x6e71dd03 // fmul v3.2d, v8.2d, v17.2d
-	WORD $0x6e72dd24 // fmul v4.2d, v9.2d, v18.2d
-	WORD $0x4ee3d603 // fsub v3.2d, v16.2d, v3.2d
-	WORD $0x4ee4d5e4 // fsub v4.2d, v15.2d, v4.2d
-	FMOVQ F3, (R9)
-	FMOVQ F4, 16(R9)
-	VMOVI $0, V3.B16
-	VBSL V17.B16, V14.B16, V5.B16
-	VBSL V18.B16, V11.B16, V6.B16
-	WORD $0x4ee5d464 // fsub v4.2d, v3.2d, v5.2d
-	WORD $0x4ee6d463 // fsub v3.2d, v3.2d, v6.2d
-	VMOVI $0, V5.B16
-	WORD $0x4e65e4e6 // fcmeq v6.2d, v7.2d, v5.2d
-	WORD $0x4e65e545 // fcmeq v5.2d, v10.2d, v5.2d
-	FMOVQ 304(R0), F7
-	VBSL V4.B16, V7.B16, V6.B16
-	VBSL V3.B16, V7.B16, V5.B16
-	FMOVQ F6, (R7)
-	FMOVQ F5, 16(R7)
-	VUZP1 V12.S4, V13.S4, V3.S4
-	FMOVQ F3, (R12)
-	ADD $16, R12
-	CBZ R13, no_rank
-	VEOR V2.B16, V3.B16, V2.B16
-	FMOVQ F2, (R13)
-	ADD $16, R13
+	FSUB_D2(8, 17, 18)
+	FSUB_D2(9, 17, 17)
+	FSUB_D2(4, 18, 4)
+	FSUB_D2(3, 17, 3)
+	BINARY_one_class(V4.D2, V3.D2)
+	BINARY_one_class_4(16, 15, V14.B16, V11.B16)
 
 no_rank:
 	ADD $16, R1
@@ -385,23 +526,7 @@ no_rank:
 	ADD $32, R11
 
 no_positive:
-	SUB $4, R3
-	CMP $0, R3
-	BGT rows
-	MOVD $1, R1
-	WORD $0x6e205821 // mvn v1.16b, v1.16b
-	WORD $0x6ea1a421 // umaxp v1.4s, v1.4s, v1.4s
-	FMOVD F1, R2
-	CBNZ R2, odd
-	FMOVQ 336(R0), F1
-	VAND V1.B16, V0.B16, V0.B16
-	VMOVI $0, V1.B16
-	VCMEQ V1.S4, V0.S4, V0.S4
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R0
-	CBNZ R0, odd
-	MOVD $0, R1
+	BINARY_no_positive()
 
 odd:
 	MOVD R1, odd+104(FP)
@@ -409,29 +534,12 @@ odd:
 
 // func BinaryLogitsF32(x *float32, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int)
 TEXT ·BinaryLogitsF32(SB), NOSPLIT, $0-112
-	MOVD $consts<>(SB), R0
-	MOVD x+0(FP), R1
-	MOVD labels+8(FP), R2
-	MOVD n+16(FP), R3
-	MOVD top+24(FP), R4
-	MOVD tail+32(FP), R5
-	MOVD label+40(FP), R6
-	MOVD nll+48(FP), R7
-	MOVD rest+56(FP), R8
-	MOVD entropy+64(FP), R9
-	MOVD norm+72(FP), R10
-	MOVD positive+80(FP), R11
-	MOVD argMax+88(FP), R12
-	MOVD rank+96(FP), R13
-	FMOVQ 352(R0), F0
-	FMOVQ 368(R0), F1
-	FMOVQ 384(R0), F2
-	FMOVQ 432(R0), F3
+	BINARY_start(352, 368, 384, 432)
 	FMOVQ 448(R0), F4
 	FMOVQ 464(R0), F5
 	FMOVQ 480(R0), F6
 	VMOVI $0, V7.B16
-	WORD $0x4e67e4e8 // fcmeq v8.2d, v7.2d, v7.2d
+	FCMEQ_D2(7, 7, 8)
 
 rows:
 	FMOVQ (R2), F9
@@ -440,10 +548,10 @@ rows:
 	FMOVQ 496(R0), F11
 	VORR V11.B16, V10.B16, V11.B16
 	FMOVQ 512(R0), F12
-	WORD $0x4e2cf56b // fmax v11.4s, v11.4s, v12.4s
+	FMAX_S4(12, 11, 11)
 	VMOV V1.B16, V12.B16
 	VFMLA V0.S4, V11.S4, V12.S4
-	WORD $0x4eacd42d // fsub v13.4s, v1.4s, v12.4s
+	FSUB_S4(12, 1, 13)
 	VFMLA V0.S4, V11.S4, V13.S4
 	FMOVQ 400(R0), F14
 	VFMLA V2.S4, V13.S4, V14.S4
@@ -459,42 +567,42 @@ rows:
 	VFMLA V13.S4, V14.S4, V15.S4
 	VSHL $23, V12.S4, V12.S4
 	VADD V12.S4, V15.S4, V12.S4
-	WORD $0x0e61794d // fcvtl v13.2d, v10.2s
-	WORD $0x4e61794a // fcvtl2 v10.2d, v10.4s
-	WORD $0x0f20a52e // sxtl v14.2d, v9.2s
-	WORD $0x4f20a52f // sxtl2 v15.2d, v9.4s
-	WORD $0x0e617970 // fcvtl v16.2d, v11.2s
-	WORD $0x4e61796b // fcvtl2 v11.2d, v11.4s
-	WORD $0x0e617991 // fcvtl v17.2d, v12.2s
-	WORD $0x4e61798c // fcvtl2 v12.2d, v12.4s
+	FCVTL_D2(10, 13)
+	FCVTL2_D2(10, 10)
+	SXTL_D2(9, 14)
+	SXTL2_D2(9, 15)
+	FCVTL_D2(11, 16)
+	FCVTL2_D2(11, 11)
+	FCVTL_D2(12, 17)
+	FCVTL2_D2(12, 12)
 	FMOVQ 304(R0), F18
-	WORD $0x6eede653 // fcmgt v19.2d, v18.2d, v13.2d
-	WORD $0x6eeae652 // fcmgt v18.2d, v18.2d, v10.2d
+	FCMGT_D2(13, 18, 19)
+	FCMGT_D2(10, 18, 18)
 	VAND V19.B16, V8.B16, V8.B16
 	VAND V18.B16, V8.B16, V8.B16
 	FMOVQ 528(R0), F18
-	WORD $0x6e72e633 // fcmge v19.2d, v17.2d, v18.2d
-	WORD $0x6e72e592 // fcmge v18.2d, v12.2d, v18.2d
+	FCMGE_D2(18, 17, 19)
+	FCMGE_D2(18, 12, 18)
 	VAND V19.B16, V17.B16, V17.B16
 	VAND V18.B16, V12.B16, V12.B16
 	FMOVQ (R0), F18
-	WORD $0x4e71d653 // fadd v19.2d, v18.2d, v17.2d
-	WORD $0x4e6cd654 // fadd v20.2d, v18.2d, v12.2d
-	WORD $0x4ef2d675 // fsub v21.2d, v19.2d, v18.2d
-	WORD $0x4ef2d696 // fsub v22.2d, v20.2d, v18.2d
-	WORD $0x4ef5d635 // fsub v21.2d, v17.2d, v21.2d
-	WORD $0x4ef6d596 // fsub v22.2d, v12.2d, v22.2d
-	WORD $0x6e73fe57 // fdiv v23.2d, v18.2d, v19.2d
-	WORD $0x6e74fe52 // fdiv v18.2d, v18.2d, v20.2d
-	WORD $0x6e70de30 // fmul v16.2d, v17.2d, v16.2d
-	WORD $0x6e6bdd8b // fmul v11.2d, v12.2d, v11.2d
-	WORD $0x6e77de10 // fmul v16.2d, v16.2d, v23.2d
-	WORD $0x6e72dd6b // fmul v11.2d, v11.2d, v18.2d
-	WORD $0x6e77de31 // fmul v17.2d, v17.2d, v23.2d
-	WORD $0x6e72dd8c // fmul v12.2d, v12.2d, v18.2d
+	FADD_D2(17, 18, 19)
+	FADD_D2(12, 18, 20)
+	FSUB_D2(18, 19, 21)
+	FSUB_D2(18, 20, 22)
+	FSUB_D2(21, 17, 21)
+	FSUB_D2(22, 12, 22)
+	FDIV_D2(19, 18, 23)
+	FDIV_D2(20, 18, 18)
+	FMUL_D2(16, 17, 16)
+	FMUL_D2(11, 12, 11)
+	FMUL_D2(23, 16, 16)
+	FMUL_D2(18, 11, 11)
+	FMUL_D2(23, 17, 17)
+	FMUL_D2(18, 12, 12)
 	VMOVI $0, V24.B16
-	WORD $0x6ef8e5b9 // fcmgt v25.2d, v13.2d, v24.2d
-	WORD $0x6ef8e558 // fcmgt v24.2d, v10.2d, v24.2d
+	FCMGT_D2(24, 13, 25)
+	FCMGT_D2(24, 10, 24)
 	FMOVQ 32(R0), F26
 	VAND V25.B16, V26.B16, V27.B16
 	VAND V24.B16, V26.B16, V26.B16
@@ -510,8 +618,8 @@ rows:
 	VBSL V12.B16, V18.B16, V29.B16
 	FMOVQ F28, (R6)
 	FMOVQ F29, 16(R6)
-	WORD $0x6e71de3c // fmul v28.2d, v17.2d, v17.2d
-	WORD $0x6e6cdd9d // fmul v29.2d, v12.2d, v12.2d
+	FMUL_D2(17, 17, 28)
+	FMUL_D2(12, 12, 29)
 	FMOVQ F28, (R8)
 	FMOVQ F29, 16(R8)
 	VMOV V25.B16, V28.B16
@@ -532,85 +640,24 @@ one_class:
 	VBSL V13.B16, V18.B16, V14.B16
 	VBSL V10.B16, V18.B16, V15.B16
 	FMOVQ 560(R0), F10
-	WORD $0x6e6ae66d // fcmge v13.2d, v19.2d, v10.2d
-	WORD $0x6e6ae68a // fcmge v10.2d, v20.2d, v10.2d
-	FMOVQ 16(R0), F18
-	FMOVQ (R0), F23
-	VMOV V13.B16, V24.B16
-	VBSL V23.B16, V18.B16, V24.B16
-	VMOV V10.B16, V25.B16
-	VBSL V23.B16, V18.B16, V25.B16
-	FMOVQ 320(R0), F18
-	VMOV V18.B16, V23.B16
-	VFMLA V24.D2, V19.D2, V23.D2
-	VFMLA V25.D2, V20.D2, V18.D2
-	VFMLA V24.D2, V21.D2, V23.D2
-	VFMLA V25.D2, V22.D2, V18.D2
-	FMOVQ 128(R0), F19
-	WORD $0x4e73d6f4 // fadd v20.2d, v23.2d, v19.2d
-	WORD $0x4e73d653 // fadd v19.2d, v18.2d, v19.2d
-	WORD $0x6e74fef4 // fdiv v20.2d, v23.2d, v20.2d
-	WORD $0x6e73fe53 // fdiv v19.2d, v18.2d, v19.2d
-	WORD $0x6e74de95 // fmul v21.2d, v20.2d, v20.2d
-	WORD $0x6e73de76 // fmul v22.2d, v19.2d, v19.2d
-	FMOVQ 16(R0), F24
-	WORD $0x6e78def9 // fmul v25.2d, v23.2d, v24.2d
-	WORD $0x6e78de58 // fmul v24.2d, v18.2d, v24.2d
-	WORD $0x6e77df39 // fmul v25.2d, v25.2d, v23.2d
-	WORD $0x6e72df18 // fmul v24.2d, v24.2d, v18.2d
-	FMOVQ 144(R0), F28
-	FMOVQ 160(R0), F29
-	VMOV V29.B16, V30.B16
-	VFMLA V28.D2, V21.D2, V30.D2
-	VFMLA V28.D2, V22.D2, V29.D2
-	FMOVQ 176(R0), F28
-	VMOV V28.B16, V31.B16
-	VFMLA V21.D2, V30.D2, V31.D2
-	VFMLA V22.D2, V29.D2, V28.D2
-	FMOVQ 192(R0), F29
-	VMOV V29.B16, V30.B16
-	VFMLA V21.D2, V31.D2, V30.D2
-	VFMLA V22.D2, V28.D2, V29.D2
-	FMOVQ 208(R0), F28
-	VMOV V28.B16, V31.B16
-	VFMLA V21.D2, V30.D2, V31.D2
-	VFMLA V22.D2, V29.D2, V28.D2
-	FMOVQ 224(R0), F29
-	VMOV V29.B16, V30.B16
-	VFMLA V21.D2, V31.D2, V30.D2
-	VFMLA V22.D2, V28.D2, V29.D2
-	FMOVQ 240(R0), F28
-	VMOV V28.B16, V31.B16
-	VFMLA V21.D2, V30.D2, V31.D2
-	VFMLA V22.D2, V29.D2, V28.D2
-	VMOV V25.B16, V29.B16
-	VFMLA V21.D2, V31.D2, V29.D2
-	VMOV V24.B16, V21.B16
-	VFMLA V22.D2, V28.D2, V21.D2
-	FMOVQ 256(R0), F22
-	VAND V13.B16, V22.B16, V28.B16
-	VAND V10.B16, V22.B16, V22.B16
-	VFMLA V20.D2, V29.D2, V28.D2
-	VFMLA V19.D2, V21.D2, V22.D2
-	WORD $0x4efcd733 // fsub v19.2d, v25.2d, v28.2d
-	WORD $0x4ef6d714 // fsub v20.2d, v24.2d, v22.2d
-	WORD $0x4ef3d6f3 // fsub v19.2d, v23.2d, v19.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
+	FCMGE_D2(10, 19, 13)
+	FCMGE_D2(10, 20, 10)
+	BINARY_one_class_2(V13.B16)
 	FMOVQ 272(R0), F20
 	VAND V13.B16, V20.B16, V13.B16
 	VAND V10.B16, V20.B16, V10.B16
-	WORD $0x4e6dd66d // fadd v13.2d, v19.2d, v13.2d
-	WORD $0x4e6ad64a // fadd v10.2d, v18.2d, v10.2d
-	WORD $0x4ef0d5b0 // fsub v16.2d, v13.2d, v16.2d
-	WORD $0x4eebd54b // fsub v11.2d, v10.2d, v11.2d
+	FADD_D2(13, 19, 13)
+	FADD_D2(10, 18, 10)
+	FSUB_D2(16, 13, 16)
+	FSUB_D2(11, 10, 11)
 	FMOVQ F16, (R9)
 	FMOVQ F11, 16(R9)
-	WORD $0x4e6dd58b // fadd v11.2d, v12.2d, v13.2d
-	WORD $0x4e6ad62c // fadd v12.2d, v17.2d, v10.2d
+	FADD_D2(13, 12, 11)
+	FADD_D2(10, 17, 12)
 	FMOVQ F11, (R10)
 	FMOVQ F12, 16(R10)
-	WORD $0x4eeed5ab // fsub v11.2d, v13.2d, v14.2d
-	WORD $0x4eefd54a // fsub v10.2d, v10.2d, v15.2d
+	FSUB_D2(14, 13, 11)
+	FSUB_D2(15, 10, 10)
 	FMOVQ F11, (R7)
 	FMOVQ F10, 16(R7)
 	VUZP1 V26.S4, V27.S4, V10.S4
@@ -635,23 +682,7 @@ no_rank:
 	ADD $32, R11
 
 no_positive:
-	SUB $4, R3
-	CMP $0, R3
-	BGT rows
-	MOVD $1, R1
-	WORD $0x6e205900 // mvn v0.16b, v8.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R2
-	CBNZ R2, odd
-	FMOVQ 336(R0), F0
-	VAND V0.B16, V7.B16, V0.B16
-	VMOVI $0, V1.B16
-	VCMEQ V1.S4, V0.S4, V0.S4
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R0
-	CBNZ R0, odd
-	MOVD $0, R1
+	BINARY_no_positive_2()
 
 odd:
 	MOVD R1, odd+104(FP)
@@ -659,81 +690,28 @@ odd:
 
 // func BinaryProbsF64(x *float64, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int)
 TEXT ·BinaryProbsF64(SB), NOSPLIT, $0-112
-	MOVD $consts<>(SB), R0
-	MOVD x+0(FP), R1
-	MOVD labels+8(FP), R2
-	MOVD n+16(FP), R3
-	MOVD top+24(FP), R4
-	MOVD tail+32(FP), R5
-	MOVD label+40(FP), R6
-	MOVD nll+48(FP), R7
-	MOVD rest+56(FP), R8
-	MOVD entropy+64(FP), R9
-	MOVD norm+72(FP), R10
-	MOVD positive+80(FP), R11
-	MOVD argMax+88(FP), R12
-	MOVD rank+96(FP), R13
-	VMOVI $0, V0.B16
-	WORD $0x4e60e401 // fcmeq v1.2d, v0.2d, v0.2d
+	BINARY_start_2()
 
 rows:
 	FMOVQ (R2), F2
 	VORR V2.B16, V0.B16, V0.B16
 	FMOVQ (R1), F3
 	FMOVQ 16(R1), F4
-	WORD $0x0f20a445 // sxtl v5.2d, v2.2s
-	WORD $0x4f20a446 // sxtl2 v6.2d, v2.4s
+	SXTL_D2(2, 5)
+	SXTL2_D2(2, 6)
 	VMOVI $0, V7.B16
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
-	FMOVQ (R0), F7
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x4ee4d4e9 // fsub v9.2d, v7.2d, v4.2d
-	WORD $0x4ee8f46a // fmin v10.2d, v3.2d, v8.2d
-	WORD $0x4ee9f48b // fmin v11.2d, v4.2d, v9.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce54d // fcmge v13.2d, v10.2d, v12.2d
-	WORD $0x6e6ce56c // fcmge v12.2d, v11.2d, v12.2d
-	VAND V13.B16, V1.B16, V1.B16
-	VAND V12.B16, V1.B16, V1.B16
-	FMOVQ 16(R0), F12
-	WORD $0x6eece46d // fcmgt v13.2d, v3.2d, v12.2d
-	WORD $0x6eece48c // fcmgt v12.2d, v4.2d, v12.2d
-	FMOVQ 32(R0), F14
-	VAND V13.B16, V14.B16, V13.B16
-	VAND V12.B16, V14.B16, V12.B16
-	CBZ R11, one_class
-	FMOVQ F3, (R11)
-	FMOVQ F4, 16(R11)
+	FADD_D2(7, 3, 3)
+	FADD_D2(7, 4, 4)
+	BINARY_rows(3, 4, F3, F4)
 
 one_class:
-	WORD $0x4e68f46e // fmax v14.2d, v3.2d, v8.2d
-	WORD $0x4e69f48f // fmax v15.2d, v4.2d, v9.2d
-	FMOVQ F14, (R4)
-	FMOVQ F15, 16(R4)
-	FMOVQ F10, (R5)
-	FMOVQ F11, 16(R5)
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x6e6bdd6b // fmul v11.2d, v11.2d, v11.2d
-	FMOVQ F10, (R8)
-	FMOVQ F11, 16(R8)
-	FMOVQ F7, (R10)
-	FMOVQ F7, 16(R10)
-	FMOVQ 32(R0), F7
-	VCMEQ V7.D2, V5.D2, V5.D2
-	VCMEQ V7.D2, V6.D2, V6.D2
-	VMOV V5.B16, V7.B16
-	VBSL V8.B16, V3.B16, V7.B16
-	VMOV V6.B16, V10.B16
-	VBSL V9.B16, V4.B16, V10.B16
-	FMOVQ F7, (R6)
-	FMOVQ F10, 16(R6)
+	BINARY_one_class_5(3, 4, V3.B16, V4.B16)
 	FMOVQ 576(R0), F11
-	WORD $0x6ee3e56e // fcmgt v14.2d, v11.2d, v3.2d
-	WORD $0x6ee4e56b // fcmgt v11.2d, v11.2d, v4.2d
+	FCMGT_D2(3, 11, 14)
+	FCMGT_D2(4, 11, 11)
 	FMOVQ 592(R0), F15
-	WORD $0x6e6fdc70 // fmul v16.2d, v3.2d, v15.2d
-	WORD $0x6e6fdc8f // fmul v15.2d, v4.2d, v15.2d
+	FMUL_D2(15, 3, 16)
+	FMUL_D2(15, 4, 15)
 	VMOV V14.B16, V17.B16
 	VBSL V3.B16, V16.B16, V17.B16
 	VMOV V11.B16, V16.B16
@@ -747,8 +725,8 @@ one_class:
 	VORR V19.B16, V16.B16, V16.B16
 	VORR V19.B16, V18.B16, V18.B16
 	FMOVQ 80(R0), F19
-	WORD $0x4ef3d610 // fsub v16.2d, v16.2d, v19.2d
-	WORD $0x4ef3d652 // fsub v18.2d, v18.2d, v19.2d
+	FSUB_D2(19, 16, 16)
+	FSUB_D2(19, 18, 18)
 	FMOVQ 96(R0), F19
 	VAND V19.B16, V17.B16, V17.B16
 	VAND V19.B16, V15.B16, V15.B16
@@ -756,178 +734,38 @@ one_class:
 	VADD V19.D2, V17.D2, V17.D2
 	VADD V19.D2, V15.D2, V15.D2
 	FMOVQ (R0), F19
-	WORD $0x4ef3d631 // fsub v17.2d, v17.2d, v19.2d
-	WORD $0x4ef3d5ef // fsub v15.2d, v15.2d, v19.2d
+	FSUB_D2(19, 17, 17)
+	FSUB_D2(19, 15, 15)
 	FMOVQ 608(R0), F19
 	VAND V14.B16, V19.B16, V14.B16
 	VAND V11.B16, V19.B16, V11.B16
-	WORD $0x4e6ed60e // fadd v14.2d, v16.2d, v14.2d
-	WORD $0x4e6bd64b // fadd v11.2d, v18.2d, v11.2d
-	FMOVQ 128(R0), F16
-	WORD $0x4e70d632 // fadd v18.2d, v17.2d, v16.2d
-	WORD $0x4e70d5f0 // fadd v16.2d, v15.2d, v16.2d
-	WORD $0x6e72fe32 // fdiv v18.2d, v17.2d, v18.2d
-	WORD $0x6e70fdf0 // fdiv v16.2d, v15.2d, v16.2d
-	WORD $0x6e72de53 // fmul v19.2d, v18.2d, v18.2d
-	WORD $0x6e70de14 // fmul v20.2d, v16.2d, v16.2d
-	FMOVQ 16(R0), F21
-	WORD $0x6e75de36 // fmul v22.2d, v17.2d, v21.2d
-	WORD $0x6e75ddf5 // fmul v21.2d, v15.2d, v21.2d
-	WORD $0x6e71ded6 // fmul v22.2d, v22.2d, v17.2d
-	WORD $0x6e6fdeb5 // fmul v21.2d, v21.2d, v15.2d
-	FMOVQ 144(R0), F23
-	FMOVQ 160(R0), F24
-	VMOV V24.B16, V25.B16
-	VFMLA V23.D2, V19.D2, V25.D2
-	VFMLA V23.D2, V20.D2, V24.D2
-	FMOVQ 176(R0), F23
-	VMOV V23.B16, V26.B16
-	VFMLA V19.D2, V25.D2, V26.D2
-	VFMLA V20.D2, V24.D2, V23.D2
-	FMOVQ 192(R0), F24
-	VMOV V24.B16, V25.B16
-	VFMLA V19.D2, V26.D2, V25.D2
-	VFMLA V20.D2, V23.D2, V24.D2
-	FMOVQ 208(R0), F23
-	VMOV V23.B16, V26.B16
-	VFMLA V19.D2, V25.D2, V26.D2
-	VFMLA V20.D2, V24.D2, V23.D2
-	FMOVQ 224(R0), F24
-	VMOV V24.B16, V25.B16
-	VFMLA V19.D2, V26.D2, V25.D2
-	VFMLA V20.D2, V23.D2, V24.D2
-	FMOVQ 240(R0), F23
-	VMOV V23.B16, V26.B16
-	VFMLA V19.D2, V25.D2, V26.D2
-	VFMLA V20.D2, V24.D2, V23.D2
-	VMOV V22.B16, V24.B16
-	VFMLA V19.D2, V26.D2, V24.D2
-	VMOV V21.B16, V19.B16
-	VFMLA V20.D2, V23.D2, V19.D2
+	FADD_D2(14, 16, 14)
+	FADD_D2(11, 18, 11)
+	BINARY_one_class_3(F16, 16, 17, 15)
 	FMOVQ 256(R0), F20
-	WORD $0x6e74ddd7 // fmul v23.2d, v14.2d, v20.2d
-	WORD $0x6e74dd74 // fmul v20.2d, v11.2d, v20.2d
+	FMUL_D2(20, 14, 23)
+	FMUL_D2(20, 11, 20)
 	VFMLA V18.D2, V24.D2, V23.D2
 	VFMLA V16.D2, V19.D2, V20.D2
-	WORD $0x4ef7d6d0 // fsub v16.2d, v22.2d, v23.2d
-	WORD $0x4ef4d6b2 // fsub v18.2d, v21.2d, v20.2d
-	WORD $0x4ef0d630 // fsub v16.2d, v17.2d, v16.2d
-	WORD $0x4ef2d5ef // fsub v15.2d, v15.2d, v18.2d
+	FSUB_D2(23, 22, 16)
+	FSUB_D2(20, 21, 18)
+	FSUB_D2(16, 17, 16)
+	FSUB_D2(18, 15, 15)
 	FMOVQ 272(R0), F17
 	VFMLA V17.D2, V14.D2, V16.D2
 	VFMLA V17.D2, V11.D2, V15.D2
 	VMOVI $0, V11.B16
-	WORD $0x6e70dc6e // fmul v14.2d, v3.2d, v16.2d
-	WORD $0x6e6fdc91 // fmul v17.2d, v4.2d, v15.2d
-	WORD $0x4eeed56e // fsub v14.2d, v11.2d, v14.2d
-	WORD $0x4ef1d56b // fsub v11.2d, v11.2d, v17.2d
+	FMUL_D2(16, 3, 14)
+	FMUL_D2(15, 4, 17)
+	FSUB_D2(14, 11, 14)
+	FSUB_D2(17, 11, 11)
 	FMOVQ (R0), F17
-	WORD $0x4ee8d632 // fsub v18.2d, v17.2d, v8.2d
-	WORD $0x4ee9d631 // fsub v17.2d, v17.2d, v9.2d
-	WORD $0x4ee3d643 // fsub v3.2d, v18.2d, v3.2d
-	WORD $0x4ee4d624 // fsub v4.2d, v17.2d, v4.2d
-	FMOVQ 48(R0), F17
-	VADD V17.D2, V8.D2, V18.D2
-	VADD V17.D2, V9.D2, V17.D2
-	FMOVQ 288(R0), F19
-	FMOVQ 304(R0), F20
-	VAND V20.B16, V18.B16, V21.B16
-	VAND V20.B16, V17.B16, V20.B16
-	VSUB V21.D2, V19.D2, V21.D2
-	VSUB V20.D2, V19.D2, V19.D2
-	FMOVQ 320(R0), F20
-	VMOV V20.B16, V22.B16
-	VFMLA V21.D2, V8.D2, V22.D2
-	VFMLA V19.D2, V9.D2, V20.D2
-	VFMLA V21.D2, V3.D2, V22.D2
-	VFMLA V19.D2, V4.D2, V20.D2
-	VUSHR $52, V18.D2, V3.D2
-	VUSHR $52, V17.D2, V4.D2
-	FMOVQ 64(R0), F17
-	VORR V17.B16, V3.B16, V3.B16
-	VORR V17.B16, V4.B16, V4.B16
-	FMOVQ 80(R0), F17
-	WORD $0x4ef1d463 // fsub v3.2d, v3.2d, v17.2d
-	WORD $0x4ef1d484 // fsub v4.2d, v4.2d, v17.2d
-	FMOVQ 128(R0), F17
-	WORD $0x4e71d6d2 // fadd v18.2d, v22.2d, v17.2d
-	WORD $0x4e71d691 // fadd v17.2d, v20.2d, v17.2d
-	WORD $0x6e72fed2 // fdiv v18.2d, v22.2d, v18.2d
-	WORD $0x6e71fe91 // fdiv v17.2d, v20.2d, v17.2d
-	WORD $0x6e72de53 // fmul v19.2d, v18.2d, v18.2d
-	WORD $0x6e71de35 // fmul v21.2d, v17.2d, v17.2d
-	FMOVQ 16(R0), F23
-	WORD $0x6e77ded8 // fmul v24.2d, v22.2d, v23.2d
-	WORD $0x6e77de97 // fmul v23.2d, v20.2d, v23.2d
-	WORD $0x6e76df18 // fmul v24.2d, v24.2d, v22.2d
-	WORD $0x6e74def7 // fmul v23.2d, v23.2d, v20.2d
-	FMOVQ 144(R0), F25
-	FMOVQ 160(R0), F26
-	VMOV V26.B16, V27.B16
-	VFMLA V25.D2, V19.D2, V27.D2
-	VFMLA V25.D2, V21.D2, V26.D2
-	FMOVQ 176(R0), F25
-	VMOV V25.B16, V28.B16
-	VFMLA V19.D2, V27.D2, V28.D2
-	VFMLA V21.D2, V26.D2, V25.D2
-	FMOVQ 192(R0), F26
-	VMOV V26.B16, V27.B16
-	VFMLA V19.D2, V28.D2, V27.D2
-	VFMLA V21.D2, V25.D2, V26.D2
-	FMOVQ 208(R0), F25
-	VMOV V25.B16, V28.B16
-	VFMLA V19.D2, V27.D2, V28.D2
-	VFMLA V21.D2, V26.D2, V25.D2
-	FMOVQ 224(R0), F26
-	VMOV V26.B16, V27.B16
-	VFMLA V19.D2, V28.D2, V27.D2
-	VFMLA V21.D2, V25.D2, V26.D2
-	FMOVQ 240(R0), F25
-	VMOV V25.B16, V28.B16
-	VFMLA V19.D2, V27.D2, V28.D2
-	VFMLA V21.D2, V26.D2, V25.D2
-	VMOV V24.B16, V26.B16
-	VFMLA V19.D2, V28.D2, V26.D2
-	VMOV V23.B16, V19.B16
-	VFMLA V21.D2, V25.D2, V19.D2
-	FMOVQ 256(R0), F21
-	WORD $0x6e75dc79 // fmul v25.2d, v3.2d, v21.2d
-	WORD $0x6e75dc95 // fmul v21.2d, v4.2d, v21.2d
-	VFMLA V18.D2, V26.D2, V25.D2
-	VFMLA V17.D2, V19.D2, V21.D2
-	WORD $0x4ef9d711 // fsub v17.2d, v24.2d, v25.2d
-	WORD $0x4ef5d6f2 // fsub v18.2d, v23.2d, v21.2d
-	WORD $0x4ef1d6d1 // fsub v17.2d, v22.2d, v17.2d
-	WORD $0x4ef2d692 // fsub v18.2d, v20.2d, v18.2d
-	FMOVQ 272(R0), F19
-	VFMLA V19.D2, V3.D2, V17.D2
-	VFMLA V19.D2, V4.D2, V18.D2
-	WORD $0x6e71dd03 // fmul v3.2d, v8.2d, v17.2d
-	WORD $0x6e72dd24 // fmul v4.2d, v9.2d, v18.2d
-	WORD $0x4ee3d5c3 // fsub v3.2d, v14.2d, v3.2d
-	WORD $0x4ee4d564 // fsub v4.2d, v11.2d, v4.2d
-	FMOVQ F3, (R9)
-	FMOVQ F4, 16(R9)
-	VMOVI $0, V3.B16
-	VBSL V17.B16, V16.B16, V5.B16
-	VBSL V18.B16, V15.B16, V6.B16
-	WORD $0x4ee5d464 // fsub v4.2d, v3.2d, v5.2d
-	WORD $0x4ee6d463 // fsub v3.2d, v3.2d, v6.2d
-	VMOVI $0, V5.B16
-	WORD $0x4e65e4e6 // fcmeq v6.2d, v7.2d, v5.2d
-	WORD $0x4e65e545 // fcmeq v5.2d, v10.2d, v5.2d
-	FMOVQ 304(R0), F7
-	VBSL V4.B16, V7.B16, V6.B16
-	VBSL V3.B16, V7.B16, V5.B16
-	FMOVQ F6, (R7)
-	FMOVQ F5, 16(R7)
-	VUZP1 V12.S4, V13.S4, V3.S4
-	FMOVQ F3, (R12)
-	ADD $16, R12
-	CBZ R13, no_rank
-	VEOR V2.B16, V3.B16, V2.B16
-	FMOVQ F2, (R13)
-	ADD $16, R13
+	FSUB_D2(8, 17, 18)
+	FSUB_D2(9, 17, 17)
+	FSUB_D2(3, 18, 3)
+	FSUB_D2(4, 17, 4)
+	BINARY_one_class(V3.D2, V4.D2)
+	BINARY_one_class_4(14, 11, V16.B16, V15.B16)
 
 no_rank:
 	ADD $32, R1
@@ -943,23 +781,7 @@ no_rank:
 	ADD $32, R11
 
 no_positive:
-	SUB $4, R3
-	CMP $0, R3
-	BGT rows
-	MOVD $1, R1
-	WORD $0x6e205821 // mvn v1.16b, v1.16b
-	WORD $0x6ea1a421 // umaxp v1.4s, v1.4s, v1.4s
-	FMOVD F1, R2
-	CBNZ R2, odd
-	FMOVQ 336(R0), F1
-	VAND V1.B16, V0.B16, V0.B16
-	VMOVI $0, V1.B16
-	VCMEQ V1.S4, V0.S4, V0.S4
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R0
-	CBNZ R0, odd
-	MOVD $0, R1
+	BINARY_no_positive()
 
 odd:
 	MOVD R1, odd+104(FP)
@@ -967,49 +789,32 @@ odd:
 
 // func BinaryLogitsF64(x *float64, labels *int32, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64, positive *float64, argMax *int32, rank *int32) (odd int)
 TEXT ·BinaryLogitsF64(SB), NOSPLIT, $0-112
-	MOVD $consts<>(SB), R0
-	MOVD x+0(FP), R1
-	MOVD labels+8(FP), R2
-	MOVD n+16(FP), R3
-	MOVD top+24(FP), R4
-	MOVD tail+32(FP), R5
-	MOVD label+40(FP), R6
-	MOVD nll+48(FP), R7
-	MOVD rest+56(FP), R8
-	MOVD entropy+64(FP), R9
-	MOVD norm+72(FP), R10
-	MOVD positive+80(FP), R11
-	MOVD argMax+88(FP), R12
-	MOVD rank+96(FP), R13
-	FMOVQ 624(R0), F0
-	FMOVQ 640(R0), F1
-	FMOVQ 656(R0), F2
-	FMOVQ 720(R0), F3
+	BINARY_start(624, 640, 656, 720)
 	FMOVQ 736(R0), F4
 	FMOVQ 752(R0), F5
 	FMOVQ 768(R0), F6
 	VMOVI $0, V7.B16
-	WORD $0x4e67e4e8 // fcmeq v8.2d, v7.2d, v7.2d
+	FCMEQ_D2(7, 7, 8)
 
 rows:
 	FMOVQ (R2), F9
 	VORR V9.B16, V7.B16, V7.B16
 	FMOVQ (R1), F10
 	FMOVQ 16(R1), F11
-	WORD $0x0f20a52c // sxtl v12.2d, v9.2s
-	WORD $0x4f20a52d // sxtl2 v13.2d, v9.4s
+	SXTL_D2(9, 12)
+	SXTL2_D2(9, 13)
 	FMOVQ 544(R0), F14
 	VORR V14.B16, V10.B16, V15.B16
 	VORR V14.B16, V11.B16, V14.B16
 	FMOVQ 784(R0), F16
-	WORD $0x4e70f5ef // fmax v15.2d, v15.2d, v16.2d
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
+	FMAX_D2(16, 15, 15)
+	FMAX_D2(16, 14, 14)
 	VMOV V1.B16, V16.B16
 	VFMLA V0.D2, V15.D2, V16.D2
 	VMOV V1.B16, V17.B16
 	VFMLA V0.D2, V14.D2, V17.D2
-	WORD $0x4ef0d432 // fsub v18.2d, v1.2d, v16.2d
-	WORD $0x4ef1d433 // fsub v19.2d, v1.2d, v17.2d
+	FSUB_D2(16, 1, 18)
+	FSUB_D2(17, 1, 19)
 	VFMLA V0.D2, V15.D2, V18.D2
 	VFMLA V0.D2, V14.D2, V19.D2
 	FMOVQ 672(R0), F20
@@ -1061,33 +866,33 @@ rows:
 	VADD V16.D2, V21.D2, V16.D2
 	VADD V17.D2, V20.D2, V17.D2
 	FMOVQ 304(R0), F18
-	WORD $0x6eeae653 // fcmgt v19.2d, v18.2d, v10.2d
-	WORD $0x6eebe652 // fcmgt v18.2d, v18.2d, v11.2d
+	FCMGT_D2(10, 18, 19)
+	FCMGT_D2(11, 18, 18)
 	VAND V19.B16, V8.B16, V8.B16
 	VAND V18.B16, V8.B16, V8.B16
 	FMOVQ 528(R0), F18
-	WORD $0x6e72e613 // fcmge v19.2d, v16.2d, v18.2d
-	WORD $0x6e72e632 // fcmge v18.2d, v17.2d, v18.2d
+	FCMGE_D2(18, 16, 19)
+	FCMGE_D2(18, 17, 18)
 	VAND V19.B16, V16.B16, V16.B16
 	VAND V18.B16, V17.B16, V17.B16
 	FMOVQ (R0), F18
-	WORD $0x4e70d653 // fadd v19.2d, v18.2d, v16.2d
-	WORD $0x4e71d654 // fadd v20.2d, v18.2d, v17.2d
-	WORD $0x4ef2d675 // fsub v21.2d, v19.2d, v18.2d
-	WORD $0x4ef2d696 // fsub v22.2d, v20.2d, v18.2d
-	WORD $0x4ef5d615 // fsub v21.2d, v16.2d, v21.2d
-	WORD $0x4ef6d636 // fsub v22.2d, v17.2d, v22.2d
-	WORD $0x6e73fe57 // fdiv v23.2d, v18.2d, v19.2d
-	WORD $0x6e74fe52 // fdiv v18.2d, v18.2d, v20.2d
-	WORD $0x6e6fde0f // fmul v15.2d, v16.2d, v15.2d
-	WORD $0x6e6ede2e // fmul v14.2d, v17.2d, v14.2d
-	WORD $0x6e77ddef // fmul v15.2d, v15.2d, v23.2d
-	WORD $0x6e72ddce // fmul v14.2d, v14.2d, v18.2d
-	WORD $0x6e77de10 // fmul v16.2d, v16.2d, v23.2d
-	WORD $0x6e72de31 // fmul v17.2d, v17.2d, v18.2d
+	FADD_D2(16, 18, 19)
+	FADD_D2(17, 18, 20)
+	FSUB_D2(18, 19, 21)
+	FSUB_D2(18, 20, 22)
+	FSUB_D2(21, 16, 21)
+	FSUB_D2(22, 17, 22)
+	FDIV_D2(19, 18, 23)
+	FDIV_D2(20, 18, 18)
+	FMUL_D2(15, 16, 15)
+	FMUL_D2(14, 17, 14)
+	FMUL_D2(23, 15, 15)
+	FMUL_D2(18, 14, 14)
+	FMUL_D2(23, 16, 16)
+	FMUL_D2(18, 17, 17)
 	VMOVI $0, V24.B16
-	WORD $0x6ef8e559 // fcmgt v25.2d, v10.2d, v24.2d
-	WORD $0x6ef8e578 // fcmgt v24.2d, v11.2d, v24.2d
+	FCMGT_D2(24, 10, 25)
+	FCMGT_D2(24, 11, 24)
 	FMOVQ 32(R0), F26
 	VAND V25.B16, V26.B16, V27.B16
 	VAND V24.B16, V26.B16, V26.B16
@@ -1103,8 +908,8 @@ rows:
 	VBSL V17.B16, V18.B16, V29.B16
 	FMOVQ F28, (R6)
 	FMOVQ F29, 16(R6)
-	WORD $0x6e70de1c // fmul v28.2d, v16.2d, v16.2d
-	WORD $0x6e71de3d // fmul v29.2d, v17.2d, v17.2d
+	FMUL_D2(16, 16, 28)
+	FMUL_D2(17, 17, 29)
 	FMOVQ F28, (R8)
 	FMOVQ F29, 16(R8)
 	VMOV V25.B16, V28.B16
@@ -1125,85 +930,24 @@ one_class:
 	VBSL V10.B16, V18.B16, V12.B16
 	VBSL V11.B16, V18.B16, V13.B16
 	FMOVQ 560(R0), F10
-	WORD $0x6e6ae66b // fcmge v11.2d, v19.2d, v10.2d
-	WORD $0x6e6ae68a // fcmge v10.2d, v20.2d, v10.2d
-	FMOVQ 16(R0), F18
-	FMOVQ (R0), F23
-	VMOV V11.B16, V24.B16
-	VBSL V23.B16, V18.B16, V24.B16
-	VMOV V10.B16, V25.B16
-	VBSL V23.B16, V18.B16, V25.B16
-	FMOVQ 320(R0), F18
-	VMOV V18.B16, V23.B16
-	VFMLA V24.D2, V19.D2, V23.D2
-	VFMLA V25.D2, V20.D2, V18.D2
-	VFMLA V24.D2, V21.D2, V23.D2
-	VFMLA V25.D2, V22.D2, V18.D2
-	FMOVQ 128(R0), F19
-	WORD $0x4e73d6f4 // fadd v20.2d, v23.2d, v19.2d
-	WORD $0x4e73d653 // fadd v19.2d, v18.2d, v19.2d
-	WORD $0x6e74fef4 // fdiv v20.2d, v23.2d, v20.2d
-	WORD $0x6e73fe53 // fdiv v19.2d, v18.2d, v19.2d
-	WORD $0x6e74de95 // fmul v21.2d, v20.2d, v20.2d
-	WORD $0x6e73de76 // fmul v22.2d, v19.2d, v19.2d
-	FMOVQ 16(R0), F24
-	WORD $0x6e78def9 // fmul v25.2d, v23.2d, v24.2d
-	WORD $0x6e78de58 // fmul v24.2d, v18.2d, v24.2d
-	WORD $0x6e77df39 // fmul v25.2d, v25.2d, v23.2d
-	WORD $0x6e72df18 // fmul v24.2d, v24.2d, v18.2d
-	FMOVQ 144(R0), F28
-	FMOVQ 160(R0), F29
-	VMOV V29.B16, V30.B16
-	VFMLA V28.D2, V21.D2, V30.D2
-	VFMLA V28.D2, V22.D2, V29.D2
-	FMOVQ 176(R0), F28
-	VMOV V28.B16, V31.B16
-	VFMLA V21.D2, V30.D2, V31.D2
-	VFMLA V22.D2, V29.D2, V28.D2
-	FMOVQ 192(R0), F29
-	VMOV V29.B16, V30.B16
-	VFMLA V21.D2, V31.D2, V30.D2
-	VFMLA V22.D2, V28.D2, V29.D2
-	FMOVQ 208(R0), F28
-	VMOV V28.B16, V31.B16
-	VFMLA V21.D2, V30.D2, V31.D2
-	VFMLA V22.D2, V29.D2, V28.D2
-	FMOVQ 224(R0), F29
-	VMOV V29.B16, V30.B16
-	VFMLA V21.D2, V31.D2, V30.D2
-	VFMLA V22.D2, V28.D2, V29.D2
-	FMOVQ 240(R0), F28
-	VMOV V28.B16, V31.B16
-	VFMLA V21.D2, V30.D2, V31.D2
-	VFMLA V22.D2, V29.D2, V28.D2
-	VMOV V25.B16, V29.B16
-	VFMLA V21.D2, V31.D2, V29.D2
-	VMOV V24.B16, V21.B16
-	VFMLA V22.D2, V28.D2, V21.D2
-	FMOVQ 256(R0), F22
-	VAND V11.B16, V22.B16, V28.B16
-	VAND V10.B16, V22.B16, V22.B16
-	VFMLA V20.D2, V29.D2, V28.D2
-	VFMLA V19.D2, V21.D2, V22.D2
-	WORD $0x4efcd733 // fsub v19.2d, v25.2d, v28.2d
-	WORD $0x4ef6d714 // fsub v20.2d, v24.2d, v22.2d
-	WORD $0x4ef3d6f3 // fsub v19.2d, v23.2d, v19.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
+	FCMGE_D2(10, 19, 11)
+	FCMGE_D2(10, 20, 10)
+	BINARY_one_class_2(V11.B16)
 	FMOVQ 272(R0), F20
 	VAND V11.B16, V20.B16, V11.B16
 	VAND V10.B16, V20.B16, V10.B16
-	WORD $0x4e6bd66b // fadd v11.2d, v19.2d, v11.2d
-	WORD $0x4e6ad64a // fadd v10.2d, v18.2d, v10.2d
-	WORD $0x4eefd56f // fsub v15.2d, v11.2d, v15.2d
-	WORD $0x4eeed54e // fsub v14.2d, v10.2d, v14.2d
+	FADD_D2(11, 19, 11)
+	FADD_D2(10, 18, 10)
+	FSUB_D2(15, 11, 15)
+	FSUB_D2(14, 10, 14)
 	FMOVQ F15, (R9)
 	FMOVQ F14, 16(R9)
-	WORD $0x4e6bd60e // fadd v14.2d, v16.2d, v11.2d
-	WORD $0x4e6ad62f // fadd v15.2d, v17.2d, v10.2d
+	FADD_D2(11, 16, 14)
+	FADD_D2(10, 17, 15)
 	FMOVQ F14, (R10)
 	FMOVQ F15, 16(R10)
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	WORD $0x4eedd54a // fsub v10.2d, v10.2d, v13.2d
+	FSUB_D2(12, 11, 11)
+	FSUB_D2(13, 10, 10)
 	FMOVQ F11, (R7)
 	FMOVQ F10, 16(R7)
 	VUZP1 V26.S4, V27.S4, V10.S4
@@ -1228,23 +972,7 @@ no_rank:
 	ADD $32, R11
 
 no_positive:
-	SUB $4, R3
-	CMP $0, R3
-	BGT rows
-	MOVD $1, R1
-	WORD $0x6e205900 // mvn v0.16b, v8.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R2
-	CBNZ R2, odd
-	FMOVQ 336(R0), F0
-	VAND V0.B16, V7.B16, V0.B16
-	VMOVI $0, V1.B16
-	VCMEQ V1.S4, V0.S4, V0.S4
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R0
-	CBNZ R0, odd
-	MOVD $0, R1
+	BINARY_no_positive_2()
 
 odd:
 	MOVD R1, odd+104(FP)

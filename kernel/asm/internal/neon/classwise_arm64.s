@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x4008000000000000
@@ -69,27 +70,206 @@ DATA consts<>+480(SB)/8, $0x0000000000000006
 DATA consts<>+488(SB)/8, $0x0000000000000007
 GLOBL consts<>(SB), RODATA|NOPTR, $496
 
+#define CLASSWISE_lasta(OP, OP2, OP3) \
+	ADD R7, R6 \
+	SUB $1, R1 \
+	CMP $0, R1 \
+	BGT last \
+	MOVD limits+72(FP), R0 \
+	FMOVD (R0), F0 \
+	VDUP V0.D[0], V0.D2 \
+	VSUB V0.D2, OP, V1.D2 \
+	FMOVQ F1, (R3) \
+	VSUB V0.D2, OP2, V0.D2 \
+	FMOVQ F0, (R4) \
+	FMOVQ (R2), F0 \
+	VADD V0.D2, OP3, V0.D2 \
+	FMOVQ F0, (R2)
+
+#define CLASSWISE_columns_rows(OP, N, OP2, REG) \
+	CBZ R11, columns_rowsa \
+	MOVD R9, R11 \
+	MOVD x+32(FP), R12 \
+	SUB R12, R11 \
+	LSR $2, R11 \
+	ADD $0, R11 \
+	VDUP R11, OP \
+	MVN_B16(N, N) \
+	VUZP1 OP2, OP2, OP2 \
+	FMOVD REG, R11 \
+	MOVD $281479271743489, R12 \
+	MOVD R11, R13 \
+	MOVD $2251816993685505, R14 \
+	AND R14, R11 \
+	MUL R12, R11 \
+	LSR $48, R11 \
+	MOVD $281479271743489, R14 \
+	AND R14, R13 \
+	MUL R12, R13 \
+	LSR $48, R13 \
+	LSL $4, R11 \
+	MOVD R0, R12 \
+	ADD $32, R12 \
+	ADD R12, R11
+
+#define CLASSWISE_columns_rows_2(OP, N, OP2, REG) \
+	CBZ R11, columns_rowsa \
+	MOVD R9, R11 \
+	MOVD x+32(FP), R12 \
+	SUB R12, R11 \
+	LSR $3, R11 \
+	ADD $0, R11 \
+	VDUP R11, OP \
+	MVN_B16(N, N) \
+	VUZP1 OP2, OP2, OP2 \
+	FMOVD REG, R11 \
+	MOVD $4294967297, R12 \
+	MOVD R11, R13 \
+	MOVD $8589934593, R14 \
+	AND R14, R11 \
+	MUL R12, R11 \
+	LSR $32, R11 \
+	MOVD $4294967297, R14 \
+	AND R14, R13 \
+	MUL R12, R13 \
+	LSR $32, R13 \
+	LSL $4, R11 \
+	MOVD R0, R12 \
+	ADD $368, R12 \
+	ADD R12, R11
+
+#define CLASSWISE_last(OP, N, OP2, REG) \
+	CBZ R8, lasta \
+	MOVD R6, R8 \
+	MOVD x+32(FP), R9 \
+	SUB R9, R8 \
+	LSR $2, R8 \
+	ADD $0, R8 \
+	VDUP R8, OP \
+	MVN_B16(N, N) \
+	VUZP1 OP2, OP2, OP2 \
+	FMOVD REG, R8 \
+	MOVD $281479271743489, R9 \
+	MOVD R8, R10 \
+	MOVD $2251816993685505, R11 \
+	AND R11, R8 \
+	MUL R9, R8 \
+	LSR $48, R8 \
+	MOVD $281479271743489, R11 \
+	AND R11, R10 \
+	MUL R9, R10 \
+	LSR $48, R10 \
+	LSL $4, R8 \
+	MOVD R0, R9 \
+	ADD $32, R9 \
+	ADD R9, R8
+
+#define CLASSWISE_last_2(OP, N, OP2, REG) \
+	CBZ R8, lasta \
+	MOVD R6, R8 \
+	MOVD x+32(FP), R9 \
+	SUB R9, R8 \
+	LSR $3, R8 \
+	ADD $0, R8 \
+	VDUP R8, OP \
+	MVN_B16(N, N) \
+	VUZP1 OP2, OP2, OP2 \
+	FMOVD REG, R8 \
+	MOVD $4294967297, R9 \
+	MOVD R8, R10 \
+	MOVD $8589934593, R11 \
+	AND R11, R8 \
+	MUL R9, R8 \
+	LSR $32, R8 \
+	MOVD $4294967297, R11 \
+	AND R11, R10 \
+	MUL R9, R10 \
+	LSR $32, R10 \
+	LSL $4, R8 \
+	MOVD R0, R9 \
+	ADD $368, R9 \
+	ADD R9, R8
+
+#define CLASSWISE_rest(N, N2, OP) \
+	CBZ R8, done \
+	SUB N, R8 \
+	MOVD R8, R1 \
+	LSL $3, R1 \
+	ADD R1, R2 \
+	MOVD R8, R1 \
+	LSL $3, R1 \
+	ADD R1, R3 \
+	MOVD R8, R1 \
+	LSL $3, R1 \
+	ADD R1, R4 \
+	MOVD R8, R1 \
+	LSL N2, R1 \
+	ADD R1, R6 \
+	MOVD $0, R1 \
+	SUB R8, R1 \
+	MOVD $64, R8 \
+	CMP R8, R1 \
+	CSEL LT, R1, R8, R1 \
+	VDUP R1, OP
+
+#define CLASSWISE_start(N, N2) \
+	FMOVS 32(R1), F3 \
+	VDUP V3.S[0], V3.S4 \
+	FMOVQ (R0), F4 \
+	MOVD n+0(FP), R2 \
+	MOVD p+8(FP), R3 \
+	MOVD pp+16(FP), R4 \
+	MOVD list+24(FP), R5 \
+	MOVD from+40(FP), R6 \
+	MOVD stride+64(FP), R7 \
+	LSL N, R6 \
+	MOVD x+32(FP), R8 \
+	ADD R8, R6 \
+	LSL N, R7 \
+	MOVD 40(R1), R1 \
+	MOVD k+56(FP), R8 \
+	CMP N2, R8 \
+	BLT rest
+
+#define CLASSWISE_start_2(REG, N, N2) \
+	FMOVQ (R0), REG \
+	MOVD n+0(FP), R2 \
+	MOVD p+8(FP), R3 \
+	MOVD pp+16(FP), R4 \
+	MOVD list+24(FP), R5 \
+	MOVD from+40(FP), R6 \
+	MOVD stride+64(FP), R7 \
+	LSL N, R6 \
+	MOVD x+32(FP), R8 \
+	ADD R8, R6 \
+	LSL N, R7 \
+	MOVD 40(R1), R1 \
+	MOVD k+56(FP), R8 \
+	CMP N2, R8 \
+	BLT rest
+
+#define CLASSWISE_lasta_2(N, OP, OP2) \
+	ADD R7, R6 \
+	SUB $1, R1 \
+	CMP $0, R1 \
+	BGT last \
+	MOVD limits+72(FP), R0 \
+	FMOVD (R0), F0 \
+	VDUP V0.D[0], V0.D2 \
+	SXTL_D2(N, 1) \
+	SXTL2_D2(N, 2) \
+	VSUB V0.D2, OP, V3.D2 \
+	FMOVQ F3, (R3) \
+	VSUB V0.D2, OP2, V3.D2 \
+	FMOVQ F3, (R4)
+
 // func ClassSumsF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
 TEXT ·ClassSumsF32(SB), NOSPLIT, $0-88
 	MOVD $consts<>(SB), R0
 	MOVD limits+72(FP), R1
 	FMOVS 8(R1), F0
 	VDUP V0.S[0], V0.S4
-	FMOVQ (R0), F1
-	MOVD n+0(FP), R2
-	MOVD p+8(FP), R3
-	MOVD pp+16(FP), R4
-	MOVD list+24(FP), R5
-	MOVD from+40(FP), R6
-	MOVD stride+64(FP), R7
-	LSL $2, R6
-	MOVD x+32(FP), R8
-	ADD R8, R6
-	LSL $2, R7
-	MOVD 40(R1), R1
-	MOVD k+56(FP), R8
-	CMP $4, R8
-	BLT rest
+	CLASSWISE_start_2(F1, $2, $4)
 
 columns:
 	VMOVI $0, V2.B16
@@ -105,48 +285,25 @@ columns_rows:
 	MOVD R9, R11
 	ADD R1, R11
 	PRFM (R11), PLDL2KEEP
-	WORD $0x6ea73408 // cmhi v8.4s, v0.4s, v7.4s
+	CMHI_S4(7, 0, 8)
 	VSUB V8.S4, V2.S4, V2.S4
 	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x0e6178e9 // fcvtl v9.2d, v7.2s
-	WORD $0x4e6178e7 // fcvtl2 v7.2d, v7.4s
-	WORD $0x4e61d52a // fadd v10.2d, v9.2d, v1.2d
+	FCVTL_D2(7, 9)
+	FCVTL2_D2(7, 7)
+	FADD_D2(1, 9, 10)
 	VADD V10.D2, V3.D2, V3.D2
 	VMOV V1.B16, V10.B16
 	VFMLA V9.D2, V9.D2, V10.D2
 	VADD V10.D2, V4.D2, V4.D2
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
+	FADD_D2(1, 7, 9)
 	VADD V9.D2, V5.D2, V5.D2
 	VMOV V1.B16, V9.B16
 	VFMLA V7.D2, V7.D2, V9.D2
 	VADD V9.D2, V6.D2, V6.D2
-	WORD $0x6e205907 // mvn v7.16b, v8.16b
-	WORD $0x6ea7a4e7 // umaxp v7.4s, v7.4s, v7.4s
+	MVN_B16(8, 7)
+	UMAXP_S4(7, 7, 7)
 	FMOVD F7, R11
-	CBZ R11, columns_rowsa
-	MOVD R9, R11
-	MOVD x+32(FP), R12
-	SUB R12, R11
-	LSR $2, R11
-	ADD $0, R11
-	VDUP R11, V7.S4
-	WORD $0x6e205908 // mvn v8.16b, v8.16b
-	VUZP1 V8.H8, V8.H8, V8.H8
-	FMOVD F8, R11
-	MOVD $281479271743489, R12
-	MOVD R11, R13
-	MOVD $2251816993685505, R14
-	AND R14, R11
-	MUL R12, R11
-	LSR $48, R11
-	MOVD $281479271743489, R14
-	AND R14, R13
-	MUL R12, R13
-	LSR $48, R13
-	LSL $4, R11
-	MOVD R0, R12
-	ADD $32, R12
-	ADD R12, R11
+	CLASSWISE_columns_rows(V7.S4, 8, V8.H8, F8)
 	FMOVQ (R11), F8
 	VADD V7.S4, V8.S4, V7.S4
 	FMOVQ F7, (R5)
@@ -161,8 +318,8 @@ columns_rowsa:
 	MOVD limits+72(FP), R9
 	FMOVD (R9), F7
 	VDUP V7.D[0], V7.D2
-	WORD $0x0f20a448 // sxtl v8.2d, v2.2s
-	WORD $0x4f20a442 // sxtl2 v2.2d, v2.4s
+	SXTL_D2(2, 8)
+	SXTL2_D2(2, 2)
 	VSUB V7.D2, V3.D2, V3.D2
 	FMOVQ F3, (R3)
 	VSUB V7.D2, V4.D2, V3.D2
@@ -186,30 +343,11 @@ columns_rowsa:
 	BGE columns
 
 rest:
-	CBZ R8, done
-	SUB $4, R8
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R2
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R3
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R4
-	MOVD R8, R1
-	LSL $2, R1
-	ADD R1, R6
-	MOVD $0, R1
-	SUB R8, R1
-	MOVD $64, R8
-	CMP R8, R1
-	CSEL LT, R1, R8, R1
-	VDUP R1, V2.S4
+	CLASSWISE_rest($4, $2, V2.S4)
 	FMOVQ 288(R0), F3
-	WORD $0x4ea33442 // cmgt v2.4s, v2.4s, v3.4s
+	CMGT_S4(3, 2, 2)
 	VMOVI $0, V3.B16
-	WORD $0x6e205844 // mvn v4.16b, v2.16b
+	MVN_B16(2, 4)
 	FMOVQ (R3), F5
 	FMOVQ (R4), F6
 	FMOVQ 16(R3), F7
@@ -218,50 +356,27 @@ rest:
 
 last:
 	FMOVQ (R6), F9
-	WORD $0x6ea9340a // cmhi v10.4s, v0.4s, v9.4s
+	CMHI_S4(9, 0, 10)
 	VAND V4.B16, V10.B16, V11.B16
 	VORR V2.B16, V10.B16, V10.B16
 	VSUB V11.S4, V3.S4, V3.S4
 	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x0e61792b // fcvtl v11.2d, v9.2s
-	WORD $0x4e617929 // fcvtl2 v9.2d, v9.4s
-	WORD $0x4e61d56c // fadd v12.2d, v11.2d, v1.2d
+	FCVTL_D2(9, 11)
+	FCVTL2_D2(9, 9)
+	FADD_D2(1, 11, 12)
 	VADD V12.D2, V5.D2, V5.D2
 	VMOV V1.B16, V12.B16
 	VFMLA V11.D2, V11.D2, V12.D2
 	VADD V12.D2, V6.D2, V6.D2
-	WORD $0x4e61d52b // fadd v11.2d, v9.2d, v1.2d
+	FADD_D2(1, 9, 11)
 	VADD V11.D2, V7.D2, V7.D2
 	VMOV V1.B16, V11.B16
 	VFMLA V9.D2, V9.D2, V11.D2
 	VADD V11.D2, V8.D2, V8.D2
-	WORD $0x6e205949 // mvn v9.16b, v10.16b
-	WORD $0x6ea9a529 // umaxp v9.4s, v9.4s, v9.4s
+	MVN_B16(10, 9)
+	UMAXP_S4(9, 9, 9)
 	FMOVD F9, R8
-	CBZ R8, lasta
-	MOVD R6, R8
-	MOVD x+32(FP), R9
-	SUB R9, R8
-	LSR $2, R8
-	ADD $0, R8
-	VDUP R8, V9.S4
-	WORD $0x6e20594a // mvn v10.16b, v10.16b
-	VUZP1 V10.H8, V10.H8, V10.H8
-	FMOVD F10, R8
-	MOVD $281479271743489, R9
-	MOVD R8, R10
-	MOVD $2251816993685505, R11
-	AND R11, R8
-	MUL R9, R8
-	LSR $48, R8
-	MOVD $281479271743489, R11
-	AND R11, R10
-	MUL R9, R10
-	LSR $48, R10
-	LSL $4, R8
-	MOVD R0, R9
-	ADD $32, R9
-	ADD R9, R8
+	CLASSWISE_last(V9.S4, 10, V10.H8, F10)
 	FMOVQ (R8), F10
 	VADD V9.S4, V10.S4, V9.S4
 	FMOVQ F9, (R5)
@@ -269,19 +384,7 @@ last:
 	ADD R10, R5
 
 lasta:
-	ADD R7, R6
-	SUB $1, R1
-	CMP $0, R1
-	BGT last
-	MOVD limits+72(FP), R0
-	FMOVD (R0), F0
-	VDUP V0.D[0], V0.D2
-	WORD $0x0f20a461 // sxtl v1.2d, v3.2s
-	WORD $0x4f20a462 // sxtl2 v2.2d, v3.4s
-	VSUB V0.D2, V5.D2, V3.D2
-	FMOVQ F3, (R3)
-	VSUB V0.D2, V6.D2, V3.D2
-	FMOVQ F3, (R4)
+	CLASSWISE_lasta_2(3, V5.D2, V6.D2)
 	FMOVQ (R2), F3
 	VADD V3.D2, V1.D2, V1.D2
 	FMOVQ F1, (R2)
@@ -310,21 +413,7 @@ TEXT ·ClassSumsAboveF32(SB), NOSPLIT, $0-88
 	VDUP V1.S[0], V1.S4
 	FMOVS 24(R1), F2
 	VDUP V2.S[0], V2.S4
-	FMOVQ (R0), F3
-	MOVD n+0(FP), R2
-	MOVD p+8(FP), R3
-	MOVD pp+16(FP), R4
-	MOVD list+24(FP), R5
-	MOVD from+40(FP), R6
-	MOVD stride+64(FP), R7
-	LSL $2, R6
-	MOVD x+32(FP), R8
-	ADD R8, R6
-	LSL $2, R7
-	MOVD 40(R1), R1
-	MOVD k+56(FP), R8
-	CMP $4, R8
-	BLT rest
+	CLASSWISE_start_2(F3, $2, $4)
 
 columns:
 	VMOVI $0, V4.B16
@@ -340,50 +429,27 @@ columns_rows:
 	MOVD R9, R11
 	ADD R1, R11
 	PRFM (R11), PLDL2KEEP
-	WORD $0x6ea9340a // cmhi v10.4s, v0.4s, v9.4s
+	CMHI_S4(9, 0, 10)
 	VSUB V1.S4, V9.S4, V11.S4
-	WORD $0x6eab344b // cmhi v11.4s, v2.4s, v11.4s
+	CMHI_S4(11, 2, 11)
 	VSUB V11.S4, V4.S4, V4.S4
 	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x0e61792b // fcvtl v11.2d, v9.2s
-	WORD $0x4e617929 // fcvtl2 v9.2d, v9.4s
-	WORD $0x4e63d56c // fadd v12.2d, v11.2d, v3.2d
+	FCVTL_D2(9, 11)
+	FCVTL2_D2(9, 9)
+	FADD_D2(3, 11, 12)
 	VADD V12.D2, V5.D2, V5.D2
 	VMOV V3.B16, V12.B16
 	VFMLA V11.D2, V11.D2, V12.D2
 	VADD V12.D2, V6.D2, V6.D2
-	WORD $0x4e63d52b // fadd v11.2d, v9.2d, v3.2d
+	FADD_D2(3, 9, 11)
 	VADD V11.D2, V7.D2, V7.D2
 	VMOV V3.B16, V11.B16
 	VFMLA V9.D2, V9.D2, V11.D2
 	VADD V11.D2, V8.D2, V8.D2
-	WORD $0x6e205949 // mvn v9.16b, v10.16b
-	WORD $0x6ea9a529 // umaxp v9.4s, v9.4s, v9.4s
+	MVN_B16(10, 9)
+	UMAXP_S4(9, 9, 9)
 	FMOVD F9, R11
-	CBZ R11, columns_rowsa
-	MOVD R9, R11
-	MOVD x+32(FP), R12
-	SUB R12, R11
-	LSR $2, R11
-	ADD $0, R11
-	VDUP R11, V9.S4
-	WORD $0x6e20594a // mvn v10.16b, v10.16b
-	VUZP1 V10.H8, V10.H8, V10.H8
-	FMOVD F10, R11
-	MOVD $281479271743489, R12
-	MOVD R11, R13
-	MOVD $2251816993685505, R14
-	AND R14, R11
-	MUL R12, R11
-	LSR $48, R11
-	MOVD $281479271743489, R14
-	AND R14, R13
-	MUL R12, R13
-	LSR $48, R13
-	LSL $4, R11
-	MOVD R0, R12
-	ADD $32, R12
-	ADD R12, R11
+	CLASSWISE_columns_rows(V9.S4, 10, V10.H8, F10)
 	FMOVQ (R11), F10
 	VADD V9.S4, V10.S4, V9.S4
 	FMOVQ F9, (R5)
@@ -398,8 +464,8 @@ columns_rowsa:
 	MOVD limits+72(FP), R9
 	FMOVD (R9), F9
 	VDUP V9.D[0], V9.D2
-	WORD $0x0f20a48a // sxtl v10.2d, v4.2s
-	WORD $0x4f20a484 // sxtl2 v4.2d, v4.4s
+	SXTL_D2(4, 10)
+	SXTL2_D2(4, 4)
 	VSUB V9.D2, V5.D2, V5.D2
 	FMOVQ F5, (R3)
 	VSUB V9.D2, V6.D2, V5.D2
@@ -423,30 +489,11 @@ columns_rowsa:
 	BGE columns
 
 rest:
-	CBZ R8, done
-	SUB $4, R8
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R2
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R3
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R4
-	MOVD R8, R1
-	LSL $2, R1
-	ADD R1, R6
-	MOVD $0, R1
-	SUB R8, R1
-	MOVD $64, R8
-	CMP R8, R1
-	CSEL LT, R1, R8, R1
-	VDUP R1, V4.S4
+	CLASSWISE_rest($4, $2, V4.S4)
 	FMOVQ 288(R0), F5
-	WORD $0x4ea53484 // cmgt v4.4s, v4.4s, v5.4s
+	CMGT_S4(5, 4, 4)
 	VMOVI $0, V5.B16
-	WORD $0x6e205886 // mvn v6.16b, v4.16b
+	MVN_B16(4, 6)
 	FMOVQ (R3), F7
 	FMOVQ (R4), F8
 	FMOVQ 16(R3), F9
@@ -455,52 +502,29 @@ rest:
 
 last:
 	FMOVQ (R6), F11
-	WORD $0x6eab340c // cmhi v12.4s, v0.4s, v11.4s
+	CMHI_S4(11, 0, 12)
 	VSUB V1.S4, V11.S4, V13.S4
-	WORD $0x6ead344d // cmhi v13.4s, v2.4s, v13.4s
+	CMHI_S4(13, 2, 13)
 	VAND V6.B16, V13.B16, V13.B16
 	VORR V4.B16, V12.B16, V12.B16
 	VSUB V13.S4, V5.S4, V5.S4
 	VAND V13.B16, V11.B16, V11.B16
-	WORD $0x0e61796d // fcvtl v13.2d, v11.2s
-	WORD $0x4e61796b // fcvtl2 v11.2d, v11.4s
-	WORD $0x4e63d5ae // fadd v14.2d, v13.2d, v3.2d
+	FCVTL_D2(11, 13)
+	FCVTL2_D2(11, 11)
+	FADD_D2(3, 13, 14)
 	VADD V14.D2, V7.D2, V7.D2
 	VMOV V3.B16, V14.B16
 	VFMLA V13.D2, V13.D2, V14.D2
 	VADD V14.D2, V8.D2, V8.D2
-	WORD $0x4e63d56d // fadd v13.2d, v11.2d, v3.2d
+	FADD_D2(3, 11, 13)
 	VADD V13.D2, V9.D2, V9.D2
 	VMOV V3.B16, V13.B16
 	VFMLA V11.D2, V11.D2, V13.D2
 	VADD V13.D2, V10.D2, V10.D2
-	WORD $0x6e20598b // mvn v11.16b, v12.16b
-	WORD $0x6eaba56b // umaxp v11.4s, v11.4s, v11.4s
+	MVN_B16(12, 11)
+	UMAXP_S4(11, 11, 11)
 	FMOVD F11, R8
-	CBZ R8, lasta
-	MOVD R6, R8
-	MOVD x+32(FP), R9
-	SUB R9, R8
-	LSR $2, R8
-	ADD $0, R8
-	VDUP R8, V11.S4
-	WORD $0x6e20598c // mvn v12.16b, v12.16b
-	VUZP1 V12.H8, V12.H8, V12.H8
-	FMOVD F12, R8
-	MOVD $281479271743489, R9
-	MOVD R8, R10
-	MOVD $2251816993685505, R11
-	AND R11, R8
-	MUL R9, R8
-	LSR $48, R8
-	MOVD $281479271743489, R11
-	AND R11, R10
-	MUL R9, R10
-	LSR $48, R10
-	LSL $4, R8
-	MOVD R0, R9
-	ADD $32, R9
-	ADD R9, R8
+	CLASSWISE_last(V11.S4, 12, V12.H8, F12)
 	FMOVQ (R8), F12
 	VADD V11.S4, V12.S4, V11.S4
 	FMOVQ F11, (R5)
@@ -508,19 +532,7 @@ last:
 	ADD R10, R5
 
 lasta:
-	ADD R7, R6
-	SUB $1, R1
-	CMP $0, R1
-	BGT last
-	MOVD limits+72(FP), R0
-	FMOVD (R0), F0
-	VDUP V0.D[0], V0.D2
-	WORD $0x0f20a4a1 // sxtl v1.2d, v5.2s
-	WORD $0x4f20a4a2 // sxtl2 v2.2d, v5.4s
-	VSUB V0.D2, V7.D2, V3.D2
-	FMOVQ F3, (R3)
-	VSUB V0.D2, V8.D2, V3.D2
-	FMOVQ F3, (R4)
+	CLASSWISE_lasta_2(5, V7.D2, V8.D2)
 	FMOVQ (R2), F3
 	VADD V3.D2, V1.D2, V1.D2
 	FMOVQ F1, (R2)
@@ -549,23 +561,7 @@ TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
 	VDUP V1.S[0], V1.S4
 	FMOVS 24(R1), F2
 	VDUP V2.S[0], V2.S4
-	FMOVS 32(R1), F3
-	VDUP V3.S[0], V3.S4
-	FMOVQ (R0), F4
-	MOVD n+0(FP), R2
-	MOVD p+8(FP), R3
-	MOVD pp+16(FP), R4
-	MOVD list+24(FP), R5
-	MOVD from+40(FP), R6
-	MOVD stride+64(FP), R7
-	LSL $2, R6
-	MOVD x+32(FP), R8
-	ADD R8, R6
-	LSL $2, R7
-	MOVD 40(R1), R1
-	MOVD k+56(FP), R8
-	CMP $4, R8
-	BLT rest
+	CLASSWISE_start($2, $4)
 
 columns:
 	VMOVI $0, V5.B16
@@ -587,24 +583,24 @@ columns_rows:
 	MOVD R9, R11
 	ADD R1, R11
 	PRFM (R11), PLDL2KEEP
-	WORD $0x6eab340c // cmhi v12.4s, v0.4s, v11.4s
+	CMHI_S4(11, 0, 12)
 	VSUB V1.S4, V11.S4, V13.S4
-	WORD $0x6ead344d // cmhi v13.4s, v2.4s, v13.4s
+	CMHI_S4(13, 2, 13)
 	VSUB V13.S4, V5.S4, V5.S4
 	VAND V13.B16, V11.B16, V11.B16
-	WORD $0x0e61796d // fcvtl v13.2d, v11.2s
-	WORD $0x4e61796b // fcvtl2 v11.2d, v11.4s
-	WORD $0x4e64d5ae // fadd v14.2d, v13.2d, v4.2d
+	FCVTL_D2(11, 13)
+	FCVTL2_D2(11, 11)
+	FADD_D2(4, 13, 14)
 	VADD V14.D2, V6.D2, V6.D2
 	VMOV V4.B16, V14.B16
 	VFMLA V13.D2, V13.D2, V14.D2
 	VADD V14.D2, V7.D2, V7.D2
-	WORD $0x4e64d56d // fadd v13.2d, v11.2d, v4.2d
+	FADD_D2(4, 11, 13)
 	VADD V13.D2, V8.D2, V8.D2
 	VMOV V4.B16, V13.B16
 	VFMLA V11.D2, V11.D2, V13.D2
 	VADD V13.D2, V9.D2, V9.D2
-	WORD $0x6e20598b // mvn v11.16b, v12.16b
+	MVN_B16(12, 11)
 	VUZP1 V11.H8, V11.H8, V11.H8
 	FMOVD F11, R11
 	MOVD $281479271743489, R12
@@ -634,8 +630,8 @@ columns_rows:
 	MOVD limits+72(FP), R9
 	FMOVD (R9), F10
 	VDUP V10.D[0], V10.D2
-	WORD $0x0f20a4ab // sxtl v11.2d, v5.2s
-	WORD $0x4f20a4a5 // sxtl2 v5.2d, v5.4s
+	SXTL_D2(5, 11)
+	SXTL2_D2(5, 5)
 	VSUB V10.D2, V6.D2, V6.D2
 	FMOVQ F6, (R3)
 	VSUB V10.D2, V7.D2, V6.D2
@@ -659,30 +655,11 @@ columns_rows:
 	BGE columns
 
 rest:
-	CBZ R8, done
-	SUB $4, R8
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R2
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R3
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R4
-	MOVD R8, R1
-	LSL $2, R1
-	ADD R1, R6
-	MOVD $0, R1
-	SUB R8, R1
-	MOVD $64, R8
-	CMP R8, R1
-	CSEL LT, R1, R8, R1
-	VDUP R1, V5.S4
+	CLASSWISE_rest($4, $2, V5.S4)
 	FMOVQ 288(R0), F6
-	WORD $0x4ea634a5 // cmgt v5.4s, v5.4s, v6.4s
+	CMGT_S4(6, 5, 5)
 	VMOVI $0, V6.B16
-	WORD $0x6e2058a7 // mvn v7.16b, v5.16b
+	MVN_B16(5, 7)
 	FMOVQ (R3), F8
 	FMOVQ (R4), F9
 	FMOVQ 16(R3), F10
@@ -697,26 +674,26 @@ rest:
 
 last:
 	FMOVQ (R6), F13
-	WORD $0x6ead340e // cmhi v14.4s, v0.4s, v13.4s
+	CMHI_S4(13, 0, 14)
 	VSUB V1.S4, V13.S4, V15.S4
-	WORD $0x6eaf344f // cmhi v15.4s, v2.4s, v15.4s
+	CMHI_S4(15, 2, 15)
 	VAND V7.B16, V15.B16, V15.B16
 	VORR V5.B16, V14.B16, V14.B16
 	VSUB V15.S4, V6.S4, V6.S4
 	VAND V15.B16, V13.B16, V13.B16
-	WORD $0x0e6179af // fcvtl v15.2d, v13.2s
-	WORD $0x4e6179ad // fcvtl2 v13.2d, v13.4s
-	WORD $0x4e64d5f0 // fadd v16.2d, v15.2d, v4.2d
+	FCVTL_D2(13, 15)
+	FCVTL2_D2(13, 13)
+	FADD_D2(4, 15, 16)
 	VADD V16.D2, V8.D2, V8.D2
 	VMOV V4.B16, V16.B16
 	VFMLA V15.D2, V15.D2, V16.D2
 	VADD V16.D2, V9.D2, V9.D2
-	WORD $0x4e64d5af // fadd v15.2d, v13.2d, v4.2d
+	FADD_D2(4, 13, 15)
 	VADD V15.D2, V10.D2, V10.D2
 	VMOV V4.B16, V15.B16
 	VFMLA V13.D2, V13.D2, V15.D2
 	VADD V15.D2, V11.D2, V11.D2
-	WORD $0x6e2059cd // mvn v13.16b, v14.16b
+	MVN_B16(14, 13)
 	VUZP1 V13.H8, V13.H8, V13.H8
 	FMOVD F13, R8
 	MOVD $281479271743489, R9
@@ -746,8 +723,8 @@ last:
 	MOVD limits+72(FP), R0
 	FMOVD (R0), F0
 	VDUP V0.D[0], V0.D2
-	WORD $0x0f20a4c1 // sxtl v1.2d, v6.2s
-	WORD $0x4f20a4c2 // sxtl2 v2.2d, v6.4s
+	SXTL_D2(6, 1)
+	SXTL2_D2(6, 2)
 	VSUB V0.D2, V8.D2, V3.D2
 	FMOVQ F3, (R3)
 	VSUB V0.D2, V9.D2, V3.D2
@@ -776,21 +753,7 @@ TEXT ·ClassSumsF64(SB), NOSPLIT, $0-88
 	MOVD limits+72(FP), R1
 	FMOVD 8(R1), F0
 	VDUP V0.D[0], V0.D2
-	FMOVQ (R0), F1
-	MOVD n+0(FP), R2
-	MOVD p+8(FP), R3
-	MOVD pp+16(FP), R4
-	MOVD list+24(FP), R5
-	MOVD from+40(FP), R6
-	MOVD stride+64(FP), R7
-	LSL $3, R6
-	MOVD x+32(FP), R8
-	ADD R8, R6
-	LSL $3, R7
-	MOVD 40(R1), R1
-	MOVD k+56(FP), R8
-	CMP $2, R8
-	BLT rest
+	CLASSWISE_start_2(F1, $3, $2)
 
 columns:
 	VMOVI $0, V2.B16
@@ -804,41 +767,18 @@ columns_rows:
 	MOVD R9, R11
 	ADD R1, R11
 	PRFM (R11), PLDL2KEEP
-	WORD $0x6ee53406 // cmhi v6.2d, v0.2d, v5.2d
+	CMHI_D2(5, 0, 6)
 	VSUB V6.D2, V2.D2, V2.D2
 	VAND V6.B16, V5.B16, V5.B16
-	WORD $0x4e61d4a7 // fadd v7.2d, v5.2d, v1.2d
+	FADD_D2(1, 5, 7)
 	VADD V7.D2, V3.D2, V3.D2
-	WORD $0x6e65dca5 // fmul v5.2d, v5.2d, v5.2d
-	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
+	FMUL_D2(5, 5, 5)
+	FADD_D2(1, 5, 5)
 	VADD V5.D2, V4.D2, V4.D2
-	WORD $0x6e2058c5 // mvn v5.16b, v6.16b
-	WORD $0x6ea5a4a5 // umaxp v5.4s, v5.4s, v5.4s
+	MVN_B16(6, 5)
+	UMAXP_S4(5, 5, 5)
 	FMOVD F5, R11
-	CBZ R11, columns_rowsa
-	MOVD R9, R11
-	MOVD x+32(FP), R12
-	SUB R12, R11
-	LSR $3, R11
-	ADD $0, R11
-	VDUP R11, V5.S4
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VUZP1 V6.S4, V6.S4, V6.S4
-	FMOVD F6, R11
-	MOVD $4294967297, R12
-	MOVD R11, R13
-	MOVD $8589934593, R14
-	AND R14, R11
-	MUL R12, R11
-	LSR $32, R11
-	MOVD $4294967297, R14
-	AND R14, R13
-	MUL R12, R13
-	LSR $32, R13
-	LSL $4, R11
-	MOVD R0, R12
-	ADD $368, R12
-	ADD R12, R11
+	CLASSWISE_columns_rows_2(V5.S4, 6, V6.S4, F6)
 	FMOVQ (R11), F6
 	VADD V5.S4, V6.S4, V5.S4
 	FMOVD F5, (R5)
@@ -869,73 +809,31 @@ columns_rowsa:
 	BGE columns
 
 rest:
-	CBZ R8, done
-	SUB $2, R8
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R2
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R3
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R4
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R6
-	MOVD $0, R1
-	SUB R8, R1
-	MOVD $64, R8
-	CMP R8, R1
-	CSEL LT, R1, R8, R1
-	VDUP R1, V2.D2
+	CLASSWISE_rest($2, $3, V2.D2)
 	FMOVQ 432(R0), F3
-	WORD $0x4ee33442 // cmgt v2.2d, v2.2d, v3.2d
+	CMGT_D2(3, 2, 2)
 	VMOVI $0, V3.B16
-	WORD $0x6e205844 // mvn v4.16b, v2.16b
+	MVN_B16(2, 4)
 	FMOVQ (R3), F5
 	FMOVQ (R4), F6
 	MOVD rows+48(FP), R1
 
 last:
 	FMOVQ (R6), F7
-	WORD $0x6ee73408 // cmhi v8.2d, v0.2d, v7.2d
+	CMHI_D2(7, 0, 8)
 	VAND V4.B16, V8.B16, V9.B16
 	VORR V2.B16, V8.B16, V8.B16
 	VSUB V9.D2, V3.D2, V3.D2
 	VAND V9.B16, V7.B16, V7.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
+	FADD_D2(1, 7, 9)
 	VADD V9.D2, V5.D2, V5.D2
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x4e61d4e7 // fadd v7.2d, v7.2d, v1.2d
+	FMUL_D2(7, 7, 7)
+	FADD_D2(1, 7, 7)
 	VADD V7.D2, V6.D2, V6.D2
-	WORD $0x6e205907 // mvn v7.16b, v8.16b
-	WORD $0x6ea7a4e7 // umaxp v7.4s, v7.4s, v7.4s
+	MVN_B16(8, 7)
+	UMAXP_S4(7, 7, 7)
 	FMOVD F7, R8
-	CBZ R8, lasta
-	MOVD R6, R8
-	MOVD x+32(FP), R9
-	SUB R9, R8
-	LSR $3, R8
-	ADD $0, R8
-	VDUP R8, V7.S4
-	WORD $0x6e205908 // mvn v8.16b, v8.16b
-	VUZP1 V8.S4, V8.S4, V8.S4
-	FMOVD F8, R8
-	MOVD $4294967297, R9
-	MOVD R8, R10
-	MOVD $8589934593, R11
-	AND R11, R8
-	MUL R9, R8
-	LSR $32, R8
-	MOVD $4294967297, R11
-	AND R11, R10
-	MUL R9, R10
-	LSR $32, R10
-	LSL $4, R8
-	MOVD R0, R9
-	ADD $368, R9
-	ADD R9, R8
+	CLASSWISE_last_2(V7.S4, 8, V8.S4, F8)
 	FMOVQ (R8), F8
 	VADD V7.S4, V8.S4, V7.S4
 	FMOVD F7, (R5)
@@ -943,20 +841,7 @@ last:
 	ADD R10, R5
 
 lasta:
-	ADD R7, R6
-	SUB $1, R1
-	CMP $0, R1
-	BGT last
-	MOVD limits+72(FP), R0
-	FMOVD (R0), F0
-	VDUP V0.D[0], V0.D2
-	VSUB V0.D2, V5.D2, V1.D2
-	FMOVQ F1, (R3)
-	VSUB V0.D2, V6.D2, V0.D2
-	FMOVQ F0, (R4)
-	FMOVQ (R2), F0
-	VADD V0.D2, V3.D2, V0.D2
-	FMOVQ F0, (R2)
+	CLASSWISE_lasta(V5.D2, V6.D2, V3.D2)
 
 done:
 	MOVD list+24(FP), R0
@@ -975,21 +860,7 @@ TEXT ·ClassSumsAboveF64(SB), NOSPLIT, $0-88
 	VDUP V1.D[0], V1.D2
 	FMOVD 24(R1), F2
 	VDUP V2.D[0], V2.D2
-	FMOVQ (R0), F3
-	MOVD n+0(FP), R2
-	MOVD p+8(FP), R3
-	MOVD pp+16(FP), R4
-	MOVD list+24(FP), R5
-	MOVD from+40(FP), R6
-	MOVD stride+64(FP), R7
-	LSL $3, R6
-	MOVD x+32(FP), R8
-	ADD R8, R6
-	LSL $3, R7
-	MOVD 40(R1), R1
-	MOVD k+56(FP), R8
-	CMP $2, R8
-	BLT rest
+	CLASSWISE_start_2(F3, $3, $2)
 
 columns:
 	VMOVI $0, V4.B16
@@ -1003,43 +874,20 @@ columns_rows:
 	MOVD R9, R11
 	ADD R1, R11
 	PRFM (R11), PLDL2KEEP
-	WORD $0x6ee73408 // cmhi v8.2d, v0.2d, v7.2d
+	CMHI_D2(7, 0, 8)
 	VSUB V1.D2, V7.D2, V9.D2
-	WORD $0x6ee93449 // cmhi v9.2d, v2.2d, v9.2d
+	CMHI_D2(9, 2, 9)
 	VSUB V9.D2, V4.D2, V4.D2
 	VAND V9.B16, V7.B16, V7.B16
-	WORD $0x4e63d4e9 // fadd v9.2d, v7.2d, v3.2d
+	FADD_D2(3, 7, 9)
 	VADD V9.D2, V5.D2, V5.D2
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
+	FMUL_D2(7, 7, 7)
+	FADD_D2(3, 7, 7)
 	VADD V7.D2, V6.D2, V6.D2
-	WORD $0x6e205907 // mvn v7.16b, v8.16b
-	WORD $0x6ea7a4e7 // umaxp v7.4s, v7.4s, v7.4s
+	MVN_B16(8, 7)
+	UMAXP_S4(7, 7, 7)
 	FMOVD F7, R11
-	CBZ R11, columns_rowsa
-	MOVD R9, R11
-	MOVD x+32(FP), R12
-	SUB R12, R11
-	LSR $3, R11
-	ADD $0, R11
-	VDUP R11, V7.S4
-	WORD $0x6e205908 // mvn v8.16b, v8.16b
-	VUZP1 V8.S4, V8.S4, V8.S4
-	FMOVD F8, R11
-	MOVD $4294967297, R12
-	MOVD R11, R13
-	MOVD $8589934593, R14
-	AND R14, R11
-	MUL R12, R11
-	LSR $32, R11
-	MOVD $4294967297, R14
-	AND R14, R13
-	MUL R12, R13
-	LSR $32, R13
-	LSL $4, R11
-	MOVD R0, R12
-	ADD $368, R12
-	ADD R12, R11
+	CLASSWISE_columns_rows_2(V7.S4, 8, V8.S4, F8)
 	FMOVQ (R11), F8
 	VADD V7.S4, V8.S4, V7.S4
 	FMOVD F7, (R5)
@@ -1070,75 +918,33 @@ columns_rowsa:
 	BGE columns
 
 rest:
-	CBZ R8, done
-	SUB $2, R8
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R2
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R3
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R4
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R6
-	MOVD $0, R1
-	SUB R8, R1
-	MOVD $64, R8
-	CMP R8, R1
-	CSEL LT, R1, R8, R1
-	VDUP R1, V4.D2
+	CLASSWISE_rest($2, $3, V4.D2)
 	FMOVQ 432(R0), F5
-	WORD $0x4ee53484 // cmgt v4.2d, v4.2d, v5.2d
+	CMGT_D2(5, 4, 4)
 	VMOVI $0, V5.B16
-	WORD $0x6e205886 // mvn v6.16b, v4.16b
+	MVN_B16(4, 6)
 	FMOVQ (R3), F7
 	FMOVQ (R4), F8
 	MOVD rows+48(FP), R1
 
 last:
 	FMOVQ (R6), F9
-	WORD $0x6ee9340a // cmhi v10.2d, v0.2d, v9.2d
+	CMHI_D2(9, 0, 10)
 	VSUB V1.D2, V9.D2, V11.D2
-	WORD $0x6eeb344b // cmhi v11.2d, v2.2d, v11.2d
+	CMHI_D2(11, 2, 11)
 	VAND V6.B16, V11.B16, V11.B16
 	VORR V4.B16, V10.B16, V10.B16
 	VSUB V11.D2, V5.D2, V5.D2
 	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x4e63d52b // fadd v11.2d, v9.2d, v3.2d
+	FADD_D2(3, 9, 11)
 	VADD V11.D2, V7.D2, V7.D2
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x4e63d529 // fadd v9.2d, v9.2d, v3.2d
+	FMUL_D2(9, 9, 9)
+	FADD_D2(3, 9, 9)
 	VADD V9.D2, V8.D2, V8.D2
-	WORD $0x6e205949 // mvn v9.16b, v10.16b
-	WORD $0x6ea9a529 // umaxp v9.4s, v9.4s, v9.4s
+	MVN_B16(10, 9)
+	UMAXP_S4(9, 9, 9)
 	FMOVD F9, R8
-	CBZ R8, lasta
-	MOVD R6, R8
-	MOVD x+32(FP), R9
-	SUB R9, R8
-	LSR $3, R8
-	ADD $0, R8
-	VDUP R8, V9.S4
-	WORD $0x6e20594a // mvn v10.16b, v10.16b
-	VUZP1 V10.S4, V10.S4, V10.S4
-	FMOVD F10, R8
-	MOVD $4294967297, R9
-	MOVD R8, R10
-	MOVD $8589934593, R11
-	AND R11, R8
-	MUL R9, R8
-	LSR $32, R8
-	MOVD $4294967297, R11
-	AND R11, R10
-	MUL R9, R10
-	LSR $32, R10
-	LSL $4, R8
-	MOVD R0, R9
-	ADD $368, R9
-	ADD R9, R8
+	CLASSWISE_last_2(V9.S4, 10, V10.S4, F10)
 	FMOVQ (R8), F10
 	VADD V9.S4, V10.S4, V9.S4
 	FMOVD F9, (R5)
@@ -1146,20 +952,7 @@ last:
 	ADD R10, R5
 
 lasta:
-	ADD R7, R6
-	SUB $1, R1
-	CMP $0, R1
-	BGT last
-	MOVD limits+72(FP), R0
-	FMOVD (R0), F0
-	VDUP V0.D[0], V0.D2
-	VSUB V0.D2, V7.D2, V1.D2
-	FMOVQ F1, (R3)
-	VSUB V0.D2, V8.D2, V0.D2
-	FMOVQ F0, (R4)
-	FMOVQ (R2), F0
-	VADD V0.D2, V5.D2, V0.D2
-	FMOVQ F0, (R2)
+	CLASSWISE_lasta(V7.D2, V8.D2, V5.D2)
 
 done:
 	MOVD list+24(FP), R0
@@ -1178,23 +971,7 @@ TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
 	VDUP V1.D[0], V1.D2
 	FMOVD 24(R1), F2
 	VDUP V2.D[0], V2.D2
-	FMOVS 32(R1), F3
-	VDUP V3.S[0], V3.S4
-	FMOVQ (R0), F4
-	MOVD n+0(FP), R2
-	MOVD p+8(FP), R3
-	MOVD pp+16(FP), R4
-	MOVD list+24(FP), R5
-	MOVD from+40(FP), R6
-	MOVD stride+64(FP), R7
-	LSL $3, R6
-	MOVD x+32(FP), R8
-	ADD R8, R6
-	LSL $3, R7
-	MOVD 40(R1), R1
-	MOVD k+56(FP), R8
-	CMP $2, R8
-	BLT rest
+	CLASSWISE_start($3, $2)
 
 columns:
 	VMOVI $0, V5.B16
@@ -1214,17 +991,17 @@ columns_rows:
 	MOVD R9, R11
 	ADD R1, R11
 	PRFM (R11), PLDL2KEEP
-	WORD $0x6ee9340a // cmhi v10.2d, v0.2d, v9.2d
+	CMHI_D2(9, 0, 10)
 	VSUB V1.D2, V9.D2, V11.D2
-	WORD $0x6eeb344b // cmhi v11.2d, v2.2d, v11.2d
+	CMHI_D2(11, 2, 11)
 	VSUB V11.D2, V5.D2, V5.D2
 	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x4e64d52b // fadd v11.2d, v9.2d, v4.2d
+	FADD_D2(4, 9, 11)
 	VADD V11.D2, V6.D2, V6.D2
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x4e64d529 // fadd v9.2d, v9.2d, v4.2d
+	FMUL_D2(9, 9, 9)
+	FADD_D2(4, 9, 9)
 	VADD V9.D2, V7.D2, V7.D2
-	WORD $0x6e205949 // mvn v9.16b, v10.16b
+	MVN_B16(10, 9)
 	VUZP1 V9.S4, V9.S4, V9.S4
 	FMOVD F9, R11
 	MOVD $4294967297, R12
@@ -1270,30 +1047,11 @@ columns_rows:
 	BGE columns
 
 rest:
-	CBZ R8, done
-	SUB $2, R8
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R2
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R3
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R4
-	MOVD R8, R1
-	LSL $3, R1
-	ADD R1, R6
-	MOVD $0, R1
-	SUB R8, R1
-	MOVD $64, R8
-	CMP R8, R1
-	CSEL LT, R1, R8, R1
-	VDUP R1, V5.D2
+	CLASSWISE_rest($2, $3, V5.D2)
 	FMOVQ 432(R0), F6
-	WORD $0x4ee634a5 // cmgt v5.2d, v5.2d, v6.2d
+	CMGT_D2(6, 5, 5)
 	VMOVI $0, V6.B16
-	WORD $0x6e2058a7 // mvn v7.16b, v5.16b
+	MVN_B16(5, 7)
 	FMOVQ (R3), F8
 	FMOVQ (R4), F9
 	MOVD rows+48(FP), R1
@@ -1306,19 +1064,19 @@ rest:
 
 last:
 	FMOVQ (R6), F11
-	WORD $0x6eeb340c // cmhi v12.2d, v0.2d, v11.2d
+	CMHI_D2(11, 0, 12)
 	VSUB V1.D2, V11.D2, V13.D2
-	WORD $0x6eed344d // cmhi v13.2d, v2.2d, v13.2d
+	CMHI_D2(13, 2, 13)
 	VAND V7.B16, V13.B16, V13.B16
 	VORR V5.B16, V12.B16, V12.B16
 	VSUB V13.D2, V6.D2, V6.D2
 	VAND V13.B16, V11.B16, V11.B16
-	WORD $0x4e64d56d // fadd v13.2d, v11.2d, v4.2d
+	FADD_D2(4, 11, 13)
 	VADD V13.D2, V8.D2, V8.D2
-	WORD $0x6e6bdd6b // fmul v11.2d, v11.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
+	FMUL_D2(11, 11, 11)
+	FADD_D2(4, 11, 11)
 	VADD V11.D2, V9.D2, V9.D2
-	WORD $0x6e20598b // mvn v11.16b, v12.16b
+	MVN_B16(12, 11)
 	VUZP1 V11.S4, V11.S4, V11.S4
 	FMOVD F11, R8
 	MOVD $4294967297, R9

@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0xffffffffffffffff
@@ -13,21 +14,24 @@ DATA consts<>+32(SB)/8, $0x3ff0000000000000
 DATA consts<>+40(SB)/8, $0x3ff0000000000000
 GLOBL consts<>(SB), RODATA|NOPTR, $48
 
+#define COLUMNKEYS_start(N, N2) \
+	MOVD $consts<>(SB), R0 \
+	MOVD dst+0(FP), R1 \
+	MOVD pitch+8(FP), R2 \
+	MOVD x+16(FP), R3 \
+	MOVD stride+24(FP), R4 \
+	MOVD rows+32(FP), R5 \
+	MOVD cols+40(FP), R6 \
+	FMOVQ (R0), F0 \
+	VMOVI $0, V1.B16 \
+	VMOVI $0, V2.B16 \
+	FMOVQ N(R0), F3 \
+	MOVD R4, R0 \
+	LSL N2, R0
+
 // func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int, least *float32) (ret int)
 TEXT ·ColumnKeysF32(SB), NOSPLIT, $0-64
-	MOVD $consts<>(SB), R0
-	MOVD dst+0(FP), R1
-	MOVD pitch+8(FP), R2
-	MOVD x+16(FP), R3
-	MOVD stride+24(FP), R4
-	MOVD rows+32(FP), R5
-	MOVD cols+40(FP), R6
-	FMOVQ (R0), F0
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	FMOVQ 16(R0), F3
-	MOVD R4, R0
-	LSL $3, R0
+	COLUMNKEYS_start(16, $3)
 
 rows:
 	MOVD R3, R7
@@ -60,40 +64,40 @@ columns:
 	VZIP2 V5.D2, V8.D2, V5.D2
 	VZIP1 V6.D2, V4.D2, V8.D2
 	VZIP2 V6.D2, V4.D2, V4.D2
-	WORD $0x6e27dce6 // fmul v6.4s, v7.4s, v7.4s
-	WORD $0x4ea6d4e6 // fsub v6.4s, v7.4s, v6.4s
-	WORD $0x6e21e4c6 // fcmge v6.4s, v6.4s, v1.4s
+	FMUL_S4(7, 7, 6)
+	FSUB_S4(6, 7, 6)
+	FCMGE_S4(1, 6, 6)
 	VSHL $1, V7.S4, V9.S4
 	VBSL V0.B16, V9.B16, V6.B16
 	VORR V6.B16, V2.B16, V2.B16
-	WORD $0x4ea7f463 // fmin v3.4s, v3.4s, v7.4s
+	FMIN_S4(7, 3, 3)
 	FMOVQ F6, (R8)
 	ADD R2, R8
-	WORD $0x6e25dca6 // fmul v6.4s, v5.4s, v5.4s
-	WORD $0x4ea6d4a6 // fsub v6.4s, v5.4s, v6.4s
-	WORD $0x6e21e4c6 // fcmge v6.4s, v6.4s, v1.4s
+	FMUL_S4(5, 5, 6)
+	FSUB_S4(6, 5, 6)
+	FCMGE_S4(1, 6, 6)
 	VSHL $1, V5.S4, V7.S4
 	VBSL V0.B16, V7.B16, V6.B16
 	VORR V6.B16, V2.B16, V2.B16
-	WORD $0x4ea5f463 // fmin v3.4s, v3.4s, v5.4s
+	FMIN_S4(5, 3, 3)
 	FMOVQ F6, (R8)
 	ADD R2, R8
-	WORD $0x6e28dd05 // fmul v5.4s, v8.4s, v8.4s
-	WORD $0x4ea5d505 // fsub v5.4s, v8.4s, v5.4s
-	WORD $0x6e21e4a5 // fcmge v5.4s, v5.4s, v1.4s
+	FMUL_S4(8, 8, 5)
+	FSUB_S4(5, 8, 5)
+	FCMGE_S4(1, 5, 5)
 	VSHL $1, V8.S4, V6.S4
 	VBSL V0.B16, V6.B16, V5.B16
 	VORR V5.B16, V2.B16, V2.B16
-	WORD $0x4ea8f463 // fmin v3.4s, v3.4s, v8.4s
+	FMIN_S4(8, 3, 3)
 	FMOVQ F5, (R8)
 	ADD R2, R8
-	WORD $0x6e24dc85 // fmul v5.4s, v4.4s, v4.4s
-	WORD $0x4ea5d485 // fsub v5.4s, v4.4s, v5.4s
-	WORD $0x6e21e4a5 // fcmge v5.4s, v5.4s, v1.4s
+	FMUL_S4(4, 4, 5)
+	FSUB_S4(5, 4, 5)
+	FCMGE_S4(1, 5, 5)
 	VSHL $1, V4.S4, V6.S4
 	VBSL V0.B16, V6.B16, V5.B16
 	VORR V5.B16, V2.B16, V2.B16
-	WORD $0x4ea4f463 // fmin v3.4s, v3.4s, v4.4s
+	FMIN_S4(4, 3, 3)
 	FMOVQ F5, (R8)
 	ADD R2, R8
 	ADD $16, R7
@@ -109,13 +113,13 @@ columns:
 	BGT rows
 	MOVD least+48(FP), R0
 	VEXT $8, V3.B16, V3.B16, V0.B16
-	WORD $0x4ea0f460 // fmin v0.4s, v3.4s, v0.4s
+	FMIN_S4(0, 3, 0)
 	VREV64 V0.S4, V3.S4
-	WORD $0x4ea3f400 // fmin v0.4s, v0.4s, v3.4s
+	FMIN_S4(3, 0, 0)
 	FMOVS F0, (R0)
 	MOVD $0, R0
-	WORD $0x4ea23420 // cmgt v0.4s, v1.4s, v2.4s
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	CMGT_S4(2, 1, 0)
+	UMAXP_S4(0, 0, 0)
 	FMOVD F0, R1
 	CBZ R1, inside
 	MOVD $1, R0
@@ -126,19 +130,7 @@ inside:
 
 // func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int, least *float64) (ret int)
 TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-64
-	MOVD $consts<>(SB), R0
-	MOVD dst+0(FP), R1
-	MOVD pitch+8(FP), R2
-	MOVD x+16(FP), R3
-	MOVD stride+24(FP), R4
-	MOVD rows+32(FP), R5
-	MOVD cols+40(FP), R6
-	FMOVQ (R0), F0
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	FMOVQ 32(R0), F3
-	MOVD R4, R0
-	LSL $2, R0
+	COLUMNKEYS_start(32, $2)
 
 rows:
 	MOVD R3, R7
@@ -157,22 +149,22 @@ columns:
 	PRFM (R11), PLDL1KEEP
 	VZIP1 V5.D2, V4.D2, V6.D2
 	VZIP2 V5.D2, V4.D2, V4.D2
-	WORD $0x6e66dcc5 // fmul v5.2d, v6.2d, v6.2d
-	WORD $0x4ee5d4c5 // fsub v5.2d, v6.2d, v5.2d
-	WORD $0x6e61e4a5 // fcmge v5.2d, v5.2d, v1.2d
+	FMUL_D2(6, 6, 5)
+	FSUB_D2(5, 6, 5)
+	FCMGE_D2(1, 5, 5)
 	VSHL $1, V6.D2, V7.D2
 	VBSL V0.B16, V7.B16, V5.B16
 	VORR V5.B16, V2.B16, V2.B16
-	WORD $0x4ee6f463 // fmin v3.2d, v3.2d, v6.2d
+	FMIN_D2(6, 3, 3)
 	FMOVQ F5, (R8)
 	ADD R2, R8
-	WORD $0x6e64dc85 // fmul v5.2d, v4.2d, v4.2d
-	WORD $0x4ee5d485 // fsub v5.2d, v4.2d, v5.2d
-	WORD $0x6e61e4a5 // fcmge v5.2d, v5.2d, v1.2d
+	FMUL_D2(4, 4, 5)
+	FSUB_D2(5, 4, 5)
+	FCMGE_D2(1, 5, 5)
 	VSHL $1, V4.D2, V6.D2
 	VBSL V0.B16, V6.B16, V5.B16
 	VORR V5.B16, V2.B16, V2.B16
-	WORD $0x4ee4f463 // fmin v3.2d, v3.2d, v4.2d
+	FMIN_D2(4, 3, 3)
 	FMOVQ F5, (R8)
 	ADD R2, R8
 	ADD $16, R7
@@ -188,11 +180,11 @@ columns:
 	BGT rows
 	MOVD least+48(FP), R0
 	VEXT $8, V3.B16, V3.B16, V0.B16
-	WORD $0x4ee0f460 // fmin v0.2d, v3.2d, v0.2d
+	FMIN_D2(0, 3, 0)
 	FMOVD F0, (R0)
 	MOVD $0, R0
-	WORD $0x4ee23420 // cmgt v0.2d, v1.2d, v2.2d
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	CMGT_D2(2, 1, 0)
+	UMAXP_S4(0, 0, 0)
 	FMOVD F0, R1
 	CBZ R1, inside
 	MOVD $1, R0

@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x7fffffffffffffff
@@ -29,6 +30,708 @@ DATA consts<>+160(SB)/8, $0x0000000100000001
 DATA consts<>+168(SB)/8, $0x0000000100000001
 GLOBL consts<>(SB), RODATA|NOPTR, $176
 
+#define BIN_EDGES_BODY(FCMG) \
+	MOVD $consts<>(SB), R0 \
+	MOVD dst+0(FP), R1 \
+	MOVD p+8(FP), R2 \
+	MOVD n+16(FP), R3 \
+	MOVD edges+24(FP), R4 \
+	MOVD inner+32(FP), R5 \
+rows: \
+	FMOVQ (R2), F0 \
+	VMOVI $0, V1.B16 \
+	FMOVQ 16(R2), F2 \
+	VMOVI $0, V3.B16 \
+	FMOVQ 32(R2), F4 \
+	VMOVI $0, V5.B16 \
+	FMOVQ 48(R2), F6 \
+	VMOVI $0, V7.B16 \
+	MOVD R4, R6 \
+	MOVD R5, R7 \
+edges: \
+	FMOVD (R6), F8 \
+	VDUP V8.D[0], V8.D2 \
+	FCMG(8, 0, 9) \
+	VSUB V9.D2, V1.D2, V1.D2 \
+	FCMG(8, 2, 9) \
+	VSUB V9.D2, V3.D2, V3.D2 \
+	FCMG(8, 4, 9) \
+	VSUB V9.D2, V5.D2, V5.D2 \
+	FCMG(8, 6, 8) \
+	VSUB V8.D2, V7.D2, V7.D2 \
+	ADD $8, R6 \
+	SUB $1, R7 \
+	CMP $0, R7 \
+	BGT edges \
+	FMOVQ 144(R0), F8 \
+	FCMEQ_D2(0, 0, 9) \
+	FCMEQ_D2(0, 0, 0) \
+	VAND V0.B16, V9.B16, V0.B16 \
+	MVN_B16(0, 0) \
+	VBIT V0.B16, V8.B16, V1.B16 \
+	VUZP1 V1.S4, V1.S4, V0.S4 \
+	FMOVD F0, (R1) \
+	FCMEQ_D2(2, 2, 0) \
+	FCMEQ_D2(2, 2, 1) \
+	VAND V1.B16, V0.B16, V0.B16 \
+	MVN_B16(0, 0) \
+	VBIT V0.B16, V8.B16, V3.B16 \
+	VUZP1 V3.S4, V3.S4, V0.S4 \
+	FMOVD F0, 8(R1) \
+	FCMEQ_D2(4, 4, 0) \
+	FCMEQ_D2(4, 4, 1) \
+	VAND V1.B16, V0.B16, V0.B16 \
+	MVN_B16(0, 0) \
+	VBIT V0.B16, V8.B16, V5.B16 \
+	VUZP1 V5.S4, V5.S4, V0.S4 \
+	FMOVD F0, 16(R1) \
+	FCMEQ_D2(6, 6, 0) \
+	FCMEQ_D2(6, 6, 1) \
+	VAND V1.B16, V0.B16, V0.B16 \
+	MVN_B16(0, 0) \
+	VBIT V0.B16, V8.B16, V7.B16 \
+	VUZP1 V7.S4, V7.S4, V0.S4 \
+	FMOVD F0, 24(R1) \
+	ADD $32, R1 \
+	ADD $64, R2 \
+	SUB $8, R3 \
+	CMP $0, R3 \
+	BGT rows \
+	RET
+
+#define BIN_EQUAL_BODY(FCMG) \
+	MOVD $consts<>(SB), R0 \
+	MOVD dst+0(FP), R1 \
+	MOVD p+8(FP), R2 \
+	MOVD n+16(FP), R3 \
+	MOVD scale+24(FP), R4 \
+	FMOVD (R4), F0 \
+	VDUP V0.D[0], V0.D2 \
+	FMOVD 8(R4), F1 \
+	VDUP V1.D[0], V1.D2 \
+	FMOVD 16(R4), F2 \
+	VDUP V2.D[0], V2.D2 \
+	FMOVQ 128(R0), F3 \
+	FMOVQ 112(R0), F4 \
+	FMOVQ 144(R0), F5 \
+rows: \
+	FMOVQ (R2), F6 \
+	FMUL_D2(0, 6, 7) \
+	FMAX_D2(7, 4, 7) \
+	FMIN_D2(7, 1, 7) \
+	FADD_D2(3, 7, 7) \
+	FSUB_D2(3, 7, 8) \
+	FMUL_D2(2, 8, 8) \
+	FCMG(8, 6, 8) \
+	VSUB V8.D2, V7.D2, V7.D2 \
+	FCMEQ_D2(6, 6, 8) \
+	FCMEQ_D2(6, 6, 6) \
+	VAND V6.B16, V8.B16, V6.B16 \
+	MVN_B16(6, 6) \
+	VBIT V6.B16, V5.B16, V7.B16 \
+	VUZP1 V7.S4, V7.S4, V6.S4 \
+	FMOVD F6, (R1) \
+	COLUMNS_rows_9(16, 8, 32, 16, FCMG) \
+	COLUMNS_rows_9(48, 24, 64, 32, FCMG) \
+	COLUMNS_rows_9(80, 40, 96, 48, FCMG) \
+	COLUMNS_rows_9(112, 56, 128, 64, FCMG) \
+	COLUMNS_rows_9(144, 72, 160, 80, FCMG) \
+	COLUMNS_rows_9(176, 88, 192, 96, FCMG) \
+	COLUMNS_rows_9(208, 104, 224, 112, FCMG) \
+	FMOVQ 240(R2), F6 \
+	FMUL_D2(0, 6, 7) \
+	FMAX_D2(7, 4, 7) \
+	FMIN_D2(7, 1, 7) \
+	FADD_D2(3, 7, 7) \
+	FSUB_D2(3, 7, 8) \
+	FMUL_D2(2, 8, 8) \
+	FCMG(8, 6, 8) \
+	VSUB V8.D2, V7.D2, V7.D2 \
+	FCMEQ_D2(6, 6, 8) \
+	FCMEQ_D2(6, 6, 6) \
+	VAND V6.B16, V8.B16, V6.B16 \
+	MVN_B16(6, 6) \
+	VBIT V6.B16, V5.B16, V7.B16 \
+	VUZP1 V7.S4, V7.S4, V6.S4 \
+	FMOVD F6, 120(R1) \
+	ADD $128, R1 \
+	ADD $256, R2 \
+	SUB $32, R3 \
+	CMP $0, R3 \
+	BGT rows \
+	RET
+
+#define COLUMNS_rows(N, N2, N3, N4) \
+	MOVD 8(R1), R0 \
+	FMOVQ 32(R0), F13 \
+	VZIP2 V11.D2, V14.D2, V11.D2 \
+	VADD V11.D2, V13.D2, V11.D2 \
+	FMOVQ F11, 32(R0) \
+	FMOVQ 48(R0), F11 \
+	VZIP2 V10.D2, V12.D2, V10.D2 \
+	VADD V10.D2, V11.D2, V10.D2 \
+	FMOVQ F10, 48(R0) \
+	FMOVQ N(R5), F10 \
+	FMUL_D2(10, 10, 11) \
+	FSUB_D2(11, 10, 12) \
+	VMOVI $0, V13.B16 \
+	FCMGE_D2(13, 12, 12) \
+	VBSL V4.B16, V9.B16, V12.B16 \
+	MOVHU N2(R6), R0 \
+	FMOVD R0, F9 \
+	VMOVI $0, V13.B16 \
+	UXTL_H8(9, 9) \
+	UXTL_S4(9, 9) \
+	UXTL_D2(9, 9) \
+	VSUB V9.D2, V13.D2, V9.D2 \
+	FADD_D2(2, 10, 10) \
+	VSHL $8, V12.D2, V12.D2 \
+	VADD V1.D2, V12.D2, V12.D2 \
+	VMOV V9.B16, V13.B16 \
+	VBSL V5.B16, V6.B16, V13.B16 \
+	FADD_D2(2, 11, 11) \
+	VAND V9.B16, V10.B16, V9.B16 \
+	FMOVQ F12, (R1) \
+	MOVD (R1), R0 \
+	FMOVQ 64(R0), F12 \
+	VZIP1 V10.D2, V13.D2, V14.D2 \
+	VADD V14.D2, V12.D2, V12.D2 \
+	FMOVQ F12, 64(R0) \
+	FMOVQ 80(R0), F12 \
+	VZIP1 V9.D2, V11.D2, V14.D2 \
+	VADD V14.D2, V12.D2, V12.D2 \
+	FMOVQ F12, 80(R0) \
+	MOVD 8(R1), R0 \
+	FMOVQ 96(R0), F12 \
+	VZIP2 V10.D2, V13.D2, V10.D2 \
+	VADD V10.D2, V12.D2, V10.D2 \
+	FMOVQ F10, 96(R0) \
+	FMOVQ 112(R0), F10 \
+	VZIP2 V9.D2, V11.D2, V9.D2 \
+	VADD V9.D2, V10.D2, V9.D2 \
+	FMOVQ F9, 112(R0) \
+	FMOVQ N3(R4), F9 \
+	CMGT_S4(0, 9, 10) \
+	UMAXP_S4(10, 10, 10) \
+	FMOVD F10, R0 \
+	CBNZ R0, beyond \
+	CMGT_S4(9, 8, 10) \
+	VSUB V10.S4, V7.S4, V7.S4 \
+	SMAX_S4(3, 9, 9) \
+	SXTL_D2(9, 10) \
+	SXTL2_D2(9, 9) \
+	FMOVQ N4(R5), F11 \
+	FMUL_D2(11, 11, 12) \
+	FSUB_D2(12, 11, 13) \
+	VMOVI $0, V14.B16 \
+	FCMGE_D2(14, 13, 13) \
+	VBSL V4.B16, V10.B16, V13.B16
+
+#define COLUMNS_rows_2(N, N2, N3, N4) \
+	MOVD 8(R1), R0 \
+	FMOVQ 160(R0), F13 \
+	VZIP2 V11.D2, V14.D2, V11.D2 \
+	VADD V11.D2, V13.D2, V11.D2 \
+	FMOVQ F11, 160(R0) \
+	FMOVQ 176(R0), F11 \
+	VZIP2 V10.D2, V12.D2, V10.D2 \
+	VADD V10.D2, V11.D2, V10.D2 \
+	FMOVQ F10, 176(R0) \
+	FMOVQ N(R5), F10 \
+	FMUL_D2(10, 10, 11) \
+	FSUB_D2(11, 10, 12) \
+	VMOVI $0, V13.B16 \
+	FCMGE_D2(13, 12, 12) \
+	VBSL V4.B16, V9.B16, V12.B16 \
+	MOVHU N2(R6), R0 \
+	FMOVD R0, F9 \
+	VMOVI $0, V13.B16 \
+	UXTL_H8(9, 9) \
+	UXTL_S4(9, 9) \
+	UXTL_D2(9, 9) \
+	VSUB V9.D2, V13.D2, V9.D2 \
+	FADD_D2(2, 10, 10) \
+	VSHL $8, V12.D2, V12.D2 \
+	VADD V1.D2, V12.D2, V12.D2 \
+	VMOV V9.B16, V13.B16 \
+	VBSL V5.B16, V6.B16, V13.B16 \
+	FADD_D2(2, 11, 11) \
+	VAND V9.B16, V10.B16, V9.B16 \
+	FMOVQ F12, (R1) \
+	MOVD (R1), R0 \
+	FMOVQ 192(R0), F12 \
+	VZIP1 V10.D2, V13.D2, V14.D2 \
+	VADD V14.D2, V12.D2, V12.D2 \
+	FMOVQ F12, 192(R0) \
+	FMOVQ 208(R0), F12 \
+	VZIP1 V9.D2, V11.D2, V14.D2 \
+	VADD V14.D2, V12.D2, V12.D2 \
+	FMOVQ F12, 208(R0) \
+	MOVD 8(R1), R0 \
+	FMOVQ 224(R0), F12 \
+	VZIP2 V10.D2, V13.D2, V10.D2 \
+	VADD V10.D2, V12.D2, V10.D2 \
+	FMOVQ F10, 224(R0) \
+	FMOVQ 240(R0), F10 \
+	VZIP2 V9.D2, V11.D2, V9.D2 \
+	VADD V9.D2, V10.D2, V9.D2 \
+	FMOVQ F9, 240(R0) \
+	FMOVQ N3(R4), F9 \
+	CMGT_S4(0, 9, 10) \
+	UMAXP_S4(10, 10, 10) \
+	FMOVD F10, R0 \
+	CBNZ R0, beyond \
+	CMGT_S4(9, 8, 10) \
+	VSUB V10.S4, V7.S4, V7.S4 \
+	SMAX_S4(3, 9, 9) \
+	SXTL_D2(9, 10) \
+	SXTL2_D2(9, 9) \
+	FMOVQ N4(R5), F11 \
+	FMUL_D2(11, 11, 12) \
+	FSUB_D2(12, 11, 13) \
+	VMOVI $0, V14.B16 \
+	FCMGE_D2(14, 13, 13) \
+	VBSL V4.B16, V10.B16, V13.B16
+
+#define COLUMNS_rows_3(N, N2, N3, N4) \
+	FMOVQ N(R2), F6 \
+	FMUL_D2(6, 6, 7) \
+	FSUB_D2(7, 6, 8) \
+	VMOVI $0, V9.B16 \
+	FCMGE_D2(9, 8, 8) \
+	MOVHU N2(R3), R0 \
+	FMOVD R0, F9 \
+	VMOVI $0, V10.B16 \
+	UXTL_H8(9, 9) \
+	UXTL_S4(9, 9) \
+	UXTL_D2(9, 9) \
+	VSUB V9.D2, V10.D2, V9.D2 \
+	VAND V8.B16, V9.B16, V9.B16 \
+	VSUB V8.D2, V1.D2, V1.D2 \
+	VSUB V9.D2, V2.D2, V2.D2 \
+	VAND V8.B16, V6.B16, V6.B16 \
+	FADD_D2(0, 6, 6) \
+	VADD V6.D2, V3.D2, V3.D2 \
+	VAND V8.B16, V7.B16, V7.B16 \
+	FADD_D2(0, 7, 7) \
+	VADD V7.D2, V4.D2, V4.D2 \
+	VAND V9.B16, V6.B16, V6.B16 \
+	VADD V6.D2, V5.D2, V5.D2 \
+	FMOVQ N3(R2), F6 \
+	FMUL_D2(6, 6, 7) \
+	FSUB_D2(7, 6, 8) \
+	VMOVI $0, V9.B16 \
+	FCMGE_D2(9, 8, 8) \
+	MOVHU N4(R3), R0 \
+	FMOVD R0, F9 \
+	VMOVI $0, V10.B16 \
+	UXTL_H8(9, 9) \
+	UXTL_S4(9, 9) \
+	UXTL_D2(9, 9) \
+	VSUB V9.D2, V10.D2, V9.D2 \
+	VAND V8.B16, V9.B16, V9.B16 \
+	VSUB V8.D2, V1.D2, V1.D2 \
+	VSUB V9.D2, V2.D2, V2.D2 \
+	VAND V8.B16, V6.B16, V6.B16 \
+	FADD_D2(0, 6, 6) \
+	VADD V6.D2, V3.D2, V3.D2 \
+	VAND V8.B16, V7.B16, V7.B16 \
+	FADD_D2(0, 7, 7) \
+	VADD V7.D2, V4.D2, V4.D2 \
+	VAND V9.B16, V6.B16, V6.B16 \
+	VADD V6.D2, V5.D2, V5.D2
+
+#define COLUMNS_rows_4(N, N2, N3, N4) \
+	FMOVQ N(R2), F8 \
+	VAND V5.B16, V7.B16, V9.B16 \
+	FCMGE_D2(9, 0, 9) \
+	VSUB V9.D2, V6.D2, V6.D2 \
+	VAND V9.B16, V7.B16, V7.B16 \
+	VAND V5.B16, V8.B16, V9.B16 \
+	FCMGE_D2(9, 0, 9) \
+	VSUB V9.D2, V6.D2, V6.D2 \
+	VAND V9.B16, V8.B16, V8.B16 \
+	FADD_D2(1, 7, 9) \
+	FADD_D2(1, 8, 10) \
+	VADD V9.D2, V2.D2, V2.D2 \
+	VADD V10.D2, V2.D2, V2.D2 \
+	FSUB_D2(1, 9, 9) \
+	FSUB_D2(1, 10, 10) \
+	FSUB_D2(9, 7, 7) \
+	FSUB_D2(10, 8, 8) \
+	FADD_D2(3, 7, 7) \
+	FADD_D2(3, 8, 8) \
+	VADD V7.D2, V4.D2, V4.D2 \
+	VADD V8.D2, V4.D2, V4.D2 \
+	FMOVQ N2(R2), F7 \
+	FMOVQ N3(R2), F8 \
+	VAND V5.B16, V7.B16, V9.B16 \
+	FCMGE_D2(9, 0, 9) \
+	VSUB V9.D2, V6.D2, V6.D2 \
+	VAND V9.B16, V7.B16, V7.B16 \
+	VAND V5.B16, V8.B16, V9.B16 \
+	FCMGE_D2(9, 0, 9) \
+	VSUB V9.D2, V6.D2, V6.D2 \
+	VAND V9.B16, V8.B16, V8.B16 \
+	FADD_D2(1, 7, 9) \
+	FADD_D2(1, 8, 10) \
+	VADD V9.D2, V2.D2, V2.D2 \
+	VADD V10.D2, V2.D2, V2.D2 \
+	FSUB_D2(1, 9, 9) \
+	FSUB_D2(1, 10, 10) \
+	FSUB_D2(9, 7, 7) \
+	FSUB_D2(10, 8, 8) \
+	FADD_D2(3, 7, 7) \
+	FADD_D2(3, 8, 8) \
+	VADD V7.D2, V4.D2, V4.D2 \
+	VADD V8.D2, V4.D2, V4.D2 \
+	FMOVQ N4(R2), F7
+
+#define COLUMNS_rows_5(N, N2, N3, N4) \
+	FMOVQ N(R5), F1 \
+	FMOVQ N(R4), F2 \
+	FMOVQ N(R3), F3 \
+	FMUL_D2(3, 3, 3) \
+	FADD_D2(1, 3, 3) \
+	FMOVQ N(R2), F4 \
+	FMUL_D2(4, 4, 4) \
+	FADD_D2(1, 4, 1) \
+	FMUL_D2(2, 2, 4) \
+	FSUB_D2(4, 1, 1) \
+	FSUB_D2(2, 0, 2) \
+	FMUL_D2(2, 2, 2) \
+	FADD_D2(1, 2, 1) \
+	MOVHU N2(R6), R0 \
+	FMOVD R0, F2 \
+	VMOVI $0, V4.B16 \
+	UXTL_H8(2, 2) \
+	UXTL_S4(2, 2) \
+	UXTL_D2(2, 2) \
+	VSUB V2.D2, V4.D2, V2.D2 \
+	VBSL V1.B16, V3.B16, V2.B16 \
+	FMOVQ F2, N(R1) \
+	FMOVQ N3(R5), F1 \
+	FMOVQ N3(R4), F2 \
+	FMOVQ N3(R3), F3 \
+	FMUL_D2(3, 3, 3) \
+	FADD_D2(1, 3, 3) \
+	FMOVQ N3(R2), F4 \
+	FMUL_D2(4, 4, 4) \
+	FADD_D2(1, 4, 1) \
+	FMUL_D2(2, 2, 4) \
+	FSUB_D2(4, 1, 1) \
+	FSUB_D2(2, 0, 2) \
+	FMUL_D2(2, 2, 2) \
+	FADD_D2(1, 2, 1) \
+	MOVHU N4(R6), R0 \
+	FMOVD R0, F2 \
+	VMOVI $0, V4.B16 \
+	UXTL_H8(2, 2) \
+	UXTL_S4(2, 2) \
+	UXTL_D2(2, 2) \
+	VSUB V2.D2, V4.D2, V2.D2 \
+	VBSL V1.B16, V3.B16, V2.B16 \
+	FMOVQ F2, N3(R1)
+
+#define COLUMNS_rows_6(N, N2, N3, N4) \
+	FMOVQ N(R2), F8 \
+	VAND V5.B16, V7.B16, V9.B16 \
+	FCMGE_D2(9, 0, 9) \
+	VSUB V9.D2, V6.D2, V6.D2 \
+	VAND V9.B16, V7.B16, V7.B16 \
+	VAND V5.B16, V8.B16, V9.B16 \
+	FCMGE_D2(9, 0, 9) \
+	VSUB V9.D2, V6.D2, V6.D2 \
+	VAND V9.B16, V8.B16, V8.B16 \
+	FADD_D2(1, 7, 9) \
+	FADD_D2(1, 8, 10) \
+	VADD V9.D2, V2.D2, V2.D2 \
+	VADD V10.D2, V2.D2, V2.D2 \
+	FMUL_D2(7, 7, 7) \
+	FMUL_D2(8, 8, 8) \
+	FADD_D2(3, 7, 7) \
+	FADD_D2(3, 8, 8) \
+	VADD V7.D2, V4.D2, V4.D2 \
+	VADD V8.D2, V4.D2, V4.D2 \
+	FMOVQ N2(R2), F7 \
+	FMOVQ N3(R2), F8 \
+	VAND V5.B16, V7.B16, V9.B16 \
+	FCMGE_D2(9, 0, 9) \
+	VSUB V9.D2, V6.D2, V6.D2 \
+	VAND V9.B16, V7.B16, V7.B16 \
+	VAND V5.B16, V8.B16, V9.B16 \
+	FCMGE_D2(9, 0, 9) \
+	VSUB V9.D2, V6.D2, V6.D2 \
+	VAND V9.B16, V8.B16, V8.B16 \
+	FADD_D2(1, 7, 9) \
+	FADD_D2(1, 8, 10) \
+	VADD V9.D2, V2.D2, V2.D2 \
+	VADD V10.D2, V2.D2, V2.D2 \
+	FMUL_D2(7, 7, 7) \
+	FMUL_D2(8, 8, 8) \
+	FADD_D2(3, 7, 7) \
+	FADD_D2(3, 8, 8) \
+	VADD V7.D2, V4.D2, V4.D2 \
+	VADD V8.D2, V4.D2, V4.D2 \
+	FMOVQ N4(R2), F7
+
+#define COLUMNS_rows_7(N, N2, N3) \
+	FMOVQ N(R2), F11 \
+	FMOVQ N2(R2), F12 \
+	VAND V9.B16, V11.B16, V13.B16 \
+	FCMGE_D2(13, 0, 13) \
+	VSUB V13.D2, V10.D2, V10.D2 \
+	VAND V13.B16, V11.B16, V11.B16 \
+	VAND V9.B16, V12.B16, V13.B16 \
+	FCMGE_D2(13, 0, 13) \
+	VSUB V13.D2, V10.D2, V10.D2 \
+	VAND V13.B16, V12.B16, V12.B16 \
+	FADD_D2(1, 11, 13) \
+	FADD_D2(1, 12, 14) \
+	VADD V13.D2, V2.D2, V2.D2 \
+	VADD V14.D2, V2.D2, V2.D2 \
+	FSUB_D2(1, 13, 13) \
+	FSUB_D2(1, 14, 14) \
+	FSUB_D2(13, 11, 13) \
+	FSUB_D2(14, 12, 14) \
+	FADD_D2(3, 13, 13) \
+	FADD_D2(3, 14, 14) \
+	VADD V13.D2, V4.D2, V4.D2 \
+	VADD V14.D2, V4.D2, V4.D2 \
+	FMUL_D2(11, 11, 11) \
+	FMUL_D2(12, 12, 12) \
+	FADD_D2(5, 11, 13) \
+	FADD_D2(5, 12, 14) \
+	VADD V13.D2, V6.D2, V6.D2 \
+	VADD V14.D2, V6.D2, V6.D2 \
+	FSUB_D2(5, 13, 13) \
+	FSUB_D2(5, 14, 14) \
+	FSUB_D2(13, 11, 11) \
+	FSUB_D2(14, 12, 12) \
+	FADD_D2(7, 11, 11) \
+	FADD_D2(7, 12, 12) \
+	VADD V11.D2, V8.D2, V8.D2 \
+	VADD V12.D2, V8.D2, V8.D2 \
+	FMOVQ N3(R2), F11
+
+#define COLUMNS_rows_8(N) \
+	FMOVQ N(R2), F12 \
+	VAND V9.B16, V11.B16, V13.B16 \
+	FCMGE_D2(13, 0, 13) \
+	VSUB V13.D2, V10.D2, V10.D2 \
+	VAND V13.B16, V11.B16, V11.B16 \
+	VAND V9.B16, V12.B16, V13.B16 \
+	FCMGE_D2(13, 0, 13) \
+	VSUB V13.D2, V10.D2, V10.D2 \
+	VAND V13.B16, V12.B16, V12.B16 \
+	FADD_D2(1, 11, 13) \
+	FADD_D2(1, 12, 14) \
+	VADD V13.D2, V2.D2, V2.D2 \
+	VADD V14.D2, V2.D2, V2.D2 \
+	FSUB_D2(1, 13, 13) \
+	FSUB_D2(1, 14, 14) \
+	FSUB_D2(13, 11, 13) \
+	FSUB_D2(14, 12, 14) \
+	FADD_D2(3, 13, 13) \
+	FADD_D2(3, 14, 14) \
+	VADD V13.D2, V4.D2, V4.D2 \
+	VADD V14.D2, V4.D2, V4.D2 \
+	FMUL_D2(11, 11, 11) \
+	FMUL_D2(12, 12, 12) \
+	FADD_D2(5, 11, 13) \
+	FADD_D2(5, 12, 14) \
+	VADD V13.D2, V6.D2, V6.D2 \
+	VADD V14.D2, V6.D2, V6.D2 \
+	FSUB_D2(5, 13, 13) \
+	FSUB_D2(5, 14, 14) \
+	FSUB_D2(13, 11, 11) \
+	FSUB_D2(14, 12, 12) \
+	FADD_D2(7, 11, 11) \
+	FADD_D2(7, 12, 12) \
+	VADD V11.D2, V8.D2, V8.D2 \
+	VADD V12.D2, V8.D2, V8.D2
+
+#define COLUMNS_rows_9(N, N2, N3, N4, FCMG) \
+	FMOVQ N(R2), F6 \
+	FMUL_D2(0, 6, 7) \
+	FMAX_D2(7, 4, 7) \
+	FMIN_D2(7, 1, 7) \
+	FADD_D2(3, 7, 7) \
+	FSUB_D2(3, 7, 8) \
+	FMUL_D2(2, 8, 8) \
+	FCMG(8, 6, 8) \
+	VSUB V8.D2, V7.D2, V7.D2 \
+	FCMEQ_D2(6, 6, 8) \
+	FCMEQ_D2(6, 6, 6) \
+	VAND V6.B16, V8.B16, V6.B16 \
+	MVN_B16(6, 6) \
+	VBIT V6.B16, V5.B16, V7.B16 \
+	VUZP1 V7.S4, V7.S4, V6.S4 \
+	FMOVD F6, N2(R1) \
+	FMOVQ N3(R2), F6 \
+	FMUL_D2(0, 6, 7) \
+	FMAX_D2(7, 4, 7) \
+	FMIN_D2(7, 1, 7) \
+	FADD_D2(3, 7, 7) \
+	FSUB_D2(3, 7, 8) \
+	FMUL_D2(2, 8, 8) \
+	FCMG(8, 6, 8) \
+	VSUB V8.D2, V7.D2, V7.D2 \
+	FCMEQ_D2(6, 6, 8) \
+	FCMEQ_D2(6, 6, 6) \
+	VAND V6.B16, V8.B16, V6.B16 \
+	MVN_B16(6, 6) \
+	VBIT V6.B16, V5.B16, V7.B16 \
+	VUZP1 V7.S4, V7.S4, V6.S4 \
+	FMOVD F6, N4(R1)
+
+#define COLUMNS_rows_10(N, N2, N3, N4) \
+	FMOVQ N(R2), F6 \
+	VAND V3.B16, V5.B16, V7.B16 \
+	FCMGE_D2(7, 0, 7) \
+	VSUB V7.D2, V4.D2, V4.D2 \
+	VAND V7.B16, V5.B16, V5.B16 \
+	VAND V3.B16, V6.B16, V7.B16 \
+	FCMGE_D2(7, 0, 7) \
+	VSUB V7.D2, V4.D2, V4.D2 \
+	VAND V7.B16, V6.B16, V6.B16 \
+	FADD_D2(1, 5, 5) \
+	FADD_D2(1, 6, 6) \
+	VADD V5.D2, V2.D2, V2.D2 \
+	VADD V6.D2, V2.D2, V2.D2 \
+	FMOVQ N2(R2), F5 \
+	FMOVQ N3(R2), F6 \
+	VAND V3.B16, V5.B16, V7.B16 \
+	FCMGE_D2(7, 0, 7) \
+	VSUB V7.D2, V4.D2, V4.D2 \
+	VAND V7.B16, V5.B16, V5.B16 \
+	VAND V3.B16, V6.B16, V7.B16 \
+	FCMGE_D2(7, 0, 7) \
+	VSUB V7.D2, V4.D2, V4.D2 \
+	VAND V7.B16, V6.B16, V6.B16 \
+	FADD_D2(1, 5, 5) \
+	FADD_D2(1, 6, 6) \
+	VADD V5.D2, V2.D2, V2.D2 \
+	VADD V6.D2, V2.D2, V2.D2 \
+	FMOVQ N4(R2), F5
+
+#define COLUMNS_rows_11(N, N2, N3, N4) \
+	MOVHU N(R3), R5 \
+	FMOVD R5, F0 \
+	VMOVI $0, V1.B16 \
+	UXTL_H8(0, 0) \
+	UXTL_S4(0, 0) \
+	UXTL_D2(0, 0) \
+	VSUB V0.D2, V1.D2, V0.D2 \
+	FMOVQ N2(R2), F1 \
+	FMOVQ N2(R1), F2 \
+	VBSL V2.B16, V1.B16, V0.B16 \
+	FMUL_D2(0, 0, 0) \
+	FMOVQ F0, N2(R0) \
+	MOVHU N3(R3), R5 \
+	FMOVD R5, F0 \
+	VMOVI $0, V1.B16 \
+	UXTL_H8(0, 0) \
+	UXTL_S4(0, 0) \
+	UXTL_D2(0, 0) \
+	VSUB V0.D2, V1.D2, V0.D2 \
+	FMOVQ N4(R2), F1 \
+	FMOVQ N4(R1), F2 \
+	VBSL V2.B16, V1.B16, V0.B16 \
+	FMUL_D2(0, 0, 0) \
+	FMOVQ F0, N4(R0)
+
+#define COLUMNS_rows_12(N) \
+	MOVHU N(R6), R0 \
+	FMOVD R0, F10 \
+	VMOVI $0, V14.B16 \
+	UXTL_H8(10, 10) \
+	UXTL_S4(10, 10) \
+	UXTL_D2(10, 10) \
+	VSUB V10.D2, V14.D2, V10.D2 \
+	FADD_D2(2, 11, 11) \
+	VSHL $8, V13.D2, V13.D2 \
+	VADD V1.D2, V13.D2, V13.D2 \
+	VMOV V10.B16, V14.B16 \
+	VBSL V5.B16, V6.B16, V14.B16 \
+	FADD_D2(2, 12, 12) \
+	VAND V10.B16, V11.B16, V10.B16 \
+	FMOVQ F13, (R1) \
+	MOVD (R1), R0 \
+	FMOVQ 128(R0), F13 \
+	VZIP1 V11.D2, V14.D2, V15.D2 \
+	VADD V15.D2, V13.D2, V13.D2 \
+	FMOVQ F13, 128(R0) \
+	FMOVQ 144(R0), F13 \
+	VZIP1 V10.D2, V12.D2, V15.D2 \
+	VADD V15.D2, V13.D2, V13.D2 \
+	FMOVQ F13, 144(R0)
+
+#define COLUMNS_rows_13(N) \
+	MOVHU N(R6), R0 \
+	FMOVD R0, F10 \
+	VMOVI $0, V14.B16 \
+	UXTL_H8(10, 10) \
+	UXTL_S4(10, 10) \
+	UXTL_D2(10, 10) \
+	VSUB V10.D2, V14.D2, V10.D2 \
+	FADD_D2(2, 11, 11) \
+	VSHL $8, V13.D2, V13.D2 \
+	VADD V1.D2, V13.D2, V13.D2 \
+	VMOV V10.B16, V14.B16 \
+	VBSL V5.B16, V6.B16, V14.B16 \
+	FADD_D2(2, 12, 12) \
+	VAND V10.B16, V11.B16, V10.B16 \
+	FMOVQ F13, (R1) \
+	MOVD (R1), R0 \
+	FMOVQ (R0), F13 \
+	VZIP1 V11.D2, V14.D2, V15.D2 \
+	VADD V15.D2, V13.D2, V13.D2 \
+	FMOVQ F13, (R0) \
+	FMOVQ 16(R0), F13 \
+	VZIP1 V10.D2, V12.D2, V15.D2 \
+	VADD V15.D2, V13.D2, V13.D2 \
+	FMOVQ F13, 16(R0)
+
+#define COLUMNS_rows_14(N, N2, N3, N4) \
+	FMOVQ N(R2), F11 \
+	FMOVQ N2(R2), F12 \
+	FMOVQ N3(R2), F13 \
+	SQXTN_H4(10, 10) \
+	SQXTN2_H8(11, 10) \
+	SQXTN_B8(10, 10) \
+	SQXTN_H4(12, 11) \
+	SQXTN2_H8(13, 11) \
+	SQXTN2_B16(11, 10) \
+	VCMEQ V1.B16, V10.B16, V11.B16 \
+	VSUB V11.B16, V0.B16, V0.B16 \
+	VCMEQ V3.B16, V10.B16, V11.B16 \
+	VSUB V11.B16, V2.B16, V2.B16 \
+	VCMEQ V5.B16, V10.B16, V11.B16 \
+	VSUB V11.B16, V4.B16, V4.B16 \
+	VCMEQ V7.B16, V10.B16, V11.B16 \
+	VSUB V11.B16, V6.B16, V6.B16 \
+	VCMEQ V9.B16, V10.B16, V10.B16 \
+	VSUB V10.B16, V8.B16, V8.B16 \
+	FMOVQ N4(R2), F10
+
+#define COLUMNS_rows_15(N, N2, N3, N4) \
+	FMOVQ N(R2), F0 \
+	FMOVQ N(R3), F1 \
+	VCMEQ V1.S4, V0.S4, V0.S4 \
+	FMOVQ N2(R2), F1 \
+	FMOVQ N2(R3), F2 \
+	VCMEQ V2.S4, V1.S4, V1.S4 \
+	FMOVQ N3(R2), F2 \
+	FMOVQ N3(R3), F3 \
+	VCMEQ V3.S4, V2.S4, V2.S4 \
+	FMOVQ N4(R2), F3 \
+	FMOVQ N4(R3), F4 \
+	VCMEQ V4.S4, V3.S4, V3.S4 \
+	VUZP1 V1.H8, V0.H8, V0.H8 \
+	VUZP1 V3.H8, V2.H8, V1.H8 \
+	VUZP1 V1.B16, V0.B16, V0.B16
+
 // func FixedSums(to *uint64, v *float64, n int, first *float64)
 TEXT ·FixedSums(SB), NOSPLIT, $0-32
 	MOVD $consts<>(SB), R0
@@ -46,115 +749,34 @@ TEXT ·FixedSums(SB), NOSPLIT, $0-32
 
 rows:
 	FMOVQ (R2), F5
-	FMOVQ 16(R2), F6
-	VAND V3.B16, V5.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V5.B16, V5.B16
-	VAND V3.B16, V6.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
-	WORD $0x4e61d4c6 // fadd v6.2d, v6.2d, v1.2d
-	VADD V5.D2, V2.D2, V2.D2
-	VADD V6.D2, V2.D2, V2.D2
-	FMOVQ 32(R2), F5
-	FMOVQ 48(R2), F6
-	VAND V3.B16, V5.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V5.B16, V5.B16
-	VAND V3.B16, V6.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
-	WORD $0x4e61d4c6 // fadd v6.2d, v6.2d, v1.2d
-	VADD V5.D2, V2.D2, V2.D2
-	VADD V6.D2, V2.D2, V2.D2
-	FMOVQ 64(R2), F5
-	FMOVQ 80(R2), F6
-	VAND V3.B16, V5.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V5.B16, V5.B16
-	VAND V3.B16, V6.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
-	WORD $0x4e61d4c6 // fadd v6.2d, v6.2d, v1.2d
-	VADD V5.D2, V2.D2, V2.D2
-	VADD V6.D2, V2.D2, V2.D2
-	FMOVQ 96(R2), F5
-	FMOVQ 112(R2), F6
-	VAND V3.B16, V5.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V5.B16, V5.B16
-	VAND V3.B16, V6.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
-	WORD $0x4e61d4c6 // fadd v6.2d, v6.2d, v1.2d
-	VADD V5.D2, V2.D2, V2.D2
-	VADD V6.D2, V2.D2, V2.D2
-	FMOVQ 128(R2), F5
-	FMOVQ 144(R2), F6
-	VAND V3.B16, V5.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V5.B16, V5.B16
-	VAND V3.B16, V6.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
-	WORD $0x4e61d4c6 // fadd v6.2d, v6.2d, v1.2d
-	VADD V5.D2, V2.D2, V2.D2
-	VADD V6.D2, V2.D2, V2.D2
-	FMOVQ 160(R2), F5
-	FMOVQ 176(R2), F6
-	VAND V3.B16, V5.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V5.B16, V5.B16
-	VAND V3.B16, V6.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
-	VSUB V7.D2, V4.D2, V4.D2
-	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
-	WORD $0x4e61d4c6 // fadd v6.2d, v6.2d, v1.2d
-	VADD V5.D2, V2.D2, V2.D2
-	VADD V6.D2, V2.D2, V2.D2
-	FMOVQ 192(R2), F5
+	COLUMNS_rows_10(16, 32, 48, 64)
+	COLUMNS_rows_10(80, 96, 112, 128)
+	COLUMNS_rows_10(144, 160, 176, 192)
 	FMOVQ 208(R2), F6
 	VAND V3.B16, V5.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
+	FCMGE_D2(7, 0, 7)
 	VSUB V7.D2, V4.D2, V4.D2
 	VAND V7.B16, V5.B16, V5.B16
 	VAND V3.B16, V6.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
+	FCMGE_D2(7, 0, 7)
 	VSUB V7.D2, V4.D2, V4.D2
 	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
-	WORD $0x4e61d4c6 // fadd v6.2d, v6.2d, v1.2d
+	FADD_D2(1, 5, 5)
+	FADD_D2(1, 6, 6)
 	VADD V5.D2, V2.D2, V2.D2
 	VADD V6.D2, V2.D2, V2.D2
 	FMOVQ 224(R2), F5
 	FMOVQ 240(R2), F6
 	VAND V3.B16, V5.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
+	FCMGE_D2(7, 0, 7)
 	VSUB V7.D2, V4.D2, V4.D2
 	VAND V7.B16, V5.B16, V5.B16
 	VAND V3.B16, V6.B16, V7.B16
-	WORD $0x6e67e407 // fcmge v7.2d, v0.2d, v7.2d
+	FCMGE_D2(7, 0, 7)
 	VSUB V7.D2, V4.D2, V4.D2
 	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
-	WORD $0x4e61d4c6 // fadd v6.2d, v6.2d, v1.2d
+	FADD_D2(1, 5, 5)
+	FADD_D2(1, 6, 6)
 	VADD V5.D2, V2.D2, V2.D2
 	VADD V6.D2, V2.D2, V2.D2
 	ADD $256, R2
@@ -189,179 +811,50 @@ TEXT ·FixedSumsFine(SB), NOSPLIT, $0-32
 
 rows:
 	FMOVQ (R2), F7
-	FMOVQ 16(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
-	WORD $0x4ee1d54a // fsub v10.2d, v10.2d, v1.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 32(R2), F7
-	FMOVQ 48(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
-	WORD $0x4ee1d54a // fsub v10.2d, v10.2d, v1.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 64(R2), F7
-	FMOVQ 80(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
-	WORD $0x4ee1d54a // fsub v10.2d, v10.2d, v1.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 96(R2), F7
-	FMOVQ 112(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
-	WORD $0x4ee1d54a // fsub v10.2d, v10.2d, v1.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 128(R2), F7
-	FMOVQ 144(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
-	WORD $0x4ee1d54a // fsub v10.2d, v10.2d, v1.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 160(R2), F7
-	FMOVQ 176(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
-	WORD $0x4ee1d54a // fsub v10.2d, v10.2d, v1.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 192(R2), F7
+	COLUMNS_rows_4(16, 32, 48, 64)
+	COLUMNS_rows_4(80, 96, 112, 128)
+	COLUMNS_rows_4(144, 160, 176, 192)
 	FMOVQ 208(R2), F8
 	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
+	FCMGE_D2(9, 0, 9)
 	VSUB V9.D2, V6.D2, V6.D2
 	VAND V9.B16, V7.B16, V7.B16
 	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
+	FCMGE_D2(9, 0, 9)
 	VSUB V9.D2, V6.D2, V6.D2
 	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
+	FADD_D2(1, 7, 9)
+	FADD_D2(1, 8, 10)
 	VADD V9.D2, V2.D2, V2.D2
 	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
-	WORD $0x4ee1d54a // fsub v10.2d, v10.2d, v1.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
+	FSUB_D2(1, 9, 9)
+	FSUB_D2(1, 10, 10)
+	FSUB_D2(9, 7, 7)
+	FSUB_D2(10, 8, 8)
+	FADD_D2(3, 7, 7)
+	FADD_D2(3, 8, 8)
 	VADD V7.D2, V4.D2, V4.D2
 	VADD V8.D2, V4.D2, V4.D2
 	FMOVQ 224(R2), F7
 	FMOVQ 240(R2), F8
 	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
+	FCMGE_D2(9, 0, 9)
 	VSUB V9.D2, V6.D2, V6.D2
 	VAND V9.B16, V7.B16, V7.B16
 	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
+	FCMGE_D2(9, 0, 9)
 	VSUB V9.D2, V6.D2, V6.D2
 	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
+	FADD_D2(1, 7, 9)
+	FADD_D2(1, 8, 10)
 	VADD V9.D2, V2.D2, V2.D2
 	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
-	WORD $0x4ee1d54a // fsub v10.2d, v10.2d, v1.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
+	FSUB_D2(1, 9, 9)
+	FSUB_D2(1, 10, 10)
+	FSUB_D2(9, 7, 7)
+	FSUB_D2(10, 8, 8)
+	FADD_D2(3, 7, 7)
+	FADD_D2(3, 8, 8)
 	VADD V7.D2, V4.D2, V4.D2
 	VADD V8.D2, V4.D2, V4.D2
 	ADD $256, R2
@@ -400,163 +893,46 @@ TEXT ·Moments(SB), NOSPLIT, $0-40
 
 rows:
 	FMOVQ (R2), F7
-	FMOVQ 16(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 32(R2), F7
-	FMOVQ 48(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 64(R2), F7
-	FMOVQ 80(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 96(R2), F7
-	FMOVQ 112(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 128(R2), F7
-	FMOVQ 144(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 160(R2), F7
-	FMOVQ 176(R2), F8
-	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V7.B16, V7.B16
-	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
-	VSUB V9.D2, V6.D2, V6.D2
-	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
-	VADD V9.D2, V2.D2, V2.D2
-	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 192(R2), F7
+	COLUMNS_rows_6(16, 32, 48, 64)
+	COLUMNS_rows_6(80, 96, 112, 128)
+	COLUMNS_rows_6(144, 160, 176, 192)
 	FMOVQ 208(R2), F8
 	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
+	FCMGE_D2(9, 0, 9)
 	VSUB V9.D2, V6.D2, V6.D2
 	VAND V9.B16, V7.B16, V7.B16
 	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
+	FCMGE_D2(9, 0, 9)
 	VSUB V9.D2, V6.D2, V6.D2
 	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
+	FADD_D2(1, 7, 9)
+	FADD_D2(1, 8, 10)
 	VADD V9.D2, V2.D2, V2.D2
 	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
+	FMUL_D2(7, 7, 7)
+	FMUL_D2(8, 8, 8)
+	FADD_D2(3, 7, 7)
+	FADD_D2(3, 8, 8)
 	VADD V7.D2, V4.D2, V4.D2
 	VADD V8.D2, V4.D2, V4.D2
 	FMOVQ 224(R2), F7
 	FMOVQ 240(R2), F8
 	VAND V5.B16, V7.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
+	FCMGE_D2(9, 0, 9)
 	VSUB V9.D2, V6.D2, V6.D2
 	VAND V9.B16, V7.B16, V7.B16
 	VAND V5.B16, V8.B16, V9.B16
-	WORD $0x6e69e409 // fcmge v9.2d, v0.2d, v9.2d
+	FCMGE_D2(9, 0, 9)
 	VSUB V9.D2, V6.D2, V6.D2
 	VAND V9.B16, V8.B16, V8.B16
-	WORD $0x4e61d4e9 // fadd v9.2d, v7.2d, v1.2d
-	WORD $0x4e61d50a // fadd v10.2d, v8.2d, v1.2d
+	FADD_D2(1, 7, 9)
+	FADD_D2(1, 8, 10)
 	VADD V9.D2, V2.D2, V2.D2
 	VADD V10.D2, V2.D2, V2.D2
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e63d508 // fadd v8.2d, v8.2d, v3.2d
+	FMUL_D2(7, 7, 7)
+	FMUL_D2(8, 8, 8)
+	FADD_D2(3, 7, 7)
+	FADD_D2(3, 8, 8)
 	VADD V7.D2, V4.D2, V4.D2
 	VADD V8.D2, V4.D2, V4.D2
 	ADD $256, R2
@@ -601,291 +977,47 @@ TEXT ·MomentsFine(SB), NOSPLIT, $0-40
 
 rows:
 	FMOVQ (R2), F11
-	FMOVQ 16(R2), F12
-	VAND V9.B16, V11.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V11.B16, V11.B16
-	VAND V9.B16, V12.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x4e61d56d // fadd v13.2d, v11.2d, v1.2d
-	WORD $0x4e61d58e // fadd v14.2d, v12.2d, v1.2d
-	VADD V13.D2, V2.D2, V2.D2
-	VADD V14.D2, V2.D2, V2.D2
-	WORD $0x4ee1d5ad // fsub v13.2d, v13.2d, v1.2d
-	WORD $0x4ee1d5ce // fsub v14.2d, v14.2d, v1.2d
-	WORD $0x4eedd56d // fsub v13.2d, v11.2d, v13.2d
-	WORD $0x4eeed58e // fsub v14.2d, v12.2d, v14.2d
-	WORD $0x4e63d5ad // fadd v13.2d, v13.2d, v3.2d
-	WORD $0x4e63d5ce // fadd v14.2d, v14.2d, v3.2d
-	VADD V13.D2, V4.D2, V4.D2
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6bdd6b // fmul v11.2d, v11.2d, v11.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e65d56d // fadd v13.2d, v11.2d, v5.2d
-	WORD $0x4e65d58e // fadd v14.2d, v12.2d, v5.2d
-	VADD V13.D2, V6.D2, V6.D2
-	VADD V14.D2, V6.D2, V6.D2
-	WORD $0x4ee5d5ad // fsub v13.2d, v13.2d, v5.2d
-	WORD $0x4ee5d5ce // fsub v14.2d, v14.2d, v5.2d
-	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4e67d56b // fadd v11.2d, v11.2d, v7.2d
-	WORD $0x4e67d58c // fadd v12.2d, v12.2d, v7.2d
-	VADD V11.D2, V8.D2, V8.D2
-	VADD V12.D2, V8.D2, V8.D2
-	FMOVQ 32(R2), F11
-	FMOVQ 48(R2), F12
-	VAND V9.B16, V11.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V11.B16, V11.B16
-	VAND V9.B16, V12.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x4e61d56d // fadd v13.2d, v11.2d, v1.2d
-	WORD $0x4e61d58e // fadd v14.2d, v12.2d, v1.2d
-	VADD V13.D2, V2.D2, V2.D2
-	VADD V14.D2, V2.D2, V2.D2
-	WORD $0x4ee1d5ad // fsub v13.2d, v13.2d, v1.2d
-	WORD $0x4ee1d5ce // fsub v14.2d, v14.2d, v1.2d
-	WORD $0x4eedd56d // fsub v13.2d, v11.2d, v13.2d
-	WORD $0x4eeed58e // fsub v14.2d, v12.2d, v14.2d
-	WORD $0x4e63d5ad // fadd v13.2d, v13.2d, v3.2d
-	WORD $0x4e63d5ce // fadd v14.2d, v14.2d, v3.2d
-	VADD V13.D2, V4.D2, V4.D2
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6bdd6b // fmul v11.2d, v11.2d, v11.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e65d56d // fadd v13.2d, v11.2d, v5.2d
-	WORD $0x4e65d58e // fadd v14.2d, v12.2d, v5.2d
-	VADD V13.D2, V6.D2, V6.D2
-	VADD V14.D2, V6.D2, V6.D2
-	WORD $0x4ee5d5ad // fsub v13.2d, v13.2d, v5.2d
-	WORD $0x4ee5d5ce // fsub v14.2d, v14.2d, v5.2d
-	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4e67d56b // fadd v11.2d, v11.2d, v7.2d
-	WORD $0x4e67d58c // fadd v12.2d, v12.2d, v7.2d
-	VADD V11.D2, V8.D2, V8.D2
-	VADD V12.D2, V8.D2, V8.D2
-	FMOVQ 64(R2), F11
-	FMOVQ 80(R2), F12
-	VAND V9.B16, V11.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V11.B16, V11.B16
-	VAND V9.B16, V12.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x4e61d56d // fadd v13.2d, v11.2d, v1.2d
-	WORD $0x4e61d58e // fadd v14.2d, v12.2d, v1.2d
-	VADD V13.D2, V2.D2, V2.D2
-	VADD V14.D2, V2.D2, V2.D2
-	WORD $0x4ee1d5ad // fsub v13.2d, v13.2d, v1.2d
-	WORD $0x4ee1d5ce // fsub v14.2d, v14.2d, v1.2d
-	WORD $0x4eedd56d // fsub v13.2d, v11.2d, v13.2d
-	WORD $0x4eeed58e // fsub v14.2d, v12.2d, v14.2d
-	WORD $0x4e63d5ad // fadd v13.2d, v13.2d, v3.2d
-	WORD $0x4e63d5ce // fadd v14.2d, v14.2d, v3.2d
-	VADD V13.D2, V4.D2, V4.D2
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6bdd6b // fmul v11.2d, v11.2d, v11.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e65d56d // fadd v13.2d, v11.2d, v5.2d
-	WORD $0x4e65d58e // fadd v14.2d, v12.2d, v5.2d
-	VADD V13.D2, V6.D2, V6.D2
-	VADD V14.D2, V6.D2, V6.D2
-	WORD $0x4ee5d5ad // fsub v13.2d, v13.2d, v5.2d
-	WORD $0x4ee5d5ce // fsub v14.2d, v14.2d, v5.2d
-	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4e67d56b // fadd v11.2d, v11.2d, v7.2d
-	WORD $0x4e67d58c // fadd v12.2d, v12.2d, v7.2d
-	VADD V11.D2, V8.D2, V8.D2
-	VADD V12.D2, V8.D2, V8.D2
-	FMOVQ 96(R2), F11
-	FMOVQ 112(R2), F12
-	VAND V9.B16, V11.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V11.B16, V11.B16
-	VAND V9.B16, V12.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x4e61d56d // fadd v13.2d, v11.2d, v1.2d
-	WORD $0x4e61d58e // fadd v14.2d, v12.2d, v1.2d
-	VADD V13.D2, V2.D2, V2.D2
-	VADD V14.D2, V2.D2, V2.D2
-	WORD $0x4ee1d5ad // fsub v13.2d, v13.2d, v1.2d
-	WORD $0x4ee1d5ce // fsub v14.2d, v14.2d, v1.2d
-	WORD $0x4eedd56d // fsub v13.2d, v11.2d, v13.2d
-	WORD $0x4eeed58e // fsub v14.2d, v12.2d, v14.2d
-	WORD $0x4e63d5ad // fadd v13.2d, v13.2d, v3.2d
-	WORD $0x4e63d5ce // fadd v14.2d, v14.2d, v3.2d
-	VADD V13.D2, V4.D2, V4.D2
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6bdd6b // fmul v11.2d, v11.2d, v11.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e65d56d // fadd v13.2d, v11.2d, v5.2d
-	WORD $0x4e65d58e // fadd v14.2d, v12.2d, v5.2d
-	VADD V13.D2, V6.D2, V6.D2
-	VADD V14.D2, V6.D2, V6.D2
-	WORD $0x4ee5d5ad // fsub v13.2d, v13.2d, v5.2d
-	WORD $0x4ee5d5ce // fsub v14.2d, v14.2d, v5.2d
-	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4e67d56b // fadd v11.2d, v11.2d, v7.2d
-	WORD $0x4e67d58c // fadd v12.2d, v12.2d, v7.2d
-	VADD V11.D2, V8.D2, V8.D2
-	VADD V12.D2, V8.D2, V8.D2
-	FMOVQ 128(R2), F11
-	FMOVQ 144(R2), F12
-	VAND V9.B16, V11.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V11.B16, V11.B16
-	VAND V9.B16, V12.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x4e61d56d // fadd v13.2d, v11.2d, v1.2d
-	WORD $0x4e61d58e // fadd v14.2d, v12.2d, v1.2d
-	VADD V13.D2, V2.D2, V2.D2
-	VADD V14.D2, V2.D2, V2.D2
-	WORD $0x4ee1d5ad // fsub v13.2d, v13.2d, v1.2d
-	WORD $0x4ee1d5ce // fsub v14.2d, v14.2d, v1.2d
-	WORD $0x4eedd56d // fsub v13.2d, v11.2d, v13.2d
-	WORD $0x4eeed58e // fsub v14.2d, v12.2d, v14.2d
-	WORD $0x4e63d5ad // fadd v13.2d, v13.2d, v3.2d
-	WORD $0x4e63d5ce // fadd v14.2d, v14.2d, v3.2d
-	VADD V13.D2, V4.D2, V4.D2
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6bdd6b // fmul v11.2d, v11.2d, v11.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e65d56d // fadd v13.2d, v11.2d, v5.2d
-	WORD $0x4e65d58e // fadd v14.2d, v12.2d, v5.2d
-	VADD V13.D2, V6.D2, V6.D2
-	VADD V14.D2, V6.D2, V6.D2
-	WORD $0x4ee5d5ad // fsub v13.2d, v13.2d, v5.2d
-	WORD $0x4ee5d5ce // fsub v14.2d, v14.2d, v5.2d
-	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4e67d56b // fadd v11.2d, v11.2d, v7.2d
-	WORD $0x4e67d58c // fadd v12.2d, v12.2d, v7.2d
-	VADD V11.D2, V8.D2, V8.D2
-	VADD V12.D2, V8.D2, V8.D2
-	FMOVQ 160(R2), F11
-	FMOVQ 176(R2), F12
-	VAND V9.B16, V11.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V11.B16, V11.B16
-	VAND V9.B16, V12.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x4e61d56d // fadd v13.2d, v11.2d, v1.2d
-	WORD $0x4e61d58e // fadd v14.2d, v12.2d, v1.2d
-	VADD V13.D2, V2.D2, V2.D2
-	VADD V14.D2, V2.D2, V2.D2
-	WORD $0x4ee1d5ad // fsub v13.2d, v13.2d, v1.2d
-	WORD $0x4ee1d5ce // fsub v14.2d, v14.2d, v1.2d
-	WORD $0x4eedd56d // fsub v13.2d, v11.2d, v13.2d
-	WORD $0x4eeed58e // fsub v14.2d, v12.2d, v14.2d
-	WORD $0x4e63d5ad // fadd v13.2d, v13.2d, v3.2d
-	WORD $0x4e63d5ce // fadd v14.2d, v14.2d, v3.2d
-	VADD V13.D2, V4.D2, V4.D2
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6bdd6b // fmul v11.2d, v11.2d, v11.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e65d56d // fadd v13.2d, v11.2d, v5.2d
-	WORD $0x4e65d58e // fadd v14.2d, v12.2d, v5.2d
-	VADD V13.D2, V6.D2, V6.D2
-	VADD V14.D2, V6.D2, V6.D2
-	WORD $0x4ee5d5ad // fsub v13.2d, v13.2d, v5.2d
-	WORD $0x4ee5d5ce // fsub v14.2d, v14.2d, v5.2d
-	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4e67d56b // fadd v11.2d, v11.2d, v7.2d
-	WORD $0x4e67d58c // fadd v12.2d, v12.2d, v7.2d
-	VADD V11.D2, V8.D2, V8.D2
-	VADD V12.D2, V8.D2, V8.D2
-	FMOVQ 192(R2), F11
-	FMOVQ 208(R2), F12
-	VAND V9.B16, V11.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V11.B16, V11.B16
-	VAND V9.B16, V12.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
-	VSUB V13.D2, V10.D2, V10.D2
-	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x4e61d56d // fadd v13.2d, v11.2d, v1.2d
-	WORD $0x4e61d58e // fadd v14.2d, v12.2d, v1.2d
-	VADD V13.D2, V2.D2, V2.D2
-	VADD V14.D2, V2.D2, V2.D2
-	WORD $0x4ee1d5ad // fsub v13.2d, v13.2d, v1.2d
-	WORD $0x4ee1d5ce // fsub v14.2d, v14.2d, v1.2d
-	WORD $0x4eedd56d // fsub v13.2d, v11.2d, v13.2d
-	WORD $0x4eeed58e // fsub v14.2d, v12.2d, v14.2d
-	WORD $0x4e63d5ad // fadd v13.2d, v13.2d, v3.2d
-	WORD $0x4e63d5ce // fadd v14.2d, v14.2d, v3.2d
-	VADD V13.D2, V4.D2, V4.D2
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6bdd6b // fmul v11.2d, v11.2d, v11.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e65d56d // fadd v13.2d, v11.2d, v5.2d
-	WORD $0x4e65d58e // fadd v14.2d, v12.2d, v5.2d
-	VADD V13.D2, V6.D2, V6.D2
-	VADD V14.D2, V6.D2, V6.D2
-	WORD $0x4ee5d5ad // fsub v13.2d, v13.2d, v5.2d
-	WORD $0x4ee5d5ce // fsub v14.2d, v14.2d, v5.2d
-	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4e67d56b // fadd v11.2d, v11.2d, v7.2d
-	WORD $0x4e67d58c // fadd v12.2d, v12.2d, v7.2d
-	VADD V11.D2, V8.D2, V8.D2
-	VADD V12.D2, V8.D2, V8.D2
+	COLUMNS_rows_8(16)
+	COLUMNS_rows_7(32, 48, 64)
+	COLUMNS_rows_8(80)
+	COLUMNS_rows_7(96, 112, 128)
+	COLUMNS_rows_8(144)
+	COLUMNS_rows_7(160, 176, 192)
+	COLUMNS_rows_8(208)
 	FMOVQ 224(R2), F11
 	FMOVQ 240(R2), F12
 	VAND V9.B16, V11.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
+	FCMGE_D2(13, 0, 13)
 	VSUB V13.D2, V10.D2, V10.D2
 	VAND V13.B16, V11.B16, V11.B16
 	VAND V9.B16, V12.B16, V13.B16
-	WORD $0x6e6de40d // fcmge v13.2d, v0.2d, v13.2d
+	FCMGE_D2(13, 0, 13)
 	VSUB V13.D2, V10.D2, V10.D2
 	VAND V13.B16, V12.B16, V12.B16
-	WORD $0x4e61d56d // fadd v13.2d, v11.2d, v1.2d
-	WORD $0x4e61d58e // fadd v14.2d, v12.2d, v1.2d
+	FADD_D2(1, 11, 13)
+	FADD_D2(1, 12, 14)
 	VADD V13.D2, V2.D2, V2.D2
 	VADD V14.D2, V2.D2, V2.D2
-	WORD $0x4ee1d5ad // fsub v13.2d, v13.2d, v1.2d
-	WORD $0x4ee1d5ce // fsub v14.2d, v14.2d, v1.2d
-	WORD $0x4eedd56d // fsub v13.2d, v11.2d, v13.2d
-	WORD $0x4eeed58e // fsub v14.2d, v12.2d, v14.2d
-	WORD $0x4e63d5ad // fadd v13.2d, v13.2d, v3.2d
-	WORD $0x4e63d5ce // fadd v14.2d, v14.2d, v3.2d
+	FSUB_D2(1, 13, 13)
+	FSUB_D2(1, 14, 14)
+	FSUB_D2(13, 11, 13)
+	FSUB_D2(14, 12, 14)
+	FADD_D2(3, 13, 13)
+	FADD_D2(3, 14, 14)
 	VADD V13.D2, V4.D2, V4.D2
 	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6bdd6b // fmul v11.2d, v11.2d, v11.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e65d56d // fadd v13.2d, v11.2d, v5.2d
-	WORD $0x4e65d58e // fadd v14.2d, v12.2d, v5.2d
+	FMUL_D2(11, 11, 11)
+	FMUL_D2(12, 12, 12)
+	FADD_D2(5, 11, 13)
+	FADD_D2(5, 12, 14)
 	VADD V13.D2, V6.D2, V6.D2
 	VADD V14.D2, V6.D2, V6.D2
-	WORD $0x4ee5d5ad // fsub v13.2d, v13.2d, v5.2d
-	WORD $0x4ee5d5ce // fsub v14.2d, v14.2d, v5.2d
-	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4e67d56b // fadd v11.2d, v11.2d, v7.2d
-	WORD $0x4e67d58c // fadd v12.2d, v12.2d, v7.2d
+	FSUB_D2(5, 13, 13)
+	FSUB_D2(5, 14, 14)
+	FSUB_D2(13, 11, 11)
+	FSUB_D2(14, 12, 12)
+	FADD_D2(7, 11, 11)
+	FADD_D2(7, 12, 12)
 	VADD V11.D2, V8.D2, V8.D2
 	VADD V12.D2, V8.D2, V8.D2
 	ADD $256, R2
@@ -925,370 +1057,55 @@ TEXT ·CellSum(SB), NOSPLIT, $0-32
 
 rows:
 	FMOVQ (R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
+	FMUL_D2(6, 6, 7)
+	FSUB_D2(7, 6, 8)
 	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
+	FCMGE_D2(9, 8, 8)
 	MOVHU (R3), R0
 	FMOVD R0, F9
 	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
+	UXTL_H8(9, 9)
+	UXTL_S4(9, 9)
+	UXTL_D2(9, 9)
 	VSUB V9.D2, V10.D2, V9.D2
 	VAND V8.B16, V9.B16, V9.B16
 	VSUB V8.D2, V1.D2, V1.D2
 	VSUB V9.D2, V2.D2, V2.D2
 	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
+	FADD_D2(0, 6, 6)
 	VADD V6.D2, V3.D2, V3.D2
 	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
+	FADD_D2(0, 7, 7)
 	VADD V7.D2, V4.D2, V4.D2
 	VAND V9.B16, V6.B16, V6.B16
 	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 16(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 2(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 32(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 4(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 48(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 6(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 64(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 8(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 80(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 10(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 96(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 12(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 112(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 14(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 128(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 16(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 144(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 18(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 160(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 20(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 176(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 22(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 192(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 24(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 208(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 26(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
-	FMOVQ 224(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
-	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
-	MOVHU 28(R3), R0
-	FMOVD R0, F9
-	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V10.D2, V9.D2
-	VAND V8.B16, V9.B16, V9.B16
-	VSUB V8.D2, V1.D2, V1.D2
-	VSUB V9.D2, V2.D2, V2.D2
-	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
-	VADD V6.D2, V3.D2, V3.D2
-	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
-	VADD V7.D2, V4.D2, V4.D2
-	VAND V9.B16, V6.B16, V6.B16
-	VADD V6.D2, V5.D2, V5.D2
+	COLUMNS_rows_3(16, 2, 32, 4)
+	COLUMNS_rows_3(48, 6, 64, 8)
+	COLUMNS_rows_3(80, 10, 96, 12)
+	COLUMNS_rows_3(112, 14, 128, 16)
+	COLUMNS_rows_3(144, 18, 160, 20)
+	COLUMNS_rows_3(176, 22, 192, 24)
+	COLUMNS_rows_3(208, 26, 224, 28)
 	FMOVQ 240(R2), F6
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	WORD $0x4ee7d4c8 // fsub v8.2d, v6.2d, v7.2d
+	FMUL_D2(6, 6, 7)
+	FSUB_D2(7, 6, 8)
 	VMOVI $0, V9.B16
-	WORD $0x6e69e508 // fcmge v8.2d, v8.2d, v9.2d
+	FCMGE_D2(9, 8, 8)
 	MOVHU 30(R3), R0
 	FMOVD R0, F9
 	VMOVI $0, V10.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
+	UXTL_H8(9, 9)
+	UXTL_S4(9, 9)
+	UXTL_D2(9, 9)
 	VSUB V9.D2, V10.D2, V9.D2
 	VAND V8.B16, V9.B16, V9.B16
 	VSUB V8.D2, V1.D2, V1.D2
 	VSUB V9.D2, V2.D2, V2.D2
 	VAND V8.B16, V6.B16, V6.B16
-	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
+	FADD_D2(0, 6, 6)
 	VADD V6.D2, V3.D2, V3.D2
 	VAND V8.B16, V7.B16, V7.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
+	FADD_D2(0, 7, 7)
 	VADD V7.D2, V4.D2, V4.D2
 	VAND V9.B16, V6.B16, V6.B16
 	VADD V6.D2, V5.D2, V5.D2
@@ -1341,57 +1158,15 @@ rows:
 	FMOVQ 48(R0), F1
 	VAND V1.B16, V0.B16, V0.B16
 	FMOVQ F0, (R1)
-	FMOVQ 64(R2), F0
-	FMOVQ 64(R3), F1
-	VCMEQ V1.S4, V0.S4, V0.S4
-	FMOVQ 80(R2), F1
-	FMOVQ 80(R3), F2
-	VCMEQ V2.S4, V1.S4, V1.S4
-	FMOVQ 96(R2), F2
-	FMOVQ 96(R3), F3
-	VCMEQ V3.S4, V2.S4, V2.S4
-	FMOVQ 112(R2), F3
-	FMOVQ 112(R3), F4
-	VCMEQ V4.S4, V3.S4, V3.S4
-	VUZP1 V1.H8, V0.H8, V0.H8
-	VUZP1 V3.H8, V2.H8, V1.H8
-	VUZP1 V1.B16, V0.B16, V0.B16
+	COLUMNS_rows_15(64, 80, 96, 112)
 	FMOVQ 48(R0), F1
 	VAND V1.B16, V0.B16, V0.B16
 	FMOVQ F0, 16(R1)
-	FMOVQ 128(R2), F0
-	FMOVQ 128(R3), F1
-	VCMEQ V1.S4, V0.S4, V0.S4
-	FMOVQ 144(R2), F1
-	FMOVQ 144(R3), F2
-	VCMEQ V2.S4, V1.S4, V1.S4
-	FMOVQ 160(R2), F2
-	FMOVQ 160(R3), F3
-	VCMEQ V3.S4, V2.S4, V2.S4
-	FMOVQ 176(R2), F3
-	FMOVQ 176(R3), F4
-	VCMEQ V4.S4, V3.S4, V3.S4
-	VUZP1 V1.H8, V0.H8, V0.H8
-	VUZP1 V3.H8, V2.H8, V1.H8
-	VUZP1 V1.B16, V0.B16, V0.B16
+	COLUMNS_rows_15(128, 144, 160, 176)
 	FMOVQ 48(R0), F1
 	VAND V1.B16, V0.B16, V0.B16
 	FMOVQ F0, 32(R1)
-	FMOVQ 192(R2), F0
-	FMOVQ 192(R3), F1
-	VCMEQ V1.S4, V0.S4, V0.S4
-	FMOVQ 208(R2), F1
-	FMOVQ 208(R3), F2
-	VCMEQ V2.S4, V1.S4, V1.S4
-	FMOVQ 224(R2), F2
-	FMOVQ 224(R3), F3
-	VCMEQ V3.S4, V2.S4, V2.S4
-	FMOVQ 240(R2), F3
-	FMOVQ 240(R3), F4
-	VCMEQ V4.S4, V3.S4, V3.S4
-	VUZP1 V1.H8, V0.H8, V0.H8
-	VUZP1 V3.H8, V2.H8, V1.H8
-	VUZP1 V1.B16, V0.B16, V0.B16
+	COLUMNS_rows_15(192, 208, 224, 240)
 	FMOVQ 48(R0), F1
 	VAND V1.B16, V0.B16, V0.B16
 	FMOVQ F0, 48(R1)
@@ -1422,75 +1197,18 @@ TEXT ·Counts(SB), NOSPLIT, $0-24
 
 rows:
 	FMOVQ (R2), F10
-	FMOVQ 16(R2), F11
-	FMOVQ 32(R2), F12
-	FMOVQ 48(R2), F13
-	WORD $0x0e61494a // sqxtn v10.4h, v10.4s
-	WORD $0x4e61496a // sqxtn2 v10.8h, v11.4s
-	WORD $0x0e21494a // sqxtn v10.8b, v10.8h
-	WORD $0x0e61498b // sqxtn v11.4h, v12.4s
-	WORD $0x4e6149ab // sqxtn2 v11.8h, v13.4s
-	WORD $0x4e21496a // sqxtn2 v10.16b, v11.8h
-	VCMEQ V1.B16, V10.B16, V11.B16
-	VSUB V11.B16, V0.B16, V0.B16
-	VCMEQ V3.B16, V10.B16, V11.B16
-	VSUB V11.B16, V2.B16, V2.B16
-	VCMEQ V5.B16, V10.B16, V11.B16
-	VSUB V11.B16, V4.B16, V4.B16
-	VCMEQ V7.B16, V10.B16, V11.B16
-	VSUB V11.B16, V6.B16, V6.B16
-	VCMEQ V9.B16, V10.B16, V10.B16
-	VSUB V10.B16, V8.B16, V8.B16
-	FMOVQ 64(R2), F10
-	FMOVQ 80(R2), F11
-	FMOVQ 96(R2), F12
-	FMOVQ 112(R2), F13
-	WORD $0x0e61494a // sqxtn v10.4h, v10.4s
-	WORD $0x4e61496a // sqxtn2 v10.8h, v11.4s
-	WORD $0x0e21494a // sqxtn v10.8b, v10.8h
-	WORD $0x0e61498b // sqxtn v11.4h, v12.4s
-	WORD $0x4e6149ab // sqxtn2 v11.8h, v13.4s
-	WORD $0x4e21496a // sqxtn2 v10.16b, v11.8h
-	VCMEQ V1.B16, V10.B16, V11.B16
-	VSUB V11.B16, V0.B16, V0.B16
-	VCMEQ V3.B16, V10.B16, V11.B16
-	VSUB V11.B16, V2.B16, V2.B16
-	VCMEQ V5.B16, V10.B16, V11.B16
-	VSUB V11.B16, V4.B16, V4.B16
-	VCMEQ V7.B16, V10.B16, V11.B16
-	VSUB V11.B16, V6.B16, V6.B16
-	VCMEQ V9.B16, V10.B16, V10.B16
-	VSUB V10.B16, V8.B16, V8.B16
-	FMOVQ 128(R2), F10
-	FMOVQ 144(R2), F11
-	FMOVQ 160(R2), F12
-	FMOVQ 176(R2), F13
-	WORD $0x0e61494a // sqxtn v10.4h, v10.4s
-	WORD $0x4e61496a // sqxtn2 v10.8h, v11.4s
-	WORD $0x0e21494a // sqxtn v10.8b, v10.8h
-	WORD $0x0e61498b // sqxtn v11.4h, v12.4s
-	WORD $0x4e6149ab // sqxtn2 v11.8h, v13.4s
-	WORD $0x4e21496a // sqxtn2 v10.16b, v11.8h
-	VCMEQ V1.B16, V10.B16, V11.B16
-	VSUB V11.B16, V0.B16, V0.B16
-	VCMEQ V3.B16, V10.B16, V11.B16
-	VSUB V11.B16, V2.B16, V2.B16
-	VCMEQ V5.B16, V10.B16, V11.B16
-	VSUB V11.B16, V4.B16, V4.B16
-	VCMEQ V7.B16, V10.B16, V11.B16
-	VSUB V11.B16, V6.B16, V6.B16
-	VCMEQ V9.B16, V10.B16, V10.B16
-	VSUB V10.B16, V8.B16, V8.B16
-	FMOVQ 192(R2), F10
+	COLUMNS_rows_14(16, 32, 48, 64)
+	COLUMNS_rows_14(80, 96, 112, 128)
+	COLUMNS_rows_14(144, 160, 176, 192)
 	FMOVQ 208(R2), F11
 	FMOVQ 224(R2), F12
 	FMOVQ 240(R2), F13
-	WORD $0x0e61494a // sqxtn v10.4h, v10.4s
-	WORD $0x4e61496a // sqxtn2 v10.8h, v11.4s
-	WORD $0x0e21494a // sqxtn v10.8b, v10.8h
-	WORD $0x0e61498b // sqxtn v11.4h, v12.4s
-	WORD $0x4e6149ab // sqxtn2 v11.8h, v13.4s
-	WORD $0x4e21496a // sqxtn2 v10.16b, v11.8h
+	SQXTN_H4(10, 10)
+	SQXTN2_H8(11, 10)
+	SQXTN_B8(10, 10)
+	SQXTN_H4(12, 11)
+	SQXTN2_H8(13, 11)
+	SQXTN2_B16(11, 10)
 	VCMEQ V1.B16, V10.B16, V11.B16
 	VSUB V11.B16, V0.B16, V0.B16
 	VCMEQ V3.B16, V10.B16, V11.B16
@@ -1505,33 +1223,33 @@ rows:
 	SUB $64, R3
 	CMP $0, R3
 	BGT rows
-	WORD $0x6e202800 // uaddlp v0.8h, v0.16b
-	WORD $0x6e602800 // uaddlp v0.4s, v0.8h
-	WORD $0x6ea02800 // uaddlp v0.2d, v0.4s
+	UADDLP_H8(0, 0)
+	UADDLP_S4(0, 0)
+	UADDLP_D2(0, 0)
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
 	FMOVD F0, (R1)
-	WORD $0x6e202840 // uaddlp v0.8h, v2.16b
-	WORD $0x6e602800 // uaddlp v0.4s, v0.8h
-	WORD $0x6ea02800 // uaddlp v0.2d, v0.4s
+	UADDLP_H8(2, 0)
+	UADDLP_S4(0, 0)
+	UADDLP_D2(0, 0)
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
 	FMOVD F0, 8(R1)
-	WORD $0x6e202880 // uaddlp v0.8h, v4.16b
-	WORD $0x6e602800 // uaddlp v0.4s, v0.8h
-	WORD $0x6ea02800 // uaddlp v0.2d, v0.4s
+	UADDLP_H8(4, 0)
+	UADDLP_S4(0, 0)
+	UADDLP_D2(0, 0)
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
 	FMOVD F0, 16(R1)
-	WORD $0x6e2028c0 // uaddlp v0.8h, v6.16b
-	WORD $0x6e602800 // uaddlp v0.4s, v0.8h
-	WORD $0x6ea02800 // uaddlp v0.2d, v0.4s
+	UADDLP_H8(6, 0)
+	UADDLP_S4(0, 0)
+	UADDLP_D2(0, 0)
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
 	FMOVD F0, 24(R1)
-	WORD $0x6e202900 // uaddlp v0.8h, v8.16b
-	WORD $0x6e602800 // uaddlp v0.4s, v0.8h
-	WORD $0x6ea02800 // uaddlp v0.2d, v0.4s
+	UADDLP_H8(8, 0)
+	UADDLP_S4(0, 0)
+	UADDLP_D2(0, 0)
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
 	FMOVD F0, 32(R1)
@@ -1553,352 +1271,51 @@ rows:
 	FMOVQ (R5), F1
 	FMOVQ (R4), F2
 	FMOVQ (R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
+	FMUL_D2(3, 3, 3)
+	FADD_D2(1, 3, 3)
 	FMOVQ (R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
+	FMUL_D2(4, 4, 4)
+	FADD_D2(1, 4, 1)
+	FMUL_D2(2, 2, 4)
+	FSUB_D2(4, 1, 1)
+	FSUB_D2(2, 0, 2)
+	FMUL_D2(2, 2, 2)
+	FADD_D2(1, 2, 1)
 	MOVHU (R6), R0
 	FMOVD R0, F2
 	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
+	UXTL_H8(2, 2)
+	UXTL_S4(2, 2)
+	UXTL_D2(2, 2)
 	VSUB V2.D2, V4.D2, V2.D2
 	VBSL V1.B16, V3.B16, V2.B16
 	FMOVQ F2, (R1)
-	FMOVQ 16(R5), F1
-	FMOVQ 16(R4), F2
-	FMOVQ 16(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 16(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 2(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 16(R1)
-	FMOVQ 32(R5), F1
-	FMOVQ 32(R4), F2
-	FMOVQ 32(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 32(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 4(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 32(R1)
-	FMOVQ 48(R5), F1
-	FMOVQ 48(R4), F2
-	FMOVQ 48(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 48(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 6(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 48(R1)
-	FMOVQ 64(R5), F1
-	FMOVQ 64(R4), F2
-	FMOVQ 64(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 64(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 8(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 64(R1)
-	FMOVQ 80(R5), F1
-	FMOVQ 80(R4), F2
-	FMOVQ 80(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 80(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 10(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 80(R1)
-	FMOVQ 96(R5), F1
-	FMOVQ 96(R4), F2
-	FMOVQ 96(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 96(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 12(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 96(R1)
-	FMOVQ 112(R5), F1
-	FMOVQ 112(R4), F2
-	FMOVQ 112(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 112(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 14(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 112(R1)
-	FMOVQ 128(R5), F1
-	FMOVQ 128(R4), F2
-	FMOVQ 128(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 128(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 16(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 128(R1)
-	FMOVQ 144(R5), F1
-	FMOVQ 144(R4), F2
-	FMOVQ 144(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 144(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 18(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 144(R1)
-	FMOVQ 160(R5), F1
-	FMOVQ 160(R4), F2
-	FMOVQ 160(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 160(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 20(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 160(R1)
-	FMOVQ 176(R5), F1
-	FMOVQ 176(R4), F2
-	FMOVQ 176(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 176(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 22(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 176(R1)
-	FMOVQ 192(R5), F1
-	FMOVQ 192(R4), F2
-	FMOVQ 192(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 192(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 24(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 192(R1)
-	FMOVQ 208(R5), F1
-	FMOVQ 208(R4), F2
-	FMOVQ 208(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 208(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 26(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 208(R1)
-	FMOVQ 224(R5), F1
-	FMOVQ 224(R4), F2
-	FMOVQ 224(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
-	FMOVQ 224(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	MOVHU 28(R6), R0
-	FMOVD R0, F2
-	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
-	VSUB V2.D2, V4.D2, V2.D2
-	VBSL V1.B16, V3.B16, V2.B16
-	FMOVQ F2, 224(R1)
+	COLUMNS_rows_5(16, 2, 32, 4)
+	COLUMNS_rows_5(48, 6, 64, 8)
+	COLUMNS_rows_5(80, 10, 96, 12)
+	COLUMNS_rows_5(112, 14, 128, 16)
+	COLUMNS_rows_5(144, 18, 160, 20)
+	COLUMNS_rows_5(176, 22, 192, 24)
+	COLUMNS_rows_5(208, 26, 224, 28)
 	FMOVQ 240(R5), F1
 	FMOVQ 240(R4), F2
 	FMOVQ 240(R3), F3
-	WORD $0x6e63dc63 // fmul v3.2d, v3.2d, v3.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
+	FMUL_D2(3, 3, 3)
+	FADD_D2(1, 3, 3)
 	FMOVQ 240(R2), F4
-	WORD $0x6e64dc84 // fmul v4.2d, v4.2d, v4.2d
-	WORD $0x4e61d481 // fadd v1.2d, v4.2d, v1.2d
-	WORD $0x6e62dc44 // fmul v4.2d, v2.2d, v2.2d
-	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4ee2d402 // fsub v2.2d, v0.2d, v2.2d
-	WORD $0x6e62dc42 // fmul v2.2d, v2.2d, v2.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
+	FMUL_D2(4, 4, 4)
+	FADD_D2(1, 4, 1)
+	FMUL_D2(2, 2, 4)
+	FSUB_D2(4, 1, 1)
+	FSUB_D2(2, 0, 2)
+	FMUL_D2(2, 2, 2)
+	FADD_D2(1, 2, 1)
 	MOVHU 30(R6), R0
 	FMOVD R0, F2
 	VMOVI $0, V4.B16
-	WORD $0x2f08a442 // uxtl v2.8h, v2.8b
-	WORD $0x2f10a442 // uxtl v2.4s, v2.4h
-	WORD $0x2f20a442 // uxtl v2.2d, v2.2s
+	UXTL_H8(2, 2)
+	UXTL_S4(2, 2)
+	UXTL_D2(2, 2)
 	VSUB V2.D2, V4.D2, V2.D2
 	VBSL V1.B16, V3.B16, V2.B16
 	FMOVQ F2, 240(R1)
@@ -1925,194 +1342,33 @@ rows:
 	MOVHU (R3), R5
 	FMOVD R5, F0
 	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
+	UXTL_H8(0, 0)
+	UXTL_S4(0, 0)
+	UXTL_D2(0, 0)
 	VSUB V0.D2, V1.D2, V0.D2
 	FMOVQ (R2), F1
 	FMOVQ (R1), F2
 	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
+	FMUL_D2(0, 0, 0)
 	FMOVQ F0, (R0)
-	MOVHU 2(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 16(R2), F1
-	FMOVQ 16(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 16(R0)
-	MOVHU 4(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 32(R2), F1
-	FMOVQ 32(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 32(R0)
-	MOVHU 6(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 48(R2), F1
-	FMOVQ 48(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 48(R0)
-	MOVHU 8(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 64(R2), F1
-	FMOVQ 64(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 64(R0)
-	MOVHU 10(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 80(R2), F1
-	FMOVQ 80(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 80(R0)
-	MOVHU 12(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 96(R2), F1
-	FMOVQ 96(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 96(R0)
-	MOVHU 14(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 112(R2), F1
-	FMOVQ 112(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 112(R0)
-	MOVHU 16(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 128(R2), F1
-	FMOVQ 128(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 128(R0)
-	MOVHU 18(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 144(R2), F1
-	FMOVQ 144(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 144(R0)
-	MOVHU 20(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 160(R2), F1
-	FMOVQ 160(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 160(R0)
-	MOVHU 22(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 176(R2), F1
-	FMOVQ 176(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 176(R0)
-	MOVHU 24(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 192(R2), F1
-	FMOVQ 192(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 192(R0)
-	MOVHU 26(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 208(R2), F1
-	FMOVQ 208(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 208(R0)
-	MOVHU 28(R3), R5
-	FMOVD R5, F0
-	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
-	VSUB V0.D2, V1.D2, V0.D2
-	FMOVQ 224(R2), F1
-	FMOVQ 224(R1), F2
-	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
-	FMOVQ F0, 224(R0)
+	COLUMNS_rows_11(2, 16, 4, 32)
+	COLUMNS_rows_11(6, 48, 8, 64)
+	COLUMNS_rows_11(10, 80, 12, 96)
+	COLUMNS_rows_11(14, 112, 16, 128)
+	COLUMNS_rows_11(18, 144, 20, 160)
+	COLUMNS_rows_11(22, 176, 24, 192)
+	COLUMNS_rows_11(26, 208, 28, 224)
 	MOVHU 30(R3), R5
 	FMOVD R5, F0
 	VMOVI $0, V1.B16
-	WORD $0x2f08a400 // uxtl v0.8h, v0.8b
-	WORD $0x2f10a400 // uxtl v0.4s, v0.4h
-	WORD $0x2f20a400 // uxtl v0.2d, v0.2s
+	UXTL_H8(0, 0)
+	UXTL_S4(0, 0)
+	UXTL_D2(0, 0)
 	VSUB V0.D2, V1.D2, V0.D2
 	FMOVQ 240(R2), F1
 	FMOVQ 240(R1), F2
 	VBSL V2.B16, V1.B16, V0.B16
-	WORD $0x6e60dc00 // fmul v0.2d, v0.2d, v0.2d
+	FMUL_D2(0, 0, 0)
 	FMOVQ F0, 240(R0)
 	ADD $256, R0
 	ADD $256, R1
@@ -2125,709 +1381,19 @@ rows:
 
 // func BinEqualLeft(dst *int32, p *float64, n int, scale *float64)
 TEXT ·BinEqualLeft(SB), NOSPLIT, $0-32
-	MOVD $consts<>(SB), R0
-	MOVD dst+0(FP), R1
-	MOVD p+8(FP), R2
-	MOVD n+16(FP), R3
-	MOVD scale+24(FP), R4
-	FMOVD (R4), F0
-	VDUP V0.D[0], V0.D2
-	FMOVD 8(R4), F1
-	VDUP V1.D[0], V1.D2
-	FMOVD 16(R4), F2
-	VDUP V2.D[0], V2.D2
-	FMOVQ 128(R0), F3
-	FMOVQ 112(R0), F4
-	FMOVQ 144(R0), F5
-
-rows:
-	FMOVQ (R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, (R1)
-	FMOVQ 16(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 8(R1)
-	FMOVQ 32(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 16(R1)
-	FMOVQ 48(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 24(R1)
-	FMOVQ 64(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 32(R1)
-	FMOVQ 80(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 40(R1)
-	FMOVQ 96(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 48(R1)
-	FMOVQ 112(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 56(R1)
-	FMOVQ 128(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 64(R1)
-	FMOVQ 144(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 72(R1)
-	FMOVQ 160(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 80(R1)
-	FMOVQ 176(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 88(R1)
-	FMOVQ 192(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 96(R1)
-	FMOVQ 208(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 104(R1)
-	FMOVQ 224(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 112(R1)
-	FMOVQ 240(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 120(R1)
-	ADD $128, R1
-	ADD $256, R2
-	SUB $32, R3
-	CMP $0, R3
-	BGT rows
-	RET
+	BIN_EQUAL_BODY(FCMGE_D2)
 
 // func BinEqualRight(dst *int32, p *float64, n int, scale *float64)
 TEXT ·BinEqualRight(SB), NOSPLIT, $0-32
-	MOVD $consts<>(SB), R0
-	MOVD dst+0(FP), R1
-	MOVD p+8(FP), R2
-	MOVD n+16(FP), R3
-	MOVD scale+24(FP), R4
-	FMOVD (R4), F0
-	VDUP V0.D[0], V0.D2
-	FMOVD 8(R4), F1
-	VDUP V1.D[0], V1.D2
-	FMOVD 16(R4), F2
-	VDUP V2.D[0], V2.D2
-	FMOVQ 128(R0), F3
-	FMOVQ 112(R0), F4
-	FMOVQ 144(R0), F5
-
-rows:
-	FMOVQ (R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, (R1)
-	FMOVQ 16(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 8(R1)
-	FMOVQ 32(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 16(R1)
-	FMOVQ 48(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 24(R1)
-	FMOVQ 64(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 32(R1)
-	FMOVQ 80(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 40(R1)
-	FMOVQ 96(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 48(R1)
-	FMOVQ 112(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 56(R1)
-	FMOVQ 128(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 64(R1)
-	FMOVQ 144(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 72(R1)
-	FMOVQ 160(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 80(R1)
-	FMOVQ 176(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 88(R1)
-	FMOVQ 192(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 96(R1)
-	FMOVQ 208(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 104(R1)
-	FMOVQ 224(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 112(R1)
-	FMOVQ 240(R2), F6
-	WORD $0x6e60dcc7 // fmul v7.2d, v6.2d, v0.2d
-	WORD $0x4e67f487 // fmax v7.2d, v4.2d, v7.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	WORD $0x4e66e4c8 // fcmeq v8.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	VAND V6.B16, V8.B16, V6.B16
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
-	VBIT V6.B16, V5.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V6.S4
-	FMOVD F6, 120(R1)
-	ADD $128, R1
-	ADD $256, R2
-	SUB $32, R3
-	CMP $0, R3
-	BGT rows
-	RET
+	BIN_EQUAL_BODY(FCMGT_D2)
 
 // func BinEdgesLeft(dst *int32, p *float64, n int, edges *float64, inner int)
 TEXT ·BinEdgesLeft(SB), NOSPLIT, $0-40
-	MOVD $consts<>(SB), R0
-	MOVD dst+0(FP), R1
-	MOVD p+8(FP), R2
-	MOVD n+16(FP), R3
-	MOVD edges+24(FP), R4
-	MOVD inner+32(FP), R5
-
-rows:
-	FMOVQ (R2), F0
-	VMOVI $0, V1.B16
-	FMOVQ 16(R2), F2
-	VMOVI $0, V3.B16
-	FMOVQ 32(R2), F4
-	VMOVI $0, V5.B16
-	FMOVQ 48(R2), F6
-	VMOVI $0, V7.B16
-	MOVD R4, R6
-	MOVD R5, R7
-
-edges:
-	FMOVD (R6), F8
-	VDUP V8.D[0], V8.D2
-	WORD $0x6e68e409 // fcmge v9.2d, v0.2d, v8.2d
-	VSUB V9.D2, V1.D2, V1.D2
-	WORD $0x6e68e449 // fcmge v9.2d, v2.2d, v8.2d
-	VSUB V9.D2, V3.D2, V3.D2
-	WORD $0x6e68e489 // fcmge v9.2d, v4.2d, v8.2d
-	VSUB V9.D2, V5.D2, V5.D2
-	WORD $0x6e68e4c8 // fcmge v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	ADD $8, R6
-	SUB $1, R7
-	CMP $0, R7
-	BGT edges
-	FMOVQ 144(R0), F8
-	WORD $0x4e60e409 // fcmeq v9.2d, v0.2d, v0.2d
-	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
-	VAND V0.B16, V9.B16, V0.B16
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	VBIT V0.B16, V8.B16, V1.B16
-	VUZP1 V1.S4, V1.S4, V0.S4
-	FMOVD F0, (R1)
-	WORD $0x4e62e440 // fcmeq v0.2d, v2.2d, v2.2d
-	WORD $0x4e62e441 // fcmeq v1.2d, v2.2d, v2.2d
-	VAND V1.B16, V0.B16, V0.B16
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	VBIT V0.B16, V8.B16, V3.B16
-	VUZP1 V3.S4, V3.S4, V0.S4
-	FMOVD F0, 8(R1)
-	WORD $0x4e64e480 // fcmeq v0.2d, v4.2d, v4.2d
-	WORD $0x4e64e481 // fcmeq v1.2d, v4.2d, v4.2d
-	VAND V1.B16, V0.B16, V0.B16
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	VBIT V0.B16, V8.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V0.S4
-	FMOVD F0, 16(R1)
-	WORD $0x4e66e4c0 // fcmeq v0.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c1 // fcmeq v1.2d, v6.2d, v6.2d
-	VAND V1.B16, V0.B16, V0.B16
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	VBIT V0.B16, V8.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V0.S4
-	FMOVD F0, 24(R1)
-	ADD $32, R1
-	ADD $64, R2
-	SUB $8, R3
-	CMP $0, R3
-	BGT rows
-	RET
+	BIN_EDGES_BODY(FCMGE_D2)
 
 // func BinEdgesRight(dst *int32, p *float64, n int, edges *float64, inner int)
 TEXT ·BinEdgesRight(SB), NOSPLIT, $0-40
-	MOVD $consts<>(SB), R0
-	MOVD dst+0(FP), R1
-	MOVD p+8(FP), R2
-	MOVD n+16(FP), R3
-	MOVD edges+24(FP), R4
-	MOVD inner+32(FP), R5
-
-rows:
-	FMOVQ (R2), F0
-	VMOVI $0, V1.B16
-	FMOVQ 16(R2), F2
-	VMOVI $0, V3.B16
-	FMOVQ 32(R2), F4
-	VMOVI $0, V5.B16
-	FMOVQ 48(R2), F6
-	VMOVI $0, V7.B16
-	MOVD R4, R6
-	MOVD R5, R7
-
-edges:
-	FMOVD (R6), F8
-	VDUP V8.D[0], V8.D2
-	WORD $0x6ee8e409 // fcmgt v9.2d, v0.2d, v8.2d
-	VSUB V9.D2, V1.D2, V1.D2
-	WORD $0x6ee8e449 // fcmgt v9.2d, v2.2d, v8.2d
-	VSUB V9.D2, V3.D2, V3.D2
-	WORD $0x6ee8e489 // fcmgt v9.2d, v4.2d, v8.2d
-	VSUB V9.D2, V5.D2, V5.D2
-	WORD $0x6ee8e4c8 // fcmgt v8.2d, v6.2d, v8.2d
-	VSUB V8.D2, V7.D2, V7.D2
-	ADD $8, R6
-	SUB $1, R7
-	CMP $0, R7
-	BGT edges
-	FMOVQ 144(R0), F8
-	WORD $0x4e60e409 // fcmeq v9.2d, v0.2d, v0.2d
-	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
-	VAND V0.B16, V9.B16, V0.B16
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	VBIT V0.B16, V8.B16, V1.B16
-	VUZP1 V1.S4, V1.S4, V0.S4
-	FMOVD F0, (R1)
-	WORD $0x4e62e440 // fcmeq v0.2d, v2.2d, v2.2d
-	WORD $0x4e62e441 // fcmeq v1.2d, v2.2d, v2.2d
-	VAND V1.B16, V0.B16, V0.B16
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	VBIT V0.B16, V8.B16, V3.B16
-	VUZP1 V3.S4, V3.S4, V0.S4
-	FMOVD F0, 8(R1)
-	WORD $0x4e64e480 // fcmeq v0.2d, v4.2d, v4.2d
-	WORD $0x4e64e481 // fcmeq v1.2d, v4.2d, v4.2d
-	VAND V1.B16, V0.B16, V0.B16
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	VBIT V0.B16, V8.B16, V5.B16
-	VUZP1 V5.S4, V5.S4, V0.S4
-	FMOVD F0, 16(R1)
-	WORD $0x4e66e4c0 // fcmeq v0.2d, v6.2d, v6.2d
-	WORD $0x4e66e4c1 // fcmeq v1.2d, v6.2d, v6.2d
-	VAND V1.B16, V0.B16, V0.B16
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	VBIT V0.B16, V8.B16, V7.B16
-	VUZP1 V7.S4, V7.S4, V0.S4
-	FMOVD F0, 24(R1)
-	ADD $32, R1
-	ADD $64, R2
-	SUB $8, R3
-	CMP $0, R3
-	BGT rows
-	RET
+	BIN_EDGES_BODY(FCMGT_D2)
 
 // func BinSums(to *uint64, cells *uint64, bins int, bin *int32, p *float64, y *uint8, n int) (ret int)
 TEXT ·BinSums(SB), NOSPLIT, $0-64
@@ -2860,34 +1426,34 @@ TEXT ·BinSums(SB), NOSPLIT, $0-64
 
 rows:
 	FMOVQ (R4), F9
-	WORD $0x4ea0352a // cmgt v10.4s, v9.4s, v0.4s
-	WORD $0x6eaaa54a // umaxp v10.4s, v10.4s, v10.4s
+	CMGT_S4(0, 9, 10)
+	UMAXP_S4(10, 10, 10)
 	FMOVD F10, R0
 	CBNZ R0, beyond
-	WORD $0x4ea9350a // cmgt v10.4s, v8.4s, v9.4s
+	CMGT_S4(9, 8, 10)
 	VSUB V10.S4, V7.S4, V7.S4
-	WORD $0x4ea36529 // smax v9.4s, v9.4s, v3.4s
-	WORD $0x0f20a52a // sxtl v10.2d, v9.2s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
+	SMAX_S4(3, 9, 9)
+	SXTL_D2(9, 10)
+	SXTL2_D2(9, 9)
 	FMOVQ (R5), F11
-	WORD $0x6e6bdd6c // fmul v12.2d, v11.2d, v11.2d
-	WORD $0x4eecd56d // fsub v13.2d, v11.2d, v12.2d
+	FMUL_D2(11, 11, 12)
+	FSUB_D2(12, 11, 13)
 	VMOVI $0, V14.B16
-	WORD $0x6e6ee5ad // fcmge v13.2d, v13.2d, v14.2d
+	FCMGE_D2(14, 13, 13)
 	VBSL V4.B16, V10.B16, V13.B16
 	MOVHU (R6), R0
 	FMOVD R0, F10
 	VMOVI $0, V14.B16
-	WORD $0x2f08a54a // uxtl v10.8h, v10.8b
-	WORD $0x2f10a54a // uxtl v10.4s, v10.4h
-	WORD $0x2f20a54a // uxtl v10.2d, v10.2s
+	UXTL_H8(10, 10)
+	UXTL_S4(10, 10)
+	UXTL_D2(10, 10)
 	VSUB V10.D2, V14.D2, V10.D2
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
+	FADD_D2(2, 11, 11)
 	VSHL $8, V13.D2, V13.D2
 	VADD V1.D2, V13.D2, V13.D2
 	VMOV V10.B16, V14.B16
 	VBSL V5.B16, V6.B16, V14.B16
-	WORD $0x4e62d58c // fadd v12.2d, v12.2d, v2.2d
+	FADD_D2(2, 12, 12)
 	VAND V10.B16, V11.B16, V10.B16
 	FMOVQ F13, (R1)
 	MOVD (R1), R0
@@ -2899,622 +1465,20 @@ rows:
 	VZIP1 V10.D2, V12.D2, V15.D2
 	VADD V15.D2, V13.D2, V13.D2
 	FMOVQ F13, 16(R0)
-	MOVD 8(R1), R0
-	FMOVQ 32(R0), F13
-	VZIP2 V11.D2, V14.D2, V11.D2
-	VADD V11.D2, V13.D2, V11.D2
-	FMOVQ F11, 32(R0)
-	FMOVQ 48(R0), F11
-	VZIP2 V10.D2, V12.D2, V10.D2
-	VADD V10.D2, V11.D2, V10.D2
-	FMOVQ F10, 48(R0)
-	FMOVQ 16(R5), F10
-	WORD $0x6e6add4b // fmul v11.2d, v10.2d, v10.2d
-	WORD $0x4eebd54c // fsub v12.2d, v10.2d, v11.2d
-	VMOVI $0, V13.B16
-	WORD $0x6e6de58c // fcmge v12.2d, v12.2d, v13.2d
-	VBSL V4.B16, V9.B16, V12.B16
-	MOVHU 2(R6), R0
-	FMOVD R0, F9
-	VMOVI $0, V13.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V13.D2, V9.D2
-	WORD $0x4e62d54a // fadd v10.2d, v10.2d, v2.2d
-	VSHL $8, V12.D2, V12.D2
-	VADD V1.D2, V12.D2, V12.D2
-	VMOV V9.B16, V13.B16
-	VBSL V5.B16, V6.B16, V13.B16
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VAND V9.B16, V10.B16, V9.B16
-	FMOVQ F12, (R1)
-	MOVD (R1), R0
-	FMOVQ 64(R0), F12
-	VZIP1 V10.D2, V13.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 64(R0)
-	FMOVQ 80(R0), F12
-	VZIP1 V9.D2, V11.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 80(R0)
-	MOVD 8(R1), R0
-	FMOVQ 96(R0), F12
-	VZIP2 V10.D2, V13.D2, V10.D2
-	VADD V10.D2, V12.D2, V10.D2
-	FMOVQ F10, 96(R0)
-	FMOVQ 112(R0), F10
-	VZIP2 V9.D2, V11.D2, V9.D2
-	VADD V9.D2, V10.D2, V9.D2
-	FMOVQ F9, 112(R0)
-	FMOVQ 16(R4), F9
-	WORD $0x4ea0352a // cmgt v10.4s, v9.4s, v0.4s
-	WORD $0x6eaaa54a // umaxp v10.4s, v10.4s, v10.4s
-	FMOVD F10, R0
-	CBNZ R0, beyond
-	WORD $0x4ea9350a // cmgt v10.4s, v8.4s, v9.4s
-	VSUB V10.S4, V7.S4, V7.S4
-	WORD $0x4ea36529 // smax v9.4s, v9.4s, v3.4s
-	WORD $0x0f20a52a // sxtl v10.2d, v9.2s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	FMOVQ 32(R5), F11
-	WORD $0x6e6bdd6c // fmul v12.2d, v11.2d, v11.2d
-	WORD $0x4eecd56d // fsub v13.2d, v11.2d, v12.2d
-	VMOVI $0, V14.B16
-	WORD $0x6e6ee5ad // fcmge v13.2d, v13.2d, v14.2d
-	VBSL V4.B16, V10.B16, V13.B16
-	MOVHU 4(R6), R0
-	FMOVD R0, F10
-	VMOVI $0, V14.B16
-	WORD $0x2f08a54a // uxtl v10.8h, v10.8b
-	WORD $0x2f10a54a // uxtl v10.4s, v10.4h
-	WORD $0x2f20a54a // uxtl v10.2d, v10.2s
-	VSUB V10.D2, V14.D2, V10.D2
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VSHL $8, V13.D2, V13.D2
-	VADD V1.D2, V13.D2, V13.D2
-	VMOV V10.B16, V14.B16
-	VBSL V5.B16, V6.B16, V14.B16
-	WORD $0x4e62d58c // fadd v12.2d, v12.2d, v2.2d
-	VAND V10.B16, V11.B16, V10.B16
-	FMOVQ F13, (R1)
-	MOVD (R1), R0
-	FMOVQ 128(R0), F13
-	VZIP1 V11.D2, V14.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, 128(R0)
-	FMOVQ 144(R0), F13
-	VZIP1 V10.D2, V12.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, 144(R0)
-	MOVD 8(R1), R0
-	FMOVQ 160(R0), F13
-	VZIP2 V11.D2, V14.D2, V11.D2
-	VADD V11.D2, V13.D2, V11.D2
-	FMOVQ F11, 160(R0)
-	FMOVQ 176(R0), F11
-	VZIP2 V10.D2, V12.D2, V10.D2
-	VADD V10.D2, V11.D2, V10.D2
-	FMOVQ F10, 176(R0)
-	FMOVQ 48(R5), F10
-	WORD $0x6e6add4b // fmul v11.2d, v10.2d, v10.2d
-	WORD $0x4eebd54c // fsub v12.2d, v10.2d, v11.2d
-	VMOVI $0, V13.B16
-	WORD $0x6e6de58c // fcmge v12.2d, v12.2d, v13.2d
-	VBSL V4.B16, V9.B16, V12.B16
-	MOVHU 6(R6), R0
-	FMOVD R0, F9
-	VMOVI $0, V13.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V13.D2, V9.D2
-	WORD $0x4e62d54a // fadd v10.2d, v10.2d, v2.2d
-	VSHL $8, V12.D2, V12.D2
-	VADD V1.D2, V12.D2, V12.D2
-	VMOV V9.B16, V13.B16
-	VBSL V5.B16, V6.B16, V13.B16
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VAND V9.B16, V10.B16, V9.B16
-	FMOVQ F12, (R1)
-	MOVD (R1), R0
-	FMOVQ 192(R0), F12
-	VZIP1 V10.D2, V13.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 192(R0)
-	FMOVQ 208(R0), F12
-	VZIP1 V9.D2, V11.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 208(R0)
-	MOVD 8(R1), R0
-	FMOVQ 224(R0), F12
-	VZIP2 V10.D2, V13.D2, V10.D2
-	VADD V10.D2, V12.D2, V10.D2
-	FMOVQ F10, 224(R0)
-	FMOVQ 240(R0), F10
-	VZIP2 V9.D2, V11.D2, V9.D2
-	VADD V9.D2, V10.D2, V9.D2
-	FMOVQ F9, 240(R0)
-	FMOVQ 32(R4), F9
-	WORD $0x4ea0352a // cmgt v10.4s, v9.4s, v0.4s
-	WORD $0x6eaaa54a // umaxp v10.4s, v10.4s, v10.4s
-	FMOVD F10, R0
-	CBNZ R0, beyond
-	WORD $0x4ea9350a // cmgt v10.4s, v8.4s, v9.4s
-	VSUB V10.S4, V7.S4, V7.S4
-	WORD $0x4ea36529 // smax v9.4s, v9.4s, v3.4s
-	WORD $0x0f20a52a // sxtl v10.2d, v9.2s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	FMOVQ 64(R5), F11
-	WORD $0x6e6bdd6c // fmul v12.2d, v11.2d, v11.2d
-	WORD $0x4eecd56d // fsub v13.2d, v11.2d, v12.2d
-	VMOVI $0, V14.B16
-	WORD $0x6e6ee5ad // fcmge v13.2d, v13.2d, v14.2d
-	VBSL V4.B16, V10.B16, V13.B16
-	MOVHU 8(R6), R0
-	FMOVD R0, F10
-	VMOVI $0, V14.B16
-	WORD $0x2f08a54a // uxtl v10.8h, v10.8b
-	WORD $0x2f10a54a // uxtl v10.4s, v10.4h
-	WORD $0x2f20a54a // uxtl v10.2d, v10.2s
-	VSUB V10.D2, V14.D2, V10.D2
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VSHL $8, V13.D2, V13.D2
-	VADD V1.D2, V13.D2, V13.D2
-	VMOV V10.B16, V14.B16
-	VBSL V5.B16, V6.B16, V14.B16
-	WORD $0x4e62d58c // fadd v12.2d, v12.2d, v2.2d
-	VAND V10.B16, V11.B16, V10.B16
-	FMOVQ F13, (R1)
-	MOVD (R1), R0
-	FMOVQ (R0), F13
-	VZIP1 V11.D2, V14.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, (R0)
-	FMOVQ 16(R0), F13
-	VZIP1 V10.D2, V12.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, 16(R0)
-	MOVD 8(R1), R0
-	FMOVQ 32(R0), F13
-	VZIP2 V11.D2, V14.D2, V11.D2
-	VADD V11.D2, V13.D2, V11.D2
-	FMOVQ F11, 32(R0)
-	FMOVQ 48(R0), F11
-	VZIP2 V10.D2, V12.D2, V10.D2
-	VADD V10.D2, V11.D2, V10.D2
-	FMOVQ F10, 48(R0)
-	FMOVQ 80(R5), F10
-	WORD $0x6e6add4b // fmul v11.2d, v10.2d, v10.2d
-	WORD $0x4eebd54c // fsub v12.2d, v10.2d, v11.2d
-	VMOVI $0, V13.B16
-	WORD $0x6e6de58c // fcmge v12.2d, v12.2d, v13.2d
-	VBSL V4.B16, V9.B16, V12.B16
-	MOVHU 10(R6), R0
-	FMOVD R0, F9
-	VMOVI $0, V13.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V13.D2, V9.D2
-	WORD $0x4e62d54a // fadd v10.2d, v10.2d, v2.2d
-	VSHL $8, V12.D2, V12.D2
-	VADD V1.D2, V12.D2, V12.D2
-	VMOV V9.B16, V13.B16
-	VBSL V5.B16, V6.B16, V13.B16
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VAND V9.B16, V10.B16, V9.B16
-	FMOVQ F12, (R1)
-	MOVD (R1), R0
-	FMOVQ 64(R0), F12
-	VZIP1 V10.D2, V13.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 64(R0)
-	FMOVQ 80(R0), F12
-	VZIP1 V9.D2, V11.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 80(R0)
-	MOVD 8(R1), R0
-	FMOVQ 96(R0), F12
-	VZIP2 V10.D2, V13.D2, V10.D2
-	VADD V10.D2, V12.D2, V10.D2
-	FMOVQ F10, 96(R0)
-	FMOVQ 112(R0), F10
-	VZIP2 V9.D2, V11.D2, V9.D2
-	VADD V9.D2, V10.D2, V9.D2
-	FMOVQ F9, 112(R0)
-	FMOVQ 48(R4), F9
-	WORD $0x4ea0352a // cmgt v10.4s, v9.4s, v0.4s
-	WORD $0x6eaaa54a // umaxp v10.4s, v10.4s, v10.4s
-	FMOVD F10, R0
-	CBNZ R0, beyond
-	WORD $0x4ea9350a // cmgt v10.4s, v8.4s, v9.4s
-	VSUB V10.S4, V7.S4, V7.S4
-	WORD $0x4ea36529 // smax v9.4s, v9.4s, v3.4s
-	WORD $0x0f20a52a // sxtl v10.2d, v9.2s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	FMOVQ 96(R5), F11
-	WORD $0x6e6bdd6c // fmul v12.2d, v11.2d, v11.2d
-	WORD $0x4eecd56d // fsub v13.2d, v11.2d, v12.2d
-	VMOVI $0, V14.B16
-	WORD $0x6e6ee5ad // fcmge v13.2d, v13.2d, v14.2d
-	VBSL V4.B16, V10.B16, V13.B16
-	MOVHU 12(R6), R0
-	FMOVD R0, F10
-	VMOVI $0, V14.B16
-	WORD $0x2f08a54a // uxtl v10.8h, v10.8b
-	WORD $0x2f10a54a // uxtl v10.4s, v10.4h
-	WORD $0x2f20a54a // uxtl v10.2d, v10.2s
-	VSUB V10.D2, V14.D2, V10.D2
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VSHL $8, V13.D2, V13.D2
-	VADD V1.D2, V13.D2, V13.D2
-	VMOV V10.B16, V14.B16
-	VBSL V5.B16, V6.B16, V14.B16
-	WORD $0x4e62d58c // fadd v12.2d, v12.2d, v2.2d
-	VAND V10.B16, V11.B16, V10.B16
-	FMOVQ F13, (R1)
-	MOVD (R1), R0
-	FMOVQ 128(R0), F13
-	VZIP1 V11.D2, V14.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, 128(R0)
-	FMOVQ 144(R0), F13
-	VZIP1 V10.D2, V12.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, 144(R0)
-	MOVD 8(R1), R0
-	FMOVQ 160(R0), F13
-	VZIP2 V11.D2, V14.D2, V11.D2
-	VADD V11.D2, V13.D2, V11.D2
-	FMOVQ F11, 160(R0)
-	FMOVQ 176(R0), F11
-	VZIP2 V10.D2, V12.D2, V10.D2
-	VADD V10.D2, V11.D2, V10.D2
-	FMOVQ F10, 176(R0)
-	FMOVQ 112(R5), F10
-	WORD $0x6e6add4b // fmul v11.2d, v10.2d, v10.2d
-	WORD $0x4eebd54c // fsub v12.2d, v10.2d, v11.2d
-	VMOVI $0, V13.B16
-	WORD $0x6e6de58c // fcmge v12.2d, v12.2d, v13.2d
-	VBSL V4.B16, V9.B16, V12.B16
-	MOVHU 14(R6), R0
-	FMOVD R0, F9
-	VMOVI $0, V13.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V13.D2, V9.D2
-	WORD $0x4e62d54a // fadd v10.2d, v10.2d, v2.2d
-	VSHL $8, V12.D2, V12.D2
-	VADD V1.D2, V12.D2, V12.D2
-	VMOV V9.B16, V13.B16
-	VBSL V5.B16, V6.B16, V13.B16
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VAND V9.B16, V10.B16, V9.B16
-	FMOVQ F12, (R1)
-	MOVD (R1), R0
-	FMOVQ 192(R0), F12
-	VZIP1 V10.D2, V13.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 192(R0)
-	FMOVQ 208(R0), F12
-	VZIP1 V9.D2, V11.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 208(R0)
-	MOVD 8(R1), R0
-	FMOVQ 224(R0), F12
-	VZIP2 V10.D2, V13.D2, V10.D2
-	VADD V10.D2, V12.D2, V10.D2
-	FMOVQ F10, 224(R0)
-	FMOVQ 240(R0), F10
-	VZIP2 V9.D2, V11.D2, V9.D2
-	VADD V9.D2, V10.D2, V9.D2
-	FMOVQ F9, 240(R0)
-	FMOVQ 64(R4), F9
-	WORD $0x4ea0352a // cmgt v10.4s, v9.4s, v0.4s
-	WORD $0x6eaaa54a // umaxp v10.4s, v10.4s, v10.4s
-	FMOVD F10, R0
-	CBNZ R0, beyond
-	WORD $0x4ea9350a // cmgt v10.4s, v8.4s, v9.4s
-	VSUB V10.S4, V7.S4, V7.S4
-	WORD $0x4ea36529 // smax v9.4s, v9.4s, v3.4s
-	WORD $0x0f20a52a // sxtl v10.2d, v9.2s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	FMOVQ 128(R5), F11
-	WORD $0x6e6bdd6c // fmul v12.2d, v11.2d, v11.2d
-	WORD $0x4eecd56d // fsub v13.2d, v11.2d, v12.2d
-	VMOVI $0, V14.B16
-	WORD $0x6e6ee5ad // fcmge v13.2d, v13.2d, v14.2d
-	VBSL V4.B16, V10.B16, V13.B16
-	MOVHU 16(R6), R0
-	FMOVD R0, F10
-	VMOVI $0, V14.B16
-	WORD $0x2f08a54a // uxtl v10.8h, v10.8b
-	WORD $0x2f10a54a // uxtl v10.4s, v10.4h
-	WORD $0x2f20a54a // uxtl v10.2d, v10.2s
-	VSUB V10.D2, V14.D2, V10.D2
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VSHL $8, V13.D2, V13.D2
-	VADD V1.D2, V13.D2, V13.D2
-	VMOV V10.B16, V14.B16
-	VBSL V5.B16, V6.B16, V14.B16
-	WORD $0x4e62d58c // fadd v12.2d, v12.2d, v2.2d
-	VAND V10.B16, V11.B16, V10.B16
-	FMOVQ F13, (R1)
-	MOVD (R1), R0
-	FMOVQ (R0), F13
-	VZIP1 V11.D2, V14.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, (R0)
-	FMOVQ 16(R0), F13
-	VZIP1 V10.D2, V12.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, 16(R0)
-	MOVD 8(R1), R0
-	FMOVQ 32(R0), F13
-	VZIP2 V11.D2, V14.D2, V11.D2
-	VADD V11.D2, V13.D2, V11.D2
-	FMOVQ F11, 32(R0)
-	FMOVQ 48(R0), F11
-	VZIP2 V10.D2, V12.D2, V10.D2
-	VADD V10.D2, V11.D2, V10.D2
-	FMOVQ F10, 48(R0)
-	FMOVQ 144(R5), F10
-	WORD $0x6e6add4b // fmul v11.2d, v10.2d, v10.2d
-	WORD $0x4eebd54c // fsub v12.2d, v10.2d, v11.2d
-	VMOVI $0, V13.B16
-	WORD $0x6e6de58c // fcmge v12.2d, v12.2d, v13.2d
-	VBSL V4.B16, V9.B16, V12.B16
-	MOVHU 18(R6), R0
-	FMOVD R0, F9
-	VMOVI $0, V13.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V13.D2, V9.D2
-	WORD $0x4e62d54a // fadd v10.2d, v10.2d, v2.2d
-	VSHL $8, V12.D2, V12.D2
-	VADD V1.D2, V12.D2, V12.D2
-	VMOV V9.B16, V13.B16
-	VBSL V5.B16, V6.B16, V13.B16
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VAND V9.B16, V10.B16, V9.B16
-	FMOVQ F12, (R1)
-	MOVD (R1), R0
-	FMOVQ 64(R0), F12
-	VZIP1 V10.D2, V13.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 64(R0)
-	FMOVQ 80(R0), F12
-	VZIP1 V9.D2, V11.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 80(R0)
-	MOVD 8(R1), R0
-	FMOVQ 96(R0), F12
-	VZIP2 V10.D2, V13.D2, V10.D2
-	VADD V10.D2, V12.D2, V10.D2
-	FMOVQ F10, 96(R0)
-	FMOVQ 112(R0), F10
-	VZIP2 V9.D2, V11.D2, V9.D2
-	VADD V9.D2, V10.D2, V9.D2
-	FMOVQ F9, 112(R0)
-	FMOVQ 80(R4), F9
-	WORD $0x4ea0352a // cmgt v10.4s, v9.4s, v0.4s
-	WORD $0x6eaaa54a // umaxp v10.4s, v10.4s, v10.4s
-	FMOVD F10, R0
-	CBNZ R0, beyond
-	WORD $0x4ea9350a // cmgt v10.4s, v8.4s, v9.4s
-	VSUB V10.S4, V7.S4, V7.S4
-	WORD $0x4ea36529 // smax v9.4s, v9.4s, v3.4s
-	WORD $0x0f20a52a // sxtl v10.2d, v9.2s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	FMOVQ 160(R5), F11
-	WORD $0x6e6bdd6c // fmul v12.2d, v11.2d, v11.2d
-	WORD $0x4eecd56d // fsub v13.2d, v11.2d, v12.2d
-	VMOVI $0, V14.B16
-	WORD $0x6e6ee5ad // fcmge v13.2d, v13.2d, v14.2d
-	VBSL V4.B16, V10.B16, V13.B16
-	MOVHU 20(R6), R0
-	FMOVD R0, F10
-	VMOVI $0, V14.B16
-	WORD $0x2f08a54a // uxtl v10.8h, v10.8b
-	WORD $0x2f10a54a // uxtl v10.4s, v10.4h
-	WORD $0x2f20a54a // uxtl v10.2d, v10.2s
-	VSUB V10.D2, V14.D2, V10.D2
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VSHL $8, V13.D2, V13.D2
-	VADD V1.D2, V13.D2, V13.D2
-	VMOV V10.B16, V14.B16
-	VBSL V5.B16, V6.B16, V14.B16
-	WORD $0x4e62d58c // fadd v12.2d, v12.2d, v2.2d
-	VAND V10.B16, V11.B16, V10.B16
-	FMOVQ F13, (R1)
-	MOVD (R1), R0
-	FMOVQ 128(R0), F13
-	VZIP1 V11.D2, V14.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, 128(R0)
-	FMOVQ 144(R0), F13
-	VZIP1 V10.D2, V12.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, 144(R0)
-	MOVD 8(R1), R0
-	FMOVQ 160(R0), F13
-	VZIP2 V11.D2, V14.D2, V11.D2
-	VADD V11.D2, V13.D2, V11.D2
-	FMOVQ F11, 160(R0)
-	FMOVQ 176(R0), F11
-	VZIP2 V10.D2, V12.D2, V10.D2
-	VADD V10.D2, V11.D2, V10.D2
-	FMOVQ F10, 176(R0)
-	FMOVQ 176(R5), F10
-	WORD $0x6e6add4b // fmul v11.2d, v10.2d, v10.2d
-	WORD $0x4eebd54c // fsub v12.2d, v10.2d, v11.2d
-	VMOVI $0, V13.B16
-	WORD $0x6e6de58c // fcmge v12.2d, v12.2d, v13.2d
-	VBSL V4.B16, V9.B16, V12.B16
-	MOVHU 22(R6), R0
-	FMOVD R0, F9
-	VMOVI $0, V13.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V13.D2, V9.D2
-	WORD $0x4e62d54a // fadd v10.2d, v10.2d, v2.2d
-	VSHL $8, V12.D2, V12.D2
-	VADD V1.D2, V12.D2, V12.D2
-	VMOV V9.B16, V13.B16
-	VBSL V5.B16, V6.B16, V13.B16
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VAND V9.B16, V10.B16, V9.B16
-	FMOVQ F12, (R1)
-	MOVD (R1), R0
-	FMOVQ 192(R0), F12
-	VZIP1 V10.D2, V13.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 192(R0)
-	FMOVQ 208(R0), F12
-	VZIP1 V9.D2, V11.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 208(R0)
-	MOVD 8(R1), R0
-	FMOVQ 224(R0), F12
-	VZIP2 V10.D2, V13.D2, V10.D2
-	VADD V10.D2, V12.D2, V10.D2
-	FMOVQ F10, 224(R0)
-	FMOVQ 240(R0), F10
-	VZIP2 V9.D2, V11.D2, V9.D2
-	VADD V9.D2, V10.D2, V9.D2
-	FMOVQ F9, 240(R0)
-	FMOVQ 96(R4), F9
-	WORD $0x4ea0352a // cmgt v10.4s, v9.4s, v0.4s
-	WORD $0x6eaaa54a // umaxp v10.4s, v10.4s, v10.4s
-	FMOVD F10, R0
-	CBNZ R0, beyond
-	WORD $0x4ea9350a // cmgt v10.4s, v8.4s, v9.4s
-	VSUB V10.S4, V7.S4, V7.S4
-	WORD $0x4ea36529 // smax v9.4s, v9.4s, v3.4s
-	WORD $0x0f20a52a // sxtl v10.2d, v9.2s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	FMOVQ 192(R5), F11
-	WORD $0x6e6bdd6c // fmul v12.2d, v11.2d, v11.2d
-	WORD $0x4eecd56d // fsub v13.2d, v11.2d, v12.2d
-	VMOVI $0, V14.B16
-	WORD $0x6e6ee5ad // fcmge v13.2d, v13.2d, v14.2d
-	VBSL V4.B16, V10.B16, V13.B16
-	MOVHU 24(R6), R0
-	FMOVD R0, F10
-	VMOVI $0, V14.B16
-	WORD $0x2f08a54a // uxtl v10.8h, v10.8b
-	WORD $0x2f10a54a // uxtl v10.4s, v10.4h
-	WORD $0x2f20a54a // uxtl v10.2d, v10.2s
-	VSUB V10.D2, V14.D2, V10.D2
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VSHL $8, V13.D2, V13.D2
-	VADD V1.D2, V13.D2, V13.D2
-	VMOV V10.B16, V14.B16
-	VBSL V5.B16, V6.B16, V14.B16
-	WORD $0x4e62d58c // fadd v12.2d, v12.2d, v2.2d
-	VAND V10.B16, V11.B16, V10.B16
-	FMOVQ F13, (R1)
-	MOVD (R1), R0
-	FMOVQ (R0), F13
-	VZIP1 V11.D2, V14.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, (R0)
-	FMOVQ 16(R0), F13
-	VZIP1 V10.D2, V12.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, 16(R0)
-	MOVD 8(R1), R0
-	FMOVQ 32(R0), F13
-	VZIP2 V11.D2, V14.D2, V11.D2
-	VADD V11.D2, V13.D2, V11.D2
-	FMOVQ F11, 32(R0)
-	FMOVQ 48(R0), F11
-	VZIP2 V10.D2, V12.D2, V10.D2
-	VADD V10.D2, V11.D2, V10.D2
-	FMOVQ F10, 48(R0)
-	FMOVQ 208(R5), F10
-	WORD $0x6e6add4b // fmul v11.2d, v10.2d, v10.2d
-	WORD $0x4eebd54c // fsub v12.2d, v10.2d, v11.2d
-	VMOVI $0, V13.B16
-	WORD $0x6e6de58c // fcmge v12.2d, v12.2d, v13.2d
-	VBSL V4.B16, V9.B16, V12.B16
-	MOVHU 26(R6), R0
-	FMOVD R0, F9
-	VMOVI $0, V13.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
-	VSUB V9.D2, V13.D2, V9.D2
-	WORD $0x4e62d54a // fadd v10.2d, v10.2d, v2.2d
-	VSHL $8, V12.D2, V12.D2
-	VADD V1.D2, V12.D2, V12.D2
-	VMOV V9.B16, V13.B16
-	VBSL V5.B16, V6.B16, V13.B16
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VAND V9.B16, V10.B16, V9.B16
-	FMOVQ F12, (R1)
-	MOVD (R1), R0
-	FMOVQ 64(R0), F12
-	VZIP1 V10.D2, V13.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 64(R0)
-	FMOVQ 80(R0), F12
-	VZIP1 V9.D2, V11.D2, V14.D2
-	VADD V14.D2, V12.D2, V12.D2
-	FMOVQ F12, 80(R0)
-	MOVD 8(R1), R0
-	FMOVQ 96(R0), F12
-	VZIP2 V10.D2, V13.D2, V10.D2
-	VADD V10.D2, V12.D2, V10.D2
-	FMOVQ F10, 96(R0)
-	FMOVQ 112(R0), F10
-	VZIP2 V9.D2, V11.D2, V9.D2
-	VADD V9.D2, V10.D2, V9.D2
-	FMOVQ F9, 112(R0)
-	FMOVQ 112(R4), F9
-	WORD $0x4ea0352a // cmgt v10.4s, v9.4s, v0.4s
-	WORD $0x6eaaa54a // umaxp v10.4s, v10.4s, v10.4s
-	FMOVD F10, R0
-	CBNZ R0, beyond
-	WORD $0x4ea9350a // cmgt v10.4s, v8.4s, v9.4s
-	VSUB V10.S4, V7.S4, V7.S4
-	WORD $0x4ea36529 // smax v9.4s, v9.4s, v3.4s
-	WORD $0x0f20a52a // sxtl v10.2d, v9.2s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	FMOVQ 224(R5), F11
-	WORD $0x6e6bdd6c // fmul v12.2d, v11.2d, v11.2d
-	WORD $0x4eecd56d // fsub v13.2d, v11.2d, v12.2d
-	VMOVI $0, V14.B16
-	WORD $0x6e6ee5ad // fcmge v13.2d, v13.2d, v14.2d
-	VBSL V4.B16, V10.B16, V13.B16
-	MOVHU 28(R6), R0
-	FMOVD R0, F10
-	VMOVI $0, V14.B16
-	WORD $0x2f08a54a // uxtl v10.8h, v10.8b
-	WORD $0x2f10a54a // uxtl v10.4s, v10.4h
-	WORD $0x2f20a54a // uxtl v10.2d, v10.2s
-	VSUB V10.D2, V14.D2, V10.D2
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VSHL $8, V13.D2, V13.D2
-	VADD V1.D2, V13.D2, V13.D2
-	VMOV V10.B16, V14.B16
-	VBSL V5.B16, V6.B16, V14.B16
-	WORD $0x4e62d58c // fadd v12.2d, v12.2d, v2.2d
-	VAND V10.B16, V11.B16, V10.B16
-	FMOVQ F13, (R1)
-	MOVD (R1), R0
-	FMOVQ 128(R0), F13
-	VZIP1 V11.D2, V14.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, 128(R0)
-	FMOVQ 144(R0), F13
-	VZIP1 V10.D2, V12.D2, V15.D2
-	VADD V15.D2, V13.D2, V13.D2
-	FMOVQ F13, 144(R0)
+	COLUMNS_rows(16, 2, 16, 32)
+	COLUMNS_rows_12(4)
+	COLUMNS_rows_2(48, 6, 32, 64)
+	COLUMNS_rows_13(8)
+	COLUMNS_rows(80, 10, 48, 96)
+	COLUMNS_rows_12(12)
+	COLUMNS_rows_2(112, 14, 64, 128)
+	COLUMNS_rows_13(16)
+	COLUMNS_rows(144, 18, 80, 160)
+	COLUMNS_rows_12(20)
+	COLUMNS_rows_2(176, 22, 96, 192)
+	COLUMNS_rows_13(24)
+	COLUMNS_rows(208, 26, 112, 224)
+	COLUMNS_rows_12(28)
 	MOVD 8(R1), R0
 	FMOVQ 160(R0), F13
 	VZIP2 V11.D2, V14.D2, V11.D2
@@ -3525,24 +1489,24 @@ rows:
 	VADD V10.D2, V11.D2, V10.D2
 	FMOVQ F10, 176(R0)
 	FMOVQ 240(R5), F10
-	WORD $0x6e6add4b // fmul v11.2d, v10.2d, v10.2d
-	WORD $0x4eebd54c // fsub v12.2d, v10.2d, v11.2d
+	FMUL_D2(10, 10, 11)
+	FSUB_D2(11, 10, 12)
 	VMOVI $0, V13.B16
-	WORD $0x6e6de58c // fcmge v12.2d, v12.2d, v13.2d
+	FCMGE_D2(13, 12, 12)
 	VBSL V4.B16, V9.B16, V12.B16
 	MOVHU 30(R6), R0
 	FMOVD R0, F9
 	VMOVI $0, V13.B16
-	WORD $0x2f08a529 // uxtl v9.8h, v9.8b
-	WORD $0x2f10a529 // uxtl v9.4s, v9.4h
-	WORD $0x2f20a529 // uxtl v9.2d, v9.2s
+	UXTL_H8(9, 9)
+	UXTL_S4(9, 9)
+	UXTL_D2(9, 9)
 	VSUB V9.D2, V13.D2, V9.D2
-	WORD $0x4e62d54a // fadd v10.2d, v10.2d, v2.2d
+	FADD_D2(2, 10, 10)
 	VSHL $8, V12.D2, V12.D2
 	VADD V1.D2, V12.D2, V12.D2
 	VMOV V9.B16, V13.B16
 	VBSL V5.B16, V6.B16, V13.B16
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
+	FADD_D2(2, 11, 11)
 	VAND V9.B16, V10.B16, V9.B16
 	FMOVQ F12, (R1)
 	MOVD (R1), R0

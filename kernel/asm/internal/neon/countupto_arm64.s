@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x0000000100000001
@@ -10,6 +11,146 @@ DATA consts<>+8(SB)/8, $0x0000000100000001
 DATA consts<>+16(SB)/8, $0x0000000000000001
 DATA consts<>+24(SB)/8, $0x0000000000000001
 GLOBL consts<>(SB), RODATA|NOPTR, $32
+
+#define COUNTUPTO_rows(N, N2, N3, N4) \
+	FMOVQ N(R1), F14 \
+	FCMGE_D2(14, 1, 15) \
+	VSUB V15.D2, V0.D2, V0.D2 \
+	FCMGE_D2(14, 3, 15) \
+	VSUB V15.D2, V2.D2, V2.D2 \
+	FCMGE_D2(14, 5, 15) \
+	VSUB V15.D2, V4.D2, V4.D2 \
+	FCMGE_D2(14, 7, 15) \
+	VSUB V15.D2, V6.D2, V6.D2 \
+	FCMGE_D2(14, 9, 15) \
+	VSUB V15.D2, V8.D2, V8.D2 \
+	FCMGE_D2(14, 11, 15) \
+	VSUB V15.D2, V10.D2, V10.D2 \
+	FCMGE_D2(14, 13, 14) \
+	VSUB V14.D2, V12.D2, V12.D2 \
+	FMOVQ N2(R1), F14 \
+	FCMGE_D2(14, 1, 15) \
+	VSUB V15.D2, V0.D2, V0.D2 \
+	FCMGE_D2(14, 3, 15) \
+	VSUB V15.D2, V2.D2, V2.D2 \
+	FCMGE_D2(14, 5, 15) \
+	VSUB V15.D2, V4.D2, V4.D2 \
+	FCMGE_D2(14, 7, 15) \
+	VSUB V15.D2, V6.D2, V6.D2 \
+	FCMGE_D2(14, 9, 15) \
+	VSUB V15.D2, V8.D2, V8.D2 \
+	FCMGE_D2(14, 11, 15) \
+	VSUB V15.D2, V10.D2, V10.D2 \
+	FCMGE_D2(14, 13, 14) \
+	VSUB V14.D2, V12.D2, V12.D2 \
+	FMOVQ N3(R1), F14 \
+	FCMGE_D2(14, 1, 15) \
+	VSUB V15.D2, V0.D2, V0.D2 \
+	FCMGE_D2(14, 3, 15) \
+	VSUB V15.D2, V2.D2, V2.D2 \
+	FCMGE_D2(14, 5, 15) \
+	VSUB V15.D2, V4.D2, V4.D2 \
+	FCMGE_D2(14, 7, 15) \
+	VSUB V15.D2, V6.D2, V6.D2 \
+	FCMGE_D2(14, 9, 15) \
+	VSUB V15.D2, V8.D2, V8.D2 \
+	FCMGE_D2(14, 11, 15) \
+	VSUB V15.D2, V10.D2, V10.D2 \
+	FCMGE_D2(14, 13, 14) \
+	VSUB V14.D2, V12.D2, V12.D2 \
+	FMOVQ N4(R1), F14 \
+	FCMGE_D2(14, 1, 15) \
+	VSUB V15.D2, V0.D2, V0.D2 \
+	FCMGE_D2(14, 3, 15) \
+	VSUB V15.D2, V2.D2, V2.D2 \
+	FCMGE_D2(14, 5, 15) \
+	VSUB V15.D2, V4.D2, V4.D2 \
+	FCMGE_D2(14, 7, 15) \
+	VSUB V15.D2, V6.D2, V6.D2 \
+	FCMGE_D2(14, 9, 15) \
+	VSUB V15.D2, V8.D2, V8.D2 \
+	FCMGE_D2(14, 11, 15) \
+	VSUB V15.D2, V10.D2, V10.D2 \
+	FCMGE_D2(14, 13, 14) \
+	VSUB V14.D2, V12.D2, V12.D2
+
+#define COUNTUPTO_rows_2(N, N2, N3) \
+	FMOVQ N(R1), F14 \
+	FCMGE_S4(14, 1, 15) \
+	VSUB V15.S4, V0.S4, V0.S4 \
+	FCMGE_S4(14, 3, 15) \
+	VSUB V15.S4, V2.S4, V2.S4 \
+	FCMGE_S4(14, 5, 15) \
+	VSUB V15.S4, V4.S4, V4.S4 \
+	FCMGE_S4(14, 7, 15) \
+	VSUB V15.S4, V6.S4, V6.S4 \
+	FCMGE_S4(14, 9, 15) \
+	VSUB V15.S4, V8.S4, V8.S4 \
+	FCMGE_S4(14, 11, 15) \
+	VSUB V15.S4, V10.S4, V10.S4 \
+	FCMGE_S4(14, 13, 14) \
+	VSUB V14.S4, V12.S4, V12.S4 \
+	FMOVQ N2(R1), F14 \
+	FCMGE_S4(14, 1, 15) \
+	VSUB V15.S4, V0.S4, V0.S4 \
+	FCMGE_S4(14, 3, 15) \
+	VSUB V15.S4, V2.S4, V2.S4 \
+	FCMGE_S4(14, 5, 15) \
+	VSUB V15.S4, V4.S4, V4.S4 \
+	FCMGE_S4(14, 7, 15) \
+	VSUB V15.S4, V6.S4, V6.S4 \
+	FCMGE_S4(14, 9, 15) \
+	VSUB V15.S4, V8.S4, V8.S4 \
+	FCMGE_S4(14, 11, 15) \
+	VSUB V15.S4, V10.S4, V10.S4 \
+	FCMGE_S4(14, 13, 14) \
+	VSUB V14.S4, V12.S4, V12.S4 \
+	FMOVQ N3(R1), F14 \
+	FCMGE_S4(14, 1, 15) \
+	VSUB V15.S4, V0.S4, V0.S4 \
+	FCMGE_S4(14, 3, 15) \
+	VSUB V15.S4, V2.S4, V2.S4 \
+	FCMGE_S4(14, 5, 15) \
+	VSUB V15.S4, V4.S4, V4.S4 \
+	FCMGE_S4(14, 7, 15) \
+	VSUB V15.S4, V6.S4, V6.S4 \
+	FCMGE_S4(14, 9, 15) \
+	VSUB V15.S4, V8.S4, V8.S4 \
+	FCMGE_S4(14, 11, 15) \
+	VSUB V15.S4, V10.S4, V10.S4 \
+	FCMGE_S4(14, 13, 14) \
+	VSUB V14.S4, V12.S4, V12.S4
+
+#define COUNTUPTO_rows_3(N) \
+	FMOVQ N(R1), F14 \
+	FCMGE_D2(14, 1, 15) \
+	VSUB V15.D2, V0.D2, V0.D2 \
+	FCMGE_D2(14, 3, 15) \
+	VSUB V15.D2, V2.D2, V2.D2 \
+	FCMGE_D2(14, 5, 15) \
+	VSUB V15.D2, V4.D2, V4.D2 \
+	FCMGE_D2(14, 7, 15) \
+	VSUB V15.D2, V6.D2, V6.D2 \
+	FCMGE_D2(14, 9, 15) \
+	VSUB V15.D2, V8.D2, V8.D2 \
+	FCMGE_D2(14, 11, 15) \
+	VSUB V15.D2, V10.D2, V10.D2 \
+	FCMGE_D2(14, 13, 14) \
+	VSUB V14.D2, V12.D2, V12.D2
+
+#define COUNTUPTO_rows_4(N, N2, N3, N4) \
+	FMOVQ N(R1), F1 \
+	FMOVQ N2(R1), F2 \
+	FCVTN_S2(1, 3) \
+	FCVTN2_S4(2, 3) \
+	FMOVQ F3, N3(R0) \
+	FCVTL_D2(3, 4) \
+	VEOR V4.B16, V1.B16, V1.B16 \
+	VORR V1.B16, V0.B16, V0.B16 \
+	FCVTL2_D2(3, 1) \
+	VEOR V1.B16, V2.B16, V1.B16 \
+	VORR V1.B16, V0.B16, V0.B16 \
+	FMOVQ N4(R1), F1
 
 // func NarrowExactly(dst *float32, v *float64, n int) (ret int)
 TEXT ·NarrowExactly(SB), NOSPLIT, $0-32
@@ -21,90 +162,57 @@ TEXT ·NarrowExactly(SB), NOSPLIT, $0-32
 rows:
 	FMOVQ (R1), F1
 	FMOVQ 16(R1), F2
-	WORD $0x0e616823 // fcvtn v3.2s, v1.2d
-	WORD $0x4e616843 // fcvtn2 v3.4s, v2.2d
+	FCVTN_S2(1, 3)
+	FCVTN2_S4(2, 3)
 	FMOVQ F3, (R0)
-	WORD $0x0e617864 // fcvtl v4.2d, v3.2s
+	FCVTL_D2(3, 4)
 	VEOR V4.B16, V1.B16, V1.B16
 	VORR V1.B16, V0.B16, V0.B16
-	WORD $0x4e617861 // fcvtl2 v1.2d, v3.4s
+	FCVTL2_D2(3, 1)
 	VEOR V1.B16, V2.B16, V1.B16
 	VORR V1.B16, V0.B16, V0.B16
-	FMOVQ 32(R1), F1
-	FMOVQ 48(R1), F2
-	WORD $0x0e616823 // fcvtn v3.2s, v1.2d
-	WORD $0x4e616843 // fcvtn2 v3.4s, v2.2d
-	FMOVQ F3, 16(R0)
-	WORD $0x0e617864 // fcvtl v4.2d, v3.2s
-	VEOR V4.B16, V1.B16, V1.B16
-	VORR V1.B16, V0.B16, V0.B16
-	WORD $0x4e617861 // fcvtl2 v1.2d, v3.4s
-	VEOR V1.B16, V2.B16, V1.B16
-	VORR V1.B16, V0.B16, V0.B16
-	FMOVQ 64(R1), F1
+	COUNTUPTO_rows_4(32, 48, 16, 64)
 	FMOVQ 80(R1), F2
-	WORD $0x0e616823 // fcvtn v3.2s, v1.2d
-	WORD $0x4e616843 // fcvtn2 v3.4s, v2.2d
+	FCVTN_S2(1, 3)
+	FCVTN2_S4(2, 3)
 	FMOVQ F3, 32(R0)
-	WORD $0x0e617864 // fcvtl v4.2d, v3.2s
+	FCVTL_D2(3, 4)
 	VEOR V4.B16, V1.B16, V1.B16
 	VORR V1.B16, V0.B16, V0.B16
-	WORD $0x4e617861 // fcvtl2 v1.2d, v3.4s
+	FCVTL2_D2(3, 1)
 	VEOR V1.B16, V2.B16, V1.B16
 	VORR V1.B16, V0.B16, V0.B16
-	FMOVQ 96(R1), F1
-	FMOVQ 112(R1), F2
-	WORD $0x0e616823 // fcvtn v3.2s, v1.2d
-	WORD $0x4e616843 // fcvtn2 v3.4s, v2.2d
-	FMOVQ F3, 48(R0)
-	WORD $0x0e617864 // fcvtl v4.2d, v3.2s
-	VEOR V4.B16, V1.B16, V1.B16
-	VORR V1.B16, V0.B16, V0.B16
-	WORD $0x4e617861 // fcvtl2 v1.2d, v3.4s
-	VEOR V1.B16, V2.B16, V1.B16
-	VORR V1.B16, V0.B16, V0.B16
-	FMOVQ 128(R1), F1
+	COUNTUPTO_rows_4(96, 112, 48, 128)
 	FMOVQ 144(R1), F2
-	WORD $0x0e616823 // fcvtn v3.2s, v1.2d
-	WORD $0x4e616843 // fcvtn2 v3.4s, v2.2d
+	FCVTN_S2(1, 3)
+	FCVTN2_S4(2, 3)
 	FMOVQ F3, 64(R0)
-	WORD $0x0e617864 // fcvtl v4.2d, v3.2s
+	FCVTL_D2(3, 4)
 	VEOR V4.B16, V1.B16, V1.B16
 	VORR V1.B16, V0.B16, V0.B16
-	WORD $0x4e617861 // fcvtl2 v1.2d, v3.4s
+	FCVTL2_D2(3, 1)
 	VEOR V1.B16, V2.B16, V1.B16
 	VORR V1.B16, V0.B16, V0.B16
-	FMOVQ 160(R1), F1
-	FMOVQ 176(R1), F2
-	WORD $0x0e616823 // fcvtn v3.2s, v1.2d
-	WORD $0x4e616843 // fcvtn2 v3.4s, v2.2d
-	FMOVQ F3, 80(R0)
-	WORD $0x0e617864 // fcvtl v4.2d, v3.2s
-	VEOR V4.B16, V1.B16, V1.B16
-	VORR V1.B16, V0.B16, V0.B16
-	WORD $0x4e617861 // fcvtl2 v1.2d, v3.4s
-	VEOR V1.B16, V2.B16, V1.B16
-	VORR V1.B16, V0.B16, V0.B16
-	FMOVQ 192(R1), F1
+	COUNTUPTO_rows_4(160, 176, 80, 192)
 	FMOVQ 208(R1), F2
-	WORD $0x0e616823 // fcvtn v3.2s, v1.2d
-	WORD $0x4e616843 // fcvtn2 v3.4s, v2.2d
+	FCVTN_S2(1, 3)
+	FCVTN2_S4(2, 3)
 	FMOVQ F3, 96(R0)
-	WORD $0x0e617864 // fcvtl v4.2d, v3.2s
+	FCVTL_D2(3, 4)
 	VEOR V4.B16, V1.B16, V1.B16
 	VORR V1.B16, V0.B16, V0.B16
-	WORD $0x4e617861 // fcvtl2 v1.2d, v3.4s
+	FCVTL2_D2(3, 1)
 	VEOR V1.B16, V2.B16, V1.B16
 	VORR V1.B16, V0.B16, V0.B16
 	FMOVQ 224(R1), F1
 	FMOVQ 240(R1), F2
-	WORD $0x0e616823 // fcvtn v3.2s, v1.2d
-	WORD $0x4e616843 // fcvtn2 v3.4s, v2.2d
+	FCVTN_S2(1, 3)
+	FCVTN2_S4(2, 3)
 	FMOVQ F3, 112(R0)
-	WORD $0x0e617864 // fcvtl v4.2d, v3.2s
+	FCVTL_D2(3, 4)
 	VEOR V4.B16, V1.B16, V1.B16
 	VORR V1.B16, V0.B16, V0.B16
-	WORD $0x4e617861 // fcvtl2 v1.2d, v3.4s
+	FCVTL2_D2(3, 1)
 	VEOR V1.B16, V2.B16, V1.B16
 	VORR V1.B16, V0.B16, V0.B16
 	ADD $128, R0
@@ -115,8 +223,8 @@ rows:
 	MOVD $0, R0
 	VMOVI $0, V1.B16
 	VCMEQ V1.D2, V0.D2, V0.D2
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	MVN_B16(0, 0)
+	UMAXP_S4(0, 0, 0)
 	FMOVD F0, R1
 	CBZ R1, exact
 	MOVD $1, R0
@@ -155,167 +263,79 @@ TEXT ·CountUpToF32(SB), NOSPLIT, $0-32
 
 rows:
 	FMOVQ (R1), F14
-	WORD $0x6e2ee42f // fcmge v15.4s, v1.4s, v14.4s
+	FCMGE_S4(14, 1, 15)
 	VSUB V15.S4, V0.S4, V0.S4
-	WORD $0x6e2ee46f // fcmge v15.4s, v3.4s, v14.4s
+	FCMGE_S4(14, 3, 15)
 	VSUB V15.S4, V2.S4, V2.S4
-	WORD $0x6e2ee4af // fcmge v15.4s, v5.4s, v14.4s
+	FCMGE_S4(14, 5, 15)
 	VSUB V15.S4, V4.S4, V4.S4
-	WORD $0x6e2ee4ef // fcmge v15.4s, v7.4s, v14.4s
+	FCMGE_S4(14, 7, 15)
 	VSUB V15.S4, V6.S4, V6.S4
-	WORD $0x6e2ee52f // fcmge v15.4s, v9.4s, v14.4s
+	FCMGE_S4(14, 9, 15)
 	VSUB V15.S4, V8.S4, V8.S4
-	WORD $0x6e2ee56f // fcmge v15.4s, v11.4s, v14.4s
+	FCMGE_S4(14, 11, 15)
 	VSUB V15.S4, V10.S4, V10.S4
-	WORD $0x6e2ee5ae // fcmge v14.4s, v13.4s, v14.4s
+	FCMGE_S4(14, 13, 14)
 	VSUB V14.S4, V12.S4, V12.S4
-	FMOVQ 16(R1), F14
-	WORD $0x6e2ee42f // fcmge v15.4s, v1.4s, v14.4s
-	VSUB V15.S4, V0.S4, V0.S4
-	WORD $0x6e2ee46f // fcmge v15.4s, v3.4s, v14.4s
-	VSUB V15.S4, V2.S4, V2.S4
-	WORD $0x6e2ee4af // fcmge v15.4s, v5.4s, v14.4s
-	VSUB V15.S4, V4.S4, V4.S4
-	WORD $0x6e2ee4ef // fcmge v15.4s, v7.4s, v14.4s
-	VSUB V15.S4, V6.S4, V6.S4
-	WORD $0x6e2ee52f // fcmge v15.4s, v9.4s, v14.4s
-	VSUB V15.S4, V8.S4, V8.S4
-	WORD $0x6e2ee56f // fcmge v15.4s, v11.4s, v14.4s
-	VSUB V15.S4, V10.S4, V10.S4
-	WORD $0x6e2ee5ae // fcmge v14.4s, v13.4s, v14.4s
-	VSUB V14.S4, V12.S4, V12.S4
-	FMOVQ 32(R1), F14
-	WORD $0x6e2ee42f // fcmge v15.4s, v1.4s, v14.4s
-	VSUB V15.S4, V0.S4, V0.S4
-	WORD $0x6e2ee46f // fcmge v15.4s, v3.4s, v14.4s
-	VSUB V15.S4, V2.S4, V2.S4
-	WORD $0x6e2ee4af // fcmge v15.4s, v5.4s, v14.4s
-	VSUB V15.S4, V4.S4, V4.S4
-	WORD $0x6e2ee4ef // fcmge v15.4s, v7.4s, v14.4s
-	VSUB V15.S4, V6.S4, V6.S4
-	WORD $0x6e2ee52f // fcmge v15.4s, v9.4s, v14.4s
-	VSUB V15.S4, V8.S4, V8.S4
-	WORD $0x6e2ee56f // fcmge v15.4s, v11.4s, v14.4s
-	VSUB V15.S4, V10.S4, V10.S4
-	WORD $0x6e2ee5ae // fcmge v14.4s, v13.4s, v14.4s
-	VSUB V14.S4, V12.S4, V12.S4
-	FMOVQ 48(R1), F14
-	WORD $0x6e2ee42f // fcmge v15.4s, v1.4s, v14.4s
-	VSUB V15.S4, V0.S4, V0.S4
-	WORD $0x6e2ee46f // fcmge v15.4s, v3.4s, v14.4s
-	VSUB V15.S4, V2.S4, V2.S4
-	WORD $0x6e2ee4af // fcmge v15.4s, v5.4s, v14.4s
-	VSUB V15.S4, V4.S4, V4.S4
-	WORD $0x6e2ee4ef // fcmge v15.4s, v7.4s, v14.4s
-	VSUB V15.S4, V6.S4, V6.S4
-	WORD $0x6e2ee52f // fcmge v15.4s, v9.4s, v14.4s
-	VSUB V15.S4, V8.S4, V8.S4
-	WORD $0x6e2ee56f // fcmge v15.4s, v11.4s, v14.4s
-	VSUB V15.S4, V10.S4, V10.S4
-	WORD $0x6e2ee5ae // fcmge v14.4s, v13.4s, v14.4s
-	VSUB V14.S4, V12.S4, V12.S4
-	FMOVQ 64(R1), F14
-	WORD $0x6e2ee42f // fcmge v15.4s, v1.4s, v14.4s
-	VSUB V15.S4, V0.S4, V0.S4
-	WORD $0x6e2ee46f // fcmge v15.4s, v3.4s, v14.4s
-	VSUB V15.S4, V2.S4, V2.S4
-	WORD $0x6e2ee4af // fcmge v15.4s, v5.4s, v14.4s
-	VSUB V15.S4, V4.S4, V4.S4
-	WORD $0x6e2ee4ef // fcmge v15.4s, v7.4s, v14.4s
-	VSUB V15.S4, V6.S4, V6.S4
-	WORD $0x6e2ee52f // fcmge v15.4s, v9.4s, v14.4s
-	VSUB V15.S4, V8.S4, V8.S4
-	WORD $0x6e2ee56f // fcmge v15.4s, v11.4s, v14.4s
-	VSUB V15.S4, V10.S4, V10.S4
-	WORD $0x6e2ee5ae // fcmge v14.4s, v13.4s, v14.4s
-	VSUB V14.S4, V12.S4, V12.S4
-	FMOVQ 80(R1), F14
-	WORD $0x6e2ee42f // fcmge v15.4s, v1.4s, v14.4s
-	VSUB V15.S4, V0.S4, V0.S4
-	WORD $0x6e2ee46f // fcmge v15.4s, v3.4s, v14.4s
-	VSUB V15.S4, V2.S4, V2.S4
-	WORD $0x6e2ee4af // fcmge v15.4s, v5.4s, v14.4s
-	VSUB V15.S4, V4.S4, V4.S4
-	WORD $0x6e2ee4ef // fcmge v15.4s, v7.4s, v14.4s
-	VSUB V15.S4, V6.S4, V6.S4
-	WORD $0x6e2ee52f // fcmge v15.4s, v9.4s, v14.4s
-	VSUB V15.S4, V8.S4, V8.S4
-	WORD $0x6e2ee56f // fcmge v15.4s, v11.4s, v14.4s
-	VSUB V15.S4, V10.S4, V10.S4
-	WORD $0x6e2ee5ae // fcmge v14.4s, v13.4s, v14.4s
-	VSUB V14.S4, V12.S4, V12.S4
-	FMOVQ 96(R1), F14
-	WORD $0x6e2ee42f // fcmge v15.4s, v1.4s, v14.4s
-	VSUB V15.S4, V0.S4, V0.S4
-	WORD $0x6e2ee46f // fcmge v15.4s, v3.4s, v14.4s
-	VSUB V15.S4, V2.S4, V2.S4
-	WORD $0x6e2ee4af // fcmge v15.4s, v5.4s, v14.4s
-	VSUB V15.S4, V4.S4, V4.S4
-	WORD $0x6e2ee4ef // fcmge v15.4s, v7.4s, v14.4s
-	VSUB V15.S4, V6.S4, V6.S4
-	WORD $0x6e2ee52f // fcmge v15.4s, v9.4s, v14.4s
-	VSUB V15.S4, V8.S4, V8.S4
-	WORD $0x6e2ee56f // fcmge v15.4s, v11.4s, v14.4s
-	VSUB V15.S4, V10.S4, V10.S4
-	WORD $0x6e2ee5ae // fcmge v14.4s, v13.4s, v14.4s
-	VSUB V14.S4, V12.S4, V12.S4
+	COUNTUPTO_rows_2(16, 32, 48)
+	COUNTUPTO_rows_2(64, 80, 96)
 	FMOVQ 112(R1), F14
-	WORD $0x6e2ee42f // fcmge v15.4s, v1.4s, v14.4s
+	FCMGE_S4(14, 1, 15)
 	VSUB V15.S4, V0.S4, V0.S4
-	WORD $0x6e2ee46f // fcmge v15.4s, v3.4s, v14.4s
+	FCMGE_S4(14, 3, 15)
 	VSUB V15.S4, V2.S4, V2.S4
-	WORD $0x6e2ee4af // fcmge v15.4s, v5.4s, v14.4s
+	FCMGE_S4(14, 5, 15)
 	VSUB V15.S4, V4.S4, V4.S4
-	WORD $0x6e2ee4ef // fcmge v15.4s, v7.4s, v14.4s
+	FCMGE_S4(14, 7, 15)
 	VSUB V15.S4, V6.S4, V6.S4
-	WORD $0x6e2ee52f // fcmge v15.4s, v9.4s, v14.4s
+	FCMGE_S4(14, 9, 15)
 	VSUB V15.S4, V8.S4, V8.S4
-	WORD $0x6e2ee56f // fcmge v15.4s, v11.4s, v14.4s
+	FCMGE_S4(14, 11, 15)
 	VSUB V15.S4, V10.S4, V10.S4
-	WORD $0x6e2ee5ae // fcmge v14.4s, v13.4s, v14.4s
+	FCMGE_S4(14, 13, 14)
 	VSUB V14.S4, V12.S4, V12.S4
 	ADD $128, R1
 	SUB $32, R2
 	CMP $0, R2
 	BGT rows
-	WORD $0x0f20a401 // sxtl v1.2d, v0.2s
-	WORD $0x4f20a400 // sxtl2 v0.2d, v0.4s
+	SXTL_D2(0, 1)
+	SXTL2_D2(0, 0)
 	VADD V0.D2, V1.D2, V0.D2
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
 	FMOVD F0, (R0)
-	WORD $0x0f20a440 // sxtl v0.2d, v2.2s
-	WORD $0x4f20a441 // sxtl2 v1.2d, v2.4s
+	SXTL_D2(2, 0)
+	SXTL2_D2(2, 1)
 	VADD V1.D2, V0.D2, V0.D2
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
 	FMOVD F0, 8(R0)
-	WORD $0x0f20a480 // sxtl v0.2d, v4.2s
-	WORD $0x4f20a481 // sxtl2 v1.2d, v4.4s
+	SXTL_D2(4, 0)
+	SXTL2_D2(4, 1)
 	VADD V1.D2, V0.D2, V0.D2
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
 	FMOVD F0, 16(R0)
-	WORD $0x0f20a4c0 // sxtl v0.2d, v6.2s
-	WORD $0x4f20a4c1 // sxtl2 v1.2d, v6.4s
+	SXTL_D2(6, 0)
+	SXTL2_D2(6, 1)
 	VADD V1.D2, V0.D2, V0.D2
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
 	FMOVD F0, 24(R0)
-	WORD $0x0f20a500 // sxtl v0.2d, v8.2s
-	WORD $0x4f20a501 // sxtl2 v1.2d, v8.4s
+	SXTL_D2(8, 0)
+	SXTL2_D2(8, 1)
 	VADD V1.D2, V0.D2, V0.D2
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
 	FMOVD F0, 32(R0)
-	WORD $0x0f20a540 // sxtl v0.2d, v10.2s
-	WORD $0x4f20a541 // sxtl2 v1.2d, v10.4s
+	SXTL_D2(10, 0)
+	SXTL2_D2(10, 1)
 	VADD V1.D2, V0.D2, V0.D2
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
 	FMOVD F0, 40(R0)
-	WORD $0x0f20a580 // sxtl v0.2d, v12.2s
-	WORD $0x4f20a581 // sxtl2 v1.2d, v12.4s
+	SXTL_D2(12, 0)
+	SXTL2_D2(12, 1)
 	VADD V1.D2, V0.D2, V0.D2
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	VADD V1.D2, V0.D2, V0.D2
@@ -352,244 +372,39 @@ TEXT ·CountUpToF64(SB), NOSPLIT, $0-32
 
 rows:
 	FMOVQ (R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
+	FCMGE_D2(14, 1, 15)
 	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
+	FCMGE_D2(14, 3, 15)
 	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
+	FCMGE_D2(14, 5, 15)
 	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
+	FCMGE_D2(14, 7, 15)
 	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
+	FCMGE_D2(14, 9, 15)
 	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
+	FCMGE_D2(14, 11, 15)
 	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
+	FCMGE_D2(14, 13, 14)
 	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 16(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 32(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 48(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 64(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 80(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 96(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 112(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 128(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 144(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 160(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 176(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 192(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 208(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
-	FMOVQ 224(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
-	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
-	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
-	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
-	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
-	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
-	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
-	VSUB V14.D2, V12.D2, V12.D2
+	COUNTUPTO_rows(16, 32, 48, 64)
+	COUNTUPTO_rows(80, 96, 112, 128)
+	COUNTUPTO_rows(144, 160, 176, 192)
+	COUNTUPTO_rows_3(208)
+	COUNTUPTO_rows_3(224)
 	FMOVQ 240(R1), F14
-	WORD $0x6e6ee42f // fcmge v15.2d, v1.2d, v14.2d
+	FCMGE_D2(14, 1, 15)
 	VSUB V15.D2, V0.D2, V0.D2
-	WORD $0x6e6ee46f // fcmge v15.2d, v3.2d, v14.2d
+	FCMGE_D2(14, 3, 15)
 	VSUB V15.D2, V2.D2, V2.D2
-	WORD $0x6e6ee4af // fcmge v15.2d, v5.2d, v14.2d
+	FCMGE_D2(14, 5, 15)
 	VSUB V15.D2, V4.D2, V4.D2
-	WORD $0x6e6ee4ef // fcmge v15.2d, v7.2d, v14.2d
+	FCMGE_D2(14, 7, 15)
 	VSUB V15.D2, V6.D2, V6.D2
-	WORD $0x6e6ee52f // fcmge v15.2d, v9.2d, v14.2d
+	FCMGE_D2(14, 9, 15)
 	VSUB V15.D2, V8.D2, V8.D2
-	WORD $0x6e6ee56f // fcmge v15.2d, v11.2d, v14.2d
+	FCMGE_D2(14, 11, 15)
 	VSUB V15.D2, V10.D2, V10.D2
-	WORD $0x6e6ee5ae // fcmge v14.2d, v13.2d, v14.2d
+	FCMGE_D2(14, 13, 14)
 	VSUB V14.D2, V12.D2, V12.D2
 	ADD $256, R1
 	SUB $32, R2

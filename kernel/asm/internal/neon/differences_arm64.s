@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x7fffffffffffffff
@@ -49,6 +50,386 @@ DATA consts<>+320(SB)/8, $0x0000000100000001
 DATA consts<>+328(SB)/8, $0x0000000100000001
 GLOBL consts<>(SB), RODATA|NOPTR, $336
 
+#define DIFFERENCES_rows(N, N2) \
+	MOVHU N(R6), R0 \
+	FMOVD R0, F24 \
+	VMOVI $0, V25.B16 \
+	UXTL_H8(24, 24) \
+	UXTL_S4(24, 24) \
+	UXTL_D2(24, 24) \
+	VSUB V24.D2, V25.D2, V24.D2 \
+	FADD_D2(2, 21, 25) \
+	FADD_D2(2, 22, 26) \
+	VADD V25.D2, V3.D2, V3.D2 \
+	VADD V26.D2, V3.D2, V3.D2 \
+	VAND V23.B16, V25.B16, V27.B16 \
+	VADD V27.D2, V0.D2, V0.D2 \
+	VAND V24.B16, V26.B16, V27.B16 \
+	VADD V27.D2, V0.D2, V0.D2 \
+	FSUB_D2(2, 25, 25) \
+	FSUB_D2(2, 26, 26) \
+	FSUB_D2(25, 21, 25) \
+	FSUB_D2(26, 22, 26) \
+	FADD_D2(4, 25, 25) \
+	FADD_D2(4, 26, 26) \
+	VADD V25.D2, V5.D2, V5.D2 \
+	VADD V26.D2, V5.D2, V5.D2 \
+	VAND V23.B16, V25.B16, V23.B16 \
+	VADD V23.D2, V1.D2, V1.D2 \
+	VAND V24.B16, V26.B16, V23.B16 \
+	VADD V23.D2, V1.D2, V1.D2 \
+	FMUL_D2(21, 21, 21) \
+	FMUL_D2(22, 22, 22) \
+	FADD_D2(6, 21, 23) \
+	FADD_D2(6, 22, 24) \
+	VADD V23.D2, V7.D2, V7.D2 \
+	VADD V24.D2, V7.D2, V7.D2 \
+	FSUB_D2(6, 23, 23) \
+	FSUB_D2(6, 24, 24) \
+	FSUB_D2(23, 21, 23) \
+	FSUB_D2(24, 22, 24) \
+	FADD_D2(8, 23, 23) \
+	FADD_D2(8, 24, 24) \
+	VADD V23.D2, V9.D2, V9.D2 \
+	VADD V24.D2, V9.D2, V9.D2 \
+	FMUL_D2(21, 21, 21) \
+	FMUL_D2(22, 22, 22) \
+	FADD_D2(10, 21, 23) \
+	FADD_D2(10, 22, 24) \
+	VADD V23.D2, V11.D2, V11.D2 \
+	VADD V24.D2, V11.D2, V11.D2 \
+	FSUB_D2(10, 23, 23) \
+	FSUB_D2(10, 24, 24) \
+	FSUB_D2(23, 21, 21) \
+	FSUB_D2(24, 22, 22) \
+	FADD_D2(12, 21, 23) \
+	FADD_D2(12, 22, 24) \
+	VADD V23.D2, V13.D2, V13.D2 \
+	VADD V24.D2, V13.D2, V13.D2 \
+	FSUB_D2(12, 23, 23) \
+	FSUB_D2(12, 24, 24) \
+	FSUB_D2(23, 21, 21) \
+	FSUB_D2(24, 22, 22) \
+	FADD_D2(14, 21, 21) \
+	FADD_D2(14, 22, 22) \
+	VADD V21.D2, V15.D2, V15.D2 \
+	VADD V22.D2, V15.D2, V15.D2 \
+	FMOVQ N2(R4), F21
+
+#define DIFFERENCES_rows_2(N, N2, N3) \
+	FMOVQ N(R2), F18 \
+	FMUL_D2(0, 18, 18) \
+	FMOVQ N2(R2), F19 \
+	FMUL_D2(0, 19, 19) \
+	VAND V1.B16, V18.B16, V20.B16 \
+	FCMGE_D2(2, 20, 20) \
+	VSUB V20.D2, V3.D2, V3.D2 \
+	VAND V20.B16, V18.B16, V18.B16 \
+	VAND V1.B16, V19.B16, V20.B16 \
+	FCMGE_D2(2, 20, 20) \
+	VSUB V20.D2, V3.D2, V3.D2 \
+	VAND V20.B16, V19.B16, V19.B16 \
+	FADD_D2(4, 18, 20) \
+	FADD_D2(4, 19, 21) \
+	VADD V20.D2, V5.D2, V5.D2 \
+	VADD V21.D2, V5.D2, V5.D2 \
+	FSUB_D2(4, 20, 20) \
+	FSUB_D2(4, 21, 21) \
+	FSUB_D2(20, 18, 20) \
+	FSUB_D2(21, 19, 21) \
+	FADD_D2(6, 20, 20) \
+	FADD_D2(6, 21, 21) \
+	VADD V20.D2, V7.D2, V7.D2 \
+	VADD V21.D2, V7.D2, V7.D2 \
+	FMUL_D2(18, 18, 18) \
+	FMUL_D2(19, 19, 19) \
+	FADD_D2(8, 18, 20) \
+	FADD_D2(8, 19, 21) \
+	VADD V20.D2, V9.D2, V9.D2 \
+	VADD V21.D2, V9.D2, V9.D2 \
+	FSUB_D2(8, 20, 20) \
+	FSUB_D2(8, 21, 21) \
+	FSUB_D2(20, 18, 20) \
+	FSUB_D2(21, 19, 21) \
+	FADD_D2(10, 20, 20) \
+	FADD_D2(10, 21, 21) \
+	VADD V20.D2, V11.D2, V11.D2 \
+	VADD V21.D2, V11.D2, V11.D2 \
+	FMUL_D2(18, 18, 18) \
+	FMUL_D2(19, 19, 19) \
+	FADD_D2(12, 18, 20) \
+	FADD_D2(12, 19, 21) \
+	VADD V20.D2, V13.D2, V13.D2 \
+	VADD V21.D2, V13.D2, V13.D2 \
+	FSUB_D2(12, 20, 20) \
+	FSUB_D2(12, 21, 21) \
+	FSUB_D2(20, 18, 18) \
+	FSUB_D2(21, 19, 19) \
+	FADD_D2(14, 18, 20) \
+	FADD_D2(14, 19, 21) \
+	VADD V20.D2, V15.D2, V15.D2 \
+	VADD V21.D2, V15.D2, V15.D2 \
+	FSUB_D2(14, 20, 20) \
+	FSUB_D2(14, 21, 21) \
+	FSUB_D2(20, 18, 18) \
+	FSUB_D2(21, 19, 19) \
+	FADD_D2(16, 18, 18) \
+	FADD_D2(16, 19, 19) \
+	VADD V18.D2, V17.D2, V17.D2 \
+	VADD V19.D2, V17.D2, V17.D2 \
+	FMOVQ N3(R2), F18 \
+	FMUL_D2(0, 18, 18)
+
+#define DIFFERENCES_usual2(N, N2, N3, N4) \
+	FMOVQ F19, N(R1) \
+	FMOVQ N2(R2), F18 \
+	FCMGE_D2(8, 18, 19) \
+	FMOVQ N2(R3), F20 \
+	VBIT V19.B16, V20.B16, V18.B16 \
+	FCMGE_D2(10, 18, 20) \
+	FMAX_D2(11, 18, 21) \
+	VUSHR $20, V21.D2, V21.D2 \
+	VORR V12.B16, V21.B16, V21.B16 \
+	FSUB_D2(13, 21, 21) \
+	VMOV V1.B16, V22.B16 \
+	VFMLA V0.D2, V21.D2, V22.D2 \
+	VMOV V3.B16, V23.B16 \
+	VFMLA V2.D2, V21.D2, V23.D2 \
+	FMIN_D2(23, 22, 21) \
+	FSUB_D2(18, 10, 22) \
+	FMUL_D2(4, 22, 22) \
+	FMAX_D2(5, 22, 22) \
+	VBIT V20.B16, V22.B16, V21.B16 \
+	FRINTP_D2(21, 21) \
+	FSUB_D2(21, 14, 21) \
+	VAND V20.B16, V6.B16, V20.B16 \
+	VADD V20.D2, V21.D2, V20.D2 \
+	FMOVQ N3(R2), F21 \
+	FCMGE_D2(8, 21, 22) \
+	FMOVQ N3(R3), F23 \
+	VBIT V22.B16, V23.B16, V21.B16 \
+	FCMGE_D2(10, 21, 23) \
+	FMAX_D2(11, 21, 24) \
+	VUSHR $20, V24.D2, V24.D2 \
+	VORR V12.B16, V24.B16, V24.B16 \
+	FSUB_D2(13, 24, 24) \
+	VMOV V1.B16, V25.B16 \
+	VFMLA V0.D2, V24.D2, V25.D2 \
+	VMOV V3.B16, V26.B16 \
+	VFMLA V2.D2, V24.D2, V26.D2 \
+	FMIN_D2(26, 25, 24) \
+	FSUB_D2(21, 10, 25) \
+	FMUL_D2(4, 25, 25) \
+	FMAX_D2(5, 25, 25) \
+	VBIT V23.B16, V25.B16, V24.B16 \
+	FRINTP_D2(24, 24) \
+	FSUB_D2(24, 14, 24) \
+	VAND V23.B16, V6.B16, V23.B16 \
+	VADD V23.D2, V24.D2, V23.D2 \
+	VUZP1 V23.S4, V20.S4, V20.S4 \
+	VUZP1 V22.S4, V19.S4, V19.S4 \
+	VSUB V20.S4, V7.S4, V22.S4 \
+	VBIT V19.B16, V22.B16, V20.B16 \
+	VADD V20.S4, V20.S4, V19.S4 \
+	MOVW N4(R4), R0 \
+	FMOVD R0, F20 \
+	UXTL_H8(20, 20) \
+	UXTL_S4(20, 20) \
+	VADD V20.S4, V19.S4, V19.S4 \
+	VUZP2 V21.S4, V18.S4, V20.S4 \
+	CMHI_S4(17, 20, 20) \
+	UMAXP_S4(20, 20, 20) \
+	FMOVD F20, R0
+
+#define DIFFERENCES_rows_3(N) \
+	FMOVQ N(R2), F19 \
+	FMUL_D2(0, 19, 19) \
+	VAND V1.B16, V18.B16, V20.B16 \
+	FCMGE_D2(2, 20, 20) \
+	VSUB V20.D2, V3.D2, V3.D2 \
+	VAND V20.B16, V18.B16, V18.B16 \
+	VAND V1.B16, V19.B16, V20.B16 \
+	FCMGE_D2(2, 20, 20) \
+	VSUB V20.D2, V3.D2, V3.D2 \
+	VAND V20.B16, V19.B16, V19.B16 \
+	FADD_D2(4, 18, 20) \
+	FADD_D2(4, 19, 21) \
+	VADD V20.D2, V5.D2, V5.D2 \
+	VADD V21.D2, V5.D2, V5.D2 \
+	FSUB_D2(4, 20, 20) \
+	FSUB_D2(4, 21, 21) \
+	FSUB_D2(20, 18, 20) \
+	FSUB_D2(21, 19, 21) \
+	FADD_D2(6, 20, 20) \
+	FADD_D2(6, 21, 21) \
+	VADD V20.D2, V7.D2, V7.D2 \
+	VADD V21.D2, V7.D2, V7.D2 \
+	FMUL_D2(18, 18, 18) \
+	FMUL_D2(19, 19, 19) \
+	FADD_D2(8, 18, 20) \
+	FADD_D2(8, 19, 21) \
+	VADD V20.D2, V9.D2, V9.D2 \
+	VADD V21.D2, V9.D2, V9.D2 \
+	FSUB_D2(8, 20, 20) \
+	FSUB_D2(8, 21, 21) \
+	FSUB_D2(20, 18, 20) \
+	FSUB_D2(21, 19, 21) \
+	FADD_D2(10, 20, 20) \
+	FADD_D2(10, 21, 21) \
+	VADD V20.D2, V11.D2, V11.D2 \
+	VADD V21.D2, V11.D2, V11.D2 \
+	FMUL_D2(18, 18, 18) \
+	FMUL_D2(19, 19, 19) \
+	FADD_D2(12, 18, 20) \
+	FADD_D2(12, 19, 21) \
+	VADD V20.D2, V13.D2, V13.D2 \
+	VADD V21.D2, V13.D2, V13.D2 \
+	FSUB_D2(12, 20, 20) \
+	FSUB_D2(12, 21, 21) \
+	FSUB_D2(20, 18, 18) \
+	FSUB_D2(21, 19, 19) \
+	FADD_D2(14, 18, 20) \
+	FADD_D2(14, 19, 21) \
+	VADD V20.D2, V15.D2, V15.D2 \
+	VADD V21.D2, V15.D2, V15.D2 \
+	FSUB_D2(14, 20, 20) \
+	FSUB_D2(14, 21, 21) \
+	FSUB_D2(20, 18, 18) \
+	FSUB_D2(21, 19, 19) \
+	FADD_D2(16, 18, 18) \
+	FADD_D2(16, 19, 19) \
+	VADD V18.D2, V17.D2, V17.D2 \
+	VADD V19.D2, V17.D2, V17.D2
+
+#define DIFFERENCES_rows_4(N, N2, N3) \
+	FMOVQ N(R2), F2 \
+	FMOVQ N(R3), F3 \
+	VADD V2.S4, V2.S4, V4.S4 \
+	VAND V1.B16, V3.B16, V5.B16 \
+	VADD V5.S4, V4.S4, V4.S4 \
+	MUL_S4(0, 4, 4) \
+	VUSHR $1, V3.S4, V5.S4 \
+	VADD V5.S4, V4.S4, V4.S4 \
+	VORR V3.B16, V2.B16, V2.B16 \
+	SSHR_S4_31(2, 2) \
+	VORR V2.B16, V4.B16, V2.B16 \
+	FMOVQ F2, N(R1) \
+	FMOVQ N2(R2), F2 \
+	FMOVQ N2(R3), F3 \
+	VADD V2.S4, V2.S4, V4.S4 \
+	VAND V1.B16, V3.B16, V5.B16 \
+	VADD V5.S4, V4.S4, V4.S4 \
+	MUL_S4(0, 4, 4) \
+	VUSHR $1, V3.S4, V5.S4 \
+	VADD V5.S4, V4.S4, V4.S4 \
+	VORR V3.B16, V2.B16, V2.B16 \
+	SSHR_S4_31(2, 2) \
+	VORR V2.B16, V4.B16, V2.B16 \
+	FMOVQ F2, N2(R1) \
+	FMOVQ N3(R2), F2 \
+	FMOVQ N3(R3), F3 \
+	VADD V2.S4, V2.S4, V4.S4 \
+	VAND V1.B16, V3.B16, V5.B16 \
+	VADD V5.S4, V4.S4, V4.S4 \
+	MUL_S4(0, 4, 4) \
+	VUSHR $1, V3.S4, V5.S4 \
+	VADD V5.S4, V4.S4, V4.S4 \
+	VORR V3.B16, V2.B16, V2.B16 \
+	SSHR_S4_31(2, 2) \
+	VORR V2.B16, V4.B16, V2.B16 \
+	FMOVQ F2, N3(R1)
+
+#define DIFFERENCES_rows_5(N, N2, N3) \
+	FMOVQ N(R3), F22 \
+	FSUB_D2(22, 21, 21) \
+	FMOVQ F21, N(R2) \
+	FMOVQ N2(R4), F22 \
+	FMOVQ N2(R3), F23 \
+	FSUB_D2(23, 22, 22) \
+	FMOVQ F22, N2(R2) \
+	VAND V18.B16, V21.B16, V23.B16 \
+	FCMGE_D2(17, 23, 23) \
+	VAND V23.B16, V21.B16, V23.B16 \
+	VEOR V23.B16, V21.B16, V21.B16 \
+	VORR V21.B16, V20.B16, V20.B16 \
+	FMUL_D2(16, 23, 21) \
+	VAND V19.B16, V21.B16, V23.B16 \
+	VORR V23.B16, V20.B16, V20.B16 \
+	VAND V18.B16, V22.B16, V23.B16 \
+	FCMGE_D2(17, 23, 23) \
+	VAND V23.B16, V22.B16, V23.B16 \
+	VEOR V23.B16, V22.B16, V22.B16 \
+	VORR V22.B16, V20.B16, V20.B16 \
+	FMUL_D2(16, 23, 22) \
+	VAND V19.B16, V22.B16, V23.B16 \
+	VORR V23.B16, V20.B16, V20.B16 \
+	MOVHU N3(R6), R0 \
+	FMOVD R0, F23 \
+	VMOVI $0, V24.B16 \
+	UXTL_H8(23, 23) \
+	UXTL_S4(23, 23) \
+	UXTL_D2(23, 23) \
+	VSUB V23.D2, V24.D2, V23.D2
+
+#define DIFFERENCES_rows_6(N, N2, N3, N4) \
+	FMOVQ N(R4), F6 \
+	FMOVQ N(R3), F7 \
+	FSUB_D2(7, 6, 6) \
+	FMOVQ F6, N(R2) \
+	VFMLA V3.D2, V6.D2, V5.D2 \
+	VAND V0.B16, V6.B16, V6.B16 \
+	FMAX_D2(2, 6, 2) \
+	FMOVQ N2(R4), F6 \
+	FMOVQ N2(R3), F7 \
+	FSUB_D2(7, 6, 6) \
+	FMOVQ F6, N2(R2) \
+	VFMLA V3.D2, V6.D2, V4.D2 \
+	VAND V0.B16, V6.B16, V6.B16 \
+	FMAX_D2(1, 6, 1) \
+	FMOVQ N3(R4), F6 \
+	FMOVQ N3(R3), F7 \
+	FSUB_D2(7, 6, 6) \
+	FMOVQ F6, N3(R2) \
+	VFMLA V3.D2, V6.D2, V5.D2 \
+	VAND V0.B16, V6.B16, V6.B16 \
+	FMAX_D2(2, 6, 2) \
+	FMOVQ N4(R4), F6 \
+	FMOVQ N4(R3), F7 \
+	FSUB_D2(7, 6, 6) \
+	FMOVQ F6, N4(R2) \
+	VFMLA V3.D2, V6.D2, V4.D2 \
+	VAND V0.B16, V6.B16, V6.B16 \
+	FMAX_D2(1, 6, 1)
+
+#define DIFFERENCES_rows_7(N) \
+	FMOVQ N(R2), F21 \
+	FCMGE_D2(8, 21, 22) \
+	FMOVQ N(R3), F23 \
+	VBIT V22.B16, V23.B16, V21.B16 \
+	FCMGE_D2(10, 21, 23) \
+	FMAX_D2(11, 21, 24) \
+	VUSHR $20, V24.D2, V24.D2 \
+	VORR V12.B16, V24.B16, V24.B16 \
+	FSUB_D2(13, 24, 24) \
+	VMOV V1.B16, V25.B16 \
+	VFMLA V0.D2, V24.D2, V25.D2 \
+	VMOV V3.B16, V26.B16 \
+	VFMLA V2.D2, V24.D2, V26.D2 \
+	FMIN_D2(26, 25, 24) \
+	FSUB_D2(21, 10, 25) \
+	FMUL_D2(4, 25, 25) \
+	FMAX_D2(5, 25, 25) \
+	VBIT V23.B16, V25.B16, V24.B16 \
+	FRINTP_D2(24, 24) \
+	FSUB_D2(24, 14, 24) \
+	VAND V23.B16, V6.B16, V23.B16 \
+	VADD V23.D2, V24.D2, V23.D2 \
+	VUZP1 V23.S4, V20.S4, V20.S4 \
+	VUZP1 V22.S4, V19.S4, V19.S4 \
+	VSUB V20.S4, V7.S4, V22.S4 \
+	VBIT V19.B16, V22.B16, V20.B16 \
+	VADD V20.S4, V20.S4, V19.S4
+
 // func Differences(to *float64, dst *float64, a *float64, b *float64, n int)
 TEXT ·Differences(SB), NOSPLIT, $0-40
 	MOVD $consts<>(SB), R0
@@ -67,129 +448,48 @@ TEXT ·Differences(SB), NOSPLIT, $0-40
 rows:
 	FMOVQ (R4), F6
 	FMOVQ (R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	FSUB_D2(7, 6, 6)
 	FMOVQ F6, (R2)
 	VFMLA V3.D2, V6.D2, V4.D2
 	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 16(R4), F6
-	FMOVQ 16(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 16(R2)
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 32(R4), F6
-	FMOVQ 32(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 32(R2)
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 48(R4), F6
-	FMOVQ 48(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 48(R2)
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 64(R4), F6
-	FMOVQ 64(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 64(R2)
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 80(R4), F6
-	FMOVQ 80(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 80(R2)
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 96(R4), F6
-	FMOVQ 96(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 96(R2)
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 112(R4), F6
-	FMOVQ 112(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 112(R2)
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 128(R4), F6
-	FMOVQ 128(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 128(R2)
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 144(R4), F6
-	FMOVQ 144(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 144(R2)
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 160(R4), F6
-	FMOVQ 160(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 160(R2)
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 176(R4), F6
-	FMOVQ 176(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 176(R2)
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 192(R4), F6
-	FMOVQ 192(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 192(R2)
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
+	FMAX_D2(1, 6, 1)
+	DIFFERENCES_rows_6(16, 32, 48, 64)
+	DIFFERENCES_rows_6(80, 96, 112, 128)
+	DIFFERENCES_rows_6(144, 160, 176, 192)
 	FMOVQ 208(R4), F6
 	FMOVQ 208(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	FSUB_D2(7, 6, 6)
 	FMOVQ F6, 208(R2)
 	VFMLA V3.D2, V6.D2, V5.D2
 	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
+	FMAX_D2(2, 6, 2)
 	FMOVQ 224(R4), F6
 	FMOVQ 224(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	FSUB_D2(7, 6, 6)
 	FMOVQ F6, 224(R2)
 	VFMLA V3.D2, V6.D2, V4.D2
 	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
+	FMAX_D2(1, 6, 1)
 	FMOVQ 240(R4), F6
 	FMOVQ 240(R3), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	FSUB_D2(7, 6, 6)
 	FMOVQ F6, 240(R2)
 	VFMLA V3.D2, V6.D2, V5.D2
 	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
+	FMAX_D2(2, 6, 2)
 	ADD $256, R2
 	ADD $256, R3
 	ADD $256, R4
 	SUB $32, R5
 	CMP $0, R5
 	BGT rows
-	WORD $0x4e65d480 // fadd v0.2d, v4.2d, v5.2d
+	FADD_D2(5, 4, 0)
 	VEXT $8, V0.B16, V0.B16, V3.B16
-	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
+	FADD_D2(3, 0, 0)
+	FMAX_D2(2, 1, 1)
 	VEXT $8, V1.B16, V1.B16, V2.B16
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
-	WORD $0x4e60d420 // fadd v0.2d, v1.2d, v0.2d
+	FMAX_D2(2, 1, 1)
+	FADD_D2(0, 1, 0)
 	FMOVD F0, (R1)
 	RET
 
@@ -222,483 +522,72 @@ TEXT ·PowerSums(SB), NOSPLIT, $0-32
 
 rows:
 	FMOVQ (R2), F18
-	WORD $0x6e60de52 // fmul v18.2d, v18.2d, v0.2d
-	FMOVQ 16(R2), F19
-	WORD $0x6e60de73 // fmul v19.2d, v19.2d, v0.2d
-	VAND V1.B16, V18.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V18.B16, V18.B16
-	VAND V1.B16, V19.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V19.B16, V19.B16
-	WORD $0x4e64d654 // fadd v20.2d, v18.2d, v4.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	VADD V20.D2, V5.D2, V5.D2
-	VADD V21.D2, V5.D2, V5.D2
-	WORD $0x4ee4d694 // fsub v20.2d, v20.2d, v4.2d
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e66d694 // fadd v20.2d, v20.2d, v6.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	VADD V20.D2, V7.D2, V7.D2
-	VADD V21.D2, V7.D2, V7.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e68d654 // fadd v20.2d, v18.2d, v8.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	VADD V20.D2, V9.D2, V9.D2
-	VADD V21.D2, V9.D2, V9.D2
-	WORD $0x4ee8d694 // fsub v20.2d, v20.2d, v8.2d
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e6ad694 // fadd v20.2d, v20.2d, v10.2d
-	WORD $0x4e6ad6b5 // fadd v21.2d, v21.2d, v10.2d
-	VADD V20.D2, V11.D2, V11.D2
-	VADD V21.D2, V11.D2, V11.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e6cd654 // fadd v20.2d, v18.2d, v12.2d
-	WORD $0x4e6cd675 // fadd v21.2d, v19.2d, v12.2d
-	VADD V20.D2, V13.D2, V13.D2
-	VADD V21.D2, V13.D2, V13.D2
-	WORD $0x4eecd694 // fsub v20.2d, v20.2d, v12.2d
-	WORD $0x4eecd6b5 // fsub v21.2d, v21.2d, v12.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e6ed654 // fadd v20.2d, v18.2d, v14.2d
-	WORD $0x4e6ed675 // fadd v21.2d, v19.2d, v14.2d
-	VADD V20.D2, V15.D2, V15.D2
-	VADD V21.D2, V15.D2, V15.D2
-	WORD $0x4eeed694 // fsub v20.2d, v20.2d, v14.2d
-	WORD $0x4eeed6b5 // fsub v21.2d, v21.2d, v14.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e70d652 // fadd v18.2d, v18.2d, v16.2d
-	WORD $0x4e70d673 // fadd v19.2d, v19.2d, v16.2d
-	VADD V18.D2, V17.D2, V17.D2
-	VADD V19.D2, V17.D2, V17.D2
-	FMOVQ 32(R2), F18
-	WORD $0x6e60de52 // fmul v18.2d, v18.2d, v0.2d
-	FMOVQ 48(R2), F19
-	WORD $0x6e60de73 // fmul v19.2d, v19.2d, v0.2d
-	VAND V1.B16, V18.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V18.B16, V18.B16
-	VAND V1.B16, V19.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V19.B16, V19.B16
-	WORD $0x4e64d654 // fadd v20.2d, v18.2d, v4.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	VADD V20.D2, V5.D2, V5.D2
-	VADD V21.D2, V5.D2, V5.D2
-	WORD $0x4ee4d694 // fsub v20.2d, v20.2d, v4.2d
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e66d694 // fadd v20.2d, v20.2d, v6.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	VADD V20.D2, V7.D2, V7.D2
-	VADD V21.D2, V7.D2, V7.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e68d654 // fadd v20.2d, v18.2d, v8.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	VADD V20.D2, V9.D2, V9.D2
-	VADD V21.D2, V9.D2, V9.D2
-	WORD $0x4ee8d694 // fsub v20.2d, v20.2d, v8.2d
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e6ad694 // fadd v20.2d, v20.2d, v10.2d
-	WORD $0x4e6ad6b5 // fadd v21.2d, v21.2d, v10.2d
-	VADD V20.D2, V11.D2, V11.D2
-	VADD V21.D2, V11.D2, V11.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e6cd654 // fadd v20.2d, v18.2d, v12.2d
-	WORD $0x4e6cd675 // fadd v21.2d, v19.2d, v12.2d
-	VADD V20.D2, V13.D2, V13.D2
-	VADD V21.D2, V13.D2, V13.D2
-	WORD $0x4eecd694 // fsub v20.2d, v20.2d, v12.2d
-	WORD $0x4eecd6b5 // fsub v21.2d, v21.2d, v12.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e6ed654 // fadd v20.2d, v18.2d, v14.2d
-	WORD $0x4e6ed675 // fadd v21.2d, v19.2d, v14.2d
-	VADD V20.D2, V15.D2, V15.D2
-	VADD V21.D2, V15.D2, V15.D2
-	WORD $0x4eeed694 // fsub v20.2d, v20.2d, v14.2d
-	WORD $0x4eeed6b5 // fsub v21.2d, v21.2d, v14.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e70d652 // fadd v18.2d, v18.2d, v16.2d
-	WORD $0x4e70d673 // fadd v19.2d, v19.2d, v16.2d
-	VADD V18.D2, V17.D2, V17.D2
-	VADD V19.D2, V17.D2, V17.D2
-	FMOVQ 64(R2), F18
-	WORD $0x6e60de52 // fmul v18.2d, v18.2d, v0.2d
-	FMOVQ 80(R2), F19
-	WORD $0x6e60de73 // fmul v19.2d, v19.2d, v0.2d
-	VAND V1.B16, V18.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V18.B16, V18.B16
-	VAND V1.B16, V19.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V19.B16, V19.B16
-	WORD $0x4e64d654 // fadd v20.2d, v18.2d, v4.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	VADD V20.D2, V5.D2, V5.D2
-	VADD V21.D2, V5.D2, V5.D2
-	WORD $0x4ee4d694 // fsub v20.2d, v20.2d, v4.2d
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e66d694 // fadd v20.2d, v20.2d, v6.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	VADD V20.D2, V7.D2, V7.D2
-	VADD V21.D2, V7.D2, V7.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e68d654 // fadd v20.2d, v18.2d, v8.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	VADD V20.D2, V9.D2, V9.D2
-	VADD V21.D2, V9.D2, V9.D2
-	WORD $0x4ee8d694 // fsub v20.2d, v20.2d, v8.2d
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e6ad694 // fadd v20.2d, v20.2d, v10.2d
-	WORD $0x4e6ad6b5 // fadd v21.2d, v21.2d, v10.2d
-	VADD V20.D2, V11.D2, V11.D2
-	VADD V21.D2, V11.D2, V11.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e6cd654 // fadd v20.2d, v18.2d, v12.2d
-	WORD $0x4e6cd675 // fadd v21.2d, v19.2d, v12.2d
-	VADD V20.D2, V13.D2, V13.D2
-	VADD V21.D2, V13.D2, V13.D2
-	WORD $0x4eecd694 // fsub v20.2d, v20.2d, v12.2d
-	WORD $0x4eecd6b5 // fsub v21.2d, v21.2d, v12.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e6ed654 // fadd v20.2d, v18.2d, v14.2d
-	WORD $0x4e6ed675 // fadd v21.2d, v19.2d, v14.2d
-	VADD V20.D2, V15.D2, V15.D2
-	VADD V21.D2, V15.D2, V15.D2
-	WORD $0x4eeed694 // fsub v20.2d, v20.2d, v14.2d
-	WORD $0x4eeed6b5 // fsub v21.2d, v21.2d, v14.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e70d652 // fadd v18.2d, v18.2d, v16.2d
-	WORD $0x4e70d673 // fadd v19.2d, v19.2d, v16.2d
-	VADD V18.D2, V17.D2, V17.D2
-	VADD V19.D2, V17.D2, V17.D2
-	FMOVQ 96(R2), F18
-	WORD $0x6e60de52 // fmul v18.2d, v18.2d, v0.2d
-	FMOVQ 112(R2), F19
-	WORD $0x6e60de73 // fmul v19.2d, v19.2d, v0.2d
-	VAND V1.B16, V18.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V18.B16, V18.B16
-	VAND V1.B16, V19.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V19.B16, V19.B16
-	WORD $0x4e64d654 // fadd v20.2d, v18.2d, v4.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	VADD V20.D2, V5.D2, V5.D2
-	VADD V21.D2, V5.D2, V5.D2
-	WORD $0x4ee4d694 // fsub v20.2d, v20.2d, v4.2d
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e66d694 // fadd v20.2d, v20.2d, v6.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	VADD V20.D2, V7.D2, V7.D2
-	VADD V21.D2, V7.D2, V7.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e68d654 // fadd v20.2d, v18.2d, v8.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	VADD V20.D2, V9.D2, V9.D2
-	VADD V21.D2, V9.D2, V9.D2
-	WORD $0x4ee8d694 // fsub v20.2d, v20.2d, v8.2d
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e6ad694 // fadd v20.2d, v20.2d, v10.2d
-	WORD $0x4e6ad6b5 // fadd v21.2d, v21.2d, v10.2d
-	VADD V20.D2, V11.D2, V11.D2
-	VADD V21.D2, V11.D2, V11.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e6cd654 // fadd v20.2d, v18.2d, v12.2d
-	WORD $0x4e6cd675 // fadd v21.2d, v19.2d, v12.2d
-	VADD V20.D2, V13.D2, V13.D2
-	VADD V21.D2, V13.D2, V13.D2
-	WORD $0x4eecd694 // fsub v20.2d, v20.2d, v12.2d
-	WORD $0x4eecd6b5 // fsub v21.2d, v21.2d, v12.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e6ed654 // fadd v20.2d, v18.2d, v14.2d
-	WORD $0x4e6ed675 // fadd v21.2d, v19.2d, v14.2d
-	VADD V20.D2, V15.D2, V15.D2
-	VADD V21.D2, V15.D2, V15.D2
-	WORD $0x4eeed694 // fsub v20.2d, v20.2d, v14.2d
-	WORD $0x4eeed6b5 // fsub v21.2d, v21.2d, v14.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e70d652 // fadd v18.2d, v18.2d, v16.2d
-	WORD $0x4e70d673 // fadd v19.2d, v19.2d, v16.2d
-	VADD V18.D2, V17.D2, V17.D2
-	VADD V19.D2, V17.D2, V17.D2
-	FMOVQ 128(R2), F18
-	WORD $0x6e60de52 // fmul v18.2d, v18.2d, v0.2d
-	FMOVQ 144(R2), F19
-	WORD $0x6e60de73 // fmul v19.2d, v19.2d, v0.2d
-	VAND V1.B16, V18.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V18.B16, V18.B16
-	VAND V1.B16, V19.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V19.B16, V19.B16
-	WORD $0x4e64d654 // fadd v20.2d, v18.2d, v4.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	VADD V20.D2, V5.D2, V5.D2
-	VADD V21.D2, V5.D2, V5.D2
-	WORD $0x4ee4d694 // fsub v20.2d, v20.2d, v4.2d
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e66d694 // fadd v20.2d, v20.2d, v6.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	VADD V20.D2, V7.D2, V7.D2
-	VADD V21.D2, V7.D2, V7.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e68d654 // fadd v20.2d, v18.2d, v8.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	VADD V20.D2, V9.D2, V9.D2
-	VADD V21.D2, V9.D2, V9.D2
-	WORD $0x4ee8d694 // fsub v20.2d, v20.2d, v8.2d
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e6ad694 // fadd v20.2d, v20.2d, v10.2d
-	WORD $0x4e6ad6b5 // fadd v21.2d, v21.2d, v10.2d
-	VADD V20.D2, V11.D2, V11.D2
-	VADD V21.D2, V11.D2, V11.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e6cd654 // fadd v20.2d, v18.2d, v12.2d
-	WORD $0x4e6cd675 // fadd v21.2d, v19.2d, v12.2d
-	VADD V20.D2, V13.D2, V13.D2
-	VADD V21.D2, V13.D2, V13.D2
-	WORD $0x4eecd694 // fsub v20.2d, v20.2d, v12.2d
-	WORD $0x4eecd6b5 // fsub v21.2d, v21.2d, v12.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e6ed654 // fadd v20.2d, v18.2d, v14.2d
-	WORD $0x4e6ed675 // fadd v21.2d, v19.2d, v14.2d
-	VADD V20.D2, V15.D2, V15.D2
-	VADD V21.D2, V15.D2, V15.D2
-	WORD $0x4eeed694 // fsub v20.2d, v20.2d, v14.2d
-	WORD $0x4eeed6b5 // fsub v21.2d, v21.2d, v14.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e70d652 // fadd v18.2d, v18.2d, v16.2d
-	WORD $0x4e70d673 // fadd v19.2d, v19.2d, v16.2d
-	VADD V18.D2, V17.D2, V17.D2
-	VADD V19.D2, V17.D2, V17.D2
-	FMOVQ 160(R2), F18
-	WORD $0x6e60de52 // fmul v18.2d, v18.2d, v0.2d
-	FMOVQ 176(R2), F19
-	WORD $0x6e60de73 // fmul v19.2d, v19.2d, v0.2d
-	VAND V1.B16, V18.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V18.B16, V18.B16
-	VAND V1.B16, V19.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V19.B16, V19.B16
-	WORD $0x4e64d654 // fadd v20.2d, v18.2d, v4.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	VADD V20.D2, V5.D2, V5.D2
-	VADD V21.D2, V5.D2, V5.D2
-	WORD $0x4ee4d694 // fsub v20.2d, v20.2d, v4.2d
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e66d694 // fadd v20.2d, v20.2d, v6.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	VADD V20.D2, V7.D2, V7.D2
-	VADD V21.D2, V7.D2, V7.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e68d654 // fadd v20.2d, v18.2d, v8.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	VADD V20.D2, V9.D2, V9.D2
-	VADD V21.D2, V9.D2, V9.D2
-	WORD $0x4ee8d694 // fsub v20.2d, v20.2d, v8.2d
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e6ad694 // fadd v20.2d, v20.2d, v10.2d
-	WORD $0x4e6ad6b5 // fadd v21.2d, v21.2d, v10.2d
-	VADD V20.D2, V11.D2, V11.D2
-	VADD V21.D2, V11.D2, V11.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e6cd654 // fadd v20.2d, v18.2d, v12.2d
-	WORD $0x4e6cd675 // fadd v21.2d, v19.2d, v12.2d
-	VADD V20.D2, V13.D2, V13.D2
-	VADD V21.D2, V13.D2, V13.D2
-	WORD $0x4eecd694 // fsub v20.2d, v20.2d, v12.2d
-	WORD $0x4eecd6b5 // fsub v21.2d, v21.2d, v12.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e6ed654 // fadd v20.2d, v18.2d, v14.2d
-	WORD $0x4e6ed675 // fadd v21.2d, v19.2d, v14.2d
-	VADD V20.D2, V15.D2, V15.D2
-	VADD V21.D2, V15.D2, V15.D2
-	WORD $0x4eeed694 // fsub v20.2d, v20.2d, v14.2d
-	WORD $0x4eeed6b5 // fsub v21.2d, v21.2d, v14.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e70d652 // fadd v18.2d, v18.2d, v16.2d
-	WORD $0x4e70d673 // fadd v19.2d, v19.2d, v16.2d
-	VADD V18.D2, V17.D2, V17.D2
-	VADD V19.D2, V17.D2, V17.D2
-	FMOVQ 192(R2), F18
-	WORD $0x6e60de52 // fmul v18.2d, v18.2d, v0.2d
-	FMOVQ 208(R2), F19
-	WORD $0x6e60de73 // fmul v19.2d, v19.2d, v0.2d
-	VAND V1.B16, V18.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V18.B16, V18.B16
-	VAND V1.B16, V19.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
-	VSUB V20.D2, V3.D2, V3.D2
-	VAND V20.B16, V19.B16, V19.B16
-	WORD $0x4e64d654 // fadd v20.2d, v18.2d, v4.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	VADD V20.D2, V5.D2, V5.D2
-	VADD V21.D2, V5.D2, V5.D2
-	WORD $0x4ee4d694 // fsub v20.2d, v20.2d, v4.2d
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e66d694 // fadd v20.2d, v20.2d, v6.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	VADD V20.D2, V7.D2, V7.D2
-	VADD V21.D2, V7.D2, V7.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e68d654 // fadd v20.2d, v18.2d, v8.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	VADD V20.D2, V9.D2, V9.D2
-	VADD V21.D2, V9.D2, V9.D2
-	WORD $0x4ee8d694 // fsub v20.2d, v20.2d, v8.2d
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e6ad694 // fadd v20.2d, v20.2d, v10.2d
-	WORD $0x4e6ad6b5 // fadd v21.2d, v21.2d, v10.2d
-	VADD V20.D2, V11.D2, V11.D2
-	VADD V21.D2, V11.D2, V11.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e6cd654 // fadd v20.2d, v18.2d, v12.2d
-	WORD $0x4e6cd675 // fadd v21.2d, v19.2d, v12.2d
-	VADD V20.D2, V13.D2, V13.D2
-	VADD V21.D2, V13.D2, V13.D2
-	WORD $0x4eecd694 // fsub v20.2d, v20.2d, v12.2d
-	WORD $0x4eecd6b5 // fsub v21.2d, v21.2d, v12.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e6ed654 // fadd v20.2d, v18.2d, v14.2d
-	WORD $0x4e6ed675 // fadd v21.2d, v19.2d, v14.2d
-	VADD V20.D2, V15.D2, V15.D2
-	VADD V21.D2, V15.D2, V15.D2
-	WORD $0x4eeed694 // fsub v20.2d, v20.2d, v14.2d
-	WORD $0x4eeed6b5 // fsub v21.2d, v21.2d, v14.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e70d652 // fadd v18.2d, v18.2d, v16.2d
-	WORD $0x4e70d673 // fadd v19.2d, v19.2d, v16.2d
-	VADD V18.D2, V17.D2, V17.D2
-	VADD V19.D2, V17.D2, V17.D2
+	FMUL_D2(0, 18, 18)
+	DIFFERENCES_rows_3(16)
+	DIFFERENCES_rows_2(32, 48, 64)
+	DIFFERENCES_rows_3(80)
+	DIFFERENCES_rows_2(96, 112, 128)
+	DIFFERENCES_rows_3(144)
+	DIFFERENCES_rows_2(160, 176, 192)
+	DIFFERENCES_rows_3(208)
 	FMOVQ 224(R2), F18
-	WORD $0x6e60de52 // fmul v18.2d, v18.2d, v0.2d
+	FMUL_D2(0, 18, 18)
 	FMOVQ 240(R2), F19
-	WORD $0x6e60de73 // fmul v19.2d, v19.2d, v0.2d
+	FMUL_D2(0, 19, 19)
 	VAND V1.B16, V18.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
+	FCMGE_D2(2, 20, 20)
 	VSUB V20.D2, V3.D2, V3.D2
 	VAND V20.B16, V18.B16, V18.B16
 	VAND V1.B16, V19.B16, V20.B16
-	WORD $0x6e62e694 // fcmge v20.2d, v20.2d, v2.2d
+	FCMGE_D2(2, 20, 20)
 	VSUB V20.D2, V3.D2, V3.D2
 	VAND V20.B16, V19.B16, V19.B16
-	WORD $0x4e64d654 // fadd v20.2d, v18.2d, v4.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
+	FADD_D2(4, 18, 20)
+	FADD_D2(4, 19, 21)
 	VADD V20.D2, V5.D2, V5.D2
 	VADD V21.D2, V5.D2, V5.D2
-	WORD $0x4ee4d694 // fsub v20.2d, v20.2d, v4.2d
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e66d694 // fadd v20.2d, v20.2d, v6.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
+	FSUB_D2(4, 20, 20)
+	FSUB_D2(4, 21, 21)
+	FSUB_D2(20, 18, 20)
+	FSUB_D2(21, 19, 21)
+	FADD_D2(6, 20, 20)
+	FADD_D2(6, 21, 21)
 	VADD V20.D2, V7.D2, V7.D2
 	VADD V21.D2, V7.D2, V7.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e68d654 // fadd v20.2d, v18.2d, v8.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
+	FMUL_D2(18, 18, 18)
+	FMUL_D2(19, 19, 19)
+	FADD_D2(8, 18, 20)
+	FADD_D2(8, 19, 21)
 	VADD V20.D2, V9.D2, V9.D2
 	VADD V21.D2, V9.D2, V9.D2
-	WORD $0x4ee8d694 // fsub v20.2d, v20.2d, v8.2d
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ef4d654 // fsub v20.2d, v18.2d, v20.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4e6ad694 // fadd v20.2d, v20.2d, v10.2d
-	WORD $0x4e6ad6b5 // fadd v21.2d, v21.2d, v10.2d
+	FSUB_D2(8, 20, 20)
+	FSUB_D2(8, 21, 21)
+	FSUB_D2(20, 18, 20)
+	FSUB_D2(21, 19, 21)
+	FADD_D2(10, 20, 20)
+	FADD_D2(10, 21, 21)
 	VADD V20.D2, V11.D2, V11.D2
 	VADD V21.D2, V11.D2, V11.D2
-	WORD $0x6e72de52 // fmul v18.2d, v18.2d, v18.2d
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x4e6cd654 // fadd v20.2d, v18.2d, v12.2d
-	WORD $0x4e6cd675 // fadd v21.2d, v19.2d, v12.2d
+	FMUL_D2(18, 18, 18)
+	FMUL_D2(19, 19, 19)
+	FADD_D2(12, 18, 20)
+	FADD_D2(12, 19, 21)
 	VADD V20.D2, V13.D2, V13.D2
 	VADD V21.D2, V13.D2, V13.D2
-	WORD $0x4eecd694 // fsub v20.2d, v20.2d, v12.2d
-	WORD $0x4eecd6b5 // fsub v21.2d, v21.2d, v12.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e6ed654 // fadd v20.2d, v18.2d, v14.2d
-	WORD $0x4e6ed675 // fadd v21.2d, v19.2d, v14.2d
+	FSUB_D2(12, 20, 20)
+	FSUB_D2(12, 21, 21)
+	FSUB_D2(20, 18, 18)
+	FSUB_D2(21, 19, 19)
+	FADD_D2(14, 18, 20)
+	FADD_D2(14, 19, 21)
 	VADD V20.D2, V15.D2, V15.D2
 	VADD V21.D2, V15.D2, V15.D2
-	WORD $0x4eeed694 // fsub v20.2d, v20.2d, v14.2d
-	WORD $0x4eeed6b5 // fsub v21.2d, v21.2d, v14.2d
-	WORD $0x4ef4d652 // fsub v18.2d, v18.2d, v20.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4e70d652 // fadd v18.2d, v18.2d, v16.2d
-	WORD $0x4e70d673 // fadd v19.2d, v19.2d, v16.2d
+	FSUB_D2(14, 20, 20)
+	FSUB_D2(14, 21, 21)
+	FSUB_D2(20, 18, 18)
+	FSUB_D2(21, 19, 19)
+	FADD_D2(16, 18, 18)
+	FADD_D2(16, 19, 19)
 	VADD V18.D2, V17.D2, V17.D2
 	VADD V19.D2, V17.D2, V17.D2
 	ADD $256, R2
@@ -765,578 +654,578 @@ TEXT ·DifferenceSums(SB), NOSPLIT, $0-48
 rows:
 	FMOVQ (R4), F19
 	FMOVQ (R3), F20
-	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FSUB_D2(20, 19, 19)
 	FMOVQ F19, (R2)
 	FMOVQ 16(R4), F20
 	FMOVQ 16(R3), F21
-	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FSUB_D2(21, 20, 20)
 	FMOVQ F20, 16(R2)
 	VAND V16.B16, V19.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V19.B16, V21.B16
 	VEOR V21.B16, V19.B16, V19.B16
 	VORR V19.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 19)
 	VAND V17.B16, V19.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
 	VAND V16.B16, V20.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V20.B16, V21.B16
 	VEOR V21.B16, V20.B16, V20.B16
 	VORR V20.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 20)
 	VAND V17.B16, V20.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
-	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
-	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	FADD_D2(0, 19, 21)
+	FADD_D2(0, 20, 22)
 	VADD V21.D2, V1.D2, V1.D2
 	VADD V22.D2, V1.D2, V1.D2
-	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
-	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
-	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	FSUB_D2(0, 21, 21)
+	FSUB_D2(0, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(2, 21, 21)
+	FADD_D2(2, 22, 22)
 	VADD V21.D2, V3.D2, V3.D2
 	VADD V22.D2, V3.D2, V3.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(4, 19, 21)
+	FADD_D2(4, 20, 22)
 	VADD V21.D2, V5.D2, V5.D2
 	VADD V22.D2, V5.D2, V5.D2
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	FSUB_D2(4, 21, 21)
+	FSUB_D2(4, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(6, 21, 21)
+	FADD_D2(6, 22, 22)
 	VADD V21.D2, V7.D2, V7.D2
 	VADD V22.D2, V7.D2, V7.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(8, 19, 21)
+	FADD_D2(8, 20, 22)
 	VADD V21.D2, V9.D2, V9.D2
 	VADD V22.D2, V9.D2, V9.D2
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
-	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	FSUB_D2(8, 21, 21)
+	FSUB_D2(8, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(10, 19, 21)
+	FADD_D2(10, 20, 22)
 	VADD V21.D2, V11.D2, V11.D2
 	VADD V22.D2, V11.D2, V11.D2
-	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
-	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
-	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	FSUB_D2(10, 21, 21)
+	FSUB_D2(10, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(12, 19, 19)
+	FADD_D2(12, 20, 20)
 	VADD V19.D2, V13.D2, V13.D2
 	VADD V20.D2, V13.D2, V13.D2
 	FMOVQ 32(R4), F19
 	FMOVQ 32(R3), F20
-	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FSUB_D2(20, 19, 19)
 	FMOVQ F19, 32(R2)
 	FMOVQ 48(R4), F20
 	FMOVQ 48(R3), F21
-	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FSUB_D2(21, 20, 20)
 	FMOVQ F20, 48(R2)
 	VAND V16.B16, V19.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V19.B16, V21.B16
 	VEOR V21.B16, V19.B16, V19.B16
 	VORR V19.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 19)
 	VAND V17.B16, V19.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
 	VAND V16.B16, V20.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V20.B16, V21.B16
 	VEOR V21.B16, V20.B16, V20.B16
 	VORR V20.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 20)
 	VAND V17.B16, V20.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
-	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
-	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	FADD_D2(0, 19, 21)
+	FADD_D2(0, 20, 22)
 	VADD V21.D2, V1.D2, V1.D2
 	VADD V22.D2, V1.D2, V1.D2
-	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
-	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
-	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	FSUB_D2(0, 21, 21)
+	FSUB_D2(0, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(2, 21, 21)
+	FADD_D2(2, 22, 22)
 	VADD V21.D2, V3.D2, V3.D2
 	VADD V22.D2, V3.D2, V3.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(4, 19, 21)
+	FADD_D2(4, 20, 22)
 	VADD V21.D2, V5.D2, V5.D2
 	VADD V22.D2, V5.D2, V5.D2
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	FSUB_D2(4, 21, 21)
+	FSUB_D2(4, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(6, 21, 21)
+	FADD_D2(6, 22, 22)
 	VADD V21.D2, V7.D2, V7.D2
 	VADD V22.D2, V7.D2, V7.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(8, 19, 21)
+	FADD_D2(8, 20, 22)
 	VADD V21.D2, V9.D2, V9.D2
 	VADD V22.D2, V9.D2, V9.D2
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
-	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	FSUB_D2(8, 21, 21)
+	FSUB_D2(8, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(10, 19, 21)
+	FADD_D2(10, 20, 22)
 	VADD V21.D2, V11.D2, V11.D2
 	VADD V22.D2, V11.D2, V11.D2
-	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
-	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
-	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	FSUB_D2(10, 21, 21)
+	FSUB_D2(10, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(12, 19, 19)
+	FADD_D2(12, 20, 20)
 	VADD V19.D2, V13.D2, V13.D2
 	VADD V20.D2, V13.D2, V13.D2
 	FMOVQ 64(R4), F19
 	FMOVQ 64(R3), F20
-	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FSUB_D2(20, 19, 19)
 	FMOVQ F19, 64(R2)
 	FMOVQ 80(R4), F20
 	FMOVQ 80(R3), F21
-	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FSUB_D2(21, 20, 20)
 	FMOVQ F20, 80(R2)
 	VAND V16.B16, V19.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V19.B16, V21.B16
 	VEOR V21.B16, V19.B16, V19.B16
 	VORR V19.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 19)
 	VAND V17.B16, V19.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
 	VAND V16.B16, V20.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V20.B16, V21.B16
 	VEOR V21.B16, V20.B16, V20.B16
 	VORR V20.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 20)
 	VAND V17.B16, V20.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
-	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
-	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	FADD_D2(0, 19, 21)
+	FADD_D2(0, 20, 22)
 	VADD V21.D2, V1.D2, V1.D2
 	VADD V22.D2, V1.D2, V1.D2
-	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
-	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
-	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	FSUB_D2(0, 21, 21)
+	FSUB_D2(0, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(2, 21, 21)
+	FADD_D2(2, 22, 22)
 	VADD V21.D2, V3.D2, V3.D2
 	VADD V22.D2, V3.D2, V3.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(4, 19, 21)
+	FADD_D2(4, 20, 22)
 	VADD V21.D2, V5.D2, V5.D2
 	VADD V22.D2, V5.D2, V5.D2
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	FSUB_D2(4, 21, 21)
+	FSUB_D2(4, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(6, 21, 21)
+	FADD_D2(6, 22, 22)
 	VADD V21.D2, V7.D2, V7.D2
 	VADD V22.D2, V7.D2, V7.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(8, 19, 21)
+	FADD_D2(8, 20, 22)
 	VADD V21.D2, V9.D2, V9.D2
 	VADD V22.D2, V9.D2, V9.D2
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
-	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	FSUB_D2(8, 21, 21)
+	FSUB_D2(8, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(10, 19, 21)
+	FADD_D2(10, 20, 22)
 	VADD V21.D2, V11.D2, V11.D2
 	VADD V22.D2, V11.D2, V11.D2
-	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
-	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
-	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	FSUB_D2(10, 21, 21)
+	FSUB_D2(10, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(12, 19, 19)
+	FADD_D2(12, 20, 20)
 	VADD V19.D2, V13.D2, V13.D2
 	VADD V20.D2, V13.D2, V13.D2
 	FMOVQ 96(R4), F19
 	FMOVQ 96(R3), F20
-	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FSUB_D2(20, 19, 19)
 	FMOVQ F19, 96(R2)
 	FMOVQ 112(R4), F20
 	FMOVQ 112(R3), F21
-	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FSUB_D2(21, 20, 20)
 	FMOVQ F20, 112(R2)
 	VAND V16.B16, V19.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V19.B16, V21.B16
 	VEOR V21.B16, V19.B16, V19.B16
 	VORR V19.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 19)
 	VAND V17.B16, V19.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
 	VAND V16.B16, V20.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V20.B16, V21.B16
 	VEOR V21.B16, V20.B16, V20.B16
 	VORR V20.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 20)
 	VAND V17.B16, V20.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
-	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
-	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	FADD_D2(0, 19, 21)
+	FADD_D2(0, 20, 22)
 	VADD V21.D2, V1.D2, V1.D2
 	VADD V22.D2, V1.D2, V1.D2
-	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
-	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
-	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	FSUB_D2(0, 21, 21)
+	FSUB_D2(0, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(2, 21, 21)
+	FADD_D2(2, 22, 22)
 	VADD V21.D2, V3.D2, V3.D2
 	VADD V22.D2, V3.D2, V3.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(4, 19, 21)
+	FADD_D2(4, 20, 22)
 	VADD V21.D2, V5.D2, V5.D2
 	VADD V22.D2, V5.D2, V5.D2
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	FSUB_D2(4, 21, 21)
+	FSUB_D2(4, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(6, 21, 21)
+	FADD_D2(6, 22, 22)
 	VADD V21.D2, V7.D2, V7.D2
 	VADD V22.D2, V7.D2, V7.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(8, 19, 21)
+	FADD_D2(8, 20, 22)
 	VADD V21.D2, V9.D2, V9.D2
 	VADD V22.D2, V9.D2, V9.D2
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
-	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	FSUB_D2(8, 21, 21)
+	FSUB_D2(8, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(10, 19, 21)
+	FADD_D2(10, 20, 22)
 	VADD V21.D2, V11.D2, V11.D2
 	VADD V22.D2, V11.D2, V11.D2
-	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
-	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
-	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	FSUB_D2(10, 21, 21)
+	FSUB_D2(10, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(12, 19, 19)
+	FADD_D2(12, 20, 20)
 	VADD V19.D2, V13.D2, V13.D2
 	VADD V20.D2, V13.D2, V13.D2
 	FMOVQ 128(R4), F19
 	FMOVQ 128(R3), F20
-	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FSUB_D2(20, 19, 19)
 	FMOVQ F19, 128(R2)
 	FMOVQ 144(R4), F20
 	FMOVQ 144(R3), F21
-	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FSUB_D2(21, 20, 20)
 	FMOVQ F20, 144(R2)
 	VAND V16.B16, V19.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V19.B16, V21.B16
 	VEOR V21.B16, V19.B16, V19.B16
 	VORR V19.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 19)
 	VAND V17.B16, V19.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
 	VAND V16.B16, V20.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V20.B16, V21.B16
 	VEOR V21.B16, V20.B16, V20.B16
 	VORR V20.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 20)
 	VAND V17.B16, V20.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
-	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
-	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	FADD_D2(0, 19, 21)
+	FADD_D2(0, 20, 22)
 	VADD V21.D2, V1.D2, V1.D2
 	VADD V22.D2, V1.D2, V1.D2
-	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
-	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
-	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	FSUB_D2(0, 21, 21)
+	FSUB_D2(0, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(2, 21, 21)
+	FADD_D2(2, 22, 22)
 	VADD V21.D2, V3.D2, V3.D2
 	VADD V22.D2, V3.D2, V3.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(4, 19, 21)
+	FADD_D2(4, 20, 22)
 	VADD V21.D2, V5.D2, V5.D2
 	VADD V22.D2, V5.D2, V5.D2
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	FSUB_D2(4, 21, 21)
+	FSUB_D2(4, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(6, 21, 21)
+	FADD_D2(6, 22, 22)
 	VADD V21.D2, V7.D2, V7.D2
 	VADD V22.D2, V7.D2, V7.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(8, 19, 21)
+	FADD_D2(8, 20, 22)
 	VADD V21.D2, V9.D2, V9.D2
 	VADD V22.D2, V9.D2, V9.D2
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
-	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	FSUB_D2(8, 21, 21)
+	FSUB_D2(8, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(10, 19, 21)
+	FADD_D2(10, 20, 22)
 	VADD V21.D2, V11.D2, V11.D2
 	VADD V22.D2, V11.D2, V11.D2
-	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
-	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
-	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	FSUB_D2(10, 21, 21)
+	FSUB_D2(10, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(12, 19, 19)
+	FADD_D2(12, 20, 20)
 	VADD V19.D2, V13.D2, V13.D2
 	VADD V20.D2, V13.D2, V13.D2
 	FMOVQ 160(R4), F19
 	FMOVQ 160(R3), F20
-	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FSUB_D2(20, 19, 19)
 	FMOVQ F19, 160(R2)
 	FMOVQ 176(R4), F20
 	FMOVQ 176(R3), F21
-	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FSUB_D2(21, 20, 20)
 	FMOVQ F20, 176(R2)
 	VAND V16.B16, V19.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V19.B16, V21.B16
 	VEOR V21.B16, V19.B16, V19.B16
 	VORR V19.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 19)
 	VAND V17.B16, V19.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
 	VAND V16.B16, V20.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V20.B16, V21.B16
 	VEOR V21.B16, V20.B16, V20.B16
 	VORR V20.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 20)
 	VAND V17.B16, V20.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
-	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
-	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	FADD_D2(0, 19, 21)
+	FADD_D2(0, 20, 22)
 	VADD V21.D2, V1.D2, V1.D2
 	VADD V22.D2, V1.D2, V1.D2
-	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
-	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
-	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	FSUB_D2(0, 21, 21)
+	FSUB_D2(0, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(2, 21, 21)
+	FADD_D2(2, 22, 22)
 	VADD V21.D2, V3.D2, V3.D2
 	VADD V22.D2, V3.D2, V3.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(4, 19, 21)
+	FADD_D2(4, 20, 22)
 	VADD V21.D2, V5.D2, V5.D2
 	VADD V22.D2, V5.D2, V5.D2
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	FSUB_D2(4, 21, 21)
+	FSUB_D2(4, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(6, 21, 21)
+	FADD_D2(6, 22, 22)
 	VADD V21.D2, V7.D2, V7.D2
 	VADD V22.D2, V7.D2, V7.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(8, 19, 21)
+	FADD_D2(8, 20, 22)
 	VADD V21.D2, V9.D2, V9.D2
 	VADD V22.D2, V9.D2, V9.D2
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
-	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	FSUB_D2(8, 21, 21)
+	FSUB_D2(8, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(10, 19, 21)
+	FADD_D2(10, 20, 22)
 	VADD V21.D2, V11.D2, V11.D2
 	VADD V22.D2, V11.D2, V11.D2
-	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
-	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
-	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	FSUB_D2(10, 21, 21)
+	FSUB_D2(10, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(12, 19, 19)
+	FADD_D2(12, 20, 20)
 	VADD V19.D2, V13.D2, V13.D2
 	VADD V20.D2, V13.D2, V13.D2
 	FMOVQ 192(R4), F19
 	FMOVQ 192(R3), F20
-	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FSUB_D2(20, 19, 19)
 	FMOVQ F19, 192(R2)
 	FMOVQ 208(R4), F20
 	FMOVQ 208(R3), F21
-	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FSUB_D2(21, 20, 20)
 	FMOVQ F20, 208(R2)
 	VAND V16.B16, V19.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V19.B16, V21.B16
 	VEOR V21.B16, V19.B16, V19.B16
 	VORR V19.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 19)
 	VAND V17.B16, V19.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
 	VAND V16.B16, V20.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V20.B16, V21.B16
 	VEOR V21.B16, V20.B16, V20.B16
 	VORR V20.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 20)
 	VAND V17.B16, V20.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
-	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
-	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	FADD_D2(0, 19, 21)
+	FADD_D2(0, 20, 22)
 	VADD V21.D2, V1.D2, V1.D2
 	VADD V22.D2, V1.D2, V1.D2
-	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
-	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
-	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	FSUB_D2(0, 21, 21)
+	FSUB_D2(0, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(2, 21, 21)
+	FADD_D2(2, 22, 22)
 	VADD V21.D2, V3.D2, V3.D2
 	VADD V22.D2, V3.D2, V3.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(4, 19, 21)
+	FADD_D2(4, 20, 22)
 	VADD V21.D2, V5.D2, V5.D2
 	VADD V22.D2, V5.D2, V5.D2
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	FSUB_D2(4, 21, 21)
+	FSUB_D2(4, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(6, 21, 21)
+	FADD_D2(6, 22, 22)
 	VADD V21.D2, V7.D2, V7.D2
 	VADD V22.D2, V7.D2, V7.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(8, 19, 21)
+	FADD_D2(8, 20, 22)
 	VADD V21.D2, V9.D2, V9.D2
 	VADD V22.D2, V9.D2, V9.D2
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
-	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	FSUB_D2(8, 21, 21)
+	FSUB_D2(8, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(10, 19, 21)
+	FADD_D2(10, 20, 22)
 	VADD V21.D2, V11.D2, V11.D2
 	VADD V22.D2, V11.D2, V11.D2
-	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
-	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
-	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	FSUB_D2(10, 21, 21)
+	FSUB_D2(10, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(12, 19, 19)
+	FADD_D2(12, 20, 20)
 	VADD V19.D2, V13.D2, V13.D2
 	VADD V20.D2, V13.D2, V13.D2
 	FMOVQ 224(R4), F19
 	FMOVQ 224(R3), F20
-	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	FSUB_D2(20, 19, 19)
 	FMOVQ F19, 224(R2)
 	FMOVQ 240(R4), F20
 	FMOVQ 240(R3), F21
-	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	FSUB_D2(21, 20, 20)
 	FMOVQ F20, 240(R2)
 	VAND V16.B16, V19.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V19.B16, V21.B16
 	VEOR V21.B16, V19.B16, V19.B16
 	VORR V19.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb3 // fmul v19.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 19)
 	VAND V17.B16, V19.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
 	VAND V16.B16, V20.B16, V21.B16
-	WORD $0x6e6fe6b5 // fcmge v21.2d, v21.2d, v15.2d
+	FCMGE_D2(15, 21, 21)
 	VAND V21.B16, V20.B16, V21.B16
 	VEOR V21.B16, V20.B16, V20.B16
 	VORR V20.B16, V18.B16, V18.B16
-	WORD $0x6e6edeb4 // fmul v20.2d, v21.2d, v14.2d
+	FMUL_D2(14, 21, 20)
 	VAND V17.B16, V20.B16, V21.B16
 	VORR V21.B16, V18.B16, V18.B16
-	WORD $0x4e60d675 // fadd v21.2d, v19.2d, v0.2d
-	WORD $0x4e60d696 // fadd v22.2d, v20.2d, v0.2d
+	FADD_D2(0, 19, 21)
+	FADD_D2(0, 20, 22)
 	VADD V21.D2, V1.D2, V1.D2
 	VADD V22.D2, V1.D2, V1.D2
-	WORD $0x4ee0d6b5 // fsub v21.2d, v21.2d, v0.2d
-	WORD $0x4ee0d6d6 // fsub v22.2d, v22.2d, v0.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e62d6b5 // fadd v21.2d, v21.2d, v2.2d
-	WORD $0x4e62d6d6 // fadd v22.2d, v22.2d, v2.2d
+	FSUB_D2(0, 21, 21)
+	FSUB_D2(0, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(2, 21, 21)
+	FADD_D2(2, 22, 22)
 	VADD V21.D2, V3.D2, V3.D2
 	VADD V22.D2, V3.D2, V3.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e64d675 // fadd v21.2d, v19.2d, v4.2d
-	WORD $0x4e64d696 // fadd v22.2d, v20.2d, v4.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(4, 19, 21)
+	FADD_D2(4, 20, 22)
 	VADD V21.D2, V5.D2, V5.D2
 	VADD V22.D2, V5.D2, V5.D2
-	WORD $0x4ee4d6b5 // fsub v21.2d, v21.2d, v4.2d
-	WORD $0x4ee4d6d6 // fsub v22.2d, v22.2d, v4.2d
-	WORD $0x4ef5d675 // fsub v21.2d, v19.2d, v21.2d
-	WORD $0x4ef6d696 // fsub v22.2d, v20.2d, v22.2d
-	WORD $0x4e66d6b5 // fadd v21.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d6 // fadd v22.2d, v22.2d, v6.2d
+	FSUB_D2(4, 21, 21)
+	FSUB_D2(4, 22, 22)
+	FSUB_D2(21, 19, 21)
+	FSUB_D2(22, 20, 22)
+	FADD_D2(6, 21, 21)
+	FADD_D2(6, 22, 22)
 	VADD V21.D2, V7.D2, V7.D2
 	VADD V22.D2, V7.D2, V7.D2
-	WORD $0x6e73de73 // fmul v19.2d, v19.2d, v19.2d
-	WORD $0x6e74de94 // fmul v20.2d, v20.2d, v20.2d
-	WORD $0x4e68d675 // fadd v21.2d, v19.2d, v8.2d
-	WORD $0x4e68d696 // fadd v22.2d, v20.2d, v8.2d
+	FMUL_D2(19, 19, 19)
+	FMUL_D2(20, 20, 20)
+	FADD_D2(8, 19, 21)
+	FADD_D2(8, 20, 22)
 	VADD V21.D2, V9.D2, V9.D2
 	VADD V22.D2, V9.D2, V9.D2
-	WORD $0x4ee8d6b5 // fsub v21.2d, v21.2d, v8.2d
-	WORD $0x4ee8d6d6 // fsub v22.2d, v22.2d, v8.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6ad675 // fadd v21.2d, v19.2d, v10.2d
-	WORD $0x4e6ad696 // fadd v22.2d, v20.2d, v10.2d
+	FSUB_D2(8, 21, 21)
+	FSUB_D2(8, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(10, 19, 21)
+	FADD_D2(10, 20, 22)
 	VADD V21.D2, V11.D2, V11.D2
 	VADD V22.D2, V11.D2, V11.D2
-	WORD $0x4eead6b5 // fsub v21.2d, v21.2d, v10.2d
-	WORD $0x4eead6d6 // fsub v22.2d, v22.2d, v10.2d
-	WORD $0x4ef5d673 // fsub v19.2d, v19.2d, v21.2d
-	WORD $0x4ef6d694 // fsub v20.2d, v20.2d, v22.2d
-	WORD $0x4e6cd673 // fadd v19.2d, v19.2d, v12.2d
-	WORD $0x4e6cd694 // fadd v20.2d, v20.2d, v12.2d
+	FSUB_D2(10, 21, 21)
+	FSUB_D2(10, 22, 22)
+	FSUB_D2(21, 19, 19)
+	FSUB_D2(22, 20, 20)
+	FADD_D2(12, 19, 19)
+	FADD_D2(12, 20, 20)
 	VADD V19.D2, V13.D2, V13.D2
 	VADD V20.D2, V13.D2, V13.D2
 	ADD $256, R2
@@ -1408,754 +1297,110 @@ TEXT ·DifferenceSumsEvents(SB), NOSPLIT, $0-56
 rows:
 	FMOVQ (R4), F21
 	FMOVQ (R3), F22
-	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
+	FSUB_D2(22, 21, 21)
 	FMOVQ F21, (R2)
 	FMOVQ 16(R4), F22
 	FMOVQ 16(R3), F23
-	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
+	FSUB_D2(23, 22, 22)
 	FMOVQ F22, 16(R2)
 	VAND V18.B16, V21.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	FCMGE_D2(17, 23, 23)
 	VAND V23.B16, V21.B16, V23.B16
 	VEOR V23.B16, V21.B16, V21.B16
 	VORR V21.B16, V20.B16, V20.B16
-	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
+	FMUL_D2(16, 23, 21)
 	VAND V19.B16, V21.B16, V23.B16
 	VORR V23.B16, V20.B16, V20.B16
 	VAND V18.B16, V22.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
+	FCMGE_D2(17, 23, 23)
 	VAND V23.B16, V22.B16, V23.B16
 	VEOR V23.B16, V22.B16, V22.B16
 	VORR V22.B16, V20.B16, V20.B16
-	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
+	FMUL_D2(16, 23, 22)
 	VAND V19.B16, V22.B16, V23.B16
 	VORR V23.B16, V20.B16, V20.B16
 	MOVHU (R6), R0
 	FMOVD R0, F23
 	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
+	UXTL_H8(23, 23)
+	UXTL_S4(23, 23)
+	UXTL_D2(23, 23)
 	VSUB V23.D2, V24.D2, V23.D2
-	MOVHU 2(R6), R0
-	FMOVD R0, F24
-	VMOVI $0, V25.B16
-	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
-	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
-	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
-	VSUB V24.D2, V25.D2, V24.D2
-	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
-	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
-	VADD V25.D2, V3.D2, V3.D2
-	VADD V26.D2, V3.D2, V3.D2
-	VAND V23.B16, V25.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	VAND V24.B16, V26.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
-	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
-	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
-	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
-	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
-	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
-	VADD V25.D2, V5.D2, V5.D2
-	VADD V26.D2, V5.D2, V5.D2
-	VAND V23.B16, V25.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	VAND V24.B16, V26.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
-	VADD V23.D2, V7.D2, V7.D2
-	VADD V24.D2, V7.D2, V7.D2
-	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
-	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
-	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
-	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
-	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
-	VADD V23.D2, V9.D2, V9.D2
-	VADD V24.D2, V9.D2, V9.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
-	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
-	VADD V23.D2, V11.D2, V11.D2
-	VADD V24.D2, V11.D2, V11.D2
-	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
-	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
-	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
-	VADD V23.D2, V13.D2, V13.D2
-	VADD V24.D2, V13.D2, V13.D2
-	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
-	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
-	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
-	VADD V21.D2, V15.D2, V15.D2
-	VADD V22.D2, V15.D2, V15.D2
-	FMOVQ 32(R4), F21
-	FMOVQ 32(R3), F22
-	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
-	FMOVQ F21, 32(R2)
-	FMOVQ 48(R4), F22
-	FMOVQ 48(R3), F23
-	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
-	FMOVQ F22, 48(R2)
-	VAND V18.B16, V21.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V21.B16, V23.B16
-	VEOR V23.B16, V21.B16, V21.B16
-	VORR V21.B16, V20.B16, V20.B16
-	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
-	VAND V19.B16, V21.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	VAND V18.B16, V22.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V22.B16, V23.B16
-	VEOR V23.B16, V22.B16, V22.B16
-	VORR V22.B16, V20.B16, V20.B16
-	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
-	VAND V19.B16, V22.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	MOVHU 4(R6), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	MOVHU 6(R6), R0
-	FMOVD R0, F24
-	VMOVI $0, V25.B16
-	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
-	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
-	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
-	VSUB V24.D2, V25.D2, V24.D2
-	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
-	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
-	VADD V25.D2, V3.D2, V3.D2
-	VADD V26.D2, V3.D2, V3.D2
-	VAND V23.B16, V25.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	VAND V24.B16, V26.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
-	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
-	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
-	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
-	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
-	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
-	VADD V25.D2, V5.D2, V5.D2
-	VADD V26.D2, V5.D2, V5.D2
-	VAND V23.B16, V25.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	VAND V24.B16, V26.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
-	VADD V23.D2, V7.D2, V7.D2
-	VADD V24.D2, V7.D2, V7.D2
-	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
-	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
-	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
-	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
-	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
-	VADD V23.D2, V9.D2, V9.D2
-	VADD V24.D2, V9.D2, V9.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
-	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
-	VADD V23.D2, V11.D2, V11.D2
-	VADD V24.D2, V11.D2, V11.D2
-	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
-	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
-	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
-	VADD V23.D2, V13.D2, V13.D2
-	VADD V24.D2, V13.D2, V13.D2
-	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
-	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
-	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
-	VADD V21.D2, V15.D2, V15.D2
-	VADD V22.D2, V15.D2, V15.D2
-	FMOVQ 64(R4), F21
-	FMOVQ 64(R3), F22
-	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
-	FMOVQ F21, 64(R2)
-	FMOVQ 80(R4), F22
-	FMOVQ 80(R3), F23
-	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
-	FMOVQ F22, 80(R2)
-	VAND V18.B16, V21.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V21.B16, V23.B16
-	VEOR V23.B16, V21.B16, V21.B16
-	VORR V21.B16, V20.B16, V20.B16
-	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
-	VAND V19.B16, V21.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	VAND V18.B16, V22.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V22.B16, V23.B16
-	VEOR V23.B16, V22.B16, V22.B16
-	VORR V22.B16, V20.B16, V20.B16
-	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
-	VAND V19.B16, V22.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	MOVHU 8(R6), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	MOVHU 10(R6), R0
-	FMOVD R0, F24
-	VMOVI $0, V25.B16
-	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
-	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
-	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
-	VSUB V24.D2, V25.D2, V24.D2
-	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
-	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
-	VADD V25.D2, V3.D2, V3.D2
-	VADD V26.D2, V3.D2, V3.D2
-	VAND V23.B16, V25.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	VAND V24.B16, V26.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
-	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
-	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
-	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
-	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
-	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
-	VADD V25.D2, V5.D2, V5.D2
-	VADD V26.D2, V5.D2, V5.D2
-	VAND V23.B16, V25.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	VAND V24.B16, V26.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
-	VADD V23.D2, V7.D2, V7.D2
-	VADD V24.D2, V7.D2, V7.D2
-	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
-	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
-	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
-	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
-	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
-	VADD V23.D2, V9.D2, V9.D2
-	VADD V24.D2, V9.D2, V9.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
-	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
-	VADD V23.D2, V11.D2, V11.D2
-	VADD V24.D2, V11.D2, V11.D2
-	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
-	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
-	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
-	VADD V23.D2, V13.D2, V13.D2
-	VADD V24.D2, V13.D2, V13.D2
-	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
-	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
-	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
-	VADD V21.D2, V15.D2, V15.D2
-	VADD V22.D2, V15.D2, V15.D2
-	FMOVQ 96(R4), F21
-	FMOVQ 96(R3), F22
-	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
-	FMOVQ F21, 96(R2)
-	FMOVQ 112(R4), F22
-	FMOVQ 112(R3), F23
-	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
-	FMOVQ F22, 112(R2)
-	VAND V18.B16, V21.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V21.B16, V23.B16
-	VEOR V23.B16, V21.B16, V21.B16
-	VORR V21.B16, V20.B16, V20.B16
-	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
-	VAND V19.B16, V21.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	VAND V18.B16, V22.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V22.B16, V23.B16
-	VEOR V23.B16, V22.B16, V22.B16
-	VORR V22.B16, V20.B16, V20.B16
-	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
-	VAND V19.B16, V22.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	MOVHU 12(R6), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	MOVHU 14(R6), R0
-	FMOVD R0, F24
-	VMOVI $0, V25.B16
-	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
-	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
-	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
-	VSUB V24.D2, V25.D2, V24.D2
-	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
-	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
-	VADD V25.D2, V3.D2, V3.D2
-	VADD V26.D2, V3.D2, V3.D2
-	VAND V23.B16, V25.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	VAND V24.B16, V26.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
-	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
-	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
-	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
-	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
-	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
-	VADD V25.D2, V5.D2, V5.D2
-	VADD V26.D2, V5.D2, V5.D2
-	VAND V23.B16, V25.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	VAND V24.B16, V26.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
-	VADD V23.D2, V7.D2, V7.D2
-	VADD V24.D2, V7.D2, V7.D2
-	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
-	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
-	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
-	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
-	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
-	VADD V23.D2, V9.D2, V9.D2
-	VADD V24.D2, V9.D2, V9.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
-	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
-	VADD V23.D2, V11.D2, V11.D2
-	VADD V24.D2, V11.D2, V11.D2
-	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
-	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
-	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
-	VADD V23.D2, V13.D2, V13.D2
-	VADD V24.D2, V13.D2, V13.D2
-	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
-	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
-	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
-	VADD V21.D2, V15.D2, V15.D2
-	VADD V22.D2, V15.D2, V15.D2
-	FMOVQ 128(R4), F21
-	FMOVQ 128(R3), F22
-	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
-	FMOVQ F21, 128(R2)
-	FMOVQ 144(R4), F22
-	FMOVQ 144(R3), F23
-	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
-	FMOVQ F22, 144(R2)
-	VAND V18.B16, V21.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V21.B16, V23.B16
-	VEOR V23.B16, V21.B16, V21.B16
-	VORR V21.B16, V20.B16, V20.B16
-	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
-	VAND V19.B16, V21.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	VAND V18.B16, V22.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V22.B16, V23.B16
-	VEOR V23.B16, V22.B16, V22.B16
-	VORR V22.B16, V20.B16, V20.B16
-	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
-	VAND V19.B16, V22.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	MOVHU 16(R6), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	MOVHU 18(R6), R0
-	FMOVD R0, F24
-	VMOVI $0, V25.B16
-	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
-	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
-	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
-	VSUB V24.D2, V25.D2, V24.D2
-	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
-	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
-	VADD V25.D2, V3.D2, V3.D2
-	VADD V26.D2, V3.D2, V3.D2
-	VAND V23.B16, V25.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	VAND V24.B16, V26.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
-	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
-	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
-	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
-	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
-	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
-	VADD V25.D2, V5.D2, V5.D2
-	VADD V26.D2, V5.D2, V5.D2
-	VAND V23.B16, V25.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	VAND V24.B16, V26.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
-	VADD V23.D2, V7.D2, V7.D2
-	VADD V24.D2, V7.D2, V7.D2
-	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
-	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
-	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
-	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
-	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
-	VADD V23.D2, V9.D2, V9.D2
-	VADD V24.D2, V9.D2, V9.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
-	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
-	VADD V23.D2, V11.D2, V11.D2
-	VADD V24.D2, V11.D2, V11.D2
-	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
-	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
-	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
-	VADD V23.D2, V13.D2, V13.D2
-	VADD V24.D2, V13.D2, V13.D2
-	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
-	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
-	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
-	VADD V21.D2, V15.D2, V15.D2
-	VADD V22.D2, V15.D2, V15.D2
-	FMOVQ 160(R4), F21
-	FMOVQ 160(R3), F22
-	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
-	FMOVQ F21, 160(R2)
-	FMOVQ 176(R4), F22
-	FMOVQ 176(R3), F23
-	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
-	FMOVQ F22, 176(R2)
-	VAND V18.B16, V21.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V21.B16, V23.B16
-	VEOR V23.B16, V21.B16, V21.B16
-	VORR V21.B16, V20.B16, V20.B16
-	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
-	VAND V19.B16, V21.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	VAND V18.B16, V22.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V22.B16, V23.B16
-	VEOR V23.B16, V22.B16, V22.B16
-	VORR V22.B16, V20.B16, V20.B16
-	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
-	VAND V19.B16, V22.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	MOVHU 20(R6), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	MOVHU 22(R6), R0
-	FMOVD R0, F24
-	VMOVI $0, V25.B16
-	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
-	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
-	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
-	VSUB V24.D2, V25.D2, V24.D2
-	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
-	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
-	VADD V25.D2, V3.D2, V3.D2
-	VADD V26.D2, V3.D2, V3.D2
-	VAND V23.B16, V25.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	VAND V24.B16, V26.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
-	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
-	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
-	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
-	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
-	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
-	VADD V25.D2, V5.D2, V5.D2
-	VADD V26.D2, V5.D2, V5.D2
-	VAND V23.B16, V25.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	VAND V24.B16, V26.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
-	VADD V23.D2, V7.D2, V7.D2
-	VADD V24.D2, V7.D2, V7.D2
-	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
-	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
-	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
-	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
-	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
-	VADD V23.D2, V9.D2, V9.D2
-	VADD V24.D2, V9.D2, V9.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
-	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
-	VADD V23.D2, V11.D2, V11.D2
-	VADD V24.D2, V11.D2, V11.D2
-	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
-	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
-	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
-	VADD V23.D2, V13.D2, V13.D2
-	VADD V24.D2, V13.D2, V13.D2
-	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
-	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
-	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
-	VADD V21.D2, V15.D2, V15.D2
-	VADD V22.D2, V15.D2, V15.D2
-	FMOVQ 192(R4), F21
-	FMOVQ 192(R3), F22
-	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
-	FMOVQ F21, 192(R2)
-	FMOVQ 208(R4), F22
-	FMOVQ 208(R3), F23
-	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
-	FMOVQ F22, 208(R2)
-	VAND V18.B16, V21.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V21.B16, V23.B16
-	VEOR V23.B16, V21.B16, V21.B16
-	VORR V21.B16, V20.B16, V20.B16
-	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
-	VAND V19.B16, V21.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	VAND V18.B16, V22.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V22.B16, V23.B16
-	VEOR V23.B16, V22.B16, V22.B16
-	VORR V22.B16, V20.B16, V20.B16
-	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
-	VAND V19.B16, V22.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	MOVHU 24(R6), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
-	MOVHU 26(R6), R0
-	FMOVD R0, F24
-	VMOVI $0, V25.B16
-	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
-	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
-	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
-	VSUB V24.D2, V25.D2, V24.D2
-	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
-	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
-	VADD V25.D2, V3.D2, V3.D2
-	VADD V26.D2, V3.D2, V3.D2
-	VAND V23.B16, V25.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	VAND V24.B16, V26.B16, V27.B16
-	VADD V27.D2, V0.D2, V0.D2
-	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
-	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
-	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
-	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
-	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
-	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
-	VADD V25.D2, V5.D2, V5.D2
-	VADD V26.D2, V5.D2, V5.D2
-	VAND V23.B16, V25.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	VAND V24.B16, V26.B16, V23.B16
-	VADD V23.D2, V1.D2, V1.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
-	VADD V23.D2, V7.D2, V7.D2
-	VADD V24.D2, V7.D2, V7.D2
-	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
-	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
-	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
-	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
-	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
-	VADD V23.D2, V9.D2, V9.D2
-	VADD V24.D2, V9.D2, V9.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
-	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
-	VADD V23.D2, V11.D2, V11.D2
-	VADD V24.D2, V11.D2, V11.D2
-	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
-	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
-	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
-	VADD V23.D2, V13.D2, V13.D2
-	VADD V24.D2, V13.D2, V13.D2
-	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
-	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
-	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
-	VADD V21.D2, V15.D2, V15.D2
-	VADD V22.D2, V15.D2, V15.D2
-	FMOVQ 224(R4), F21
-	FMOVQ 224(R3), F22
-	WORD $0x4ef6d6b5 // fsub v21.2d, v21.2d, v22.2d
-	FMOVQ F21, 224(R2)
-	FMOVQ 240(R4), F22
-	FMOVQ 240(R3), F23
-	WORD $0x4ef7d6d6 // fsub v22.2d, v22.2d, v23.2d
-	FMOVQ F22, 240(R2)
-	VAND V18.B16, V21.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V21.B16, V23.B16
-	VEOR V23.B16, V21.B16, V21.B16
-	VORR V21.B16, V20.B16, V20.B16
-	WORD $0x6e70def5 // fmul v21.2d, v23.2d, v16.2d
-	VAND V19.B16, V21.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	VAND V18.B16, V22.B16, V23.B16
-	WORD $0x6e71e6f7 // fcmge v23.2d, v23.2d, v17.2d
-	VAND V23.B16, V22.B16, V23.B16
-	VEOR V23.B16, V22.B16, V22.B16
-	VORR V22.B16, V20.B16, V20.B16
-	WORD $0x6e70def6 // fmul v22.2d, v23.2d, v16.2d
-	VAND V19.B16, V22.B16, V23.B16
-	VORR V23.B16, V20.B16, V20.B16
-	MOVHU 28(R6), R0
-	FMOVD R0, F23
-	VMOVI $0, V24.B16
-	WORD $0x2f08a6f7 // uxtl v23.8h, v23.8b
-	WORD $0x2f10a6f7 // uxtl v23.4s, v23.4h
-	WORD $0x2f20a6f7 // uxtl v23.2d, v23.2s
-	VSUB V23.D2, V24.D2, V23.D2
+	DIFFERENCES_rows(2, 32)
+	DIFFERENCES_rows_5(32, 48, 4)
+	DIFFERENCES_rows(6, 64)
+	DIFFERENCES_rows_5(64, 80, 8)
+	DIFFERENCES_rows(10, 96)
+	DIFFERENCES_rows_5(96, 112, 12)
+	DIFFERENCES_rows(14, 128)
+	DIFFERENCES_rows_5(128, 144, 16)
+	DIFFERENCES_rows(18, 160)
+	DIFFERENCES_rows_5(160, 176, 20)
+	DIFFERENCES_rows(22, 192)
+	DIFFERENCES_rows_5(192, 208, 24)
+	DIFFERENCES_rows(26, 224)
+	DIFFERENCES_rows_5(224, 240, 28)
 	MOVHU 30(R6), R0
 	FMOVD R0, F24
 	VMOVI $0, V25.B16
-	WORD $0x2f08a718 // uxtl v24.8h, v24.8b
-	WORD $0x2f10a718 // uxtl v24.4s, v24.4h
-	WORD $0x2f20a718 // uxtl v24.2d, v24.2s
+	UXTL_H8(24, 24)
+	UXTL_S4(24, 24)
+	UXTL_D2(24, 24)
 	VSUB V24.D2, V25.D2, V24.D2
-	WORD $0x4e62d6b9 // fadd v25.2d, v21.2d, v2.2d
-	WORD $0x4e62d6da // fadd v26.2d, v22.2d, v2.2d
+	FADD_D2(2, 21, 25)
+	FADD_D2(2, 22, 26)
 	VADD V25.D2, V3.D2, V3.D2
 	VADD V26.D2, V3.D2, V3.D2
 	VAND V23.B16, V25.B16, V27.B16
 	VADD V27.D2, V0.D2, V0.D2
 	VAND V24.B16, V26.B16, V27.B16
 	VADD V27.D2, V0.D2, V0.D2
-	WORD $0x4ee2d739 // fsub v25.2d, v25.2d, v2.2d
-	WORD $0x4ee2d75a // fsub v26.2d, v26.2d, v2.2d
-	WORD $0x4ef9d6b9 // fsub v25.2d, v21.2d, v25.2d
-	WORD $0x4efad6da // fsub v26.2d, v22.2d, v26.2d
-	WORD $0x4e64d739 // fadd v25.2d, v25.2d, v4.2d
-	WORD $0x4e64d75a // fadd v26.2d, v26.2d, v4.2d
+	FSUB_D2(2, 25, 25)
+	FSUB_D2(2, 26, 26)
+	FSUB_D2(25, 21, 25)
+	FSUB_D2(26, 22, 26)
+	FADD_D2(4, 25, 25)
+	FADD_D2(4, 26, 26)
 	VADD V25.D2, V5.D2, V5.D2
 	VADD V26.D2, V5.D2, V5.D2
 	VAND V23.B16, V25.B16, V23.B16
 	VADD V23.D2, V1.D2, V1.D2
 	VAND V24.B16, V26.B16, V23.B16
 	VADD V23.D2, V1.D2, V1.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e66d6b7 // fadd v23.2d, v21.2d, v6.2d
-	WORD $0x4e66d6d8 // fadd v24.2d, v22.2d, v6.2d
+	FMUL_D2(21, 21, 21)
+	FMUL_D2(22, 22, 22)
+	FADD_D2(6, 21, 23)
+	FADD_D2(6, 22, 24)
 	VADD V23.D2, V7.D2, V7.D2
 	VADD V24.D2, V7.D2, V7.D2
-	WORD $0x4ee6d6f7 // fsub v23.2d, v23.2d, v6.2d
-	WORD $0x4ee6d718 // fsub v24.2d, v24.2d, v6.2d
-	WORD $0x4ef7d6b7 // fsub v23.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d8 // fsub v24.2d, v22.2d, v24.2d
-	WORD $0x4e68d6f7 // fadd v23.2d, v23.2d, v8.2d
-	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
+	FSUB_D2(6, 23, 23)
+	FSUB_D2(6, 24, 24)
+	FSUB_D2(23, 21, 23)
+	FSUB_D2(24, 22, 24)
+	FADD_D2(8, 23, 23)
+	FADD_D2(8, 24, 24)
 	VADD V23.D2, V9.D2, V9.D2
 	VADD V24.D2, V9.D2, V9.D2
-	WORD $0x6e75deb5 // fmul v21.2d, v21.2d, v21.2d
-	WORD $0x6e76ded6 // fmul v22.2d, v22.2d, v22.2d
-	WORD $0x4e6ad6b7 // fadd v23.2d, v21.2d, v10.2d
-	WORD $0x4e6ad6d8 // fadd v24.2d, v22.2d, v10.2d
+	FMUL_D2(21, 21, 21)
+	FMUL_D2(22, 22, 22)
+	FADD_D2(10, 21, 23)
+	FADD_D2(10, 22, 24)
 	VADD V23.D2, V11.D2, V11.D2
 	VADD V24.D2, V11.D2, V11.D2
-	WORD $0x4eead6f7 // fsub v23.2d, v23.2d, v10.2d
-	WORD $0x4eead718 // fsub v24.2d, v24.2d, v10.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6cd6b7 // fadd v23.2d, v21.2d, v12.2d
-	WORD $0x4e6cd6d8 // fadd v24.2d, v22.2d, v12.2d
+	FSUB_D2(10, 23, 23)
+	FSUB_D2(10, 24, 24)
+	FSUB_D2(23, 21, 21)
+	FSUB_D2(24, 22, 22)
+	FADD_D2(12, 21, 23)
+	FADD_D2(12, 22, 24)
 	VADD V23.D2, V13.D2, V13.D2
 	VADD V24.D2, V13.D2, V13.D2
-	WORD $0x4eecd6f7 // fsub v23.2d, v23.2d, v12.2d
-	WORD $0x4eecd718 // fsub v24.2d, v24.2d, v12.2d
-	WORD $0x4ef7d6b5 // fsub v21.2d, v21.2d, v23.2d
-	WORD $0x4ef8d6d6 // fsub v22.2d, v22.2d, v24.2d
-	WORD $0x4e6ed6b5 // fadd v21.2d, v21.2d, v14.2d
-	WORD $0x4e6ed6d6 // fadd v22.2d, v22.2d, v14.2d
+	FSUB_D2(12, 23, 23)
+	FSUB_D2(12, 24, 24)
+	FSUB_D2(23, 21, 21)
+	FSUB_D2(24, 22, 22)
+	FADD_D2(14, 21, 21)
+	FADD_D2(14, 22, 22)
 	VADD V21.D2, V15.D2, V15.D2
 	VADD V22.D2, V15.D2, V15.D2
 	ADD $256, R2
@@ -2235,576 +1480,176 @@ TEXT ·CoarsePlaces(SB), NOSPLIT, $0-48
 
 rows:
 	FMOVQ (R2), F18
-	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
+	FCMGE_D2(8, 18, 19)
 	FMOVQ (R3), F20
 	VBIT V19.B16, V20.B16, V18.B16
-	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
-	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
+	FCMGE_D2(10, 18, 20)
+	FMAX_D2(11, 18, 21)
 	VUSHR $20, V21.D2, V21.D2
 	VORR V12.B16, V21.B16, V21.B16
-	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
+	FSUB_D2(13, 21, 21)
 	VMOV V1.B16, V22.B16
 	VFMLA V0.D2, V21.D2, V22.D2
 	VMOV V3.B16, V23.B16
 	VFMLA V2.D2, V21.D2, V23.D2
-	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
-	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
-	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
-	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
+	FMIN_D2(23, 22, 21)
+	FSUB_D2(18, 10, 22)
+	FMUL_D2(4, 22, 22)
+	FMAX_D2(5, 22, 22)
 	VBIT V20.B16, V22.B16, V21.B16
-	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
-	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
+	FRINTP_D2(21, 21)
+	FSUB_D2(21, 14, 21)
 	VAND V20.B16, V6.B16, V20.B16
 	VADD V20.D2, V21.D2, V20.D2
-	FMOVQ 16(R2), F21
-	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
-	FMOVQ 16(R3), F23
-	VBIT V22.B16, V23.B16, V21.B16
-	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
-	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
-	VUSHR $20, V24.D2, V24.D2
-	VORR V12.B16, V24.B16, V24.B16
-	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
-	VMOV V1.B16, V25.B16
-	VFMLA V0.D2, V24.D2, V25.D2
-	VMOV V3.B16, V26.B16
-	VFMLA V2.D2, V24.D2, V26.D2
-	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
-	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
-	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
-	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
-	VBIT V23.B16, V25.B16, V24.B16
-	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
-	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
-	VAND V23.B16, V6.B16, V23.B16
-	VADD V23.D2, V24.D2, V23.D2
-	VUZP1 V23.S4, V20.S4, V20.S4
-	VUZP1 V22.S4, V19.S4, V19.S4
-	VSUB V20.S4, V7.S4, V22.S4
-	VBIT V19.B16, V22.B16, V20.B16
-	VADD V20.S4, V20.S4, V19.S4
+	DIFFERENCES_rows_7(16)
 	MOVW (R4), R0
 	FMOVD R0, F20
-	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
-	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
+	UXTL_H8(20, 20)
+	UXTL_S4(20, 20)
 	VADD V20.S4, V19.S4, V19.S4
 	VUZP2 V21.S4, V18.S4, V20.S4
-	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
-	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
+	CMHI_S4(17, 20, 20)
+	UMAXP_S4(20, 20, 20)
 	FMOVD F20, R0
 	CBZ R0, usual0
-	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
-	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	FCMGE_D2(16, 18, 20)
+	FCMGE_D2(18, 9, 18)
 	VAND V18.B16, V20.B16, V18.B16
-	WORD $0x6e205a52 // mvn v18.16b, v18.16b
-	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
-	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	MVN_B16(18, 18)
+	FCMGE_D2(16, 21, 20)
+	FCMGE_D2(21, 9, 21)
 	VAND V21.B16, V20.B16, V20.B16
-	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	MVN_B16(20, 20)
 	VUZP1 V20.S4, V18.S4, V18.S4
 	VBIT V18.B16, V15.B16, V19.B16
 
 usual0:
 	FMOVQ F19, (R1)
 	FMOVQ 32(R2), F18
-	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
+	FCMGE_D2(8, 18, 19)
 	FMOVQ 32(R3), F20
 	VBIT V19.B16, V20.B16, V18.B16
-	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
-	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
+	FCMGE_D2(10, 18, 20)
+	FMAX_D2(11, 18, 21)
 	VUSHR $20, V21.D2, V21.D2
 	VORR V12.B16, V21.B16, V21.B16
-	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
+	FSUB_D2(13, 21, 21)
 	VMOV V1.B16, V22.B16
 	VFMLA V0.D2, V21.D2, V22.D2
 	VMOV V3.B16, V23.B16
 	VFMLA V2.D2, V21.D2, V23.D2
-	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
-	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
-	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
-	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
+	FMIN_D2(23, 22, 21)
+	FSUB_D2(18, 10, 22)
+	FMUL_D2(4, 22, 22)
+	FMAX_D2(5, 22, 22)
 	VBIT V20.B16, V22.B16, V21.B16
-	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
-	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
+	FRINTP_D2(21, 21)
+	FSUB_D2(21, 14, 21)
 	VAND V20.B16, V6.B16, V20.B16
 	VADD V20.D2, V21.D2, V20.D2
-	FMOVQ 48(R2), F21
-	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
-	FMOVQ 48(R3), F23
-	VBIT V22.B16, V23.B16, V21.B16
-	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
-	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
-	VUSHR $20, V24.D2, V24.D2
-	VORR V12.B16, V24.B16, V24.B16
-	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
-	VMOV V1.B16, V25.B16
-	VFMLA V0.D2, V24.D2, V25.D2
-	VMOV V3.B16, V26.B16
-	VFMLA V2.D2, V24.D2, V26.D2
-	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
-	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
-	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
-	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
-	VBIT V23.B16, V25.B16, V24.B16
-	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
-	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
-	VAND V23.B16, V6.B16, V23.B16
-	VADD V23.D2, V24.D2, V23.D2
-	VUZP1 V23.S4, V20.S4, V20.S4
-	VUZP1 V22.S4, V19.S4, V19.S4
-	VSUB V20.S4, V7.S4, V22.S4
-	VBIT V19.B16, V22.B16, V20.B16
-	VADD V20.S4, V20.S4, V19.S4
+	DIFFERENCES_rows_7(48)
 	MOVW 4(R4), R0
 	FMOVD R0, F20
-	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
-	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
+	UXTL_H8(20, 20)
+	UXTL_S4(20, 20)
 	VADD V20.S4, V19.S4, V19.S4
 	VUZP2 V21.S4, V18.S4, V20.S4
-	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
-	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
+	CMHI_S4(17, 20, 20)
+	UMAXP_S4(20, 20, 20)
 	FMOVD F20, R0
 	CBZ R0, usual2
-	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
-	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	FCMGE_D2(16, 18, 20)
+	FCMGE_D2(18, 9, 18)
 	VAND V18.B16, V20.B16, V18.B16
-	WORD $0x6e205a52 // mvn v18.16b, v18.16b
-	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
-	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	MVN_B16(18, 18)
+	FCMGE_D2(16, 21, 20)
+	FCMGE_D2(21, 9, 21)
 	VAND V21.B16, V20.B16, V20.B16
-	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	MVN_B16(20, 20)
 	VUZP1 V20.S4, V18.S4, V18.S4
 	VBIT V18.B16, V15.B16, V19.B16
 
 usual2:
-	FMOVQ F19, 16(R1)
-	FMOVQ 64(R2), F18
-	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
-	FMOVQ 64(R3), F20
-	VBIT V19.B16, V20.B16, V18.B16
-	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
-	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
-	VUSHR $20, V21.D2, V21.D2
-	VORR V12.B16, V21.B16, V21.B16
-	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
-	VMOV V1.B16, V22.B16
-	VFMLA V0.D2, V21.D2, V22.D2
-	VMOV V3.B16, V23.B16
-	VFMLA V2.D2, V21.D2, V23.D2
-	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
-	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
-	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
-	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
-	VBIT V20.B16, V22.B16, V21.B16
-	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
-	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
-	VAND V20.B16, V6.B16, V20.B16
-	VADD V20.D2, V21.D2, V20.D2
-	FMOVQ 80(R2), F21
-	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
-	FMOVQ 80(R3), F23
-	VBIT V22.B16, V23.B16, V21.B16
-	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
-	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
-	VUSHR $20, V24.D2, V24.D2
-	VORR V12.B16, V24.B16, V24.B16
-	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
-	VMOV V1.B16, V25.B16
-	VFMLA V0.D2, V24.D2, V25.D2
-	VMOV V3.B16, V26.B16
-	VFMLA V2.D2, V24.D2, V26.D2
-	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
-	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
-	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
-	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
-	VBIT V23.B16, V25.B16, V24.B16
-	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
-	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
-	VAND V23.B16, V6.B16, V23.B16
-	VADD V23.D2, V24.D2, V23.D2
-	VUZP1 V23.S4, V20.S4, V20.S4
-	VUZP1 V22.S4, V19.S4, V19.S4
-	VSUB V20.S4, V7.S4, V22.S4
-	VBIT V19.B16, V22.B16, V20.B16
-	VADD V20.S4, V20.S4, V19.S4
-	MOVW 8(R4), R0
-	FMOVD R0, F20
-	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
-	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
-	VADD V20.S4, V19.S4, V19.S4
-	VUZP2 V21.S4, V18.S4, V20.S4
-	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
-	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
-	FMOVD F20, R0
+	DIFFERENCES_usual2(16, 64, 80, 8)
 	CBZ R0, usual4
-	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
-	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	FCMGE_D2(16, 18, 20)
+	FCMGE_D2(18, 9, 18)
 	VAND V18.B16, V20.B16, V18.B16
-	WORD $0x6e205a52 // mvn v18.16b, v18.16b
-	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
-	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	MVN_B16(18, 18)
+	FCMGE_D2(16, 21, 20)
+	FCMGE_D2(21, 9, 21)
 	VAND V21.B16, V20.B16, V20.B16
-	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	MVN_B16(20, 20)
 	VUZP1 V20.S4, V18.S4, V18.S4
 	VBIT V18.B16, V15.B16, V19.B16
 
 usual4:
-	FMOVQ F19, 32(R1)
-	FMOVQ 96(R2), F18
-	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
-	FMOVQ 96(R3), F20
-	VBIT V19.B16, V20.B16, V18.B16
-	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
-	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
-	VUSHR $20, V21.D2, V21.D2
-	VORR V12.B16, V21.B16, V21.B16
-	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
-	VMOV V1.B16, V22.B16
-	VFMLA V0.D2, V21.D2, V22.D2
-	VMOV V3.B16, V23.B16
-	VFMLA V2.D2, V21.D2, V23.D2
-	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
-	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
-	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
-	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
-	VBIT V20.B16, V22.B16, V21.B16
-	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
-	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
-	VAND V20.B16, V6.B16, V20.B16
-	VADD V20.D2, V21.D2, V20.D2
-	FMOVQ 112(R2), F21
-	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
-	FMOVQ 112(R3), F23
-	VBIT V22.B16, V23.B16, V21.B16
-	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
-	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
-	VUSHR $20, V24.D2, V24.D2
-	VORR V12.B16, V24.B16, V24.B16
-	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
-	VMOV V1.B16, V25.B16
-	VFMLA V0.D2, V24.D2, V25.D2
-	VMOV V3.B16, V26.B16
-	VFMLA V2.D2, V24.D2, V26.D2
-	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
-	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
-	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
-	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
-	VBIT V23.B16, V25.B16, V24.B16
-	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
-	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
-	VAND V23.B16, V6.B16, V23.B16
-	VADD V23.D2, V24.D2, V23.D2
-	VUZP1 V23.S4, V20.S4, V20.S4
-	VUZP1 V22.S4, V19.S4, V19.S4
-	VSUB V20.S4, V7.S4, V22.S4
-	VBIT V19.B16, V22.B16, V20.B16
-	VADD V20.S4, V20.S4, V19.S4
-	MOVW 12(R4), R0
-	FMOVD R0, F20
-	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
-	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
-	VADD V20.S4, V19.S4, V19.S4
-	VUZP2 V21.S4, V18.S4, V20.S4
-	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
-	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
-	FMOVD F20, R0
+	DIFFERENCES_usual2(32, 96, 112, 12)
 	CBZ R0, usual6
-	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
-	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	FCMGE_D2(16, 18, 20)
+	FCMGE_D2(18, 9, 18)
 	VAND V18.B16, V20.B16, V18.B16
-	WORD $0x6e205a52 // mvn v18.16b, v18.16b
-	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
-	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	MVN_B16(18, 18)
+	FCMGE_D2(16, 21, 20)
+	FCMGE_D2(21, 9, 21)
 	VAND V21.B16, V20.B16, V20.B16
-	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	MVN_B16(20, 20)
 	VUZP1 V20.S4, V18.S4, V18.S4
 	VBIT V18.B16, V15.B16, V19.B16
 
 usual6:
-	FMOVQ F19, 48(R1)
-	FMOVQ 128(R2), F18
-	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
-	FMOVQ 128(R3), F20
-	VBIT V19.B16, V20.B16, V18.B16
-	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
-	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
-	VUSHR $20, V21.D2, V21.D2
-	VORR V12.B16, V21.B16, V21.B16
-	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
-	VMOV V1.B16, V22.B16
-	VFMLA V0.D2, V21.D2, V22.D2
-	VMOV V3.B16, V23.B16
-	VFMLA V2.D2, V21.D2, V23.D2
-	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
-	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
-	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
-	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
-	VBIT V20.B16, V22.B16, V21.B16
-	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
-	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
-	VAND V20.B16, V6.B16, V20.B16
-	VADD V20.D2, V21.D2, V20.D2
-	FMOVQ 144(R2), F21
-	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
-	FMOVQ 144(R3), F23
-	VBIT V22.B16, V23.B16, V21.B16
-	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
-	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
-	VUSHR $20, V24.D2, V24.D2
-	VORR V12.B16, V24.B16, V24.B16
-	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
-	VMOV V1.B16, V25.B16
-	VFMLA V0.D2, V24.D2, V25.D2
-	VMOV V3.B16, V26.B16
-	VFMLA V2.D2, V24.D2, V26.D2
-	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
-	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
-	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
-	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
-	VBIT V23.B16, V25.B16, V24.B16
-	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
-	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
-	VAND V23.B16, V6.B16, V23.B16
-	VADD V23.D2, V24.D2, V23.D2
-	VUZP1 V23.S4, V20.S4, V20.S4
-	VUZP1 V22.S4, V19.S4, V19.S4
-	VSUB V20.S4, V7.S4, V22.S4
-	VBIT V19.B16, V22.B16, V20.B16
-	VADD V20.S4, V20.S4, V19.S4
-	MOVW 16(R4), R0
-	FMOVD R0, F20
-	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
-	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
-	VADD V20.S4, V19.S4, V19.S4
-	VUZP2 V21.S4, V18.S4, V20.S4
-	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
-	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
-	FMOVD F20, R0
+	DIFFERENCES_usual2(48, 128, 144, 16)
 	CBZ R0, usual8
-	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
-	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	FCMGE_D2(16, 18, 20)
+	FCMGE_D2(18, 9, 18)
 	VAND V18.B16, V20.B16, V18.B16
-	WORD $0x6e205a52 // mvn v18.16b, v18.16b
-	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
-	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	MVN_B16(18, 18)
+	FCMGE_D2(16, 21, 20)
+	FCMGE_D2(21, 9, 21)
 	VAND V21.B16, V20.B16, V20.B16
-	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	MVN_B16(20, 20)
 	VUZP1 V20.S4, V18.S4, V18.S4
 	VBIT V18.B16, V15.B16, V19.B16
 
 usual8:
-	FMOVQ F19, 64(R1)
-	FMOVQ 160(R2), F18
-	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
-	FMOVQ 160(R3), F20
-	VBIT V19.B16, V20.B16, V18.B16
-	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
-	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
-	VUSHR $20, V21.D2, V21.D2
-	VORR V12.B16, V21.B16, V21.B16
-	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
-	VMOV V1.B16, V22.B16
-	VFMLA V0.D2, V21.D2, V22.D2
-	VMOV V3.B16, V23.B16
-	VFMLA V2.D2, V21.D2, V23.D2
-	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
-	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
-	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
-	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
-	VBIT V20.B16, V22.B16, V21.B16
-	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
-	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
-	VAND V20.B16, V6.B16, V20.B16
-	VADD V20.D2, V21.D2, V20.D2
-	FMOVQ 176(R2), F21
-	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
-	FMOVQ 176(R3), F23
-	VBIT V22.B16, V23.B16, V21.B16
-	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
-	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
-	VUSHR $20, V24.D2, V24.D2
-	VORR V12.B16, V24.B16, V24.B16
-	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
-	VMOV V1.B16, V25.B16
-	VFMLA V0.D2, V24.D2, V25.D2
-	VMOV V3.B16, V26.B16
-	VFMLA V2.D2, V24.D2, V26.D2
-	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
-	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
-	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
-	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
-	VBIT V23.B16, V25.B16, V24.B16
-	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
-	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
-	VAND V23.B16, V6.B16, V23.B16
-	VADD V23.D2, V24.D2, V23.D2
-	VUZP1 V23.S4, V20.S4, V20.S4
-	VUZP1 V22.S4, V19.S4, V19.S4
-	VSUB V20.S4, V7.S4, V22.S4
-	VBIT V19.B16, V22.B16, V20.B16
-	VADD V20.S4, V20.S4, V19.S4
-	MOVW 20(R4), R0
-	FMOVD R0, F20
-	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
-	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
-	VADD V20.S4, V19.S4, V19.S4
-	VUZP2 V21.S4, V18.S4, V20.S4
-	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
-	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
-	FMOVD F20, R0
+	DIFFERENCES_usual2(64, 160, 176, 20)
 	CBZ R0, usual10
-	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
-	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	FCMGE_D2(16, 18, 20)
+	FCMGE_D2(18, 9, 18)
 	VAND V18.B16, V20.B16, V18.B16
-	WORD $0x6e205a52 // mvn v18.16b, v18.16b
-	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
-	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	MVN_B16(18, 18)
+	FCMGE_D2(16, 21, 20)
+	FCMGE_D2(21, 9, 21)
 	VAND V21.B16, V20.B16, V20.B16
-	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	MVN_B16(20, 20)
 	VUZP1 V20.S4, V18.S4, V18.S4
 	VBIT V18.B16, V15.B16, V19.B16
 
 usual10:
-	FMOVQ F19, 80(R1)
-	FMOVQ 192(R2), F18
-	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
-	FMOVQ 192(R3), F20
-	VBIT V19.B16, V20.B16, V18.B16
-	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
-	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
-	VUSHR $20, V21.D2, V21.D2
-	VORR V12.B16, V21.B16, V21.B16
-	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
-	VMOV V1.B16, V22.B16
-	VFMLA V0.D2, V21.D2, V22.D2
-	VMOV V3.B16, V23.B16
-	VFMLA V2.D2, V21.D2, V23.D2
-	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
-	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
-	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
-	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
-	VBIT V20.B16, V22.B16, V21.B16
-	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
-	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
-	VAND V20.B16, V6.B16, V20.B16
-	VADD V20.D2, V21.D2, V20.D2
-	FMOVQ 208(R2), F21
-	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
-	FMOVQ 208(R3), F23
-	VBIT V22.B16, V23.B16, V21.B16
-	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
-	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
-	VUSHR $20, V24.D2, V24.D2
-	VORR V12.B16, V24.B16, V24.B16
-	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
-	VMOV V1.B16, V25.B16
-	VFMLA V0.D2, V24.D2, V25.D2
-	VMOV V3.B16, V26.B16
-	VFMLA V2.D2, V24.D2, V26.D2
-	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
-	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
-	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
-	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
-	VBIT V23.B16, V25.B16, V24.B16
-	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
-	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
-	VAND V23.B16, V6.B16, V23.B16
-	VADD V23.D2, V24.D2, V23.D2
-	VUZP1 V23.S4, V20.S4, V20.S4
-	VUZP1 V22.S4, V19.S4, V19.S4
-	VSUB V20.S4, V7.S4, V22.S4
-	VBIT V19.B16, V22.B16, V20.B16
-	VADD V20.S4, V20.S4, V19.S4
-	MOVW 24(R4), R0
-	FMOVD R0, F20
-	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
-	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
-	VADD V20.S4, V19.S4, V19.S4
-	VUZP2 V21.S4, V18.S4, V20.S4
-	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
-	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
-	FMOVD F20, R0
+	DIFFERENCES_usual2(80, 192, 208, 24)
 	CBZ R0, usual12
-	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
-	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	FCMGE_D2(16, 18, 20)
+	FCMGE_D2(18, 9, 18)
 	VAND V18.B16, V20.B16, V18.B16
-	WORD $0x6e205a52 // mvn v18.16b, v18.16b
-	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
-	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	MVN_B16(18, 18)
+	FCMGE_D2(16, 21, 20)
+	FCMGE_D2(21, 9, 21)
 	VAND V21.B16, V20.B16, V20.B16
-	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	MVN_B16(20, 20)
 	VUZP1 V20.S4, V18.S4, V18.S4
 	VBIT V18.B16, V15.B16, V19.B16
 
 usual12:
-	FMOVQ F19, 96(R1)
-	FMOVQ 224(R2), F18
-	WORD $0x6e68e653 // fcmge v19.2d, v18.2d, v8.2d
-	FMOVQ 224(R3), F20
-	VBIT V19.B16, V20.B16, V18.B16
-	WORD $0x6e6ae654 // fcmge v20.2d, v18.2d, v10.2d
-	WORD $0x4e6bf655 // fmax v21.2d, v18.2d, v11.2d
-	VUSHR $20, V21.D2, V21.D2
-	VORR V12.B16, V21.B16, V21.B16
-	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
-	VMOV V1.B16, V22.B16
-	VFMLA V0.D2, V21.D2, V22.D2
-	VMOV V3.B16, V23.B16
-	VFMLA V2.D2, V21.D2, V23.D2
-	WORD $0x4ef7f6d5 // fmin v21.2d, v22.2d, v23.2d
-	WORD $0x4ef2d556 // fsub v22.2d, v10.2d, v18.2d
-	WORD $0x6e64ded6 // fmul v22.2d, v22.2d, v4.2d
-	WORD $0x4e65f6d6 // fmax v22.2d, v22.2d, v5.2d
-	VBIT V20.B16, V22.B16, V21.B16
-	WORD $0x4ee18ab5 // frintp v21.2d, v21.2d
-	WORD $0x4ef5d5d5 // fsub v21.2d, v14.2d, v21.2d
-	VAND V20.B16, V6.B16, V20.B16
-	VADD V20.D2, V21.D2, V20.D2
-	FMOVQ 240(R2), F21
-	WORD $0x6e68e6b6 // fcmge v22.2d, v21.2d, v8.2d
-	FMOVQ 240(R3), F23
-	VBIT V22.B16, V23.B16, V21.B16
-	WORD $0x6e6ae6b7 // fcmge v23.2d, v21.2d, v10.2d
-	WORD $0x4e6bf6b8 // fmax v24.2d, v21.2d, v11.2d
-	VUSHR $20, V24.D2, V24.D2
-	VORR V12.B16, V24.B16, V24.B16
-	WORD $0x4eedd718 // fsub v24.2d, v24.2d, v13.2d
-	VMOV V1.B16, V25.B16
-	VFMLA V0.D2, V24.D2, V25.D2
-	VMOV V3.B16, V26.B16
-	VFMLA V2.D2, V24.D2, V26.D2
-	WORD $0x4efaf738 // fmin v24.2d, v25.2d, v26.2d
-	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
-	WORD $0x6e64df39 // fmul v25.2d, v25.2d, v4.2d
-	WORD $0x4e65f739 // fmax v25.2d, v25.2d, v5.2d
-	VBIT V23.B16, V25.B16, V24.B16
-	WORD $0x4ee18b18 // frintp v24.2d, v24.2d
-	WORD $0x4ef8d5d8 // fsub v24.2d, v14.2d, v24.2d
-	VAND V23.B16, V6.B16, V23.B16
-	VADD V23.D2, V24.D2, V23.D2
-	VUZP1 V23.S4, V20.S4, V20.S4
-	VUZP1 V22.S4, V19.S4, V19.S4
-	VSUB V20.S4, V7.S4, V22.S4
-	VBIT V19.B16, V22.B16, V20.B16
-	VADD V20.S4, V20.S4, V19.S4
-	MOVW 28(R4), R0
-	FMOVD R0, F20
-	WORD $0x2f08a694 // uxtl v20.8h, v20.8b
-	WORD $0x2f10a694 // uxtl v20.4s, v20.4h
-	VADD V20.S4, V19.S4, V19.S4
-	VUZP2 V21.S4, V18.S4, V20.S4
-	WORD $0x6eb13694 // cmhi v20.4s, v20.4s, v17.4s
-	WORD $0x6eb4a694 // umaxp v20.4s, v20.4s, v20.4s
-	FMOVD F20, R0
+	DIFFERENCES_usual2(96, 224, 240, 28)
 	CBZ R0, usual14
-	WORD $0x6e70e654 // fcmge v20.2d, v18.2d, v16.2d
-	WORD $0x6e72e532 // fcmge v18.2d, v9.2d, v18.2d
+	FCMGE_D2(16, 18, 20)
+	FCMGE_D2(18, 9, 18)
 	VAND V18.B16, V20.B16, V18.B16
-	WORD $0x6e205a52 // mvn v18.16b, v18.16b
-	WORD $0x6e70e6b4 // fcmge v20.2d, v21.2d, v16.2d
-	WORD $0x6e75e535 // fcmge v21.2d, v9.2d, v21.2d
+	MVN_B16(18, 18)
+	FCMGE_D2(16, 21, 20)
+	FCMGE_D2(21, 9, 21)
 	VAND V21.B16, V20.B16, V20.B16
-	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	MVN_B16(20, 20)
 	VUZP1 V20.S4, V18.S4, V18.S4
 	VBIT V18.B16, V15.B16, V19.B16
 
@@ -2837,95 +1682,25 @@ rows:
 	VADD V2.S4, V2.S4, V4.S4
 	VAND V1.B16, V3.B16, V5.B16
 	VADD V5.S4, V4.S4, V4.S4
-	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
+	MUL_S4(0, 4, 4)
 	VUSHR $1, V3.S4, V5.S4
 	VADD V5.S4, V4.S4, V4.S4
 	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	SSHR_S4_31(2, 2)
 	VORR V2.B16, V4.B16, V2.B16
 	FMOVQ F2, (R1)
-	FMOVQ 16(R2), F2
-	FMOVQ 16(R3), F3
-	VADD V2.S4, V2.S4, V4.S4
-	VAND V1.B16, V3.B16, V5.B16
-	VADD V5.S4, V4.S4, V4.S4
-	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
-	VUSHR $1, V3.S4, V5.S4
-	VADD V5.S4, V4.S4, V4.S4
-	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
-	VORR V2.B16, V4.B16, V2.B16
-	FMOVQ F2, 16(R1)
-	FMOVQ 32(R2), F2
-	FMOVQ 32(R3), F3
-	VADD V2.S4, V2.S4, V4.S4
-	VAND V1.B16, V3.B16, V5.B16
-	VADD V5.S4, V4.S4, V4.S4
-	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
-	VUSHR $1, V3.S4, V5.S4
-	VADD V5.S4, V4.S4, V4.S4
-	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
-	VORR V2.B16, V4.B16, V2.B16
-	FMOVQ F2, 32(R1)
-	FMOVQ 48(R2), F2
-	FMOVQ 48(R3), F3
-	VADD V2.S4, V2.S4, V4.S4
-	VAND V1.B16, V3.B16, V5.B16
-	VADD V5.S4, V4.S4, V4.S4
-	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
-	VUSHR $1, V3.S4, V5.S4
-	VADD V5.S4, V4.S4, V4.S4
-	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
-	VORR V2.B16, V4.B16, V2.B16
-	FMOVQ F2, 48(R1)
-	FMOVQ 64(R2), F2
-	FMOVQ 64(R3), F3
-	VADD V2.S4, V2.S4, V4.S4
-	VAND V1.B16, V3.B16, V5.B16
-	VADD V5.S4, V4.S4, V4.S4
-	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
-	VUSHR $1, V3.S4, V5.S4
-	VADD V5.S4, V4.S4, V4.S4
-	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
-	VORR V2.B16, V4.B16, V2.B16
-	FMOVQ F2, 64(R1)
-	FMOVQ 80(R2), F2
-	FMOVQ 80(R3), F3
-	VADD V2.S4, V2.S4, V4.S4
-	VAND V1.B16, V3.B16, V5.B16
-	VADD V5.S4, V4.S4, V4.S4
-	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
-	VUSHR $1, V3.S4, V5.S4
-	VADD V5.S4, V4.S4, V4.S4
-	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
-	VORR V2.B16, V4.B16, V2.B16
-	FMOVQ F2, 80(R1)
-	FMOVQ 96(R2), F2
-	FMOVQ 96(R3), F3
-	VADD V2.S4, V2.S4, V4.S4
-	VAND V1.B16, V3.B16, V5.B16
-	VADD V5.S4, V4.S4, V4.S4
-	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
-	VUSHR $1, V3.S4, V5.S4
-	VADD V5.S4, V4.S4, V4.S4
-	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
-	VORR V2.B16, V4.B16, V2.B16
-	FMOVQ F2, 96(R1)
+	DIFFERENCES_rows_4(16, 32, 48)
+	DIFFERENCES_rows_4(64, 80, 96)
 	FMOVQ 112(R2), F2
 	FMOVQ 112(R3), F3
 	VADD V2.S4, V2.S4, V4.S4
 	VAND V1.B16, V3.B16, V5.B16
 	VADD V5.S4, V4.S4, V4.S4
-	WORD $0x4ea09c84 // mul v4.4s, v4.4s, v0.4s
+	MUL_S4(0, 4, 4)
 	VUSHR $1, V3.S4, V5.S4
 	VADD V5.S4, V4.S4, V4.S4
 	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	SSHR_S4_31(2, 2)
 	VORR V2.B16, V4.B16, V2.B16
 	FMOVQ F2, 112(R1)
 	ADD $128, R1

@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x3a50000000000000
@@ -77,589 +78,318 @@ DATA consts<>+544(SB)/8, $0x3fc555555555555b
 DATA consts<>+552(SB)/8, $0x3fc555555555555b
 GLOBL consts<>(SB), RODATA|NOPTR, $560
 
+#define LOGIT_ENDS_BODY(N) \
+	MOVD $consts<>(SB), R0 \
+	MOVD w+0(FP), R1 \
+	MOVD n+8(FP), R2 \
+	MOVD top+16(FP), R3 \
+	MOVD tail+24(FP), R4 \
+	MOVD label+32(FP), R5 \
+	MOVD nll+40(FP), R6 \
+	MOVD rest+48(FP), R7 \
+	MOVD entropy+56(FP), R8 \
+	MOVD norm+64(FP), R9 \
+rows: \
+	ENDS_rows_4() \
+	FMOVQ 512(R1), F10 \
+	FMOVQ 528(R1), F11 \
+	FDIV_D2(10, 0, 12) \
+	FDIV_D2(11, 1, 13) \
+	FMOVQ 16(R0), F14 \
+	FADD_D2(14, 12, 15) \
+	FADD_D2(14, 13, 16) \
+	FMIN_D2(14, 12, 17) \
+	FMIN_D2(14, 13, 18) \
+	FMAX_D2(14, 12, 12) \
+	FMAX_D2(14, 13, 13) \
+	FSUB_D2(12, 15, 12) \
+	FSUB_D2(13, 16, 13) \
+	FSUB_D2(12, 17, 12) \
+	FSUB_D2(13, 18, 13) \
+	FMOVQ 32(R0), F14 \
+	VADD V14.D2, V15.D2, V15.D2 \
+	VADD V14.D2, V16.D2, V14.D2 \
+	VUSHR $52, V15.D2, V16.D2 \
+	VUSHR $52, V14.D2, V17.D2 \
+	FMOVQ 48(R0), F18 \
+	VORR V18.B16, V16.B16, V16.B16 \
+	VORR V18.B16, V17.B16, V17.B16 \
+	FMOVQ 64(R0), F18 \
+	FSUB_D2(18, 16, 16) \
+	FSUB_D2(18, 17, 17) \
+	ENDS_rows_2(12, 13) \
+	ENDS_rows_5(12, 13, V12.D2, V13.D2) \
+	FMOVQ 16(R0), F14 \
+	FADD_D2(10, 0, 10) \
+	FADD_D2(11, 1, 11) \
+	FDIV_D2(10, 14, 10) \
+	FDIV_D2(11, 14, 11) \
+	FMOVQ 1024(R1), F14 \
+	FMOVQ 1040(R1), F15 \
+	VMOVI $0, V16.B16 \
+	FSUB_D2(4, 16, 4) \
+	FSUB_D2(5, 16, 5) \
+	VFMLA V0.D2, V14.D2, V4.D2 \
+	VFMLA V1.D2, V15.D2, V5.D2 \
+	FMOVQ N(R0), F14 \
+	FMUL_D2(14, 4, 4) \
+	FMUL_D2(14, 5, 5) \
+	FMOVQ 336(R0), F14 \
+	FMAX_D2(8, 14, 15) \
+	FMAX_D2(9, 14, 14) \
+	FMOVQ 352(R0), F16 \
+	FMOVQ 112(R0), F17 \
+	VMOV V17.B16, V18.B16 \
+	VFMLA V16.D2, V15.D2, V18.D2 \
+	VFMLA V16.D2, V14.D2, V17.D2 \
+	FMOVQ 112(R0), F16 \
+	FSUB_D2(16, 18, 18) \
+	FSUB_D2(16, 17, 16) \
+	ENDS_rows() \
+	ENDS_rows_3(10, 11, 12, 13) \
+	FMOVQ 2064(R1), F1 \
+	VAND V3.B16, V0.B16, V0.B16 \
+	VAND V2.B16, V1.B16, V1.B16 \
+	FMUL_D2(10, 0, 0) \
+	FMUL_D2(11, 1, 1) \
+	FMUL_D2(10, 0, 0) \
+	FMUL_D2(11, 1, 1) \
+	FMOVQ F0, (R7) \
+	FMOVQ F1, 16(R7) \
+	FADD_D2(12, 6, 0) \
+	FADD_D2(13, 7, 1) \
+	FMOVQ F0, (R9) \
+	FMOVQ F1, 16(R9) \
+	FSUB_D2(8, 12, 0) \
+	FSUB_D2(9, 13, 1) \
+	FMOVQ F0, (R6) \
+	FMOVQ F1, 16(R6) \
+	FMOVQ 512(R1), F0 \
+	FMOVQ 528(R1), F1 \
+	FMUL_D2(0, 10, 0) \
+	FMUL_D2(1, 11, 1) \
+	FMOVQ F0, (R3) \
+	FMOVQ F1, 16(R3) \
+	FMUL_D2(0, 15, 0) \
+	FMUL_D2(1, 14, 1) \
+	FMOVQ F0, (R5) \
+	FMOVQ F1, 16(R5) \
+	ADD $32, R1 \
+	ADD $32, R3 \
+	ADD $32, R4 \
+	ADD $32, R5 \
+	ADD $32, R6 \
+	ADD $32, R7 \
+	ADD $32, R8 \
+	ADD $32, R9 \
+	SUB $4, R2 \
+	CMP $4, R2 \
+	BGE rows \
+	RET
+
+#define ENDS_rows() \
+	FMOVQ 368(R0), F17 \
+	VFMLA V17.D2, V18.D2, V15.D2 \
+	VFMLA V17.D2, V16.D2, V14.D2 \
+	FMOVQ 384(R0), F17 \
+	VFMLA V17.D2, V18.D2, V15.D2 \
+	VFMLA V17.D2, V16.D2, V14.D2 \
+	FMOVQ 400(R0), F17 \
+	FMOVQ 416(R0), F19 \
+	VMOV V19.B16, V20.B16 \
+	VFMLA V17.D2, V15.D2, V20.D2 \
+	VFMLA V17.D2, V14.D2, V19.D2 \
+	FMOVQ 432(R0), F17 \
+	VMOV V17.B16, V21.B16 \
+	VFMLA V15.D2, V20.D2, V21.D2 \
+	VFMLA V14.D2, V19.D2, V17.D2 \
+	FMOVQ 448(R0), F19 \
+	VMOV V19.B16, V20.B16 \
+	VFMLA V15.D2, V21.D2, V20.D2 \
+	VFMLA V14.D2, V17.D2, V19.D2 \
+	FMOVQ 464(R0), F17 \
+	VMOV V17.B16, V21.B16 \
+	VFMLA V15.D2, V20.D2, V21.D2 \
+	VFMLA V14.D2, V19.D2, V17.D2 \
+	FMOVQ 480(R0), F19 \
+	VMOV V19.B16, V20.B16 \
+	VFMLA V15.D2, V21.D2, V20.D2 \
+	VFMLA V14.D2, V17.D2, V19.D2 \
+	FMOVQ 496(R0), F17 \
+	VMOV V17.B16, V21.B16 \
+	VFMLA V15.D2, V20.D2, V21.D2 \
+	VFMLA V14.D2, V19.D2, V17.D2 \
+	FMOVQ 512(R0), F19 \
+	VMOV V19.B16, V20.B16 \
+	VFMLA V15.D2, V21.D2, V20.D2 \
+	VFMLA V14.D2, V17.D2, V19.D2 \
+	FMOVQ 528(R0), F17 \
+	VMOV V17.B16, V21.B16 \
+	VFMLA V15.D2, V20.D2, V21.D2 \
+	VFMLA V14.D2, V19.D2, V17.D2 \
+	FMOVQ 544(R0), F19 \
+	VMOV V19.B16, V20.B16 \
+	VFMLA V15.D2, V21.D2, V20.D2 \
+	VFMLA V14.D2, V17.D2, V19.D2 \
+	FMOVQ 160(R0), F17 \
+	VMOV V17.B16, V21.B16 \
+	VFMLA V15.D2, V20.D2, V21.D2 \
+	VFMLA V14.D2, V19.D2, V17.D2 \
+	FMUL_D2(15, 15, 19) \
+	FMUL_D2(14, 14, 20) \
+	VFMLA V21.D2, V19.D2, V15.D2 \
+	VFMLA V17.D2, V20.D2, V14.D2 \
+	FMOVQ 16(R0), F17 \
+	FADD_D2(17, 15, 15) \
+	FADD_D2(17, 14, 14) \
+	FMOVQ 160(R0), F17 \
+	FMOVQ 112(R0), F19 \
+	VMOV V19.B16, V20.B16 \
+	VFMLA V17.D2, V18.D2, V20.D2 \
+	VFMLA V17.D2, V16.D2, V19.D2 \
+	FMOVQ 112(R0), F17 \
+	FSUB_D2(17, 20, 21) \
+	FSUB_D2(17, 19, 17) \
+	FSUB_D2(21, 18, 18) \
+	FSUB_D2(17, 16, 16)
+
+#define ENDS_rows_2(N, N2) \
+	FMOVQ 80(R0), F18 \
+	VAND V18.B16, V15.B16, V15.B16 \
+	VAND V18.B16, V14.B16, V14.B16 \
+	FMOVQ 96(R0), F18 \
+	VADD V18.D2, V15.D2, V15.D2 \
+	VADD V18.D2, V14.D2, V14.D2 \
+	FMOVQ 16(R0), F18 \
+	FSUB_D2(18, 15, 15) \
+	FSUB_D2(18, 14, 14) \
+	FMOVQ 112(R0), F18 \
+	FSUB_D2(16, 18, 19) \
+	FSUB_D2(17, 18, 18) \
+	FMOVQ 128(R0), F20 \
+	VADD V20.D2, V19.D2, V19.D2 \
+	VADD V20.D2, V18.D2, V18.D2 \
+	VSHL $52, V19.D2, V19.D2 \
+	VSHL $52, V18.D2, V18.D2 \
+	FMUL_D2(19, N, N) \
+	FMUL_D2(18, N2, N2) \
+	FADD_D2(N, 15, N) \
+	FADD_D2(N2, 14, N2) \
+	FMOVQ 144(R0), F14 \
+	FADD_D2(14, N, 15) \
+	FADD_D2(14, N2, 14) \
+	FDIV_D2(15, N, 15) \
+	FDIV_D2(14, N2, 14) \
+	FMUL_D2(15, 15, 18) \
+	FMUL_D2(14, 14, 19) \
+	FMOVQ 160(R0), F20 \
+	FMUL_D2(20, N, 21) \
+	FMUL_D2(20, N2, 20) \
+	FMUL_D2(N, 21, 21) \
+	FMUL_D2(N2, 20, 20) \
+	FMOVQ 176(R0), F22 \
+	FMOVQ 192(R0), F23 \
+	VMOV V23.B16, V24.B16 \
+	VFMLA V22.D2, V18.D2, V24.D2 \
+	VFMLA V22.D2, V19.D2, V23.D2 \
+	FMOVQ 208(R0), F22 \
+	VMOV V22.B16, V25.B16 \
+	VFMLA V18.D2, V24.D2, V25.D2 \
+	VFMLA V19.D2, V23.D2, V22.D2 \
+	FMOVQ 224(R0), F23 \
+	VMOV V23.B16, V24.B16 \
+	VFMLA V18.D2, V25.D2, V24.D2 \
+	VFMLA V19.D2, V22.D2, V23.D2 \
+	FMOVQ 240(R0), F22 \
+	VMOV V22.B16, V25.B16 \
+	VFMLA V18.D2, V24.D2, V25.D2 \
+	VFMLA V19.D2, V23.D2, V22.D2 \
+	FMOVQ 256(R0), F23 \
+	VMOV V23.B16, V24.B16 \
+	VFMLA V18.D2, V25.D2, V24.D2 \
+	VFMLA V19.D2, V22.D2, V23.D2 \
+	FMOVQ 272(R0), F22 \
+	VMOV V22.B16, V25.B16 \
+	VFMLA V18.D2, V24.D2, V25.D2 \
+	VFMLA V19.D2, V23.D2, V22.D2 \
+	VMOV V21.B16, V23.B16 \
+	VFMLA V18.D2, V25.D2, V23.D2 \
+	VMOV V20.B16, V18.B16 \
+	VFMLA V19.D2, V22.D2, V18.D2
+
+#define ENDS_rows_3(N, N2, N3, N4) \
+	FMOVQ 112(R0), F17 \
+	FADD_D2(17, 18, 18) \
+	FADD_D2(17, 16, 16) \
+	FMOVQ 128(R0), F17 \
+	VADD V17.D2, V20.D2, V20.D2 \
+	VADD V17.D2, V19.D2, V17.D2 \
+	VSHL $52, V20.D2, V19.D2 \
+	VSHL $52, V17.D2, V17.D2 \
+	FMUL_D2(19, 15, 15) \
+	FMUL_D2(17, 14, 14) \
+	FMOVQ 128(R0), F17 \
+	VADD V17.D2, V18.D2, V18.D2 \
+	VADD V17.D2, V16.D2, V16.D2 \
+	VSHL $52, V18.D2, V17.D2 \
+	VSHL $52, V16.D2, V16.D2 \
+	FMUL_D2(17, 15, 15) \
+	FMUL_D2(16, 14, 14) \
+	FMUL_D2(N, 4, 4) \
+	FMUL_D2(N2, 5, 5) \
+	FADD_D2(4, N3, 4) \
+	FADD_D2(5, N4, 5) \
+	VMOVI $0, V16.B16 \
+	FMAX_D2(16, 4, 4) \
+	FMAX_D2(16, 5, 5) \
+	FMOVQ F4, (R8) \
+	FMOVQ F5, 16(R8) \
+	FMUL_D2(N, 0, 0) \
+	FMUL_D2(N2, 1, 1) \
+	FMOVQ F0, (R4) \
+	FMOVQ F1, 16(R4) \
+	FMOVQ 2048(R1), F0
+
+#define ENDS_rows_4() \
+	FMOVQ 1536(R1), F0 \
+	FMOVQ 1552(R1), F1 \
+	FMOVQ (R0), F2 \
+	FCMGE_D2(2, 0, 3) \
+	FCMGE_D2(2, 1, 2) \
+	VAND V3.B16, V0.B16, V0.B16 \
+	VAND V2.B16, V1.B16, V1.B16 \
+	FMOVQ 2560(R1), F4 \
+	FMOVQ 2576(R1), F5 \
+	VAND V3.B16, V4.B16, V4.B16 \
+	VAND V2.B16, V5.B16, V5.B16 \
+	FMOVQ (R1), F6 \
+	FMOVQ 16(R1), F7 \
+	FMOVQ 3072(R1), F8 \
+	FMOVQ 3088(R1), F9 \
+	FSUB_D2(6, 8, 8) \
+	FSUB_D2(7, 9, 9)
+
+#define ENDS_rows_5(N, N2, OP, OP2) \
+	FMOVQ 288(R0), F19 \
+	FMUL_D2(19, 16, 22) \
+	FMUL_D2(19, 17, 19) \
+	VFMLA V15.D2, V23.D2, V22.D2 \
+	VFMLA V14.D2, V18.D2, V19.D2 \
+	FSUB_D2(22, 21, 14) \
+	FSUB_D2(19, 20, 15) \
+	FSUB_D2(14, N, N) \
+	FSUB_D2(15, N2, N2) \
+	FMOVQ 304(R0), F14 \
+	VFMLA V14.D2, V16.D2, OP \
+	VFMLA V14.D2, V17.D2, OP2
+
 // func LogitEnds(w *float64, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64)
 TEXT ·LogitEnds(SB), NOSPLIT, $0-72
-	MOVD $consts<>(SB), R0
-	MOVD w+0(FP), R1
-	MOVD n+8(FP), R2
-	MOVD top+16(FP), R3
-	MOVD tail+24(FP), R4
-	MOVD label+32(FP), R5
-	MOVD nll+40(FP), R6
-	MOVD rest+48(FP), R7
-	MOVD entropy+56(FP), R8
-	MOVD norm+64(FP), R9
-
-rows:
-	FMOVQ 1536(R1), F0
-	FMOVQ 1552(R1), F1
-	FMOVQ (R0), F2
-	WORD $0x6e62e403 // fcmge v3.2d, v0.2d, v2.2d
-	WORD $0x6e62e422 // fcmge v2.2d, v1.2d, v2.2d
-	VAND V3.B16, V0.B16, V0.B16
-	VAND V2.B16, V1.B16, V1.B16
-	FMOVQ 2560(R1), F4
-	FMOVQ 2576(R1), F5
-	VAND V3.B16, V4.B16, V4.B16
-	VAND V2.B16, V5.B16, V5.B16
-	FMOVQ (R1), F6
-	FMOVQ 16(R1), F7
-	FMOVQ 3072(R1), F8
-	FMOVQ 3088(R1), F9
-	WORD $0x4ee6d508 // fsub v8.2d, v8.2d, v6.2d
-	WORD $0x4ee7d529 // fsub v9.2d, v9.2d, v7.2d
-	FMOVQ 512(R1), F10
-	FMOVQ 528(R1), F11
-	WORD $0x6e6afc0c // fdiv v12.2d, v0.2d, v10.2d
-	WORD $0x6e6bfc2d // fdiv v13.2d, v1.2d, v11.2d
-	FMOVQ 16(R0), F14
-	WORD $0x4e6ed58f // fadd v15.2d, v12.2d, v14.2d
-	WORD $0x4e6ed5b0 // fadd v16.2d, v13.2d, v14.2d
-	WORD $0x4eeef591 // fmin v17.2d, v12.2d, v14.2d
-	WORD $0x4eeef5b2 // fmin v18.2d, v13.2d, v14.2d
-	WORD $0x4e6ef58c // fmax v12.2d, v12.2d, v14.2d
-	WORD $0x4e6ef5ad // fmax v13.2d, v13.2d, v14.2d
-	WORD $0x4eecd5ec // fsub v12.2d, v15.2d, v12.2d
-	WORD $0x4eedd60d // fsub v13.2d, v16.2d, v13.2d
-	WORD $0x4eecd62c // fsub v12.2d, v17.2d, v12.2d
-	WORD $0x4eedd64d // fsub v13.2d, v18.2d, v13.2d
-	FMOVQ 32(R0), F14
-	VADD V14.D2, V15.D2, V15.D2
-	VADD V14.D2, V16.D2, V14.D2
-	VUSHR $52, V15.D2, V16.D2
-	VUSHR $52, V14.D2, V17.D2
-	FMOVQ 48(R0), F18
-	VORR V18.B16, V16.B16, V16.B16
-	VORR V18.B16, V17.B16, V17.B16
-	FMOVQ 64(R0), F18
-	WORD $0x4ef2d610 // fsub v16.2d, v16.2d, v18.2d
-	WORD $0x4ef2d631 // fsub v17.2d, v17.2d, v18.2d
-	FMOVQ 80(R0), F18
-	VAND V18.B16, V15.B16, V15.B16
-	VAND V18.B16, V14.B16, V14.B16
-	FMOVQ 96(R0), F18
-	VADD V18.D2, V15.D2, V15.D2
-	VADD V18.D2, V14.D2, V14.D2
-	FMOVQ 16(R0), F18
-	WORD $0x4ef2d5ef // fsub v15.2d, v15.2d, v18.2d
-	WORD $0x4ef2d5ce // fsub v14.2d, v14.2d, v18.2d
-	FMOVQ 112(R0), F18
-	WORD $0x4ef0d653 // fsub v19.2d, v18.2d, v16.2d
-	WORD $0x4ef1d652 // fsub v18.2d, v18.2d, v17.2d
-	FMOVQ 128(R0), F20
-	VADD V20.D2, V19.D2, V19.D2
-	VADD V20.D2, V18.D2, V18.D2
-	VSHL $52, V19.D2, V19.D2
-	VSHL $52, V18.D2, V18.D2
-	WORD $0x6e73dd8c // fmul v12.2d, v12.2d, v19.2d
-	WORD $0x6e72ddad // fmul v13.2d, v13.2d, v18.2d
-	WORD $0x4e6cd5ec // fadd v12.2d, v15.2d, v12.2d
-	WORD $0x4e6dd5cd // fadd v13.2d, v14.2d, v13.2d
-	FMOVQ 144(R0), F14
-	WORD $0x4e6ed58f // fadd v15.2d, v12.2d, v14.2d
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	WORD $0x6e6ffd8f // fdiv v15.2d, v12.2d, v15.2d
-	WORD $0x6e6efdae // fdiv v14.2d, v13.2d, v14.2d
-	WORD $0x6e6fddf2 // fmul v18.2d, v15.2d, v15.2d
-	WORD $0x6e6eddd3 // fmul v19.2d, v14.2d, v14.2d
-	FMOVQ 160(R0), F20
-	WORD $0x6e74dd95 // fmul v21.2d, v12.2d, v20.2d
-	WORD $0x6e74ddb4 // fmul v20.2d, v13.2d, v20.2d
-	WORD $0x6e6cdeb5 // fmul v21.2d, v21.2d, v12.2d
-	WORD $0x6e6dde94 // fmul v20.2d, v20.2d, v13.2d
-	FMOVQ 176(R0), F22
-	FMOVQ 192(R0), F23
-	VMOV V23.B16, V24.B16
-	VFMLA V22.D2, V18.D2, V24.D2
-	VFMLA V22.D2, V19.D2, V23.D2
-	FMOVQ 208(R0), F22
-	VMOV V22.B16, V25.B16
-	VFMLA V18.D2, V24.D2, V25.D2
-	VFMLA V19.D2, V23.D2, V22.D2
-	FMOVQ 224(R0), F23
-	VMOV V23.B16, V24.B16
-	VFMLA V18.D2, V25.D2, V24.D2
-	VFMLA V19.D2, V22.D2, V23.D2
-	FMOVQ 240(R0), F22
-	VMOV V22.B16, V25.B16
-	VFMLA V18.D2, V24.D2, V25.D2
-	VFMLA V19.D2, V23.D2, V22.D2
-	FMOVQ 256(R0), F23
-	VMOV V23.B16, V24.B16
-	VFMLA V18.D2, V25.D2, V24.D2
-	VFMLA V19.D2, V22.D2, V23.D2
-	FMOVQ 272(R0), F22
-	VMOV V22.B16, V25.B16
-	VFMLA V18.D2, V24.D2, V25.D2
-	VFMLA V19.D2, V23.D2, V22.D2
-	VMOV V21.B16, V23.B16
-	VFMLA V18.D2, V25.D2, V23.D2
-	VMOV V20.B16, V18.B16
-	VFMLA V19.D2, V22.D2, V18.D2
-	FMOVQ 288(R0), F19
-	WORD $0x6e73de16 // fmul v22.2d, v16.2d, v19.2d
-	WORD $0x6e73de33 // fmul v19.2d, v17.2d, v19.2d
-	VFMLA V15.D2, V23.D2, V22.D2
-	VFMLA V14.D2, V18.D2, V19.D2
-	WORD $0x4ef6d6ae // fsub v14.2d, v21.2d, v22.2d
-	WORD $0x4ef3d68f // fsub v15.2d, v20.2d, v19.2d
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4eefd5ad // fsub v13.2d, v13.2d, v15.2d
-	FMOVQ 304(R0), F14
-	VFMLA V14.D2, V16.D2, V12.D2
-	VFMLA V14.D2, V17.D2, V13.D2
-	FMOVQ 16(R0), F14
-	WORD $0x4e6ad40a // fadd v10.2d, v0.2d, v10.2d
-	WORD $0x4e6bd42b // fadd v11.2d, v1.2d, v11.2d
-	WORD $0x6e6afdca // fdiv v10.2d, v14.2d, v10.2d
-	WORD $0x6e6bfdcb // fdiv v11.2d, v14.2d, v11.2d
-	FMOVQ 1024(R1), F14
-	FMOVQ 1040(R1), F15
-	VMOVI $0, V16.B16
-	WORD $0x4ee4d604 // fsub v4.2d, v16.2d, v4.2d
-	WORD $0x4ee5d605 // fsub v5.2d, v16.2d, v5.2d
-	VFMLA V0.D2, V14.D2, V4.D2
-	VFMLA V1.D2, V15.D2, V5.D2
-	FMOVQ 320(R0), F14
-	WORD $0x6e6edc84 // fmul v4.2d, v4.2d, v14.2d
-	WORD $0x6e6edca5 // fmul v5.2d, v5.2d, v14.2d
-	FMOVQ 336(R0), F14
-	WORD $0x4e68f5cf // fmax v15.2d, v14.2d, v8.2d
-	WORD $0x4e69f5ce // fmax v14.2d, v14.2d, v9.2d
-	FMOVQ 352(R0), F16
-	FMOVQ 112(R0), F17
-	VMOV V17.B16, V18.B16
-	VFMLA V16.D2, V15.D2, V18.D2
-	VFMLA V16.D2, V14.D2, V17.D2
-	FMOVQ 112(R0), F16
-	WORD $0x4ef0d652 // fsub v18.2d, v18.2d, v16.2d
-	WORD $0x4ef0d630 // fsub v16.2d, v17.2d, v16.2d
-	FMOVQ 368(R0), F17
-	VFMLA V17.D2, V18.D2, V15.D2
-	VFMLA V17.D2, V16.D2, V14.D2
-	FMOVQ 384(R0), F17
-	VFMLA V17.D2, V18.D2, V15.D2
-	VFMLA V17.D2, V16.D2, V14.D2
-	FMOVQ 400(R0), F17
-	FMOVQ 416(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V17.D2, V15.D2, V20.D2
-	VFMLA V17.D2, V14.D2, V19.D2
-	FMOVQ 432(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 448(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 464(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 480(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 496(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 512(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 528(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 544(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 160(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	WORD $0x6e6fddf3 // fmul v19.2d, v15.2d, v15.2d
-	WORD $0x6e6eddd4 // fmul v20.2d, v14.2d, v14.2d
-	VFMLA V21.D2, V19.D2, V15.D2
-	VFMLA V17.D2, V20.D2, V14.D2
-	FMOVQ 16(R0), F17
-	WORD $0x4e71d5ef // fadd v15.2d, v15.2d, v17.2d
-	WORD $0x4e71d5ce // fadd v14.2d, v14.2d, v17.2d
-	FMOVQ 160(R0), F17
-	FMOVQ 112(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V17.D2, V18.D2, V20.D2
-	VFMLA V17.D2, V16.D2, V19.D2
-	FMOVQ 112(R0), F17
-	WORD $0x4ef1d695 // fsub v21.2d, v20.2d, v17.2d
-	WORD $0x4ef1d671 // fsub v17.2d, v19.2d, v17.2d
-	WORD $0x4ef5d652 // fsub v18.2d, v18.2d, v21.2d
-	WORD $0x4ef1d610 // fsub v16.2d, v16.2d, v17.2d
-	FMOVQ 112(R0), F17
-	WORD $0x4e71d652 // fadd v18.2d, v18.2d, v17.2d
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	FMOVQ 128(R0), F17
-	VADD V17.D2, V20.D2, V20.D2
-	VADD V17.D2, V19.D2, V17.D2
-	VSHL $52, V20.D2, V19.D2
-	VSHL $52, V17.D2, V17.D2
-	WORD $0x6e73ddef // fmul v15.2d, v15.2d, v19.2d
-	WORD $0x6e71ddce // fmul v14.2d, v14.2d, v17.2d
-	FMOVQ 128(R0), F17
-	VADD V17.D2, V18.D2, V18.D2
-	VADD V17.D2, V16.D2, V16.D2
-	VSHL $52, V18.D2, V17.D2
-	VSHL $52, V16.D2, V16.D2
-	WORD $0x6e71ddef // fmul v15.2d, v15.2d, v17.2d
-	WORD $0x6e70ddce // fmul v14.2d, v14.2d, v16.2d
-	WORD $0x6e6adc84 // fmul v4.2d, v4.2d, v10.2d
-	WORD $0x6e6bdca5 // fmul v5.2d, v5.2d, v11.2d
-	WORD $0x4e64d584 // fadd v4.2d, v12.2d, v4.2d
-	WORD $0x4e65d5a5 // fadd v5.2d, v13.2d, v5.2d
-	VMOVI $0, V16.B16
-	WORD $0x4e70f484 // fmax v4.2d, v4.2d, v16.2d
-	WORD $0x4e70f4a5 // fmax v5.2d, v5.2d, v16.2d
-	FMOVQ F4, (R8)
-	FMOVQ F5, 16(R8)
-	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
-	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
-	FMOVQ F0, (R4)
-	FMOVQ F1, 16(R4)
-	FMOVQ 2048(R1), F0
-	FMOVQ 2064(R1), F1
-	VAND V3.B16, V0.B16, V0.B16
-	VAND V2.B16, V1.B16, V1.B16
-	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
-	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
-	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
-	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
-	FMOVQ F0, (R7)
-	FMOVQ F1, 16(R7)
-	WORD $0x4e6cd4c0 // fadd v0.2d, v6.2d, v12.2d
-	WORD $0x4e6dd4e1 // fadd v1.2d, v7.2d, v13.2d
-	FMOVQ F0, (R9)
-	FMOVQ F1, 16(R9)
-	WORD $0x4ee8d580 // fsub v0.2d, v12.2d, v8.2d
-	WORD $0x4ee9d5a1 // fsub v1.2d, v13.2d, v9.2d
-	FMOVQ F0, (R6)
-	FMOVQ F1, 16(R6)
-	FMOVQ 512(R1), F0
-	FMOVQ 528(R1), F1
-	WORD $0x6e60dd40 // fmul v0.2d, v10.2d, v0.2d
-	WORD $0x6e61dd61 // fmul v1.2d, v11.2d, v1.2d
-	FMOVQ F0, (R3)
-	FMOVQ F1, 16(R3)
-	WORD $0x6e60dde0 // fmul v0.2d, v15.2d, v0.2d
-	WORD $0x6e61ddc1 // fmul v1.2d, v14.2d, v1.2d
-	FMOVQ F0, (R5)
-	FMOVQ F1, 16(R5)
-	ADD $32, R1
-	ADD $32, R3
-	ADD $32, R4
-	ADD $32, R5
-	ADD $32, R6
-	ADD $32, R7
-	ADD $32, R8
-	ADD $32, R9
-	SUB $4, R2
-	CMP $4, R2
-	BGE rows
-	RET
+	LOGIT_ENDS_BODY(320)
 
 // func LogitEndsF64(w *float64, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64)
 TEXT ·LogitEndsF64(SB), NOSPLIT, $0-72
-	MOVD $consts<>(SB), R0
-	MOVD w+0(FP), R1
-	MOVD n+8(FP), R2
-	MOVD top+16(FP), R3
-	MOVD tail+24(FP), R4
-	MOVD label+32(FP), R5
-	MOVD nll+40(FP), R6
-	MOVD rest+48(FP), R7
-	MOVD entropy+56(FP), R8
-	MOVD norm+64(FP), R9
-
-rows:
-	FMOVQ 1536(R1), F0
-	FMOVQ 1552(R1), F1
-	FMOVQ (R0), F2
-	WORD $0x6e62e403 // fcmge v3.2d, v0.2d, v2.2d
-	WORD $0x6e62e422 // fcmge v2.2d, v1.2d, v2.2d
-	VAND V3.B16, V0.B16, V0.B16
-	VAND V2.B16, V1.B16, V1.B16
-	FMOVQ 2560(R1), F4
-	FMOVQ 2576(R1), F5
-	VAND V3.B16, V4.B16, V4.B16
-	VAND V2.B16, V5.B16, V5.B16
-	FMOVQ (R1), F6
-	FMOVQ 16(R1), F7
-	FMOVQ 3072(R1), F8
-	FMOVQ 3088(R1), F9
-	WORD $0x4ee6d508 // fsub v8.2d, v8.2d, v6.2d
-	WORD $0x4ee7d529 // fsub v9.2d, v9.2d, v7.2d
-	FMOVQ 512(R1), F10
-	FMOVQ 528(R1), F11
-	WORD $0x6e6afc0c // fdiv v12.2d, v0.2d, v10.2d
-	WORD $0x6e6bfc2d // fdiv v13.2d, v1.2d, v11.2d
-	FMOVQ 16(R0), F14
-	WORD $0x4e6ed58f // fadd v15.2d, v12.2d, v14.2d
-	WORD $0x4e6ed5b0 // fadd v16.2d, v13.2d, v14.2d
-	WORD $0x4eeef591 // fmin v17.2d, v12.2d, v14.2d
-	WORD $0x4eeef5b2 // fmin v18.2d, v13.2d, v14.2d
-	WORD $0x4e6ef58c // fmax v12.2d, v12.2d, v14.2d
-	WORD $0x4e6ef5ad // fmax v13.2d, v13.2d, v14.2d
-	WORD $0x4eecd5ec // fsub v12.2d, v15.2d, v12.2d
-	WORD $0x4eedd60d // fsub v13.2d, v16.2d, v13.2d
-	WORD $0x4eecd62c // fsub v12.2d, v17.2d, v12.2d
-	WORD $0x4eedd64d // fsub v13.2d, v18.2d, v13.2d
-	FMOVQ 32(R0), F14
-	VADD V14.D2, V15.D2, V15.D2
-	VADD V14.D2, V16.D2, V14.D2
-	VUSHR $52, V15.D2, V16.D2
-	VUSHR $52, V14.D2, V17.D2
-	FMOVQ 48(R0), F18
-	VORR V18.B16, V16.B16, V16.B16
-	VORR V18.B16, V17.B16, V17.B16
-	FMOVQ 64(R0), F18
-	WORD $0x4ef2d610 // fsub v16.2d, v16.2d, v18.2d
-	WORD $0x4ef2d631 // fsub v17.2d, v17.2d, v18.2d
-	FMOVQ 80(R0), F18
-	VAND V18.B16, V15.B16, V15.B16
-	VAND V18.B16, V14.B16, V14.B16
-	FMOVQ 96(R0), F18
-	VADD V18.D2, V15.D2, V15.D2
-	VADD V18.D2, V14.D2, V14.D2
-	FMOVQ 16(R0), F18
-	WORD $0x4ef2d5ef // fsub v15.2d, v15.2d, v18.2d
-	WORD $0x4ef2d5ce // fsub v14.2d, v14.2d, v18.2d
-	FMOVQ 112(R0), F18
-	WORD $0x4ef0d653 // fsub v19.2d, v18.2d, v16.2d
-	WORD $0x4ef1d652 // fsub v18.2d, v18.2d, v17.2d
-	FMOVQ 128(R0), F20
-	VADD V20.D2, V19.D2, V19.D2
-	VADD V20.D2, V18.D2, V18.D2
-	VSHL $52, V19.D2, V19.D2
-	VSHL $52, V18.D2, V18.D2
-	WORD $0x6e73dd8c // fmul v12.2d, v12.2d, v19.2d
-	WORD $0x6e72ddad // fmul v13.2d, v13.2d, v18.2d
-	WORD $0x4e6cd5ec // fadd v12.2d, v15.2d, v12.2d
-	WORD $0x4e6dd5cd // fadd v13.2d, v14.2d, v13.2d
-	FMOVQ 144(R0), F14
-	WORD $0x4e6ed58f // fadd v15.2d, v12.2d, v14.2d
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	WORD $0x6e6ffd8f // fdiv v15.2d, v12.2d, v15.2d
-	WORD $0x6e6efdae // fdiv v14.2d, v13.2d, v14.2d
-	WORD $0x6e6fddf2 // fmul v18.2d, v15.2d, v15.2d
-	WORD $0x6e6eddd3 // fmul v19.2d, v14.2d, v14.2d
-	FMOVQ 160(R0), F20
-	WORD $0x6e74dd95 // fmul v21.2d, v12.2d, v20.2d
-	WORD $0x6e74ddb4 // fmul v20.2d, v13.2d, v20.2d
-	WORD $0x6e6cdeb5 // fmul v21.2d, v21.2d, v12.2d
-	WORD $0x6e6dde94 // fmul v20.2d, v20.2d, v13.2d
-	FMOVQ 176(R0), F22
-	FMOVQ 192(R0), F23
-	VMOV V23.B16, V24.B16
-	VFMLA V22.D2, V18.D2, V24.D2
-	VFMLA V22.D2, V19.D2, V23.D2
-	FMOVQ 208(R0), F22
-	VMOV V22.B16, V25.B16
-	VFMLA V18.D2, V24.D2, V25.D2
-	VFMLA V19.D2, V23.D2, V22.D2
-	FMOVQ 224(R0), F23
-	VMOV V23.B16, V24.B16
-	VFMLA V18.D2, V25.D2, V24.D2
-	VFMLA V19.D2, V22.D2, V23.D2
-	FMOVQ 240(R0), F22
-	VMOV V22.B16, V25.B16
-	VFMLA V18.D2, V24.D2, V25.D2
-	VFMLA V19.D2, V23.D2, V22.D2
-	FMOVQ 256(R0), F23
-	VMOV V23.B16, V24.B16
-	VFMLA V18.D2, V25.D2, V24.D2
-	VFMLA V19.D2, V22.D2, V23.D2
-	FMOVQ 272(R0), F22
-	VMOV V22.B16, V25.B16
-	VFMLA V18.D2, V24.D2, V25.D2
-	VFMLA V19.D2, V23.D2, V22.D2
-	VMOV V21.B16, V23.B16
-	VFMLA V18.D2, V25.D2, V23.D2
-	VMOV V20.B16, V18.B16
-	VFMLA V19.D2, V22.D2, V18.D2
-	FMOVQ 288(R0), F19
-	WORD $0x6e73de16 // fmul v22.2d, v16.2d, v19.2d
-	WORD $0x6e73de33 // fmul v19.2d, v17.2d, v19.2d
-	VFMLA V15.D2, V23.D2, V22.D2
-	VFMLA V14.D2, V18.D2, V19.D2
-	WORD $0x4ef6d6ae // fsub v14.2d, v21.2d, v22.2d
-	WORD $0x4ef3d68f // fsub v15.2d, v20.2d, v19.2d
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4eefd5ad // fsub v13.2d, v13.2d, v15.2d
-	FMOVQ 304(R0), F14
-	VFMLA V14.D2, V16.D2, V12.D2
-	VFMLA V14.D2, V17.D2, V13.D2
-	FMOVQ 16(R0), F14
-	WORD $0x4e6ad40a // fadd v10.2d, v0.2d, v10.2d
-	WORD $0x4e6bd42b // fadd v11.2d, v1.2d, v11.2d
-	WORD $0x6e6afdca // fdiv v10.2d, v14.2d, v10.2d
-	WORD $0x6e6bfdcb // fdiv v11.2d, v14.2d, v11.2d
-	FMOVQ 1024(R1), F14
-	FMOVQ 1040(R1), F15
-	VMOVI $0, V16.B16
-	WORD $0x4ee4d604 // fsub v4.2d, v16.2d, v4.2d
-	WORD $0x4ee5d605 // fsub v5.2d, v16.2d, v5.2d
-	VFMLA V0.D2, V14.D2, V4.D2
-	VFMLA V1.D2, V15.D2, V5.D2
-	FMOVQ 304(R0), F14
-	WORD $0x6e6edc84 // fmul v4.2d, v4.2d, v14.2d
-	WORD $0x6e6edca5 // fmul v5.2d, v5.2d, v14.2d
-	FMOVQ 336(R0), F14
-	WORD $0x4e68f5cf // fmax v15.2d, v14.2d, v8.2d
-	WORD $0x4e69f5ce // fmax v14.2d, v14.2d, v9.2d
-	FMOVQ 352(R0), F16
-	FMOVQ 112(R0), F17
-	VMOV V17.B16, V18.B16
-	VFMLA V16.D2, V15.D2, V18.D2
-	VFMLA V16.D2, V14.D2, V17.D2
-	FMOVQ 112(R0), F16
-	WORD $0x4ef0d652 // fsub v18.2d, v18.2d, v16.2d
-	WORD $0x4ef0d630 // fsub v16.2d, v17.2d, v16.2d
-	FMOVQ 368(R0), F17
-	VFMLA V17.D2, V18.D2, V15.D2
-	VFMLA V17.D2, V16.D2, V14.D2
-	FMOVQ 384(R0), F17
-	VFMLA V17.D2, V18.D2, V15.D2
-	VFMLA V17.D2, V16.D2, V14.D2
-	FMOVQ 400(R0), F17
-	FMOVQ 416(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V17.D2, V15.D2, V20.D2
-	VFMLA V17.D2, V14.D2, V19.D2
-	FMOVQ 432(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 448(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 464(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 480(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 496(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 512(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 528(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 544(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 160(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	WORD $0x6e6fddf3 // fmul v19.2d, v15.2d, v15.2d
-	WORD $0x6e6eddd4 // fmul v20.2d, v14.2d, v14.2d
-	VFMLA V21.D2, V19.D2, V15.D2
-	VFMLA V17.D2, V20.D2, V14.D2
-	FMOVQ 16(R0), F17
-	WORD $0x4e71d5ef // fadd v15.2d, v15.2d, v17.2d
-	WORD $0x4e71d5ce // fadd v14.2d, v14.2d, v17.2d
-	FMOVQ 160(R0), F17
-	FMOVQ 112(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V17.D2, V18.D2, V20.D2
-	VFMLA V17.D2, V16.D2, V19.D2
-	FMOVQ 112(R0), F17
-	WORD $0x4ef1d695 // fsub v21.2d, v20.2d, v17.2d
-	WORD $0x4ef1d671 // fsub v17.2d, v19.2d, v17.2d
-	WORD $0x4ef5d652 // fsub v18.2d, v18.2d, v21.2d
-	WORD $0x4ef1d610 // fsub v16.2d, v16.2d, v17.2d
-	FMOVQ 112(R0), F17
-	WORD $0x4e71d652 // fadd v18.2d, v18.2d, v17.2d
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	FMOVQ 128(R0), F17
-	VADD V17.D2, V20.D2, V20.D2
-	VADD V17.D2, V19.D2, V17.D2
-	VSHL $52, V20.D2, V19.D2
-	VSHL $52, V17.D2, V17.D2
-	WORD $0x6e73ddef // fmul v15.2d, v15.2d, v19.2d
-	WORD $0x6e71ddce // fmul v14.2d, v14.2d, v17.2d
-	FMOVQ 128(R0), F17
-	VADD V17.D2, V18.D2, V18.D2
-	VADD V17.D2, V16.D2, V16.D2
-	VSHL $52, V18.D2, V17.D2
-	VSHL $52, V16.D2, V16.D2
-	WORD $0x6e71ddef // fmul v15.2d, v15.2d, v17.2d
-	WORD $0x6e70ddce // fmul v14.2d, v14.2d, v16.2d
-	WORD $0x6e6adc84 // fmul v4.2d, v4.2d, v10.2d
-	WORD $0x6e6bdca5 // fmul v5.2d, v5.2d, v11.2d
-	WORD $0x4e64d584 // fadd v4.2d, v12.2d, v4.2d
-	WORD $0x4e65d5a5 // fadd v5.2d, v13.2d, v5.2d
-	VMOVI $0, V16.B16
-	WORD $0x4e70f484 // fmax v4.2d, v4.2d, v16.2d
-	WORD $0x4e70f4a5 // fmax v5.2d, v5.2d, v16.2d
-	FMOVQ F4, (R8)
-	FMOVQ F5, 16(R8)
-	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
-	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
-	FMOVQ F0, (R4)
-	FMOVQ F1, 16(R4)
-	FMOVQ 2048(R1), F0
-	FMOVQ 2064(R1), F1
-	VAND V3.B16, V0.B16, V0.B16
-	VAND V2.B16, V1.B16, V1.B16
-	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
-	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
-	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
-	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
-	FMOVQ F0, (R7)
-	FMOVQ F1, 16(R7)
-	WORD $0x4e6cd4c0 // fadd v0.2d, v6.2d, v12.2d
-	WORD $0x4e6dd4e1 // fadd v1.2d, v7.2d, v13.2d
-	FMOVQ F0, (R9)
-	FMOVQ F1, 16(R9)
-	WORD $0x4ee8d580 // fsub v0.2d, v12.2d, v8.2d
-	WORD $0x4ee9d5a1 // fsub v1.2d, v13.2d, v9.2d
-	FMOVQ F0, (R6)
-	FMOVQ F1, 16(R6)
-	FMOVQ 512(R1), F0
-	FMOVQ 528(R1), F1
-	WORD $0x6e60dd40 // fmul v0.2d, v10.2d, v0.2d
-	WORD $0x6e61dd61 // fmul v1.2d, v11.2d, v1.2d
-	FMOVQ F0, (R3)
-	FMOVQ F1, 16(R3)
-	WORD $0x6e60dde0 // fmul v0.2d, v15.2d, v0.2d
-	WORD $0x6e61ddc1 // fmul v1.2d, v14.2d, v1.2d
-	FMOVQ F0, (R5)
-	FMOVQ F1, 16(R5)
-	ADD $32, R1
-	ADD $32, R3
-	ADD $32, R4
-	ADD $32, R5
-	ADD $32, R6
-	ADD $32, R7
-	ADD $32, R8
-	ADD $32, R9
-	SUB $4, R2
-	CMP $4, R2
-	BGE rows
-	RET
+	LOGIT_ENDS_BODY(304)
 
 // func LogitEndsShort(w *float64, n int, top *float64, tail *float64, label *float64, nll *float64, rest *float64, entropy *float64, norm *float64)
 TEXT ·LogitEndsShort(SB), NOSPLIT, $0-72
@@ -675,34 +405,18 @@ TEXT ·LogitEndsShort(SB), NOSPLIT, $0-72
 	MOVD norm+64(FP), R9
 
 rows:
-	FMOVQ 1536(R1), F0
-	FMOVQ 1552(R1), F1
-	FMOVQ (R0), F2
-	WORD $0x6e62e403 // fcmge v3.2d, v0.2d, v2.2d
-	WORD $0x6e62e422 // fcmge v2.2d, v1.2d, v2.2d
-	VAND V3.B16, V0.B16, V0.B16
-	VAND V2.B16, V1.B16, V1.B16
-	FMOVQ 2560(R1), F4
-	FMOVQ 2576(R1), F5
-	VAND V3.B16, V4.B16, V4.B16
-	VAND V2.B16, V5.B16, V5.B16
-	FMOVQ (R1), F6
-	FMOVQ 16(R1), F7
-	FMOVQ 3072(R1), F8
-	FMOVQ 3088(R1), F9
-	WORD $0x4ee6d508 // fsub v8.2d, v8.2d, v6.2d
-	WORD $0x4ee7d529 // fsub v9.2d, v9.2d, v7.2d
+	ENDS_rows_4()
 	FMOVQ 16(R0), F10
-	WORD $0x4e6ad40b // fadd v11.2d, v0.2d, v10.2d
-	WORD $0x4e6ad42c // fadd v12.2d, v1.2d, v10.2d
-	WORD $0x4eeaf40d // fmin v13.2d, v0.2d, v10.2d
-	WORD $0x4eeaf42e // fmin v14.2d, v1.2d, v10.2d
-	WORD $0x4e6af40f // fmax v15.2d, v0.2d, v10.2d
-	WORD $0x4e6af42a // fmax v10.2d, v1.2d, v10.2d
-	WORD $0x4eefd56f // fsub v15.2d, v11.2d, v15.2d
-	WORD $0x4eead58a // fsub v10.2d, v12.2d, v10.2d
-	WORD $0x4eefd5ad // fsub v13.2d, v13.2d, v15.2d
-	WORD $0x4eead5ca // fsub v10.2d, v14.2d, v10.2d
+	FADD_D2(10, 0, 11)
+	FADD_D2(10, 1, 12)
+	FMIN_D2(10, 0, 13)
+	FMIN_D2(10, 1, 14)
+	FMAX_D2(10, 0, 15)
+	FMAX_D2(10, 1, 10)
+	FSUB_D2(15, 11, 15)
+	FSUB_D2(10, 12, 10)
+	FSUB_D2(15, 13, 13)
+	FSUB_D2(10, 14, 10)
 	FMOVQ 32(R0), F14
 	VADD V14.D2, V11.D2, V15.D2
 	VADD V14.D2, V12.D2, V14.D2
@@ -712,215 +426,50 @@ rows:
 	VORR V18.B16, V16.B16, V16.B16
 	VORR V18.B16, V17.B16, V17.B16
 	FMOVQ 64(R0), F18
-	WORD $0x4ef2d610 // fsub v16.2d, v16.2d, v18.2d
-	WORD $0x4ef2d631 // fsub v17.2d, v17.2d, v18.2d
-	FMOVQ 80(R0), F18
-	VAND V18.B16, V15.B16, V15.B16
-	VAND V18.B16, V14.B16, V14.B16
-	FMOVQ 96(R0), F18
-	VADD V18.D2, V15.D2, V15.D2
-	VADD V18.D2, V14.D2, V14.D2
-	FMOVQ 16(R0), F18
-	WORD $0x4ef2d5ef // fsub v15.2d, v15.2d, v18.2d
-	WORD $0x4ef2d5ce // fsub v14.2d, v14.2d, v18.2d
-	FMOVQ 112(R0), F18
-	WORD $0x4ef0d653 // fsub v19.2d, v18.2d, v16.2d
-	WORD $0x4ef1d652 // fsub v18.2d, v18.2d, v17.2d
-	FMOVQ 128(R0), F20
-	VADD V20.D2, V19.D2, V19.D2
-	VADD V20.D2, V18.D2, V18.D2
-	VSHL $52, V19.D2, V19.D2
-	VSHL $52, V18.D2, V18.D2
-	WORD $0x6e73ddad // fmul v13.2d, v13.2d, v19.2d
-	WORD $0x6e72dd4a // fmul v10.2d, v10.2d, v18.2d
-	WORD $0x4e6dd5ed // fadd v13.2d, v15.2d, v13.2d
-	WORD $0x4e6ad5ca // fadd v10.2d, v14.2d, v10.2d
-	FMOVQ 144(R0), F14
-	WORD $0x4e6ed5af // fadd v15.2d, v13.2d, v14.2d
-	WORD $0x4e6ed54e // fadd v14.2d, v10.2d, v14.2d
-	WORD $0x6e6ffdaf // fdiv v15.2d, v13.2d, v15.2d
-	WORD $0x6e6efd4e // fdiv v14.2d, v10.2d, v14.2d
-	WORD $0x6e6fddf2 // fmul v18.2d, v15.2d, v15.2d
-	WORD $0x6e6eddd3 // fmul v19.2d, v14.2d, v14.2d
-	FMOVQ 160(R0), F20
-	WORD $0x6e74ddb5 // fmul v21.2d, v13.2d, v20.2d
-	WORD $0x6e74dd54 // fmul v20.2d, v10.2d, v20.2d
-	WORD $0x6e6ddeb5 // fmul v21.2d, v21.2d, v13.2d
-	WORD $0x6e6ade94 // fmul v20.2d, v20.2d, v10.2d
-	FMOVQ 176(R0), F22
-	FMOVQ 192(R0), F23
-	VMOV V23.B16, V24.B16
-	VFMLA V22.D2, V18.D2, V24.D2
-	VFMLA V22.D2, V19.D2, V23.D2
-	FMOVQ 208(R0), F22
-	VMOV V22.B16, V25.B16
-	VFMLA V18.D2, V24.D2, V25.D2
-	VFMLA V19.D2, V23.D2, V22.D2
-	FMOVQ 224(R0), F23
-	VMOV V23.B16, V24.B16
-	VFMLA V18.D2, V25.D2, V24.D2
-	VFMLA V19.D2, V22.D2, V23.D2
-	FMOVQ 240(R0), F22
-	VMOV V22.B16, V25.B16
-	VFMLA V18.D2, V24.D2, V25.D2
-	VFMLA V19.D2, V23.D2, V22.D2
-	FMOVQ 256(R0), F23
-	VMOV V23.B16, V24.B16
-	VFMLA V18.D2, V25.D2, V24.D2
-	VFMLA V19.D2, V22.D2, V23.D2
-	FMOVQ 272(R0), F22
-	VMOV V22.B16, V25.B16
-	VFMLA V18.D2, V24.D2, V25.D2
-	VFMLA V19.D2, V23.D2, V22.D2
-	VMOV V21.B16, V23.B16
-	VFMLA V18.D2, V25.D2, V23.D2
-	VMOV V20.B16, V18.B16
-	VFMLA V19.D2, V22.D2, V18.D2
-	FMOVQ 288(R0), F19
-	WORD $0x6e73de16 // fmul v22.2d, v16.2d, v19.2d
-	WORD $0x6e73de33 // fmul v19.2d, v17.2d, v19.2d
-	VFMLA V15.D2, V23.D2, V22.D2
-	VFMLA V14.D2, V18.D2, V19.D2
-	WORD $0x4ef6d6ae // fsub v14.2d, v21.2d, v22.2d
-	WORD $0x4ef3d68f // fsub v15.2d, v20.2d, v19.2d
-	WORD $0x4eeed5ad // fsub v13.2d, v13.2d, v14.2d
-	WORD $0x4eefd54a // fsub v10.2d, v10.2d, v15.2d
-	FMOVQ 304(R0), F14
-	VFMLA V14.D2, V16.D2, V13.D2
-	VFMLA V14.D2, V17.D2, V10.D2
+	FSUB_D2(18, 16, 16)
+	FSUB_D2(18, 17, 17)
+	ENDS_rows_2(13, 10)
+	ENDS_rows_5(13, 10, V13.D2, V10.D2)
 	FMOVQ 16(R0), F14
-	WORD $0x6e6bfdcb // fdiv v11.2d, v14.2d, v11.2d
-	WORD $0x6e6cfdcc // fdiv v12.2d, v14.2d, v12.2d
+	FDIV_D2(11, 14, 11)
+	FDIV_D2(12, 14, 12)
 	VMOVI $0, V14.B16
-	WORD $0x4ee4d5c4 // fsub v4.2d, v14.2d, v4.2d
-	WORD $0x4ee5d5c5 // fsub v5.2d, v14.2d, v5.2d
+	FSUB_D2(4, 14, 4)
+	FSUB_D2(5, 14, 5)
 	FMOVQ 336(R0), F14
-	WORD $0x4e68f5cf // fmax v15.2d, v14.2d, v8.2d
-	WORD $0x4e69f5ce // fmax v14.2d, v14.2d, v9.2d
+	FMAX_D2(8, 14, 15)
+	FMAX_D2(9, 14, 14)
 	FMOVQ 352(R0), F16
 	FMOVQ 112(R0), F17
 	VMOV V17.B16, V18.B16
 	VFMLA V16.D2, V15.D2, V18.D2
 	VFMLA V16.D2, V14.D2, V17.D2
 	FMOVQ 112(R0), F16
-	WORD $0x4ef0d652 // fsub v18.2d, v18.2d, v16.2d
-	WORD $0x4ef0d630 // fsub v16.2d, v17.2d, v16.2d
-	FMOVQ 368(R0), F17
-	VFMLA V17.D2, V18.D2, V15.D2
-	VFMLA V17.D2, V16.D2, V14.D2
-	FMOVQ 384(R0), F17
-	VFMLA V17.D2, V18.D2, V15.D2
-	VFMLA V17.D2, V16.D2, V14.D2
-	FMOVQ 400(R0), F17
-	FMOVQ 416(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V17.D2, V15.D2, V20.D2
-	VFMLA V17.D2, V14.D2, V19.D2
-	FMOVQ 432(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 448(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 464(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 480(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 496(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 512(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 528(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	FMOVQ 544(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V15.D2, V21.D2, V20.D2
-	VFMLA V14.D2, V17.D2, V19.D2
-	FMOVQ 160(R0), F17
-	VMOV V17.B16, V21.B16
-	VFMLA V15.D2, V20.D2, V21.D2
-	VFMLA V14.D2, V19.D2, V17.D2
-	WORD $0x6e6fddf3 // fmul v19.2d, v15.2d, v15.2d
-	WORD $0x6e6eddd4 // fmul v20.2d, v14.2d, v14.2d
-	VFMLA V21.D2, V19.D2, V15.D2
-	VFMLA V17.D2, V20.D2, V14.D2
-	FMOVQ 16(R0), F17
-	WORD $0x4e71d5ef // fadd v15.2d, v15.2d, v17.2d
-	WORD $0x4e71d5ce // fadd v14.2d, v14.2d, v17.2d
-	FMOVQ 160(R0), F17
-	FMOVQ 112(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V17.D2, V18.D2, V20.D2
-	VFMLA V17.D2, V16.D2, V19.D2
-	FMOVQ 112(R0), F17
-	WORD $0x4ef1d695 // fsub v21.2d, v20.2d, v17.2d
-	WORD $0x4ef1d671 // fsub v17.2d, v19.2d, v17.2d
-	WORD $0x4ef5d652 // fsub v18.2d, v18.2d, v21.2d
-	WORD $0x4ef1d610 // fsub v16.2d, v16.2d, v17.2d
-	FMOVQ 112(R0), F17
-	WORD $0x4e71d652 // fadd v18.2d, v18.2d, v17.2d
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	FMOVQ 128(R0), F17
-	VADD V17.D2, V20.D2, V20.D2
-	VADD V17.D2, V19.D2, V17.D2
-	VSHL $52, V20.D2, V19.D2
-	VSHL $52, V17.D2, V17.D2
-	WORD $0x6e73ddef // fmul v15.2d, v15.2d, v19.2d
-	WORD $0x6e71ddce // fmul v14.2d, v14.2d, v17.2d
-	FMOVQ 128(R0), F17
-	VADD V17.D2, V18.D2, V18.D2
-	VADD V17.D2, V16.D2, V16.D2
-	VSHL $52, V18.D2, V17.D2
-	VSHL $52, V16.D2, V16.D2
-	WORD $0x6e71ddef // fmul v15.2d, v15.2d, v17.2d
-	WORD $0x6e70ddce // fmul v14.2d, v14.2d, v16.2d
-	WORD $0x6e6bdc84 // fmul v4.2d, v4.2d, v11.2d
-	WORD $0x6e6cdca5 // fmul v5.2d, v5.2d, v12.2d
-	WORD $0x4e64d5a4 // fadd v4.2d, v13.2d, v4.2d
-	WORD $0x4e65d545 // fadd v5.2d, v10.2d, v5.2d
-	VMOVI $0, V16.B16
-	WORD $0x4e70f484 // fmax v4.2d, v4.2d, v16.2d
-	WORD $0x4e70f4a5 // fmax v5.2d, v5.2d, v16.2d
-	FMOVQ F4, (R8)
-	FMOVQ F5, 16(R8)
-	WORD $0x6e6bdc00 // fmul v0.2d, v0.2d, v11.2d
-	WORD $0x6e6cdc21 // fmul v1.2d, v1.2d, v12.2d
-	FMOVQ F0, (R4)
-	FMOVQ F1, 16(R4)
-	FMOVQ 2048(R1), F0
+	FSUB_D2(16, 18, 18)
+	FSUB_D2(16, 17, 16)
+	ENDS_rows()
+	ENDS_rows_3(11, 12, 13, 10)
 	FMOVQ 2064(R1), F1
 	VAND V3.B16, V0.B16, V0.B16
 	VAND V2.B16, V1.B16, V1.B16
-	WORD $0x6e6bdc00 // fmul v0.2d, v0.2d, v11.2d
-	WORD $0x6e6cdc21 // fmul v1.2d, v1.2d, v12.2d
-	WORD $0x6e6bdc00 // fmul v0.2d, v0.2d, v11.2d
-	WORD $0x6e6cdc21 // fmul v1.2d, v1.2d, v12.2d
+	FMUL_D2(11, 0, 0)
+	FMUL_D2(12, 1, 1)
+	FMUL_D2(11, 0, 0)
+	FMUL_D2(12, 1, 1)
 	FMOVQ F0, (R7)
 	FMOVQ F1, 16(R7)
-	WORD $0x4e6dd4c0 // fadd v0.2d, v6.2d, v13.2d
-	WORD $0x4e6ad4e1 // fadd v1.2d, v7.2d, v10.2d
+	FADD_D2(13, 6, 0)
+	FADD_D2(10, 7, 1)
 	FMOVQ F0, (R9)
 	FMOVQ F1, 16(R9)
-	WORD $0x4ee8d5a0 // fsub v0.2d, v13.2d, v8.2d
-	WORD $0x4ee9d541 // fsub v1.2d, v10.2d, v9.2d
+	FSUB_D2(8, 13, 0)
+	FSUB_D2(9, 10, 1)
 	FMOVQ F0, (R6)
 	FMOVQ F1, 16(R6)
 	FMOVQ F11, (R3)
 	FMOVQ F12, 16(R3)
-	WORD $0x6e6bdde0 // fmul v0.2d, v15.2d, v11.2d
-	WORD $0x6e6cddc1 // fmul v1.2d, v14.2d, v12.2d
+	FMUL_D2(11, 15, 0)
+	FMUL_D2(12, 14, 1)
 	FMOVQ F0, (R5)
 	FMOVQ F1, 16(R5)
 	ADD $32, R1

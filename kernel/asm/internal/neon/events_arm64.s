@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x4008000000000000
@@ -29,267 +30,482 @@ DATA consts<>+160(SB)/8, $0x4337ffffffffffff
 DATA consts<>+168(SB)/8, $0x4337ffffffffffff
 GLOBL consts<>(SB), RODATA|NOPTR, $176
 
+#define EVENTS_rows(N, N2, N3) \
+	FMOVD N(R4), F12 \
+	SXTL_D2(12, 12) \
+	VORR V12.B16, V8.B16, V8.B16 \
+	VMOVI $0, V13.B16 \
+	VSUB V12.D2, V13.D2, V13.D2 \
+	VAND V9.B16, V13.B16, V13.B16 \
+	VSHL $32, V12.D2, V12.D2 \
+	VADD V6.D2, V12.D2, V12.D2 \
+	FADD_D2(5, 10, 10) \
+	FMOVQ F11, (R1) \
+	MOVD (R1), R6 \
+	FMOVQ 64(R6), F11 \
+	VZIP1 V9.D2, V12.D2, V14.D2 \
+	VADD V14.D2, V11.D2, V11.D2 \
+	FMOVQ F11, 64(R6) \
+	FMOVQ 80(R6), F11 \
+	VZIP1 V13.D2, V10.D2, V14.D2 \
+	VADD V14.D2, V11.D2, V11.D2 \
+	FMOVQ F11, 80(R6) \
+	MOVD 8(R1), R6 \
+	FMOVQ 96(R6), F11 \
+	VZIP2 V9.D2, V12.D2, V9.D2 \
+	VADD V9.D2, V11.D2, V9.D2 \
+	FMOVQ F9, 96(R6) \
+	FMOVQ 112(R6), F9 \
+	VZIP2 V13.D2, V10.D2, V10.D2 \
+	VADD V10.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 112(R6) \
+	FMOVQ N2(R3), F9 \
+	FMUL_D2(9, 9, 10) \
+	FSUB_D2(10, 9, 11) \
+	VMOVI $0, V12.B16 \
+	FCMGE_D2(12, 11, 11) \
+	VAND V11.B16, V7.B16, V7.B16 \
+	VAND V11.B16, V9.B16, V9.B16 \
+	FMUL_D2(1, 9, 11) \
+	FMIN_D2(11, 2, 11) \
+	FADD_D2(4, 11, 11) \
+	FSUB_D2(4, 11, 12) \
+	FMUL_D2(3, 12, 12) \
+	FCMGE_D2(12, 9, 12) \
+	VSUB V12.D2, V11.D2, V11.D2 \
+	VSHL $7, V11.D2, V11.D2 \
+	VADD V0.D2, V11.D2, V11.D2 \
+	FADD_D2(5, 9, 9) \
+	FMOVD N3(R4), F12 \
+	SXTL_D2(12, 12) \
+	VORR V12.B16, V8.B16, V8.B16 \
+	VMOVI $0, V13.B16 \
+	VSUB V12.D2, V13.D2, V13.D2 \
+	VAND V9.B16, V13.B16, V13.B16 \
+	VSHL $32, V12.D2, V12.D2 \
+	VADD V6.D2, V12.D2, V12.D2 \
+	FADD_D2(5, 10, 10) \
+	FMOVQ F11, (R1) \
+	MOVD (R1), R6 \
+	FMOVQ (R6), F11 \
+	VZIP1 V9.D2, V12.D2, V14.D2 \
+	VADD V14.D2, V11.D2, V11.D2 \
+	FMOVQ F11, (R6) \
+	FMOVQ 16(R6), F11 \
+	VZIP1 V13.D2, V10.D2, V14.D2 \
+	VADD V14.D2, V11.D2, V11.D2 \
+	FMOVQ F11, 16(R6)
+
+#define EVENTS_rows_2(N, N2, N3) \
+	FMOVD N(R2), F10 \
+	FCVTL_D2(10, 10) \
+	FMOVD N(R3), F11 \
+	SXTL_D2(11, 11) \
+	VCMEQ V9.D2, V11.D2, V11.D2 \
+	FSUB_D2(10, 7, 12) \
+	VMOV V11.B16, V13.B16 \
+	VBSL V10.B16, V12.B16, V13.B16 \
+	FMUL_D2(13, 13, 13) \
+	FMOVQ 64(R0), F14 \
+	FADD_D2(14, 13, 14) \
+	VADD V14.D2, V4.D2, V4.D2 \
+	FMUL_D2(13, 13, 13) \
+	FMOVQ 80(R0), F14 \
+	FADD_D2(14, 13, 13) \
+	VADD V13.D2, V5.D2, V5.D2 \
+	FMAX_D2(12, 10, 12) \
+	FMUL_D2(12, 12, 13) \
+	FADD_D2(6, 13, 13) \
+	VADD V13.D2, V2.D2, V2.D2 \
+	FADD_D2(6, 12, 12) \
+	VADD V12.D2, V1.D2, V1.D2 \
+	FCMGE_D2(10, 8, 10) \
+	VEOR V10.B16, V11.B16, V10.B16 \
+	VSUB V10.D2, V0.D2, V0.D2 \
+	VAND V10.B16, V12.B16, V10.B16 \
+	VADD V10.D2, V3.D2, V3.D2 \
+	FMOVD N2(R2), F10 \
+	FCVTL_D2(10, 10) \
+	FMOVD N2(R3), F11 \
+	SXTL_D2(11, 11) \
+	VCMEQ V9.D2, V11.D2, V11.D2 \
+	FSUB_D2(10, 7, 12) \
+	VMOV V11.B16, V13.B16 \
+	VBSL V10.B16, V12.B16, V13.B16 \
+	FMUL_D2(13, 13, 13) \
+	FMOVQ 64(R0), F14 \
+	FADD_D2(14, 13, 14) \
+	VADD V14.D2, V4.D2, V4.D2 \
+	FMUL_D2(13, 13, 13) \
+	FMOVQ 80(R0), F14 \
+	FADD_D2(14, 13, 13) \
+	VADD V13.D2, V5.D2, V5.D2 \
+	FMAX_D2(12, 10, 12) \
+	FMUL_D2(12, 12, 13) \
+	FADD_D2(6, 13, 13) \
+	VADD V13.D2, V2.D2, V2.D2 \
+	FADD_D2(6, 12, 12) \
+	VADD V12.D2, V1.D2, V1.D2 \
+	FCMGE_D2(10, 8, 10) \
+	VEOR V10.B16, V11.B16, V10.B16 \
+	VSUB V10.D2, V0.D2, V0.D2 \
+	VAND V10.B16, V12.B16, V10.B16 \
+	VADD V10.D2, V3.D2, V3.D2 \
+	FMOVD N3(R2), F10 \
+	FCVTL_D2(10, 10) \
+	FMOVD N3(R3), F11 \
+	SXTL_D2(11, 11) \
+	VCMEQ V9.D2, V11.D2, V11.D2 \
+	FSUB_D2(10, 7, 12) \
+	VMOV V11.B16, V13.B16 \
+	VBSL V10.B16, V12.B16, V13.B16 \
+	FMUL_D2(13, 13, 13)
+
+#define EVENTS_rows_3(N, N2, N3, N4) \
+	FMOVQ 64(R0), F14 \
+	FADD_D2(14, 13, 14) \
+	VADD V14.D2, V4.D2, V4.D2 \
+	FMUL_D2(13, 13, 13) \
+	FMOVQ 80(R0), F14 \
+	FADD_D2(14, 13, 13) \
+	VADD V13.D2, V5.D2, V5.D2 \
+	FMAX_D2(12, 10, 12) \
+	FMUL_D2(12, 12, 13) \
+	FADD_D2(6, 13, 13) \
+	VADD V13.D2, V2.D2, V2.D2 \
+	FADD_D2(6, 12, 12) \
+	VADD V12.D2, V1.D2, V1.D2 \
+	FCMGE_D2(10, 8, 10) \
+	VEOR V10.B16, V11.B16, V10.B16 \
+	VSUB V10.D2, V0.D2, V0.D2 \
+	VAND V10.B16, V12.B16, V10.B16 \
+	VADD V10.D2, V3.D2, V3.D2 \
+	FMOVQ N(R2), F10 \
+	FMOVD N2(R3), F11 \
+	SXTL_D2(11, 11) \
+	VCMEQ V9.D2, V11.D2, V11.D2 \
+	FSUB_D2(10, 7, 12) \
+	VMOV V11.B16, V13.B16 \
+	VBSL V10.B16, V12.B16, V13.B16 \
+	FMUL_D2(13, 13, 13) \
+	FMOVQ 64(R0), F14 \
+	FADD_D2(14, 13, 14) \
+	VADD V14.D2, V4.D2, V4.D2 \
+	FMUL_D2(13, 13, 13) \
+	FMOVQ 80(R0), F14 \
+	FADD_D2(14, 13, 13) \
+	VADD V13.D2, V5.D2, V5.D2 \
+	FMAX_D2(12, 10, 12) \
+	FMUL_D2(12, 12, 13) \
+	FADD_D2(6, 13, 13) \
+	VADD V13.D2, V2.D2, V2.D2 \
+	FADD_D2(6, 12, 12) \
+	VADD V12.D2, V1.D2, V1.D2 \
+	FCMGE_D2(10, 8, 10) \
+	VEOR V10.B16, V11.B16, V10.B16 \
+	VSUB V10.D2, V0.D2, V0.D2 \
+	VAND V10.B16, V12.B16, V10.B16 \
+	VADD V10.D2, V3.D2, V3.D2 \
+	FMOVQ N3(R2), F10 \
+	FMOVD N4(R3), F11 \
+	SXTL_D2(11, 11) \
+	VCMEQ V9.D2, V11.D2, V11.D2 \
+	FSUB_D2(10, 7, 12) \
+	VMOV V11.B16, V13.B16 \
+	VBSL V10.B16, V12.B16, V13.B16 \
+	FMUL_D2(13, 13, 13) \
+	FMOVQ 64(R0), F14 \
+	FADD_D2(14, 13, 14) \
+	VADD V14.D2, V4.D2, V4.D2 \
+	FMUL_D2(13, 13, 13)
+
+#define EVENTS_rows_4(N, N2, N3, N4) \
+	FMOVQ (R6), F11 \
+	VADD V9.D2, V11.D2, V9.D2 \
+	FMOVQ F9, (R6) \
+	FMOVQ 16(R6), F9 \
+	VADD V8.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 16(R6) \
+	MOVW N(R1), R6 \
+	ADD R2, R6 \
+	FMOVQ 64(R6), F9 \
+	VADD V10.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 64(R6) \
+	FMOVQ 80(R6), F9 \
+	VADD V8.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 80(R6) \
+	FMOVD N2(R3), F9 \
+	FCVTL_D2(9, 9) \
+	FADD_D2(2, 9, 10) \
+	VMOV V2.B16, V11.B16 \
+	VFMLA V9.D2, V9.D2, V11.D2 \
+	VZIP1 V11.D2, V10.D2, V9.D2 \
+	VZIP2 V11.D2, V10.D2, V10.D2 \
+	MOVW N2(R1), R6 \
+	ADD R2, R6 \
+	FMOVQ 128(R6), F11 \
+	VADD V9.D2, V11.D2, V9.D2 \
+	FMOVQ F9, 128(R6) \
+	FMOVQ 144(R6), F9 \
+	VADD V8.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 144(R6) \
+	MOVW N3(R1), R6 \
+	ADD R2, R6 \
+	FMOVQ 192(R6), F9 \
+	VADD V10.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 192(R6) \
+	FMOVQ 208(R6), F9 \
+	VADD V8.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 208(R6) \
+	FMOVD N4(R3), F9 \
+	FCVTL_D2(9, 9) \
+	FADD_D2(2, 9, 10) \
+	VMOV V2.B16, V11.B16 \
+	VFMLA V9.D2, V9.D2, V11.D2 \
+	VZIP1 V11.D2, V10.D2, V9.D2 \
+	VZIP2 V11.D2, V10.D2, V10.D2 \
+	MOVW N4(R1), R6 \
+	ADD R2, R6 \
+	FMOVQ (R6), F11 \
+	VADD V9.D2, V11.D2, V9.D2 \
+	FMOVQ F9, (R6) \
+	FMOVQ 16(R6), F9 \
+	VADD V8.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 16(R6)
+
+#define EVENTS_rows_5(N) \
+	FMOVD 56(R3), F11 \
+	SXTL_D2(11, 11) \
+	VCMEQ V9.D2, V11.D2, V11.D2 \
+	FSUB_D2(10, 7, 12) \
+	VMOV V11.B16, V13.B16 \
+	VBSL V10.B16, V12.B16, V13.B16 \
+	FMUL_D2(13, 13, 13) \
+	FMOVQ 64(R0), F14 \
+	FADD_D2(14, 13, 14) \
+	VADD V14.D2, V4.D2, V4.D2 \
+	FMUL_D2(13, 13, 13) \
+	FMOVQ 80(R0), F14 \
+	FADD_D2(14, 13, 13) \
+	VADD V13.D2, V5.D2, V5.D2 \
+	FMAX_D2(12, 10, 12) \
+	FMUL_D2(12, 12, 13) \
+	FADD_D2(6, 13, 13) \
+	VADD V13.D2, V2.D2, V2.D2 \
+	FADD_D2(6, 12, 12) \
+	VADD V12.D2, V1.D2, V1.D2 \
+	FCMGE_D2(10, 8, 10) \
+	VEOR V10.B16, V11.B16, V10.B16 \
+	VSUB V10.D2, V0.D2, V0.D2 \
+	VAND V10.B16, V12.B16, V10.B16 \
+	VADD V10.D2, V3.D2, V3.D2 \
+	ADD N, R2 \
+	ADD $64, R3 \
+	SUB $16, R4 \
+	CMP $0, R4 \
+	BGT rows \
+	VEXT $8, V0.B16, V0.B16, V6.B16 \
+	VADD V6.D2, V0.D2, V0.D2 \
+	FMOVD F0, (R1) \
+	VEXT $8, V1.B16, V1.B16, V0.B16 \
+	VADD V0.D2, V1.D2, V0.D2 \
+	FMOVD F0, 8(R1) \
+	VEXT $8, V2.B16, V2.B16, V0.B16 \
+	VADD V0.D2, V2.D2, V0.D2 \
+	FMOVD F0, 16(R1) \
+	VEXT $8, V3.B16, V3.B16, V0.B16 \
+	VADD V0.D2, V3.D2, V0.D2 \
+	FMOVD F0, 24(R1) \
+	VEXT $8, V4.B16, V4.B16, V0.B16 \
+	VADD V0.D2, V4.D2, V0.D2 \
+	FMOVD F0, 32(R1) \
+	VEXT $8, V5.B16, V5.B16, V0.B16 \
+	VADD V0.D2, V5.D2, V0.D2 \
+	FMOVD F0, 40(R1) \
+	RET
+
+#define EVENTS_rows_6(N, N2, N3) \
+	MOVW N(R1), R6 \
+	ADD R2, R6 \
+	FMOVQ 64(R6), F9 \
+	VADD V10.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 64(R6) \
+	FMOVQ 80(R6), F9 \
+	VADD V8.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 80(R6) \
+	FMOVD N2(R3), F9 \
+	FCVTL_D2(9, 9) \
+	FADD_D2(2, 9, 10) \
+	VMOV V2.B16, V11.B16 \
+	VFMLA V9.D2, V9.D2, V11.D2 \
+	VZIP1 V11.D2, V10.D2, V9.D2 \
+	VZIP2 V11.D2, V10.D2, V10.D2 \
+	MOVW N2(R1), R6 \
+	ADD R2, R6 \
+	FMOVQ 128(R6), F11 \
+	VADD V9.D2, V11.D2, V9.D2 \
+	FMOVQ F9, 128(R6) \
+	FMOVQ 144(R6), F9 \
+	VADD V8.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 144(R6) \
+	MOVW N3(R1), R6 \
+	ADD R2, R6 \
+	FMOVQ 192(R6), F9 \
+	VADD V10.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 192(R6)
+
+#define EVENTS_rows_7(N) \
+	MOVD 8(R1), R6 \
+	FMOVQ 32(R6), F11 \
+	VZIP2 V9.D2, V12.D2, V9.D2 \
+	VADD V9.D2, V11.D2, V9.D2 \
+	FMOVQ F9, 32(R6) \
+	FMOVQ 48(R6), F9 \
+	VZIP2 V13.D2, V10.D2, V10.D2 \
+	VADD V10.D2, V9.D2, V9.D2 \
+	FMOVQ F9, 48(R6) \
+	FMOVQ N(R3), F9 \
+	FMUL_D2(9, 9, 10) \
+	FSUB_D2(10, 9, 11) \
+	VMOVI $0, V12.B16 \
+	FCMGE_D2(12, 11, 11) \
+	VAND V11.B16, V7.B16, V7.B16 \
+	VAND V11.B16, V9.B16, V9.B16 \
+	FMUL_D2(1, 9, 11) \
+	FMIN_D2(11, 2, 11) \
+	FADD_D2(4, 11, 11) \
+	FSUB_D2(4, 11, 12) \
+	FMUL_D2(3, 12, 12) \
+	FCMGE_D2(12, 9, 12) \
+	VSUB V12.D2, V11.D2, V11.D2 \
+	VSHL $7, V11.D2, V11.D2 \
+	VADD V0.D2, V11.D2, V11.D2 \
+	FADD_D2(5, 9, 9)
+
+#define EVENTS_rows_8(N, N2) \
+	FMOVQ 80(R0), F14 \
+	FADD_D2(14, 13, 13) \
+	VADD V13.D2, V5.D2, V5.D2 \
+	FMAX_D2(12, 10, 12) \
+	FMUL_D2(12, 12, 13) \
+	FADD_D2(6, 13, 13) \
+	VADD V13.D2, V2.D2, V2.D2 \
+	FADD_D2(6, 12, 12) \
+	VADD V12.D2, V1.D2, V1.D2 \
+	FCMGE_D2(10, 8, 10) \
+	VEOR V10.B16, V11.B16, V10.B16 \
+	VSUB V10.D2, V0.D2, V0.D2 \
+	VAND V10.B16, V12.B16, V10.B16 \
+	VADD V10.D2, V3.D2, V3.D2 \
+	FMOVQ N(R2), F10 \
+	FMOVD N2(R3), F11 \
+	SXTL_D2(11, 11) \
+	VCMEQ V9.D2, V11.D2, V11.D2 \
+	FSUB_D2(10, 7, 12) \
+	VMOV V11.B16, V13.B16 \
+	VBSL V10.B16, V12.B16, V13.B16 \
+	FMUL_D2(13, 13, 13)
+
+#define EVENTS_rows_9(N) \
+	FMOVQ N(R3), F9 \
+	FMOVQ N(R4), F10 \
+	FMUL_S4(9, 9, 11) \
+	FSUB_S4(11, 9, 11) \
+	FCMGE_S4(5, 11, 11) \
+	VAND V11.B16, V7.B16, V7.B16 \
+	VAND V11.B16, V9.B16, V9.B16 \
+	VMOV V4.B16, V11.B16 \
+	VFMLA V0.S4, V9.S4, V11.S4 \
+	FSUB_S4(11, 4, 12) \
+	VFMLA V0.S4, V9.S4, V12.S4 \
+	SSHR_S4_31(12, 9) \
+	VADD V9.S4, V11.S4, V9.S4 \
+	FMIN_S4(1, 9, 9) \
+	VORR V10.B16, V6.B16, V6.B16 \
+	VSHL $8, V9.S4, V9.S4 \
+	VAND V3.B16, V10.B16, V10.B16 \
+	VSHL $5, V10.S4, V10.S4 \
+	VADD V10.S4, V9.S4, V9.S4 \
+	FMOVQ F9, N(R1)
+
+#define EVENTS_rows_10() \
+	FMOVQ 64(R0), F14 \
+	FADD_D2(14, 13, 14) \
+	VADD V14.D2, V4.D2, V4.D2 \
+	FMUL_D2(13, 13, 13) \
+	FMOVQ 80(R0), F14 \
+	FADD_D2(14, 13, 13) \
+	VADD V13.D2, V5.D2, V5.D2 \
+	FMAX_D2(12, 10, 12) \
+	FMUL_D2(12, 12, 13) \
+	FADD_D2(6, 13, 13) \
+	VADD V13.D2, V2.D2, V2.D2 \
+	FADD_D2(6, 12, 12) \
+	VADD V12.D2, V1.D2, V1.D2 \
+	FCMGE_D2(10, 8, 10) \
+	VEOR V10.B16, V11.B16, V10.B16 \
+	VSUB V10.D2, V0.D2, V0.D2 \
+	VAND V10.B16, V12.B16, V10.B16 \
+	VADD V10.D2, V3.D2, V3.D2
+
+#define EVENTS_start() \
+	MOVD $consts<>(SB), R0 \
+	MOVD to+0(FP), R1 \
+	MOVD x+8(FP), R2 \
+	MOVD labels+16(FP), R3 \
+	MOVD n+24(FP), R4 \
+	VMOVI $0, V0.B16 \
+	VMOVI $0, V1.B16 \
+	VMOVI $0, V2.B16 \
+	VMOVI $0, V3.B16 \
+	VMOVI $0, V4.B16 \
+	VMOVI $0, V5.B16 \
+	FMOVQ (R0), F6 \
+	FMOVQ 16(R0), F7 \
+	FMOVQ 32(R0), F8 \
+	FMOVQ 48(R0), F9
+
+#define EVENTS_bins(OP) \
+	BGT bins \
+	MOVD $1, R1 \
+	MVN_B16(7, 0) \
+	UMAXP_S4(0, 0, 0) \
+	FMOVD F0, R2 \
+	CBNZ R2, fault \
+	FMOVQ 144(R0), F0 \
+	VAND V0.B16, OP, V0.B16 \
+	VMOVI $0, V1.B16 \
+	VCMEQ V1.D2, V0.D2, V0.D2 \
+	MVN_B16(0, 0) \
+	UMAXP_S4(0, 0, 0) \
+	FMOVD F0, R0 \
+	CBNZ R0, fault \
+	MOVD $0, R1
+
 // func EventSumsF32(to *uint64, x *float32, labels *int32, n int)
 TEXT ·EventSumsF32(SB), NOSPLIT, $0-32
-	MOVD $consts<>(SB), R0
-	MOVD to+0(FP), R1
-	MOVD x+8(FP), R2
-	MOVD labels+16(FP), R3
-	MOVD n+24(FP), R4
-	VMOVI $0, V0.B16
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	FMOVQ (R0), F6
-	FMOVQ 16(R0), F7
-	FMOVQ 32(R0), F8
-	FMOVQ 48(R0), F9
+	EVENTS_start()
 
 rows:
 	PRFM 2048(R2), PLDL1KEEP
 	PRFM 2048(R3), PLDL1KEEP
 	FMOVD (R2), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FCVTL_D2(10, 10)
 	FMOVD (R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	SXTL_D2(11, 11)
 	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	FSUB_D2(10, 7, 12)
 	VMOV V11.B16, V13.B16
 	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVD 8(R2), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 8(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVD 16(R2), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 16(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVD 24(R2), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 24(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVD 32(R2), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 32(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVD 40(R2), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 40(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVD 48(R2), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 48(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
+	FMUL_D2(13, 13, 13)
+	EVENTS_rows_10()
+	EVENTS_rows_2(8, 16, 24)
+	EVENTS_rows_10()
+	EVENTS_rows_2(32, 40, 48)
+	EVENTS_rows_10()
 	FMOVD 56(R2), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	FMOVD 56(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	ADD $64, R2
-	ADD $64, R3
-	SUB $16, R4
-	CMP $0, R4
-	BGT rows
-	VEXT $8, V0.B16, V0.B16, V6.B16
-	VADD V6.D2, V0.D2, V0.D2
-	FMOVD F0, (R1)
-	VEXT $8, V1.B16, V1.B16, V0.B16
-	VADD V0.D2, V1.D2, V0.D2
-	FMOVD F0, 8(R1)
-	VEXT $8, V2.B16, V2.B16, V0.B16
-	VADD V0.D2, V2.D2, V0.D2
-	FMOVD F0, 16(R1)
-	VEXT $8, V3.B16, V3.B16, V0.B16
-	VADD V0.D2, V3.D2, V0.D2
-	FMOVD F0, 24(R1)
-	VEXT $8, V4.B16, V4.B16, V0.B16
-	VADD V0.D2, V4.D2, V0.D2
-	FMOVD F0, 32(R1)
-	VEXT $8, V5.B16, V5.B16, V0.B16
-	VADD V0.D2, V5.D2, V0.D2
-	FMOVD F0, 40(R1)
-	RET
+	FCVTL_D2(10, 10)
+	EVENTS_rows_5($64)
 
 // func EventBinsF32(to *uint64, cells *uint64, bins int, x *float32, labels *int32, n int, scale *float32) (ret int)
 TEXT ·EventBinsF32(SB), NOSPLIT, $0-64
@@ -312,7 +528,7 @@ TEXT ·EventBinsF32(SB), NOSPLIT, $0-64
 	FMOVQ 112(R0), F4
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
-	WORD $0x4e25e4a7 // fcmeq v7.4s, v5.4s, v5.4s
+	FCMEQ_S4(5, 5, 7)
 	FMOVQ 128(R0), F8
 
 rows:
@@ -320,265 +536,52 @@ rows:
 	PRFM 2048(R4), PLDL1KEEP
 	FMOVQ (R3), F9
 	FMOVQ (R4), F10
-	WORD $0x6e29dd2b // fmul v11.4s, v9.4s, v9.4s
-	WORD $0x4eabd52b // fsub v11.4s, v9.4s, v11.4s
-	WORD $0x6e25e56b // fcmge v11.4s, v11.4s, v5.4s
+	FMUL_S4(9, 9, 11)
+	FSUB_S4(11, 9, 11)
+	FCMGE_S4(5, 11, 11)
 	VAND V11.B16, V7.B16, V7.B16
 	VAND V11.B16, V9.B16, V9.B16
 	VMOV V4.B16, V11.B16
 	VFMLA V0.S4, V9.S4, V11.S4
-	WORD $0x4eabd48c // fsub v12.4s, v4.4s, v11.4s
+	FSUB_S4(11, 4, 12)
 	VFMLA V0.S4, V9.S4, V12.S4
-	WORD $0x4f210589 // sshr v9.4s, v12.4s, #31
+	SSHR_S4_31(12, 9)
 	VADD V9.S4, V11.S4, V9.S4
-	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
+	FMIN_S4(1, 9, 9)
 	VORR V10.B16, V6.B16, V6.B16
 	VSHL $8, V9.S4, V9.S4
 	VAND V3.B16, V10.B16, V10.B16
 	VSHL $5, V10.S4, V10.S4
 	VADD V10.S4, V9.S4, V9.S4
 	FMOVQ F9, (R1)
-	FMOVQ 16(R3), F9
-	FMOVQ 16(R4), F10
-	WORD $0x6e29dd2b // fmul v11.4s, v9.4s, v9.4s
-	WORD $0x4eabd52b // fsub v11.4s, v9.4s, v11.4s
-	WORD $0x6e25e56b // fcmge v11.4s, v11.4s, v5.4s
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	VMOV V4.B16, V11.B16
-	VFMLA V0.S4, V9.S4, V11.S4
-	WORD $0x4eabd48c // fsub v12.4s, v4.4s, v11.4s
-	VFMLA V0.S4, V9.S4, V12.S4
-	WORD $0x4f210589 // sshr v9.4s, v12.4s, #31
-	VADD V9.S4, V11.S4, V9.S4
-	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
-	VORR V10.B16, V6.B16, V6.B16
-	VSHL $8, V9.S4, V9.S4
-	VAND V3.B16, V10.B16, V10.B16
-	VSHL $5, V10.S4, V10.S4
-	VADD V10.S4, V9.S4, V9.S4
-	FMOVQ F9, 16(R1)
-	FMOVQ 32(R3), F9
-	FMOVQ 32(R4), F10
-	WORD $0x6e29dd2b // fmul v11.4s, v9.4s, v9.4s
-	WORD $0x4eabd52b // fsub v11.4s, v9.4s, v11.4s
-	WORD $0x6e25e56b // fcmge v11.4s, v11.4s, v5.4s
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	VMOV V4.B16, V11.B16
-	VFMLA V0.S4, V9.S4, V11.S4
-	WORD $0x4eabd48c // fsub v12.4s, v4.4s, v11.4s
-	VFMLA V0.S4, V9.S4, V12.S4
-	WORD $0x4f210589 // sshr v9.4s, v12.4s, #31
-	VADD V9.S4, V11.S4, V9.S4
-	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
-	VORR V10.B16, V6.B16, V6.B16
-	VSHL $8, V9.S4, V9.S4
-	VAND V3.B16, V10.B16, V10.B16
-	VSHL $5, V10.S4, V10.S4
-	VADD V10.S4, V9.S4, V9.S4
-	FMOVQ F9, 32(R1)
-	FMOVQ 48(R3), F9
-	FMOVQ 48(R4), F10
-	WORD $0x6e29dd2b // fmul v11.4s, v9.4s, v9.4s
-	WORD $0x4eabd52b // fsub v11.4s, v9.4s, v11.4s
-	WORD $0x6e25e56b // fcmge v11.4s, v11.4s, v5.4s
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	VMOV V4.B16, V11.B16
-	VFMLA V0.S4, V9.S4, V11.S4
-	WORD $0x4eabd48c // fsub v12.4s, v4.4s, v11.4s
-	VFMLA V0.S4, V9.S4, V12.S4
-	WORD $0x4f210589 // sshr v9.4s, v12.4s, #31
-	VADD V9.S4, V11.S4, V9.S4
-	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
-	VORR V10.B16, V6.B16, V6.B16
-	VSHL $8, V9.S4, V9.S4
-	VAND V3.B16, V10.B16, V10.B16
-	VSHL $5, V10.S4, V10.S4
-	VADD V10.S4, V9.S4, V9.S4
-	FMOVQ F9, 48(R1)
+	EVENTS_rows_9(16)
+	EVENTS_rows_9(32)
+	EVENTS_rows_9(48)
 	FMOVD (R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
+	FCVTL_D2(9, 9)
+	FADD_D2(2, 9, 10)
 	VMOV V2.B16, V11.B16
 	VFMLA V9.D2, V9.D2, V11.D2
 	VZIP1 V11.D2, V10.D2, V9.D2
 	VZIP2 V11.D2, V10.D2, V10.D2
 	MOVW (R1), R6
 	ADD R2, R6
-	FMOVQ (R6), F11
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, (R6)
-	FMOVQ 16(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 16(R6)
-	MOVW 4(R1), R6
-	ADD R2, R6
-	FMOVQ 64(R6), F9
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 64(R6)
-	FMOVQ 80(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 80(R6)
-	FMOVD 8(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
-	VMOV V2.B16, V11.B16
-	VFMLA V9.D2, V9.D2, V11.D2
-	VZIP1 V11.D2, V10.D2, V9.D2
-	VZIP2 V11.D2, V10.D2, V10.D2
-	MOVW 8(R1), R6
-	ADD R2, R6
-	FMOVQ 128(R6), F11
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 128(R6)
-	FMOVQ 144(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 144(R6)
-	MOVW 12(R1), R6
-	ADD R2, R6
-	FMOVQ 192(R6), F9
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 192(R6)
-	FMOVQ 208(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 208(R6)
-	FMOVD 16(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
-	VMOV V2.B16, V11.B16
-	VFMLA V9.D2, V9.D2, V11.D2
-	VZIP1 V11.D2, V10.D2, V9.D2
-	VZIP2 V11.D2, V10.D2, V10.D2
-	MOVW 16(R1), R6
-	ADD R2, R6
-	FMOVQ (R6), F11
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, (R6)
-	FMOVQ 16(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 16(R6)
-	MOVW 20(R1), R6
-	ADD R2, R6
-	FMOVQ 64(R6), F9
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 64(R6)
-	FMOVQ 80(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 80(R6)
-	FMOVD 24(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
-	VMOV V2.B16, V11.B16
-	VFMLA V9.D2, V9.D2, V11.D2
-	VZIP1 V11.D2, V10.D2, V9.D2
-	VZIP2 V11.D2, V10.D2, V10.D2
-	MOVW 24(R1), R6
-	ADD R2, R6
-	FMOVQ 128(R6), F11
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 128(R6)
-	FMOVQ 144(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 144(R6)
-	MOVW 28(R1), R6
-	ADD R2, R6
-	FMOVQ 192(R6), F9
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 192(R6)
+	EVENTS_rows_4(4, 8, 12, 16)
+	EVENTS_rows_6(20, 24, 28)
 	FMOVQ 208(R6), F9
 	VADD V8.D2, V9.D2, V9.D2
 	FMOVQ F9, 208(R6)
 	FMOVD 32(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
+	FCVTL_D2(9, 9)
+	FADD_D2(2, 9, 10)
 	VMOV V2.B16, V11.B16
 	VFMLA V9.D2, V9.D2, V11.D2
 	VZIP1 V11.D2, V10.D2, V9.D2
 	VZIP2 V11.D2, V10.D2, V10.D2
 	MOVW 32(R1), R6
 	ADD R2, R6
-	FMOVQ (R6), F11
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, (R6)
-	FMOVQ 16(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 16(R6)
-	MOVW 36(R1), R6
-	ADD R2, R6
-	FMOVQ 64(R6), F9
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 64(R6)
-	FMOVQ 80(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 80(R6)
-	FMOVD 40(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
-	VMOV V2.B16, V11.B16
-	VFMLA V9.D2, V9.D2, V11.D2
-	VZIP1 V11.D2, V10.D2, V9.D2
-	VZIP2 V11.D2, V10.D2, V10.D2
-	MOVW 40(R1), R6
-	ADD R2, R6
-	FMOVQ 128(R6), F11
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 128(R6)
-	FMOVQ 144(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 144(R6)
-	MOVW 44(R1), R6
-	ADD R2, R6
-	FMOVQ 192(R6), F9
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 192(R6)
-	FMOVQ 208(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 208(R6)
-	FMOVD 48(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
-	VMOV V2.B16, V11.B16
-	VFMLA V9.D2, V9.D2, V11.D2
-	VZIP1 V11.D2, V10.D2, V9.D2
-	VZIP2 V11.D2, V10.D2, V10.D2
-	MOVW 48(R1), R6
-	ADD R2, R6
-	FMOVQ (R6), F11
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, (R6)
-	FMOVQ 16(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 16(R6)
-	MOVW 52(R1), R6
-	ADD R2, R6
-	FMOVQ 64(R6), F9
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 64(R6)
-	FMOVQ 80(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 80(R6)
-	FMOVD 56(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
-	WORD $0x4e62d52a // fadd v10.2d, v9.2d, v2.2d
-	VMOV V2.B16, V11.B16
-	VFMLA V9.D2, V9.D2, V11.D2
-	VZIP1 V11.D2, V10.D2, V9.D2
-	VZIP2 V11.D2, V10.D2, V10.D2
-	MOVW 56(R1), R6
-	ADD R2, R6
-	FMOVQ 128(R6), F11
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 128(R6)
-	FMOVQ 144(R6), F9
-	VADD V8.D2, V9.D2, V9.D2
-	FMOVQ F9, 144(R6)
-	MOVW 60(R1), R6
-	ADD R2, R6
-	FMOVQ 192(R6), F9
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 192(R6)
+	EVENTS_rows_4(36, 40, 44, 48)
+	EVENTS_rows_6(52, 56, 60)
 	FMOVQ 208(R6), F9
 	VADD V8.D2, V9.D2, V9.D2
 	FMOVQ F9, 208(R6)
@@ -627,21 +630,7 @@ bins:
 	ADD $64, R1
 	SUB $1, R3
 	CMP $0, R3
-	BGT bins
-	MOVD $1, R1
-	WORD $0x6e2058e0 // mvn v0.16b, v7.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R2
-	CBNZ R2, fault
-	FMOVQ 144(R0), F0
-	VAND V0.B16, V6.B16, V0.B16
-	VMOVI $0, V1.B16
-	VCMEQ V1.D2, V0.D2, V0.D2
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R0
-	CBNZ R0, fault
-	MOVD $0, R1
+	EVENTS_bins(V6.B16)
 
 fault:
 	MOVD R1, ret+56(FP)
@@ -649,257 +638,26 @@ fault:
 
 // func EventSumsF64(to *uint64, x *float64, labels *int32, n int)
 TEXT ·EventSumsF64(SB), NOSPLIT, $0-32
-	MOVD $consts<>(SB), R0
-	MOVD to+0(FP), R1
-	MOVD x+8(FP), R2
-	MOVD labels+16(FP), R3
-	MOVD n+24(FP), R4
-	VMOVI $0, V0.B16
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	FMOVQ (R0), F6
-	FMOVQ 16(R0), F7
-	FMOVQ 32(R0), F8
-	FMOVQ 48(R0), F9
+	EVENTS_start()
 
 rows:
 	PRFM 2048(R2), PLDL1KEEP
 	PRFM 2048(R3), PLDL1KEEP
 	FMOVQ (R2), F10
 	FMOVD (R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
+	SXTL_D2(11, 11)
 	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
+	FSUB_D2(10, 7, 12)
 	VMOV V11.B16, V13.B16
 	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVQ 16(R2), F10
-	FMOVD 8(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVQ 32(R2), F10
-	FMOVD 16(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVQ 48(R2), F10
-	FMOVD 24(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVQ 64(R2), F10
-	FMOVD 32(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVQ 80(R2), F10
-	FMOVD 40(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	FMOVQ 96(R2), F10
-	FMOVD 48(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
+	FMUL_D2(13, 13, 13)
+	EVENTS_rows_3(16, 8, 32, 16)
+	EVENTS_rows_8(48, 24)
+	EVENTS_rows_3(64, 32, 80, 40)
+	EVENTS_rows_8(96, 48)
+	EVENTS_rows_10()
 	FMOVQ 112(R2), F10
-	FMOVD 56(R3), F11
-	WORD $0x0f20a56b // sxtl v11.2d, v11.2s
-	VCMEQ V9.D2, V11.D2, V11.D2
-	WORD $0x4eead4ec // fsub v12.2d, v7.2d, v10.2d
-	VMOV V11.B16, V13.B16
-	VBSL V10.B16, V12.B16, V13.B16
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 64(R0), F14
-	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
-	VADD V14.D2, V4.D2, V4.D2
-	WORD $0x6e6dddad // fmul v13.2d, v13.2d, v13.2d
-	FMOVQ 80(R0), F14
-	WORD $0x4e6ed5ad // fadd v13.2d, v13.2d, v14.2d
-	VADD V13.D2, V5.D2, V5.D2
-	WORD $0x4e6cf54c // fmax v12.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x4e66d5ad // fadd v13.2d, v13.2d, v6.2d
-	VADD V13.D2, V2.D2, V2.D2
-	WORD $0x4e66d58c // fadd v12.2d, v12.2d, v6.2d
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x6e6ae50a // fcmge v10.2d, v8.2d, v10.2d
-	VEOR V10.B16, V11.B16, V10.B16
-	VSUB V10.D2, V0.D2, V0.D2
-	VAND V10.B16, V12.B16, V10.B16
-	VADD V10.D2, V3.D2, V3.D2
-	ADD $128, R2
-	ADD $64, R3
-	SUB $16, R4
-	CMP $0, R4
-	BGT rows
-	VEXT $8, V0.B16, V0.B16, V6.B16
-	VADD V6.D2, V0.D2, V0.D2
-	FMOVD F0, (R1)
-	VEXT $8, V1.B16, V1.B16, V0.B16
-	VADD V0.D2, V1.D2, V0.D2
-	FMOVD F0, 8(R1)
-	VEXT $8, V2.B16, V2.B16, V0.B16
-	VADD V0.D2, V2.D2, V0.D2
-	FMOVD F0, 16(R1)
-	VEXT $8, V3.B16, V3.B16, V0.B16
-	VADD V0.D2, V3.D2, V0.D2
-	FMOVD F0, 24(R1)
-	VEXT $8, V4.B16, V4.B16, V0.B16
-	VADD V0.D2, V4.D2, V0.D2
-	FMOVD F0, 32(R1)
-	VEXT $8, V5.B16, V5.B16, V0.B16
-	VADD V0.D2, V5.D2, V0.D2
-	FMOVD F0, 40(R1)
-	RET
+	EVENTS_rows_5($128)
 
 // func EventBinsF64(to *uint64, cells *uint64, bins int, x *float64, labels *int32, n int, scale *float64) (ret int)
 TEXT ·EventBinsF64(SB), NOSPLIT, $0-64
@@ -929,38 +687,38 @@ TEXT ·EventBinsF64(SB), NOSPLIT, $0-64
 	FMOVQ (R0), F5
 	FMOVQ 48(R0), F6
 	VMOVI $0, V7.B16
-	WORD $0x4e67e4e7 // fcmeq v7.2d, v7.2d, v7.2d
+	FCMEQ_D2(7, 7, 7)
 	VMOVI $0, V8.B16
 
 rows:
 	PRFM 2048(R3), PLDL1KEEP
 	PRFM 2048(R4), PLDL1KEEP
 	FMOVQ (R3), F9
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
+	FMUL_D2(9, 9, 10)
+	FSUB_D2(10, 9, 11)
 	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
+	FCMGE_D2(12, 11, 11)
 	VAND V11.B16, V7.B16, V7.B16
 	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
+	FMUL_D2(1, 9, 11)
+	FMIN_D2(11, 2, 11)
+	FADD_D2(4, 11, 11)
+	FSUB_D2(4, 11, 12)
+	FMUL_D2(3, 12, 12)
+	FCMGE_D2(12, 9, 12)
 	VSUB V12.D2, V11.D2, V11.D2
 	VSHL $7, V11.D2, V11.D2
 	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
+	FADD_D2(5, 9, 9)
 	FMOVD (R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
+	SXTL_D2(12, 12)
 	VORR V12.B16, V8.B16, V8.B16
 	VMOVI $0, V13.B16
 	VSUB V12.D2, V13.D2, V13.D2
 	VAND V9.B16, V13.B16, V13.B16
 	VSHL $32, V12.D2, V12.D2
 	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
+	FADD_D2(5, 10, 10)
 	FMOVQ F11, (R1)
 	MOVD (R1), R6
 	FMOVQ (R6), F11
@@ -971,311 +729,22 @@ rows:
 	VZIP1 V13.D2, V10.D2, V14.D2
 	VADD V14.D2, V11.D2, V11.D2
 	FMOVQ F11, 16(R6)
-	MOVD 8(R1), R6
-	FMOVQ 32(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 32(R6)
-	FMOVQ 48(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 48(R6)
-	FMOVQ 16(R3), F9
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 8(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ 64(R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 64(R6)
-	FMOVQ 80(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 80(R6)
-	MOVD 8(R1), R6
-	FMOVQ 96(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 96(R6)
-	FMOVQ 112(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 112(R6)
-	FMOVQ 32(R3), F9
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 16(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ (R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, (R6)
-	FMOVQ 16(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 16(R6)
-	MOVD 8(R1), R6
-	FMOVQ 32(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 32(R6)
-	FMOVQ 48(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 48(R6)
-	FMOVQ 48(R3), F9
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 24(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ 64(R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 64(R6)
-	FMOVQ 80(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 80(R6)
-	MOVD 8(R1), R6
-	FMOVQ 96(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 96(R6)
-	FMOVQ 112(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 112(R6)
-	FMOVQ 64(R3), F9
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 32(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ (R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, (R6)
-	FMOVQ 16(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 16(R6)
-	MOVD 8(R1), R6
-	FMOVQ 32(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 32(R6)
-	FMOVQ 48(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 48(R6)
-	FMOVQ 80(R3), F9
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 40(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ 64(R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 64(R6)
-	FMOVQ 80(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 80(R6)
-	MOVD 8(R1), R6
-	FMOVQ 96(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 96(R6)
-	FMOVQ 112(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 112(R6)
-	FMOVQ 96(R3), F9
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
-	FMOVD 48(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
-	VORR V12.B16, V8.B16, V8.B16
-	VMOVI $0, V13.B16
-	VSUB V12.D2, V13.D2, V13.D2
-	VAND V9.B16, V13.B16, V13.B16
-	VSHL $32, V12.D2, V12.D2
-	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
-	FMOVQ F11, (R1)
-	MOVD (R1), R6
-	FMOVQ (R6), F11
-	VZIP1 V9.D2, V12.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, (R6)
-	FMOVQ 16(R6), F11
-	VZIP1 V13.D2, V10.D2, V14.D2
-	VADD V14.D2, V11.D2, V11.D2
-	FMOVQ F11, 16(R6)
-	MOVD 8(R1), R6
-	FMOVQ 32(R6), F11
-	VZIP2 V9.D2, V12.D2, V9.D2
-	VADD V9.D2, V11.D2, V9.D2
-	FMOVQ F9, 32(R6)
-	FMOVQ 48(R6), F9
-	VZIP2 V13.D2, V10.D2, V10.D2
-	VADD V10.D2, V9.D2, V9.D2
-	FMOVQ F9, 48(R6)
-	FMOVQ 112(R3), F9
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4eead52b // fsub v11.2d, v9.2d, v10.2d
-	VMOVI $0, V12.B16
-	WORD $0x6e6ce56b // fcmge v11.2d, v11.2d, v12.2d
-	VAND V11.B16, V7.B16, V7.B16
-	VAND V11.B16, V9.B16, V9.B16
-	WORD $0x6e61dd2b // fmul v11.2d, v9.2d, v1.2d
-	WORD $0x4eebf44b // fmin v11.2d, v2.2d, v11.2d
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d56c // fsub v12.2d, v11.2d, v4.2d
-	WORD $0x6e63dd8c // fmul v12.2d, v12.2d, v3.2d
-	WORD $0x6e6ce52c // fcmge v12.2d, v9.2d, v12.2d
-	VSUB V12.D2, V11.D2, V11.D2
-	VSHL $7, V11.D2, V11.D2
-	VADD V0.D2, V11.D2, V11.D2
-	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
+	EVENTS_rows_7(16)
+	EVENTS_rows(8, 32, 16)
+	EVENTS_rows_7(48)
+	EVENTS_rows(24, 64, 32)
+	EVENTS_rows_7(80)
+	EVENTS_rows(40, 96, 48)
+	EVENTS_rows_7(112)
 	FMOVD 56(R4), F12
-	WORD $0x0f20a58c // sxtl v12.2d, v12.2s
+	SXTL_D2(12, 12)
 	VORR V12.B16, V8.B16, V8.B16
 	VMOVI $0, V13.B16
 	VSUB V12.D2, V13.D2, V13.D2
 	VAND V9.B16, V13.B16, V13.B16
 	VSHL $32, V12.D2, V12.D2
 	VADD V6.D2, V12.D2, V12.D2
-	WORD $0x4e65d54a // fadd v10.2d, v10.2d, v5.2d
+	FADD_D2(5, 10, 10)
 	FMOVQ F11, (R1)
 	MOVD (R1), R6
 	FMOVQ 64(R6), F11
@@ -1324,21 +793,7 @@ bins:
 	ADD $32, R1
 	SUB $1, R3
 	CMP $0, R3
-	BGT bins
-	MOVD $1, R1
-	WORD $0x6e2058e0 // mvn v0.16b, v7.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R2
-	CBNZ R2, fault
-	FMOVQ 144(R0), F0
-	VAND V0.B16, V8.B16, V0.B16
-	VMOVI $0, V1.B16
-	VCMEQ V1.D2, V0.D2, V0.D2
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
-	FMOVD F0, R0
-	CBNZ R0, fault
-	MOVD $0, R1
+	EVENTS_bins(V8.B16)
 
 fault:
 	MOVD R1, ret+56(FP)

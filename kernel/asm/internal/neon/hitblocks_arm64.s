@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x0000000100000001
@@ -20,6 +21,90 @@ DATA consts<>+88(SB)/8, $0x0000000000000000
 DATA consts<>+96(SB)/8, $0x8040201008040201
 DATA consts<>+104(SB)/8, $0x8040201008040201
 GLOBL consts<>(SB), RODATA|NOPTR, $112
+
+#define HITBLOCKS_blocks(N, N2, N3, N4) \
+	FMOVQ N(R2), F10 \
+	VUSHR $1, V9.S4, V12.S4 \
+	VSHL $31, V9.S4, V13.S4 \
+	SSHR_S4_31(13, 13) \
+	FCVTL_D2(12, 14) \
+	FCVTL2_D2(12, 12) \
+	SXTL_D2(13, 15) \
+	SXTL2_D2(13, 16) \
+	VORR V0.B16, V9.B16, V9.B16 \
+	VORR V0.B16, V10.B16, V10.B16 \
+	VCMEQ V10.S4, V9.S4, V9.S4 \
+	FADD_D2(2, 14, 10) \
+	VADD V10.D2, V4.D2, V4.D2 \
+	VAND V15.B16, V1.B16, V10.B16 \
+	FADD_D2(10, 14, 10) \
+	FMUL_D2(10, 10, 10) \
+	FADD_D2(3, 10, 10) \
+	VADD V10.D2, V5.D2, V5.D2 \
+	FADD_D2(2, 12, 10) \
+	VADD V10.D2, V4.D2, V4.D2 \
+	VAND V16.B16, V1.B16, V10.B16 \
+	FADD_D2(10, 12, 10) \
+	FMUL_D2(10, 10, 10) \
+	FADD_D2(3, 10, 10) \
+	VADD V10.D2, V5.D2, V5.D2 \
+	FMOVQ N2(R2), F10 \
+	FMOVQ N3(R2), F12 \
+	VUSHR $1, V10.S4, V14.S4 \
+	VSHL $31, V10.S4, V15.S4 \
+	SSHR_S4_31(15, 15) \
+	FCVTL_D2(14, 16) \
+	FCVTL2_D2(14, 14) \
+	SXTL_D2(15, 17) \
+	SXTL2_D2(15, 18) \
+	VUZP1 V15.H8, V13.H8, V13.H8 \
+	VORR V0.B16, V10.B16, V10.B16 \
+	VORR V0.B16, V12.B16, V12.B16 \
+	VCMEQ V12.S4, V10.S4, V10.S4 \
+	VUZP1 V10.H8, V9.H8, V9.H8 \
+	FADD_D2(2, 16, 10) \
+	VADD V10.D2, V4.D2, V4.D2 \
+	VAND V17.B16, V1.B16, V10.B16 \
+	FADD_D2(10, 16, 10) \
+	FMUL_D2(10, 10, 10) \
+	FADD_D2(3, 10, 10) \
+	VADD V10.D2, V5.D2, V5.D2 \
+	FADD_D2(2, 14, 10) \
+	VADD V10.D2, V4.D2, V4.D2 \
+	VAND V18.B16, V1.B16, V10.B16 \
+	FADD_D2(10, 14, 10) \
+	FMUL_D2(10, 10, 10) \
+	FADD_D2(3, 10, 10) \
+	VADD V10.D2, V5.D2, V5.D2 \
+	FMOVQ N4(R2), F10
+
+#define HITBLOCKS_blocks_2(N, N2) \
+	FMOVQ N(R2), F12 \
+	VUSHR $1, V10.S4, V14.S4 \
+	VSHL $31, V10.S4, V15.S4 \
+	SSHR_S4_31(15, 15) \
+	FCVTL_D2(14, 16) \
+	FCVTL2_D2(14, 14) \
+	SXTL_D2(15, 17) \
+	SXTL2_D2(15, 18) \
+	VORR V0.B16, V10.B16, V10.B16 \
+	VORR V0.B16, V12.B16, V12.B16 \
+	VCMEQ V12.S4, V10.S4, V10.S4 \
+	FADD_D2(2, 16, 12) \
+	VADD V12.D2, V4.D2, V4.D2 \
+	VAND V17.B16, V1.B16, V12.B16 \
+	FADD_D2(12, 16, 12) \
+	FMUL_D2(12, 12, 12) \
+	FADD_D2(3, 12, 12) \
+	VADD V12.D2, V5.D2, V5.D2 \
+	FADD_D2(2, 14, 12) \
+	VADD V12.D2, V4.D2, V4.D2 \
+	VAND V18.B16, V1.B16, V12.B16 \
+	FADD_D2(12, 14, 12) \
+	FMUL_D2(12, 12, 12) \
+	FADD_D2(3, 12, 12) \
+	VADD V12.D2, V5.D2, V5.D2 \
+	FMOVQ N2(R2), F12
 
 // func HitBlocksF32(to *uint64, keys *uint32, n int)
 TEXT ·HitBlocksF32(SB), NOSPLIT, $0-24
@@ -45,91 +130,91 @@ blocks:
 	FMOVQ 4(R2), F9
 	VUSHR $1, V8.S4, V10.S4
 	VSHL $31, V8.S4, V11.S4
-	WORD $0x4f21056b // sshr v11.4s, v11.4s, #31
-	WORD $0x0e61794c // fcvtl v12.2d, v10.2s
-	WORD $0x4e61794a // fcvtl2 v10.2d, v10.4s
-	WORD $0x0f20a56d // sxtl v13.2d, v11.2s
-	WORD $0x4f20a56e // sxtl2 v14.2d, v11.4s
+	SSHR_S4_31(11, 11)
+	FCVTL_D2(10, 12)
+	FCVTL2_D2(10, 10)
+	SXTL_D2(11, 13)
+	SXTL2_D2(11, 14)
 	VORR V0.B16, V8.B16, V8.B16
 	VORR V0.B16, V9.B16, V9.B16
 	VCMEQ V9.S4, V8.S4, V8.S4
-	WORD $0x4e62d589 // fadd v9.2d, v12.2d, v2.2d
+	FADD_D2(2, 12, 9)
 	VADD V9.D2, V4.D2, V4.D2
 	VAND V13.B16, V1.B16, V9.B16
-	WORD $0x4e69d589 // fadd v9.2d, v12.2d, v9.2d
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x4e63d529 // fadd v9.2d, v9.2d, v3.2d
+	FADD_D2(9, 12, 9)
+	FMUL_D2(9, 9, 9)
+	FADD_D2(3, 9, 9)
 	VADD V9.D2, V5.D2, V5.D2
-	WORD $0x4e62d549 // fadd v9.2d, v10.2d, v2.2d
+	FADD_D2(2, 10, 9)
 	VADD V9.D2, V4.D2, V4.D2
 	VAND V14.B16, V1.B16, V9.B16
-	WORD $0x4e69d549 // fadd v9.2d, v10.2d, v9.2d
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x4e63d529 // fadd v9.2d, v9.2d, v3.2d
+	FADD_D2(9, 10, 9)
+	FMUL_D2(9, 9, 9)
+	FADD_D2(3, 9, 9)
 	VADD V9.D2, V5.D2, V5.D2
 	FMOVQ 16(R2), F9
 	FMOVQ 20(R2), F10
 	VUSHR $1, V9.S4, V12.S4
 	VSHL $31, V9.S4, V13.S4
-	WORD $0x4f2105ad // sshr v13.4s, v13.4s, #31
-	WORD $0x0e61798e // fcvtl v14.2d, v12.2s
-	WORD $0x4e61798c // fcvtl2 v12.2d, v12.4s
-	WORD $0x0f20a5af // sxtl v15.2d, v13.2s
-	WORD $0x4f20a5b0 // sxtl2 v16.2d, v13.4s
+	SSHR_S4_31(13, 13)
+	FCVTL_D2(12, 14)
+	FCVTL2_D2(12, 12)
+	SXTL_D2(13, 15)
+	SXTL2_D2(13, 16)
 	VUZP1 V13.H8, V11.H8, V11.H8
 	VORR V0.B16, V9.B16, V9.B16
 	VORR V0.B16, V10.B16, V10.B16
 	VCMEQ V10.S4, V9.S4, V9.S4
 	VUZP1 V9.H8, V8.H8, V8.H8
-	WORD $0x4e62d5c9 // fadd v9.2d, v14.2d, v2.2d
+	FADD_D2(2, 14, 9)
 	VADD V9.D2, V4.D2, V4.D2
 	VAND V15.B16, V1.B16, V9.B16
-	WORD $0x4e69d5c9 // fadd v9.2d, v14.2d, v9.2d
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x4e63d529 // fadd v9.2d, v9.2d, v3.2d
+	FADD_D2(9, 14, 9)
+	FMUL_D2(9, 9, 9)
+	FADD_D2(3, 9, 9)
 	VADD V9.D2, V5.D2, V5.D2
-	WORD $0x4e62d589 // fadd v9.2d, v12.2d, v2.2d
+	FADD_D2(2, 12, 9)
 	VADD V9.D2, V4.D2, V4.D2
 	VAND V16.B16, V1.B16, V9.B16
-	WORD $0x4e69d589 // fadd v9.2d, v12.2d, v9.2d
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x4e63d529 // fadd v9.2d, v9.2d, v3.2d
+	FADD_D2(9, 12, 9)
+	FMUL_D2(9, 9, 9)
+	FADD_D2(3, 9, 9)
 	VADD V9.D2, V5.D2, V5.D2
 	FMOVQ 32(R2), F9
 	FMOVQ 36(R2), F10
 	VUSHR $1, V9.S4, V12.S4
 	VSHL $31, V9.S4, V13.S4
-	WORD $0x4f2105ad // sshr v13.4s, v13.4s, #31
-	WORD $0x0e61798e // fcvtl v14.2d, v12.2s
-	WORD $0x4e61798c // fcvtl2 v12.2d, v12.4s
-	WORD $0x0f20a5af // sxtl v15.2d, v13.2s
-	WORD $0x4f20a5b0 // sxtl2 v16.2d, v13.4s
+	SSHR_S4_31(13, 13)
+	FCVTL_D2(12, 14)
+	FCVTL2_D2(12, 12)
+	SXTL_D2(13, 15)
+	SXTL2_D2(13, 16)
 	VORR V0.B16, V9.B16, V9.B16
 	VORR V0.B16, V10.B16, V10.B16
 	VCMEQ V10.S4, V9.S4, V9.S4
-	WORD $0x4e62d5ca // fadd v10.2d, v14.2d, v2.2d
+	FADD_D2(2, 14, 10)
 	VADD V10.D2, V4.D2, V4.D2
 	VAND V15.B16, V1.B16, V10.B16
-	WORD $0x4e6ad5ca // fadd v10.2d, v14.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
+	FADD_D2(10, 14, 10)
+	FMUL_D2(10, 10, 10)
+	FADD_D2(3, 10, 10)
 	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4e62d58a // fadd v10.2d, v12.2d, v2.2d
+	FADD_D2(2, 12, 10)
 	VADD V10.D2, V4.D2, V4.D2
 	VAND V16.B16, V1.B16, V10.B16
-	WORD $0x4e6ad58a // fadd v10.2d, v12.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
+	FADD_D2(10, 12, 10)
+	FMUL_D2(10, 10, 10)
+	FADD_D2(3, 10, 10)
 	VADD V10.D2, V5.D2, V5.D2
 	FMOVQ 48(R2), F10
 	FMOVQ 52(R2), F12
 	VUSHR $1, V10.S4, V14.S4
 	VSHL $31, V10.S4, V15.S4
-	WORD $0x4f2105ef // sshr v15.4s, v15.4s, #31
-	WORD $0x0e6179d0 // fcvtl v16.2d, v14.2s
-	WORD $0x4e6179ce // fcvtl2 v14.2d, v14.4s
-	WORD $0x0f20a5f1 // sxtl v17.2d, v15.2s
-	WORD $0x4f20a5f2 // sxtl2 v18.2d, v15.4s
+	SSHR_S4_31(15, 15)
+	FCVTL_D2(14, 16)
+	FCVTL2_D2(14, 14)
+	SXTL_D2(15, 17)
+	SXTL2_D2(15, 18)
 	VUZP1 V15.H8, V13.H8, V13.H8
 	VUZP1 V13.B16, V11.B16, V11.B16
 	VAND V6.B16, V11.B16, V11.B16
@@ -139,109 +224,31 @@ blocks:
 	VUZP1 V10.H8, V9.H8, V9.H8
 	VUZP1 V9.B16, V8.B16, V8.B16
 	VAND V7.B16, V8.B16, V8.B16
-	WORD $0x4e62d609 // fadd v9.2d, v16.2d, v2.2d
+	FADD_D2(2, 16, 9)
 	VADD V9.D2, V4.D2, V4.D2
 	VAND V17.B16, V1.B16, V9.B16
-	WORD $0x4e69d609 // fadd v9.2d, v16.2d, v9.2d
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x4e63d529 // fadd v9.2d, v9.2d, v3.2d
+	FADD_D2(9, 16, 9)
+	FMUL_D2(9, 9, 9)
+	FADD_D2(3, 9, 9)
 	VADD V9.D2, V5.D2, V5.D2
-	WORD $0x4e62d5c9 // fadd v9.2d, v14.2d, v2.2d
+	FADD_D2(2, 14, 9)
 	VADD V9.D2, V4.D2, V4.D2
 	VAND V18.B16, V1.B16, V9.B16
-	WORD $0x4e69d5c9 // fadd v9.2d, v14.2d, v9.2d
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x4e63d529 // fadd v9.2d, v9.2d, v3.2d
+	FADD_D2(9, 14, 9)
+	FMUL_D2(9, 9, 9)
+	FADD_D2(3, 9, 9)
 	VADD V9.D2, V5.D2, V5.D2
 	FMOVQ 64(R2), F9
-	FMOVQ 68(R2), F10
-	VUSHR $1, V9.S4, V12.S4
-	VSHL $31, V9.S4, V13.S4
-	WORD $0x4f2105ad // sshr v13.4s, v13.4s, #31
-	WORD $0x0e61798e // fcvtl v14.2d, v12.2s
-	WORD $0x4e61798c // fcvtl2 v12.2d, v12.4s
-	WORD $0x0f20a5af // sxtl v15.2d, v13.2s
-	WORD $0x4f20a5b0 // sxtl2 v16.2d, v13.4s
-	VORR V0.B16, V9.B16, V9.B16
-	VORR V0.B16, V10.B16, V10.B16
-	VCMEQ V10.S4, V9.S4, V9.S4
-	WORD $0x4e62d5ca // fadd v10.2d, v14.2d, v2.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VAND V15.B16, V1.B16, V10.B16
-	WORD $0x4e6ad5ca // fadd v10.2d, v14.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
-	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4e62d58a // fadd v10.2d, v12.2d, v2.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VAND V16.B16, V1.B16, V10.B16
-	WORD $0x4e6ad58a // fadd v10.2d, v12.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
-	VADD V10.D2, V5.D2, V5.D2
-	FMOVQ 80(R2), F10
-	FMOVQ 84(R2), F12
-	VUSHR $1, V10.S4, V14.S4
-	VSHL $31, V10.S4, V15.S4
-	WORD $0x4f2105ef // sshr v15.4s, v15.4s, #31
-	WORD $0x0e6179d0 // fcvtl v16.2d, v14.2s
-	WORD $0x4e6179ce // fcvtl2 v14.2d, v14.4s
-	WORD $0x0f20a5f1 // sxtl v17.2d, v15.2s
-	WORD $0x4f20a5f2 // sxtl2 v18.2d, v15.4s
-	VUZP1 V15.H8, V13.H8, V13.H8
-	VORR V0.B16, V10.B16, V10.B16
-	VORR V0.B16, V12.B16, V12.B16
-	VCMEQ V12.S4, V10.S4, V10.S4
-	VUZP1 V10.H8, V9.H8, V9.H8
-	WORD $0x4e62d60a // fadd v10.2d, v16.2d, v2.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VAND V17.B16, V1.B16, V10.B16
-	WORD $0x4e6ad60a // fadd v10.2d, v16.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
-	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4e62d5ca // fadd v10.2d, v14.2d, v2.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VAND V18.B16, V1.B16, V10.B16
-	WORD $0x4e6ad5ca // fadd v10.2d, v14.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
-	VADD V10.D2, V5.D2, V5.D2
-	FMOVQ 96(R2), F10
-	FMOVQ 100(R2), F12
-	VUSHR $1, V10.S4, V14.S4
-	VSHL $31, V10.S4, V15.S4
-	WORD $0x4f2105ef // sshr v15.4s, v15.4s, #31
-	WORD $0x0e6179d0 // fcvtl v16.2d, v14.2s
-	WORD $0x4e6179ce // fcvtl2 v14.2d, v14.4s
-	WORD $0x0f20a5f1 // sxtl v17.2d, v15.2s
-	WORD $0x4f20a5f2 // sxtl2 v18.2d, v15.4s
-	VORR V0.B16, V10.B16, V10.B16
-	VORR V0.B16, V12.B16, V12.B16
-	VCMEQ V12.S4, V10.S4, V10.S4
-	WORD $0x4e62d60c // fadd v12.2d, v16.2d, v2.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VAND V17.B16, V1.B16, V12.B16
-	WORD $0x4e6cd60c // fadd v12.2d, v16.2d, v12.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e63d58c // fadd v12.2d, v12.2d, v3.2d
-	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4e62d5cc // fadd v12.2d, v14.2d, v2.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VAND V18.B16, V1.B16, V12.B16
-	WORD $0x4e6cd5cc // fadd v12.2d, v14.2d, v12.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e63d58c // fadd v12.2d, v12.2d, v3.2d
-	VADD V12.D2, V5.D2, V5.D2
-	FMOVQ 112(R2), F12
+	HITBLOCKS_blocks(68, 80, 84, 96)
+	HITBLOCKS_blocks_2(100, 112)
 	FMOVQ 116(R2), F14
 	VUSHR $1, V12.S4, V16.S4
 	VSHL $31, V12.S4, V17.S4
-	WORD $0x4f210631 // sshr v17.4s, v17.4s, #31
-	WORD $0x0e617a12 // fcvtl v18.2d, v16.2s
-	WORD $0x4e617a10 // fcvtl2 v16.2d, v16.4s
-	WORD $0x0f20a633 // sxtl v19.2d, v17.2s
-	WORD $0x4f20a634 // sxtl2 v20.2d, v17.4s
+	SSHR_S4_31(17, 17)
+	FCVTL_D2(16, 18)
+	FCVTL2_D2(16, 16)
+	SXTL_D2(17, 19)
+	SXTL2_D2(17, 20)
 	VUZP1 V17.H8, V15.H8, V15.H8
 	VUZP1 V15.B16, V13.B16, V13.B16
 	VAND V6.B16, V13.B16, V13.B16
@@ -253,109 +260,31 @@ blocks:
 	VUZP1 V10.B16, V9.B16, V9.B16
 	VAND V7.B16, V9.B16, V9.B16
 	VADDP V9.B16, V8.B16, V8.B16
-	WORD $0x4e62d649 // fadd v9.2d, v18.2d, v2.2d
+	FADD_D2(2, 18, 9)
 	VADD V9.D2, V4.D2, V4.D2
 	VAND V19.B16, V1.B16, V9.B16
-	WORD $0x4e69d649 // fadd v9.2d, v18.2d, v9.2d
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x4e63d529 // fadd v9.2d, v9.2d, v3.2d
+	FADD_D2(9, 18, 9)
+	FMUL_D2(9, 9, 9)
+	FADD_D2(3, 9, 9)
 	VADD V9.D2, V5.D2, V5.D2
-	WORD $0x4e62d609 // fadd v9.2d, v16.2d, v2.2d
+	FADD_D2(2, 16, 9)
 	VADD V9.D2, V4.D2, V4.D2
 	VAND V20.B16, V1.B16, V9.B16
-	WORD $0x4e69d609 // fadd v9.2d, v16.2d, v9.2d
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x4e63d529 // fadd v9.2d, v9.2d, v3.2d
+	FADD_D2(9, 16, 9)
+	FMUL_D2(9, 9, 9)
+	FADD_D2(3, 9, 9)
 	VADD V9.D2, V5.D2, V5.D2
 	FMOVQ 128(R2), F9
-	FMOVQ 132(R2), F10
-	VUSHR $1, V9.S4, V12.S4
-	VSHL $31, V9.S4, V13.S4
-	WORD $0x4f2105ad // sshr v13.4s, v13.4s, #31
-	WORD $0x0e61798e // fcvtl v14.2d, v12.2s
-	WORD $0x4e61798c // fcvtl2 v12.2d, v12.4s
-	WORD $0x0f20a5af // sxtl v15.2d, v13.2s
-	WORD $0x4f20a5b0 // sxtl2 v16.2d, v13.4s
-	VORR V0.B16, V9.B16, V9.B16
-	VORR V0.B16, V10.B16, V10.B16
-	VCMEQ V10.S4, V9.S4, V9.S4
-	WORD $0x4e62d5ca // fadd v10.2d, v14.2d, v2.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VAND V15.B16, V1.B16, V10.B16
-	WORD $0x4e6ad5ca // fadd v10.2d, v14.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
-	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4e62d58a // fadd v10.2d, v12.2d, v2.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VAND V16.B16, V1.B16, V10.B16
-	WORD $0x4e6ad58a // fadd v10.2d, v12.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
-	VADD V10.D2, V5.D2, V5.D2
-	FMOVQ 144(R2), F10
-	FMOVQ 148(R2), F12
-	VUSHR $1, V10.S4, V14.S4
-	VSHL $31, V10.S4, V15.S4
-	WORD $0x4f2105ef // sshr v15.4s, v15.4s, #31
-	WORD $0x0e6179d0 // fcvtl v16.2d, v14.2s
-	WORD $0x4e6179ce // fcvtl2 v14.2d, v14.4s
-	WORD $0x0f20a5f1 // sxtl v17.2d, v15.2s
-	WORD $0x4f20a5f2 // sxtl2 v18.2d, v15.4s
-	VUZP1 V15.H8, V13.H8, V13.H8
-	VORR V0.B16, V10.B16, V10.B16
-	VORR V0.B16, V12.B16, V12.B16
-	VCMEQ V12.S4, V10.S4, V10.S4
-	VUZP1 V10.H8, V9.H8, V9.H8
-	WORD $0x4e62d60a // fadd v10.2d, v16.2d, v2.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VAND V17.B16, V1.B16, V10.B16
-	WORD $0x4e6ad60a // fadd v10.2d, v16.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
-	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4e62d5ca // fadd v10.2d, v14.2d, v2.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VAND V18.B16, V1.B16, V10.B16
-	WORD $0x4e6ad5ca // fadd v10.2d, v14.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
-	VADD V10.D2, V5.D2, V5.D2
-	FMOVQ 160(R2), F10
-	FMOVQ 164(R2), F12
-	VUSHR $1, V10.S4, V14.S4
-	VSHL $31, V10.S4, V15.S4
-	WORD $0x4f2105ef // sshr v15.4s, v15.4s, #31
-	WORD $0x0e6179d0 // fcvtl v16.2d, v14.2s
-	WORD $0x4e6179ce // fcvtl2 v14.2d, v14.4s
-	WORD $0x0f20a5f1 // sxtl v17.2d, v15.2s
-	WORD $0x4f20a5f2 // sxtl2 v18.2d, v15.4s
-	VORR V0.B16, V10.B16, V10.B16
-	VORR V0.B16, V12.B16, V12.B16
-	VCMEQ V12.S4, V10.S4, V10.S4
-	WORD $0x4e62d60c // fadd v12.2d, v16.2d, v2.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VAND V17.B16, V1.B16, V12.B16
-	WORD $0x4e6cd60c // fadd v12.2d, v16.2d, v12.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e63d58c // fadd v12.2d, v12.2d, v3.2d
-	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4e62d5cc // fadd v12.2d, v14.2d, v2.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VAND V18.B16, V1.B16, V12.B16
-	WORD $0x4e6cd5cc // fadd v12.2d, v14.2d, v12.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e63d58c // fadd v12.2d, v12.2d, v3.2d
-	VADD V12.D2, V5.D2, V5.D2
-	FMOVQ 176(R2), F12
+	HITBLOCKS_blocks(132, 144, 148, 160)
+	HITBLOCKS_blocks_2(164, 176)
 	FMOVQ 180(R2), F14
 	VUSHR $1, V12.S4, V16.S4
 	VSHL $31, V12.S4, V17.S4
-	WORD $0x4f210631 // sshr v17.4s, v17.4s, #31
-	WORD $0x0e617a12 // fcvtl v18.2d, v16.2s
-	WORD $0x4e617a10 // fcvtl2 v16.2d, v16.4s
-	WORD $0x0f20a633 // sxtl v19.2d, v17.2s
-	WORD $0x4f20a634 // sxtl2 v20.2d, v17.4s
+	SSHR_S4_31(17, 17)
+	FCVTL_D2(16, 18)
+	FCVTL2_D2(16, 16)
+	SXTL_D2(17, 19)
+	SXTL2_D2(17, 20)
 	VUZP1 V17.H8, V15.H8, V15.H8
 	VUZP1 V15.B16, V13.B16, V13.B16
 	VAND V6.B16, V13.B16, V13.B16
@@ -365,109 +294,84 @@ blocks:
 	VUZP1 V12.H8, V10.H8, V10.H8
 	VUZP1 V10.B16, V9.B16, V9.B16
 	VAND V7.B16, V9.B16, V9.B16
-	WORD $0x4e62d64a // fadd v10.2d, v18.2d, v2.2d
+	FADD_D2(2, 18, 10)
 	VADD V10.D2, V4.D2, V4.D2
 	VAND V19.B16, V1.B16, V10.B16
-	WORD $0x4e6ad64a // fadd v10.2d, v18.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
+	FADD_D2(10, 18, 10)
+	FMUL_D2(10, 10, 10)
+	FADD_D2(3, 10, 10)
 	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4e62d60a // fadd v10.2d, v16.2d, v2.2d
+	FADD_D2(2, 16, 10)
 	VADD V10.D2, V4.D2, V4.D2
 	VAND V20.B16, V1.B16, V10.B16
-	WORD $0x4e6ad60a // fadd v10.2d, v16.2d, v10.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e63d54a // fadd v10.2d, v10.2d, v3.2d
+	FADD_D2(10, 16, 10)
+	FMUL_D2(10, 10, 10)
+	FADD_D2(3, 10, 10)
 	VADD V10.D2, V5.D2, V5.D2
 	FMOVQ 192(R2), F10
-	FMOVQ 196(R2), F12
-	VUSHR $1, V10.S4, V14.S4
-	VSHL $31, V10.S4, V15.S4
-	WORD $0x4f2105ef // sshr v15.4s, v15.4s, #31
-	WORD $0x0e6179d0 // fcvtl v16.2d, v14.2s
-	WORD $0x4e6179ce // fcvtl2 v14.2d, v14.4s
-	WORD $0x0f20a5f1 // sxtl v17.2d, v15.2s
-	WORD $0x4f20a5f2 // sxtl2 v18.2d, v15.4s
-	VORR V0.B16, V10.B16, V10.B16
-	VORR V0.B16, V12.B16, V12.B16
-	VCMEQ V12.S4, V10.S4, V10.S4
-	WORD $0x4e62d60c // fadd v12.2d, v16.2d, v2.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VAND V17.B16, V1.B16, V12.B16
-	WORD $0x4e6cd60c // fadd v12.2d, v16.2d, v12.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e63d58c // fadd v12.2d, v12.2d, v3.2d
-	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4e62d5cc // fadd v12.2d, v14.2d, v2.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VAND V18.B16, V1.B16, V12.B16
-	WORD $0x4e6cd5cc // fadd v12.2d, v14.2d, v12.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e63d58c // fadd v12.2d, v12.2d, v3.2d
-	VADD V12.D2, V5.D2, V5.D2
-	FMOVQ 208(R2), F12
+	HITBLOCKS_blocks_2(196, 208)
 	FMOVQ 212(R2), F14
 	VUSHR $1, V12.S4, V16.S4
 	VSHL $31, V12.S4, V17.S4
-	WORD $0x4f210631 // sshr v17.4s, v17.4s, #31
-	WORD $0x0e617a12 // fcvtl v18.2d, v16.2s
-	WORD $0x4e617a10 // fcvtl2 v16.2d, v16.4s
-	WORD $0x0f20a633 // sxtl v19.2d, v17.2s
-	WORD $0x4f20a634 // sxtl2 v20.2d, v17.4s
+	SSHR_S4_31(17, 17)
+	FCVTL_D2(16, 18)
+	FCVTL2_D2(16, 16)
+	SXTL_D2(17, 19)
+	SXTL2_D2(17, 20)
 	VUZP1 V17.H8, V15.H8, V15.H8
 	VORR V0.B16, V12.B16, V12.B16
 	VORR V0.B16, V14.B16, V14.B16
 	VCMEQ V14.S4, V12.S4, V12.S4
 	VUZP1 V12.H8, V10.H8, V10.H8
-	WORD $0x4e62d64c // fadd v12.2d, v18.2d, v2.2d
+	FADD_D2(2, 18, 12)
 	VADD V12.D2, V4.D2, V4.D2
 	VAND V19.B16, V1.B16, V12.B16
-	WORD $0x4e6cd64c // fadd v12.2d, v18.2d, v12.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e63d58c // fadd v12.2d, v12.2d, v3.2d
+	FADD_D2(12, 18, 12)
+	FMUL_D2(12, 12, 12)
+	FADD_D2(3, 12, 12)
 	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4e62d60c // fadd v12.2d, v16.2d, v2.2d
+	FADD_D2(2, 16, 12)
 	VADD V12.D2, V4.D2, V4.D2
 	VAND V20.B16, V1.B16, V12.B16
-	WORD $0x4e6cd60c // fadd v12.2d, v16.2d, v12.2d
-	WORD $0x6e6cdd8c // fmul v12.2d, v12.2d, v12.2d
-	WORD $0x4e63d58c // fadd v12.2d, v12.2d, v3.2d
+	FADD_D2(12, 16, 12)
+	FMUL_D2(12, 12, 12)
+	FADD_D2(3, 12, 12)
 	VADD V12.D2, V5.D2, V5.D2
 	FMOVQ 224(R2), F12
 	FMOVQ 228(R2), F14
 	VUSHR $1, V12.S4, V16.S4
 	VSHL $31, V12.S4, V17.S4
-	WORD $0x4f210631 // sshr v17.4s, v17.4s, #31
-	WORD $0x0e617a12 // fcvtl v18.2d, v16.2s
-	WORD $0x4e617a10 // fcvtl2 v16.2d, v16.4s
-	WORD $0x0f20a633 // sxtl v19.2d, v17.2s
-	WORD $0x4f20a634 // sxtl2 v20.2d, v17.4s
+	SSHR_S4_31(17, 17)
+	FCVTL_D2(16, 18)
+	FCVTL2_D2(16, 16)
+	SXTL_D2(17, 19)
+	SXTL2_D2(17, 20)
 	VORR V0.B16, V12.B16, V12.B16
 	VORR V0.B16, V14.B16, V14.B16
 	VCMEQ V14.S4, V12.S4, V12.S4
-	WORD $0x4e62d64e // fadd v14.2d, v18.2d, v2.2d
+	FADD_D2(2, 18, 14)
 	VADD V14.D2, V4.D2, V4.D2
 	VAND V19.B16, V1.B16, V14.B16
-	WORD $0x4e6ed64e // fadd v14.2d, v18.2d, v14.2d
-	WORD $0x6e6eddce // fmul v14.2d, v14.2d, v14.2d
-	WORD $0x4e63d5ce // fadd v14.2d, v14.2d, v3.2d
+	FADD_D2(14, 18, 14)
+	FMUL_D2(14, 14, 14)
+	FADD_D2(3, 14, 14)
 	VADD V14.D2, V5.D2, V5.D2
-	WORD $0x4e62d60e // fadd v14.2d, v16.2d, v2.2d
+	FADD_D2(2, 16, 14)
 	VADD V14.D2, V4.D2, V4.D2
 	VAND V20.B16, V1.B16, V14.B16
-	WORD $0x4e6ed60e // fadd v14.2d, v16.2d, v14.2d
-	WORD $0x6e6eddce // fmul v14.2d, v14.2d, v14.2d
-	WORD $0x4e63d5ce // fadd v14.2d, v14.2d, v3.2d
+	FADD_D2(14, 16, 14)
+	FMUL_D2(14, 14, 14)
+	FADD_D2(3, 14, 14)
 	VADD V14.D2, V5.D2, V5.D2
 	FMOVQ 240(R2), F14
 	FMOVQ 244(R2), F16
 	VUSHR $1, V14.S4, V18.S4
 	VSHL $31, V14.S4, V19.S4
-	WORD $0x4f210673 // sshr v19.4s, v19.4s, #31
-	WORD $0x0e617a54 // fcvtl v20.2d, v18.2s
-	WORD $0x4e617a52 // fcvtl2 v18.2d, v18.4s
-	WORD $0x0f20a675 // sxtl v21.2d, v19.2s
-	WORD $0x4f20a676 // sxtl2 v22.2d, v19.4s
+	SSHR_S4_31(19, 19)
+	FCVTL_D2(18, 20)
+	FCVTL2_D2(18, 18)
+	SXTL_D2(19, 21)
+	SXTL2_D2(19, 22)
 	VUZP1 V19.H8, V17.H8, V17.H8
 	VUZP1 V17.B16, V15.B16, V15.B16
 	VAND V6.B16, V15.B16, V6.B16
@@ -485,19 +389,19 @@ blocks:
 	VADDP V6.B16, V8.B16, V6.B16
 	VADDP V6.B16, V6.B16, V6.B16
 	FMOVD F6, R5
-	WORD $0x4e62d686 // fadd v6.2d, v20.2d, v2.2d
+	FADD_D2(2, 20, 6)
 	VADD V6.D2, V4.D2, V4.D2
 	VAND V21.B16, V1.B16, V6.B16
-	WORD $0x4e66d686 // fadd v6.2d, v20.2d, v6.2d
-	WORD $0x6e66dcc6 // fmul v6.2d, v6.2d, v6.2d
-	WORD $0x4e63d4c6 // fadd v6.2d, v6.2d, v3.2d
+	FADD_D2(6, 20, 6)
+	FMUL_D2(6, 6, 6)
+	FADD_D2(3, 6, 6)
 	VADD V6.D2, V5.D2, V5.D2
-	WORD $0x4e62d646 // fadd v6.2d, v18.2d, v2.2d
+	FADD_D2(2, 18, 6)
 	VADD V6.D2, V4.D2, V4.D2
 	VAND V22.B16, V1.B16, V6.B16
-	WORD $0x4e66d646 // fadd v6.2d, v18.2d, v6.2d
-	WORD $0x6e66dcc6 // fmul v6.2d, v6.2d, v6.2d
-	WORD $0x4e63d4c6 // fadd v6.2d, v6.2d, v3.2d
+	FADD_D2(6, 18, 6)
+	FMUL_D2(6, 6, 6)
+	FADD_D2(3, 6, 6)
 	VADD V6.D2, V5.D2, V5.D2
 	VADDP V5.D2, V4.D2, V4.D2
 	FMOVQ F4, 16(R1)
@@ -507,9 +411,9 @@ blocks:
 	MOVD R5, 8(R1)
 	FMOVD R4, F4
 	VCNT V4.B16, V4.B16
-	WORD $0x6e202884 // uaddlp v4.8h, v4.16b
-	WORD $0x6e602884 // uaddlp v4.4s, v4.8h
-	WORD $0x6ea02884 // uaddlp v4.2d, v4.4s
+	UADDLP_H8(4, 4)
+	UADDLP_S4(4, 4)
+	UADDLP_D2(4, 4)
 	FMOVD F4, R4
 	MOVD 16(R1), R5
 	LSL $51, R4

@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x8000000080000000
@@ -19,6 +20,293 @@ DATA consts<>+80(SB)/8, $0x8000000000000000
 DATA consts<>+88(SB)/8, $0x8000000000000000
 GLOBL consts<>(SB), RODATA|NOPTR, $96
 
+#define KEYS_steps(N, N2) \
+	FMOVQ N(R2), F8 \
+	VAND V1.B16, V8.B16, V9.B16 \
+	VUSHR $1, V8.S4, V10.S4 \
+	VORR V8.B16, V7.B16, V7.B16 \
+	FCVTL_D2(10, 8) \
+	SXTL_D2(9, 11) \
+	CMGT_D2(2, 11, 11) \
+	VSUB V11.D2, V3.D2, V3.D2 \
+	FADD_D2(0, 8, 12) \
+	VADD V12.D2, V4.D2, V4.D2 \
+	VMOV V0.B16, V13.B16 \
+	VFMLA V8.D2, V8.D2, V13.D2 \
+	VADD V13.D2, V5.D2, V5.D2 \
+	VAND V11.B16, V12.B16, V8.B16 \
+	VADD V8.D2, V6.D2, V6.D2 \
+	FCVTL2_D2(10, 8) \
+	SXTL2_D2(9, 9) \
+	CMGT_D2(2, 9, 9) \
+	VSUB V9.D2, V3.D2, V3.D2 \
+	FADD_D2(0, 8, 10) \
+	VADD V10.D2, V4.D2, V4.D2 \
+	VMOV V0.B16, V11.B16 \
+	VFMLA V8.D2, V8.D2, V11.D2 \
+	VADD V11.D2, V5.D2, V5.D2 \
+	VAND V9.B16, V10.B16, V8.B16 \
+	VADD V8.D2, V6.D2, V6.D2 \
+	FMOVQ N2(R2), F8 \
+	VAND V1.B16, V8.B16, V9.B16 \
+	VUSHR $1, V8.S4, V10.S4 \
+	VORR V8.B16, V7.B16, V7.B16 \
+	FCVTL_D2(10, 8) \
+	SXTL_D2(9, 11) \
+	CMGT_D2(2, 11, 11) \
+	VSUB V11.D2, V3.D2, V3.D2 \
+	FADD_D2(0, 8, 12) \
+	VADD V12.D2, V4.D2, V4.D2 \
+	VMOV V0.B16, V13.B16 \
+	VFMLA V8.D2, V8.D2, V13.D2 \
+	VADD V13.D2, V5.D2, V5.D2 \
+	VAND V11.B16, V12.B16, V8.B16 \
+	VADD V8.D2, V6.D2, V6.D2 \
+	FCVTL2_D2(10, 8) \
+	SXTL2_D2(9, 9) \
+	CMGT_D2(2, 9, 9) \
+	VSUB V9.D2, V3.D2, V3.D2 \
+	FADD_D2(0, 8, 10) \
+	VADD V10.D2, V4.D2, V4.D2 \
+	VMOV V0.B16, V11.B16 \
+	VFMLA V8.D2, V8.D2, V11.D2 \
+	VADD V11.D2, V5.D2, V5.D2 \
+	VAND V9.B16, V10.B16, V8.B16 \
+	VADD V8.D2, V6.D2, V6.D2
+
+#define KEYS_steps_2(N, N2, N3, N4) \
+	FMOVQ N(R2), F8 \
+	VAND V1.B16, V8.B16, V9.B16 \
+	VUSHR $1, V8.D2, V10.D2 \
+	VORR V8.B16, V7.B16, V7.B16 \
+	CMGT_D2(2, 9, 8) \
+	VSUB V8.D2, V3.D2, V3.D2 \
+	FADD_D2(0, 10, 9) \
+	VADD V9.D2, V4.D2, V4.D2 \
+	FMUL_D2(10, 10, 10) \
+	FADD_D2(0, 10, 10) \
+	VADD V10.D2, V5.D2, V5.D2 \
+	VAND V8.B16, V9.B16, V8.B16 \
+	VADD V8.D2, V6.D2, V6.D2 \
+	FMOVQ N2(R2), F8 \
+	VAND V1.B16, V8.B16, V9.B16 \
+	VUSHR $1, V8.D2, V10.D2 \
+	VORR V8.B16, V7.B16, V7.B16 \
+	CMGT_D2(2, 9, 8) \
+	VSUB V8.D2, V3.D2, V3.D2 \
+	FADD_D2(0, 10, 9) \
+	VADD V9.D2, V4.D2, V4.D2 \
+	FMUL_D2(10, 10, 10) \
+	FADD_D2(0, 10, 10) \
+	VADD V10.D2, V5.D2, V5.D2 \
+	VAND V8.B16, V9.B16, V8.B16 \
+	VADD V8.D2, V6.D2, V6.D2 \
+	FMOVQ N3(R2), F8 \
+	VAND V1.B16, V8.B16, V9.B16 \
+	VUSHR $1, V8.D2, V10.D2 \
+	VORR V8.B16, V7.B16, V7.B16 \
+	CMGT_D2(2, 9, 8) \
+	VSUB V8.D2, V3.D2, V3.D2 \
+	FADD_D2(0, 10, 9) \
+	VADD V9.D2, V4.D2, V4.D2 \
+	FMUL_D2(10, 10, 10) \
+	FADD_D2(0, 10, 10) \
+	VADD V10.D2, V5.D2, V5.D2 \
+	VAND V8.B16, V9.B16, V8.B16 \
+	VADD V8.D2, V6.D2, V6.D2 \
+	FMOVQ N4(R2), F8 \
+	VAND V1.B16, V8.B16, V9.B16 \
+	VUSHR $1, V8.D2, V10.D2 \
+	VORR V8.B16, V7.B16, V7.B16 \
+	CMGT_D2(2, 9, 8) \
+	VSUB V8.D2, V3.D2, V3.D2 \
+	FADD_D2(0, 10, 9) \
+	VADD V9.D2, V4.D2, V4.D2 \
+	FMUL_D2(10, 10, 10) \
+	FADD_D2(0, 10, 10) \
+	VADD V10.D2, V5.D2, V5.D2 \
+	VAND V8.B16, V9.B16, V8.B16 \
+	VADD V8.D2, V6.D2, V6.D2
+
+#define KEYS_steps_3(N, N2, N3, N4) \
+	FMOVQ N(R2), F3 \
+	VCMEQ V0.D2, V3.D2, V4.D2 \
+	BIC_B16(4, 3, 3) \
+	CMGT_D2(3, 2, 4) \
+	VBSL V0.B16, V1.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N(R1) \
+	FMOVQ N2(R2), F3 \
+	VCMEQ V0.D2, V3.D2, V4.D2 \
+	BIC_B16(4, 3, 3) \
+	CMGT_D2(3, 2, 4) \
+	VBSL V0.B16, V1.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N2(R1) \
+	FMOVQ N3(R2), F3 \
+	VCMEQ V0.D2, V3.D2, V4.D2 \
+	BIC_B16(4, 3, 3) \
+	CMGT_D2(3, 2, 4) \
+	VBSL V0.B16, V1.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N3(R1) \
+	FMOVQ N4(R2), F3 \
+	VCMEQ V0.D2, V3.D2, V4.D2 \
+	BIC_B16(4, 3, 3) \
+	CMGT_D2(3, 2, 4) \
+	VBSL V0.B16, V1.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N4(R1)
+
+#define KEYS_steps_4(N, N2, N3, N4) \
+	FMOVQ N(R2), F3 \
+	FMUL_D2(3, 3, 4) \
+	FSUB_D2(4, 3, 4) \
+	FCMGE_D2(2, 4, 4) \
+	VSUB V4.D2, V1.D2, V1.D2 \
+	VSHL $1, V3.D2, V3.D2 \
+	MOVHU N2(R3), R0 \
+	FMOVD R0, F5 \
+	UXTL_H8(5, 5) \
+	UXTL_S4(5, 5) \
+	UXTL_D2(5, 5) \
+	VORR V5.B16, V3.B16, V3.B16 \
+	VBSL V0.B16, V3.B16, V4.B16 \
+	FMOVQ F4, N(R1) \
+	FMOVQ N3(R2), F3 \
+	FMUL_D2(3, 3, 4) \
+	FSUB_D2(4, 3, 4) \
+	FCMGE_D2(2, 4, 4) \
+	VSUB V4.D2, V1.D2, V1.D2 \
+	VSHL $1, V3.D2, V3.D2 \
+	MOVHU N4(R3), R0 \
+	FMOVD R0, F5 \
+	UXTL_H8(5, 5) \
+	UXTL_S4(5, 5) \
+	UXTL_D2(5, 5) \
+	VORR V5.B16, V3.B16, V3.B16 \
+	VBSL V0.B16, V3.B16, V4.B16 \
+	FMOVQ F4, N3(R1)
+
+#define KEYS_steps_5(N, N2, N3, N4) \
+	FMOVQ N(R2), F3 \
+	FMUL_S4(3, 3, 4) \
+	FSUB_S4(4, 3, 4) \
+	FCMGE_S4(2, 4, 4) \
+	VSUB V4.S4, V1.S4, V1.S4 \
+	VSHL $1, V3.S4, V3.S4 \
+	MOVW N2(R3), R0 \
+	FMOVD R0, F5 \
+	UXTL_H8(5, 5) \
+	UXTL_S4(5, 5) \
+	VORR V5.B16, V3.B16, V3.B16 \
+	VBSL V0.B16, V3.B16, V4.B16 \
+	FMOVQ F4, N(R1) \
+	FMOVQ N3(R2), F3 \
+	FMUL_S4(3, 3, 4) \
+	FSUB_S4(4, 3, 4) \
+	FCMGE_S4(2, 4, 4) \
+	VSUB V4.S4, V1.S4, V1.S4 \
+	VSHL $1, V3.S4, V3.S4 \
+	MOVW N4(R3), R0 \
+	FMOVD R0, F5 \
+	UXTL_H8(5, 5) \
+	UXTL_S4(5, 5) \
+	VORR V5.B16, V3.B16, V3.B16 \
+	VBSL V0.B16, V3.B16, V4.B16 \
+	FMOVQ F4, N3(R1)
+
+#define KEYS_steps_6(N, N2, N3) \
+	FMOVQ N(R2), F3 \
+	VCMEQ V0.S4, V3.S4, V4.S4 \
+	BIC_B16(4, 3, 3) \
+	CMGT_S4(3, 2, 4) \
+	VBSL V0.B16, V1.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N(R1) \
+	FMOVQ N2(R2), F3 \
+	VCMEQ V0.S4, V3.S4, V4.S4 \
+	BIC_B16(4, 3, 3) \
+	CMGT_S4(3, 2, 4) \
+	VBSL V0.B16, V1.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N2(R1) \
+	FMOVQ N3(R2), F3 \
+	VCMEQ V0.S4, V3.S4, V4.S4 \
+	BIC_B16(4, 3, 3) \
+	CMGT_S4(3, 2, 4) \
+	VBSL V0.B16, V1.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N3(R1)
+
+#define KEYS_steps_7(N, N2, N3, N4) \
+	FMOVQ N(R2), F3 \
+	CMGT_D2(3, 2, 4) \
+	VBSL V1.B16, V0.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N(R1) \
+	FMOVQ N2(R2), F3 \
+	CMGT_D2(3, 2, 4) \
+	VBSL V1.B16, V0.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N2(R1) \
+	FMOVQ N3(R2), F3 \
+	CMGT_D2(3, 2, 4) \
+	VBSL V1.B16, V0.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N3(R1) \
+	FMOVQ N4(R2), F3 \
+	CMGT_D2(3, 2, 4) \
+	VBSL V1.B16, V0.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N4(R1)
+
+#define KEYS_steps_8(N, N2, N3) \
+	FMOVQ N(R2), F3 \
+	CMGT_S4(3, 2, 4) \
+	VBSL V1.B16, V0.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N(R1) \
+	FMOVQ N2(R2), F3 \
+	CMGT_S4(3, 2, 4) \
+	VBSL V1.B16, V0.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N2(R1) \
+	FMOVQ N3(R2), F3 \
+	CMGT_S4(3, 2, 4) \
+	VBSL V1.B16, V0.B16, V4.B16 \
+	VEOR V4.B16, V3.B16, V3.B16 \
+	FMOVQ F3, N3(R1)
+
+#define KEYS_steps_9(N) \
+	FMOVQ N(R2), F8 \
+	VAND V1.B16, V8.B16, V9.B16 \
+	VUSHR $1, V8.D2, V10.D2 \
+	VORR V8.B16, V7.B16, V7.B16 \
+	CMGT_D2(2, 9, 8) \
+	VSUB V8.D2, V3.D2, V3.D2 \
+	FADD_D2(0, 10, 9) \
+	VADD V9.D2, V4.D2, V4.D2 \
+	FMUL_D2(10, 10, 10) \
+	FADD_D2(0, 10, 10) \
+	VADD V10.D2, V5.D2, V5.D2 \
+	VAND V8.B16, V9.B16, V8.B16 \
+	VADD V8.D2, V6.D2, V6.D2
+
+#define KEYS_start(N) \
+	MOVD $consts<>(SB), R0 \
+	MOVD to+0(FP), R1 \
+	MOVD keys+8(FP), R2 \
+	MOVD n+16(FP), R3 \
+	FMOVQ 48(R0), F0 \
+	FMOVQ N(R0), F1 \
+	VMOVI $0, V2.B16 \
+	VMOVI $0, V3.B16 \
+	VMOVI $0, V4.B16 \
+	VMOVI $0, V5.B16 \
+	VMOVI $0, V6.B16 \
+	VMOVI $0, V7.B16
+
 // func KeysF32(dst *uint32, x *float32, n int)
 TEXT ·KeysF32(SB), NOSPLIT, $0-24
 	MOVD $consts<>(SB), R0
@@ -32,57 +320,17 @@ TEXT ·KeysF32(SB), NOSPLIT, $0-24
 steps:
 	FMOVQ (R2), F3
 	VCMEQ V0.S4, V3.S4, V4.S4
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
+	BIC_B16(4, 3, 3)
+	CMGT_S4(3, 2, 4)
 	VBSL V0.B16, V1.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, (R1)
-	FMOVQ 16(R2), F3
-	VCMEQ V0.S4, V3.S4, V4.S4
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 16(R1)
-	FMOVQ 32(R2), F3
-	VCMEQ V0.S4, V3.S4, V4.S4
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 32(R1)
-	FMOVQ 48(R2), F3
-	VCMEQ V0.S4, V3.S4, V4.S4
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 48(R1)
-	FMOVQ 64(R2), F3
-	VCMEQ V0.S4, V3.S4, V4.S4
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 64(R1)
-	FMOVQ 80(R2), F3
-	VCMEQ V0.S4, V3.S4, V4.S4
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 80(R1)
-	FMOVQ 96(R2), F3
-	VCMEQ V0.S4, V3.S4, V4.S4
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 96(R1)
+	KEYS_steps_6(16, 32, 48)
+	KEYS_steps_6(64, 80, 96)
 	FMOVQ 112(R2), F3
 	VCMEQ V0.S4, V3.S4, V4.S4
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
+	BIC_B16(4, 3, 3)
+	CMGT_S4(3, 2, 4)
 	VBSL V0.B16, V1.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, 112(R1)
@@ -105,42 +353,14 @@ TEXT ·ValuesF32(SB), NOSPLIT, $0-24
 
 steps:
 	FMOVQ (R2), F3
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
+	CMGT_S4(3, 2, 4)
 	VBSL V1.B16, V0.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, (R1)
-	FMOVQ 16(R2), F3
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 16(R1)
-	FMOVQ 32(R2), F3
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 32(R1)
-	FMOVQ 48(R2), F3
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 48(R1)
-	FMOVQ 64(R2), F3
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 64(R1)
-	FMOVQ 80(R2), F3
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 80(R1)
-	FMOVQ 96(R2), F3
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 96(R1)
+	KEYS_steps_8(16, 32, 48)
+	KEYS_steps_8(64, 80, 96)
 	FMOVQ 112(R2), F3
-	WORD $0x4ea33444 // cmgt v4.4s, v2.4s, v3.4s
+	CMGT_S4(3, 2, 4)
 	VBSL V1.B16, V0.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, 112(R1)
@@ -167,106 +387,31 @@ steps:
 	PRFM 4160(R2), PLDL1KEEP
 	PRFM 1024(R3), PLDL1KEEP
 	FMOVQ (R2), F3
-	WORD $0x6e23dc64 // fmul v4.4s, v3.4s, v3.4s
-	WORD $0x4ea4d464 // fsub v4.4s, v3.4s, v4.4s
-	WORD $0x6e22e484 // fcmge v4.4s, v4.4s, v2.4s
+	FMUL_S4(3, 3, 4)
+	FSUB_S4(4, 3, 4)
+	FCMGE_S4(2, 4, 4)
 	VSUB V4.S4, V1.S4, V1.S4
 	VSHL $1, V3.S4, V3.S4
 	MOVW (R3), R0
 	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
+	UXTL_H8(5, 5)
+	UXTL_S4(5, 5)
 	VORR V5.B16, V3.B16, V3.B16
 	VBSL V0.B16, V3.B16, V4.B16
 	FMOVQ F4, (R1)
-	FMOVQ 16(R2), F3
-	WORD $0x6e23dc64 // fmul v4.4s, v3.4s, v3.4s
-	WORD $0x4ea4d464 // fsub v4.4s, v3.4s, v4.4s
-	WORD $0x6e22e484 // fcmge v4.4s, v4.4s, v2.4s
-	VSUB V4.S4, V1.S4, V1.S4
-	VSHL $1, V3.S4, V3.S4
-	MOVW 4(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 16(R1)
-	FMOVQ 32(R2), F3
-	WORD $0x6e23dc64 // fmul v4.4s, v3.4s, v3.4s
-	WORD $0x4ea4d464 // fsub v4.4s, v3.4s, v4.4s
-	WORD $0x6e22e484 // fcmge v4.4s, v4.4s, v2.4s
-	VSUB V4.S4, V1.S4, V1.S4
-	VSHL $1, V3.S4, V3.S4
-	MOVW 8(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 32(R1)
-	FMOVQ 48(R2), F3
-	WORD $0x6e23dc64 // fmul v4.4s, v3.4s, v3.4s
-	WORD $0x4ea4d464 // fsub v4.4s, v3.4s, v4.4s
-	WORD $0x6e22e484 // fcmge v4.4s, v4.4s, v2.4s
-	VSUB V4.S4, V1.S4, V1.S4
-	VSHL $1, V3.S4, V3.S4
-	MOVW 12(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 48(R1)
-	FMOVQ 64(R2), F3
-	WORD $0x6e23dc64 // fmul v4.4s, v3.4s, v3.4s
-	WORD $0x4ea4d464 // fsub v4.4s, v3.4s, v4.4s
-	WORD $0x6e22e484 // fcmge v4.4s, v4.4s, v2.4s
-	VSUB V4.S4, V1.S4, V1.S4
-	VSHL $1, V3.S4, V3.S4
-	MOVW 16(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 64(R1)
-	FMOVQ 80(R2), F3
-	WORD $0x6e23dc64 // fmul v4.4s, v3.4s, v3.4s
-	WORD $0x4ea4d464 // fsub v4.4s, v3.4s, v4.4s
-	WORD $0x6e22e484 // fcmge v4.4s, v4.4s, v2.4s
-	VSUB V4.S4, V1.S4, V1.S4
-	VSHL $1, V3.S4, V3.S4
-	MOVW 20(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 80(R1)
-	FMOVQ 96(R2), F3
-	WORD $0x6e23dc64 // fmul v4.4s, v3.4s, v3.4s
-	WORD $0x4ea4d464 // fsub v4.4s, v3.4s, v4.4s
-	WORD $0x6e22e484 // fcmge v4.4s, v4.4s, v2.4s
-	VSUB V4.S4, V1.S4, V1.S4
-	VSHL $1, V3.S4, V3.S4
-	MOVW 24(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 96(R1)
+	KEYS_steps_5(16, 4, 32, 8)
+	KEYS_steps_5(48, 12, 64, 16)
+	KEYS_steps_5(80, 20, 96, 24)
 	FMOVQ 112(R2), F3
-	WORD $0x6e23dc64 // fmul v4.4s, v3.4s, v3.4s
-	WORD $0x4ea4d464 // fsub v4.4s, v3.4s, v4.4s
-	WORD $0x6e22e484 // fcmge v4.4s, v4.4s, v2.4s
+	FMUL_S4(3, 3, 4)
+	FSUB_S4(4, 3, 4)
+	FCMGE_S4(2, 4, 4)
 	VSUB V4.S4, V1.S4, V1.S4
 	VSHL $1, V3.S4, V3.S4
 	MOVW 28(R3), R0
 	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
+	UXTL_H8(5, 5)
+	UXTL_S4(5, 5)
 	VORR V5.B16, V3.B16, V3.B16
 	VBSL V0.B16, V3.B16, V4.B16
 	FMOVQ F4, 112(R1)
@@ -288,222 +433,58 @@ steps:
 
 // func HitSumU32(to *uint64, keys *uint32, n int) (ret int)
 TEXT ·HitSumU32(SB), NOSPLIT, $0-32
-	MOVD $consts<>(SB), R0
-	MOVD to+0(FP), R1
-	MOVD keys+8(FP), R2
-	MOVD n+16(FP), R3
-	FMOVQ 48(R0), F0
-	FMOVQ 32(R0), F1
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
+	KEYS_start(32)
 
 steps:
 	FMOVQ (R2), F8
 	VAND V1.B16, V8.B16, V9.B16
 	VUSHR $1, V8.S4, V10.S4
 	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x0e617948 // fcvtl v8.2d, v10.2s
-	WORD $0x0f20a52b // sxtl v11.2d, v9.2s
-	WORD $0x4ee2356b // cmgt v11.2d, v11.2d, v2.2d
+	FCVTL_D2(10, 8)
+	SXTL_D2(9, 11)
+	CMGT_D2(2, 11, 11)
 	VSUB V11.D2, V3.D2, V3.D2
-	WORD $0x4e60d50c // fadd v12.2d, v8.2d, v0.2d
+	FADD_D2(0, 8, 12)
 	VADD V12.D2, V4.D2, V4.D2
 	VMOV V0.B16, V13.B16
 	VFMLA V8.D2, V8.D2, V13.D2
 	VADD V13.D2, V5.D2, V5.D2
 	VAND V11.B16, V12.B16, V8.B16
 	VADD V8.D2, V6.D2, V6.D2
-	WORD $0x4e617948 // fcvtl2 v8.2d, v10.4s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	WORD $0x4ee23529 // cmgt v9.2d, v9.2d, v2.2d
+	FCVTL2_D2(10, 8)
+	SXTL2_D2(9, 9)
+	CMGT_D2(2, 9, 9)
 	VSUB V9.D2, V3.D2, V3.D2
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
+	FADD_D2(0, 8, 10)
 	VADD V10.D2, V4.D2, V4.D2
 	VMOV V0.B16, V11.B16
 	VFMLA V8.D2, V8.D2, V11.D2
 	VADD V11.D2, V5.D2, V5.D2
 	VAND V9.B16, V10.B16, V8.B16
 	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 16(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.S4, V10.S4
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x0e617948 // fcvtl v8.2d, v10.2s
-	WORD $0x0f20a52b // sxtl v11.2d, v9.2s
-	WORD $0x4ee2356b // cmgt v11.2d, v11.2d, v2.2d
-	VSUB V11.D2, V3.D2, V3.D2
-	WORD $0x4e60d50c // fadd v12.2d, v8.2d, v0.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VMOV V0.B16, V13.B16
-	VFMLA V8.D2, V8.D2, V13.D2
-	VADD V13.D2, V5.D2, V5.D2
-	VAND V11.B16, V12.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	WORD $0x4e617948 // fcvtl2 v8.2d, v10.4s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	WORD $0x4ee23529 // cmgt v9.2d, v9.2d, v2.2d
-	VSUB V9.D2, V3.D2, V3.D2
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VMOV V0.B16, V11.B16
-	VFMLA V8.D2, V8.D2, V11.D2
-	VADD V11.D2, V5.D2, V5.D2
-	VAND V9.B16, V10.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 32(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.S4, V10.S4
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x0e617948 // fcvtl v8.2d, v10.2s
-	WORD $0x0f20a52b // sxtl v11.2d, v9.2s
-	WORD $0x4ee2356b // cmgt v11.2d, v11.2d, v2.2d
-	VSUB V11.D2, V3.D2, V3.D2
-	WORD $0x4e60d50c // fadd v12.2d, v8.2d, v0.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VMOV V0.B16, V13.B16
-	VFMLA V8.D2, V8.D2, V13.D2
-	VADD V13.D2, V5.D2, V5.D2
-	VAND V11.B16, V12.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	WORD $0x4e617948 // fcvtl2 v8.2d, v10.4s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	WORD $0x4ee23529 // cmgt v9.2d, v9.2d, v2.2d
-	VSUB V9.D2, V3.D2, V3.D2
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VMOV V0.B16, V11.B16
-	VFMLA V8.D2, V8.D2, V11.D2
-	VADD V11.D2, V5.D2, V5.D2
-	VAND V9.B16, V10.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 48(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.S4, V10.S4
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x0e617948 // fcvtl v8.2d, v10.2s
-	WORD $0x0f20a52b // sxtl v11.2d, v9.2s
-	WORD $0x4ee2356b // cmgt v11.2d, v11.2d, v2.2d
-	VSUB V11.D2, V3.D2, V3.D2
-	WORD $0x4e60d50c // fadd v12.2d, v8.2d, v0.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VMOV V0.B16, V13.B16
-	VFMLA V8.D2, V8.D2, V13.D2
-	VADD V13.D2, V5.D2, V5.D2
-	VAND V11.B16, V12.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	WORD $0x4e617948 // fcvtl2 v8.2d, v10.4s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	WORD $0x4ee23529 // cmgt v9.2d, v9.2d, v2.2d
-	VSUB V9.D2, V3.D2, V3.D2
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VMOV V0.B16, V11.B16
-	VFMLA V8.D2, V8.D2, V11.D2
-	VADD V11.D2, V5.D2, V5.D2
-	VAND V9.B16, V10.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 64(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.S4, V10.S4
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x0e617948 // fcvtl v8.2d, v10.2s
-	WORD $0x0f20a52b // sxtl v11.2d, v9.2s
-	WORD $0x4ee2356b // cmgt v11.2d, v11.2d, v2.2d
-	VSUB V11.D2, V3.D2, V3.D2
-	WORD $0x4e60d50c // fadd v12.2d, v8.2d, v0.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VMOV V0.B16, V13.B16
-	VFMLA V8.D2, V8.D2, V13.D2
-	VADD V13.D2, V5.D2, V5.D2
-	VAND V11.B16, V12.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	WORD $0x4e617948 // fcvtl2 v8.2d, v10.4s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	WORD $0x4ee23529 // cmgt v9.2d, v9.2d, v2.2d
-	VSUB V9.D2, V3.D2, V3.D2
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VMOV V0.B16, V11.B16
-	VFMLA V8.D2, V8.D2, V11.D2
-	VADD V11.D2, V5.D2, V5.D2
-	VAND V9.B16, V10.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 80(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.S4, V10.S4
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x0e617948 // fcvtl v8.2d, v10.2s
-	WORD $0x0f20a52b // sxtl v11.2d, v9.2s
-	WORD $0x4ee2356b // cmgt v11.2d, v11.2d, v2.2d
-	VSUB V11.D2, V3.D2, V3.D2
-	WORD $0x4e60d50c // fadd v12.2d, v8.2d, v0.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VMOV V0.B16, V13.B16
-	VFMLA V8.D2, V8.D2, V13.D2
-	VADD V13.D2, V5.D2, V5.D2
-	VAND V11.B16, V12.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	WORD $0x4e617948 // fcvtl2 v8.2d, v10.4s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	WORD $0x4ee23529 // cmgt v9.2d, v9.2d, v2.2d
-	VSUB V9.D2, V3.D2, V3.D2
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VMOV V0.B16, V11.B16
-	VFMLA V8.D2, V8.D2, V11.D2
-	VADD V11.D2, V5.D2, V5.D2
-	VAND V9.B16, V10.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 96(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.S4, V10.S4
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x0e617948 // fcvtl v8.2d, v10.2s
-	WORD $0x0f20a52b // sxtl v11.2d, v9.2s
-	WORD $0x4ee2356b // cmgt v11.2d, v11.2d, v2.2d
-	VSUB V11.D2, V3.D2, V3.D2
-	WORD $0x4e60d50c // fadd v12.2d, v8.2d, v0.2d
-	VADD V12.D2, V4.D2, V4.D2
-	VMOV V0.B16, V13.B16
-	VFMLA V8.D2, V8.D2, V13.D2
-	VADD V13.D2, V5.D2, V5.D2
-	VAND V11.B16, V12.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	WORD $0x4e617948 // fcvtl2 v8.2d, v10.4s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	WORD $0x4ee23529 // cmgt v9.2d, v9.2d, v2.2d
-	VSUB V9.D2, V3.D2, V3.D2
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V10.D2, V4.D2, V4.D2
-	VMOV V0.B16, V11.B16
-	VFMLA V8.D2, V8.D2, V11.D2
-	VADD V11.D2, V5.D2, V5.D2
-	VAND V9.B16, V10.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
+	KEYS_steps(16, 32)
+	KEYS_steps(48, 64)
+	KEYS_steps(80, 96)
 	FMOVQ 112(R2), F8
 	VAND V1.B16, V8.B16, V9.B16
 	VUSHR $1, V8.S4, V10.S4
 	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x0e617948 // fcvtl v8.2d, v10.2s
-	WORD $0x0f20a52b // sxtl v11.2d, v9.2s
-	WORD $0x4ee2356b // cmgt v11.2d, v11.2d, v2.2d
+	FCVTL_D2(10, 8)
+	SXTL_D2(9, 11)
+	CMGT_D2(2, 11, 11)
 	VSUB V11.D2, V3.D2, V3.D2
-	WORD $0x4e60d50c // fadd v12.2d, v8.2d, v0.2d
+	FADD_D2(0, 8, 12)
 	VADD V12.D2, V4.D2, V4.D2
 	VMOV V0.B16, V13.B16
 	VFMLA V8.D2, V8.D2, V13.D2
 	VADD V13.D2, V5.D2, V5.D2
 	VAND V11.B16, V12.B16, V8.B16
 	VADD V8.D2, V6.D2, V6.D2
-	WORD $0x4e617948 // fcvtl2 v8.2d, v10.4s
-	WORD $0x4f20a529 // sxtl2 v9.2d, v9.4s
-	WORD $0x4ee23529 // cmgt v9.2d, v9.2d, v2.2d
+	FCVTL2_D2(10, 8)
+	SXTL2_D2(9, 9)
+	CMGT_D2(2, 9, 9)
 	VSUB V9.D2, V3.D2, V3.D2
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
+	FADD_D2(0, 8, 10)
 	VADD V10.D2, V4.D2, V4.D2
 	VMOV V0.B16, V11.B16
 	VFMLA V8.D2, V8.D2, V11.D2
@@ -527,8 +508,8 @@ steps:
 	VADD V0.D2, V6.D2, V0.D2
 	FMOVD F0, 24(R1)
 	MOVD $0, R0
-	WORD $0x4ea73440 // cmgt v0.4s, v2.4s, v7.4s
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	CMGT_S4(7, 2, 0)
+	UMAXP_S4(0, 0, 0)
 	FMOVD F0, R1
 	CBZ R1, inside
 	MOVD $1, R0
@@ -550,113 +531,32 @@ TEXT ·KeysF64(SB), NOSPLIT, $0-24
 steps:
 	FMOVQ (R2), F3
 	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
+	BIC_B16(4, 3, 3)
+	CMGT_D2(3, 2, 4)
 	VBSL V0.B16, V1.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, (R1)
-	FMOVQ 16(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 16(R1)
-	FMOVQ 32(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 32(R1)
-	FMOVQ 48(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 48(R1)
-	FMOVQ 64(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 64(R1)
-	FMOVQ 80(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 80(R1)
-	FMOVQ 96(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 96(R1)
-	FMOVQ 112(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 112(R1)
-	FMOVQ 128(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 128(R1)
-	FMOVQ 144(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 144(R1)
-	FMOVQ 160(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 160(R1)
-	FMOVQ 176(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 176(R1)
-	FMOVQ 192(R2), F3
-	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V0.B16, V1.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 192(R1)
+	KEYS_steps_3(16, 32, 48, 64)
+	KEYS_steps_3(80, 96, 112, 128)
+	KEYS_steps_3(144, 160, 176, 192)
 	FMOVQ 208(R2), F3
 	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
+	BIC_B16(4, 3, 3)
+	CMGT_D2(3, 2, 4)
 	VBSL V0.B16, V1.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, 208(R1)
 	FMOVQ 224(R2), F3
 	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
+	BIC_B16(4, 3, 3)
+	CMGT_D2(3, 2, 4)
 	VBSL V0.B16, V1.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, 224(R1)
 	FMOVQ 240(R2), F3
 	VCMEQ V0.D2, V3.D2, V4.D2
-	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
+	BIC_B16(4, 3, 3)
+	CMGT_D2(3, 2, 4)
 	VBSL V0.B16, V1.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, 240(R1)
@@ -679,82 +579,25 @@ TEXT ·ValuesF64(SB), NOSPLIT, $0-24
 
 steps:
 	FMOVQ (R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
+	CMGT_D2(3, 2, 4)
 	VBSL V1.B16, V0.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, (R1)
-	FMOVQ 16(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 16(R1)
-	FMOVQ 32(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 32(R1)
-	FMOVQ 48(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 48(R1)
-	FMOVQ 64(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 64(R1)
-	FMOVQ 80(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 80(R1)
-	FMOVQ 96(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 96(R1)
-	FMOVQ 112(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 112(R1)
-	FMOVQ 128(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 128(R1)
-	FMOVQ 144(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 144(R1)
-	FMOVQ 160(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 160(R1)
-	FMOVQ 176(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 176(R1)
-	FMOVQ 192(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
-	VBSL V1.B16, V0.B16, V4.B16
-	VEOR V4.B16, V3.B16, V3.B16
-	FMOVQ F3, 192(R1)
+	KEYS_steps_7(16, 32, 48, 64)
+	KEYS_steps_7(80, 96, 112, 128)
+	KEYS_steps_7(144, 160, 176, 192)
 	FMOVQ 208(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
+	CMGT_D2(3, 2, 4)
 	VBSL V1.B16, V0.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, 208(R1)
 	FMOVQ 224(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
+	CMGT_D2(3, 2, 4)
 	VBSL V1.B16, V0.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, 224(R1)
 	FMOVQ 240(R2), F3
-	WORD $0x4ee33444 // cmgt v4.2d, v2.2d, v3.2d
+	CMGT_D2(3, 2, 4)
 	VBSL V1.B16, V0.B16, V4.B16
 	VEOR V4.B16, V3.B16, V3.B16
 	FMOVQ F3, 240(R1)
@@ -783,226 +626,37 @@ steps:
 	PRFM 4288(R2), PLDL1KEEP
 	PRFM 1024(R3), PLDL1KEEP
 	FMOVQ (R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
+	FMUL_D2(3, 3, 4)
+	FSUB_D2(4, 3, 4)
+	FCMGE_D2(2, 4, 4)
 	VSUB V4.D2, V1.D2, V1.D2
 	VSHL $1, V3.D2, V3.D2
 	MOVHU (R3), R0
 	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
+	UXTL_H8(5, 5)
+	UXTL_S4(5, 5)
+	UXTL_D2(5, 5)
 	VORR V5.B16, V3.B16, V3.B16
 	VBSL V0.B16, V3.B16, V4.B16
 	FMOVQ F4, (R1)
-	FMOVQ 16(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 2(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 16(R1)
-	FMOVQ 32(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 4(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 32(R1)
-	FMOVQ 48(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 6(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 48(R1)
-	FMOVQ 64(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 8(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 64(R1)
-	FMOVQ 80(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 10(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 80(R1)
-	FMOVQ 96(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 12(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 96(R1)
-	FMOVQ 112(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 14(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 112(R1)
-	FMOVQ 128(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 16(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 128(R1)
-	FMOVQ 144(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 18(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 144(R1)
-	FMOVQ 160(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 20(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 160(R1)
-	FMOVQ 176(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 22(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 176(R1)
-	FMOVQ 192(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 24(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 192(R1)
-	FMOVQ 208(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 26(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 208(R1)
-	FMOVQ 224(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
-	VSUB V4.D2, V1.D2, V1.D2
-	VSHL $1, V3.D2, V3.D2
-	MOVHU 28(R3), R0
-	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
-	VORR V5.B16, V3.B16, V3.B16
-	VBSL V0.B16, V3.B16, V4.B16
-	FMOVQ F4, 224(R1)
+	KEYS_steps_4(16, 2, 32, 4)
+	KEYS_steps_4(48, 6, 64, 8)
+	KEYS_steps_4(80, 10, 96, 12)
+	KEYS_steps_4(112, 14, 128, 16)
+	KEYS_steps_4(144, 18, 160, 20)
+	KEYS_steps_4(176, 22, 192, 24)
+	KEYS_steps_4(208, 26, 224, 28)
 	FMOVQ 240(R2), F3
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e62e484 // fcmge v4.2d, v4.2d, v2.2d
+	FMUL_D2(3, 3, 4)
+	FSUB_D2(4, 3, 4)
+	FCMGE_D2(2, 4, 4)
 	VSUB V4.D2, V1.D2, V1.D2
 	VSHL $1, V3.D2, V3.D2
 	MOVHU 30(R3), R0
 	FMOVD R0, F5
-	WORD $0x2f08a4a5 // uxtl v5.8h, v5.8b
-	WORD $0x2f10a4a5 // uxtl v5.4s, v5.4h
-	WORD $0x2f20a4a5 // uxtl v5.2d, v5.2s
+	UXTL_H8(5, 5)
+	UXTL_S4(5, 5)
+	UXTL_D2(5, 5)
 	VORR V5.B16, V3.B16, V3.B16
 	VBSL V0.B16, V3.B16, V4.B16
 	FMOVQ F4, 240(R1)
@@ -1022,225 +676,37 @@ steps:
 
 // func HitSumU64(to *uint64, keys *uint64, n int) (ret int)
 TEXT ·HitSumU64(SB), NOSPLIT, $0-32
-	MOVD $consts<>(SB), R0
-	MOVD to+0(FP), R1
-	MOVD keys+8(FP), R2
-	MOVD n+16(FP), R3
-	FMOVQ 48(R0), F0
-	FMOVQ 64(R0), F1
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
+	KEYS_start(64)
 
 steps:
 	FMOVQ (R2), F8
 	VAND V1.B16, V8.B16, V9.B16
 	VUSHR $1, V8.D2, V10.D2
 	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
+	CMGT_D2(2, 9, 8)
 	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
+	FADD_D2(0, 10, 9)
 	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
+	FMUL_D2(10, 10, 10)
+	FADD_D2(0, 10, 10)
 	VADD V10.D2, V5.D2, V5.D2
 	VAND V8.B16, V9.B16, V8.B16
 	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 16(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 32(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 48(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 64(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 80(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 96(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 112(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 128(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 144(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 160(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 176(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 192(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 208(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
-	FMOVQ 224(R2), F8
-	VAND V1.B16, V8.B16, V9.B16
-	VUSHR $1, V8.D2, V10.D2
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
-	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
-	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
-	VADD V10.D2, V5.D2, V5.D2
-	VAND V8.B16, V9.B16, V8.B16
-	VADD V8.D2, V6.D2, V6.D2
+	KEYS_steps_2(16, 32, 48, 64)
+	KEYS_steps_2(80, 96, 112, 128)
+	KEYS_steps_2(144, 160, 176, 192)
+	KEYS_steps_9(208)
+	KEYS_steps_9(224)
 	FMOVQ 240(R2), F8
 	VAND V1.B16, V8.B16, V9.B16
 	VUSHR $1, V8.D2, V10.D2
 	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee23528 // cmgt v8.2d, v9.2d, v2.2d
+	CMGT_D2(2, 9, 8)
 	VSUB V8.D2, V3.D2, V3.D2
-	WORD $0x4e60d549 // fadd v9.2d, v10.2d, v0.2d
+	FADD_D2(0, 10, 9)
 	VADD V9.D2, V4.D2, V4.D2
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
+	FMUL_D2(10, 10, 10)
+	FADD_D2(0, 10, 10)
 	VADD V10.D2, V5.D2, V5.D2
 	VAND V8.B16, V9.B16, V8.B16
 	VADD V8.D2, V6.D2, V6.D2
@@ -1261,8 +727,8 @@ steps:
 	VADD V0.D2, V6.D2, V0.D2
 	FMOVD F0, 24(R1)
 	MOVD $0, R0
-	WORD $0x4ee73440 // cmgt v0.2d, v2.2d, v7.2d
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	CMGT_D2(7, 2, 0)
+	UMAXP_S4(0, 0, 0)
 	FMOVD F0, R1
 	CBZ R1, inside
 	MOVD $1, R0

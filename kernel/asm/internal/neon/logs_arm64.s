@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x0010000000000000
@@ -51,6 +52,163 @@ DATA consts<>+336(SB)/8, $0x7fffffffffffffff
 DATA consts<>+344(SB)/8, $0x7fffffffffffffff
 GLOBL consts<>(SB), RODATA|NOPTR, $352
 
+#define LOGS_elements() \
+	FMOVQ (R0), F2 \
+	FCMGT_D2(0, 2, 3) \
+	FCMGT_D2(1, 2, 2) \
+	FMOVQ 16(R0), F4 \
+	FMUL_D2(4, 0, 5) \
+	FMUL_D2(4, 1, 4) \
+	VMOV V3.B16, V6.B16 \
+	VBSL V0.B16, V5.B16, V6.B16 \
+	VMOV V2.B16, V5.B16 \
+	VBSL V1.B16, V4.B16, V5.B16 \
+	FMOVQ 32(R0), F4 \
+	VADD V4.D2, V6.D2, V6.D2 \
+	VADD V4.D2, V5.D2, V4.D2 \
+	VUSHR $52, V6.D2, V5.D2 \
+	VUSHR $52, V4.D2, V7.D2 \
+	FMOVQ 48(R0), F8 \
+	VORR V8.B16, V5.B16, V5.B16 \
+	VORR V8.B16, V7.B16, V7.B16 \
+	FMOVQ 64(R0), F8 \
+	FSUB_D2(8, 5, 5) \
+	FSUB_D2(8, 7, 7) \
+	FMOVQ 80(R0), F8 \
+	VAND V8.B16, V6.B16, V6.B16 \
+	VAND V8.B16, V4.B16, V4.B16 \
+	FMOVQ 96(R0), F8 \
+	VADD V8.D2, V6.D2, V6.D2 \
+	VADD V8.D2, V4.D2, V4.D2 \
+	FMOVQ 112(R0), F8 \
+	FSUB_D2(8, 6, 6) \
+	FSUB_D2(8, 4, 4) \
+	FMOVQ 128(R0), F8 \
+	VAND V3.B16, V8.B16, V3.B16 \
+	VAND V2.B16, V8.B16, V2.B16 \
+	FADD_D2(3, 5, 3) \
+	FADD_D2(2, 7, 2) \
+	FMOVQ 144(R0), F5 \
+	FADD_D2(5, 6, 7) \
+	FADD_D2(5, 4, 5) \
+	FDIV_D2(7, 6, 7) \
+	FDIV_D2(5, 4, 5) \
+	FMUL_D2(7, 7, 8) \
+	FMUL_D2(5, 5, 9) \
+	FMOVQ 160(R0), F10 \
+	FMUL_D2(10, 6, 11) \
+	FMUL_D2(10, 4, 10) \
+	FMUL_D2(6, 11, 11) \
+	FMUL_D2(4, 10, 10) \
+	FMOVQ 176(R0), F12 \
+	FMOVQ 192(R0), F13 \
+	VMOV V13.B16, V14.B16 \
+	VFMLA V12.D2, V8.D2, V14.D2 \
+	VFMLA V12.D2, V9.D2, V13.D2 \
+	FMOVQ 208(R0), F12 \
+	VMOV V12.B16, V15.B16 \
+	VFMLA V8.D2, V14.D2, V15.D2 \
+	VFMLA V9.D2, V13.D2, V12.D2 \
+	FMOVQ 224(R0), F13 \
+	VMOV V13.B16, V14.B16 \
+	VFMLA V8.D2, V15.D2, V14.D2 \
+	VFMLA V9.D2, V12.D2, V13.D2 \
+	FMOVQ 240(R0), F12 \
+	VMOV V12.B16, V15.B16 \
+	VFMLA V8.D2, V14.D2, V15.D2 \
+	VFMLA V9.D2, V13.D2, V12.D2
+
+#define LOGS_elements_2(N, N2, N3, N4) \
+	FMOVQ 256(R0), F13 \
+	VMOV V13.B16, V14.B16 \
+	VFMLA V8.D2, V15.D2, V14.D2 \
+	VFMLA V9.D2, V12.D2, V13.D2 \
+	FMOVQ 272(R0), F12 \
+	VMOV V12.B16, V15.B16 \
+	VFMLA V8.D2, V14.D2, V15.D2 \
+	VFMLA V9.D2, V13.D2, V12.D2 \
+	VMOV V11.B16, V13.B16 \
+	VFMLA V8.D2, V15.D2, V13.D2 \
+	VMOV V10.B16, V8.B16 \
+	VFMLA V9.D2, V12.D2, V8.D2 \
+	FMOVQ 288(R0), F9 \
+	FMUL_D2(9, 3, 12) \
+	FMUL_D2(9, 2, 9) \
+	VFMLA V7.D2, V13.D2, V12.D2 \
+	VFMLA V5.D2, V8.D2, V9.D2 \
+	FSUB_D2(12, 11, 5) \
+	FSUB_D2(9, 10, 7) \
+	FSUB_D2(5, 6, 5) \
+	FSUB_D2(7, 4, 4) \
+	FMOVQ 304(R0), F6 \
+	VFMLA V6.D2, V3.D2, V5.D2 \
+	VFMLA V6.D2, V2.D2, V4.D2 \
+	VMOVI $0, V2.B16 \
+	FCMEQ_D2(2, 0, 3) \
+	FCMEQ_D2(2, 1, 2) \
+	VMOVI $0, V6.B16 \
+	FMOVQ 320(R0), F7 \
+	FSUB_D2(7, 6, 6) \
+	FMOVQ 336(R0), F7 \
+	VBSL V7.B16, V6.B16, V3.B16 \
+	VBSL V7.B16, V6.B16, V2.B16 \
+	VMOVI $0, V6.B16 \
+	FCMGT_D2(6, 0, 7) \
+	FCMGT_D2(6, 1, 6) \
+	VBSL V3.B16, V5.B16, V7.B16 \
+	VBSL V2.B16, V4.B16, V6.B16 \
+	FMOVQ 320(R0), F2 \
+	FCMEQ_D2(2, 0, 3) \
+	FCMEQ_D2(2, 1, 2) \
+	VBSL V7.B16, V0.B16, V3.B16 \
+	VBSL V6.B16, V1.B16, V2.B16 \
+	FMOVQ F3, N(R1) \
+	FMOVQ F2, N2(R1) \
+	FMOVD N3(R2), F0 \
+	FCVTL_D2(0, 0) \
+	FMOVD N4(R2), F1 \
+	FCVTL_D2(1, 1)
+
+#define LOGS_elements_3() \
+	FMOVQ 256(R0), F13 \
+	VMOV V13.B16, V14.B16 \
+	VFMLA V8.D2, V15.D2, V14.D2 \
+	VFMLA V9.D2, V12.D2, V13.D2 \
+	FMOVQ 272(R0), F12 \
+	VMOV V12.B16, V15.B16 \
+	VFMLA V8.D2, V14.D2, V15.D2 \
+	VFMLA V9.D2, V13.D2, V12.D2 \
+	VMOV V11.B16, V13.B16 \
+	VFMLA V8.D2, V15.D2, V13.D2 \
+	VMOV V10.B16, V8.B16 \
+	VFMLA V9.D2, V12.D2, V8.D2 \
+	FMOVQ 288(R0), F9 \
+	FMUL_D2(9, 3, 12) \
+	FMUL_D2(9, 2, 9) \
+	VFMLA V7.D2, V13.D2, V12.D2 \
+	VFMLA V5.D2, V8.D2, V9.D2 \
+	FSUB_D2(12, 11, 5) \
+	FSUB_D2(9, 10, 7) \
+	FSUB_D2(5, 6, 5) \
+	FSUB_D2(7, 4, 4) \
+	FMOVQ 304(R0), F6 \
+	VFMLA V6.D2, V3.D2, V5.D2 \
+	VFMLA V6.D2, V2.D2, V4.D2 \
+	VMOVI $0, V2.B16 \
+	FCMEQ_D2(2, 0, 3) \
+	FCMEQ_D2(2, 1, 2) \
+	VMOVI $0, V6.B16 \
+	FMOVQ 320(R0), F7 \
+	FSUB_D2(7, 6, 6) \
+	FMOVQ 336(R0), F7 \
+	VBSL V7.B16, V6.B16, V3.B16 \
+	VBSL V7.B16, V6.B16, V2.B16 \
+	VMOVI $0, V6.B16 \
+	FCMGT_D2(6, 0, 7) \
+	FCMGT_D2(6, 1, 6) \
+	VBSL V3.B16, V5.B16, V7.B16 \
+	VBSL V2.B16, V4.B16, V6.B16
+
 // func LogsF32(dst *float64, x *float32, n int)
 TEXT ·LogsF32(SB), NOSPLIT, $0-24
 	MOVD $consts<>(SB), R0
@@ -60,453 +218,31 @@ TEXT ·LogsF32(SB), NOSPLIT, $0-24
 
 elements:
 	FMOVD (R2), F0
-	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FCVTL_D2(0, 0)
 	FMOVD 8(R2), F1
-	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
-	FMOVQ (R0), F2
-	WORD $0x6ee0e443 // fcmgt v3.2d, v2.2d, v0.2d
-	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
-	FMOVQ 16(R0), F4
-	WORD $0x6e64dc05 // fmul v5.2d, v0.2d, v4.2d
-	WORD $0x6e64dc24 // fmul v4.2d, v1.2d, v4.2d
-	VMOV V3.B16, V6.B16
-	VBSL V0.B16, V5.B16, V6.B16
-	VMOV V2.B16, V5.B16
-	VBSL V1.B16, V4.B16, V5.B16
-	FMOVQ 32(R0), F4
-	VADD V4.D2, V6.D2, V6.D2
-	VADD V4.D2, V5.D2, V4.D2
-	VUSHR $52, V6.D2, V5.D2
-	VUSHR $52, V4.D2, V7.D2
-	FMOVQ 48(R0), F8
-	VORR V8.B16, V5.B16, V5.B16
-	VORR V8.B16, V7.B16, V7.B16
-	FMOVQ 64(R0), F8
-	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
-	FMOVQ 80(R0), F8
-	VAND V8.B16, V6.B16, V6.B16
-	VAND V8.B16, V4.B16, V4.B16
-	FMOVQ 96(R0), F8
-	VADD V8.D2, V6.D2, V6.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 112(R0), F8
-	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
-	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
-	FMOVQ 128(R0), F8
-	VAND V3.B16, V8.B16, V3.B16
-	VAND V2.B16, V8.B16, V2.B16
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	WORD $0x4e62d4e2 // fadd v2.2d, v7.2d, v2.2d
-	FMOVQ 144(R0), F5
-	WORD $0x4e65d4c7 // fadd v7.2d, v6.2d, v5.2d
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	WORD $0x6e67fcc7 // fdiv v7.2d, v6.2d, v7.2d
-	WORD $0x6e65fc85 // fdiv v5.2d, v4.2d, v5.2d
-	WORD $0x6e67dce8 // fmul v8.2d, v7.2d, v7.2d
-	WORD $0x6e65dca9 // fmul v9.2d, v5.2d, v5.2d
-	FMOVQ 160(R0), F10
-	WORD $0x6e6adccb // fmul v11.2d, v6.2d, v10.2d
-	WORD $0x6e6adc8a // fmul v10.2d, v4.2d, v10.2d
-	WORD $0x6e66dd6b // fmul v11.2d, v11.2d, v6.2d
-	WORD $0x6e64dd4a // fmul v10.2d, v10.2d, v4.2d
-	FMOVQ 176(R0), F12
-	FMOVQ 192(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V12.D2, V8.D2, V14.D2
-	VFMLA V12.D2, V9.D2, V13.D2
-	FMOVQ 208(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	FMOVQ 224(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V8.D2, V15.D2, V14.D2
-	VFMLA V9.D2, V12.D2, V13.D2
-	FMOVQ 240(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	FMOVQ 256(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V8.D2, V15.D2, V14.D2
-	VFMLA V9.D2, V12.D2, V13.D2
-	FMOVQ 272(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	VMOV V11.B16, V13.B16
-	VFMLA V8.D2, V15.D2, V13.D2
-	VMOV V10.B16, V8.B16
-	VFMLA V9.D2, V12.D2, V8.D2
-	FMOVQ 288(R0), F9
-	WORD $0x6e69dc6c // fmul v12.2d, v3.2d, v9.2d
-	WORD $0x6e69dc49 // fmul v9.2d, v2.2d, v9.2d
-	VFMLA V7.D2, V13.D2, V12.D2
-	VFMLA V5.D2, V8.D2, V9.D2
-	WORD $0x4eecd565 // fsub v5.2d, v11.2d, v12.2d
-	WORD $0x4ee9d547 // fsub v7.2d, v10.2d, v9.2d
-	WORD $0x4ee5d4c5 // fsub v5.2d, v6.2d, v5.2d
-	WORD $0x4ee7d484 // fsub v4.2d, v4.2d, v7.2d
-	FMOVQ 304(R0), F6
-	VFMLA V6.D2, V3.D2, V5.D2
-	VFMLA V6.D2, V2.D2, V4.D2
-	VMOVI $0, V2.B16
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e62e422 // fcmeq v2.2d, v1.2d, v2.2d
-	VMOVI $0, V6.B16
-	FMOVQ 320(R0), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ 336(R0), F7
-	VBSL V7.B16, V6.B16, V3.B16
-	VBSL V7.B16, V6.B16, V2.B16
-	VMOVI $0, V6.B16
-	WORD $0x6ee6e407 // fcmgt v7.2d, v0.2d, v6.2d
-	WORD $0x6ee6e426 // fcmgt v6.2d, v1.2d, v6.2d
-	VBSL V3.B16, V5.B16, V7.B16
-	VBSL V2.B16, V4.B16, V6.B16
+	FCVTL_D2(1, 1)
+	LOGS_elements()
+	LOGS_elements_3()
 	FMOVQ 320(R0), F2
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e62e422 // fcmeq v2.2d, v1.2d, v2.2d
+	FCMEQ_D2(2, 0, 3)
+	FCMEQ_D2(2, 1, 2)
 	VBSL V7.B16, V0.B16, V3.B16
 	VBSL V6.B16, V1.B16, V2.B16
 	FMOVQ F3, (R1)
 	FMOVQ F2, 16(R1)
 	FMOVD 16(R2), F0
-	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FCVTL_D2(0, 0)
 	FMOVD 24(R2), F1
-	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
-	FMOVQ (R0), F2
-	WORD $0x6ee0e443 // fcmgt v3.2d, v2.2d, v0.2d
-	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
-	FMOVQ 16(R0), F4
-	WORD $0x6e64dc05 // fmul v5.2d, v0.2d, v4.2d
-	WORD $0x6e64dc24 // fmul v4.2d, v1.2d, v4.2d
-	VMOV V3.B16, V6.B16
-	VBSL V0.B16, V5.B16, V6.B16
-	VMOV V2.B16, V5.B16
-	VBSL V1.B16, V4.B16, V5.B16
-	FMOVQ 32(R0), F4
-	VADD V4.D2, V6.D2, V6.D2
-	VADD V4.D2, V5.D2, V4.D2
-	VUSHR $52, V6.D2, V5.D2
-	VUSHR $52, V4.D2, V7.D2
-	FMOVQ 48(R0), F8
-	VORR V8.B16, V5.B16, V5.B16
-	VORR V8.B16, V7.B16, V7.B16
-	FMOVQ 64(R0), F8
-	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
-	FMOVQ 80(R0), F8
-	VAND V8.B16, V6.B16, V6.B16
-	VAND V8.B16, V4.B16, V4.B16
-	FMOVQ 96(R0), F8
-	VADD V8.D2, V6.D2, V6.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 112(R0), F8
-	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
-	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
-	FMOVQ 128(R0), F8
-	VAND V3.B16, V8.B16, V3.B16
-	VAND V2.B16, V8.B16, V2.B16
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	WORD $0x4e62d4e2 // fadd v2.2d, v7.2d, v2.2d
-	FMOVQ 144(R0), F5
-	WORD $0x4e65d4c7 // fadd v7.2d, v6.2d, v5.2d
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	WORD $0x6e67fcc7 // fdiv v7.2d, v6.2d, v7.2d
-	WORD $0x6e65fc85 // fdiv v5.2d, v4.2d, v5.2d
-	WORD $0x6e67dce8 // fmul v8.2d, v7.2d, v7.2d
-	WORD $0x6e65dca9 // fmul v9.2d, v5.2d, v5.2d
-	FMOVQ 160(R0), F10
-	WORD $0x6e6adccb // fmul v11.2d, v6.2d, v10.2d
-	WORD $0x6e6adc8a // fmul v10.2d, v4.2d, v10.2d
-	WORD $0x6e66dd6b // fmul v11.2d, v11.2d, v6.2d
-	WORD $0x6e64dd4a // fmul v10.2d, v10.2d, v4.2d
-	FMOVQ 176(R0), F12
-	FMOVQ 192(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V12.D2, V8.D2, V14.D2
-	VFMLA V12.D2, V9.D2, V13.D2
-	FMOVQ 208(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	FMOVQ 224(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V8.D2, V15.D2, V14.D2
-	VFMLA V9.D2, V12.D2, V13.D2
-	FMOVQ 240(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	FMOVQ 256(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V8.D2, V15.D2, V14.D2
-	VFMLA V9.D2, V12.D2, V13.D2
-	FMOVQ 272(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	VMOV V11.B16, V13.B16
-	VFMLA V8.D2, V15.D2, V13.D2
-	VMOV V10.B16, V8.B16
-	VFMLA V9.D2, V12.D2, V8.D2
-	FMOVQ 288(R0), F9
-	WORD $0x6e69dc6c // fmul v12.2d, v3.2d, v9.2d
-	WORD $0x6e69dc49 // fmul v9.2d, v2.2d, v9.2d
-	VFMLA V7.D2, V13.D2, V12.D2
-	VFMLA V5.D2, V8.D2, V9.D2
-	WORD $0x4eecd565 // fsub v5.2d, v11.2d, v12.2d
-	WORD $0x4ee9d547 // fsub v7.2d, v10.2d, v9.2d
-	WORD $0x4ee5d4c5 // fsub v5.2d, v6.2d, v5.2d
-	WORD $0x4ee7d484 // fsub v4.2d, v4.2d, v7.2d
-	FMOVQ 304(R0), F6
-	VFMLA V6.D2, V3.D2, V5.D2
-	VFMLA V6.D2, V2.D2, V4.D2
-	VMOVI $0, V2.B16
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e62e422 // fcmeq v2.2d, v1.2d, v2.2d
-	VMOVI $0, V6.B16
-	FMOVQ 320(R0), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ 336(R0), F7
-	VBSL V7.B16, V6.B16, V3.B16
-	VBSL V7.B16, V6.B16, V2.B16
-	VMOVI $0, V6.B16
-	WORD $0x6ee6e407 // fcmgt v7.2d, v0.2d, v6.2d
-	WORD $0x6ee6e426 // fcmgt v6.2d, v1.2d, v6.2d
-	VBSL V3.B16, V5.B16, V7.B16
-	VBSL V2.B16, V4.B16, V6.B16
+	FCVTL_D2(1, 1)
+	LOGS_elements()
+	LOGS_elements_2(32, 48, 32, 40)
+	LOGS_elements()
+	LOGS_elements_2(64, 80, 48, 56)
+	LOGS_elements()
+	LOGS_elements_3()
 	FMOVQ 320(R0), F2
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e62e422 // fcmeq v2.2d, v1.2d, v2.2d
-	VBSL V7.B16, V0.B16, V3.B16
-	VBSL V6.B16, V1.B16, V2.B16
-	FMOVQ F3, 32(R1)
-	FMOVQ F2, 48(R1)
-	FMOVD 32(R2), F0
-	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
-	FMOVD 40(R2), F1
-	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
-	FMOVQ (R0), F2
-	WORD $0x6ee0e443 // fcmgt v3.2d, v2.2d, v0.2d
-	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
-	FMOVQ 16(R0), F4
-	WORD $0x6e64dc05 // fmul v5.2d, v0.2d, v4.2d
-	WORD $0x6e64dc24 // fmul v4.2d, v1.2d, v4.2d
-	VMOV V3.B16, V6.B16
-	VBSL V0.B16, V5.B16, V6.B16
-	VMOV V2.B16, V5.B16
-	VBSL V1.B16, V4.B16, V5.B16
-	FMOVQ 32(R0), F4
-	VADD V4.D2, V6.D2, V6.D2
-	VADD V4.D2, V5.D2, V4.D2
-	VUSHR $52, V6.D2, V5.D2
-	VUSHR $52, V4.D2, V7.D2
-	FMOVQ 48(R0), F8
-	VORR V8.B16, V5.B16, V5.B16
-	VORR V8.B16, V7.B16, V7.B16
-	FMOVQ 64(R0), F8
-	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
-	FMOVQ 80(R0), F8
-	VAND V8.B16, V6.B16, V6.B16
-	VAND V8.B16, V4.B16, V4.B16
-	FMOVQ 96(R0), F8
-	VADD V8.D2, V6.D2, V6.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 112(R0), F8
-	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
-	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
-	FMOVQ 128(R0), F8
-	VAND V3.B16, V8.B16, V3.B16
-	VAND V2.B16, V8.B16, V2.B16
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	WORD $0x4e62d4e2 // fadd v2.2d, v7.2d, v2.2d
-	FMOVQ 144(R0), F5
-	WORD $0x4e65d4c7 // fadd v7.2d, v6.2d, v5.2d
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	WORD $0x6e67fcc7 // fdiv v7.2d, v6.2d, v7.2d
-	WORD $0x6e65fc85 // fdiv v5.2d, v4.2d, v5.2d
-	WORD $0x6e67dce8 // fmul v8.2d, v7.2d, v7.2d
-	WORD $0x6e65dca9 // fmul v9.2d, v5.2d, v5.2d
-	FMOVQ 160(R0), F10
-	WORD $0x6e6adccb // fmul v11.2d, v6.2d, v10.2d
-	WORD $0x6e6adc8a // fmul v10.2d, v4.2d, v10.2d
-	WORD $0x6e66dd6b // fmul v11.2d, v11.2d, v6.2d
-	WORD $0x6e64dd4a // fmul v10.2d, v10.2d, v4.2d
-	FMOVQ 176(R0), F12
-	FMOVQ 192(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V12.D2, V8.D2, V14.D2
-	VFMLA V12.D2, V9.D2, V13.D2
-	FMOVQ 208(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	FMOVQ 224(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V8.D2, V15.D2, V14.D2
-	VFMLA V9.D2, V12.D2, V13.D2
-	FMOVQ 240(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	FMOVQ 256(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V8.D2, V15.D2, V14.D2
-	VFMLA V9.D2, V12.D2, V13.D2
-	FMOVQ 272(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	VMOV V11.B16, V13.B16
-	VFMLA V8.D2, V15.D2, V13.D2
-	VMOV V10.B16, V8.B16
-	VFMLA V9.D2, V12.D2, V8.D2
-	FMOVQ 288(R0), F9
-	WORD $0x6e69dc6c // fmul v12.2d, v3.2d, v9.2d
-	WORD $0x6e69dc49 // fmul v9.2d, v2.2d, v9.2d
-	VFMLA V7.D2, V13.D2, V12.D2
-	VFMLA V5.D2, V8.D2, V9.D2
-	WORD $0x4eecd565 // fsub v5.2d, v11.2d, v12.2d
-	WORD $0x4ee9d547 // fsub v7.2d, v10.2d, v9.2d
-	WORD $0x4ee5d4c5 // fsub v5.2d, v6.2d, v5.2d
-	WORD $0x4ee7d484 // fsub v4.2d, v4.2d, v7.2d
-	FMOVQ 304(R0), F6
-	VFMLA V6.D2, V3.D2, V5.D2
-	VFMLA V6.D2, V2.D2, V4.D2
-	VMOVI $0, V2.B16
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e62e422 // fcmeq v2.2d, v1.2d, v2.2d
-	VMOVI $0, V6.B16
-	FMOVQ 320(R0), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ 336(R0), F7
-	VBSL V7.B16, V6.B16, V3.B16
-	VBSL V7.B16, V6.B16, V2.B16
-	VMOVI $0, V6.B16
-	WORD $0x6ee6e407 // fcmgt v7.2d, v0.2d, v6.2d
-	WORD $0x6ee6e426 // fcmgt v6.2d, v1.2d, v6.2d
-	VBSL V3.B16, V5.B16, V7.B16
-	VBSL V2.B16, V4.B16, V6.B16
-	FMOVQ 320(R0), F2
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e62e422 // fcmeq v2.2d, v1.2d, v2.2d
-	VBSL V7.B16, V0.B16, V3.B16
-	VBSL V6.B16, V1.B16, V2.B16
-	FMOVQ F3, 64(R1)
-	FMOVQ F2, 80(R1)
-	FMOVD 48(R2), F0
-	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
-	FMOVD 56(R2), F1
-	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
-	FMOVQ (R0), F2
-	WORD $0x6ee0e443 // fcmgt v3.2d, v2.2d, v0.2d
-	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
-	FMOVQ 16(R0), F4
-	WORD $0x6e64dc05 // fmul v5.2d, v0.2d, v4.2d
-	WORD $0x6e64dc24 // fmul v4.2d, v1.2d, v4.2d
-	VMOV V3.B16, V6.B16
-	VBSL V0.B16, V5.B16, V6.B16
-	VMOV V2.B16, V5.B16
-	VBSL V1.B16, V4.B16, V5.B16
-	FMOVQ 32(R0), F4
-	VADD V4.D2, V6.D2, V6.D2
-	VADD V4.D2, V5.D2, V4.D2
-	VUSHR $52, V6.D2, V5.D2
-	VUSHR $52, V4.D2, V7.D2
-	FMOVQ 48(R0), F8
-	VORR V8.B16, V5.B16, V5.B16
-	VORR V8.B16, V7.B16, V7.B16
-	FMOVQ 64(R0), F8
-	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
-	FMOVQ 80(R0), F8
-	VAND V8.B16, V6.B16, V6.B16
-	VAND V8.B16, V4.B16, V4.B16
-	FMOVQ 96(R0), F8
-	VADD V8.D2, V6.D2, V6.D2
-	VADD V8.D2, V4.D2, V4.D2
-	FMOVQ 112(R0), F8
-	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
-	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
-	FMOVQ 128(R0), F8
-	VAND V3.B16, V8.B16, V3.B16
-	VAND V2.B16, V8.B16, V2.B16
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	WORD $0x4e62d4e2 // fadd v2.2d, v7.2d, v2.2d
-	FMOVQ 144(R0), F5
-	WORD $0x4e65d4c7 // fadd v7.2d, v6.2d, v5.2d
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	WORD $0x6e67fcc7 // fdiv v7.2d, v6.2d, v7.2d
-	WORD $0x6e65fc85 // fdiv v5.2d, v4.2d, v5.2d
-	WORD $0x6e67dce8 // fmul v8.2d, v7.2d, v7.2d
-	WORD $0x6e65dca9 // fmul v9.2d, v5.2d, v5.2d
-	FMOVQ 160(R0), F10
-	WORD $0x6e6adccb // fmul v11.2d, v6.2d, v10.2d
-	WORD $0x6e6adc8a // fmul v10.2d, v4.2d, v10.2d
-	WORD $0x6e66dd6b // fmul v11.2d, v11.2d, v6.2d
-	WORD $0x6e64dd4a // fmul v10.2d, v10.2d, v4.2d
-	FMOVQ 176(R0), F12
-	FMOVQ 192(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V12.D2, V8.D2, V14.D2
-	VFMLA V12.D2, V9.D2, V13.D2
-	FMOVQ 208(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	FMOVQ 224(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V8.D2, V15.D2, V14.D2
-	VFMLA V9.D2, V12.D2, V13.D2
-	FMOVQ 240(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	FMOVQ 256(R0), F13
-	VMOV V13.B16, V14.B16
-	VFMLA V8.D2, V15.D2, V14.D2
-	VFMLA V9.D2, V12.D2, V13.D2
-	FMOVQ 272(R0), F12
-	VMOV V12.B16, V15.B16
-	VFMLA V8.D2, V14.D2, V15.D2
-	VFMLA V9.D2, V13.D2, V12.D2
-	VMOV V11.B16, V13.B16
-	VFMLA V8.D2, V15.D2, V13.D2
-	VMOV V10.B16, V8.B16
-	VFMLA V9.D2, V12.D2, V8.D2
-	FMOVQ 288(R0), F9
-	WORD $0x6e69dc6c // fmul v12.2d, v3.2d, v9.2d
-	WORD $0x6e69dc49 // fmul v9.2d, v2.2d, v9.2d
-	VFMLA V7.D2, V13.D2, V12.D2
-	VFMLA V5.D2, V8.D2, V9.D2
-	WORD $0x4eecd565 // fsub v5.2d, v11.2d, v12.2d
-	WORD $0x4ee9d547 // fsub v7.2d, v10.2d, v9.2d
-	WORD $0x4ee5d4c5 // fsub v5.2d, v6.2d, v5.2d
-	WORD $0x4ee7d484 // fsub v4.2d, v4.2d, v7.2d
-	FMOVQ 304(R0), F6
-	VFMLA V6.D2, V3.D2, V5.D2
-	VFMLA V6.D2, V2.D2, V4.D2
-	VMOVI $0, V2.B16
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e62e422 // fcmeq v2.2d, v1.2d, v2.2d
-	VMOVI $0, V6.B16
-	FMOVQ 320(R0), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ 336(R0), F7
-	VBSL V7.B16, V6.B16, V3.B16
-	VBSL V7.B16, V6.B16, V2.B16
-	VMOVI $0, V6.B16
-	WORD $0x6ee6e407 // fcmgt v7.2d, v0.2d, v6.2d
-	WORD $0x6ee6e426 // fcmgt v6.2d, v1.2d, v6.2d
-	VBSL V3.B16, V5.B16, V7.B16
-	VBSL V2.B16, V4.B16, V6.B16
-	FMOVQ 320(R0), F2
-	WORD $0x4e62e403 // fcmeq v3.2d, v0.2d, v2.2d
-	WORD $0x4e62e422 // fcmeq v2.2d, v1.2d, v2.2d
+	FCMEQ_D2(2, 0, 3)
+	FCMEQ_D2(2, 1, 2)
 	VBSL V7.B16, V0.B16, V3.B16
 	VBSL V6.B16, V1.B16, V2.B16
 	FMOVQ F3, 96(R1)

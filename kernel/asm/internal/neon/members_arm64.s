@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x7f8000007f800000
@@ -93,6 +94,74 @@ DATA consts<>+672(SB)/8, $0x7fefffffffffffff
 DATA consts<>+680(SB)/8, $0x7fefffffffffffff
 GLOBL consts<>(SB), RODATA|NOPTR, $688
 
+#define MEMBERS_one_next(FDIV, N) \
+	SUB $1, R5 \
+	CMP $0, R5 \
+	BGT one \
+	FDIV(0, 1, 1) \
+	FDIV(0, 2, 2) \
+	FDIV(0, 3, 3) \
+	FDIV(0, 4, 4) \
+	FMOVQ F1, (R0) \
+	FMOVQ F2, 16(R0) \
+	FMOVQ F3, 32(R0) \
+	FMOVQ F4, 48(R0) \
+	ADD $64, R1 \
+	ADD $64, R0 \
+	SUB N, R2 \
+	CMP N, R2 \
+	BGE one_loop
+
+#define MEMBERS_l2(N, N2, N3, N4) \
+	VMOVI $0, V2.B16 \
+	VMOVI $0, V3.B16 \
+	VMOVI $0, V4.B16 \
+	CMP N, R2 \
+	BLT l4 \
+	FMOVQ (R1), F5 \
+	CMP N2, R2 \
+	BLT l5 \
+	FMOVQ 16(R1), F2 \
+	CMP N3, R2 \
+	BLT l6 \
+	FMOVQ 32(R1), F3 \
+	CMP N4, R2 \
+	BLT l7 \
+	FMOVQ 48(R1), F4 \
+	JMP l3
+
+#define MEMBERS_l9(N, N2, N3, N4) \
+	VMOVI $0, V6.B16 \
+	VMOVI $0, V7.B16 \
+	VMOVI $0, V8.B16 \
+	CMP N, R2 \
+	BLT l11 \
+	FMOVQ (R1), F9 \
+	CMP N2, R2 \
+	BLT l12 \
+	FMOVQ 16(R1), F6 \
+	CMP N3, R2 \
+	BLT l13 \
+	FMOVQ 32(R1), F7 \
+	CMP N4, R2 \
+	BLT l14 \
+	FMOVQ 48(R1), F8 \
+	JMP l10
+
+#define MEMBERS_rest_next(N, N2, N3) \
+	BLT l15 \
+	FMOVQ F1, (R0) \
+	CMP N, R2 \
+	BLT l16 \
+	FMOVQ F2, 16(R0) \
+	CMP N2, R2 \
+	BLT l17 \
+	FMOVQ F3, 32(R0) \
+	CMP N3, R2 \
+	BLT l18 \
+	FMOVQ F0, 48(R0) \
+	JMP l19
+
 // func MeanF32(dst *float32, x *float32, by *float32, members int, n int, stride int)
 TEXT ·MeanF32(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -121,28 +190,13 @@ one:
 	FMOVQ 16(R4), F6
 	FMOVQ 32(R4), F7
 	FMOVQ 48(R4), F8
-	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
-	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
-	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	FADD_S4(5, 1, 1)
+	FADD_S4(6, 2, 2)
+	FADD_S4(7, 3, 3)
+	FADD_S4(8, 4, 4)
 
 one_next:
-	SUB $1, R5
-	CMP $0, R5
-	BGT one
-	WORD $0x6e20fc21 // fdiv v1.4s, v1.4s, v0.4s
-	WORD $0x6e20fc42 // fdiv v2.4s, v2.4s, v0.4s
-	WORD $0x6e20fc63 // fdiv v3.4s, v3.4s, v0.4s
-	WORD $0x6e20fc84 // fdiv v4.4s, v4.4s, v0.4s
-	FMOVQ F1, (R0)
-	FMOVQ F2, 16(R0)
-	FMOVQ F3, 32(R0)
-	FMOVQ F4, 48(R0)
-	ADD $64, R1
-	ADD $64, R0
-	SUB $16, R2
-	CMP $16, R2
-	BGE one_loop
+	MEMBERS_one_next(FDIV_S4, $16)
 
 one_end:
 	CBZ R2, done
@@ -164,22 +218,7 @@ l1:
 	VZIP1 V1.D2, V2.D2, V1.D2
 
 l2:
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	CMP $4, R2
-	BLT l4
-	FMOVQ (R1), F5
-	CMP $8, R2
-	BLT l5
-	FMOVQ 16(R1), F2
-	CMP $12, R2
-	BLT l6
-	FMOVQ 32(R1), F3
-	CMP $16, R2
-	BLT l7
-	FMOVQ 48(R1), F4
-	JMP l3
+	MEMBERS_l2($4, $8, $12, $16)
 
 l4:
 	VMOV V1.B16, V5.B16
@@ -218,22 +257,7 @@ l8:
 	VZIP1 V1.D2, V6.D2, V1.D2
 
 l9:
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	CMP $4, R2
-	BLT l11
-	FMOVQ (R1), F9
-	CMP $8, R2
-	BLT l12
-	FMOVQ 16(R1), F6
-	CMP $12, R2
-	BLT l13
-	FMOVQ 32(R1), F7
-	CMP $16, R2
-	BLT l14
-	FMOVQ 48(R1), F8
-	JMP l10
+	MEMBERS_l9($4, $8, $12, $16)
 
 l11:
 	VMOV V1.B16, V9.B16
@@ -251,19 +275,19 @@ l14:
 	VMOV V1.B16, V8.B16
 
 l10:
-	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
-	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
-	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	FADD_S4(9, 5, 5)
+	FADD_S4(6, 2, 2)
+	FADD_S4(7, 3, 3)
+	FADD_S4(8, 4, 4)
 
 rest_next:
 	SUB $1, R4
 	CMP $0, R4
 	BGT rest
-	WORD $0x6e20fca1 // fdiv v1.4s, v5.4s, v0.4s
-	WORD $0x6e20fc42 // fdiv v2.4s, v2.4s, v0.4s
-	WORD $0x6e20fc63 // fdiv v3.4s, v3.4s, v0.4s
-	WORD $0x6e20fc80 // fdiv v0.4s, v4.4s, v0.4s
+	FDIV_S4(0, 5, 1)
+	FDIV_S4(0, 2, 2)
+	FDIV_S4(0, 3, 3)
+	FDIV_S4(0, 4, 0)
 	MOVD R2, R1
 	AND $-4, R1
 	MOVD R2, R3
@@ -272,18 +296,7 @@ rest_next:
 	LSL $2, R1
 	ADD R0, R1
 	CMP $4, R2
-	BLT l15
-	FMOVQ F1, (R0)
-	CMP $8, R2
-	BLT l16
-	FMOVQ F2, 16(R0)
-	CMP $12, R2
-	BLT l17
-	FMOVQ F3, 32(R0)
-	CMP $16, R2
-	BLT l18
-	FMOVQ F0, 48(R0)
-	JMP l19
+	MEMBERS_rest_next($8, $12, $16)
 
 l15:
 	VMOV V1.B16, V0.B16
@@ -341,28 +354,13 @@ one:
 	FMOVQ 16(R4), F6
 	FMOVQ 32(R4), F7
 	FMOVQ 48(R4), F8
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	FADD_D2(5, 1, 1)
+	FADD_D2(6, 2, 2)
+	FADD_D2(7, 3, 3)
+	FADD_D2(8, 4, 4)
 
 one_next:
-	SUB $1, R5
-	CMP $0, R5
-	BGT one
-	WORD $0x6e60fc21 // fdiv v1.2d, v1.2d, v0.2d
-	WORD $0x6e60fc42 // fdiv v2.2d, v2.2d, v0.2d
-	WORD $0x6e60fc63 // fdiv v3.2d, v3.2d, v0.2d
-	WORD $0x6e60fc84 // fdiv v4.2d, v4.2d, v0.2d
-	FMOVQ F1, (R0)
-	FMOVQ F2, 16(R0)
-	FMOVQ F3, 32(R0)
-	FMOVQ F4, 48(R0)
-	ADD $64, R1
-	ADD $64, R0
-	SUB $8, R2
-	CMP $8, R2
-	BGE one_loop
+	MEMBERS_one_next(FDIV_D2, $8)
 
 one_end:
 	CBZ R2, done
@@ -375,22 +373,7 @@ one_end:
 	FMOVD -8(R5), F1
 
 l1:
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	CMP $2, R2
-	BLT l4
-	FMOVQ (R1), F5
-	CMP $4, R2
-	BLT l5
-	FMOVQ 16(R1), F2
-	CMP $6, R2
-	BLT l6
-	FMOVQ 32(R1), F3
-	CMP $8, R2
-	BLT l7
-	FMOVQ 48(R1), F4
-	JMP l3
+	MEMBERS_l2($2, $4, $6, $8)
 
 l4:
 	VMOV V1.B16, V5.B16
@@ -420,22 +403,7 @@ rest:
 	FMOVD -8(R5), F1
 
 l8:
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	CMP $2, R2
-	BLT l11
-	FMOVQ (R1), F9
-	CMP $4, R2
-	BLT l12
-	FMOVQ 16(R1), F6
-	CMP $6, R2
-	BLT l13
-	FMOVQ 32(R1), F7
-	CMP $8, R2
-	BLT l14
-	FMOVQ 48(R1), F8
-	JMP l10
+	MEMBERS_l9($2, $4, $6, $8)
 
 l11:
 	VMOV V1.B16, V9.B16
@@ -453,35 +421,24 @@ l14:
 	VMOV V1.B16, V8.B16
 
 l10:
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	FADD_D2(9, 5, 5)
+	FADD_D2(6, 2, 2)
+	FADD_D2(7, 3, 3)
+	FADD_D2(8, 4, 4)
 
 rest_next:
 	SUB $1, R4
 	CMP $0, R4
 	BGT rest
-	WORD $0x6e60fca1 // fdiv v1.2d, v5.2d, v0.2d
-	WORD $0x6e60fc42 // fdiv v2.2d, v2.2d, v0.2d
-	WORD $0x6e60fc63 // fdiv v3.2d, v3.2d, v0.2d
-	WORD $0x6e60fc80 // fdiv v0.2d, v4.2d, v0.2d
+	FDIV_D2(0, 5, 1)
+	FDIV_D2(0, 2, 2)
+	FDIV_D2(0, 3, 3)
+	FDIV_D2(0, 4, 0)
 	MOVD R2, R1
 	LSL $3, R1
 	ADD R0, R1
 	CMP $2, R2
-	BLT l15
-	FMOVQ F1, (R0)
-	CMP $4, R2
-	BLT l16
-	FMOVQ F2, 16(R0)
-	CMP $6, R2
-	BLT l17
-	FMOVQ F3, 32(R0)
-	CMP $8, R2
-	BLT l18
-	FMOVQ F0, 48(R0)
-	JMP l19
+	MEMBERS_rest_next($4, $6, $8)
 
 l15:
 	VMOV V1.B16, V0.B16
@@ -538,14 +495,14 @@ one_loop:
 	FMOVQ 16(R8), F5
 	FMOVQ 32(R8), F6
 	FMOVQ 48(R8), F7
-	WORD $0x4ea1f481 // fmin v1.4s, v4.4s, v1.4s
-	WORD $0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
-	WORD $0x4ea2f4a2 // fmin v2.4s, v5.4s, v2.4s
-	WORD $0x6e23dca5 // fmul v5.4s, v5.4s, v3.4s
-	WORD $0x4ea1f4c1 // fmin v1.4s, v6.4s, v1.4s
-	WORD $0x6e23dcc6 // fmul v6.4s, v6.4s, v3.4s
-	WORD $0x4ea2f4e2 // fmin v2.4s, v7.4s, v2.4s
-	WORD $0x6e23dce3 // fmul v3.4s, v7.4s, v3.4s
+	FMIN_S4(1, 4, 1)
+	FMUL_S4(3, 4, 4)
+	FMIN_S4(2, 5, 2)
+	FMUL_S4(3, 5, 5)
+	FMIN_S4(1, 6, 1)
+	FMUL_S4(3, 6, 6)
+	FMIN_S4(2, 7, 2)
+	FMUL_S4(3, 7, 3)
 	JMP one_next
 
 one:
@@ -557,27 +514,27 @@ one:
 	FMOVQ 16(R8), F9
 	FMOVQ 32(R8), F10
 	FMOVQ 48(R8), F11
-	WORD $0x4ea1f501 // fmin v1.4s, v8.4s, v1.4s
-	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
-	WORD $0x4ea2f522 // fmin v2.4s, v9.4s, v2.4s
-	WORD $0x6e27dd28 // fmul v8.4s, v9.4s, v7.4s
-	WORD $0x4e28d4a5 // fadd v5.4s, v5.4s, v8.4s
-	WORD $0x4ea1f541 // fmin v1.4s, v10.4s, v1.4s
-	WORD $0x6e27dd48 // fmul v8.4s, v10.4s, v7.4s
-	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
-	WORD $0x4ea2f562 // fmin v2.4s, v11.4s, v2.4s
-	WORD $0x6e27dd67 // fmul v7.4s, v11.4s, v7.4s
-	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
+	FMIN_S4(1, 8, 1)
+	FMUL_S4(7, 8, 8)
+	FADD_S4(8, 4, 4)
+	FMIN_S4(2, 9, 2)
+	FMUL_S4(7, 9, 8)
+	FADD_S4(8, 5, 5)
+	FMIN_S4(1, 10, 1)
+	FMUL_S4(7, 10, 8)
+	FADD_S4(8, 6, 6)
+	FMIN_S4(2, 11, 2)
+	FMUL_S4(7, 11, 7)
+	FADD_S4(7, 3, 3)
 
 one_next:
 	SUB $1, R10
 	CMP $0, R10
 	BGT one
-	WORD $0x6e20fc84 // fdiv v4.4s, v4.4s, v0.4s
-	WORD $0x6e20fca5 // fdiv v5.4s, v5.4s, v0.4s
-	WORD $0x6e20fcc6 // fdiv v6.4s, v6.4s, v0.4s
-	WORD $0x6e20fc63 // fdiv v3.4s, v3.4s, v0.4s
+	FDIV_S4(0, 4, 4)
+	FDIV_S4(0, 5, 5)
+	FDIV_S4(0, 6, 6)
+	FDIV_S4(0, 3, 3)
 	FMOVQ F4, (R1)
 	FMOVQ F5, 16(R1)
 	FMOVQ F6, 32(R1)
@@ -595,13 +552,13 @@ one_end:
 	CSEL LT, R7, R8, R8
 	VDUP R8, V3.S4
 	FMOVQ 16(R0), F4
-	WORD $0x4ea43464 // cmgt v4.4s, v3.4s, v4.4s
+	CMGT_S4(4, 3, 4)
 	FMOVQ 32(R0), F5
-	WORD $0x4ea53465 // cmgt v5.4s, v3.4s, v5.4s
+	CMGT_S4(5, 3, 5)
 	FMOVQ 48(R0), F6
-	WORD $0x4ea63466 // cmgt v6.4s, v3.4s, v6.4s
+	CMGT_S4(6, 3, 6)
 	FMOVQ 64(R0), F7
-	WORD $0x4ea73463 // cmgt v3.4s, v3.4s, v7.4s
+	CMGT_S4(7, 3, 3)
 	MOVD R2, R8
 	MOVD R3, R9
 	MOVD members+32(FP), R10
@@ -657,18 +614,18 @@ l7:
 	VMOV V8.B16, V11.B16
 
 l3:
-	WORD $0x4ea1f588 // fmin v8.4s, v12.4s, v1.4s
+	FMIN_S4(1, 12, 8)
 	VBIT V4.B16, V8.B16, V1.B16
-	WORD $0x6e27dd88 // fmul v8.4s, v12.4s, v7.4s
-	WORD $0x4ea2f52c // fmin v12.4s, v9.4s, v2.4s
+	FMUL_S4(7, 12, 8)
+	FMIN_S4(2, 9, 12)
 	VBIT V5.B16, V12.B16, V2.B16
-	WORD $0x6e27dd29 // fmul v9.4s, v9.4s, v7.4s
-	WORD $0x4ea1f54c // fmin v12.4s, v10.4s, v1.4s
+	FMUL_S4(7, 9, 9)
+	FMIN_S4(1, 10, 12)
 	VBIT V6.B16, V12.B16, V1.B16
-	WORD $0x6e27dd4a // fmul v10.4s, v10.4s, v7.4s
-	WORD $0x4ea2f56c // fmin v12.4s, v11.4s, v2.4s
+	FMUL_S4(7, 10, 10)
+	FMIN_S4(2, 11, 12)
 	VBIT V3.B16, V12.B16, V2.B16
-	WORD $0x6e27dd67 // fmul v7.4s, v11.4s, v7.4s
+	FMUL_S4(7, 11, 7)
 	JMP rest_next
 
 rest:
@@ -726,31 +683,31 @@ l14:
 	VMOV V12.B16, V15.B16
 
 l10:
-	WORD $0x4ea1f60c // fmin v12.4s, v16.4s, v1.4s
+	FMIN_S4(1, 16, 12)
 	VBIT V4.B16, V12.B16, V1.B16
-	WORD $0x6e2bde0c // fmul v12.4s, v16.4s, v11.4s
-	WORD $0x4e2cd508 // fadd v8.4s, v8.4s, v12.4s
-	WORD $0x4ea2f5ac // fmin v12.4s, v13.4s, v2.4s
+	FMUL_S4(11, 16, 12)
+	FADD_S4(12, 8, 8)
+	FMIN_S4(2, 13, 12)
 	VBIT V5.B16, V12.B16, V2.B16
-	WORD $0x6e2bddac // fmul v12.4s, v13.4s, v11.4s
-	WORD $0x4e2cd529 // fadd v9.4s, v9.4s, v12.4s
-	WORD $0x4ea1f5cc // fmin v12.4s, v14.4s, v1.4s
+	FMUL_S4(11, 13, 12)
+	FADD_S4(12, 9, 9)
+	FMIN_S4(1, 14, 12)
 	VBIT V6.B16, V12.B16, V1.B16
-	WORD $0x6e2bddcc // fmul v12.4s, v14.4s, v11.4s
-	WORD $0x4e2cd54a // fadd v10.4s, v10.4s, v12.4s
-	WORD $0x4ea2f5ec // fmin v12.4s, v15.4s, v2.4s
+	FMUL_S4(11, 14, 12)
+	FADD_S4(12, 10, 10)
+	FMIN_S4(2, 15, 12)
 	VBIT V3.B16, V12.B16, V2.B16
-	WORD $0x6e2bddeb // fmul v11.4s, v15.4s, v11.4s
-	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
+	FMUL_S4(11, 15, 11)
+	FADD_S4(11, 7, 7)
 
 rest_next:
 	SUB $1, R10
 	CMP $0, R10
 	BGT rest
-	WORD $0x6e20fd03 // fdiv v3.4s, v8.4s, v0.4s
-	WORD $0x6e20fd24 // fdiv v4.4s, v9.4s, v0.4s
-	WORD $0x6e20fd45 // fdiv v5.4s, v10.4s, v0.4s
-	WORD $0x6e20fce6 // fdiv v6.4s, v7.4s, v0.4s
+	FDIV_S4(0, 8, 3)
+	FDIV_S4(0, 9, 4)
+	FDIV_S4(0, 10, 5)
+	FDIV_S4(0, 7, 6)
 	MOVD R7, R8
 	AND $-4, R8
 	MOVD R7, R9
@@ -806,11 +763,11 @@ next:
 	CMP $0, R6
 	BGT row
 	MOVD $1, R1
-	WORD $0x4ea2f420 // fmin v0.4s, v1.4s, v2.4s
+	FMIN_S4(2, 1, 0)
 	FMOVQ 80(R0), F1
-	WORD $0x6e21e400 // fcmge v0.4s, v0.4s, v1.4s
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FCMGE_S4(1, 0, 0)
+	MVN_B16(0, 0)
+	UMAXP_S4(0, 0, 0)
 	FMOVD F0, R0
 	CBNZ R0, some
 	MOVD $0, R1
@@ -833,21 +790,21 @@ TEXT ·LogMeanExp(SB), NOSPLIT, $0-48
 
 elements:
 	FMOVQ (R2), F1
-	WORD $0x4e61e422 // fcmeq v2.2d, v1.2d, v1.2d
-	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
+	FCMEQ_D2(1, 1, 2)
+	FCMEQ_D2(1, 1, 3)
 	VAND V3.B16, V2.B16, V2.B16
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	MVN_B16(2, 2)
 	MOVD R2, R5
 	MOVD members+24(FP), R6
 
 top:
 	FMOVQ (R5), F3
-	WORD $0x4e63e464 // fcmeq v4.2d, v3.2d, v3.2d
-	WORD $0x4e63e465 // fcmeq v5.2d, v3.2d, v3.2d
+	FCMEQ_D2(3, 3, 4)
+	FCMEQ_D2(3, 3, 5)
 	VAND V5.B16, V4.B16, V4.B16
-	WORD $0x6e205884 // mvn v4.16b, v4.16b
+	MVN_B16(4, 4)
 	VORR V4.B16, V2.B16, V2.B16
-	WORD $0x4e61f461 // fmax v1.2d, v3.2d, v1.2d
+	FMAX_D2(1, 3, 1)
 	ADD R4, R5
 	SUB $1, R6
 	CMP $0, R6
@@ -859,14 +816,14 @@ top:
 
 sum:
 	FMOVQ (R5), F5
-	WORD $0x4ee1d4a5 // fsub v5.2d, v5.2d, v1.2d
+	FSUB_D2(1, 5, 5)
 	FMOVQ 96(R0), F6
-	WORD $0x4e65f4c5 // fmax v5.2d, v6.2d, v5.2d
+	FMAX_D2(5, 6, 5)
 	FMOVQ 112(R0), F6
 	FMOVQ 128(R0), F7
 	VFMLA V7.D2, V5.D2, V6.D2
 	FMOVQ 112(R0), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	FSUB_D2(7, 6, 6)
 	FMOVQ 144(R0), F7
 	VFMLA V7.D2, V6.D2, V5.D2
 	FMOVQ 160(R0), F7
@@ -892,59 +849,59 @@ sum:
 	VFMLA V5.D2, V8.D2, V7.D2
 	FMOVQ 336(R0), F8
 	VFMLA V5.D2, V7.D2, V8.D2
-	WORD $0x6e65dca7 // fmul v7.2d, v5.2d, v5.2d
+	FMUL_D2(5, 5, 7)
 	VFMLA V8.D2, V7.D2, V5.D2
 	FMOVQ 352(R0), F7
-	WORD $0x4e67d4a7 // fadd v7.2d, v5.2d, v7.2d
+	FADD_D2(7, 5, 7)
 	FMOVQ 112(R0), F8
 	FMOVQ 336(R0), F9
 	VFMLA V9.D2, V6.D2, V8.D2
 	FMOVQ 112(R0), F9
-	WORD $0x4ee9d509 // fsub v9.2d, v8.2d, v9.2d
-	WORD $0x4ee9d4c9 // fsub v9.2d, v6.2d, v9.2d
+	FSUB_D2(9, 8, 9)
+	FSUB_D2(9, 6, 9)
 	FMOVQ 112(R0), F10
-	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
+	FADD_D2(10, 9, 9)
 	FMOVQ 368(R0), F10
 	VADD V10.D2, V8.D2, V8.D2
 	VSHL $52, V8.D2, V8.D2
-	WORD $0x6e68dce7 // fmul v7.2d, v7.2d, v8.2d
+	FMUL_D2(8, 7, 7)
 	FMOVQ 368(R0), F8
 	VADD V8.D2, V9.D2, V8.D2
 	VSHL $52, V8.D2, V8.D2
-	WORD $0x6e68dce7 // fmul v7.2d, v7.2d, v8.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	FMUL_D2(8, 7, 7)
+	FADD_D2(7, 3, 3)
 	VMOVI $0, V8.B16
-	WORD $0x4e68e4c6 // fcmeq v6.2d, v6.2d, v8.2d
+	FCMEQ_D2(8, 6, 6)
 	FMOVQ 352(R0), F8
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	FSUB_D2(8, 7, 7)
 	VBSL V7.B16, V5.B16, V6.B16
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	FADD_D2(6, 4, 4)
 	ADD R4, R5
 	SUB $1, R6
 	CMP $0, R6
 	BGT sum
-	WORD $0x6e60fc84 // fdiv v4.2d, v4.2d, v0.2d
-	WORD $0x6e60fc63 // fdiv v3.2d, v3.2d, v0.2d
+	FDIV_D2(0, 4, 4)
+	FDIV_D2(0, 3, 3)
 	FMOVQ 384(R0), F5
 	VADD V5.D2, V3.D2, V3.D2
 	VUSHR $52, V3.D2, V5.D2
 	FMOVQ 400(R0), F6
 	VORR V6.B16, V5.B16, V5.B16
 	FMOVQ 416(R0), F6
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
+	FSUB_D2(6, 5, 5)
 	FMOVQ 432(R0), F6
 	VAND V6.B16, V3.B16, V3.B16
 	FMOVQ 448(R0), F6
 	VADD V6.D2, V3.D2, V3.D2
 	FMOVQ 352(R0), F6
-	WORD $0x4ee6d463 // fsub v3.2d, v3.2d, v6.2d
+	FSUB_D2(6, 3, 3)
 	FMOVQ 464(R0), F6
-	WORD $0x4e66d466 // fadd v6.2d, v3.2d, v6.2d
-	WORD $0x6e66fc66 // fdiv v6.2d, v3.2d, v6.2d
-	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
+	FADD_D2(6, 3, 6)
+	FDIV_D2(6, 3, 6)
+	FMUL_D2(6, 6, 7)
 	FMOVQ 336(R0), F8
-	WORD $0x6e68dc68 // fmul v8.2d, v3.2d, v8.2d
-	WORD $0x6e63dd08 // fmul v8.2d, v8.2d, v3.2d
+	FMUL_D2(8, 3, 8)
+	FMUL_D2(3, 8, 8)
 	FMOVQ 480(R0), F9
 	FMOVQ 496(R0), F10
 	VFMLA V10.D2, V7.D2, V9.D2
@@ -961,50 +918,50 @@ sum:
 	VMOV V8.B16, V9.B16
 	VFMLA V7.D2, V10.D2, V9.D2
 	FMOVQ 592(R0), F7
-	WORD $0x6e67dca7 // fmul v7.2d, v5.2d, v7.2d
+	FMUL_D2(7, 5, 7)
 	VFMLA V6.D2, V9.D2, V7.D2
-	WORD $0x4ee7d506 // fsub v6.2d, v8.2d, v7.2d
-	WORD $0x4ee6d463 // fsub v3.2d, v3.2d, v6.2d
+	FSUB_D2(7, 8, 6)
+	FSUB_D2(6, 3, 3)
 	FMOVQ 608(R0), F6
 	VFMLA V6.D2, V5.D2, V3.D2
 	FMOVQ 624(R0), F5
-	WORD $0x6ee5e485 // fcmgt v5.2d, v4.2d, v5.2d
+	FCMGT_D2(5, 4, 5)
 	FMOVQ 352(R0), F6
-	WORD $0x4e66d486 // fadd v6.2d, v4.2d, v6.2d
+	FADD_D2(6, 4, 6)
 	FMOVQ 352(R0), F7
-	WORD $0x4ee7d4c7 // fsub v7.2d, v6.2d, v7.2d
+	FSUB_D2(7, 6, 7)
 	FMOVQ 352(R0), F8
-	WORD $0x4ee7d4c9 // fsub v9.2d, v6.2d, v7.2d
-	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
-	WORD $0x4ee7d487 // fsub v7.2d, v4.2d, v7.2d
-	WORD $0x4e67d507 // fadd v7.2d, v8.2d, v7.2d
+	FSUB_D2(7, 6, 9)
+	FSUB_D2(9, 8, 8)
+	FSUB_D2(7, 4, 7)
+	FADD_D2(7, 8, 7)
 	FMOVQ 384(R0), F8
 	VADD V8.D2, V6.D2, V6.D2
 	VUSHR $52, V6.D2, V8.D2
 	FMOVQ 400(R0), F9
 	VORR V9.B16, V8.B16, V8.B16
 	FMOVQ 416(R0), F9
-	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	FSUB_D2(9, 8, 8)
 	FMOVQ 432(R0), F9
 	VAND V9.B16, V6.B16, V6.B16
 	FMOVQ 448(R0), F9
 	VADD V9.D2, V6.D2, V6.D2
 	FMOVQ 352(R0), F9
-	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FSUB_D2(9, 6, 6)
 	FMOVQ 112(R0), F9
-	WORD $0x4ee8d529 // fsub v9.2d, v9.2d, v8.2d
+	FSUB_D2(8, 9, 9)
 	FMOVQ 368(R0), F10
 	VADD V10.D2, V9.D2, V9.D2
 	VSHL $52, V9.D2, V9.D2
-	WORD $0x6e69dce7 // fmul v7.2d, v7.2d, v9.2d
-	WORD $0x4e67d4c6 // fadd v6.2d, v6.2d, v7.2d
+	FMUL_D2(9, 7, 7)
+	FADD_D2(7, 6, 6)
 	FMOVQ 464(R0), F7
-	WORD $0x4e67d4c7 // fadd v7.2d, v6.2d, v7.2d
-	WORD $0x6e67fcc7 // fdiv v7.2d, v6.2d, v7.2d
-	WORD $0x6e67dce9 // fmul v9.2d, v7.2d, v7.2d
+	FADD_D2(7, 6, 7)
+	FDIV_D2(7, 6, 7)
+	FMUL_D2(7, 7, 9)
 	FMOVQ 336(R0), F10
-	WORD $0x6e6adcca // fmul v10.2d, v6.2d, v10.2d
-	WORD $0x6e66dd4a // fmul v10.2d, v10.2d, v6.2d
+	FMUL_D2(10, 6, 10)
+	FMUL_D2(6, 10, 10)
 	FMOVQ 480(R0), F11
 	FMOVQ 496(R0), F12
 	VFMLA V12.D2, V9.D2, V11.D2
@@ -1021,23 +978,23 @@ sum:
 	VMOV V10.B16, V11.B16
 	VFMLA V9.D2, V12.D2, V11.D2
 	FMOVQ 592(R0), F9
-	WORD $0x6e69dd09 // fmul v9.2d, v8.2d, v9.2d
+	FMUL_D2(9, 8, 9)
 	VFMLA V7.D2, V11.D2, V9.D2
-	WORD $0x4ee9d547 // fsub v7.2d, v10.2d, v9.2d
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	FSUB_D2(9, 10, 7)
+	FSUB_D2(7, 6, 6)
 	FMOVQ 608(R0), F7
 	VFMLA V7.D2, V8.D2, V6.D2
 	FMOVQ 640(R0), F7
 	VAND V7.B16, V4.B16, V7.B16
 	FMOVQ 656(R0), F8
-	WORD $0x6ee7e507 // fcmgt v7.2d, v8.2d, v7.2d
+	FCMGT_D2(7, 8, 7)
 	VBSL V6.B16, V4.B16, V7.B16
 	VBIT V5.B16, V7.B16, V3.B16
-	WORD $0x4e63d423 // fadd v3.2d, v1.2d, v3.2d
+	FADD_D2(3, 1, 3)
 	FMOVQ 640(R0), F4
 	VAND V4.B16, V1.B16, V4.B16
 	FMOVQ 672(R0), F5
-	WORD $0x6e64e4a4 // fcmge v4.2d, v5.2d, v4.2d
+	FCMGE_D2(4, 5, 4)
 	VBSL V1.B16, V3.B16, V4.B16
 	FMOVQ 640(R0), F1
 	VBSL V4.B16, V1.B16, V2.B16

@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x7ff8000000000000
@@ -19,20 +20,241 @@ DATA consts<>+80(SB)/8, $0x03f0000000000000
 DATA consts<>+88(SB)/8, $0x03f0000000000000
 GLOBL consts<>(SB), RODATA|NOPTR, $96
 
+#define PAIRS_block(N, N2) \
+	MOVD $1024, R10 \
+	CMP R9, R10 \
+	CSEL LT, R10, R9, R10 \
+	SUB R10, R9 \
+	FMOVQ N(R0), F1 \
+	FMOVQ N(R0), F2 \
+	FMOVQ N(R0), F3 \
+	FMOVQ N(R0), F4 \
+	VMOVI $0, V5.B16 \
+	VMOVI $0, V6.B16 \
+	VMOVI $0, V7.B16 \
+	VMOVI $0, V8.B16 \
+	FMOVQ N(R0), F9 \
+	FMOVQ N(R0), F10 \
+	FMOVQ N(R0), F11 \
+	FMOVQ N(R0), F12 \
+	CMP N2, R10 \
+	BLT rest
+
+#define PAIRS_summed(N, REG, N2, REG2) \
+	FMOVQ N(REG), F1 \
+	FADD_D2(N2, 1, 1) \
+	FMOVQ F1, N(REG) \
+	CMP $0, REG2 \
+	BGT block \
+	FMOVQ (REG), F1 \
+	FMOVQ 16(REG), F2 \
+	FMOVQ 32(REG), F3 \
+	FMOVQ 48(REG), F4 \
+	FMOVQ 64(REG), F5 \
+	FMOVQ 80(REG), F6 \
+	FMOVQ 96(REG), F7 \
+	FMOVQ 112(REG), F8 \
+	FADD_D2(5, 1, 1) \
+	FADD_D2(6, 2, 2) \
+	FADD_D2(7, 3, 3) \
+	FADD_D2(8, 4, 4) \
+	FADD_D2(3, 1, 1) \
+	FADD_D2(4, 2, 2) \
+	FADD_D2(2, 1, 1) \
+	VEXT $8, V1.B16, V1.B16, V2.B16 \
+	FADD_D2(2, 1, 1) \
+	VMOVI $0, V2.B16 \
+	FADD_D2(2, 1, 1) \
+	FCMEQ_D2(1, 1, 2) \
+	FCMEQ_D2(1, 1, 3) \
+	VAND V3.B16, V2.B16, V2.B16 \
+	MVN_B16(2, 2)
+
+#define PAIRS_summed_2(N, REG, N2, REG2) \
+	FMOVQ N(REG), F1 \
+	FADD_D2(3, 1, 1) \
+	FMOVQ F1, N(REG) \
+	FMOVQ N2(REG), F1 \
+	FADD_D2(4, 1, 1) \
+	FMOVQ F1, N2(REG) \
+	CMP $0, REG2 \
+	BGT block \
+	FMOVQ (REG), F1 \
+	FMOVQ 16(REG), F2 \
+	FMOVQ 32(REG), F3 \
+	FMOVQ 48(REG), F4 \
+	FADD_D2(3, 1, 1) \
+	FADD_D2(4, 2, 2) \
+	FADD_D2(2, 1, 1) \
+	VEXT $8, V1.B16, V1.B16, V2.B16 \
+	FADD_D2(2, 1, 1) \
+	VMOVI $0, V2.B16 \
+	FADD_D2(2, 1, 1) \
+	FCMEQ_D2(1, 1, 2) \
+	FCMEQ_D2(1, 1, 3) \
+	VAND V3.B16, V2.B16, V2.B16 \
+	MVN_B16(2, 2)
+
+#define PAIRS_summed_3(N, N2, N3, N4) \
+	FMOVQ N(R8), F5 \
+	FMOVQ N2(R8), F6 \
+	FMOVQ N3(R8), F7 \
+	FMOVQ N4(R8), F8 \
+	FADD_D2(5, 1, 1) \
+	FADD_D2(6, 2, 2) \
+	FADD_D2(7, 3, 3) \
+	FADD_D2(8, 4, 4) \
+	FADD_D2(3, 1, 1) \
+	FADD_D2(4, 2, 2) \
+	FADD_D2(2, 1, 1) \
+	VEXT $8, V1.B16, V1.B16, V2.B16 \
+	FADD_D2(2, 1, 1) \
+	VMOVI $0, V2.B16 \
+	FADD_D2(2, 1, 1) \
+	FCMEQ_D2(1, 1, 2) \
+	FCMEQ_D2(1, 1, 3) \
+	VAND V3.B16, V2.B16, V2.B16 \
+	MVN_B16(2, 2)
+
+#define PAIRS_l2(N, N2, N3, N4) \
+	VMOVI $0, V6.B16 \
+	VMOVI $0, V7.B16 \
+	VMOVI $0, V8.B16 \
+	CMP N, R9 \
+	BLT l4 \
+	FMOVQ (R2), F9 \
+	CMP N2, R9 \
+	BLT l5 \
+	FMOVQ 16(R2), F6 \
+	CMP N3, R9 \
+	BLT l6 \
+	FMOVQ 32(R2), F7 \
+	CMP N4, R9 \
+	BLT l7 \
+	FMOVQ 48(R2), F8 \
+	JMP l3
+
+#define PAIRS_l2_2(N, N2, N3, N4) \
+	VMOVI $0, V14.B16 \
+	VMOVI $0, V15.B16 \
+	VMOVI $0, V16.B16 \
+	CMP N, R10 \
+	BLT l4 \
+	FMOVQ (R4), F17 \
+	CMP N2, R10 \
+	BLT l5 \
+	FMOVQ 16(R4), F14 \
+	CMP N3, R10 \
+	BLT l6 \
+	FMOVQ 32(R4), F15 \
+	CMP N4, R10 \
+	BLT l7 \
+	FMOVQ 48(R4), F16 \
+	JMP l3
+
+#define PAIRS_l9(N, N2, N3, N4) \
+	VMOVI $0, V10.B16 \
+	VMOVI $0, V11.B16 \
+	VMOVI $0, V12.B16 \
+	CMP N, R9 \
+	BLT l11 \
+	FMOVQ (R3), F13 \
+	CMP N2, R9 \
+	BLT l12 \
+	FMOVQ 16(R3), F10 \
+	CMP N3, R9 \
+	BLT l13 \
+	FMOVQ 32(R3), F11 \
+	CMP N4, R9 \
+	BLT l14 \
+	FMOVQ 48(R3), F12 \
+	JMP l10
+
+#define PAIRS_l9_2(N, N2, N3, N4) \
+	VMOVI $0, V18.B16 \
+	VMOVI $0, V19.B16 \
+	VMOVI $0, V20.B16 \
+	CMP N, R10 \
+	BLT l11 \
+	FMOVQ (R5), F21 \
+	CMP N2, R10 \
+	BLT l12 \
+	FMOVQ 16(R5), F18 \
+	CMP N3, R10 \
+	BLT l13 \
+	FMOVQ 32(R5), F19 \
+	CMP N4, R10 \
+	BLT l14 \
+	FMOVQ 48(R5), F20 \
+	JMP l10
+
+#define PAIRS_l16(N, N2, N3, N4) \
+	VMOVI $0, V14.B16 \
+	VMOVI $0, V15.B16 \
+	VMOVI $0, V16.B16 \
+	CMP N, R9 \
+	BLT l18 \
+	FMOVQ (R4), F17 \
+	CMP N2, R9 \
+	BLT l19 \
+	FMOVQ 16(R4), F14 \
+	CMP N3, R9 \
+	BLT l20 \
+	FMOVQ 32(R4), F15 \
+	CMP N4, R9 \
+	BLT l21 \
+	FMOVQ 48(R4), F16 \
+	JMP l17
+
+#define PAIRS_summed_4(N, N2, N3, N4) \
+	FMOVQ N(R8), F1 \
+	FMOVQ N2(R8), F2 \
+	FMOVQ N3(R8), F3 \
+	FMOVQ N4(R8), F4 \
+	FADD_D2(3, 1, 1) \
+	FADD_D2(4, 2, 2) \
+	FADD_D2(2, 1, 1) \
+	VEXT $8, V1.B16, V1.B16, V2.B16 \
+	FADD_D2(2, 1, 1) \
+	VMOVI $0, V2.B16 \
+	FADD_D2(2, 1, 1) \
+	FCMEQ_D2(1, 1, 2) \
+	FCMEQ_D2(1, 1, 3) \
+	VAND V3.B16, V2.B16, V2.B16 \
+	MVN_B16(2, 2)
+
+#define PAIRS_start(N, N2) \
+	MOVD $consts<>(SB), R0 \
+	MOVD dot+0(FP), R1 \
+	MOVD abs+8(FP), R2 \
+	MOVD squares+16(FP), R3 \
+	MOVD p+24(FP), R4 \
+	MOVD q+32(FP), R5 \
+	MOVD rows+40(FP), R6 \
+	MOVD stride+56(FP), R7 \
+	MOVD room+64(FP), R8 \
+	MOVD k+48(FP), R9 \
+	SUB R9, R7 \
+	LSL N, R7 \
+	FMOVQ N2(R0), F0
+
+#define PAIRS_start_2(N) \
+	MOVD $consts<>(SB), R0 \
+	MOVD kl+0(FP), R1 \
+	MOVD p+8(FP), R2 \
+	MOVD lp+16(FP), R3 \
+	MOVD lq+24(FP), R4 \
+	MOVD rows+32(FP), R5 \
+	MOVD stride+48(FP), R6 \
+	MOVD room+56(FP), R7 \
+	MOVD k+40(FP), R8 \
+	SUB R8, R6 \
+	LSL N, R6 \
+	VMOVI $0, V0.B16
+
 // func PairKLF32(kl *float64, p *float32, lp *float32, lq *float32, rows int, k int, stride int, room *float64)
 TEXT ·PairKLF32(SB), NOSPLIT, $0-64
-	MOVD $consts<>(SB), R0
-	MOVD kl+0(FP), R1
-	MOVD p+8(FP), R2
-	MOVD lp+16(FP), R3
-	MOVD lq+24(FP), R4
-	MOVD rows+32(FP), R5
-	MOVD stride+48(FP), R6
-	MOVD room+56(FP), R7
-	MOVD k+40(FP), R8
-	SUB R8, R6
-	LSL $2, R6
-	VMOVI $0, V0.B16
+	PAIRS_start_2($2)
 
 row:
 	VMOVI $0, V1.B16
@@ -60,35 +282,35 @@ block:
 
 step:
 	FMOVQ (R2), F5
-	WORD $0x4e20e4a6 // fcmeq v6.4s, v5.4s, v0.4s
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	FCMEQ_S4(0, 5, 6)
+	MVN_B16(6, 6)
 	FMOVQ (R3), F7
 	FMOVQ (R4), F8
-	WORD $0x4ea8d4e7 // fsub v7.4s, v7.4s, v8.4s
+	FSUB_S4(8, 7, 7)
 	VAND V6.B16, V7.B16, V6.B16
 	VFMLA V6.S4, V5.S4, V1.S4
 	FMOVQ 16(R2), F5
-	WORD $0x4e20e4a6 // fcmeq v6.4s, v5.4s, v0.4s
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	FCMEQ_S4(0, 5, 6)
+	MVN_B16(6, 6)
 	FMOVQ 16(R3), F7
 	FMOVQ 16(R4), F8
-	WORD $0x4ea8d4e7 // fsub v7.4s, v7.4s, v8.4s
+	FSUB_S4(8, 7, 7)
 	VAND V6.B16, V7.B16, V6.B16
 	VFMLA V6.S4, V5.S4, V2.S4
 	FMOVQ 32(R2), F5
-	WORD $0x4e20e4a6 // fcmeq v6.4s, v5.4s, v0.4s
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	FCMEQ_S4(0, 5, 6)
+	MVN_B16(6, 6)
 	FMOVQ 32(R3), F7
 	FMOVQ 32(R4), F8
-	WORD $0x4ea8d4e7 // fsub v7.4s, v7.4s, v8.4s
+	FSUB_S4(8, 7, 7)
 	VAND V6.B16, V7.B16, V6.B16
 	VFMLA V6.S4, V5.S4, V3.S4
 	FMOVQ 48(R2), F5
-	WORD $0x4e20e4a6 // fcmeq v6.4s, v5.4s, v0.4s
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	FCMEQ_S4(0, 5, 6)
+	MVN_B16(6, 6)
 	FMOVQ 48(R3), F7
 	FMOVQ 48(R4), F8
-	WORD $0x4ea8d4e7 // fsub v7.4s, v7.4s, v8.4s
+	FSUB_S4(8, 7, 7)
 	VAND V6.B16, V7.B16, V6.B16
 	VFMLA V6.S4, V5.S4, V4.S4
 	ADD $64, R2
@@ -117,22 +339,7 @@ l1:
 	VZIP1 V5.D2, V6.D2, V5.D2
 
 l2:
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	CMP $4, R9
-	BLT l4
-	FMOVQ (R2), F9
-	CMP $8, R9
-	BLT l5
-	FMOVQ 16(R2), F6
-	CMP $12, R9
-	BLT l6
-	FMOVQ 32(R2), F7
-	CMP $16, R9
-	BLT l7
-	FMOVQ 48(R2), F8
-	JMP l3
+	PAIRS_l2($4, $8, $12, $16)
 
 l4:
 	VMOV V5.B16, V9.B16
@@ -167,22 +374,7 @@ l8:
 	VZIP1 V5.D2, V10.D2, V5.D2
 
 l9:
-	VMOVI $0, V10.B16
-	VMOVI $0, V11.B16
-	VMOVI $0, V12.B16
-	CMP $4, R9
-	BLT l11
-	FMOVQ (R3), F13
-	CMP $8, R9
-	BLT l12
-	FMOVQ 16(R3), F10
-	CMP $12, R9
-	BLT l13
-	FMOVQ 32(R3), F11
-	CMP $16, R9
-	BLT l14
-	FMOVQ 48(R3), F12
-	JMP l10
+	PAIRS_l9($4, $8, $12, $16)
 
 l11:
 	VMOV V5.B16, V13.B16
@@ -217,22 +409,7 @@ l15:
 	VZIP1 V5.D2, V14.D2, V5.D2
 
 l16:
-	VMOVI $0, V14.B16
-	VMOVI $0, V15.B16
-	VMOVI $0, V16.B16
-	CMP $4, R9
-	BLT l18
-	FMOVQ (R4), F17
-	CMP $8, R9
-	BLT l19
-	FMOVQ 16(R4), F14
-	CMP $12, R9
-	BLT l20
-	FMOVQ 32(R4), F15
-	CMP $16, R9
-	BLT l21
-	FMOVQ 48(R4), F16
-	JMP l17
+	PAIRS_l16($4, $8, $12, $16)
 
 l18:
 	VMOV V5.B16, V17.B16
@@ -250,24 +427,24 @@ l21:
 	VMOV V5.B16, V16.B16
 
 l17:
-	WORD $0x4e20e525 // fcmeq v5.4s, v9.4s, v0.4s
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	WORD $0x4eb1d5ad // fsub v13.4s, v13.4s, v17.4s
+	FCMEQ_S4(0, 9, 5)
+	MVN_B16(5, 5)
+	FSUB_S4(17, 13, 13)
 	VAND V5.B16, V13.B16, V5.B16
 	VFMLA V5.S4, V9.S4, V1.S4
-	WORD $0x4e20e4c5 // fcmeq v5.4s, v6.4s, v0.4s
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	WORD $0x4eaed549 // fsub v9.4s, v10.4s, v14.4s
+	FCMEQ_S4(0, 6, 5)
+	MVN_B16(5, 5)
+	FSUB_S4(14, 10, 9)
 	VAND V5.B16, V9.B16, V5.B16
 	VFMLA V5.S4, V6.S4, V2.S4
-	WORD $0x4e20e4e5 // fcmeq v5.4s, v7.4s, v0.4s
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	WORD $0x4eafd566 // fsub v6.4s, v11.4s, v15.4s
+	FCMEQ_S4(0, 7, 5)
+	MVN_B16(5, 5)
+	FSUB_S4(15, 11, 6)
 	VAND V5.B16, V6.B16, V5.B16
 	VFMLA V5.S4, V7.S4, V3.S4
-	WORD $0x4e20e505 // fcmeq v5.4s, v8.4s, v0.4s
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	WORD $0x4eb0d586 // fsub v6.4s, v12.4s, v16.4s
+	FCMEQ_S4(0, 8, 5)
+	MVN_B16(5, 5)
+	FSUB_S4(16, 12, 6)
 	VAND V5.B16, V6.B16, V5.B16
 	VFMLA V5.S4, V8.S4, V4.S4
 	LSL $2, R9
@@ -276,63 +453,36 @@ l17:
 	ADD R9, R4
 
 summed:
-	WORD $0x0e617825 // fcvtl v5.2d, v1.2s
-	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
-	WORD $0x0e617846 // fcvtl v6.2d, v2.2s
-	WORD $0x4e617842 // fcvtl2 v2.2d, v2.4s
-	WORD $0x0e617867 // fcvtl v7.2d, v3.2s
-	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
-	WORD $0x0e617888 // fcvtl v8.2d, v4.2s
-	WORD $0x4e617884 // fcvtl2 v4.2d, v4.4s
+	FCVTL_D2(1, 5)
+	FCVTL2_D2(1, 1)
+	FCVTL_D2(2, 6)
+	FCVTL2_D2(2, 2)
+	FCVTL_D2(3, 7)
+	FCVTL2_D2(3, 3)
+	FCVTL_D2(4, 8)
+	FCVTL2_D2(4, 4)
 	FMOVQ (R7), F9
-	WORD $0x4e65d525 // fadd v5.2d, v9.2d, v5.2d
+	FADD_D2(5, 9, 5)
 	FMOVQ F5, (R7)
 	FMOVQ 16(R7), F5
-	WORD $0x4e61d4a1 // fadd v1.2d, v5.2d, v1.2d
+	FADD_D2(1, 5, 1)
 	FMOVQ F1, 16(R7)
 	FMOVQ 32(R7), F1
-	WORD $0x4e66d421 // fadd v1.2d, v1.2d, v6.2d
+	FADD_D2(6, 1, 1)
 	FMOVQ F1, 32(R7)
 	FMOVQ 48(R7), F1
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FADD_D2(2, 1, 1)
 	FMOVQ F1, 48(R7)
 	FMOVQ 64(R7), F1
-	WORD $0x4e67d421 // fadd v1.2d, v1.2d, v7.2d
+	FADD_D2(7, 1, 1)
 	FMOVQ F1, 64(R7)
 	FMOVQ 80(R7), F1
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	FADD_D2(3, 1, 1)
 	FMOVQ F1, 80(R7)
 	FMOVQ 96(R7), F1
-	WORD $0x4e68d421 // fadd v1.2d, v1.2d, v8.2d
+	FADD_D2(8, 1, 1)
 	FMOVQ F1, 96(R7)
-	FMOVQ 112(R7), F1
-	WORD $0x4e64d421 // fadd v1.2d, v1.2d, v4.2d
-	FMOVQ F1, 112(R7)
-	CMP $0, R8
-	BGT block
-	FMOVQ (R7), F1
-	FMOVQ 16(R7), F2
-	FMOVQ 32(R7), F3
-	FMOVQ 48(R7), F4
-	FMOVQ 64(R7), F5
-	FMOVQ 80(R7), F6
-	FMOVQ 96(R7), F7
-	FMOVQ 112(R7), F8
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VEXT $8, V1.B16, V1.B16, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VMOVI $0, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4e61e422 // fcmeq v2.2d, v1.2d, v1.2d
-	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
-	VAND V3.B16, V2.B16, V2.B16
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	PAIRS_summed(112, R7, 4, R8)
 	FMOVQ (R0), F3
 	VBIT V2.B16, V3.B16, V1.B16
 	FMOVD F1, (R1)
@@ -347,19 +497,7 @@ summed:
 
 // func PairSumsF32(dot *float64, abs *float64, squares *float64, p *float32, q *float32, rows int, k int, stride int, room *float64)
 TEXT ·PairSumsF32(SB), NOSPLIT, $0-72
-	MOVD $consts<>(SB), R0
-	MOVD dot+0(FP), R1
-	MOVD abs+8(FP), R2
-	MOVD squares+16(FP), R3
-	MOVD p+24(FP), R4
-	MOVD q+32(FP), R5
-	MOVD rows+40(FP), R6
-	MOVD stride+56(FP), R7
-	MOVD room+64(FP), R8
-	MOVD k+48(FP), R9
-	SUB R9, R7
-	LSL $2, R7
-	FMOVQ 16(R0), F0
+	PAIRS_start($2, 16)
 
 row:
 	VMOVI $0, V1.B16
@@ -390,53 +528,36 @@ row:
 	MOVD k+48(FP), R9
 
 block:
-	MOVD $1024, R10
-	CMP R9, R10
-	CSEL LT, R10, R9, R10
-	SUB R10, R9
-	FMOVQ 32(R0), F1
-	FMOVQ 32(R0), F2
-	FMOVQ 32(R0), F3
-	FMOVQ 32(R0), F4
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	FMOVQ 32(R0), F9
-	FMOVQ 32(R0), F10
-	FMOVQ 32(R0), F11
-	FMOVQ 32(R0), F12
-	CMP $16, R10
-	BLT rest
+	PAIRS_block(32, $16)
 
 step:
 	FMOVQ (R4), F13
 	FMOVQ (R5), F14
-	WORD $0x4eaed5af // fsub v15.4s, v13.4s, v14.4s
+	FSUB_S4(14, 13, 15)
 	VFMLA V14.S4, V13.S4, V1.S4
 	VAND V0.B16, V15.B16, V13.B16
-	WORD $0x4e2dd4a5 // fadd v5.4s, v5.4s, v13.4s
+	FADD_S4(13, 5, 5)
 	VFMLA V15.S4, V15.S4, V9.S4
 	FMOVQ 16(R4), F13
 	FMOVQ 16(R5), F14
-	WORD $0x4eaed5af // fsub v15.4s, v13.4s, v14.4s
+	FSUB_S4(14, 13, 15)
 	VFMLA V14.S4, V13.S4, V2.S4
 	VAND V0.B16, V15.B16, V13.B16
-	WORD $0x4e2dd4c6 // fadd v6.4s, v6.4s, v13.4s
+	FADD_S4(13, 6, 6)
 	VFMLA V15.S4, V15.S4, V10.S4
 	FMOVQ 32(R4), F13
 	FMOVQ 32(R5), F14
-	WORD $0x4eaed5af // fsub v15.4s, v13.4s, v14.4s
+	FSUB_S4(14, 13, 15)
 	VFMLA V14.S4, V13.S4, V3.S4
 	VAND V0.B16, V15.B16, V13.B16
-	WORD $0x4e2dd4e7 // fadd v7.4s, v7.4s, v13.4s
+	FADD_S4(13, 7, 7)
 	VFMLA V15.S4, V15.S4, V11.S4
 	FMOVQ 48(R4), F13
 	FMOVQ 48(R5), F14
-	WORD $0x4eaed5af // fsub v15.4s, v13.4s, v14.4s
+	FSUB_S4(14, 13, 15)
 	VFMLA V14.S4, V13.S4, V4.S4
 	VAND V0.B16, V15.B16, V13.B16
-	WORD $0x4e2dd508 // fadd v8.4s, v8.4s, v13.4s
+	FADD_S4(13, 8, 8)
 	VFMLA V15.S4, V15.S4, V12.S4
 	ADD $64, R4
 	ADD $64, R5
@@ -463,22 +584,7 @@ l1:
 	VZIP1 V13.D2, V14.D2, V13.D2
 
 l2:
-	VMOVI $0, V14.B16
-	VMOVI $0, V15.B16
-	VMOVI $0, V16.B16
-	CMP $4, R10
-	BLT l4
-	FMOVQ (R4), F17
-	CMP $8, R10
-	BLT l5
-	FMOVQ 16(R4), F14
-	CMP $12, R10
-	BLT l6
-	FMOVQ 32(R4), F15
-	CMP $16, R10
-	BLT l7
-	FMOVQ 48(R4), F16
-	JMP l3
+	PAIRS_l2_2($4, $8, $12, $16)
 
 l4:
 	VMOV V13.B16, V17.B16
@@ -513,22 +619,7 @@ l8:
 	VZIP1 V13.D2, V18.D2, V13.D2
 
 l9:
-	VMOVI $0, V18.B16
-	VMOVI $0, V19.B16
-	VMOVI $0, V20.B16
-	CMP $4, R10
-	BLT l11
-	FMOVQ (R5), F21
-	CMP $8, R10
-	BLT l12
-	FMOVQ 16(R5), F18
-	CMP $12, R10
-	BLT l13
-	FMOVQ 32(R5), F19
-	CMP $16, R10
-	BLT l14
-	FMOVQ 48(R5), F20
-	JMP l10
+	PAIRS_l9_2($4, $8, $12, $16)
 
 l11:
 	VMOV V13.B16, V21.B16
@@ -546,184 +637,157 @@ l14:
 	VMOV V13.B16, V20.B16
 
 l10:
-	WORD $0x4eb5d62d // fsub v13.4s, v17.4s, v21.4s
+	FSUB_S4(21, 17, 13)
 	VFMLA V21.S4, V17.S4, V1.S4
 	VAND V0.B16, V13.B16, V17.B16
-	WORD $0x4e31d4a5 // fadd v5.4s, v5.4s, v17.4s
+	FADD_S4(17, 5, 5)
 	VFMLA V13.S4, V13.S4, V9.S4
-	WORD $0x4eb2d5cd // fsub v13.4s, v14.4s, v18.4s
+	FSUB_S4(18, 14, 13)
 	VFMLA V18.S4, V14.S4, V2.S4
 	VAND V0.B16, V13.B16, V14.B16
-	WORD $0x4e2ed4c6 // fadd v6.4s, v6.4s, v14.4s
+	FADD_S4(14, 6, 6)
 	VFMLA V13.S4, V13.S4, V10.S4
-	WORD $0x4eb3d5ed // fsub v13.4s, v15.4s, v19.4s
+	FSUB_S4(19, 15, 13)
 	VFMLA V19.S4, V15.S4, V3.S4
 	VAND V0.B16, V13.B16, V14.B16
-	WORD $0x4e2ed4e7 // fadd v7.4s, v7.4s, v14.4s
+	FADD_S4(14, 7, 7)
 	VFMLA V13.S4, V13.S4, V11.S4
-	WORD $0x4eb4d60d // fsub v13.4s, v16.4s, v20.4s
+	FSUB_S4(20, 16, 13)
 	VFMLA V20.S4, V16.S4, V4.S4
 	VAND V0.B16, V13.B16, V14.B16
-	WORD $0x4e2ed508 // fadd v8.4s, v8.4s, v14.4s
+	FADD_S4(14, 8, 8)
 	VFMLA V13.S4, V13.S4, V12.S4
 	LSL $2, R10
 	ADD R10, R4
 	ADD R10, R5
 
 summed:
-	WORD $0x0e61782d // fcvtl v13.2d, v1.2s
-	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
-	WORD $0x0e61784e // fcvtl v14.2d, v2.2s
-	WORD $0x4e617842 // fcvtl2 v2.2d, v2.4s
-	WORD $0x0e61786f // fcvtl v15.2d, v3.2s
-	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
-	WORD $0x0e617890 // fcvtl v16.2d, v4.2s
-	WORD $0x4e617884 // fcvtl2 v4.2d, v4.4s
+	FCVTL_D2(1, 13)
+	FCVTL2_D2(1, 1)
+	FCVTL_D2(2, 14)
+	FCVTL2_D2(2, 2)
+	FCVTL_D2(3, 15)
+	FCVTL2_D2(3, 3)
+	FCVTL_D2(4, 16)
+	FCVTL2_D2(4, 4)
 	FMOVQ 48(R0), F17
-	WORD $0x4ef1d5ad // fsub v13.2d, v13.2d, v17.2d
+	FSUB_D2(17, 13, 13)
 	FMOVQ 48(R0), F17
-	WORD $0x4ef1d421 // fsub v1.2d, v1.2d, v17.2d
+	FSUB_D2(17, 1, 1)
 	FMOVQ 48(R0), F17
-	WORD $0x4ef1d5ce // fsub v14.2d, v14.2d, v17.2d
+	FSUB_D2(17, 14, 14)
 	FMOVQ 48(R0), F17
-	WORD $0x4ef1d442 // fsub v2.2d, v2.2d, v17.2d
+	FSUB_D2(17, 2, 2)
 	FMOVQ 48(R0), F17
-	WORD $0x4ef1d5ef // fsub v15.2d, v15.2d, v17.2d
+	FSUB_D2(17, 15, 15)
 	FMOVQ 48(R0), F17
-	WORD $0x4ef1d463 // fsub v3.2d, v3.2d, v17.2d
+	FSUB_D2(17, 3, 3)
 	FMOVQ 48(R0), F17
-	WORD $0x4ef1d610 // fsub v16.2d, v16.2d, v17.2d
+	FSUB_D2(17, 16, 16)
 	FMOVQ 48(R0), F17
-	WORD $0x4ef1d484 // fsub v4.2d, v4.2d, v17.2d
+	FSUB_D2(17, 4, 4)
 	FMOVQ (R8), F17
-	WORD $0x4e6dd62d // fadd v13.2d, v17.2d, v13.2d
+	FADD_D2(13, 17, 13)
 	FMOVQ F13, (R8)
 	FMOVQ 16(R8), F13
-	WORD $0x4e61d5a1 // fadd v1.2d, v13.2d, v1.2d
+	FADD_D2(1, 13, 1)
 	FMOVQ F1, 16(R8)
 	FMOVQ 32(R8), F1
-	WORD $0x4e6ed421 // fadd v1.2d, v1.2d, v14.2d
+	FADD_D2(14, 1, 1)
 	FMOVQ F1, 32(R8)
 	FMOVQ 48(R8), F1
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FADD_D2(2, 1, 1)
 	FMOVQ F1, 48(R8)
 	FMOVQ 64(R8), F1
-	WORD $0x4e6fd421 // fadd v1.2d, v1.2d, v15.2d
+	FADD_D2(15, 1, 1)
 	FMOVQ F1, 64(R8)
 	FMOVQ 80(R8), F1
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	FADD_D2(3, 1, 1)
 	FMOVQ F1, 80(R8)
 	FMOVQ 96(R8), F1
-	WORD $0x4e70d421 // fadd v1.2d, v1.2d, v16.2d
+	FADD_D2(16, 1, 1)
 	FMOVQ F1, 96(R8)
 	FMOVQ 112(R8), F1
-	WORD $0x4e64d421 // fadd v1.2d, v1.2d, v4.2d
+	FADD_D2(4, 1, 1)
 	FMOVQ F1, 112(R8)
-	WORD $0x0e6178a1 // fcvtl v1.2d, v5.2s
-	WORD $0x4e6178a2 // fcvtl2 v2.2d, v5.4s
-	WORD $0x0e6178c3 // fcvtl v3.2d, v6.2s
-	WORD $0x4e6178c4 // fcvtl2 v4.2d, v6.4s
-	WORD $0x0e6178e5 // fcvtl v5.2d, v7.2s
-	WORD $0x4e6178e6 // fcvtl2 v6.2d, v7.4s
-	WORD $0x0e617907 // fcvtl v7.2d, v8.2s
-	WORD $0x4e617908 // fcvtl2 v8.2d, v8.4s
+	FCVTL_D2(5, 1)
+	FCVTL2_D2(5, 2)
+	FCVTL_D2(6, 3)
+	FCVTL2_D2(6, 4)
+	FCVTL_D2(7, 5)
+	FCVTL2_D2(7, 6)
+	FCVTL_D2(8, 7)
+	FCVTL2_D2(8, 8)
 	FMOVQ 128(R8), F13
-	WORD $0x4e61d5a1 // fadd v1.2d, v13.2d, v1.2d
+	FADD_D2(1, 13, 1)
 	FMOVQ F1, 128(R8)
 	FMOVQ 144(R8), F1
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FADD_D2(2, 1, 1)
 	FMOVQ F1, 144(R8)
 	FMOVQ 160(R8), F1
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	FADD_D2(3, 1, 1)
 	FMOVQ F1, 160(R8)
 	FMOVQ 176(R8), F1
-	WORD $0x4e64d421 // fadd v1.2d, v1.2d, v4.2d
+	FADD_D2(4, 1, 1)
 	FMOVQ F1, 176(R8)
 	FMOVQ 192(R8), F1
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	FADD_D2(5, 1, 1)
 	FMOVQ F1, 192(R8)
 	FMOVQ 208(R8), F1
-	WORD $0x4e66d421 // fadd v1.2d, v1.2d, v6.2d
+	FADD_D2(6, 1, 1)
 	FMOVQ F1, 208(R8)
 	FMOVQ 224(R8), F1
-	WORD $0x4e67d421 // fadd v1.2d, v1.2d, v7.2d
+	FADD_D2(7, 1, 1)
 	FMOVQ F1, 224(R8)
 	FMOVQ 240(R8), F1
-	WORD $0x4e68d421 // fadd v1.2d, v1.2d, v8.2d
+	FADD_D2(8, 1, 1)
 	FMOVQ F1, 240(R8)
-	WORD $0x0e617921 // fcvtl v1.2d, v9.2s
-	WORD $0x4e617922 // fcvtl2 v2.2d, v9.4s
-	WORD $0x0e617943 // fcvtl v3.2d, v10.2s
-	WORD $0x4e617944 // fcvtl2 v4.2d, v10.4s
-	WORD $0x0e617965 // fcvtl v5.2d, v11.2s
-	WORD $0x4e617966 // fcvtl2 v6.2d, v11.4s
-	WORD $0x0e617987 // fcvtl v7.2d, v12.2s
-	WORD $0x4e617988 // fcvtl2 v8.2d, v12.4s
+	FCVTL_D2(9, 1)
+	FCVTL2_D2(9, 2)
+	FCVTL_D2(10, 3)
+	FCVTL2_D2(10, 4)
+	FCVTL_D2(11, 5)
+	FCVTL2_D2(11, 6)
+	FCVTL_D2(12, 7)
+	FCVTL2_D2(12, 8)
 	FMOVQ 48(R0), F9
-	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FSUB_D2(9, 1, 1)
 	FMOVQ 48(R0), F9
-	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FSUB_D2(9, 2, 2)
 	FMOVQ 48(R0), F9
-	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FSUB_D2(9, 3, 3)
 	FMOVQ 48(R0), F9
-	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FSUB_D2(9, 4, 4)
 	FMOVQ 48(R0), F9
-	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FSUB_D2(9, 5, 5)
 	FMOVQ 48(R0), F9
-	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FSUB_D2(9, 6, 6)
 	FMOVQ 48(R0), F9
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FSUB_D2(9, 7, 7)
 	FMOVQ 48(R0), F9
-	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	FSUB_D2(9, 8, 8)
 	FMOVQ 256(R8), F9
-	WORD $0x4e61d521 // fadd v1.2d, v9.2d, v1.2d
+	FADD_D2(1, 9, 1)
 	FMOVQ F1, 256(R8)
 	FMOVQ 272(R8), F1
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FADD_D2(2, 1, 1)
 	FMOVQ F1, 272(R8)
 	FMOVQ 288(R8), F1
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	FADD_D2(3, 1, 1)
 	FMOVQ F1, 288(R8)
 	FMOVQ 304(R8), F1
-	WORD $0x4e64d421 // fadd v1.2d, v1.2d, v4.2d
+	FADD_D2(4, 1, 1)
 	FMOVQ F1, 304(R8)
 	FMOVQ 320(R8), F1
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	FADD_D2(5, 1, 1)
 	FMOVQ F1, 320(R8)
 	FMOVQ 336(R8), F1
-	WORD $0x4e66d421 // fadd v1.2d, v1.2d, v6.2d
+	FADD_D2(6, 1, 1)
 	FMOVQ F1, 336(R8)
 	FMOVQ 352(R8), F1
-	WORD $0x4e67d421 // fadd v1.2d, v1.2d, v7.2d
+	FADD_D2(7, 1, 1)
 	FMOVQ F1, 352(R8)
-	FMOVQ 368(R8), F1
-	WORD $0x4e68d421 // fadd v1.2d, v1.2d, v8.2d
-	FMOVQ F1, 368(R8)
-	CMP $0, R9
-	BGT block
-	FMOVQ (R8), F1
-	FMOVQ 16(R8), F2
-	FMOVQ 32(R8), F3
-	FMOVQ 48(R8), F4
-	FMOVQ 64(R8), F5
-	FMOVQ 80(R8), F6
-	FMOVQ 96(R8), F7
-	FMOVQ 112(R8), F8
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VEXT $8, V1.B16, V1.B16, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VMOVI $0, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4e61e422 // fcmeq v2.2d, v1.2d, v1.2d
-	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
-	VAND V3.B16, V2.B16, V2.B16
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	PAIRS_summed(368, R8, 8, R9)
 	FMOVQ (R0), F3
 	VBIT V2.B16, V3.B16, V1.B16
 	FMOVD F1, (R1)
@@ -732,25 +796,7 @@ summed:
 	FMOVQ 144(R8), F2
 	FMOVQ 160(R8), F3
 	FMOVQ 176(R8), F4
-	FMOVQ 192(R8), F5
-	FMOVQ 208(R8), F6
-	FMOVQ 224(R8), F7
-	FMOVQ 240(R8), F8
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VEXT $8, V1.B16, V1.B16, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VMOVI $0, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4e61e422 // fcmeq v2.2d, v1.2d, v1.2d
-	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
-	VAND V3.B16, V2.B16, V2.B16
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	PAIRS_summed_3(192, 208, 224, 240)
 	FMOVQ (R0), F3
 	VBIT V2.B16, V3.B16, V1.B16
 	FMOVD F1, (R2)
@@ -759,25 +805,7 @@ summed:
 	FMOVQ 272(R8), F2
 	FMOVQ 288(R8), F3
 	FMOVQ 304(R8), F4
-	FMOVQ 320(R8), F5
-	FMOVQ 336(R8), F6
-	FMOVQ 352(R8), F7
-	FMOVQ 368(R8), F8
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VEXT $8, V1.B16, V1.B16, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VMOVI $0, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4e61e422 // fcmeq v2.2d, v1.2d, v1.2d
-	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
-	VAND V3.B16, V2.B16, V2.B16
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	PAIRS_summed_3(320, 336, 352, 368)
 	FMOVQ (R0), F3
 	VBIT V2.B16, V3.B16, V1.B16
 	FMOVD F1, (R3)
@@ -791,18 +819,7 @@ summed:
 
 // func PairKLF64(kl *float64, p *float64, lp *float64, lq *float64, rows int, k int, stride int, room *float64)
 TEXT ·PairKLF64(SB), NOSPLIT, $0-64
-	MOVD $consts<>(SB), R0
-	MOVD kl+0(FP), R1
-	MOVD p+8(FP), R2
-	MOVD lp+16(FP), R3
-	MOVD lq+24(FP), R4
-	MOVD rows+32(FP), R5
-	MOVD stride+48(FP), R6
-	MOVD room+56(FP), R7
-	MOVD k+40(FP), R8
-	SUB R8, R6
-	LSL $3, R6
-	VMOVI $0, V0.B16
+	PAIRS_start_2($3)
 
 row:
 	VMOVI $0, V1.B16
@@ -826,35 +843,35 @@ block:
 
 step:
 	FMOVQ (R2), F5
-	WORD $0x4e60e4a6 // fcmeq v6.2d, v5.2d, v0.2d
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	FCMEQ_D2(0, 5, 6)
+	MVN_B16(6, 6)
 	FMOVQ (R3), F7
 	FMOVQ (R4), F8
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	FSUB_D2(8, 7, 7)
 	VAND V6.B16, V7.B16, V6.B16
 	VFMLA V6.D2, V5.D2, V1.D2
 	FMOVQ 16(R2), F5
-	WORD $0x4e60e4a6 // fcmeq v6.2d, v5.2d, v0.2d
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	FCMEQ_D2(0, 5, 6)
+	MVN_B16(6, 6)
 	FMOVQ 16(R3), F7
 	FMOVQ 16(R4), F8
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	FSUB_D2(8, 7, 7)
 	VAND V6.B16, V7.B16, V6.B16
 	VFMLA V6.D2, V5.D2, V2.D2
 	FMOVQ 32(R2), F5
-	WORD $0x4e60e4a6 // fcmeq v6.2d, v5.2d, v0.2d
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	FCMEQ_D2(0, 5, 6)
+	MVN_B16(6, 6)
 	FMOVQ 32(R3), F7
 	FMOVQ 32(R4), F8
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	FSUB_D2(8, 7, 7)
 	VAND V6.B16, V7.B16, V6.B16
 	VFMLA V6.D2, V5.D2, V3.D2
 	FMOVQ 48(R2), F5
-	WORD $0x4e60e4a6 // fcmeq v6.2d, v5.2d, v0.2d
-	WORD $0x6e2058c6 // mvn v6.16b, v6.16b
+	FCMEQ_D2(0, 5, 6)
+	MVN_B16(6, 6)
 	FMOVQ 48(R3), F7
 	FMOVQ 48(R4), F8
-	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	FSUB_D2(8, 7, 7)
 	VAND V6.B16, V7.B16, V6.B16
 	VFMLA V6.D2, V5.D2, V4.D2
 	ADD $64, R2
@@ -874,22 +891,7 @@ rest:
 	FMOVD -8(R10), F5
 
 l1:
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	CMP $2, R9
-	BLT l4
-	FMOVQ (R2), F9
-	CMP $4, R9
-	BLT l5
-	FMOVQ 16(R2), F6
-	CMP $6, R9
-	BLT l6
-	FMOVQ 32(R2), F7
-	CMP $8, R9
-	BLT l7
-	FMOVQ 48(R2), F8
-	JMP l3
+	PAIRS_l2($2, $4, $6, $8)
 
 l4:
 	VMOV V5.B16, V9.B16
@@ -915,22 +917,7 @@ l3:
 	FMOVD -8(R10), F5
 
 l8:
-	VMOVI $0, V10.B16
-	VMOVI $0, V11.B16
-	VMOVI $0, V12.B16
-	CMP $2, R9
-	BLT l11
-	FMOVQ (R3), F13
-	CMP $4, R9
-	BLT l12
-	FMOVQ 16(R3), F10
-	CMP $6, R9
-	BLT l13
-	FMOVQ 32(R3), F11
-	CMP $8, R9
-	BLT l14
-	FMOVQ 48(R3), F12
-	JMP l10
+	PAIRS_l9($2, $4, $6, $8)
 
 l11:
 	VMOV V5.B16, V13.B16
@@ -956,22 +943,7 @@ l10:
 	FMOVD -8(R10), F5
 
 l15:
-	VMOVI $0, V14.B16
-	VMOVI $0, V15.B16
-	VMOVI $0, V16.B16
-	CMP $2, R9
-	BLT l18
-	FMOVQ (R4), F17
-	CMP $4, R9
-	BLT l19
-	FMOVQ 16(R4), F14
-	CMP $6, R9
-	BLT l20
-	FMOVQ 32(R4), F15
-	CMP $8, R9
-	BLT l21
-	FMOVQ 48(R4), F16
-	JMP l17
+	PAIRS_l16($2, $4, $6, $8)
 
 l18:
 	VMOV V5.B16, V17.B16
@@ -989,24 +961,24 @@ l21:
 	VMOV V5.B16, V16.B16
 
 l17:
-	WORD $0x4e60e525 // fcmeq v5.2d, v9.2d, v0.2d
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	WORD $0x4ef1d5ad // fsub v13.2d, v13.2d, v17.2d
+	FCMEQ_D2(0, 9, 5)
+	MVN_B16(5, 5)
+	FSUB_D2(17, 13, 13)
 	VAND V5.B16, V13.B16, V5.B16
 	VFMLA V5.D2, V9.D2, V1.D2
-	WORD $0x4e60e4c5 // fcmeq v5.2d, v6.2d, v0.2d
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	WORD $0x4eeed549 // fsub v9.2d, v10.2d, v14.2d
+	FCMEQ_D2(0, 6, 5)
+	MVN_B16(5, 5)
+	FSUB_D2(14, 10, 9)
 	VAND V5.B16, V9.B16, V5.B16
 	VFMLA V5.D2, V6.D2, V2.D2
-	WORD $0x4e60e4e5 // fcmeq v5.2d, v7.2d, v0.2d
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	WORD $0x4eefd566 // fsub v6.2d, v11.2d, v15.2d
+	FCMEQ_D2(0, 7, 5)
+	MVN_B16(5, 5)
+	FSUB_D2(15, 11, 6)
 	VAND V5.B16, V6.B16, V5.B16
 	VFMLA V5.D2, V7.D2, V3.D2
-	WORD $0x4e60e505 // fcmeq v5.2d, v8.2d, v0.2d
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
-	WORD $0x4ef0d586 // fsub v6.2d, v12.2d, v16.2d
+	FCMEQ_D2(0, 8, 5)
+	MVN_B16(5, 5)
+	FSUB_D2(16, 12, 6)
 	VAND V5.B16, V6.B16, V5.B16
 	VFMLA V5.D2, V8.D2, V4.D2
 	LSL $3, R9
@@ -1016,34 +988,12 @@ l17:
 
 summed:
 	FMOVQ (R7), F5
-	WORD $0x4e61d4a1 // fadd v1.2d, v5.2d, v1.2d
+	FADD_D2(1, 5, 1)
 	FMOVQ F1, (R7)
 	FMOVQ 16(R7), F1
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FADD_D2(2, 1, 1)
 	FMOVQ F1, 16(R7)
-	FMOVQ 32(R7), F1
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	FMOVQ F1, 32(R7)
-	FMOVQ 48(R7), F1
-	WORD $0x4e64d421 // fadd v1.2d, v1.2d, v4.2d
-	FMOVQ F1, 48(R7)
-	CMP $0, R8
-	BGT block
-	FMOVQ (R7), F1
-	FMOVQ 16(R7), F2
-	FMOVQ 32(R7), F3
-	FMOVQ 48(R7), F4
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VEXT $8, V1.B16, V1.B16, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VMOVI $0, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4e61e422 // fcmeq v2.2d, v1.2d, v1.2d
-	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
-	VAND V3.B16, V2.B16, V2.B16
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	PAIRS_summed_2(32, R7, 48, R8)
 	FMOVQ (R0), F3
 	VBIT V2.B16, V3.B16, V1.B16
 	FMOVD F1, (R1)
@@ -1058,19 +1008,7 @@ summed:
 
 // func PairSumsF64(dot *float64, abs *float64, squares *float64, p *float64, q *float64, rows int, k int, stride int, room *float64)
 TEXT ·PairSumsF64(SB), NOSPLIT, $0-72
-	MOVD $consts<>(SB), R0
-	MOVD dot+0(FP), R1
-	MOVD abs+8(FP), R2
-	MOVD squares+16(FP), R3
-	MOVD p+24(FP), R4
-	MOVD q+32(FP), R5
-	MOVD rows+40(FP), R6
-	MOVD stride+56(FP), R7
-	MOVD room+64(FP), R8
-	MOVD k+48(FP), R9
-	SUB R9, R7
-	LSL $3, R7
-	FMOVQ 64(R0), F0
+	PAIRS_start($3, 64)
 
 row:
 	VMOVI $0, V1.B16
@@ -1089,53 +1027,36 @@ row:
 	MOVD k+48(FP), R9
 
 block:
-	MOVD $1024, R10
-	CMP R9, R10
-	CSEL LT, R10, R9, R10
-	SUB R10, R9
-	FMOVQ 80(R0), F1
-	FMOVQ 80(R0), F2
-	FMOVQ 80(R0), F3
-	FMOVQ 80(R0), F4
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	FMOVQ 80(R0), F9
-	FMOVQ 80(R0), F10
-	FMOVQ 80(R0), F11
-	FMOVQ 80(R0), F12
-	CMP $8, R10
-	BLT rest
+	PAIRS_block(80, $8)
 
 step:
 	FMOVQ (R4), F13
 	FMOVQ (R5), F14
-	WORD $0x4eeed5af // fsub v15.2d, v13.2d, v14.2d
+	FSUB_D2(14, 13, 15)
 	VFMLA V14.D2, V13.D2, V1.D2
 	VAND V0.B16, V15.B16, V13.B16
-	WORD $0x4e6dd4a5 // fadd v5.2d, v5.2d, v13.2d
+	FADD_D2(13, 5, 5)
 	VFMLA V15.D2, V15.D2, V9.D2
 	FMOVQ 16(R4), F13
 	FMOVQ 16(R5), F14
-	WORD $0x4eeed5af // fsub v15.2d, v13.2d, v14.2d
+	FSUB_D2(14, 13, 15)
 	VFMLA V14.D2, V13.D2, V2.D2
 	VAND V0.B16, V15.B16, V13.B16
-	WORD $0x4e6dd4c6 // fadd v6.2d, v6.2d, v13.2d
+	FADD_D2(13, 6, 6)
 	VFMLA V15.D2, V15.D2, V10.D2
 	FMOVQ 32(R4), F13
 	FMOVQ 32(R5), F14
-	WORD $0x4eeed5af // fsub v15.2d, v13.2d, v14.2d
+	FSUB_D2(14, 13, 15)
 	VFMLA V14.D2, V13.D2, V3.D2
 	VAND V0.B16, V15.B16, V13.B16
-	WORD $0x4e6dd4e7 // fadd v7.2d, v7.2d, v13.2d
+	FADD_D2(13, 7, 7)
 	VFMLA V15.D2, V15.D2, V11.D2
 	FMOVQ 48(R4), F13
 	FMOVQ 48(R5), F14
-	WORD $0x4eeed5af // fsub v15.2d, v13.2d, v14.2d
+	FSUB_D2(14, 13, 15)
 	VFMLA V14.D2, V13.D2, V4.D2
 	VAND V0.B16, V15.B16, V13.B16
-	WORD $0x4e6dd508 // fadd v8.2d, v8.2d, v13.2d
+	FADD_D2(13, 8, 8)
 	VFMLA V15.D2, V15.D2, V12.D2
 	ADD $64, R4
 	ADD $64, R5
@@ -1153,22 +1074,7 @@ rest:
 	FMOVD -8(R11), F13
 
 l1:
-	VMOVI $0, V14.B16
-	VMOVI $0, V15.B16
-	VMOVI $0, V16.B16
-	CMP $2, R10
-	BLT l4
-	FMOVQ (R4), F17
-	CMP $4, R10
-	BLT l5
-	FMOVQ 16(R4), F14
-	CMP $6, R10
-	BLT l6
-	FMOVQ 32(R4), F15
-	CMP $8, R10
-	BLT l7
-	FMOVQ 48(R4), F16
-	JMP l3
+	PAIRS_l2_2($2, $4, $6, $8)
 
 l4:
 	VMOV V13.B16, V17.B16
@@ -1194,22 +1100,7 @@ l3:
 	FMOVD -8(R11), F13
 
 l8:
-	VMOVI $0, V18.B16
-	VMOVI $0, V19.B16
-	VMOVI $0, V20.B16
-	CMP $2, R10
-	BLT l11
-	FMOVQ (R5), F21
-	CMP $4, R10
-	BLT l12
-	FMOVQ 16(R5), F18
-	CMP $6, R10
-	BLT l13
-	FMOVQ 32(R5), F19
-	CMP $8, R10
-	BLT l14
-	FMOVQ 48(R5), F20
-	JMP l10
+	PAIRS_l9_2($2, $4, $6, $8)
 
 l11:
 	VMOV V13.B16, V21.B16
@@ -1227,25 +1118,25 @@ l14:
 	VMOV V13.B16, V20.B16
 
 l10:
-	WORD $0x4ef5d62d // fsub v13.2d, v17.2d, v21.2d
+	FSUB_D2(21, 17, 13)
 	VFMLA V21.D2, V17.D2, V1.D2
 	VAND V0.B16, V13.B16, V17.B16
-	WORD $0x4e71d4a5 // fadd v5.2d, v5.2d, v17.2d
+	FADD_D2(17, 5, 5)
 	VFMLA V13.D2, V13.D2, V9.D2
-	WORD $0x4ef2d5cd // fsub v13.2d, v14.2d, v18.2d
+	FSUB_D2(18, 14, 13)
 	VFMLA V18.D2, V14.D2, V2.D2
 	VAND V0.B16, V13.B16, V14.B16
-	WORD $0x4e6ed4c6 // fadd v6.2d, v6.2d, v14.2d
+	FADD_D2(14, 6, 6)
 	VFMLA V13.D2, V13.D2, V10.D2
-	WORD $0x4ef3d5ed // fsub v13.2d, v15.2d, v19.2d
+	FSUB_D2(19, 15, 13)
 	VFMLA V19.D2, V15.D2, V3.D2
 	VAND V0.B16, V13.B16, V14.B16
-	WORD $0x4e6ed4e7 // fadd v7.2d, v7.2d, v14.2d
+	FADD_D2(14, 7, 7)
 	VFMLA V13.D2, V13.D2, V11.D2
-	WORD $0x4ef4d60d // fsub v13.2d, v16.2d, v20.2d
+	FSUB_D2(20, 16, 13)
 	VFMLA V20.D2, V16.D2, V4.D2
 	VAND V0.B16, V13.B16, V14.B16
-	WORD $0x4e6ed508 // fadd v8.2d, v8.2d, v14.2d
+	FADD_D2(14, 8, 8)
 	VFMLA V13.D2, V13.D2, V12.D2
 	LSL $3, R10
 	ADD R10, R4
@@ -1253,112 +1144,62 @@ l10:
 
 summed:
 	FMOVQ 80(R0), F13
-	WORD $0x4eedd421 // fsub v1.2d, v1.2d, v13.2d
+	FSUB_D2(13, 1, 1)
 	FMOVQ 80(R0), F13
-	WORD $0x4eedd442 // fsub v2.2d, v2.2d, v13.2d
+	FSUB_D2(13, 2, 2)
 	FMOVQ 80(R0), F13
-	WORD $0x4eedd463 // fsub v3.2d, v3.2d, v13.2d
+	FSUB_D2(13, 3, 3)
 	FMOVQ 80(R0), F13
-	WORD $0x4eedd484 // fsub v4.2d, v4.2d, v13.2d
+	FSUB_D2(13, 4, 4)
 	FMOVQ (R8), F13
-	WORD $0x4e61d5a1 // fadd v1.2d, v13.2d, v1.2d
+	FADD_D2(1, 13, 1)
 	FMOVQ F1, (R8)
 	FMOVQ 16(R8), F1
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FADD_D2(2, 1, 1)
 	FMOVQ F1, 16(R8)
 	FMOVQ 32(R8), F1
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	FADD_D2(3, 1, 1)
 	FMOVQ F1, 32(R8)
 	FMOVQ 48(R8), F1
-	WORD $0x4e64d421 // fadd v1.2d, v1.2d, v4.2d
+	FADD_D2(4, 1, 1)
 	FMOVQ F1, 48(R8)
 	FMOVQ 128(R8), F1
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	FADD_D2(5, 1, 1)
 	FMOVQ F1, 128(R8)
 	FMOVQ 144(R8), F1
-	WORD $0x4e66d421 // fadd v1.2d, v1.2d, v6.2d
+	FADD_D2(6, 1, 1)
 	FMOVQ F1, 144(R8)
 	FMOVQ 160(R8), F1
-	WORD $0x4e67d421 // fadd v1.2d, v1.2d, v7.2d
+	FADD_D2(7, 1, 1)
 	FMOVQ F1, 160(R8)
 	FMOVQ 176(R8), F1
-	WORD $0x4e68d421 // fadd v1.2d, v1.2d, v8.2d
+	FADD_D2(8, 1, 1)
 	FMOVQ F1, 176(R8)
 	FMOVQ 80(R0), F1
-	WORD $0x4ee1d521 // fsub v1.2d, v9.2d, v1.2d
+	FSUB_D2(1, 9, 1)
 	FMOVQ 80(R0), F2
-	WORD $0x4ee2d542 // fsub v2.2d, v10.2d, v2.2d
+	FSUB_D2(2, 10, 2)
 	FMOVQ 80(R0), F3
-	WORD $0x4ee3d563 // fsub v3.2d, v11.2d, v3.2d
+	FSUB_D2(3, 11, 3)
 	FMOVQ 80(R0), F4
-	WORD $0x4ee4d584 // fsub v4.2d, v12.2d, v4.2d
+	FSUB_D2(4, 12, 4)
 	FMOVQ 256(R8), F5
-	WORD $0x4e61d4a1 // fadd v1.2d, v5.2d, v1.2d
+	FADD_D2(1, 5, 1)
 	FMOVQ F1, 256(R8)
 	FMOVQ 272(R8), F1
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FADD_D2(2, 1, 1)
 	FMOVQ F1, 272(R8)
-	FMOVQ 288(R8), F1
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	FMOVQ F1, 288(R8)
-	FMOVQ 304(R8), F1
-	WORD $0x4e64d421 // fadd v1.2d, v1.2d, v4.2d
-	FMOVQ F1, 304(R8)
-	CMP $0, R9
-	BGT block
-	FMOVQ (R8), F1
-	FMOVQ 16(R8), F2
-	FMOVQ 32(R8), F3
-	FMOVQ 48(R8), F4
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VEXT $8, V1.B16, V1.B16, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VMOVI $0, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4e61e422 // fcmeq v2.2d, v1.2d, v1.2d
-	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
-	VAND V3.B16, V2.B16, V2.B16
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	PAIRS_summed_2(288, R8, 304, R9)
 	FMOVQ (R0), F3
 	VBIT V2.B16, V3.B16, V1.B16
 	FMOVD F1, (R1)
 	ADD $8, R1
-	FMOVQ 128(R8), F1
-	FMOVQ 144(R8), F2
-	FMOVQ 160(R8), F3
-	FMOVQ 176(R8), F4
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VEXT $8, V1.B16, V1.B16, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VMOVI $0, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4e61e422 // fcmeq v2.2d, v1.2d, v1.2d
-	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
-	VAND V3.B16, V2.B16, V2.B16
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	PAIRS_summed_4(128, 144, 160, 176)
 	FMOVQ (R0), F3
 	VBIT V2.B16, V3.B16, V1.B16
 	FMOVD F1, (R2)
 	ADD $8, R2
-	FMOVQ 256(R8), F1
-	FMOVQ 272(R8), F2
-	FMOVQ 288(R8), F3
-	FMOVQ 304(R8), F4
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VEXT $8, V1.B16, V1.B16, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	VMOVI $0, V2.B16
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4e61e422 // fcmeq v2.2d, v1.2d, v1.2d
-	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
-	VAND V3.B16, V2.B16, V2.B16
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	PAIRS_summed_4(256, 272, 288, 304)
 	FMOVQ (R0), F3
 	VBIT V2.B16, V3.B16, V1.B16
 	FMOVD F1, (R3)

@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x0000000100000001
@@ -30,6 +31,421 @@ DATA consts<>+168(SB)/8, $0x0000000000000007
 DATA consts<>+176(SB)/8, $0xfff0000000000000
 DATA consts<>+184(SB)/8, $0xfff0000000000000
 GLOBL consts<>(SB), RODATA|NOPTR, $192
+
+#define WIDEN_F16(from, to) \
+	FCVTL_S4(from, to)
+
+#define WIDEN_BF16(from, to) \
+	SHLL_S4_16(from, to)
+
+#define RANK_ROWS_BODY(WIDEN) \
+	MOVD $consts<>(SB), R0 \
+	MOVD w+0(FP), R1 \
+	MOVD x+8(FP), R2 \
+	MOVD rows+16(FP), R3 \
+	MOVD k+24(FP), R4 \
+	MOVD stride+32(FP), R5 \
+	MOVD labels+40(FP), R6 \
+	LSL $1, R5 \
+	MOVD $4096, R7 \
+	SUB R7, R1 \
+	MOVD dst+48(FP), R7 \
+row: \
+	MOVD $-1, R8 \
+	MOVW (R6), R9 \
+	CMP R4, R9 \
+	BHS store \
+	MOVD R9, R8 \
+	LSL $1, R8 \
+	ADD R2, R8 \
+	MOVHU (R8), R8 \
+	VDUP R8, V0.H8 \
+	WIDEN(0, 0) \
+	VMOVI $0, V1.B16 \
+	VMOVI $0, V2.B16 \
+	VMOVI $0, V3.B16 \
+	VMOVI $0, V4.B16 \
+	FMOVQ (R0), F5 \
+	MOVD R2, R8 \
+	MOVD R9, R10 \
+	CMP $16, R10 \
+	BLT before_end \
+before: \
+	FMOVD (R8), F6 \
+	WIDEN(6, 6) \
+	FCMGE_S4(0, 6, 6) \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V1.S4, V1.S4 \
+	FMOVD 8(R8), F6 \
+	WIDEN(6, 6) \
+	FCMGE_S4(0, 6, 6) \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V2.S4, V2.S4 \
+	FMOVD 16(R8), F6 \
+	WIDEN(6, 6) \
+	FCMGE_S4(0, 6, 6) \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V3.S4, V3.S4 \
+	FMOVD 24(R8), F6 \
+	WIDEN(6, 6) \
+	FCMGE_S4(0, 6, 6) \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V4.S4, V4.S4 \
+	ADD $32, R8 \
+	SUB $16, R10 \
+	CMP $16, R10 \
+	BGE before \
+before_end: \
+	CBZ R10, label \
+	MOVD R10, R11 \
+	AND $-4, R11 \
+	MOVD R10, R12 \
+	LSL $1, R12 \
+	ADD R8, R12 \
+	LSL $1, R11 \
+	ADD R8, R11 \
+	MOVD $0, R13 \
+	TBZ $0, R10, l1 \
+	MOVHU -2(R12), R13 \
+l1: \
+	TBZ $1, R10, l2 \
+	LSL $32, R13 \
+	MOVWU (R11), R11 \
+	ORR R11, R13 \
+l2: \
+	FMOVD R13, F6 \
+	VMOVI $0, V7.B16 \
+	VMOVI $0, V8.B16 \
+	VMOVI $0, V9.B16 \
+	CMP $4, R10 \
+	BLT l4 \
+	FMOVD (R8), F10 \
+	CMP $8, R10 \
+	BLT l5 \
+	FMOVD 8(R8), F7 \
+	CMP $12, R10 \
+	BLT l6 \
+	FMOVD 16(R8), F8 \
+	CMP $16, R10 \
+	BLT l7 \
+	FMOVD 24(R8), F9 \
+	JMP l3 \
+l4: \
+	VMOV V6.B16, V10.B16 \
+	JMP l3 \
+l5: \
+	VMOV V6.B16, V7.B16 \
+	JMP l3 \
+l6: \
+	VMOV V6.B16, V8.B16 \
+	JMP l3 \
+l7: \
+	VMOV V6.B16, V9.B16 \
+l3: \
+	RANK_l3_3(R8, R10, WIDEN) \
+	RANK_l3(F6, V6.B16, V10.B16, F10) \
+label: \
+	MOVD R4, R8 \
+	SUB R9, R8 \
+	LSL $1, R9 \
+	ADD R2, R9 \
+	CMP $16, R8 \
+	BLT after_end \
+after: \
+	PRFM 12288(R9), PLDL1KEEP \
+	FMOVD (R9), F6 \
+	WIDEN(6, 6) \
+	FCMGT_S4(0, 6, 6) \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V1.S4, V1.S4 \
+	FMOVD 8(R9), F6 \
+	WIDEN(6, 6) \
+	FCMGT_S4(0, 6, 6) \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V2.S4, V2.S4 \
+	FMOVD 16(R9), F6 \
+	WIDEN(6, 6) \
+	FCMGT_S4(0, 6, 6) \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V3.S4, V3.S4 \
+	FMOVD 24(R9), F6 \
+	WIDEN(6, 6) \
+	FCMGT_S4(0, 6, 6) \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V4.S4, V4.S4 \
+	ADD $32, R9 \
+	SUB $16, R8 \
+	CMP $16, R8 \
+	BGE after \
+after_end: \
+	CBZ R8, sum \
+	MOVD R8, R10 \
+	AND $-4, R10 \
+	MOVD R8, R11 \
+	LSL $1, R11 \
+	ADD R9, R11 \
+	LSL $1, R10 \
+	ADD R9, R10 \
+	MOVD $0, R12 \
+	TBZ $0, R8, l8 \
+	MOVHU -2(R11), R12 \
+l8: \
+	TBZ $1, R8, l9 \
+	LSL $32, R12 \
+	MOVWU (R10), R10 \
+	ORR R10, R12 \
+l9: \
+	FMOVD R12, F6 \
+	VMOVI $0, V7.B16 \
+	VMOVI $0, V8.B16 \
+	VMOVI $0, V9.B16 \
+	CMP $4, R8 \
+	BLT l11 \
+	FMOVD (R9), F10 \
+	CMP $8, R8 \
+	BLT l12 \
+	FMOVD 8(R9), F7 \
+	CMP $12, R8 \
+	BLT l13 \
+	FMOVD 16(R9), F8 \
+	CMP $16, R8 \
+	BLT l14 \
+	FMOVD 24(R9), F9 \
+	JMP l10 \
+l11: \
+	VMOV V6.B16, V10.B16 \
+	JMP l10 \
+l12: \
+	VMOV V6.B16, V7.B16 \
+	JMP l10 \
+l13: \
+	VMOV V6.B16, V8.B16 \
+	JMP l10 \
+l14: \
+	VMOV V6.B16, V9.B16 \
+l10: \
+	RANK_l3_3(R9, R8, WIDEN) \
+	RANK_l10(F6, V6.B16, V10.B16, F10) \
+sum: \
+	VADD V3.S4, V1.S4, V0.S4 \
+	VADD V4.S4, V2.S4, V1.S4 \
+	VADD V1.S4, V0.S4, V0.S4 \
+	VEXT $8, V0.B16, V0.B16, V1.B16 \
+	VADD V1.S4, V0.S4, V0.S4 \
+	VREV64 V0.S4, V1.S4 \
+	VADD V1.S4, V0.S4, V0.S4 \
+	FMOVS F0, 4096(R1) \
+	MOVW 4096(R1), R8 \
+store: \
+	MOVW R8, (R7) \
+	ADD $4, R7 \
+	ADD R5, R2 \
+	ADD $4, R6 \
+	SUB $1, R3 \
+	CMP $0, R3 \
+	BGT row \
+	RET
+
+#define RANK_l3(REG, OP, OP2, REG2) \
+	FMOVQ 80(R0), REG \
+	VBSL OP, V8.B16, V13.B16 \
+	FMOVQ 80(R0), REG \
+	VBSL OP, V9.B16, OP2 \
+	FMOVQ F11, 4160(R1) \
+	FMOVQ F12, 4176(R1) \
+	FMOVQ F13, 4192(R1) \
+	FMOVQ REG2, 4208(R1) \
+	FMOVQ 4160(R1), F6 \
+	FCMGE_S4(0, 6, 6) \
+	MOVD $64, R8 \
+	CMP R8, R10 \
+	CSEL LT, R10, R8, R8 \
+	VDUP R8, V7.S4 \
+	FMOVQ 16(R0), F8 \
+	CMGT_S4(8, 7, 7) \
+	VAND V7.B16, V6.B16, V6.B16 \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V1.S4, V1.S4 \
+	FMOVQ 4176(R1), F6 \
+	FCMGE_S4(0, 6, 6) \
+	MOVD $64, R8 \
+	CMP R8, R10 \
+	CSEL LT, R10, R8, R8 \
+	VDUP R8, V7.S4 \
+	FMOVQ 32(R0), F8 \
+	CMGT_S4(8, 7, 7) \
+	VAND V7.B16, V6.B16, V6.B16 \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V2.S4, V2.S4 \
+	FMOVQ 4192(R1), F6 \
+	FCMGE_S4(0, 6, 6) \
+	MOVD $64, R8 \
+	CMP R8, R10 \
+	CSEL LT, R10, R8, R8 \
+	VDUP R8, V7.S4 \
+	FMOVQ 48(R0), F8 \
+	CMGT_S4(8, 7, 7) \
+	VAND V7.B16, V6.B16, V6.B16 \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V3.S4, V3.S4 \
+	FMOVQ 4208(R1), F6 \
+	FCMGE_S4(0, 6, 6) \
+	MOVD $64, R8 \
+	CMP R8, R10 \
+	CSEL LT, R10, R8, R8 \
+	VDUP R8, V7.S4 \
+	FMOVQ 64(R0), F8 \
+	CMGT_S4(8, 7, 7) \
+	VAND V7.B16, V6.B16, V6.B16 \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V4.S4, V4.S4
+
+#define RANK_l10(REG, OP, OP2, REG2) \
+	FMOVQ 80(R0), REG \
+	VBSL OP, V8.B16, V13.B16 \
+	FMOVQ 80(R0), REG \
+	VBSL OP, V9.B16, OP2 \
+	FMOVQ F11, 4160(R1) \
+	FMOVQ F12, 4176(R1) \
+	FMOVQ F13, 4192(R1) \
+	FMOVQ REG2, 4208(R1) \
+	FMOVQ 4160(R1), F6 \
+	FCMGT_S4(0, 6, 6) \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V1.S4, V1.S4 \
+	FMOVQ 4176(R1), F6 \
+	FCMGT_S4(0, 6, 6) \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V2.S4, V2.S4 \
+	FMOVQ 4192(R1), F6 \
+	FCMGT_S4(0, 6, 6) \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.S4, V3.S4, V3.S4 \
+	FMOVQ 4208(R1), F6 \
+	FCMGT_S4(0, 6, 0) \
+	VAND V0.B16, V5.B16, V0.B16 \
+	VADD V0.S4, V4.S4, V4.S4
+
+#define RANK_l3_2(REG, REG2) \
+	MOVD $64, REG \
+	CMP REG, REG2 \
+	CSEL LT, REG2, REG, R8 \
+	VDUP R8, V6.D2 \
+	FMOVQ 112(R0), F11 \
+	CMGT_D2(11, 6, 11) \
+	FMOVQ 128(R0), F12 \
+	CMGT_D2(12, 6, 12) \
+	FMOVQ 144(R0), F13 \
+	CMGT_D2(13, 6, 13) \
+	FMOVQ 160(R0), F14 \
+	CMGT_D2(14, 6, 6) \
+	FMOVQ 176(R0), F14 \
+	VBSL V14.B16, V10.B16, V11.B16 \
+	FMOVQ 176(R0), F10 \
+	VBSL V10.B16, V7.B16, V12.B16 \
+	FMOVQ 176(R0), F7 \
+	VBSL V7.B16, V8.B16, V13.B16 \
+	FMOVQ 176(R0), F7 \
+	VBSL V7.B16, V9.B16, V6.B16 \
+	FMOVQ F11, 4160(R1) \
+	FMOVQ F12, 4176(R1) \
+	FMOVQ F13, 4192(R1) \
+	FMOVQ F6, 4208(R1)
+
+#define RANK_l3_3(REG, REG2, WIDEN) \
+	WIDEN(10, 6) \
+	WIDEN(7, 7) \
+	WIDEN(8, 8) \
+	WIDEN(9, 9) \
+	MOVD $64, REG \
+	CMP REG, REG2 \
+	CSEL LT, REG2, REG, R8 \
+	VDUP R8, V10.S4 \
+	FMOVQ 16(R0), F11 \
+	CMGT_S4(11, 10, 11) \
+	FMOVQ 32(R0), F12 \
+	CMGT_S4(12, 10, 12) \
+	FMOVQ 48(R0), F13 \
+	CMGT_S4(13, 10, 13) \
+	FMOVQ 64(R0), F14 \
+	CMGT_S4(14, 10, 10) \
+	FMOVQ 80(R0), F14 \
+	VBSL V14.B16, V6.B16, V11.B16 \
+	FMOVQ 80(R0), F6 \
+	VBSL V6.B16, V7.B16, V12.B16
+
+#define RANK_l3_4(N, N2, OP, N3) \
+	FMOVQ N(R1), F6 \
+	FCMGE_D2(0, 6, 6) \
+	MOVD $64, R8 \
+	CMP R8, R10 \
+	CSEL LT, R10, R8, R8 \
+	VDUP R8, V7.D2 \
+	FMOVQ N2(R0), F8 \
+	CMGT_D2(8, 7, 7) \
+	VAND V7.B16, V6.B16, V6.B16 \
+	VAND V6.B16, V5.B16, V6.B16 \
+	VADD V6.D2, OP, OP \
+	FMOVQ N3(R1), F6 \
+	FCMGE_D2(0, 6, 6) \
+	MOVD $64, R8 \
+	CMP R8, R10 \
+	CSEL LT, R10, R8, R8 \
+	VDUP R8, V7.D2
+
+#define RANK_l2(N, N2, N3, N4) \
+	VMOVI $0, V7.B16 \
+	VMOVI $0, V8.B16 \
+	VMOVI $0, V9.B16 \
+	CMP N, R10 \
+	BLT l4 \
+	FMOVQ (R8), F10 \
+	CMP N2, R10 \
+	BLT l5 \
+	FMOVQ 16(R8), F7 \
+	CMP N3, R10 \
+	BLT l6 \
+	FMOVQ 32(R8), F8 \
+	CMP N4, R10 \
+	BLT l7 \
+	FMOVQ 48(R8), F9 \
+	JMP l3
+
+#define RANK_l3_5(REG, REG2) \
+	MOVD $64, REG \
+	CMP REG, REG2 \
+	CSEL LT, REG2, REG, R8 \
+	VDUP R8, V6.S4 \
+	FMOVQ 16(R0), F11 \
+	CMGT_S4(11, 6, 11) \
+	FMOVQ 32(R0), F12 \
+	CMGT_S4(12, 6, 12) \
+	FMOVQ 48(R0), F13 \
+	CMGT_S4(13, 6, 13) \
+	FMOVQ 64(R0), F14 \
+	CMGT_S4(14, 6, 6) \
+	FMOVQ 80(R0), F14 \
+	VBSL V14.B16, V10.B16, V11.B16 \
+	FMOVQ 80(R0), F10 \
+	VBSL V10.B16, V7.B16, V12.B16
+
+#define RANK_l9(N, N2, N3, N4) \
+	VMOVI $0, V7.B16 \
+	VMOVI $0, V8.B16 \
+	VMOVI $0, V9.B16 \
+	CMP N, R8 \
+	BLT l11 \
+	FMOVQ (R9), F10 \
+	CMP N2, R8 \
+	BLT l12 \
+	FMOVQ 16(R9), F7 \
+	CMP N3, R8 \
+	BLT l13 \
+	FMOVQ 32(R9), F8 \
+	CMP N4, R8 \
+	BLT l14 \
+	FMOVQ 48(R9), F9 \
+	JMP l10
 
 // func RankRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, dst *int32)
 TEXT ·RankRowsF32(SB), NOSPLIT, $0-56
@@ -67,19 +483,19 @@ row:
 
 before:
 	FMOVQ (R8), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
+	FCMGE_S4(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.S4, V1.S4, V1.S4
 	FMOVQ 16(R8), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
+	FCMGE_S4(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.S4, V2.S4, V2.S4
 	FMOVQ 32(R8), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
+	FCMGE_S4(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.S4, V3.S4, V3.S4
 	FMOVQ 48(R8), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
+	FCMGE_S4(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.S4, V4.S4, V4.S4
 	ADD $64, R8
@@ -106,22 +522,7 @@ l1:
 	VZIP1 V6.D2, V7.D2, V6.D2
 
 l2:
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	CMP $4, R10
-	BLT l4
-	FMOVQ (R8), F10
-	CMP $8, R10
-	BLT l5
-	FMOVQ 16(R8), F7
-	CMP $12, R10
-	BLT l6
-	FMOVQ 32(R8), F8
-	CMP $16, R10
-	BLT l7
-	FMOVQ 48(R8), F9
-	JMP l3
+	RANK_l2($4, $8, $12, $16)
 
 l4:
 	VMOV V6.B16, V10.B16
@@ -139,74 +540,8 @@ l7:
 	VMOV V6.B16, V9.B16
 
 l3:
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V6.S4
-	FMOVQ 16(R0), F11
-	WORD $0x4eab34cb // cmgt v11.4s, v6.4s, v11.4s
-	FMOVQ 32(R0), F12
-	WORD $0x4eac34cc // cmgt v12.4s, v6.4s, v12.4s
-	FMOVQ 48(R0), F13
-	WORD $0x4ead34cd // cmgt v13.4s, v6.4s, v13.4s
-	FMOVQ 64(R0), F14
-	WORD $0x4eae34c6 // cmgt v6.4s, v6.4s, v14.4s
-	FMOVQ 80(R0), F14
-	VBSL V14.B16, V10.B16, V11.B16
-	FMOVQ 80(R0), F10
-	VBSL V10.B16, V7.B16, V12.B16
-	FMOVQ 80(R0), F7
-	VBSL V7.B16, V8.B16, V13.B16
-	FMOVQ 80(R0), F7
-	VBSL V7.B16, V9.B16, V6.B16
-	FMOVQ F11, 4160(R1)
-	FMOVQ F12, 4176(R1)
-	FMOVQ F13, 4192(R1)
-	FMOVQ F6, 4208(R1)
-	FMOVQ 4160(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 16(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V1.S4, V1.S4
-	FMOVQ 4176(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 32(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V2.S4, V2.S4
-	FMOVQ 4192(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 48(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V3.S4, V3.S4
-	FMOVQ 4208(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 64(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V4.S4, V4.S4
+	RANK_l3_5(R8, R10)
+	RANK_l3(F7, V7.B16, V6.B16, F6)
 
 label:
 	MOVD R4, R8
@@ -219,19 +554,19 @@ label:
 after:
 	PRFM 12288(R9), PLDL1KEEP
 	FMOVQ (R9), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
+	FCMGT_S4(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.S4, V1.S4, V1.S4
 	FMOVQ 16(R9), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
+	FCMGT_S4(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.S4, V2.S4, V2.S4
 	FMOVQ 32(R9), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
+	FCMGT_S4(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.S4, V3.S4, V3.S4
 	FMOVQ 48(R9), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
+	FCMGT_S4(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.S4, V4.S4, V4.S4
 	ADD $64, R9
@@ -258,22 +593,7 @@ l8:
 	VZIP1 V6.D2, V7.D2, V6.D2
 
 l9:
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	CMP $4, R8
-	BLT l11
-	FMOVQ (R9), F10
-	CMP $8, R8
-	BLT l12
-	FMOVQ 16(R9), F7
-	CMP $12, R8
-	BLT l13
-	FMOVQ 32(R9), F8
-	CMP $16, R8
-	BLT l14
-	FMOVQ 48(R9), F9
-	JMP l10
+	RANK_l9($4, $8, $12, $16)
 
 l11:
 	VMOV V6.B16, V10.B16
@@ -291,46 +611,8 @@ l14:
 	VMOV V6.B16, V9.B16
 
 l10:
-	MOVD $64, R9
-	CMP R9, R8
-	CSEL LT, R8, R9, R8
-	VDUP R8, V6.S4
-	FMOVQ 16(R0), F11
-	WORD $0x4eab34cb // cmgt v11.4s, v6.4s, v11.4s
-	FMOVQ 32(R0), F12
-	WORD $0x4eac34cc // cmgt v12.4s, v6.4s, v12.4s
-	FMOVQ 48(R0), F13
-	WORD $0x4ead34cd // cmgt v13.4s, v6.4s, v13.4s
-	FMOVQ 64(R0), F14
-	WORD $0x4eae34c6 // cmgt v6.4s, v6.4s, v14.4s
-	FMOVQ 80(R0), F14
-	VBSL V14.B16, V10.B16, V11.B16
-	FMOVQ 80(R0), F10
-	VBSL V10.B16, V7.B16, V12.B16
-	FMOVQ 80(R0), F7
-	VBSL V7.B16, V8.B16, V13.B16
-	FMOVQ 80(R0), F7
-	VBSL V7.B16, V9.B16, V6.B16
-	FMOVQ F11, 4160(R1)
-	FMOVQ F12, 4176(R1)
-	FMOVQ F13, 4192(R1)
-	FMOVQ F6, 4208(R1)
-	FMOVQ 4160(R1), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V1.S4, V1.S4
-	FMOVQ 4176(R1), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V2.S4, V2.S4
-	FMOVQ 4192(R1), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V3.S4, V3.S4
-	FMOVQ 4208(R1), F6
-	WORD $0x6ea0e4c0 // fcmgt v0.4s, v6.4s, v0.4s
-	VAND V0.B16, V5.B16, V0.B16
-	VADD V0.S4, V4.S4, V4.S4
+	RANK_l3_5(R9, R8)
+	RANK_l10(F7, V7.B16, V6.B16, F6)
 
 sum:
 	VADD V3.S4, V1.S4, V0.S4
@@ -389,19 +671,19 @@ row:
 
 before:
 	FMOVQ (R8), F6
-	WORD $0x6e60e4c6 // fcmge v6.2d, v6.2d, v0.2d
+	FCMGE_D2(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V1.D2, V1.D2
 	FMOVQ 16(R8), F6
-	WORD $0x6e60e4c6 // fcmge v6.2d, v6.2d, v0.2d
+	FCMGE_D2(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V2.D2, V2.D2
 	FMOVQ 32(R8), F6
-	WORD $0x6e60e4c6 // fcmge v6.2d, v6.2d, v0.2d
+	FCMGE_D2(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V3.D2, V3.D2
 	FMOVQ 48(R8), F6
-	WORD $0x6e60e4c6 // fcmge v6.2d, v6.2d, v0.2d
+	FCMGE_D2(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V4.D2, V4.D2
 	ADD $64, R8
@@ -419,22 +701,7 @@ before_end:
 	FMOVD -8(R11), F6
 
 l1:
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	CMP $2, R10
-	BLT l4
-	FMOVQ (R8), F10
-	CMP $4, R10
-	BLT l5
-	FMOVQ 16(R8), F7
-	CMP $6, R10
-	BLT l6
-	FMOVQ 32(R8), F8
-	CMP $8, R10
-	BLT l7
-	FMOVQ 48(R8), F9
-	JMP l3
+	RANK_l2($2, $4, $6, $8)
 
 l4:
 	VMOV V6.B16, V10.B16
@@ -452,71 +719,16 @@ l7:
 	VMOV V6.B16, V9.B16
 
 l3:
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V6.D2
-	FMOVQ 112(R0), F11
-	WORD $0x4eeb34cb // cmgt v11.2d, v6.2d, v11.2d
-	FMOVQ 128(R0), F12
-	WORD $0x4eec34cc // cmgt v12.2d, v6.2d, v12.2d
-	FMOVQ 144(R0), F13
-	WORD $0x4eed34cd // cmgt v13.2d, v6.2d, v13.2d
-	FMOVQ 160(R0), F14
-	WORD $0x4eee34c6 // cmgt v6.2d, v6.2d, v14.2d
-	FMOVQ 176(R0), F14
-	VBSL V14.B16, V10.B16, V11.B16
-	FMOVQ 176(R0), F10
-	VBSL V10.B16, V7.B16, V12.B16
-	FMOVQ 176(R0), F7
-	VBSL V7.B16, V8.B16, V13.B16
-	FMOVQ 176(R0), F7
-	VBSL V7.B16, V9.B16, V6.B16
-	FMOVQ F11, 4160(R1)
-	FMOVQ F12, 4176(R1)
-	FMOVQ F13, 4192(R1)
-	FMOVQ F6, 4208(R1)
-	FMOVQ 4160(R1), F6
-	WORD $0x6e60e4c6 // fcmge v6.2d, v6.2d, v0.2d
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.D2
-	FMOVQ 112(R0), F8
-	WORD $0x4ee834e7 // cmgt v7.2d, v7.2d, v8.2d
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.D2, V1.D2, V1.D2
-	FMOVQ 4176(R1), F6
-	WORD $0x6e60e4c6 // fcmge v6.2d, v6.2d, v0.2d
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.D2
+	RANK_l3_2(R8, R10)
+	RANK_l3_4(4160, 112, V1.D2, 4176)
 	FMOVQ 128(R0), F8
-	WORD $0x4ee834e7 // cmgt v7.2d, v7.2d, v8.2d
+	CMGT_D2(8, 7, 7)
 	VAND V7.B16, V6.B16, V6.B16
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V2.D2, V2.D2
-	FMOVQ 4192(R1), F6
-	WORD $0x6e60e4c6 // fcmge v6.2d, v6.2d, v0.2d
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.D2
-	FMOVQ 144(R0), F8
-	WORD $0x4ee834e7 // cmgt v7.2d, v7.2d, v8.2d
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.D2, V3.D2, V3.D2
-	FMOVQ 4208(R1), F6
-	WORD $0x6e60e4c6 // fcmge v6.2d, v6.2d, v0.2d
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.D2
+	RANK_l3_4(4192, 144, V3.D2, 4208)
 	FMOVQ 160(R0), F8
-	WORD $0x4ee834e7 // cmgt v7.2d, v7.2d, v8.2d
+	CMGT_D2(8, 7, 7)
 	VAND V7.B16, V6.B16, V6.B16
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V4.D2, V4.D2
@@ -532,19 +744,19 @@ label:
 after:
 	PRFM 12288(R9), PLDL1KEEP
 	FMOVQ (R9), F6
-	WORD $0x6ee0e4c6 // fcmgt v6.2d, v6.2d, v0.2d
+	FCMGT_D2(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V1.D2, V1.D2
 	FMOVQ 16(R9), F6
-	WORD $0x6ee0e4c6 // fcmgt v6.2d, v6.2d, v0.2d
+	FCMGT_D2(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V2.D2, V2.D2
 	FMOVQ 32(R9), F6
-	WORD $0x6ee0e4c6 // fcmgt v6.2d, v6.2d, v0.2d
+	FCMGT_D2(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V3.D2, V3.D2
 	FMOVQ 48(R9), F6
-	WORD $0x6ee0e4c6 // fcmgt v6.2d, v6.2d, v0.2d
+	FCMGT_D2(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V4.D2, V4.D2
 	ADD $64, R9
@@ -562,22 +774,7 @@ after_end:
 	FMOVD -8(R10), F6
 
 l8:
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	CMP $2, R8
-	BLT l11
-	FMOVQ (R9), F10
-	CMP $4, R8
-	BLT l12
-	FMOVQ 16(R9), F7
-	CMP $6, R8
-	BLT l13
-	FMOVQ 32(R9), F8
-	CMP $8, R8
-	BLT l14
-	FMOVQ 48(R9), F9
-	JMP l10
+	RANK_l9($2, $4, $6, $8)
 
 l11:
 	VMOV V6.B16, V10.B16
@@ -595,44 +792,21 @@ l14:
 	VMOV V6.B16, V9.B16
 
 l10:
-	MOVD $64, R9
-	CMP R9, R8
-	CSEL LT, R8, R9, R8
-	VDUP R8, V6.D2
-	FMOVQ 112(R0), F11
-	WORD $0x4eeb34cb // cmgt v11.2d, v6.2d, v11.2d
-	FMOVQ 128(R0), F12
-	WORD $0x4eec34cc // cmgt v12.2d, v6.2d, v12.2d
-	FMOVQ 144(R0), F13
-	WORD $0x4eed34cd // cmgt v13.2d, v6.2d, v13.2d
-	FMOVQ 160(R0), F14
-	WORD $0x4eee34c6 // cmgt v6.2d, v6.2d, v14.2d
-	FMOVQ 176(R0), F14
-	VBSL V14.B16, V10.B16, V11.B16
-	FMOVQ 176(R0), F10
-	VBSL V10.B16, V7.B16, V12.B16
-	FMOVQ 176(R0), F7
-	VBSL V7.B16, V8.B16, V13.B16
-	FMOVQ 176(R0), F7
-	VBSL V7.B16, V9.B16, V6.B16
-	FMOVQ F11, 4160(R1)
-	FMOVQ F12, 4176(R1)
-	FMOVQ F13, 4192(R1)
-	FMOVQ F6, 4208(R1)
+	RANK_l3_2(R9, R8)
 	FMOVQ 4160(R1), F6
-	WORD $0x6ee0e4c6 // fcmgt v6.2d, v6.2d, v0.2d
+	FCMGT_D2(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V1.D2, V1.D2
 	FMOVQ 4176(R1), F6
-	WORD $0x6ee0e4c6 // fcmgt v6.2d, v6.2d, v0.2d
+	FCMGT_D2(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V2.D2, V2.D2
 	FMOVQ 4192(R1), F6
-	WORD $0x6ee0e4c6 // fcmgt v6.2d, v6.2d, v0.2d
+	FCMGT_D2(0, 6, 6)
 	VAND V6.B16, V5.B16, V6.B16
 	VADD V6.D2, V3.D2, V3.D2
 	FMOVQ 4208(R1), F6
-	WORD $0x6ee0e4c0 // fcmgt v0.2d, v6.2d, v0.2d
+	FCMGT_D2(0, 6, 0)
 	VAND V0.B16, V5.B16, V0.B16
 	VADD V0.D2, V4.D2, V4.D2
 
@@ -657,689 +831,11 @@ store:
 
 // func RankRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, dst *int32)
 TEXT ·RankRowsF16(SB), NOSPLIT, $0-56
-	MOVD $consts<>(SB), R0
-	MOVD w+0(FP), R1
-	MOVD x+8(FP), R2
-	MOVD rows+16(FP), R3
-	MOVD k+24(FP), R4
-	MOVD stride+32(FP), R5
-	MOVD labels+40(FP), R6
-	LSL $1, R5
-	MOVD $4096, R7
-	SUB R7, R1
-	MOVD dst+48(FP), R7
-
-row:
-	MOVD $-1, R8
-	MOVW (R6), R9
-	CMP R4, R9
-	BHS store
-	MOVD R9, R8
-	LSL $1, R8
-	ADD R2, R8
-	MOVHU (R8), R8
-	VDUP R8, V0.H8
-	WORD $0x0e217800 // fcvtl v0.4s, v0.4h
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	FMOVQ (R0), F5
-	MOVD R2, R8
-	MOVD R9, R10
-	CMP $16, R10
-	BLT before_end
-
-before:
-	FMOVD (R8), F6
-	WORD $0x0e2178c6 // fcvtl v6.4s, v6.4h
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V1.S4, V1.S4
-	FMOVD 8(R8), F6
-	WORD $0x0e2178c6 // fcvtl v6.4s, v6.4h
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V2.S4, V2.S4
-	FMOVD 16(R8), F6
-	WORD $0x0e2178c6 // fcvtl v6.4s, v6.4h
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V3.S4, V3.S4
-	FMOVD 24(R8), F6
-	WORD $0x0e2178c6 // fcvtl v6.4s, v6.4h
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V4.S4, V4.S4
-	ADD $32, R8
-	SUB $16, R10
-	CMP $16, R10
-	BGE before
-
-before_end:
-	CBZ R10, label
-	MOVD R10, R11
-	AND $-4, R11
-	MOVD R10, R12
-	LSL $1, R12
-	ADD R8, R12
-	LSL $1, R11
-	ADD R8, R11
-	MOVD $0, R13
-	TBZ $0, R10, l1
-	MOVHU -2(R12), R13
-
-l1:
-	TBZ $1, R10, l2
-	LSL $32, R13
-	MOVWU (R11), R11
-	ORR R11, R13
-
-l2:
-	FMOVD R13, F6
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	CMP $4, R10
-	BLT l4
-	FMOVD (R8), F10
-	CMP $8, R10
-	BLT l5
-	FMOVD 8(R8), F7
-	CMP $12, R10
-	BLT l6
-	FMOVD 16(R8), F8
-	CMP $16, R10
-	BLT l7
-	FMOVD 24(R8), F9
-	JMP l3
-
-l4:
-	VMOV V6.B16, V10.B16
-	JMP l3
-
-l5:
-	VMOV V6.B16, V7.B16
-	JMP l3
-
-l6:
-	VMOV V6.B16, V8.B16
-	JMP l3
-
-l7:
-	VMOV V6.B16, V9.B16
-
-l3:
-	WORD $0x0e217946 // fcvtl v6.4s, v10.4h
-	WORD $0x0e2178e7 // fcvtl v7.4s, v7.4h
-	WORD $0x0e217908 // fcvtl v8.4s, v8.4h
-	WORD $0x0e217929 // fcvtl v9.4s, v9.4h
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V10.S4
-	FMOVQ 16(R0), F11
-	WORD $0x4eab354b // cmgt v11.4s, v10.4s, v11.4s
-	FMOVQ 32(R0), F12
-	WORD $0x4eac354c // cmgt v12.4s, v10.4s, v12.4s
-	FMOVQ 48(R0), F13
-	WORD $0x4ead354d // cmgt v13.4s, v10.4s, v13.4s
-	FMOVQ 64(R0), F14
-	WORD $0x4eae354a // cmgt v10.4s, v10.4s, v14.4s
-	FMOVQ 80(R0), F14
-	VBSL V14.B16, V6.B16, V11.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V7.B16, V12.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V8.B16, V13.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V9.B16, V10.B16
-	FMOVQ F11, 4160(R1)
-	FMOVQ F12, 4176(R1)
-	FMOVQ F13, 4192(R1)
-	FMOVQ F10, 4208(R1)
-	FMOVQ 4160(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 16(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V1.S4, V1.S4
-	FMOVQ 4176(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 32(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V2.S4, V2.S4
-	FMOVQ 4192(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 48(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V3.S4, V3.S4
-	FMOVQ 4208(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 64(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V4.S4, V4.S4
-
-label:
-	MOVD R4, R8
-	SUB R9, R8
-	LSL $1, R9
-	ADD R2, R9
-	CMP $16, R8
-	BLT after_end
-
-after:
-	PRFM 12288(R9), PLDL1KEEP
-	FMOVD (R9), F6
-	WORD $0x0e2178c6 // fcvtl v6.4s, v6.4h
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V1.S4, V1.S4
-	FMOVD 8(R9), F6
-	WORD $0x0e2178c6 // fcvtl v6.4s, v6.4h
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V2.S4, V2.S4
-	FMOVD 16(R9), F6
-	WORD $0x0e2178c6 // fcvtl v6.4s, v6.4h
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V3.S4, V3.S4
-	FMOVD 24(R9), F6
-	WORD $0x0e2178c6 // fcvtl v6.4s, v6.4h
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V4.S4, V4.S4
-	ADD $32, R9
-	SUB $16, R8
-	CMP $16, R8
-	BGE after
-
-after_end:
-	CBZ R8, sum
-	MOVD R8, R10
-	AND $-4, R10
-	MOVD R8, R11
-	LSL $1, R11
-	ADD R9, R11
-	LSL $1, R10
-	ADD R9, R10
-	MOVD $0, R12
-	TBZ $0, R8, l8
-	MOVHU -2(R11), R12
-
-l8:
-	TBZ $1, R8, l9
-	LSL $32, R12
-	MOVWU (R10), R10
-	ORR R10, R12
-
-l9:
-	FMOVD R12, F6
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	CMP $4, R8
-	BLT l11
-	FMOVD (R9), F10
-	CMP $8, R8
-	BLT l12
-	FMOVD 8(R9), F7
-	CMP $12, R8
-	BLT l13
-	FMOVD 16(R9), F8
-	CMP $16, R8
-	BLT l14
-	FMOVD 24(R9), F9
-	JMP l10
-
-l11:
-	VMOV V6.B16, V10.B16
-	JMP l10
-
-l12:
-	VMOV V6.B16, V7.B16
-	JMP l10
-
-l13:
-	VMOV V6.B16, V8.B16
-	JMP l10
-
-l14:
-	VMOV V6.B16, V9.B16
-
-l10:
-	WORD $0x0e217946 // fcvtl v6.4s, v10.4h
-	WORD $0x0e2178e7 // fcvtl v7.4s, v7.4h
-	WORD $0x0e217908 // fcvtl v8.4s, v8.4h
-	WORD $0x0e217929 // fcvtl v9.4s, v9.4h
-	MOVD $64, R9
-	CMP R9, R8
-	CSEL LT, R8, R9, R8
-	VDUP R8, V10.S4
-	FMOVQ 16(R0), F11
-	WORD $0x4eab354b // cmgt v11.4s, v10.4s, v11.4s
-	FMOVQ 32(R0), F12
-	WORD $0x4eac354c // cmgt v12.4s, v10.4s, v12.4s
-	FMOVQ 48(R0), F13
-	WORD $0x4ead354d // cmgt v13.4s, v10.4s, v13.4s
-	FMOVQ 64(R0), F14
-	WORD $0x4eae354a // cmgt v10.4s, v10.4s, v14.4s
-	FMOVQ 80(R0), F14
-	VBSL V14.B16, V6.B16, V11.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V7.B16, V12.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V8.B16, V13.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V9.B16, V10.B16
-	FMOVQ F11, 4160(R1)
-	FMOVQ F12, 4176(R1)
-	FMOVQ F13, 4192(R1)
-	FMOVQ F10, 4208(R1)
-	FMOVQ 4160(R1), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V1.S4, V1.S4
-	FMOVQ 4176(R1), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V2.S4, V2.S4
-	FMOVQ 4192(R1), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V3.S4, V3.S4
-	FMOVQ 4208(R1), F6
-	WORD $0x6ea0e4c0 // fcmgt v0.4s, v6.4s, v0.4s
-	VAND V0.B16, V5.B16, V0.B16
-	VADD V0.S4, V4.S4, V4.S4
-
-sum:
-	VADD V3.S4, V1.S4, V0.S4
-	VADD V4.S4, V2.S4, V1.S4
-	VADD V1.S4, V0.S4, V0.S4
-	VEXT $8, V0.B16, V0.B16, V1.B16
-	VADD V1.S4, V0.S4, V0.S4
-	VREV64 V0.S4, V1.S4
-	VADD V1.S4, V0.S4, V0.S4
-	FMOVS F0, 4096(R1)
-	MOVW 4096(R1), R8
-
-store:
-	MOVW R8, (R7)
-	ADD $4, R7
-	ADD R5, R2
-	ADD $4, R6
-	SUB $1, R3
-	CMP $0, R3
-	BGT row
-	RET
+	RANK_ROWS_BODY(WIDEN_F16)
 
 // func RankRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, dst *int32)
 TEXT ·RankRowsBF16(SB), NOSPLIT, $0-56
-	MOVD $consts<>(SB), R0
-	MOVD w+0(FP), R1
-	MOVD x+8(FP), R2
-	MOVD rows+16(FP), R3
-	MOVD k+24(FP), R4
-	MOVD stride+32(FP), R5
-	MOVD labels+40(FP), R6
-	LSL $1, R5
-	MOVD $4096, R7
-	SUB R7, R1
-	MOVD dst+48(FP), R7
-
-row:
-	MOVD $-1, R8
-	MOVW (R6), R9
-	CMP R4, R9
-	BHS store
-	MOVD R9, R8
-	LSL $1, R8
-	ADD R2, R8
-	MOVHU (R8), R8
-	VDUP R8, V0.H8
-	WORD $0x2e613800 // shll v0.4s, v0.4h, #16
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	FMOVQ (R0), F5
-	MOVD R2, R8
-	MOVD R9, R10
-	CMP $16, R10
-	BLT before_end
-
-before:
-	FMOVD (R8), F6
-	WORD $0x2e6138c6 // shll v6.4s, v6.4h, #16
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V1.S4, V1.S4
-	FMOVD 8(R8), F6
-	WORD $0x2e6138c6 // shll v6.4s, v6.4h, #16
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V2.S4, V2.S4
-	FMOVD 16(R8), F6
-	WORD $0x2e6138c6 // shll v6.4s, v6.4h, #16
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V3.S4, V3.S4
-	FMOVD 24(R8), F6
-	WORD $0x2e6138c6 // shll v6.4s, v6.4h, #16
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V4.S4, V4.S4
-	ADD $32, R8
-	SUB $16, R10
-	CMP $16, R10
-	BGE before
-
-before_end:
-	CBZ R10, label
-	MOVD R10, R11
-	AND $-4, R11
-	MOVD R10, R12
-	LSL $1, R12
-	ADD R8, R12
-	LSL $1, R11
-	ADD R8, R11
-	MOVD $0, R13
-	TBZ $0, R10, l1
-	MOVHU -2(R12), R13
-
-l1:
-	TBZ $1, R10, l2
-	LSL $32, R13
-	MOVWU (R11), R11
-	ORR R11, R13
-
-l2:
-	FMOVD R13, F6
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	CMP $4, R10
-	BLT l4
-	FMOVD (R8), F10
-	CMP $8, R10
-	BLT l5
-	FMOVD 8(R8), F7
-	CMP $12, R10
-	BLT l6
-	FMOVD 16(R8), F8
-	CMP $16, R10
-	BLT l7
-	FMOVD 24(R8), F9
-	JMP l3
-
-l4:
-	VMOV V6.B16, V10.B16
-	JMP l3
-
-l5:
-	VMOV V6.B16, V7.B16
-	JMP l3
-
-l6:
-	VMOV V6.B16, V8.B16
-	JMP l3
-
-l7:
-	VMOV V6.B16, V9.B16
-
-l3:
-	WORD $0x2e613946 // shll v6.4s, v10.4h, #16
-	WORD $0x2e6138e7 // shll v7.4s, v7.4h, #16
-	WORD $0x2e613908 // shll v8.4s, v8.4h, #16
-	WORD $0x2e613929 // shll v9.4s, v9.4h, #16
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V10.S4
-	FMOVQ 16(R0), F11
-	WORD $0x4eab354b // cmgt v11.4s, v10.4s, v11.4s
-	FMOVQ 32(R0), F12
-	WORD $0x4eac354c // cmgt v12.4s, v10.4s, v12.4s
-	FMOVQ 48(R0), F13
-	WORD $0x4ead354d // cmgt v13.4s, v10.4s, v13.4s
-	FMOVQ 64(R0), F14
-	WORD $0x4eae354a // cmgt v10.4s, v10.4s, v14.4s
-	FMOVQ 80(R0), F14
-	VBSL V14.B16, V6.B16, V11.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V7.B16, V12.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V8.B16, V13.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V9.B16, V10.B16
-	FMOVQ F11, 4160(R1)
-	FMOVQ F12, 4176(R1)
-	FMOVQ F13, 4192(R1)
-	FMOVQ F10, 4208(R1)
-	FMOVQ 4160(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 16(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V1.S4, V1.S4
-	FMOVQ 4176(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 32(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V2.S4, V2.S4
-	FMOVQ 4192(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 48(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V3.S4, V3.S4
-	FMOVQ 4208(R1), F6
-	WORD $0x6e20e4c6 // fcmge v6.4s, v6.4s, v0.4s
-	MOVD $64, R8
-	CMP R8, R10
-	CSEL LT, R10, R8, R8
-	VDUP R8, V7.S4
-	FMOVQ 64(R0), F8
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	VAND V7.B16, V6.B16, V6.B16
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V4.S4, V4.S4
-
-label:
-	MOVD R4, R8
-	SUB R9, R8
-	LSL $1, R9
-	ADD R2, R9
-	CMP $16, R8
-	BLT after_end
-
-after:
-	PRFM 12288(R9), PLDL1KEEP
-	FMOVD (R9), F6
-	WORD $0x2e6138c6 // shll v6.4s, v6.4h, #16
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V1.S4, V1.S4
-	FMOVD 8(R9), F6
-	WORD $0x2e6138c6 // shll v6.4s, v6.4h, #16
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V2.S4, V2.S4
-	FMOVD 16(R9), F6
-	WORD $0x2e6138c6 // shll v6.4s, v6.4h, #16
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V3.S4, V3.S4
-	FMOVD 24(R9), F6
-	WORD $0x2e6138c6 // shll v6.4s, v6.4h, #16
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V4.S4, V4.S4
-	ADD $32, R9
-	SUB $16, R8
-	CMP $16, R8
-	BGE after
-
-after_end:
-	CBZ R8, sum
-	MOVD R8, R10
-	AND $-4, R10
-	MOVD R8, R11
-	LSL $1, R11
-	ADD R9, R11
-	LSL $1, R10
-	ADD R9, R10
-	MOVD $0, R12
-	TBZ $0, R8, l8
-	MOVHU -2(R11), R12
-
-l8:
-	TBZ $1, R8, l9
-	LSL $32, R12
-	MOVWU (R10), R10
-	ORR R10, R12
-
-l9:
-	FMOVD R12, F6
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	CMP $4, R8
-	BLT l11
-	FMOVD (R9), F10
-	CMP $8, R8
-	BLT l12
-	FMOVD 8(R9), F7
-	CMP $12, R8
-	BLT l13
-	FMOVD 16(R9), F8
-	CMP $16, R8
-	BLT l14
-	FMOVD 24(R9), F9
-	JMP l10
-
-l11:
-	VMOV V6.B16, V10.B16
-	JMP l10
-
-l12:
-	VMOV V6.B16, V7.B16
-	JMP l10
-
-l13:
-	VMOV V6.B16, V8.B16
-	JMP l10
-
-l14:
-	VMOV V6.B16, V9.B16
-
-l10:
-	WORD $0x2e613946 // shll v6.4s, v10.4h, #16
-	WORD $0x2e6138e7 // shll v7.4s, v7.4h, #16
-	WORD $0x2e613908 // shll v8.4s, v8.4h, #16
-	WORD $0x2e613929 // shll v9.4s, v9.4h, #16
-	MOVD $64, R9
-	CMP R9, R8
-	CSEL LT, R8, R9, R8
-	VDUP R8, V10.S4
-	FMOVQ 16(R0), F11
-	WORD $0x4eab354b // cmgt v11.4s, v10.4s, v11.4s
-	FMOVQ 32(R0), F12
-	WORD $0x4eac354c // cmgt v12.4s, v10.4s, v12.4s
-	FMOVQ 48(R0), F13
-	WORD $0x4ead354d // cmgt v13.4s, v10.4s, v13.4s
-	FMOVQ 64(R0), F14
-	WORD $0x4eae354a // cmgt v10.4s, v10.4s, v14.4s
-	FMOVQ 80(R0), F14
-	VBSL V14.B16, V6.B16, V11.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V7.B16, V12.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V8.B16, V13.B16
-	FMOVQ 80(R0), F6
-	VBSL V6.B16, V9.B16, V10.B16
-	FMOVQ F11, 4160(R1)
-	FMOVQ F12, 4176(R1)
-	FMOVQ F13, 4192(R1)
-	FMOVQ F10, 4208(R1)
-	FMOVQ 4160(R1), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V1.S4, V1.S4
-	FMOVQ 4176(R1), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V2.S4, V2.S4
-	FMOVQ 4192(R1), F6
-	WORD $0x6ea0e4c6 // fcmgt v6.4s, v6.4s, v0.4s
-	VAND V6.B16, V5.B16, V6.B16
-	VADD V6.S4, V3.S4, V3.S4
-	FMOVQ 4208(R1), F6
-	WORD $0x6ea0e4c0 // fcmgt v0.4s, v6.4s, v0.4s
-	VAND V0.B16, V5.B16, V0.B16
-	VADD V0.S4, V4.S4, V4.S4
-
-sum:
-	VADD V3.S4, V1.S4, V0.S4
-	VADD V4.S4, V2.S4, V1.S4
-	VADD V1.S4, V0.S4, V0.S4
-	VEXT $8, V0.B16, V0.B16, V1.B16
-	VADD V1.S4, V0.S4, V0.S4
-	VREV64 V0.S4, V1.S4
-	VADD V1.S4, V0.S4, V0.S4
-	FMOVS F0, 4096(R1)
-	MOVW 4096(R1), R8
-
-store:
-	MOVW R8, (R7)
-	ADD $4, R7
-	ADD R5, R2
-	ADD $4, R6
-	SUB $1, R3
-	CMP $0, R3
-	BGT row
-	RET
+	RANK_ROWS_BODY(WIDEN_BF16)
 
 // func ShortRankF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, dst *int32)
 TEXT ·ShortRankF32(SB), NOSPLIT, $0-56
@@ -1448,10 +944,10 @@ columns_done:
 
 column:
 	FMOVQ 5056(R8), F5
-	WORD $0x4e21e4a6 // fcmeq v6.4s, v5.4s, v1.4s
-	WORD $0x4ea43407 // cmgt v7.4s, v0.4s, v4.4s
+	FCMEQ_S4(1, 5, 6)
+	CMGT_S4(4, 0, 7)
 	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x6ea1e4a5 // fcmgt v5.4s, v5.4s, v1.4s
+	FCMGT_S4(1, 5, 5)
 	VORR V5.B16, V6.B16, V5.B16
 	VAND V5.B16, V3.B16, V5.B16
 	VADD V5.S4, V2.S4, V2.S4
@@ -1486,7 +982,7 @@ TEXT ·ShortRankF64(SB), NOSPLIT, $0-56
 
 group:
 	FMOVQ (R6), F0
-	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	SXTL_D2(0, 0)
 	VMOVI $0, V1.B16
 	FMOVQ 96(R0), F2
 	VMOVI $0, V3.B16
@@ -1556,10 +1052,10 @@ columns_done:
 
 column:
 	FMOVQ 5056(R8), F5
-	WORD $0x4e61e4a6 // fcmeq v6.2d, v5.2d, v1.2d
-	WORD $0x4ee43407 // cmgt v7.2d, v0.2d, v4.2d
+	FCMEQ_D2(1, 5, 6)
+	CMGT_D2(4, 0, 7)
 	VAND V7.B16, V6.B16, V6.B16
-	WORD $0x6ee1e4a5 // fcmgt v5.2d, v5.2d, v1.2d
+	FCMGT_D2(1, 5, 5)
 	VORR V5.B16, V6.B16, V5.B16
 	VAND V5.B16, V3.B16, V5.B16
 	VADD V5.D2, V2.D2, V2.D2

@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0xfff0000000000000
@@ -89,6 +90,42 @@ DATA consts<>+640(SB)/8, $0x7ff8000000000000
 DATA consts<>+648(SB)/8, $0x7ff8000000000000
 GLOBL consts<>(SB), RODATA|NOPTR, $656
 
+#define RESIDUALS_exp(N, N2) \
+	FMOVQ N(R0), F14 \
+	VMOV V14.B16, V21.B16 \
+	VFMLA V17.D2, V22.D2, V21.D2 \
+	VMOV V14.B16, V22.B16 \
+	VFMLA V18.D2, V15.D2, V22.D2 \
+	VMOV V14.B16, V15.B16 \
+	VFMLA V19.D2, V16.D2, V15.D2 \
+	VFMLA V20.D2, V9.D2, V14.D2 \
+	FMOVQ N2(R0), F9 \
+	VMOV V9.B16, V16.B16 \
+	VFMLA V17.D2, V21.D2, V16.D2 \
+	VMOV V9.B16, V21.B16 \
+	VFMLA V18.D2, V22.D2, V21.D2 \
+	VMOV V9.B16, V22.B16 \
+	VFMLA V19.D2, V15.D2, V22.D2 \
+	VFMLA V20.D2, V14.D2, V9.D2
+
+#define RESIDUALS_l10(N, N2) \
+	FMOVQ N(R0), F17 \
+	VMOV V17.B16, V24.B16 \
+	VFMLA V20.D2, V25.D2, V24.D2 \
+	VMOV V17.B16, V25.B16 \
+	VFMLA V21.D2, V18.D2, V25.D2 \
+	VMOV V17.B16, V18.B16 \
+	VFMLA V22.D2, V19.D2, V18.D2 \
+	VFMLA V23.D2, V12.D2, V17.D2 \
+	FMOVQ N2(R0), F12 \
+	VMOV V12.B16, V19.B16 \
+	VFMLA V20.D2, V24.D2, V19.D2 \
+	VMOV V12.B16, V24.B16 \
+	VFMLA V21.D2, V25.D2, V24.D2 \
+	VMOV V12.B16, V25.B16 \
+	VFMLA V22.D2, V18.D2, V25.D2 \
+	VFMLA V23.D2, V17.D2, V12.D2
+
 // func ResidualTermsF64(w *float64, to *float64, stride int, x *float64, rows int, k int)
 TEXT ·ResidualTermsF64(SB), NOSPLIT, $0-48
 	MOVD $consts<>(SB), R0
@@ -109,13 +146,13 @@ row:
 
 max:
 	FMOVQ (R5), F4
-	WORD $0x4e64f400 // fmax v0.2d, v0.2d, v4.2d
+	FMAX_D2(4, 0, 0)
 	FMOVQ 16(R5), F4
-	WORD $0x4e64f421 // fmax v1.2d, v1.2d, v4.2d
+	FMAX_D2(4, 1, 1)
 	FMOVQ 32(R5), F4
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
+	FMAX_D2(4, 2, 2)
 	FMOVQ 48(R5), F4
-	WORD $0x4e64f463 // fmax v3.2d, v3.2d, v4.2d
+	FMAX_D2(4, 3, 3)
 	ADD $64, R5
 	SUB $8, R6
 	CMP $8, R6
@@ -128,13 +165,13 @@ max_end:
 	CSEL LT, R6, R7, R7
 	VDUP R7, V4.D2
 	FMOVQ 16(R0), F5
-	WORD $0x4ee53485 // cmgt v5.2d, v4.2d, v5.2d
+	CMGT_D2(5, 4, 5)
 	FMOVQ 32(R0), F6
-	WORD $0x4ee63486 // cmgt v6.2d, v4.2d, v6.2d
+	CMGT_D2(6, 4, 6)
 	FMOVQ 48(R0), F7
-	WORD $0x4ee73487 // cmgt v7.2d, v4.2d, v7.2d
+	CMGT_D2(7, 4, 7)
 	FMOVQ 64(R0), F8
-	WORD $0x4ee83484 // cmgt v4.2d, v4.2d, v8.2d
+	CMGT_D2(8, 4, 4)
 	MOVD R6, R7
 	LSL $3, R7
 	ADD R5, R7
@@ -176,24 +213,24 @@ l7:
 	VMOV V8.B16, V11.B16
 
 l3:
-	WORD $0x4e6cf408 // fmax v8.2d, v0.2d, v12.2d
+	FMAX_D2(12, 0, 8)
 	VBIT V5.B16, V8.B16, V0.B16
-	WORD $0x4e69f425 // fmax v5.2d, v1.2d, v9.2d
+	FMAX_D2(9, 1, 5)
 	VBIT V6.B16, V5.B16, V1.B16
-	WORD $0x4e6af445 // fmax v5.2d, v2.2d, v10.2d
+	FMAX_D2(10, 2, 5)
 	VBIT V7.B16, V5.B16, V2.B16
-	WORD $0x4e6bf465 // fmax v5.2d, v3.2d, v11.2d
+	FMAX_D2(11, 3, 5)
 	VBIT V4.B16, V5.B16, V3.B16
 
 max_done:
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
+	FMAX_D2(2, 0, 0)
+	FMAX_D2(3, 1, 1)
+	FMAX_D2(1, 0, 0)
 	VEXT $8, V0.B16, V0.B16, V1.B16
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
+	FMAX_D2(1, 0, 0)
 	FMOVD 512(R1), F1
 	VDUP V1.D[0], V1.D2
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
+	FMAX_D2(1, 0, 0)
 	FMOVD F0, (R1)
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -206,13 +243,13 @@ max_done:
 
 exp:
 	FMOVQ (R3), F5
-	WORD $0x4ee0d4a5 // fsub v5.2d, v5.2d, v0.2d
+	FSUB_D2(0, 5, 5)
 	FMOVQ 16(R3), F6
-	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
+	FSUB_D2(0, 6, 6)
 	FMOVQ 32(R3), F7
-	WORD $0x4ee0d4e7 // fsub v7.2d, v7.2d, v0.2d
+	FSUB_D2(0, 7, 7)
 	FMOVQ 48(R3), F8
-	WORD $0x4ee0d508 // fsub v8.2d, v8.2d, v0.2d
+	FSUB_D2(0, 8, 8)
 	FMOVQ 80(R0), F9
 	FMOVQ 96(R0), F10
 	VMOV V10.B16, V11.B16
@@ -223,10 +260,10 @@ exp:
 	VFMLA V9.D2, V7.D2, V13.D2
 	VFMLA V9.D2, V8.D2, V10.D2
 	FMOVQ 96(R0), F9
-	WORD $0x4ee9d56e // fsub v14.2d, v11.2d, v9.2d
-	WORD $0x4ee9d58f // fsub v15.2d, v12.2d, v9.2d
-	WORD $0x4ee9d5b0 // fsub v16.2d, v13.2d, v9.2d
-	WORD $0x4ee9d549 // fsub v9.2d, v10.2d, v9.2d
+	FSUB_D2(9, 11, 14)
+	FSUB_D2(9, 12, 15)
+	FSUB_D2(9, 13, 16)
+	FSUB_D2(9, 10, 9)
 	VMOV V5.B16, V17.B16
 	VMOV V6.B16, V18.B16
 	VMOV V7.B16, V19.B16
@@ -258,22 +295,7 @@ exp:
 	VMOV V9.B16, V16.B16
 	VFMLA V19.D2, V21.D2, V16.D2
 	VFMLA V20.D2, V14.D2, V9.D2
-	FMOVQ 192(R0), F14
-	VMOV V14.B16, V21.B16
-	VFMLA V17.D2, V22.D2, V21.D2
-	VMOV V14.B16, V22.B16
-	VFMLA V18.D2, V15.D2, V22.D2
-	VMOV V14.B16, V15.B16
-	VFMLA V19.D2, V16.D2, V15.D2
-	VFMLA V20.D2, V9.D2, V14.D2
-	FMOVQ 208(R0), F9
-	VMOV V9.B16, V16.B16
-	VFMLA V17.D2, V21.D2, V16.D2
-	VMOV V9.B16, V21.B16
-	VFMLA V18.D2, V22.D2, V21.D2
-	VMOV V9.B16, V22.B16
-	VFMLA V19.D2, V15.D2, V22.D2
-	VFMLA V20.D2, V14.D2, V9.D2
+	RESIDUALS_exp(192, 208)
 	FMOVQ 224(R0), F14
 	VMOV V14.B16, V15.B16
 	VFMLA V17.D2, V16.D2, V15.D2
@@ -290,22 +312,7 @@ exp:
 	VMOV V9.B16, V16.B16
 	VFMLA V19.D2, V21.D2, V16.D2
 	VFMLA V20.D2, V14.D2, V9.D2
-	FMOVQ 256(R0), F14
-	VMOV V14.B16, V21.B16
-	VFMLA V17.D2, V22.D2, V21.D2
-	VMOV V14.B16, V22.B16
-	VFMLA V18.D2, V15.D2, V22.D2
-	VMOV V14.B16, V15.B16
-	VFMLA V19.D2, V16.D2, V15.D2
-	VFMLA V20.D2, V9.D2, V14.D2
-	FMOVQ 272(R0), F9
-	VMOV V9.B16, V16.B16
-	VFMLA V17.D2, V21.D2, V16.D2
-	VMOV V9.B16, V21.B16
-	VFMLA V18.D2, V22.D2, V21.D2
-	VMOV V9.B16, V22.B16
-	VFMLA V19.D2, V15.D2, V22.D2
-	VFMLA V20.D2, V14.D2, V9.D2
+	RESIDUALS_exp(256, 272)
 	FMOVQ 288(R0), F14
 	VMOV V14.B16, V15.B16
 	VFMLA V17.D2, V16.D2, V15.D2
@@ -322,19 +329,19 @@ exp:
 	VMOV V9.B16, V16.B16
 	VFMLA V19.D2, V21.D2, V16.D2
 	VFMLA V20.D2, V14.D2, V9.D2
-	WORD $0x6e71de2e // fmul v14.2d, v17.2d, v17.2d
-	WORD $0x6e72de55 // fmul v21.2d, v18.2d, v18.2d
-	WORD $0x6e73de77 // fmul v23.2d, v19.2d, v19.2d
-	WORD $0x6e74de98 // fmul v24.2d, v20.2d, v20.2d
+	FMUL_D2(17, 17, 14)
+	FMUL_D2(18, 18, 21)
+	FMUL_D2(19, 19, 23)
+	FMUL_D2(20, 20, 24)
 	VFMLA V22.D2, V14.D2, V17.D2
 	VFMLA V15.D2, V21.D2, V18.D2
 	VFMLA V16.D2, V23.D2, V19.D2
 	VFMLA V9.D2, V24.D2, V20.D2
 	FMOVQ 320(R0), F9
-	WORD $0x4e69d62e // fadd v14.2d, v17.2d, v9.2d
-	WORD $0x4e69d64f // fadd v15.2d, v18.2d, v9.2d
-	WORD $0x4e69d670 // fadd v16.2d, v19.2d, v9.2d
-	WORD $0x4e69d689 // fadd v9.2d, v20.2d, v9.2d
+	FADD_D2(9, 17, 14)
+	FADD_D2(9, 18, 15)
+	FADD_D2(9, 19, 16)
+	FADD_D2(9, 20, 9)
 	FMOVQ 336(R0), F17
 	VADD V17.D2, V11.D2, V11.D2
 	VSHL $52, V11.D2, V11.D2
@@ -347,27 +354,27 @@ exp:
 	FMOVQ 336(R0), F17
 	VADD V17.D2, V10.D2, V10.D2
 	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6bddcb // fmul v11.2d, v14.2d, v11.2d
-	WORD $0x6e6cddec // fmul v12.2d, v15.2d, v12.2d
-	WORD $0x6e6dde0d // fmul v13.2d, v16.2d, v13.2d
-	WORD $0x6e6add29 // fmul v9.2d, v9.2d, v10.2d
+	FMUL_D2(11, 14, 11)
+	FMUL_D2(12, 15, 12)
+	FMUL_D2(13, 16, 13)
+	FMUL_D2(10, 9, 9)
 	FMOVQ 352(R0), F10
-	WORD $0x6ee5e545 // fcmgt v5.2d, v10.2d, v5.2d
-	WORD $0x6ee6e546 // fcmgt v6.2d, v10.2d, v6.2d
-	WORD $0x6ee7e547 // fcmgt v7.2d, v10.2d, v7.2d
-	WORD $0x6ee8e548 // fcmgt v8.2d, v10.2d, v8.2d
-	WORD $0x4e651d65 // bic v5.16b, v11.16b, v5.16b
-	WORD $0x4e661d86 // bic v6.16b, v12.16b, v6.16b
-	WORD $0x4e671da7 // bic v7.16b, v13.16b, v7.16b
-	WORD $0x4e681d28 // bic v8.16b, v9.16b, v8.16b
+	FCMGT_D2(5, 10, 5)
+	FCMGT_D2(6, 10, 6)
+	FCMGT_D2(7, 10, 7)
+	FCMGT_D2(8, 10, 8)
+	BIC_B16(5, 11, 5)
+	BIC_B16(6, 12, 6)
+	BIC_B16(7, 13, 7)
+	BIC_B16(8, 9, 8)
 	FMOVQ F5, (R5)
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	FADD_D2(5, 1, 1)
 	FMOVQ F6, 16(R5)
-	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	FADD_D2(6, 2, 2)
 	FMOVQ F7, 32(R5)
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	FADD_D2(7, 3, 3)
 	FMOVQ F8, 48(R5)
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	FADD_D2(8, 4, 4)
 	ADD $64, R3
 	ADD $64, R5
 	SUB $8, R6
@@ -417,22 +424,22 @@ l14:
 	VMOV V5.B16, V8.B16
 
 l10:
-	WORD $0x4ee0d525 // fsub v5.2d, v9.2d, v0.2d
-	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
-	WORD $0x4ee0d4e7 // fsub v7.2d, v7.2d, v0.2d
-	WORD $0x4ee0d500 // fsub v0.2d, v8.2d, v0.2d
+	FSUB_D2(0, 9, 5)
+	FSUB_D2(0, 6, 6)
+	FSUB_D2(0, 7, 7)
+	FSUB_D2(0, 8, 0)
 	MOVD $64, R7
 	CMP R7, R6
 	CSEL LT, R6, R7, R7
 	VDUP R7, V8.D2
 	FMOVQ 16(R0), F9
-	WORD $0x4ee93509 // cmgt v9.2d, v8.2d, v9.2d
+	CMGT_D2(9, 8, 9)
 	FMOVQ 32(R0), F10
-	WORD $0x4eea350a // cmgt v10.2d, v8.2d, v10.2d
+	CMGT_D2(10, 8, 10)
 	FMOVQ 48(R0), F11
-	WORD $0x4eeb350b // cmgt v11.2d, v8.2d, v11.2d
+	CMGT_D2(11, 8, 11)
 	FMOVQ 64(R0), F12
-	WORD $0x4eec3508 // cmgt v8.2d, v8.2d, v12.2d
+	CMGT_D2(12, 8, 8)
 	FMOVQ 80(R0), F12
 	FMOVQ 96(R0), F13
 	VMOV V13.B16, V14.B16
@@ -443,10 +450,10 @@ l10:
 	VFMLA V12.D2, V7.D2, V16.D2
 	VFMLA V12.D2, V0.D2, V13.D2
 	FMOVQ 96(R0), F12
-	WORD $0x4eecd5d1 // fsub v17.2d, v14.2d, v12.2d
-	WORD $0x4eecd5f2 // fsub v18.2d, v15.2d, v12.2d
-	WORD $0x4eecd613 // fsub v19.2d, v16.2d, v12.2d
-	WORD $0x4eecd5ac // fsub v12.2d, v13.2d, v12.2d
+	FSUB_D2(12, 14, 17)
+	FSUB_D2(12, 15, 18)
+	FSUB_D2(12, 16, 19)
+	FSUB_D2(12, 13, 12)
 	VMOV V5.B16, V20.B16
 	VMOV V6.B16, V21.B16
 	VMOV V7.B16, V22.B16
@@ -478,22 +485,7 @@ l10:
 	VMOV V12.B16, V19.B16
 	VFMLA V22.D2, V24.D2, V19.D2
 	VFMLA V23.D2, V17.D2, V12.D2
-	FMOVQ 192(R0), F17
-	VMOV V17.B16, V24.B16
-	VFMLA V20.D2, V25.D2, V24.D2
-	VMOV V17.B16, V25.B16
-	VFMLA V21.D2, V18.D2, V25.D2
-	VMOV V17.B16, V18.B16
-	VFMLA V22.D2, V19.D2, V18.D2
-	VFMLA V23.D2, V12.D2, V17.D2
-	FMOVQ 208(R0), F12
-	VMOV V12.B16, V19.B16
-	VFMLA V20.D2, V24.D2, V19.D2
-	VMOV V12.B16, V24.B16
-	VFMLA V21.D2, V25.D2, V24.D2
-	VMOV V12.B16, V25.B16
-	VFMLA V22.D2, V18.D2, V25.D2
-	VFMLA V23.D2, V17.D2, V12.D2
+	RESIDUALS_l10(192, 208)
 	FMOVQ 224(R0), F17
 	VMOV V17.B16, V18.B16
 	VFMLA V20.D2, V19.D2, V18.D2
@@ -510,22 +502,7 @@ l10:
 	VMOV V12.B16, V19.B16
 	VFMLA V22.D2, V24.D2, V19.D2
 	VFMLA V23.D2, V17.D2, V12.D2
-	FMOVQ 256(R0), F17
-	VMOV V17.B16, V24.B16
-	VFMLA V20.D2, V25.D2, V24.D2
-	VMOV V17.B16, V25.B16
-	VFMLA V21.D2, V18.D2, V25.D2
-	VMOV V17.B16, V18.B16
-	VFMLA V22.D2, V19.D2, V18.D2
-	VFMLA V23.D2, V12.D2, V17.D2
-	FMOVQ 272(R0), F12
-	VMOV V12.B16, V19.B16
-	VFMLA V20.D2, V24.D2, V19.D2
-	VMOV V12.B16, V24.B16
-	VFMLA V21.D2, V25.D2, V24.D2
-	VMOV V12.B16, V25.B16
-	VFMLA V22.D2, V18.D2, V25.D2
-	VFMLA V23.D2, V17.D2, V12.D2
+	RESIDUALS_l10(256, 272)
 	FMOVQ 288(R0), F17
 	VMOV V17.B16, V18.B16
 	VFMLA V20.D2, V19.D2, V18.D2
@@ -542,19 +519,19 @@ l10:
 	VMOV V12.B16, V19.B16
 	VFMLA V22.D2, V24.D2, V19.D2
 	VFMLA V23.D2, V17.D2, V12.D2
-	WORD $0x6e74de91 // fmul v17.2d, v20.2d, v20.2d
-	WORD $0x6e75deb8 // fmul v24.2d, v21.2d, v21.2d
-	WORD $0x6e76deda // fmul v26.2d, v22.2d, v22.2d
-	WORD $0x6e77defb // fmul v27.2d, v23.2d, v23.2d
+	FMUL_D2(20, 20, 17)
+	FMUL_D2(21, 21, 24)
+	FMUL_D2(22, 22, 26)
+	FMUL_D2(23, 23, 27)
 	VFMLA V25.D2, V17.D2, V20.D2
 	VFMLA V18.D2, V24.D2, V21.D2
 	VFMLA V19.D2, V26.D2, V22.D2
 	VFMLA V12.D2, V27.D2, V23.D2
 	FMOVQ 320(R0), F12
-	WORD $0x4e6cd691 // fadd v17.2d, v20.2d, v12.2d
-	WORD $0x4e6cd6b2 // fadd v18.2d, v21.2d, v12.2d
-	WORD $0x4e6cd6d3 // fadd v19.2d, v22.2d, v12.2d
-	WORD $0x4e6cd6ec // fadd v12.2d, v23.2d, v12.2d
+	FADD_D2(12, 20, 17)
+	FADD_D2(12, 21, 18)
+	FADD_D2(12, 22, 19)
+	FADD_D2(12, 23, 12)
 	FMOVQ 336(R0), F20
 	VADD V20.D2, V14.D2, V14.D2
 	VSHL $52, V14.D2, V14.D2
@@ -567,27 +544,27 @@ l10:
 	FMOVQ 336(R0), F20
 	VADD V20.D2, V13.D2, V13.D2
 	VSHL $52, V13.D2, V13.D2
-	WORD $0x6e6ede2e // fmul v14.2d, v17.2d, v14.2d
-	WORD $0x6e6fde4f // fmul v15.2d, v18.2d, v15.2d
-	WORD $0x6e70de70 // fmul v16.2d, v19.2d, v16.2d
-	WORD $0x6e6ddd8c // fmul v12.2d, v12.2d, v13.2d
+	FMUL_D2(14, 17, 14)
+	FMUL_D2(15, 18, 15)
+	FMUL_D2(16, 19, 16)
+	FMUL_D2(13, 12, 12)
 	FMOVQ 352(R0), F13
-	WORD $0x6ee5e5a5 // fcmgt v5.2d, v13.2d, v5.2d
-	WORD $0x6ee6e5a6 // fcmgt v6.2d, v13.2d, v6.2d
-	WORD $0x6ee7e5a7 // fcmgt v7.2d, v13.2d, v7.2d
-	WORD $0x6ee0e5a0 // fcmgt v0.2d, v13.2d, v0.2d
-	WORD $0x4e651dc5 // bic v5.16b, v14.16b, v5.16b
-	WORD $0x4e661de6 // bic v6.16b, v15.16b, v6.16b
-	WORD $0x4e671e07 // bic v7.16b, v16.16b, v7.16b
-	WORD $0x4e601d80 // bic v0.16b, v12.16b, v0.16b
+	FCMGT_D2(5, 13, 5)
+	FCMGT_D2(6, 13, 6)
+	FCMGT_D2(7, 13, 7)
+	FCMGT_D2(0, 13, 0)
+	BIC_B16(5, 14, 5)
+	BIC_B16(6, 15, 6)
+	BIC_B16(7, 16, 7)
+	BIC_B16(0, 12, 0)
 	VAND V9.B16, V5.B16, V5.B16
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	FADD_D2(5, 1, 1)
 	VAND V10.B16, V6.B16, V6.B16
-	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	FADD_D2(6, 2, 2)
 	VAND V11.B16, V7.B16, V7.B16
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	FADD_D2(7, 3, 3)
 	VAND V8.B16, V0.B16, V0.B16
-	WORD $0x4e60d484 // fadd v4.2d, v4.2d, v0.2d
+	FADD_D2(0, 4, 4)
 	MOVD stride+16(FP), R7
 	MOVD k+40(FP), R8
 	CMP R8, R7
@@ -641,11 +618,11 @@ stored:
 	ADD R6, R3
 
 done:
-	WORD $0x4e63d420 // fadd v0.2d, v1.2d, v3.2d
-	WORD $0x4e64d441 // fadd v1.2d, v2.2d, v4.2d
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FADD_D2(3, 1, 0)
+	FADD_D2(4, 2, 1)
+	FADD_D2(1, 0, 0)
 	VEXT $8, V0.B16, V0.B16, V1.B16
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FADD_D2(1, 0, 0)
 	FMOVD F0, 1024(R1)
 	MOVD stride+16(FP), R5
 	LSL $3, R5
@@ -666,12 +643,12 @@ rows:
 	FMOVQ (R1), F0
 	FMOVQ 512(R1), F1
 	FMOVQ 1024(R1), F2
-	WORD $0x4ee0d423 // fsub v3.2d, v1.2d, v0.2d
+	FSUB_D2(0, 1, 3)
 	FMOVQ 96(R0), F4
 	FMOVQ 80(R0), F5
 	VFMLA V5.D2, V3.D2, V4.D2
 	FMOVQ 96(R0), F5
-	WORD $0x4ee5d485 // fsub v5.2d, v4.2d, v5.2d
+	FSUB_D2(5, 4, 5)
 	VMOV V3.B16, V6.B16
 	FMOVQ 112(R0), F7
 	VFMLA V7.D2, V5.D2, V6.D2
@@ -698,65 +675,65 @@ rows:
 	VFMLA V6.D2, V7.D2, V5.D2
 	FMOVQ 304(R0), F7
 	VFMLA V6.D2, V5.D2, V7.D2
-	WORD $0x6e66dcc5 // fmul v5.2d, v6.2d, v6.2d
+	FMUL_D2(6, 6, 5)
 	VFMLA V7.D2, V5.D2, V6.D2
 	FMOVQ 320(R0), F5
-	WORD $0x4e65d4c5 // fadd v5.2d, v6.2d, v5.2d
+	FADD_D2(5, 6, 5)
 	FMOVQ 336(R0), F6
 	VADD V6.D2, V4.D2, V4.D2
 	VSHL $52, V4.D2, V4.D2
-	WORD $0x6e64dca4 // fmul v4.2d, v5.2d, v4.2d
+	FMUL_D2(4, 5, 4)
 	FMOVQ 352(R0), F5
-	WORD $0x6ee3e4a3 // fcmgt v3.2d, v5.2d, v3.2d
-	WORD $0x4e631c83 // bic v3.16b, v4.16b, v3.16b
+	FCMGT_D2(3, 5, 3)
+	BIC_B16(3, 4, 3)
 	FMOVQ 1536(R1), F4
-	WORD $0x4e63d445 // fadd v5.2d, v2.2d, v3.2d
-	WORD $0x6e65fc84 // fdiv v4.2d, v4.2d, v5.2d
+	FADD_D2(3, 2, 5)
+	FDIV_D2(5, 4, 4)
 	FMOVQ F4, 1536(R1)
 	VMOVI $0, V5.B16
-	WORD $0x6e64dc46 // fmul v6.2d, v2.2d, v4.2d
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
+	FMUL_D2(4, 2, 6)
+	FSUB_D2(6, 5, 5)
 	FMOVQ F5, 512(R1)
-	WORD $0x4ee1d400 // fsub v0.2d, v0.2d, v1.2d
+	FSUB_D2(1, 0, 0)
 	FMOVQ 320(R0), F1
-	WORD $0x4ee1d461 // fsub v1.2d, v3.2d, v1.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
+	FSUB_D2(1, 3, 1)
+	FADD_D2(1, 2, 1)
 	FMOVQ 320(R0), F2
-	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	FADD_D2(2, 1, 2)
 	FMOVQ 320(R0), F3
-	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
+	FSUB_D2(3, 2, 3)
 	FMOVQ 320(R0), F5
-	WORD $0x4ee3d446 // fsub v6.2d, v2.2d, v3.2d
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	WORD $0x4ee3d423 // fsub v3.2d, v1.2d, v3.2d
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FSUB_D2(3, 2, 6)
+	FSUB_D2(6, 5, 5)
+	FSUB_D2(3, 1, 3)
+	FADD_D2(3, 5, 3)
 	FMOVQ 368(R0), F5
 	VADD V5.D2, V2.D2, V2.D2
 	VUSHR $52, V2.D2, V5.D2
 	FMOVQ 384(R0), F6
 	VORR V6.B16, V5.B16, V5.B16
 	FMOVQ 400(R0), F6
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
+	FSUB_D2(6, 5, 5)
 	FMOVQ 416(R0), F6
 	VAND V6.B16, V2.B16, V2.B16
 	FMOVQ 432(R0), F6
 	VADD V6.D2, V2.D2, V2.D2
 	FMOVQ 320(R0), F6
-	WORD $0x4ee6d442 // fsub v2.2d, v2.2d, v6.2d
+	FSUB_D2(6, 2, 2)
 	FMOVQ 96(R0), F6
-	WORD $0x4ee5d4c6 // fsub v6.2d, v6.2d, v5.2d
+	FSUB_D2(5, 6, 6)
 	FMOVQ 336(R0), F7
 	VADD V7.D2, V6.D2, V6.D2
 	VSHL $52, V6.D2, V6.D2
-	WORD $0x6e66dc63 // fmul v3.2d, v3.2d, v6.2d
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	FMUL_D2(6, 3, 3)
+	FADD_D2(3, 2, 2)
 	FMOVQ 448(R0), F3
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x6e63fc43 // fdiv v3.2d, v2.2d, v3.2d
-	WORD $0x6e63dc66 // fmul v6.2d, v3.2d, v3.2d
+	FADD_D2(3, 2, 3)
+	FDIV_D2(3, 2, 3)
+	FMUL_D2(3, 3, 6)
 	FMOVQ 304(R0), F7
-	WORD $0x6e67dc47 // fmul v7.2d, v2.2d, v7.2d
-	WORD $0x6e62dce7 // fmul v7.2d, v7.2d, v2.2d
+	FMUL_D2(7, 2, 7)
+	FMUL_D2(2, 7, 7)
 	FMOVQ 464(R0), F8
 	FMOVQ 480(R0), F9
 	VFMLA V9.D2, V6.D2, V8.D2
@@ -773,22 +750,22 @@ rows:
 	VMOV V7.B16, V8.B16
 	VFMLA V6.D2, V9.D2, V8.D2
 	FMOVQ 576(R0), F6
-	WORD $0x6e66dca6 // fmul v6.2d, v5.2d, v6.2d
+	FMUL_D2(6, 5, 6)
 	VFMLA V3.D2, V8.D2, V6.D2
-	WORD $0x4ee6d4e3 // fsub v3.2d, v7.2d, v6.2d
-	WORD $0x4ee3d442 // fsub v2.2d, v2.2d, v3.2d
+	FSUB_D2(6, 7, 3)
+	FSUB_D2(3, 2, 2)
 	FMOVQ 592(R0), F3
 	VFMLA V3.D2, V5.D2, V2.D2
 	FMOVQ 608(R0), F3
 	VAND V3.B16, V1.B16, V3.B16
 	FMOVQ 624(R0), F5
-	WORD $0x6ee3e4a3 // fcmgt v3.2d, v5.2d, v3.2d
+	FCMGT_D2(3, 5, 3)
 	VBSL V2.B16, V1.B16, V3.B16
-	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
-	WORD $0x4e64e481 // fcmeq v1.2d, v4.2d, v4.2d
-	WORD $0x4e64e482 // fcmeq v2.2d, v4.2d, v4.2d
+	FADD_D2(3, 0, 0)
+	FCMEQ_D2(4, 4, 1)
+	FCMEQ_D2(4, 4, 2)
 	VAND V2.B16, V1.B16, V1.B16
-	WORD $0x6e205821 // mvn v1.16b, v1.16b
+	MVN_B16(1, 1)
 	FMOVQ 640(R0), F2
 	VBIT V1.B16, V2.B16, V0.B16
 	FMOVQ F0, 2048(R1)
@@ -821,16 +798,16 @@ row:
 
 terms:
 	FMOVQ (R8), F1
-	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
+	FMUL_D2(0, 1, 1)
 	FMOVQ F1, (R1)
 	FMOVQ 16(R8), F1
-	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
+	FMUL_D2(0, 1, 1)
 	FMOVQ F1, 16(R1)
 	FMOVQ 32(R8), F1
-	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
+	FMUL_D2(0, 1, 1)
 	FMOVQ F1, 32(R1)
 	FMOVQ 48(R8), F1
-	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
+	FMUL_D2(0, 1, 1)
 	FMOVQ F1, 48(R1)
 	ADD $64, R8
 	ADD $64, R1
@@ -881,10 +858,10 @@ l7:
 	VMOV V1.B16, V4.B16
 
 l3:
-	WORD $0x6e60dca1 // fmul v1.2d, v5.2d, v0.2d
-	WORD $0x6e60dc42 // fmul v2.2d, v2.2d, v0.2d
-	WORD $0x6e60dc63 // fmul v3.2d, v3.2d, v0.2d
-	WORD $0x6e60dc80 // fmul v0.2d, v4.2d, v0.2d
+	FMUL_D2(0, 5, 1)
+	FMUL_D2(0, 2, 2)
+	FMUL_D2(0, 3, 3)
+	FMUL_D2(0, 4, 0)
 	MOVD R7, R8
 	LSL $3, R8
 	ADD R1, R8

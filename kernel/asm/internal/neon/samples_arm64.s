@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x7fffffffffffffff
@@ -13,22 +14,2546 @@ DATA consts<>+32(SB)/8, $0x7ff8000000000000
 DATA consts<>+40(SB)/8, $0x7ff8000000000000
 GLOBL consts<>(SB), RODATA|NOPTR, $48
 
+#define SORT_F32(a, b, low, high) \
+	FMIN_S4(b, a, low) \
+	FMAX_S4(b, a, high)
+
+#define SORT_F64(a, b, low, high) \
+	FMIN_D2(b, a, low) \
+	FMAX_D2(b, a, high)
+
+#define SAMPLES_fetch_fewer(N) \
+	MOVD (R1), R3 \
+	MOVD stride+32(FP), R4 \
+	LSL N, R4 \
+	MOVD R1, R5 \
+	MOVD k+24(FP), R6 \
+	MOVD 8(R1), R7 \
+	SUB $1, R7 \
+	MUL R4, R7 \
+	ADD R3, R7 \
+	VMOVI $0, V0.B16 \
+	VMOVI $0, V1.B16 \
+	VMOVI $0, V2.B16
+
+#define SAMPLES_step() \
+	MOVW (R3), R4 \
+	CBZ R4, sorted \
+	MOVD R1, R4 \
+	ADD $128, R4 \
+	MOVW 8(R3), R5 \
+	MOVW 12(R3), R6 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	MOVW 24(R3), R4 \
+	MOVD R4, 16(R1) \
+	MOVW 20(R3), R4 \
+	MOVW 16(R3), R7 \
+	MOVD R7, R8 \
+	ADD R8, R8 \
+	MOVD R7, R9 \
+	ADD R8, R9 \
+	MOVD R9, R10 \
+	ADD R8, R10 \
+	MOVD R10, R11 \
+	ADD R8, R11
+
+#define SAMPLES_block() \
+	MOVW 4(R3), R8 \
+	MOVW (R3), R12 \
+	CMP $23, R12 \
+	BGE from23 \
+	CMP $12, R12 \
+	BGE from12 \
+	CMP $7, R12 \
+	BGE from7 \
+	CMP $4, R12 \
+	BGE from4 \
+	CMP $3, R12 \
+	BGE from3
+
+#define SAMPLES_op2(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 16(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F2, (R5) \
+	FMOVQ F0, 16(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op2 \
+	JMP block_done
+
+#define SAMPLES_op3(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 16(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ 32(R5), F1 \
+	SORT_F(2, 1, 3, 1) \
+	FMOVQ F3, (R5) \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F2, 16(R5) \
+	FMOVQ F0, 32(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op3 \
+	JMP block_done
+
+#define SAMPLES_op4(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 16(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ 32(R5), F1 \
+	FMOVQ 48(R5), F3 \
+	SORT_F(1, 3, 4, 1) \
+	SORT_F(2, 4, 3, 2) \
+	FMOVQ F3, (R5) \
+	SORT_F(0, 1, 3, 0) \
+	FMOVQ F0, 48(R5) \
+	SORT_F(3, 2, 0, 1) \
+	FMOVQ F0, 16(R5) \
+	FMOVQ F1, 32(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op4 \
+	JMP block_done
+
+#define SAMPLES_op5(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 16(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ 32(R5), F1 \
+	FMOVQ 48(R5), F3 \
+	SORT_F(1, 3, 4, 1) \
+	SORT_F(2, 4, 3, 2) \
+	SORT_F(0, 1, 4, 0) \
+	FMOVQ 64(R5), F1 \
+	SORT_F(3, 1, 5, 1) \
+	FMOVQ F5, (R5) \
+	SORT_F(4, 2, 3, 2) \
+	SORT_F(3, 1, 4, 1) \
+	FMOVQ F4, 16(R5) \
+	SORT_F(2, 1, 3, 1) \
+	FMOVQ F3, 32(R5) \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F2, 48(R5) \
+	FMOVQ F0, 64(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op5 \
+	JMP block_done
+
+#define SAMPLES_op6(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 16(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ 32(R5), F1 \
+	FMOVQ 48(R5), F3 \
+	SORT_F(1, 3, 4, 1) \
+	FMOVQ 64(R5), F3 \
+	FMOVQ 80(R5), F5 \
+	SORT_F(3, 5, 6, 3) \
+	SORT_F(2, 4, 5, 2) \
+	SORT_F(0, 1, 4, 0) \
+	SORT_F(5, 6, 1, 5) \
+	FMOVQ F1, (R5) \
+	SORT_F(4, 3, 1, 3) \
+	SORT_F(1, 2, 4, 1) \
+	SORT_F(4, 5, 2, 4) \
+	FMOVQ F2, 16(R5) \
+	SORT_F(1, 4, 2, 1) \
+	FMOVQ F2, 32(R5) \
+	SORT_F(0, 3, 2, 0) \
+	FMOVQ F0, 80(R5) \
+	SORT_F(2, 1, 0, 1) \
+	FMOVQ F0, 48(R5) \
+	FMOVQ F1, 64(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op6 \
+	JMP block_done
+
+#define SAMPLES_op7(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 16(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ 32(R5), F1 \
+	FMOVQ 48(R5), F3 \
+	SORT_F(1, 3, 4, 1) \
+	FMOVQ 64(R5), F3 \
+	FMOVQ 80(R5), F5 \
+	SORT_F(3, 5, 6, 3) \
+	SORT_F(2, 4, 5, 2) \
+	SORT_F(0, 1, 4, 0) \
+	FMOVQ 96(R5), F1 \
+	SORT_F(6, 1, 7, 1) \
+	SORT_F(5, 7, 6, 5) \
+	FMOVQ F6, (R5) \
+	SORT_F(4, 3, 6, 3) \
+	SORT_F(2, 1, 4, 1) \
+	SORT_F(6, 4, 2, 4) \
+	SORT_F(2, 5, 6, 2) \
+	FMOVQ F6, 16(R5) \
+	SORT_F(4, 2, 5, 2) \
+	FMOVQ F5, 32(R5) \
+	SORT_F(3, 1, 4, 1) \
+	SORT_F(0, 4, 3, 0) \
+	SORT_F(3, 2, 4, 2) \
+	FMOVQ F4, 48(R5) \
+	FMOVQ F2, 64(R5) \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F2, 80(R5) \
+	FMOVQ F0, 96(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op7 \
+	JMP block_done
+
+#define SAMPLES_op8(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 16(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ 32(R5), F1 \
+	FMOVQ 48(R5), F3 \
+	SORT_F(1, 3, 4, 1) \
+	FMOVQ 64(R5), F3 \
+	FMOVQ 80(R5), F5 \
+	SORT_F(3, 5, 6, 3) \
+	FMOVQ 96(R5), F5 \
+	FMOVQ 112(R5), F7 \
+	SORT_F(5, 7, 8, 5) \
+	SORT_F(2, 4, 7, 2) \
+	SORT_F(0, 1, 4, 0) \
+	SORT_F(6, 8, 1, 6) \
+	SORT_F(3, 5, 8, 3) \
+	SORT_F(7, 1, 5, 1) \
+	FMOVQ F5, (R5) \
+	SORT_F(4, 8, 5, 4) \
+	SORT_F(2, 6, 7, 2) \
+	SORT_F(0, 3, 6, 0) \
+	SORT_F(5, 7, 3, 5) \
+	SORT_F(3, 1, 7, 1) \
+	FMOVQ F7, 16(R5) \
+	SORT_F(5, 1, 3, 1) \
+	FMOVQ F3, 32(R5) \
+	SORT_F(4, 2, 3, 2) \
+	SORT_F(6, 3, 4, 3) \
+	SORT_F(4, 1, 5, 1) \
+	FMOVQ F5, 48(R5) \
+	FMOVQ F1, 64(R5) \
+	SORT_F(3, 2, 1, 2) \
+	FMOVQ F1, 80(R5) \
+	SORT_F(2, 0, 1, 0) \
+	FMOVQ F1, 96(R5) \
+	FMOVQ F0, 112(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op8 \
+	JMP block_done
+
+#define SAMPLES_op9(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 16(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ 32(R5), F1 \
+	FMOVQ 48(R5), F3 \
+	SORT_F(1, 3, 4, 1) \
+	FMOVQ 64(R5), F3 \
+	FMOVQ 80(R5), F5 \
+	SORT_F(3, 5, 6, 3) \
+	FMOVQ 96(R5), F5 \
+	FMOVQ 112(R5), F7 \
+	SORT_F(5, 7, 8, 5) \
+	SORT_F(2, 4, 7, 2) \
+	SORT_F(0, 1, 4, 0) \
+	SORT_F(6, 8, 1, 6) \
+	SORT_F(3, 5, 8, 3) \
+	SORT_F(7, 1, 5, 1) \
+	SORT_F(4, 8, 7, 4) \
+	SORT_F(2, 6, 8, 2) \
+	SORT_F(0, 3, 6, 0) \
+	FMOVQ 128(R5), F3 \
+	SORT_F(5, 3, 9, 3) \
+	FMOVQ F9, (R5) \
+	SORT_F(1, 3, 5, 1) \
+	SORT_F(7, 8, 3, 7) \
+	SORT_F(3, 5, 8, 3) \
+	FMOVQ F8, 16(R5) \
+	SORT_F(7, 1, 5, 1) \
+	SORT_F(5, 3, 7, 3) \
+	FMOVQ F7, 32(R5) \
+	SORT_F(4, 2, 5, 2) \
+	SORT_F(6, 1, 4, 1) \
+	SORT_F(2, 1, 6, 1) \
+	SORT_F(4, 5, 2, 4) \
+	SORT_F(2, 3, 5, 2) \
+	FMOVQ F5, 48(R5) \
+	FMOVQ F2, 64(R5) \
+	SORT_F(4, 6, 2, 3) \
+	FMOVQ F2, 80(R5) \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F0, 128(R5) \
+	SORT_F(3, 2, 0, 1) \
+	FMOVQ F0, 96(R5) \
+	FMOVQ F1, 112(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op9 \
+	JMP block_done
+
+#define SAMPLES_op10(SORT_F) \
+	SAMPLES_start_10(SORT_F) \
+	FMOVQ 144(R5), F9 \
+	SORT_F(7, 9, 10, 7) \
+	SORT_F(2, 4, 9, 2) \
+	SORT_F(0, 1, 4, 0) \
+	SORT_F(6, 8, 1, 6) \
+	SORT_F(3, 5, 8, 3) \
+	SORT_F(9, 1, 5, 1) \
+	SORT_F(4, 8, 9, 4) \
+	SORT_F(2, 6, 8, 2) \
+	SORT_F(0, 3, 6, 0) \
+	SORT_F(5, 10, 3, 5) \
+	FMOVQ F3, (R5) \
+	SORT_F(9, 7, 3, 7) \
+	SORT_F(2, 7, 9, 2) \
+	SORT_F(1, 5, 7, 1) \
+	SORT_F(3, 8, 5, 3) \
+	SORT_F(5, 7, 8, 5) \
+	FMOVQ F8, 16(R5) \
+	SORT_F(3, 1, 7, 1) \
+	SORT_F(7, 5, 3, 5) \
+	FMOVQ F3, 32(R5) \
+	SORT_F(4, 9, 3, 4) \
+	SORT_F(6, 1, 7, 1) \
+	SORT_F(4, 1, 6, 1) \
+	SORT_F(7, 3, 4, 3) \
+	SORT_F(0, 2, 7, 0) \
+	SORT_F(4, 5, 2, 4) \
+	FMOVQ F2, 48(R5) \
+	FMOVQ F4, 64(R5) \
+	SORT_F(3, 6, 2, 3) \
+	FMOVQ F2, 80(R5) \
+	SORT_F(7, 1, 2, 1) \
+	SORT_F(3, 2, 4, 2) \
+	FMOVQ F4, 96(R5) \
+	FMOVQ F2, 112(R5) \
+	SORT_F(1, 0, 2, 0) \
+	FMOVQ F2, 128(R5) \
+	FMOVQ F0, 144(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op10 \
+	JMP block_done
+
+#define SAMPLES_op11(SORT_F) \
+	SAMPLES_start_10(SORT_F) \
+	FMOVQ 144(R5), F9 \
+	SORT_F(7, 9, 10, 7) \
+	SORT_F(2, 4, 9, 2) \
+	SORT_F(0, 1, 4, 0) \
+	SORT_F(6, 8, 1, 6) \
+	SORT_F(3, 5, 8, 3) \
+	FMOVQ 160(R5), F5 \
+	SORT_F(10, 5, 11, 5) \
+	SORT_F(9, 1, 10, 1) \
+	SORT_F(4, 8, 9, 4) \
+	SORT_F(2, 6, 8, 2) \
+	SORT_F(0, 3, 6, 0) \
+	SORT_F(10, 11, 3, 10) \
+	FMOVQ F3, (R5) \
+	SORT_F(9, 7, 3, 7) \
+	SORT_F(8, 5, 9, 5) \
+	SORT_F(4, 5, 8, 4) \
+	SORT_F(2, 7, 5, 2) \
+	SORT_F(1, 10, 7, 1) \
+	SORT_F(3, 9, 10, 3) \
+	SORT_F(10, 7, 9, 7) \
+	FMOVQ F9, 16(R5) \
+	SORT_F(3, 1, 9, 1) \
+	SORT_F(9, 7, 3, 7) \
+	FMOVQ F3, 32(R5) \
+	SORT_F(8, 5, 3, 5) \
+	SORT_F(2, 4, 8, 2) \
+	SORT_F(6, 1, 4, 1) \
+	SORT_F(5, 1, 6, 1) \
+	SORT_F(4, 3, 5, 3) \
+	SORT_F(0, 8, 4, 0) \
+	SORT_F(5, 7, 8, 5) \
+	FMOVQ F8, 48(R5) \
+	FMOVQ F5, 64(R5) \
+	SORT_F(3, 6, 5, 3) \
+	FMOVQ F5, 80(R5) \
+	SORT_F(4, 1, 5, 1) \
+	SORT_F(0, 2, 4, 0) \
+	FMOVQ F0, 160(R5) \
+	SORT_F(3, 5, 0, 2) \
+	FMOVQ F0, 96(R5) \
+	FMOVQ F2, 112(R5) \
+	SORT_F(1, 4, 0, 1) \
+	FMOVQ F0, 128(R5) \
+	FMOVQ F1, 144(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op11 \
+	JMP block_done
+
+#define SAMPLES_op12(SORT_F) \
+	SAMPLES_start_4(SORT_F) \
+	FMOVQ 176(R5), F11 \
+	SORT_F(9, 11, 12, 9) \
+	SORT_F(2, 4, 11, 2) \
+	SORT_F(0, 1, 4, 0) \
+	SORT_F(6, 8, 1, 6) \
+	SORT_F(3, 5, 8, 3) \
+	SORT_F(10, 12, 5, 10) \
+	SORT_F(7, 9, 12, 7) \
+	SORT_F(11, 1, 9, 1) \
+	SORT_F(4, 8, 11, 4) \
+	SORT_F(2, 6, 8, 2) \
+	SORT_F(0, 3, 6, 0) \
+	SORT_F(9, 5, 3, 5) \
+	FMOVQ F3, (R5) \
+	SORT_F(11, 12, 3, 9) \
+	SORT_F(8, 10, 11, 8) \
+	SORT_F(6, 7, 10, 6) \
+	SORT_F(4, 8, 7, 4) \
+	SORT_F(2, 9, 8, 2) \
+	SORT_F(1, 5, 9, 1) \
+	SORT_F(0, 6, 5, 0) \
+	FMOVQ F0, 176(R5) \
+	SORT_F(3, 11, 0, 3) \
+	SORT_F(0, 9, 6, 0) \
+	FMOVQ F6, 16(R5) \
+	SORT_F(3, 1, 6, 1) \
+	SORT_F(6, 0, 3, 0) \
+	FMOVQ F3, 32(R5) \
+	SORT_F(7, 8, 3, 6) \
+	SORT_F(2, 4, 7, 2) \
+	SORT_F(10, 1, 4, 1) \
+	SORT_F(6, 1, 8, 1) \
+	SORT_F(4, 3, 6, 3) \
+	SORT_F(5, 7, 4, 5) \
+	SORT_F(6, 0, 7, 0) \
+	FMOVQ F7, 48(R5) \
+	FMOVQ F0, 64(R5) \
+	SORT_F(3, 8, 0, 3) \
+	FMOVQ F0, 80(R5) \
+	SORT_F(4, 1, 0, 1) \
+	SORT_F(5, 2, 4, 2) \
+	FMOVQ F2, 160(R5) \
+	SORT_F(3, 0, 2, 0) \
+	FMOVQ F2, 96(R5) \
+	FMOVQ F0, 112(R5) \
+	SORT_F(1, 4, 0, 1) \
+	FMOVQ F0, 128(R5) \
+	FMOVQ F1, 144(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op12 \
+	JMP block_done
+
+#define SAMPLES_op13(SORT_F) \
+	SAMPLES_start_4(SORT_F) \
+	FMOVQ 176(R5), F11 \
+	SORT_F(9, 11, 12, 9) \
+	SORT_F(2, 4, 11, 2) \
+	SORT_F(0, 1, 4, 0) \
+	SORT_F(6, 8, 1, 6) \
+	SORT_F(3, 5, 8, 3) \
+	SORT_F(10, 12, 5, 10) \
+	SORT_F(7, 9, 12, 7) \
+	SORT_F(11, 1, 9, 1) \
+	SORT_F(4, 8, 11, 4) \
+	SORT_F(2, 6, 8, 2) \
+	SORT_F(0, 3, 6, 0) \
+	FMOVQ 192(R5), F3 \
+	SORT_F(5, 3, 13, 3) \
+	SORT_F(9, 13, 5, 9) \
+	FMOVQ F5, (R5) \
+	SORT_F(11, 12, 5, 11) \
+	SORT_F(8, 10, 12, 8) \
+	SORT_F(6, 7, 10, 6) \
+	SORT_F(1, 3, 7, 1) \
+	SORT_F(4, 8, 3, 4) \
+	SORT_F(2, 11, 8, 2) \
+	SORT_F(10, 1, 11, 1) \
+	SORT_F(7, 9, 10, 7) \
+	SORT_F(0, 6, 9, 0) \
+	SORT_F(5, 12, 6, 5) \
+	SORT_F(6, 10, 12, 6) \
+	FMOVQ F12, 16(R5) \
+	SORT_F(5, 7, 10, 5) \
+	SORT_F(10, 6, 7, 6) \
+	FMOVQ F7, 32(R5) \
+	SORT_F(3, 8, 7, 3) \
+	SORT_F(2, 4, 8, 2) \
+	SORT_F(11, 5, 4, 5) \
+	SORT_F(9, 1, 10, 1) \
+	SORT_F(3, 5, 9, 3) \
+	SORT_F(2, 1, 5, 1) \
+	SORT_F(4, 7, 2, 4) \
+	SORT_F(10, 8, 7, 8) \
+	SORT_F(2, 6, 10, 2) \
+	FMOVQ F10, 48(R5) \
+	FMOVQ F2, 64(R5) \
+	SORT_F(4, 9, 2, 4) \
+	FMOVQ F2, 80(R5) \
+	SORT_F(7, 3, 2, 3) \
+	SORT_F(8, 5, 6, 5) \
+	FMOVQ F5, 160(R5) \
+	SORT_F(0, 1, 5, 0) \
+	FMOVQ F5, 176(R5) \
+	FMOVQ F0, 192(R5) \
+	SORT_F(4, 2, 0, 1) \
+	FMOVQ F0, 96(R5) \
+	FMOVQ F1, 112(R5) \
+	SORT_F(3, 6, 0, 1) \
+	FMOVQ F0, 128(R5) \
+	FMOVQ F1, 144(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op13 \
+	JMP block_done
+
+#define SAMPLES_op14(SORT_F) \
+	SAMPLES_start_3(SORT_F) \
+	FMOVQ 208(R5), F13 \
+	SORT_F(11, 13, 14, 11) \
+	SORT_F(2, 4, 13, 2) \
+	SORT_F(0, 1, 4, 0) \
+	SORT_F(6, 8, 1, 6) \
+	SORT_F(3, 5, 8, 3) \
+	SORT_F(10, 12, 5, 10) \
+	SORT_F(7, 9, 12, 7) \
+	SORT_F(13, 1, 9, 1) \
+	SORT_F(4, 8, 13, 4) \
+	SORT_F(2, 6, 8, 2) \
+	SORT_F(0, 3, 6, 0) \
+	SORT_F(5, 14, 3, 5) \
+	SORT_F(12, 11, 14, 11) \
+	SORT_F(9, 3, 12, 3) \
+	FMOVQ F12, (R5) \
+	SORT_F(13, 14, 9, 12) \
+	SORT_F(8, 10, 13, 8) \
+	SORT_F(6, 7, 10, 6) \
+	SORT_F(1, 5, 7, 1) \
+	SORT_F(4, 11, 5, 4) \
+	SORT_F(5, 8, 11, 5) \
+	SORT_F(2, 12, 8, 2) \
+	SORT_F(10, 1, 12, 1) \
+	SORT_F(7, 3, 10, 3) \
+	SORT_F(0, 6, 7, 0) \
+	SORT_F(9, 13, 6, 9) \
+	SORT_F(6, 10, 13, 6) \
+	FMOVQ F13, 16(R5) \
+	SORT_F(7, 4, 10, 4) \
+	SORT_F(9, 3, 7, 3) \
+	SORT_F(7, 6, 9, 6) \
+	FMOVQ F9, 32(R5) \
+	SORT_F(11, 8, 7, 8) \
+	SORT_F(2, 5, 9, 2) \
+	SORT_F(0, 4, 5, 0) \
+	FMOVQ F0, 208(R5) \
+	SORT_F(12, 3, 0, 3) \
+	SORT_F(10, 1, 4, 1) \
+	SORT_F(8, 3, 10, 3) \
+	SORT_F(2, 1, 8, 1) \
+	SORT_F(0, 7, 2, 0) \
+	SORT_F(4, 9, 7, 4) \
+	SORT_F(2, 6, 9, 2) \
+	FMOVQ F9, 48(R5) \
+	FMOVQ F2, 64(R5) \
+	SORT_F(0, 10, 2, 0) \
+	FMOVQ F2, 80(R5) \
+	SORT_F(7, 3, 2, 3) \
+	SORT_F(4, 8, 6, 4) \
+	FMOVQ F4, 160(R5) \
+	SORT_F(5, 1, 4, 1) \
+	FMOVQ F4, 176(R5) \
+	FMOVQ F1, 192(R5) \
+	SORT_F(0, 2, 1, 0) \
+	FMOVQ F1, 96(R5) \
+	FMOVQ F0, 112(R5) \
+	SORT_F(3, 6, 0, 1) \
+	FMOVQ F0, 128(R5) \
+	FMOVQ F1, 144(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op14 \
+	JMP block_done
+
+#define SAMPLES_op15(SORT_F) \
+	SAMPLES_start_3(SORT_F) \
+	FMOVQ 208(R5), F13 \
+	SORT_F(11, 13, 14, 11) \
+	SORT_F(2, 4, 13, 2) \
+	SORT_F(0, 1, 4, 0) \
+	SORT_F(6, 8, 1, 6) \
+	SORT_F(3, 5, 8, 3) \
+	SORT_F(10, 12, 5, 10) \
+	SORT_F(7, 9, 12, 7) \
+	FMOVQ 224(R5), F9 \
+	SORT_F(14, 9, 15, 9) \
+	SORT_F(13, 1, 14, 1) \
+	SORT_F(4, 8, 13, 4) \
+	SORT_F(2, 6, 8, 2) \
+	SORT_F(0, 3, 6, 0) \
+	SORT_F(5, 15, 3, 5) \
+	SORT_F(12, 11, 15, 11) \
+	SORT_F(10, 9, 12, 9) \
+	SORT_F(14, 3, 10, 3) \
+	FMOVQ F10, (R5) \
+	SORT_F(13, 15, 10, 13) \
+	SORT_F(8, 12, 14, 8) \
+	SORT_F(6, 7, 12, 6) \
+	SORT_F(1, 5, 7, 1) \
+	SORT_F(4, 11, 5, 4) \
+	SORT_F(2, 9, 11, 2) \
+	SORT_F(5, 8, 9, 5) \
+	SORT_F(11, 13, 8, 11) \
+	SORT_F(12, 1, 13, 1) \
+	SORT_F(4, 2, 12, 2) \
+	SORT_F(7, 3, 4, 3) \
+	SORT_F(0, 6, 7, 0) \
+	SORT_F(10, 14, 6, 10) \
+	SORT_F(6, 4, 14, 4) \
+	FMOVQ F14, 16(R5) \
+	SORT_F(7, 12, 6, 7) \
+	SORT_F(10, 3, 12, 3) \
+	SORT_F(0, 2, 10, 0) \
+	FMOVQ F0, 224(R5) \
+	SORT_F(12, 4, 0, 2) \
+	FMOVQ F0, 32(R5) \
+	SORT_F(9, 8, 0, 4) \
+	SORT_F(11, 5, 8, 5) \
+	SORT_F(10, 7, 9, 7) \
+	FMOVQ F7, 208(R5) \
+	SORT_F(13, 3, 7, 3) \
+	SORT_F(6, 1, 10, 1) \
+	SORT_F(4, 3, 6, 3) \
+	SORT_F(5, 1, 4, 1) \
+	SORT_F(7, 0, 5, 0) \
+	SORT_F(10, 8, 7, 8) \
+	SORT_F(5, 2, 10, 2) \
+	FMOVQ F10, 48(R5) \
+	FMOVQ F2, 64(R5) \
+	SORT_F(0, 6, 2, 0) \
+	FMOVQ F2, 80(R5) \
+	SORT_F(7, 3, 2, 3) \
+	SORT_F(8, 4, 5, 4) \
+	FMOVQ F4, 160(R5) \
+	SORT_F(9, 1, 4, 1) \
+	FMOVQ F4, 176(R5) \
+	FMOVQ F1, 192(R5) \
+	SORT_F(0, 2, 1, 0) \
+	FMOVQ F1, 96(R5) \
+	FMOVQ F0, 112(R5) \
+	SORT_F(3, 5, 0, 1) \
+	FMOVQ F0, 128(R5) \
+	FMOVQ F1, 144(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op15 \
+	JMP block_done
+
+#define SAMPLES_op16(SORT_F) \
+	SAMPLES_start_3(SORT_F) \
+	FMOVQ 208(R5), F13 \
+	SORT_F(11, 13, 14, 11) \
+	FMOVQ 224(R5), F13 \
+	FMOVQ 240(R5), F15 \
+	SORT_F(13, 15, 16, 13) \
+	SORT_F(2, 4, 15, 2) \
+	SORT_F(0, 1, 4, 0) \
+	SORT_F(6, 8, 1, 6) \
+	SORT_F(3, 5, 8, 3) \
+	SORT_F(10, 12, 5, 10) \
+	SORT_F(7, 9, 12, 7) \
+	SORT_F(14, 16, 9, 14) \
+	SORT_F(11, 13, 16, 11) \
+	SORT_F(15, 1, 13, 1) \
+	SORT_F(4, 8, 15, 4) \
+	SORT_F(2, 6, 8, 2) \
+	SORT_F(0, 3, 6, 0) \
+	SORT_F(5, 9, 3, 5) \
+	SORT_F(12, 16, 9, 12) \
+	SORT_F(10, 14, 16, 10) \
+	SORT_F(7, 11, 14, 7) \
+	SORT_F(13, 3, 11, 3) \
+	FMOVQ F11, (R5) \
+	SORT_F(15, 9, 11, 9) \
+	SORT_F(8, 16, 13, 8) \
+	SORT_F(6, 14, 15, 6) \
+	SORT_F(1, 5, 14, 1) \
+	SORT_F(4, 12, 5, 4) \
+	SORT_F(2, 10, 12, 2) \
+	SORT_F(0, 7, 10, 0) \
+	FMOVQ F0, 240(R5) \
+	SORT_F(5, 8, 0, 5) \
+	SORT_F(12, 9, 7, 8) \
+	SORT_F(15, 1, 9, 1) \
+	SORT_F(4, 2, 12, 2) \
+	SORT_F(14, 3, 4, 3) \
+	SORT_F(10, 6, 14, 6) \
+	SORT_F(11, 13, 10, 11) \
+	SORT_F(10, 4, 13, 4) \
+	FMOVQ F13, 16(R5) \
+	SORT_F(14, 12, 10, 12) \
+	SORT_F(11, 3, 13, 3) \
+	SORT_F(6, 2, 11, 2) \
+	FMOVQ F2, 224(R5) \
+	SORT_F(13, 4, 2, 4) \
+	FMOVQ F2, 32(R5) \
+	SORT_F(0, 7, 2, 0) \
+	SORT_F(8, 5, 6, 5) \
+	SORT_F(11, 12, 7, 8) \
+	FMOVQ F8, 208(R5) \
+	SORT_F(9, 3, 8, 3) \
+	SORT_F(10, 1, 9, 1) \
+	SORT_F(0, 3, 10, 0) \
+	SORT_F(5, 1, 3, 1) \
+	SORT_F(8, 2, 5, 2) \
+	SORT_F(9, 6, 8, 6) \
+	SORT_F(5, 4, 9, 4) \
+	FMOVQ F9, 48(R5) \
+	FMOVQ F4, 64(R5) \
+	SORT_F(2, 10, 4, 2) \
+	FMOVQ F4, 80(R5) \
+	SORT_F(8, 0, 4, 0) \
+	SORT_F(6, 3, 5, 3) \
+	FMOVQ F3, 160(R5) \
+	SORT_F(7, 1, 3, 1) \
+	FMOVQ F3, 176(R5) \
+	FMOVQ F1, 192(R5) \
+	SORT_F(2, 4, 1, 2) \
+	FMOVQ F1, 96(R5) \
+	FMOVQ F2, 112(R5) \
+	SORT_F(0, 5, 1, 0) \
+	FMOVQ F1, 128(R5) \
+	FMOVQ F0, 144(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op16 \
+	JMP block_done
+
+#define SAMPLES_op17(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F2, (R5) \
+	FMOVQ F0, (R6) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op17 \
+	JMP block_done
+
+#define SAMPLES_op18(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F0, (R6) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F0 \
+	SORT_F(2, 0, 1, 0) \
+	FMOVQ F1, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op18 \
+	JMP block_done
+
+#define SAMPLES_op19(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	SORT_F(2, 4, 3, 2) \
+	FMOVQ F3, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op19 \
+	JMP block_done
+
+#define SAMPLES_op20(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F0, (R6) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F0 \
+	SORT_F(2, 0, 1, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F2 \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(2, 3, 4, 2) \
+	SORT_F(1, 4, 3, 1) \
+	FMOVQ F3, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F1, (R12) \
+	SORT_F(0, 2, 1, 0) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F1, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op20 \
+	JMP block_done
+
+#define SAMPLES_op21(SORT_F) \
+	SAMPLES_start_11(1, R9, SORT_F) \
+	SAMPLES_start_7(4, 3, 0, 1, SORT_F) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op21 \
+	JMP block_done
+
+#define SAMPLES_op22(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F3 \
+	ADD R7<<1, R6, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	SORT_F(2, 6, 5, 2) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F6 \
+	SORT_F(4, 6, 7, 4) \
+	SORT_F(0, 3, 6, 0) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F0, (R12) \
+	SORT_F(5, 7, 0, 3) \
+	FMOVQ F0, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(2, 4, 0, 2) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(6, 1, 0, 1) \
+	FMOVQ F0, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F1, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op22 \
+	JMP block_done
+
+#define SAMPLES_op23(SORT_F) \
+	SAMPLES_start_5(SORT_F) \
+	FMOVQ (R12), F7 \
+	SORT_F(5, 7, 8, 5) \
+	SORT_F(2, 6, 7, 2) \
+	SORT_F(4, 8, 6, 4) \
+	SORT_F(0, 3, 8, 0) \
+	SORT_F(1, 5, 3, 1) \
+	SORT_F(7, 6, 5, 6) \
+	FMOVQ F5, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F6, (R12) \
+	SORT_F(2, 4, 5, 2) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F5, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(8, 3, 2, 3) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op23 \
+	JMP block_done
+
+#define SAMPLES_op24(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F0, (R6) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F0 \
+	SORT_F(2, 0, 1, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F2 \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(2, 3, 4, 2) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F3 \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F5 \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(5, 7, 8, 5) \
+	SORT_F(1, 6, 7, 1) \
+	SORT_F(4, 8, 6, 4) \
+	SORT_F(0, 3, 8, 0) \
+	SORT_F(2, 5, 3, 2) \
+	SORT_F(7, 6, 5, 6) \
+	FMOVQ F5, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F6, (R12) \
+	SORT_F(1, 4, 5, 1) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F5, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F1, (R12) \
+	SORT_F(8, 3, 1, 3) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F1, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(0, 2, 1, 0) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F1, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op24 \
+	JMP block_done
+
+#define SAMPLES_op25(SORT_F) \
+	SAMPLES_start_11(2, R10, SORT_F) \
+	FMOVQ (R12), F3 \
+	SORT_F(4, 3, 6, 3) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F4 \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(4, 7, 8, 4) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F9 \
+	SORT_F(7, 9, 10, 7) \
+	SORT_F(5, 8, 9, 5) \
+	SORT_F(6, 10, 8, 6) \
+	SORT_F(2, 4, 10, 2) \
+	SORT_F(3, 7, 4, 3) \
+	SORT_F(9, 8, 7, 8) \
+	FMOVQ F7, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F8, (R12) \
+	SORT_F(5, 6, 7, 5) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F7, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F5, (R12) \
+	SORT_F(10, 4, 5, 4) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F5, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F4, (R12) \
+	SORT_F(2, 3, 4, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F4, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op25 \
+	JMP block_done
+
+#define SAMPLES_op26(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F3 \
+	ADD R7<<1, R6, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(2, 5, 7, 2) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(4, 5, 8, 4) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(6, 5, 9, 5) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F6 \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F10 \
+	SORT_F(6, 10, 11, 6) \
+	SORT_F(7, 9, 10, 7) \
+	SORT_F(8, 11, 9, 8) \
+	SORT_F(2, 5, 11, 2) \
+	SORT_F(4, 6, 5, 4) \
+	SORT_F(0, 3, 6, 0) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F0, (R12) \
+	SORT_F(10, 9, 0, 3) \
+	FMOVQ F0, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(7, 8, 0, 3) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(11, 5, 0, 3) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(2, 4, 0, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(6, 1, 0, 1) \
+	FMOVQ F0, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F1, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op26 \
+	JMP block_done
+
+#define SAMPLES_op27(SORT_F) \
+	SAMPLES_start_5(SORT_F) \
+	FMOVQ (R12), F7 \
+	SORT_F(5, 7, 8, 5) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(2, 7, 9, 2) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(4, 7, 10, 4) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(6, 7, 11, 6) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(8, 7, 12, 7) \
+	SORT_F(9, 11, 8, 9) \
+	SORT_F(10, 12, 11, 10) \
+	SORT_F(2, 6, 12, 2) \
+	SORT_F(4, 7, 6, 4) \
+	SORT_F(0, 3, 7, 0) \
+	SORT_F(1, 5, 3, 1) \
+	SORT_F(8, 11, 5, 8) \
+	FMOVQ F5, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F8, (R12) \
+	SORT_F(9, 10, 5, 8) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F5, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F8, (R12) \
+	SORT_F(12, 6, 5, 6) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F5, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F6, (R12) \
+	SORT_F(2, 4, 5, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F5, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(7, 3, 2, 3) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op27 \
+	JMP block_done
+
+#define SAMPLES_op28(SORT_F) \
+	SAMPLES_start_2(SORT_F) \
+	FMOVQ (R12), F9 \
+	SORT_F(7, 9, 10, 7) \
+	SORT_F(2, 10, 9, 2) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F10 \
+	SORT_F(4, 10, 11, 4) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F10 \
+	SORT_F(6, 10, 12, 6) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F10 \
+	SORT_F(8, 10, 13, 8) \
+	SORT_F(0, 7, 10, 0) \
+	ADD R7<<2, R6, R12 \
+	FMOVQ F0, (R12) \
+	SORT_F(9, 12, 0, 7) \
+	SORT_F(11, 13, 9, 11) \
+	SORT_F(2, 6, 12, 2) \
+	SORT_F(4, 8, 6, 4) \
+	SORT_F(10, 3, 8, 3) \
+	SORT_F(1, 5, 10, 1) \
+	SORT_F(0, 9, 5, 0) \
+	FMOVQ F5, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F0, (R12) \
+	SORT_F(7, 11, 0, 5) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F5, (R12) \
+	SORT_F(12, 6, 0, 5) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F5, (R12) \
+	SORT_F(2, 4, 0, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(8, 10, 0, 2) \
+	FMOVQ F0, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(3, 1, 0, 1) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F1, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op28 \
+	JMP block_done
+
+#define SAMPLES_op29(SORT_F) \
+	SAMPLES_start_2(SORT_F) \
+	FMOVQ (R12), F9 \
+	SORT_F(7, 9, 10, 7) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F9 \
+	ADD R10<<0, R6, R12 \
+	FMOVQ (R12), F11 \
+	SORT_F(9, 11, 12, 9) \
+	SORT_F(2, 10, 11, 2) \
+	SORT_F(4, 12, 10, 4) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F12 \
+	SORT_F(6, 12, 13, 6) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F12 \
+	SORT_F(8, 12, 14, 8) \
+	SORT_F(0, 7, 12, 0) \
+	SORT_F(1, 9, 7, 1) \
+	SORT_F(11, 13, 9, 11) \
+	SORT_F(10, 14, 13, 10) \
+	SORT_F(2, 6, 14, 2) \
+	SORT_F(4, 8, 6, 4) \
+	SORT_F(12, 3, 8, 3) \
+	SORT_F(7, 5, 12, 5) \
+	SORT_F(9, 13, 7, 9) \
+	FMOVQ F7, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F9, (R12) \
+	SORT_F(11, 10, 7, 9) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F7, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F9, (R12) \
+	SORT_F(14, 6, 7, 6) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F7, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F6, (R12) \
+	SORT_F(2, 4, 6, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F6, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(8, 12, 2, 4) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F4, (R12) \
+	SORT_F(3, 5, 2, 3) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<2, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R10<<0, R6, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op29 \
+	JMP block_done
+
+#define SAMPLES_op30(SORT_F) \
+	SAMPLES_start(SORT_F) \
+	FMOVQ (R12), F13 \
+	SORT_F(11, 13, 14, 11) \
+	SORT_F(2, 10, 13, 2) \
+	SORT_F(4, 12, 10, 4) \
+	SORT_F(6, 14, 12, 6) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F14 \
+	SORT_F(8, 14, 15, 8) \
+	SORT_F(0, 7, 14, 0) \
+	SORT_F(1, 9, 7, 1) \
+	SORT_F(3, 11, 9, 3) \
+	SORT_F(13, 12, 11, 12) \
+	SORT_F(10, 15, 13, 10) \
+	SORT_F(2, 6, 15, 2) \
+	SORT_F(4, 8, 6, 4) \
+	SORT_F(14, 9, 8, 9) \
+	SORT_F(7, 5, 14, 5) \
+	SORT_F(0, 3, 7, 0) \
+	ADD R9<<1, R6, R12 \
+	FMOVQ F0, (R12) \
+	SORT_F(11, 13, 0, 3) \
+	FMOVQ F0, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(12, 10, 0, 3) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(15, 6, 0, 3) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(2, 4, 0, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(8, 14, 0, 2) \
+	FMOVQ F0, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(9, 5, 0, 2) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(7, 1, 0, 1) \
+	ADD R7<<2, R6, R12 \
+	FMOVQ F0, (R12) \
+	ADD R10<<0, R6, R12 \
+	FMOVQ F1, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op30 \
+	JMP block_done
+
+#define SAMPLES_op31(SORT_F) \
+	SAMPLES_start(SORT_F) \
+	FMOVQ (R12), F13 \
+	SORT_F(11, 13, 14, 11) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F13 \
+	ADD R11<<0, R6, R12 \
+	FMOVQ (R12), F15 \
+	SORT_F(13, 15, 16, 13) \
+	SORT_F(2, 10, 15, 2) \
+	SORT_F(4, 12, 10, 4) \
+	SORT_F(6, 14, 12, 6) \
+	SORT_F(8, 16, 14, 8) \
+	SORT_F(0, 7, 16, 0) \
+	SORT_F(1, 9, 7, 1) \
+	SORT_F(3, 11, 9, 3) \
+	SORT_F(5, 13, 11, 5) \
+	SORT_F(15, 12, 13, 12) \
+	SORT_F(10, 14, 15, 10) \
+	SORT_F(2, 6, 14, 2) \
+	SORT_F(4, 8, 6, 4) \
+	SORT_F(16, 9, 8, 9) \
+	SORT_F(7, 11, 16, 7) \
+	SORT_F(0, 3, 11, 0) \
+	SORT_F(1, 5, 3, 1) \
+	SORT_F(13, 15, 5, 13) \
+	FMOVQ F5, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F13, (R12) \
+	SORT_F(12, 10, 5, 10) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F5, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F10, (R12) \
+	SORT_F(14, 6, 5, 6) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F5, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F6, (R12) \
+	SORT_F(2, 4, 5, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F5, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(8, 16, 2, 4) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F4, (R12) \
+	SORT_F(9, 7, 2, 4) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F4, (R12) \
+	SORT_F(11, 3, 2, 3) \
+	ADD R7<<2, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R10<<0, R6, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(0, 1, 2, 0) \
+	ADD R9<<1, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R11<<0, R6, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op31 \
+	JMP block_done
+
+#define SAMPLES_op32(SORT_F) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F0, (R6) \
+	FMOVQ (R5), F0 \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F1 \
+	SORT_F(0, 1, 3, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	SORT_F(1, 2, 4, 1) \
+	SORT_F(3, 4, 2, 3) \
+	FMOVQ F2, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F2, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op32 \
+	JMP block_done
+
+#define SAMPLES_op33(SORT_F) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F0 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	FMOVQ (R6), F3 \
+	SORT_F(1, 3, 4, 1) \
+	FMOVQ (R5), F3 \
+	SORT_F(3, 2, 5, 2) \
+	ADD R7<<0, R5, R12 \
+	SAMPLES_start_7(3, 4, 1, 0, SORT_F) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op33 \
+	JMP block_done
+
+#define SAMPLES_op34(SORT_F) \
+	SAMPLES_start_9(R7, R7, R9, SORT_F) \
+	FMOVQ (R5), F5 \
+	SORT_F(5, 4, 7, 4) \
+	SORT_F(2, 6, 5, 2) \
+	SORT_F(3, 0, 6, 0) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F0, (R12) \
+	SORT_F(7, 5, 0, 3) \
+	FMOVQ F0, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(4, 2, 0, 2) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(6, 1, 0, 1) \
+	FMOVQ F0, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F1, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op34 \
+	JMP block_done
+
+#define SAMPLES_op35(SORT_F) \
+	SAMPLES_start_6(R5, R7, R7, R9, SORT_F) \
+	FMOVQ (R6), F7 \
+	SORT_F(5, 7, 8, 5) \
+	SORT_F(2, 6, 7, 2) \
+	SORT_F(4, 8, 6, 4) \
+	SORT_F(5, 1, 8, 1) \
+	SORT_F(3, 0, 5, 0) \
+	SORT_F(7, 6, 3, 6) \
+	FMOVQ F3, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F6, (R12) \
+	SORT_F(2, 4, 3, 2) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F3, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(8, 5, 2, 3) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(1, 0, 2, 0) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op35 \
+	JMP block_done
+
+#define SAMPLES_op36(SORT_F) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F0, (R6) \
+	FMOVQ (R5), F0 \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F1 \
+	SORT_F(0, 1, 3, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F4 \
+	SORT_F(1, 4, 5, 1) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F4 \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F6 \
+	SORT_F(4, 6, 7, 4) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F6 \
+	SORT_F(6, 2, 8, 2) \
+	SORT_F(3, 7, 6, 3) \
+	SORT_F(5, 8, 7, 5) \
+	SORT_F(0, 4, 8, 0) \
+	SORT_F(1, 2, 4, 1) \
+	SORT_F(6, 7, 2, 6) \
+	FMOVQ F2, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F6, (R12) \
+	SORT_F(3, 5, 2, 3) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F2, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(8, 4, 2, 3) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F2, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(0, 1, 2, 0) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F2, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op36 \
+	JMP block_done
+
+#define SAMPLES_op37(SORT_F) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F0 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	FMOVQ (R6), F3 \
+	SORT_F(1, 3, 4, 1) \
+	FMOVQ (R5), F3 \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F5 \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(5, 7, 8, 5) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(7, 2, 9, 2) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(7, 4, 10, 4) \
+	SORT_F(6, 9, 7, 6) \
+	SORT_F(8, 10, 9, 8) \
+	SORT_F(3, 2, 10, 2) \
+	SORT_F(5, 4, 3, 4) \
+	SORT_F(7, 9, 5, 7) \
+	FMOVQ F5, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F7, (R12) \
+	SORT_F(6, 8, 5, 6) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F5, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F6, (R12) \
+	SORT_F(10, 3, 5, 3) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F5, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(2, 4, 3, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F3, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(1, 0, 2, 0) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op37 \
+	JMP block_done
+
+#define SAMPLES_op38(SORT_F) \
+	SAMPLES_start_9(R10, R9, R11, SORT_F) \
+	FMOVQ (R5), F5 \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(5, 7, 8, 5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(7, 2, 9, 2) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(7, 4, 10, 4) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(7, 6, 11, 6) \
+	SORT_F(8, 10, 7, 8) \
+	SORT_F(9, 11, 10, 9) \
+	SORT_F(5, 4, 11, 4) \
+	SORT_F(2, 6, 5, 2) \
+	SORT_F(3, 0, 6, 0) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F0, (R12) \
+	SORT_F(7, 10, 0, 3) \
+	FMOVQ F0, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(8, 9, 0, 3) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(11, 5, 0, 3) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(4, 2, 0, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(6, 1, 0, 1) \
+	FMOVQ F0, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F1, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op38 \
+	JMP block_done
+
+#define SAMPLES_op39(SORT_F) \
+	ADD R7<<2, R5, R12 \
+	SAMPLES_start_6(R12, R10, R9, R11, SORT_F) \
+	FMOVQ (R6), F7 \
+	SORT_F(5, 7, 8, 5) \
+	FMOVQ (R5), F7 \
+	SORT_F(7, 2, 9, 2) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(7, 4, 10, 4) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(7, 6, 11, 6) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(7, 8, 12, 7) \
+	SORT_F(9, 11, 8, 9) \
+	SORT_F(10, 12, 11, 10) \
+	SORT_F(2, 6, 12, 2) \
+	SORT_F(4, 7, 6, 4) \
+	SORT_F(5, 1, 7, 1) \
+	SORT_F(3, 0, 5, 0) \
+	SORT_F(8, 11, 3, 8) \
+	FMOVQ F3, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F8, (R12) \
+	SORT_F(9, 10, 3, 8) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F3, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F8, (R12) \
+	SORT_F(12, 6, 3, 6) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F3, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F6, (R12) \
+	SORT_F(2, 4, 3, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F3, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(7, 5, 2, 3) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(1, 0, 2, 0) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op39 \
+	JMP block_done
+
+#define SAMPLES_op40(SORT_F) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F0 \
+	ADD R7<<2, R6, R12 \
+	FMOVQ (R12), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R9<<0, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F3 \
+	ADD R7<<1, R6, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F5 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(5, 7, 8, 5) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	FMOVQ (R6), F9 \
+	SORT_F(7, 9, 10, 7) \
+	FMOVQ (R5), F9 \
+	SORT_F(9, 4, 11, 4) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F9 \
+	SORT_F(9, 6, 12, 6) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F9 \
+	SORT_F(9, 8, 13, 8) \
+	SORT_F(2, 10, 9, 2) \
+	SORT_F(7, 0, 10, 0) \
+	ADD R7<<2, R6, R12 \
+	FMOVQ F0, (R12) \
+	SORT_F(11, 13, 0, 7) \
+	SORT_F(12, 9, 11, 9) \
+	SORT_F(4, 8, 12, 4) \
+	SORT_F(6, 2, 8, 2) \
+	SORT_F(10, 3, 6, 3) \
+	SORT_F(5, 1, 10, 1) \
+	SORT_F(0, 11, 5, 0) \
+	FMOVQ F5, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F0, (R12) \
+	SORT_F(7, 9, 0, 5) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F5, (R12) \
+	SORT_F(12, 8, 0, 5) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F5, (R12) \
+	SORT_F(4, 2, 0, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(6, 10, 0, 2) \
+	FMOVQ F0, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(3, 1, 0, 1) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F1, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op40 \
+	JMP block_done
+
+#define SAMPLES_op41(SORT_F) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F0 \
+	ADD R10<<0, R6, R12 \
+	FMOVQ (R12), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R7<<2, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F3 \
+	ADD R9<<0, R6, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F5 \
+	ADD R7<<1, R6, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(5, 7, 8, 5) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F7 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F9 \
+	SORT_F(7, 9, 10, 7) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F9 \
+	FMOVQ (R6), F11 \
+	SORT_F(9, 11, 12, 9) \
+	FMOVQ (R5), F11 \
+	SORT_F(11, 6, 13, 6) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F11 \
+	SORT_F(11, 8, 14, 8) \
+	SORT_F(2, 10, 11, 2) \
+	SORT_F(4, 12, 10, 4) \
+	SORT_F(9, 1, 12, 1) \
+	SORT_F(7, 0, 9, 0) \
+	SORT_F(13, 11, 7, 11) \
+	SORT_F(14, 10, 13, 10) \
+	SORT_F(6, 2, 14, 2) \
+	SORT_F(8, 4, 6, 4) \
+	SORT_F(12, 5, 8, 5) \
+	SORT_F(9, 3, 12, 3) \
+	SORT_F(7, 13, 9, 7) \
+	FMOVQ F9, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F7, (R12) \
+	SORT_F(11, 10, 7, 9) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F7, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F9, (R12) \
+	SORT_F(14, 6, 7, 6) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F7, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F6, (R12) \
+	SORT_F(2, 4, 6, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F6, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(8, 12, 2, 4) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F4, (R12) \
+	SORT_F(5, 3, 2, 3) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(1, 0, 2, 0) \
+	ADD R7<<2, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R10<<0, R6, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op41 \
+	JMP block_done
+
+#define SAMPLES_op42(SORT_F) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F0 \
+	ADD R9<<1, R6, R12 \
+	FMOVQ (R12), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R10<<0, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F3 \
+	ADD R7<<2, R6, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F5 \
+	ADD R9<<0, R6, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(5, 7, 8, 5) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F7 \
+	ADD R7<<1, R6, R12 \
+	FMOVQ (R12), F9 \
+	SORT_F(7, 9, 10, 7) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F9 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F11 \
+	SORT_F(9, 11, 12, 9) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F11 \
+	FMOVQ (R6), F13 \
+	SORT_F(11, 13, 14, 11) \
+	FMOVQ (R5), F13 \
+	SORT_F(13, 8, 15, 8) \
+	SORT_F(2, 10, 13, 2) \
+	SORT_F(4, 12, 10, 4) \
+	SORT_F(6, 14, 12, 6) \
+	SORT_F(11, 3, 14, 3) \
+	SORT_F(9, 1, 11, 1) \
+	SORT_F(7, 0, 9, 0) \
+	SORT_F(15, 10, 7, 10) \
+	SORT_F(13, 12, 15, 12) \
+	SORT_F(8, 4, 13, 4) \
+	SORT_F(2, 6, 8, 2) \
+	SORT_F(14, 9, 6, 9) \
+	SORT_F(11, 5, 14, 5) \
+	SORT_F(3, 0, 11, 0) \
+	ADD R9<<1, R6, R12 \
+	FMOVQ F0, (R12) \
+	SORT_F(7, 15, 0, 3) \
+	FMOVQ F0, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(10, 12, 0, 3) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(13, 8, 0, 3) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(4, 2, 0, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F0, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(6, 14, 0, 2) \
+	FMOVQ F0, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(9, 5, 0, 2) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F0, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(11, 1, 0, 1) \
+	ADD R7<<2, R6, R12 \
+	FMOVQ F0, (R12) \
+	ADD R10<<0, R6, R12 \
+	FMOVQ F1, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op42 \
+	JMP block_done
+
+#define SAMPLES_op43(SORT_F) \
+	FMOVQ (R5), F0 \
+	ADD R11<<0, R6, R12 \
+	FMOVQ (R12), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R9<<1, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F3 \
+	ADD R10<<0, R6, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F5 \
+	ADD R7<<2, R6, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(5, 7, 8, 5) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F7 \
+	ADD R9<<0, R6, R12 \
+	FMOVQ (R12), F9 \
+	SORT_F(7, 9, 10, 7) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F9 \
+	ADD R7<<1, R6, R12 \
+	FMOVQ (R12), F11 \
+	SORT_F(9, 11, 12, 9) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F11 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F13 \
+	SORT_F(11, 13, 14, 11) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ (R12), F13 \
+	FMOVQ (R6), F15 \
+	SORT_F(13, 15, 16, 13) \
+	SORT_F(2, 10, 15, 2) \
+	SORT_F(4, 12, 10, 4) \
+	SORT_F(6, 14, 12, 6) \
+	SORT_F(8, 16, 14, 8) \
+	SORT_F(13, 5, 16, 5) \
+	SORT_F(11, 3, 13, 3) \
+	SORT_F(9, 1, 11, 1) \
+	SORT_F(7, 0, 9, 0) \
+	SORT_F(15, 12, 7, 12) \
+	SORT_F(10, 14, 15, 10) \
+	SORT_F(2, 6, 14, 2) \
+	SORT_F(4, 8, 6, 4) \
+	SORT_F(16, 11, 8, 11) \
+	SORT_F(13, 9, 16, 9) \
+	SORT_F(5, 1, 13, 1) \
+	SORT_F(3, 0, 5, 0) \
+	SORT_F(7, 15, 3, 7) \
+	FMOVQ F3, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F7, (R12) \
+	SORT_F(12, 10, 3, 7) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F3, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F7, (R12) \
+	SORT_F(14, 6, 3, 6) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ F3, (R12) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ F6, (R12) \
+	SORT_F(2, 4, 3, 2) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ F3, (R12) \
+	ADD R11<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(8, 16, 2, 3) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(11, 9, 2, 3) \
+	ADD R7<<1, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R9<<0, R6, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(13, 5, 2, 3) \
+	ADD R7<<2, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R10<<0, R6, R12 \
+	FMOVQ F3, (R12) \
+	SORT_F(1, 0, 2, 0) \
+	ADD R9<<1, R6, R12 \
+	FMOVQ F2, (R12) \
+	ADD R11<<0, R6, R12 \
+	FMOVQ F0, (R12) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	SUB R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op43 \
+	JMP block_done
+
+#define SAMPLES_op44(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 256(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ F2, (R5) \
+	FMOVQ 16(R5), F1 \
+	FMOVQ 272(R5), F2 \
+	SORT_F(1, 2, 3, 1) \
+	FMOVQ 32(R5), F2 \
+	FMOVQ 288(R5), F4 \
+	SORT_F(2, 4, 5, 2) \
+	FMOVQ 48(R5), F4 \
+	FMOVQ 304(R5), F6 \
+	SORT_F(4, 6, 7, 4) \
+	FMOVQ 64(R5), F6 \
+	FMOVQ 320(R5), F8 \
+	SORT_F(6, 8, 9, 6) \
+	FMOVQ 80(R5), F8 \
+	FMOVQ 336(R5), F10 \
+	SORT_F(8, 10, 11, 8) \
+	FMOVQ 96(R5), F10 \
+	FMOVQ 352(R5), F12 \
+	SORT_F(10, 12, 13, 10) \
+	FMOVQ 112(R5), F12 \
+	FMOVQ 368(R5), F14 \
+	SORT_F(12, 14, 15, 12) \
+	FMOVQ 128(R5), F14 \
+	FMOVQ 384(R5), F16 \
+	SORT_F(14, 16, 17, 14) \
+	FMOVQ 144(R5), F16 \
+	FMOVQ 400(R5), F18 \
+	SORT_F(16, 18, 19, 16) \
+	FMOVQ 160(R5), F18 \
+	FMOVQ 416(R5), F20 \
+	SORT_F(18, 20, 21, 18) \
+	FMOVQ 176(R5), F20 \
+	FMOVQ 432(R5), F22 \
+	SORT_F(20, 22, 23, 20) \
+	FMOVQ 192(R5), F22 \
+	FMOVQ 448(R5), F24 \
+	SORT_F(22, 24, 25, 22) \
+	FMOVQ 208(R5), F24 \
+	FMOVQ 464(R5), F26 \
+	SORT_F(24, 26, 27, 24) \
+	FMOVQ 224(R5), F26 \
+	FMOVQ 480(R5), F28 \
+	SORT_F(26, 28, 29, 26) \
+	FMOVQ 240(R5), F28 \
+	FMOVQ 496(R5), F30 \
+	SORT_F(28, 30, 31, 28) \
+	FMOVQ F28, 496(R5) \
+	SORT_F(17, 0, 28, 0) \
+	SORT_F(19, 1, 17, 1) \
+	SORT_F(21, 2, 19, 2) \
+	SORT_F(23, 4, 21, 4) \
+	SORT_F(25, 6, 23, 6) \
+	SORT_F(27, 8, 25, 8) \
+	SORT_F(29, 10, 27, 10) \
+	SORT_F(31, 12, 29, 12) \
+	SORT_F(9, 28, 30, 9) \
+	SORT_F(11, 17, 28, 11) \
+	SORT_F(13, 19, 17, 13) \
+	SORT_F(15, 21, 19, 15) \
+	SORT_F(23, 0, 21, 0) \
+	SORT_F(25, 1, 23, 1) \
+	SORT_F(27, 2, 25, 2) \
+	SORT_F(29, 4, 27, 4) \
+	SORT_F(6, 14, 29, 6) \
+	SORT_F(8, 16, 14, 8) \
+	SORT_F(10, 18, 16, 10) \
+	SORT_F(12, 20, 18, 12) \
+	SORT_F(5, 30, 20, 5) \
+	SORT_F(7, 28, 30, 7) \
+	SORT_F(17, 9, 28, 9) \
+	SORT_F(19, 11, 17, 11) \
+	SORT_F(13, 21, 19, 13) \
+	SORT_F(15, 23, 21, 15) \
+	SORT_F(25, 0, 23, 0) \
+	SORT_F(27, 1, 25, 1) \
+	SORT_F(2, 29, 27, 2) \
+	SORT_F(4, 14, 29, 4) \
+	SORT_F(16, 6, 14, 6) \
+	SORT_F(18, 8, 16, 8) \
+	SORT_F(10, 22, 18, 10) \
+	SORT_F(12, 24, 22, 12) \
+	SORT_F(3, 20, 24, 3) \
+	FMOVQ F24, 16(R5) \
+	FMOVQ F3, 32(R5) \
+	SORT_F(30, 5, 3, 5) \
+	FMOVQ F3, 48(R5) \
+	FMOVQ F5, 64(R5) \
+	SORT_F(7, 28, 3, 5) \
+	FMOVQ F3, 80(R5) \
+	FMOVQ F5, 96(R5) \
+	SORT_F(17, 9, 3, 5) \
+	FMOVQ F3, 112(R5) \
+	FMOVQ F5, 128(R5) \
+	SORT_F(11, 19, 3, 5) \
+	FMOVQ F3, 144(R5) \
+	FMOVQ F5, 160(R5) \
+	SORT_F(21, 13, 3, 5) \
+	FMOVQ F3, 176(R5) \
+	FMOVQ F5, 192(R5) \
+	SORT_F(15, 23, 3, 5) \
+	FMOVQ F3, 208(R5) \
+	FMOVQ F5, 224(R5) \
+	SORT_F(25, 0, 3, 0) \
+	FMOVQ F3, 240(R5) \
+	FMOVQ F0, 256(R5) \
+	SORT_F(1, 27, 0, 1) \
+	FMOVQ F0, 272(R5) \
+	FMOVQ F1, 288(R5) \
+	SORT_F(29, 2, 0, 1) \
+	FMOVQ F0, 304(R5) \
+	FMOVQ F1, 320(R5) \
+	SORT_F(4, 14, 0, 1) \
+	FMOVQ F0, 336(R5) \
+	FMOVQ F1, 352(R5) \
+	SORT_F(16, 6, 0, 1) \
+	FMOVQ F0, 368(R5) \
+	FMOVQ F1, 384(R5) \
+	SORT_F(8, 18, 0, 1) \
+	FMOVQ F0, 400(R5) \
+	FMOVQ F1, 416(R5) \
+	SORT_F(22, 10, 0, 1) \
+	FMOVQ F0, 432(R5) \
+	FMOVQ F1, 448(R5) \
+	SORT_F(12, 26, 0, 1) \
+	FMOVQ F0, 464(R5) \
+	FMOVQ F1, 480(R5) \
+	PRFM (R2), PLDL1KEEP \
+	ADD $64, R2 \
+	ADD R4, R5 \
+	ADD R4, R6 \
+	SUB $1, R8 \
+	CMP $0, R8 \
+	BGT op44 \
+	JMP block_done
+
+#define SAMPLES_start(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F3 \
+	ADD R7<<1, R6, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F5 \
+	ADD R9<<0, R6, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(5, 7, 8, 5) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F7 \
+	ADD R7<<2, R6, R12 \
+	FMOVQ (R12), F9 \
+	SORT_F(7, 9, 10, 7) \
+	ADD R10<<0, R5, R12 \
+	FMOVQ (R12), F9 \
+	ADD R10<<0, R6, R12 \
+	FMOVQ (R12), F11 \
+	SORT_F(9, 11, 12, 9) \
+	ADD R9<<1, R5, R12 \
+	FMOVQ (R12), F11 \
+	ADD R9<<1, R6, R12
+
+#define SAMPLES_start_2(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F3 \
+	ADD R7<<1, R6, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F5 \
+	ADD R9<<0, R6, R12 \
+	FMOVQ (R12), F7 \
+	SORT_F(5, 7, 8, 5) \
+	ADD R7<<2, R5, R12 \
+	FMOVQ (R12), F7 \
+	ADD R7<<2, R6, R12
+
+#define SAMPLES_start_3(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 16(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ 32(R5), F1 \
+	FMOVQ 48(R5), F3 \
+	SORT_F(1, 3, 4, 1) \
+	FMOVQ 64(R5), F3 \
+	FMOVQ 80(R5), F5 \
+	SORT_F(3, 5, 6, 3) \
+	FMOVQ 96(R5), F5 \
+	FMOVQ 112(R5), F7 \
+	SORT_F(5, 7, 8, 5) \
+	FMOVQ 128(R5), F7 \
+	FMOVQ 144(R5), F9 \
+	SORT_F(7, 9, 10, 7) \
+	FMOVQ 160(R5), F9 \
+	FMOVQ 176(R5), F11 \
+	SORT_F(9, 11, 12, 9) \
+	FMOVQ 192(R5), F11
+
+#define SAMPLES_sorted() \
+	MOVD R1, R3 \
+	MOVD k+24(FP), R4 \
+	MOVD k+24(FP), R5 \
+	ADD $128, R3 \
+	SUB $1, R4 \
+	LSL $4, R4 \
+	ADD R3, R4 \
+	LSR $1, R5 \
+	FMOVQ (R0), F0 \
+	FMOVQ 16(R0), F1 \
+	MOVD top+72(FP), R6 \
+	MOVD R6, 16(R1) \
+	FMOVD 16(R1), F2 \
+	VDUP V2.D[0], V2.D2 \
+	MOVD 24(R1), R6 \
+	FMOVQ (R6), F3 \
+	VMOVI $0, V4.B16 \
+	VMOVI $0, V5.B16
+
+#define SAMPLES_start_4(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 16(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ 32(R5), F1 \
+	FMOVQ 48(R5), F3 \
+	SORT_F(1, 3, 4, 1) \
+	FMOVQ 64(R5), F3 \
+	FMOVQ 80(R5), F5 \
+	SORT_F(3, 5, 6, 3) \
+	FMOVQ 96(R5), F5 \
+	FMOVQ 112(R5), F7 \
+	SORT_F(5, 7, 8, 5) \
+	FMOVQ 128(R5), F7 \
+	FMOVQ 144(R5), F9 \
+	SORT_F(7, 9, 10, 7) \
+	FMOVQ 160(R5), F9
+
+#define SAMPLES_start_5(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ (R12), F3 \
+	ADD R7<<1, R6, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ (R12), F5 \
+	ADD R9<<0, R6, R12
+
+#define SAMPLES_start_6(REG, REG2, REG3, REG4, SORT_F) \
+	FMOVQ (REG), F0 \
+	ADD R9<<0, R6, R12 \
+	FMOVQ (R12), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD REG2<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R7<<1, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD REG3<<1, R5, R12 \
+	FMOVQ (R12), F3 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F5 \
+	SORT_F(3, 5, 6, 3) \
+	ADD REG4<<0, R5, R12 \
+	FMOVQ (R12), F5
+
+#define SAMPLES_start_7(N, N2, N3, N4, SORT_F) \
+	FMOVQ (R12), F3 \
+	SORT_F(N, N2, 6, 3) \
+	SORT_F(5, 6, 4, 5) \
+	FMOVQ F4, (R5) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ F5, (R12) \
+	SORT_F(2, 3, 4, 2) \
+	ADD R7<<1, R5, R12 \
+	FMOVQ F4, (R12) \
+	ADD R9<<0, R5, R12 \
+	FMOVQ F2, (R12) \
+	SORT_F(N3, N4, 2, 0) \
+	FMOVQ F2, (R6) \
+	ADD R7<<0, R6, R12 \
+	FMOVQ F0, (R12)
+
+#define SAMPLES_start_8() \
+	MOVD $consts<>(SB), R0 \
+	MOVD w+0(FP), R1 \
+	ADD $63, R1 \
+	AND $-64, R1 \
+	MOVD x+8(FP), R2 \
+	MOVD R2, (R1) \
+	MOVD rows+16(FP), R2 \
+	MOVD R2, 8(R1) \
+	MOVD y+48(FP), R2 \
+	MOVD R2, 24(R1) \
+	MOVD abs+56(FP), R2 \
+	MOVD R2, 32(R1) \
+	MOVD spread+64(FP), R2 \
+	MOVD R2, 40(R1)
+
+#define SAMPLES_start_9(REG, REG2, REG3, SORT_F) \
+	ADD REG<<0, R5, R12 \
+	FMOVQ (R12), F0 \
+	ADD R7<<1, R6, R12 \
+	FMOVQ (R12), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD REG2<<1, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD REG3<<0, R5, R12 \
+	FMOVQ (R12), F3 \
+	FMOVQ (R6), F5 \
+	SORT_F(3, 5, 6, 3)
+
+#define SAMPLES_start_10(SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ 16(R5), F1 \
+	SORT_F(0, 1, 2, 0) \
+	FMOVQ 32(R5), F1 \
+	FMOVQ 48(R5), F3 \
+	SORT_F(1, 3, 4, 1) \
+	FMOVQ 64(R5), F3 \
+	FMOVQ 80(R5), F5 \
+	SORT_F(3, 5, 6, 3) \
+	FMOVQ 96(R5), F5 \
+	FMOVQ 112(R5), F7 \
+	SORT_F(5, 7, 8, 5) \
+	FMOVQ 128(R5), F7
+
+#define SAMPLES_start_11(N, REG, SORT_F) \
+	FMOVQ (R5), F0 \
+	FMOVQ (R6), F1 \
+	SORT_F(0, 1, 2, 0) \
+	ADD R7<<0, R5, R12 \
+	FMOVQ (R12), F1 \
+	ADD R7<<0, R6, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(1, 3, 4, 1) \
+	ADD R7<<N, R5, R12 \
+	FMOVQ (R12), F3 \
+	SORT_F(2, 3, 5, 2) \
+	ADD REG<<0, R5, R12
+
 // func SampleSpreadF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64)
 TEXT ·SampleSpreadF32(SB), NOSPLIT, $0-80
-	MOVD $consts<>(SB), R0
-	MOVD w+0(FP), R1
-	ADD $63, R1
-	AND $-64, R1
-	MOVD x+8(FP), R2
-	MOVD R2, (R1)
-	MOVD rows+16(FP), R2
-	MOVD R2, 8(R1)
-	MOVD y+48(FP), R2
-	MOVD R2, 24(R1)
-	MOVD abs+56(FP), R2
-	MOVD R2, 32(R1)
-	MOVD spread+64(FP), R2
-	MOVD R2, 40(R1)
+	SAMPLES_start_8()
 
 tile:
 	MOVD (R1), R2
@@ -91,23 +2616,12 @@ fetch_many:
 	JMP fetch_many
 
 fetch_end:
-	WORD $0x4e22d420 // fadd v0.4s, v1.4s, v2.4s
+	FADD_S4(2, 1, 0)
 	FMOVQ F0, 64(R1)
 	JMP fetch_done
 
 fetch_fewer:
-	MOVD (R1), R3
-	MOVD stride+32(FP), R4
-	LSL $2, R4
-	MOVD R1, R5
-	MOVD k+24(FP), R6
-	MOVD 8(R1), R7
-	SUB $1, R7
-	MUL R4, R7
-	ADD R3, R7
-	VMOVI $0, V0.B16
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
+	SAMPLES_fetch_fewer($2)
 
 fetch_fewer_many:
 	MOVD R3, R8
@@ -159,209 +2673,44 @@ fetch_fewer_many:
 	JMP fetch_fewer_many
 
 fetch_fewer_end:
-	WORD $0x4e22d420 // fadd v0.4s, v1.4s, v2.4s
+	FADD_S4(2, 1, 0)
 	FMOVQ F0, 64(R1)
 
 fetch_done:
 	MOVD steps+40(FP), R3
 
 step:
-	MOVW (R3), R4
-	CBZ R4, sorted
-	MOVD R1, R4
-	ADD $128, R4
-	MOVW 8(R3), R5
-	MOVW 12(R3), R6
-	ADD R4, R5
-	ADD R4, R6
-	MOVW 24(R3), R4
-	MOVD R4, 16(R1)
-	MOVW 20(R3), R4
-	MOVW 16(R3), R7
-	MOVD R7, R8
-	ADD R8, R8
-	MOVD R7, R9
-	ADD R8, R9
-	MOVD R9, R10
-	ADD R8, R10
-	MOVD R10, R11
-	ADD R8, R11
+	SAMPLES_step()
 
 block:
-	MOVW 4(R3), R8
-	MOVW (R3), R12
-	CMP $23, R12
-	BGE from23
-	CMP $12, R12
-	BGE from12
-	CMP $7, R12
-	BGE from7
-	CMP $4, R12
-	BGE from4
-	CMP $3, R12
-	BGE from3
+	SAMPLES_block()
 
 op2:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F2, (R5)
-	FMOVQ F0, 16(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op2
-	JMP block_done
+	SAMPLES_op2(SORT_F32)
 
 from3:
 
 op3:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	WORD $0x4ea1f443 // fmin v3.4s, v2.4s, v1.4s
-	WORD $0x4e21f441 // fmax v1.4s, v2.4s, v1.4s
-	FMOVQ F3, (R5)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F2, 16(R5)
-	FMOVQ F0, 32(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op3
-	JMP block_done
+	SAMPLES_op3(SORT_F32)
 
 from4:
 	CMP $5, R12
 	BGE from5
 
 op4:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea4f443 // fmin v3.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	FMOVQ F3, (R5)
-	WORD $0x4ea1f403 // fmin v3.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 48(R5)
-	WORD $0x4ea2f460 // fmin v0.4s, v3.4s, v2.4s
-	WORD $0x4e22f461 // fmax v1.4s, v3.4s, v2.4s
-	FMOVQ F0, 16(R5)
-	FMOVQ F1, 32(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op4
-	JMP block_done
+	SAMPLES_op4(SORT_F32)
 
 from5:
 	CMP $6, R12
 	BGE from6
 
 op5:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea4f443 // fmin v3.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 64(R5), F1
-	WORD $0x4ea1f465 // fmin v5.4s, v3.4s, v1.4s
-	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
-	FMOVQ F5, (R5)
-	WORD $0x4ea2f483 // fmin v3.4s, v4.4s, v2.4s
-	WORD $0x4e22f482 // fmax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea1f464 // fmin v4.4s, v3.4s, v1.4s
-	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
-	FMOVQ F4, 16(R5)
-	WORD $0x4ea1f443 // fmin v3.4s, v2.4s, v1.4s
-	WORD $0x4e21f441 // fmax v1.4s, v2.4s, v1.4s
-	FMOVQ F3, 32(R5)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F2, 48(R5)
-	FMOVQ F0, 64(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op5
-	JMP block_done
+	SAMPLES_op5(SORT_F32)
 
 from6:
 
 op6:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea4f445 // fmin v5.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	WORD $0x4ea6f4a1 // fmin v1.4s, v5.4s, v6.4s
-	WORD $0x4e26f4a5 // fmax v5.4s, v5.4s, v6.4s
-	FMOVQ F1, (R5)
-	WORD $0x4ea3f481 // fmin v1.4s, v4.4s, v3.4s
-	WORD $0x4e23f483 // fmax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea2f424 // fmin v4.4s, v1.4s, v2.4s
-	WORD $0x4e22f421 // fmax v1.4s, v1.4s, v2.4s
-	WORD $0x4ea5f482 // fmin v2.4s, v4.4s, v5.4s
-	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
-	FMOVQ F2, 16(R5)
-	WORD $0x4ea4f422 // fmin v2.4s, v1.4s, v4.4s
-	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
-	FMOVQ F2, 32(R5)
-	WORD $0x4ea3f402 // fmin v2.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	FMOVQ F0, 80(R5)
-	WORD $0x4ea1f440 // fmin v0.4s, v2.4s, v1.4s
-	WORD $0x4e21f441 // fmax v1.4s, v2.4s, v1.4s
-	FMOVQ F0, 48(R5)
-	FMOVQ F1, 64(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op6
-	JMP block_done
+	SAMPLES_op6(SORT_F32)
 
 from7:
 	CMP $9, R12
@@ -370,414 +2719,31 @@ from7:
 	BGE from8
 
 op7:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea4f445 // fmin v5.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 96(R5), F1
-	WORD $0x4ea1f4c7 // fmin v7.4s, v6.4s, v1.4s
-	WORD $0x4e21f4c1 // fmax v1.4s, v6.4s, v1.4s
-	WORD $0x4ea7f4a6 // fmin v6.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	FMOVQ F6, (R5)
-	WORD $0x4ea3f486 // fmin v6.4s, v4.4s, v3.4s
-	WORD $0x4e23f483 // fmax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea1f444 // fmin v4.4s, v2.4s, v1.4s
-	WORD $0x4e21f441 // fmax v1.4s, v2.4s, v1.4s
-	WORD $0x4ea4f4c2 // fmin v2.4s, v6.4s, v4.4s
-	WORD $0x4e24f4c4 // fmax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea5f446 // fmin v6.4s, v2.4s, v5.4s
-	WORD $0x4e25f442 // fmax v2.4s, v2.4s, v5.4s
-	FMOVQ F6, 16(R5)
-	WORD $0x4ea2f485 // fmin v5.4s, v4.4s, v2.4s
-	WORD $0x4e22f482 // fmax v2.4s, v4.4s, v2.4s
-	FMOVQ F5, 32(R5)
-	WORD $0x4ea1f464 // fmin v4.4s, v3.4s, v1.4s
-	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea4f403 // fmin v3.4s, v0.4s, v4.4s
-	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
-	WORD $0x4ea2f464 // fmin v4.4s, v3.4s, v2.4s
-	WORD $0x4e22f462 // fmax v2.4s, v3.4s, v2.4s
-	FMOVQ F4, 48(R5)
-	FMOVQ F2, 64(R5)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F2, 80(R5)
-	FMOVQ F0, 96(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op7
-	JMP block_done
+	SAMPLES_op7(SORT_F32)
 
 from8:
 
 op8:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea4f447 // fmin v7.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	WORD $0x4ea8f4c1 // fmin v1.4s, v6.4s, v8.4s
-	WORD $0x4e28f4c6 // fmax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea5f468 // fmin v8.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea1f4e5 // fmin v5.4s, v7.4s, v1.4s
-	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
-	FMOVQ F5, (R5)
-	WORD $0x4ea8f485 // fmin v5.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea6f447 // fmin v7.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea3f406 // fmin v6.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4ea7f4a3 // fmin v3.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea1f467 // fmin v7.4s, v3.4s, v1.4s
-	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
-	FMOVQ F7, 16(R5)
-	WORD $0x4ea1f4a3 // fmin v3.4s, v5.4s, v1.4s
-	WORD $0x4e21f4a1 // fmax v1.4s, v5.4s, v1.4s
-	FMOVQ F3, 32(R5)
-	WORD $0x4ea2f483 // fmin v3.4s, v4.4s, v2.4s
-	WORD $0x4e22f482 // fmax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea3f4c4 // fmin v4.4s, v6.4s, v3.4s
-	WORD $0x4e23f4c3 // fmax v3.4s, v6.4s, v3.4s
-	WORD $0x4ea1f485 // fmin v5.4s, v4.4s, v1.4s
-	WORD $0x4e21f481 // fmax v1.4s, v4.4s, v1.4s
-	FMOVQ F5, 48(R5)
-	FMOVQ F1, 64(R5)
-	WORD $0x4ea2f461 // fmin v1.4s, v3.4s, v2.4s
-	WORD $0x4e22f462 // fmax v2.4s, v3.4s, v2.4s
-	FMOVQ F1, 80(R5)
-	WORD $0x4ea0f441 // fmin v1.4s, v2.4s, v0.4s
-	WORD $0x4e20f440 // fmax v0.4s, v2.4s, v0.4s
-	FMOVQ F1, 96(R5)
-	FMOVQ F0, 112(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op8
-	JMP block_done
+	SAMPLES_op8(SORT_F32)
 
 from9:
 	CMP $10, R12
 	BGE from10
 
 op9:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea4f447 // fmin v7.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	WORD $0x4ea8f4c1 // fmin v1.4s, v6.4s, v8.4s
-	WORD $0x4e28f4c6 // fmax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea5f468 // fmin v8.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea1f4e5 // fmin v5.4s, v7.4s, v1.4s
-	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
-	WORD $0x4ea8f487 // fmin v7.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea6f448 // fmin v8.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea3f406 // fmin v6.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	FMOVQ 128(R5), F3
-	WORD $0x4ea3f4a9 // fmin v9.4s, v5.4s, v3.4s
-	WORD $0x4e23f4a3 // fmax v3.4s, v5.4s, v3.4s
-	FMOVQ F9, (R5)
-	WORD $0x4ea3f425 // fmin v5.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea8f4e3 // fmin v3.4s, v7.4s, v8.4s
-	WORD $0x4e28f4e7 // fmax v7.4s, v7.4s, v8.4s
-	WORD $0x4ea5f468 // fmin v8.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ F8, 16(R5)
-	WORD $0x4ea1f4e5 // fmin v5.4s, v7.4s, v1.4s
-	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
-	WORD $0x4ea3f4a7 // fmin v7.4s, v5.4s, v3.4s
-	WORD $0x4e23f4a3 // fmax v3.4s, v5.4s, v3.4s
-	FMOVQ F7, 32(R5)
-	WORD $0x4ea2f485 // fmin v5.4s, v4.4s, v2.4s
-	WORD $0x4e22f482 // fmax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea1f4c4 // fmin v4.4s, v6.4s, v1.4s
-	WORD $0x4e21f4c1 // fmax v1.4s, v6.4s, v1.4s
-	WORD $0x4ea1f446 // fmin v6.4s, v2.4s, v1.4s
-	WORD $0x4e21f441 // fmax v1.4s, v2.4s, v1.4s
-	WORD $0x4ea5f482 // fmin v2.4s, v4.4s, v5.4s
-	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
-	WORD $0x4ea3f445 // fmin v5.4s, v2.4s, v3.4s
-	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
-	FMOVQ F5, 48(R5)
-	FMOVQ F2, 64(R5)
-	WORD $0x4ea6f482 // fmin v2.4s, v4.4s, v6.4s
-	WORD $0x4e26f483 // fmax v3.4s, v4.4s, v6.4s
-	FMOVQ F2, 80(R5)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F0, 128(R5)
-	WORD $0x4ea2f460 // fmin v0.4s, v3.4s, v2.4s
-	WORD $0x4e22f461 // fmax v1.4s, v3.4s, v2.4s
-	FMOVQ F0, 96(R5)
-	FMOVQ F1, 112(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op9
-	JMP block_done
+	SAMPLES_op9(SORT_F32)
 
 from10:
 	CMP $11, R12
 	BGE from11
 
 op10:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea4f449 // fmin v9.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	WORD $0x4ea8f4c1 // fmin v1.4s, v6.4s, v8.4s
-	WORD $0x4e28f4c6 // fmax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea5f468 // fmin v8.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea1f525 // fmin v5.4s, v9.4s, v1.4s
-	WORD $0x4e21f521 // fmax v1.4s, v9.4s, v1.4s
-	WORD $0x4ea8f489 // fmin v9.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea6f448 // fmin v8.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea3f406 // fmin v6.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4eaaf4a3 // fmin v3.4s, v5.4s, v10.4s
-	WORD $0x4e2af4a5 // fmax v5.4s, v5.4s, v10.4s
-	FMOVQ F3, (R5)
-	WORD $0x4ea7f523 // fmin v3.4s, v9.4s, v7.4s
-	WORD $0x4e27f527 // fmax v7.4s, v9.4s, v7.4s
-	WORD $0x4ea7f449 // fmin v9.4s, v2.4s, v7.4s
-	WORD $0x4e27f442 // fmax v2.4s, v2.4s, v7.4s
-	WORD $0x4ea5f427 // fmin v7.4s, v1.4s, v5.4s
-	WORD $0x4e25f421 // fmax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea8f465 // fmin v5.4s, v3.4s, v8.4s
-	WORD $0x4e28f463 // fmax v3.4s, v3.4s, v8.4s
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	FMOVQ F8, 16(R5)
-	WORD $0x4ea1f467 // fmin v7.4s, v3.4s, v1.4s
-	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea5f4e3 // fmin v3.4s, v7.4s, v5.4s
-	WORD $0x4e25f4e5 // fmax v5.4s, v7.4s, v5.4s
-	FMOVQ F3, 32(R5)
-	WORD $0x4ea9f483 // fmin v3.4s, v4.4s, v9.4s
-	WORD $0x4e29f484 // fmax v4.4s, v4.4s, v9.4s
-	WORD $0x4ea1f4c7 // fmin v7.4s, v6.4s, v1.4s
-	WORD $0x4e21f4c1 // fmax v1.4s, v6.4s, v1.4s
-	WORD $0x4ea1f486 // fmin v6.4s, v4.4s, v1.4s
-	WORD $0x4e21f481 // fmax v1.4s, v4.4s, v1.4s
-	WORD $0x4ea3f4e4 // fmin v4.4s, v7.4s, v3.4s
-	WORD $0x4e23f4e3 // fmax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea2f407 // fmin v7.4s, v0.4s, v2.4s
-	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
-	WORD $0x4ea5f482 // fmin v2.4s, v4.4s, v5.4s
-	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
-	FMOVQ F2, 48(R5)
-	FMOVQ F4, 64(R5)
-	WORD $0x4ea6f462 // fmin v2.4s, v3.4s, v6.4s
-	WORD $0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
-	FMOVQ F2, 80(R5)
-	WORD $0x4ea1f4e2 // fmin v2.4s, v7.4s, v1.4s
-	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
-	WORD $0x4ea2f464 // fmin v4.4s, v3.4s, v2.4s
-	WORD $0x4e22f462 // fmax v2.4s, v3.4s, v2.4s
-	FMOVQ F4, 96(R5)
-	FMOVQ F2, 112(R5)
-	WORD $0x4ea0f422 // fmin v2.4s, v1.4s, v0.4s
-	WORD $0x4e20f420 // fmax v0.4s, v1.4s, v0.4s
-	FMOVQ F2, 128(R5)
-	FMOVQ F0, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op10
-	JMP block_done
+	SAMPLES_op10(SORT_F32)
 
 from11:
 
 op11:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea4f449 // fmin v9.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	WORD $0x4ea8f4c1 // fmin v1.4s, v6.4s, v8.4s
-	WORD $0x4e28f4c6 // fmax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea5f468 // fmin v8.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ 160(R5), F5
-	WORD $0x4ea5f54b // fmin v11.4s, v10.4s, v5.4s
-	WORD $0x4e25f545 // fmax v5.4s, v10.4s, v5.4s
-	WORD $0x4ea1f52a // fmin v10.4s, v9.4s, v1.4s
-	WORD $0x4e21f521 // fmax v1.4s, v9.4s, v1.4s
-	WORD $0x4ea8f489 // fmin v9.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea6f448 // fmin v8.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea3f406 // fmin v6.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4eabf543 // fmin v3.4s, v10.4s, v11.4s
-	WORD $0x4e2bf54a // fmax v10.4s, v10.4s, v11.4s
-	FMOVQ F3, (R5)
-	WORD $0x4ea7f523 // fmin v3.4s, v9.4s, v7.4s
-	WORD $0x4e27f527 // fmax v7.4s, v9.4s, v7.4s
-	WORD $0x4ea5f509 // fmin v9.4s, v8.4s, v5.4s
-	WORD $0x4e25f505 // fmax v5.4s, v8.4s, v5.4s
-	WORD $0x4ea5f488 // fmin v8.4s, v4.4s, v5.4s
-	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
-	WORD $0x4ea7f445 // fmin v5.4s, v2.4s, v7.4s
-	WORD $0x4e27f442 // fmax v2.4s, v2.4s, v7.4s
-	WORD $0x4eaaf427 // fmin v7.4s, v1.4s, v10.4s
-	WORD $0x4e2af421 // fmax v1.4s, v1.4s, v10.4s
-	WORD $0x4ea9f46a // fmin v10.4s, v3.4s, v9.4s
-	WORD $0x4e29f463 // fmax v3.4s, v3.4s, v9.4s
-	WORD $0x4ea7f549 // fmin v9.4s, v10.4s, v7.4s
-	WORD $0x4e27f547 // fmax v7.4s, v10.4s, v7.4s
-	FMOVQ F9, 16(R5)
-	WORD $0x4ea1f469 // fmin v9.4s, v3.4s, v1.4s
-	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea7f523 // fmin v3.4s, v9.4s, v7.4s
-	WORD $0x4e27f527 // fmax v7.4s, v9.4s, v7.4s
-	FMOVQ F3, 32(R5)
-	WORD $0x4ea5f503 // fmin v3.4s, v8.4s, v5.4s
-	WORD $0x4e25f505 // fmax v5.4s, v8.4s, v5.4s
-	WORD $0x4ea4f448 // fmin v8.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f4c4 // fmin v4.4s, v6.4s, v1.4s
-	WORD $0x4e21f4c1 // fmax v1.4s, v6.4s, v1.4s
-	WORD $0x4ea1f4a6 // fmin v6.4s, v5.4s, v1.4s
-	WORD $0x4e21f4a1 // fmax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea3f485 // fmin v5.4s, v4.4s, v3.4s
-	WORD $0x4e23f483 // fmax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea8f404 // fmin v4.4s, v0.4s, v8.4s
-	WORD $0x4e28f400 // fmax v0.4s, v0.4s, v8.4s
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	FMOVQ F8, 48(R5)
-	FMOVQ F5, 64(R5)
-	WORD $0x4ea6f465 // fmin v5.4s, v3.4s, v6.4s
-	WORD $0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
-	FMOVQ F5, 80(R5)
-	WORD $0x4ea1f485 // fmin v5.4s, v4.4s, v1.4s
-	WORD $0x4e21f481 // fmax v1.4s, v4.4s, v1.4s
-	WORD $0x4ea2f404 // fmin v4.4s, v0.4s, v2.4s
-	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
-	FMOVQ F0, 160(R5)
-	WORD $0x4ea5f460 // fmin v0.4s, v3.4s, v5.4s
-	WORD $0x4e25f462 // fmax v2.4s, v3.4s, v5.4s
-	FMOVQ F0, 96(R5)
-	FMOVQ F2, 112(R5)
-	WORD $0x4ea4f420 // fmin v0.4s, v1.4s, v4.4s
-	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
-	FMOVQ F0, 128(R5)
-	FMOVQ F1, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op11
-	JMP block_done
+	SAMPLES_op11(SORT_F32)
 
 from12:
 	CMP $17, R12
@@ -788,712 +2754,31 @@ from12:
 	BGE from13
 
 op12:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	FMOVQ 160(R5), F9
-	FMOVQ 176(R5), F11
-	WORD $0x4eabf52c // fmin v12.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	WORD $0x4ea4f44b // fmin v11.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	WORD $0x4ea8f4c1 // fmin v1.4s, v6.4s, v8.4s
-	WORD $0x4e28f4c6 // fmax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea5f468 // fmin v8.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4eacf545 // fmin v5.4s, v10.4s, v12.4s
-	WORD $0x4e2cf54a // fmax v10.4s, v10.4s, v12.4s
-	WORD $0x4ea9f4ec // fmin v12.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea1f569 // fmin v9.4s, v11.4s, v1.4s
-	WORD $0x4e21f561 // fmax v1.4s, v11.4s, v1.4s
-	WORD $0x4ea8f48b // fmin v11.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea6f448 // fmin v8.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea3f406 // fmin v6.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4ea5f523 // fmin v3.4s, v9.4s, v5.4s
-	WORD $0x4e25f525 // fmax v5.4s, v9.4s, v5.4s
-	FMOVQ F3, (R5)
-	WORD $0x4eacf563 // fmin v3.4s, v11.4s, v12.4s
-	WORD $0x4e2cf569 // fmax v9.4s, v11.4s, v12.4s
-	WORD $0x4eaaf50b // fmin v11.4s, v8.4s, v10.4s
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	WORD $0x4ea7f4ca // fmin v10.4s, v6.4s, v7.4s
-	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
-	WORD $0x4ea8f487 // fmin v7.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea9f448 // fmin v8.4s, v2.4s, v9.4s
-	WORD $0x4e29f442 // fmax v2.4s, v2.4s, v9.4s
-	WORD $0x4ea5f429 // fmin v9.4s, v1.4s, v5.4s
-	WORD $0x4e25f421 // fmax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea6f405 // fmin v5.4s, v0.4s, v6.4s
-	WORD $0x4e26f400 // fmax v0.4s, v0.4s, v6.4s
-	FMOVQ F0, 176(R5)
-	WORD $0x4eabf460 // fmin v0.4s, v3.4s, v11.4s
-	WORD $0x4e2bf463 // fmax v3.4s, v3.4s, v11.4s
-	WORD $0x4ea9f406 // fmin v6.4s, v0.4s, v9.4s
-	WORD $0x4e29f400 // fmax v0.4s, v0.4s, v9.4s
-	FMOVQ F6, 16(R5)
-	WORD $0x4ea1f466 // fmin v6.4s, v3.4s, v1.4s
-	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea0f4c3 // fmin v3.4s, v6.4s, v0.4s
-	WORD $0x4e20f4c0 // fmax v0.4s, v6.4s, v0.4s
-	FMOVQ F3, 32(R5)
-	WORD $0x4ea8f4e3 // fmin v3.4s, v7.4s, v8.4s
-	WORD $0x4e28f4e6 // fmax v6.4s, v7.4s, v8.4s
-	WORD $0x4ea4f447 // fmin v7.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f544 // fmin v4.4s, v10.4s, v1.4s
-	WORD $0x4e21f541 // fmax v1.4s, v10.4s, v1.4s
-	WORD $0x4ea1f4c8 // fmin v8.4s, v6.4s, v1.4s
-	WORD $0x4e21f4c1 // fmax v1.4s, v6.4s, v1.4s
-	WORD $0x4ea3f486 // fmin v6.4s, v4.4s, v3.4s
-	WORD $0x4e23f483 // fmax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea7f4a4 // fmin v4.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea0f4c7 // fmin v7.4s, v6.4s, v0.4s
-	WORD $0x4e20f4c0 // fmax v0.4s, v6.4s, v0.4s
-	FMOVQ F7, 48(R5)
-	FMOVQ F0, 64(R5)
-	WORD $0x4ea8f460 // fmin v0.4s, v3.4s, v8.4s
-	WORD $0x4e28f463 // fmax v3.4s, v3.4s, v8.4s
-	FMOVQ F0, 80(R5)
-	WORD $0x4ea1f480 // fmin v0.4s, v4.4s, v1.4s
-	WORD $0x4e21f481 // fmax v1.4s, v4.4s, v1.4s
-	WORD $0x4ea2f4a4 // fmin v4.4s, v5.4s, v2.4s
-	WORD $0x4e22f4a2 // fmax v2.4s, v5.4s, v2.4s
-	FMOVQ F2, 160(R5)
-	WORD $0x4ea0f462 // fmin v2.4s, v3.4s, v0.4s
-	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
-	FMOVQ F2, 96(R5)
-	FMOVQ F0, 112(R5)
-	WORD $0x4ea4f420 // fmin v0.4s, v1.4s, v4.4s
-	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
-	FMOVQ F0, 128(R5)
-	FMOVQ F1, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op12
-	JMP block_done
+	SAMPLES_op12(SORT_F32)
 
 from13:
 
 op13:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	FMOVQ 160(R5), F9
-	FMOVQ 176(R5), F11
-	WORD $0x4eabf52c // fmin v12.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	WORD $0x4ea4f44b // fmin v11.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	WORD $0x4ea8f4c1 // fmin v1.4s, v6.4s, v8.4s
-	WORD $0x4e28f4c6 // fmax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea5f468 // fmin v8.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4eacf545 // fmin v5.4s, v10.4s, v12.4s
-	WORD $0x4e2cf54a // fmax v10.4s, v10.4s, v12.4s
-	WORD $0x4ea9f4ec // fmin v12.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea1f569 // fmin v9.4s, v11.4s, v1.4s
-	WORD $0x4e21f561 // fmax v1.4s, v11.4s, v1.4s
-	WORD $0x4ea8f48b // fmin v11.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea6f448 // fmin v8.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea3f406 // fmin v6.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	FMOVQ 192(R5), F3
-	WORD $0x4ea3f4ad // fmin v13.4s, v5.4s, v3.4s
-	WORD $0x4e23f4a3 // fmax v3.4s, v5.4s, v3.4s
-	WORD $0x4eadf525 // fmin v5.4s, v9.4s, v13.4s
-	WORD $0x4e2df529 // fmax v9.4s, v9.4s, v13.4s
-	FMOVQ F5, (R5)
-	WORD $0x4eacf565 // fmin v5.4s, v11.4s, v12.4s
-	WORD $0x4e2cf56b // fmax v11.4s, v11.4s, v12.4s
-	WORD $0x4eaaf50c // fmin v12.4s, v8.4s, v10.4s
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	WORD $0x4ea7f4ca // fmin v10.4s, v6.4s, v7.4s
-	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
-	WORD $0x4ea3f427 // fmin v7.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea8f483 // fmin v3.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4eabf448 // fmin v8.4s, v2.4s, v11.4s
-	WORD $0x4e2bf442 // fmax v2.4s, v2.4s, v11.4s
-	WORD $0x4ea1f54b // fmin v11.4s, v10.4s, v1.4s
-	WORD $0x4e21f541 // fmax v1.4s, v10.4s, v1.4s
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea6f409 // fmin v9.4s, v0.4s, v6.4s
-	WORD $0x4e26f400 // fmax v0.4s, v0.4s, v6.4s
-	WORD $0x4eacf4a6 // fmin v6.4s, v5.4s, v12.4s
-	WORD $0x4e2cf4a5 // fmax v5.4s, v5.4s, v12.4s
-	WORD $0x4eaaf4cc // fmin v12.4s, v6.4s, v10.4s
-	WORD $0x4e2af4c6 // fmax v6.4s, v6.4s, v10.4s
-	FMOVQ F12, 16(R5)
-	WORD $0x4ea7f4aa // fmin v10.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea6f547 // fmin v7.4s, v10.4s, v6.4s
-	WORD $0x4e26f546 // fmax v6.4s, v10.4s, v6.4s
-	FMOVQ F7, 32(R5)
-	WORD $0x4ea8f467 // fmin v7.4s, v3.4s, v8.4s
-	WORD $0x4e28f463 // fmax v3.4s, v3.4s, v8.4s
-	WORD $0x4ea4f448 // fmin v8.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea5f564 // fmin v4.4s, v11.4s, v5.4s
-	WORD $0x4e25f565 // fmax v5.4s, v11.4s, v5.4s
-	WORD $0x4ea1f52a // fmin v10.4s, v9.4s, v1.4s
-	WORD $0x4e21f521 // fmax v1.4s, v9.4s, v1.4s
-	WORD $0x4ea5f469 // fmin v9.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea1f445 // fmin v5.4s, v2.4s, v1.4s
-	WORD $0x4e21f441 // fmax v1.4s, v2.4s, v1.4s
-	WORD $0x4ea7f482 // fmin v2.4s, v4.4s, v7.4s
-	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
-	WORD $0x4ea8f547 // fmin v7.4s, v10.4s, v8.4s
-	WORD $0x4e28f548 // fmax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea6f44a // fmin v10.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	FMOVQ F10, 48(R5)
-	FMOVQ F2, 64(R5)
-	WORD $0x4ea9f482 // fmin v2.4s, v4.4s, v9.4s
-	WORD $0x4e29f484 // fmax v4.4s, v4.4s, v9.4s
-	FMOVQ F2, 80(R5)
-	WORD $0x4ea3f4e2 // fmin v2.4s, v7.4s, v3.4s
-	WORD $0x4e23f4e3 // fmax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea5f506 // fmin v6.4s, v8.4s, v5.4s
-	WORD $0x4e25f505 // fmax v5.4s, v8.4s, v5.4s
-	FMOVQ F5, 160(R5)
-	WORD $0x4ea1f405 // fmin v5.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F5, 176(R5)
-	FMOVQ F0, 192(R5)
-	WORD $0x4ea2f480 // fmin v0.4s, v4.4s, v2.4s
-	WORD $0x4e22f481 // fmax v1.4s, v4.4s, v2.4s
-	FMOVQ F0, 96(R5)
-	FMOVQ F1, 112(R5)
-	WORD $0x4ea6f460 // fmin v0.4s, v3.4s, v6.4s
-	WORD $0x4e26f461 // fmax v1.4s, v3.4s, v6.4s
-	FMOVQ F0, 128(R5)
-	FMOVQ F1, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op13
-	JMP block_done
+	SAMPLES_op13(SORT_F32)
 
 from14:
 	CMP $15, R12
 	BGE from15
 
 op14:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	FMOVQ 160(R5), F9
-	FMOVQ 176(R5), F11
-	WORD $0x4eabf52c // fmin v12.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	FMOVQ 192(R5), F11
-	FMOVQ 208(R5), F13
-	WORD $0x4eadf56e // fmin v14.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	WORD $0x4ea4f44d // fmin v13.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	WORD $0x4ea8f4c1 // fmin v1.4s, v6.4s, v8.4s
-	WORD $0x4e28f4c6 // fmax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea5f468 // fmin v8.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4eacf545 // fmin v5.4s, v10.4s, v12.4s
-	WORD $0x4e2cf54a // fmax v10.4s, v10.4s, v12.4s
-	WORD $0x4ea9f4ec // fmin v12.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea1f5a9 // fmin v9.4s, v13.4s, v1.4s
-	WORD $0x4e21f5a1 // fmax v1.4s, v13.4s, v1.4s
-	WORD $0x4ea8f48d // fmin v13.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea6f448 // fmin v8.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea3f406 // fmin v6.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4eaef4a3 // fmin v3.4s, v5.4s, v14.4s
-	WORD $0x4e2ef4a5 // fmax v5.4s, v5.4s, v14.4s
-	WORD $0x4eabf58e // fmin v14.4s, v12.4s, v11.4s
-	WORD $0x4e2bf58b // fmax v11.4s, v12.4s, v11.4s
-	WORD $0x4ea3f52c // fmin v12.4s, v9.4s, v3.4s
-	WORD $0x4e23f523 // fmax v3.4s, v9.4s, v3.4s
-	FMOVQ F12, (R5)
-	WORD $0x4eaef5a9 // fmin v9.4s, v13.4s, v14.4s
-	WORD $0x4e2ef5ac // fmax v12.4s, v13.4s, v14.4s
-	WORD $0x4eaaf50d // fmin v13.4s, v8.4s, v10.4s
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	WORD $0x4ea7f4ca // fmin v10.4s, v6.4s, v7.4s
-	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
-	WORD $0x4ea5f427 // fmin v7.4s, v1.4s, v5.4s
-	WORD $0x4e25f421 // fmax v1.4s, v1.4s, v5.4s
-	WORD $0x4eabf485 // fmin v5.4s, v4.4s, v11.4s
-	WORD $0x4e2bf484 // fmax v4.4s, v4.4s, v11.4s
-	WORD $0x4ea8f4ab // fmin v11.4s, v5.4s, v8.4s
-	WORD $0x4e28f4a5 // fmax v5.4s, v5.4s, v8.4s
-	WORD $0x4eacf448 // fmin v8.4s, v2.4s, v12.4s
-	WORD $0x4e2cf442 // fmax v2.4s, v2.4s, v12.4s
-	WORD $0x4ea1f54c // fmin v12.4s, v10.4s, v1.4s
-	WORD $0x4e21f541 // fmax v1.4s, v10.4s, v1.4s
-	WORD $0x4ea3f4ea // fmin v10.4s, v7.4s, v3.4s
-	WORD $0x4e23f4e3 // fmax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea6f407 // fmin v7.4s, v0.4s, v6.4s
-	WORD $0x4e26f400 // fmax v0.4s, v0.4s, v6.4s
-	WORD $0x4eadf526 // fmin v6.4s, v9.4s, v13.4s
-	WORD $0x4e2df529 // fmax v9.4s, v9.4s, v13.4s
-	WORD $0x4eaaf4cd // fmin v13.4s, v6.4s, v10.4s
-	WORD $0x4e2af4c6 // fmax v6.4s, v6.4s, v10.4s
-	FMOVQ F13, 16(R5)
-	WORD $0x4ea4f4ea // fmin v10.4s, v7.4s, v4.4s
-	WORD $0x4e24f4e4 // fmax v4.4s, v7.4s, v4.4s
-	WORD $0x4ea3f527 // fmin v7.4s, v9.4s, v3.4s
-	WORD $0x4e23f523 // fmax v3.4s, v9.4s, v3.4s
-	WORD $0x4ea6f4e9 // fmin v9.4s, v7.4s, v6.4s
-	WORD $0x4e26f4e6 // fmax v6.4s, v7.4s, v6.4s
-	FMOVQ F9, 32(R5)
-	WORD $0x4ea8f567 // fmin v7.4s, v11.4s, v8.4s
-	WORD $0x4e28f568 // fmax v8.4s, v11.4s, v8.4s
-	WORD $0x4ea5f449 // fmin v9.4s, v2.4s, v5.4s
-	WORD $0x4e25f442 // fmax v2.4s, v2.4s, v5.4s
-	WORD $0x4ea4f405 // fmin v5.4s, v0.4s, v4.4s
-	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
-	FMOVQ F0, 208(R5)
-	WORD $0x4ea3f580 // fmin v0.4s, v12.4s, v3.4s
-	WORD $0x4e23f583 // fmax v3.4s, v12.4s, v3.4s
-	WORD $0x4ea1f544 // fmin v4.4s, v10.4s, v1.4s
-	WORD $0x4e21f541 // fmax v1.4s, v10.4s, v1.4s
-	WORD $0x4ea3f50a // fmin v10.4s, v8.4s, v3.4s
-	WORD $0x4e23f503 // fmax v3.4s, v8.4s, v3.4s
-	WORD $0x4ea1f448 // fmin v8.4s, v2.4s, v1.4s
-	WORD $0x4e21f441 // fmax v1.4s, v2.4s, v1.4s
-	WORD $0x4ea7f402 // fmin v2.4s, v0.4s, v7.4s
-	WORD $0x4e27f400 // fmax v0.4s, v0.4s, v7.4s
-	WORD $0x4ea9f487 // fmin v7.4s, v4.4s, v9.4s
-	WORD $0x4e29f484 // fmax v4.4s, v4.4s, v9.4s
-	WORD $0x4ea6f449 // fmin v9.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	FMOVQ F9, 48(R5)
-	FMOVQ F2, 64(R5)
-	WORD $0x4eaaf402 // fmin v2.4s, v0.4s, v10.4s
-	WORD $0x4e2af400 // fmax v0.4s, v0.4s, v10.4s
-	FMOVQ F2, 80(R5)
-	WORD $0x4ea3f4e2 // fmin v2.4s, v7.4s, v3.4s
-	WORD $0x4e23f4e3 // fmax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea8f486 // fmin v6.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	FMOVQ F4, 160(R5)
-	WORD $0x4ea1f4a4 // fmin v4.4s, v5.4s, v1.4s
-	WORD $0x4e21f4a1 // fmax v1.4s, v5.4s, v1.4s
-	FMOVQ F4, 176(R5)
-	FMOVQ F1, 192(R5)
-	WORD $0x4ea2f401 // fmin v1.4s, v0.4s, v2.4s
-	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
-	FMOVQ F1, 96(R5)
-	FMOVQ F0, 112(R5)
-	WORD $0x4ea6f460 // fmin v0.4s, v3.4s, v6.4s
-	WORD $0x4e26f461 // fmax v1.4s, v3.4s, v6.4s
-	FMOVQ F0, 128(R5)
-	FMOVQ F1, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op14
-	JMP block_done
+	SAMPLES_op14(SORT_F32)
 
 from15:
 	CMP $16, R12
 	BGE from16
 
 op15:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	FMOVQ 160(R5), F9
-	FMOVQ 176(R5), F11
-	WORD $0x4eabf52c // fmin v12.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	FMOVQ 192(R5), F11
-	FMOVQ 208(R5), F13
-	WORD $0x4eadf56e // fmin v14.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	WORD $0x4ea4f44d // fmin v13.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	WORD $0x4ea8f4c1 // fmin v1.4s, v6.4s, v8.4s
-	WORD $0x4e28f4c6 // fmax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea5f468 // fmin v8.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4eacf545 // fmin v5.4s, v10.4s, v12.4s
-	WORD $0x4e2cf54a // fmax v10.4s, v10.4s, v12.4s
-	WORD $0x4ea9f4ec // fmin v12.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	FMOVQ 224(R5), F9
-	WORD $0x4ea9f5cf // fmin v15.4s, v14.4s, v9.4s
-	WORD $0x4e29f5c9 // fmax v9.4s, v14.4s, v9.4s
-	WORD $0x4ea1f5ae // fmin v14.4s, v13.4s, v1.4s
-	WORD $0x4e21f5a1 // fmax v1.4s, v13.4s, v1.4s
-	WORD $0x4ea8f48d // fmin v13.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea6f448 // fmin v8.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea3f406 // fmin v6.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4eaff4a3 // fmin v3.4s, v5.4s, v15.4s
-	WORD $0x4e2ff4a5 // fmax v5.4s, v5.4s, v15.4s
-	WORD $0x4eabf58f // fmin v15.4s, v12.4s, v11.4s
-	WORD $0x4e2bf58b // fmax v11.4s, v12.4s, v11.4s
-	WORD $0x4ea9f54c // fmin v12.4s, v10.4s, v9.4s
-	WORD $0x4e29f549 // fmax v9.4s, v10.4s, v9.4s
-	WORD $0x4ea3f5ca // fmin v10.4s, v14.4s, v3.4s
-	WORD $0x4e23f5c3 // fmax v3.4s, v14.4s, v3.4s
-	FMOVQ F10, (R5)
-	WORD $0x4eaff5aa // fmin v10.4s, v13.4s, v15.4s
-	WORD $0x4e2ff5ad // fmax v13.4s, v13.4s, v15.4s
-	WORD $0x4eacf50e // fmin v14.4s, v8.4s, v12.4s
-	WORD $0x4e2cf508 // fmax v8.4s, v8.4s, v12.4s
-	WORD $0x4ea7f4cc // fmin v12.4s, v6.4s, v7.4s
-	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
-	WORD $0x4ea5f427 // fmin v7.4s, v1.4s, v5.4s
-	WORD $0x4e25f421 // fmax v1.4s, v1.4s, v5.4s
-	WORD $0x4eabf485 // fmin v5.4s, v4.4s, v11.4s
-	WORD $0x4e2bf484 // fmax v4.4s, v4.4s, v11.4s
-	WORD $0x4ea9f44b // fmin v11.4s, v2.4s, v9.4s
-	WORD $0x4e29f442 // fmax v2.4s, v2.4s, v9.4s
-	WORD $0x4ea8f4a9 // fmin v9.4s, v5.4s, v8.4s
-	WORD $0x4e28f4a5 // fmax v5.4s, v5.4s, v8.4s
-	WORD $0x4eadf568 // fmin v8.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	WORD $0x4ea1f58d // fmin v13.4s, v12.4s, v1.4s
-	WORD $0x4e21f581 // fmax v1.4s, v12.4s, v1.4s
-	WORD $0x4ea2f48c // fmin v12.4s, v4.4s, v2.4s
-	WORD $0x4e22f482 // fmax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea3f4e4 // fmin v4.4s, v7.4s, v3.4s
-	WORD $0x4e23f4e3 // fmax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea6f407 // fmin v7.4s, v0.4s, v6.4s
-	WORD $0x4e26f400 // fmax v0.4s, v0.4s, v6.4s
-	WORD $0x4eaef546 // fmin v6.4s, v10.4s, v14.4s
-	WORD $0x4e2ef54a // fmax v10.4s, v10.4s, v14.4s
-	WORD $0x4ea4f4ce // fmin v14.4s, v6.4s, v4.4s
-	WORD $0x4e24f4c4 // fmax v4.4s, v6.4s, v4.4s
-	FMOVQ F14, 16(R5)
-	WORD $0x4eacf4e6 // fmin v6.4s, v7.4s, v12.4s
-	WORD $0x4e2cf4e7 // fmax v7.4s, v7.4s, v12.4s
-	WORD $0x4ea3f54c // fmin v12.4s, v10.4s, v3.4s
-	WORD $0x4e23f543 // fmax v3.4s, v10.4s, v3.4s
-	WORD $0x4ea2f40a // fmin v10.4s, v0.4s, v2.4s
-	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
-	FMOVQ F0, 224(R5)
-	WORD $0x4ea4f580 // fmin v0.4s, v12.4s, v4.4s
-	WORD $0x4e24f582 // fmax v2.4s, v12.4s, v4.4s
-	FMOVQ F0, 32(R5)
-	WORD $0x4ea8f520 // fmin v0.4s, v9.4s, v8.4s
-	WORD $0x4e28f524 // fmax v4.4s, v9.4s, v8.4s
-	WORD $0x4ea5f568 // fmin v8.4s, v11.4s, v5.4s
-	WORD $0x4e25f565 // fmax v5.4s, v11.4s, v5.4s
-	WORD $0x4ea7f549 // fmin v9.4s, v10.4s, v7.4s
-	WORD $0x4e27f547 // fmax v7.4s, v10.4s, v7.4s
-	FMOVQ F7, 208(R5)
-	WORD $0x4ea3f5a7 // fmin v7.4s, v13.4s, v3.4s
-	WORD $0x4e23f5a3 // fmax v3.4s, v13.4s, v3.4s
-	WORD $0x4ea1f4ca // fmin v10.4s, v6.4s, v1.4s
-	WORD $0x4e21f4c1 // fmax v1.4s, v6.4s, v1.4s
-	WORD $0x4ea3f486 // fmin v6.4s, v4.4s, v3.4s
-	WORD $0x4e23f483 // fmax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea1f4a4 // fmin v4.4s, v5.4s, v1.4s
-	WORD $0x4e21f4a1 // fmax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea0f4e5 // fmin v5.4s, v7.4s, v0.4s
-	WORD $0x4e20f4e0 // fmax v0.4s, v7.4s, v0.4s
-	WORD $0x4ea8f547 // fmin v7.4s, v10.4s, v8.4s
-	WORD $0x4e28f548 // fmax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea2f4aa // fmin v10.4s, v5.4s, v2.4s
-	WORD $0x4e22f4a2 // fmax v2.4s, v5.4s, v2.4s
-	FMOVQ F10, 48(R5)
-	FMOVQ F2, 64(R5)
-	WORD $0x4ea6f402 // fmin v2.4s, v0.4s, v6.4s
-	WORD $0x4e26f400 // fmax v0.4s, v0.4s, v6.4s
-	FMOVQ F2, 80(R5)
-	WORD $0x4ea3f4e2 // fmin v2.4s, v7.4s, v3.4s
-	WORD $0x4e23f4e3 // fmax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea4f505 // fmin v5.4s, v8.4s, v4.4s
-	WORD $0x4e24f504 // fmax v4.4s, v8.4s, v4.4s
-	FMOVQ F4, 160(R5)
-	WORD $0x4ea1f524 // fmin v4.4s, v9.4s, v1.4s
-	WORD $0x4e21f521 // fmax v1.4s, v9.4s, v1.4s
-	FMOVQ F4, 176(R5)
-	FMOVQ F1, 192(R5)
-	WORD $0x4ea2f401 // fmin v1.4s, v0.4s, v2.4s
-	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
-	FMOVQ F1, 96(R5)
-	FMOVQ F0, 112(R5)
-	WORD $0x4ea5f460 // fmin v0.4s, v3.4s, v5.4s
-	WORD $0x4e25f461 // fmax v1.4s, v3.4s, v5.4s
-	FMOVQ F0, 128(R5)
-	FMOVQ F1, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op15
-	JMP block_done
+	SAMPLES_op15(SORT_F32)
 
 from16:
 
 op16:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	FMOVQ 160(R5), F9
-	FMOVQ 176(R5), F11
-	WORD $0x4eabf52c // fmin v12.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	FMOVQ 192(R5), F11
-	FMOVQ 208(R5), F13
-	WORD $0x4eadf56e // fmin v14.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	FMOVQ 224(R5), F13
-	FMOVQ 240(R5), F15
-	WORD $0x4eaff5b0 // fmin v16.4s, v13.4s, v15.4s
-	WORD $0x4e2ff5ad // fmax v13.4s, v13.4s, v15.4s
-	WORD $0x4ea4f44f // fmin v15.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea1f404 // fmin v4.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	WORD $0x4ea8f4c1 // fmin v1.4s, v6.4s, v8.4s
-	WORD $0x4e28f4c6 // fmax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea5f468 // fmin v8.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4eacf545 // fmin v5.4s, v10.4s, v12.4s
-	WORD $0x4e2cf54a // fmax v10.4s, v10.4s, v12.4s
-	WORD $0x4ea9f4ec // fmin v12.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	WORD $0x4eb0f5c9 // fmin v9.4s, v14.4s, v16.4s
-	WORD $0x4e30f5ce // fmax v14.4s, v14.4s, v16.4s
-	WORD $0x4eadf570 // fmin v16.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	WORD $0x4ea1f5ed // fmin v13.4s, v15.4s, v1.4s
-	WORD $0x4e21f5e1 // fmax v1.4s, v15.4s, v1.4s
-	WORD $0x4ea8f48f // fmin v15.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea6f448 // fmin v8.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea3f406 // fmin v6.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4ea9f4a3 // fmin v3.4s, v5.4s, v9.4s
-	WORD $0x4e29f4a5 // fmax v5.4s, v5.4s, v9.4s
-	WORD $0x4eb0f589 // fmin v9.4s, v12.4s, v16.4s
-	WORD $0x4e30f58c // fmax v12.4s, v12.4s, v16.4s
-	WORD $0x4eaef550 // fmin v16.4s, v10.4s, v14.4s
-	WORD $0x4e2ef54a // fmax v10.4s, v10.4s, v14.4s
-	WORD $0x4eabf4ee // fmin v14.4s, v7.4s, v11.4s
-	WORD $0x4e2bf4e7 // fmax v7.4s, v7.4s, v11.4s
-	WORD $0x4ea3f5ab // fmin v11.4s, v13.4s, v3.4s
-	WORD $0x4e23f5a3 // fmax v3.4s, v13.4s, v3.4s
-	FMOVQ F11, (R5)
-	WORD $0x4ea9f5eb // fmin v11.4s, v15.4s, v9.4s
-	WORD $0x4e29f5e9 // fmax v9.4s, v15.4s, v9.4s
-	WORD $0x4eb0f50d // fmin v13.4s, v8.4s, v16.4s
-	WORD $0x4e30f508 // fmax v8.4s, v8.4s, v16.4s
-	WORD $0x4eaef4cf // fmin v15.4s, v6.4s, v14.4s
-	WORD $0x4e2ef4c6 // fmax v6.4s, v6.4s, v14.4s
-	WORD $0x4ea5f42e // fmin v14.4s, v1.4s, v5.4s
-	WORD $0x4e25f421 // fmax v1.4s, v1.4s, v5.4s
-	WORD $0x4eacf485 // fmin v5.4s, v4.4s, v12.4s
-	WORD $0x4e2cf484 // fmax v4.4s, v4.4s, v12.4s
-	WORD $0x4eaaf44c // fmin v12.4s, v2.4s, v10.4s
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	WORD $0x4ea7f40a // fmin v10.4s, v0.4s, v7.4s
-	WORD $0x4e27f400 // fmax v0.4s, v0.4s, v7.4s
-	FMOVQ F0, 240(R5)
-	WORD $0x4ea8f4a0 // fmin v0.4s, v5.4s, v8.4s
-	WORD $0x4e28f4a5 // fmax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea9f587 // fmin v7.4s, v12.4s, v9.4s
-	WORD $0x4e29f588 // fmax v8.4s, v12.4s, v9.4s
-	WORD $0x4ea1f5e9 // fmin v9.4s, v15.4s, v1.4s
-	WORD $0x4e21f5e1 // fmax v1.4s, v15.4s, v1.4s
-	WORD $0x4ea2f48c // fmin v12.4s, v4.4s, v2.4s
-	WORD $0x4e22f482 // fmax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea3f5c4 // fmin v4.4s, v14.4s, v3.4s
-	WORD $0x4e23f5c3 // fmax v3.4s, v14.4s, v3.4s
-	WORD $0x4ea6f54e // fmin v14.4s, v10.4s, v6.4s
-	WORD $0x4e26f546 // fmax v6.4s, v10.4s, v6.4s
-	WORD $0x4eadf56a // fmin v10.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	WORD $0x4ea4f54d // fmin v13.4s, v10.4s, v4.4s
-	WORD $0x4e24f544 // fmax v4.4s, v10.4s, v4.4s
-	FMOVQ F13, 16(R5)
-	WORD $0x4eacf5ca // fmin v10.4s, v14.4s, v12.4s
-	WORD $0x4e2cf5cc // fmax v12.4s, v14.4s, v12.4s
-	WORD $0x4ea3f56d // fmin v13.4s, v11.4s, v3.4s
-	WORD $0x4e23f563 // fmax v3.4s, v11.4s, v3.4s
-	WORD $0x4ea2f4cb // fmin v11.4s, v6.4s, v2.4s
-	WORD $0x4e22f4c2 // fmax v2.4s, v6.4s, v2.4s
-	FMOVQ F2, 224(R5)
-	WORD $0x4ea4f5a2 // fmin v2.4s, v13.4s, v4.4s
-	WORD $0x4e24f5a4 // fmax v4.4s, v13.4s, v4.4s
-	FMOVQ F2, 32(R5)
-	WORD $0x4ea7f402 // fmin v2.4s, v0.4s, v7.4s
-	WORD $0x4e27f400 // fmax v0.4s, v0.4s, v7.4s
-	WORD $0x4ea5f506 // fmin v6.4s, v8.4s, v5.4s
-	WORD $0x4e25f505 // fmax v5.4s, v8.4s, v5.4s
-	WORD $0x4eacf567 // fmin v7.4s, v11.4s, v12.4s
-	WORD $0x4e2cf568 // fmax v8.4s, v11.4s, v12.4s
-	FMOVQ F8, 208(R5)
-	WORD $0x4ea3f528 // fmin v8.4s, v9.4s, v3.4s
-	WORD $0x4e23f523 // fmax v3.4s, v9.4s, v3.4s
-	WORD $0x4ea1f549 // fmin v9.4s, v10.4s, v1.4s
-	WORD $0x4e21f541 // fmax v1.4s, v10.4s, v1.4s
-	WORD $0x4ea3f40a // fmin v10.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4ea1f4a3 // fmin v3.4s, v5.4s, v1.4s
-	WORD $0x4e21f4a1 // fmax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea2f505 // fmin v5.4s, v8.4s, v2.4s
-	WORD $0x4e22f502 // fmax v2.4s, v8.4s, v2.4s
-	WORD $0x4ea6f528 // fmin v8.4s, v9.4s, v6.4s
-	WORD $0x4e26f526 // fmax v6.4s, v9.4s, v6.4s
-	WORD $0x4ea4f4a9 // fmin v9.4s, v5.4s, v4.4s
-	WORD $0x4e24f4a4 // fmax v4.4s, v5.4s, v4.4s
-	FMOVQ F9, 48(R5)
-	FMOVQ F4, 64(R5)
-	WORD $0x4eaaf444 // fmin v4.4s, v2.4s, v10.4s
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	FMOVQ F4, 80(R5)
-	WORD $0x4ea0f504 // fmin v4.4s, v8.4s, v0.4s
-	WORD $0x4e20f500 // fmax v0.4s, v8.4s, v0.4s
-	WORD $0x4ea3f4c5 // fmin v5.4s, v6.4s, v3.4s
-	WORD $0x4e23f4c3 // fmax v3.4s, v6.4s, v3.4s
-	FMOVQ F3, 160(R5)
-	WORD $0x4ea1f4e3 // fmin v3.4s, v7.4s, v1.4s
-	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
-	FMOVQ F3, 176(R5)
-	FMOVQ F1, 192(R5)
-	WORD $0x4ea4f441 // fmin v1.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	FMOVQ F1, 96(R5)
-	FMOVQ F2, 112(R5)
-	WORD $0x4ea5f401 // fmin v1.4s, v0.4s, v5.4s
-	WORD $0x4e25f400 // fmax v0.4s, v0.4s, v5.4s
-	FMOVQ F1, 128(R5)
-	FMOVQ F0, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op16
-	JMP block_done
+	SAMPLES_op16(SORT_F32)
 
 from17:
 	CMP $20, R12
@@ -1502,220 +2787,38 @@ from17:
 	BGE from18
 
 op17:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F2, (R5)
-	FMOVQ F0, (R6)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op17
-	JMP block_done
+	SAMPLES_op17(SORT_F32)
 
 from18:
 	CMP $19, R12
 	BGE from19
 
 op18:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R6)
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F0
-	WORD $0x4ea0f441 // fmin v1.4s, v2.4s, v0.4s
-	WORD $0x4e20f440 // fmax v0.4s, v2.4s, v0.4s
-	FMOVQ F1, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op18
-	JMP block_done
+	SAMPLES_op18(SORT_F32)
 
 from19:
 
 op19:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea4f443 // fmin v3.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op19
-	JMP block_done
+	SAMPLES_op19(SORT_F32)
 
 from20:
 	CMP $21, R12
 	BGE from21
 
 op20:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R6)
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F0
-	WORD $0x4ea0f441 // fmin v1.4s, v2.4s, v0.4s
-	WORD $0x4e20f440 // fmax v0.4s, v2.4s, v0.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f444 // fmin v4.4s, v2.4s, v3.4s
-	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
-	WORD $0x4ea4f423 // fmin v3.4s, v1.4s, v4.4s
-	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F1, (R12)
-	WORD $0x4ea2f401 // fmin v1.4s, v0.4s, v2.4s
-	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F1, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op20
-	JMP block_done
+	SAMPLES_op20(SORT_F32)
 
 from21:
 	CMP $22, R12
 	BGE from22
 
 op21:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f445 // fmin v5.4s, v2.4s, v3.4s
-	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f486 // fmin v6.4s, v4.4s, v3.4s
-	WORD $0x4e23f483 // fmax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea6f4a4 // fmin v4.4s, v5.4s, v6.4s
-	WORD $0x4e26f4a5 // fmax v5.4s, v5.4s, v6.4s
-	FMOVQ F4, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ea3f444 // fmin v4.4s, v2.4s, v3.4s
-	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F4, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op21
-	JMP block_done
+	SAMPLES_op21(SORT_F32)
 
 from22:
 
 op22:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea6f445 // fmin v5.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F6
-	WORD $0x4ea6f487 // fmin v7.4s, v4.4s, v6.4s
-	WORD $0x4e26f484 // fmax v4.4s, v4.4s, v6.4s
-	WORD $0x4ea3f406 // fmin v6.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4ea7f4a0 // fmin v0.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a3 // fmax v3.4s, v5.4s, v7.4s
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea4f440 // fmin v0.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea1f4c0 // fmin v0.4s, v6.4s, v1.4s
-	WORD $0x4e21f4c1 // fmax v1.4s, v6.4s, v1.4s
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op22
-	JMP block_done
+	SAMPLES_op22(SORT_F32)
 
 from23:
 	CMP $34, R12
@@ -1728,400 +2831,31 @@ from23:
 	BGE from24
 
 op23:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea6f447 // fmin v7.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea8f486 // fmin v6.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea3f408 // fmin v8.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4ea5f423 // fmin v3.4s, v1.4s, v5.4s
-	WORD $0x4e25f421 // fmax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea6f4e5 // fmin v5.4s, v7.4s, v6.4s
-	WORD $0x4e26f4e6 // fmax v6.4s, v7.4s, v6.4s
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ea4f445 // fmin v5.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea3f502 // fmin v2.4s, v8.4s, v3.4s
-	WORD $0x4e23f503 // fmax v3.4s, v8.4s, v3.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op23
-	JMP block_done
+	SAMPLES_op23(SORT_F32)
 
 from24:
 
 op24:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R6)
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F0
-	WORD $0x4ea0f441 // fmin v1.4s, v2.4s, v0.4s
-	WORD $0x4e20f440 // fmax v0.4s, v2.4s, v0.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F2
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f444 // fmin v4.4s, v2.4s, v3.4s
-	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea6f427 // fmin v7.4s, v1.4s, v6.4s
-	WORD $0x4e26f421 // fmax v1.4s, v1.4s, v6.4s
-	WORD $0x4ea8f486 // fmin v6.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea3f408 // fmin v8.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4ea5f443 // fmin v3.4s, v2.4s, v5.4s
-	WORD $0x4e25f442 // fmax v2.4s, v2.4s, v5.4s
-	WORD $0x4ea6f4e5 // fmin v5.4s, v7.4s, v6.4s
-	WORD $0x4e26f4e6 // fmax v6.4s, v7.4s, v6.4s
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ea4f425 // fmin v5.4s, v1.4s, v4.4s
-	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F1, (R12)
-	WORD $0x4ea3f501 // fmin v1.4s, v8.4s, v3.4s
-	WORD $0x4e23f503 // fmax v3.4s, v8.4s, v3.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F1, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea2f401 // fmin v1.4s, v0.4s, v2.4s
-	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F1, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op24
-	JMP block_done
+	SAMPLES_op24(SORT_F32)
 
 from25:
 	CMP $26, R12
 	BGE from26
 
 op25:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f445 // fmin v5.4s, v2.4s, v3.4s
-	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f486 // fmin v6.4s, v4.4s, v3.4s
-	WORD $0x4e23f483 // fmax v3.4s, v4.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F4
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f488 // fmin v8.4s, v4.4s, v7.4s
-	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F7
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea8f4a9 // fmin v9.4s, v5.4s, v8.4s
-	WORD $0x4e28f4a5 // fmax v5.4s, v5.4s, v8.4s
-	WORD $0x4eaaf4c8 // fmin v8.4s, v6.4s, v10.4s
-	WORD $0x4e2af4c6 // fmax v6.4s, v6.4s, v10.4s
-	WORD $0x4ea4f44a // fmin v10.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea7f464 // fmin v4.4s, v3.4s, v7.4s
-	WORD $0x4e27f463 // fmax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea8f527 // fmin v7.4s, v9.4s, v8.4s
-	WORD $0x4e28f528 // fmax v8.4s, v9.4s, v8.4s
-	FMOVQ F7, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F8, (R12)
-	WORD $0x4ea6f4a7 // fmin v7.4s, v5.4s, v6.4s
-	WORD $0x4e26f4a5 // fmax v5.4s, v5.4s, v6.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F7, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ea4f545 // fmin v5.4s, v10.4s, v4.4s
-	WORD $0x4e24f544 // fmax v4.4s, v10.4s, v4.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F5, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F4, (R12)
-	WORD $0x4ea3f444 // fmin v4.4s, v2.4s, v3.4s
-	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F4, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op25
-	JMP block_done
+	SAMPLES_op25(SORT_F32)
 
 from26:
 	CMP $27, R12
 	BGE from27
 
 op26:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f447 // fmin v7.4s, v2.4s, v5.4s
-	WORD $0x4e25f442 // fmax v2.4s, v2.4s, v5.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f488 // fmin v8.4s, v4.4s, v5.4s
-	WORD $0x4e25f484 // fmax v4.4s, v4.4s, v5.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f4c9 // fmin v9.4s, v6.4s, v5.4s
-	WORD $0x4e25f4c5 // fmax v5.4s, v6.4s, v5.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F10
-	WORD $0x4eaaf4cb // fmin v11.4s, v6.4s, v10.4s
-	WORD $0x4e2af4c6 // fmax v6.4s, v6.4s, v10.4s
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	WORD $0x4eabf509 // fmin v9.4s, v8.4s, v11.4s
-	WORD $0x4e2bf508 // fmax v8.4s, v8.4s, v11.4s
-	WORD $0x4ea5f44b // fmin v11.4s, v2.4s, v5.4s
-	WORD $0x4e25f442 // fmax v2.4s, v2.4s, v5.4s
-	WORD $0x4ea6f485 // fmin v5.4s, v4.4s, v6.4s
-	WORD $0x4e26f484 // fmax v4.4s, v4.4s, v6.4s
-	WORD $0x4ea3f406 // fmin v6.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4ea9f540 // fmin v0.4s, v10.4s, v9.4s
-	WORD $0x4e29f543 // fmax v3.4s, v10.4s, v9.4s
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea8f4e0 // fmin v0.4s, v7.4s, v8.4s
-	WORD $0x4e28f4e3 // fmax v3.4s, v7.4s, v8.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea5f560 // fmin v0.4s, v11.4s, v5.4s
-	WORD $0x4e25f563 // fmax v3.4s, v11.4s, v5.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea4f440 // fmin v0.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea1f4c0 // fmin v0.4s, v6.4s, v1.4s
-	WORD $0x4e21f4c1 // fmax v1.4s, v6.4s, v1.4s
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op26
-	JMP block_done
+	SAMPLES_op26(SORT_F32)
 
 from27:
 
 op27:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f449 // fmin v9.4s, v2.4s, v7.4s
-	WORD $0x4e27f442 // fmax v2.4s, v2.4s, v7.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f48a // fmin v10.4s, v4.4s, v7.4s
-	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4cb // fmin v11.4s, v6.4s, v7.4s
-	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f50c // fmin v12.4s, v8.4s, v7.4s
-	WORD $0x4e27f507 // fmax v7.4s, v8.4s, v7.4s
-	WORD $0x4eabf528 // fmin v8.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	WORD $0x4eacf54b // fmin v11.4s, v10.4s, v12.4s
-	WORD $0x4e2cf54a // fmax v10.4s, v10.4s, v12.4s
-	WORD $0x4ea6f44c // fmin v12.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea7f486 // fmin v6.4s, v4.4s, v7.4s
-	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
-	WORD $0x4ea3f407 // fmin v7.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4ea5f423 // fmin v3.4s, v1.4s, v5.4s
-	WORD $0x4e25f421 // fmax v1.4s, v1.4s, v5.4s
-	WORD $0x4eabf505 // fmin v5.4s, v8.4s, v11.4s
-	WORD $0x4e2bf508 // fmax v8.4s, v8.4s, v11.4s
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F8, (R12)
-	WORD $0x4eaaf525 // fmin v5.4s, v9.4s, v10.4s
-	WORD $0x4e2af528 // fmax v8.4s, v9.4s, v10.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F8, (R12)
-	WORD $0x4ea6f585 // fmin v5.4s, v12.4s, v6.4s
-	WORD $0x4e26f586 // fmax v6.4s, v12.4s, v6.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F5, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ea4f445 // fmin v5.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea3f4e2 // fmin v2.4s, v7.4s, v3.4s
-	WORD $0x4e23f4e3 // fmax v3.4s, v7.4s, v3.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op27
-	JMP block_done
+	SAMPLES_op27(SORT_F32)
 
 from28:
 	CMP $31, R12
@@ -2130,570 +2864,38 @@ from28:
 	BGE from29
 
 op28:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	WORD $0x4eaaf449 // fmin v9.4s, v2.4s, v10.4s
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F10
-	WORD $0x4eaaf48b // fmin v11.4s, v4.4s, v10.4s
-	WORD $0x4e2af484 // fmax v4.4s, v4.4s, v10.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F10
-	WORD $0x4eaaf4cc // fmin v12.4s, v6.4s, v10.4s
-	WORD $0x4e2af4c6 // fmax v6.4s, v6.4s, v10.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F10
-	WORD $0x4eaaf50d // fmin v13.4s, v8.4s, v10.4s
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	WORD $0x4ea7f40a // fmin v10.4s, v0.4s, v7.4s
-	WORD $0x4e27f400 // fmax v0.4s, v0.4s, v7.4s
-	ADD R7<<2, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eacf520 // fmin v0.4s, v9.4s, v12.4s
-	WORD $0x4e2cf527 // fmax v7.4s, v9.4s, v12.4s
-	WORD $0x4eadf569 // fmin v9.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	WORD $0x4ea6f44c // fmin v12.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea8f486 // fmin v6.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea3f548 // fmin v8.4s, v10.4s, v3.4s
-	WORD $0x4e23f543 // fmax v3.4s, v10.4s, v3.4s
-	WORD $0x4ea5f42a // fmin v10.4s, v1.4s, v5.4s
-	WORD $0x4e25f421 // fmax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea9f405 // fmin v5.4s, v0.4s, v9.4s
-	WORD $0x4e29f400 // fmax v0.4s, v0.4s, v9.4s
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eabf4e0 // fmin v0.4s, v7.4s, v11.4s
-	WORD $0x4e2bf4e5 // fmax v5.4s, v7.4s, v11.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ea6f580 // fmin v0.4s, v12.4s, v6.4s
-	WORD $0x4e26f585 // fmax v5.4s, v12.4s, v6.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ea4f440 // fmin v0.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eaaf500 // fmin v0.4s, v8.4s, v10.4s
-	WORD $0x4e2af502 // fmax v2.4s, v8.4s, v10.4s
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea1f460 // fmin v0.4s, v3.4s, v1.4s
-	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op28
-	JMP block_done
+	SAMPLES_op28(SORT_F32)
 
 from29:
 	CMP $30, R12
 	BGE from30
 
 op29:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F9
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4eabf52c // fmin v12.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	WORD $0x4eaaf44b // fmin v11.4s, v2.4s, v10.4s
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	WORD $0x4eacf48a // fmin v10.4s, v4.4s, v12.4s
-	WORD $0x4e2cf484 // fmax v4.4s, v4.4s, v12.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F12
-	WORD $0x4eacf4cd // fmin v13.4s, v6.4s, v12.4s
-	WORD $0x4e2cf4c6 // fmax v6.4s, v6.4s, v12.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F12
-	WORD $0x4eacf50e // fmin v14.4s, v8.4s, v12.4s
-	WORD $0x4e2cf508 // fmax v8.4s, v8.4s, v12.4s
-	WORD $0x4ea7f40c // fmin v12.4s, v0.4s, v7.4s
-	WORD $0x4e27f400 // fmax v0.4s, v0.4s, v7.4s
-	WORD $0x4ea9f427 // fmin v7.4s, v1.4s, v9.4s
-	WORD $0x4e29f421 // fmax v1.4s, v1.4s, v9.4s
-	WORD $0x4eadf569 // fmin v9.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	WORD $0x4eaef54d // fmin v13.4s, v10.4s, v14.4s
-	WORD $0x4e2ef54a // fmax v10.4s, v10.4s, v14.4s
-	WORD $0x4ea6f44e // fmin v14.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea8f486 // fmin v6.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea3f588 // fmin v8.4s, v12.4s, v3.4s
-	WORD $0x4e23f583 // fmax v3.4s, v12.4s, v3.4s
-	WORD $0x4ea5f4ec // fmin v12.4s, v7.4s, v5.4s
-	WORD $0x4e25f4e5 // fmax v5.4s, v7.4s, v5.4s
-	WORD $0x4eadf527 // fmin v7.4s, v9.4s, v13.4s
-	WORD $0x4e2df529 // fmax v9.4s, v9.4s, v13.4s
-	FMOVQ F7, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F9, (R12)
-	WORD $0x4eaaf567 // fmin v7.4s, v11.4s, v10.4s
-	WORD $0x4e2af569 // fmax v9.4s, v11.4s, v10.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F7, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F9, (R12)
-	WORD $0x4ea6f5c7 // fmin v7.4s, v14.4s, v6.4s
-	WORD $0x4e26f5c6 // fmax v6.4s, v14.4s, v6.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F7, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ea4f446 // fmin v6.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F6, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eacf502 // fmin v2.4s, v8.4s, v12.4s
-	WORD $0x4e2cf504 // fmax v4.4s, v8.4s, v12.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F4, (R12)
-	WORD $0x4ea5f462 // fmin v2.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<2, R6, R12
-	FMOVQ F2, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op29
-	JMP block_done
+	SAMPLES_op29(SORT_F32)
 
 from30:
 
 op30:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F9
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4eabf52c // fmin v12.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F11
-	ADD R9<<1, R6, R12
-	FMOVQ (R12), F13
-	WORD $0x4eadf56e // fmin v14.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	WORD $0x4eaaf44d // fmin v13.4s, v2.4s, v10.4s
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	WORD $0x4eacf48a // fmin v10.4s, v4.4s, v12.4s
-	WORD $0x4e2cf484 // fmax v4.4s, v4.4s, v12.4s
-	WORD $0x4eaef4cc // fmin v12.4s, v6.4s, v14.4s
-	WORD $0x4e2ef4c6 // fmax v6.4s, v6.4s, v14.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F14
-	WORD $0x4eaef50f // fmin v15.4s, v8.4s, v14.4s
-	WORD $0x4e2ef508 // fmax v8.4s, v8.4s, v14.4s
-	WORD $0x4ea7f40e // fmin v14.4s, v0.4s, v7.4s
-	WORD $0x4e27f400 // fmax v0.4s, v0.4s, v7.4s
-	WORD $0x4ea9f427 // fmin v7.4s, v1.4s, v9.4s
-	WORD $0x4e29f421 // fmax v1.4s, v1.4s, v9.4s
-	WORD $0x4eabf469 // fmin v9.4s, v3.4s, v11.4s
-	WORD $0x4e2bf463 // fmax v3.4s, v3.4s, v11.4s
-	WORD $0x4eacf5ab // fmin v11.4s, v13.4s, v12.4s
-	WORD $0x4e2cf5ac // fmax v12.4s, v13.4s, v12.4s
-	WORD $0x4eaff54d // fmin v13.4s, v10.4s, v15.4s
-	WORD $0x4e2ff54a // fmax v10.4s, v10.4s, v15.4s
-	WORD $0x4ea6f44f // fmin v15.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea8f486 // fmin v6.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea9f5c8 // fmin v8.4s, v14.4s, v9.4s
-	WORD $0x4e29f5c9 // fmax v9.4s, v14.4s, v9.4s
-	WORD $0x4ea5f4ee // fmin v14.4s, v7.4s, v5.4s
-	WORD $0x4e25f4e5 // fmax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea3f407 // fmin v7.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	ADD R9<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eadf560 // fmin v0.4s, v11.4s, v13.4s
-	WORD $0x4e2df563 // fmax v3.4s, v11.4s, v13.4s
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4eaaf580 // fmin v0.4s, v12.4s, v10.4s
-	WORD $0x4e2af583 // fmax v3.4s, v12.4s, v10.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea6f5e0 // fmin v0.4s, v15.4s, v6.4s
-	WORD $0x4e26f5e3 // fmax v3.4s, v15.4s, v6.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea4f440 // fmin v0.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eaef500 // fmin v0.4s, v8.4s, v14.4s
-	WORD $0x4e2ef502 // fmax v2.4s, v8.4s, v14.4s
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea5f520 // fmin v0.4s, v9.4s, v5.4s
-	WORD $0x4e25f522 // fmax v2.4s, v9.4s, v5.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea1f4e0 // fmin v0.4s, v7.4s, v1.4s
-	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
-	ADD R7<<2, R6, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op30
-	JMP block_done
+	SAMPLES_op30(SORT_F32)
 
 from31:
 	CMP $32, R12
 	BGE from32
 
 op31:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F9
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4eabf52c // fmin v12.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F11
-	ADD R9<<1, R6, R12
-	FMOVQ (R12), F13
-	WORD $0x4eadf56e // fmin v14.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F13
-	ADD R11<<0, R6, R12
-	FMOVQ (R12), F15
-	WORD $0x4eaff5b0 // fmin v16.4s, v13.4s, v15.4s
-	WORD $0x4e2ff5ad // fmax v13.4s, v13.4s, v15.4s
-	WORD $0x4eaaf44f // fmin v15.4s, v2.4s, v10.4s
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	WORD $0x4eacf48a // fmin v10.4s, v4.4s, v12.4s
-	WORD $0x4e2cf484 // fmax v4.4s, v4.4s, v12.4s
-	WORD $0x4eaef4cc // fmin v12.4s, v6.4s, v14.4s
-	WORD $0x4e2ef4c6 // fmax v6.4s, v6.4s, v14.4s
-	WORD $0x4eb0f50e // fmin v14.4s, v8.4s, v16.4s
-	WORD $0x4e30f508 // fmax v8.4s, v8.4s, v16.4s
-	WORD $0x4ea7f410 // fmin v16.4s, v0.4s, v7.4s
-	WORD $0x4e27f400 // fmax v0.4s, v0.4s, v7.4s
-	WORD $0x4ea9f427 // fmin v7.4s, v1.4s, v9.4s
-	WORD $0x4e29f421 // fmax v1.4s, v1.4s, v9.4s
-	WORD $0x4eabf469 // fmin v9.4s, v3.4s, v11.4s
-	WORD $0x4e2bf463 // fmax v3.4s, v3.4s, v11.4s
-	WORD $0x4eadf4ab // fmin v11.4s, v5.4s, v13.4s
-	WORD $0x4e2df4a5 // fmax v5.4s, v5.4s, v13.4s
-	WORD $0x4eacf5ed // fmin v13.4s, v15.4s, v12.4s
-	WORD $0x4e2cf5ec // fmax v12.4s, v15.4s, v12.4s
-	WORD $0x4eaef54f // fmin v15.4s, v10.4s, v14.4s
-	WORD $0x4e2ef54a // fmax v10.4s, v10.4s, v14.4s
-	WORD $0x4ea6f44e // fmin v14.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea8f486 // fmin v6.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea9f608 // fmin v8.4s, v16.4s, v9.4s
-	WORD $0x4e29f609 // fmax v9.4s, v16.4s, v9.4s
-	WORD $0x4eabf4f0 // fmin v16.4s, v7.4s, v11.4s
-	WORD $0x4e2bf4e7 // fmax v7.4s, v7.4s, v11.4s
-	WORD $0x4ea3f40b // fmin v11.4s, v0.4s, v3.4s
-	WORD $0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
-	WORD $0x4ea5f423 // fmin v3.4s, v1.4s, v5.4s
-	WORD $0x4e25f421 // fmax v1.4s, v1.4s, v5.4s
-	WORD $0x4eaff5a5 // fmin v5.4s, v13.4s, v15.4s
-	WORD $0x4e2ff5ad // fmax v13.4s, v13.4s, v15.4s
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F13, (R12)
-	WORD $0x4eaaf585 // fmin v5.4s, v12.4s, v10.4s
-	WORD $0x4e2af58a // fmax v10.4s, v12.4s, v10.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F10, (R12)
-	WORD $0x4ea6f5c5 // fmin v5.4s, v14.4s, v6.4s
-	WORD $0x4e26f5c6 // fmax v6.4s, v14.4s, v6.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F5, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ea4f445 // fmin v5.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eb0f502 // fmin v2.4s, v8.4s, v16.4s
-	WORD $0x4e30f504 // fmax v4.4s, v8.4s, v16.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F4, (R12)
-	WORD $0x4ea7f522 // fmin v2.4s, v9.4s, v7.4s
-	WORD $0x4e27f524 // fmax v4.4s, v9.4s, v7.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F4, (R12)
-	WORD $0x4ea3f562 // fmin v2.4s, v11.4s, v3.4s
-	WORD $0x4e23f563 // fmax v3.4s, v11.4s, v3.4s
-	ADD R7<<2, R6, R12
-	FMOVQ F2, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R9<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R11<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op31
-	JMP block_done
+	SAMPLES_op31(SORT_F32)
 
 from32:
 	CMP $33, R12
 	BGE from33
 
 op32:
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R6)
-	FMOVQ (R5), F0
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f403 // fmin v3.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea2f424 // fmin v4.4s, v1.4s, v2.4s
-	WORD $0x4e22f421 // fmax v1.4s, v1.4s, v2.4s
-	WORD $0x4ea4f462 // fmin v2.4s, v3.4s, v4.4s
-	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
-	FMOVQ F2, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op32
-	JMP block_done
+	SAMPLES_op32(SORT_F32)
 
 from33:
 
 op33:
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F0
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F1
-	FMOVQ (R6), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ (R5), F3
-	WORD $0x4ea2f465 // fmin v5.4s, v3.4s, v2.4s
-	WORD $0x4e22f462 // fmax v2.4s, v3.4s, v2.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea4f466 // fmin v6.4s, v3.4s, v4.4s
-	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
-	WORD $0x4ea6f4a4 // fmin v4.4s, v5.4s, v6.4s
-	WORD $0x4e26f4a5 // fmax v5.4s, v5.4s, v6.4s
-	FMOVQ F4, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ea3f444 // fmin v4.4s, v2.4s, v3.4s
-	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F4, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea0f422 // fmin v2.4s, v1.4s, v0.4s
-	WORD $0x4e20f420 // fmax v0.4s, v1.4s, v0.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op33
-	JMP block_done
+	SAMPLES_op33(SORT_F32)
 
 from34:
 	CMP $39, R12
@@ -2704,358 +2906,31 @@ from34:
 	BGE from35
 
 op34:
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F0
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	FMOVQ (R6), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ (R5), F5
-	WORD $0x4ea4f4a7 // fmin v7.4s, v5.4s, v4.4s
-	WORD $0x4e24f4a4 // fmax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea6f445 // fmin v5.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea0f466 // fmin v6.4s, v3.4s, v0.4s
-	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4ea5f4e0 // fmin v0.4s, v7.4s, v5.4s
-	WORD $0x4e25f4e3 // fmax v3.4s, v7.4s, v5.4s
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea2f480 // fmin v0.4s, v4.4s, v2.4s
-	WORD $0x4e22f482 // fmax v2.4s, v4.4s, v2.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea1f4c0 // fmin v0.4s, v6.4s, v1.4s
-	WORD $0x4e21f4c1 // fmax v1.4s, v6.4s, v1.4s
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op34
-	JMP block_done
+	SAMPLES_op34(SORT_F32)
 
 from35:
 
 op35:
-	FMOVQ (R5), F0
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	FMOVQ (R6), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea6f447 // fmin v7.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea8f486 // fmin v6.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea1f4a8 // fmin v8.4s, v5.4s, v1.4s
-	WORD $0x4e21f4a1 // fmax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea0f465 // fmin v5.4s, v3.4s, v0.4s
-	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
-	WORD $0x4ea6f4e3 // fmin v3.4s, v7.4s, v6.4s
-	WORD $0x4e26f4e6 // fmax v6.4s, v7.4s, v6.4s
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ea4f443 // fmin v3.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea5f502 // fmin v2.4s, v8.4s, v5.4s
-	WORD $0x4e25f503 // fmax v3.4s, v8.4s, v5.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea0f422 // fmin v2.4s, v1.4s, v0.4s
-	WORD $0x4e20f420 // fmax v0.4s, v1.4s, v0.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op35
-	JMP block_done
+	SAMPLES_op35(SORT_F32)
 
 from36:
 	CMP $37, R12
 	BGE from37
 
 op36:
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F0
-	FMOVQ (R6), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F0, (R6)
-	FMOVQ (R5), F0
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f403 // fmin v3.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F4
-	WORD $0x4ea4f425 // fmin v5.4s, v1.4s, v4.4s
-	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F4
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	WORD $0x4ea6f487 // fmin v7.4s, v4.4s, v6.4s
-	WORD $0x4e26f484 // fmax v4.4s, v4.4s, v6.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F6
-	WORD $0x4ea2f4c8 // fmin v8.4s, v6.4s, v2.4s
-	WORD $0x4e22f4c2 // fmax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea7f466 // fmin v6.4s, v3.4s, v7.4s
-	WORD $0x4e27f463 // fmax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea8f4a7 // fmin v7.4s, v5.4s, v8.4s
-	WORD $0x4e28f4a5 // fmax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea4f408 // fmin v8.4s, v0.4s, v4.4s
-	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
-	WORD $0x4ea2f424 // fmin v4.4s, v1.4s, v2.4s
-	WORD $0x4e22f421 // fmax v1.4s, v1.4s, v2.4s
-	WORD $0x4ea7f4c2 // fmin v2.4s, v6.4s, v7.4s
-	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
-	FMOVQ F2, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ea5f462 // fmin v2.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea4f502 // fmin v2.4s, v8.4s, v4.4s
-	WORD $0x4e24f503 // fmax v3.4s, v8.4s, v4.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F2, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F2, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op36
-	JMP block_done
+	SAMPLES_op36(SORT_F32)
 
 from37:
 	CMP $38, R12
 	BGE from38
 
 op37:
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F0
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F1
-	FMOVQ (R6), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	FMOVQ (R5), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea2f4e9 // fmin v9.4s, v7.4s, v2.4s
-	WORD $0x4e22f4e2 // fmax v2.4s, v7.4s, v2.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea4f4ea // fmin v10.4s, v7.4s, v4.4s
-	WORD $0x4e24f4e4 // fmax v4.4s, v7.4s, v4.4s
-	WORD $0x4ea9f4c7 // fmin v7.4s, v6.4s, v9.4s
-	WORD $0x4e29f4c6 // fmax v6.4s, v6.4s, v9.4s
-	WORD $0x4eaaf509 // fmin v9.4s, v8.4s, v10.4s
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	WORD $0x4ea2f46a // fmin v10.4s, v3.4s, v2.4s
-	WORD $0x4e22f462 // fmax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea4f4a3 // fmin v3.4s, v5.4s, v4.4s
-	WORD $0x4e24f4a4 // fmax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea9f4e5 // fmin v5.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
-	WORD $0x4ea8f4c5 // fmin v5.4s, v6.4s, v8.4s
-	WORD $0x4e28f4c6 // fmax v6.4s, v6.4s, v8.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ea3f545 // fmin v5.4s, v10.4s, v3.4s
-	WORD $0x4e23f543 // fmax v3.4s, v10.4s, v3.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F5, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea4f443 // fmin v3.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea0f422 // fmin v2.4s, v1.4s, v0.4s
-	WORD $0x4e20f420 // fmax v0.4s, v1.4s, v0.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op37
-	JMP block_done
+	SAMPLES_op37(SORT_F32)
 
 from38:
 
 op38:
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F0
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F3
-	FMOVQ (R6), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	FMOVQ (R5), F5
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea2f4e9 // fmin v9.4s, v7.4s, v2.4s
-	WORD $0x4e22f4e2 // fmax v2.4s, v7.4s, v2.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea4f4ea // fmin v10.4s, v7.4s, v4.4s
-	WORD $0x4e24f4e4 // fmax v4.4s, v7.4s, v4.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea6f4eb // fmin v11.4s, v7.4s, v6.4s
-	WORD $0x4e26f4e6 // fmax v6.4s, v7.4s, v6.4s
-	WORD $0x4eaaf507 // fmin v7.4s, v8.4s, v10.4s
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	WORD $0x4eabf52a // fmin v10.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	WORD $0x4ea4f4ab // fmin v11.4s, v5.4s, v4.4s
-	WORD $0x4e24f4a4 // fmax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea6f445 // fmin v5.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea0f466 // fmin v6.4s, v3.4s, v0.4s
-	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eaaf4e0 // fmin v0.4s, v7.4s, v10.4s
-	WORD $0x4e2af4e3 // fmax v3.4s, v7.4s, v10.4s
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea9f500 // fmin v0.4s, v8.4s, v9.4s
-	WORD $0x4e29f503 // fmax v3.4s, v8.4s, v9.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea5f560 // fmin v0.4s, v11.4s, v5.4s
-	WORD $0x4e25f563 // fmax v3.4s, v11.4s, v5.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea2f480 // fmin v0.4s, v4.4s, v2.4s
-	WORD $0x4e22f482 // fmax v2.4s, v4.4s, v2.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea1f4c0 // fmin v0.4s, v6.4s, v1.4s
-	WORD $0x4e21f4c1 // fmax v1.4s, v6.4s, v1.4s
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op38
-	JMP block_done
+	SAMPLES_op38(SORT_F32)
 
 from39:
 	CMP $42, R12
@@ -3064,788 +2939,38 @@ from39:
 	BGE from40
 
 op39:
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F0
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F5
-	FMOVQ (R6), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	FMOVQ (R5), F7
-	WORD $0x4ea2f4e9 // fmin v9.4s, v7.4s, v2.4s
-	WORD $0x4e22f4e2 // fmax v2.4s, v7.4s, v2.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea4f4ea // fmin v10.4s, v7.4s, v4.4s
-	WORD $0x4e24f4e4 // fmax v4.4s, v7.4s, v4.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea6f4eb // fmin v11.4s, v7.4s, v6.4s
-	WORD $0x4e26f4e6 // fmax v6.4s, v7.4s, v6.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea8f4ec // fmin v12.4s, v7.4s, v8.4s
-	WORD $0x4e28f4e7 // fmax v7.4s, v7.4s, v8.4s
-	WORD $0x4eabf528 // fmin v8.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	WORD $0x4eacf54b // fmin v11.4s, v10.4s, v12.4s
-	WORD $0x4e2cf54a // fmax v10.4s, v10.4s, v12.4s
-	WORD $0x4ea6f44c // fmin v12.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea7f486 // fmin v6.4s, v4.4s, v7.4s
-	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
-	WORD $0x4ea1f4a7 // fmin v7.4s, v5.4s, v1.4s
-	WORD $0x4e21f4a1 // fmax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea0f465 // fmin v5.4s, v3.4s, v0.4s
-	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
-	WORD $0x4eabf503 // fmin v3.4s, v8.4s, v11.4s
-	WORD $0x4e2bf508 // fmax v8.4s, v8.4s, v11.4s
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F8, (R12)
-	WORD $0x4eaaf523 // fmin v3.4s, v9.4s, v10.4s
-	WORD $0x4e2af528 // fmax v8.4s, v9.4s, v10.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F8, (R12)
-	WORD $0x4ea6f583 // fmin v3.4s, v12.4s, v6.4s
-	WORD $0x4e26f586 // fmax v6.4s, v12.4s, v6.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F3, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ea4f443 // fmin v3.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea5f4e2 // fmin v2.4s, v7.4s, v5.4s
-	WORD $0x4e25f4e3 // fmax v3.4s, v7.4s, v5.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea0f422 // fmin v2.4s, v1.4s, v0.4s
-	WORD $0x4e20f420 // fmax v0.4s, v1.4s, v0.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op39
-	JMP block_done
+	SAMPLES_op39(SORT_F32)
 
 from40:
 	CMP $41, R12
 	BGE from41
 
 op40:
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F0
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F1
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F5
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	FMOVQ (R5), F9
-	WORD $0x4ea4f52b // fmin v11.4s, v9.4s, v4.4s
-	WORD $0x4e24f524 // fmax v4.4s, v9.4s, v4.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F9
-	WORD $0x4ea6f52c // fmin v12.4s, v9.4s, v6.4s
-	WORD $0x4e26f526 // fmax v6.4s, v9.4s, v6.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F9
-	WORD $0x4ea8f52d // fmin v13.4s, v9.4s, v8.4s
-	WORD $0x4e28f528 // fmax v8.4s, v9.4s, v8.4s
-	WORD $0x4eaaf449 // fmin v9.4s, v2.4s, v10.4s
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	WORD $0x4ea0f4ea // fmin v10.4s, v7.4s, v0.4s
-	WORD $0x4e20f4e0 // fmax v0.4s, v7.4s, v0.4s
-	ADD R7<<2, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eadf560 // fmin v0.4s, v11.4s, v13.4s
-	WORD $0x4e2df567 // fmax v7.4s, v11.4s, v13.4s
-	WORD $0x4ea9f58b // fmin v11.4s, v12.4s, v9.4s
-	WORD $0x4e29f589 // fmax v9.4s, v12.4s, v9.4s
-	WORD $0x4ea8f48c // fmin v12.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea2f4c8 // fmin v8.4s, v6.4s, v2.4s
-	WORD $0x4e22f4c2 // fmax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea3f546 // fmin v6.4s, v10.4s, v3.4s
-	WORD $0x4e23f543 // fmax v3.4s, v10.4s, v3.4s
-	WORD $0x4ea1f4aa // fmin v10.4s, v5.4s, v1.4s
-	WORD $0x4e21f4a1 // fmax v1.4s, v5.4s, v1.4s
-	WORD $0x4eabf405 // fmin v5.4s, v0.4s, v11.4s
-	WORD $0x4e2bf400 // fmax v0.4s, v0.4s, v11.4s
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F0, (R12)
-	WORD $0x4ea9f4e0 // fmin v0.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e5 // fmax v5.4s, v7.4s, v9.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ea8f580 // fmin v0.4s, v12.4s, v8.4s
-	WORD $0x4e28f585 // fmax v5.4s, v12.4s, v8.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ea2f480 // fmin v0.4s, v4.4s, v2.4s
-	WORD $0x4e22f482 // fmax v2.4s, v4.4s, v2.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eaaf4c0 // fmin v0.4s, v6.4s, v10.4s
-	WORD $0x4e2af4c2 // fmax v2.4s, v6.4s, v10.4s
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea1f460 // fmin v0.4s, v3.4s, v1.4s
-	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op40
-	JMP block_done
+	SAMPLES_op40(SORT_F32)
 
 from41:
 
 op41:
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F0
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F3
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F9
-	FMOVQ (R6), F11
-	WORD $0x4eabf52c // fmin v12.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	FMOVQ (R5), F11
-	WORD $0x4ea6f56d // fmin v13.4s, v11.4s, v6.4s
-	WORD $0x4e26f566 // fmax v6.4s, v11.4s, v6.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F11
-	WORD $0x4ea8f56e // fmin v14.4s, v11.4s, v8.4s
-	WORD $0x4e28f568 // fmax v8.4s, v11.4s, v8.4s
-	WORD $0x4eaaf44b // fmin v11.4s, v2.4s, v10.4s
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	WORD $0x4eacf48a // fmin v10.4s, v4.4s, v12.4s
-	WORD $0x4e2cf484 // fmax v4.4s, v4.4s, v12.4s
-	WORD $0x4ea1f52c // fmin v12.4s, v9.4s, v1.4s
-	WORD $0x4e21f521 // fmax v1.4s, v9.4s, v1.4s
-	WORD $0x4ea0f4e9 // fmin v9.4s, v7.4s, v0.4s
-	WORD $0x4e20f4e0 // fmax v0.4s, v7.4s, v0.4s
-	WORD $0x4eabf5a7 // fmin v7.4s, v13.4s, v11.4s
-	WORD $0x4e2bf5ab // fmax v11.4s, v13.4s, v11.4s
-	WORD $0x4eaaf5cd // fmin v13.4s, v14.4s, v10.4s
-	WORD $0x4e2af5ca // fmax v10.4s, v14.4s, v10.4s
-	WORD $0x4ea2f4ce // fmin v14.4s, v6.4s, v2.4s
-	WORD $0x4e22f4c2 // fmax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea4f506 // fmin v6.4s, v8.4s, v4.4s
-	WORD $0x4e24f504 // fmax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea5f588 // fmin v8.4s, v12.4s, v5.4s
-	WORD $0x4e25f585 // fmax v5.4s, v12.4s, v5.4s
-	WORD $0x4ea3f52c // fmin v12.4s, v9.4s, v3.4s
-	WORD $0x4e23f523 // fmax v3.4s, v9.4s, v3.4s
-	WORD $0x4eadf4e9 // fmin v9.4s, v7.4s, v13.4s
-	WORD $0x4e2df4e7 // fmax v7.4s, v7.4s, v13.4s
-	FMOVQ F9, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
-	WORD $0x4eaaf567 // fmin v7.4s, v11.4s, v10.4s
-	WORD $0x4e2af569 // fmax v9.4s, v11.4s, v10.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F7, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F9, (R12)
-	WORD $0x4ea6f5c7 // fmin v7.4s, v14.4s, v6.4s
-	WORD $0x4e26f5c6 // fmax v6.4s, v14.4s, v6.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F7, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ea4f446 // fmin v6.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F6, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eacf502 // fmin v2.4s, v8.4s, v12.4s
-	WORD $0x4e2cf504 // fmax v4.4s, v8.4s, v12.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F4, (R12)
-	WORD $0x4ea3f4a2 // fmin v2.4s, v5.4s, v3.4s
-	WORD $0x4e23f4a3 // fmax v3.4s, v5.4s, v3.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea0f422 // fmin v2.4s, v1.4s, v0.4s
-	WORD $0x4e20f420 // fmax v0.4s, v1.4s, v0.4s
-	ADD R7<<2, R6, R12
-	FMOVQ F2, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op41
-	JMP block_done
+	SAMPLES_op41(SORT_F32)
 
 from42:
 	CMP $43, R12
 	BGE from43
 
 op42:
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F0
-	ADD R9<<1, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F1
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F9
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4eabf52c // fmin v12.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F11
-	FMOVQ (R6), F13
-	WORD $0x4eadf56e // fmin v14.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	FMOVQ (R5), F13
-	WORD $0x4ea8f5af // fmin v15.4s, v13.4s, v8.4s
-	WORD $0x4e28f5a8 // fmax v8.4s, v13.4s, v8.4s
-	WORD $0x4eaaf44d // fmin v13.4s, v2.4s, v10.4s
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	WORD $0x4eacf48a // fmin v10.4s, v4.4s, v12.4s
-	WORD $0x4e2cf484 // fmax v4.4s, v4.4s, v12.4s
-	WORD $0x4eaef4cc // fmin v12.4s, v6.4s, v14.4s
-	WORD $0x4e2ef4c6 // fmax v6.4s, v6.4s, v14.4s
-	WORD $0x4ea3f56e // fmin v14.4s, v11.4s, v3.4s
-	WORD $0x4e23f563 // fmax v3.4s, v11.4s, v3.4s
-	WORD $0x4ea1f52b // fmin v11.4s, v9.4s, v1.4s
-	WORD $0x4e21f521 // fmax v1.4s, v9.4s, v1.4s
-	WORD $0x4ea0f4e9 // fmin v9.4s, v7.4s, v0.4s
-	WORD $0x4e20f4e0 // fmax v0.4s, v7.4s, v0.4s
-	WORD $0x4eaaf5e7 // fmin v7.4s, v15.4s, v10.4s
-	WORD $0x4e2af5ea // fmax v10.4s, v15.4s, v10.4s
-	WORD $0x4eacf5af // fmin v15.4s, v13.4s, v12.4s
-	WORD $0x4e2cf5ac // fmax v12.4s, v13.4s, v12.4s
-	WORD $0x4ea4f50d // fmin v13.4s, v8.4s, v4.4s
-	WORD $0x4e24f504 // fmax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea6f448 // fmin v8.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea9f5c6 // fmin v6.4s, v14.4s, v9.4s
-	WORD $0x4e29f5c9 // fmax v9.4s, v14.4s, v9.4s
-	WORD $0x4ea5f56e // fmin v14.4s, v11.4s, v5.4s
-	WORD $0x4e25f565 // fmax v5.4s, v11.4s, v5.4s
-	WORD $0x4ea0f46b // fmin v11.4s, v3.4s, v0.4s
-	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
-	ADD R9<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eaff4e0 // fmin v0.4s, v7.4s, v15.4s
-	WORD $0x4e2ff4e3 // fmax v3.4s, v7.4s, v15.4s
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4eacf540 // fmin v0.4s, v10.4s, v12.4s
-	WORD $0x4e2cf543 // fmax v3.4s, v10.4s, v12.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea8f5a0 // fmin v0.4s, v13.4s, v8.4s
-	WORD $0x4e28f5a3 // fmax v3.4s, v13.4s, v8.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea2f480 // fmin v0.4s, v4.4s, v2.4s
-	WORD $0x4e22f482 // fmax v2.4s, v4.4s, v2.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eaef4c0 // fmin v0.4s, v6.4s, v14.4s
-	WORD $0x4e2ef4c2 // fmax v2.4s, v6.4s, v14.4s
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea5f520 // fmin v0.4s, v9.4s, v5.4s
-	WORD $0x4e25f522 // fmax v2.4s, v9.4s, v5.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ea1f560 // fmin v0.4s, v11.4s, v1.4s
-	WORD $0x4e21f561 // fmax v1.4s, v11.4s, v1.4s
-	ADD R7<<2, R6, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op42
-	JMP block_done
+	SAMPLES_op42(SORT_F32)
 
 from43:
 	CMP $44, R12
 	BGE from44
 
 op43:
-	FMOVQ (R5), F0
-	ADD R11<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R9<<1, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ea3f424 // fmin v4.4s, v1.4s, v3.4s
-	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea5f466 // fmin v6.4s, v3.4s, v5.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea7f4a8 // fmin v8.4s, v5.4s, v7.4s
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ea9f4ea // fmin v10.4s, v7.4s, v9.4s
-	WORD $0x4e29f4e7 // fmax v7.4s, v7.4s, v9.4s
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F9
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4eabf52c // fmin v12.4s, v9.4s, v11.4s
-	WORD $0x4e2bf529 // fmax v9.4s, v9.4s, v11.4s
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F11
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F13
-	WORD $0x4eadf56e // fmin v14.4s, v11.4s, v13.4s
-	WORD $0x4e2df56b // fmax v11.4s, v11.4s, v13.4s
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F13
-	FMOVQ (R6), F15
-	WORD $0x4eaff5b0 // fmin v16.4s, v13.4s, v15.4s
-	WORD $0x4e2ff5ad // fmax v13.4s, v13.4s, v15.4s
-	WORD $0x4eaaf44f // fmin v15.4s, v2.4s, v10.4s
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	WORD $0x4eacf48a // fmin v10.4s, v4.4s, v12.4s
-	WORD $0x4e2cf484 // fmax v4.4s, v4.4s, v12.4s
-	WORD $0x4eaef4cc // fmin v12.4s, v6.4s, v14.4s
-	WORD $0x4e2ef4c6 // fmax v6.4s, v6.4s, v14.4s
-	WORD $0x4eb0f50e // fmin v14.4s, v8.4s, v16.4s
-	WORD $0x4e30f508 // fmax v8.4s, v8.4s, v16.4s
-	WORD $0x4ea5f5b0 // fmin v16.4s, v13.4s, v5.4s
-	WORD $0x4e25f5a5 // fmax v5.4s, v13.4s, v5.4s
-	WORD $0x4ea3f56d // fmin v13.4s, v11.4s, v3.4s
-	WORD $0x4e23f563 // fmax v3.4s, v11.4s, v3.4s
-	WORD $0x4ea1f52b // fmin v11.4s, v9.4s, v1.4s
-	WORD $0x4e21f521 // fmax v1.4s, v9.4s, v1.4s
-	WORD $0x4ea0f4e9 // fmin v9.4s, v7.4s, v0.4s
-	WORD $0x4e20f4e0 // fmax v0.4s, v7.4s, v0.4s
-	WORD $0x4eacf5e7 // fmin v7.4s, v15.4s, v12.4s
-	WORD $0x4e2cf5ec // fmax v12.4s, v15.4s, v12.4s
-	WORD $0x4eaef54f // fmin v15.4s, v10.4s, v14.4s
-	WORD $0x4e2ef54a // fmax v10.4s, v10.4s, v14.4s
-	WORD $0x4ea6f44e // fmin v14.4s, v2.4s, v6.4s
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea8f486 // fmin v6.4s, v4.4s, v8.4s
-	WORD $0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
-	WORD $0x4eabf608 // fmin v8.4s, v16.4s, v11.4s
-	WORD $0x4e2bf60b // fmax v11.4s, v16.4s, v11.4s
-	WORD $0x4ea9f5b0 // fmin v16.4s, v13.4s, v9.4s
-	WORD $0x4e29f5a9 // fmax v9.4s, v13.4s, v9.4s
-	WORD $0x4ea1f4ad // fmin v13.4s, v5.4s, v1.4s
-	WORD $0x4e21f4a1 // fmax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea0f465 // fmin v5.4s, v3.4s, v0.4s
-	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
-	WORD $0x4eaff4e3 // fmin v3.4s, v7.4s, v15.4s
-	WORD $0x4e2ff4e7 // fmax v7.4s, v7.4s, v15.4s
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
-	WORD $0x4eaaf583 // fmin v3.4s, v12.4s, v10.4s
-	WORD $0x4e2af587 // fmax v7.4s, v12.4s, v10.4s
-	ADD R7<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F7, (R12)
-	WORD $0x4ea6f5c3 // fmin v3.4s, v14.4s, v6.4s
-	WORD $0x4e26f5c6 // fmax v6.4s, v14.4s, v6.4s
-	ADD R7<<2, R5, R12
-	FMOVQ F3, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ea4f443 // fmin v3.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	ADD R9<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eb0f502 // fmin v2.4s, v8.4s, v16.4s
-	WORD $0x4e30f503 // fmax v3.4s, v8.4s, v16.4s
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea9f562 // fmin v2.4s, v11.4s, v9.4s
-	WORD $0x4e29f563 // fmax v3.4s, v11.4s, v9.4s
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea5f5a2 // fmin v2.4s, v13.4s, v5.4s
-	WORD $0x4e25f5a3 // fmax v3.4s, v13.4s, v5.4s
-	ADD R7<<2, R6, R12
-	FMOVQ F2, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ea0f422 // fmin v2.4s, v1.4s, v0.4s
-	WORD $0x4e20f420 // fmax v0.4s, v1.4s, v0.4s
-	ADD R9<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R11<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op43
-	JMP block_done
+	SAMPLES_op43(SORT_F32)
 
 from44:
 
 op44:
-	FMOVQ (R5), F0
-	FMOVQ 256(R5), F1
-	WORD $0x4ea1f402 // fmin v2.4s, v0.4s, v1.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	FMOVQ F2, (R5)
-	FMOVQ 16(R5), F1
-	FMOVQ 272(R5), F2
-	WORD $0x4ea2f423 // fmin v3.4s, v1.4s, v2.4s
-	WORD $0x4e22f421 // fmax v1.4s, v1.4s, v2.4s
-	FMOVQ 32(R5), F2
-	FMOVQ 288(R5), F4
-	WORD $0x4ea4f445 // fmin v5.4s, v2.4s, v4.4s
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	FMOVQ 48(R5), F4
-	FMOVQ 304(R5), F6
-	WORD $0x4ea6f487 // fmin v7.4s, v4.4s, v6.4s
-	WORD $0x4e26f484 // fmax v4.4s, v4.4s, v6.4s
-	FMOVQ 64(R5), F6
-	FMOVQ 320(R5), F8
-	WORD $0x4ea8f4c9 // fmin v9.4s, v6.4s, v8.4s
-	WORD $0x4e28f4c6 // fmax v6.4s, v6.4s, v8.4s
-	FMOVQ 80(R5), F8
-	FMOVQ 336(R5), F10
-	WORD $0x4eaaf50b // fmin v11.4s, v8.4s, v10.4s
-	WORD $0x4e2af508 // fmax v8.4s, v8.4s, v10.4s
-	FMOVQ 96(R5), F10
-	FMOVQ 352(R5), F12
-	WORD $0x4eacf54d // fmin v13.4s, v10.4s, v12.4s
-	WORD $0x4e2cf54a // fmax v10.4s, v10.4s, v12.4s
-	FMOVQ 112(R5), F12
-	FMOVQ 368(R5), F14
-	WORD $0x4eaef58f // fmin v15.4s, v12.4s, v14.4s
-	WORD $0x4e2ef58c // fmax v12.4s, v12.4s, v14.4s
-	FMOVQ 128(R5), F14
-	FMOVQ 384(R5), F16
-	WORD $0x4eb0f5d1 // fmin v17.4s, v14.4s, v16.4s
-	WORD $0x4e30f5ce // fmax v14.4s, v14.4s, v16.4s
-	FMOVQ 144(R5), F16
-	FMOVQ 400(R5), F18
-	WORD $0x4eb2f613 // fmin v19.4s, v16.4s, v18.4s
-	WORD $0x4e32f610 // fmax v16.4s, v16.4s, v18.4s
-	FMOVQ 160(R5), F18
-	FMOVQ 416(R5), F20
-	WORD $0x4eb4f655 // fmin v21.4s, v18.4s, v20.4s
-	WORD $0x4e34f652 // fmax v18.4s, v18.4s, v20.4s
-	FMOVQ 176(R5), F20
-	FMOVQ 432(R5), F22
-	WORD $0x4eb6f697 // fmin v23.4s, v20.4s, v22.4s
-	WORD $0x4e36f694 // fmax v20.4s, v20.4s, v22.4s
-	FMOVQ 192(R5), F22
-	FMOVQ 448(R5), F24
-	WORD $0x4eb8f6d9 // fmin v25.4s, v22.4s, v24.4s
-	WORD $0x4e38f6d6 // fmax v22.4s, v22.4s, v24.4s
-	FMOVQ 208(R5), F24
-	FMOVQ 464(R5), F26
-	WORD $0x4ebaf71b // fmin v27.4s, v24.4s, v26.4s
-	WORD $0x4e3af718 // fmax v24.4s, v24.4s, v26.4s
-	FMOVQ 224(R5), F26
-	FMOVQ 480(R5), F28
-	WORD $0x4ebcf75d // fmin v29.4s, v26.4s, v28.4s
-	WORD $0x4e3cf75a // fmax v26.4s, v26.4s, v28.4s
-	FMOVQ 240(R5), F28
-	FMOVQ 496(R5), F30
-	WORD $0x4ebef79f // fmin v31.4s, v28.4s, v30.4s
-	WORD $0x4e3ef79c // fmax v28.4s, v28.4s, v30.4s
-	FMOVQ F28, 496(R5)
-	WORD $0x4ea0f63c // fmin v28.4s, v17.4s, v0.4s
-	WORD $0x4e20f620 // fmax v0.4s, v17.4s, v0.4s
-	WORD $0x4ea1f671 // fmin v17.4s, v19.4s, v1.4s
-	WORD $0x4e21f661 // fmax v1.4s, v19.4s, v1.4s
-	WORD $0x4ea2f6b3 // fmin v19.4s, v21.4s, v2.4s
-	WORD $0x4e22f6a2 // fmax v2.4s, v21.4s, v2.4s
-	WORD $0x4ea4f6f5 // fmin v21.4s, v23.4s, v4.4s
-	WORD $0x4e24f6e4 // fmax v4.4s, v23.4s, v4.4s
-	WORD $0x4ea6f737 // fmin v23.4s, v25.4s, v6.4s
-	WORD $0x4e26f726 // fmax v6.4s, v25.4s, v6.4s
-	WORD $0x4ea8f779 // fmin v25.4s, v27.4s, v8.4s
-	WORD $0x4e28f768 // fmax v8.4s, v27.4s, v8.4s
-	WORD $0x4eaaf7bb // fmin v27.4s, v29.4s, v10.4s
-	WORD $0x4e2af7aa // fmax v10.4s, v29.4s, v10.4s
-	WORD $0x4eacf7fd // fmin v29.4s, v31.4s, v12.4s
-	WORD $0x4e2cf7ec // fmax v12.4s, v31.4s, v12.4s
-	WORD $0x4ebcf53e // fmin v30.4s, v9.4s, v28.4s
-	WORD $0x4e3cf529 // fmax v9.4s, v9.4s, v28.4s
-	WORD $0x4eb1f57c // fmin v28.4s, v11.4s, v17.4s
-	WORD $0x4e31f56b // fmax v11.4s, v11.4s, v17.4s
-	WORD $0x4eb3f5b1 // fmin v17.4s, v13.4s, v19.4s
-	WORD $0x4e33f5ad // fmax v13.4s, v13.4s, v19.4s
-	WORD $0x4eb5f5f3 // fmin v19.4s, v15.4s, v21.4s
-	WORD $0x4e35f5ef // fmax v15.4s, v15.4s, v21.4s
-	WORD $0x4ea0f6f5 // fmin v21.4s, v23.4s, v0.4s
-	WORD $0x4e20f6e0 // fmax v0.4s, v23.4s, v0.4s
-	WORD $0x4ea1f737 // fmin v23.4s, v25.4s, v1.4s
-	WORD $0x4e21f721 // fmax v1.4s, v25.4s, v1.4s
-	WORD $0x4ea2f779 // fmin v25.4s, v27.4s, v2.4s
-	WORD $0x4e22f762 // fmax v2.4s, v27.4s, v2.4s
-	WORD $0x4ea4f7bb // fmin v27.4s, v29.4s, v4.4s
-	WORD $0x4e24f7a4 // fmax v4.4s, v29.4s, v4.4s
-	WORD $0x4eaef4dd // fmin v29.4s, v6.4s, v14.4s
-	WORD $0x4e2ef4c6 // fmax v6.4s, v6.4s, v14.4s
-	WORD $0x4eb0f50e // fmin v14.4s, v8.4s, v16.4s
-	WORD $0x4e30f508 // fmax v8.4s, v8.4s, v16.4s
-	WORD $0x4eb2f550 // fmin v16.4s, v10.4s, v18.4s
-	WORD $0x4e32f54a // fmax v10.4s, v10.4s, v18.4s
-	WORD $0x4eb4f592 // fmin v18.4s, v12.4s, v20.4s
-	WORD $0x4e34f58c // fmax v12.4s, v12.4s, v20.4s
-	WORD $0x4ebef4b4 // fmin v20.4s, v5.4s, v30.4s
-	WORD $0x4e3ef4a5 // fmax v5.4s, v5.4s, v30.4s
-	WORD $0x4ebcf4fe // fmin v30.4s, v7.4s, v28.4s
-	WORD $0x4e3cf4e7 // fmax v7.4s, v7.4s, v28.4s
-	WORD $0x4ea9f63c // fmin v28.4s, v17.4s, v9.4s
-	WORD $0x4e29f629 // fmax v9.4s, v17.4s, v9.4s
-	WORD $0x4eabf671 // fmin v17.4s, v19.4s, v11.4s
-	WORD $0x4e2bf66b // fmax v11.4s, v19.4s, v11.4s
-	WORD $0x4eb5f5b3 // fmin v19.4s, v13.4s, v21.4s
-	WORD $0x4e35f5ad // fmax v13.4s, v13.4s, v21.4s
-	WORD $0x4eb7f5f5 // fmin v21.4s, v15.4s, v23.4s
-	WORD $0x4e37f5ef // fmax v15.4s, v15.4s, v23.4s
-	WORD $0x4ea0f737 // fmin v23.4s, v25.4s, v0.4s
-	WORD $0x4e20f720 // fmax v0.4s, v25.4s, v0.4s
-	WORD $0x4ea1f779 // fmin v25.4s, v27.4s, v1.4s
-	WORD $0x4e21f761 // fmax v1.4s, v27.4s, v1.4s
-	WORD $0x4ebdf45b // fmin v27.4s, v2.4s, v29.4s
-	WORD $0x4e3df442 // fmax v2.4s, v2.4s, v29.4s
-	WORD $0x4eaef49d // fmin v29.4s, v4.4s, v14.4s
-	WORD $0x4e2ef484 // fmax v4.4s, v4.4s, v14.4s
-	WORD $0x4ea6f60e // fmin v14.4s, v16.4s, v6.4s
-	WORD $0x4e26f606 // fmax v6.4s, v16.4s, v6.4s
-	WORD $0x4ea8f650 // fmin v16.4s, v18.4s, v8.4s
-	WORD $0x4e28f648 // fmax v8.4s, v18.4s, v8.4s
-	WORD $0x4eb6f552 // fmin v18.4s, v10.4s, v22.4s
-	WORD $0x4e36f54a // fmax v10.4s, v10.4s, v22.4s
-	WORD $0x4eb8f596 // fmin v22.4s, v12.4s, v24.4s
-	WORD $0x4e38f58c // fmax v12.4s, v12.4s, v24.4s
-	WORD $0x4eb4f478 // fmin v24.4s, v3.4s, v20.4s
-	WORD $0x4e34f463 // fmax v3.4s, v3.4s, v20.4s
-	FMOVQ F24, 16(R5)
-	FMOVQ F3, 32(R5)
-	WORD $0x4ea5f7c3 // fmin v3.4s, v30.4s, v5.4s
-	WORD $0x4e25f7c5 // fmax v5.4s, v30.4s, v5.4s
-	FMOVQ F3, 48(R5)
-	FMOVQ F5, 64(R5)
-	WORD $0x4ebcf4e3 // fmin v3.4s, v7.4s, v28.4s
-	WORD $0x4e3cf4e5 // fmax v5.4s, v7.4s, v28.4s
-	FMOVQ F3, 80(R5)
-	FMOVQ F5, 96(R5)
-	WORD $0x4ea9f623 // fmin v3.4s, v17.4s, v9.4s
-	WORD $0x4e29f625 // fmax v5.4s, v17.4s, v9.4s
-	FMOVQ F3, 112(R5)
-	FMOVQ F5, 128(R5)
-	WORD $0x4eb3f563 // fmin v3.4s, v11.4s, v19.4s
-	WORD $0x4e33f565 // fmax v5.4s, v11.4s, v19.4s
-	FMOVQ F3, 144(R5)
-	FMOVQ F5, 160(R5)
-	WORD $0x4eadf6a3 // fmin v3.4s, v21.4s, v13.4s
-	WORD $0x4e2df6a5 // fmax v5.4s, v21.4s, v13.4s
-	FMOVQ F3, 176(R5)
-	FMOVQ F5, 192(R5)
-	WORD $0x4eb7f5e3 // fmin v3.4s, v15.4s, v23.4s
-	WORD $0x4e37f5e5 // fmax v5.4s, v15.4s, v23.4s
-	FMOVQ F3, 208(R5)
-	FMOVQ F5, 224(R5)
-	WORD $0x4ea0f723 // fmin v3.4s, v25.4s, v0.4s
-	WORD $0x4e20f720 // fmax v0.4s, v25.4s, v0.4s
-	FMOVQ F3, 240(R5)
-	FMOVQ F0, 256(R5)
-	WORD $0x4ebbf420 // fmin v0.4s, v1.4s, v27.4s
-	WORD $0x4e3bf421 // fmax v1.4s, v1.4s, v27.4s
-	FMOVQ F0, 272(R5)
-	FMOVQ F1, 288(R5)
-	WORD $0x4ea2f7a0 // fmin v0.4s, v29.4s, v2.4s
-	WORD $0x4e22f7a1 // fmax v1.4s, v29.4s, v2.4s
-	FMOVQ F0, 304(R5)
-	FMOVQ F1, 320(R5)
-	WORD $0x4eaef480 // fmin v0.4s, v4.4s, v14.4s
-	WORD $0x4e2ef481 // fmax v1.4s, v4.4s, v14.4s
-	FMOVQ F0, 336(R5)
-	FMOVQ F1, 352(R5)
-	WORD $0x4ea6f600 // fmin v0.4s, v16.4s, v6.4s
-	WORD $0x4e26f601 // fmax v1.4s, v16.4s, v6.4s
-	FMOVQ F0, 368(R5)
-	FMOVQ F1, 384(R5)
-	WORD $0x4eb2f500 // fmin v0.4s, v8.4s, v18.4s
-	WORD $0x4e32f501 // fmax v1.4s, v8.4s, v18.4s
-	FMOVQ F0, 400(R5)
-	FMOVQ F1, 416(R5)
-	WORD $0x4eaaf6c0 // fmin v0.4s, v22.4s, v10.4s
-	WORD $0x4e2af6c1 // fmax v1.4s, v22.4s, v10.4s
-	FMOVQ F0, 432(R5)
-	FMOVQ F1, 448(R5)
-	WORD $0x4ebaf580 // fmin v0.4s, v12.4s, v26.4s
-	WORD $0x4e3af581 // fmax v1.4s, v12.4s, v26.4s
-	FMOVQ F0, 464(R5)
-	FMOVQ F1, 480(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op44
-	JMP block_done
+	SAMPLES_op44(SORT_F32)
 
 block_done:
 	MOVD 16(R1), R8
@@ -3861,56 +2986,39 @@ block_done:
 	JMP step
 
 sorted:
-	MOVD R1, R3
-	MOVD k+24(FP), R4
-	MOVD k+24(FP), R5
-	ADD $128, R3
-	SUB $1, R4
-	LSL $4, R4
-	ADD R3, R4
-	LSR $1, R5
-	FMOVQ (R0), F0
-	FMOVQ 16(R0), F1
-	MOVD top+72(FP), R6
-	MOVD R6, 16(R1)
-	FMOVD 16(R1), F2
-	VDUP V2.D[0], V2.D2
-	MOVD 24(R1), R6
-	FMOVQ (R6), F3
-	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
+	SAMPLES_sorted()
 	FMOVQ 16(R6), F6
 	VMOVI $0, V7.B16
 	VMOVI $0, V8.B16
 
 pairs:
 	FMOVD (R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FCVTL_D2(9, 9)
 	FMOVD (R4), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4ee9d54b // fsub v11.2d, v10.2d, v9.2d
+	FCVTL_D2(10, 10)
+	FSUB_D2(9, 10, 11)
 	VFMLA V11.D2, V2.D2, V5.D2
-	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
+	FSUB_D2(3, 9, 9)
 	VAND V0.B16, V9.B16, V9.B16
-	WORD $0x4ee3d54a // fsub v10.2d, v10.2d, v3.2d
+	FSUB_D2(3, 10, 10)
 	VAND V0.B16, V10.B16, V10.B16
-	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
-	WORD $0x4e69d484 // fadd v4.2d, v4.2d, v9.2d
+	FADD_D2(10, 9, 9)
+	FADD_D2(9, 4, 4)
 	FMOVD 8(R3), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FCVTL_D2(9, 9)
 	FMOVD 8(R4), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4ee9d54b // fsub v11.2d, v10.2d, v9.2d
+	FCVTL_D2(10, 10)
+	FSUB_D2(9, 10, 11)
 	VFMLA V11.D2, V2.D2, V8.D2
-	WORD $0x4ee6d529 // fsub v9.2d, v9.2d, v6.2d
+	FSUB_D2(6, 9, 9)
 	VAND V0.B16, V9.B16, V9.B16
-	WORD $0x4ee6d54a // fsub v10.2d, v10.2d, v6.2d
+	FSUB_D2(6, 10, 10)
 	VAND V0.B16, V10.B16, V10.B16
-	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
-	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	FADD_D2(10, 9, 9)
+	FADD_D2(9, 7, 7)
 	PRFM (R2), PLDL1KEEP
 	ADD $64, R2
-	WORD $0x4ee1d442 // fsub v2.2d, v2.2d, v1.2d
+	FSUB_D2(1, 2, 2)
 	ADD $16, R3
 	SUB $16, R4
 	SUB $1, R5
@@ -3920,35 +3028,35 @@ pairs:
 	AND $1, R2
 	CBZ R2, even
 	FMOVD (R3), F1
-	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
-	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
+	FCVTL_D2(1, 1)
+	FSUB_D2(3, 1, 1)
 	VAND V0.B16, V1.B16, V1.B16
-	WORD $0x4e61d484 // fadd v4.2d, v4.2d, v1.2d
+	FADD_D2(1, 4, 4)
 	FMOVD 8(R3), F1
-	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
-	WORD $0x4ee6d421 // fsub v1.2d, v1.2d, v6.2d
+	FCVTL_D2(1, 1)
+	FSUB_D2(6, 1, 1)
 	VAND V0.B16, V1.B16, V0.B16
-	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
+	FADD_D2(0, 7, 7)
 
 even:
 	VMOVI $0, V0.B16
 	FMOVQ 32(R0), F1
 	FMOVD 64(R1), F2
-	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FCVTL_D2(2, 2)
 	VFMLA V0.D2, V3.D2, V2.D2
-	WORD $0x4e62e443 // fcmeq v3.2d, v2.2d, v2.2d
-	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	FCMEQ_D2(2, 2, 3)
+	FCMEQ_D2(2, 2, 2)
 	VAND V2.B16, V3.B16, V2.B16
-	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	MVN_B16(2, 2)
 	VBIT V2.B16, V1.B16, V4.B16
 	VBIT V2.B16, V1.B16, V5.B16
 	FMOVD 72(R1), F2
-	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FCVTL_D2(2, 2)
 	VFMLA V0.D2, V6.D2, V2.D2
-	WORD $0x4e62e440 // fcmeq v0.2d, v2.2d, v2.2d
-	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	FCMEQ_D2(2, 2, 0)
+	FCMEQ_D2(2, 2, 2)
 	VAND V2.B16, V0.B16, V0.B16
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	MVN_B16(0, 0)
 	VBIT V0.B16, V1.B16, V7.B16
 	VBIT V0.B16, V1.B16, V8.B16
 	MOVD 24(R1), R2
@@ -3978,20 +3086,7 @@ even:
 
 // func SampleSpreadF64(w *float64, x *float64, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64)
 TEXT ·SampleSpreadF64(SB), NOSPLIT, $0-80
-	MOVD $consts<>(SB), R0
-	MOVD w+0(FP), R1
-	ADD $63, R1
-	AND $-64, R1
-	MOVD x+8(FP), R2
-	MOVD R2, (R1)
-	MOVD rows+16(FP), R2
-	MOVD R2, 8(R1)
-	MOVD y+48(FP), R2
-	MOVD R2, 24(R1)
-	MOVD abs+56(FP), R2
-	MOVD R2, 32(R1)
-	MOVD spread+64(FP), R2
-	MOVD R2, 40(R1)
+	SAMPLES_start_8()
 
 tile:
 	MOVD (R1), R2
@@ -4037,23 +3132,12 @@ fetch_many:
 	JMP fetch_many
 
 fetch_end:
-	WORD $0x4e62d420 // fadd v0.2d, v1.2d, v2.2d
+	FADD_D2(2, 1, 0)
 	FMOVQ F0, 64(R1)
 	JMP fetch_done
 
 fetch_fewer:
-	MOVD (R1), R3
-	MOVD stride+32(FP), R4
-	LSL $3, R4
-	MOVD R1, R5
-	MOVD k+24(FP), R6
-	MOVD 8(R1), R7
-	SUB $1, R7
-	MUL R4, R7
-	ADD R3, R7
-	VMOVI $0, V0.B16
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
+	SAMPLES_fetch_fewer($3)
 
 fetch_fewer_many:
 	MOVD R3, R8
@@ -4087,209 +3171,44 @@ fetch_fewer_many:
 	JMP fetch_fewer_many
 
 fetch_fewer_end:
-	WORD $0x4e62d420 // fadd v0.2d, v1.2d, v2.2d
+	FADD_D2(2, 1, 0)
 	FMOVQ F0, 64(R1)
 
 fetch_done:
 	MOVD steps+40(FP), R3
 
 step:
-	MOVW (R3), R4
-	CBZ R4, sorted
-	MOVD R1, R4
-	ADD $128, R4
-	MOVW 8(R3), R5
-	MOVW 12(R3), R6
-	ADD R4, R5
-	ADD R4, R6
-	MOVW 24(R3), R4
-	MOVD R4, 16(R1)
-	MOVW 20(R3), R4
-	MOVW 16(R3), R7
-	MOVD R7, R8
-	ADD R8, R8
-	MOVD R7, R9
-	ADD R8, R9
-	MOVD R9, R10
-	ADD R8, R10
-	MOVD R10, R11
-	ADD R8, R11
+	SAMPLES_step()
 
 block:
-	MOVW 4(R3), R8
-	MOVW (R3), R12
-	CMP $23, R12
-	BGE from23
-	CMP $12, R12
-	BGE from12
-	CMP $7, R12
-	BGE from7
-	CMP $4, R12
-	BGE from4
-	CMP $3, R12
-	BGE from3
+	SAMPLES_block()
 
 op2:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F2, (R5)
-	FMOVQ F0, 16(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op2
-	JMP block_done
+	SAMPLES_op2(SORT_F64)
 
 from3:
 
 op3:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	WORD $0x4ee1f443 // fmin v3.2d, v2.2d, v1.2d
-	WORD $0x4e61f441 // fmax v1.2d, v2.2d, v1.2d
-	FMOVQ F3, (R5)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F2, 16(R5)
-	FMOVQ F0, 32(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op3
-	JMP block_done
+	SAMPLES_op3(SORT_F64)
 
 from4:
 	CMP $5, R12
 	BGE from5
 
 op4:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	WORD $0x4ee4f443 // fmin v3.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	FMOVQ F3, (R5)
-	WORD $0x4ee1f403 // fmin v3.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F0, 48(R5)
-	WORD $0x4ee2f460 // fmin v0.2d, v3.2d, v2.2d
-	WORD $0x4e62f461 // fmax v1.2d, v3.2d, v2.2d
-	FMOVQ F0, 16(R5)
-	FMOVQ F1, 32(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op4
-	JMP block_done
+	SAMPLES_op4(SORT_F64)
 
 from5:
 	CMP $6, R12
 	BGE from6
 
 op5:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	WORD $0x4ee4f443 // fmin v3.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 64(R5), F1
-	WORD $0x4ee1f465 // fmin v5.2d, v3.2d, v1.2d
-	WORD $0x4e61f461 // fmax v1.2d, v3.2d, v1.2d
-	FMOVQ F5, (R5)
-	WORD $0x4ee2f483 // fmin v3.2d, v4.2d, v2.2d
-	WORD $0x4e62f482 // fmax v2.2d, v4.2d, v2.2d
-	WORD $0x4ee1f464 // fmin v4.2d, v3.2d, v1.2d
-	WORD $0x4e61f461 // fmax v1.2d, v3.2d, v1.2d
-	FMOVQ F4, 16(R5)
-	WORD $0x4ee1f443 // fmin v3.2d, v2.2d, v1.2d
-	WORD $0x4e61f441 // fmax v1.2d, v2.2d, v1.2d
-	FMOVQ F3, 32(R5)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F2, 48(R5)
-	FMOVQ F0, 64(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op5
-	JMP block_done
+	SAMPLES_op5(SORT_F64)
 
 from6:
 
 op6:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4ee4f445 // fmin v5.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	WORD $0x4ee6f4a1 // fmin v1.2d, v5.2d, v6.2d
-	WORD $0x4e66f4a5 // fmax v5.2d, v5.2d, v6.2d
-	FMOVQ F1, (R5)
-	WORD $0x4ee3f481 // fmin v1.2d, v4.2d, v3.2d
-	WORD $0x4e63f483 // fmax v3.2d, v4.2d, v3.2d
-	WORD $0x4ee2f424 // fmin v4.2d, v1.2d, v2.2d
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
-	WORD $0x4ee5f482 // fmin v2.2d, v4.2d, v5.2d
-	WORD $0x4e65f484 // fmax v4.2d, v4.2d, v5.2d
-	FMOVQ F2, 16(R5)
-	WORD $0x4ee4f422 // fmin v2.2d, v1.2d, v4.2d
-	WORD $0x4e64f421 // fmax v1.2d, v1.2d, v4.2d
-	FMOVQ F2, 32(R5)
-	WORD $0x4ee3f402 // fmin v2.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	FMOVQ F0, 80(R5)
-	WORD $0x4ee1f440 // fmin v0.2d, v2.2d, v1.2d
-	WORD $0x4e61f441 // fmax v1.2d, v2.2d, v1.2d
-	FMOVQ F0, 48(R5)
-	FMOVQ F1, 64(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op6
-	JMP block_done
+	SAMPLES_op6(SORT_F64)
 
 from7:
 	CMP $9, R12
@@ -4298,414 +3217,31 @@ from7:
 	BGE from8
 
 op7:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4ee4f445 // fmin v5.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 96(R5), F1
-	WORD $0x4ee1f4c7 // fmin v7.2d, v6.2d, v1.2d
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	WORD $0x4ee7f4a6 // fmin v6.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	FMOVQ F6, (R5)
-	WORD $0x4ee3f486 // fmin v6.2d, v4.2d, v3.2d
-	WORD $0x4e63f483 // fmax v3.2d, v4.2d, v3.2d
-	WORD $0x4ee1f444 // fmin v4.2d, v2.2d, v1.2d
-	WORD $0x4e61f441 // fmax v1.2d, v2.2d, v1.2d
-	WORD $0x4ee4f4c2 // fmin v2.2d, v6.2d, v4.2d
-	WORD $0x4e64f4c4 // fmax v4.2d, v6.2d, v4.2d
-	WORD $0x4ee5f446 // fmin v6.2d, v2.2d, v5.2d
-	WORD $0x4e65f442 // fmax v2.2d, v2.2d, v5.2d
-	FMOVQ F6, 16(R5)
-	WORD $0x4ee2f485 // fmin v5.2d, v4.2d, v2.2d
-	WORD $0x4e62f482 // fmax v2.2d, v4.2d, v2.2d
-	FMOVQ F5, 32(R5)
-	WORD $0x4ee1f464 // fmin v4.2d, v3.2d, v1.2d
-	WORD $0x4e61f461 // fmax v1.2d, v3.2d, v1.2d
-	WORD $0x4ee4f403 // fmin v3.2d, v0.2d, v4.2d
-	WORD $0x4e64f400 // fmax v0.2d, v0.2d, v4.2d
-	WORD $0x4ee2f464 // fmin v4.2d, v3.2d, v2.2d
-	WORD $0x4e62f462 // fmax v2.2d, v3.2d, v2.2d
-	FMOVQ F4, 48(R5)
-	FMOVQ F2, 64(R5)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F2, 80(R5)
-	FMOVQ F0, 96(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op7
-	JMP block_done
+	SAMPLES_op7(SORT_F64)
 
 from8:
 
 op8:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	WORD $0x4ee4f447 // fmin v7.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	WORD $0x4ee8f4c1 // fmin v1.2d, v6.2d, v8.2d
-	WORD $0x4e68f4c6 // fmax v6.2d, v6.2d, v8.2d
-	WORD $0x4ee5f468 // fmin v8.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4ee1f4e5 // fmin v5.2d, v7.2d, v1.2d
-	WORD $0x4e61f4e1 // fmax v1.2d, v7.2d, v1.2d
-	FMOVQ F5, (R5)
-	WORD $0x4ee8f485 // fmin v5.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee6f447 // fmin v7.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee3f406 // fmin v6.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4ee7f4a3 // fmin v3.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	WORD $0x4ee1f467 // fmin v7.2d, v3.2d, v1.2d
-	WORD $0x4e61f461 // fmax v1.2d, v3.2d, v1.2d
-	FMOVQ F7, 16(R5)
-	WORD $0x4ee1f4a3 // fmin v3.2d, v5.2d, v1.2d
-	WORD $0x4e61f4a1 // fmax v1.2d, v5.2d, v1.2d
-	FMOVQ F3, 32(R5)
-	WORD $0x4ee2f483 // fmin v3.2d, v4.2d, v2.2d
-	WORD $0x4e62f482 // fmax v2.2d, v4.2d, v2.2d
-	WORD $0x4ee3f4c4 // fmin v4.2d, v6.2d, v3.2d
-	WORD $0x4e63f4c3 // fmax v3.2d, v6.2d, v3.2d
-	WORD $0x4ee1f485 // fmin v5.2d, v4.2d, v1.2d
-	WORD $0x4e61f481 // fmax v1.2d, v4.2d, v1.2d
-	FMOVQ F5, 48(R5)
-	FMOVQ F1, 64(R5)
-	WORD $0x4ee2f461 // fmin v1.2d, v3.2d, v2.2d
-	WORD $0x4e62f462 // fmax v2.2d, v3.2d, v2.2d
-	FMOVQ F1, 80(R5)
-	WORD $0x4ee0f441 // fmin v1.2d, v2.2d, v0.2d
-	WORD $0x4e60f440 // fmax v0.2d, v2.2d, v0.2d
-	FMOVQ F1, 96(R5)
-	FMOVQ F0, 112(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op8
-	JMP block_done
+	SAMPLES_op8(SORT_F64)
 
 from9:
 	CMP $10, R12
 	BGE from10
 
 op9:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	WORD $0x4ee4f447 // fmin v7.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	WORD $0x4ee8f4c1 // fmin v1.2d, v6.2d, v8.2d
-	WORD $0x4e68f4c6 // fmax v6.2d, v6.2d, v8.2d
-	WORD $0x4ee5f468 // fmin v8.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4ee1f4e5 // fmin v5.2d, v7.2d, v1.2d
-	WORD $0x4e61f4e1 // fmax v1.2d, v7.2d, v1.2d
-	WORD $0x4ee8f487 // fmin v7.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee6f448 // fmin v8.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee3f406 // fmin v6.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	FMOVQ 128(R5), F3
-	WORD $0x4ee3f4a9 // fmin v9.2d, v5.2d, v3.2d
-	WORD $0x4e63f4a3 // fmax v3.2d, v5.2d, v3.2d
-	FMOVQ F9, (R5)
-	WORD $0x4ee3f425 // fmin v5.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	WORD $0x4ee8f4e3 // fmin v3.2d, v7.2d, v8.2d
-	WORD $0x4e68f4e7 // fmax v7.2d, v7.2d, v8.2d
-	WORD $0x4ee5f468 // fmin v8.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ F8, 16(R5)
-	WORD $0x4ee1f4e5 // fmin v5.2d, v7.2d, v1.2d
-	WORD $0x4e61f4e1 // fmax v1.2d, v7.2d, v1.2d
-	WORD $0x4ee3f4a7 // fmin v7.2d, v5.2d, v3.2d
-	WORD $0x4e63f4a3 // fmax v3.2d, v5.2d, v3.2d
-	FMOVQ F7, 32(R5)
-	WORD $0x4ee2f485 // fmin v5.2d, v4.2d, v2.2d
-	WORD $0x4e62f482 // fmax v2.2d, v4.2d, v2.2d
-	WORD $0x4ee1f4c4 // fmin v4.2d, v6.2d, v1.2d
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	WORD $0x4ee1f446 // fmin v6.2d, v2.2d, v1.2d
-	WORD $0x4e61f441 // fmax v1.2d, v2.2d, v1.2d
-	WORD $0x4ee5f482 // fmin v2.2d, v4.2d, v5.2d
-	WORD $0x4e65f484 // fmax v4.2d, v4.2d, v5.2d
-	WORD $0x4ee3f445 // fmin v5.2d, v2.2d, v3.2d
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	FMOVQ F5, 48(R5)
-	FMOVQ F2, 64(R5)
-	WORD $0x4ee6f482 // fmin v2.2d, v4.2d, v6.2d
-	WORD $0x4e66f483 // fmax v3.2d, v4.2d, v6.2d
-	FMOVQ F2, 80(R5)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F0, 128(R5)
-	WORD $0x4ee2f460 // fmin v0.2d, v3.2d, v2.2d
-	WORD $0x4e62f461 // fmax v1.2d, v3.2d, v2.2d
-	FMOVQ F0, 96(R5)
-	FMOVQ F1, 112(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op9
-	JMP block_done
+	SAMPLES_op9(SORT_F64)
 
 from10:
 	CMP $11, R12
 	BGE from11
 
 op10:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	WORD $0x4ee4f449 // fmin v9.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	WORD $0x4ee8f4c1 // fmin v1.2d, v6.2d, v8.2d
-	WORD $0x4e68f4c6 // fmax v6.2d, v6.2d, v8.2d
-	WORD $0x4ee5f468 // fmin v8.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4ee1f525 // fmin v5.2d, v9.2d, v1.2d
-	WORD $0x4e61f521 // fmax v1.2d, v9.2d, v1.2d
-	WORD $0x4ee8f489 // fmin v9.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee6f448 // fmin v8.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee3f406 // fmin v6.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4eeaf4a3 // fmin v3.2d, v5.2d, v10.2d
-	WORD $0x4e6af4a5 // fmax v5.2d, v5.2d, v10.2d
-	FMOVQ F3, (R5)
-	WORD $0x4ee7f523 // fmin v3.2d, v9.2d, v7.2d
-	WORD $0x4e67f527 // fmax v7.2d, v9.2d, v7.2d
-	WORD $0x4ee7f449 // fmin v9.2d, v2.2d, v7.2d
-	WORD $0x4e67f442 // fmax v2.2d, v2.2d, v7.2d
-	WORD $0x4ee5f427 // fmin v7.2d, v1.2d, v5.2d
-	WORD $0x4e65f421 // fmax v1.2d, v1.2d, v5.2d
-	WORD $0x4ee8f465 // fmin v5.2d, v3.2d, v8.2d
-	WORD $0x4e68f463 // fmax v3.2d, v3.2d, v8.2d
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	FMOVQ F8, 16(R5)
-	WORD $0x4ee1f467 // fmin v7.2d, v3.2d, v1.2d
-	WORD $0x4e61f461 // fmax v1.2d, v3.2d, v1.2d
-	WORD $0x4ee5f4e3 // fmin v3.2d, v7.2d, v5.2d
-	WORD $0x4e65f4e5 // fmax v5.2d, v7.2d, v5.2d
-	FMOVQ F3, 32(R5)
-	WORD $0x4ee9f483 // fmin v3.2d, v4.2d, v9.2d
-	WORD $0x4e69f484 // fmax v4.2d, v4.2d, v9.2d
-	WORD $0x4ee1f4c7 // fmin v7.2d, v6.2d, v1.2d
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	WORD $0x4ee1f486 // fmin v6.2d, v4.2d, v1.2d
-	WORD $0x4e61f481 // fmax v1.2d, v4.2d, v1.2d
-	WORD $0x4ee3f4e4 // fmin v4.2d, v7.2d, v3.2d
-	WORD $0x4e63f4e3 // fmax v3.2d, v7.2d, v3.2d
-	WORD $0x4ee2f407 // fmin v7.2d, v0.2d, v2.2d
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	WORD $0x4ee5f482 // fmin v2.2d, v4.2d, v5.2d
-	WORD $0x4e65f484 // fmax v4.2d, v4.2d, v5.2d
-	FMOVQ F2, 48(R5)
-	FMOVQ F4, 64(R5)
-	WORD $0x4ee6f462 // fmin v2.2d, v3.2d, v6.2d
-	WORD $0x4e66f463 // fmax v3.2d, v3.2d, v6.2d
-	FMOVQ F2, 80(R5)
-	WORD $0x4ee1f4e2 // fmin v2.2d, v7.2d, v1.2d
-	WORD $0x4e61f4e1 // fmax v1.2d, v7.2d, v1.2d
-	WORD $0x4ee2f464 // fmin v4.2d, v3.2d, v2.2d
-	WORD $0x4e62f462 // fmax v2.2d, v3.2d, v2.2d
-	FMOVQ F4, 96(R5)
-	FMOVQ F2, 112(R5)
-	WORD $0x4ee0f422 // fmin v2.2d, v1.2d, v0.2d
-	WORD $0x4e60f420 // fmax v0.2d, v1.2d, v0.2d
-	FMOVQ F2, 128(R5)
-	FMOVQ F0, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op10
-	JMP block_done
+	SAMPLES_op10(SORT_F64)
 
 from11:
 
 op11:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	WORD $0x4ee4f449 // fmin v9.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	WORD $0x4ee8f4c1 // fmin v1.2d, v6.2d, v8.2d
-	WORD $0x4e68f4c6 // fmax v6.2d, v6.2d, v8.2d
-	WORD $0x4ee5f468 // fmin v8.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ 160(R5), F5
-	WORD $0x4ee5f54b // fmin v11.2d, v10.2d, v5.2d
-	WORD $0x4e65f545 // fmax v5.2d, v10.2d, v5.2d
-	WORD $0x4ee1f52a // fmin v10.2d, v9.2d, v1.2d
-	WORD $0x4e61f521 // fmax v1.2d, v9.2d, v1.2d
-	WORD $0x4ee8f489 // fmin v9.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee6f448 // fmin v8.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee3f406 // fmin v6.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4eebf543 // fmin v3.2d, v10.2d, v11.2d
-	WORD $0x4e6bf54a // fmax v10.2d, v10.2d, v11.2d
-	FMOVQ F3, (R5)
-	WORD $0x4ee7f523 // fmin v3.2d, v9.2d, v7.2d
-	WORD $0x4e67f527 // fmax v7.2d, v9.2d, v7.2d
-	WORD $0x4ee5f509 // fmin v9.2d, v8.2d, v5.2d
-	WORD $0x4e65f505 // fmax v5.2d, v8.2d, v5.2d
-	WORD $0x4ee5f488 // fmin v8.2d, v4.2d, v5.2d
-	WORD $0x4e65f484 // fmax v4.2d, v4.2d, v5.2d
-	WORD $0x4ee7f445 // fmin v5.2d, v2.2d, v7.2d
-	WORD $0x4e67f442 // fmax v2.2d, v2.2d, v7.2d
-	WORD $0x4eeaf427 // fmin v7.2d, v1.2d, v10.2d
-	WORD $0x4e6af421 // fmax v1.2d, v1.2d, v10.2d
-	WORD $0x4ee9f46a // fmin v10.2d, v3.2d, v9.2d
-	WORD $0x4e69f463 // fmax v3.2d, v3.2d, v9.2d
-	WORD $0x4ee7f549 // fmin v9.2d, v10.2d, v7.2d
-	WORD $0x4e67f547 // fmax v7.2d, v10.2d, v7.2d
-	FMOVQ F9, 16(R5)
-	WORD $0x4ee1f469 // fmin v9.2d, v3.2d, v1.2d
-	WORD $0x4e61f461 // fmax v1.2d, v3.2d, v1.2d
-	WORD $0x4ee7f523 // fmin v3.2d, v9.2d, v7.2d
-	WORD $0x4e67f527 // fmax v7.2d, v9.2d, v7.2d
-	FMOVQ F3, 32(R5)
-	WORD $0x4ee5f503 // fmin v3.2d, v8.2d, v5.2d
-	WORD $0x4e65f505 // fmax v5.2d, v8.2d, v5.2d
-	WORD $0x4ee4f448 // fmin v8.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f4c4 // fmin v4.2d, v6.2d, v1.2d
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	WORD $0x4ee1f4a6 // fmin v6.2d, v5.2d, v1.2d
-	WORD $0x4e61f4a1 // fmax v1.2d, v5.2d, v1.2d
-	WORD $0x4ee3f485 // fmin v5.2d, v4.2d, v3.2d
-	WORD $0x4e63f483 // fmax v3.2d, v4.2d, v3.2d
-	WORD $0x4ee8f404 // fmin v4.2d, v0.2d, v8.2d
-	WORD $0x4e68f400 // fmax v0.2d, v0.2d, v8.2d
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	FMOVQ F8, 48(R5)
-	FMOVQ F5, 64(R5)
-	WORD $0x4ee6f465 // fmin v5.2d, v3.2d, v6.2d
-	WORD $0x4e66f463 // fmax v3.2d, v3.2d, v6.2d
-	FMOVQ F5, 80(R5)
-	WORD $0x4ee1f485 // fmin v5.2d, v4.2d, v1.2d
-	WORD $0x4e61f481 // fmax v1.2d, v4.2d, v1.2d
-	WORD $0x4ee2f404 // fmin v4.2d, v0.2d, v2.2d
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	FMOVQ F0, 160(R5)
-	WORD $0x4ee5f460 // fmin v0.2d, v3.2d, v5.2d
-	WORD $0x4e65f462 // fmax v2.2d, v3.2d, v5.2d
-	FMOVQ F0, 96(R5)
-	FMOVQ F2, 112(R5)
-	WORD $0x4ee4f420 // fmin v0.2d, v1.2d, v4.2d
-	WORD $0x4e64f421 // fmax v1.2d, v1.2d, v4.2d
-	FMOVQ F0, 128(R5)
-	FMOVQ F1, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op11
-	JMP block_done
+	SAMPLES_op11(SORT_F64)
 
 from12:
 	CMP $17, R12
@@ -4716,712 +3252,31 @@ from12:
 	BGE from13
 
 op12:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	FMOVQ 160(R5), F9
-	FMOVQ 176(R5), F11
-	WORD $0x4eebf52c // fmin v12.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	WORD $0x4ee4f44b // fmin v11.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	WORD $0x4ee8f4c1 // fmin v1.2d, v6.2d, v8.2d
-	WORD $0x4e68f4c6 // fmax v6.2d, v6.2d, v8.2d
-	WORD $0x4ee5f468 // fmin v8.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4eecf545 // fmin v5.2d, v10.2d, v12.2d
-	WORD $0x4e6cf54a // fmax v10.2d, v10.2d, v12.2d
-	WORD $0x4ee9f4ec // fmin v12.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	WORD $0x4ee1f569 // fmin v9.2d, v11.2d, v1.2d
-	WORD $0x4e61f561 // fmax v1.2d, v11.2d, v1.2d
-	WORD $0x4ee8f48b // fmin v11.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee6f448 // fmin v8.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee3f406 // fmin v6.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4ee5f523 // fmin v3.2d, v9.2d, v5.2d
-	WORD $0x4e65f525 // fmax v5.2d, v9.2d, v5.2d
-	FMOVQ F3, (R5)
-	WORD $0x4eecf563 // fmin v3.2d, v11.2d, v12.2d
-	WORD $0x4e6cf569 // fmax v9.2d, v11.2d, v12.2d
-	WORD $0x4eeaf50b // fmin v11.2d, v8.2d, v10.2d
-	WORD $0x4e6af508 // fmax v8.2d, v8.2d, v10.2d
-	WORD $0x4ee7f4ca // fmin v10.2d, v6.2d, v7.2d
-	WORD $0x4e67f4c6 // fmax v6.2d, v6.2d, v7.2d
-	WORD $0x4ee8f487 // fmin v7.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee9f448 // fmin v8.2d, v2.2d, v9.2d
-	WORD $0x4e69f442 // fmax v2.2d, v2.2d, v9.2d
-	WORD $0x4ee5f429 // fmin v9.2d, v1.2d, v5.2d
-	WORD $0x4e65f421 // fmax v1.2d, v1.2d, v5.2d
-	WORD $0x4ee6f405 // fmin v5.2d, v0.2d, v6.2d
-	WORD $0x4e66f400 // fmax v0.2d, v0.2d, v6.2d
-	FMOVQ F0, 176(R5)
-	WORD $0x4eebf460 // fmin v0.2d, v3.2d, v11.2d
-	WORD $0x4e6bf463 // fmax v3.2d, v3.2d, v11.2d
-	WORD $0x4ee9f406 // fmin v6.2d, v0.2d, v9.2d
-	WORD $0x4e69f400 // fmax v0.2d, v0.2d, v9.2d
-	FMOVQ F6, 16(R5)
-	WORD $0x4ee1f466 // fmin v6.2d, v3.2d, v1.2d
-	WORD $0x4e61f461 // fmax v1.2d, v3.2d, v1.2d
-	WORD $0x4ee0f4c3 // fmin v3.2d, v6.2d, v0.2d
-	WORD $0x4e60f4c0 // fmax v0.2d, v6.2d, v0.2d
-	FMOVQ F3, 32(R5)
-	WORD $0x4ee8f4e3 // fmin v3.2d, v7.2d, v8.2d
-	WORD $0x4e68f4e6 // fmax v6.2d, v7.2d, v8.2d
-	WORD $0x4ee4f447 // fmin v7.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f544 // fmin v4.2d, v10.2d, v1.2d
-	WORD $0x4e61f541 // fmax v1.2d, v10.2d, v1.2d
-	WORD $0x4ee1f4c8 // fmin v8.2d, v6.2d, v1.2d
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	WORD $0x4ee3f486 // fmin v6.2d, v4.2d, v3.2d
-	WORD $0x4e63f483 // fmax v3.2d, v4.2d, v3.2d
-	WORD $0x4ee7f4a4 // fmin v4.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	WORD $0x4ee0f4c7 // fmin v7.2d, v6.2d, v0.2d
-	WORD $0x4e60f4c0 // fmax v0.2d, v6.2d, v0.2d
-	FMOVQ F7, 48(R5)
-	FMOVQ F0, 64(R5)
-	WORD $0x4ee8f460 // fmin v0.2d, v3.2d, v8.2d
-	WORD $0x4e68f463 // fmax v3.2d, v3.2d, v8.2d
-	FMOVQ F0, 80(R5)
-	WORD $0x4ee1f480 // fmin v0.2d, v4.2d, v1.2d
-	WORD $0x4e61f481 // fmax v1.2d, v4.2d, v1.2d
-	WORD $0x4ee2f4a4 // fmin v4.2d, v5.2d, v2.2d
-	WORD $0x4e62f4a2 // fmax v2.2d, v5.2d, v2.2d
-	FMOVQ F2, 160(R5)
-	WORD $0x4ee0f462 // fmin v2.2d, v3.2d, v0.2d
-	WORD $0x4e60f460 // fmax v0.2d, v3.2d, v0.2d
-	FMOVQ F2, 96(R5)
-	FMOVQ F0, 112(R5)
-	WORD $0x4ee4f420 // fmin v0.2d, v1.2d, v4.2d
-	WORD $0x4e64f421 // fmax v1.2d, v1.2d, v4.2d
-	FMOVQ F0, 128(R5)
-	FMOVQ F1, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op12
-	JMP block_done
+	SAMPLES_op12(SORT_F64)
 
 from13:
 
 op13:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	FMOVQ 160(R5), F9
-	FMOVQ 176(R5), F11
-	WORD $0x4eebf52c // fmin v12.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	WORD $0x4ee4f44b // fmin v11.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	WORD $0x4ee8f4c1 // fmin v1.2d, v6.2d, v8.2d
-	WORD $0x4e68f4c6 // fmax v6.2d, v6.2d, v8.2d
-	WORD $0x4ee5f468 // fmin v8.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4eecf545 // fmin v5.2d, v10.2d, v12.2d
-	WORD $0x4e6cf54a // fmax v10.2d, v10.2d, v12.2d
-	WORD $0x4ee9f4ec // fmin v12.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	WORD $0x4ee1f569 // fmin v9.2d, v11.2d, v1.2d
-	WORD $0x4e61f561 // fmax v1.2d, v11.2d, v1.2d
-	WORD $0x4ee8f48b // fmin v11.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee6f448 // fmin v8.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee3f406 // fmin v6.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	FMOVQ 192(R5), F3
-	WORD $0x4ee3f4ad // fmin v13.2d, v5.2d, v3.2d
-	WORD $0x4e63f4a3 // fmax v3.2d, v5.2d, v3.2d
-	WORD $0x4eedf525 // fmin v5.2d, v9.2d, v13.2d
-	WORD $0x4e6df529 // fmax v9.2d, v9.2d, v13.2d
-	FMOVQ F5, (R5)
-	WORD $0x4eecf565 // fmin v5.2d, v11.2d, v12.2d
-	WORD $0x4e6cf56b // fmax v11.2d, v11.2d, v12.2d
-	WORD $0x4eeaf50c // fmin v12.2d, v8.2d, v10.2d
-	WORD $0x4e6af508 // fmax v8.2d, v8.2d, v10.2d
-	WORD $0x4ee7f4ca // fmin v10.2d, v6.2d, v7.2d
-	WORD $0x4e67f4c6 // fmax v6.2d, v6.2d, v7.2d
-	WORD $0x4ee3f427 // fmin v7.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	WORD $0x4ee8f483 // fmin v3.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4eebf448 // fmin v8.2d, v2.2d, v11.2d
-	WORD $0x4e6bf442 // fmax v2.2d, v2.2d, v11.2d
-	WORD $0x4ee1f54b // fmin v11.2d, v10.2d, v1.2d
-	WORD $0x4e61f541 // fmax v1.2d, v10.2d, v1.2d
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	WORD $0x4ee6f409 // fmin v9.2d, v0.2d, v6.2d
-	WORD $0x4e66f400 // fmax v0.2d, v0.2d, v6.2d
-	WORD $0x4eecf4a6 // fmin v6.2d, v5.2d, v12.2d
-	WORD $0x4e6cf4a5 // fmax v5.2d, v5.2d, v12.2d
-	WORD $0x4eeaf4cc // fmin v12.2d, v6.2d, v10.2d
-	WORD $0x4e6af4c6 // fmax v6.2d, v6.2d, v10.2d
-	FMOVQ F12, 16(R5)
-	WORD $0x4ee7f4aa // fmin v10.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	WORD $0x4ee6f547 // fmin v7.2d, v10.2d, v6.2d
-	WORD $0x4e66f546 // fmax v6.2d, v10.2d, v6.2d
-	FMOVQ F7, 32(R5)
-	WORD $0x4ee8f467 // fmin v7.2d, v3.2d, v8.2d
-	WORD $0x4e68f463 // fmax v3.2d, v3.2d, v8.2d
-	WORD $0x4ee4f448 // fmin v8.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee5f564 // fmin v4.2d, v11.2d, v5.2d
-	WORD $0x4e65f565 // fmax v5.2d, v11.2d, v5.2d
-	WORD $0x4ee1f52a // fmin v10.2d, v9.2d, v1.2d
-	WORD $0x4e61f521 // fmax v1.2d, v9.2d, v1.2d
-	WORD $0x4ee5f469 // fmin v9.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4ee1f445 // fmin v5.2d, v2.2d, v1.2d
-	WORD $0x4e61f441 // fmax v1.2d, v2.2d, v1.2d
-	WORD $0x4ee7f482 // fmin v2.2d, v4.2d, v7.2d
-	WORD $0x4e67f484 // fmax v4.2d, v4.2d, v7.2d
-	WORD $0x4ee8f547 // fmin v7.2d, v10.2d, v8.2d
-	WORD $0x4e68f548 // fmax v8.2d, v10.2d, v8.2d
-	WORD $0x4ee6f44a // fmin v10.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	FMOVQ F10, 48(R5)
-	FMOVQ F2, 64(R5)
-	WORD $0x4ee9f482 // fmin v2.2d, v4.2d, v9.2d
-	WORD $0x4e69f484 // fmax v4.2d, v4.2d, v9.2d
-	FMOVQ F2, 80(R5)
-	WORD $0x4ee3f4e2 // fmin v2.2d, v7.2d, v3.2d
-	WORD $0x4e63f4e3 // fmax v3.2d, v7.2d, v3.2d
-	WORD $0x4ee5f506 // fmin v6.2d, v8.2d, v5.2d
-	WORD $0x4e65f505 // fmax v5.2d, v8.2d, v5.2d
-	FMOVQ F5, 160(R5)
-	WORD $0x4ee1f405 // fmin v5.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F5, 176(R5)
-	FMOVQ F0, 192(R5)
-	WORD $0x4ee2f480 // fmin v0.2d, v4.2d, v2.2d
-	WORD $0x4e62f481 // fmax v1.2d, v4.2d, v2.2d
-	FMOVQ F0, 96(R5)
-	FMOVQ F1, 112(R5)
-	WORD $0x4ee6f460 // fmin v0.2d, v3.2d, v6.2d
-	WORD $0x4e66f461 // fmax v1.2d, v3.2d, v6.2d
-	FMOVQ F0, 128(R5)
-	FMOVQ F1, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op13
-	JMP block_done
+	SAMPLES_op13(SORT_F64)
 
 from14:
 	CMP $15, R12
 	BGE from15
 
 op14:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	FMOVQ 160(R5), F9
-	FMOVQ 176(R5), F11
-	WORD $0x4eebf52c // fmin v12.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	FMOVQ 192(R5), F11
-	FMOVQ 208(R5), F13
-	WORD $0x4eedf56e // fmin v14.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	WORD $0x4ee4f44d // fmin v13.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	WORD $0x4ee8f4c1 // fmin v1.2d, v6.2d, v8.2d
-	WORD $0x4e68f4c6 // fmax v6.2d, v6.2d, v8.2d
-	WORD $0x4ee5f468 // fmin v8.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4eecf545 // fmin v5.2d, v10.2d, v12.2d
-	WORD $0x4e6cf54a // fmax v10.2d, v10.2d, v12.2d
-	WORD $0x4ee9f4ec // fmin v12.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	WORD $0x4ee1f5a9 // fmin v9.2d, v13.2d, v1.2d
-	WORD $0x4e61f5a1 // fmax v1.2d, v13.2d, v1.2d
-	WORD $0x4ee8f48d // fmin v13.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee6f448 // fmin v8.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee3f406 // fmin v6.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4eeef4a3 // fmin v3.2d, v5.2d, v14.2d
-	WORD $0x4e6ef4a5 // fmax v5.2d, v5.2d, v14.2d
-	WORD $0x4eebf58e // fmin v14.2d, v12.2d, v11.2d
-	WORD $0x4e6bf58b // fmax v11.2d, v12.2d, v11.2d
-	WORD $0x4ee3f52c // fmin v12.2d, v9.2d, v3.2d
-	WORD $0x4e63f523 // fmax v3.2d, v9.2d, v3.2d
-	FMOVQ F12, (R5)
-	WORD $0x4eeef5a9 // fmin v9.2d, v13.2d, v14.2d
-	WORD $0x4e6ef5ac // fmax v12.2d, v13.2d, v14.2d
-	WORD $0x4eeaf50d // fmin v13.2d, v8.2d, v10.2d
-	WORD $0x4e6af508 // fmax v8.2d, v8.2d, v10.2d
-	WORD $0x4ee7f4ca // fmin v10.2d, v6.2d, v7.2d
-	WORD $0x4e67f4c6 // fmax v6.2d, v6.2d, v7.2d
-	WORD $0x4ee5f427 // fmin v7.2d, v1.2d, v5.2d
-	WORD $0x4e65f421 // fmax v1.2d, v1.2d, v5.2d
-	WORD $0x4eebf485 // fmin v5.2d, v4.2d, v11.2d
-	WORD $0x4e6bf484 // fmax v4.2d, v4.2d, v11.2d
-	WORD $0x4ee8f4ab // fmin v11.2d, v5.2d, v8.2d
-	WORD $0x4e68f4a5 // fmax v5.2d, v5.2d, v8.2d
-	WORD $0x4eecf448 // fmin v8.2d, v2.2d, v12.2d
-	WORD $0x4e6cf442 // fmax v2.2d, v2.2d, v12.2d
-	WORD $0x4ee1f54c // fmin v12.2d, v10.2d, v1.2d
-	WORD $0x4e61f541 // fmax v1.2d, v10.2d, v1.2d
-	WORD $0x4ee3f4ea // fmin v10.2d, v7.2d, v3.2d
-	WORD $0x4e63f4e3 // fmax v3.2d, v7.2d, v3.2d
-	WORD $0x4ee6f407 // fmin v7.2d, v0.2d, v6.2d
-	WORD $0x4e66f400 // fmax v0.2d, v0.2d, v6.2d
-	WORD $0x4eedf526 // fmin v6.2d, v9.2d, v13.2d
-	WORD $0x4e6df529 // fmax v9.2d, v9.2d, v13.2d
-	WORD $0x4eeaf4cd // fmin v13.2d, v6.2d, v10.2d
-	WORD $0x4e6af4c6 // fmax v6.2d, v6.2d, v10.2d
-	FMOVQ F13, 16(R5)
-	WORD $0x4ee4f4ea // fmin v10.2d, v7.2d, v4.2d
-	WORD $0x4e64f4e4 // fmax v4.2d, v7.2d, v4.2d
-	WORD $0x4ee3f527 // fmin v7.2d, v9.2d, v3.2d
-	WORD $0x4e63f523 // fmax v3.2d, v9.2d, v3.2d
-	WORD $0x4ee6f4e9 // fmin v9.2d, v7.2d, v6.2d
-	WORD $0x4e66f4e6 // fmax v6.2d, v7.2d, v6.2d
-	FMOVQ F9, 32(R5)
-	WORD $0x4ee8f567 // fmin v7.2d, v11.2d, v8.2d
-	WORD $0x4e68f568 // fmax v8.2d, v11.2d, v8.2d
-	WORD $0x4ee5f449 // fmin v9.2d, v2.2d, v5.2d
-	WORD $0x4e65f442 // fmax v2.2d, v2.2d, v5.2d
-	WORD $0x4ee4f405 // fmin v5.2d, v0.2d, v4.2d
-	WORD $0x4e64f400 // fmax v0.2d, v0.2d, v4.2d
-	FMOVQ F0, 208(R5)
-	WORD $0x4ee3f580 // fmin v0.2d, v12.2d, v3.2d
-	WORD $0x4e63f583 // fmax v3.2d, v12.2d, v3.2d
-	WORD $0x4ee1f544 // fmin v4.2d, v10.2d, v1.2d
-	WORD $0x4e61f541 // fmax v1.2d, v10.2d, v1.2d
-	WORD $0x4ee3f50a // fmin v10.2d, v8.2d, v3.2d
-	WORD $0x4e63f503 // fmax v3.2d, v8.2d, v3.2d
-	WORD $0x4ee1f448 // fmin v8.2d, v2.2d, v1.2d
-	WORD $0x4e61f441 // fmax v1.2d, v2.2d, v1.2d
-	WORD $0x4ee7f402 // fmin v2.2d, v0.2d, v7.2d
-	WORD $0x4e67f400 // fmax v0.2d, v0.2d, v7.2d
-	WORD $0x4ee9f487 // fmin v7.2d, v4.2d, v9.2d
-	WORD $0x4e69f484 // fmax v4.2d, v4.2d, v9.2d
-	WORD $0x4ee6f449 // fmin v9.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	FMOVQ F9, 48(R5)
-	FMOVQ F2, 64(R5)
-	WORD $0x4eeaf402 // fmin v2.2d, v0.2d, v10.2d
-	WORD $0x4e6af400 // fmax v0.2d, v0.2d, v10.2d
-	FMOVQ F2, 80(R5)
-	WORD $0x4ee3f4e2 // fmin v2.2d, v7.2d, v3.2d
-	WORD $0x4e63f4e3 // fmax v3.2d, v7.2d, v3.2d
-	WORD $0x4ee8f486 // fmin v6.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	FMOVQ F4, 160(R5)
-	WORD $0x4ee1f4a4 // fmin v4.2d, v5.2d, v1.2d
-	WORD $0x4e61f4a1 // fmax v1.2d, v5.2d, v1.2d
-	FMOVQ F4, 176(R5)
-	FMOVQ F1, 192(R5)
-	WORD $0x4ee2f401 // fmin v1.2d, v0.2d, v2.2d
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	FMOVQ F1, 96(R5)
-	FMOVQ F0, 112(R5)
-	WORD $0x4ee6f460 // fmin v0.2d, v3.2d, v6.2d
-	WORD $0x4e66f461 // fmax v1.2d, v3.2d, v6.2d
-	FMOVQ F0, 128(R5)
-	FMOVQ F1, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op14
-	JMP block_done
+	SAMPLES_op14(SORT_F64)
 
 from15:
 	CMP $16, R12
 	BGE from16
 
 op15:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	FMOVQ 160(R5), F9
-	FMOVQ 176(R5), F11
-	WORD $0x4eebf52c // fmin v12.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	FMOVQ 192(R5), F11
-	FMOVQ 208(R5), F13
-	WORD $0x4eedf56e // fmin v14.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	WORD $0x4ee4f44d // fmin v13.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	WORD $0x4ee8f4c1 // fmin v1.2d, v6.2d, v8.2d
-	WORD $0x4e68f4c6 // fmax v6.2d, v6.2d, v8.2d
-	WORD $0x4ee5f468 // fmin v8.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4eecf545 // fmin v5.2d, v10.2d, v12.2d
-	WORD $0x4e6cf54a // fmax v10.2d, v10.2d, v12.2d
-	WORD $0x4ee9f4ec // fmin v12.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	FMOVQ 224(R5), F9
-	WORD $0x4ee9f5cf // fmin v15.2d, v14.2d, v9.2d
-	WORD $0x4e69f5c9 // fmax v9.2d, v14.2d, v9.2d
-	WORD $0x4ee1f5ae // fmin v14.2d, v13.2d, v1.2d
-	WORD $0x4e61f5a1 // fmax v1.2d, v13.2d, v1.2d
-	WORD $0x4ee8f48d // fmin v13.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee6f448 // fmin v8.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee3f406 // fmin v6.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4eeff4a3 // fmin v3.2d, v5.2d, v15.2d
-	WORD $0x4e6ff4a5 // fmax v5.2d, v5.2d, v15.2d
-	WORD $0x4eebf58f // fmin v15.2d, v12.2d, v11.2d
-	WORD $0x4e6bf58b // fmax v11.2d, v12.2d, v11.2d
-	WORD $0x4ee9f54c // fmin v12.2d, v10.2d, v9.2d
-	WORD $0x4e69f549 // fmax v9.2d, v10.2d, v9.2d
-	WORD $0x4ee3f5ca // fmin v10.2d, v14.2d, v3.2d
-	WORD $0x4e63f5c3 // fmax v3.2d, v14.2d, v3.2d
-	FMOVQ F10, (R5)
-	WORD $0x4eeff5aa // fmin v10.2d, v13.2d, v15.2d
-	WORD $0x4e6ff5ad // fmax v13.2d, v13.2d, v15.2d
-	WORD $0x4eecf50e // fmin v14.2d, v8.2d, v12.2d
-	WORD $0x4e6cf508 // fmax v8.2d, v8.2d, v12.2d
-	WORD $0x4ee7f4cc // fmin v12.2d, v6.2d, v7.2d
-	WORD $0x4e67f4c6 // fmax v6.2d, v6.2d, v7.2d
-	WORD $0x4ee5f427 // fmin v7.2d, v1.2d, v5.2d
-	WORD $0x4e65f421 // fmax v1.2d, v1.2d, v5.2d
-	WORD $0x4eebf485 // fmin v5.2d, v4.2d, v11.2d
-	WORD $0x4e6bf484 // fmax v4.2d, v4.2d, v11.2d
-	WORD $0x4ee9f44b // fmin v11.2d, v2.2d, v9.2d
-	WORD $0x4e69f442 // fmax v2.2d, v2.2d, v9.2d
-	WORD $0x4ee8f4a9 // fmin v9.2d, v5.2d, v8.2d
-	WORD $0x4e68f4a5 // fmax v5.2d, v5.2d, v8.2d
-	WORD $0x4eedf568 // fmin v8.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	WORD $0x4ee1f58d // fmin v13.2d, v12.2d, v1.2d
-	WORD $0x4e61f581 // fmax v1.2d, v12.2d, v1.2d
-	WORD $0x4ee2f48c // fmin v12.2d, v4.2d, v2.2d
-	WORD $0x4e62f482 // fmax v2.2d, v4.2d, v2.2d
-	WORD $0x4ee3f4e4 // fmin v4.2d, v7.2d, v3.2d
-	WORD $0x4e63f4e3 // fmax v3.2d, v7.2d, v3.2d
-	WORD $0x4ee6f407 // fmin v7.2d, v0.2d, v6.2d
-	WORD $0x4e66f400 // fmax v0.2d, v0.2d, v6.2d
-	WORD $0x4eeef546 // fmin v6.2d, v10.2d, v14.2d
-	WORD $0x4e6ef54a // fmax v10.2d, v10.2d, v14.2d
-	WORD $0x4ee4f4ce // fmin v14.2d, v6.2d, v4.2d
-	WORD $0x4e64f4c4 // fmax v4.2d, v6.2d, v4.2d
-	FMOVQ F14, 16(R5)
-	WORD $0x4eecf4e6 // fmin v6.2d, v7.2d, v12.2d
-	WORD $0x4e6cf4e7 // fmax v7.2d, v7.2d, v12.2d
-	WORD $0x4ee3f54c // fmin v12.2d, v10.2d, v3.2d
-	WORD $0x4e63f543 // fmax v3.2d, v10.2d, v3.2d
-	WORD $0x4ee2f40a // fmin v10.2d, v0.2d, v2.2d
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	FMOVQ F0, 224(R5)
-	WORD $0x4ee4f580 // fmin v0.2d, v12.2d, v4.2d
-	WORD $0x4e64f582 // fmax v2.2d, v12.2d, v4.2d
-	FMOVQ F0, 32(R5)
-	WORD $0x4ee8f520 // fmin v0.2d, v9.2d, v8.2d
-	WORD $0x4e68f524 // fmax v4.2d, v9.2d, v8.2d
-	WORD $0x4ee5f568 // fmin v8.2d, v11.2d, v5.2d
-	WORD $0x4e65f565 // fmax v5.2d, v11.2d, v5.2d
-	WORD $0x4ee7f549 // fmin v9.2d, v10.2d, v7.2d
-	WORD $0x4e67f547 // fmax v7.2d, v10.2d, v7.2d
-	FMOVQ F7, 208(R5)
-	WORD $0x4ee3f5a7 // fmin v7.2d, v13.2d, v3.2d
-	WORD $0x4e63f5a3 // fmax v3.2d, v13.2d, v3.2d
-	WORD $0x4ee1f4ca // fmin v10.2d, v6.2d, v1.2d
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	WORD $0x4ee3f486 // fmin v6.2d, v4.2d, v3.2d
-	WORD $0x4e63f483 // fmax v3.2d, v4.2d, v3.2d
-	WORD $0x4ee1f4a4 // fmin v4.2d, v5.2d, v1.2d
-	WORD $0x4e61f4a1 // fmax v1.2d, v5.2d, v1.2d
-	WORD $0x4ee0f4e5 // fmin v5.2d, v7.2d, v0.2d
-	WORD $0x4e60f4e0 // fmax v0.2d, v7.2d, v0.2d
-	WORD $0x4ee8f547 // fmin v7.2d, v10.2d, v8.2d
-	WORD $0x4e68f548 // fmax v8.2d, v10.2d, v8.2d
-	WORD $0x4ee2f4aa // fmin v10.2d, v5.2d, v2.2d
-	WORD $0x4e62f4a2 // fmax v2.2d, v5.2d, v2.2d
-	FMOVQ F10, 48(R5)
-	FMOVQ F2, 64(R5)
-	WORD $0x4ee6f402 // fmin v2.2d, v0.2d, v6.2d
-	WORD $0x4e66f400 // fmax v0.2d, v0.2d, v6.2d
-	FMOVQ F2, 80(R5)
-	WORD $0x4ee3f4e2 // fmin v2.2d, v7.2d, v3.2d
-	WORD $0x4e63f4e3 // fmax v3.2d, v7.2d, v3.2d
-	WORD $0x4ee4f505 // fmin v5.2d, v8.2d, v4.2d
-	WORD $0x4e64f504 // fmax v4.2d, v8.2d, v4.2d
-	FMOVQ F4, 160(R5)
-	WORD $0x4ee1f524 // fmin v4.2d, v9.2d, v1.2d
-	WORD $0x4e61f521 // fmax v1.2d, v9.2d, v1.2d
-	FMOVQ F4, 176(R5)
-	FMOVQ F1, 192(R5)
-	WORD $0x4ee2f401 // fmin v1.2d, v0.2d, v2.2d
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	FMOVQ F1, 96(R5)
-	FMOVQ F0, 112(R5)
-	WORD $0x4ee5f460 // fmin v0.2d, v3.2d, v5.2d
-	WORD $0x4e65f461 // fmax v1.2d, v3.2d, v5.2d
-	FMOVQ F0, 128(R5)
-	FMOVQ F1, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op15
-	JMP block_done
+	SAMPLES_op15(SORT_F64)
 
 from16:
 
 op16:
-	FMOVQ (R5), F0
-	FMOVQ 16(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ 32(R5), F1
-	FMOVQ 48(R5), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ 64(R5), F3
-	FMOVQ 80(R5), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ 96(R5), F5
-	FMOVQ 112(R5), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	FMOVQ 128(R5), F7
-	FMOVQ 144(R5), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	FMOVQ 160(R5), F9
-	FMOVQ 176(R5), F11
-	WORD $0x4eebf52c // fmin v12.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	FMOVQ 192(R5), F11
-	FMOVQ 208(R5), F13
-	WORD $0x4eedf56e // fmin v14.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	FMOVQ 224(R5), F13
-	FMOVQ 240(R5), F15
-	WORD $0x4eeff5b0 // fmin v16.2d, v13.2d, v15.2d
-	WORD $0x4e6ff5ad // fmax v13.2d, v13.2d, v15.2d
-	WORD $0x4ee4f44f // fmin v15.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee1f404 // fmin v4.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	WORD $0x4ee8f4c1 // fmin v1.2d, v6.2d, v8.2d
-	WORD $0x4e68f4c6 // fmax v6.2d, v6.2d, v8.2d
-	WORD $0x4ee5f468 // fmin v8.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4eecf545 // fmin v5.2d, v10.2d, v12.2d
-	WORD $0x4e6cf54a // fmax v10.2d, v10.2d, v12.2d
-	WORD $0x4ee9f4ec // fmin v12.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	WORD $0x4ef0f5c9 // fmin v9.2d, v14.2d, v16.2d
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	WORD $0x4eedf570 // fmin v16.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	WORD $0x4ee1f5ed // fmin v13.2d, v15.2d, v1.2d
-	WORD $0x4e61f5e1 // fmax v1.2d, v15.2d, v1.2d
-	WORD $0x4ee8f48f // fmin v15.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee6f448 // fmin v8.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee3f406 // fmin v6.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4ee9f4a3 // fmin v3.2d, v5.2d, v9.2d
-	WORD $0x4e69f4a5 // fmax v5.2d, v5.2d, v9.2d
-	WORD $0x4ef0f589 // fmin v9.2d, v12.2d, v16.2d
-	WORD $0x4e70f58c // fmax v12.2d, v12.2d, v16.2d
-	WORD $0x4eeef550 // fmin v16.2d, v10.2d, v14.2d
-	WORD $0x4e6ef54a // fmax v10.2d, v10.2d, v14.2d
-	WORD $0x4eebf4ee // fmin v14.2d, v7.2d, v11.2d
-	WORD $0x4e6bf4e7 // fmax v7.2d, v7.2d, v11.2d
-	WORD $0x4ee3f5ab // fmin v11.2d, v13.2d, v3.2d
-	WORD $0x4e63f5a3 // fmax v3.2d, v13.2d, v3.2d
-	FMOVQ F11, (R5)
-	WORD $0x4ee9f5eb // fmin v11.2d, v15.2d, v9.2d
-	WORD $0x4e69f5e9 // fmax v9.2d, v15.2d, v9.2d
-	WORD $0x4ef0f50d // fmin v13.2d, v8.2d, v16.2d
-	WORD $0x4e70f508 // fmax v8.2d, v8.2d, v16.2d
-	WORD $0x4eeef4cf // fmin v15.2d, v6.2d, v14.2d
-	WORD $0x4e6ef4c6 // fmax v6.2d, v6.2d, v14.2d
-	WORD $0x4ee5f42e // fmin v14.2d, v1.2d, v5.2d
-	WORD $0x4e65f421 // fmax v1.2d, v1.2d, v5.2d
-	WORD $0x4eecf485 // fmin v5.2d, v4.2d, v12.2d
-	WORD $0x4e6cf484 // fmax v4.2d, v4.2d, v12.2d
-	WORD $0x4eeaf44c // fmin v12.2d, v2.2d, v10.2d
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	WORD $0x4ee7f40a // fmin v10.2d, v0.2d, v7.2d
-	WORD $0x4e67f400 // fmax v0.2d, v0.2d, v7.2d
-	FMOVQ F0, 240(R5)
-	WORD $0x4ee8f4a0 // fmin v0.2d, v5.2d, v8.2d
-	WORD $0x4e68f4a5 // fmax v5.2d, v5.2d, v8.2d
-	WORD $0x4ee9f587 // fmin v7.2d, v12.2d, v9.2d
-	WORD $0x4e69f588 // fmax v8.2d, v12.2d, v9.2d
-	WORD $0x4ee1f5e9 // fmin v9.2d, v15.2d, v1.2d
-	WORD $0x4e61f5e1 // fmax v1.2d, v15.2d, v1.2d
-	WORD $0x4ee2f48c // fmin v12.2d, v4.2d, v2.2d
-	WORD $0x4e62f482 // fmax v2.2d, v4.2d, v2.2d
-	WORD $0x4ee3f5c4 // fmin v4.2d, v14.2d, v3.2d
-	WORD $0x4e63f5c3 // fmax v3.2d, v14.2d, v3.2d
-	WORD $0x4ee6f54e // fmin v14.2d, v10.2d, v6.2d
-	WORD $0x4e66f546 // fmax v6.2d, v10.2d, v6.2d
-	WORD $0x4eedf56a // fmin v10.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	WORD $0x4ee4f54d // fmin v13.2d, v10.2d, v4.2d
-	WORD $0x4e64f544 // fmax v4.2d, v10.2d, v4.2d
-	FMOVQ F13, 16(R5)
-	WORD $0x4eecf5ca // fmin v10.2d, v14.2d, v12.2d
-	WORD $0x4e6cf5cc // fmax v12.2d, v14.2d, v12.2d
-	WORD $0x4ee3f56d // fmin v13.2d, v11.2d, v3.2d
-	WORD $0x4e63f563 // fmax v3.2d, v11.2d, v3.2d
-	WORD $0x4ee2f4cb // fmin v11.2d, v6.2d, v2.2d
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ F2, 224(R5)
-	WORD $0x4ee4f5a2 // fmin v2.2d, v13.2d, v4.2d
-	WORD $0x4e64f5a4 // fmax v4.2d, v13.2d, v4.2d
-	FMOVQ F2, 32(R5)
-	WORD $0x4ee7f402 // fmin v2.2d, v0.2d, v7.2d
-	WORD $0x4e67f400 // fmax v0.2d, v0.2d, v7.2d
-	WORD $0x4ee5f506 // fmin v6.2d, v8.2d, v5.2d
-	WORD $0x4e65f505 // fmax v5.2d, v8.2d, v5.2d
-	WORD $0x4eecf567 // fmin v7.2d, v11.2d, v12.2d
-	WORD $0x4e6cf568 // fmax v8.2d, v11.2d, v12.2d
-	FMOVQ F8, 208(R5)
-	WORD $0x4ee3f528 // fmin v8.2d, v9.2d, v3.2d
-	WORD $0x4e63f523 // fmax v3.2d, v9.2d, v3.2d
-	WORD $0x4ee1f549 // fmin v9.2d, v10.2d, v1.2d
-	WORD $0x4e61f541 // fmax v1.2d, v10.2d, v1.2d
-	WORD $0x4ee3f40a // fmin v10.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4ee1f4a3 // fmin v3.2d, v5.2d, v1.2d
-	WORD $0x4e61f4a1 // fmax v1.2d, v5.2d, v1.2d
-	WORD $0x4ee2f505 // fmin v5.2d, v8.2d, v2.2d
-	WORD $0x4e62f502 // fmax v2.2d, v8.2d, v2.2d
-	WORD $0x4ee6f528 // fmin v8.2d, v9.2d, v6.2d
-	WORD $0x4e66f526 // fmax v6.2d, v9.2d, v6.2d
-	WORD $0x4ee4f4a9 // fmin v9.2d, v5.2d, v4.2d
-	WORD $0x4e64f4a4 // fmax v4.2d, v5.2d, v4.2d
-	FMOVQ F9, 48(R5)
-	FMOVQ F4, 64(R5)
-	WORD $0x4eeaf444 // fmin v4.2d, v2.2d, v10.2d
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	FMOVQ F4, 80(R5)
-	WORD $0x4ee0f504 // fmin v4.2d, v8.2d, v0.2d
-	WORD $0x4e60f500 // fmax v0.2d, v8.2d, v0.2d
-	WORD $0x4ee3f4c5 // fmin v5.2d, v6.2d, v3.2d
-	WORD $0x4e63f4c3 // fmax v3.2d, v6.2d, v3.2d
-	FMOVQ F3, 160(R5)
-	WORD $0x4ee1f4e3 // fmin v3.2d, v7.2d, v1.2d
-	WORD $0x4e61f4e1 // fmax v1.2d, v7.2d, v1.2d
-	FMOVQ F3, 176(R5)
-	FMOVQ F1, 192(R5)
-	WORD $0x4ee4f441 // fmin v1.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	FMOVQ F1, 96(R5)
-	FMOVQ F2, 112(R5)
-	WORD $0x4ee5f401 // fmin v1.2d, v0.2d, v5.2d
-	WORD $0x4e65f400 // fmax v0.2d, v0.2d, v5.2d
-	FMOVQ F1, 128(R5)
-	FMOVQ F0, 144(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op16
-	JMP block_done
+	SAMPLES_op16(SORT_F64)
 
 from17:
 	CMP $20, R12
@@ -5430,220 +3285,38 @@ from17:
 	BGE from18
 
 op17:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F2, (R5)
-	FMOVQ F0, (R6)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op17
-	JMP block_done
+	SAMPLES_op17(SORT_F64)
 
 from18:
 	CMP $19, R12
 	BGE from19
 
 op18:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F0, (R6)
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F0
-	WORD $0x4ee0f441 // fmin v1.2d, v2.2d, v0.2d
-	WORD $0x4e60f440 // fmax v0.2d, v2.2d, v0.2d
-	FMOVQ F1, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op18
-	JMP block_done
+	SAMPLES_op18(SORT_F64)
 
 from19:
 
 op19:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	WORD $0x4ee4f443 // fmin v3.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op19
-	JMP block_done
+	SAMPLES_op19(SORT_F64)
 
 from20:
 	CMP $21, R12
 	BGE from21
 
 op20:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F0, (R6)
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F0
-	WORD $0x4ee0f441 // fmin v1.2d, v2.2d, v0.2d
-	WORD $0x4e60f440 // fmax v0.2d, v2.2d, v0.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f444 // fmin v4.2d, v2.2d, v3.2d
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x4ee4f423 // fmin v3.2d, v1.2d, v4.2d
-	WORD $0x4e64f421 // fmax v1.2d, v1.2d, v4.2d
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F1, (R12)
-	WORD $0x4ee2f401 // fmin v1.2d, v0.2d, v2.2d
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F1, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op20
-	JMP block_done
+	SAMPLES_op20(SORT_F64)
 
 from21:
 	CMP $22, R12
 	BGE from22
 
 op21:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f445 // fmin v5.2d, v2.2d, v3.2d
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f486 // fmin v6.2d, v4.2d, v3.2d
-	WORD $0x4e63f483 // fmax v3.2d, v4.2d, v3.2d
-	WORD $0x4ee6f4a4 // fmin v4.2d, v5.2d, v6.2d
-	WORD $0x4e66f4a5 // fmax v5.2d, v5.2d, v6.2d
-	FMOVQ F4, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ee3f444 // fmin v4.2d, v2.2d, v3.2d
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F4, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op21
-	JMP block_done
+	SAMPLES_op21(SORT_F64)
 
 from22:
 
 op22:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4ee6f445 // fmin v5.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F6
-	WORD $0x4ee6f487 // fmin v7.2d, v4.2d, v6.2d
-	WORD $0x4e66f484 // fmax v4.2d, v4.2d, v6.2d
-	WORD $0x4ee3f406 // fmin v6.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4ee7f4a0 // fmin v0.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a3 // fmax v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee4f440 // fmin v0.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee1f4c0 // fmin v0.2d, v6.2d, v1.2d
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op22
-	JMP block_done
+	SAMPLES_op22(SORT_F64)
 
 from23:
 	CMP $34, R12
@@ -5656,400 +3329,31 @@ from23:
 	BGE from24
 
 op23:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	WORD $0x4ee6f447 // fmin v7.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee8f486 // fmin v6.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee3f408 // fmin v8.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4ee5f423 // fmin v3.2d, v1.2d, v5.2d
-	WORD $0x4e65f421 // fmax v1.2d, v1.2d, v5.2d
-	WORD $0x4ee6f4e5 // fmin v5.2d, v7.2d, v6.2d
-	WORD $0x4e66f4e6 // fmax v6.2d, v7.2d, v6.2d
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ee4f445 // fmin v5.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee3f502 // fmin v2.2d, v8.2d, v3.2d
-	WORD $0x4e63f503 // fmax v3.2d, v8.2d, v3.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op23
-	JMP block_done
+	SAMPLES_op23(SORT_F64)
 
 from24:
 
 op24:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F0, (R6)
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F0
-	WORD $0x4ee0f441 // fmin v1.2d, v2.2d, v0.2d
-	WORD $0x4e60f440 // fmax v0.2d, v2.2d, v0.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F2
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f444 // fmin v4.2d, v2.2d, v3.2d
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	WORD $0x4ee6f427 // fmin v7.2d, v1.2d, v6.2d
-	WORD $0x4e66f421 // fmax v1.2d, v1.2d, v6.2d
-	WORD $0x4ee8f486 // fmin v6.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee3f408 // fmin v8.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4ee5f443 // fmin v3.2d, v2.2d, v5.2d
-	WORD $0x4e65f442 // fmax v2.2d, v2.2d, v5.2d
-	WORD $0x4ee6f4e5 // fmin v5.2d, v7.2d, v6.2d
-	WORD $0x4e66f4e6 // fmax v6.2d, v7.2d, v6.2d
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ee4f425 // fmin v5.2d, v1.2d, v4.2d
-	WORD $0x4e64f421 // fmax v1.2d, v1.2d, v4.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F1, (R12)
-	WORD $0x4ee3f501 // fmin v1.2d, v8.2d, v3.2d
-	WORD $0x4e63f503 // fmax v3.2d, v8.2d, v3.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F1, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee2f401 // fmin v1.2d, v0.2d, v2.2d
-	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F1, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op24
-	JMP block_done
+	SAMPLES_op24(SORT_F64)
 
 from25:
 	CMP $26, R12
 	BGE from26
 
 op25:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f445 // fmin v5.2d, v2.2d, v3.2d
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f486 // fmin v6.2d, v4.2d, v3.2d
-	WORD $0x4e63f483 // fmax v3.2d, v4.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F4
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f488 // fmin v8.2d, v4.2d, v7.2d
-	WORD $0x4e67f484 // fmax v4.2d, v4.2d, v7.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F7
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	WORD $0x4ee8f4a9 // fmin v9.2d, v5.2d, v8.2d
-	WORD $0x4e68f4a5 // fmax v5.2d, v5.2d, v8.2d
-	WORD $0x4eeaf4c8 // fmin v8.2d, v6.2d, v10.2d
-	WORD $0x4e6af4c6 // fmax v6.2d, v6.2d, v10.2d
-	WORD $0x4ee4f44a // fmin v10.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4ee7f464 // fmin v4.2d, v3.2d, v7.2d
-	WORD $0x4e67f463 // fmax v3.2d, v3.2d, v7.2d
-	WORD $0x4ee8f527 // fmin v7.2d, v9.2d, v8.2d
-	WORD $0x4e68f528 // fmax v8.2d, v9.2d, v8.2d
-	FMOVQ F7, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F8, (R12)
-	WORD $0x4ee6f4a7 // fmin v7.2d, v5.2d, v6.2d
-	WORD $0x4e66f4a5 // fmax v5.2d, v5.2d, v6.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F7, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ee4f545 // fmin v5.2d, v10.2d, v4.2d
-	WORD $0x4e64f544 // fmax v4.2d, v10.2d, v4.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F5, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F4, (R12)
-	WORD $0x4ee3f444 // fmin v4.2d, v2.2d, v3.2d
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F4, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op25
-	JMP block_done
+	SAMPLES_op25(SORT_F64)
 
 from26:
 	CMP $27, R12
 	BGE from27
 
 op26:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f447 // fmin v7.2d, v2.2d, v5.2d
-	WORD $0x4e65f442 // fmax v2.2d, v2.2d, v5.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f488 // fmin v8.2d, v4.2d, v5.2d
-	WORD $0x4e65f484 // fmax v4.2d, v4.2d, v5.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f4c9 // fmin v9.2d, v6.2d, v5.2d
-	WORD $0x4e65f4c5 // fmax v5.2d, v6.2d, v5.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F10
-	WORD $0x4eeaf4cb // fmin v11.2d, v6.2d, v10.2d
-	WORD $0x4e6af4c6 // fmax v6.2d, v6.2d, v10.2d
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	WORD $0x4eebf509 // fmin v9.2d, v8.2d, v11.2d
-	WORD $0x4e6bf508 // fmax v8.2d, v8.2d, v11.2d
-	WORD $0x4ee5f44b // fmin v11.2d, v2.2d, v5.2d
-	WORD $0x4e65f442 // fmax v2.2d, v2.2d, v5.2d
-	WORD $0x4ee6f485 // fmin v5.2d, v4.2d, v6.2d
-	WORD $0x4e66f484 // fmax v4.2d, v4.2d, v6.2d
-	WORD $0x4ee3f406 // fmin v6.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4ee9f540 // fmin v0.2d, v10.2d, v9.2d
-	WORD $0x4e69f543 // fmax v3.2d, v10.2d, v9.2d
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee8f4e0 // fmin v0.2d, v7.2d, v8.2d
-	WORD $0x4e68f4e3 // fmax v3.2d, v7.2d, v8.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee5f560 // fmin v0.2d, v11.2d, v5.2d
-	WORD $0x4e65f563 // fmax v3.2d, v11.2d, v5.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee4f440 // fmin v0.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee1f4c0 // fmin v0.2d, v6.2d, v1.2d
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op26
-	JMP block_done
+	SAMPLES_op26(SORT_F64)
 
 from27:
 
 op27:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f449 // fmin v9.2d, v2.2d, v7.2d
-	WORD $0x4e67f442 // fmax v2.2d, v2.2d, v7.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f48a // fmin v10.2d, v4.2d, v7.2d
-	WORD $0x4e67f484 // fmax v4.2d, v4.2d, v7.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4cb // fmin v11.2d, v6.2d, v7.2d
-	WORD $0x4e67f4c6 // fmax v6.2d, v6.2d, v7.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f50c // fmin v12.2d, v8.2d, v7.2d
-	WORD $0x4e67f507 // fmax v7.2d, v8.2d, v7.2d
-	WORD $0x4eebf528 // fmin v8.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	WORD $0x4eecf54b // fmin v11.2d, v10.2d, v12.2d
-	WORD $0x4e6cf54a // fmax v10.2d, v10.2d, v12.2d
-	WORD $0x4ee6f44c // fmin v12.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee7f486 // fmin v6.2d, v4.2d, v7.2d
-	WORD $0x4e67f484 // fmax v4.2d, v4.2d, v7.2d
-	WORD $0x4ee3f407 // fmin v7.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4ee5f423 // fmin v3.2d, v1.2d, v5.2d
-	WORD $0x4e65f421 // fmax v1.2d, v1.2d, v5.2d
-	WORD $0x4eebf505 // fmin v5.2d, v8.2d, v11.2d
-	WORD $0x4e6bf508 // fmax v8.2d, v8.2d, v11.2d
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F8, (R12)
-	WORD $0x4eeaf525 // fmin v5.2d, v9.2d, v10.2d
-	WORD $0x4e6af528 // fmax v8.2d, v9.2d, v10.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F8, (R12)
-	WORD $0x4ee6f585 // fmin v5.2d, v12.2d, v6.2d
-	WORD $0x4e66f586 // fmax v6.2d, v12.2d, v6.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F5, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ee4f445 // fmin v5.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee3f4e2 // fmin v2.2d, v7.2d, v3.2d
-	WORD $0x4e63f4e3 // fmax v3.2d, v7.2d, v3.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op27
-	JMP block_done
+	SAMPLES_op27(SORT_F64)
 
 from28:
 	CMP $31, R12
@@ -6058,570 +3362,38 @@ from28:
 	BGE from29
 
 op28:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	WORD $0x4eeaf449 // fmin v9.2d, v2.2d, v10.2d
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F10
-	WORD $0x4eeaf48b // fmin v11.2d, v4.2d, v10.2d
-	WORD $0x4e6af484 // fmax v4.2d, v4.2d, v10.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F10
-	WORD $0x4eeaf4cc // fmin v12.2d, v6.2d, v10.2d
-	WORD $0x4e6af4c6 // fmax v6.2d, v6.2d, v10.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F10
-	WORD $0x4eeaf50d // fmin v13.2d, v8.2d, v10.2d
-	WORD $0x4e6af508 // fmax v8.2d, v8.2d, v10.2d
-	WORD $0x4ee7f40a // fmin v10.2d, v0.2d, v7.2d
-	WORD $0x4e67f400 // fmax v0.2d, v0.2d, v7.2d
-	ADD R7<<2, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eecf520 // fmin v0.2d, v9.2d, v12.2d
-	WORD $0x4e6cf527 // fmax v7.2d, v9.2d, v12.2d
-	WORD $0x4eedf569 // fmin v9.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	WORD $0x4ee6f44c // fmin v12.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee8f486 // fmin v6.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee3f548 // fmin v8.2d, v10.2d, v3.2d
-	WORD $0x4e63f543 // fmax v3.2d, v10.2d, v3.2d
-	WORD $0x4ee5f42a // fmin v10.2d, v1.2d, v5.2d
-	WORD $0x4e65f421 // fmax v1.2d, v1.2d, v5.2d
-	WORD $0x4ee9f405 // fmin v5.2d, v0.2d, v9.2d
-	WORD $0x4e69f400 // fmax v0.2d, v0.2d, v9.2d
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eebf4e0 // fmin v0.2d, v7.2d, v11.2d
-	WORD $0x4e6bf4e5 // fmax v5.2d, v7.2d, v11.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ee6f580 // fmin v0.2d, v12.2d, v6.2d
-	WORD $0x4e66f585 // fmax v5.2d, v12.2d, v6.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ee4f440 // fmin v0.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eeaf500 // fmin v0.2d, v8.2d, v10.2d
-	WORD $0x4e6af502 // fmax v2.2d, v8.2d, v10.2d
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee1f460 // fmin v0.2d, v3.2d, v1.2d
-	WORD $0x4e61f461 // fmax v1.2d, v3.2d, v1.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op28
-	JMP block_done
+	SAMPLES_op28(SORT_F64)
 
 from29:
 	CMP $30, R12
 	BGE from30
 
 op29:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F9
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4eebf52c // fmin v12.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	WORD $0x4eeaf44b // fmin v11.2d, v2.2d, v10.2d
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	WORD $0x4eecf48a // fmin v10.2d, v4.2d, v12.2d
-	WORD $0x4e6cf484 // fmax v4.2d, v4.2d, v12.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F12
-	WORD $0x4eecf4cd // fmin v13.2d, v6.2d, v12.2d
-	WORD $0x4e6cf4c6 // fmax v6.2d, v6.2d, v12.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F12
-	WORD $0x4eecf50e // fmin v14.2d, v8.2d, v12.2d
-	WORD $0x4e6cf508 // fmax v8.2d, v8.2d, v12.2d
-	WORD $0x4ee7f40c // fmin v12.2d, v0.2d, v7.2d
-	WORD $0x4e67f400 // fmax v0.2d, v0.2d, v7.2d
-	WORD $0x4ee9f427 // fmin v7.2d, v1.2d, v9.2d
-	WORD $0x4e69f421 // fmax v1.2d, v1.2d, v9.2d
-	WORD $0x4eedf569 // fmin v9.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	WORD $0x4eeef54d // fmin v13.2d, v10.2d, v14.2d
-	WORD $0x4e6ef54a // fmax v10.2d, v10.2d, v14.2d
-	WORD $0x4ee6f44e // fmin v14.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee8f486 // fmin v6.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee3f588 // fmin v8.2d, v12.2d, v3.2d
-	WORD $0x4e63f583 // fmax v3.2d, v12.2d, v3.2d
-	WORD $0x4ee5f4ec // fmin v12.2d, v7.2d, v5.2d
-	WORD $0x4e65f4e5 // fmax v5.2d, v7.2d, v5.2d
-	WORD $0x4eedf527 // fmin v7.2d, v9.2d, v13.2d
-	WORD $0x4e6df529 // fmax v9.2d, v9.2d, v13.2d
-	FMOVQ F7, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F9, (R12)
-	WORD $0x4eeaf567 // fmin v7.2d, v11.2d, v10.2d
-	WORD $0x4e6af569 // fmax v9.2d, v11.2d, v10.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F7, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F9, (R12)
-	WORD $0x4ee6f5c7 // fmin v7.2d, v14.2d, v6.2d
-	WORD $0x4e66f5c6 // fmax v6.2d, v14.2d, v6.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F7, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ee4f446 // fmin v6.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F6, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eecf502 // fmin v2.2d, v8.2d, v12.2d
-	WORD $0x4e6cf504 // fmax v4.2d, v8.2d, v12.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F4, (R12)
-	WORD $0x4ee5f462 // fmin v2.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<2, R6, R12
-	FMOVQ F2, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op29
-	JMP block_done
+	SAMPLES_op29(SORT_F64)
 
 from30:
 
 op30:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F9
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4eebf52c // fmin v12.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F11
-	ADD R9<<1, R6, R12
-	FMOVQ (R12), F13
-	WORD $0x4eedf56e // fmin v14.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	WORD $0x4eeaf44d // fmin v13.2d, v2.2d, v10.2d
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	WORD $0x4eecf48a // fmin v10.2d, v4.2d, v12.2d
-	WORD $0x4e6cf484 // fmax v4.2d, v4.2d, v12.2d
-	WORD $0x4eeef4cc // fmin v12.2d, v6.2d, v14.2d
-	WORD $0x4e6ef4c6 // fmax v6.2d, v6.2d, v14.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F14
-	WORD $0x4eeef50f // fmin v15.2d, v8.2d, v14.2d
-	WORD $0x4e6ef508 // fmax v8.2d, v8.2d, v14.2d
-	WORD $0x4ee7f40e // fmin v14.2d, v0.2d, v7.2d
-	WORD $0x4e67f400 // fmax v0.2d, v0.2d, v7.2d
-	WORD $0x4ee9f427 // fmin v7.2d, v1.2d, v9.2d
-	WORD $0x4e69f421 // fmax v1.2d, v1.2d, v9.2d
-	WORD $0x4eebf469 // fmin v9.2d, v3.2d, v11.2d
-	WORD $0x4e6bf463 // fmax v3.2d, v3.2d, v11.2d
-	WORD $0x4eecf5ab // fmin v11.2d, v13.2d, v12.2d
-	WORD $0x4e6cf5ac // fmax v12.2d, v13.2d, v12.2d
-	WORD $0x4eeff54d // fmin v13.2d, v10.2d, v15.2d
-	WORD $0x4e6ff54a // fmax v10.2d, v10.2d, v15.2d
-	WORD $0x4ee6f44f // fmin v15.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee8f486 // fmin v6.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee9f5c8 // fmin v8.2d, v14.2d, v9.2d
-	WORD $0x4e69f5c9 // fmax v9.2d, v14.2d, v9.2d
-	WORD $0x4ee5f4ee // fmin v14.2d, v7.2d, v5.2d
-	WORD $0x4e65f4e5 // fmax v5.2d, v7.2d, v5.2d
-	WORD $0x4ee3f407 // fmin v7.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	ADD R9<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eedf560 // fmin v0.2d, v11.2d, v13.2d
-	WORD $0x4e6df563 // fmax v3.2d, v11.2d, v13.2d
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4eeaf580 // fmin v0.2d, v12.2d, v10.2d
-	WORD $0x4e6af583 // fmax v3.2d, v12.2d, v10.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee6f5e0 // fmin v0.2d, v15.2d, v6.2d
-	WORD $0x4e66f5e3 // fmax v3.2d, v15.2d, v6.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee4f440 // fmin v0.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eeef500 // fmin v0.2d, v8.2d, v14.2d
-	WORD $0x4e6ef502 // fmax v2.2d, v8.2d, v14.2d
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee5f520 // fmin v0.2d, v9.2d, v5.2d
-	WORD $0x4e65f522 // fmax v2.2d, v9.2d, v5.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee1f4e0 // fmin v0.2d, v7.2d, v1.2d
-	WORD $0x4e61f4e1 // fmax v1.2d, v7.2d, v1.2d
-	ADD R7<<2, R6, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op30
-	JMP block_done
+	SAMPLES_op30(SORT_F64)
 
 from31:
 	CMP $32, R12
 	BGE from32
 
 op31:
-	FMOVQ (R5), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F9
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4eebf52c // fmin v12.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F11
-	ADD R9<<1, R6, R12
-	FMOVQ (R12), F13
-	WORD $0x4eedf56e // fmin v14.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F13
-	ADD R11<<0, R6, R12
-	FMOVQ (R12), F15
-	WORD $0x4eeff5b0 // fmin v16.2d, v13.2d, v15.2d
-	WORD $0x4e6ff5ad // fmax v13.2d, v13.2d, v15.2d
-	WORD $0x4eeaf44f // fmin v15.2d, v2.2d, v10.2d
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	WORD $0x4eecf48a // fmin v10.2d, v4.2d, v12.2d
-	WORD $0x4e6cf484 // fmax v4.2d, v4.2d, v12.2d
-	WORD $0x4eeef4cc // fmin v12.2d, v6.2d, v14.2d
-	WORD $0x4e6ef4c6 // fmax v6.2d, v6.2d, v14.2d
-	WORD $0x4ef0f50e // fmin v14.2d, v8.2d, v16.2d
-	WORD $0x4e70f508 // fmax v8.2d, v8.2d, v16.2d
-	WORD $0x4ee7f410 // fmin v16.2d, v0.2d, v7.2d
-	WORD $0x4e67f400 // fmax v0.2d, v0.2d, v7.2d
-	WORD $0x4ee9f427 // fmin v7.2d, v1.2d, v9.2d
-	WORD $0x4e69f421 // fmax v1.2d, v1.2d, v9.2d
-	WORD $0x4eebf469 // fmin v9.2d, v3.2d, v11.2d
-	WORD $0x4e6bf463 // fmax v3.2d, v3.2d, v11.2d
-	WORD $0x4eedf4ab // fmin v11.2d, v5.2d, v13.2d
-	WORD $0x4e6df4a5 // fmax v5.2d, v5.2d, v13.2d
-	WORD $0x4eecf5ed // fmin v13.2d, v15.2d, v12.2d
-	WORD $0x4e6cf5ec // fmax v12.2d, v15.2d, v12.2d
-	WORD $0x4eeef54f // fmin v15.2d, v10.2d, v14.2d
-	WORD $0x4e6ef54a // fmax v10.2d, v10.2d, v14.2d
-	WORD $0x4ee6f44e // fmin v14.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee8f486 // fmin v6.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee9f608 // fmin v8.2d, v16.2d, v9.2d
-	WORD $0x4e69f609 // fmax v9.2d, v16.2d, v9.2d
-	WORD $0x4eebf4f0 // fmin v16.2d, v7.2d, v11.2d
-	WORD $0x4e6bf4e7 // fmax v7.2d, v7.2d, v11.2d
-	WORD $0x4ee3f40b // fmin v11.2d, v0.2d, v3.2d
-	WORD $0x4e63f400 // fmax v0.2d, v0.2d, v3.2d
-	WORD $0x4ee5f423 // fmin v3.2d, v1.2d, v5.2d
-	WORD $0x4e65f421 // fmax v1.2d, v1.2d, v5.2d
-	WORD $0x4eeff5a5 // fmin v5.2d, v13.2d, v15.2d
-	WORD $0x4e6ff5ad // fmax v13.2d, v13.2d, v15.2d
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F13, (R12)
-	WORD $0x4eeaf585 // fmin v5.2d, v12.2d, v10.2d
-	WORD $0x4e6af58a // fmax v10.2d, v12.2d, v10.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F10, (R12)
-	WORD $0x4ee6f5c5 // fmin v5.2d, v14.2d, v6.2d
-	WORD $0x4e66f5c6 // fmax v6.2d, v14.2d, v6.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F5, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ee4f445 // fmin v5.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ef0f502 // fmin v2.2d, v8.2d, v16.2d
-	WORD $0x4e70f504 // fmax v4.2d, v8.2d, v16.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F4, (R12)
-	WORD $0x4ee7f522 // fmin v2.2d, v9.2d, v7.2d
-	WORD $0x4e67f524 // fmax v4.2d, v9.2d, v7.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F4, (R12)
-	WORD $0x4ee3f562 // fmin v2.2d, v11.2d, v3.2d
-	WORD $0x4e63f563 // fmax v3.2d, v11.2d, v3.2d
-	ADD R7<<2, R6, R12
-	FMOVQ F2, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R9<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R11<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op31
-	JMP block_done
+	SAMPLES_op31(SORT_F64)
 
 from32:
 	CMP $33, R12
 	BGE from33
 
 op32:
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F0, (R6)
-	FMOVQ (R5), F0
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f403 // fmin v3.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee2f424 // fmin v4.2d, v1.2d, v2.2d
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
-	WORD $0x4ee4f462 // fmin v2.2d, v3.2d, v4.2d
-	WORD $0x4e64f463 // fmax v3.2d, v3.2d, v4.2d
-	FMOVQ F2, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op32
-	JMP block_done
+	SAMPLES_op32(SORT_F64)
 
 from33:
 
 op33:
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F0
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F1
-	FMOVQ (R6), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ (R5), F3
-	WORD $0x4ee2f465 // fmin v5.2d, v3.2d, v2.2d
-	WORD $0x4e62f462 // fmax v2.2d, v3.2d, v2.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee4f466 // fmin v6.2d, v3.2d, v4.2d
-	WORD $0x4e64f463 // fmax v3.2d, v3.2d, v4.2d
-	WORD $0x4ee6f4a4 // fmin v4.2d, v5.2d, v6.2d
-	WORD $0x4e66f4a5 // fmax v5.2d, v5.2d, v6.2d
-	FMOVQ F4, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ee3f444 // fmin v4.2d, v2.2d, v3.2d
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F4, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee0f422 // fmin v2.2d, v1.2d, v0.2d
-	WORD $0x4e60f420 // fmax v0.2d, v1.2d, v0.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op33
-	JMP block_done
+	SAMPLES_op33(SORT_F64)
 
 from34:
 	CMP $39, R12
@@ -6632,358 +3404,31 @@ from34:
 	BGE from35
 
 op34:
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F0
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	FMOVQ (R6), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ (R5), F5
-	WORD $0x4ee4f4a7 // fmin v7.2d, v5.2d, v4.2d
-	WORD $0x4e64f4a4 // fmax v4.2d, v5.2d, v4.2d
-	WORD $0x4ee6f445 // fmin v5.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee0f466 // fmin v6.2d, v3.2d, v0.2d
-	WORD $0x4e60f460 // fmax v0.2d, v3.2d, v0.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4ee5f4e0 // fmin v0.2d, v7.2d, v5.2d
-	WORD $0x4e65f4e3 // fmax v3.2d, v7.2d, v5.2d
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee2f480 // fmin v0.2d, v4.2d, v2.2d
-	WORD $0x4e62f482 // fmax v2.2d, v4.2d, v2.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee1f4c0 // fmin v0.2d, v6.2d, v1.2d
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op34
-	JMP block_done
+	SAMPLES_op34(SORT_F64)
 
 from35:
 
 op35:
-	FMOVQ (R5), F0
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	FMOVQ (R6), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	WORD $0x4ee6f447 // fmin v7.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee8f486 // fmin v6.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee1f4a8 // fmin v8.2d, v5.2d, v1.2d
-	WORD $0x4e61f4a1 // fmax v1.2d, v5.2d, v1.2d
-	WORD $0x4ee0f465 // fmin v5.2d, v3.2d, v0.2d
-	WORD $0x4e60f460 // fmax v0.2d, v3.2d, v0.2d
-	WORD $0x4ee6f4e3 // fmin v3.2d, v7.2d, v6.2d
-	WORD $0x4e66f4e6 // fmax v6.2d, v7.2d, v6.2d
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ee4f443 // fmin v3.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee5f502 // fmin v2.2d, v8.2d, v5.2d
-	WORD $0x4e65f503 // fmax v3.2d, v8.2d, v5.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee0f422 // fmin v2.2d, v1.2d, v0.2d
-	WORD $0x4e60f420 // fmax v0.2d, v1.2d, v0.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op35
-	JMP block_done
+	SAMPLES_op35(SORT_F64)
 
 from36:
 	CMP $37, R12
 	BGE from37
 
 op36:
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F0
-	FMOVQ (R6), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F0, (R6)
-	FMOVQ (R5), F0
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f403 // fmin v3.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F4
-	WORD $0x4ee4f425 // fmin v5.2d, v1.2d, v4.2d
-	WORD $0x4e64f421 // fmax v1.2d, v1.2d, v4.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F4
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	WORD $0x4ee6f487 // fmin v7.2d, v4.2d, v6.2d
-	WORD $0x4e66f484 // fmax v4.2d, v4.2d, v6.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F6
-	WORD $0x4ee2f4c8 // fmin v8.2d, v6.2d, v2.2d
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	WORD $0x4ee7f466 // fmin v6.2d, v3.2d, v7.2d
-	WORD $0x4e67f463 // fmax v3.2d, v3.2d, v7.2d
-	WORD $0x4ee8f4a7 // fmin v7.2d, v5.2d, v8.2d
-	WORD $0x4e68f4a5 // fmax v5.2d, v5.2d, v8.2d
-	WORD $0x4ee4f408 // fmin v8.2d, v0.2d, v4.2d
-	WORD $0x4e64f400 // fmax v0.2d, v0.2d, v4.2d
-	WORD $0x4ee2f424 // fmin v4.2d, v1.2d, v2.2d
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
-	WORD $0x4ee7f4c2 // fmin v2.2d, v6.2d, v7.2d
-	WORD $0x4e67f4c6 // fmax v6.2d, v6.2d, v7.2d
-	FMOVQ F2, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ee5f462 // fmin v2.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee4f502 // fmin v2.2d, v8.2d, v4.2d
-	WORD $0x4e64f503 // fmax v3.2d, v8.2d, v4.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F2, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F2, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op36
-	JMP block_done
+	SAMPLES_op36(SORT_F64)
 
 from37:
 	CMP $38, R12
 	BGE from38
 
 op37:
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F0
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F1
-	FMOVQ (R6), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	FMOVQ (R5), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee2f4e9 // fmin v9.2d, v7.2d, v2.2d
-	WORD $0x4e62f4e2 // fmax v2.2d, v7.2d, v2.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee4f4ea // fmin v10.2d, v7.2d, v4.2d
-	WORD $0x4e64f4e4 // fmax v4.2d, v7.2d, v4.2d
-	WORD $0x4ee9f4c7 // fmin v7.2d, v6.2d, v9.2d
-	WORD $0x4e69f4c6 // fmax v6.2d, v6.2d, v9.2d
-	WORD $0x4eeaf509 // fmin v9.2d, v8.2d, v10.2d
-	WORD $0x4e6af508 // fmax v8.2d, v8.2d, v10.2d
-	WORD $0x4ee2f46a // fmin v10.2d, v3.2d, v2.2d
-	WORD $0x4e62f462 // fmax v2.2d, v3.2d, v2.2d
-	WORD $0x4ee4f4a3 // fmin v3.2d, v5.2d, v4.2d
-	WORD $0x4e64f4a4 // fmax v4.2d, v5.2d, v4.2d
-	WORD $0x4ee9f4e5 // fmin v5.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
-	WORD $0x4ee8f4c5 // fmin v5.2d, v6.2d, v8.2d
-	WORD $0x4e68f4c6 // fmax v6.2d, v6.2d, v8.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ee3f545 // fmin v5.2d, v10.2d, v3.2d
-	WORD $0x4e63f543 // fmax v3.2d, v10.2d, v3.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F5, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee4f443 // fmin v3.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee0f422 // fmin v2.2d, v1.2d, v0.2d
-	WORD $0x4e60f420 // fmax v0.2d, v1.2d, v0.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op37
-	JMP block_done
+	SAMPLES_op37(SORT_F64)
 
 from38:
 
 op38:
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F0
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F3
-	FMOVQ (R6), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	FMOVQ (R5), F5
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee2f4e9 // fmin v9.2d, v7.2d, v2.2d
-	WORD $0x4e62f4e2 // fmax v2.2d, v7.2d, v2.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee4f4ea // fmin v10.2d, v7.2d, v4.2d
-	WORD $0x4e64f4e4 // fmax v4.2d, v7.2d, v4.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee6f4eb // fmin v11.2d, v7.2d, v6.2d
-	WORD $0x4e66f4e6 // fmax v6.2d, v7.2d, v6.2d
-	WORD $0x4eeaf507 // fmin v7.2d, v8.2d, v10.2d
-	WORD $0x4e6af508 // fmax v8.2d, v8.2d, v10.2d
-	WORD $0x4eebf52a // fmin v10.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	WORD $0x4ee4f4ab // fmin v11.2d, v5.2d, v4.2d
-	WORD $0x4e64f4a4 // fmax v4.2d, v5.2d, v4.2d
-	WORD $0x4ee6f445 // fmin v5.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee0f466 // fmin v6.2d, v3.2d, v0.2d
-	WORD $0x4e60f460 // fmax v0.2d, v3.2d, v0.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eeaf4e0 // fmin v0.2d, v7.2d, v10.2d
-	WORD $0x4e6af4e3 // fmax v3.2d, v7.2d, v10.2d
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee9f500 // fmin v0.2d, v8.2d, v9.2d
-	WORD $0x4e69f503 // fmax v3.2d, v8.2d, v9.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee5f560 // fmin v0.2d, v11.2d, v5.2d
-	WORD $0x4e65f563 // fmax v3.2d, v11.2d, v5.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee2f480 // fmin v0.2d, v4.2d, v2.2d
-	WORD $0x4e62f482 // fmax v2.2d, v4.2d, v2.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee1f4c0 // fmin v0.2d, v6.2d, v1.2d
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op38
-	JMP block_done
+	SAMPLES_op38(SORT_F64)
 
 from39:
 	CMP $42, R12
@@ -6992,788 +3437,38 @@ from39:
 	BGE from40
 
 op39:
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F0
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F5
-	FMOVQ (R6), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	FMOVQ (R5), F7
-	WORD $0x4ee2f4e9 // fmin v9.2d, v7.2d, v2.2d
-	WORD $0x4e62f4e2 // fmax v2.2d, v7.2d, v2.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee4f4ea // fmin v10.2d, v7.2d, v4.2d
-	WORD $0x4e64f4e4 // fmax v4.2d, v7.2d, v4.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee6f4eb // fmin v11.2d, v7.2d, v6.2d
-	WORD $0x4e66f4e6 // fmax v6.2d, v7.2d, v6.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee8f4ec // fmin v12.2d, v7.2d, v8.2d
-	WORD $0x4e68f4e7 // fmax v7.2d, v7.2d, v8.2d
-	WORD $0x4eebf528 // fmin v8.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	WORD $0x4eecf54b // fmin v11.2d, v10.2d, v12.2d
-	WORD $0x4e6cf54a // fmax v10.2d, v10.2d, v12.2d
-	WORD $0x4ee6f44c // fmin v12.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee7f486 // fmin v6.2d, v4.2d, v7.2d
-	WORD $0x4e67f484 // fmax v4.2d, v4.2d, v7.2d
-	WORD $0x4ee1f4a7 // fmin v7.2d, v5.2d, v1.2d
-	WORD $0x4e61f4a1 // fmax v1.2d, v5.2d, v1.2d
-	WORD $0x4ee0f465 // fmin v5.2d, v3.2d, v0.2d
-	WORD $0x4e60f460 // fmax v0.2d, v3.2d, v0.2d
-	WORD $0x4eebf503 // fmin v3.2d, v8.2d, v11.2d
-	WORD $0x4e6bf508 // fmax v8.2d, v8.2d, v11.2d
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F8, (R12)
-	WORD $0x4eeaf523 // fmin v3.2d, v9.2d, v10.2d
-	WORD $0x4e6af528 // fmax v8.2d, v9.2d, v10.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F8, (R12)
-	WORD $0x4ee6f583 // fmin v3.2d, v12.2d, v6.2d
-	WORD $0x4e66f586 // fmax v6.2d, v12.2d, v6.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F3, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ee4f443 // fmin v3.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee5f4e2 // fmin v2.2d, v7.2d, v5.2d
-	WORD $0x4e65f4e3 // fmax v3.2d, v7.2d, v5.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee0f422 // fmin v2.2d, v1.2d, v0.2d
-	WORD $0x4e60f420 // fmax v0.2d, v1.2d, v0.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op39
-	JMP block_done
+	SAMPLES_op39(SORT_F64)
 
 from40:
 	CMP $41, R12
 	BGE from41
 
 op40:
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F0
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F1
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F5
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	FMOVQ (R5), F9
-	WORD $0x4ee4f52b // fmin v11.2d, v9.2d, v4.2d
-	WORD $0x4e64f524 // fmax v4.2d, v9.2d, v4.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F9
-	WORD $0x4ee6f52c // fmin v12.2d, v9.2d, v6.2d
-	WORD $0x4e66f526 // fmax v6.2d, v9.2d, v6.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F9
-	WORD $0x4ee8f52d // fmin v13.2d, v9.2d, v8.2d
-	WORD $0x4e68f528 // fmax v8.2d, v9.2d, v8.2d
-	WORD $0x4eeaf449 // fmin v9.2d, v2.2d, v10.2d
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	WORD $0x4ee0f4ea // fmin v10.2d, v7.2d, v0.2d
-	WORD $0x4e60f4e0 // fmax v0.2d, v7.2d, v0.2d
-	ADD R7<<2, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eedf560 // fmin v0.2d, v11.2d, v13.2d
-	WORD $0x4e6df567 // fmax v7.2d, v11.2d, v13.2d
-	WORD $0x4ee9f58b // fmin v11.2d, v12.2d, v9.2d
-	WORD $0x4e69f589 // fmax v9.2d, v12.2d, v9.2d
-	WORD $0x4ee8f48c // fmin v12.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4ee2f4c8 // fmin v8.2d, v6.2d, v2.2d
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	WORD $0x4ee3f546 // fmin v6.2d, v10.2d, v3.2d
-	WORD $0x4e63f543 // fmax v3.2d, v10.2d, v3.2d
-	WORD $0x4ee1f4aa // fmin v10.2d, v5.2d, v1.2d
-	WORD $0x4e61f4a1 // fmax v1.2d, v5.2d, v1.2d
-	WORD $0x4eebf405 // fmin v5.2d, v0.2d, v11.2d
-	WORD $0x4e6bf400 // fmax v0.2d, v0.2d, v11.2d
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F0, (R12)
-	WORD $0x4ee9f4e0 // fmin v0.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e5 // fmax v5.2d, v7.2d, v9.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ee8f580 // fmin v0.2d, v12.2d, v8.2d
-	WORD $0x4e68f585 // fmax v5.2d, v12.2d, v8.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F5, (R12)
-	WORD $0x4ee2f480 // fmin v0.2d, v4.2d, v2.2d
-	WORD $0x4e62f482 // fmax v2.2d, v4.2d, v2.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eeaf4c0 // fmin v0.2d, v6.2d, v10.2d
-	WORD $0x4e6af4c2 // fmax v2.2d, v6.2d, v10.2d
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee1f460 // fmin v0.2d, v3.2d, v1.2d
-	WORD $0x4e61f461 // fmax v1.2d, v3.2d, v1.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op40
-	JMP block_done
+	SAMPLES_op40(SORT_F64)
 
 from41:
 
 op41:
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F0
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F3
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F9
-	FMOVQ (R6), F11
-	WORD $0x4eebf52c // fmin v12.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	FMOVQ (R5), F11
-	WORD $0x4ee6f56d // fmin v13.2d, v11.2d, v6.2d
-	WORD $0x4e66f566 // fmax v6.2d, v11.2d, v6.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F11
-	WORD $0x4ee8f56e // fmin v14.2d, v11.2d, v8.2d
-	WORD $0x4e68f568 // fmax v8.2d, v11.2d, v8.2d
-	WORD $0x4eeaf44b // fmin v11.2d, v2.2d, v10.2d
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	WORD $0x4eecf48a // fmin v10.2d, v4.2d, v12.2d
-	WORD $0x4e6cf484 // fmax v4.2d, v4.2d, v12.2d
-	WORD $0x4ee1f52c // fmin v12.2d, v9.2d, v1.2d
-	WORD $0x4e61f521 // fmax v1.2d, v9.2d, v1.2d
-	WORD $0x4ee0f4e9 // fmin v9.2d, v7.2d, v0.2d
-	WORD $0x4e60f4e0 // fmax v0.2d, v7.2d, v0.2d
-	WORD $0x4eebf5a7 // fmin v7.2d, v13.2d, v11.2d
-	WORD $0x4e6bf5ab // fmax v11.2d, v13.2d, v11.2d
-	WORD $0x4eeaf5cd // fmin v13.2d, v14.2d, v10.2d
-	WORD $0x4e6af5ca // fmax v10.2d, v14.2d, v10.2d
-	WORD $0x4ee2f4ce // fmin v14.2d, v6.2d, v2.2d
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	WORD $0x4ee4f506 // fmin v6.2d, v8.2d, v4.2d
-	WORD $0x4e64f504 // fmax v4.2d, v8.2d, v4.2d
-	WORD $0x4ee5f588 // fmin v8.2d, v12.2d, v5.2d
-	WORD $0x4e65f585 // fmax v5.2d, v12.2d, v5.2d
-	WORD $0x4ee3f52c // fmin v12.2d, v9.2d, v3.2d
-	WORD $0x4e63f523 // fmax v3.2d, v9.2d, v3.2d
-	WORD $0x4eedf4e9 // fmin v9.2d, v7.2d, v13.2d
-	WORD $0x4e6df4e7 // fmax v7.2d, v7.2d, v13.2d
-	FMOVQ F9, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
-	WORD $0x4eeaf567 // fmin v7.2d, v11.2d, v10.2d
-	WORD $0x4e6af569 // fmax v9.2d, v11.2d, v10.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F7, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F9, (R12)
-	WORD $0x4ee6f5c7 // fmin v7.2d, v14.2d, v6.2d
-	WORD $0x4e66f5c6 // fmax v6.2d, v14.2d, v6.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F7, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ee4f446 // fmin v6.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F6, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eecf502 // fmin v2.2d, v8.2d, v12.2d
-	WORD $0x4e6cf504 // fmax v4.2d, v8.2d, v12.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F4, (R12)
-	WORD $0x4ee3f4a2 // fmin v2.2d, v5.2d, v3.2d
-	WORD $0x4e63f4a3 // fmax v3.2d, v5.2d, v3.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee0f422 // fmin v2.2d, v1.2d, v0.2d
-	WORD $0x4e60f420 // fmax v0.2d, v1.2d, v0.2d
-	ADD R7<<2, R6, R12
-	FMOVQ F2, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op41
-	JMP block_done
+	SAMPLES_op41(SORT_F64)
 
 from42:
 	CMP $43, R12
 	BGE from43
 
 op42:
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F0
-	ADD R9<<1, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F1
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F7
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F9
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4eebf52c // fmin v12.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F11
-	FMOVQ (R6), F13
-	WORD $0x4eedf56e // fmin v14.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	FMOVQ (R5), F13
-	WORD $0x4ee8f5af // fmin v15.2d, v13.2d, v8.2d
-	WORD $0x4e68f5a8 // fmax v8.2d, v13.2d, v8.2d
-	WORD $0x4eeaf44d // fmin v13.2d, v2.2d, v10.2d
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	WORD $0x4eecf48a // fmin v10.2d, v4.2d, v12.2d
-	WORD $0x4e6cf484 // fmax v4.2d, v4.2d, v12.2d
-	WORD $0x4eeef4cc // fmin v12.2d, v6.2d, v14.2d
-	WORD $0x4e6ef4c6 // fmax v6.2d, v6.2d, v14.2d
-	WORD $0x4ee3f56e // fmin v14.2d, v11.2d, v3.2d
-	WORD $0x4e63f563 // fmax v3.2d, v11.2d, v3.2d
-	WORD $0x4ee1f52b // fmin v11.2d, v9.2d, v1.2d
-	WORD $0x4e61f521 // fmax v1.2d, v9.2d, v1.2d
-	WORD $0x4ee0f4e9 // fmin v9.2d, v7.2d, v0.2d
-	WORD $0x4e60f4e0 // fmax v0.2d, v7.2d, v0.2d
-	WORD $0x4eeaf5e7 // fmin v7.2d, v15.2d, v10.2d
-	WORD $0x4e6af5ea // fmax v10.2d, v15.2d, v10.2d
-	WORD $0x4eecf5af // fmin v15.2d, v13.2d, v12.2d
-	WORD $0x4e6cf5ac // fmax v12.2d, v13.2d, v12.2d
-	WORD $0x4ee4f50d // fmin v13.2d, v8.2d, v4.2d
-	WORD $0x4e64f504 // fmax v4.2d, v8.2d, v4.2d
-	WORD $0x4ee6f448 // fmin v8.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee9f5c6 // fmin v6.2d, v14.2d, v9.2d
-	WORD $0x4e69f5c9 // fmax v9.2d, v14.2d, v9.2d
-	WORD $0x4ee5f56e // fmin v14.2d, v11.2d, v5.2d
-	WORD $0x4e65f565 // fmax v5.2d, v11.2d, v5.2d
-	WORD $0x4ee0f46b // fmin v11.2d, v3.2d, v0.2d
-	WORD $0x4e60f460 // fmax v0.2d, v3.2d, v0.2d
-	ADD R9<<1, R6, R12
-	FMOVQ F0, (R12)
-	WORD $0x4eeff4e0 // fmin v0.2d, v7.2d, v15.2d
-	WORD $0x4e6ff4e3 // fmax v3.2d, v7.2d, v15.2d
-	FMOVQ F0, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4eecf540 // fmin v0.2d, v10.2d, v12.2d
-	WORD $0x4e6cf543 // fmax v3.2d, v10.2d, v12.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee8f5a0 // fmin v0.2d, v13.2d, v8.2d
-	WORD $0x4e68f5a3 // fmax v3.2d, v13.2d, v8.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee2f480 // fmin v0.2d, v4.2d, v2.2d
-	WORD $0x4e62f482 // fmax v2.2d, v4.2d, v2.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F0, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4eeef4c0 // fmin v0.2d, v6.2d, v14.2d
-	WORD $0x4e6ef4c2 // fmax v2.2d, v6.2d, v14.2d
-	FMOVQ F0, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee5f520 // fmin v0.2d, v9.2d, v5.2d
-	WORD $0x4e65f522 // fmax v2.2d, v9.2d, v5.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F0, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ee1f560 // fmin v0.2d, v11.2d, v1.2d
-	WORD $0x4e61f561 // fmax v1.2d, v11.2d, v1.2d
-	ADD R7<<2, R6, R12
-	FMOVQ F0, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F1, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op42
-	JMP block_done
+	SAMPLES_op42(SORT_F64)
 
 from43:
 	CMP $44, R12
 	BGE from44
 
 op43:
-	FMOVQ (R5), F0
-	ADD R11<<0, R6, R12
-	FMOVQ (R12), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R9<<1, R6, R12
-	FMOVQ (R12), F3
-	WORD $0x4ee3f424 // fmin v4.2d, v1.2d, v3.2d
-	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F3
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ee5f466 // fmin v6.2d, v3.2d, v5.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ee7f4a8 // fmin v8.2d, v5.2d, v7.2d
-	WORD $0x4e67f4a5 // fmax v5.2d, v5.2d, v7.2d
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F7
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ee9f4ea // fmin v10.2d, v7.2d, v9.2d
-	WORD $0x4e69f4e7 // fmax v7.2d, v7.2d, v9.2d
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F9
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4eebf52c // fmin v12.2d, v9.2d, v11.2d
-	WORD $0x4e6bf529 // fmax v9.2d, v9.2d, v11.2d
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F11
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F13
-	WORD $0x4eedf56e // fmin v14.2d, v11.2d, v13.2d
-	WORD $0x4e6df56b // fmax v11.2d, v11.2d, v13.2d
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F13
-	FMOVQ (R6), F15
-	WORD $0x4eeff5b0 // fmin v16.2d, v13.2d, v15.2d
-	WORD $0x4e6ff5ad // fmax v13.2d, v13.2d, v15.2d
-	WORD $0x4eeaf44f // fmin v15.2d, v2.2d, v10.2d
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	WORD $0x4eecf48a // fmin v10.2d, v4.2d, v12.2d
-	WORD $0x4e6cf484 // fmax v4.2d, v4.2d, v12.2d
-	WORD $0x4eeef4cc // fmin v12.2d, v6.2d, v14.2d
-	WORD $0x4e6ef4c6 // fmax v6.2d, v6.2d, v14.2d
-	WORD $0x4ef0f50e // fmin v14.2d, v8.2d, v16.2d
-	WORD $0x4e70f508 // fmax v8.2d, v8.2d, v16.2d
-	WORD $0x4ee5f5b0 // fmin v16.2d, v13.2d, v5.2d
-	WORD $0x4e65f5a5 // fmax v5.2d, v13.2d, v5.2d
-	WORD $0x4ee3f56d // fmin v13.2d, v11.2d, v3.2d
-	WORD $0x4e63f563 // fmax v3.2d, v11.2d, v3.2d
-	WORD $0x4ee1f52b // fmin v11.2d, v9.2d, v1.2d
-	WORD $0x4e61f521 // fmax v1.2d, v9.2d, v1.2d
-	WORD $0x4ee0f4e9 // fmin v9.2d, v7.2d, v0.2d
-	WORD $0x4e60f4e0 // fmax v0.2d, v7.2d, v0.2d
-	WORD $0x4eecf5e7 // fmin v7.2d, v15.2d, v12.2d
-	WORD $0x4e6cf5ec // fmax v12.2d, v15.2d, v12.2d
-	WORD $0x4eeef54f // fmin v15.2d, v10.2d, v14.2d
-	WORD $0x4e6ef54a // fmax v10.2d, v10.2d, v14.2d
-	WORD $0x4ee6f44e // fmin v14.2d, v2.2d, v6.2d
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4ee8f486 // fmin v6.2d, v4.2d, v8.2d
-	WORD $0x4e68f484 // fmax v4.2d, v4.2d, v8.2d
-	WORD $0x4eebf608 // fmin v8.2d, v16.2d, v11.2d
-	WORD $0x4e6bf60b // fmax v11.2d, v16.2d, v11.2d
-	WORD $0x4ee9f5b0 // fmin v16.2d, v13.2d, v9.2d
-	WORD $0x4e69f5a9 // fmax v9.2d, v13.2d, v9.2d
-	WORD $0x4ee1f4ad // fmin v13.2d, v5.2d, v1.2d
-	WORD $0x4e61f4a1 // fmax v1.2d, v5.2d, v1.2d
-	WORD $0x4ee0f465 // fmin v5.2d, v3.2d, v0.2d
-	WORD $0x4e60f460 // fmax v0.2d, v3.2d, v0.2d
-	WORD $0x4eeff4e3 // fmin v3.2d, v7.2d, v15.2d
-	WORD $0x4e6ff4e7 // fmax v7.2d, v7.2d, v15.2d
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
-	WORD $0x4eeaf583 // fmin v3.2d, v12.2d, v10.2d
-	WORD $0x4e6af587 // fmax v7.2d, v12.2d, v10.2d
-	ADD R7<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F7, (R12)
-	WORD $0x4ee6f5c3 // fmin v3.2d, v14.2d, v6.2d
-	WORD $0x4e66f5c6 // fmax v6.2d, v14.2d, v6.2d
-	ADD R7<<2, R5, R12
-	FMOVQ F3, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	WORD $0x4ee4f443 // fmin v3.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	ADD R9<<1, R5, R12
-	FMOVQ F3, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F2, (R12)
-	WORD $0x4ef0f502 // fmin v2.2d, v8.2d, v16.2d
-	WORD $0x4e70f503 // fmax v3.2d, v8.2d, v16.2d
-	FMOVQ F2, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee9f562 // fmin v2.2d, v11.2d, v9.2d
-	WORD $0x4e69f563 // fmax v3.2d, v11.2d, v9.2d
-	ADD R7<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee5f5a2 // fmin v2.2d, v13.2d, v5.2d
-	WORD $0x4e65f5a3 // fmax v3.2d, v13.2d, v5.2d
-	ADD R7<<2, R6, R12
-	FMOVQ F2, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F3, (R12)
-	WORD $0x4ee0f422 // fmin v2.2d, v1.2d, v0.2d
-	WORD $0x4e60f420 // fmax v0.2d, v1.2d, v0.2d
-	ADD R9<<1, R6, R12
-	FMOVQ F2, (R12)
-	ADD R11<<0, R6, R12
-	FMOVQ F0, (R12)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	SUB R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op43
-	JMP block_done
+	SAMPLES_op43(SORT_F64)
 
 from44:
 
 op44:
-	FMOVQ (R5), F0
-	FMOVQ 256(R5), F1
-	WORD $0x4ee1f402 // fmin v2.2d, v0.2d, v1.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	FMOVQ F2, (R5)
-	FMOVQ 16(R5), F1
-	FMOVQ 272(R5), F2
-	WORD $0x4ee2f423 // fmin v3.2d, v1.2d, v2.2d
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
-	FMOVQ 32(R5), F2
-	FMOVQ 288(R5), F4
-	WORD $0x4ee4f445 // fmin v5.2d, v2.2d, v4.2d
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	FMOVQ 48(R5), F4
-	FMOVQ 304(R5), F6
-	WORD $0x4ee6f487 // fmin v7.2d, v4.2d, v6.2d
-	WORD $0x4e66f484 // fmax v4.2d, v4.2d, v6.2d
-	FMOVQ 64(R5), F6
-	FMOVQ 320(R5), F8
-	WORD $0x4ee8f4c9 // fmin v9.2d, v6.2d, v8.2d
-	WORD $0x4e68f4c6 // fmax v6.2d, v6.2d, v8.2d
-	FMOVQ 80(R5), F8
-	FMOVQ 336(R5), F10
-	WORD $0x4eeaf50b // fmin v11.2d, v8.2d, v10.2d
-	WORD $0x4e6af508 // fmax v8.2d, v8.2d, v10.2d
-	FMOVQ 96(R5), F10
-	FMOVQ 352(R5), F12
-	WORD $0x4eecf54d // fmin v13.2d, v10.2d, v12.2d
-	WORD $0x4e6cf54a // fmax v10.2d, v10.2d, v12.2d
-	FMOVQ 112(R5), F12
-	FMOVQ 368(R5), F14
-	WORD $0x4eeef58f // fmin v15.2d, v12.2d, v14.2d
-	WORD $0x4e6ef58c // fmax v12.2d, v12.2d, v14.2d
-	FMOVQ 128(R5), F14
-	FMOVQ 384(R5), F16
-	WORD $0x4ef0f5d1 // fmin v17.2d, v14.2d, v16.2d
-	WORD $0x4e70f5ce // fmax v14.2d, v14.2d, v16.2d
-	FMOVQ 144(R5), F16
-	FMOVQ 400(R5), F18
-	WORD $0x4ef2f613 // fmin v19.2d, v16.2d, v18.2d
-	WORD $0x4e72f610 // fmax v16.2d, v16.2d, v18.2d
-	FMOVQ 160(R5), F18
-	FMOVQ 416(R5), F20
-	WORD $0x4ef4f655 // fmin v21.2d, v18.2d, v20.2d
-	WORD $0x4e74f652 // fmax v18.2d, v18.2d, v20.2d
-	FMOVQ 176(R5), F20
-	FMOVQ 432(R5), F22
-	WORD $0x4ef6f697 // fmin v23.2d, v20.2d, v22.2d
-	WORD $0x4e76f694 // fmax v20.2d, v20.2d, v22.2d
-	FMOVQ 192(R5), F22
-	FMOVQ 448(R5), F24
-	WORD $0x4ef8f6d9 // fmin v25.2d, v22.2d, v24.2d
-	WORD $0x4e78f6d6 // fmax v22.2d, v22.2d, v24.2d
-	FMOVQ 208(R5), F24
-	FMOVQ 464(R5), F26
-	WORD $0x4efaf71b // fmin v27.2d, v24.2d, v26.2d
-	WORD $0x4e7af718 // fmax v24.2d, v24.2d, v26.2d
-	FMOVQ 224(R5), F26
-	FMOVQ 480(R5), F28
-	WORD $0x4efcf75d // fmin v29.2d, v26.2d, v28.2d
-	WORD $0x4e7cf75a // fmax v26.2d, v26.2d, v28.2d
-	FMOVQ 240(R5), F28
-	FMOVQ 496(R5), F30
-	WORD $0x4efef79f // fmin v31.2d, v28.2d, v30.2d
-	WORD $0x4e7ef79c // fmax v28.2d, v28.2d, v30.2d
-	FMOVQ F28, 496(R5)
-	WORD $0x4ee0f63c // fmin v28.2d, v17.2d, v0.2d
-	WORD $0x4e60f620 // fmax v0.2d, v17.2d, v0.2d
-	WORD $0x4ee1f671 // fmin v17.2d, v19.2d, v1.2d
-	WORD $0x4e61f661 // fmax v1.2d, v19.2d, v1.2d
-	WORD $0x4ee2f6b3 // fmin v19.2d, v21.2d, v2.2d
-	WORD $0x4e62f6a2 // fmax v2.2d, v21.2d, v2.2d
-	WORD $0x4ee4f6f5 // fmin v21.2d, v23.2d, v4.2d
-	WORD $0x4e64f6e4 // fmax v4.2d, v23.2d, v4.2d
-	WORD $0x4ee6f737 // fmin v23.2d, v25.2d, v6.2d
-	WORD $0x4e66f726 // fmax v6.2d, v25.2d, v6.2d
-	WORD $0x4ee8f779 // fmin v25.2d, v27.2d, v8.2d
-	WORD $0x4e68f768 // fmax v8.2d, v27.2d, v8.2d
-	WORD $0x4eeaf7bb // fmin v27.2d, v29.2d, v10.2d
-	WORD $0x4e6af7aa // fmax v10.2d, v29.2d, v10.2d
-	WORD $0x4eecf7fd // fmin v29.2d, v31.2d, v12.2d
-	WORD $0x4e6cf7ec // fmax v12.2d, v31.2d, v12.2d
-	WORD $0x4efcf53e // fmin v30.2d, v9.2d, v28.2d
-	WORD $0x4e7cf529 // fmax v9.2d, v9.2d, v28.2d
-	WORD $0x4ef1f57c // fmin v28.2d, v11.2d, v17.2d
-	WORD $0x4e71f56b // fmax v11.2d, v11.2d, v17.2d
-	WORD $0x4ef3f5b1 // fmin v17.2d, v13.2d, v19.2d
-	WORD $0x4e73f5ad // fmax v13.2d, v13.2d, v19.2d
-	WORD $0x4ef5f5f3 // fmin v19.2d, v15.2d, v21.2d
-	WORD $0x4e75f5ef // fmax v15.2d, v15.2d, v21.2d
-	WORD $0x4ee0f6f5 // fmin v21.2d, v23.2d, v0.2d
-	WORD $0x4e60f6e0 // fmax v0.2d, v23.2d, v0.2d
-	WORD $0x4ee1f737 // fmin v23.2d, v25.2d, v1.2d
-	WORD $0x4e61f721 // fmax v1.2d, v25.2d, v1.2d
-	WORD $0x4ee2f779 // fmin v25.2d, v27.2d, v2.2d
-	WORD $0x4e62f762 // fmax v2.2d, v27.2d, v2.2d
-	WORD $0x4ee4f7bb // fmin v27.2d, v29.2d, v4.2d
-	WORD $0x4e64f7a4 // fmax v4.2d, v29.2d, v4.2d
-	WORD $0x4eeef4dd // fmin v29.2d, v6.2d, v14.2d
-	WORD $0x4e6ef4c6 // fmax v6.2d, v6.2d, v14.2d
-	WORD $0x4ef0f50e // fmin v14.2d, v8.2d, v16.2d
-	WORD $0x4e70f508 // fmax v8.2d, v8.2d, v16.2d
-	WORD $0x4ef2f550 // fmin v16.2d, v10.2d, v18.2d
-	WORD $0x4e72f54a // fmax v10.2d, v10.2d, v18.2d
-	WORD $0x4ef4f592 // fmin v18.2d, v12.2d, v20.2d
-	WORD $0x4e74f58c // fmax v12.2d, v12.2d, v20.2d
-	WORD $0x4efef4b4 // fmin v20.2d, v5.2d, v30.2d
-	WORD $0x4e7ef4a5 // fmax v5.2d, v5.2d, v30.2d
-	WORD $0x4efcf4fe // fmin v30.2d, v7.2d, v28.2d
-	WORD $0x4e7cf4e7 // fmax v7.2d, v7.2d, v28.2d
-	WORD $0x4ee9f63c // fmin v28.2d, v17.2d, v9.2d
-	WORD $0x4e69f629 // fmax v9.2d, v17.2d, v9.2d
-	WORD $0x4eebf671 // fmin v17.2d, v19.2d, v11.2d
-	WORD $0x4e6bf66b // fmax v11.2d, v19.2d, v11.2d
-	WORD $0x4ef5f5b3 // fmin v19.2d, v13.2d, v21.2d
-	WORD $0x4e75f5ad // fmax v13.2d, v13.2d, v21.2d
-	WORD $0x4ef7f5f5 // fmin v21.2d, v15.2d, v23.2d
-	WORD $0x4e77f5ef // fmax v15.2d, v15.2d, v23.2d
-	WORD $0x4ee0f737 // fmin v23.2d, v25.2d, v0.2d
-	WORD $0x4e60f720 // fmax v0.2d, v25.2d, v0.2d
-	WORD $0x4ee1f779 // fmin v25.2d, v27.2d, v1.2d
-	WORD $0x4e61f761 // fmax v1.2d, v27.2d, v1.2d
-	WORD $0x4efdf45b // fmin v27.2d, v2.2d, v29.2d
-	WORD $0x4e7df442 // fmax v2.2d, v2.2d, v29.2d
-	WORD $0x4eeef49d // fmin v29.2d, v4.2d, v14.2d
-	WORD $0x4e6ef484 // fmax v4.2d, v4.2d, v14.2d
-	WORD $0x4ee6f60e // fmin v14.2d, v16.2d, v6.2d
-	WORD $0x4e66f606 // fmax v6.2d, v16.2d, v6.2d
-	WORD $0x4ee8f650 // fmin v16.2d, v18.2d, v8.2d
-	WORD $0x4e68f648 // fmax v8.2d, v18.2d, v8.2d
-	WORD $0x4ef6f552 // fmin v18.2d, v10.2d, v22.2d
-	WORD $0x4e76f54a // fmax v10.2d, v10.2d, v22.2d
-	WORD $0x4ef8f596 // fmin v22.2d, v12.2d, v24.2d
-	WORD $0x4e78f58c // fmax v12.2d, v12.2d, v24.2d
-	WORD $0x4ef4f478 // fmin v24.2d, v3.2d, v20.2d
-	WORD $0x4e74f463 // fmax v3.2d, v3.2d, v20.2d
-	FMOVQ F24, 16(R5)
-	FMOVQ F3, 32(R5)
-	WORD $0x4ee5f7c3 // fmin v3.2d, v30.2d, v5.2d
-	WORD $0x4e65f7c5 // fmax v5.2d, v30.2d, v5.2d
-	FMOVQ F3, 48(R5)
-	FMOVQ F5, 64(R5)
-	WORD $0x4efcf4e3 // fmin v3.2d, v7.2d, v28.2d
-	WORD $0x4e7cf4e5 // fmax v5.2d, v7.2d, v28.2d
-	FMOVQ F3, 80(R5)
-	FMOVQ F5, 96(R5)
-	WORD $0x4ee9f623 // fmin v3.2d, v17.2d, v9.2d
-	WORD $0x4e69f625 // fmax v5.2d, v17.2d, v9.2d
-	FMOVQ F3, 112(R5)
-	FMOVQ F5, 128(R5)
-	WORD $0x4ef3f563 // fmin v3.2d, v11.2d, v19.2d
-	WORD $0x4e73f565 // fmax v5.2d, v11.2d, v19.2d
-	FMOVQ F3, 144(R5)
-	FMOVQ F5, 160(R5)
-	WORD $0x4eedf6a3 // fmin v3.2d, v21.2d, v13.2d
-	WORD $0x4e6df6a5 // fmax v5.2d, v21.2d, v13.2d
-	FMOVQ F3, 176(R5)
-	FMOVQ F5, 192(R5)
-	WORD $0x4ef7f5e3 // fmin v3.2d, v15.2d, v23.2d
-	WORD $0x4e77f5e5 // fmax v5.2d, v15.2d, v23.2d
-	FMOVQ F3, 208(R5)
-	FMOVQ F5, 224(R5)
-	WORD $0x4ee0f723 // fmin v3.2d, v25.2d, v0.2d
-	WORD $0x4e60f720 // fmax v0.2d, v25.2d, v0.2d
-	FMOVQ F3, 240(R5)
-	FMOVQ F0, 256(R5)
-	WORD $0x4efbf420 // fmin v0.2d, v1.2d, v27.2d
-	WORD $0x4e7bf421 // fmax v1.2d, v1.2d, v27.2d
-	FMOVQ F0, 272(R5)
-	FMOVQ F1, 288(R5)
-	WORD $0x4ee2f7a0 // fmin v0.2d, v29.2d, v2.2d
-	WORD $0x4e62f7a1 // fmax v1.2d, v29.2d, v2.2d
-	FMOVQ F0, 304(R5)
-	FMOVQ F1, 320(R5)
-	WORD $0x4eeef480 // fmin v0.2d, v4.2d, v14.2d
-	WORD $0x4e6ef481 // fmax v1.2d, v4.2d, v14.2d
-	FMOVQ F0, 336(R5)
-	FMOVQ F1, 352(R5)
-	WORD $0x4ee6f600 // fmin v0.2d, v16.2d, v6.2d
-	WORD $0x4e66f601 // fmax v1.2d, v16.2d, v6.2d
-	FMOVQ F0, 368(R5)
-	FMOVQ F1, 384(R5)
-	WORD $0x4ef2f500 // fmin v0.2d, v8.2d, v18.2d
-	WORD $0x4e72f501 // fmax v1.2d, v8.2d, v18.2d
-	FMOVQ F0, 400(R5)
-	FMOVQ F1, 416(R5)
-	WORD $0x4eeaf6c0 // fmin v0.2d, v22.2d, v10.2d
-	WORD $0x4e6af6c1 // fmax v1.2d, v22.2d, v10.2d
-	FMOVQ F0, 432(R5)
-	FMOVQ F1, 448(R5)
-	WORD $0x4efaf580 // fmin v0.2d, v12.2d, v26.2d
-	WORD $0x4e7af581 // fmax v1.2d, v12.2d, v26.2d
-	FMOVQ F0, 464(R5)
-	FMOVQ F1, 480(R5)
-	PRFM (R2), PLDL1KEEP
-	ADD $64, R2
-	ADD R4, R5
-	ADD R4, R6
-	SUB $1, R8
-	CMP $0, R8
-	BGT op44
-	JMP block_done
+	SAMPLES_op44(SORT_F64)
 
 block_done:
 	MOVD 16(R1), R8
@@ -7789,39 +3484,22 @@ block_done:
 	JMP step
 
 sorted:
-	MOVD R1, R3
-	MOVD k+24(FP), R4
-	MOVD k+24(FP), R5
-	ADD $128, R3
-	SUB $1, R4
-	LSL $4, R4
-	ADD R3, R4
-	LSR $1, R5
-	FMOVQ (R0), F0
-	FMOVQ 16(R0), F1
-	MOVD top+72(FP), R6
-	MOVD R6, 16(R1)
-	FMOVD 16(R1), F2
-	VDUP V2.D[0], V2.D2
-	MOVD 24(R1), R6
-	FMOVQ (R6), F3
-	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
+	SAMPLES_sorted()
 
 pairs:
 	FMOVQ (R3), F6
 	FMOVQ (R4), F7
-	WORD $0x4ee6d4e8 // fsub v8.2d, v7.2d, v6.2d
+	FSUB_D2(6, 7, 8)
 	VFMLA V8.D2, V2.D2, V5.D2
-	WORD $0x4ee3d4c6 // fsub v6.2d, v6.2d, v3.2d
+	FSUB_D2(3, 6, 6)
 	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4ee3d4e7 // fsub v7.2d, v7.2d, v3.2d
+	FSUB_D2(3, 7, 7)
 	VAND V0.B16, V7.B16, V7.B16
-	WORD $0x4e67d4c6 // fadd v6.2d, v6.2d, v7.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	FADD_D2(7, 6, 6)
+	FADD_D2(6, 4, 4)
 	PRFM (R2), PLDL1KEEP
 	ADD $64, R2
-	WORD $0x4ee1d442 // fsub v2.2d, v2.2d, v1.2d
+	FSUB_D2(1, 2, 2)
 	ADD $16, R3
 	SUB $16, R4
 	SUB $1, R5
@@ -7831,19 +3509,19 @@ pairs:
 	AND $1, R2
 	CBZ R2, even
 	FMOVQ (R3), F1
-	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
+	FSUB_D2(3, 1, 1)
 	VAND V0.B16, V1.B16, V0.B16
-	WORD $0x4e60d484 // fadd v4.2d, v4.2d, v0.2d
+	FADD_D2(0, 4, 4)
 
 even:
 	VMOVI $0, V0.B16
 	FMOVQ 32(R0), F1
 	FMOVQ 64(R1), F2
 	VFMLA V0.D2, V3.D2, V2.D2
-	WORD $0x4e62e440 // fcmeq v0.2d, v2.2d, v2.2d
-	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	FCMEQ_D2(2, 2, 0)
+	FCMEQ_D2(2, 2, 2)
 	VAND V2.B16, V0.B16, V0.B16
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	MVN_B16(0, 0)
 	VBIT V0.B16, V1.B16, V4.B16
 	VBIT V0.B16, V1.B16, V5.B16
 	MOVD 24(R1), R2

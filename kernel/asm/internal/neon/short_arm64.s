@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x3fb8aa3b3fb8aa3b
@@ -152,22 +153,22 @@ columnsa_many:
 	VZIP1 V15.D2, V13.D2, V17.D2
 	VZIP2 V15.D2, V13.D2, V13.D2
 	FMOVQ F16, 5056(R8)
-	WORD $0x4e30f54a // fmax v10.4s, v10.4s, v16.4s
+	FMAX_S4(16, 10, 10)
 	VMOVI $0, V15.B16
 	VCMEQ V15.S4, V11.S4, V15.S4
 	VBIT V15.B16, V16.B16, V12.B16
 	FMOVQ F14, 5072(R8)
-	WORD $0x4e2ef54a // fmax v10.4s, v10.4s, v14.4s
+	FMAX_S4(14, 10, 10)
 	FMOVQ 176(R0), F15
 	VCMEQ V15.S4, V11.S4, V15.S4
 	VBIT V15.B16, V14.B16, V12.B16
 	FMOVQ F17, 5088(R8)
-	WORD $0x4e31f54a // fmax v10.4s, v10.4s, v17.4s
+	FMAX_S4(17, 10, 10)
 	FMOVQ 192(R0), F14
 	VCMEQ V14.S4, V11.S4, V14.S4
 	VBIT V14.B16, V17.B16, V12.B16
 	FMOVQ F13, 5104(R8)
-	WORD $0x4e2df54a // fmax v10.4s, v10.4s, v13.4s
+	FMAX_S4(13, 10, 10)
 	FMOVQ 208(R0), F14
 	VCMEQ V14.S4, V11.S4, V14.S4
 	VBIT V14.B16, V13.B16, V12.B16
@@ -207,7 +208,7 @@ columnsa_one:
 	MOVW R11, 5068(R8)
 	ADD $4, R10
 	FMOVQ 5056(R8), F13
-	WORD $0x4e2df54a // fmax v10.4s, v10.4s, v13.4s
+	FMAX_S4(13, 10, 10)
 	VMOVI $0, V14.B16
 	VCMEQ V14.S4, V11.S4, V14.S4
 	VBIT V14.B16, V13.B16, V12.B16
@@ -219,17 +220,17 @@ columnsa_one:
 	BGT columnsa_one
 
 columnsa_done:
-	WORD $0x0e61798b // fcvtl v11.2d, v12.2s
-	WORD $0x4e61798d // fcvtl2 v13.2d, v12.4s
+	FCVTL_D2(12, 11)
+	FCVTL2_D2(12, 13)
 	FMOVQ F11, 3072(R7)
 	FMOVQ F13, 3088(R7)
 	MOVD rank+48(FP), R8
 	CBZ R8, ranked
 	VMOVI $0, V11.B16
-	WORD $0x4e2bd58b // fadd v11.4s, v12.4s, v11.4s
+	FADD_S4(11, 12, 11)
 	FMOVQ 176(R0), F12
 	VMOVI $0, V13.B16
-	WORD $0x6eabe5ad // fcmgt v13.4s, v13.4s, v11.4s
+	FCMGT_S4(11, 13, 13)
 	FMOVQ 240(R0), F14
 	VBIT V13.B16, V14.B16, V12.B16
 	FMOVQ (R6), F13
@@ -245,7 +246,7 @@ rank:
 	FMOVQ 5056(R9), F16
 	VCMEQ V13.S4, V15.S4, V17.S4
 	VBIT V17.B16, V12.B16, V11.B16
-	WORD $0x6e2be610 // fcmge v16.4s, v16.4s, v11.4s
+	FCMGE_S4(11, 16, 16)
 	VSUB V16.S4, V14.S4, V14.S4
 	FMOVQ 176(R0), F16
 	VADD V16.S4, V15.S4, V15.S4
@@ -286,25 +287,25 @@ column:
 	FMOVQ 5072(R8), F18
 	PRFM 8192(R10), PLDL1KEEP
 	ADD $32, R10
-	WORD $0x4e2ae633 // fcmeq v19.4s, v17.4s, v10.4s
-	WORD $0x6e205a73 // mvn v19.16b, v19.16b
+	FCMEQ_S4(10, 17, 19)
+	MVN_B16(19, 19)
 	VAND V19.B16, V15.B16, V20.B16
 	VADD V20.S4, V11.S4, V11.S4
-	WORD $0x4e2ae654 // fcmeq v20.4s, v18.4s, v10.4s
-	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	FCMEQ_S4(10, 18, 20)
+	MVN_B16(20, 20)
 	VAND V20.B16, V16.B16, V16.B16
 	VADD V16.S4, V11.S4, V11.S4
-	WORD $0x4eaad630 // fsub v16.4s, v17.4s, v10.4s
-	WORD $0x4eaad651 // fsub v17.4s, v18.4s, v10.4s
-	WORD $0x4e30f450 // fmax v16.4s, v2.4s, v16.4s
-	WORD $0x4e31f451 // fmax v17.4s, v2.4s, v17.4s
+	FSUB_S4(10, 17, 16)
+	FSUB_S4(10, 18, 17)
+	FMAX_S4(16, 2, 16)
+	FMAX_S4(17, 2, 17)
 	VMOV V1.B16, V18.B16
 	VFMLA V0.S4, V16.S4, V18.S4
 	VMOV V1.B16, V21.B16
 	VFMLA V0.S4, V17.S4, V21.S4
-	WORD $0x4eb2d436 // fsub v22.4s, v1.4s, v18.4s
+	FSUB_S4(18, 1, 22)
 	VFMLA V0.S4, V16.S4, V22.S4
-	WORD $0x4eb5d437 // fsub v23.4s, v1.4s, v21.4s
+	FSUB_S4(21, 1, 23)
 	VFMLA V0.S4, V17.S4, V23.S4
 	VMOV V4.B16, V24.B16
 	VFMLA V3.S4, V22.S4, V24.S4
@@ -336,10 +337,10 @@ column:
 	VSHL $23, V21.S4, V19.S4
 	VADD V19.S4, V22.S4, V19.S4
 	VAND V20.B16, V19.B16, V19.B16
-	WORD $0x4e32d58c // fadd v12.4s, v12.4s, v18.4s
+	FADD_S4(18, 12, 12)
 	VFMLA V18.S4, V18.S4, V13.S4
 	VFMLA V16.S4, V18.S4, V14.S4
-	WORD $0x4e33d58c // fadd v12.4s, v12.4s, v19.4s
+	FADD_S4(19, 12, 12)
 	VFMLA V19.S4, V19.S4, V13.S4
 	VFMLA V17.S4, V19.S4, V14.S4
 	FMOVQ 192(R0), F16
@@ -352,48 +353,48 @@ column:
 	VDUP V15.S[0], V15.S4
 	VSUB V11.S4, V15.S4, V11.S4
 	FMOVQ 288(R0), F15
-	WORD $0x4eaf356f // cmgt v15.4s, v11.4s, v15.4s
-	WORD $0x6eafa5ef // umaxp v15.4s, v15.4s, v15.4s
+	CMGT_S4(15, 11, 15)
+	UMAXP_S4(15, 15, 15)
 	FMOVD F15, R8
 	CBNZ R8, ties
 
 sums:
 	VMOVI $0, V15.B16
-	WORD $0x4e2fd54a // fadd v10.4s, v10.4s, v15.4s
-	WORD $0x0e61794f // fcvtl v15.2d, v10.2s
-	WORD $0x4e61794a // fcvtl2 v10.2d, v10.4s
+	FADD_S4(15, 10, 10)
+	FCVTL_D2(10, 15)
+	FCVTL2_D2(10, 10)
 	FMOVQ F15, (R7)
 	FMOVQ F10, 16(R7)
-	WORD $0x0e61798a // fcvtl v10.2d, v12.2s
-	WORD $0x4e61798c // fcvtl2 v12.2d, v12.4s
+	FCVTL_D2(12, 10)
+	FCVTL2_D2(12, 12)
 	FMOVQ F10, 1536(R7)
 	FMOVQ F12, 1552(R7)
-	WORD $0x0e6179aa // fcvtl v10.2d, v13.2s
-	WORD $0x4e6179ac // fcvtl2 v12.2d, v13.4s
+	FCVTL_D2(13, 10)
+	FCVTL2_D2(13, 12)
 	FMOVQ 304(R0), F13
-	WORD $0x4eedd54a // fsub v10.2d, v10.2d, v13.2d
+	FSUB_D2(13, 10, 10)
 	FMOVQ 304(R0), F13
-	WORD $0x4eedd58c // fsub v12.2d, v12.2d, v13.2d
+	FSUB_D2(13, 12, 12)
 	FMOVQ F10, 2048(R7)
 	FMOVQ F12, 2064(R7)
-	WORD $0x0e6179ca // fcvtl v10.2d, v14.2s
-	WORD $0x4e6179cc // fcvtl2 v12.2d, v14.4s
+	FCVTL_D2(14, 10)
+	FCVTL2_D2(14, 12)
 	FMOVQ F10, 2560(R7)
 	FMOVQ F12, 2576(R7)
-	WORD $0x4e2ee5ca // fcmeq v10.4s, v14.4s, v14.4s
-	WORD $0x4e2ee5cc // fcmeq v12.4s, v14.4s, v14.4s
+	FCMEQ_S4(14, 14, 10)
+	FCMEQ_S4(14, 14, 12)
 	VAND V12.B16, V10.B16, V10.B16
-	WORD $0x6e20594a // mvn v10.16b, v10.16b
+	MVN_B16(10, 10)
 	FMOVQ (R6), F12
 	FMOVQ 256(R0), F13
 	VSUB V13.S4, V11.S4, V11.S4
 	FMOVS 4232(R1), F13
 	VDUP V13.S[0], V13.S4
-	WORD $0x4eac35ad // cmgt v13.4s, v13.4s, v12.4s
+	CMGT_S4(12, 13, 13)
 	FMOVQ 240(R0), F14
-	WORD $0x4eae358c // cmgt v12.4s, v12.4s, v14.4s
+	CMGT_S4(14, 12, 12)
 	VAND V12.B16, V13.B16, V12.B16
-	WORD $0x6e20598c // mvn v12.16b, v12.16b
+	MVN_B16(12, 12)
 	VORR V12.B16, V10.B16, V10.B16
 	MOVD R7, R8
 	SUB R1, R8
@@ -407,7 +408,7 @@ sums:
 	LSR $1, R8
 	ADD R1, R8
 	FMOVQ F11, 3840(R8)
-	WORD $0x6eaaa54a // umaxp v10.4s, v10.4s, v10.4s
+	UMAXP_S4(10, 10, 10)
 	FMOVD F10, R8
 	CBZ R8, even0
 	MOVD $1, R8
@@ -434,8 +435,8 @@ ties:
 
 first:
 	FMOVQ 5056(R8), F13
-	WORD $0x4e2ae5ad // fcmeq v13.4s, v13.4s, v10.4s
-	WORD $0x4eac356e // cmgt v14.4s, v11.4s, v12.4s
+	FCMEQ_S4(10, 13, 13)
+	CMGT_S4(12, 11, 14)
 	VAND V14.B16, V13.B16, V13.B16
 	VBIT V13.B16, V12.B16, V11.B16
 	FMOVQ 176(R0), F13
@@ -454,12 +455,12 @@ first:
 tied:
 	FMOVQ 5056(R8), F16
 	VCMEQ V11.S4, V15.S4, V17.S4
-	WORD $0x6e205a31 // mvn v17.16b, v17.16b
-	WORD $0x4eaad610 // fsub v16.4s, v16.4s, v10.4s
-	WORD $0x4e30f450 // fmax v16.4s, v2.4s, v16.4s
+	MVN_B16(17, 17)
+	FSUB_S4(10, 16, 16)
+	FMAX_S4(16, 2, 16)
 	VMOV V1.B16, V18.B16
 	VFMLA V0.S4, V16.S4, V18.S4
-	WORD $0x4eb2d433 // fsub v19.4s, v1.4s, v18.4s
+	FSUB_S4(18, 1, 19)
 	VFMLA V0.S4, V16.S4, V19.S4
 	VMOV V4.B16, V20.B16
 	VFMLA V3.S4, V19.S4, V20.S4
@@ -476,7 +477,7 @@ tied:
 	VSHL $23, V18.S4, V18.S4
 	VADD V18.S4, V21.S4, V18.S4
 	VAND V17.B16, V18.B16, V17.B16
-	WORD $0x4e31d58c // fadd v12.4s, v12.4s, v17.4s
+	FADD_S4(17, 12, 12)
 	VFMLA V17.S4, V17.S4, V13.S4
 	VFMLA V16.S4, V17.S4, V14.S4
 	FMOVQ 176(R0), F16
@@ -539,12 +540,12 @@ columnsa_many:
 	VZIP1 V15.D2, V14.D2, V16.D2
 	VZIP2 V15.D2, V14.D2, V14.D2
 	FMOVQ F16, 5056(R7)
-	WORD $0x4e70f56b // fmax v11.2d, v11.2d, v16.2d
+	FMAX_D2(16, 11, 11)
 	VMOVI $0, V15.B16
 	VCMEQ V15.D2, V12.D2, V15.D2
 	VBIT V15.B16, V16.B16, V13.B16
 	FMOVQ F14, 5072(R7)
-	WORD $0x4e6ef56b // fmax v11.2d, v11.2d, v14.2d
+	FMAX_D2(14, 11, 11)
 	FMOVQ 528(R0), F15
 	VCMEQ V15.D2, V12.D2, V15.D2
 	VBIT V15.B16, V14.B16, V13.B16
@@ -578,7 +579,7 @@ columnsa_one:
 	MOVD R10, 5064(R7)
 	ADD $8, R9
 	FMOVQ 5056(R7), F14
-	WORD $0x4e6ef56b // fmax v11.2d, v11.2d, v14.2d
+	FMAX_D2(14, 11, 11)
 	VMOVI $0, V15.B16
 	VCMEQ V15.D2, V12.D2, V15.D2
 	VBIT V15.B16, V14.B16, V13.B16
@@ -594,10 +595,10 @@ columnsa_done:
 	MOVD rank+48(FP), R7
 	CBZ R7, ranked
 	VMOVI $0, V12.B16
-	WORD $0x4e6cd5ac // fadd v12.2d, v13.2d, v12.2d
+	FADD_D2(12, 13, 12)
 	FMOVQ 528(R0), F13
 	VMOVI $0, V14.B16
-	WORD $0x6eece5ce // fcmgt v14.2d, v14.2d, v12.2d
+	FCMGT_D2(12, 14, 14)
 	FMOVQ 240(R0), F15
 	VBIT V14.B16, V15.B16, V13.B16
 	FMOVQ 512(R6), F14
@@ -613,7 +614,7 @@ rank:
 	FMOVQ 5056(R8), F17
 	VCMEQ V14.D2, V16.D2, V18.D2
 	VBIT V18.B16, V13.B16, V12.B16
-	WORD $0x6e6ce631 // fcmge v17.2d, v17.2d, v12.2d
+	FCMGE_D2(12, 17, 17)
 	VSUB V17.D2, V15.D2, V15.D2
 	FMOVQ 528(R0), F17
 	VADD V17.D2, V16.D2, V16.D2
@@ -655,25 +656,25 @@ column:
 	FMOVQ 5072(R7), F19
 	PRFM 8192(R9), PLDL1KEEP
 	ADD $32, R9
-	WORD $0x4e6be654 // fcmeq v20.2d, v18.2d, v11.2d
-	WORD $0x6e205a94 // mvn v20.16b, v20.16b
+	FCMEQ_D2(11, 18, 20)
+	MVN_B16(20, 20)
 	VAND V20.B16, V16.B16, V21.B16
 	VADD V21.D2, V12.D2, V12.D2
-	WORD $0x4e6be675 // fcmeq v21.2d, v19.2d, v11.2d
-	WORD $0x6e205ab5 // mvn v21.16b, v21.16b
+	FCMEQ_D2(11, 19, 21)
+	MVN_B16(21, 21)
 	VAND V21.B16, V17.B16, V17.B16
 	VADD V17.D2, V12.D2, V12.D2
-	WORD $0x4eebd651 // fsub v17.2d, v18.2d, v11.2d
-	WORD $0x4eebd672 // fsub v18.2d, v19.2d, v11.2d
-	WORD $0x4e71f451 // fmax v17.2d, v2.2d, v17.2d
-	WORD $0x4e72f452 // fmax v18.2d, v2.2d, v18.2d
+	FSUB_D2(11, 18, 17)
+	FSUB_D2(11, 19, 18)
+	FMAX_D2(17, 2, 17)
+	FMAX_D2(18, 2, 18)
 	VMOV V1.B16, V19.B16
 	VFMLA V0.D2, V17.D2, V19.D2
 	VMOV V1.B16, V22.B16
 	VFMLA V0.D2, V18.D2, V22.D2
-	WORD $0x4ef3d437 // fsub v23.2d, v1.2d, v19.2d
+	FSUB_D2(19, 1, 23)
 	VFMLA V0.D2, V17.D2, V23.D2
-	WORD $0x4ef6d438 // fsub v24.2d, v1.2d, v22.2d
+	FSUB_D2(22, 1, 24)
 	VFMLA V0.D2, V18.D2, V24.D2
 	VMOV V4.B16, V25.B16
 	VFMLA V3.D2, V23.D2, V25.D2
@@ -725,10 +726,10 @@ column:
 	VSHL $52, V22.D2, V20.D2
 	VADD V20.D2, V23.D2, V20.D2
 	VAND V21.B16, V20.B16, V20.B16
-	WORD $0x4e73d5ad // fadd v13.2d, v13.2d, v19.2d
+	FADD_D2(19, 13, 13)
 	VFMLA V19.D2, V19.D2, V14.D2
 	VFMLA V17.D2, V19.D2, V15.D2
-	WORD $0x4e74d5ad // fadd v13.2d, v13.2d, v20.2d
+	FADD_D2(20, 13, 13)
 	VFMLA V20.D2, V20.D2, V14.D2
 	VFMLA V18.D2, V20.D2, V15.D2
 	FMOVQ 544(R0), F17
@@ -741,40 +742,40 @@ column:
 	VDUP V16.D[0], V16.D2
 	VSUB V12.D2, V16.D2, V12.D2
 	FMOVQ 656(R0), F16
-	WORD $0x4ef03590 // cmgt v16.2d, v12.2d, v16.2d
-	WORD $0x6eb0a610 // umaxp v16.4s, v16.4s, v16.4s
+	CMGT_D2(16, 12, 16)
+	UMAXP_S4(16, 16, 16)
 	FMOVD F16, R7
 	CBNZ R7, ties
 
 sums:
 	VMOVI $0, V16.B16
-	WORD $0x4e70d56b // fadd v11.2d, v11.2d, v16.2d
+	FADD_D2(16, 11, 11)
 	FMOVQ F11, (R6)
 	FMOVQ F13, 1536(R6)
 	FMOVQ 576(R0), F11
-	WORD $0x4eebd5cb // fsub v11.2d, v14.2d, v11.2d
+	FSUB_D2(11, 14, 11)
 	FMOVQ F11, 2048(R6)
 	FMOVQ F15, 2560(R6)
-	WORD $0x4e6fe5eb // fcmeq v11.2d, v15.2d, v15.2d
-	WORD $0x4e6fe5ed // fcmeq v13.2d, v15.2d, v15.2d
+	FCMEQ_D2(15, 15, 11)
+	FCMEQ_D2(15, 15, 13)
 	VAND V13.B16, V11.B16, V11.B16
-	WORD $0x6e20596b // mvn v11.16b, v11.16b
+	MVN_B16(11, 11)
 	FMOVQ 512(R6), F13
 	FMOVQ 560(R0), F14
 	VSUB V14.D2, V12.D2, V12.D2
 	FMOVD 4232(R1), F14
 	VDUP V14.D[0], V14.D2
-	WORD $0x4eed35ce // cmgt v14.2d, v14.2d, v13.2d
+	CMGT_D2(13, 14, 14)
 	FMOVQ 240(R0), F15
-	WORD $0x4eef35ad // cmgt v13.2d, v13.2d, v15.2d
+	CMGT_D2(15, 13, 13)
 	VAND V13.B16, V14.B16, V13.B16
-	WORD $0x6e2059ad // mvn v13.16b, v13.16b
+	MVN_B16(13, 13)
 	VORR V13.B16, V11.B16, V11.B16
 	FMOVQ F12, 512(R6)
 	FMOVQ 528(R0), F12
 	VAND V11.B16, V12.B16, V12.B16
 	FMOVQ F12, 1024(R6)
-	WORD $0x6eaba56b // umaxp v11.4s, v11.4s, v11.4s
+	UMAXP_S4(11, 11, 11)
 	FMOVD F11, R7
 	CBZ R7, even0
 	MOVD $1, R7
@@ -800,8 +801,8 @@ ties:
 
 first:
 	FMOVQ 5056(R7), F14
-	WORD $0x4e6be5ce // fcmeq v14.2d, v14.2d, v11.2d
-	WORD $0x4eed358f // cmgt v15.2d, v12.2d, v13.2d
+	FCMEQ_D2(11, 14, 14)
+	CMGT_D2(13, 12, 15)
 	VAND V15.B16, V14.B16, V14.B16
 	VBIT V14.B16, V13.B16, V12.B16
 	FMOVQ 528(R0), F14
@@ -820,12 +821,12 @@ first:
 tied:
 	FMOVQ 5056(R7), F17
 	VCMEQ V12.D2, V16.D2, V18.D2
-	WORD $0x6e205a52 // mvn v18.16b, v18.16b
-	WORD $0x4eebd631 // fsub v17.2d, v17.2d, v11.2d
-	WORD $0x4e71f451 // fmax v17.2d, v2.2d, v17.2d
+	MVN_B16(18, 18)
+	FSUB_D2(11, 17, 17)
+	FMAX_D2(17, 2, 17)
 	VMOV V1.B16, V19.B16
 	VFMLA V0.D2, V17.D2, V19.D2
-	WORD $0x4ef3d434 // fsub v20.2d, v1.2d, v19.2d
+	FSUB_D2(19, 1, 20)
 	VFMLA V0.D2, V17.D2, V20.D2
 	VMOV V4.B16, V21.B16
 	VFMLA V3.D2, V20.D2, V21.D2
@@ -852,7 +853,7 @@ tied:
 	VSHL $52, V19.D2, V19.D2
 	VADD V19.D2, V21.D2, V19.D2
 	VAND V18.B16, V19.B16, V18.B16
-	WORD $0x4e72d5ad // fadd v13.2d, v13.2d, v18.2d
+	FADD_D2(18, 13, 13)
 	VFMLA V18.D2, V18.D2, V14.D2
 	VFMLA V17.D2, V18.D2, V15.D2
 	FMOVQ 528(R0), F17

@@ -3,6 +3,7 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x3a50000000000000
@@ -141,6 +142,722 @@ DATA consts<>+1056(SB)/8, $0x3fe62e42fefa39f3
 DATA consts<>+1064(SB)/8, $0x3fe62e42fefa39f3
 GLOBL consts<>(SB), RODATA|NOPTR, $1072
 
+#define WIDEN_F16(from, to) \
+	FCVTL_S4(from, to)
+
+#define WIDEN_BF16(from, to) \
+	SHLL_S4_16(from, to)
+
+#define LOG_SOFTMAX_ROWS_BODY(WIDEN) \
+	MOVD w+0(FP), R0 \
+	MOVD x+8(FP), R1 \
+	MOVD rows+16(FP), R2 \
+	MOVD k+24(FP), R3 \
+	MOVD stride+32(FP), R4 \
+	MOVD dst+40(FP), R5 \
+	MOVD R0, R6 \
+	LSL $1, R4 \
+	MOVD dstStride+48(FP), R7 \
+	LSL $2, R7 \
+	MOVD R7, 4248(R0) \
+row: \
+	SOFTMAX_row_2($16) \
+elements: \
+	FMOVD (R8), F1 \
+	WIDEN(1, 1) \
+	FMOVD 8(R8), F2 \
+	WIDEN(2, 2) \
+	FMOVD 16(R8), F3 \
+	WIDEN(3, 3) \
+	FMOVD 24(R8), F4 \
+	WIDEN(4, 4) \
+	FCVTL_D2(1, 5) \
+	FCVTL_D2(2, 6) \
+	FCVTL_D2(3, 7) \
+	FCVTL_D2(4, 8) \
+	FSUB_D2(0, 5, 5) \
+	FSUB_D2(0, 6, 6) \
+	FSUB_D2(0, 7, 7) \
+	FSUB_D2(0, 8, 8) \
+	FCVTL2_D2(1, 1) \
+	FCVTL2_D2(2, 2) \
+	FCVTL2_D2(3, 3) \
+	FCVTL2_D2(4, 4) \
+	FSUB_D2(0, 1, 1) \
+	FSUB_D2(0, 2, 2) \
+	FSUB_D2(0, 3, 3) \
+	FSUB_D2(0, 4, 4) \
+	FCVTN_S2(5, 5) \
+	FCVTN2_S4(1, 5) \
+	FCVTN_S2(6, 1) \
+	FCVTN2_S4(2, 1) \
+	FCVTN_S2(7, 2) \
+	FCVTN2_S4(3, 2) \
+	FCVTN_S2(8, 3) \
+	FCVTN2_S4(4, 3) \
+	FMOVQ F5, (R7) \
+	FMOVQ F1, 16(R7) \
+	FMOVQ F2, 32(R7) \
+	FMOVQ F3, 48(R7) \
+	ADD $64, R7 \
+	ADD $32, R8 \
+	SUB $16, R9 \
+	CMP $16, R9 \
+	BGE elements \
+elements_end: \
+	CBZ R9, elements_done \
+	MOVD R9, R10 \
+	AND $-4, R10 \
+	MOVD R9, R11 \
+	LSL $1, R11 \
+	ADD R8, R11 \
+	LSL $1, R10 \
+	ADD R8, R10 \
+	MOVD $0, R12 \
+	TBZ $0, R9, l1 \
+	MOVHU -2(R11), R12 \
+l1: \
+	TBZ $1, R9, l2 \
+	LSL $32, R12 \
+	MOVWU (R10), R10 \
+	ORR R10, R12 \
+l2: \
+	FMOVD R12, F1 \
+	VMOVI $0, V2.B16 \
+	VMOVI $0, V3.B16 \
+	VMOVI $0, V4.B16 \
+	CMP $4, R9 \
+	BLT l4 \
+	FMOVD (R8), F5 \
+	CMP $8, R9 \
+	BLT l5 \
+	FMOVD 8(R8), F2 \
+	CMP $12, R9 \
+	BLT l6 \
+	FMOVD 16(R8), F3 \
+	CMP $16, R9 \
+	BLT l7 \
+	FMOVD 24(R8), F4 \
+	JMP l3 \
+l4: \
+	VMOV V1.B16, V5.B16 \
+	JMP l3 \
+l5: \
+	VMOV V1.B16, V2.B16 \
+	JMP l3 \
+l6: \
+	VMOV V1.B16, V3.B16 \
+	JMP l3 \
+l7: \
+	VMOV V1.B16, V4.B16 \
+l3: \
+	WIDEN(5, 1) \
+	WIDEN(2, 2) \
+	WIDEN(3, 3) \
+	WIDEN(4, 4) \
+	FCVTL_D2(1, 5) \
+	FCVTL_D2(2, 6) \
+	FCVTL_D2(3, 7) \
+	FCVTL_D2(4, 8) \
+	FSUB_D2(0, 5, 5) \
+	FSUB_D2(0, 6, 6) \
+	FSUB_D2(0, 7, 7) \
+	FSUB_D2(0, 8, 8) \
+	FCVTL2_D2(1, 1) \
+	FCVTL2_D2(2, 2) \
+	FCVTL2_D2(3, 3) \
+	FCVTL2_D2(4, 4) \
+	FSUB_D2(0, 1, 1) \
+	FSUB_D2(0, 2, 2) \
+	FSUB_D2(0, 3, 3) \
+	FSUB_D2(0, 4, 0) \
+	FCVTN_S2(5, 4) \
+	FCVTN2_S4(1, 4) \
+	FCVTN_S2(6, 1) \
+	FCVTN2_S4(2, 1) \
+	FCVTN_S2(7, 2) \
+	FCVTN2_S4(3, 2) \
+	FCVTN_S2(8, 3) \
+	FCVTN2_S4(0, 3) \
+	MOVD R9, R8 \
+	AND $-4, R8 \
+	MOVD R9, R10 \
+	LSL $2, R10 \
+	ADD R7, R10 \
+	LSL $2, R8 \
+	ADD R7, R8 \
+	CMP $4, R9 \
+	SOFTMAX_l3_2(F4, F1) \
+l8: \
+	VMOV V4.B16, V3.B16 \
+	JMP l13 \
+l9: \
+	VMOV V1.B16, V3.B16 \
+	JMP l13 \
+l10: \
+	VMOV V2.B16, V3.B16 \
+	JMP l13 \
+l11: \
+l13: \
+	TBZ $1, R9, l14 \
+	FMOVD F3, (R8) \
+	VEXT $8, V3.B16, V3.B16, V3.B16 \
+l14: \
+	TBZ $0, R9, l12 \
+	FMOVS F3, -4(R10) \
+l12: \
+elements_done: \
+next: \
+	MOVD 4248(R0), R7 \
+	ADD R4, R1 \
+	ADD R7, R5 \
+	ADD $8, R6 \
+	SUB $1, R2 \
+	CMP $0, R2 \
+	BGT row \
+	RET
+
+#define SOFTMAX_ROWS_BODY(WIDEN) \
+	SOFTMAX_start($1) \
+row: \
+	SOFTMAX_row() \
+elements: \
+	FMOVD (R9), F12 \
+	WIDEN(12, 12) \
+	FMOVD 8(R9), F13 \
+	WIDEN(13, 13) \
+	FMOVD 16(R9), F14 \
+	WIDEN(14, 14) \
+	FMOVD 24(R9), F15 \
+	WIDEN(15, 15) \
+	FSUB_S4(10, 12, 12) \
+	FSUB_S4(10, 13, 13) \
+	FSUB_S4(10, 14, 14) \
+	FSUB_S4(10, 15, 15) \
+	FCMGE_S4(8, 12, 16) \
+	FCMGE_S4(8, 13, 17) \
+	FCMGE_S4(8, 14, 18) \
+	FCMGE_S4(8, 15, 19) \
+	VMOV V9.B16, V20.B16 \
+	VFMLA V0.S4, V12.S4, V20.S4 \
+	VMOV V9.B16, V21.B16 \
+	VFMLA V0.S4, V13.S4, V21.S4 \
+	VMOV V9.B16, V22.B16 \
+	VFMLA V0.S4, V14.S4, V22.S4 \
+	VMOV V9.B16, V23.B16 \
+	VFMLA V0.S4, V15.S4, V23.S4 \
+	FSUB_S4(20, 9, 24) \
+	FSUB_S4(21, 9, 25) \
+	FSUB_S4(22, 9, 26) \
+	FSUB_S4(23, 9, 27) \
+	VFMLA V0.S4, V12.S4, V24.S4 \
+	VFMLA V0.S4, V13.S4, V25.S4 \
+	VFMLA V0.S4, V14.S4, V26.S4 \
+	VFMLA V0.S4, V15.S4, V27.S4 \
+	VMOV V2.B16, V12.B16 \
+	VFMLA V1.S4, V24.S4, V12.S4 \
+	VMOV V2.B16, V13.B16 \
+	VFMLA V1.S4, V25.S4, V13.S4 \
+	VMOV V2.B16, V14.B16 \
+	VFMLA V1.S4, V26.S4, V14.S4 \
+	VMOV V2.B16, V15.B16 \
+	VFMLA V1.S4, V27.S4, V15.S4 \
+	VMOV V3.B16, V28.B16 \
+	VFMLA V24.S4, V12.S4, V28.S4 \
+	VMOV V3.B16, V12.B16 \
+	VFMLA V25.S4, V13.S4, V12.S4 \
+	VMOV V3.B16, V13.B16 \
+	VFMLA V26.S4, V14.S4, V13.S4 \
+	VMOV V3.B16, V14.B16 \
+	VFMLA V27.S4, V15.S4, V14.S4 \
+	VMOV V4.B16, V15.B16 \
+	VFMLA V24.S4, V28.S4, V15.S4 \
+	VMOV V4.B16, V28.B16 \
+	VFMLA V25.S4, V12.S4, V28.S4 \
+	VMOV V4.B16, V12.B16 \
+	VFMLA V26.S4, V13.S4, V12.S4 \
+	VMOV V4.B16, V13.B16 \
+	VFMLA V27.S4, V14.S4, V13.S4 \
+	VMOV V5.B16, V14.B16 \
+	VFMLA V24.S4, V15.S4, V14.S4 \
+	VMOV V5.B16, V15.B16 \
+	VFMLA V25.S4, V28.S4, V15.S4 \
+	VMOV V5.B16, V28.B16 \
+	VFMLA V26.S4, V12.S4, V28.S4 \
+	VMOV V5.B16, V12.B16 \
+	VFMLA V27.S4, V13.S4, V12.S4 \
+	VMOV V6.B16, V13.B16 \
+	VFMLA V24.S4, V14.S4, V13.S4 \
+	VMOV V6.B16, V14.B16 \
+	VFMLA V25.S4, V15.S4, V14.S4 \
+	VMOV V6.B16, V15.B16 \
+	VFMLA V26.S4, V28.S4, V15.S4 \
+	VMOV V6.B16, V28.B16 \
+	VFMLA V27.S4, V12.S4, V28.S4 \
+	VMOV V7.B16, V12.B16 \
+	VFMLA V24.S4, V13.S4, V12.S4 \
+	VMOV V7.B16, V13.B16 \
+	VFMLA V25.S4, V14.S4, V13.S4 \
+	VMOV V7.B16, V14.B16 \
+	VFMLA V26.S4, V15.S4, V14.S4 \
+	VMOV V7.B16, V15.B16 \
+	VFMLA V27.S4, V28.S4, V15.S4 \
+	VSHL $23, V20.S4, V20.S4 \
+	VSHL $23, V21.S4, V21.S4 \
+	VSHL $23, V22.S4, V22.S4 \
+	VSHL $23, V23.S4, V23.S4 \
+	VADD V20.S4, V12.S4, V12.S4 \
+	VADD V21.S4, V13.S4, V13.S4 \
+	VADD V22.S4, V14.S4, V14.S4 \
+	VADD V23.S4, V15.S4, V15.S4 \
+	FMUL_S4(11, 12, 12) \
+	FMUL_S4(11, 13, 13) \
+	FMUL_S4(11, 14, 14) \
+	FMUL_S4(11, 15, 15) \
+	VAND V16.B16, V12.B16, V12.B16 \
+	VAND V17.B16, V13.B16, V13.B16 \
+	VAND V18.B16, V14.B16, V14.B16 \
+	VAND V19.B16, V15.B16, V15.B16 \
+	FMOVQ F12, (R8) \
+	FMOVQ F13, 16(R8) \
+	FMOVQ F14, 32(R8) \
+	FMOVQ F15, 48(R8) \
+	ADD $64, R8 \
+	ADD $32, R9 \
+	SUB $16, R10 \
+	CMP $16, R10 \
+	BGE elements \
+elements_end: \
+	CBZ R10, elements_done \
+	MOVD R10, R11 \
+	AND $-4, R11 \
+	MOVD R10, R12 \
+	LSL $1, R12 \
+	ADD R9, R12 \
+	LSL $1, R11 \
+	ADD R9, R11 \
+	MOVD $0, R13 \
+	TBZ $0, R10, l1 \
+	MOVHU -2(R12), R13 \
+l1: \
+	TBZ $1, R10, l2 \
+	LSL $32, R13 \
+	MOVWU (R11), R11 \
+	ORR R11, R13 \
+l2: \
+	FMOVD R13, F12 \
+	VMOVI $0, V13.B16 \
+	VMOVI $0, V14.B16 \
+	VMOVI $0, V15.B16 \
+	CMP $4, R10 \
+	BLT l4 \
+	FMOVD (R9), F16 \
+	CMP $8, R10 \
+	BLT l5 \
+	FMOVD 8(R9), F13 \
+	CMP $12, R10 \
+	BLT l6 \
+	FMOVD 16(R9), F14 \
+	CMP $16, R10 \
+	BLT l7 \
+	FMOVD 24(R9), F15 \
+	JMP l3 \
+l4: \
+	VMOV V12.B16, V16.B16 \
+	JMP l3 \
+l5: \
+	VMOV V12.B16, V13.B16 \
+	JMP l3 \
+l6: \
+	VMOV V12.B16, V14.B16 \
+	JMP l3 \
+l7: \
+	VMOV V12.B16, V15.B16 \
+l3: \
+	WIDEN(16, 12) \
+	WIDEN(13, 13) \
+	WIDEN(14, 14) \
+	WIDEN(15, 15) \
+	FSUB_S4(10, 12, 12) \
+	FSUB_S4(10, 13, 13) \
+	FSUB_S4(10, 14, 14) \
+	FSUB_S4(10, 15, 10) \
+	FCMGE_S4(8, 12, 15) \
+	FCMGE_S4(8, 13, 16) \
+	FCMGE_S4(8, 14, 17) \
+	FCMGE_S4(8, 10, 8) \
+	VMOV V9.B16, V18.B16 \
+	VFMLA V0.S4, V12.S4, V18.S4 \
+	VMOV V9.B16, V19.B16 \
+	VFMLA V0.S4, V13.S4, V19.S4 \
+	VMOV V9.B16, V20.B16 \
+	VFMLA V0.S4, V14.S4, V20.S4 \
+	VMOV V9.B16, V21.B16 \
+	VFMLA V0.S4, V10.S4, V21.S4 \
+	FSUB_S4(18, 9, 22) \
+	FSUB_S4(19, 9, 23) \
+	FSUB_S4(20, 9, 24) \
+	FSUB_S4(21, 9, 9) \
+	VFMLA V0.S4, V12.S4, V22.S4 \
+	VFMLA V0.S4, V13.S4, V23.S4 \
+	VFMLA V0.S4, V14.S4, V24.S4 \
+	VFMLA V0.S4, V10.S4, V9.S4 \
+	VMOV V2.B16, V10.B16 \
+	VFMLA V1.S4, V22.S4, V10.S4 \
+	VMOV V2.B16, V12.B16 \
+	VFMLA V1.S4, V23.S4, V12.S4 \
+	VMOV V2.B16, V13.B16 \
+	VFMLA V1.S4, V24.S4, V13.S4 \
+	VMOV V2.B16, V14.B16 \
+	VFMLA V1.S4, V9.S4, V14.S4 \
+	VMOV V3.B16, V25.B16 \
+	VFMLA V22.S4, V10.S4, V25.S4 \
+	VMOV V3.B16, V10.B16 \
+	VFMLA V23.S4, V12.S4, V10.S4 \
+	VMOV V3.B16, V12.B16 \
+	VFMLA V24.S4, V13.S4, V12.S4 \
+	VMOV V3.B16, V13.B16 \
+	VFMLA V9.S4, V14.S4, V13.S4 \
+	VMOV V4.B16, V14.B16 \
+	VFMLA V22.S4, V25.S4, V14.S4 \
+	VMOV V4.B16, V25.B16 \
+	VFMLA V23.S4, V10.S4, V25.S4 \
+	VMOV V4.B16, V10.B16 \
+	VFMLA V24.S4, V12.S4, V10.S4 \
+	VMOV V4.B16, V12.B16 \
+	VFMLA V9.S4, V13.S4, V12.S4 \
+	VMOV V5.B16, V13.B16 \
+	VFMLA V22.S4, V14.S4, V13.S4 \
+	VMOV V5.B16, V14.B16 \
+	VFMLA V23.S4, V25.S4, V14.S4 \
+	VMOV V5.B16, V25.B16 \
+	VFMLA V24.S4, V10.S4, V25.S4 \
+	VMOV V5.B16, V10.B16 \
+	VFMLA V9.S4, V12.S4, V10.S4 \
+	VMOV V6.B16, V12.B16 \
+	VFMLA V22.S4, V13.S4, V12.S4 \
+	VMOV V6.B16, V13.B16 \
+	VFMLA V23.S4, V14.S4, V13.S4 \
+	VMOV V6.B16, V14.B16 \
+	VFMLA V24.S4, V25.S4, V14.S4 \
+	VMOV V6.B16, V25.B16 \
+	VFMLA V9.S4, V10.S4, V25.S4 \
+	VMOV V7.B16, V10.B16 \
+	VFMLA V22.S4, V12.S4, V10.S4 \
+	VMOV V7.B16, V12.B16 \
+	VFMLA V23.S4, V13.S4, V12.S4 \
+	VMOV V7.B16, V13.B16 \
+	VFMLA V24.S4, V14.S4, V13.S4 \
+	VMOV V7.B16, V14.B16 \
+	VFMLA V9.S4, V25.S4, V14.S4 \
+	VSHL $23, V18.S4, V9.S4 \
+	VSHL $23, V19.S4, V18.S4 \
+	VSHL $23, V20.S4, V19.S4 \
+	VSHL $23, V21.S4, V20.S4 \
+	VADD V9.S4, V10.S4, V9.S4 \
+	VADD V18.S4, V12.S4, V10.S4 \
+	VADD V19.S4, V13.S4, V12.S4 \
+	VADD V20.S4, V14.S4, V13.S4 \
+	FMUL_S4(11, 9, 9) \
+	FMUL_S4(11, 10, 10) \
+	FMUL_S4(11, 12, 12) \
+	FMUL_S4(11, 13, 11) \
+	VAND V15.B16, V9.B16, V9.B16 \
+	VAND V16.B16, V10.B16, V10.B16 \
+	VAND V17.B16, V12.B16, V12.B16 \
+	VAND V8.B16, V11.B16, V8.B16 \
+	MOVD R10, R9 \
+	AND $-4, R9 \
+	MOVD R10, R11 \
+	LSL $2, R11 \
+	ADD R8, R11 \
+	LSL $2, R9 \
+	ADD R8, R9 \
+	CMP $4, R10 \
+	SOFTMAX_l3() \
+l8: \
+	VMOV V9.B16, V8.B16 \
+	JMP l13 \
+l9: \
+	VMOV V10.B16, V8.B16 \
+	JMP l13 \
+l10: \
+	VMOV V12.B16, V8.B16 \
+	JMP l13 \
+l11: \
+l13: \
+	TBZ $1, R10, l14 \
+	FMOVD F8, (R9) \
+	VEXT $8, V8.B16, V8.B16, V8.B16 \
+l14: \
+	TBZ $0, R10, l12 \
+	FMOVS F8, -4(R11) \
+l12: \
+elements_done: \
+next: \
+	MOVD 4248(R1), R8 \
+	ADD R5, R2 \
+	ADD R8, R6 \
+	ADD $8, R7 \
+	SUB $1, R3 \
+	CMP $0, R3 \
+	BGT row \
+	RET
+
+#define SOFTMAX_row() \
+	MOVD R7, R8 \
+	SUB R1, R8 \
+	LSR $1, R8 \
+	ADD R1, R8 \
+	MOVW 3840(R8), R8 \
+	CBNZ R8, next \
+	MOVD R6, R8 \
+	MOVD R2, R9 \
+	MOVD R4, R10 \
+	FMOVS 2560(R7), F8 \
+	VDUP V8.S[0], V8.S4 \
+	FMOVQ 384(R0), F9 \
+	FSUB_S4(8, 9, 9) \
+	FMOVQ 592(R0), F10 \
+	FSUB_S4(10, 8, 8) \
+	FMOVQ 608(R0), F10 \
+	FMUL_S4(10, 8, 8) \
+	FMOVS 1024(R7), F10 \
+	VDUP V10.S[0], V10.S4 \
+	FMOVS 2048(R7), F11 \
+	VDUP V11.S[0], V11.S4 \
+	CMP $16, R10 \
+	BLT elements_end
+
+#define SOFTMAX_row_2(N) \
+	MOVD R6, R7 \
+	SUB R0, R7 \
+	LSR $1, R7 \
+	ADD R0, R7 \
+	MOVW 3840(R7), R7 \
+	CBNZ R7, next \
+	MOVD R5, R7 \
+	MOVD R1, R8 \
+	MOVD R3, R9 \
+	FMOVD 2048(R6), F0 \
+	VDUP V0.D[0], V0.D2 \
+	CMP N, R9 \
+	BLT elements_end
+
+#define SOFTMAX_rows() \
+	FMOVQ 64(R0), F4 \
+	VADD V4.D2, V2.D2, V2.D2 \
+	VUSHR $52, V2.D2, V4.D2 \
+	FMOVQ 80(R0), F5 \
+	VORR V5.B16, V4.B16, V4.B16 \
+	FMOVQ 96(R0), F5 \
+	FSUB_D2(5, 4, 4) \
+	FMOVQ 112(R0), F5 \
+	VAND V5.B16, V2.B16, V2.B16 \
+	FMOVQ 128(R0), F5 \
+	VADD V5.D2, V2.D2, V2.D2 \
+	FMOVQ 16(R0), F5 \
+	FSUB_D2(5, 2, 2) \
+	FMOVQ 144(R0), F5 \
+	FSUB_D2(4, 5, 5) \
+	FMOVQ 160(R0), F6 \
+	VADD V6.D2, V5.D2, V5.D2 \
+	VSHL $52, V5.D2, V5.D2 \
+	FMUL_D2(5, 3, 3) \
+	FADD_D2(3, 2, 2) \
+	FMOVQ 176(R0), F3 \
+	FADD_D2(3, 2, 3) \
+	FDIV_D2(3, 2, 3) \
+	FMUL_D2(3, 3, 5) \
+	FMOVQ 192(R0), F6 \
+	FMUL_D2(6, 2, 6) \
+	FMUL_D2(2, 6, 6) \
+	FMOVQ 208(R0), F7 \
+	FMOVQ 224(R0), F8 \
+	VFMLA V8.D2, V5.D2, V7.D2 \
+	FMOVQ 240(R0), F8 \
+	VFMLA V5.D2, V7.D2, V8.D2 \
+	FMOVQ 256(R0), F7 \
+	VFMLA V5.D2, V8.D2, V7.D2 \
+	FMOVQ 272(R0), F8 \
+	VFMLA V5.D2, V7.D2, V8.D2 \
+	FMOVQ 288(R0), F7 \
+	VFMLA V5.D2, V8.D2, V7.D2 \
+	FMOVQ 304(R0), F8 \
+	VFMLA V5.D2, V7.D2, V8.D2 \
+	VMOV V6.B16, V7.B16 \
+	VFMLA V5.D2, V8.D2, V7.D2 \
+	FMOVQ 320(R0), F5 \
+	FMUL_D2(5, 4, 5) \
+	VFMLA V3.D2, V7.D2, V5.D2 \
+	FSUB_D2(5, 6, 3) \
+	FSUB_D2(3, 2, 2) \
+	FMOVQ 336(R0), F3 \
+	VFMLA V3.D2, V4.D2, V2.D2 \
+	FMOVQ 352(R0), F3 \
+	VAND V3.B16, V0.B16, V3.B16 \
+	FMOVQ 368(R0), F4 \
+	FCMGT_D2(3, 4, 3) \
+	VBSL V2.B16, V0.B16, V3.B16 \
+	FADD_D2(3, 1, 0) \
+	FMOVQ F0, (R3) \
+	ADD $16, R1 \
+	ADD $16, R3 \
+	SUB $2, R2 \
+	CMP $0, R2 \
+	BGT rows \
+	RET
+
+#define SOFTMAX_fold(N) \
+	FMOVQ N(R1), F3 \
+	VMOVI $0, V4.B16 \
+	FADD_S4(4, 3, 3) \
+	FMOVQ 32(R0), F4 \
+	FMUL_S4(4, 3, 4) \
+	FRINTP_S4(4, 4) \
+	FSUB_S4(4, 1, 5) \
+	FMOVQ 592(R0), F6 \
+	FSUB_S4(6, 4, 6) \
+	FMOVQ 608(R0), F7 \
+	FMUL_S4(7, 6, 6) \
+	FMAX_S4(3, 6, 6) \
+	VMOV V5.B16, V7.B16 \
+	VFMLA V0.S4, V6.S4, V7.S4 \
+	FSUB_S4(7, 5, 5) \
+	VFMLA V0.S4, V6.S4, V5.S4 \
+	FMOVQ 416(R0), F6 \
+	VFMLA V2.S4, V5.S4, V6.S4 \
+	FMOVQ 432(R0), F8 \
+	VFMLA V5.S4, V6.S4, V8.S4 \
+	FMOVQ 448(R0), F6 \
+	VFMLA V5.S4, V8.S4, V6.S4 \
+	FMOVQ 464(R0), F8 \
+	VFMLA V5.S4, V6.S4, V8.S4 \
+	FMOVQ 480(R0), F6 \
+	VFMLA V5.S4, V8.S4, V6.S4 \
+	FMOVQ 496(R0), F8 \
+	VFMLA V5.S4, V6.S4, V8.S4 \
+	VSHL $23, V7.S4, V6.S4 \
+	VADD V6.S4, V8.S4, V6.S4 \
+	FSUB_S4(7, 1, 7) \
+	FSUB_S4(7, 5, 5) \
+	FMOVQ 720(R0), F7 \
+	VAND V7.B16, V4.B16, V4.B16 \
+	FMOVQ 736(R0), F7 \
+	FCMGT_S4(4, 7, 4)
+
+#define SOFTMAX_terms(N) \
+	FMOVQ N(R9), F23 \
+	FMAX_S4(23, 4, 23) \
+	VMOV V5.B16, V24.B16 \
+	VFMLA V0.S4, V23.S4, V24.S4 \
+	FSUB_S4(24, 5, 25) \
+	VFMLA V0.S4, V23.S4, V25.S4 \
+	FMOVQ 416(R0), F23 \
+	VFMLA V2.S4, V25.S4, V23.S4 \
+	FMOVQ 432(R0), F26 \
+	VFMLA V25.S4, V23.S4, V26.S4 \
+	FMOVQ 448(R0), F23 \
+	VFMLA V25.S4, V26.S4, V23.S4 \
+	FMOVQ 464(R0), F26 \
+	VFMLA V25.S4, V23.S4, V26.S4 \
+	FMOVQ 480(R0), F23 \
+	VFMLA V25.S4, V26.S4, V23.S4 \
+	FMOVQ 496(R0), F26 \
+	VFMLA V25.S4, V23.S4, V26.S4 \
+	FSUB_S4(24, 1, 23) \
+	FSUB_S4(23, 25, 23) \
+	VSHL $23, V24.S4, V24.S4 \
+	VADD V24.S4, V26.S4, V24.S4 \
+	MOVD 4256(R1), R11 \
+	MOVD R9, R12 \
+	ADD R11, R12 \
+	FMOVQ F24, N(R12) \
+	FMOVQ N(R9), F25 \
+	FCMEQ_S4(3, 25, 25)
+
+#define SOFTMAX_start(N) \
+	MOVD $consts<>(SB), R0 \
+	MOVD w+0(FP), R1 \
+	MOVD x+8(FP), R2 \
+	MOVD rows+16(FP), R3 \
+	MOVD k+24(FP), R4 \
+	MOVD stride+32(FP), R5 \
+	MOVD dst+40(FP), R6 \
+	MOVD R1, R7 \
+	LSL N, R5 \
+	MOVD dstStride+48(FP), R8 \
+	LSL $2, R8 \
+	MOVD R8, 4248(R1) \
+	FMOVQ 32(R0), F0 \
+	FMOVQ 400(R0), F1 \
+	FMOVQ 416(R0), F2 \
+	FMOVQ 432(R0), F3 \
+	FMOVQ 448(R0), F4 \
+	FMOVQ 464(R0), F5 \
+	FMOVQ 480(R0), F6 \
+	FMOVQ 496(R0), F7
+
+#define SOFTMAX_l2(N, N2, N3, N4) \
+	VMOVI $0, V2.B16 \
+	VMOVI $0, V3.B16 \
+	VMOVI $0, V4.B16 \
+	CMP N, R9 \
+	BLT l4 \
+	FMOVQ (R8), F5 \
+	CMP N2, R9 \
+	BLT l5 \
+	FMOVQ 16(R8), F2 \
+	CMP N3, R9 \
+	BLT l6 \
+	FMOVQ 32(R8), F3 \
+	CMP N4, R9 \
+	BLT l7 \
+	FMOVQ 48(R8), F4 \
+	JMP l3
+
+#define SOFTMAX_l2_2(REG, REG2, REG3, REG4) \
+	BLT l4 \
+	FMOVQ (R9), REG \
+	CMP $8, R10 \
+	BLT l5 \
+	FMOVQ 16(R9), REG2 \
+	CMP $12, R10 \
+	BLT l6 \
+	FMOVQ 32(R9), REG3 \
+	CMP $16, R10 \
+	BLT l7 \
+	FMOVQ 48(R9), REG4 \
+	JMP l3
+
+#define SOFTMAX_l3() \
+	BLT l8 \
+	FMOVQ F9, (R8) \
+	CMP $8, R10 \
+	BLT l9 \
+	FMOVQ F10, 16(R8) \
+	CMP $12, R10 \
+	BLT l10 \
+	FMOVQ F12, 32(R8) \
+	CMP $16, R10 \
+	BLT l11 \
+	FMOVQ F8, 48(R8) \
+	JMP l12
+
+#define SOFTMAX_l3_2(REG, REG2) \
+	BLT l8 \
+	FMOVQ REG, (R7) \
+	CMP $8, R9 \
+	BLT l9 \
+	FMOVQ REG2, 16(R7) \
+	CMP $12, R9 \
+	BLT l10 \
+	FMOVQ F2, 32(R7) \
+	CMP $16, R9 \
+	BLT l11 \
+	FMOVQ F3, 48(R7) \
+	JMP l12
+
 // func SoftmaxEndsF32(w *float64, n int)
 TEXT ·SoftmaxEndsF32(SB), NOSPLIT, $0-16
 	MOVD $consts<>(SB), R0
@@ -150,26 +867,26 @@ TEXT ·SoftmaxEndsF32(SB), NOSPLIT, $0-16
 rows:
 	FMOVQ 1536(R1), F0
 	FMOVQ (R0), F1
-	WORD $0x6e61e401 // fcmge v1.2d, v0.2d, v1.2d
+	FCMGE_D2(1, 0, 1)
 	VAND V1.B16, V0.B16, V0.B16
 	FMOVQ (R1), F1
-	WORD $0x0e616822 // fcvtn v2.2s, v1.2d
-	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
+	FCVTN_S2(1, 2)
+	FCVTN2_S4(1, 2)
 	FMOVQ 16(R0), F1
 	FMOVQ 512(R1), F3
-	WORD $0x4e60d460 // fadd v0.2d, v3.2d, v0.2d
-	WORD $0x6e60fc20 // fdiv v0.2d, v1.2d, v0.2d
-	WORD $0x0e616801 // fcvtn v1.2s, v0.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x0f20a420 // sxtl v0.2d, v1.2s
+	FADD_D2(0, 3, 0)
+	FDIV_D2(0, 1, 0)
+	FCVTN_S2(0, 1)
+	FCVTN2_S4(0, 1)
+	SXTL_D2(1, 0)
 	FMOVQ F0, 2048(R1)
 	FMOVQ 32(R0), F0
-	WORD $0x6e20dc40 // fmul v0.4s, v2.4s, v0.4s
-	WORD $0x4ea18800 // frintp v0.4s, v0.4s
-	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	FMUL_S4(0, 2, 0)
+	FRINTP_S4(0, 0)
+	SXTL_D2(0, 0)
 	FMOVQ F0, 2560(R1)
 	VMOVI $0, V0.B16
-	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	SXTL_D2(0, 0)
 	FMOVQ F0, 1024(R1)
 	ADD $16, R1
 	SUB $2, R2
@@ -186,22 +903,22 @@ TEXT ·SoftmaxEndsShortF32(SB), NOSPLIT, $0-16
 rows:
 	FMOVQ 1536(R1), F0
 	FMOVQ (R0), F1
-	WORD $0x6e61e401 // fcmge v1.2d, v0.2d, v1.2d
+	FCMGE_D2(1, 0, 1)
 	VAND V1.B16, V0.B16, V0.B16
 	FMOVQ (R1), F1
-	WORD $0x0e616822 // fcvtn v2.2s, v1.2d
-	WORD $0x4e616822 // fcvtn2 v2.4s, v1.2d
+	FCVTN_S2(1, 2)
+	FCVTN2_S4(1, 2)
 	FMOVQ 16(R0), F1
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
-	WORD $0x6e60fc20 // fdiv v0.2d, v1.2d, v0.2d
-	WORD $0x0e616801 // fcvtn v1.2s, v0.2d
-	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
-	WORD $0x0f20a420 // sxtl v0.2d, v1.2s
+	FADD_D2(1, 0, 0)
+	FDIV_D2(0, 1, 0)
+	FCVTN_S2(0, 1)
+	FCVTN2_S4(0, 1)
+	SXTL_D2(1, 0)
 	FMOVQ F0, 2048(R1)
 	VMOVI $0, V0.B16
-	WORD $0x0f20a400 // sxtl v0.2d, v0.2s
+	SXTL_D2(0, 0)
 	FMOVQ F0, 2560(R1)
-	WORD $0x0f20a440 // sxtl v0.2d, v2.2s
+	SXTL_D2(2, 0)
 	FMOVQ F0, 1024(R1)
 	ADD $16, R1
 	SUB $2, R2
@@ -218,17 +935,17 @@ TEXT ·SoftmaxEndsF64(SB), NOSPLIT, $0-16
 rows:
 	FMOVQ 1536(R1), F0
 	FMOVQ (R0), F1
-	WORD $0x6e61e401 // fcmge v1.2d, v0.2d, v1.2d
+	FCMGE_D2(1, 0, 1)
 	VAND V1.B16, V0.B16, V0.B16
 	FMOVQ (R1), F1
 	FMOVQ 16(R0), F2
 	FMOVQ 512(R1), F3
-	WORD $0x4e60d460 // fadd v0.2d, v3.2d, v0.2d
-	WORD $0x6e60fc40 // fdiv v0.2d, v2.2d, v0.2d
+	FADD_D2(0, 3, 0)
+	FDIV_D2(0, 2, 0)
 	FMOVQ F0, 2048(R1)
 	FMOVQ 48(R0), F0
-	WORD $0x6e60dc20 // fmul v0.2d, v1.2d, v0.2d
-	WORD $0x4ee18800 // frintp v0.2d, v0.2d
+	FMUL_D2(0, 1, 0)
+	FRINTP_D2(0, 0)
 	FMOVQ F0, 2560(R1)
 	VMOVI $0, V0.B16
 	FMOVQ F0, 1024(R1)
@@ -247,12 +964,12 @@ TEXT ·SoftmaxEndsShortF64(SB), NOSPLIT, $0-16
 rows:
 	FMOVQ 1536(R1), F0
 	FMOVQ (R0), F1
-	WORD $0x6e61e401 // fcmge v1.2d, v0.2d, v1.2d
+	FCMGE_D2(1, 0, 1)
 	VAND V1.B16, V0.B16, V0.B16
 	FMOVQ (R1), F1
 	FMOVQ 16(R0), F2
-	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
-	WORD $0x6e60fc40 // fdiv v0.2d, v2.2d, v0.2d
+	FADD_D2(2, 0, 0)
+	FDIV_D2(0, 2, 0)
 	FMOVQ F0, 2048(R1)
 	VMOVI $0, V0.B16
 	FMOVQ F0, 2560(R1)
@@ -273,82 +990,21 @@ TEXT ·LogitNorms(SB), NOSPLIT, $0-24
 rows:
 	FMOVQ 1536(R1), F0
 	FMOVQ (R0), F1
-	WORD $0x6e61e401 // fcmge v1.2d, v0.2d, v1.2d
+	FCMGE_D2(1, 0, 1)
 	VAND V1.B16, V0.B16, V0.B16
 	FMOVQ 512(R1), F1
-	WORD $0x6e61fc00 // fdiv v0.2d, v0.2d, v1.2d
+	FDIV_D2(1, 0, 0)
 	FMOVQ (R1), F1
 	FMOVQ 16(R0), F2
-	WORD $0x4e62d402 // fadd v2.2d, v0.2d, v2.2d
+	FADD_D2(2, 0, 2)
 	FMOVQ 16(R0), F3
-	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
+	FSUB_D2(3, 2, 3)
 	FMOVQ 16(R0), F4
-	WORD $0x4ee3d445 // fsub v5.2d, v2.2d, v3.2d
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x4ee3d403 // fsub v3.2d, v0.2d, v3.2d
-	WORD $0x4e63d483 // fadd v3.2d, v4.2d, v3.2d
-	FMOVQ 64(R0), F4
-	VADD V4.D2, V2.D2, V2.D2
-	VUSHR $52, V2.D2, V4.D2
-	FMOVQ 80(R0), F5
-	VORR V5.B16, V4.B16, V4.B16
-	FMOVQ 96(R0), F5
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	FMOVQ 112(R0), F5
-	VAND V5.B16, V2.B16, V2.B16
-	FMOVQ 128(R0), F5
-	VADD V5.D2, V2.D2, V2.D2
-	FMOVQ 16(R0), F5
-	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
-	FMOVQ 144(R0), F5
-	WORD $0x4ee4d4a5 // fsub v5.2d, v5.2d, v4.2d
-	FMOVQ 160(R0), F6
-	VADD V6.D2, V5.D2, V5.D2
-	VSHL $52, V5.D2, V5.D2
-	WORD $0x6e65dc63 // fmul v3.2d, v3.2d, v5.2d
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	FMOVQ 176(R0), F3
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x6e63fc43 // fdiv v3.2d, v2.2d, v3.2d
-	WORD $0x6e63dc65 // fmul v5.2d, v3.2d, v3.2d
-	FMOVQ 192(R0), F6
-	WORD $0x6e66dc46 // fmul v6.2d, v2.2d, v6.2d
-	WORD $0x6e62dcc6 // fmul v6.2d, v6.2d, v2.2d
-	FMOVQ 208(R0), F7
-	FMOVQ 224(R0), F8
-	VFMLA V8.D2, V5.D2, V7.D2
-	FMOVQ 240(R0), F8
-	VFMLA V5.D2, V7.D2, V8.D2
-	FMOVQ 256(R0), F7
-	VFMLA V5.D2, V8.D2, V7.D2
-	FMOVQ 272(R0), F8
-	VFMLA V5.D2, V7.D2, V8.D2
-	FMOVQ 288(R0), F7
-	VFMLA V5.D2, V8.D2, V7.D2
-	FMOVQ 304(R0), F8
-	VFMLA V5.D2, V7.D2, V8.D2
-	VMOV V6.B16, V7.B16
-	VFMLA V5.D2, V8.D2, V7.D2
-	FMOVQ 320(R0), F5
-	WORD $0x6e65dc85 // fmul v5.2d, v4.2d, v5.2d
-	VFMLA V3.D2, V7.D2, V5.D2
-	WORD $0x4ee5d4c3 // fsub v3.2d, v6.2d, v5.2d
-	WORD $0x4ee3d442 // fsub v2.2d, v2.2d, v3.2d
-	FMOVQ 336(R0), F3
-	VFMLA V3.D2, V4.D2, V2.D2
-	FMOVQ 352(R0), F3
-	VAND V3.B16, V0.B16, V3.B16
-	FMOVQ 368(R0), F4
-	WORD $0x6ee3e483 // fcmgt v3.2d, v4.2d, v3.2d
-	VBSL V2.B16, V0.B16, V3.B16
-	WORD $0x4e63d420 // fadd v0.2d, v1.2d, v3.2d
-	FMOVQ F0, (R3)
-	ADD $16, R1
-	ADD $16, R3
-	SUB $2, R2
-	CMP $0, R2
-	BGT rows
-	RET
+	FSUB_D2(3, 2, 5)
+	FSUB_D2(5, 4, 4)
+	FSUB_D2(3, 0, 3)
+	FADD_D2(3, 4, 3)
+	SOFTMAX_rows()
 
 // func LogitNormsShort(w *float64, n int, norm *float64)
 TEXT ·LogitNormsShort(SB), NOSPLIT, $0-24
@@ -360,80 +1016,19 @@ TEXT ·LogitNormsShort(SB), NOSPLIT, $0-24
 rows:
 	FMOVQ 1536(R1), F0
 	FMOVQ (R0), F1
-	WORD $0x6e61e401 // fcmge v1.2d, v0.2d, v1.2d
+	FCMGE_D2(1, 0, 1)
 	VAND V1.B16, V0.B16, V0.B16
 	FMOVQ (R1), F1
 	FMOVQ 16(R0), F2
-	WORD $0x4e62d402 // fadd v2.2d, v0.2d, v2.2d
+	FADD_D2(2, 0, 2)
 	FMOVQ 16(R0), F3
-	WORD $0x4ee3d443 // fsub v3.2d, v2.2d, v3.2d
+	FSUB_D2(3, 2, 3)
 	FMOVQ 16(R0), F4
-	WORD $0x4ee3d445 // fsub v5.2d, v2.2d, v3.2d
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x4ee3d403 // fsub v3.2d, v0.2d, v3.2d
-	WORD $0x4e63d483 // fadd v3.2d, v4.2d, v3.2d
-	FMOVQ 64(R0), F4
-	VADD V4.D2, V2.D2, V2.D2
-	VUSHR $52, V2.D2, V4.D2
-	FMOVQ 80(R0), F5
-	VORR V5.B16, V4.B16, V4.B16
-	FMOVQ 96(R0), F5
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	FMOVQ 112(R0), F5
-	VAND V5.B16, V2.B16, V2.B16
-	FMOVQ 128(R0), F5
-	VADD V5.D2, V2.D2, V2.D2
-	FMOVQ 16(R0), F5
-	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
-	FMOVQ 144(R0), F5
-	WORD $0x4ee4d4a5 // fsub v5.2d, v5.2d, v4.2d
-	FMOVQ 160(R0), F6
-	VADD V6.D2, V5.D2, V5.D2
-	VSHL $52, V5.D2, V5.D2
-	WORD $0x6e65dc63 // fmul v3.2d, v3.2d, v5.2d
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	FMOVQ 176(R0), F3
-	WORD $0x4e63d443 // fadd v3.2d, v2.2d, v3.2d
-	WORD $0x6e63fc43 // fdiv v3.2d, v2.2d, v3.2d
-	WORD $0x6e63dc65 // fmul v5.2d, v3.2d, v3.2d
-	FMOVQ 192(R0), F6
-	WORD $0x6e66dc46 // fmul v6.2d, v2.2d, v6.2d
-	WORD $0x6e62dcc6 // fmul v6.2d, v6.2d, v2.2d
-	FMOVQ 208(R0), F7
-	FMOVQ 224(R0), F8
-	VFMLA V8.D2, V5.D2, V7.D2
-	FMOVQ 240(R0), F8
-	VFMLA V5.D2, V7.D2, V8.D2
-	FMOVQ 256(R0), F7
-	VFMLA V5.D2, V8.D2, V7.D2
-	FMOVQ 272(R0), F8
-	VFMLA V5.D2, V7.D2, V8.D2
-	FMOVQ 288(R0), F7
-	VFMLA V5.D2, V8.D2, V7.D2
-	FMOVQ 304(R0), F8
-	VFMLA V5.D2, V7.D2, V8.D2
-	VMOV V6.B16, V7.B16
-	VFMLA V5.D2, V8.D2, V7.D2
-	FMOVQ 320(R0), F5
-	WORD $0x6e65dc85 // fmul v5.2d, v4.2d, v5.2d
-	VFMLA V3.D2, V7.D2, V5.D2
-	WORD $0x4ee5d4c3 // fsub v3.2d, v6.2d, v5.2d
-	WORD $0x4ee3d442 // fsub v2.2d, v2.2d, v3.2d
-	FMOVQ 336(R0), F3
-	VFMLA V3.D2, V4.D2, V2.D2
-	FMOVQ 352(R0), F3
-	VAND V3.B16, V0.B16, V3.B16
-	FMOVQ 368(R0), F4
-	WORD $0x6ee3e483 // fcmgt v3.2d, v4.2d, v3.2d
-	VBSL V2.B16, V0.B16, V3.B16
-	WORD $0x4e63d420 // fadd v0.2d, v1.2d, v3.2d
-	FMOVQ F0, (R3)
-	ADD $16, R1
-	ADD $16, R3
-	SUB $2, R2
-	CMP $0, R2
-	BGT rows
-	RET
+	FSUB_D2(3, 2, 5)
+	FSUB_D2(5, 4, 4)
+	FSUB_D2(3, 0, 3)
+	FADD_D2(3, 4, 3)
+	SOFTMAX_rows()
 
 // func LogitTermRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, dst *float32) (odd int)
 TEXT ·LogitTermRowsF32(SB), NOSPLIT, $0-64
@@ -468,13 +1063,13 @@ row:
 
 max:
 	FMOVQ (R9), F7
-	WORD $0x4e27f463 // fmax v3.4s, v3.4s, v7.4s
+	FMAX_S4(7, 3, 3)
 	FMOVQ 16(R9), F7
-	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
+	FMAX_S4(7, 4, 4)
 	FMOVQ 32(R9), F7
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
+	FMAX_S4(7, 5, 5)
 	FMOVQ 48(R9), F7
-	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
+	FMAX_S4(7, 6, 6)
 	ADD $64, R9
 	SUB $16, R10
 	CMP $16, R10
@@ -486,13 +1081,13 @@ max_rest:
 
 max_one:
 	FMOVQ (R9), F7
-	WORD $0x4e27f463 // fmax v3.4s, v3.4s, v7.4s
+	FMAX_S4(7, 3, 3)
 	FMOVQ 16(R9), F7
-	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
+	FMAX_S4(7, 4, 4)
 	FMOVQ 32(R9), F7
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
+	FMAX_S4(7, 5, 5)
 	FMOVQ 48(R9), F7
-	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
+	FMAX_S4(7, 6, 6)
 	ADD $64, R9
 	SUB $16, R10
 	CMP $16, R10
@@ -521,18 +1116,7 @@ l2:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	CMP $4, R10
-	BLT l4
-	FMOVQ (R9), F11
-	CMP $8, R10
-	BLT l5
-	FMOVQ 16(R9), F8
-	CMP $12, R10
-	BLT l6
-	FMOVQ 32(R9), F9
-	CMP $16, R10
-	BLT l7
-	FMOVQ 48(R9), F10
-	JMP l3
+	SOFTMAX_l2_2(F11, F8, F9, F10)
 
 l4:
 	VMOV V7.B16, V11.B16
@@ -555,13 +1139,13 @@ l3:
 	CSEL LT, R10, R9, R9
 	VDUP R9, V7.S4
 	FMOVQ 528(R0), F12
-	WORD $0x4eac34ec // cmgt v12.4s, v7.4s, v12.4s
+	CMGT_S4(12, 7, 12)
 	FMOVQ 544(R0), F13
-	WORD $0x4ead34ed // cmgt v13.4s, v7.4s, v13.4s
+	CMGT_S4(13, 7, 13)
 	FMOVQ 560(R0), F14
-	WORD $0x4eae34ee // cmgt v14.4s, v7.4s, v14.4s
+	CMGT_S4(14, 7, 14)
 	FMOVQ 576(R0), F15
-	WORD $0x4eaf34e7 // cmgt v7.4s, v7.4s, v15.4s
+	CMGT_S4(15, 7, 7)
 	FMOVQ 512(R0), F15
 	VBSL V15.B16, V11.B16, V12.B16
 	FMOVQ 512(R0), F11
@@ -577,41 +1161,41 @@ l3:
 	FMOVQ 4160(R1), F7
 	MOVD $64, R9
 	CMP R9, R10
-	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
+	FMAX_S4(7, 6, 6)
 	FMOVQ 4176(R1), F7
 	MOVD $64, R9
 	CMP R9, R10
-	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
+	FMAX_S4(7, 5, 5)
 	FMOVQ 4192(R1), F7
 	MOVD $64, R9
 	CMP R9, R10
-	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
+	FMAX_S4(7, 4, 4)
 	FMOVQ 4208(R1), F7
 	MOVD $64, R9
 	CMP R9, R10
-	WORD $0x4e27f463 // fmax v3.4s, v3.4s, v7.4s
+	FMAX_S4(7, 3, 3)
 
 max_done:
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4e26f484 // fmax v4.4s, v4.4s, v6.4s
-	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	FMAX_S4(5, 3, 3)
+	FMAX_S4(6, 4, 4)
+	FMAX_S4(4, 3, 3)
 	VEXT $8, V3.B16, V3.B16, V4.B16
-	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	FMAX_S4(4, 3, 3)
 	VREV64 V3.S4, V4.S4
-	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	FMAX_S4(4, 3, 3)
 	MOVD R7, R9
 	SUB R8, R9
 	LSR $1, R9
 	ADD R1, R9
 	FMOVS F3, 4800(R9)
 	FMOVQ 32(R0), F4
-	WORD $0x6e24dc64 // fmul v4.4s, v3.4s, v4.4s
-	WORD $0x4ea18884 // frintp v4.4s, v4.4s
-	WORD $0x4ea4d425 // fsub v5.4s, v1.4s, v4.4s
+	FMUL_S4(4, 3, 4)
+	FRINTP_S4(4, 4)
+	FSUB_S4(4, 1, 5)
 	FMOVQ 592(R0), F6
-	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	FSUB_S4(6, 4, 4)
 	FMOVQ 608(R0), F6
-	WORD $0x6e26dc84 // fmul v4.4s, v4.4s, v6.4s
+	FMUL_S4(6, 4, 4)
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
 	VMOVI $0, V8.B16
@@ -637,10 +1221,10 @@ max_done:
 terms:
 	PRFM 6144(R9), PLDL1KEEP
 	FMOVQ (R9), F23
-	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
+	FMAX_S4(23, 4, 23)
 	VMOV V5.B16, V24.B16
 	VFMLA V0.S4, V23.S4, V24.S4
-	WORD $0x4eb8d4b9 // fsub v25.4s, v5.4s, v24.4s
+	FSUB_S4(24, 5, 25)
 	VFMLA V0.S4, V23.S4, V25.S4
 	FMOVQ 416(R0), F23
 	VFMLA V2.S4, V25.S4, V23.S4
@@ -654,8 +1238,8 @@ terms:
 	VFMLA V25.S4, V26.S4, V23.S4
 	FMOVQ 496(R0), F26
 	VFMLA V25.S4, V23.S4, V26.S4
-	WORD $0x4eb8d437 // fsub v23.4s, v1.4s, v24.4s
-	WORD $0x4eb7d737 // fsub v23.4s, v25.4s, v23.4s
+	FSUB_S4(24, 1, 23)
+	FSUB_S4(23, 25, 23)
 	VSHL $23, V24.S4, V24.S4
 	VADD V24.S4, V26.S4, V24.S4
 	MOVD 4256(R1), R11
@@ -663,127 +1247,46 @@ terms:
 	ADD R11, R12
 	FMOVQ F24, (R12)
 	FMOVQ (R9), F25
-	WORD $0x4e23e739 // fcmeq v25.4s, v25.4s, v3.4s
+	FCMEQ_S4(3, 25, 25)
 	VAND V25.B16, V22.B16, V26.B16
-	WORD $0x4e3ad652 // fadd v18.4s, v18.4s, v26.4s
-	WORD $0x6e205b39 // mvn v25.16b, v25.16b
+	FADD_S4(26, 18, 18)
+	MVN_B16(25, 25)
 	VAND V25.B16, V24.B16, V24.B16
-	WORD $0x4e38d4c6 // fadd v6.4s, v6.4s, v24.4s
+	FADD_S4(24, 6, 6)
 	VFMLA V24.S4, V24.S4, V10.S4
 	VFMLA V23.S4, V24.S4, V14.S4
-	FMOVQ 16(R9), F23
-	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
-	VMOV V5.B16, V24.B16
-	VFMLA V0.S4, V23.S4, V24.S4
-	WORD $0x4eb8d4b9 // fsub v25.4s, v5.4s, v24.4s
-	VFMLA V0.S4, V23.S4, V25.S4
-	FMOVQ 416(R0), F23
-	VFMLA V2.S4, V25.S4, V23.S4
-	FMOVQ 432(R0), F26
-	VFMLA V25.S4, V23.S4, V26.S4
-	FMOVQ 448(R0), F23
-	VFMLA V25.S4, V26.S4, V23.S4
-	FMOVQ 464(R0), F26
-	VFMLA V25.S4, V23.S4, V26.S4
-	FMOVQ 480(R0), F23
-	VFMLA V25.S4, V26.S4, V23.S4
-	FMOVQ 496(R0), F26
-	VFMLA V25.S4, V23.S4, V26.S4
-	WORD $0x4eb8d437 // fsub v23.4s, v1.4s, v24.4s
-	WORD $0x4eb7d737 // fsub v23.4s, v25.4s, v23.4s
-	VSHL $23, V24.S4, V24.S4
-	VADD V24.S4, V26.S4, V24.S4
-	MOVD 4256(R1), R11
-	MOVD R9, R12
-	ADD R11, R12
-	FMOVQ F24, 16(R12)
-	FMOVQ 16(R9), F25
-	WORD $0x4e23e739 // fcmeq v25.4s, v25.4s, v3.4s
+	SOFTMAX_terms(16)
 	FMOVQ 656(R0), F26
-	WORD $0x4e3ad6da // fadd v26.4s, v22.4s, v26.4s
+	FADD_S4(26, 22, 26)
 	VAND V25.B16, V26.B16, V26.B16
-	WORD $0x4e3ad673 // fadd v19.4s, v19.4s, v26.4s
-	WORD $0x6e205b39 // mvn v25.16b, v25.16b
+	FADD_S4(26, 19, 19)
+	MVN_B16(25, 25)
 	VAND V25.B16, V24.B16, V24.B16
-	WORD $0x4e38d4e7 // fadd v7.4s, v7.4s, v24.4s
+	FADD_S4(24, 7, 7)
 	VFMLA V24.S4, V24.S4, V11.S4
 	VFMLA V23.S4, V24.S4, V15.S4
-	FMOVQ 32(R9), F23
-	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
-	VMOV V5.B16, V24.B16
-	VFMLA V0.S4, V23.S4, V24.S4
-	WORD $0x4eb8d4b9 // fsub v25.4s, v5.4s, v24.4s
-	VFMLA V0.S4, V23.S4, V25.S4
-	FMOVQ 416(R0), F23
-	VFMLA V2.S4, V25.S4, V23.S4
-	FMOVQ 432(R0), F26
-	VFMLA V25.S4, V23.S4, V26.S4
-	FMOVQ 448(R0), F23
-	VFMLA V25.S4, V26.S4, V23.S4
-	FMOVQ 464(R0), F26
-	VFMLA V25.S4, V23.S4, V26.S4
-	FMOVQ 480(R0), F23
-	VFMLA V25.S4, V26.S4, V23.S4
-	FMOVQ 496(R0), F26
-	VFMLA V25.S4, V23.S4, V26.S4
-	WORD $0x4eb8d437 // fsub v23.4s, v1.4s, v24.4s
-	WORD $0x4eb7d737 // fsub v23.4s, v25.4s, v23.4s
-	VSHL $23, V24.S4, V24.S4
-	VADD V24.S4, V26.S4, V24.S4
-	MOVD 4256(R1), R11
-	MOVD R9, R12
-	ADD R11, R12
-	FMOVQ F24, 32(R12)
-	FMOVQ 32(R9), F25
-	WORD $0x4e23e739 // fcmeq v25.4s, v25.4s, v3.4s
+	SOFTMAX_terms(32)
 	FMOVQ 672(R0), F26
-	WORD $0x4e3ad6da // fadd v26.4s, v22.4s, v26.4s
+	FADD_S4(26, 22, 26)
 	VAND V25.B16, V26.B16, V26.B16
-	WORD $0x4e3ad694 // fadd v20.4s, v20.4s, v26.4s
-	WORD $0x6e205b39 // mvn v25.16b, v25.16b
+	FADD_S4(26, 20, 20)
+	MVN_B16(25, 25)
 	VAND V25.B16, V24.B16, V24.B16
-	WORD $0x4e38d508 // fadd v8.4s, v8.4s, v24.4s
+	FADD_S4(24, 8, 8)
 	VFMLA V24.S4, V24.S4, V12.S4
 	VFMLA V23.S4, V24.S4, V16.S4
-	FMOVQ 48(R9), F23
-	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
-	VMOV V5.B16, V24.B16
-	VFMLA V0.S4, V23.S4, V24.S4
-	WORD $0x4eb8d4b9 // fsub v25.4s, v5.4s, v24.4s
-	VFMLA V0.S4, V23.S4, V25.S4
-	FMOVQ 416(R0), F23
-	VFMLA V2.S4, V25.S4, V23.S4
-	FMOVQ 432(R0), F26
-	VFMLA V25.S4, V23.S4, V26.S4
-	FMOVQ 448(R0), F23
-	VFMLA V25.S4, V26.S4, V23.S4
-	FMOVQ 464(R0), F26
-	VFMLA V25.S4, V23.S4, V26.S4
-	FMOVQ 480(R0), F23
-	VFMLA V25.S4, V26.S4, V23.S4
-	FMOVQ 496(R0), F26
-	VFMLA V25.S4, V23.S4, V26.S4
-	WORD $0x4eb8d437 // fsub v23.4s, v1.4s, v24.4s
-	WORD $0x4eb7d737 // fsub v23.4s, v25.4s, v23.4s
-	VSHL $23, V24.S4, V24.S4
-	VADD V24.S4, V26.S4, V24.S4
-	MOVD 4256(R1), R11
-	MOVD R9, R12
-	ADD R11, R12
-	FMOVQ F24, 48(R12)
-	FMOVQ 48(R9), F25
-	WORD $0x4e23e739 // fcmeq v25.4s, v25.4s, v3.4s
+	SOFTMAX_terms(48)
 	FMOVQ 688(R0), F26
-	WORD $0x4e3ad6da // fadd v26.4s, v22.4s, v26.4s
+	FADD_S4(26, 22, 26)
 	VAND V25.B16, V26.B16, V26.B16
-	WORD $0x4e3ad6b5 // fadd v21.4s, v21.4s, v26.4s
-	WORD $0x6e205b39 // mvn v25.16b, v25.16b
+	FADD_S4(26, 21, 21)
+	MVN_B16(25, 25)
 	VAND V25.B16, V24.B16, V24.B16
-	WORD $0x4e38d529 // fadd v9.4s, v9.4s, v24.4s
+	FADD_S4(24, 9, 9)
 	VFMLA V24.S4, V24.S4, V13.S4
 	VFMLA V23.S4, V24.S4, V17.S4
 	FMOVQ 704(R0), F23
-	WORD $0x4e37d6d6 // fadd v22.4s, v22.4s, v23.4s
+	FADD_S4(23, 22, 22)
 	ADD $64, R9
 	SUB $16, R10
 	CMP $16, R10
@@ -846,13 +1349,13 @@ l10:
 	CSEL LT, R10, R11, R11
 	VDUP R11, V23.S4
 	FMOVQ 528(R0), F28
-	WORD $0x4ebc36fc // cmgt v28.4s, v23.4s, v28.4s
+	CMGT_S4(28, 23, 28)
 	FMOVQ 544(R0), F29
-	WORD $0x4ebd36fd // cmgt v29.4s, v23.4s, v29.4s
+	CMGT_S4(29, 23, 29)
 	FMOVQ 560(R0), F30
-	WORD $0x4ebe36fe // cmgt v30.4s, v23.4s, v30.4s
+	CMGT_S4(30, 23, 30)
 	FMOVQ 576(R0), F31
-	WORD $0x4ebf36f7 // cmgt v23.4s, v23.4s, v31.4s
+	CMGT_S4(31, 23, 23)
 	FMOVQ 512(R0), F31
 	VBSL V31.B16, V27.B16, V28.B16
 	FMOVQ 512(R0), F27
@@ -871,11 +1374,11 @@ l10:
 	CSEL LT, R10, R11, R11
 	VDUP R11, V24.S4
 	FMOVQ 528(R0), F25
-	WORD $0x4eb93718 // cmgt v24.4s, v24.4s, v25.4s
-	WORD $0x4e37f499 // fmax v25.4s, v4.4s, v23.4s
+	CMGT_S4(25, 24, 24)
+	FMAX_S4(23, 4, 25)
 	VMOV V5.B16, V26.B16
 	VFMLA V0.S4, V25.S4, V26.S4
-	WORD $0x4ebad4bb // fsub v27.4s, v5.4s, v26.4s
+	FSUB_S4(26, 5, 27)
 	VFMLA V0.S4, V25.S4, V27.S4
 	FMOVQ 416(R0), F25
 	VFMLA V2.S4, V27.S4, V25.S4
@@ -889,17 +1392,17 @@ l10:
 	VFMLA V27.S4, V28.S4, V25.S4
 	FMOVQ 496(R0), F28
 	VFMLA V27.S4, V25.S4, V28.S4
-	WORD $0x4ebad439 // fsub v25.4s, v1.4s, v26.4s
-	WORD $0x4eb9d779 // fsub v25.4s, v27.4s, v25.4s
+	FSUB_S4(26, 1, 25)
+	FSUB_S4(25, 27, 25)
 	VSHL $23, V26.S4, V26.S4
 	VADD V26.S4, V28.S4, V26.S4
-	WORD $0x4e23e6f7 // fcmeq v23.4s, v23.4s, v3.4s
+	FCMEQ_S4(3, 23, 23)
 	VAND V23.B16, V22.B16, V27.B16
-	WORD $0x4e3bd652 // fadd v18.4s, v18.4s, v27.4s
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
+	FADD_S4(27, 18, 18)
+	MVN_B16(23, 23)
 	VAND V24.B16, V23.B16, V23.B16
 	VAND V23.B16, V26.B16, V23.B16
-	WORD $0x4e37d4c6 // fadd v6.4s, v6.4s, v23.4s
+	FADD_S4(23, 6, 6)
 	VFMLA V23.S4, V23.S4, V10.S4
 	VFMLA V25.S4, V23.S4, V14.S4
 	FMOVQ 4176(R1), F23
@@ -908,11 +1411,11 @@ l10:
 	CSEL LT, R10, R11, R11
 	VDUP R11, V24.S4
 	FMOVQ 544(R0), F25
-	WORD $0x4eb93718 // cmgt v24.4s, v24.4s, v25.4s
-	WORD $0x4e37f499 // fmax v25.4s, v4.4s, v23.4s
+	CMGT_S4(25, 24, 24)
+	FMAX_S4(23, 4, 25)
 	VMOV V5.B16, V27.B16
 	VFMLA V0.S4, V25.S4, V27.S4
-	WORD $0x4ebbd4bc // fsub v28.4s, v5.4s, v27.4s
+	FSUB_S4(27, 5, 28)
 	VFMLA V0.S4, V25.S4, V28.S4
 	FMOVQ 416(R0), F25
 	VFMLA V2.S4, V28.S4, V25.S4
@@ -926,19 +1429,19 @@ l10:
 	VFMLA V28.S4, V29.S4, V25.S4
 	FMOVQ 496(R0), F29
 	VFMLA V28.S4, V25.S4, V29.S4
-	WORD $0x4ebbd439 // fsub v25.4s, v1.4s, v27.4s
-	WORD $0x4eb9d799 // fsub v25.4s, v28.4s, v25.4s
+	FSUB_S4(27, 1, 25)
+	FSUB_S4(25, 28, 25)
 	VSHL $23, V27.S4, V27.S4
 	VADD V27.S4, V29.S4, V27.S4
-	WORD $0x4e23e6f7 // fcmeq v23.4s, v23.4s, v3.4s
+	FCMEQ_S4(3, 23, 23)
 	FMOVQ 656(R0), F28
-	WORD $0x4e3cd6dc // fadd v28.4s, v22.4s, v28.4s
+	FADD_S4(28, 22, 28)
 	VAND V23.B16, V28.B16, V28.B16
-	WORD $0x4e3cd673 // fadd v19.4s, v19.4s, v28.4s
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
+	FADD_S4(28, 19, 19)
+	MVN_B16(23, 23)
 	VAND V24.B16, V23.B16, V23.B16
 	VAND V23.B16, V27.B16, V23.B16
-	WORD $0x4e37d4e7 // fadd v7.4s, v7.4s, v23.4s
+	FADD_S4(23, 7, 7)
 	VFMLA V23.S4, V23.S4, V11.S4
 	VFMLA V25.S4, V23.S4, V15.S4
 	FMOVQ 4192(R1), F23
@@ -947,11 +1450,11 @@ l10:
 	CSEL LT, R10, R11, R11
 	VDUP R11, V24.S4
 	FMOVQ 560(R0), F25
-	WORD $0x4eb93718 // cmgt v24.4s, v24.4s, v25.4s
-	WORD $0x4e37f499 // fmax v25.4s, v4.4s, v23.4s
+	CMGT_S4(25, 24, 24)
+	FMAX_S4(23, 4, 25)
 	VMOV V5.B16, V28.B16
 	VFMLA V0.S4, V25.S4, V28.S4
-	WORD $0x4ebcd4bd // fsub v29.4s, v5.4s, v28.4s
+	FSUB_S4(28, 5, 29)
 	VFMLA V0.S4, V25.S4, V29.S4
 	FMOVQ 416(R0), F25
 	VFMLA V2.S4, V29.S4, V25.S4
@@ -965,19 +1468,19 @@ l10:
 	VFMLA V29.S4, V30.S4, V25.S4
 	FMOVQ 496(R0), F30
 	VFMLA V29.S4, V25.S4, V30.S4
-	WORD $0x4ebcd439 // fsub v25.4s, v1.4s, v28.4s
-	WORD $0x4eb9d7b9 // fsub v25.4s, v29.4s, v25.4s
+	FSUB_S4(28, 1, 25)
+	FSUB_S4(25, 29, 25)
 	VSHL $23, V28.S4, V28.S4
 	VADD V28.S4, V30.S4, V28.S4
-	WORD $0x4e23e6f7 // fcmeq v23.4s, v23.4s, v3.4s
+	FCMEQ_S4(3, 23, 23)
 	FMOVQ 672(R0), F29
-	WORD $0x4e3dd6dd // fadd v29.4s, v22.4s, v29.4s
+	FADD_S4(29, 22, 29)
 	VAND V23.B16, V29.B16, V29.B16
-	WORD $0x4e3dd694 // fadd v20.4s, v20.4s, v29.4s
-	WORD $0x6e205af7 // mvn v23.16b, v23.16b
+	FADD_S4(29, 20, 20)
+	MVN_B16(23, 23)
 	VAND V24.B16, V23.B16, V23.B16
 	VAND V23.B16, V28.B16, V23.B16
-	WORD $0x4e37d508 // fadd v8.4s, v8.4s, v23.4s
+	FADD_S4(23, 8, 8)
 	VFMLA V23.S4, V23.S4, V12.S4
 	VFMLA V25.S4, V23.S4, V16.S4
 	FMOVQ 4208(R1), F23
@@ -986,11 +1489,11 @@ l10:
 	CSEL LT, R10, R11, R11
 	VDUP R11, V24.S4
 	FMOVQ 576(R0), F25
-	WORD $0x4eb93718 // cmgt v24.4s, v24.4s, v25.4s
-	WORD $0x4e37f484 // fmax v4.4s, v4.4s, v23.4s
+	CMGT_S4(25, 24, 24)
+	FMAX_S4(23, 4, 4)
 	VMOV V5.B16, V25.B16
 	VFMLA V0.S4, V4.S4, V25.S4
-	WORD $0x4eb9d4a5 // fsub v5.4s, v5.4s, v25.4s
+	FSUB_S4(25, 5, 5)
 	VFMLA V0.S4, V4.S4, V5.S4
 	FMOVQ 416(R0), F4
 	VFMLA V2.S4, V5.S4, V4.S4
@@ -1004,19 +1507,19 @@ l10:
 	VFMLA V5.S4, V29.S4, V4.S4
 	FMOVQ 496(R0), F29
 	VFMLA V5.S4, V4.S4, V29.S4
-	WORD $0x4eb9d424 // fsub v4.4s, v1.4s, v25.4s
-	WORD $0x4ea4d4a4 // fsub v4.4s, v5.4s, v4.4s
+	FSUB_S4(25, 1, 4)
+	FSUB_S4(4, 5, 4)
 	VSHL $23, V25.S4, V5.S4
 	VADD V5.S4, V29.S4, V5.S4
-	WORD $0x4e23e6e3 // fcmeq v3.4s, v23.4s, v3.4s
+	FCMEQ_S4(3, 23, 3)
 	FMOVQ 688(R0), F23
-	WORD $0x4e37d6d6 // fadd v22.4s, v22.4s, v23.4s
+	FADD_S4(23, 22, 22)
 	VAND V3.B16, V22.B16, V22.B16
-	WORD $0x4e36d6b5 // fadd v21.4s, v21.4s, v22.4s
-	WORD $0x6e205863 // mvn v3.16b, v3.16b
+	FADD_S4(22, 21, 21)
+	MVN_B16(3, 3)
 	VAND V24.B16, V3.B16, V3.B16
 	VAND V3.B16, V5.B16, V3.B16
-	WORD $0x4e23d529 // fadd v9.4s, v9.4s, v3.4s
+	FADD_S4(3, 9, 9)
 	VFMLA V3.S4, V3.S4, V13.S4
 	VFMLA V4.S4, V3.S4, V17.S4
 	MOVD 4256(R1), R11
@@ -1099,7 +1602,7 @@ terms_done:
 	ADD R2, R9
 	FMOVS (R9), F3
 	VDUP V3.S[0], V3.S4
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FCVTL_D2(3, 3)
 	FMOVD F3, 3072(R7)
 	JMP has_class
 
@@ -1119,105 +1622,35 @@ has_class:
 	BLT row
 
 fold:
-	FMOVQ 4800(R1), F3
-	VMOVI $0, V4.B16
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	FMOVQ 32(R0), F4
-	WORD $0x6e24dc64 // fmul v4.4s, v3.4s, v4.4s
-	WORD $0x4ea18884 // frintp v4.4s, v4.4s
-	WORD $0x4ea4d425 // fsub v5.4s, v1.4s, v4.4s
-	FMOVQ 592(R0), F6
-	WORD $0x4ea6d486 // fsub v6.4s, v4.4s, v6.4s
-	FMOVQ 608(R0), F7
-	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
-	WORD $0x4e23f4c6 // fmax v6.4s, v6.4s, v3.4s
-	VMOV V5.B16, V7.B16
-	VFMLA V0.S4, V6.S4, V7.S4
-	WORD $0x4ea7d4a5 // fsub v5.4s, v5.4s, v7.4s
-	VFMLA V0.S4, V6.S4, V5.S4
-	FMOVQ 416(R0), F6
-	VFMLA V2.S4, V5.S4, V6.S4
-	FMOVQ 432(R0), F8
-	VFMLA V5.S4, V6.S4, V8.S4
-	FMOVQ 448(R0), F6
-	VFMLA V5.S4, V8.S4, V6.S4
-	FMOVQ 464(R0), F8
-	VFMLA V5.S4, V6.S4, V8.S4
-	FMOVQ 480(R0), F6
-	VFMLA V5.S4, V8.S4, V6.S4
-	FMOVQ 496(R0), F8
-	VFMLA V5.S4, V6.S4, V8.S4
-	VSHL $23, V7.S4, V6.S4
-	VADD V6.S4, V8.S4, V6.S4
-	WORD $0x4ea7d427 // fsub v7.4s, v1.4s, v7.4s
-	WORD $0x4ea7d4a5 // fsub v5.4s, v5.4s, v7.4s
-	FMOVQ 720(R0), F7
-	VAND V7.B16, V4.B16, V4.B16
-	FMOVQ 736(R0), F7
-	WORD $0x6ea4e4e4 // fcmgt v4.4s, v7.4s, v4.4s
+	SOFTMAX_fold(4800)
 	FMOVQ 752(R0), F7
 	VBSL V7.B16, V6.B16, V4.B16
-	WORD $0x0e617866 // fcvtl v6.2d, v3.2s
+	FCVTL_D2(3, 6)
 	FMOVQ F6, (R8)
-	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
+	FCVTL2_D2(3, 3)
 	FMOVQ F3, 16(R8)
-	WORD $0x0e617883 // fcvtl v3.2d, v4.2s
+	FCVTL_D2(4, 3)
 	FMOVQ F3, 512(R8)
-	WORD $0x4e617883 // fcvtl2 v3.2d, v4.4s
+	FCVTL2_D2(4, 3)
 	FMOVQ F3, 528(R8)
-	WORD $0x0e6178a3 // fcvtl v3.2d, v5.2s
+	FCVTL_D2(5, 3)
 	FMOVQ F3, 1024(R8)
-	WORD $0x4e6178a3 // fcvtl2 v3.2d, v5.4s
+	FCVTL2_D2(5, 3)
 	FMOVQ F3, 1040(R8)
-	FMOVQ 4816(R1), F3
-	VMOVI $0, V4.B16
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	FMOVQ 32(R0), F4
-	WORD $0x6e24dc64 // fmul v4.4s, v3.4s, v4.4s
-	WORD $0x4ea18884 // frintp v4.4s, v4.4s
-	WORD $0x4ea4d425 // fsub v5.4s, v1.4s, v4.4s
-	FMOVQ 592(R0), F6
-	WORD $0x4ea6d486 // fsub v6.4s, v4.4s, v6.4s
-	FMOVQ 608(R0), F7
-	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
-	WORD $0x4e23f4c6 // fmax v6.4s, v6.4s, v3.4s
-	VMOV V5.B16, V7.B16
-	VFMLA V0.S4, V6.S4, V7.S4
-	WORD $0x4ea7d4a5 // fsub v5.4s, v5.4s, v7.4s
-	VFMLA V0.S4, V6.S4, V5.S4
-	FMOVQ 416(R0), F6
-	VFMLA V2.S4, V5.S4, V6.S4
-	FMOVQ 432(R0), F8
-	VFMLA V5.S4, V6.S4, V8.S4
-	FMOVQ 448(R0), F6
-	VFMLA V5.S4, V8.S4, V6.S4
-	FMOVQ 464(R0), F8
-	VFMLA V5.S4, V6.S4, V8.S4
-	FMOVQ 480(R0), F6
-	VFMLA V5.S4, V8.S4, V6.S4
-	FMOVQ 496(R0), F8
-	VFMLA V5.S4, V6.S4, V8.S4
-	VSHL $23, V7.S4, V6.S4
-	VADD V6.S4, V8.S4, V6.S4
-	WORD $0x4ea7d427 // fsub v7.4s, v1.4s, v7.4s
-	WORD $0x4ea7d4a5 // fsub v5.4s, v5.4s, v7.4s
-	FMOVQ 720(R0), F7
-	VAND V7.B16, V4.B16, V4.B16
-	FMOVQ 736(R0), F7
-	WORD $0x6ea4e4e4 // fcmgt v4.4s, v7.4s, v4.4s
+	SOFTMAX_fold(4816)
 	FMOVQ 752(R0), F7
 	VBSL V7.B16, V6.B16, V4.B16
-	WORD $0x0e617866 // fcvtl v6.2d, v3.2s
+	FCVTL_D2(3, 6)
 	FMOVQ F6, 32(R8)
-	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
+	FCVTL2_D2(3, 3)
 	FMOVQ F3, 48(R8)
-	WORD $0x0e617883 // fcvtl v3.2d, v4.2s
+	FCVTL_D2(4, 3)
 	FMOVQ F3, 544(R8)
-	WORD $0x4e617883 // fcvtl2 v3.2d, v4.4s
+	FCVTL2_D2(4, 3)
 	FMOVQ F3, 560(R8)
-	WORD $0x0e6178a3 // fcvtl v3.2d, v5.2s
+	FCVTL_D2(5, 3)
 	FMOVQ F3, 1056(R8)
-	WORD $0x4e6178a3 // fcvtl2 v3.2d, v5.4s
+	FCVTL2_D2(5, 3)
 	FMOVQ F3, 1072(R8)
 	MOVD R1, R9
 	MOVD R8, R10
@@ -1229,70 +1662,70 @@ fold_rows:
 
 fold_sum:
 	FMOVD 5056(R9), F6
-	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FCVTL_D2(6, 6)
 	FMOVD 5064(R9), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FCVTL_D2(7, 7)
 	FMOVD 5072(R9), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FCVTL_D2(8, 8)
 	FMOVD 5080(R9), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FCVTL_D2(9, 9)
 	FMOVD 5088(R9), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FCVTL_D2(10, 10)
 	FMOVD 5096(R9), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	FCVTL_D2(11, 11)
 	FMOVD 5104(R9), F12
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
+	FCVTL_D2(12, 12)
 	FMOVD 5112(R9), F13
-	WORD $0x0e6179ad // fcvtl v13.2d, v13.2s
-	WORD $0x4ee3d4c6 // fsub v6.2d, v6.2d, v3.2d
-	WORD $0x4ee3d4e7 // fsub v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d508 // fsub v8.2d, v8.2d, v3.2d
-	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
-	WORD $0x4ee3d54a // fsub v10.2d, v10.2d, v3.2d
-	WORD $0x4ee3d56b // fsub v11.2d, v11.2d, v3.2d
-	WORD $0x4ee3d58c // fsub v12.2d, v12.2d, v3.2d
-	WORD $0x4ee3d5ad // fsub v13.2d, v13.2d, v3.2d
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
-	WORD $0x4e67d4c6 // fadd v6.2d, v6.2d, v7.2d
+	FCVTL_D2(13, 13)
+	FSUB_D2(3, 6, 6)
+	FSUB_D2(3, 7, 7)
+	FSUB_D2(3, 8, 8)
+	FSUB_D2(3, 9, 9)
+	FSUB_D2(3, 10, 10)
+	FSUB_D2(3, 11, 11)
+	FSUB_D2(3, 12, 12)
+	FSUB_D2(3, 13, 13)
+	FADD_D2(10, 6, 6)
+	FADD_D2(11, 7, 7)
+	FADD_D2(12, 8, 8)
+	FADD_D2(13, 9, 9)
+	FADD_D2(8, 6, 6)
+	FADD_D2(9, 7, 7)
+	FADD_D2(7, 6, 6)
 	FMOVD 5312(R9), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FCVTL_D2(7, 7)
 	FMOVD 5320(R9), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FCVTL_D2(8, 8)
 	FMOVD 5328(R9), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FCVTL_D2(9, 9)
 	FMOVD 5336(R9), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FCVTL_D2(10, 10)
 	FMOVD 5344(R9), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	FCVTL_D2(11, 11)
 	FMOVD 5352(R9), F12
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
+	FCVTL_D2(12, 12)
 	FMOVD 5360(R9), F13
-	WORD $0x0e6179ad // fcvtl v13.2d, v13.2s
+	FCVTL_D2(13, 13)
 	FMOVD 5368(R9), F14
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x4ee3d4e7 // fsub v7.2d, v7.2d, v3.2d
-	WORD $0x4ee3d508 // fsub v8.2d, v8.2d, v3.2d
-	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
-	WORD $0x4ee3d54a // fsub v10.2d, v10.2d, v3.2d
-	WORD $0x4ee3d56b // fsub v11.2d, v11.2d, v3.2d
-	WORD $0x4ee3d58c // fsub v12.2d, v12.2d, v3.2d
-	WORD $0x4ee3d5ad // fsub v13.2d, v13.2d, v3.2d
-	WORD $0x4ee3d5c3 // fsub v3.2d, v14.2d, v3.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
-	WORD $0x4e63d543 // fadd v3.2d, v10.2d, v3.2d
-	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
-	WORD $0x4e63d503 // fadd v3.2d, v8.2d, v3.2d
-	WORD $0x4e63d4e3 // fadd v3.2d, v7.2d, v3.2d
+	FCVTL_D2(14, 14)
+	FSUB_D2(3, 7, 7)
+	FSUB_D2(3, 8, 8)
+	FSUB_D2(3, 9, 9)
+	FSUB_D2(3, 10, 10)
+	FSUB_D2(3, 11, 11)
+	FSUB_D2(3, 12, 12)
+	FSUB_D2(3, 13, 13)
+	FSUB_D2(3, 14, 3)
+	FADD_D2(11, 7, 7)
+	FADD_D2(12, 8, 8)
+	FADD_D2(13, 9, 9)
+	FADD_D2(3, 10, 3)
+	FADD_D2(9, 7, 7)
+	FADD_D2(3, 8, 3)
+	FADD_D2(3, 7, 3)
 	VZIP1 V3.D2, V6.D2, V7.D2
 	VZIP2 V3.D2, V6.D2, V3.D2
-	WORD $0x4e63d4e6 // fadd v6.2d, v7.2d, v3.2d
+	FADD_D2(3, 7, 6)
 	FMOVQ F6, 1536(R10)
 	VMOV V4.B16, V3.B16
 	VMOV V5.B16, V4.B16
@@ -1306,75 +1739,75 @@ fold_sum:
 	SUB $192, R9
 	SUB $1536, R10
 	FMOVD 5248(R9), F3
-	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FCVTL_D2(3, 3)
 	FMOVD 5256(R9), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FCVTL_D2(4, 4)
 	FMOVD 5264(R9), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FCVTL_D2(5, 5)
 	FMOVD 5272(R9), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FCVTL_D2(7, 7)
 	FMOVD 5280(R9), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FCVTL_D2(8, 8)
 	FMOVD 5288(R9), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FCVTL_D2(9, 9)
 	FMOVD 5296(R9), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FCVTL_D2(10, 10)
 	FMOVD 5304(R9), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
-	WORD $0x4e68d463 // fadd v3.2d, v3.2d, v8.2d
-	WORD $0x4e69d484 // fadd v4.2d, v4.2d, v9.2d
-	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FCVTL_D2(11, 11)
+	FADD_D2(8, 3, 3)
+	FADD_D2(9, 4, 4)
+	FADD_D2(10, 5, 5)
+	FADD_D2(11, 7, 7)
+	FADD_D2(5, 3, 3)
+	FADD_D2(7, 4, 4)
+	FADD_D2(4, 3, 3)
 	FMOVD 5504(R9), F4
-	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FCVTL_D2(4, 4)
 	FMOVD 5512(R9), F5
-	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FCVTL_D2(5, 5)
 	FMOVD 5520(R9), F7
-	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FCVTL_D2(7, 7)
 	FMOVD 5528(R9), F8
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FCVTL_D2(8, 8)
 	FMOVD 5536(R9), F9
-	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FCVTL_D2(9, 9)
 	FMOVD 5544(R9), F10
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FCVTL_D2(10, 10)
 	FMOVD 5552(R9), F11
-	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	FCVTL_D2(11, 11)
 	FMOVD 5560(R9), F12
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e69d484 // fadd v4.2d, v4.2d, v9.2d
-	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
-	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
-	WORD $0x4e68d4a5 // fadd v5.2d, v5.2d, v8.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	FCVTL_D2(12, 12)
+	FADD_D2(9, 4, 4)
+	FADD_D2(10, 5, 5)
+	FADD_D2(11, 7, 7)
+	FADD_D2(12, 8, 8)
+	FADD_D2(7, 4, 4)
+	FADD_D2(8, 5, 5)
+	FADD_D2(5, 4, 4)
 	VZIP1 V4.D2, V3.D2, V5.D2
 	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FADD_D2(3, 5, 3)
 	MOVD R10, R11
 	SUB R1, R11
 	LSR $1, R11
 	ADD R1, R11
 	FMOVQ 784(R0), F4
-	WORD $0x4e64d464 // fadd v4.2d, v3.2d, v4.2d
+	FADD_D2(4, 3, 4)
 	VUZP1 V4.S4, V4.S4, V4.S4
 	FMOVD F4, 3584(R11)
 	FMOVQ 3072(R10), F4
 	FMOVQ 512(R10), F5
-	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
-	WORD $0x4e64e484 // fcmeq v4.2d, v4.2d, v4.2d
+	FCMEQ_D2(6, 6, 6)
+	FCMEQ_D2(4, 4, 4)
 	VAND V4.B16, V6.B16, V4.B16
-	WORD $0x6e205884 // mvn v4.16b, v4.16b
-	WORD $0x4e65e4a6 // fcmeq v6.2d, v5.2d, v5.2d
-	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
+	MVN_B16(4, 4)
+	FCMEQ_D2(5, 5, 6)
+	FCMEQ_D2(5, 5, 5)
 	VAND V5.B16, V6.B16, V5.B16
-	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
+	MVN_B16(5, 5)
 	VORR V5.B16, V4.B16, V4.B16
 	FMOVQ 800(R0), F5
-	WORD $0x6e65e463 // fcmge v3.2d, v3.2d, v5.2d
+	FCMGE_D2(5, 3, 3)
 	FMOVQ 816(R0), F5
 	VAND V4.B16, V5.B16, V5.B16
 	FMOVQ 832(R0), F6
@@ -1383,7 +1816,7 @@ fold_sum:
 	VUZP1 V5.S4, V5.S4, V5.S4
 	FMOVD F5, 3840(R11)
 	VORR V3.B16, V4.B16, V3.B16
-	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
+	UMAXP_S4(3, 3, 3)
 	FMOVD F3, R11
 	CBZ R11, fold_even
 	MOVD $1, R11
@@ -1426,20 +1859,20 @@ row:
 
 terms:
 	FMOVQ (R5), F5
-	WORD $0x4ea0f4a0 // fmin v0.4s, v5.4s, v0.4s
-	WORD $0x6e24dca5 // fmul v5.4s, v5.4s, v4.4s
+	FMIN_S4(0, 5, 0)
+	FMUL_S4(4, 5, 5)
 	FMOVQ F5, (R5)
 	FMOVQ 16(R5), F5
-	WORD $0x4ea1f4a1 // fmin v1.4s, v5.4s, v1.4s
-	WORD $0x6e24dca5 // fmul v5.4s, v5.4s, v4.4s
+	FMIN_S4(1, 5, 1)
+	FMUL_S4(4, 5, 5)
 	FMOVQ F5, 16(R5)
 	FMOVQ 32(R5), F5
-	WORD $0x4ea2f4a2 // fmin v2.4s, v5.4s, v2.4s
-	WORD $0x6e24dca5 // fmul v5.4s, v5.4s, v4.4s
+	FMIN_S4(2, 5, 2)
+	FMUL_S4(4, 5, 5)
 	FMOVQ F5, 32(R5)
 	FMOVQ 48(R5), F5
-	WORD $0x4ea3f4a3 // fmin v3.4s, v5.4s, v3.4s
-	WORD $0x6e24dca5 // fmul v5.4s, v5.4s, v4.4s
+	FMIN_S4(3, 5, 3)
+	FMUL_S4(4, 5, 5)
 	FMOVQ F5, 48(R5)
 	ADD $64, R5
 	SUB $16, R6
@@ -1503,25 +1936,25 @@ l3:
 	CSEL LT, R6, R7, R7
 	VDUP R7, V5.S4
 	FMOVQ 528(R0), F10
-	WORD $0x4eaa34aa // cmgt v10.4s, v5.4s, v10.4s
+	CMGT_S4(10, 5, 10)
 	FMOVQ 544(R0), F11
-	WORD $0x4eab34ab // cmgt v11.4s, v5.4s, v11.4s
+	CMGT_S4(11, 5, 11)
 	FMOVQ 560(R0), F12
-	WORD $0x4eac34ac // cmgt v12.4s, v5.4s, v12.4s
+	CMGT_S4(12, 5, 12)
 	FMOVQ 576(R0), F13
-	WORD $0x4ead34a5 // cmgt v5.4s, v5.4s, v13.4s
-	WORD $0x4ea0f52d // fmin v13.4s, v9.4s, v0.4s
+	CMGT_S4(13, 5, 5)
+	FMIN_S4(0, 9, 13)
 	VBIT V10.B16, V13.B16, V0.B16
-	WORD $0x6e24dd29 // fmul v9.4s, v9.4s, v4.4s
-	WORD $0x4ea1f4ca // fmin v10.4s, v6.4s, v1.4s
+	FMUL_S4(4, 9, 9)
+	FMIN_S4(1, 6, 10)
 	VBIT V11.B16, V10.B16, V1.B16
-	WORD $0x6e24dcc6 // fmul v6.4s, v6.4s, v4.4s
-	WORD $0x4ea2f4ea // fmin v10.4s, v7.4s, v2.4s
+	FMUL_S4(4, 6, 6)
+	FMIN_S4(2, 7, 10)
 	VBIT V12.B16, V10.B16, V2.B16
-	WORD $0x6e24dce7 // fmul v7.4s, v7.4s, v4.4s
-	WORD $0x4ea3f50a // fmin v10.4s, v8.4s, v3.4s
+	FMUL_S4(4, 7, 7)
+	FMIN_S4(3, 8, 10)
 	VBIT V5.B16, V10.B16, V3.B16
-	WORD $0x6e24dd04 // fmul v4.4s, v8.4s, v4.4s
+	FMUL_S4(4, 8, 4)
 	MOVD R6, R7
 	AND $-4, R7
 	MOVD R6, R8
@@ -1576,27 +2009,27 @@ next:
 	BGT row
 	MOVD $1, R1
 	FMOVQ 864(R0), F4
-	WORD $0x6e24e400 // fcmge v0.4s, v0.4s, v4.4s
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FCMGE_S4(4, 0, 0)
+	MVN_B16(0, 0)
+	UMAXP_S4(0, 0, 0)
 	FMOVD F0, R2
 	CBNZ R2, some
 	FMOVQ 864(R0), F0
-	WORD $0x6e20e420 // fcmge v0.4s, v1.4s, v0.4s
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FCMGE_S4(0, 1, 0)
+	MVN_B16(0, 0)
+	UMAXP_S4(0, 0, 0)
 	FMOVD F0, R2
 	CBNZ R2, some
 	FMOVQ 864(R0), F0
-	WORD $0x6e20e440 // fcmge v0.4s, v2.4s, v0.4s
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FCMGE_S4(0, 2, 0)
+	MVN_B16(0, 0)
+	UMAXP_S4(0, 0, 0)
 	FMOVD F0, R2
 	CBNZ R2, some
 	FMOVQ 864(R0), F0
-	WORD $0x6e20e460 // fcmge v0.4s, v3.4s, v0.4s
-	WORD $0x6e205800 // mvn v0.16b, v0.16b
-	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FCMGE_S4(0, 3, 0)
+	MVN_B16(0, 0)
+	UMAXP_S4(0, 0, 0)
 	FMOVD F0, R0
 	CBNZ R0, some
 	MOVD $0, R1
@@ -1607,65 +2040,24 @@ some:
 
 // func SoftmaxRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int)
 TEXT ·SoftmaxRowsF32(SB), NOSPLIT, $0-56
-	MOVD $consts<>(SB), R0
-	MOVD w+0(FP), R1
-	MOVD x+8(FP), R2
-	MOVD rows+16(FP), R3
-	MOVD k+24(FP), R4
-	MOVD stride+32(FP), R5
-	MOVD dst+40(FP), R6
-	MOVD R1, R7
-	LSL $2, R5
-	MOVD dstStride+48(FP), R8
-	LSL $2, R8
-	MOVD R8, 4248(R1)
-	FMOVQ 32(R0), F0
-	FMOVQ 400(R0), F1
-	FMOVQ 416(R0), F2
-	FMOVQ 432(R0), F3
-	FMOVQ 448(R0), F4
-	FMOVQ 464(R0), F5
-	FMOVQ 480(R0), F6
-	FMOVQ 496(R0), F7
+	SOFTMAX_start($2)
 
 row:
-	MOVD R7, R8
-	SUB R1, R8
-	LSR $1, R8
-	ADD R1, R8
-	MOVW 3840(R8), R8
-	CBNZ R8, next
-	MOVD R6, R8
-	MOVD R2, R9
-	MOVD R4, R10
-	FMOVS 2560(R7), F8
-	VDUP V8.S[0], V8.S4
-	FMOVQ 384(R0), F9
-	WORD $0x4ea8d529 // fsub v9.4s, v9.4s, v8.4s
-	FMOVQ 592(R0), F10
-	WORD $0x4eaad508 // fsub v8.4s, v8.4s, v10.4s
-	FMOVQ 608(R0), F10
-	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
-	FMOVS 1024(R7), F10
-	VDUP V10.S[0], V10.S4
-	FMOVS 2048(R7), F11
-	VDUP V11.S[0], V11.S4
-	CMP $16, R10
-	BLT elements_end
+	SOFTMAX_row()
 
 elements:
 	FMOVQ (R9), F12
 	FMOVQ 16(R9), F13
 	FMOVQ 32(R9), F14
 	FMOVQ 48(R9), F15
-	WORD $0x4eaad58c // fsub v12.4s, v12.4s, v10.4s
-	WORD $0x4eaad5ad // fsub v13.4s, v13.4s, v10.4s
-	WORD $0x4eaad5ce // fsub v14.4s, v14.4s, v10.4s
-	WORD $0x4eaad5ef // fsub v15.4s, v15.4s, v10.4s
-	WORD $0x6e28e590 // fcmge v16.4s, v12.4s, v8.4s
-	WORD $0x6e28e5b1 // fcmge v17.4s, v13.4s, v8.4s
-	WORD $0x6e28e5d2 // fcmge v18.4s, v14.4s, v8.4s
-	WORD $0x6e28e5f3 // fcmge v19.4s, v15.4s, v8.4s
+	FSUB_S4(10, 12, 12)
+	FSUB_S4(10, 13, 13)
+	FSUB_S4(10, 14, 14)
+	FSUB_S4(10, 15, 15)
+	FCMGE_S4(8, 12, 16)
+	FCMGE_S4(8, 13, 17)
+	FCMGE_S4(8, 14, 18)
+	FCMGE_S4(8, 15, 19)
 	VMOV V9.B16, V20.B16
 	VFMLA V0.S4, V12.S4, V20.S4
 	VMOV V9.B16, V21.B16
@@ -1674,10 +2066,10 @@ elements:
 	VFMLA V0.S4, V14.S4, V22.S4
 	VMOV V9.B16, V23.B16
 	VFMLA V0.S4, V15.S4, V23.S4
-	WORD $0x4eb4d538 // fsub v24.4s, v9.4s, v20.4s
-	WORD $0x4eb5d539 // fsub v25.4s, v9.4s, v21.4s
-	WORD $0x4eb6d53a // fsub v26.4s, v9.4s, v22.4s
-	WORD $0x4eb7d53b // fsub v27.4s, v9.4s, v23.4s
+	FSUB_S4(20, 9, 24)
+	FSUB_S4(21, 9, 25)
+	FSUB_S4(22, 9, 26)
+	FSUB_S4(23, 9, 27)
 	VFMLA V0.S4, V12.S4, V24.S4
 	VFMLA V0.S4, V13.S4, V25.S4
 	VFMLA V0.S4, V14.S4, V26.S4
@@ -1738,10 +2130,10 @@ elements:
 	VADD V21.S4, V13.S4, V13.S4
 	VADD V22.S4, V14.S4, V14.S4
 	VADD V23.S4, V15.S4, V15.S4
-	WORD $0x6e2bdd8c // fmul v12.4s, v12.4s, v11.4s
-	WORD $0x6e2bddad // fmul v13.4s, v13.4s, v11.4s
-	WORD $0x6e2bddce // fmul v14.4s, v14.4s, v11.4s
-	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
+	FMUL_S4(11, 12, 12)
+	FMUL_S4(11, 13, 13)
+	FMUL_S4(11, 14, 14)
+	FMUL_S4(11, 15, 15)
 	VAND V16.B16, V12.B16, V12.B16
 	VAND V17.B16, V13.B16, V13.B16
 	VAND V18.B16, V14.B16, V14.B16
@@ -1779,18 +2171,7 @@ l2:
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
 	CMP $4, R10
-	BLT l4
-	FMOVQ (R9), F16
-	CMP $8, R10
-	BLT l5
-	FMOVQ 16(R9), F13
-	CMP $12, R10
-	BLT l6
-	FMOVQ 32(R9), F14
-	CMP $16, R10
-	BLT l7
-	FMOVQ 48(R9), F15
-	JMP l3
+	SOFTMAX_l2_2(F16, F13, F14, F15)
 
 l4:
 	VMOV V12.B16, V16.B16
@@ -1808,14 +2189,14 @@ l7:
 	VMOV V12.B16, V15.B16
 
 l3:
-	WORD $0x4eaad60c // fsub v12.4s, v16.4s, v10.4s
-	WORD $0x4eaad5ad // fsub v13.4s, v13.4s, v10.4s
-	WORD $0x4eaad5ce // fsub v14.4s, v14.4s, v10.4s
-	WORD $0x4eaad5ea // fsub v10.4s, v15.4s, v10.4s
-	WORD $0x6e28e58f // fcmge v15.4s, v12.4s, v8.4s
-	WORD $0x6e28e5b0 // fcmge v16.4s, v13.4s, v8.4s
-	WORD $0x6e28e5d1 // fcmge v17.4s, v14.4s, v8.4s
-	WORD $0x6e28e548 // fcmge v8.4s, v10.4s, v8.4s
+	FSUB_S4(10, 16, 12)
+	FSUB_S4(10, 13, 13)
+	FSUB_S4(10, 14, 14)
+	FSUB_S4(10, 15, 10)
+	FCMGE_S4(8, 12, 15)
+	FCMGE_S4(8, 13, 16)
+	FCMGE_S4(8, 14, 17)
+	FCMGE_S4(8, 10, 8)
 	VMOV V9.B16, V18.B16
 	VFMLA V0.S4, V12.S4, V18.S4
 	VMOV V9.B16, V19.B16
@@ -1824,10 +2205,10 @@ l3:
 	VFMLA V0.S4, V14.S4, V20.S4
 	VMOV V9.B16, V21.B16
 	VFMLA V0.S4, V10.S4, V21.S4
-	WORD $0x4eb2d536 // fsub v22.4s, v9.4s, v18.4s
-	WORD $0x4eb3d537 // fsub v23.4s, v9.4s, v19.4s
-	WORD $0x4eb4d538 // fsub v24.4s, v9.4s, v20.4s
-	WORD $0x4eb5d529 // fsub v9.4s, v9.4s, v21.4s
+	FSUB_S4(18, 9, 22)
+	FSUB_S4(19, 9, 23)
+	FSUB_S4(20, 9, 24)
+	FSUB_S4(21, 9, 9)
 	VFMLA V0.S4, V12.S4, V22.S4
 	VFMLA V0.S4, V13.S4, V23.S4
 	VFMLA V0.S4, V14.S4, V24.S4
@@ -1888,10 +2269,10 @@ l3:
 	VADD V18.S4, V12.S4, V10.S4
 	VADD V19.S4, V13.S4, V12.S4
 	VADD V20.S4, V14.S4, V13.S4
-	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
-	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
-	WORD $0x6e2bdd8c // fmul v12.4s, v12.4s, v11.4s
-	WORD $0x6e2bddab // fmul v11.4s, v13.4s, v11.4s
+	FMUL_S4(11, 9, 9)
+	FMUL_S4(11, 10, 10)
+	FMUL_S4(11, 12, 12)
+	FMUL_S4(11, 13, 11)
 	VAND V15.B16, V9.B16, V9.B16
 	VAND V16.B16, V10.B16, V10.B16
 	VAND V17.B16, V12.B16, V12.B16
@@ -1904,18 +2285,7 @@ l3:
 	LSL $2, R9
 	ADD R8, R9
 	CMP $4, R10
-	BLT l8
-	FMOVQ F9, (R8)
-	CMP $8, R10
-	BLT l9
-	FMOVQ F10, 16(R8)
-	CMP $12, R10
-	BLT l10
-	FMOVQ F12, 32(R8)
-	CMP $16, R10
-	BLT l11
-	FMOVQ F8, 48(R8)
-	JMP l12
+	SOFTMAX_l3()
 
 l8:
 	VMOV V9.B16, V8.B16
@@ -1969,49 +2339,37 @@ TEXT ·LogSoftmaxRowsF32(SB), NOSPLIT, $0-56
 	MOVD R7, 4248(R0)
 
 row:
-	MOVD R6, R7
-	SUB R0, R7
-	LSR $1, R7
-	ADD R0, R7
-	MOVW 3840(R7), R7
-	CBNZ R7, next
-	MOVD R5, R7
-	MOVD R1, R8
-	MOVD R3, R9
-	FMOVD 2048(R6), F0
-	VDUP V0.D[0], V0.D2
-	CMP $16, R9
-	BLT elements_end
+	SOFTMAX_row_2($16)
 
 elements:
 	FMOVQ (R8), F1
 	FMOVQ 16(R8), F2
 	FMOVQ 32(R8), F3
 	FMOVQ 48(R8), F4
-	WORD $0x0e617825 // fcvtl v5.2d, v1.2s
-	WORD $0x0e617846 // fcvtl v6.2d, v2.2s
-	WORD $0x0e617867 // fcvtl v7.2d, v3.2s
-	WORD $0x0e617888 // fcvtl v8.2d, v4.2s
-	WORD $0x4ee0d4a5 // fsub v5.2d, v5.2d, v0.2d
-	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
-	WORD $0x4ee0d4e7 // fsub v7.2d, v7.2d, v0.2d
-	WORD $0x4ee0d508 // fsub v8.2d, v8.2d, v0.2d
-	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
-	WORD $0x4e617842 // fcvtl2 v2.2d, v2.4s
-	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
-	WORD $0x4e617884 // fcvtl2 v4.2d, v4.4s
-	WORD $0x4ee0d421 // fsub v1.2d, v1.2d, v0.2d
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x4ee0d463 // fsub v3.2d, v3.2d, v0.2d
-	WORD $0x4ee0d484 // fsub v4.2d, v4.2d, v0.2d
-	WORD $0x0e6168a5 // fcvtn v5.2s, v5.2d
-	WORD $0x4e616825 // fcvtn2 v5.4s, v1.2d
-	WORD $0x0e6168c1 // fcvtn v1.2s, v6.2d
-	WORD $0x4e616841 // fcvtn2 v1.4s, v2.2d
-	WORD $0x0e6168e2 // fcvtn v2.2s, v7.2d
-	WORD $0x4e616862 // fcvtn2 v2.4s, v3.2d
-	WORD $0x0e616903 // fcvtn v3.2s, v8.2d
-	WORD $0x4e616883 // fcvtn2 v3.4s, v4.2d
+	FCVTL_D2(1, 5)
+	FCVTL_D2(2, 6)
+	FCVTL_D2(3, 7)
+	FCVTL_D2(4, 8)
+	FSUB_D2(0, 5, 5)
+	FSUB_D2(0, 6, 6)
+	FSUB_D2(0, 7, 7)
+	FSUB_D2(0, 8, 8)
+	FCVTL2_D2(1, 1)
+	FCVTL2_D2(2, 2)
+	FCVTL2_D2(3, 3)
+	FCVTL2_D2(4, 4)
+	FSUB_D2(0, 1, 1)
+	FSUB_D2(0, 2, 2)
+	FSUB_D2(0, 3, 3)
+	FSUB_D2(0, 4, 4)
+	FCVTN_S2(5, 5)
+	FCVTN2_S4(1, 5)
+	FCVTN_S2(6, 1)
+	FCVTN2_S4(2, 1)
+	FCVTN_S2(7, 2)
+	FCVTN2_S4(3, 2)
+	FCVTN_S2(8, 3)
+	FCVTN2_S4(4, 3)
 	FMOVQ F5, (R7)
 	FMOVQ F1, 16(R7)
 	FMOVQ F2, 32(R7)
@@ -2041,22 +2399,7 @@ l1:
 	VZIP1 V1.D2, V2.D2, V1.D2
 
 l2:
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	CMP $4, R9
-	BLT l4
-	FMOVQ (R8), F5
-	CMP $8, R9
-	BLT l5
-	FMOVQ 16(R8), F2
-	CMP $12, R9
-	BLT l6
-	FMOVQ 32(R8), F3
-	CMP $16, R9
-	BLT l7
-	FMOVQ 48(R8), F4
-	JMP l3
+	SOFTMAX_l2($4, $8, $12, $16)
 
 l4:
 	VMOV V1.B16, V5.B16
@@ -2074,30 +2417,30 @@ l7:
 	VMOV V1.B16, V4.B16
 
 l3:
-	WORD $0x0e6178a1 // fcvtl v1.2d, v5.2s
-	WORD $0x0e617846 // fcvtl v6.2d, v2.2s
-	WORD $0x0e617867 // fcvtl v7.2d, v3.2s
-	WORD $0x0e617888 // fcvtl v8.2d, v4.2s
-	WORD $0x4ee0d421 // fsub v1.2d, v1.2d, v0.2d
-	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
-	WORD $0x4ee0d4e7 // fsub v7.2d, v7.2d, v0.2d
-	WORD $0x4ee0d508 // fsub v8.2d, v8.2d, v0.2d
-	WORD $0x4e6178a5 // fcvtl2 v5.2d, v5.4s
-	WORD $0x4e617842 // fcvtl2 v2.2d, v2.4s
-	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
-	WORD $0x4e617884 // fcvtl2 v4.2d, v4.4s
-	WORD $0x4ee0d4a5 // fsub v5.2d, v5.2d, v0.2d
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x4ee0d463 // fsub v3.2d, v3.2d, v0.2d
-	WORD $0x4ee0d480 // fsub v0.2d, v4.2d, v0.2d
-	WORD $0x0e616821 // fcvtn v1.2s, v1.2d
-	WORD $0x4e6168a1 // fcvtn2 v1.4s, v5.2d
-	WORD $0x0e6168c4 // fcvtn v4.2s, v6.2d
-	WORD $0x4e616844 // fcvtn2 v4.4s, v2.2d
-	WORD $0x0e6168e2 // fcvtn v2.2s, v7.2d
-	WORD $0x4e616862 // fcvtn2 v2.4s, v3.2d
-	WORD $0x0e616903 // fcvtn v3.2s, v8.2d
-	WORD $0x4e616803 // fcvtn2 v3.4s, v0.2d
+	FCVTL_D2(5, 1)
+	FCVTL_D2(2, 6)
+	FCVTL_D2(3, 7)
+	FCVTL_D2(4, 8)
+	FSUB_D2(0, 1, 1)
+	FSUB_D2(0, 6, 6)
+	FSUB_D2(0, 7, 7)
+	FSUB_D2(0, 8, 8)
+	FCVTL2_D2(5, 5)
+	FCVTL2_D2(2, 2)
+	FCVTL2_D2(3, 3)
+	FCVTL2_D2(4, 4)
+	FSUB_D2(0, 5, 5)
+	FSUB_D2(0, 2, 2)
+	FSUB_D2(0, 3, 3)
+	FSUB_D2(0, 4, 0)
+	FCVTN_S2(1, 1)
+	FCVTN2_S4(5, 1)
+	FCVTN_S2(6, 4)
+	FCVTN2_S4(2, 4)
+	FCVTN_S2(7, 2)
+	FCVTN2_S4(3, 2)
+	FCVTN_S2(8, 3)
+	FCVTN2_S4(0, 3)
 	MOVD R9, R8
 	AND $-4, R8
 	MOVD R9, R10
@@ -2106,18 +2449,7 @@ l3:
 	LSL $2, R8
 	ADD R7, R8
 	CMP $4, R9
-	BLT l8
-	FMOVQ F1, (R7)
-	CMP $8, R9
-	BLT l9
-	FMOVQ F4, 16(R7)
-	CMP $12, R9
-	BLT l10
-	FMOVQ F2, 32(R7)
-	CMP $16, R9
-	BLT l11
-	FMOVQ F3, 48(R7)
-	JMP l12
+	SOFTMAX_l3_2(F1, F4)
 
 l8:
 	VMOV V1.B16, V3.B16
@@ -2193,11 +2525,11 @@ row:
 	FMOVD 2560(R7), F9
 	VDUP V9.D[0], V9.D2
 	FMOVQ 144(R0), F10
-	WORD $0x4ee9d54a // fsub v10.2d, v10.2d, v9.2d
+	FSUB_D2(9, 10, 10)
 	FMOVQ 1008(R0), F11
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
+	FSUB_D2(11, 9, 9)
 	FMOVQ 336(R0), F11
-	WORD $0x6e6bdd29 // fmul v9.2d, v9.2d, v11.2d
+	FMUL_D2(11, 9, 9)
 	FMOVD 1024(R7), F11
 	VDUP V11.D[0], V11.D2
 	FMOVD 2048(R7), F12
@@ -2210,14 +2542,14 @@ elements:
 	FMOVQ 16(R9), F14
 	FMOVQ 32(R9), F15
 	FMOVQ 48(R9), F16
-	WORD $0x4eebd5ad // fsub v13.2d, v13.2d, v11.2d
-	WORD $0x4eebd5ce // fsub v14.2d, v14.2d, v11.2d
-	WORD $0x4eebd5ef // fsub v15.2d, v15.2d, v11.2d
-	WORD $0x4eebd610 // fsub v16.2d, v16.2d, v11.2d
-	WORD $0x6e69e5b1 // fcmge v17.2d, v13.2d, v9.2d
-	WORD $0x6e69e5d2 // fcmge v18.2d, v14.2d, v9.2d
-	WORD $0x6e69e5f3 // fcmge v19.2d, v15.2d, v9.2d
-	WORD $0x6e69e614 // fcmge v20.2d, v16.2d, v9.2d
+	FSUB_D2(11, 13, 13)
+	FSUB_D2(11, 14, 14)
+	FSUB_D2(11, 15, 15)
+	FSUB_D2(11, 16, 16)
+	FCMGE_D2(9, 13, 17)
+	FCMGE_D2(9, 14, 18)
+	FCMGE_D2(9, 15, 19)
+	FCMGE_D2(9, 16, 20)
 	VMOV V10.B16, V21.B16
 	VFMLA V0.D2, V13.D2, V21.D2
 	VMOV V10.B16, V22.B16
@@ -2226,10 +2558,10 @@ elements:
 	VFMLA V0.D2, V15.D2, V23.D2
 	VMOV V10.B16, V24.B16
 	VFMLA V0.D2, V16.D2, V24.D2
-	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
-	WORD $0x4ef6d55a // fsub v26.2d, v10.2d, v22.2d
-	WORD $0x4ef7d55b // fsub v27.2d, v10.2d, v23.2d
-	WORD $0x4ef8d55c // fsub v28.2d, v10.2d, v24.2d
+	FSUB_D2(21, 10, 25)
+	FSUB_D2(22, 10, 26)
+	FSUB_D2(23, 10, 27)
+	FSUB_D2(24, 10, 28)
 	VFMLA V0.D2, V13.D2, V25.D2
 	VFMLA V0.D2, V14.D2, V26.D2
 	VFMLA V0.D2, V15.D2, V27.D2
@@ -2330,10 +2662,10 @@ elements:
 	VADD V21.D2, V16.D2, V16.D2
 	VADD V22.D2, V15.D2, V15.D2
 	VADD V23.D2, V14.D2, V14.D2
-	WORD $0x6e6cddad // fmul v13.2d, v13.2d, v12.2d
-	WORD $0x6e6cde10 // fmul v16.2d, v16.2d, v12.2d
-	WORD $0x6e6cddef // fmul v15.2d, v15.2d, v12.2d
-	WORD $0x6e6cddce // fmul v14.2d, v14.2d, v12.2d
+	FMUL_D2(12, 13, 13)
+	FMUL_D2(12, 16, 16)
+	FMUL_D2(12, 15, 15)
+	FMUL_D2(12, 14, 14)
 	VAND V17.B16, V13.B16, V13.B16
 	VAND V18.B16, V16.B16, V16.B16
 	VAND V19.B16, V15.B16, V15.B16
@@ -2391,14 +2723,14 @@ l7:
 	VMOV V13.B16, V16.B16
 
 l3:
-	WORD $0x4eebd62d // fsub v13.2d, v17.2d, v11.2d
-	WORD $0x4eebd5ce // fsub v14.2d, v14.2d, v11.2d
-	WORD $0x4eebd5ef // fsub v15.2d, v15.2d, v11.2d
-	WORD $0x4eebd60b // fsub v11.2d, v16.2d, v11.2d
-	WORD $0x6e69e5b0 // fcmge v16.2d, v13.2d, v9.2d
-	WORD $0x6e69e5d1 // fcmge v17.2d, v14.2d, v9.2d
-	WORD $0x6e69e5f2 // fcmge v18.2d, v15.2d, v9.2d
-	WORD $0x6e69e569 // fcmge v9.2d, v11.2d, v9.2d
+	FSUB_D2(11, 17, 13)
+	FSUB_D2(11, 14, 14)
+	FSUB_D2(11, 15, 15)
+	FSUB_D2(11, 16, 11)
+	FCMGE_D2(9, 13, 16)
+	FCMGE_D2(9, 14, 17)
+	FCMGE_D2(9, 15, 18)
+	FCMGE_D2(9, 11, 9)
 	VMOV V10.B16, V19.B16
 	VFMLA V0.D2, V13.D2, V19.D2
 	VMOV V10.B16, V20.B16
@@ -2407,10 +2739,10 @@ l3:
 	VFMLA V0.D2, V15.D2, V21.D2
 	VMOV V10.B16, V22.B16
 	VFMLA V0.D2, V11.D2, V22.D2
-	WORD $0x4ef3d557 // fsub v23.2d, v10.2d, v19.2d
-	WORD $0x4ef4d558 // fsub v24.2d, v10.2d, v20.2d
-	WORD $0x4ef5d559 // fsub v25.2d, v10.2d, v21.2d
-	WORD $0x4ef6d54a // fsub v10.2d, v10.2d, v22.2d
+	FSUB_D2(19, 10, 23)
+	FSUB_D2(20, 10, 24)
+	FSUB_D2(21, 10, 25)
+	FSUB_D2(22, 10, 10)
 	VFMLA V0.D2, V13.D2, V23.D2
 	VFMLA V0.D2, V14.D2, V24.D2
 	VFMLA V0.D2, V15.D2, V25.D2
@@ -2511,10 +2843,10 @@ l3:
 	VADD V11.D2, V15.D2, V11.D2
 	VADD V19.D2, V14.D2, V14.D2
 	VADD V20.D2, V13.D2, V13.D2
-	WORD $0x6e6cdd4a // fmul v10.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd6b // fmul v11.2d, v11.2d, v12.2d
-	WORD $0x6e6cddce // fmul v14.2d, v14.2d, v12.2d
-	WORD $0x6e6cddac // fmul v12.2d, v13.2d, v12.2d
+	FMUL_D2(12, 10, 10)
+	FMUL_D2(12, 11, 11)
+	FMUL_D2(12, 14, 14)
+	FMUL_D2(12, 13, 12)
 	VAND V16.B16, V10.B16, V10.B16
 	VAND V17.B16, V11.B16, V11.B16
 	VAND V18.B16, V14.B16, V13.B16
@@ -2583,29 +2915,17 @@ TEXT ·LogSoftmaxRowsF64(SB), NOSPLIT, $0-56
 	MOVD R7, 4248(R0)
 
 row:
-	MOVD R6, R7
-	SUB R0, R7
-	LSR $1, R7
-	ADD R0, R7
-	MOVW 3840(R7), R7
-	CBNZ R7, next
-	MOVD R5, R7
-	MOVD R1, R8
-	MOVD R3, R9
-	FMOVD 2048(R6), F0
-	VDUP V0.D[0], V0.D2
-	CMP $8, R9
-	BLT elements_end
+	SOFTMAX_row_2($8)
 
 elements:
 	FMOVQ (R8), F1
 	FMOVQ 16(R8), F2
 	FMOVQ 32(R8), F3
 	FMOVQ 48(R8), F4
-	WORD $0x4ee0d421 // fsub v1.2d, v1.2d, v0.2d
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x4ee0d463 // fsub v3.2d, v3.2d, v0.2d
-	WORD $0x4ee0d484 // fsub v4.2d, v4.2d, v0.2d
+	FSUB_D2(0, 1, 1)
+	FSUB_D2(0, 2, 2)
+	FSUB_D2(0, 3, 3)
+	FSUB_D2(0, 4, 4)
 	FMOVQ F1, (R7)
 	FMOVQ F2, 16(R7)
 	FMOVQ F3, 32(R7)
@@ -2626,22 +2946,7 @@ elements_end:
 	FMOVD -8(R10), F1
 
 l1:
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	CMP $2, R9
-	BLT l4
-	FMOVQ (R8), F5
-	CMP $4, R9
-	BLT l5
-	FMOVQ 16(R8), F2
-	CMP $6, R9
-	BLT l6
-	FMOVQ 32(R8), F3
-	CMP $8, R9
-	BLT l7
-	FMOVQ 48(R8), F4
-	JMP l3
+	SOFTMAX_l2($2, $4, $6, $8)
 
 l4:
 	VMOV V1.B16, V5.B16
@@ -2659,10 +2964,10 @@ l7:
 	VMOV V1.B16, V4.B16
 
 l3:
-	WORD $0x4ee0d4a1 // fsub v1.2d, v5.2d, v0.2d
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x4ee0d463 // fsub v3.2d, v3.2d, v0.2d
-	WORD $0x4ee0d480 // fsub v0.2d, v4.2d, v0.2d
+	FSUB_D2(0, 5, 1)
+	FSUB_D2(0, 2, 2)
+	FSUB_D2(0, 3, 3)
+	FSUB_D2(0, 4, 0)
 	MOVD R9, R8
 	LSL $3, R8
 	ADD R7, R8
@@ -2714,1142 +3019,16 @@ next:
 
 // func SoftmaxRowsF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
 TEXT ·SoftmaxRowsF16(SB), NOSPLIT, $0-56
-	MOVD $consts<>(SB), R0
-	MOVD w+0(FP), R1
-	MOVD x+8(FP), R2
-	MOVD rows+16(FP), R3
-	MOVD k+24(FP), R4
-	MOVD stride+32(FP), R5
-	MOVD dst+40(FP), R6
-	MOVD R1, R7
-	LSL $1, R5
-	MOVD dstStride+48(FP), R8
-	LSL $2, R8
-	MOVD R8, 4248(R1)
-	FMOVQ 32(R0), F0
-	FMOVQ 400(R0), F1
-	FMOVQ 416(R0), F2
-	FMOVQ 432(R0), F3
-	FMOVQ 448(R0), F4
-	FMOVQ 464(R0), F5
-	FMOVQ 480(R0), F6
-	FMOVQ 496(R0), F7
-
-row:
-	MOVD R7, R8
-	SUB R1, R8
-	LSR $1, R8
-	ADD R1, R8
-	MOVW 3840(R8), R8
-	CBNZ R8, next
-	MOVD R6, R8
-	MOVD R2, R9
-	MOVD R4, R10
-	FMOVS 2560(R7), F8
-	VDUP V8.S[0], V8.S4
-	FMOVQ 384(R0), F9
-	WORD $0x4ea8d529 // fsub v9.4s, v9.4s, v8.4s
-	FMOVQ 592(R0), F10
-	WORD $0x4eaad508 // fsub v8.4s, v8.4s, v10.4s
-	FMOVQ 608(R0), F10
-	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
-	FMOVS 1024(R7), F10
-	VDUP V10.S[0], V10.S4
-	FMOVS 2048(R7), F11
-	VDUP V11.S[0], V11.S4
-	CMP $16, R10
-	BLT elements_end
-
-elements:
-	FMOVD (R9), F12
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	FMOVD 8(R9), F13
-	WORD $0x0e2179ad // fcvtl v13.4s, v13.4h
-	FMOVD 16(R9), F14
-	WORD $0x0e2179ce // fcvtl v14.4s, v14.4h
-	FMOVD 24(R9), F15
-	WORD $0x0e2179ef // fcvtl v15.4s, v15.4h
-	WORD $0x4eaad58c // fsub v12.4s, v12.4s, v10.4s
-	WORD $0x4eaad5ad // fsub v13.4s, v13.4s, v10.4s
-	WORD $0x4eaad5ce // fsub v14.4s, v14.4s, v10.4s
-	WORD $0x4eaad5ef // fsub v15.4s, v15.4s, v10.4s
-	WORD $0x6e28e590 // fcmge v16.4s, v12.4s, v8.4s
-	WORD $0x6e28e5b1 // fcmge v17.4s, v13.4s, v8.4s
-	WORD $0x6e28e5d2 // fcmge v18.4s, v14.4s, v8.4s
-	WORD $0x6e28e5f3 // fcmge v19.4s, v15.4s, v8.4s
-	VMOV V9.B16, V20.B16
-	VFMLA V0.S4, V12.S4, V20.S4
-	VMOV V9.B16, V21.B16
-	VFMLA V0.S4, V13.S4, V21.S4
-	VMOV V9.B16, V22.B16
-	VFMLA V0.S4, V14.S4, V22.S4
-	VMOV V9.B16, V23.B16
-	VFMLA V0.S4, V15.S4, V23.S4
-	WORD $0x4eb4d538 // fsub v24.4s, v9.4s, v20.4s
-	WORD $0x4eb5d539 // fsub v25.4s, v9.4s, v21.4s
-	WORD $0x4eb6d53a // fsub v26.4s, v9.4s, v22.4s
-	WORD $0x4eb7d53b // fsub v27.4s, v9.4s, v23.4s
-	VFMLA V0.S4, V12.S4, V24.S4
-	VFMLA V0.S4, V13.S4, V25.S4
-	VFMLA V0.S4, V14.S4, V26.S4
-	VFMLA V0.S4, V15.S4, V27.S4
-	VMOV V2.B16, V12.B16
-	VFMLA V1.S4, V24.S4, V12.S4
-	VMOV V2.B16, V13.B16
-	VFMLA V1.S4, V25.S4, V13.S4
-	VMOV V2.B16, V14.B16
-	VFMLA V1.S4, V26.S4, V14.S4
-	VMOV V2.B16, V15.B16
-	VFMLA V1.S4, V27.S4, V15.S4
-	VMOV V3.B16, V28.B16
-	VFMLA V24.S4, V12.S4, V28.S4
-	VMOV V3.B16, V12.B16
-	VFMLA V25.S4, V13.S4, V12.S4
-	VMOV V3.B16, V13.B16
-	VFMLA V26.S4, V14.S4, V13.S4
-	VMOV V3.B16, V14.B16
-	VFMLA V27.S4, V15.S4, V14.S4
-	VMOV V4.B16, V15.B16
-	VFMLA V24.S4, V28.S4, V15.S4
-	VMOV V4.B16, V28.B16
-	VFMLA V25.S4, V12.S4, V28.S4
-	VMOV V4.B16, V12.B16
-	VFMLA V26.S4, V13.S4, V12.S4
-	VMOV V4.B16, V13.B16
-	VFMLA V27.S4, V14.S4, V13.S4
-	VMOV V5.B16, V14.B16
-	VFMLA V24.S4, V15.S4, V14.S4
-	VMOV V5.B16, V15.B16
-	VFMLA V25.S4, V28.S4, V15.S4
-	VMOV V5.B16, V28.B16
-	VFMLA V26.S4, V12.S4, V28.S4
-	VMOV V5.B16, V12.B16
-	VFMLA V27.S4, V13.S4, V12.S4
-	VMOV V6.B16, V13.B16
-	VFMLA V24.S4, V14.S4, V13.S4
-	VMOV V6.B16, V14.B16
-	VFMLA V25.S4, V15.S4, V14.S4
-	VMOV V6.B16, V15.B16
-	VFMLA V26.S4, V28.S4, V15.S4
-	VMOV V6.B16, V28.B16
-	VFMLA V27.S4, V12.S4, V28.S4
-	VMOV V7.B16, V12.B16
-	VFMLA V24.S4, V13.S4, V12.S4
-	VMOV V7.B16, V13.B16
-	VFMLA V25.S4, V14.S4, V13.S4
-	VMOV V7.B16, V14.B16
-	VFMLA V26.S4, V15.S4, V14.S4
-	VMOV V7.B16, V15.B16
-	VFMLA V27.S4, V28.S4, V15.S4
-	VSHL $23, V20.S4, V20.S4
-	VSHL $23, V21.S4, V21.S4
-	VSHL $23, V22.S4, V22.S4
-	VSHL $23, V23.S4, V23.S4
-	VADD V20.S4, V12.S4, V12.S4
-	VADD V21.S4, V13.S4, V13.S4
-	VADD V22.S4, V14.S4, V14.S4
-	VADD V23.S4, V15.S4, V15.S4
-	WORD $0x6e2bdd8c // fmul v12.4s, v12.4s, v11.4s
-	WORD $0x6e2bddad // fmul v13.4s, v13.4s, v11.4s
-	WORD $0x6e2bddce // fmul v14.4s, v14.4s, v11.4s
-	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
-	VAND V16.B16, V12.B16, V12.B16
-	VAND V17.B16, V13.B16, V13.B16
-	VAND V18.B16, V14.B16, V14.B16
-	VAND V19.B16, V15.B16, V15.B16
-	FMOVQ F12, (R8)
-	FMOVQ F13, 16(R8)
-	FMOVQ F14, 32(R8)
-	FMOVQ F15, 48(R8)
-	ADD $64, R8
-	ADD $32, R9
-	SUB $16, R10
-	CMP $16, R10
-	BGE elements
-
-elements_end:
-	CBZ R10, elements_done
-	MOVD R10, R11
-	AND $-4, R11
-	MOVD R10, R12
-	LSL $1, R12
-	ADD R9, R12
-	LSL $1, R11
-	ADD R9, R11
-	MOVD $0, R13
-	TBZ $0, R10, l1
-	MOVHU -2(R12), R13
-
-l1:
-	TBZ $1, R10, l2
-	LSL $32, R13
-	MOVWU (R11), R11
-	ORR R11, R13
-
-l2:
-	FMOVD R13, F12
-	VMOVI $0, V13.B16
-	VMOVI $0, V14.B16
-	VMOVI $0, V15.B16
-	CMP $4, R10
-	BLT l4
-	FMOVD (R9), F16
-	CMP $8, R10
-	BLT l5
-	FMOVD 8(R9), F13
-	CMP $12, R10
-	BLT l6
-	FMOVD 16(R9), F14
-	CMP $16, R10
-	BLT l7
-	FMOVD 24(R9), F15
-	JMP l3
-
-l4:
-	VMOV V12.B16, V16.B16
-	JMP l3
-
-l5:
-	VMOV V12.B16, V13.B16
-	JMP l3
-
-l6:
-	VMOV V12.B16, V14.B16
-	JMP l3
-
-l7:
-	VMOV V12.B16, V15.B16
-
-l3:
-	WORD $0x0e217a0c // fcvtl v12.4s, v16.4h
-	WORD $0x0e2179ad // fcvtl v13.4s, v13.4h
-	WORD $0x0e2179ce // fcvtl v14.4s, v14.4h
-	WORD $0x0e2179ef // fcvtl v15.4s, v15.4h
-	WORD $0x4eaad58c // fsub v12.4s, v12.4s, v10.4s
-	WORD $0x4eaad5ad // fsub v13.4s, v13.4s, v10.4s
-	WORD $0x4eaad5ce // fsub v14.4s, v14.4s, v10.4s
-	WORD $0x4eaad5ea // fsub v10.4s, v15.4s, v10.4s
-	WORD $0x6e28e58f // fcmge v15.4s, v12.4s, v8.4s
-	WORD $0x6e28e5b0 // fcmge v16.4s, v13.4s, v8.4s
-	WORD $0x6e28e5d1 // fcmge v17.4s, v14.4s, v8.4s
-	WORD $0x6e28e548 // fcmge v8.4s, v10.4s, v8.4s
-	VMOV V9.B16, V18.B16
-	VFMLA V0.S4, V12.S4, V18.S4
-	VMOV V9.B16, V19.B16
-	VFMLA V0.S4, V13.S4, V19.S4
-	VMOV V9.B16, V20.B16
-	VFMLA V0.S4, V14.S4, V20.S4
-	VMOV V9.B16, V21.B16
-	VFMLA V0.S4, V10.S4, V21.S4
-	WORD $0x4eb2d536 // fsub v22.4s, v9.4s, v18.4s
-	WORD $0x4eb3d537 // fsub v23.4s, v9.4s, v19.4s
-	WORD $0x4eb4d538 // fsub v24.4s, v9.4s, v20.4s
-	WORD $0x4eb5d529 // fsub v9.4s, v9.4s, v21.4s
-	VFMLA V0.S4, V12.S4, V22.S4
-	VFMLA V0.S4, V13.S4, V23.S4
-	VFMLA V0.S4, V14.S4, V24.S4
-	VFMLA V0.S4, V10.S4, V9.S4
-	VMOV V2.B16, V10.B16
-	VFMLA V1.S4, V22.S4, V10.S4
-	VMOV V2.B16, V12.B16
-	VFMLA V1.S4, V23.S4, V12.S4
-	VMOV V2.B16, V13.B16
-	VFMLA V1.S4, V24.S4, V13.S4
-	VMOV V2.B16, V14.B16
-	VFMLA V1.S4, V9.S4, V14.S4
-	VMOV V3.B16, V25.B16
-	VFMLA V22.S4, V10.S4, V25.S4
-	VMOV V3.B16, V10.B16
-	VFMLA V23.S4, V12.S4, V10.S4
-	VMOV V3.B16, V12.B16
-	VFMLA V24.S4, V13.S4, V12.S4
-	VMOV V3.B16, V13.B16
-	VFMLA V9.S4, V14.S4, V13.S4
-	VMOV V4.B16, V14.B16
-	VFMLA V22.S4, V25.S4, V14.S4
-	VMOV V4.B16, V25.B16
-	VFMLA V23.S4, V10.S4, V25.S4
-	VMOV V4.B16, V10.B16
-	VFMLA V24.S4, V12.S4, V10.S4
-	VMOV V4.B16, V12.B16
-	VFMLA V9.S4, V13.S4, V12.S4
-	VMOV V5.B16, V13.B16
-	VFMLA V22.S4, V14.S4, V13.S4
-	VMOV V5.B16, V14.B16
-	VFMLA V23.S4, V25.S4, V14.S4
-	VMOV V5.B16, V25.B16
-	VFMLA V24.S4, V10.S4, V25.S4
-	VMOV V5.B16, V10.B16
-	VFMLA V9.S4, V12.S4, V10.S4
-	VMOV V6.B16, V12.B16
-	VFMLA V22.S4, V13.S4, V12.S4
-	VMOV V6.B16, V13.B16
-	VFMLA V23.S4, V14.S4, V13.S4
-	VMOV V6.B16, V14.B16
-	VFMLA V24.S4, V25.S4, V14.S4
-	VMOV V6.B16, V25.B16
-	VFMLA V9.S4, V10.S4, V25.S4
-	VMOV V7.B16, V10.B16
-	VFMLA V22.S4, V12.S4, V10.S4
-	VMOV V7.B16, V12.B16
-	VFMLA V23.S4, V13.S4, V12.S4
-	VMOV V7.B16, V13.B16
-	VFMLA V24.S4, V14.S4, V13.S4
-	VMOV V7.B16, V14.B16
-	VFMLA V9.S4, V25.S4, V14.S4
-	VSHL $23, V18.S4, V9.S4
-	VSHL $23, V19.S4, V18.S4
-	VSHL $23, V20.S4, V19.S4
-	VSHL $23, V21.S4, V20.S4
-	VADD V9.S4, V10.S4, V9.S4
-	VADD V18.S4, V12.S4, V10.S4
-	VADD V19.S4, V13.S4, V12.S4
-	VADD V20.S4, V14.S4, V13.S4
-	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
-	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
-	WORD $0x6e2bdd8c // fmul v12.4s, v12.4s, v11.4s
-	WORD $0x6e2bddab // fmul v11.4s, v13.4s, v11.4s
-	VAND V15.B16, V9.B16, V9.B16
-	VAND V16.B16, V10.B16, V10.B16
-	VAND V17.B16, V12.B16, V12.B16
-	VAND V8.B16, V11.B16, V8.B16
-	MOVD R10, R9
-	AND $-4, R9
-	MOVD R10, R11
-	LSL $2, R11
-	ADD R8, R11
-	LSL $2, R9
-	ADD R8, R9
-	CMP $4, R10
-	BLT l8
-	FMOVQ F9, (R8)
-	CMP $8, R10
-	BLT l9
-	FMOVQ F10, 16(R8)
-	CMP $12, R10
-	BLT l10
-	FMOVQ F12, 32(R8)
-	CMP $16, R10
-	BLT l11
-	FMOVQ F8, 48(R8)
-	JMP l12
-
-l8:
-	VMOV V9.B16, V8.B16
-	JMP l13
-
-l9:
-	VMOV V10.B16, V8.B16
-	JMP l13
-
-l10:
-	VMOV V12.B16, V8.B16
-	JMP l13
-
-l11:
-
-l13:
-	TBZ $1, R10, l14
-	FMOVD F8, (R9)
-	VEXT $8, V8.B16, V8.B16, V8.B16
-
-l14:
-	TBZ $0, R10, l12
-	FMOVS F8, -4(R11)
-
-l12:
-
-elements_done:
-
-next:
-	MOVD 4248(R1), R8
-	ADD R5, R2
-	ADD R8, R6
-	ADD $8, R7
-	SUB $1, R3
-	CMP $0, R3
-	BGT row
-	RET
+	SOFTMAX_ROWS_BODY(WIDEN_F16)
 
 // func LogSoftmaxRowsF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
 TEXT ·LogSoftmaxRowsF16(SB), NOSPLIT, $0-56
-	MOVD w+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD rows+16(FP), R2
-	MOVD k+24(FP), R3
-	MOVD stride+32(FP), R4
-	MOVD dst+40(FP), R5
-	MOVD R0, R6
-	LSL $1, R4
-	MOVD dstStride+48(FP), R7
-	LSL $2, R7
-	MOVD R7, 4248(R0)
-
-row:
-	MOVD R6, R7
-	SUB R0, R7
-	LSR $1, R7
-	ADD R0, R7
-	MOVW 3840(R7), R7
-	CBNZ R7, next
-	MOVD R5, R7
-	MOVD R1, R8
-	MOVD R3, R9
-	FMOVD 2048(R6), F0
-	VDUP V0.D[0], V0.D2
-	CMP $16, R9
-	BLT elements_end
-
-elements:
-	FMOVD (R8), F1
-	WORD $0x0e217821 // fcvtl v1.4s, v1.4h
-	FMOVD 8(R8), F2
-	WORD $0x0e217842 // fcvtl v2.4s, v2.4h
-	FMOVD 16(R8), F3
-	WORD $0x0e217863 // fcvtl v3.4s, v3.4h
-	FMOVD 24(R8), F4
-	WORD $0x0e217884 // fcvtl v4.4s, v4.4h
-	WORD $0x0e617825 // fcvtl v5.2d, v1.2s
-	WORD $0x0e617846 // fcvtl v6.2d, v2.2s
-	WORD $0x0e617867 // fcvtl v7.2d, v3.2s
-	WORD $0x0e617888 // fcvtl v8.2d, v4.2s
-	WORD $0x4ee0d4a5 // fsub v5.2d, v5.2d, v0.2d
-	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
-	WORD $0x4ee0d4e7 // fsub v7.2d, v7.2d, v0.2d
-	WORD $0x4ee0d508 // fsub v8.2d, v8.2d, v0.2d
-	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
-	WORD $0x4e617842 // fcvtl2 v2.2d, v2.4s
-	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
-	WORD $0x4e617884 // fcvtl2 v4.2d, v4.4s
-	WORD $0x4ee0d421 // fsub v1.2d, v1.2d, v0.2d
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x4ee0d463 // fsub v3.2d, v3.2d, v0.2d
-	WORD $0x4ee0d484 // fsub v4.2d, v4.2d, v0.2d
-	WORD $0x0e6168a5 // fcvtn v5.2s, v5.2d
-	WORD $0x4e616825 // fcvtn2 v5.4s, v1.2d
-	WORD $0x0e6168c1 // fcvtn v1.2s, v6.2d
-	WORD $0x4e616841 // fcvtn2 v1.4s, v2.2d
-	WORD $0x0e6168e2 // fcvtn v2.2s, v7.2d
-	WORD $0x4e616862 // fcvtn2 v2.4s, v3.2d
-	WORD $0x0e616903 // fcvtn v3.2s, v8.2d
-	WORD $0x4e616883 // fcvtn2 v3.4s, v4.2d
-	FMOVQ F5, (R7)
-	FMOVQ F1, 16(R7)
-	FMOVQ F2, 32(R7)
-	FMOVQ F3, 48(R7)
-	ADD $64, R7
-	ADD $32, R8
-	SUB $16, R9
-	CMP $16, R9
-	BGE elements
-
-elements_end:
-	CBZ R9, elements_done
-	MOVD R9, R10
-	AND $-4, R10
-	MOVD R9, R11
-	LSL $1, R11
-	ADD R8, R11
-	LSL $1, R10
-	ADD R8, R10
-	MOVD $0, R12
-	TBZ $0, R9, l1
-	MOVHU -2(R11), R12
-
-l1:
-	TBZ $1, R9, l2
-	LSL $32, R12
-	MOVWU (R10), R10
-	ORR R10, R12
-
-l2:
-	FMOVD R12, F1
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	CMP $4, R9
-	BLT l4
-	FMOVD (R8), F5
-	CMP $8, R9
-	BLT l5
-	FMOVD 8(R8), F2
-	CMP $12, R9
-	BLT l6
-	FMOVD 16(R8), F3
-	CMP $16, R9
-	BLT l7
-	FMOVD 24(R8), F4
-	JMP l3
-
-l4:
-	VMOV V1.B16, V5.B16
-	JMP l3
-
-l5:
-	VMOV V1.B16, V2.B16
-	JMP l3
-
-l6:
-	VMOV V1.B16, V3.B16
-	JMP l3
-
-l7:
-	VMOV V1.B16, V4.B16
-
-l3:
-	WORD $0x0e2178a1 // fcvtl v1.4s, v5.4h
-	WORD $0x0e217842 // fcvtl v2.4s, v2.4h
-	WORD $0x0e217863 // fcvtl v3.4s, v3.4h
-	WORD $0x0e217884 // fcvtl v4.4s, v4.4h
-	WORD $0x0e617825 // fcvtl v5.2d, v1.2s
-	WORD $0x0e617846 // fcvtl v6.2d, v2.2s
-	WORD $0x0e617867 // fcvtl v7.2d, v3.2s
-	WORD $0x0e617888 // fcvtl v8.2d, v4.2s
-	WORD $0x4ee0d4a5 // fsub v5.2d, v5.2d, v0.2d
-	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
-	WORD $0x4ee0d4e7 // fsub v7.2d, v7.2d, v0.2d
-	WORD $0x4ee0d508 // fsub v8.2d, v8.2d, v0.2d
-	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
-	WORD $0x4e617842 // fcvtl2 v2.2d, v2.4s
-	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
-	WORD $0x4e617884 // fcvtl2 v4.2d, v4.4s
-	WORD $0x4ee0d421 // fsub v1.2d, v1.2d, v0.2d
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x4ee0d463 // fsub v3.2d, v3.2d, v0.2d
-	WORD $0x4ee0d480 // fsub v0.2d, v4.2d, v0.2d
-	WORD $0x0e6168a4 // fcvtn v4.2s, v5.2d
-	WORD $0x4e616824 // fcvtn2 v4.4s, v1.2d
-	WORD $0x0e6168c1 // fcvtn v1.2s, v6.2d
-	WORD $0x4e616841 // fcvtn2 v1.4s, v2.2d
-	WORD $0x0e6168e2 // fcvtn v2.2s, v7.2d
-	WORD $0x4e616862 // fcvtn2 v2.4s, v3.2d
-	WORD $0x0e616903 // fcvtn v3.2s, v8.2d
-	WORD $0x4e616803 // fcvtn2 v3.4s, v0.2d
-	MOVD R9, R8
-	AND $-4, R8
-	MOVD R9, R10
-	LSL $2, R10
-	ADD R7, R10
-	LSL $2, R8
-	ADD R7, R8
-	CMP $4, R9
-	BLT l8
-	FMOVQ F4, (R7)
-	CMP $8, R9
-	BLT l9
-	FMOVQ F1, 16(R7)
-	CMP $12, R9
-	BLT l10
-	FMOVQ F2, 32(R7)
-	CMP $16, R9
-	BLT l11
-	FMOVQ F3, 48(R7)
-	JMP l12
-
-l8:
-	VMOV V4.B16, V3.B16
-	JMP l13
-
-l9:
-	VMOV V1.B16, V3.B16
-	JMP l13
-
-l10:
-	VMOV V2.B16, V3.B16
-	JMP l13
-
-l11:
-
-l13:
-	TBZ $1, R9, l14
-	FMOVD F3, (R8)
-	VEXT $8, V3.B16, V3.B16, V3.B16
-
-l14:
-	TBZ $0, R9, l12
-	FMOVS F3, -4(R10)
-
-l12:
-
-elements_done:
-
-next:
-	MOVD 4248(R0), R7
-	ADD R4, R1
-	ADD R7, R5
-	ADD $8, R6
-	SUB $1, R2
-	CMP $0, R2
-	BGT row
-	RET
+	LOG_SOFTMAX_ROWS_BODY(WIDEN_F16)
 
 // func SoftmaxRowsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
 TEXT ·SoftmaxRowsBF16(SB), NOSPLIT, $0-56
-	MOVD $consts<>(SB), R0
-	MOVD w+0(FP), R1
-	MOVD x+8(FP), R2
-	MOVD rows+16(FP), R3
-	MOVD k+24(FP), R4
-	MOVD stride+32(FP), R5
-	MOVD dst+40(FP), R6
-	MOVD R1, R7
-	LSL $1, R5
-	MOVD dstStride+48(FP), R8
-	LSL $2, R8
-	MOVD R8, 4248(R1)
-	FMOVQ 32(R0), F0
-	FMOVQ 400(R0), F1
-	FMOVQ 416(R0), F2
-	FMOVQ 432(R0), F3
-	FMOVQ 448(R0), F4
-	FMOVQ 464(R0), F5
-	FMOVQ 480(R0), F6
-	FMOVQ 496(R0), F7
-
-row:
-	MOVD R7, R8
-	SUB R1, R8
-	LSR $1, R8
-	ADD R1, R8
-	MOVW 3840(R8), R8
-	CBNZ R8, next
-	MOVD R6, R8
-	MOVD R2, R9
-	MOVD R4, R10
-	FMOVS 2560(R7), F8
-	VDUP V8.S[0], V8.S4
-	FMOVQ 384(R0), F9
-	WORD $0x4ea8d529 // fsub v9.4s, v9.4s, v8.4s
-	FMOVQ 592(R0), F10
-	WORD $0x4eaad508 // fsub v8.4s, v8.4s, v10.4s
-	FMOVQ 608(R0), F10
-	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
-	FMOVS 1024(R7), F10
-	VDUP V10.S[0], V10.S4
-	FMOVS 2048(R7), F11
-	VDUP V11.S[0], V11.S4
-	CMP $16, R10
-	BLT elements_end
-
-elements:
-	FMOVD (R9), F12
-	WORD $0x2e61398c // shll v12.4s, v12.4h, #16
-	FMOVD 8(R9), F13
-	WORD $0x2e6139ad // shll v13.4s, v13.4h, #16
-	FMOVD 16(R9), F14
-	WORD $0x2e6139ce // shll v14.4s, v14.4h, #16
-	FMOVD 24(R9), F15
-	WORD $0x2e6139ef // shll v15.4s, v15.4h, #16
-	WORD $0x4eaad58c // fsub v12.4s, v12.4s, v10.4s
-	WORD $0x4eaad5ad // fsub v13.4s, v13.4s, v10.4s
-	WORD $0x4eaad5ce // fsub v14.4s, v14.4s, v10.4s
-	WORD $0x4eaad5ef // fsub v15.4s, v15.4s, v10.4s
-	WORD $0x6e28e590 // fcmge v16.4s, v12.4s, v8.4s
-	WORD $0x6e28e5b1 // fcmge v17.4s, v13.4s, v8.4s
-	WORD $0x6e28e5d2 // fcmge v18.4s, v14.4s, v8.4s
-	WORD $0x6e28e5f3 // fcmge v19.4s, v15.4s, v8.4s
-	VMOV V9.B16, V20.B16
-	VFMLA V0.S4, V12.S4, V20.S4
-	VMOV V9.B16, V21.B16
-	VFMLA V0.S4, V13.S4, V21.S4
-	VMOV V9.B16, V22.B16
-	VFMLA V0.S4, V14.S4, V22.S4
-	VMOV V9.B16, V23.B16
-	VFMLA V0.S4, V15.S4, V23.S4
-	WORD $0x4eb4d538 // fsub v24.4s, v9.4s, v20.4s
-	WORD $0x4eb5d539 // fsub v25.4s, v9.4s, v21.4s
-	WORD $0x4eb6d53a // fsub v26.4s, v9.4s, v22.4s
-	WORD $0x4eb7d53b // fsub v27.4s, v9.4s, v23.4s
-	VFMLA V0.S4, V12.S4, V24.S4
-	VFMLA V0.S4, V13.S4, V25.S4
-	VFMLA V0.S4, V14.S4, V26.S4
-	VFMLA V0.S4, V15.S4, V27.S4
-	VMOV V2.B16, V12.B16
-	VFMLA V1.S4, V24.S4, V12.S4
-	VMOV V2.B16, V13.B16
-	VFMLA V1.S4, V25.S4, V13.S4
-	VMOV V2.B16, V14.B16
-	VFMLA V1.S4, V26.S4, V14.S4
-	VMOV V2.B16, V15.B16
-	VFMLA V1.S4, V27.S4, V15.S4
-	VMOV V3.B16, V28.B16
-	VFMLA V24.S4, V12.S4, V28.S4
-	VMOV V3.B16, V12.B16
-	VFMLA V25.S4, V13.S4, V12.S4
-	VMOV V3.B16, V13.B16
-	VFMLA V26.S4, V14.S4, V13.S4
-	VMOV V3.B16, V14.B16
-	VFMLA V27.S4, V15.S4, V14.S4
-	VMOV V4.B16, V15.B16
-	VFMLA V24.S4, V28.S4, V15.S4
-	VMOV V4.B16, V28.B16
-	VFMLA V25.S4, V12.S4, V28.S4
-	VMOV V4.B16, V12.B16
-	VFMLA V26.S4, V13.S4, V12.S4
-	VMOV V4.B16, V13.B16
-	VFMLA V27.S4, V14.S4, V13.S4
-	VMOV V5.B16, V14.B16
-	VFMLA V24.S4, V15.S4, V14.S4
-	VMOV V5.B16, V15.B16
-	VFMLA V25.S4, V28.S4, V15.S4
-	VMOV V5.B16, V28.B16
-	VFMLA V26.S4, V12.S4, V28.S4
-	VMOV V5.B16, V12.B16
-	VFMLA V27.S4, V13.S4, V12.S4
-	VMOV V6.B16, V13.B16
-	VFMLA V24.S4, V14.S4, V13.S4
-	VMOV V6.B16, V14.B16
-	VFMLA V25.S4, V15.S4, V14.S4
-	VMOV V6.B16, V15.B16
-	VFMLA V26.S4, V28.S4, V15.S4
-	VMOV V6.B16, V28.B16
-	VFMLA V27.S4, V12.S4, V28.S4
-	VMOV V7.B16, V12.B16
-	VFMLA V24.S4, V13.S4, V12.S4
-	VMOV V7.B16, V13.B16
-	VFMLA V25.S4, V14.S4, V13.S4
-	VMOV V7.B16, V14.B16
-	VFMLA V26.S4, V15.S4, V14.S4
-	VMOV V7.B16, V15.B16
-	VFMLA V27.S4, V28.S4, V15.S4
-	VSHL $23, V20.S4, V20.S4
-	VSHL $23, V21.S4, V21.S4
-	VSHL $23, V22.S4, V22.S4
-	VSHL $23, V23.S4, V23.S4
-	VADD V20.S4, V12.S4, V12.S4
-	VADD V21.S4, V13.S4, V13.S4
-	VADD V22.S4, V14.S4, V14.S4
-	VADD V23.S4, V15.S4, V15.S4
-	WORD $0x6e2bdd8c // fmul v12.4s, v12.4s, v11.4s
-	WORD $0x6e2bddad // fmul v13.4s, v13.4s, v11.4s
-	WORD $0x6e2bddce // fmul v14.4s, v14.4s, v11.4s
-	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
-	VAND V16.B16, V12.B16, V12.B16
-	VAND V17.B16, V13.B16, V13.B16
-	VAND V18.B16, V14.B16, V14.B16
-	VAND V19.B16, V15.B16, V15.B16
-	FMOVQ F12, (R8)
-	FMOVQ F13, 16(R8)
-	FMOVQ F14, 32(R8)
-	FMOVQ F15, 48(R8)
-	ADD $64, R8
-	ADD $32, R9
-	SUB $16, R10
-	CMP $16, R10
-	BGE elements
-
-elements_end:
-	CBZ R10, elements_done
-	MOVD R10, R11
-	AND $-4, R11
-	MOVD R10, R12
-	LSL $1, R12
-	ADD R9, R12
-	LSL $1, R11
-	ADD R9, R11
-	MOVD $0, R13
-	TBZ $0, R10, l1
-	MOVHU -2(R12), R13
-
-l1:
-	TBZ $1, R10, l2
-	LSL $32, R13
-	MOVWU (R11), R11
-	ORR R11, R13
-
-l2:
-	FMOVD R13, F12
-	VMOVI $0, V13.B16
-	VMOVI $0, V14.B16
-	VMOVI $0, V15.B16
-	CMP $4, R10
-	BLT l4
-	FMOVD (R9), F16
-	CMP $8, R10
-	BLT l5
-	FMOVD 8(R9), F13
-	CMP $12, R10
-	BLT l6
-	FMOVD 16(R9), F14
-	CMP $16, R10
-	BLT l7
-	FMOVD 24(R9), F15
-	JMP l3
-
-l4:
-	VMOV V12.B16, V16.B16
-	JMP l3
-
-l5:
-	VMOV V12.B16, V13.B16
-	JMP l3
-
-l6:
-	VMOV V12.B16, V14.B16
-	JMP l3
-
-l7:
-	VMOV V12.B16, V15.B16
-
-l3:
-	WORD $0x2e613a0c // shll v12.4s, v16.4h, #16
-	WORD $0x2e6139ad // shll v13.4s, v13.4h, #16
-	WORD $0x2e6139ce // shll v14.4s, v14.4h, #16
-	WORD $0x2e6139ef // shll v15.4s, v15.4h, #16
-	WORD $0x4eaad58c // fsub v12.4s, v12.4s, v10.4s
-	WORD $0x4eaad5ad // fsub v13.4s, v13.4s, v10.4s
-	WORD $0x4eaad5ce // fsub v14.4s, v14.4s, v10.4s
-	WORD $0x4eaad5ea // fsub v10.4s, v15.4s, v10.4s
-	WORD $0x6e28e58f // fcmge v15.4s, v12.4s, v8.4s
-	WORD $0x6e28e5b0 // fcmge v16.4s, v13.4s, v8.4s
-	WORD $0x6e28e5d1 // fcmge v17.4s, v14.4s, v8.4s
-	WORD $0x6e28e548 // fcmge v8.4s, v10.4s, v8.4s
-	VMOV V9.B16, V18.B16
-	VFMLA V0.S4, V12.S4, V18.S4
-	VMOV V9.B16, V19.B16
-	VFMLA V0.S4, V13.S4, V19.S4
-	VMOV V9.B16, V20.B16
-	VFMLA V0.S4, V14.S4, V20.S4
-	VMOV V9.B16, V21.B16
-	VFMLA V0.S4, V10.S4, V21.S4
-	WORD $0x4eb2d536 // fsub v22.4s, v9.4s, v18.4s
-	WORD $0x4eb3d537 // fsub v23.4s, v9.4s, v19.4s
-	WORD $0x4eb4d538 // fsub v24.4s, v9.4s, v20.4s
-	WORD $0x4eb5d529 // fsub v9.4s, v9.4s, v21.4s
-	VFMLA V0.S4, V12.S4, V22.S4
-	VFMLA V0.S4, V13.S4, V23.S4
-	VFMLA V0.S4, V14.S4, V24.S4
-	VFMLA V0.S4, V10.S4, V9.S4
-	VMOV V2.B16, V10.B16
-	VFMLA V1.S4, V22.S4, V10.S4
-	VMOV V2.B16, V12.B16
-	VFMLA V1.S4, V23.S4, V12.S4
-	VMOV V2.B16, V13.B16
-	VFMLA V1.S4, V24.S4, V13.S4
-	VMOV V2.B16, V14.B16
-	VFMLA V1.S4, V9.S4, V14.S4
-	VMOV V3.B16, V25.B16
-	VFMLA V22.S4, V10.S4, V25.S4
-	VMOV V3.B16, V10.B16
-	VFMLA V23.S4, V12.S4, V10.S4
-	VMOV V3.B16, V12.B16
-	VFMLA V24.S4, V13.S4, V12.S4
-	VMOV V3.B16, V13.B16
-	VFMLA V9.S4, V14.S4, V13.S4
-	VMOV V4.B16, V14.B16
-	VFMLA V22.S4, V25.S4, V14.S4
-	VMOV V4.B16, V25.B16
-	VFMLA V23.S4, V10.S4, V25.S4
-	VMOV V4.B16, V10.B16
-	VFMLA V24.S4, V12.S4, V10.S4
-	VMOV V4.B16, V12.B16
-	VFMLA V9.S4, V13.S4, V12.S4
-	VMOV V5.B16, V13.B16
-	VFMLA V22.S4, V14.S4, V13.S4
-	VMOV V5.B16, V14.B16
-	VFMLA V23.S4, V25.S4, V14.S4
-	VMOV V5.B16, V25.B16
-	VFMLA V24.S4, V10.S4, V25.S4
-	VMOV V5.B16, V10.B16
-	VFMLA V9.S4, V12.S4, V10.S4
-	VMOV V6.B16, V12.B16
-	VFMLA V22.S4, V13.S4, V12.S4
-	VMOV V6.B16, V13.B16
-	VFMLA V23.S4, V14.S4, V13.S4
-	VMOV V6.B16, V14.B16
-	VFMLA V24.S4, V25.S4, V14.S4
-	VMOV V6.B16, V25.B16
-	VFMLA V9.S4, V10.S4, V25.S4
-	VMOV V7.B16, V10.B16
-	VFMLA V22.S4, V12.S4, V10.S4
-	VMOV V7.B16, V12.B16
-	VFMLA V23.S4, V13.S4, V12.S4
-	VMOV V7.B16, V13.B16
-	VFMLA V24.S4, V14.S4, V13.S4
-	VMOV V7.B16, V14.B16
-	VFMLA V9.S4, V25.S4, V14.S4
-	VSHL $23, V18.S4, V9.S4
-	VSHL $23, V19.S4, V18.S4
-	VSHL $23, V20.S4, V19.S4
-	VSHL $23, V21.S4, V20.S4
-	VADD V9.S4, V10.S4, V9.S4
-	VADD V18.S4, V12.S4, V10.S4
-	VADD V19.S4, V13.S4, V12.S4
-	VADD V20.S4, V14.S4, V13.S4
-	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
-	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
-	WORD $0x6e2bdd8c // fmul v12.4s, v12.4s, v11.4s
-	WORD $0x6e2bddab // fmul v11.4s, v13.4s, v11.4s
-	VAND V15.B16, V9.B16, V9.B16
-	VAND V16.B16, V10.B16, V10.B16
-	VAND V17.B16, V12.B16, V12.B16
-	VAND V8.B16, V11.B16, V8.B16
-	MOVD R10, R9
-	AND $-4, R9
-	MOVD R10, R11
-	LSL $2, R11
-	ADD R8, R11
-	LSL $2, R9
-	ADD R8, R9
-	CMP $4, R10
-	BLT l8
-	FMOVQ F9, (R8)
-	CMP $8, R10
-	BLT l9
-	FMOVQ F10, 16(R8)
-	CMP $12, R10
-	BLT l10
-	FMOVQ F12, 32(R8)
-	CMP $16, R10
-	BLT l11
-	FMOVQ F8, 48(R8)
-	JMP l12
-
-l8:
-	VMOV V9.B16, V8.B16
-	JMP l13
-
-l9:
-	VMOV V10.B16, V8.B16
-	JMP l13
-
-l10:
-	VMOV V12.B16, V8.B16
-	JMP l13
-
-l11:
-
-l13:
-	TBZ $1, R10, l14
-	FMOVD F8, (R9)
-	VEXT $8, V8.B16, V8.B16, V8.B16
-
-l14:
-	TBZ $0, R10, l12
-	FMOVS F8, -4(R11)
-
-l12:
-
-elements_done:
-
-next:
-	MOVD 4248(R1), R8
-	ADD R5, R2
-	ADD R8, R6
-	ADD $8, R7
-	SUB $1, R3
-	CMP $0, R3
-	BGT row
-	RET
+	SOFTMAX_ROWS_BODY(WIDEN_BF16)
 
 // func LogSoftmaxRowsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
 TEXT ·LogSoftmaxRowsBF16(SB), NOSPLIT, $0-56
-	MOVD w+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD rows+16(FP), R2
-	MOVD k+24(FP), R3
-	MOVD stride+32(FP), R4
-	MOVD dst+40(FP), R5
-	MOVD R0, R6
-	LSL $1, R4
-	MOVD dstStride+48(FP), R7
-	LSL $2, R7
-	MOVD R7, 4248(R0)
-
-row:
-	MOVD R6, R7
-	SUB R0, R7
-	LSR $1, R7
-	ADD R0, R7
-	MOVW 3840(R7), R7
-	CBNZ R7, next
-	MOVD R5, R7
-	MOVD R1, R8
-	MOVD R3, R9
-	FMOVD 2048(R6), F0
-	VDUP V0.D[0], V0.D2
-	CMP $16, R9
-	BLT elements_end
-
-elements:
-	FMOVD (R8), F1
-	WORD $0x2e613821 // shll v1.4s, v1.4h, #16
-	FMOVD 8(R8), F2
-	WORD $0x2e613842 // shll v2.4s, v2.4h, #16
-	FMOVD 16(R8), F3
-	WORD $0x2e613863 // shll v3.4s, v3.4h, #16
-	FMOVD 24(R8), F4
-	WORD $0x2e613884 // shll v4.4s, v4.4h, #16
-	WORD $0x0e617825 // fcvtl v5.2d, v1.2s
-	WORD $0x0e617846 // fcvtl v6.2d, v2.2s
-	WORD $0x0e617867 // fcvtl v7.2d, v3.2s
-	WORD $0x0e617888 // fcvtl v8.2d, v4.2s
-	WORD $0x4ee0d4a5 // fsub v5.2d, v5.2d, v0.2d
-	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
-	WORD $0x4ee0d4e7 // fsub v7.2d, v7.2d, v0.2d
-	WORD $0x4ee0d508 // fsub v8.2d, v8.2d, v0.2d
-	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
-	WORD $0x4e617842 // fcvtl2 v2.2d, v2.4s
-	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
-	WORD $0x4e617884 // fcvtl2 v4.2d, v4.4s
-	WORD $0x4ee0d421 // fsub v1.2d, v1.2d, v0.2d
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x4ee0d463 // fsub v3.2d, v3.2d, v0.2d
-	WORD $0x4ee0d484 // fsub v4.2d, v4.2d, v0.2d
-	WORD $0x0e6168a5 // fcvtn v5.2s, v5.2d
-	WORD $0x4e616825 // fcvtn2 v5.4s, v1.2d
-	WORD $0x0e6168c1 // fcvtn v1.2s, v6.2d
-	WORD $0x4e616841 // fcvtn2 v1.4s, v2.2d
-	WORD $0x0e6168e2 // fcvtn v2.2s, v7.2d
-	WORD $0x4e616862 // fcvtn2 v2.4s, v3.2d
-	WORD $0x0e616903 // fcvtn v3.2s, v8.2d
-	WORD $0x4e616883 // fcvtn2 v3.4s, v4.2d
-	FMOVQ F5, (R7)
-	FMOVQ F1, 16(R7)
-	FMOVQ F2, 32(R7)
-	FMOVQ F3, 48(R7)
-	ADD $64, R7
-	ADD $32, R8
-	SUB $16, R9
-	CMP $16, R9
-	BGE elements
-
-elements_end:
-	CBZ R9, elements_done
-	MOVD R9, R10
-	AND $-4, R10
-	MOVD R9, R11
-	LSL $1, R11
-	ADD R8, R11
-	LSL $1, R10
-	ADD R8, R10
-	MOVD $0, R12
-	TBZ $0, R9, l1
-	MOVHU -2(R11), R12
-
-l1:
-	TBZ $1, R9, l2
-	LSL $32, R12
-	MOVWU (R10), R10
-	ORR R10, R12
-
-l2:
-	FMOVD R12, F1
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	CMP $4, R9
-	BLT l4
-	FMOVD (R8), F5
-	CMP $8, R9
-	BLT l5
-	FMOVD 8(R8), F2
-	CMP $12, R9
-	BLT l6
-	FMOVD 16(R8), F3
-	CMP $16, R9
-	BLT l7
-	FMOVD 24(R8), F4
-	JMP l3
-
-l4:
-	VMOV V1.B16, V5.B16
-	JMP l3
-
-l5:
-	VMOV V1.B16, V2.B16
-	JMP l3
-
-l6:
-	VMOV V1.B16, V3.B16
-	JMP l3
-
-l7:
-	VMOV V1.B16, V4.B16
-
-l3:
-	WORD $0x2e6138a1 // shll v1.4s, v5.4h, #16
-	WORD $0x2e613842 // shll v2.4s, v2.4h, #16
-	WORD $0x2e613863 // shll v3.4s, v3.4h, #16
-	WORD $0x2e613884 // shll v4.4s, v4.4h, #16
-	WORD $0x0e617825 // fcvtl v5.2d, v1.2s
-	WORD $0x0e617846 // fcvtl v6.2d, v2.2s
-	WORD $0x0e617867 // fcvtl v7.2d, v3.2s
-	WORD $0x0e617888 // fcvtl v8.2d, v4.2s
-	WORD $0x4ee0d4a5 // fsub v5.2d, v5.2d, v0.2d
-	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
-	WORD $0x4ee0d4e7 // fsub v7.2d, v7.2d, v0.2d
-	WORD $0x4ee0d508 // fsub v8.2d, v8.2d, v0.2d
-	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
-	WORD $0x4e617842 // fcvtl2 v2.2d, v2.4s
-	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
-	WORD $0x4e617884 // fcvtl2 v4.2d, v4.4s
-	WORD $0x4ee0d421 // fsub v1.2d, v1.2d, v0.2d
-	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
-	WORD $0x4ee0d463 // fsub v3.2d, v3.2d, v0.2d
-	WORD $0x4ee0d480 // fsub v0.2d, v4.2d, v0.2d
-	WORD $0x0e6168a4 // fcvtn v4.2s, v5.2d
-	WORD $0x4e616824 // fcvtn2 v4.4s, v1.2d
-	WORD $0x0e6168c1 // fcvtn v1.2s, v6.2d
-	WORD $0x4e616841 // fcvtn2 v1.4s, v2.2d
-	WORD $0x0e6168e2 // fcvtn v2.2s, v7.2d
-	WORD $0x4e616862 // fcvtn2 v2.4s, v3.2d
-	WORD $0x0e616903 // fcvtn v3.2s, v8.2d
-	WORD $0x4e616803 // fcvtn2 v3.4s, v0.2d
-	MOVD R9, R8
-	AND $-4, R8
-	MOVD R9, R10
-	LSL $2, R10
-	ADD R7, R10
-	LSL $2, R8
-	ADD R7, R8
-	CMP $4, R9
-	BLT l8
-	FMOVQ F4, (R7)
-	CMP $8, R9
-	BLT l9
-	FMOVQ F1, 16(R7)
-	CMP $12, R9
-	BLT l10
-	FMOVQ F2, 32(R7)
-	CMP $16, R9
-	BLT l11
-	FMOVQ F3, 48(R7)
-	JMP l12
-
-l8:
-	VMOV V4.B16, V3.B16
-	JMP l13
-
-l9:
-	VMOV V1.B16, V3.B16
-	JMP l13
-
-l10:
-	VMOV V2.B16, V3.B16
-	JMP l13
-
-l11:
-
-l13:
-	TBZ $1, R9, l14
-	FMOVD F3, (R8)
-	VEXT $8, V3.B16, V3.B16, V3.B16
-
-l14:
-	TBZ $0, R9, l12
-	FMOVS F3, -4(R10)
-
-l12:
-
-elements_done:
-
-next:
-	MOVD 4248(R0), R7
-	ADD R4, R1
-	ADD R7, R5
-	ADD $8, R6
-	SUB $1, R2
-	CMP $0, R2
-	BGT row
-	RET
+	LOG_SOFTMAX_ROWS_BODY(WIDEN_BF16)

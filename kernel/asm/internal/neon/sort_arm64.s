@@ -3,11 +3,16 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x8000000080000000
 DATA consts<>+8(SB)/8, $0x8000000080000000
 GLOBL consts<>(SB), RODATA|NOPTR, $16
+
+#define SORT_S32(a, b, low, high) \
+	SMIN_S4(b, a, low) \
+	SMAX_S4(a, b, high)
 
 // func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int32)
 TEXT ·SortRowsF32(SB), NOSPLIT, $0-48
@@ -51,19 +56,19 @@ fetch_many:
 	VZIP1 V3.D2, V1.D2, V5.D2
 	VZIP2 V3.D2, V1.D2, V1.D2
 	VSUB V4.S4, V0.S4, V3.S4
-	WORD $0x4f210486 // sshr v6.4s, v4.4s, #31
+	SSHR_S4_31(4, 6)
 	VBIT V6.B16, V3.B16, V4.B16
 	FMOVQ F4, 64(R4)
 	VSUB V2.S4, V0.S4, V3.S4
-	WORD $0x4f210444 // sshr v4.4s, v2.4s, #31
+	SSHR_S4_31(2, 4)
 	VBIT V4.B16, V3.B16, V2.B16
 	FMOVQ F2, 80(R4)
 	VSUB V5.S4, V0.S4, V2.S4
-	WORD $0x4f2104a3 // sshr v3.4s, v5.4s, #31
+	SSHR_S4_31(5, 3)
 	VBIT V3.B16, V2.B16, V5.B16
 	FMOVQ F5, 96(R4)
 	VSUB V1.S4, V0.S4, V2.S4
-	WORD $0x4f210423 // sshr v3.4s, v1.4s, #31
+	SSHR_S4_31(1, 3)
 	VBIT V3.B16, V2.B16, V1.B16
 	FMOVQ F1, 112(R4)
 	ADD $16, R2
@@ -119,19 +124,19 @@ fetch_fewer_many:
 	VZIP1 V3.D2, V1.D2, V5.D2
 	VZIP2 V3.D2, V1.D2, V1.D2
 	VSUB V4.S4, V0.S4, V3.S4
-	WORD $0x4f210486 // sshr v6.4s, v4.4s, #31
+	SSHR_S4_31(4, 6)
 	VBIT V6.B16, V3.B16, V4.B16
 	FMOVQ F4, 64(R4)
 	VSUB V2.S4, V0.S4, V3.S4
-	WORD $0x4f210444 // sshr v4.4s, v2.4s, #31
+	SSHR_S4_31(2, 4)
 	VBIT V4.B16, V3.B16, V2.B16
 	FMOVQ F2, 80(R4)
 	VSUB V5.S4, V0.S4, V2.S4
-	WORD $0x4f2104a3 // sshr v3.4s, v5.4s, #31
+	SSHR_S4_31(5, 3)
 	VBIT V3.B16, V2.B16, V5.B16
 	FMOVQ F5, 96(R4)
 	VSUB V1.S4, V0.S4, V2.S4
-	WORD $0x4f210423 // sshr v3.4s, v1.4s, #31
+	SSHR_S4_31(1, 3)
 	VBIT V3.B16, V2.B16, V1.B16
 	FMOVQ F1, 112(R4)
 	ADD $16, R2
@@ -198,8 +203,7 @@ block:
 op2:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F2, (R5)
 	FMOVQ F0, 16(R5)
 	PRFM (R2), PLDL1KEEP
@@ -217,14 +221,11 @@ from3:
 op3:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
-	WORD $0x4ea16c43 // smin v3.4s, v2.4s, v1.4s
-	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
+	SORT_S32(2, 1, 3, 1)
 	FMOVQ F3, (R5)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F2, 16(R5)
 	FMOVQ F0, 32(R5)
 	PRFM (R2), PLDL1KEEP
@@ -244,20 +245,15 @@ from4:
 op4:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(1, 3, 4, 1)
+	SORT_S32(2, 4, 3, 2)
 	FMOVQ F3, (R5)
-	WORD $0x4ea16c03 // smin v3.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 3, 0)
 	FMOVQ F0, 48(R5)
-	WORD $0x4ea26c60 // smin v0.4s, v3.4s, v2.4s
-	WORD $0x4ea36441 // smax v1.4s, v2.4s, v3.4s
+	SORT_S32(3, 2, 0, 1)
 	FMOVQ F0, 16(R5)
 	FMOVQ F1, 32(R5)
 	PRFM (R2), PLDL1KEEP
@@ -277,30 +273,21 @@ from5:
 op5:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(1, 3, 4, 1)
+	SORT_S32(2, 4, 3, 2)
+	SORT_S32(0, 1, 4, 0)
 	FMOVQ 64(R5), F1
-	WORD $0x4ea16c65 // smin v5.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	SORT_S32(3, 1, 5, 1)
 	FMOVQ F5, (R5)
-	WORD $0x4ea26c83 // smin v3.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea16c64 // smin v4.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	SORT_S32(4, 2, 3, 2)
+	SORT_S32(3, 1, 4, 1)
 	FMOVQ F4, 16(R5)
-	WORD $0x4ea16c43 // smin v3.4s, v2.4s, v1.4s
-	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
+	SORT_S32(2, 1, 3, 1)
 	FMOVQ F3, 32(R5)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F2, 48(R5)
 	FMOVQ F0, 64(R5)
 	PRFM (R2), PLDL1KEEP
@@ -318,38 +305,26 @@ from6:
 op6:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ 64(R5), F3
 	FMOVQ 80(R5), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea66ca1 // smin v1.4s, v5.4s, v6.4s
-	WORD $0x4ea564c5 // smax v5.4s, v6.4s, v5.4s
+	SORT_S32(3, 5, 6, 3)
+	SORT_S32(2, 4, 5, 2)
+	SORT_S32(0, 1, 4, 0)
+	SORT_S32(5, 6, 1, 5)
 	FMOVQ F1, (R5)
-	WORD $0x4ea36c81 // smin v1.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
-	WORD $0x4ea26c24 // smin v4.4s, v1.4s, v2.4s
-	WORD $0x4ea16441 // smax v1.4s, v2.4s, v1.4s
-	WORD $0x4ea56c82 // smin v2.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
+	SORT_S32(4, 3, 1, 3)
+	SORT_S32(1, 2, 4, 1)
+	SORT_S32(4, 5, 2, 4)
 	FMOVQ F2, 16(R5)
-	WORD $0x4ea46c22 // smin v2.4s, v1.4s, v4.4s
-	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
+	SORT_S32(1, 4, 2, 1)
 	FMOVQ F2, 32(R5)
-	WORD $0x4ea36c02 // smin v2.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	SORT_S32(0, 3, 2, 0)
 	FMOVQ F0, 80(R5)
-	WORD $0x4ea16c40 // smin v0.4s, v2.4s, v1.4s
-	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
+	SORT_S32(2, 1, 0, 1)
 	FMOVQ F0, 48(R5)
 	FMOVQ F1, 64(R5)
 	PRFM (R2), PLDL1KEEP
@@ -371,48 +346,32 @@ from7:
 op7:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ 64(R5), F3
 	FMOVQ 80(R5), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(3, 5, 6, 3)
+	SORT_S32(2, 4, 5, 2)
+	SORT_S32(0, 1, 4, 0)
 	FMOVQ 96(R5), F1
-	WORD $0x4ea16cc7 // smin v7.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
-	WORD $0x4ea76ca6 // smin v6.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(6, 1, 7, 1)
+	SORT_S32(5, 7, 6, 5)
 	FMOVQ F6, (R5)
-	WORD $0x4ea36c86 // smin v6.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
-	WORD $0x4ea16c44 // smin v4.4s, v2.4s, v1.4s
-	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
-	WORD $0x4ea46cc2 // smin v2.4s, v6.4s, v4.4s
-	WORD $0x4ea66484 // smax v4.4s, v4.4s, v6.4s
-	WORD $0x4ea56c46 // smin v6.4s, v2.4s, v5.4s
-	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
+	SORT_S32(4, 3, 6, 3)
+	SORT_S32(2, 1, 4, 1)
+	SORT_S32(6, 4, 2, 4)
+	SORT_S32(2, 5, 6, 2)
 	FMOVQ F6, 16(R5)
-	WORD $0x4ea26c85 // smin v5.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	SORT_S32(4, 2, 5, 2)
 	FMOVQ F5, 32(R5)
-	WORD $0x4ea16c64 // smin v4.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea26c64 // smin v4.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
+	SORT_S32(3, 1, 4, 1)
+	SORT_S32(0, 4, 3, 0)
+	SORT_S32(3, 2, 4, 2)
 	FMOVQ F4, 48(R5)
 	FMOVQ F2, 64(R5)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F2, 80(R5)
 	FMOVQ F0, 96(R5)
 	PRFM (R2), PLDL1KEEP
@@ -430,58 +389,38 @@ from8:
 op8:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ 64(R5), F3
 	FMOVQ 80(R5), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	FMOVQ 96(R5), F5
 	FMOVQ 112(R5), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea46c47 // smin v7.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea16ce5 // smin v5.4s, v7.4s, v1.4s
-	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
+	SORT_S32(5, 7, 8, 5)
+	SORT_S32(2, 4, 7, 2)
+	SORT_S32(0, 1, 4, 0)
+	SORT_S32(6, 8, 1, 6)
+	SORT_S32(3, 5, 8, 3)
+	SORT_S32(7, 1, 5, 1)
 	FMOVQ F5, (R5)
-	WORD $0x4ea86c85 // smin v5.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea66c47 // smin v7.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4ea76ca3 // smin v3.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea16c67 // smin v7.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	SORT_S32(4, 8, 5, 4)
+	SORT_S32(2, 6, 7, 2)
+	SORT_S32(0, 3, 6, 0)
+	SORT_S32(5, 7, 3, 5)
+	SORT_S32(3, 1, 7, 1)
 	FMOVQ F7, 16(R5)
-	WORD $0x4ea16ca3 // smin v3.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
+	SORT_S32(5, 1, 3, 1)
 	FMOVQ F3, 32(R5)
-	WORD $0x4ea26c83 // smin v3.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea36cc4 // smin v4.4s, v6.4s, v3.4s
-	WORD $0x4ea66463 // smax v3.4s, v3.4s, v6.4s
-	WORD $0x4ea16c85 // smin v5.4s, v4.4s, v1.4s
-	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
+	SORT_S32(4, 2, 3, 2)
+	SORT_S32(6, 3, 4, 3)
+	SORT_S32(4, 1, 5, 1)
 	FMOVQ F5, 48(R5)
 	FMOVQ F1, 64(R5)
-	WORD $0x4ea26c61 // smin v1.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
+	SORT_S32(3, 2, 1, 2)
 	FMOVQ F1, 80(R5)
-	WORD $0x4ea06c41 // smin v1.4s, v2.4s, v0.4s
-	WORD $0x4ea26400 // smax v0.4s, v0.4s, v2.4s
+	SORT_S32(2, 0, 1, 0)
 	FMOVQ F1, 96(R5)
 	FMOVQ F0, 112(R5)
 	PRFM (R2), PLDL1KEEP
@@ -501,72 +440,46 @@ from9:
 op9:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ 64(R5), F3
 	FMOVQ 80(R5), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	FMOVQ 96(R5), F5
 	FMOVQ 112(R5), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea46c47 // smin v7.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea16ce5 // smin v5.4s, v7.4s, v1.4s
-	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
-	WORD $0x4ea86c87 // smin v7.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	SORT_S32(5, 7, 8, 5)
+	SORT_S32(2, 4, 7, 2)
+	SORT_S32(0, 1, 4, 0)
+	SORT_S32(6, 8, 1, 6)
+	SORT_S32(3, 5, 8, 3)
+	SORT_S32(7, 1, 5, 1)
+	SORT_S32(4, 8, 7, 4)
+	SORT_S32(2, 6, 8, 2)
+	SORT_S32(0, 3, 6, 0)
 	FMOVQ 128(R5), F3
-	WORD $0x4ea36ca9 // smin v9.4s, v5.4s, v3.4s
-	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
+	SORT_S32(5, 3, 9, 3)
 	FMOVQ F9, (R5)
-	WORD $0x4ea36c25 // smin v5.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea86ce3 // smin v3.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(1, 3, 5, 1)
+	SORT_S32(7, 8, 3, 7)
+	SORT_S32(3, 5, 8, 3)
 	FMOVQ F8, 16(R5)
-	WORD $0x4ea16ce5 // smin v5.4s, v7.4s, v1.4s
-	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
-	WORD $0x4ea36ca7 // smin v7.4s, v5.4s, v3.4s
-	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
+	SORT_S32(7, 1, 5, 1)
+	SORT_S32(5, 3, 7, 3)
 	FMOVQ F7, 32(R5)
-	WORD $0x4ea26c85 // smin v5.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea16cc4 // smin v4.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
-	WORD $0x4ea16c46 // smin v6.4s, v2.4s, v1.4s
-	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
-	WORD $0x4ea56c82 // smin v2.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea36c45 // smin v5.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	SORT_S32(4, 2, 5, 2)
+	SORT_S32(6, 1, 4, 1)
+	SORT_S32(2, 1, 6, 1)
+	SORT_S32(4, 5, 2, 4)
+	SORT_S32(2, 3, 5, 2)
 	FMOVQ F5, 48(R5)
 	FMOVQ F2, 64(R5)
-	WORD $0x4ea66c82 // smin v2.4s, v4.4s, v6.4s
-	WORD $0x4ea464c3 // smax v3.4s, v6.4s, v4.4s
+	SORT_S32(4, 6, 2, 3)
 	FMOVQ F2, 80(R5)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F0, 128(R5)
-	WORD $0x4ea26c60 // smin v0.4s, v3.4s, v2.4s
-	WORD $0x4ea36441 // smax v1.4s, v2.4s, v3.4s
+	SORT_S32(3, 2, 0, 1)
 	FMOVQ F0, 96(R5)
 	FMOVQ F1, 112(R5)
 	PRFM (R2), PLDL1KEEP
@@ -586,84 +499,53 @@ from10:
 op10:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ 64(R5), F3
 	FMOVQ 80(R5), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	FMOVQ 96(R5), F5
 	FMOVQ 112(R5), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	FMOVQ 128(R5), F7
 	FMOVQ 144(R5), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4ea46c49 // smin v9.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea16d25 // smin v5.4s, v9.4s, v1.4s
-	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
-	WORD $0x4ea86c89 // smin v9.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4eaa6ca3 // smin v3.4s, v5.4s, v10.4s
-	WORD $0x4ea56545 // smax v5.4s, v10.4s, v5.4s
+	SORT_S32(7, 9, 10, 7)
+	SORT_S32(2, 4, 9, 2)
+	SORT_S32(0, 1, 4, 0)
+	SORT_S32(6, 8, 1, 6)
+	SORT_S32(3, 5, 8, 3)
+	SORT_S32(9, 1, 5, 1)
+	SORT_S32(4, 8, 9, 4)
+	SORT_S32(2, 6, 8, 2)
+	SORT_S32(0, 3, 6, 0)
+	SORT_S32(5, 10, 3, 5)
 	FMOVQ F3, (R5)
-	WORD $0x4ea76d23 // smin v3.4s, v9.4s, v7.4s
-	WORD $0x4ea964e7 // smax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea76c49 // smin v9.4s, v2.4s, v7.4s
-	WORD $0x4ea264e2 // smax v2.4s, v7.4s, v2.4s
-	WORD $0x4ea56c27 // smin v7.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea86c65 // smin v5.4s, v3.4s, v8.4s
-	WORD $0x4ea36503 // smax v3.4s, v8.4s, v3.4s
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(9, 7, 3, 7)
+	SORT_S32(2, 7, 9, 2)
+	SORT_S32(1, 5, 7, 1)
+	SORT_S32(3, 8, 5, 3)
+	SORT_S32(5, 7, 8, 5)
 	FMOVQ F8, 16(R5)
-	WORD $0x4ea16c67 // smin v7.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea56ce3 // smin v3.4s, v7.4s, v5.4s
-	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
+	SORT_S32(3, 1, 7, 1)
+	SORT_S32(7, 5, 3, 5)
 	FMOVQ F3, 32(R5)
-	WORD $0x4ea96c83 // smin v3.4s, v4.4s, v9.4s
-	WORD $0x4ea46524 // smax v4.4s, v9.4s, v4.4s
-	WORD $0x4ea16cc7 // smin v7.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
-	WORD $0x4ea16c86 // smin v6.4s, v4.4s, v1.4s
-	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
-	WORD $0x4ea36ce4 // smin v4.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea26c07 // smin v7.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea56c82 // smin v2.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
+	SORT_S32(4, 9, 3, 4)
+	SORT_S32(6, 1, 7, 1)
+	SORT_S32(4, 1, 6, 1)
+	SORT_S32(7, 3, 4, 3)
+	SORT_S32(0, 2, 7, 0)
+	SORT_S32(4, 5, 2, 4)
 	FMOVQ F2, 48(R5)
 	FMOVQ F4, 64(R5)
-	WORD $0x4ea66c62 // smin v2.4s, v3.4s, v6.4s
-	WORD $0x4ea364c3 // smax v3.4s, v6.4s, v3.4s
+	SORT_S32(3, 6, 2, 3)
 	FMOVQ F2, 80(R5)
-	WORD $0x4ea16ce2 // smin v2.4s, v7.4s, v1.4s
-	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
-	WORD $0x4ea26c64 // smin v4.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
+	SORT_S32(7, 1, 2, 1)
+	SORT_S32(3, 2, 4, 2)
 	FMOVQ F4, 96(R5)
 	FMOVQ F2, 112(R5)
-	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
-	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
+	SORT_S32(1, 0, 2, 0)
 	FMOVQ F2, 128(R5)
 	FMOVQ F0, 144(R5)
 	PRFM (R2), PLDL1KEEP
@@ -681,96 +563,60 @@ from11:
 op11:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ 64(R5), F3
 	FMOVQ 80(R5), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	FMOVQ 96(R5), F5
 	FMOVQ 112(R5), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	FMOVQ 128(R5), F7
 	FMOVQ 144(R5), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4ea46c49 // smin v9.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(7, 9, 10, 7)
+	SORT_S32(2, 4, 9, 2)
+	SORT_S32(0, 1, 4, 0)
+	SORT_S32(6, 8, 1, 6)
+	SORT_S32(3, 5, 8, 3)
 	FMOVQ 160(R5), F5
-	WORD $0x4ea56d4b // smin v11.4s, v10.4s, v5.4s
-	WORD $0x4eaa64a5 // smax v5.4s, v5.4s, v10.4s
-	WORD $0x4ea16d2a // smin v10.4s, v9.4s, v1.4s
-	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
-	WORD $0x4ea86c89 // smin v9.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4eab6d43 // smin v3.4s, v10.4s, v11.4s
-	WORD $0x4eaa656a // smax v10.4s, v11.4s, v10.4s
+	SORT_S32(10, 5, 11, 5)
+	SORT_S32(9, 1, 10, 1)
+	SORT_S32(4, 8, 9, 4)
+	SORT_S32(2, 6, 8, 2)
+	SORT_S32(0, 3, 6, 0)
+	SORT_S32(10, 11, 3, 10)
 	FMOVQ F3, (R5)
-	WORD $0x4ea76d23 // smin v3.4s, v9.4s, v7.4s
-	WORD $0x4ea964e7 // smax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea56d09 // smin v9.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea56c88 // smin v8.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea76c45 // smin v5.4s, v2.4s, v7.4s
-	WORD $0x4ea264e2 // smax v2.4s, v7.4s, v2.4s
-	WORD $0x4eaa6c27 // smin v7.4s, v1.4s, v10.4s
-	WORD $0x4ea16541 // smax v1.4s, v10.4s, v1.4s
-	WORD $0x4ea96c6a // smin v10.4s, v3.4s, v9.4s
-	WORD $0x4ea36523 // smax v3.4s, v9.4s, v3.4s
-	WORD $0x4ea76d49 // smin v9.4s, v10.4s, v7.4s
-	WORD $0x4eaa64e7 // smax v7.4s, v7.4s, v10.4s
+	SORT_S32(9, 7, 3, 7)
+	SORT_S32(8, 5, 9, 5)
+	SORT_S32(4, 5, 8, 4)
+	SORT_S32(2, 7, 5, 2)
+	SORT_S32(1, 10, 7, 1)
+	SORT_S32(3, 9, 10, 3)
+	SORT_S32(10, 7, 9, 7)
 	FMOVQ F9, 16(R5)
-	WORD $0x4ea16c69 // smin v9.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea76d23 // smin v3.4s, v9.4s, v7.4s
-	WORD $0x4ea964e7 // smax v7.4s, v7.4s, v9.4s
+	SORT_S32(3, 1, 9, 1)
+	SORT_S32(9, 7, 3, 7)
 	FMOVQ F3, 32(R5)
-	WORD $0x4ea56d03 // smin v3.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea46c48 // smin v8.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16cc4 // smin v4.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
-	WORD $0x4ea16ca6 // smin v6.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea36c85 // smin v5.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
-	WORD $0x4ea86c04 // smin v4.4s, v0.4s, v8.4s
-	WORD $0x4ea06500 // smax v0.4s, v8.4s, v0.4s
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(8, 5, 3, 5)
+	SORT_S32(2, 4, 8, 2)
+	SORT_S32(6, 1, 4, 1)
+	SORT_S32(5, 1, 6, 1)
+	SORT_S32(4, 3, 5, 3)
+	SORT_S32(0, 8, 4, 0)
+	SORT_S32(5, 7, 8, 5)
 	FMOVQ F8, 48(R5)
 	FMOVQ F5, 64(R5)
-	WORD $0x4ea66c65 // smin v5.4s, v3.4s, v6.4s
-	WORD $0x4ea364c3 // smax v3.4s, v6.4s, v3.4s
+	SORT_S32(3, 6, 5, 3)
 	FMOVQ F5, 80(R5)
-	WORD $0x4ea16c85 // smin v5.4s, v4.4s, v1.4s
-	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
-	WORD $0x4ea26c04 // smin v4.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	SORT_S32(4, 1, 5, 1)
+	SORT_S32(0, 2, 4, 0)
 	FMOVQ F0, 160(R5)
-	WORD $0x4ea56c60 // smin v0.4s, v3.4s, v5.4s
-	WORD $0x4ea364a2 // smax v2.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 0, 2)
 	FMOVQ F0, 96(R5)
 	FMOVQ F2, 112(R5)
-	WORD $0x4ea46c20 // smin v0.4s, v1.4s, v4.4s
-	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
+	SORT_S32(1, 4, 0, 1)
 	FMOVQ F0, 128(R5)
 	FMOVQ F1, 144(R5)
 	PRFM (R2), PLDL1KEEP
@@ -794,106 +640,66 @@ from12:
 op12:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ 64(R5), F3
 	FMOVQ 80(R5), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	FMOVQ 96(R5), F5
 	FMOVQ 112(R5), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	FMOVQ 128(R5), F7
 	FMOVQ 144(R5), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	FMOVQ 160(R5), F9
 	FMOVQ 176(R5), F11
-	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
-	WORD $0x4ea46c4b // smin v11.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4eac6d45 // smin v5.4s, v10.4s, v12.4s
-	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
-	WORD $0x4ea96cec // smin v12.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4ea16d69 // smin v9.4s, v11.4s, v1.4s
-	WORD $0x4eab6421 // smax v1.4s, v1.4s, v11.4s
-	WORD $0x4ea86c8b // smin v11.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4ea56d23 // smin v3.4s, v9.4s, v5.4s
-	WORD $0x4ea964a5 // smax v5.4s, v5.4s, v9.4s
+	SORT_S32(9, 11, 12, 9)
+	SORT_S32(2, 4, 11, 2)
+	SORT_S32(0, 1, 4, 0)
+	SORT_S32(6, 8, 1, 6)
+	SORT_S32(3, 5, 8, 3)
+	SORT_S32(10, 12, 5, 10)
+	SORT_S32(7, 9, 12, 7)
+	SORT_S32(11, 1, 9, 1)
+	SORT_S32(4, 8, 11, 4)
+	SORT_S32(2, 6, 8, 2)
+	SORT_S32(0, 3, 6, 0)
+	SORT_S32(9, 5, 3, 5)
 	FMOVQ F3, (R5)
-	WORD $0x4eac6d63 // smin v3.4s, v11.4s, v12.4s
-	WORD $0x4eab6589 // smax v9.4s, v12.4s, v11.4s
-	WORD $0x4eaa6d0b // smin v11.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea76cca // smin v10.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea86c87 // smin v7.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea96c48 // smin v8.4s, v2.4s, v9.4s
-	WORD $0x4ea26522 // smax v2.4s, v9.4s, v2.4s
-	WORD $0x4ea56c29 // smin v9.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea66c05 // smin v5.4s, v0.4s, v6.4s
-	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
+	SORT_S32(11, 12, 3, 9)
+	SORT_S32(8, 10, 11, 8)
+	SORT_S32(6, 7, 10, 6)
+	SORT_S32(4, 8, 7, 4)
+	SORT_S32(2, 9, 8, 2)
+	SORT_S32(1, 5, 9, 1)
+	SORT_S32(0, 6, 5, 0)
 	FMOVQ F0, 176(R5)
-	WORD $0x4eab6c60 // smin v0.4s, v3.4s, v11.4s
-	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
-	WORD $0x4ea96c06 // smin v6.4s, v0.4s, v9.4s
-	WORD $0x4ea06520 // smax v0.4s, v9.4s, v0.4s
+	SORT_S32(3, 11, 0, 3)
+	SORT_S32(0, 9, 6, 0)
 	FMOVQ F6, 16(R5)
-	WORD $0x4ea16c66 // smin v6.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea06cc3 // smin v3.4s, v6.4s, v0.4s
-	WORD $0x4ea66400 // smax v0.4s, v0.4s, v6.4s
+	SORT_S32(3, 1, 6, 1)
+	SORT_S32(6, 0, 3, 0)
 	FMOVQ F3, 32(R5)
-	WORD $0x4ea86ce3 // smin v3.4s, v7.4s, v8.4s
-	WORD $0x4ea76506 // smax v6.4s, v8.4s, v7.4s
-	WORD $0x4ea46c47 // smin v7.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16d44 // smin v4.4s, v10.4s, v1.4s
-	WORD $0x4eaa6421 // smax v1.4s, v1.4s, v10.4s
-	WORD $0x4ea16cc8 // smin v8.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
-	WORD $0x4ea36c86 // smin v6.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
-	WORD $0x4ea76ca4 // smin v4.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea06cc7 // smin v7.4s, v6.4s, v0.4s
-	WORD $0x4ea66400 // smax v0.4s, v0.4s, v6.4s
+	SORT_S32(7, 8, 3, 6)
+	SORT_S32(2, 4, 7, 2)
+	SORT_S32(10, 1, 4, 1)
+	SORT_S32(6, 1, 8, 1)
+	SORT_S32(4, 3, 6, 3)
+	SORT_S32(5, 7, 4, 5)
+	SORT_S32(6, 0, 7, 0)
 	FMOVQ F7, 48(R5)
 	FMOVQ F0, 64(R5)
-	WORD $0x4ea86c60 // smin v0.4s, v3.4s, v8.4s
-	WORD $0x4ea36503 // smax v3.4s, v8.4s, v3.4s
+	SORT_S32(3, 8, 0, 3)
 	FMOVQ F0, 80(R5)
-	WORD $0x4ea16c80 // smin v0.4s, v4.4s, v1.4s
-	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
-	WORD $0x4ea26ca4 // smin v4.4s, v5.4s, v2.4s
-	WORD $0x4ea56442 // smax v2.4s, v2.4s, v5.4s
+	SORT_S32(4, 1, 0, 1)
+	SORT_S32(5, 2, 4, 2)
 	FMOVQ F2, 160(R5)
-	WORD $0x4ea06c62 // smin v2.4s, v3.4s, v0.4s
-	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
+	SORT_S32(3, 0, 2, 0)
 	FMOVQ F2, 96(R5)
 	FMOVQ F0, 112(R5)
-	WORD $0x4ea46c20 // smin v0.4s, v1.4s, v4.4s
-	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
+	SORT_S32(1, 4, 0, 1)
 	FMOVQ F0, 128(R5)
 	FMOVQ F1, 144(R5)
 	PRFM (R2), PLDL1KEEP
@@ -911,120 +717,74 @@ from13:
 op13:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ 64(R5), F3
 	FMOVQ 80(R5), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	FMOVQ 96(R5), F5
 	FMOVQ 112(R5), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	FMOVQ 128(R5), F7
 	FMOVQ 144(R5), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	FMOVQ 160(R5), F9
 	FMOVQ 176(R5), F11
-	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
-	WORD $0x4ea46c4b // smin v11.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4eac6d45 // smin v5.4s, v10.4s, v12.4s
-	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
-	WORD $0x4ea96cec // smin v12.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4ea16d69 // smin v9.4s, v11.4s, v1.4s
-	WORD $0x4eab6421 // smax v1.4s, v1.4s, v11.4s
-	WORD $0x4ea86c8b // smin v11.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	SORT_S32(9, 11, 12, 9)
+	SORT_S32(2, 4, 11, 2)
+	SORT_S32(0, 1, 4, 0)
+	SORT_S32(6, 8, 1, 6)
+	SORT_S32(3, 5, 8, 3)
+	SORT_S32(10, 12, 5, 10)
+	SORT_S32(7, 9, 12, 7)
+	SORT_S32(11, 1, 9, 1)
+	SORT_S32(4, 8, 11, 4)
+	SORT_S32(2, 6, 8, 2)
+	SORT_S32(0, 3, 6, 0)
 	FMOVQ 192(R5), F3
-	WORD $0x4ea36cad // smin v13.4s, v5.4s, v3.4s
-	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
-	WORD $0x4ead6d25 // smin v5.4s, v9.4s, v13.4s
-	WORD $0x4ea965a9 // smax v9.4s, v13.4s, v9.4s
+	SORT_S32(5, 3, 13, 3)
+	SORT_S32(9, 13, 5, 9)
 	FMOVQ F5, (R5)
-	WORD $0x4eac6d65 // smin v5.4s, v11.4s, v12.4s
-	WORD $0x4eab658b // smax v11.4s, v12.4s, v11.4s
-	WORD $0x4eaa6d0c // smin v12.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea76cca // smin v10.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea36c27 // smin v7.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea86c83 // smin v3.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4eab6c48 // smin v8.4s, v2.4s, v11.4s
-	WORD $0x4ea26562 // smax v2.4s, v11.4s, v2.4s
-	WORD $0x4ea16d4b // smin v11.4s, v10.4s, v1.4s
-	WORD $0x4eaa6421 // smax v1.4s, v1.4s, v10.4s
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4ea66c09 // smin v9.4s, v0.4s, v6.4s
-	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
-	WORD $0x4eac6ca6 // smin v6.4s, v5.4s, v12.4s
-	WORD $0x4ea56585 // smax v5.4s, v12.4s, v5.4s
-	WORD $0x4eaa6ccc // smin v12.4s, v6.4s, v10.4s
-	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
+	SORT_S32(11, 12, 5, 11)
+	SORT_S32(8, 10, 12, 8)
+	SORT_S32(6, 7, 10, 6)
+	SORT_S32(1, 3, 7, 1)
+	SORT_S32(4, 8, 3, 4)
+	SORT_S32(2, 11, 8, 2)
+	SORT_S32(10, 1, 11, 1)
+	SORT_S32(7, 9, 10, 7)
+	SORT_S32(0, 6, 9, 0)
+	SORT_S32(5, 12, 6, 5)
+	SORT_S32(6, 10, 12, 6)
 	FMOVQ F12, 16(R5)
-	WORD $0x4ea76caa // smin v10.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea66d47 // smin v7.4s, v10.4s, v6.4s
-	WORD $0x4eaa64c6 // smax v6.4s, v6.4s, v10.4s
+	SORT_S32(5, 7, 10, 5)
+	SORT_S32(10, 6, 7, 6)
 	FMOVQ F7, 32(R5)
-	WORD $0x4ea86c67 // smin v7.4s, v3.4s, v8.4s
-	WORD $0x4ea36503 // smax v3.4s, v8.4s, v3.4s
-	WORD $0x4ea46c48 // smin v8.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea56d64 // smin v4.4s, v11.4s, v5.4s
-	WORD $0x4eab64a5 // smax v5.4s, v5.4s, v11.4s
-	WORD $0x4ea16d2a // smin v10.4s, v9.4s, v1.4s
-	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
-	WORD $0x4ea56c69 // smin v9.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea16c45 // smin v5.4s, v2.4s, v1.4s
-	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
-	WORD $0x4ea76c82 // smin v2.4s, v4.4s, v7.4s
-	WORD $0x4ea464e4 // smax v4.4s, v7.4s, v4.4s
-	WORD $0x4ea86d47 // smin v7.4s, v10.4s, v8.4s
-	WORD $0x4eaa6508 // smax v8.4s, v8.4s, v10.4s
-	WORD $0x4ea66c4a // smin v10.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	SORT_S32(3, 8, 7, 3)
+	SORT_S32(2, 4, 8, 2)
+	SORT_S32(11, 5, 4, 5)
+	SORT_S32(9, 1, 10, 1)
+	SORT_S32(3, 5, 9, 3)
+	SORT_S32(2, 1, 5, 1)
+	SORT_S32(4, 7, 2, 4)
+	SORT_S32(10, 8, 7, 8)
+	SORT_S32(2, 6, 10, 2)
 	FMOVQ F10, 48(R5)
 	FMOVQ F2, 64(R5)
-	WORD $0x4ea96c82 // smin v2.4s, v4.4s, v9.4s
-	WORD $0x4ea46524 // smax v4.4s, v9.4s, v4.4s
+	SORT_S32(4, 9, 2, 4)
 	FMOVQ F2, 80(R5)
-	WORD $0x4ea36ce2 // smin v2.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea56d06 // smin v6.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
+	SORT_S32(7, 3, 2, 3)
+	SORT_S32(8, 5, 6, 5)
 	FMOVQ F5, 160(R5)
-	WORD $0x4ea16c05 // smin v5.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 5, 0)
 	FMOVQ F5, 176(R5)
 	FMOVQ F0, 192(R5)
-	WORD $0x4ea26c80 // smin v0.4s, v4.4s, v2.4s
-	WORD $0x4ea46441 // smax v1.4s, v2.4s, v4.4s
+	SORT_S32(4, 2, 0, 1)
 	FMOVQ F0, 96(R5)
 	FMOVQ F1, 112(R5)
-	WORD $0x4ea66c60 // smin v0.4s, v3.4s, v6.4s
-	WORD $0x4ea364c1 // smax v1.4s, v6.4s, v3.4s
+	SORT_S32(3, 6, 0, 1)
 	FMOVQ F0, 128(R5)
 	FMOVQ F1, 144(R5)
 	PRFM (R2), PLDL1KEEP
@@ -1044,132 +804,81 @@ from14:
 op14:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ 64(R5), F3
 	FMOVQ 80(R5), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	FMOVQ 96(R5), F5
 	FMOVQ 112(R5), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	FMOVQ 128(R5), F7
 	FMOVQ 144(R5), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	FMOVQ 160(R5), F9
 	FMOVQ 176(R5), F11
-	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	SORT_S32(9, 11, 12, 9)
 	FMOVQ 192(R5), F11
 	FMOVQ 208(R5), F13
-	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
-	WORD $0x4ea46c4d // smin v13.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4eac6d45 // smin v5.4s, v10.4s, v12.4s
-	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
-	WORD $0x4ea96cec // smin v12.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4ea16da9 // smin v9.4s, v13.4s, v1.4s
-	WORD $0x4ead6421 // smax v1.4s, v1.4s, v13.4s
-	WORD $0x4ea86c8d // smin v13.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4eae6ca3 // smin v3.4s, v5.4s, v14.4s
-	WORD $0x4ea565c5 // smax v5.4s, v14.4s, v5.4s
-	WORD $0x4eab6d8e // smin v14.4s, v12.4s, v11.4s
-	WORD $0x4eac656b // smax v11.4s, v11.4s, v12.4s
-	WORD $0x4ea36d2c // smin v12.4s, v9.4s, v3.4s
-	WORD $0x4ea96463 // smax v3.4s, v3.4s, v9.4s
+	SORT_S32(11, 13, 14, 11)
+	SORT_S32(2, 4, 13, 2)
+	SORT_S32(0, 1, 4, 0)
+	SORT_S32(6, 8, 1, 6)
+	SORT_S32(3, 5, 8, 3)
+	SORT_S32(10, 12, 5, 10)
+	SORT_S32(7, 9, 12, 7)
+	SORT_S32(13, 1, 9, 1)
+	SORT_S32(4, 8, 13, 4)
+	SORT_S32(2, 6, 8, 2)
+	SORT_S32(0, 3, 6, 0)
+	SORT_S32(5, 14, 3, 5)
+	SORT_S32(12, 11, 14, 11)
+	SORT_S32(9, 3, 12, 3)
 	FMOVQ F12, (R5)
-	WORD $0x4eae6da9 // smin v9.4s, v13.4s, v14.4s
-	WORD $0x4ead65cc // smax v12.4s, v14.4s, v13.4s
-	WORD $0x4eaa6d0d // smin v13.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea76cca // smin v10.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea56c27 // smin v7.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4eab6c85 // smin v5.4s, v4.4s, v11.4s
-	WORD $0x4ea46564 // smax v4.4s, v11.4s, v4.4s
-	WORD $0x4ea86cab // smin v11.4s, v5.4s, v8.4s
-	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
-	WORD $0x4eac6c48 // smin v8.4s, v2.4s, v12.4s
-	WORD $0x4ea26582 // smax v2.4s, v12.4s, v2.4s
-	WORD $0x4ea16d4c // smin v12.4s, v10.4s, v1.4s
-	WORD $0x4eaa6421 // smax v1.4s, v1.4s, v10.4s
-	WORD $0x4ea36cea // smin v10.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea66c07 // smin v7.4s, v0.4s, v6.4s
-	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
-	WORD $0x4ead6d26 // smin v6.4s, v9.4s, v13.4s
-	WORD $0x4ea965a9 // smax v9.4s, v13.4s, v9.4s
-	WORD $0x4eaa6ccd // smin v13.4s, v6.4s, v10.4s
-	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
+	SORT_S32(13, 14, 9, 12)
+	SORT_S32(8, 10, 13, 8)
+	SORT_S32(6, 7, 10, 6)
+	SORT_S32(1, 5, 7, 1)
+	SORT_S32(4, 11, 5, 4)
+	SORT_S32(5, 8, 11, 5)
+	SORT_S32(2, 12, 8, 2)
+	SORT_S32(10, 1, 12, 1)
+	SORT_S32(7, 3, 10, 3)
+	SORT_S32(0, 6, 7, 0)
+	SORT_S32(9, 13, 6, 9)
+	SORT_S32(6, 10, 13, 6)
 	FMOVQ F13, 16(R5)
-	WORD $0x4ea46cea // smin v10.4s, v7.4s, v4.4s
-	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
-	WORD $0x4ea36d27 // smin v7.4s, v9.4s, v3.4s
-	WORD $0x4ea96463 // smax v3.4s, v3.4s, v9.4s
-	WORD $0x4ea66ce9 // smin v9.4s, v7.4s, v6.4s
-	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
+	SORT_S32(7, 4, 10, 4)
+	SORT_S32(9, 3, 7, 3)
+	SORT_S32(7, 6, 9, 6)
 	FMOVQ F9, 32(R5)
-	WORD $0x4ea86d67 // smin v7.4s, v11.4s, v8.4s
-	WORD $0x4eab6508 // smax v8.4s, v8.4s, v11.4s
-	WORD $0x4ea56c49 // smin v9.4s, v2.4s, v5.4s
-	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
-	WORD $0x4ea46c05 // smin v5.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
+	SORT_S32(11, 8, 7, 8)
+	SORT_S32(2, 5, 9, 2)
+	SORT_S32(0, 4, 5, 0)
 	FMOVQ F0, 208(R5)
-	WORD $0x4ea36d80 // smin v0.4s, v12.4s, v3.4s
-	WORD $0x4eac6463 // smax v3.4s, v3.4s, v12.4s
-	WORD $0x4ea16d44 // smin v4.4s, v10.4s, v1.4s
-	WORD $0x4eaa6421 // smax v1.4s, v1.4s, v10.4s
-	WORD $0x4ea36d0a // smin v10.4s, v8.4s, v3.4s
-	WORD $0x4ea86463 // smax v3.4s, v3.4s, v8.4s
-	WORD $0x4ea16c48 // smin v8.4s, v2.4s, v1.4s
-	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
-	WORD $0x4ea76c02 // smin v2.4s, v0.4s, v7.4s
-	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
-	WORD $0x4ea96c87 // smin v7.4s, v4.4s, v9.4s
-	WORD $0x4ea46524 // smax v4.4s, v9.4s, v4.4s
-	WORD $0x4ea66c49 // smin v9.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	SORT_S32(12, 3, 0, 3)
+	SORT_S32(10, 1, 4, 1)
+	SORT_S32(8, 3, 10, 3)
+	SORT_S32(2, 1, 8, 1)
+	SORT_S32(0, 7, 2, 0)
+	SORT_S32(4, 9, 7, 4)
+	SORT_S32(2, 6, 9, 2)
 	FMOVQ F9, 48(R5)
 	FMOVQ F2, 64(R5)
-	WORD $0x4eaa6c02 // smin v2.4s, v0.4s, v10.4s
-	WORD $0x4ea06540 // smax v0.4s, v10.4s, v0.4s
+	SORT_S32(0, 10, 2, 0)
 	FMOVQ F2, 80(R5)
-	WORD $0x4ea36ce2 // smin v2.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	SORT_S32(7, 3, 2, 3)
+	SORT_S32(4, 8, 6, 4)
 	FMOVQ F4, 160(R5)
-	WORD $0x4ea16ca4 // smin v4.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
+	SORT_S32(5, 1, 4, 1)
 	FMOVQ F4, 176(R5)
 	FMOVQ F1, 192(R5)
-	WORD $0x4ea26c01 // smin v1.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	SORT_S32(0, 2, 1, 0)
 	FMOVQ F1, 96(R5)
 	FMOVQ F0, 112(R5)
-	WORD $0x4ea66c60 // smin v0.4s, v3.4s, v6.4s
-	WORD $0x4ea364c1 // smax v1.4s, v6.4s, v3.4s
+	SORT_S32(3, 6, 0, 1)
 	FMOVQ F0, 128(R5)
 	FMOVQ F1, 144(R5)
 	PRFM (R2), PLDL1KEEP
@@ -1189,144 +898,88 @@ from15:
 op15:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ 64(R5), F3
 	FMOVQ 80(R5), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	FMOVQ 96(R5), F5
 	FMOVQ 112(R5), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	FMOVQ 128(R5), F7
 	FMOVQ 144(R5), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	FMOVQ 160(R5), F9
 	FMOVQ 176(R5), F11
-	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	SORT_S32(9, 11, 12, 9)
 	FMOVQ 192(R5), F11
 	FMOVQ 208(R5), F13
-	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
-	WORD $0x4ea46c4d // smin v13.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4eac6d45 // smin v5.4s, v10.4s, v12.4s
-	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
-	WORD $0x4ea96cec // smin v12.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(11, 13, 14, 11)
+	SORT_S32(2, 4, 13, 2)
+	SORT_S32(0, 1, 4, 0)
+	SORT_S32(6, 8, 1, 6)
+	SORT_S32(3, 5, 8, 3)
+	SORT_S32(10, 12, 5, 10)
+	SORT_S32(7, 9, 12, 7)
 	FMOVQ 224(R5), F9
-	WORD $0x4ea96dcf // smin v15.4s, v14.4s, v9.4s
-	WORD $0x4eae6529 // smax v9.4s, v9.4s, v14.4s
-	WORD $0x4ea16dae // smin v14.4s, v13.4s, v1.4s
-	WORD $0x4ead6421 // smax v1.4s, v1.4s, v13.4s
-	WORD $0x4ea86c8d // smin v13.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4eaf6ca3 // smin v3.4s, v5.4s, v15.4s
-	WORD $0x4ea565e5 // smax v5.4s, v15.4s, v5.4s
-	WORD $0x4eab6d8f // smin v15.4s, v12.4s, v11.4s
-	WORD $0x4eac656b // smax v11.4s, v11.4s, v12.4s
-	WORD $0x4ea96d4c // smin v12.4s, v10.4s, v9.4s
-	WORD $0x4eaa6529 // smax v9.4s, v9.4s, v10.4s
-	WORD $0x4ea36dca // smin v10.4s, v14.4s, v3.4s
-	WORD $0x4eae6463 // smax v3.4s, v3.4s, v14.4s
+	SORT_S32(14, 9, 15, 9)
+	SORT_S32(13, 1, 14, 1)
+	SORT_S32(4, 8, 13, 4)
+	SORT_S32(2, 6, 8, 2)
+	SORT_S32(0, 3, 6, 0)
+	SORT_S32(5, 15, 3, 5)
+	SORT_S32(12, 11, 15, 11)
+	SORT_S32(10, 9, 12, 9)
+	SORT_S32(14, 3, 10, 3)
 	FMOVQ F10, (R5)
-	WORD $0x4eaf6daa // smin v10.4s, v13.4s, v15.4s
-	WORD $0x4ead65ed // smax v13.4s, v15.4s, v13.4s
-	WORD $0x4eac6d0e // smin v14.4s, v8.4s, v12.4s
-	WORD $0x4ea86588 // smax v8.4s, v12.4s, v8.4s
-	WORD $0x4ea76ccc // smin v12.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea56c27 // smin v7.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4eab6c85 // smin v5.4s, v4.4s, v11.4s
-	WORD $0x4ea46564 // smax v4.4s, v11.4s, v4.4s
-	WORD $0x4ea96c4b // smin v11.4s, v2.4s, v9.4s
-	WORD $0x4ea26522 // smax v2.4s, v9.4s, v2.4s
-	WORD $0x4ea86ca9 // smin v9.4s, v5.4s, v8.4s
-	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
-	WORD $0x4ead6d68 // smin v8.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
-	WORD $0x4ea16d8d // smin v13.4s, v12.4s, v1.4s
-	WORD $0x4eac6421 // smax v1.4s, v1.4s, v12.4s
-	WORD $0x4ea26c8c // smin v12.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea36ce4 // smin v4.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea66c07 // smin v7.4s, v0.4s, v6.4s
-	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
-	WORD $0x4eae6d46 // smin v6.4s, v10.4s, v14.4s
-	WORD $0x4eaa65ca // smax v10.4s, v14.4s, v10.4s
-	WORD $0x4ea46cce // smin v14.4s, v6.4s, v4.4s
-	WORD $0x4ea66484 // smax v4.4s, v4.4s, v6.4s
+	SORT_S32(13, 15, 10, 13)
+	SORT_S32(8, 12, 14, 8)
+	SORT_S32(6, 7, 12, 6)
+	SORT_S32(1, 5, 7, 1)
+	SORT_S32(4, 11, 5, 4)
+	SORT_S32(2, 9, 11, 2)
+	SORT_S32(5, 8, 9, 5)
+	SORT_S32(11, 13, 8, 11)
+	SORT_S32(12, 1, 13, 1)
+	SORT_S32(4, 2, 12, 2)
+	SORT_S32(7, 3, 4, 3)
+	SORT_S32(0, 6, 7, 0)
+	SORT_S32(10, 14, 6, 10)
+	SORT_S32(6, 4, 14, 4)
 	FMOVQ F14, 16(R5)
-	WORD $0x4eac6ce6 // smin v6.4s, v7.4s, v12.4s
-	WORD $0x4ea76587 // smax v7.4s, v12.4s, v7.4s
-	WORD $0x4ea36d4c // smin v12.4s, v10.4s, v3.4s
-	WORD $0x4eaa6463 // smax v3.4s, v3.4s, v10.4s
-	WORD $0x4ea26c0a // smin v10.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	SORT_S32(7, 12, 6, 7)
+	SORT_S32(10, 3, 12, 3)
+	SORT_S32(0, 2, 10, 0)
 	FMOVQ F0, 224(R5)
-	WORD $0x4ea46d80 // smin v0.4s, v12.4s, v4.4s
-	WORD $0x4eac6482 // smax v2.4s, v4.4s, v12.4s
+	SORT_S32(12, 4, 0, 2)
 	FMOVQ F0, 32(R5)
-	WORD $0x4ea86d20 // smin v0.4s, v9.4s, v8.4s
-	WORD $0x4ea96504 // smax v4.4s, v8.4s, v9.4s
-	WORD $0x4ea56d68 // smin v8.4s, v11.4s, v5.4s
-	WORD $0x4eab64a5 // smax v5.4s, v5.4s, v11.4s
-	WORD $0x4ea76d49 // smin v9.4s, v10.4s, v7.4s
-	WORD $0x4eaa64e7 // smax v7.4s, v7.4s, v10.4s
+	SORT_S32(9, 8, 0, 4)
+	SORT_S32(11, 5, 8, 5)
+	SORT_S32(10, 7, 9, 7)
 	FMOVQ F7, 208(R5)
-	WORD $0x4ea36da7 // smin v7.4s, v13.4s, v3.4s
-	WORD $0x4ead6463 // smax v3.4s, v3.4s, v13.4s
-	WORD $0x4ea16cca // smin v10.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
-	WORD $0x4ea36c86 // smin v6.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
-	WORD $0x4ea16ca4 // smin v4.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea06ce5 // smin v5.4s, v7.4s, v0.4s
-	WORD $0x4ea76400 // smax v0.4s, v0.4s, v7.4s
-	WORD $0x4ea86d47 // smin v7.4s, v10.4s, v8.4s
-	WORD $0x4eaa6508 // smax v8.4s, v8.4s, v10.4s
-	WORD $0x4ea26caa // smin v10.4s, v5.4s, v2.4s
-	WORD $0x4ea56442 // smax v2.4s, v2.4s, v5.4s
+	SORT_S32(13, 3, 7, 3)
+	SORT_S32(6, 1, 10, 1)
+	SORT_S32(4, 3, 6, 3)
+	SORT_S32(5, 1, 4, 1)
+	SORT_S32(7, 0, 5, 0)
+	SORT_S32(10, 8, 7, 8)
+	SORT_S32(5, 2, 10, 2)
 	FMOVQ F10, 48(R5)
 	FMOVQ F2, 64(R5)
-	WORD $0x4ea66c02 // smin v2.4s, v0.4s, v6.4s
-	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
+	SORT_S32(0, 6, 2, 0)
 	FMOVQ F2, 80(R5)
-	WORD $0x4ea36ce2 // smin v2.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea46d05 // smin v5.4s, v8.4s, v4.4s
-	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
+	SORT_S32(7, 3, 2, 3)
+	SORT_S32(8, 4, 5, 4)
 	FMOVQ F4, 160(R5)
-	WORD $0x4ea16d24 // smin v4.4s, v9.4s, v1.4s
-	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
+	SORT_S32(9, 1, 4, 1)
 	FMOVQ F4, 176(R5)
 	FMOVQ F1, 192(R5)
-	WORD $0x4ea26c01 // smin v1.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	SORT_S32(0, 2, 1, 0)
 	FMOVQ F1, 96(R5)
 	FMOVQ F0, 112(R5)
-	WORD $0x4ea56c60 // smin v0.4s, v3.4s, v5.4s
-	WORD $0x4ea364a1 // smax v1.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 0, 1)
 	FMOVQ F0, 128(R5)
 	FMOVQ F1, 144(R5)
 	PRFM (R2), PLDL1KEEP
@@ -1344,154 +997,94 @@ from16:
 op16:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ 64(R5), F3
 	FMOVQ 80(R5), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	FMOVQ 96(R5), F5
 	FMOVQ 112(R5), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	FMOVQ 128(R5), F7
 	FMOVQ 144(R5), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	FMOVQ 160(R5), F9
 	FMOVQ 176(R5), F11
-	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	SORT_S32(9, 11, 12, 9)
 	FMOVQ 192(R5), F11
 	FMOVQ 208(R5), F13
-	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	SORT_S32(11, 13, 14, 11)
 	FMOVQ 224(R5), F13
 	FMOVQ 240(R5), F15
-	WORD $0x4eaf6db0 // smin v16.4s, v13.4s, v15.4s
-	WORD $0x4ead65ed // smax v13.4s, v15.4s, v13.4s
-	WORD $0x4ea46c4f // smin v15.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4eac6d45 // smin v5.4s, v10.4s, v12.4s
-	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
-	WORD $0x4ea96cec // smin v12.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4eb06dc9 // smin v9.4s, v14.4s, v16.4s
-	WORD $0x4eae660e // smax v14.4s, v16.4s, v14.4s
-	WORD $0x4ead6d70 // smin v16.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
-	WORD $0x4ea16ded // smin v13.4s, v15.4s, v1.4s
-	WORD $0x4eaf6421 // smax v1.4s, v1.4s, v15.4s
-	WORD $0x4ea86c8f // smin v15.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4ea96ca3 // smin v3.4s, v5.4s, v9.4s
-	WORD $0x4ea56525 // smax v5.4s, v9.4s, v5.4s
-	WORD $0x4eb06d89 // smin v9.4s, v12.4s, v16.4s
-	WORD $0x4eac660c // smax v12.4s, v16.4s, v12.4s
-	WORD $0x4eae6d50 // smin v16.4s, v10.4s, v14.4s
-	WORD $0x4eaa65ca // smax v10.4s, v14.4s, v10.4s
-	WORD $0x4eab6cee // smin v14.4s, v7.4s, v11.4s
-	WORD $0x4ea76567 // smax v7.4s, v11.4s, v7.4s
-	WORD $0x4ea36dab // smin v11.4s, v13.4s, v3.4s
-	WORD $0x4ead6463 // smax v3.4s, v3.4s, v13.4s
+	SORT_S32(13, 15, 16, 13)
+	SORT_S32(2, 4, 15, 2)
+	SORT_S32(0, 1, 4, 0)
+	SORT_S32(6, 8, 1, 6)
+	SORT_S32(3, 5, 8, 3)
+	SORT_S32(10, 12, 5, 10)
+	SORT_S32(7, 9, 12, 7)
+	SORT_S32(14, 16, 9, 14)
+	SORT_S32(11, 13, 16, 11)
+	SORT_S32(15, 1, 13, 1)
+	SORT_S32(4, 8, 15, 4)
+	SORT_S32(2, 6, 8, 2)
+	SORT_S32(0, 3, 6, 0)
+	SORT_S32(5, 9, 3, 5)
+	SORT_S32(12, 16, 9, 12)
+	SORT_S32(10, 14, 16, 10)
+	SORT_S32(7, 11, 14, 7)
+	SORT_S32(13, 3, 11, 3)
 	FMOVQ F11, (R5)
-	WORD $0x4ea96deb // smin v11.4s, v15.4s, v9.4s
-	WORD $0x4eaf6529 // smax v9.4s, v9.4s, v15.4s
-	WORD $0x4eb06d0d // smin v13.4s, v8.4s, v16.4s
-	WORD $0x4ea86608 // smax v8.4s, v16.4s, v8.4s
-	WORD $0x4eae6ccf // smin v15.4s, v6.4s, v14.4s
-	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
-	WORD $0x4ea56c2e // smin v14.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4eac6c85 // smin v5.4s, v4.4s, v12.4s
-	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
-	WORD $0x4eaa6c4c // smin v12.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4ea76c0a // smin v10.4s, v0.4s, v7.4s
-	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
+	SORT_S32(15, 9, 11, 9)
+	SORT_S32(8, 16, 13, 8)
+	SORT_S32(6, 14, 15, 6)
+	SORT_S32(1, 5, 14, 1)
+	SORT_S32(4, 12, 5, 4)
+	SORT_S32(2, 10, 12, 2)
+	SORT_S32(0, 7, 10, 0)
 	FMOVQ F0, 240(R5)
-	WORD $0x4ea86ca0 // smin v0.4s, v5.4s, v8.4s
-	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
-	WORD $0x4ea96d87 // smin v7.4s, v12.4s, v9.4s
-	WORD $0x4eac6528 // smax v8.4s, v9.4s, v12.4s
-	WORD $0x4ea16de9 // smin v9.4s, v15.4s, v1.4s
-	WORD $0x4eaf6421 // smax v1.4s, v1.4s, v15.4s
-	WORD $0x4ea26c8c // smin v12.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea36dc4 // smin v4.4s, v14.4s, v3.4s
-	WORD $0x4eae6463 // smax v3.4s, v3.4s, v14.4s
-	WORD $0x4ea66d4e // smin v14.4s, v10.4s, v6.4s
-	WORD $0x4eaa64c6 // smax v6.4s, v6.4s, v10.4s
-	WORD $0x4ead6d6a // smin v10.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
-	WORD $0x4ea46d4d // smin v13.4s, v10.4s, v4.4s
-	WORD $0x4eaa6484 // smax v4.4s, v4.4s, v10.4s
+	SORT_S32(5, 8, 0, 5)
+	SORT_S32(12, 9, 7, 8)
+	SORT_S32(15, 1, 9, 1)
+	SORT_S32(4, 2, 12, 2)
+	SORT_S32(14, 3, 4, 3)
+	SORT_S32(10, 6, 14, 6)
+	SORT_S32(11, 13, 10, 11)
+	SORT_S32(10, 4, 13, 4)
 	FMOVQ F13, 16(R5)
-	WORD $0x4eac6dca // smin v10.4s, v14.4s, v12.4s
-	WORD $0x4eae658c // smax v12.4s, v12.4s, v14.4s
-	WORD $0x4ea36d6d // smin v13.4s, v11.4s, v3.4s
-	WORD $0x4eab6463 // smax v3.4s, v3.4s, v11.4s
-	WORD $0x4ea26ccb // smin v11.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
+	SORT_S32(14, 12, 10, 12)
+	SORT_S32(11, 3, 13, 3)
+	SORT_S32(6, 2, 11, 2)
 	FMOVQ F2, 224(R5)
-	WORD $0x4ea46da2 // smin v2.4s, v13.4s, v4.4s
-	WORD $0x4ead6484 // smax v4.4s, v4.4s, v13.4s
+	SORT_S32(13, 4, 2, 4)
 	FMOVQ F2, 32(R5)
-	WORD $0x4ea76c02 // smin v2.4s, v0.4s, v7.4s
-	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
-	WORD $0x4ea56d06 // smin v6.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4eac6d67 // smin v7.4s, v11.4s, v12.4s
-	WORD $0x4eab6588 // smax v8.4s, v12.4s, v11.4s
+	SORT_S32(0, 7, 2, 0)
+	SORT_S32(8, 5, 6, 5)
+	SORT_S32(11, 12, 7, 8)
 	FMOVQ F8, 208(R5)
-	WORD $0x4ea36d28 // smin v8.4s, v9.4s, v3.4s
-	WORD $0x4ea96463 // smax v3.4s, v3.4s, v9.4s
-	WORD $0x4ea16d49 // smin v9.4s, v10.4s, v1.4s
-	WORD $0x4eaa6421 // smax v1.4s, v1.4s, v10.4s
-	WORD $0x4ea36c0a // smin v10.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4ea16ca3 // smin v3.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea26d05 // smin v5.4s, v8.4s, v2.4s
-	WORD $0x4ea86442 // smax v2.4s, v2.4s, v8.4s
-	WORD $0x4ea66d28 // smin v8.4s, v9.4s, v6.4s
-	WORD $0x4ea964c6 // smax v6.4s, v6.4s, v9.4s
-	WORD $0x4ea46ca9 // smin v9.4s, v5.4s, v4.4s
-	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
+	SORT_S32(9, 3, 8, 3)
+	SORT_S32(10, 1, 9, 1)
+	SORT_S32(0, 3, 10, 0)
+	SORT_S32(5, 1, 3, 1)
+	SORT_S32(8, 2, 5, 2)
+	SORT_S32(9, 6, 8, 6)
+	SORT_S32(5, 4, 9, 4)
 	FMOVQ F9, 48(R5)
 	FMOVQ F4, 64(R5)
-	WORD $0x4eaa6c44 // smin v4.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
+	SORT_S32(2, 10, 4, 2)
 	FMOVQ F4, 80(R5)
-	WORD $0x4ea06d04 // smin v4.4s, v8.4s, v0.4s
-	WORD $0x4ea86400 // smax v0.4s, v0.4s, v8.4s
-	WORD $0x4ea36cc5 // smin v5.4s, v6.4s, v3.4s
-	WORD $0x4ea66463 // smax v3.4s, v3.4s, v6.4s
+	SORT_S32(8, 0, 4, 0)
+	SORT_S32(6, 3, 5, 3)
 	FMOVQ F3, 160(R5)
-	WORD $0x4ea16ce3 // smin v3.4s, v7.4s, v1.4s
-	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
+	SORT_S32(7, 1, 3, 1)
 	FMOVQ F3, 176(R5)
 	FMOVQ F1, 192(R5)
-	WORD $0x4ea46c41 // smin v1.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 1, 2)
 	FMOVQ F1, 96(R5)
 	FMOVQ F2, 112(R5)
-	WORD $0x4ea56c01 // smin v1.4s, v0.4s, v5.4s
-	WORD $0x4ea064a0 // smax v0.4s, v5.4s, v0.4s
+	SORT_S32(0, 5, 1, 0)
 	FMOVQ F1, 128(R5)
 	FMOVQ F0, 144(R5)
 	PRFM (R2), PLDL1KEEP
@@ -1513,8 +1106,7 @@ from17:
 op17:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F2, (R5)
 	FMOVQ F0, (R6)
 	PRFM (R2), PLDL1KEEP
@@ -1534,13 +1126,11 @@ from18:
 op18:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F0, (R6)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F0
-	WORD $0x4ea06c41 // smin v1.4s, v2.4s, v0.4s
-	WORD $0x4ea26400 // smax v0.4s, v0.4s, v2.4s
+	SORT_S32(2, 0, 1, 0)
 	FMOVQ F1, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F0, (R12)
@@ -1559,21 +1149,17 @@ from19:
 op19:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(1, 3, 4, 1)
+	SORT_S32(2, 4, 3, 2)
 	FMOVQ F3, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F0, (R12)
@@ -1594,26 +1180,21 @@ from20:
 op20:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F0, (R6)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F0
-	WORD $0x4ea06c41 // smin v1.4s, v2.4s, v0.4s
-	WORD $0x4ea26400 // smax v0.4s, v0.4s, v2.4s
+	SORT_S32(2, 0, 1, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F2
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c44 // smin v4.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea46c23 // smin v3.4s, v1.4s, v4.4s
-	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
+	SORT_S32(2, 3, 4, 2)
+	SORT_S32(1, 4, 3, 1)
 	FMOVQ F3, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F1, (R12)
-	WORD $0x4ea26c01 // smin v1.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	SORT_S32(0, 2, 1, 0)
 	ADD R7<<1, R5, R12
 	FMOVQ F1, (R12)
 	ADD R9<<0, R5, R12
@@ -1635,35 +1216,28 @@ from21:
 op21:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c45 // smin v5.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	SORT_S32(2, 3, 5, 2)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c86 // smin v6.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
-	WORD $0x4ea66ca4 // smin v4.4s, v5.4s, v6.4s
-	WORD $0x4ea564c5 // smax v5.4s, v6.4s, v5.4s
+	SORT_S32(4, 3, 6, 3)
+	SORT_S32(5, 6, 4, 5)
 	FMOVQ F4, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F5, (R12)
-	WORD $0x4ea36c44 // smin v4.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	SORT_S32(2, 3, 4, 2)
 	ADD R7<<1, R5, R12
 	FMOVQ F4, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F0, (R12)
@@ -1682,43 +1256,34 @@ from22:
 op22:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea66c45 // smin v5.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	SORT_S32(3, 5, 6, 3)
+	SORT_S32(2, 6, 5, 2)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F6
-	WORD $0x4ea66c87 // smin v7.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	SORT_S32(4, 6, 7, 4)
+	SORT_S32(0, 3, 6, 0)
 	ADD R7<<1, R6, R12
 	FMOVQ F0, (R12)
-	WORD $0x4ea76ca0 // smin v0.4s, v5.4s, v7.4s
-	WORD $0x4ea564e3 // smax v3.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 0, 3)
 	FMOVQ F0, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea46c40 // smin v0.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 0, 2)
 	ADD R7<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea16cc0 // smin v0.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	SORT_S32(6, 1, 0, 1)
 	FMOVQ F0, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F1, (R12)
@@ -1745,52 +1310,40 @@ from23:
 op23:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea66c47 // smin v7.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea36c08 // smin v8.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4ea56c23 // smin v3.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea66ce5 // smin v5.4s, v7.4s, v6.4s
-	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
+	SORT_S32(5, 7, 8, 5)
+	SORT_S32(2, 6, 7, 2)
+	SORT_S32(4, 8, 6, 4)
+	SORT_S32(0, 3, 8, 0)
+	SORT_S32(1, 5, 3, 1)
+	SORT_S32(7, 6, 5, 6)
 	FMOVQ F5, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F6, (R12)
-	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 5, 2)
 	ADD R7<<1, R5, R12
 	FMOVQ F5, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea36d02 // smin v2.4s, v8.4s, v3.4s
-	WORD $0x4ea86463 // smax v3.4s, v3.4s, v8.4s
+	SORT_S32(8, 3, 2, 3)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<1, R6, R12
 	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
@@ -1810,58 +1363,45 @@ from24:
 op24:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F0, (R6)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F0
-	WORD $0x4ea06c41 // smin v1.4s, v2.4s, v0.4s
-	WORD $0x4ea26400 // smax v0.4s, v0.4s, v2.4s
+	SORT_S32(2, 0, 1, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F2
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c44 // smin v4.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	SORT_S32(2, 3, 4, 2)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F5
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea66c27 // smin v7.4s, v1.4s, v6.4s
-	WORD $0x4ea164c1 // smax v1.4s, v6.4s, v1.4s
-	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea36c08 // smin v8.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4ea56c43 // smin v3.4s, v2.4s, v5.4s
-	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
-	WORD $0x4ea66ce5 // smin v5.4s, v7.4s, v6.4s
-	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
+	SORT_S32(5, 7, 8, 5)
+	SORT_S32(1, 6, 7, 1)
+	SORT_S32(4, 8, 6, 4)
+	SORT_S32(0, 3, 8, 0)
+	SORT_S32(2, 5, 3, 2)
+	SORT_S32(7, 6, 5, 6)
 	FMOVQ F5, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F6, (R12)
-	WORD $0x4ea46c25 // smin v5.4s, v1.4s, v4.4s
-	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
+	SORT_S32(1, 4, 5, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ F5, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F1, (R12)
-	WORD $0x4ea36d01 // smin v1.4s, v8.4s, v3.4s
-	WORD $0x4ea86463 // smax v3.4s, v3.4s, v8.4s
+	SORT_S32(8, 3, 1, 3)
 	ADD R7<<2, R5, R12
 	FMOVQ F1, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea26c01 // smin v1.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	SORT_S32(0, 2, 1, 0)
 	ADD R9<<1, R5, R12
 	FMOVQ F1, (R12)
 	ADD R11<<0, R5, R12
@@ -1883,67 +1423,52 @@ from25:
 op25:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c45 // smin v5.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	SORT_S32(2, 3, 5, 2)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c86 // smin v6.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
+	SORT_S32(4, 3, 6, 3)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F4
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76c88 // smin v8.4s, v4.4s, v7.4s
-	WORD $0x4ea464e4 // smax v4.4s, v7.4s, v4.4s
+	SORT_S32(4, 7, 8, 4)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F7
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4ea86ca9 // smin v9.4s, v5.4s, v8.4s
-	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
-	WORD $0x4eaa6cc8 // smin v8.4s, v6.4s, v10.4s
-	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
-	WORD $0x4ea46c4a // smin v10.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
-	WORD $0x4ea76c64 // smin v4.4s, v3.4s, v7.4s
-	WORD $0x4ea364e3 // smax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea86d27 // smin v7.4s, v9.4s, v8.4s
-	WORD $0x4ea96508 // smax v8.4s, v8.4s, v9.4s
+	SORT_S32(7, 9, 10, 7)
+	SORT_S32(5, 8, 9, 5)
+	SORT_S32(6, 10, 8, 6)
+	SORT_S32(2, 4, 10, 2)
+	SORT_S32(3, 7, 4, 3)
+	SORT_S32(9, 8, 7, 8)
 	FMOVQ F7, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F8, (R12)
-	WORD $0x4ea66ca7 // smin v7.4s, v5.4s, v6.4s
-	WORD $0x4ea564c5 // smax v5.4s, v6.4s, v5.4s
+	SORT_S32(5, 6, 7, 5)
 	ADD R7<<1, R5, R12
 	FMOVQ F7, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F5, (R12)
-	WORD $0x4ea46d45 // smin v5.4s, v10.4s, v4.4s
-	WORD $0x4eaa6484 // smax v4.4s, v4.4s, v10.4s
+	SORT_S32(10, 4, 5, 4)
 	ADD R7<<2, R5, R12
 	FMOVQ F5, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F4, (R12)
-	WORD $0x4ea36c44 // smin v4.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	SORT_S32(2, 3, 4, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F4, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F0, (R12)
@@ -1964,75 +1489,58 @@ from26:
 op26:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c47 // smin v7.4s, v2.4s, v5.4s
-	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
+	SORT_S32(2, 5, 7, 2)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c88 // smin v8.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
+	SORT_S32(4, 5, 8, 4)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56cc9 // smin v9.4s, v6.4s, v5.4s
-	WORD $0x4ea664a5 // smax v5.4s, v5.4s, v6.4s
+	SORT_S32(6, 5, 9, 5)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F6
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F10
-	WORD $0x4eaa6ccb // smin v11.4s, v6.4s, v10.4s
-	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4eab6d09 // smin v9.4s, v8.4s, v11.4s
-	WORD $0x4ea86568 // smax v8.4s, v11.4s, v8.4s
-	WORD $0x4ea56c4b // smin v11.4s, v2.4s, v5.4s
-	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
-	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	SORT_S32(6, 10, 11, 6)
+	SORT_S32(7, 9, 10, 7)
+	SORT_S32(8, 11, 9, 8)
+	SORT_S32(2, 5, 11, 2)
+	SORT_S32(4, 6, 5, 4)
+	SORT_S32(0, 3, 6, 0)
 	ADD R7<<1, R6, R12
 	FMOVQ F0, (R12)
-	WORD $0x4ea96d40 // smin v0.4s, v10.4s, v9.4s
-	WORD $0x4eaa6523 // smax v3.4s, v9.4s, v10.4s
+	SORT_S32(10, 9, 0, 3)
 	FMOVQ F0, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea86ce0 // smin v0.4s, v7.4s, v8.4s
-	WORD $0x4ea76503 // smax v3.4s, v8.4s, v7.4s
+	SORT_S32(7, 8, 0, 3)
 	ADD R7<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea56d60 // smin v0.4s, v11.4s, v5.4s
-	WORD $0x4eab64a3 // smax v3.4s, v5.4s, v11.4s
+	SORT_S32(11, 5, 0, 3)
 	ADD R7<<2, R5, R12
 	FMOVQ F0, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea46c40 // smin v0.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 0, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea16cc0 // smin v0.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	SORT_S32(6, 1, 0, 1)
 	FMOVQ F0, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F1, (R12)
@@ -2051,84 +1559,64 @@ from27:
 op27:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76c49 // smin v9.4s, v2.4s, v7.4s
-	WORD $0x4ea264e2 // smax v2.4s, v7.4s, v2.4s
+	SORT_S32(2, 7, 9, 2)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76c8a // smin v10.4s, v4.4s, v7.4s
-	WORD $0x4ea464e4 // smax v4.4s, v7.4s, v4.4s
+	SORT_S32(4, 7, 10, 4)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ccb // smin v11.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
+	SORT_S32(6, 7, 11, 6)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76d0c // smin v12.4s, v8.4s, v7.4s
-	WORD $0x4ea864e7 // smax v7.4s, v7.4s, v8.4s
-	WORD $0x4eab6d28 // smin v8.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
-	WORD $0x4eac6d4b // smin v11.4s, v10.4s, v12.4s
-	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
-	WORD $0x4ea66c4c // smin v12.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea76c86 // smin v6.4s, v4.4s, v7.4s
-	WORD $0x4ea464e4 // smax v4.4s, v7.4s, v4.4s
-	WORD $0x4ea36c07 // smin v7.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4ea56c23 // smin v3.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4eab6d05 // smin v5.4s, v8.4s, v11.4s
-	WORD $0x4ea86568 // smax v8.4s, v11.4s, v8.4s
+	SORT_S32(8, 7, 12, 7)
+	SORT_S32(9, 11, 8, 9)
+	SORT_S32(10, 12, 11, 10)
+	SORT_S32(2, 6, 12, 2)
+	SORT_S32(4, 7, 6, 4)
+	SORT_S32(0, 3, 7, 0)
+	SORT_S32(1, 5, 3, 1)
+	SORT_S32(8, 11, 5, 8)
 	FMOVQ F5, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F8, (R12)
-	WORD $0x4eaa6d25 // smin v5.4s, v9.4s, v10.4s
-	WORD $0x4ea96548 // smax v8.4s, v10.4s, v9.4s
+	SORT_S32(9, 10, 5, 8)
 	ADD R7<<1, R5, R12
 	FMOVQ F5, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F8, (R12)
-	WORD $0x4ea66d85 // smin v5.4s, v12.4s, v6.4s
-	WORD $0x4eac64c6 // smax v6.4s, v6.4s, v12.4s
+	SORT_S32(12, 6, 5, 6)
 	ADD R7<<2, R5, R12
 	FMOVQ F5, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F6, (R12)
-	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 5, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F5, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea36ce2 // smin v2.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
+	SORT_S32(7, 3, 2, 3)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<1, R6, R12
 	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
@@ -2152,92 +1640,70 @@ from28:
 op28:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F7
 	ADD R7<<2, R6, R12
 	FMOVQ (R12), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4eaa6c49 // smin v9.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
+	SORT_S32(7, 9, 10, 7)
+	SORT_S32(2, 10, 9, 2)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F10
-	WORD $0x4eaa6c8b // smin v11.4s, v4.4s, v10.4s
-	WORD $0x4ea46544 // smax v4.4s, v10.4s, v4.4s
+	SORT_S32(4, 10, 11, 4)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F10
-	WORD $0x4eaa6ccc // smin v12.4s, v6.4s, v10.4s
-	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
+	SORT_S32(6, 10, 12, 6)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F10
-	WORD $0x4eaa6d0d // smin v13.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea76c0a // smin v10.4s, v0.4s, v7.4s
-	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
+	SORT_S32(8, 10, 13, 8)
+	SORT_S32(0, 7, 10, 0)
 	ADD R7<<2, R6, R12
 	FMOVQ F0, (R12)
-	WORD $0x4eac6d20 // smin v0.4s, v9.4s, v12.4s
-	WORD $0x4ea96587 // smax v7.4s, v12.4s, v9.4s
-	WORD $0x4ead6d69 // smin v9.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
-	WORD $0x4ea66c4c // smin v12.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea36d48 // smin v8.4s, v10.4s, v3.4s
-	WORD $0x4eaa6463 // smax v3.4s, v3.4s, v10.4s
-	WORD $0x4ea56c2a // smin v10.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea96c05 // smin v5.4s, v0.4s, v9.4s
-	WORD $0x4ea06520 // smax v0.4s, v9.4s, v0.4s
+	SORT_S32(9, 12, 0, 7)
+	SORT_S32(11, 13, 9, 11)
+	SORT_S32(2, 6, 12, 2)
+	SORT_S32(4, 8, 6, 4)
+	SORT_S32(10, 3, 8, 3)
+	SORT_S32(1, 5, 10, 1)
+	SORT_S32(0, 9, 5, 0)
 	FMOVQ F5, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F0, (R12)
-	WORD $0x4eab6ce0 // smin v0.4s, v7.4s, v11.4s
-	WORD $0x4ea76565 // smax v5.4s, v11.4s, v7.4s
+	SORT_S32(7, 11, 0, 5)
 	ADD R7<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F5, (R12)
-	WORD $0x4ea66d80 // smin v0.4s, v12.4s, v6.4s
-	WORD $0x4eac64c5 // smax v5.4s, v6.4s, v12.4s
+	SORT_S32(12, 6, 0, 5)
 	ADD R7<<2, R5, R12
 	FMOVQ F0, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F5, (R12)
-	WORD $0x4ea46c40 // smin v0.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 0, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4eaa6d00 // smin v0.4s, v8.4s, v10.4s
-	WORD $0x4ea86542 // smax v2.4s, v10.4s, v8.4s
+	SORT_S32(8, 10, 0, 2)
 	FMOVQ F0, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea16c60 // smin v0.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	SORT_S32(3, 1, 0, 1)
 	ADD R7<<1, R6, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R6, R12
@@ -2259,102 +1725,77 @@ from29:
 op29:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F7
 	ADD R7<<2, R6, R12
 	FMOVQ (R12), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F9
 	ADD R10<<0, R6, R12
 	FMOVQ (R12), F11
-	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
-	WORD $0x4eaa6c4b // smin v11.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
-	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
+	SORT_S32(9, 11, 12, 9)
+	SORT_S32(2, 10, 11, 2)
+	SORT_S32(4, 12, 10, 4)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F12
-	WORD $0x4eac6ccd // smin v13.4s, v6.4s, v12.4s
-	WORD $0x4ea66586 // smax v6.4s, v12.4s, v6.4s
+	SORT_S32(6, 12, 13, 6)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F12
-	WORD $0x4eac6d0e // smin v14.4s, v8.4s, v12.4s
-	WORD $0x4ea86588 // smax v8.4s, v12.4s, v8.4s
-	WORD $0x4ea76c0c // smin v12.4s, v0.4s, v7.4s
-	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
-	WORD $0x4ea96c27 // smin v7.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4ead6d69 // smin v9.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
-	WORD $0x4eae6d4d // smin v13.4s, v10.4s, v14.4s
-	WORD $0x4eaa65ca // smax v10.4s, v14.4s, v10.4s
-	WORD $0x4ea66c4e // smin v14.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea36d88 // smin v8.4s, v12.4s, v3.4s
-	WORD $0x4eac6463 // smax v3.4s, v3.4s, v12.4s
-	WORD $0x4ea56cec // smin v12.4s, v7.4s, v5.4s
-	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
-	WORD $0x4ead6d27 // smin v7.4s, v9.4s, v13.4s
-	WORD $0x4ea965a9 // smax v9.4s, v13.4s, v9.4s
+	SORT_S32(8, 12, 14, 8)
+	SORT_S32(0, 7, 12, 0)
+	SORT_S32(1, 9, 7, 1)
+	SORT_S32(11, 13, 9, 11)
+	SORT_S32(10, 14, 13, 10)
+	SORT_S32(2, 6, 14, 2)
+	SORT_S32(4, 8, 6, 4)
+	SORT_S32(12, 3, 8, 3)
+	SORT_S32(7, 5, 12, 5)
+	SORT_S32(9, 13, 7, 9)
 	FMOVQ F7, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F9, (R12)
-	WORD $0x4eaa6d67 // smin v7.4s, v11.4s, v10.4s
-	WORD $0x4eab6549 // smax v9.4s, v10.4s, v11.4s
+	SORT_S32(11, 10, 7, 9)
 	ADD R7<<1, R5, R12
 	FMOVQ F7, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F9, (R12)
-	WORD $0x4ea66dc7 // smin v7.4s, v14.4s, v6.4s
-	WORD $0x4eae64c6 // smax v6.4s, v6.4s, v14.4s
+	SORT_S32(14, 6, 7, 6)
 	ADD R7<<2, R5, R12
 	FMOVQ F7, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F6, (R12)
-	WORD $0x4ea46c46 // smin v6.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 6, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F6, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4eac6d02 // smin v2.4s, v8.4s, v12.4s
-	WORD $0x4ea86584 // smax v4.4s, v12.4s, v8.4s
+	SORT_S32(8, 12, 2, 4)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F4, (R12)
-	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 2, 3)
 	ADD R7<<1, R6, R12
 	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<2, R6, R12
 	FMOVQ F2, (R12)
 	ADD R10<<0, R6, R12
@@ -2374,112 +1815,84 @@ from30:
 op30:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F7
 	ADD R7<<2, R6, R12
 	FMOVQ (R12), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F9
 	ADD R10<<0, R6, R12
 	FMOVQ (R12), F11
-	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	SORT_S32(9, 11, 12, 9)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F11
 	ADD R9<<1, R6, R12
 	FMOVQ (R12), F13
-	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
-	WORD $0x4eaa6c4d // smin v13.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
-	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
-	WORD $0x4eae6ccc // smin v12.4s, v6.4s, v14.4s
-	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
+	SORT_S32(11, 13, 14, 11)
+	SORT_S32(2, 10, 13, 2)
+	SORT_S32(4, 12, 10, 4)
+	SORT_S32(6, 14, 12, 6)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F14
-	WORD $0x4eae6d0f // smin v15.4s, v8.4s, v14.4s
-	WORD $0x4ea865c8 // smax v8.4s, v14.4s, v8.4s
-	WORD $0x4ea76c0e // smin v14.4s, v0.4s, v7.4s
-	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
-	WORD $0x4ea96c27 // smin v7.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4eab6c69 // smin v9.4s, v3.4s, v11.4s
-	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
-	WORD $0x4eac6dab // smin v11.4s, v13.4s, v12.4s
-	WORD $0x4ead658c // smax v12.4s, v12.4s, v13.4s
-	WORD $0x4eaf6d4d // smin v13.4s, v10.4s, v15.4s
-	WORD $0x4eaa65ea // smax v10.4s, v15.4s, v10.4s
-	WORD $0x4ea66c4f // smin v15.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea96dc8 // smin v8.4s, v14.4s, v9.4s
-	WORD $0x4eae6529 // smax v9.4s, v9.4s, v14.4s
-	WORD $0x4ea56cee // smin v14.4s, v7.4s, v5.4s
-	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea36c07 // smin v7.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	SORT_S32(8, 14, 15, 8)
+	SORT_S32(0, 7, 14, 0)
+	SORT_S32(1, 9, 7, 1)
+	SORT_S32(3, 11, 9, 3)
+	SORT_S32(13, 12, 11, 12)
+	SORT_S32(10, 15, 13, 10)
+	SORT_S32(2, 6, 15, 2)
+	SORT_S32(4, 8, 6, 4)
+	SORT_S32(14, 9, 8, 9)
+	SORT_S32(7, 5, 14, 5)
+	SORT_S32(0, 3, 7, 0)
 	ADD R9<<1, R6, R12
 	FMOVQ F0, (R12)
-	WORD $0x4ead6d60 // smin v0.4s, v11.4s, v13.4s
-	WORD $0x4eab65a3 // smax v3.4s, v13.4s, v11.4s
+	SORT_S32(11, 13, 0, 3)
 	FMOVQ F0, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4eaa6d80 // smin v0.4s, v12.4s, v10.4s
-	WORD $0x4eac6543 // smax v3.4s, v10.4s, v12.4s
+	SORT_S32(12, 10, 0, 3)
 	ADD R7<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea66de0 // smin v0.4s, v15.4s, v6.4s
-	WORD $0x4eaf64c3 // smax v3.4s, v6.4s, v15.4s
+	SORT_S32(15, 6, 0, 3)
 	ADD R7<<2, R5, R12
 	FMOVQ F0, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea46c40 // smin v0.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 0, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4eae6d00 // smin v0.4s, v8.4s, v14.4s
-	WORD $0x4ea865c2 // smax v2.4s, v14.4s, v8.4s
+	SORT_S32(8, 14, 0, 2)
 	FMOVQ F0, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea56d20 // smin v0.4s, v9.4s, v5.4s
-	WORD $0x4ea964a2 // smax v2.4s, v5.4s, v9.4s
+	SORT_S32(9, 5, 0, 2)
 	ADD R7<<1, R6, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R6, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea16ce0 // smin v0.4s, v7.4s, v1.4s
-	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
+	SORT_S32(7, 1, 0, 1)
 	ADD R7<<2, R6, R12
 	FMOVQ F0, (R12)
 	ADD R10<<0, R6, R12
@@ -2501,124 +1914,92 @@ from31:
 op31:
 	FMOVQ (R5), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F7
 	ADD R7<<2, R6, R12
 	FMOVQ (R12), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F9
 	ADD R10<<0, R6, R12
 	FMOVQ (R12), F11
-	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	SORT_S32(9, 11, 12, 9)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F11
 	ADD R9<<1, R6, R12
 	FMOVQ (R12), F13
-	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	SORT_S32(11, 13, 14, 11)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F13
 	ADD R11<<0, R6, R12
 	FMOVQ (R12), F15
-	WORD $0x4eaf6db0 // smin v16.4s, v13.4s, v15.4s
-	WORD $0x4ead65ed // smax v13.4s, v15.4s, v13.4s
-	WORD $0x4eaa6c4f // smin v15.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
-	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
-	WORD $0x4eae6ccc // smin v12.4s, v6.4s, v14.4s
-	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
-	WORD $0x4eb06d0e // smin v14.4s, v8.4s, v16.4s
-	WORD $0x4ea86608 // smax v8.4s, v16.4s, v8.4s
-	WORD $0x4ea76c10 // smin v16.4s, v0.4s, v7.4s
-	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
-	WORD $0x4ea96c27 // smin v7.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4eab6c69 // smin v9.4s, v3.4s, v11.4s
-	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
-	WORD $0x4ead6cab // smin v11.4s, v5.4s, v13.4s
-	WORD $0x4ea565a5 // smax v5.4s, v13.4s, v5.4s
-	WORD $0x4eac6ded // smin v13.4s, v15.4s, v12.4s
-	WORD $0x4eaf658c // smax v12.4s, v12.4s, v15.4s
-	WORD $0x4eae6d4f // smin v15.4s, v10.4s, v14.4s
-	WORD $0x4eaa65ca // smax v10.4s, v14.4s, v10.4s
-	WORD $0x4ea66c4e // smin v14.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea96e08 // smin v8.4s, v16.4s, v9.4s
-	WORD $0x4eb06529 // smax v9.4s, v9.4s, v16.4s
-	WORD $0x4eab6cf0 // smin v16.4s, v7.4s, v11.4s
-	WORD $0x4ea76567 // smax v7.4s, v11.4s, v7.4s
-	WORD $0x4ea36c0b // smin v11.4s, v0.4s, v3.4s
-	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4ea56c23 // smin v3.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4eaf6da5 // smin v5.4s, v13.4s, v15.4s
-	WORD $0x4ead65ed // smax v13.4s, v15.4s, v13.4s
+	SORT_S32(13, 15, 16, 13)
+	SORT_S32(2, 10, 15, 2)
+	SORT_S32(4, 12, 10, 4)
+	SORT_S32(6, 14, 12, 6)
+	SORT_S32(8, 16, 14, 8)
+	SORT_S32(0, 7, 16, 0)
+	SORT_S32(1, 9, 7, 1)
+	SORT_S32(3, 11, 9, 3)
+	SORT_S32(5, 13, 11, 5)
+	SORT_S32(15, 12, 13, 12)
+	SORT_S32(10, 14, 15, 10)
+	SORT_S32(2, 6, 14, 2)
+	SORT_S32(4, 8, 6, 4)
+	SORT_S32(16, 9, 8, 9)
+	SORT_S32(7, 11, 16, 7)
+	SORT_S32(0, 3, 11, 0)
+	SORT_S32(1, 5, 3, 1)
+	SORT_S32(13, 15, 5, 13)
 	FMOVQ F5, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F13, (R12)
-	WORD $0x4eaa6d85 // smin v5.4s, v12.4s, v10.4s
-	WORD $0x4eac654a // smax v10.4s, v10.4s, v12.4s
+	SORT_S32(12, 10, 5, 10)
 	ADD R7<<1, R5, R12
 	FMOVQ F5, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F10, (R12)
-	WORD $0x4ea66dc5 // smin v5.4s, v14.4s, v6.4s
-	WORD $0x4eae64c6 // smax v6.4s, v6.4s, v14.4s
+	SORT_S32(14, 6, 5, 6)
 	ADD R7<<2, R5, R12
 	FMOVQ F5, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F6, (R12)
-	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 5, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F5, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4eb06d02 // smin v2.4s, v8.4s, v16.4s
-	WORD $0x4ea86604 // smax v4.4s, v16.4s, v8.4s
+	SORT_S32(8, 16, 2, 4)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F4, (R12)
-	WORD $0x4ea76d22 // smin v2.4s, v9.4s, v7.4s
-	WORD $0x4ea964e4 // smax v4.4s, v7.4s, v9.4s
+	SORT_S32(9, 7, 2, 4)
 	ADD R7<<1, R6, R12
 	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
 	FMOVQ F4, (R12)
-	WORD $0x4ea36d62 // smin v2.4s, v11.4s, v3.4s
-	WORD $0x4eab6463 // smax v3.4s, v3.4s, v11.4s
+	SORT_S32(11, 3, 2, 3)
 	ADD R7<<2, R6, R12
 	FMOVQ F2, (R12)
 	ADD R10<<0, R6, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R9<<1, R6, R12
 	FMOVQ F2, (R12)
 	ADD R11<<0, R6, R12
@@ -2641,25 +2022,20 @@ op32:
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F0, (R6)
 	FMOVQ (R5), F0
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c03 // smin v3.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 3, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea26c24 // smin v4.4s, v1.4s, v2.4s
-	WORD $0x4ea16441 // smax v1.4s, v2.4s, v1.4s
-	WORD $0x4ea46c62 // smin v2.4s, v3.4s, v4.4s
-	WORD $0x4ea36483 // smax v3.4s, v4.4s, v3.4s
+	SORT_S32(1, 2, 4, 1)
+	SORT_S32(3, 4, 2, 3)
 	FMOVQ F2, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<1, R5, R12
 	FMOVQ F2, (R12)
 	ADD R9<<0, R5, R12
@@ -2681,33 +2057,26 @@ op33:
 	FMOVQ (R12), F0
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F1
 	FMOVQ (R6), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ (R5), F3
-	WORD $0x4ea26c65 // smin v5.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
+	SORT_S32(3, 2, 5, 2)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea46c66 // smin v6.4s, v3.4s, v4.4s
-	WORD $0x4ea36483 // smax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea66ca4 // smin v4.4s, v5.4s, v6.4s
-	WORD $0x4ea564c5 // smax v5.4s, v6.4s, v5.4s
+	SORT_S32(3, 4, 6, 3)
+	SORT_S32(5, 6, 4, 5)
 	FMOVQ F4, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F5, (R12)
-	WORD $0x4ea36c44 // smin v4.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	SORT_S32(2, 3, 4, 2)
 	ADD R7<<1, R5, R12
 	FMOVQ F4, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
-	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
+	SORT_S32(1, 0, 2, 0)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F0, (R12)
@@ -2734,41 +2103,32 @@ op34:
 	FMOVQ (R12), F0
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F3
 	FMOVQ (R6), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	FMOVQ (R5), F5
-	WORD $0x4ea46ca7 // smin v7.4s, v5.4s, v4.4s
-	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
-	WORD $0x4ea66c45 // smin v5.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea06c66 // smin v6.4s, v3.4s, v0.4s
-	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
+	SORT_S32(5, 4, 7, 4)
+	SORT_S32(2, 6, 5, 2)
+	SORT_S32(3, 0, 6, 0)
 	ADD R7<<1, R6, R12
 	FMOVQ F0, (R12)
-	WORD $0x4ea56ce0 // smin v0.4s, v7.4s, v5.4s
-	WORD $0x4ea764a3 // smax v3.4s, v5.4s, v7.4s
+	SORT_S32(7, 5, 0, 3)
 	FMOVQ F0, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea26c80 // smin v0.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	SORT_S32(4, 2, 0, 2)
 	ADD R7<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea16cc0 // smin v0.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	SORT_S32(6, 1, 0, 1)
 	FMOVQ F0, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F1, (R12)
@@ -2788,51 +2148,39 @@ op35:
 	FMOVQ (R5), F0
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F5
 	FMOVQ (R6), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea66c47 // smin v7.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea16ca8 // smin v8.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea06c65 // smin v5.4s, v3.4s, v0.4s
-	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
-	WORD $0x4ea66ce3 // smin v3.4s, v7.4s, v6.4s
-	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
+	SORT_S32(5, 7, 8, 5)
+	SORT_S32(2, 6, 7, 2)
+	SORT_S32(4, 8, 6, 4)
+	SORT_S32(5, 1, 8, 1)
+	SORT_S32(3, 0, 5, 0)
+	SORT_S32(7, 6, 3, 6)
 	FMOVQ F3, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F6, (R12)
-	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 3, 2)
 	ADD R7<<1, R5, R12
 	FMOVQ F3, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea56d02 // smin v2.4s, v8.4s, v5.4s
-	WORD $0x4ea864a3 // smax v3.4s, v5.4s, v8.4s
+	SORT_S32(8, 5, 2, 3)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
-	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
+	SORT_S32(1, 0, 2, 0)
 	ADD R7<<1, R6, R12
 	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
@@ -2855,57 +2203,44 @@ op36:
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F0
 	FMOVQ (R6), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F0, (R6)
 	FMOVQ (R5), F0
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c03 // smin v3.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 3, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F4
-	WORD $0x4ea46c25 // smin v5.4s, v1.4s, v4.4s
-	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
+	SORT_S32(1, 4, 5, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F4
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F6
-	WORD $0x4ea66c87 // smin v7.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
+	SORT_S32(4, 6, 7, 4)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F6
-	WORD $0x4ea26cc8 // smin v8.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea76c66 // smin v6.4s, v3.4s, v7.4s
-	WORD $0x4ea364e3 // smax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea86ca7 // smin v7.4s, v5.4s, v8.4s
-	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
-	WORD $0x4ea46c08 // smin v8.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea26c24 // smin v4.4s, v1.4s, v2.4s
-	WORD $0x4ea16441 // smax v1.4s, v2.4s, v1.4s
-	WORD $0x4ea76cc2 // smin v2.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
+	SORT_S32(6, 2, 8, 2)
+	SORT_S32(3, 7, 6, 3)
+	SORT_S32(5, 8, 7, 5)
+	SORT_S32(0, 4, 8, 0)
+	SORT_S32(1, 2, 4, 1)
+	SORT_S32(6, 7, 2, 6)
 	FMOVQ F2, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F6, (R12)
-	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 2, 3)
 	ADD R7<<1, R5, R12
 	FMOVQ F2, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea46d02 // smin v2.4s, v8.4s, v4.4s
-	WORD $0x4ea86483 // smax v3.4s, v4.4s, v8.4s
+	SORT_S32(8, 4, 2, 3)
 	ADD R7<<2, R5, R12
 	FMOVQ F2, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R9<<1, R5, R12
 	FMOVQ F2, (R12)
 	ADD R11<<0, R5, R12
@@ -2929,65 +2264,50 @@ op37:
 	FMOVQ (R12), F0
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F1
 	FMOVQ (R6), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	FMOVQ (R5), F3
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F5
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea26ce9 // smin v9.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
+	SORT_S32(7, 2, 9, 2)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea46cea // smin v10.4s, v7.4s, v4.4s
-	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
-	WORD $0x4ea96cc7 // smin v7.4s, v6.4s, v9.4s
-	WORD $0x4ea66526 // smax v6.4s, v9.4s, v6.4s
-	WORD $0x4eaa6d09 // smin v9.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea26c6a // smin v10.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
-	WORD $0x4ea46ca3 // smin v3.4s, v5.4s, v4.4s
-	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
-	WORD $0x4ea96ce5 // smin v5.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 4, 10, 4)
+	SORT_S32(6, 9, 7, 6)
+	SORT_S32(8, 10, 9, 8)
+	SORT_S32(3, 2, 10, 2)
+	SORT_S32(5, 4, 3, 4)
+	SORT_S32(7, 9, 5, 7)
 	FMOVQ F5, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F7, (R12)
-	WORD $0x4ea86cc5 // smin v5.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	SORT_S32(6, 8, 5, 6)
 	ADD R7<<1, R5, R12
 	FMOVQ F5, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F6, (R12)
-	WORD $0x4ea36d45 // smin v5.4s, v10.4s, v3.4s
-	WORD $0x4eaa6463 // smax v3.4s, v3.4s, v10.4s
+	SORT_S32(10, 3, 5, 3)
 	ADD R7<<2, R5, R12
 	FMOVQ F5, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 3, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F3, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
-	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
+	SORT_S32(1, 0, 2, 0)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F0, (R12)
@@ -3008,73 +2328,56 @@ op38:
 	FMOVQ (R12), F0
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F3
 	FMOVQ (R6), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	FMOVQ (R5), F5
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea26ce9 // smin v9.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
+	SORT_S32(7, 2, 9, 2)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea46cea // smin v10.4s, v7.4s, v4.4s
-	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
+	SORT_S32(7, 4, 10, 4)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea66ceb // smin v11.4s, v7.4s, v6.4s
-	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
-	WORD $0x4eaa6d07 // smin v7.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4eab6d2a // smin v10.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
-	WORD $0x4ea46cab // smin v11.4s, v5.4s, v4.4s
-	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
-	WORD $0x4ea66c45 // smin v5.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea06c66 // smin v6.4s, v3.4s, v0.4s
-	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
+	SORT_S32(7, 6, 11, 6)
+	SORT_S32(8, 10, 7, 8)
+	SORT_S32(9, 11, 10, 9)
+	SORT_S32(5, 4, 11, 4)
+	SORT_S32(2, 6, 5, 2)
+	SORT_S32(3, 0, 6, 0)
 	ADD R7<<1, R6, R12
 	FMOVQ F0, (R12)
-	WORD $0x4eaa6ce0 // smin v0.4s, v7.4s, v10.4s
-	WORD $0x4ea76543 // smax v3.4s, v10.4s, v7.4s
+	SORT_S32(7, 10, 0, 3)
 	FMOVQ F0, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea96d00 // smin v0.4s, v8.4s, v9.4s
-	WORD $0x4ea86523 // smax v3.4s, v9.4s, v8.4s
+	SORT_S32(8, 9, 0, 3)
 	ADD R7<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea56d60 // smin v0.4s, v11.4s, v5.4s
-	WORD $0x4eab64a3 // smax v3.4s, v5.4s, v11.4s
+	SORT_S32(11, 5, 0, 3)
 	ADD R7<<2, R5, R12
 	FMOVQ F0, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea26c80 // smin v0.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	SORT_S32(4, 2, 0, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea16cc0 // smin v0.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	SORT_S32(6, 1, 0, 1)
 	FMOVQ F0, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F1, (R12)
@@ -3099,82 +2402,62 @@ op39:
 	FMOVQ (R12), F0
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F5
 	FMOVQ (R6), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	FMOVQ (R5), F7
-	WORD $0x4ea26ce9 // smin v9.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
+	SORT_S32(7, 2, 9, 2)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea46cea // smin v10.4s, v7.4s, v4.4s
-	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
+	SORT_S32(7, 4, 10, 4)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea66ceb // smin v11.4s, v7.4s, v6.4s
-	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
+	SORT_S32(7, 6, 11, 6)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea86cec // smin v12.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4eab6d28 // smin v8.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
-	WORD $0x4eac6d4b // smin v11.4s, v10.4s, v12.4s
-	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
-	WORD $0x4ea66c4c // smin v12.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea76c86 // smin v6.4s, v4.4s, v7.4s
-	WORD $0x4ea464e4 // smax v4.4s, v7.4s, v4.4s
-	WORD $0x4ea16ca7 // smin v7.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea06c65 // smin v5.4s, v3.4s, v0.4s
-	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
-	WORD $0x4eab6d03 // smin v3.4s, v8.4s, v11.4s
-	WORD $0x4ea86568 // smax v8.4s, v11.4s, v8.4s
+	SORT_S32(7, 8, 12, 7)
+	SORT_S32(9, 11, 8, 9)
+	SORT_S32(10, 12, 11, 10)
+	SORT_S32(2, 6, 12, 2)
+	SORT_S32(4, 7, 6, 4)
+	SORT_S32(5, 1, 7, 1)
+	SORT_S32(3, 0, 5, 0)
+	SORT_S32(8, 11, 3, 8)
 	FMOVQ F3, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F8, (R12)
-	WORD $0x4eaa6d23 // smin v3.4s, v9.4s, v10.4s
-	WORD $0x4ea96548 // smax v8.4s, v10.4s, v9.4s
+	SORT_S32(9, 10, 3, 8)
 	ADD R7<<1, R5, R12
 	FMOVQ F3, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F8, (R12)
-	WORD $0x4ea66d83 // smin v3.4s, v12.4s, v6.4s
-	WORD $0x4eac64c6 // smax v6.4s, v6.4s, v12.4s
+	SORT_S32(12, 6, 3, 6)
 	ADD R7<<2, R5, R12
 	FMOVQ F3, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F6, (R12)
-	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 3, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F3, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea56ce2 // smin v2.4s, v7.4s, v5.4s
-	WORD $0x4ea764a3 // smax v3.4s, v5.4s, v7.4s
+	SORT_S32(7, 5, 2, 3)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
-	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
+	SORT_S32(1, 0, 2, 0)
 	ADD R7<<1, R6, R12
 	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
@@ -3198,90 +2481,68 @@ op40:
 	FMOVQ (R12), F0
 	ADD R7<<2, R6, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F1
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F5
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F7
 	FMOVQ (R6), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	FMOVQ (R5), F9
-	WORD $0x4ea46d2b // smin v11.4s, v9.4s, v4.4s
-	WORD $0x4ea96484 // smax v4.4s, v4.4s, v9.4s
+	SORT_S32(9, 4, 11, 4)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F9
-	WORD $0x4ea66d2c // smin v12.4s, v9.4s, v6.4s
-	WORD $0x4ea964c6 // smax v6.4s, v6.4s, v9.4s
+	SORT_S32(9, 6, 12, 6)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F9
-	WORD $0x4ea86d2d // smin v13.4s, v9.4s, v8.4s
-	WORD $0x4ea96508 // smax v8.4s, v8.4s, v9.4s
-	WORD $0x4eaa6c49 // smin v9.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4ea06cea // smin v10.4s, v7.4s, v0.4s
-	WORD $0x4ea76400 // smax v0.4s, v0.4s, v7.4s
+	SORT_S32(9, 8, 13, 8)
+	SORT_S32(2, 10, 9, 2)
+	SORT_S32(7, 0, 10, 0)
 	ADD R7<<2, R6, R12
 	FMOVQ F0, (R12)
-	WORD $0x4ead6d60 // smin v0.4s, v11.4s, v13.4s
-	WORD $0x4eab65a7 // smax v7.4s, v13.4s, v11.4s
-	WORD $0x4ea96d8b // smin v11.4s, v12.4s, v9.4s
-	WORD $0x4eac6529 // smax v9.4s, v9.4s, v12.4s
-	WORD $0x4ea86c8c // smin v12.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea26cc8 // smin v8.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea36d46 // smin v6.4s, v10.4s, v3.4s
-	WORD $0x4eaa6463 // smax v3.4s, v3.4s, v10.4s
-	WORD $0x4ea16caa // smin v10.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4eab6c05 // smin v5.4s, v0.4s, v11.4s
-	WORD $0x4ea06560 // smax v0.4s, v11.4s, v0.4s
+	SORT_S32(11, 13, 0, 7)
+	SORT_S32(12, 9, 11, 9)
+	SORT_S32(4, 8, 12, 4)
+	SORT_S32(6, 2, 8, 2)
+	SORT_S32(10, 3, 6, 3)
+	SORT_S32(5, 1, 10, 1)
+	SORT_S32(0, 11, 5, 0)
 	FMOVQ F5, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F0, (R12)
-	WORD $0x4ea96ce0 // smin v0.4s, v7.4s, v9.4s
-	WORD $0x4ea76525 // smax v5.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 0, 5)
 	ADD R7<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F5, (R12)
-	WORD $0x4ea86d80 // smin v0.4s, v12.4s, v8.4s
-	WORD $0x4eac6505 // smax v5.4s, v8.4s, v12.4s
+	SORT_S32(12, 8, 0, 5)
 	ADD R7<<2, R5, R12
 	FMOVQ F0, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F5, (R12)
-	WORD $0x4ea26c80 // smin v0.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	SORT_S32(4, 2, 0, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4eaa6cc0 // smin v0.4s, v6.4s, v10.4s
-	WORD $0x4ea66542 // smax v2.4s, v10.4s, v6.4s
+	SORT_S32(6, 10, 0, 2)
 	FMOVQ F0, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea16c60 // smin v0.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	SORT_S32(3, 1, 0, 1)
 	ADD R7<<1, R6, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R6, R12
@@ -3303,100 +2564,75 @@ op41:
 	FMOVQ (R12), F0
 	ADD R10<<0, R6, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R7<<2, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F3
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F5
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F7
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F9
 	FMOVQ (R6), F11
-	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	SORT_S32(9, 11, 12, 9)
 	FMOVQ (R5), F11
-	WORD $0x4ea66d6d // smin v13.4s, v11.4s, v6.4s
-	WORD $0x4eab64c6 // smax v6.4s, v6.4s, v11.4s
+	SORT_S32(11, 6, 13, 6)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F11
-	WORD $0x4ea86d6e // smin v14.4s, v11.4s, v8.4s
-	WORD $0x4eab6508 // smax v8.4s, v8.4s, v11.4s
-	WORD $0x4eaa6c4b // smin v11.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
-	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
-	WORD $0x4ea16d2c // smin v12.4s, v9.4s, v1.4s
-	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
-	WORD $0x4ea06ce9 // smin v9.4s, v7.4s, v0.4s
-	WORD $0x4ea76400 // smax v0.4s, v0.4s, v7.4s
-	WORD $0x4eab6da7 // smin v7.4s, v13.4s, v11.4s
-	WORD $0x4ead656b // smax v11.4s, v11.4s, v13.4s
-	WORD $0x4eaa6dcd // smin v13.4s, v14.4s, v10.4s
-	WORD $0x4eae654a // smax v10.4s, v10.4s, v14.4s
-	WORD $0x4ea26cce // smin v14.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea46d06 // smin v6.4s, v8.4s, v4.4s
-	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea56d88 // smin v8.4s, v12.4s, v5.4s
-	WORD $0x4eac64a5 // smax v5.4s, v5.4s, v12.4s
-	WORD $0x4ea36d2c // smin v12.4s, v9.4s, v3.4s
-	WORD $0x4ea96463 // smax v3.4s, v3.4s, v9.4s
-	WORD $0x4ead6ce9 // smin v9.4s, v7.4s, v13.4s
-	WORD $0x4ea765a7 // smax v7.4s, v13.4s, v7.4s
+	SORT_S32(11, 8, 14, 8)
+	SORT_S32(2, 10, 11, 2)
+	SORT_S32(4, 12, 10, 4)
+	SORT_S32(9, 1, 12, 1)
+	SORT_S32(7, 0, 9, 0)
+	SORT_S32(13, 11, 7, 11)
+	SORT_S32(14, 10, 13, 10)
+	SORT_S32(6, 2, 14, 2)
+	SORT_S32(8, 4, 6, 4)
+	SORT_S32(12, 5, 8, 5)
+	SORT_S32(9, 3, 12, 3)
+	SORT_S32(7, 13, 9, 7)
 	FMOVQ F9, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F7, (R12)
-	WORD $0x4eaa6d67 // smin v7.4s, v11.4s, v10.4s
-	WORD $0x4eab6549 // smax v9.4s, v10.4s, v11.4s
+	SORT_S32(11, 10, 7, 9)
 	ADD R7<<1, R5, R12
 	FMOVQ F7, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F9, (R12)
-	WORD $0x4ea66dc7 // smin v7.4s, v14.4s, v6.4s
-	WORD $0x4eae64c6 // smax v6.4s, v6.4s, v14.4s
+	SORT_S32(14, 6, 7, 6)
 	ADD R7<<2, R5, R12
 	FMOVQ F7, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F6, (R12)
-	WORD $0x4ea46c46 // smin v6.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 6, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F6, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4eac6d02 // smin v2.4s, v8.4s, v12.4s
-	WORD $0x4ea86584 // smax v4.4s, v12.4s, v8.4s
+	SORT_S32(8, 12, 2, 4)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F4, (R12)
-	WORD $0x4ea36ca2 // smin v2.4s, v5.4s, v3.4s
-	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
+	SORT_S32(5, 3, 2, 3)
 	ADD R7<<1, R6, R12
 	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
-	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
+	SORT_S32(1, 0, 2, 0)
 	ADD R7<<2, R6, R12
 	FMOVQ F2, (R12)
 	ADD R10<<0, R6, R12
@@ -3420,110 +2656,82 @@ op42:
 	FMOVQ (R12), F0
 	ADD R9<<1, R6, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F1
 	ADD R10<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F3
 	ADD R7<<2, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F7
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F9
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F11
-	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	SORT_S32(9, 11, 12, 9)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F11
 	FMOVQ (R6), F13
-	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	SORT_S32(11, 13, 14, 11)
 	FMOVQ (R5), F13
-	WORD $0x4ea86daf // smin v15.4s, v13.4s, v8.4s
-	WORD $0x4ead6508 // smax v8.4s, v8.4s, v13.4s
-	WORD $0x4eaa6c4d // smin v13.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
-	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
-	WORD $0x4eae6ccc // smin v12.4s, v6.4s, v14.4s
-	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
-	WORD $0x4ea36d6e // smin v14.4s, v11.4s, v3.4s
-	WORD $0x4eab6463 // smax v3.4s, v3.4s, v11.4s
-	WORD $0x4ea16d2b // smin v11.4s, v9.4s, v1.4s
-	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
-	WORD $0x4ea06ce9 // smin v9.4s, v7.4s, v0.4s
-	WORD $0x4ea76400 // smax v0.4s, v0.4s, v7.4s
-	WORD $0x4eaa6de7 // smin v7.4s, v15.4s, v10.4s
-	WORD $0x4eaf654a // smax v10.4s, v10.4s, v15.4s
-	WORD $0x4eac6daf // smin v15.4s, v13.4s, v12.4s
-	WORD $0x4ead658c // smax v12.4s, v12.4s, v13.4s
-	WORD $0x4ea46d0d // smin v13.4s, v8.4s, v4.4s
-	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea96dc6 // smin v6.4s, v14.4s, v9.4s
-	WORD $0x4eae6529 // smax v9.4s, v9.4s, v14.4s
-	WORD $0x4ea56d6e // smin v14.4s, v11.4s, v5.4s
-	WORD $0x4eab64a5 // smax v5.4s, v5.4s, v11.4s
-	WORD $0x4ea06c6b // smin v11.4s, v3.4s, v0.4s
-	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
+	SORT_S32(13, 8, 15, 8)
+	SORT_S32(2, 10, 13, 2)
+	SORT_S32(4, 12, 10, 4)
+	SORT_S32(6, 14, 12, 6)
+	SORT_S32(11, 3, 14, 3)
+	SORT_S32(9, 1, 11, 1)
+	SORT_S32(7, 0, 9, 0)
+	SORT_S32(15, 10, 7, 10)
+	SORT_S32(13, 12, 15, 12)
+	SORT_S32(8, 4, 13, 4)
+	SORT_S32(2, 6, 8, 2)
+	SORT_S32(14, 9, 6, 9)
+	SORT_S32(11, 5, 14, 5)
+	SORT_S32(3, 0, 11, 0)
 	ADD R9<<1, R6, R12
 	FMOVQ F0, (R12)
-	WORD $0x4eaf6ce0 // smin v0.4s, v7.4s, v15.4s
-	WORD $0x4ea765e3 // smax v3.4s, v15.4s, v7.4s
+	SORT_S32(7, 15, 0, 3)
 	FMOVQ F0, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4eac6d40 // smin v0.4s, v10.4s, v12.4s
-	WORD $0x4eaa6583 // smax v3.4s, v12.4s, v10.4s
+	SORT_S32(10, 12, 0, 3)
 	ADD R7<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea86da0 // smin v0.4s, v13.4s, v8.4s
-	WORD $0x4ead6503 // smax v3.4s, v8.4s, v13.4s
+	SORT_S32(13, 8, 0, 3)
 	ADD R7<<2, R5, R12
 	FMOVQ F0, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea26c80 // smin v0.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	SORT_S32(4, 2, 0, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F0, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4eae6cc0 // smin v0.4s, v6.4s, v14.4s
-	WORD $0x4ea665c2 // smax v2.4s, v14.4s, v6.4s
+	SORT_S32(6, 14, 0, 2)
 	FMOVQ F0, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea56d20 // smin v0.4s, v9.4s, v5.4s
-	WORD $0x4ea964a2 // smax v2.4s, v5.4s, v9.4s
+	SORT_S32(9, 5, 0, 2)
 	ADD R7<<1, R6, R12
 	FMOVQ F0, (R12)
 	ADD R9<<0, R6, R12
 	FMOVQ F2, (R12)
-	WORD $0x4ea16d60 // smin v0.4s, v11.4s, v1.4s
-	WORD $0x4eab6421 // smax v1.4s, v1.4s, v11.4s
+	SORT_S32(11, 1, 0, 1)
 	ADD R7<<2, R6, R12
 	FMOVQ F0, (R12)
 	ADD R10<<0, R6, R12
@@ -3546,123 +2754,91 @@ op43:
 	FMOVQ (R5), F0
 	ADD R11<<0, R6, R12
 	FMOVQ (R12), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
 	ADD R9<<1, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	SORT_S32(1, 3, 4, 1)
 	ADD R7<<1, R5, R12
 	FMOVQ (R12), F3
 	ADD R10<<0, R6, R12
 	FMOVQ (R12), F5
-	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	SORT_S32(3, 5, 6, 3)
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F5
 	ADD R7<<2, R6, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	SORT_S32(5, 7, 8, 5)
 	ADD R7<<2, R5, R12
 	FMOVQ (R12), F7
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F9
-	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	SORT_S32(7, 9, 10, 7)
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F9
 	ADD R7<<1, R6, R12
 	FMOVQ (R12), F11
-	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	SORT_S32(9, 11, 12, 9)
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F11
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F13
-	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	SORT_S32(11, 13, 14, 11)
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F13
 	FMOVQ (R6), F15
-	WORD $0x4eaf6db0 // smin v16.4s, v13.4s, v15.4s
-	WORD $0x4ead65ed // smax v13.4s, v15.4s, v13.4s
-	WORD $0x4eaa6c4f // smin v15.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
-	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
-	WORD $0x4eae6ccc // smin v12.4s, v6.4s, v14.4s
-	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
-	WORD $0x4eb06d0e // smin v14.4s, v8.4s, v16.4s
-	WORD $0x4ea86608 // smax v8.4s, v16.4s, v8.4s
-	WORD $0x4ea56db0 // smin v16.4s, v13.4s, v5.4s
-	WORD $0x4ead64a5 // smax v5.4s, v5.4s, v13.4s
-	WORD $0x4ea36d6d // smin v13.4s, v11.4s, v3.4s
-	WORD $0x4eab6463 // smax v3.4s, v3.4s, v11.4s
-	WORD $0x4ea16d2b // smin v11.4s, v9.4s, v1.4s
-	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
-	WORD $0x4ea06ce9 // smin v9.4s, v7.4s, v0.4s
-	WORD $0x4ea76400 // smax v0.4s, v0.4s, v7.4s
-	WORD $0x4eac6de7 // smin v7.4s, v15.4s, v12.4s
-	WORD $0x4eaf658c // smax v12.4s, v12.4s, v15.4s
-	WORD $0x4eae6d4f // smin v15.4s, v10.4s, v14.4s
-	WORD $0x4eaa65ca // smax v10.4s, v14.4s, v10.4s
-	WORD $0x4ea66c4e // smin v14.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4eab6e08 // smin v8.4s, v16.4s, v11.4s
-	WORD $0x4eb0656b // smax v11.4s, v11.4s, v16.4s
-	WORD $0x4ea96db0 // smin v16.4s, v13.4s, v9.4s
-	WORD $0x4ead6529 // smax v9.4s, v9.4s, v13.4s
-	WORD $0x4ea16cad // smin v13.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea06c65 // smin v5.4s, v3.4s, v0.4s
-	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
-	WORD $0x4eaf6ce3 // smin v3.4s, v7.4s, v15.4s
-	WORD $0x4ea765e7 // smax v7.4s, v15.4s, v7.4s
+	SORT_S32(13, 15, 16, 13)
+	SORT_S32(2, 10, 15, 2)
+	SORT_S32(4, 12, 10, 4)
+	SORT_S32(6, 14, 12, 6)
+	SORT_S32(8, 16, 14, 8)
+	SORT_S32(13, 5, 16, 5)
+	SORT_S32(11, 3, 13, 3)
+	SORT_S32(9, 1, 11, 1)
+	SORT_S32(7, 0, 9, 0)
+	SORT_S32(15, 12, 7, 12)
+	SORT_S32(10, 14, 15, 10)
+	SORT_S32(2, 6, 14, 2)
+	SORT_S32(4, 8, 6, 4)
+	SORT_S32(16, 11, 8, 11)
+	SORT_S32(13, 9, 16, 9)
+	SORT_S32(5, 1, 13, 1)
+	SORT_S32(3, 0, 5, 0)
+	SORT_S32(7, 15, 3, 7)
 	FMOVQ F3, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F7, (R12)
-	WORD $0x4eaa6d83 // smin v3.4s, v12.4s, v10.4s
-	WORD $0x4eac6547 // smax v7.4s, v10.4s, v12.4s
+	SORT_S32(12, 10, 3, 7)
 	ADD R7<<1, R5, R12
 	FMOVQ F3, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F7, (R12)
-	WORD $0x4ea66dc3 // smin v3.4s, v14.4s, v6.4s
-	WORD $0x4eae64c6 // smax v6.4s, v6.4s, v14.4s
+	SORT_S32(14, 6, 3, 6)
 	ADD R7<<2, R5, R12
 	FMOVQ F3, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F6, (R12)
-	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 3, 2)
 	ADD R9<<1, R5, R12
 	FMOVQ F3, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	WORD $0x4eb06d02 // smin v2.4s, v8.4s, v16.4s
-	WORD $0x4ea86603 // smax v3.4s, v16.4s, v8.4s
+	SORT_S32(8, 16, 2, 3)
 	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea96d62 // smin v2.4s, v11.4s, v9.4s
-	WORD $0x4eab6523 // smax v3.4s, v9.4s, v11.4s
+	SORT_S32(11, 9, 2, 3)
 	ADD R7<<1, R6, R12
 	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea56da2 // smin v2.4s, v13.4s, v5.4s
-	WORD $0x4ead64a3 // smax v3.4s, v5.4s, v13.4s
+	SORT_S32(13, 5, 2, 3)
 	ADD R7<<2, R6, R12
 	FMOVQ F2, (R12)
 	ADD R10<<0, R6, R12
 	FMOVQ F3, (R12)
-	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
-	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
+	SORT_S32(1, 0, 2, 0)
 	ADD R9<<1, R6, R12
 	FMOVQ F2, (R12)
 	ADD R11<<0, R6, R12
@@ -3682,196 +2858,131 @@ from44:
 op44:
 	FMOVQ (R5), F0
 	FMOVQ 256(R5), F1
-	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	SORT_S32(0, 1, 2, 0)
 	FMOVQ F2, (R5)
 	FMOVQ 16(R5), F1
 	FMOVQ 272(R5), F2
-	WORD $0x4ea26c23 // smin v3.4s, v1.4s, v2.4s
-	WORD $0x4ea16441 // smax v1.4s, v2.4s, v1.4s
+	SORT_S32(1, 2, 3, 1)
 	FMOVQ 32(R5), F2
 	FMOVQ 288(R5), F4
-	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
-	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	SORT_S32(2, 4, 5, 2)
 	FMOVQ 48(R5), F4
 	FMOVQ 304(R5), F6
-	WORD $0x4ea66c87 // smin v7.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
+	SORT_S32(4, 6, 7, 4)
 	FMOVQ 64(R5), F6
 	FMOVQ 320(R5), F8
-	WORD $0x4ea86cc9 // smin v9.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	SORT_S32(6, 8, 9, 6)
 	FMOVQ 80(R5), F8
 	FMOVQ 336(R5), F10
-	WORD $0x4eaa6d0b // smin v11.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
+	SORT_S32(8, 10, 11, 8)
 	FMOVQ 96(R5), F10
 	FMOVQ 352(R5), F12
-	WORD $0x4eac6d4d // smin v13.4s, v10.4s, v12.4s
-	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
+	SORT_S32(10, 12, 13, 10)
 	FMOVQ 112(R5), F12
 	FMOVQ 368(R5), F14
-	WORD $0x4eae6d8f // smin v15.4s, v12.4s, v14.4s
-	WORD $0x4eac65cc // smax v12.4s, v14.4s, v12.4s
+	SORT_S32(12, 14, 15, 12)
 	FMOVQ 128(R5), F14
 	FMOVQ 384(R5), F16
-	WORD $0x4eb06dd1 // smin v17.4s, v14.4s, v16.4s
-	WORD $0x4eae660e // smax v14.4s, v16.4s, v14.4s
+	SORT_S32(14, 16, 17, 14)
 	FMOVQ 144(R5), F16
 	FMOVQ 400(R5), F18
-	WORD $0x4eb26e13 // smin v19.4s, v16.4s, v18.4s
-	WORD $0x4eb06650 // smax v16.4s, v18.4s, v16.4s
+	SORT_S32(16, 18, 19, 16)
 	FMOVQ 160(R5), F18
 	FMOVQ 416(R5), F20
-	WORD $0x4eb46e55 // smin v21.4s, v18.4s, v20.4s
-	WORD $0x4eb26692 // smax v18.4s, v20.4s, v18.4s
+	SORT_S32(18, 20, 21, 18)
 	FMOVQ 176(R5), F20
 	FMOVQ 432(R5), F22
-	WORD $0x4eb66e97 // smin v23.4s, v20.4s, v22.4s
-	WORD $0x4eb466d4 // smax v20.4s, v22.4s, v20.4s
+	SORT_S32(20, 22, 23, 20)
 	FMOVQ 192(R5), F22
 	FMOVQ 448(R5), F24
-	WORD $0x4eb86ed9 // smin v25.4s, v22.4s, v24.4s
-	WORD $0x4eb66716 // smax v22.4s, v24.4s, v22.4s
+	SORT_S32(22, 24, 25, 22)
 	FMOVQ 208(R5), F24
 	FMOVQ 464(R5), F26
-	WORD $0x4eba6f1b // smin v27.4s, v24.4s, v26.4s
-	WORD $0x4eb86758 // smax v24.4s, v26.4s, v24.4s
+	SORT_S32(24, 26, 27, 24)
 	FMOVQ 224(R5), F26
 	FMOVQ 480(R5), F28
-	WORD $0x4ebc6f5d // smin v29.4s, v26.4s, v28.4s
-	WORD $0x4eba679a // smax v26.4s, v28.4s, v26.4s
+	SORT_S32(26, 28, 29, 26)
 	FMOVQ 240(R5), F28
 	FMOVQ 496(R5), F30
-	WORD $0x4ebe6f9f // smin v31.4s, v28.4s, v30.4s
-	WORD $0x4ebc67dc // smax v28.4s, v30.4s, v28.4s
+	SORT_S32(28, 30, 31, 28)
 	FMOVQ F28, 496(R5)
-	WORD $0x4ea06e3c // smin v28.4s, v17.4s, v0.4s
-	WORD $0x4eb16400 // smax v0.4s, v0.4s, v17.4s
-	WORD $0x4ea16e71 // smin v17.4s, v19.4s, v1.4s
-	WORD $0x4eb36421 // smax v1.4s, v1.4s, v19.4s
-	WORD $0x4ea26eb3 // smin v19.4s, v21.4s, v2.4s
-	WORD $0x4eb56442 // smax v2.4s, v2.4s, v21.4s
-	WORD $0x4ea46ef5 // smin v21.4s, v23.4s, v4.4s
-	WORD $0x4eb76484 // smax v4.4s, v4.4s, v23.4s
-	WORD $0x4ea66f37 // smin v23.4s, v25.4s, v6.4s
-	WORD $0x4eb964c6 // smax v6.4s, v6.4s, v25.4s
-	WORD $0x4ea86f79 // smin v25.4s, v27.4s, v8.4s
-	WORD $0x4ebb6508 // smax v8.4s, v8.4s, v27.4s
-	WORD $0x4eaa6fbb // smin v27.4s, v29.4s, v10.4s
-	WORD $0x4ebd654a // smax v10.4s, v10.4s, v29.4s
-	WORD $0x4eac6ffd // smin v29.4s, v31.4s, v12.4s
-	WORD $0x4ebf658c // smax v12.4s, v12.4s, v31.4s
-	WORD $0x4ebc6d3e // smin v30.4s, v9.4s, v28.4s
-	WORD $0x4ea96789 // smax v9.4s, v28.4s, v9.4s
-	WORD $0x4eb16d7c // smin v28.4s, v11.4s, v17.4s
-	WORD $0x4eab662b // smax v11.4s, v17.4s, v11.4s
-	WORD $0x4eb36db1 // smin v17.4s, v13.4s, v19.4s
-	WORD $0x4ead666d // smax v13.4s, v19.4s, v13.4s
-	WORD $0x4eb56df3 // smin v19.4s, v15.4s, v21.4s
-	WORD $0x4eaf66af // smax v15.4s, v21.4s, v15.4s
-	WORD $0x4ea06ef5 // smin v21.4s, v23.4s, v0.4s
-	WORD $0x4eb76400 // smax v0.4s, v0.4s, v23.4s
-	WORD $0x4ea16f37 // smin v23.4s, v25.4s, v1.4s
-	WORD $0x4eb96421 // smax v1.4s, v1.4s, v25.4s
-	WORD $0x4ea26f79 // smin v25.4s, v27.4s, v2.4s
-	WORD $0x4ebb6442 // smax v2.4s, v2.4s, v27.4s
-	WORD $0x4ea46fbb // smin v27.4s, v29.4s, v4.4s
-	WORD $0x4ebd6484 // smax v4.4s, v4.4s, v29.4s
-	WORD $0x4eae6cdd // smin v29.4s, v6.4s, v14.4s
-	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
-	WORD $0x4eb06d0e // smin v14.4s, v8.4s, v16.4s
-	WORD $0x4ea86608 // smax v8.4s, v16.4s, v8.4s
-	WORD $0x4eb26d50 // smin v16.4s, v10.4s, v18.4s
-	WORD $0x4eaa664a // smax v10.4s, v18.4s, v10.4s
-	WORD $0x4eb46d92 // smin v18.4s, v12.4s, v20.4s
-	WORD $0x4eac668c // smax v12.4s, v20.4s, v12.4s
-	WORD $0x4ebe6cb4 // smin v20.4s, v5.4s, v30.4s
-	WORD $0x4ea567c5 // smax v5.4s, v30.4s, v5.4s
-	WORD $0x4ebc6cfe // smin v30.4s, v7.4s, v28.4s
-	WORD $0x4ea76787 // smax v7.4s, v28.4s, v7.4s
-	WORD $0x4ea96e3c // smin v28.4s, v17.4s, v9.4s
-	WORD $0x4eb16529 // smax v9.4s, v9.4s, v17.4s
-	WORD $0x4eab6e71 // smin v17.4s, v19.4s, v11.4s
-	WORD $0x4eb3656b // smax v11.4s, v11.4s, v19.4s
-	WORD $0x4eb56db3 // smin v19.4s, v13.4s, v21.4s
-	WORD $0x4ead66ad // smax v13.4s, v21.4s, v13.4s
-	WORD $0x4eb76df5 // smin v21.4s, v15.4s, v23.4s
-	WORD $0x4eaf66ef // smax v15.4s, v23.4s, v15.4s
-	WORD $0x4ea06f37 // smin v23.4s, v25.4s, v0.4s
-	WORD $0x4eb96400 // smax v0.4s, v0.4s, v25.4s
-	WORD $0x4ea16f79 // smin v25.4s, v27.4s, v1.4s
-	WORD $0x4ebb6421 // smax v1.4s, v1.4s, v27.4s
-	WORD $0x4ebd6c5b // smin v27.4s, v2.4s, v29.4s
-	WORD $0x4ea267a2 // smax v2.4s, v29.4s, v2.4s
-	WORD $0x4eae6c9d // smin v29.4s, v4.4s, v14.4s
-	WORD $0x4ea465c4 // smax v4.4s, v14.4s, v4.4s
-	WORD $0x4ea66e0e // smin v14.4s, v16.4s, v6.4s
-	WORD $0x4eb064c6 // smax v6.4s, v6.4s, v16.4s
-	WORD $0x4ea86e50 // smin v16.4s, v18.4s, v8.4s
-	WORD $0x4eb26508 // smax v8.4s, v8.4s, v18.4s
-	WORD $0x4eb66d52 // smin v18.4s, v10.4s, v22.4s
-	WORD $0x4eaa66ca // smax v10.4s, v22.4s, v10.4s
-	WORD $0x4eb86d96 // smin v22.4s, v12.4s, v24.4s
-	WORD $0x4eac670c // smax v12.4s, v24.4s, v12.4s
-	WORD $0x4eb46c78 // smin v24.4s, v3.4s, v20.4s
-	WORD $0x4ea36683 // smax v3.4s, v20.4s, v3.4s
+	SORT_S32(17, 0, 28, 0)
+	SORT_S32(19, 1, 17, 1)
+	SORT_S32(21, 2, 19, 2)
+	SORT_S32(23, 4, 21, 4)
+	SORT_S32(25, 6, 23, 6)
+	SORT_S32(27, 8, 25, 8)
+	SORT_S32(29, 10, 27, 10)
+	SORT_S32(31, 12, 29, 12)
+	SORT_S32(9, 28, 30, 9)
+	SORT_S32(11, 17, 28, 11)
+	SORT_S32(13, 19, 17, 13)
+	SORT_S32(15, 21, 19, 15)
+	SORT_S32(23, 0, 21, 0)
+	SORT_S32(25, 1, 23, 1)
+	SORT_S32(27, 2, 25, 2)
+	SORT_S32(29, 4, 27, 4)
+	SORT_S32(6, 14, 29, 6)
+	SORT_S32(8, 16, 14, 8)
+	SORT_S32(10, 18, 16, 10)
+	SORT_S32(12, 20, 18, 12)
+	SORT_S32(5, 30, 20, 5)
+	SORT_S32(7, 28, 30, 7)
+	SORT_S32(17, 9, 28, 9)
+	SORT_S32(19, 11, 17, 11)
+	SORT_S32(13, 21, 19, 13)
+	SORT_S32(15, 23, 21, 15)
+	SORT_S32(25, 0, 23, 0)
+	SORT_S32(27, 1, 25, 1)
+	SORT_S32(2, 29, 27, 2)
+	SORT_S32(4, 14, 29, 4)
+	SORT_S32(16, 6, 14, 6)
+	SORT_S32(18, 8, 16, 8)
+	SORT_S32(10, 22, 18, 10)
+	SORT_S32(12, 24, 22, 12)
+	SORT_S32(3, 20, 24, 3)
 	FMOVQ F24, 16(R5)
 	FMOVQ F3, 32(R5)
-	WORD $0x4ea56fc3 // smin v3.4s, v30.4s, v5.4s
-	WORD $0x4ebe64a5 // smax v5.4s, v5.4s, v30.4s
+	SORT_S32(30, 5, 3, 5)
 	FMOVQ F3, 48(R5)
 	FMOVQ F5, 64(R5)
-	WORD $0x4ebc6ce3 // smin v3.4s, v7.4s, v28.4s
-	WORD $0x4ea76785 // smax v5.4s, v28.4s, v7.4s
+	SORT_S32(7, 28, 3, 5)
 	FMOVQ F3, 80(R5)
 	FMOVQ F5, 96(R5)
-	WORD $0x4ea96e23 // smin v3.4s, v17.4s, v9.4s
-	WORD $0x4eb16525 // smax v5.4s, v9.4s, v17.4s
+	SORT_S32(17, 9, 3, 5)
 	FMOVQ F3, 112(R5)
 	FMOVQ F5, 128(R5)
-	WORD $0x4eb36d63 // smin v3.4s, v11.4s, v19.4s
-	WORD $0x4eab6665 // smax v5.4s, v19.4s, v11.4s
+	SORT_S32(11, 19, 3, 5)
 	FMOVQ F3, 144(R5)
 	FMOVQ F5, 160(R5)
-	WORD $0x4ead6ea3 // smin v3.4s, v21.4s, v13.4s
-	WORD $0x4eb565a5 // smax v5.4s, v13.4s, v21.4s
+	SORT_S32(21, 13, 3, 5)
 	FMOVQ F3, 176(R5)
 	FMOVQ F5, 192(R5)
-	WORD $0x4eb76de3 // smin v3.4s, v15.4s, v23.4s
-	WORD $0x4eaf66e5 // smax v5.4s, v23.4s, v15.4s
+	SORT_S32(15, 23, 3, 5)
 	FMOVQ F3, 208(R5)
 	FMOVQ F5, 224(R5)
-	WORD $0x4ea06f23 // smin v3.4s, v25.4s, v0.4s
-	WORD $0x4eb96400 // smax v0.4s, v0.4s, v25.4s
+	SORT_S32(25, 0, 3, 0)
 	FMOVQ F3, 240(R5)
 	FMOVQ F0, 256(R5)
-	WORD $0x4ebb6c20 // smin v0.4s, v1.4s, v27.4s
-	WORD $0x4ea16761 // smax v1.4s, v27.4s, v1.4s
+	SORT_S32(1, 27, 0, 1)
 	FMOVQ F0, 272(R5)
 	FMOVQ F1, 288(R5)
-	WORD $0x4ea26fa0 // smin v0.4s, v29.4s, v2.4s
-	WORD $0x4ebd6441 // smax v1.4s, v2.4s, v29.4s
+	SORT_S32(29, 2, 0, 1)
 	FMOVQ F0, 304(R5)
 	FMOVQ F1, 320(R5)
-	WORD $0x4eae6c80 // smin v0.4s, v4.4s, v14.4s
-	WORD $0x4ea465c1 // smax v1.4s, v14.4s, v4.4s
+	SORT_S32(4, 14, 0, 1)
 	FMOVQ F0, 336(R5)
 	FMOVQ F1, 352(R5)
-	WORD $0x4ea66e00 // smin v0.4s, v16.4s, v6.4s
-	WORD $0x4eb064c1 // smax v1.4s, v6.4s, v16.4s
+	SORT_S32(16, 6, 0, 1)
 	FMOVQ F0, 368(R5)
 	FMOVQ F1, 384(R5)
-	WORD $0x4eb26d00 // smin v0.4s, v8.4s, v18.4s
-	WORD $0x4ea86641 // smax v1.4s, v18.4s, v8.4s
+	SORT_S32(8, 18, 0, 1)
 	FMOVQ F0, 400(R5)
 	FMOVQ F1, 416(R5)
-	WORD $0x4eaa6ec0 // smin v0.4s, v22.4s, v10.4s
-	WORD $0x4eb66541 // smax v1.4s, v10.4s, v22.4s
+	SORT_S32(22, 10, 0, 1)
 	FMOVQ F0, 432(R5)
 	FMOVQ F1, 448(R5)
-	WORD $0x4eba6d80 // smin v0.4s, v12.4s, v26.4s
-	WORD $0x4eac6741 // smax v1.4s, v26.4s, v12.4s
+	SORT_S32(12, 26, 0, 1)
 	FMOVQ F0, 464(R5)
 	FMOVQ F1, 480(R5)
 	PRFM (R2), PLDL1KEEP
@@ -3923,22 +3034,22 @@ put_many:
 	VZIP1 V3.D2, V1.D2, V5.D2
 	VZIP2 V3.D2, V1.D2, V1.D2
 	VSUB V4.S4, V0.S4, V3.S4
-	WORD $0x4f210486 // sshr v6.4s, v4.4s, #31
+	SSHR_S4_31(4, 6)
 	VBIT V6.B16, V3.B16, V4.B16
 	FMOVQ F4, (R6)
 	ADD R3, R6
 	VSUB V2.S4, V0.S4, V3.S4
-	WORD $0x4f210444 // sshr v4.4s, v2.4s, #31
+	SSHR_S4_31(2, 4)
 	VBIT V4.B16, V3.B16, V2.B16
 	FMOVQ F2, (R6)
 	ADD R3, R6
 	VSUB V5.S4, V0.S4, V2.S4
-	WORD $0x4f2104a3 // sshr v3.4s, v5.4s, #31
+	SSHR_S4_31(5, 3)
 	VBIT V3.B16, V2.B16, V5.B16
 	FMOVQ F5, (R6)
 	ADD R3, R6
 	VSUB V1.S4, V0.S4, V2.S4
-	WORD $0x4f210423 // sshr v3.4s, v1.4s, #31
+	SSHR_S4_31(1, 3)
 	VBIT V3.B16, V2.B16, V1.B16
 	FMOVQ F1, (R6)
 	ADD $16, R2
@@ -3985,28 +3096,28 @@ put_fewer_many:
 	VZIP1 V3.D2, V1.D2, V5.D2
 	VZIP2 V3.D2, V1.D2, V1.D2
 	VSUB V4.S4, V0.S4, V3.S4
-	WORD $0x4f210486 // sshr v6.4s, v4.4s, #31
+	SSHR_S4_31(4, 6)
 	VBIT V6.B16, V3.B16, V4.B16
 	FMOVQ F4, (R7)
 	ADD R3, R7
 	CMP R6, R7
 	CSEL LT, R7, R6, R7
 	VSUB V2.S4, V0.S4, V3.S4
-	WORD $0x4f210444 // sshr v4.4s, v2.4s, #31
+	SSHR_S4_31(2, 4)
 	VBIT V4.B16, V3.B16, V2.B16
 	FMOVQ F2, (R7)
 	ADD R3, R7
 	CMP R6, R7
 	CSEL LT, R7, R6, R7
 	VSUB V5.S4, V0.S4, V2.S4
-	WORD $0x4f2104a3 // sshr v3.4s, v5.4s, #31
+	SSHR_S4_31(5, 3)
 	VBIT V3.B16, V2.B16, V5.B16
 	FMOVQ F5, (R7)
 	ADD R3, R7
 	CMP R6, R7
 	CSEL LT, R7, R6, R7
 	VSUB V1.S4, V0.S4, V2.S4
-	WORD $0x4f210423 // sshr v3.4s, v1.4s, #31
+	SSHR_S4_31(1, 3)
 	VBIT V3.B16, V2.B16, V1.B16
 	FMOVQ F1, (R7)
 	ADD $16, R2

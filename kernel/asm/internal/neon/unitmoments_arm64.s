@@ -3,11 +3,180 @@
 //go:build arm64 && !noasm
 
 #include "textflag.h"
+#include "words_arm64.h"
 
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0x7fffffffffffffff
 DATA consts<>+8(SB)/8, $0x7fffffffffffffff
 GLOBL consts<>(SB), RODATA|NOPTR, $16
+
+#define UNITMOMENTS_rows(N, N2, N3, N4) \
+	FMOVQ N(R1), F8 \
+	FADD_D2(0, 7, 9) \
+	FADD_D2(0, 8, 10) \
+	VADD V9.D2, V1.D2, V1.D2 \
+	VADD V10.D2, V1.D2, V1.D2 \
+	FSUB_D2(0, 9, 9) \
+	FSUB_D2(0, 10, 10) \
+	VEOR V9.B16, V7.B16, V9.B16 \
+	VORR V9.B16, V6.B16, V6.B16 \
+	VEOR V10.B16, V8.B16, V9.B16 \
+	VORR V9.B16, V6.B16, V6.B16 \
+	FMUL_D2(7, 7, 7) \
+	FMUL_D2(8, 8, 8) \
+	FADD_D2(2, 7, 9) \
+	FADD_D2(2, 8, 10) \
+	VADD V9.D2, V3.D2, V3.D2 \
+	VADD V10.D2, V3.D2, V3.D2 \
+	FSUB_D2(2, 9, 9) \
+	FSUB_D2(2, 10, 10) \
+	FSUB_D2(9, 7, 7) \
+	FSUB_D2(10, 8, 8) \
+	FADD_D2(4, 7, 9) \
+	FADD_D2(4, 8, 10) \
+	VADD V9.D2, V5.D2, V5.D2 \
+	VADD V10.D2, V5.D2, V5.D2 \
+	FSUB_D2(4, 9, 9) \
+	FSUB_D2(4, 10, 10) \
+	VEOR V9.B16, V7.B16, V7.B16 \
+	VORR V7.B16, V6.B16, V6.B16 \
+	VEOR V10.B16, V8.B16, V7.B16 \
+	VORR V7.B16, V6.B16, V6.B16 \
+	FMOVQ N2(R1), F7 \
+	FMOVQ N3(R1), F8 \
+	FADD_D2(0, 7, 9) \
+	FADD_D2(0, 8, 10) \
+	VADD V9.D2, V1.D2, V1.D2 \
+	VADD V10.D2, V1.D2, V1.D2 \
+	FSUB_D2(0, 9, 9) \
+	FSUB_D2(0, 10, 10) \
+	VEOR V9.B16, V7.B16, V9.B16 \
+	VORR V9.B16, V6.B16, V6.B16 \
+	VEOR V10.B16, V8.B16, V9.B16 \
+	VORR V9.B16, V6.B16, V6.B16 \
+	FMUL_D2(7, 7, 7) \
+	FMUL_D2(8, 8, 8) \
+	FADD_D2(2, 7, 9) \
+	FADD_D2(2, 8, 10) \
+	VADD V9.D2, V3.D2, V3.D2 \
+	VADD V10.D2, V3.D2, V3.D2 \
+	FSUB_D2(2, 9, 9) \
+	FSUB_D2(2, 10, 10) \
+	FSUB_D2(9, 7, 7) \
+	FSUB_D2(10, 8, 8) \
+	FADD_D2(4, 7, 9) \
+	FADD_D2(4, 8, 10) \
+	VADD V9.D2, V5.D2, V5.D2 \
+	VADD V10.D2, V5.D2, V5.D2 \
+	FSUB_D2(4, 9, 9) \
+	FSUB_D2(4, 10, 10) \
+	VEOR V9.B16, V7.B16, V7.B16 \
+	VORR V7.B16, V6.B16, V6.B16 \
+	VEOR V10.B16, V8.B16, V7.B16 \
+	VORR V7.B16, V6.B16, V6.B16 \
+	FMOVQ N4(R1), F7
+
+#define UNITMOMENTS_rows_2(N, N2, N3) \
+	FMOVQ N(R1), F9 \
+	FMOVQ N2(R1), F10 \
+	FADD_D2(0, 9, 11) \
+	FADD_D2(0, 10, 12) \
+	VADD V11.D2, V1.D2, V1.D2 \
+	VADD V12.D2, V1.D2, V1.D2 \
+	FSUB_D2(0, 11, 11) \
+	FSUB_D2(0, 12, 12) \
+	FSUB_D2(11, 9, 11) \
+	FSUB_D2(12, 10, 12) \
+	FADD_D2(2, 11, 13) \
+	FADD_D2(2, 12, 14) \
+	VADD V13.D2, V3.D2, V3.D2 \
+	VADD V14.D2, V3.D2, V3.D2 \
+	FSUB_D2(2, 13, 13) \
+	FSUB_D2(2, 14, 14) \
+	VEOR V13.B16, V11.B16, V11.B16 \
+	VORR V11.B16, V8.B16, V8.B16 \
+	VEOR V14.B16, V12.B16, V11.B16 \
+	VORR V11.B16, V8.B16, V8.B16 \
+	FMUL_D2(9, 9, 9) \
+	FMUL_D2(10, 10, 10) \
+	FADD_D2(4, 9, 11) \
+	FADD_D2(4, 10, 12) \
+	VADD V11.D2, V5.D2, V5.D2 \
+	VADD V12.D2, V5.D2, V5.D2 \
+	FSUB_D2(4, 11, 11) \
+	FSUB_D2(4, 12, 12) \
+	FSUB_D2(11, 9, 9) \
+	FSUB_D2(12, 10, 10) \
+	FADD_D2(6, 9, 11) \
+	FADD_D2(6, 10, 12) \
+	VADD V11.D2, V7.D2, V7.D2 \
+	VADD V12.D2, V7.D2, V7.D2 \
+	FSUB_D2(6, 11, 11) \
+	FSUB_D2(6, 12, 12) \
+	VEOR V11.B16, V9.B16, V9.B16 \
+	VORR V9.B16, V8.B16, V8.B16 \
+	VEOR V12.B16, V10.B16, V9.B16 \
+	VORR V9.B16, V8.B16, V8.B16 \
+	FMOVQ N3(R1), F9
+
+#define UNITMOMENTS_rows_3(N) \
+	FMOVQ N(R1), F10 \
+	FADD_D2(0, 9, 11) \
+	FADD_D2(0, 10, 12) \
+	VADD V11.D2, V1.D2, V1.D2 \
+	VADD V12.D2, V1.D2, V1.D2 \
+	FSUB_D2(0, 11, 11) \
+	FSUB_D2(0, 12, 12) \
+	FSUB_D2(11, 9, 11) \
+	FSUB_D2(12, 10, 12) \
+	FADD_D2(2, 11, 13) \
+	FADD_D2(2, 12, 14) \
+	VADD V13.D2, V3.D2, V3.D2 \
+	VADD V14.D2, V3.D2, V3.D2 \
+	FSUB_D2(2, 13, 13) \
+	FSUB_D2(2, 14, 14) \
+	VEOR V13.B16, V11.B16, V11.B16 \
+	VORR V11.B16, V8.B16, V8.B16 \
+	VEOR V14.B16, V12.B16, V11.B16 \
+	VORR V11.B16, V8.B16, V8.B16 \
+	FMUL_D2(9, 9, 9) \
+	FMUL_D2(10, 10, 10) \
+	FADD_D2(4, 9, 11) \
+	FADD_D2(4, 10, 12) \
+	VADD V11.D2, V5.D2, V5.D2 \
+	VADD V12.D2, V5.D2, V5.D2 \
+	FSUB_D2(4, 11, 11) \
+	FSUB_D2(4, 12, 12) \
+	FSUB_D2(11, 9, 9) \
+	FSUB_D2(12, 10, 10) \
+	FADD_D2(6, 9, 11) \
+	FADD_D2(6, 10, 12) \
+	VADD V11.D2, V7.D2, V7.D2 \
+	VADD V12.D2, V7.D2, V7.D2 \
+	FSUB_D2(6, 11, 11) \
+	FSUB_D2(6, 12, 12) \
+	VEOR V11.B16, V9.B16, V9.B16 \
+	VORR V9.B16, V8.B16, V8.B16 \
+	VEOR V12.B16, V10.B16, V9.B16 \
+	VORR V9.B16, V8.B16, V8.B16
+
+#define UNITMOMENTS_rows_4(N, N2, N3, N4) \
+	FMOVQ N(R2), F6 \
+	VFMLA V3.D2, V6.D2, V5.D2 \
+	VAND V0.B16, V6.B16, V6.B16 \
+	FMAX_D2(2, 6, 2) \
+	FMOVQ N2(R2), F6 \
+	VFMLA V3.D2, V6.D2, V4.D2 \
+	VAND V0.B16, V6.B16, V6.B16 \
+	FMAX_D2(1, 6, 1) \
+	FMOVQ N3(R2), F6 \
+	VFMLA V3.D2, V6.D2, V5.D2 \
+	VAND V0.B16, V6.B16, V6.B16 \
+	FMAX_D2(2, 6, 2) \
+	FMOVQ N4(R2), F6 \
+	VFMLA V3.D2, V6.D2, V4.D2 \
+	VAND V0.B16, V6.B16, V6.B16 \
+	FMAX_D2(1, 6, 1)
 
 // func Largest(to *float64, v *float64, n int)
 TEXT ·Largest(SB), NOSPLIT, $0-24
@@ -26,78 +195,33 @@ rows:
 	FMOVQ (R2), F6
 	VFMLA V3.D2, V6.D2, V4.D2
 	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 16(R2), F6
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 32(R2), F6
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 48(R2), F6
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 64(R2), F6
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 80(R2), F6
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 96(R2), F6
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 112(R2), F6
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 128(R2), F6
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 144(R2), F6
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 160(R2), F6
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
-	FMOVQ 176(R2), F6
-	VFMLA V3.D2, V6.D2, V5.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
-	FMOVQ 192(R2), F6
-	VFMLA V3.D2, V6.D2, V4.D2
-	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
+	FMAX_D2(1, 6, 1)
+	UNITMOMENTS_rows_4(16, 32, 48, 64)
+	UNITMOMENTS_rows_4(80, 96, 112, 128)
+	UNITMOMENTS_rows_4(144, 160, 176, 192)
 	FMOVQ 208(R2), F6
 	VFMLA V3.D2, V6.D2, V5.D2
 	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
+	FMAX_D2(2, 6, 2)
 	FMOVQ 224(R2), F6
 	VFMLA V3.D2, V6.D2, V4.D2
 	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e61f4c1 // fmax v1.2d, v6.2d, v1.2d
+	FMAX_D2(1, 6, 1)
 	FMOVQ 240(R2), F6
 	VFMLA V3.D2, V6.D2, V5.D2
 	VAND V0.B16, V6.B16, V6.B16
-	WORD $0x4e62f4c2 // fmax v2.2d, v6.2d, v2.2d
+	FMAX_D2(2, 6, 2)
 	ADD $256, R2
 	SUB $32, R3
 	CMP $0, R3
 	BGT rows
-	WORD $0x4e65d480 // fadd v0.2d, v4.2d, v5.2d
+	FADD_D2(5, 4, 0)
 	VEXT $8, V0.B16, V0.B16, V3.B16
-	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
+	FADD_D2(3, 0, 0)
+	FMAX_D2(2, 1, 1)
 	VEXT $8, V1.B16, V1.B16, V2.B16
-	WORD $0x4e62f421 // fmax v1.2d, v1.2d, v2.2d
-	WORD $0x4e60d420 // fadd v0.2d, v1.2d, v0.2d
+	FMAX_D2(2, 1, 1)
+	FADD_D2(0, 1, 0)
 	FMOVD F0, (R1)
 	RET
 
@@ -121,257 +245,68 @@ TEXT ·UnitMoments(SB), NOSPLIT, $0-40
 
 rows:
 	FMOVQ (R1), F7
-	FMOVQ 16(R1), F8
-	WORD $0x4e60d4e9 // fadd v9.2d, v7.2d, v0.2d
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V9.D2, V1.D2, V1.D2
-	VADD V10.D2, V1.D2, V1.D2
-	WORD $0x4ee0d529 // fsub v9.2d, v9.2d, v0.2d
-	WORD $0x4ee0d54a // fsub v10.2d, v10.2d, v0.2d
-	VEOR V9.B16, V7.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e62d4e9 // fadd v9.2d, v7.2d, v2.2d
-	WORD $0x4e62d50a // fadd v10.2d, v8.2d, v2.2d
-	VADD V9.D2, V3.D2, V3.D2
-	VADD V10.D2, V3.D2, V3.D2
-	WORD $0x4ee2d529 // fsub v9.2d, v9.2d, v2.2d
-	WORD $0x4ee2d54a // fsub v10.2d, v10.2d, v2.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e64d4e9 // fadd v9.2d, v7.2d, v4.2d
-	WORD $0x4e64d50a // fadd v10.2d, v8.2d, v4.2d
-	VADD V9.D2, V5.D2, V5.D2
-	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4ee4d529 // fsub v9.2d, v9.2d, v4.2d
-	WORD $0x4ee4d54a // fsub v10.2d, v10.2d, v4.2d
-	VEOR V9.B16, V7.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	FMOVQ 32(R1), F7
-	FMOVQ 48(R1), F8
-	WORD $0x4e60d4e9 // fadd v9.2d, v7.2d, v0.2d
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V9.D2, V1.D2, V1.D2
-	VADD V10.D2, V1.D2, V1.D2
-	WORD $0x4ee0d529 // fsub v9.2d, v9.2d, v0.2d
-	WORD $0x4ee0d54a // fsub v10.2d, v10.2d, v0.2d
-	VEOR V9.B16, V7.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e62d4e9 // fadd v9.2d, v7.2d, v2.2d
-	WORD $0x4e62d50a // fadd v10.2d, v8.2d, v2.2d
-	VADD V9.D2, V3.D2, V3.D2
-	VADD V10.D2, V3.D2, V3.D2
-	WORD $0x4ee2d529 // fsub v9.2d, v9.2d, v2.2d
-	WORD $0x4ee2d54a // fsub v10.2d, v10.2d, v2.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e64d4e9 // fadd v9.2d, v7.2d, v4.2d
-	WORD $0x4e64d50a // fadd v10.2d, v8.2d, v4.2d
-	VADD V9.D2, V5.D2, V5.D2
-	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4ee4d529 // fsub v9.2d, v9.2d, v4.2d
-	WORD $0x4ee4d54a // fsub v10.2d, v10.2d, v4.2d
-	VEOR V9.B16, V7.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	FMOVQ 64(R1), F7
-	FMOVQ 80(R1), F8
-	WORD $0x4e60d4e9 // fadd v9.2d, v7.2d, v0.2d
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V9.D2, V1.D2, V1.D2
-	VADD V10.D2, V1.D2, V1.D2
-	WORD $0x4ee0d529 // fsub v9.2d, v9.2d, v0.2d
-	WORD $0x4ee0d54a // fsub v10.2d, v10.2d, v0.2d
-	VEOR V9.B16, V7.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e62d4e9 // fadd v9.2d, v7.2d, v2.2d
-	WORD $0x4e62d50a // fadd v10.2d, v8.2d, v2.2d
-	VADD V9.D2, V3.D2, V3.D2
-	VADD V10.D2, V3.D2, V3.D2
-	WORD $0x4ee2d529 // fsub v9.2d, v9.2d, v2.2d
-	WORD $0x4ee2d54a // fsub v10.2d, v10.2d, v2.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e64d4e9 // fadd v9.2d, v7.2d, v4.2d
-	WORD $0x4e64d50a // fadd v10.2d, v8.2d, v4.2d
-	VADD V9.D2, V5.D2, V5.D2
-	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4ee4d529 // fsub v9.2d, v9.2d, v4.2d
-	WORD $0x4ee4d54a // fsub v10.2d, v10.2d, v4.2d
-	VEOR V9.B16, V7.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	FMOVQ 96(R1), F7
-	FMOVQ 112(R1), F8
-	WORD $0x4e60d4e9 // fadd v9.2d, v7.2d, v0.2d
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V9.D2, V1.D2, V1.D2
-	VADD V10.D2, V1.D2, V1.D2
-	WORD $0x4ee0d529 // fsub v9.2d, v9.2d, v0.2d
-	WORD $0x4ee0d54a // fsub v10.2d, v10.2d, v0.2d
-	VEOR V9.B16, V7.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e62d4e9 // fadd v9.2d, v7.2d, v2.2d
-	WORD $0x4e62d50a // fadd v10.2d, v8.2d, v2.2d
-	VADD V9.D2, V3.D2, V3.D2
-	VADD V10.D2, V3.D2, V3.D2
-	WORD $0x4ee2d529 // fsub v9.2d, v9.2d, v2.2d
-	WORD $0x4ee2d54a // fsub v10.2d, v10.2d, v2.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e64d4e9 // fadd v9.2d, v7.2d, v4.2d
-	WORD $0x4e64d50a // fadd v10.2d, v8.2d, v4.2d
-	VADD V9.D2, V5.D2, V5.D2
-	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4ee4d529 // fsub v9.2d, v9.2d, v4.2d
-	WORD $0x4ee4d54a // fsub v10.2d, v10.2d, v4.2d
-	VEOR V9.B16, V7.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	FMOVQ 128(R1), F7
-	FMOVQ 144(R1), F8
-	WORD $0x4e60d4e9 // fadd v9.2d, v7.2d, v0.2d
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V9.D2, V1.D2, V1.D2
-	VADD V10.D2, V1.D2, V1.D2
-	WORD $0x4ee0d529 // fsub v9.2d, v9.2d, v0.2d
-	WORD $0x4ee0d54a // fsub v10.2d, v10.2d, v0.2d
-	VEOR V9.B16, V7.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e62d4e9 // fadd v9.2d, v7.2d, v2.2d
-	WORD $0x4e62d50a // fadd v10.2d, v8.2d, v2.2d
-	VADD V9.D2, V3.D2, V3.D2
-	VADD V10.D2, V3.D2, V3.D2
-	WORD $0x4ee2d529 // fsub v9.2d, v9.2d, v2.2d
-	WORD $0x4ee2d54a // fsub v10.2d, v10.2d, v2.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e64d4e9 // fadd v9.2d, v7.2d, v4.2d
-	WORD $0x4e64d50a // fadd v10.2d, v8.2d, v4.2d
-	VADD V9.D2, V5.D2, V5.D2
-	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4ee4d529 // fsub v9.2d, v9.2d, v4.2d
-	WORD $0x4ee4d54a // fsub v10.2d, v10.2d, v4.2d
-	VEOR V9.B16, V7.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	FMOVQ 160(R1), F7
-	FMOVQ 176(R1), F8
-	WORD $0x4e60d4e9 // fadd v9.2d, v7.2d, v0.2d
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
-	VADD V9.D2, V1.D2, V1.D2
-	VADD V10.D2, V1.D2, V1.D2
-	WORD $0x4ee0d529 // fsub v9.2d, v9.2d, v0.2d
-	WORD $0x4ee0d54a // fsub v10.2d, v10.2d, v0.2d
-	VEOR V9.B16, V7.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V9.B16
-	VORR V9.B16, V6.B16, V6.B16
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e62d4e9 // fadd v9.2d, v7.2d, v2.2d
-	WORD $0x4e62d50a // fadd v10.2d, v8.2d, v2.2d
-	VADD V9.D2, V3.D2, V3.D2
-	VADD V10.D2, V3.D2, V3.D2
-	WORD $0x4ee2d529 // fsub v9.2d, v9.2d, v2.2d
-	WORD $0x4ee2d54a // fsub v10.2d, v10.2d, v2.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e64d4e9 // fadd v9.2d, v7.2d, v4.2d
-	WORD $0x4e64d50a // fadd v10.2d, v8.2d, v4.2d
-	VADD V9.D2, V5.D2, V5.D2
-	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4ee4d529 // fsub v9.2d, v9.2d, v4.2d
-	WORD $0x4ee4d54a // fsub v10.2d, v10.2d, v4.2d
-	VEOR V9.B16, V7.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	VEOR V10.B16, V8.B16, V7.B16
-	VORR V7.B16, V6.B16, V6.B16
-	FMOVQ 192(R1), F7
+	UNITMOMENTS_rows(16, 32, 48, 64)
+	UNITMOMENTS_rows(80, 96, 112, 128)
+	UNITMOMENTS_rows(144, 160, 176, 192)
 	FMOVQ 208(R1), F8
-	WORD $0x4e60d4e9 // fadd v9.2d, v7.2d, v0.2d
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
+	FADD_D2(0, 7, 9)
+	FADD_D2(0, 8, 10)
 	VADD V9.D2, V1.D2, V1.D2
 	VADD V10.D2, V1.D2, V1.D2
-	WORD $0x4ee0d529 // fsub v9.2d, v9.2d, v0.2d
-	WORD $0x4ee0d54a // fsub v10.2d, v10.2d, v0.2d
+	FSUB_D2(0, 9, 9)
+	FSUB_D2(0, 10, 10)
 	VEOR V9.B16, V7.B16, V9.B16
 	VORR V9.B16, V6.B16, V6.B16
 	VEOR V10.B16, V8.B16, V9.B16
 	VORR V9.B16, V6.B16, V6.B16
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e62d4e9 // fadd v9.2d, v7.2d, v2.2d
-	WORD $0x4e62d50a // fadd v10.2d, v8.2d, v2.2d
+	FMUL_D2(7, 7, 7)
+	FMUL_D2(8, 8, 8)
+	FADD_D2(2, 7, 9)
+	FADD_D2(2, 8, 10)
 	VADD V9.D2, V3.D2, V3.D2
 	VADD V10.D2, V3.D2, V3.D2
-	WORD $0x4ee2d529 // fsub v9.2d, v9.2d, v2.2d
-	WORD $0x4ee2d54a // fsub v10.2d, v10.2d, v2.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e64d4e9 // fadd v9.2d, v7.2d, v4.2d
-	WORD $0x4e64d50a // fadd v10.2d, v8.2d, v4.2d
+	FSUB_D2(2, 9, 9)
+	FSUB_D2(2, 10, 10)
+	FSUB_D2(9, 7, 7)
+	FSUB_D2(10, 8, 8)
+	FADD_D2(4, 7, 9)
+	FADD_D2(4, 8, 10)
 	VADD V9.D2, V5.D2, V5.D2
 	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4ee4d529 // fsub v9.2d, v9.2d, v4.2d
-	WORD $0x4ee4d54a // fsub v10.2d, v10.2d, v4.2d
+	FSUB_D2(4, 9, 9)
+	FSUB_D2(4, 10, 10)
 	VEOR V9.B16, V7.B16, V7.B16
 	VORR V7.B16, V6.B16, V6.B16
 	VEOR V10.B16, V8.B16, V7.B16
 	VORR V7.B16, V6.B16, V6.B16
 	FMOVQ 224(R1), F7
 	FMOVQ 240(R1), F8
-	WORD $0x4e60d4e9 // fadd v9.2d, v7.2d, v0.2d
-	WORD $0x4e60d50a // fadd v10.2d, v8.2d, v0.2d
+	FADD_D2(0, 7, 9)
+	FADD_D2(0, 8, 10)
 	VADD V9.D2, V1.D2, V1.D2
 	VADD V10.D2, V1.D2, V1.D2
-	WORD $0x4ee0d529 // fsub v9.2d, v9.2d, v0.2d
-	WORD $0x4ee0d54a // fsub v10.2d, v10.2d, v0.2d
+	FSUB_D2(0, 9, 9)
+	FSUB_D2(0, 10, 10)
 	VEOR V9.B16, V7.B16, V9.B16
 	VORR V9.B16, V6.B16, V6.B16
 	VEOR V10.B16, V8.B16, V9.B16
 	VORR V9.B16, V6.B16, V6.B16
-	WORD $0x6e67dce7 // fmul v7.2d, v7.2d, v7.2d
-	WORD $0x6e68dd08 // fmul v8.2d, v8.2d, v8.2d
-	WORD $0x4e62d4e9 // fadd v9.2d, v7.2d, v2.2d
-	WORD $0x4e62d50a // fadd v10.2d, v8.2d, v2.2d
+	FMUL_D2(7, 7, 7)
+	FMUL_D2(8, 8, 8)
+	FADD_D2(2, 7, 9)
+	FADD_D2(2, 8, 10)
 	VADD V9.D2, V3.D2, V3.D2
 	VADD V10.D2, V3.D2, V3.D2
-	WORD $0x4ee2d529 // fsub v9.2d, v9.2d, v2.2d
-	WORD $0x4ee2d54a // fsub v10.2d, v10.2d, v2.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4e64d4e9 // fadd v9.2d, v7.2d, v4.2d
-	WORD $0x4e64d50a // fadd v10.2d, v8.2d, v4.2d
+	FSUB_D2(2, 9, 9)
+	FSUB_D2(2, 10, 10)
+	FSUB_D2(9, 7, 7)
+	FSUB_D2(10, 8, 8)
+	FADD_D2(4, 7, 9)
+	FADD_D2(4, 8, 10)
 	VADD V9.D2, V5.D2, V5.D2
 	VADD V10.D2, V5.D2, V5.D2
-	WORD $0x4ee4d529 // fsub v9.2d, v9.2d, v4.2d
-	WORD $0x4ee4d54a // fsub v10.2d, v10.2d, v4.2d
+	FSUB_D2(4, 9, 9)
+	FSUB_D2(4, 10, 10)
 	VEOR V9.B16, V7.B16, V7.B16
 	VORR V7.B16, V6.B16, V6.B16
 	VEOR V10.B16, V8.B16, V7.B16
@@ -417,321 +352,49 @@ TEXT ·UnitMomentsFine(SB), NOSPLIT, $0-40
 
 rows:
 	FMOVQ (R1), F9
-	FMOVQ 16(R1), F10
-	WORD $0x4e60d52b // fadd v11.2d, v9.2d, v0.2d
-	WORD $0x4e60d54c // fadd v12.2d, v10.2d, v0.2d
-	VADD V11.D2, V1.D2, V1.D2
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
-	WORD $0x4ee0d58c // fsub v12.2d, v12.2d, v0.2d
-	WORD $0x4eebd52b // fsub v11.2d, v9.2d, v11.2d
-	WORD $0x4eecd54c // fsub v12.2d, v10.2d, v12.2d
-	WORD $0x4e62d56d // fadd v13.2d, v11.2d, v2.2d
-	WORD $0x4e62d58e // fadd v14.2d, v12.2d, v2.2d
-	VADD V13.D2, V3.D2, V3.D2
-	VADD V14.D2, V3.D2, V3.D2
-	WORD $0x4ee2d5ad // fsub v13.2d, v13.2d, v2.2d
-	WORD $0x4ee2d5ce // fsub v14.2d, v14.2d, v2.2d
-	VEOR V13.B16, V11.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	VEOR V14.B16, V12.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e64d52b // fadd v11.2d, v9.2d, v4.2d
-	WORD $0x4e64d54c // fadd v12.2d, v10.2d, v4.2d
-	VADD V11.D2, V5.D2, V5.D2
-	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4ee4d56b // fsub v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d58c // fsub v12.2d, v12.2d, v4.2d
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	WORD $0x4e66d52b // fadd v11.2d, v9.2d, v6.2d
-	WORD $0x4e66d54c // fadd v12.2d, v10.2d, v6.2d
-	VADD V11.D2, V7.D2, V7.D2
-	VADD V12.D2, V7.D2, V7.D2
-	WORD $0x4ee6d56b // fsub v11.2d, v11.2d, v6.2d
-	WORD $0x4ee6d58c // fsub v12.2d, v12.2d, v6.2d
-	VEOR V11.B16, V9.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	VEOR V12.B16, V10.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	FMOVQ 32(R1), F9
-	FMOVQ 48(R1), F10
-	WORD $0x4e60d52b // fadd v11.2d, v9.2d, v0.2d
-	WORD $0x4e60d54c // fadd v12.2d, v10.2d, v0.2d
-	VADD V11.D2, V1.D2, V1.D2
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
-	WORD $0x4ee0d58c // fsub v12.2d, v12.2d, v0.2d
-	WORD $0x4eebd52b // fsub v11.2d, v9.2d, v11.2d
-	WORD $0x4eecd54c // fsub v12.2d, v10.2d, v12.2d
-	WORD $0x4e62d56d // fadd v13.2d, v11.2d, v2.2d
-	WORD $0x4e62d58e // fadd v14.2d, v12.2d, v2.2d
-	VADD V13.D2, V3.D2, V3.D2
-	VADD V14.D2, V3.D2, V3.D2
-	WORD $0x4ee2d5ad // fsub v13.2d, v13.2d, v2.2d
-	WORD $0x4ee2d5ce // fsub v14.2d, v14.2d, v2.2d
-	VEOR V13.B16, V11.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	VEOR V14.B16, V12.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e64d52b // fadd v11.2d, v9.2d, v4.2d
-	WORD $0x4e64d54c // fadd v12.2d, v10.2d, v4.2d
-	VADD V11.D2, V5.D2, V5.D2
-	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4ee4d56b // fsub v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d58c // fsub v12.2d, v12.2d, v4.2d
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	WORD $0x4e66d52b // fadd v11.2d, v9.2d, v6.2d
-	WORD $0x4e66d54c // fadd v12.2d, v10.2d, v6.2d
-	VADD V11.D2, V7.D2, V7.D2
-	VADD V12.D2, V7.D2, V7.D2
-	WORD $0x4ee6d56b // fsub v11.2d, v11.2d, v6.2d
-	WORD $0x4ee6d58c // fsub v12.2d, v12.2d, v6.2d
-	VEOR V11.B16, V9.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	VEOR V12.B16, V10.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	FMOVQ 64(R1), F9
-	FMOVQ 80(R1), F10
-	WORD $0x4e60d52b // fadd v11.2d, v9.2d, v0.2d
-	WORD $0x4e60d54c // fadd v12.2d, v10.2d, v0.2d
-	VADD V11.D2, V1.D2, V1.D2
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
-	WORD $0x4ee0d58c // fsub v12.2d, v12.2d, v0.2d
-	WORD $0x4eebd52b // fsub v11.2d, v9.2d, v11.2d
-	WORD $0x4eecd54c // fsub v12.2d, v10.2d, v12.2d
-	WORD $0x4e62d56d // fadd v13.2d, v11.2d, v2.2d
-	WORD $0x4e62d58e // fadd v14.2d, v12.2d, v2.2d
-	VADD V13.D2, V3.D2, V3.D2
-	VADD V14.D2, V3.D2, V3.D2
-	WORD $0x4ee2d5ad // fsub v13.2d, v13.2d, v2.2d
-	WORD $0x4ee2d5ce // fsub v14.2d, v14.2d, v2.2d
-	VEOR V13.B16, V11.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	VEOR V14.B16, V12.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e64d52b // fadd v11.2d, v9.2d, v4.2d
-	WORD $0x4e64d54c // fadd v12.2d, v10.2d, v4.2d
-	VADD V11.D2, V5.D2, V5.D2
-	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4ee4d56b // fsub v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d58c // fsub v12.2d, v12.2d, v4.2d
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	WORD $0x4e66d52b // fadd v11.2d, v9.2d, v6.2d
-	WORD $0x4e66d54c // fadd v12.2d, v10.2d, v6.2d
-	VADD V11.D2, V7.D2, V7.D2
-	VADD V12.D2, V7.D2, V7.D2
-	WORD $0x4ee6d56b // fsub v11.2d, v11.2d, v6.2d
-	WORD $0x4ee6d58c // fsub v12.2d, v12.2d, v6.2d
-	VEOR V11.B16, V9.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	VEOR V12.B16, V10.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	FMOVQ 96(R1), F9
-	FMOVQ 112(R1), F10
-	WORD $0x4e60d52b // fadd v11.2d, v9.2d, v0.2d
-	WORD $0x4e60d54c // fadd v12.2d, v10.2d, v0.2d
-	VADD V11.D2, V1.D2, V1.D2
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
-	WORD $0x4ee0d58c // fsub v12.2d, v12.2d, v0.2d
-	WORD $0x4eebd52b // fsub v11.2d, v9.2d, v11.2d
-	WORD $0x4eecd54c // fsub v12.2d, v10.2d, v12.2d
-	WORD $0x4e62d56d // fadd v13.2d, v11.2d, v2.2d
-	WORD $0x4e62d58e // fadd v14.2d, v12.2d, v2.2d
-	VADD V13.D2, V3.D2, V3.D2
-	VADD V14.D2, V3.D2, V3.D2
-	WORD $0x4ee2d5ad // fsub v13.2d, v13.2d, v2.2d
-	WORD $0x4ee2d5ce // fsub v14.2d, v14.2d, v2.2d
-	VEOR V13.B16, V11.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	VEOR V14.B16, V12.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e64d52b // fadd v11.2d, v9.2d, v4.2d
-	WORD $0x4e64d54c // fadd v12.2d, v10.2d, v4.2d
-	VADD V11.D2, V5.D2, V5.D2
-	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4ee4d56b // fsub v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d58c // fsub v12.2d, v12.2d, v4.2d
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	WORD $0x4e66d52b // fadd v11.2d, v9.2d, v6.2d
-	WORD $0x4e66d54c // fadd v12.2d, v10.2d, v6.2d
-	VADD V11.D2, V7.D2, V7.D2
-	VADD V12.D2, V7.D2, V7.D2
-	WORD $0x4ee6d56b // fsub v11.2d, v11.2d, v6.2d
-	WORD $0x4ee6d58c // fsub v12.2d, v12.2d, v6.2d
-	VEOR V11.B16, V9.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	VEOR V12.B16, V10.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	FMOVQ 128(R1), F9
-	FMOVQ 144(R1), F10
-	WORD $0x4e60d52b // fadd v11.2d, v9.2d, v0.2d
-	WORD $0x4e60d54c // fadd v12.2d, v10.2d, v0.2d
-	VADD V11.D2, V1.D2, V1.D2
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
-	WORD $0x4ee0d58c // fsub v12.2d, v12.2d, v0.2d
-	WORD $0x4eebd52b // fsub v11.2d, v9.2d, v11.2d
-	WORD $0x4eecd54c // fsub v12.2d, v10.2d, v12.2d
-	WORD $0x4e62d56d // fadd v13.2d, v11.2d, v2.2d
-	WORD $0x4e62d58e // fadd v14.2d, v12.2d, v2.2d
-	VADD V13.D2, V3.D2, V3.D2
-	VADD V14.D2, V3.D2, V3.D2
-	WORD $0x4ee2d5ad // fsub v13.2d, v13.2d, v2.2d
-	WORD $0x4ee2d5ce // fsub v14.2d, v14.2d, v2.2d
-	VEOR V13.B16, V11.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	VEOR V14.B16, V12.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e64d52b // fadd v11.2d, v9.2d, v4.2d
-	WORD $0x4e64d54c // fadd v12.2d, v10.2d, v4.2d
-	VADD V11.D2, V5.D2, V5.D2
-	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4ee4d56b // fsub v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d58c // fsub v12.2d, v12.2d, v4.2d
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	WORD $0x4e66d52b // fadd v11.2d, v9.2d, v6.2d
-	WORD $0x4e66d54c // fadd v12.2d, v10.2d, v6.2d
-	VADD V11.D2, V7.D2, V7.D2
-	VADD V12.D2, V7.D2, V7.D2
-	WORD $0x4ee6d56b // fsub v11.2d, v11.2d, v6.2d
-	WORD $0x4ee6d58c // fsub v12.2d, v12.2d, v6.2d
-	VEOR V11.B16, V9.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	VEOR V12.B16, V10.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	FMOVQ 160(R1), F9
-	FMOVQ 176(R1), F10
-	WORD $0x4e60d52b // fadd v11.2d, v9.2d, v0.2d
-	WORD $0x4e60d54c // fadd v12.2d, v10.2d, v0.2d
-	VADD V11.D2, V1.D2, V1.D2
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
-	WORD $0x4ee0d58c // fsub v12.2d, v12.2d, v0.2d
-	WORD $0x4eebd52b // fsub v11.2d, v9.2d, v11.2d
-	WORD $0x4eecd54c // fsub v12.2d, v10.2d, v12.2d
-	WORD $0x4e62d56d // fadd v13.2d, v11.2d, v2.2d
-	WORD $0x4e62d58e // fadd v14.2d, v12.2d, v2.2d
-	VADD V13.D2, V3.D2, V3.D2
-	VADD V14.D2, V3.D2, V3.D2
-	WORD $0x4ee2d5ad // fsub v13.2d, v13.2d, v2.2d
-	WORD $0x4ee2d5ce // fsub v14.2d, v14.2d, v2.2d
-	VEOR V13.B16, V11.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	VEOR V14.B16, V12.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e64d52b // fadd v11.2d, v9.2d, v4.2d
-	WORD $0x4e64d54c // fadd v12.2d, v10.2d, v4.2d
-	VADD V11.D2, V5.D2, V5.D2
-	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4ee4d56b // fsub v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d58c // fsub v12.2d, v12.2d, v4.2d
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	WORD $0x4e66d52b // fadd v11.2d, v9.2d, v6.2d
-	WORD $0x4e66d54c // fadd v12.2d, v10.2d, v6.2d
-	VADD V11.D2, V7.D2, V7.D2
-	VADD V12.D2, V7.D2, V7.D2
-	WORD $0x4ee6d56b // fsub v11.2d, v11.2d, v6.2d
-	WORD $0x4ee6d58c // fsub v12.2d, v12.2d, v6.2d
-	VEOR V11.B16, V9.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	VEOR V12.B16, V10.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	FMOVQ 192(R1), F9
-	FMOVQ 208(R1), F10
-	WORD $0x4e60d52b // fadd v11.2d, v9.2d, v0.2d
-	WORD $0x4e60d54c // fadd v12.2d, v10.2d, v0.2d
-	VADD V11.D2, V1.D2, V1.D2
-	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
-	WORD $0x4ee0d58c // fsub v12.2d, v12.2d, v0.2d
-	WORD $0x4eebd52b // fsub v11.2d, v9.2d, v11.2d
-	WORD $0x4eecd54c // fsub v12.2d, v10.2d, v12.2d
-	WORD $0x4e62d56d // fadd v13.2d, v11.2d, v2.2d
-	WORD $0x4e62d58e // fadd v14.2d, v12.2d, v2.2d
-	VADD V13.D2, V3.D2, V3.D2
-	VADD V14.D2, V3.D2, V3.D2
-	WORD $0x4ee2d5ad // fsub v13.2d, v13.2d, v2.2d
-	WORD $0x4ee2d5ce // fsub v14.2d, v14.2d, v2.2d
-	VEOR V13.B16, V11.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	VEOR V14.B16, V12.B16, V11.B16
-	VORR V11.B16, V8.B16, V8.B16
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e64d52b // fadd v11.2d, v9.2d, v4.2d
-	WORD $0x4e64d54c // fadd v12.2d, v10.2d, v4.2d
-	VADD V11.D2, V5.D2, V5.D2
-	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4ee4d56b // fsub v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d58c // fsub v12.2d, v12.2d, v4.2d
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	WORD $0x4e66d52b // fadd v11.2d, v9.2d, v6.2d
-	WORD $0x4e66d54c // fadd v12.2d, v10.2d, v6.2d
-	VADD V11.D2, V7.D2, V7.D2
-	VADD V12.D2, V7.D2, V7.D2
-	WORD $0x4ee6d56b // fsub v11.2d, v11.2d, v6.2d
-	WORD $0x4ee6d58c // fsub v12.2d, v12.2d, v6.2d
-	VEOR V11.B16, V9.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
-	VEOR V12.B16, V10.B16, V9.B16
-	VORR V9.B16, V8.B16, V8.B16
+	UNITMOMENTS_rows_3(16)
+	UNITMOMENTS_rows_2(32, 48, 64)
+	UNITMOMENTS_rows_3(80)
+	UNITMOMENTS_rows_2(96, 112, 128)
+	UNITMOMENTS_rows_3(144)
+	UNITMOMENTS_rows_2(160, 176, 192)
+	UNITMOMENTS_rows_3(208)
 	FMOVQ 224(R1), F9
 	FMOVQ 240(R1), F10
-	WORD $0x4e60d52b // fadd v11.2d, v9.2d, v0.2d
-	WORD $0x4e60d54c // fadd v12.2d, v10.2d, v0.2d
+	FADD_D2(0, 9, 11)
+	FADD_D2(0, 10, 12)
 	VADD V11.D2, V1.D2, V1.D2
 	VADD V12.D2, V1.D2, V1.D2
-	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
-	WORD $0x4ee0d58c // fsub v12.2d, v12.2d, v0.2d
-	WORD $0x4eebd52b // fsub v11.2d, v9.2d, v11.2d
-	WORD $0x4eecd54c // fsub v12.2d, v10.2d, v12.2d
-	WORD $0x4e62d56d // fadd v13.2d, v11.2d, v2.2d
-	WORD $0x4e62d58e // fadd v14.2d, v12.2d, v2.2d
+	FSUB_D2(0, 11, 11)
+	FSUB_D2(0, 12, 12)
+	FSUB_D2(11, 9, 11)
+	FSUB_D2(12, 10, 12)
+	FADD_D2(2, 11, 13)
+	FADD_D2(2, 12, 14)
 	VADD V13.D2, V3.D2, V3.D2
 	VADD V14.D2, V3.D2, V3.D2
-	WORD $0x4ee2d5ad // fsub v13.2d, v13.2d, v2.2d
-	WORD $0x4ee2d5ce // fsub v14.2d, v14.2d, v2.2d
+	FSUB_D2(2, 13, 13)
+	FSUB_D2(2, 14, 14)
 	VEOR V13.B16, V11.B16, V11.B16
 	VORR V11.B16, V8.B16, V8.B16
 	VEOR V14.B16, V12.B16, V11.B16
 	VORR V11.B16, V8.B16, V8.B16
-	WORD $0x6e69dd29 // fmul v9.2d, v9.2d, v9.2d
-	WORD $0x6e6add4a // fmul v10.2d, v10.2d, v10.2d
-	WORD $0x4e64d52b // fadd v11.2d, v9.2d, v4.2d
-	WORD $0x4e64d54c // fadd v12.2d, v10.2d, v4.2d
+	FMUL_D2(9, 9, 9)
+	FMUL_D2(10, 10, 10)
+	FADD_D2(4, 9, 11)
+	FADD_D2(4, 10, 12)
 	VADD V11.D2, V5.D2, V5.D2
 	VADD V12.D2, V5.D2, V5.D2
-	WORD $0x4ee4d56b // fsub v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d58c // fsub v12.2d, v12.2d, v4.2d
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
-	WORD $0x4e66d52b // fadd v11.2d, v9.2d, v6.2d
-	WORD $0x4e66d54c // fadd v12.2d, v10.2d, v6.2d
+	FSUB_D2(4, 11, 11)
+	FSUB_D2(4, 12, 12)
+	FSUB_D2(11, 9, 9)
+	FSUB_D2(12, 10, 10)
+	FADD_D2(6, 9, 11)
+	FADD_D2(6, 10, 12)
 	VADD V11.D2, V7.D2, V7.D2
 	VADD V12.D2, V7.D2, V7.D2
-	WORD $0x4ee6d56b // fsub v11.2d, v11.2d, v6.2d
-	WORD $0x4ee6d58c // fsub v12.2d, v12.2d, v6.2d
+	FSUB_D2(6, 11, 11)
+	FSUB_D2(6, 12, 12)
 	VEOR V11.B16, V9.B16, V9.B16
 	VORR V9.B16, V8.B16, V8.B16
 	VEOR V12.B16, V10.B16, V9.B16
