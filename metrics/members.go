@@ -18,6 +18,8 @@ type Members struct {
 type MemberChunk struct {
 	Members
 	First int64 // number of the chunk's first row in the whole data set
+	// Numbers, if set, holds row numbers relative to First, as in Chunk. Only the means of the members have them: errors number rows from First on.
+	Numbers []int32
 	// Groups, if set, holds the group number of each row.
 	Groups []int32
 	// Recycle, if set, is called once, from any goroutine, when the chunk's slices are no longer read.

@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -284,8 +286,32 @@ func TestCompareGroupsApart(t *testing.T) {
 			t.Errorf("%v: %d groups: %s\nwant %s", args, len(got.Groups), doc, raw)
 		}
 	}
-	if code, _, errs := candor(t, with([]string{"eval", e.at("a.npy"), "--task", "ensemble"}, more...)...); code != exitUsage || !strings.Contains(errs, "the rows of an ensemble are not grouped") {
-		t.Errorf("exit code %d: %s", code, errs)
+	// One ensemble by groups: as a table, as the merge of a state, and with the scores of its mean.
+	type byGroup struct {
+		Groups []struct {
+			Group   map[string]string
+			Metrics map[string]any
+			Members []any
+		}
+	}
+	doc := printed(t, with([]string{"eval", e.at("a.npy"), "--task", "ensemble", "--state", e.at("a.state")}, more...)...)
+	var members, one byGroup
+	if err := errors.Join(json.Unmarshal([]byte(doc), &members), json.Unmarshal([]byte(printed(t, with([]string{"eval", d.at("a.npy")}, more...)...)), &one)); err != nil {
+		t.Fatal(err)
+	}
+	if len(members.Groups) < 3 || len(members.Groups) != len(one.Groups) {
+		t.Fatalf("%d groups of the members, %d of the mean", len(members.Groups), len(one.Groups))
+	}
+	for i, g := range members.Groups {
+		if o := one.Groups[i]; !reflect.DeepEqual(g.Group, o.Group) || !reflect.DeepEqual(g.Metrics, o.Metrics) || len(g.Members) != 2 {
+			t.Errorf("group %v: %v and %d members; the mean has %v", g.Group, g.Metrics, len(g.Members), o.Metrics)
+		}
+	}
+	if got := printed(t, "eval", e.at("a.csv"), "--task", "ensemble", "--prob", "m0", "--prob", "m1", "--label", "y", "--group", "site", "--metrics", "nll,brier", "--json"); got != doc {
+		t.Errorf("a table: %s\nwant %s", got, doc)
+	}
+	if got := printed(t, "merge", e.at("a.state"), "--json"); got != doc {
+		t.Errorf("a state: %s\nwant %s", got, doc)
 	}
 	// Models of one file, of which one lacks some rows.
 	r := rand.New(rand.NewPCG(7, 8))

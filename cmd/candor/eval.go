@@ -472,9 +472,6 @@ func (j *job) open(f *evalFlags, paths []string) (reader, func(*eval.Evaluation,
 	if f.model.from != "" {
 		return j.feedModel(f, paths)
 	}
-	if f.task == "ensemble" && len(f.columns.groups) > 0 {
-		return nil, nil, usage("--group: the rows of an ensemble are not grouped; leave it out, or evaluate a file of the means of the members")
-	}
 	if f.task == "ensemble" && f.tables(paths) {
 		o := f.tableOptions(j, paths)
 		r, err := predictions.OpenMemberTable(paths, o)
@@ -485,14 +482,14 @@ func (j *job) open(f *evalFlags, paths []string) (reader, func(*eval.Evaluation,
 			r.Close()
 			return nil, nil, err
 		}
-		return r, j.feedMembers(r), nil
+		return r, j.feedMembers(f, r), nil
 	}
 	if f.task == "ensemble" {
 		r, err := predictions.OpenMembers(paths, &j.read)
 		if err != nil {
 			return nil, nil, err
 		}
-		return r, j.feedMembers(r), nil
+		return r, j.feedMembers(f, r), nil
 	}
 	if f.forecasts(paths) {
 		return j.openForecast(f, paths)
@@ -530,9 +527,23 @@ func one(s string) []string {
 	return []string{s}
 }
 
-// feedMembers returns a function that feeds the rows of an ensemble to an evaluation.
-func (j *job) feedMembers(r metrics.MemberSource) func(*eval.Evaluation, *metrics.Options) error {
+// groupedMembers is a reader of an ensemble, whose rows may be in groups.
+type groupedMembers interface {
+	metrics.MemberSource
+	GroupColumns() []string
+	Group(i int32) []string
+}
+
+// feedMembers returns a function that feeds the rows of an ensemble to an evaluation, as feed does.
+func (j *job) feedMembers(f *evalFlags, r groupedMembers) func(*eval.Evaluation, *metrics.Options) error {
 	return func(e *eval.Evaluation, o *metrics.Options) error {
+		if len(f.columns.groups) > 0 {
+			return j.intoGroups(e, r.GroupColumns(), func(g *grouped.Evaluation, made func() (*grouped.Evaluation, error)) (*grouped.Evaluation, error) {
+				return inPieces(j.checkpoint, r, memberChunks, g, made, func(g *grouped.Evaluation, src nextOf[metrics.MemberChunk]) error {
+					return g.AddMembers(src, r.Group, o)
+				})
+			})
+		}
 		sum, err := inPieces(j.checkpoint, r, memberChunks, e, func() (*eval.Evaluation, error) { return anew(e) },
 			func(e *eval.Evaluation, src nextOf[metrics.MemberChunk]) error { return e.AddMembers(src, o) })
 		become(e, sum)
@@ -560,29 +571,37 @@ func (j *job) feed(f *evalFlags, r groupedReader) func(*eval.Evaluation, *metric
 			become(e, sum)
 			return err
 		}
-		made := func() (*grouped.Evaluation, error) {
-			g, err := grouped.New(e.Spec, r.GroupColumns())
-			if err == nil {
-				g.Threads, g.Room = e.Threads, j.groupRoom()
-			}
-			return g, err
-		}
-		g, err := made()
-		if err != nil {
-			return err
-		}
-		g, err = inPieces(j.checkpoint, r, rowChunks, g, made, func(g *grouped.Evaluation, src nextOf[metrics.Chunk]) error {
-			return within(src, func(src metrics.Source) error { return g.AddSource(src, r.Group, o) })
+		return j.intoGroups(e, r.GroupColumns(), func(g *grouped.Evaluation, made func() (*grouped.Evaluation, error)) (*grouped.Evaluation, error) {
+			return inPieces(j.checkpoint, r, rowChunks, g, made, func(g *grouped.Evaluation, src nextOf[metrics.Chunk]) error {
+				return within(src, func(src metrics.Source) error { return g.AddSource(src, r.Group, o) })
+			})
 		})
-		if err != nil {
-			return err
-		}
-		g.Threads = e.Threads
-		remedy := e.Remedy
-		j.groups, *e = g, *g.Whole()
-		e.Remedy = remedy
-		return nil
 	}
+}
+
+// intoGroups sets the job's groups to those by some columns, and e to the evaluation of all rows. read adds the rows; made makes further groups
+// without rows.
+func (j *job) intoGroups(e *eval.Evaluation, columns []string,
+	read func(g *grouped.Evaluation, made func() (*grouped.Evaluation, error)) (*grouped.Evaluation, error)) error {
+	made := func() (*grouped.Evaluation, error) {
+		g, err := grouped.New(e.Spec, columns)
+		if err == nil {
+			g.Threads, g.Room = e.Threads, j.groupRoom()
+		}
+		return g, err
+	}
+	g, err := made()
+	if err != nil {
+		return err
+	}
+	if g, err = read(g, made); err != nil {
+		return err
+	}
+	g.Threads = e.Threads
+	remedy := e.Remedy
+	j.groups, *e = g, *g.Whole()
+	e.Remedy = remedy
+	return nil
 }
 
 // numbered is a source whose first row has a given number, since other rows precede it.

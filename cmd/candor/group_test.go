@@ -241,7 +241,7 @@ func TestGroupsRefuse(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{x, "--labels", y, "--group", y, "--task", "ensemble"}, exitUsage, "the rows of an ensemble are not grouped"},
+		{[]string{x, "--labels", y, "--group", y, "--task", "ensemble"}, exitData, "is one model's scores, not an ensemble"},
 		{[]string{x, "--labels", y, "--group", y, "--task", "multilabel"}, exitUsage, "--group is for"},
 		{[]string{x, "--group", y, "--task", "loglik"}, exitUsage, "--group is for"},
 		{[]string{x, "--labels", y, "--group", y, "--ood", x}, exitUsage, "--group and --ood are both given"},

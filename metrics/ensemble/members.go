@@ -117,6 +117,7 @@ type means struct {
 	labels  []int32
 	weights []float64
 	groups  []int32
+	numbers []int32
 }
 
 // chunk returns a chunk for the means of c's rows. It has no scores if nobody reads them.
@@ -148,6 +149,10 @@ func (f *Folded) chunk(c *metrics.MemberChunk) *metrics.Chunk {
 	if c.Groups != nil {
 		b.groups = room(b.groups, rows)
 		m.Groups = b.groups[:copy(b.groups, c.Groups)]
+	}
+	if c.Numbers != nil {
+		b.numbers = room(b.numbers, rows)
+		m.Numbers = b.numbers[:copy(b.numbers, c.Numbers)]
 	}
 	return m
 }

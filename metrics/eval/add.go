@@ -8,9 +8,9 @@ import (
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
-// AddMembers reads all rows of an ensemble and evaluates the mean probabilities of the members. After an error nothing has
-// changed.
-func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options) error {
+// AddMembers reads all rows of an ensemble and evaluates the mean probabilities of the members. The accumulators in also, which have no rows,
+// get those of the mean. After an error nothing has changed but these.
+func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options, also ...metrics.Accumulator) error {
 	if e.Spec.Members == 0 {
 		return fmt.Errorf("%w: rows of an ensemble for an evaluation of one model", metrics.ErrMismatch)
 	}
@@ -31,7 +31,7 @@ func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options) er
 	opt.Member = func(m int) []metrics.Accumulator { return n.each[m].Accumulators() }
 	f := ensemble.Fold(&ofMembers{src, &e.Spec, n}, &opt, accs...)
 	// The members have been checked, and their mean may have whatever they were admitted with.
-	p := metrics.NewPass(&metrics.Options{Threads: opt.Threads, Drop: opt.Drop, Unchecked: true}, n.Accumulators()...)
+	p := metrics.NewPass(&metrics.Options{Threads: opt.Threads, Drop: opt.Drop, Unchecked: true}, append(n.Accumulators(), also...)...)
 	if err := p.Fill(&ofSpec{f, &e.Spec}); err != nil {
 		return err
 	}

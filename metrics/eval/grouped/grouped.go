@@ -53,8 +53,8 @@ func New(s eval.Spec, columns []string) (*Evaluation, error) {
 	if len(columns) == 0 {
 		return nil, errors.New("grouped: no column names the groups")
 	}
-	if s.Members > 0 || s.Out {
-		return nil, errors.New("grouped: neither an ensemble nor rows beside out-of-distribution rows can be grouped")
+	if s.Out {
+		return nil, errors.New("grouped: rows beside out-of-distribution rows cannot be grouped")
 	}
 	if names := s.KeepsRows(); names != "" {
 		return nil, fmt.Errorf("metrics %s keep every row, which groups do not support: %s", names, eval.WithoutExact)
@@ -120,9 +120,12 @@ func number(s string) float64 {
 	return v
 }
 
-// AddSource reads all rows of src, whose chunks have Groups; values returns the column values of a group. After an error
-// nothing has changed.
+// AddSource reads all rows of src, whose chunks have Groups; values returns the column values of a group. Use AddMembers for an ensemble. After an
+// error nothing has changed.
 func (g *Evaluation) AddSource(src metrics.Source, values func(group int32) []string, o *metrics.Options) error {
+	if g.Spec.Members > 0 {
+		return fmt.Errorf("%w: rows of one model for an evaluation of %d members", metrics.ErrMismatch, g.Spec.Members)
+	}
 	var opt metrics.Options
 	if o != nil {
 		opt = *o
