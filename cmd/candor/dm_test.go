@@ -43,7 +43,7 @@ func TestDieboldMarianoSays(t *testing.T) {
 		}
 	}
 	code, out, errs := candor(t, "compare", "--task", "regression", "--metrics", "rmse", "--weights", w, "--horizon", "1", "--json", a, b)
-	if code != 0 || !strings.Contains(out, `"method": "Diebold-Mariano test, horizon 1`) || !strings.Contains(out, "weights have no say in it") {
+	if code != 0 || !strings.Contains(out, `"method": "Diebold-Mariano test, horizon 1`) || !strings.Contains(out, "the Diebold-Mariano test does not support weights") {
 		t.Errorf("exit code %d, %s, %s", code, out, errs)
 	}
 }

@@ -36,7 +36,7 @@ func TestExact(t *testing.T) {
 		{[]string{"eval", x, "--labels", y, "--metrics", "aurc(exact)", "--state", d.at("s.state")}, "--state: metrics aurc(exact) keep every row and are in no state; leave exact out, and the value is the same up to 262,144 distinct scores, and has a bound beyond; or leave --state out"},
 		{[]string{"eval", lx, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "60MiB"}, "ks(exact): 500000 rows take 8500000 bytes and there is room for 5033164: pass --max-memory 86MiB, or leave exact out"},
 		{[]string{"compare", lx, x, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "60MiB"}, "pass --max-memory 110MiB"},
-		{[]string{"eval", x, "--labels", y, "--metrics", "auroc(exact,average=macro)"}, "exact is of class 1 of two"},
+		{[]string{"eval", x, "--labels", y, "--metrics", "auroc(exact,average=macro)"}, "exact is for class 1 of two classes"},
 	} {
 		if code, out, errs := candor(t, c.args...); code != exitUsage || out != "" || !strings.Contains(errs, c.says) {
 			t.Errorf("%v: exit code %d: %s%s", c.args, code, out, errs)
