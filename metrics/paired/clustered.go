@@ -217,7 +217,7 @@ func (v *View) between(o *View, a, b influence) Error {
 
 // AUROC returns the error of the difference of the areas under the ROC of o and v. If both models have the same event, as those of a
 // binary task for class 1, it is Obuchowski's: DeLong's structural components are summed over the rows of a cluster, apart for rows with
-// and without the event. Else rows count by their influence. It is unknown if a model has rows of one outcome only, if those of an
+// and without the event. Else rows count by their influence, and the variance is larger by 3/m for m clusters that have the rarer outcome. It is unknown if a model has rows of one outcome only, if those of an
 // outcome are of one cluster, or for one cluster.
 //
 // Source: Obuchowski 1997.
@@ -228,7 +228,11 @@ func (v *View) AUROC(o *View, shared bool) Error {
 		}
 	}
 	if !shared || v.alike(o) {
-		return v.between(o, v.auroc(), o.auroc())
+		e := v.between(o, v.auroc(), o.auroc())
+		if !shared {
+			e.SE *= v.few(o)
+		}
+		return e
 	}
 	fv, fo := v.auroc(), o.auroc()
 	g := float64(v.c.Len())
