@@ -171,7 +171,7 @@ func TestCollection(t *testing.T) {
 
 // TestCrowd: a value that is off and rows that are not counted are faults.
 func TestCrowd(t *testing.T) {
-	c, of := &campaign{}, &crowd{name: "x", bound: 1e-7}
+	c, of := &campaign{}, &crowd{name: "x", bounds: map[string]float64{"nll": 1e-7}}
 	l := &table{}
 	if err := c.crowd(l, "386", of, 10, "nll 0.5 0.50000001\nbrier 0.25 0.25\nrows 10 1.5\n"); err != nil || len(c.faults) > 0 || len(l.rows) != 2 {
 		t.Errorf("%v, %q, %q", err, c.faults, l.rows)
