@@ -312,7 +312,10 @@ var decimalComma = regexp.MustCompile(`(^|[;\t\n])\s*-?\d+,\d+\s*([;\t\r\n]|$)`)
 // loadText returns Python code that reads the numbers of a table that starts with b.
 func loadText(b []byte) string {
 	header, _, _ := bytes.Cut(b, []byte{'\n'})
-	separator := map[byte]string{',': ",", ';': ";", '\t': `\t`, '|': "|"}[separatorOf("", header)]
+	separator := ""
+	if c := separatorOf("", header); bytes.IndexByte(unquoted(header), c) >= 0 {
+		separator = map[byte]string{',': ",", ';': ";", '\t': `\t`, '|': "|"}[c] // numpy knows white space without being told
+	}
 	if decimalComma.Match(b) && separator != "," {
 		return `pandas.read_csv(path, sep="` + separator + `", decimal=",").to_numpy()`
 	}
