@@ -478,6 +478,8 @@ func TestForeignFiles(t *testing.T) {
 		{"m.csv", "p0,p1\n0.25,0.75\n", "text (CSV?)", `numpy.loadtxt(path, delimiter=",", skiprows=1)`},
 		{"m.csv", "p0;p1\n0.25;0.75\n", "text (CSV?)", `numpy.loadtxt(path, delimiter=";", skiprows=1)`},
 		{"m.csv", "p\n0.25\n", "text (CSV?)", `numpy.loadtxt(path, skiprows=1)`},
+		{"m.csv", "p\n0,25\n0,5\n", "text (CSV?)", `pandas.read_csv(path, sep="\t", decimal=",")`},
+		{"m.csv", "p0 p1\n0.25 0.75\n", "text (CSV?)", `numpy.loadtxt(path, skiprows=1)`},
 		{"m.csv", "p0;p1\r\n0,25;0,75\r\n", "text (CSV?)", `pandas.read_csv(path, sep=";", decimal=",")`},
 		{"m.tsv", "p0\tp1\n0.25\t0.75\n", "text (CSV?)", `numpy.loadtxt(path, delimiter="\t", skiprows=1)`},
 	} {

@@ -317,7 +317,8 @@ func loadText(b []byte) string {
 		separator = map[byte]string{',': ",", ';': ";", '\t': `\t`, '|': "|"}[c] // numpy knows white space without being told
 	}
 	if decimalComma.Match(b) && separator != "," {
-		return `pandas.read_csv(path, sep="` + separator + `", decimal=",").to_numpy()`
+		// Without a separator, one that does not occur: pandas takes a comma.
+		return `pandas.read_csv(path, sep="` + cmp.Or(separator, `\t`) + `", decimal=",").to_numpy()`
 	}
 	if separator == "" {
 		return `numpy.loadtxt(path, skiprows=1)`
