@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import multiprocessing
 import os
 import signal
@@ -68,6 +69,7 @@ def files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_p
     folder = tmp_path_factory.mktemp("files")
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     monkeypatch.setattr(_command, "in_memory", request.param and _command.in_memory)
+    gc.collect()  # what other tests have left open
     before = set(os.listdir("/dev/fd"))
     yield
     assert not list(folder.iterdir())

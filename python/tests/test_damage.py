@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -86,6 +87,7 @@ def test_damaged_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str)
     monkeypatch.setenv("CANDOR_BINARY", program(tmp_path, BETWEEN))
     monkeypatch.setenv("CANDOR_TEST_DAMAGE", "none 0 0")
     assert candor.evaluate(P, labels=Y) == want
+    gc.collect()  # what other tests have left open
     before = set(os.listdir("/dev/fd"))
     places = [*range(1, 128, 6), *R.integers(128, len(sent), 12).tolist()]
     errors = 0

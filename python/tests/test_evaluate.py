@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import math
 import os
@@ -27,6 +28,7 @@ Y = R.integers(0, 3, 300)
 
 def descriptors() -> dict[str, str]:
     """What this process has open, and on Linux which files these are."""
+    gc.collect()  # what other tests have left open
     found = {}
     for fd in os.listdir("/dev/fd") if os.path.isdir("/dev/fd") else []:
         with contextlib.suppress(OSError):  # the descriptor of the folder itself is closed
