@@ -196,7 +196,7 @@ func Brief(e *eval.Evaluation) *Document {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("the weights leave %.4g effective rows of %d: the rows with the largest weights decide", n, a.Rows))
 	} else if e.Loss != nil && e.Spec.Cluster == "" {
 		if df := e.Loss.DF(); df < fewFreedom && df < float64(a.Rows)/4 {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("the largest weights decide how sure means are, as few as %.3g equal rows would: intervals of what rises with the weights may end too early", df+1))
+			d.Warnings = append(d.Warnings, fmt.Sprintf("a few large weights dominate: means are as uncertain as those of %.3g equally weighted rows, and intervals of values that rise with the weights may end too low", df+1))
 		}
 	}
 	if d.Clusters = e.Clusters(); d.Clusters != nil && d.Clusters.Number < eval.FewClusters {

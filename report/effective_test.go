@@ -43,7 +43,7 @@ func TestEffectiveRows(t *testing.T) {
 		if got := slices.Contains(d.Warnings, warning); got != c.warned {
 			t.Errorf("first weight %v: warnings %q", c.first, d.Warnings)
 		}
-		const few = "the largest weights decide how sure means are, as few as 21.2 equal rows would: intervals of what rises with the weights may end too early"
+		const few = "a few large weights dominate: means are as uncertain as those of 21.2 equally weighted rows, and intervals of values that rise with the weights may end too low"
 		if got := slices.Contains(d.Warnings, few); got != (c.first == 5) {
 			t.Errorf("first weight %v: warnings %q", c.first, d.Warnings)
 		}

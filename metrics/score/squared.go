@@ -22,7 +22,7 @@ type squared struct {
 	w []float64 // of the rows of a block
 }
 
-const lostSquares = "with weights, of which an earlier version evaluated one: evaluate its rows again"
+const lostSquares = "with weights: one of the states is of an earlier version, and lacks the squares of the weights; evaluate its rows again"
 
 func (q *squared) begin(b *metrics.Block) {
 	if b.Weights != nil {
