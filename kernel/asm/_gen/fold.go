@@ -14,7 +14,7 @@ import (
 // the next.
 
 // An idiom is a few instructions that are one operation. Their parameters are registers, on arm64 numbers of registers where the
-// instructions are words, or what is in memory.
+// instructions are words, or an operand in memory.
 type idiom struct {
 	arch, name string
 	params     []string
@@ -27,12 +27,8 @@ var idioms = []idiom{
 	{"amd64", "SORT_PD", []string{"a", "b", "low", "high"}, []string{"VMINPD b, a, low", "VMAXPD b, a, high"}},
 	{"amd64", "SORT_SD", []string{"a", "b", "low", "high"}, []string{"VPMINSD b, a, low", "VPMAXSD b, a, high"}},
 	{"amd64", "SORT_UD", []string{"a", "b", "low", "high"}, []string{"VPMINUD b, a, low", "VPMAXUD b, a, high"}},
-	{"amd64", "SORT_SQ", []string{"a", "b", "low", "high"}, []string{"VPMINSQ b, a, low", "VPMAXSQ b, a, high"}},
-	{"amd64", "SORT_UQ", []string{"a", "b", "low", "high"}, []string{"VPMINUQ b, a, low", "VPMAXUQ b, a, high"}},
 	// The larger is what the exclusive or of both and the smaller leaves.
 	{"amd64", "SORT_IN_PLACE_SD", []string{"a", "b", "low"}, []string{"VPMINSD b, a, low", "VPTERNLOGD $0x96, b, low, a"}},
-	{"amd64", "SORT_IN_PLACE_UD", []string{"a", "b", "low"}, []string{"VPMINUD b, a, low", "VPTERNLOGD $0x96, b, low, a"}},
-	{"amd64", "SORT_IN_PLACE_UQ", []string{"a", "b", "low"}, []string{"VPMINUQ b, a, low", "VPTERNLOGQ $0x96, b, low, a"}},
 	// The smaller or, in the lanes of a mask, the larger.
 	{"amd64", "EITHER_UD", []string{"a", "b", "mask", "to"}, []string{"VPMINUD b, a, to", "VPTERNLOGD $0x96, b, a, mask, to"}},
 	{"amd64", "EITHER_UQ", []string{"a", "b", "mask", "to"}, []string{"VPMINUQ b, a, to", "VPTERNLOGQ $0x96, b, a, mask, to"}},
@@ -45,8 +41,6 @@ var idioms = []idiom{
 	{"arm64", "SORT_S32", []string{"a", "b", "low", "high"}, []string{"SMIN_S4(b, a, low)", "SMAX_S4(a, b, high)"}},
 	{"arm64", "WIDEN_BF16", []string{"from", "to"}, []string{"SHLL_S4_16(from, to)"}},
 	{"arm64", "WIDEN_F16", []string{"from", "to"}, []string{"FCVTL_S4(from, to)"}},
-	{"arm64", "WIDEN_HIGH_BF16", []string{"from", "to"}, []string{"SHLL2_S4_16(from, to)"}},
-	{"arm64", "WIDEN_HIGH_F16", []string{"from", "to"}, []string{"FCVTL2_S4(from, to)"}},
 	{"arm64", "SORT_U32", []string{"a", "b", "low", "high"}, []string{"VUMIN b.S4, a.S4, low.S4", "VUMAX b.S4, a.S4, high.S4"}},
 }
 
