@@ -15,6 +15,9 @@ func simdSpread[T float32 | float64](abs, spread []float64, x []T, rows, m, stri
 	}
 	size := int(unsafe.Sizeof(T(0)))
 	tile := vectorBytes() / size // rows
+	if rows == 1 {
+		stride = m // any number may be given for one row; missing rows of a tile are looked for at a stride
+	}
 	var p sortPlan
 	p.make(m, vectorBytes())
 	batch := 1 << 20 / size / m / tile * tile
