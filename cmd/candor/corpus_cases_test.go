@@ -492,6 +492,9 @@ func corpusSurvival(c *corpus) {
 	c.eval("clusters", append([]string{a, "--cluster", "site"}, flags...)...)
 	c.compared("compared", append([]string{a, b}, flags...)...)
 	c.compared("compared/clusters", append([]string{a, b, "--cluster", "site"}, flags...)...)
+	few := append(slices.Clone(flags[:len(flags)-1]), "bias_km,brier_ipcw,auroc_ipcw,brier_integrated")
+	c.compared("compared/groups", append([]string{a, b, "--group", "event"}, few...)...)
+	c.compared("compared/groups/clusters", append([]string{a, b, "--group", "event", "--cluster", "site"}, few...)...)
 	c.eval("um", rows, "--task", "survival", "--prob", "risk_720", "--horizons", "720", "--like", "um", "--metrics", "cce,cce(orthogonal)")
 }
 

@@ -470,6 +470,66 @@ func TestSurvivalCompared(t *testing.T) {
 	}
 }
 
+// TestSurvivalComparedGroups: each group is compared by its own rows, in every form; shards merge; a group without events has reasons.
+func TestSurvivalComparedGroups(t *testing.T) {
+	d := newDir(t)
+	a, b := lifeSites(t, d)
+	where := func(f string, of func(i int) string) string { // with a column of regions
+		lines := strings.Split(strings.TrimSpace(string(d.read(f))), "\n")
+		lines[0] += ",region"
+		for i := range lines[1:] {
+			lines[i+1] += "," + of(i)
+		}
+		return d.put("r-"+f[len(f)-5:], []byte(strings.Join(lines, "\n")+"\n"))
+	}
+	event := func(i int) bool { return strings.Split(strings.Split(string(d.read(a)), "\n")[i+1], ",")[1] == "1" }
+	region := func(i int) string {
+		if i%4 == 3 && !event(i) {
+			return "quiet"
+		}
+		return "nsw"[i%3 : i%3+1]
+	}
+	x, y := where(a, region), where(b, region)
+	for _, more := range [][]string{nil, {"--cluster", "site"}} {
+		args := append(with([]string{"--group", "region", "--metrics", "all"}, gbsg2Flags...), more...)
+		out := printed(t, with([]string{"compare", x, y, "--json"}, args...)...)
+		g, raw := differencesByGroup(t, out)
+		if len(g.Groups) != 4 || len(g.Metrics) != 13 || len(g.Says) == 0 || !strings.Contains(g.Says[0], "By Brier score by 720, ") {
+			t.Fatal(raw)
+		}
+		for _, one := range g.Groups {
+			if one.Group["region"] == "quiet" && (one.Differences[0].P != nil || !strings.Contains(raw, "all rows are censored, so no event says")) {
+				t.Error(raw)
+			}
+		}
+		// Shards.
+		var states []string
+		for i, cut := range [][2]int{{0, 120}, {120, 343}} {
+			var l []string
+			for _, f := range []string{x, y} {
+				lines := strings.SplitAfter(string(d.read(f)), "\n")
+				dir := fmt.Sprintf("%d", i)
+				if err := os.MkdirAll(d.at(dir), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				l = append(l, d.put(dir+"/r-"+f[len(f)-5:], []byte(lines[0]+strings.Join(lines[1+cut[0]:1+cut[1]], ""))))
+			}
+			states = append(states, l[0]+".state")
+			printed(t, with([]string{"compare", l[0], l[1], "--state", states[i]}, args...)...)
+		}
+		_, got := differencesByGroup(t, printed(t, "merge", "--json", states[1], states[0]))
+		if got != raw {
+			t.Errorf("merged %v:\n%s\nwant\n%s", more, got, raw)
+		}
+	}
+	if text := printed(t, with([]string{"compare", x, y, "--group", "region"}, gbsg2Flags...)...); !strings.Contains(text, "Differences by region, r-b minus r-a:") {
+		t.Error(text)
+	}
+	if code, _, errs := candor(t, with([]string{"compare", x, y, "--group", "region", "--metrics", "cce"}, gbsg2Flags...)...); code != exitUsage || !strings.Contains(errs, "of survival those with an interval") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+}
+
 // TestSurvivalMemory: rows that take more memory than there is are an error that names enough.
 func TestSurvivalMemory(t *testing.T) {
 	var b strings.Builder

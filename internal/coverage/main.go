@@ -64,6 +64,7 @@ var sections = []section{
 		return printSlices(w, runs, threads, []int{5000, 20_000}, 0.5)
 	}},
 	{"group-pairs", 1000, func(w io.Writer, runs, _, threads int) error { return printGroupPairs(w, runs, threads) }},
+	{"group-lives", 1000, func(w io.Writer, runs, _, threads int) error { return printGroupLives(w, runs, threads) }},
 	{"forecasts", 2000, func(w io.Writer, runs, _, threads int) error { return printForecasts(w, runs, threads) }},
 	{"drift", 1000, PrintDrift},
 	{"slices", 200, func(w io.Writer, runs, _, threads int) error {

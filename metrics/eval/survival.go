@@ -193,28 +193,29 @@ type seen struct {
 	open       bool // the latest row is censored
 }
 
-func (e *Evaluation) seen(h float64) (s seen) {
+func (e *Evaluation) seen(h float64) seen {
 	type key struct{ h float64 }
-	return remember(e, key{h}, func() (s seen) {
-		r := e.lives()[0]
-		for i, t := range r.Times {
-			switch {
-			case t > s.last:
-				s.last, s.open = t, !r.Events[i]
-			case t == s.last:
-				s.open = s.open || !r.Events[i]
-			}
-			switch {
-			case r.Events[i] && t <= h:
-				s.events, s.by = s.events+1, s.by+1
-			case r.Events[i]:
-				s.events++
-			case t < h:
-				s.unknown++
-			}
+	return remember(e, key{h}, func() seen { return seenIn(e.lives()[0], h) })
+}
+
+func seenIn(r *survival.Rows, h float64) (s seen) {
+	for i, t := range r.Times {
+		switch {
+		case t > s.last:
+			s.last, s.open = t, !r.Events[i]
+		case t == s.last:
+			s.open = s.open || !r.Events[i]
 		}
-		return s
-	})
+		switch {
+		case r.Events[i] && t <= h:
+			s.events, s.by = s.events+1, s.by+1
+		case r.Events[i]:
+			s.events++
+		case t < h:
+			s.unknown++
+		}
+	}
+	return s
 }
 
 // Events returns how many rows of survival have the event.
@@ -222,9 +223,15 @@ func (e *Evaluation) Events() int64 { return e.seen(0).events }
 
 // unjudged returns the reason why nothing can be said at a horizon; "" if something can.
 func (e *Evaluation) unjudged(h float64) string {
-	switch s := e.seen(h); {
-	case e.Audit.Rows == 0:
+	if e.Audit.Rows == 0 {
 		return noRows
+	}
+	s := e.seen(h)
+	return s.unjudged(h)
+}
+
+func (s *seen) unjudged(h float64) string {
+	switch {
 	case s.events == 0:
 		return "all rows are censored, so no event says whether the probabilities are right"
 	case h > s.last && s.open:
@@ -297,15 +304,44 @@ func HasInfluence(m Metric) bool {
 	return survivalEstimates[m.Name] != nil || m.Name == brierIntegrated
 }
 
+// IsSurvivalBrier reports whether a metric is a Brier score of survival, at a horizon or over whole curves.
+func IsSurvivalBrier(m Metric) bool { return m.Name == "brier_ipcw" || m.Name == brierIntegrated }
+
 // SurvivalEstimate returns the estimate of a metric of rows of survival other than the evaluation's, with the influence of each row. lives are the rows
-// with the probabilities of each of Spec.Times. It panics unless HasInfluence.
-func (e *Evaluation) SurvivalEstimate(m Metric, lives []*survival.Rows) (survival.Estimate, error) {
+// with the probabilities of each of Spec.Times, at least one. The reason says why there is no estimate, as Value.Reason; "" if there is one. It panics
+// unless HasInfluence.
+func (e *Evaluation) SurvivalEstimate(m Metric, lives []*survival.Rows) (x survival.Estimate, reason string) {
+	var err error
 	if m.Name == brierIntegrated {
-		return survival.IntegratedBrier(lives[0], e.curves(lives))
+		if why := e.unintegrated(func(h float64) seen { return seenIn(lives[0], h) }); why != "" {
+			return x, why
+		}
+		x, err = survival.IntegratedBrier(lives[0], e.curves(lives))
+	} else {
+		h := e.HorizonOf(m)
+		s := seenIn(lives[0], h)
+		if why := s.unjudged(h); why != "" {
+			return x, why
+		}
+		i, _ := slices.BinarySearch(e.Spec.Times, h)
+		x, err = survivalEstimates[m.Name](lives[i], h)
 	}
-	h := e.HorizonOf(m)
-	i, _ := slices.BinarySearch(e.Spec.Times, h)
-	return survivalEstimates[m.Name](lives[i], h)
+	if err != nil {
+		return x, plainError(err)
+	}
+	return x, ""
+}
+
+// SurvivalShares returns the share that the Brier score at each of Spec.Times has in a metric: all at the horizon of brier_ipcw, and those of the
+// trapezoidal rule in brier_integrated.
+func (e *Evaluation) SurvivalShares(m Metric) []float64 {
+	if m.Name == brierIntegrated {
+		return survival.Shares(e.Spec.Times)
+	}
+	l := make([]float64, len(e.Spec.Times))
+	i, _ := slices.BinarySearch(e.Spec.Times, e.HorizonOf(m))
+	l[i] = 1
+	return l
 }
 
 // curves are the predicted curves of rows.
@@ -637,15 +673,27 @@ func inSurvival() []Descriptor {
 	return l
 }
 
-func integratedBrier(e *Evaluation, _ Metric) Value {
+// unintegrated returns the reason why there is no Brier score over whole curves; "" if there is one. seen is that of one row or more.
+func (e *Evaluation) unintegrated(seen func(h float64) seen) string {
 	if n := len(e.Spec.Times); n < 2 {
-		return undefined("it is the mean over several times, and the probabilities are those at one")
+		return "it is the mean over several times, and the probabilities are those at one"
 	}
 	last := e.Spec.Times[len(e.Spec.Times)-1]
 	for _, h := range []float64{last, e.Spec.Times[0]} {
-		if why := e.unjudged(h); why != "" && !(h < last && e.seen(h).by == 0) {
-			return undefined(why)
+		s := seen(h)
+		if why := s.unjudged(h); why != "" && !(h < last && s.by == 0) {
+			return why
 		}
+	}
+	return ""
+}
+
+func integratedBrier(e *Evaluation, _ Metric) Value {
+	if e.Audit.Rows == 0 && len(e.Spec.Times) > 1 {
+		return undefined(noRows)
+	}
+	if why := e.unintegrated(e.seen); why != "" {
+		return undefined(why)
 	}
 	x, err := survival.IntegratedBrier(e.lives()[0], e.curves(e.lives()))
 	if err != nil {

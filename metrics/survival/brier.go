@@ -100,6 +100,24 @@ type Curves struct {
 
 var errHorizons = errors.New("survival: the times of curves have to rise, from above 0, and there have to be two or more")
 
+// Shares returns the shares of times in a mean over time by the trapezoidal rule. The times rise, and there are at least two.
+func Shares(times []float64) []float64 {
+	last := len(times) - 1
+	span := times[last] - times[0]
+	l := make([]float64, len(times))
+	for i, t := range times {
+		width := 0.0
+		if i > 0 {
+			width += t - times[i-1]
+		}
+		if i < last {
+			width += times[i+1] - t
+		}
+		l[i] = width / 2 / span
+	}
+	return l
+}
+
 // IntegratedBrier returns the mean of the Brier score over the times of predicted curves, by the trapezoidal rule.
 // Its error is that of Brier, and one for curves that fall, or have another number of rows.
 func IntegratedBrier(r *Rows, c *Curves) (Estimate, error) {
@@ -132,16 +150,9 @@ func IntegratedBrier(r *Rows, c *Curves) (Estimate, error) {
 	order := r.byTime()
 	g := r.curve(order, false)
 	sums, more := make([]float64, len(r.Times)), make([]float64, len(r.Times))
-	span := c.Times[k-1] - c.Times[0]
+	shares := Shares(c.Times)
 	for i, t := range c.Times {
-		width := 0.0
-		if i > 0 {
-			width += t - c.Times[i-1]
-		}
-		if i < k-1 {
-			width += c.Times[i+1] - t
-		}
-		share := width / 2 / span
+		share := shares[i]
 		terms := r.briers(g, t, c.Risks[i])
 		for j, v := range r.throughCurve(order, terms, t) {
 			sums[j] += float64(share * terms[j])

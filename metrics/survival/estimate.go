@@ -132,6 +132,28 @@ func (r *Rows) sizes(moves []float64) sized {
 	return s
 }
 
+// Rarer returns how many rows have the rarer outcome by a horizon: of those with the event by then and those known to be without it; at a horizon of +Inf
+// how many have the event before the latest time.
+func (r *Rows) Rarer(horizon float64) int64 {
+	var n [2]int64
+	last := math.Inf(1)
+	if horizon > math.MaxFloat64 && len(r.Times) > 0 {
+		last = slices.Max(r.Times)
+	}
+	for i, t := range r.Times {
+		switch {
+		case r.Events[i] && t <= horizon && t < last:
+			n[1]++
+		case t >= horizon:
+			n[0]++
+		}
+	}
+	if horizon > math.MaxFloat64 {
+		return n[1]
+	}
+	return min(n[0], n[1])
+}
+
 // freedom returns the degrees of freedom of errors by clusters. NaN or 0 is none.
 func (r *Rows) freedom(horizon float64) float64 {
 	seen := make([][2]bool, slices.Max(r.Clusters)+1)

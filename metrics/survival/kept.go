@@ -54,6 +54,9 @@ func (k *Kept) Like(columns int, weighted, clustered bool) bool {
 	return k.rows == 0 || k.seen.Classes == columns && k.seen.Weighted == weighted && k.clustered == clustered
 }
 
+// Clusters returns the number of clusters of the rows; 0 if they are independent.
+func (k *Kept) Clusters() int { return len(k.names) }
+
 // Len returns the number of rows seen.
 func (k *Kept) Len() int64 { return k.rows }
 
@@ -156,7 +159,7 @@ func appendRow(p []float64, b *metrics.Block, i, columns int) []float64 {
 func (k *Kept) add(rows int, weights []float64, clusters []int32, name func(int32) string, row func(p []float64, i int) []float64) {
 	k.rows += int64(rows)
 	k.sorted = nil
-	const room = 1 << 13 // rows of a part
+	room := int(min(max(8, k.rows), 1<<13)) // rows of a part: of small groups there are many
 	w := k.width()
 	for i := range rows {
 		last := len(k.parts) - 1

@@ -14,12 +14,13 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/paired"
+	"github.com/candor-go/candor/metrics/survival"
 )
 
 // MostGroups is the largest number of groups of rows.
 const MostGroups = 100_000
 
-var errNoGroupMetric = errors.New("no metric has differences by group: of classes nll, brier, accuracy and bias have them, and of forecasts means over rows")
+var errNoGroupMetric = errors.New("no metric has differences by group: of classes nll, brier, accuracy and bias have them, of forecasts means over rows, and of survival those with an interval")
 
 // byGroup keeps what the differences of groups of rows are found from. Sums of all groups are those of all rows.
 type byGroup struct {
@@ -33,7 +34,7 @@ type byGroup struct {
 // groupMetric is a metric whose differences are asked for by group.
 type groupMetric struct {
 	eval.Metric
-	loss  int // the number of the loss whose mean it is; -1 for accuracy
+	loss  int // the number of the loss whose mean it is; -1 for accuracy, and of survival
 	score scoring
 	scale float64 // of Brier scores, for the form
 }
@@ -45,13 +46,15 @@ const (
 	unscored scoring = iota // not at all, or unknown
 	logarithmic
 	quadratic
+	ranks // of survival: of pairs of rows
 )
 
 // groupSums is what is kept of a group.
 type groupSums struct {
 	count    paired.Count
 	pairs    []groupPair
-	clusters *paired.Clusters // nil if rows are independent
+	clusters *paired.Clusters // nil if rows are independent, or of survival
+	lives    *survival.Kept   // rows of survival, in place of sums; nil for others
 }
 
 // groupPair is what is kept of the rows of a group for two models.
@@ -63,8 +66,8 @@ type groupPair struct {
 
 // GroupBy says, before rows are added, that differences are also wanted for groups of rows: those with equal values in these columns. Chunks
 // then have Groups, of which GroupValues says the values. It returns an error if no metric has differences by group: of classes nll,
-// brier, accuracy and, where they are binary, bias have them, and of forecasts every metric that is a mean over rows. It panics without
-// columns, and once rows have been added.
+// brier, accuracy and, where they are binary, bias have them, of forecasts every metric that is a mean over rows, and of survival those for which
+// HasInterval. It panics without columns, and once rows have been added.
 func (c *Comparison) GroupBy(columns []string) error {
 	if len(columns) == 0 || c.Rows() > 0 {
 		panic("compared: rows are grouped by columns, before they are added")
@@ -76,6 +79,13 @@ func (c *Comparison) GroupBy(columns []string) error {
 		n := groupMetric{Metric: m, loss: -1, scale: 1}
 		switch {
 		case by == ofHits:
+		case by == ofLives:
+			switch {
+			case eval.IsSurvivalBrier(m):
+				n.score = quadratic
+			case eval.Describe(m.Name).Better == eval.Higher:
+				n.score = ranks
+			}
 		case by != ofMean, classes && m.Name != "nll" && m.Name != "brier" && m.Name != "bias":
 			continue
 		default:
@@ -121,6 +131,10 @@ func (g *byGroup) empty() *byGroup {
 // sums returns what is kept of a group, without rows.
 func (g *byGroup) sums(c *Comparison) *groupSums {
 	s, n := &groupSums{pairs: make([]groupPair, len(c.pairs))}, len(g.metrics)
+	if c.lives != nil {
+		s.lives = survival.NewSets(len(c.models))
+		return s
+	}
 	means, equal := make([]paired.Brief, n*len(s.pairs)), make([]exact.Sum, n*len(s.pairs))
 	for i := range s.pairs {
 		s.pairs[i].means, s.pairs[i].equal = means[i*n:][:n:n], equal[i*n:][:n:n]
@@ -136,6 +150,9 @@ const ownBytes = 256
 
 // bytes is about the memory of a group without rows or clusters.
 func (g *byGroup) bytes(c *Comparison) int64 {
+	if c.lives != nil {
+		return int64(unsafe.Sizeof(groupSums{})+unsafe.Sizeof(survival.Kept{})) + int64(len(c.pairs))*int64(unsafe.Sizeof(groupPair{})) // and the rows, which room.keep counts
+	}
 	each := int64(unsafe.Sizeof(paired.Brief{}) + unsafe.Sizeof(exact.Sum{}))
 	return int64(unsafe.Sizeof(groupSums{})) + int64(len(c.pairs))*(int64(unsafe.Sizeof(groupPair{}))+int64(len(g.metrics))*each)
 }
@@ -189,6 +206,9 @@ func (s *groupSums) merge(o *groupSums) error {
 	if s.clusters != nil {
 		s.clusters.Merge(o.clusters)
 	}
+	if s.lives != nil {
+		return s.lives.Merge(o.lives)
+	}
 	return nil
 }
 
@@ -217,7 +237,7 @@ func (g *byGroup) order() []int {
 }
 
 // fields lists the fields of the state of a group.
-func (s *groupSums) fields(f *exact.Fields) {
+func (s *groupSums) fields(c *Comparison, f *exact.Fields) {
 	s.count.Fields(f)
 	n := s.count.Rows()
 	for i := range s.pairs {
@@ -234,6 +254,9 @@ func (s *groupSums) fields(f *exact.Fields) {
 	}
 	if s.clusters != nil && f.OK() {
 		s.clusters.Fields(f, &s.count)
+	}
+	if s.lives != nil {
+		c.livesFields(f, s.lives, n)
 	}
 }
 
@@ -420,14 +443,7 @@ func (g *groupRows) flush() {
 	from := 0
 	for _, k := range g.came {
 		to := int(g.count[k])
-		if int(k) >= len(g.each) {
-			g.each = paired.Grown(g.each, int(k)+1)
-		}
-		if g.each[k] == nil {
-			g.each[k] = c.by.sums(c)
-			g.met++
-		}
-		s := g.each[k]
+		s := g.group(k)
 		s.count.Add(to-from, g.classes, part(w, from, to))
 		if s.clusters != nil {
 			at := g.number[from:to]
@@ -444,6 +460,18 @@ func (g *groupRows) flush() {
 	for _, k := range g.came {
 		g.count[k] = 0
 	}
+}
+
+// group returns what is kept of a group, by its number.
+func (g *groupRows) group(k int32) *groupSums {
+	if int(k) >= len(g.each) {
+		g.each = paired.Grown(g.each, int(k)+1)
+	}
+	if g.each[k] == nil {
+		g.each[k] = g.r.c.by.sums(g.r.c)
+		g.met++
+	}
+	return g.each[k]
 }
 
 // part returns a part of a column, nil of one that is not there.
@@ -560,7 +588,7 @@ func (g *groupRows) fits() error {
 	now := int64(g.met)*c.by.bytes(c) + 8*int64(g.words)
 	if c.clustered {
 		for _, s := range g.each {
-			if s != nil {
+			if s != nil && s.clusters != nil {
 				now += s.clusters.Bytes()
 			}
 		}

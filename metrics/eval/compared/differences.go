@@ -212,6 +212,7 @@ type finder struct {
 	after *finder                         // of the rows after temperature scaling; nil until it is needed
 	alive map[liveKey]survival.Estimate   // of rows of survival
 	rows  map[int][]*survival.Rows        // and these, by model
+	all   *survival.Kept                  // and all of them, of all models; nil for those of the comparison
 }
 
 func newFinder(c *Comparison) *finder {

@@ -90,7 +90,8 @@ const (
 // Differences of means are judged by Student's t, with the larger of two variances: that of the rows, and that which the differences have
 // if in each row both models are as good, so that the outcome is as likely as makes both expect the same loss. Without the latter, a group
 // in which no rare event has come yet would tell for the model that gives it less probability: all its rows do. Accuracy is judged
-// by McNemar's mid-p. P-values of a metric are adjusted together, over groups of MinRows rows and all pairs.
+// by McNemar's mid-p. Metrics of survival are those of the group's rows alone, with its own curve of censoring, and are judged by the influence of each
+// row; Brier scores too by the larger of two variances. P-values of a metric are adjusted together, over groups of MinRows rows and all pairs.
 func (c *Comparison) GroupDifferences(o GroupAnswers) *GroupDifferences {
 	g := c.by
 	if g == nil {
@@ -106,6 +107,8 @@ func (c *Comparison) GroupDifferences(o GroupAnswers) *GroupDifferences {
 	for k, m := range g.metrics {
 		n := GroupMetric{Metric: m.Metric, Better: eval.Describe(m.Name).In(c.Spec.Shape()).Better, Method: byRows}
 		switch {
+		case c.lives != nil:
+			n.Method = livesMethod(m.score == quadratic, c.clustered)
 		case c.clustered && (m.score != unscored || m.loss < 0):
 			n.Method = byEqualCluster
 		case c.clustered:
@@ -115,7 +118,7 @@ func (c *Comparison) GroupDifferences(o GroupAnswers) *GroupDifferences {
 		case m.loss < 0:
 			n.Method = byTango
 		}
-		if d.Metrics = append(d.Metrics, n); d.Main < 0 && n.sign() != 0 && m.loss >= 0 {
+		if d.Metrics = append(d.Metrics, n); d.Main < 0 && n.sign() != 0 && (m.loss >= 0 || c.lives != nil && m.score == quadratic) {
 			d.Main = k
 		}
 	}
@@ -129,13 +132,23 @@ func (c *Comparison) GroupDifferences(o GroupAnswers) *GroupDifferences {
 		if s.clusters != nil {
 			x.Clusters = s.clusters.Len()
 		}
+		var lives *finder
+		if s.lives != nil {
+			lives, x.Clusters = newFinder(c), s.lives.Clusters()
+			lives.all = s.lives
+		}
 		if x.Rows < o.MinRows {
 			d.Few++
 		}
 		for k := range g.metrics {
 			for j := range c.pairs {
 				y := d.At(x, k, j)
-				if *y = c.groupDifference(s, k, j); x.Rows < o.MinRows {
+				if lives != nil {
+					*y = lives.livesDifference(&g.metrics[k], c.pairs[j], &s.count)
+				} else {
+					*y = c.groupDifference(s, k, j)
+				}
+				if x.Rows < o.MinRows {
 					y.P, y.Reason = math.NaN(), ""
 				}
 			}

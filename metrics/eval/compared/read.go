@@ -131,7 +131,7 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 		}
 		if c.by != nil {
 			v.group = make([]int32, stepRows)
-			if slices.ContainsFunc(c.by.metrics, func(m groupMetric) bool { return m.score != unscored }) {
+			if c.lives == nil && slices.ContainsFunc(c.by.metrics, func(m groupMetric) bool { return m.score != unscored }) {
 				v.top, v.rest = make([]float64, stepRows), make([]float64, stepRows)
 			}
 		}
@@ -591,7 +591,7 @@ func (r *reader) step() error {
 	if r.clusters != nil {
 		r.clusters.add(n, labels, weights)
 	}
-	if r.groups != nil {
+	if r.groups != nil && c.lives == nil {
 		r.groups.add(n, classes, weights)
 	}
 	if r.flipped != nil {
@@ -610,6 +610,10 @@ func (r *reader) addLives(n int, weights []float64) {
 	var name func(int32) string
 	if r.clusters != nil {
 		clusters, name = r.view[0].cluster[:n], r.clusters.names[0]
+	}
+	if r.groups != nil {
+		r.groups.addLives(sets, n, weights, clusters, name)
+		return
 	}
 	r.c.lives.AddSets(sets, weights, clusters, name)
 }

@@ -67,7 +67,7 @@ func (c *Comparison) framed() *frame.State {
 	for _, m := range c.models {
 		f.Pieces = append(f.Pieces, frame.Sized(m.Evaluation.AppendBinary))
 	}
-	for _, list := range c.fields() {
+	for _, list := range c.fields(c.by != nil) {
 		f.Pieces = append(f.Pieces, frame.Sized(func(dst []byte) ([]byte, error) { return partFormat.Append(dst, list) }))
 	}
 	if g := c.by; g != nil {
@@ -88,7 +88,9 @@ func (c *Comparison) framed() *frame.State {
 					enc.Str(v)
 				}
 				return enc.B, nil
-			}, frame.Sized(func(dst []byte) ([]byte, error) { return partFormat.Append(dst, g.each[i].fields) }))
+			}, frame.Sized(func(dst []byte) ([]byte, error) {
+				return partFormat.Append(dst, func(f *exact.Fields) { g.each[i].fields(c, f) })
+			}))
 		}
 	}
 	return f
@@ -96,8 +98,8 @@ func (c *Comparison) framed() *frame.State {
 
 var partFormat = exact.Format{Name: "compared.Comparison", Magic: "cCMq", Version: version}
 
-// fields returns lists of the fields of what is kept beside the evaluations: first of the rows, then of each pair.
-func (c *Comparison) fields() []func(*exact.Fields) {
+// fields returns lists of the fields of what is kept beside the evaluations, and beside groups if rows are grouped: first of the rows, then of each pair.
+func (c *Comparison) fields(grouped bool) []func(*exact.Fields) {
 	all := []func(*exact.Fields){func(f *exact.Fields) {
 		c.count.Fields(f)
 		if c.kept.byLabel {
@@ -158,21 +160,24 @@ func (c *Comparison) fields() []func(*exact.Fields) {
 	if c.groups != nil {
 		all = append(all, func(f *exact.Fields) { c.groups.Fields(f, &c.count) })
 	}
-	if c.lives != nil {
-		all = append(all, func(f *exact.Fields) {
-			f.Part(c.lives.AppendBinary, func(part []byte) error {
-				k := survival.NewSets(len(c.models))
-				if err := k.UnmarshalBinary(part); err != nil {
-					return err
-				}
-				if k.Len() != c.count.Rows() || !k.Like(len(c.models)*(c.Spec.Classes-2)+2, c.count.Weighted(), c.clustered) {
-					return fmt.Errorf("%w: rows of survival are of another kind", exact.ErrDamaged)
-				}
-				return c.lives.Merge(k)
-			})
-		})
+	if c.lives != nil && !grouped { // groups have the rows
+		all = append(all, func(f *exact.Fields) { c.livesFields(f, c.lives, c.count.Rows()) })
 	}
 	return all
+}
+
+// livesFields lists the field of so many rows of survival, of all or of a group.
+func (c *Comparison) livesFields(f *exact.Fields, lives *survival.Kept, rows int64) {
+	f.Part(lives.AppendBinary, func(part []byte) error {
+		k := survival.NewSets(len(c.models))
+		if err := k.UnmarshalBinary(part); err != nil {
+			return err
+		}
+		if k.Len() != rows || !k.Like(len(c.models)*(c.Spec.Classes-2)+2, c.count.Weighted(), c.clustered) {
+			return fmt.Errorf("%w: rows of survival are of another kind", exact.ErrDamaged)
+		}
+		return lives.Merge(k)
+	})
 }
 
 // UnmarshalBinary replaces c with a state that AppendBinary wrote. It rejects damaged states and states of other versions.
@@ -223,7 +228,7 @@ func (c *Comparison) UnmarshalBinary(data []byte) error {
 	if n == nil {
 		return fmt.Errorf("%w: no model", exact.ErrDamaged)
 	}
-	for _, list := range n.fields() {
+	for _, list := range n.fields(is == groupedVersion) {
 		part := d.Bytes()
 		if err := d.Err(); err != nil {
 			return err
@@ -288,7 +293,7 @@ func (c *Comparison) readGroups(d *exact.Dec) error {
 		if err != nil || len(c.by.each) != i+1 {
 			return fmt.Errorf("%w: two groups have the same values, or there are too many", exact.ErrDamaged)
 		}
-		if err := partFormat.Read(part, s.fields); err != nil {
+		if err := partFormat.Read(part, func(f *exact.Fields) { s.fields(c, f) }); err != nil {
 			return err
 		}
 		if all += s.count.Rows(); s.count.Rows() == 0 || s.count.Weighted() != c.count.Weighted() {
