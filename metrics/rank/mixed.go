@@ -37,7 +37,7 @@ func crowds(in cells.Rising, out *Scores) (all []crowd, n, nOut float64) {
 		if out.logits != noLogits {
 			p, _, _ = out.logits.sure(-realScore(middle))
 		}
-		w := out.table.sums[i].weight(out.weighted)
+		w := out.table.total(i, out.table.sums[i].n)
 		all = append(all, crowd{confidence: p, out: w})
 		nOut += w
 	}

@@ -52,7 +52,7 @@ func (d Detector) logits() bool { return d == MaxLogit || d == Energy || d == De
 // score up to MaxExact scores; beyond that, scores that differ only in the last bits of their keys are counted together.
 // Labels and decisions are ignored. NewOOD compares two sets. Scores is a metrics.Accumulator.
 //
-// It takes about 50 bytes per distinct score, plus 8 MiB for many rows. Its state takes at most 10 bytes per score, or about
+// It takes about 20 bytes per distinct score, or 60 with weights, plus 12 MiB for many rows. Its state takes at most 10 bytes per score, or about
 // 30 with weights.
 type Scores struct {
 	detector Detector
@@ -64,23 +64,13 @@ type Scores struct {
 }
 
 // tallied counts the rows of a score.
-type tallied struct {
-	n int64
-	w exact.Sum // with weights
-}
+type tallied struct{ n int64 }
 
-func (c *tallied) merge(o *tallied) {
-	c.n += o.n
-	c.w.Merge(&o.w)
-}
+func (c *tallied) merge(o *tallied) { c.n += o.n }
 
-// add adds a row; weight is 0 for unweighted rows.
-func (c *tallied) add(_, weight float64) {
-	c.n++
-	if weight > 0 {
-		c.w.AddFloat(weight)
-	}
-}
+func (c *tallied) add(_, _ float64) { c.n++ }
+
+func (c *tallied) addFew(f *exact.Few) { c.n += f.N() }
 
 var _ metrics.Accumulator = (*Scores)(nil)
 
@@ -113,7 +103,7 @@ func (s *Scores) Empty() metrics.Accumulator { return NewScores(s.detector) }
 
 // Len returns the number of rows seen.
 func (s *Scores) Len() int64 {
-	n := s.none + int64(len(s.table.log))
+	n := s.none + int64(len(s.table.log.keys)) + s.table.waiting.rows
 	for i := range s.table.sums {
 		n += s.table.sums[i].n
 	}
@@ -161,7 +151,7 @@ func (s *Scores) AddBlock(b *metrics.Block) {
 		if b.Weights != nil {
 			w = b.Weights[i]
 		}
-		s.table.push(entry{key: key, weight: w})
+		s.table.push(key, 0, w)
 	}
 }
 
@@ -248,29 +238,27 @@ func (s *Scores) fields(f *exact.Fields) {
 		return
 	}
 	if f.Reading() {
-		s.table.prepare(uint(coarse), count)
+		s.table.prepare(uint(coarse), count, s.weighted)
 	}
 	rows, last := s.none, uint64(0)
 	for i := range count {
 		var step, n uint64
-		var c tallied
+		var weight exact.Sum
 		if !f.Reading() {
-			c = s.table.sums[i]
-			step, n = s.table.keys[i]-last, uint64(c.n)
+			step, n, weight = s.table.keys[i]-last, uint64(s.table.sums[i].n), s.table.weight(i)
 		}
 		f.Uvarint(&step)
 		f.Uvarint(&n)
 		if s.weighted {
-			f.Sum(&c.w)
+			f.Sum(&weight)
 		}
 		if f.Must(n > 0 && n <= mostRows && rows <= mostRows-int64(n) && last+step >= last && (i == 0 || step > 0) &&
-			(!s.weighted || c.w.Sign() > 0), badTable); !f.OK() {
+			(!s.weighted || weight.Sign() > 0), badTable); !f.OK() {
 			return
 		}
 		rows += int64(n)
 		if last += step; f.Reading() {
-			c.n = int64(n)
-			s.table.put(last, c)
+			s.table.put(last, tallied{int64(n)}, weight)
 		}
 	}
 	least, most := realKey(math.Inf(-1)), realKey(math.Inf(1))
@@ -355,21 +343,14 @@ func mix(in, out *Scores) *mixture {
 		k := min(at(&in.table, i), at(&out.table, j))
 		x := mixed{score: in.score(k << coarse)}
 		for ; i < len(a) && at(&in.table, i) == k; i++ {
-			x.in += in.table.sums[i].weight(m.weighted)
+			x.in += in.table.total(i, in.table.sums[i].n)
 		}
 		for ; j < len(b) && at(&out.table, j) == k; j++ {
-			x.out += out.table.sums[j].weight(m.weighted)
+			x.out += out.table.total(j, out.table.sums[j].n)
 		}
 		m.rows = append(m.rows, x)
 	}
 	return m
-}
-
-func (c *tallied) weight(weighted bool) float64 {
-	if weighted {
-		return c.w.Float64()
-	}
-	return float64(c.n)
 }
 
 func (m *mixture) Exact() bool    { return m.exact }

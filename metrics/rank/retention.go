@@ -33,7 +33,7 @@ type RetentionOptions struct {
 // confident rows. It keeps a sum for each distinct confidence up to MaxExact; beyond that, confidences that differ only in
 // the last bits of their keys share a sum. Retention is a metrics.Accumulator.
 //
-// It takes about 100 bytes per distinct confidence, plus 8 MiB for many rows. Its state takes about 30 bytes for each, or 60
+// It takes about 70 bytes per distinct confidence, or 110 with weights, plus 12 MiB for many rows. Its state takes about 30 bytes for each, or 60
 // with weights.
 type Retention struct {
 	opt      RetentionOptions
@@ -51,13 +51,11 @@ type losses struct {
 	n        int64
 	infinite int64 // rows with infinite loss
 	loss     exact.Sum
-	weight   exact.Sum // with weights; last, since without them it is not touched
 }
 
 func (c *losses) merge(o *losses) {
 	c.n += o.n
 	c.infinite += o.infinite
-	c.weight.Merge(&o.weight)
 	c.loss.Merge(&o.loss)
 }
 
@@ -65,7 +63,6 @@ func (c *losses) merge(o *losses) {
 func (c *losses) add(loss, weight float64) {
 	c.n++
 	if weight > 0 {
-		c.weight.AddFloat(weight)
 		loss *= weight
 	}
 	if loss-loss != 0 {
@@ -73,6 +70,11 @@ func (c *losses) add(loss, weight float64) {
 	} else {
 		c.loss.AddFloat(loss)
 	}
+}
+
+func (c *losses) addFew(f *exact.Few) {
+	c.n += f.N()
+	f.AddTo(&c.loss)
 }
 
 var _ metrics.Accumulator = (*Retention)(nil)
@@ -105,7 +107,7 @@ func (t *Retention) Empty() metrics.Accumulator { return metrics.Must(NewRetenti
 
 // Len returns the number of rows seen.
 func (t *Retention) Len() int64 {
-	n := t.outside + int64(len(t.table.log))
+	n := t.outside + int64(len(t.table.log.keys)) + t.table.waiting.rows
 	for i := range t.table.sums {
 		n += t.table.sums[i].n
 	}
@@ -116,7 +118,7 @@ func (t *Retention) Len() int64 {
 func (t *Retention) Size(x metrics.Extent) int64 { return t.table.size(x) }
 
 // Held estimates the memory in bytes after this many more rows.
-func (t *Retention) Held(more int64, _ metrics.Extent) int64 { return t.table.held(more) }
+func (t *Retention) Held(more int64, x metrics.Extent) int64 { return t.table.held(more, x) }
 
 // Outside returns the number of rows that were left out: those with a confidence outside [0,1], which only unchecked
 // predictions have, or with ByScore those without a score.
@@ -165,7 +167,7 @@ func (t *Retention) AddBlock(b *metrics.Block) {
 		if b.Weights != nil {
 			w = b.Weights[i]
 		}
-		t.table.push(entry{key, loss, w})
+		t.table.push(key, loss, w)
 	}
 }
 
@@ -249,31 +251,32 @@ func (t *Retention) fields(f *exact.Fields) {
 		return
 	}
 	if f.Reading() {
-		t.table.prepare(uint(coarse), count)
+		t.table.prepare(uint(coarse), count, t.weighted)
 	}
 	rows, last := t.outside, uint64(0)
 	for i := range count {
 		var step, n, infinite uint64
 		var c losses
+		var weight exact.Sum
 		if !f.Reading() {
-			c = t.table.sums[i]
+			c, weight = t.table.sums[i], t.table.weight(i)
 			step, n, infinite = t.table.keys[i]-last, uint64(c.n), uint64(c.infinite)
 		}
 		f.Uvarint(&step)
 		f.Uvarint(&n)
 		f.Uvarint(&infinite)
 		if t.weighted {
-			f.Sum(&c.weight)
+			f.Sum(&weight)
 		}
 		f.Sum(&c.loss)
 		if f.Must(n > 0 && n <= mostRows && rows <= mostRows-int64(n) && infinite <= n && last+step >= last && (i == 0 || step > 0) &&
-			(!t.weighted || c.weight.Sign() > 0), badTable); !f.OK() {
+			(!t.weighted || weight.Sign() > 0), badTable); !f.OK() {
 			return
 		}
 		rows += int64(n)
 		if last += step; f.Reading() {
 			c.n, c.infinite = int64(n), int64(infinite)
-			t.table.put(last, c)
+			t.table.put(last, c, weight)
 		}
 	}
 	least, most := uint64(0), uint64(2*half)
@@ -346,10 +349,7 @@ func (t *Retention) falling(f func(score, weight, loss float64, infinite int64, 
 	t.table.settle()
 	for i := len(t.table.keys) - 1; i >= 0; i-- {
 		c := &t.table.sums[i]
-		w := float64(c.n)
-		if t.weighted {
-			w = c.weight.Float64()
-		}
+		w := t.table.total(i, c.n)
 		low, _ := t.table.span(i)
 		p := 0.0
 		switch {
@@ -372,7 +372,9 @@ func (t *Retention) totals() (weight, loss float64) {
 	for i := range t.table.sums {
 		c := &t.table.sums[i]
 		n += c.n
-		w.Merge(&c.weight)
+		if t.weighted {
+			w.Merge(&t.table.weights[i])
+		}
 		l.Merge(&c.loss)
 	}
 	if weight = float64(n); t.weighted {

@@ -19,28 +19,34 @@ import (
 // on the set of rows.
 const MaxExact = cells.MaxExact
 
-// entry is a row that has not been added to the sums of its key yet.
-type entry struct {
-	key          uint64
-	loss, weight float64 // weight is 0 for unweighted rows
+// rows are rows that have not been added to the sums of their keys yet. Only weighted rows have weights.
+type rows struct {
+	keys           []uint64
+	loss, weight   []float64
+	order, scratch []uint64 // to sort them
+}
+
+// sum is what a table adds up for a key, beside the weight.
+type sums[C any] interface {
+	*C
+	merge(*C)
+	add(loss, weight float64) // weight is 0 for unweighted rows
+	addFew(*exact.Few)        // the losses of unweighted rows
 }
 
 // table maps keys, which rise with the scores, to sums over rows. Up to MaxExact distinct keys each has its own sum. Beyond
 // that, as many last bits are dropped from the keys as needed to have at most MaxExact. The number of bits depends only on
 // the set of keys, and a subset never needs more than the whole set.
-type table[C any, P interface {
-	*C
-	merge(*C)
-	add(loss, weight float64)
-}] struct {
-	keys   []uint64 // rising, without the dropped bits
-	sums   []C
-	coarse uint // number of dropped bits
+type table[C any, P sums[C]] struct {
+	keys    []uint64 // rising, without the dropped bits
+	sums    []C
+	weights []exact.Sum // of the keys' rows, if they have any
+	coarse  uint        // number of dropped bits
 
-	log            []entry // rows not yet in a sum
-	known          bool    // most keys of the last log that was added had a sum already
-	sorted         []entry // buffer for the sorted log
-	order, scratch []uint64
+	log   rows // not yet in a sum
+	known bool // most keys of the last log that was added had a sum already
+
+	waiting waiting // rows of known keys
 }
 
 // A batch is sorted by words that hold a key and, in the last bits, the index of a row. It has half as many rows as there can be sums, so that these
@@ -51,54 +57,95 @@ const (
 	place    = 1<<logBits - 1
 )
 
-// push adds a row.
-func (t *table[C, P]) push(e entry) {
-	if len(t.log) == cap(t.log) {
-		switch n := cap(t.log); {
-		case n == 1<<logBits:
-			if t.known {
-				t.absorb()
-			}
-			if len(t.log) > n/2 {
-				t.settle()
-			}
-		case n == 0:
-			t.log = make([]entry, 0, shortLog)
-		default:
-			t.log = append(make([]entry, 0, min(8*n, 1<<logBits)), t.log...)
-		}
+// push adds a row; weight is 0 for unweighted rows.
+func (t *table[C, P]) push(key uint64, loss, weight float64) {
+	if t.waiting.add(key>>t.coarse, loss, weight) {
+		return
 	}
-	t.log = append(t.log, e)
+	l := &t.log
+	if len(l.keys) == cap(l.keys) {
+		t.makeRoom()
+	}
+	l.keys = append(l.keys, key)
+	l.loss = append(l.loss, loss)
+	if weight > 0 {
+		l.weight = append(l.weight, weight)
+	}
+}
+
+// makeRoom makes room for a row in the log.
+func (t *table[C, P]) makeRoom() {
+	l := &t.log
+	n := cap(l.keys)
+	if n < 1<<logBits {
+		more := max(shortLog, min(8*n, 1<<logBits))
+		l.keys = append(make([]uint64, 0, more), l.keys...)
+		l.loss = append(make([]float64, 0, more), l.loss...)
+		if len(l.weight) > 0 {
+			l.weight = append(make([]float64, 0, more), l.weight...)
+		}
+		return
+	}
+	if t.known {
+		t.absorb()
+	}
+	if len(l.keys) > n/2 {
+		t.settle()
+	}
 }
 
 // size estimates the memory in bytes: the sums, with room to grow, and the log with its sort buffers.
 func (t *table[C, P]) size(x metrics.Extent) int64 {
-	const logged = 2*int64(unsafe.Sizeof(entry{})) + 24
 	n, log := x.Distinct(MaxExact+1<<logBits), int64(shortLog)
 	for log < min(n, 1<<logBits) {
 		log = min(8*log, 1<<logBits)
 	}
-	return n*(8+int64(unsafe.Sizeof(*new(C))))*5/4 + logged*log
+	n = n*t.sumBytes(x.Weighted)*5/4 + logBytes(x.Weighted)*log
+	if !x.Weighted && x.Distinct(2<<logBits+1) > 2<<logBits {
+		n += mostWaiting // from the second full log on
+	}
+	return n
+}
+
+// sumBytes is the memory of a key and its sums.
+func (t *table[C, P]) sumBytes(weighted bool) int64 {
+	n := 8 + int64(unsafe.Sizeof(*new(C)))
+	if weighted {
+		n += int64(unsafe.Sizeof(exact.Sum{}))
+	}
+	return n
+}
+
+// logBytes is the memory of a row in the log: its key, loss and weight, and a word to sort it with room for the sort.
+func logBytes(weighted bool) int64 {
+	if weighted {
+		return 40
+	}
+	return 32
 }
 
 // held estimates the memory in bytes after this many more rows.
-func (t *table[C, P]) held(more int64) int64 {
-	const entryBytes = int64(unsafe.Sizeof(entry{}))
-	sum := 8 + int64(unsafe.Sizeof(*new(C)))
-	now := sum*int64(cap(t.keys)) + entryBytes*int64(cap(t.log)+len(t.sorted)) + 8*int64(len(t.order)+len(t.scratch))
+func (t *table[C, P]) held(more int64, x metrics.Extent) int64 {
+	l := &t.log
+	now := t.waiting.held() + t.sumBytes(t.weights != nil)*int64(cap(t.keys)) + 8*int64(cap(l.keys)+cap(l.loss)+cap(l.weight)+len(l.order)+len(l.scratch))
 	if more == 0 {
 		return now
 	}
-	rows, log := int64(len(t.log))+more, int64(max(shortLog, cap(t.log)))
+	rows, log := int64(len(l.keys))+more, int64(max(shortLog, cap(l.keys)))
 	for log < min(rows, 1<<logBits) {
 		log = min(8*log, 1<<logBits)
 	}
 	keys := max(int64(cap(t.keys)), min(int64(len(t.keys))+rows, MaxExact+1<<logBits)*5/4)
-	return max(now, sum*keys+(2*entryBytes+24)*log)
+	after := t.sumBytes(x.Weighted)*keys + logBytes(x.Weighted)*log
+	if !x.Weighted && rows > 1<<logBits {
+		after += mostWaiting
+	}
+	return max(now, after)
 }
 
 // settle adds the logged rows to the sums, and drops bits until at most MaxExact keys are left.
 func (t *table[C, P]) settle() {
+	t.waiting.end()
 	t.flush()
 	if len(t.keys) <= MaxExact {
 		return
@@ -115,64 +162,111 @@ func (t *table[C, P]) settle() {
 	t.leaveOut(more)
 }
 
-// sort returns the logged rows in the order of their keys.
-func (t *table[C, P]) sort() []entry {
-	n := len(t.log)
-	if len(t.order) < n {
-		c := cap(t.log)
-		t.order, t.scratch, t.sorted = make([]uint64, c), make([]uint64, kernel.SortScratch(c)), make([]entry, c)
+// sort returns the logged rows in the order of their keys: words that end in the index of a row.
+func (t *table[C, P]) sort() []uint64 {
+	l := &t.log
+	n := len(l.keys)
+	if len(l.order) < n {
+		c := cap(l.keys)
+		l.order, l.scratch = make([]uint64, c), make([]uint64, kernel.SortScratch(c))
 	}
-	order, rows := t.order[:n], t.sorted[:n]
-	for i := range order {
-		order[i] = t.log[i].key&^place | uint64(i)
+	order := l.order[:n]
+	for i, k := range l.keys {
+		order[i] = k&^place | uint64(i)
 	}
-	kernel.Sort(order, t.scratch[:kernel.SortScratch(n)])
-	for i, v := range order {
-		rows[i] = t.log[v&place]
-	}
+	kernel.Sort(order, l.scratch[:kernel.SortScratch(n)])
 	// The row index replaced the last bits of the key, so neighbours that agree in the other bits are compared in full.
 	for i := 0; i < n && t.coarse < logBits; {
 		k, rising := i+1, true
-		for ; k < n && rows[k].key>>logBits == rows[i].key>>logBits; k++ {
-			rising = rising && rows[k-1].key <= rows[k].key
+		for ; k < n && order[k]>>logBits == order[i]>>logBits; k++ {
+			rising = rising && l.keys[order[k-1]&place] <= l.keys[order[k]&place]
 		}
 		if !rising {
-			slices.SortFunc(rows[i:k], func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+			slices.SortFunc(order[i:k], func(a, b uint64) int { return cmp.Compare(l.keys[a&place], l.keys[b&place]) })
 		}
 		i = k
 	}
-	return rows
+	return order
+}
+
+// key returns the key of a word of the sorted log, without the dropped bits.
+func (t *table[C, P]) key(word uint64) uint64 {
+	if t.coarse >= logBits {
+		return word >> t.coarse
+	}
+	return t.log.keys[word&place] >> t.coarse
+}
+
+// add adds a row of the log to the sums of place i.
+func (t *table[C, P]) add(i int, word uint64) {
+	row, w := word&place, 0.0
+	if t.weights != nil {
+		w = t.log.weight[row]
+		t.weights[i].AddFloat(w)
+	}
+	P(&t.sums[i]).add(t.log.loss[row], w)
 }
 
 // absorb adds the logged rows whose keys have sums. The others stay in the log: to make room for a key moves the sums of all higher ones.
 func (t *table[C, P]) absorb() {
-	rows := t.sort()
-	t.log = t.log[:0]
-	i := 0
-	for _, e := range rows {
-		k := e.key >> t.coarse
-		for i < len(t.keys) && t.keys[i] < k {
+	l := &t.log
+	if w := &t.waiting; len(l.weight) == 0 && (w.began() || w.begin(t.keys, t.addFew)) {
+		n := 0
+		for i, k := range l.keys {
+			if !w.add(k>>t.coarse, l.loss[i], 0) {
+				l.keys[n], l.loss[n] = k, l.loss[i]
+				n++
+			}
+		}
+		l.cut(n)
+		return
+	}
+	order := t.sort()
+	left := order[:0]
+	keys, i := t.keys, 0
+	for _, word := range order {
+		k := t.key(word)
+		for i < len(keys) && keys[i] < k {
 			i++
 		}
-		if i < len(t.keys) && t.keys[i] == k {
-			P(&t.sums[i]).add(e.loss, e.weight)
+		if i < len(keys) && keys[i] == k {
+			t.add(i, word)
 		} else {
-			t.log = append(t.log, e)
+			left = append(left, word)
 		}
 	}
+	// The rows that are left move to the front, in the order in which they came.
+	for j, word := range left {
+		left[j] = word & place
+	}
+	kernel.Sort(left, l.scratch[:kernel.SortScratch(len(left))])
+	for j, from := range left {
+		l.keys[j], l.loss[j] = l.keys[from], l.loss[from]
+		if len(l.weight) > 0 {
+			l.weight[j] = l.weight[from]
+		}
+	}
+	l.cut(len(left))
+}
+
+func (t *table[C, P]) addFew(i int, few *exact.Few) { P(&t.sums[i]).addFew(few) }
+
+// cut leaves the first n rows.
+func (l *rows) cut(n int) {
+	l.keys, l.loss, l.weight = l.keys[:n], l.loss[:n], l.weight[:min(n, len(l.weight))]
 }
 
 // flush adds the logged rows to the sums.
 func (t *table[C, P]) flush() {
-	n := len(t.log)
+	n := len(t.log.keys)
 	if n == 0 {
 		return
 	}
-	rows := t.sort()
+	order := t.sort()
 	union := len(t.keys)
 	for i, e := 0, 0; e < n; e++ {
-		k := rows[e].key >> t.coarse
-		if e > 0 && k == rows[e-1].key>>t.coarse {
+		k := t.key(order[e])
+		if e > 0 && k == t.key(order[e-1]) {
 			continue
 		}
 		for i < len(t.keys) && t.keys[i] < k {
@@ -185,32 +279,45 @@ func (t *table[C, P]) flush() {
 	t.known = union-len(t.keys) < n/2
 	// Merge from the end, so that existing sums can move up in place. Those below the lowest new key stay where they are.
 	i := len(t.keys) - 1
+	weighted := len(t.log.weight) > 0
 	t.keys = slices.Grow(t.keys, union-len(t.keys))[:union]
 	t.sums = slices.Grow(t.sums, union-len(t.sums))[:union]
+	if weighted {
+		t.weights = slices.Grow(t.weights, union-len(t.weights))[:union]
+	}
 	var none C
 	for e, to := n-1, union-1; e >= 0; to-- {
-		k, above := rows[e].key>>t.coarse, i
+		k, above := t.key(order[e]), i
 		for i >= 0 && t.keys[i] > k {
 			i--
 		}
 		if above != to {
 			copy(t.keys[to-(above-i)+1:], t.keys[i+1:above+1])
 			copy(t.sums[to-(above-i)+1:], t.sums[i+1:above+1])
+			if weighted {
+				copy(t.weights[to-(above-i)+1:], t.weights[i+1:above+1])
+			}
 		}
 		to -= above - i
 		if i < 0 || t.keys[i] != k {
 			t.keys[to], t.sums[to] = k, none
+			if weighted {
+				t.weights[to] = exact.Sum{}
+			}
 		} else {
 			if i != to {
 				t.keys[to], t.sums[to] = k, t.sums[i]
+				if weighted {
+					t.weights[to] = t.weights[i]
+				}
 			}
 			i--
 		}
-		for sum := P(&t.sums[to]); e >= 0 && rows[e].key>>t.coarse == k; e-- {
-			sum.add(rows[e].loss, rows[e].weight)
+		for ; e >= 0 && t.key(order[e]) == k; e-- {
+			t.add(to, order[e])
 		}
 	}
-	t.log = t.log[:0]
+	t.log.cut(0)
 }
 
 // leaveOut drops this many more bits of the keys, which are in rising order.
@@ -219,14 +326,29 @@ func (t *table[C, P]) leaveOut(more uint) {
 	for i, k := range t.keys {
 		k >>= more
 		if n > 0 && t.keys[n-1] == k {
-			P(&t.sums[n-1]).merge(&t.sums[i])
+			t.mergeInto(n-1, t, i)
 			continue
 		}
 		t.keys[n], t.sums[n] = k, t.sums[i]
+		if t.weights != nil {
+			t.weights[n] = t.weights[i]
+		}
 		n++
 	}
 	clear(t.sums[n:])
 	t.keys, t.sums, t.coarse = t.keys[:n], t.sums[:n], t.coarse+more
+	if t.weights != nil {
+		clear(t.weights[n:])
+		t.weights = t.weights[:n]
+	}
+}
+
+// mergeInto adds the sums of place j of o to those of place i.
+func (t *table[C, P]) mergeInto(i int, o *table[C, P], j int) {
+	P(&t.sums[i]).merge(&o.sums[j])
+	if o.weights != nil {
+		t.weights[i].Merge(&o.weights[j])
+	}
 }
 
 // merge adds the rows of another table, which may be t itself.
@@ -235,7 +357,7 @@ func (t *table[C, P]) merge(o *table[C, P]) {
 	o.settle()
 	if t == o {
 		for i := range t.sums {
-			P(&t.sums[i]).merge(&t.sums[i])
+			t.mergeInto(i, t, i)
 		}
 		return
 	}
@@ -243,32 +365,54 @@ func (t *table[C, P]) merge(o *table[C, P]) {
 		t.leaveOut(o.coarse - t.coarse)
 	}
 	shift := t.coarse - o.coarse
-	most := len(t.keys) + len(o.keys)
-	keys, sums := make([]uint64, 0, most), make([]C, 0, most)
+	m := &table[C, P]{log: t.log, known: t.known}
+	m.prepare(t.coarse, len(t.keys)+len(o.keys), t.weights != nil || o.weights != nil)
 	for i, j := 0, 0; i < len(t.keys) || j < len(o.keys); {
 		if j == len(o.keys) || i < len(t.keys) && t.keys[i] <= o.keys[j]>>shift {
-			keys, sums = append(keys, t.keys[i]), append(sums, t.sums[i])
+			m.put(t.keys[i], t.sums[i], t.weight(i))
 			i++
 			continue
 		}
 		k := o.keys[j] >> shift
-		if n := len(keys); n == 0 || keys[n-1] != k {
-			keys, sums = append(keys, k), append(sums, *new(C))
+		if n := len(m.keys); n == 0 || m.keys[n-1] != k {
+			m.put(k, *new(C), exact.Sum{})
 		}
-		P(&sums[len(sums)-1]).merge(&o.sums[j])
+		m.mergeInto(len(m.keys)-1, o, j)
 		j++
 	}
-	t.keys, t.sums = keys, sums
+	*t = *m
 	t.settle()
 }
 
-// prepare makes t an empty table for this many keys; put then adds one at a time, in rising order.
-func (t *table[C, P]) prepare(coarse uint, count int) {
-	t.keys, t.sums, t.coarse = make([]uint64, 0, count), make([]C, 0, count), coarse
+// weight returns the weight of place i, or 0 of unweighted rows.
+func (t *table[C, P]) weight(i int) exact.Sum {
+	if t.weights == nil {
+		return exact.Sum{}
+	}
+	return t.weights[i]
 }
 
-func (t *table[C, P]) put(key uint64, c C) {
+// total returns the weight of place i, or without weights its rows.
+func (t *table[C, P]) total(i int, n int64) float64 {
+	if t.weights == nil {
+		return float64(n)
+	}
+	return t.weights[i].Float64()
+}
+
+// prepare makes t an empty table for this many keys; put then adds one at a time, in rising order.
+func (t *table[C, P]) prepare(coarse uint, count int, weighted bool) {
+	t.keys, t.sums, t.weights, t.coarse = make([]uint64, 0, count), make([]C, 0, count), nil, coarse
+	if weighted {
+		t.weights = make([]exact.Sum, 0, count)
+	}
+}
+
+func (t *table[C, P]) put(key uint64, c C, weight exact.Sum) {
 	t.keys, t.sums = append(t.keys, key), append(t.sums, c)
+	if t.weights != nil {
+		t.weights = append(t.weights, weight)
+	}
 }
 
 // exact reports whether keys have all their bits.

@@ -2,6 +2,7 @@ package rank_test
 
 import (
 	"bytes"
+	"math"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
@@ -25,6 +26,46 @@ func TestKnownScores(t *testing.T) {
 			p.Labels[i] = 1
 		}
 	}
+	equalParts(t, p, part)
+}
+
+// TestManyScores: so many different scores that they share sums, one score of a fifth of the rows, and rows whose loss is infinite or more than
+// other sums take, leave the state of parts.
+func TestManyScores(t *testing.T) {
+	r := check.Rand(10)
+	const rows, part = 1_200_000, 100_000
+	p := &metrics.Predictions{Labels: make([]int32, rows)}
+	p.Rows, p.Classes, p.F64 = rows, 1, make([]float64, rows)
+	for i := range rows {
+		switch p.F64[i] = r.Float64(); r.IntN(10) {
+		case 0, 1:
+			p.F64[i] = 0.75
+		case 2:
+			p.F64[i] = math.Ldexp(p.F64[i], -r.IntN(40))
+		}
+		switch r.IntN(2000) {
+		case 0:
+			p.F64[i] = 0
+		case 1:
+			p.F64[i] = 1e-40
+		case 2:
+			p.F64[i] = 1
+		}
+		if r.Float64() < p.F64[i] || r.IntN(10) == 0 {
+			p.Labels[i] = 1
+		}
+	}
+	equalParts(t, p, part)
+	p.Weights = make([]float64, rows)
+	for i := range rows {
+		p.Weights[i] = 0.5 + r.Float64()
+	}
+	equalParts(t, p, part)
+}
+
+// equalParts demands that the retention of predictions has the state of those of parts, merged.
+func equalParts(t *testing.T, p *metrics.Predictions, part int) {
+	t.Helper()
 	of := func(p *metrics.Predictions) *rank.Retention {
 		a := metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL}))
 		if err := metrics.NewPass(&metrics.Options{Threads: 1}, a).Fill(metrics.InMemory(p)); err != nil {
@@ -33,14 +74,21 @@ func TestKnownScores(t *testing.T) {
 		return a
 	}
 	parts := metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL}))
-	for at := 0; at < rows; at += part {
+	for at := 0; at < p.Rows; at += part {
 		one := *p
 		one.Rows, one.F64, one.Labels = part, p.F64[at:at+part], p.Labels[at:at+part]
+		if p.Weights != nil {
+			one.Weights = p.Weights[at : at+part]
+		}
 		if err := parts.Merge(of(&one)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := of(p).AppendBinary(nil)
+	whole := of(p)
+	if n := whole.Len(); n != int64(p.Rows) {
+		t.Errorf("%d rows, want %d", n, p.Rows)
+	}
+	got, err := whole.AppendBinary(nil)
 	want, err2 := parts.AppendBinary(nil)
 	if err != nil || err2 != nil || !bytes.Equal(got, want) {
 		t.Errorf("the states differ: %d and %d bytes, %v, %v", len(got), len(want), err, err2)
