@@ -10,8 +10,11 @@ import (
 	"github.com/candor-go/candor/metrics/internal/state"
 )
 
-// bets is the number of stakes on either side: 2^-1 to 2^-bets of the fortune.
-const bets = 8
+// bets is the number of stakes on either side: 2^-1 to 2^-bets of the fortune. The bets on betRows rows are evaluated at once, in the first cache.
+const (
+	bets    = 8
+	betRows = 128
+)
 
 // EProcess accumulates the evidence against calibration as a bet pays it: the fortune, from 1 on, of somebody who stakes against the
 // scores p of the outcomes y,
@@ -57,6 +60,16 @@ func stake(k int) float64 {
 	return s
 }
 
+var stakes, ones = func() (s [2 * bets]float64, o [betRows]float64) {
+	for k := range s {
+		s[k] = stake(k)
+	}
+	for i := range o {
+		o[i] = 1
+	}
+	return s, o
+}()
+
 // Needs returns 0: the columns that every block has suffice.
 func (a *EProcess) Needs() metrics.Need { return 0 }
 
@@ -76,7 +89,7 @@ func (a *EProcess) AddBlock(b *metrics.Block) {
 		return
 	}
 	if len(a.d) < b.Rows {
-		a.d, a.v = make([]float64, b.Rows), make([]float64, min(b.Rows, kernel.MaxSum))
+		a.d, a.v = make([]float64, b.Rows), make([]float64, 2*bets*min(b.Rows, betRows))
 	}
 	d := a.d[:b.Rows]
 	if e == metrics.Positive {
@@ -92,14 +105,12 @@ func (a *EProcess) AddBlock(b *metrics.Block) {
 		}
 	}
 	for len(d) > 0 {
-		n := min(len(d), len(a.v))
+		n := min(len(d), betRows)
+		v := a.v[:2*bets*n]
+		kernel.AffineF64(v, stakes[:], d[:n], ones[:n], 2*bets, 1, n) // exact but for the rounding of 1 + lambda d
+		kernel.LogSliceF64(v, v)
 		for k := range a.logs {
-			v, s := a.v[:n], stake(k)
-			for i, x := range d[:n] {
-				v[i] = 1 + float64(s*x)
-			}
-			kernel.LogSliceF64(v, v)
-			sum, _, _ := kernel.FixedSums(v, &kernel.WindowUnit)
+			sum, _, _ := kernel.FixedSums(v[k*n:][:n], &kernel.WindowUnit)
 			a.logs[k].AddShifted(sum, 88-51)
 		}
 		d = d[n:]

@@ -51,6 +51,10 @@ func (a *Balanced) AddBlock(b *metrics.Block) {
 	a.seen.Begin(b)
 	a.seen.Decided = b.Decisions != nil
 	a.rows += int64(b.Rows)
+	if !a.seen.Weighted && b.Classes <= 2 {
+		a.addTwo(b)
+		return
+	}
 	for i, y := range b.Labels {
 		a.grow(int(y) + 1)
 		c := &a.of[y]
@@ -63,6 +67,23 @@ func (a *Balanced) AddBlock(b *metrics.Block) {
 		if b.Right[i] != 0 {
 			c.right.AddFloat(b.Weights[i])
 		}
+	}
+}
+
+// addTwo adds rows of two classes without weights, by counts.
+func (a *Balanced) addTwo(b *metrics.Block) {
+	ones, right, both := int64(0), int64(0), int64(0)
+	hits := b.Right[:len(b.Labels)]
+	for i, y := range b.Labels {
+		y, r := int64(y), int64(hits[i])
+		ones += y
+		right += r
+		both += y & r
+	}
+	a.grow(2)
+	for y, n := range [2]struct{ rows, right int64 }{{int64(len(b.Labels)) - ones, right - both}, {ones, both}} {
+		a.of[y].Add(int(n.rows), nil)
+		a.of[y].right.AddShifted(n.right, 88)
 	}
 }
 
