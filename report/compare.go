@@ -53,6 +53,32 @@ func (d *Dropped) Text() string {
 	return Count(d.Rows) + " rows are left out, as their " + by + " is not in every set"
 }
 
+// SetNotes returns the notes of each set that a function says, behind the name of the set; one that all sets have stands once.
+func (c *Comparison) SetNotes(of func(*Document) []string) (l []string) {
+	all := make([][]string, len(c.Sets))
+	for i, s := range c.Sets {
+		all[i] = of(s.Document)
+	}
+	for i, s := range c.Sets {
+		for _, w := range all[i] {
+			shared := len(all) > 1
+			for _, o := range all {
+				shared = shared && slices.Contains(o, w)
+			}
+			switch {
+			case shared && i > 0:
+			case shared && strings.HasSuffix(w, " left out"):
+				l = append(l, w+" of every set")
+			case shared:
+				l = append(l, "every set: "+w)
+			default:
+				l = append(l, visible.Text(s.Name)+": "+w)
+			}
+		}
+	}
+	return l
+}
+
 // RelativeSkill is the relative skill of the sets by a loss, in the order of the sets.
 type RelativeSkill struct {
 	Loss     string

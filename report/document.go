@@ -199,7 +199,9 @@ func Brief(e *eval.Evaluation) *Document {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("a few large weights dominate: means are as uncertain as those of %.3g equally weighted rows, and intervals of values that rise with the weights may end too low", df+1))
 		}
 	}
-	if d.Clusters = e.Clusters(); d.Clusters != nil && d.Clusters.Number < eval.FewClusters {
+	if d.Clusters = e.Clusters(); d.Clusters != nil && d.Clusters.Number == 1 {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: there are no intervals, since how clusters differ is not known", (*clusters)(d.Clusters).count()))
+	} else if d.Clusters != nil && d.Clusters.Number < eval.FewClusters {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: with fewer than %d, intervals are rough, and miss the true value more often than they say",
 			(*clusters)(d.Clusters).count(), eval.FewClusters))
 	}
@@ -677,7 +679,7 @@ func (d *Document) VerdictOfAll() string {
 	}
 	switch {
 	case math.IsNaN(j.Gap.Interval.Low):
-		return s + "too few rows to judge."
+		return s + d.unjudged()
 	case j.Side == 0 && worst != nil && (j.Gap.Interval.Low > 0 || j.Gap.Interval.High < 0):
 		return s + "off in places: " + where + "." // and perhaps on average
 	case j.Side == 0 && worst != nil:
@@ -734,6 +736,17 @@ func (d *Document) headline() string {
 	return calibrated
 }
 
+// unjudged says why there is no interval to judge by.
+func (d *Document) unjudged() string {
+	if d.Clusters != nil && d.Clusters.Number == 1 {
+		return "nothing to judge by, since all rows are of one cluster."
+	}
+	if d.Clusters != nil && d.Clusters.Number < eval.FewClusters {
+		return "too few clusters to judge."
+	}
+	return "too few rows to judge."
+}
+
 // spread says whether the errors of normal forecasts match their standard deviations; "" if a metric for it is missing.
 func (d *Document) spread() string {
 	off, says, rce := d.Find("rmse"), d.Find("sharpness_root"), d.Find("rce")
@@ -743,7 +756,7 @@ func (d *Document) spread() string {
 	s := fmt.Sprintf(" Off by %s (RMSE), says %s: ", short(off.Value.Value), short(says.Value.Value))
 	// Errors are 1 - rce times as large as stated.
 	if !rce.hasInterval() {
-		return s + "too few rows to judge."
+		return s + d.unjudged()
 	}
 	// A few large errors dominate RMSE; the mean of (e/sd)^2 and the intervals depend on every row. So judge the three together.
 	z, c := d.Find("zms"), d.Find("coverage_90")

@@ -64,7 +64,7 @@ func (d *Document) HorizonVerdict(i int) string {
 	s += fmt.Sprintf(" it expects the event in %s of the rows, and %s %s have it: ", percent(h.Says.Value), percent(h.Happens.Value), ends(h.Happens.Interval))
 	switch {
 	case math.IsNaN(h.Gap.Interval.Low):
-		return s + "too few rows to judge."
+		return s + d.unjudged()
 	case h.Side > 0:
 		return s + "too high by " + points(h.Gap.Value) + "."
 	case h.Side < 0:

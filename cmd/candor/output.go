@@ -441,10 +441,8 @@ func (o *output) comparison(c *cobra.Command, first *eval.Evaluation, docs *repo
 		for _, l := range skillLines(docs.Skills) {
 			fmt.Fprintf(&b, "\n%s\n", l)
 		}
-		for _, s := range docs.Sets {
-			for _, w := range notesBeside(s.Document) {
-				fmt.Fprintf(&b, "\n> %s: %s\n", visible.Text(s.Name), w)
-			}
+		for _, w := range docs.SetNotes(notesBeside) {
+			fmt.Fprintf(&b, "\n> %s\n", w)
 		}
 		if d != nil {
 			for _, w := range d.Notes() {
@@ -539,10 +537,8 @@ func (o *output) comparison(c *cobra.Command, first *eval.Evaluation, docs *repo
 		for _, l := range skillLines(docs.Skills) {
 			fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
 		}
-		for _, d := range docs.Sets {
-			for _, w := range notesBeside(d.Document) {
-				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+visible.Text(d.Name)+": "+strings.TrimSuffix(w, ".")+".", s.width))
-			}
+		for _, w := range docs.SetNotes(notesBeside) {
+			fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+strings.TrimSuffix(w, ".")+".", s.width))
 		}
 		if d != nil {
 			for _, w := range d.Notes() {

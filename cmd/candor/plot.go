@@ -222,9 +222,12 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	of := e.Spec.Shape()
 	if of.Kind == metrics.Survival {
 		switch {
-		case p.sets && p.said && p.kind == plotDifferences:
+		case p.sets && p.said && p.kind == plotDifferences, p.sets && p.said && p.kind == plotGroups && p.grouped:
+		case p.sets && !(p.said && p.kind == plotGroups):
+			return usage("--plot draws survival predictions of one model; draw each by candor eval, or their differences by --plot-kind differences or, with --group, groups")
 		case p.sets:
-			return usage("--plot draws survival predictions of one model; draw each by candor eval, or their differences by --plot-kind differences")
+			_, err := p.ofRows(of)
+			return err
 		case p.said && !slices.Contains(survivalPlots, p.kind):
 			return usage("--plot-kind %s is not for survival, of which there are %s", p.kind, strings.Join(survivalPlots, ", "))
 		case p.kind == "brier" && len(e.Spec.Times) < 2:

@@ -525,6 +525,13 @@ func TestSurvivalComparedGroups(t *testing.T) {
 	if text := printed(t, with([]string{"compare", x, y, "--group", "region"}, gbsg2Flags...)...); !strings.Contains(text, "Differences by region, r-b minus r-a:") {
 		t.Error(text)
 	}
+	printed(t, with([]string{"compare", x, y, "--group", "region", "--plot", d.at("groups.svg"), "--plot-kind", "groups"}, gbsg2Flags...)...)
+	if s := string(d.read(d.at("groups.svg"))); !strings.Contains(s, "brier_ipcw(horizon=720)") || !strings.Contains(s, "Differences by region") {
+		t.Error("a picture of groups without their differences")
+	}
+	if code, _, errs := candor(t, with([]string{"compare", x, y, "--plot", d.at("none.svg"), "--plot-kind", "groups"}, gbsg2Flags...)...); code != exitUsage || !strings.Contains(errs, "pass --group COLUMN") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
 	if code, _, errs := candor(t, with([]string{"compare", x, y, "--group", "region", "--metrics", "cce"}, gbsg2Flags...)...); code != exitUsage || !strings.Contains(errs, "of survival those with an interval") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}

@@ -72,10 +72,8 @@ func Compare(c *report.Comparison, command string) ([]byte, error) {
 	byGroup(s, c.Differences)
 	s.section("Set by set", sets(c), overlay(c))
 	var warnings []safe
-	for _, n := range c.Sets {
-		for _, w := range slices.Concat(n.Undefined(), n.Warnings) {
-			warnings = append(warnings, tag("p", `class="warn"`, text(n.Name+": "+w)))
-		}
+	for _, w := range c.SetNotes(func(d *report.Document) []string { return slices.Concat(d.Undefined(), d.Warnings) }) {
+		warnings = append(warnings, tag("p", `class="warn"`, text(w)))
 	}
 	if d := c.Differences; d != nil {
 		for _, w := range d.Notes() {

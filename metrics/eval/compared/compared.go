@@ -209,8 +209,14 @@ func (c *Comparison) Need(x eval.Extent, threads int) (n int64) {
 			n += m.Need(x, threads)
 		}
 	}
-	// The parts of threads are merged one after another; answers sort a joint.
-	return n + int64(threads)*c.pairBytes(part) + c.pairBytes(x)
+	// The parts of threads are merged one after another; answers sort a joint, and have a weight in place of its exact sum.
+	reading := int64(threads) * c.pairBytes(part)
+	if threads > 1 {
+		reading += c.pairBytes(x)
+	}
+	plain := x
+	plain.Weighted = false
+	return n + max(reading, c.pairBytes(x)+c.pairBytes(plain))
 }
 
 // Merge adds the rows of another Comparison of the same models by the same spec. Otherwise, and where Know was called, it returns an error
