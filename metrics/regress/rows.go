@@ -210,16 +210,24 @@ func rowsMedian(_ float64, levels []float64) (func() rowsFunc, error) {
 	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 { return math.Abs(y - t.At(i, at)) })
 }
 
-func rowsWIS(_ float64, levels []float64) (func() rowsFunc, error) {
-	k := len(levels)
+// rowsSymmetric returns an error unless levels are symmetric about 0.5.
+func rowsSymmetric(levels []float64) error {
 	for j, p := range levels {
 		at, err := rowsFind(levels, 1-p)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if at != k-1-j {
-			return nil, fmt.Errorf("it takes levels that are symmetric about 0.5")
+		if at != len(levels)-1-j {
+			return fmt.Errorf("it takes levels that are symmetric about 0.5")
 		}
+	}
+	return nil
+}
+
+func rowsWIS(_ float64, levels []float64) (func() rowsFunc, error) {
+	k := len(levels)
+	if err := rowsSymmetric(levels); err != nil {
+		return nil, err
 	}
 	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
 		m, sum := k/2, 0.0

@@ -16,6 +16,7 @@ type kept struct {
 	decided bool // how often decisions differ, and who is right then: models of classes
 	joint   bool // the rows by the scores of both models
 	byLabel bool // some loss has sums by label
+	means   bool // some loss is of regress.MeanRowMetric
 }
 
 // loss is a value of each row whose mean, or a function of it, is compared.
@@ -71,6 +72,9 @@ func comparedBy(s *eval.Spec, m eval.Metric) (method, metrics.RowMetric) {
 			return byRow(ofRoot, "squared_error")
 		case "mae":
 			return byRow(ofMean, "abs_error")
+		}
+		if l, err := regress.MeanRowMetric(m.String(), s.Kind, s.Levels, s.Law); err == nil {
+			return ofMean, l
 		}
 		return byRow(ofMean, m.String())
 	case m.Name == "accuracy":
@@ -150,6 +154,10 @@ func keptFor(s *eval.Spec) (k kept) {
 		case ofHits:
 			k.hits = true
 		case ofMean, ofRoot, ofExp, ofSkill:
+			if !s.Shape().HasClasses() {
+				_, err := regress.MeanRowMetric(l.Name, s.Kind, s.Levels, s.Law)
+				k.means = k.means || err == nil
+			}
 			at := k.loss(l.Name)
 			if at < 0 {
 				k.losses = append(k.losses, loss{RowMetric: l})

@@ -19,10 +19,14 @@ const Magic = "cCMP"
 const (
 	version        = 1
 	groupedVersion = 2 // with groups of rows, which follow
+	meansVersion   = 2 // is added where sums are kept of forecasts' coverages, widths, biases and parts of wis, which states had none of before
 )
 
 // errKnown is the error for a state that would lack rows.
 var errKnown = errors.New("compared: there is no state of a comparison with models of which only losses by row are known")
+
+// errLacksMeans is the error for a state of which coverages and the like have no sums.
+var errLacksMeans = errors.New("compared: the state is of an earlier version, which kept no sums of some metrics of forecasts: compare the rows again")
 
 // AppendBinary appends the state: equal specs, names and rows give equal bytes, however the rows were divided. After Know there is none, which is
 // an error.
@@ -64,6 +68,9 @@ func (c *Comparison) framed() *frame.State {
 		enc.I64(int64(c.Baseline))
 		return enc.B, nil
 	}}}
+	if c.kept.means {
+		f.Version += meansVersion
+	}
 	for _, m := range c.models {
 		f.Pieces = append(f.Pieces, frame.Sized(m.Evaluation.AppendBinary))
 	}
@@ -71,7 +78,7 @@ func (c *Comparison) framed() *frame.State {
 		f.Pieces = append(f.Pieces, frame.Sized(func(dst []byte) ([]byte, error) { return partFormat.Append(dst, list) }))
 	}
 	if g := c.by; g != nil {
-		f.Version = groupedVersion
+		f.Version += groupedVersion - version
 		f.Pieces = append(f.Pieces, func(dst []byte) ([]byte, error) {
 			enc := exact.Enc{B: dst}
 			enc.U64(uint64(len(g.columns)))
@@ -183,9 +190,10 @@ func (c *Comparison) livesFields(f *exact.Fields, lives *survival.Kept, rows int
 // UnmarshalBinary replaces c with a state that AppendBinary wrote. It rejects damaged states and states of other versions.
 func (c *Comparison) UnmarshalBinary(data []byte) error {
 	is, _, _, _ := exact.Open(Magic, data)
-	if is != groupedVersion {
+	if is < version || is > groupedVersion+meansVersion {
 		is = version
 	}
+	means := is > meansVersion
 	d, err := exact.OpenFields(Magic, is, data)
 	if err != nil {
 		return err
@@ -227,6 +235,12 @@ func (c *Comparison) UnmarshalBinary(data []byte) error {
 	}
 	if n == nil {
 		return fmt.Errorf("%w: no model", exact.ErrDamaged)
+	}
+	if n.kept.means != means {
+		return errLacksMeans
+	}
+	if means {
+		is -= meansVersion
 	}
 	for _, list := range n.fields(is == groupedVersion) {
 		part := d.Bytes()
