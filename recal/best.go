@@ -294,8 +294,13 @@ func (b *search) compare(c *Choice) error {
 		}
 		if clusters != nil {
 			e, more = clusters.OfMean(at), clusters.OfMean(at+1)
+			fits := b.folds.Count()
+			if base > 0 { // is fitted too
+				fits *= 2
+			}
+			e = e.Fitted(fits)
 		}
-		e.SE = math.Sqrt(float64(e.SE*e.SE) + float64(float64(b.folds.Count())*float64(more.SE*more.SE)))
+		e = e.Plus(math.Sqrt(float64(b.folds.Count())) * more.SE)
 		x.Interval, x.P = e.Interval(x.Value, 0, c.Level), e.P(x.Value, 0)
 		return x
 	}

@@ -684,20 +684,6 @@ func (d *Differences) Notes() (l []string) {
 	return l
 }
 
-// fewFitted is the number of clusters of one size below whose degrees of freedom intervals after a fit are said to be rough: maps of folds of few
-// clusters differ much, and rows that one is judged by are those that others were fitted to.
-const fewFitted = 150
-
-// Rough says that intervals of differences after a fit are rough, if rows are of few clusters, or most are of a few; "" if not.
-func (d *Differences) Rough() string {
-	if d == nil || d.Clusters == nil || !(d.Clusters.DF < fewFitted-1) || !slices.ContainsFunc(d.List, func(x compared.Difference) bool {
-		return strings.Contains(x.Method, ", fitted") || strings.Contains(x.Method, ByMaps)
-	}) {
-		return ""
-	}
-	return fmt.Sprintf("With fewer degrees of freedom than %d clusters of one size have, intervals of differences after a fit are rough, and miss the true difference more often than they say", fewFitted)
-}
-
 // ByMaps ends the method of differences that are widened by how maps vary.
 const ByMaps = "; widened by how maps of other rows differ"
 
@@ -722,8 +708,6 @@ func (d *Differences) Independent() string {
 		switch {
 		case c.Number < 2:
 			return "Rows are of " + text + ", so differences have no intervals."
-		case d.Rough() != "":
-			return "Intervals of differences are by " + text + ", which are taken as independent" + also + ". " + d.Rough() + "."
 		case c.Number < eval.FewClusters:
 			return fmt.Sprintf("Intervals of differences are by %s, which are taken as independent%s. By fewer than %d they are rough.", text, also, eval.FewClusters)
 		}

@@ -401,9 +401,6 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		return err
 	}
 	docs := report.Comparison{Differences: found, Skills: skills, Dropped: f.dropped(), Warnings: notedBy(c)}
-	if w := found.Rough(); w != "" && f.format == "json" {
-		docs.Warnings = append(docs.Warnings, w)
-	}
 	for i, e := range sets {
 		docs.Sets = append(docs.Sets, report.Named{Name: names[i], Document: f.documentOf(i, e, read)})
 	}

@@ -329,9 +329,6 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 		r.After, r.Differences, sets = report.Brief(after), found, append(sets, after)
 		// The map's own results are logits whatever they look like.
 		r.After.Warnings = slices.DeleteFunc(r.After.Warnings, report.DoubtsLogits)
-		if w := found.Rough(); w != "" && f.format == "json" { // a table says it below the differences
-			r.After.Warnings = append(r.After.Warnings, w)
-		}
 	}
 	if t, ok := whole.(*recal.TemperatureMap); ok {
 		if r.Temperatures, err = f.temperatures(j, before, t, d); err != nil {

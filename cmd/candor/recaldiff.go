@@ -76,7 +76,7 @@ func (f *recalFit) pairMaps(j *job, m recal.Method, spec eval.Spec, whole recal.
 	if err != nil {
 		return nil, err
 	}
-	all.Room = j.clusterRoom()
+	all.Room, all.Maps = j.clusterRoom(), f.folds
 	pass := j.pass
 	for pass.Threads > 1 && f.besides+all.Need(j.extent, pass.Threads) > j.memory {
 		pass.Threads--
@@ -124,7 +124,7 @@ func widen(d *compared.Difference, se, level float64) {
 	}
 	more := paired.Error{SE: se, DF: d.Error.DF}.Interval(0, 0, level).High
 	d.Interval = metrics.Interval{Low: d.Value - rootSum(d.Value-d.Interval.Low, more), High: d.Value + rootSum(d.Interval.High-d.Value, more)}
-	d.Error.SE = rootSum(d.Error.SE, se)
+	d.Error = d.Error.Plus(se)
 	d.P = math.Max(d.P, d.Error.P(d.Value, 0))
 	d.Method += report.ByMaps
 }

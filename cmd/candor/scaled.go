@@ -210,7 +210,7 @@ func (f *compareRun) scaleAll(c *cobra.Command, j *job, list []comparedSet, sets
 	if err != nil {
 		return err
 	}
-	after.Threads, after.Room = f.threads, all.Room
+	after.Threads, after.Room, after.Maps = f.threads, all.Room, 2*rows[0].folds.Count()
 	pass := j.pass
 	for pass.Threads > 1 && fixedMemory+all.Size(j.extent)+after.Need(j.extent, pass.Threads) > j.memory {
 		pass.Threads--

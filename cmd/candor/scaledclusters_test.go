@@ -87,8 +87,8 @@ func (w *withClusters) Next() (*metrics.Chunk, error) {
 	return c, nil
 }
 
-// clusteredInterval returns the mean and its 95% interval by clusters of one size, and the standard error.
-func clusteredInterval(d []float64, l []videoRow, clusters int) (mean, low, high, se float64) {
+// clusteredInterval returns the mean and its 95% interval by clusters of one size, of rows that these many maps mapped, and the standard error.
+func clusteredInterval(d []float64, l []videoRow, clusters, maps int) (mean, low, high, se float64) {
 	n, g := float64(len(d)), float64(clusters)
 	for _, v := range d {
 		mean += v / n
@@ -100,9 +100,26 @@ func clusteredInterval(d []float64, l []videoRow, clusters int) (mean, low, high
 	for _, s := range sums {
 		se += s * s
 	}
-	se = math.Sqrt(se*g/(g-1)) / n
-	half := distuv.StudentsT{Sigma: 1, Nu: g - 1}.Quantile(0.975) * se
-	return mean, mean - half, mean + half, se
+	cubes := 0.0
+	for _, s := range sums {
+		cubes += s * s * s
+	}
+	skew := cubes / math.Pow(se, 1.5)
+	se = math.Sqrt(se*g/(g-1)*(1+float64(maps)/g)) / n
+	q := distuv.StudentsT{Sigma: 1, Nu: g - 1}.Quantile(0.975)
+	// The t that Hall's transformation takes to q, and that to -q, by halving: it rises.
+	at := func(q float64) float64 {
+		low, high := -100.0, 100.0
+		for range 200 {
+			if mid := (low + high) / 2; mid+skew*mid*mid/3+skew*skew*mid*mid*mid/27+skew/6 < q {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+		return low
+	}
+	return mean, mean - math.Max(q, at(q))*se, mean + math.Max(q, -at(-q))*se, se
 }
 
 // TestCompareScaledClusters holds differences after temperature scaling to those of rows that are scaled by folds of whole clusters and
@@ -130,7 +147,7 @@ func TestCompareScaledClusters(t *testing.T) {
 		for i := range rows[1] {
 			rows[1][i] -= rows[0][i]
 		}
-		mean, low, high, _ := clusteredInterval(rows[1], l, videos)
+		mean, low, high, _ := clusteredInterval(rows[1], l, videos, 10)
 		x := g["new-old "+metric+"_temperature_scaled"]
 		for _, c := range [][2]float64{{numberIn(t, x.Value), mean}, {numberIn(t, x.Low), low}, {numberIn(t, x.High), high}} {
 			if !(math.Abs(c[0]-c[1]) < 1e-9) {
@@ -222,13 +239,13 @@ func TestRecalDifferencesClusters(t *testing.T) {
 			if !strings.HasSuffix(g.Method, "; widened by how maps of other rows differ") && g.Low != nil || strings.Contains(g.Method, "independent") {
 				t.Errorf("%s: the method of %s is %q", name, metric, g.Method)
 			}
-			mean, low, high, own := clusteredInterval(after, l, videos)
+			mean, low, high, _ := clusteredInterval(after, l, videos, 5)
 			if math.IsInf(mean, 0) {
 				continue // an isotonic map gives an outcome probability 0
 			}
-			_, _, _, other := clusteredInterval(apart, l, videos)
-			wider := math.Sqrt(1 + 5*(other/own)*(other/own))
-			low, high = mean-(mean-low)*wider, mean+(high-mean)*wider
+			_, _, _, other := clusteredInterval(apart, l, videos, 5)
+			more := distuv.StudentsT{Sigma: 1, Nu: videos - 1}.Quantile(0.975) * math.Sqrt(5) * other
+			low, high = mean-math.Hypot(mean-low, more), mean+math.Hypot(high-mean, more)
 			for _, c := range [][2]float64{{numberIn(t, g.Value), mean}, {numberIn(t, g.Low), low}, {numberIn(t, g.High), high}} {
 				if !(math.Abs(c[0]-c[1]) < 1e-9) {
 					t.Errorf("%s: %s is %+v, and by hand %v [%v, %v]", name, metric, g, mean, low, high)

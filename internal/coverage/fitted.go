@@ -187,6 +187,9 @@ func coverFitted(runs, threads int, of [2]*risks, draw func(run int) ([2]*metric
 			if err != nil {
 				return err
 			}
+			if c.Maps = folds.Count(); w == 0 {
+				c.Maps *= 2
+			}
 			var srcs []metrics.Source
 			for _, d := range sides {
 				src, err := d.Open()
@@ -209,9 +212,7 @@ func coverFitted(runs, threads int, of [2]*risks, draw func(run int) ([2]*metric
 				for _, e := range found {
 					// As candor recal fit has it.
 					if w > 0 && e.A == 1 && e.B == 2 && e.Metric.String() == name && e.Error.SE > 0 {
-						wide := d.Error
-						wide.SE = math.Sqrt(wide.SE*wide.SE + float64(folds.Count())*e.Error.SE*e.Error.SE)
-						d.Interval = wide.Interval(d.Value, 0, 0.95)
+						d.Interval = d.Error.Plus(math.Sqrt(float64(folds.Count()))*e.Error.SE).Interval(d.Value, 0, 0.95)
 					}
 				}
 				truth := after(1, name) - after(0, name)

@@ -33,26 +33,27 @@ func (c *Clusters) spread(moves []float64, total float64) Error {
 		most = math.Max(most, math.Abs(t))
 	}
 	if most == 0 {
-		return Error{0, of.DF}
+		return Error{SE: 0, DF: of.DF, clusters: of.Number}
 	}
 	v := 0.0
 	for _, t := range moves { // in units of the largest one, whose square may be outside the range
 		v += float64(t / most * (t / most))
 	}
-	return Error{most * math.Sqrt(float64(v*(g/(g-1)))) / total, of.DF}
+	return Error{SE: most * math.Sqrt(float64(v*(g/(g-1)))) / total, DF: of.DF, clusters: of.Number}
 }
 
 // slack is how many units in the last place of its terms a difference may be off by rounding. Below it is 0.
 const slack = 8 * 0x1p-53
 
-// spreadOf is spread of amounts that f returns times a unit of 1, or a smaller one if they exceed the range of float64.
+// spreadOf is spread of amounts that f returns times a unit of 1, or a smaller one if they exceed the range of float64, with their skewness.
 func (c *Clusters) spreadOf(total float64, f func(unit float64) []float64) Error {
-	for _, t := range f(1) {
-		if t-t != 0 {
-			return c.spread(f(0x1p-64), float64(total*0x1p-64))
-		}
+	moves := f(1)
+	if slices.ContainsFunc(moves, func(t float64) bool { return t-t != 0 }) {
+		moves, total = f(0x1p-64), float64(total*0x1p-64)
 	}
-	return c.spread(f(1), total)
+	e := c.spread(moves, total)
+	e.skew = shares.Skew(moves)
+	return e
 }
 
 // around returns by how much each cluster's sum of a column is above what its rows have on average, times unit, a power of two.
@@ -259,7 +260,7 @@ func (v *View) AUROC(o *View, shared bool) Error {
 		both += float64(x * y)
 	}
 	square := float64(rest*(v.with[0]/(v.with[0]-1))) + float64(events*(v.with[1]/(v.with[1]-1))) + float64(2*both*(g/(g-1)))
-	return v.limited(o, Error{math.Sqrt(math.Max(0, square)) / v.total, of.DF})
+	return v.limited(o, Error{SE: math.Sqrt(math.Max(0, square)) / v.total, DF: of.DF, clusters: of.Number})
 }
 
 // rarer is the number of clusters that have the outcome, of either model, which fewest of them have.

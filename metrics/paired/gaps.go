@@ -38,7 +38,7 @@ func (s *Sides) Gaps(bins int) []Gap {
 	}
 	for k := range l {
 		if n := math.Min(l[k].RowsA, l[k].RowsB); n > 1 {
-			l[k].Error = Error{math.Sqrt(v[k]), n - 1}
+			l[k].Error = Error{SE: math.Sqrt(v[k]), DF: n - 1}
 		}
 	}
 	return l

@@ -372,7 +372,7 @@ func (m *Means) Error(c *Count) Error {
 	total := c.weight.Total(c.seen.Weighted)
 	w := total.Float64()
 	second, fourth := m.mean.Squares.Float64()/w, m.square.Squares.Float64()/w
-	return Error{m.mean.StdErr(&c.weight, c.seen.Weighted), tails.Freedom(c.Effective(), second, fourth)}
+	return Error{SE: m.mean.StdErr(&c.weight, c.seen.Weighted), DF: tails.Freedom(c.Effective(), second, fourth)}
 }
 
 // OfFunction returns the error of the difference f(mean of B) - f(mean of A), where slopeA and slopeB are the derivatives of f at
@@ -386,7 +386,7 @@ func (m *Means) OfFunction(a, b *Losses, c *Count, slopeA, slopeB float64) Error
 	sa, sb := se(&a.mean), se(&b.mean)
 	// The covariance of A and B is half of va + vb - vd, so that nothing cancels where the models hardly differ.
 	v := float64(float64(slopeA*slopeB)*float64(d.SE*d.SE)) + float64(float64(slopeA*(slopeA-slopeB))*float64(sa*sa)) + float64(float64(slopeB*(slopeB-slopeA))*float64(sb*sb))
-	return Error{math.Sqrt(math.Max(0, v)), d.DF}
+	return Error{SE: math.Sqrt(math.Max(0, v)), DF: d.DF}
 }
 
 // OfSkill returns the error of the difference of skills 1 - loss/reference, where the reference is a function of the shares of the
@@ -410,7 +410,7 @@ func (m *Means) OfSkill(c *Count, reference float64, influence, counts []float64
 	// A row moves the difference of skills by -(d - mean)/reference + r/reference times its influence.
 	n := c.Effective()
 	v := float64(d.SE*d.SE) + float64(float64(r*r)*square)/(n-1) - 2*float64(r*cross)/(n-1)
-	return Error{math.Sqrt(math.Max(0, v)) / reference, d.DF}
+	return Error{SE: math.Sqrt(math.Max(0, v)) / reference, DF: d.DF}
 }
 
 // Merge adds the rows of another Means. It panics if one is labelled and the other is not.

@@ -127,5 +127,5 @@ func (d Discordance) McNemar() (mid, exact float64) {
 // better intervals and p-values.
 func (d Discordance) Error() Error {
 	n, x := float64(d.N), float64(d.OnlyB-d.OnlyA)
-	return Error{math.Sqrt(float64(d.OnlyA+d.OnlyB)-float64(x*x)/n) / n, n - 1}
+	return Error{SE: math.Sqrt(float64(d.OnlyA+d.OnlyB)-float64(x*x)/n) / n, DF: n - 1}
 }

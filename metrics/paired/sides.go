@@ -171,7 +171,7 @@ type influence [2][]float64
 // event.
 func (s *Sides) errorOf(a, b influence, factor [2]float64) Error {
 	if s.same {
-		return Error{0, s.effective() - 1}
+		return Error{SE: 0, DF: s.effective() - 1}
 	}
 	v, fourth := 0.0, 0.0
 	for i, w2 := range s.w2 {
@@ -180,7 +180,7 @@ func (s *Sides) errorOf(a, b influence, factor [2]float64) Error {
 		v += float64(w2 * q)
 		fourth += float64(w2 * float64(q*q))
 	}
-	return Error{math.Sqrt(v) / s.total, tails.Freedom(s.effective(), v/s.squares, fourth/s.squares)}
+	return Error{SE: math.Sqrt(v) / s.total, DF: tails.Freedom(s.effective(), v/s.squares, fourth/s.squares)}
 }
 
 // plain returns the factor n/(n-1) of the effective number of rows, for both outcomes.
@@ -370,7 +370,7 @@ func (s *side) cox(l Line, total float64) (intercept, slope influence) {
 // A bin with one row has no variance and adds nothing to the value. unseen is the most that those of A and of B might have added.
 func (s *Sides) ErrorSquared(bins int) (e Error, unseen [2]float64) {
 	if s.same {
-		return Error{0, s.effective() - 1}, unseen
+		return Error{SE: 0, DF: s.effective() - 1}, unseen
 	}
 	a, b := s.residuals(&s.a, bins), s.residuals(&s.b, bins)
 	first := s.errorOf(a.influence, b.influence, s.plain())
@@ -409,7 +409,7 @@ func (s *Sides) ErrorSquared(bins int) (e Error, unseen [2]float64) {
 	}
 	square := float64(s.total * s.total)
 	v := math.Max(float64(first.SE*first.SE)-taken/square, math.Max(0, least)/square)
-	return Error{math.Sqrt(v), first.DF}, unseen
+	return Error{SE: math.Sqrt(v), DF: first.DF}, unseen
 }
 
 // residuals are those of a model's scores by bin.

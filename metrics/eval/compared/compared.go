@@ -40,6 +40,9 @@ type Comparison struct {
 	// Scaled compares the rows after temperature scaling, by eval.Evaluation.ScaledSpec. It is set with eval.Evaluation.Scaled of each model,
 	// is not part of the state, and is nil if there is none.
 	Scaled *Comparison
+	// Maps is the number of maps by which the rows of two models came about, each fitted to the rows that it does not map; 0 if none did.
+	// Intervals of rows in clusters allow for them, by paired.Error.Fitted. No state keeps it.
+	Maps int
 	// GroupValues returns the values of a group of a model's rows, for each column of GroupBy. AddSources needs it where rows are grouped, and
 	// calls it from several goroutines.
 	GroupValues func(model int, group int32) []string

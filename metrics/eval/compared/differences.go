@@ -189,7 +189,11 @@ func (d *Difference) margin(size, level float64) {
 		return
 	}
 	gain := float64(d.Value * d.sign())
-	worse, better := d.Error.Beyond(size+gain), d.Error.Beyond(size-gain)
+	up := d.Error // of the gain
+	if d.sign() < 0 {
+		up = up.Negated()
+	}
+	worse, better := up.Beyond(size+gain), up.Negated().Beyond(size-gain)
 	if d.hits.N > 0 { // more is better
 		worse, better = d.hits.Beyond(size)
 	}
@@ -295,6 +299,9 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 			return d
 		}
 		e, unseen = f.clustered(&d, by, pair, at, va, vb)
+		if e = e.Fitted(c.Maps); c.Maps > 0 && d.Method != "" {
+			d.Method += byManyMaps
+		}
 	} else {
 		switch by {
 		case none:

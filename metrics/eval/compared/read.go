@@ -159,7 +159,7 @@ func (c *Comparison) newReader(o *metrics.Options) (*reader, error) {
 
 // empty returns a Comparison of the same models without rows.
 func (c *Comparison) empty() (*Comparison, error) {
-	n := &Comparison{Spec: c.Spec, Baseline: c.Baseline, Threads: c.Threads, clustered: c.clustered, kept: c.kept}
+	n := &Comparison{Spec: c.Spec, Baseline: c.Baseline, Threads: c.Threads, Maps: c.Maps, clustered: c.clustered, kept: c.kept}
 	for _, m := range c.models {
 		e, err := eval.New(m.Spec)
 		if err != nil {

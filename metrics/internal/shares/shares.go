@@ -29,6 +29,8 @@ import "math"
 type Of struct {
 	// DF is the number of degrees of freedom of the variance; NaN for fewer than two clusters.
 	DF float64
+	// Number is that of clusters of one size that count as much, 1/sum s_g^2; 0 for fewer than two clusters.
+	Number float64
 	// scale is sqrt((G-1)/G / (1-s_g)) for each cluster; nil if all are of one size.
 	scale []float64
 }
@@ -46,7 +48,7 @@ func New(sizes []float64) Of {
 		even = even && n == sizes[0]
 	}
 	if even {
-		return Of{DF: g - 1}
+		return Of{DF: g - 1, Number: g}
 	}
 	o := Of{scale: make([]float64, len(sizes))}
 	squares, apart, both := 0.0, 0.0, 0.0
@@ -58,6 +60,7 @@ func New(sizes []float64) Of {
 		both += float64(x * x)
 		o.scale[i] = math.Sqrt((g - 1) / g / rest)
 	}
+	o.Number = 1 / squares
 	independent := 1 / (squares + (float64(apart*apart) - both))
 	trace, own, first, second := 0.0, 0.0, 0.0, 0.0
 	for _, n := range sizes {
@@ -90,4 +93,22 @@ func (o *Of) Scale(i int) float64 {
 		return 1
 	}
 	return o.scale[i]
+}
+
+// Skew returns the skewness of a mean that clusters move by these amounts, sum T_g^3 / (sum T_g^2)^(3/2); 0 if none moves it, or an amount is not finite.
+func Skew(moves []float64) float64 {
+	most := 0.0
+	for _, t := range moves {
+		most = math.Max(most, math.Abs(t))
+	}
+	if !(most > 0) || math.IsInf(most, 1) {
+		return 0
+	}
+	squares, cubes := 0.0, 0.0
+	for _, t := range moves {
+		x := t / most
+		squares += float64(x * x)
+		cubes += float64(x * float64(x*x))
+	}
+	return cubes / float64(squares*math.Sqrt(squares))
 }

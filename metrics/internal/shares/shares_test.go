@@ -44,6 +44,13 @@ func TestOf(t *testing.T) {
 		if math.Abs(o.DF/want-1) > 1e-12 || !(o.DF >= 1 && o.DF <= float64(g-1)) {
 			t.Errorf("%v: %v degrees of freedom, want %v", sizes, o.DF, want)
 		}
+		squares := 0.0
+		for _, x := range s {
+			squares += x * x
+		}
+		if math.Abs(o.Number*squares-1) > 1e-14 {
+			t.Errorf("%v: counts as %v clusters of one size, want %v", sizes, o.Number, 1/squares)
+		}
 		moves := make([]float64, g)
 		for i := range moves {
 			moves[i] = 1
@@ -68,7 +75,7 @@ func TestAlike(t *testing.T) {
 			sizes[i] = 3
 		}
 		o := New(sizes)
-		if o.DF != float64(g-1) || o.Scale(g-1) != 1 {
+		if o.Number != float64(g) || o.DF != float64(g-1) || o.Scale(g-1) != 1 {
 			t.Errorf("%d clusters: %v degrees of freedom, scale %v", g, o.DF, o.Scale(0))
 		}
 		sizes[0] += 1e-9
@@ -81,5 +88,20 @@ func TestAlike(t *testing.T) {
 	}
 	if o := New([]float64{1e30, 1}); o.DF == o.DF {
 		t.Errorf("%v degrees of freedom where the rest is lost in rounding", o.DF)
+	}
+}
+
+// TestSkew compares with sums of cubes, at any scale.
+func TestSkew(t *testing.T) {
+	for _, scale := range []float64{1, -3, 0x1p-600, 0x1p600} {
+		got := Skew([]float64{scale, 2 * scale, -3 * scale})
+		if want := math.Copysign(-18/(14*math.Sqrt(14)), -scale); math.Abs(got-want) > 1e-15 {
+			t.Errorf("skewness %v, want %v", got, want)
+		}
+	}
+	for _, moves := range [][]float64{nil, {0, 0}, {1, math.NaN()}, {1, math.Inf(1)}} {
+		if got := Skew(moves); got != 0 {
+			t.Errorf("%v: skewness %v", moves, got)
+		}
 	}
 }
