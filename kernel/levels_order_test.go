@@ -223,7 +223,7 @@ func (m *keyRoom[K]) leaf(t *testing.T) {
 			x.src = in
 			if err := sameAtLevels(func() uint64 {
 				if n <= leaf[K]() {
-					sortLeaf(x.s, x.s)
+					sortLeaf(x.s, x.s, new(leafRoom))
 				} else { // too many at this level
 					slices.Sort(x.s)
 				}

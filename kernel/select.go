@@ -20,8 +20,8 @@ const errRanks = "kernel: ranks are not rising indices of the keys"
 func selectRange[K Key](x keyRange[K], before int, ranks []int, lo, hi K, bad int) {
 	for len(ranks) > 0 && lo < hi {
 		n := len(x.home)
-		if n <= leaf[K]() {
-			sortLeaf(x.home, x.keys())
+		if n <= smallLeaf[K]() {
+			sortLeaf(x.home, x.keys(), nil)
 			return
 		}
 		last := splitAfter(pivot(x.keys(), ranks[len(ranks)/2]-before, n), lo, hi, bad)

@@ -134,16 +134,30 @@ func sortRange[K Key](x keyRange[K], lo, hi K, bad int) {
 // sortFew is sortRange for keys that are not spread out. It calls nothing that could retain them, so samples stay on the
 // stack.
 func sortFew[K Key](x keyRange[K], lo, hi K, bad int) {
+	if len(x.home) <= smallLeaf[K]() {
+		if lo < hi {
+			sortLeaf(x.home, x.keys(), nil)
+		} else {
+			x.come()
+		}
+		return
+	}
+	var room leafRoom
+	sortIn(x, lo, hi, bad, &room)
+}
+
+// sortIn is sortFew with scratch for leaves.
+func sortIn[K Key](x keyRange[K], lo, hi K, bad int, room *leafRoom) {
 	for lo < hi {
 		n := len(x.home)
 		if n <= leaf[K]() {
-			sortLeaf(x.home, x.keys())
+			sortLeaf(x.home, x.keys(), room)
 			return
 		}
 		last := splitAfter(pivot(x.keys(), 1, 2), lo, hi, bad)
 		low, high := x.sift(last)
 		m := len(low.home)
-		sortFew(high, last+1, hi, badSplits(bad, n-m, n))
+		sortIn(high, last+1, hi, badSplits(bad, n-m, n), room)
 		x, hi, bad = low, last, badSplits(bad, m, n)
 	}
 	x.come()
@@ -173,7 +187,7 @@ func pivot[K Key](x []K, num, den int) K {
 	var sample [64]K
 	s := sample[:16]
 	if len(x) >= 4096 {
-		s = sample[:min(len(sample), leaf[K]())]
+		s = sample[:min(len(sample), smallLeaf[K]())]
 	}
 	takeSample(s, x)
 	return s[min(int(uint64(len(s))*uint64(num)/uint64(den)), len(s)-1)]
@@ -187,29 +201,41 @@ func takeSample[K Key](s, x []K) {
 		s[i] = x[at>>16]
 		at += step
 	}
-	sortLeaf(s, s)
+	sortLeaf(s, s, nil)
 }
 
-// leaf returns the largest number of keys that the assembly sorts in registers.
+// leaf returns the largest number of keys that the assembly sorts without splitting them.
 func leaf[K Key]() int {
-	registers := 256
-	if isa.AVX512 {
-		registers = 1024
+	bytes := 256
+	if isa.AVX2 {
+		bytes = 1024
 	}
-	return registers / int(unsafe.Sizeof(K(0)))
+	return bytes / int(unsafe.Sizeof(K(0)))
 }
 
-// sortLeaf writes up to leaf keys to dst, sorted. dst may be x.
-func sortLeaf[K Key](dst, x []K) {
+// smallLeaf returns the largest number of keys that it sorts in registers alone.
+func smallLeaf[K Key]() int {
+	bytes := 256
+	if isa.AVX512 {
+		bytes = 1024
+	}
+	return bytes / int(unsafe.Sizeof(K(0)))
+}
+
+// leafRoom is scratch for a leaf that is no small one: twice the largest, and room to begin at a cache line.
+type leafRoom [(2*1024 + 64) / 8]uint64
+
+// sortLeaf writes up to leaf keys to dst, sorted. dst may be x. A small leaf needs no room.
+func sortLeaf[K Key](dst, x []K, room *leafRoom) {
 	n := len(x)
 	if n < leastLeaf || !simd() {
 		insert(dst, x)
 		return
 	}
 	if narrow[K]() {
-		asm.SortLeafU32(word32(&dst[0]), word32(&x[0]), n)
+		asm.SortLeafU32(word32(&dst[0]), word32(&x[0]), n, (*uint64)(unsafe.Pointer(room)))
 	} else {
-		asm.SortLeafU64(word64(&dst[0]), word64(&x[0]), n)
+		asm.SortLeafU64(word64(&dst[0]), word64(&x[0]), n, (*uint64)(unsafe.Pointer(room)))
 	}
 }
 

@@ -250,7 +250,7 @@ func testNetworks[K Key](t *testing.T) {
 			ones += int(v & 1)
 		}
 		in := before[:copy(before, x)]
-		sortLeaf(x, x)
+		sortLeaf(x, x, new(leafRoom))
 		for i, v := range x {
 			if v != K(min(1, (i+ones)/len(x))) {
 				t.Fatalf("%d keys: %v became %v", len(x), in, x)
@@ -325,7 +325,7 @@ func testLeaf[K Key](t *testing.T) {
 			}
 			r.Shuffle(n, func(i, j int) { want[i], want[j] = want[j], want[i] })
 			x := slices.Clone(want)
-			sortLeaf(x, x)
+			sortLeaf(x, x, new(leafRoom))
 			if slices.Sort(want); !slices.Equal(x, want) {
 				t.Fatalf("%d keys: %x, want %x", n, x, want)
 			}
@@ -603,7 +603,7 @@ func testSample[K Key](t *testing.T) {
 				t.Errorf("%T, %d of 4 parts of %d keys: the pivot has rank %d", x[0], part, n, at)
 			}
 		}
-		sample := make([]K, min(64, leaf[K]()))
+		sample := make([]K, min(64, smallLeaf[K]()))
 		if takeSample(sample, x[:n]); !slices.IsSorted(sample) {
 			t.Errorf("%T: a sample of %d keys is not sorted", x[0], len(sample))
 		}

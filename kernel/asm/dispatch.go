@@ -1658,15 +1658,16 @@ func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32, ahead int
 	panic(absent)
 }
 
-// SortLeafU32 writes n keys to dst, sorted: 4 or more, and no more than 64. dst may be x.
-func SortLeafU32(dst *uint32, x *uint32, n int) {
+// SortLeafU32 writes n keys to dst, sorted: 4 or more, and no more than 256. dst may be x. For more than 64, w is
+// scratch of 2112 bytes; else it is not used.
+func SortLeafU32(dst *uint32, x *uint32, n int, w *uint64) {
 	switch {
 	case isa.NEON:
-		neon.SortLeafU32(dst, x, n)
+		neon.SortLeafU32(dst, x, n, w)
 	case isa.AVX512:
-		avx512.SortLeafU32(dst, x, n)
+		avx512.SortLeafU32(dst, x, n, w)
 	case isa.AVX2:
-		avx2.SortLeafU32(dst, x, n)
+		avx2.SortLeafU32(dst, x, n, w)
 	default:
 		panic(absent)
 	}
@@ -1688,15 +1689,16 @@ func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int
 	panic(absent)
 }
 
-// SortLeafU64 writes n keys to dst, sorted: 2 or more, and no more than 32. dst may be x.
-func SortLeafU64(dst *uint64, x *uint64, n int) {
+// SortLeafU64 writes n keys to dst, sorted: 2 or more, and no more than 128. dst may be x. For more than 32, w is
+// scratch of 2112 bytes; else it is not used.
+func SortLeafU64(dst *uint64, x *uint64, n int, w *uint64) {
 	switch {
 	case isa.NEON:
-		neon.SortLeafU64(dst, x, n)
+		neon.SortLeafU64(dst, x, n, w)
 	case isa.AVX512:
-		avx512.SortLeafU64(dst, x, n)
+		avx512.SortLeafU64(dst, x, n, w)
 	case isa.AVX2:
-		avx2.SortLeafU64(dst, x, n)
+		avx2.SortLeafU64(dst, x, n, w)
 	default:
 		panic(absent)
 	}

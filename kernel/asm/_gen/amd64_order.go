@@ -127,7 +127,7 @@ func (m *amd64) Exchanger(t T) exchanger {
 			k := m.Cmp(I64, GT, a, b)
 			return m.Blend(k, b, a), m.Blend(k, a, b)
 		}
-		e.side = func(a, b V, bit int) V {
+		take := func(a, b V, bit int) mask {
 			k := m.Cmp(I64, GT, a, b).(mask)
 			upper := m.data(fmt.Sprintf("upper%d", bit), I64, func(i int) uint64 {
 				if i&bit != 0 {
@@ -135,7 +135,12 @@ func (m *amd64) Exchanger(t T) exchanger {
 				}
 				return 0
 			})
-			return m.Blend(mask{I64, m.Xor(k.r, upper).(reg.Register)}, b, a)
+			return mask{I64, m.Xor(k.r, upper).(reg.Register)}
+		}
+		e.side = func(a, b V, bit int) V { return m.Blend(take(a, b, bit), b, a) }
+		e.apart = func(a, b V, bit int) (V, V) {
+			k := take(a, b, bit)
+			return m.Blend(k, b, a), m.Blend(k, a, b)
 		}
 		return e
 	}
@@ -183,6 +188,15 @@ func (m *amd64) Exchanger(t T) exchanger {
 		largest(op(b), op(a), hi)
 		m.VPBLENDD(operand.U8(pattern(bit)), hi, d, out)
 		return out
+	}
+	if !m.wide() {
+		e.apart = func(a, b V, bit int) (V, V) {
+			lo, hi := e.pair(a, b)
+			v, other := m.v(), m.v()
+			m.VPBLENDD(operand.U8(pattern(bit)), op(hi), op(lo), v)
+			m.VPBLENDD(operand.U8(pattern(bit)), op(lo), op(hi), other)
+			return v, other
+		}
 	}
 	return e
 }

@@ -7,7 +7,7 @@ type orderer interface {
 	Sifter(t T, last R) func(v V) (low, high V, n R)
 
 	// Exchanger returns what compares: pair gives the smaller and the larger of two registers lane by lane, which it uses up; side gives the
-	// larger in those lanes whose number has the given bit, the smaller in the others; flip gives lane l what lane l^mask
+	// larger in those lanes whose number has the given bit, the smaller in the others, and apart the others as well; flip gives lane l what lane l^mask
 	// has, for a mask of up to all bits of l. Lanes go through raise before and after, which some levels need.
 	Exchanger(t T) exchanger
 
@@ -29,5 +29,6 @@ type exchanger struct {
 	raise func(v V) V
 	pair  func(a, b V) (lo, hi V)
 	side  func(a, b V, bit int) V
+	apart func(a, b V, bit int) (V, V) // side, and what it leaves; nil where that saves nothing
 	flip  func(v V, mask int) V
 }

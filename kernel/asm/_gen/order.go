@@ -97,15 +97,20 @@ func sortLeaf(m Machine, t T, name, elem string) {
 	l := m.Width() / size
 	counts := leafRegisters(m)
 	most := counts[len(counts)-1]
-	m.Func("SortLeaf"+name, fmt.Sprintf("SortLeaf%s writes n keys to dst, sorted: %d or more, and no more than %d. dst may be x.",
-		name, 16/size, most*l), []Arg{{"dst", "*" + elem}, {"x", "*" + elem}, {"n", "int"}}, nil)
+	doc := fmt.Sprintf("SortLeaf%s writes n keys to dst, sorted: %d or more, and no more than %d. dst may be x.", name, 16/size, most*l)
+	if tiled(m) {
+		doc = fmt.Sprintf("SortLeaf%s writes n keys to dst, sorted: %d or more, and no more than %d. dst may be x. For more than %d, w is scratch of %d bytes; else it is not used.",
+			name, 16/size, mostTile*l, most*l, tileScratch)
+	}
+	m.Func("SortLeaf"+name, doc, []Arg{{"dst", "*" + elem}, {"x", "*" + elem}, {"n", "int"}, {"w", "*uint64"}}, nil)
 	dst, x, n := m.Arg("dst"), m.Arg("x"), m.Arg("n")
 	count := m.KeyCount(t, n)
 	e := m.Exchanger(t)
 	full := 0
 	for _, c := range counts {
 		next := fmt.Sprintf("beyond%d", c)
-		if c != most {
+		further := c != most || tiled(m)
+		if further {
 			m.If(n, GT, c*l, next)
 		}
 		v := make([]V, c)
@@ -131,10 +136,13 @@ func sortLeaf(m Machine, t T, name, elem string) {
 			}
 		}
 		full = c
-		if c != most {
+		if further {
 			m.Jump("done")
 			m.Label(next)
 		}
+	}
+	if tiled(m) {
+		leafTile{m, e, t, m.Arg("w")}.sort(dst, x, n)
 	}
 	m.Label("done")
 	m.Return()
@@ -177,13 +185,11 @@ func (e exchanger) columns(v []V) {
 
 // merge merges neighbouring runs of so many lanes each.
 func (e exchanger) merge(v []V, lanes int) {
-	turn := 2*lanes - 1
 	for r := range (len(v) + 1) / 2 {
-		s := len(v) - 1 - r
-		a, b := v[r], v[s]
-		v[r] = e.side(a, e.flip(b, turn), lanes)
-		if s != r {
-			v[s] = e.side(b, e.flip(a, turn), lanes)
+		if s := len(v) - 1 - r; s != r {
+			v[r], v[s] = e.turned(v[r], v[s], lanes)
+		} else {
+			v[r] = e.side(v[r], e.flip(v[r], 2*lanes-1), lanes)
 		}
 	}
 	for d := lanes / 2; d > 0; d /= 2 {
@@ -192,6 +198,16 @@ func (e exchanger) merge(v []V, lanes int) {
 		}
 	}
 	e.halve(v)
+}
+
+// turned compares the lanes of a with those of b, which are turned round among twice as many lanes as are given.
+func (e exchanger) turned(a, b V, lanes int) (V, V) {
+	turn := 2*lanes - 1
+	if e.apart == nil {
+		return e.side(a, e.flip(b, turn), lanes), e.side(b, e.flip(a, turn), lanes)
+	}
+	v, other := e.apart(a, e.flip(b, turn), lanes)
+	return v, e.flip(other, turn)
 }
 
 // halve sorts lanes that rise and then fall, or the other way round: one half takes the smaller ones of each two that are

@@ -618,8 +618,9 @@ func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32, ahead int
 	panic(absent)
 }
 
-// SortLeafU32 writes n keys to dst, sorted: 4 or more, and no more than 64. dst may be x.
-func SortLeafU32(dst *uint32, x *uint32, n int) { panic(absent) }
+// SortLeafU32 writes n keys to dst, sorted: 4 or more, and no more than 256. dst may be x. For more than 64, w is
+// scratch of 2112 bytes; else it is not used.
+func SortLeafU32(dst *uint32, x *uint32, n int, w *uint64) { panic(absent) }
 
 // SiftU64 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
 // and returns the number of the first. dst or high may be x, or lie before it. Up to n keys of dst and of high are
@@ -629,8 +630,9 @@ func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int
 	panic(absent)
 }
 
-// SortLeafU64 writes n keys to dst, sorted: 2 or more, and no more than 32. dst may be x.
-func SortLeafU64(dst *uint64, x *uint64, n int) { panic(absent) }
+// SortLeafU64 writes n keys to dst, sorted: 2 or more, and no more than 128. dst may be x. For more than 32, w is
+// scratch of 2112 bytes; else it is not used.
+func SortLeafU64(dst *uint64, x *uint64, n int, w *uint64) { panic(absent) }
 
 // ColumnKeysF32 writes to dst the keys of rows x cols scores without outcomes, a column after another, whose starts are
 // pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one of those that 16 bytes

@@ -149,9 +149,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func SortLeafU32(dst *uint32, x *uint32, n int)
+// func SortLeafU32(dst *uint32, x *uint32, n int, w *uint64)
 // Requires: AVX, AVX512F
-TEXT ·SortLeafU32(SB), NOSPLIT, $0-24
+TEXT ·SortLeafU32(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2260,9 +2260,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func SortLeafU64(dst *uint64, x *uint64, n int)
+// func SortLeafU64(dst *uint64, x *uint64, n int, w *uint64)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·SortLeafU64(SB), NOSPLIT, $0-24
+TEXT ·SortLeafU64(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX

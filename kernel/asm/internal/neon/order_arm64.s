@@ -408,8 +408,8 @@ done:
 	MOVD R5, ret+48(FP)
 	RET
 
-// func SortLeafU32(dst *uint32, x *uint32, n int)
-TEXT ·SortLeafU32(SB), NOSPLIT, $0-24
+// func SortLeafU32(dst *uint32, x *uint32, n int, w *uint64)
+TEXT ·SortLeafU32(SB), NOSPLIT, $0-32
 	ORDER_start($4)
 
 l1:
@@ -2229,8 +2229,8 @@ done:
 	MOVD R5, ret+48(FP)
 	RET
 
-// func SortLeafU64(dst *uint64, x *uint64, n int)
-TEXT ·SortLeafU64(SB), NOSPLIT, $0-24
+// func SortLeafU64(dst *uint64, x *uint64, n int, w *uint64)
+TEXT ·SortLeafU64(SB), NOSPLIT, $0-32
 	ORDER_start($2)
 
 l1:

@@ -731,7 +731,7 @@ func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32, ahead int
 // SortLeafU32 writes n keys to dst, sorted: 4 or more, and no more than 64. dst may be x.
 //
 //go:noescape
-func SortLeafU32(dst *uint32, x *uint32, n int)
+func SortLeafU32(dst *uint32, x *uint32, n int, w *uint64)
 
 // SiftU64 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
 // and returns the number of the first. dst or high may be x, or lie before it. Up to n keys of dst and of high are
@@ -744,7 +744,7 @@ func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int
 // SortLeafU64 writes n keys to dst, sorted: 2 or more, and no more than 32. dst may be x.
 //
 //go:noescape
-func SortLeafU64(dst *uint64, x *uint64, n int)
+func SortLeafU64(dst *uint64, x *uint64, n int, w *uint64)
 
 // ColumnKeysF32 writes to dst the keys of rows x cols scores without outcomes, a column after another, whose starts are
 // pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one of those that 16 bytes
