@@ -393,6 +393,16 @@ func growing(i metrics.Interval, mean, se, q float64) metrics.Interval {
 	return i
 }
 
+// steeper returns growing for nll by clusters, with an upper end that is higher by 3/8 q^2 se^2/mean: its means are more skewed than those of counts, so
+// few clusters of which none happens to be very surprising have an error that is too small by more. The factor is one by which intervals hold in simulations.
+func steeper(i metrics.Interval, mean, se, q float64) metrics.Interval {
+	if mean > 0 && i.High == i.High {
+		i = growing(i, mean, se, q)
+		i.High += 0.375 * float64(float64(q*q)*float64(se*se)) / mean
+	}
+	return i
+}
+
 // aroundLogit returns the share whose logit is that of f +- q*se/(f (1-f)), which lies between 0 and 1; no interval of 0, 1 or an unknown
 // error. Source: Pepe 2003.
 func aroundLogit(f, se, q float64) metrics.Interval {
@@ -428,7 +438,7 @@ func (e *Evaluation) gapWidth(s *clustered.Sums, name string) float64 {
 // byLoss sets the interval of a loss, or of a function of it.
 func (e *Evaluation) byLoss(s *clustered.Sums, how clustering, m Metric, name string, q float64, v *Value) {
 	mean, se, _ := s.Mean(name)
-	own := 0.0
+	own, by := 0.0, se
 	switch nll, brier := e.implied(); {
 	case name == "nll":
 		own = nll
@@ -439,10 +449,14 @@ func (e *Evaluation) byLoss(s *clustered.Sums, how clustering, m Metric, name st
 		se = math.Max(se, math.Sqrt(own/s.Effective()))
 	}
 	i := around(mean, se, q)
+	v.Method = clusterMean + "; s^2 at least what the model's own probabilities imply, the upper end as if it were in proportion to the mean"
 	if own > 0 { // as for independent rows
 		i = growing(i, mean, se, q)
 	}
-	v.Method = clusterMean + "; s^2 at least what the model's own probabilities imply, the upper end as if s were in proportion to the mean"
+	if name == "nll" && own > 0 {
+		i.High = math.Max(i.High, steeper(around(mean, by, q), mean, by, q).High)
+		v.Method += ", for nll higher by 3/8 t^2 s^2/mean"
+	}
 	switch how {
 	case ofLoss:
 		if name == "brier" {

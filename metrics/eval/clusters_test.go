@@ -410,3 +410,35 @@ func TestClustersOfFewEvents(t *testing.T) {
 		}
 	}
 }
+
+// TestUpperEnds: by clusters the interval of brier ends where (m-d)^2 = q^2 se^2 m/d, and that of nll higher by 3/8 q^2 se^2/d.
+func TestUpperEnds(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	for _, clusters := range []int{20, 200} {
+		p := &metrics.Predictions{}
+		p.Rows, p.Classes = 10*clusters, 1
+		for range clusters {
+			x := 0.7 * r.NormFloat64()
+			y := int32(r.IntN(2))
+			for range 10 { // rows of a cluster are nearly the same, and far from right
+				p.F64, p.Labels = append(p.F64, 1/(1+math.Exp(-x-0.1*r.NormFloat64()))), append(p.Labels, y)
+			}
+		}
+		e := clusteredBy(t, "nll,brier,perplexity", p, func(i int) int32 { return int32(i / 10) })
+		var nll eval.Value
+		for i, more := range []float64{0.375, 0} {
+			v := e.Value(e.Spec.Metrics[i])
+			if i == 0 {
+				nll = v
+			}
+			k := (v.Value - v.Interval.Low) / v.Value
+			x := v.Interval.High/v.Value - more*k*k
+			if !(x > 1) || k >= 1 || math.Abs((x-1)*(x-1)/(k*k*x)-1) > 1e-12 {
+				t.Errorf("%d clusters: %v of %v +- %v ends at %v, not where it should", clusters, e.Spec.Metrics[i], v.Value, k*v.Value, v.Interval.High)
+			}
+		}
+		if v := e.Value(e.Spec.Metrics[2]); math.Abs(v.Interval.High/math.Exp(nll.Interval.High)-1) > 1e-12 {
+			t.Errorf("%d clusters: perplexity ends at %v, and nll at %v", clusters, v.Interval.High, nll.Interval.High)
+		}
+	}
+}
