@@ -176,6 +176,20 @@ const fewEffective = 20
 // fewFreedom are the degrees of freedom of weighted means below which they get a warning, unless the rows are few.
 const fewFreedom = 50
 
+// fewErrors is the number of rows with equal errors below which an RMSE that is as uncertain gets a warning, unless the rows are few.
+const fewErrors = 25
+
+// heavy warns of an RMSE of n independent rows whose few largest errors decide. Their squares are as uncertain as those of (mean/SE)^2 rows that count
+// alike, where the mean square of n normal errors is as uncertain as n/2.
+func heavy(x *eval.Value, n int64, level float64) string {
+	square := float64(x.Value * x.Value)
+	alike := float64(square*metrics.Z(level)) / (float64(x.Interval.High*x.Interval.High) - square)
+	if alike = float64(alike * alike); !(alike < fewErrors && alike < float64(n)/10) {
+		return ""
+	}
+	return fmt.Sprintf("a few rows make up most of the squared error: rmse is as uncertain as that of %.3g rows, and its interval may end too low", alike)
+}
+
 // Brief returns the document of one evaluation among others, without Detail.
 func Brief(e *eval.Evaluation) *Document {
 	a := &e.Audit
@@ -211,6 +225,11 @@ func Brief(e *eval.Evaluation) *Document {
 	}
 	for i := range d.Metrics {
 		r := &d.Metrics[i]
+		if r.Key == "rmse" && d.Clusters == nil {
+			if w := heavy(&r.Value, a.Rows, d.level); w != "" {
+				d.Warnings = append(d.Warnings, w)
+			}
+		}
 		if r.Note != "" {
 			// Metrics with the same note share a line.
 			if i := slices.IndexFunc(d.Warnings, func(w string) bool { return strings.HasSuffix(w, ": "+r.Note) }); i >= 0 {

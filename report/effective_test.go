@@ -1,6 +1,8 @@
 package report
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +48,37 @@ func TestEffectiveRows(t *testing.T) {
 		const few = "a few large weights dominate: means are as uncertain as those of 21.2 equally weighted rows, and intervals of values that rise with the weights may end too low"
 		if got := slices.Contains(d.Warnings, few); got != (c.first == 5) {
 			t.Errorf("first weight %v: warnings %q", c.first, d.Warnings)
+		}
+	}
+}
+
+// TestHeavyErrors: a warning where a few rows decide the RMSE, and none for normal errors, however few.
+func TestHeavyErrors(t *testing.T) {
+	shape := eval.Shape{Classes: 3, Kind: metrics.Normals}
+	m, err := eval.ParseMetrics("rmse,mae", shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, c := range []struct {
+		rows   int
+		spread float64 // standard deviation of the logarithm of the errors' sizes
+		warned bool
+	}{{20, 0, false}, {100, 0, false}, {1000, 0, false}, {1000, 0.3, false}, {1000, 1.8, true}, {100, 2.5, true}} {
+		e, err := eval.New(eval.Spec{Classes: shape.Classes, Kind: shape.Kind, Metrics: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &metrics.Predictions{Kind: shape.Kind, Scores: metrics.Scores{Rows: c.rows, Classes: shape.Classes}}
+		for range c.rows {
+			p.F64 = append(p.F64, 0, 1, r.NormFloat64()*math.Exp(c.spread*r.NormFloat64()))
+		}
+		if err := e.AddSource(&source{p}, nil); err != nil {
+			t.Fatal(err)
+		}
+		warned := slices.ContainsFunc(New(e).Warnings, func(w string) bool { return strings.HasPrefix(w, "a few rows make up most of the squared error: ") })
+		if warned != c.warned {
+			t.Errorf("%+v: rmse %+v, warnings %q", c, e.Value(m[0]), New(e).Warnings)
 		}
 	}
 }
