@@ -44,7 +44,7 @@ var sections = []section{
 	{"pairs", 1000, func(w io.Writer, runs, truth, threads int) error {
 		return printPairs(w, runs, truth, threads, []int{200, 1000, 10_000})
 	}},
-	{"fitted", 300, func(w io.Writer, runs, truth, threads int) error {
+	{"fitted", 1000, func(w io.Writer, runs, truth, threads int) error {
 		return printFitted(w, runs, truth/10, threads, []int{200, 1000})
 	}},
 	{"cluster-fitted", 1000, func(w io.Writer, runs, truth, threads int) error {
