@@ -28,20 +28,18 @@ func siftKeys(m Machine, t T, name, elem string) {
 	size, w := t.Bytes(), m.Width()
 	dst, x, n, high := m.Arg("dst"), m.Arg("x"), m.Arg("n"), m.Arg("high")
 	sift := m.Sifter(t, m.Arg("last"))
-	lows := m.GP(0)
+	start := m.CopyR(dst)
 	later := m.Arg("ahead")
 	m.AddR(later, x)
 	together := 4
 	step := together * w / size
-	one := func(v V) {
+	one := func(v V, i int) {
 		low, other, k := sift(v)
 		m.Store(dst, 0, low)
-		m.Store(high, 0, other)
-		m.AddScaled(dst, k, size)
-		m.AddR(lows, k)
-		m.NegR(k)
-		m.AddScaled(high, k, size)
-		m.AddR(high, w)
+		m.Store(high, i*w, other)
+		m.ShlR(k, log2(size))
+		m.AddR(dst, k)
+		m.SubR(high, k)
 	}
 	m.If(n, LT, step, "few")
 	m.Label("loop")
@@ -52,16 +50,18 @@ func siftKeys(m Machine, t T, name, elem string) {
 	for off := 0; off < together*w; off += 64 {
 		m.Prefetch(later, off)
 	}
-	for _, v := range v {
-		one(v)
+	for i, v := range v {
+		one(v, i)
 	}
+	m.AddR(high, together*w)
 	m.AddR(x, together*w)
 	m.AddR(later, together*w)
 	m.SubR(n, step)
 	m.If(n, GE, step, "loop")
 	m.Label("few")
 	m.If(n, LT, w/size, "rest")
-	one(m.Load(x, 0))
+	one(m.Load(x, 0), 0)
+	m.AddR(high, w)
 	m.AddR(x, w)
 	m.SubR(n, w/size)
 	m.Jump("few")
@@ -70,11 +70,14 @@ func siftKeys(m Machine, t T, name, elem string) {
 	low, other, k := sift(m.LoadKeys(t, x, m.KeyCount(t, n), 0))
 	m.MinR(k, n) // beyond the last key there are ones, which last may be
 	m.StoreKeys(t, dst, m.KeyCount(t, k), 0, low)
-	m.AddR(lows, k)
 	m.SubR(n, k)
+	m.ShlR(k, log2(size))
+	m.AddR(dst, k)
 	m.StoreKeys(t, high, m.KeyCount(t, n), 0, other)
 	m.Label("done")
-	m.Result("ret", lows)
+	m.SubR(dst, start)
+	m.ShrR(dst, log2(size))
+	m.Result("ret", dst)
 	m.Return()
 }
 
