@@ -41,10 +41,8 @@ func (f *compareRun) together(c *cobra.Command, j *job, list []comparedSet, name
 		return nil, usage("%d sets make %d pairs, and candor compares all pairs of at most %d sets; name one with which all others are compared: --baseline %s",
 			n, n*(n-1)/2, compared.MostPairs, names[0])
 	}
-	// Buffers of all sets take as much as those of two.
-	if n := len(list); n > 2 {
-		j.read.BufferBytes = max(64<<10, 2*j.read.BufferBytes/n)
-	}
+	// Buffers of all sets take as much as those of one.
+	j.read.BufferBytes = max(64<<10, j.read.BufferBytes/len(list))
 	sets := make([]*opened, len(list))
 	defer func() {
 		for _, s := range sets {

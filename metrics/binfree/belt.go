@@ -36,6 +36,7 @@ type BeltOptions struct {
 // Sources: Finazzi, Poole, Luciani, Cogo and Bertolini 2011; Nattino, Finazzi and Bertolini 2014 (external), 2016 (fitted).
 type Belt struct {
 	fit       polynomial
+	joined    bool // the points of fit are fewer than those it was fitted to
 	fitted    bool
 	statistic float64
 	leftOut   int64
@@ -43,7 +44,7 @@ type Belt struct {
 	reason    string
 }
 
-// BeltOf fits the rows in r; o may be nil. It keeps about 80 bytes for each cell, on a grid twice that. It panics if the degree is out of
+// BeltOf fits the rows in r; o may be nil. While it does it takes 40 bytes for each cell, on a grid twice that. It panics if the degree is out of
 // range.
 func BeltOf(r cells.Rising, o *BeltOptions) *Belt {
 	b := &Belt{statistic: math.NaN(), exact: r.Exact()}
@@ -68,7 +69,11 @@ func BeltOf(r cells.Rising, o *BeltOptions) *Belt {
 		return b
 	}
 	f := &coxFit{of: r}
-	var points []beltPoint
+	each := r.Count()
+	if !b.exact {
+		each *= 2
+	}
+	points := make([]beltPoint, 0, each)
 	var rest, hits float64
 	f.eachPoint(func(o odds, r, h float64) {
 		points = append(points, beltPoint{x: o.logit(), odds: o, rest: r, hits: h})
@@ -109,6 +114,7 @@ func BeltOf(r cells.Rising, o *BeltOptions) *Belt {
 			break
 		}
 	}
+	p.points, b.joined = joined(p.points, beltPoints)
 	b.fit, b.statistic = p, math.Max(0, last)
 	return b
 }
@@ -152,7 +158,6 @@ type beltPoint struct {
 	x          float64 // logit
 	odds       odds
 	rest, hits float64
-	basis      [mostDegree + 1]float64 // values of the orthogonal polynomials
 }
 
 // distinctLogits returns the number of distinct logits, at most as many as a polynomial of the largest degree needs.
@@ -191,32 +196,29 @@ func newPolynomial(points []beltPoint, degree int) polynomial {
 		total.add(weight(&points[i]))
 	}
 	p.basis[0].scale = 1 / math.Sqrt(total.value())
-	for i := range points {
-		points[i].basis[0] = p.basis[0].scale
-	}
 	norm := 0.0
 	for k := 1; k <= degree; k++ {
 		r := recurrence{back: norm, scale: 1}
 		var shift, square compensated
 		for i := range points {
 			q := &points[i]
-			shift.add(float64(weight(q) * float64(float64(q.basis[k-1]*q.basis[k-1])*q.x)))
+			v := p.values(q.x, k-1)
+			shift.add(float64(weight(q) * float64(float64(v[k-1]*v[k-1])*q.x)))
 		}
 		r.shift = shift.value()
 		for i := range points {
 			q := &points[i]
-			q.basis[k] = r.next(q.x, q.basis[:k])
-			square.add(float64(weight(q) * float64(q.basis[k]*q.basis[k])))
+			v := p.values(q.x, k-1)
+			square.add(float64(weight(q) * squareOf(r.next(q.x, v[:k]))))
 		}
 		norm = math.Sqrt(square.value())
 		r.scale = 1 / norm
-		for i := range points {
-			points[i].basis[k] *= r.scale
-		}
 		p.basis[k] = r
 	}
 	return p
 }
+
+func squareOf(v float64) float64 { return float64(v * v) }
 
 // next returns the value of a basis polynomial at x from those of the lower ones.
 func (r *recurrence) next(x float64, lower []float64) float64 {
@@ -228,10 +230,10 @@ func (r *recurrence) next(x float64, lower []float64) float64 {
 	return float64(v * r.scale)
 }
 
-// values returns the values of the basis at x.
-func (p *polynomial) values(x float64) (v [mostDegree + 1]float64) {
+// values returns the values of the basis at x up to a degree.
+func (p *polynomial) values(x float64, degree int) (v [mostDegree + 1]float64) {
 	v[0] = p.basis[0].scale
-	for k := 1; k < len(p.basis); k++ {
+	for k := 1; k <= degree; k++ {
 		v[k] = p.basis[k].next(x, v[:k])
 	}
 	return v
@@ -251,7 +253,8 @@ func (p *polynomial) gain(c []float64) float64 {
 	var sum compensated
 	for i := range p.points {
 		q := &p.points[i]
-		d := p.along(c, &q.basis)
+		basis := p.values(q.x, p.degree)
+		d := p.along(c, &basis)
 		// Rows with the event gain -ln(1 + q (exp(-d) - 1)), the others -ln(1 + p (exp(d) - 1)).
 		if q.hits > 0 {
 			sum.add(-float64(2 * q.hits * grown(q.odds.q, -d)))
@@ -277,7 +280,8 @@ func (p *polynomial) slopes(c []float64) (g [mostDegree + 1]float64, h [mostDegr
 	var hs [mostDegree + 1][mostDegree + 1]compensated
 	for i := range p.points {
 		q := &p.points[i]
-		eta := q.x + p.along(c, &q.basis)
+		basis := p.values(q.x, p.degree)
+		eta := q.x + p.along(c, &basis)
 		small, w := logistic(eta)
 		n := q.rest + q.hits
 		whole, part := q.hits, -float64(n*small)
@@ -287,10 +291,10 @@ func (p *polynomial) slopes(c []float64) (g [mostDegree + 1]float64, h [mostDegr
 		e := whole + part
 		w = float64(n * w)
 		for k := 0; k <= p.degree; k++ {
-			gs[k].add(float64(e * q.basis[k]))
-			u := float64(w * q.basis[k])
+			gs[k].add(float64(e * basis[k]))
+			u := float64(w * basis[k])
 			for l := 0; l <= k; l++ {
-				hs[k][l].add(float64(u * q.basis[l]))
+				hs[k][l].add(float64(u * basis[l]))
 			}
 		}
 	}
@@ -398,13 +402,16 @@ func (b *Belt) Limits(level float64, scores ...float64) []BeltLimits {
 	if b.reason != "" {
 		return nil
 	}
-	p := b.fit.joined(beltPoints)
+	p := b.fit
+	if b.joined {
+		p = p.refitted()
+	}
 	top := p.gain(p.at)
 	room := float64(beltQuantile(1-level, p.degree, b.fitted) / 2)
 	limits := make([]BeltLimits, len(scores))
 	for i, s := range scores {
 		x := odds{s, 1 - s}.logit()
-		basis := p.values(x)
+		basis := p.values(x, p.degree)
 		at := func(c []float64) float64 { return share(x + p.along(c, &basis)) }
 		limits[i] = BeltLimits{s, at(p.at), 0, 1}
 		if c, ok := p.farthest(&basis, -1, top, room); ok {
@@ -426,32 +433,37 @@ func share(eta float64) float64 {
 	return small
 }
 
-// joined returns the polynomial fitted to at most most points: neighbours within a width of logits are joined at their mean.
-func (p *polynomial) joined(most int) polynomial {
-	if len(p.points) <= most {
-		return *p
+// joined returns at most so many points: neighbours within a width of logits are joined at their mean. It reports false if there are no more.
+func joined(points []beltPoint, most int) ([]beltPoint, bool) {
+	if len(points) <= most {
+		return points, false
 	}
-	var points []beltPoint
-	for width := 1.0 / 128; points == nil || len(points) > most; width *= 2 {
-		points = points[:0]
+	var few []beltPoint
+	for width := 1.0 / 128; few == nil || len(few) > most; width *= 2 {
+		few = few[:0]
 		start := math.Inf(-1)
-		for i := range p.points {
-			of := &p.points[i]
+		for i := range points {
+			of := &points[i]
 			if of.x-start > width {
-				points, start = append(points, beltPoint{}), of.x
+				few, start = append(few, beltPoint{}), of.x
 			}
-			q := &points[len(points)-1]
+			q := &few[len(few)-1]
 			q.x += float64((of.rest + of.hits) * of.x)
 			q.rest += of.rest
 			q.hits += of.hits
 		}
 	}
-	for i := range points {
-		q := &points[i]
+	for i := range few {
+		q := &few[i]
 		q.x /= q.rest + q.hits
 		q.odds = odds{share(q.x), share(-q.x)}
 	}
-	r := newPolynomial(points, min(p.degree, distinctLogits(points)-1))
+	return few, true
+}
+
+// refitted returns the polynomial fitted to its points, which were joined.
+func (p *polynomial) refitted() polynomial {
+	r := newPolynomial(p.points, min(p.degree, distinctLogits(p.points)-1))
 	r.degree = min(p.degree, len(r.basis)-1)
 	r.solve()
 	return r

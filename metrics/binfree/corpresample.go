@@ -29,19 +29,28 @@ func replicate(o *metrics.Resampling, first uint64, newWorker func() func(i int,
 
 // kind is a group of equal rows. In a cell, those with the event come first, so that the fit pools them with the others.
 type kind struct {
-	n    int64
 	loss float64
-	hit  float64 // 1 for rows with the event
-	run  int     // number of its run: kinds with the event, then kinds without it, which the fit pools however often each is drawn
+	hit  float32 // 1 for rows with the event
+	run  int32   // number of its run: kinds with the event, then kinds without it, which the fit pools however often each is drawn
 }
 
-// kinds returns the groups of equal rows, with an urn to draw from.
-func (c *CORP) kinds() (kinds []kind, u *draw.Urn) {
-	var sizes []int64
+// kinds returns the groups of equal rows, with an urn to draw from, and the sum of their losses.
+func (c *CORP) kinds() (kinds []kind, u *draw.Urn, whole float64) {
+	n := 0
+	c.rows.Each(func(x *cells.Cell) {
+		if x.Events > 0 {
+			n++
+		}
+		if x.Weight-x.Events > 0 {
+			n++
+		}
+	})
+	kinds = make([]kind, 0, n)
+	sizes := make([]int64, 0, n)
 	c.rows.Each(func(x *cells.Cell) {
 		sides, n := sidesOf(x, c.rows)
 		for _, s := range sides[:n] {
-			k := kind{n: int64(s.weight), loss: c.proper.loss(s.v, s.rest)}
+			k := kind{loss: c.proper.loss(s.v, s.rest)}
 			if s.hit {
 				k.hit = 1
 			}
@@ -51,50 +60,65 @@ func (c *CORP) kinds() (kinds []kind, u *draw.Urn) {
 					k.run++
 				}
 			}
-			kinds, sizes = append(kinds, k), append(sizes, k.n)
+			rows := int64(s.weight)
+			kinds, sizes = append(kinds, k), append(sizes, rows)
+			whole += float64(float64(rows) * k.loss)
 		}
 	})
-	return kinds, draw.NewUrn(sizes)
+	return kinds, draw.NewUrn(sizes), whole
 }
+
+// Replicates gather what they draw in runs before they fit it: runs of so many kinds or cells at a time, which stay in the first-level cache.
+const resampleBlock = 1024
 
 // replicates holds the terms of the bootstrap samples.
 type replicates struct{ mcb, dsc, unc []float64 }
 
 // bootstrap returns the terms of bootstrap samples.
 func (c *CORP) bootstrap(o *metrics.Resampling) replicates {
-	kinds, u := c.kinds()
-	whole := 0.0
-	for i := range kinds {
-		whole += float64(float64(kinds[i].n) * kinds[i].loss)
-	}
+	kinds, u, whole := c.kinds()
 	spread := c.score - whole/c.total // what the scores within grid cells add; 0 for exact cells
 	n := o.OrDefault().Replicates
 	r := replicates{make([]float64, n), make([]float64, n), make([]float64, n)}
 	replicate(o, bootstrapStream, func() func(int, *draw.Source) {
 		h := u.Sample()
 		var fit cells.Pool
-		var runs []cells.Block
-		if n := len(kinds); n > 0 {
-			runs = make([]cells.Block, kinds[n-1].run+1)
-		}
+		// Runs from the one in which a block begins.
+		var runs [resampleBlock + 1]cells.Block
 		return func(i int, s *draw.Source) {
 			h.Draw(s)
-			clear(runs)
-			score, events := 0.0, 0.0
-			for i, n := range h.Times() {
-				k := &kinds[i]
-				y := float64(n * k.hit)
-				events += y
-				score += float64(n * k.loss)
-				r := &runs[k.run]
-				r.N += n
-				r.Y += y
-			}
 			fit.Reset()
-			for i := range runs {
-				if runs[i].N > 0 {
-					fit.Add(runs[i])
+			score, events := 0.0, 0.0
+			times := h.Times()
+			runs[0] = cells.Block{}
+			for from := 0; from < len(kinds); from += resampleBlock {
+				to := min(from+resampleBlock, len(kinds))
+				first, last := kinds[from].run, kinds[to-1].run
+				if from > 0 && first > kinds[from-1].run { // the run before has ended
+					if runs[0].N > 0 {
+						fit.Add(runs[0])
+					}
+					runs[0] = cells.Block{}
 				}
+				clear(runs[1 : last-first+1])
+				for i, n := range times[from:to] {
+					k := &kinds[from+i]
+					y := float64(n * float64(k.hit))
+					events += y
+					score += float64(n * k.loss)
+					r := &runs[k.run-first]
+					r.N += n
+					r.Y += y
+				}
+				for i := range last - first {
+					if runs[i].N > 0 {
+						fit.Add(runs[i])
+					}
+				}
+				runs[0] = runs[last-first]
+			}
+			if runs[0].N > 0 {
+				fit.Add(runs[0])
 			}
 			left := c.proper.left(&fit) / c.total
 			base := c.proper.entropy(c.total, events) / c.total
@@ -109,8 +133,6 @@ type coin struct {
 	n         int64
 	p         float64 // probability of the event
 	hit, rest float64 // scores of a row with the event and of one without it; 0 where the outcome is impossible
-	one       bool    // a single row, whose outcome is not certain
-	toss      draw.Coin
 }
 
 // run is neighbouring cells that are pooled whatever follows: their rows and events.
@@ -119,12 +141,8 @@ type run struct{ low, high, n, y int64 }
 // thrower draws new outcomes for coins.
 type thrower struct {
 	coins []coin
-	runs  []run
+	runs  [resampleBlock + 1]run
 	fit   cells.Pool
-}
-
-func newThrower(coins []coin) *thrower {
-	return &thrower{coins: coins, runs: make([]run, len(coins)+1)}
 }
 
 // coins returns a coin for each cell, with the cell's score as the probability of the event.
@@ -132,9 +150,6 @@ func (c *CORP) coins() []coin {
 	k := make([]coin, 0, c.rows.Count())
 	c.rows.Each(func(x *cells.Cell) {
 		one := coin{n: x.N, p: x.P}
-		if one.one = x.N == 1 && x.P > 0 && x.P < 1; one.one {
-			one.toss = draw.NewCoin(x.P)
-		}
 		if x.P > 0 {
 			one.hit = c.proper.loss(x.P, x.Q)
 		}
@@ -149,35 +164,44 @@ func (c *CORP) coins() []coin {
 // throw draws new outcomes, fits them, and returns the sum of their scores.
 func (t *thrower) throw(s *draw.Source) (score float64) {
 	// An outcome is chance, which no CPU predicts: so single rows are gathered into runs without a branch.
-	at := 0
-	var r run
-	for i := range t.coins {
-		k := &t.coins[i]
-		n, y, next := int64(1), int64(0), int64(0)
-		if k.one {
-			y = s.Toss(k.toss)
-			next = y & int64(uint64(r.y-r.n)>>63) // an event after rows without it
-		} else {
-			n, y = k.n, s.Binomial(k.n, k.p)
-			if below := (&cells.Block{N: float64(r.n), Y: float64(r.y)}); !below.Joins(float64(n), float64(y)) {
-				next = 1
-			}
-		}
-		score += float64(float64(y)*k.hit) + float64(float64(n-y)*k.rest)
-		at += int(next)
-		r.low += (int64(i) - r.low) & -next
-		r.n = r.n&(next-1) + n
-		r.y = r.y&(next-1) + y
-		r.high = int64(i)
-		t.runs[at] = r
-	}
 	t.fit.Reset()
-	if len(t.coins) > 0 {
-		for _, r := range t.runs[:at+1] {
-			t.fit.Add(cells.Block{Low: float64(r.low), High: float64(r.high), N: float64(r.n), Y: float64(r.y)})
+	var r run
+	for from := 0; from < len(t.coins); from += resampleBlock {
+		at := 0
+		t.runs[0] = r
+		for j := range t.coins[from:min(from+resampleBlock, len(t.coins))] {
+			i := from + j
+			k := &t.coins[i]
+			n, y, next := int64(1), int64(0), int64(0)
+			if k.n == 1 && k.p > 0 && k.p < 1 {
+				y = s.Toss(draw.NewCoin(k.p))
+				next = y & int64(uint64(r.y-r.n)>>63) // an event after rows without it
+			} else {
+				n, y = k.n, s.Binomial(k.n, k.p)
+				if below := (&cells.Block{N: float64(r.n), Y: float64(r.y)}); !below.Joins(float64(n), float64(y)) {
+					next = 1
+				}
+			}
+			score += float64(float64(y)*k.hit) + float64(float64(n-y)*k.rest)
+			at += int(next)
+			r.low += (int64(i) - r.low) & -next
+			r.n = r.n&(next-1) + n
+			r.y = r.y&(next-1) + y
+			r.high = int64(i)
+			t.runs[at] = r
 		}
+		for _, r := range t.runs[:at] {
+			t.add(r)
+		}
+	}
+	if len(t.coins) > 0 {
+		t.add(r)
 	}
 	return score
+}
+
+func (t *thrower) add(r run) {
+	t.fit.Add(cells.Block{Low: float64(r.low), High: float64(r.high), N: float64(r.n), Y: float64(r.y)})
 }
 
 // floor returns the mean MCB for outcomes drawn from the scores.
@@ -185,7 +209,7 @@ func (c *CORP) floor(o *metrics.Resampling) float64 {
 	coins := c.coins()
 	mcb := make([]float64, o.OrDefault().Replicates)
 	replicate(o, floorStream, func() func(int, *draw.Source) {
-		t := newThrower(coins)
+		t := &thrower{coins: coins}
 		return func(i int, s *draw.Source) {
 			score := t.throw(s)
 			mcb[i] = (score - c.proper.left(&t.fit)) / c.total
@@ -319,7 +343,7 @@ func (c *CORP) Band(level float64, o *metrics.Resampling) []BandPoint {
 	n := o.OrDefault().Replicates
 	fits := make([]float64, n*len(at)) // for each point, its values in all replicates
 	replicate(o, bandStream, func() func(int, *draw.Source) {
-		t := newThrower(coins)
+		t := &thrower{coins: coins}
 		return func(i int, s *draw.Source) {
 			t.throw(s)
 			blocks := t.fit.Blocks()

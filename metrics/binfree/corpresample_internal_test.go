@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/draw"
 )
@@ -55,19 +56,16 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// TestThrow: runs make the fit and the score of cells that are added one by one.
+// TestThrow: runs, of several blocks of cells, make the fit and the score of cells that are added one by one.
 func TestThrow(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, most := range []int{1, 2, 40} {
 		var coins []coin
-		for i := range 500 {
-			k := coin{n: int64(1 + r.IntN(most)), p: float64(r.IntN(20)+i) / 520, hit: r.Float64(), rest: r.Float64()}
-			if k.one = k.n == 1 && k.p > 0 && k.p < 1; k.one {
-				k.toss = draw.NewCoin(k.p)
-			}
-			coins = append(coins, k)
+		const several = 2*resampleBlock + 500
+		for i := range several {
+			coins = append(coins, coin{n: int64(1 + r.IntN(most)), p: float64(r.IntN(20)+i) / (several + 20), hit: r.Float64(), rest: r.Float64()})
 		}
-		c := newThrower(coins)
+		c := &thrower{coins: coins}
 		for i := range 50 {
 			score := c.throw(draw.New(1, uint64(i)))
 			s, want := draw.New(1, uint64(i)), 0.0
@@ -80,6 +78,49 @@ func TestThrow(t *testing.T) {
 			}
 			if score != want || !slices.Equal(c.fit.Blocks(), fit.Blocks()) {
 				t.Fatalf("up to %d rows, sample %d: score %v, want %v; blocks\n%v\nwant\n%v", most, i, score, want, c.fit.Blocks(), fit.Blocks())
+			}
+		}
+	}
+}
+
+// TestBootstrap: runs, of several blocks of kinds, make the fit and the score of kinds that are added one by one.
+func TestBootstrap(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	for _, values := range []int{1, resampleBlock / 2, resampleBlock, 3*resampleBlock + 7, 1 << 40} {
+		const n = 4*resampleBlock + 3
+		p := &metrics.Predictions{Labels: make([]int32, n)}
+		p.Rows, p.Classes, p.F64 = n, 1, make([]float64, n)
+		for i := range n {
+			p.F64[i] = float64(r.IntN(values)) / float64(values)
+			if r.Float64() < p.F64[i] {
+				p.Labels[i] = 1
+			}
+		}
+		x := metrics.Must(cells.New(nil))
+		if err := metrics.NewPass(nil, x).Add(p); err != nil {
+			t.Fatal(err)
+		}
+		c := metrics.Must(CORPOf(x, nil))
+		o := &metrics.Resampling{Seed: 3, Replicates: 5}
+		got := c.bootstrap(o)
+		kinds, u, whole := c.kinds()
+		for i := range o.Replicates {
+			h := u.Sample()
+			h.Draw(draw.New(3, bootstrapStream+uint64(i)))
+			score, events := 0.0, 0.0
+			var fit cells.Pool
+			for i, n := range h.Times() {
+				k := &kinds[i]
+				score += float64(n * k.loss)
+				events += float64(n * float64(k.hit))
+				if n > 0 {
+					fit.Add(cells.Block{N: n, Y: float64(n * float64(k.hit))})
+				}
+			}
+			left, base := c.proper.left(&fit)/c.total, c.proper.entropy(c.total, events)/c.total
+			want := score/c.total + (c.score - whole/c.total) - left
+			if got.mcb[i] != want || got.dsc[i] != base-left || got.unc[i] != base {
+				t.Errorf("%d values, sample %d: %v %v %v, want %v %v %v", values, i, got.mcb[i], got.dsc[i], got.unc[i], want, base-left, base)
 			}
 		}
 	}

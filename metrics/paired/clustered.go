@@ -293,9 +293,7 @@ func limited(clusters float64, e Error) Error {
 
 // Selective is Sides.Selective of the difference of o and v, by the influence of the rows of each cluster.
 func (v *View) Selective(o *View) Selective {
-	a, ea, ga := v.selective(v.total)
-	b, eb, gb := o.selective(o.total)
-	all := Selective{v.between(o, a, b), v.between(o, ea, eb), v.between(o, ga, gb)}
+	all := selective(&v.side, &o.side, v.total, o.total, func(a, b influence) Error { return v.between(o, a, b) })
 	for _, e := range []*Error{&all.AURC, &all.EAURC, &all.AUGRC} {
 		e.SE *= v.few(o)
 	}

@@ -243,14 +243,35 @@ type Selective struct{ AURC, EAURC, AUGRC Error }
 // Selective returns the errors of the differences of AURC, E-AURC and AUGRC, by the influence of rows. The event is that
 // a row is right.
 func (s *Sides) Selective() Selective {
-	a, ea, ga := s.a.selective(s.total)
-	b, eb, gb := s.b.selective(s.total)
 	f := s.plain()
-	all := Selective{s.errorOf(a, b, f), s.errorOf(ea, eb, f), s.errorOf(ga, gb, f)}
+	all := selective(&s.a, &s.b, s.total, s.total, func(a, b influence) Error { return s.errorOf(a, b, f) })
 	for _, e := range []*Error{&all.AURC, &all.EAURC, &all.AUGRC} {
 		e.SE *= s.few()
 	}
 	return all
+}
+
+// selective returns the errors of the areas of two models by their influences, which take the same memory one after the other.
+func selective(a, b *side, totalA, totalB float64, of func(a, b influence) Error) (s Selective) {
+	fa, bestA := a.aurc(totalA)
+	fb, bestB := b.aurc(totalB)
+	s.AURC = of(fa, fb)
+	fa.less(bestA)
+	fb.less(bestB)
+	s.EAURC = of(fa, fb)
+	a.augrc(totalA, fa)
+	b.augrc(totalB, fb)
+	s.AUGRC = of(fa, fb)
+	return s
+}
+
+// less subtracts a number from the influence of rows without and with the event.
+func (f influence) less(by [2]float64) {
+	for outcome, v := range f {
+		for i := range v {
+			v[i] -= by[outcome]
+		}
+	}
 }
 
 // few returns by how much a standard error is widened where outcomes are few: sqrt(1 + 3/E) for E rows of the rarer outcome, of the
@@ -267,45 +288,53 @@ func (s *Sides) few() float64 {
 	return math.Sqrt(1 + 3/least)
 }
 
-// selective returns the influences on AURC, E-AURC and AUGRC. With c(t) the share of rows that score at least t and r(t) the error
-// rate among them, AURC is the mean of r over rows; a row moves it by its own r, and by the risks of all rows below it.
-func (s *side) selective(total float64) (aurc, eaurc, augrc influence) {
+// aurc returns the influence on AURC, and that of a row without and with the event on the area of the best order, which E-AURC leaves out. With
+// c(t) the share of rows that score at least t and r(t) the error rate among them, AURC is the mean of r over rows; a row moves it by its own r, and
+// by the risks of all rows below it.
+func (s *side) aurc(total float64) (f influence, best [2]float64) {
 	n := len(s.p)
-	for _, f := range []*influence{&aurc, &eaurc, &augrc} {
-		*f = influence{make([]float64, n), make([]float64, n)}
-	}
-	share, risk := make([]float64, n), make([]float64, n)
-	rows, errors := 0.0, 0.0
-	area, general := 0.0, 0.0
+	f = influence{make([]float64, n), make([]float64, n)}
+	share, risk := f[0], f[1] // each is replaced where it was read
+	rows, errors, area := 0.0, 0.0, 0.0
 	for i := n - 1; i >= 0; i-- {
 		w := s.rest[i] + s.events[i]
-		silent := (errors + float64(s.rest[i]/2)) / total
 		rows += w
 		errors += s.rest[i]
 		share[i], risk[i] = rows/total, errors/rows
 		area += float64(w / total * risk[i])
-		general += float64(w / total * silent)
-		augrc[0][i], augrc[1][i] = silent, silent
 	}
-	rate := errors / total
-	below, first, second := 0.0, 0.0, 0.0
-	slope := kernel.Log64(1 - rate)
-	if rate >= 1 {
-		slope = 0
-	}
+	first, second := 0.0, 0.0
 	for i := range n {
 		w := (s.rest[i] + s.events[i]) / total
 		first += w / share[i]
 		second += float64(w * risk[i] / share[i])
-		aurc[1][i] = risk[i] - area - second
-		aurc[0][i] = aurc[1][i] + first
-		eaurc[1][i] = aurc[1][i] - float64(slope*rate)
-		eaurc[0][i] = aurc[0][i] + float64(slope*(1-rate))
-		augrc[0][i] += below + float64(w/2) - float64(2*general)
-		augrc[1][i] -= float64(2 * general)
+		f[1][i] = risk[i] - area - second
+		f[0][i] = f[1][i] + first
+	}
+	rate := errors / total
+	slope := kernel.Log64(1 - rate)
+	if rate >= 1 {
+		slope = 0
+	}
+	return f, [2]float64{-float64(slope * (1 - rate)), float64(slope * rate)}
+}
+
+// augrc writes the influence on AUGRC to f.
+func (s *side) augrc(total float64, f influence) {
+	errors, area := 0.0, 0.0
+	for i := len(s.p) - 1; i >= 0; i-- {
+		silent := (errors + float64(s.rest[i]/2)) / total
+		errors += s.rest[i]
+		area += float64((s.rest[i] + s.events[i]) / total * silent)
+		f[0][i], f[1][i] = silent, silent
+	}
+	below := 0.0
+	for i := range s.p {
+		w := (s.rest[i] + s.events[i]) / total
+		f[0][i] += below + float64(w/2) - float64(2*area)
+		f[1][i] -= float64(2 * area)
 		below += w
 	}
-	return aurc, eaurc, augrc
 }
 
 // Line is a fitted logistic calibration line: P(y = 1) = 1/(1 + exp(-(Intercept + Slope logit p))).

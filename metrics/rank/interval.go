@@ -2,7 +2,6 @@ package rank
 
 import (
 	"math"
-	"slices"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -13,26 +12,35 @@ import (
 
 // kind is a group of equal rows: those of one cell with one outcome.
 type kind struct {
-	wrong float64 // 1 for rows without the event, else 0
-	cell  int
+	wrong float32 // 1 for rows without the event, else 0
+	cell  int32
 }
 
 // kinds returns the groups of equal rows, highest score first, and their sizes.
 func (r *Ranking) kinds() (kinds []kind, sizes []int64) {
-	// Within a cell the right rows come last here, so they come first after the reversal.
-	cell := 0
+	n := 0
 	r.rows.Each(func(x *cells.Cell) {
-		wrong, right := int64(x.Weight-x.Events), int64(x.Events)
-		if wrong > 0 {
-			kinds, sizes = append(kinds, kind{wrong: 1, cell: cell}), append(sizes, wrong)
+		if int64(x.Weight-x.Events) > 0 {
+			n++
 		}
-		if right > 0 {
-			kinds, sizes = append(kinds, kind{cell: cell}), append(sizes, right)
+		if int64(x.Events) > 0 {
+			n++
+		}
+	})
+	kinds, sizes = make([]kind, n), make([]int64, n)
+	// They are written from the end. Of a cell the wrong rows come first here, so the right ones stand before them.
+	cell := int32(0)
+	r.rows.Each(func(x *cells.Cell) {
+		if wrong := int64(x.Weight - x.Events); wrong > 0 {
+			n--
+			kinds[n], sizes[n] = kind{wrong: 1, cell: cell}, wrong
+		}
+		if right := int64(x.Events); right > 0 {
+			n--
+			kinds[n], sizes[n] = kind{cell: cell}, right
 		}
 		cell++
 	})
-	slices.Reverse(kinds)
-	slices.Reverse(sizes)
 	return kinds, sizes
 }
 
@@ -52,11 +60,11 @@ func areasOf(times []float64, kinds []kind, room []int32, n float64) (aurc, eaur
 	for i := 0; i < drawn; {
 		k := &kinds[room[i]]
 		m := times[room[i]]
-		e := float64(m * k.wrong)
+		e := float64(m * float64(k.wrong))
 		for i++; i < drawn && kinds[room[i]].cell == k.cell; i++ {
 			t := times[room[i]]
 			m += t
-			e += float64(t * kinds[room[i]].wrong)
+			e += float64(t * float64(kinds[room[i]].wrong))
 		}
 		if e > 0 || errors > 0 {
 			a.add(e + float64((errors-float64(e*before/m))*harmonic(before, m, false)))

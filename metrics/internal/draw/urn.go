@@ -1,22 +1,25 @@
 package draw
 
-// Urn holds rows of several kinds, from which as many rows as there are can be drawn with replacement.
+// Urn holds rows of several kinds, from which as many rows as there are can be drawn with replacement. It takes a byte for each kind.
 type Urn struct {
-	sizes []int64 // rows of each kind
+	sizes []uint8 // rows of each kind; many for one of heavy
 	rows  int64
-	heavy []int // kinds with more than lightRows rows
-	light int   // number of all other rows
+	heavy []int64 // rows of each kind with more than lightRows rows
+	light int     // number of all other rows
 }
 
 // lightRows is the number of rows up to which drawing the rows of a kind one by one is faster than drawing their count.
 const lightRows = 16
 
-// NewUrn returns an urn with this many rows of each kind.
+const many = lightRows + 1
+
+// NewUrn returns an urn with this many rows of each kind. It does not keep sizes.
 func NewUrn(sizes []int64) *Urn {
-	u := &Urn{sizes: sizes}
+	u := &Urn{sizes: make([]uint8, len(sizes))}
 	for i, n := range sizes {
+		u.sizes[i] = uint8(min(n, many))
 		if u.rows += n; n > lightRows {
-			u.heavy = append(u.heavy, i)
+			u.heavy = append(u.heavy, n)
 		} else {
 			u.light += int(n)
 		}
@@ -43,8 +46,7 @@ func (u *Urn) Sample() *Sample {
 // Draw replaces the sample by a new one, of as many rows as the urn holds.
 func (h *Sample) Draw(s *Source) {
 	left, of := h.urn.rows, h.urn.rows
-	for j, i := range h.urn.heavy {
-		n := h.urn.sizes[i]
+	for j, n := range h.urn.heavy {
 		h.heavy[j] = s.Binomial(left, float64(n)/float64(of))
 		left -= h.heavy[j]
 		of -= n
@@ -66,7 +68,7 @@ func (h *Sample) Times() []float64 {
 		case n == 1:
 			h.times[i] = float64(light[0])
 			light = light[1:]
-		case n > lightRows:
+		case n == many:
 			h.times[i] = float64(heavy[0])
 			heavy = heavy[1:]
 		default:
