@@ -19,8 +19,8 @@ const MaxDecomposed = 4096
 
 // Decomposition accumulates the parts of the Brier score by the predicted class, the first arg max: for each predicted
 // class, how often each class was the label among its rows, and the sum of the probabilities of each class. It is a
-// metrics.Accumulator. It takes 24 bytes for each pair of a class and a predicted class, or 64 with weights: up to 24 MB or
-// 64 MB for 1,000 classes.
+// metrics.Accumulator. For each pair of a class and a predicted class it takes 10 bytes while the latter has fewer than 4,096 rows, else 24, or 64
+// with weights: 10, 24 or 64 MB for 1,000 classes.
 //
 // Probabilities are rounded once, to 2^-51.
 type Decomposition struct {
@@ -36,14 +36,19 @@ type Decomposition struct {
 
 // group has the rows of one predicted class, with one element for each class. Rows are all with or all without weights.
 type group struct {
-	// For rows without weights: labels, and sums of probabilities whole + units * 2^-51. Up to mostPending rows are added to
-	// units before the integer part moves to whole.
-	labels  []int64
+	// For rows without weights: sums of probabilities in units of 2^-51, and labels. Units are of less than mostPending rows; then their integer
+	// parts, and all labels, move to carried.
 	units   []uint64
-	whole   []uint64
+	labels  []uint16 // nil once there is carried
 	pending int
+	carried []carried // nil until then
 
 	heavy []heavyCell
+}
+
+type carried struct {
+	labels int64
+	whole  uint64 // of the sums of probabilities
 }
 
 type heavyCell struct{ y, p exact.Sum }
@@ -53,19 +58,43 @@ const (
 	mostPending = 4096
 )
 
-// carry moves the integer part of units to whole.
+// carry moves the integer part of units, and labels, to carried.
 func (g *group) carry() {
+	if g.carried == nil {
+		g.carried = make([]carried, len(g.units))
+		for j, n := range g.labels {
+			g.carried[j].labels = int64(n)
+		}
+		g.labels = nil
+	}
 	for j, u := range g.units {
-		g.whole[j] += u / one
+		g.carried[j].whole += u / one
 		g.units[j] = u % one
 	}
 	g.pending = 0
 }
 
+// label returns the number of rows with label j.
+func (g *group) label(j int) int64 {
+	if g.carried != nil {
+		return g.carried[j].labels
+	}
+	return int64(g.labels[j])
+}
+
+// parts returns the sum of the probabilities of class j: an integer, and a rest below one.
+func (g *group) parts(j int) (whole, units uint64) {
+	if g.carried != nil {
+		whole = g.carried[j].whole
+	}
+	return whole + g.units[j]/one, g.units[j] % one
+}
+
 // sum returns the sum of the probabilities of class j.
 func (g *group) sum(j int) (s exact.Sum) {
-	s.AddShifted(int64(g.whole[j]+g.units[j]/one), 88)
-	s.AddShifted(int64(g.units[j]%one), 88-51)
+	whole, units := g.parts(j)
+	s.AddShifted(int64(whole), 88)
+	s.AddShifted(int64(units), 88-51)
 	return s
 }
 
@@ -86,6 +115,9 @@ func (d *Decomposition) Size(x metrics.Extent) int64 {
 		return 0
 	}
 	width, each := int64(max(2, x.Classes)), int64(24)
+	if x.Rows >= 0 && x.Rows < mostPending {
+		each = 10
+	}
 	if x.Weighted {
 		each = int64(unsafe.Sizeof(heavyCell{}))
 	}
@@ -122,7 +154,7 @@ func (d *Decomposition) group(k int) *group {
 		if d.seen.Weighted {
 			g.heavy = make([]heavyCell, d.width)
 		} else {
-			g.labels, g.units, g.whole = make([]int64, d.width), make([]uint64, d.width), make([]uint64, d.width)
+			g.labels, g.units = make([]uint16, d.width), make([]uint64, d.width)
 		}
 		d.groups[k] = g
 	}
@@ -141,8 +173,8 @@ func (d *Decomposition) each(f func(k int, g *group)) {
 // size returns the weight of a group's rows.
 func (d *Decomposition) size(g *group) (s exact.Sum) {
 	n := int64(0)
-	for _, y := range g.labels {
-		n += y
+	for j := range g.units {
+		n += g.label(j)
 	}
 	for j := range g.heavy {
 		s.Merge(&g.heavy[j].y)
@@ -162,7 +194,7 @@ func (d *Decomposition) cell(k int, g *group, j int) (labels, p float64) {
 	if out := d.outside[k*d.width+j]; out != nil {
 		s.Merge(out)
 	}
-	return float64(g.labels[j]), s.Float64()
+	return float64(g.label(j)), s.Float64()
 }
 
 // AddBlock adds a block's rows.
@@ -202,7 +234,11 @@ func decompose[T float32 | float64](d *Decomposition, b *metrics.Block, x []T) {
 		if g.pending++; g.pending == mostPending {
 			g.carry()
 		}
-		g.labels[y]++
+		if g.labels != nil {
+			g.labels[y]++
+		} else {
+			g.carried[y].labels++
+		}
 		if tally.InUnit(label) {
 			d.label.AddShifted(int64(tally.Units(label)), 88-51)
 		} else {
@@ -246,13 +282,7 @@ func (d *Decomposition) Merge(a metrics.Accumulator) error {
 	d.label.Merge(&o.label)
 	o.each(func(k int, from *group) {
 		g := d.group(k)
-		g.carry()
-		for j, y := range from.labels {
-			g.labels[j] += y
-			g.whole[j] += from.whole[j] + from.units[j]/one
-			g.units[j] += from.units[j] % one
-		}
-		g.carry()
+		g.merge(from)
 		for j := range from.heavy {
 			g.heavy[j].y.Merge(&from.heavy[j].y)
 			g.heavy[j].p.Merge(&from.heavy[j].p)
@@ -262,6 +292,26 @@ func (d *Decomposition) Merge(a metrics.Accumulator) error {
 		d.beyond(cell).Merge(s)
 	}
 	return nil
+}
+
+// merge adds the rows without weights of another group.
+func (g *group) merge(from *group) {
+	if rows := g.pending + from.pending; g.carried == nil && from.carried == nil && rows < mostPending {
+		g.pending = rows
+		for j, u := range from.units {
+			g.units[j] += u
+			g.labels[j] += from.labels[j]
+		}
+		return
+	}
+	g.carry()
+	for j := range from.units {
+		whole, units := from.parts(j)
+		g.carried[j].labels += from.label(j)
+		g.carried[j].whole += whole
+		g.units[j] += units
+	}
+	g.carry()
 }
 
 var decompositionFormat = exact.Format{Name: "score.Decomposition", Magic: "cDEC", Version: 1}
@@ -324,16 +374,26 @@ func (d *Decomposition) fields(f *exact.Fields) {
 // fields lists the fields of a group, whose units are less than one.
 func (g *group) fields(f *exact.Fields, damaged string) {
 	n := int64(0)
-	for j := range g.labels {
-		y, whole, units := uint64(g.labels[j]), g.whole[j]+g.units[j]/one, g.units[j]%one
+	for j := range g.units {
+		y := uint64(g.label(j))
+		whole, units := g.parts(j)
 		f.Uvarint(&y)
 		f.Uvarint(&whole)
 		f.Uvarint(&units)
 		if f.Must(y <= uint64(math.MaxInt64-n) && whole <= math.MaxInt64 && units < one, damaged); !f.OK() {
 			return
 		}
-		if n += int64(y); f.Reading() {
-			g.labels[j], g.whole[j], g.units[j] = int64(y), whole, units
+		if n += int64(y); !f.Reading() {
+			continue
+		}
+		if g.carried == nil && max(uint64(n), whole) >= mostPending-1 {
+			g.carry()
+		}
+		if g.carried != nil {
+			g.carried[j], g.units[j] = carried{int64(y), whole}, units
+		} else {
+			g.labels[j], g.units[j] = uint16(y), whole*one+units
+			g.pending = max(g.pending, int(n), int(whole)+1)
 		}
 	}
 	for j := range g.heavy {

@@ -519,6 +519,49 @@ func TestDecomposition(t *testing.T) {
 	}
 }
 
+// TestDecompositionCarries checks that rows up to and beyond those at which sums are carried give one state, however they were split, also by
+// states that are read and go on.
+func TestDecompositionCarries(t *testing.T) {
+	certain := func(from, n int) *score.Decomposition {
+		d, p := score.NewDecomposition(), &metrics.Predictions{Labels: make([]int32, n)}
+		p.Rows, p.Classes = n, 3
+		for i := range n {
+			p.Labels[i] = int32((from + i) % 2)
+			p.F64 = append(p.F64, 1, 0, 0)
+		}
+		if err := metrics.NewPass(&metrics.Options{Threads: 1}, d).Add(p); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	state := func(d *score.Decomposition) string {
+		b, err := d.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	for _, n := range []int{2, 4094, 4095, 4096, 4097, 8191, 8192, 8193, 12289} {
+		want := state(certain(0, n))
+		for _, first := range []int{1, n / 2, n - 1} {
+			for _, read := range []bool{false, true} {
+				d, rest := certain(0, first), certain(first, n-first)
+				if read {
+					if err := errors.Join(d.UnmarshalBinary([]byte(state(d))), rest.UnmarshalBinary([]byte(state(rest)))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := d.Merge(rest); err != nil {
+					t.Fatal(err)
+				}
+				if state(d) != want {
+					t.Errorf("%d and %d rows, read %v: another state than of %d", first, n-first, read, n)
+				}
+			}
+		}
+	}
+}
+
 // TestDecompositionKinds checks that the terms add up to the score for logits and narrow scores too.
 func TestDecompositionKinds(t *testing.T) {
 	for _, k := range []int{1, 2, 7} {

@@ -148,7 +148,7 @@ func (d *Decomposition) shares(total *exact.Sum, coded bool) (shares []float64, 
 			if d.seen.Weighted {
 				w.Merge(&g.heavy[j].y)
 			} else {
-				w.AddShifted(g.labels[j], 88)
+				w.AddShifted(g.label(j), 88)
 			}
 		})
 		rest := total.Clone()
