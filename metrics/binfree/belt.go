@@ -197,46 +197,38 @@ func newPolynomial(points []beltPoint, degree int) polynomial {
 	}
 	p.basis[0].scale = 1 / math.Sqrt(total.value())
 	norm := 0.0
+	var v [mostDegree + 1]float64
 	for k := 1; k <= degree; k++ {
-		r := recurrence{back: norm, scale: 1}
+		r := &p.basis[k]
+		r.back, r.scale = norm, 1
 		var shift, square compensated
 		for i := range points {
 			q := &points[i]
-			v := p.values(q.x, k-1)
+			p.values(&v, q.x, k-1)
 			shift.add(float64(weight(q) * float64(float64(v[k-1]*v[k-1])*q.x)))
 		}
 		r.shift = shift.value()
 		for i := range points {
 			q := &points[i]
-			v := p.values(q.x, k-1)
-			square.add(float64(weight(q) * squareOf(r.next(q.x, v[:k]))))
+			p.values(&v, q.x, k)
+			square.add(float64(weight(q) * float64(v[k]*v[k])))
 		}
 		norm = math.Sqrt(square.value())
 		r.scale = 1 / norm
-		p.basis[k] = r
 	}
 	return p
 }
 
-func squareOf(v float64) float64 { return float64(v * v) }
-
-// next returns the value of a basis polynomial at x from those of the lower ones.
-func (r *recurrence) next(x float64, lower []float64) float64 {
-	k := len(lower)
-	v := float64((x - r.shift) * lower[k-1])
-	if k > 1 {
-		v -= float64(r.back * lower[k-2])
+// values writes the values of the basis at x up to a degree. They cost less than the memory that would keep them for each point.
+func (p *polynomial) values(v *[mostDegree + 1]float64, x float64, degree int) {
+	b := p.basis[:degree+1]
+	last, value := 0.0, b[0].scale
+	v[0] = value
+	for k := 1; k < len(b) && k < len(v); k++ {
+		r := &b[k]
+		last, value = value, float64((float64((x-r.shift)*value)-float64(r.back*last))*r.scale)
+		v[k] = value
 	}
-	return float64(v * r.scale)
-}
-
-// values returns the values of the basis at x up to a degree.
-func (p *polynomial) values(x float64, degree int) (v [mostDegree + 1]float64) {
-	v[0] = p.basis[0].scale
-	for k := 1; k <= degree; k++ {
-		v[k] = p.basis[k].next(x, v[:k])
-	}
-	return v
 }
 
 // along returns the value of a vector at a point.
@@ -251,9 +243,10 @@ func (p *polynomial) along(c []float64, basis *[mostDegree + 1]float64) float64 
 // gain returns twice the log-likelihood at c less that of the scores.
 func (p *polynomial) gain(c []float64) float64 {
 	var sum compensated
+	var basis [mostDegree + 1]float64
 	for i := range p.points {
 		q := &p.points[i]
-		basis := p.values(q.x, p.degree)
+		p.values(&basis, q.x, p.degree)
 		d := p.along(c, &basis)
 		// Rows with the event gain -ln(1 + q (exp(-d) - 1)), the others -ln(1 + p (exp(d) - 1)).
 		if q.hits > 0 {
@@ -278,9 +271,10 @@ func grown(p, d float64) float64 {
 func (p *polynomial) slopes(c []float64) (g [mostDegree + 1]float64, h [mostDegree + 1][mostDegree + 1]float64) {
 	var gs [mostDegree + 1]compensated
 	var hs [mostDegree + 1][mostDegree + 1]compensated
+	var basis [mostDegree + 1]float64
 	for i := range p.points {
 		q := &p.points[i]
-		basis := p.values(q.x, p.degree)
+		p.values(&basis, q.x, p.degree)
 		eta := q.x + p.along(c, &basis)
 		small, w := logistic(eta)
 		n := q.rest + q.hits
@@ -411,7 +405,8 @@ func (b *Belt) Limits(level float64, scores ...float64) []BeltLimits {
 	limits := make([]BeltLimits, len(scores))
 	for i, s := range scores {
 		x := odds{s, 1 - s}.logit()
-		basis := p.values(x, p.degree)
+		var basis [mostDegree + 1]float64
+		p.values(&basis, x, p.degree)
 		at := func(c []float64) float64 { return share(x + p.along(c, &basis)) }
 		limits[i] = BeltLimits{s, at(p.at), 0, 1}
 		if c, ok := p.farthest(&basis, -1, top, room); ok {
