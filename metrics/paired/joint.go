@@ -550,10 +550,7 @@ func (j *Joint) sort() {
 		}
 	}
 	j.cells, j.heavy, j.sorted = cells, heavy, true
-	if j.slots != nil {
-		clear(j.slots)
-		j.enter()
-	}
+	j.slots = nil // made anew for further rows
 }
 
 // rising returns the numbers of keys in rising order of these, and of a comparison where they are equal; nil leaves the order of equal

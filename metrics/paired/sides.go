@@ -52,15 +52,15 @@ func (j *Joint) Sides(e Event) *Sides {
 		s.squares += s.w2[i]
 	}
 	turn := e == TopLabel && j.seen.Classes == 1
-	s.a = j.side(s.w, turn, func(c *jointCell) uint64 { return c.a })
-	s.b = j.side(s.w, turn, func(c *jointCell) uint64 { return c.b })
+	keys := make([]uint64, len(j.cells))
+	s.a = j.side(s.w, turn, keys, func(c *jointCell) uint64 { return c.a })
+	s.b = j.side(s.w, turn, keys, func(c *jointCell) uint64 { return c.b })
 	return s
 }
 
-// side returns the side of the model whose keys a function has.
-func (j *Joint) side(w []float64, turn bool, of func(*jointCell) uint64) side {
+// side returns the side of the model whose keys a function has. It writes them to keys.
+func (j *Joint) side(w []float64, turn bool, keys []uint64, of func(*jointCell) uint64) side {
 	s := side{at: make([]int32, len(j.cells)), hit: make([]uint8, len(j.cells))}
-	keys := make([]uint64, len(j.cells))
 	for i := range j.cells {
 		k := of(&j.cells[i])
 		if turn {
@@ -112,11 +112,16 @@ func (j *Joint) distinct(keys []uint64, at []int32) (each []uint64) {
 		}
 		return each
 	}
-	for n, i := range rising(keys, nil) {
-		if k := keys[i]; n == 0 || k != each[len(each)-1] {
-			each = append(each, k)
+	order, last := rising(keys, nil), int32(-1)
+	for n, i := range order {
+		if n == 0 || keys[i] != keys[order[n-1]] {
+			last++
 		}
-		at[i] = int32(len(each) - 1)
+		at[i] = last
+	}
+	each = make([]uint64, last+1)
+	for i, k := range keys {
+		each[at[i]] = k
 	}
 	return each
 }

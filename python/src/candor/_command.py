@@ -361,10 +361,10 @@ class _Files:
         """Read what the command writes to pipes, until it ends."""
         for source, word in self._collect:
             if isinstance(source, int):
-                parts = []
-                while part := os.read(source, 1 << 20):
-                    parts.append(part)
-                word.data = b"".join(parts)
+                whole = io.BytesIO()  # whose value is not a copy
+                while part := os.read(source, 1 << 16):
+                    whole.write(part)
+                word.data = whole.getvalue()
 
     def collect_files(self) -> None:
         """Read the files that the command has written."""
