@@ -399,6 +399,9 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 		return nil, err
 	}
 	s.binding(c, &f.slicing)
+	if !pass.Drop && !s.info.Weighted && len(s.e.Spec.Ignore) == 0 && !f.divided.some() && j.checkpoint == nil {
+		s.e.Expected = max(0, s.info.Rows)
+	}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), s.r, s.info.Bytes, j.passes.next())()
 		return s.add(s.e, &pass)

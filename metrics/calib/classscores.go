@@ -77,7 +77,8 @@ type ClassScores struct {
 	out   int64
 	kept  keeper // nil before the first block; without entries once the limit is exceeded
 
-	all *atomic.Int64 // keys of all copies that share the limit; nil if there are none
+	all      *atomic.Int64 // keys of all copies that share the limit; nil if there are none
+	expected int64         // rows that all copies will see together at least
 }
 
 var _ metrics.Accumulator = (*ClassScores)(nil)
@@ -108,7 +109,16 @@ func (s *ClassScores) Share() metrics.Accumulator {
 	if s.all == nil {
 		s.all = new(atomic.Int64)
 	}
-	return &ClassScores{opt: s.opt, all: s.all}
+	return &ClassScores{opt: s.opt, all: s.all, expected: s.expected}
+}
+
+// Expect promises that s and what is merged with it will see at least so many rows, for an s that has seen none. Where the entries of these exceed
+// the limit, none is kept, only to be dropped later. With fewer rows in the end, s must not be used.
+func (s *ClassScores) Expect(rows int64) {
+	if s.seen.Classes != 0 {
+		panic("calib: rows are expected before the first")
+	}
+	s.expected = rows
 }
 
 // Len returns the number of rows seen.
@@ -219,6 +229,13 @@ func (s *ClassScores) start(seen state.Rows, wide bool) {
 		s.kept = newKeptKeys[uint64](s)
 	} else {
 		s.kept = newKeptKeys[uint32](s)
+	}
+	if s.opt.Above == nil && s.expected > 0 { // with a threshold it is not known how many entries count
+		hi, keys := bits.Mul64(uint64(s.expected), uint64(s.width))
+		if hi > 0 || keys > math.MaxInt64 {
+			keys = math.MaxInt64
+		}
+		s.limit(int64(keys))
 	}
 }
 

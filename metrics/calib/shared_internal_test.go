@@ -64,3 +64,42 @@ func TestShare(t *testing.T) {
 		}
 	}
 }
+
+// TestExpect: where the rows to come exceed the limit, no entry is kept from the first row on, and the answer is as without the promise. Else all are.
+func TestExpect(t *testing.T) {
+	const rows, classes = 100, 4
+	x, labels := make([]float32, rows*classes), make([]int32, rows)
+	for i := range x {
+		x[i] = 0.25
+	}
+	block := &metrics.Block{Rows: rows, Classes: classes, Labels: labels, Probs: metrics.Tile{F32: x, Width: classes, Stride: classes}}
+	const bytes = 4 * rows * classes // of a block
+	above := 0.1
+	for _, c := range []struct {
+		expected int64
+		above    *float64
+		none     bool
+	}{{0, nil, false}, {2 * rows, nil, false}, {2*rows + 1, nil, true}, {1 << 62, nil, true}, {1 << 62, &above, false}} {
+		o := &ClassScoresOptions{MaxBytes: 2 * bytes, Above: c.above}
+		if c.above != nil {
+			o.MaxBytes *= 2
+		}
+		a, plain := metrics.Must(NewClassScores(o)), metrics.Must(NewClassScores(o))
+		a.Expect(c.expected)
+		for _, one := range []metrics.Accumulator{a, a.Share()} {
+			one.AddBlock(block)
+			s := one.(*ClassScores)
+			if got := s.kept.(*keptKeys[uint32]).dropped; got != c.none {
+				t.Errorf("%d rows expected, threshold %v: dropped %v", c.expected, c.above != nil, got)
+			}
+		}
+		for range 3 {
+			a.AddBlock(block)
+			plain.AddBlock(block)
+		}
+		plain.AddBlock(block)
+		if a.Err() == nil || plain.Err() == nil || a.Err().Error() != plain.Err().Error() {
+			t.Errorf("%v, want %v", a.Err(), plain.Err())
+		}
+	}
+}

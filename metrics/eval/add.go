@@ -117,6 +117,9 @@ func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 	if err != nil {
 		return err
 	}
+	for _, s := range n.classEntries {
+		s.Expect(e.Expected)
+	}
 	full := n.LimitClusters(e.ClusterBytes)
 	lives := &untilMany{Source: e.Spec.Only(src), over: e.limitLives()}
 	p := metrics.NewPass(o, n.Accumulators()...)
@@ -129,7 +132,10 @@ func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 	if full() {
 		return e.clustersError()
 	}
-	n.Audit = p.Audit()
+	if n.Audit = p.Audit(); n.Audit.Rows < e.Expected {
+		return fmt.Errorf("eval: %d rows were expected, and there are %d", e.Expected, n.Audit.Rows)
+	}
+	e.Expected = 0
 	return e.take(n)
 }
 

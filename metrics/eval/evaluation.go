@@ -27,6 +27,9 @@ type Evaluation struct {
 	// ClusterBytes limits the memory of clusters while AddSource reads, and four times as much that of rows of survival, all of which are kept. Beyond
 	// it AddSource returns a *RoomError; 0 sets no limit.
 	ClusterBytes int64
+	// Expected is the number of rows that the next AddSource has at least; 0 means unknown. It spares memory for what is kept of each row where the
+	// limit of Spec.Memory is exceeded in the end. It is an error if there are fewer.
+	Expected int64
 	// Remedy returns what the caller must do to set Spec.Memory to this many bytes, such as "give it 1 GiB". nil means
 	// unknown.
 	Remedy func(memory int64) string

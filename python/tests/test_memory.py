@@ -63,6 +63,17 @@ def test_members_of_an_ensemble() -> None:
     assert taken(np.stack([WIDE, WIDE[::-1]]), labels=Y_WIDE, task="ensemble") < MOST
 
 
-def test_compare_reads_both_from_the_arrays() -> None:
-    grown = peak.beside(lambda: candor.compare({"a": WIDE, "b": WIDE}, labels=Y_WIDE, threads=2))
-    assert grown < WIDE.nbytes / peak.MIB
+def test_compare() -> None:
+    """Both models are read from the arrays, which are 114 MiB each."""
+    other = np.roll(WIDE, 1, axis=1)
+    assert peak.beside(lambda: candor.compare({"a": WIDE, "b": other}, labels=Y_WIDE, threads=2)) < MOST
+
+
+def test_all_metrics() -> None:
+    """These keep losses by confidence and what each class was taken for. That is more than 64 MB for many classes, and for entries of ace below its limit."""
+    assert taken(WIDE, labels=Y_WIDE, metrics="all", state=False) < 80
+
+
+def test_entries_beyond_the_limit_are_never_kept() -> None:
+    """There are 30 million, of 4 bytes each."""
+    assert taken(WIDE, labels=Y_WIDE, metrics="ace", state=False) < MOST
