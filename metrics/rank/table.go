@@ -90,7 +90,7 @@ func (t *table[C, P]) makeRoom() {
 		t.absorb()
 	}
 	if len(l.keys) > n/2 {
-		t.settle()
+		t.gather()
 	}
 }
 
@@ -143,23 +143,45 @@ func (t *table[C, P]) held(more int64, x metrics.Extent) int64 {
 	return max(now, after)
 }
 
-// settle adds the logged rows to the sums, and drops bits until at most MaxExact keys are left.
+// settle adds the logged rows to the sums, and lets go of the memory that further rows would need.
 func (t *table[C, P]) settle() {
+	t.gather()
+	t.log, t.waiting = rows{}, waiting{}
+}
+
+// gather adds the logged rows to the sums.
+func (t *table[C, P]) gather() {
 	t.waiting.end()
 	t.flush()
-	if len(t.keys) <= MaxExact {
-		return
+}
+
+// union returns the number of distinct keys of the table and of others, which rise and lose so many bits first, after as many further bits are
+// dropped from all of them as needed to have at most MaxExact; more is how many.
+func (t *table[C, P]) union(others []uint64, shift uint) (n int, more uint) {
+	var differ [65]int // differ[b] counts neighbours that agree except in the last b bits
+	last := uint64(0)
+	for i, j := 0, 0; i < len(t.keys) || j < len(others); {
+		var k uint64
+		if j == len(others) || i < len(t.keys) && t.keys[i] <= others[j]>>shift {
+			k = t.keys[i]
+			i++
+		} else {
+			k = others[j] >> shift
+			j++
+		}
+		if n == 0 {
+			n = 1
+		} else if k != last {
+			differ[bits.Len64(k^last)]++
+			n++
+		}
+		last = k
 	}
-	var differ [65]int // differ[b] counts neighbours whose keys agree except in the last b bits
-	for i := 1; i < len(t.keys); i++ {
-		differ[bits.Len64(t.keys[i]^t.keys[i-1])]++
-	}
-	n, more := len(t.keys), uint(0)
 	for n > MaxExact {
 		more++
 		n -= differ[more]
 	}
-	t.leaveOut(more)
+	return n, more
 }
 
 // sort returns the logged rows in the order of their keys: words that end in the index of a row.
@@ -256,34 +278,29 @@ func (l *rows) cut(n int) {
 	l.keys, l.loss, l.weight = l.keys[:n], l.loss[:n], l.weight[:min(n, len(l.weight))]
 }
 
-// flush adds the logged rows to the sums.
+// flush adds the logged rows to the sums, of MaxExact keys at most.
 func (t *table[C, P]) flush() {
 	n := len(t.log.keys)
 	if n == 0 {
 		return
 	}
 	order := t.sort()
-	union := len(t.keys)
-	for i, e := 0, 0; e < n; e++ {
-		k := t.key(order[e])
-		if e > 0 && k == t.key(order[e-1]) {
-			continue
-		}
-		for i < len(t.keys) && t.keys[i] < k {
-			i++
-		}
-		if i == len(t.keys) || t.keys[i] != k {
-			union++
-		}
+	keys := t.log.scratch[:n]
+	for e, word := range order {
+		keys[e] = t.key(word)
+	}
+	union, more := t.union(keys, 0)
+	if more > 0 { // before there is room for more keys than are left in the end
+		t.leaveOut(more)
 	}
 	t.known = union-len(t.keys) < n/2
 	// Merge from the end, so that existing sums can move up in place. Those below the lowest new key stay where they are.
 	i := len(t.keys) - 1
 	weighted := len(t.log.weight) > 0
-	t.keys = slices.Grow(t.keys, union-len(t.keys))[:union]
-	t.sums = slices.Grow(t.sums, union-len(t.sums))[:union]
+	t.keys = grown(t.keys, union)
+	t.sums = grown(t.sums, union)
 	if weighted {
-		t.weights = slices.Grow(t.weights, union-len(t.weights))[:union]
+		t.weights = grown(t.weights, union)
 	}
 	var none C
 	for e, to := n-1, union-1; e >= 0; to-- {
@@ -318,6 +335,14 @@ func (t *table[C, P]) flush() {
 		}
 	}
 	t.log.cut(0)
+}
+
+// grown returns x with n elements. What it allocates has room for some more, of MaxExact at most.
+func grown[T any](x []T, n int) []T {
+	if n <= cap(x) {
+		return x[:n]
+	}
+	return append(make([]T, 0, max(n, min(MaxExact, n+n/4))), x...)[:n]
 }
 
 // leaveOut drops this many more bits of the keys, which are in rising order.
@@ -365,8 +390,13 @@ func (t *table[C, P]) merge(o *table[C, P]) {
 		t.leaveOut(o.coarse - t.coarse)
 	}
 	shift := t.coarse - o.coarse
-	m := &table[C, P]{log: t.log, known: t.known}
-	m.prepare(t.coarse, len(t.keys)+len(o.keys), t.weights != nil || o.weights != nil)
+	n, more := t.union(o.keys, shift)
+	if more > 0 {
+		t.leaveOut(more)
+		shift += more
+	}
+	m := &table[C, P]{known: t.known}
+	m.prepare(t.coarse, n, t.weights != nil || o.weights != nil)
 	for i, j := 0, 0; i < len(t.keys) || j < len(o.keys); {
 		if j == len(o.keys) || i < len(t.keys) && t.keys[i] <= o.keys[j]>>shift {
 			m.put(t.keys[i], t.sums[i], t.weight(i))
@@ -381,7 +411,6 @@ func (t *table[C, P]) merge(o *table[C, P]) {
 		j++
 	}
 	*t = *m
-	t.settle()
 }
 
 // weight returns the weight of place i, or 0 of unweighted rows.
