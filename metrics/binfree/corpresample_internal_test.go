@@ -86,7 +86,7 @@ func TestThrow(t *testing.T) {
 // TestBootstrap: runs, of several blocks of kinds, make the fit and the score of kinds that are added one by one.
 func TestBootstrap(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
-	for _, values := range []int{1, resampleBlock / 2, resampleBlock, 3*resampleBlock + 7, 1 << 40} {
+	for _, values := range []int{1, resampleBlock / 2, resampleBlock, 3*resampleBlock + 7, 1 << 30} {
 		const n = 4*resampleBlock + 3
 		p := &metrics.Predictions{Labels: make([]int32, n)}
 		p.Rows, p.Classes, p.F64 = n, 1, make([]float64, n)
