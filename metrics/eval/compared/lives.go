@@ -181,7 +181,7 @@ func (f *finder) equalLives(m *groupMetric, p *pair) float64 {
 				continue
 			}
 			x, y := a[k].Risks[i], b[k].Risks[i]
-			mean, d := (x+y)/2, float64(share*(y-x))
+			mean, d := float64((x+y)/2), float64(share*(y-x))
 			v += float64(d * (1 - mean) * (float64(d*mean) + 2*before))
 			before += float64(d * mean)
 		}
