@@ -176,18 +176,18 @@ const fewEffective = 20
 // fewFreedom are the degrees of freedom of weighted means below which they get a warning, unless the rows are few.
 const fewFreedom = 50
 
-// fewErrors is the number of rows with equal errors below which an RMSE that is as uncertain gets a warning, unless the rows are few.
+// fewErrors is 1 over the square of the relative standard error of a mean squared error above which it gets a warning, unless the rows are few.
 const fewErrors = 25
 
-// heavy warns of an RMSE of n independent rows whose few largest errors decide. Their squares are as uncertain as those of (mean/SE)^2 rows that count
-// alike, where the mean square of n normal errors is as uncertain as n/2.
+// heavy warns of an RMSE of n independent rows whose few largest errors decide: the relative standard error r of their mean square is above 20%, and above
+// that of n/10 rows which count alike. For normal errors r is sqrt(2/n).
 func heavy(x *eval.Value, n int64, level float64) string {
 	square := float64(x.Value * x.Value)
-	alike := float64(square*metrics.Z(level)) / (float64(x.Interval.High*x.Interval.High) - square)
-	if alike = float64(alike * alike); !(alike < fewErrors && alike < float64(n)/10) {
+	r := (float64(x.Interval.High*x.Interval.High) - square) / float64(square*metrics.Z(level))
+	if least := math.Max(1.0/fewErrors, 10/float64(n)); !(float64(r*r) > least) {
 		return ""
 	}
-	return fmt.Sprintf("a few rows make up most of the squared error: rmse is as uncertain as that of %.3g rows, and its interval may end too low", alike)
+	return fmt.Sprintf("a few rows make up most of the squared error: its mean has a standard error of %.0f%%, and the interval of rmse may end too low", 100*r)
 }
 
 // Brief returns the document of one evaluation among others, without Detail.

@@ -14,7 +14,8 @@ const (
 	byObuchowski       = "Obuchowski's clustered form of DeLong's paired covariance, " + byT
 	byClusterInfluence = "influence of each row on both models' values, clustered: summed over each cluster, " + byT
 	byClusterSandwich  = "influence of each row on both fits (sandwich), clustered: summed over each cluster, " + byT
-	byManyMaps         = "; wider by the number of maps and by skewness"
+	byManyMaps         = "; wider by the number of maps"
+	byManyMapsSkewed   = " and by skewness"
 	byClusterSquares   = "clustered variances of bins subtracted; influence of clusters, and products of their residuals in the bins of both models, " + byT
 )
 

@@ -300,7 +300,9 @@ func (f *finder) difference(m eval.Metric, pair int) Difference {
 		}
 		e, unseen = f.clustered(&d, by, pair, at, va, vb)
 		if e = e.Fitted(c.Maps); c.Maps > 0 && d.Method != "" {
-			d.Method += byManyMaps
+			if d.Method += byManyMaps; e.Skew != 0 {
+				d.Method += byManyMapsSkewed
+			}
 		}
 	} else {
 		switch by {
